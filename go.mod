@@ -3,7 +3,10 @@ module github.com/troupe-dev/troupe
 go 1.26.5
 
 require (
+	github.com/google/go-cmp v0.7.0
+	github.com/google/jsonschema-go v0.4.3
 	github.com/santhosh-tekuri/jsonschema/v6 v6.0.3
+	go.uber.org/goleak v1.3.0
 	pgregory.net/rapid v1.3.0
 )
 

@@ -1,0 +1,44 @@
+# Everything a person needs is one of these targets; each sets up what it needs.
+.PHONY: demo test check bench fuzz fmt vet staticcheck tidy generated benchbuild help
+
+# The race detector needs a C compiler; without one the tests run without it.
+RACE := $(shell command -v gcc >/dev/null 2>&1 || command -v clang >/dev/null 2>&1 && echo -race)
+GO ?= go
+
+help: ## this list
+	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/'
+
+demo: ## runs an agent with tools, with no key and no server
+	@$(GO) run ./examples/quickstart
+
+test: ## runs all tests
+	@$(GO) test -json $(RACE) -shuffle=on ./... | $(GO) -C tools run ./testreport
+
+check: fmt vet staticcheck tidy generated benchbuild test ## what must be green at every commit
+
+bench: ## measures Troupe against its peers, in one run
+	@$(GO) -C bench run .
+
+fuzz: ## fuzzes every parser for a while: make fuzz FUZZTIME=1m
+	@GO=$(GO) FUZZTIME=$(or $(FUZZTIME),30s) ./scripts/fuzz
+
+fmt:
+	@test -z "$$(gofmt -l .)" || { echo "gofmt would change:"; gofmt -l .; exit 1; }
+
+vet:
+	@$(GO) vet ./...
+
+staticcheck:
+	@$(GO) tool -modfile=tools/go.mod staticcheck ./...
+
+tidy:
+	@$(GO) mod tidy -diff
+	@$(GO) -C bench mod tidy -diff
+	@$(GO) -C tools mod tidy -diff
+
+# Generated files must be what their generators make of the tree as it is.
+generated:
+	@./scripts/generated
+
+benchbuild:
+	@$(GO) -C bench vet ./...

@@ -1,0 +1,42 @@
+package troupe
+
+import "iter"
+
+// An Outcome is what a run came to.
+type Outcome struct {
+	Session, Run string
+	// Text is the answer. It is not empty if the run ended without an error.
+	Text string
+	// Stop says why the run ended: StopAnswered unless a limit or the like ended it.
+	Stop    Stop
+	Handoff Handoff
+	Spent   Spent
+}
+
+// Collect ranges over a run to its end and returns what it came to.
+func Collect(events iter.Seq2[Event, error]) (Outcome, error) {
+	var c collector
+	for e, err := range events {
+		if err != nil {
+			c.err = err
+			break
+		}
+		c.note(&e)
+	}
+	return c.Outcome, c.err
+}
+
+type collector struct {
+	Outcome
+	err error
+}
+
+func (c *collector) note(e *Event) {
+	if e.Parent != "" {
+		return
+	}
+	c.Session, c.Run = e.Session, e.Run
+	if end, ok := e.Body.(*RunFinished); ok {
+		c.Text, c.Stop, c.Handoff, c.Spent = end.Output.Summary, end.Stop, end.Output, end.Spent
+	}
+}

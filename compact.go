@@ -1,0 +1,119 @@
+package troupe
+
+import (
+	"context"
+	"errors"
+	"fmt"
+)
+
+// When and how far a context is compacted.
+const (
+	// compactAt is the share of the window at which older turns make room.
+	compactAt = 0.9
+	// compactTo is the share that the latest turns may keep.
+	compactTo = 0.3
+	// smallestResult is as far as a kept tool result is ever cut, in bytes.
+	smallestResult = 1 << 10
+)
+
+// summaryInstructions ask a model to sum up what it will no longer see.
+const summaryInstructions = `You sum up the first part of a conversation so that it can go on without it.
+Keep every fact, decision, name, number, file and open question that later turns may need, and what the user asked for.
+Leave out greetings and repetitions. Write plain text, at most 600 words.`
+
+// makeRoom compacts the conversation if the next request would not fit well.
+func (t *talk) makeRoom(ctx context.Context) error {
+	window := t.agent.window
+	if window == 0 {
+		return nil
+	}
+	use := t.history.use(t.agent.kit(), window)
+	if float64(use.Total()) < compactAt*float64(window) {
+		return nil
+	}
+	return t.compact(ctx, use, int(compactTo*float64(window)))
+}
+
+// compact drops all but the latest turns, which may take room tokens, and has the
+// agent's own model sum up what goes. If that fails they go without.
+func (t *talk) compact(ctx context.Context, use ContextUse, room int) error {
+	h := t.history
+	h.settle()
+	loose := make([]*Message, 0, len(h.messages))
+	for _, m := range h.messages[1:] {
+		if !m.Pinned {
+			loose = append(loose, m)
+		}
+	}
+	budget := int(float64(room) * h.perToken)
+	cut := firstKept(loose, budget)
+	c := &ContextCompacted{Dropped: cut, Kept: len(loose) - cut, TokensBefore: use.Total()}
+	if cut > 0 {
+		summary, err := t.sumUp(ctx, loose[:cut])
+		if err != nil {
+			return err
+		}
+		c.Summary = summary
+	}
+	c.ResultCap = resultCap(loose[cut:], budget)
+	if c.Dropped == 0 && c.ResultCap == 0 {
+		return nil // nothing can be given up
+	}
+	h.compact(c)
+	c.TokensAfter = h.use(t.agent.kit(), use.Window).Total()
+	return t.run.Emit(ctx, c)
+}
+
+// firstKept returns where the latest messages begin that fit the budget. It never
+// parts a call from its result, and always keeps the latest turn.
+func firstKept(messages []*Message, budget int) int {
+	first := len(messages)
+	for i, size := len(messages)-1, 0; i >= 0; i-- {
+		size += messages[i].size()
+		if size > budget && first < len(messages) {
+			break
+		}
+		if messages[i].Role != RoleTool {
+			first = i
+		}
+	}
+	return first
+}
+
+// resultCap returns how far tool results must be cut for messages to fit the
+// budget, 0 if they fit.
+func resultCap(messages []*Message, budget int) int {
+	size, results := 0, 0
+	for _, m := range messages {
+		size += m.size()
+		if m.Role == RoleTool {
+			results++
+		}
+	}
+	if size <= budget || results == 0 {
+		return 0
+	}
+	return max(budget/results, smallestResult)
+}
+
+// sumUp returns a summary of messages, or "" with a warning if there is none.
+func (t *talk) sumUp(ctx context.Context, messages []*Message) (string, error) {
+	replied, err := t.run.ask(ctx, t.agent, &Request{Messages: []*Message{
+		{Role: RoleSystem, Text: summaryInstructions},
+		{Role: RoleUser, Text: transcript(messages)},
+	}}, "summary", ContextUse{})
+	if err == nil && replied.Message.Text != "" {
+		return replied.Message.Text, nil
+	}
+	if ctx.Err() != nil || errors.Is(err, errTimeUp) {
+		return "", err
+	}
+	reason := "the model gave no summary"
+	if err != nil {
+		reason = err.Error()
+	}
+	return "", t.run.Emit(ctx, &Warned{
+		Code:    "summary_failed",
+		Message: clip(fmt.Sprintf("%d older messages are dropped without a summary: %s", len(messages), reason), maxErrorText),
+	})
+}

@@ -1,0 +1,262 @@
+package troupe
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+	"sync"
+)
+
+// An Engine runs steps and keeps their events. It may be used concurrently.
+type Engine struct {
+	store  Store
+	limits Limits
+
+	mu       sync.Mutex
+	sessions map[string]*session
+	idle     []*session // those nobody uses, the longest unused first
+	closed   bool
+}
+
+// Config says how an engine works. The zero Config is fine.
+type Config struct {
+	// Store keeps the events: in memory by default. The engine does not close it.
+	Store Store
+	// Limits apply to every run that does not set its own.
+	Limits Limits
+}
+
+var (
+	// ErrBusy reports a session that has a run under way: it has one at a time.
+	ErrBusy = errors.New("the session has a run under way")
+	// ErrClosed reports an engine that was closed.
+	ErrClosed = errors.New("the engine is closed")
+	// ErrCancelled is why a run stopped that Cancel stopped.
+	ErrCancelled = errors.New("the run was cancelled")
+	// ErrNothingToResume reports a session whose latest run has finished.
+	ErrNothingToResume = errors.New("the session's latest run has finished: there is nothing to resume")
+
+	errReaderLeft = errors.New("the run's reader left")
+	errTimeUp     = errors.New("the run's time is up")
+	errAbandoned  = errors.New("interrupted, and not resumed before the next message")
+)
+
+// New returns an engine.
+func New(c Config) (*Engine, error) {
+	if c.Store == nil {
+		c.Store = NewMemoryStore()
+	}
+	return &Engine{store: c.Store, limits: c.Limits.with(defaultLimits), sessions: map[string]*session{}}, nil
+}
+
+// An Input is what a run is given.
+type Input struct {
+	// Session is the conversation to go on with: an id that the engine gave, or any
+	// other UUID to begin one under that id. Empty begins a new one.
+	Session string
+	// Text is what the user says.
+	Text string
+	// Parts are attachments.
+	Parts []Part
+	// Custom is passed along to the steps: see [Handoff].
+	Custom map[string]any
+	// Limits replace the engine's where set.
+	Limits Limits
+}
+
+// Started says where to find a run.
+type Started struct {
+	Session string `json:"session"`
+	Run     string `json:"run"`
+}
+
+// Run runs step on input when ranged over and yields the events of the run, those
+// of nested runs included; the error comes last. To break off is to cancel the
+// run and to wait until all it started has ended.
+func (e *Engine) Run(ctx context.Context, step Step, input Input) iter.Seq2[Event, error] {
+	return func(yield func(Event, error) bool) {
+		x, err := e.begin(ctx, step, input)
+		if err != nil {
+			yield(Event{}, err)
+			return
+		}
+		x.watch(yield)
+	}
+}
+
+// Resume goes on with a session's latest run, which was interrupted, cancelled or
+// failed: it runs step again over the log, and nothing that is in the log is done
+// again. The step must be the one that was run. Otherwise it is as Run.
+func (e *Engine) Resume(ctx context.Context, step Step, session string) iter.Seq2[Event, error] {
+	return func(yield func(Event, error) bool) {
+		x, err := e.beginAgain(ctx, step, session)
+		if err != nil {
+			yield(Event{}, err)
+			return
+		}
+		x.watch(yield)
+	}
+}
+
+// Start runs step on input in the background. The run outlives ctx; Cancel and
+// Close stop it, and Tail shows it.
+func (e *Engine) Start(ctx context.Context, step Step, input Input) (Started, error) {
+	x, err := e.begin(context.WithoutCancel(ctx), step, input)
+	if err != nil {
+		return Started{}, err
+	}
+	go func() {
+		defer x.release()
+		x.execute()
+	}()
+	return Started{x.session.feed.session, x.run.id}, nil
+}
+
+// Tail yields a session's events after the one numbered after, then those to come
+// as they come, until ctx is done. A reply in progress is shown from its beginning.
+func (e *Engine) Tail(ctx context.Context, session string, after int64) iter.Seq2[Event, error] {
+	return func(yield func(Event, error) bool) {
+		s, err := e.open(ctx, session)
+		if err != nil {
+			yield(Event{}, err)
+			return
+		}
+		defer e.leave(s)
+		var r reader
+		s.feed.follow(&r, after)
+		defer r.unfollow()
+		for {
+			select {
+			case <-r.signal:
+			case <-ctx.Done():
+				yield(Event{}, context.Cause(ctx))
+				return
+			}
+			if !r.pass(ctx, yield) {
+				return
+			}
+		}
+	}
+}
+
+// Cancel stops the session's run and waits until all it started has ended, or
+// until ctx is done. It does nothing if there is no run.
+func (e *Engine) Cancel(ctx context.Context, session string) error {
+	e.mu.Lock()
+	s := e.sessions[session]
+	var x *execution
+	if s != nil {
+		x = s.active
+	}
+	e.mu.Unlock()
+	if x == nil {
+		return nil
+	}
+	return x.stop(ctx, ErrCancelled)
+}
+
+// Delete forgets a session that has no run under way.
+func (e *Engine) Delete(ctx context.Context, session string) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if s := e.sessions[session]; s != nil {
+		if s.active != nil {
+			return fmt.Errorf("session %s: %w", session, ErrBusy)
+		}
+		e.drop(s)
+	}
+	return e.store.Delete(ctx, session)
+}
+
+// Close stops every run, waits for them, and refuses new ones.
+func (e *Engine) Close() error {
+	e.mu.Lock()
+	e.closed = true
+	var active []*execution
+	for _, s := range e.sessions {
+		if s.active != nil {
+			active = append(active, s.active)
+		}
+	}
+	e.mu.Unlock()
+	for _, x := range active {
+		x.cancel(ErrClosed)
+	}
+	for _, x := range active {
+		<-x.done
+	}
+	return nil
+}
+
+// A session is a conversation that somebody is using, or has just been using.
+type session struct {
+	feed   feed
+	active *execution
+	users  int // readers and runs; guarded by the engine
+
+	loading sync.Mutex
+	loaded  bool
+	// talk is the conversation so far, nil if it must be read from the store.
+	talk *history
+}
+
+// maxIdle is how many conversations are kept at hand after their last use.
+const maxIdle = 64
+
+// join returns the session for one more user.
+func (e *Engine) join(id string) (*session, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.closed {
+		return nil, ErrClosed
+	}
+	s := e.sessions[id]
+	if s == nil {
+		s = &session{}
+		s.feed.prepare(id, e.store)
+		e.sessions[id] = s
+	}
+	if s.users++; s.users == 1 {
+		e.idle = slices.DeleteFunc(e.idle, func(other *session) bool { return other == s })
+	}
+	return s, nil
+}
+
+// leave takes back what join gave.
+func (e *Engine) leave(s *session) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if s.users--; s.users > 0 || e.sessions[s.feed.session] != s {
+		return
+	}
+	if s.feed.isBroken() || !s.loaded {
+		e.drop(s)
+		return
+	}
+	if len(e.idle) == maxIdle {
+		delete(e.sessions, e.idle[0].feed.session)
+		e.idle = append(e.idle[:0], e.idle[1:]...)
+	}
+	e.idle = append(e.idle, s)
+}
+
+// drop forgets what is known of a session; e.mu is held.
+func (e *Engine) drop(s *session) {
+	delete(e.sessions, s.feed.session)
+	e.idle = slices.DeleteFunc(e.idle, func(other *session) bool { return other == s })
+}
+
+// open joins a session that must exist.
+func (e *Engine) open(ctx context.Context, id string) (*session, error) {
+	s, err := e.join(id)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := s.load(ctx, false); err != nil {
+		e.leave(s)
+		return nil, err
+	}
+	return s, nil
+}

@@ -1,0 +1,178 @@
+package troupe
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"time"
+)
+
+// envelope is the JSON form of an [Event].
+type envelope struct {
+	Seq     int64           `json:"seq"`
+	Time    time.Time       `json:"time"`
+	Session string          `json:"session"`
+	Run     string          `json:"run"`
+	Parent  string          `json:"parent,omitempty"`
+	Step    string          `json:"step"`
+	Agent   string          `json:"agent,omitempty"`
+	Kind    Kind            `json:"kind"`
+	Body    json.RawMessage `json:"body"`
+}
+
+// MarshalJSON writes the event as one object with its kind and body. Called by
+// way of [json.Marshal], < and > in it are escaped as for HTML; called directly
+// they are not, which is how logs are written.
+func (e Event) MarshalJSON() ([]byte, error) {
+	if e.Body == nil {
+		return nil, fmt.Errorf("event %d: it has no body", e.Seq)
+	}
+	body, err := encodeJSON(e.Body)
+	if err != nil {
+		return nil, fmt.Errorf("event %d: %w", e.Seq, err)
+	}
+	return encodeJSON(envelope{e.Seq, e.Time, e.Session, e.Run, e.Parent, e.Step, e.Agent, e.Kind(), body})
+}
+
+// UnmarshalJSON reads what MarshalJSON wrote. A kind it does not know is an error
+// that names it: the log was written by a newer Troupe.
+func (e *Event) UnmarshalJSON(data []byte) error {
+	var env envelope
+	if err := json.Unmarshal(data, &env); err != nil {
+		return fmt.Errorf("event: %w", err)
+	}
+	body, err := decodeBody(env.Kind, env.Body)
+	if err != nil {
+		return fmt.Errorf("event %d: %w", env.Seq, err)
+	}
+	*e = Event{env.Seq, env.Time, env.Session, env.Run, env.Parent, env.Step, env.Agent, body}
+	return nil
+}
+
+func decodeBody(kind Kind, data []byte) (Body, error) {
+	switch kind {
+	case KindRunStarted:
+		return decodeAs[RunStarted](kind, data)
+	case KindContextLoaded:
+		return decodeAs[ContextLoaded](kind, data)
+	case KindUserSaid:
+		return decodeAs[UserSaid](kind, data)
+	case KindTextDelta:
+		return decodeAs[TextDelta](kind, data)
+	case KindThoughtDelta:
+		return decodeAs[ThoughtDelta](kind, data)
+	case KindModelReplied:
+		return decodeReply(data)
+	case KindToolCalled:
+		return decodeAs[ToolCalled](kind, data)
+	case KindToolReturned:
+		return decodeAs[ToolReturned](kind, data)
+	case KindHandedOff:
+		return decodeAs[HandedOff](kind, data)
+	case KindInputRequested:
+		return decodeAs[InputRequested](kind, data)
+	case KindArtifactSaved:
+		return decodeAs[ArtifactSaved](kind, data)
+	case KindContextCompacted:
+		return decodeAs[ContextCompacted](kind, data)
+	case KindWarned:
+		return decodeAs[Warned](kind, data)
+	case KindRunFinished:
+		return decodeAs[RunFinished](kind, data)
+	case KindRunFailed:
+		return decodeAs[RunFailed](kind, data)
+	case KindRunCancelled:
+		return decodeAs[RunCancelled](kind, data)
+	}
+	return nil, fmt.Errorf("unknown kind %q", kind)
+}
+
+func decodeAs[B any, P interface {
+	*B
+	Body
+}](kind Kind, data []byte) (Body, error) {
+	body := P(new(B))
+	if err := json.Unmarshal(data, body); err != nil {
+		return nil, fmt.Errorf("%s: %w", kind, err)
+	}
+	return body, nil
+}
+
+func decodeReply(data []byte) (Body, error) {
+	body, err := decodeAs[ModelReplied](KindModelReplied, data)
+	if err == nil && body.(*ModelReplied).Message == nil {
+		return nil, fmt.Errorf("%s: it has no message", KindModelReplied)
+	}
+	return body, err
+}
+
+// encodeJSON is json.Marshal without the escaping meant for HTML pages, so that
+// what people and models wrote stays readable in a log.
+func encodeJSON(v any) ([]byte, error) {
+	var buf bytes.Buffer
+	enc := json.NewEncoder(&buf)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSuffix(buf.Bytes(), []byte{'\n'}), nil
+}
+
+// Arguments is the text of a tool call's arguments. In JSON it is the object
+// itself where it is one, else the text as a string.
+type Arguments string
+
+// MarshalJSON writes an object as it is and everything else as a string.
+func (a Arguments) MarshalJSON() ([]byte, error) {
+	if isJSONObject(string(a)) {
+		return []byte(a), nil
+	}
+	return encodeJSON(string(a))
+}
+
+// UnmarshalJSON reads what MarshalJSON wrote.
+func (a *Arguments) UnmarshalJSON(data []byte) error {
+	if len(data) > 0 && data[0] == '"' {
+		return json.Unmarshal(data, (*string)(a))
+	}
+	*a = Arguments(data)
+	return nil
+}
+
+func isJSONObject(text string) bool {
+	for i := range len(text) {
+		switch text[i] {
+		case ' ', '\t', '\r', '\n':
+			continue
+		case '{':
+			return json.Valid([]byte(text))
+		}
+		return false
+	}
+	return false
+}
+
+// Millis is a duration that JSON shows in milliseconds.
+type Millis time.Duration
+
+// Duration returns m as a time.Duration.
+func (m Millis) Duration() time.Duration { return time.Duration(m) }
+
+// String prints m as a time.Duration does.
+func (m Millis) String() string { return time.Duration(m).String() }
+
+// MarshalJSON writes milliseconds, to the microsecond.
+func (m Millis) MarshalJSON() ([]byte, error) {
+	return strconv.AppendFloat(nil, float64(time.Duration(m)/time.Microsecond)/1000, 'f', -1, 64), nil
+}
+
+// UnmarshalJSON reads milliseconds.
+func (m *Millis) UnmarshalJSON(data []byte) error {
+	ms, err := strconv.ParseFloat(string(data), 64)
+	if err != nil {
+		return fmt.Errorf("milliseconds: %w", err)
+	}
+	*m = Millis(ms * float64(time.Millisecond))
+	return nil
+}

@@ -1,0 +1,60 @@
+package troupe
+
+import (
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+)
+
+// newSessionID returns a random UUID.
+func newSessionID() string {
+	var b [16]byte
+	rand.Read(b[:])
+	return formatUUID(b, 4)
+}
+
+// newRunID returns an id that is unique within its session.
+func newRunID() string {
+	var b [6]byte
+	rand.Read(b[:])
+	var text [12]byte
+	hex.Encode(text[:], b[:])
+	return string(text[:])
+}
+
+// derivedID returns the UUID that belongs to a step of a run.
+func derivedID(run, step string) string {
+	sum := sha256.Sum256([]byte(run + " " + step))
+	return formatUUID([16]byte(sum[:16]), 8)
+}
+
+func formatUUID(b [16]byte, version byte) string {
+	b[6] = b[6]&0x0f | version<<4
+	b[8] = b[8]&0x3f | 0x80
+	var text [36]byte
+	hex.Encode(text[0:8], b[0:4])
+	hex.Encode(text[9:13], b[4:6])
+	hex.Encode(text[14:18], b[6:8])
+	hex.Encode(text[19:23], b[8:10])
+	hex.Encode(text[24:36], b[10:16])
+	text[8], text[13], text[18], text[23] = '-', '-', '-', '-'
+	return string(text[:])
+}
+
+// isSessionID reports whether id looks like what newSessionID returns.
+func isSessionID(id string) bool {
+	if len(id) != 36 {
+		return false
+	}
+	for i, c := range []byte(id) {
+		switch {
+		case i == 8 || i == 13 || i == 18 || i == 23:
+			if c != '-' {
+				return false
+			}
+		case (c < '0' || c > '9') && (c < 'a' || c > 'f'):
+			return false
+		}
+	}
+	return true
+}

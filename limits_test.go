@@ -1,0 +1,187 @@
+package troupe_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/troupe-dev/troupe"
+)
+
+// busy is a model that never stops of itself: it calls a tool with other
+// arguments every time, until it is offered none.
+func busy(usage troupe.Usage, last string) modelFunc {
+	n := 0
+	return func(req *troupe.Request) turn {
+		if req.Tools == nil {
+			return turn{text: last, usage: usage}
+		}
+		n++
+		return turn{text: fmt.Sprint("step ", n), calls: []troupe.ToolCall{call("c", "add", fmt.Sprintf(`{"a":%d,"b":0}`, n))}, usage: usage}
+	}
+}
+
+func TestEveryLimitEndsInAnAnswerThatSaysWhich(t *testing.T) {
+	t.Attr("FR", "FR-035")
+	usage := troupe.Usage{Input: 900, Output: 100}
+	cases := []struct {
+		limits troupe.Limits
+		stop   troupe.Stop
+		turns  int
+	}{
+		{troupe.Limits{}, troupe.StopTurns, 51},
+		{troupe.Limits{Turns: 3}, troupe.StopTurns, 4},
+		{troupe.Limits{ToolCalls: 4}, troupe.StopToolCalls, 5},
+		{troupe.Limits{Tokens: 5000}, troupe.StopTokens, 6},
+		{troupe.Limits{Cost: 0.01}, troupe.StopCost, 6},
+	}
+	for _, c := range cases {
+		for _, last := range []string{"what I have", ""} {
+			t.Run(fmt.Sprintf("%s %d %q", c.stop, c.turns, last), func(t *testing.T) {
+				agent := agentWith(t, troupe.AgentConfig{ID: "clerk", Model: busy(usage, last), Tools: []troupe.Tool{adder()}, Price: troupe.Price{Input: 1, Output: 11}})
+				events, end, err := play(t, newEngine(t, troupe.Config{}), agent, troupe.Input{Text: "go", Limits: c.limits})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if end.Stop != c.stop || end.Output.Meta.Stop != c.stop || end.Output.Meta.Status != troupe.StatusPartial || end.Spent.Turns != c.turns {
+					t.Errorf("ended with %+v", end)
+				}
+				if last != "" && end.Output.Summary != last {
+					t.Errorf("answer %q", end.Output.Summary)
+				}
+				// A model that has no closing words is spoken for.
+				if last == "" && (!strings.Contains(end.Output.Summary, string(c.stop)) || !strings.Contains(end.Output.Summary, "step ") || !strings.Contains(end.Output.Summary, "add")) {
+					t.Errorf("answer %q", end.Output.Summary)
+				}
+				if end.Spent.Usage.Total() != 1000*c.turns || end.Spent.Cost < 0.0019*float64(c.turns) {
+					t.Errorf("spent %+v", end.Spent)
+				}
+				if n := countOf[*troupe.ToolCalled](events); n != c.turns-1 {
+					t.Errorf("%d calls", n)
+				}
+			})
+		}
+	}
+}
+
+func TestCallsBeyondTheLimitAreNotCarriedOut(t *testing.T) {
+	model := modelFunc(func(req *troupe.Request) turn {
+		checkPairing(t, req.Messages)
+		if req.Tools == nil {
+			return turn{text: "two of three"}
+		}
+		return turn{calls: []troupe.ToolCall{call("1", "add", `{"a":1,"b":0}`), call("2", "add", `{"a":2,"b":0}`), call("3", "add", `{"a":3,"b":0}`)}}
+	})
+	events, end, err := play(t, newEngine(t, troupe.Config{}), newAgent(t, model, adder()), troupe.Input{Text: "go", Limits: troupe.Limits{ToolCalls: 2}})
+	if err != nil || end.Stop != troupe.StopToolCalls {
+		t.Fatalf("%+v, %v", end, err)
+	}
+	returned := bodies[*troupe.ToolReturned](events)
+	refused := 0
+	for _, r := range returned {
+		if r.Class != "" {
+			refused++
+		}
+	}
+	if len(returned) != 3 || refused != 1 {
+		t.Errorf("%d outcomes, %d refused", len(returned), refused)
+	}
+}
+
+func TestNestedAgentsShareTheBudget(t *testing.T) {
+	t.Attr("FR", "FR-020")
+	expert := agentWith(t, troupe.AgentConfig{ID: "expert", Model: busy(troupe.Usage{Input: 10}, "the expert's best"), Tools: []troupe.Tool{adder()}})
+	model := modelFunc(func(req *troupe.Request) turn {
+		if req.Tools == nil {
+			return turn{text: "what the expert had"}
+		}
+		return turn{calls: []troupe.ToolCall{call("1", "expert", `{"task":"find out"}`)}}
+	})
+	agent := newAgent(t, model, troupe.AsTool(expert, "Knows."))
+	events, end, err := play(t, newEngine(t, troupe.Config{}), agent, troupe.Input{Text: "go", Limits: troupe.Limits{Turns: 5}})
+	if err != nil || end.Stop != troupe.StopTurns || end.Output.Summary != "what the expert had" {
+		t.Fatalf("%+v, %v", end, err)
+	}
+	// One turn of the clerk, four of the expert, and a last one for each.
+	if end.Spent.Turns != 7 {
+		t.Errorf("%d turns", end.Spent.Turns)
+	}
+	for _, r := range bodies[*troupe.ToolReturned](events) {
+		if r.Tool == "expert" && r.Content != "the expert's best" {
+			t.Errorf("the expert handed back %q", r.Content)
+		}
+	}
+	for _, e := range events {
+		if e.Agent == "expert" && (e.Parent == "" || !strings.HasPrefix(e.Run, e.Parent+":")) {
+			t.Errorf("an event of the expert has parent %q and run %q", e.Parent, e.Run)
+		}
+	}
+}
+
+func TestNestingHasAnEnd(t *testing.T) {
+	t.Attr("FR", "FR-021 FR-022 FR-038")
+	relay := func(tool string) modelFunc {
+		return func(req *troupe.Request) turn {
+			if last := req.Messages[len(req.Messages)-1]; last.Role == troupe.RoleTool {
+				return turn{text: last.Text}
+			}
+			if req.Tools.Len() == 0 {
+				return turn{text: "bottom"}
+			}
+			return turn{calls: []troupe.ToolCall{call("1", tool, `{"task":"go on"}`)}}
+		}
+	}
+	tower := func(levels int) *troupe.Agent {
+		inner := agentWith(t, troupe.AgentConfig{ID: "level0", Model: relay("")})
+		for i := 1; i <= levels; i++ {
+			inner = agentWith(t, troupe.AgentConfig{ID: fmt.Sprint("level", i), Model: relay(inner.Name()), Tools: []troupe.Tool{troupe.AsTool(inner, "Below.")}})
+		}
+		return inner
+	}
+	if _, end := mustAnswer(t, newEngine(t, troupe.Config{}), tower(5), "go"); end.Output.Summary != "bottom" {
+		t.Errorf("five levels came to %q", end.Output.Summary)
+	}
+	if _, end := mustAnswer(t, newEngine(t, troupe.Config{}), tower(6), "go"); !strings.Contains(end.Output.Summary, "nested too deep") || !strings.Contains(end.Output.Summary, "level6 → level5 → level4") {
+		t.Errorf("six levels came to %q", end.Output.Summary)
+	}
+}
+
+func TestACircleIsRefusedBeforeAModelIsAsked(t *testing.T) {
+	t.Attr("FR", "FR-038")
+	asked := 0
+	model := modelFunc(func(req *troupe.Request) turn {
+		asked++
+		if last := req.Messages[len(req.Messages)-1]; last.Role == troupe.RoleTool {
+			return turn{text: last.Text}
+		}
+		return turn{calls: []troupe.ToolCall{call("1", "b", `{"task":"x"}`)}}
+	})
+	inner := agentWith(t, troupe.AgentConfig{ID: "a", Model: model})
+	b := agentWith(t, troupe.AgentConfig{ID: "b", Tools: []troupe.Tool{troupe.AsTool(inner, "A.")}, Model: modelFunc(func(req *troupe.Request) turn {
+		if last := req.Messages[len(req.Messages)-1]; last.Role == troupe.RoleTool {
+			return turn{text: last.Text}
+		}
+		return turn{calls: []troupe.ToolCall{call("1", "a", `{"task":"x"}`)}}
+	})})
+	a := agentWith(t, troupe.AgentConfig{ID: "a", Model: model, Tools: []troupe.Tool{troupe.AsTool(b, "B.")}})
+	_, end := mustAnswer(t, newEngine(t, troupe.Config{}), a, "go")
+	if !strings.Contains(end.Output.Summary, "a → b → a") || asked != 2 {
+		t.Errorf("a was asked %d times and said %q", asked, end.Output.Summary)
+	}
+}
+
+func TestALastTurnThatFailsIsSpokenFor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		model := modelFunc(func(req *troupe.Request) turn {
+			if req.Tools == nil {
+				return turn{err: &troupe.ModelError{Status: 503, Message: "overloaded", Temporary: true}}
+			}
+			return turn{calls: []troupe.ToolCall{call("c", "add", `{"a":1,"b":1}`)}}
+		})
+		_, end, err := play(t, newEngine(t, troupe.Config{}), newAgent(t, model, adder()), troupe.Input{Text: "go", Limits: troupe.Limits{Turns: 1}})
+		if err != nil || end.Stop != troupe.StopTurns || end.Output.Summary == "" {
+			t.Errorf("%+v, %v", end, err)
+		}
+	})
+}

@@ -1,0 +1,162 @@
+package troupe
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"time"
+)
+
+// A Model answers one request, piece by piece.
+//
+// Generate yields pieces in the order they are to be shown and ends with one
+// chunk whose End is set. A sequence that stops without it is incomplete and
+// counts as a failure, however much text came before. An error is yielded last,
+// as a *[ModelError] where the provider said what went wrong. Generate does not
+// retry: the engine does, and shows it. It stops promptly when ctx is done or
+// when the caller breaks, leaves nothing running, and may be called concurrently.
+// It must not change the request.
+type Model interface {
+	Generate(ctx context.Context, req *Request) iter.Seq2[Chunk, error]
+}
+
+// A Request is all that a model gets to see.
+type Request struct {
+	// Messages is the conversation, the system message first.
+	Messages []*Message
+	// Tools are those the model may call; nil means none.
+	Tools *ToolSet
+	// Params are sent only where set; nil means none are.
+	Params *Params
+}
+
+// Params tune a model. A field that is not set is not sent, because newer models
+// refuse some values of some of them.
+type Params struct {
+	Temperature *float64
+	TopP        *float64
+	MaxTokens   *int
+	Seed        *int64
+	Stop        []string
+	// Effort is how hard a reasoning model should think: "low", "medium", "high".
+	Effort string
+	// Schema asks for an answer that is JSON of this schema.
+	Schema json.RawMessage
+	// Extra fields go into the request as they are.
+	Extra map[string]any
+}
+
+// A Chunk is a piece of a model's answer. One field is set, as a rule.
+type Chunk struct {
+	Text    string
+	Thought string
+	Refusal string
+	// Call is a whole tool call: providers put its pieces together.
+	Call *ToolCall
+	// End is set on the last chunk only.
+	End *End
+}
+
+// An End says how an answer ended.
+type End struct {
+	Finish Finish
+	Usage  Usage
+	// Model is the model that answered, as the provider names it.
+	Model string
+	// ThoughtField and Opaque are kept in the message: see [Message].
+	ThoughtField string
+	Opaque       json.RawMessage
+}
+
+// Finish is why a model stopped.
+type Finish string
+
+// The reasons a model stops for. A provider maps its own words to these.
+const (
+	FinishStop     Finish = "stop"           // it said all it wanted to say
+	FinishCalls    Finish = "tool_calls"     // it waits for tools
+	FinishLength   Finish = "length"         // it was cut off: what it said is incomplete
+	FinishFiltered Finish = "content_filter" // the provider withheld the rest
+)
+
+// Usage counts tokens. CachedInput is part of Input and Reasoning is part of Output.
+type Usage struct {
+	Input       int `json:"input_tokens"`
+	CachedInput int `json:"cached_input_tokens,omitempty"`
+	Output      int `json:"output_tokens"`
+	Reasoning   int `json:"reasoning_tokens,omitempty"`
+}
+
+// Add returns the sum of u and v.
+func (u Usage) Add(v Usage) Usage {
+	u.Input += v.Input
+	u.CachedInput += v.CachedInput
+	u.Output += v.Output
+	u.Reasoning += v.Reasoning
+	return u
+}
+
+// Total is the number of tokens read and written.
+func (u Usage) Total() int { return u.Input + u.Output }
+
+// A Price is what a model costs, in US dollars per million tokens. The zero
+// Price means unknown.
+type Price struct {
+	Input, CachedInput, Output float64
+}
+
+// Known reports whether any part of the price is set.
+func (p Price) Known() bool { return p != Price{} }
+
+// Of returns the cost of u in US dollars. Cached input costs as much as other
+// input where CachedInput is not set.
+func (p Price) Of(u Usage) float64 {
+	cached := p.CachedInput
+	if cached == 0 {
+		cached = p.Input
+	}
+	return (float64(u.Input-u.CachedInput)*p.Input + float64(u.CachedInput)*cached + float64(u.Output)*p.Output) / 1e6
+}
+
+// ErrIncomplete reports an answer that stopped before its end.
+var ErrIncomplete = errors.New("the model's answer is incomplete: its stream stopped before the end")
+
+// ErrContextFull reports a request that is larger than the model's window.
+var ErrContextFull = errors.New("the request does not fit the model's context window")
+
+// A ModelError is a provider's refusal or failure to answer.
+type ModelError struct {
+	// Status is the HTTP status, 0 where there was no answer at all.
+	Status int
+	// Code is the provider's own code, such as "rate_limit_exceeded".
+	Code string
+	// Message is the provider's text, with no secret in it.
+	Message string
+	// Temporary failures are tried again, not before RetryAfter has passed.
+	Temporary  bool
+	RetryAfter time.Duration
+	// Err is the cause, where there is one. It is [ErrContextFull] where the
+	// provider said that the request was too long.
+	Err error
+}
+
+// Error says what the provider said.
+func (e *ModelError) Error() string {
+	text := e.Message
+	if text == "" && e.Err != nil {
+		text = e.Err.Error()
+	}
+	switch {
+	case e.Status != 0 && e.Code != "":
+		return fmt.Sprintf("model: %d %s: %s", e.Status, e.Code, text)
+	case e.Status != 0:
+		return fmt.Sprintf("model: %d: %s", e.Status, text)
+	case e.Code != "":
+		return fmt.Sprintf("model: %s: %s", e.Code, text)
+	}
+	return "model: " + text
+}
+
+func (e *ModelError) Unwrap() error { return e.Err }

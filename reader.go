@@ -1,0 +1,201 @@
+package troupe
+
+import (
+	"context"
+	"slices"
+	"sort"
+	"time"
+)
+
+// A reader follows a feed. It never slows the feed: one that falls behind gets
+// deltas joined together and stored events from the store.
+type reader struct {
+	feed   *feed
+	signal chan struct{} // has room for one; says that there is something to read
+	joined int64         // seq of the last event when the reader came
+	seen   int64         // seq of the last stored event it was given
+	shown  []shown
+	deltas []Event
+	bodies []TextDelta // room for those to come: answers come in many small pieces
+	pieces int
+}
+
+// shown is how much of a reply in progress a reader was given.
+type shown struct {
+	run, step     string
+	attempt       int
+	text, thought int
+}
+
+// follow adds r as a reader of everything after the event numbered after.
+func (f *feed) follow(r *reader, after int64) {
+	*r = reader{feed: f, signal: make(chan struct{}, 1), seen: after}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	r.joined = f.seq
+	f.readers = append(f.readers, r)
+	if after < f.seq || len(f.replies) > 0 {
+		r.signal <- struct{}{}
+	}
+}
+
+func (r *reader) unfollow() {
+	r.feed.mu.Lock()
+	defer r.feed.mu.Unlock()
+	r.feed.readers = slices.DeleteFunc(r.feed.readers, func(other *reader) bool { return other == r })
+}
+
+// pass yields what there is to read and reports whether to go on: first stored
+// events, then what replies in progress have grown by.
+func (r *reader) pass(ctx context.Context, yield func(Event, error) bool) bool {
+	batches, to, inStore := r.news()
+	if inStore {
+		return r.passStored(ctx, to, yield) && r.passDeltas(yield)
+	}
+	for _, batch := range batches {
+		for i := range batch {
+			if !r.give(&batch[i], yield) {
+				return false
+			}
+		}
+	}
+	return r.passDeltas(yield)
+}
+
+// news returns the batches with events that r has not seen, up to number to. If
+// they are no longer at hand they are in the store.
+func (r *reader) news() (batches [][]Event, to int64, inStore bool) {
+	f := r.feed
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if r.seen >= f.seq {
+		return nil, f.seq, false
+	}
+	if len(f.recent) == 0 || f.recent[0][0].Seq > r.seen+1 {
+		return nil, f.seq, true
+	}
+	first := sort.Search(len(f.recent), func(i int) bool {
+		batch := f.recent[i]
+		return batch[len(batch)-1].Seq > r.seen
+	})
+	return f.recent[first:], f.seq, false
+}
+
+func (r *reader) passStored(ctx context.Context, to int64, yield func(Event, error) bool) bool {
+	for e, err := range r.feed.store.Events(ctx, r.feed.session, r.seen) {
+		if err != nil {
+			yield(Event{}, err)
+			return false
+		}
+		if e.Seq > to {
+			break
+		}
+		if !r.give(&e, yield) {
+			return false
+		}
+	}
+	return true
+}
+
+// give yields a stored event, after what is left to show of the reply it completes.
+func (r *reader) give(e *Event, yield func(Event, error) bool) bool {
+	if e.Seq <= r.seen {
+		return true
+	}
+	if replied, ok := e.Body.(*ModelReplied); ok && replied.Purpose == "" && !r.finish(e, replied, yield) {
+		return false
+	}
+	r.seen = e.Seq
+	return yield(*e, nil)
+}
+
+// finish shows the rest of a reply. Of one that was over before the reader came,
+// and of which it has seen nothing, it shows nothing.
+func (r *reader) finish(e *Event, replied *ModelReplied, yield func(Event, error) bool) bool {
+	i := slices.IndexFunc(r.shown, func(s shown) bool { return s.run == e.Run && s.step == e.Step })
+	var s shown
+	if i >= 0 {
+		s = r.shown[i]
+		r.shown = slices.Delete(r.shown, i, i+1)
+	} else if e.Seq <= r.joined {
+		return true
+	}
+	if s.attempt != replied.Attempt {
+		s.text, s.thought = 0, 0
+	}
+	delta := *e
+	delta.Seq = 0
+	if rest := replied.Message.Thought[s.thought:]; rest != "" {
+		if delta.Body = (&ThoughtDelta{rest, replied.Attempt}); !yield(delta, nil) {
+			return false
+		}
+	}
+	if rest := replied.Message.Text[s.text:]; rest != "" {
+		if delta.Body = r.textDelta(rest, replied.Attempt); !yield(delta, nil) {
+			return false
+		}
+	}
+	return true
+}
+
+// passDeltas yields what replies in progress have grown by, as at most one delta
+// of each kind for each.
+func (r *reader) passDeltas(yield func(Event, error) bool) bool {
+	r.deltas = r.deltas[:0]
+	r.feed.mu.Lock()
+	for _, p := range r.feed.replies {
+		r.takeGrowth(p)
+	}
+	r.feed.mu.Unlock()
+	for i := range r.deltas {
+		if !yield(r.deltas[i], nil) {
+			return false
+		}
+	}
+	return true
+}
+
+func (r *reader) takeGrowth(p *reply) {
+	text, thought := p.text.String(), p.thought.String()
+	if text == "" && thought == "" {
+		return
+	}
+	i := slices.IndexFunc(r.shown, func(s shown) bool { return s.run == p.run && s.step == p.step })
+	if i < 0 {
+		i = len(r.shown)
+		r.shown = append(r.shown, shown{run: p.run, step: p.step})
+	}
+	s := &r.shown[i]
+	if s.attempt != p.attempt {
+		s.attempt, s.text, s.thought = p.attempt, 0, 0
+	}
+	if s.thought < len(thought) {
+		r.deltas = append(r.deltas, r.delta(p, &ThoughtDelta{thought[s.thought:], p.attempt}))
+		s.thought = len(thought)
+	}
+	if s.text < len(text) {
+		r.deltas = append(r.deltas, r.delta(p, r.textDelta(text[s.text:], p.attempt)))
+		s.text = len(text)
+	}
+}
+
+// maxBodies is how many bodies of deltas are made at once.
+const maxBodies = 32
+
+func (r *reader) textDelta(text string, attempt int) *TextDelta {
+	if len(r.bodies) == 0 {
+		r.bodies = make([]TextDelta, min(r.pieces+1, maxBodies))
+	}
+	r.pieces++
+	body := &r.bodies[0]
+	r.bodies = r.bodies[1:]
+	body.Text, body.Attempt = text, attempt
+	return body
+}
+
+func (r *reader) delta(p *reply, body Body) Event {
+	return Event{
+		Time: time.Now().Round(0).UTC(), Session: r.feed.session, Run: p.run, Parent: p.parent,
+		Step: p.step, Agent: p.agent, Body: body,
+	}
+}

@@ -1,0 +1,105 @@
+package troupe
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"time"
+)
+
+// A Store keeps sessions and their events. Its methods may be called concurrently.
+type Store interface {
+	// Append adds events to a session's log, all or none, and returns when they
+	// are as durable as the store makes them. The first event of a log has Seq 1;
+	// Append fails with ErrConflict if events do not continue the log. The slice is
+	// the store's to keep; neither side changes it afterwards.
+	Append(ctx context.Context, session string, events ...Event) error
+	// Events yields a session's events with Seq > after, in order, as they were
+	// when the iteration began or later. An unknown session yields ErrNotFound.
+	Events(ctx context.Context, session string, after int64) iter.Seq2[Event, error]
+	// Sessions yields the sessions that match, the latest first.
+	Sessions(ctx context.Context, match SessionFilter) iter.Seq2[SessionInfo, error]
+	// Delete forgets a session. It fails with ErrNotFound if there is none.
+	Delete(ctx context.Context, session string) error
+}
+
+var (
+	// ErrConflict reports events that do not continue a session's log: somebody
+	// else wrote to it.
+	ErrConflict = errors.New("the events do not continue the session's log")
+	// ErrNotFound reports a session that is not there.
+	ErrNotFound = errors.New("no such session")
+)
+
+// A SessionInfo is a session at a glance, computed from its events.
+type SessionInfo struct {
+	ID string `json:"id"`
+	// Agent is the step that the latest run is of.
+	Agent string `json:"agent"`
+	// Title is the beginning of the first thing the user said.
+	Title   string        `json:"title,omitempty"`
+	Status  SessionStatus `json:"status"`
+	Started time.Time     `json:"started"`
+	Updated time.Time     `json:"updated"`
+	// Events is the number of stored events, and so the last one's Seq.
+	Events int64 `json:"events"`
+}
+
+// A SessionStatus says how a session's latest run stands.
+type SessionStatus string
+
+// The states of a session. A session that a dead process left behind still says
+// running; the engine that opens it says interrupted.
+const (
+	SessionRunning   SessionStatus = "running"
+	SessionCompleted SessionStatus = "completed"
+	SessionFailed    SessionStatus = "failed"
+	SessionCancelled SessionStatus = "cancelled"
+)
+
+// A SessionFilter chooses sessions. A zero field does not restrict.
+type SessionFilter struct {
+	Agent  string
+	Status SessionStatus
+	Since  time.Time
+	Limit  int
+}
+
+// Matches reports whether the filter lets s through, Limit aside.
+func (f SessionFilter) Matches(s SessionInfo) bool {
+	return (f.Agent == "" || f.Agent == s.Agent) &&
+		(f.Status == "" || f.Status == s.Status) &&
+		!s.Updated.Before(f.Since)
+}
+
+// titleRunes is how much of the first message makes a title.
+const titleRunes = 60
+
+// Note takes an event of the session into account. A store that keeps summaries
+// beside its events calls it for each event in order.
+func (s *SessionInfo) Note(e *Event) {
+	if s.Events == 0 {
+		s.ID, s.Started = e.Session, e.Time
+	}
+	s.Events, s.Updated = e.Seq, e.Time
+	if e.Parent != "" {
+		return
+	}
+	switch b := e.Body.(type) {
+	case *RunStarted:
+		s.Agent, s.Status = e.Agent, SessionRunning
+	case *UserSaid:
+		if s.Title == "" {
+			s.Title = shorten(b.Text, titleRunes)
+		}
+		s.Status = SessionRunning
+	case *RunFinished:
+		s.Status = SessionCompleted
+	case *RunFailed:
+		s.Status = SessionFailed
+	case *RunCancelled:
+		s.Status = SessionCancelled
+	case *ModelReplied, *ToolCalled, *ToolReturned:
+		s.Status = SessionRunning
+	}
+}

@@ -1,0 +1,99 @@
+// Command testreport reads what go test -json prints and shows what a person
+// wants to see of it: a line for each package, the output of tests that failed,
+// and at the end every test that was skipped, with its reason. It exits with 1 if
+// a test failed, or if CI=true and one was skipped for want of something that
+// could be there: its reason then says "not installed" or "corpus absent".
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"os"
+	"strings"
+)
+
+type event struct {
+	Action, Package, Test, Output, FailedBuild, ImportPath string
+}
+
+func main() {
+	r := report{output: map[string][]string{}}
+	in := bufio.NewReaderSize(os.Stdin, 1<<20)
+	for {
+		line, err := in.ReadBytes('\n')
+		if len(line) > 0 {
+			r.read(line)
+		}
+		if err != nil {
+			break
+		}
+	}
+	r.close()
+	if r.failed > 0 || os.Getenv("CI") == "true" && r.missing > 0 {
+		os.Exit(1)
+	}
+}
+
+type report struct {
+	output         map[string][]string
+	passed, failed int
+	missing        int
+	skipped        []string
+}
+
+func (r *report) read(line []byte) {
+	var e event
+	if json.Unmarshal(line, &e) != nil {
+		fmt.Printf("%s", line) // what the build says is not always JSON
+		return
+	}
+	key := e.Package + " " + e.Test
+	switch e.Action {
+	case "output":
+		r.output[key] = append(r.output[key], e.Output)
+		if e.Test == "" && !strings.HasPrefix(e.Output, "PASS") {
+			fmt.Print(e.Output)
+		}
+	case "build-output":
+		fmt.Print(e.Output)
+	case "pass":
+		if e.Test != "" {
+			r.passed++
+		}
+		delete(r.output, key)
+	case "fail":
+		r.failed++
+		if e.Test != "" {
+			fmt.Print(strings.Join(r.output[key], ""))
+		}
+	case "skip":
+		if e.Test != "" {
+			why := reason(r.output[key])
+			r.skipped = append(r.skipped, key+": "+why)
+			if strings.Contains(why, "not installed") || strings.Contains(why, "corpus absent") {
+				r.missing++
+			}
+		}
+	}
+}
+
+// reason is what a test said when it was skipped.
+func reason(output []string) string {
+	for _, line := range output {
+		if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "===") && !strings.HasPrefix(line, "---") {
+			return line
+		}
+	}
+	return "no reason given"
+}
+
+func (r *report) close() {
+	if len(r.skipped) > 0 {
+		fmt.Printf("\nSkipped, and why:\n")
+		for _, line := range r.skipped {
+			fmt.Println("  " + line)
+		}
+	}
+	fmt.Printf("%d passed, %d failed, %d skipped\n", r.passed, r.failed, len(r.skipped))
+}

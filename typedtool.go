@@ -1,0 +1,163 @@
+package troupe
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/google/jsonschema-go/jsonschema"
+
+	"github.com/troupe-dev/troupe/internal/argcheck"
+)
+
+type argumentCheck = argcheck.Schema
+
+// NewTool makes a tool from a function. The schemas of its input and output come
+// from the types: In must be a struct (or a map) and its fields are described by
+// `json` and `jsonschema` tags, as in
+//
+//	type Query struct {
+//		City string `json:"city" jsonschema:"the city to look up"`
+//		Days int    `json:"days,omitempty" jsonschema:"how many days ahead"`
+//	}
+//
+// A field without omitempty or omitzero is required. What fn returns is given to
+// the model as JSON, a string as it is. NewTool panics if the name or a type
+// cannot be a tool's, which is a mistake in the program.
+func NewTool[In, Out any](name, description string, fn func(context.Context, In) (Out, error), options ...ToolOption) Tool {
+	if err := checkToolName(name); err != nil {
+		panic("troupe.NewTool: " + err.Error())
+	}
+	in, out := schemaOf[In](), schemaOf[Out]()
+	if in.err != nil {
+		panic(fmt.Sprintf("troupe.NewTool: tool %s: input: %v", name, in.err))
+	}
+	t := &typedTool[In, Out]{fn: fn, spec: ToolSpec{
+		Name: name, Description: description, Input: in.schema, Output: out.schema, check: in.check,
+	}}
+	for _, option := range options {
+		option(&t.spec)
+	}
+	return t
+}
+
+// A ToolOption sets what a tool's types cannot say.
+type ToolOption func(*ToolSpec)
+
+// RepeatSafe says that a call may be carried out again when nobody knows whether
+// it was: see [ToolSpec].
+func RepeatSafe() ToolOption { return func(s *ToolSpec) { s.RepeatSafe = true } }
+
+// Timeout bounds one call of the tool: see [ToolSpec].
+func Timeout(d time.Duration) ToolOption { return func(s *ToolSpec) { s.Timeout = d } }
+
+type typedTool[In, Out any] struct {
+	spec ToolSpec
+	fn   func(context.Context, In) (Out, error)
+}
+
+func (t *typedTool[In, Out]) Spec() ToolSpec { return t.spec }
+
+func (t *typedTool[In, Out]) Call(ctx context.Context, call *Invocation) (Result, error) {
+	var in In
+	if err := json.Unmarshal(call.Arguments, &in); err != nil {
+		return Result{}, &ToolError{Class: ClassInvalidArguments, Err: err}
+	}
+	out, err := t.fn(ctx, in)
+	if err != nil {
+		return Result{}, err
+	}
+	if text, ok := any(out).(string); ok {
+		return Result{Content: text}, nil
+	}
+	data, err := json.Marshal(out)
+	if err != nil {
+		return Result{}, fmt.Errorf("the tool's result is not JSON: %w", err)
+	}
+	return Result{Content: string(data)}, nil
+}
+
+// NewRawTool makes a tool from a spec whose schema is given, as those of other
+// programs are. The function gets arguments that fit the schema.
+func NewRawTool(spec ToolSpec, fn func(context.Context, *Invocation) (Result, error)) (Tool, error) {
+	t := &rawTool{spec: spec, fn: fn}
+	checked, err := checkedSpec(t)
+	if err != nil {
+		return nil, err
+	}
+	t.spec = checked
+	return t, nil
+}
+
+type rawTool struct {
+	spec ToolSpec
+	fn   func(context.Context, *Invocation) (Result, error)
+}
+
+func (t *rawTool) Spec() ToolSpec { return t.spec }
+func (t *rawTool) Call(ctx context.Context, in *Invocation) (Result, error) {
+	return t.fn(ctx, in)
+}
+
+// noArguments is the schema of a tool that takes none.
+var noArguments = json.RawMessage(`{"type":"object","properties":{},"additionalProperties":false}`)
+
+// checkedSpec returns the tool's spec, ready to check arguments with.
+func checkedSpec(tool Tool) (ToolSpec, error) {
+	spec := tool.Spec()
+	if spec.check != nil {
+		return spec, nil
+	}
+	if err := checkToolName(spec.Name); err != nil {
+		return ToolSpec{}, err
+	}
+	if len(spec.Input) == 0 {
+		spec.Input = noArguments
+	}
+	check, err := argcheck.Compile(spec.Input)
+	if err != nil {
+		return ToolSpec{}, fmt.Errorf("tool %s: input %w", spec.Name, err)
+	}
+	spec.check = check
+	return spec, nil
+}
+
+// typeSchema is what NewTool knows about a Go type.
+type typeSchema struct {
+	schema json.RawMessage
+	check  *argumentCheck
+	err    error
+}
+
+// schemas remembers what schemaOf found, by type. It is a memory of a pure
+// function: inferring a schema takes a hundred times as long as making a tool.
+var schemas sync.Map // reflect.Type to *typeSchema
+
+func schemaOf[T any]() *typeSchema {
+	t := reflect.TypeFor[T]()
+	if known, ok := schemas.Load(t); ok {
+		return known.(*typeSchema)
+	}
+	known, _ := schemas.LoadOrStore(t, inferSchema(t))
+	return known.(*typeSchema)
+}
+
+func inferSchema(t reflect.Type) *typeSchema {
+	schema, err := jsonschema.ForType(t, &jsonschema.ForOptions{})
+	if err != nil {
+		return &typeSchema{err: err}
+	}
+	data, err := json.Marshal(schema)
+	if err != nil {
+		return &typeSchema{err: err}
+	}
+	if schema.Type != "object" {
+		return &typeSchema{schema: data, err: fmt.Errorf("%s is not an object but %s; use a struct", t, strings.Join(append(schema.Types, schema.Type), " "))}
+	}
+	check, err := argcheck.Compile(data)
+	return &typeSchema{schema: data, check: check, err: err}
+}
