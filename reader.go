@@ -180,7 +180,7 @@ func (r *reader) takeGrowth(p *reply) {
 }
 
 // maxBodies is how many bodies of deltas are made at once.
-const maxBodies = 32
+const maxBodies = 16
 
 func (r *reader) textDelta(text string, attempt int) *TextDelta {
 	if len(r.bodies) == 0 {
