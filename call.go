@@ -44,8 +44,7 @@ func (r *Run) callAll(ctx context.Context, agent *Agent, calls []ToolCall, habit
 	var failure error
 	for i := range runs {
 		if runs[i].done != nil {
-			failure = errors.Join(failure, runs[i].wait(ctx, r.exec))
-			r.now = latest(r.now, runs[i].branch.now)
+			failure = errors.Join(failure, runs[i].wait(ctx, r))
 		}
 	}
 	return runs, failure
@@ -96,7 +95,7 @@ func (r *Run) prepare(t *toolRun, record *callRecord, agent *Agent, call *ToolCa
 	set := agent.kit()
 	t.tool, t.spec, t.at = set.tools[index], &set.specs[index], at
 	t.branch = r.branch(at)
-	t.branch.noted = t.room[:0]
+	t.branch.noted, t.branch.over = t.room[:0], &t.settled
 	t.in = Invocation{ID: call.ID, Arguments: arguments, Run: &t.branch}
 	return nil
 }
@@ -209,7 +208,7 @@ func (t *toolRun) execute(ctx context.Context) {
 			return
 		}
 		value := recover() // nil if the tool ended its goroutine
-		t.settle(Result{}, &ToolError{Class: ClassPanicked, Message: fmt.Sprintf("the tool crashed: %v", value)}, string(debug.Stack()))
+		t.settle(&t.branch, Result{}, &ToolError{Class: ClassPanicked, Message: fmt.Sprintf("the tool crashed: %v", value)}, string(debug.Stack()))
 	}()
 	result, err := t.tool.Call(t.ctx, &t.in)
 	returned = true
@@ -220,38 +219,41 @@ func (t *toolRun) execute(ctx context.Context) {
 		}
 		err = t.timedOut()
 	}
-	t.settle(result, err, "")
+	t.settle(&t.branch, result, err, "")
 }
 
 func (t *toolRun) timedOut() error {
 	return &ToolError{Class: ClassTimeout, Message: fmt.Sprintf("no answer within %s", t.limit)}
 }
 
-// settle decides the outcome, once, and records it. It reports whether it was
-// the one to do so.
-func (t *toolRun) settle(result Result, err error, stack string) bool {
+// settle decides the outcome, once, and has r record it. It reports whether it
+// was the one to do so.
+func (t *toolRun) settle(r *Run, result Result, err error, stack string) bool {
 	if !t.settled.CompareAndSwap(false, true) {
 		return false
 	}
 	t.outcome.Duration = Millis(time.Since(t.began))
 	t.outcome.Stack = stack
-	t.outcome.settle(result, err, t.attempt, t.branch.exec.budget.limits.Attempts)
-	t.branch.note(t.at, t.outcome)
-	t.failure = t.branch.flush()
+	t.outcome.settle(result, err, t.attempt, r.exec.budget.limits.Attempts)
+	r.note(t.at, t.outcome)
+	t.failure = r.flush()
 	return true
 }
 
 // wait returns when the call is settled. A tool that does not heed its context is
 // left behind: its time is up all the same.
-func (t *toolRun) wait(ctx context.Context, exec *execution) error {
+func (t *toolRun) wait(ctx context.Context, r *Run) error {
+	left := false
 	select {
 	case <-t.done:
 	case <-t.ctx.Done():
-		if t.abandon(ctx) {
-			exec.leave(t.spec.Name, t.done)
-		} else {
-			<-t.done
-		}
+		left = t.abandon(ctx, r)
+	}
+	if left {
+		r.exec.leave(t.spec.Name, t.done)
+	} else {
+		<-t.done
+		r.now = latest(r.now, t.branch.now)
 	}
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -260,13 +262,14 @@ func (t *toolRun) wait(ctx context.Context, exec *execution) error {
 }
 
 // abandon settles a call without its tool, and reports false where the tool was
-// just in time to do so itself.
-func (t *toolRun) abandon(ctx context.Context) bool {
+// just in time to do so itself. What the tool still does with its Run then comes
+// to nothing.
+func (t *toolRun) abandon(ctx context.Context, r *Run) bool {
 	if t.settled.Load() {
 		return false
 	}
 	if ctx.Err() == nil {
-		return t.settle(Result{}, t.timedOut(), "")
+		return t.settle(r, Result{}, t.timedOut(), "")
 	}
 	// The run was stopped: a tool that heeds its context may still say how it went.
 	return !waitFor(t.done, toolGrace) && t.settled.CompareAndSwap(false, true)

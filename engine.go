@@ -7,6 +7,7 @@ import (
 	"iter"
 	"slices"
 	"sync"
+	"sync/atomic"
 )
 
 // An Engine runs steps and keeps their events. It may be used concurrently.
@@ -40,6 +41,7 @@ var (
 
 	errReaderLeft = errors.New("the run's reader left")
 	errTimeUp     = errors.New("the run's time is up")
+	errLeftBehind = errors.New("the call is over: its time was up")
 	errAbandoned  = errors.New("interrupted, and not resumed before the next message")
 )
 
@@ -197,7 +199,7 @@ type session struct {
 	users  int // readers and runs; guarded by the engine
 
 	loading sync.Mutex
-	loaded  bool
+	loaded  atomic.Bool
 	// talk is the conversation so far, nil if it must be read from the store.
 	talk *history
 }
@@ -231,7 +233,7 @@ func (e *Engine) leave(s *session) {
 	if s.users--; s.users > 0 || e.sessions[s.feed.session] != s {
 		return
 	}
-	if s.feed.isBroken() || !s.loaded {
+	if s.feed.isBroken() || !s.loaded.Load() {
 		e.drop(s)
 		return
 	}

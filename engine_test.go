@@ -82,7 +82,6 @@ func TestCancelStopsAndWaits(t *testing.T) {
 			t.Errorf("cancelling again: %v", err)
 		}
 		// The conversation goes on, though a call of it never had a result.
-		synctest.Wait()
 		_, end, err := play(t, engine, agent, troupe.Input{Session: started.Session, Text: "and now?"})
 		if err != nil || end.Output.Summary != "now it works" {
 			t.Errorf("got %+v, %v", end, err)
@@ -379,4 +378,99 @@ func TestARunsTimeEndsInAnAnswer(t *testing.T) {
 			}
 		}
 	})
+}
+
+// What a tool does after its time was up comes to nothing.
+func TestAToolLeftBehindCannotWriteToTheLog(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		release := make(chan struct{})
+		late := make(chan error, 1)
+		tool, err := troupe.NewRawTool(troupe.ToolSpec{Name: "stubborn"}, func(_ context.Context, in *troupe.Invocation) (troupe.Result, error) {
+			<-release
+			late <- in.Run.Emit(context.Background(), &troupe.ArtifactSaved{Path: "late"})
+			return troupe.Result{Content: "late"}, nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		model := inTurn(t, turn{calls: []troupe.ToolCall{call("1", "stubborn", "{}")}}, turn{text: "without it"})
+		store := troupe.NewMemoryStore()
+		events, end := mustAnswer(t, newEngine(t, troupe.Config{Store: store}), newAgent(t, model, tool), "go")
+		close(release)
+		if err := <-late; err == nil {
+			t.Error("it could write to the log")
+		}
+		if log := collect(t, store, events[0].Session); end.Output.Summary != "without it" || log[len(log)-1].Kind() != troupe.KindRunFinished {
+			t.Errorf("the log is %s", kinds(log))
+		}
+	})
+}
+
+// clockwork records what a run says of time and ids.
+type clockwork struct{ told *[]string }
+
+func (clockwork) Name() string { return "clockwork" }
+func (c clockwork) Do(ctx context.Context, run *troupe.Run, in troupe.Handoff) (troupe.Handoff, error) {
+	for i := range 3 {
+		*c.told = append(*c.told, run.Now().Format(time.RFC3339Nano), run.NewID())
+		if err := run.Emit(ctx, &troupe.Warned{Code: "tick", Message: fmt.Sprint(i)}); err != nil {
+			return troupe.Handoff{}, err
+		}
+		if i == 1 {
+			errs := run.All(ctx, func(ctx context.Context, r *troupe.Run) error {
+				*c.told = append(*c.told, r.Now().Format(time.RFC3339Nano), r.NewID())
+				return r.Emit(ctx, &troupe.Warned{Code: "tock"})
+			})
+			if err := errors.Join(errs...); err != nil {
+				return troupe.Handoff{}, err
+			}
+		}
+	}
+	return troupe.Handoff{Summary: "done"}, nil
+}
+
+func TestTimeAndIdsAreTheSameOnEveryPass(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var first []string
+		events, _, err := play(t, newEngine(t, troupe.Config{}), clockwork{&first}, troupe.Input{Text: "go"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		log := stored(events)
+		for cut := 2; cut < len(log); cut++ {
+			time.Sleep(time.Hour)
+			store := troupe.NewMemoryStore()
+			if err := store.Append(t.Context(), log[0].Session, log[:cut]...); err != nil {
+				t.Fatal(err)
+			}
+			var again []string
+			if _, _, err := gather(newEngine(t, troupe.Config{Store: store}).Resume(t.Context(), clockwork{&again}, log[0].Session)); err != nil {
+				t.Fatal(err)
+			}
+			for i := range again {
+				recorded := i/2 < cut-2 || i%2 == 1
+				if recorded && again[i] != first[i] {
+					t.Errorf("cut after %d: %d is %s, was %s", cut, i, again[i], first[i])
+				}
+			}
+		}
+	})
+}
+
+func TestABranchThatPanicsFailsAlone(t *testing.T) {
+	step := branches{
+		func(context.Context, *troupe.Run) error { panic("one") },
+		func(ctx context.Context, r *troupe.Run) error { return r.Emit(ctx, &troupe.Warned{Code: "two"}) },
+	}
+	events, end, err := play(t, newEngine(t, troupe.Config{}), step, troupe.Input{Text: "go"})
+	if err != nil || !strings.Contains(end.Output.Summary, "panic: one") || countOf[*troupe.Warned](events) != 1 {
+		t.Errorf("%+v, %v", end, err)
+	}
+}
+
+type branches []func(context.Context, *troupe.Run) error
+
+func (branches) Name() string { return "branches" }
+func (b branches) Do(ctx context.Context, run *troupe.Run, in troupe.Handoff) (troupe.Handoff, error) {
+	return troupe.Handoff{Summary: errors.Join(run.All(ctx, b...)...).Error()}, nil
 }

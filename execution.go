@@ -27,7 +27,8 @@ type execution struct {
 	// may take longer than the time that the run's own context has.
 	base   context.Context
 	cancel context.CancelCauseFunc
-	done   chan struct{}
+	over   chan struct{} // closed when the run has ended
+	done   chan struct{} // closed when the session is free for another
 	err    error
 
 	mu   sync.Mutex
@@ -61,12 +62,14 @@ func (e *Engine) begin(ctx context.Context, step Step, input Input) (*execution,
 	x.in = Handoff{Task: input.Text, Parts: input.Parts, Custom: input.Custom}
 	x.run = Run{exec: x, id: newRunID(), agent: step.Name(), chain: &x.chain}
 	if fresh {
-		x.session.talk, x.session.loaded = newHistory(), true
+		x.session.talk = newHistory()
+		x.session.loaded.Store(true)
 		return x, nil
 	}
 	past, err := x.session.load(ctx, true)
 	if errors.Is(err, ErrNotFound) {
-		x.session.talk, x.session.loaded = newHistory(), true
+		x.session.talk = newHistory()
+		x.session.loaded.Store(true)
 		return x, nil
 	}
 	if err == nil && past.open() {
@@ -101,7 +104,7 @@ func (e *Engine) enlist(ctx context.Context, step Step, id string) (*execution, 
 	if err != nil {
 		return nil, err
 	}
-	x := &execution{engine: e, session: s, feed: &s.feed, step: step, chain: link{step: step}, done: make(chan struct{})}
+	x := &execution{engine: e, session: s, feed: &s.feed, step: step, chain: link{step: step}, over: make(chan struct{}), done: make(chan struct{})}
 	e.mu.Lock()
 	busy, closed := s.active != nil, e.closed
 	if !busy && !closed {
@@ -136,7 +139,7 @@ func (x *execution) recall(ctx context.Context) error {
 	started := start.Body.(*RunStarted)
 	x.in, x.asked = started.Input, started.Limits
 	x.budget.limits = started.Limits.with(x.engine.limits)
-	x.budget.before = past.last.Sub(start.Time)
+	x.budget.before = past.elapsed
 	x.journal = newJournal(past.events)
 	x.session.talk = past.before
 	x.run = Run{exec: x, id: start.Run, agent: start.Agent, chain: &x.chain}
@@ -147,7 +150,6 @@ func (x *execution) recall(ctx context.Context) error {
 func (x *execution) withdraw() {
 	x.cancel(nil)
 	x.release()
-	close(x.done)
 }
 
 // release lets the session have another run.
@@ -157,6 +159,7 @@ func (x *execution) release() {
 	x.session.active = nil
 	x.engine.mu.Unlock()
 	x.engine.leave(x.session)
+	close(x.done)
 }
 
 // watch executes the run and yields its events. It returns when the run has ended.
@@ -168,12 +171,12 @@ func (x *execution) watch(yield func(Event, error) bool) {
 	go x.execute()
 	defer func() {
 		x.cancel(errReaderLeft)
-		<-x.done
+		<-x.over
 	}()
 	for over := false; !over; {
 		select {
 		case <-r.signal:
-		case <-x.done:
+		case <-x.over:
 			over = true
 		}
 		// The last events are read even if the run was told to stop.
@@ -188,7 +191,7 @@ func (x *execution) watch(yield func(Event, error) bool) {
 
 // execute runs the step to its end.
 func (x *execution) execute() {
-	defer close(x.done)
+	defer close(x.over)
 	ctx := x.base
 	x.budget.started = time.Now()
 	if limit := x.budget.limits.Time; limit > 0 {
@@ -197,7 +200,7 @@ func (x *execution) execute() {
 		defer cancel()
 	}
 	if x.journal != nil {
-		x.run.note(startStep, &Warned{Code: "resumed", Message: "the run goes on where its log ends"})
+		x.run.noted = append(x.run.noted, x.event(&Warned{Code: codeResumed, Message: "the run goes on where its log ends"}))
 	}
 	_, x.err = x.run.perform(ctx, x.step, x.in)
 	if x.err != nil || !x.root {
@@ -205,6 +208,17 @@ func (x *execution) execute() {
 	}
 	x.awaitLeft()
 	x.cancel(nil)
+}
+
+// codeResumed marks where another pass over a run's log began.
+const codeResumed = "resumed"
+
+// event makes an event about the run that is not an effect of its steps.
+func (x *execution) event(body Body) Event {
+	return Event{
+		Time: time.Now().Round(0).UTC(), Session: x.feed.session, Run: x.run.id,
+		Step: startStep, Agent: x.run.agent, Body: body,
+	}
 }
 
 // stop tells the run to stop and waits until it has.
@@ -248,7 +262,7 @@ func (x *execution) reportLeft(r *Run) {
 		}
 	}
 	if len(names) > 0 {
-		r.note(startStep, &Warned{Code: "tool_left_running", Message: "did not stop when told to and may still be running: " + strings.Join(names, ", ")})
+		r.noted = append(r.noted, x.event(&Warned{Code: "tool_left_running", Message: "did not stop when told to and may still be running: " + strings.Join(names, ", ")}))
 	}
 }
 

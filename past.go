@@ -9,9 +9,10 @@ import (
 
 // A past is what a session's log says about its latest run.
 type past struct {
-	// start is the run's first event and last the time of its newest one.
-	start    *Event
-	last     time.Time
+	start *Event
+	last  time.Time // of its newest event
+	// elapsed is how long the run has been at work, breaks between passes aside.
+	elapsed  time.Duration
 	finished bool
 	stopped  bool // failed or cancelled
 	// events are those of the run and what is nested in it, before the
@@ -28,14 +29,14 @@ func (p *past) open() bool { return p.start != nil && !p.finished && !p.stopped 
 func (s *session) load(ctx context.Context, toRun bool) (*past, error) {
 	s.loading.Lock()
 	defer s.loading.Unlock()
-	if s.loaded && (!toRun || s.talk != nil) {
+	if s.loaded.Load() && (!toRun || s.talk != nil) {
 		return &past{}, nil
 	}
 	p, err := s.read(ctx)
 	if err != nil {
 		return nil, err
 	}
-	s.loaded = true
+	s.loaded.Store(true)
 	return p, nil
 }
 
@@ -70,6 +71,9 @@ func (p *past) add(e *Event, talk *history) {
 		return
 	}
 	p.events = append(p.events, *e)
+	if w, ok := e.Body.(*Warned); !p.last.IsZero() && !(ok && w.Code == codeResumed) {
+		p.elapsed += max(e.Time.Sub(p.last), 0)
+	}
 	p.last = e.Time
 	if e.Run == p.start.Run {
 		switch e.Body.(type) {

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -32,6 +33,8 @@ type Run struct {
 	now time.Time
 	// noted events wait to be stored together with the next ones.
 	noted []Event
+	// over, where set, says that nobody waits for what this branch does.
+	over *atomic.Bool
 }
 
 // A link is one step of the chain of steps that are being run, innermost first.
@@ -128,7 +131,7 @@ func endOf(e *Event) (Handoff, error) {
 // mayNest refuses what would nest without end, before any model is asked.
 func (r *Run) mayNest(step Step) error {
 	for l := r.chain; l != nil; l = l.outer {
-		if l.step == step || l.step.Name() == step.Name() {
+		if l.step.Name() == step.Name() {
 			return fmt.Errorf("%w: %s", ErrCircular, r.path(step))
 		}
 	}
@@ -339,6 +342,9 @@ func (r *Run) flush() error {
 func (r *Run) alive(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
+	}
+	if r.over != nil && r.over.Load() {
+		return errLeftBehind
 	}
 	return nil
 }
