@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/troupe-dev/troupe/internal/corpus"
 )
 
 // A sample is one file of the corpus. Its name is relative to the corpus.
@@ -18,19 +20,13 @@ type sample struct{ name, src string }
 // samples returns the files below a directory of the corpus whose names satisfy match, or skips the test.
 func samples(t *testing.T, dir string, match func(name string) bool) []sample {
 	t.Helper()
-	corpus := os.Getenv("TROUPE_CORPUS")
-	if corpus == "" {
-		corpus = filepath.Join("..", "..", "shared", "corpus")
-	}
-	if _, err := os.Stat(corpus); err != nil {
-		t.Skipf("no corpus: set TROUPE_CORPUS (%v)", err)
-	}
+	root := corpus.Path(t, ".")
 	var found []sample
-	err := fs.WalkDir(os.DirFS(corpus), dir, func(name string, d fs.DirEntry, err error) error {
+	err := fs.WalkDir(os.DirFS(root), dir, func(name string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() || !match(name) {
 			return err
 		}
-		src, err := os.ReadFile(filepath.Join(corpus, name))
+		src, err := os.ReadFile(filepath.Join(root, name))
 		found = append(found, sample{name, string(src)})
 		return err
 	})

@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/troupe-dev/troupe/internal/corpus"
 )
 
 // eachLine calls visit with each JSON line of a corpus file.
@@ -27,7 +29,7 @@ func eachLine(t *testing.T, path string, visit func(line []byte)) {
 }
 
 func TestRealCallsAreCheckedAsTheyWere(t *testing.T) {
-	path := filepath.Join(corpus(t, "tool-calls"), "real-calls.jsonl")
+	path := filepath.Join(corpus.Path(t, "tool-calls"), "real-calls.jsonl")
 	var undeclared, byNodes, byFull, fit int
 	var unfit []string
 	eachLine(t, path, func(line []byte) {
@@ -78,7 +80,7 @@ var lenient = strings.NewReplacer(
 	`"type": "tuple"`, `"type": "array"`, `"type": "any"`, `"x-type": "any"`)
 
 func TestPythonTypesAreNamedInTheErrorAndTheRestCompiles(t *testing.T) {
-	files, _ := filepath.Glob(filepath.Join(corpus(t, "tool-calls"), "bfcl", "*.jsonl"))
+	files, _ := filepath.Glob(filepath.Join(corpus.Path(t, "tool-calls"), "bfcl", "*.jsonl"))
 	count := 0
 	for _, file := range files {
 		eachLine(t, file, func(line []byte) {

@@ -8,21 +8,9 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-)
 
-// corpus returns a directory of the corpus and skips the test where it is absent.
-func corpus(t testing.TB, name string) string {
-	t.Helper()
-	root := os.Getenv("TROUPE_CORPUS")
-	if root == "" {
-		root = filepath.Join("..", "..", "..", "shared", "corpus")
-	}
-	dir := filepath.Join(root, name)
-	if _, err := os.Stat(dir); err != nil {
-		t.Skipf("no corpus: %v (set TROUPE_CORPUS)", err)
-	}
-	return dir
-}
+	"github.com/troupe-dev/troupe/internal/corpus"
+)
 
 // fullOf compiles a schema for jsonschema even where nodes would do.
 func fullOf(t testing.TB, schema []byte) *Schema {
@@ -54,7 +42,7 @@ type suiteGroup struct {
 
 func suiteGroups(t *testing.T, draft string) (groups []suiteGroup) {
 	t.Helper()
-	dir := filepath.Join(corpus(t, "json-schema-suite"), "tests", draft)
+	dir := filepath.Join(corpus.Path(t, "json-schema-suite"), "tests", draft)
 	err := filepath.WalkDir(dir, func(path string, _ fs.DirEntry, err error) error {
 		if err != nil || filepath.Ext(path) != ".json" {
 			return err

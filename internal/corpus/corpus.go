@@ -12,13 +12,23 @@ import (
 // where there is none.
 func Path(tb testing.TB, name string) string {
 	tb.Helper()
+	path := Find(tb, name)
+	if path == "" {
+		tb.Skipf("corpus absent: %s is not there; set TROUPE_CORPUS to where the corpus is", name)
+	}
+	return path
+}
+
+// Find returns what Path does, or "" for tests that can do without.
+func Find(tb testing.TB, name string) string {
+	tb.Helper()
 	root := os.Getenv("TROUPE_CORPUS")
 	if root == "" {
 		root = filepath.Join(moduleRoot(tb), "..", "shared", "corpus")
 	}
 	path := filepath.Join(root, filepath.FromSlash(name))
 	if _, err := os.Stat(path); err != nil {
-		tb.Skipf("corpus absent: %s is not there; set TROUPE_CORPUS to where the corpus is", name)
+		return ""
 	}
 	return path
 }

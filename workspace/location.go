@@ -1,0 +1,227 @@
+package workspace
+
+import (
+	"cmp"
+	"errors"
+	"io/fs"
+	"path"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"golang.org/x/text/unicode/norm"
+)
+
+// A Location is a place in a root: a file, a directory, or the place for one. Its
+// zero value is nowhere. Locations of one workspace can be compared.
+type Location struct {
+	root *root
+	name string // relative to root, clean, with slashes; "." is the root itself
+}
+
+// String returns the location as an agent may write it, {bundle-root}/config.yaml.
+func (l Location) String() string {
+	switch {
+	case l.root == nil:
+		return ""
+	case l.name == ".":
+		return "{" + l.root.Name + "}"
+	}
+	return "{" + l.root.Name + "}/" + l.name
+}
+
+// Root returns the name of the location's root.
+func (l Location) Root() string {
+	if l.root == nil {
+		return ""
+	}
+	return l.root.Name
+}
+
+// Name returns the location's name relative to its root, with slashes.
+func (l Location) Name() string { return l.name }
+
+// Resolve says which place a name means to somebody who reads or lists. Nothing
+// is opened for a name that begins with a root.
+//
+// A plain name, workflows/x.yaml, is looked for in the session folder, then in the
+// bundle, then as seen from the project where that is readable. Dots may lead
+// upwards as far as the root. A name that ends up in a root that lies inside the
+// named one, such as {project-root}/bmad/core/x.md, is a place in that inner root.
+func (w *Workspace) Resolve(name string) (Location, error) {
+	r, rel, err := w.split(name)
+	if err != nil {
+		return Location{}, err
+	}
+	if r != nil {
+		return place(name, r, rel)
+	}
+	for _, candidate := range []string{SessionFolder, BundleRoot, ProjectRoot} {
+		if r = w.roots[candidate]; r == nil {
+			continue
+		}
+		loc, err := place(name, r, rel)
+		if err != nil {
+			return Location{}, err
+		}
+		if loc.root.Access == NoAccess {
+			continue
+		}
+		_, err = loc.root.dir.Lstat(loc.name)
+		if !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR) {
+			return loc, nil
+		}
+	}
+	return Location{}, &Error{Op: "resolve", Path: name, Err: ErrNotFound,
+		Reason: "neither in the session folder nor in the bundle"}
+}
+
+// ResolveFrom is Resolve for a reference in the file at from: a plain name, such
+// as ./steps/step-01.md, is relative to the directory of that file.
+func (w *Workspace) ResolveFrom(from Location, ref string) (Location, error) {
+	r, rel, err := w.split(ref)
+	if err != nil {
+		return Location{}, err
+	}
+	if r == nil {
+		if !w.owns(from) {
+			return Location{}, refuse("resolve", ref, "relative to nowhere")
+		}
+		r, rel = from.root, path.Dir(from.name)+"/"+rel
+	}
+	return place(ref, r, rel)
+}
+
+// ResolveOutput says where a file of this name is written. A plain name is in the
+// session folder. So is, under the same name relative to its root, every other
+// place that the agent may not write to; moved says that this was done.
+func (w *Workspace) ResolveOutput(name string) (loc Location, moved bool, err error) {
+	session := w.roots[SessionFolder]
+	if session == nil {
+		return Location{}, false, refuse("write", name, "there is no session folder")
+	}
+	r, rel, err := w.split(name)
+	if err != nil {
+		return Location{}, false, err
+	}
+	if loc, err = place(name, cmp.Or(r, session), rel); err != nil {
+		return Location{}, false, err
+	}
+	if project := w.roots[ProjectRoot]; r == nil && project != nil {
+		// data/agent-outputs/<session>/x.md is not a folder in the session folder.
+		if seen, _ := place(name, project, rel); seen.root == session {
+			loc = seen
+		}
+	}
+	if loc.root.Access != ReadWrite {
+		loc, moved = session.land(loc.name), true
+	}
+	loc.name = norm.NFC.String(loc.name)
+	return loc, moved, nil
+}
+
+// split expands a name and cuts off the root it begins with, which is nil for a
+// plain name. The rest is neither clean nor checked.
+func (w *Workspace) split(name string) (r *root, rel string, err error) {
+	pieces, err := w.vars.path(name)
+	if err != nil {
+		return nil, "", err
+	}
+	if len(pieces) > 0 && pieces[0].kind == rootName {
+		if r = w.roots[pieces[0].name]; r == nil {
+			return nil, "", refuse("resolve", name, "{"+pieces[0].name+"} is not a root of this workspace")
+		}
+		pieces = pieces[1:]
+	}
+	for _, p := range pieces {
+		if p.kind == rootName {
+			return nil, "", refuse("resolve", name, "a root stands only at the beginning of a path")
+		}
+		rel += p.text
+	}
+	switch {
+	case strings.IndexByte(rel, 0) >= 0:
+		return nil, "", refuse("resolve", name, "it contains a NUL byte")
+	case r != nil && rel != "" && rel[0] != '/':
+		return nil, "", refuse("resolve", name, "a root is followed by a slash")
+	case r == nil && rel == "":
+		return nil, "", &Error{Op: "resolve", Path: name, Err: ErrNotFound, Reason: "the path is empty"}
+	case r == nil && rel[0] == '/':
+		return nil, "", refuse("resolve", name, "it is absolute; begin with {session-folder}, {bundle-root} or another root")
+	}
+	return r, rel, nil
+}
+
+// place returns the place of rel in r, or in a root inside r.
+func place(written string, r *root, rel string) (Location, error) {
+	rel = path.Clean("./" + rel)
+	if !filepath.IsLocal(filepath.FromSlash(rel)) {
+		return Location{}, refuse("resolve", written, "it leaves {"+r.Name+"}")
+	}
+	return r.land(rel), nil
+}
+
+// land returns the location of a clean name: in the innermost root that it is in.
+func (r *root) land(name string) Location {
+	for _, inner := range r.nested {
+		if rest, ok := relativeTo(inner.at, name); ok {
+			return Location{inner.root, rest}
+		}
+	}
+	return Location{r, name}
+}
+
+// relativeTo returns a clean name as seen from dir, which is a clean name too, if
+// it lies there.
+func relativeTo(dir, name string) (rest string, ok bool) {
+	switch rest, ok = strings.CutPrefix(name, dir); {
+	case dir == ".":
+		return name, true
+	case ok && rest == "":
+		return ".", true
+	case ok && rest[0] == '/':
+		return rest[1:], true
+	}
+	return "", false
+}
+
+func (w *Workspace) owns(loc Location) bool {
+	return loc.root != nil && w.roots[loc.root.Name] == loc.root
+}
+
+// allow returns the location that may be opened for need in place of loc. Where a
+// link could lead to a key, or into a root that lies inside, that is the one
+// without links.
+func (w *Workspace) allow(op string, loc Location, need Access) (Location, error) {
+	if !w.owns(loc) {
+		return Location{}, refuse(op, loc.String(), "it is not a place in this workspace")
+	}
+	if err := loc.permits(op, need); err != nil {
+		return Location{}, err
+	}
+	if !loc.root.guarded && len(loc.root.nested) == 0 {
+		return loc, nil
+	}
+	name, err := followLinks(loc.root.dir, loc.name)
+	if err != nil {
+		return Location{}, failed(op, loc.String(), err)
+	}
+	target := loc.root.land(name)
+	if err := target.permits(op, need); err != nil {
+		return Location{}, err
+	}
+	return target, nil
+}
+
+// permits checks a location by its name alone.
+func (l Location) permits(op string, need Access) error {
+	switch {
+	case l.root.Access >= need && !(l.root.guarded && isSecret(l.name)):
+		return nil
+	case l.root.Access >= need:
+		return refuse(op, l.String(), "dot-files and keys stay closed")
+	case need == ReadWrite:
+		return refuse(op, l.String(), "writing to {"+l.root.Name+"} is not granted")
+	}
+	return refuse(op, l.String(), "reading {"+l.root.Name+"} is not granted")
+}

@@ -1,0 +1,141 @@
+package workspace
+
+import (
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"strings"
+)
+
+// tempPrefix begins the names of files that are not complete yet.
+const tempPrefix = ".troupe-tmp-"
+
+func isTemp(name string) bool { return strings.HasPrefix(name, tempPrefix) }
+
+// Write puts content at loc, which ResolveOutput gave, and creates the directories
+// on the way. Readers, and whoever comes after a crash, find the old file or the
+// new one, complete: content goes to a temporary file beside it that is moved
+// over the old one. A link there, hard or symbolic, is replaced, not written through.
+//
+// When Write has returned nil, the content is on disk.
+func (w *Workspace) Write(loc Location, content []byte) error {
+	if int64(len(content)) > w.limits.FileBytes {
+		return w.tooLarge("write", loc)
+	}
+	target, err := w.allow("write", loc, ReadWrite)
+	if err != nil {
+		return err
+	}
+	w.writing.Lock()
+	defer w.writing.Unlock()
+	dir, err := w.makeParents(target)
+	if err != nil {
+		return failed("write", loc.String(), err)
+	}
+	defer dir.Close()
+	name := path.Base(target.name)
+	perm, err := w.checkTarget(dir, target, name)
+	if err == nil {
+		err = replaceFile(dir, name, content, perm)
+	}
+	if err != nil {
+		return failed("write", loc.String(), err)
+	}
+	return nil
+}
+
+// makeParents returns the directory for a file at loc, created if need be.
+func (w *Workspace) makeParents(loc Location) (*os.Root, error) {
+	elements := strings.Split(loc.name, "/")
+	parents := elements[:len(elements)-1]
+	if len(parents) >= w.limits.Depth {
+		return nil, &Error{Op: "write", Path: loc.String(), Err: ErrTooLarge, Reason: fmt.Sprintf("a name has at most %d elements", w.limits.Depth)}
+	}
+	dir, err := loc.root.openDir(".")
+	if err != nil {
+		return nil, err
+	}
+	for i, element := range parents {
+		err := w.makeDir(dir, element, loc.root.dirPerm())
+		dir.Close()
+		if err != nil {
+			return nil, err
+		}
+		// Not from dir: a link may lead out of dir and stay inside the root.
+		if dir, err = loc.root.openDir(path.Join(parents[:i+1]...)); err != nil {
+			return nil, err
+		}
+	}
+	return dir, nil
+}
+
+func (w *Workspace) makeDir(dir *os.Root, name string, perm fs.FileMode) error {
+	if _, err := dir.Lstat(name); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if err := checkNew(dir, name, w.limits.Entries); err != nil {
+		return err
+	}
+	if err := dir.Mkdir(name, perm); err != nil {
+		return err
+	}
+	return syncDir(dir)
+}
+
+// checkTarget says whether a file may be put at name, and with which permissions.
+func (w *Workspace) checkTarget(dir *os.Root, loc Location, name string) (fs.FileMode, error) {
+	info, err := dir.Lstat(name)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return loc.root.filePerm(), checkNew(dir, name, w.limits.Entries)
+	case err != nil:
+		return 0, err
+	case info.IsDir():
+		return 0, &Error{Op: "write", Path: loc.String(), Err: ErrNotRegular, Reason: "it is a directory"}
+	case info.Mode().IsRegular():
+		return info.Mode().Perm(), nil
+	}
+	return loc.root.filePerm(), nil
+}
+
+// A session's files are for its owner; what else is written is like its surroundings.
+func (r *root) filePerm() fs.FileMode {
+	if r.Name == SessionFolder {
+		return 0o600
+	}
+	return 0o644
+}
+
+func (r *root) dirPerm() fs.FileMode {
+	if r.Name == SessionFolder {
+		return 0o700
+	}
+	return 0o755
+}
+
+func replaceFile(dir *os.Root, name string, content []byte, perm fs.FileMode) error {
+	temp := tempPrefix + rand.Text()
+	f, err := dir.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, perm)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(content)
+	if err == nil {
+		err = f.Sync()
+	}
+	if closing := f.Close(); err == nil {
+		err = closing
+	}
+	if err == nil {
+		err = dir.Rename(temp, name)
+	}
+	if err != nil {
+		// The error that matters is the first; Sweep finds what stays behind.
+		_ = dir.Remove(temp)
+		return err
+	}
+	return syncDir(dir)
+}
