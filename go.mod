@@ -8,5 +8,6 @@ require (
 	github.com/santhosh-tekuri/jsonschema/v6 v6.0.3
 	go.uber.org/goleak v1.3.0
 	golang.org/x/text v0.43.0
+	golang.org/x/tools v0.52.0
 	pgregory.net/rapid v1.3.0
 )

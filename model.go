@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"strconv"
 	"time"
 )
 
@@ -149,7 +150,7 @@ func (e *ModelError) Error() string {
 		text = e.Err.Error()
 	}
 	switch {
-	case e.Status != 0 && e.Code != "":
+	case e.Status != 0 && e.Code != "" && e.Code != strconv.Itoa(e.Status):
 		return fmt.Sprintf("model: %d %s: %s", e.Status, e.Code, text)
 	case e.Status != 0:
 		return fmt.Sprintf("model: %d: %s", e.Status, text)

@@ -1,0 +1,156 @@
+package openai
+
+import (
+	"encoding/json"
+	"fmt"
+	"html"
+	"net/http"
+	"strconv"
+	"strings"
+)
+
+// A complaint is what a server says about a request that it did not serve.
+type complaint struct {
+	text   string
+	code   string // the server's name for the failure
+	kind   string // its class of failures, such as "invalid_request_error"
+	number string // a code that is a number
+	status int    // a code that is an HTTP status
+}
+
+// readComplaint reads the body of an error in any of the forms that servers have.
+func readComplaint(body []byte) complaint {
+	var c complaint
+	var value any
+	if json.Unmarshal(body, &value) == nil {
+		c.read(value, 0)
+	}
+	if c.text == "" {
+		c.text = plainText(body)
+	}
+	for _, name := range []string{c.kind, c.number} {
+		if c.code == "" {
+			c.code = name
+		}
+	}
+	return c
+}
+
+// read looks for names and a text where servers put them; the outermost count.
+func (c *complaint) read(value any, depth int) {
+	if depth > 8 {
+		return
+	}
+	switch value := value.(type) {
+	case string:
+		c.readText(value, depth)
+	case []any:
+		if len(value) > 0 {
+			c.read(value[0], depth+1)
+		}
+	case map[string]any:
+		c.readNames(value)
+		for _, key := range []string{"error", "errors", "message", "msg", "detail", "error_description"} {
+			if c.text == "" {
+				c.read(value[key], depth+1)
+			}
+		}
+		c.readDetails(value)
+	}
+}
+
+// readText takes a text, or reads the JSON that some servers quote as text.
+func (c *complaint) readText(text string, depth int) {
+	var quoted any
+	if strings.HasPrefix(text, "{") && json.Unmarshal([]byte(text), &quoted) == nil {
+		c.read(quoted, depth+1)
+	}
+	if c.text == "" {
+		c.text = text
+	}
+}
+
+func (c *complaint) readNames(object map[string]any) {
+	for _, key := range []string{"code", "status_code", "status"} {
+		name, _ := object[key].(string)
+		number, isNumber := object[key].(float64)
+		if n, err := strconv.Atoi(name); err == nil {
+			number, isNumber = float64(n), true
+		}
+		switch {
+		case isNumber && c.number == "":
+			c.number = strconv.FormatFloat(number, 'f', -1, 64)
+			if number >= 400 && number <= 599 {
+				c.status = int(number)
+			}
+		case !isNumber && c.code == "":
+			c.code = name
+		}
+	}
+	if kind, _ := object["type"].(string); c.kind == "" {
+		c.kind = kind
+	}
+}
+
+// readDetails adds what some servers put beside the text: the field that a
+// validator dislikes, and the words of the provider behind OpenRouter.
+func (c *complaint) readDetails(object map[string]any) {
+	if path, ok := object["loc"].([]any); ok && object["msg"] == c.text {
+		c.text = strings.Trim(strings.ReplaceAll(fmt.Sprint(path), " ", "."), "[]") + ": " + c.text
+	}
+	if metadata, ok := object["metadata"].(map[string]any); ok {
+		if raw, _ := metadata["raw"].(string); raw != "" {
+			c.text += ": " + raw
+		}
+	}
+}
+
+// isAboutMoney reports whether waiting will not help, because an account is empty
+// or at its limit. Some servers answer so with the status of a rate limit.
+func (c *complaint) isAboutMoney() bool {
+	return c.mentions("insufficient_quota", "spend_limit", "spend limit", "billing_hard_limit", "billing_not_active",
+		"insufficient balance", "insufficient_balance", "insufficient credit", "credit balance")
+}
+
+// isAboutLength reports whether the request was too long. Rate limits speak of too
+// many tokens too, so little is read into them.
+func (c *complaint) isAboutLength(status int) bool {
+	switch status {
+	case http.StatusRequestEntityTooLarge:
+		return true
+	case http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound:
+		return false
+	case http.StatusTooManyRequests:
+		return c.mentions("request too large")
+	}
+	return c.mentions(
+		"context_length_exceeded", "context length exceeded", "exceed_context_size", // OpenAI, llama.cpp
+		"maximum context length", "exceeds the context", "exceed context limit", // OpenAI, vLLM, OpenRouter, Mistral
+		"exceeds the available context size", "greater than the context length", // llama.cpp, LM Studio
+		"reduce the length of the messages", "maximum prompt length", // Groq, xAI
+		"prompt is too long", "input is too long", "too large for model", // Anthropic, Bedrock, Mistral
+		"context window exceeds", "exceeded model token limit", "input token count", "too many tokens", // MiniMax, Kimi, Google
+	)
+}
+
+func (c *complaint) mentions(phrases ...string) bool {
+	said := strings.ToLower(c.code + "\n" + c.kind + "\n" + c.text)
+	for _, phrase := range phrases {
+		if strings.Contains(said, phrase) {
+			return true
+		}
+	}
+	return false
+}
+
+// plainText is a body as one line of text: the title of a page, or all there is.
+func plainText(body []byte) string {
+	text := string(body)
+	if strings.HasPrefix(strings.TrimSpace(text), "<") {
+		if _, rest, ok := strings.Cut(text, "<title>"); ok {
+			title, _, _ := strings.Cut(rest, "</title>")
+			text = html.UnescapeString(title)
+		}
+	}
+	return strings.Join(strings.Fields(text), " ")
+}

@@ -1,0 +1,93 @@
+package openai
+
+import (
+	"encoding/base64"
+	"strings"
+
+	"github.com/troupe-dev/troupe"
+)
+
+// appendContent adds a message's text, as an array where it has parts as well.
+func appendContent(dst []byte, m *troupe.Message) []byte {
+	dst = append(dst, `,"content":`...)
+	if len(m.Parts) == 0 {
+		return appendString(dst, m.Text)
+	}
+	dst = append(dst, '[')
+	if m.Text != "" {
+		dst = append(appendTextPart(dst, m.Text), ',')
+	}
+	for i := range m.Parts {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = appendPart(dst, &m.Parts[i])
+	}
+	return append(dst, ']')
+}
+
+// appendPart adds a part in the form the API has for its type: pictures, sound and
+// documents have one, and everything else is told as text.
+func appendPart(dst []byte, p *troupe.Part) []byte {
+	kind, _, _ := strings.Cut(p.MIME, "/")
+	switch {
+	case kind == "image":
+		dst = append(dst, `{"type":"image_url","image_url":{"url":`...)
+		return append(appendURL(dst, p), "}}"...)
+	case len(p.Data) == 0 && p.URL != "":
+		return appendTextPart(dst, named(p, p.URL))
+	case isText(p.MIME):
+		return appendTextPart(dst, named(p, string(p.Data)))
+	case soundFormat(p.MIME) != "":
+		dst = append(dst, `{"type":"input_audio","input_audio":{"format":"`+soundFormat(p.MIME)+`","data":"`...)
+		dst = base64.StdEncoding.AppendEncode(dst, p.Data)
+		return append(dst, `"}}`...)
+	}
+	dst = append(dst, `{"type":"file","file":{"filename":`...)
+	dst = appendString(dst, p.Name)
+	dst = append(dst, `,"file_data":`...)
+	return append(appendURL(dst, p), "}}"...)
+}
+
+func appendTextPart(dst []byte, text string) []byte {
+	dst = append(dst, `{"type":"text","text":`...)
+	return append(appendString(dst, text), '}')
+}
+
+// appendURL adds where the part is, or the part itself as a data URL.
+func appendURL(dst []byte, p *troupe.Part) []byte {
+	if len(p.Data) == 0 {
+		return appendString(dst, p.URL)
+	}
+	dst = append(dst, `"data:`...)
+	dst = appendEscaped(dst, p.MIME)
+	dst = append(dst, ";base64,"...)
+	dst = base64.StdEncoding.AppendEncode(dst, p.Data)
+	return append(dst, '"')
+}
+
+func named(p *troupe.Part, text string) string {
+	if p.Name == "" {
+		return text
+	}
+	return p.Name + ":\n" + text
+}
+
+func isText(mime string) bool {
+	mime, _, _ = strings.Cut(mime, ";")
+	switch strings.TrimSpace(mime) {
+	case "", "application/json", "application/yaml", "application/xml", "application/javascript":
+		return true
+	}
+	return strings.HasPrefix(mime, "text/") || strings.HasSuffix(mime, "+json") || strings.HasSuffix(mime, "+xml")
+}
+
+func soundFormat(mime string) string {
+	switch mime {
+	case "audio/wav", "audio/x-wav", "audio/wave":
+		return "wav"
+	case "audio/mpeg", "audio/mp3":
+		return "mp3"
+	}
+	return ""
+}

@@ -1,0 +1,209 @@
+package troupetest
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/troupe-dev/troupe"
+)
+
+type object map[string]any
+
+func encode(v any) string {
+	data, err := json.Marshal(v)
+	if err != nil {
+		panic(err) // a fault of the server itself
+	}
+	return string(data)
+}
+
+// answer carries out an exchange.
+func (e *Exchange) answer(w http.ResponseWriter, r *http.Request, body []byte) {
+	var req struct {
+		Model   string `json:"model"`
+		Stream  bool   `json:"stream"`
+		Options struct {
+			IncludeUsage bool `json:"include_usage"`
+		} `json:"stream_options"`
+	}
+	json.Unmarshal(body, &req) // checkConversation has found it to be JSON
+	if (e.silent || e.before != nil) && !wait(r.Context(), e.before) {
+		panic(http.ErrAbortHandler)
+	}
+	out := &cutter{w: w, flush: http.NewResponseController(w).Flush, left: e.cutAt}
+	for name, values := range e.header {
+		w.Header()[name] = values
+	}
+	switch {
+	case e.body != nil:
+		w.WriteHeader(e.status)
+		out.write(string(e.body))
+	case req.Stream:
+		w.Header().Set("Content-Type", "text/event-stream")
+		out.write("") // the status goes out before the first chunk
+		e.stream(r.Context(), out, e.chunks(req.Model, req.Options.IncludeUsage))
+	default:
+		w.Header().Set("Content-Type", "application/json")
+		out.write(encode(e.whole(req.Model)))
+	}
+}
+
+// stream sends chunks with the faults between them.
+func (e *Exchange) stream(ctx context.Context, out *cutter, chunks []string) {
+	for i, chunk := range chunks {
+		if i == e.atChunk && !e.suffer(ctx) {
+			return
+		}
+		for range e.keepAlives {
+			e.sleep(ctx)
+			out.write(": keep-alive\n\n")
+		}
+		e.sleep(ctx)
+		out.write("data: " + chunk + "\n\n")
+	}
+}
+
+// suffer carries out the fault and reports whether the stream goes on.
+func (e *Exchange) suffer(ctx context.Context) bool {
+	switch e.fault {
+	case faultEnd:
+		return false
+	case faultStall:
+		<-ctx.Done()
+	case faultPause:
+		if wait(ctx, e.pause) {
+			return true
+		}
+	}
+	panic(http.ErrAbortHandler) // breaks the connection
+}
+
+func (e *Exchange) sleep(ctx context.Context) {
+	if e.delay == 0 {
+		return
+	}
+	timer := time.NewTimer(e.delay)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+		panic(http.ErrAbortHandler)
+	}
+}
+
+// wait reports whether the channel was ready before the client left. A nil channel
+// never is.
+func wait(ctx context.Context, ready <-chan struct{}) bool {
+	select {
+	case <-ready:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// chunks are the payloads of the stream's events.
+func (e *Exchange) chunks(model string, usage bool) []string {
+	var list []string
+	add := func(choices []object, more object) {
+		chunk := object{"id": "chatcmpl-test", "object": "chat.completion.chunk", "created": 1, "model": model, "choices": choices}
+		for key, value := range more {
+			chunk[key] = value
+		}
+		list = append(list, encode(chunk))
+	}
+	delta := func(d object) { add([]object{{"index": 0, "delta": d, "finish_reason": nil}}, nil) }
+
+	delta(object{"role": "assistant", "content": nil})
+	for _, word := range words(e.thought) {
+		delta(object{"reasoning_content": word})
+	}
+	for _, word := range words(e.text) {
+		delta(object{"content": word})
+	}
+	for i, call := range e.calls {
+		piece := func(d object) { d["index"] = i; delta(object{"tool_calls": []object{d}}) }
+		half := len(call.Arguments) / 2
+		piece(object{"id": call.ID, "type": "function", "function": object{"name": call.Name, "arguments": ""}})
+		piece(object{"function": object{"arguments": call.Arguments[:half]}})
+		piece(object{"function": object{"arguments": call.Arguments[half:]}})
+	}
+	if e.failure != "" {
+		add([]object{}, object{"error": json.RawMessage(e.failure)})
+		return list
+	}
+	if e.finish != "" {
+		add([]object{{"index": 0, "delta": object{}, "finish_reason": e.finish}}, nil)
+	}
+	if usage {
+		add([]object{}, object{"usage": usageObject(e.usage)})
+	}
+	if !e.noDone {
+		list = append(list, "[DONE]")
+	}
+	return list
+}
+
+// whole is the answer to a request that does not ask for a stream.
+func (e *Exchange) whole(model string) object {
+	if e.failure != "" {
+		return object{"error": json.RawMessage(e.failure)}
+	}
+	message := object{"role": "assistant", "content": e.text}
+	if e.thought != "" {
+		message["reasoning_content"] = e.thought
+	}
+	var calls []object
+	for _, call := range e.calls {
+		calls = append(calls, object{"id": call.ID, "type": "function", "function": object{"name": call.Name, "arguments": call.Arguments}})
+	}
+	if calls != nil {
+		message["tool_calls"] = calls
+	}
+	choice := object{"index": 0, "message": message, "finish_reason": nil}
+	if e.finish != "" {
+		choice["finish_reason"] = e.finish
+	}
+	return object{"id": "chatcmpl-test", "object": "chat.completion", "created": 1, "model": model,
+		"choices": []object{choice}, "usage": usageObject(e.usage)}
+}
+
+func usageObject(u troupe.Usage) object {
+	return object{
+		"prompt_tokens": u.Input, "completion_tokens": u.Output, "total_tokens": u.Total(),
+		"prompt_tokens_details":     object{"cached_tokens": u.CachedInput},
+		"completion_tokens_details": object{"reasoning_tokens": u.Reasoning},
+	}
+}
+
+// words cuts text behind its spaces; empty text has none.
+func words(text string) []string {
+	if text == "" {
+		return nil
+	}
+	return strings.SplitAfter(text, " ")
+}
+
+// A cutter writes and flushes, and breaks the connection when its bytes are used up.
+type cutter struct {
+	w     http.ResponseWriter
+	flush func() error
+	left  int // -1 means no limit
+}
+
+func (c *cutter) write(text string) {
+	cut := c.left >= 0 && len(text) > c.left
+	if cut {
+		text = text[:c.left]
+	}
+	if c.left >= 0 {
+		c.left -= len(text)
+	}
+	_, err := c.w.Write([]byte(text))
+	if c.flush() != nil || err != nil || cut {
+		panic(http.ErrAbortHandler)
+	}
+}
