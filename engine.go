@@ -3,7 +3,6 @@ package troupe
 import (
 	"context"
 	"errors"
-	"fmt"
 	"iter"
 	"slices"
 	"sync"
@@ -161,15 +160,16 @@ func (e *Engine) Cancel(ctx context.Context, session string) error {
 
 // Delete forgets a session that has no run under way.
 func (e *Engine) Delete(ctx context.Context, session string) error {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if s := e.sessions[session]; s != nil {
-		if s.active != nil {
-			return fmt.Errorf("session %s: %w", session, ErrBusy)
-		}
-		e.drop(s)
+	x, err := e.enlist(ctx, nil, session) // nothing runs in it meanwhile
+	if err != nil {
+		return err
 	}
-	return e.store.Delete(ctx, session)
+	defer x.withdraw()
+	err = e.store.Delete(ctx, session)
+	e.mu.Lock()
+	e.drop(x.session)
+	e.mu.Unlock()
+	return err
 }
 
 // Close stops every run, waits for them, and refuses new ones.

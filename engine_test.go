@@ -474,3 +474,20 @@ func (branches) Name() string { return "branches" }
 func (b branches) Do(ctx context.Context, run *troupe.Run, in troupe.Handoff) (troupe.Handoff, error) {
 	return troupe.Handoff{Summary: errors.Join(run.All(ctx, b...)...).Error()}, nil
 }
+
+func TestADeletedSessionIsGone(t *testing.T) {
+	engine := newEngine(t, troupe.Config{})
+	agent := newAgent(t, modelFunc(func(req *troupe.Request) turn { return turn{text: fmt.Sprint(len(req.Messages))} }))
+	events, _ := mustAnswer(t, engine, agent, "hi")
+	session := events[0].Session
+	if err := engine.Delete(t.Context(), session); err != nil {
+		t.Fatal(err)
+	}
+	if err := engine.Delete(t.Context(), session); !errors.Is(err, troupe.ErrNotFound) {
+		t.Errorf("deleting again: %v", err)
+	}
+	// Its id may be used again, for a conversation that knows nothing of the old.
+	if _, end, err := play(t, engine, agent, troupe.Input{Session: session, Text: "hi"}); err != nil || end.Output.Summary != "2" {
+		t.Errorf("%+v, %v", end, err)
+	}
+}

@@ -1,0 +1,85 @@
+package rehearsal
+
+import (
+	"path"
+	"regexp"
+	"strings"
+)
+
+var hello = regexp.MustCompile(`(?i)^(?:hi|hello|hey|good (?:morning|evening|day)|start|menu)?\W*$`)
+
+// answer plays what follows one message of the user.
+func (s *scene) answer(said string) {
+	target := filePath.FindString(said)
+	switch {
+	case strings.HasPrefix(path.Base(target), "workflow.y") && s.can("execute_workflow"):
+		s.perform(target, "")
+	case len(s.part.commands) == 0:
+		s.converse(said)
+	case hello.MatchString(said):
+		s.greet()
+	default:
+		s.obey(said)
+	}
+}
+
+// obey plays the command that the user means.
+func (s *scene) obey(said string) {
+	found := s.part.wanted(said)
+	if len(found) != 1 {
+		if len(found) == 0 {
+			s.say("Not recognized: %q. These are my commands:", brief(said))
+		} else {
+			s.say("%q can mean several of my commands. Which one?", brief(said))
+		}
+		s.list()
+		return
+	}
+	c := found[0]
+	_, rest, _ := strings.Cut(said, " ")
+	switch {
+	case c.target != "":
+		s.say("Playing *%s.", c.name)
+		s.perform(c.target, rest)
+	case strings.EqualFold(c.name, "exit"):
+		s.say("Goodbye. Thank you for the rehearsal.")
+	case strings.EqualFold(c.name, "help"):
+		s.list()
+	default:
+		s.say("*%s has no file behind it: a model would do this: %s", c.name, c.about)
+	}
+}
+
+// perform plays the file behind a command, as a workflow or as whatever it is.
+func (s *scene) perform(target, request string) {
+	w := newWalk(s, target)
+	if strings.HasSuffix(target, ".yaml") || strings.HasSuffix(target, ".yml") {
+		w.execute(request)
+		return
+	}
+	if w.read(target) && w.steps+w.questions > 0 {
+		w.finish()
+	}
+}
+
+func (s *scene) greet() {
+	switch {
+	case s.part.greeting != "":
+		s.say("%s", expand(s.part.greeting, known(s.part.values)))
+	case s.part.name != "":
+		s.say("Hello! I am %s.", s.part.name)
+	default:
+		s.say("Hello!")
+	}
+	if len(s.part.commands) > 0 {
+		s.list()
+	} else {
+		s.offer()
+	}
+}
+
+func (s *scene) list() {
+	for i, c := range s.part.commands {
+		s.say("%d. *%s - %s", i+1, c.name, c.about)
+	}
+}

@@ -1,0 +1,111 @@
+package rehearsal
+
+import (
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// A part is what a system prompt says about the agent to be played.
+type part struct {
+	name, greeting string
+	commands       []command
+	values         map[string]string // what configuration the prompt quotes
+}
+
+// A command is something the user can ask the agent for by name. Target is the file behind it, if any.
+// Code is a short name for it.
+type command struct{ name, code, about, target string }
+
+var (
+	commandLine  = regexp.MustCompile(`^\s*(?:[-•]\s+|\d+[.)]\s+)?\*([A-Za-z][\w-]*)(?:\s+[(\[]([A-Z]{1,4})[)\]])?:?(?:\s+(?:[-–—:]+\s*)?(.*))?$`)
+	nameLine     = regexp.MustCompile(`(?m)^You are ([^,.\n]+)`)
+	greetingLine = regexp.MustCompile(`(?mi)^[\s#*]*greeting[^:\n]*:[ \t*]*(?:(\S.*)|\n(.+(?:\n.+)*))`)
+	targetLine   = regexp.MustCompile(`^\s+[^:]+:\s*["']?(` + filePath.String() + `)["']?$`)
+	valueLine    = regexp.MustCompile(`^([A-Za-z_][\w-]*):\s+["']?([^"'#]+?)["']?\s*(?:#.*)?$`)
+	filePath     = regexp.MustCompile("[^\\s\"'`()\\[\\]<>,;:|]+\\.(?:yaml|yml|md|xml|csv|txt|json)\\b")
+)
+
+func readPart(prompt string) part {
+	p := part{values: map[string]string{}}
+	if m := nameLine.FindStringSubmatch(prompt); m != nil {
+		p.name = m[1]
+	}
+	if m := greetingLine.FindStringSubmatch(prompt); m != nil {
+		p.greeting = strings.TrimSpace(m[1] + m[2])
+	}
+	open := false // the latest command may go on
+	for line := range strings.Lines(prompt) {
+		line = strings.TrimRight(line, " \t\r\n")
+		if m := commandLine.FindStringSubmatch(strings.NewReplacer("`", "", "**", "").Replace(line)); m != nil {
+			open = p.add(command{name: m[1], code: m[2], about: m[3]})
+			continue
+		}
+		if m := valueLine.FindStringSubmatch(line); m != nil && p.values[m[1]] == "" {
+			p.values[m[1]] = m[2]
+		}
+		if open = open && (strings.HasPrefix(line, " ") || strings.HasPrefix(line, "\t")); !open {
+			continue
+		}
+		if m := targetLine.FindStringSubmatch(line); m != nil && p.commands[len(p.commands)-1].target == "" {
+			p.commands[len(p.commands)-1].target = m[1]
+		}
+	}
+	if p.values["date"] == "" {
+		p.values["date"] = aDate.FindString(prompt)
+	}
+	for i := range p.commands {
+		if c := &p.commands[i]; c.target == "" {
+			if path := filePath.FindString(c.about); strings.Contains(path, "/") {
+				c.target = path
+			}
+		}
+	}
+	return p
+}
+
+// add takes a command down. Of one that is listed twice the first counts.
+func (p *part) add(c command) bool {
+	if p.named(c.name) != nil {
+		return false
+	}
+	p.commands = append(p.commands, c)
+	return true
+}
+
+func (p *part) named(name string) *command {
+	for i := range p.commands {
+		if strings.EqualFold(p.commands[i].name, name) {
+			return &p.commands[i]
+		}
+	}
+	return nil
+}
+
+// wanted returns the commands that the user may mean: by name, by number, by code, or by a part of its name or description.
+func (p *part) wanted(said string) []*command {
+	word, _, _ := strings.Cut(said, " ")
+	if c := p.named(strings.TrimPrefix(word, "*")); c != nil && (word == said || word[0] == '*') {
+		return []*command{c}
+	}
+	if n, err := strconv.Atoi(said); err == nil && n >= 1 && n <= len(p.commands) {
+		return []*command{&p.commands[n-1]}
+	}
+	said = strings.ToLower(strings.Trim(said, "*.!? "))
+	words := strings.Join(strings.FieldsFunc(said, isSeparator), "-")
+	var found []*command
+	for i := range p.commands {
+		c := &p.commands[i]
+		about := strings.ToLower(c.about)
+		if said != "" && (strings.EqualFold(c.code, said) || strings.HasPrefix(about, "["+said+"]")) {
+			return []*command{c}
+		}
+		name := strings.ToLower(c.name)
+		if len(words) > 2 && (strings.Contains(name, words) || strings.Contains(words, name) || strings.Contains(about, said)) {
+			found = append(found, c)
+		}
+	}
+	return found
+}
+
+func isSeparator(r rune) bool { return r == ' ' || r == '_' || r == '-' || r == '\n' }

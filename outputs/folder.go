@@ -1,0 +1,137 @@
+package outputs
+
+import (
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"strings"
+
+	"github.com/troupe-dev/troupe/workspace"
+)
+
+const (
+	manifestFile = "manifest.json"
+	// damagedFile is where a manifest goes that is of no use.
+	damagedFile = "manifest.damaged.json"
+	// maxManifest bounds a manifest, in bytes.
+	maxManifest = 4 << 20
+	// folderRoot names the directory of all folders where they are read.
+	folderRoot = "agent-outputs"
+)
+
+// open opens a directory as a workspace. It is the engine's own, and nothing in it
+// is opened but manifests, to which a backup may hold hard links.
+func open(name, dir string, access workspace.Access) (*workspace.Workspace, error) {
+	return workspace.Open(workspace.Config{
+		Roots:  []workspace.Root{{Name: name, Dir: dir, Access: access, Trusted: true}},
+		Limits: workspace.Limits{FileBytes: maxManifest},
+	})
+}
+
+// create makes sure that a session has a folder, and opens it for writing.
+func (f *Folders) create(session string) (*workspace.Workspace, error) {
+	info, err := f.base.Lstat(session)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		err = f.makeDir(session)
+	case err == nil && !info.IsDir():
+		err = fmt.Errorf("folder of session %s: it is no directory", session)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return open(workspace.SessionFolder, filepath.Join(f.dir, session), workspace.ReadWrite)
+}
+
+func (f *Folders) makeDir(session string) error {
+	if err := f.base.Mkdir(session, 0o700); err != nil {
+		return err
+	}
+	dir, err := f.base.Open(".")
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	return dir.Sync()
+}
+
+// write brings the session's manifest.json up to date, with outputs registered.
+func (f *Folders) write(r *record, registered ...Output) error {
+	ws, err := f.create(r.session)
+	if err != nil {
+		return err
+	}
+	defer ws.Close()
+	content, older, err := f.existing(r.session)
+	if err != nil {
+		return err
+	}
+	updated, err := r.manifest.over(older, registered...)
+	if err != nil || string(updated) == content {
+		return err
+	}
+	loc, _, err := ws.ResolveOutput(manifestFile)
+	if err != nil {
+		return err
+	}
+	return ws.Write(loc, updated)
+}
+
+// existing returns the manifest that is there, as it is and as an object, which is
+// empty if there is none. One that is of no use is set aside.
+func (f *Folders) existing(session string) (string, map[string]any, error) {
+	content, err := f.readFile(session)
+	switch {
+	case err == nil:
+		object, damage := parseAll(content, session)
+		if damage == nil {
+			return content, object, nil
+		}
+		err = damage
+	case errors.Is(err, workspace.ErrNotFound):
+		return "", map[string]any{}, nil
+	case !errors.Is(err, workspace.ErrTooLarge) && !errors.Is(err, workspace.ErrNotRegular) && !errors.Is(err, workspace.ErrDenied):
+		return "", nil, err // it may well be there
+	}
+	f.options.Log.Warn("manifest made again from the log", "session", session, "err", err)
+	return "", map[string]any{}, f.setAside(session)
+}
+
+// setAside renames a damaged manifest. It replaces none that was set aside before.
+func (f *Folders) setAside(session string) error {
+	aside := session + "/" + damagedFile
+	if _, err := f.base.Lstat(aside); err == nil {
+		aside = strings.TrimSuffix(aside, ".json") + "-" + rand.Text() + ".json"
+	}
+	return f.base.Rename(session+"/"+manifestFile, aside)
+}
+
+// read returns the manifest that is in a session's folder.
+func (f *Folders) read(session string) (Manifest, error) {
+	content, err := f.readFile(session)
+	if err != nil {
+		return Manifest{}, err
+	}
+	return parse(content, session)
+}
+
+func (f *Folders) readFile(session string) (string, error) {
+	loc, err := f.reading.Resolve("{" + folderRoot + "}/" + session + "/" + manifestFile)
+	if err != nil {
+		return "", err
+	}
+	return f.reading.ReadFile(loc)
+}
+
+// sweep removes what interrupted writes left behind.
+func (f *Folders) sweep(session string) error {
+	ws, err := f.create(session)
+	if err != nil {
+		return err
+	}
+	defer ws.Close()
+	_, err = ws.Sweep(f.started)
+	return err
+}

@@ -1,0 +1,155 @@
+// Package outputs keeps one folder per session with a manifest.json computed from
+// the session's events.
+//
+// [Keep] wraps a [troupe.Store]. Whenever events have been stored, the manifest of
+// their session is brought up to date, so the folder and its manifest are there
+// before a model is first asked, and every end of a run is in it. The log is the
+// truth and the manifest follows from it: a manifest that is missing, damaged or
+// behind is made again, and no trouble with a manifest fails what was stored.
+package outputs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"iter"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"regexp"
+	"sync"
+	"time"
+
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/workspace"
+)
+
+// Options say what events do not. The zero Options are fine.
+type Options struct {
+	// Describe returns an agent's title and the bundle it belongs to. By default,
+	// and where it returns nothing, they are the agent's name and "chat".
+	Describe func(agent string) (title, bundle string)
+	// User is whom sessions belong to whose input does not say: "User" by default.
+	User string
+	// Log is told of trouble with manifests. Nil means nobody is.
+	Log *slog.Logger
+}
+
+// Folders is a store whose sessions have folders. Only sessions whose id is a UUID
+// in lower case get one. It may be used concurrently.
+type Folders struct {
+	store   troupe.Store
+	dir     string
+	base    *os.Root
+	reading *workspace.Workspace // of all folders
+	started time.Time
+	options Options
+
+	mu   sync.Mutex
+	live map[string]*record
+}
+
+var _ troupe.Store = (*Folders)(nil)
+
+// Keep makes store a store with folders in dir, which it creates. It looks after
+// the sessions that were in use when the process before this one ended: their
+// manifests are brought up to date and half-written files removed.
+func Keep(store troupe.Store, dir string, options Options) (*Folders, error) {
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, fmt.Errorf("keep outputs: %w", err)
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("keep outputs: %w", err)
+	}
+	base, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, fmt.Errorf("keep outputs: %w", err)
+	}
+	reading, err := open(folderRoot, dir, workspace.ReadOnly)
+	if err != nil {
+		base.Close()
+		return nil, fmt.Errorf("keep outputs: %w", err)
+	}
+	if options.Log == nil {
+		options.Log = slog.New(slog.DiscardHandler)
+	}
+	f := &Folders{
+		store: store, dir: dir, base: base, reading: reading, started: time.Now(), options: options,
+		live: map[string]*record{},
+	}
+	f.putInOrder(context.Background())
+	return f, nil
+}
+
+// Close gives up the handles on the directory. The store is not closed.
+func (f *Folders) Close() error { return errors.Join(f.reading.Close(), f.base.Close()) }
+
+// Path returns the folder of a session on the host. It exists once the session's
+// first event is stored.
+func (f *Folders) Path(session string) (string, error) {
+	if !hasFolder(session) {
+		return "", fmt.Errorf("session %.64q: only a UUID in lower case has a folder", session)
+	}
+	return filepath.Join(f.dir, session), nil
+}
+
+// Append implements [troupe.Store]. Its error is that of the store alone: a
+// manifest that cannot be written is logged, and written at the next event.
+func (f *Folders) Append(ctx context.Context, session string, events ...troupe.Event) error {
+	if err := f.store.Append(ctx, session, events...); err != nil {
+		return err
+	}
+	if len(events) == 0 || !hasFolder(session) {
+		return nil
+	}
+	r := f.hold(session)
+	defer f.letGo(r)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if err := f.follow(context.WithoutCancel(ctx), r, events); err != nil {
+		f.options.Log.Warn("manifest is behind", "session", session, "err", err)
+	}
+	return nil
+}
+
+// Events implements [troupe.Store].
+func (f *Folders) Events(ctx context.Context, session string, after int64) iter.Seq2[troupe.Event, error] {
+	return f.store.Events(ctx, session, after)
+}
+
+// Sessions implements [troupe.Store].
+func (f *Folders) Sessions(ctx context.Context, match troupe.SessionFilter) iter.Seq2[troupe.SessionInfo, error] {
+	return f.store.Sessions(ctx, match)
+}
+
+// Delete forgets a session and then removes its folder, without following links or
+// crossing devices. If only the folder is left of a session, that is removed.
+func (f *Folders) Delete(ctx context.Context, session string) error {
+	if !hasFolder(session) {
+		return f.store.Delete(ctx, session)
+	}
+	r := f.hold(session)
+	defer f.letGo(r)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	err := f.store.Delete(ctx, session)
+	if err != nil && !errors.Is(err, troupe.ErrNotFound) {
+		return err
+	}
+	r.reset()
+	if _, missing := f.base.Lstat(session); errors.Is(missing, fs.ErrNotExist) {
+		return err
+	}
+	if err := workspace.RemoveAll(f.base, session); err != nil {
+		return fmt.Errorf("session %s: remove folder: %w", session, err)
+	}
+	return nil
+}
+
+var uuid = regexp.MustCompile(`^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)
+
+// hasFolder reports whether a session of this id gets a folder: such an id is the
+// name of a directory and nothing else.
+func hasFolder(session string) bool { return uuid.MatchString(session) }

@@ -1,0 +1,206 @@
+package files
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/troupe-dev/troupe"
+)
+
+// attacks is how many names TestNoNameLeadsOutOfTheWorkspace gives to each tool.
+const attacks = 10_000
+
+// corpusNames are the names that others attack file servers with.
+func corpusNames(t *testing.T) []string {
+	dir := os.Getenv("TROUPE_CORPUS")
+	if dir == "" {
+		dir = filepath.FromSlash("../../../shared/corpus")
+	}
+	f, err := os.Open(filepath.Join(dir, "attacks", "path-traversal.jsonl"))
+	if err != nil {
+		t.Log("without the corpus of attacks, only generated names are tried:", err)
+		return nil
+	}
+	defer f.Close()
+	var names []string
+	for lines := bufio.NewScanner(f); lines.Scan(); {
+		var line struct{ Payload string }
+		if err := json.Unmarshal(lines.Bytes(), &line); err != nil {
+			t.Fatal(err)
+		}
+		names = append(names, line.Payload)
+	}
+	return names
+}
+
+// generatedNames puts names together from parts, the same ones every time. Most
+// of them lead to a canary if any one part is misread.
+func generatedNames(w world, n int) []string {
+	random := rand.New(rand.NewPCG(3, 4))
+	pick := func(parts ...string) string { return parts[random.IntN(len(parts))] }
+	names := make([]string, n)
+	for i := range names {
+		up := pick("../", "../", "..\\", "%2e%2e/", "..%2f", "....//", "..;/", "..%c0%af", "\uff0e\uff0e/", "./../", "x/../../", "../\x00/", "link-out/../", "{dotdot}/", "{{dotdot}}/")
+		names[i] = pick("", "", "{session-folder}/", "{bundle-root}/", "{project-root}/", "{output_folder}/", "{config_source}:dotdot/", "/", "//", "\\", "file://", "~/", "C:\\", w.dir+"/") +
+			pick("", "a/", "templates/", "link-out/", "link-up/", "notes.md/") +
+			strings.Repeat(up, random.IntN(8)) +
+			pick("outside/canary.txt", "canary.txt", ".env", "project/.env", otherSession+"/canary.txt", "link-out/canary.txt", "link-canary", "link-up/outside/canary.txt",
+				"data/agent-outputs/"+otherSession+"/canary.txt", "etc/passwd", "new.txt", "outside/new.txt", "") +
+			pick("", "", "", "/", "/.", "/..", "\x00.md", "%00", " ", ".", "::$DATA")
+	}
+	return names
+}
+
+// snapshot describes everything below dir, except what is below skip.
+func snapshot(t *testing.T, dir, skip string) map[string]string {
+	t.Helper()
+	files := make(map[string]string)
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || path == skip {
+			return filepath.SkipDir
+		}
+		info, err := d.Info()
+		if err != nil {
+			return err
+		}
+		files[path] = fmt.Sprint(info.Mode(), info.Size(), info.ModTime())
+		if info.Mode().IsRegular() {
+			content, err := os.ReadFile(path)
+			files[path] += string(content)
+			return err
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return files
+}
+
+func TestNoNameLeadsOutOfTheWorkspace(t *testing.T) {
+	w := newWorld(t)
+	for _, dir := range []string{w.bundle, w.session} {
+		for name, target := range map[string]string{
+			"link-out": w.outside, "link-canary": filepath.Join(w.outside, "canary.txt"), "link-up": "../../../../..",
+		} {
+			if err := os.Symlink(target, filepath.Join(dir, name)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	for _, dir := range []string{w.outside, filepath.Dir(w.session) + "/" + otherSession} {
+		put(t, dir, canary, "") // to be seen in listings
+	}
+	find := w.open(t)
+	tools := []troupe.Tool{Read(find), Save(find), List(find)}
+	before := snapshot(t, w.dir, w.session)
+
+	names := corpusNames(t)
+	names = append(names, generatedNames(w, attacks-len(names))...)
+	if testing.Short() {
+		names = names[len(names)-1000:]
+	}
+	outcomes := make(map[string]int)
+	inRun(t, session, func(ctx context.Context, run *troupe.Run) error {
+		for i, name := range names {
+			for _, tool := range tools {
+				arguments := object{"file_path": name, "path": name, "content": "written by an agent"}
+				got, class := call(ctx, run, tool, arguments)
+				outcomes[fmt.Sprintf("%s %s", tool.Spec().Name, class)]++
+				told := strings.Contains(name, w.dir) // the model knows what it wrote itself
+				if strings.Contains(got, canary) || strings.Contains(got, w.dir) && !told || !json.Valid([]byte(got)) {
+					t.Errorf("%s %q: %.1000s", tool.Spec().Name, name, got)
+				}
+			}
+			if i%500 == 499 {
+				clearSession(t, w)
+			}
+		}
+		return nil
+	})
+	t.Log(len(names), "names:", outcomes)
+	for _, tool := range tools {
+		for _, class := range []troupe.Class{"", troupe.ClassUnauthorized} {
+			if outcomes[fmt.Sprintf("%s %s", tool.Spec().Name, class)] == 0 {
+				t.Errorf("%s never ended with class %q: the test shows nothing", tool.Spec().Name, class)
+			}
+		}
+	}
+	if after := snapshot(t, w.dir, w.session); !maps.Equal(before, after) {
+		t.Errorf("what is outside of the session folder changed from %v to %v", before, after)
+	}
+}
+
+// clearSession removes what the agent wrote, so that directories stay short.
+func clearSession(t *testing.T, w world) {
+	t.Helper()
+	entries, err := os.ReadDir(w.session)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		if strings.HasPrefix(e.Name(), "link-") {
+			continue
+		}
+		if err := os.RemoveAll(filepath.Join(w.session, e.Name())); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestALinkSwappedDuringReadsShowsNothing(t *testing.T) {
+	w := newWorld(t)
+	tool := Read(w.open(t))
+	swapped := filepath.Join(w.session, "swapped")
+	stop, done := make(chan struct{}), make(chan error, 1)
+	go func() {
+		for i := 0; ; i++ {
+			select {
+			case <-stop:
+				done <- nil
+				return
+			default:
+			}
+			fresh := filepath.Join(w.dir, "fresh")
+			err := os.WriteFile(fresh, []byte("harmless"), 0o600)
+			if i%2 == 0 {
+				os.Remove(fresh)
+				err = os.Symlink(filepath.Join(w.outside, "canary.txt"), fresh)
+			}
+			if err == nil {
+				err = os.Rename(fresh, swapped)
+			}
+			if err != nil {
+				done <- err
+				return
+			}
+		}
+	}()
+	outcomes := make(map[troupe.Class]int)
+	inRun(t, session, func(ctx context.Context, run *troupe.Run) error {
+		for range 5_000 {
+			got, class := call(ctx, run, tool, object{"file_path": "swapped"})
+			outcomes[class]++
+			if strings.Contains(got, canary) {
+				t.Fatal(got)
+			}
+		}
+		return nil
+	})
+	close(stop)
+	if err := <-done; err != nil {
+		t.Fatal(err)
+	}
+	if t.Log(outcomes); outcomes[""] == 0 || outcomes[troupe.ClassUnauthorized] == 0 {
+		t.Error("the reads did not meet both the file and the link")
+	}
+}

@@ -1,0 +1,162 @@
+package files
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"iter"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/workspace"
+)
+
+// A script is a model that asks for its turns' calls, one turn after the other,
+// and then says that it is done.
+type script [][]troupe.ToolCall
+
+func (s script) Generate(_ context.Context, req *troupe.Request) iter.Seq2[troupe.Chunk, error] {
+	return func(yield func(troupe.Chunk, error) bool) {
+		turn := 0
+		for _, m := range req.Messages {
+			if m.Role == troupe.RoleAssistant {
+				turn++
+			}
+		}
+		if turn == len(s) {
+			_ = yield(troupe.Chunk{Text: "done"}, nil) && yield(troupe.Chunk{End: &troupe.End{Finish: troupe.FinishStop}}, nil)
+			return
+		}
+		for i := range s[turn] {
+			if !yield(troupe.Chunk{Call: &s[turn][i]}, nil) {
+				return
+			}
+		}
+		yield(troupe.Chunk{End: &troupe.End{Finish: troupe.FinishCalls}}, nil)
+	}
+}
+
+func asks(id, tool string, arguments object) troupe.ToolCall {
+	data, err := json.Marshal(arguments)
+	if err != nil {
+		panic(err)
+	}
+	return troupe.ToolCall{ID: id, Name: tool, Arguments: string(data)}
+}
+
+// perform runs an agent with all the tools in the session and returns its events.
+func perform(t *testing.T, ctx context.Context, store troupe.Store, find Finder, model troupe.Model) []troupe.Event {
+	t.Helper()
+	agent, err := troupe.NewAgent(troupe.AgentConfig{ID: "ada", Model: model, Tools: []troupe.Tool{Read(find), Save(find), List(find)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	engine, err := troupe.New(troupe.Config{Store: store})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var events []troupe.Event
+	for event, err := range engine.Run(ctx, agent, troupe.Input{Session: session, Text: "go"}) {
+		if err != nil {
+			return events
+		}
+		if event.Seq > 0 {
+			events = append(events, event)
+		}
+	}
+	return events
+}
+
+func TestAnAgentListsSavesAndReads(t *testing.T) {
+	w := newWorld(t)
+	events := perform(t, t.Context(), troupe.NewMemoryStore(), w.open(t), script{
+		{asks("1", "list_files", object{})},
+		{asks("2", "save_output", object{"file_path": "{session-folder}/plan.md", "content": "# Plan"})},
+		{asks("3", "read_file", object{"file_path": "{session_folder}/plan.md"})},
+	})
+	var got []string
+	for _, e := range events {
+		switch b := e.Body.(type) {
+		case *troupe.ToolReturned:
+			got = append(got, b.CallID+" "+string(b.Class)+" "+b.Content)
+		case *troupe.ArtifactSaved:
+			got = append(got, "saved "+b.Path)
+		case *troupe.RunFinished:
+			got = append(got, b.Output.Summary)
+		}
+	}
+	want := []string{
+		`1  {"success":true,"path":"{session-folder}","entries":[{"name":"notes.md","type":"file","size":8}]}`,
+		`saved {session-folder}/plan.md`,
+		`2  {"success":true,"path":"{session-folder}/plan.md","size":6}`,
+		`3  {"success":true,"path":"{session_folder}/plan.md","content":"# Plan","size":6}`,
+		`done`,
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("got %q; want %q", got, want)
+	}
+}
+
+func TestWritersOfOneFileDoNotInterleave(t *testing.T) {
+	w := newWorld(t)
+	const writers = 16
+	var calls []troupe.ToolCall
+	for i := range writers {
+		content := strings.Repeat(string(rune('a'+i)), 100_000)
+		calls = append(calls, asks(fmt.Sprint(i), "save_output", object{"file_path": "one.txt", "content": content}),
+			asks(fmt.Sprint("r", i), "read_file", object{"file_path": "one.txt"}))
+	}
+	events := perform(t, t.Context(), troupe.NewMemoryStore(), w.open(t), script{calls})
+	saved := 0
+	for _, e := range events {
+		switch b := e.Body.(type) {
+		case *troupe.ArtifactSaved:
+			saved++
+		case *troupe.ToolReturned:
+			var out readResult
+			if err := json.Unmarshal([]byte(b.Content), &out); err != nil {
+				t.Fatal(err)
+			}
+			if out.Content != "" && out.Content != strings.Repeat(out.Content[:1], 100_000) {
+				t.Errorf("a reader saw %d bytes of several writers", len(out.Content))
+			}
+		}
+	}
+	if saved != writers {
+		t.Errorf("%d of %d files were saved", saved, writers)
+	}
+	content, err := os.ReadFile(filepath.Join(w.session, "one.txt"))
+	if err != nil || string(content) != strings.Repeat(string(content[:1]), 100_000) {
+		t.Errorf("the file has %d bytes: %v", len(content), err)
+	}
+}
+
+func TestAFileThatWasWrittenIsOnRecordThoughTheRunWasStopped(t *testing.T) {
+	w := newWorld(t)
+	find := w.open(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	stopping := func(id string) (*workspace.Workspace, error) {
+		cancel() // the tool is past its last look at the context
+		return find(id)
+	}
+	store := troupe.NewMemoryStore()
+	perform(t, ctx, store, stopping, script{{asks("1", "save_output", object{"file_path": "late.md", "content": "x"})}})
+	if _, err := os.Stat(filepath.Join(w.session, "late.md")); err != nil {
+		t.Fatal(err)
+	}
+	var kinds []troupe.Kind
+	for event, err := range store.Events(t.Context(), session, 0) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		kinds = append(kinds, event.Kind())
+	}
+	if text := fmt.Sprint(kinds); !strings.HasSuffix(text, "artifact_saved tool_returned run_cancelled]") {
+		t.Errorf("the log reads %s", text)
+	}
+}
