@@ -14,6 +14,7 @@ type history struct {
 	messages []*Message
 	// system says what the system message is: its hash, and whose it is.
 	systemSHA, systemOf string
+	following           int // what is yet to come of a briefing
 	// calls are those of the latest reply that wait for their results, which go to
 	// the places kept for them from slots on.
 	calls []ToolCall
@@ -55,16 +56,29 @@ func (h *history) addUser(text string, parts []Part) {
 	h.add(&Message{Role: RoleUser, Text: text, Parts: parts})
 }
 
-// addLoaded adds what the model is told before the user speaks.
+// addLoaded adds what the model is told before the user speaks. Of several that
+// belong together the first is the system prompt.
 func (h *history) addLoaded(loaded *ContextLoaded, by string) {
-	h.setLoaded(&Message{Role: loaded.Role, Text: loaded.Content, Pinned: true}, loaded.SHA256, by)
-}
-
-func (h *history) setLoaded(m *Message, sha, by string) {
-	if m.Role == RoleSystem {
-		h.messages[0], h.systemSHA, h.systemOf = m, sha, by
+	m := &Message{Role: loaded.Role, Text: loaded.Content, Pinned: true}
+	if h.following > 0 {
+		h.following--
+		h.pin(m)
 		return
 	}
+	h.following = loaded.Following
+	if m.Role == RoleSystem {
+		h.setSystem(m, loaded.SHA256, by)
+	} else {
+		h.pin(m)
+	}
+}
+
+func (h *history) setSystem(m *Message, sha, by string) {
+	h.messages[0], h.systemSHA, h.systemOf = m, sha, by
+}
+
+// pin adds a message that stays where the conversation begins.
+func (h *history) pin(m *Message) {
 	// It goes before what was said, though the log has what the user said first:
 	// that is on record before anything is loaded for it.
 	h.settle()

@@ -72,7 +72,7 @@ func (t *talk) brief(ctx context.Context) error {
 	if t.agent.system == "" || t.history.systemSHA == b.sha {
 		return nil
 	}
-	t.history.setLoaded(b.system, b.sha, t.agent.id)
+	t.history.setSystem(b.system, b.sha, t.agent.id)
 	return t.run.Emit(ctx, &ContextLoaded{
 		Source: "instructions", Role: RoleSystem, SHA256: b.sha,
 		Size: len(t.agent.system), Content: t.agent.system,

@@ -139,7 +139,7 @@ func TestABriefingIsLoadedOnceAndStays(t *testing.T) {
 		loads++
 		return []troupe.ContextLoaded{
 			{Source: "prompt", Content: "You are Alex of " + run.Session()[:4]},
-			{Source: "config.yaml", Role: troupe.RoleUser, Content: "name: Ada"},
+			{Source: "config.yaml", Role: troupe.RoleSystem, Content: "name: Ada"},
 		}, nil
 	}
 	model := modelFunc(func(req *troupe.Request) turn {

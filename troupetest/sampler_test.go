@@ -6,13 +6,13 @@ import (
 	"context"
 	"encoding/json"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/corpus"
 	"github.com/troupe-dev/troupe/troupetest"
 )
 
@@ -123,7 +123,7 @@ func TestSamplesDependOnTheSeedAlone(t *testing.T) {
 }
 
 func TestSamplesFitTheSchemasOfRealTools(t *testing.T) {
-	file := filepath.Join(corpus(t), "tool-calls", "real-calls.jsonl")
+	file := corpus.Path(t, "tool-calls/real-calls.jsonl")
 	data, err := os.ReadFile(file)
 	if err != nil {
 		t.Skipf("no real tool calls: %v", err)
@@ -149,19 +149,6 @@ func TestSamplesFitTheSchemasOfRealTools(t *testing.T) {
 	if len(schemas) < 50 {
 		t.Errorf("only %d schemas were read", len(schemas))
 	}
-}
-
-// corpus returns the directory of real test material, or skips the test.
-func corpus(t *testing.T) string {
-	t.Helper()
-	dir := os.Getenv("TROUPE_CORPUS")
-	if dir == "" {
-		dir = filepath.Join("..", "..", "shared", "corpus")
-	}
-	if _, err := os.Stat(dir); err != nil {
-		t.Skipf("no test material: %v (set TROUPE_CORPUS)", err)
-	}
-	return dir
 }
 
 func TestSamplerCallsEveryToolAndAnswers(t *testing.T) {

@@ -1,9 +1,7 @@
 package workspace
 
 import (
-	"bufio"
 	"crypto/sha256"
-	"encoding/json"
 	"fmt"
 	"io/fs"
 	"math/rand/v2"
@@ -17,29 +15,6 @@ import (
 
 // payloadCount is how many names each agent of TestNoNameLeadsOutOfTheRoots tries.
 const payloadCount = 10_000
-
-// corpusPayloads are the names that others attack file servers with.
-func corpusPayloads(t *testing.T) []string {
-	file := corpus.Find(t, "attacks/path-traversal.jsonl")
-	if file == "" {
-		t.Log("without the corpus of attacks, only generated names are tried")
-		return nil
-	}
-	f, err := os.Open(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	var payloads []string
-	for lines := bufio.NewScanner(f); lines.Scan(); {
-		var line struct{ Payload string }
-		if err := json.Unmarshal(lines.Bytes(), &line); err != nil {
-			t.Fatal(err)
-		}
-		payloads = append(payloads, line.Payload)
-	}
-	return payloads
-}
 
 // generatedPayloads puts names together from parts, the same ones every time.
 // Most of them lead to a canary if any one part is misread.
@@ -112,7 +87,7 @@ func TestNoNameLeadsOutOfTheRoots(t *testing.T) {
 			ws = ws.With(ws.Vars().With(map[string]string{"dotdot": "..", "nothing": "", "outside": w.outside}))
 			before := snapshot(t, w.dir, w.session)
 
-			payloads := corpusPayloads(t)
+			payloads := corpus.TraversalNames(t)
 			payloads = append(payloads, generatedPayloads(w, payloadCount-len(payloads))...)
 			if testing.Short() {
 				payloads = payloads[len(payloads)-1000:]

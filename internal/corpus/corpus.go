@@ -2,6 +2,8 @@
 package corpus
 
 import (
+	"bytes"
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"testing"
@@ -31,6 +33,30 @@ func Find(tb testing.TB, name string) string {
 		return ""
 	}
 	return path
+}
+
+// TraversalNames returns the names that others attack file servers with, nil where
+// the corpus is absent.
+func TraversalNames(tb testing.TB) []string {
+	tb.Helper()
+	file := Find(tb, "attacks/path-traversal.jsonl")
+	if file == "" {
+		tb.Log("without the corpus of attacks, only generated names are tried")
+		return nil
+	}
+	data, err := os.ReadFile(file)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	var names []string
+	for line := range bytes.Lines(data) {
+		var attack struct{ Payload string }
+		if err := json.Unmarshal(line, &attack); err != nil {
+			tb.Fatal(err)
+		}
+		names = append(names, attack.Payload)
+	}
+	return names
 }
 
 func moduleRoot(tb testing.TB) string {

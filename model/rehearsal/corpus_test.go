@@ -8,21 +8,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
-)
 
-// corpus returns the directory of published bundles, and skips the test where there is none.
-func corpus(t *testing.T, tree string) string {
-	t.Helper()
-	root := os.Getenv("TROUPE_CORPUS")
-	if root == "" {
-		root = filepath.Join("..", "..", "..", "shared", "corpus")
-	}
-	dir := filepath.Join(root, "bmad", tree)
-	if _, err := os.Stat(dir); err != nil {
-		t.Skipf("there is no corpus of real bundles: %v", err)
-	}
-	return dir
-}
+	"github.com/troupe-dev/troupe/internal/corpus"
+)
 
 func slurp(t *testing.T, file string) string {
 	t.Helper()
@@ -53,7 +41,7 @@ func realWorkflow(t *testing.T, dir string) map[string]any {
 }
 
 func TestRealWorkflowsReachTheirEnd(t *testing.T) {
-	modules := filepath.Join(corpus(t, "v6-alpha0-source"), "src", "modules")
+	modules := filepath.Join(corpus.Path(t, "bmad/v6-alpha0-source"), "src", "modules")
 	for _, dir := range []string{
 		"bmm/workflows/1-analysis/product-brief",
 		"cis/workflows/brainstorming",
@@ -93,7 +81,7 @@ func TestEveryRealInstructionEnds(t *testing.T) {
 	for _, tree := range []string{"v6-alpha0-source", "v6-alpha5-installed", "v6.0.4-source"} {
 		t.Run(tree, func(t *testing.T) {
 			t.Parallel()
-			dir := corpus(t, tree)
+			dir := corpus.Path(t, "bmad/"+tree)
 			files := map[string]string{}
 			var plays []string
 			err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {

@@ -1,7 +1,6 @@
 package files
 
 import (
-	"bufio"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -14,33 +13,11 @@ import (
 	"testing"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/corpus"
 )
 
 // attacks is how many names TestNoNameLeadsOutOfTheWorkspace gives to each tool.
 const attacks = 10_000
-
-// corpusNames are the names that others attack file servers with.
-func corpusNames(t *testing.T) []string {
-	dir := os.Getenv("TROUPE_CORPUS")
-	if dir == "" {
-		dir = filepath.FromSlash("../../../shared/corpus")
-	}
-	f, err := os.Open(filepath.Join(dir, "attacks", "path-traversal.jsonl"))
-	if err != nil {
-		t.Log("without the corpus of attacks, only generated names are tried:", err)
-		return nil
-	}
-	defer f.Close()
-	var names []string
-	for lines := bufio.NewScanner(f); lines.Scan(); {
-		var line struct{ Payload string }
-		if err := json.Unmarshal(lines.Bytes(), &line); err != nil {
-			t.Fatal(err)
-		}
-		names = append(names, line.Payload)
-	}
-	return names
-}
 
 // generatedNames puts names together from parts, the same ones every time. Most
 // of them lead to a canary if any one part is misread.
@@ -104,7 +81,7 @@ func TestNoNameLeadsOutOfTheWorkspace(t *testing.T) {
 	tools := []troupe.Tool{Read(find), Save(find), List(find)}
 	before := snapshot(t, w.dir, w.session)
 
-	names := corpusNames(t)
+	names := corpus.TraversalNames(t)
 	names = append(names, generatedNames(w, attacks-len(names))...)
 	if testing.Short() {
 		names = names[len(names)-1000:]

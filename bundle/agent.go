@@ -1,0 +1,112 @@
+package bundle
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"path/filepath"
+
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/tool/files"
+	"github.com/troupe-dev/troupe/workspace"
+)
+
+// Options say how an agent of a catalog runs. Model is required.
+type Options struct {
+	Model  troupe.Model
+	Params troupe.Params
+	Price  troupe.Price
+	// Window is how many tokens the model can hold, 0 if that is not known.
+	Window int
+	// Tools are granted beside those that every bundle relies on: read_file,
+	// save_output, list_files, execute_workflow and invoke_agent.
+	Tools []troupe.Tool
+	// Outputs is the directory that holds the session folders: data/agent-outputs
+	// in the project by default.
+	Outputs string
+	// ReadProject lets the agent read {project-root}, except dot-files and keys.
+	ReadProject bool
+	// Roots are further directories that the operator grants.
+	Roots  []workspace.Root
+	Limits workspace.Limits
+	// Invoke finds the agents that invoke_agent runs. By default they are those of
+	// the catalog, with the same options.
+	Invoke func(id string) (troupe.Step, error)
+}
+
+// Agent makes an agent of a definition, by its ID or as bundle/id. Only its file is
+// read now; its critical actions are carried out in the first run of each session.
+// It may serve many sessions at once, and is best made once and kept: until the
+// catalog is closed, it holds some of its sessions' folders open.
+func (c *Catalog) Agent(id string, o Options) (*troupe.Agent, error) {
+	d, err := c.Definition(id)
+	if err != nil {
+		return nil, err
+	}
+	outputs := cmp.Or(o.Outputs, filepath.Join(c.project, "data", "agent-outputs"))
+	s := &sessions{agent: d, options: o, outputs: outputs, open: make(map[string]*session)}
+	tools := []troupe.Tool{
+		s.hold(files.Read), s.hold(files.Save), s.hold(files.List), s.executeWorkflow(),
+	}
+	if len(c.entries) > 1 || o.Invoke != nil {
+		tools = append(tools, c.invokeAgent(d.ID, o))
+	}
+	agent, err := troupe.NewAgent(troupe.AgentConfig{
+		ID: d.ID, Model: o.Model, Params: o.Params, Price: o.Price, Window: o.Window,
+		Tools: append(tools, o.Tools...), Brief: s.brief,
+	})
+	if err != nil {
+		return nil, err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.troops = append(c.troops, s)
+	return agent, nil
+}
+
+// hold makes a tool that works in the files of the run's session and keeps them
+// open while it does.
+func (s *sessions) hold(tool func(files.Finder) troupe.Tool) troupe.Tool {
+	return &heldTool{spec: tool(nil).Spec(), tool: tool, sessions: s}
+}
+
+type heldTool struct {
+	spec     troupe.ToolSpec
+	tool     func(files.Finder) troupe.Tool
+	sessions *sessions
+}
+
+func (t *heldTool) Spec() troupe.ToolSpec { return t.spec }
+
+func (t *heldTool) Call(ctx context.Context, in *troupe.Invocation) (troupe.Result, error) {
+	x, err := t.sessions.enter(in.Run)
+	if err != nil {
+		return troupe.Result{}, failure(err, "")
+	}
+	defer t.sessions.leave(x)
+	if b := t.sessions.agent.bundle; b.respell != nil {
+		moved := *in
+		moved.Arguments = b.respellPaths(in.Arguments)
+		in = &moved
+	}
+	here := func(string) (*workspace.Workspace, error) { return x.workspace(), nil }
+	return t.tool(here).Call(ctx, in)
+}
+
+// respellPaths rewrites the arguments of a tool that takes a path.
+func (b *Bundle) respellPaths(arguments json.RawMessage) json.RawMessage {
+	var in map[string]any
+	if err := json.Unmarshal(arguments, &in); err != nil {
+		return arguments
+	}
+	for _, name := range []string{"file_path", "path"} {
+		if path, ok := in[name].(string); ok {
+			in[name] = b.here(path)
+		}
+	}
+	out, err := json.Marshal(in)
+	if err != nil {
+		return arguments
+	}
+	return out
+}

@@ -1,0 +1,246 @@
+package bundle
+
+import (
+	"errors"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/troupe-dev/troupe/workspace"
+)
+
+// A Layout says what sort of directory a bundle is.
+type Layout string
+
+// The layouts of bundles.
+const (
+	LayoutBundle     Layout = "bundle"     // bundle.yaml, several agents
+	LayoutStandalone Layout = "standalone" // bundle.yaml, one agent
+	LayoutInstalled  Layout = "installed"  // a module of an installed BMAD tree
+	LayoutSource     Layout = "source"     // a module of BMAD's own sources
+	LayoutV4         Layout = "v4"         // .bmad-core, an expansion pack, or the sources of one
+	LayoutSkill      Layout = "skill"      // a SKILL.md that is an agent
+)
+
+// A Bundle is a directory with agents and what they use.
+type Bundle struct {
+	Name        string
+	Layout      Layout
+	Version     string
+	Description string
+	// Dir is relative to the project, with slashes; it may lead out of it.
+	Dir string
+	// References are the files that the manifest names.
+	References []Reference
+
+	catalog *Catalog
+	entries []*entry
+	host    string // the directory on the host
+	core    string // that of {core-root}, empty if there is none
+	// further roots are part of the same installation.
+	further []workspace.Root
+	values  map[string]string
+	// respell turns the paths that a tree has elsewhere into those it has here.
+	respell *strings.Replacer
+	// shared are files that an installation would have copied into the bundle.
+	shared map[string]bool
+
+	mu     sync.Mutex
+	reader *workspace.Workspace
+}
+
+// file returns a name in the bundle relative to the project.
+func (b *Bundle) file(name string) string { return path.Join(b.Dir, name) }
+
+// here rewrites a path or a text so that it fits where the bundle lies.
+func (b *Bundle) here(text string) string {
+	if b.respell == nil {
+		return text
+	}
+	return b.respell.Replace(text)
+}
+
+// roots are what agents of the bundle may read. The project is closed, but what
+// lies in it and is open can be named by way of it.
+func (b *Bundle) roots() []workspace.Root {
+	roots := []workspace.Root{
+		{Name: workspace.BundleRoot, Dir: b.host, Access: workspace.ReadOnly},
+		{Name: workspace.ProjectRoot, Dir: b.catalog.project},
+	}
+	if b.core != "" {
+		roots = append(roots, workspace.Root{Name: workspace.CoreRoot, Dir: b.core, Access: workspace.ReadOnly})
+	}
+	return append(roots, b.further...)
+}
+
+// open opens what an agent may touch: the bundle's roots, what the options grant,
+// and further ones.
+func (b *Bundle) open(o Options, values map[string]string, further ...workspace.Root) (*workspace.Workspace, error) {
+	roots := slices.Concat(b.roots(), o.Roots, further)
+	for i := range roots {
+		if roots[i].Name == workspace.ProjectRoot && o.ReadProject {
+			roots[i].Access = workspace.ReadOnly
+		}
+	}
+	all := maps.Clone(b.values)
+	maps.Copy(all, values)
+	return workspace.Open(workspace.Config{Roots: roots, Values: all, Limits: o.Limits, Cache: b.catalog.cache})
+}
+
+// noSession has what a session would give a value stand for itself.
+func noSession() map[string]string {
+	return map[string]string{"session-id": "{session-id}", "session-folder": "{session-folder}", "date": "{date}"}
+}
+
+// files returns a workspace without a session, which stays open.
+func (b *Bundle) files() (*workspace.Workspace, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.reader != nil {
+		return b.reader, nil
+	}
+	ws, err := b.open(Options{}, noSession())
+	if err != nil {
+		return nil, err
+	}
+	b.reader = ws
+	return ws, nil
+}
+
+// read reads a file of the bundle by its name relative to it.
+func (b *Bundle) read(name string) (string, error) {
+	ws, err := b.files()
+	if err != nil {
+		return "", problem(CodeUnreadable, b.file(name), 1, "%v", err)
+	}
+	loc, err := ws.Resolve("{" + workspace.BundleRoot + "}/" + name)
+	if err != nil {
+		return "", problem(CodeUnreadable, b.file(name), 1, "%v", err)
+	}
+	content, err := ws.ReadFile(loc)
+	if err != nil {
+		return "", problem(CodeUnreadable, b.file(name), 1, "%v", err)
+	}
+	return content, nil
+}
+
+// Locate says which file a reference means, relative to the project. Test the
+// error for [workspace.ErrNotFound], [workspace.ErrDenied] and
+// [workspace.UnknownVariable]. Nothing is read.
+func (b *Bundle) Locate(ref Reference) (string, error) {
+	ws, err := b.files()
+	if err != nil {
+		return "", err
+	}
+	from, err := b.location(ws, ref.File)
+	if err != nil {
+		return "", err
+	}
+	loc, err := lookAt(ws, from, b.here(ref.Path))
+	isPlain := !strings.HasPrefix(ref.Path, "{") && !strings.HasPrefix(ref.Path, "./") && !strings.HasPrefix(ref.Path, "../")
+	if errors.Is(err, workspace.ErrNotFound) && isPlain {
+		if loc, err = ws.Resolve(b.here(ref.Path)); err == nil {
+			_, err = ws.Stat(loc)
+		}
+	}
+	if err != nil {
+		return "", err
+	}
+	return b.shown(loc), nil
+}
+
+// lookAt resolves a reference in the file at from. It fails if there is no such file.
+func lookAt(ws *workspace.Workspace, from workspace.Location, ref string) (workspace.Location, error) {
+	loc, err := ws.ResolveFrom(from, ref)
+	if err == nil {
+		_, err = ws.Stat(loc)
+	}
+	return loc, err
+}
+
+// location returns the place of a file that is given relative to the project.
+func (b *Bundle) location(ws *workspace.Workspace, file string) (workspace.Location, error) {
+	rest, inside := file, true
+	if b.Dir != "." {
+		rest, inside = strings.CutPrefix(file, b.Dir+"/")
+	}
+	if !inside {
+		return ws.Resolve("{" + workspace.ProjectRoot + "}/" + file)
+	}
+	return ws.Resolve("{" + workspace.BundleRoot + "}/" + rest)
+}
+
+// isGenerated says whether a file is one that an installer makes and that a source
+// tree can therefore not have.
+func (b *Bundle) isGenerated(name string) bool {
+	return b.Layout == LayoutSource && (isConfig(name) || strings.Contains(name, "/_cfg/") || strings.Contains(name, "/_config/"))
+}
+
+// shown returns a place relative to the project.
+func (b *Bundle) shown(loc workspace.Location) string {
+	for _, r := range b.roots() {
+		if r.Name == loc.Root() {
+			return path.Join(b.catalog.relative(r.Dir), loc.Name())
+		}
+	}
+	return loc.String()
+}
+
+// WorkflowFiles lists the bundle's workflow.yaml and workflow.md files, and the
+// workflows/*.yaml of version 4, by their paths, such as
+// {bundle-root}/workflows/intake/workflow.yaml. Nothing is read.
+func (b *Bundle) WorkflowFiles() ([]string, error) {
+	ws, err := b.files()
+	if err != nil {
+		return nil, err
+	}
+	root, err := ws.Resolve("{" + workspace.BundleRoot + "}")
+	if err != nil {
+		return nil, err
+	}
+	list, err := ws.List(root, 12)
+	if err != nil {
+		return nil, err
+	}
+	stepped := make(map[string]bool) // directories with step files in one below
+	for _, e := range list.Entries {
+		if e.IsDir && strings.Contains(path.Base(e.Path), "steps") {
+			stepped[path.Dir(e.Path)] = true
+		}
+	}
+	var found []string
+	for _, e := range list.Entries {
+		sequence := b.Layout == LayoutV4 && path.Dir(e.Path) == "workflows" && path.Ext(e.Path) == ".yaml"
+		if !e.IsDir && (sequence || isWorkflowFile(e.Path, stepped[path.Dir(e.Path)])) {
+			found = append(found, "{"+workspace.BundleRoot+"}/"+e.Path)
+		}
+	}
+	return found, nil
+}
+
+// isWorkflowFile recognises workflow.yaml, the workflow.md of later versions, and
+// the workflow-x.md beside step files. The workflow.md of a tasks directory is the
+// engine's own manual.
+func isWorkflowFile(name string, stepped bool) bool {
+	switch base := path.Base(name); base {
+	case "workflow.yaml", "workflow.yml":
+		return true
+	case "workflow.md":
+		return path.Base(path.Dir(name)) != "tasks"
+	default:
+		return stepped && strings.HasPrefix(base, "workflow-") && path.Ext(base) == ".md"
+	}
+}
+
+func (b *Bundle) close() error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.reader == nil {
+		return nil
+	}
+	err := b.reader.Close()
+	b.reader = nil
+	return err
+}

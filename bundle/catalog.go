@@ -1,0 +1,200 @@
+package bundle
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/troupe-dev/troupe/workspace"
+)
+
+// Config says where bundles are looked for, beside the usual places.
+type Config struct {
+	// Core is the directory that {core-root} means. By default it is bmad/core or
+	// _bmad/core in the project; an installed or source tree has its own.
+	Core string
+	// Bundles are patterns of further bundle directories. A relative one is
+	// relative to the project.
+	Bundles []string
+}
+
+// A Catalog is the bundles of a project. It does not notice what changes on disk
+// after Find. It may be used concurrently.
+type Catalog struct {
+	project string
+	core    string
+	bundles []*Bundle
+	entries []*entry
+	found   []Finding
+	cache   *workspace.Cache
+
+	mu     sync.Mutex
+	troops []*sessions // of the agents that were made
+}
+
+// An Entry is an agent as far as it is known without reading its file: the name
+// and what follows it are empty where no manifest says them.
+type Entry struct {
+	// ID is unique in the catalog: bundle/id where the id alone is not.
+	ID          string
+	Bundle      string
+	Name        string
+	Title       string
+	Icon        string
+	Description string
+	// EntryPoint agents are those a user begins with.
+	EntryPoint bool
+	// File is relative to the project.
+	File string
+}
+
+// entry is an agent that was found, and what its file says once it was read.
+type entry struct {
+	Entry
+	bundle *Bundle
+	plain  string // its ID within the bundle
+	name   string // of its file, relative to the bundle
+
+	mu         sync.Mutex
+	definition *Definition
+}
+
+// Find looks for bundles in a project directory. A bundle that cannot be read is
+// a finding, and the others are found all the same; so is a project that is not
+// there, or has no bundles. The error is that of a directory that cannot be read.
+func Find(project string, c Config) (*Catalog, error) {
+	catalog := &Catalog{cache: workspace.NewCache(8 << 20)}
+	var err error
+	if catalog.project, err = filepath.Abs(project); err != nil {
+		return nil, fmt.Errorf("find bundles: %w", err)
+	}
+	f, err := newFinder(catalog.project)
+	if errors.Is(err, fs.ErrNotExist) {
+		return catalog, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("find bundles: %w", err)
+	}
+	defer f.close()
+	catalog.core = f.coreOf(c)
+	if err := f.everywhere(c); err != nil {
+		return nil, fmt.Errorf("find bundles: %w", err)
+	}
+	for _, b := range f.bundles {
+		b.catalog = catalog
+		b.core = cmp.Or(b.core, catalog.core)
+		catalog.entries = append(catalog.entries, b.entries...)
+	}
+	catalog.bundles, catalog.found = f.bundles, f.found
+	catalog.nameEntries()
+	return catalog, nil
+}
+
+// nameEntries makes the entries' IDs unique.
+func (c *Catalog) nameEntries() {
+	count := make(map[string]int)
+	for _, e := range c.entries {
+		count[e.plain]++
+	}
+	for _, e := range c.entries {
+		e.ID = e.plain
+		if count[e.plain] > 1 {
+			e.ID = e.bundle.Name + "/" + e.plain
+		}
+	}
+}
+
+// relative returns a directory of the host as seen from the project.
+func (c *Catalog) relative(dir string) string {
+	rel, err := filepath.Rel(c.project, dir)
+	if err != nil {
+		return filepath.Base(dir) // on another volume
+	}
+	return filepath.ToSlash(rel)
+}
+
+// Bundles returns the bundles in the order they were found.
+func (c *Catalog) Bundles() []*Bundle { return slices.Clone(c.bundles) }
+
+// Entries lists the agents without reading their files.
+func (c *Catalog) Entries() []Entry {
+	list := make([]Entry, len(c.entries))
+	for i, e := range c.entries {
+		list[i] = e.Entry
+	}
+	return list
+}
+
+// Definitions reads all agents. Those that cannot be read are among the findings,
+// as is everything else that was noticed so far, in order of file and line.
+func (c *Catalog) Definitions() ([]*Definition, []Finding) {
+	var list []*Definition
+	found := slices.Clone(c.found)
+	for _, e := range c.entries {
+		d, err := e.load()
+		if err != nil {
+			found = append(found, asFinding(err, e.File))
+			continue
+		}
+		list = append(list, d)
+		found = append(found, d.Findings...)
+	}
+	sortFindings(found)
+	return list, found
+}
+
+// ErrNoAgent reports an id that no agent of the catalog has, or more than one.
+var ErrNoAgent = errors.New("no such agent")
+
+// Definition reads one agent, by its ID or as bundle/id.
+func (c *Catalog) Definition(id string) (*Definition, error) {
+	e, err := c.lookup(id)
+	if err != nil {
+		return nil, err
+	}
+	return e.load()
+}
+
+func (c *Catalog) lookup(id string) (*entry, error) {
+	var found []*entry
+	for _, e := range c.entries {
+		if id == e.ID || id == e.plain || id == e.bundle.Name+"/"+e.plain {
+			found = append(found, e)
+		}
+	}
+	if len(found) == 1 {
+		return found[0], nil
+	}
+	among := found
+	if len(found) == 0 {
+		among = c.entries
+	}
+	var ids []string
+	for _, e := range among[:min(len(among), 50)] {
+		ids = append(ids, e.ID)
+	}
+	if len(found) > 1 {
+		return nil, fmt.Errorf("agent %.64q: %w under this name alone; there are %s", id, ErrNoAgent, strings.Join(ids, ", "))
+	}
+	return nil, fmt.Errorf("agent %.64q: %w; there are: %s", id, ErrNoAgent, cmp.Or(strings.Join(ids, ", "), "none"))
+}
+
+// Close closes the files that the catalog and its agents hold open. Runs of its
+// agents must have ended.
+func (c *Catalog) Close() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var errs []error
+	for _, s := range c.troops {
+		errs = append(errs, s.close())
+	}
+	for _, b := range c.bundles {
+		errs = append(errs, b.close())
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,144 @@
+package bundle
+
+import (
+	"cmp"
+	"path"
+	"strings"
+
+	"github.com/troupe-dev/troupe/markup"
+)
+
+// A Format says how an agent is written.
+type Format string
+
+// The formats of agents.
+const (
+	FormatXML      Format = "bundle-xml"    // <agent> in markdown
+	FormatCompiled Format = "v6-compiled"   // the same as an installer writes it, with <activation>
+	FormatYAML     Format = "v6-agent-yaml" // *.agent.yaml
+	FormatV4       Format = "v4"            // a YAML block in markdown
+	FormatSkill    Format = "skill"         // SKILL.md with customize.toml
+)
+
+// A Definition is what an agent's file says, whatever its format. It does not
+// change and must not be changed.
+type Definition struct {
+	Entry
+	// Declared is the id that the file itself gives.
+	Declared string
+	Format   Format
+	Persona  Persona
+	// Critical are what must be done before the user speaks, in order.
+	Critical []CriticalAction
+	Greeting string
+	Commands []Command
+	Prompts  []Prompt
+	// Rules are further instructions, each a line or more.
+	Rules []string
+	// Dependencies are files that commands may need.
+	Dependencies []Reference
+	Findings     []Finding
+
+	bundle *Bundle
+}
+
+// A Persona is who an agent is. Any of it may be empty.
+type Persona struct {
+	Role               string
+	Identity           string
+	CommunicationStyle string
+	Focus              string
+	Principles         []string
+}
+
+// A Prompt is a text that commands refer to by its id.
+type Prompt struct {
+	ID      string
+	Content string
+	Line    int
+}
+
+// Parent returns the bundle that the agent belongs to.
+func (d *Definition) Parent() *Bundle { return d.bundle }
+
+// References lists the files that the definition names.
+func (d *Definition) References() []Reference {
+	var refs []Reference
+	for _, action := range d.Critical {
+		if action.Load != nil && !action.implied {
+			refs = append(refs, Reference{Path: action.Load.Path, Use: UseCritical, File: d.File, Line: action.Line, Optional: action.Load.Optional})
+		}
+	}
+	for _, c := range d.Commands {
+		refs = append(refs, c.references(d.File)...)
+	}
+	refs = append(refs, d.Dependencies...)
+	for i := range refs {
+		refs[i].Optional = refs[i].Optional || d.bundle.isGenerated(refs[i].Path)
+	}
+	return refs
+}
+
+// load reads the agent's file the first time it is asked for.
+func (e *entry) load() (*Definition, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.definition != nil {
+		return e.definition, nil
+	}
+	src, err := e.bundle.read(e.name)
+	if err != nil {
+		return nil, err
+	}
+	d := &Definition{Entry: e.Entry, bundle: e.bundle}
+	if err := d.parse(e.name, src); err != nil {
+		return nil, err
+	}
+	d.Name = cmp.Or(d.Name, e.plain)
+	for _, action := range d.Critical {
+		if action.Load != nil && e.bundle.isGenerated(action.Load.Path) {
+			action.Load.Optional = true
+		}
+	}
+	e.definition = d
+	return d, nil
+}
+
+// parse finds out the format by what the file holds.
+func (d *Definition) parse(name, src string) error {
+	switch {
+	case path.Base(name) == skillFile:
+		return d.parseSkill(name, src)
+	case strings.HasSuffix(name, ".yaml"), strings.HasSuffix(name, ".yml"):
+		return d.parseAgentYAML(src)
+	}
+	doc, err := markup.Parse([]byte(src), markup.Options{Known: markup.IsAgentTag})
+	if limit, ok := err.(*markup.LimitError); ok {
+		return problem(CodeUnreadable, d.File, limit.Line, "%v", limit)
+	}
+	for _, agent := range doc.Root.Named("agent") {
+		if len(agent.Attrs) > 0 || len(agent.Children) > 0 {
+			d.parseXML(doc, agent, src)
+			return nil
+		}
+	}
+	for _, fence := range markup.Fences([]byte(src)) {
+		if isV4(fence) {
+			return d.parseV4(fence)
+		}
+	}
+	return problem(CodeNoAgent, d.File, 1, "the file defines no agent: it has neither an <agent> nor a YAML block with agent")
+}
+
+func (d *Definition) warn(code string, line int, format string, args ...any) {
+	d.Findings = append(d.Findings, warning(code, d.File, line, format, args...))
+}
+
+// declare takes over what the file says of the agent. A manifest goes before it.
+func (d *Definition) declare(id, name, title, icon, description string) {
+	d.Declared = id
+	d.Name = cmp.Or(d.Name, strings.TrimSpace(name))
+	d.Title = cmp.Or(d.Title, strings.TrimSpace(title))
+	d.Icon = cmp.Or(d.Icon, strings.TrimSpace(icon))
+	d.Description = cmp.Or(d.Description, strings.TrimSpace(description))
+}

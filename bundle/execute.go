@@ -1,0 +1,131 @@
+package bundle
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/workspace"
+)
+
+type executeRequest struct {
+	WorkflowPath string         `json:"workflow_path" jsonschema:"path of the workflow, such as {bundle-root}/workflows/intake/workflow.yaml"`
+	UserInput    map[string]any `json:"user_input,omitempty" jsonschema:"values that the user has given, by variable name"`
+}
+
+// executeResult is what the model learns of a workflow.
+type executeResult struct {
+	Success       bool           `json:"success"`
+	WorkflowName  string         `json:"workflow_name"`
+	Description   string         `json:"description"`
+	Instructions  string         `json:"instructions"`
+	Template      *string        `json:"template"`
+	Config        map[string]any `json:"config"`
+	Files         []File         `json:"files"`
+	Unresolved    []string       `json:"unresolved"`
+	UserInput     map[string]any `json:"user_input"`
+	SessionID     string         `json:"session_id"`
+	SessionFolder string         `json:"session_folder"`
+}
+
+const executeDescription = `Loads a workflow: its configuration with all variables filled in, its instructions, and its template where it has one. Follow the instructions step by step after that.
+
+The other files that the workflow names are listed under files with their sizes; read one with read_file when a step needs it. Ask the user for what is listed under unresolved.`
+
+// executeWorkflow returns the tool of that name.
+func (s *sessions) executeWorkflow() troupe.Tool {
+	return newTool("execute_workflow", executeDescription, func(_ context.Context, call *troupe.Invocation, in executeRequest) (any, error) {
+		x, err := s.enter(call.Run)
+		if err != nil {
+			return nil, failure(err, "")
+		}
+		defer s.leave(x)
+		w, err := s.agent.bundle.workflow(x.base, in.WorkflowPath, in.UserInput)
+		if err != nil {
+			return nil, failure(err, in.WorkflowPath)
+		}
+		x.follow(w)
+		out := executeResult{
+			Success: true, WorkflowName: w.Name, Description: w.Description, Instructions: w.Instructions,
+			Config: w.Config, Files: w.Files, Unresolved: w.Unresolved, UserInput: in.UserInput,
+			SessionID: x.id, SessionFolder: "{" + workspace.SessionFolder + "}",
+		}
+		if w.HasTemplate {
+			out.Template = &w.Template
+		}
+		if out.UserInput == nil {
+			out.UserInput = map[string]any{}
+		}
+		return out, nil
+	})
+}
+
+// maxResult is how much of a result the engine passes on, in bytes. The end of
+// what it cuts would be the end of the JSON.
+const maxResult = 1 << 20
+
+// newTool makes a tool that may run other steps, answers in JSON and can be repeated.
+func newTool[In any](
+	name, description string, act func(context.Context, *troupe.Invocation, In) (any, error), options ...troupe.ToolOption,
+) troupe.Tool {
+	options = append(options, troupe.RepeatSafe())
+	spec := troupe.NewTool[In, struct{}](name, description, nil, options...).Spec()
+	spec.Output = nil
+	tool, err := troupe.NewRawTool(spec, func(ctx context.Context, call *troupe.Invocation) (troupe.Result, error) {
+		var in In
+		if err := json.Unmarshal(call.Arguments, &in); err != nil {
+			return troupe.Result{}, &troupe.ToolError{Class: troupe.ClassInvalidArguments, Err: err}
+		}
+		out, err := act(ctx, call, in)
+		if err != nil {
+			return troupe.Result{}, err
+		}
+		content, err := encode(out)
+		if err == nil && len(content) > maxResult {
+			err = failure(fmt.Errorf("a result of %d bytes: %w", len(content), workspace.ErrTooLarge), "")
+		}
+		return troupe.Result{Content: content}, err
+	})
+	if err != nil {
+		panic("bundle: " + err.Error())
+	}
+	return tool
+}
+
+// failed is what the model is told of a failure.
+type failed struct {
+	Success bool   `json:"success"`
+	Error   string `json:"error"`
+	Path    string `json:"path,omitempty"`
+}
+
+// failure makes an error that is told to the model in the form that bundles know.
+func failure(err error, path string) error {
+	class := troupe.ClassFailed
+	if errors.Is(err, workspace.ErrDenied) {
+		class = troupe.ClassUnauthorized
+	}
+	const longest = 2 << 10
+	text := err.Error()
+	told := failed{Error: text[:min(len(text), longest)], Path: path[:min(len(path), longest)]}
+	content, encodeErr := encode(told)
+	if encodeErr != nil {
+		content = ""
+	}
+	return &troupe.ToolError{Class: class, Err: err, Content: content}
+}
+
+// encode writes JSON without the escaping meant for HTML pages: instructions are
+// full of tags.
+func encode(v any) (string, error) {
+	var b bytes.Buffer
+	encoder := json.NewEncoder(&b)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(v); err != nil {
+		return "", err
+	}
+	return string(bytes.TrimSuffix(b.Bytes(), []byte("\n"))), nil
+}

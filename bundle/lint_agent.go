@@ -1,0 +1,173 @@
+package bundle
+
+import (
+	"path"
+	"slices"
+	"strings"
+)
+
+// bundleAgents lints the manifest's references and the agents of a bundle.
+func (l *linter) bundleAgents(from viewpoint) {
+	for _, ref := range from.bundle.References {
+		l.follow(from, ref)
+	}
+	for _, e := range from.bundle.entries {
+		l.named[e.File] = true
+		d, err := e.load()
+		if err != nil {
+			if _, exists := l.homes[e.File]; exists || !from.bundle.isManifested() {
+				l.found = append(l.found, asFinding(err, e.File))
+			} // else the manifest's reference is a finding
+			continue
+		}
+		l.agents = append(l.agents, e.File)
+		l.found = append(l.found, d.Findings...)
+		l.agent(from, d)
+	}
+}
+
+func (b *Bundle) isManifested() bool { return b.Layout == LayoutBundle || b.Layout == LayoutStandalone }
+
+// agent lints one agent. Of a skill, all but its text is in the file beside it.
+func (l *linter) agent(from viewpoint, d *Definition) {
+	caller := d.File
+	if d.Format == FormatSkill {
+		beside := *d
+		beside.File = path.Join(path.Dir(d.File), customizeFile)
+		d = &beside
+	}
+	l.persona(d)
+	l.commands(d)
+	l.builtins(d)
+	l.criticalVariables(from, d)
+	for _, ref := range d.References() {
+		file, ok := l.follow(from, ref)
+		if ok && (ref.Use == UseExec || ref.Use == UseWorkflow) {
+			l.addCall(caller, call{to: file, line: ref.Line, conditional: true})
+			l.executed[file] = l.executed[file] || ref.Use == UseExec
+		}
+	}
+	l.invocations(caller, d)
+}
+
+func (l *linter) persona(d *Definition) {
+	var lacks []string
+	for _, part := range []struct{ name, text string }{
+		{"role", d.Persona.Role}, {"identity", d.Persona.Identity}, {"communication style", d.Persona.CommunicationStyle},
+		{"principles", strings.Join(d.Persona.Principles, "")},
+	} {
+		if part.text == "" {
+			lacks = append(lacks, part.name)
+		}
+	}
+	if len(lacks) > 0 {
+		l.warn(CodePersona, d.File, 1, "the agent's persona lacks %s; describe it, so that the agent stays in character", strings.Join(lacks, ", "))
+	}
+}
+
+// commands looks for commands that do nothing, or that another one hides.
+func (l *linter) commands(d *Definition) {
+	seen := make(map[string]*Command)
+	for i := range d.Commands {
+		c := &d.Commands[i]
+		for _, name := range []string{strings.ToLower(c.Cmd), c.Code} {
+			other := seen[name]
+			switch {
+			case name == "" || other == nil:
+				seen[name] = c
+			case other.Target == c.Target:
+				l.warn(CodeSameCommand, d.File, c.Line, "%s is there twice, also on line %d; remove one of them", name, other.Line)
+			default:
+				l.wrong(CodeSameCommand, d.File, c.Line, "%s is also the command on line %d, which does something else; rename one of them", name, other.Line)
+			}
+		}
+		switch {
+		case c.Target == "todo":
+			l.warn(CodeTodo, d.File, c.Line, "%s is not written yet: its target is todo", c.Cmd)
+		case c.Kind == KindNone && d.Format != FormatV4:
+			l.warn(CodeNoTarget, d.File, c.Line, "%s names nothing to do; give it a workflow, an exec or an action, or its description is all the agent has", c.Cmd)
+		case c.Kind == KindPrompt && !slices.ContainsFunc(d.Prompts, func(p Prompt) bool { return "#"+p.ID == c.Target }):
+			l.wrong(CodeNoPrompt, d.File, c.Line, "%s: the agent has no prompt with the id %s", c.Cmd, strings.TrimPrefix(c.Target, "#"))
+		}
+	}
+}
+
+// builtins misses the commands that users expect. Installers add them to agents
+// that are yet to be compiled.
+func (l *linter) builtins(d *Definition) {
+	if d.Format == FormatYAML || d.Format == FormatSkill {
+		return
+	}
+	has := func(names ...string) bool {
+		return slices.ContainsFunc(d.Commands, func(c Command) bool {
+			name, _, _ := strings.Cut(c.Cmd, " ")
+			return slices.Contains(names, name)
+		})
+	}
+	if !has("*help", "*menu") {
+		l.warn(CodeBuiltin, d.File, 1, "the agent has no *help; add it, so that users see what there is")
+	}
+	if !has("*exit", "*quit", "*dismiss") {
+		l.warn(CodeBuiltin, d.File, 1, "the agent has no *exit; add it, so that users can leave")
+	}
+}
+
+// criticalVariables looks for variables in critical actions that nothing sets.
+func (l *linter) criticalVariables(from viewpoint, d *Definition) {
+	set := make(map[string]bool)
+	for _, action := range d.Critical {
+		if action.Load != nil {
+			for _, name := range action.Load.Variables {
+				set[name] = true
+			}
+			continue // its path is a reference
+		}
+		_, unresolved, err := from.files.Vars().Expand(action.Text)
+		if err != nil {
+			l.wrong(CodeTooLarge, d.File, action.Line, "%v", err)
+		}
+		for _, name := range unresolved {
+			if !set[name] && !l.known[from.bundle][name] && !strings.Contains(name, ".") {
+				l.warn(CodeVariable, d.File, action.Line, "nothing gives {%s} a value; set it in config.yaml, or correct the name", name)
+			}
+		}
+	}
+}
+
+// invocations notes which agents an agent is told to invoke.
+func (l *linter) invocations(caller string, d *Definition) {
+	tell := func(text string, line int) {
+		_, rest, ok := strings.Cut(text, "invoke_agent")
+		if !ok {
+			return
+		}
+		words := word.FindAllString(rest, -1)
+		for _, e := range l.catalog.entries {
+			if slices.Contains(words, e.plain) {
+				l.addCall(caller, call{to: e.File, line: line, conditional: true})
+			}
+		}
+	}
+	for _, c := range d.Commands {
+		tell(c.Target+" "+c.Description, c.Line)
+	}
+	for _, p := range d.Prompts {
+		tell(p.Content, p.Line)
+	}
+}
+
+// sameAgents looks for agents that cannot be told apart by their ids.
+func (l *linter) sameAgents() {
+	first := make(map[string]*entry)
+	for _, e := range l.catalog.entries {
+		other := first[e.plain]
+		switch {
+		case other == nil:
+			first[e.plain] = e
+		case other.ID == e.ID:
+			l.wrong(CodeSameAgent, e.File, 1, "the agent %s is also defined in %s; neither can be started by its id", e.ID, other.File)
+		default:
+			l.warn(CodeSameAgent, e.File, 1, "the agent %s is also defined in %s; users must write %s and %s", e.plain, other.File, e.ID, other.ID)
+		}
+	}
+}

@@ -1,0 +1,207 @@
+package bundle
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/workspace"
+)
+
+// maxIdle is how many sessions of an agent are kept open after their last use.
+// Opening one again takes less than a millisecond.
+const maxIdle = 64
+
+// sessions are the open conversations of one agent, each with its own workspace.
+type sessions struct {
+	agent   *Definition
+	options Options
+	outputs string
+
+	mu   sync.Mutex
+	open map[string]*session
+	idle []*session // those nobody uses, the longest unused first
+}
+
+// A session is a conversation whose files are open and whose critical actions are
+// done. It stays open while it is in use.
+type session struct {
+	id, date string
+	users    int  // guarded by sessions
+	replaced bool // guarded by sessions: another one has taken its place
+
+	opening sync.Once
+	err     error
+	files   *workspace.Workspace // to be closed
+	told    []message
+
+	mu   sync.Mutex
+	base *workspace.Workspace // with the variables of the agent's config
+	view *workspace.Workspace // and those of the workflow begun last
+}
+
+// enter opens a run's session, or finds it open. Every enter is followed by leave.
+func (s *sessions) enter(run *troupe.Run) (*session, error) {
+	x := s.join(run.Session(), run.Now().Format(time.DateOnly))
+	x.opening.Do(func() { x.err = s.start(x) })
+	if x.err != nil {
+		s.mu.Lock()
+		s.replace(x)
+		s.mu.Unlock()
+		s.leave(x)
+		return nil, x.err
+	}
+	return x, nil
+}
+
+// join returns the session for one more user. One that was opened on another day
+// is opened anew, because of what {date} means in it.
+func (s *sessions) join(id, date string) *session {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	x := s.open[id]
+	if x != nil && x.date != date {
+		s.replace(x)
+		x = nil
+	}
+	if x == nil {
+		x = &session{id: id, date: date}
+		s.open[id] = x
+	}
+	if x.users++; x.users == 1 {
+		s.idle = slices.DeleteFunc(s.idle, func(other *session) bool { return other == x })
+	}
+	return x
+}
+
+// replace makes room for another session in the place of x; s.mu is held.
+func (s *sessions) replace(x *session) {
+	x.replaced = true
+	if s.open[x.id] == x {
+		delete(s.open, x.id)
+	}
+	if x.users == 0 {
+		s.idle = slices.DeleteFunc(s.idle, func(other *session) bool { return other == x })
+		_ = x.close() // read handles: there is nothing to lose
+	}
+}
+
+func (s *sessions) leave(x *session) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if x.users--; x.users > 0 {
+		return
+	}
+	if x.replaced {
+		_ = x.close()
+		return
+	}
+	s.idle = append(s.idle, x)
+	if len(s.idle) > maxIdle {
+		s.replace(s.idle[0])
+	}
+}
+
+func (s *sessions) close() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var errs []error
+	for _, x := range s.open {
+		errs = append(errs, x.close())
+	}
+	s.open, s.idle = make(map[string]*session), nil
+	return errors.Join(errs...)
+}
+
+// sessionID is what an id must look like to become the name of a directory.
+var sessionID = regexp.MustCompile(`^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)
+
+// start makes the session folder, opens the workspace and carries out the agent's
+// critical actions.
+func (s *sessions) start(x *session) error {
+	if !sessionID.MatchString(x.id) {
+		return fmt.Errorf("session %.64q: the id is not a UUID", x.id)
+	}
+	folder := filepath.Join(s.outputs, x.id)
+	if err := os.MkdirAll(s.outputs, 0o755); err != nil {
+		return fmt.Errorf("make outputs directory: %w", causeOf(err))
+	}
+	if err := os.Mkdir(folder, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+		return fmt.Errorf("make session folder: %w", causeOf(err))
+	}
+	ws, err := s.agent.bundle.open(s.options, map[string]string{"session-id": x.id, "date": x.date},
+		workspace.Root{Name: workspace.SessionFolder, Dir: folder, Access: workspace.ReadWrite})
+	if err != nil {
+		return err
+	}
+	x.files = ws
+	if ws, x.told, err = s.agent.perform(ws); err != nil {
+		return err
+	}
+	x.base, x.view = ws, ws
+	return nil
+}
+
+// causeOf returns an error without the host's path in it.
+func causeOf(err error) error {
+	if onPath, ok := errors.AsType[*fs.PathError](err); ok {
+		return onPath.Err
+	}
+	return err
+}
+
+func (x *session) close() error {
+	if x.files == nil {
+		return nil
+	}
+	return x.files.Close()
+}
+
+// workspace returns the files as the tools of the session see them now.
+func (x *session) workspace() *workspace.Workspace {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.view
+}
+
+// follow makes the variables of a workflow known to the tools that come after it.
+func (x *session) follow(w *Workflow) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.view = x.base.With(w.vars)
+}
+
+// brief is the agent's [troupe.AgentConfig.Brief].
+func (s *sessions) brief(_ context.Context, run *troupe.Run) ([]troupe.ContextLoaded, error) {
+	x, err := s.enter(run)
+	if err != nil {
+		return nil, err
+	}
+	defer s.leave(x)
+	parts, err := s.agent.brief(x.id, x.base, x.told)
+	if err != nil {
+		return nil, err
+	}
+	var system []string
+	var loaded []troupe.ContextLoaded
+	for _, p := range parts {
+		if p.Name != "critical" {
+			system = append(system, p.Text)
+			continue
+		}
+		loaded = append(loaded, troupe.ContextLoaded{Source: p.Source, Role: troupe.RoleSystem, Content: p.Text})
+	}
+	prompt := troupe.ContextLoaded{
+		Source: "instructions", Role: troupe.RoleSystem, Content: strings.Join(system, "\n\n"),
+	}
+	return append([]troupe.ContextLoaded{prompt}, loaded...), nil
+}
