@@ -101,7 +101,7 @@ func (b *Bundle) respellPaths(arguments json.RawMessage) json.RawMessage {
 	}
 	for _, name := range []string{"file_path", "path"} {
 		if path, ok := in[name].(string); ok {
-			in[name] = b.here(path)
+			in[name] = b.herePath(path)
 		}
 	}
 	out, err := json.Marshal(in)

@@ -62,6 +62,26 @@ func (b *Bundle) here(text string) string {
 	return b.respell.Replace(text)
 }
 
+// installedTrees are the directories that files name as if they were installed
+// there, often without saying that they mean the project.
+var installedTrees = []string{"bmad/", "_bmad/", ".bmad/"}
+
+// herePath rewrites a path as here does. One that begins with an installed tree is
+// meant from the project.
+func (b *Bundle) herePath(name string) string {
+	if b.respell == nil {
+		return name
+	}
+	for _, tree := range installedTrees {
+		if strings.HasPrefix(name, tree) {
+			if moved := "{" + workspace.ProjectRoot + "}/" + name; b.here(moved) != moved {
+				return b.here(moved)
+			}
+		}
+	}
+	return b.here(name)
+}
+
 // roots are what agents of the bundle may read. The project is closed, but what
 // lies in it and is open can be named by way of it.
 func (b *Bundle) roots() []workspace.Root {

@@ -91,7 +91,7 @@ func (b *Bundle) workflow(ws *workspace.Workspace, name string, input map[string
 
 // findWorkflow reads a workflow's file. A directory means the workflow in it.
 func (b *Bundle) findWorkflow(ws *workspace.Workspace, name string) (loc workspace.Location, src string, err error) {
-	name = b.here(strings.TrimSpace(name))
+	name = b.herePath(strings.TrimSpace(name))
 	candidates := []string{name}
 	if !hasExtension(name) {
 		dir := strings.TrimSuffix(name, "/")
