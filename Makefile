@@ -8,8 +8,8 @@ GO ?= go
 help: ## this list
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/'
 
-demo: ## runs an agent with tools, with no key and no server
-	@$(GO) run ./examples/quickstart
+demo: ## agents at work from files to a document, with no key and no server
+	@GO=$(GO) ./scripts/demo
 
 test: ## runs all tests
 	@$(GO) test -json $(RACE) -shuffle=on ./... | $(GO) -C tools run ./testreport

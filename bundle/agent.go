@@ -21,6 +21,8 @@ type Options struct {
 	// Tools are granted beside those that every bundle relies on: read_file,
 	// save_output, list_files, execute_workflow and invoke_agent.
 	Tools []troupe.Tool
+	// Allow, where not nil, names the tools that the agent may use, of all those.
+	Allow []string
 	// Outputs is the directory that holds the session folders: data/agent-outputs
 	// in the project by default.
 	Outputs string
@@ -53,7 +55,7 @@ func (c *Catalog) Agent(id string, o Options) (*troupe.Agent, error) {
 	}
 	agent, err := troupe.NewAgent(troupe.AgentConfig{
 		ID: d.ID, Model: o.Model, Params: o.Params, Price: o.Price, Window: o.Window,
-		Tools: append(tools, o.Tools...), Brief: s.brief,
+		Tools: append(tools, o.Tools...), Allow: o.Allow, Brief: s.brief,
 	})
 	if err != nil {
 		return nil, err

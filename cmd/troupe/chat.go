@@ -1,0 +1,153 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/troupe-dev/troupe/bundle"
+	"github.com/troupe-dev/troupe/cmd/troupe/internal/terminal"
+)
+
+func (p *program) chatCommand() *cobra.Command {
+	var messages []string
+	var session string
+	c := &cobra.Command{
+		Use:   "chat [AGENT]",
+		Short: "Talk with an agent",
+		Long: "Talks with an agent: in the terminal, or with the messages that -m gives, or with the lines of standard input\n" +
+			"where that is no terminal. AGENT may be left out where the project has only one to begin with.",
+		Args:              cobra.MaximumNArgs(1),
+		ValidArgsFunction: p.completeAgents,
+		RunE: func(c *cobra.Command, args []string) error {
+			if slices.Contains(messages, "") {
+				return usage("-m: a message is not empty")
+			}
+			return p.onStage(func(s *stage) error {
+				agent, err := s.project.chooseAgent(args)
+				if err != nil {
+					return err
+				}
+				return p.chat(c.Context(), s, agent, session, messages)
+			})
+		},
+	}
+	c.Flags().StringArrayVarP(&messages, "message", "m", nil, "send this message and exit; may be given several times")
+	c.Flags().StringVar(&session, "session", "", "go on with an earlier session")
+	return c
+}
+
+// onStage opens the project and an engine for as long as f takes.
+func (p *program) onStage(f func(*stage) error) error {
+	return p.inProject(func(project *project) error {
+		s, err := project.openStage()
+		if err != nil {
+			return err
+		}
+		return errors.Join(f(s), s.close())
+	})
+}
+
+// chooseAgent returns the agent that the arguments name, or the only one that a
+// user would begin with.
+func (p *project) chooseAgent(args []string) (string, error) {
+	if len(args) > 0 {
+		return args[0], nil
+	}
+	entries := p.catalog.Entries()
+	if first := slices.DeleteFunc(slices.Clone(entries), func(e bundle.Entry) bool { return !e.EntryPoint }); len(first) > 0 {
+		entries = first
+	}
+	switch len(entries) {
+	case 0:
+		return "", fmt.Errorf("there are no agents in %s; 'troupe init' writes some to begin with", p.dir)
+	case 1:
+		return entries[0].ID, nil
+	}
+	return "", usage("which agent? There are %s", strings.Join(p.agentIDs(), ", "))
+}
+
+func (p *program) chat(ctx context.Context, s *stage, agent, session string, messages []string) error {
+	c, err := s.converse(ctx, agent, session)
+	if err != nil {
+		return err
+	}
+	p.mention(c.player)
+	switch {
+	case len(messages) > 0:
+		err = p.talk(ctx, c, listed(messages))
+	case p.isTerminal(p.in) && p.isTerminal(p.out) && !p.flags.json:
+		err = p.chatInTerminal(ctx, c)
+	default:
+		err = p.talkInLines(ctx, c)
+	}
+	p.tellSaved(c)
+	return err
+}
+
+// mention says that there is no model, where nobody has chosen that.
+func (p *program) mention(player *player) {
+	if player.model.From == "" {
+		p.tell("No model is set, so this is a rehearsal: set OPENAI_API_KEY, or model in troupe.yaml, or pass --model provider/name.")
+	}
+}
+
+// talk sends messages one after the other and shows the answers.
+func (p *program) talk(ctx context.Context, c *conversation, next source) error {
+	show := p.listener()
+	for {
+		text, err := next()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err == nil {
+			err = c.say(ctx, text, show)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if err := context.Cause(ctx); err != nil {
+		return err
+	}
+	return c.verdict()
+}
+
+// talkInLines takes every line of standard input for a message.
+func (p *program) talkInLines(ctx context.Context, c *conversation) error {
+	next, done, err := readLines(ctx, p.in)
+	if err != nil {
+		return err
+	}
+	defer done()
+	return p.talk(ctx, c, next)
+}
+
+func (p *program) chatInTerminal(ctx context.Context, c *conversation) error {
+	d := c.player.definition
+	config := terminal.Config{
+		Title: titleOf(d), Agent: d.Name, Model: c.player.model.Ref,
+		Say: c.say, History: filepath.Join(c.stage.project.dataDir(), "chat-history.jsonl"),
+		Colour: p.usesColour(p.out), In: p.in, Out: p.out,
+	}
+	for _, command := range d.Commands {
+		config.Commands = append(config.Commands, terminal.Command{Name: command.Cmd, Description: command.Description})
+	}
+	return terminal.Chat(ctx, config)
+}
+
+// tellSaved says where the files are that the agent has saved.
+func (p *program) tellSaved(c *conversation) {
+	if len(c.saved) > 0 {
+		p.tell("Saved:")
+		for _, path := range c.saved {
+			p.tell("  %s", terminal.Clean(path))
+		}
+	}
+}

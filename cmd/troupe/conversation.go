@@ -1,0 +1,114 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/workspace"
+)
+
+// A conversation is one session with one agent.
+type conversation struct {
+	stage   *stage
+	player  *player
+	session string // empty until the first event
+	stop    troupe.Stop
+	saved   []string // files, as a person in the project would write their paths
+}
+
+// converse begins a conversation, or goes on with the session of that id.
+func (s *stage) converse(ctx context.Context, agent, session string) (*conversation, error) {
+	player, err := s.agent(agent)
+	if err != nil {
+		return nil, err
+	}
+	if session != "" {
+		if err := s.mustHave(ctx, session); err != nil {
+			return nil, err
+		}
+	}
+	return &conversation{stage: s, player: player, session: session}, nil
+}
+
+// mustHave fails if the store does not know the session.
+func (s *stage) mustHave(ctx context.Context, session string) error {
+	for _, err := range s.store.Events(ctx, session, 0) {
+		return err
+	}
+	return nil
+}
+
+// say sends a message and shows all that happens until it is answered.
+func (c *conversation) say(ctx context.Context, text string, show func(*troupe.Event)) error {
+	for e, err := range c.stage.engine.Run(ctx, c.player.Agent, troupe.Input{Session: c.session, Text: text}) {
+		if err != nil {
+			return err
+		}
+		c.note(&e)
+		show(&e)
+	}
+	return nil
+}
+
+func (c *conversation) note(e *troupe.Event) {
+	c.session = e.Session
+	logEvent(c.stage.project.log, e)
+	switch b := e.Body.(type) {
+	case *troupe.ArtifactSaved:
+		if path := c.pathOf(b.Path); !slices.Contains(c.saved, path) {
+			c.saved = append(c.saved, path)
+		}
+	case *troupe.RunFinished:
+		if e.Parent == "" {
+			c.stop = b.Stop
+		}
+	}
+}
+
+// pathOf returns where a saved file is.
+func (c *conversation) pathOf(saved string) string {
+	if name, ok := strings.CutPrefix(saved, "{"+workspace.SessionFolder+"}/"); ok {
+		if folder, err := c.stage.folders.Path(c.session); err == nil {
+			return c.stage.project.shown(filepath.Join(folder, filepath.FromSlash(name)))
+		}
+	}
+	if name, ok := strings.CutPrefix(saved, "{"+workspace.ProjectRoot+"}/"); ok {
+		return filepath.FromSlash(name)
+	}
+	return saved
+}
+
+// verdict is what the way in which the conversation stopped means to scripts.
+func (c *conversation) verdict() error {
+	switch c.stop {
+	case "", troupe.StopAnswered:
+		return nil
+	case troupe.StopInput:
+		return errInput
+	}
+	return fmt.Errorf("agent %s: not finished: %s", c.player.Name(), strings.ReplaceAll(string(c.stop), "_", " "))
+}
+
+// logEvent is the one place that logs what agents do.
+func logEvent(log *slog.Logger, e *troupe.Event) {
+	if e.Seq == 0 {
+		return
+	}
+	attributes := []any{"session", e.Session, "run", e.Run, "parent", e.Parent, "agent", e.Agent, "kind", e.Kind()}
+	switch b := e.Body.(type) {
+	case *troupe.ToolCalled:
+		attributes = append(attributes, "tool", b.Tool)
+	case *troupe.ToolReturned:
+		attributes = append(attributes, "tool", b.Tool, "dur", b.Duration.Duration(), "err", b.Error)
+	case *troupe.ModelReplied:
+		attributes = append(attributes, "dur", b.Latency.Duration())
+	case *troupe.RunFailed:
+		attributes = append(attributes, "err", b.Error)
+	}
+	log.Debug("event", attributes...)
+}

@@ -1,0 +1,59 @@
+package config
+
+import (
+	"maps"
+	"net/url"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// check refuses what the kinds of values alone do not rule out.
+func (r *reader) check(c *Config, root *yaml.Node) {
+	for _, name := range slices.Sorted(maps.Keys(c.Providers)) {
+		line := lineOf(root, "providers", name)
+		if name == "" || strings.Contains(name, "/") {
+			r.wrong(line, "the name of a provider has no slash: models are chosen as provider/name")
+		}
+		if base := c.Providers[name].BaseURL; base != "" && !isHTTP(base) {
+			r.wrong(lineOf(root, "providers", name, "base_url"), "providers.%s.base_url must begin with http:// or https:// and a host", name)
+		}
+		for model, m := range c.Providers[name].Models {
+			if m.Window < 0 || m.Price.Input < 0 || m.Price.CachedInput < 0 || m.Price.Output < 0 {
+				r.wrong(lineOf(root, "providers", name, "models", model), "providers.%s.models.%s: neither window nor price is negative", name, model)
+			}
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.MCP)) {
+		if s := c.MCP[name]; (s.Command == "") == (s.URL == "") {
+			r.wrong(lineOf(root, "mcp", name), "mcp.%s needs either a command or a url", name)
+		} else if s.URL != "" && !isHTTP(s.URL) {
+			r.wrong(lineOf(root, "mcp", name, "url"), "mcp.%s.url must begin with http:// or https:// and a host", name)
+		}
+	}
+}
+
+func isHTTP(address string) bool {
+	u, err := url.Parse(address)
+	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Hostname() != ""
+}
+
+// lineOf returns the line of the key at the end of a path, or of as much of the
+// path as is there.
+func lineOf(n *yaml.Node, path ...string) int {
+	line := n.Line
+	for _, key := range path {
+		var next *yaml.Node
+		for i := 0; n.Kind == yaml.MappingNode && i < len(n.Content); i += 2 {
+			if n.Content[i].Value == key {
+				line, next = n.Content[i].Line, n.Content[i+1]
+			}
+		}
+		if next == nil {
+			return line
+		}
+		n = next
+	}
+	return line
+}

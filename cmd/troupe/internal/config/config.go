@@ -1,0 +1,116 @@
+// Package config reads troupe.yaml, the configuration of a project.
+//
+// A key that is not known is an error with its line, and so is a value of the wrong
+// kind: all of them are reported at once. ${NAME} in a value stands for an
+// environment variable, and $${ for a plain ${. No value that came from the
+// environment is part of any error.
+package config
+
+import (
+	"time"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// A Config is what troupe.yaml says. What it does not say is zero, except for Data
+// and Skills, which have defaults.
+type Config struct {
+	// Path is the file that was read, empty where there is none.
+	Path string `yaml:"-"`
+
+	Model     string               `yaml:"model" doc:"The model that agents use unless they have their own, as provider/name."`
+	Providers map[string]Provider  `yaml:"providers" doc:"Model servers by the name that models are chosen with. Known names need an entry only to change something."`
+	Bundles   []string             `yaml:"bundles" doc:"Patterns of further bundle directories, relative to the project."`
+	Core      string               `yaml:"core" doc:"The directory that {core-root} means. Default: bmad/core or _bmad/core."`
+	Skills    []string             `yaml:"skills" doc:"Directories that hold skills. Default: skills."`
+	Data      string               `yaml:"data" doc:"The directory for sessions and what agents save. Default: data."`
+	Agents    map[string]Agent     `yaml:"agents" doc:"What single agents do differently, by id."`
+	Limits    Limits               `yaml:"limits" doc:"What a run may use. A negative number means no limit."`
+	MCP       map[string]MCPServer `yaml:"mcp" doc:"MCP servers by name, each with a command or a url."`
+	Flows     Later                `yaml:"flows" doc:"Agents arranged into flows, by name."`
+	Pipeline  Later                `yaml:"pipeline" doc:"The phases of deliveries."`
+	Knowledge Later                `yaml:"knowledge" doc:"The knowledge base."`
+	Log       Log                  `yaml:"log" doc:"What goes to the log."`
+	Server    Server               `yaml:"server" doc:"The HTTP server."`
+}
+
+// A Provider is a server with models.
+type Provider struct {
+	Type    string            `yaml:"type" enum:"openai" doc:"The API that the server speaks. Default: openai."`
+	BaseURL string            `yaml:"base_url" doc:"Where the API is, such as http://localhost:8000/v1."`
+	KeyEnv  string            `yaml:"key_env" doc:"The environment variable that holds the key."`
+	Headers map[string]string `yaml:"headers" doc:"Sent with every request."`
+	Models  map[string]Model  `yaml:"models" doc:"What is known of single models, by name."`
+}
+
+// A Model is what is known of a model beside its name.
+type Model struct {
+	Window int   `yaml:"window" doc:"How many tokens the model can hold. Near it, older turns are summed up."`
+	Price  Price `yaml:"price" doc:"What the model costs, in US dollars per million tokens."`
+}
+
+// A Price is in US dollars per million tokens.
+type Price struct {
+	Input       float64 `yaml:"input"`
+	CachedInput float64 `yaml:"cached_input" doc:"Default: as input."`
+	Output      float64 `yaml:"output"`
+}
+
+// An Agent is what one agent does differently.
+type Agent struct {
+	Model       string   `yaml:"model" doc:"Its model, as provider/name."`
+	Tools       []string `yaml:"tools" doc:"The only tools it may use. Default: all that its bundle gives it."`
+	Temperature *float64 `yaml:"temperature"`
+	TopP        *float64 `yaml:"top_p"`
+	MaxTokens   *int     `yaml:"max_tokens" doc:"How long one answer may be."`
+	Seed        *int     `yaml:"seed"`
+	Effort      string   `yaml:"effort" enum:"low,medium,high" doc:"How hard a reasoning model should think."`
+
+	ReadProject bool              `yaml:"read_project" doc:"Whether it may read the project's files, except dot-files and keys."`
+	Read        map[string]string `yaml:"read" doc:"Further directories that it may read, by the name it knows them by."`
+	Write       map[string]string `yaml:"write" doc:"Further directories that it may read and write."`
+}
+
+// Limits bound a run: see troupe.Limits, which has the same fields.
+type Limits struct {
+	Turns       int           `yaml:"turns" doc:"How many times models are asked. Default: 50."`
+	ToolCalls   int           `yaml:"tool_calls"`
+	Tokens      int           `yaml:"tokens"`
+	Cost        float64       `yaml:"cost" doc:"In US dollars, where prices are known."`
+	Time        time.Duration `yaml:"time"`
+	Depth       int           `yaml:"depth" doc:"How deep agents may call agents. Default: 5."`
+	ToolTimeout time.Duration `yaml:"tool_timeout" doc:"Default: 10s."`
+	Attempts    int           `yaml:"attempts" doc:"How often in a row a tool may fail. Default: 3."`
+	ModelTries  int           `yaml:"model_tries" doc:"How often a model call is tried that fails for a passing reason. Default: 4."`
+}
+
+// An MCPServer is a program to start, or an address to connect to.
+type MCPServer struct {
+	Command string            `yaml:"command" doc:"The program to start."`
+	Args    []string          `yaml:"args"`
+	Env     map[string]string `yaml:"env" doc:"Its whole environment: it inherits none."`
+	URL     string            `yaml:"url" doc:"The address of a server that is running already."`
+}
+
+// Log says what is logged.
+type Log struct {
+	Level string `yaml:"level" enum:"debug,info,warn,error" doc:"Default: warn."`
+}
+
+// Server says how the HTTP server listens.
+type Server struct {
+	Addr string `yaml:"addr" doc:"Default: 127.0.0.1:7717."`
+}
+
+// Later is a section that is read by the part it belongs to. It must be a map.
+type Later struct{ Node *yaml.Node }
+
+// useDefaults fills in what a project has without saying so.
+func (c *Config) useDefaults() {
+	if c.Data == "" {
+		c.Data = "data"
+	}
+	if c.Skills == nil {
+		c.Skills = []string{"skills"}
+	}
+}

@@ -1,0 +1,40 @@
+package terminal
+
+import (
+	"fmt"
+	"strconv"
+
+	"github.com/troupe-dev/troupe"
+)
+
+// A Meter adds up what a conversation uses.
+type Meter struct {
+	Usage troupe.Usage
+	Cost  float64
+}
+
+// Note takes an event into account.
+func (m *Meter) Note(e *troupe.Event) {
+	if b, ok := e.Body.(*troupe.ModelReplied); ok {
+		m.Usage = m.Usage.Add(b.Usage)
+		m.Cost += b.Cost
+	}
+}
+
+// String shows tokens, and dollars where the price is known.
+func (m *Meter) String() string {
+	s := Count(m.Usage.Total()) + " tokens"
+	if m.Cost > 0 {
+		s += fmt.Sprintf(" · $%.4f", m.Cost)
+	}
+	return s
+}
+
+// Count shows a number with a comma at every thousand.
+func Count(n int) string {
+	digits := strconv.Itoa(n)
+	for i := len(digits) - 3; i > 0 && digits[i-1] != '-'; i -= 3 {
+		digits = digits[:i] + "," + digits[i:]
+	}
+	return digits
+}

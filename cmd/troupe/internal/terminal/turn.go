@@ -1,0 +1,128 @@
+package terminal
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"strings"
+
+	"github.com/troupe-dev/troupe"
+)
+
+// errStopped is why a reply ends that the user has stopped.
+var errStopped = errors.New("stopped by the user")
+
+// A turn is one message of the user and what comes of it.
+type turn struct {
+	cancel   context.CancelCauseFunc
+	calls    Calls
+	text     strings.Builder // the reply in the making
+	attempt  int
+	said     string // the reply that was printed last
+	isMusing bool   // the model is thinking, and says nothing yet
+	stopping bool
+
+	live  string // text as it is shown, laid out at the last tick
+	stale bool   // text has changed since
+}
+
+func (t *turn) stop() {
+	t.stopping = true
+	t.cancel(errStopped)
+}
+
+// doing is a word for what is waited for.
+func (t *turn) doing() string {
+	switch {
+	case t.stopping:
+		return "stopping"
+	case t.isMusing:
+		return "thinking"
+	case t.live != "":
+		return "writing"
+	}
+	return "waiting"
+}
+
+// add takes a piece of the reply. One of another attempt begins it anew.
+func (t *turn) add(d *troupe.TextDelta) {
+	if d.Attempt != t.attempt {
+		t.text.Reset()
+		t.attempt = d.Attempt
+	}
+	t.text.WriteString(d.Text)
+	t.isMusing, t.stale = false, true
+}
+
+// finish forgets the reply in the making: it is complete, or will not be.
+func (m *model) finish(t *turn) {
+	m.hasShrunk = m.hasShrunk || t.live != ""
+	t.text.Reset()
+	t.attempt, t.live, t.stale, t.isMusing = 0, "", false, false
+}
+
+// note shows an event. What is finished is printed, all else waits for the view.
+func (m *model) note(e *troupe.Event) {
+	m.meter.Note(e)
+	t := m.turn
+	if t == nil {
+		return // the last words of a turn that is over
+	}
+	if line, ended := t.calls.Note(e); ended {
+		style := m.styles.dim
+		if e.Body.(*troupe.ToolReturned).Class != "" {
+			style = m.styles.bad
+		}
+		m.print(style.Render(fold("  "+line, m.width)))
+	}
+	if line, ok := Warning(e); ok && !t.stopping {
+		m.print(m.styles.dim.Render(fold("  "+line, m.width)))
+	}
+	if e.Parent != "" {
+		return // what a nested agent says is for its caller
+	}
+	switch b := e.Body.(type) {
+	case *troupe.TextDelta:
+		t.add(b)
+	case *troupe.ThoughtDelta:
+		t.isMusing = true
+	case *troupe.ModelReplied:
+		m.finish(t)
+		m.printReply(cmp.Or(b.Message.Text, b.Message.Refusal))
+	case *troupe.RunFinished:
+		if b.Output.Summary != t.said {
+			m.printReply(b.Output.Summary)
+		}
+		if b.Stop != troupe.StopAnswered && b.Stop != troupe.StopInput {
+			m.print(m.styles.dim.Render("  ! not finished: " + strings.ReplaceAll(string(b.Stop), "_", " ")))
+		}
+	case *troupe.RunFailed:
+		m.printReply(cmp.Or(b.Partial, t.text.String()))
+		m.finish(t)
+	case *troupe.RunCancelled:
+		m.printReply(cmp.Or(b.Partial, t.text.String()))
+		m.finish(t)
+	}
+}
+
+func (m *model) printReply(text string) {
+	if strings.TrimSpace(text) == "" {
+		return
+	}
+	m.turn.said = text
+	m.print("", m.markdown.render(text, m.width))
+}
+
+// end closes the turn. What stopped it is shown, unless the user did.
+func (m *model) end(err error) {
+	wasStopped := m.turn.stopping
+	m.turn, m.notice = nil, ""
+	switch {
+	case err == nil:
+	case wasStopped:
+		m.print(m.styles.dim.Render("  stopped"))
+	default:
+		m.print(m.styles.bad.Render(fold("  "+OneLine(err.Error(), 2000), m.width)))
+	}
+	m.print("")
+}

@@ -1,0 +1,99 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/cmd/troupe/internal/terminal"
+)
+
+// listener returns what shows the events of a conversation that is not interactive.
+func (p *program) listener() func(*troupe.Event) {
+	if p.flags.json {
+		return p.writeEvent
+	}
+	l := &plainListener{program: p, isLive: p.isTerminal(p.out), dim: [2]string{}}
+	if p.usesColour(p.err) {
+		l.dim = [2]string{"\x1b[2m", "\x1b[0m"}
+	}
+	return l.show
+}
+
+// writeEvent writes an event on a line of its own.
+func (p *program) writeEvent(e *troupe.Event) {
+	line, err := e.MarshalJSON()
+	if err != nil {
+		p.complain(err)
+		return
+	}
+	p.out.Write(append(line, '\n'))
+}
+
+// A plainListener writes answers to standard output and everything else to standard
+// error. A person sees an answer grow; a program gets it when it is complete, because
+// one that is begun anew cannot be taken back.
+type plainListener struct {
+	*program
+	isLive  bool
+	dim     [2]string // what makes text faint, and what ends that
+	calls   terminal.Calls
+	attempt int    // of the answer that is being written, 0 for none
+	said    string // the answer that was written last
+}
+
+func (l *plainListener) show(e *troupe.Event) {
+	if line, ended := l.calls.Note(e); ended {
+		l.aside("  " + line)
+	}
+	if line, ok := terminal.Warning(e); ok {
+		l.aside("  " + line)
+	}
+	if e.Parent != "" {
+		return
+	}
+	switch b := e.Body.(type) {
+	case *troupe.TextDelta:
+		l.grow(b)
+	case *troupe.ModelReplied:
+		l.answer(cmp.Or(b.Message.Text, b.Message.Refusal))
+	case *troupe.RunFinished:
+		if b.Output.Summary != l.said {
+			l.answer(b.Output.Summary)
+		}
+	case *troupe.RunFailed, *troupe.RunCancelled:
+		l.breakOff()
+	}
+}
+
+// grow shows a piece of an answer to a person.
+func (l *plainListener) grow(d *troupe.TextDelta) {
+	if !l.isLive {
+		return
+	}
+	if l.attempt != 0 && l.attempt != d.Attempt {
+		l.breakOff()
+		l.aside("  ! the answer broke off and begins again")
+	}
+	l.attempt = d.Attempt
+	fmt.Fprint(l.out, terminal.Clean(d.Text))
+}
+
+// answer writes a complete answer, or ends the line of one that was shown as it grew.
+func (l *plainListener) answer(text string) {
+	if l.attempt != 0 {
+		l.breakOff()
+	} else if text != "" {
+		fmt.Fprintln(l.out, terminal.Clean(text))
+	}
+	l.said = text
+}
+
+func (l *plainListener) breakOff() {
+	if l.attempt != 0 {
+		fmt.Fprintln(l.out)
+		l.attempt = 0
+	}
+}
+
+func (l *plainListener) aside(line string) { l.tell("%s%s%s", l.dim[0], line, l.dim[1]) }

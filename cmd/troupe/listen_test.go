@@ -1,0 +1,68 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"testing"
+
+	"github.com/troupe-dev/troupe"
+)
+
+// events shows a listener some events and returns what it wrote.
+func events(l *plainListener, bodies ...troupe.Body) (out, aside string) {
+	var o, e bytes.Buffer
+	l.program = &program{out: &o, err: &e}
+	for _, body := range bodies {
+		l.show(&troupe.Event{Body: body})
+	}
+	return o.String(), e.String()
+}
+
+func said(text string) *troupe.ModelReplied {
+	return &troupe.ModelReplied{Message: &troupe.Message{Text: text}}
+}
+
+func TestAProgramGetsAnswersWhenTheyAreComplete(t *testing.T) {
+	out, aside := events(&plainListener{},
+		&troupe.TextDelta{Text: "broken ", Attempt: 1}, &troupe.TextDelta{Text: "whole", Attempt: 2}, said("whole \x1b[1m"),
+		&troupe.RunFinished{Output: troupe.Handoff{Summary: "whole \x1b[1m"}})
+	if out != "whole [1m\n" || aside != "" {
+		t.Errorf("out %q, aside %q", out, aside)
+	}
+}
+
+func TestAPersonSeesAnswersGrow(t *testing.T) {
+	out, aside := events(&plainListener{isLive: true},
+		&troupe.TextDelta{Text: "bro", Attempt: 1}, &troupe.TextDelta{Text: "who", Attempt: 2}, &troupe.TextDelta{Text: "le", Attempt: 2}, said("whole"))
+	if out != "bro\nwhole\n" || aside != "  ! the answer broke off and begins again\n" {
+		t.Errorf("out %q, aside %q", out, aside)
+	}
+}
+
+func TestTheFinalWordIsSaidOnce(t *testing.T) {
+	out, _ := events(&plainListener{}, said("Let me see."), said(""),
+		&troupe.RunFinished{Output: troupe.Handoff{Summary: "What is your name?"}, Stop: troupe.StopInput})
+	if out != "Let me see.\nWhat is your name?\n" {
+		t.Errorf("out %q", out)
+	}
+}
+
+func TestOnlyAnAnswerIsDone(t *testing.T) {
+	agent, err := troupe.NewAgent(troupe.AgentConfig{ID: "mira", Model: nobody{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for stop, want := range map[troupe.Stop]int{
+		"": 0, troupe.StopAnswered: 0, troupe.StopInput: 4, troupe.StopTurns: 1, troupe.StopRefused: 1, troupe.StopEmpty: 1,
+	} {
+		c := &conversation{player: &player{Agent: agent}, stop: stop}
+		if got := exitCode(t.Context(), c.verdict()); got != want {
+			t.Errorf("%q: exit code %d, want %d", stop, got, want)
+		}
+	}
+	if err := (&conversation{stop: troupe.StopInput}).verdict(); !errors.Is(err, errInput) {
+		t.Error(err)
+	}
+}
+
+type nobody struct{ troupe.Model }

@@ -1,0 +1,54 @@
+// Troupe runs troupes of AI agents: see the commands it lists.
+package main
+
+import (
+	"context"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+)
+
+func main() { os.Exit(run()) }
+
+// run carries out the command line and returns the exit code.
+func run() (code int) {
+	p := &program{in: os.Stdin, out: os.Stdout, err: os.Stderr, lookup: os.LookupEnv}
+	defer p.reportPanic(&code)
+	ctx, stop := interruptible(context.Background())
+	defer stop()
+	return p.execute(ctx, os.Args[1:])
+}
+
+// endGrace is how long the program may take to end once it was told to.
+const endGrace = 10 * time.Second
+
+// interruptible returns a context that is done with errInterrupted when the process
+// is told to end. Whoever tells it a second time, or has waited for long, is obeyed
+// at once: what was stored is stored, and a run resumes from its log.
+func interruptible(parent context.Context) (ctx context.Context, stop func()) {
+	ctx, cancel := context.WithCancelCause(parent)
+	told := make(chan os.Signal, 2)
+	over := make(chan struct{})
+	signal.Notify(told, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	go func() {
+		select {
+		case <-told:
+			cancel(errInterrupted)
+		case <-over:
+			return
+		}
+		select {
+		case <-told:
+		case <-time.After(endGrace):
+		case <-over:
+			return
+		}
+		os.Exit(exitInterrupted)
+	}()
+	return ctx, func() {
+		signal.Stop(told)
+		close(over)
+		cancel(nil)
+	}
+}

@@ -1,0 +1,76 @@
+package main
+
+import (
+	"errors"
+	"flag"
+	"os/exec"
+	"strconv"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/troupe-dev/troupe/cmd/troupe/internal/scaffold"
+	"github.com/troupe-dev/troupe/troupetest"
+)
+
+var update = flag.Bool("update", false, "rewrite what scripts expect")
+
+// hurry keeps the race detector from sleeping for a second whenever a process ends.
+const hurry = "atexit_sleep_ms=0"
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"troupe": main})
+}
+
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir:                 "testdata/script",
+		RequireExplicitExec: true,
+		RequireUniqueNames:  true,
+		UpdateScripts:       *update,
+		Setup: func(env *testscript.Env) error {
+			env.Setenv("GORACE", hurry)
+			return nil
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"exits":   exits,
+			"project": writeProject,
+			"serve":   func(ts *testscript.TestScript, _ bool, args []string) { serve(t, ts, args) },
+		},
+	})
+}
+
+// exits runs a command that must end with an exit code: exits 3 troupe lint
+func exits(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: exits CODE COMMAND...")
+	}
+	want, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	code := 0
+	err = ts.Exec(args[1], args[2:]...)
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
+		code = exit.ExitCode()
+	} else if err != nil {
+		ts.Fatalf("%v", err)
+	}
+	if code != want {
+		ts.Fatalf("exit code %d, want %d\n[stdout]\n%s[stderr]\n%s", code, want, ts.ReadFile("stdout"), ts.ReadFile("stderr"))
+	}
+}
+
+// writeProject writes the project of troupe init, without running it: project DIR
+func writeProject(ts *testscript.TestScript, _ bool, args []string) {
+	_, err := scaffold.Write(ts.MkAbs(args[0]))
+	ts.Check(err)
+}
+
+// serve starts a model server that answers with texts, and puts its URL into
+// $SERVER: serve 'Hello there.' 'Goodbye.'
+func serve(t *testing.T, ts *testscript.TestScript, texts []string) {
+	var plan []troupetest.Exchange
+	for _, text := range texts {
+		plan = append(plan, troupetest.ServeText(text))
+	}
+	ts.Setenv("SERVER", troupetest.NewServer(t, plan...).URL)
+}

@@ -1,0 +1,152 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"strings"
+
+	"github.com/charmbracelet/x/term"
+	"github.com/spf13/cobra"
+
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/cmd/troupe/internal/terminal"
+)
+
+// A program is one invocation: what it reads from, writes to and was asked for.
+type program struct {
+	in       *os.File
+	out, err io.Writer
+	lookup   func(string) (string, bool) // environment variables
+	flags    flags
+	// isUnderWay says that the command line made sense and a command was begun.
+	isUnderWay bool
+}
+
+// flags are those that every command has.
+type flags struct {
+	dir      string
+	model    string
+	logLevel string
+	json     bool
+	noColour bool
+	quiet    bool
+}
+
+// execute carries out a command line and returns the exit code.
+func (p *program) execute(ctx context.Context, args []string) int {
+	root := p.command()
+	root.SetArgs(args)
+	root.SetOut(p.out)
+	root.SetErr(p.err)
+	called, err := root.ExecuteContextC(ctx)
+	if err == nil {
+		return exitDone
+	}
+	if !p.isUnderWay {
+		err = usage("%s", strings.Join(strings.Fields(err.Error()), " "))
+	}
+	if crash, ok := errors.AsType[*terminal.Crash](err); ok {
+		p.tellCrash(crash)
+		return exitFailed
+	}
+	code := exitCode(ctx, err)
+	if !isReported(err) {
+		p.complain(err)
+	}
+	if _, ok := errors.AsType[*troupe.ModelError](err); ok && code == exitFailed {
+		p.tell("'troupe doctor' may know why.")
+	}
+	if code == exitUsage {
+		fmt.Fprintf(p.err, "See '%s --help'.\n", called.CommandPath())
+	}
+	return code
+}
+
+// complain says what went wrong, each line with the program's name.
+func (p *program) complain(err error) {
+	for line := range strings.Lines(strings.TrimSpace(err.Error())) {
+		fmt.Fprintf(p.err, "troupe: %s\n", terminal.Clean(strings.TrimRight(line, "\n")))
+	}
+}
+
+// command is the whole command line.
+func (p *program) command() *cobra.Command {
+	root := &cobra.Command{
+		Use:           "troupe",
+		Short:         "Runs troupes of AI agents",
+		Long:          "Troupe runs agents that are written as files, on any OpenAI-compatible model or on none.",
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		PersistentPreRunE: func(*cobra.Command, []string) error {
+			p.isUnderWay = true
+			return p.checkFlags()
+		},
+		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
+	}
+	global := root.PersistentFlags()
+	global.StringVarP(&p.flags.dir, "dir", "C", ".", "the project's directory")
+	global.StringVar(&p.flags.model, "model", "", "the model to use, as provider/name, or rehearsal for none")
+	global.BoolVar(&p.flags.json, "json", false, "write JSON to standard output")
+	global.StringVar(&p.flags.logLevel, "log-level", "", "debug, info, warn or error (default warn)")
+	global.BoolVar(&p.flags.noColour, "no-color", false, "use no colours")
+	global.BoolVarP(&p.flags.quiet, "quiet", "q", false, "write nothing but results and errors")
+	root.AddCommand(
+		p.initCommand(), p.agentsCommand(), p.lintCommand(), p.rehearseCommand(), p.chatCommand(), p.runCommand(),
+		p.sessionsCommand(), p.doctorCommand(), p.versionCommand(),
+	)
+	return root
+}
+
+func (p *program) checkFlags() error {
+	if level := p.flags.logLevel; level != "" {
+		if _, err := parseLevel(level); err != nil {
+			return usage("--log-level: %w", err)
+		}
+	}
+	return nil
+}
+
+// getenv returns an environment variable, empty where it is not set.
+func (p *program) getenv(name string) string {
+	value, _ := p.lookup(name)
+	return value
+}
+
+// tell writes a line that is not a result.
+func (p *program) tell(format string, args ...any) {
+	if !p.flags.quiet {
+		fmt.Fprintf(p.err, format+"\n", args...)
+	}
+}
+
+// counted is a number of things, as people write it.
+func counted(n int, thing string) string {
+	if n != 1 {
+		thing += "s"
+	}
+	return strconv.Itoa(n) + " " + thing
+}
+
+// writeJSON writes one value to standard output.
+func (p *program) writeJSON(value any) error {
+	encoder := json.NewEncoder(p.out)
+	encoder.SetEscapeHTML(false)
+	encoder.SetIndent("", "  ")
+	return encoder.Encode(value)
+}
+
+// isTerminal says whether a person is at the other end.
+func (p *program) isTerminal(stream any) bool {
+	f, ok := stream.(*os.File)
+	return ok && term.IsTerminal(f.Fd()) && p.getenv("TERM") != "dumb"
+}
+
+// usesColour says whether a stream gets colours.
+func (p *program) usesColour(stream any) bool {
+	return !p.flags.noColour && p.getenv("NO_COLOR") == "" && p.isTerminal(stream)
+}

@@ -1,0 +1,25 @@
+package main
+
+import (
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+func (p *program) runCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:               "run AGENT TASK...",
+		Short:             "Run one agent on a task",
+		Args:              cobra.MinimumNArgs(2),
+		ValidArgsFunction: p.completeAgents,
+		RunE: func(c *cobra.Command, args []string) error {
+			task := strings.TrimSpace(strings.Join(args[1:], " "))
+			if task == "" {
+				return usage("the task is empty")
+			}
+			return p.onStage(func(s *stage) error {
+				return p.chat(c.Context(), s, args[0], "", []string{task})
+			})
+		},
+	}
+}

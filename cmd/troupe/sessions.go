@@ -1,0 +1,140 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/cmd/troupe/internal/terminal"
+	"github.com/troupe-dev/troupe/outputs"
+)
+
+func (p *program) sessionsCommand() *cobra.Command {
+	sessions := &cobra.Command{Use: "sessions", Short: "List and show sessions", Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error { return usage("sessions: list or show?") }}
+	var filter outputs.Filter
+	var status, since string
+	list := &cobra.Command{
+		Use:   "list",
+		Short: "List sessions, the latest first",
+		Args:  cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			from, err := parseSince(since, time.Now())
+			if err != nil {
+				return err
+			}
+			filter.Status = troupe.SessionStatus(status)
+			return p.inProject(func(project *project) error {
+				found, err := project.sessions(c.Context(), filter)
+				if err != nil {
+					return err
+				}
+				found = slices.DeleteFunc(found, func(m outputs.Manifest) bool { return m.Execution.StartedAt.Before(from) })
+				return p.listSessions(found)
+			})
+		},
+	}
+	list.Flags().StringVar(&filter.Agent, "agent", "", "only sessions with this agent")
+	list.Flags().StringVar(&filter.Workflow, "workflow", "", "only sessions in this workflow")
+	list.Flags().StringVar(&status, "status", "", "only running, completed, failed or cancelled ones")
+	list.Flags().StringVar(&since, "since", "", "only sessions since then: 2h, 2026-01-31, or a time as in 2026-01-31T12:00:00Z")
+	show := &cobra.Command{
+		Use:   "show ID",
+		Short: "Show one session and its files; the beginning of its id will do",
+		Args:  cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			return p.inProject(func(project *project) error { return p.showSession(c.Context(), project, args[0]) })
+		},
+	}
+	sessions.AddCommand(list, show)
+	return sessions
+}
+
+// sessions reads the manifests of the project's sessions. Where there are none, it
+// makes no directory for them.
+func (p *project) sessions(ctx context.Context, filter outputs.Filter) (found []outputs.Manifest, err error) {
+	if _, err := os.Stat(p.outputsDir()); errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	folders, err := outputs.Keep(troupe.NewMemoryStore(), p.outputsDir(), outputs.Options{Log: p.log})
+	if err != nil {
+		return nil, err
+	}
+	found, err = folders.Find(ctx, filter)
+	return found, errors.Join(err, folders.Close())
+}
+
+// parseSince reads how long ago, or since when.
+func parseSince(text string, now time.Time) (time.Time, error) {
+	if text == "" {
+		return time.Time{}, nil
+	}
+	if d, err := time.ParseDuration(text); err == nil {
+		return now.Add(-d), nil
+	}
+	for _, layout := range []string{time.RFC3339, time.DateOnly} {
+		if t, err := time.ParseInLocation(layout, text, time.Local); err == nil {
+			return t, nil
+		}
+	}
+	return time.Time{}, usage("--since: %.40q is neither a duration such as 2h nor a date such as 2026-01-31", text)
+}
+
+func (p *program) listSessions(found []outputs.Manifest) error {
+	if p.flags.json {
+		if found == nil {
+			found = []outputs.Manifest{}
+		}
+		return p.writeJSON(found)
+	}
+	if len(found) == 0 {
+		p.tell("There are no sessions.")
+		return nil
+	}
+	table := tabwriter.NewWriter(p.out, 0, 0, 2, ' ', 0)
+	for _, m := range found {
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", m.SessionID[:min(8, len(m.SessionID))],
+			m.Execution.StartedAt.Local().Format("2006-01-02 15:04"), terminal.OneLine(m.Agent.Name, 30), terminal.OneLine(m.Workflow.Name, 30),
+			m.Execution.Status, counted(len(m.Outputs), "file"), terminal.OneLine(m.UserSummary, 40))
+	}
+	return table.Flush()
+}
+
+func (p *program) showSession(ctx context.Context, project *project, id string) error {
+	all, err := project.sessions(ctx, outputs.Filter{})
+	if err != nil {
+		return err
+	}
+	found := slices.DeleteFunc(all, func(m outputs.Manifest) bool { return !strings.HasPrefix(m.SessionID, id) })
+	switch {
+	case id == "" || len(found) == 0:
+		return fmt.Errorf("session %.64q: %w", id, troupe.ErrNotFound)
+	case len(found) > 1:
+		return fmt.Errorf("session %.64q: %d sessions begin like this", id, len(found))
+	}
+	m := found[0]
+	if p.flags.json {
+		return p.writeJSON(m)
+	}
+	fmt.Fprintf(p.out, "session   %s\nagent     %s, %s (%s)\nworkflow  %s\nstatus    %s\nstarted   %s\nmessages  %d\n", m.SessionID,
+		terminal.OneLine(m.Agent.Name, 60), terminal.OneLine(m.Agent.Title, 60), terminal.OneLine(m.Agent.Bundle, 60),
+		terminal.OneLine(m.Workflow.Name, 60), m.Execution.Status, m.Execution.StartedAt.Local().Format(time.DateTime), m.MessageCount)
+	for _, output := range m.Outputs {
+		path := output.File
+		if filepath.IsLocal(path) && !strings.HasPrefix(path, "{") {
+			path = project.shown(filepath.Join(project.outputsDir(), m.SessionID, path))
+		}
+		fmt.Fprintf(p.out, "file      %s\n", terminal.Clean(path))
+	}
+	return nil
+}
