@@ -52,7 +52,7 @@ func (r *report) read(line []byte) {
 	switch e.Action {
 	case "output":
 		r.output[key] = append(r.output[key], e.Output)
-		if e.Test == "" && !strings.HasPrefix(e.Output, "PASS") {
+		if e.Test == "" && !strings.HasPrefix(e.Output, "PASS") && !strings.HasPrefix(e.Output, "-test.shuffle") {
 			fmt.Print(e.Output)
 		}
 	case "build-output":
@@ -64,7 +64,9 @@ func (r *report) read(line []byte) {
 		delete(r.output, key)
 	case "fail":
 		r.failed++
-		if e.Test != "" {
+		if e.Test == "" {
+			fmt.Print(strings.Join(r.output[key], "")) // with the seed of the shuffle
+		} else {
 			fmt.Print(strings.Join(r.output[key], ""))
 		}
 	case "skip":
