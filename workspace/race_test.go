@@ -10,6 +10,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/troupe-dev/troupe/internal/corpus"
 )
 
 // whileSwapping runs f while something else takes turns with what is at name in
@@ -115,7 +117,7 @@ func TestNoSwapDuringAWriteOrAListLeadsOutOfTheRoot(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	before := snapshot(t, w.outside)
+	before := corpus.Snapshot(t, w.outside)
 	written := 0
 	whileSwapping(t, filepath.Join(w.session, "deep"), "out", w.outside, func() {
 		for i := 0; i < rounds || written == 0 && i < 100*rounds; i++ {
@@ -133,7 +135,7 @@ func TestNoSwapDuringAWriteOrAListLeadsOutOfTheRoot(t *testing.T) {
 			}
 		}
 	})
-	if after := snapshot(t, w.outside); len(after) != len(before) {
+	if after := corpus.Snapshot(t, w.outside); len(after) != len(before) {
 		t.Errorf("outside there are %v", after)
 	}
 	if written == 0 {
@@ -150,7 +152,7 @@ func TestRemovingATreeThatIsBeingSwappedStaysInside(t *testing.T) {
 	for i := range 20 {
 		put(t, w.outside, "precious/"+strings.Repeat("x", i+1), "x")
 	}
-	before := snapshot(t, w.outside)
+	before := corpus.Snapshot(t, w.outside)
 	for range 50 {
 		put(t, w.session, "victim/inner/file", "x")
 		stop := make(chan struct{})
@@ -174,7 +176,7 @@ func TestRemovingATreeThatIsBeingSwappedStaysInside(t *testing.T) {
 		_ = RemoveAll(sessions, "one")
 		close(stop)
 		wg.Wait()
-		if after := snapshot(t, w.outside); len(after) != len(before) {
+		if after := corpus.Snapshot(t, w.outside); len(after) != len(before) {
 			t.Fatalf("outside there are %d files of %d", len(after), len(before))
 		}
 	}

@@ -1,10 +1,7 @@
 package workspace
 
 import (
-	"crypto/sha256"
 	"fmt"
-	"io/fs"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
@@ -15,58 +12,6 @@ import (
 
 // payloadCount is how many names each agent of TestNoNameLeadsOutOfTheRoots tries.
 const payloadCount = 10_000
-
-// generatedPayloads puts names together from parts, the same ones every time.
-// Most of them lead to a canary if any one part is misread.
-func generatedPayloads(w world, n int) []string {
-	random := rand.New(rand.NewPCG(1, 2))
-	pick := func(parts ...string) string { return parts[random.IntN(len(parts))] }
-	payloads := make([]string, n)
-	for i := range payloads {
-		up := pick("../", "../", "..\\", "%2e%2e/", "%2e%2e%2f", "..%2f", "%252e%252e%252f", "....//", ".../", "..;/", "..%c0%af", "\u2025/",
-			"\uff0e\uff0e/", "./../", "x/../../", "..//", "../\x00/", "link-out/../", "{nothing}../", "{dotdot}/", "{{dotdot}}/")
-		payloads[i] = pick("", "", "", "/", "//", "./", "\\", "file://", "~/", "C:\\", "\\\\?\\", "{bundle-root}", "{bundle-root}-evil/", "{outside}/", w.dir+"/", w.bundle+"/") +
-			pick("", "a/", "workflows/", "workflows/intake/", "link-out/", "link-up/", "config.yaml/", "{date}/", ".git/") +
-			strings.Repeat(up, random.IntN(9)) +
-			pick("outside/canary.txt", "canary.txt", "demo-evil/canary.txt", ".env", "project/.env", "two/canary.txt", "link-out/canary.txt", "link-canary",
-				"link-up/outside/canary.txt", "link-dot", "deploy/server.pem", "data/agent-outputs/two/canary.txt", "etc/passwd", "new.txt", "outside/new.txt", "config.yaml", "notes.md", "bmad/core/tasks/workflow.md", "") +
-			pick("", "", "", "/", "/.", "/..", "\x00.md", "%00", " ", ".", "?x", "#x", "::$DATA")
-	}
-	return payloads
-}
-
-// snapshot describes everything below dir, except what is below a skipped directory.
-func snapshot(t *testing.T, dir string, skip ...string) map[string]string {
-	t.Helper()
-	files := make(map[string]string)
-	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		for _, s := range skip {
-			if path == s {
-				return filepath.SkipDir
-			}
-		}
-		info, err := d.Info()
-		if err != nil {
-			return err
-		}
-		files[path] = fmt.Sprint(info.Mode(), info.Size(), info.ModTime())
-		if info.Mode().IsRegular() {
-			content, err := os.ReadFile(path)
-			if err != nil {
-				return err
-			}
-			files[path] += fmt.Sprintf(" %x", sha256.Sum256(content))
-		}
-		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return files
-}
 
 func TestNoNameLeadsOutOfTheRoots(t *testing.T) {
 	for what, access := range map[string]Access{"project closed": NoAccess, "project granted for reading": ReadOnly} {
@@ -85,10 +30,9 @@ func TestNoNameLeadsOutOfTheRoots(t *testing.T) {
 			}
 			ws := w.open(t, Root{Name: ProjectRoot, Dir: w.project, Access: access}, Root{Name: "data", Dir: filepath.Join(w.project, "data")})
 			ws = ws.With(ws.Vars().With(map[string]string{"dotdot": "..", "nothing": "", "outside": w.outside}))
-			before := snapshot(t, w.dir, w.session)
+			before := corpus.Snapshot(t, w.dir, w.session)
 
-			payloads := corpus.TraversalNames(t)
-			payloads = append(payloads, generatedPayloads(w, payloadCount-len(payloads))...)
+			payloads := corpus.AttackNames(t, payloadCount, w.dir, w.bundle)
 			if testing.Short() {
 				payloads = payloads[len(payloads)-1000:]
 			}
@@ -106,7 +50,7 @@ func TestNoNameLeadsOutOfTheRoots(t *testing.T) {
 					t.Errorf("no name was %s: the test shows nothing", act)
 				}
 			}
-			after := snapshot(t, w.dir, w.session)
+			after := corpus.Snapshot(t, w.dir, w.session)
 			for path, state := range before {
 				if after[path] != state {
 					t.Errorf("%s was %s and is %s", path, state, after[path])

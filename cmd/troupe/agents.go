@@ -157,11 +157,7 @@ func (p *program) showPrompt(project *project, id string) error {
 	if err != nil {
 		return err
 	}
-	options, err := project.optionsOf(d.ID)
-	if err != nil {
-		return err
-	}
-	parts, err := project.catalog.PromptWith(d.ID, options)
+	parts, err := project.catalog.PromptWith(d.ID, project.optionsOf(d.ID))
 	if err != nil {
 		return err
 	}

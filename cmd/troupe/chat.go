@@ -29,11 +29,7 @@ func (p *program) chatCommand() *cobra.Command {
 			if slices.Contains(messages, "") {
 				return usage("-m: a message is not empty")
 			}
-			return p.onStage(func(s *stage) error {
-				agent, err := s.project.chooseAgent(args)
-				if err != nil {
-					return err
-				}
+			return p.onStage(args, func(s *stage, agent string) error {
 				return p.chat(c.Context(), s, agent, session, messages)
 			})
 		},
@@ -43,14 +39,25 @@ func (p *program) chatCommand() *cobra.Command {
 	return c
 }
 
-// onStage opens the project and an engine for as long as f takes.
-func (p *program) onStage(f func(*stage) error) error {
+// onStage chooses an agent, and opens an engine for as long as f takes.
+func (p *program) onStage(args []string, f func(s *stage, agent string) error) error {
 	return p.inProject(func(project *project) error {
+		id, err := project.chooseAgent(args)
+		if err != nil {
+			return err
+		}
+		d, err := project.definition(id)
+		if err != nil {
+			return err
+		}
+		for _, stranger := range project.strangers() {
+			p.tell("%s", stranger)
+		}
 		s, err := project.openStage()
 		if err != nil {
 			return err
 		}
-		return errors.Join(f(s), s.close())
+		return errors.Join(f(s, d.ID), s.close())
 	})
 }
 
@@ -138,6 +145,10 @@ func (p *program) chatInTerminal(ctx context.Context, c *conversation) error {
 	}
 	for _, command := range d.Commands {
 		config.Commands = append(config.Commands, terminal.Command{Name: command.Cmd, Description: command.Description})
+	}
+	if p.isTerminal(p.err) {
+		p.log.hold()
+		defer p.log.release()
 	}
 	return terminal.Chat(ctx, config)
 }

@@ -37,7 +37,7 @@ func (s *stage) converse(ctx context.Context, agent, session string) (*conversat
 
 // mustHave fails if the store does not know the session.
 func (s *stage) mustHave(ctx context.Context, session string) error {
-	for _, err := range s.store.Events(ctx, session, 0) {
+	for _, err := range s.folders.Events(ctx, session, 0) {
 		return err
 	}
 	return nil

@@ -43,7 +43,7 @@ func (p *program) examine(ctx context.Context) []doctor.Check {
 	if err != nil {
 		return append(checks, doctor.Check{Name: "project", Status: doctor.Broken, Message: err.Error(), Fix: "name an existing directory with -C"})
 	}
-	c, configured := p.examineConfig(dir)
+	c, configured := p.examineConfig()
 	checks = append(checks, configured)
 	project := &project{dir: dir, config: c, models: models.Chooser{Config: c, Flag: p.flags.model, Getenv: p.getenv}}
 	checks = append(checks, p.examineAgents(project)...)
@@ -53,9 +53,9 @@ func (p *program) examine(ctx context.Context) []doctor.Check {
 }
 
 // examineConfig returns the configuration, or the defaults where it is broken.
-func (p *program) examineConfig(dir string) (*config.Config, doctor.Check) {
+func (p *program) examineConfig() (*config.Config, doctor.Check) {
 	check := doctor.Check{Name: "configuration", Status: doctor.OK, Message: "there is no troupe.yaml, so everything has its default"}
-	c, err := config.Load(dir, p.lookup)
+	c, err := config.Load(p.flags.dir, p.lookup)
 	if err != nil {
 		check.Status, check.Message, check.Fix = doctor.Broken, err.Error(), "correct the file; the rest of this report goes by the defaults"
 		c, _ = config.Parse(config.Name, nil, os.LookupEnv) // an empty file has no problems
@@ -70,6 +70,7 @@ func (p *program) examineAgents(project *project) []doctor.Check {
 	if err != nil {
 		return []doctor.Check{{Name: "agents", Status: doctor.Broken, Message: err.Error(), Fix: "check bundles and core in troupe.yaml"}}
 	}
+	project.catalog = catalog
 	definitions, findings := catalog.Definitions()
 	check := doctor.Check{Name: "agents", Status: doctor.OK, Message: counted(len(definitions), "agent") + " in " + counted(len(catalog.Bundles()), "bundle")}
 	if len(definitions) == 0 {
@@ -80,6 +81,9 @@ func (p *program) examineAgents(project *project) []doctor.Check {
 		if f.Severity == bundle.Error {
 			checks = append(checks, doctor.Check{Name: "agents", Status: doctor.Warning, Message: f.Error(), Fix: "'troupe lint' tells all that is wrong"})
 		}
+	}
+	for _, stranger := range project.strangers() {
+		checks = append(checks, doctor.Check{Name: "agents", Status: doctor.Warning, Message: stranger, Fix: "'troupe agents' lists those that are there"})
 	}
 	if err := catalog.Close(); err != nil {
 		checks = append(checks, doctor.Check{Name: "agents", Status: doctor.Warning, Message: err.Error()})

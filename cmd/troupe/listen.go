@@ -13,7 +13,7 @@ func (p *program) listener() func(*troupe.Event) {
 	if p.flags.json {
 		return p.writeEvent
 	}
-	l := &plainListener{program: p, isLive: p.isTerminal(p.out), dim: [2]string{}}
+	l := &plainListener{program: p, isLive: p.isTerminal(p.out)}
 	if p.usesColour(p.err) {
 		l.dim = [2]string{"\x1b[2m", "\x1b[0m"}
 	}

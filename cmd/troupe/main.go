@@ -5,6 +5,7 @@ import (
 	"context"
 	"os"
 	"os/signal"
+	"sync"
 	"syscall"
 	"time"
 )
@@ -31,7 +32,8 @@ func interruptible(parent context.Context) (ctx context.Context, stop func()) {
 	told := make(chan os.Signal, 2)
 	over := make(chan struct{})
 	signal.Notify(told, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
-	go func() {
+	var watch sync.WaitGroup
+	watch.Go(func() {
 		select {
 		case <-told:
 			cancel(errInterrupted)
@@ -45,10 +47,11 @@ func interruptible(parent context.Context) (ctx context.Context, stop func()) {
 			return
 		}
 		os.Exit(exitInterrupted)
-	}()
+	})
 	return ctx, func() {
 		signal.Stop(told)
 		close(over)
+		watch.Wait()
 		cancel(nil)
 	}
 }

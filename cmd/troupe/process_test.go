@@ -177,6 +177,47 @@ func TestALineThatIsTooLongIsRefused(t *testing.T) {
 	}
 }
 
+func TestASessionIsShownByTheBeginningOfItsID(t *testing.T) {
+	dir := t.TempDir()
+	if _, err := scaffold.Write(dir); err != nil {
+		t.Fatal(err)
+	}
+	p := start(t, dir, nil, strings.NewReader("*decide\na\nb\nc\nd\n"), "-q", "chat", "mira")
+	if code := p.code(); code != exitDone {
+		t.Fatalf("exit code %d: %s", code, &p.err)
+	}
+	files, _ := filepath.Glob(filepath.Join(dir, "data", "agent-outputs", "*", "decision-*.md"))
+	if len(files) != 1 {
+		t.Fatalf("saved: %v", files)
+	}
+	id := filepath.Base(filepath.Dir(files[0]))
+	p = start(t, dir, nil, nil, "sessions", "show", id[:8])
+	saved, _ := filepath.Rel(dir, files[0])
+	if code := p.code(); code != exitDone || !strings.Contains(p.out.String(), "session   "+id) || !strings.Contains(p.out.String(), "file      "+saved) {
+		t.Errorf("exit code %d:\n%s%s", code, &p.out, &p.err)
+	}
+	p = start(t, dir, nil, nil, "sessions", "show", id, "--json")
+	if code := p.code(); code != exitDone || !strings.Contains(p.out.String(), `"session_id": "`+id+`"`) {
+		t.Errorf("exit code %d:\n%s%s", code, &p.out, &p.err)
+	}
+}
+
+func TestLogLinesWaitWhileTheScreenIsInUse(t *testing.T) {
+	var to bytes.Buffer
+	l := heldLog{to: &to}
+	fmt.Fprintln(&l, "before")
+	l.hold()
+	fmt.Fprintln(&l, "during")
+	if to.String() != "before\n" {
+		t.Errorf("written: %q", &to)
+	}
+	l.release()
+	fmt.Fprintln(&l, "after")
+	if to.String() != "before\nduring\nafter\n" {
+		t.Errorf("written: %q", &to)
+	}
+}
+
 func TestAPanicIsOneLineAndAFile(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	var err bytes.Buffer

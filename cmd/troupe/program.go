@@ -22,6 +22,7 @@ type program struct {
 	in       *os.File
 	out, err io.Writer
 	lookup   func(string) (string, bool) // environment variables
+	log      heldLog
 	flags    flags
 	// isUnderWay says that the command line made sense and a command was begun.
 	isUnderWay bool
@@ -39,6 +40,7 @@ type flags struct {
 
 // execute carries out a command line and returns the exit code.
 func (p *program) execute(ctx context.Context, args []string) int {
+	p.log.to = p.err
 	root := p.command()
 	root.SetArgs(args)
 	root.SetOut(p.out)

@@ -41,7 +41,7 @@ func (p *program) rehearse(ctx context.Context, project *project, args []string)
 	if err != nil {
 		return err
 	}
-	theatre, err := rehearse.Open(project.catalog, project.dir)
+	theatre, err := rehearse.Open(project.catalog, project.dir, project.optionsOf)
 	if err != nil {
 		return err
 	}

@@ -17,8 +17,8 @@ func (p *program) runCommand() *cobra.Command {
 			if task == "" {
 				return usage("the task is empty")
 			}
-			return p.onStage(func(s *stage) error {
-				return p.chat(c.Context(), s, args[0], "", []string{task})
+			return p.onStage(args, func(s *stage, agent string) error {
+				return p.chat(c.Context(), s, agent, "", []string{task})
 			})
 		},
 	}

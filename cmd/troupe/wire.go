@@ -4,15 +4,17 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"os"
 	"path/filepath"
-	"strings"
+	"slices"
 	"sync"
 
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/bundle"
 	"github.com/troupe-dev/troupe/cmd/troupe/internal/config"
 	"github.com/troupe-dev/troupe/cmd/troupe/internal/models"
+	"github.com/troupe-dev/troupe/cmd/troupe/internal/suggest"
 	"github.com/troupe-dev/troupe/outputs"
 	"github.com/troupe-dev/troupe/workspace"
 )
@@ -32,7 +34,7 @@ func (p *program) openProject() (*project, error) {
 	if err != nil {
 		return nil, err
 	}
-	c, err := config.Load(dir, p.lookup)
+	c, err := config.Load(p.flags.dir, p.lookup)
 	if err != nil {
 		return nil, err
 	}
@@ -90,8 +92,7 @@ func (p *project) close() error { return p.catalog.Close() }
 type stage struct {
 	project *project
 	engine  *troupe.Engine
-	store   troupe.Store
-	folders *outputs.Folders
+	folders *outputs.Folders // around the store
 
 	mu     sync.Mutex
 	agents map[string]*player
@@ -116,14 +117,14 @@ func (p *project) openStage() (*stage, error) {
 	if err != nil {
 		return nil, errors.Join(err, folders.Close())
 	}
-	return &stage{project: p, engine: engine, store: folders, folders: folders, agents: map[string]*player{}}, nil
+	return &stage{project: p, engine: engine, folders: folders, agents: map[string]*player{}}, nil
 }
 
 // close stops every run, waits for it, and only then gives up what runs use.
 func (s *stage) close() error { return errors.Join(s.engine.Close(), s.folders.Close()) }
 
-// agent makes the agent of an id, once. Agents that it invokes have models of their
-// own choice, and tools like its own.
+// agent makes the agent of an id, once. Those that it invokes have the model and the
+// rights that are theirs, not its own.
 func (s *stage) agent(id string) (*player, error) {
 	d, err := s.project.definition(id)
 	if err != nil {
@@ -138,10 +139,7 @@ func (s *stage) agent(id string) (*player, error) {
 	if err != nil {
 		return nil, err
 	}
-	options, err := s.project.optionsOf(d.ID)
-	if err != nil {
-		return nil, err
-	}
+	options := s.project.optionsOf(d.ID)
 	options.Model, options.Price, options.Window = model.Model, model.Price, model.Window
 	options.Invoke = func(id string) (troupe.Step, error) {
 		other, err := s.agent(id)
@@ -160,14 +158,10 @@ func (s *stage) agent(id string) (*player, error) {
 }
 
 // optionsOf is what the configuration says of an agent, its model aside.
-func (p *project) optionsOf(id string) (bundle.Options, error) {
+func (p *project) optionsOf(id string) bundle.Options {
 	own := p.config.Agents[id]
-	if own.Tools != nil {
-		// What cannot be enforced is refused: an agent must not have more than was meant.
-		return bundle.Options{}, fmt.Errorf("agents.%s.tools in %s: a bundle's agents cannot be kept to some of their tools yet", id, config.Name)
-	}
 	options := bundle.Options{
-		Outputs: p.outputsDir(), ReadProject: own.ReadProject,
+		Outputs: p.outputsDir(), ReadProject: own.ReadProject, Allow: own.Tools,
 		Params: troupe.Params{Temperature: own.Temperature, TopP: own.TopP, MaxTokens: own.MaxTokens, Effort: own.Effort},
 	}
 	if own.Seed != nil {
@@ -180,7 +174,20 @@ func (p *project) optionsOf(id string) (bundle.Options, error) {
 	for name, dir := range own.Write {
 		options.Roots = append(options.Roots, workspace.Root{Name: name, Dir: within(p.dir, dir), Access: workspace.ReadWrite})
 	}
-	return options, nil
+	return options
+}
+
+// strangers tells of agents that are configured and not there: whoever mistyped a
+// name should know that nothing comes of it.
+func (p *project) strangers() []string {
+	var told []string
+	ids := p.agentIDs()
+	for _, id := range slices.Sorted(maps.Keys(p.config.Agents)) {
+		if !slices.Contains(ids, id) {
+			told = append(told, fmt.Sprintf("agents.%s in %s: there is no such agent%s", id, config.Name, suggest.Hint(id, ids)))
+		}
+	}
+	return told
 }
 
 func (p *project) limits() troupe.Limits {
@@ -198,31 +205,4 @@ func (p *project) describe(agent string) (title, bundle string) {
 		return "", ""
 	}
 	return d.Title, d.Bundle
-}
-
-// logger writes to standard error, as much as the flag or the configuration say.
-func (p *program) logger(c *config.Config) (*slog.Logger, error) {
-	name := p.flags.logLevel
-	if name == "" {
-		name = c.Log.Level
-	}
-	level, err := parseLevel(name)
-	if err != nil {
-		return nil, err
-	}
-	return slog.New(slog.NewTextHandler(p.err, &slog.HandlerOptions{Level: level})), nil
-}
-
-func parseLevel(name string) (slog.Level, error) {
-	switch strings.ToLower(name) {
-	case "debug":
-		return slog.LevelDebug, nil
-	case "info":
-		return slog.LevelInfo, nil
-	case "", "warn":
-		return slog.LevelWarn, nil
-	case "error":
-		return slog.LevelError, nil
-	}
-	return 0, fmt.Errorf("%.20q is not a level; there are debug, info, warn and error", name)
 }

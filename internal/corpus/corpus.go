@@ -2,8 +2,6 @@
 package corpus
 
 import (
-	"bytes"
-	"encoding/json"
 	"os"
 	"path/filepath"
 	"testing"
@@ -14,15 +12,15 @@ import (
 // where there is none.
 func Path(tb testing.TB, name string) string {
 	tb.Helper()
-	path := Find(tb, name)
+	path := find(tb, name)
 	if path == "" {
 		tb.Skipf("corpus absent: %s is not there; set TROUPE_CORPUS to where the corpus is", name)
 	}
 	return path
 }
 
-// Find returns what Path does, or "" for tests that can do without.
-func Find(tb testing.TB, name string) string {
+// find returns what Path does, or "" where there is none.
+func find(tb testing.TB, name string) string {
 	tb.Helper()
 	root := os.Getenv("TROUPE_CORPUS")
 	if root == "" {
@@ -33,30 +31,6 @@ func Find(tb testing.TB, name string) string {
 		return ""
 	}
 	return path
-}
-
-// TraversalNames returns the names that others attack file servers with, nil where
-// the corpus is absent.
-func TraversalNames(tb testing.TB) []string {
-	tb.Helper()
-	file := Find(tb, "attacks/path-traversal.jsonl")
-	if file == "" {
-		tb.Log("without the corpus of attacks, only generated names are tried")
-		return nil
-	}
-	data, err := os.ReadFile(file)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	var names []string
-	for line := range bytes.Lines(data) {
-		var attack struct{ Payload string }
-		if err := json.Unmarshal(line, &attack); err != nil {
-			tb.Fatal(err)
-		}
-		names = append(names, attack.Payload)
-	}
-	return names
 }
 
 func moduleRoot(tb testing.TB) string {

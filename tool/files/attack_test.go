@@ -4,9 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io/fs"
 	"maps"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
@@ -18,50 +16,6 @@ import (
 
 // attacks is how many names TestNoNameLeadsOutOfTheWorkspace gives to each tool.
 const attacks = 10_000
-
-// generatedNames puts names together from parts, the same ones every time. Most
-// of them lead to a canary if any one part is misread.
-func generatedNames(w world, n int) []string {
-	random := rand.New(rand.NewPCG(3, 4))
-	pick := func(parts ...string) string { return parts[random.IntN(len(parts))] }
-	names := make([]string, n)
-	for i := range names {
-		up := pick("../", "../", "..\\", "%2e%2e/", "..%2f", "....//", "..;/", "..%c0%af", "\uff0e\uff0e/", "./../", "x/../../", "../\x00/", "link-out/../", "{dotdot}/", "{{dotdot}}/")
-		names[i] = pick("", "", "{session-folder}/", "{bundle-root}/", "{project-root}/", "{output_folder}/", "{config_source}:dotdot/", "/", "//", "\\", "file://", "~/", "C:\\", w.dir+"/") +
-			pick("", "a/", "templates/", "link-out/", "link-up/", "notes.md/") +
-			strings.Repeat(up, random.IntN(8)) +
-			pick("outside/canary.txt", "canary.txt", ".env", "project/.env", otherSession+"/canary.txt", "link-out/canary.txt", "link-canary", "link-up/outside/canary.txt",
-				"data/agent-outputs/"+otherSession+"/canary.txt", "etc/passwd", "new.txt", "outside/new.txt", "") +
-			pick("", "", "", "/", "/.", "/..", "\x00.md", "%00", " ", ".", "::$DATA")
-	}
-	return names
-}
-
-// snapshot describes everything below dir, except what is below skip.
-func snapshot(t *testing.T, dir, skip string) map[string]string {
-	t.Helper()
-	files := make(map[string]string)
-	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
-		if err != nil || path == skip {
-			return filepath.SkipDir
-		}
-		info, err := d.Info()
-		if err != nil {
-			return err
-		}
-		files[path] = fmt.Sprint(info.Mode(), info.Size(), info.ModTime())
-		if info.Mode().IsRegular() {
-			content, err := os.ReadFile(path)
-			files[path] += string(content)
-			return err
-		}
-		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return files
-}
 
 func TestNoNameLeadsOutOfTheWorkspace(t *testing.T) {
 	w := newWorld(t)
@@ -79,10 +33,9 @@ func TestNoNameLeadsOutOfTheWorkspace(t *testing.T) {
 	}
 	find := w.open(t)
 	tools := []troupe.Tool{Read(find), Save(find), List(find)}
-	before := snapshot(t, w.dir, w.session)
+	before := corpus.Snapshot(t, w.dir, w.session)
 
-	names := corpus.TraversalNames(t)
-	names = append(names, generatedNames(w, attacks-len(names))...)
+	names := corpus.AttackNames(t, attacks, w.dir)
 	if testing.Short() {
 		names = names[len(names)-1000:]
 	}
@@ -112,7 +65,7 @@ func TestNoNameLeadsOutOfTheWorkspace(t *testing.T) {
 			}
 		}
 	}
-	if after := snapshot(t, w.dir, w.session); !maps.Equal(before, after) {
+	if after := corpus.Snapshot(t, w.dir, w.session); !maps.Equal(before, after) {
 		t.Errorf("what is outside of the session folder changed from %v to %v", before, after)
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/bundle"
 	"github.com/troupe-dev/troupe/model/rehearsal"
+	"github.com/troupe-dev/troupe/workspace"
 )
 
 // A Theatre is where commands are played. It is for one goroutine.
@@ -23,6 +24,7 @@ type Theatre struct {
 	project string // the directory that the catalog's paths are relative to
 	outputs string
 	engine  *troupe.Engine
+	options func(agent string) bundle.Options
 	actors  map[string]*actor
 }
 
@@ -32,8 +34,9 @@ type actor struct {
 	files library
 }
 
-// Open prepares to play commands of a catalog's agents.
-func Open(catalog *bundle.Catalog, project string) (*Theatre, error) {
+// Open prepares to play commands of a catalog's agents. What options grants them to
+// read they may read, but nothing they may write to is theirs.
+func Open(catalog *bundle.Catalog, project string, options func(agent string) bundle.Options) (*Theatre, error) {
 	outputs, err := os.MkdirTemp("", "troupe-rehearsal-")
 	if err != nil {
 		return nil, fmt.Errorf("rehearse: %w", err)
@@ -42,7 +45,7 @@ func Open(catalog *bundle.Catalog, project string) (*Theatre, error) {
 	if err != nil {
 		return nil, errors.Join(err, os.RemoveAll(outputs))
 	}
-	return &Theatre{catalog: catalog, project: project, outputs: outputs, engine: engine, actors: map[string]*actor{}}, nil
+	return &Theatre{catalog: catalog, project: project, outputs: outputs, engine: engine, options: options, actors: map[string]*actor{}}, nil
 }
 
 // Close ends what is being played and removes what was saved.
@@ -54,7 +57,12 @@ func (t *Theatre) actor(d *bundle.Definition) (*actor, error) {
 	if known := t.actors[d.ID]; known != nil {
 		return known, nil
 	}
-	agent, err := t.catalog.Agent(d.ID, bundle.Options{Model: rehearsal.New(), Outputs: t.outputs})
+	o := t.options(d.ID)
+	for i := range o.Roots {
+		o.Roots[i].Access = min(o.Roots[i].Access, workspace.ReadOnly)
+	}
+	o.Model, o.Outputs, o.Invoke = rehearsal.New(), t.outputs, nil
+	agent, err := t.catalog.Agent(d.ID, o)
 	if err != nil {
 		return nil, err
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/troupe-dev/troupe/bundle"
 	"github.com/troupe-dev/troupe/cmd/troupe/internal/rehearse"
 	"github.com/troupe-dev/troupe/internal/corpus"
+	"github.com/troupe-dev/troupe/workspace"
 )
 
 // open finds the agents of a project and prepares to play their commands.
@@ -20,11 +21,17 @@ func open(t *testing.T, dir string) (*bundle.Catalog, *rehearse.Theatre) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	theatre, err := rehearse.Open(catalog, dir)
+	shared := t.TempDir()
+	theatre, err := rehearse.Open(catalog, dir, func(string) bundle.Options {
+		return bundle.Options{Roots: []workspace.Root{{Name: "shared", Dir: shared, Access: workspace.ReadWrite}}}
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
+		if found, _ := os.ReadDir(shared); len(found) > 0 {
+			t.Errorf("a rehearsal wrote %v", found)
+		}
 		if err := theatre.Close(); err != nil {
 			t.Error(err)
 		}
@@ -98,6 +105,13 @@ func TestAReportSaysWhatWasDone(t *testing.T) {
 	}
 }
 
+func TestARehearsalWritesNowhere(t *testing.T) {
+	r := play(t, project(t, "<workflow><step n=\"1\" goal=\"Write\"><template-output file=\"{shared}/x.md\">x</template-output></step></workflow>"), "*go")
+	if r.Result != rehearse.Complete || len(r.Written) == 0 {
+		t.Errorf("%+v", r)
+	}
+}
+
 func TestAFileThatIsMissingOnTheWayIsADeadEnd(t *testing.T) {
 	r := play(t, project(t, "<workflow><step n=\"1\" goal=\"Load\"><action>LOAD {bundle-root}/nowhere.md</action></step></workflow>"), "*go")
 	if r.Result != rehearse.DeadEnd || len(r.DeadEnds) != 1 || !strings.Contains(r.DeadEnds[0], "nowhere.md") {
@@ -124,7 +138,7 @@ func TestWhatIsYetToBeWrittenIsNoDeadEnd(t *testing.T) {
 
 // An installed tree has all its files, so every command of it leads somewhere.
 func TestAnInstalledTreeHasNoDeadEnds(t *testing.T) {
-	dir := corpus.Find(t, "bmad/v6-alpha5-installed")
+	dir := corpus.Path(t, "bmad/v6-alpha5-installed")
 	catalog, theatre := open(t, dir)
 	d, err := catalog.Definition("analyst")
 	if err != nil {

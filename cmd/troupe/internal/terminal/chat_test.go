@@ -79,13 +79,13 @@ func (s *session) press(keys ...string) {
 	for _, word := range keys {
 		if key, ok := named[word]; ok {
 			s.program.Send(tea.KeyPressMsg(key))
-			continue
+		} else {
+			for _, r := range word {
+				s.program.Send(tea.KeyPressMsg(tea.Key{Code: r, Text: string(r)}))
+			}
 		}
-		for _, r := range word {
-			s.program.Send(tea.KeyPressMsg(tea.Key{Code: r, Text: string(r)}))
-		}
+		s.settle()
 	}
-	s.settle()
 }
 
 func (s *session) sees(parts ...string) {

@@ -66,11 +66,12 @@ func openHistory(file string) (*history, error) {
 // add remembers what was said last. Its error is that of the file.
 func (h *history) add(text string) error {
 	h.draft = ""
-	if n := len(h.entries); n == 0 || h.entries[n-1] != text {
+	isRepeated := len(h.entries) > 0 && h.entries[len(h.entries)-1] == text
+	if !isRepeated {
 		h.entries = append(h.entries, text)
 	}
 	h.at = len(h.entries)
-	if h.file == "" {
+	if h.file == "" || isRepeated {
 		return nil
 	}
 	line, err := json.Marshal(text)

@@ -22,8 +22,8 @@ func TestHistoryIsKeptInAFile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if text, ok := again.older("draft"); !ok || text != "two\nlines" {
-		t.Errorf("older: %q", text)
+	if text, ok := again.older("draft"); !ok || text != "two\nlines" || len(again.entries) != 2 {
+		t.Errorf("older: %q of %q", text, again.entries)
 	}
 	info, err := os.Stat(file)
 	if err != nil || info.Mode().Perm() != 0o600 {

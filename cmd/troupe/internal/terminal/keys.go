@@ -21,6 +21,8 @@ func (m *model) press(k tea.KeyPressMsg) tea.Cmd {
 			return nil
 		}
 		return m.write(k)
+	case "ctrl+z":
+		return tea.Suspend
 	case "enter":
 		return m.enter()
 	case "tab":
