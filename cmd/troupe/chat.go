@@ -88,7 +88,7 @@ func (p *program) chat(ctx context.Context, s *stage, agent, session string, mes
 	p.mention(c.player)
 	switch {
 	case len(messages) > 0:
-		err = p.talk(ctx, c, listed(messages))
+		err = p.talk(ctx, c, p.echoed(listed(messages)))
 	case p.isTerminal(p.in) && p.isTerminal(p.out) && !p.flags.json:
 		err = p.chatInTerminal(ctx, c)
 	default:
@@ -124,6 +124,17 @@ func (p *program) talk(ctx context.Context, c *conversation, next source) error 
 		return err
 	}
 	return c.verdict()
+}
+
+// echoed shows each message as it is sent, so that what is shown reads as a talk.
+func (p *program) echoed(next source) source {
+	return func() (string, error) {
+		text, err := next()
+		if err == nil && !p.flags.json {
+			p.tell("› %s", text)
+		}
+		return text, err
+	}
 }
 
 // talkInLines takes every line of standard input for a message.
