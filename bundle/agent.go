@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"path/filepath"
+	"slices"
 
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/tool/files"
@@ -45,17 +46,10 @@ func (c *Catalog) Agent(id string, o Options) (*troupe.Agent, error) {
 	if err != nil {
 		return nil, err
 	}
-	outputs := cmp.Or(o.Outputs, filepath.Join(c.project, "data", "agent-outputs"))
-	s := &sessions{agent: d, options: o, outputs: outputs, open: make(map[string]*session)}
-	tools := []troupe.Tool{
-		s.hold(files.Read), s.hold(files.Save), s.hold(files.List), s.executeWorkflow(),
-	}
-	if len(c.entries) > 1 || o.Invoke != nil {
-		tools = append(tools, c.invokeAgent(d.ID, o))
-	}
+	s := c.sessionsOf(d, o)
 	agent, err := troupe.NewAgent(troupe.AgentConfig{
 		ID: d.ID, Model: o.Model, Params: o.Params, Price: o.Price, Window: o.Window,
-		Tools: append(tools, o.Tools...), Allow: o.Allow, Brief: s.brief,
+		Tools: s.tools(), Allow: o.Allow, Brief: s.brief,
 	})
 	if err != nil {
 		return nil, err
@@ -64,6 +58,37 @@ func (c *Catalog) Agent(id string, o Options) (*troupe.Agent, error) {
 	defer c.mu.Unlock()
 	c.troops = append(c.troops, s)
 	return agent, nil
+}
+
+// Tools returns what an agent with these options offers its model beside the prompt.
+func (c *Catalog) Tools(id string, o Options) ([]troupe.ToolSpec, error) {
+	d, err := c.Definition(id)
+	if err != nil {
+		return nil, err
+	}
+	var specs []troupe.ToolSpec
+	for _, tool := range c.sessionsOf(d, o).tools() {
+		if spec := tool.Spec(); o.Allow == nil || slices.Contains(o.Allow, spec.Name) {
+			specs = append(specs, spec)
+		}
+	}
+	return specs, nil
+}
+
+func (c *Catalog) sessionsOf(d *Definition, o Options) *sessions {
+	outputs := cmp.Or(o.Outputs, filepath.Join(c.project, "data", "agent-outputs"))
+	return &sessions{agent: d, options: o, outputs: outputs, open: make(map[string]*session)}
+}
+
+// tools are those that every bundle relies on, then those that the options grant.
+func (s *sessions) tools() []troupe.Tool {
+	tools := []troupe.Tool{
+		s.hold(files.Read), s.hold(files.Save), s.hold(files.List), s.executeWorkflow(),
+	}
+	if c := s.agent.bundle.catalog; len(c.entries) > 1 || s.options.Invoke != nil {
+		tools = append(tools, c.invokeAgent(s.agent.ID, s.options))
+	}
+	return append(tools, s.options.Tools...)
 }
 
 // hold makes a tool that works in the files of the run's session and keeps them

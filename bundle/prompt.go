@@ -70,8 +70,13 @@ func (d *Definition) prompt(session string, fill func(string) (string, error)) (
 }
 
 func newPart(name, source, text string) Part {
+	return Part{name, source, text, EstimateTokens(text)}
+}
+
+// EstimateTokens says how many tokens a text is, roughly.
+func EstimateTokens(text string) int {
 	const bytesPerToken = 4
-	return Part{name, source, text, (len(text) + bytesPerToken - 1) / bytesPerToken}
+	return (len(text) + bytesPerToken - 1) / bytesPerToken
 }
 
 // brief returns all that the model is told before the user speaks: the prompt with

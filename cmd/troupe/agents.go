@@ -152,6 +152,11 @@ type partInfo struct {
 	Text   string `json:"text"`
 }
 
+func (i *promptInfo) add(part partInfo) {
+	i.Tokens += part.Tokens
+	i.Parts = append(i.Parts, part)
+}
+
 func (p *program) showPrompt(project *project, id string) error {
 	d, err := project.definition(id)
 	if err != nil {
@@ -161,10 +166,17 @@ func (p *program) showPrompt(project *project, id string) error {
 	if err != nil {
 		return err
 	}
+	specs, err := project.catalog.Tools(d.ID, project.optionsOf(d.ID))
+	if err != nil {
+		return err
+	}
 	info := promptInfo{Agent: d.ID}
 	for _, part := range parts {
-		info.Tokens += part.Tokens
-		info.Parts = append(info.Parts, partInfo{part.Name, part.Source, part.Tokens, part.Text})
+		info.add(partInfo{part.Name, part.Source, part.Tokens, part.Text})
+	}
+	for _, spec := range specs {
+		text := strings.TrimSpace(spec.Description) + "\n" + string(spec.Input)
+		info.add(partInfo{"tool", spec.Name, bundle.EstimateTokens(spec.Name + text), text})
 	}
 	if p.flags.json {
 		return p.writeJSON(info)
@@ -173,7 +185,7 @@ func (p *program) showPrompt(project *project, id string) error {
 		name := strings.TrimSpace(part.Name + " " + part.Source)
 		fmt.Fprintf(p.out, "--- %s (%s tokens)\n%s\n\n", name, terminal.Count(part.Tokens), terminal.Clean(strings.TrimSpace(part.Text)))
 	}
-	fmt.Fprintf(p.out, "--- in all: %s tokens, estimated, without the tools\n", terminal.Count(info.Tokens))
+	fmt.Fprintf(p.out, "--- in all: %s tokens, estimated\n", terminal.Count(info.Tokens))
 	return nil
 }
 
