@@ -184,3 +184,14 @@ func TestABriefingIsLoadedOnceAndStays(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+func TestResultsReachTheModelAsTheyAre(t *testing.T) {
+	tool := troupe.NewTool("page", "", func(context.Context, struct{}) (map[string]string, error) {
+		return map[string]string{"html": "<b>a & b</b>", "bell": "\x07"}, nil
+	})
+	model := inTurn(t, turn{calls: []troupe.ToolCall{call("1", "page", "{}")}}, turn{text: "ok"})
+	events, _ := mustAnswer(t, newEngine(t, troupe.Config{}), newAgent(t, model, tool), "go")
+	if got := bodies[*troupe.ToolReturned](events)[0].Content; got != `{"bell":"\u0007","html":"<b>a & b</b>"}` {
+		t.Errorf("the model was told %s", got)
+	}
+}

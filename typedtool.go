@@ -1,6 +1,7 @@
 package troupe
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -75,6 +76,10 @@ func (t *typedTool[In, Out]) Call(ctx context.Context, call *Invocation) (Result
 		return Result{Content: text}, nil
 	}
 	data, err := json.Marshal(out)
+	if bytes.Contains(data, []byte(`\u00`)) {
+		// Marshal escapes <, > and & for HTML pages; models read them better as they are.
+		data, err = encodeJSON(out)
+	}
 	if err != nil {
 		return Result{}, fmt.Errorf("the tool's result is not JSON: %w", err)
 	}

@@ -29,7 +29,7 @@ func (p *program) chatCommand() *cobra.Command {
 			if slices.Contains(messages, "") {
 				return usage("-m: a message is not empty")
 			}
-			return p.onStage(args, func(s *stage, agent string) error {
+			return p.onStage(c.Context(), args, func(s *stage, agent string) error {
 				return p.chat(c.Context(), s, agent, session, messages)
 			})
 		},
@@ -40,7 +40,7 @@ func (p *program) chatCommand() *cobra.Command {
 }
 
 // onStage chooses an agent, and opens an engine for as long as f takes.
-func (p *program) onStage(args []string, f func(s *stage, agent string) error) error {
+func (p *program) onStage(ctx context.Context, args []string, f func(s *stage, agent string) error) error {
 	return p.inProject(func(project *project) error {
 		id, err := project.chooseAgent(args)
 		if err != nil {
@@ -53,7 +53,7 @@ func (p *program) onStage(args []string, f func(s *stage, agent string) error) e
 		for _, stranger := range project.strangers() {
 			p.tell("%s", stranger)
 		}
-		s, err := project.openStage()
+		s, err := project.openStage(ctx)
 		if err != nil {
 			return err
 		}

@@ -28,6 +28,9 @@ func (s *stage) converse(ctx context.Context, agent, session string) (*conversat
 		return nil, err
 	}
 	if session != "" {
+		if session, err = s.project.sessionID(ctx, session); err != nil {
+			return nil, err
+		}
 		if err := s.mustHave(ctx, session); err != nil {
 			return nil, err
 		}

@@ -17,7 +17,7 @@ func (p *program) runCommand() *cobra.Command {
 			if task == "" {
 				return usage("the task is empty")
 			}
-			return p.onStage(args, func(s *stage, agent string) error {
+			return p.onStage(c.Context(), args, func(s *stage, agent string) error {
 				return p.chat(c.Context(), s, agent, "", []string{task})
 			})
 		},

@@ -74,6 +74,31 @@ func (p *project) sessions(ctx context.Context, filter outputs.Filter) (found []
 	return found, errors.Join(err, folders.Close())
 }
 
+// session finds the session whose id begins so.
+func (p *project) session(ctx context.Context, id string) (outputs.Manifest, error) {
+	all, err := p.sessions(ctx, outputs.Filter{})
+	if err != nil {
+		return outputs.Manifest{}, err
+	}
+	found := slices.DeleteFunc(all, func(m outputs.Manifest) bool { return !strings.HasPrefix(m.SessionID, id) })
+	switch {
+	case id == "" || len(found) == 0:
+		return outputs.Manifest{}, fmt.Errorf("session %.64q: %w", id, troupe.ErrNotFound)
+	case len(found) > 1:
+		return outputs.Manifest{}, fmt.Errorf("session %.64q: %d sessions begin like this", id, len(found))
+	}
+	return found[0], nil
+}
+
+// sessionID completes the beginning of an id.
+func (p *project) sessionID(ctx context.Context, id string) (string, error) {
+	if len(id) == len("00000000-0000-4000-8000-000000000000") {
+		return id, nil
+	}
+	m, err := p.session(ctx, id)
+	return m.SessionID, err
+}
+
 // parseSince reads how long ago, or since when.
 func parseSince(text string, now time.Time) (time.Time, error) {
 	if text == "" {
@@ -111,18 +136,10 @@ func (p *program) listSessions(found []outputs.Manifest) error {
 }
 
 func (p *program) showSession(ctx context.Context, project *project, id string) error {
-	all, err := project.sessions(ctx, outputs.Filter{})
+	m, err := project.session(ctx, id)
 	if err != nil {
 		return err
 	}
-	found := slices.DeleteFunc(all, func(m outputs.Manifest) bool { return !strings.HasPrefix(m.SessionID, id) })
-	switch {
-	case id == "" || len(found) == 0:
-		return fmt.Errorf("session %.64q: %w", id, troupe.ErrNotFound)
-	case len(found) > 1:
-		return fmt.Errorf("session %.64q: %d sessions begin like this", id, len(found))
-	}
-	m := found[0]
 	if p.flags.json {
 		return p.writeJSON(m)
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -16,6 +17,7 @@ import (
 	"github.com/troupe-dev/troupe/cmd/troupe/internal/models"
 	"github.com/troupe-dev/troupe/cmd/troupe/internal/suggest"
 	"github.com/troupe-dev/troupe/outputs"
+	"github.com/troupe-dev/troupe/store/sqlite"
 	"github.com/troupe-dev/troupe/workspace"
 )
 
@@ -93,6 +95,7 @@ type stage struct {
 	project *project
 	engine  *troupe.Engine
 	folders *outputs.Folders // around the store
+	store   *sqlite.Store
 
 	mu     sync.Mutex
 	agents map[string]*player
@@ -107,21 +110,26 @@ type player struct {
 
 // openStage wires an engine: events go to the store, and from it into the manifest
 // of the session's folder.
-func (p *project) openStage() (*stage, error) {
-	store := troupe.NewMemoryStore()
-	folders, err := outputs.Keep(store, p.outputsDir(), outputs.Options{Describe: p.describe, Log: p.log})
+func (p *project) openStage(ctx context.Context) (*stage, error) {
+	store, err := sqlite.Open(ctx, filepath.Join(p.dataDir(), "troupe.db"), sqlite.Options{})
 	if err != nil {
 		return nil, err
 	}
+	folders, err := outputs.Keep(store, p.outputsDir(), outputs.Options{Describe: p.describe, Log: p.log})
+	if err != nil {
+		return nil, errors.Join(err, store.Close())
+	}
 	engine, err := troupe.New(troupe.Config{Store: folders, Limits: p.limits()})
 	if err != nil {
-		return nil, errors.Join(err, folders.Close())
+		return nil, errors.Join(err, folders.Close(), store.Close())
 	}
-	return &stage{project: p, engine: engine, folders: folders, agents: map[string]*player{}}, nil
+	return &stage{project: p, engine: engine, folders: folders, store: store, agents: map[string]*player{}}, nil
 }
 
 // close stops every run, waits for it, and only then gives up what runs use.
-func (s *stage) close() error { return errors.Join(s.engine.Close(), s.folders.Close()) }
+func (s *stage) close() error {
+	return errors.Join(s.engine.Close(), s.folders.Close(), s.store.Close())
+}
 
 // agent makes the agent of an id, once. Those that it invokes have the model and the
 // rights that are theirs, not its own.

@@ -1,0 +1,217 @@
+//go:build linux
+
+package sqlite
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// fillUp appends to a session until that fails, and returns how many events it has
+// and why it has no more.
+func fillUp(t *testing.T, s *Store, session string) (stored int64, err error) {
+	t.Helper()
+	for seq := lengthOf(t, s, session) + 1; seq < 1000; seq++ {
+		if err := s.Append(t.Context(), session, eventsOf(session, seq, said(strings.Repeat("x", 20_000)))...); err != nil {
+			return seq - 1, err
+		}
+	}
+	t.Fatal("the disk has no end")
+	return 0, nil
+}
+
+// expectLog fails the test unless a session has this many events.
+func expectLog(t *testing.T, s *Store, session string, want int64) {
+	t.Helper()
+	if got := lengthOf(t, s, session); got != want {
+		t.Errorf("session %s has %d events; want %d", session, got, want)
+	}
+}
+
+func TestAFullFileRefusesAndRecovers(t *testing.T) {
+	s := openAt(t, file(t))
+	do(t, s, "PRAGMA max_page_count = 100")
+	stored, err := fillUp(t, s, id(1))
+	if !errors.Is(err, ErrFull) || errors.Is(err, ErrStopped) || stored == 0 {
+		t.Fatalf("after %d events: %v", stored, err)
+	}
+	expectLog(t, s, id(1), stored)
+	// In one transaction with others, each gets what there is room for.
+	errs := together(s, appending(t, eventsOf(id(2), 1, said(strings.Repeat("x", 100_000)))...), appending(t, eventsOf(id(3), 1, said("small"))...))
+	if !errors.Is(errs[0], ErrFull) || errs[1] != nil {
+		t.Errorf("a large and a small append: %v", errs)
+	}
+	do(t, s, "PRAGMA max_page_count = 10000")
+	mustAppend(t, s, eventsOf(id(1), stored+1, said("there is room again"))...)
+	expectLog(t, s, id(1), stored+1)
+}
+
+// TestFillADiskInAChild has a small disk to itself.
+func TestFillADiskInAChild(t *testing.T) {
+	dir := inChild(t)
+	if err := syscall.Mount("", "/", "", syscall.MS_PRIVATE|syscall.MS_REC, ""); err != nil {
+		t.Skipf("no mounts here: %v", err)
+	}
+	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=1m"); err != nil {
+		t.Skipf("no mounts here: %v", err)
+	}
+	t.Cleanup(func() { os.Chdir("/"); syscall.Unmount(dir, syscall.MNT_DETACH) })
+	ballast := filepath.Join(dir, "ballast")
+	put(t, ballast, make([]byte, 300_000))
+	path := filepath.Join(dir, "data", "troupe.db")
+	s := openAt(t, path)
+	stored, err := fillUp(t, s, id(1))
+	if !errors.Is(err, ErrFull) || errors.Is(err, ErrStopped) || stored == 0 {
+		t.Fatalf("after %d events: %v", stored, err)
+	}
+	expectLog(t, s, id(1), stored)
+	if err := os.Remove(ballast); err != nil {
+		t.Fatal(err)
+	}
+	mustAppend(t, s, eventsOf(id(1), stored+1, said("there is room again"))...)
+	if err := s.Close(); err != nil && !errors.Is(err, ErrFull) {
+		t.Fatal(err)
+	}
+	expectLog(t, openAt(t, path), id(1), stored+1)
+}
+
+func TestAFullDiskRefusesAndRecovers(t *testing.T) {
+	passes(t, "TestFillADiskInAChild", t.TempDir(), func(cmd *exec.Cmd) {
+		// The disk is mounted where no other process sees it.
+		cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNS}
+		if os.Getuid() != 0 {
+			cmd.SysProcAttr.Cloneflags |= syscall.CLONE_NEWUSER
+			cmd.SysProcAttr.UidMappings = []syscall.SysProcIDMap{{HostID: os.Getuid(), Size: 1}}
+			cmd.SysProcAttr.GidMappings = []syscall.SysProcIDMap{{HostID: os.Getgid(), Size: 1}}
+		}
+	})
+}
+
+// TestBreakADiskInAChild cannot write beyond a size, which is an error of the disk
+// to SQLite.
+func TestBreakADiskInAChild(t *testing.T) {
+	path := inChild(t)
+	signal.Ignore(syscall.SIGXFSZ)
+	s := openAt(t, path)
+	var limit syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_FSIZE, &limit); err != nil {
+		t.Fatal(err)
+	}
+	small := limit
+	small.Cur = 500_000
+	if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &small); err != nil {
+		t.Fatal(err)
+	}
+	stored, err := fillUp(t, s, id(1))
+	if !errors.Is(err, ErrStopped) || errors.Is(err, ErrFull) || stored == 0 {
+		t.Fatalf("after %d events: %v", stored, err)
+	}
+	if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &limit); err != nil {
+		t.Fatal(err)
+	}
+	// The disk is well again. The store does not pretend that nothing happened.
+	if err := s.Append(t.Context(), id(2), eventsOf(id(2), 1, said("hi"))...); !errors.Is(err, ErrStopped) {
+		t.Errorf("after an error of the disk: %v", err)
+	}
+	if err := s.Delete(t.Context(), id(1)); !errors.Is(err, ErrStopped) {
+		t.Errorf("after an error of the disk: %v", err)
+	}
+	expectLog(t, s, id(1), stored)
+	mustClose(t, s)
+	if c, err := stakeClaim(path); err != nil || !c.note.Suspect {
+		t.Errorf("the file is not to be checked: %+v, %v", c, err)
+	} else {
+		c.release()
+	}
+	s = openAt(t, path)
+	expectLog(t, s, id(1), stored)
+	mustAppend(t, s, eventsOf(id(2), 1, said("hi"))...)
+}
+
+func TestAfterAnErrorOfTheDiskTheStoreStops(t *testing.T) {
+	passes(t, "TestBreakADiskInAChild", file(t), nil)
+}
+
+// TestOpenReadOnlyInAChild may not write where the store is.
+func TestOpenReadOnlyInAChild(t *testing.T) {
+	dir := inChild(t)
+	for _, name := range []string{"new.db", "troupe.db", "missing/troupe.db"} {
+		_, err := Open(t.Context(), filepath.Join(dir, name), Options{Recover: true})
+		if !errors.Is(err, os.ErrPermission) || !strings.Contains(err.Error(), dir) || strings.Contains(err.Error(), "\n") {
+			t.Errorf("%s: got %v; want one line that names the directory", name, err)
+		}
+	}
+}
+
+func TestAReadOnlyDirectoryIsNamed(t *testing.T) {
+	dir := filepath.Dir(sound(t))
+	if err := os.Remove(filepath.Join(dir, "troupe.db.lock")); err != nil {
+		t.Fatal(err)
+	}
+	mode := os.FileMode(0o500)
+	if os.Getuid() == 0 {
+		mode = 0o555 // for nobody, which the child is
+	}
+	if err := os.Chmod(dir, mode); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.Chmod(dir, 0o700) })
+	for parent := filepath.Dir(dir); os.Getuid() == 0 && strings.HasPrefix(parent, os.TempDir()+"/"); parent = filepath.Dir(parent) {
+		if err := os.Chmod(parent, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	passes(t, "TestOpenReadOnlyInAChild", dir, func(cmd *exec.Cmd) {
+		if os.Getuid() == 0 {
+			cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
+		}
+	})
+}
+
+func TestAReadOnlyFileIsRefused(t *testing.T) {
+	s := openAt(t, file(t))
+	set := func(value string) {
+		if _, err := s.writer.conn.ExecContext(t.Context(), "PRAGMA query_only = "+value); err != nil {
+			t.Fatal(err)
+		}
+	}
+	set("1")
+	err := s.Append(t.Context(), id(1), eventsOf(id(1), 1, said("hi"))...)
+	if !errors.Is(err, ErrReadOnly) || errors.Is(err, ErrStopped) {
+		t.Errorf("got %v", err)
+	}
+	set("0")
+	mustAppend(t, s, eventsOf(id(1), 1, said("hi"))...)
+}
+
+func TestDamageFoundWhileWritingStopsTheStore(t *testing.T) {
+	path := sound(t)
+	s := openAt(t, path)
+	var page int
+	if err := s.readers.QueryRow("SELECT rootpage FROM sqlite_schema WHERE name = 'events_of_session'").Scan(&page); err != nil {
+		t.Fatal(err)
+	}
+	mustClose(t, s)
+	data := get(t, path)
+	copy(data[(page-1)*4096:], strings.Repeat("?", 4096))
+	put(t, path, data)
+	s = openAt(t, path)
+	err := s.Append(t.Context(), id(1), eventsOf(id(1), 3, said("hi"))...)
+	if !errors.Is(err, ErrStopped) {
+		t.Errorf("got %v", err)
+	}
+	if ids := sessionsOf(t, s); len(ids) != 20 {
+		t.Errorf("%d sessions are listed", len(ids))
+	}
+	mustClose(t, s)
+	if _, err := Open(t.Context(), path, Options{}); err == nil || !strings.Contains(fmt.Sprint(err), "set aside") {
+		t.Errorf("opening it again: %v", err)
+	}
+}

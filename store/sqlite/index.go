@@ -1,0 +1,110 @@
+package sqlite
+
+import (
+	"context"
+	"math"
+	"time"
+)
+
+const (
+	// indexDelay lets events gather before they are indexed: together they cost less.
+	indexDelay = 100 * time.Millisecond
+	// indexPause is how many times as long as indexing some events took the indexer
+	// leaves the writer to others, if there are any.
+	indexPause = 10
+	// indexEvents and pageBytes bound what is indexed at a time, and so for how long
+	// others wait.
+	indexEvents = 32
+)
+
+// allIndexed is the key up to which events are indexed when there are no others.
+const allIndexed = math.MaxInt64
+
+// indexInBackground indexes what is stored until ctx is done. An error ends it
+// until more is stored; a search that needs the index meets the error itself.
+func (s *Store) indexInBackground(ctx context.Context) {
+	for {
+		var upto int64
+		for upto != allIndexed {
+			before, began := s.writer.appends.Load(), time.Now()
+			var err error
+			if upto, err = s.indexSome(ctx); err != nil {
+				break
+			}
+			if s.writer.appends.Load() != before {
+				wait(ctx, indexPause*time.Since(began))
+			}
+		}
+		select {
+		case <-s.writer.stored:
+			wait(ctx, indexDelay)
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+func wait(ctx context.Context, d time.Duration) {
+	select {
+	case <-time.After(d):
+	case <-ctx.Done():
+	}
+}
+
+// catchUp returns when all that is stored now is indexed.
+func (s *Store) catchUp(ctx context.Context) error {
+	var upto, newest int64
+	err := s.readers.QueryRowContext(ctx, "SELECT upto, coalesce((SELECT max(key) FROM events), 0) FROM indexed").Scan(&upto, &newest)
+	for err == nil && upto < newest {
+		upto, err = s.indexSome(ctx)
+	}
+	return err
+}
+
+// indexSome indexes a few events more and returns up to which key all are indexed.
+func (s *Store) indexSome(ctx context.Context) (upto int64, err error) {
+	err = s.writer.write(ctx, 0, func(w *writer) (err error) {
+		upto, err = w.index()
+		return err
+	})
+	return upto, err
+}
+
+// index adds the words of some events to the index. An event that is damaged has
+// none.
+func (w *writer) index() (upto int64, err error) {
+	if err := w.get("SELECT upto FROM indexed", nil, &upto); err != nil {
+		return 0, err
+	}
+	events, err := w.unindexed(upto)
+	if err != nil || len(events) == 0 {
+		return allIndexed, err
+	}
+	for _, e := range events {
+		event, err := e.decode()
+		if err != nil {
+			continue
+		}
+		if text := searchable(event.Body); text != "" {
+			if _, err := w.exec("INSERT INTO texts (rowid, text) VALUES (?, ?)", e.key, text); err != nil {
+				return 0, err
+			}
+		}
+	}
+	upto = events[len(events)-1].key
+	_, err = w.exec("UPDATE indexed SET upto = ?", upto)
+	return upto, err
+}
+
+// unindexed returns some of the events that come after a key.
+func (w *writer) unindexed(after int64) ([]stored, error) {
+	statement, err := w.prepare("SELECT key, event FROM contents WHERE key > ? ORDER BY key LIMIT ?")
+	if err != nil {
+		return nil, err
+	}
+	rows, err := statement.Query(after, indexEvents)
+	if err != nil {
+		return nil, err
+	}
+	return collect(rows)
+}

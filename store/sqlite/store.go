@@ -1,0 +1,109 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+
+	"github.com/troupe-dev/troupe"
+)
+
+// A Store keeps sessions in a file. It may be used concurrently.
+type Store struct {
+	path    string
+	claim   *claim
+	readers *sql.DB
+	writer  *writer
+	damage  *DamagedError
+
+	stopIndexing context.CancelFunc
+	background   sync.WaitGroup
+	closing      sync.Once
+	closeErr     error
+}
+
+var _ troupe.Store = (*Store)(nil)
+
+// Options say how a store is opened. The zero Options are fine.
+type Options struct {
+	// Recover begins an empty store where the file was damaged and set aside,
+	// instead of failing: see [Store.Recovered].
+	Recover bool
+}
+
+// ErrClosed reports a store that was closed.
+var ErrClosed = errors.New("the store is closed")
+
+// Open opens the store in the file at path, which it creates if there is none,
+// with its directory. It fails with a *[LockedError] if a process has the file
+// open, with a *[DamagedError] if the file is damaged, and with a *[NewerError] if
+// a newer Troupe wrote it.
+func Open(ctx context.Context, path string, options Options) (*Store, error) {
+	s, err := open(ctx, path, options)
+	if err != nil {
+		return nil, fmt.Errorf("open store: %w", err)
+	}
+	return s, nil
+}
+
+func open(ctx context.Context, path string, options Options) (*Store, error) {
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return nil, err
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return nil, err
+	}
+	claim, err := stakeClaim(path)
+	if err != nil {
+		return nil, err
+	}
+	s := &Store{path: path, claim: claim}
+	if s.damage, err = prepare(ctx, path, claim, options); err == nil {
+		err = s.connect(ctx)
+	}
+	if err != nil {
+		return nil, errors.Join(err, claim.release())
+	}
+	indexing, stop := context.WithCancel(context.Background())
+	s.stopIndexing = stop
+	s.background.Go(s.writer.run)
+	s.background.Go(func() { s.indexInBackground(indexing) })
+	return s, nil
+}
+
+// connect opens the file for writing and reading.
+func (s *Store) connect(ctx context.Context) (err error) {
+	if s.writer, err = newWriter(ctx, s.path, s.claim); err != nil {
+		return err
+	}
+	if s.readers, err = sql.Open("sqlite", dataSource(s.path, forReading)); err != nil {
+		return errors.Join(err, s.writer.close(ctx))
+	}
+	s.readers.SetMaxOpenConns(maxReaders)
+	s.readers.SetMaxIdleConns(maxReaders)
+	return nil
+}
+
+// maxReaders is how many pages are read at the same time.
+const maxReaders = 8
+
+// Recovered says what was wrong with the file that Open set aside to begin an
+// empty store. It is nil if nothing was.
+func (s *Store) Recovered() *DamagedError { return s.damage }
+
+// Close waits for writes under way, and gives up the file. Reads under way fail.
+// What was stored and is not indexed yet is indexed when the file is next open.
+func (s *Store) Close() error {
+	s.closing.Do(func() {
+		s.stopIndexing()
+		close(s.writer.stop)
+		s.background.Wait()
+		s.closeErr = errors.Join(s.readers.Close(), s.writer.close(context.Background()), s.claim.release())
+	})
+	return s.closeErr
+}

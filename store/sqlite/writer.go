@@ -1,0 +1,245 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"sync/atomic"
+)
+
+// A writer makes all changes to the file, one transaction at a time.
+type writer struct {
+	db    *sql.DB
+	conn  *sql.Conn
+	claim *claim
+	jobs  chan *job
+	stop  chan struct{}
+	// stored says that events came in since it was last heard.
+	stored chan struct{}
+	counters
+	// broken is set once the file or the disk is not to be trusted.
+	broken atomic.Pointer[error]
+
+	// What follows belongs to the writer's goroutine.
+	prepared map[string]*sql.Stmt
+	lastKey  int64 // the greatest that was ever given
+	newest   int64 // that of the newest event that is there
+	atHand   map[string]session
+}
+
+// A job is one change. It may be done again, after a transaction that came to
+// nothing.
+type job struct {
+	do     func(*writer) error
+	events int // how many it stores
+	err    error
+	done   chan struct{}
+}
+
+// maxBatch is how many jobs share a transaction.
+const maxBatch = 256
+
+func newWriter(ctx context.Context, path string, c *claim) (*writer, error) {
+	db, conn, err := connectTo(ctx, path, forWriting)
+	if err != nil {
+		return nil, err
+	}
+	w := &writer{
+		db: db, conn: conn, claim: c, jobs: make(chan *job), stop: make(chan struct{}), stored: make(chan struct{}, 1),
+		prepared: map[string]*sql.Stmt{}, atHand: map[string]session{},
+	}
+	if err := w.begin(ctx, path); err != nil {
+		return nil, errors.Join(err, conn.Close(), db.Close())
+	}
+	return w, nil
+}
+
+// begin brings the file up to date and makes sure that it can be written to.
+func (w *writer) begin(ctx context.Context, path string) error {
+	version, err := checkSchema(ctx, w.conn, path)
+	if err != nil {
+		return err
+	}
+	if err := migrate(ctx, w.conn, version); err != nil {
+		return err
+	}
+	tx, err := w.conn.BeginTx(ctx, nil)
+	if err != nil {
+		return explain(err)
+	}
+	defer tx.Rollback()
+	err = tx.QueryRowContext(ctx, "SELECT coalesce(max(key), 0), (SELECT upto FROM indexed) FROM events").Scan(&w.newest, &w.lastKey)
+	w.lastKey = max(w.lastKey, w.newest)
+	return err
+}
+
+// write has the writer do a job and returns when that is on disk, or refused. Once
+// the writer has the job, ctx no longer matters: half a job is not done.
+func (w *writer) write(ctx context.Context, events int, do func(*writer) error) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	j := &job{do: do, events: events, done: make(chan struct{})}
+	select {
+	case w.jobs <- j:
+	case <-w.stop:
+		return ErrClosed
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	<-j.done
+	return j.err
+}
+
+// run does jobs until the writer is told to stop.
+func (w *writer) run() {
+	batch := make([]*job, 0, maxBatch)
+	for {
+		select {
+		case j := <-w.jobs:
+			batch = w.gather(append(batch[:0], j))
+		case <-w.stop:
+			return
+		}
+		w.perform(batch)
+		for _, j := range batch {
+			close(j.done)
+		}
+	}
+}
+
+// gather adds the jobs that are waiting.
+func (w *writer) gather(batch []*job) []*job {
+	for len(batch) < maxBatch {
+		select {
+		case j := <-w.jobs:
+			batch = append(batch, j)
+		default:
+			return batch
+		}
+	}
+	return batch
+}
+
+// perform does jobs in one transaction, or each in its own if they are in each
+// other's way.
+func (w *writer) perform(batch []*job) {
+	err := w.transact(batch)
+	if err != nil && len(batch) > 1 && w.broken.Load() == nil {
+		for i := range batch {
+			w.perform(batch[i : i+1])
+		}
+		return
+	}
+	if err != nil {
+		for _, j := range batch {
+			j.err = err
+		}
+		return
+	}
+	if w.counters.note(batch) {
+		select {
+		case w.stored <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// transact does jobs in a transaction. If it fails, none of them is done.
+func (w *writer) transact(batch []*job) error {
+	if broken := w.broken.Load(); broken != nil {
+		return *broken
+	}
+	newest := w.newest
+	if err := w.attempt(batch); err != nil {
+		w.exec("ROLLBACK") // where SQLite has not done so itself
+		w.newest = newest
+		clear(w.atHand)
+		return w.judge(err)
+	}
+	// A note that stays behind says less, and nothing wrong.
+	w.claim.acknowledge(w.newest)
+	return nil
+}
+
+func (w *writer) attempt(batch []*job) error {
+	if _, err := w.exec("BEGIN IMMEDIATE"); err != nil {
+		return err
+	}
+	for _, j := range batch {
+		if j.err = j.do(w); j.err != nil && !isRefusal(j.err) {
+			return j.err
+		}
+	}
+	_, err := w.exec("COMMIT")
+	return err
+}
+
+// judge decides whether the store can go on after an error.
+func (w *writer) judge(err error) error {
+	err = explain(err)
+	if isFatal(err) {
+		err = fmt.Errorf("%w: %w", ErrStopped, err)
+		w.broken.Store(&err)
+	}
+	return err
+}
+
+// exec runs a statement, which is prepared once.
+func (w *writer) exec(query string, args ...any) (sql.Result, error) {
+	statement, err := w.prepare(query)
+	if err != nil {
+		return nil, err
+	}
+	return statement.Exec(args...)
+}
+
+// get reads one row into targets.
+func (w *writer) get(query string, args []any, targets ...any) error {
+	statement, err := w.prepare(query)
+	if err != nil {
+		return err
+	}
+	return statement.QueryRow(args...).Scan(targets...)
+}
+
+func (w *writer) prepare(query string) (*sql.Stmt, error) {
+	if statement := w.prepared[query]; statement != nil {
+		return statement, nil
+	}
+	statement, err := w.conn.PrepareContext(context.Background(), query)
+	if err == nil {
+		w.prepared[query] = statement
+	}
+	return statement, err
+}
+
+// close moves the log file's content into the database and gives up the connection.
+func (w *writer) close(ctx context.Context) error {
+	err := w.checkpoint(ctx)
+	note := w.claim.settle
+	if err != nil || w.broken.Load() != nil {
+		note = w.claim.suspect
+	}
+	err = errors.Join(err, note())
+	for _, statement := range w.prepared {
+		err = errors.Join(err, statement.Close())
+	}
+	return errors.Join(err, w.conn.Close(), w.db.Close())
+}
+
+func (w *writer) checkpoint(ctx context.Context) error {
+	if w.broken.Load() != nil {
+		return nil
+	}
+	var busy, pages, moved int
+	err := w.conn.QueryRowContext(ctx, "PRAGMA wal_checkpoint(TRUNCATE)").Scan(&busy, &pages, &moved)
+	if err == nil && busy != 0 {
+		err = errors.New("a reader is in the way")
+	}
+	if err != nil {
+		return fmt.Errorf("close store: checkpoint: %w", explain(err))
+	}
+	return nil
+}
