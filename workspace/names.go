@@ -1,6 +1,7 @@
 package workspace
 
 import (
+	"fmt"
 	"io/fs"
 	"os"
 	"path"
@@ -39,6 +40,15 @@ func isSecret(name string) bool {
 		}
 	}
 	return false
+}
+
+// CheckElement fails with ErrBadName for a name that no file or directory should be
+// given, by an agent or from an archive.
+func CheckElement(name string) error {
+	if why := badElement(name); why != "" {
+		return fmt.Errorf("%w: %s", ErrBadName, why)
+	}
+	return nil
 }
 
 // badElement says why an agent may not create a file or directory of this name,

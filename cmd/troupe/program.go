@@ -98,7 +98,7 @@ func (p *program) command() *cobra.Command {
 	global.BoolVar(&p.flags.noColour, "no-color", false, "use no colours")
 	global.BoolVarP(&p.flags.quiet, "quiet", "q", false, "write nothing but results and errors")
 	root.AddCommand(
-		p.initCommand(), p.agentsCommand(), p.lintCommand(), p.rehearseCommand(), p.chatCommand(), p.runCommand(),
+		p.initCommand(), p.addCommand(), p.agentsCommand(), p.lintCommand(), p.rehearseCommand(), p.chatCommand(), p.runCommand(),
 		p.sessionsCommand(), p.doctorCommand(), p.versionCommand(),
 	)
 	return root
