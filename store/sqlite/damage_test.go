@@ -283,6 +283,7 @@ func TestADatabaseOfAnotherProgramIsRefused(t *testing.T) {
 func TestADamagedEventConcernsItsSessionAlone(t *testing.T) {
 	s := openAt(t, sound(t))
 	do(t, s,
+		`UPDATE sessions SET started = 'noon' WHERE number = 1`,
 		`UPDATE contents SET event = '{"seq":2,' WHERE key = (SELECT key FROM events WHERE session = 1 AND seq = 2)`,
 		`DELETE FROM contents WHERE key = (SELECT key FROM events WHERE session = 2 AND seq = 1)`,
 		`UPDATE contents SET event = replace(event, 'user_said', 'of_tomorrow') WHERE key = (SELECT key FROM events WHERE session = 3 AND seq = 2)`)

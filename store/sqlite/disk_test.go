@@ -53,47 +53,6 @@ func TestAFullFileRefusesAndRecovers(t *testing.T) {
 	expectLog(t, s, id(1), stored+1)
 }
 
-// TestFillADiskInAChild has a small disk to itself.
-func TestFillADiskInAChild(t *testing.T) {
-	dir := inChild(t)
-	if err := syscall.Mount("", "/", "", syscall.MS_PRIVATE|syscall.MS_REC, ""); err != nil {
-		t.Skipf("no mounts here: %v", err)
-	}
-	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=1m"); err != nil {
-		t.Skipf("no mounts here: %v", err)
-	}
-	t.Cleanup(func() { os.Chdir("/"); syscall.Unmount(dir, syscall.MNT_DETACH) })
-	ballast := filepath.Join(dir, "ballast")
-	put(t, ballast, make([]byte, 300_000))
-	path := filepath.Join(dir, "data", "troupe.db")
-	s := openAt(t, path)
-	stored, err := fillUp(t, s, id(1))
-	if !errors.Is(err, ErrFull) || errors.Is(err, ErrStopped) || stored == 0 {
-		t.Fatalf("after %d events: %v", stored, err)
-	}
-	expectLog(t, s, id(1), stored)
-	if err := os.Remove(ballast); err != nil {
-		t.Fatal(err)
-	}
-	mustAppend(t, s, eventsOf(id(1), stored+1, said("there is room again"))...)
-	if err := s.Close(); err != nil && !errors.Is(err, ErrFull) {
-		t.Fatal(err)
-	}
-	expectLog(t, openAt(t, path), id(1), stored+1)
-}
-
-func TestAFullDiskRefusesAndRecovers(t *testing.T) {
-	passes(t, "TestFillADiskInAChild", t.TempDir(), func(cmd *exec.Cmd) {
-		// The disk is mounted where no other process sees it.
-		cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNS}
-		if os.Getuid() != 0 {
-			cmd.SysProcAttr.Cloneflags |= syscall.CLONE_NEWUSER
-			cmd.SysProcAttr.UidMappings = []syscall.SysProcIDMap{{HostID: os.Getuid(), Size: 1}}
-			cmd.SysProcAttr.GidMappings = []syscall.SysProcIDMap{{HostID: os.Getgid(), Size: 1}}
-		}
-	})
-}
-
 // TestBreakADiskInAChild cannot write beyond a size, which is an error of the disk
 // to SQLite.
 func TestBreakADiskInAChild(t *testing.T) {

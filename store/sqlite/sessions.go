@@ -17,17 +17,16 @@ const stamp = "2006-01-02T15:04:05.000000000Z"
 // summary names the columns that make a session's summary.
 const summary = "number, id, agent, title, status, started, updated, events"
 
-// scanSummary reads the columns of summary.
+// scanSummary reads the columns of summary. A time that is damaged is zero, and
+// keeps nobody from listing the session.
 func scanSummary(scan func(...any) error) (number int64, info troupe.SessionInfo, err error) {
 	var started, updated string
 	if err := scan(&number, &info.ID, &info.Agent, &info.Title, &info.Status, &started, &updated, &info.Events); err != nil {
 		return 0, info, err
 	}
-	info.Started, err = time.Parse(stamp, started)
-	if err == nil {
-		info.Updated, err = time.Parse(stamp, updated)
-	}
-	return number, info, err
+	info.Started, _ = time.Parse(stamp, started)
+	info.Updated, _ = time.Parse(stamp, updated)
+	return number, info, nil
 }
 
 // A session is what the writer has to know of one to add to it. One that is not
