@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"iter"
 	"log/slog"
 	"path/filepath"
 	"slices"
@@ -48,7 +49,16 @@ func (s *stage) mustHave(ctx context.Context, session string) error {
 
 // say sends a message and shows all that happens until it is answered.
 func (c *conversation) say(ctx context.Context, text string, show func(*troupe.Event)) error {
-	for e, err := range c.stage.engine.Run(ctx, c.player.Agent, troupe.Input{Session: c.session, Text: text}) {
+	return c.follow(c.stage.engine.Run(ctx, c.player.Agent, troupe.Input{Session: c.session, Text: text}), show)
+}
+
+// resume goes on with a run that was interrupted, cancelled or failed.
+func (c *conversation) resume(ctx context.Context, show func(*troupe.Event)) error {
+	return c.follow(c.stage.engine.Resume(ctx, c.player.Agent, c.session), show)
+}
+
+func (c *conversation) follow(events iter.Seq2[troupe.Event, error], show func(*troupe.Event)) error {
+	for e, err := range events {
 		if err != nil {
 			return err
 		}

@@ -20,10 +20,11 @@ import (
 )
 
 func (p *program) sessionsCommand() *cobra.Command {
-	sessions := &cobra.Command{Use: "sessions", Short: "List and show sessions", Args: cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error { return usage("sessions: list or show?") }}
+	sessions := &cobra.Command{Use: "sessions", Short: "List, show and resume sessions", Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error { return usage("sessions: list, show or resume?") }}
 	var filter outputs.Filter
 	var status, since string
+	var events bool
 	list := &cobra.Command{
 		Use:   "list",
 		Short: "List sessions, the latest first",
@@ -53,11 +54,60 @@ func (p *program) sessionsCommand() *cobra.Command {
 		Short: "Show one session and its files; the beginning of its id will do",
 		Args:  cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
+			if events {
+				return p.showEvents(c.Context(), args[0])
+			}
 			return p.inProject(func(project *project) error { return p.showSession(c.Context(), project, args[0]) })
 		},
 	}
-	sessions.AddCommand(list, show)
+	show.Flags().BoolVar(&events, "events", false, "print the session's events, one to a line, as JSON")
+	resume := &cobra.Command{
+		Use:   "resume ID",
+		Short: "Go on with a run that was interrupted, cancelled or failed; nothing that is on record is done again",
+		Args:  cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			return p.inSession(c.Context(), args[0], func(c *conversation, ctx context.Context) error {
+				p.mention(c.player)
+				if err := c.resume(ctx, p.listener()); err != nil {
+					return err
+				}
+				p.tellSaved(c)
+				return c.verdict()
+			})
+		},
+	}
+	sessions.AddCommand(list, show, resume)
 	return sessions
+}
+
+// inSession opens the stage for an earlier session and its agent.
+func (p *program) inSession(ctx context.Context, id string, act func(*conversation, context.Context) error) error {
+	return p.inProject(func(project *project) error {
+		m, err := project.session(ctx, id)
+		if err != nil {
+			return err
+		}
+		return p.onStage(ctx, []string{m.Agent.Name}, func(s *stage, agent string) error {
+			c, err := s.converse(ctx, agent, m.SessionID)
+			if err != nil {
+				return err
+			}
+			return act(c, ctx)
+		})
+	})
+}
+
+// showEvents prints a session's log.
+func (p *program) showEvents(ctx context.Context, id string) error {
+	return p.inSession(ctx, id, func(c *conversation, ctx context.Context) error {
+		for e, err := range c.stage.folders.Events(ctx, c.session, 0) {
+			if err != nil {
+				return err
+			}
+			p.writeEvent(&e)
+		}
+		return nil
+	})
 }
 
 // sessions reads the manifests of the project's sessions. Where there are none, it
