@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/troupe-dev/troupe/cmd/troupe/internal/config"
 )
 
 const repository = "../.."
@@ -121,5 +123,26 @@ func TestTheDemoEndsWithADocument(t *testing.T) {
 	}
 	if bytes.Contains(out, []byte("\x1b[")) {
 		t.Error("it writes colours to a pipe")
+	}
+}
+
+// The configuration that the documents show is one that Troupe takes.
+func TestTheDocumentedConfigurationIsTaken(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join(repository, "docs", "configuration.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, found := strings.Cut(string(text), "```yaml\n")
+	yaml, _, closed := strings.Cut(rest, "```")
+	if !found || !closed {
+		t.Fatal("there is no YAML in the document")
+	}
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, config.Name), []byte(yaml), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c, err := config.Load(dir, os.LookupEnv)
+	if err != nil || c.Agents["bruno"].Read["specs"] != "./specs" || c.Limits.Cost != 0.5 {
+		t.Errorf("%+v, %v", c, err)
 	}
 }
