@@ -48,6 +48,9 @@ type Config struct {
 	// NoStreamUsage leaves out the wish for token counts, for servers that refuse
 	// requests with a field they do not know.
 	NoStreamUsage bool
+	// OneSystem sends the system messages that a conversation begins with as one,
+	// for servers whose chat templates take no more.
+	OneSystem bool
 	// MaxAnswer bounds an answer, in bytes of text, thoughts and calls; 0 means 4 MiB.
 	MaxAnswer int
 	// MaxLine bounds one event of a stream, in bytes; 0 means 1 MiB.
@@ -70,6 +73,7 @@ type Model struct {
 	maxTokensField string
 	seedField      string
 	streamUsage    bool
+	oneSystem      bool
 
 	// encoder names the encoding of messages, and encode makes it. Both depend on
 	// the host only, so models of one host share what is encoded.
@@ -109,6 +113,7 @@ func New(c Config) (*Model, error) {
 		maxLine:        orDefault(c.MaxLine, sse.DefaultMaxLine),
 		maxTokensField: c.MaxTokensField,
 		seedField:      seedField(host),
+		oneSystem:      c.OneSystem,
 		streamUsage:    !c.NoStreamUsage && takesStreamOptions(host),
 		encoder:        messageEncoder{host},
 		encode:         func(msg *troupe.Message) []byte { return encodeMessage(msg, host) },

@@ -6,6 +6,7 @@ import (
 	"io"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/troupe-dev/troupe"
 )
@@ -18,9 +19,13 @@ func (m *Model) parts(req *troupe.Request) ([][]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	parts := make([][]byte, 0, len(req.Messages)+3)
+	messages := req.Messages
+	if m.oneSystem {
+		messages = joinSystem(messages)
+	}
+	parts := make([][]byte, 0, len(messages)+3)
 	parts = append(parts, head)
-	for i, message := range req.Messages {
+	for i, message := range messages {
 		encoded := message.Encoded(m.encoder, m.encode)
 		if i == 0 {
 			encoded = encoded[len(","):]
@@ -32,6 +37,23 @@ func (m *Model) parts(req *troupe.Request) ([][]byte, error) {
 		parts = append(parts, req.Tools.Encoded(toolsEncoder{}, encodeTools))
 	}
 	return append(parts, []byte{'}'}), nil
+}
+
+// joinSystem makes one of the system messages that a conversation begins with.
+func joinSystem(messages []*troupe.Message) []*troupe.Message {
+	n := 0
+	for n < len(messages) && messages[n].Role == troupe.RoleSystem {
+		n++
+	}
+	if n < 2 {
+		return messages
+	}
+	texts := make([]string, n)
+	for i, message := range messages[:n] {
+		texts[i] = message.Text
+	}
+	joined := &troupe.Message{Role: troupe.RoleSystem, Text: strings.Join(texts, "\n\n")}
+	return append([]*troupe.Message{joined}, messages[n:]...)
 }
 
 // head is the beginning of a request, up to its messages.

@@ -40,7 +40,9 @@ type Provider struct {
 	BaseURL string            `yaml:"base_url" doc:"Where the API is, such as http://localhost:8000/v1."`
 	KeyEnv  string            `yaml:"key_env" doc:"The environment variable that holds the key."`
 	Headers map[string]string `yaml:"headers" doc:"Sent with every request."`
-	Models  map[string]Model  `yaml:"models" doc:"What is known of single models, by name."`
+	// OneSystem is openai.Config's.
+	OneSystem bool             `yaml:"one_system" doc:"Sends all system messages as one, for chat templates that take no more."`
+	Models    map[string]Model `yaml:"models" doc:"What is known of single models, by name."`
 }
 
 // A Model is what is known of a model beside its name.

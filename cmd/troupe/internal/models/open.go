@@ -28,7 +28,7 @@ func (c *Chooser) Open(choice Choice) (Opened, error) {
 	if err != nil {
 		return Opened{}, err
 	}
-	model, err := openai.New(openai.Config{BaseURL: e.BaseURL, Key: e.Key, Model: e.Model, Headers: e.Headers})
+	model, err := openai.New(openai.Config{BaseURL: e.BaseURL, Key: e.Key, Model: e.Model, Headers: e.Headers, OneSystem: e.OneSystem})
 	if err != nil {
 		return Opened{}, fmt.Errorf("model %s (%s): %w", choice.Ref, choice.From, err)
 	}
@@ -47,6 +47,8 @@ type Endpoint struct {
 	KeyEnv  string
 	Key     openai.Secret
 	Headers map[string]string
+	// OneSystem is openai.Config's.
+	OneSystem bool
 }
 
 // Endpoint says where the model of a choice is. It fails where the provider needs
@@ -65,7 +67,7 @@ func (c *Chooser) Endpoint(choice Choice) (Endpoint, error) {
 	}
 	if configured, ok := c.Config.Providers[name]; ok {
 		e.BaseURL = cmp.Or(configured.BaseURL, e.BaseURL)
-		e.Headers = configured.Headers
+		e.Headers, e.OneSystem = configured.Headers, configured.OneSystem
 		if configured.KeyEnv != "" {
 			e.KeyEnv, needsKey = configured.KeyEnv, true
 		} else if configured.BaseURL != "" || authorizes(configured.Headers) {
