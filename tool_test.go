@@ -195,3 +195,16 @@ func TestResultsReachTheModelAsTheyAre(t *testing.T) {
 		t.Errorf("the model was told %s", got)
 	}
 }
+
+// A typed tool may see the call it answers, and use its run.
+func TestATypedToolMayUseItsRun(t *testing.T) {
+	tool := troupe.NewRunTool("save", "Saves.", func(ctx context.Context, call *troupe.Invocation, in forecast) (string, error) {
+		return call.ID + " in " + call.Run.Session(), call.Run.Emit(ctx, &troupe.ArtifactSaved{Path: in.City})
+	})
+	model := inTurn(t, turn{calls: []troupe.ToolCall{call("c7", "save", `{"city":"Oslo"}`)}}, turn{text: "ok"})
+	events, _ := mustAnswer(t, newEngine(t, troupe.Config{}), newAgent(t, model, tool), "go")
+	saved, returned := bodies[*troupe.ArtifactSaved](events), bodies[*troupe.ToolReturned](events)
+	if len(saved) != 1 || saved[0].Path != "Oslo" || returned[0].Content != "c7 in "+events[0].Session {
+		t.Errorf("got %s", render(events))
+	}
+}

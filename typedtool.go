@@ -30,6 +30,14 @@ type argumentCheck = argcheck.Schema
 // the model as JSON, a string as it is. NewTool panics if the name or a type
 // cannot be a tool's, which is a mistake in the program.
 func NewTool[In, Out any](name, description string, fn func(context.Context, In) (Out, error), options ...ToolOption) Tool {
+	return NewRunTool(name, description, func(ctx context.Context, _ *Invocation, in In) (Out, error) {
+		return fn(ctx, in)
+	}, options...)
+}
+
+// NewRunTool is NewTool for a function that also gets the invocation: to run steps
+// of its own, to emit events, or to know the session it is called in.
+func NewRunTool[In, Out any](name, description string, fn func(context.Context, *Invocation, In) (Out, error), options ...ToolOption) Tool {
 	if err := checkToolName(name); err != nil {
 		panic("troupe.NewTool: " + err.Error())
 	}
@@ -58,7 +66,7 @@ func Timeout(d time.Duration) ToolOption { return func(s *ToolSpec) { s.Timeout 
 
 type typedTool[In, Out any] struct {
 	spec ToolSpec
-	fn   func(context.Context, In) (Out, error)
+	fn   func(context.Context, *Invocation, In) (Out, error)
 }
 
 func (t *typedTool[In, Out]) Spec() ToolSpec { return t.spec }
@@ -68,7 +76,7 @@ func (t *typedTool[In, Out]) Call(ctx context.Context, call *Invocation) (Result
 	if err := json.Unmarshal(call.Arguments, &in); err != nil {
 		return Result{}, &ToolError{Class: ClassInvalidArguments, Err: err}
 	}
-	out, err := t.fn(ctx, in)
+	out, err := t.fn(ctx, call, in)
 	if err != nil {
 		return Result{}, err
 	}

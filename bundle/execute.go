@@ -8,6 +8,7 @@ import (
 	"fmt"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/tool/files"
 	"github.com/troupe-dev/troupe/workspace"
 )
 
@@ -71,35 +72,18 @@ const maxResult = 1 << 20
 func newTool[In any](
 	name, description string, act func(context.Context, *troupe.Invocation, In) (any, error), options ...troupe.ToolOption,
 ) troupe.Tool {
-	options = append(options, troupe.RepeatSafe())
-	spec := troupe.NewTool[In, struct{}](name, description, nil, options...).Spec()
-	spec.Output = nil
-	tool, err := troupe.NewRawTool(spec, func(ctx context.Context, call *troupe.Invocation) (troupe.Result, error) {
-		var in In
-		if err := json.Unmarshal(call.Arguments, &in); err != nil {
-			return troupe.Result{}, &troupe.ToolError{Class: troupe.ClassInvalidArguments, Err: err}
-		}
+	options = append(options, troupe.RepeatSafe(), func(s *troupe.ToolSpec) { s.Output = nil })
+	return troupe.NewRunTool(name, description, func(ctx context.Context, call *troupe.Invocation, in In) (string, error) {
 		out, err := act(ctx, call, in)
 		if err != nil {
-			return troupe.Result{}, err
+			return "", err
 		}
 		content, err := encode(out)
 		if err == nil && len(content) > maxResult {
 			err = failure(fmt.Errorf("a result of %d bytes: %w", len(content), workspace.ErrTooLarge), "")
 		}
-		return troupe.Result{Content: content}, err
-	})
-	if err != nil {
-		panic("bundle: " + err.Error())
-	}
-	return tool
-}
-
-// failed is what the model is told of a failure.
-type failed struct {
-	Success bool   `json:"success"`
-	Error   string `json:"error"`
-	Path    string `json:"path,omitempty"`
+		return content, err
+	}, options...)
 }
 
 // failure makes an error that is told to the model in the form that bundles know.
@@ -110,12 +94,7 @@ func failure(err error, path string) error {
 	}
 	const longest = 2 << 10
 	text := err.Error()
-	told := failed{Error: text[:min(len(text), longest)], Path: path[:min(len(path), longest)]}
-	content, encodeErr := encode(told)
-	if encodeErr != nil {
-		content = ""
-	}
-	return &troupe.ToolError{Class: class, Err: err, Content: content}
+	return files.Failure(class, err, text[:min(len(text), longest)], path[:min(len(path), longest)])
 }
 
 // encode writes JSON without the escaping meant for HTML pages: instructions are

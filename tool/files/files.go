@@ -35,29 +35,19 @@ func newTool[In request, Out any](
 	name, description string, find Finder,
 	act func(context.Context, *workspace.Workspace, *troupe.Run, In) (Out, error),
 ) troupe.Tool {
-	spec := troupe.NewTool[In, Out](name, description, nil, troupe.RepeatSafe()).Spec()
-	tool, err := troupe.NewRawTool(spec, func(ctx context.Context, call *troupe.Invocation) (troupe.Result, error) {
-		var in In
-		if err := json.Unmarshal(call.Arguments, &in); err != nil {
-			return troupe.Result{}, &troupe.ToolError{Class: troupe.ClassInvalidArguments, Err: err}
-		}
+	return troupe.NewRunTool(name, description, func(ctx context.Context, call *troupe.Invocation, in In) (out Out, err error) {
 		if err := ctx.Err(); err != nil {
-			return troupe.Result{}, err
+			return out, err
 		}
 		ws, err := find(call.Run.Session())
 		if err != nil {
-			return troupe.Result{}, unavailable(fmt.Errorf("open workspace: %w", err))
+			return out, unavailable(fmt.Errorf("open workspace: %w", err))
 		}
-		out, err := act(ctx, ws, call.Run, in)
-		if err != nil {
-			return troupe.Result{}, failure(err, in.asked())
+		if out, err = act(ctx, ws, call.Run, in); err != nil {
+			return out, failure(err, in.asked())
 		}
-		return troupe.Result{Content: encode(out)}, nil
-	})
-	if err != nil {
-		panic("files: " + err.Error())
-	}
-	return tool
+		return out, nil
+	}, troupe.RepeatSafe())
 }
 
 // failed is what the model is told of a failure.
@@ -90,13 +80,18 @@ func failure(err error, path string) error {
 	if len(path) > maxPath {
 		path = ""
 	}
-	return &troupe.ToolError{Class: class, Err: err, Content: encode(failed{Error: err.Error(), Path: path})}
+	return Failure(class, err, err.Error(), path)
+}
+
+// Failure makes an error that is told to the model in the form that bundles know:
+// what it is told, and the path where that is known.
+func Failure(class troupe.Class, err error, told, path string) error {
+	return &troupe.ToolError{Class: class, Err: err, Content: encode(failed{Error: told, Path: path})}
 }
 
 // unavailable keeps the cause for the log: it may name directories of the host.
 func unavailable(err error) error {
-	return &troupe.ToolError{Class: troupe.ClassFailed, Err: err,
-		Content: encode(failed{Error: "the files of this session are not available at the moment"})}
+	return Failure(troupe.ClassFailed, err, "the files of this session are not available at the moment", "")
 }
 
 // encode writes JSON without the escaping meant for HTML pages: files are full of
