@@ -491,3 +491,16 @@ func TestADeletedSessionIsGone(t *testing.T) {
 		t.Errorf("%+v, %v", end, err)
 	}
 }
+
+func TestWhatASessionIDLooksLike(t *testing.T) {
+	events, _ := mustAnswer(t, newEngine(t, troupe.Config{}), newAgent(t, inTurn(t, turn{text: "hi"})), "hi")
+	if !troupe.IsSessionID(events[0].Session) {
+		t.Errorf("not %s", events[0].Session)
+	}
+	for _, id := range []string{"", "..", "0000", "00000000-0000-4000-8000-00000000000", "00000000-0000-4000-8000-0000000000000",
+		"0000000000000-4000-8000-000000000000", "00000000-0000-4000-8000-00000000000A", "00000000-0000-4000-8000-00000000000/", "../../../../../../../../../../../etc"} {
+		if troupe.IsSessionID(id) {
+			t.Errorf("%q is taken for one", id)
+		}
+	}
+}

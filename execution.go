@@ -50,7 +50,7 @@ func (e *Engine) begin(ctx context.Context, step Step, input Input) (*execution,
 	id, fresh := input.Session, false
 	if id == "" {
 		id, fresh = newSessionID(), true
-	} else if !isSessionID(id) {
+	} else if !IsSessionID(id) {
 		return nil, fmt.Errorf("session %.64q: an id is a UUID in lower case", id)
 	}
 	x, err := e.enlist(ctx, step, id)

@@ -41,8 +41,9 @@ func formatUUID(b [16]byte, version byte) string {
 	return string(text[:])
 }
 
-// isSessionID reports whether id looks like what newSessionID returns.
-func isSessionID(id string) bool {
+// IsSessionID reports whether id has the form of a session's: a UUID in lower case.
+// Such an id is also safe as the name of a directory.
+func IsSessionID(id string) bool {
 	if len(id) != 36 {
 		return false
 	}

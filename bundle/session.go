@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -122,13 +121,10 @@ func (s *sessions) close() error {
 	return errors.Join(errs...)
 }
 
-// sessionID is what an id must look like to become the name of a directory.
-var sessionID = regexp.MustCompile(`^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)
-
 // start makes the session folder, opens the workspace and carries out the agent's
 // critical actions.
 func (s *sessions) start(x *session) error {
-	if !sessionID.MatchString(x.id) {
+	if !troupe.IsSessionID(x.id) {
 		return fmt.Errorf("session %.64q: the id is not a UUID", x.id)
 	}
 	folder := filepath.Join(s.outputs, x.id)

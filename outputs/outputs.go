@@ -17,7 +17,6 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
-	"regexp"
 	"sync"
 	"time"
 
@@ -148,8 +147,6 @@ func (f *Folders) Delete(ctx context.Context, session string) error {
 	return nil
 }
 
-var uuid = regexp.MustCompile(`^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)
-
 // hasFolder reports whether a session of this id gets a folder: such an id is the
 // name of a directory and nothing else.
-func hasFolder(session string) bool { return uuid.MatchString(session) }
+func hasFolder(session string) bool { return troupe.IsSessionID(session) }

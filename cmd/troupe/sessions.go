@@ -142,7 +142,7 @@ func (p *project) session(ctx context.Context, id string) (outputs.Manifest, err
 
 // sessionID completes the beginning of an id.
 func (p *project) sessionID(ctx context.Context, id string) (string, error) {
-	if len(id) == len("00000000-0000-4000-8000-000000000000") {
+	if troupe.IsSessionID(id) {
 		return id, nil
 	}
 	m, err := p.session(ctx, id)
