@@ -48,13 +48,15 @@ type SessionInfo struct {
 // A SessionStatus says how a session's latest run stands.
 type SessionStatus string
 
-// The states of a session. A session that a dead process left behind still says
-// running; the engine that opens it says interrupted.
+// The states of a session. One whose process died in the middle of a run is
+// interrupted: a durable store can tell, because whoever writes to it now did not
+// write the session's last event.
 const (
-	SessionRunning   SessionStatus = "running"
-	SessionCompleted SessionStatus = "completed"
-	SessionFailed    SessionStatus = "failed"
-	SessionCancelled SessionStatus = "cancelled"
+	SessionRunning     SessionStatus = "running"
+	SessionCompleted   SessionStatus = "completed"
+	SessionFailed      SessionStatus = "failed"
+	SessionCancelled   SessionStatus = "cancelled"
+	SessionInterrupted SessionStatus = "interrupted"
 )
 
 // A SessionFilter chooses sessions. A zero field does not restrict.
