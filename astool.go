@@ -9,6 +9,10 @@ import "context"
 func AsTool(step Step, description string) Tool {
 	return NewRunTool(tidyName(step.Name()), description, func(ctx context.Context, call *Invocation, in agentTask) (string, error) {
 		out, err := call.Run.Do(ctx, step, Handoff{Task: in.Task})
+		if err == nil && out.Meta.Stop == StopInput {
+			// The question goes to the user, and the answer to the one who asked.
+			return "", &InputNeeded{Question: out.Summary, Again: true}
+		}
 		return out.Summary, err
 	}, Timeout(NoTimeout), RepeatSafe(), func(s *ToolSpec) { s.Output = nil })
 }

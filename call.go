@@ -53,37 +53,38 @@ func (r *Run) callAll(ctx context.Context, agent *Agent, calls []ToolCall, habit
 // prepare settles a call at once where that can be done: from the log, or because
 // it may not be carried out. Else it makes t ready to be started.
 func (r *Run) prepare(t *toolRun, record *callRecord, agent *Agent, call *ToolCall, habits *habits, at string) error {
-	recorded, err := r.recorded(at, KindToolReturned)
+	past, err := r.pastCall(at)
 	if err != nil {
 		return err
 	}
 	r.exec.budget.toolCalls.Add(1)
-	if recorded != nil {
-		t.outcome = recorded.Body.(*ToolReturned)
+	if past.returned != nil {
+		t.outcome = past.returned
 		t.settled.Store(true)
 		return nil
 	}
-	called, err := r.recorded(at, KindToolCalled)
-	if err != nil {
-		return err
-	}
-	t.outcome = &record.returned
+	t.at, t.outcome = at, &record.returned
 	t.outcome.CallID, t.outcome.Tool = call.ID, call.Name
-	if called != nil && r.exec.journal.passed(r.id, at) {
+	switch {
+	case past.state != "" && r.exec.journal.passed(r.id, at):
 		// The run was stopped here, and went on without the outcome.
 		t.outcome.Class, t.outcome.Content = ClassInterrupted, noResult
+		t.settled.Store(true)
+		return nil
+	case past.state == KindInputRequested:
+		t.question = past.question
 		t.settled.Store(true)
 		return nil
 	}
 	var changed []Change
 	t.attempt, changed = habits.attempt(call)
-	if called == nil {
+	if past.state != KindToolCalled {
 		record.called = ToolCalled{CallID: call.ID, Tool: call.Name, Arguments: Arguments(call.Arguments), Attempt: t.attempt, Changed: changed}
 		r.note(at, &record.called)
 	}
 	arguments := argumentsOf(call)
 	index, refusal := r.admit(agent, call, arguments, habits)
-	if refusal == nil && called != nil && !agent.kit().specs[index].RepeatSafe {
+	if refusal == nil && past.state == KindToolCalled && !agent.kit().specs[index].RepeatSafe {
 		refusal = &ToolError{Class: ClassInterrupted, Message: "the call was interrupted and its outcome is unknown; it was not repeated. Find out whether it took effect before you call it again"}
 	}
 	if refusal != nil {
@@ -93,11 +94,44 @@ func (r *Run) prepare(t *toolRun, record *callRecord, agent *Agent, call *ToolCa
 		return nil
 	}
 	set := agent.kit()
-	t.tool, t.spec, t.at = set.tools[index], &set.specs[index], at
+	t.tool, t.spec = set.tools[index], &set.specs[index]
 	t.branch = r.branch(at)
 	t.branch.noted, t.branch.over = t.room[:0], &t.settled
-	t.in = Invocation{ID: call.ID, Arguments: arguments, Run: &t.branch}
+	t.in = Invocation{ID: call.ID, Arguments: arguments, Run: &t.branch, Answer: past.answer}
 	return nil
+}
+
+// A callLog is what the log says of a call.
+type callLog struct {
+	// state is the latest kind of event: called, asked, answered or returned.
+	state    Kind
+	question string
+	answer   string
+	returned *ToolReturned
+}
+
+func (r *Run) pastCall(at string) (past callLog, err error) {
+	if r.exec.journal == nil {
+		return past, nil
+	}
+	for _, e := range r.exec.journal.at(r.id, at) {
+		switch b := e.Body.(type) {
+		case *ToolCalled:
+		case *InputRequested:
+			past.question = b.Question
+		case *UserSaid:
+			past.answer = orElse(b.Text, past.answer)
+		case *ToolReturned:
+			past.returned = b
+		case *Warned: // said while the call was being carried out
+			continue
+		default:
+			return past, fmt.Errorf("run %s step %s: the log has %s, the code now wants %s: %w", r.id, at, e.Kind(), KindToolCalled, ErrChanged)
+		}
+		r.saw(e)
+		past.state = e.Kind()
+	}
+	return past, nil
 }
 
 // argumentsOf returns the call's arguments; models leave them out where there are
@@ -150,9 +184,11 @@ type toolRun struct {
 	limit   time.Duration
 	began   time.Time
 	done    chan struct{}
-	settled atomic.Bool // whoever sets it writes outcome
+	settled atomic.Bool // whoever sets it writes what follows
 	outcome *ToolReturned
-	failure error
+	// question is what the call waits for an answer to; then it has no outcome.
+	question string
+	failure  error
 }
 
 // allot gives every call that is to be started its time. Calls of one turn that
@@ -232,6 +268,12 @@ func (t *toolRun) settle(r *Run, result Result, err error, stack string) bool {
 	if !t.settled.CompareAndSwap(false, true) {
 		return false
 	}
+	if asks, ok := errors.AsType[*InputNeeded](err); ok && asks.Again {
+		t.question = orElse(asks.Question, "The tool "+t.spec.Name+" needs an answer.")
+		r.note(t.at, &InputRequested{Question: t.question, CallID: t.in.ID, Tool: t.spec.Name, Arguments: Arguments(t.in.Arguments)})
+		t.failure = r.flush()
+		return true
+	}
 	t.outcome.Duration = Millis(time.Since(t.began))
 	t.outcome.Stack = stack
 	t.outcome.settle(result, err, t.attempt, r.exec.budget.limits.Attempts)
@@ -292,6 +334,9 @@ func (o *ToolReturned) settle(result Result, err error, attempt, attempts int) {
 		result.Content = "The user was asked: " + asks.Question + "\nThe answer comes with the next message."
 		o.Asks = asks.Question
 		err = nil
+	}
+	if over, ok := errors.AsType[*turnOver](err); ok {
+		result.Content, o.HandsTo, err = over.text, over.to, nil
 	}
 	if err == nil {
 		o.Size = len(result.Content)

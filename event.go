@@ -86,6 +86,8 @@ type ContextLoaded struct {
 type UserSaid struct {
 	Text  string `json:"text"`
 	Parts []Part `json:"parts,omitempty"`
+	// CallID is the tool call that asked, where this is the answer to one.
+	CallID string `json:"call_id,omitempty"`
 }
 
 // TextDelta is a piece of an answer in the making. It is shown, not stored. A
@@ -163,6 +165,8 @@ type ToolReturned struct {
 	Duration Millis `json:"duration_ms"`
 	// Asks is the question of a tool that cannot go on without the user.
 	Asks string `json:"asks,omitempty"`
+	// HandsTo is to whom the call passes control, which ends the agent's run.
+	HandsTo string `json:"hands_to,omitempty"`
 	// Stack is where a tool panicked. The model does not see it.
 	Stack string `json:"stack,omitempty"`
 }

@@ -67,19 +67,44 @@ func (e *Engine) begin(ctx context.Context, step Step, input Input) (*execution,
 		return x, nil
 	}
 	past, err := x.session.load(ctx, true)
-	if errors.Is(err, ErrNotFound) {
+	switch {
+	case errors.Is(err, ErrNotFound):
 		x.session.talk = newHistory()
 		x.session.loaded.Store(true)
-		return x, nil
-	}
-	if err == nil && past.open() {
+		err = nil
+	case err == nil && past.open():
 		err = x.session.abandon(past)
+	case err == nil && past.waits && past.start.Agent == step.Name():
+		x.answer(past, &UserSaid{Text: input.Text, Parts: input.Parts})
 	}
 	if err != nil {
 		x.withdraw()
 		return nil, err
 	}
 	return x, nil
+}
+
+// answer makes what the user says the answer to a question of the session's latest
+// run, which then goes on. An agent that the user talks to gets answers as it gets
+// any message, in a run of their own, unless a call waits for them.
+func (x *execution) answer(past *past, said *UserSaid) {
+	question := newJournal(past.events).question(past.asked)
+	if question == nil {
+		return
+	}
+	asked := question.Body.(*InputRequested)
+	answer := *question
+	answer.Seq, answer.Time, answer.Body = 0, time.Now().Round(0).UTC(), said
+	if isCall(question.Step) {
+		said.CallID = asked.CallID
+	} else if question.Parent == "" {
+		return
+	} else {
+		answer.Step = stepAfter(question.Step)
+	}
+	x.goOver(past)
+	x.journal.add(&answer)
+	x.run.noted = append(x.run.noted, answer)
 }
 
 // beginAgain prepares another pass over a session's latest run.
@@ -136,14 +161,20 @@ func (x *execution) recall(ctx context.Context) error {
 	case start.Agent != x.step.Name():
 		return fmt.Errorf("session %s: its run is of %s, not of %s: %w", x.feed.session, start.Agent, x.step.Name(), ErrChanged)
 	}
-	started := start.Body.(*RunStarted)
+	x.goOver(past)
+	x.run.noted = append(x.run.noted, x.event(&Warned{Code: codeResumed, Message: "the run goes on where its log ends"}))
+	return nil
+}
+
+// goOver makes the execution another pass over a log.
+func (x *execution) goOver(past *past) {
+	started := past.start.Body.(*RunStarted)
 	x.in, x.asked = started.Input, started.Limits
 	x.budget.limits = started.Limits.with(x.engine.limits)
 	x.budget.before = past.elapsed
 	x.journal = newJournal(past.events)
 	x.session.talk = past.before
-	x.run = Run{exec: x, id: start.Run, agent: start.Agent, chain: &x.chain}
-	return nil
+	x.run = Run{exec: x, id: past.start.Run, agent: past.start.Agent, chain: &x.chain}
 }
 
 // withdraw undoes enlist for a run that did not come to be.
@@ -199,11 +230,9 @@ func (x *execution) execute() {
 		ctx, cancel = context.WithTimeoutCause(ctx, limit-x.budget.before, errTimeUp)
 		defer cancel()
 	}
-	if x.journal != nil {
-		x.run.noted = append(x.run.noted, x.event(&Warned{Code: codeResumed, Message: "the run goes on where its log ends"}))
-	}
-	_, x.err = x.run.perform(ctx, x.step, x.in)
-	if x.err != nil || !x.root {
+	out, err := x.run.perform(ctx, x.step, x.in)
+	x.err = err
+	if err != nil || !x.root || out.Meta.Stop == StopInput {
 		x.session.talk = nil // the log knows better what is left of it
 	}
 	x.awaitLeft()

@@ -73,7 +73,19 @@ func (h *history) addLoaded(loaded *ContextLoaded, by string) {
 	}
 }
 
+// setSystem makes m the system prompt. What another agent was told before the user
+// spoke is not for this one.
 func (h *history) setSystem(m *Message, sha, by string) {
+	if h.systemOf != "" && h.systemOf != by {
+		h.settle()
+		h.messages = slices.DeleteFunc(slices.Clone(h.messages), func(m *Message) bool {
+			if m == nil || !m.Pinned || m == h.messages[0] {
+				return false
+			}
+			h.size -= m.size()
+			return true
+		})
+	}
 	h.messages[0], h.systemSHA, h.systemOf = m, sha, by
 }
 
@@ -140,6 +152,11 @@ func (h *history) settle() {
 	h.calls = nil
 }
 
+// isWaiting reports whether a call has no result yet.
+func (h *history) isWaiting() bool {
+	return h.calls != nil && slices.Contains(h.messages[h.slots:h.slots+len(h.calls)], nil)
+}
+
 func (h *history) addNotice(w *Warned) {
 	if w.Told {
 		h.addUser("[Notice] "+w.Message, nil)
@@ -152,7 +169,9 @@ func (h *history) apply(e *Event) {
 	case *ContextLoaded:
 		h.addLoaded(b, e.Agent)
 	case *UserSaid:
-		h.addUser(b.Text, b.Parts)
+		if b.CallID == "" { // else the call's result tells what came of it
+			h.addUser(b.Text, b.Parts)
+		}
 	case *ModelReplied:
 		h.addReply(b)
 		h.learn(b)
@@ -163,7 +182,9 @@ func (h *history) apply(e *Event) {
 	case *ContextCompacted:
 		h.compact(b)
 	case *RunFinished:
-		h.addAnswer(b.Output.Summary)
+		if b.Stop != StopInput || !h.isWaiting() {
+			h.addAnswer(b.Output.Summary)
+		}
 	case *RunFailed:
 		h.addPartial(b.Partial)
 	case *RunCancelled:

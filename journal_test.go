@@ -128,13 +128,13 @@ func scenes() []scene {
 				return turn{text: "done"}
 			})})
 	}
-	return []scene{
+	return append([]scene{
 		{"one agent, tools safe to repeat", single(true), troupe.Input{Text: "go"}},
 		{"one agent, tools not safe to repeat", single(false), troupe.Input{Text: "go"}},
 		{"agents as tools, two at once", nested, troupe.Input{Text: "go"}},
 		{"a limit and a last turn", limited, troupe.Input{Text: "go", Limits: troupe.Limits{Turns: 3}}},
 		{"compaction", compacting, troupe.Input{Text: "go"}},
-	}
+	}, flowScenes()...)
 }
 
 // The log is the journal: cut a run's log at every event, run again, and nothing

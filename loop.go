@@ -145,7 +145,13 @@ func (t *talk) call(ctx context.Context, calls []ToolCall) (Stop, error) {
 	if err != nil {
 		return "", err
 	}
-	repeats, question := 0, -1
+	for i := range runs {
+		if runs[i].question != "" {
+			t.askAt(runs[i].at, runs[i].question)
+			return "", nil
+		}
+	}
+	repeats, question, over := 0, -1, -1
 	for i := range runs {
 		outcome := runs[i].outcome
 		t.history.addResult(outcome)
@@ -153,9 +159,17 @@ func (t *talk) call(ctx context.Context, calls []ToolCall) (Stop, error) {
 		if outcome.Asks != "" && question < 0 {
 			question = i
 		}
+		if outcome.HandsTo != "" && over < 0 {
+			over = i
+		}
 		if !slices.Contains(t.used, calls[i].Name) {
 			t.used = append(t.used, calls[i].Name)
 		}
+	}
+	if over >= 0 {
+		t.answer(runs[over].outcome.Content, StopHandedOff)
+		t.out.Meta.Target = runs[over].outcome.HandsTo
+		return "", nil
 	}
 	if question >= 0 {
 		return t.askUser(ctx, &calls[question], runs[question].outcome.Asks)
@@ -182,8 +196,18 @@ func (t *talk) askUser(ctx context.Context, call *ToolCall, question string) (St
 	if err != nil {
 		return "", err
 	}
-	t.answer(question, StopInput)
+	if said := t.run.answer(); said != nil {
+		t.history.addUser(said.Text, said.Parts)
+		return "", nil
+	}
+	t.askAt(t.run.place(t.run.count), question)
 	return "", nil
+}
+
+// askAt ends the run with a question that was asked at a step.
+func (t *talk) askAt(step, question string) {
+	t.answer(question, StopInput)
+	t.out.Meta.Asked = t.run.id + askedAt + step
 }
 
 // cutOff handles a reply that ended in the middle of its calls: none of them is
@@ -285,7 +309,7 @@ func answerOf(replied *ModelReplied) (string, Stop) {
 // answer sets what the agent hands back.
 func (t *talk) answer(text string, stop Stop) {
 	status := StatusPartial
-	if stop == StopAnswered {
+	if stop == StopAnswered || stop == StopHandedOff {
 		status = StatusSuccess
 	}
 	t.out = Handoff{

@@ -14,7 +14,9 @@ type past struct {
 	// elapsed is how long the run has been at work, breaks between passes aside.
 	elapsed  time.Duration
 	finished bool
-	stopped  bool // failed or cancelled
+	waits    bool   // finished with a question
+	asked    string // where that was asked
+	stopped  bool   // failed or cancelled
 	// events are those of the run and what is nested in it, before the
 	// conversation as it was when the run began.
 	events []Event
@@ -71,20 +73,35 @@ func (p *past) add(e *Event, talk *history) {
 		return
 	}
 	p.events = append(p.events, *e)
-	if w, ok := e.Body.(*Warned); !p.last.IsZero() && !(ok && w.Code == codeResumed) {
+	if !p.last.IsZero() && !endsBreak(e.Body) {
 		p.elapsed += max(e.Time.Sub(p.last), 0)
 	}
 	p.last = e.Time
+	if _, answered := e.Body.(*UserSaid); answered {
+		p.finished, p.waits = false, false
+	}
 	if e.Run == p.start.Run {
-		switch e.Body.(type) {
+		switch b := e.Body.(type) {
 		case *RunFinished:
 			p.finished, p.stopped = true, false
+			p.waits, p.asked = b.Stop == StopInput, b.Output.Meta.Asked
 		case *RunFailed, *RunCancelled:
 			p.stopped = true
 		default:
 			p.stopped = false
 		}
 	}
+}
+
+// endsBreak reports whether a body says that a run goes on after a break.
+func endsBreak(body Body) bool {
+	switch b := body.(type) {
+	case *Warned:
+		return b.Code == codeResumed
+	case *UserSaid:
+		return true
+	}
+	return false
 }
 
 // abandon closes a run that its process left behind, so that another can begin.

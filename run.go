@@ -135,10 +135,22 @@ func (r *Run) mayNest(step Step) error {
 			return fmt.Errorf("%w: %s", ErrCircular, r.path(step))
 		}
 	}
-	if limit := r.exec.budget.limits.Depth; limit > 0 && r.depth+1 > limit {
+	if limit := r.exec.budget.limits.Depth; limit > 0 && r.agentsAbove() > limit {
 		return fmt.Errorf("%w (limit %d): %s", ErrTooDeep, limit, r.path(step))
 	}
 	return nil
+}
+
+// agentsAbove counts the agents that what is nested in this run is called by. Flows
+// do not count: they are as deep as they are written.
+func (r *Run) agentsAbove() int {
+	n := 0
+	for l := r.chain; l != nil; l = l.outer {
+		if _, ok := l.step.(*Agent); ok {
+			n++
+		}
+	}
+	return n
 }
 
 // path shows the chain of steps that leads to step, outermost first.
@@ -154,6 +166,11 @@ func (r *Run) path(step Step) string {
 // All runs branches concurrently, each with its own Run, and returns their errors
 // in the order given when all have returned.
 func (r *Run) All(ctx context.Context, branches ...func(context.Context, *Run) error) []error {
+	return r.all(ctx, len(branches), branches)
+}
+
+// all is All with at most limit branches at a time.
+func (r *Run) all(ctx context.Context, limit int, branches []func(context.Context, *Run) error) []error {
 	at := r.next()
 	errs := make([]error, len(branches))
 	if err := r.flush(); err != nil {
@@ -164,9 +181,12 @@ func (r *Run) All(ctx context.Context, branches ...func(context.Context, *Run) e
 	}
 	runs := make([]Run, len(branches))
 	var wg sync.WaitGroup
+	room := make(chan struct{}, limit)
 	for i, branch := range branches {
 		runs[i] = r.branch(at + "/" + strconv.Itoa(i))
 		wg.Go(func() {
+			room <- struct{}{}
+			defer func() { <-room }()
 			errs[i] = safely(func() error { return branch(ctx, &runs[i]) })
 			errs[i] = errors.Join(errs[i], runs[i].flush())
 		})
@@ -295,6 +315,19 @@ func (r *Run) peek() []*Event {
 		return nil
 	}
 	return r.exec.journal.at(r.id, r.place(r.count+1))
+}
+
+// answer returns what the user said to the question that was asked last, nil if
+// that is yet to come.
+func (r *Run) answer() *UserSaid {
+	for _, e := range r.peek() {
+		if said, ok := e.Body.(*UserSaid); ok {
+			r.next()
+			r.saw(e)
+			return said
+		}
+	}
+	return nil
 }
 
 // recorded returns the event of this kind at step, or nil if the log says nothing

@@ -85,6 +85,9 @@ func (s *SessionInfo) Note(e *Event) {
 	}
 	s.Events, s.Updated = e.Seq, e.Time
 	if e.Parent != "" {
+		if _, answered := e.Body.(*UserSaid); answered {
+			s.Status = SessionRunning
+		}
 		return
 	}
 	switch b := e.Body.(type) {

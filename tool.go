@@ -48,6 +48,8 @@ type Invocation struct {
 	Arguments json.RawMessage
 	// Run is what a tool uses to run steps of its own, as an agent tool does.
 	Run *Run
+	// Answer is what the user said when this call asked: see [InputNeeded].
+	Answer string
 }
 
 // A Result is what the model is told about a call.
@@ -93,6 +95,10 @@ func (e *ToolError) Unwrap() error { return e.Err }
 // the run with an [InputRequested] event; the answer is the session's next input.
 type InputNeeded struct {
 	Question string
+	// Again says that the tool has done nothing yet and is to be called again, with
+	// the same arguments and the answer. Else the model is told the question, and
+	// gets the answer as the next message.
+	Again bool
 }
 
 // Error returns the question.

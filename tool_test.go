@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 
@@ -206,5 +207,39 @@ func TestATypedToolMayUseItsRun(t *testing.T) {
 	saved, returned := bodies[*troupe.ArtifactSaved](events), bodies[*troupe.ToolReturned](events)
 	if len(saved) != 1 || saved[0].Path != "Oslo" || returned[0].Content != "c7 in "+events[0].Session {
 		t.Errorf("got %s", render(events))
+	}
+}
+
+// An agent that takes over a conversation is told what it must know, and not what
+// the one before it had to.
+func TestAnAgentThatTakesOverHasItsOwnBriefing(t *testing.T) {
+	var got []string
+	agent := func(name string) *troupe.Agent {
+		return agentWith(t, troupe.AgentConfig{ID: name, Model: modelFunc(func(req *troupe.Request) turn {
+			got = nil
+			for _, m := range req.Messages {
+				got = append(got, m.Text)
+			}
+			return turn{text: name + " answers"}
+		}), Brief: func(context.Context, *troupe.Run) ([]troupe.ContextLoaded, error) {
+			return []troupe.ContextLoaded{{Source: "prompt", Content: "you are " + name}, {Source: "file", Content: "the file of " + name}}, nil
+		}})
+	}
+	for _, reopened := range []bool{false, true} {
+		store := troupe.NewMemoryStore()
+		engine := newEngine(t, troupe.Config{Store: store})
+		events, _ := mustAnswer(t, engine, agent("ann"), "one")
+		if reopened {
+			engine = newEngine(t, troupe.Config{Store: store})
+		}
+		for _, text := range []string{"two", "three"} {
+			if _, _, err := play(t, engine, agent("bob"), troupe.Input{Session: events[0].Session, Text: text}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		want := []string{"you are bob", "the file of bob", "one", "ann answers", "two", "bob answers", "three"}
+		if !slices.Equal(got, want) {
+			t.Errorf("reopened %v: the model got %q", reopened, got)
+		}
 	}
 }

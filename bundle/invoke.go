@@ -36,6 +36,9 @@ func (c *Catalog) invokeAgent(self string, o Options) troupe.Tool {
 		if err != nil {
 			return nil, failure(err, "")
 		}
+		if out.Meta.Stop == troupe.StopInput {
+			return nil, &troupe.InputNeeded{Question: out.Summary, Again: true}
+		}
 		return invokeResult{Success: true, AgentID: in.AgentID, Response: out.Summary}, nil
 	}, troupe.Timeout(troupe.NoTimeout))
 }

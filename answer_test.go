@@ -1,0 +1,224 @@
+package troupe_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/troupe-dev/troupe"
+)
+
+// careful is a tool that asks before it works.
+func careful(w *world) troupe.Tool {
+	return troupe.NewRunTool("wipe", "Wipes.", func(_ context.Context, call *troupe.Invocation, in pair) (string, error) {
+		switch call.Answer {
+		case "":
+			return "", &troupe.InputNeeded{Question: fmt.Sprintf("Wipe %d?", in.A), Again: true}
+		case "yes":
+			w.note("wipe(%d)", in.A)
+			return "wiped", nil
+		}
+		return "", &troupe.ToolError{Class: troupe.ClassUnauthorized, Message: "the user said: " + call.Answer}
+	})
+}
+
+// wiper calls the careful tool for each number at once, then says what it was told.
+func wiper(w *world, numbers ...int) modelFunc {
+	return counted(w, "wiper", func(req *troupe.Request) turn {
+		var told []string
+		for _, m := range req.Messages {
+			if m.Role == troupe.RoleTool {
+				told = append(told, m.Text)
+			}
+		}
+		if len(told) > 0 {
+			return turn{text: strings.Join(told, ", ")}
+		}
+		var calls []troupe.ToolCall
+		for _, n := range numbers {
+			calls = append(calls, call(fmt.Sprint("c", n), "wipe", fmt.Sprintf(`{"a":%d,"b":0}`, n)))
+		}
+		return turn{calls: calls}
+	})
+}
+
+// questioning arranges the careful agent in ways that an answer has to find its
+// way back to.
+func questioning(t testing.TB, w *world, numbers ...int) map[string]troupe.Step {
+	agent := func() *troupe.Agent {
+		return agentWith(t, troupe.AgentConfig{ID: "wiper", Model: wiper(w, numbers...), Tools: []troupe.Tool{careful(w)}})
+	}
+	boss := newAgent(t, counted(w, "boss", func(req *troupe.Request) turn {
+		if results(req) == 0 {
+			return turn{calls: []troupe.ToolCall{call("b", "wiper", `{"task":"wipe"}`)}}
+		}
+		return turn{text: req.Messages[len(req.Messages)-1].Text}
+	}), troupe.AsTool(agent(), "Wipes."))
+	return map[string]troupe.Step{"an agent": agent(), "an agent as a tool": boss, "a nested agent": pass{agent()}}
+}
+
+// pass runs one step and hands back what it does.
+type pass struct{ step troupe.Step }
+
+func (pass) Name() string { return "pass" }
+func (p pass) Do(ctx context.Context, run *troupe.Run, in troupe.Handoff) (troupe.Handoff, error) {
+	return run.Do(ctx, p.step, in)
+}
+
+func TestACallThatAsksIsMadeWithTheAnswer(t *testing.T) {
+	for name := range questioning(t, &world{}) {
+		t.Run(name, func(t *testing.T) {
+			w := &world{done: map[string]int{}}
+			step := questioning(t, w, 7)[name]
+			store := troupe.NewMemoryStore()
+			events, end := mustAnswer(t, newEngine(t, troupe.Config{Store: store}), step, "go")
+			asked := bodies[*troupe.InputRequested](events)
+			if end.Stop != troupe.StopInput || end.Output.Summary != "Wipe 7?" || string(asked[0].Arguments) != `{"a":7,"b":0}` || asked[0].Tool != "wipe" {
+				t.Fatalf("it did not ask: %s", render(events))
+			}
+			before := w.total()
+			if before["wipe(7)"] != 0 {
+				t.Fatal("it did not wait for the answer")
+			}
+			again, end, err := play(t, newEngine(t, troupe.Config{Store: store}), step, troupe.Input{Session: events[0].Session, Text: "yes"})
+			if err != nil || end.Stop != troupe.StopAnswered || end.Output.Summary != "wiped" {
+				t.Fatalf("got %+v, %v: %s", end, err, render(again))
+			}
+			if w.total()["wipe(7)"] != 1 {
+				t.Errorf("it wiped %d times", w.total()["wipe(7)"])
+			}
+			if n := w.total()["wiper is asked with 1 messages"]; n != before["wiper is asked with 1 messages"] {
+				t.Errorf("the model was asked again what it had said")
+			}
+			if again[0].Run != asked1Run(events) || bodies[*troupe.UserSaid](again)[0].CallID != "c7" {
+				t.Errorf("the answer is not that of the call: %s", render(again))
+			}
+		})
+	}
+}
+
+// asked1Run is the run that asked first.
+func asked1Run(events []troupe.Event) string {
+	for _, e := range events {
+		if e.Kind() == troupe.KindInputRequested {
+			return e.Run
+		}
+	}
+	return ""
+}
+
+// Whatever of a conversation with a question in it is on record, the rest comes to
+// the same end, and no call is carried out twice.
+func TestAnAnsweredRunIsResumedFromAnyEvent(t *testing.T) {
+	for name := range questioning(t, &world{}) {
+		t.Run(name, func(t *testing.T) {
+			w := &world{done: map[string]int{}}
+			store := troupe.NewMemoryStore()
+			engine := newEngine(t, troupe.Config{Store: store})
+			step := questioning(t, w, 7, 8)[name]
+			events, _ := mustAnswer(t, engine, step, "go")
+			session := events[0].Session
+			for _, answer := range []string{"yes", "no"} {
+				if _, _, err := play(t, engine, step, troupe.Input{Session: session, Text: answer}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			log := collect(t, store, session)
+			final := log[len(log)-1].Body.(*troupe.RunFinished).Output.Summary
+			if !strings.HasPrefix(final, "wiped, ") || !strings.Contains(final, "the user said: no") {
+				t.Fatalf("it came to %s", final)
+			}
+			for cut := 3; cut < len(log); cut++ {
+				finishFrom(t, name, log, cut, final)
+			}
+		})
+	}
+}
+
+func finishFrom(t *testing.T, name string, log []troupe.Event, cut int, final string) {
+	t.Helper()
+	store, session := troupe.NewMemoryStore(), log[0].Session
+	if err := store.Append(t.Context(), session, log[:cut]...); err != nil {
+		t.Fatal(err)
+	}
+	w := &world{done: map[string]int{}}
+	for _, e := range log[:cut] {
+		if b, ok := e.Body.(*troupe.ToolReturned); ok && b.CallID == "c7" {
+			w.note("wipe(7)")
+		}
+	}
+	engine, step := newEngine(t, troupe.Config{Store: store}), questioning(t, w, 7, 8)[name]
+	answers := []string{"yes", "no"}[countOf[*troupe.UserSaid](log[:cut])-1:]
+	end, waits := log[cut-1].Body.(*troupe.RunFinished)
+	if waits = waits && log[cut-1].Parent == "" && end.Stop == troupe.StopInput; !waits {
+		_, got, err := gather(engine.Resume(t.Context(), step, session))
+		if err != nil {
+			t.Fatalf("cut after %d (%s): %v", cut, log[cut-1].Kind(), err)
+		}
+		end = got
+	}
+	for _, answer := range answers {
+		if end.Stop != troupe.StopInput {
+			break
+		}
+		_, got, err := play(t, engine, step, troupe.Input{Session: session, Text: answer})
+		if err != nil {
+			t.Fatalf("cut after %d (%s), told %s: %v", cut, log[cut-1].Kind(), answer, err)
+		}
+		end = got
+	}
+	// A call that was made and has no outcome on record is not made again.
+	told := strings.Contains(end.Output.Summary, "interrupted")
+	if end.Output.Summary != final && !told {
+		t.Errorf("cut after %d (%s): it came to %q, not %q", cut, log[cut-1].Kind(), end.Output.Summary, final)
+	}
+	if n := w.total()["wipe(7)"]; n > 1 || n == 0 && !told {
+		t.Errorf("cut after %d (%s): it wiped %d times", cut, log[cut-1].Kind(), n)
+	}
+}
+
+func TestANestedAgentGetsTheAnswerToItsQuestion(t *testing.T) {
+	asks := troupe.NewTool("ask_user", "Asks.", func(context.Context, struct{}) (string, error) {
+		return "", &troupe.InputNeeded{Question: "Which city?"}
+	})
+	guide := agentWith(t, troupe.AgentConfig{ID: "guide", Tools: []troupe.Tool{asks}, Model: modelFunc(func(req *troupe.Request) turn {
+		checkPairing(t, req.Messages)
+		last := req.Messages[len(req.Messages)-1]
+		if last.Role == troupe.RoleUser && last.Text != "weather?" {
+			return turn{text: "In " + last.Text + " it rains."}
+		}
+		return turn{calls: []troupe.ToolCall{call("1", "ask_user", "{}")}}
+	})})
+	engine := newEngine(t, troupe.Config{})
+	events, end := mustAnswer(t, engine, pass{guide}, "weather?")
+	if end.Stop != troupe.StopInput || end.Output.Summary != "Which city?" {
+		t.Fatalf("got %s", render(events))
+	}
+	_, end, err := play(t, engine, pass{guide}, troupe.Input{Session: events[0].Session, Text: "Oslo"})
+	if err != nil || end.Output.Summary != "In Oslo it rains." {
+		t.Errorf("got %+v, %v", end, err)
+	}
+	_, end, err = play(t, engine, pass{guide}, troupe.Input{Session: events[0].Session, Text: "weather?"})
+	if err != nil || end.Stop != troupe.StopInput {
+		t.Errorf("the next message is not a new task: %+v, %v", end, err)
+	}
+}
+
+// A question that the user leaves alone is not in the way of another agent.
+func TestAnUnansweredCallDoesNotStopTheConversation(t *testing.T) {
+	w := &world{done: map[string]int{}}
+	engine := newEngine(t, troupe.Config{})
+	events, _ := mustAnswer(t, engine, questioning(t, w, 7)["an agent"], "go")
+	other := newAgent(t, modelFunc(func(req *troupe.Request) turn {
+		checkPairing(t, req.Messages)
+		return turn{text: "hello"}
+	}))
+	again, end, err := play(t, engine, other, troupe.Input{Session: events[0].Session, Text: "yes"})
+	if err != nil || end.Output.Summary != "hello" || again[0].Run == events[0].Run {
+		t.Errorf("got %+v, %v", end, err)
+	}
+	if w.total()["wipe(7)"] != 0 {
+		t.Error("what was said to another agent was taken for the answer")
+	}
+}
