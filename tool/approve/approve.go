@@ -1,0 +1,169 @@
+// Package approve asks a person before a tool is called.
+//
+// A call that needs approval ends its run with an input_requested event, which has
+// the exact arguments. The session's next input is the answer: if it approves, that
+// very call is made, and the model is not asked again; if not, the model is told
+// what the person said.
+package approve
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/troupe-dev/troupe"
+)
+
+// A Decision says what becomes of a call.
+type Decision string
+
+// The decisions. In a [Rule] there is no default.
+const (
+	Allow Decision = "allow"
+	Ask   Decision = "ask"
+	Deny  Decision = "deny"
+)
+
+// A Rule decides on the calls that it matches.
+type Rule struct {
+	// Tool is the tool's name. A star in it stands for any characters, a question
+	// mark for one.
+	Tool string
+	// Where says, by their names, what arguments must look like, in the same way. A
+	// value that is no string is looked at as JSON. An argument that is not there
+	// matches nothing.
+	Where map[string]string
+	Do    Decision
+}
+
+// A Policy decides on calls: the first rule that matches does. Calls that no rule
+// matches are allowed, for the agent was given the tool.
+type Policy []Rule
+
+// Check says what is wrong with the policy.
+func (p Policy) Check() error {
+	for i, r := range p {
+		if r.Tool == "" {
+			return fmt.Errorf("approval rule %d: it names no tool; * means all", i+1)
+		}
+		if !slices.Contains([]Decision{Allow, Ask, Deny}, r.Do) {
+			return fmt.Errorf("approval rule %d: %.20q is not allow, ask or deny", i+1, r.Do)
+		}
+	}
+	return nil
+}
+
+// Decide returns what becomes of a call.
+func (p Policy) Decide(tool string, arguments json.RawMessage) Decision {
+	var values map[string]json.RawMessage
+	for _, r := range p {
+		if !matches(r.Tool, tool) {
+			continue
+		}
+		if len(r.Where) > 0 && values == nil && json.Unmarshal(arguments, &values) != nil {
+			return Deny // nobody can say what such a call means
+		}
+		if r.fits(values) {
+			return r.Do
+		}
+	}
+	return Allow
+}
+
+func (r *Rule) fits(values map[string]json.RawMessage) bool {
+	for name, pattern := range r.Where {
+		value, ok := values[name]
+		if !ok || !matches(pattern, textOf(value)) {
+			return false
+		}
+	}
+	return true
+}
+
+func textOf(value json.RawMessage) string {
+	var text string
+	if json.Unmarshal(value, &text) != nil {
+		return string(value)
+	}
+	return text
+}
+
+// matches reports whether text looks like the pattern, in time proportional to the
+// product of their lengths at most.
+func matches(pattern, text string) bool {
+	star, mark := -1, 0
+	p, t := 0, 0
+	for t < len(text) {
+		switch {
+		case p < len(pattern) && pattern[p] == '*':
+			star, mark = p, t
+			p++
+		case p < len(pattern) && (pattern[p] == '?' || pattern[p] == text[t]):
+			p++
+			t++
+		case star >= 0:
+			mark++
+			p, t = star+1, mark
+		default:
+			return false
+		}
+	}
+	return strings.Trim(pattern[p:], "*") == ""
+}
+
+// Tools returns the tools as the policy has them. The policy must have been checked.
+func (p Policy) Tools(tools ...troupe.Tool) []troupe.Tool {
+	guarded := make([]troupe.Tool, len(tools))
+	for i, tool := range tools {
+		guarded[i] = &guard{tool, p}
+	}
+	return guarded
+}
+
+type guard struct {
+	troupe.Tool
+	policy Policy
+}
+
+func (g *guard) Call(ctx context.Context, in *troupe.Invocation) (troupe.Result, error) {
+	name := g.Spec().Name
+	decision := g.policy.Decide(name, in.Arguments)
+	switch {
+	case decision == Allow:
+		return g.Tool.Call(ctx, in)
+	case decision == Deny:
+		return troupe.Result{}, refused(fmt.Sprintf("%s may not be called with these arguments, and asking would not help", name))
+	case in.Answer == "":
+		return troupe.Result{}, &troupe.InputNeeded{Question: question(name, in.Arguments), Again: true}
+	case !Approves(in.Answer):
+		return troupe.Result{}, refused("the user did not approve the call, but said: " + in.Answer)
+	}
+	call := *in
+	call.Answer = ""
+	return g.Tool.Call(ctx, &call)
+}
+
+func refused(why string) error {
+	return &troupe.ToolError{Class: troupe.ClassUnauthorized, Message: why}
+}
+
+// maxShown is how much of the arguments a question shows, in bytes. The event has
+// them all.
+const maxShown = 2 << 10
+
+func question(tool string, arguments json.RawMessage) string {
+	shown := string(arguments)
+	if len(shown) > maxShown {
+		shown = strings.ToValidUTF8(shown[:maxShown], "") + fmt.Sprintf("… (%d bytes in all)", len(arguments))
+	}
+	return fmt.Sprintf("May I call %s with %s? (yes or no)", tool, shown)
+}
+
+// Approves reports whether an answer approves a call. Anything but a plain yes does
+// not.
+func Approves(answer string) bool {
+	answer = strings.ToLower(strings.Trim(answer, " \t\r\n.!"))
+	return slices.Contains([]string{"yes", "y", "ok", "approve", "approved", "allow"}, answer)
+}
