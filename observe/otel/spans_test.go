@@ -1,0 +1,172 @@
+package otel_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/observe/otel"
+	. "github.com/troupe-dev/troupe/troupetest"
+)
+
+// Runs come out as trees of spans with times, attributes and statuses: see
+// testdata. Time is fake, and so exact.
+func TestSpansShowWhatHappened(t *testing.T) {
+	usage := troupe.Usage{Input: 100, CachedInput: 60, Output: 20, Reasoning: 5}
+	scenes := map[string]struct {
+		content bool
+		parts   map[string][]Turn
+		wantErr bool
+	}{
+		"nested": {parts: map[string][]Turn{
+			"lead": {
+				Wait(time.Second).Say("Let me see.").Wait(time.Second).Calls(
+					troupe.ToolCall{Name: "slow", Arguments: `{"seconds":3}`},
+					troupe.ToolCall{Name: "slow", Arguments: `{"seconds":1}`},
+					troupe.ToolCall{Name: "helper", Arguments: `{"task":"help me"}`}).Using(usage),
+				Wait(time.Second).Say("That is it.").Using(usage),
+			},
+			"helper": {
+				Wait(2*time.Second).Call("broken", `{}`).Using(usage),
+				Wait(time.Second).Say("I could not.").Using(usage),
+			},
+		}},
+		"content": {content: true, parts: map[string][]Turn{
+			"lead": {
+				Think("Hm.").Say("Let me see.").Call("broken", `{}`),
+				Say("It is <broken>."),
+			},
+			"helper": nil,
+		}},
+		"failing": {wantErr: true, parts: map[string][]Turn{
+			"lead":   {Call("helper", `{"task":"help me"}`), Wait(time.Second).Fail(errors.New("the key sk-1 is wrong"))},
+			"helper": {Fail(&troupe.ModelError{Temporary: true, RetryAfter: time.Hour, Err: errors.New("overloaded")})},
+		}},
+	}
+	for name, scene := range scenes {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var sent kept
+				tracer := newTracer(t, otel.Options{Exporter: &sent, Content: scene.content})
+				cast := NewCast(t, scene.parts)
+				helper := newAgent(t, "helper", cast, broken())
+				lead := newAgent(t, "lead", cast, slow(), broken(), troupe.AsTool(helper, "Helps."))
+				engine := newEngine(t, tracer, troupe.NewMemoryStore())
+				out, err := troupe.Collect(engine.Run(t.Context(), lead, troupe.Input{Text: "What is it?"}))
+				if (err != nil) != scene.wantErr {
+					t.Errorf("the run ended with %v", err)
+				}
+				shutdown(t, tracer)
+				compare(t, name+".txt", sent.spans, out.Session, out.Run)
+				if ids := traces(sent.spans); len(ids) != 1 {
+					t.Errorf("one run made %d traces", len(ids))
+				}
+			})
+		})
+	}
+}
+
+func TestACancelledRunEndsItsSpansAndAResumedOneGoesOnWithItsTrace(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := troupe.NewMemoryStore()
+		var first, second kept
+		run := func(sent *kept, play func(*troupe.Engine, troupe.Step) (troupe.Outcome, error), turns map[string][]Turn) troupe.Outcome {
+			cast := NewCast(t, turns)
+			lead := newAgent(t, "lead", cast, troupe.AsTool(newAgent(t, "helper", cast, slow()), "Helps."))
+			tracer := newTracer(t, otel.Options{Exporter: sent})
+			out, _ := play(newEngine(t, tracer, store), lead)
+			shutdown(t, tracer)
+			return out
+		}
+		cut := run(&first, func(e *troupe.Engine, step troupe.Step) (troupe.Outcome, error) {
+			ctx, cancel := context.WithTimeoutCause(t.Context(), 3*time.Second, errors.New("the user went home"))
+			defer cancel()
+			return troupe.Collect(e.Run(ctx, step, troupe.Input{Text: "Help."}))
+		}, map[string][]Turn{
+			"lead":   {Wait(time.Second).Call("helper", `{"task":"help me"}`)},
+			"helper": {Wait(time.Second).Call("slow", `{"seconds":60}`)},
+		})
+		compare(t, "cancelled.txt", first.spans, cut.Session, cut.Run)
+
+		time.Sleep(time.Hour)
+		out := run(&second, func(e *troupe.Engine, step troupe.Step) (troupe.Outcome, error) {
+			return troupe.Collect(e.Resume(t.Context(), step, cut.Session))
+		}, map[string][]Turn{
+			"lead":   {Wait(time.Second).Say("There you are.")},
+			"helper": {Wait(time.Second).Say("I was interrupted.")},
+		})
+		if out.Text != "There you are." {
+			t.Errorf("the resumed run ended with %q", out.Text)
+		}
+		compare(t, "resumed.txt", second.spans, cut.Session, cut.Run)
+		if ids := traces(append(first.spans, second.spans...)); len(ids) != 1 {
+			t.Errorf("a run and its resumption made %d traces", len(ids))
+		}
+	})
+}
+
+func TestShutdownEndsWhatIsUnderWayAsInterrupted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var sent kept
+		tracer := newTracer(t, otel.Options{Exporter: &sent})
+		lead := newAgent(t, "lead", NewScript(t, Call("slow", `{"seconds":60}`)), slow())
+		engine := newEngine(t, tracer, troupe.NewMemoryStore())
+		started, err := engine.Start(t.Context(), lead, troupe.Input{Text: "Go."})
+		if err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(5 * time.Second)
+		shutdown(t, tracer)
+		if err := engine.Close(); err != nil { // its events come too late, and do no harm
+			t.Error(err)
+		}
+		compare(t, "interrupted.txt", sent.spans, started.Session, started.Run)
+		if err := tracer.Shutdown(t.Context()); err != nil {
+			t.Errorf("shut down again: %v", err)
+		}
+	})
+}
+
+// Some of these events are rare in runs.
+func TestMentionsBecomeEventsOfTheRunsSpan(t *testing.T) {
+	for _, content := range []bool{false, true} {
+		var sent kept
+		tracer := newTracer(t, otel.Options{Exporter: &sent, Content: content})
+		for i, body := range []troupe.Body{
+			&troupe.RunStarted{},
+			&troupe.Warned{Code: "model_retry", Message: "attempt 1 broke"},
+			&troupe.HandedOff{From: "a", To: "b", Handoff: troupe.Handoff{Task: "carry on"}},
+			&troupe.ArtifactSaved{Path: "plan.md", Size: 12, Type: "text/markdown", Description: "a plan"},
+			&troupe.ContextCompacted{Summary: "they talked", Dropped: 4, Kept: 2, TokensBefore: 900, TokensAfter: 300},
+			&troupe.InputRequested{Question: "may I?", Tool: "ask", CallID: "c1"},
+			&troupe.ModelReplied{Model: "openai/gpt-5", Purpose: "summary"}, // without a message
+			&troupe.RunFinished{Stop: troupe.StopInput},
+		} {
+			tracer.Note(&troupe.Event{Seq: int64(i + 1), Time: time.Unix(int64(i), 0), Session: "s", Run: "r", Agent: "a", Body: body})
+		}
+		shutdown(t, tracer)
+		name := map[bool]string{false: "mentions.txt", true: "mentions_content.txt"}[content]
+		compare(t, name, sent.spans, "\x00", "\x00")
+	}
+}
+
+// The first that a process hears of a resumed run may come from deep inside it.
+func TestRunsAroundAnUnseenOneAreNamedWhenTheySpeak(t *testing.T) {
+	var sent kept
+	tracer := newTracer(t, otel.Options{Exporter: &sent})
+	for i, e := range []troupe.Event{
+		{Run: "r:4/0/1:3/1", Step: "2", Agent: "inner", Body: &troupe.ModelReplied{Latency: troupe.Millis(500 * time.Millisecond)}},
+		{Run: "r:4/0/1:3/1", Agent: "inner", Body: &troupe.RunFinished{}},
+		{Run: "r:4/0/1", Agent: "middle", Body: &troupe.RunFinished{}},
+		{Run: "r", Step: "4/0", Agent: "outer", Body: &troupe.ToolReturned{Tool: "middle", CallID: "c1", Duration: troupe.Millis(time.Second)}},
+		{Run: "r", Agent: "outer", Body: &troupe.RunFinished{}},
+	} {
+		e.Seq, e.Session, e.Time = int64(i+9), "s", time.Unix(int64(i), 0)
+		tracer.Note(&e)
+	}
+	shutdown(t, tracer)
+	compare(t, "unseen.txt", sent.spans, "\x00", "\x00")
+}
