@@ -125,6 +125,17 @@ func (a *Agent) grant(tools []Tool, allow []string) error {
 	return nil
 }
 
+// With returns an agent that is like this one and has further tools, which it may
+// use whatever else it may.
+func (a *Agent) With(tools ...Tool) (*Agent, error) {
+	more := &Agent{id: a.id, model: a.model, params: a.params, price: a.price, window: a.window, system: a.system, load: a.load}
+	if err := more.grant(slices.Concat(a.tools[:a.grants], tools), nil); err != nil {
+		return nil, fmt.Errorf("agent %s: %w", a.id, err)
+	}
+	more.tools = append(more.tools, a.tools[a.grants:]...)
+	return more, nil
+}
+
 // Name returns the agent's ID.
 func (a *Agent) Name() string { return a.id }
 

@@ -46,7 +46,7 @@ func NewGroupChat(c GroupChatConfig) (Step, error) {
 	c.Turns = orElse(c.Turns, defaultRounds*len(c.Members))
 	chat := &groupChat{GroupChatConfig: c}
 	if c.Manager != nil {
-		leader, err := c.Manager.with(chat.leaderTools()...)
+		leader, err := c.Manager.With(chat.leaderTools()...)
 		if err != nil {
 			return nil, fmt.Errorf("group chat %s: %w", c.Name, err)
 		}

@@ -184,8 +184,8 @@ func (r *Run) all(ctx context.Context, limit int, branches []func(context.Contex
 	room := make(chan struct{}, limit)
 	for i, branch := range branches {
 		runs[i] = r.branch(at + "/" + strconv.Itoa(i))
+		room <- struct{}{} // here, so that they begin in order
 		wg.Go(func() {
-			room <- struct{}{}
 			defer func() { <-room }()
 			errs[i] = safely(func() error { return branch(ctx, &runs[i]) })
 			errs[i] = errors.Join(errs[i], runs[i].flush())

@@ -3,7 +3,6 @@ package troupe
 import (
 	"context"
 	"fmt"
-	"slices"
 )
 
 // A Member is an agent that others can hand over to.
@@ -64,7 +63,7 @@ func NewTeam(c TeamConfig) (Step, error) {
 				tools = append(tools, transferTo(other))
 			}
 		}
-		free, err := m.Agent.with(tools...)
+		free, err := m.Agent.With(tools...)
 		if err != nil {
 			return nil, fmt.Errorf("team %s: %w", c.Name, err)
 		}
@@ -119,13 +118,3 @@ type transferArguments struct {
 type turnOver struct{ to, text string }
 
 func (e *turnOver) Error() string { return "control passes to " + e.to }
-
-// with returns the agent with further tools, which it may use whatever it else may.
-func (a *Agent) with(tools ...Tool) (*Agent, error) {
-	more := &Agent{id: a.id, model: a.model, params: a.params, price: a.price, window: a.window, system: a.system, load: a.load}
-	if err := more.grant(slices.Concat(a.tools[:a.grants], tools), nil); err != nil {
-		return nil, fmt.Errorf("agent %s: %w", a.id, err)
-	}
-	more.tools = append(more.tools, a.tools[a.grants:]...)
-	return more, nil
-}

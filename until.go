@@ -42,7 +42,7 @@ func NewLoop(c LoopConfig) (Step, error) {
 	c.Times = orElse(c.Times, defaultTimes)
 	l := &loop{LoopConfig: c}
 	if c.Check != nil {
-		judge, err := c.Check.with(verdictTools()...)
+		judge, err := c.Check.With(verdictTools()...)
 		if err != nil {
 			return nil, fmt.Errorf("loop %s: %w", c.Name, err)
 		}

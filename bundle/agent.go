@@ -24,6 +24,11 @@ type Options struct {
 	Tools []troupe.Tool
 	// Allow, where not nil, names the tools that the agent may use, of all those.
 	Allow []string
+	// Guard, where set, stands between the agent and its tools: it returns others in
+	// their places, of the same names, that ask first or the like.
+	Guard func(...troupe.Tool) []troupe.Tool
+	// Tell, where set, returns what else the agent is told before the user speaks.
+	Tell func() []troupe.ContextLoaded
 	// Outputs is the directory that holds the session folders: data/agent-outputs
 	// in the project by default.
 	Outputs string
@@ -47,9 +52,13 @@ func (c *Catalog) Agent(id string, o Options) (*troupe.Agent, error) {
 		return nil, err
 	}
 	s := c.sessionsOf(d, o)
+	tools := s.tools()
+	if o.Guard != nil {
+		tools = o.Guard(tools...)
+	}
 	agent, err := troupe.NewAgent(troupe.AgentConfig{
 		ID: d.ID, Model: o.Model, Params: o.Params, Price: o.Price, Window: o.Window,
-		Tools: s.tools(), Allow: o.Allow, Brief: s.brief,
+		Tools: tools, Allow: o.Allow, Brief: s.brief,
 	})
 	if err != nil {
 		return nil, err

@@ -22,7 +22,7 @@ var prompts = template.Must(template.ParseFS(promptFiles, "prompt/"+PromptVersio
 // A Part is a piece of what the model is told before the user speaks.
 type Part struct {
 	// Name is persona, tools, commands, rules or session, which together are the
-	// system prompt, or critical for each message after it.
+	// system prompt, critical for each message after it, or what Options.Tell calls it.
 	Name string
 	// Source is the file that a critical message shows, empty for the others.
 	Source string
@@ -116,5 +116,9 @@ func (c *Catalog) PromptWith(id string, o Options) ([]Part, error) {
 	if err != nil {
 		return nil, fmt.Errorf("agent %s: %w", d.ID, err)
 	}
-	return d.brief("{session-id}", ws, told)
+	parts, err := d.brief("{session-id}", ws, told)
+	for _, more := range o.told() {
+		parts = append(parts, Part{Name: more.Source, Text: more.Content, Tokens: EstimateTokens(more.Content)})
+	}
+	return parts, err
 }

@@ -199,5 +199,13 @@ func (s *sessions) brief(_ context.Context, run *troupe.Run) ([]troupe.ContextLo
 	prompt := troupe.ContextLoaded{
 		Source: "instructions", Role: troupe.RoleSystem, Content: strings.Join(system, "\n\n"),
 	}
-	return append([]troupe.ContextLoaded{prompt}, loaded...), nil
+	return slices.Concat([]troupe.ContextLoaded{prompt}, loaded, s.options.told()), nil
+}
+
+// told is what an agent is told beside what its bundle says.
+func (o *Options) told() []troupe.ContextLoaded {
+	if o.Tell == nil {
+		return nil
+	}
+	return o.Tell()
 }

@@ -32,6 +32,24 @@ func (r *reader) check(c *Config, root *yaml.Node) {
 			r.wrong(lineOf(root, "mcp", name, "url"), "mcp.%s.url must begin with http:// or https:// and a host", name)
 		}
 	}
+	if w := c.Web.Search; w.BaseURL != "" && !isHTTP(w.BaseURL) {
+		r.wrong(lineOf(root, "web", "search", "base_url"), "web.search.base_url must begin with http:// or https:// and a host")
+	} else if w.Engine == "searxng" && w.BaseURL == "" {
+		r.wrong(lineOf(root, "web", "search", "engine"), "web.search.base_url says where your SearXNG is")
+	}
+	for i, rule := range c.Approve {
+		if rule.Tool == "" || rule.Do == "" {
+			r.wrong(lineOf(root, "approve"), "rule %d of approve needs both tool and do", i+1)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.Flows)) {
+		flow := c.Flows[name]
+		if flow.node == nil {
+			r.wrong(lineOf(root, "flows", name), "flows.%s says nothing", name)
+			continue
+		}
+		r.checkFlow(&flow, "flows."+name)
+	}
 }
 
 func isHTTP(address string) bool {

@@ -27,7 +27,9 @@ type Config struct {
 	Agents    map[string]Agent     `yaml:"agents" doc:"What single agents do differently, by id."`
 	Limits    Limits               `yaml:"limits" doc:"What a run may use. A negative number means no limit."`
 	MCP       map[string]MCPServer `yaml:"mcp" doc:"MCP servers by name, each with a command or a url."`
-	Flows     Later                `yaml:"flows" doc:"Agents arranged into flows, by name."`
+	Flows     map[string]Flow      `yaml:"flows" doc:"Agents arranged into flows, by name."`
+	Web       Web                  `yaml:"web" doc:"What the web tools may reach, and how they search."`
+	Approve   []Approval           `yaml:"approve" doc:"Which tool calls a person is asked about. The first rule that matches decides; what none matches is allowed."`
 	Pipeline  Later                `yaml:"pipeline" doc:"The phases of deliveries."`
 	Knowledge Later                `yaml:"knowledge" doc:"The knowledge base."`
 	Log       Log                  `yaml:"log" doc:"What goes to the log."`
@@ -60,8 +62,12 @@ type Price struct {
 
 // An Agent is what one agent does differently.
 type Agent struct {
-	Model       string   `yaml:"model" doc:"Its model, as provider/name."`
-	Tools       []string `yaml:"tools" doc:"The only tools it may use. Default: all that its bundle gives it."`
+	Instructions string   `yaml:"instructions" doc:"What it is told. An agent that has these needs no bundle."`
+	Description  string   `yaml:"description" doc:"What it is good for, for agents that can call it or hand over to it."`
+	Model        string   `yaml:"model" doc:"Its model, as provider/name."`
+	Tools        []string `yaml:"tools" doc:"The only tools it may use: bundle for those its bundle gives it, ready tools, and those of MCP servers; a star stands for any characters. Default: bundle."`
+	Skills       *bool    `yaml:"skills" doc:"Whether it may use the project's skills. Default: true."`
+
 	Temperature *float64 `yaml:"temperature"`
 	TopP        *float64 `yaml:"top_p"`
 	MaxTokens   *int     `yaml:"max_tokens" doc:"How long one answer may be."`
@@ -86,12 +92,34 @@ type Limits struct {
 	ModelTries  int           `yaml:"model_tries" doc:"How often a model call is tried that fails for a passing reason. Default: 4."`
 }
 
+// Web says what the web tools may reach.
+type Web struct {
+	Allow  []string  `yaml:"allow" doc:"Hosts, host:port or networks such as 10.0.0.0/8 that tools may reach although they are not public."`
+	Search WebSearch `yaml:"search" doc:"The search engine behind web_search."`
+}
+
+// WebSearch is a search engine.
+type WebSearch struct {
+	Engine  string `yaml:"engine" enum:"searxng,brave,tavily"`
+	BaseURL string `yaml:"base_url" doc:"Where it is. SearXNG needs one; the others have theirs."`
+	KeyEnv  string `yaml:"key_env" doc:"The environment variable that holds the key."`
+}
+
+// An Approval is a rule about tool calls.
+type Approval struct {
+	Tool  string            `yaml:"tool" doc:"The tool's name. A star stands for any characters, a question mark for one."`
+	Where map[string]string `yaml:"where" doc:"What arguments must look like, by their names."`
+	Do    string            `yaml:"do" enum:"allow,ask,deny"`
+}
+
 // An MCPServer is a program to start, or an address to connect to.
 type MCPServer struct {
 	Command string            `yaml:"command" doc:"The program to start."`
 	Args    []string          `yaml:"args"`
 	Env     map[string]string `yaml:"env" doc:"Its whole environment: it inherits none."`
 	URL     string            `yaml:"url" doc:"The address of a server that is running already."`
+	Headers map[string]string `yaml:"headers" doc:"Sent with every request to the url."`
+	Timeout time.Duration     `yaml:"timeout" doc:"How long one call may take. Default: that of all tools."`
 }
 
 // Log says what is logged.

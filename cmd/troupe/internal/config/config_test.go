@@ -53,7 +53,9 @@ limits: {turns: "${TURNS}", tool_calls: 5, tokens: 1000, cost: 0.25, time: 5m, d
 mcp:
   docs: {command: npx, args: [-y, server], env: {A: b}}
   web: {url: https://mcp.test/}
-flows: {review: {steps: [a, b]}}
+flows: {review: {sequence: [a, {name: both, parallel: [b, c], policy: quorum, quorum: 2, at_once: 1}], on_error: continue}}
+web: {allow: [wiki.test], search: {engine: searxng, base_url: "https://search.test/", key_env: K}}
+approve: [{tool: web_*, where: {url: "https://*"}, do: ask}]
 pipeline: {phases: {}}
 knowledge: {path: kb}
 log: {level: debug}
@@ -79,12 +81,16 @@ server: {addr: "127.0.0.1:7717"}
 			"docs": {Command: "npx", Args: []string{"-y", "server"}, Env: map[string]string{"A": "b"}},
 			"web":  {URL: "https://mcp.test/"},
 		},
-		Log: config.Log{Level: "debug"}, Server: config.Server{Addr: "127.0.0.1:7717"},
+		Flows: map[string]config.Flow{"review": {OnError: "continue", Sequence: []config.Part{{Name: "a", Line: 21},
+			{Line: 21, Flow: &config.Flow{Name: "both", Parallel: []config.Part{{Name: "b", Line: 21}, {Name: "c", Line: 21}}, Policy: "quorum", Quorum: 2, AtOnce: 1}}}}},
+		Web:     config.Web{Allow: []string{"wiki.test"}, Search: config.WebSearch{Engine: "searxng", BaseURL: "https://search.test/", KeyEnv: "K"}},
+		Approve: []config.Approval{{Tool: "web_*", Where: map[string]string{"url": "https://*"}, Do: "ask"}},
+		Log:     config.Log{Level: "debug"}, Server: config.Server{Addr: "127.0.0.1:7717"},
 	}
-	if diff := cmp.Diff(want, got, cmpopts.IgnoreTypes(config.Later{})); diff != "" {
+	if diff := cmp.Diff(want, got, cmpopts.IgnoreTypes(config.Later{}), cmpopts.IgnoreUnexported(config.Flow{})); diff != "" {
 		t.Error(diff)
 	}
-	for name, section := range map[string]config.Later{"flows": got.Flows, "pipeline": got.Pipeline, "knowledge": got.Knowledge} {
+	for name, section := range map[string]config.Later{"pipeline": got.Pipeline, "knowledge": got.Knowledge} {
 		if section.Node == nil {
 			t.Errorf("%s is not kept", name)
 		}

@@ -45,6 +45,8 @@ func (r *reader) fill(n *yaml.Node, v reflect.Value, at place) {
 		return
 	}
 	switch {
+	case v.Type() == partType:
+		r.fillPart(n, v, at)
 	case v.Type() == laterType:
 		if r.isMap(n, at) {
 			v.Set(reflect.ValueOf(Later{n}))
@@ -108,6 +110,9 @@ func (r *reader) fillStruct(n *yaml.Node, v reflect.Value, at place) {
 		inner := at.at(key.Value)
 		inner.enum = known[i].enum
 		r.fill(value, v.Field(known[i].index), inner)
+	}
+	if flow, ok := v.Addr().Interface().(*Flow); ok {
+		flow.node = n
 	}
 }
 

@@ -18,6 +18,7 @@ func makeSchema() ([]byte, error) {
 	root := schemaOf(reflect.TypeFor[Config](), field{doc: "The configuration of a Troupe project."})
 	root["$schema"] = "https://json-schema.org/draft/2020-12/schema"
 	root["title"] = Name
+	root["$defs"] = map[string]any{"flow": structSchema(reflect.TypeFor[Flow]())}
 	data, err := json.MarshalIndent(root, "", "  ")
 	return append(data, '\n'), err
 }
@@ -29,6 +30,10 @@ func schemaOf(t reflect.Type, f field) map[string]any {
 	s := map[string]any{}
 	orVariable := func(kind map[string]any) { s["anyOf"] = []any{kind, variable} }
 	switch {
+	case t == reflect.TypeFor[Flow]():
+		s["anyOf"] = []any{aFlow}
+	case t == partType:
+		s["anyOf"] = []any{map[string]any{"type": "string"}, aFlow}
 	case t == laterType:
 		s["type"] = "object"
 	case t == durationType:
@@ -51,16 +56,23 @@ func schemaOf(t reflect.Type, f field) map[string]any {
 	case t.Kind() == reflect.Map:
 		s["type"], s["additionalProperties"] = "object", orNothing(schemaOf(t.Elem(), field{}))
 	default:
-		properties := map[string]any{}
-		for _, inner := range fieldsOf(t) {
-			properties[inner.key] = orNothing(schemaOf(t.Field(inner.index).Type, inner))
-		}
-		s["type"], s["properties"], s["additionalProperties"] = "object", properties, false
+		s = structSchema(t)
 	}
 	if f.doc != "" {
 		s["description"] = f.doc
 	}
 	return s
+}
+
+// aFlow stands for a flow, which may hold others.
+var aFlow = map[string]any{"$ref": "#/$defs/flow"}
+
+func structSchema(t reflect.Type) map[string]any {
+	properties := map[string]any{}
+	for _, inner := range fieldsOf(t) {
+		properties[inner.key] = orNothing(schemaOf(t.Field(inner.index).Type, inner))
+	}
+	return map[string]any{"type": "object", "properties": properties, "additionalProperties": false}
 }
 
 // orNothing admits a key with nothing behind it.
