@@ -332,3 +332,37 @@ func TestAToolSaysThatItsSessionCannotBeOpened(t *testing.T) {
 		}
 	}
 }
+
+func TestTheOperatorMayStandBeforeTheToolsAndTellMore(t *testing.T) {
+	var seen []string
+	guard := func(tools ...troupe.Tool) []troupe.Tool {
+		guarded := make([]troupe.Tool, len(tools))
+		for i, tool := range tools {
+			refusing, err := troupe.NewRawTool(tool.Spec(), func(context.Context, *troupe.Invocation) (troupe.Result, error) {
+				seen = append(seen, tool.Spec().Name)
+				return troupe.Result{}, errors.New("not now")
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			guarded[i] = refusing
+		}
+		return guarded
+	}
+	tell := func() []troupe.ContextLoaded {
+		return []troupe.ContextLoaded{{Source: "skills", Content: "There is a skill."}}
+	}
+	o := Options{Guard: guard, Tell: tell}
+	s := play(t, find(t, project(t), Config{}), "alex", o, troupetest.Call("list_files", `{}`), troupetest.Say("Done."))
+	if results := s.say("go"); results[0].Class != troupe.ClassFailed || len(seen) != 1 || seen[0] != "list_files" {
+		t.Errorf("%+v, %v", results[0], seen)
+	}
+	messages := s.script.Requests()[0].Messages
+	if !slices.ContainsFunc(messages, func(m *troupe.Message) bool { return m.Text == "There is a skill." && m.Pinned }) {
+		t.Error("the agent was not told")
+	}
+	parts, err := find(t, project(t), Config{}).PromptWith("alex", o)
+	if last := parts[len(parts)-1]; err != nil || last.Name != "skills" || last.Tokens == 0 {
+		t.Errorf("%+v, %v", last, err)
+	}
+}
