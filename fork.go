@@ -31,27 +31,30 @@ func (e *Engine) Fork(ctx context.Context, session string, after int64) (string,
 	if n := int64(len(events)); n < after {
 		return "", fmt.Errorf("fork session %s: it has %d events, and none numbered %d", session, n, after)
 	}
-	events = append(events, latest.cut(session, after))
+	events = append(events, latest.cut(session, after)...)
 	if err := e.store.Append(ctx, id, events...); err != nil {
 		return "", fmt.Errorf("fork session %s: %w", session, err)
 	}
 	return id, nil
 }
 
-// cut is the event that ends the beginning of a log which became one of its own.
-func (p *past) cut(from string, after int64) Event {
-	end := Event{
-		Seq: after + 1, Time: time.Now().Round(0).UTC(), Session: p.start.Session,
-		Run: p.start.Run, Step: startStep, Agent: p.start.Agent,
-	}
+// cut is what follows the beginning of a log that became one of its own.
+func (p *past) cut(from string, after int64) []Event {
 	origin := fmt.Sprintf("forked from session %s after event %d", from, after)
+	var bodies []Body
 	if p.open() {
-		end.Body = &RunCancelled{Reason: origin}
-	} else {
-		end.Body = &Warned{Code: codeForked, Message: origin}
+		bodies = append(bodies, &RunCancelled{Reason: origin})
 	}
-	return end
+	bodies = append(bodies, &Warned{Code: codeForked, Message: origin})
+	var events []Event
+	for i, body := range bodies {
+		events = append(events, Event{
+			Seq: after + 1 + int64(i), Time: time.Now().Round(0).UTC(), Session: p.start.Session,
+			Run: p.start.Run, Step: startStep, Agent: p.start.Agent, Body: body,
+		})
+	}
+	return events
 }
 
-// codeForked marks where a log continues on its own.
+// codeForked marks the end of what a log has from another. It is no part of a run.
 const codeForked = "forked"

@@ -87,6 +87,8 @@ func (p *past) add(e *Event, talk *history) {
 			p.waits, p.asked = b.Stop == StopInput, b.Output.Meta.Asked
 		case *RunFailed, *RunCancelled:
 			p.stopped = true
+		case *Warned:
+			p.stopped = p.stopped && b.Code == codeForked
 		default:
 			p.stopped = false
 		}

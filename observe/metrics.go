@@ -1,0 +1,270 @@
+package observe
+
+import (
+	"strings"
+	"sync"
+	"unicode/utf8"
+
+	"github.com/troupe-dev/troupe"
+)
+
+// Metrics counts what events say. It is a [Sink], to be told of events as they
+// happen or of those in a store, each session's in order, and gives the same either
+// way. It may be used concurrently.
+//
+// A run's outcome is success, partial or failed as its output says, failed or
+// cancelled if it was stopped, and waiting if it ended with a question to the user.
+// A run that goes on after an end ends again: troupe_runs_ended_total counts every
+// end, [Metrics.Summary] only the latest of each run. To that end, sessions whose
+// run may go on are remembered, but no more than 10,000 at a time.
+//
+// A pipeline's phase is a nested run whose output has in Custom both "phase", a
+// name, and "status", one of "success", "partial" and "failed"; and "json", if its
+// model replied: "strict" for JSON as asked for, else "extracted", "repaired",
+// "corrected", "markdown" or "raw". The share of "strict" is the compliance. A
+// warning with the code "artifact_failed" says that a file could not be written.
+//
+// A label has at most 200 values; what comes after is "other". Tools that models
+// make up are "unknown".
+type Metrics struct {
+	mu sync.Mutex
+	*families
+	// latest counts the latest end of each run, otherwise as runsEnded.
+	latest map[labelValues]int
+	// sessions are those whose latest run has not ended for good.
+	sessions map[string]*sessionState
+	// known are the values that each label has so far.
+	known map[string]map[string]bool
+}
+
+var _ Sink = (*Metrics)(nil)
+
+const (
+	maxLabelValues = 200
+	maxLabelBytes  = 128
+	maxSessions    = 10_000
+)
+
+// A sessionState is what is known of a session's latest run and those nested in it.
+type sessionState struct {
+	runs    map[string]*runState
+	stopped bool
+}
+
+type runState struct {
+	turns int // since its start or its last end
+	// ended is the latest end, if it has ended.
+	ended *labelValues
+}
+
+// NewMetrics returns metrics that are all zero.
+func NewMetrics() *Metrics {
+	return &Metrics{
+		families: newFamilies(), latest: map[labelValues]int{},
+		sessions: map[string]*sessionState{}, known: map[string]map[string]bool{},
+	}
+}
+
+// Note implements [Sink].
+func (m *Metrics) Note(e *troupe.Event) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	switch b := e.Body.(type) {
+	case *troupe.RunStarted:
+		m.add(m.runsStarted, 1, e.Agent, nested(e))
+		if e.Parent == "" {
+			delete(m.sessions, e.Session) // only a session's latest run can go on
+		}
+	case *troupe.ModelReplied:
+		m.reply(e, b)
+	case *troupe.ToolReturned:
+		m.tool(e, b)
+	case *troupe.HandedOff:
+		m.add(m.handoffs, 1, b.From, b.To)
+	case *troupe.InputRequested:
+		m.add(m.inputRequests, 1, e.Agent)
+	case *troupe.ArtifactSaved:
+		m.add(m.artifactsSaved, 1, e.Agent)
+	case *troupe.ContextCompacted:
+		m.add(m.compactions, 1, e.Agent)
+	case *troupe.Warned:
+		m.warned(e, b)
+	case *troupe.RunFinished:
+		m.phase(e, b.Output.Custom)
+		m.ended(e, outcomeOf(b))
+	case *troupe.RunFailed:
+		m.add(m.errors, 1, "run_failed")
+		m.ended(e, string(troupe.StatusFailed))
+	case *troupe.RunCancelled:
+		m.ended(e, outcomeCancelled)
+	}
+}
+
+// The outcomes that are not a [troupe.Status].
+const (
+	outcomeCancelled = "cancelled"
+	outcomeWaiting   = "waiting"
+)
+
+func outcomeOf(b *troupe.RunFinished) string {
+	switch {
+	case b.Stop == troupe.StopInput:
+		return outcomeWaiting
+	case b.Output.Meta.Status == "":
+		return string(troupe.StatusSuccess)
+	}
+	return string(b.Output.Meta.Status)
+}
+
+func nested(e *troupe.Event) string {
+	if e.Parent == "" {
+		return "false"
+	}
+	return "true"
+}
+
+// run returns what is known of the event's run.
+func (m *Metrics) run(e *troupe.Event) *runState {
+	session := m.sessions[e.Session]
+	if session == nil {
+		if len(m.sessions) >= maxSessions {
+			m.forgetOne()
+		}
+		session = &sessionState{runs: map[string]*runState{}}
+		m.sessions[e.Session] = session
+	}
+	session.stopped = false
+	state := session.runs[e.Run]
+	if state == nil {
+		state = &runState{}
+		session.runs[e.Run] = state
+	}
+	return state
+}
+
+// forgetOne makes room: if it can be, at the cost of a session that has no run under
+// way.
+func (m *Metrics) forgetOne() {
+	var victim string
+	for id, session := range m.sessions {
+		victim = id
+		if session.stopped {
+			break
+		}
+	}
+	delete(m.sessions, victim)
+}
+
+func (m *Metrics) ended(e *troupe.Event, outcome string) {
+	state := m.run(e)
+	m.observe(m.runTurns, float64(state.turns), e.Agent)
+	end := m.values(m.runsEnded, e.Agent, nested(e), outcome)
+	m.runsEnded.at(end).value++
+	m.latest[end]++
+	if state.ended != nil {
+		m.latest[*state.ended]--
+	}
+	state.turns, state.ended = 0, &end
+	switch {
+	case e.Parent != "":
+	case e.Kind() == troupe.KindRunFinished && outcome != outcomeWaiting:
+		delete(m.sessions, e.Session)
+	default:
+		m.sessions[e.Session].stopped = true
+	}
+}
+
+func (m *Metrics) reply(e *troupe.Event, b *troupe.ModelReplied) {
+	if b.Purpose == "" {
+		m.run(e).turns++
+	}
+	m.add(m.replies, 1, e.Agent, b.Model)
+	m.add(m.tokens, float64(b.Usage.Input), e.Agent, b.Model, "input")
+	m.add(m.tokens, float64(b.Usage.CachedInput), e.Agent, b.Model, "cached_input")
+	m.add(m.tokens, float64(b.Usage.Output), e.Agent, b.Model, "output")
+	m.add(m.tokens, float64(b.Usage.Reasoning), e.Agent, b.Model, "reasoning")
+	m.add(m.cost, b.Cost, e.Agent, b.Model)
+	m.observe(m.latency, b.Latency.Duration().Seconds(), b.Model)
+	if b.FirstToken > 0 {
+		m.observe(m.firstToken, b.FirstToken.Duration().Seconds(), b.Model)
+	}
+	if b.Context.Total() == 0 {
+		return
+	}
+	m.set(m.contextTokens, float64(b.Context.System), e.Agent, "system")
+	m.set(m.contextTokens, float64(b.Context.Tools), e.Agent, "tools")
+	m.set(m.contextTokens, float64(b.Context.History), e.Agent, "history")
+	if b.Context.Window > 0 {
+		m.observe(m.contextShare, float64(b.Context.Total())/float64(b.Context.Window), e.Agent)
+	}
+}
+
+func (m *Metrics) tool(e *troupe.Event, b *troupe.ToolReturned) {
+	tool := b.Tool
+	if b.Class == troupe.ClassNotFound && b.Duration == 0 {
+		tool = "unknown"
+	}
+	m.add(m.toolCalls, 1, e.Agent, tool)
+	if b.Class != "" {
+		m.add(m.toolErrors, 1, e.Agent, tool, string(b.Class))
+		m.add(m.errors, 1, "tool_"+string(b.Class))
+	}
+	if b.Duration > 0 { // else it was not carried out
+		m.observe(m.toolTime, b.Duration.Duration().Seconds(), tool)
+	}
+}
+
+func (m *Metrics) warned(e *troupe.Event, b *troupe.Warned) {
+	m.add(m.warnings, 1, b.Code)
+	if strings.HasSuffix(b.Code, "_failed") {
+		m.add(m.errors, 1, b.Code)
+	}
+	if b.Code == "artifact_failed" {
+		m.add(m.artifactsFailed, 1, e.Agent)
+	}
+}
+
+func (m *Metrics) phase(e *troupe.Event, custom map[string]any) {
+	phase, _ := custom["phase"].(string)
+	status, _ := custom["status"].(string)
+	if e.Parent == "" || phase == "" || status == "" {
+		return
+	}
+	m.add(m.phases, 1, phase, status)
+	if form, _ := custom["json"].(string); form != "" {
+		m.add(m.phaseReplyForms, 1, phase, form)
+	}
+}
+
+func (m *Metrics) add(f *family, v float64, labels ...string) {
+	f.at(m.values(f, labels...)).value += v
+}
+
+func (m *Metrics) set(f *family, v float64, labels ...string) {
+	f.at(m.values(f, labels...)).value = v
+}
+
+func (m *Metrics) observe(f *family, v float64, labels ...string) {
+	f.observe(f.at(m.values(f, labels...)), v)
+}
+
+// values bounds label values in number and size.
+func (m *Metrics) values(f *family, labels ...string) (values labelValues) {
+	for i, value := range labels {
+		known := m.known[f.labels[i]]
+		if known == nil {
+			known = map[string]bool{}
+			m.known[f.labels[i]] = known
+		}
+		switch {
+		case known[value]:
+		case value == "":
+			value = "unknown"
+		case len(known) >= maxLabelValues, len(value) > maxLabelBytes, !utf8.ValidString(value):
+			value = "other"
+		}
+		known[value] = true
+		values[i] = value
+	}
+	return values
+}
