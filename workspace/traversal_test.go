@@ -45,7 +45,7 @@ func TestNoNameLeadsOutOfTheRoots(t *testing.T) {
 				}
 			}
 			t.Log(len(payloads), "names:", outcomes)
-			for _, act := range []string{"resolved", "read", "listed", "written", "refused"} {
+			for _, act := range []string{"resolved", "read", "listed", "written", "made", "refused"} {
 				if outcomes[act] == 0 {
 					t.Errorf("no name was %s: the test shows nothing", act)
 				}
@@ -96,6 +96,10 @@ func tryName(t *testing.T, w world, ws *Workspace, name string, outcomes map[str
 		err = ws.Write(out, []byte("written by an agent"))
 	}
 	check("written", "", err)
+	if out, _, err = ws.ResolveOutput(name + "-dir"); err == nil {
+		err = ws.MakeDir(out)
+	}
+	check("made", "", err)
 }
 
 // clearSession removes what the agent wrote, so that listings stay short.

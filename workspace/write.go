@@ -31,7 +31,7 @@ func (w *Workspace) Write(loc Location, content []byte) error {
 	}
 	w.writing.Lock()
 	defer w.writing.Unlock()
-	dir, err := w.makeParents(target)
+	dir, err := w.makeDirs(Location{target.root, path.Dir(target.name)})
 	if err != nil {
 		return failed("write", loc.String(), err)
 	}
@@ -47,25 +47,44 @@ func (w *Workspace) Write(loc Location, content []byte) error {
 	return nil
 }
 
-// makeParents returns the directory for a file at loc, created if need be.
-func (w *Workspace) makeParents(loc Location) (*os.Root, error) {
-	elements := strings.Split(loc.name, "/")
-	parents := elements[:len(elements)-1]
-	if len(parents) >= w.limits.Depth {
-		return nil, &Error{Op: "write", Path: loc.String(), Err: ErrTooLarge, Reason: fmt.Sprintf("a name has at most %d elements", w.limits.Depth)}
+// MakeDir makes the directory at loc, which ResolveOutput gave, and those on the
+// way to it. One that is there already is as good, a link to one inside its root
+// too.
+func (w *Workspace) MakeDir(loc Location) error {
+	target, err := w.allow("write", loc, ReadWrite)
+	if err != nil {
+		return err
+	}
+	w.writing.Lock()
+	defer w.writing.Unlock()
+	dir, err := w.makeDirs(target)
+	if err != nil {
+		return failed("write", loc.String(), err)
+	}
+	return dir.Close()
+}
+
+// makeDirs opens the directory at loc, made if need be.
+func (w *Workspace) makeDirs(loc Location) (*os.Root, error) {
+	var elements []string
+	if loc.name != "." {
+		elements = strings.Split(loc.name, "/")
+	}
+	if len(elements) >= w.limits.Depth {
+		return nil, &Error{Op: "write", Path: loc.String(), Err: ErrTooLarge, Reason: fmt.Sprintf("a file's name has at most %d elements", w.limits.Depth)}
 	}
 	dir, err := loc.root.openDir(".")
 	if err != nil {
 		return nil, err
 	}
-	for i, element := range parents {
+	for i, element := range elements {
 		err := w.makeDir(dir, element, loc.root.dirPerm())
 		dir.Close()
 		if err != nil {
 			return nil, err
 		}
 		// Not from dir: a link may lead out of dir and stay inside the root.
-		if dir, err = loc.root.openDir(path.Join(parents[:i+1]...)); err != nil {
+		if dir, err = loc.root.openDir(path.Join(elements[:i+1]...)); err != nil {
 			return nil, err
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -138,6 +139,39 @@ func TestWriteReplacesALinkAndFollowsOneToADirectoryInside(t *testing.T) {
 	if content, _ := os.ReadFile(filepath.Join(w.outside, "canary.txt")); string(content) != canary {
 		t.Errorf("outside there is %q", content)
 	}
+}
+
+func TestMakeDirMakesWhatIsMissingAndKeepsWhatIsThere(t *testing.T) {
+	w := newWorld(t)
+	ws := w.open(t)
+	put(t, w.session, "real/x", "x")
+	link(t, "real", w.session, "in")
+	link(t, w.outside, w.session, "out")
+	for name, want := range map[string]error{
+		"a/b/c": nil, "a/b": nil, "{session-folder}": nil, "real": nil, "in/new": nil, strings.Repeat("d/", 31): nil,
+		"out/new": ErrDenied, "out": ErrDenied, "../new": ErrDenied, "notes.md": syscall.ENOTDIR, "notes.md/new": syscall.ENOTDIR,
+		"REAL": ErrBadName, "con": ErrBadName, "a\u202eb": ErrBadName, strings.Repeat("d/", 32): ErrTooLarge,
+	} {
+		for range 2 { // the second time changes nothing
+			loc, _, err := ws.ResolveOutput(name)
+			if err == nil {
+				err = ws.MakeDir(loc)
+			}
+			wantRefusal(t, err, want, w.dir)
+		}
+	}
+	wantOnly(t, filepath.Join(w.session, "real"), "new", "x")
+	wantOnly(t, w.session, "a", "d", "in", "notes.md", "out", "real")
+	wantOnly(t, w.outside, "canary.txt")
+	if info, err := os.Stat(filepath.Join(w.session, "a/b/c")); err != nil || info.Mode() != fs.ModeDir|0o700 {
+		t.Errorf("made %v, %v", info, err)
+	}
+	closed, err := ws.Resolve("{bundle-root}/new")
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantRefusal(t, ws.MakeDir(closed), ErrDenied, w.dir)
+	wantRefusal(t, ws.MakeDir(Location{}), ErrDenied, w.dir)
 }
 
 func TestReadersSeeTheOldFileOrTheNewOne(t *testing.T) {

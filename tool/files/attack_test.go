@@ -18,6 +18,7 @@ import (
 const attacks = 10_000
 
 func TestNoNameLeadsOutOfTheWorkspace(t *testing.T) {
+	t.Attr("FR", "FR-006")
 	w := newWorld(t)
 	for _, dir := range []string{w.bundle, w.session} {
 		for name, target := range map[string]string{
@@ -32,7 +33,7 @@ func TestNoNameLeadsOutOfTheWorkspace(t *testing.T) {
 		put(t, dir, canary, "") // to be seen in listings
 	}
 	find := w.open(t)
-	tools := []troupe.Tool{Read(find), Save(find), List(find)}
+	tools := []troupe.Tool{Read(find), Save(find), List(find), Write(find), MakeDir(find)}
 	before := corpus.Snapshot(t, w.dir, w.session)
 
 	names := corpus.AttackNames(t, attacks, w.dir)
@@ -42,7 +43,8 @@ func TestNoNameLeadsOutOfTheWorkspace(t *testing.T) {
 	outcomes := make(map[string]int)
 	inRun(t, session, func(ctx context.Context, run *troupe.Run) error {
 		for i, name := range names {
-			for _, tool := range tools {
+			for j := range tools {
+				tool := tools[(i+j)%len(tools)] // the first to write decides what the name is
 				arguments := object{"file_path": name, "path": name, "content": "written by an agent"}
 				got, class := call(ctx, run, tool, arguments)
 				outcomes[fmt.Sprintf("%s %s", tool.Spec().Name, class)]++

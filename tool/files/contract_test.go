@@ -15,6 +15,7 @@ import (
 )
 
 func TestResultsAreWhatBundlesRelyOn(t *testing.T) {
+	t.Attr("FR", "FR-006")
 	denied := `"error":"Security violation: Access denied: `
 	cases := []struct {
 		name      string
@@ -63,6 +64,34 @@ func TestResultsAreWhatBundlesRelyOn(t *testing.T) {
 		{"save over a directory", Save, object{"file_path": "{session-folder}", "content": "x"}, troupe.ClassFailed,
 			`{"success":false,"error":"write {session-folder}: not a regular file: it is a directory","path":"{session-folder}"}`},
 
+		{"write a new file", Write, object{"file_path": "{{SESSION_FOLDER}}/a/b.md", "content": "ü\n"}, "",
+			`{"success":true,"path":"{{SESSION_FOLDER}}/a/b.md","size":3,"created":true}`},
+		{"write over a file", Write, object{"file_path": "notes.md", "content": ""}, "",
+			`{"success":true,"path":"notes.md","size":0,"created":false}`},
+		{"write over a link", Write, object{"file_path": "link", "content": ""}, "",
+			`{"success":true,"path":"link","size":0,"created":false}`},
+		{"write elsewhere", Write, object{"file_path": "{output_folder}/prd.md", "content": "x"}, "",
+			`{"success":true,"path":"{session-folder}/docs/prd.md","size":1,"note":"you may not write to the place you named; the file was saved here instead","created":true}`},
+		{"write outside", Write, object{"file_path": "../x.md", "content": "x"}, troupe.ClassUnauthorized,
+			`{"success":false,` + denied + `resolve ../x.md: it leaves {session-folder}","path":"../x.md"}`},
+		{"write nowhere", Write, object{"content": "x"}, troupe.ClassFailed,
+			`{"success":false,"error":"resolve : not found: the path is empty"}`},
+		{"write over a directory", Write, object{"file_path": "{session-folder}", "content": "x"}, troupe.ClassFailed,
+			`{"success":false,"error":"write {session-folder}: not a regular file: it is a directory","path":"{session-folder}"}`},
+		{"write too much", Write, object{"file_path": "big", "content": strings.Repeat("x", 10<<20+1)}, troupe.ClassFailed,
+			`{"success":false,"error":"write {session-folder}/big: too large: ...`},
+
+		{"make a directory", MakeDir, object{"path": "{session_folder}/a/b"}, "", `{"success":true,"path":"{session_folder}/a/b"}`},
+		{"make a directory that exists", MakeDir, object{"path": "{session-folder}"}, "", `{"success":true,"path":"{session-folder}"}`},
+		{"make a directory elsewhere", MakeDir, object{"path": "{output_folder}/a"}, "",
+			`{"success":true,"path":"{session-folder}/docs/a","note":"you may not write to the place you named; the directory was made here instead"}`},
+		{"make a directory outside", MakeDir, object{"path": "/tmp/a"}, troupe.ClassUnauthorized,
+			`{"success":false,` + denied + `resolve /tmp/a: it is absolute; begin with ...`},
+		{"make a directory of a file", MakeDir, object{"path": "notes.md"}, troupe.ClassFailed,
+			`{"success":false,"error":"write {session-folder}/notes.md: not a directory","path":"notes.md"}`},
+		{"make a directory of a bad name", MakeDir, object{"path": "a/nul"}, troupe.ClassInvalidArguments,
+			`{"success":false,"error":"write nul: name not allowed: it is reserved on Windows","path":"a/nul"}`},
+
 		{"list", List, object{"path": "{bundle-root}"}, "",
 			`{"success":true,"path":"{bundle-root}","entries":[{"name":"config.yaml","type":"file","size":15},{"name":"templates","type":"directory","size":0}]}`},
 		{"list the session", List, object{}, "",
@@ -95,25 +124,30 @@ func TestResultsAreWhatBundlesRelyOn(t *testing.T) {
 }
 
 func TestSavedFilesGoOnRecord(t *testing.T) {
+	t.Attr("FR", "FR-006")
 	w := newWorld(t)
-	tool := Save(w.open(t))
+	find := w.open(t)
 	const content = "---\na: b\n---\n\n## The Plan\nx"
-	saved := inRun(t, session, func(ctx context.Context, run *troupe.Run) error {
-		call(ctx, run, tool, object{"file_path": "{{SESSION_FOLDER}}/docs/prd.md", "content": content})
-		call(ctx, run, tool, object{"file_path": "../refused.md", "content": "x"})
-		return nil
-	})
 	want := troupe.ArtifactSaved{
 		Path: "{session-folder}/docs/prd.md", Size: int64(len(content)), Type: "document", Description: "The Plan",
 		SHA256: fmt.Sprintf("%x", sha256.Sum256([]byte(content))),
 	}
-	if len(saved) != 1 || *saved[0] != want {
-		t.Errorf("on record is %+v; want %+v", saved, want)
+	for _, tool := range []troupe.Tool{Save(find), Write(find)} {
+		saved := inRun(t, session, func(ctx context.Context, run *troupe.Run) error {
+			call(ctx, run, tool, object{"file_path": "{{SESSION_FOLDER}}/docs/prd.md", "content": content})
+			call(ctx, run, tool, object{"file_path": "../refused.md", "content": "x"})
+			return nil
+		})
+		if len(saved) != 1 || *saved[0] != want {
+			t.Errorf("%s: on record is %+v; want %+v", tool.Spec().Name, saved, want)
+		}
 	}
 }
 
 func TestToolsAreSafeToRepeatAndDescribed(t *testing.T) {
-	for name, tool := range map[string]troupe.Tool{"read_file": Read(nil), "save_output": Save(nil), "list_files": List(nil)} {
+	for name, tool := range map[string]troupe.Tool{
+		"read_file": Read(nil), "save_output": Save(nil), "list_files": List(nil), "write_file": Write(nil), "make_directory": MakeDir(nil),
+	} {
 		spec := tool.Spec()
 		if spec.Name != name || !spec.RepeatSafe || len(spec.Description) < 100 || len(spec.Input) == 0 {
 			t.Errorf("spec of %s is %+v", name, spec)

@@ -51,7 +51,9 @@ func asks(id, tool string, arguments object) troupe.ToolCall {
 // perform runs an agent with all the tools in the session and returns its events.
 func perform(t *testing.T, ctx context.Context, store troupe.Store, find Finder, model troupe.Model) []troupe.Event {
 	t.Helper()
-	agent, err := troupe.NewAgent(troupe.AgentConfig{ID: "ada", Model: model, Tools: []troupe.Tool{Read(find), Save(find), List(find)}})
+	agent, err := troupe.NewAgent(troupe.AgentConfig{ID: "ada", Model: model, Tools: []troupe.Tool{
+		Read(find), Save(find), List(find), Write(find), MakeDir(find),
+	}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -72,11 +74,14 @@ func perform(t *testing.T, ctx context.Context, store troupe.Store, find Finder,
 }
 
 func TestAnAgentListsSavesAndReads(t *testing.T) {
+	t.Attr("FR", "FR-006")
 	w := newWorld(t)
 	events := perform(t, t.Context(), troupe.NewMemoryStore(), w.open(t), script{
 		{asks("1", "list_files", object{})},
 		{asks("2", "save_output", object{"file_path": "{session-folder}/plan.md", "content": "# Plan"})},
 		{asks("3", "read_file", object{"file_path": "{session_folder}/plan.md"})},
+		{asks("4", "make_directory", object{"path": "src"})},
+		{asks("5", "write_file", object{"file_path": "src/main.go", "content": ""}), asks("6", "write_file", object{"file_path": "src/go.mod", "content": ""})},
 	})
 	var got []string
 	for _, e := range events {
@@ -89,12 +94,18 @@ func TestAnAgentListsSavesAndReads(t *testing.T) {
 			got = append(got, b.Output.Summary)
 		}
 	}
+	slices.Sort(got) // two of the calls are made at the same time
 	want := []string{
 		`1  {"success":true,"path":"{session-folder}","entries":[{"name":"notes.md","type":"file","size":8}]}`,
-		`saved {session-folder}/plan.md`,
 		`2  {"success":true,"path":"{session-folder}/plan.md","size":6}`,
 		`3  {"success":true,"path":"{session_folder}/plan.md","content":"# Plan","size":6}`,
+		`4  {"success":true,"path":"src"}`,
+		`5  {"success":true,"path":"src/main.go","size":0,"created":true}`,
+		`6  {"success":true,"path":"src/go.mod","size":0,"created":true}`,
 		`done`,
+		`saved {session-folder}/plan.md`,
+		`saved {session-folder}/src/go.mod`,
+		`saved {session-folder}/src/main.go`,
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("got %q; want %q", got, want)

@@ -1,4 +1,5 @@
-// Package files gives agents the tools read_file, save_output and list_files.
+// Package files gives agents the tools read_file, save_output and list_files, which
+// bundles know, and write_file and make_directory for agents of other makes.
 //
 // The tools name files and a [workspace.Workspace] opens them: what an agent may
 // read and where it may write is the workspace's to say, and no path of the host
@@ -29,8 +30,8 @@ type request interface {
 
 // newTool makes a tool of a function that works in the caller's workspace.
 //
-// All of these tools are safe to repeat: two of them only read, and saving the
-// same content under the same name a second time leaves the same file behind.
+// All of these tools are safe to repeat: some only read, and the others leave the
+// same files behind when they are called a second time with the same arguments.
 func newTool[In request, Out any](
 	name, description string, find Finder,
 	act func(context.Context, *workspace.Workspace, *troupe.Run, In) (Out, error),
