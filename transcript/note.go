@@ -1,0 +1,153 @@
+package transcript
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/troupe-dev/troupe"
+)
+
+// note puts on the page what an event says.
+func (t *transcript) note(e *troupe.Event) {
+	switch e.Body.(type) {
+	case nil, *troupe.TextDelta, *troupe.ThoughtDelta:
+		return
+	}
+	t.info.Note(e)
+	r := t.runOf(e)
+	t.section = sectionOf(r)
+	switch b := e.Body.(type) {
+	case *troupe.RunStarted:
+		r.task = b.Input.Task
+		if e.Parent != "" && r.task != t.around(e).task {
+			t.block("**Task**")
+			t.quote(r.task)
+		}
+	case *troupe.ContextLoaded:
+		t.block("**Loaded** %s, %s", code(b.Source), size(b.Size))
+	case *troupe.UserSaid:
+		t.user(b)
+	case *troupe.ModelReplied:
+		t.reply(r, b)
+	case *troupe.ToolCalled:
+		t.called(e, b)
+	case *troupe.ToolReturned:
+		t.returned(e, b)
+	case *troupe.HandedOff:
+		t.block("**Handed off** from %s to %s", code(b.From), code(b.To))
+		t.result(r, b.Handoff.Summary)
+	case *troupe.InputRequested:
+		t.block("**Question**")
+		t.say(r, b.Question)
+	case *troupe.ArtifactSaved:
+		t.files[b.Path] = b
+		t.block("**Saved** %s, %s", code(b.Path), size(b.Size))
+	case *troupe.ContextCompacted:
+		t.block("**Compacted**: %d messages dropped, %d kept, %d tokens before, %d after", b.Dropped, b.Kept, b.TokensBefore, b.TokensAfter)
+		t.details("Summary", b.Summary)
+	case *troupe.Warned:
+		t.block("**Warning** %s", code(b.Code))
+		t.quote(b.Message)
+	case *troupe.RunFinished, *troupe.RunFailed, *troupe.RunCancelled:
+		t.ended(e, r)
+	}
+}
+
+func (t *transcript) user(b *troupe.UserSaid) {
+	t.section = "## User"
+	t.quote(b.Text)
+	for _, p := range b.Parts {
+		held := ""
+		if len(p.Data) > 0 {
+			held = ", " + size(len(p.Data))
+		}
+		t.block("**Attached** %s %s%s", code(p.Name+" "+p.URL), code(p.MIME), held)
+	}
+}
+
+func (t *transcript) reply(r *run, b *troupe.ModelReplied) {
+	t.total.Turns++
+	t.total.Usage = t.total.Usage.Add(b.Usage)
+	t.total.Cost += b.Cost
+	if b.Message == nil || b.Purpose != "" {
+		return
+	}
+	t.details("Thought", b.Message.Thought)
+	t.say(r, b.Message.Text)
+	if b.Message.Refusal != "" {
+		t.block("**Refused**")
+		t.say(r, b.Message.Refusal)
+	}
+}
+
+func (t *transcript) called(e *troupe.Event, b *troupe.ToolCalled) {
+	attempt := ""
+	if b.Attempt > 1 {
+		attempt = fmt.Sprintf(", attempt %d", b.Attempt)
+	}
+	t.block("**Call %d** %s%s", t.number(e, b.CallID), code(b.Tool), attempt)
+	t.fence(string(b.Arguments))
+}
+
+func (t *transcript) returned(e *troupe.Event, b *troupe.ToolReturned) {
+	outcome := "returned"
+	if b.Class != "" {
+		outcome = "failed: " + code(string(b.Class))
+	}
+	t.block("**Result %d** %s %s, %s, %v", t.number(e, b.CallID), code(b.Tool), outcome, size(b.Size), rounded(b.Duration.Duration()))
+	t.fence(b.Content)
+	delete(t.calls, e.Run+" "+b.CallID)
+}
+
+// number tells calls apart that are under way at the same time.
+func (t *transcript) number(e *troupe.Event, call string) int {
+	key := e.Run + " " + call
+	if t.calls[key] == 0 {
+		t.total.ToolCalls++
+		t.calls[key] = t.total.ToolCalls
+	}
+	return t.calls[key]
+}
+
+// ended writes how a run ended, and its result where that is more than its latest
+// words.
+func (t *transcript) ended(e *troupe.Event, r *run) {
+	switch b := e.Body.(type) {
+	case *troupe.RunFinished:
+		t.result(r, b.Output.Summary)
+		t.around(e).said = b.Output.Summary
+		t.spent(e, r, b.Spent)
+		switch b.Stop {
+		case "", troupe.StopAnswered, troupe.StopHandedOff, troupe.StopInput:
+		default:
+			t.block("**Stopped** %s", code(string(b.Stop)))
+		}
+	case *troupe.RunFailed:
+		t.block("**Failed** after %d turns, %d tool calls and %d tokens", b.State.Turns, b.State.ToolCalls, b.State.Usage.Total())
+		t.fence(b.Error)
+		t.partial(b.Partial)
+		t.spent(e, r, b.State)
+	case *troupe.RunCancelled:
+		t.block("**Cancelled**")
+		t.quote(b.Reason)
+		t.partial(b.Partial)
+	}
+	r.task, r.said = "", ""
+}
+
+func (t *transcript) partial(text string) {
+	if text != "" {
+		t.block("**Cut off**")
+		t.quote(text)
+	}
+}
+
+// spent takes the engine's word for how long a run took: between the passes over a
+// run that was resumed, nothing was done.
+func (t *transcript) spent(e *troupe.Event, r *run, s troupe.Spent) {
+	if e.Parent == "" {
+		r.elapsed = s.Elapsed.Duration()
+	}
+}
+
+func rounded(d time.Duration) time.Duration { return d.Round(time.Millisecond) }
