@@ -1,5 +1,5 @@
 # Everything a person needs is one of these targets; each sets up what it needs.
-.PHONY: demo test check bench fuzz fmt vet staticcheck tidy generated benchbuild help
+.PHONY: demo setup test check requirements bench fuzz fmt vet staticcheck tidy generated benchbuild help
 
 # The race detector needs a C compiler; without one the tests run without it.
 RACE := $(shell command -v gcc >/dev/null 2>&1 || command -v clang >/dev/null 2>&1 && echo -race)
@@ -11,10 +11,16 @@ help: ## this list
 demo: ## agents at work from files to a document, with no key and no server
 	@GO=$(GO) ./scripts/demo
 
-test: ## runs all tests
+setup: ## installs the programs that tests talk to
+	@./scripts/setup
+
+test: setup ## runs all tests
 	@$(GO) test -json $(RACE) -shuffle=on ./... | $(GO) -C tools run ./testreport
 
 check: fmt vet staticcheck tidy generated benchbuild test ## what must be green at every commit
+
+requirements: ## prints which tests show which requirement
+	@$(GO) test -count=1 -run TestEveryRequirementIsShownByATest -v . | sed -n 's/^ *requirements_test.go:[0-9]*: //p; s/^             */         /p'
 
 bench: ## measures Troupe against its peers, in one run
 	@$(GO) -C bench run .

@@ -239,6 +239,7 @@ func TestASlowReaderLosesNothing(t *testing.T) {
 }
 
 func TestAConversationGoesOn(t *testing.T) {
+	t.Attr("FR", "FR-005")
 	model := modelFunc(func(req *troupe.Request) turn {
 		var said []string
 		for _, m := range req.Messages {
