@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/troupe-dev/troupe/bundle"
+	"github.com/troupe-dev/troupe/cmd/troupe/internal/config"
 	"github.com/troupe-dev/troupe/cmd/troupe/internal/suggest"
 	"github.com/troupe-dev/troupe/cmd/troupe/internal/terminal"
 )
@@ -89,25 +90,41 @@ func (p *program) listAgents(project *project) error {
 			p.tell("%s", terminal.Clean(f.Error()))
 		}
 	}
-	if p.flags.json {
-		list := []agentInfo{}
-		for _, d := range definitions {
-			list = append(list, infoOf(d))
+	list := []agentInfo{}
+	for _, d := range definitions {
+		list = append(list, infoOf(d))
+	}
+	for _, id := range project.agentIDs() {
+		if project.isPlain(id) {
+			list = append(list, project.plainInfo(id))
 		}
+	}
+	if p.flags.json {
 		return p.writeJSON(list)
 	}
-	if len(definitions) == 0 {
+	if len(list) == 0 {
 		p.tell("There are no agents here. 'troupe init' writes some to begin with.")
 		return nil
 	}
 	table := tabwriter.NewWriter(p.out, 0, 0, 2, ' ', 0)
-	for _, d := range definitions {
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", d.ID, d.Bundle, terminal.OneLine(cmp.Or(d.Title, d.Name), 40), terminal.OneLine(d.Description, 80))
+	for _, a := range list {
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", a.ID, cmp.Or(a.Bundle, a.Path), terminal.OneLine(cmp.Or(a.Title, a.Name), 40), terminal.OneLine(a.Description, 80))
 	}
 	return table.Flush()
 }
 
+// plainInfo is how an agent is listed that is described in troupe.yaml alone.
+func (p *project) plainInfo(id string) agentInfo {
+	return agentInfo{
+		ID: id, Name: id, Description: p.config.Agents[id].Description, EntryPoint: true,
+		Format: "config", Path: config.Name, Commands: []commandInfo{},
+	}
+}
+
 func (p *program) showAgent(project *project, id string) error {
+	if project.isPlain(id) {
+		return p.showPlainAgent(project, id)
+	}
 	d, err := project.definition(id)
 	if err != nil {
 		return err
@@ -127,6 +144,20 @@ func (p *program) showAgent(project *project, id string) error {
 		fmt.Fprintf(table, "%s\t%s\t%s\n", c.Cmd, c.Kind, terminal.OneLine(c.Description, 100))
 	}
 	return table.Flush()
+}
+
+func (p *program) showPlainAgent(project *project, id string) error {
+	info := project.plainInfo(id)
+	if p.flags.json {
+		return p.writeJSON(info)
+	}
+	fmt.Fprintf(p.out, "%s\n%s\n", id, config.Name)
+	for _, text := range []string{info.Description, project.config.Agents[id].Instructions} {
+		if text != "" {
+			fmt.Fprintf(p.out, "\n%s\n", terminal.Clean(strings.TrimSpace(text)))
+		}
+	}
+	return nil
 }
 
 // titleOf is an agent with its icon and name.
@@ -158,6 +189,9 @@ func (i *promptInfo) add(part partInfo) {
 }
 
 func (p *program) showPrompt(project *project, id string) error {
+	if project.isPlain(id) {
+		return usage("agent %s has no bundle: its instructions are in %s", id, config.Name)
+	}
 	d, err := project.definition(id)
 	if err != nil {
 		return err
@@ -205,14 +239,6 @@ func (p *project) definition(id string) (*bundle.Definition, error) {
 	return nil, err
 }
 
-func (p *project) agentIDs() []string {
-	var ids []string
-	for _, e := range p.catalog.Entries() {
-		ids = append(ids, e.ID)
-	}
-	return ids
-}
-
 // completeAgents offers the ids of agents to a shell.
 func (p *program) completeAgents(_ *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	var found []cobra.Completion
@@ -220,8 +246,8 @@ func (p *program) completeAgents(_ *cobra.Command, args []string, _ string) ([]c
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
 	_ = p.inProject(func(project *project) error { // a shell has no use for the error
-		for _, e := range project.catalog.Entries() {
-			found = append(found, cobra.CompletionWithDesc(e.ID, e.Title))
+		for _, id := range project.agentIDs() {
+			found = append(found, cobra.CompletionWithDesc(id, terminal.OneLine(project.describeAgent(id), 60)))
 		}
 		return nil
 	})

@@ -46,7 +46,7 @@ func (p *program) onStage(ctx context.Context, args []string, f func(s *stage, a
 		if err != nil {
 			return err
 		}
-		d, err := project.definition(id)
+		name, err := project.nameOf(id)
 		if err != nil {
 			return err
 		}
@@ -57,8 +57,20 @@ func (p *program) onStage(ctx context.Context, args []string, f func(s *stage, a
 		if err != nil {
 			return err
 		}
-		return errors.Join(f(s, d.ID), s.close())
+		return errors.Join(f(s, name), s.close())
 	})
+}
+
+// nameOf returns what a flow or an agent is called, and fails if there is none.
+func (p *project) nameOf(id string) (string, error) {
+	if _, ok := p.config.Flows[id]; ok || p.isPlain(id) {
+		return id, nil
+	}
+	d, err := p.definition(id)
+	if err != nil {
+		return "", err
+	}
+	return d.ID, nil
 }
 
 // chooseAgent returns the agent that the arguments name, or the only one that a
@@ -71,13 +83,16 @@ func (p *project) chooseAgent(args []string) (string, error) {
 	if first := slices.DeleteFunc(slices.Clone(entries), func(e bundle.Entry) bool { return !e.EntryPoint }); len(first) > 0 {
 		entries = first
 	}
-	switch len(entries) {
-	case 0:
+	ids := p.agentIDs()
+	switch {
+	case len(ids) == 0:
 		return "", fmt.Errorf("there are no agents in %s; 'troupe init' writes some to begin with", p.dir)
-	case 1:
+	case len(entries) == 1:
 		return entries[0].ID, nil
+	case len(ids) == 1:
+		return ids[0], nil
 	}
-	return "", usage("which agent? There are %s", strings.Join(p.agentIDs(), ", "))
+	return "", usage("which agent? There are %s", strings.Join(ids, ", "))
 }
 
 func (p *program) chat(ctx context.Context, s *stage, agent, session string, messages []string) error {
@@ -85,7 +100,7 @@ func (p *program) chat(ctx context.Context, s *stage, agent, session string, mes
 	if err != nil {
 		return err
 	}
-	p.mention(c.player)
+	p.mention(s)
 	switch {
 	case len(messages) > 0:
 		err = p.talk(ctx, c, p.echoed(listed(messages)))
@@ -99,8 +114,8 @@ func (p *program) chat(ctx context.Context, s *stage, agent, session string, mes
 }
 
 // mention says that there is no model, where nobody has chosen that.
-func (p *program) mention(player *player) {
-	if player.model.From == "" {
+func (p *program) mention(s *stage) {
+	if s.rehearses {
 		p.tell("No model is set, so this is a rehearsal: set OPENAI_API_KEY, or model in troupe.yaml, or pass --model provider/name.")
 	}
 }
@@ -148,14 +163,16 @@ func (p *program) talkInLines(ctx context.Context, c *conversation) error {
 }
 
 func (p *program) chatInTerminal(ctx context.Context, c *conversation) error {
-	d := c.player.definition
 	config := terminal.Config{
-		Title: titleOf(d), Agent: d.Name, Model: c.player.model.Ref,
+		Title: c.player.Name(), Agent: c.player.Name(), Model: c.player.model.Ref,
 		Say: c.say, History: filepath.Join(c.stage.project.dataDir(), "chat-history.jsonl"),
 		Colour: p.usesColour(p.out), In: p.in, Out: p.out,
 	}
-	for _, command := range d.Commands {
-		config.Commands = append(config.Commands, terminal.Command{Name: command.Cmd, Description: command.Description})
+	if d := c.player.definition; d != nil {
+		config.Title, config.Agent = titleOf(d), d.Name
+		for _, command := range d.Commands {
+			config.Commands = append(config.Commands, terminal.Command{Name: command.Cmd, Description: command.Description})
+		}
 	}
 	if p.isTerminal(p.err) {
 		p.log.hold()

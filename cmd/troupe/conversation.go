@@ -13,7 +13,7 @@ import (
 	"github.com/troupe-dev/troupe/workspace"
 )
 
-// A conversation is one session with one agent.
+// A conversation is one session with one agent, or with a flow.
 type conversation struct {
 	stage   *stage
 	player  *player
@@ -24,7 +24,7 @@ type conversation struct {
 
 // converse begins a conversation, or goes on with the session of that id.
 func (s *stage) converse(ctx context.Context, agent, session string) (*conversation, error) {
-	player, err := s.agent(agent)
+	player, err := s.find(ctx, agent)
 	if err != nil {
 		return nil, err
 	}
@@ -49,12 +49,12 @@ func (s *stage) mustHave(ctx context.Context, session string) error {
 
 // say sends a message and shows all that happens until it is answered.
 func (c *conversation) say(ctx context.Context, text string, show func(*troupe.Event)) error {
-	return c.follow(c.stage.engine.Run(ctx, c.player.Agent, troupe.Input{Session: c.session, Text: text}), show)
+	return c.follow(c.stage.engine.Run(ctx, c.player.Step, troupe.Input{Session: c.session, Text: text}), show)
 }
 
 // resume goes on with a run that was interrupted, cancelled or failed.
 func (c *conversation) resume(ctx context.Context, show func(*troupe.Event)) error {
-	return c.follow(c.stage.engine.Resume(ctx, c.player.Agent, c.session), show)
+	return c.follow(c.stage.engine.Resume(ctx, c.player.Step, c.session), show)
 }
 
 func (c *conversation) follow(events iter.Seq2[troupe.Event, error], show func(*troupe.Event)) error {
@@ -104,7 +104,7 @@ func (c *conversation) verdict() error {
 	case troupe.StopInput:
 		return errInput
 	}
-	return fmt.Errorf("agent %s: not finished: %s", c.player.Name(), strings.ReplaceAll(string(c.stop), "_", " "))
+	return fmt.Errorf("%s: not finished: %s", c.player.Name(), strings.ReplaceAll(string(c.stop), "_", " "))
 }
 
 // logEvent is the one place that logs what agents do.

@@ -126,23 +126,35 @@ func TestTheDemoEndsWithADocument(t *testing.T) {
 	}
 }
 
-// The configuration that the documents show is one that Troupe takes.
+// The configuration that the documents show is one that Troupe takes, and what they
+// say of its flows is what a dry run draws.
 func TestTheDocumentedConfigurationIsTaken(t *testing.T) {
-	text, err := os.ReadFile(filepath.Join(repository, "docs", "configuration.md"))
-	if err != nil {
-		t.Fatal(err)
+	loaded := 0
+	for _, document := range []string{"configuration.md", "flows.md", "tools.md"} {
+		text, err := os.ReadFile(filepath.Join(repository, "docs", document))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, block := range strings.Split(string(text), "```yaml\n")[1:] {
+			yaml, _, _ := strings.Cut(block, "```")
+			dir := t.TempDir()
+			if err := os.WriteFile(filepath.Join(dir, config.Name), []byte(yaml), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			p := start(t, dir, nil, nil, "lint")
+			if code := p.code(); code != 0 {
+				t.Errorf("%s, block %d: exit code %d\n%s%s", document, i+1, code, &p.out, &p.err)
+			}
+			loaded++
+			if strings.Contains(yaml, "flows:") {
+				plan := start(t, dir, nil, nil, "run", "article", "--dry")
+				if plan.code(); plan.out.Len() == 0 || !strings.Contains(string(text), plan.out.String()) {
+					t.Errorf("%s does not show the plan:\n%s%s", document, &plan.out, &plan.err)
+				}
+			}
+		}
 	}
-	_, rest, found := strings.Cut(string(text), "```yaml\n")
-	yaml, _, closed := strings.Cut(rest, "```")
-	if !found || !closed {
-		t.Fatal("there is no YAML in the document")
-	}
-	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, config.Name), []byte(yaml), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	c, err := config.Load(dir, os.LookupEnv)
-	if err != nil || c.Agents["bruno"].Read["specs"] != "./specs" || c.Limits.Cost != 0.5 {
-		t.Errorf("%+v, %v", c, err)
+	if loaded < 3 {
+		t.Errorf("only %d configurations were found", loaded)
 	}
 }

@@ -46,8 +46,10 @@ func (l *plainListener) show(e *troupe.Event) {
 	if line, ended := l.calls.Note(e); ended {
 		l.aside("  " + line)
 	}
-	if line, ok := terminal.Warning(e); ok {
-		l.aside("  " + line)
+	for _, say := range []func(*troupe.Event) (string, bool){terminal.Warning, terminal.Hop} {
+		if line, ok := say(e); ok {
+			l.aside("  " + line)
+		}
 	}
 	if e.Parent != "" {
 		return

@@ -55,7 +55,7 @@ func TestOnlyAnAnswerIsDone(t *testing.T) {
 	for stop, want := range map[troupe.Stop]int{
 		"": 0, troupe.StopAnswered: 0, troupe.StopInput: 4, troupe.StopTurns: 1, troupe.StopRefused: 1, troupe.StopEmpty: 1,
 	} {
-		c := &conversation{player: &player{Agent: agent}, stop: stop}
+		c := &conversation{player: &player{Step: agent}, stop: stop}
 		if got := exitCode(t.Context(), c.verdict()); got != want {
 			t.Errorf("%q: exit code %d, want %d", stop, got, want)
 		}

@@ -67,7 +67,7 @@ func (p *program) sessionsCommand() *cobra.Command {
 		Args:  cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			return p.inSession(c.Context(), args[0], func(c *conversation, ctx context.Context) error {
-				p.mention(c.player)
+				p.mention(c.stage)
 				if err := c.resume(ctx, p.listener()); err != nil {
 					return err
 				}

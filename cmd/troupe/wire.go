@@ -5,20 +5,19 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"maps"
 	"os"
 	"path/filepath"
-	"slices"
 	"sync"
 
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/bundle"
 	"github.com/troupe-dev/troupe/cmd/troupe/internal/config"
 	"github.com/troupe-dev/troupe/cmd/troupe/internal/models"
-	"github.com/troupe-dev/troupe/cmd/troupe/internal/suggest"
 	"github.com/troupe-dev/troupe/outputs"
+	"github.com/troupe-dev/troupe/skill"
 	"github.com/troupe-dev/troupe/store/sqlite"
-	"github.com/troupe-dev/troupe/workspace"
+	"github.com/troupe-dev/troupe/tool/approve"
+	"github.com/troupe-dev/troupe/tool/mcp"
 )
 
 // A project is a directory with its configuration and the agents found in it.
@@ -27,6 +26,8 @@ type project struct {
 	config  *config.Config
 	models  models.Chooser
 	catalog *bundle.Catalog
+	skills  *skill.Library
+	approve approve.Policy
 	log     *slog.Logger
 }
 
@@ -48,10 +49,34 @@ func (p *program) openProject() (*project, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &project{
+	opened := &project{
 		dir: dir, config: c, catalog: catalog, log: log,
 		models: models.Chooser{Config: c, Flag: p.flags.model, Getenv: p.getenv},
-	}, nil
+	}
+	if err := opened.complete(); err != nil {
+		return nil, errors.Join(err, catalog.Close())
+	}
+	return opened, nil
+}
+
+// complete adds what depends on the agents that were found.
+func (p *project) complete() (err error) {
+	for _, e := range p.catalog.Entries() {
+		if p.isPlain(e.ID) {
+			return fmt.Errorf("agents.%s in %s has instructions, but there is an agent of that name in bundle %s", e.ID, config.Name, e.Bundle)
+		}
+	}
+	for _, rule := range p.config.Approve {
+		p.approve = append(p.approve, approve.Rule{Tool: rule.Tool, Where: rule.Where, Do: approve.Decision(rule.Do)})
+	}
+	var roots []string
+	for _, dir := range p.config.Skills {
+		roots = append(roots, within(p.dir, dir))
+	}
+	if p.skills, err = skill.Open(skill.Config{Roots: roots, Log: p.log}); err != nil {
+		return err
+	}
+	return p.maker(nil).Check()
 }
 
 func (p *program) projectDir() (string, error) {
@@ -97,15 +122,11 @@ type stage struct {
 	folders *outputs.Folders // around the store
 	store   *sqlite.Store
 
-	mu     sync.Mutex
-	agents map[string]*player
-}
-
-// A player is an agent that can run, and the model it has.
-type player struct {
-	*troupe.Agent
-	definition *bundle.Definition
-	model      models.Opened
+	mu      sync.Mutex
+	agents  map[string]*player
+	servers map[string]*mcp.Server // nil for those that cannot be reached
+	// rehearses says that an agent has no model because nobody has chosen one.
+	rehearses bool
 }
 
 // openStage wires an engine: events go to the store, and from it into the manifest
@@ -123,79 +144,18 @@ func (p *project) openStage(ctx context.Context) (*stage, error) {
 	if err != nil {
 		return nil, errors.Join(err, folders.Close(), store.Close())
 	}
-	return &stage{project: p, engine: engine, folders: folders, store: store, agents: map[string]*player{}}, nil
+	return &stage{project: p, engine: engine, folders: folders, store: store, agents: map[string]*player{}, servers: map[string]*mcp.Server{}}, nil
 }
 
 // close stops every run, waits for it, and only then gives up what runs use.
 func (s *stage) close() error {
-	return errors.Join(s.engine.Close(), s.folders.Close(), s.store.Close())
-}
-
-// agent makes the agent of an id, once. Those that it invokes have the model and the
-// rights that are theirs, not its own.
-func (s *stage) agent(id string) (*player, error) {
-	d, err := s.project.definition(id)
-	if err != nil {
-		return nil, err
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if made := s.agents[d.ID]; made != nil {
-		return made, nil
-	}
-	model, err := s.project.models.Open(s.project.models.For(d.ID))
-	if err != nil {
-		return nil, err
-	}
-	options := s.project.optionsOf(d.ID)
-	options.Model, options.Price, options.Window = model.Model, model.Price, model.Window
-	options.Invoke = func(id string) (troupe.Step, error) {
-		other, err := s.agent(id)
-		if err != nil {
-			return nil, err
-		}
-		return other.Agent, nil
-	}
-	agent, err := s.project.catalog.Agent(d.ID, options)
-	if err != nil {
-		return nil, err
-	}
-	made := &player{agent, d, model}
-	s.agents[d.ID] = made
-	return made, nil
-}
-
-// optionsOf is what the configuration says of an agent, its model aside.
-func (p *project) optionsOf(id string) bundle.Options {
-	own := p.config.Agents[id]
-	options := bundle.Options{
-		Outputs: p.outputsDir(), ReadProject: own.ReadProject, Allow: own.Tools,
-		Params: troupe.Params{Temperature: own.Temperature, TopP: own.TopP, MaxTokens: own.MaxTokens, Effort: own.Effort},
-	}
-	if own.Seed != nil {
-		seed := int64(*own.Seed)
-		options.Params.Seed = &seed
-	}
-	for name, dir := range own.Read {
-		options.Roots = append(options.Roots, workspace.Root{Name: name, Dir: within(p.dir, dir), Access: workspace.ReadOnly})
-	}
-	for name, dir := range own.Write {
-		options.Roots = append(options.Roots, workspace.Root{Name: name, Dir: within(p.dir, dir), Access: workspace.ReadWrite})
-	}
-	return options
-}
-
-// strangers tells of agents that are configured and not there: whoever mistyped a
-// name should know that nothing comes of it.
-func (p *project) strangers() []string {
-	var told []string
-	ids := p.agentIDs()
-	for _, id := range slices.Sorted(maps.Keys(p.config.Agents)) {
-		if !slices.Contains(ids, id) {
-			told = append(told, fmt.Sprintf("agents.%s in %s: there is no such agent%s", id, config.Name, suggest.Hint(id, ids)))
+	err := s.engine.Close()
+	for _, server := range s.servers {
+		if server != nil {
+			server.Close()
 		}
 	}
-	return told
+	return errors.Join(err, s.folders.Close(), s.store.Close())
 }
 
 func (p *project) limits() troupe.Limits {

@@ -1,0 +1,193 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"os"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/cmd/troupe/internal/batch"
+	"github.com/troupe-dev/troupe/cmd/troupe/internal/terminal"
+)
+
+type batchOptions struct {
+	file, name string
+	atOnce     int
+}
+
+// A batchResult is what came of one input.
+type batchResult struct {
+	Line    int     `json:"line"`
+	ID      string  `json:"id,omitempty"`
+	Session string  `json:"session"`
+	Status  string  `json:"status"` // success, partial, failed or needs_input
+	Answer  string  `json:"answer,omitempty"`
+	Error   string  `json:"error,omitempty"`
+	Turns   int     `json:"turns,omitempty"`
+	Tokens  int     `json:"tokens,omitempty"`
+	Cost    float64 `json:"cost,omitempty"`
+	// Before says that it was done already, when this batch was last run.
+	Before bool `json:"before,omitempty"`
+}
+
+const needsInput = "needs_input"
+
+// runEach runs a flow or an agent on every input of a file. Each input has a session
+// of its own, whose id follows from the batch's name and the input: what is done is
+// found there, and what was interrupted is resumed.
+func (p *program) runEach(ctx context.Context, s *stage, name string, o batchOptions) error {
+	if o.atOnce < 1 {
+		return usage("--at-once: at least one")
+	}
+	inputs, err := p.readBatch(o.file)
+	if err != nil {
+		return err
+	}
+	player, err := s.find(ctx, name)
+	if err != nil {
+		return err
+	}
+	p.mention(s)
+	label := cmp.Or(o.name, filepath.Base(o.file))
+	show := &batchShow{program: p, bar: terminal.NewBar(p.err, len(inputs), p.isTerminal(p.err) && !p.flags.quiet)}
+	var next atomic.Int64
+	var workers sync.WaitGroup
+	for range min(o.atOnce, len(inputs)) {
+		workers.Go(func() {
+			for i := next.Add(1) - 1; int(i) < len(inputs) && ctx.Err() == nil; i = next.Add(1) - 1 {
+				if result := s.runOne(ctx, player, inputs[i], inputs[i].Session(label, name)); ctx.Err() == nil || result.Status == string(troupe.StatusSuccess) {
+					show.add(result)
+				}
+			}
+		})
+	}
+	workers.Wait()
+	return errors.Join(context.Cause(ctx), show.close(len(inputs)))
+}
+
+func (p *program) readBatch(file string) ([]batch.Input, error) {
+	if file == "-" {
+		return batch.Read("standard input", p.in)
+	}
+	f, err := os.Open(file)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return batch.Read(file, f)
+}
+
+// runOne sees to one input.
+func (s *stage) runOne(ctx context.Context, player *player, input batch.Input, session string) batchResult {
+	result := batchResult{Line: input.Line, ID: input.ID, Session: session}
+	end, err := s.latestEnd(ctx, session)
+	switch {
+	case errors.Is(err, troupe.ErrNotFound):
+		end, err = collectEnd(s.engine.Run(ctx, player.Step, troupe.Input{Session: session, Text: input.Task, Custom: input.Custom}))
+	case err != nil:
+	case end != nil:
+		result.Before = true
+	default:
+		end, err = collectEnd(s.engine.Resume(ctx, player.Step, session))
+	}
+	switch {
+	case err != nil:
+		result.Status, result.Error = string(troupe.StatusFailed), err.Error()
+	case end.Stop == troupe.StopInput:
+		result.Status, result.Answer = needsInput, end.Output.Summary
+	default:
+		result.Status, result.Answer = string(end.Output.Meta.Status), end.Output.Summary
+	}
+	if end != nil {
+		result.Turns, result.Tokens, result.Cost = end.Spent.Turns, end.Spent.Usage.Input+end.Spent.Usage.Output, end.Spent.Cost
+	}
+	return result
+}
+
+// latestEnd returns how a session's latest run finished, nil if it has not.
+func (s *stage) latestEnd(ctx context.Context, session string) (*troupe.RunFinished, error) {
+	return collectEnd(s.folders.Events(ctx, session, 0))
+}
+
+func collectEnd(events iter.Seq2[troupe.Event, error]) (end *troupe.RunFinished, err error) {
+	for e, err := range events {
+		if err != nil {
+			return nil, err
+		}
+		switch b := e.Body.(type) {
+		case *troupe.RunFinished:
+			if e.Parent == "" {
+				end = b
+			}
+		case *troupe.RunStarted, *troupe.UserSaid:
+			end = nil
+		}
+	}
+	return end, nil
+}
+
+// A batchShow writes results as they come.
+type batchShow struct {
+	*program
+	mu     sync.Mutex
+	bar    *terminal.Bar
+	counts map[string]int
+	before int
+}
+
+func (b *batchShow) add(r batchResult) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.counts == nil {
+		b.counts = map[string]int{}
+	}
+	b.counts[r.Status]++
+	if r.Before {
+		b.before++
+	}
+	b.bar.Clear()
+	if b.flags.json {
+		line, err := json.Marshal(r)
+		if err == nil {
+			fmt.Fprintf(b.out, "%s\n", line)
+		}
+	} else {
+		fmt.Fprintf(b.out, "%d\t%s\t%s\t%s\n", r.Line, r.Status, r.Session[:8], terminal.OneLine(cmp.Or(r.Error, r.Answer), 100))
+	}
+	b.bar.Step(r.Status == string(troupe.StatusFailed))
+}
+
+// close sums up, and says what the whole means to scripts.
+func (b *batchShow) close(inputs int) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.bar.Clear()
+	done := 0
+	for _, n := range b.counts {
+		done += n
+	}
+	text := fmt.Sprintf("%s: %d done", counted(inputs, "input"), done)
+	for _, status := range []string{"partial", "failed", needsInput} {
+		if n := b.counts[status]; n > 0 {
+			text += fmt.Sprintf(", %d of them %s", n, status)
+		}
+	}
+	if b.before > 0 {
+		text += fmt.Sprintf(", %d of them before", b.before)
+	}
+	b.tell("%s", text)
+	switch {
+	case b.counts["failed"] > 0:
+		return errBroken
+	case b.counts[needsInput] > 0:
+		return errInput
+	}
+	return nil
+}

@@ -1,0 +1,21 @@
+package terminal
+
+import "github.com/troupe-dev/troupe"
+
+// Hop returns the line that shows a step of a flow: who hands over to whom, what a
+// nested agent came to, or that it could not go on.
+func Hop(e *troupe.Event) (line string, ok bool) {
+	switch b := e.Body.(type) {
+	case *troupe.HandedOff:
+		return OneLine(b.From+" → "+b.To, 100), true
+	case *troupe.RunFinished:
+		if e.Parent != "" && b.Stop != troupe.StopHandedOff && b.Output.Meta.Source == e.Agent {
+			return OneLine(e.Agent+": "+b.Output.Summary, 120), true
+		}
+	case *troupe.RunFailed:
+		if e.Parent != "" {
+			return OneLine("✗ "+e.Agent+": "+b.Error, 200), true
+		}
+	}
+	return "", false
+}

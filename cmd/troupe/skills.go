@@ -1,0 +1,130 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/troupe-dev/troupe/cmd/troupe/internal/config"
+	"github.com/troupe-dev/troupe/cmd/troupe/internal/suggest"
+	"github.com/troupe-dev/troupe/cmd/troupe/internal/terminal"
+	"github.com/troupe-dev/troupe/skill"
+)
+
+func (p *program) skillsCommand() *cobra.Command {
+	skills := &cobra.Command{Use: "skills", Short: "List, show, search and write skills", Args: cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error { return usage("skills: list, show, search or new?") }}
+	var category string
+	list := &cobra.Command{Use: "list", Short: "List the skills of the project", Args: cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			return p.inProject(func(project *project) error {
+				for _, f := range project.skills.Findings() {
+					p.tell("%s", terminal.Clean(fmt.Sprintf("%s:%d: %s", project.shown(f.File), f.Line, f.Message)))
+				}
+				return p.listSkills(project.skills.Search("", category))
+			})
+		}}
+	search := &cobra.Command{Use: "search WORDS...", Short: "Find skills by name, description and category", Args: cobra.MinimumNArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			return p.inProject(func(project *project) error {
+				return p.listSkills(project.skills.Search(strings.Join(args, " "), category))
+			})
+		}}
+	for _, c := range []*cobra.Command{list, search} {
+		c.Flags().StringVar(&category, "category", "", "only skills of this category")
+	}
+	show := &cobra.Command{Use: "show NAME", Short: "Print a skill as agents get it", Args: cobra.ExactArgs(1),
+		ValidArgsFunction: p.completeSkills,
+		RunE: func(c *cobra.Command, args []string) error {
+			return p.inProject(func(project *project) error {
+				doc, err := project.skills.Load(c.Context(), args[0])
+				if errors.Is(err, skill.ErrNotFound) {
+					return fmt.Errorf("%w%s", err, suggest.Hint(args[0], project.skillNames()))
+				}
+				if err != nil {
+					return err
+				}
+				if p.flags.json {
+					return p.writeJSON(doc)
+				}
+				fmt.Fprintln(p.out, terminal.Clean(doc.Content))
+				for _, resource := range doc.Resources {
+					p.tell("%s", terminal.Clean(resource))
+				}
+				return nil
+			})
+		}}
+	skills.AddCommand(list, search, show, p.newSkillCommand())
+	return skills
+}
+
+func (p *program) newSkillCommand() *cobra.Command {
+	var draft skill.Draft
+	c := &cobra.Command{Use: "new NAME", Short: "Write the scaffold of a skill", Args: cobra.ExactArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			dir, err := p.projectDir()
+			if err != nil {
+				return err
+			}
+			settings, err := config.Load(p.flags.dir, p.lookup)
+			if err != nil {
+				return err
+			}
+			if len(settings.Skills) == 0 {
+				return usage("skills in %s names no directory", config.Name)
+			}
+			draft.Name = args[0]
+			file, err := skill.New(within(dir, settings.Skills[0]), draft)
+			if err != nil {
+				return err
+			}
+			fmt.Fprintln(p.out, filepath.Join(settings.Skills[0], filepath.FromSlash(file)))
+			return nil
+		}}
+	c.Flags().StringVar(&draft.Description, "description", "", "what the skill does and when to use it")
+	c.Flags().StringVar(&draft.Category, "category", "", "its category")
+	return c
+}
+
+func (p *program) listSkills(list []skill.Skill) error {
+	if p.flags.json {
+		if list == nil {
+			list = []skill.Skill{}
+		}
+		return p.writeJSON(list)
+	}
+	if len(list) == 0 {
+		p.tell("There are no such skills. 'troupe skills new NAME' writes one to begin with.")
+		return nil
+	}
+	table := tabwriter.NewWriter(p.out, 0, 0, 2, ' ', 0)
+	for _, s := range list {
+		fmt.Fprintf(table, "%s\t%s\t%s\n", terminal.OneLine(s.Name, 64), terminal.OneLine(s.Category, 30), terminal.OneLine(s.Description, 100))
+	}
+	return table.Flush()
+}
+
+func (p *project) skillNames() []string {
+	var names []string
+	for _, s := range p.skills.List() {
+		names = append(names, s.Name)
+	}
+	return names
+}
+
+// completeSkills offers the names of skills to a shell.
+func (p *program) completeSkills(_ *cobra.Command, args []string, _ string) (found []cobra.Completion, _ cobra.ShellCompDirective) {
+	_ = p.inProject(func(project *project) error { // a shell has no use for the error
+		for _, s := range project.skills.List() {
+			if len(args) == 0 {
+				found = append(found, cobra.CompletionWithDesc(s.Name, terminal.OneLine(s.Description, 60)))
+			}
+		}
+		return nil
+	})
+	return found, cobra.ShellCompDirectiveNoFileComp
+}
