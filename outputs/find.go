@@ -30,27 +30,46 @@ func (f *Filter) matches(m *Manifest) bool {
 
 // Find returns the manifests that match, the sessions started last first. It reads
 // every folder, also those of sessions that the store does not know; what cannot
-// be read is left out and logged.
+// be read is left out and logged. A session that the store knows to be interrupted
+// is so in what Find returns, and running in its file.
+func (v *View) Find(ctx context.Context, filter Filter) ([]Manifest, error) {
+	return v.find(ctx, filter, v.compute)
+}
+
+// Find is that of a [View], and puts right on disk what it finds to be wrong.
 func (f *Folders) Find(ctx context.Context, filter Filter) ([]Manifest, error) {
-	running := map[string]bool{}
-	for info, err := range f.store.Sessions(ctx, troupe.SessionFilter{Status: troupe.SessionRunning}) {
-		if err != nil {
-			return nil, fmt.Errorf("find outputs: %w", err)
+	return f.find(ctx, filter, func(ctx context.Context, session string) (Manifest, error) {
+		if err := f.refresh(ctx, session); err != nil {
+			return Manifest{}, err
 		}
-		running[info.ID] = true
+		return f.read(session)
+	})
+}
+
+// find finds manifests. One that is of no use, or says of a session that it is
+// running which is not, is made again.
+func (v *View) find(ctx context.Context, filter Filter, again func(context.Context, string) (Manifest, error)) ([]Manifest, error) {
+	unfinished, err := v.unfinished(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("find outputs: %w", err)
 	}
-	sessions, err := f.folders(ctx)
+	sessions, err := v.folders(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("find outputs: %w", err)
 	}
 	var found []Manifest
 	for _, session := range sessions {
-		m, err := f.read(session)
-		if err != nil || m.Execution.Status == troupe.SessionRunning && !running[session] {
-			m, err = f.readAgain(ctx, session, m, err)
+		m, err := v.read(session)
+		if err != nil || m.Execution.Status == troupe.SessionRunning && unfinished[session] == "" {
+			if made, trouble := again(ctx, session); !errors.Is(trouble, troupe.ErrNotFound) {
+				m, err = made, trouble
+			} // else what was read first is all there is
+		}
+		if m.Execution.Status == troupe.SessionRunning {
+			m.Execution.Status = cmp.Or(unfinished[session], troupe.SessionRunning)
 		}
 		if err != nil {
-			f.options.Log.Warn("manifest not read", "session", session, "err", err)
+			v.options.Log.Warn("manifest not read", "session", session, "err", err)
 		} else if filter.matches(&m) {
 			found = append(found, m)
 		}
@@ -64,21 +83,23 @@ func (f *Folders) Find(ctx context.Context, filter Filter) ([]Manifest, error) {
 	return found, nil
 }
 
-// readAgain reads a manifest after it was brought up to date. Of a session that
-// the store does not know, what was read first is all there is.
-func (f *Folders) readAgain(ctx context.Context, session string, m Manifest, err error) (Manifest, error) {
-	switch trouble := f.refresh(ctx, session); {
-	case errors.Is(trouble, troupe.ErrNotFound):
-		return m, err
-	case trouble != nil:
-		return Manifest{}, trouble
+// unfinished returns the sessions that are running or interrupted.
+func (v *View) unfinished(ctx context.Context) (map[string]troupe.SessionStatus, error) {
+	sessions := map[string]troupe.SessionStatus{}
+	for _, status := range []troupe.SessionStatus{troupe.SessionRunning, troupe.SessionInterrupted} {
+		for info, err := range v.store.Sessions(ctx, troupe.SessionFilter{Status: status}) {
+			if err != nil {
+				return nil, err
+			}
+			sessions[info.ID] = status
+		}
 	}
-	return f.read(session)
+	return sessions, nil
 }
 
 // folders lists the sessions that have a folder.
-func (f *Folders) folders(ctx context.Context) ([]string, error) {
-	dir, err := f.base.Open(".")
+func (v *View) folders(ctx context.Context) ([]string, error) {
+	dir, err := v.base.Open(".")
 	if err != nil {
 		return nil, err
 	}

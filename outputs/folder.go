@@ -22,7 +22,7 @@ const (
 )
 
 // open opens a directory as a workspace. It is the engine's own, and nothing in it
-// is opened but manifests, to which a backup may hold hard links.
+// is opened this way but manifests, to which a backup may hold hard links.
 func open(name, dir string, access workspace.Access) (*workspace.Workspace, error) {
 	return workspace.Open(workspace.Config{
 		Roots:  []workspace.Root{{Name: name, Dir: dir, Access: access, Trusted: true}},
@@ -32,17 +32,31 @@ func open(name, dir string, access workspace.Access) (*workspace.Workspace, erro
 
 // create makes sure that a session has a folder, and opens it for writing.
 func (f *Folders) create(session string) (*workspace.Workspace, error) {
-	info, err := f.base.Lstat(session)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		err = f.makeDir(session)
-	case err == nil && !info.IsDir():
-		err = fmt.Errorf("folder of session %s: it is no directory", session)
-	}
-	if err != nil {
+	if err := f.makeFolder(session); err != nil {
 		return nil, err
 	}
 	return open(workspace.SessionFolder, filepath.Join(f.dir, session), workspace.ReadWrite)
+}
+
+// makeFolder makes sure that a session has a folder.
+func (f *Folders) makeFolder(session string) error {
+	there, err := f.isThere(session)
+	if err != nil || there {
+		return err
+	}
+	return f.makeDir(session)
+}
+
+// isThere reports whether a session has a folder. A link in its place is an error.
+func (f *Folders) isThere(session string) (bool, error) {
+	info, err := f.base.Lstat(session)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return false, nil
+	case err == nil && !info.IsDir():
+		err = fmt.Errorf("folder of session %s: it is no directory", session)
+	}
+	return err == nil, err
 }
 
 func (f *Folders) makeDir(session string) error {
@@ -109,20 +123,20 @@ func (f *Folders) setAside(session string) error {
 }
 
 // read returns the manifest that is in a session's folder.
-func (f *Folders) read(session string) (Manifest, error) {
-	content, err := f.readFile(session)
+func (v *View) read(session string) (Manifest, error) {
+	content, err := v.readFile(session)
 	if err != nil {
 		return Manifest{}, err
 	}
 	return parse(content, session)
 }
 
-func (f *Folders) readFile(session string) (string, error) {
-	loc, err := f.reading.Resolve("{" + folderRoot + "}/" + session + "/" + manifestFile)
+func (v *View) readFile(session string) (string, error) {
+	loc, err := v.reading.Resolve("{" + folderRoot + "}/" + session + "/" + manifestFile)
 	if err != nil {
 		return "", err
 	}
-	return f.reading.ReadFile(loc)
+	return v.reading.ReadFile(loc)
 }
 
 // sweep removes what interrupted writes left behind.

@@ -16,7 +16,6 @@ import (
 	"iter"
 	"log/slog"
 	"os"
-	"path/filepath"
 	"sync"
 	"time"
 
@@ -38,12 +37,8 @@ type Options struct {
 // Folders is a store whose sessions have folders. Only sessions whose id is a UUID
 // in lower case get one. It may be used concurrently.
 type Folders struct {
-	store   troupe.Store
-	dir     string
-	base    *os.Root
-	reading *workspace.Workspace // of all folders
+	*View
 	started time.Time
-	options Options
 
 	mu   sync.Mutex
 	live map[string]*record
@@ -55,43 +50,16 @@ var _ troupe.Store = (*Folders)(nil)
 // the sessions that were in use when the process before this one ended: their
 // manifests are brought up to date and half-written files removed.
 func Keep(store troupe.Store, dir string, options Options) (*Folders, error) {
-	dir, err := filepath.Abs(dir)
-	if err != nil {
-		return nil, fmt.Errorf("keep outputs: %w", err)
-	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("keep outputs: %w", err)
 	}
-	base, err := os.OpenRoot(dir)
+	view, err := look(store, dir, options)
 	if err != nil {
 		return nil, fmt.Errorf("keep outputs: %w", err)
 	}
-	reading, err := open(folderRoot, dir, workspace.ReadOnly)
-	if err != nil {
-		base.Close()
-		return nil, fmt.Errorf("keep outputs: %w", err)
-	}
-	if options.Log == nil {
-		options.Log = slog.New(slog.DiscardHandler)
-	}
-	f := &Folders{
-		store: store, dir: dir, base: base, reading: reading, started: time.Now(), options: options,
-		live: map[string]*record{},
-	}
+	f := &Folders{View: view, started: time.Now(), live: map[string]*record{}}
 	f.putInOrder(context.Background())
 	return f, nil
-}
-
-// Close gives up the handles on the directory. The store is not closed.
-func (f *Folders) Close() error { return errors.Join(f.reading.Close(), f.base.Close()) }
-
-// Path returns the folder of a session on the host. It exists once the session's
-// first event is stored.
-func (f *Folders) Path(session string) (string, error) {
-	if !hasFolder(session) {
-		return "", fmt.Errorf("session %.64q: only a UUID in lower case has a folder", session)
-	}
-	return filepath.Join(f.dir, session), nil
 }
 
 // Append implements [troupe.Store]. Its error is that of the store alone: a

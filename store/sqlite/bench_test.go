@@ -123,7 +123,7 @@ func BenchmarkOpenAfterAKill(b *testing.B) {
 	mustClose(b, s)
 	for b.Loop() {
 		b.StopTimer()
-		claim, err := stakeClaim(path)
+		claim, err := stakeClaim(b.Context(), path)
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -135,12 +135,14 @@ func BenchmarkOpenAfterAKill(b *testing.B) {
 	}
 }
 
-// BenchmarkSearch looks for things in 1,000,000 events.
+// BenchmarkSearch looks for things in 1,000,000 events, as the owner and then as a
+// guest.
 func BenchmarkSearch(b *testing.B) {
 	if testing.Short() {
 		b.Skip("it stores 1,000,000 events first")
 	}
-	s := openAt(b, file(b))
+	path := file(b)
+	s := openAt(b, path)
 	const sessions, each = 10_000, 100
 	began := time.Now()
 	fill(b, s, sessions, each, func(i int) troupe.Body {
@@ -161,32 +163,46 @@ func BenchmarkSearch(b *testing.B) {
 	}
 	b.Logf("indexed in another %v", time.Since(began).Round(time.Second))
 	start := time.Date(2024, 2, 29, 12, 0, 0, 0, time.UTC)
-	for _, c := range []struct {
+	late := start.Add((sessions - 10) * time.Minute)
+	warned := []troupe.Kind{troupe.KindWarned, troupe.KindRunCancelled}
+	cases := []struct {
 		name  string
 		query Query
 		hits  int
 	}{
 		{"latest", Query{}, 50},
 		{"errors", Query{Errors: true}, 50},
+		{"agent", Query{Agent: "alex"}, 50},
+		{"absent agent", Query{Agent: "nobody"}, 0},
+		{"tool", Query{Tool: "fetch"}, 50},
 		{"rare tool", Query{Tool: "rare"}, 1},
 		{"rare class", Query{Class: troupe.ClassPanicked}, 1},
-		{"absent agent", Query{Agent: "nobody"}, 0},
-		{"absent together", Query{Agent: "alex", Kind: troupe.KindToolCalled, Errors: true}, 0},
-		{"since", Query{Since: start.Add((sessions - 1) * time.Minute)}, 50},
+		{"kinds or errors", Query{Kinds: warned, OrErrors: true}, 50},
+		{"kinds or errors of an absent agent", Query{Kinds: warned, OrErrors: true, Agent: "nobody"}, 0},
+		{"absent kinds", Query{Kinds: warned}, 0},
+		{"since", Query{Since: late}, 50},
 		{"until", Query{Until: start.Add(time.Minute)}, 50},
-		{"session", Query{Session: id(sessions / 2), Kind: troupe.KindToolReturned}, 2},
+		{"all at once since late", Query{Agent: "alex", Tool: "fetch", Kinds: warned, OrErrors: true, Text: "answer", Since: late}, 20},
+		{"all at once", Query{Agent: "alex", Tool: "rare", Kinds: warned, OrErrors: true, Text: "haystack", Since: start}, 1},
+		{"session", Query{Session: id(sessions / 2), Kinds: []troupe.Kind{troupe.KindToolReturned}}, 2},
 		{"rare word", Query{Text: "needle"}, 1},
 		{"common word", Query{Text: "message"}, 50},
 		{"common word of a session", Query{Text: "message", Session: id(17)}, 50},
 		{"common word of an absent agent", Query{Text: "message", Agent: "nobody"}, 0},
-	} {
-		c.query.Limit = 50
-		b.Run(c.name, func(b *testing.B) {
-			for b.Loop() {
-				if got := found(b, s, c.query); len(got) != c.hits {
-					b.Fatalf("found %v", got)
-				}
-			}
-		})
 	}
+	measure := func(who string, s searcher) {
+		for _, c := range cases {
+			c.query.Limit = 50
+			b.Run(who+"/"+c.name, func(b *testing.B) {
+				for b.Loop() {
+					if got := found(b, s, c.query); len(got) != c.hits {
+						b.Fatalf("found %v", got)
+					}
+				}
+			})
+		}
+	}
+	measure("owner", s)
+	mustClose(b, s)
+	measure("guest", readAt(b, path))
 }

@@ -1,10 +1,15 @@
 package sqlite
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"io/fs"
+	"math"
 	"os"
+	"time"
 
 	"github.com/gofrs/flock"
 )
@@ -39,43 +44,76 @@ type note struct {
 	// Acknowledged is the key of an event that is on disk, 0 if the store was
 	// closed. It is how a log file is missed that somebody took away or cut short.
 	Acknowledged int64 `json:"acknowledged"`
+	// Given is the greatest key that was ever given, and Found the greatest that
+	// had been when the owner came.
+	Given int64 `json:"given"`
+	Found int64 `json:"found"`
 	// Suspect says that the file must be checked.
 	Suspect bool `json:"suspect"`
 }
 
 // noteSize is what every note is padded to, so that one replaces another.
-const noteSize = 96
+const noteSize = 128
+
+const (
+	lockSuffix = ".lock"
+	// lockPatience is how long an owner to be tries to get the lock. A reader who
+	// asks whether there is an owner has it for some microseconds.
+	lockPatience = 200 * time.Millisecond
+)
 
 // stakeClaim locks the store at path. The claim's note is that of the last owner,
-// but for its process.
-func stakeClaim(path string) (*claim, error) {
-	name := path + ".lock"
+// but for its process and what it found.
+func stakeClaim(ctx context.Context, path string) (*claim, error) {
+	name := path + lockSuffix
 	c := &claim{lock: flock.New(name)}
-	locked, err := c.lock.TryLock()
-	if err != nil {
+	patience, stop := context.WithTimeout(ctx, lockPatience)
+	defer stop()
+	locked, err := c.lock.TryLockContext(patience, lockPatience/20)
+	if err != nil && (ctx.Err() != nil || !errors.Is(err, context.DeadlineExceeded)) {
 		return nil, fmt.Errorf("lock: %w", err)
 	}
 	if c.file, err = os.OpenFile(name, os.O_RDWR, 0); err != nil {
 		return nil, errors.Join(fmt.Errorf("lock: %w", err), c.lock.Unlock())
 	}
-	c.read()
+	c.note = readNote(c.file)
 	if !locked {
 		return nil, errors.Join(&LockedError{c.note.PID, path}, c.file.Close())
 	}
-	c.note.PID = os.Getpid()
+	c.note.PID, c.note.Found = os.Getpid(), math.MaxInt64 // all there is, as long as nothing is added
 	if err := c.write(); err != nil {
 		return nil, errors.Join(err, c.release())
 	}
 	return c, nil
 }
 
-// read takes what the file says. One that cannot be read says nothing.
-func (c *claim) read() {
-	data := make([]byte, noteSize)
-	n, _ := c.file.ReadAt(data, 0)
-	if json.Unmarshal(data[:n], &c.note) != nil {
-		c.note = note{}
+// foundByOwner returns the greatest key that had been given when the owner of the
+// store at path came. If it has no owner, no key is greater than what it returns.
+func foundByOwner(path string) (int64, error) {
+	lock := flock.New(path+lockSuffix, flock.SetFlag(os.O_RDONLY))
+	free, err := lock.TryRLock()
+	if free || errors.Is(err, fs.ErrNotExist) {
+		return math.MaxInt64, lock.Unlock()
 	}
+	if err != nil {
+		return 0, fmt.Errorf("lock: %w", err)
+	}
+	file, err := os.Open(lock.Path())
+	if err != nil {
+		return 0, fmt.Errorf("lock: %w", err)
+	}
+	defer file.Close()
+	return readNote(file).Found, nil
+}
+
+// readNote returns what the file says. One that cannot be read says nothing.
+func readNote(file io.ReaderAt) (n note) {
+	data := make([]byte, noteSize)
+	size, _ := file.ReadAt(data, 0)
+	if json.Unmarshal(data[:size], &n) != nil {
+		return note{}
+	}
+	return n
 }
 
 func (c *claim) write() error {
@@ -89,9 +127,16 @@ func (c *claim) write() error {
 	return nil
 }
 
-// acknowledge notes that the event with this key is on disk.
-func (c *claim) acknowledge(key int64) error {
-	c.note.Acknowledged = key
+// begin notes up to which key all were given before.
+func (c *claim) begin(found int64) error {
+	c.note.Found = found
+	return c.write()
+}
+
+// acknowledge notes that the event with this key is on disk, and up to which all
+// were given.
+func (c *claim) acknowledge(key, given int64) error {
+	c.note.Acknowledged, c.note.Given = key, given
 	return c.write()
 }
 

@@ -202,7 +202,7 @@ func TestARunIsResumedByAnotherProcess(t *testing.T) {
 
 	s := openAt(t, path)
 	for info, err := range s.Sessions(t.Context(), troupe.SessionFilter{}) {
-		if err != nil || info.ID != id(1) || info.Status != troupe.SessionRunning || info.Title != "Add things." {
+		if err != nil || info.ID != id(1) || info.Status != troupe.SessionInterrupted || info.Title != "Add things." {
 			t.Errorf("the killed process left %+v, %v", info, err)
 		}
 	}

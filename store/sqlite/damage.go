@@ -11,17 +11,21 @@ import (
 	"time"
 )
 
-// A DamagedError reports a file that is damaged. It was set aside as it was, and
-// the next Open begins an empty store.
+// A DamagedError reports a file that is damaged. Open has set it aside as it was,
+// and the next Open begins an empty store.
 type DamagedError struct {
 	Path string
-	// Aside is where the file is now.
+	// Aside is where the file is now, empty if it was opened for reading and is
+	// where it was.
 	Aside string
 	Err   error
 }
 
 // Error says what to do.
 func (e *DamagedError) Error() string {
+	if e.Aside == "" {
+		return fmt.Sprintf("%s is damaged (%v): put a backup in its place, or open it for writing to have it set aside", e.Path, e.Err)
+	}
 	return fmt.Sprintf("%s is damaged (%v) and was set aside unchanged as %s: put a backup in its place, or begin an empty store by opening it again; "+
 		"what is left can be read with sqlite3 and its command .recover", e.Path, e.Err, filepath.Base(e.Aside))
 }

@@ -49,7 +49,7 @@ func copyOpen(t *testing.T, s *Store, path string) {
 	}
 }
 
-func get(t *testing.T, name string) []byte {
+func get(t testing.TB, name string) []byte {
 	t.Helper()
 	data, err := os.ReadFile(name)
 	if err != nil {
@@ -58,7 +58,7 @@ func get(t *testing.T, name string) []byte {
 	return data
 }
 
-func put(t *testing.T, name string, data []byte) {
+func put(t testing.TB, name string, data []byte) {
 	t.Helper()
 	if err := os.WriteFile(name, data, 0o600); err != nil {
 		t.Fatal(err)
@@ -233,7 +233,7 @@ func TestHalfMadeStoresAreMadeAnew(t *testing.T) {
 }
 
 // alter runs statements on a store that is closed.
-func alter(t *testing.T, path string, statements string) {
+func alter(t testing.TB, path string, statements string) {
 	t.Helper()
 	db, err := sql.Open("sqlite", path)
 	if err != nil {
@@ -299,7 +299,7 @@ func TestADamagedEventConcernsItsSessionAlone(t *testing.T) {
 		t.Errorf("%d sessions are listed", len(ids))
 	}
 	hits, damaged := 0, 0
-	for hit, err := range s.Search(t.Context(), Query{Kind: troupe.KindUserSaid}) {
+	for hit, err := range s.Search(t.Context(), Query{Kinds: []troupe.Kind{troupe.KindUserSaid}}) {
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -24,6 +24,7 @@ const (
 	forInspecting purpose = "mode=ro&_pragma=busy_timeout(5000)"
 	// Where there is no log file, none is created either.
 	forInspectingAlone purpose = forInspecting + "&immutable=1"
+	forSifting         purpose = "mode=memory"
 )
 
 // dataSource names the file at path for the driver.

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/troupe-dev/troupe"
 )
 
 // fillUp appends to a session until that fails, and returns how many events it has
@@ -84,7 +86,7 @@ func TestBreakADiskInAChild(t *testing.T) {
 	}
 	expectLog(t, s, id(1), stored)
 	mustClose(t, s)
-	if c, err := stakeClaim(path); err != nil || !c.note.Suspect {
+	if c, err := stakeClaim(t.Context(), path); err != nil || !c.note.Suspect {
 		t.Errorf("the file is not to be checked: %+v, %v", c, err)
 	} else {
 		c.release()
@@ -98,8 +100,8 @@ func TestAfterAnErrorOfTheDiskTheStoreStops(t *testing.T) {
 	passes(t, "TestBreakADiskInAChild", file(t), nil)
 }
 
-// TestOpenReadOnlyInAChild may not write where the store is.
-func TestOpenReadOnlyInAChild(t *testing.T) {
+// TestOpenWhereNothingCanBeWrittenInAChild may not write where the store is.
+func TestOpenWhereNothingCanBeWrittenInAChild(t *testing.T) {
 	dir := inChild(t)
 	for _, name := range []string{"new.db", "troupe.db", "missing/troupe.db"} {
 		_, err := Open(t.Context(), filepath.Join(dir, name), Options{Recover: true})
@@ -109,14 +111,18 @@ func TestOpenReadOnlyInAChild(t *testing.T) {
 	}
 }
 
-func TestAReadOnlyDirectoryIsNamed(t *testing.T) {
-	dir := filepath.Dir(sound(t))
-	if err := os.Remove(filepath.Join(dir, "troupe.db.lock")); err != nil {
-		t.Fatal(err)
-	}
+// withoutWriting runs a test in a process of its own that may read a directory and
+// what is in it, and write nothing there.
+func withoutWriting(t *testing.T, test, dir string) {
+	t.Helper()
 	mode := os.FileMode(0o500)
 	if os.Getuid() == 0 {
 		mode = 0o555 // for nobody, which the child is
+	}
+	for _, name := range filesIn(t, dir) {
+		if err := os.Chmod(filepath.Join(dir, name), mode&0o444); err != nil {
+			t.Fatal(err)
+		}
 	}
 	if err := os.Chmod(dir, mode); err != nil {
 		t.Fatal(err)
@@ -127,10 +133,54 @@ func TestAReadOnlyDirectoryIsNamed(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	passes(t, "TestOpenReadOnlyInAChild", dir, func(cmd *exec.Cmd) {
+	passes(t, test, dir, func(cmd *exec.Cmd) {
 		if os.Getuid() == 0 {
 			cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
 		}
+	})
+}
+
+func TestAReadOnlyDirectoryIsNamed(t *testing.T) {
+	dir := filepath.Dir(sound(t))
+	if err := os.Remove(filepath.Join(dir, "troupe.db.lock")); err != nil {
+		t.Fatal(err)
+	}
+	withoutWriting(t, "TestOpenWhereNothingCanBeWrittenInAChild", dir)
+}
+
+// TestReadWhereNothingCanBeWrittenInAChild may not write where the store is. The
+// session of the store's owner has one event more.
+func TestReadWhereNothingCanBeWrittenInAChild(t *testing.T) {
+	r := readAt(t, filepath.Join(inChild(t), "troupe.db"))
+	readAll(t, r, id(1), lengthOf(t, r, id(1)))
+	want := map[int64]string{2: "1 interrupted", 3: "1 interrupted", 4: "1 running"}[lengthOf(t, r, id(1))]
+	if got := statuses(t, r, troupe.SessionFilter{Limit: 1}); got != want {
+		t.Errorf("the latest session is %s; want %s", got, want)
+	}
+}
+
+func TestAStoreIsReadWhereNothingCanBeWritten(t *testing.T) {
+	const test = "TestReadWhereNothingCanBeWrittenInAChild"
+	t.Run("closed", func(t *testing.T) {
+		path := sound(t)
+		s := openAt(t, path)
+		for n := range 20 {
+			if n != 1 {
+				if err := s.Delete(t.Context(), id(n)); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		mustClose(t, s)
+		withoutWriting(t, test, filepath.Dir(path))
+	})
+	t.Run("killed", func(t *testing.T) { withoutWriting(t, test, filepath.Dir(killedAt(t))) })
+	t.Run("in use", func(t *testing.T) {
+		path := sound(t)
+		s := openAt(t, path)
+		mustAppend(t, s, eventsOf(id(1), 3, said("the first words"), said("the last words"))...)
+		withoutWriting(t, test, filepath.Dir(path))
+		mustAppend(t, s, eventsOf(id(1), 5, said("the very last words"))...)
 	})
 }
 

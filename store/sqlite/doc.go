@@ -4,10 +4,12 @@
 // came in while it was busy: see [Store.Append]. Reads have connections of their
 // own, hold them only while they fetch a page, and so never keep a writer waiting.
 //
-// What [Store.Search] looks for in texts is in a full-text index that is written
+// What [Reader.Search] looks for in texts is in a full-text index that is written
 // in the background, so that appending does not wait for it. A search for text
-// completes the index first: it finds whatever was stored before it began.
+// completes the index first, or looks at what is not in it yet where it may not
+// write: it finds whatever was stored before it began.
 //
-// The file belongs to one process at a time. A file that is damaged is set aside
-// and reported, never repaired or deleted.
+// The file belongs to one process at a time; any number of others may read it with
+// [OpenReadOnly]. A file that is damaged is set aside by its owner and reported,
+// never repaired or deleted.
 package sqlite

@@ -13,18 +13,20 @@ import (
 // Events implements [troupe.Store]. It yields the session's events as they were
 // when the iteration began. An event that is damaged ends it with an error, and
 // concerns no other session.
-func (s *Store) Events(ctx context.Context, session string, after int64) iter.Seq2[troupe.Event, error] {
+func (r *Reader) Events(ctx context.Context, session string, after int64) iter.Seq2[troupe.Event, error] {
 	return func(yield func(troupe.Event, error) bool) {
-		if err := s.each(ctx, session, max(after, 0), yield); err != nil {
-			yield(troupe.Event{}, fmt.Errorf("session %s: %w", session, s.readError(ctx, err)))
+		if err := r.each(ctx, session, max(after, 0), yield); err != nil {
+			yield(troupe.Event{}, fmt.Errorf("session %s: %w", session, r.readError(ctx, err)))
 		}
 	}
 }
 
 // each yields events page by page until there are no more or nobody wants them.
-func (s *Store) each(ctx context.Context, session string, after int64, yield func(troupe.Event, error) bool) error {
+func (r *Reader) each(ctx context.Context, session string, after int64, yield func(troupe.Event, error) bool) error {
 	var number, last int64
-	err := s.readers.QueryRowContext(ctx, "SELECT number, events FROM sessions WHERE id = ?", session).Scan(&number, &last)
+	err := r.file.read(ctx, func(db *sql.DB) error {
+		return db.QueryRowContext(ctx, "SELECT number, events FROM sessions WHERE id = ?", session).Scan(&number, &last)
+	})
 	if errors.Is(err, sql.ErrNoRows) {
 		return troupe.ErrNotFound
 	}
@@ -32,12 +34,12 @@ func (s *Store) each(ctx context.Context, session string, after int64, yield fun
 		return err
 	}
 	for after < last {
-		page, err := s.page(ctx, number, after, last)
+		page, err := r.page(ctx, number, after, last)
 		if err != nil {
 			return err
 		}
 		if len(page) == 0 {
-			return s.absence(ctx, number, after+1)
+			return r.absence(ctx, number, after+1)
 		}
 		for _, stored := range page {
 			if err := ctx.Err(); err != nil {
@@ -78,13 +80,17 @@ const (
 
 // page reads the events that follow a number. The connection is free again before
 // anybody looks at them.
-func (s *Store) page(ctx context.Context, session, after, last int64) ([]stored, error) {
-	rows, err := s.readers.QueryContext(ctx, "SELECT e.key, c.event FROM events e JOIN contents c ON c.key = e.key "+
-		"WHERE e.session = ? AND e.seq > ? AND e.seq <= ? ORDER BY e.seq LIMIT ?", session, after, last, pageEvents)
-	if err != nil {
-		return nil, err
-	}
-	return collect(rows)
+func (r *Reader) page(ctx context.Context, session, after, last int64) (page []stored, err error) {
+	err = r.file.read(ctx, func(db *sql.DB) error {
+		rows, err := db.QueryContext(ctx, "SELECT e.key, c.event FROM events e JOIN contents c ON c.key = e.key "+
+			"WHERE e.session = ? AND e.seq > ? AND e.seq <= ? ORDER BY e.seq LIMIT ?", session, after, last, pageEvents)
+		if err != nil {
+			return err
+		}
+		page, err = collect(rows)
+		return err
+	})
+	return page, err
 }
 
 // collect reads rows of a key and an event, until they fill a page.
@@ -103,9 +109,11 @@ func collect(rows *sql.Rows) ([]stored, error) {
 }
 
 // absence says why an event is not there that was there a moment ago.
-func (s *Store) absence(ctx context.Context, session, seq int64) error {
+func (r *Reader) absence(ctx context.Context, session, seq int64) error {
 	var n int
-	err := s.readers.QueryRowContext(ctx, "SELECT 1 FROM sessions WHERE number = ?", session).Scan(&n)
+	err := r.file.read(ctx, func(db *sql.DB) error {
+		return db.QueryRowContext(ctx, "SELECT 1 FROM sessions WHERE number = ?", session).Scan(&n)
+	})
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
 		return troupe.ErrNotFound
@@ -113,18 +121,4 @@ func (s *Store) absence(ctx context.Context, session, seq int64) error {
 		return err
 	}
 	return fmt.Errorf("event %d is missing", seq)
-}
-
-// readError returns what a reader is told: that its context is done or the store
-// is closed, where that is why reading ended.
-func (s *Store) readError(ctx context.Context, err error) error {
-	select {
-	case <-s.writer.stop:
-		return ErrClosed
-	default:
-	}
-	if ctx.Err() != nil {
-		return ctx.Err()
-	}
-	return explain(err)
 }

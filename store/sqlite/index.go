@@ -53,8 +53,7 @@ func wait(ctx context.Context, d time.Duration) {
 
 // catchUp returns when all that is stored now is indexed.
 func (s *Store) catchUp(ctx context.Context) error {
-	var upto, newest int64
-	err := s.readers.QueryRowContext(ctx, "SELECT upto, coalesce((SELECT max(key) FROM events), 0) FROM indexed").Scan(&upto, &newest)
+	upto, newest, err := s.marks(ctx)
 	for err == nil && upto < newest {
 		upto, err = s.indexSome(ctx)
 	}

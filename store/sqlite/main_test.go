@@ -33,7 +33,18 @@ func openAt(tb testing.TB, path string) *Store {
 	return s
 }
 
-func mustClose(tb testing.TB, s *Store) {
+// readAt opens the store at path for reading, for as long as the test.
+func readAt(tb testing.TB, path string) *Reader {
+	tb.Helper()
+	r, err := OpenReadOnly(tb.Context(), path)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() { r.Close() })
+	return r
+}
+
+func mustClose(tb testing.TB, s io.Closer) {
 	tb.Helper()
 	if err := s.Close(); err != nil {
 		tb.Fatal(err)
@@ -65,7 +76,7 @@ func mustAppend(tb testing.TB, s *Store, events ...troupe.Event) {
 
 // lengthOf returns how many events a session has, and fails the test if their
 // numbers have gaps.
-func lengthOf(tb testing.TB, s *Store, session string) (n int64) {
+func lengthOf(tb testing.TB, s troupe.Store, session string) (n int64) {
 	tb.Helper()
 	for e, err := range s.Events(tb.Context(), session, 0) {
 		if errors.Is(err, troupe.ErrNotFound) {
@@ -82,7 +93,7 @@ func lengthOf(tb testing.TB, s *Store, session string) (n int64) {
 }
 
 // sessionsOf lists the sessions' ids.
-func sessionsOf(tb testing.TB, s *Store) (ids []string) {
+func sessionsOf(tb testing.TB, s troupe.Store) (ids []string) {
 	tb.Helper()
 	for info, err := range s.Sessions(tb.Context(), troupe.SessionFilter{}) {
 		if err != nil {

@@ -55,6 +55,19 @@ func checkSchema(ctx context.Context, conn *sql.Conn, path string) (version int,
 	return version, nil
 }
 
+// checkUpToDate fails unless the file's schema is the latest.
+func checkUpToDate(ctx context.Context, conn *sql.Conn, path string) error {
+	version, err := checkSchema(ctx, conn, path)
+	if err != nil {
+		return err
+	}
+	scripts, err := fs.Glob(migrations, "migrations/*.sql")
+	if err == nil && version < len(scripts) {
+		err = fmt.Errorf("%s: written by an older Troupe (schema %d, this one has %d): open it for writing once", path, version, len(scripts))
+	}
+	return err
+}
+
 // migrate takes a file from a schema to the latest, all steps or none.
 func migrate(ctx context.Context, conn *sql.Conn, from int) error {
 	scripts, err := fs.Glob(migrations, "migrations/*.sql")

@@ -12,28 +12,6 @@ import (
 	"github.com/troupe-dev/troupe"
 )
 
-// A Query chooses events of all sessions. A zero field does not restrict.
-type Query struct {
-	// Text is what messages, tool calls, tool results and errors must contain: all
-	// its words, in any case and order; a part in double quotes as it stands; a word
-	// that ends in a star as the beginning of one. The first 64 KiB of an event can
-	// be found.
-	Text string
-	// Session, Run, Agent, Tool and Kind are exact.
-	Session, Run, Agent, Tool string
-	Kind                      troupe.Kind
-	// Class is a class of failure. A run that failed has [troupe.ClassFailed].
-	Class troupe.Class
-	// Errors leaves only what failed, whatever its class.
-	Errors bool
-	// Since is the earliest time of an event, and Until the one it must be before.
-	Since, Until time.Time
-	// Before is the Number of a hit, to go on after it.
-	Before int64
-	// Limit is the most hits.
-	Limit int
-}
-
 // A Hit is an event that a query chose.
 type Hit struct {
 	// Number orders the events of all sessions as they were stored.
@@ -46,118 +24,177 @@ type Hit struct {
 
 // Search yields the events that a query chooses, the latest first. Events that
 // are stored meanwhile are not among them.
-func (s *Store) Search(ctx context.Context, query Query) iter.Seq2[Hit, error] {
+func (r *Reader) Search(ctx context.Context, query Query) iter.Seq2[Hit, error] {
 	return func(yield func(Hit, error) bool) {
-		if err := s.search(ctx, &query, yield); err != nil {
-			yield(Hit{}, fmt.Errorf("search: %w", s.readError(ctx, err)))
+		if err := r.search(ctx, &query, yield); err != nil {
+			yield(Hit{}, fmt.Errorf("search: %w", r.readError(ctx, err)))
 		}
 	}
 }
 
-func (s *Store) search(ctx context.Context, q *Query, yield func(Hit, error) bool) error {
-	statement, values, err := q.compile()
+func (r *Reader) search(ctx context.Context, q *Query, yield func(Hit, error) bool) error {
+	s, err := r.newScan(q, latestFirst, yield)
 	if err != nil {
 		return err
 	}
+	defer s.close()
+	var upto int64
 	if q.Text != "" {
-		if err := s.catchUp(ctx); err != nil {
+		if err := r.file.catchUp(ctx); err != nil {
+			return err
+		}
+		if upto, _, err = r.marks(ctx); err != nil {
 			return err
 		}
 	}
-	before, left := q.Before, q.Limit
+	before := q.Before
 	if before <= 0 {
 		before = math.MaxInt64
 	}
-	if left <= 0 {
-		left = math.MaxInt
+	return s.between(ctx, 0, before, upto)
+}
+
+// marks returns the key up to which events are indexed, and that of the newest.
+func (r *Reader) marks(ctx context.Context) (upto, newest int64, err error) {
+	err = r.file.read(ctx, func(db *sql.DB) error {
+		return db.QueryRowContext(ctx, "SELECT upto, coalesce((SELECT max(key) FROM events), 0) FROM indexed").Scan(&upto, &newest)
+	})
+	return upto, newest, err
+}
+
+// The orders of a scan.
+const (
+	latestFirst = "DESC"
+	oldestFirst = "ASC"
+)
+
+// A scan goes through the events that a query chooses.
+type scan struct {
+	reader             *Reader
+	query              *Query
+	order              string
+	indexed, unindexed selection
+	yield              func(Hit, error) bool
+	left               int    // how many more are wanted
+	sieve              *sieve // nil until something has to be sifted
+}
+
+func (r *Reader) newScan(q *Query, order string, yield func(Hit, error) bool) (*scan, error) {
+	indexed, err := q.indexed(order)
+	if err != nil {
+		return nil, err
 	}
-	for left > 0 {
-		n := min(left, pageEvents)
-		keys, err := s.keys(ctx, statement, append(values, before, n)...)
+	s := &scan{reader: r, query: q, order: order, indexed: indexed, unindexed: q.unindexed(order), yield: yield, left: q.Limit}
+	if s.left <= 0 {
+		s.left = math.MaxInt
+	}
+	return s, nil
+}
+
+func (s *scan) close() {
+	if s.sieve != nil {
+		s.sieve.close()
+	}
+}
+
+// between yields what has a key between two others, as long as it is wanted. Texts
+// are looked for in the index as far as that goes, and sifted after it.
+func (s *scan) between(ctx context.Context, after, before, upto int64) error {
+	after = max(after, s.query.floor())
+	if s.query.Text == "" {
+		return s.pass(ctx, s.unindexed, after, before)
+	}
+	indexed := func() error { return s.pass(ctx, s.indexed, after, min(before, upto+1)) }
+	unindexed := func() error { return s.pass(ctx, s.unindexed, max(after, upto), before) }
+	first, second := indexed, unindexed
+	if s.order == latestFirst {
+		first, second = unindexed, indexed
+	}
+	if err := first(); err != nil {
+		return err
+	}
+	return second()
+}
+
+// pass yields what a selection finds between two keys.
+func (s *scan) pass(ctx context.Context, chosen selection, after, before int64) error {
+	for s.left > 0 {
+		n := min(s.left, pageEvents)
+		keys, err := s.reader.keys(ctx, chosen, after, before, n)
 		if err != nil {
 			return err
 		}
 		for _, key := range keys {
-			if wanted, err := s.show(ctx, key, yield); err != nil || !wanted {
+			if err := s.show(ctx, key, chosen.sift); err != nil || s.left == 0 {
 				return err
 			}
 		}
 		if len(keys) < n {
 			return nil
 		}
-		left -= n
-		before = keys[n-1]
+		if s.order == latestFirst {
+			before = keys[n-1]
+		} else {
+			after = keys[n-1]
+		}
 	}
 	return nil
 }
 
-// compile makes a statement that yields keys, and the values for it but for the
-// last two: the key to begin before, and how many.
-func (q *Query) compile() (statement string, values []any, err error) {
-	from, key := "events e", "e.key"
-	var where conditions
-	if q.Text != "" {
-		expression, err := matchExpression(q.Text)
+func (r *Reader) keys(ctx context.Context, chosen selection, after, before int64, n int) (keys []int64, err error) {
+	err = r.file.read(ctx, func(db *sql.DB) error {
+		keys = keys[:0]
+		rows, err := db.QueryContext(ctx, chosen.text, append(chosen.values, after, before, n)...)
 		if err != nil {
-			return "", nil, err
+			return err
 		}
-		// The words come first: CROSS JOIN keeps the order of the tables.
-		from, key = "texts CROSS JOIN events e ON e.key = texts.rowid", "texts.rowid"
-		where.add("texts MATCH ?", expression)
-	}
-	if q.Session != "" {
-		where.add("e.session = (SELECT number FROM sessions WHERE id = ?)", q.Session)
-	}
-	where.equal("e.run", q.Run)
-	where.equal("e.agent", q.Agent)
-	where.equal("e.tool", q.Tool)
-	where.equal("e.kind", string(q.Kind))
-	where.equal("e.class", string(q.Class))
-	if q.Errors {
-		where.add("e.class IS NOT NULL")
-	}
-	if !q.Since.IsZero() {
-		// A key is not less than its event's time: here the search can end.
-		since := nanoseconds(q.Since)
-		where.add(key+" >= ? AND e.time >= ?", since, since)
-	}
-	if !q.Until.IsZero() {
-		where.add("e.time < ?", nanoseconds(q.Until))
-	}
-	where.add(key + " < ?")
-	return "SELECT " + key + " FROM " + from + where.text() + " ORDER BY " + key + " DESC LIMIT ?", where.values, nil
+		defer rows.Close()
+		for rows.Next() {
+			var key int64
+			if err := rows.Scan(&key); err != nil {
+				return err
+			}
+			keys = append(keys, key)
+		}
+		return rows.Err()
+	})
+	return keys, err
 }
 
-func (s *Store) keys(ctx context.Context, statement string, values ...any) ([]int64, error) {
-	rows, err := s.readers.QueryContext(ctx, statement, values...)
+// show yields an event, unless it was deleted meanwhile or has to be sifted and is
+// not what the query looks for.
+func (s *scan) show(ctx context.Context, key int64, sift bool) error {
+	hit, err := s.reader.hit(ctx, key)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil
+	}
+	if err == nil && sift {
+		var found bool
+		if found, err = s.sifted(ctx, &hit); err == nil && !found {
+			return nil
+		}
+	}
 	if err != nil {
-		return nil, err
+		return err
 	}
-	defer rows.Close()
-	var keys []int64
-	for rows.Next() {
-		var key int64
-		if err := rows.Scan(&key); err != nil {
-			return nil, err
-		}
-		keys = append(keys, key)
+	s.left--
+	if !s.yield(hit, nil) {
+		s.left = 0
 	}
-	return keys, rows.Err()
+	return nil
 }
 
-// show yields an event, unless it was deleted meanwhile.
-func (s *Store) show(ctx context.Context, key int64, yield func(Hit, error) bool) (wanted bool, err error) {
+func (r *Reader) hit(ctx context.Context, key int64) (Hit, error) {
 	hit := Hit{Number: key}
 	e := stored{key: key}
 	var when int64
-	err = s.readers.QueryRowContext(ctx, "SELECT s.id, e.seq, e.time, e.run, e.agent, c.event FROM contents c "+
-		"JOIN events e ON e.key = c.key JOIN sessions s ON s.number = e.session WHERE c.key = ?", key).
-		Scan(&hit.Event.Session, &hit.Event.Seq, &when, &hit.Event.Run, &hit.Event.Agent, &e.content)
-	if errors.Is(err, sql.ErrNoRows) {
-		return true, nil
-	}
+	err := r.file.read(ctx, func(db *sql.DB) error {
+		return db.QueryRowContext(ctx, "SELECT s.id, e.seq, e.time, e.run, e.agent, c.event FROM contents c "+
+			"JOIN events e ON e.key = c.key JOIN sessions s ON s.number = e.session WHERE c.key = ?", key).
+			Scan(&hit.Event.Session, &hit.Event.Seq, &when, &hit.Event.Run, &hit.Event.Agent, &e.content)
+	})
 	if err != nil {
-		return false, err
+		return Hit{}, err
 	}
 	hit.Event.Time = time.Unix(0, when).UTC()
 	if event, err := e.decode(); err != nil {
@@ -165,5 +202,5 @@ func (s *Store) show(ctx context.Context, key int64, yield func(Hit, error) bool
 	} else {
 		hit.Event = event
 	}
-	return yield(hit, nil), nil
+	return hit, nil
 }

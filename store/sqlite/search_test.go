@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 	"sync"
@@ -13,8 +14,13 @@ import (
 	"github.com/troupe-dev/troupe"
 )
 
+// A searcher is a Store or a Reader.
+type searcher interface {
+	Search(context.Context, Query) iter.Seq2[Hit, error]
+}
+
 // found returns the events that a query chooses, as session/seq.
-func found(tb testing.TB, s *Store, q Query) (names []string) {
+func found(tb testing.TB, s searcher, q Query) (names []string) {
 	tb.Helper()
 	for hit, err := range s.Search(tb.Context(), q) {
 		if err != nil {
@@ -76,12 +82,17 @@ func TestSearchFilters(t *testing.T) {
 		{Query{Session: id(2), Limit: 1}, "2/4"},
 		{Query{Session: id(9)}, ""},
 		{Query{Run: "run1", Limit: 1}, "1/4"},
-		{Query{Agent: "kim", Kind: troupe.KindUserSaid}, "3/1 2/1"},
+		{Query{Agent: "kim", Kinds: []troupe.Kind{troupe.KindUserSaid}}, "3/1 2/1"},
 		{Query{Agent: "ki"}, ""},
 		{Query{Tool: "fetch"}, "2/3 2/2"},
-		{Query{Tool: "fetch", Kind: troupe.KindToolCalled}, "2/2"},
+		{Query{Tool: "fetch", Kinds: []troupe.Kind{troupe.KindToolCalled}}, "2/2"},
 		{Query{Errors: true}, "2/4 2/3"},
 		{Query{Errors: true, Agent: "alex"}, ""},
+		{Query{Kinds: []troupe.Kind{troupe.KindUserSaid, troupe.KindWarned}}, "3/2 3/1 2/1 1/1"},
+		{Query{Kinds: []troupe.Kind{troupe.KindWarned, troupe.KindRunCancelled}, OrErrors: true}, "3/2 2/4 2/3"},
+		{Query{Kinds: []troupe.Kind{troupe.KindWarned}, OrErrors: true, Agent: "kim", Tool: "fetch"}, "2/3"},
+		{Query{Kinds: []troupe.Kind{troupe.KindUserSaid, troupe.KindToolReturned}, Errors: true}, "2/3"},
+		{Query{OrErrors: true, Limit: 2}, "3/4 3/3"},
 		{Query{Class: troupe.ClassTimeout}, "2/3"},
 		{Query{Class: troupe.ClassFailed}, "2/4"},
 		{Query{Since: noon.Add(2 * time.Minute)}, "3/4 3/3 3/2 3/1"},
@@ -89,6 +100,11 @@ func TestSearchFilters(t *testing.T) {
 		{Query{Until: noon.Add(2)}, "1/1"},
 		{Query{Since: noon.Add(time.Minute), Until: noon.Add(time.Minute + 3)}, "2/2 2/1"},
 		{Query{Since: noon.Add(time.Hour)}, ""},
+		{Query{Since: time.Date(1500, 1, 1, 0, 0, 0, 0, time.UTC), Limit: 1}, "3/4"},
+		{Query{After: noon.Add(time.Minute).UnixNano() + 3, Agent: "kim", Limit: 9}, "3/4 3/3 3/2 3/1 2/4"},
+		{Query{After: noon.UnixNano(), Before: noon.UnixNano() + 3}, "1/2 1/1"},
+		{Query{After: noon.UnixNano() + 1, Since: noon, Text: "read_file"}, "1/4 1/3"},
+		{Query{After: noon.UnixNano() + 3, Since: noon, Text: "read_file"}, "1/4"},
 		{Query{Text: "line", Since: noon, Agent: "alex"}, "1/4"},
 		{Query{Text: "line", Session: id(2)}, ""},
 		{Query{Text: "summarise", Until: noon.Add(time.Minute)}, "1/1"},
@@ -99,43 +115,46 @@ func TestSearchFilters(t *testing.T) {
 	}
 }
 
+// texts are what can be searched for in talk, and what is found.
+var texts = map[string]string{
+	"summarise":            "1/1", // not in a prompt, nor in what repeats an answer
+	"SUMMARISE please":     "1/1",
+	"ubersicht":            "1/1",
+	"Übersicht naive":      "1/1",
+	"résumé":               "1/3",
+	"resume":               "1/3",
+	"resum*":               "1/3 1/1",
+	"read_file":            "1/4 1/3",
+	"read_file second":     "1/3",
+	"café":                 "1/4",
+	"42":                   "1/4",
+	`"line two"`:           "1/4",
+	`"two line"`:           "",
+	"two line":             "1/4",
+	"Which":                "1/2",
+	`said "do it now"`:     "2/1",
+	`"it do"`:              "",
+	"100% done":            "2/1",
+	"it's":                 "2/1",
+	"(really?)":            "2/1",
+	"https://example.com/": "2/2",
+	"a-b_c":                "2/2",
+	"10s":                  "2/3",
+	"reach":                "2/4",
+	"again":                "3/2",
+	"雪":                    "3/1",
+	"雪が降る":                 "3/1",
+	"降雪":                   "",
+	"東京":                   "3/1",
+	"!!!":                  "",
+	"reach !!!":            "2/4",
+	" ":                    "",
+	"nothing of that kind": "",
+}
+
 func TestSearchFindsText(t *testing.T) {
 	s := talk(t)
-	for text, want := range map[string]string{
-		"summarise":            "1/1", // not in a prompt, nor in what repeats an answer
-		"SUMMARISE please":     "1/1",
-		"ubersicht":            "1/1",
-		"Übersicht naive":      "1/1",
-		"résumé":               "1/3",
-		"resume":               "1/3",
-		"resum*":               "1/3 1/1",
-		"read_file":            "1/4 1/3",
-		"read_file second":     "1/3",
-		"café":                 "1/4",
-		"42":                   "1/4",
-		`"line two"`:           "1/4",
-		`"two line"`:           "",
-		"two line":             "1/4",
-		"Which":                "1/2",
-		`said "do it now"`:     "2/1",
-		`"it do"`:              "",
-		"100% done":            "2/1",
-		"it's":                 "2/1",
-		"(really?)":            "2/1",
-		"https://example.com/": "2/2",
-		"a-b_c":                "2/2",
-		"10s":                  "2/3",
-		"reach":                "2/4",
-		"again":                "3/2",
-		"雪":                    "3/1",
-		"雪が降る":                 "3/1",
-		"降雪":                   "",
-		"東京":                   "3/1",
-		"!!!":                  "",
-		"reach !!!":            "2/4",
-		" ":                    "",
-		"nothing of that kind": "",
-	} {
+	for text, want := range texts {
 		if got := strings.Join(found(t, s, Query{Text: text}), " "); got != want {
 			t.Errorf("%q found %s; want %s", text, got, want)
 		}
@@ -162,17 +181,32 @@ func TestSearchTakesAnyText(t *testing.T) {
 	}
 }
 
-func FuzzSearchTakesAnyText(f *testing.F) {
+func FuzzAnyTextMeansTheSameWithAndWithoutTheIndex(f *testing.F) {
 	for _, text := range hostile {
 		f.Add(text)
 	}
-	s := openAt(f, file(f))
-	mustAppend(f, s, eventsOf(id(1), 1, said("a b and 雪"))...)
+	var readers []*Reader
+	for _, indexed := range []int{0, 2} {
+		path := file(f)
+		s := openAt(f, path)
+		mustAppend(f, s, eventsOf(id(1), 1, said("a b and 雪"), said("AND it's an Ünïcödé text (e)"))...)
+		keepIndexed(f, s, indexed)
+		readers = append(readers, readAt(f, path))
+	}
 	f.Fuzz(func(t *testing.T, text string) {
-		for _, err := range s.Search(t.Context(), Query{Text: text}) {
-			if err != nil && !strings.HasSuffix(err.Error(), "can be searched for") {
-				t.Errorf("%q: %v", text, err)
+		var results []string
+		for _, r := range readers {
+			var result string
+			for hit, err := range r.Search(t.Context(), Query{Text: text}) {
+				if err != nil && !strings.HasSuffix(err.Error(), "can be searched for") {
+					t.Errorf("%q: %v", text, err)
+				}
+				result += fmt.Sprint(hit.Number, err, " ")
 			}
+			results = append(results, result)
+		}
+		if results[0] != results[1] {
+			t.Errorf("%q is found at %s without the index, at %s with it", text, results[0], results[1])
 		}
 	})
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"strings"
 	"time"
 
 	"github.com/troupe-dev/troupe"
@@ -16,6 +17,12 @@ const stamp = "2006-01-02T15:04:05.000000000Z"
 
 // summary names the columns that make a session's summary.
 const summary = "number, id, agent, title, status, started, updated, events"
+
+// standing is the status of a session, given the greatest key that is not of the
+// file's present owner. One that still runs is interrupted if its last event is
+// not the owner's either.
+const standing = "CASE WHEN status = 'running' AND " +
+	"(SELECT e.key FROM events e WHERE e.session = sessions.number AND e.seq = sessions.events) <= %d THEN 'interrupted' ELSE status END"
 
 // scanSummary reads the columns of summary. A time that is damaged is zero, and
 // keeps nobody from listing the session.
@@ -71,10 +78,11 @@ func (w *writer) save(id string, s *session) error {
 }
 
 // Sessions implements [troupe.Store]. It lists the sessions as they are when it is
-// ranged over.
-func (s *Store) Sessions(ctx context.Context, match troupe.SessionFilter) iter.Seq2[troupe.SessionInfo, error] {
+// ranged over. One that was left running by a process that no longer has the file
+// is interrupted.
+func (r *Reader) Sessions(ctx context.Context, match troupe.SessionFilter) iter.Seq2[troupe.SessionInfo, error] {
 	return func(yield func(troupe.SessionInfo, error) bool) {
-		found, err := s.list(ctx, match)
+		found, err := r.list(ctx, match)
 		for _, info := range found {
 			if err = ctx.Err(); err != nil {
 				break
@@ -84,15 +92,27 @@ func (s *Store) Sessions(ctx context.Context, match troupe.SessionFilter) iter.S
 			}
 		}
 		if err != nil {
-			yield(troupe.SessionInfo{}, fmt.Errorf("list sessions: %w", s.readError(ctx, err)))
+			yield(troupe.SessionInfo{}, fmt.Errorf("list sessions: %w", r.readError(ctx, err)))
 		}
 	}
 }
 
-func (s *Store) list(ctx context.Context, match troupe.SessionFilter) ([]troupe.SessionInfo, error) {
+func (r *Reader) list(ctx context.Context, match troupe.SessionFilter) ([]troupe.SessionInfo, error) {
+	before, err := r.file.foundByOwner()
+	if err != nil {
+		return nil, err
+	}
+	found, err := r.summaries(ctx, match, fmt.Sprintf(standing, before))
+	if isDamage(err) { // of the events, perhaps, and not of the sessions
+		return r.summaries(ctx, match, "status")
+	}
+	return found, err
+}
+
+func (r *Reader) summaries(ctx context.Context, match troupe.SessionFilter, status string) (found []troupe.SessionInfo, err error) {
 	var where conditions
 	where.equal("agent", match.Agent)
-	where.equal("status", string(match.Status))
+	where.equal(status, string(match.Status))
 	if !match.Since.IsZero() {
 		where.add("updated >= ?", match.Since.UTC().Format(stamp))
 	}
@@ -100,20 +120,27 @@ func (s *Store) list(ctx context.Context, match troupe.SessionFilter) ([]troupe.
 	if match.Limit > 0 {
 		limit = match.Limit
 	}
-	rows, err := s.readers.QueryContext(ctx, "SELECT "+summary+" FROM sessions"+where.text()+" ORDER BY updated DESC, id LIMIT ?", append(where.values, limit)...)
+	statement := "SELECT " + strings.Replace(summary, "status", status, 1) + " FROM sessions" + where.text() + " ORDER BY updated DESC, id LIMIT ?"
+	err = r.file.read(ctx, func(db *sql.DB) error {
+		found = nil
+		rows, err := db.QueryContext(ctx, statement, append(where.values, limit)...)
+		if err != nil {
+			return err
+		}
+		defer rows.Close()
+		for rows.Next() {
+			_, info, err := scanSummary(rows.Scan)
+			if err != nil {
+				return err
+			}
+			found = append(found, info)
+		}
+		return rows.Err()
+	})
 	if err != nil {
 		return nil, err
 	}
-	defer rows.Close()
-	var found []troupe.SessionInfo
-	for rows.Next() {
-		_, info, err := scanSummary(rows.Scan)
-		if err != nil {
-			return nil, err
-		}
-		found = append(found, info)
-	}
-	return found, rows.Err()
+	return found, nil
 }
 
 // Delete implements [troupe.Store]. The space is used again for later events.
@@ -148,5 +175,5 @@ func (w *writer) delete(id string) error {
 		return err
 	}
 	// Whoever opens the file next must not miss what this takes away.
-	return w.claim.acknowledge(min(w.newest, w.claim.note.Acknowledged))
+	return w.claim.acknowledge(min(w.newest, w.claim.note.Acknowledged), w.lastKey)
 }

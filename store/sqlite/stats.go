@@ -11,6 +11,9 @@ type Stats struct {
 	LargestCommit int64
 }
 
+// Stats returns the counters of a store that is only read: it does nothing.
+func (r *Reader) Stats() Stats { return Stats{} }
+
 // Stats returns the counters as they are now.
 func (s *Store) Stats() Stats {
 	c := &s.writer.counters

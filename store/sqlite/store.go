@@ -12,8 +12,9 @@ import (
 	"github.com/troupe-dev/troupe"
 )
 
-// A Store keeps sessions in a file. It may be used concurrently.
+// A Store keeps sessions in a file, which it owns. It may be used concurrently.
 type Store struct {
+	*Reader
 	path    string
 	claim   *claim
 	readers *sql.DB
@@ -22,8 +23,6 @@ type Store struct {
 
 	stopIndexing context.CancelFunc
 	background   sync.WaitGroup
-	closing      sync.Once
-	closeErr     error
 }
 
 var _ troupe.Store = (*Store)(nil)
@@ -34,9 +33,6 @@ type Options struct {
 	// instead of failing: see [Store.Recovered].
 	Recover bool
 }
-
-// ErrClosed reports a store that was closed.
-var ErrClosed = errors.New("the store is closed")
 
 // Open opens the store in the file at path, which it creates if there is none,
 // with its directory. It fails with a *[LockedError] if a process has the file
@@ -58,7 +54,7 @@ func open(ctx context.Context, path string, options Options) (*Store, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return nil, err
 	}
-	claim, err := stakeClaim(path)
+	claim, err := stakeClaim(ctx, path)
 	if err != nil {
 		return nil, err
 	}
@@ -69,6 +65,7 @@ func open(ctx context.Context, path string, options Options) (*Store, error) {
 	if err != nil {
 		return nil, errors.Join(err, claim.release())
 	}
+	s.Reader = &Reader{file: s, closed: s.writer.stop}
 	indexing, stop := context.WithCancel(context.Background())
 	s.stopIndexing = stop
 	s.background.Go(s.writer.run)
@@ -96,14 +93,15 @@ const maxReaders = 8
 // empty store. It is nil if nothing was.
 func (s *Store) Recovered() *DamagedError { return s.damage }
 
-// Close waits for writes under way, and gives up the file. Reads under way fail.
-// What was stored and is not indexed yet is indexed when the file is next open.
-func (s *Store) Close() error {
-	s.closing.Do(func() {
-		s.stopIndexing()
-		close(s.writer.stop)
-		s.background.Wait()
-		s.closeErr = errors.Join(s.readers.Close(), s.writer.close(context.Background()), s.claim.release())
-	})
-	return s.closeErr
+// read implements access.
+func (s *Store) read(_ context.Context, act func(*sql.DB) error) error { return act(s.readers) }
+
+// foundByOwner implements access.
+func (s *Store) foundByOwner() (int64, error) { return s.writer.found, nil }
+
+// close implements access. The writer has been told to stop.
+func (s *Store) close() error {
+	s.stopIndexing()
+	s.background.Wait()
+	return errors.Join(s.readers.Close(), s.writer.close(context.Background()), s.claim.release())
 }

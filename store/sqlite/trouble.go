@@ -17,8 +17,9 @@ var (
 	// ErrStopped reports a store that found its disk or its file not to be trusted,
 	// and takes nothing more. It can be read; opening it again checks the file.
 	ErrStopped = errors.New("the store takes nothing more until it is opened again")
-	// ErrReadOnly reports a file that may not be written to.
-	ErrReadOnly = errors.New("the file or its directory is read-only")
+	// ErrReadOnly reports a file that may not be written to, or a store that was
+	// opened for reading.
+	ErrReadOnly = errors.New("the store is read-only")
 )
 
 // codeOf returns SQLite's extended code of an error, 0 if it has none.

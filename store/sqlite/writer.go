@@ -15,6 +15,8 @@ type writer struct {
 	claim *claim
 	jobs  chan *job
 	stop  chan struct{}
+	// found is the greatest key that had been given when the writer came.
+	found int64
 	// stored says that events came in since it was last heard.
 	stored chan struct{}
 	counters
@@ -70,8 +72,12 @@ func (w *writer) begin(ctx context.Context, path string) error {
 	}
 	defer tx.Rollback()
 	err = tx.QueryRowContext(ctx, "SELECT coalesce(max(key), 0), (SELECT upto FROM indexed) FROM events").Scan(&w.newest, &w.lastKey)
-	w.lastKey = max(w.lastKey, w.newest)
-	return err
+	if err != nil {
+		return err
+	}
+	w.lastKey = max(w.lastKey, w.newest, w.claim.note.Given)
+	w.found = w.lastKey
+	return w.claim.begin(w.found)
 }
 
 // write has the writer do a job and returns when that is on disk, or refused. Once
@@ -159,7 +165,7 @@ func (w *writer) transact(batch []*job) error {
 		return w.judge(err)
 	}
 	// A note that stays behind says less, and nothing wrong.
-	w.claim.acknowledge(w.newest)
+	w.claim.acknowledge(w.newest, w.lastKey)
 	return nil
 }
 
@@ -216,30 +222,29 @@ func (w *writer) prepare(query string) (*sql.Stmt, error) {
 }
 
 // close moves the log file's content into the database and gives up the connection.
+// Where a reader is in the way, the log file stays, and the note says what is in it.
 func (w *writer) close(ctx context.Context) error {
-	err := w.checkpoint(ctx)
-	note := w.claim.settle
-	if err != nil || w.broken.Load() != nil {
-		note = w.claim.suspect
+	moved, err := w.checkpoint(ctx)
+	switch {
+	case err != nil || w.broken.Load() != nil:
+		err = errors.Join(err, w.claim.suspect())
+	case moved:
+		err = w.claim.settle()
 	}
-	err = errors.Join(err, note())
 	for _, statement := range w.prepared {
 		err = errors.Join(err, statement.Close())
 	}
 	return errors.Join(err, w.conn.Close(), w.db.Close())
 }
 
-func (w *writer) checkpoint(ctx context.Context) error {
+func (w *writer) checkpoint(ctx context.Context) (moved bool, err error) {
 	if w.broken.Load() != nil {
-		return nil
+		return false, nil
 	}
-	var busy, pages, moved int
-	err := w.conn.QueryRowContext(ctx, "PRAGMA wal_checkpoint(TRUNCATE)").Scan(&busy, &pages, &moved)
-	if err == nil && busy != 0 {
-		err = errors.New("a reader is in the way")
-	}
+	var busy, pages, copied int
+	err = w.conn.QueryRowContext(ctx, "PRAGMA wal_checkpoint(TRUNCATE)").Scan(&busy, &pages, &copied)
 	if err != nil {
-		return fmt.Errorf("close store: checkpoint: %w", explain(err))
+		return false, fmt.Errorf("close store: checkpoint: %w", explain(err))
 	}
-	return nil
+	return busy == 0, nil
 }
