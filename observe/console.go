@@ -21,6 +21,9 @@ type ConsoleOptions struct {
 	// IDs shows session, run, parent, step, seq and kind too. They are for
 	// machines, as a rule.
 	IDs bool
+	// Where begins lines with the date and the beginning of the session's id, for
+	// whoever looks at more than one day and one session.
+	Where bool
 }
 
 // NewConsole returns a handler that writes records for people to read, each with
@@ -92,6 +95,7 @@ func (c *console) Handle(_ context.Context, r slog.Record) error {
 // A consoleLine collects what one record has to show.
 type consoleLine struct {
 	options ConsoleOptions
+	session string
 	agent   string
 	stack   string
 	attrs   []byte
@@ -120,7 +124,12 @@ func (l *consoleLine) add(group string, a slog.Attr) {
 	case "stack":
 		l.stack = value
 		return
-	case "session", "run", "parent", "step", "seq", "kind":
+	case "session":
+		l.session = value
+		if !l.options.IDs {
+			return
+		}
+	case "run", "parent", "step", "seq", "kind":
 		if !l.options.IDs {
 			return
 		}
@@ -151,7 +160,15 @@ func textOf(v slog.Value) string {
 func (l *consoleLine) render(r slog.Record) []byte {
 	b := make([]byte, 0, len(l.attrs)+len(l.stack)+256)
 	if !r.Time.IsZero() {
-		b = l.paint(b, dim, r.Time.Local().Format("15:04:05.000"))
+		layout := "15:04:05.000"
+		if l.options.Where {
+			layout = "2006-01-02 15:04:05.000"
+		}
+		b = l.paint(b, dim, r.Time.Local().Format(layout))
+		b = append(b, ' ')
+	}
+	if l.options.Where && l.session != "" {
+		b = l.paint(b, dim, quoted(l.session[:min(len(l.session), 8)]))
 		b = append(b, ' ')
 	}
 	b = l.paint(b, colourOfLevel(r.Level), fmt.Sprintf("%-5s", r.Level))

@@ -215,3 +215,12 @@ func BenchmarkConsole(b *testing.B) {
 	sink := observe.Log(observe.NewConsole(io.Discard, observe.ConsoleOptions{Colour: true}))
 	benchmarkSink(b, sink)
 }
+
+func TestAConsoleMaySayWhere(t *testing.T) {
+	var b strings.Builder
+	log := slog.New(observe.NewConsole(&b, observe.ConsoleOptions{Where: true}))
+	log.Info("run started", "session", "0123456789abcdef", "agent", "mira", "task", "t")
+	if !regexp.MustCompile(`^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3} 01234567 INFO  mira  run started  task=t\n$`).MatchString(b.String()) {
+		t.Errorf("got %q", b.String())
+	}
+}

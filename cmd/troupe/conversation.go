@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"iter"
-	"log/slog"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -70,7 +69,6 @@ func (c *conversation) follow(events iter.Seq2[troupe.Event, error], show func(*
 
 func (c *conversation) note(e *troupe.Event) {
 	c.session = e.Session
-	logEvent(c.stage.project.log, e)
 	switch b := e.Body.(type) {
 	case *troupe.ArtifactSaved:
 		if path := c.pathOf(b.Path); !slices.Contains(c.saved, path) {
@@ -105,23 +103,4 @@ func (c *conversation) verdict() error {
 		return errInput
 	}
 	return fmt.Errorf("%s: not finished: %s", c.player.Name(), strings.ReplaceAll(string(c.stop), "_", " "))
-}
-
-// logEvent is the one place that logs what agents do.
-func logEvent(log *slog.Logger, e *troupe.Event) {
-	if e.Seq == 0 {
-		return
-	}
-	attributes := []any{"session", e.Session, "run", e.Run, "parent", e.Parent, "agent", e.Agent, "kind", e.Kind()}
-	switch b := e.Body.(type) {
-	case *troupe.ToolCalled:
-		attributes = append(attributes, "tool", b.Tool)
-	case *troupe.ToolReturned:
-		attributes = append(attributes, "tool", b.Tool, "dur", b.Duration.Duration(), "err", b.Error)
-	case *troupe.ModelReplied:
-		attributes = append(attributes, "dur", b.Latency.Duration())
-	case *troupe.RunFailed:
-		attributes = append(attributes, "err", b.Error)
-	}
-	log.Debug("event", attributes...)
 }

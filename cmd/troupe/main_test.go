@@ -3,9 +3,12 @@ package main
 import (
 	"errors"
 	"flag"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"strconv"
 	"testing"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
@@ -35,9 +38,30 @@ func TestScripts(t *testing.T) {
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exits":   exits,
 			"project": writeProject,
+			"session": latestSession,
 			"serve":   func(ts *testscript.TestScript, _ bool, args []string) { serve(t, ts, args) },
 		},
 	})
+}
+
+// latestSession puts the id of a project's newest session folder into a variable:
+// session NAME PROJECT
+func latestSession(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: session NAME PROJECT")
+	}
+	folders, err := os.ReadDir(ts.MkAbs(filepath.Join(args[1], "data", "agent-outputs")))
+	ts.Check(err)
+	var newest string
+	var made time.Time
+	for _, f := range folders {
+		info, err := os.Stat(ts.MkAbs(filepath.Join(args[1], "data", "agent-outputs", f.Name(), "manifest.json")))
+		ts.Check(err)
+		if info.ModTime().After(made) {
+			newest, made = f.Name(), info.ModTime()
+		}
+	}
+	ts.Setenv(args[0], newest)
 }
 
 // exits runs a command that must end with an exit code: exits 3 troupe lint

@@ -99,7 +99,7 @@ func (p *program) command() *cobra.Command {
 	global.BoolVarP(&p.flags.quiet, "quiet", "q", false, "write nothing but results and errors")
 	root.AddCommand(
 		p.initCommand(), p.addCommand(), p.agentsCommand(), p.lintCommand(), p.rehearseCommand(), p.chatCommand(), p.runCommand(),
-		p.skillsCommand(), p.mcpCommand(), p.sessionsCommand(), p.doctorCommand(), p.versionCommand(),
+		p.skillsCommand(), p.mcpCommand(), p.sessionsCommand(), p.logsCommand(), p.metricsCommand(), p.doctorCommand(), p.versionCommand(),
 	)
 	return root
 }

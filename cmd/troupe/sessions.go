@@ -20,17 +20,24 @@ import (
 )
 
 func (p *program) sessionsCommand() *cobra.Command {
-	sessions := &cobra.Command{Use: "sessions", Short: "List, show and resume sessions", Args: cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error { return usage("sessions: list, show or resume?") }}
+	c := &cobra.Command{Use: "sessions", Short: "List, search, show, resume, fork, export and delete sessions", Args: cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			return usage("sessions: list, search, show, resume, fork, export or delete?")
+		}}
+	c.AddCommand(p.listSessionsCommand(), p.searchSessionsCommand(), p.showSessionCommand(), p.resumeSessionCommand(),
+		p.forkSessionCommand(), p.exportSessionCommand(), p.deleteSessionsCommand())
+	return c
+}
+
+func (p *program) listSessionsCommand() *cobra.Command {
 	var filter outputs.Filter
 	var status, since string
-	var events bool
-	list := &cobra.Command{
+	c := &cobra.Command{
 		Use:   "list",
 		Short: "List sessions, the latest first",
 		Args:  cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			from, err := parseSince(since, time.Now())
+			from, err := parseTime("--since", since, time.Now())
 			if err != nil {
 				return err
 			}
@@ -45,23 +52,35 @@ func (p *program) sessionsCommand() *cobra.Command {
 			})
 		},
 	}
-	list.Flags().StringVar(&filter.Agent, "agent", "", "only sessions with this agent")
-	list.Flags().StringVar(&filter.Workflow, "workflow", "", "only sessions in this workflow")
-	list.Flags().StringVar(&status, "status", "", "only running, completed, failed or cancelled ones")
-	list.Flags().StringVar(&since, "since", "", "only sessions since then: 2h, 2026-01-31, or a time as in 2026-01-31T12:00:00Z")
-	show := &cobra.Command{
+	c.Flags().StringVar(&filter.Agent, "agent", "", "only sessions with this agent")
+	c.Flags().StringVar(&filter.Workflow, "workflow", "", "only sessions in this workflow")
+	c.Flags().StringVar(&status, "status", "", "only running, interrupted, completed, failed or cancelled ones")
+	c.Flags().StringVar(&since, "since", "", "only sessions since then: 2h, 2026-01-31, or a time as in 2026-01-31T12:00:00Z")
+	c.Flags().IntVar(&filter.Limit, "limit", 0, "at most so many")
+	return c
+}
+
+func (p *program) showSessionCommand() *cobra.Command {
+	var events bool
+	c := &cobra.Command{
 		Use:   "show ID",
 		Short: "Show one session and its files; the beginning of its id will do",
 		Args:  cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			if events {
-				return p.showEvents(c.Context(), args[0])
-			}
-			return p.inProject(func(project *project) error { return p.showSession(c.Context(), project, args[0]) })
+			return p.inProject(func(project *project) error {
+				if events {
+					return p.withLog(c.Context(), project, args[0], p.writeEvents)
+				}
+				return p.showSession(c.Context(), project, args[0])
+			})
 		},
 	}
-	show.Flags().BoolVar(&events, "events", false, "print the session's events, one to a line, as JSON")
-	resume := &cobra.Command{
+	c.Flags().BoolVar(&events, "events", false, "print the session's events, one to a line, as JSON")
+	return c
+}
+
+func (p *program) resumeSessionCommand() *cobra.Command {
+	return &cobra.Command{
 		Use:   "resume ID",
 		Short: "Go on with a run that was interrupted, cancelled or failed; nothing that is on record is done again",
 		Args:  cobra.ExactArgs(1),
@@ -76,8 +95,6 @@ func (p *program) sessionsCommand() *cobra.Command {
 			})
 		},
 	}
-	sessions.AddCommand(list, show, resume)
-	return sessions
 }
 
 // inSession opens the stage for an earlier session and its agent.
@@ -97,31 +114,28 @@ func (p *program) inSession(ctx context.Context, id string, act func(*conversati
 	})
 }
 
-// showEvents prints a session's log.
-func (p *program) showEvents(ctx context.Context, id string) error {
-	return p.inSession(ctx, id, func(c *conversation, ctx context.Context) error {
-		for e, err := range c.stage.folders.Events(ctx, c.session, 0) {
-			if err != nil {
-				return err
-			}
-			p.writeEvent(&e)
-		}
-		return nil
-	})
-}
-
-// sessions reads the manifests of the project's sessions. Where there are none, it
-// makes no directory for them.
+// sessions reads the manifests of the project's sessions, beside whoever has them
+// open. Where there are none, it makes no directory for them.
 func (p *project) sessions(ctx context.Context, filter outputs.Filter) (found []outputs.Manifest, err error) {
 	if _, err := os.Stat(p.outputsDir()); errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
-	folders, err := outputs.Keep(troupe.NewMemoryStore(), p.outputsDir(), outputs.Options{Log: p.log})
+	var store troupe.Store = troupe.NewMemoryStore()
+	reader, err := p.openReader(ctx)
+	switch {
+	case errors.Is(err, errNoSessions): // the folders are all there is
+	case err != nil:
+		return nil, err
+	default:
+		store = reader
+		defer func() { err = errors.Join(err, reader.Close()) }()
+	}
+	view, err := outputs.Look(store, p.outputsDir(), outputs.Options{Describe: p.describe, Log: p.log})
 	if err != nil {
 		return nil, err
 	}
-	found, err = folders.Find(ctx, filter)
-	return found, errors.Join(err, folders.Close())
+	found, err = view.Find(ctx, filter)
+	return found, errors.Join(err, view.Close())
 }
 
 // session finds the session whose id begins so.
@@ -149,20 +163,20 @@ func (p *project) sessionID(ctx context.Context, id string) (string, error) {
 	return m.SessionID, err
 }
 
-// parseSince reads how long ago, or since when.
-func parseSince(text string, now time.Time) (time.Time, error) {
+// parseTime reads how long ago, or when.
+func parseTime(flag, text string, now time.Time) (time.Time, error) {
 	if text == "" {
 		return time.Time{}, nil
 	}
 	if d, err := time.ParseDuration(text); err == nil {
 		return now.Add(-d), nil
 	}
-	for _, layout := range []string{time.RFC3339, time.DateOnly} {
+	for _, layout := range []string{time.RFC3339, time.DateTime, "2006-01-02 15:04", time.DateOnly} {
 		if t, err := time.ParseInLocation(layout, text, time.Local); err == nil {
 			return t, nil
 		}
 	}
-	return time.Time{}, usage("--since: %.40q is neither a duration such as 2h nor a date such as 2026-01-31", text)
+	return time.Time{}, usage("%s: %.40q is neither a duration such as 2h nor a date such as 2026-01-31", flag, text)
 }
 
 func (p *program) listSessions(found []outputs.Manifest) error {

@@ -4,15 +4,20 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
+	"time"
 
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/bundle"
 	"github.com/troupe-dev/troupe/cmd/troupe/internal/config"
 	"github.com/troupe-dev/troupe/cmd/troupe/internal/models"
+	"github.com/troupe-dev/troupe/observe"
+	"github.com/troupe-dev/troupe/observe/otel"
 	"github.com/troupe-dev/troupe/outputs"
 	"github.com/troupe-dev/troupe/skill"
 	"github.com/troupe-dev/troupe/store/sqlite"
@@ -29,6 +34,9 @@ type project struct {
 	skills  *skill.Library
 	approve approve.Policy
 	log     *slog.Logger
+	logFile io.Closer // nil where there is none
+	// sinks are told of everything that agents do.
+	sinks []observe.Sink
 }
 
 // openProject reads the configuration and finds the agents.
@@ -41,20 +49,19 @@ func (p *program) openProject() (*project, error) {
 	if err != nil {
 		return nil, err
 	}
-	log, err := p.logger(c)
-	if err != nil {
-		return nil, err
-	}
 	catalog, err := bundle.Find(dir, bundle.Config{Core: c.Core, Bundles: c.Bundles})
 	if err != nil {
 		return nil, err
 	}
 	opened := &project{
-		dir: dir, config: c, catalog: catalog, log: log,
+		dir: dir, config: c, catalog: catalog,
 		models: models.Chooser{Config: c, Flag: p.flags.model, Getenv: p.getenv},
 	}
-	if err := opened.complete(); err != nil {
-		return nil, errors.Join(err, catalog.Close())
+	if err = p.openLog(opened); err == nil {
+		err = opened.complete()
+	}
+	if err != nil {
+		return nil, errors.Join(err, opened.close())
 	}
 	return opened, nil
 }
@@ -113,7 +120,12 @@ func (p *project) shown(path string) string {
 	return path
 }
 
-func (p *project) close() error { return p.catalog.Close() }
+func (p *project) close() error {
+	if p.logFile == nil {
+		return p.catalog.Close()
+	}
+	return errors.Join(p.catalog.Close(), p.logFile.Close())
+}
 
 // A stage is where agents run: an engine, the store behind it, and the agents.
 type stage struct {
@@ -121,6 +133,7 @@ type stage struct {
 	engine  *troupe.Engine
 	folders *outputs.Folders // around the store
 	store   *sqlite.Store
+	tracer  *otel.Tracer // nil where nobody asks for traces
 
 	mu      sync.Mutex
 	agents  map[string]*player
@@ -129,8 +142,8 @@ type stage struct {
 	rehearses bool
 }
 
-// openStage wires an engine: events go to the store, and from it into the manifest
-// of the session's folder.
+// openStage wires an engine: events go to the store, from it into the manifest of
+// the session's folder, and then to the log and to whoever collects traces.
 func (p *project) openStage(ctx context.Context) (*stage, error) {
 	store, err := sqlite.Open(ctx, filepath.Join(p.dataDir(), "troupe.db"), sqlite.Options{})
 	if err != nil {
@@ -140,11 +153,19 @@ func (p *project) openStage(ctx context.Context) (*stage, error) {
 	if err != nil {
 		return nil, errors.Join(err, store.Close())
 	}
-	engine, err := troupe.New(troupe.Config{Store: folders, Limits: p.limits()})
+	tracer, err := p.openTracer(ctx)
 	if err != nil {
 		return nil, errors.Join(err, folders.Close(), store.Close())
 	}
-	return &stage{project: p, engine: engine, folders: folders, store: store, agents: map[string]*player{}, servers: map[string]*mcp.Server{}}, nil
+	sinks := p.sinks
+	if tracer != nil {
+		sinks = append(slices.Clone(sinks), tracer)
+	}
+	engine, err := troupe.New(troupe.Config{Store: observe.Watch(folders, sinks...), Limits: p.limits()})
+	if err != nil {
+		return nil, errors.Join(err, folders.Close(), store.Close())
+	}
+	return &stage{project: p, engine: engine, folders: folders, store: store, tracer: tracer, agents: map[string]*player{}, servers: map[string]*mcp.Server{}}, nil
 }
 
 // close stops every run, waits for it, and only then gives up what runs use.
@@ -155,7 +176,25 @@ func (s *stage) close() error {
 			server.Close()
 		}
 	}
+	if s.tracer != nil {
+		ctx, cancel := context.WithTimeout(context.Background(), traceGrace)
+		defer cancel()
+		if err := s.tracer.Shutdown(ctx); err != nil {
+			s.project.log.Warn("traces not sent", "err", err)
+		}
+	}
 	return errors.Join(err, s.folders.Close(), s.store.Close())
+}
+
+// traceGrace is how long the program stays to send its last traces.
+const traceGrace = 5 * time.Second
+
+// openTracer sends traces where the standard environment variables say so.
+func (p *project) openTracer(ctx context.Context) (*otel.Tracer, error) {
+	if !otel.Wanted(p.models.Getenv) {
+		return nil, nil
+	}
+	return otel.New(ctx, otel.Options{Logger: p.log})
 }
 
 func (p *project) limits() troupe.Limits {

@@ -124,7 +124,18 @@ type MCPServer struct {
 
 // Log says what is logged.
 type Log struct {
-	Level string `yaml:"level" enum:"debug,info,warn,error" doc:"Default: warn."`
+	Level string  `yaml:"level" enum:"debug,info,warn,error" doc:"What standard error gets. With info or debug, that is everything agents do. Default: warn."`
+	File  LogFile `yaml:"file" doc:"A file that gets everything agents do, as JSON lines. It is made anew when it is full."`
+}
+
+// LogFile is where the log is kept.
+type LogFile struct {
+	Path     string `yaml:"path" doc:"Relative to the project. Default: there is no file."`
+	Level    string `yaml:"level" enum:"debug,info,warn,error" doc:"Default: info."`
+	MaxSize  int    `yaml:"max_size" doc:"In megabytes. Default: 100."`
+	MaxAge   int    `yaml:"max_age" doc:"How many days older files are kept. Default: for ever."`
+	MaxCount int    `yaml:"max_count" doc:"How many older files are kept. Default: all."`
+	Compress bool   `yaml:"compress" doc:"Whether older files are compressed."`
 }
 
 // Server says how the HTTP server listens.

@@ -1,0 +1,275 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"iter"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/cmd/troupe/internal/terminal"
+	"github.com/troupe-dev/troupe/store/sqlite"
+	"github.com/troupe-dev/troupe/transcript"
+	"github.com/troupe-dev/troupe/workspace"
+)
+
+// errNoSessions reports a project in which nothing has run yet.
+var errNoSessions = errors.New("there are no sessions here yet")
+
+func (p *project) storeFile() string { return filepath.Join(p.dataDir(), "troupe.db") }
+
+// openReader opens the store for reading, beside whoever writes to it.
+func (p *project) openReader(ctx context.Context) (*sqlite.Reader, error) {
+	reader, err := sqlite.OpenReadOnly(ctx, p.storeFile())
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("%w: there is no %s", errNoSessions, p.shown(p.storeFile()))
+	}
+	return reader, err
+}
+
+// reading opens the store for reading for as long as f takes.
+func (p *program) reading(ctx context.Context, f func(*project, *sqlite.Reader) error) error {
+	return p.inProject(func(project *project) error {
+		reader, err := project.openReader(ctx)
+		if err != nil {
+			return err
+		}
+		return errors.Join(f(project, reader), reader.Close())
+	})
+}
+
+// withLog reads a session's log for as long as f takes.
+func (p *program) withLog(ctx context.Context, project *project, id string, f func(troupe.SessionInfo, iter.Seq2[troupe.Event, error]) error) error {
+	reader, err := project.openReader(ctx)
+	if err != nil {
+		return err
+	}
+	defer reader.Close()
+	info, err := infoOfSession(ctx, reader, id)
+	if err != nil {
+		return err
+	}
+	return f(info, reader.Events(ctx, info.ID, 0))
+}
+
+// infoOfSession finds the session whose id begins so.
+func infoOfSession(ctx context.Context, store troupe.Store, id string) (found troupe.SessionInfo, err error) {
+	n := 0
+	for info, err := range store.Sessions(ctx, troupe.SessionFilter{}) {
+		if err != nil {
+			return found, err
+		}
+		if id != "" && strings.HasPrefix(info.ID, id) {
+			found = info
+			n++
+		}
+	}
+	switch n {
+	case 0:
+		return found, fmt.Errorf("session %.64q: %w", id, troupe.ErrNotFound)
+	case 1:
+		return found, nil
+	}
+	return found, fmt.Errorf("session %.64q: %d sessions begin like this", id, n)
+}
+
+// writeEvents prints events, one to a line.
+func (p *program) writeEvents(_ troupe.SessionInfo, events iter.Seq2[troupe.Event, error]) error {
+	return writeLines(p.out, events)
+}
+
+func writeLines(w io.Writer, events iter.Seq2[troupe.Event, error]) error {
+	for e, err := range events {
+		if err != nil {
+			return err
+		}
+		line, err := e.MarshalJSON()
+		if err != nil {
+			return err
+		}
+		if _, err := w.Write(append(line, '\n')); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (p *program) exportSessionCommand() *cobra.Command {
+	var format, file string
+	c := &cobra.Command{
+		Use:   "export ID",
+		Short: "Write a session as markdown to read, or as JSON lines to keep",
+		Args:  cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			if format != "markdown" && format != "jsonl" {
+				return usage("--format: markdown or jsonl, not %.20q", format)
+			}
+			return p.inProject(func(project *project) error {
+				return p.withLog(c.Context(), project, args[0], func(info troupe.SessionInfo, events iter.Seq2[troupe.Event, error]) error {
+					return p.export(info, events, format, file)
+				})
+			})
+		},
+	}
+	c.Flags().StringVar(&format, "format", "markdown", "markdown or jsonl")
+	c.Flags().StringVarP(&file, "output", "o", "", "the file to write, which must not exist (default: standard output)")
+	return c
+}
+
+func (p *program) export(info troupe.SessionInfo, events iter.Seq2[troupe.Event, error], format, file string) (err error) {
+	to := p.out
+	if file != "" {
+		f, err := os.OpenFile(file, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+		if err != nil {
+			return fmt.Errorf("export: %w", err)
+		}
+		defer func() { err = errors.Join(err, f.Close()) }()
+		to = f
+	}
+	if format == "jsonl" {
+		return writeLines(to, events)
+	}
+	return transcript.Write(to, events, transcript.Options{Session: info})
+}
+
+func (p *program) forkSessionCommand() *cobra.Command {
+	var after int64
+	c := &cobra.Command{
+		Use:   "fork ID",
+		Short: "Begin a new session with another's events, up to any of them; 'show --events' has their numbers",
+		Args:  cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			return p.inStore(c.Context(), func(s *stage) error { return p.fork(c.Context(), s, args[0], after) })
+		},
+	}
+	c.Flags().Int64Var(&after, "after", 0, "the number of the last event to take over (default: the last of all)")
+	return c
+}
+
+// inStore opens the stage with no agent in mind.
+func (p *program) inStore(ctx context.Context, f func(*stage) error) error {
+	return p.inProject(func(project *project) error {
+		if _, err := os.Stat(project.storeFile()); errors.Is(err, fs.ErrNotExist) {
+			return errNoSessions
+		}
+		s, err := project.openStage(ctx)
+		if err != nil {
+			return err
+		}
+		return errors.Join(f(s), s.close())
+	})
+}
+
+func (p *program) fork(ctx context.Context, s *stage, id string, after int64) error {
+	info, err := infoOfSession(ctx, s.folders, id)
+	if err != nil {
+		return err
+	}
+	if after == 0 {
+		after = info.Events
+	}
+	forked, err := s.engine.Fork(ctx, info.ID, after)
+	if err != nil {
+		return err
+	}
+	files, err := savedBefore(ctx, s.folders, info.ID, after)
+	if err != nil {
+		return err
+	}
+	missing, err := s.folders.Copy(ctx, info.ID, forked, files)
+	if err != nil {
+		return err
+	}
+	for _, name := range missing {
+		p.tell("%s is not there any more", terminal.Clean(name))
+	}
+	if p.flags.json {
+		return p.writeJSON(map[string]any{"session": forked, "forked_from": info.ID, "after": after})
+	}
+	fmt.Fprintln(p.out, forked)
+	return nil
+}
+
+// savedBefore returns the files in a session's folder that its first events saved.
+func savedBefore(ctx context.Context, store troupe.Store, session string, after int64) ([]string, error) {
+	var files []string
+	for e, err := range store.Events(ctx, session, 0) {
+		if err != nil {
+			return nil, err
+		}
+		if e.Seq > after {
+			break
+		}
+		if saved, ok := e.Body.(*troupe.ArtifactSaved); ok {
+			name, inFolder := strings.CutPrefix(saved.Path, "{"+workspace.SessionFolder+"}/")
+			if inFolder && !slices.Contains(files, name) {
+				files = append(files, name)
+			}
+		}
+	}
+	return files, nil
+}
+
+func (p *program) deleteSessionsCommand() *cobra.Command {
+	var before string
+	var yes bool
+	c := &cobra.Command{
+		Use:   "delete ID...",
+		Short: "Delete sessions with their files",
+		RunE: func(c *cobra.Command, args []string) error {
+			until, err := parseTime("--before", before, time.Now())
+			if err != nil {
+				return err
+			}
+			if (len(args) == 0) == until.IsZero() {
+				return usage("delete: name sessions, or say --before")
+			}
+			return p.inStore(c.Context(), func(s *stage) error { return p.delete(c.Context(), s, args, until, yes) })
+		},
+	}
+	c.Flags().StringVar(&before, "before", "", "all sessions that nothing happened in since then: 720h, 2026-01-31")
+	c.Flags().BoolVar(&yes, "yes", false, "really delete what --before finds")
+	return c
+}
+
+func (p *program) delete(ctx context.Context, s *stage, ids []string, until time.Time, yes bool) error {
+	var doomed []troupe.SessionInfo
+	for _, id := range ids {
+		info, err := infoOfSession(ctx, s.folders, id)
+		if err != nil {
+			return err
+		}
+		doomed = append(doomed, info)
+	}
+	if !until.IsZero() {
+		for info, err := range s.folders.Sessions(ctx, troupe.SessionFilter{}) {
+			if err != nil {
+				return err
+			}
+			if info.Updated.Before(until) {
+				doomed = append(doomed, info)
+			}
+		}
+	}
+	for _, info := range doomed {
+		if until.IsZero() || yes {
+			if err := s.engine.Delete(ctx, info.ID); err != nil {
+				return err
+			}
+		}
+		fmt.Fprintf(p.out, "%s  %s\n", info.ID, terminal.OneLine(info.Title, 60))
+	}
+	if !until.IsZero() && !yes {
+		p.tell("%s would be deleted; --yes deletes them.", counted(len(doomed), "session"))
+	}
+	return nil
+}
