@@ -2,6 +2,7 @@ package troupe_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -220,5 +221,61 @@ func TestAnUnansweredCallDoesNotStopTheConversation(t *testing.T) {
 	}
 	if w.total()["wipe(7)"] != 0 {
 		t.Error("what was said to another agent was taken for the answer")
+	}
+}
+
+// wipeBoth is a step that calls the careful tool itself, twice.
+func wipeBoth(w *world) troupe.Step {
+	tool := careful(w)
+	return troupe.NewStep("both", func(ctx context.Context, run *troupe.Run, in troupe.Handoff) (troupe.Handoff, error) {
+		var told []string
+		for _, n := range []int{7, 8} {
+			result, err := run.Call(ctx, tool, pair{A: n})
+			if failure, ok := errors.AsType[*troupe.ToolError](err); ok {
+				result.Content = string(failure.Class) + ": " + failure.Message
+			} else if err != nil {
+				return troupe.Handoff{}, err
+			}
+			told = append(told, result.Content)
+		}
+		return troupe.Handoff{Task: in.Task, Summary: strings.Join(told, ", ")}, nil
+	})
+}
+
+func TestAStepMayCallToolsAndAskThroughThem(t *testing.T) {
+	w := &world{done: map[string]int{}}
+	store := troupe.NewMemoryStore()
+	engine := newEngine(t, troupe.Config{Store: store})
+	flow := troupe.Sequence("flow", wipeBoth(w), echo(t, w, "ann"))
+	events, end := mustAnswer(t, engine, flow, "go")
+	session := events[0].Session
+	for _, answer := range []string{"yes", "no"} {
+		if end.Stop != troupe.StopInput {
+			t.Fatalf("it did not ask: %+v", end)
+		}
+		var err error
+		if _, end, err = play(t, engine, flow, troupe.Input{Session: session, Text: answer}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if want := "ann heard wiped, unauthorized: the user said: no"; end.Output.Summary != want || w.total()["wipe(7)"] != 1 {
+		t.Fatalf("it came to %q after %v", end.Output.Summary, w.total())
+	}
+	log := collect(t, store, session)
+	for cut := 3; cut < len(log); cut++ {
+		again := troupe.NewMemoryStore()
+		if err := again.Append(t.Context(), session, log[:cut]...); err != nil {
+			t.Fatal(err)
+		}
+		world := &world{done: map[string]int{}}
+		flow := troupe.Sequence("flow", wipeBoth(world), echo(t, world, "ann"))
+		engine := newEngine(t, troupe.Config{Store: again})
+		_, _, err := gather(engine.Resume(t.Context(), flow, session))
+		if err != nil && !errors.Is(err, troupe.ErrNothingToResume) {
+			t.Errorf("cut after %d (%s): %v", cut, log[cut-1].Kind(), err)
+		}
+		if recorded := strings.Contains(fmt.Sprint(kinds(log[:cut])), "tool_returned"); recorded && world.total()["wipe(7)"] > 0 {
+			t.Errorf("cut after %d (%s): it wiped again", cut, log[cut-1].Kind())
+		}
 	}
 }

@@ -222,6 +222,9 @@ func (r *Run) perform(ctx context.Context, step Step, in Handoff) (out Handoff, 
 		out, err = step.Do(ctx, r, in)
 		return err
 	})
+	if question, ok := errors.AsType[*asking](err); ok && ctx.Err() == nil {
+		out, err = question.handoff(in), nil
+	}
 	if err != nil {
 		return Handoff{}, r.fail(ctx, in, err)
 	}
