@@ -25,7 +25,7 @@ func layers(t *testing.T) map[string]int {
 	if err != nil {
 		t.Fatal(err)
 	}
-	row := regexp.MustCompile(`(?m)^\| (\d) \| (.+?) \| (.+?) \|$`)
+	row := regexp.MustCompile(`(?m)^\| (-?\d) \| (.+?) \| (.+?) \|$`)
 	name := regexp.MustCompile("`([^`]+)`")
 	found := map[string]int{}
 	for _, m := range row.FindAllStringSubmatch(string(text), -1) {
