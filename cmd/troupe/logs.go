@@ -39,7 +39,7 @@ func (p *program) logsCommand() *cobra.Command {
 			if err := f.complete(time.Now()); err != nil {
 				return err
 			}
-			return p.reading(c.Context(), func(project *project, reader *sqlite.Reader) error {
+			return p.reading(c.Context(), nil, func(project *project, reader *sqlite.Reader) error {
 				return p.showLogs(c.Context(), project, reader, f)
 			})
 		},

@@ -31,7 +31,7 @@ func (p *program) metricsCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return p.reading(c.Context(), func(_ *project, reader *sqlite.Reader) error {
+			return p.reading(c.Context(), observe.NewMetrics().Summary(), func(_ *project, reader *sqlite.Reader) error {
 				metrics, err := fold(c.Context(), reader, from)
 				switch {
 				case err != nil:

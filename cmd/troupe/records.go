@@ -36,10 +36,18 @@ func (p *project) openReader(ctx context.Context) (*sqlite.Reader, error) {
 	return reader, err
 }
 
-// reading opens the store for reading for as long as f takes.
-func (p *program) reading(ctx context.Context, f func(*project, *sqlite.Reader) error) error {
+// reading opens the store for reading for as long as f takes. Where nothing has run
+// yet it says so, and in JSON that there is nothing.
+func (p *program) reading(ctx context.Context, nothing any, f func(*project, *sqlite.Reader) error) error {
 	return p.inProject(func(project *project) error {
 		reader, err := project.openReader(ctx)
+		if errors.Is(err, errNoSessions) {
+			p.tell("%v.", err)
+			if p.flags.json && nothing != nil {
+				return p.writeJSON(nothing)
+			}
+			return nil
+		}
 		if err != nil {
 			return err
 		}

@@ -38,7 +38,7 @@ func (p *program) searchSessionsCommand() *cobra.Command {
 			if query.Since, err = parseTime("--since", since, time.Now()); err != nil {
 				return err
 			}
-			return p.reading(c.Context(), func(_ *project, reader *sqlite.Reader) error {
+			return p.reading(c.Context(), []sessionHit{}, func(_ *project, reader *sqlite.Reader) error {
 				found, err := searchSessions(c.Context(), reader, query, most)
 				if err != nil {
 					return err
