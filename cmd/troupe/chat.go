@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -164,7 +165,7 @@ func (p *program) talkInLines(ctx context.Context, c *conversation) error {
 
 func (p *program) chatInTerminal(ctx context.Context, c *conversation) error {
 	config := terminal.Config{
-		Title: c.player.Name(), Agent: c.player.Name(), Model: c.player.model.Ref,
+		Title: c.player.Name(), Agent: c.player.Name(), Model: cmp.Or(c.player.model.Ref, "flow"),
 		Say: c.say, History: filepath.Join(c.stage.project.dataDir(), "chat-history.jsonl"),
 		Colour: p.usesColour(p.out), In: p.in, Out: p.out,
 	}

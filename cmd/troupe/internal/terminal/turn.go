@@ -75,8 +75,10 @@ func (m *model) note(e *troupe.Event) {
 		}
 		m.print(style.Render(fold("  "+line, m.width)))
 	}
-	if line, ok := Warning(e); ok && !t.stopping {
-		m.print(m.styles.dim.Render(fold("  "+line, m.width)))
+	for _, say := range []func(*troupe.Event) (string, bool){Warning, Hop} {
+		if line, ok := say(e); ok && !t.stopping {
+			m.print(m.styles.dim.Render(fold("  "+line, m.width)))
+		}
 	}
 	if e.Parent != "" {
 		return // what a nested agent says is for its caller
