@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+
+	"github.com/troupe-dev/troupe/internal/suggest"
 )
 
 // Search returns the skills of a category that a query fits, best first: those that
@@ -82,7 +84,7 @@ func (l *Library) near(written string) []string {
 	var guesses []guess
 	for _, s := range l.List() {
 		name := strings.ToLower(s.Name)
-		away := distance(written, name)
+		away := suggest.Distance(written, name)
 		if strings.Contains(name, written) || strings.Contains(written, name) {
 			away = min(away, 2)
 		}
@@ -96,25 +98,4 @@ func (l *Library) near(written string) []string {
 		names = append(names, g.name)
 	}
 	return names
-}
-
-// distance counts the bytes to insert, drop or replace to make b of a.
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			replaced := diagonal
-			if a[i] != b[j] {
-				replaced++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(replaced, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(b)]
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/troupe-dev/troupe/cmd/troupe/internal/config"
 	"github.com/troupe-dev/troupe/cmd/troupe/internal/flows"
 	"github.com/troupe-dev/troupe/cmd/troupe/internal/models"
-	"github.com/troupe-dev/troupe/cmd/troupe/internal/suggest"
+	"github.com/troupe-dev/troupe/internal/suggest"
 	"github.com/troupe-dev/troupe/workspace"
 )
 

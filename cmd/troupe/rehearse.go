@@ -11,8 +11,8 @@ import (
 
 	"github.com/troupe-dev/troupe/bundle"
 	"github.com/troupe-dev/troupe/cmd/troupe/internal/rehearse"
-	"github.com/troupe-dev/troupe/cmd/troupe/internal/suggest"
 	"github.com/troupe-dev/troupe/cmd/troupe/internal/terminal"
+	"github.com/troupe-dev/troupe/internal/suggest"
 )
 
 func (p *program) rehearseCommand() *cobra.Command {

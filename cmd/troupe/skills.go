@@ -10,8 +10,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/troupe-dev/troupe/cmd/troupe/internal/config"
-	"github.com/troupe-dev/troupe/cmd/troupe/internal/suggest"
 	"github.com/troupe-dev/troupe/cmd/troupe/internal/terminal"
+	"github.com/troupe-dev/troupe/internal/suggest"
 	"github.com/troupe-dev/troupe/skill"
 )
 

@@ -15,7 +15,7 @@ import (
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/bundle"
 	"github.com/troupe-dev/troupe/cmd/troupe/internal/config"
-	"github.com/troupe-dev/troupe/cmd/troupe/internal/suggest"
+	"github.com/troupe-dev/troupe/internal/suggest"
 	"github.com/troupe-dev/troupe/skill"
 	"github.com/troupe-dev/troupe/tool/calc"
 	"github.com/troupe-dev/troupe/tool/files"

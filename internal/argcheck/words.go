@@ -7,6 +7,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/troupe-dev/troupe/internal/suggest"
 )
 
 const (
@@ -38,7 +40,7 @@ func unknownField(name string, known []string) string {
 		return "not a known field (there are none)"
 	}
 	text := "not a known field (known: " + listed(known) + ")"
-	if meant := closest(name, known); meant != "" {
+	if meant, ok := suggest.Closest(name, known); ok {
 		text += "; did you mean " + meant + "?"
 	}
 	return text
@@ -62,44 +64,6 @@ func listed(words []string) string {
 		list += fmt.Sprintf(" and %d more", len(words)-maxListed)
 	}
 	return list
-}
-
-// closest returns the known name that the given one is most likely a slip for, or "".
-func closest(name string, known []string) (best string) {
-	name = strings.ToLower(name)
-	least := max(1, len(name)/3) + 1
-	for _, candidate := range known {
-		distance := editDistance(name, strings.ToLower(candidate))
-		if distance < least && distance < min(len(name), len(candidate)) {
-			best, least = candidate, distance
-		}
-	}
-	return best
-}
-
-// editDistance counts the bytes to insert, delete or replace. Names longer than
-// maxShown are as far apart as can be.
-func editDistance(a, b string) int {
-	if len(a) > maxShown || len(b) > maxShown {
-		return max(len(a), len(b))
-	}
-	var row [maxShown + 1]int // distances from the part of a so far to each start of b
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			replaced := diagonal
-			if a[i] != b[j] {
-				replaced++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(replaced, row[j]+1, diagonal+1)
-		}
-	}
-	return row[len(b)]
 }
 
 // show returns the kind of a decoded value and its beginning.

@@ -24,7 +24,7 @@ func find(tb testing.TB, name string) string {
 	tb.Helper()
 	root := os.Getenv("TROUPE_CORPUS")
 	if root == "" {
-		root = filepath.Join(moduleRoot(tb), "..", "shared", "corpus")
+		root = filepath.Join(ModuleRoot(tb), "..", "shared", "corpus")
 	}
 	path := filepath.Join(root, filepath.FromSlash(name))
 	if _, err := os.Stat(path); err != nil {
@@ -33,7 +33,8 @@ func find(tb testing.TB, name string) string {
 	return path
 }
 
-func moduleRoot(tb testing.TB) string {
+// ModuleRoot returns the directory of the module that the test is in.
+func ModuleRoot(tb testing.TB) string {
 	tb.Helper()
 	dir, err := os.Getwd()
 	if err != nil {

@@ -6,6 +6,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"testing"
+
+	"github.com/troupe-dev/troupe/internal/corpus"
 )
 
 // Npm returns the command that runs a program of the packages in tools/npm, such
@@ -18,27 +20,9 @@ func Npm(tb testing.TB, program string) []string {
 	if err != nil {
 		tb.Skipf("node is not installed, and %s needs it", program)
 	}
-	file := filepath.Join(moduleRoot(tb), "tools", "npm", "node_modules", ".bin", program)
+	file := filepath.Join(corpus.ModuleRoot(tb), "tools", "npm", "node_modules", ".bin", program)
 	if _, err := os.Stat(file); err != nil {
 		tb.Skipf("%s is not installed: run make setup", program)
 	}
 	return []string{node, file}
-}
-
-func moduleRoot(tb testing.TB) string {
-	tb.Helper()
-	dir, err := os.Getwd()
-	if err != nil {
-		tb.Fatal(err)
-	}
-	for {
-		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
-			return dir
-		}
-		parent := filepath.Dir(dir)
-		if parent == dir {
-			tb.Fatal("the tests do not run inside the module")
-		}
-		dir = parent
-	}
 }

@@ -9,7 +9,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"github.com/troupe-dev/troupe/cmd/troupe/internal/suggest"
+	"github.com/troupe-dev/troupe/internal/suggest"
 )
 
 func (r *reader) fillScalar(n *yaml.Node, v reflect.Value, at place) {

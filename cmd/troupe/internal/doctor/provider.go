@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/troupe-dev/troupe/cmd/troupe/internal/models"
-	"github.com/troupe-dev/troupe/cmd/troupe/internal/suggest"
+	"github.com/troupe-dev/troupe/internal/suggest"
 )
 
 // patience is how long a provider may take to answer.

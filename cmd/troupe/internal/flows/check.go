@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/troupe-dev/troupe/cmd/troupe/internal/config"
-	"github.com/troupe-dev/troupe/cmd/troupe/internal/suggest"
+	"github.com/troupe-dev/troupe/internal/suggest"
 )
 
 // Check says what is wrong with the flows that only somebody who knows the agents

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/troupe-dev/troupe/cmd/troupe/internal/config"
-	"github.com/troupe-dev/troupe/cmd/troupe/internal/suggest"
+	"github.com/troupe-dev/troupe/internal/suggest"
 	"github.com/troupe-dev/troupe/model/openai"
 	"github.com/troupe-dev/troupe/model/rehearsal"
 )

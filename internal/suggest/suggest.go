@@ -22,7 +22,7 @@ func Closest(written string, names []string) (string, bool) {
 		if len(name) > maxWord {
 			continue
 		}
-		if d := distance(written, strings.ToLower(name)); d < least {
+		if d := Distance(written, strings.ToLower(name)); d < least && d < min(len(written), len(name)) {
 			closest, least = name, d
 		}
 	}
@@ -38,9 +38,9 @@ func Hint(written string, names []string) string {
 	return ""
 }
 
-// distance counts the letters to insert, drop, replace or swap with their neighbour
+// Distance counts the letters to insert, drop, replace or swap with their neighbour
 // to make b of a.
-func distance(a, b string) int {
+func Distance(a, b string) int {
 	before, above, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
 	for j := range above {
 		above[j] = j

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/troupe-dev/troupe/cmd/troupe/internal/suggest"
+	"github.com/troupe-dev/troupe/internal/suggest"
 )
 
 func TestClosestFindsWhatWasMeant(t *testing.T) {
