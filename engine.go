@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 )
 
 // An Engine runs steps and keeps their events. It may be used concurrently.
@@ -65,6 +66,9 @@ type Input struct {
 	Custom map[string]any
 	// Limits replace the engine's where set.
 	Limits Limits
+	// User is who asks. The one who begins a session owns it: to any other user it
+	// is not there. Empty means whoever runs the engine, who may go on with all.
+	User string
 }
 
 // Started says where to find a run.
@@ -172,6 +176,18 @@ func (e *Engine) Delete(ctx context.Context, session string) error {
 	return err
 }
 
+// Rename gives a session another title, whether or not a run is under way.
+func (e *Engine) Rename(ctx context.Context, session, title string) error {
+	s, err := e.open(ctx, session)
+	if err != nil {
+		return err
+	}
+	defer e.leave(s)
+	return s.feed.publish([]Event{{
+		Time: time.Now().Round(0).UTC(), Session: session, Step: startStep, Body: &SessionRenamed{Title: shorten(title, titleRunes)},
+	}})
+}
+
 // Close stops every run, waits for them, and refuses new ones.
 func (e *Engine) Close() error {
 	e.mu.Lock()
@@ -202,6 +218,8 @@ type session struct {
 	loaded  atomic.Bool
 	// talk is the conversation so far, nil if it must be read from the store.
 	talk *history
+	// owner is who began the session.
+	owner string
 }
 
 // maxIdle is how many conversations are kept at hand after their last use.

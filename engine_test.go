@@ -505,3 +505,56 @@ func TestWhatASessionIDLooksLike(t *testing.T) {
 		}
 	}
 }
+
+// To any user but the one who began it, a session is not there.
+func TestASessionIsItsOwners(t *testing.T) {
+	for _, reopened := range []bool{false, true} {
+		store := troupe.NewMemoryStore()
+		engine := newEngine(t, troupe.Config{Store: store})
+		agent := newAgent(t, modelFunc(func(*troupe.Request) turn { return turn{text: "hi"} }))
+		events, _, err := play(t, engine, agent, troupe.Input{Text: "one", User: "ann"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		session := events[0].Session
+		if reopened {
+			engine = newEngine(t, troupe.Config{Store: store})
+		}
+		if _, _, err := play(t, engine, agent, troupe.Input{Session: session, Text: "two", User: "bob"}); !errors.Is(err, troupe.ErrNotFound) {
+			t.Errorf("reopened %v: bob goes on with it: %v", reopened, err)
+		}
+		for _, user := range []string{"ann", ""} {
+			if _, _, err := play(t, engine, agent, troupe.Input{Session: session, Text: "two", User: user}); err != nil {
+				t.Errorf("reopened %v: %q may not go on: %v", reopened, user, err)
+			}
+		}
+		for info := range store.Sessions(t.Context(), troupe.SessionFilter{}) {
+			if info.User != "ann" {
+				t.Errorf("it is %q's", info.User)
+			}
+		}
+	}
+}
+
+func TestASessionIsRenamedAtAnyTime(t *testing.T) {
+	store := troupe.NewMemoryStore()
+	engine := newEngine(t, troupe.Config{Store: store})
+	agent := newAgent(t, modelFunc(func(req *troupe.Request) turn { return turn{text: fmt.Sprint(len(req.Messages))} }))
+	events, _ := mustAnswer(t, engine, agent, "one")
+	session := events[0].Session
+	if err := engine.Rename(t.Context(), session, "Otters\nand more"); err != nil {
+		t.Fatal(err)
+	}
+	_, end, err := play(t, engine, agent, troupe.Input{Session: session, Text: "two"})
+	if err != nil || end.Output.Summary != "4" {
+		t.Errorf("the conversation is not what it was: %+v, %v", end, err)
+	}
+	for info := range store.Sessions(t.Context(), troupe.SessionFilter{}) {
+		if info.Title != "Otters …" || info.Status != troupe.SessionCompleted {
+			t.Errorf("got %+v", info)
+		}
+	}
+	if err := engine.Rename(t.Context(), "00000000-0000-4000-8000-000000000000", "x"); !errors.Is(err, troupe.ErrNotFound) {
+		t.Errorf("got %v", err)
+	}
+}

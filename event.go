@@ -47,6 +47,7 @@ const (
 	KindArtifactSaved    Kind = "artifact_saved"
 	KindContextCompacted Kind = "context_compacted"
 	KindWarned           Kind = "warned"
+	KindSessionRenamed   Kind = "session_renamed"
 	KindRunFinished      Kind = "run_finished"
 	KindRunFailed        Kind = "run_failed"
 	KindRunCancelled     Kind = "run_cancelled"
@@ -67,6 +68,8 @@ type RunStarted struct {
 	Depth int `json:"depth,omitempty"`
 	// Limits are those of the whole run, where they are not the engine's.
 	Limits Limits `json:"limits,omitzero"`
+	// User is who the run is for: see [Input].
+	User string `json:"user,omitempty"`
 }
 
 // ContextLoaded is something the model was told before the user spoke.
@@ -218,6 +221,11 @@ type Warned struct {
 	Told bool `json:"told,omitempty"`
 }
 
+// SessionRenamed gives the session another title.
+type SessionRenamed struct {
+	Title string `json:"title"`
+}
+
 // RunFinished is the last event of a run that came to an end of its own.
 type RunFinished struct {
 	Output Handoff `json:"output"`
@@ -256,6 +264,7 @@ func (*InputRequested) Kind() Kind   { return KindInputRequested }
 func (*ArtifactSaved) Kind() Kind    { return KindArtifactSaved }
 func (*ContextCompacted) Kind() Kind { return KindContextCompacted }
 func (*Warned) Kind() Kind           { return KindWarned }
+func (*SessionRenamed) Kind() Kind   { return KindSessionRenamed }
 func (*RunFinished) Kind() Kind      { return KindRunFinished }
 func (*RunFailed) Kind() Kind        { return KindRunFailed }
 func (*RunCancelled) Kind() Kind     { return KindRunCancelled }
@@ -273,6 +282,7 @@ func (*InputRequested) body()   {}
 func (*ArtifactSaved) body()    {}
 func (*ContextCompacted) body() {}
 func (*Warned) body()           {}
+func (*SessionRenamed) body()   {}
 func (*RunFinished) body()      {}
 func (*RunFailed) body()        {}
 func (*RunCancelled) body()     {}

@@ -38,6 +38,7 @@ func everyBody() []troupe.Body {
 		&troupe.ArtifactSaved{Path: "p", Size: 3, SHA256: "00", Type: "document", Description: "d"},
 		&troupe.ContextCompacted{Summary: "s", Dropped: 3, Kept: 2, ResultCap: 100, TokensBefore: 9, TokensAfter: 4},
 		&troupe.Warned{Code: "c", Message: "m", Told: true},
+		&troupe.SessionRenamed{Title: "t"},
 		&troupe.RunFinished{Output: hand, Stop: troupe.StopAnswered, Spent: spent},
 		&troupe.RunFailed{Error: "e", Task: "t", State: spent, Partial: "p", Stack: "s"},
 		&troupe.RunCancelled{Reason: "r", Partial: "p"},

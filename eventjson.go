@@ -78,6 +78,8 @@ func decodeBody(kind Kind, data []byte) (Body, error) {
 		return decodeAs[ContextCompacted](kind, data)
 	case KindWarned:
 		return decodeAs[Warned](kind, data)
+	case KindSessionRenamed:
+		return decodeAs[SessionRenamed](kind, data)
 	case KindRunFinished:
 		return decodeAs[RunFinished](kind, data)
 	case KindRunFailed:

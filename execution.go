@@ -17,6 +17,7 @@ type execution struct {
 	step    Step
 	in      Handoff
 	asked   Limits // what the caller set, for the record
+	user    string
 	budget  budget
 	journal *journal
 	run     Run
@@ -61,17 +62,18 @@ func (e *Engine) begin(ctx context.Context, step Step, input Input) (*execution,
 	x.budget.limits = input.Limits.with(e.limits)
 	x.in = Handoff{Task: input.Text, Parts: input.Parts, Custom: input.Custom}
 	x.run = Run{exec: x, id: newRunID(), agent: step.Name(), chain: &x.chain}
+	x.user = input.User
 	if fresh {
-		x.session.talk = newHistory()
-		x.session.loaded.Store(true)
+		x.session.found(input.User)
 		return x, nil
 	}
 	past, err := x.session.load(ctx, true)
 	switch {
 	case errors.Is(err, ErrNotFound):
-		x.session.talk = newHistory()
-		x.session.loaded.Store(true)
+		x.session.found(input.User)
 		err = nil
+	case err == nil && input.User != "" && input.User != x.session.owner:
+		err = fmt.Errorf("session %s: %w", id, ErrNotFound)
 	case err == nil && past.open():
 		err = x.session.abandon(past)
 	case err == nil && past.waits && past.start.Agent == step.Name():
@@ -82,6 +84,12 @@ func (e *Engine) begin(ctx context.Context, step Step, input Input) (*execution,
 		return nil, err
 	}
 	return x, nil
+}
+
+// found begins a session that the store does not know yet.
+func (s *session) found(owner string) {
+	s.talk, s.owner = newHistory(), owner
+	s.loaded.Store(true)
 }
 
 // answer makes what the user says the answer to a question of the session's latest

@@ -50,6 +50,9 @@ func (s *session) read(ctx context.Context) (*past, error) {
 			return nil, err
 		}
 		seq = e.Seq
+		if started, ok := e.Body.(*RunStarted); ok && seq == 1 {
+			s.owner = started.User
+		}
 		if loaded, ok := e.Body.(*ContextLoaded); ok {
 			e.Body = s.feed.restored(loaded)
 		}

@@ -34,9 +34,12 @@ var (
 // A SessionInfo is a session at a glance, computed from its events.
 type SessionInfo struct {
 	ID string `json:"id"`
+	// User is whose session it is, empty where nobody has said.
+	User string `json:"user,omitempty"`
 	// Agent is the step that the latest run is of.
 	Agent string `json:"agent"`
-	// Title is the beginning of the first thing the user said.
+	// Title is the beginning of the first thing the user said, or what the session
+	// was renamed to.
 	Title   string        `json:"title,omitempty"`
 	Status  SessionStatus `json:"status"`
 	Started time.Time     `json:"started"`
@@ -61,6 +64,8 @@ const (
 
 // A SessionFilter chooses sessions. A zero field does not restrict.
 type SessionFilter struct {
+	ID     string
+	User   string
 	Agent  string
 	Status SessionStatus
 	Since  time.Time
@@ -69,7 +74,9 @@ type SessionFilter struct {
 
 // Matches reports whether the filter lets s through, Limit aside.
 func (f SessionFilter) Matches(s SessionInfo) bool {
-	return (f.Agent == "" || f.Agent == s.Agent) &&
+	return (f.ID == "" || f.ID == s.ID) &&
+		(f.User == "" || f.User == s.User) &&
+		(f.Agent == "" || f.Agent == s.Agent) &&
 		(f.Status == "" || f.Status == s.Status) &&
 		!s.Updated.Before(f.Since)
 }
@@ -93,11 +100,16 @@ func (s *SessionInfo) Note(e *Event) {
 	switch b := e.Body.(type) {
 	case *RunStarted:
 		s.Agent, s.Status = e.Agent, SessionRunning
+		if e.Seq == 1 {
+			s.User = b.User
+		}
 	case *UserSaid:
 		if s.Title == "" {
 			s.Title = shorten(b.Text, titleRunes)
 		}
 		s.Status = SessionRunning
+	case *SessionRenamed:
+		s.Title = b.Title
 	case *RunFinished:
 		s.Status = SessionCompleted
 	case *RunFailed:

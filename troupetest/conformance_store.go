@@ -287,6 +287,26 @@ func (s *storeTest) sessions() {
 	s.expectSessions(troupe.SessionFilter{Status: troupe.SessionCompleted, Agent: "kim"}, b)
 	s.expectSessions(troupe.SessionFilter{Since: b.Updated}, a, b)
 	s.expectSessions(troupe.SessionFilter{Since: b.Updated.Add(time.Nanosecond)}, a)
+	s.expectSessions(troupe.SessionFilter{ID: b.ID}, b)
+	s.expectSessions(troupe.SessionFilter{ID: b.ID, Agent: "alex"})
+	s.expectSessions(troupe.SessionFilter{User: "ann"})
+	owned := sessionOf(4, 5, "kim", &troupe.RunFinished{})
+	owned[0].Body = &troupe.RunStarted{User: "ann"}
+	s.append(owned...)
+	d := infoOf(owned)
+	s.expectSessions(troupe.SessionFilter{User: "ann"}, d)
+	s.expectSessions(troupe.SessionFilter{User: "ann", ID: b.ID})
+	s.expectSessions(troupe.SessionFilter{User: "Ann"})
+	renamed := eventOf(sessionID(4), d.Events+1, &troupe.SessionRenamed{Title: "Kim's"})
+	renamed.Time = d.Updated
+	s.append(renamed)
+	if d.Note(&renamed); d.Title != "Kim's" {
+		s.Errorf("a renamed session is called %q", d.Title)
+	}
+	s.expectSessions(troupe.SessionFilter{User: "ann"}, d)
+	if err := s.store.Delete(s.Context(), d.ID); err != nil {
+		s.Error(err)
+	}
 
 	again := eventOf(sessionID(1), 4, &troupe.UserSaid{Text: "and now?"})
 	again.Time = again.Time.Add(time.Hour)

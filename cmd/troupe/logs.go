@@ -79,7 +79,7 @@ func (f *logFlags) complete(now time.Time) (err error) {
 // everyKind is one body of each kind that is stored, as it is when nothing failed.
 var everyKind = []troupe.Body{
 	&troupe.RunStarted{}, &troupe.ContextLoaded{}, &troupe.UserSaid{}, &troupe.ModelReplied{}, &troupe.ToolCalled{}, &troupe.ToolReturned{},
-	&troupe.HandedOff{}, &troupe.InputRequested{}, &troupe.ArtifactSaved{}, &troupe.ContextCompacted{}, &troupe.Warned{},
+	&troupe.HandedOff{}, &troupe.InputRequested{}, &troupe.ArtifactSaved{}, &troupe.ContextCompacted{}, &troupe.Warned{}, &troupe.SessionRenamed{},
 	&troupe.RunFinished{}, &troupe.RunFailed{}, &troupe.RunCancelled{},
 }
 

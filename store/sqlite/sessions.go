@@ -16,7 +16,7 @@ import (
 const stamp = "2006-01-02T15:04:05.000000000Z"
 
 // summary names the columns that make a session's summary.
-const summary = "number, id, agent, title, status, started, updated, events"
+const summary = "number, id, user, agent, title, status, started, updated, events"
 
 // standing is the status of a session, given the greatest key that is not of the
 // file's present owner. One that still runs is interrupted if its last event is
@@ -28,7 +28,7 @@ const standing = "CASE WHEN status = 'running' AND " +
 // keeps nobody from listing the session.
 func scanSummary(scan func(...any) error) (number int64, info troupe.SessionInfo, err error) {
 	var started, updated string
-	if err := scan(&number, &info.ID, &info.Agent, &info.Title, &info.Status, &started, &updated, &info.Events); err != nil {
+	if err := scan(&number, &info.ID, &info.User, &info.Agent, &info.Title, &info.Status, &started, &updated, &info.Events); err != nil {
 		return 0, info, err
 	}
 	info.Started, _ = time.Parse(stamp, started)
@@ -69,8 +69,8 @@ func (w *writer) save(id string, s *session) error {
 			info.Agent, info.Title, string(info.Status), updated, info.Events, s.number)
 		return err
 	}
-	result, err := w.exec("INSERT INTO sessions (id, agent, title, status, started, updated, events) VALUES (?, ?, ?, ?, ?, ?, ?)",
-		id, info.Agent, info.Title, string(info.Status), info.Started.UTC().Format(stamp), updated, info.Events)
+	result, err := w.exec("INSERT INTO sessions (id, user, agent, title, status, started, updated, events) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+		id, info.User, info.Agent, info.Title, string(info.Status), info.Started.UTC().Format(stamp), updated, info.Events)
 	if err == nil {
 		s.number, err = result.LastInsertId()
 	}
@@ -111,6 +111,8 @@ func (r *Reader) list(ctx context.Context, match troupe.SessionFilter) ([]troupe
 
 func (r *Reader) summaries(ctx context.Context, match troupe.SessionFilter, status string) (found []troupe.SessionInfo, err error) {
 	var where conditions
+	where.equal("id", match.ID)
+	where.equal("user", match.User)
 	where.equal("agent", match.Agent)
 	where.equal(status, string(match.Status))
 	if !match.Since.IsZero() {
