@@ -1,0 +1,125 @@
+package knowledge
+
+import (
+	"context"
+	"database/sql"
+	"embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+
+	_ "modernc.org/sqlite" // the driver
+)
+
+// Local is the user of a base that is used without asking who it is.
+const Local = "local"
+
+// A Base is a file of documents, as one user sees it. It may be used concurrently,
+// and the file by several processes at once.
+type Base struct {
+	db     *sql.DB
+	user   string
+	rounds int // what a guess at a password costs
+}
+
+// Open opens the base at path, as [Local] sees it. A file that is not there is
+// created, readable by its owner alone; its directory must be there.
+func Open(ctx context.Context, path string) (*Base, error) {
+	if err := create(path); err != nil {
+		return nil, fmt.Errorf("knowledge base: %w", err)
+	}
+	db, err := sql.Open("sqlite", dataSource(path))
+	if err != nil {
+		return nil, fmt.Errorf("knowledge base %s: %w", path, err)
+	}
+	db.SetMaxOpenConns(4)
+	if err := migrate(ctx, db); err != nil {
+		return nil, errors.Join(fmt.Errorf("knowledge base %s: %w", path, err), db.Close())
+	}
+	return &Base{db: db, user: Local, rounds: iterations}, nil
+}
+
+// As returns the base as another user sees it, who has documents of their own. It
+// asks for no password, and the user need not have been created.
+func (b *Base) As(user string) *Base { return &Base{db: b.db, user: user, rounds: b.rounds} }
+
+// Close closes the file, for all users.
+func (b *Base) Close() error { return b.db.Close() }
+
+// create makes an empty file unless there is one. It is closed before it gets its
+// name: closing a file that SQLite has open would end the locks of this process.
+func create(path string) error {
+	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	file, err := os.CreateTemp(filepath.Dir(path), ".knowledge-*")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(file.Name())
+	if err := file.Close(); err != nil {
+		return err
+	}
+	if err := os.Link(file.Name(), path); !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	return nil
+}
+
+// dataSource names the file for the driver. A transaction takes the file's one lock
+// for writing at its start, where it can wait for it; a commit is on disk.
+func dataSource(path string) string {
+	escaped := (&url.URL{Path: filepath.ToSlash(path)}).EscapedPath()
+	return "file:" + escaped + "?mode=rw&_txlock=immediate&_dqs=0&_pragma=busy_timeout(5000)" +
+		"&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)&_pragma=foreign_keys(1)"
+}
+
+// migrations holds the scripts that make a schema of the one before, in order.
+//
+//go:embed migrations/*.sql
+var migrations embed.FS
+
+// applicationID is what the first migration marks files with.
+const applicationID = 0x546b6273
+
+// migrate takes a file to the latest schema, all steps or none.
+func migrate(ctx context.Context, db *sql.DB) error {
+	scripts, err := fs.Glob(migrations, "migrations/*.sql")
+	if err != nil {
+		return err
+	}
+	tx, err := db.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	defer tx.Rollback()
+	var id, version, tables int
+	err = tx.QueryRowContext(ctx, `SELECT application_id, user_version, (SELECT count(*) FROM sqlite_schema)
+		FROM pragma_application_id, pragma_user_version`).Scan(&id, &version, &tables)
+	switch {
+	case err != nil:
+		return err
+	case id != applicationID && (id != 0 || tables > 0):
+		return errors.New("it is a database of another program")
+	case version > len(scripts):
+		return fmt.Errorf("written by a newer Troupe (schema %d, this one knows %d)", version, len(scripts))
+	case version == len(scripts):
+		return nil
+	}
+	for _, name := range scripts[version:] {
+		script, err := migrations.ReadFile(name)
+		if err != nil {
+			return err
+		}
+		if _, err := tx.ExecContext(ctx, string(script)); err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+	}
+	if _, err := tx.ExecContext(ctx, fmt.Sprintf("PRAGMA user_version = %d", len(scripts))); err != nil {
+		return err
+	}
+	return tx.Commit()
+}

@@ -1,0 +1,125 @@
+package knowledge
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Upload keeps a document; when it returns, the document is on disk and can be
+// found. Keeping the same content again under the same name or with the same key
+// changes nothing. Other content under the same name is a new version: the older
+// ones stay, but are no longer found.
+func (b *Base) Upload(ctx context.Context, d Document) error {
+	_, err := b.keep(ctx, d)
+	return err
+}
+
+func (b *Base) keep(ctx context.Context, d Document) (Info, error) {
+	if err := d.check(); err != nil {
+		return Info{}, err
+	}
+	info := Info{
+		Name: d.Name, Description: d.Description, Tags: slices.Clone(d.Tags), SHA256: hash(d.Content),
+		Size: len(d.Content), Uploaded: time.Now().UTC(),
+	}
+	parts := split(d.Content)
+	tx, err := b.db.BeginTx(ctx, nil)
+	if err != nil {
+		return Info{}, fmt.Errorf("upload %s: %w", d.Name, err)
+	}
+	defer tx.Rollback()
+	known, err := b.known(ctx, tx, d, info.SHA256)
+	if err == nil && known == 0 {
+		known, err = b.insert(ctx, tx, info, d.Content, parts)
+	}
+	if err == nil && d.Key != "" {
+		_, err = tx.ExecContext(ctx, "INSERT OR IGNORE INTO keys VALUES (?, ?, ?)", b.user, d.Key, known)
+	}
+	if err == nil {
+		err = tx.Commit()
+	}
+	if err != nil {
+		return Info{}, fmt.Errorf("upload %s: %w", d.Name, err)
+	}
+	info.ID = known
+	return info, nil
+}
+
+// known returns the id of the document that an upload would only repeat, or 0.
+func (b *Base) known(ctx context.Context, tx *sql.Tx, d Document, hash string) (id int64, err error) {
+	if d.Key != "" {
+		var name, kept string
+		err = tx.QueryRowContext(ctx, `SELECT id, name, sha256 FROM keys JOIN documents ON id = document
+			WHERE keys.user = ? AND key = ?`, b.user, d.Key).Scan(&id, &name, &kept)
+		if err == nil && (name != d.Name || kept != hash) {
+			return 0, ErrKey
+		}
+		if !errors.Is(err, sql.ErrNoRows) {
+			return id, err
+		}
+	}
+	err = tx.QueryRowContext(ctx, "SELECT id FROM documents WHERE user = ? AND name = ? AND latest AND sha256 = ?",
+		b.user, d.Name, hash).Scan(&id)
+	if errors.Is(err, sql.ErrNoRows) {
+		return 0, nil
+	}
+	return id, err
+}
+
+// insert adds the latest version of a document.
+func (b *Base) insert(ctx context.Context, tx *sql.Tx, info Info, content string, parts []part) (int64, error) {
+	for _, statement := range []string{
+		"DELETE FROM passages WHERE document IN (SELECT id FROM documents WHERE user = ? AND name = ? AND latest)",
+		"UPDATE documents SET latest = 0 WHERE user = ? AND name = ? AND latest",
+	} {
+		if _, err := tx.ExecContext(ctx, statement, b.user, info.Name); err != nil {
+			return 0, err
+		}
+	}
+	tags, err := json.Marshal(info.Tags)
+	if err != nil {
+		return 0, err
+	}
+	row, err := tx.ExecContext(ctx, `INSERT INTO documents (user, name, version, latest, sha256, size, uploaded, description, tags, content)
+		SELECT ?1, ?2, 1 + coalesce(max(version), 0), 1, ?3, ?4, ?5, ?6, ?7, ?8 FROM documents WHERE user = ?1 AND name = ?2`,
+		b.user, info.Name, info.SHA256, info.Size, info.Uploaded.UnixNano(), info.Description, string(tags), content)
+	if err != nil {
+		return 0, err
+	}
+	id, err := row.LastInsertId()
+	if err != nil {
+		return 0, err
+	}
+	// Its hash is among the words, so that a document can be found by it.
+	about := spread(strings.Join([]string{info.Name, info.Description, strings.Join(info.Tags, " "), info.SHA256}, "\n"))
+	return id, index(ctx, tx, id, about, parts)
+}
+
+// index makes the parts of a document findable.
+func index(ctx context.Context, tx *sql.Tx, document int64, about string, parts []part) error {
+	insertPassage, err := tx.PrepareContext(ctx, "INSERT INTO passages (document, heading, text) VALUES (?, ?, ?)")
+	if err != nil {
+		return err
+	}
+	defer insertPassage.Close()
+	insertWords, err := tx.PrepareContext(ctx, "INSERT INTO words (rowid, about, heading, text) VALUES (last_insert_rowid(), ?, ?, ?)")
+	if err != nil {
+		return err
+	}
+	defer insertWords.Close()
+	for _, p := range parts {
+		if _, err := insertPassage.ExecContext(ctx, document, p.heading, p.text); err != nil {
+			return err
+		}
+		if _, err := insertWords.ExecContext(ctx, about, spread(p.heading), spread(p.text)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
