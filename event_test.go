@@ -91,6 +91,21 @@ func TestAnEventThatIsNotOurs(t *testing.T) {
 	}
 }
 
+// What is shown of an event when it is stored is what its log shows later.
+func TestMillisReadAsTheyWereWritten(t *testing.T) {
+	for n := range 100_000 {
+		m := troupe.Millis(time.Duration(n) * time.Microsecond)
+		data, err := json.Marshal(m)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var again troupe.Millis
+		if err := json.Unmarshal(data, &again); err != nil || again != m {
+			t.Fatalf("%s reads as %v, %v; want %v", data, again, err, m)
+		}
+	}
+}
+
 // Whatever reads as an event reads the same after it was written again.
 func FuzzEvent(f *testing.F) {
 	for i, body := range everyBody() {

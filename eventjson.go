@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"math"
 	"strconv"
 	"time"
 )
@@ -175,6 +176,6 @@ func (m *Millis) UnmarshalJSON(data []byte) error {
 	if err != nil {
 		return fmt.Errorf("milliseconds: %w", err)
 	}
-	*m = Millis(ms * float64(time.Millisecond))
+	*m = Millis(math.Round(ms * float64(time.Millisecond)))
 	return nil
 }
