@@ -1,5 +1,5 @@
 # Everything a person needs is one of these targets; each sets up what it needs.
-.PHONY: demo setup test check requirements bench fuzz fmt vet staticcheck tidy generated benchbuild help
+.PHONY: demo setup test check requirements bench fuzz torture fmt vet staticcheck tidy generated benchbuild help
 
 # The race detector needs a C compiler; without one the tests run without it.
 RACE := $(shell command -v gcc >/dev/null 2>&1 || command -v clang >/dev/null 2>&1 && echo -race)
@@ -27,6 +27,9 @@ bench: ## measures Troupe against its peers, in one run
 
 fuzz: ## fuzzes every parser for a while: make fuzz FUZZTIME=1m
 	@GO=$(GO) FUZZTIME=$(or $(FUZZTIME),30s) ./scripts/fuzz
+
+torture: ## kills the program a thousand times and looks for what is lost: make torture KILLS=5000
+	@$(GO) run ./test/torture -kills $(or $(KILLS),1000)
 
 fmt:
 	@test -z "$$(gofmt -l .)" || { echo "gofmt would change:"; gofmt -l .; exit 1; }

@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/troupe-dev/troupe/internal/failpoint"
 )
 
 // Ask has the agent's model answer a request and returns its reply. A call that
@@ -40,6 +42,7 @@ func (r *Run) ask(ctx context.Context, agent *Agent, req *Request, purpose strin
 	for attempt := 1; ; attempt++ {
 		replied, err := r.stream(ctx, agent, req, step, attempt, purpose)
 		if err == nil {
+			failpoint.Here(failpoint.ModelReplied)
 			replied.Context = use
 			r.exec.budget.add(replied.Usage, replied.Cost)
 			r.note(step, replied)

@@ -11,6 +11,8 @@ import (
 	"sync/atomic"
 	"time"
 	"unicode/utf8"
+
+	"github.com/troupe-dev/troupe/internal/failpoint"
 )
 
 // callAll carries out the calls that a model asked for, concurrently, and returns
@@ -34,6 +36,7 @@ func (r *Run) callAll(ctx context.Context, agent *Agent, calls []ToolCall, habit
 	if err := r.flush(); err != nil {
 		return nil, err
 	}
+	failpoint.Here(failpoint.CallsRecorded)
 	times := r.allot(ctx, runs)
 	defer times.cancel()
 	for i := range runs {
@@ -246,7 +249,11 @@ func (t *toolRun) execute(ctx context.Context) {
 		value := recover() // nil if the tool ended its goroutine
 		t.settle(&t.branch, Result{}, &ToolError{Class: ClassPanicked, Message: fmt.Sprintf("the tool crashed: %v", value)}, string(debug.Stack()))
 	}()
+	if t.in.Answer != "" {
+		failpoint.Here(failpoint.AnswerRecorded)
+	}
 	result, err := t.tool.Call(t.ctx, &t.in)
+	failpoint.Here(failpoint.ToolReturned)
 	returned = true
 	if err != nil && t.ctx.Err() != nil {
 		if ctx.Err() != nil {

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/troupe-dev/troupe/internal/failpoint"
 )
 
 // A feed numbers, stores and delivers the events of one session. It stores before
@@ -54,11 +56,13 @@ func (f *feed) publish(events []Event) error {
 		events[i].Seq = f.seq + 1 + int64(i)
 		f.dedupe(&events[i])
 	}
+	failpoint.Here(failpoint.FeedBeforeAppend)
 	// What has happened is recorded even if the run was cancelled meanwhile.
 	if err := f.store.Append(context.Background(), f.session, events...); err != nil {
 		f.broken = fmt.Errorf("session %s: store: %w", f.session, err)
 		return f.broken
 	}
+	failpoint.Here(failpoint.FeedAfterAppend)
 	f.seq += int64(len(events))
 	if len(f.recent) == maxRecent {
 		f.recent = slices.Clone(f.recent[maxRecent/2:])

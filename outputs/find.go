@@ -46,8 +46,8 @@ func (f *Folders) Find(ctx context.Context, filter Filter) ([]Manifest, error) {
 	})
 }
 
-// find finds manifests. One that is of no use, or says of a session that it is
-// running which is not, is made again.
+// find finds manifests. One that is missing or of no use, or says of a session that
+// it is running which is not, or the other way round, is made again.
 func (v *View) find(ctx context.Context, filter Filter, again func(context.Context, string) (Manifest, error)) ([]Manifest, error) {
 	unfinished, err := v.unfinished(ctx)
 	if err != nil {
@@ -57,10 +57,15 @@ func (v *View) find(ctx context.Context, filter Filter, again func(context.Conte
 	if err != nil {
 		return nil, fmt.Errorf("find outputs: %w", err)
 	}
+	for session := range unfinished {
+		if hasFolder(session) && !slices.Contains(sessions, session) {
+			sessions = append(sessions, session)
+		}
+	}
 	var found []Manifest
 	for _, session := range sessions {
 		m, err := v.read(session)
-		if err != nil || m.Execution.Status == troupe.SessionRunning && unfinished[session] == "" {
+		if err != nil || (m.Execution.Status == troupe.SessionRunning) != (unfinished[session] != "") {
 			if made, trouble := again(ctx, session); !errors.Is(trouble, troupe.ErrNotFound) {
 				m, err = made, trouble
 			} // else what was read first is all there is

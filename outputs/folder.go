@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/troupe-dev/troupe/internal/failpoint"
 	"github.com/troupe-dev/troupe/workspace"
 )
 
@@ -63,6 +64,7 @@ func (f *Folders) makeDir(session string) error {
 	if err := f.base.Mkdir(session, 0o700); err != nil {
 		return err
 	}
+	failpoint.Here(failpoint.FolderMade)
 	dir, err := f.base.Open(".")
 	if err != nil {
 		return err
@@ -90,6 +92,7 @@ func (f *Folders) write(r *record, registered ...Output) error {
 	if err != nil {
 		return err
 	}
+	failpoint.Here(failpoint.ManifestBehind)
 	return ws.Write(loc, updated)
 }
 

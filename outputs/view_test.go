@@ -115,6 +115,29 @@ func TestAViewFindsWhatFoldersFindAndChangesNothing(t *testing.T) {
 	}
 }
 
+// A killed process may have stored events and not come to the folder or the manifest.
+func TestARunThatWasCutIsFoundWhateverItsFolderSays(t *testing.T) {
+	store, dir := troupe.NewMemoryStore(), t.TempDir()
+	f := keep(t, store, dir, Options{})
+	beginAt(t, f, 1, "alex", "finished before", ended())
+	appendTo(t, store, id(1), 5, begun("again")...)
+	appendTo(t, store, id(2), 1, begun("hi")...)
+	cut := forsaken{store, map[string]bool{id(1): true, id(2): true}}
+	v, err := Look(cut, dir, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer v.Close()
+	want := map[string]troupe.SessionStatus{id(1): "interrupted", id(2): "interrupted"}
+	if got := standing(t, v, Filter{}); !maps.Equal(got, want) {
+		t.Errorf("found %v; want %v", got, want)
+	}
+	f.store = cut
+	if got := standing(t, f, Filter{}); !maps.Equal(got, want) {
+		t.Errorf("folders found %v; want %v", got, want)
+	}
+}
+
 func TestLookCreatesNoDirectory(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "none")
 	if _, err := Look(troupe.NewMemoryStore(), dir, Options{}); !errors.Is(err, fs.ErrNotExist) {

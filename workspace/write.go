@@ -8,6 +8,8 @@ import (
 	"os"
 	"path"
 	"strings"
+
+	"github.com/troupe-dev/troupe/internal/failpoint"
 )
 
 // tempPrefix begins the names of files that are not complete yet.
@@ -141,6 +143,7 @@ func replaceFile(dir *os.Root, name string, content []byte, perm fs.FileMode) er
 	if err != nil {
 		return err
 	}
+	failpoint.Here(failpoint.FileBegun)
 	_, err = f.Write(content)
 	if err == nil {
 		err = f.Sync()
@@ -148,6 +151,7 @@ func replaceFile(dir *os.Root, name string, content []byte, perm fs.FileMode) er
 	if closing := f.Close(); err == nil {
 		err = closing
 	}
+	failpoint.Here(failpoint.FileBeforeRename)
 	if err == nil {
 		err = dir.Rename(temp, name)
 	}
@@ -156,5 +160,6 @@ func replaceFile(dir *os.Root, name string, content []byte, perm fs.FileMode) er
 		_ = dir.Remove(temp)
 		return err
 	}
+	failpoint.Here(failpoint.FileAfterRename)
 	return syncDir(dir)
 }

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/gofrs/flock"
+
+	"github.com/troupe-dev/troupe/internal/failpoint"
 )
 
 // A LockedError reports a store that a process has open.
@@ -84,6 +86,7 @@ func stakeClaim(ctx context.Context, path string) (*claim, error) {
 	if err := c.write(); err != nil {
 		return nil, errors.Join(err, c.release())
 	}
+	failpoint.Here(failpoint.StoreLocked)
 	return c, nil
 }
 

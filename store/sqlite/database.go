@@ -7,6 +7,8 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+
+	"github.com/troupe-dev/troupe/internal/failpoint"
 )
 
 // A purpose is what a connection is for, in the words of a data source.
@@ -69,9 +71,11 @@ func create(ctx context.Context, path string) error {
 	if err := errors.Join(migrate(ctx, conn, 0), conn.Close(), db.Close()); err != nil {
 		return err
 	}
+	failpoint.Here(failpoint.StoreBeforeRename)
 	if err := os.Rename(unfinished, path); err != nil {
 		return err
 	}
+	failpoint.Here(failpoint.StoreAfterRename)
 	return syncDirectory(filepath.Dir(path))
 }
 

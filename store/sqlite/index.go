@@ -4,6 +4,8 @@ import (
 	"context"
 	"math"
 	"time"
+
+	"github.com/troupe-dev/troupe/internal/failpoint"
 )
 
 const (
@@ -90,6 +92,7 @@ func (w *writer) index() (upto int64, err error) {
 			}
 		}
 	}
+	failpoint.Here(failpoint.StoreIndexing)
 	upto = events[len(events)-1].key
 	_, err = w.exec("UPDATE indexed SET upto = ?", upto)
 	return upto, err

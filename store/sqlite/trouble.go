@@ -20,6 +20,8 @@ var (
 	// ErrReadOnly reports a file that may not be written to, or a store that was
 	// opened for reading.
 	ErrReadOnly = errors.New("the store is read-only")
+
+	errUnwritable = errors.New("the file cannot be written: a quota or a limit on the size of files is reached, or the disk fails")
 )
 
 // codeOf returns SQLite's extended code of an error, 0 if it has none.
@@ -41,8 +43,11 @@ func explain(err error) error {
 	case codes.SQLITE_READONLY, codes.SQLITE_PERM:
 		return fmt.Errorf("%w: %w", ErrReadOnly, err)
 	case codes.SQLITE_IOERR:
-		if code == codes.SQLITE_IOERR_SHMSIZE {
+		switch code {
+		case codes.SQLITE_IOERR_SHMSIZE:
 			return fmt.Errorf("%w: %w", ErrFull, err)
+		case codes.SQLITE_IOERR_WRITE:
+			return fmt.Errorf("%w: %w", errUnwritable, err)
 		}
 	}
 	return err

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"sync/atomic"
+
+	"github.com/troupe-dev/troupe/internal/failpoint"
 )
 
 // A writer makes all changes to the file, one transaction at a time.
@@ -164,8 +166,10 @@ func (w *writer) transact(batch []*job) error {
 		clear(w.atHand)
 		return w.judge(err)
 	}
+	failpoint.Here(failpoint.StoreAfterCommit)
 	// A note that stays behind says less, and nothing wrong.
 	w.claim.acknowledge(w.newest, w.lastKey)
+	failpoint.Here(failpoint.StoreBeforeAcknowledging)
 	return nil
 }
 
@@ -178,6 +182,7 @@ func (w *writer) attempt(batch []*job) error {
 			return j.err
 		}
 	}
+	failpoint.Here(failpoint.StoreBeforeCommit)
 	_, err := w.exec("COMMIT")
 	return err
 }
@@ -224,7 +229,9 @@ func (w *writer) prepare(query string) (*sql.Stmt, error) {
 // close moves the log file's content into the database and gives up the connection.
 // Where a reader is in the way, the log file stays, and the note says what is in it.
 func (w *writer) close(ctx context.Context) error {
+	failpoint.Here(failpoint.StoreBeforeCheckpoint)
 	moved, err := w.checkpoint(ctx)
+	failpoint.Here(failpoint.StoreAfterCheckpoint)
 	switch {
 	case err != nil || w.broken.Load() != nil:
 		err = errors.Join(err, w.claim.suspect())

@@ -1,0 +1,6 @@
+//go:build !failpoint
+
+package failpoint
+
+// Here is where p is.
+func Here(Point) {}
