@@ -136,6 +136,11 @@ func (a *Agent) With(tools ...Tool) (*Agent, error) {
 	return more, nil
 }
 
+// Bare returns an agent that is like this one and has no tools: it only thinks.
+func (a *Agent) Bare() *Agent {
+	return &Agent{id: a.id, model: a.model, params: a.params, price: a.price, window: a.window, system: a.system, load: a.load}
+}
+
 // Name returns the agent's ID.
 func (a *Agent) Name() string { return a.id }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -241,5 +242,15 @@ func TestAnAgentThatTakesOverHasItsOwnBriefing(t *testing.T) {
 		if !slices.Equal(got, want) {
 			t.Errorf("reopened %v: the model got %q", reopened, got)
 		}
+	}
+}
+
+func TestABareAgentOnlyThinks(t *testing.T) {
+	agent := newAgent(t, modelFunc(func(req *troupe.Request) turn {
+		return turn{text: fmt.Sprint(req.Tools.Len(), " tools, ", req.Messages[0].Text)}
+	}), adder())
+	_, end := mustAnswer(t, newEngine(t, troupe.Config{}), agent.Bare(), "hi")
+	if end.Output.Summary != "0 tools, You are a clerk." {
+		t.Errorf("got %s", end.Output.Summary)
 	}
 }

@@ -21,6 +21,7 @@
 //   - The document is saved at each <template-output>, or at the last of several in a row, and at the end.
 //   - Instructions without tags are walked by their headings, and a step file leads to the next one.
 //
+// A message that ends with a schema and a task, as those of a pipeline's phases do, is answered with JSON of that schema.
 // An agent without commands gets the tools called that a message mentions, with the arguments that can be found in it.
 package rehearsal
 
@@ -71,6 +72,9 @@ func (model) Generate(ctx context.Context, req *troupe.Request) iter.Seq2[troupe
 func reply(req *troupe.Request) (string, []troupe.ToolCall) {
 	if req.Params != nil && len(req.Params.Schema) > 0 {
 		return minimalJSON(req.Params.Schema), nil
+	}
+	if answer, ok := contractReply(req); ok {
+		return answer, nil
 	}
 	s := newScene(req)
 	s.play()

@@ -1,0 +1,139 @@
+package pipeline
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/troupe-dev/troupe"
+)
+
+// maxRounds is how often a phase is run again with guidance.
+const maxRounds = 3
+
+// delivery takes a request through the phases. Its effects are nested runs and tool
+// calls, all on record: a delivery that was killed goes on where it was, and an
+// artifact that was on its way is processed again with the same key.
+type delivery struct {
+	Config
+	write, upload, gather, plan, gate troupe.Tool
+}
+
+func (d *delivery) Name() string { return d.Config.Name }
+
+// Do runs the phases. Custom["phases"], where it is set, are results of phases that
+// were run before, as [Results] returns them, for a delivery that begins later.
+func (d *delivery) Do(ctx context.Context, run *troupe.Run, in troupe.Handoff) (troupe.Handoff, error) {
+	var before []Result
+	if err := redecode(in.Custom["phases"], &before); err != nil {
+		return troupe.Handoff{}, fmt.Errorf("earlier phases: %w", err)
+	}
+	var done []Result
+	for i := range d.Phases {
+		next := ""
+		if i+1 < len(d.Phases) {
+			next = d.Phases[i+1].Name
+		}
+		result, passed, err := d.passPhase(ctx, run, in, i, append(before[:len(before):len(before)], done...), next)
+		if err != nil {
+			return troupe.Handoff{}, err
+		}
+		if done = append(done, result); !passed && result.Status == troupe.StatusFailed {
+			return troupe.Handoff{}, fmt.Errorf("phase %s failed: %s", result.Phase, strings.Join(result.Errors, "; "))
+		} else if !passed {
+			return d.outcome(in, done, fmt.Sprintf("stopped at the gate after %s", result.Phase)), nil
+		}
+	}
+	return d.outcome(in, done, ""), nil
+}
+
+// passPhase runs a phase until its gate lets the delivery pass, or stops it. What a
+// person says at the gate is guidance for the phase, which is run once more.
+func (d *delivery) passPhase(ctx context.Context, run *troupe.Run, in troupe.Handoff, i int, earlier []Result, next string) (result Result, passed bool, err error) {
+	step := &phaseStep{d, &d.Phases[i]}
+	for i := range earlier {
+		earlier[i].Artifacts = withoutDiffs(earlier[i].Artifacts)
+	}
+	h := troupe.Handoff{Task: in.Task, Outputs: map[string]any{"phases": earlier}}
+	for round := 0; ; round++ {
+		out, err := run.Do(ctx, step, h)
+		if err != nil {
+			return result, false, err
+		}
+		result = Result{}
+		if err := redecode(out.Outputs["result"], &result); err != nil {
+			return result, false, fmt.Errorf("phase %s: result: %w", step.Name(), err)
+		}
+		if d.Approve == ApproveAuto && (result.opens() || next == "" && result.Status != troupe.StatusFailed) {
+			return result, true, nil
+		}
+		verdict, err := d.askAtGate(ctx, run, &result, next, maxRounds-round)
+		if err != nil || verdict.Decision != decisionAgain {
+			return result, verdict.Decision == decisionGoOn, err
+		}
+		h.Custom = map[string]any{"guidance": verdict.Guidance}
+	}
+}
+
+// askAtGate has the gate ask a person.
+func (d *delivery) askAtGate(ctx context.Context, run *troupe.Run, r *Result, next string, rounds int) (verdict gateResult, err error) {
+	answer, err := run.Call(ctx, d.gate, gateRequest{
+		Phase: r.Phase, Next: next, Status: string(r.Status), Ready: r.NextPhase.Ready,
+		Blockers: texts(r.NextPhase.Blockers), Requirements: texts(r.NextPhase.Requirements), Errors: r.Errors,
+		Artifacts: r.Artifacts, Rounds: rounds,
+	})
+	if err != nil {
+		return verdict, err
+	}
+	if err := json.Unmarshal([]byte(answer.Content), &verdict); err != nil {
+		return verdict, fmt.Errorf("gate after %s: %w", r.Phase, err)
+	}
+	return verdict, nil
+}
+
+func texts(items []Item) []string {
+	var list []string
+	for _, item := range items {
+		list = append(list, item.String())
+	}
+	return list
+}
+
+func withoutDiffs(artifacts []Saved) []Saved {
+	var list []Saved
+	for _, a := range artifacts {
+		a.Diff = ""
+		list = append(list, a)
+	}
+	return list
+}
+
+// outcome is what the delivery hands back: success only if every phase was one, and
+// the last one left nothing that blocks what comes next.
+func (d *delivery) outcome(in troupe.Handoff, done []Result, stopped string) troupe.Handoff {
+	status := troupe.StatusSuccess
+	var lines []string
+	for i, r := range done {
+		if r.Status != troupe.StatusSuccess || i == len(done)-1 && len(r.NextPhase.Blockers) > 0 {
+			status = troupe.StatusPartial
+		}
+		line := fmt.Sprintf("%s: %s", r.Phase, r.Status)
+		if n := len(r.Artifacts); n > 0 {
+			line += fmt.Sprintf(", %d artifacts", n)
+		}
+		if n := len(r.Proposals); n > 0 {
+			line += fmt.Sprintf(", %d proposals", n)
+		}
+		lines = append(lines, line)
+	}
+	if stopped != "" {
+		status = troupe.StatusPartial
+		lines = append(lines, stopped)
+	}
+	return troupe.Handoff{
+		Task: in.Task, Summary: strings.Join(lines, "\n"), Custom: in.Custom,
+		Outputs: map[string]any{"phases": done},
+		Meta:    troupe.HandoffMeta{Status: status},
+	}
+}

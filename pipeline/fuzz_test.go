@@ -1,0 +1,73 @@
+package pipeline
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/troupe-dev/troupe"
+)
+
+func FuzzParse(f *testing.F) {
+	answer := answerOf("qa")
+	for _, text := range []string{answer, "x {y} " + answer, answer[:len(answer)-3], answer[:len(answer)/2], "{'a': [1, 'b' // c\n], \"d\": \"e\"f\", g: \\\"h",
+		"## Tests passed\ntrue\n## Blockers\n- a\n", `{"status": "failed", "phase": "qa"}`, `{\"status\": \"failed\", \"phase\": \"qa\"}`, "<think>{</think>{}", "{“a”: ‘b’, c: None, ...}",
+		`{status: failed, phase: qa, errors: ["a" "b`, `{"status": "partial", "phase": "qa", "outputs": {}, "next_phase": {"ready": false}} {"status": "failed", "phase": "qa",}`} {
+		f.Add(text)
+	}
+	c, _ := ContractOf("qa")
+	f.Fuzz(func(t *testing.T, text string) {
+		parsed, err := c.Parse(text)
+		again, _ := c.Parse(text)
+		one, _ := json.Marshal(parsed)
+		if two, _ := json.Marshal(again); string(one) != string(two) {
+			t.Errorf("two readings differ: %s %s", one, two)
+		}
+		if parsed.Level == LevelStrict && !json.Valid([]byte(text)) {
+			t.Error("strict, but not JSON")
+		}
+		if len(parsed.Notes) == 0 || (parsed.Correction == "") != (parsed.Level == LevelStrict || parsed.Level == LevelExtracted || parsed.Level == LevelRepaired) {
+			t.Errorf("level %s: notes %q, correction %q", parsed.Level, parsed.Notes, parsed.Correction)
+		}
+		output := parsed.Output
+		if parsed.Level == LevelRaw {
+			if output.Status != troupe.StatusPartial || output.NextPhase.Ready || len(output.Errors) == 0 {
+				t.Errorf("raw, but %+v", output)
+			}
+			return
+		}
+		if err != nil {
+			t.Errorf("level %s with %v", parsed.Level, err)
+		}
+		encoded, err := json.Marshal(output)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !c.fits(encoded) {
+			t.Errorf("level %s, but %s does not fit: %v", parsed.Level, encoded, c.Check(encoded))
+		}
+	})
+}
+
+// What is sound is mended to itself, and what is mended is sound or refused.
+func FuzzMend(f *testing.F) {
+	for _, text := range []string{answerOf("qa"), `{"a": "b"c", 'd': e, // f` + "\n" + `"g": [1. 2, "h" "i", ...], j: "\u00e9\x`, `{"a": "b, "c": 1}`, `{"a": ["b}]}`, "{\"a\": 1\n```"} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		if text == "" || text[0] != '{' {
+			return
+		}
+		value, end, isCut, ok := mend([]byte(text))
+		if !ok {
+			return
+		}
+		if end > len(text) || !json.Valid(value) {
+			t.Fatalf("%q became %s, up to %d", text, value, end)
+		}
+		if sound, isSound := valueEnd([]byte(text), 0, 0); isSound && json.Valid([]byte(text[:sound])) {
+			if end != sound || isCut || !isSame(value, []byte(text[:sound])) {
+				t.Errorf("%q is sound up to %d and became %s up to %d", text, sound, value, end)
+			}
+		}
+	})
+}

@@ -1,0 +1,108 @@
+package pipeline
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/troupe-dev/troupe"
+)
+
+const toolGate = "gate"
+
+// What becomes of a delivery at a gate.
+const (
+	decisionGoOn  = "go_on"
+	decisionAgain = "again" // the phase is run once more, with guidance
+	decisionStop  = "stop"
+)
+
+type gateRequest struct {
+	Phase        string   `json:"phase"`
+	Next         string   `json:"next,omitempty"`
+	Status       string   `json:"status"`
+	Ready        bool     `json:"ready"`
+	Blockers     []string `json:"blockers,omitempty"`
+	Requirements []string `json:"requirements,omitempty"`
+	Errors       []string `json:"errors,omitempty"`
+	Artifacts    []Saved  `json:"artifacts,omitempty"`
+	// Rounds is how often the phase may be run again.
+	Rounds int `json:"rounds"`
+}
+
+type gateResult struct {
+	Decision string `json:"decision"`
+	Guidance string `json:"guidance,omitempty"`
+}
+
+// gateTool returns the tool that asks a person whether the delivery passes a gate.
+// It does nothing else, so that the question and its answer are all of its effect.
+func gateTool() troupe.Tool {
+	return troupe.NewRunTool(toolGate, "Asks whether the delivery goes on after a phase.",
+		func(_ context.Context, call *troupe.Invocation, in gateRequest) (gateResult, error) {
+			if strings.TrimSpace(call.Answer) == "" {
+				return gateResult{}, &troupe.InputNeeded{Question: in.question(), Again: true}
+			}
+			return in.decide(call.Answer), nil
+		}, troupe.RepeatSafe())
+}
+
+// decide reads an answer. Where guidance can no longer be followed, what is not a
+// yes is a stop.
+func (g *gateRequest) decide(answer string) gateResult {
+	word := strings.ToLower(strings.Trim(answer, " \t\r\n.!\"'"))
+	switch {
+	case slices.Contains([]string{"yes", "y", "ok", "go on", "go", "continue", "approve", "approved", "pass"}, word):
+		return gateResult{Decision: decisionGoOn}
+	case g.Rounds <= 0 || slices.Contains([]string{"stop", "no", "n", "end", "quit", "abort", "cancel"}, word):
+		return gateResult{Decision: decisionStop}
+	}
+	return gateResult{Decision: decisionAgain, Guidance: strings.TrimSpace(answer)}
+}
+
+// question says why the gate asks, what the phase wrote and what can be answered.
+func (g *gateRequest) question() string {
+	var b strings.Builder
+	state := "is done and waits for approval"
+	if g.Status == string(troupe.StatusFailed) || !g.Ready || len(g.Blockers) > 0 {
+		state = "is not ready for what comes next"
+	}
+	fmt.Fprintf(&b, "Phase %s %s (status %s).\n", g.Phase, state, g.Status)
+	for _, part := range []struct {
+		title string
+		lines []string
+	}{{"Blockers", g.Blockers}, {"Required first", g.Requirements}, {"Errors", g.Errors}, {"Artifacts", g.artifacts()}} {
+		if len(part.lines) > 0 {
+			fmt.Fprintf(&b, "\n%s:\n- %s\n", part.title, strings.Join(part.lines, "\n- "))
+		}
+	}
+	for _, a := range g.Artifacts {
+		if a.Diff != "" {
+			fmt.Fprintf(&b, "\n```diff\n%s```\n", a.Diff)
+		}
+	}
+	next := "finish"
+	if g.Next != "" {
+		next = "go on with " + g.Next
+	}
+	fmt.Fprintf(&b, "\nAnswer \"go on\" to %s", next)
+	if g.Rounds > 0 {
+		fmt.Fprintf(&b, ", \"stop\" to end here, or say what %s should do differently; it is then run once more.", g.Phase)
+	} else {
+		b.WriteString("; anything else ends the delivery here.")
+	}
+	return b.String()
+}
+
+func (g *gateRequest) artifacts() []string {
+	var lines []string
+	for _, a := range g.Artifacts {
+		line := fmt.Sprintf("%s (%s, %d bytes)", a.Path, a.Change, a.Size)
+		if a.State == StateFailed {
+			line = fmt.Sprintf("%s: failed: %s", a.Path, a.Error)
+		}
+		lines = append(lines, line)
+	}
+	return lines
+}

@@ -1,0 +1,132 @@
+package pipeline
+
+import (
+	"encoding/json"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/troupe-dev/troupe"
+)
+
+var (
+	heading   = regexp.MustCompile(`^(#{1,6})\s+(.+?)[\s#]*$`)
+	bullet    = regexp.MustCompile(`^(?:[-*+]|\d+[.)])\s+(.+)$`)
+	paragraph = regexp.MustCompile(`^\s*(.+)$`)
+	// ornament is what is around the name in a title such as "2. **User Stories**".
+	ornament = regexp.MustCompile(`^[^\pL]+|[^\pL\pN]+$`)
+	between  = regexp.MustCompile(`[\s_-]+`)
+)
+
+// A section is a heading and the lines up to the next heading that is not below it.
+type section struct {
+	level int
+	title string
+	lines []string
+}
+
+// readMarkdown makes an answer of a text whose headings name the outputs; the text
+// itself is its artifact. It refuses one that names an output twice.
+func (c *Contract) readMarkdown(text string) (Output, bool) {
+	outputs, next := map[string]any{}, NextPhase{Ready: true}
+	for _, s := range sections(text) {
+		name, value, _ := strings.Cut(s.title, ":")
+		name = between.ReplaceAllString(strings.ToLower(ornament.ReplaceAllString(name, "")), "_")
+		if value = strings.Trim(value, " *_"); value != "" {
+			s.lines = append([]string{value}, s.lines...)
+		}
+		isList, isOutput := c.outputs[name]
+		if name == "blockers" && !isOutput {
+			for _, blocker := range s.entries() {
+				next.Ready = false
+				next.Blockers = append(next.Blockers, TextItem(blocker))
+			}
+		}
+		if !isOutput {
+			continue
+		}
+		if _, isTwice := outputs[name]; isTwice {
+			return Output{}, false
+		}
+		if isList {
+			outputs[name] = s.entries()
+		} else {
+			outputs[name] = strings.TrimSpace(strings.Join(s.lines, "\n"))
+		}
+	}
+	data, err := json.Marshal(outputs)
+	if err != nil || len(outputs) == 0 {
+		return Output{}, false
+	}
+	output := Output{
+		Status:    troupe.StatusPartial,
+		Phase:     c.phase,
+		Outputs:   data,
+		Artifacts: []Artifact{{Name: c.phase + ".md", Content: text, Type: c.keeping}},
+		NextPhase: next,
+		Errors:    Items{TextItem("the answer is markdown, not JSON: its outputs were read from the headings")},
+	}
+	answer, err := json.Marshal(output)
+	return output, err == nil && c.fits(answer)
+}
+
+// sections returns the sections of a text. Headings in code blocks are none.
+func sections(text string) (all []section) {
+	var open []int // the sections that the current line belongs to, as places in all
+	isCode := false
+	for line := range strings.Lines(text) {
+		line = strings.TrimRight(line, "\r\n")
+		if strings.HasPrefix(strings.TrimSpace(line), "```") {
+			isCode = !isCode
+		}
+		if isCode {
+			line = "\t" + line // so that nothing in it is taken for a heading or a bullet
+		}
+		var match []string
+		if strings.HasPrefix(line, "#") {
+			match = heading.FindStringSubmatch(line)
+		}
+		for match != nil && len(open) > 0 && all[open[len(open)-1]].level >= len(match[1]) {
+			open = open[:len(open)-1]
+		}
+		for _, i := range open {
+			all[i].lines = append(all[i].lines, line)
+		}
+		if match != nil {
+			open = append(open, len(all))
+			all = append(all, section{level: len(match[1]), title: match[2]})
+		}
+	}
+	return all
+}
+
+// entries returns what a section lists: its subsections, else its bullets, else its
+// paragraphs. "None" is no entry.
+func (s section) entries() []string {
+	marker := bullet
+	if slices.ContainsFunc(s.lines, func(line string) bool { return strings.HasPrefix(line, "#") && heading.MatchString(line) }) {
+		marker = heading
+	} else if !slices.ContainsFunc(s.lines, bullet.MatchString) {
+		marker = paragraph
+	}
+	entries := []string{}
+	isBlank := true
+	for _, line := range s.lines {
+		trimmed := strings.TrimSpace(line)
+		if trimmed == "" {
+			isBlank = true
+			continue
+		}
+		match := marker.FindStringSubmatch(line)
+		if match != nil && (marker != paragraph || isBlank) {
+			entries = append(entries, match[len(match)-1])
+		} else if len(entries) > 0 {
+			entries[len(entries)-1] += "\n" + trimmed
+		}
+		isBlank = false
+	}
+	return slices.DeleteFunc(entries, func(entry string) bool {
+		entry = strings.ToLower(strings.Trim(entry, " .*_"))
+		return entry == "" || entry == "none" || entry == "n/a"
+	})
+}

@@ -1,0 +1,195 @@
+package pipeline
+
+import (
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/troupe-dev/troupe"
+)
+
+func TestParseUnderstandsWhatAgentsAnswer(t *testing.T) {
+	answer := answerOf("requirements")
+	other := answerOf("requirements", `"MVP"`, `"Full"`)
+	tests := []struct {
+		name, text string
+		level      Level
+	}{
+		{"as asked", answer, LevelStrict},
+		{"with space around", "\n " + answer + "\n", LevelStrict},
+		{"with prose around", "Sure, {name}! Here it is:\n" + answer + "\nAnything {else}?", LevelExtracted},
+		{"in a code block", "```json\n" + answer + "\n```", LevelExtracted},
+		{"behind a byte order mark", "\ufeff" + answer, LevelExtracted},
+		{"wrapped", `{"result": ` + answer + `}`, LevelExtracted},
+		{"in a list", `[` + answer + `]`, LevelExtracted},
+		{"with other JSON before it", `I called {"tool": "x"} and [1]. ` + answer, LevelExtracted},
+		{"with an open quote before it", `{ "hm ` + answer, LevelExtracted},
+		{"twice the same", answer + "\n\nAgain:\n" + strings.ReplaceAll(answer, "\n\t\t", " "), LevelExtracted},
+		{"with a draft in its thoughts", "<think>\nMaybe " + other + "?\n</think>\n" + answer, LevelExtracted},
+		{"with thoughts that lack their tag", "Maybe " + other + "?\n</think>\n" + answer, LevelExtracted},
+		{"with the template echoed", `{"status": "success|partial|failed", "phase": "requirements"} ` + answer, LevelExtracted},
+		{"within a broken object", `{"result": ` + answer + `, "by": me}`, LevelRepaired},
+		{"with trailing commas", strings.ReplaceAll(answer, "]}", "],}"), LevelRepaired},
+		{"with a comma missing", strings.Replace(answer, `"MVP",`, `"MVP"`, 1), LevelRepaired},
+		{"in single quotes", strings.ReplaceAll(answer, `"`, `'`), LevelRepaired},
+		{"with comments, in a code block", "Here:\n```json\n" + strings.Replace(answer, `"outputs"`, "// all\n\"outputs\"", 1) + "\n```\nThat's {it}.", LevelRepaired},
+		{"with raw line breaks", strings.Replace(answer, `As a user`, "As a\nuser", 1), LevelRepaired},
+		{"with unescaped quotes", strings.Replace(answer, `As a user`, `As a "user" who`, 1), LevelRepaired},
+		{"as Python has it", strings.ReplaceAll(strings.ReplaceAll(answer, `"`, `'`), "true", "True"), LevelRepaired},
+		{"with a phase that is not this one", answerOf("qa"), LevelRaw},
+		{"with a field given twice", strings.Replace(answer, `"errors": []`, `"status": "failed"`, 1), LevelRaw},
+		{"too deep", strings.Replace(answer, `"MVP"`, strings.Repeat("[", 70)+strings.Repeat("]", 70), 1), LevelRaw},
+		{"as prose", "I am sorry, I cannot do that.", LevelRaw},
+		{"as prose with braces", "Use {a} and {b: c}, or [d].", LevelRaw},
+		{"with nothing", "", LevelRaw},
+		{"as text in a string", `"{\"status\": \"success\"}"`, LevelRaw},
+	}
+	c := contractOf(t, "requirements")
+	for _, test := range tests {
+		parsed, err := c.Parse(test.text)
+		if err != nil || parsed.Level != test.level {
+			t.Errorf("%s: level %s, %v\n%s", test.name, parsed.Level, err, strings.Join(parsed.Notes, "\n"))
+			continue
+		}
+		if test.level == LevelRaw {
+			checkRaw(t, test.name, test.text, parsed)
+			continue
+		}
+		var outputs Requirements
+		if err := json.Unmarshal(parsed.Output.Outputs, &outputs); err != nil {
+			t.Fatal(err)
+		}
+		if parsed.Output.Status != troupe.StatusSuccess || len(outputs.UserStories) != 2 || outputs.Scope.String() != "MVP" ||
+			len(parsed.Output.Artifacts) != 1 || parsed.Output.Artifacts[0].Content != "# A\n" || !parsed.Output.NextPhase.Ready {
+			t.Errorf("%s: got %+v", test.name, parsed.Output)
+		}
+		if parsed.Correction != "" || len(parsed.Problems) > 0 {
+			t.Errorf("%s: problems %v, correction %q", test.name, parsed.Problems, parsed.Correction)
+		}
+	}
+}
+
+// checkRaw checks that a text which was not understood stops the pipeline and is not lost.
+func checkRaw(t *testing.T, name, text string, parsed Parsed) {
+	t.Helper()
+	var kept struct{ Text string }
+	if err := json.Unmarshal(parsed.Output.Outputs, &kept); err != nil || kept.Text != text {
+		t.Errorf("%s: kept %q, %v", name, kept.Text, err)
+	}
+	output := parsed.Output
+	if output.Status != troupe.StatusPartial || output.NextPhase.Ready || len(output.Errors) == 0 || len(parsed.Notes) == 0 {
+		t.Errorf("%s: got %+v", name, output)
+	}
+	if !strings.Contains(parsed.Correction, output.Errors[0].String()) {
+		t.Errorf("%s: the correction does not say what is wrong: %s", name, parsed.Correction)
+	}
+}
+
+func TestTwoDifferentAnswersAreNotChosenBetween(t *testing.T) {
+	one, two := answerOf("qa"), answerOf("qa", `"A"`, `"B"`)
+	parsed, err := contractOf(t, "qa").Parse("Either\n" + one + "\nor\n" + two)
+	ambiguity, ok := errors.AsType[*AmbiguityError](err)
+	if !ok || ambiguity.Phase != "qa" {
+		t.Fatalf("got %v", err)
+	}
+	if parsed.Level != LevelRaw || parsed.Output.NextPhase.Ready || parsed.Correction == "" {
+		t.Errorf("got %+v", parsed)
+	}
+	for _, text := range []string{
+		"```json\n" + one + "\n```\n```json\n" + two + "\n```",
+		`{"a": ` + one + `, "b": ` + two + `}`,
+		`{"a": [` + one + two + `]}`,
+		`{"draft": ` + one + `, "final": ` + strings.Replace(two, `"errors": []`, `"errors": [],`, 1) + `}`,
+	} {
+		if parsed, err := contractOf(t, "qa").Parse(text); err == nil {
+			t.Errorf("%s of %s was chosen", parsed.Output.Outputs, text)
+		}
+	}
+	early := strings.Replace(one, `, "errors"`, `}, "errors"`, 1)
+	if parsed, err := contractOf(t, "qa").Parse(early); err != nil || parsed.Level == LevelExtracted {
+		t.Errorf("what follows an object that closes early was lost: %s, %v", parsed.Level, err)
+	}
+}
+
+func TestAnAnswerThatBreaksOffIsPartial(t *testing.T) {
+	answer := answerOf("qa")
+	gate, rest, _ := strings.Cut(answer, `"outputs"`)
+	reordered := gate + `"next_phase": {"ready": true}, "outputs"` + rest
+	for _, end := range []string{`"artifacts": [{"name": "a.md", "path"`, `"content": "#`, `"checks": ["c"]`, `"passed": ["c"], "failed": []}`} {
+		cut := reordered[:strings.Index(reordered, end)+len(end)]
+		parsed, err := contractOf(t, "qa").Parse(cut)
+		if err != nil || parsed.Level != LevelRepaired || parsed.Output.Status != troupe.StatusPartial || len(parsed.Output.Errors) != 1 {
+			t.Errorf("%s: level %s, %+v, %v", end, parsed.Level, parsed.Output, err)
+		}
+	}
+	parsed, err := contractOf(t, "qa").Parse(answerOf("qa", `"more tests"}]`, `"more tests"}, ...]`))
+	if err != nil || parsed.Level != LevelRepaired || parsed.Output.Status != troupe.StatusPartial {
+		t.Errorf("with something left out: level %s, %+v, %v", parsed.Level, parsed.Output, err)
+	}
+	parsed, err = contractOf(t, "qa").Parse(answer[:strings.Index(answer, `"next_phase"`)])
+	if err != nil || parsed.Level != LevelRaw {
+		t.Errorf("without a gate: level %s, %v", parsed.Level, err)
+	}
+}
+
+func TestAFailedPhaseNeedsNoOutputs(t *testing.T) {
+	parsed, err := contractOf(t, "qa").Parse(`{"status": "failed", "phase": "qa", "errors": ["no code", {"code": 7}]}`)
+	if err != nil || parsed.Level != LevelStrict || parsed.Output.Status != troupe.StatusFailed || parsed.Output.NextPhase.Ready {
+		t.Errorf("got %+v, %v", parsed, err)
+	}
+}
+
+func TestMarkdownIsReadByItsHeadings(t *testing.T) {
+	text := "# Requirements\n\nIntro.\n\n## 1. **User Stories**\n\nThese:\n\n### US-1: Log in\nAs a user\n\n### US-2: Log out\n```\n## Scope\n- x\n```\n\n" +
+		"## Acceptance criteria\n- fast\n  and safe\n* small\n\n## Scope: MVP\n\n## Constraints\nNone.\n\n## Blockers\n\nNone\n"
+	parsed, err := contractOf(t, "requirements").Parse(text)
+	if err != nil || parsed.Level != LevelMarkdown {
+		t.Fatalf("level %s, %v", parsed.Level, err)
+	}
+	want := strings.ReplaceAll(`{"acceptance_criteria":["fast\nand safe","small"],"constraints":[],"scope":"MVP",`+
+		`"user_stories":["US-1: Log in\nAs a user","US-2: Log out\nFENCE\n## Scope\n- x\nFENCE"]}`, "FENCE", "```")
+	output := parsed.Output
+	if string(output.Outputs) != want {
+		t.Errorf("got %s", output.Outputs)
+	}
+	if output.Status != troupe.StatusPartial || !output.NextPhase.Ready || output.Artifacts[0].Content != text || parsed.Correction == "" {
+		t.Errorf("got %+v", output)
+	}
+	blocked := strings.Replace(text, "\nNone\n", "\n1. no budget\n2. no time", 1)
+	if parsed, _ = contractOf(t, "requirements").Parse(blocked); parsed.Output.NextPhase.Ready || len(parsed.Output.NextPhase.Blockers) != 2 {
+		t.Errorf("got %+v", parsed.Output.NextPhase)
+	}
+	for _, other := range []string{text + "\n## Scope\nFull\n", "# Notes\n\nSomething.", "## Scope\nMVP"} {
+		if parsed, _ = contractOf(t, "requirements").Parse(other); parsed.Level != LevelRaw {
+			t.Errorf("%q was read as %s", other, parsed.Level)
+		}
+	}
+}
+
+// Twice the text takes about twice the time, whatever is in it.
+func TestHostileTextIsReadInLinearTime(t *testing.T) {
+	c := contractOf(t, "requirements")
+	parts := []string{"{", "[", `{"a":`, `{"a":[`, `[{"a":0,`, `{"":{"`, `{":{":`, `{}`, `{"a":{}}`, `{"status":"success","phase":"requirements"}`,
+		`{"a":"\"`, "```", "'", "{'", "a:1 ", `"x" `, `"x`, `"a":1,`, `"a":[1],`, "<think>", "# Scope\n", "- x\n", "{\"a\":/*",
+		strings.Repeat(`{"a":`, 60) + "0" + strings.Repeat("}", 60)}
+	for _, size := range []int{100_000} {
+		for _, part := range parts {
+			for _, start := range []string{"", `{"a":`, `{'a':[`, "{'a':1,"} {
+				began := time.Now()
+				parsed, err := c.Parse(start + strings.Repeat(part, size/len(part)))
+				took := time.Since(began)
+				if err != nil || parsed.Level != LevelRaw || took > 5*time.Second {
+					t.Errorf("%q, then %.20q to %d bytes: %s, %v, %v", start, part, size, parsed.Level, err, took)
+				}
+				if took > 100*time.Millisecond {
+					t.Logf("%q, then %.20q to %d bytes: %v", start, part, size, took)
+				}
+			}
+		}
+	}
+	if parsed, _ := c.Parse(strings.Repeat("x", maxAnswer) + answerOf("requirements")); parsed.Level != LevelRaw {
+		t.Error("a text beyond the limit was read")
+	}
+}

@@ -1,0 +1,105 @@
+package pipeline_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/pipeline"
+)
+
+// once runs the requirements alone, with these answers in turn.
+func once(t *testing.T, answers ...string) (*world, *session, *troupe.RunFinished) {
+	t.Helper()
+	w := newWorld(t)
+	w.answer = func(string, string) string { return answers[min(len(w.asked), len(answers))-1] }
+	c := w.config()
+	c.To = "requirements"
+	s, end, err := begin(t, deliver(t, c), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return w, s, end
+}
+
+func TestEachWayToReadAnAnswerIsOnRecord(t *testing.T) {
+	good := goodAnswer("requirements", "")
+	markdown := "# Work\n\n## User Stories\n- As Zoë I add todos\n\n## Scope\nMVP\n"
+	lacking := output("requirements", "")
+	delete(lacking["outputs"].(object), "user_stories")
+	for _, c := range []struct {
+		level   pipeline.Level
+		answers []string
+		status  troupe.Status
+		asked   int
+	}{
+		{pipeline.LevelStrict, []string{good}, troupe.StatusSuccess, 1},
+		{pipeline.LevelExtracted, []string{"Here it is:\n```json\n" + good + "\n```\n"}, troupe.StatusSuccess, 1},
+		{pipeline.LevelRepaired, []string{strings.TrimSuffix(good, "}") + ",}"}, troupe.StatusSuccess, 1},
+		{pipeline.LevelCorrected, []string{encode(lacking), good}, troupe.StatusSuccess, 2},
+		{pipeline.LevelMarkdown, []string{markdown, "I cannot."}, troupe.StatusPartial, 2},
+		{pipeline.LevelRaw, []string{"I cannot.", "I really cannot."}, troupe.StatusPartial, 2},
+		{pipeline.LevelRaw, []string{good + "\n" + strings.Replace(good, "Zoë", "Ada", 1)}, troupe.StatusPartial, 2},
+		{pipeline.LevelRaw, []string{encode(lacking)}, troupe.StatusFailed, 2},
+	} {
+		t.Run(fmt.Sprint(c.level, " ", c.status), func(t *testing.T) {
+			w, s, _ := once(t, c.answers...)
+			r := s.result("requirements")
+			if r.JSON != c.level || r.Status != c.status || len(w.asked) != c.asked || r.Corrections != c.asked-1 {
+				t.Errorf("got %s, %s after %d requests: %+v", r.JSON, r.Status, len(w.asked), r)
+			}
+			codes := s.codes()
+			if code := "json_" + string(c.level); codes[code] != 1 && c.level != pipeline.LevelStrict || codes["json_correction"] != c.asked-1 {
+				t.Errorf("it warned of %v", codes)
+			}
+			for _, e := range s.events() {
+				if b, ok := e.Body.(*troupe.RunFinished); ok && e.Agent == "requirements" {
+					want := map[string]any{"phase": "requirements", "status": string(c.status), "json": string(c.level)}
+					if fmt.Sprint(b.Output.Custom) != fmt.Sprint(want) {
+						t.Errorf("metrics get to see %v", b.Output.Custom)
+					}
+				}
+			}
+		})
+	}
+}
+
+func TestACorrectionIsAskedForWithPlacesAndSchema(t *testing.T) {
+	lacking := output("requirements", "")
+	lacking["outputs"] = object{"scope": "MVP"}
+	w, s, _ := once(t, encode(lacking), goodAnswer("requirements", ""))
+	for _, part := range []string{"- /outputs/user_stories: ", "YOUR LAST ANSWER:\n{", `"const": "requirements"`} {
+		if !strings.Contains(w.asked[1], part) {
+			t.Errorf("the request to correct lacks %q: %s", part, w.asked[1])
+		}
+	}
+	if n := s.codes()["json_correction"]; n != 1 {
+		t.Errorf("%d corrections on record", n)
+	}
+}
+
+func TestAPhaseThatLacksWhatIsCriticalFailsTheDelivery(t *testing.T) {
+	lacking := output("requirements", "")
+	delete(lacking["outputs"].(object), "user_stories")
+	_, s, end := once(t, encode(lacking))
+	if end.Stop != troupe.StopInput || !strings.Contains(end.Output.Summary, "/outputs/user_stories") {
+		t.Fatalf("it did not ask what to do: %+v", end)
+	}
+	_, err := s.say("stop")
+	if err == nil || !strings.Contains(err.Error(), "phase requirements failed") || !strings.Contains(err.Error(), "/outputs/user_stories") {
+		t.Errorf("got %v", err)
+	}
+	if got := pipeline.Summarize(s.events()); got.State != "failed" || got.Success || got.Metrics.PhaseSuccess != 0 {
+		t.Errorf("got %s", encode(got))
+	}
+}
+
+func TestWhatIsOptionalOnlyWarns(t *testing.T) {
+	answer := output("requirements", "")
+	delete(answer, "validation")
+	_, s, end := once(t, encode(answer))
+	if end.Output.Meta.Status != troupe.StatusSuccess || s.codes()["contract"] == 0 {
+		t.Errorf("got %+v, %v", end.Output, s.codes())
+	}
+}

@@ -1,0 +1,156 @@
+package pipeline
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+	"unicode"
+
+	"golang.org/x/text/unicode/norm"
+)
+
+// promptText is what every agent of a phase is asked with: title, input context,
+// schema and task.
+const promptText = `You are a BMAD %s specialist agent.
+
+CRITICAL INSTRUCTIONS:
+1. You MUST return ONLY valid JSON
+2. NO markdown code blocks
+3. NO explanations outside JSON
+4. Follow the exact schema provided
+
+YOUR CAPABILITIES:
+- Read and analyze provided inputs
+- Process and transform data
+- Generate outputs and recommendations
+
+YOUR LIMITATIONS:
+- CANNOT write files
+- CANNOT use MCP tools
+- CANNOT make network requests
+- CANNOT access file system directly
+
+INPUT CONTEXT:
+%s
+
+REQUIRED OUTPUT SCHEMA:
+%s
+
+TASK:
+%s
+
+Return ONLY the JSON object.`
+
+// An inputContext is what an agent gets to know, as JSON.
+type inputContext struct {
+	// Request is text, or JSON where that is what was asked for.
+	Request any            `json:"request"`
+	Earlier []earlierPhase `json:"earlier_phases,omitempty"`
+	// Files is what there is to see of the project, or of what was implemented.
+	Files *FileMap `json:"files,omitempty"`
+	// Step is the passage of the plan that is to be carried out, and Made what the
+	// steps before it have written.
+	Step *planStep `json:"plan_step,omitempty"`
+	Made []string  `json:"files_so_far,omitempty"`
+	// Guidance is what a person said about the phase's last result.
+	Guidance string `json:"guidance,omitempty"`
+}
+
+// An earlierPhase is what later phases get to know of a phase.
+type earlierPhase struct {
+	Phase     string          `json:"phase"`
+	Status    string          `json:"status"`
+	Outputs   json.RawMessage `json:"outputs,omitempty"`
+	Artifacts []string        `json:"artifacts,omitempty"`
+}
+
+func earlierOf(results []Result) []earlierPhase {
+	var list []earlierPhase
+	for _, r := range results {
+		e := earlierPhase{Phase: r.Phase, Status: string(r.Status), Outputs: r.Outputs}
+		for _, a := range r.Artifacts {
+			e.Artifacts = append(e.Artifacts, a.Path)
+		}
+		list = append(list, e)
+	}
+	return list
+}
+
+// requestOf is the request for the context: JSON as it is, so that it is not
+// quoted twice.
+func requestOf(task string) any {
+	if text := strings.TrimSpace(task); strings.HasPrefix(text, "{") && json.Valid([]byte(text)) {
+		return json.RawMessage(text)
+	}
+	return task
+}
+
+// prompt fills in the template for a phase.
+func (p *Phase) prompt(in inputContext, at place) (string, error) {
+	var data bytes.Buffer
+	encoder := json.NewEncoder(&data)
+	encoder.SetEscapeHTML(false)
+	encoder.SetIndent("", "  ")
+	if err := encoder.Encode(in); err != nil {
+		return "", fmt.Errorf("phase %s: input context: %w", p.Name, err)
+	}
+	task := p.Task
+	if p.Path != "" {
+		task += fmt.Sprintf(" The artifact's path is %q.", at.fill(p.Path))
+	}
+	if in.Guidance != "" {
+		task += " Your last answer was not accepted: heed the guidance."
+	}
+	return fmt.Sprintf(promptText, p.Name, bytes.TrimSpace(data.Bytes()), p.Contract.Schema(), task), nil
+}
+
+// A place is what is filled in in paths.
+type place struct{ date, feature string }
+
+func placeOf(now time.Time, request string) place {
+	return place{now.UTC().Format(time.DateOnly), slugOf(request)}
+}
+
+// fill fills in a path, as the phase has it or as an agent copied it.
+func (p place) fill(name string) string {
+	return strings.NewReplacer(
+		"YYYY-MM-DD-feature-name", p.date+"-"+p.feature, "YYYY-MM-DD-feature", p.date+"-"+p.feature,
+		"YYYY-MM-DD", p.date, "<feature>", p.feature, "{feature}", p.feature, "[feature]", p.feature,
+	).Replace(name)
+}
+
+// maxSlug is how long a slug gets, in bytes.
+const maxSlug = 40
+
+// slugOf makes a name for files of a text: words in lower case ASCII with hyphens
+// between them.
+func slugOf(text string) string {
+	const unnamed = "feature"
+	if strings.HasPrefix(strings.TrimSpace(text), "{") { // JSON says nothing that a person would call it
+		return unnamed
+	}
+	var b strings.Builder
+	for word := range strings.FieldsFuncSeq(strings.ToLower(norm.NFKD.String(text)), func(r rune) bool {
+		return !unicode.In(r, unicode.L, unicode.N, unicode.Mn)
+	}) {
+		word = strings.Map(func(r rune) rune {
+			if r > unicode.MaxASCII {
+				return -1
+			}
+			return r
+		}, word)
+		switch {
+		case word == "":
+		case b.Len() == 0:
+			b.WriteString(word[:min(len(word), maxSlug)])
+		case b.Len()+1+len(word) <= maxSlug:
+			b.WriteString("-" + word)
+		default:
+			return b.String()
+		}
+	}
+	return cmp.Or(b.String(), unnamed)
+}
