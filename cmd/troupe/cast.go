@@ -24,8 +24,20 @@ type player struct {
 	model      models.Opened
 }
 
-// find makes the flow or the agent of a name.
-func (s *stage) find(ctx context.Context, name string) (*player, error) {
+// find makes the flow or the agent of a name, as it was when the session began
+// where there is one.
+func (s *stage) find(ctx context.Context, name, session string) (*player, error) {
+	if name == deliverName {
+		order, err := s.orderOf(ctx, session)
+		if err != nil {
+			return nil, err
+		}
+		step, err := s.delivery(ctx, order)
+		if err != nil {
+			return nil, err
+		}
+		return &player{Step: step}, nil
+	}
 	if _, ok := s.project.config.Flows[name]; !ok {
 		return s.agent(ctx, name)
 	}

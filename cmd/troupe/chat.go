@@ -64,7 +64,7 @@ func (p *program) onStage(ctx context.Context, args []string, f func(s *stage, a
 
 // nameOf returns what a flow or an agent is called, and fails if there is none.
 func (p *project) nameOf(id string) (string, error) {
-	if _, ok := p.config.Flows[id]; ok || p.isPlain(id) {
+	if _, ok := p.config.Flows[id]; ok || p.isPlain(id) || id == deliverName {
 		return id, nil
 	}
 	d, err := p.definition(id)

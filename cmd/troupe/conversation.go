@@ -23,10 +23,7 @@ type conversation struct {
 
 // converse begins a conversation, or goes on with the session of that id.
 func (s *stage) converse(ctx context.Context, agent, session string) (*conversation, error) {
-	player, err := s.find(ctx, agent)
-	if err != nil {
-		return nil, err
-	}
+	var err error
 	if session != "" {
 		if session, err = s.project.sessionID(ctx, session); err != nil {
 			return nil, err
@@ -34,6 +31,10 @@ func (s *stage) converse(ctx context.Context, agent, session string) (*conversat
 		if err := s.mustHave(ctx, session); err != nil {
 			return nil, err
 		}
+	}
+	player, err := s.find(ctx, agent, session)
+	if err != nil {
+		return nil, err
 	}
 	return &conversation{stage: s, player: player, session: session}, nil
 }

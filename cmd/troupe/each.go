@@ -50,7 +50,7 @@ func (p *program) runEach(ctx context.Context, s *stage, name string, o batchOpt
 	if err != nil {
 		return err
 	}
-	player, err := s.find(ctx, name)
+	player, err := s.find(ctx, name, "")
 	if err != nil {
 		return err
 	}

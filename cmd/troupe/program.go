@@ -69,9 +69,15 @@ func (p *program) execute(ctx context.Context, args []string) int {
 	return code
 }
 
-// complain says what went wrong, each line with the program's name.
+// complain says what went wrong, each line with the program's name, and each once:
+// what took several things down is told by all of them.
 func (p *program) complain(err error) {
+	said := map[string]bool{}
 	for line := range strings.Lines(strings.TrimSpace(err.Error())) {
+		if said[strings.TrimSpace(line)] {
+			continue
+		}
+		said[strings.TrimSpace(line)] = true
 		fmt.Fprintf(p.err, "troupe: %s\n", terminal.Clean(strings.TrimRight(line, "\n")))
 	}
 }
@@ -98,7 +104,8 @@ func (p *program) command() *cobra.Command {
 	global.BoolVar(&p.flags.noColour, "no-color", false, "use no colours")
 	global.BoolVarP(&p.flags.quiet, "quiet", "q", false, "write nothing but results and errors")
 	root.AddCommand(
-		p.initCommand(), p.addCommand(), p.agentsCommand(), p.lintCommand(), p.rehearseCommand(), p.chatCommand(), p.runCommand(),
+		p.initCommand(), p.addCommand(), p.agentsCommand(), p.lintCommand(), p.rehearseCommand(), p.chatCommand(), p.runCommand(), p.deliverCommand(),
+		p.testPhaseCommand(), p.testWorkflowCommand(), p.validateSchemaCommand(), p.kbCommand(),
 		p.skillsCommand(), p.mcpCommand(), p.sessionsCommand(), p.logsCommand(), p.metricsCommand(), p.doctorCommand(), p.versionCommand(),
 	)
 	return root

@@ -73,6 +73,9 @@ func (p *project) complete() (err error) {
 			return fmt.Errorf("agents.%s in %s has instructions, but there is an agent of that name in bundle %s", e.ID, config.Name, e.Bundle)
 		}
 	}
+	if _, ok := p.config.Flows[deliverName]; ok || p.isPlain(deliverName) {
+		return fmt.Errorf("%s: the name %s is taken", config.Name, deliverName)
+	}
 	for _, rule := range p.config.Approve {
 		p.approve = append(p.approve, approve.Rule{Tool: rule.Tool, Where: rule.Where, Do: approve.Decision(rule.Do)})
 	}
@@ -138,6 +141,7 @@ type stage struct {
 	mu      sync.Mutex
 	agents  map[string]*player
 	servers map[string]*mcp.Server // nil for those that cannot be reached
+	kept    []io.Closer            // what else is closed with the stage
 	// rehearses says that an agent has no model because nobody has chosen one.
 	rehearses bool
 }
@@ -175,6 +179,9 @@ func (s *stage) close() error {
 		if server != nil {
 			server.Close()
 		}
+	}
+	for _, kept := range s.kept {
+		err = errors.Join(err, kept.Close())
 	}
 	if s.tracer != nil {
 		ctx, cancel := context.WithTimeout(context.Background(), traceGrace)

@@ -21,21 +21,22 @@ type report struct {
 
 // What is counted, in the order it is shown.
 const (
-	randomKills = "kills at random moments"
-	pointKills  = "kills at failpoints"
-	restarts    = "commands run"
-	sessions    = "sessions brought to their answers"
-	eventChecks = "acknowledged events checked"
-	fileChecks  = "files checked"
-	modelCalls  = "model calls"
-	askedAgain  = "model calls asked again because a kill cut them"
-	effects     = "calls of a tool that is not safe to repeat"
-	diskLimits  = "commands on a disk that is full"
-	readOnlys   = "commands where nothing may be written"
-	intruders   = "commands on a data directory in use"
+	randomKills   = "kills at random moments"
+	pointKills    = "kills at failpoints"
+	restarts      = "commands run"
+	sessions      = "sessions brought to their answers"
+	eventChecks   = "acknowledged events checked"
+	fileChecks    = "files checked"
+	modelCalls    = "model calls"
+	askedAgain    = "model calls asked again because a kill cut them"
+	effects       = "calls of a tool that is not safe to repeat"
+	deliveryKills = "deliveries killed and resumed"
+	diskLimits    = "commands on a disk that is full"
+	readOnlys     = "commands where nothing may be written"
+	intruders     = "commands on a data directory in use"
 )
 
-var counted = []string{randomKills, pointKills, restarts, sessions, eventChecks, fileChecks, modelCalls, askedAgain, effects, diskLimits, readOnlys, intruders}
+var counted = []string{randomKills, pointKills, restarts, sessions, eventChecks, fileChecks, modelCalls, askedAgain, effects, deliveryKills, diskLimits, readOnlys, intruders}
 
 func newReport(o options) *report {
 	return &report{options: o, points: map[failpoint.Point]int{}, counts: map[string]int{}}

@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/troupe-dev/troupe/internal/suggest"
 )
 
 // check refuses what the kinds of values alone do not rule out.
@@ -41,6 +43,14 @@ func (r *reader) check(c *Config, root *yaml.Node) {
 		if rule.Tool == "" || rule.Do == "" {
 			r.wrong(lineOf(root, "approve"), "rule %d of approve needs both tool and do", i+1)
 		}
+	}
+	for i, phase := range c.Pipeline.Phases {
+		if phase.Name == "" {
+			r.wrong(lineOf(root, "pipeline", "phases"), "phase %d of pipeline.phases has no name", i+1)
+		}
+	}
+	if server := c.Knowledge.Server; server != "" && c.MCP[server].Command == "" && c.MCP[server].URL == "" {
+		r.wrong(lineOf(root, "knowledge", "server"), "knowledge.server: there is no server %q in mcp%s", server, suggest.Hint(server, slices.Collect(maps.Keys(c.MCP))))
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.Flows)) {
 		flow := c.Flows[name]

@@ -6,11 +6,7 @@
 // environment is part of any error.
 package config
 
-import (
-	"time"
-
-	"go.yaml.in/yaml/v3"
-)
+import "time"
 
 // A Config is what troupe.yaml says. What it does not say is zero, except for Data
 // and Skills, which have defaults.
@@ -30,8 +26,8 @@ type Config struct {
 	Flows     map[string]Flow      `yaml:"flows" doc:"Agents arranged into flows, by name."`
 	Web       Web                  `yaml:"web" doc:"What the web tools may reach, and how they search."`
 	Approve   []Approval           `yaml:"approve" doc:"Which tool calls a person is asked about. The first rule that matches decides; what none matches is allowed."`
-	Pipeline  Later                `yaml:"pipeline" doc:"The phases of deliveries."`
-	Knowledge Later                `yaml:"knowledge" doc:"The knowledge base."`
+	Pipeline  Pipeline             `yaml:"pipeline" doc:"How requests are delivered, phase by phase."`
+	Knowledge Knowledge            `yaml:"knowledge" doc:"The knowledge base."`
 	Log       Log                  `yaml:"log" doc:"What goes to the log."`
 	Server    Server               `yaml:"server" doc:"The HTTP server."`
 }
@@ -140,16 +136,48 @@ type LogFile struct {
 
 // Server says how the HTTP server listens.
 type Server struct {
-	Addr string `yaml:"addr" doc:"Default: 127.0.0.1:7717."`
+	Addr  string            `yaml:"addr" doc:"Default: 127.0.0.1:7717."`
+	Hosts []string          `yaml:"hosts" doc:"The names under which other machines reach it, such as troupe.example.org."`
+	Users map[string]string `yaml:"users" doc:"Who may use it: by name, the environment variable that holds the user's token. Default: whoever has the printed link."`
 }
 
-// Later is a section that is read by the part it belongs to. It must be a map.
-type Later struct{ Node *yaml.Node }
+// Pipeline says how requests are delivered.
+type Pipeline struct {
+	Output     string  `yaml:"output" doc:"The directory that artifacts are written to. Default: delivery."`
+	Project    string  `yaml:"project" doc:"A directory whose files discovery may look at, except dot-files and keys. Default: none."`
+	Approve    string  `yaml:"approve" enum:"auto,manual" doc:"Whether a person is asked after every phase, or only at closed gates. Default: auto."`
+	Compensate bool    `yaml:"compensate" doc:"Whether files that agents claim to have written are written as artifacts. Default: they are proposals."`
+	Phases     []Phase `yaml:"phases" doc:"The phases in their order. Default: requirements, architecture, discovery, planning, implementation, qa."`
+}
+
+// A Phase is one phase of a delivery.
+type Phase struct {
+	Name     string   `yaml:"name" doc:"Built-in phases are known by their names, and need no more."`
+	Agent    string   `yaml:"agent" doc:"The agent that thinks; it gets no tools here. Default: one that knows its role."`
+	Title    string   `yaml:"title" doc:"The agent's role."`
+	Task     string   `yaml:"task" doc:"What the agent is to do."`
+	Path     string   `yaml:"path" doc:"Where its document goes; YYYY-MM-DD and <feature> are filled in."`
+	Schema   string   `yaml:"schema" doc:"A file with the JSON schema of the phase's outputs. A phase of your own needs one."`
+	Critical []string `yaml:"critical" doc:"The outputs without which the phase has failed."`
+}
+
+// Knowledge says where documents are kept.
+type Knowledge struct {
+	Path        string `yaml:"path" doc:"The file of the embedded base. Default: knowledge.db in the data directory."`
+	User        string `yaml:"user" doc:"Whose documents they are, in the embedded base. Default: local."`
+	Server      string `yaml:"server" doc:"A server of mcp that keeps them instead."`
+	Style       string `yaml:"style" enum:"gkchatty,memory" doc:"How that server's tools are called. Default: gkchatty."`
+	UserEnv     string `yaml:"user_env" doc:"The environment variable that holds the user's name for the server."`
+	PasswordEnv string `yaml:"password_env" doc:"The environment variable that holds the password."`
+}
 
 // useDefaults fills in what a project has without saying so.
 func (c *Config) useDefaults() {
 	if c.Data == "" {
 		c.Data = "data"
+	}
+	if c.Pipeline.Output == "" {
+		c.Pipeline.Output = "delivery"
 	}
 	if c.Skills == nil {
 		c.Skills = []string{"skills"}

@@ -34,10 +34,7 @@ func (p place) name() string {
 	return p.path
 }
 
-var (
-	durationType = reflect.TypeFor[time.Duration]()
-	laterType    = reflect.TypeFor[Later]()
-)
+var durationType = reflect.TypeFor[time.Duration]()
 
 // fill sets v to what n says. What is written with nothing behind it stays zero.
 func (r *reader) fill(n *yaml.Node, v reflect.Value, at place) {
@@ -47,10 +44,6 @@ func (r *reader) fill(n *yaml.Node, v reflect.Value, at place) {
 	switch {
 	case v.Type() == partType:
 		r.fillPart(n, v, at)
-	case v.Type() == laterType:
-		if r.isMap(n, at) {
-			v.Set(reflect.ValueOf(Later{n}))
-		}
 	case v.Type() == durationType || isScalar(v.Kind()):
 		r.fillScalar(n, v, at)
 	case v.Kind() == reflect.Pointer:

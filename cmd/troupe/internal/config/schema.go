@@ -34,8 +34,6 @@ func schemaOf(t reflect.Type, f field) map[string]any {
 		s["anyOf"] = []any{aFlow}
 	case t == partType:
 		s["anyOf"] = []any{map[string]any{"type": "string"}, aFlow}
-	case t == laterType:
-		s["type"] = "object"
 	case t == durationType:
 		s["type"], s["examples"] = "string", []string{"90s", "5m"}
 	case t.Kind() == reflect.String && f.enum != nil:

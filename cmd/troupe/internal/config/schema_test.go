@@ -53,7 +53,7 @@ func TestSchemaAndReaderAgree(t *testing.T) {
 		"agents: {alex: {temperature: 0.5}}":    true,
 		"agents: {alex: }":                      true,
 		"log: {level: debug}":                   true,
-		"pipeline: {x: {anything: [1]}}":        true,
+		"pipeline: {phases: [{name: x}]}":       true,
 		"mcp: {x: {command: a, env: {B: '1'}}}": true,
 		"modle: a":                              false,
 		"limits: {turn: 1}":                     false,

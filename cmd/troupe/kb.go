@@ -1,0 +1,137 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/troupe-dev/troupe/cmd/troupe/internal/terminal"
+	"github.com/troupe-dev/troupe/knowledge"
+)
+
+func (p *program) kbCommand() *cobra.Command {
+	kb := &cobra.Command{Use: "kb", Short: "Keep documents and find passages in them", Args: cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error { return usage("kb: upload, search, list or serve?") }}
+	var description string
+	upload := &cobra.Command{Use: "upload FILE...", Short: "Keep documents", Args: cobra.MinimumNArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			return p.inBase(c.Context(), func(_ *project, base *knowledge.Base) error { return p.upload(c.Context(), base, args, description) })
+		}}
+	upload.Flags().StringVar(&description, "description", "", "what the documents are about")
+	var limit int
+	search := &cobra.Command{Use: "search WORDS...", Short: "Find passages", Args: cobra.MinimumNArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			return p.inBase(c.Context(), func(_ *project, base *knowledge.Base) error {
+				passages, err := base.Query(c.Context(), strings.Join(args, " "), limit)
+				if err != nil {
+					return err
+				}
+				return p.writePassages(passages)
+			})
+		}}
+	search.Flags().IntVar(&limit, "limit", 5, "at most so many")
+	list := &cobra.Command{Use: "list", Short: "List the documents", Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			return p.inBase(c.Context(), func(_ *project, base *knowledge.Base) error { return p.listDocuments(c.Context(), base) })
+		}}
+	serve := &cobra.Command{Use: "serve", Short: "Offer the knowledge base as an MCP server on standard input and output", Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			return p.inBase(c.Context(), func(project *project, base *knowledge.Base) error {
+				// Whoever starts the program owns the file, and may have files of the
+				// project uploaded by their names.
+				root, err := os.OpenRoot(project.dir)
+				if err != nil {
+					return err
+				}
+				defer root.Close()
+				return knowledge.Serve(c.Context(), base, knowledge.ServerOptions{User: cmp.Or(project.config.Knowledge.User, knowledge.Local), Uploads: root}, p.in, output{p.out})
+			})
+		}}
+	kb.AddCommand(upload, search, list, serve)
+	return kb
+}
+
+// output is a writer that is not ours to close.
+type output struct{ io.Writer }
+
+// Close implements [io.Closer].
+func (output) Close() error { return nil }
+
+// inBase opens the project's knowledge base for as long as f takes.
+func (p *program) inBase(ctx context.Context, f func(*project, *knowledge.Base) error) error {
+	return p.inProject(func(project *project) error {
+		base, err := project.openBase(ctx)
+		if err != nil {
+			return err
+		}
+		return errors.Join(f(project, base), base.Close())
+	})
+}
+
+// maxDocument bounds what is read of a file, in bytes: one more than is kept.
+const maxDocument = 4<<20 + 1
+
+func (p *program) upload(ctx context.Context, base *knowledge.Base, files []string, description string) error {
+	for _, file := range files {
+		f, err := os.Open(file)
+		if err != nil {
+			return err
+		}
+		content, err := io.ReadAll(io.LimitReader(f, maxDocument))
+		if err = errors.Join(err, f.Close()); err != nil {
+			return err
+		}
+		if err := base.Upload(ctx, knowledge.Document{Name: filepath.Base(file), Content: string(content), Description: description}); err != nil {
+			return err
+		}
+		fmt.Fprintln(p.out, terminal.Clean(filepath.Base(file)))
+	}
+	return nil
+}
+
+func (p *program) writePassages(passages []knowledge.Passage) error {
+	if p.flags.json {
+		if passages == nil {
+			passages = []knowledge.Passage{}
+		}
+		return p.writeJSON(passages)
+	}
+	if len(passages) == 0 {
+		p.tell("Nothing was found.")
+	}
+	for _, passage := range passages {
+		title := passage.Document
+		if passage.Heading != "" {
+			title += ", " + passage.Heading
+		}
+		fmt.Fprintf(p.out, "%s\n%s\n\n", terminal.OneLine(title, 120), terminal.Clean(strings.TrimSpace(passage.Text)))
+	}
+	return nil
+}
+
+func (p *program) listDocuments(ctx context.Context, base *knowledge.Base) error {
+	documents, err := base.Documents(ctx)
+	if err != nil {
+		return err
+	}
+	if p.flags.json {
+		if documents == nil {
+			documents = []knowledge.Info{}
+		}
+		return p.writeJSON(documents)
+	}
+	table := tabwriter.NewWriter(p.out, 0, 0, 2, ' ', 0)
+	for _, d := range documents {
+		fmt.Fprintf(table, "%d\t%s\t%s\t%s\n", d.ID, terminal.OneLine(d.Name, 60), d.Uploaded.Local().Format(time.DateTime), terminal.OneLine(d.Description, 80))
+	}
+	return table.Flush()
+}

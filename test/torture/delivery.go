@@ -1,0 +1,108 @@
+//go:build unix
+
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/troupe-dev/troupe/internal/failpoint"
+)
+
+// deliveryPoints are those between an artifact, its upload and their records.
+var deliveryPoints = []failpoint.Point{failpoint.CallsRecorded, failpoint.ToolReturned, failpoint.FeedAfterAppend, failpoint.FileBeforeRename}
+
+// cutDeliveries kills deliveries in every phase, between an artifact and its upload
+// among others, and has each resumed to its end.
+func (w *world) cutDeliveries(ctx context.Context) error {
+	for _, point := range deliveryPoints {
+		for pass := 1; ; pass += deliveryStride(w.Kills) {
+			killed, err := w.cutDelivery(ctx, point, pass)
+			if err != nil {
+				return err
+			}
+			if !killed {
+				break // it does not get there so often
+			}
+			w.report.add(deliveryKills, 1)
+		}
+	}
+	return nil
+}
+
+// deliveryStride is how many passes of a point lie between two kills: the more kills
+// were asked for, the closer they are.
+func deliveryStride(kills int) int { return max(1, 1000/max(kills, 1)) }
+
+// cutDelivery kills one delivery and checks what it comes to when it is resumed.
+func (w *world) cutDelivery(ctx context.Context, point failpoint.Point, pass int) (killed bool, err error) {
+	p := &project{world: w, dir: filepath.Join(w.dir, fmt.Sprintf("delivery-%s-%d", point, pass)), seen: map[string]*session{}}
+	if err := os.Mkdir(p.dir, 0o755); err != nil {
+		return false, err
+	}
+	if err := os.WriteFile(filepath.Join(p.dir, "troupe.yaml"), []byte("model: rehearsal\n"), 0o644); err != nil {
+		return false, err
+	}
+	o, err := p.do(ctx, command{args: []string{"-q", "deliver", "Create a todo app"}, end: plan{point: point, pass: pass}})
+	if err != nil || !o.killed {
+		return false, err
+	}
+	list, err := p.list(ctx)
+	if err != nil {
+		return true, err
+	}
+	if len(list) == 0 {
+		return true, nil // it had not begun
+	}
+	if o, err = p.do(ctx, command{args: []string{"-q", "sessions", "resume", list[0].ID}}); err != nil {
+		return true, err
+	}
+	if o.code != 0 {
+		p.problem("killed at %s:%d, it is resumed to exit code %d: %s", point, pass, o.code, o.err)
+		return true, nil
+	}
+	return true, p.checkDelivery(ctx, list[0].ID, fmt.Sprintf("%s:%d", point, pass))
+}
+
+// checkDelivery looks for artifacts and uploads that are missing or there twice.
+func (p *project) checkDelivery(ctx context.Context, id, when string) error {
+	s, err := p.show(ctx, id, nil)
+	if err != nil {
+		return err
+	}
+	saved := map[string]int{}
+	for _, line := range s.lines {
+		var e struct {
+			Kind string
+			Body struct{ Path string }
+		}
+		if err := json.Unmarshal([]byte(line), &e); err != nil {
+			return err
+		}
+		if e.Kind == "artifact_saved" {
+			saved[e.Body.Path]++
+		}
+	}
+	for path, n := range saved {
+		name := filepath.Join(p.dir, "delivery", strings.TrimPrefix(path, "{output}/"))
+		if _, err := os.Stat(name); err != nil || n != 1 {
+			p.problem("killed at %s: %s is saved %d times: %v", when, path, n, err)
+		}
+	}
+	if len(saved) < 7 {
+		p.problem("killed at %s: only %d artifacts: %v", when, len(saved), saved)
+	}
+	o, err := p.do(ctx, command{args: []string{"--json", "kb", "list"}})
+	if err != nil {
+		return err
+	}
+	var documents []struct{ Name string }
+	if err := json.Unmarshal([]byte(o.out), &documents); err != nil || len(documents) != 1 {
+		p.problem("killed at %s: the knowledge base has %s", when, o.out)
+	}
+	return nil
+}
