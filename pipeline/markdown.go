@@ -16,6 +16,8 @@ var (
 	// ornament is what is around the name in a title such as "2. **User Stories**".
 	ornament = regexp.MustCompile(`^[^\pL]+|[^\pL\pN]+$`)
 	between  = regexp.MustCompile(`[\s_-]+`)
+	// meantAsJSON is how an answer begins whose headings are within its JSON.
+	meantAsJSON = regexp.MustCompile("^\\s*(```\\w*\\s*)?\\{")
 )
 
 // A section is a heading and the lines up to the next heading that is not below it.
@@ -28,6 +30,9 @@ type section struct {
 // readMarkdown makes an answer of a text whose headings name the outputs; the text
 // itself is its artifact. It refuses one that names an output twice.
 func (c *Contract) readMarkdown(text string) (Output, bool) {
+	if meantAsJSON.MatchString(text) {
+		return Output{}, false
+	}
 	outputs, next := map[string]any{}, NextPhase{Ready: true}
 	for _, s := range sections(text) {
 		name, value, _ := strings.Cut(s.title, ":")
@@ -109,7 +114,7 @@ func (s section) entries() []string {
 	} else if !slices.ContainsFunc(s.lines, bullet.MatchString) {
 		marker = paragraph
 	}
-	entries := []string{}
+	var found [][]string // the lines of each entry
 	isBlank := true
 	for _, line := range s.lines {
 		trimmed := strings.TrimSpace(line)
@@ -119,14 +124,20 @@ func (s section) entries() []string {
 		}
 		match := marker.FindStringSubmatch(line)
 		if match != nil && (marker != paragraph || isBlank) {
-			entries = append(entries, match[len(match)-1])
-		} else if len(entries) > 0 {
-			entries[len(entries)-1] += "\n" + trimmed
+			found = append(found, []string{match[len(match)-1]})
+		} else if last := len(found) - 1; last >= 0 {
+			found[last] = append(found[last], trimmed)
 		}
 		isBlank = false
 	}
-	return slices.DeleteFunc(entries, func(entry string) bool {
-		entry = strings.ToLower(strings.Trim(entry, " .*_"))
-		return entry == "" || entry == "none" || entry == "n/a"
-	})
+	entries := []string{}
+	for _, lines := range found {
+		entry := strings.Join(lines, "\n")
+		switch strings.ToLower(strings.Trim(entry, " .*_")) {
+		case "", "none", "n/a":
+		default:
+			entries = append(entries, entry)
+		}
+	}
+	return entries
 }

@@ -72,8 +72,8 @@ func (c *Contract) Parse(text string) (Parsed, error) {
 		}
 		return parsed, nil
 	}
-	parsed.Problems = c.problemsIn(text, r)
-	if output, ok := c.readMarkdown(text); ok {
+	parsed.Problems = c.problemsIn(r)
+	if output, ok := c.readMarkdown(withoutThoughts(text)); ok {
 		parsed.Output, parsed.Level = output, LevelMarkdown
 		parsed.note("markdown: headings name outputs")
 		parsed.Correction = c.correction(parsed.Problems)
@@ -109,16 +109,19 @@ func (p *Parsed) keepRaw(c *Contract, text string) {
 	p.Correction = c.correction(p.Problems)
 }
 
-// problemsIn says why a text that nothing was read from is not an answer, by the
-// largest object in it.
-func (c *Contract) problemsIn(text string, r reading) []Problem {
+// problemsIn says why a text that nothing was read from is not an answer: by the first
+// object whose syntax is broken, and by the largest that is sound or could be mended.
+func (c *Contract) problemsIn(r reading) (problems []Problem) {
+	if r.unsound != nil {
+		problems = c.Check(r.unsound)
+	}
 	if r.largest != nil {
-		return c.Check(r.largest)
+		problems = append(problems, c.Check(r.largest)...)
 	}
-	if i := strings.IndexByte(text, '{'); i >= 0 && len(text) <= maxAnswer {
-		return c.Check([]byte(text[i:]))
+	if problems == nil {
+		problems = []Problem{{Message: "it holds no JSON object that could be read", Critical: true}}
 	}
-	return []Problem{{Message: r.notes[0], Critical: true}}
+	return problems
 }
 
 // correction returns the request to answer again.

@@ -20,8 +20,9 @@ type reading struct {
 	level Level
 	isCut bool // part of the value is missing
 	notes []string
-	// largest is the largest sound object that does not fit, for saying why.
-	largest []byte
+	// largest is the largest sound object that does not fit, and unsound the text from
+	// where the first object begins that is not sound: for saying why.
+	largest, unsound []byte
 }
 
 func (r *reading) note(format string, args ...any) {
@@ -72,7 +73,7 @@ func (r *reading) extract(text []byte, fits func([]byte) bool) *AmbiguityError {
 				continue
 			}
 			if partners == nil {
-				partners = partnersOf(text)
+				partners, r.unsound = partnersOf(text), text[i:]
 			}
 			i = max(end, int(partners[i]), i+1)
 			continue
@@ -85,10 +86,10 @@ func (r *reading) extract(text []byte, fits func([]byte) bool) *AmbiguityError {
 			if len(object) > len(r.largest) {
 				r.largest = object
 			}
-			if around = append(around, end); len(around) > maxWrappings {
+			around = append(around, end)
+			if i++; len(around) > maxWrappings {
 				i = end
 			}
-			i++
 			continue
 		}
 		if r.value == nil {
@@ -147,14 +148,14 @@ var (
 // opening tag may be missing; then the closing one has a line to itself, as it cannot
 // have within JSON.
 func withoutThoughts(text string) string {
-	if place := thoughts.FindStringIndex(text); place != nil {
-		return text[place[1]:]
-	}
+	text = strings.TrimPrefix(text, "\ufeff")
 	if !strings.Contains(text, "</") {
-		return strings.TrimPrefix(text, "\ufeff")
+		return text
 	}
-	if place := thoughtEnd.FindStringIndex(text); place != nil {
-		return text[place[1]:]
+	for _, pattern := range []*regexp.Regexp{thoughts, thoughtEnd} {
+		if place := pattern.FindStringIndex(text); place != nil {
+			return text[place[1]:]
+		}
 	}
-	return strings.TrimPrefix(text, "\ufeff")
+	return text
 }

@@ -9,6 +9,10 @@ import (
 // properStart is how an object begins, as opposed to braces in prose: with a name.
 var properStart = regexp.MustCompile("\\{[\\s,]*(\\\\?[\"'`“‘]|[\\w$-]+\\s*:|//|/\\*)")
 
+// maxFailures is after how many objects that cannot be mended the search ends. It
+// bounds how often a text is read.
+const maxFailures = 8
+
 // unescape undoes what happens to JSON that is put in a string.
 var unescape = strings.NewReplacer(`\\`, `\`, `\"`, `"`, `\n`, "\n", `\t`, "\t")
 
@@ -21,7 +25,7 @@ func (r *reading) repair(text []byte, fits func([]byte) bool) *AmbiguityError {
 	}
 	var mended reading
 	partners := partnersOf(text)
-	for offset := 0; ; {
+	for offset, failures := 0, 0; failures < maxFailures; {
 		place := properStart.FindIndex(text[offset:])
 		if place == nil {
 			break
@@ -29,6 +33,7 @@ func (r *reading) repair(text []byte, fits func([]byte) bool) *AmbiguityError {
 		offset += place[0]
 		value, end, isCut, ok := mend(text[offset:])
 		if !ok || goesOn.Match(text[offset+end:]) {
+			failures++
 			if offset = int(partners[offset]); offset == 0 {
 				break
 			}
@@ -43,6 +48,9 @@ func (r *reading) repair(text []byte, fits func([]byte) bool) *AmbiguityError {
 			r.isCut = isCut
 		}
 		offset += end
+	}
+	if len(mended.largest) > len(r.largest) {
+		r.largest = mended.largest
 	}
 	if mended.value == nil {
 		r.note("repaired: no object fits after a repair of its syntax")
