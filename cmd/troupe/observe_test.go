@@ -146,16 +146,21 @@ func TestTracesGoToTheCollector(t *testing.T) {
 		}
 	}))
 	defer server.Close()
+	seen := func() string {
+		mu.Lock()
+		defer mu.Unlock()
+		return strings.Join(names, ", ")
+	}
 	dir := write(t, oneClerk)
 	for _, env := range [][]string{nil, {"OTEL_EXPORTER_OTLP_ENDPOINT=" + server.URL}} {
 		if p := start(t, dir, env, nil, "run", "clerk", "Calculate 6*7"); p.code() != 0 {
 			t.Fatal(p.err.String())
 		}
-		if env == nil && len(names) > 0 {
-			t.Errorf("nobody asked for %q", names)
+		if got := seen(); env == nil && got != "" {
+			t.Errorf("nobody asked for %s", got)
 		}
 	}
-	got := strings.Join(names, ", ")
+	got := seen()
 	for _, want := range []string{"invoke_agent clerk", "chat rehearsal", "execute_tool calculator"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("there is no span %q in %s", want, got)
