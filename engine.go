@@ -66,6 +66,9 @@ type Input struct {
 	Custom map[string]any
 	// Limits replace the engine's where set.
 	Limits Limits
+	// Key is what the caller calls the request. It is on record, so that one that is
+	// sent again can be told, and no step sees it.
+	Key string
 	// User is who asks. The one who begins a session owns it: to any other user it
 	// is not there. Empty means whoever runs the engine, who may go on with all.
 	User string

@@ -558,3 +558,27 @@ func TestASessionIsRenamedAtAnyTime(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+// What a run is given beside its task is in the conversation, whether that is at hand
+// or read from the log; the caller's key never is.
+func TestWhatIsGivenStaysInTheConversation(t *testing.T) {
+	var asked []string
+	agent := newAgent(t, modelFunc(func(req *troupe.Request) turn {
+		asked = append(asked, req.Messages[1].Text)
+		return turn{text: "ok"}
+	}))
+	store := troupe.NewMemoryStore()
+	events, _, err := play(t, newEngine(t, troupe.Config{Store: store}), agent, troupe.Input{Text: "one", Custom: map[string]any{"language": "no"}, Key: "k-1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := play(t, newEngine(t, troupe.Config{Store: store}), agent, troupe.Input{Session: events[0].Session, Text: "two"}); err != nil {
+		t.Fatal(err)
+	}
+	if asked[0] != asked[1] || !strings.Contains(asked[0], `{"custom":{"language":"no"}}`) || strings.Contains(asked[0], "k-1") {
+		t.Errorf("the model was told %q, then %q", asked[0], asked[1])
+	}
+	if started := bodies[*troupe.RunStarted](events)[0]; started.Key != "k-1" {
+		t.Errorf("the key is not on record: %+v", started)
+	}
+}

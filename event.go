@@ -68,8 +68,9 @@ type RunStarted struct {
 	Depth int `json:"depth,omitempty"`
 	// Limits are those of the whole run, where they are not the engine's.
 	Limits Limits `json:"limits,omitzero"`
-	// User is who the run is for: see [Input].
+	// User is who the run is for, and Key what the caller calls it: see [Input].
 	User string `json:"user,omitempty"`
+	Key  string `json:"key,omitempty"`
 }
 
 // ContextLoaded is something the model was told before the user spoke.

@@ -18,6 +18,7 @@ type execution struct {
 	in      Handoff
 	asked   Limits // what the caller set, for the record
 	user    string
+	key     string
 	budget  budget
 	journal *journal
 	run     Run
@@ -62,7 +63,7 @@ func (e *Engine) begin(ctx context.Context, step Step, input Input) (*execution,
 	x.budget.limits = input.Limits.with(e.limits)
 	x.in = Handoff{Task: input.Text, Parts: input.Parts, Custom: input.Custom}
 	x.run = Run{exec: x, id: newRunID(), agent: step.Name(), chain: &x.chain}
-	x.user = input.User
+	x.user, x.key = input.User, input.Key
 	if fresh {
 		x.session.found(input.User)
 		return x, nil

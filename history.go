@@ -23,6 +23,8 @@ type history struct {
 	size int
 	// perToken is how many bytes a token takes, learnt from what models report.
 	perToken float64
+	// given is what the latest run was given beside its task.
+	given Handoff
 
 	room [8]*Message // for the first messages
 }
@@ -168,9 +170,13 @@ func (h *history) apply(e *Event) {
 	switch b := e.Body.(type) {
 	case *ContextLoaded:
 		h.addLoaded(b, e.Agent)
+	case *RunStarted:
+		h.given = b.Input
 	case *UserSaid:
 		if b.CallID == "" { // else the call's result tells what came of it
-			h.addUser(b.Text, b.Parts)
+			said := h.given
+			said.Task = b.Text
+			h.addUser(said.Prompt(), b.Parts)
 		}
 	case *ModelReplied:
 		h.addReply(b)

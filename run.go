@@ -211,7 +211,7 @@ func (r *Run) perform(ctx context.Context, step Step, in Handoff) (out Handoff, 
 	if recorded, err := r.recorded(startStep, KindRunStarted); err != nil {
 		return Handoff{}, err
 	} else if recorded == nil {
-		r.note(startStep, &RunStarted{Input: in, Depth: r.depth, Limits: r.exec.asked, User: r.exec.user})
+		r.note(startStep, &RunStarted{Input: in, Depth: r.depth, Limits: r.exec.asked, User: r.exec.user, Key: r.exec.key})
 	}
 	err = safely(func() (err error) {
 		if r.parent == "" {
