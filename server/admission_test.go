@@ -1,0 +1,139 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/troupetest"
+)
+
+func TestWhatThereIsNoRoomForIsToldToComeBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		words := make(chan string)
+		w, _ := openInMemory(t, clerk(t, gated(words)), withUsers, func(c *Config) { c.Limits = Limits{Runs: 2, RunsPerUser: 1, Readers: 2, ReadersPerUser: 1} })
+		bob := as(tokenOfBob)
+		refused := func(method, path string, body any, headers ...header) {
+			t.Helper()
+			response := w.send(t.Context(), method, path, body, headers...)
+			response.Body.Close()
+			if response.StatusCode != http.StatusServiceUnavailable || response.Header.Get("Retry-After") != "2" {
+				t.Errorf("%s: %d %v", path, response.StatusCode, response.Header)
+			}
+		}
+		mine, another, bobs := w.session(), w.session(), w.session(bob)
+		w.say(mine, "hello")
+		refused("POST", "/api/sessions/"+another+"/messages", message{Text: "hello"})
+		refused("POST", "/api/chat", chatMessage{AgentID: "clerk", Message: "hello"})
+		refused("POST", "/v1/chat/completions", object{"model": "clerk", "messages": []object{{"role": "user", "content": "x"}}})
+		w.say(bobs, "hello", bob) // whom others do not keep out
+
+		f := w.follow(mine, 0)
+		refused("GET", "/api/sessions/"+mine+"/events", nil)
+		w.follow(bobs, 0, bob).leave()
+		words <- "yes"
+		words <- "yes"
+		f.until(ends)
+		synctest.Wait()
+		w.say(another, "hello") // what has ended makes room
+		words <- "yes"
+	})
+}
+
+func TestAStoppingServerLetsRunsFinishAndCancelsThoseThatDoNot(t *testing.T) {
+	for name, c := range map[string]struct {
+		takes, within time.Duration
+		end           troupe.Kind
+	}{
+		"short": {5 * time.Second, 5 * time.Second, troupe.KindRunFinished},
+		"long":  {time.Hour, finishWithin, troupe.KindRunCancelled},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			turns := []troupetest.Turn{troupetest.Call("wait", "{}")}
+			if c.end == troupe.KindRunFinished {
+				turns = append(turns, troupetest.Say("Done."))
+			}
+			w, _ := openInMemory(t, clerk(t, troupetest.NewScript(t, turns...), slow(c.takes)))
+			session := w.session()
+			w.say(session, "go")
+			f := w.follow(session, 0)
+			synctest.Wait()
+			began := time.Now()
+			w.stop()
+			events := f.until(ends) // the reader sees how it ends
+			if last := events[len(events)-1]; last.Kind() != c.end {
+				t.Errorf("%s: it ended with %s", name, last.Kind())
+			} else if cancelled, ok := last.Body.(*troupe.RunCancelled); ok && cancelled.Reason != errStopping.Error() {
+				t.Errorf("%s: it was cancelled because %s", name, cancelled.Reason)
+			}
+			if err := <-w.stopped; err != nil {
+				t.Error(err)
+			}
+			if took := time.Since(began); took < c.within || took > stopWithin {
+				t.Errorf("%s: stopping took %v", name, took)
+			}
+			w.stopped <- nil // for the cleanup
+		})
+	}
+}
+
+func TestNothingIsBegunWhileTheServerStops(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, _ := openInMemory(t, clerk(t, troupetest.NewScript(t, troupetest.Call("wait", "{}"), troupetest.Say("Done.")), slow(5*time.Second)))
+		w.say(w.session(), "go")
+		w.stop()
+		synctest.Wait()
+		if _, _, err := w.server.runs.enter(context.Background(), ""); !errors.Is(err, errFull) {
+			t.Errorf("another run: %v", err)
+		}
+		if _, err := w.server.ready(&call{}); !errors.Is(err, errFull) {
+			t.Errorf("ready: %v", err)
+		}
+	})
+}
+
+func TestConnectionsBeyondTheLimitWaitTheirTurn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		_, p := openInMemory(t, clerk(t, echo()), func(c *Config) { c.Limits.Connections = 1 })
+		first, _ := p.dial(t.Context(), "", "")
+		got := make(chan bool)
+		go func() {
+			second, _ := p.dial(t.Context(), "", "")
+			second.Close()
+			close(got)
+		}()
+		synctest.Wait()
+		select {
+		case <-got:
+			t.Error("the second was accepted beside the first")
+		default:
+		}
+		first.Close()
+		<-got
+	})
+}
+
+func TestHealthAndMetricsAreShown(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, _ := openInMemory(t, clerk(t, echo()))
+		w.talk(w.session(), "hello")
+		w.want(http.StatusOK, nil, "GET", "/healthz", nil, as("none"))
+		w.want(http.StatusOK, nil, "GET", "/readyz", nil)
+		w.do("GET", "/made/up", nil)
+		synctest.Wait()
+		_, text := w.do("GET", "/metrics", nil)
+		for _, want := range []string{
+			`troupe_http_requests_total{route="POST /api/sessions/{id}/messages",code="202"} 1`, `troupe_http_requests_total{route="GET /{path...}",code="404"} 1`,
+			"troupe_http_readers 0", "troupe_http_runs 0", "# TYPE troupe_runs_ended_total counter",
+		} {
+			if !strings.Contains(text, want+"\n") {
+				t.Errorf("there is no %s in\n%s", want, text)
+			}
+		}
+	})
+}

@@ -1,0 +1,181 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"math"
+	"net/http"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/sse"
+)
+
+const (
+	// heartbeat is how often a stream shows that it is alive.
+	heartbeat = 15 * time.Second
+	// stalled is how long a reader may take to take in one event.
+	stalled = 10 * time.Second
+)
+
+// followEvents sends a session's events, those after a number first, and then all
+// that are to come. What is stored has its number as id, so that a reader which
+// comes back goes on after the last one it saw.
+func (s *Server) followEvents(c *call) error {
+	after, err := c.number("after", 0, math.MaxInt64)
+	if err != nil {
+		return err
+	}
+	if last, err := strconv.ParseInt(c.r.Header.Get("Last-Event-ID"), 10, 64); err == nil {
+		after = last
+	}
+	info, d, err := s.find(c, c.r.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	return s.stream(c, ready(func(ctx context.Context, out *events) error {
+		if d != nil {
+			select {
+			case <-d.over:
+			case <-ctx.Done():
+				return nil
+			}
+		}
+		for e, err := range s.config.Engine.Tail(ctx, info.ID, after) {
+			if err == nil {
+				err = out.sendEvent(&e)
+			}
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	}))
+}
+
+// events are what one reader is sent.
+type events struct {
+	mu      sync.Mutex
+	out     *sse.Writer
+	control *http.ResponseController
+}
+
+// A feed sends events until there are no more.
+type feed func(ctx context.Context, out *events) error
+
+func ready(f feed) func() (feed, error) { return func() (feed, error) { return f, nil } }
+
+// stream answers a request with events: once there is room for another reader, and
+// what is to be read has begun. The feed's context is done when the reader has left,
+// takes nothing in any more, or the server stops.
+func (s *Server) stream(c *call, begin func() (feed, error)) error {
+	ctx, leave, err := s.readers.enter(c.r.Context(), c.user)
+	if err != nil {
+		return err
+	}
+	defer leave()
+	feed, err := begin()
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	control := http.NewResponseController(c.w)
+	out := &events{out: sse.NewWriter(c.w, control.Flush), control: control}
+	defer control.SetWriteDeadline(time.Time{}) // the connection may serve another request
+	c.w.Header().Set("Content-Type", "text/event-stream")
+	c.w.Header().Set("X-Accel-Buffering", "no")
+	var beating sync.WaitGroup
+	defer beating.Wait()
+	defer cancel()
+	if err := out.beat(); err != nil || c.r.Method == http.MethodHead {
+		return nil
+	}
+	beating.Go(func() {
+		defer cancel()
+		for out.pause(ctx) && out.beat() == nil {
+		}
+	})
+	if err = feed(ctx, out); ctx.Err() != nil || errors.Is(err, errReaderLost) {
+		return nil
+	}
+	return err
+}
+
+// errReaderLost reports a reader that has left, or takes nothing in.
+var errReaderLost = errors.New("the reader is lost")
+
+// pause waits until it is time for a heartbeat, and reports whether it is.
+func (*events) pause(ctx context.Context) bool {
+	timer := time.NewTimer(heartbeat)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+func (e *events) beat() error {
+	return e.write(func() error { return e.out.Comment("") })
+}
+
+// sendEvent sends an event of a session.
+func (e *events) sendEvent(event *troupe.Event) error {
+	data, err := shown(*event).MarshalJSON()
+	if err != nil {
+		return err
+	}
+	var id []byte
+	if event.Seq > 0 {
+		id = strconv.AppendInt(nil, event.Seq, 10)
+	}
+	return e.write(func() error { return e.out.Write(sse.Event{ID: id, Data: data}) })
+}
+
+// sendJSON sends a value.
+func (e *events) sendJSON(value any) error {
+	data, err := json.Marshal(value)
+	if err != nil {
+		return err
+	}
+	return e.send(data)
+}
+
+// send sends data.
+func (e *events) send(data []byte) error {
+	return e.write(func() error { return e.out.Write(sse.Event{Data: data}) })
+}
+
+func (e *events) write(send func() error) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.control.SetWriteDeadline(time.Now().Add(stalled))
+	if send() != nil {
+		return errReaderLost
+	}
+	return nil
+}
+
+// shown returns an event as clients may see it: stacks are for those who can read
+// the store.
+func shown(e troupe.Event) troupe.Event {
+	switch b := e.Body.(type) {
+	case *troupe.ToolReturned:
+		if b.Stack != "" {
+			body := *b
+			body.Stack = ""
+			e.Body = &body
+		}
+	case *troupe.RunFailed:
+		if b.Stack != "" {
+			body := *b
+			body.Stack = ""
+			e.Body = &body
+		}
+	}
+	return e
+}

@@ -1,0 +1,164 @@
+package server
+
+import (
+	"errors"
+	"io/fs"
+	"mime"
+	"net/http"
+	"os"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/troupe-dev/troupe/workspace"
+)
+
+// A fileList is what a session's folder holds.
+type fileList struct {
+	Files []file `json:"files"`
+	// Truncated says that there are more.
+	Truncated bool `json:"truncated,omitempty"`
+}
+
+type file struct {
+	Path     string    `json:"path"`
+	Size     int64     `json:"size"`
+	Modified time.Time `json:"modified"`
+}
+
+// maxFileDepth is how deep a session's folder is listed.
+const maxFileDepth = 32
+
+// openFolder opens a session's folder, for reading and by handle. It returns nil if
+// there is none yet.
+func (s *Server) openFolder(session string) (*workspace.Workspace, error) {
+	if s.config.Folders == nil {
+		return nil, nil
+	}
+	dir, err := s.config.Folders.Path(session)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := os.Lstat(dir); errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	return workspace.Open(workspace.Config{Roots: []workspace.Root{{Name: workspace.SessionFolder, Dir: dir, Access: workspace.ReadOnly}}})
+}
+
+func (s *Server) listFiles(c *call) (fileList, error) {
+	list := fileList{Files: []file{}}
+	info, _, err := s.find(c, c.r.PathValue("id"))
+	if err != nil {
+		return list, err
+	}
+	folder, err := s.openFolder(info.ID)
+	if err != nil || folder == nil {
+		return list, err
+	}
+	defer folder.Close()
+	all, err := folder.Resolve("{" + workspace.SessionFolder + "}")
+	if err != nil {
+		return list, err
+	}
+	found, err := folder.List(all, maxFileDepth)
+	if err != nil {
+		return list, err
+	}
+	for _, e := range found.Entries {
+		if !e.IsDir && !e.IsLink {
+			list.Files = append(list.Files, file{e.Path, e.Size, e.Modified.UTC()})
+		}
+	}
+	list.Truncated = found.Truncated
+	return list, nil
+}
+
+// errNoFile is all that is said of a file that cannot be read, for whatever reason.
+var errNoFile = refuse(http.StatusNotFound, "there is no such file")
+
+// readFile returns the content of a session's file.
+func (s *Server) readFile(session, name string) (string, error) {
+	folder, err := s.openFolder(session)
+	if err != nil {
+		return "", err
+	}
+	if folder == nil {
+		return "", errNoFile
+	}
+	defer folder.Close()
+	place, err := folder.Resolve("{" + workspace.SessionFolder + "}/" + name)
+	if err != nil {
+		return "", errNoFile
+	}
+	content, err := folder.ReadFile(place)
+	if errors.Is(err, workspace.ErrTooLarge) {
+		return "", refuse(http.StatusRequestEntityTooLarge, "the file is too large")
+	}
+	if err != nil {
+		return "", errNoFile
+	}
+	return content, nil
+}
+
+// sendFile sends a file to be kept, not to be shown: whatever it is, it does nothing
+// in a browser. As text or as rendered markdown it is for the page to show.
+func (s *Server) sendFile(c *call) error {
+	info, _, err := s.find(c, c.r.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	name := c.r.PathValue("path")
+	content, err := s.readFile(info.ID, name)
+	if err != nil {
+		return err
+	}
+	header := c.w.Header()
+	header.Set("Content-Security-Policy", "sandbox; default-src 'none'; frame-ancestors 'none'")
+	switch query := c.r.URL.Query(); {
+	case query.Has("html"):
+		if content, err = renderMarkdown(name, content); err != nil {
+			return err
+		}
+		header.Set("Content-Type", "text/html; charset=utf-8")
+	case query.Has("raw"):
+		header.Set("Content-Type", "text/plain; charset=utf-8")
+	default:
+		header.Set("Content-Type", "application/octet-stream")
+		header.Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": path.Base(name)}))
+	}
+	http.ServeContent(c.w, c.r, "", time.Time{}, strings.NewReader(content))
+	return nil
+}
+
+// sendPage sends a file of the page.
+func (s *Server) sendPage(c *call) error {
+	name := c.r.PathValue("path")
+	if name == "" {
+		name = "index.html"
+	}
+	info, err := fs.Stat(s.config.Page, name)
+	if err != nil || !info.Mode().IsRegular() {
+		return refuse(http.StatusNotFound, "there is nothing at this address")
+	}
+	content, err := fs.ReadFile(s.config.Page, name)
+	if err != nil {
+		return err
+	}
+	header := c.w.Header()
+	header.Set("Cache-Control", "no-cache")
+	if i := slices.IndexFunc(pageTypes, func(t [2]string) bool { return t[0] == path.Ext(name) }); i >= 0 {
+		header.Set("Content-Type", pageTypes[i][1])
+	} else {
+		header.Set("Content-Type", "application/octet-stream")
+	}
+	http.ServeContent(c.w, c.r, "", time.Time{}, strings.NewReader(string(content)))
+	return nil
+}
+
+// pageTypes are the types of the page's files, whatever the machine thinks.
+var pageTypes = [][2]string{
+	{".html", "text/html; charset=utf-8"}, {".js", "text/javascript; charset=utf-8"}, {".mjs", "text/javascript; charset=utf-8"},
+	{".css", "text/css; charset=utf-8"}, {".svg", "image/svg+xml"}, {".png", "image/png"}, {".ico", "image/x-icon"},
+	{".json", "application/json"}, {".webmanifest", "application/manifest+json"}, {".woff2", "font/woff2"}, {".txt", "text/plain; charset=utf-8"},
+}

@@ -1,0 +1,95 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+)
+
+const (
+	// stopWithin is how long a server takes to stop, and finishWithin how much of
+	// that runs have to finish before they are cancelled.
+	stopWithin   = 10 * time.Second
+	finishWithin = 7 * time.Second
+	// farewell is how long readers have to see how the runs ended.
+	farewell = 250 * time.Millisecond
+
+	headerTimeout = 5 * time.Second
+	idleTimeout   = 120 * time.Second
+	maxHeader     = 64 << 10
+)
+
+// errStopping is why a run or a stream ended that the server's end has ended.
+var errStopping = errors.New("the server is stopping")
+
+// Serve answers requests until ctx is done, and then stops within ten seconds: it
+// accepts nothing more, lets runs finish, cancels those that do not, and ends the
+// streams. A cancelled run can be resumed. A listener that other machines can reach
+// is refused unless Users and Hosts are configured.
+func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
+	if addr, ok := listener.Addr().(*net.TCPAddr); ok && !addr.IP.IsLoopback() && (len(s.config.Users) == 0 || len(s.config.Hosts) == 0) {
+		return errors.Join(fmt.Errorf("serve on %s: other machines can reach it; configure users and hosts first", addr), listener.Close())
+	}
+	gate := &gate{listener, make(chan struct{}, s.config.Limits.Connections)}
+	web := &http.Server{
+		Handler: s.Handler(), ReadHeaderTimeout: headerTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeader,
+		ConnState: gate.note, ErrorLog: slog.NewLogLogger(s.config.Log.Handler(), slog.LevelDebug),
+	}
+	served := make(chan error, 1)
+	var serving sync.WaitGroup
+	serving.Go(func() { served <- web.Serve(gate) })
+	defer serving.Wait()
+	select {
+	case err := <-served:
+		s.stop(web)
+		return fmt.Errorf("serve: %w", err)
+	case <-ctx.Done():
+		return s.stop(web)
+	}
+}
+
+// stop ends everything that the server has begun.
+func (s *Server) stop(web *http.Server) error {
+	within, cancel := context.WithTimeout(context.Background(), stopWithin)
+	defer cancel()
+	var err error
+	var closing sync.WaitGroup
+	closing.Go(func() { err = web.Shutdown(within) }) // which at once accepts nothing more
+	left := s.runs.close(within, finishWithin)
+	left += s.readers.close(within, farewell)
+	closing.Wait()
+	if err = errors.Join(err, web.Close()); err != nil {
+		return fmt.Errorf("stop serving: %w", err)
+	}
+	if left > 0 {
+		return fmt.Errorf("stop serving: %d runs and streams did not end within %v", left, stopWithin)
+	}
+	return nil
+}
+
+// A gate lets in as many connections as there is room for. Others wait to be
+// accepted, which takes nothing of this process.
+type gate struct {
+	net.Listener
+	room chan struct{}
+}
+
+func (g *gate) Accept() (net.Conn, error) {
+	g.room <- struct{}{}
+	conn, err := g.Listener.Accept()
+	if err != nil {
+		<-g.room
+	}
+	return conn, err
+}
+
+func (g *gate) note(_ net.Conn, state http.ConnState) {
+	if state == http.StateClosed || state == http.StateHijacked {
+		<-g.room
+	}
+}

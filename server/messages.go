@@ -1,0 +1,101 @@
+package server
+
+import (
+	"mime"
+	"net/http"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/troupe-dev/troupe"
+)
+
+// A message is what a user says.
+type message struct {
+	Text        string       `json:"text,omitempty"`
+	Attachments []attachment `json:"attachments,omitempty"`
+}
+
+// An attachment is a file that comes with a message.
+type attachment struct {
+	Name string `json:"name"`
+	MIME string `json:"mime"`
+	Data []byte `json:"data"`
+}
+
+const (
+	mostAttachments   = 10
+	maxAttachmentName = 200
+)
+
+// parts checks attachments and returns them as a model gets them.
+func (s *Server) parts(attachments []attachment) ([]troupe.Part, error) {
+	if len(attachments) > mostAttachments {
+		return nil, refuse(http.StatusRequestEntityTooLarge, "a message has at most %d attachments", mostAttachments)
+	}
+	var parts []troupe.Part
+	for _, a := range attachments {
+		switch _, _, err := mime.ParseMediaType(a.MIME); {
+		case err != nil:
+			return nil, refuse(http.StatusBadRequest, "attachment %.64q: %.64q is not a media type", a.Name, a.MIME)
+		case !isPlainName(a.Name):
+			return nil, refuse(http.StatusBadRequest, "attachment %.64q: the name is not one", a.Name)
+		case len(a.Data) == 0:
+			return nil, refuse(http.StatusBadRequest, "attachment %.64q: it is empty", a.Name)
+		case int64(len(a.Data)) > s.config.Limits.Attachment:
+			return nil, refuse(http.StatusRequestEntityTooLarge, "attachment %.64q: it has more than %d bytes", a.Name, s.config.Limits.Attachment)
+		}
+		parts = append(parts, troupe.Part{MIME: a.MIME, Name: a.Name, Data: a.Data})
+	}
+	return parts, nil
+}
+
+// isPlainName says whether a name can be shown to people and models as one.
+func isPlainName(name string) bool {
+	return name != "" && len(name) <= maxAttachmentName && utf8.ValidString(name) && strings.IndexFunc(name, isInvisible) < 0
+}
+
+func isInvisible(r rune) bool { return unicode.IsControl(r) || unicode.Is(unicode.Cf, r) }
+
+// input makes a run's input of a message.
+func (s *Server) input(in message) (troupe.Input, error) {
+	parts, err := s.parts(in.Attachments)
+	if err == nil && strings.TrimSpace(in.Text) == "" && parts == nil {
+		err = refuse(http.StatusBadRequest, "there is neither text nor an attachment")
+	}
+	return troupe.Input{Text: in.Text, Parts: parts}, err
+}
+
+func (s *Server) postMessage(c *call, in message) (troupe.Started, error) {
+	return s.onlyOnce(c, func() (troupe.Started, error) {
+		id := c.r.PathValue("id")
+		info, _, err := s.find(c, id)
+		if err != nil {
+			return troupe.Started{}, err
+		}
+		key := c.r.Header.Get("Idempotency-Key")
+		if before, err := s.recorded(c.r.Context(), &info, key, in.Text); err != nil || before.Run != "" {
+			return before, err
+		}
+		input, err := s.input(in)
+		if err != nil {
+			return troupe.Started{}, err
+		}
+		input.Session = id
+		input.Key = key
+		run, err := s.say(c, info.Agent, input)
+		if err != nil {
+			return troupe.Started{}, s.withSeq(c, id, err)
+		}
+		return run.Started, nil
+	})
+}
+
+// say begins a run of a named step.
+func (s *Server) say(c *call, name string, input troupe.Input) (*running, error) {
+	step, err := s.step(c.r.Context(), name)
+	if err != nil {
+		return nil, err
+	}
+	return s.begin(c, step, input)
+}

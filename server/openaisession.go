@@ -1,0 +1,77 @@
+package server
+
+import (
+	"errors"
+
+	"github.com/troupe-dev/troupe"
+)
+
+// goOn begins a run with what the user says now, in the session of the conversation:
+// the one that the request names, or the one in which the earlier messages were
+// said. If there is none, a new one is told of them.
+func (s *Server) goOn(c *call, step troupe.Step, in *completionRequest, t *talk) (*running, error) {
+	input := troupe.Input{Text: t.text, Parts: t.parts}
+	if named := in.named(); named != "" {
+		if _, _, err := s.find(c, named); err != nil {
+			return nil, err
+		}
+		input.Session = named
+		return s.begin(c, step, input)
+	}
+	place, known := s.talks.get(t.before)
+	if !known {
+		return s.begin(c, step, t.introduced(input))
+	}
+	info, _, err := s.find(c, place.session)
+	if errors.Is(err, troupe.ErrNotFound) { // it was deleted
+		return s.begin(c, step, t.introduced(input))
+	}
+	if err != nil {
+		return nil, err
+	}
+	input.Session = info.ID
+	if info.Events == place.seq {
+		if run, err := s.begin(c, step, input); !errors.Is(err, troupe.ErrBusy) {
+			return run, err
+		}
+	}
+	// The session has gone on since: this is another way to go on from there.
+	if input.Session, err = s.fork(c.r.Context(), place.session, place.seq); err != nil {
+		return nil, err
+	}
+	return s.begin(c, step, input)
+}
+
+// named returns the id of the session that the request names.
+func (r *completionRequest) named() string {
+	if id := r.Metadata["session"]; id != "" {
+		return id
+	}
+	if troupe.IsSessionID(r.User) {
+		return r.User
+	}
+	return ""
+}
+
+// introduced adds what a new session must know: the client's instructions, and what
+// was said before it.
+func (t *talk) introduced(input troupe.Input) troupe.Input {
+	var known []troupe.Part
+	for _, p := range []troupe.Part{
+		{Name: "Instructions of the application", Data: []byte(t.instructions)},
+		{Name: "The conversation so far", Data: []byte(t.earlier)},
+	} {
+		if len(p.Data) > 0 {
+			p.MIME = "text/plain"
+			known = append(known, p)
+		}
+	}
+	input.Parts = append(known, input.Parts...)
+	return input
+}
+
+// remember notes where the conversation is on record, now that the agent has
+// answered.
+func (s *Server) remember(t *talk, said *speech, end *troupe.Event) {
+	s.talks.put(t.whole.with("assistant", said.said.String(), nil), talkPlace{end.Session, end.Seq})
+}

@@ -1,0 +1,111 @@
+package server
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/argcheck"
+)
+
+// A problem is why a request was not done, as RFC 9457 has it. It is shown to the
+// client as it is.
+type problem struct {
+	Type   string `json:"type"`
+	Title  string `json:"title"`
+	Status int    `json:"status"`
+	Detail string `json:"detail,omitempty"`
+	// Seq is the number of the session's last event, where that is why.
+	Seq int64 `json:"seq,omitempty"`
+
+	headers map[string]string
+	// param and code are for clients that know OpenAI's errors.
+	param, code string
+}
+
+func (p *problem) Error() string { return p.Detail }
+
+// refuse returns the error of a request that is not done.
+func refuse(status int, format string, args ...any) *problem {
+	return &problem{Status: status, Detail: fmt.Sprintf(format, args...)}
+}
+
+// concerning names the field of the request that is the reason, and the reason in
+// one word.
+func (p *problem) concerning(param, code string) *problem {
+	p.param, p.code = param, code
+	return p
+}
+
+// errGeneric is all that a client is told of what went wrong in here.
+var errGeneric = refuse(http.StatusInternalServerError, "something went wrong; the server's log says what")
+
+// problemOf says what to tell of an error. What it has no words for is not told.
+func problemOf(err error) *problem {
+	if p, ok := errors.AsType[*problem](err); ok {
+		return p
+	}
+	if tooLarge, ok := errors.AsType[*http.MaxBytesError](err); ok {
+		return refuse(http.StatusRequestEntityTooLarge, "the request has more than %d bytes", tooLarge.Limit)
+	}
+	_, malformed := errors.AsType[*argcheck.Malformed](err)
+	_, mismatch := errors.AsType[*argcheck.Mismatch](err)
+	switch {
+	case malformed, mismatch:
+		return refuse(http.StatusBadRequest, "%v", err)
+	case errors.Is(err, troupe.ErrNotFound):
+		return refuse(http.StatusNotFound, "there is no such session")
+	case errors.Is(err, troupe.ErrBusy):
+		return refuse(http.StatusConflict, "the session has a run under way")
+	case errors.Is(err, troupe.ErrNothingToResume), errors.Is(err, troupe.ErrChanged):
+		return refuse(http.StatusConflict, "%v", err)
+	case errors.Is(err, troupe.ErrConflict):
+		return refuse(http.StatusConflict, "somebody else has written to the session")
+	case errors.Is(err, troupe.ErrClosed), errors.Is(err, errStopping):
+		return errFull
+	}
+	return errGeneric
+}
+
+// fail answers a request that was not done, or logs why it was broken off.
+func (s *Server) fail(c *call, err error) {
+	if c.r.Context().Err() != nil {
+		return // nobody is there to be told
+	}
+	p := problemOf(err)
+	if p == errGeneric || c.w.status != 0 {
+		s.config.Log.Error("request not done", "method", c.r.Method, "route", c.r.Pattern, "err", err)
+	}
+	if c.w.status == 0 {
+		p.write(c.w, c.r)
+	}
+}
+
+// write sends the problem in the shape that the path's clients know.
+func (p *problem) write(w http.ResponseWriter, r *http.Request) {
+	for name, value := range p.headers {
+		w.Header().Set(name, value)
+	}
+	if strings.HasPrefix(r.URL.Path, "/v1/") {
+		writeJSON(w, p.Status, "application/json", p.asOpenAI())
+		return
+	}
+	shown := *p
+	shown.Type, shown.Title = "about:blank", http.StatusText(p.Status)
+	writeJSON(w, p.Status, "application/problem+json", shown)
+}
+
+// writeJSON answers with a value. What happens to it on its way is for the client
+// to notice.
+func writeJSON(w http.ResponseWriter, status int, media string, value any) {
+	data, err := json.Marshal(value)
+	if err != nil {
+		panic(fmt.Sprintf("server: %T is not JSON: %v", value, err))
+	}
+	w.Header().Set("Content-Type", media)
+	w.WriteHeader(status)
+	w.Write(append(data, '\n'))
+}

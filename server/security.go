@@ -1,0 +1,199 @@
+package server
+
+import (
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/base64"
+	"fmt"
+	"mime"
+	"net"
+	"net/http"
+	"net/url"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"time"
+)
+
+// policy is what pages of ours may do: nothing that reaches another host.
+const policy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; " +
+	"form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
+
+// handle is the way of every request: what it must not carry is refused before
+// anything is looked up.
+func (s *Server) handle(w http.ResponseWriter, r *http.Request) {
+	out := &response{ResponseWriter: w}
+	defer s.counts.note(r, out)
+	defer s.recover(out, r)
+	header := w.Header()
+	header.Set("Content-Security-Policy", policy)
+	header.Set("X-Content-Type-Options", "nosniff")
+	header.Set("Referrer-Policy", "no-referrer")
+	header.Set("Cross-Origin-Opener-Policy", "same-origin")
+	header.Set("Cross-Origin-Resource-Policy", "same-origin")
+	header.Set("Cache-Control", "no-store")
+	if r.ContentLength != 0 {
+		http.NewResponseController(w).SetReadDeadline(time.Now().Add(bodyTimeout))
+	}
+	if err := s.checkSource(r); err != nil {
+		err.write(out, r)
+		return
+	}
+	s.mux.ServeHTTP(out, r)
+}
+
+// checkSource refuses requests that a page of somebody else's may have sent: by the
+// name under which it reached us, by where it says to come from, and by what the
+// browser says of it.
+func (s *Server) checkSource(r *http.Request) *problem {
+	if !slices.Contains(s.hosts, hostname(r.Host)) {
+		return refuse(http.StatusForbidden, "this server does not answer to that name")
+	}
+	if origin := r.Header.Get("Origin"); origin != "" {
+		from, err := url.Parse(origin)
+		if err != nil || from.Host != r.Host || from.Scheme != "http" && from.Scheme != "https" {
+			return refuse(http.StatusForbidden, "requests from other origins are refused")
+		}
+	}
+	if err := new(http.CrossOriginProtection).Check(r); err != nil {
+		return refuse(http.StatusForbidden, "requests from other origins are refused")
+	}
+	return nil
+}
+
+// hostname returns the value of Host without its port.
+func hostname(host string) string {
+	if name, _, err := net.SplitHostPort(host); err == nil {
+		return name
+	}
+	return strings.Trim(host, "[]")
+}
+
+// recover keeps a mistake in one handler from being more than that.
+func (s *Server) recover(w *response, r *http.Request) {
+	value := recover()
+	if value == nil {
+		return
+	}
+	if value == http.ErrAbortHandler {
+		panic(value)
+	}
+	s.config.Log.Error("handler panicked", "method", r.Method, "route", r.Pattern, "err", value, "stack", string(debug.Stack()))
+	if w.status != 0 {
+		panic(http.ErrAbortHandler) // so that what was begun is not taken for whole
+	}
+	errGeneric.write(w, r)
+}
+
+// admit checks what a route asks of its requests and says whose this one is.
+func (s *Server) admit(c *call, route *route) *problem {
+	if !route.open {
+		// Other pages of this machine count as the same site and send our cookie.
+		if site := c.r.Header.Get("Sec-Fetch-Site"); site == "cross-site" || site == "same-site" {
+			return refuse(http.StatusForbidden, "requests from other origins are refused")
+		}
+		user, ok := s.userOf(c.r)
+		if !ok {
+			p := refuse(http.StatusUnauthorized, "the token is missing or wrong").concerning("", "invalid_api_key")
+			p.headers = map[string]string{"WWW-Authenticate": `Bearer realm="troupe"`}
+			return p
+		}
+		c.user = user
+	}
+	if route.in != nil || c.r.ContentLength != 0 {
+		if media, _, _ := mime.ParseMediaType(c.r.Header.Get("Content-Type")); media != "application/json" {
+			return refuse(http.StatusUnsupportedMediaType, "the content type must be application/json")
+		}
+	}
+	return nil
+}
+
+// keys are the tokens of users, as hashes: comparing those takes the same time
+// whatever is compared.
+type keys struct {
+	users map[string][sha256.Size]byte
+	made  string
+}
+
+// minToken is how long a token must be, in bytes.
+const minToken = 16
+
+func newKeys(users map[string]string) (keys, error) {
+	k := keys{users: map[string][sha256.Size]byte{}}
+	if len(users) == 0 {
+		var secret [32]byte
+		rand.Read(secret[:])
+		k.made = base64.RawURLEncoding.EncodeToString(secret[:])
+		users = map[string]string{"": k.made}
+	}
+	seen := map[string]bool{}
+	for name, token := range users {
+		if len(token) < minToken {
+			return keys{}, fmt.Errorf("new server: the token of user %q has fewer than %d characters", name, minToken)
+		}
+		if seen[token] {
+			return keys{}, fmt.Errorf("new server: user %q has the token of another", name)
+		}
+		seen[token] = true
+		k.users[name] = sha256.Sum256([]byte(token))
+	}
+	return k, nil
+}
+
+// find says whose token it is.
+func (k *keys) find(token string) (user string, ok bool) {
+	sum := sha256.Sum256([]byte(token))
+	for name, key := range k.users {
+		if subtle.ConstantTimeCompare(sum[:], key[:]) == 1 {
+			user, ok = name, true
+		}
+	}
+	return user, ok
+}
+
+// userOf says who sent a request: by the token in its header, or in its cookie.
+func (s *Server) userOf(r *http.Request) (user string, ok bool) {
+	if value := r.Header.Get("Authorization"); value != "" {
+		scheme, token, _ := strings.Cut(value, " ")
+		if !strings.EqualFold(scheme, "Bearer") {
+			return "", false
+		}
+		return s.keys.find(token)
+	}
+	for _, name := range []string{secureCookie, plainCookie(r)} {
+		if cookie, err := r.Cookie(name); err == nil {
+			return s.keys.find(cookie.Value)
+		}
+	}
+	return "", false
+}
+
+// secureCookie is the cookie's name where connections are encrypted: browsers take
+// a cookie of that prefix from nobody else.
+const secureCookie = "__Host-troupe"
+
+// plainCookie is its name elsewhere. Browsers do not tell ports apart, so that the
+// port is in it.
+func plainCookie(r *http.Request) string {
+	_, port, _ := net.SplitHostPort(r.Host)
+	return "troupe" + port
+}
+
+// A login is a token to be exchanged for a cookie.
+type login struct {
+	Token string `json:"token"`
+}
+
+// logIn sets the cookie that the page's requests carry from then on.
+func (s *Server) logIn(c *call, in login) (none, error) {
+	if _, ok := s.keys.find(in.Token); !ok {
+		return none{}, refuse(http.StatusUnauthorized, "the token is wrong")
+	}
+	cookie := &http.Cookie{Name: plainCookie(c.r), Value: in.Token, Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode}
+	if c.r.TLS != nil || strings.HasPrefix(c.r.Header.Get("Origin"), "https://") {
+		cookie.Name, cookie.Secure = secureCookie, true
+	}
+	http.SetCookie(c.w, cookie)
+	return none{}, nil
+}

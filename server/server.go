@@ -1,0 +1,161 @@
+// Package server offers agents over HTTP: sessions and their events, an endpoint
+// that speaks OpenAI's API, and the page.
+//
+// Every route is a row of one table, from which the mux, the OpenAPI document and
+// the tests of the security rules are made. A run belongs to nobody's connection:
+// it goes on when its reader leaves, and whoever comes back with the number of the
+// last event it saw misses nothing and gets nothing twice.
+package server
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"iter"
+	"log/slog"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/observe"
+)
+
+// A Config says what a server offers and to whom.
+type Config struct {
+	// Engine runs what requests ask for. The server does not close it.
+	Engine *troupe.Engine
+	// Store is the engine's own, for listing and reading.
+	Store troupe.Store
+	// Cast is what can run.
+	Cast Cast
+	// Folders are where sessions keep their files. Nil means that they have none.
+	Folders Folders
+	// Logs finds events of all sessions, the latest first. Nil means that nothing
+	// can be searched for.
+	Logs func(ctx context.Context, query LogQuery) iter.Seq2[LogHit, error]
+	// Metrics are shown at /metrics, beside the server's own.
+	Metrics *observe.Metrics
+	// Users are the tokens of users, by name. By default there is one user, whose
+	// name is empty, who sees the sessions of all, and whose token is made at random.
+	Users map[string]string
+	// Hosts are the values of Host, beside those of this machine, that requests may
+	// have, as in "troupe.example.org". Without any, only this machine is served.
+	Hosts  []string
+	Limits Limits
+	// Page holds the static files, index.html among them. Nil means none.
+	Page fs.FS
+	// Log is told of what goes wrong. Nil means nobody is.
+	Log *slog.Logger
+}
+
+// A Cast is what a server can run. It may be used concurrently.
+type Cast interface {
+	Agents() []Agent
+	Flows() []Flow
+	// Step makes the agent or the flow of a name. It fails with ErrUnknown if there
+	// is none. The pipeline, where there is one, is named [Pipeline].
+	Step(ctx context.Context, name string) (troupe.Step, error)
+}
+
+// ErrUnknown reports a name that neither an agent nor a flow has.
+var ErrUnknown = errors.New("no such agent or flow")
+
+// Pipeline is the name under which a [Cast] has the step that takes a request
+// through all phases.
+const Pipeline = "deliver"
+
+// Folders say where a session's files are, and copy them for a session that goes on
+// from another.
+type Folders interface {
+	Path(session string) (string, error)
+	Copy(ctx context.Context, from, to string, files []string) (missing []string, err error)
+}
+
+// Limits bound what requests may take. A zero field means its default.
+type Limits struct {
+	// Runs is how many may be under way at once, 1,000 by default, and RunsPerUser
+	// how many of a user who has a name: 100.
+	Runs, RunsPerUser int
+	// Readers is how many may follow events at once, 2,000 by default, and
+	// ReadersPerUser how many of a user who has a name: 200.
+	Readers, ReadersPerUser int
+	// Connections is how many are served at once, 4,096 by default. Others wait.
+	Connections int
+	// Body is the most bytes of a request that may have attachments, 16 MiB by
+	// default, and Attachment that of one of them: 8 MiB.
+	Body, Attachment int64
+}
+
+func (l Limits) orDefault() Limits {
+	return Limits{
+		Runs: cmp.Or(l.Runs, 1000), RunsPerUser: cmp.Or(l.RunsPerUser, 100),
+		Readers: cmp.Or(l.Readers, 2000), ReadersPerUser: cmp.Or(l.ReadersPerUser, 200),
+		Connections: cmp.Or(l.Connections, 4096),
+		Body:        cmp.Or(l.Body, 16<<20), Attachment: cmp.Or(l.Attachment, 8<<20),
+	}
+}
+
+// A Server answers requests. It may be used concurrently.
+type Server struct {
+	config  Config
+	started time.Time
+	keys    keys
+	hosts   []string
+	runs    *pool
+	readers *pool
+	counts  counts
+	active  sync.Map // the sessions of runs under way, and what is closed when those have ended
+	drafts  drafts
+	once    bounded[attemptKey, *attempt]
+	talks   bounded[talkKey, talkPlace]
+	mux     *http.ServeMux
+	routes  []route
+	openapi []byte
+}
+
+// New returns a server. It fails if a part is missing that nothing can be done
+// without, or if a token is too short to be one.
+func New(c Config) (*Server, error) {
+	if c.Engine == nil || c.Store == nil || c.Cast == nil {
+		return nil, errors.New("new server: it needs an engine, a store and a cast")
+	}
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
+	}
+	if c.Metrics == nil {
+		c.Metrics = observe.NewMetrics()
+	}
+	c.Limits = c.Limits.orDefault()
+	keys, err := newKeys(c.Users)
+	if err != nil {
+		return nil, err
+	}
+	s := &Server{
+		config: c, started: time.Now(), keys: keys, hosts: append([]string{"localhost", "127.0.0.1", "::1"}, c.Hosts...),
+		runs:    newPool(c.Limits.Runs, c.Limits.RunsPerUser),
+		readers: newPool(c.Limits.Readers, c.Limits.ReadersPerUser),
+		mux:     http.NewServeMux(), routes: routes(),
+	}
+	if s.openapi, err = describe(s.routes); err != nil {
+		return nil, fmt.Errorf("new server: %w", err)
+	}
+	if c.Page != nil {
+		s.routes = append(s.routes, pageRoute)
+	}
+	for i := range s.routes {
+		r := &s.routes[i]
+		s.mux.Handle(r.method+" "+r.path, s.serving(r))
+	}
+	s.mux.HandleFunc("/", s.lost)
+	return s, nil
+}
+
+// Token returns the token that was made at random, or "" where users have theirs.
+// A program shows it once, as the fragment of the page's address: #token=...
+func (s *Server) Token() string { return s.keys.made }
+
+// Handler returns what answers requests, for a program that listens by itself.
+func (s *Server) Handler() http.Handler { return http.HandlerFunc(s.handle) }

@@ -1,0 +1,248 @@
+package server
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"fmt"
+	"iter"
+	"math"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/workspace"
+)
+
+// sessionEmpty is the status of a session in which nothing was said yet.
+const sessionEmpty troupe.SessionStatus = "empty"
+
+const (
+	usualSessions = 100
+	mostSessions  = 1000
+)
+
+// find returns a session of the user's, by what the store has of it. One that is
+// only made so far has a draft. To anybody else it is not there.
+func (s *Server) find(c *call, id string) (info troupe.SessionInfo, d *draft, err error) {
+	d = s.drafts.find(c.user, id) // before the store is asked, which knows what is no draft any more
+	for info, err := range s.config.Store.Sessions(c.r.Context(), troupe.SessionFilter{ID: cmp.Or(id, "-"), User: c.user}) {
+		s.drafts.remove(d)
+		return info, nil, err
+	}
+	if d != nil {
+		return d.info, d, nil
+	}
+	return info, nil, fmt.Errorf("session %.64q: %w", id, troupe.ErrNotFound)
+}
+
+// found is find for a session that has begun, by the id in the path.
+func (s *Server) found(c *call) (troupe.SessionInfo, error) {
+	info, d, err := s.find(c, c.r.PathValue("id"))
+	if d != nil {
+		return info, refuse(http.StatusConflict, "nothing was said in the session yet")
+	}
+	return info, err
+}
+
+func (s *Server) listSessions(c *call) ([]troupe.SessionInfo, error) {
+	query := c.r.URL.Query()
+	match := troupe.SessionFilter{User: c.user, Agent: query.Get("agent"), Status: troupe.SessionStatus(query.Get("status"))}
+	limit, err := c.number("limit", usualSessions, mostSessions)
+	if err != nil {
+		return nil, err
+	}
+	if match.Since, err = c.time("since"); err != nil {
+		return nil, err
+	}
+	match.Limit = max(int(limit), 1)
+	if words := query.Get("q"); words != "" {
+		return s.searchSessions(c, words, match)
+	}
+	return collect(s.config.Store.Sessions(c.r.Context(), match), math.MaxInt)
+}
+
+// collect returns at most so many of what an iterator yields.
+func collect[T any](all iter.Seq2[T, error], most int) ([]T, error) {
+	list := []T{}
+	for item, err := range all {
+		if err != nil {
+			return nil, err
+		}
+		if list = append(list, item); len(list) >= most {
+			break
+		}
+	}
+	return list, nil
+}
+
+// searchSessions returns the sessions in which words were found, those with the
+// latest hits first.
+func (s *Server) searchSessions(c *call, words string, match troupe.SessionFilter) ([]troupe.SessionInfo, error) {
+	hits, err := s.ownHits(c, LogQuery{Text: words, Since: match.Since}, mostHits)
+	if err != nil {
+		return nil, err
+	}
+	list, seen := []troupe.SessionInfo{}, map[string]bool{}
+	for _, hit := range hits {
+		if match.ID = hit.Event.Session; seen[match.ID] {
+			continue
+		}
+		seen[match.ID] = true
+		one, err := collect(s.config.Store.Sessions(c.r.Context(), match), 1)
+		if err != nil {
+			return nil, err
+		}
+		if list = append(list, one...); len(list) == match.Limit {
+			break
+		}
+	}
+	return list, nil
+}
+
+// A newSession is what a session is made from.
+type newSession struct {
+	Agent string `json:"agent" jsonschema:"the agent or flow to talk to"`
+}
+
+func (s *Server) createSession(c *call, in newSession) (troupe.SessionInfo, error) {
+	if _, err := s.step(c.r.Context(), in.Agent); err != nil {
+		return troupe.SessionInfo{}, err
+	}
+	now := time.Now().UTC()
+	info := troupe.SessionInfo{ID: newID(), User: c.user, Agent: in.Agent, Status: sessionEmpty, Started: now, Updated: now}
+	s.drafts.add(info)
+	c.w.Header().Set("Location", "/api/sessions/"+info.ID)
+	return info, nil
+}
+
+// newID returns a random UUID.
+func newID() string {
+	var b [16]byte
+	rand.Read(b[:])
+	b[6], b[8] = b[6]&0x0f|0x40, b[8]&0x3f|0x80
+	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
+}
+
+func (s *Server) showSession(c *call) (troupe.SessionInfo, error) {
+	info, _, err := s.find(c, c.r.PathValue("id"))
+	return info, err
+}
+
+// A title is what a session is renamed to.
+type title struct {
+	Title string `json:"title"`
+}
+
+func (s *Server) renameSession(c *call, in title) (troupe.SessionInfo, error) {
+	info, err := s.found(c)
+	if err != nil {
+		return info, err
+	}
+	if strings.TrimSpace(in.Title) == "" {
+		return info, refuse(http.StatusBadRequest, "the title is empty")
+	}
+	if err := s.config.Engine.Rename(c.r.Context(), info.ID, in.Title); err != nil {
+		return info, err
+	}
+	return s.found(c)
+}
+
+func (s *Server) deleteSession(c *call) (none, error) {
+	info, d, err := s.find(c, c.r.PathValue("id"))
+	if err != nil {
+		return none{}, err
+	}
+	if d != nil {
+		s.drafts.remove(d)
+		return none{}, nil
+	}
+	return none{}, s.config.Engine.Delete(c.r.Context(), info.ID)
+}
+
+func (s *Server) cancelRun(c *call) (none, error) {
+	info, err := s.found(c)
+	if err != nil {
+		return none{}, err
+	}
+	return none{}, s.config.Engine.Cancel(c.r.Context(), info.ID)
+}
+
+func (s *Server) resumeRun(c *call) (troupe.Started, error) {
+	info, err := s.found(c)
+	if err != nil {
+		return troupe.Started{}, err
+	}
+	step, err := s.step(c.r.Context(), info.Agent)
+	if err != nil {
+		return troupe.Started{}, err
+	}
+	run, err := s.begun(c, info.ID, func(ctx context.Context) iter.Seq2[troupe.Event, error] {
+		return s.config.Engine.Resume(ctx, step, info.ID)
+	})
+	if err != nil {
+		return troupe.Started{}, s.withSeq(c, info.ID, err)
+	}
+	return run.Started, nil
+}
+
+// A cut is where a session is forked.
+type cut struct {
+	After int64 `json:"after" jsonschema:"the number of the last event that the new session has"`
+}
+
+// A forked session is one that goes on from another.
+type forked struct {
+	Session string `json:"session"`
+}
+
+func (s *Server) forkSession(c *call, in cut) (forked, error) {
+	info, err := s.found(c)
+	if err != nil {
+		return forked{}, err
+	}
+	if in.After < 1 || in.After > info.Events {
+		return forked{}, refuse(http.StatusBadRequest, "the session's events are numbered from 1 to %d", info.Events)
+	}
+	id, err := s.fork(c.r.Context(), info.ID, in.After)
+	return forked{id}, err
+}
+
+// fork begins a session with the events of another, and with the files that those
+// speak of.
+func (s *Server) fork(ctx context.Context, session string, after int64) (string, error) {
+	id, err := s.config.Engine.Fork(ctx, session, after)
+	if err != nil || s.config.Folders == nil {
+		return id, err
+	}
+	var files []string
+	for e, err := range s.config.Store.Events(ctx, id, 0) {
+		if err != nil {
+			return "", err
+		}
+		if saved, ok := e.Body.(*troupe.ArtifactSaved); ok {
+			name, inFolder := strings.CutPrefix(saved.Path, "{"+workspace.SessionFolder+"}/")
+			if inFolder && !slices.Contains(files, name) {
+				files = append(files, name)
+			}
+		}
+	}
+	_, err = s.config.Folders.Copy(ctx, session, id, files) // those that are gone were deleted since
+	return id, err
+}
+
+// withSeq says in the problem of a busy session how far that has come.
+func (s *Server) withSeq(c *call, id string, err error) error {
+	p := problemOf(err)
+	if p.Status != http.StatusConflict {
+		return err
+	}
+	info, _, lost := s.find(c, id)
+	if lost != nil {
+		return err
+	}
+	p.Seq = info.Events
+	return p
+}

@@ -1,0 +1,253 @@
+// Computes what the page shows of a session from the session's events. It is the
+// only place that knows what they mean; it touches nothing but its own state.
+
+import { Progress } from "./progress.js";
+
+// A Session is a session as its events have it so far. The items are what the
+// conversation shows, in order; runs and spans are what the other views draw.
+export class Session {
+  seq = 0; // of the last stored event
+  version = 0; // goes up with each change
+  agent = "";
+  title = "";
+  status = "empty"; // running, waiting, completed, failed, cancelled
+  items = [];
+  runs = new Map(); // by id, in order of their beginning
+  spans = []; // model and tool calls
+  files = new Map(); // by path
+  questions = []; // that wait for an answer
+  progress = new Progress();
+  totals = { input: 0, cached: 0, output: 0, cost: 0, turns: 0, calls: 0 };
+
+  #open = new Map(); // items and spans that are not complete, by run and step
+
+  // take adds an event. One that was seen already changes nothing; one that does
+  // not follow the last is refused, for then something is missing.
+  take(event) {
+    if (event.seq && event.seq <= this.seq) return;
+    if (event.seq > this.seq + 1) throw new Error(`event ${this.seq + 1} is missing`);
+    if (event.seq) this.seq = event.seq;
+    this.version++;
+    handlers[event.kind]?.(this, event, event.body);
+  }
+
+  // reconnected says that what comes next of an answer in the making is all of it
+  // so far, not what was missed.
+  reconnected() {
+    for (const entry of this.#open.values()) entry.stale = true;
+  }
+
+  // entry returns the item that an event continues.
+  entry(event) {
+    return this.#open.get(event.run + "|" + event.step);
+  }
+
+  // begin adds an item that later events continue.
+  begin(event, item) {
+    this.#open.set(event.run + "|" + event.step, this.add(event, item));
+    return this.items.at(-1);
+  }
+
+  // answered says of calls that waited that they do no longer.
+  answered() {
+    for (const entry of this.#open.values()) {
+      if (entry.state === "waiting") Object.assign(entry, { state: "answered", version: entry.version + 1 });
+    }
+    for (const question of this.questions) Object.assign(question, { open: false, version: question.version + 1 });
+    this.questions = [];
+  }
+
+  complete(event) {
+    this.#open.delete(event.run + "|" + event.step);
+  }
+
+  // add adds an item.
+  add(event, item) {
+    const run = this.runs.get(event.run);
+    this.items.push({
+      key: this.items.length, version: 0, seq: event.seq, time: event.time,
+      run: event.run, agent: event.agent ?? "", depth: run?.depth ?? 0, ...item,
+    });
+    return this.items.at(-1);
+  }
+
+  // endRun closes a run and whatever it left open, with the text of an answer that
+  // was cut off.
+  endRun(event, status, partial = "") {
+    const run = this.runs.get(event.run);
+    if (run) Object.assign(run, { status, ended: event.time });
+    let shown = false;
+    for (const [key, entry] of this.#open) {
+      if (entry.run !== event.run || entry.state === "waiting") continue;
+      this.#open.delete(key);
+      if (entry.type === "answer") {
+        shown = true;
+        Object.assign(entry, { streaming: false, cut: true, text: partial || entry.text, version: entry.version + 1 });
+      } else if (entry.state === "running") {
+        Object.assign(entry, { state: "interrupted", version: entry.version + 1 });
+        if (entry.span) entry.span.end = event.time;
+      }
+    }
+    if (partial && !shown) this.add(event, { type: "answer", text: partial, thought: "", streaming: false, cut: true });
+    if (!event.parent) this.status = status;
+  }
+}
+
+// told are warnings that the end of their run repeats.
+const told = ["model_failed", "time_up", "context_full"];
+
+// lasting are the ends of a run that need no word.
+const lasting = ["answered", "input_requested", "handed_off"];
+
+// delta grows an answer. What an earlier attempt has shown is dropped.
+function delta(field) {
+  return (s, e, b) => {
+    const entry = s.entry(e) ?? s.begin(e, { type: "answer", text: "", thought: "", streaming: true, attempt: b.attempt });
+    if (entry.stale || entry.attempt !== b.attempt) Object.assign(entry, { text: "", thought: "", stale: false, attempt: b.attempt });
+    entry[field] += b.text;
+    entry.version++;
+  };
+}
+
+const handlers = {
+  run_started(s, e, b) {
+    s.runs.set(e.run, {
+      id: e.run, parent: e.parent ?? "", agent: e.agent ?? "", depth: b.depth ?? 0, task: b.input?.task ?? "",
+      started: e.time, ended: "", status: "running", seq: e.seq, output: null, spent: null,
+    });
+    if (e.parent) return;
+    s.agent = e.agent ?? "";
+    s.status = "running";
+  },
+
+  user_said(s, e, b) {
+    // What is said again is said in a session that goes on before this: before the
+    // run that it begins, or before the answer that it is.
+    const begins = !b.call_id && !s.questions.length;
+    const after = begins ? (s.runs.get(e.run)?.seq ?? e.seq) - 1 : e.seq - 1;
+    s.add(e, { type: "user", text: b.text, parts: b.parts ?? [], after });
+    s.answered();
+    s.status = "running";
+    for (let id = e.run; id; id = s.runs.get(id)?.parent) {
+      const run = s.runs.get(id);
+      if (run) Object.assign(run, { status: "running", ended: "" });
+    }
+    if (!s.title) s.title = b.text.slice(0, 60);
+  },
+
+  text_delta: delta("text"),
+  thought_delta: delta("thought"),
+
+  model_replied(s, e, b) {
+    const usage = b.usage ?? {};
+    s.totals.input += usage.input_tokens ?? 0;
+    s.totals.cached += usage.cached_input_tokens ?? 0;
+    s.totals.output += usage.output_tokens ?? 0;
+    s.totals.cost += b.cost ?? 0;
+    s.totals.turns++;
+    s.spans.push({
+      kind: "model", run: e.run, agent: e.agent, name: b.model || "model", purpose: b.purpose ?? "", end: e.time,
+      start: new Date(Date.parse(e.time) - (b.latency_ms ?? 0)).toISOString(), first: b.first_token_ms ?? 0, usage, cost: b.cost ?? 0,
+    });
+    if (b.purpose) return;
+    const text = b.message.text || b.message.refusal || "";
+    const thought = b.message.thought ?? "";
+    const entry = s.entry(e) ?? (text || thought ? s.begin(e, { type: "answer" }) : null);
+    if (entry) Object.assign(entry, { text, thought, streaming: false, stale: false, finish: b.finish, seq: e.seq, version: (entry.version ?? 0) + 1 });
+    s.complete(e);
+    s.progress.heard(text);
+  },
+
+  tool_called(s, e, b) {
+    s.totals.calls++;
+    const span = { kind: "tool", run: e.run, agent: e.agent, name: b.tool, start: e.time, end: "", class: "" };
+    s.spans.push(span);
+    const before = s.entry(e); // a call that was asked about, and is made now
+    if (before) return void Object.assign(before, { state: "running", span, version: before.version + 1 });
+    s.begin(e, { type: "tool", tool: b.tool, arguments: b.arguments, attempt: b.attempt, changed: b.changed ?? [], state: "running", span });
+  },
+
+  tool_returned(s, e, b) {
+    const entry = s.entry(e);
+    if (entry) {
+      const state = b.asks ? "waiting" : b.class ? "failed" : "done";
+      Object.assign(entry, { state, content: b.content, class: b.class ?? "", error: b.error ?? "", size: b.size, ms: b.duration_ms, version: entry.version + 1 });
+      Object.assign(entry.span, { end: e.time, class: b.class ?? "" });
+    }
+    if (!b.asks) s.complete(e);
+    s.progress.returned(b.tool, b.content);
+  },
+
+  handed_off(s, e, b) {
+    s.add(e, { type: "note", level: "info", text: `${b.from} handed over to ${b.to}.` });
+  },
+
+  input_requested(s, e, b) {
+    const entry = s.entry(e);
+    if (entry?.type === "tool") {
+      Object.assign(entry, { state: "waiting", version: entry.version + 1 });
+      entry.span.end = e.time;
+    }
+    if (s.questions.some((q) => q.question === b.question)) return; // passed on by the run around it
+    s.questions.push(s.add(e, { type: "question", question: b.question, tool: b.tool ?? "", arguments: b.arguments, open: true }));
+  },
+
+  artifact_saved(s, e, b) {
+    const path = b.path.replace(/^\{session-folder\}\//, "");
+    s.files.set(path, { path, size: b.size });
+    s.add(e, { type: "file", path, size: b.size, description: b.description ?? "" });
+  },
+
+  context_compacted(s, e, b) {
+    s.add(e, { type: "note", level: "info", text: `The conversation was summed up to make room: ${b.dropped} older messages.` });
+  },
+
+  warned(s, e, b) {
+    if (told.includes(b.code)) return;
+    if (b.code === "resumed") {
+      s.status = "running";
+      const run = s.runs.get(e.run);
+      if (run) Object.assign(run, { status: "running", ended: "" });
+    }
+    s.add(e, { type: "note", level: b.code === "resumed" || b.code === "forked" ? "info" : "warn", code: b.code, text: b.message });
+  },
+
+  session_renamed(s, e, b) {
+    s.title = b.title;
+  },
+
+  run_finished(s, e, b) {
+    const waits = b.stop === "input_requested";
+    s.endRun(e, waits ? "waiting" : "completed");
+    const run = s.runs.get(e.run);
+    if (run) Object.assign(run, { output: b.output, spent: b.spent });
+    if (e.parent || waits) return;
+    const summary = b.output?.summary ?? "";
+    const said = s.items.some((i) => i.type === "answer" && i.text === summary && i.seq > (run?.seq ?? 0));
+    if (summary && !said) s.add(e, { type: "answer", text: summary, thought: "", streaming: false });
+    if (!lasting.includes(b.stop)) s.add(e, { type: "note", level: "warn", code: "stopped", text: stops[b.stop] ?? `The run stopped: ${b.stop}.` });
+  },
+
+  run_failed(s, e, b) {
+    s.endRun(e, "failed", b.partial);
+    s.add(e, { type: "note", level: e.parent ? "warn" : "error", code: "failed", text: e.parent ? `${e.agent}: ${b.error}` : b.error });
+  },
+
+  run_cancelled(s, e, b) {
+    s.endRun(e, "cancelled", b.partial);
+    if (!e.parent) s.add(e, { type: "note", level: "info", code: "cancelled", text: "Stopped." });
+  },
+};
+
+const stops = {
+  turns: "The agent stopped at its limit of turns.",
+  tool_calls: "The agent stopped at its limit of tool calls.",
+  tokens: "The agent stopped at its limit of tokens.",
+  cost: "The agent stopped at its limit of cost.",
+  time: "The agent stopped at its limit of time.",
+  repeated_calls: "The agent was stopped: it repeated the same call.",
+  length: "The answer was cut off at the model’s output limit.",
+  content_filter: "The provider withheld the rest of the answer.",
+  refused: "The model declined to answer.",
+  empty: "The model had nothing to say.",
+};

@@ -1,0 +1,43 @@
+// Says numbers, sizes and times the way people read them.
+
+const number = new Intl.NumberFormat("en");
+
+export const count = (n) => number.format(n ?? 0);
+
+export function size(bytes) {
+  if (bytes < 1024) return `${bytes ?? 0} B`;
+  return bytes < 1 << 20 ? `${(bytes / 1024).toFixed(1)} KB` : `${(bytes / (1 << 20)).toFixed(1)} MB`;
+}
+
+export function duration(ms) {
+  if (!(ms >= 0)) return "";
+  if (ms < 1000) return `${Math.round(ms)} ms`;
+  return ms < 60_000 ? `${(ms / 1000).toFixed(1)} s` : `${Math.floor(ms / 60_000)} min ${Math.round((ms % 60_000) / 1000)} s`;
+}
+
+// cost is in dollars; most answers cost less than a cent.
+export const cost = (dollars) => (dollars ? "$" + dollars.toFixed(dollars < 0.1 ? 4 : 2) : "");
+
+export const clock = (time) => new Date(time).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit", second: "2-digit" });
+
+// day names a day as people do.
+export function day(time, now = new Date()) {
+  const date = new Date(time);
+  const midnight = (d) => new Date(d.getFullYear(), d.getMonth(), d.getDate()).getTime();
+  const ago = Math.round((midnight(now) - midnight(date)) / 86_400_000);
+  if (ago <= 0) return "Today";
+  if (ago === 1) return "Yesterday";
+  return date.toLocaleDateString([], { day: "numeric", month: "short", year: date.getFullYear() === now.getFullYear() ? undefined : "numeric" });
+}
+
+// visible writes out the characters that do not show, or that make others show in
+// another order: whoever approves a text must see what it is.
+export function visible(text) {
+  return text.replace(/[\p{Cc}\p{Cf}\p{Co}\p{Cn}\u2028\u2029]/gu, (char) =>
+    char === "\n" || char === "\t" ? char : "\\u{" + char.codePointAt(0).toString(16) + "}");
+}
+
+// json is a value for people to read.
+export function json(value) {
+  return visible(typeof value === "string" ? value : JSON.stringify(value, null, 2) ?? "");
+}

@@ -1,0 +1,69 @@
+// As much of a document as the view library needs. It has no way to read markup:
+// whatever tries fails.
+
+class Node {
+  childNodes = [];
+  parentNode = null;
+  get firstChild() { return this.childNodes[0] ?? null; }
+  get nextSibling() {
+    const all = this.parentNode?.childNodes ?? [];
+    return all[all.indexOf(this) + 1] ?? null;
+  }
+  insertBefore(node, before) {
+    node.parentNode?.removeChild(node);
+    const at = before ? this.childNodes.indexOf(before) : this.childNodes.length;
+    this.childNodes.splice(at, 0, node);
+    node.parentNode = this;
+    return node;
+  }
+  appendChild(node) { return this.insertBefore(node, null); }
+  removeChild(node) {
+    this.childNodes.splice(this.childNodes.indexOf(node), 1);
+    node.parentNode = null;
+    return node;
+  }
+  remove() { this.parentNode?.removeChild(this); }
+  contains(node) { return this === node || this.childNodes.some((child) => child.contains(node)); }
+}
+
+export class Text extends Node {
+  nodeType = 3;
+  constructor(data) {
+    super();
+    this.data = data;
+  }
+}
+
+export class Element extends Node {
+  nodeType = 1;
+  namespaceURI = "http://www.w3.org/1999/xhtml";
+  attributes = new Map();
+  style = {};
+  constructor(name) {
+    super();
+    this.localName = name;
+  }
+  setAttribute(name, value) { this.attributes.set(name, String(value)); }
+  removeAttribute(name) { this.attributes.delete(name); }
+  addEventListener() {}
+  removeEventListener() {}
+  focus() {}
+  set innerHTML(_) { throw new Error("markup is not read"); }
+  set outerHTML(_) { throw new Error("markup is not read"); }
+  insertAdjacentHTML() { throw new Error("markup is not read"); }
+}
+
+// install makes it the document of the program.
+export function install() {
+  globalThis.document = {
+    createElement: (name) => new Element(name),
+    createElementNS: (_, name) => new Element(name),
+    createTextNode: (data) => new Text(data),
+  };
+  globalThis.ResizeObserver = class {
+    observe() {}
+    disconnect() {}
+  };
+  globalThis.requestAnimationFrame = (f) => setTimeout(f, 0);
+  globalThis.cancelAnimationFrame = clearTimeout;
+}

@@ -1,0 +1,105 @@
+import assert from "node:assert/strict";
+import test from "node:test";
+import { Session } from "../page/fold.js";
+import { Events } from "./script.mjs";
+
+const fold = (events) => events.reduce((s, e) => (s.take(e), s), new Session());
+const brief = (s) => s.items.map((i) => [i.type, i.text ?? i.question ?? i.tool ?? i.path, i.state, i.streaming, i.cut].filter((x) => x !== undefined));
+
+function talk() {
+  const e = new Events();
+  return [
+    e.start("alex", "hi"), e.said("hi"), e.delta(2, "Hel"), e.delta(2, "lo"), e.replied(2, "Hello", [{ id: "c", name: "read_file" }]),
+    e.called(3, "read_file", { file_path: "a.md" }), e.returned(3, "read_file", "text"),
+    e.delta(4, "Do"), e.delta(4, "ne."), e.replied(4, "Done."), e.finished("Done."),
+  ];
+}
+
+test("deltas grow an answer, and the reply completes it", () => {
+  const events = talk();
+  assert.deepEqual(brief(fold(events.slice(0, 4))).at(-1), ["answer", "Hello", true]);
+  assert.deepEqual(brief(fold(events)), [["user", "hi"], ["answer", "Hello", false], ["tool", "read_file", "done"], ["answer", "Done.", false]]);
+  assert.equal(fold(events).status, "completed");
+});
+
+test("what is stored alone gives the same conversation as what was streamed", () => {
+  const events = talk();
+  assert.deepEqual(brief(fold(events.filter((e) => e.seq))), brief(fold(events)));
+});
+
+test("wherever the connection breaks, nothing is lost and nothing doubled", () => {
+  const events = talk();
+  for (let cut = 0; cut <= events.length; cut++) {
+    const s = fold(events.slice(0, cut));
+    s.reconnected();
+    // The server sends what follows the last stored event, and of an answer in the
+    // making all that there is.
+    const next = events.findLastIndex((e) => e.seq && e.seq <= s.seq) + 1;
+    for (let at = next; at < events.length; at++) {
+      s.take(events[at]);
+      assert.deepEqual(brief(s), brief(fold(events.slice(0, at + 1))), `cut after ${cut}, then at ${at}`);
+    }
+  }
+});
+
+test("an event that was seen changes nothing, and one that is missing is noticed", () => {
+  const events = talk();
+  const s = fold(events);
+  const before = JSON.stringify(brief(s));
+  for (const e of events.filter((e) => e.seq)) s.take(e);
+  assert.equal(JSON.stringify(brief(s)), before);
+  assert.throws(() => s.take({ ...events[0], seq: s.seq + 2 }), /missing/);
+});
+
+test("another attempt replaces what the first has shown", () => {
+  const e = new Events();
+  const s = fold([e.start("alex", "hi"), e.said("hi"), e.delta(2, "Wrong"), e.delta(2, "Right", 2)]);
+  assert.deepEqual(brief(s).at(-1), ["answer", "Right", true]);
+});
+
+test("an answer that breaks off is kept, and going on adds to it", () => {
+  const e = new Events();
+  const s = fold([e.start("alex", "hi"), e.said("hi"), e.delta(2, "Half"), e.failed("gone", "Half")]);
+  assert.deepEqual(brief(s), [["user", "hi"], ["answer", "Half", false, true], ["note", "gone"]]);
+  assert.equal(s.status, "failed");
+  for (const event of [e.warned("resumed"), e.delta(2, "Whole"), e.replied(2, "Whole"), e.finished("Whole")]) s.take(event);
+  assert.deepEqual(brief(s).slice(3), [["note", "resumed"], ["answer", "Whole", false]]);
+  assert.equal(s.status, "completed");
+});
+
+test("a call waits for approval, and is made once it is answered", () => {
+  const e = new Events();
+  const s = fold([e.start("alex", "hi"), e.said("hi"), e.replied(2, "", [{ id: "c", name: "mail" }]), e.called(3, "mail", { to: "bob" }), e.asked(3, "mail", { to: "bob" }), e.finished("", "input_requested")]);
+  assert.equal(s.status, "waiting");
+  assert.deepEqual(s.questions[0].arguments, { to: "bob" });
+  assert.equal(s.items.find((i) => i.type === "tool").state, "waiting");
+  for (const event of [e.answered(3, "yes"), e.called(3, "mail", { to: "bob" }), e.returned(3, "mail", "sent")]) s.take(event);
+  assert.equal(s.questions.length, 0);
+  assert.deepEqual(s.items.filter((i) => i.type === "tool").map((i) => i.state), ["done"]);
+  assert.equal(s.status, "running");
+});
+
+test("a message is sent again from before the run that it began", () => {
+  const e = new Events();
+  const s = fold([e.start("alex", "one"), e.said("one"), e.replied(2, "1"), e.finished("1"), e.start("alex", "two"), e.said("two")]);
+  assert.deepEqual(s.items.filter((i) => i.type === "user").map((i) => i.after), [0, 4]);
+});
+
+test("what a flow hands back is shown where no agent has said it", () => {
+  const e = new Events();
+  const s = fold([e.start("round", "go"), e.said("go"), e.finished("all done")]);
+  assert.deepEqual(brief(s).at(-1), ["answer", "all done", false]);
+});
+
+test("the steps of a workflow are counted", () => {
+  const e = new Events();
+  const instructions = '<step n="1" goal="Greet">..</step><step n="2" goal="Write">..</step>';
+  const s = fold([e.start("alex", "go"), e.said("go"), e.called(2, "execute_workflow", {}), e.returned(2, "execute_workflow", JSON.stringify({ workflow_name: "intake", instructions })), e.replied(3, "## Step 2: Write\n\nNow.")]);
+  assert.deepEqual([s.progress.workflow, s.progress.at, s.progress.steps.length, s.progress.steps[1].goal], ["intake", 1, 2, "Write"]);
+});
+
+test("tokens, cost and time are summed up", () => {
+  const s = fold(talk());
+  assert.deepEqual([s.totals.turns, s.totals.calls, s.totals.input, s.totals.output], [2, 1, 20, 4]);
+  assert.deepEqual(s.spans.map((span) => span.kind), ["model", "tool", "model"]);
+});
