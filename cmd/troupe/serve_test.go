@@ -1,0 +1,123 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+)
+
+// serveIn starts the server in a project and returns its address and token.
+func serveIn(t *testing.T, dir string, env ...string) (base, token string, stop func() error) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	t.Cleanup(cancel)
+	server := exec.CommandContext(ctx, "troupe", "serve", "--addr", "127.0.0.1:0")
+	server.Dir, server.Env = dir, append([]string{"PATH=" + os.Getenv("PATH"), "GORACE=" + hurry}, env...)
+	out, err := server.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := server.Start(); err != nil {
+		t.Fatal(err)
+	}
+	line, err := bufio.NewReader(out).ReadString('\n')
+	if err != nil {
+		t.Fatal(err)
+	}
+	base, token, _ = strings.Cut(strings.TrimSpace(line), "#token=")
+	return strings.TrimSuffix(base, "/"), token, func() error {
+		if err := server.Process.Signal(os.Interrupt); err != nil {
+			return err
+		}
+		return server.Wait()
+	}
+}
+
+// request asks the server for something and decodes the answer.
+func request(t *testing.T, method, url, token, body string, into any) int {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Authorization", "Bearer "+token)
+	if body != "" {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	response, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	data, err := io.ReadAll(response.Body)
+	if err == nil && into != nil {
+		err = json.Unmarshal(data, into)
+	}
+	if err != nil {
+		t.Fatalf("%s %s: %d: %v\n%.300s", method, url, response.StatusCode, err, data)
+	}
+	return response.StatusCode
+}
+
+func TestAgentsAndFlowsAreServed(t *testing.T) {
+	dir := write(t, oneClerk+"flows: {twice: {description: Asks twice., sequence: [clerk, clerk]}}\n")
+	base, token, stop := serveIn(t, dir)
+	var agents []struct{ ID, Format string }
+	if code := request(t, "GET", base+"/api/agents", token, "", &agents); code != 200 || len(agents) != 1 || agents[0].ID != "clerk" || agents[0].Format != "config" {
+		t.Errorf("%d: %+v", code, agents)
+	}
+	var flows []struct{ Name, Tree string }
+	if request(t, "GET", base+"/api/flows", token, "", &flows); len(flows) != 1 || !strings.HasPrefix(flows[0].Tree, "twice (sequence)\n├─ clerk") {
+		t.Errorf("%+v", flows)
+	}
+	var answer struct {
+		Choices []struct{ Message struct{ Content string } }
+	}
+	body := `{"model":"clerk","messages":[{"role":"user","content":"Calculate 6*7"}]}`
+	if code := request(t, "POST", base+"/v1/chat/completions", token, body, &answer); code != 200 || !strings.Contains(answer.Choices[0].Message.Content, "42") {
+		t.Errorf("%d: %+v", code, answer)
+	}
+	var hits []struct{ Event struct{ Kind string } }
+	if code := request(t, "GET", base+"/api/logs?tool=calculator", token, "", &hits); code != 200 || len(hits) != 2 || hits[0].Event.Kind != "tool_returned" {
+		t.Errorf("%d: %+v", code, hits)
+	}
+	if code := request(t, "GET", base+"/api/agents", "wrong", "", nil); code != 401 {
+		t.Errorf("a wrong token gets %d", code)
+	}
+	if err := stop(); err != nil {
+		t.Errorf("it did not end well: %v", err)
+	}
+}
+
+// Users of the configuration have tokens of their own, and sessions of their own.
+func TestUsersHaveTheirOwnSessions(t *testing.T) {
+	ann, bob := strings.Repeat("a", 32), strings.Repeat("b", 32)
+	dir := write(t, oneClerk+"server: {users: {ann: ANN, bob: BOB}}\n")
+	base, token, stop := serveIn(t, dir, "ANN="+ann, "BOB="+bob)
+	if token != "" {
+		t.Errorf("there is a token for everybody: %s", token)
+	}
+	var answer map[string]any
+	body := `{"model":"clerk","messages":[{"role":"user","content":"hello"}]}`
+	if code := request(t, "POST", base+"/v1/chat/completions", ann, body, &answer); code != 200 {
+		t.Fatalf("%d: %v", code, answer)
+	}
+	count := func(token string) int {
+		var found []any
+		request(t, "GET", base+"/api/sessions", token, "", &found)
+		return len(found)
+	}
+	if a, b := count(ann), count(bob); a != 1 || b != 0 {
+		t.Errorf("ann sees %d, bob %d", a, b)
+	}
+	if err := stop(); err != nil {
+		t.Errorf("it did not end well: %v", err)
+	}
+}
