@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"os"
 	"path"
-	"slices"
 	"strings"
 	"time"
 
@@ -129,36 +128,4 @@ func (s *Server) sendFile(c *call) error {
 	}
 	http.ServeContent(c.w, c.r, "", time.Time{}, strings.NewReader(content))
 	return nil
-}
-
-// sendPage sends a file of the page.
-func (s *Server) sendPage(c *call) error {
-	name := c.r.PathValue("path")
-	if name == "" {
-		name = "index.html"
-	}
-	info, err := fs.Stat(s.config.Page, name)
-	if err != nil || !info.Mode().IsRegular() {
-		return refuse(http.StatusNotFound, "there is nothing at this address")
-	}
-	content, err := fs.ReadFile(s.config.Page, name)
-	if err != nil {
-		return err
-	}
-	header := c.w.Header()
-	header.Set("Cache-Control", "no-cache")
-	if i := slices.IndexFunc(pageTypes, func(t [2]string) bool { return t[0] == path.Ext(name) }); i >= 0 {
-		header.Set("Content-Type", pageTypes[i][1])
-	} else {
-		header.Set("Content-Type", "application/octet-stream")
-	}
-	http.ServeContent(c.w, c.r, "", time.Time{}, strings.NewReader(string(content)))
-	return nil
-}
-
-// pageTypes are the types of the page's files, whatever the machine thinks.
-var pageTypes = [][2]string{
-	{".html", "text/html; charset=utf-8"}, {".js", "text/javascript; charset=utf-8"}, {".mjs", "text/javascript; charset=utf-8"},
-	{".css", "text/css; charset=utf-8"}, {".svg", "image/svg+xml"}, {".png", "image/png"}, {".ico", "image/x-icon"},
-	{".json", "application/json"}, {".webmanifest", "application/manifest+json"}, {".woff2", "font/woff2"}, {".txt", "text/plain; charset=utf-8"},
 }

@@ -114,6 +114,7 @@ type Server struct {
 	mux     *http.ServeMux
 	routes  []route
 	openapi []byte
+	page    map[string]*pageFile
 }
 
 // New returns a server. It fails if a part is missing that nothing can be done
@@ -143,6 +144,9 @@ func New(c Config) (*Server, error) {
 		return nil, fmt.Errorf("new server: %w", err)
 	}
 	if c.Page != nil {
+		if s.page, err = loadPage(c.Page); err != nil {
+			return nil, fmt.Errorf("new server: read the page: %w", err)
+		}
 		s.routes = append(s.routes, pageRoute)
 	}
 	for i := range s.routes {

@@ -1,0 +1,98 @@
+package server
+
+import (
+	"bytes"
+	"compress/gzip"
+	"crypto/sha256"
+	"encoding/hex"
+	"io/fs"
+	"net/http"
+	"path"
+	"slices"
+	"strings"
+	"time"
+)
+
+// A pageFile is a file of the page as it is sent: as it is, and compressed.
+type pageFile struct {
+	media         string
+	plain, packed []byte
+	tag           string
+}
+
+// loadPage reads the page's files, each once: they do not change.
+func loadPage(page fs.FS) (map[string]*pageFile, error) {
+	files := map[string]*pageFile{}
+	err := fs.WalkDir(page, ".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil || !d.Type().IsRegular() {
+			return err
+		}
+		content, err := fs.ReadFile(page, name)
+		if err != nil {
+			return err
+		}
+		var packed bytes.Buffer
+		w, err := gzip.NewWriterLevel(&packed, gzip.BestCompression)
+		if err != nil {
+			return err
+		}
+		if _, err := w.Write(content); err != nil {
+			return err
+		}
+		if err := w.Close(); err != nil {
+			return err
+		}
+		sum := sha256.Sum256(content)
+		files[name] = &pageFile{pageType(name), content, packed.Bytes(), `"` + hex.EncodeToString(sum[:12])}
+		return nil
+	})
+	return files, err
+}
+
+func pageType(name string) string {
+	if i := slices.IndexFunc(pageTypes, func(t [2]string) bool { return t[0] == path.Ext(name) }); i >= 0 {
+		return pageTypes[i][1]
+	}
+	return "application/octet-stream"
+}
+
+// sendPage sends a file of the page. A browser that has it is told to use it.
+func (s *Server) sendPage(c *call) error {
+	name := c.r.PathValue("path")
+	if name == "" {
+		name = "index.html"
+	}
+	file := s.page[name]
+	if file == nil {
+		return refuse(http.StatusNotFound, "there is nothing at this address")
+	}
+	header := c.w.Header()
+	header.Set("Cache-Control", "no-cache")
+	header.Set("Content-Type", file.media)
+	header.Add("Vary", "Accept-Encoding")
+	content, tag := file.plain, file.tag+`"`
+	if acceptsGzip(c.r) && c.r.Header.Get("Range") == "" {
+		header.Set("Content-Encoding", "gzip")
+		content, tag = file.packed, file.tag+`-gzip"`
+	}
+	header.Set("ETag", tag)
+	http.ServeContent(c.w, c.r, "", time.Time{}, bytes.NewReader(content))
+	return nil
+}
+
+func acceptsGzip(r *http.Request) bool {
+	for _, part := range strings.Split(r.Header.Get("Accept-Encoding"), ",") {
+		coding, quality, _ := strings.Cut(strings.TrimSpace(part), ";")
+		if strings.EqualFold(coding, "gzip") && strings.TrimSpace(quality) != "q=0" {
+			return true
+		}
+	}
+	return false
+}
+
+// pageTypes are the types of the page's files, whatever the machine thinks.
+var pageTypes = [][2]string{
+	{".html", "text/html; charset=utf-8"}, {".js", "text/javascript; charset=utf-8"}, {".mjs", "text/javascript; charset=utf-8"},
+	{".css", "text/css; charset=utf-8"}, {".svg", "image/svg+xml"}, {".png", "image/png"}, {".ico", "image/x-icon"},
+	{".json", "application/json"}, {".webmanifest", "application/manifest+json"}, {".woff2", "font/woff2"}, {".txt", "text/plain; charset=utf-8"},
+}
