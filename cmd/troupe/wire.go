@@ -55,7 +55,7 @@ func (p *program) openProject() (*project, error) {
 	}
 	opened := &project{
 		dir: dir, config: c, catalog: catalog,
-		models: models.Chooser{Config: c, Flag: p.flags.model, Getenv: p.getenv},
+		models: models.Chooser{Config: c, Flag: p.flags.model, Getenv: p.getenv, Client: models.NewClient()},
 	}
 	if err = p.openLog(opened); err == nil {
 		err = opened.complete()

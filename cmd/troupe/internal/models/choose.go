@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"net/http"
 	"slices"
 	"strings"
 
@@ -21,6 +22,16 @@ type Chooser struct {
 	Flag string
 	// Getenv returns an environment variable, as [os.Getenv] does.
 	Getenv func(string) string
+	// Client makes the requests of all models. Nil means one of their own each.
+	Client *http.Client
+}
+
+// NewClient returns a client that keeps a connection for each of many conversations
+// with one server.
+func NewClient() *http.Client {
+	transport := http.DefaultTransport.(*http.Transport).Clone()
+	transport.MaxIdleConns, transport.MaxIdleConnsPerHost = 1024, 256
+	return &http.Client{Transport: transport}
 }
 
 // A Choice is a model that was chosen and not yet made.

@@ -28,7 +28,7 @@ func (c *Chooser) Open(choice Choice) (Opened, error) {
 	if err != nil {
 		return Opened{}, err
 	}
-	model, err := openai.New(openai.Config{BaseURL: e.BaseURL, Key: e.Key, Model: e.Model, Headers: e.Headers, OneSystem: e.OneSystem})
+	model, err := openai.New(openai.Config{BaseURL: e.BaseURL, Key: e.Key, Model: e.Model, Headers: e.Headers, OneSystem: e.OneSystem, HTTPClient: c.Client})
 	if err != nil {
 		return Opened{}, fmt.Errorf("model %s (%s): %w", choice.Ref, choice.From, err)
 	}
