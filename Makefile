@@ -1,5 +1,5 @@
 # Everything a person needs is one of these targets; each sets up what it needs.
-.PHONY: demo setup test check requirements bench fuzz torture fmt vet staticcheck tidy generated benchbuild help
+.PHONY: demo setup test check requirements bench load fuzz torture fmt vet staticcheck tidy generated benchbuild help
 
 # The race detector needs a C compiler; without one the tests run without it.
 RACE := $(shell command -v gcc >/dev/null 2>&1 || command -v clang >/dev/null 2>&1 && echo -race)
@@ -24,6 +24,9 @@ requirements: ## prints which tests show which requirement
 
 bench: ## measures Troupe against its peers, in one run
 	@$(GO) -C bench run .
+
+load: ## talks to the server as a thousand pages would, and reports how it bears that
+	@$(GO) run ./test/load
 
 fuzz: ## fuzzes every parser for a while: make fuzz FUZZTIME=1m
 	@GO=$(GO) FUZZTIME=$(or $(FUZZTIME),30s) ./scripts/fuzz
