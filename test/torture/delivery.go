@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/failpoint"
 )
 
@@ -58,12 +59,14 @@ func (w *world) cutDelivery(ctx context.Context, point failpoint.Point, pass int
 	if len(list) == 0 {
 		return true, nil // it had not begun
 	}
-	if o, err = p.do(ctx, command{args: []string{"-q", "sessions", "resume", list[0].ID}}); err != nil {
-		return true, err
-	}
-	if o.code != 0 {
-		p.problem("killed at %s:%d, it is resumed to exit code %d: %s", point, pass, o.code, o.err)
-		return true, nil
+	if list[0].Execution.Status != troupe.SessionCompleted { // else only the manifest was left to write
+		if o, err = p.do(ctx, command{args: []string{"-q", "sessions", "resume", list[0].ID}}); err != nil {
+			return true, err
+		}
+		if o.code != 0 {
+			p.problem("killed at %s:%d, it is resumed to exit code %d: %s", point, pass, o.code, o.err)
+			return true, nil
+		}
 	}
 	return true, p.checkDelivery(ctx, list[0].ID, fmt.Sprintf("%s:%d", point, pass))
 }
