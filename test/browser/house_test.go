@@ -1,0 +1,150 @@
+package browser
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// A house is a running server and its project.
+type house struct {
+	dir  string
+	link string
+}
+
+// configuration is a project of plain agents whose model is the test's.
+const configuration = `model: stub/stub-1
+providers: {stub: {base_url: URL, models: {stub-1: {price: {input: 2, output: 8}}}}}
+limits: {model_tries: 1, tool_timeout: 30s}
+agents:
+  clerk: {instructions: You are the clerk., description: Files what you bring., skills: false, tools: [write_file, read_file]}
+  critic: {instructions: You are the critic., description: Finds what is missing., skills: false, tools: []}
+flows:
+  review: {description: "First the clerk, then the critic.", sequence: [clerk, critic]}
+approve:
+  - {tool: write_file, where: {file_path: "*guarded*"}, do: ask}
+pipeline:
+  approve: manual
+  phases:
+    - {name: legal, title: Lawyer, task: Say which licences are involved., path: "specs/legal.md", schema: legal.json, critical: [verdict]}
+    - {name: finance, title: Accountant, task: Say what it costs., path: "specs/finance.md", schema: legal.json, critical: [verdict]}
+`
+
+const legalSchema = `{"type": "object", "properties": {"verdict": {"type": "string"}}, "required": ["verdict"]}`
+
+// rehearse opens the project that troupe init writes. Its model is a rehearsal.
+func rehearse(t *testing.T) *house {
+	t.Helper()
+	dir := project(t, nil)
+	troupe(t, dir, "-q", "init")
+	return serve(t, dir)
+}
+
+// play opens a project whose model is the test's.
+func play(t *testing.T, m *model) *house {
+	t.Helper()
+	return serve(t, project(t, map[string]string{
+		"troupe.yaml": strings.Replace(configuration, "URL", m.URL+"/v1", 1),
+		"legal.json":  legalSchema,
+	}))
+}
+
+// project writes files into a directory.
+func project(t *testing.T, files map[string]string) string {
+	t.Helper()
+	if program == "" {
+		t.Skip("chromium is not installed: run make setup")
+	}
+	dir := t.TempDir()
+	for name, content := range files {
+		path := filepath.Join(dir, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(content), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+// command is troupe in a directory, with nothing of the machine's keys around it.
+func command(ctx context.Context, dir string, args ...string) *exec.Cmd {
+	c := exec.CommandContext(ctx, program, append([]string{"-C", dir}, args...)...)
+	c.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "TMPDIR=" + os.TempDir()}
+	return c
+}
+
+func troupe(t *testing.T, dir string, args ...string) {
+	t.Helper()
+	if out, err := command(t.Context(), dir, args...).CombinedOutput(); err != nil {
+		t.Fatalf("troupe %v: %v\n%s", args, err, out)
+	}
+}
+
+// serve runs the server until the test ends, and then stops it as a person would.
+func serve(t *testing.T, dir string) *house {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	c := command(ctx, dir, "serve", "--addr", "127.0.0.1:0")
+	c.Cancel = func() error { return c.Process.Signal(os.Interrupt) }
+	c.WaitDelay = 15 * time.Second
+	var said bytes.Buffer
+	c.Stderr = &said
+	out, err := c.StdoutPipe()
+	if err == nil {
+		err = c.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	link, err := bufio.NewReader(out).ReadString('\n')
+	t.Cleanup(func() {
+		cancel()
+		c.Wait() // it was told to stop, and how it did is no matter of the page
+		if t.Failed() {
+			t.Logf("the server said:\n%s", &said)
+		}
+	})
+	if err != nil {
+		t.Fatalf("the server prints no link: %v", err)
+	}
+	return &house{dir: dir, link: strings.TrimSpace(link)}
+}
+
+// post sends a request to the server as a program would, and returns the answer once
+// it is complete.
+func (h *house) post(t *testing.T, path string, body any) string {
+	t.Helper()
+	data, err := json.Marshal(body)
+	if err != nil {
+		panic(err)
+	}
+	origin, token, _ := strings.Cut(h.link, "/#token=")
+	request, err := http.NewRequestWithContext(t.Context(), "POST", origin+path, bytes.NewReader(data))
+	if err != nil {
+		panic(err)
+	}
+	request.Header.Set("Authorization", "Bearer "+token)
+	request.Header.Set("Content-Type", "application/json")
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		t.Error(err)
+		return ""
+	}
+	defer response.Body.Close()
+	answer, err := io.ReadAll(response.Body)
+	if err != nil || response.StatusCode != http.StatusOK {
+		t.Errorf("POST %s: %s: %s %v", path, response.Status, answer, err)
+	}
+	return string(answer)
+}

@@ -1,0 +1,88 @@
+package browser
+
+import (
+	"io"
+	"net"
+	"net/url"
+	"sync"
+	"testing"
+)
+
+// A relay stands between the browser and the server, and can be cut.
+type relay struct {
+	link string
+
+	mu    sync.Mutex
+	isCut bool
+	conns []net.Conn
+}
+
+func newRelay(t *testing.T, link string) *relay {
+	t.Helper()
+	to, err := url.Parse(link)
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := to.Host
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	to.Host = listener.Addr().String()
+	r := &relay{link: to.String()}
+	var group sync.WaitGroup
+	group.Go(func() {
+		for {
+			conn, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			group.Go(func() { r.pass(&group, conn, server) })
+		}
+	})
+	t.Cleanup(func() {
+		listener.Close()
+		r.cut()
+		group.Wait()
+	})
+	return r
+}
+
+// pass passes on what both sides say until one has done.
+func (r *relay) pass(group *sync.WaitGroup, browser net.Conn, address string) {
+	defer browser.Close()
+	server, err := net.Dial("tcp", address)
+	if err != nil {
+		return
+	}
+	defer server.Close()
+	r.mu.Lock()
+	isCut := r.isCut
+	r.conns = append(r.conns, browser, server)
+	r.mu.Unlock()
+	if isCut {
+		return
+	}
+	group.Go(func() {
+		io.Copy(server, browser)
+		server.Close()
+	})
+	io.Copy(browser, server)
+}
+
+// cut ends all connections, and those to come, until the relay is mended.
+func (r *relay) cut() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.isCut = true
+	for _, conn := range r.conns {
+		conn.Close()
+	}
+	r.conns = nil
+}
+
+func (r *relay) mend() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.isCut = false
+}

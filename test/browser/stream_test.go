@@ -1,0 +1,102 @@
+package browser
+
+import (
+	"testing"
+
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+)
+
+func TestAReloadInTheMiddleOfAnAnswerShowsTheWholeOnce(t *testing.T) {
+	t.Parallel()
+	m := newModel(t)
+	b := begin(t, play(t, m).link, "clerk")
+	b.say("Count to three")
+	a := m.asked(t)
+	a.say("One, ")
+	b.reads(answers, "One,")
+	b.do(chromedp.Reload())
+	b.reads(answers, "One,")
+	a.say("two, ")
+	b.reads(answers, "One, two,")
+	a.say("three.")
+	a.end()
+	b.reads(answers, "One, two, three.")
+	b.reads(said, "Count to three")
+	b.do(chromedp.Reload())
+	b.reads(answers, "One, two, three.")
+	b.reads(said, "Count to three")
+}
+
+func TestWhatIsSaidWhileTheConnectionIsLostIsMissedByNobody(t *testing.T) {
+	t.Parallel()
+	m := newModel(t)
+	r := newRelay(t, play(t, m).link)
+	b := begin(t, r.link, "clerk")
+	b.say("Count to three")
+	a := m.asked(t)
+	a.say("One, ")
+	b.reads(answers, "One,")
+	r.cut()
+	b.sees(".state", "Connection lost")
+	b.picture("connection-lost")
+	a.say("two, ")
+	r.mend()
+	b.reads(answers, "One, two,")
+	r.cut()
+	b.sees(".state", "Connection lost")
+	a.say("three.")
+	a.end()
+	r.mend()
+	b.reads(answers, "One, two, three.")
+
+	b.say("And on")
+	m.answers(t, "Four.")
+	b.reads(answers, "One, two, three.", "Four.")
+	b.reads(said, "Count to three", "And on")
+}
+
+func TestAStoppedAnswerStaysAndCanGoOn(t *testing.T) {
+	t.Parallel()
+	m := newModel(t)
+	b := begin(t, play(t, m).link, "clerk")
+	b.say("Count to three")
+	a := m.asked(t)
+	a.say("One, two")
+	b.reads(answers, "One, two")
+	b.picture("running")
+	b.click(".composer button", "Stop")
+	a.isLeft()
+	b.sees(".note", "Stopped.")
+	b.sees(".answer", "The answer was cut off here.")
+	b.reads(answers, "One, two")
+	b.click(".state button", "Go on where it stopped")
+	m.answers(t, "One, two, three.")
+	b.sees(answers, "One, two, three.")
+	b.holds("find('.composer button', 'Send')")
+}
+
+func TestAnEditedMessageBeginsAConversationOfItsOwn(t *testing.T) {
+	t.Parallel()
+	m := newModel(t)
+	b := begin(t, play(t, m).link, "clerk")
+	for _, word := range []string{"first", "second"} {
+		b.say("Say " + word)
+		m.answers(t, "The "+word+" answer.")
+		b.sees(answers, "The "+word+" answer.")
+	}
+	original := value[string](b, "location.hash")
+	b.holds("all(\"[aria-label='Edit this message and send it again']\")[1]?.disabled === false")
+	value[any](b, "all(\"[aria-label='Edit this message and send it again']\")[1].click()")
+	b.holds("find(%s).value === 'Say second'", composer)
+	b.sees(".editing", "begins a conversation of its own")
+	b.write(composer, "Say third")
+	b.press(kb.Enter)
+	m.answers(t, "The third answer.")
+	b.reads(answers, "The first answer.", "The third answer.")
+	b.reads(said, "Say first", "Say third")
+	b.holds("location.hash !== %s && all('.entry').length === 2", original)
+	value[any](b, "void (location.hash = %s)", original)
+	b.reads(answers, "The first answer.", "The second answer.")
+	b.reads(said, "Say first", "Say second")
+}

@@ -1,0 +1,276 @@
+package browser
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"iter"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/input"
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/cdproto/page"
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+
+	"github.com/troupe-dev/troupe/internal/corpus"
+)
+
+// patience is how long a condition may take to hold. Nothing waits for so long
+// unless it is broken.
+const patience = 15 * time.Second
+
+// A tab shows the page to somebody who looks and clicks. It takes note of what a
+// page of ours must never do.
+type tab struct {
+	t      *testing.T
+	ctx    context.Context
+	origin string
+
+	mu    sync.Mutex
+	noted []string
+}
+
+// newTab opens a tab in a profile of its own.
+func newTab(t *testing.T) *tab {
+	t.Helper()
+	if chromium == nil {
+		t.Skip("chromium is not installed: run make setup")
+	}
+	ctx, cancel := chromedp.NewContext(chromium, chromedp.WithNewBrowserContext())
+	b := &tab{t: t, ctx: ctx}
+	b.do(chromedp.EmulateViewport(1280, 800))
+	if _, err := chromedp.Call(ctx, runtime.AddBinding, runtime.AddBindingParams{Name: "canary"}); err != nil {
+		t.Fatal(err)
+	}
+	var watching sync.WaitGroup
+	t.Cleanup(func() {
+		cancel()
+		watching.Wait()
+	})
+	dialogs, called := chromedp.Events(ctx, page.JavascriptDialogOpening), chromedp.Events(ctx, runtime.BindingCalled)
+	requests, thrown := chromedp.Events(ctx, network.RequestWillBeSent), chromedp.Events(ctx, runtime.ExceptionThrown)
+	watch(&watching, b, called, func(e runtime.EventBindingCalled) string { return "a script ran: " + e.Payload })
+	watch(&watching, b, thrown, func(e runtime.EventExceptionThrown) string { return "an exception: " + e.ExceptionDetails.Text })
+	watch(&watching, b, dialogs, func(e page.EventJavascriptDialogOpening) string {
+		chromedp.Call(ctx, page.HandleJavaScriptDialog, page.HandleJavaScriptDialogParams{})
+		return "a dialog opened: " + e.Message
+	})
+	watch(&watching, b, requests, func(e network.EventRequestWillBeSent) string {
+		if strings.HasPrefix(e.Request.URL, b.origin+"/") {
+			return ""
+		}
+		return "a request left: " + e.Request.URL
+	})
+	return b
+}
+
+// watch notes what an event means, if anything.
+func watch[E any](group *sync.WaitGroup, b *tab, events iter.Seq2[E, error], meaning func(E) string) {
+	group.Go(func() {
+		for event, err := range events {
+			if err != nil {
+				return // the tab is closed
+			}
+			if text := meaning(event); text != "" {
+				b.mu.Lock()
+				b.noted = append(b.noted, text)
+				b.mu.Unlock()
+			}
+		}
+	})
+}
+
+// open shows what a link leads to. When the test ends, nothing may have been noted.
+func open(t *testing.T, link string) *tab {
+	t.Helper()
+	b := newTab(t)
+	b.goTo(link)
+	t.Cleanup(func() {
+		if noted := b.notes(); len(noted) > 0 {
+			t.Errorf("the page did what it must not do:\n%s", strings.Join(noted, "\n"))
+		}
+		if t.Failed() {
+			b.picture("failed-" + strings.ReplaceAll(t.Name(), "/", "-"))
+		}
+	})
+	return b
+}
+
+func (b *tab) notes() []string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.noted
+}
+
+func (b *tab) goTo(link string) {
+	b.t.Helper()
+	u, err := url.Parse(link)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	b.origin = u.Scheme + "://" + u.Host
+	b.do(chromedp.Navigate(link))
+}
+
+func (b *tab) do(steps ...chromedp.Action[chromedp.Void]) {
+	b.t.Helper()
+	if err := chromedp.Do(b.ctx, steps...); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+// lookup has what expressions find elements with: whether one can be seen, what it
+// is called, and the first of those that can be seen and are called so.
+const lookup = `
+	const seen = (e) => e.checkVisibility({ opacityProperty: false, visibilityProperty: true });
+	const called = (e) => (e.getAttribute("aria-label") ?? e.innerText ?? "").trim();
+	const all = (selector) => [...document.querySelectorAll(selector)].filter(seen);
+	const find = (selector, name = "") => all(selector).find((e) => called(e).includes(name));`
+
+// value evaluates an expression.
+func value[T any](b *tab, expression string, args ...any) T {
+	b.t.Helper()
+	v, err := chromedp.Run(b.ctx, chromedp.Evaluate[T](fmt.Sprintf("(() => {%s return (%s); })()", lookup, fill(expression, args))))
+	if err != nil {
+		b.t.Fatalf("%s: %v", fill(expression, args), err)
+	}
+	return v
+}
+
+// fill writes arguments into an expression, as JSON.
+func fill(expression string, args []any) string {
+	quoted := make([]any, len(args))
+	for i, arg := range args {
+		data, _ := json.Marshal(arg)
+		quoted[i] = string(data)
+	}
+	return fmt.Sprintf(expression, quoted...)
+}
+
+// until waits for an expression to hold, and returns its value.
+func until[T any](b *tab, expression string, args ...any) T {
+	b.t.Helper()
+	ctx, cancel := context.WithTimeout(b.ctx, patience)
+	defer cancel()
+	condition := fill(expression, args)
+	v, err := chromedp.Run(ctx, chromedp.Evaluate[T](fmt.Sprintf(`new Promise((done) => {%s
+		const look = () => { const v = (%s); v ? done(v) : setTimeout(look, 10); };
+		look();
+	})`, lookup, condition), chromedp.EvalAwaitPromise))
+	if err != nil {
+		b.t.Fatalf("this does not come to hold: %s: %v\nThe page says:\n%s", condition, err, value[string](b, "document.body.innerText"))
+	}
+	return v
+}
+
+// holds waits for a condition.
+func (b *tab) holds(condition string, args ...any) {
+	b.t.Helper()
+	until[bool](b, "!!("+condition+")", args...)
+}
+
+// sees waits for an element that has a text.
+func (b *tab) sees(selector, text string) {
+	b.t.Helper()
+	b.holds("all(%s).some((e) => e.innerText.includes(%s))", selector, text)
+}
+
+// lacks waits for no element to have a text.
+func (b *tab) lacks(selector, text string) {
+	b.t.Helper()
+	b.holds("!all(%s).some((e) => e.innerText.includes(%s))", selector, text)
+}
+
+// reads waits for the elements to be just those that have these texts.
+func (b *tab) reads(selector string, texts ...string) {
+	b.t.Helper()
+	b.holds("JSON.stringify(all(%s).map((e) => e.innerText.trim())) === JSON.stringify(%s)", selector, texts)
+}
+
+// click clicks on an element where it can be clicked on.
+func (b *tab) click(selector, name string) {
+	b.t.Helper()
+	at := until[[]float64](b, `(() => {
+		const e = find(%s, %s);
+		if (!e || e.disabled) return null;
+		e.scrollIntoView({ block: "center" });
+		const { left, top, width, height } = e.getBoundingClientRect(), x = left + width / 2, y = top + height / 2;
+		const hit = document.elementFromPoint(x, y);
+		return hit && (e.contains(hit) || hit.contains(e)) ? [x, y] : null;
+	})()`, selector, name)
+	b.do(chromedp.MouseClickXY(at[0], at[1]))
+}
+
+// write puts a text into a field in place of what is there.
+func (b *tab) write(selector, text string) {
+	b.t.Helper()
+	b.holds(`(() => {
+		const field = find(%s);
+		field?.focus(), field?.select();
+		return document.activeElement === field;
+	})()`, selector)
+	b.do(chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
+		_, err := cdp.Call(ctx, target, input.InsertText, input.InsertTextParams{Text: text})
+		return err
+	}))
+}
+
+// press presses a key. What it types goes with the key, as a keyboard has it, so that
+// a page that takes the key for something else gets no character.
+func (b *tab) press(key string, held ...kb.Modifier) {
+	b.t.Helper()
+	k := kb.Keys[[]rune(key)[0]]
+	b.do(chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
+		event := input.DispatchKeyEventParams{Type: kb.KeyDown, Key: k.Key, Code: k.Code, WindowsVirtualKeyCode: k.Windows, Text: k.Text}
+		for _, modifier := range held {
+			event.Modifiers |= int64(modifier)
+		}
+		if _, err := cdp.Call(ctx, target, input.DispatchKeyEvent, event); err != nil {
+			return err
+		}
+		event.Type, event.Text = kb.KeyUp, ""
+		_, err := cdp.Call(ctx, target, input.DispatchKeyEvent, event)
+		return err
+	}))
+}
+
+// What people look at, and what they write into.
+const (
+	answers  = ".answer .prose"
+	said     = ".said > .plain"
+	composer = "textarea[aria-label='Your message']"
+)
+
+// say sends a message.
+func (b *tab) say(text string) {
+	b.t.Helper()
+	b.holds("find('.composer button', 'Send')") // nobody else is speaking
+	b.write(composer, text)
+	b.press(kb.Enter)
+}
+
+// picture leaves a picture of what is shown.
+func (b *tab) picture(name string) {
+	b.t.Helper()
+	image, err := chromedp.Run(b.ctx, chromedp.CaptureScreenshot())
+	if err != nil {
+		b.t.Errorf("picture %s: %v", name, err)
+		return
+	}
+	dir := filepath.Join(corpus.ModuleRoot(b.t), "test-results")
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		b.t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, name+".png"), image, 0o644); err != nil {
+		b.t.Fatal(err)
+	}
+}

@@ -1,0 +1,95 @@
+package browser
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func TestACommandLeadsThroughItsQuestionsToTheSavedDocument(t *testing.T) {
+	t.Parallel()
+	b := open(t, rehearse(t).link)
+	b.sees(".card", "Mira")
+	b.sees(".card", "Friendly Sceptic")
+	b.picture("agents")
+	b.click(".card button", "*decide")
+	b.sees(".answer", "What are you trying to decide?")
+	if address := value[string](b, "location.href"); strings.Contains(address, "token") {
+		t.Errorf("the token is still in the address: %s", address)
+	}
+	for _, step := range []struct{ answer, next string }{
+		{"Which database to use", "Which options do you see?"},
+		{"SQLite, or Postgres", "What must be true of a good choice"},
+		{"It runs without an operator", "Which option do you choose"},
+		{"SQLite, until we need two machines", "second-opinion"},
+	} {
+		b.say(step.answer)
+		b.sees(".answer", step.next)
+	}
+	b.sees("[aria-label='Workflow progress']", "of 5")
+	b.holds("find(%s).value === ''", composer)
+	b.holds("find('.entry[data-status=completed]', '*decide')")
+	b.picture("conversation")
+	b.click(".note button.link", "decision-")
+	b.sees(".panel .prose", "Which database to use")
+	b.picture("document-rendered")
+	b.click(".panel button", "Raw")
+	b.sees(".panel pre.raw", "# ")
+	b.picture("document-raw")
+	b.click(".panel button", "All files")
+	b.sees(".panel .files", "decision-")
+	b.lacks(".panel .files", "manifest.json")
+	b.click(".panel button", "Close files")
+	b.lacks(".panel", "")
+}
+
+// begin opens a conversation with an agent of the test's project.
+func begin(t *testing.T, link, agent string) *tab {
+	t.Helper()
+	b := open(t, link)
+	b.click(".card-main", agent)
+	b.sees(".beginning h1", agent)
+	return b
+}
+
+func TestACallIsMadeAsItWasShownOrNotAtAll(t *testing.T) {
+	t.Parallel()
+	m := newModel(t)
+	h := play(t, m)
+	b := begin(t, h.link, "clerk")
+	arguments := map[string]any{"file_path": "{session-folder}/guarded.md", "content": "Pay 1.\nTo \u202efdp.exe"}
+
+	b.say("Write it down")
+	m.calls(t, "write_file", arguments)
+	b.sees("[aria-label=Approval]", "clerk wants to call write_file")
+	b.sees("[aria-label='Exact arguments']", `"file_path": "{session-folder}/guarded.md"`)
+	b.sees("[aria-label='Exact arguments']", `"content": "Pay 1.\nTo \u{202e}fdp.exe"`)
+	b.picture("approval")
+	b.click("[aria-label=Approval] button", "Deny")
+	if a := m.asked(t); !strings.Contains(a.last, "no") {
+		t.Errorf("the model was told %q", a.last)
+	} else {
+		a.say("Then not.")
+		a.end()
+	}
+	b.reads(answers, "Then not.")
+	b.lacks("[aria-label=Approval]", "")
+	if files, _ := filepath.Glob(filepath.Join(h.dir, "data/agent-outputs/*/guarded.md")); len(files) > 0 {
+		t.Errorf("a call that was denied was made: %v", files)
+	}
+
+	b.say("Do write it down")
+	m.calls(t, "write_file", arguments)
+	b.click("[aria-label=Approval] button", "Approve")
+	m.answers(t, "Written.")
+	b.reads(answers, "Then not.", "Written.")
+	b.sees(".note", "guarded.md")
+	files, _ := filepath.Glob(filepath.Join(h.dir, "data/agent-outputs/*/guarded.md"))
+	if len(files) != 1 {
+		t.Fatalf("the call that was approved wrote %v", files)
+	}
+	if data, err := os.ReadFile(files[0]); err != nil || string(data) != arguments["content"] {
+		t.Errorf("it wrote %q, %v", data, err)
+	}
+}

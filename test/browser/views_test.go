@@ -1,0 +1,110 @@
+package browser
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestTheFlowLightsUpWhereSomebodyWorks(t *testing.T) {
+	t.Parallel()
+	m := newModel(t)
+	b := open(t, play(t, m).link)
+	b.sees("[aria-label='Steps of review']", "critic")
+	b.write("[aria-label='Task for review']", "Check the plan")
+	b.click("[aria-label=Flows] button", "Run")
+	first := m.asked(t)
+	b.sees(".node[data-state=running]", "clerk")
+	b.sees(".node[data-state=idle]", "critic")
+	first.say("Filed.")
+	first.end()
+	second := m.asked(t)
+	second.say("Looking")
+	b.sees(".node[data-state=completed]", "clerk")
+	b.sees(".node[data-state=running]", "critic")
+	b.picture("flow")
+	second.say(" good.")
+	second.end()
+	b.sees(".node[data-state=completed]", "critic")
+	b.sees(".page", "clerk handed over to critic")
+	b.click(".views a", "Conversation")
+	b.reads(answers, "Filed.", "Looking good.")
+}
+
+// phaseAnswer is what the agent of a phase answers.
+func phaseAnswer(phase, verdict string) string {
+	return strings.NewReplacer("PHASE", phase, "VERDICT", verdict).Replace(`{"status": "success", "phase": "PHASE", "outputs": {"verdict": "VERDICT"}, "artifacts": [],
+		"validation": {"checks": [], "passed": [], "failed": [], "warnings": []}, "next_phase": {"ready": true, "blockers": [], "requirements": []}, "errors": []}`)
+}
+
+func TestADeliveryShowsItsPhasesAndAsksAtItsGates(t *testing.T) {
+	t.Parallel()
+	m := newModel(t)
+	b := open(t, play(t, m).link)
+	b.click(".top a", "Deliver")
+	b.sees("h1", "Deliver a request")
+	b.picture("deliver")
+	b.write("#request", "As a customer I want to export my data")
+	b.click("form button", "Deliver")
+	m.answers(t, phaseAnswer("legal", "MIT is fine."))
+	b.sees("[aria-label=Gate]", "Gate after legal")
+	b.sees(".phase", "legal")
+	b.picture("delivery-gate")
+	b.write("[aria-label=Gate] input", "Say it shorter")
+	b.click("[aria-label=Gate] button", "Run the phase again")
+	again := m.asked(t)
+	b.sees(".phase[data-state=running]", "legal")
+	again.say(phaseAnswer("legal", "MIT."))
+	again.end()
+	b.sees(".phase", "2 rounds")
+	b.click("[aria-label=Gate] button", "Approve and go on with finance")
+	m.answers(t, phaseAnswer("finance", "Nothing."))
+	b.sees("[aria-label=Gate]", "Gate after finance")
+	b.click("[aria-label=Gate] button", "Approve and finish")
+	b.lacks("[aria-label=Gate]", "")
+	b.sees(".phase[data-state=completed]", "finance")
+	b.sees(".phase[data-state=completed]", "legal")
+	b.picture("delivery-done")
+}
+
+func TestTheLogAndTheTimelineShowWhatHappened(t *testing.T) {
+	t.Parallel()
+	m := newModel(t)
+	b := begin(t, play(t, m).link, "clerk")
+	b.say("Look it up")
+	m.calls(t, "read_file", map[string]any{"file_path": "{session-folder}/absent.md"})
+	m.answers(t, "There is no such file.")
+	b.reads(answers, "There is no such file.")
+	b.sees(".tool[data-state=failed]", "read_file")
+	b.click(".tool summary", "read_file")
+	b.sees(".tool dd", "absent.md")
+	b.picture("tool-call")
+
+	b.click(".views a", "Run")
+	b.sees(".figures", "2,400")
+	b.sees(".waterfall tr[data-kind=model]", "stub-1")
+	b.sees(".waterfall tr[data-kind=tool][data-failed=true]", "read_file")
+	b.picture("timeline")
+
+	b.click(".top a", "Logs")
+	b.sees(".hits li", "There is no such file.")
+	b.picture("logs")
+	b.write("[name=agent]", "critic")
+	b.sees(".note", "No event fits.")
+	b.write("[name=agent]", "clerk")
+	b.sees(".hits li", "user_said")
+	b.write("[name=tool]", "read_file")
+	b.lacks(".hits li", "user_said")
+	b.sees(".hits li[data-level=error]", "tool_returned")
+	b.write("[name=tool]", " ")
+	b.sees(".hits li", "user_said")
+	b.click(".check", "Only errors")
+	b.lacks(".hits li", "user_said")
+	b.sees(".hits li", "tool_returned")
+	b.click(".check", "Only errors")
+	b.write("[name=q]", "such")
+	b.lacks(".hits li", "user_said")
+	b.sees(".hits li", "There is no such file.")
+	b.click(".hits summary", "model_replied")
+	b.click(".hits a", "Show the conversation")
+	b.reads(said, "Look it up")
+}
