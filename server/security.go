@@ -32,6 +32,7 @@ func (s *Server) handle(w http.ResponseWriter, r *http.Request) {
 	header.Set("Referrer-Policy", "no-referrer")
 	header.Set("Cross-Origin-Opener-Policy", "same-origin")
 	header.Set("Cross-Origin-Resource-Policy", "same-origin")
+	header.Set("X-DNS-Prefetch-Control", "off") // links in answers are nobody's to look up
 	header.Set("Cache-Control", "no-store")
 	if r.ContentLength != 0 {
 		http.NewResponseController(w).SetReadDeadline(time.Now().Add(bodyTimeout))

@@ -22,6 +22,7 @@ function useRoute() {
   useEffect(() => {
     const changed = () => setRoute(routeOf(location.hash));
     addEventListener("hashchange", changed);
+    changed(); // what was clicked before anybody listened
     return () => removeEventListener("hashchange", changed);
   }, []);
   return route;
