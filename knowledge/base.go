@@ -10,8 +10,10 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"time"
 
-	_ "modernc.org/sqlite" // the driver
+	"modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
 )
 
 // Local is the user of a base that is used without asking who it is.
@@ -36,10 +38,38 @@ func Open(ctx context.Context, path string) (*Base, error) {
 		return nil, fmt.Errorf("knowledge base %s: %w", path, err)
 	}
 	db.SetMaxOpenConns(4)
-	if err := migrate(ctx, db); err != nil {
+	if err := prepare(ctx, db); err != nil {
 		return nil, errors.Join(fmt.Errorf("knowledge base %s: %w", path, err), db.Close())
 	}
 	return &Base{db: db, user: Local, rounds: iterations}, nil
+}
+
+const (
+	// patience is how long a base waits for another process that has the file to
+	// itself, and pause how long between two tries.
+	patience = 5 * time.Second
+	pause    = 10 * time.Millisecond
+)
+
+// prepare takes the file to the latest schema. Of two that open a new file at the
+// same time one is told that it is busy, and not made to wait: that is done here.
+func prepare(ctx context.Context, db *sql.DB) error {
+	for began := time.Now(); ; {
+		err := migrate(ctx, db)
+		if !isBusy(err) || time.Since(began) > patience {
+			return err
+		}
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+func isBusy(err error) bool {
+	busy, ok := errors.AsType[*sqlite.Error](err)
+	return ok && busy.Code()&0xff == sqlite3.SQLITE_BUSY
 }
 
 // As returns the base as another user sees it, who has documents of their own. It
