@@ -197,6 +197,7 @@ func TestNoTextOfADeliveryRunsAsAScript(t *testing.T) {
 	}
 	m := newModel(t)
 	b := open(t, play(t, m).link)
+	b.sees(".card", "clerk")
 	b.click(".top a", "Deliver")
 	b.write("#request", strings.Join(texts, "\n\n"))
 	b.click("form button", "Deliver")

@@ -13,6 +13,7 @@ func TestConversationsAreFoundRenamedAndDeleted(t *testing.T) {
 	m := newModel(t)
 	h := play(t, m)
 	b := open(t, h.link)
+	b.sees(".card", "clerk")
 	for _, talk := range []struct{ message, answer string }{{"About stripes", "A zebra has them."}, {"About spots", "A leopard has them."}} {
 		b.click(".top a", "New")
 		b.click(".card-main", "clerk")

@@ -40,6 +40,7 @@ func TestADeliveryShowsItsPhasesAndAsksAtItsGates(t *testing.T) {
 	t.Parallel()
 	m := newModel(t)
 	b := open(t, play(t, m).link)
+	b.sees(".card", "clerk")
 	b.click(".top a", "Deliver")
 	b.sees("h1", "Deliver a request")
 	b.picture("deliver")
