@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+
+	"github.com/troupe-dev/troupe/internal/script"
 )
 
 const (
@@ -94,7 +96,7 @@ const stopWords = " a an and are as at be by can do does for from how i if in is
 
 // expression asks FTS5 for any of a question's words. All are quoted.
 func expression(question string) string {
-	terms := words(spread(question))
+	terms := words(script.Spread(question))
 	if telling := slices.DeleteFunc(slices.Clone(terms), func(term string) bool {
 		return strings.Contains(stopWords, " "+term+" ")
 	}); len(telling) > 0 {
@@ -120,27 +122,4 @@ func words(text string) []string {
 		}
 	}
 	return list
-}
-
-// spread makes words of the characters of scripts that are written without spaces,
-// which would else be found in whole sentences only.
-func spread(text string) string {
-	if !strings.ContainsFunc(text, isWord) {
-		return text
-	}
-	var b strings.Builder
-	for _, r := range text {
-		if isWord(r) {
-			b.WriteByte(' ')
-			b.WriteRune(r)
-			b.WriteByte(' ')
-		} else {
-			b.WriteRune(r)
-		}
-	}
-	return b.String()
-}
-
-func isWord(r rune) bool {
-	return r >= 0x2e80 && unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana)
 }

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/troupe-dev/troupe/internal/script"
 )
 
 // Upload keeps a document; when it returns, the document is on disk and can be
@@ -97,7 +99,7 @@ func (b *Base) insert(ctx context.Context, tx *sql.Tx, info Info, content string
 		return 0, err
 	}
 	// Its hash is among the words, so that a document can be found by it.
-	about := spread(strings.Join([]string{info.Name, info.Description, strings.Join(info.Tags, " "), info.SHA256}, "\n"))
+	about := script.Spread(strings.Join([]string{info.Name, info.Description, strings.Join(info.Tags, " "), info.SHA256}, "\n"))
 	return id, index(ctx, tx, id, about, parts)
 }
 
@@ -117,7 +119,7 @@ func index(ctx context.Context, tx *sql.Tx, document int64, about string, parts 
 		if _, err := insertPassage.ExecContext(ctx, document, p.heading, p.text); err != nil {
 			return err
 		}
-		if _, err := insertWords.ExecContext(ctx, about, spread(p.heading), spread(p.text)); err != nil {
+		if _, err := insertWords.ExecContext(ctx, about, script.Spread(p.heading), script.Spread(p.text)); err != nil {
 			return err
 		}
 	}

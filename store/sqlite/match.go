@@ -3,6 +3,8 @@ package sqlite
 import (
 	"fmt"
 	"strings"
+
+	"github.com/troupe-dev/troupe/internal/script"
 )
 
 const (
@@ -42,4 +44,4 @@ func matchExpression(text string) (string, error) {
 	return strings.Join(terms, " "), nil
 }
 
-func quote(term string) string { return `"` + spread(term) + `"` }
+func quote(term string) string { return `"` + script.Spread(term) + `"` }

@@ -3,9 +3,9 @@ package sqlite
 import (
 	"encoding/json"
 	"strings"
-	"unicode"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/script"
 )
 
 // maxSearchable is how much of an event's text can be found, in bytes.
@@ -39,7 +39,7 @@ func searchable(body troupe.Body) string {
 		texts = []string{b.Reason, b.Partial}
 	}
 	text := strings.TrimSpace(strings.Join(texts, "\n"))
-	return spread(strings.ToValidUTF8(text[:min(len(text), maxSearchable)], " "))
+	return script.Spread(strings.ToValidUTF8(text[:min(len(text), maxSearchable)], " "))
 }
 
 // plain returns the words of a JSON text without its escapes, and any other text
@@ -63,27 +63,4 @@ func plain(text string) string {
 			words = append(words, t.String())
 		}
 	}
-}
-
-// spread makes words of the characters of scripts that are written without spaces,
-// which would else be found in whole sentences only.
-func spread(text string) string {
-	if !strings.ContainsFunc(text, isWord) {
-		return text
-	}
-	var b strings.Builder
-	for _, r := range text {
-		if isWord(r) {
-			b.WriteByte(' ')
-			b.WriteRune(r)
-			b.WriteByte(' ')
-		} else {
-			b.WriteRune(r)
-		}
-	}
-	return b.String()
-}
-
-func isWord(r rune) bool {
-	return r >= 0x2e80 && unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana)
 }
