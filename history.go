@@ -24,7 +24,7 @@ type history struct {
 	// perToken is how many bytes a token takes, learnt from what models report.
 	perToken float64
 	// given is what the latest run was given beside its task.
-	given Handoff
+	given *Handoff
 
 	room [8]*Message // for the first messages
 }
@@ -171,10 +171,13 @@ func (h *history) apply(e *Event) {
 	case *ContextLoaded:
 		h.addLoaded(b, e.Agent)
 	case *RunStarted:
-		h.given = b.Input
+		h.given = &b.Input
 	case *UserSaid:
 		if b.CallID == "" { // else the call's result tells what came of it
-			said := h.given
+			said := Handoff{}
+			if h.given != nil {
+				said = *h.given
+			}
 			said.Task = b.Text
 			h.addUser(said.Prompt(), b.Parts)
 		}
