@@ -130,7 +130,11 @@ func (r *Run) stream(ctx context.Context, agent *Agent, req *Request, step strin
 	tidyCalls(p.message.Calls, step)
 	p.replied.Message, p.replied.Attempt, p.replied.Purpose = &p.message, attempt, purpose
 	p.replied.Latency = Millis(time.Since(p.started))
-	p.replied.Cost = agent.price.Of(p.replied.Usage)
+	if p.cost != nil {
+		p.replied.Cost = *p.cost
+	} else {
+		p.replied.Cost = agent.price.Of(p.replied.Usage)
+	}
 	return &p.replied, nil
 }
 
@@ -157,6 +161,7 @@ func (p *reply) take(chunk Chunk, err error) bool {
 	if end := chunk.End; end != nil {
 		p.ended = true
 		p.replied.Finish, p.replied.Usage, p.replied.Model = end.Finish, end.Usage, end.Model
+		p.cost = end.Cost
 		p.message.ThoughtField, p.message.Opaque = end.ThoughtField, end.Opaque
 	}
 	return !p.ended

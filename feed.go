@@ -166,6 +166,7 @@ type reply struct {
 	started time.Time
 	replied ModelReplied
 	message Message
+	cost    *float64 // what the provider says it cost
 	ended   bool
 	err     error
 }

@@ -99,6 +99,7 @@ type budget struct {
 	toolCalls atomic.Int64
 	input     atomic.Int64
 	cached    atomic.Int64
+	written   atomic.Int64
 	output    atomic.Int64
 	reasoning atomic.Int64
 	nanoCost  atomic.Int64 // billionths of a dollar, so that adding is atomic
@@ -107,6 +108,7 @@ type budget struct {
 func (b *budget) add(u Usage, cost float64) {
 	b.input.Add(int64(u.Input))
 	b.cached.Add(int64(u.CachedInput))
+	b.written.Add(int64(u.CacheWrite))
 	b.output.Add(int64(u.Output))
 	b.reasoning.Add(int64(u.Reasoning))
 	b.nanoCost.Add(int64(cost * 1e9))
@@ -119,7 +121,7 @@ func (b *budget) spent() Spent {
 		Turns:     int(b.turns.Load()),
 		ToolCalls: int(b.toolCalls.Load()),
 		Usage: Usage{
-			Input: int(b.input.Load()), CachedInput: int(b.cached.Load()),
+			Input: int(b.input.Load()), CachedInput: int(b.cached.Load()), CacheWrite: int(b.written.Load()),
 			Output: int(b.output.Load()), Reasoning: int(b.reasoning.Load()),
 		},
 		Cost:    float64(b.nanoCost.Load()) / 1e9,

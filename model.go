@@ -31,6 +31,12 @@ type Request struct {
 	Tools *ToolSet
 	// Params are sent only where set; nil means none are.
 	Params *Params
+	// Stable is how many of the first messages will be sent again unchanged: up to
+	// there a provider may be asked to cache its work.
+	Stable int
+	// Session is the conversation that the request belongs to, for providers that
+	// route by it. It may be empty.
+	Session string
 }
 
 // Params tune a model. A field that is not set is not sent, because newer models
@@ -43,8 +49,10 @@ type Params struct {
 	Stop        []string
 	// Effort is how hard a reasoning model should think: "low", "medium", "high".
 	Effort string
-	// Schema asks for an answer that is JSON of this schema.
-	Schema json.RawMessage
+	// Schema asks for an answer that is JSON of this schema, and SchemaName is what
+	// the provider is told it is called.
+	Schema     json.RawMessage
+	SchemaName string
 	// Extra fields go into the request as they are.
 	Extra map[string]any
 }
@@ -56,14 +64,25 @@ type Chunk struct {
 	Refusal string
 	// Call is a whole tool call: providers put its pieces together.
 	Call *ToolCall
+	// Progress says that a call is growing which is yielded when it is whole.
+	Progress *Progress
 	// End is set on the last chunk only.
 	End *End
+}
+
+// Progress is how far a model has come with the arguments of a call.
+type Progress struct {
+	Call  string // the tool's name
+	Bytes int
 }
 
 // An End says how an answer ended.
 type End struct {
 	Finish Finish
 	Usage  Usage
+	// Cost is what the provider says the answer cost, in US dollars, nil where it
+	// does not say. It goes before any price.
+	Cost *float64
 	// Model is the model that answered, as the provider names it.
 	Model string
 	// ThoughtField and Opaque are kept in the message: see [Message].
@@ -82,10 +101,12 @@ const (
 	FinishFiltered Finish = "content_filter" // the provider withheld the rest
 )
 
-// Usage counts tokens. CachedInput is part of Input and Reasoning is part of Output.
+// Usage counts tokens. CachedInput and CacheWrite are parts of Input, and Reasoning
+// is part of Output.
 type Usage struct {
 	Input       int `json:"input_tokens"`
 	CachedInput int `json:"cached_input_tokens,omitempty"`
+	CacheWrite  int `json:"cache_write_tokens,omitempty"`
 	Output      int `json:"output_tokens"`
 	Reasoning   int `json:"reasoning_tokens,omitempty"`
 }
@@ -94,6 +115,7 @@ type Usage struct {
 func (u Usage) Add(v Usage) Usage {
 	u.Input += v.Input
 	u.CachedInput += v.CachedInput
+	u.CacheWrite += v.CacheWrite
 	u.Output += v.Output
 	u.Reasoning += v.Reasoning
 	return u
@@ -103,22 +125,38 @@ func (u Usage) Add(v Usage) Usage {
 func (u Usage) Total() int { return u.Input + u.Output }
 
 // A Price is what a model costs, in US dollars per million tokens. The zero
-// Price means unknown.
+// Price means unknown; use Free for a model that costs nothing.
 type Price struct {
-	Input, CachedInput, Output float64
+	Input, CachedInput, CacheWrite, Output float64
+	// Free says that the model is known to cost nothing.
+	Free bool
+	// Above are the prices of whole requests whose input is larger than a tier's,
+	// the smallest tier first.
+	Above []PriceTier
+}
+
+// A PriceTier is what requests cost whose input has more than Tokens tokens.
+type PriceTier struct {
+	Tokens                                 int
+	Input, CachedInput, CacheWrite, Output float64
 }
 
 // Known reports whether any part of the price is set.
-func (p Price) Known() bool { return p != Price{} }
+func (p Price) Known() bool {
+	return p.Free || p.Input != 0 || p.CachedInput != 0 || p.CacheWrite != 0 || p.Output != 0
+}
 
-// Of returns the cost of u in US dollars. Cached input costs as much as other
-// input where CachedInput is not set.
+// Of returns the cost of u in US dollars. Input that was read from or written to a
+// cache costs as much as other input where its own price is not set.
 func (p Price) Of(u Usage) float64 {
-	cached := p.CachedInput
-	if cached == 0 {
-		cached = p.Input
+	for _, tier := range p.Above {
+		if u.Input > tier.Tokens {
+			p.Input, p.CachedInput, p.CacheWrite, p.Output = tier.Input, tier.CachedInput, tier.CacheWrite, tier.Output
+		}
 	}
-	return (float64(u.Input-u.CachedInput)*p.Input + float64(u.CachedInput)*cached + float64(u.Output)*p.Output) / 1e6
+	plain := u.Input - u.CachedInput - u.CacheWrite
+	return (float64(plain)*p.Input + float64(u.CachedInput)*orElse(p.CachedInput, p.Input) +
+		float64(u.CacheWrite)*orElse(p.CacheWrite, p.Input) + float64(u.Output)*p.Output) / 1e6
 }
 
 // ErrIncomplete reports an answer that stopped before its end.
@@ -135,6 +173,10 @@ type ModelError struct {
 	Code string
 	// Message is the provider's text, with no secret in it.
 	Message string
+	// Reason says in one word what is wrong, where that is known: "key", "money",
+	// "model", "too_large", "context", "rate", "overloaded", "refused", "unreachable",
+	// "certificate", "timeout", "schema" or "request".
+	Reason string
 	// Temporary failures are tried again, not before RetryAfter has passed.
 	Temporary  bool
 	RetryAfter time.Duration

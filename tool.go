@@ -33,6 +33,10 @@ type ToolSpec struct {
 	// whether it was carried out: true of what only reads, and of what gives the
 	// same end state twice.
 	RepeatSafe bool
+	// ReadOnly says that a call changes nothing: such calls of one turn run at the
+	// same time. Any other call waits for those before it and is waited for by those
+	// after it, so that the outcome is what the model's order says.
+	ReadOnly bool
 
 	check *argumentCheck
 }

@@ -61,6 +61,14 @@ type ToolOption func(*ToolSpec)
 // it was: see [ToolSpec].
 func RepeatSafe() ToolOption { return func(s *ToolSpec) { s.RepeatSafe = true } }
 
+// ReadOnly says that a call changes nothing, so that several of one turn may run at
+// the same time and one that was interrupted may be repeated: see [ToolSpec].
+func ReadOnly() ToolOption { return func(s *ToolSpec) { s.ReadOnly, s.RepeatSafe = true, true } }
+
+// Sequential takes back that a tool only reads: a call waits for those before it in
+// its turn. It is how every tool is that does not say otherwise.
+func Sequential() ToolOption { return func(s *ToolSpec) { s.ReadOnly = false } }
+
 // Timeout bounds one call of the tool: see [ToolSpec].
 func Timeout(d time.Duration) ToolOption { return func(s *ToolSpec) { s.Timeout = d } }
 

@@ -41,6 +41,7 @@ type chunk struct {
 type end struct {
 	Finish       troupe.Finish   `json:"finish"`
 	Usage        troupe.Usage    `json:"usage"`
+	Cost         *float64        `json:"cost,omitempty"`
 	Model        string          `json:"model,omitempty"`
 	ThoughtField string          `json:"thought_field,omitempty"`
 	Opaque       json.RawMessage `json:"opaque,omitempty"`
@@ -56,6 +57,7 @@ type failure struct {
 	Status     int           `json:"status,omitempty"`
 	Code       string        `json:"code,omitempty"`
 	Message    string        `json:"message,omitempty"`
+	Reason     string        `json:"reason,omitempty"`
 	Temporary  bool          `json:"temporary,omitempty"`
 	RetryAfter troupe.Millis `json:"retry_after_ms,omitempty"`
 	Cause      string        `json:"cause,omitempty"`
@@ -69,7 +71,7 @@ func failureOf(err error) *failure {
 	if !ok {
 		return &failure{Text: cmp.Or(err.Error(), "an error without a text")}
 	}
-	f := &failure{Status: told.Status, Code: told.Code, Message: told.Message, Temporary: told.Temporary, RetryAfter: troupe.Millis(told.RetryAfter)}
+	f := &failure{Status: told.Status, Code: told.Code, Message: told.Message, Reason: told.Reason, Temporary: told.Temporary, RetryAfter: troupe.Millis(told.RetryAfter)}
 	if told.Err != nil {
 		f.Cause = told.Err.Error()
 	}
@@ -85,7 +87,7 @@ func (f *failure) error() error {
 	if f.Text != "" {
 		return errors.New(f.Text)
 	}
-	told := &troupe.ModelError{Status: f.Status, Code: f.Code, Message: f.Message, Temporary: f.Temporary, RetryAfter: time.Duration(f.RetryAfter)}
+	told := &troupe.ModelError{Status: f.Status, Code: f.Code, Message: f.Message, Reason: f.Reason, Temporary: f.Temporary, RetryAfter: time.Duration(f.RetryAfter)}
 	if told.Err = causes[f.Cause]; told.Err == nil && f.Cause != "" {
 		told.Err = errors.New(f.Cause)
 	}
