@@ -3,22 +3,22 @@ package files
 import (
 	"context"
 	_ "embed"
-	"strings"
 
 	"github.com/troupe-dev/troupe"
-	"github.com/troupe-dev/troupe/workspace"
 )
 
 //go:embed read.md
 var readDescription string
 
 // Read returns the tool read_file, which reads text files piece by piece.
-func Read(find Finder) troupe.Tool {
-	return newTool("read_file", strings.TrimSpace(readDescription), find, read)
+func Read(find Finder) troupe.Tool { return readAt(ofSession(find)) }
+
+func readAt(at place) troupe.Tool {
+	return newTool("read_file", described(readDescription, at.names.reading()), at, read, troupe.ReadOnly())
 }
 
 type readRequest struct {
-	FilePath string `json:"file_path" jsonschema:"path of the file, such as {bundle-root}/config.yaml or {session-folder}/notes.md"`
+	FilePath string `json:"file_path" jsonschema:"path of the file"`
 	Offset   int64  `json:"offset,omitempty" jsonschema:"byte to start at; 0 by default"`
 	Limit    int64  `json:"limit,omitempty" jsonschema:"how many bytes to read at most; by default the whole file, or as much of it as fits"`
 }
@@ -36,21 +36,21 @@ type readResult struct {
 	Note       string `json:"note,omitempty"`
 }
 
-func read(_ context.Context, ws *workspace.Workspace, _ *troupe.Run, in readRequest) (readResult, error) {
-	loc, err := ws.Resolve(in.FilePath)
+func read(_ context.Context, v view, _ *troupe.Run, in readRequest) (readResult, error) {
+	loc, name, err := v.resolve(in.FilePath)
 	if err != nil {
 		return readResult{}, err
 	}
-	text, err := ws.ReadText(loc, in.Offset, in.Limit)
+	text, err := v.ReadText(loc, in.Offset, in.Limit)
 	if err != nil {
 		return readResult{}, err
 	}
 	if n := fitting(text.Content, room); n < len(text.Content) {
-		if text, err = ws.ReadText(loc, in.Offset, int64(n)); err != nil {
+		if text, err = v.ReadText(loc, in.Offset, int64(n)); err != nil {
 			return readResult{}, err
 		}
 	}
-	out := readResult{Success: true, Path: in.FilePath, Content: text.Content, Size: text.Size, Truncated: text.Truncated()}
+	out := readResult{Success: true, Path: name, Content: text.Content, Size: text.Size, Truncated: text.Truncated()}
 	if out.Truncated {
 		out.NextOffset = text.Next
 	}
