@@ -73,9 +73,9 @@ func search(ctx context.Context, v view, _ *troupe.Run, in searchRequest) (searc
 			return searchResult{}, err
 		}
 	}
-	s.out.Truncated = s.full
+	s.out.Truncated = s.full || s.partial
 	switch {
-	case s.full:
+	case s.out.Truncated:
 		s.out.Note = "there may be more than is shown; search a narrower path, glob or pattern"
 	case s.out.Matches == 0 && s.searched == 0:
 		s.out.Note = "there was no text file to search"

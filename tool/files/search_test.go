@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/workspace"
 )
 
 func TestSearchFindsLines(t *testing.T) {
@@ -97,6 +98,25 @@ func TestALongSearchIsCutToFit(t *testing.T) {
 		}
 		return nil
 	})
+}
+
+func TestWhatIsListedOfAHugeDirectoryIsSearched(t *testing.T) {
+	dir := t.TempDir()
+	for i := range 5 {
+		put(t, dir, fmt.Sprintf("%d.txt", i), "x\n")
+	}
+	ws, err := workspace.Open(workspace.Config{
+		Roots:  []workspace.Root{{Name: workspace.SessionFolder, Dir: dir, Access: workspace.ReadOnly}},
+		Limits: workspace.Limits{Entries: 3},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ws.Close()
+	out, err := search(t.Context(), view{ws, variables{}}, nil, searchRequest{Pattern: "x"})
+	if err != nil || out.Matches != 3 || !out.Truncated || out.Note == "" {
+		t.Errorf("%+v, %v", out, err)
+	}
 }
 
 func TestASearchEndsWithItsCall(t *testing.T) {

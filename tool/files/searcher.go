@@ -19,7 +19,8 @@ type searcher struct {
 
 	limit, bytes, dirs, room int // what is left of each
 	searched                 int // files
-	full                     bool
+	full                     bool // nothing more is looked at
+	partial                  bool // something was not looked at
 	out                      searchResult
 }
 
@@ -55,7 +56,7 @@ func (s *searcher) searchDir(ctx context.Context, dir workspace.Location, below 
 		}
 		return nil
 	}
-	s.full = s.full || listing.Truncated
+	s.partial = s.partial || listing.Truncated
 	for _, entry := range listing.Entries {
 		name := path.Join(below, entry.Path)
 		if entry.IsLink || entry.IsDir && isSkipped(entry.Path) || !entry.IsDir && !s.glob.fits(name) {
