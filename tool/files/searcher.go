@@ -17,8 +17,8 @@ type searcher struct {
 	glob    *glob
 	context int
 
-	limit, bytes, dirs, room int // what is left of each
-	searched                 int // files
+	limit, bytes, dirs, room int  // what is left of each
+	searched                 int  // files
 	full                     bool // nothing more is looked at
 	partial                  bool // something was not looked at
 	out                      searchResult
