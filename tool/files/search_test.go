@@ -22,6 +22,8 @@ func TestSearchFindsLines(t *testing.T) {
 	put(t, w.session, "latin1.txt", "caf\xe9 fmt")
 	put(t, w.session, "node_modules/x/fmt.js", "fmt\n")
 	put(t, w.session, "long.txt", strings.Repeat("x", 10_000)+"needle"+strings.Repeat("y", 10_000)+"\n")
+	put(t, w.session, "early.txt", strings.Repeat("x", 100)+"early"+strings.Repeat("y", 1000))
+	put(t, w.session, "late.txt", strings.Repeat("x", 200)+"late"+strings.Repeat("y", 1000))
 	put(t, w.session, "ten.txt", "1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n")
 	if err := os.Symlink("main.go", filepath.Join(w.session, "link.go")); err != nil {
 		t.Fatal(err)
@@ -57,6 +59,10 @@ func TestSearchFindsLines(t *testing.T) {
 		{"no file", object{"pattern": "xyz", "glob": "*.c"}, "", `{"success":true,"matches":0,"files":[],"note":"there was no text file to search"}`},
 		{"part of a long line", object{"pattern": "needle"}, "",
 			`{"success":true,"matches":1,"files":[{"path":"{session-folder}/long.txt","lines":["1:...` + strings.Repeat("x", 75) + "needle" + strings.Repeat("y", 216) + `..."]}]}`},
+		{"the beginning of a long line", object{"pattern": "early", "path": "early.txt"}, "",
+			`{"success":true,"matches":1,"files":[{"path":"{session-folder}/early.txt","lines":["1:` + strings.Repeat("x", 100) + "early" + strings.Repeat("y", 195) + `..."]}]}`},
+		{"the middle of a long line", object{"pattern": "late", "path": "late.txt"}, "",
+			`{"success":true,"matches":1,"files":[{"path":"{session-folder}/late.txt","lines":["1:...` + strings.Repeat("x", 75) + "late" + strings.Repeat("y", 218) + `..."]}]}`},
 		{"nowhere", object{"pattern": "x", "path": "gone"}, "",
 			`{"success":false,"error":"resolve gone: not found: neither in the session folder nor in the bundle","path":"gone"}`},
 		{"outside", object{"pattern": "x", "path": "../.."}, troupe.ClassUnauthorized,
