@@ -434,13 +434,14 @@ func failureText(o *ToolReturned, attempt, attempts int) string {
 		Class   Class  `json:"class"`
 		Error   string `json:"error"`
 		Attempt int    `json:"attempt,omitempty"`
-		Left    int    `json:"attempts_left"`
+		Left    *int   `json:"attempts_left,omitempty"`
 		Advice  string `json:"advice,omitempty"`
-	}{Class: o.Class, Error: o.Error, Attempt: attempt, Left: max(attempts-attempt, 0)}
-	switch {
-	case !o.Class.isFailure():
-		told.Attempt, told.Left = 0, 0
-	case attempts > 0 && attempt >= attempts:
+	}{Class: o.Class, Error: o.Error}
+	if o.Class.isFailure() {
+		left := max(attempts-attempt, 0)
+		told.Attempt, told.Left = attempt, &left
+	}
+	if o.Class.isFailure() && attempts > 0 && attempt >= attempts {
 		told.Advice = "Do not call " + o.Tool + " again for this. Go on without it, and say what you could not do."
 	}
 	text, err := encodeJSON(told)

@@ -131,7 +131,7 @@ func TestASessionIsForkedWithItsFiles(t *testing.T) {
 	}
 	var made forked
 	w.want(http.StatusCreated, &made, "POST", "/api/sessions/"+session+"/fork", cut{saved.Seq})
-	if got := stored(w.follow(made.Session, 0).until(isKind("warned"))); !strings.HasSuffix(got, "run_finished artifact_saved warned") {
+	if got := stored(w.follow(made.Session, 0).until(isKind("session_forked"))); !strings.HasSuffix(got, "run_finished artifact_saved session_forked") {
 		t.Errorf("it has %s", got)
 	}
 	w.want(http.StatusOK, nil, "GET", "/api/sessions/"+made.Session+"/files/notes.md", nil)

@@ -126,7 +126,7 @@ func TestAProgramsOwnProviderMakesTheSpans(t *testing.T) {
 	provider := sdktrace.NewTracerProvider(sdktrace.WithSyncer(&sent), sdktrace.WithIDGenerator(otel.NewIDGenerator()))
 	for range 2 {
 		tracer := newTracer(t, otel.Options{TracerProvider: provider})
-		tracer.Note(&troupe.Event{Seq: 1, Session: "s", Run: "r", Agent: "a", Body: &troupe.Warned{Code: "resumed"}})
+		tracer.Note(&troupe.Event{Seq: 1, Session: "s", Run: "r", Agent: "a", Body: &troupe.RunResumed{}})
 		shutdown(t, tracer)
 	}
 	_, own := provider.Tracer("own").Start(t.Context(), "own")

@@ -64,7 +64,7 @@ func TestEveryFlowIsMadeAndDrawn(t *testing.T) {
 │  ├─ article.2 (parallel, until one has succeeded, 1 at a time)
 │  │  ├─ bob  m
 │  │  └─ cid  m
-│  └─ polish (loop, until the answer has "done", at most 2 times)
+│  └─ polish (loop, until the answer has "done", at most 2 rounds)
 │     └─ dora  m
 └─ check: cid  m
 `
