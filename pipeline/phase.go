@@ -131,8 +131,8 @@ func (w *work) ask(ctx context.Context) (Output, error) {
 			return Output{}, err
 		}
 		if again.Level != LevelMarkdown && again.Level != LevelRaw {
+			again.Level, again.isCut = LevelCorrected, parsed.isCut // what was tried is looked for in the first answer
 			parsed = again
-			parsed.Level = LevelCorrected
 		}
 	}
 	err = w.judge(ctx, text, &parsed)
