@@ -35,7 +35,7 @@ func sing(t *testing.T, o otel.Options) []byte {
 		}
 		return in.Text, errors.New("canary error")
 	})
-	saver := troupe.NewRunTool("save", "Saves.", func(ctx context.Context, call *troupe.Invocation, _ struct{}) (string, error) {
+	saver := troupe.NewToolWithCall("save", "Saves.", func(ctx context.Context, call *troupe.Invocation, _ struct{}) (string, error) {
 		return "canary", call.Run.Emit(ctx, &troupe.ArtifactSaved{Path: "canary.md", Description: "canary", Size: 6})
 	})
 	agent := newAgent(t, "bird", NewScript(t,
