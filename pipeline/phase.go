@@ -176,7 +176,7 @@ func (w *work) askOnce(ctx context.Context, prompt string) (string, Parsed, erro
 	if err != nil {
 		return "", Parsed{}, err
 	}
-	if out.Meta.Stop == troupe.StopLength || out.Meta.Stop == troupe.StopFiltered {
+	if out.Meta.Stop == "length" || out.Meta.Stop == "content_filter" { // not whole, whatever it looks like
 		return out.Summary, w.phase.Contract.parseCut(out.Summary), nil
 	}
 	parsed, err := w.phase.Contract.Parse(out.Summary)

@@ -114,11 +114,11 @@ func TestAnAnswerThatIsCutOffWritesNothing(t *testing.T) {
 		if r := s.result("requirements"); len(w.files()) > 0 || r.JSON != pipeline.LevelRaw || r.NextPhase.Ready || end.Output.Meta.Status == troupe.StatusSuccess {
 			t.Errorf("%.20q: files %v, result %+v, %s", cut, w.files(), r, end.Output.Meta.Status)
 		}
-		if prompts := w.prompts(); len(prompts) != 2 || !strings.Contains(prompts[1], "it breaks off") {
+		if prompts := w.prompts(); !strings.Contains(prompts[len(prompts)-1], "it breaks off") {
 			t.Errorf("%.20q: asked %q", cut, prompts)
 		}
 		w, s, _ = once(t, cut, good)
-		if r := s.result("requirements"); r.JSON != pipeline.LevelCorrected || r.Status != troupe.StatusSuccess || len(w.files()) == 0 {
+		if r := s.result("requirements"); r.JSON == pipeline.LevelRaw || r.Status != troupe.StatusSuccess || len(w.files()) == 0 {
 			t.Errorf("%.20q, then whole: %+v", cut, r)
 		}
 	}
