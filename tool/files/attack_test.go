@@ -37,18 +37,19 @@ func TestNoNameLeadsOutOfADirectory(t *testing.T) {
 func TestNoNameLeadsOutOfSeveralRoots(t *testing.T) {
 	w := newWorld(t)
 	tools, err := Roots(
-		workspace.Root{Name: "workflows", Dir: w.bundle, Access: workspace.ReadOnly}, // a name that attacks begin with
-		workspace.Root{Name: "a", Dir: w.session, Access: workspace.ReadWrite},
+		workspace.Root{Name: "docs", Dir: w.bundle, Access: workspace.ReadOnly},
+		workspace.Root{Name: "out", Dir: w.session, Access: workspace.ReadWrite},
 	)
 	if err != nil {
 		t.Fatal(err)
 	}
-	attack(t, w, attacks/5, tools)
+	attack(t, w, attacks/5, tools, "docs/", "out/", "out/", "")
 }
 
-// attack gives names that lead elsewhere to every tool, and looks for what comes
-// of it. Only the session folder of the world may change.
-func attack(t *testing.T, w world, n int, tools []troupe.Tool) {
+// attack gives names that lead elsewhere to every tool, each after one of the
+// beginnings, and looks for what comes of it. Only the session folder of the world
+// may change.
+func attack(t *testing.T, w world, n int, tools []troupe.Tool, beginnings ...string) {
 	t.Helper()
 	for _, dir := range []string{w.bundle, w.session} {
 		for name, target := range map[string]string{
@@ -71,6 +72,9 @@ func attack(t *testing.T, w world, n int, tools []troupe.Tool) {
 	outcomes := make(map[string]int)
 	inRun(t, session, func(ctx context.Context, run *troupe.Run) error {
 		for i, name := range names {
+			if len(beginnings) > 0 {
+				name = beginnings[i%len(beginnings)] + name
+			}
 			for j := range tools {
 				tool := tools[(i+j)%len(tools)] // the first to write decides what the name is
 				arguments := object{"file_path": name, "path": name, "content": "written by an agent",

@@ -52,7 +52,7 @@ func TestResultsAreWhatBundlesRelyOn(t *testing.T) {
 			`{"success":true,"path":"{bundle-root}/templates/lines.txt","content":"","size":18,"note":"the file ends before this place"}`},
 		{"read from before the beginning", Read, object{"file_path": "notes.md", "offset": -1}, troupe.ClassFailed,
 			`{"success":false,"error":"read {session-folder}/notes.md: invalid argument: offset and limit are not negative","path":"notes.md"}`},
-		{"read nothing there", Read, object{"file_path": "{bundle-root}/no.md"}, "",
+		{"read nothing there", Read, object{"file_path": "{bundle-root}/no.md"}, troupe.ClassNotFound,
 			`{"success":false,"error":"read {bundle-root}/no.md: not found","path":"{bundle-root}/no.md"}`},
 		{"read outside", Read, object{"file_path": "{bundle-root}/../../../../../outside/canary.txt"}, troupe.ClassUnauthorized,
 			`{"success":false,` + denied + `resolve {bundle-root}/../../../../../outside/canary.txt: it leaves {bundle-root}","path":"{bundle-root}/../../../../../outside/canary.txt"}`},
@@ -62,7 +62,7 @@ func TestResultsAreWhatBundlesRelyOn(t *testing.T) {
 			`{"success":false,` + denied + `read {project-root}/.env: reading {project-root} is not granted","path":"{project-root}/.env"}`},
 		{"read an unknown variable", Read, object{"file_path": "{nowhere}/x.md"}, troupe.ClassInvalidArguments,
 			`{"success":false,"error":"resolve {nowhere}/x.md: variable {nowhere} is unknown or empty; available variables: bundle-root, date, dotdot, output_folder, project-root, session-folder, session-id","path":"{nowhere}/x.md"}`},
-		{"read a directory", Read, object{"file_path": "{bundle-root}"}, "",
+		{"read a directory", Read, object{"file_path": "{bundle-root}"}, troupe.ClassNotFound,
 			`{"success":false,"error":"read {bundle-root}: not a regular file","path":"{bundle-root}"}`},
 
 		{"save", Save, object{"file_path": "{session-folder}/a/b.md", "content": "ü\n"}, "",
@@ -112,7 +112,7 @@ func TestResultsAreWhatBundlesRelyOn(t *testing.T) {
 			`{"success":true,"path":"{session-folder}","entries":[{"name":"link","type":"link","size":0},{"name":"notes.md","type":"file","size":8}]}`},
 		{"list outside", List, object{"path": "{session-folder}/.."}, troupe.ClassUnauthorized,
 			`{"success":false,` + denied + `resolve {session-folder}/..: it leaves {session-folder}","path":"{session-folder}/.."}`},
-		{"list a file", List, object{"path": "notes.md"}, "",
+		{"list a file", List, object{"path": "notes.md"}, troupe.ClassNotFound,
 			`{"success":false,"error":"list {session-folder}/notes.md: not a directory","path":"notes.md"}`},
 	}
 	for _, c := range cases {

@@ -78,7 +78,11 @@ func TestEditsReplaceWhatIsThereOnce(t *testing.T) {
 			saved := inRun(t, session, func(ctx context.Context, run *troupe.Run) error {
 				got, class := call(ctx, run, tool, object{"file_path": "main.go", "edits": c.edits})
 				beginning, open := strings.CutSuffix(c.want, "...")
-				if class != "" || got != c.want && !(open && strings.HasPrefix(got, beginning)) {
+				want := troupe.ClassNotFound
+				if strings.HasPrefix(c.want, `{"success":true`) {
+					want = ""
+				}
+				if class != want || got != c.want && !(open && strings.HasPrefix(got, beginning)) {
 					t.Errorf("class %q\n got %s\nwant %s", class, got, c.want)
 				}
 				return nil
@@ -140,7 +144,7 @@ func TestEditsOfOneFileAtTheSameTimeAreAllMade(t *testing.T) {
 		})
 	}
 	inRun(t, session, func(ctx context.Context, run *troupe.Run) error {
-		return errors.Join(run.All(ctx, branches...)...)
+		return errors.Join(run.All(ctx, 0, branches...)...)
 	})
 	if content, err := os.ReadFile(filepath.Join(w.session, "one.txt")); err != nil || string(content) != after.String() {
 		t.Errorf("changes were lost: %s %v", content, err)

@@ -191,7 +191,7 @@ func TestFilesThatAreNotThereAreAnswersHoweverMany(t *testing.T) {
 			got = append(got, b.CallID+string(b.Class)+fmt.Sprint(strings.Contains(b.Content, `"success":true`)))
 		}
 	}
-	want := []string{"1false", "2false", "3false", "4false", "5false", "6false", "7true", "8true"}
+	want := []string{"1not_foundfalse", "2not_foundfalse", "3not_foundfalse", "4not_foundfalse", "5not_foundfalse", "6not_foundfalse", "7true", "8true"}
 	if !slices.Equal(got, want) {
 		t.Errorf("got %q; want %q", got, want)
 	}

@@ -21,16 +21,6 @@ type failed struct {
 	Nearest []string `json:"nearest_lines,omitempty"`
 }
 
-// A negative is an answer that is not what the model hoped for: there is no such
-// file, or not such a text in it.
-type negative struct {
-	content string
-	err     error
-}
-
-func (n *negative) Error() string { return n.err.Error() }
-func (n *negative) Unwrap() error { return n.err }
-
 // maxPath is the longest path that is told back. A workspace takes none that is
 // longer.
 const maxPath = 4 << 10
@@ -42,7 +32,8 @@ func failure(err error, path string) error {
 		path = ""
 	}
 	if wrong, ok := errors.AsType[*mismatch](err); ok {
-		return &negative{encode(failed{Error: wrong.text, Path: path, Lines: wrong.lines, Nearest: wrong.nearest}), err}
+		content := encode(failed{Error: wrong.text, Path: path, Lines: wrong.lines, Nearest: wrong.nearest})
+		return &troupe.ToolError{Class: troupe.ClassNotFound, Err: err, Content: content}
 	}
 	if bad, ok := errors.AsType[*badPattern](err); ok {
 		return Failure(troupe.ClassInvalidArguments, err, bad.Error(), path)
@@ -56,7 +47,7 @@ func failure(err error, path string) error {
 	class := troupe.ClassFailed
 	switch {
 	case ofFile && path != "" && isAnswer(problem):
-		return &negative{encode(failed{Error: err.Error(), Path: path}), err}
+		class = troupe.ClassNotFound
 	case errors.Is(err, workspace.ErrDenied):
 		class = troupe.ClassUnauthorized
 	case ofVariable || ofCycle || errors.Is(err, workspace.ErrBadName):
@@ -65,7 +56,8 @@ func failure(err error, path string) error {
 	return Failure(class, err, err.Error(), path)
 }
 
-// isAnswer says whether an error tells somebody who looked what is there.
+// isAnswer says whether an error tells somebody who looked what is there, which is
+// no failure of the tool.
 func isAnswer(e *workspace.Error) bool {
 	return e.Op != "write" &&
 		(errors.Is(e, workspace.ErrNotFound) || errors.Is(e, workspace.ErrNotRegular) || errors.Is(e, syscall.ENOTDIR))

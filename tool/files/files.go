@@ -16,7 +16,6 @@ package files
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/troupe-dev/troupe"
@@ -42,26 +41,13 @@ type request interface {
 	asked() string
 }
 
-// A tool answers, without failing, where a file is not what the model thought.
-type tool struct{ troupe.Tool }
-
-// Call makes answers of negative outcomes: a file that is not there says nothing
-// about the tool, so it is no failure of it.
-func (t tool) Call(ctx context.Context, in *troupe.Invocation) (troupe.Result, error) {
-	result, err := t.Tool.Call(ctx, in)
-	if no, ok := errors.AsType[*negative](err); ok {
-		return troupe.Result{Content: no.content}, nil
-	}
-	return result, err
-}
-
 // newTool makes a tool of a function that works in the caller's workspace.
 func newTool[In request, Out any](
 	name, description string, at place,
 	act func(context.Context, view, *troupe.Run, In) (Out, error),
 	options ...troupe.ToolOption,
 ) troupe.Tool {
-	return tool{troupe.NewRunTool(name, description, func(ctx context.Context, call *troupe.Invocation, in In) (out Out, err error) {
+	return troupe.NewToolWithCall(name, description, func(ctx context.Context, call *troupe.Invocation, in In) (out Out, err error) {
 		if err := ctx.Err(); err != nil {
 			return out, err
 		}
@@ -73,5 +59,5 @@ func newTool[In request, Out any](
 			return out, failure(at.names.explain(err, in.asked()), in.asked())
 		}
 		return out, nil
-	}, options...)}
+	}, options...)
 }

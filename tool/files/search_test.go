@@ -63,7 +63,7 @@ func TestSearchFindsLines(t *testing.T) {
 			`{"success":true,"matches":1,"files":[{"path":"{session-folder}/early.txt","lines":["1:` + strings.Repeat("x", 100) + "early" + strings.Repeat("y", 195) + `..."]}]}`},
 		{"the middle of a long line", object{"pattern": "late", "path": "late.txt"}, "",
 			`{"success":true,"matches":1,"files":[{"path":"{session-folder}/late.txt","lines":["1:...` + strings.Repeat("x", 75) + "late" + strings.Repeat("y", 218) + `..."]}]}`},
-		{"nowhere", object{"pattern": "x", "path": "gone"}, "",
+		{"nowhere", object{"pattern": "x", "path": "gone"}, troupe.ClassNotFound,
 			`{"success":false,"error":"resolve gone: not found: neither in the session folder nor in the bundle","path":"gone"}`},
 		{"outside", object{"pattern": "x", "path": "../.."}, troupe.ClassUnauthorized,
 			`{"success":false,"error":"Security violation: Access denied: resolve ../..: it leaves {session-folder}","path":"../.."}`},
