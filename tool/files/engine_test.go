@@ -196,3 +196,28 @@ func TestFilesThatAreNotThereAreAnswersHoweverMany(t *testing.T) {
 		t.Errorf("got %q; want %q", got, want)
 	}
 }
+
+// M2 and M3 of what models do: writing a file twice in one turn, reading it back and
+// changing it in the same turn. What the model's order says is what happens.
+func TestCallsOfOneTurnTakeEffectInOrder(t *testing.T) {
+	w := newWorld(t)
+	events := perform(t, t.Context(), troupe.NewMemoryStore(), w.open(t), script{{
+		asks("1", "write_file", object{"file_path": "a.md", "content": strings.Repeat("long ", 1<<20)}),
+		asks("2", "write_file", object{"file_path": "a.md", "content": "short"}),
+		asks("3", "read_file", object{"file_path": "a.md"}),
+		asks("4", "edit_file", object{"file_path": "a.md", "edits": []replacement{{"short", "shorter"}}}),
+		asks("5", "search_files", object{"pattern": "shorter"}),
+	}})
+	got := make(map[string]string)
+	for _, e := range events {
+		if b, ok := e.Body.(*troupe.ToolReturned); ok {
+			got[b.CallID] = b.Content
+		}
+	}
+	if want := `{"success":true,"path":"a.md","content":"short","size":5}`; got["3"] != want {
+		t.Errorf("read was %.200s", got["3"])
+	}
+	if want := `{"success":true,"matches":1,"files":[{"path":"{session-folder}/a.md","lines":["1:shorter"]}]}`; got["5"] != want {
+		t.Errorf("found was %.200s", got["5"])
+	}
+}
