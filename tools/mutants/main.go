@@ -4,7 +4,9 @@
 // Only lines that the package's tests reach are broken. The tree is never changed:
 // each broken file is compiled in the place of the real one by an overlay.
 //
-//	mutants -root .. -sample 100 ./flow ./store/sqlite
+//	mutants -root .. -sample 100 ./flow ./store/sqlite ./internal/journal=.
+//
+// The last breaks internal/journal and runs the tests of the root package.
 package main
 
 import (

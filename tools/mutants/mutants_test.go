@@ -159,6 +159,36 @@ func TestWhatNoTestNoticesSurvives(t *testing.T) {
 	}
 }
 
+func TestAPackageMayBeTestedByAnother(t *testing.T) {
+	dir := module(t, code, "")
+	for name, text := range map[string]string{
+		"q/q.go":      "package q\n",
+		"q/q_test.go": "package q\n\nimport (\n\t\"testing\"\n\n\t\"example.org/m/p\"\n)\n\nfunc Test(t *testing.T) {\n\tif p.Clamp(5, 3) != 3 {\n\t\tt.Error(1)\n\t}\n}\n",
+	} {
+		file := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Remove(filepath.Join(dir, "p/p_test.go")); err != nil {
+		t.Fatal(err)
+	}
+	o := options{root: dir, seed: 1, parallel: 2, limit: 20 * time.Second}
+	if err := run(t.Context(), o, []string{"./p"}, new(bytes.Buffer)); err == nil || !strings.Contains(err.Error(), "it has no tests") {
+		t.Error(err)
+	}
+	var out bytes.Buffer
+	if err := run(t.Context(), o, []string{"./p=./q"}, &out); err != nil {
+		t.Fatal(err)
+	}
+	if want := "./p=./q: 3 of 3 mutants of covered lines tried (seed 1): 2 killed, 0 timed out, 1 survived"; !strings.HasPrefix(out.String(), want) {
+		t.Error(out.String())
+	}
+}
+
 func TestAMutantThatDoesNotEndIsTimedOut(t *testing.T) {
 	dir := module(t, "func F(done bool) {\n\tfor !done {\n\t\tdone = true\n\t}\n}\n", "func Test(t *testing.T) { F(false) }\n")
 	var out bytes.Buffer

@@ -22,16 +22,26 @@ import (
 // A trial is a package whose mutants are tried.
 type trial struct {
 	options
-	pkg  *packages.Package
-	dir  string // of the package
-	temp string
+	pkg   *packages.Package
+	tests *packages.Package // whose tests are run
+	dir   string            // of that one
+	temp  string
 	// allowed is the time that the tests of one mutant get.
 	allowed time.Duration
 }
 
-// tryPackage tries the mutants of one package, or a sample of them.
+// tryPackage tries the mutants of one package, or a sample of them. The tests are
+// its own, or those of the package named after a =, for one that another tests.
 func tryPackage(ctx context.Context, o options, pattern string) (*report, error) {
-	p, err := load(ctx, o.root, pattern)
+	broken, tests, ok := strings.Cut(pattern, "=")
+	if !ok {
+		tests = broken
+	}
+	p, err := load(ctx, o.root, broken)
+	if err != nil {
+		return nil, err
+	}
+	by, err := load(ctx, o.root, tests)
 	if err != nil {
 		return nil, err
 	}
@@ -40,7 +50,7 @@ func tryPackage(ctx context.Context, o options, pattern string) (*report, error)
 		return nil, err
 	}
 	defer os.RemoveAll(temp)
-	t := &trial{options: o, pkg: p, dir: filepath.Dir(p.CompiledGoFiles[0]), temp: temp}
+	t := &trial{options: o, pkg: p, tests: by, dir: filepath.Dir(by.CompiledGoFiles[0]), temp: temp}
 	covered, took, err := t.unbroken(ctx)
 	if err != nil {
 		return nil, err
@@ -186,7 +196,7 @@ func (t *trial) replace(m *mutant, dir, overlay string) error {
 
 func (t *trial) build(ctx context.Context, program string, flags ...string) (string, error) {
 	arguments := append([]string{"test", "-c", "-o", program}, flags...)
-	cmd := exec.CommandContext(ctx, "go", append(arguments, t.pkg.PkgPath)...)
+	cmd := exec.CommandContext(ctx, "go", append(arguments, t.tests.PkgPath)...)
 	cmd.Dir = t.root
 	out, err := cmd.CombinedOutput()
 	return string(out), err
