@@ -193,6 +193,8 @@ func (r *Run) nest(ctx context.Context, step Step, in Handoff, conversation stri
 	}
 	out, err := child.perform(ctx, step, in)
 	r.now = latest(r.now, child.now)
+	// How the child ended is stored together with what this run does about it.
+	r.noted = append(r.noted, child.noted...)
 	return out, err
 }
 
