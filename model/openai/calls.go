@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/wire"
 )
 
 // maxCalls bounds the calls of one answer.
@@ -109,7 +110,7 @@ func (c *call) extend(d *callDelta) int {
 	} else {
 		c.name += d.Function.Name
 	}
-	if isSet(d.ExtraContent) {
+	if wire.IsSet(d.ExtraContent) {
 		c.extra = d.ExtraContent
 	}
 	text := argumentText(d.Function.Arguments)
@@ -121,7 +122,7 @@ func (c *call) extend(d *callDelta) int {
 // argumentText is a piece of arguments: the text, or the JSON itself where a server
 // sends an object.
 func argumentText(raw json.RawMessage) string {
-	if !isSet(raw) {
+	if !wire.IsSet(raw) {
 		return ""
 	}
 	var text string

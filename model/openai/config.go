@@ -8,15 +8,18 @@ package openai
 
 import (
 	"errors"
-	"fmt"
 	"net/http"
 	"net/url"
 	"strings"
 	"time"
 
 	"github.com/troupe-dev/troupe"
-	"github.com/troupe-dev/troupe/internal/sse"
+	"github.com/troupe-dev/troupe/internal/wire"
 )
+
+// A Secret is text that does not show itself: printed, logged or encoded, in
+// whatever way, it says "[redacted]". Convert it to string to get at the text.
+type Secret = wire.Secret
 
 // Config says which model to speak to, and how. Only Model is required.
 type Config struct {
@@ -36,11 +39,13 @@ type Config struct {
 	// there, so only those that keep host and method are followed.
 	HTTPClient *http.Client
 	// IdleTimeout is the longest silence in the midst of an answer; 0 means a
-	// minute. Five times as long may pass before the answer begins, because models
-	// think and local servers read long prompts without a word, and as long may a
-	// server send nothing but keep-alives. Time in which the caller does not ask for
-	// more is not counted.
-	IdleTimeout time.Duration
+	// minute. BeginTimeout is the longest wait for the answer to begin, because
+	// models think and local servers read long prompts without a word; 0 means five
+	// times IdleTimeout. As long may a server send nothing but keep-alives, and be
+	// silent where it may be collecting a tool call. AnswerTimeout is the longest
+	// time for a whole answer; 0 means no limit. Time in which the caller does not
+	// ask for more is not counted.
+	IdleTimeout, BeginTimeout, AnswerTimeout time.Duration
 	// MaxTokensField is how the server calls the limit of an answer's tokens. Empty
 	// means "max_completion_tokens" for the models of OpenAI that insist on it and
 	// "max_tokens" for all others.
@@ -53,22 +58,16 @@ type Config struct {
 	OneSystem bool
 	// MaxAnswer bounds an answer, in bytes of text, thoughts and calls; 0 means 4 MiB.
 	MaxAnswer int
-	// MaxLine bounds one event of a stream, in bytes; 0 means 1 MiB.
+	// MaxLine bounds one event of a stream, in bytes; 0 means enough for an answer.
 	MaxLine int
 }
 
 // A Model is a chat-completions model on some server. It implements
 // [troupe.Model], does not change after [New] and may be used concurrently.
 type Model struct {
-	url       string
-	host      string
-	name      string
-	header    http.Header
-	client    *http.Client
-	secrets   []string
-	idle      time.Duration
-	maxAnswer int
-	maxLine   int
+	client *wire.Client
+	host   string
+	name   string
 
 	maxTokensField string
 	seedField      string
@@ -96,21 +95,24 @@ func New(c Config) (*Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	header, err := headers(c)
+	client, err := wire.New(wire.Config{
+		Package:    "openai",
+		URL:        at,
+		Key:        c.Key,
+		Headers:    c.Headers,
+		HTTPClient: c.HTTPClient,
+		Patience:   wire.Patience{Begin: c.BeginTimeout, Silence: c.IdleTimeout, Whole: c.AnswerTimeout},
+		MaxAnswer:  c.MaxAnswer,
+		MaxLine:    c.MaxLine,
+	})
 	if err != nil {
 		return nil, err
 	}
 	host := at.Hostname()
 	m := &Model{
-		url:            at.String(),
+		client:         client,
 		host:           host,
 		name:           c.Model,
-		header:         header,
-		client:         clientWithoutDetours(c.HTTPClient),
-		secrets:        secretsOf(c, at),
-		idle:           orDefault(c.IdleTimeout, time.Minute),
-		maxAnswer:      orDefault(c.MaxAnswer, 4<<20),
-		maxLine:        orDefault(c.MaxLine, sse.DefaultMaxLine),
 		maxTokensField: c.MaxTokensField,
 		seedField:      seedField(host),
 		oneSystem:      c.OneSystem,
@@ -130,71 +132,19 @@ func (m *Model) String() string { return m.name + " at " + m.host }
 // GoString is the same.
 func (m *Model) GoString() string { return m.String() }
 
-func orDefault[T int | time.Duration](value, otherwise T) T {
-	if value <= 0 {
-		return otherwise
-	}
-	return value
-}
-
 // endpoint is the URL that requests go to. Its errors do not repeat the base URL,
 // which may hold a password.
 func endpoint(base string) (*url.URL, error) {
 	if base == "" {
 		base, _, _ = Provider("openai")
 	}
-	at, err := url.Parse(strings.TrimSpace(base))
+	at, err := wire.ParseURL("openai", base)
 	if err != nil {
-		return nil, errors.New("openai: the base URL is not a URL")
+		return nil, err
 	}
-	if at.Scheme != "http" && at.Scheme != "https" || at.Hostname() == "" {
-		return nil, errors.New("openai: the base URL must begin with http:// or https:// and a host")
-	}
-	at.Fragment, at.RawFragment = "", ""
 	for _, path := range []*string{&at.Path, &at.RawPath} {
 		*path = strings.TrimSuffix(strings.TrimRight(*path, "/"), "/chat/completions")
 	}
 	at = at.JoinPath("chat", "completions")
 	return at, nil
-}
-
-func headers(c Config) (http.Header, error) {
-	header := http.Header{}
-	header.Set("Content-Type", "application/json")
-	header.Set("Accept", "text/event-stream, application/json")
-	header.Set("User-Agent", "troupe")
-	if key := strings.TrimSpace(string(c.Key)); key != "" {
-		if !isHeaderValue(key) {
-			return nil, errors.New("openai: the key holds characters that no header may hold")
-		}
-		header.Set("Authorization", "Bearer "+key)
-	}
-	for name, value := range c.Headers {
-		if name == "" || strings.ContainsAny(name, " \t\r\n:") || !isHeaderValue(value) {
-			return nil, fmt.Errorf("openai: header %q: neither name nor value may hold control characters, nor the name spaces or colons", name)
-		}
-		header.Set(name, value)
-	}
-	return header, nil
-}
-
-func isHeaderValue(text string) bool {
-	return !strings.ContainsFunc(text, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f })
-}
-
-// clientWithoutDetours copies a client and makes it follow only redirects that
-// keep scheme, host and method.
-func clientWithoutDetours(client *http.Client) *http.Client {
-	own := &http.Client{}
-	if client != nil {
-		*own = *client
-	}
-	own.CheckRedirect = func(next *http.Request, via []*http.Request) error {
-		first := via[0]
-		if len(via) > 3 || next.Method != first.Method || next.URL.Host != first.URL.Host || next.URL.Scheme != first.URL.Scheme {
-			return http.ErrUseLastResponse
-		}
-		return nil
-	}
-	return own
 }

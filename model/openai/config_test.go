@@ -23,11 +23,14 @@ func TestBaseURLsAreTakenAsPeopleWriteThem(t *testing.T) {
 		"https://x.test/d/gpt?api-version=2024#x":     "https://x.test/d/gpt/chat/completions?api-version=2024",
 		"https://x.test/chat/completions?api-version": "https://x.test/chat/completions?api-version",
 	} {
-		m, err := New(Config{BaseURL: base, Model: "m"})
+		c := stream200(events(said(`"content":"a"`), because("stop")))
+		m, err := New(Config{BaseURL: base, Model: "m", HTTPClient: &http.Client{Transport: c}})
 		if err != nil {
 			t.Errorf("%q: %v", base, err)
-		} else if m.url != want {
-			t.Errorf("%q became %s, want %s", base, m.url, want)
+			continue
+		}
+		if listen(t.Context(), m, hello()); c.url != want {
+			t.Errorf("%q became %s, want %s", base, c.url, want)
 		}
 	}
 }
@@ -53,23 +56,28 @@ func TestNonsenseIsRefused(t *testing.T) {
 }
 
 func TestHeadersAreSent(t *testing.T) {
-	m, err := New(Config{Model: "m", Key: " sk-1 \n", Headers: map[string]string{"x-title": "t", "user-agent": "me"}})
-	if err != nil {
-		t.Fatal(err)
+	sent := func(c Config) http.Header {
+		server := stream200(events(said(`"content":"a"`), because("stop")))
+		c.Model, c.HTTPClient = "m", &http.Client{Transport: server}
+		m, err := New(c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		listen(t.Context(), m, hello())
+		return server.got
 	}
+	header := sent(Config{Key: " sk-1 \n", Headers: map[string]string{"x-title": "t", "user-agent": "me"}})
 	for name, want := range map[string]string{
 		"Authorization": "Bearer sk-1", "X-Title": "t", "User-Agent": "me", "Content-Type": "application/json",
 	} {
-		if got := m.header.Get(name); got != want {
+		if got := header.Get(name); got != want {
 			t.Errorf("%s: %q, want %q", name, got, want)
 		}
 	}
-	m, _ = New(Config{Model: "m"})
-	if _, ok := m.header["Authorization"]; ok {
+	if _, ok := sent(Config{})["Authorization"]; ok {
 		t.Error("without a key there is an Authorization header")
 	}
-	m, _ = New(Config{Model: "m", Key: "sk-1", Headers: map[string]string{"authorization": "Basic x"}})
-	if got := m.header.Get("Authorization"); got != "Basic x" {
+	if got := sent(Config{Key: "sk-1", Headers: map[string]string{"authorization": "Basic x"}}).Get("Authorization"); got != "Basic x" {
 		t.Errorf("the configured header gave way to %q", got)
 	}
 }

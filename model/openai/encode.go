@@ -3,9 +3,9 @@ package openai
 import (
 	"encoding/json"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/wire"
 )
 
 // encodeMessage is a message as the API wants it, behind a comma: a request puts
@@ -13,13 +13,13 @@ import (
 func encodeMessage(m *troupe.Message, host string) []byte {
 	dst := make([]byte, 0, len(m.Text)+len(m.Text)/8+64)
 	dst = append(dst, `,{"role":`...)
-	dst = appendString(dst, string(m.Role))
+	dst = wire.AppendString(dst, string(m.Role))
 	switch m.Role {
 	case troupe.RoleAssistant:
 		dst = appendAssistant(dst, m, host)
 	case troupe.RoleTool:
 		dst = append(dst, `,"tool_call_id":`...)
-		dst = appendString(dst, m.CallID)
+		dst = wire.AppendString(dst, m.CallID)
 		dst = appendContent(dst, m)
 	default:
 		dst = appendContent(dst, m)
@@ -52,11 +52,11 @@ func appendAssistant(dst []byte, m *troupe.Message, host string) []byte {
 		dst = append(dst, `,"content":null`...)
 	default:
 		dst = append(dst, `,"content":`...)
-		dst = appendString(dst, said)
+		dst = wire.AppendString(dst, said)
 	}
 	if thought != "" && (m.ThoughtField == "reasoning_content" || m.ThoughtField == "reasoning") {
 		dst = append(dst, `,"`+m.ThoughtField+`":`...)
-		dst = appendString(dst, thought)
+		dst = wire.AppendString(dst, thought)
 	}
 	dst = appendCalls(dst, m.Calls, kept.Calls)
 	return kept.append(dst)
@@ -72,11 +72,11 @@ func appendCalls(dst []byte, calls []troupe.ToolCall, extra map[string]json.RawM
 			dst = append(dst, ',')
 		}
 		dst = append(dst, `{"id":`...)
-		dst = appendString(dst, call.ID)
+		dst = wire.AppendString(dst, call.ID)
 		dst = append(dst, `,"type":"function","function":{"name":`...)
-		dst = appendString(dst, call.Name)
+		dst = wire.AppendString(dst, call.Name)
 		dst = append(dst, `,"arguments":`...)
-		dst = appendString(dst, asObject(call.Arguments))
+		dst = wire.AppendString(dst, asObject(call.Arguments))
 		dst = append(dst, '}')
 		if raw := extra[call.ID]; raw != nil {
 			dst = append(dst, `,"extra_content":`...)
@@ -97,7 +97,7 @@ func asObject(arguments string) string {
 	case trimmed[0] == '{' && json.Valid([]byte(arguments)):
 		return arguments
 	}
-	return string(append(appendString([]byte(`{"invalid_json":`), arguments), '}'))
+	return string(append(wire.AppendString([]byte(`{"invalid_json":`), arguments), '}'))
 }
 
 // encodeTools is the request's field for a set of tools, behind a comma.
@@ -108,56 +108,14 @@ func encodeTools(set *troupe.ToolSet) []byte {
 			dst = append(dst, ',')
 		}
 		dst = append(dst, `{"type":"function","function":{"name":`...)
-		dst = appendString(dst, spec.Name)
+		dst = wire.AppendString(dst, spec.Name)
 		if spec.Description != "" {
 			dst = append(dst, `,"description":`...)
-			dst = appendString(dst, spec.Description)
+			dst = wire.AppendString(dst, spec.Description)
 		}
 		dst = append(dst, `,"parameters":`...)
 		dst = append(dst, spec.Input...)
 		dst = append(dst, "}}"...)
 	}
 	return append(dst, ']')
-}
-
-// appendString adds text as a JSON string. What is not UTF-8 becomes U+FFFD.
-func appendString(dst []byte, text string) []byte {
-	return append(appendEscaped(append(dst, '"'), text), '"')
-}
-
-// appendEscaped adds what stands between the quotes of a JSON string.
-func appendEscaped(dst []byte, text string) []byte {
-	const hex = "0123456789abcdef"
-	plain := 0 // text[plain:i] needs no escape
-	for i := 0; i < len(text); {
-		c := text[i]
-		if c < utf8.RuneSelf {
-			if c >= ' ' && c != '"' && c != '\\' {
-				i++
-				continue
-			}
-			dst = append(dst, text[plain:i]...)
-			switch c {
-			case '"', '\\':
-				dst = append(dst, '\\', c)
-			case '\n':
-				dst = append(dst, '\\', 'n')
-			case '\t':
-				dst = append(dst, '\\', 't')
-			default:
-				dst = append(dst, '\\', 'u', '0', '0', hex[c>>4], hex[c&15])
-			}
-			i++
-			plain = i
-			continue
-		}
-		r, size := utf8.DecodeRuneInString(text[i:])
-		if r == utf8.RuneError && size == 1 {
-			dst = append(dst, text[plain:i]...)
-			dst = utf8.AppendRune(dst, utf8.RuneError)
-			plain = i + 1
-		}
-		i += size
-	}
-	return append(dst, text[plain:]...)
 }

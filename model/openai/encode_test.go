@@ -9,12 +9,12 @@ import (
 	"net/http"
 	"strings"
 	"testing"
-	"testing/iotest"
 	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/wire"
 )
 
 // checkSentBack puts an answer into a conversation and checks that the request
@@ -277,22 +277,12 @@ func BenchmarkTurn(b *testing.B) {
 	}
 }
 
-func TestBodyReadsAllPieces(t *testing.T) {
-	parts := [][]byte{[]byte("ab"), nil, []byte("cde"), []byte("f"), {}}
-	if err := iotest.TestReader(&body{parts: parts}, []byte("abcdef")); err != nil {
-		t.Error(err)
-	}
-	if got := size(parts); got != 6 {
-		t.Errorf("size %d", got)
-	}
-}
-
 func FuzzString(f *testing.F) {
 	for _, seed := range []string{"", "plain", "\"\\\n\t\r\x00\x7f", "h\u00e9llo \u2028 \U0001f600", "\xff\xfe\xc3", "\ufffd"} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		encoded := appendString(nil, text)
+		encoded := wire.AppendString(nil, text)
 		var back string
 		if err := json.Unmarshal(encoded, &back); err != nil {
 			t.Fatalf("%q: %v", encoded, err)

@@ -142,10 +142,10 @@ func TestErrorsAreNotTriedAgainHere(t *testing.T) {
 		troupetest.ServeStatus(http.StatusBadGateway, "cut off in the middle").CutAfterBytes(7))
 	m := modelOn(t, s)
 	for i, want := range []troupe.ModelError{
-		{Status: 429, Message: "slow down", Temporary: true, RetryAfter: 7 * time.Second},
-		{Status: 503, Message: "busy", Temporary: true},
-		{Status: 529, Code: "529", Message: "overloaded", Temporary: true},
-		{Status: 502, Message: "cut off", Temporary: true},
+		{Status: 429, Reason: "rate", Message: "slow down", Temporary: true, RetryAfter: 7 * time.Second},
+		{Status: 503, Reason: "overloaded", Message: "busy", Temporary: true},
+		{Status: 529, Reason: "overloaded", Code: "529", Message: "overloaded", Temporary: true},
+		{Status: 502, Reason: "overloaded", Message: "cut off", Temporary: true},
 	} {
 		_, _, _, err := ask(t.Context(), m, request())
 		if e, ok := errors.AsType[*troupe.ModelError](err); !ok || *e != want {

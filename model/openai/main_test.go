@@ -56,6 +56,8 @@ type canned struct {
 	header http.Header
 	body   string
 	sent   []string
+	url    string      // of the last request
+	got    http.Header // of the last request
 }
 
 func (c *canned) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -64,6 +66,7 @@ func (c *canned) RoundTrip(r *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	c.sent = append(c.sent, string(body))
+	c.url, c.got = r.URL.String(), r.Header
 	return &http.Response{
 		StatusCode: c.status, Header: c.header, Request: r,
 		Body: io.NopCloser(strings.NewReader(c.body)), ContentLength: -1,

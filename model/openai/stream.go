@@ -11,14 +11,14 @@ import (
 
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/sse"
+	"github.com/troupe-dev/troupe/internal/wire"
 )
 
 // An answer is what has been read of a model's answer so far.
 type answer struct {
-	model  *Model
-	emit   func(troupe.Chunk) bool
-	watch  *watch
-	status int
+	model *Model
+	emit  func(troupe.Chunk) bool
+	from  *wire.Answer
 
 	reason reason
 	said   bool // text or a refusal has come
@@ -58,8 +58,8 @@ type delta struct {
 
 // readStream reads server-sent events up to [DONE] or, as some servers forget it,
 // the end of the stream.
-func (a *answer) readStream(src io.Reader) error {
-	events := sse.NewReader(src, a.model.maxLine)
+func (a *answer) readStream() error {
+	events := sse.NewReader(a.from, a.model.client.MaxLine())
 	for {
 		event, err := events.Next()
 		if err != nil {
@@ -69,17 +69,17 @@ func (a *answer) readStream(src io.Reader) error {
 		switch {
 		case len(data) == 0:
 		case string(data) == "[DONE]":
-			a.watch.drain()
+			a.from.Drain()
 			return a.finished(errors.New("[DONE] came without a reason for it"))
 		case string(event.Name) == "error":
-			return a.model.failed(a.status, data)
+			return a.from.Failed(data)
 		default:
 			var c completion
 			if err := json.Unmarshal(data, &c); err != nil {
 				if event.Cut {
 					return a.broken(io.ErrUnexpectedEOF)
 				}
-				return a.incomplete(fmt.Errorf("read event: %w", err))
+				return a.from.Incomplete(fmt.Errorf("read event: %w", err))
 			}
 			if err := a.take(&c); err != nil {
 				return err
@@ -89,11 +89,11 @@ func (a *answer) readStream(src io.Reader) error {
 }
 
 // readWhole reads an answer that a server sends at once although asked to stream.
-func (a *answer) readWhole(src io.Reader) error {
-	limit := 4 * int64(a.model.maxAnswer) // JSON may take several bytes for one
-	data, err := io.ReadAll(io.LimitReader(src, limit+1))
+func (a *answer) readWhole() error {
+	limit := 4 * int64(a.model.client.MaxAnswer()) // JSON may take several bytes for one
+	data, err := io.ReadAll(io.LimitReader(a.from, limit+1))
 	if err != nil {
-		return a.incomplete(err)
+		return a.from.Incomplete(err)
 	}
 	if int64(len(data)) > limit {
 		return a.tooLarge()
@@ -101,12 +101,12 @@ func (a *answer) readWhole(src io.Reader) error {
 	var c completion
 	if err := json.Unmarshal(data, &c); err != nil {
 		if !json.Valid(data) {
-			return a.incomplete(fmt.Errorf("read answer: %w", err))
+			return a.from.Incomplete(fmt.Errorf("read answer: %w", err))
 		}
-		return a.model.notACompletion(a.status, data)
+		return a.from.NotAnAnswer(aCompletion, data)
 	}
-	if c.Choices == nil && !isSet(c.Error) {
-		return a.model.notACompletion(a.status, data)
+	if c.Choices == nil && !wire.IsSet(c.Error) {
+		return a.from.NotAnAnswer(aCompletion, data)
 	}
 	if err := a.take(&c); err != nil {
 		return err
@@ -117,13 +117,13 @@ func (a *answer) readWhole(src io.Reader) error {
 // take reads one chunk, or a whole answer. It reads the first choice only, which is
 // the only one unless the caller asked for more.
 func (a *answer) take(c *completion) error {
-	if isSet(c.Error) {
-		return a.model.failed(a.status, c.Error)
+	if wire.IsSet(c.Error) {
+		return a.from.Failed(c.Error)
 	}
 	if a.end.Model == "" {
 		a.end.Model = c.Model
 	}
-	if isSet(c.Usage) {
+	if wire.IsSet(c.Usage) {
 		a.end.Usage = readUsage(c.Usage)
 	}
 	for i := range c.Choices {
@@ -155,11 +155,11 @@ func (a *answer) takeChoice(c *choice) error {
 	if d.FunctionCall != nil {
 		a.size += a.calls.add(&callDelta{Function: *d.FunctionCall})
 	}
-	if a.size > a.model.maxAnswer || len(a.calls) > maxCalls {
+	if a.size > a.model.client.MaxAnswer() || len(a.calls) > maxCalls {
 		return a.tooLarge()
 	}
 	if a.size > before {
-		a.watch.progressed()
+		a.from.Progressed()
 	}
 	return nil
 }
@@ -230,7 +230,7 @@ func (a *answer) keep(d *delta) {
 	a.size += len(d.ExtraContent)
 	a.kept.ReasoningDetails = append(a.kept.ReasoningDetails, d.ReasoningDetails...)
 	a.kept.ThinkingBlocks = append(a.kept.ThinkingBlocks, d.ThinkingBlocks...)
-	if isSet(d.ExtraContent) {
+	if wire.IsSet(d.ExtraContent) {
 		a.kept.ExtraContent = d.ExtraContent
 	}
 }
@@ -239,9 +239,9 @@ func (a *answer) keep(d *delta) {
 // the server had said why it ends.
 func (a *answer) broken(err error) error {
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
-		return a.incomplete(err)
+		return a.from.Incomplete(err)
 	}
-	if errors.Is(err, sse.ErrTooLong) || errors.Is(err, errTooLarge) {
+	if errors.Is(err, sse.ErrTooLong) || errors.Is(err, wire.ErrTooLarge) {
 		return a.tooLarge()
 	}
 	if err == io.EOF {
@@ -259,7 +259,7 @@ func (a *answer) finished(cause error) error {
 		if a.reason != "" {
 			cause = fmt.Errorf("the server ended it with %.40q", string(a.reason))
 		}
-		return a.incomplete(cause)
+		return a.from.Incomplete(cause)
 	}
 	for i := range calls {
 		if !a.emit(troupe.Chunk{Call: &calls[i]}) {
@@ -272,4 +272,9 @@ func (a *answer) finished(cause error) error {
 		return errLeft
 	}
 	return nil
+}
+
+func (a *answer) tooLarge() error {
+	client := a.model.client
+	return a.from.TooLarge(fmt.Sprintf("%d bytes, %d bytes in one event, %d calls", client.MaxAnswer(), client.MaxLine(), maxCalls))
 }

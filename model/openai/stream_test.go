@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/wire"
 )
 
 // events is a stream of data payloads that ends in [DONE].
@@ -318,10 +319,12 @@ func TestWhatIsTooLargeIsRefused(t *testing.T) {
 		"a stream":  strings.Repeat(": nothing\n\n", 20000),
 	} {
 		t.Run(name, func(t *testing.T) {
-			m := newModel(t, stream200(stream))
-			m.maxAnswer, m.maxLine = 1000, 2000
+			m, err := New(Config{Model: "m", MaxAnswer: 1000, MaxLine: 2000, HTTPClient: &http.Client{Transport: stream200(stream)}})
+			if err != nil {
+				t.Fatal(err)
+			}
 			got := listen(t.Context(), m, hello())
-			if e, ok := errors.AsType[*troupe.ModelError](got.Err); !ok || e.Temporary || !errors.Is(e, errTooLarge) || got.End != nil {
+			if e, ok := errors.AsType[*troupe.ModelError](got.Err); !ok || e.Temporary || !errors.Is(e, wire.ErrTooLarge) || got.End != nil {
 				t.Errorf("got %+v", got)
 			}
 		})

@@ -1,10 +1,9 @@
-package openai
+package wire
 
 import (
 	"encoding/json"
 	"fmt"
 	"html"
-	"net/http"
 	"strconv"
 	"strings"
 )
@@ -103,34 +102,6 @@ func (c *complaint) readDetails(object map[string]any) {
 			c.text += ": " + raw
 		}
 	}
-}
-
-// isAboutMoney reports whether waiting will not help, because an account is empty
-// or at its limit. Some servers answer so with the status of a rate limit.
-func (c *complaint) isAboutMoney() bool {
-	return c.mentions("insufficient_quota", "spend_limit", "spend limit", "billing_hard_limit", "billing_not_active",
-		"insufficient balance", "insufficient_balance", "insufficient credit", "credit balance")
-}
-
-// isAboutLength reports whether the request was too long. Rate limits speak of too
-// many tokens too, so little is read into them.
-func (c *complaint) isAboutLength(status int) bool {
-	switch status {
-	case http.StatusRequestEntityTooLarge:
-		return true
-	case http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound:
-		return false
-	case http.StatusTooManyRequests:
-		return c.mentions("request too large")
-	}
-	return c.mentions(
-		"context_length_exceeded", "context length exceeded", "exceed_context_size", // OpenAI, llama.cpp
-		"maximum context length", "exceeds the context", "exceed context limit", // OpenAI, vLLM, OpenRouter, Mistral
-		"exceeds the available context size", "greater than the context length", // llama.cpp, LM Studio
-		"reduce the length of the messages", "maximum prompt length", // Groq, xAI
-		"prompt is too long", "input is too long", "too large for model", // Anthropic, Bedrock, Mistral
-		"context window exceeds", "exceeded model token limit", "input token count", "too many tokens", // MiniMax, Kimi, Google
-	)
 }
 
 func (c *complaint) mentions(phrases ...string) bool {
