@@ -15,6 +15,7 @@ type complaint struct {
 	kind   string // its class of failures, such as "invalid_request_error"
 	number string // a code that is a number
 	status int    // a code that is an HTTP status
+	wait   string // how long to wait, such as "34s"
 }
 
 // readComplaint reads the body of an error in any of the forms that servers have.
@@ -49,7 +50,7 @@ func (c *complaint) read(value any, depth int) {
 		}
 	case map[string]any:
 		c.readNames(value)
-		for _, key := range []string{"error", "errors", "message", "msg", "detail", "error_description"} {
+		for _, key := range []string{"error", "errors", "base_resp", "message", "msg", "status_msg", "detail", "error_description"} {
 			if c.text == "" {
 				c.read(value[key], depth+1)
 			}
@@ -92,7 +93,8 @@ func (c *complaint) readNames(object map[string]any) {
 }
 
 // readDetails adds what some servers put beside the text: the field that a
-// validator dislikes, and the words of the provider behind OpenRouter.
+// validator dislikes, the words of the provider behind OpenRouter, what the model
+// wrote that Groq could not read, and how long Google wants to be left alone.
 func (c *complaint) readDetails(object map[string]any) {
 	if path, ok := object["loc"].([]any); ok && object["msg"] == c.text {
 		c.text = strings.Trim(strings.ReplaceAll(fmt.Sprint(path), " ", "."), "[]") + ": " + c.text
@@ -100,6 +102,16 @@ func (c *complaint) readDetails(object map[string]any) {
 	if metadata, ok := object["metadata"].(map[string]any); ok {
 		if raw, _ := metadata["raw"].(string); raw != "" {
 			c.text += ": " + raw
+		}
+	}
+	if written, _ := object["failed_generation"].(string); written != "" {
+		c.text += ": " + written
+	}
+	details, _ := object["details"].([]any)
+	for _, detail := range details {
+		fields, _ := detail.(map[string]any)
+		if wait, _ := fields["retryDelay"].(string); wait != "" {
+			c.wait = wait
 		}
 	}
 }

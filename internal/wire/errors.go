@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -102,29 +101,6 @@ func (a *Answer) Foreign(want string) error {
 		return a.Incomplete(err)
 	}
 	return a.NotAnAnswer(want, data)
-}
-
-// RetryAfter is how long a server asks to be left alone: in milliseconds, in
-// seconds, or until a date.
-func RetryAfter(header http.Header) time.Duration {
-	if ms, err := strconv.ParseFloat(header.Get("Retry-After-Ms"), 64); err == nil {
-		return bounded(ms, time.Millisecond)
-	}
-	value := header.Get("Retry-After")
-	if seconds, err := strconv.ParseFloat(value, 64); err == nil {
-		return bounded(seconds, time.Second)
-	}
-	if date, err := http.ParseTime(value); err == nil {
-		return bounded(time.Until(date).Seconds(), time.Second)
-	}
-	return 0
-}
-
-func bounded(n float64, unit time.Duration) time.Duration {
-	if !(n > 0) { // not a number is not
-		return 0
-	}
-	return time.Duration(min(n, float64(maxRetry/unit)) * float64(unit))
 }
 
 // Shorten cuts text between runes, to what an error may hold.

@@ -3,6 +3,7 @@ package wire
 import (
 	"net/http"
 	"strings"
+	"time"
 
 	"github.com/troupe-dev/troupe"
 )
@@ -25,9 +26,25 @@ func (c *complaint) judge(e *troupe.ModelError) {
 	case "rate", "overloaded":
 		e.Temporary = e.Temporary || e.Status < 400 || e.Status >= 500
 	}
+	if c.mentions("tool_use_failed") {
+		e.Temporary = true // the model may call better next time
+	}
+	if wait, err := time.ParseDuration(c.wait); err == nil {
+		e.RetryAfter = bounded(wait.Seconds(), time.Second)
+	}
 }
 
 func (c *complaint) reason(status int) string {
+	switch c.number {
+	case "1002": // MiniMax has numbers of its own
+		return "rate"
+	case "1004":
+		return "key"
+	case "1008":
+		return "money"
+	case "1026", "1027":
+		return "refused"
+	}
 	switch {
 	case c.isAboutMoney() || status == http.StatusPaymentRequired:
 		return "money"

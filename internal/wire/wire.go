@@ -10,9 +10,11 @@ package wire
 import (
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"net/url"
 	"strings"
+	"sync"
 
 	"github.com/troupe-dev/troupe/internal/sse"
 )
@@ -39,6 +41,9 @@ type Config struct {
 	// MaxLine bounds one event of a stream, in bytes; 0 means four times MaxAnswer,
 	// as JSON may take several bytes for one.
 	MaxLine int
+	// Log is told once of every side field of an answer that has another type than
+	// it should and is ignored; nil means that nobody is.
+	Log *slog.Logger
 }
 
 // A Client speaks to one server. It does not change after [New] and may be used
@@ -51,6 +56,8 @@ type Client struct {
 	patience  Patience
 	maxAnswer int
 	maxLine   int
+	log       *slog.Logger
+	noted     sync.Map // what Note was told of before
 }
 
 // New checks the configuration. It sends nothing.
@@ -67,6 +74,7 @@ func New(c Config) (*Client, error) {
 		patience:  c.Patience.withDefaults(),
 		maxAnswer: c.MaxAnswer,
 		maxLine:   c.MaxLine,
+		log:       c.Log,
 	}
 	if client.maxAnswer <= 0 {
 		client.maxAnswer = 4 << 20
@@ -100,6 +108,16 @@ func (c *Client) MaxAnswer() int { return c.maxAnswer }
 
 // MaxLine is the largest event of a stream, in bytes.
 func (c *Client) MaxLine() int { return c.maxLine }
+
+// Note logs something odd about the server's answers, the first time it is seen.
+func (c *Client) Note(what string) {
+	if c.log == nil || what == "" {
+		return
+	}
+	if _, seen := c.noted.LoadOrStore(what, true); !seen {
+		c.log.Warn("odd answer of a model server", "host", c.Host(), "what", what)
+	}
+}
 
 func headers(c *Config) (http.Header, error) {
 	header := http.Header{}

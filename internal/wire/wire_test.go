@@ -217,3 +217,26 @@ func TestReasonsOfRefusals(t *testing.T) {
 		}
 	}
 }
+
+func TestTheWaitIsKnownFromWhatIsUsedUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for _, test := range []struct {
+			header map[string]string
+			want   time.Duration
+		}{
+			{map[string]string{"x-ratelimit-remaining-tokens": "0", "x-ratelimit-reset-tokens": "6m0s", "x-ratelimit-remaining-requests": "5", "x-ratelimit-reset-requests": "1h"}, 6 * time.Minute},
+			{map[string]string{"anthropic-ratelimit-tokens-remaining": "0", "anthropic-ratelimit-tokens-reset": time.Now().Add(30 * time.Second).Format(time.RFC3339)}, 30 * time.Second},
+			{map[string]string{"X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "946684860000"}, time.Minute},
+			{map[string]string{"x-ratelimit-remaining-tokens": "0", "x-ratelimit-reset-tokens": "6m0s", "retry-after": "2"}, 2 * time.Second},
+			{map[string]string{"x-ratelimit-remaining-tokens": "0"}, 0},
+		} {
+			header := http.Header{}
+			for name, value := range test.header {
+				header.Set(name, value)
+			}
+			if got := RetryAfter(header); got != test.want {
+				t.Errorf("%v: %v, want %v", test.header, got, test.want)
+			}
+		}
+	})
+}

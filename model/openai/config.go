@@ -8,6 +8,7 @@ package openai
 
 import (
 	"errors"
+	"log/slog"
 	"net/http"
 	"net/url"
 	"strings"
@@ -56,6 +57,11 @@ type Config struct {
 	// OneSystem sends the system messages that a conversation begins with as one,
 	// for servers whose chat templates take no more.
 	OneSystem bool
+	// TextCalls says what becomes of calls that the model writes into its text.
+	TextCalls TextCalls
+	// Log is told once of every side field of an answer that has another type than
+	// it should and is ignored; nil means that nobody is.
+	Log *slog.Logger
 	// MaxAnswer bounds an answer, in bytes of text, thoughts and calls; 0 means 4 MiB.
 	MaxAnswer int
 	// MaxLine bounds one event of a stream, in bytes; 0 means enough for an answer.
@@ -73,6 +79,7 @@ type Model struct {
 	seedField      string
 	streamUsage    bool
 	oneSystem      bool
+	textCalls      TextCalls
 
 	// encoder names the encoding of messages, and encode makes it. Both depend on
 	// the host only, so models of one host share what is encoded.
@@ -104,6 +111,7 @@ func New(c Config) (*Model, error) {
 		Patience:   wire.Patience{Begin: c.BeginTimeout, Silence: c.IdleTimeout, Whole: c.AnswerTimeout},
 		MaxAnswer:  c.MaxAnswer,
 		MaxLine:    c.MaxLine,
+		Log:        c.Log,
 	})
 	if err != nil {
 		return nil, err
@@ -116,6 +124,7 @@ func New(c Config) (*Model, error) {
 		maxTokensField: c.MaxTokensField,
 		seedField:      seedField(host),
 		oneSystem:      c.OneSystem,
+		textCalls:      c.TextCalls,
 		streamUsage:    !c.NoStreamUsage && takesStreamOptions(host),
 		encoder:        messageEncoder{host},
 		encode:         func(msg *troupe.Message) []byte { return encodeMessage(msg, host) },

@@ -44,14 +44,13 @@ func (m *Model) ask(ctx context.Context, req *troupe.Request, emit func(troupe.C
 		return err
 	}
 	defer from.Close()
-	a := &answer{model: m, emit: emit, from: from}
-	switch from.Form() {
-	case wire.Stream:
-		return a.readStream()
-	case wire.Whole:
-		return a.readWhole()
+	events, ok := from.Events()
+	if !ok {
+		return from.Foreign(aCompletion)
 	}
-	return from.Foreign(aCompletion)
+	a := &answer{model: m, emit: emit, from: from, events: events, choice: -1}
+	a.speech.calls = newTextCalls(m.textCalls, m.name, req.Tools)
+	return a.read()
 }
 
 // aCompletion is what an answer should be.
