@@ -152,7 +152,7 @@ func TestRecordedConversationsAreSentAlike(t *testing.T) {
 				continue
 			}
 			var again map[string]any
-			encoded := encodeMessage(message, "model.test")
+			encoded := encodeMessage(message, messageForm{host: "model.test"})
 			if err := json.Unmarshal(encoded[1:], &again); err != nil {
 				t.Fatalf("%s: message %d: %v in %s", r.name, i, err, encoded)
 			}

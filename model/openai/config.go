@@ -14,8 +14,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/wire"
+	"github.com/troupe-dev/troupe/model/provider"
 )
 
 // A Secret is text that does not show itself: printed, logged or encoded, in
@@ -26,10 +26,12 @@ type Secret = wire.Secret
 type Config struct {
 	// BaseURL is where the API is, such as "http://127.0.0.1:8080/v1". A slash or
 	// /chat/completions at its end does no harm, and a query is kept. Empty means
-	// OpenAI itself. [Provider] knows some others.
+	// OpenAI itself. Package provider knows others.
 	BaseURL string
-	// Key is sent as a bearer token. Empty sends none, as local servers like it.
-	Key Secret
+	// Key is sent as a bearer token, or in KeyHeader as it is. Empty sends none, as
+	// local servers like it.
+	Key       Secret
+	KeyHeader string
 	// Model is the model's name as the server knows it.
 	Model string
 	// Headers are sent with every request, in place of the client's own where the
@@ -47,16 +49,14 @@ type Config struct {
 	// time for a whole answer; 0 means no limit. Time in which the caller does not
 	// ask for more is not counted.
 	IdleTimeout, BeginTimeout, AnswerTimeout time.Duration
-	// MaxTokensField is how the server calls the limit of an answer's tokens. Empty
-	// means "max_completion_tokens" for the models of OpenAI that insist on it and
-	// "max_tokens" for all others.
-	MaxTokensField string
-	// NoStreamUsage leaves out the wish for token counts, for servers that refuse
-	// requests with a field they do not know.
-	NoStreamUsage bool
-	// OneSystem sends the system messages that a conversation begins with as one,
-	// for servers whose chat templates take no more.
-	OneSystem bool
+	// Quirks are in what the server differs from the book. Nil means those of the
+	// provider whose host the base URL has; some that are not known here are learned
+	// from the server's refusals.
+	Quirks *provider.Quirks
+	// Efforts are the words that the model takes for [troupe.Params] Effort, from the
+	// least to the most. Another word is sent as the nearest of these; none means
+	// that all are sent as they are.
+	Efforts []string
 	// TextCalls says what becomes of calls that the model writes into its text.
 	TextCalls TextCalls
 	// Log is told once of every side field of an answer that has another type than
@@ -69,29 +69,17 @@ type Config struct {
 }
 
 // A Model is a chat-completions model on some server. It implements
-// [troupe.Model], does not change after [New] and may be used concurrently.
+// [github.com/troupe-dev/troupe.Model], does not change after [New] and may be used concurrently.
 type Model struct {
 	client *wire.Client
 	host   string
 	name   string
 
-	maxTokensField string
-	seedField      string
-	streamUsage    bool
-	oneSystem      bool
-	textCalls      TextCalls
-
-	// encoder names the encoding of messages, and encode makes it. Both depend on
-	// the host only, so models of one host share what is encoded.
-	encoder any
-	encode  func(*troupe.Message) []byte
+	quirks    provider.Quirks
+	efforts   []string
+	textCalls TextCalls
+	learned   lessons
 }
-
-// messageEncoder and toolsEncoder are what encodings are kept under.
-type (
-	messageEncoder struct{ host string }
-	toolsEncoder   struct{}
-)
 
 // New checks the configuration. It sends nothing.
 func New(c Config) (*Model, error) {
@@ -106,6 +94,7 @@ func New(c Config) (*Model, error) {
 		Package:    "openai",
 		URL:        at,
 		Key:        c.Key,
+		KeyHeader:  c.KeyHeader,
 		Headers:    c.Headers,
 		HTTPClient: c.HTTPClient,
 		Patience:   wire.Patience{Begin: c.BeginTimeout, Silence: c.IdleTimeout, Whole: c.AnswerTimeout},
@@ -118,19 +107,16 @@ func New(c Config) (*Model, error) {
 	}
 	host := at.Hostname()
 	m := &Model{
-		client:         client,
-		host:           host,
-		name:           c.Model,
-		maxTokensField: c.MaxTokensField,
-		seedField:      seedField(host),
-		oneSystem:      c.OneSystem,
-		textCalls:      c.TextCalls,
-		streamUsage:    !c.NoStreamUsage && takesStreamOptions(host),
-		encoder:        messageEncoder{host},
-		encode:         func(msg *troupe.Message) []byte { return encodeMessage(msg, host) },
+		client:    client,
+		host:      host,
+		name:      c.Model,
+		efforts:   c.Efforts,
+		textCalls: c.TextCalls,
 	}
-	if m.maxTokensField == "" {
-		m.maxTokensField = maxTokensField(c.Model)
+	if c.Quirks != nil {
+		m.quirks = *c.Quirks
+	} else if known, ok := provider.OfHost(host); ok {
+		m.quirks = known.Quirks
 	}
 	return m, nil
 }
@@ -145,7 +131,7 @@ func (m *Model) GoString() string { return m.String() }
 // which may hold a password.
 func endpoint(base string) (*url.URL, error) {
 	if base == "" {
-		base, _, _ = Provider("openai")
+		base = "https://api.openai.com/v1"
 	}
 	at, err := wire.ParseURL("openai", base)
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"iter"
+	"net/http"
 
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/wire"
@@ -39,9 +40,13 @@ func (m *Model) ask(ctx context.Context, req *troupe.Request, emit func(troupe.C
 	if err != nil {
 		return err
 	}
-	from, err := m.client.Send(ctx, &wire.Exchange{Parts: parts, MayCall: req.Tools.Len() > 0})
+	x := &wire.Exchange{Parts: parts, MayCall: req.Tools.Len() > 0}
+	if m.quirks.SessionHeader != "" && req.Session != "" {
+		x.Header = http.Header{http.CanonicalHeaderKey(m.quirks.SessionHeader): {req.Session}}
+	}
+	from, err := m.client.Send(ctx, x)
 	if err != nil {
-		return err
+		return m.adapt(err, req)
 	}
 	defer from.Close()
 	events, ok := from.Events()
@@ -50,7 +55,7 @@ func (m *Model) ask(ctx context.Context, req *troupe.Request, emit func(troupe.C
 	}
 	a := &answer{model: m, emit: emit, from: from, events: events, choice: -1}
 	a.speech.calls = newTextCalls(m.textCalls, m.name, req.Tools)
-	return a.read()
+	return m.adapt(a.read(), req)
 }
 
 // aCompletion is what an answer should be.

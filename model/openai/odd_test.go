@@ -104,7 +104,7 @@ func TestThoughtsInTheTextAreThoughts(t *testing.T) {
 				t.Errorf("text %q, thought %q, end %+v, %v", got.Text, got.Thought, got.End, got.Err)
 			}
 			back := string(encodeMessage(&troupe.Message{Role: troupe.RoleAssistant, Text: got.Text, Thought: got.Thought,
-				ThoughtField: got.End.ThoughtField, Opaque: got.End.Opaque}, "api.openai.com"))
+				ThoughtField: got.End.ThoughtField, Opaque: got.End.Opaque}, messageForm{host: "api.openai.com"}))
 			if strings.Contains(back, "why") && test.thought != "" {
 				t.Errorf("the thought is sent back: %s", back)
 			}

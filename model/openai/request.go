@@ -1,42 +1,67 @@
 package openai
 
 import (
-	"encoding/json"
-	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
 	"github.com/troupe-dev/troupe"
-	"github.com/troupe-dev/troupe/internal/wire"
+	"github.com/troupe-dev/troupe/model/provider"
 )
 
 // parts are the pieces of a request's body, in order. The messages and the tools
 // among them were encoded when they were first sent, and are neither encoded
 // again nor copied.
 func (m *Model) parts(req *troupe.Request) ([][]byte, error) {
-	head, err := m.head(req.Params)
+	head, err := m.head(req)
 	if err != nil {
 		return nil, err
 	}
 	messages := req.Messages
-	if m.oneSystem {
+	if m.quirks.OneSystem || m.learned.has(oneSystem) {
 		messages = joinSystem(messages)
 	}
+	if level := m.schemaLevel(req); req.Params != nil && len(req.Params.Schema) > 0 && (level == provider.SchemaObject || level == provider.SchemaPrompt) {
+		messages = withSystem(messages, schemaPrompt(req.Params.Schema))
+	}
+	form := m.form()
+	var by any = form
+	encode := func(message *troupe.Message) []byte { return encodeMessage(message, form) }
+	marked := m.cacheMarks(messages, req.Stable+len(messages)-len(req.Messages))
 	parts := make([][]byte, 0, len(messages)+3)
 	parts = append(parts, head)
 	for i, message := range messages {
-		encoded := message.Encoded(m.encoder, m.encode)
+		var encoded []byte
+		if slices.Contains(marked, i) {
+			encoded = encodeMarked(message, form)
+		} else {
+			encoded = message.Encoded(by, encode)
+		}
 		if i == 0 {
 			encoded = encoded[len(","):]
 		}
 		parts = append(parts, encoded)
 	}
 	parts = append(parts, []byte{']'})
-	if req.Tools.Len() > 0 {
+	switch {
+	case req.Tools.Len() == 0:
+	case m.quirks.NoTools:
+		m.client.Note("the server takes no tools: they are not offered")
+	default:
 		parts = append(parts, req.Tools.Encoded(toolsEncoder{}, encodeTools))
 	}
 	return append(parts, []byte{'}'}), nil
+}
+
+// toolsEncoder is what the encoding of tools is kept under.
+type toolsEncoder struct{}
+
+// form is how messages are encoded for the model's server.
+func (m *Model) form() messageForm {
+	form := messageForm{host: m.host, ids: m.quirks.IDs, reasoningBack: m.quirks.ReasoningBack || m.learned.has(reasoningBack)}
+	if m.learned.has(nineIDs) {
+		form.ids = provider.NineID
+	}
+	return form
 }
 
 // joinSystem makes one of the system messages that a conversation begins with.
@@ -56,53 +81,29 @@ func joinSystem(messages []*troupe.Message) []*troupe.Message {
 	return append([]*troupe.Message{joined}, messages[n:]...)
 }
 
-// head is the beginning of a request, up to its messages.
-func (m *Model) head(p *troupe.Params) ([]byte, error) {
-	if p == nil {
-		p = &troupe.Params{}
+// withSystem adds text to the system message, or makes one of it.
+func withSystem(messages []*troupe.Message, text string) []*troupe.Message {
+	if len(messages) > 0 && messages[0].Role == troupe.RoleSystem {
+		text = messages[0].Text + "\n\n" + text
+		messages = messages[1:]
 	}
-	for _, own := range []string{"messages", "stream", "tools"} {
-		if _, ok := p.Extra[own]; ok {
-			return nil, fmt.Errorf("openai: extra parameter %s: the client sets it itself", own)
-		}
-	}
-	f := wire.Fields{Data: []byte{'{'}, Package: "openai", Except: p.Extra}
-	f.Add("model", m.name)
-	f.Add("stream", true)
-	if m.streamUsage {
-		f.Add("stream_options", map[string]bool{"include_usage": true})
-	}
-	if p.Temperature != nil {
-		f.Add("temperature", *p.Temperature)
-	}
-	if p.TopP != nil {
-		f.Add("top_p", *p.TopP)
-	}
-	if p.MaxTokens != nil {
-		f.Add(m.maxTokensField, *p.MaxTokens)
-	}
-	if p.Seed != nil {
-		f.Add(m.seedField, *p.Seed)
-	}
-	if len(p.Stop) > 0 {
-		f.Add("stop", p.Stop)
-	}
-	if p.Effort != "" {
-		f.Add("reasoning_effort", p.Effort)
-	}
-	if len(p.Schema) > 0 {
-		f.Add("response_format", responseFormat(p.Schema))
-	}
-	f.Except = nil
-	for _, name := range slices.Sorted(maps.Keys(p.Extra)) {
-		f.Add(name, p.Extra[name])
-	}
-	return append(f.Data, `"messages":[`...), f.Err
+	return append([]*troupe.Message{{Role: troupe.RoleSystem, Text: text}}, messages...)
 }
 
-func responseFormat(schema json.RawMessage) any {
-	return map[string]any{
-		"type":        "json_schema",
-		"json_schema": map[string]any{"name": "answer", "schema": schema},
+// cacheMarks are the messages up to which a gateway is asked to cache its work, for
+// models of Anthropic, which cache nothing that they are not asked to.
+func (m *Model) cacheMarks(messages []*troupe.Message, stable int) (marked []int) {
+	if !m.quirks.CacheMarks || !strings.Contains(m.name, "claude") {
+		return nil
 	}
+	canMark := func(i int) bool { return messages[i].Role != troupe.RoleAssistant && messages[i].Text != "" }
+	if len(messages) > 0 && messages[0].Role == troupe.RoleSystem && canMark(0) {
+		marked = append(marked, 0)
+	}
+	for i := min(stable, len(messages)) - 1; i > 0; i-- {
+		if canMark(i) {
+			return append(marked, i)
+		}
+	}
+	return marked
 }

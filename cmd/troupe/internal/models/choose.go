@@ -11,7 +11,7 @@ import (
 
 	"github.com/troupe-dev/troupe/cmd/troupe/internal/config"
 	"github.com/troupe-dev/troupe/internal/suggest"
-	"github.com/troupe-dev/troupe/model/openai"
+	providers "github.com/troupe-dev/troupe/model/provider"
 	"github.com/troupe-dev/troupe/model/rehearsal"
 )
 
@@ -94,7 +94,8 @@ func (c *Chooser) usual(p provider) string {
 
 // keyVariable is where a provider's key is looked for, empty for one without.
 func (c *Chooser) keyVariable(provider string) string {
-	_, variable, _ := openai.Provider(provider)
+	known, _ := providers.Find(provider)
+	_, variable := known.Key(c.Getenv)
 	return cmp.Or(c.Config.Providers[provider].KeyEnv, variable)
 }
 

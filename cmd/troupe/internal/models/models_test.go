@@ -3,6 +3,7 @@ package models_test
 import (
 	"errors"
 	"fmt"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -97,7 +98,7 @@ func TestABadChoiceIsRefusedWithAWayOut(t *testing.T) {
 func TestWhatIsKnownOfAModelGoesWithIt(t *testing.T) {
 	const yaml = "providers: {local: {base_url: http://l/v1, models: {m: {window: 8000, price: {input: 1, output: 2}}}}}"
 	opened, err := chooser(t, "", yaml, "").Open(models.Choice{Ref: "local/m", From: "--model"})
-	if err != nil || opened.Window != 8000 || opened.Price != (troupe.Price{Input: 1, Output: 2}) || opened.Model == nil {
+	if err != nil || opened.Window != 8000 || !reflect.DeepEqual(opened.Price, troupe.Price{Input: 1, Output: 2}) || opened.Model == nil {
 		t.Errorf("%+v, %v", opened, err)
 	}
 	opened, err = chooser(t, "", yaml, "").Open(models.Choice{Ref: "rehearsal"})

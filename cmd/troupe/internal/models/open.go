@@ -8,6 +8,7 @@ import (
 
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/model/openai"
+	providers "github.com/troupe-dev/troupe/model/provider"
 	"github.com/troupe-dev/troupe/model/rehearsal"
 )
 
@@ -28,14 +29,17 @@ func (c *Chooser) Open(choice Choice) (Opened, error) {
 	if err != nil {
 		return Opened{}, err
 	}
-	model, err := openai.New(openai.Config{BaseURL: e.BaseURL, Key: e.Key, Model: e.Model, Headers: e.Headers, OneSystem: e.OneSystem, HTTPClient: c.Client})
+	known, _ := providers.Find(e.Provider)
+	quirks := known.Quirks
+	quirks.OneSystem = quirks.OneSystem || e.OneSystem
+	model, err := openai.New(openai.Config{BaseURL: e.BaseURL, Key: e.Key, Model: e.Model, Headers: e.Headers, Quirks: &quirks, HTTPClient: c.Client})
 	if err != nil {
 		return Opened{}, fmt.Errorf("model %s (%s): %w", choice.Ref, choice.From, err)
 	}
-	known := c.Config.Providers[e.Provider].Models[e.Model]
+	configured := c.Config.Providers[e.Provider].Models[e.Model]
 	return Opened{
-		Choice: choice, Model: model, Window: known.Window,
-		Price: troupe.Price{Input: known.Price.Input, CachedInput: known.Price.CachedInput, Output: known.Price.Output},
+		Choice: choice, Model: model, Window: configured.Window,
+		Price: troupe.Price{Input: configured.Price.Input, CachedInput: configured.Price.CachedInput, Output: configured.Price.Output},
 	}, nil
 }
 
@@ -47,7 +51,7 @@ type Endpoint struct {
 	KeyEnv  string
 	Key     openai.Secret
 	Headers map[string]string
-	// OneSystem is openai.Config's.
+	// OneSystem is a quirk of the provider.
 	OneSystem bool
 }
 
@@ -60,7 +64,13 @@ func (c *Chooser) Endpoint(choice Choice) (Endpoint, error) {
 	}
 	e := Endpoint{Provider: name, Model: model}
 	var needsKey bool
-	e.BaseURL, e.KeyEnv, _ = openai.Provider(name)
+	known, _ := providers.Find(name)
+	if at, ok := known.Endpoint(providers.Chat); ok {
+		e.BaseURL, _, _ = known.Address(at, c.Getenv, nil)
+	}
+	if !known.Local {
+		_, e.KeyEnv = known.Key(c.Getenv)
+	}
 	needsKey = e.KeyEnv != ""
 	if base := c.Getenv("OPENAI_BASE_URL"); name == "openai" && base != "" {
 		e.BaseURL, needsKey = base, false
