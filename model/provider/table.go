@@ -18,7 +18,7 @@ var table = []Provider{
 		Quirks:    Quirks{Schema: SchemaStrict, IDs: ShortID, SessionField: "prompt_cache_key"},
 	},
 	{
-		Name: "anthropic", Title: "Anthropic", Usual: "claude-sonnet-4-5",
+		Name: "anthropic", Title: "Anthropic", Usual: "claude-sonnet-5",
 		Endpoints: []Endpoint{
 			{API: Messages, URL: "https://api.anthropic.com", KeyHeader: "x-api-key", Headers: map[string]string{"anthropic-version": "2023-06-01"}},
 			{API: Chat, URL: "https://api.anthropic.com/v1"},
@@ -27,7 +27,7 @@ var table = []Provider{
 		Quirks: Quirks{Schema: SchemaPrompt, IDs: StrictID},
 	},
 	{
-		Name: "gemini", Title: "Google Gemini", Usual: "gemini-2.5-flash",
+		Name: "gemini", Title: "Google Gemini", Usual: "gemini-flash-latest",
 		Endpoints: []Endpoint{
 			{API: Gemini, URL: "https://generativelanguage.googleapis.com/v1beta", KeyHeader: "x-goog-api-key"},
 			{API: Chat, URL: "https://generativelanguage.googleapis.com/v1beta/openai"},
@@ -60,30 +60,30 @@ var table = []Provider{
 		Quirks:    Quirks{Schema: SchemaStrict, NoStreamOptions: true, SeedField: "random_seed", IDs: NineID, SessionField: "prompt_cache_key", MaxTokensField: "max_tokens"},
 	},
 	{
-		Name: "xai", Title: "xAI", Usual: "grok-4",
+		Name: "xai", Title: "xAI", Usual: "grok-4.5",
 		Endpoints: []Endpoint{{API: Chat, URL: "https://api.x.ai/v1"}, {API: Responses, URL: "https://api.x.ai/v1"}},
 		KeyEnv:    []string{"XAI_API_KEY"},
 	},
 	{
-		Name: "together", Title: "Together", Usual: "meta-llama/Llama-3.3-70B-Instruct-Turbo",
+		Name: "together", Title: "Together", Usual: "openai/gpt-oss-120b",
 		Endpoints: []Endpoint{{API: Chat, URL: "https://api.together.xyz/v1"}},
 		KeyEnv:    []string{"TOGETHER_API_KEY", "TOGETHER_AI_API_KEY"},
 		Quirks:    Quirks{MaxTokensField: "max_tokens"},
 	},
 	{
-		Name: "fireworks", Title: "Fireworks", Usual: "accounts/fireworks/models/llama-v3p3-70b-instruct",
+		Name: "fireworks", Title: "Fireworks", Usual: "accounts/fireworks/models/gpt-oss-120b",
 		Endpoints: []Endpoint{{API: Chat, URL: "https://api.fireworks.ai/inference/v1"}, {API: Messages, URL: "https://api.fireworks.ai/inference", KeyHeader: "x-api-key"}},
 		KeyEnv:    []string{"FIREWORKS_API_KEY"},
 		Quirks:    Quirks{MaxTokensField: "max_tokens", NoSchemaWithTools: true, SessionField: "prompt_cache_key"},
 	},
 	{
-		Name: "cerebras", Title: "Cerebras", Usual: "llama-3.3-70b",
+		Name: "cerebras", Title: "Cerebras", Usual: "gpt-oss-120b",
 		Endpoints: []Endpoint{{API: Chat, URL: "https://api.cerebras.ai/v1"}},
 		KeyEnv:    []string{"CEREBRAS_API_KEY"},
 		Quirks:    Quirks{Schema: SchemaStrict, MaxTokensField: "max_completion_tokens"},
 	},
 	{
-		Name: "moonshot", Title: "Moonshot", Usual: "kimi-k2-0905-preview",
+		Name: "moonshot", Title: "Moonshot", Usual: "kimi-k2.6",
 		Endpoints: []Endpoint{{API: Chat, URL: "https://api.moonshot.ai/v1"}},
 		KeyEnv:    []string{"MOONSHOT_API_KEY"},
 		Quirks:    Quirks{MaxTokensField: "max_tokens", ReasoningBack: true},
@@ -126,7 +126,7 @@ var table = []Provider{
 		Vars:      map[string][]string{"region": {"AWS_REGION", "AWS_DEFAULT_REGION"}},
 	},
 	{
-		Name: "snowflake", Title: "Snowflake Cortex", Usual: "claude-sonnet-4-5",
+		Name: "snowflake", Title: "Snowflake Cortex", Usual: "claude-sonnet-5",
 		Endpoints: []Endpoint{{API: Chat, URL: "https://{account}.snowflakecomputing.com/api/v2/cortex/v1",
 			Headers: map[string]string{"X-Snowflake-Authorization-Token-Type": "PROGRAMMATIC_ACCESS_TOKEN"}}},
 		KeyEnv: []string{"SNOWFLAKE_PAT"},
@@ -149,7 +149,7 @@ var table = []Provider{
 		KeyEnv:    []string{"HF_TOKEN"},
 	},
 	{
-		Name: "cloudflare", Shared: true, Title: "Cloudflare Workers AI", Usual: "@cf/meta/llama-3.3-70b-instruct-fp8-fast",
+		Name: "cloudflare", Shared: true, Title: "Cloudflare Workers AI", Usual: "@cf/openai/gpt-oss-120b",
 		Endpoints: []Endpoint{{API: Chat, URL: "https://api.cloudflare.com/client/v4/accounts/{account}/ai/v1"}},
 		KeyEnv:    []string{"CLOUDFLARE_API_TOKEN", "CLOUDFLARE_API_KEY"},
 		Vars:      map[string][]string{"account": {"CLOUDFLARE_ACCOUNT_ID"}},
@@ -168,7 +168,7 @@ var table = []Provider{
 		KeyEnv:    []string{"GITHUB_MODELS_TOKEN", "GITHUB_TOKEN"},
 	},
 	{
-		Name: "copilot", Shared: true, Title: "GitHub Copilot", Usual: "gpt-4.1",
+		Name: "copilot", Shared: true, Title: "GitHub Copilot",
 		Endpoints: []Endpoint{{API: Chat, URL: "https://api.githubcopilot.com",
 			Headers: map[string]string{"Copilot-Integration-Id": "vscode-chat", "Editor-Version": "troupe/1", "X-Initiator": "agent"}}},
 		KeyEnv: []string{"COPILOT_GITHUB_TOKEN"},
