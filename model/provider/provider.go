@@ -48,6 +48,8 @@ type Provider struct {
 	// Usual is the model to take where nobody says which; empty where only the
 	// server knows.
 	Usual string
+	// ReportsCost says that answers come with what they cost.
+	ReportsCost bool
 	// Quirks are in what it differs.
 	Quirks Quirks
 }

@@ -36,7 +36,7 @@ var table = []Provider{
 		Quirks: Quirks{Schema: SchemaJSON},
 	},
 	{
-		Name: "openrouter", Title: "OpenRouter", Usual: "openrouter/auto",
+		Name: "openrouter", ReportsCost: true, Title: "OpenRouter", Usual: "openrouter/auto",
 		Endpoints: []Endpoint{{API: Chat, URL: "https://openrouter.ai/api/v1"}},
 		KeyEnv:    []string{"OPENROUTER_API_KEY"},
 		Quirks:    Quirks{SessionHeader: "x-session-id", CacheMarks: true},
@@ -60,7 +60,7 @@ var table = []Provider{
 		Quirks:    Quirks{Schema: SchemaStrict, NoStreamOptions: true, SeedField: "random_seed", IDs: NineID, SessionField: "prompt_cache_key", MaxTokensField: "max_tokens"},
 	},
 	{
-		Name: "xai", Title: "xAI", Usual: "grok-4.5",
+		Name: "xai", ReportsCost: true, Title: "xAI", Usual: "grok-4.5",
 		Endpoints: []Endpoint{{API: Chat, URL: "https://api.x.ai/v1"}, {API: Responses, URL: "https://api.x.ai/v1"}},
 		KeyEnv:    []string{"XAI_API_KEY"},
 	},
@@ -89,7 +89,7 @@ var table = []Provider{
 		Quirks:    Quirks{MaxTokensField: "max_tokens", ReasoningBack: true},
 	},
 	{
-		Name: "perplexity", Title: "Perplexity", Usual: "sonar",
+		Name: "perplexity", ReportsCost: true, Title: "Perplexity", Usual: "sonar",
 		Endpoints: []Endpoint{{API: Chat, URL: "https://api.perplexity.ai"}},
 		KeyEnv:    []string{"PERPLEXITY_API_KEY", "PERPLEXITYAI_API_KEY"},
 		Quirks:    Quirks{NoTools: true, OneSystem: true},
@@ -139,7 +139,7 @@ var table = []Provider{
 		Vars: map[string][]string{"workspace": {"DATABRICKS_HOST"}},
 	},
 	{
-		Name: "vercel", Title: "Vercel AI Gateway", Usual: "openai/gpt-4.1-mini",
+		Name: "vercel", ReportsCost: true, Title: "Vercel AI Gateway", Usual: "openai/gpt-4.1-mini",
 		Endpoints: []Endpoint{{API: Chat, URL: "https://ai-gateway.vercel.sh/v1"}, {API: Messages, URL: "https://ai-gateway.vercel.sh", KeyHeader: "x-api-key"}},
 		KeyEnv:    []string{"AI_GATEWAY_API_KEY"},
 	},
