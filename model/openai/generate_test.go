@@ -45,6 +45,10 @@ func isIncomplete(err error) bool {
 	return ok && e.Temporary && errors.Is(e, troupe.ErrIncomplete)
 }
 
+func TestEveryShapeIsReadAsItIsMeant(t *testing.T) {
+	troupetest.TestShapes(t, func(t *testing.T, s *troupetest.Server) troupe.Model { return modelOn(t, s) })
+}
+
 func TestModelKeepsItsContract(t *testing.T) {
 	troupetest.TestModel(t, func(t *testing.T, does troupetest.Behaviour) troupe.Model {
 		exchange := troupetest.ServeText("a few words")
