@@ -61,6 +61,7 @@ func (c *Client) failed(status int, body []byte) *troupe.ModelError {
 func (a *Answer) Incomplete(cause error) error {
 	e := &troupe.ModelError{
 		Status:    a.Status,
+		Reason:    "incomplete",
 		Temporary: true,
 		Err:       fmt.Errorf("%w: %w", troupe.ErrIncomplete, a.client.Clean(cause)),
 	}

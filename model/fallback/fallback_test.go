@@ -137,8 +137,8 @@ func TestTheEngineRecordsWhatHappened(t *testing.T) {
 				t.Fatal(err)
 			}
 			switch body := event.Body.(type) {
-			case *troupe.Warned:
-				warned += body.Message
+			case *troupe.ModelFailed:
+				warned += body.Error
 			case *troupe.ModelReplied:
 				model = body.Model
 			}

@@ -77,6 +77,9 @@ func explain(err error, known []Known) (Problem, bool) {
 	if failure, ok := errors.AsType[*troupe.ModelError](err); ok {
 		return ofModel(failure), true
 	}
+	if unfit, ok := errors.AsType[*troupe.OutputError](err); ok {
+		return Problem{Code: "output", Sentence: "The model did not answer in the form that was asked for.", Cause: unfit.Problem, Next: "Try again, or use a model that can bind its answers: troupe models says which."}, true
+	}
 	if errors.Is(err, context.DeadlineExceeded) {
 		return Problem{Code: "time", Sentence: "The run took longer than it may.", Next: "Raise limits.time, or ask for less at once."}, true
 	}
@@ -90,6 +93,7 @@ var own = []Known{
 	{troupe.ErrBusy, Problem{Code: "busy", Sentence: "This conversation has a run under way.", Next: "Wait until it is done, or stop it."}},
 	{troupe.ErrClosed, Problem{Code: "closed", Sentence: "Troupe is shutting down.", Next: "Start it again: the run resumes where it was."}},
 	{troupe.ErrNothingToResume, Problem{Code: "nothing_to_resume", Sentence: "There is nothing to resume: the latest run has finished.", Next: "Send a new message."}},
+	{troupe.ErrNoQuestion, Problem{Code: "no_question", Sentence: "The conversation does not wait for an answer to that.", Cause: "It was answered elsewhere, or has gone on without.", Next: "Look at where the conversation stands now."}},
 	{troupe.ErrNotFound, Problem{Code: "not_found", Sentence: "There is no such conversation.", Next: "troupe sessions lists those there are."}},
 	{troupe.ErrConflict, Problem{Code: "conflict", Sentence: "Another process has written to this conversation.", Cause: "A conversation goes on in one place at a time.", Next: "Open it again and repeat what you did."}},
 	{troupe.ErrChanged, Problem{Code: "changed", Sentence: "The agent or the flow has changed since this run began.", Next: "Start a new run, or fork the conversation before the change."}},
@@ -97,6 +101,19 @@ var own = []Known{
 	{troupe.ErrCircular, Problem{Code: "circular", Sentence: "Agents called each other in a circle.", Next: "Take one of the calls out of the circle."}},
 	{syscall.ENOSPC, Problem{Code: "disk_full", Sentence: "The disk is full: nothing was written.", Next: "Make room, and resume the run."}},
 	{fs.ErrPermission, Problem{Code: "permission", Sentence: "A file may not be read or written.", Next: "Check its permissions; troupe doctor tries the data directory."}},
+}
+
+// OfFailed says what an event of a failed model call is about.
+func OfFailed(e *troupe.ModelFailed) Problem {
+	failure := &troupe.ModelError{Reason: e.Reason, Message: e.Error, Temporary: e.RetryIn > 0}
+	if e.Reason == "time" {
+		p := stops["time"]
+		p.Details = e.Error
+		return p
+	}
+	p := ofModel(failure)
+	p.Details = e.Error
+	return p
 }
 
 // ofModel explains a provider's refusal or failure.
@@ -107,7 +124,7 @@ func ofModel(e *troupe.ModelError) Problem {
 	case errors.Is(e, troupe.ErrContextFull):
 		p = reasons["context"]
 	case errors.Is(e, troupe.ErrIncomplete):
-		p = incomplete
+		p = reasons["incomplete"]
 	case e.Temporary:
 		p = reasons["overloaded"]
 	default:
@@ -151,8 +168,6 @@ func plainTime(d time.Duration) string {
 	return fmt.Sprintf("%d hours", int(d.Round(time.Hour).Hours()))
 }
 
-var incomplete = Problem{Code: "incomplete", Sentence: "The model's answer broke off.", Cause: "The connection ended before the answer did.", Next: "Try again."}
-
 // reasons has one problem for every [troupe.ModelError] Reason.
 var reasons = map[string]Problem{
 	"key": {Code: "key", Sentence: "The provider does not accept the key.", Cause: "It is missing, mistyped, revoked, or not allowed to use this model.",
@@ -171,6 +186,7 @@ var reasons = map[string]Problem{
 		Next: "Check the address; behind a company's proxy, install its certificate."},
 	"timeout": {Code: "timeout", Sentence: "The model did not answer in time.", Cause: "It is loading, thinking, or reading a long prompt.",
 		Next: "Try again, or raise begin_timeout and idle_timeout of the provider in troupe.yaml."},
+	"incomplete": {Code: "incomplete", Sentence: "The model's answer broke off.", Cause: "The connection ended before the answer did.", Next: "Try again."},
 	"schema": {Code: "schema", Sentence: "The provider cannot bind answers to this schema.", Next: "Use another model, or set quirks.schema of the provider in troupe.yaml to prompt."},
 	"request": {Code: "request", Sentence: "The provider does not understand the request.", Cause: "The server speaks another API, or lacks something that was asked for.",
 		Next: "troupe doctor tries the provider; its quirks can be set in troupe.yaml."},
@@ -181,14 +197,14 @@ var reasons = map[string]Problem{
 func OfStop(stop troupe.Stop) Problem { return stops[stop] }
 
 var stops = map[troupe.Stop]Problem{
-	troupe.StopTurns:     {Code: "turns", Sentence: "The run has asked the model as often as it may.", Next: "Say what to go on with, or raise limits.turns."},
-	troupe.StopToolCalls: {Code: "tool_calls", Sentence: "The run has called tools as often as it may.", Next: "Say what to go on with, or raise limits.tool_calls."},
-	troupe.StopTokens:    {Code: "tokens", Sentence: "The run has used up its tokens.", Next: "Raise limits.tokens, or ask for less at once."},
-	troupe.StopCost:      {Code: "cost", Sentence: "The run has used up its money.", Next: "Raise limits.cost, or use a cheaper model: troupe models has the prices."},
-	troupe.StopTime:      {Code: "time", Sentence: "The run took longer than it may.", Next: "Raise limits.time, or ask for less at once."},
-	troupe.StopRepeats:   {Code: "repeated_calls", Sentence: "The model made the same call again and again.", Next: "Say what to do differently, or use another model."},
-	troupe.StopLength:    {Code: "length", Sentence: "The answer was cut off at the model's limit.", Next: "Ask it to go on, or to answer in smaller pieces; max_tokens raises the limit."},
-	troupe.StopFiltered:  {Code: "filtered", Sentence: "The provider withheld the rest of the answer.", Next: "Ask in other words, or use another model."},
-	troupe.StopRefused:   {Code: "declined", Sentence: "The model declined to answer.", Next: "Ask in other words, or use another model."},
-	troupe.StopEmpty:     {Code: "empty", Sentence: "The model said nothing.", Next: "Ask again, or use another model."},
+	"turns":     {Code: "turns", Sentence: "The run has asked the model as often as it may.", Next: "Say what to go on with, or raise limits.turns."},
+	"tool_calls": {Code: "tool_calls", Sentence: "The run has called tools as often as it may.", Next: "Say what to go on with, or raise limits.tool_calls."},
+	"tokens":    {Code: "tokens", Sentence: "The run has used up its tokens.", Next: "Raise limits.tokens, or ask for less at once."},
+	"cost":      {Code: "cost", Sentence: "The run has used up its money.", Next: "Raise limits.cost, or use a cheaper model: troupe models has the prices."},
+	"time":      {Code: "time", Sentence: "The run took longer than it may.", Next: "Raise limits.time, or ask for less at once."},
+	"repeated_calls":   {Code: "repeated_calls", Sentence: "The model made the same call again and again.", Next: "Say what to do differently, or use another model."},
+	"length":    {Code: "length", Sentence: "The answer was cut off at the model's limit.", Next: "Ask it to go on, or to answer in smaller pieces; max_tokens raises the limit."},
+	"content_filter":  {Code: "filtered", Sentence: "The provider withheld the rest of the answer.", Next: "Ask in other words, or use another model."},
+	"refused":   {Code: "declined", Sentence: "The model declined to answer.", Next: "Ask in other words, or use another model."},
+	"empty":     {Code: "empty", Sentence: "The model said nothing.", Next: "Ask again, or use another model."},
 }

@@ -76,6 +76,8 @@ func TestErrorsAreExplained(t *testing.T) {
 		{&troupe.ModelError{Status: 404, Reason: "model", Message: "model 'x' not found"}, "model", "troupe models"},
 		{dial(syscall.ECONNREFUSED), "unreachable", "ollama serve"},
 		{dial(&net.DNSError{Name: "nowhere.test", IsNotFound: true}), "unreachable", "offline"},
+		{&troupe.OutputError{Agent: "a", Problem: "no JSON"}, "output", "form"},
+		{troupe.ErrNoQuestion, "no_question", "stands"},
 		{errors.New("odd"), "unknown", "details"},
 	} {
 		p := Of(test.err)
@@ -104,13 +106,23 @@ func TestOtherPackagesExplainTheirOwn(t *testing.T) {
 }
 
 func TestEveryStopIsExplained(t *testing.T) {
-	for _, stop := range []troupe.Stop{troupe.StopTurns, troupe.StopToolCalls, troupe.StopTokens, troupe.StopCost, troupe.StopTime, troupe.StopRepeats,
-		troupe.StopLength, troupe.StopFiltered, troupe.StopRefused, troupe.StopEmpty} {
+	for _, stop := range []troupe.Stop{"turns", "tool_calls", "tokens", "cost", "time", "repeated_calls", "length", "content_filter", "refused", "empty"} {
 		check(t, OfStop(stop))
 	}
-	for _, stop := range []troupe.Stop{troupe.StopAnswered, troupe.StopInput, troupe.StopHandedOff} {
+	for _, stop := range []troupe.Stop{troupe.StopAnswered, troupe.StopInput, troupe.StopHandedOff, troupe.StopDecided} {
 		if p := OfStop(stop); p != (Problem{}) {
 			t.Errorf("%s is a problem: %+v", stop, p)
 		}
+	}
+}
+
+func TestFailedCallsAreExplainedFromTheirEvents(t *testing.T) {
+	p := OfFailed(&troupe.ModelFailed{Reason: "overloaded", Error: "model: 529: busy", RetryIn: 1})
+	if p.Code != "overloaded" || !p.Retried || p.Details != "model: 529: busy" {
+		t.Errorf("%+v", p)
+	}
+	check(t, p)
+	if p := OfFailed(&troupe.ModelFailed{Reason: "time", Error: "up"}); p.Code != "time" || p.Details != "up" {
+		t.Errorf("%+v", p)
 	}
 }
