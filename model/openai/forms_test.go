@@ -15,8 +15,14 @@ import (
 // sentTo returns the one request that a model at a base URL sends, and its headers.
 func sentTo(t *testing.T, base, model string, req *troupe.Request) (map[string]any, http.Header) {
 	t.Helper()
+	return sentBy(t, Config{BaseURL: base, Model: model}, req)
+}
+
+func sentBy(t *testing.T, c Config, req *troupe.Request) (map[string]any, http.Header) {
+	t.Helper()
 	server := stream200(events(said(`"content":"a"`), because("stop")))
-	m, err := New(Config{BaseURL: base, Model: model, Key: "k", HTTPClient: &http.Client{Transport: server}})
+	c.Key, c.HTTPClient = "k", &http.Client{Transport: server}
+	m, err := New(c)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -187,7 +187,7 @@ var reasons = map[string]Problem{
 	"timeout": {Code: "timeout", Sentence: "The model did not answer in time.", Cause: "It is loading, thinking, or reading a long prompt.",
 		Next: "Try again, or raise begin_timeout and idle_timeout of the provider in troupe.yaml."},
 	"incomplete": {Code: "incomplete", Sentence: "The model's answer broke off.", Cause: "The connection ended before the answer did.", Next: "Try again."},
-	"schema": {Code: "schema", Sentence: "The provider cannot bind answers to this schema.", Next: "Use another model, or set quirks.schema of the provider in troupe.yaml to prompt."},
+	"schema":     {Code: "schema", Sentence: "The provider cannot bind answers to this schema.", Next: "Use another model, or set quirks.schema of the provider in troupe.yaml to prompt."},
 	"request": {Code: "request", Sentence: "The provider does not understand the request.", Cause: "The server speaks another API, or lacks something that was asked for.",
 		Next: "troupe doctor tries the provider; its quirks can be set in troupe.yaml."},
 }
@@ -197,14 +197,14 @@ var reasons = map[string]Problem{
 func OfStop(stop troupe.Stop) Problem { return stops[stop] }
 
 var stops = map[troupe.Stop]Problem{
-	"turns":     {Code: "turns", Sentence: "The run has asked the model as often as it may.", Next: "Say what to go on with, or raise limits.turns."},
-	"tool_calls": {Code: "tool_calls", Sentence: "The run has called tools as often as it may.", Next: "Say what to go on with, or raise limits.tool_calls."},
-	"tokens":    {Code: "tokens", Sentence: "The run has used up its tokens.", Next: "Raise limits.tokens, or ask for less at once."},
-	"cost":      {Code: "cost", Sentence: "The run has used up its money.", Next: "Raise limits.cost, or use a cheaper model: troupe models has the prices."},
-	"time":      {Code: "time", Sentence: "The run took longer than it may.", Next: "Raise limits.time, or ask for less at once."},
-	"repeated_calls":   {Code: "repeated_calls", Sentence: "The model made the same call again and again.", Next: "Say what to do differently, or use another model."},
-	"length":    {Code: "length", Sentence: "The answer was cut off at the model's limit.", Next: "Ask it to go on, or to answer in smaller pieces; max_tokens raises the limit."},
-	"content_filter":  {Code: "filtered", Sentence: "The provider withheld the rest of the answer.", Next: "Ask in other words, or use another model."},
-	"refused":   {Code: "declined", Sentence: "The model declined to answer.", Next: "Ask in other words, or use another model."},
-	"empty":     {Code: "empty", Sentence: "The model said nothing.", Next: "Ask again, or use another model."},
+	"turns":          {Code: "turns", Sentence: "The run has asked the model as often as it may.", Next: "Say what to go on with, or raise limits.turns."},
+	"tool_calls":     {Code: "tool_calls", Sentence: "The run has called tools as often as it may.", Next: "Say what to go on with, or raise limits.tool_calls."},
+	"tokens":         {Code: "tokens", Sentence: "The run has used up its tokens.", Next: "Raise limits.tokens, or ask for less at once."},
+	"cost":           {Code: "cost", Sentence: "The run has used up its money.", Next: "Raise limits.cost, or use a cheaper model: troupe models has the prices."},
+	"time":           {Code: "time", Sentence: "The run took longer than it may.", Next: "Raise limits.time, or ask for less at once."},
+	"repeated_calls": {Code: "repeated_calls", Sentence: "The model made the same call again and again.", Next: "Say what to do differently, or use another model."},
+	"length":         {Code: "length", Sentence: "The answer was cut off at the model's limit.", Next: "Ask it to go on, or to answer in smaller pieces; max_tokens raises the limit."},
+	"content_filter": {Code: "filtered", Sentence: "The provider withheld the rest of the answer.", Next: "Ask in other words, or use another model."},
+	"refused":        {Code: "declined", Sentence: "The model declined to answer.", Next: "Ask in other words, or use another model."},
+	"empty":          {Code: "empty", Sentence: "The model said nothing.", Next: "Ask again, or use another model."},
 }
