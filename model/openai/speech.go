@@ -22,6 +22,10 @@ type speech struct {
 	state speechState
 	held  string // not yet told apart
 	begun bool   // some of the thought was told
+	// wait is how long held must get before it is worth looking at again, so that a
+	// long call is not looked at with every piece of it; late is what came since.
+	wait int
+	late strings.Builder
 }
 
 type speechState byte
@@ -39,6 +43,13 @@ const (
 func (s *speech) add(text string) (thought, said string) {
 	if s.state == inText && s.held == "" && !s.calls.anywhere {
 		return "", text
+	}
+	if s.state == inCalls {
+		if s.late.WriteString(text); s.late.Len() < s.wait {
+			return "", ""
+		}
+		text = s.late.String()
+		s.late.Reset()
 	}
 	s.held += text
 	for {
@@ -65,6 +76,7 @@ func (s *speech) step() (thought, said string) {
 			said = s.held[:n]
 			s.held, s.state = s.held[n:], inText
 		}
+		s.wait = len(s.held)
 	}
 	return "", said
 }
@@ -132,7 +144,7 @@ func (s *speech) say() string {
 
 // end returns what was kept back, and the calls in it if it is made of calls.
 func (s *speech) end() (thought, said string, calls []troupe.ToolCall) {
-	held := s.held
+	held := s.held + s.late.String()
 	s.held = ""
 	switch s.state {
 	case inThought:
@@ -155,4 +167,14 @@ func partOf(text, tag string) int {
 		}
 	}
 	return 0
+}
+
+// withThinkTag adds the tag that a thought begins with where only the end is there,
+// as of models whose template begins the thought. It takes a whole text to see that.
+func withThinkTag(text string) string {
+	before, _, ended := strings.Cut(text, thinkEnd)
+	if !ended || strings.Contains(before, thinkBegin) {
+		return text
+	}
+	return thinkBegin + text
 }
