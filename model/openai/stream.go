@@ -69,6 +69,7 @@ type delta struct {
 // read reads the answer to its end: [DONE], the end of a whole document or, as some
 // servers forget both, the end of the stream.
 func (a *answer) read() error {
+	var c completion // one for all: it is large, and nothing of it is kept
 	for {
 		event, err := a.events.Next()
 		switch {
@@ -81,7 +82,7 @@ func (a *answer) read() error {
 		case string(event.Name) == "error":
 			return a.from.Failed(event.Data)
 		}
-		var c completion
+		c = completion{}
 		if err := a.events.Decode(event.Data, &c, "choices", "choices.delta", "choices.message"); err != nil {
 			if c, err = readOdd(event.Data, err); err != nil && event.Whole {
 				return a.from.NotAnAnswer(aCompletion, event.Data)
