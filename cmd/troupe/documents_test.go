@@ -12,7 +12,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"github.com/troupe-dev/troupe/cmd/troupe/internal/config"
+	"github.com/troupe-dev/troupe/project"
 )
 
 const repository = "../.."
@@ -138,7 +138,7 @@ func TestTheDocumentedConfigurationIsTaken(t *testing.T) {
 		for i, block := range strings.Split(string(text), "```yaml\n")[1:] {
 			yaml, _, _ := strings.Cut(block, "```")
 			dir := t.TempDir()
-			if err := os.WriteFile(filepath.Join(dir, config.Name), []byte(yaml), 0o600); err != nil {
+			if err := os.WriteFile(filepath.Join(dir, project.Name), []byte(yaml), 0o600); err != nil {
 				t.Fatal(err)
 			}
 			p := start(t, dir, nil, nil, "lint")

@@ -13,6 +13,7 @@ import (
 	"github.com/troupe-dev/troupe/cmd/troupe/internal/rehearse"
 	"github.com/troupe-dev/troupe/cmd/troupe/internal/terminal"
 	"github.com/troupe-dev/troupe/internal/suggest"
+	"github.com/troupe-dev/troupe/project"
 )
 
 func (p *program) rehearseCommand() *cobra.Command {
@@ -25,7 +26,7 @@ func (p *program) rehearseCommand() *cobra.Command {
 		Args:              cobra.MaximumNArgs(2),
 		ValidArgsFunction: p.completeAgents,
 		RunE: func(c *cobra.Command, args []string) error {
-			return p.inProject(func(project *project) error { return p.rehearse(c.Context(), project, args) })
+			return p.inProject(func(project *project.Project) error { return p.rehearse(c.Context(), project, args) })
 		},
 	}
 }
@@ -36,12 +37,12 @@ type scene struct {
 	command bundle.Command
 }
 
-func (p *program) rehearse(ctx context.Context, project *project, args []string) error {
-	scenes, failures, err := project.scenes(args)
+func (p *program) rehearse(ctx context.Context, project *project.Project, args []string) error {
+	scenes, failures, err := scenesOf(project, args)
 	if err != nil {
 		return err
 	}
-	theatre, err := rehearse.Open(project.catalog, project.dir, project.optionsOf)
+	theatre, err := rehearse.Open(project.Catalog(), project.Dir(), project.AgentOptions)
 	if err != nil {
 		return err
 	}
@@ -65,11 +66,11 @@ func (p *program) rehearse(ctx context.Context, project *project, args []string)
 	return nil
 }
 
-// scenes lists what is to be played. An agent that cannot be read is a dead end
+// scenesOf lists what is to be played. An agent that cannot be read is a dead end
 // where all are to be played.
-func (p *project) scenes(args []string) (scenes []scene, failures []rehearse.Report, err error) {
+func scenesOf(p *project.Project, args []string) (scenes []scene, failures []rehearse.Report, err error) {
 	if len(args) == 0 {
-		definitions, findings := p.catalog.Definitions()
+		definitions, findings := p.Catalog().Definitions()
 		for _, f := range findings {
 			if f.Severity == bundle.Error {
 				failures = append(failures, rehearse.Failed(f.File, &f))
@@ -82,7 +83,7 @@ func (p *project) scenes(args []string) (scenes []scene, failures []rehearse.Rep
 		}
 		return scenes, failures, nil
 	}
-	d, err := p.definition(args[0])
+	d, err := p.Definition(args[0])
 	if err != nil {
 		return nil, nil, err
 	}

@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"github.com/troupe-dev/troupe/bundle"
-	"github.com/troupe-dev/troupe/cmd/troupe/internal/config"
 	"github.com/troupe-dev/troupe/cmd/troupe/internal/scaffold"
+	"github.com/troupe-dev/troupe/project"
 )
 
 func TestAFileThatIsThereIsLeftAlone(t *testing.T) {
@@ -52,7 +52,9 @@ func TestTheProjectHasNothingWrongWithIt(t *testing.T) {
 	if _, err := scaffold.Write(dir); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := config.Load(dir, os.LookupEnv); err != nil {
+	if opened, err := project.Open(dir, project.Options{}); err != nil {
+		t.Error(err)
+	} else if err := opened.Close(); err != nil {
 		t.Error(err)
 	}
 	catalog, err := bundle.Find(dir, bundle.Config{})

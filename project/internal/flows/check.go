@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/troupe-dev/troupe/cmd/troupe/internal/config"
 	"github.com/troupe-dev/troupe/internal/suggest"
+	"github.com/troupe-dev/troupe/project/internal/config"
 )
 
 // Check says what is wrong with the flows that only somebody who knows the agents

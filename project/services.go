@@ -1,4 +1,4 @@
-package main
+package project
 
 import (
 	"context"
@@ -12,15 +12,16 @@ import (
 	"strings"
 
 	"github.com/troupe-dev/troupe"
-	"github.com/troupe-dev/troupe/cmd/troupe/internal/config"
 	"github.com/troupe-dev/troupe/egress"
+	"github.com/troupe-dev/troupe/internal/suggest"
+	"github.com/troupe-dev/troupe/project/internal/config"
 	"github.com/troupe-dev/troupe/tool/mcp"
 	"github.com/troupe-dev/troupe/tool/web"
 )
 
 // client makes the HTTP client of a tool. It reaches what the project grants, and
 // the service that the operator has set the tool up with.
-func (p *project) client(service string) (*http.Client, error) {
+func (p *Project) client(service string) (*http.Client, error) {
 	allow := slices.Clone(p.config.Web.Allow)
 	if u, err := url.Parse(service); err == nil && u.Host != "" {
 		allow = append(allow, u.Host)
@@ -65,11 +66,23 @@ func (s *stage) webSearch() (troupe.Tool, error) {
 }
 
 // pinsFile keeps what was accepted of MCP servers.
-func (p *project) pinsFile() string { return filepath.Join(p.dataDir(), "mcp-pins.json") }
+func (p *Project) pinsFile() string { return filepath.Join(p.DataDir(), "mcp-pins.json") }
 
-// connect reaches an MCP server of the project.
-func (p *project) connect(ctx context.Context, name string) (*mcp.Server, error) {
-	c := p.config.MCP[name]
+// MCPServers lists the names of the project's MCP servers.
+func (p *Project) MCPServers() []string { return slices.Sorted(maps.Keys(p.config.MCP)) }
+
+// AcceptMCPTool has a tool of an MCP server offered as it is now, although it has
+// changed since it was first seen.
+func (p *Project) AcceptMCPTool(ctx context.Context, server string, w mcp.Withheld) error {
+	return mcp.Accept(ctx, p.pinsFile(), server, w.Tool, w.Hash)
+}
+
+// ConnectMCP reaches an MCP server of the project. Whoever connects it closes it.
+func (p *Project) ConnectMCP(ctx context.Context, name string) (*mcp.Server, error) {
+	c, ok := p.config.MCP[name]
+	if !ok {
+		return nil, fmt.Errorf("mcp in %s: there is no server %.64q%s", config.Name, name, suggest.Hint(name, p.MCPServers()))
+	}
 	server := mcp.Config{
 		Name: name, Command: c.Command, Args: c.Args, Env: c.Env, Dir: p.dir, URL: c.URL, Headers: c.Headers,
 		Pins: p.pinsFile(), CallTimeout: c.Timeout, Logger: p.log,
@@ -96,7 +109,7 @@ func (s *stage) servedTools(ctx context.Context, patterns []string) []troupe.Too
 		server, known := s.servers[name]
 		if !known {
 			var err error
-			if server, err = s.project.connect(ctx, name); err != nil {
+			if server, err = s.project.ConnectMCP(ctx, name); err != nil {
 				s.project.log.Warn("mcp server not connected", "mcp", name, "err", err)
 			}
 			s.servers[name] = server

@@ -10,9 +10,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/troupe-dev/troupe/cmd/troupe/internal/doctor"
-	"github.com/troupe-dev/troupe/cmd/troupe/internal/models"
 	"github.com/troupe-dev/troupe/model/openai"
+	"github.com/troupe-dev/troupe/project/internal/doctor"
+	"github.com/troupe-dev/troupe/project/internal/models"
 )
 
 const canary = "canary-key-19ab"

@@ -1,6 +1,7 @@
-package main
+package project
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -10,37 +11,96 @@ import (
 	"path/filepath"
 
 	"github.com/troupe-dev/troupe"
-	"github.com/troupe-dev/troupe/cmd/troupe/internal/config"
 	"github.com/troupe-dev/troupe/knowledge"
 	"github.com/troupe-dev/troupe/pipeline"
+	"github.com/troupe-dev/troupe/project/internal/config"
+	"github.com/troupe-dev/troupe/server"
 	"github.com/troupe-dev/troupe/workspace"
 )
 
-// deliverName is what the delivery is called, among the flows.
-const deliverName = "deliver"
+// Deliver is the name of the delivery, among the flows.
+const Deliver = server.Pipeline
 
-// A deliveryOrder is how one delivery is to be done. It is on record with the
-// request, so that the delivery goes on as it began.
-type deliveryOrder struct {
-	Out        string `json:"out"`
-	From       string `json:"from,omitempty"`
-	To         string `json:"to,omitempty"`
-	Approve    string `json:"approve,omitempty"`
-	Compensate bool   `json:"compensate,omitempty"`
+// A Delivery is how one delivery is to be done. It is on record with the request, so
+// that the delivery goes on as it began.
+type Delivery struct {
+	// Out is the directory that artifacts are written to.
+	Out string `json:"out"`
+	// From and To are the first and the last phase. Empty means the first, or the last,
+	// of all.
+	From string `json:"from,omitempty"`
+	To   string `json:"to,omitempty"`
+	// Approve is auto, or manual to be asked after every phase. Empty means auto.
+	Approve string `json:"approve,omitempty"`
+	// Compensate has files written that agents claim to have written.
+	Compensate bool `json:"compensate,omitempty"`
 }
 
-// order is what the configuration says of deliveries.
-func (p *project) order() deliveryOrder {
+// Delivery returns how troupe.yaml wants deliveries to be done.
+func (p *Project) Delivery() Delivery {
 	c := p.config.Pipeline
-	return deliveryOrder{Out: c.Output, Approve: c.Approve, Compensate: c.Compensate}
+	return Delivery{Out: c.Output, Approve: c.Approve, Compensate: c.Compensate}
 }
 
 // custom is how an order travels with its request.
-func (o deliveryOrder) custom() map[string]any { return map[string]any{"delivery": o} }
+func (o Delivery) custom() map[string]any { return map[string]any{"delivery": o} }
+
+// StartDelivery makes the step that takes a request through all phases, and what it is
+// to be run with: Engine.Run(ctx, step, input).
+func (p *Project) StartDelivery(ctx context.Context, request string, d Delivery) (step troupe.Step, input troupe.Input, err error) {
+	s, err := p.stage(ctx)
+	if err != nil {
+		return nil, input, err
+	}
+	if step, err = s.delivery(ctx, d); err != nil {
+		return nil, input, err
+	}
+	return step, troupe.Input{Text: request, Custom: d.custom(), Limits: p.deliveryLimits()}, nil
+}
+
+// deliveryTurns is how often models are asked in a delivery where nobody says: a plan
+// has up to 200 steps, and each may need a correction.
+const deliveryTurns = 500
+
+// deliveryLimits are those of a delivery, where they are not the project's.
+func (p *Project) deliveryLimits() troupe.Limits {
+	if p.config.Limits.Turns != 0 {
+		return troupe.Limits{}
+	}
+	return troupe.Limits{Turns: deliveryTurns}
+}
+
+// RetryDelivery makes the step that processes again what a delivery could not write or
+// upload, and what it is to be run with. It is given what [pipeline.Failed] finds in
+// the events of the session.
+func (p *Project) RetryDelivery(ctx context.Context, session string, failed []pipeline.FailedArtifact) (step troupe.Step, input troupe.Input, err error) {
+	s, err := p.stage(ctx)
+	if err != nil {
+		return nil, input, err
+	}
+	order, err := s.orderOf(ctx, session)
+	if err != nil {
+		return nil, input, err
+	}
+	output, err := s.openOutput(order.Out)
+	if err != nil {
+		return nil, input, err
+	}
+	base, err := s.openKnowledge(ctx)
+	if err != nil {
+		return nil, input, err
+	}
+	if step, err = pipeline.Retry(pipeline.Config{Output: theWorkspace(output), Knowledge: base}); err != nil {
+		return nil, input, err
+	}
+	custom := order.custom()
+	custom["artifacts"] = failed
+	return step, troupe.Input{Session: session, Text: "Process again what failed.", Custom: custom}, nil
+}
 
 // orderOf reads back the order of a session.
-func (s *stage) orderOf(ctx context.Context, session string) (deliveryOrder, error) {
-	order := s.project.order()
+func (s *stage) orderOf(ctx context.Context, session string) (Delivery, error) {
+	order := s.project.Delivery()
 	if session == "" {
 		return order, nil
 	}
@@ -62,16 +122,18 @@ func (s *stage) orderOf(ctx context.Context, session string) (deliveryOrder, err
 }
 
 // delivery makes the step that takes a request through all phases.
-func (s *stage) delivery(ctx context.Context, order deliveryOrder) (troupe.Step, error) {
+func (s *stage) delivery(ctx context.Context, order Delivery) (troupe.Step, error) {
 	c := pipeline.Config{
-		Name: deliverName, From: order.From, To: order.To,
+		Name: Deliver, From: order.From, To: order.To,
 		Approve: pipeline.ApproveMode(order.Approve), Compensate: order.Compensate,
 	}
-	model, err := s.project.models.Open(s.project.models.For(deliverName))
+	model, err := s.project.models.Open(s.project.models.For(Deliver))
 	if err != nil {
 		return nil, err
 	}
+	s.mu.Lock()
 	s.rehearses = s.rehearses || model.From == ""
+	s.mu.Unlock()
 	c.Model = model.Model
 	if c.Phases, err = s.phases(ctx); err != nil {
 		return nil, err
@@ -167,7 +229,7 @@ func (s *stage) phases(ctx context.Context) ([]pipeline.Phase, error) {
 func (s *stage) openKnowledge(ctx context.Context) (pipeline.Knowledge, error) {
 	c := s.project.config.Knowledge
 	if c.Server == "" {
-		base, err := s.project.openBase(ctx)
+		base, err := s.project.Knowledge(ctx)
 		if err != nil {
 			return nil, err
 		}
@@ -188,10 +250,11 @@ type closing func()
 // Close implements [io.Closer].
 func (c closing) Close() error { c(); return nil }
 
-// openBase opens the embedded knowledge base as the project's user.
-func (p *project) openBase(ctx context.Context) (*knowledge.Base, error) {
+// Knowledge opens the embedded knowledge base as the project's user. Whoever opens it
+// closes it.
+func (p *Project) Knowledge(ctx context.Context) (*knowledge.Base, error) {
 	c := p.config.Knowledge
-	path := filepath.Join(p.dataDir(), "knowledge.db")
+	path := filepath.Join(p.DataDir(), "knowledge.db")
 	if c.Path != "" {
 		path = within(p.dir, c.Path)
 	}
@@ -207,7 +270,7 @@ func (p *project) openBase(ctx context.Context) (*knowledge.Base, error) {
 
 // connectKnowledge reaches the MCP server that keeps the documents. Who we are comes
 // from the environment, and is in no event.
-func (p *project) connectKnowledge(ctx context.Context) (*knowledge.Client, error) {
+func (p *Project) connectKnowledge(ctx context.Context) (*knowledge.Client, error) {
 	c, server := p.config.Knowledge, p.config.MCP[p.config.Knowledge.Server]
 	config := knowledge.ClientConfig{
 		Command: server.Command, Args: server.Args, Env: server.Env, Dir: p.dir, URL: server.URL, Timeout: server.Timeout,
@@ -234,3 +297,6 @@ func (p *project) connectKnowledge(ctx context.Context) (*knowledge.Client, erro
 	}
 	return knowledge.Connect(ctx, config)
 }
+
+// KnowledgeUser returns whose documents are those of Knowledge.
+func (p *Project) KnowledgeUser() string { return cmp.Or(p.config.Knowledge.User, knowledge.Local) }

@@ -1,4 +1,4 @@
-package main
+package project
 
 import (
 	"context"
@@ -8,10 +8,10 @@ import (
 
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/bundle"
-	"github.com/troupe-dev/troupe/cmd/troupe/internal/config"
-	"github.com/troupe-dev/troupe/cmd/troupe/internal/flows"
-	"github.com/troupe-dev/troupe/cmd/troupe/internal/models"
 	"github.com/troupe-dev/troupe/internal/suggest"
+	"github.com/troupe-dev/troupe/project/internal/config"
+	"github.com/troupe-dev/troupe/project/internal/flows"
+	"github.com/troupe-dev/troupe/project/internal/models"
 	"github.com/troupe-dev/troupe/workspace"
 )
 
@@ -27,7 +27,7 @@ type player struct {
 // find makes the flow or the agent of a name, as it was when the session began
 // where there is one.
 func (s *stage) find(ctx context.Context, name, session string) (*player, error) {
-	if name == deliverName {
+	if name == Deliver {
 		order, err := s.orderOf(ctx, session)
 		if err != nil {
 			return nil, err
@@ -60,7 +60,7 @@ func (s *stage) agent(ctx context.Context, id string) (*player, error) {
 	var d *bundle.Definition
 	if !s.project.isPlain(id) {
 		var err error
-		if d, err = s.project.definition(id); err != nil {
+		if d, err = s.project.Definition(id); err != nil {
 			return nil, err
 		}
 		id = d.ID
@@ -122,7 +122,7 @@ func (s *stage) plainAgent(ctx context.Context, id string, model models.Opened) 
 }
 
 // optionsOf is what the configuration says of an agent, its model and tools aside.
-func (p *project) optionsOf(id string) bundle.Options {
+func (p *Project) optionsOf(id string) bundle.Options {
 	own := p.config.Agents[id]
 	return bundle.Options{
 		Outputs: p.outputsDir(), ReadProject: own.ReadProject, Roots: p.rootsOf(id), Params: p.paramsOf(id),
@@ -130,7 +130,7 @@ func (p *project) optionsOf(id string) bundle.Options {
 	}
 }
 
-func (p *project) paramsOf(id string) troupe.Params {
+func (p *Project) paramsOf(id string) troupe.Params {
 	own := p.config.Agents[id]
 	params := troupe.Params{Temperature: own.Temperature, TopP: own.TopP, MaxTokens: own.MaxTokens, Effort: own.Effort}
 	if own.Seed != nil {
@@ -141,7 +141,7 @@ func (p *project) paramsOf(id string) troupe.Params {
 }
 
 // rootsOf are the directories that an agent is granted beside those of its bundle.
-func (p *project) rootsOf(id string) []workspace.Root {
+func (p *Project) rootsOf(id string) []workspace.Root {
 	own := p.config.Agents[id]
 	var roots []workspace.Root
 	for name, dir := range own.Read {
@@ -157,14 +157,14 @@ func (p *project) rootsOf(id string) []workspace.Root {
 }
 
 // maker makes the project's flows of the agents that make returns.
-func (p *project) maker(make func(id string) (*troupe.Agent, error)) *flows.Maker {
+func (p *Project) maker(make func(id string) (*troupe.Agent, error)) *flows.Maker {
 	return &flows.Maker{
 		File: p.config.Path, Flows: p.config.Flows, Agents: p.agentIDs(), Agent: make, Describe: p.describeAgent,
 	}
 }
 
 // describeAgent says what an agent is good for, as far as anybody has said.
-func (p *project) describeAgent(id string) string {
+func (p *Project) describeAgent(id string) string {
 	if text := p.config.Agents[id].Description; text != "" {
 		return text
 	}
@@ -175,10 +175,10 @@ func (p *project) describeAgent(id string) string {
 }
 
 // isPlain says whether an agent is described in troupe.yaml alone.
-func (p *project) isPlain(id string) bool { return p.config.Agents[id].Instructions != "" }
+func (p *Project) isPlain(id string) bool { return p.config.Agents[id].Instructions != "" }
 
 // agentIDs are those of the bundles, then those of troupe.yaml.
-func (p *project) agentIDs() []string {
+func (p *Project) agentIDs() []string {
 	var ids []string
 	for _, e := range p.catalog.Entries() {
 		ids = append(ids, e.ID)
@@ -191,9 +191,9 @@ func (p *project) agentIDs() []string {
 	return ids
 }
 
-// strangers tells of agents that are configured and not there: whoever mistyped a
-// name should know that nothing comes of it.
-func (p *project) strangers() []string {
+// Warnings says what of the configuration has no effect: agents that are configured
+// and not there, because somebody mistyped a name.
+func (p *Project) Warnings() []string {
 	var told []string
 	ids := p.agentIDs()
 	for _, id := range slices.Sorted(maps.Keys(p.config.Agents)) {

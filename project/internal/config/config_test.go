@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"github.com/troupe-dev/troupe/cmd/troupe/internal/config"
+	"github.com/troupe-dev/troupe/project/internal/config"
 )
 
 // environment is what tests look variables up in.

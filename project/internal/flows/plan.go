@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/troupe-dev/troupe/cmd/troupe/internal/config"
+	"github.com/troupe-dev/troupe/project/internal/config"
 )
 
 // Plan draws a flow as a tree. Details says more of an agent on its line.

@@ -1,4 +1,4 @@
-package main
+package project
 
 import (
 	"context"
@@ -14,8 +14,8 @@ import (
 
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/bundle"
-	"github.com/troupe-dev/troupe/cmd/troupe/internal/config"
 	"github.com/troupe-dev/troupe/internal/suggest"
+	"github.com/troupe-dev/troupe/project/internal/config"
 	"github.com/troupe-dev/troupe/skill"
 	"github.com/troupe-dev/troupe/tool/calc"
 	"github.com/troupe-dev/troupe/tool/files"
@@ -44,7 +44,7 @@ func (s *stage) ready(id string) map[string]func() (troupe.Tool, error) {
 type fileTool struct {
 	spec    troupe.ToolSpec
 	tool    func(files.Finder) troupe.Tool
-	project *project
+	project *Project
 	agent   string
 }
 
@@ -60,7 +60,7 @@ func (t *fileTool) Call(ctx context.Context, in *troupe.Invocation) (troupe.Resu
 }
 
 // openFiles opens what an agent without a bundle may touch in a session.
-func (p *project) openFiles(id, session string) (*workspace.Workspace, error) {
+func (p *Project) openFiles(id, session string) (*workspace.Workspace, error) {
 	if !troupe.IsSessionID(session) {
 		return nil, fmt.Errorf("session %.64q: the id is not a UUID", session)
 	}
@@ -79,13 +79,13 @@ func (p *project) openFiles(id, session string) (*workspace.Workspace, error) {
 }
 
 // usesSkills says whether an agent hears of the project's skills.
-func (p *project) usesSkills(id string) bool {
+func (p *Project) usesSkills(id string) bool {
 	own := p.config.Agents[id].Skills
 	return (own == nil || *own) && len(p.skills.List()) > 0
 }
 
 // tell is what an agent is told beside its own instructions.
-func (p *project) tell(id string) []troupe.ContextLoaded {
+func (p *Project) tell(id string) []troupe.ContextLoaded {
 	if !p.usesSkills(id) {
 		return nil
 	}
@@ -93,7 +93,7 @@ func (p *project) tell(id string) []troupe.ContextLoaded {
 }
 
 // guard has the operator's rules decide on every call.
-func (p *project) guard(tools ...troupe.Tool) []troupe.Tool {
+func (p *Project) guard(tools ...troupe.Tool) []troupe.Tool {
 	if len(p.approve) == 0 {
 		return tools
 	}

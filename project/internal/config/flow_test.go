@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/troupe-dev/troupe/cmd/troupe/internal/config"
+	"github.com/troupe-dev/troupe/project/internal/config"
 )
 
 func TestAFlowThatMakesNoSenseIsRefusedWithItsLine(t *testing.T) {

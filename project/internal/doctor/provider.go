@@ -13,8 +13,8 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/troupe-dev/troupe/cmd/troupe/internal/models"
 	"github.com/troupe-dev/troupe/internal/suggest"
+	"github.com/troupe-dev/troupe/project/internal/models"
 )
 
 // patience is how long a provider may take to answer.

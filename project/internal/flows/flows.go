@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"github.com/troupe-dev/troupe"
-	"github.com/troupe-dev/troupe/cmd/troupe/internal/config"
 	"github.com/troupe-dev/troupe/flow"
+	"github.com/troupe-dev/troupe/project/internal/config"
 )
 
 // A Maker makes the flows of a project.

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/troupe-dev/troupe/cmd/troupe/internal/config"
-	"github.com/troupe-dev/troupe/cmd/troupe/internal/models"
+	"github.com/troupe-dev/troupe/project/internal/config"
+	"github.com/troupe-dev/troupe/project/internal/models"
 )
 
 const canary = "canary-key-77d1"

@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"github.com/troupe-dev/troupe"
-	"github.com/troupe-dev/troupe/cmd/troupe/internal/config"
-	"github.com/troupe-dev/troupe/cmd/troupe/internal/flows"
+	"github.com/troupe-dev/troupe/project/internal/config"
+	"github.com/troupe-dev/troupe/project/internal/flows"
 	"github.com/troupe-dev/troupe/troupetest"
 )
 

@@ -9,10 +9,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/troupe-dev/troupe/cmd/troupe/internal/config"
 	"github.com/troupe-dev/troupe/internal/suggest"
 	"github.com/troupe-dev/troupe/model/openai"
 	"github.com/troupe-dev/troupe/model/rehearsal"
+	"github.com/troupe-dev/troupe/project/internal/config"
 )
 
 // A Chooser decides which model an agent uses.
