@@ -107,8 +107,10 @@ func Open(dir string, o Options) (*Project, error) {
 }
 
 func (o *Options) getenv(name string) string {
-	value, _ := o.LookupEnv(name)
-	return value
+	if value, ok := o.LookupEnv(name); ok {
+		return value
+	}
+	return ""
 }
 
 // complete adds what depends on the agents that were found.
@@ -174,10 +176,13 @@ func (p *Project) shown(path string) string {
 }
 
 // Close ends every run and waits for it, and then gives up all that the project holds
-// open. A run that it ends is resumed by Engine.Resume.
+// open. A run that it ends is resumed by Engine.Resume. Closing again does nothing.
 func (p *Project) Close() error {
 	p.opening.Lock()
 	defer p.opening.Unlock()
+	if p.closed {
+		return nil
+	}
 	p.closed = true
 	var errs []error
 	if p.opened != nil {
@@ -187,7 +192,6 @@ func (p *Project) Close() error {
 	errs = append(errs, p.catalog.Close())
 	if p.logFile != nil {
 		errs = append(errs, p.logFile.Close())
-		p.logFile = nil
 	}
 	return errors.Join(errs...)
 }

@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"github.com/troupe-dev/troupe/bundle"
-	"github.com/troupe-dev/troupe/cmd/troupe/internal/scaffold"
 	"github.com/troupe-dev/troupe/project"
+	"github.com/troupe-dev/troupe/project/internal/scaffold"
 )
 
 func TestAFileThatIsThereIsLeftAlone(t *testing.T) {
