@@ -156,15 +156,6 @@ func (p *Project) Plan(name string) (string, error) {
 	return p.maker(nil).Plan(name, details), nil
 }
 
-// Model returns the model that an agent uses, as provider/name or rehearsal, and who
-// chose it: an option, a key of troupe.yaml or an environment variable. An empty id
-// means any agent that has no entry in troupe.yaml. Nobody has chosen a model where
-// chosenBy is empty.
-func (p *Project) Model(id string) (name, chosenBy string) {
-	choice := p.models.For(id)
-	return choice.Ref, choice.From
-}
-
 // Rehearses reports whether an agent was made that has no model because nobody has
 // chosen one.
 func (p *Project) Rehearses() bool {

@@ -44,7 +44,7 @@ func Diagnose(ctx context.Context, dir string, o Options) []Check {
 	if err != nil {
 		return []Check{{Name: "project", Status: Broken, Message: err.Error(), Fix: "name an existing directory with -C"}}
 	}
-	c, configured := examineConfig(dir, o.LookupEnv)
+	c, configured := examineConfig(dir, &o)
 	checks := []doctor.Check{configured}
 	p := &Project{dir: absolute, config: c, models: models.Chooser{Config: c, Flag: o.Model, Getenv: o.getenv}}
 	checks = append(checks, p.examineAgents()...)
@@ -58,10 +58,16 @@ func Diagnose(ctx context.Context, dir string, o Options) []Check {
 	return told
 }
 
-// examineConfig returns the configuration, or the defaults where it is broken.
-func examineConfig(dir string, lookup func(string) (string, bool)) (*config.Config, doctor.Check) {
+// examineConfig returns the configuration, or the defaults where it is broken, and has
+// the options know the variables of .env.
+func examineConfig(dir string, o *Options) (*config.Config, doctor.Check) {
 	check := doctor.Check{Name: "configuration", Status: doctor.OK, Message: "there is no troupe.yaml, so everything has its default"}
-	c, err := config.Load(dir, lookup)
+	lookup, err := config.Environment(dir, o.LookupEnv)
+	o.LookupEnv = lookup
+	var c *config.Config
+	if err == nil {
+		c, err = config.Load(dir, lookup)
+	}
 	if err != nil {
 		check.Status, check.Message, check.Fix = doctor.Broken, err.Error(), "correct the file; the rest of this report goes by the defaults"
 		c, _ = config.Parse(config.Name, nil, os.LookupEnv) // an empty file has no problems
@@ -126,26 +132,33 @@ func (p *Project) examineModels(ctx context.Context) []doctor.Check {
 			check := doctor.Check{Name: "model", Status: doctor.OK, Message: "rehearsal, chosen by " + choice.From}
 			if choice.From == "" {
 				check.Status, check.Message = doctor.Warning, "none is chosen, so agents rehearse"
-				check.Fix = "set OPENAI_API_KEY, or model in troupe.yaml, or pass --model provider/name"
+				check.Fix = "set OPENAI_API_KEY, or model in troupe.yaml, or pass --model provider/name" + doctor.RunningOllama(ctx, &p.models)
 			}
 			checks = append(checks, check)
 			continue
 		}
 		checks = append(checks, p.examineModel(ctx, choice)...)
 	}
-	return checks
+	return append(checks, doctor.Others(ctx, &p.models, choices)...)
 }
 
 func (p *Project) examineModel(ctx context.Context, choice models.Choice) []doctor.Check {
 	check := doctor.Check{Name: "model", Status: doctor.OK, Message: choice.Ref + ", chosen by " + choice.From}
 	endpoint, err := p.models.Endpoint(choice)
 	if err == nil {
-		_, err = p.models.Open(choice)
+		var opened models.Opened
+		if opened, err = p.models.Open(choice); err == nil {
+			check.Message = opened.Ref + ", chosen by " + choice.From + doctor.Describe(opened.Facts)
+			_, endpoint.Model, _ = strings.Cut(opened.Ref, "/")
+		}
+		if opened.Warning != "" {
+			check.Status, check.Message, check.Fix = doctor.Warning, check.Message+"; "+opened.Warning, "agents need at least 8192 tokens"
+		}
 	}
 	if err != nil {
 		check.Status, check.Message, check.Fix = doctor.Broken, err.Error(), "choose a model as provider/name"
 		if missing, ok := errors.AsType[*models.MissingKey](err); ok {
-			check.Fix = "set " + missing.Variable
+			check.Fix = "set " + missing.Variable + ", in the environment or in .env"
 		}
 		return []doctor.Check{check}
 	}

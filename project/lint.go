@@ -19,7 +19,9 @@ func Lint(path string, lookup func(string) (string, bool)) (*bundle.Report, erro
 	var problems config.Problems
 	var c *config.Config
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
-		c, err = config.Load(path, lookup)
+		if lookup, err = config.Environment(path, lookup); err == nil {
+			c, err = config.Load(path, lookup)
+		}
 		if known, ok := errors.AsType[config.Problems](err); ok {
 			problems = known
 		} else if err != nil {

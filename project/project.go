@@ -39,7 +39,8 @@ type Options struct {
 	// troupe.yaml and the environment say. Empty means that those decide, and that
 	// agents rehearse where nobody has chosen a model and no provider's key is there.
 	Model string
-	// LookupEnv finds environment variables. Nil means [os.LookupEnv].
+	// LookupEnv finds environment variables. Nil means [os.LookupEnv]. What it does not
+	// find is looked for in .env.local and .env beside troupe.yaml.
 	LookupEnv func(name string) (value string, ok bool)
 	// Log makes what the project's log goes to, beside the file that troupe.yaml may
 	// name. It is given the level that troupe.yaml asks for, warn by default. What
@@ -84,6 +85,9 @@ func Open(dir string, o Options) (*Project, error) {
 	if err != nil {
 		return nil, err
 	}
+	if o.LookupEnv, err = config.Environment(dir, o.LookupEnv); err != nil {
+		return nil, err
+	}
 	c, err := config.Load(dir, o.LookupEnv)
 	if err != nil {
 		return nil, err
@@ -98,6 +102,7 @@ func Open(dir string, o Options) (*Project, error) {
 	}
 	p.sinks = append(slices.Clone(o.Observers), p.metrics)
 	if err = p.openLog(o.Log); err == nil {
+		p.models.Log = p.log
 		err = p.complete()
 	}
 	if err != nil {
