@@ -228,16 +228,16 @@ func TestAWrappedToolIsCheckedByItsOwnSchema(t *testing.T) {
 		return fmt.Sprint("paid ", in.Amount), nil
 	})
 	model := inTurn(t, turn{calls: []troupe.ToolCall{call("1", "pay", `{"amount":500}`), call("2", "pay", `{"amount":50}`)}}, turn{text: "ok"})
-	events, _ := mustAnswer(t, newEngine(t, troupe.Config{}), newAgent(t, model, capped{inner}), "go")
+	events, _ := mustAnswer(t, newEngine(t, troupe.Config{}), newAgent(t, model, limited{inner}), "go")
 	returned := bodies[*troupe.ToolReturned](events)
 	if returned[0].Class != troupe.ClassInvalidArguments || !strings.Contains(returned[0].Error, "at most 100") || returned[1].Content != "paid 50" {
 		t.Errorf("got %+v and %+v", returned[0], returned[1])
 	}
 }
 
-type capped struct{ troupe.Tool }
+type limited struct{ troupe.Tool }
 
-func (c capped) Spec() troupe.ToolSpec {
+func (c limited) Spec() troupe.ToolSpec {
 	spec := c.Tool.Spec()
 	spec.Input = json.RawMessage(strings.Replace(string(spec.Input), `"integer"`, `"integer","maximum":100`, 1))
 	return spec
