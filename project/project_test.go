@@ -255,6 +255,7 @@ func TestTheServerIsPartOfAnotherMux(t *testing.T) {
 	}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /own", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "mine") })
+	mux.Handle("/below/", http.StripPrefix("/below", s.Handler()))
 	mux.Handle("/", s.Handler())
 	web := httptest.NewServer(mux)
 	defer web.Close()
@@ -283,6 +284,7 @@ func TestTheServerIsPartOfAnotherMux(t *testing.T) {
 		{"GET", "/", "", "", 200, "<html"},
 		{"POST", "/v1/chat/completions", "nobody's", completion, 401, ""},
 		{"POST", "/v1/chat/completions", s.Token(), completion, 200, "Otters hold hands."},
+		{"GET", "/below/api/agents", s.Token(), "", 200, `"id":"clerk"`},
 		{"GET", "/metrics", s.Token(), "", 200, `agent="poet"`},
 	} {
 		status, text := ask(test.method, test.path, test.token, test.body)
