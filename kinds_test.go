@@ -97,7 +97,7 @@ func TestEveryKindIsKnownToEveryConsumer(t *testing.T) {
 			return exposed(t, before) != exposed(t, after)
 		}, merged(shownOnly, map[string]string{
 			"context_loaded": "context use is counted by reply",
-			"user_said": "runs are counted", "tool_called": "calls are counted when they return", "noted": "it is the program's own",
+			"user_said":      "runs are counted", "tool_called": "calls are counted when they return", "noted": "it is the program's own",
 			"session_renamed": "nothing happens", "session_forked": "the events before it are not counted again", "run_resumed": "the run was counted when it began",
 			"branches_stopped": "the branches are counted",
 		})},
@@ -113,7 +113,9 @@ func TestEveryKindIsKnownToEveryConsumer(t *testing.T) {
 			"run_resumed": "it has no text", "branches_stopped": "it has no text", "session_forked": "it has no text",
 		})},
 		"the page": {func(t *testing.T, e troupe.Event) bool { return strings.Contains(page, string(e.Kind())) }, nil},
-		"the docs": {func(t *testing.T, e troupe.Event) bool { return strings.Contains(string(docs), "`"+string(e.Kind())+"`") }, nil},
+		"the docs": {func(t *testing.T, e troupe.Event) bool {
+			return strings.Contains(string(docs), "`"+string(e.Kind())+"`")
+		}, nil},
 	}
 	for name, c := range consumers {
 		t.Run(name, func(t *testing.T) {
