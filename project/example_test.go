@@ -149,3 +149,24 @@ func ExampleProject_Server() {
 	// /own 200
 	// /v1/models 200
 }
+
+// Every command of every agent is played with no model, as a test of the files that
+// the agents are written in.
+func ExampleProject_Rehearse() {
+	dir := newProject()
+	defer os.RemoveAll(dir)
+	p, err := project.Open(dir, noModel)
+	if err != nil {
+		panic(err)
+	}
+	defer p.Close()
+	reports, err := p.Rehearse(context.Background(), "mira", "*decide")
+	if err != nil {
+		panic(err)
+	}
+	for _, r := range reports {
+		fmt.Printf("%s %s: %s, %d steps, %d questions\n", r.Agent, r.Command, r.Result, r.Steps, r.Questions)
+	}
+	// Output:
+	// mira *decide: complete, 5 steps, 4 questions
+}

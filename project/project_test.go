@@ -363,3 +363,26 @@ func TestAnOptionDecidesOnTheModel(t *testing.T) {
 		t.Errorf("%+v, %v", outcome, err)
 	}
 }
+
+func TestACommandThatIsNotThereIsAnErrorThatHelps(t *testing.T) {
+	dir := t.TempDir()
+	if _, _, err := project.Init(dir); err != nil {
+		t.Fatal(err)
+	}
+	p := open(t, dir, project.Options{})
+	for _, test := range []struct{ agent, command, want string }{
+		{"mira", "decid", "did you mean *decide?"},
+		{"mria", "", "did you mean mira?"},
+	} {
+		if _, err := p.Rehearse(t.Context(), test.agent, test.command); err == nil || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%+v: %v", test, err)
+		}
+	}
+	all, err := p.Rehearse(t.Context(), "", "")
+	if err != nil || len(all) < 4 {
+		t.Errorf("%d reports, %v", len(all), err)
+	}
+	if _, err := os.Stat(p.DataDir()); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("a rehearsal leaves something behind: %v", err)
+	}
+}

@@ -52,7 +52,7 @@ func (p *program) listSessionsCommand() *cobra.Command {
 	}
 	c.Flags().StringVar(&filter.Agent, "agent", "", "only sessions with this agent")
 	c.Flags().StringVar(&filter.Workflow, "workflow", "", "only sessions in this workflow")
-	c.Flags().StringVar(&status, "status", "", "only running, interrupted, completed, failed or cancelled ones")
+	c.Flags().StringVar(&status, "status", "", "only running, waiting, interrupted, completed, failed or cancelled ones")
 	c.Flags().StringVar(&since, "since", "", "only sessions since then: 2h, 2026-01-31, or a time as in 2026-01-31T12:00:00Z")
 	c.Flags().IntVar(&filter.Limit, "limit", 0, "at most so many")
 	return c

@@ -9,8 +9,8 @@ import (
 	"testing"
 
 	"github.com/troupe-dev/troupe/bundle"
-	"github.com/troupe-dev/troupe/cmd/troupe/internal/rehearse"
 	"github.com/troupe-dev/troupe/internal/corpus"
+	"github.com/troupe-dev/troupe/project/rehearse"
 	"github.com/troupe-dev/troupe/workspace"
 )
 
