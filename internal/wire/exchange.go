@@ -186,5 +186,5 @@ func isUntrusted(err error) bool {
 		return true
 	}
 	_, ok := errors.AsType[tls.RecordHeaderError](err)
-	return ok
+	return ok || errors.Is(err, http.ErrSchemeMismatch)
 }

@@ -215,3 +215,45 @@ func TestPatienceIsConfigured(t *testing.T) {
 		}
 	}
 }
+
+// A window that is too small for the agent is an error that names both numbers and
+// what to do, before anything is cut off without a word.
+func TestAnOllamaWithTooSmallAWindowIsRefused(t *testing.T) {
+	loaded := `{"models":[]}`
+	chats := 0
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case "/api/show":
+			fmt.Fprint(w, `{"model_info":{"x.context_length":40960}}`)
+		case "/api/ps":
+			fmt.Fprint(w, loaded)
+		default:
+			chats++
+			loaded = `{"models":[{"name":"m:latest","context_length":4096}]}`
+			fmt.Fprint(w, `{"choices":[{"message":{"content":"hi"},"finish_reason":"stop"}]}`)
+		}
+	}))
+	defer server.Close()
+	opened, err := open(t, "ollama/m", "", "OLLAMA_HOST="+server.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ask := func() (text string, failure error) {
+		req := &troupe.Request{Messages: []*troupe.Message{{Role: troupe.RoleSystem, Text: strings.Repeat("rule ", 1000)}, {Role: troupe.RoleUser, Text: "hi"}}}
+		for chunk, err := range opened.Model.Generate(t.Context(), req) {
+			text, failure = text+chunk.Text, err
+		}
+		return text, failure
+	}
+	if text, err := ask(); err != nil || text != "hi" { // nobody knows before the model is loaded
+		t.Fatalf("%q, %v", text, err)
+	}
+	_, err = ask()
+	e, ok := errors.AsType[*troupe.ModelError](err)
+	if !ok || e.Temporary || e.Reason != "context" || !strings.Contains(e.Message, "4096 tokens") || !strings.Contains(e.Message, "about 5346") || !strings.Contains(e.Message, "OLLAMA_CONTEXT_LENGTH=16384") {
+		t.Errorf("error %v", err)
+	}
+	if chats != 1 {
+		t.Errorf("%d requests", chats)
+	}
+}
