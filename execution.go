@@ -244,7 +244,7 @@ func (x *execution) recall(ctx context.Context) error {
 	if err := x.goOver(past); err != nil {
 		return err
 	}
-	x.run.noted = append(x.run.noted, x.event(&RunResumed{}))
+	x.run.noted = append(x.run.noted, x.event(&RunResumed{Trace: x.trace}))
 	if changed := x.changedAgents(start.Body.(*RunStarted).Definition, x.step.Definition()); changed != "" {
 		x.run.noted = append(x.run.noted, x.event(&Warned{Code: "definition_changed", Message: changed}))
 	}
