@@ -257,3 +257,21 @@ func TestAnOllamaWithTooSmallAWindowIsRefused(t *testing.T) {
 		t.Errorf("%d requests", chats)
 	}
 }
+
+// Anthropic lists its models for its own header only, whatever the chat endpoint takes.
+func TestListsAreAskedForWithTheProvidersOwnHeader(t *testing.T) {
+	var got http.Header
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		got = r.Header
+		fmt.Fprint(w, `{"data":[{"id":"claude-x"}]}`)
+	}))
+	defer server.Close()
+	e, err := chooser(t, "", "", "ANTHROPIC_API_KEY=k ANTHROPIC_BASE_URL="+server.URL).Endpoint(models.Choice{Ref: "anthropic/claude-x", From: "--model"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	names, err := models.Installed(t.Context(), &e)
+	if err != nil || len(names) != 1 || got.Get("X-Api-Key") != "k" || got.Get("Anthropic-Version") == "" {
+		t.Errorf("%v, %v, %v", names, err, got)
+	}
+}
