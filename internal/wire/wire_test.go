@@ -167,7 +167,7 @@ func TestTheKeyGoesToOneHostOnly(t *testing.T) {
 
 func TestForms(t *testing.T) {
 	for body, want := range map[string]Form{
-		"data: {}\n\n": Stream, "\ufeffdata: {}": Stream, ": ping\n\n": Stream, "event: x\n": Stream, "error: {}\n": Stream,
+		"data: {}\n\n": Stream, "\ufeffdata: {}": Stream, ": ping\n\n": Stream, "event: x\n": Stream, "error: {}\n": Stream, "id: 1\n": Stream, "retry: 5": Stream,
 		"{}": Whole, "\n \n[{}]": Whole, "\ufeff{}": Whole, "": Neither, "<html>": Neither, "pong": Neither,
 	} {
 		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, body) }))

@@ -253,7 +253,7 @@ func TestErrorsInGoodAnswersInEveryPlace(t *testing.T) {
 		})
 	}
 	// What says nothing is no error.
-	got := hear(t, Config{}, stream200(events(`{"error":{},"choices":[{"index":0,"delta":{"content":"hi"},"error":null,"finish_reason":"stop"}],"base_resp":{"status_code":0}}`)))
+	got := hear(t, Config{}, stream200("error: null\n\n"+events(`{"error":{"message":"","code":null,"param":0},"choices":[{"index":0,"delta":{},"error":false}]}`, `{"error":{},"choices":[{"index":0,"delta":{"content":"hi"},"error":null,"finish_reason":"stop"}],"base_resp":{"status_code":0}}`)))
 	if got.Err != nil || got.Text != "hi" {
 		t.Errorf("got %+v", got)
 	}
