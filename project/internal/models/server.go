@@ -273,6 +273,13 @@ func (e *Endpoint) Get(ctx context.Context, path string, body []byte) (*http.Res
 	} else if key != "" {
 		req.Header.Set(e.KeyHeader, key)
 	}
+	// A list of models is part of a provider's own API, whichever one is spoken.
+	if own := e.known.Endpoints; len(own) > 0 && own[0].KeyHeader != "" && own[0].API != e.API && e.Key != "" {
+		req.Header.Set(own[0].KeyHeader, strings.TrimSpace(string(e.Key)))
+		for name, value := range own[0].Headers {
+			req.Header.Set(name, value)
+		}
+	}
 	for name, value := range e.Headers {
 		req.Header.Set(name, value)
 	}
