@@ -43,15 +43,15 @@ const (
 
 // kept is the form of [troupe.Message] Opaque.
 type kept struct {
-	By     By      `json:"by"`
-	Blocks []Block `json:"blocks"`
+	By     By       `json:"by"`
+	Blocks []*Block `json:"blocks"`
 }
 
 // Blocks returns the blocks of a message that the server itself made, in order. It
 // is false where the message came from elsewhere, or was changed since: then it has
 // to be put together from its text and calls, without thoughts. Models are compared
 // by sameModel; nil means that they must be equal.
-func Blocks(m *troupe.Message, by By, sameModel func(a, b string) bool) ([]Block, bool) {
+func Blocks(m *troupe.Message, by By, sameModel func(a, b string) bool) ([]*Block, bool) {
 	var k kept
 	if len(m.Opaque) == 0 || json.Unmarshal(m.Opaque, &k) != nil || len(k.Blocks) == 0 {
 		return nil, false
@@ -67,10 +67,9 @@ func Blocks(m *troupe.Message, by By, sameModel func(a, b string) bool) ([]Block
 
 // fits reports whether blocks are all that a message says: its whole text and
 // thought without gaps, and each of its calls once.
-func fits(m *troupe.Message, blocks []Block) bool {
+func fits(m *troupe.Message, blocks []*Block) bool {
 	text, thought, calls := 0, 0, 0
-	for i := range blocks {
-		b := &blocks[i]
+	for _, b := range blocks {
 		switch b.Kind {
 		case TextBlock:
 			if b.From != text || b.To < b.From {
@@ -94,10 +93,9 @@ func fits(m *troupe.Message, blocks []Block) bool {
 
 // isPlain reports whether a message can be put together from its text and calls just
 // as well: one text, then the calls, and nothing that has to go back with them.
-func isPlain(blocks []Block) bool {
+func isPlain(blocks []*Block) bool {
 	called := false
-	for i := range blocks {
-		b := &blocks[i]
+	for _, b := range blocks {
 		if b.Signature != "" || b.Data != nil {
 			return false
 		}

@@ -45,7 +45,7 @@ type Reply struct {
 	// End is what [Reply.Finish] yields.
 	End troupe.End
 
-	blocks        []Block
+	blocks        []*Block
 	calls         []troupe.ToolCall
 	text, thought int // bytes so far
 	size          int
@@ -62,7 +62,7 @@ func (r *Reply) Called() bool { return len(r.calls) > 0 }
 // Block begins a block and returns it, for its signature and data. What is said or
 // thought from now on is part of it, if it is of that kind.
 func (r *Reply) Block(kind BlockKind) *Block {
-	b := Block{Kind: kind}
+	b := &Block{Kind: kind}
 	switch kind {
 	case TextBlock:
 		b.From, b.To = r.text, r.text
@@ -70,7 +70,7 @@ func (r *Reply) Block(kind BlockKind) *Block {
 		b.From, b.To = r.thought, r.thought
 	}
 	r.blocks = append(r.blocks, b)
-	return &r.blocks[len(r.blocks)-1]
+	return b
 }
 
 // Last is the block that was begun last, nil if there is none.
@@ -78,7 +78,7 @@ func (r *Reply) Last() *Block {
 	if len(r.blocks) == 0 {
 		return nil
 	}
-	return &r.blocks[len(r.blocks)-1]
+	return r.blocks[len(r.blocks)-1]
 }
 
 // grow returns the last block, or a new one if that is of another kind.
