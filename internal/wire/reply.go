@@ -42,6 +42,8 @@ type Reply struct {
 	Emit func(troupe.Chunk) bool
 	// By is who answers.
 	By By
+	// KeepThoughts says that thoughts go back although nobody signed them.
+	KeepThoughts bool
 	// End is what [Reply.Finish] yields.
 	End troupe.End
 
@@ -209,7 +211,7 @@ func (r *Reply) Finish(finish troupe.Finish) error {
 		finish = troupe.FinishCalls
 	}
 	r.End.Finish = finish
-	if !isPlain(r.blocks) {
+	if !isPlain(r.blocks) || r.KeepThoughts && r.thought > 0 {
 		if data, err := json.Marshal(kept{By: r.By, Blocks: r.blocks}); err == nil {
 			r.End.Opaque = data
 		}
