@@ -25,8 +25,14 @@ func (a *Answer) refused() error {
 	if wait := RetryAfter(a.Header); wait > 0 {
 		e.RetryAfter = wait
 	}
-	if a.Header.Get("X-Should-Retry") == "false" {
+	switch a.Header.Get("X-Should-Retry") {
+	case "false":
 		e.Temporary = false
+	case "true":
+		e.Temporary = e.Temporary || a.Status >= 400 && e.Reason != "money" && e.Reason != "key"
+	}
+	if a.Status == http.StatusPaymentRequired && e.RetryAfter > 0 {
+		e.Temporary = true // a budget that is filled again by then
 	}
 	if to := a.Header.Get("Location"); to != "" && a.Status < 400 {
 		e.Message = Shorten(a.client.Scrub("the server redirects to " + to))

@@ -98,6 +98,9 @@ func (e *Events) nextOfStream(reader *sse.Reader) (Event, error) {
 			return Event{}, err
 		}
 		data := bytes.TrimSpace(event.Data)
+		for bytes.HasPrefix(data, []byte("data:")) { // a proxy has added its own
+			data = bytes.TrimSpace(data[len("data:"):])
+		}
 		isError := string(event.Name) == "error"
 		switch {
 		case len(data) == 0:
@@ -170,6 +173,10 @@ func (e *Events) readAll() (Event, error) {
 		if err == io.EOF {
 			break
 		}
+		if err != nil && len(e.queue) > 0 && bytes.Contains(data[decoder.InputOffset():], []byte("[DONE]")) {
+			e.queue = append(e.queue, Event{Done: true})
+			break
+		}
 		if err != nil && len(e.queue) == 0 {
 			return Event{}, fmt.Errorf("read answer: %w", err)
 		}
@@ -183,12 +190,13 @@ func (e *Events) readAll() (Event, error) {
 }
 
 // Decode reads a document into v. Members of another type than v has for them are
-// skipped, and noted once: see [Config]; but those that needed names, by their path,
-// are an error. NaN and infinities, which Python's servers write, are null.
+// skipped, and noted once: see [Config]. Where needed names one of them, by its path,
+// that is an error, a *json.UnmarshalTypeError. NaN and infinities, which Python's
+// servers write, are null.
 func (e *Events) Decode(data []byte, v any, needed ...string) error {
 	err := json.Unmarshal(data, v)
 	if _, ok := errors.AsType[*json.SyntaxError](err); ok {
-		if clean := withoutNaN(data); !bytes.Equal(clean, data) {
+		if clean := escaped(withoutNaN(data)); !bytes.Equal(clean, data) {
 			err = json.Unmarshal(clean, v)
 		}
 	}
@@ -200,6 +208,28 @@ func (e *Events) Decode(data []byte, v any, needed ...string) error {
 		return nil
 	}
 	return err
+}
+
+// escaped writes control characters in strings as JSON wants them. Servers that
+// build JSON by hand leave them as they are.
+func escaped(data []byte) []byte {
+	if bytes.IndexFunc(data, func(r rune) bool { return r < ' ' }) < 0 {
+		return data
+	}
+	var out []byte
+	inString, isEscape := false, false
+	for _, c := range data {
+		if c < ' ' && inString {
+			out = fmt.Appendf(out, `\u%04x`, c)
+			continue
+		}
+		if c == '"' && !isEscape {
+			inString = !inString
+		}
+		isEscape = c == '\\' && !isEscape
+		out = append(out, c)
+	}
+	return out
 }
 
 // withoutNaN replaces the numbers that Python writes and JSON does not have.

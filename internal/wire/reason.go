@@ -2,6 +2,7 @@ package wire
 
 import (
 	"net/http"
+	"regexp"
 	"strings"
 	"time"
 
@@ -29,10 +30,16 @@ func (c *complaint) judge(e *troupe.ModelError) {
 	if c.mentions("tool_use_failed") {
 		e.Temporary = true // the model may call better next time
 	}
+	if m := tryAgainIn.FindStringSubmatch(c.text); c.wait == "" && e.Reason == "rate" && m != nil {
+		c.wait = m[1]
+	}
 	if wait, err := time.ParseDuration(c.wait); err == nil {
 		e.RetryAfter = bounded(wait.Seconds(), time.Second)
 	}
 }
+
+// tryAgainIn is how OpenAI and Groq say how long to wait.
+var tryAgainIn = regexp.MustCompile(`(?i)try again in ((?:\d+h)?(?:\d+m)?(?:[\d.]+m?s)?)`)
 
 func (c *complaint) reason(status int) string {
 	switch c.number {
@@ -70,10 +77,10 @@ func (c *complaint) reason(status int) string {
 		return "schema"
 	case status >= 400:
 		return "request"
-	case strings.HasPrefix(c.kind, "invalid_"):
+	case strings.HasPrefix(c.kind, "invalid_") || status >= 300:
 		return "request"
 	}
-	return ""
+	return "overloaded" // a failure of its own, in the midst of a good answer
 }
 
 // isTemporary reports whether the same request may succeed later.

@@ -240,3 +240,23 @@ func TestTheWaitIsKnownFromWhatIsUsedUp(t *testing.T) {
 		}
 	})
 }
+
+func TestWhatServersSayAboutTryingAgain(t *testing.T) {
+	for name, test := range map[string]struct {
+		answer    slow
+		temporary bool
+		wait      time.Duration
+	}{
+		"in words":          {slow{status: 429, pieces: []piece{{0, `{"error":{"message":"Rate limit reached. Please try again in 1m2.5s. Visit us."}}`}}}, true, 62500 * time.Millisecond},
+		"Google":            {slow{status: 429, pieces: []piece{{0, `[{"error":{"message":"quota","details":[{"@type":"x"},{"retryDelay":"34s"}]}}]`}}}, true, 34 * time.Second},
+		"no":                {slow{status: 503, header: http.Header{"X-Should-Retry": {"false"}}, pieces: []piece{{0, "{}"}}}, false, 0},
+		"yes":               {slow{status: 400, header: http.Header{"X-Should-Retry": {"true"}}, pieces: []piece{{0, "{}"}}}, true, 0},
+		"money comes again": {slow{status: 402, header: http.Header{"Retry-After": {"5"}}, pieces: []piece{{0, "{}"}}}, true, 5 * time.Second},
+		"no money":          {slow{status: 402, pieces: []piece{{0, "{}"}}}, false, 0},
+	} {
+		_, err := client(t, test.answer, Patience{}).Send(t.Context(), &Exchange{Parts: [][]byte{}})
+		if e, ok := errors.AsType[*troupe.ModelError](err); !ok || e.Temporary != test.temporary || e.RetryAfter != test.wait {
+			t.Errorf("%s: %#v", name, err)
+		}
+	}
+}

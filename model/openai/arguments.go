@@ -27,11 +27,17 @@ func (a *arguments) add(piece string) {
 		a.begin(piece)
 	case a.scan.complete():
 		a.addToComplete(piece)
-	case strings.HasPrefix(piece, string(a.text)):
+	case beginsWith(piece, a.text):
 		a.addRepeating(piece)
 	default:
 		a.addNext(piece)
 	}
+}
+
+// beginsWith reports whether a piece begins with text. It takes no longer than the
+// piece is long.
+func beginsWith(piece string, text []byte) bool {
+	return len(piece) >= len(text) && piece[:len(text)] == string(text)
 }
 
 func (a *arguments) begin(piece string) {
@@ -75,7 +81,7 @@ func (a *arguments) addNext(piece string) {
 	wasDead := a.scan.dead
 	a.scan.scan(piece)
 	if a.again != nil {
-		if strings.HasPrefix(piece, string(a.again)) {
+		if beginsWith(piece, a.again) {
 			a.again, a.againScan = a.again[:0], jsonScan{}
 		}
 		a.again = append(a.again, piece...)
@@ -90,9 +96,17 @@ func (a *arguments) addNext(piece string) {
 	}
 }
 
-// isComplete reports whether the pieces make an object.
+// isComplete reports whether the pieces make an object, or something that stands
+// for one.
 func (a *arguments) isComplete() bool {
-	return a.scan.complete() || a.again != nil && a.againScan.complete()
+	if a.scan.complete() || a.again != nil && a.againScan.complete() {
+		return true
+	}
+	if len(a.text) == 0 || a.text[0] != '"' && a.text[0] != 'n' {
+		return false
+	}
+	meant := a.String()
+	return meant == "" || meant[0] == '{'
 }
 
 func (a *arguments) isEmptyObject() bool {
@@ -100,7 +114,7 @@ func (a *arguments) isEmptyObject() bool {
 }
 
 // String returns the arguments as they are meant: what is complete goes before what
-// is not.
+// is not. An object that was encoded twice is decoded once, and null is no arguments.
 func (a *arguments) String() string {
 	switch {
 	case a.scan.complete():
@@ -108,6 +122,15 @@ func (a *arguments) String() string {
 		return string(a.again)
 	case a.before != nil:
 		return string(a.before)
+	}
+	switch trimmed := bytes.TrimSpace(a.text); {
+	case string(trimmed) == "null":
+		return ""
+	case len(trimmed) > 0 && trimmed[0] == '"':
+		var inner string
+		if json.Unmarshal(trimmed, &inner) == nil && strings.HasPrefix(strings.TrimSpace(inner), "{") && json.Valid([]byte(inner)) {
+			return inner
+		}
 	}
 	return string(a.text)
 }

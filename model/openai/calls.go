@@ -106,7 +106,8 @@ func newPiece(d *callDelta) *piece {
 func (cs calls) find(p *piece, before int) *call {
 	sameIndex := func(c *call) bool { return !p.hasIndex || p.index == c.index }
 	for _, c := range cs {
-		if p.id != "" && p.id == c.id && sameIndex(c) {
+		isOther := p.name != "" && p.name != c.name && c.arguments.isComplete() // its id is not its own
+		if p.id != "" && p.id == c.id && sameIndex(c) && !isOther {
 			return c
 		}
 	}

@@ -42,14 +42,14 @@ func splitPart(part map[string]any) (text, thought, refusal string) {
 	return text, thought, refusal
 }
 
-// detailText is the thought in reasoning_details, for servers that put it nowhere
-// else.
+// detailText is the thought in reasoning_details or thinking_blocks, for servers that
+// put it nowhere else.
 func detailText(details []json.RawMessage) string {
 	var thought strings.Builder
 	for _, raw := range details {
-		var detail struct{ Type, Text, Summary string }
-		_ = json.Unmarshal(raw, &detail) // what is encrypted has neither
-		thought.WriteString(detail.Text + detail.Summary)
+		var detail struct{ Text, Summary, Thinking string }
+		_ = json.Unmarshal(raw, &detail) // what is encrypted has none of these
+		thought.WriteString(detail.Text + detail.Summary + detail.Thinking)
 	}
 	return thought.String()
 }

@@ -14,6 +14,10 @@ type index struct {
 
 // UnmarshalJSON never fails.
 func (i *index) UnmarshalJSON(data []byte) error {
+	if len(data) == 1 && data[0] >= '0' && data[0] <= '9' { // nearly always
+		*i = index{int(data[0] - '0'), true}
+		return nil
+	}
 	text := strings.Trim(string(data), `" `)
 	if n, err := strconv.ParseFloat(text, 64); err == nil && n >= 0 && n < 1e9 {
 		*i = index{int(n), true}
@@ -26,6 +30,9 @@ type label string
 
 // UnmarshalJSON never fails.
 func (l *label) UnmarshalJSON(data []byte) error {
+	if string(data) == "null" { // nearly always
+		return nil
+	}
 	var text string
 	switch {
 	case json.Unmarshal(data, &text) == nil:

@@ -63,6 +63,13 @@ func TestOddCallsArePutTogether(t *testing.T) {
 			[]troupe.ToolCall{tool("call_1", "f", `{"n":1}`), tool("call_2", "g", `{"n":2}`)}},
 		"one call, no list, numbers as text": {[]string{
 			said(`"tool_calls":{"index":"1","id":12,"function":{"name":"f","arguments":{"n":1}}}`)}, []troupe.ToolCall{tool("12", "f", `{"n":1}`)}},
+		"encoded twice": {[]string{
+			calling(`{"index":0,"id":"a","function":{"name":"f","arguments":"\"{\\\"n\\\":1}\""}}`)}, one(`{"n":1}`)},
+		"null for nothing": {[]string{
+			calling(`{"index":0,"id":"a","function":{"name":"f","arguments":"null"}}`)}, one(`{}`)},
+		"one id for all": {[]string{
+			calling(`{"id":"a","function":{"name":"f","arguments":"{}"}}`), calling(`{"id":"a","function":{"name":"g","arguments":"{}"}}`)},
+			[]troupe.ToolCall{tool("a", "f", "{}"), tool("call_1", "g", "{}")}},
 		"no object for the function": {[]string{
 			said(`"tool_calls":[{"id":"a","name":"f","arguments":"{}"},"nonsense",null]`)}, one("{}")},
 		"an empty function_call on every chunk": {[]string{
@@ -238,16 +245,23 @@ func TestWaysToEnd(t *testing.T) {
 		stream string
 		want   troupe.Finish
 	}{
-		"a number":             {events(said(`"content":"a"`), `{"choices":[{"index":0,"delta":{},"finish_reason":2}]}`), troupe.FinishLength},
-		"capitals":             {events(said(`"content":"a"`), because("MAX_TOKENS")), troupe.FinishLength},
-		"a hyphen":             {events(said(`"content":"a"`), because("content-filter")), troupe.FinishFiltered},
-		"a recitation":         {events(because("RECITATION")), troupe.FinishFiltered},
-		"empty, DONE":          {events(said(`"content":"a"`), because("")), troupe.FinishStop},
-		"several lines, whole": {"{\"choices\":[{\"delta\":{\"content\":\"a\"}}]}\n{\"choices\":[{\"delta\":{},\"finish_reason\":\"stop\"}]}\n", troupe.FinishStop},
-		"a document":           {`{"choices":[{"message":{"content":"a"},"delta":{}}]}`, troupe.FinishStop},
-		"message in a stream":  {events(`{"choices":[{"message":{"content":"a"},"delta":{},"finish_reason":"stop"}]}`), troupe.FinishStop},
-		"said before":          {events(said(`"content":"a"`), `{"choices":[{"message":{"content":"a"},"finish_reason":"stop"}]}`), troupe.FinishStop},
-		"counted from one":     {events(`{"choices":[{"index":1,"delta":{"content":"a"},"finish_reason":"stop"}]}`), troupe.FinishStop},
+		"a number":              {events(said(`"content":"a"`), `{"choices":[{"index":0,"delta":{},"finish_reason":2}]}`), troupe.FinishLength},
+		"capitals":              {events(said(`"content":"a"`), because("MAX_TOKENS")), troupe.FinishLength},
+		"a hyphen":              {events(said(`"content":"a"`), because("content-filter")), troupe.FinishFiltered},
+		"a recitation":          {events(because("RECITATION")), troupe.FinishFiltered},
+		"empty, DONE":           {events(said(`"content":"a"`), because("")), troupe.FinishStop},
+		"several lines, whole":  {"{\"choices\":[{\"delta\":{\"content\":\"a\"}}]}\n{\"choices\":[{\"delta\":{},\"finish_reason\":\"stop\"}]}\n", troupe.FinishStop},
+		"a document":            {`{"choices":[{"message":{"content":"a"},"delta":{}}]}`, troupe.FinishStop},
+		"message in a stream":   {events(`{"choices":[{"message":{"content":"a"},"delta":{},"finish_reason":"stop"}]}`), troupe.FinishStop},
+		"said before":           {events(said(`"content":"a"`), `{"choices":[{"message":{"content":"a"},"finish_reason":"stop"}]}`), troupe.FinishStop},
+		"a choice, no list":     {events(`{"choices":{"index":0,"delta":{"content":"a"},"finish_reason":"stop"}}`), troupe.FinishStop},
+		"an empty list as end":  {events(said(`"content":"a"`), `{"choices":[{"index":0,"delta":[],"finish_reason":"stop"}]}`), troupe.FinishStop},
+		"a text as delta":       {events(`{"choices":[{"index":0,"delta":"a","finish_reason":"stop"}]}`), troupe.FinishStop},
+		"the older API":         {events(`{"choices":[{"index":0,"text":"a","finish_reason":"stop"}]}`), troupe.FinishStop},
+		"in the delta":          {events(`{"choices":[{"index":0,"delta":{"content":"a","finish_reason":"length"}}]}`), troupe.FinishLength},
+		"a prefix too many":     {"data: data: {\"choices\":[{\"delta\":{\"content\":\"a\"},\"finish_reason\":\"stop\"}]}\n\n", troupe.FinishStop},
+		"DONE after a document": {"{\"choices\":[{\"message\":{\"content\":\"a\"}}]}\ndata: [DONE]\n", troupe.FinishStop},
+		"counted from one":      {events(`{"choices":[{"index":1,"delta":{"content":"a"},"finish_reason":"stop"}]}`), troupe.FinishStop},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := hear(t, Config{}, stream200(test.stream))
@@ -255,6 +269,20 @@ func TestWaysToEnd(t *testing.T) {
 				t.Errorf("got %+v, end %+v", got, got.End)
 			}
 		})
+	}
+}
+
+func TestRawControlCharactersAreRead(t *testing.T) {
+	got := hear(t, Config{}, stream200("data: {\"choices\":[{\"delta\":{\"content\":\"a\tb \\\"c\\\"\"},\"finish_reason\":\"stop\"}]}\n\n"))
+	if got.Err != nil || got.Text != "a\tb \"c\"" {
+		t.Errorf("%q, %v", got.Text, got.Err)
+	}
+}
+
+func TestAWholeTextMayHaveOnlyTheEndOfAThought(t *testing.T) {
+	got := hear(t, Config{}, stream200(`{"choices":[{"message":{"content":"why not\n</think>\n\nso"},"finish_reason":"stop"}]}`))
+	if got.Text != "so" || got.Thought != "why not" {
+		t.Errorf("%+v", got)
 	}
 }
 

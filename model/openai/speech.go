@@ -22,6 +22,10 @@ type speech struct {
 	state speechState
 	held  string // not yet told apart
 	begun bool   // some of the thought was told
+	// sure says that what looked like calls will be looked at when it is whole, and
+	// late is what came since then: it may be long.
+	sure bool
+	late strings.Builder
 }
 
 type speechState byte
@@ -39,6 +43,10 @@ const (
 func (s *speech) add(text string) (thought, said string) {
 	if s.state == inText && s.held == "" && !s.calls.anywhere {
 		return "", text
+	}
+	if s.state == inCalls && s.sure {
+		s.late.WriteString(text)
+		return "", ""
 	}
 	s.held += text
 	for {
@@ -61,9 +69,10 @@ func (s *speech) step() (thought, said string) {
 		return "", s.say()
 	case inCalls:
 		// What turns out to be no call is shown without waiting for the end.
-		if n := s.calls.hopeless(s.held); n > 0 {
+		var n int
+		if n, s.sure = s.calls.hopeless(s.held); n > 0 {
 			said = s.held[:n]
-			s.held, s.state = s.held[n:], inText
+			s.held, s.state, s.sure = s.held[n:], inText, false
 		}
 	}
 	return "", said
@@ -132,7 +141,7 @@ func (s *speech) say() string {
 
 // end returns what was kept back, and the calls in it if it is made of calls.
 func (s *speech) end() (thought, said string, calls []troupe.ToolCall) {
-	held := s.held
+	held := s.held + s.late.String()
 	s.held = ""
 	switch s.state {
 	case inThought:
@@ -155,4 +164,14 @@ func partOf(text, tag string) int {
 		}
 	}
 	return 0
+}
+
+// withThinkTag adds the tag that a thought begins with where only the end is there,
+// as of models whose template begins the thought. It takes a whole text to see that.
+func withThinkTag(text string) string {
+	before, _, ended := strings.Cut(text, thinkEnd)
+	if !ended || strings.Contains(before, thinkBegin) {
+		return text
+	}
+	return thinkBegin + text
 }

@@ -50,6 +50,7 @@ type choice struct {
 	FinishReason label           `json:"finish_reason"`
 	Usage        json.RawMessage `json:"usage"` // Moonshot's
 	Error        json.RawMessage `json:"error"`
+	Text         string          `json:"text"` // of servers that speak the older completions
 }
 
 type delta struct {
@@ -62,11 +63,13 @@ type delta struct {
 	ExtraContent     json.RawMessage   `json:"extra_content"`
 	ToolCalls        callList          `json:"tool_calls"`
 	FunctionCall     *functionDelta    `json:"function_call"`
+	FinishReason     label             `json:"finish_reason"` // of servers that put it here
 }
 
 // read reads the answer to its end: [DONE], the end of a whole document or, as some
 // servers forget both, the end of the stream.
 func (a *answer) read() error {
+	var c completion // one for all: it is large, and nothing of it is kept
 	for {
 		event, err := a.events.Next()
 		switch {
@@ -79,12 +82,14 @@ func (a *answer) read() error {
 		case string(event.Name) == "error":
 			return a.from.Failed(event.Data)
 		}
-		var c completion
+		c = completion{}
 		if err := a.events.Decode(event.Data, &c, "choices", "choices.delta", "choices.message"); err != nil {
-			if event.Whole {
+			if c, err = readOdd(event.Data, err); err != nil && event.Whole {
 				return a.from.NotAnAnswer(aCompletion, event.Data)
 			}
-			return a.from.Incomplete(fmt.Errorf("read event: %w", err))
+			if err != nil {
+				return a.from.Incomplete(fmt.Errorf("read event: %w", err))
+			}
 		}
 		if trouble := c.trouble(event.Data); trouble != nil {
 			return a.from.Failed(trouble)
@@ -122,6 +127,11 @@ func (a *answer) take(c *completion, whole bool) error {
 			return err
 		}
 		a.reason = a.reason.or(string(choice.FinishReason))
+		for _, d := range []*delta{choice.Delta, choice.Message} {
+			if d != nil && a.reason == "" {
+				a.reason = a.reason.or(string(d.FinishReason))
+			}
+		}
 	}
 	a.done = a.done || whole && len(c.Choices) > 0
 	return nil
@@ -134,12 +144,17 @@ func (a *answer) takeChoice(c *choice, whole bool) error {
 	before := a.size
 	var err error
 	switch {
+	case c.Message == nil && c.Delta == nil && c.Text != "":
+		err = a.takeDelta(&delta{Content: c.Text}, a.calls.add)
 	case c.Message == nil && c.Delta == nil:
 	case c.Message == nil || !whole && c.Delta != nil && !c.Delta.isEmpty():
 		err = a.takeDelta(c.Delta, a.calls.add)
 	case !whole && (a.said || len(a.calls) > 0 || c.Delta != nil && c.FinishReason == ""):
 		// All of it was said before, piece by piece.
 	default:
+		if text, ok := c.Message.Content.(string); ok && whole {
+			c.Message.Content = withThinkTag(text)
+		}
 		err = a.takeDelta(c.Message, a.calls.addWhole)
 	}
 	if err != nil {
@@ -205,8 +220,10 @@ func (a *answer) speak(d *delta) error {
 		thought, field = d.ReasoningContent+thought, "reasoning_content"
 	case d.Reasoning != "":
 		thought, field = d.Reasoning+thought, "reasoning"
-	case thought == "":
+	case thought == "" && a.thinksIn("reasoning_details") && len(d.ReasoningDetails) > 0:
 		thought, field = detailText(d.ReasoningDetails), "reasoning_details"
+	case thought == "" && a.thinksIn("thinking_blocks"):
+		thought, field = detailText(d.ThinkingBlocks), "thinking_blocks"
 	}
 	a.size += len(text) + len(thought) + len(d.Refusal) + len(refusal)
 	if err := a.think(thought, field); err != nil {
@@ -226,6 +243,12 @@ func (a *answer) speak(d *delta) error {
 		return a.show(troupe.Chunk{Refusal: d.Refusal + refusal})
 	}
 	return nil
+}
+
+// thinksIn reports whether thoughts are to be read from a field: not if they have
+// come in another one, because that says the same.
+func (a *answer) thinksIn(field string) bool {
+	return a.end.ThoughtField == "" || a.end.ThoughtField == field
 }
 
 func (a *answer) think(thought, field string) error {

@@ -1,6 +1,7 @@
 package models_test
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -9,7 +10,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/cmd/troupe/internal/models"
+	"github.com/troupe-dev/troupe/troupetest"
 )
 
 // serving answers GET and POST by path.
@@ -192,5 +195,23 @@ func TestAnyUsualKeyIsEnough(t *testing.T) {
 	}
 	if _, err := open(t, "claude-sonnet-4-5", "", ""); err == nil || !strings.Contains(err.Error(), "did you mean anthropic/claude-sonnet-4-5?") {
 		t.Errorf("error %v", err)
+	}
+}
+
+// From outside: patience is what troupe.yaml says, for each provider its own.
+func TestPatienceIsConfigured(t *testing.T) {
+	server := troupetest.NewServer(t, troupetest.ServeText("one two three").StallAfterChunks(2).Forever())
+	for _, timeout := range []string{"idle_timeout: 30ms", "answer_timeout: 30ms", "idle_timeout: 20ms, begin_timeout: 30ms"} {
+		opened, err := open(t, "local/m", fmt.Sprintf("providers: {local: {base_url: %q, %s}}", server.URL, timeout), "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		var failure error
+		for _, err := range opened.Model.Generate(t.Context(), &troupe.Request{Messages: []*troupe.Message{{Role: troupe.RoleUser, Text: "hi"}}}) {
+			failure = err
+		}
+		if e, ok := errors.AsType[*troupe.ModelError](failure); !ok || e.Reason != "timeout" || !e.Temporary {
+			t.Errorf("%s: %v", timeout, failure)
+		}
 	}
 }
