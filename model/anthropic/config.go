@@ -159,7 +159,7 @@ func endpoint(base, model string) (*url.URL, place, error) {
 // keyHeader is the header for the key, empty for a bearer token.
 func keyHeader(configured string, where place) string {
 	switch {
-	case strings.EqualFold(configured, "Authorization"):
+	case strings.EqualFold(configured, "Authorization") || where != direct && strings.EqualFold(configured, "x-api-key"):
 		return ""
 	case configured == "" && where == direct:
 		return "x-api-key"
