@@ -16,9 +16,9 @@ import (
 	"time"
 
 	"github.com/troupe-dev/troupe"
-	"github.com/troupe-dev/troupe/project/internal/config"
 	"github.com/troupe-dev/troupe/model/catalog"
 	"github.com/troupe-dev/troupe/model/provider"
+	"github.com/troupe-dev/troupe/project/internal/config"
 )
 
 const (
