@@ -107,7 +107,7 @@ func (e *entry) load() (*Definition, error) {
 // parse finds out the format by what the file holds.
 func (d *Definition) parse(name, src string) error {
 	switch {
-	case path.Base(name) == skillFile:
+	case path.Base(name) == SkillFile:
 		return d.parseSkill(name, src)
 	case strings.HasSuffix(name, ".yaml"), strings.HasSuffix(name, ".yml"):
 		return d.parseAgentYAML(src)

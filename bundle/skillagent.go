@@ -7,23 +7,25 @@ import (
 
 	"github.com/pelletier/go-toml/v2"
 
+	"github.com/troupe-dev/troupe/internal/laxyaml"
 	"github.com/troupe-dev/troupe/markup"
 	"github.com/troupe-dev/troupe/workspace"
 )
 
+// The files of an agent that is a skill.
 const (
-	skillFile     = "SKILL.md"
-	customizeFile = "customize.toml"
+	SkillFile     = "SKILL.md"
+	CustomizeFile = "customize.toml"
 )
 
 // skill makes a bundle of a directory whose SKILL.md is an agent: its
 // customize.toml has an [agent]. It says whether it is one.
 func (f *finder) skill(dir string) bool {
 	in := f.list(dir)
-	if !in[skillFile] || !in[customizeFile] || f.seen[dir] {
+	if !in[SkillFile] || !in[CustomizeFile] || f.seen[dir] {
 		return false
 	}
-	src, err := f.read(path.Join(dir, customizeFile))
+	src, err := f.read(path.Join(dir, CustomizeFile))
 	if err == nil && tableLines(src, "[agent]") == nil {
 		return false
 	}
@@ -34,7 +36,7 @@ func (f *finder) skill(dir string) bool {
 	b := f.empty(dir, LayoutSkill)
 	b.further = append(b.further, workspace.Root{Name: "skill-root", Dir: b.host, Access: workspace.ReadOnly})
 	b.values["skill-name"] = b.Name
-	b.add(Entry{EntryPoint: true}, b.Name, skillFile)
+	b.add(Entry{EntryPoint: true}, b.Name, SkillFile)
 	return true
 }
 
@@ -77,13 +79,13 @@ type customization struct {
 // who it is and what it offers is in the customize.toml beside it.
 func (d *Definition) parseSkill(name, src string) error {
 	d.Format = FormatSkill
-	beside := path.Join(path.Dir(name), customizeFile)
+	beside := path.Join(path.Dir(name), CustomizeFile)
 	custom, err := d.bundle.read(beside)
 	if err != nil {
 		return err
 	}
-	if len(custom) > maxYAMLBytes {
-		return problem(CodeUnreadable, d.bundle.file(beside), 1, "more than %d bytes", maxYAMLBytes)
+	if len(custom) > laxyaml.MaxBytes {
+		return problem(CodeUnreadable, d.bundle.file(beside), 1, "more than %d bytes", laxyaml.MaxBytes)
 	}
 	var c customization
 	if err := toml.Unmarshal([]byte(custom), &c); err != nil {
@@ -94,13 +96,13 @@ func (d *Definition) parseSkill(name, src string) error {
 		return problem(CodeTOML, d.bundle.file(beside), line, "%v", err)
 	}
 	matter, body, line := markup.FrontMatter([]byte(src))
-	front, notes, err := parseYAML(d.File, 2, matter)
+	front, notes, err := ParseYAML(d.File, 2, matter)
 	if err != nil {
 		return err
 	}
 	d.Findings = append(d.Findings, notes...)
 	a := c.Agent
-	d.declare(scalar(field(front, "name")), a.Name, a.Title, a.Icon, scalar(field(front, "description")))
+	d.declare(laxyaml.Scalar(laxyaml.Field(front, "name")), a.Name, a.Title, a.Icon, laxyaml.Scalar(laxyaml.Field(front, "description")))
 	d.Persona = Persona{Role: a.Role, Identity: a.Identity, CommunicationStyle: a.Style, Principles: a.Principles}
 	at := tableLines(custom, "[agent]")[0]
 	d.skillActivation(a.Prepend, a.Facts, a.Append, at)
@@ -117,7 +119,7 @@ func (d *Definition) parseSkill(name, src string) error {
 	}
 	d.Rules = append(d.Rules, "Your customization is resolved already, and scripts cannot be run here: pass over the steps that are about them")
 	if text := strings.TrimSpace(string(body)); text != "" {
-		d.Prompts = append(d.Prompts, Prompt{ID: skillFile, Content: text, Line: line})
+		d.Prompts = append(d.Prompts, Prompt{ID: SkillFile, Content: text, Line: line})
 	}
 	return nil
 }

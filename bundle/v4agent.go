@@ -9,6 +9,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/troupe-dev/troupe/internal/laxyaml"
 	"github.com/troupe-dev/troupe/markup"
 )
 
@@ -20,34 +21,34 @@ func isV4(f markup.Fence) bool {
 
 func (d *Definition) parseV4(block markup.Fence) error {
 	d.Format = FormatV4
-	root, notes, err := parseYAML(d.File, block.Line+1, block.Content)
+	root, notes, err := ParseYAML(d.File, block.Line+1, block.Content)
 	if err != nil {
 		return err
 	}
 	d.Findings = append(d.Findings, notes...)
-	agent, persona := field(root, "agent"), field(root, "persona")
-	d.declare(scalar(field(agent, "id")), scalar(field(agent, "name")), scalar(field(agent, "title")),
-		scalar(field(agent, "icon")), prose(field(agent, "whenToUse")))
+	agent, persona := laxyaml.Field(root, "agent"), laxyaml.Field(root, "persona")
+	d.declare(laxyaml.Scalar(laxyaml.Field(agent, "id")), laxyaml.Scalar(laxyaml.Field(agent, "name")), laxyaml.Scalar(laxyaml.Field(agent, "title")),
+		laxyaml.Scalar(laxyaml.Field(agent, "icon")), laxyaml.Prose(laxyaml.Field(agent, "whenToUse")))
 	d.Persona = Persona{
-		Role:               prose(field(persona, "role")),
-		Identity:           prose(field(persona, "identity")),
-		CommunicationStyle: prose(field(persona, "style")),
-		Focus:              prose(field(persona, "focus")),
-		Principles:         append(lines(field(persona, "core_principles")), lines(field(root, "core_principles"))...),
+		Role:               laxyaml.Prose(laxyaml.Field(persona, "role")),
+		Identity:           laxyaml.Prose(laxyaml.Field(persona, "identity")),
+		CommunicationStyle: laxyaml.Prose(laxyaml.Field(persona, "style")),
+		Focus:              laxyaml.Prose(laxyaml.Field(persona, "focus")),
+		Principles:         append(laxyaml.Lines(laxyaml.Field(persona, "core_principles")), laxyaml.Lines(laxyaml.Field(root, "core_principles"))...),
 	}
-	for _, n := range items(field(root, "activation-instructions")) {
-		if text := prose(n); !isAboutOwnFile(text) {
+	for _, n := range laxyaml.Items(laxyaml.Field(root, "activation-instructions")) {
+		if text := laxyaml.Prose(n); !isAboutOwnFile(text) {
 			d.Critical = append(d.Critical, newCriticalAction(text, n.Line))
 		}
 	}
-	d.v4Dependencies(field(root, "dependencies"))
-	d.v4Commands(field(root, "commands"))
-	if custom := prose(field(agent, "customization")); custom != "" {
+	d.v4Dependencies(laxyaml.Field(root, "dependencies"))
+	d.v4Commands(laxyaml.Field(root, "commands"))
+	if custom := laxyaml.Prose(laxyaml.Field(agent, "customization")); custom != "" {
 		d.Rules = append(d.Rules, "This goes before everything else: "+custom)
 	}
 	known := []string{"agent", "persona", "core_principles", "activation-instructions", "dependencies", "commands"}
-	for k, v := range fields(root) {
-		if text := prose(v); text != "" && !slices.Contains(known, k.Value) {
+	for k, v := range laxyaml.Fields(root) {
+		if text := laxyaml.Prose(v); text != "" && !slices.Contains(known, k.Value) {
 			d.Rules = append(d.Rules, k.Value+":\n"+text)
 		}
 	}
@@ -57,9 +58,9 @@ func (d *Definition) parseV4(block markup.Fence) error {
 // v4Dependencies reads the files by type: tasks: [create-doc.md] is
 // {root}/tasks/create-doc.md.
 func (d *Definition) v4Dependencies(n *yaml.Node) {
-	for kind, names := range fields(n) {
-		for _, name := range items(names) {
-			file := path.Join(kind.Value, scalar(name))
+	for kind, names := range laxyaml.Fields(n) {
+		for _, name := range laxyaml.Items(names) {
+			file := path.Join(kind.Value, laxyaml.Scalar(name))
 			root := "{root}/"
 			if d.bundle.shared[file] {
 				root = "{common-root}/"
@@ -73,19 +74,19 @@ func (d *Definition) v4Dependencies(n *yaml.Node) {
 // key, and a list of texts.
 func (d *Definition) v4Commands(n *yaml.Node) {
 	if n != nil && n.Kind == yaml.MappingNode {
-		for k, v := range fields(n) {
-			d.v4Command(k.Value, prose(v), k.Line)
+		for k, v := range laxyaml.Fields(n) {
+			d.v4Command(k.Value, laxyaml.Prose(v), k.Line)
 		}
 		return
 	}
-	for _, item := range items(n) {
+	for _, item := range laxyaml.Items(n) {
 		if item.Kind == yaml.MappingNode {
-			for k, v := range fields(item) {
-				d.v4Command(k.Value, prose(v), k.Line)
+			for k, v := range laxyaml.Fields(item) {
+				d.v4Command(k.Value, laxyaml.Prose(v), k.Line)
 			}
 			continue
 		}
-		name, description, _ := strings.Cut(scalar(item), " - ")
+		name, description, _ := strings.Cut(laxyaml.Scalar(item), " - ")
 		d.v4Command(strings.Trim(name, `"'`+"`"), description, item.Line)
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/troupe-dev/troupe/internal/laxyaml"
 	"github.com/troupe-dev/troupe/markup"
 	"github.com/troupe-dev/troupe/workspace"
 )
@@ -70,19 +71,19 @@ func (b *Bundle) workflow(ws *workspace.Workspace, name string, input map[string
 	r := &resolver{Workflow: w, bundle: b, ws: ws, loc: loc}
 	body := ""
 	if ext := path.Ext(loc.Name()); ext == ".yaml" || ext == ".yml" {
-		r.root, w.Findings, err = parseYAML(w.File, 1, []byte(src))
+		r.root, w.Findings, err = ParseYAML(w.File, 1, []byte(src))
 	} else {
 		var matter, rest []byte
 		matter, rest, r.bodyLine = markup.FrontMatter([]byte(src))
-		r.root, w.Findings, err = parseYAML(w.File, 2, matter)
+		r.root, w.Findings, err = ParseYAML(w.File, 2, matter)
 		body = string(rest)
 	}
 	if err != nil {
 		return nil, err
 	}
-	sequence := field(r.root, "workflow") // where version 4 has it all
-	w.Name = cmp.Or(scalar(field(r.root, "name")), scalar(field(sequence, "name")), path.Base(path.Dir(loc.Name())))
-	w.Description = cmp.Or(scalar(field(r.root, "description")), prose(field(sequence, "description")))
+	sequence := laxyaml.Field(r.root, "workflow") // where version 4 has it all
+	w.Name = cmp.Or(laxyaml.Scalar(laxyaml.Field(r.root, "name")), laxyaml.Scalar(laxyaml.Field(sequence, "name")), path.Base(path.Dir(loc.Name())))
+	w.Description = cmp.Or(laxyaml.Scalar(laxyaml.Field(r.root, "description")), laxyaml.Prose(laxyaml.Field(sequence, "description")))
 	if err := r.resolve(body, input); err != nil {
 		return nil, fmt.Errorf("workflow %s: %w", w.Name, err)
 	}
@@ -134,7 +135,7 @@ func (r *resolver) resolve(body string, input map[string]any) error {
 	r.chooseAlternatives()
 	r.vars = r.config.With(r.values)
 	r.Config = make(map[string]any)
-	for k, v := range fields(r.root) {
+	for k, v := range laxyaml.Fields(r.root) {
 		if k.Value == "web_bundle" {
 			continue // how to pack it for somewhere else
 		}
@@ -167,7 +168,7 @@ func (r *resolver) readInstructions() error {
 				return r.setInstructions(text)
 			}
 		}
-		if field(r.root, "workflow") == nil {
+		if laxyaml.Field(r.root, "workflow") == nil {
 			r.miss("instructions: the workflow names none")
 		}
 		return nil
@@ -187,7 +188,7 @@ func (r *resolver) setInstructions(text string) (err error) {
 // readTemplate reads the template where there is one. Its placeholders belong to
 // the instructions: only what the config says is filled in.
 func (r *resolver) readTemplate() error {
-	n := field(r.root, "template")
+	n := laxyaml.Field(r.root, "template")
 	named := r.values["template"]
 	if n == nil || n.Tag == "!!bool" || named == "" || named == "none" {
 		return nil

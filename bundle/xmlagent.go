@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"strings"
 
+	"github.com/troupe-dev/troupe/internal/laxyaml"
 	"github.com/troupe-dev/troupe/markup"
 )
 
@@ -41,13 +42,13 @@ func (d *Definition) frontMatter(src string) string {
 	if len(matter) == 0 {
 		return ""
 	}
-	root, notes, err := parseYAML(d.File, 2, matter)
+	root, notes, err := ParseYAML(d.File, 2, matter)
 	if err != nil {
 		d.Findings = append(d.Findings, asFinding(err, d.File))
 		return ""
 	}
 	d.Findings = append(d.Findings, notes...)
-	return scalar(field(root, "description"))
+	return laxyaml.Scalar(laxyaml.Field(root, "description"))
 }
 
 func xmlPersona(n *markup.Node) Persona {

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/troupe-dev/troupe/bundle"
+	"github.com/troupe-dev/troupe/bundle/lint"
 	"github.com/troupe-dev/troupe/cmd/troupe/internal/config"
 	"github.com/troupe-dev/troupe/cmd/troupe/internal/terminal"
 	"github.com/troupe-dev/troupe/skill"
@@ -35,8 +36,8 @@ func (p *program) lintCommand() *cobra.Command {
 }
 
 // lint reports on a path, and on the configuration where there is one.
-func (p *program) lint(path string) (*bundle.Report, error) {
-	var options bundle.LintOptions
+func (p *program) lint(path string) (*lint.Report, error) {
+	var options lint.Options
 	var problems config.Problems
 	var c *config.Config
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
@@ -49,7 +50,7 @@ func (p *program) lint(path string) (*bundle.Report, error) {
 			options.Config = bundle.Config{Core: c.Core, Bundles: c.Bundles}
 		}
 	}
-	report, err := bundle.Lint(path, options)
+	report, err := lint.Run(path, options)
 	if err != nil {
 		return nil, err
 	}
@@ -134,7 +135,7 @@ func toolNames(c *config.Config) []string {
 	return names
 }
 
-func (p *program) writeLint(report *bundle.Report) error {
+func (p *program) writeLint(report *lint.Report) error {
 	if p.flags.json {
 		if err := p.writeJSON(report); err != nil {
 			return err

@@ -1,4 +1,4 @@
-package bundle
+package laxyaml
 
 import (
 	"fmt"
@@ -27,15 +27,15 @@ func TestUnquotedScalarsAreReadAsTheAuthorMeant(t *testing.T) {
 		"x:\n  - one: *two\n    three: {a}/b\nv: {a}/b": "{a}/b",
 		"'v': {a}/b": "{a}/b",
 	} {
-		root, notes, err := parseYAML("f", 1, []byte(src))
+		root, notes, err := Parse(1, []byte(src))
 		if err != nil {
 			t.Errorf("%s: %v", src, err)
 			continue
 		}
-		if got := scalar(field(root, "v")); got != want {
+		if got := Scalar(Field(root, "v")); got != want {
 			t.Errorf("%s\nis read as %q; want %q", src, got, want)
 		}
-		if last := 1 + strings.Count(src, "\n"); len(notes) == 0 || notes[len(notes)-1].Line != last || notes[0].Severity != Warning {
+		if last := 1 + strings.Count(src, "\n"); len(notes) == 0 || notes[len(notes)-1].Line != last {
 			t.Errorf("%s\nis noted as %v; want line %d", src, notes, last)
 		}
 	}
@@ -43,12 +43,12 @@ func TestUnquotedScalarsAreReadAsTheAuthorMeant(t *testing.T) {
 
 func TestWhatIsYAMLIsLeftAlone(t *testing.T) {
 	src := "a: {x: 1, y: [2]}\nb: [1,\n  {z: 3}]\nc: \"{q}: *r\"\nd: |\n  {a}/b: *c\ne: 0777\nf: no\ng: 1e3\nh: ~\ni: 2026-01-01\n"
-	root, notes, err := parseYAML("f", 1, []byte(src))
+	root, notes, err := Parse(1, []byte(src))
 	if err != nil || notes != nil {
 		t.Fatalf("%v %v", notes, err)
 	}
 	for key, want := range map[string]string{"c": "{q}: *r", "d": "{a}/b: *c", "e": "0777", "f": "no", "g": "1e3", "h": "", "i": "2026-01-01"} {
-		if got := scalar(field(root, key)); got != want {
+		if got := Scalar(Field(root, key)); got != want {
 			t.Errorf("%s is %q; want %q", key, got, want)
 		}
 	}
@@ -56,7 +56,7 @@ func TestWhatIsYAMLIsLeftAlone(t *testing.T) {
 
 func TestDangerousYAMLIsRefusedWithItsLine(t *testing.T) {
 	many := strings.Builder{}
-	for i := range maxYAMLKeys + 1 {
+	for i := range maxKeys + 1 {
 		fmt.Fprintf(&many, "k%d: v\n", i)
 	}
 	for name, c := range map[string]struct {
@@ -64,29 +64,29 @@ func TestDangerousYAMLIsRefusedWithItsLine(t *testing.T) {
 		line int
 		code string
 	}{
-		"alias":     {"a: &x 1\nb: *x", 11, CodeRefusedYAML},
-		"bomb":      {"a: &a [x,x]\nb: &b [*a,*a]\nc: [*b,*b]", 11, CodeRefusedYAML},
-		"anchor":    {"a: 1\nb: &x 2", 12, CodeRefusedYAML},
-		"merge":     {"a: 1\n<<: {b: 2}", 12, CodeRefusedYAML},
-		"tag":       {"a: !exec x", 11, CodeRefusedYAML},
-		"depth":     {strings.Repeat("[", 70) + strings.Repeat("]", 70), 11, CodeRefusedYAML},
-		"keys":      {many.String(), 11, CodeRefusedYAML},
-		"size":      {strings.Repeat("# x\n", maxYAMLBytes/4+1), 11, CodeRefusedYAML},
-		"documents": {"a: 1\n---\nb: 2", 11, CodeYAML},
-		"no YAML":   {"a: 1\nb: [", 12, CodeYAML},
-		"tab":       {"a:\n\tb: 1", 12, CodeYAML},
+		"alias":     {"a: &x 1\nb: *x", 11, CodeRefused},
+		"bomb":      {"a: &a [x,x]\nb: &b [*a,*a]\nc: [*b,*b]", 11, CodeRefused},
+		"anchor":    {"a: 1\nb: &x 2", 12, CodeRefused},
+		"merge":     {"a: 1\n<<: {b: 2}", 12, CodeRefused},
+		"tag":       {"a: !exec x", 11, CodeRefused},
+		"depth":     {strings.Repeat("[", 70) + strings.Repeat("]", 70), 11, CodeRefused},
+		"keys":      {many.String(), 11, CodeRefused},
+		"size":      {strings.Repeat("# x\n", MaxBytes/4+1), 11, CodeRefused},
+		"documents": {"a: 1\n---\nb: 2", 11, CodeInvalid},
+		"no YAML":   {"a: 1\nb: [", 12, CodeInvalid},
+		"tab":       {"a:\n\tb: 1", 12, CodeInvalid},
 	} {
-		_, _, err := parseYAML("f.yaml", 11, []byte(c.src))
-		found, ok := err.(*Finding)
-		if !ok || found.Code != c.code || found.Line != c.line || found.Severity != Error {
+		_, _, err := Parse(11, []byte(c.src))
+		found, ok := err.(*Problem)
+		if !ok || found.Code != c.code || found.Line != c.line {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 }
 
 func TestADuplicateKeyIsNotedAndTheLastCounts(t *testing.T) {
-	root, notes, err := parseYAML("f", 1, []byte("template: a\nx: 1\ntemplate: b\n"))
-	if err != nil || scalar(field(root, "template")) != "b" || len(notes) != 1 || notes[0].Line != 3 || notes[0].Code != CodeDuplicateKey {
+	root, notes, err := Parse(1, []byte("template: a\nx: 1\ntemplate: b\n"))
+	if err != nil || Scalar(Field(root, "template")) != "b" || len(notes) != 1 || notes[0].Line != 3 || notes[0].Code != CodeDuplicateKey {
 		t.Errorf("%v %v", notes, err)
 	}
 }
@@ -103,8 +103,8 @@ func TestProseIsWhatTheAuthorWrote(t *testing.T) {
 		if err := yaml.Unmarshal([]byte(src), &n); err != nil {
 			t.Fatal(err)
 		}
-		if got := prose(n.Content[0]); got != want {
-			t.Errorf("prose(%q) = %q", src, got)
+		if got := Prose(n.Content[0]); got != want {
+			t.Errorf("Prose(%q) = %q", src, got)
 		}
 	}
 }
@@ -125,8 +125,8 @@ func FuzzYAML(f *testing.F) {
 				t.Errorf("line %d of %q", line, src)
 			}
 		}
-		_, _, err := parseYAML("f", 1, []byte(src))
-		if _, ok := err.(*Finding); err != nil && !ok {
+		_, _, err := Parse(1, []byte(src))
+		if _, ok := err.(*Problem); err != nil && !ok {
 			t.Errorf("%q: %v", src, err)
 		}
 	})

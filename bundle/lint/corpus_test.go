@@ -1,4 +1,4 @@
-package bundle
+package lint
 
 import (
 	"bufio"
@@ -18,14 +18,14 @@ import (
 // The findings of published trees are all known, and every error among them was
 // looked at: the file that is missing is missing, or the YAML is none.
 func TestLintOfPublishedTreesHasNoFalseErrors(t *testing.T) {
-	golden, err := txtar.ParseFile("testdata/lint/corpus.golden")
+	golden, err := txtar.ParseFile("testdata/corpus.golden")
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, f := range golden.Files {
 		t.Run(f.Name, func(t *testing.T) {
 			start := time.Now()
-			report := lint(t, corpus.Path(t, "bmad/"+f.Name), LintOptions{})
+			report := lint(t, corpus.Path(t, "bmad/"+f.Name), Options{})
 			if diff := cmp.Diff(string(f.Data), summary(report)); diff != "" {
 				t.Errorf("(-want +got)\n%s", diff)
 			}
@@ -39,7 +39,7 @@ func TestLintOfPublishedTreesHasNoFalseErrors(t *testing.T) {
 func TestLintAgreesWithTheReferenceValidatorOfSkills(t *testing.T) {
 	root := corpus.Path(t, "skills")
 	wanting := make(map[string]bool)
-	for _, f := range lint(t, root, LintOptions{}).Findings {
+	for _, f := range lint(t, root, Options{}).Findings {
 		if strings.HasPrefix(f.Code, "skill-") {
 			wanting[f.File] = true
 		}
@@ -75,7 +75,7 @@ func BenchmarkLint(b *testing.B) {
 			dir := corpus.Path(b, "bmad/"+tree)
 			b.ReportAllocs()
 			for b.Loop() {
-				lint(b, dir, LintOptions{})
+				lint(b, dir, Options{})
 			}
 		})
 	}

@@ -1,18 +1,22 @@
-package bundle
+package lint
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/troupe-dev/troupe/bundle"
 )
 
-// LintOptions say what [Lint] may take for granted.
-type LintOptions struct {
-	Config
+// Options say what [Run] may take for granted.
+type Options struct {
+	bundle.Config
 	// Tools are the names of the tools that agents have. Without any, the tools
 	// that skills ask for are not checked.
 	Tools []string
@@ -25,14 +29,14 @@ type Report struct {
 	Tasks     int `json:"tasks"`
 	Skills    int `json:"skills"`
 	// Findings are in order of file and line. Files are relative to what was linted.
-	Findings []Finding `json:"findings"`
+	Findings []bundle.Finding `json:"findings"`
 }
 
 // Errors counts the findings that are errors.
 func (r *Report) Errors() int {
 	count := 0
 	for _, f := range r.Findings {
-		if f.Severity == Error {
+		if f.Severity == bundle.Error {
 			count++
 		}
 	}
@@ -41,21 +45,24 @@ func (r *Report) Errors() int {
 
 func (r *Report) isEmpty() bool { return r.Agents+r.Workflows+r.Tasks+r.Skills+len(r.Findings) == 0 }
 
-// Lint reads everything below a directory, or a single file, and reports what
+// Run reads everything below a directory, or a single file, and reports what
 // would not work and what looks like a mistake. A part of a project is judged as
 // such: what it refers to elsewhere in the project is found.
 //
 // An error is certain: what is reported so leads nowhere when it is used. What may
 // be meant as it is, is a warning. What only a run can know, such as files that a
 // workflow writes or that users bring, is not judged.
-func Lint(name string, o LintOptions) (*Report, error) {
+func Run(name string, o Options) (*Report, error) {
 	target, err := filepath.Abs(name)
 	if err != nil {
 		return nil, fmt.Errorf("lint %s: %w", name, err)
 	}
 	info, err := os.Stat(target)
+	if onPath, ok := errors.AsType[*fs.PathError](err); ok {
+		err = onPath.Err
+	}
 	if err != nil {
-		return nil, fmt.Errorf("lint %s: %w", name, causeOf(err))
+		return nil, fmt.Errorf("lint %s: %w", name, err)
 	}
 	dir := target
 	if !info.IsDir() {
@@ -70,10 +77,12 @@ func Lint(name string, o LintOptions) (*Report, error) {
 		return nil, fmt.Errorf("lint %s: %w", name, err)
 	}
 	if report.isEmpty() {
-		report.Findings = append(report.Findings, warning(CodeNothing, ".", 1,
-			"there is no agent, workflow, task or skill here; is this the directory you meant?"))
+		report.Findings = append(report.Findings, bundle.Finding{
+			Severity: bundle.Warning, Code: CodeNothing, File: ".", Line: 1,
+			Message: "there is no agent, workflow, task or skill here; is this the directory you meant?",
+		})
 	}
-	slices.SortStableFunc(report.Findings, func(a, b Finding) int {
+	slices.SortStableFunc(report.Findings, func(a, b bundle.Finding) int {
 		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Code, b.Code), cmp.Compare(a.Message, b.Message))
 	})
 	report.Findings = slices.Compact(report.Findings)
@@ -81,8 +90,8 @@ func Lint(name string, o LintOptions) (*Report, error) {
 }
 
 // lintProjects lints a project and those inside it.
-func lintProjects(dir, target string, o LintOptions) (*Report, error) {
-	report := &Report{Findings: []Finding{}}
+func lintProjects(dir, target string, o Options) (*Report, error) {
+	report := &Report{Findings: []bundle.Finding{}}
 	for projects := []string{dir}; len(projects) > 0; {
 		nested, err := report.project(projects[0], target, o)
 		if err != nil {
@@ -95,8 +104,8 @@ func lintProjects(dir, target string, o LintOptions) (*Report, error) {
 
 // project lints a project and reports on as much of it as lies at or below target.
 // The projects that it has inside are left out and returned.
-func (r *Report) project(dir, target string, o LintOptions) (nested []string, err error) {
-	catalog, err := Find(dir, o.Config)
+func (r *Report) project(dir, target string, o Options) (nested []string, err error) {
+	catalog, err := bundle.Find(dir, o.Config)
 	if err != nil {
 		return nil, err
 	}
@@ -109,14 +118,14 @@ func (r *Report) project(dir, target string, o LintOptions) (nested []string, er
 	l.everything()
 
 	within := func(file string) (string, bool) {
-		rel, err := filepath.Rel(target, filepath.Join(catalog.project, filepath.FromSlash(file)))
+		rel, err := filepath.Rel(target, filepath.Join(catalog.Project(), filepath.FromSlash(file)))
 		if err != nil {
 			return "", false
 		}
 		if _, isFile := l.homes[file]; isFile && rel == "." {
 			rel = path.Base(file)
 		}
-		return filepath.ToSlash(rel), filepath.IsLocal(rel) || target == catalog.project
+		return filepath.ToSlash(rel), filepath.IsLocal(rel) || target == catalog.Project()
 	}
 	count := func(files []string) (n int) {
 		for _, file := range files {
@@ -176,12 +185,12 @@ func projectAround(dir string) string {
 // everything lints all that the project has. The order matters: what agents have
 // carried out is read after them, and whether a file is used is known at the end.
 func (l *linter) everything() {
-	l.found = append(l.found, l.catalog.found...)
+	l.found = append(l.found, l.catalog.Findings()...)
 	var views []viewpoint
-	for _, b := range l.catalog.bundles {
-		ws, err := b.files()
+	for _, b := range l.catalog.Bundles() {
+		ws, err := b.Files()
 		if err != nil {
-			l.wrong(CodeUnreadable, b.Dir, 1, "%v", err)
+			l.wrong(bundle.CodeUnreadable, b.Dir, 1, "%v", err)
 			continue
 		}
 		views = append(views, viewpoint{b, ws})
@@ -202,6 +211,6 @@ func (l *linter) everything() {
 	l.allSkills()
 	l.cycles()
 	for _, view := range views {
-		l.unreached(view.bundle)
+		l.unreached(view.in)
 	}
 }

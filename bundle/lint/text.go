@@ -1,4 +1,4 @@
-package bundle
+package lint
 
 import (
 	"cmp"
@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/troupe-dev/troupe/bundle"
 	"github.com/troupe-dev/troupe/markup"
 )
 
@@ -58,7 +59,7 @@ func (l *linter) text(at viewpoint, file, owner string) {
 			r.asked[n.Parent] = true
 		case n.Is("invoke-workflow"):
 			if name, ok := n.Attr("path"); ok {
-				r.invoke(Reference{Path: name, Use: UseWorkflow, Key: "invoke-workflow", File: file, Line: n.Line}, n)
+				r.invoke(bundle.Reference{Path: name, Use: bundle.UseWorkflow, Key: "invoke-workflow", File: file, Line: n.Line}, n)
 			}
 		}
 	}
@@ -86,8 +87,8 @@ func (r *reading) passage(n *markup.Node) {
 		}
 	}
 	for line, text := range unfenced(n.Raw(), n.Line) {
-		for _, name := range pathInText.FindAllString(text, -1) {
-			ref := Reference{Path: name, Use: UseInput, File: r.file, Line: line}
+		for _, name := range bundle.PathsIn(text) {
+			ref := bundle.Reference{Path: name, Use: bundle.UseInput, File: r.file, Line: line}
 			if numberedStep.MatchString(path.Base(name)) && directs.MatchString(text) {
 				ref.Use = useStep
 			}
@@ -95,7 +96,7 @@ func (r *reading) passage(n *markup.Node) {
 		}
 		if within["invoke-task"] != nil {
 			for _, name := range plainPath.FindAllString(text, -1) {
-				r.mention(Reference{Path: strings.TrimSpace(name), File: r.file, Line: line}, within)
+				r.mention(bundle.Reference{Path: strings.TrimSpace(name), File: r.file, Line: line}, within)
 			}
 		}
 	}
@@ -119,7 +120,7 @@ func unfenced(text string, first int) func(yield func(int, string) bool) {
 
 // mention judges a path in a text. Where the text says to carry it out, it must be
 // there; elsewhere it may be an example.
-func (r *reading) mention(ref Reference, within map[string]*markup.Node) {
+func (r *reading) mention(ref bundle.Reference, within map[string]*markup.Node) {
 	workflow, task := within["invoke-workflow"], within["invoke-task"]
 	if _, ok := workflow.Attr("path"); ok {
 		workflow = nil // what is in it is passed on
@@ -127,7 +128,7 @@ func (r *reading) mention(ref Reference, within map[string]*markup.Node) {
 	switch {
 	case isPattern(ref.Path):
 	case workflow != nil:
-		ref.Use, ref.Key = UseWorkflow, "invoke-workflow"
+		ref.Use, ref.Key = bundle.UseWorkflow, "invoke-workflow"
 		r.invoke(ref, workflow)
 	case task != nil:
 		ref.Use, ref.Key = useTask, "invoke-task"
@@ -139,7 +140,7 @@ func (r *reading) mention(ref Reference, within map[string]*markup.Node) {
 		r.follow(r.at, ref)
 	default:
 		if loc, err := r.at.locate(ref.File, ref.Path); err == nil {
-			r.named[r.at.bundle.shown(loc)] = true
+			r.named[r.at.in.Shown(loc)] = true
 		}
 	}
 }
@@ -150,8 +151,8 @@ func isPattern(name string) bool { return strings.ContainsAny(name, "*?[]<>") }
 
 // invoke follows a reference to something that element n has carried out, and notes
 // the call.
-func (r *reading) invoke(ref Reference, n *markup.Node) {
-	if name := r.at.expand(ref.Path); ref.Use == UseWorkflow && !hasExtension(name) {
+func (r *reading) invoke(ref bundle.Reference, n *markup.Node) {
+	if name := r.at.expand(ref.Path); ref.Use == bundle.UseWorkflow && !bundle.HasExtension(name) {
 		if !strings.Contains(name, "/") {
 			return // a workflow by its name, or a variable of the run
 		}

@@ -1,4 +1,4 @@
-package bundle
+package lint
 
 import (
 	"cmp"
@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/troupe-dev/troupe/bundle"
 	"github.com/troupe-dev/troupe/workspace"
 )
 
@@ -22,7 +23,7 @@ const (
 
 // A linter goes through one project. Files are named relative to it.
 type linter struct {
-	catalog *Catalog
+	catalog *bundle.Catalog
 	tools   []string
 	trees   []*workspace.Workspace // the project, and bundles elsewhere
 	homes   map[string]home
@@ -31,10 +32,10 @@ type linter struct {
 	nested  []string // projects inside this one, on the host
 
 	agents, workflows, tasks, skills []string
-	found                            []Finding
+	found                            []bundle.Finding
 
 	bases map[string][]string // all files, by the last element of their names
-	known map[*Bundle]map[string]bool
+	known map[*bundle.Bundle]map[string]bool
 	named map[string]bool // what references lead to
 	// executed are the files that commands have carried out.
 	executed map[string]bool
@@ -50,22 +51,22 @@ type home struct {
 	size  int64
 }
 
-func newLinter(c *Catalog, tools []string) (*linter, error) {
+func newLinter(c *bundle.Catalog, tools []string) (*linter, error) {
 	l := &linter{
 		catalog: c, tools: tools,
 		homes: make(map[string]home), texts: make(map[string]string), bases: make(map[string][]string),
-		known: make(map[*Bundle]map[string]bool), named: make(map[string]bool), executed: make(map[string]bool), calls: make(map[string][]call),
+		known: make(map[*bundle.Bundle]map[string]bool), named: make(map[string]bool), executed: make(map[string]bool), calls: make(map[string][]call),
 	}
-	dirs := map[string]string{".": c.project}
-	for _, b := range c.bundles {
-		if !filepath.IsLocal(filepath.FromSlash(b.Dir)) {
-			dirs[b.Dir] = b.host
+	dirs := map[string]string{".": c.Project()}
+	for _, b := range c.Bundles() {
+		if b.IsElsewhere() {
+			dirs[b.Dir] = b.Path()
 		}
 	}
 	for _, prefix := range slices.Sorted(maps.Keys(dirs)) {
 		// Under the name of a bundle root, so that .bmad-core is no secret.
 		root := workspace.Root{Name: workspace.BundleRoot, Dir: dirs[prefix], Access: workspace.ReadOnly}
-		ws, err := workspace.Open(workspace.Config{Roots: []workspace.Root{root}, Cache: c.cache})
+		ws, err := workspace.Open(workspace.Config{Roots: []workspace.Root{root}})
 		if err != nil {
 			l.close()
 			return nil, err
@@ -94,7 +95,7 @@ func (l *linter) walk(ws *workspace.Workspace, host, prefix, dir string, depth i
 	}
 	list, err := ws.List(loc, 1)
 	if err != nil {
-		l.warn(CodeUnreadable, path.Join(prefix, dir), 1, "%v", err)
+		l.warn(bundle.CodeUnreadable, path.Join(prefix, dir), 1, "%v", err)
 		return
 	}
 	if list.Truncated || depth == 0 || len(l.homes) > maxLintFiles {
@@ -158,7 +159,7 @@ func (l *linter) read(file string) string {
 	}
 	switch {
 	case err != nil:
-		l.wrong(cmp.Or(tooLarge(err), CodeUnreadable), file, 1, "%v", err)
+		l.wrong(cmp.Or(tooLarge(err), bundle.CodeUnreadable), file, 1, "%v", err)
 	case content.Truncated():
 		l.wrong(CodeTooLarge, file, 1, "the file has %d bytes; agents are shown %d at a time: split it", content.Size, content.Next)
 	case !content.Binary:
@@ -178,14 +179,16 @@ func tooLarge(err error) string {
 	return ""
 }
 
-func (l *linter) report(severity Severity, code, file string, line int, format string, args ...any) {
-	l.found = append(l.found, Finding{severity, code, file, max(line, 1), fmt.Sprintf(format, args...)})
+func (l *linter) report(severity bundle.Severity, code, file string, line int, format string, args ...any) {
+	l.found = append(l.found, bundle.Finding{
+		Severity: severity, Code: code, File: file, Line: max(line, 1), Message: fmt.Sprintf(format, args...),
+	})
 }
 
 func (l *linter) warn(code, file string, line int, format string, args ...any) {
-	l.report(Warning, code, file, line, format, args...)
+	l.report(bundle.Warning, code, file, line, format, args...)
 }
 
 func (l *linter) wrong(code, file string, line int, format string, args ...any) {
-	l.report(Error, code, file, line, format, args...)
+	l.report(bundle.Error, code, file, line, format, args...)
 }

@@ -1,4 +1,4 @@
-package bundle
+package lint
 
 import (
 	"errors"
@@ -9,23 +9,25 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/troupe-dev/troupe/bundle"
+	"github.com/troupe-dev/troupe/internal/laxyaml"
 	"github.com/troupe-dev/troupe/markup"
 	"github.com/troupe-dev/troupe/workspace"
 )
 
 // bundleWorkflows lints the workflows, tasks and steps of a bundle.
 func (l *linter) bundleWorkflows(from viewpoint) {
-	b := from.bundle
+	b := from.in
 	paths, err := b.WorkflowFiles()
 	if err != nil {
-		l.wrong(CodeUnreadable, b.Dir, 1, "%v", err)
+		l.wrong(bundle.CodeUnreadable, b.Dir, 1, "%v", err)
 		return
 	}
 	views := make(map[string]viewpoint) // by the directory of the workflow
 	owners := make(map[string]string)   // workflows, by their instructions
 	skipped := make(map[string]bool)
 	for _, name := range paths {
-		file := b.file(strings.TrimPrefix(name, "{"+workspace.BundleRoot+"}/"))
+		file := path.Join(b.Dir, strings.TrimPrefix(name, "{"+workspace.BundleRoot+"}/"))
 		l.workflows = append(l.workflows, file)
 		l.executed[file] = true
 		if l.isModel(from, file) {
@@ -33,11 +35,11 @@ func (l *linter) bundleWorkflows(from viewpoint) {
 			continue
 		}
 		if w := l.workflow(from, name, file, owners); w != nil {
-			views[path.Dir(file)] = from.with(w.vars)
+			views[path.Dir(file)] = from.with(w.Vars())
 		}
 	}
 	for _, file := range l.below(b.Dir) {
-		if b.Layout == LayoutV4 || b.Layout == LayoutSkill || skipped[path.Dir(file)] || !isMarkup(file) {
+		if b.Layout == bundle.LayoutV4 || b.Layout == bundle.LayoutSkill || skipped[path.Dir(file)] || !isMarkup(file) {
 			continue
 		}
 		if !isFollowed(file) && !l.executed[file] && owners[file] == "" {
@@ -76,43 +78,43 @@ func isStep(file string) bool {
 // isModel says whether a workflow is one to be copied and filled in: where it will
 // be installed is a placeholder.
 func (l *linter) isModel(from viewpoint, file string) bool {
-	root, _, err := parseYAML(file, 1, []byte(l.read(file)))
+	root, _, err := bundle.ParseYAML(file, 1, []byte(l.read(file)))
 	if err != nil || isMarkup(file) {
 		return false
 	}
-	_, unresolved, err := from.files.Vars().Expand(from.bundle.here(scalar(field(root, "installed_path"))))
+	_, unresolved, err := from.files.Vars().Expand(from.in.Here(laxyaml.Scalar(laxyaml.Field(root, "installed_path"))))
 	return err == nil && len(unresolved) > 0
 }
 
 // workflow lints one workflow.yaml or workflow.md.
-func (l *linter) workflow(from viewpoint, name, file string, owners map[string]string) *Workflow {
-	w, err := from.bundle.Workflow(name)
+func (l *linter) workflow(from viewpoint, name, file string, owners map[string]string) *bundle.Workflow {
+	w, err := from.in.Workflow(name)
 	if err != nil {
 		l.brokenWorkflow(from, file, err)
 		return nil
 	}
 	l.found = append(l.found, w.Findings...)
-	at := from.with(w.vars)
+	at := from.with(w.Vars())
 	for _, ref := range w.References {
 		if ref.Key == "" || strings.Contains(ref.Key, "output") {
 			continue // in the text, or written by the workflow
 		}
-		if ref = asJudged(ref); ref.Use == UseInput && !strings.HasPrefix(at.expand(ref.Path), "{") {
+		if ref = asJudged(ref); ref.Use == bundle.UseInput && !strings.HasPrefix(at.expand(ref.Path), "{") {
 			continue // a name that users know the meaning of
 		}
-		if found, ok := l.follow(at, ref); ok && ref.Use == UseInstruct {
+		if found, ok := l.follow(at, ref); ok && ref.Use == bundle.UseInstruct {
 			owners[found] = file
 		}
 	}
-	l.instructionsBeside(from.bundle, w, owners)
-	l.unresolved(from.bundle, file, w.Unresolved)
+	l.instructionsBeside(from.in, w, owners)
+	l.unresolved(from.in, file, w.Unresolved)
 	return w
 }
 
 // instructionsBeside finds the instructions of a workflow that does not name them.
-func (l *linter) instructionsBeside(b *Bundle, w *Workflow, owners map[string]string) {
-	isNamed := slices.ContainsFunc(w.References, func(ref Reference) bool { return ref.Use == UseInstruct })
-	if isNamed || isMarkup(w.File) || b.Layout == LayoutV4 {
+func (l *linter) instructionsBeside(b *bundle.Bundle, w *bundle.Workflow, owners map[string]string) {
+	isNamed := slices.ContainsFunc(w.References, func(ref bundle.Reference) bool { return ref.Use == bundle.UseInstruct })
+	if isNamed || isMarkup(w.File) || b.Layout == bundle.LayoutV4 {
 		return
 	}
 	for _, name := range []string{"instructions.md", "instructions.xml"} {
@@ -124,13 +126,13 @@ func (l *linter) instructionsBeside(b *Bundle, w *Workflow, owners map[string]st
 		}
 	}
 	if w.Instructions == "" {
-		l.warn(dangling[UseInstruct], w.File, 1, "the workflow has no instructions; name them under instructions")
+		l.warn(dangling[bundle.UseInstruct], w.File, 1, "the workflow has no instructions; name them under instructions")
 	}
 }
 
 // asJudged returns a workflow's reference as a linter sees it: everything in the
 // installation must be there, whatever the key that names it.
-func asJudged(ref Reference) Reference {
+func asJudged(ref bundle.Reference) bundle.Reference {
 	ref.Optional = false
 	if ref.Key == "validation" || strings.Contains(ref.Key, "checklist") {
 		ref.Use = useChecklist
@@ -140,16 +142,16 @@ func asJudged(ref Reference) Reference {
 
 // brokenWorkflow explains why a workflow cannot be run.
 func (l *linter) brokenWorkflow(from viewpoint, file string, err error) {
-	if found, ok := errors.AsType[*Finding](err); ok {
+	if found, ok := errors.AsType[*bundle.Finding](err); ok {
 		if found.File == file { // else it is the config's, which has been read
 			l.found = append(l.found, *found)
 		}
 		return
 	}
-	root, _, _ := parseYAML(file, 1, []byte(l.read(file)))
+	root, _, _ := bundle.ParseYAML(file, 1, []byte(l.read(file)))
 	if cycle, ok := errors.AsType[*workspace.Cycle](err); ok {
 		line := 1
-		for k := range fields(root) {
+		for k := range laxyaml.Fields(root) {
 			if slices.Contains(cycle.Names, k.Value) {
 				line = k.Line
 				break
@@ -158,23 +160,23 @@ func (l *linter) brokenWorkflow(from viewpoint, file string, err error) {
 		l.wrong(CodeVariableCycle, file, line, "%v; give one of them a value of its own", cycle)
 		return
 	}
-	n := field(root, "instructions")
+	n := laxyaml.Field(root, "instructions")
 	if n == nil {
-		l.wrong(CodeUnreadable, file, 1, "%v", err)
+		l.wrong(bundle.CodeUnreadable, file, 1, "%v", err)
 		return
 	}
 	if code := tooLarge(err); code != "" {
 		l.wrong(code, file, n.Line, "%v", err)
 		return
 	}
-	l.judge(from, Reference{Path: n.Value, Use: UseInstruct, Key: "instructions", File: file, Line: n.Line}, workspace.Location{}, err)
+	l.judge(from, bundle.Reference{Path: n.Value, Use: bundle.UseInstruct, Key: "instructions", File: file, Line: n.Line}, workspace.Location{}, err)
 }
 
 // identifier is what the name of a variable looks like.
 var identifier = regexp.MustCompile(`^[A-Za-z][\w.-]*$`)
 
 // unresolved reports the variables of a workflow that have no value.
-func (l *linter) unresolved(b *Bundle, file string, names []string) {
+func (l *linter) unresolved(b *bundle.Bundle, file string, names []string) {
 	var root *yaml.Node
 	for _, name := range names {
 		if !identifier.MatchString(name) || l.known[b][name] {
@@ -186,7 +188,7 @@ func (l *linter) unresolved(b *Bundle, file string, names []string) {
 				src, _, _ = markup.FrontMatter(src)
 				line = 2
 			}
-			root, _, _ = parseYAML(file, line, src)
+			root, _, _ = bundle.ParseYAML(file, line, src)
 		}
 		l.warn(CodeVariable, file, lineOf(root, name), "nothing gives %s a value: agents will ask the user for it; set it in config.yaml or under variables", name)
 	}
@@ -212,23 +214,23 @@ func lineOf(n *yaml.Node, name string) int {
 // them. It returns a viewpoint with the variables set there.
 func (l *linter) step(at viewpoint, file, src string) viewpoint {
 	matter, _, _ := markup.FrontMatter([]byte(src))
-	root, notes, err := parseYAML(file, 2, matter)
+	root, notes, err := bundle.ParseYAML(file, 2, matter)
 	if err != nil {
-		l.found = append(l.found, asFinding(err, file))
+		l.found = append(l.found, bundle.AsFinding(err, file))
 		return at
 	}
 	l.found = append(l.found, notes...)
 	values := make(map[string]string)
-	for k, v := range fields(root) {
-		values[k.Value] = at.bundle.here(scalar(v))
+	for k, v := range laxyaml.Fields(root) {
+		values[k.Value] = at.in.Here(laxyaml.Scalar(v))
 	}
 	at = at.with(at.files.Vars().With(values))
-	for k, v := range fields(root) {
-		name := scalar(v)
-		if !isPath(name) || isPattern(name) || strings.Contains(strings.ToLower(k.Value), "output") || !strings.ContainsAny(at.expand(name)[:1], "{.") {
+	for k, v := range laxyaml.Fields(root) {
+		name := laxyaml.Scalar(v)
+		if !bundle.IsPath(name) || isPattern(name) || strings.Contains(strings.ToLower(k.Value), "output") || !strings.ContainsAny(at.expand(name)[:1], "{.") {
 			continue
 		}
-		ref := Reference{Path: name, Use: UseInput, Key: k.Value, File: file, Line: v.Line}
+		ref := bundle.Reference{Path: name, Use: bundle.UseInput, Key: k.Value, File: file, Line: v.Line}
 		if strings.HasPrefix(path.Base(name), "step-") {
 			ref.Use = useStep
 		}

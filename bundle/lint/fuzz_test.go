@@ -1,4 +1,4 @@
-package bundle
+package lint
 
 import (
 	"os"
@@ -34,7 +34,7 @@ func FuzzLint(f *testing.F) {
 		}
 		put(t, dir, "bmad/custom/bundles/x/bundle.yaml", src)
 		lines := strings.Count(src, "\n") + 2 // YAML tells of an unexpected end after it
-		for _, f := range lint(t, dir, LintOptions{}).Findings {
+		for _, f := range lint(t, dir, Options{}).Findings {
 			if f.Line < 1 || f.Line > lines || f.Code == "" || f.Message == "" || strings.Contains(f.File, "{") {
 				t.Errorf("%+v", f)
 			}

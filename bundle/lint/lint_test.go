@@ -1,4 +1,4 @@
-package bundle
+package lint
 
 import (
 	"encoding/json"
@@ -11,11 +11,13 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/tools/txtar"
+
+	"github.com/troupe-dev/troupe/bundle"
 )
 
-func lint(t testing.TB, dir string, o LintOptions) *Report {
+func lint(t testing.TB, dir string, o Options) *Report {
 	t.Helper()
-	report, err := Lint(dir, o)
+	report, err := Run(dir, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -56,7 +58,7 @@ func extract(t testing.TB, name string) (dir, want string) {
 
 func archives(t testing.TB) []string {
 	t.Helper()
-	names, err := filepath.Glob("testdata/lint/*.txtar")
+	names, err := filepath.Glob("testdata/*.txtar")
 	if err != nil || len(names) == 0 {
 		t.Fatal("no archives", err)
 	}
@@ -68,7 +70,7 @@ func TestLintFindsWhatIsWrongAndNothingElse(t *testing.T) {
 	for _, name := range archives(t) {
 		t.Run(strings.TrimSuffix(filepath.Base(name), ".txtar"), func(t *testing.T) {
 			dir, want := extract(t, name)
-			report := lint(t, dir, LintOptions{Tools: []string{"read_file"}})
+			report := lint(t, dir, Options{Tools: []string{"read_file"}})
 			if diff := cmp.Diff(want, summary(report)); diff != "" {
 				t.Errorf("(-want +got)\n%s", diff)
 				for _, f := range report.Findings {
@@ -80,30 +82,32 @@ func TestLintFindsWhatIsWrongAndNothingElse(t *testing.T) {
 }
 
 func TestMessagesSayWhatIsWrongAndWhatToDo(t *testing.T) {
-	dir, _ := extract(t, "testdata/lint/source.txtar")
+	dir, _ := extract(t, "testdata/source.txtar")
 	put(t, dir, "src/modules/bmm/agents/lost.md", `<agent id="lost" name="L" title="L" icon="l">
   <persona><role>r</role><identity>i</identity><communication_style>s</communication_style><principles>p</principles></persona>
   <cmds><c cmd="*help">Help</c><c cmd="*exit">Exit</c>
   <c cmd="*plan" run-workflow="{project-root}/bmad/cis/workflows/plan/workflow.yaml">Plan</c>
   <c cmd="*paced" run-workflow="{project-root}/bmad/bmm/workflows/paced.md">Paced</c></cmds>
 </agent>`)
-	report := lint(t, filepath.Join(dir, "src/modules/bmm/agents/lost.md"), LintOptions{})
-	want := []Finding{
-		{Warning, CodeOutside, "lost.md", 4, "*plan (workflow): {project-root}/bmad/cis/workflows/plan/workflow.yaml lies outside of the bundle, where agents read only what the operator grants; move it into the bundle"},
-		{Error, "dangling-workflow", "lost.md", 5, "*paced (workflow): there is no {project-root}/bmad/bmm/workflows/paced.md; create it, or correct the path"},
+	report := lint(t, filepath.Join(dir, "src/modules/bmm/agents/lost.md"), Options{})
+	want := []bundle.Finding{
+		{Severity: bundle.Warning, Code: CodeOutside, File: "lost.md", Line: 4, Message: "*plan (workflow): {project-root}/bmad/cis/workflows/plan/workflow.yaml lies outside of the bundle, where agents read only what the operator grants; move it into the bundle"},
+		{Severity: bundle.Error, Code: "dangling-workflow", File: "lost.md", Line: 5, Message: "*paced (workflow): there is no {project-root}/bmad/bmm/workflows/paced.md; create it, or correct the path"},
 	}
 	if diff := cmp.Diff(want, report.Findings); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
 	put(t, dir, "src/modules/bmm/workflows/paced/workflow.yaml", "name: paced\ninstructions: workflow.md\n")
-	report = lint(t, filepath.Join(dir, "src/modules/bmm/agents/lost.md"), LintOptions{})
+	report = lint(t, filepath.Join(dir, "src/modules/bmm/agents/lost.md"), Options{})
 	if got := report.Findings[1].Message; !strings.HasSuffix(got, "; did you mean src/modules/bmm/workflows/paced/workflow.yaml?") {
 		t.Errorf("no advice: %s", got)
 	}
 }
 
 func TestReportIsJSONAsPromised(t *testing.T) {
-	report := &Report{Agents: 1, Workflows: 2, Tasks: 3, Skills: 4, Findings: []Finding{{Error, "dangling-exec", "a.md", 5, "gone"}}}
+	report := &Report{Agents: 1, Workflows: 2, Tasks: 3, Skills: 4, Findings: []bundle.Finding{{
+		Severity: bundle.Error, Code: "dangling-exec", File: "a.md", Line: 5, Message: "gone",
+	}}}
 	got, err := json.Marshal(report)
 	const want = `{"agents":1,"workflows":2,"tasks":3,"skills":4,"findings":[{"severity":"error","code":"dangling-exec","file":"a.md","line":5,"message":"gone"}]}`
 	if err != nil || string(got) != want {
@@ -111,14 +115,14 @@ func TestReportIsJSONAsPromised(t *testing.T) {
 	}
 	dir := t.TempDir()
 	put(t, dir, "skills/good/SKILL.md", "---\nname: good\ndescription: Good.\n---\n")
-	if got, err = json.Marshal(lint(t, dir, LintOptions{})); err != nil || !strings.HasSuffix(string(got), `"skills":1,"findings":[]}`) {
+	if got, err = json.Marshal(lint(t, dir, Options{})); err != nil || !strings.HasSuffix(string(got), `"skills":1,"findings":[]}`) {
 		t.Errorf("without findings: %s, %v", got, err)
 	}
 }
 
 // A part of a project refers to the rest of it.
 func TestLintOfAPartSeesTheWholeProject(t *testing.T) {
-	dir, _ := extract(t, "testdata/lint/source.txtar")
+	dir, _ := extract(t, "testdata/source.txtar")
 	for part, want := range map[string]string{
 		"src/modules/bmm":                       "agents 2, workflows 2, tasks 0, skills 0\nwarning not-installed .:1\nwarning unreached-files .:1\n",
 		"src/modules/bmm/workflows/plan":        "agents 0, workflows 1, tasks 0, skills 0\n",
@@ -127,7 +131,7 @@ func TestLintOfAPartSeesTheWholeProject(t *testing.T) {
 		"expansion-packs":                       "agents 1, workflows 0, tasks 0, skills 0\nerror dangling-dependency pack/agents/old.md:12\n",
 		"src/modules/bmm/workflows/paced/steps": "agents 0, workflows 0, tasks 0, skills 0\nwarning nothing-found .:1\n",
 	} {
-		if got := summary(lint(t, filepath.Join(dir, part), LintOptions{})); got != want {
+		if got := summary(lint(t, filepath.Join(dir, part), Options{})); got != want {
 			t.Errorf("%s:\n%s", part, got)
 		}
 	}
@@ -148,7 +152,7 @@ func TestLintFindsProjectsBelow(t *testing.T) {
 	put(t, dir, "node_modules/three/bmad/core/tasks/stir.md", "<task></task>")
 	const want = "agents 2, workflows 0, tasks 2, skills 0\n" +
 		"error dangling-exec deep/two/bmad/bmm/agents/ann.agent.yaml:5\nerror dangling-exec one/bmad/bmm/agents/ann.agent.yaml:5\n"
-	if got := summary(lint(t, dir, LintOptions{})); got != want {
+	if got := summary(lint(t, dir, Options{})); got != want {
 		t.Error(got)
 	}
 }
@@ -159,18 +163,18 @@ func TestLintOfBundlesElsewhere(t *testing.T) {
 	put(t, elsewhere, "agent.md", `<agent id="far" name="F"><cmds><c cmd="*go" exec="{core-root}/tasks/go.md">Go</c></cmds></agent>`)
 	put(t, elsewhere, "workflows/x/workflow.yaml", "name: x\ninstructions: gone.md\n")
 	put(t, dir, "core/tasks/stay.md", "<task></task>")
-	report := lint(t, dir, LintOptions{Config: Config{Core: "core", Bundles: []string{elsewhere}}})
+	report := lint(t, dir, Options{Config: bundle.Config{Core: "core", Bundles: []string{elsewhere}}})
 	if report.Agents != 1 || report.Workflows != 1 || report.Errors() != 2 {
 		t.Errorf("%+v", report)
 	}
 }
 
 func TestLintOfNothing(t *testing.T) {
-	report := lint(t, t.TempDir(), LintOptions{})
+	report := lint(t, t.TempDir(), Options{})
 	if got := summary(report); got != "agents 0, workflows 0, tasks 0, skills 0\nwarning nothing-found .:1\n" {
 		t.Error(got)
 	}
-	if _, err := Lint(filepath.Join(t.TempDir(), "gone"), LintOptions{}); err == nil {
+	if _, err := Run(filepath.Join(t.TempDir(), "gone"), Options{}); err == nil {
 		t.Error("a directory that is not there has no report")
 	}
 }
@@ -189,7 +193,7 @@ func TestWhatIsTooLargeIsAnError(t *testing.T) {
 	put(t, dir, "bmad/bmm/workflows/b/i.md", "Do.")
 	put(t, dir, "bmad/bmm/workflows/"+strings.Repeat("d/", 30)+"x.md", "Deep.")
 	var got []string
-	for _, f := range lint(t, dir, LintOptions{}).Findings {
+	for _, f := range lint(t, dir, Options{}).Findings {
 		if f.Code == CodeTooLarge || f.Code == CodeTooMuch {
 			got = append(got, fmt.Sprintf("%s %s:%d", f.Severity, f.File, f.Line))
 		}
@@ -212,7 +216,7 @@ func TestWhatCannotBeReadIsAnError(t *testing.T) {
 	}
 	const want = "agents 0, workflows 0, tasks 0, skills 0\n" +
 		"error unreadable bmad/bmm/agents/ann.md:1\nerror unreadable bmad/bmm/agents/bob.md:1\n"
-	if got := summary(lint(t, dir, LintOptions{})); got != want {
+	if got := summary(lint(t, dir, Options{})); got != want {
 		t.Error(got)
 	}
 }
@@ -233,8 +237,19 @@ func TestLintOfABundleInAnUnrelatedProject(t *testing.T) {
 	dir := t.TempDir()
 	put(t, dir, "app/src/modules/tea/bundle.yaml", "type: standalone\nname: tea\nversion: 1.0.0\nagent: {id: tea, file: agent.md}\n")
 	put(t, dir, "app/src/modules/tea/agent.md", `<agent id="tea" name="T"><cmds><c cmd="*go" exec="{bundle-root}/go.md">Go</c></cmds></agent>`)
-	report := lint(t, filepath.Join(dir, "app/src/modules/tea"), LintOptions{})
+	report := lint(t, filepath.Join(dir, "app/src/modules/tea"), Options{})
 	if report.Agents != 1 || report.Errors() != 1 || report.Findings[0].File != "agent.md" {
 		t.Errorf("%+v", report)
+	}
+}
+
+func put(t testing.TB, dir, name, content string) {
+	t.Helper()
+	file := filepath.Join(dir, filepath.FromSlash(name))
+	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, []byte(content), 0o644); err != nil {
+		t.Fatal(err)
 	}
 }

@@ -1,6 +1,10 @@
-package bundle
+// Package lint reads a directory of bundles, workflows, tasks and skills and reports
+// what would not work and what looks like a mistake, with file and line.
+package lint
 
-// The codes of what [Lint] finds, beside those of loading. docs/lint.md explains
+import "github.com/troupe-dev/troupe/bundle"
+
+// The codes of what [Run] finds, beside those of loading. docs/lint.md explains
 // them all.
 const (
 	CodeNothing      = "nothing-found"  // nothing to lint
@@ -36,25 +40,25 @@ const (
 
 // The uses of references that only a linter tells apart.
 const (
-	useTask      Use = "task"
-	useStep      Use = "step"
-	useChecklist Use = "checklist"
+	useTask      bundle.Use = "task"
+	useStep      bundle.Use = "step"
+	useChecklist bundle.Use = "checklist"
 )
 
 // dangling are the codes of references that lead nowhere.
-var dangling = map[Use]string{
-	UseAgent:      "dangling-agent",
-	UseCritical:   "dangling-critical-action",
-	UseWorkflow:   "dangling-workflow",
-	UseValidate:   "dangling-workflow",
-	UseExec:       "dangling-exec",
-	UseTemplate:   "dangling-template",
-	UseData:       "dangling-data",
-	UseDependency: "dangling-dependency",
-	UseConfig:     "dangling-config",
-	UseInstruct:   "dangling-instructions",
-	UseInput:      "dangling-file",
-	useTask:       "dangling-task",
-	useStep:       "dangling-step",
-	useChecklist:  "dangling-checklist",
+var dangling = map[bundle.Use]string{
+	bundle.UseAgent:      "dangling-agent",
+	bundle.UseCritical:   "dangling-critical-action",
+	bundle.UseWorkflow:   "dangling-workflow",
+	bundle.UseValidate:   "dangling-workflow",
+	bundle.UseExec:       "dangling-exec",
+	bundle.UseTemplate:   "dangling-template",
+	bundle.UseData:       "dangling-data",
+	bundle.UseDependency: "dangling-dependency",
+	bundle.UseConfig:     "dangling-config",
+	bundle.UseInstruct:   "dangling-instructions",
+	bundle.UseInput:      "dangling-file",
+	useTask:              "dangling-task",
+	useStep:              "dangling-step",
+	useChecklist:         "dangling-checklist",
 }

@@ -1,14 +1,16 @@
-package bundle
+package lint
 
 import (
 	"iter"
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/troupe-dev/troupe/bundle"
 )
 
 // unreached reports, in one finding, the files of a bundle that nothing names.
-func (l *linter) unreached(b *Bundle) {
+func (l *linter) unreached(b *bundle.Bundle) {
 	var unused []string
 	for _, file := range l.below(b.Dir) {
 		if l.owner(file) == b && !isIncidental(b, file) && !l.isNamed(file) {
@@ -27,8 +29,8 @@ func (l *linter) unreached(b *Bundle) {
 }
 
 // owner returns the innermost bundle that a file is in.
-func (l *linter) owner(file string) (owner *Bundle) {
-	for _, b := range l.catalog.bundles {
+func (l *linter) owner(file string) (owner *bundle.Bundle) {
+	for _, b := range l.catalog.Bundles() {
 		isIn := b.Dir == "." || strings.HasPrefix(file, b.Dir+"/")
 		if isIn && (owner == nil || owner.Dir == "." || len(b.Dir) > len(owner.Dir)) {
 			owner = b
@@ -39,7 +41,7 @@ func (l *linter) owner(file string) (owner *Bundle) {
 
 // isIncidental says whether a file is of use without being named: for people, for
 // installers and for other programs.
-func isIncidental(b *Bundle, file string) bool {
+func isIncidental(b *bundle.Bundle, file string) bool {
 	dirs := strings.Split(path.Dir(strings.TrimPrefix(file, b.Dir+"/")), "/")
 	if slices.ContainsFunc(dirs, func(dir string) bool {
 		return len(dir) > 1 && (dir[0] == '_' || dir[0] == '.') || slices.Contains([]string{"docs", "teams", "agent-teams", "sub-modules", "sub-agents"}, dir)
@@ -105,7 +107,7 @@ func (l *linter) readMentions() {
 			switch {
 			case base == "":
 				note(parent + "/")
-			case !hasExtension(base):
+			case !bundle.HasExtension(base):
 				if stems[base] {
 					note(base)
 				}

@@ -1,4 +1,4 @@
-package bundle
+package lint
 
 import (
 	"path"
@@ -10,6 +10,8 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/troupe-dev/troupe/bundle"
+	"github.com/troupe-dev/troupe/internal/laxyaml"
 	"github.com/troupe-dev/troupe/markup"
 )
 
@@ -29,7 +31,7 @@ var skillName = regexp.MustCompile(`^[\p{Ll}\p{Lo}\p{N}]+(-[\p{Ll}\p{Lo}\p{N}]+)
 // allSkills lints every SKILL.md, be it an agent or not.
 func (l *linter) allSkills() {
 	byName := make(map[string]string) // to the file
-	for _, file := range l.bases[skillFile] {
+	for _, file := range l.bases[bundle.SkillFile] {
 		l.skills = append(l.skills, file)
 		name := l.skill(file)
 		if other := byName[name]; other != "" {
@@ -38,7 +40,7 @@ func (l *linter) allSkills() {
 			byName[name] = file
 		}
 	}
-	for _, file := range l.bases[skillFile] {
+	for _, file := range l.bases[bundle.SkillFile] {
 		l.skillReferences(file, byName)
 	}
 }
@@ -46,38 +48,38 @@ func (l *linter) allSkills() {
 // skill lints a skill's front matter and returns its name.
 func (l *linter) skill(file string) string {
 	matter, _, _ := markup.FrontMatter([]byte(l.read(file)))
-	root, notes, err := parseYAML(file, 2, matter)
+	root, notes, err := bundle.ParseYAML(file, 2, matter)
 	if err != nil {
-		l.found = append(l.found, asFinding(err, file))
+		l.found = append(l.found, bundle.AsFinding(err, file))
 		return ""
 	}
 	l.found = append(l.found, notes...)
 	if root == nil || root.Kind != yaml.MappingNode {
-		severity := Warning
+		severity := bundle.Warning
 		if l.isAmongSkills(file) {
-			severity = Error
+			severity = bundle.Error
 		}
 		l.report(severity, CodeSkillFront, file, 1, "the skill has no front matter; begin the file with ---, name, description and ---")
 		return ""
 	}
-	for k := range fields(root) {
+	for k := range laxyaml.Fields(root) {
 		if !slices.Contains(skillKeys, k.Value) {
 			l.warn(CodeSkillKey, file, k.Line, "the standard of Agent Skills knows no %s; put it under metadata", k.Value)
 		}
 	}
-	l.skillDescription(file, field(root, "description"))
-	l.skillTools(file, field(root, "allowed-tools"))
-	return l.skillName(file, field(root, "name"), scalar(field(root, "label")))
+	l.skillDescription(file, laxyaml.Field(root, "description"))
+	l.skillTools(file, laxyaml.Field(root, "allowed-tools"))
+	return l.skillName(file, laxyaml.Field(root, "name"), laxyaml.Scalar(laxyaml.Field(root, "label")))
 }
 
 // isAmongSkills says whether a file lies where skills are looked for.
 func (l *linter) isAmongSkills(file string) bool {
-	elements := strings.Split(filepath.ToSlash(l.catalog.project)+"/"+file, "/")
+	elements := strings.Split(filepath.ToSlash(l.catalog.Project())+"/"+file, "/")
 	return slices.ContainsFunc(elements, func(e string) bool { return e == "skills" || strings.HasSuffix(e, "-skills") })
 }
 
 func (l *linter) skillName(file string, n *yaml.Node, label string) string {
-	name := scalar(n)
+	name := laxyaml.Scalar(n)
 	if name == "" {
 		if label == "" {
 			l.wrong(CodeSkillName, file, 2, "the skill has no name; add name: %s", l.folder(file))
@@ -97,11 +99,11 @@ func (l *linter) skillName(file string, n *yaml.Node, label string) string {
 
 // folder returns the name of the directory that a file is in.
 func (l *linter) folder(file string) string {
-	return filepath.Base(filepath.Dir(filepath.Join(l.catalog.project, filepath.FromSlash(file))))
+	return filepath.Base(filepath.Dir(filepath.Join(l.catalog.Project(), filepath.FromSlash(file))))
 }
 
 func (l *linter) skillDescription(file string, n *yaml.Node) {
-	switch text := prose(n); {
+	switch text := laxyaml.Prose(n); {
 	case text == "":
 		l.wrong(CodeSkillDescription, file, 2, "the skill has no description; say what it does and when to use it, for agents choose by it")
 	case utf8.RuneCountInString(text) > maxSkillDescription:
@@ -115,8 +117,8 @@ func (l *linter) skillTools(file string, n *yaml.Node) {
 	if len(l.tools) == 0 {
 		return
 	}
-	for _, item := range items(n) {
-		for name := range strings.FieldsFuncSeq(scalar(item), func(r rune) bool { return r == ',' || r == ' ' }) {
+	for _, item := range laxyaml.Items(n) {
+		for name := range strings.FieldsFuncSeq(laxyaml.Scalar(item), func(r rune) bool { return r == ',' || r == ' ' }) {
 			name, _, _ = strings.Cut(name, "(")
 			if identifier.MatchString(name) && !slices.Contains(l.tools, name) {
 				l.warn(CodeSkillTool, file, item.Line, "there is no tool %s; agents have %s", name, strings.Join(l.tools, ", "))
@@ -144,17 +146,21 @@ func (l *linter) skillReferences(file string, byName map[string]string) {
 			name := path.Join(dir, strings.TrimPrefix(m[1], "{skill-root}/"))
 			if _, ok := l.homes[name]; !ok && !missing[name] {
 				missing[name] = true
-				l.warn(dangling[UseInput], file, line, "the skill has no %s; %s", m[1], l.advice(Reference{Path: m[1]}))
+				l.warn(dangling[bundle.UseInput], file, line, "the skill has no %s; %s", m[1], l.advice(bundle.Reference{Path: m[1]}))
 			}
 		}
 	}
-	for _, e := range l.catalog.entries {
-		if e.File != file || e.definition == nil {
+	for _, e := range l.catalog.Entries() {
+		if e.File != file {
 			continue
 		}
-		for _, c := range e.definition.Commands {
+		d, err := l.catalog.Read(e)
+		if err != nil {
+			continue // which is a finding already
+		}
+		for _, c := range d.Commands {
 			if name, ok := strings.CutPrefix(c.Target, "Use the skill "); ok {
-				l.useSkill(file, path.Join(dir, customizeFile), c.Line, name, byName)
+				l.useSkill(file, path.Join(dir, bundle.CustomizeFile), c.Line, name, byName)
 			}
 		}
 	}

@@ -1,4 +1,4 @@
-package bundle
+package lint
 
 import (
 	"go/ast"
@@ -12,10 +12,12 @@ import (
 	"testing"
 
 	"golang.org/x/tools/txtar"
+
+	"github.com/troupe-dev/troupe/bundle"
 )
 
-// allCodes returns every code that a finding can have: the constants of this package
-// named Code..., those of references, and those of package markup.
+// allCodes returns every code that a finding can have: the constants named Code...
+// of this package, of package bundle, and those of references, of markup and of YAML.
 func allCodes(t *testing.T) map[string]bool {
 	t.Helper()
 	found := make(map[string]bool)
@@ -26,7 +28,7 @@ func allCodes(t *testing.T) map[string]bool {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, file := range append(files, "../markup/node.go") {
+	for _, file := range append(files, "../finding.go", "../../markup/node.go", "../../internal/laxyaml/yaml.go") {
 		parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, 0)
 		if err != nil {
 			t.Fatal(err)
@@ -55,7 +57,7 @@ func allCodes(t *testing.T) map[string]bool {
 }
 
 func TestEveryCodeIsExplained(t *testing.T) {
-	page, err := os.ReadFile("../docs/lint.md")
+	page, err := os.ReadFile("../../docs/lint.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -82,7 +84,7 @@ func TestEveryCodeIsExplained(t *testing.T) {
 // The archives are the tests of the codes; only what an archive cannot hold is
 // tested in Go.
 func TestEveryCodeIsProvoked(t *testing.T) {
-	provoked := map[string]bool{CodeNothing: true, CodeTooMuch: true, CodeTooLarge: true, CodeUnreadable: true}
+	provoked := map[string]bool{CodeNothing: true, CodeTooMuch: true, CodeTooLarge: true, bundle.CodeUnreadable: true}
 	for _, name := range archives(t) {
 		archive, err := txtar.ParseFile(name)
 		if err != nil {

@@ -1,22 +1,25 @@
-package bundle
+package lint
 
 import (
 	"path"
+	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/troupe-dev/troupe/bundle"
 )
 
 // bundleAgents lints the manifest's references and the agents of a bundle.
 func (l *linter) bundleAgents(from viewpoint) {
-	for _, ref := range from.bundle.References {
+	for _, ref := range from.in.References {
 		l.follow(from, ref)
 	}
-	for _, e := range from.bundle.entries {
+	for _, e := range from.in.Entries() {
 		l.named[e.File] = true
-		d, err := e.load()
+		d, err := l.catalog.Read(e)
 		if err != nil {
-			if _, exists := l.homes[e.File]; exists || !from.bundle.isManifested() {
-				l.found = append(l.found, asFinding(err, e.File))
+			if _, exists := l.homes[e.File]; exists || !from.in.IsManifested() {
+				l.found = append(l.found, bundle.AsFinding(err, e.File))
 			} // else the manifest's reference is a finding
 			continue
 		}
@@ -26,14 +29,12 @@ func (l *linter) bundleAgents(from viewpoint) {
 	}
 }
 
-func (b *Bundle) isManifested() bool { return b.Layout == LayoutBundle || b.Layout == LayoutStandalone }
-
 // agent lints one agent. Of a skill, all but its text is in the file beside it.
-func (l *linter) agent(from viewpoint, d *Definition) {
+func (l *linter) agent(from viewpoint, d *bundle.Definition) {
 	caller := d.File
-	if d.Format == FormatSkill {
+	if d.Format == bundle.FormatSkill {
 		beside := *d
-		beside.File = path.Join(path.Dir(d.File), customizeFile)
+		beside.File = path.Join(path.Dir(d.File), bundle.CustomizeFile)
 		d = &beside
 	}
 	l.persona(d)
@@ -42,15 +43,15 @@ func (l *linter) agent(from viewpoint, d *Definition) {
 	l.criticalVariables(from, d)
 	for _, ref := range d.References() {
 		file, ok := l.follow(from, ref)
-		if ok && (ref.Use == UseExec || ref.Use == UseWorkflow) {
+		if ok && (ref.Use == bundle.UseExec || ref.Use == bundle.UseWorkflow) {
 			l.addCall(caller, call{to: file, line: ref.Line, conditional: true})
-			l.executed[file] = l.executed[file] || ref.Use == UseExec
+			l.executed[file] = l.executed[file] || ref.Use == bundle.UseExec
 		}
 	}
 	l.invocations(caller, d)
 }
 
-func (l *linter) persona(d *Definition) {
+func (l *linter) persona(d *bundle.Definition) {
 	var lacks []string
 	for _, part := range []struct{ name, text string }{
 		{"role", d.Persona.Role}, {"identity", d.Persona.Identity}, {"communication style", d.Persona.CommunicationStyle},
@@ -66,8 +67,8 @@ func (l *linter) persona(d *Definition) {
 }
 
 // commands looks for commands that do nothing, or that another one hides.
-func (l *linter) commands(d *Definition) {
-	seen := make(map[string]*Command)
+func (l *linter) commands(d *bundle.Definition) {
+	seen := make(map[string]*bundle.Command)
 	for i := range d.Commands {
 		c := &d.Commands[i]
 		for _, name := range []string{strings.ToLower(c.Cmd), c.Code} {
@@ -84,9 +85,9 @@ func (l *linter) commands(d *Definition) {
 		switch {
 		case c.Target == "todo":
 			l.warn(CodeTodo, d.File, c.Line, "%s is not written yet: its target is todo", c.Cmd)
-		case c.Kind == KindNone && d.Format != FormatV4:
+		case c.Kind == bundle.KindNone && d.Format != bundle.FormatV4:
 			l.warn(CodeNoTarget, d.File, c.Line, "%s names nothing to do; give it a workflow, an exec or an action, or its description is all the agent has", c.Cmd)
-		case c.Kind == KindPrompt && !slices.ContainsFunc(d.Prompts, func(p Prompt) bool { return "#"+p.ID == c.Target }):
+		case c.Kind == bundle.KindPrompt && !slices.ContainsFunc(d.Prompts, func(p bundle.Prompt) bool { return "#"+p.ID == c.Target }):
 			l.wrong(CodeNoPrompt, d.File, c.Line, "%s: the agent has no prompt with the id %s", c.Cmd, strings.TrimPrefix(c.Target, "#"))
 		}
 	}
@@ -94,12 +95,12 @@ func (l *linter) commands(d *Definition) {
 
 // builtins misses the commands that users expect. Installers add them to agents
 // that are yet to be compiled.
-func (l *linter) builtins(d *Definition) {
-	if d.Format == FormatYAML || d.Format == FormatSkill {
+func (l *linter) builtins(d *bundle.Definition) {
+	if d.Format == bundle.FormatYAML || d.Format == bundle.FormatSkill {
 		return
 	}
 	has := func(names ...string) bool {
-		return slices.ContainsFunc(d.Commands, func(c Command) bool {
+		return slices.ContainsFunc(d.Commands, func(c bundle.Command) bool {
 			name, _, _ := strings.Cut(c.Cmd, " ")
 			return slices.Contains(names, name)
 		})
@@ -113,7 +114,7 @@ func (l *linter) builtins(d *Definition) {
 }
 
 // criticalVariables looks for variables in critical actions that nothing sets.
-func (l *linter) criticalVariables(from viewpoint, d *Definition) {
+func (l *linter) criticalVariables(from viewpoint, d *bundle.Definition) {
 	set := make(map[string]bool)
 	for _, action := range d.Critical {
 		if action.Load != nil {
@@ -127,23 +128,26 @@ func (l *linter) criticalVariables(from viewpoint, d *Definition) {
 			l.wrong(CodeTooLarge, d.File, action.Line, "%v", err)
 		}
 		for _, name := range unresolved {
-			if !set[name] && !l.known[from.bundle][name] && !strings.Contains(name, ".") {
+			if !set[name] && !l.known[from.in][name] && !strings.Contains(name, ".") {
 				l.warn(CodeVariable, d.File, action.Line, "nothing gives {%s} a value; set it in config.yaml, or correct the name", name)
 			}
 		}
 	}
 }
 
+// word is a word of a text, as ids of agents are.
+var word = regexp.MustCompile(`[A-Za-z0-9][A-Za-z0-9._-]*[A-Za-z0-9]`)
+
 // invocations notes which agents an agent is told to invoke.
-func (l *linter) invocations(caller string, d *Definition) {
+func (l *linter) invocations(caller string, d *bundle.Definition) {
 	tell := func(text string, line int) {
 		_, rest, ok := strings.Cut(text, "invoke_agent")
 		if !ok {
 			return
 		}
 		words := word.FindAllString(rest, -1)
-		for _, e := range l.catalog.entries {
-			if slices.Contains(words, e.plain) {
+		for _, e := range l.catalog.Entries() {
+			if slices.Contains(words, e.Plain()) {
 				l.addCall(caller, call{to: e.File, line: line, conditional: true})
 			}
 		}
@@ -158,16 +162,16 @@ func (l *linter) invocations(caller string, d *Definition) {
 
 // sameAgents looks for agents that cannot be told apart by their ids.
 func (l *linter) sameAgents() {
-	first := make(map[string]*entry)
-	for _, e := range l.catalog.entries {
-		other := first[e.plain]
+	first := make(map[string]bundle.Entry)
+	for _, e := range l.catalog.Entries() {
+		other, isThere := first[e.Plain()]
 		switch {
-		case other == nil:
-			first[e.plain] = e
+		case !isThere:
+			first[e.Plain()] = e
 		case other.ID == e.ID:
 			l.wrong(CodeSameAgent, e.File, 1, "the agent %s is also defined in %s; neither can be started by its id", e.ID, other.File)
 		default:
-			l.warn(CodeSameAgent, e.File, 1, "the agent %s is also defined in %s; users must write %s and %s", e.plain, other.File, e.ID, other.ID)
+			l.warn(CodeSameAgent, e.File, 1, "the agent %s is also defined in %s; users must write %s and %s", e.Plain(), other.File, e.ID, other.ID)
 		}
 	}
 }
