@@ -84,7 +84,7 @@ func (r *resolver) readConfig(body string) error {
 		r.miss("config_source: " + err.Error())
 		return nil
 	}
-	values, err := r.bundle.configValues(loc.String(), src)
+	values, _, err := r.bundle.configValues(loc.String(), src)
 	if err != nil {
 		return err
 	}

@@ -11,12 +11,17 @@ import (
 
 	"github.com/troupe-dev/troupe/internal/laxyaml"
 	"github.com/troupe-dev/troupe/markup"
+	"github.com/troupe-dev/troupe/workspace"
 )
 
 // isV4 recognises the block that defines an agent of version 4.
 func isV4(f markup.Fence) bool {
-	isYAML := strings.EqualFold(f.Language, "yaml") || strings.EqualFold(f.Language, "yml")
-	return isYAML && (bytes.HasPrefix(f.Content, []byte("agent:")) || bytes.Contains(f.Content, []byte("\nagent:")))
+	isYAML := strings.EqualFold(f.Language, "yaml") || strings.EqualFold(f.Language, "yml") || f.Language == ""
+	has := func(key string) bool {
+		return bytes.HasPrefix(f.Content, []byte(key)) || bytes.Contains(f.Content, []byte("\n"+key))
+	}
+	isAgent := has("agent:") && (has("persona:") || has("commands:") || has("activation-instructions:") || bytes.Contains(f.Content, []byte(" id:")))
+	return isYAML && (isAgent || has("persona:") && has("commands:"))
 }
 
 func (d *Definition) parseV4(block markup.Fence) error {
@@ -27,6 +32,13 @@ func (d *Definition) parseV4(block markup.Fence) error {
 	}
 	d.Findings = append(d.Findings, notes...)
 	agent, persona := laxyaml.Field(root, "agent"), laxyaml.Field(root, "persona")
+	if agent == nil || agent.Kind != yaml.MappingNode {
+		d.warn(CodeSchema, block.Line+1, "the block has no map under agent; write one with name, id and title")
+		agent = root
+	}
+	if persona == nil && laxyaml.Field(agent, "persona") != nil {
+		persona = laxyaml.Field(agent, "persona")
+	}
 	d.declare(laxyaml.Scalar(laxyaml.Field(agent, "id")), laxyaml.Scalar(laxyaml.Field(agent, "name")), laxyaml.Scalar(laxyaml.Field(agent, "title")),
 		laxyaml.Scalar(laxyaml.Field(agent, "icon")), laxyaml.Prose(laxyaml.Field(agent, "whenToUse")))
 	d.Persona = Persona{
@@ -36,9 +48,9 @@ func (d *Definition) parseV4(block markup.Fence) error {
 		Focus:              laxyaml.Prose(laxyaml.Field(persona, "focus")),
 		Principles:         append(laxyaml.Lines(laxyaml.Field(persona, "core_principles")), laxyaml.Lines(laxyaml.Field(root, "core_principles"))...),
 	}
-	for _, n := range laxyaml.Items(laxyaml.Field(root, "activation-instructions")) {
-		if text := laxyaml.Prose(n); !isAboutOwnFile(text) {
-			d.Critical = append(d.Critical, newCriticalAction(text, n.Line))
+	for _, key := range []string{"activation-instructions", "activation_instructions", "startup"} {
+		for _, n := range laxyaml.Items(laxyaml.Field(root, key)) {
+			d.activate(laxyaml.Prose(n), n.Line)
 		}
 	}
 	d.v4Dependencies(laxyaml.Field(root, "dependencies"))
@@ -46,7 +58,9 @@ func (d *Definition) parseV4(block markup.Fence) error {
 	if custom := laxyaml.Prose(laxyaml.Field(agent, "customization")); custom != "" {
 		d.Rules = append(d.Rules, "This goes before everything else: "+custom)
 	}
-	known := []string{"agent", "persona", "core_principles", "activation-instructions", "dependencies", "commands"}
+	known := []string{
+		"agent", "persona", "core_principles", "activation-instructions", "activation_instructions", "startup", "dependencies", "commands",
+	}
 	for k, v := range laxyaml.Fields(root) {
 		if text := laxyaml.Prose(v); text != "" && !slices.Contains(known, k.Value) {
 			d.Rules = append(d.Rules, k.Value+":\n"+text)
@@ -60,14 +74,33 @@ func (d *Definition) parseV4(block markup.Fence) error {
 func (d *Definition) v4Dependencies(n *yaml.Node) {
 	for kind, names := range laxyaml.Fields(n) {
 		for _, name := range laxyaml.Items(names) {
-			file := path.Join(kind.Value, laxyaml.Scalar(name))
-			root := "{root}/"
-			if d.bundle.shared[file] {
-				root = "{common-root}/"
-			}
+			root, file := d.v4File(path.Join(kind.Value, laxyaml.Scalar(name)))
 			d.Dependencies = append(d.Dependencies, Reference{Path: root + file, Use: UseDependency, Key: kind.Value, File: d.File, Line: name.Line})
 		}
 	}
+}
+
+// v4File finds a dependency: in the bundle, in what sources share, in the core. Its name
+// may lack the extension.
+func (d *Definition) v4File(written string) (root, file string) {
+	for _, ext := range []string{"", ".md", ".yaml", ".yml"} {
+		if ext != "" && hasExtension(written) {
+			break
+		}
+		file := written + ext
+		if d.bundle.shared[file] {
+			return "{common-root}/", file
+		}
+		if d.bundle.catalog == nil {
+			break
+		}
+		for _, root := range []string{"{root}/", "{" + workspace.CoreRoot + "}/"} {
+			if _, err := d.bundle.readNamed(root + file); err == nil {
+				return root, file
+			}
+		}
+	}
+	return "{root}/", written
 }
 
 // v4Commands reads the three shapes of commands: a map, a list of maps with one

@@ -105,6 +105,7 @@ func lintProjects(dir, target string, o Options) (*Report, error) {
 // project lints a project and reports on as much of it as lies at or below target.
 // The projects that it has inside are left out and returned.
 func (r *Report) project(dir, target string, o Options) (nested []string, err error) {
+	o.Shallow = true // each project inside is linted by itself
 	catalog, err := bundle.Find(dir, o.Config)
 	if err != nil {
 		return nil, err
@@ -186,6 +187,9 @@ func projectAround(dir string) string {
 // carried out is read after them, and whether a file is used is known at the end.
 func (l *linter) everything() {
 	l.found = append(l.found, l.catalog.Findings()...)
+	for _, f := range l.catalog.Findings() {
+		l.named[f.File] = l.named[f.File] || f.Code == bundle.CodeNoAgent || f.Code == bundle.CodeShadowed
+	}
 	var views []viewpoint
 	for _, b := range l.catalog.Bundles() {
 		ws, err := b.Files()

@@ -159,8 +159,8 @@ func (l *linter) skillReferences(file string, byName map[string]string) {
 			continue // which is a finding already
 		}
 		for _, c := range d.Commands {
-			if name, ok := strings.CutPrefix(c.Target, "Use the skill "); ok {
-				l.useSkill(file, path.Join(dir, bundle.CustomizeFile), c.Line, name, byName)
+			if c.Kind == bundle.KindSkill {
+				l.useSkill(file, path.Join(dir, bundle.CustomizeFile), c.Line, c.Target, byName)
 			}
 		}
 	}
