@@ -32,7 +32,9 @@ type Options struct {
 	// Outputs is the directory that holds the session folders: data/agent-outputs
 	// in the project by default.
 	Outputs string
-	// ReadProject lets the agent read {project-root}, except dot-files and keys.
+	// Documents are those of the project.
+	Documents Documents
+	// ReadProject lets the agent read {project-root}, except keys, .env and .git.
 	ReadProject bool
 	// Roots are further directories that the operator grants.
 	Roots  []workspace.Root
@@ -120,13 +122,20 @@ func (t *heldTool) Call(ctx context.Context, in *troupe.Invocation) (troupe.Resu
 		return troupe.Result{}, failure(err, "")
 	}
 	defer t.sessions.leave(x)
+	named := *in
 	if b := t.sessions.agent.bundle; b.respell != nil {
-		moved := *in
-		moved.Arguments = b.respellPaths(in.Arguments)
-		in = &moved
+		named.Arguments = b.respellPaths(in.Arguments)
+	}
+	isReading := t.spec.Name == "read_file" || t.spec.Name == "list_files"
+	if isReading {
+		named.Arguments = x.findPaths(named.Arguments)
 	}
 	here := func(string) (*workspace.Workspace, error) { return x.workspace(), nil }
-	return t.tool(here).Call(ctx, in)
+	result, err := t.tool(here).Call(ctx, &named)
+	if err == nil && t.spec.Name == "read_file" {
+		err = t.sessions.noteRead(in.Run, x, named.Arguments)
+	}
+	return result, err
 }
 
 // respellPaths rewrites the arguments of a tool that takes a path.

@@ -112,7 +112,7 @@ func (b *Bundle) roots() []workspace.Root {
 
 // open opens what an agent may touch: the bundle's roots, what the options grant,
 // and further ones.
-func (b *Bundle) open(o Options, values map[string]string, further ...workspace.Root) (*workspace.Workspace, error) {
+func (b *Bundle) open(o Options, documents workspace.Documents, values map[string]string, further ...workspace.Root) (*workspace.Workspace, error) {
 	if err := b.unpack(); err != nil {
 		return nil, err
 	}
@@ -124,7 +124,7 @@ func (b *Bundle) open(o Options, values map[string]string, further ...workspace.
 	}
 	all := maps.Clone(b.values)
 	maps.Copy(all, values)
-	ws, err := workspace.Open(workspace.Config{Roots: roots, Values: all, Limits: o.Limits, Cache: b.catalog.cache})
+	ws, err := workspace.Open(workspace.Config{Roots: roots, Values: all, Limits: o.Limits, Cache: b.catalog.cache, Documents: documents})
 	if err != nil {
 		return nil, err
 	}
@@ -143,7 +143,7 @@ func (b *Bundle) files() (*workspace.Workspace, error) {
 	if b.reader != nil {
 		return b.reader, nil
 	}
-	ws, err := b.open(Options{}, noSession())
+	ws, err := b.open(Options{}, workspace.Documents{}, noSession())
 	if err != nil {
 		return nil, err
 	}

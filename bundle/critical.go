@@ -88,7 +88,7 @@ func isLoadable(s string) bool {
 // content the model is told anyway.
 func isAboutOwnFile(text string) bool {
 	text = strings.ToLower(text)
-	return strings.Contains(text, "this current agent file") || strings.Contains(text, "this entire file")
+	return strings.Contains(text, "from this current") || strings.Contains(text, "this entire file")
 }
 
 // moduleConfig is the first action of every agent that an installer would compile.
@@ -132,7 +132,10 @@ func (d *Definition) perform(ws *workspace.Workspace) (*workspace.Workspace, []m
 				told = append(told, texts...)
 			case d.canDoWithout(action, err):
 				instruction += " (It is not available.)"
-				if action.lenient && !action.Load.Optional {
+				switch {
+				case isMemory(action.Load.Path):
+					told = append(told, message{"critical instruction", "[Critical Action] Nothing is written in " + action.Load.Path + " yet. It is yours to write."})
+				case action.lenient && !action.Load.Optional:
 					told = append(told, message{"critical instruction", "[Critical Action] Not available: " + action.Load.Path + ". Do with it what your activation says, and ask the user for what you need of it."})
 				}
 			default:
@@ -141,7 +144,7 @@ func (d *Definition) perform(ws *workspace.Workspace) (*workspace.Workspace, []m
 				}
 				return nil, nil, &CriticalError{action.Text, err}
 			}
-			if action.implied || action.lenient || action.Load.many || err == nil && !action.Load.more {
+			if action.implied || action.lenient || action.Load.many || isMemory(action.Load.Path) || err == nil && !action.Load.more {
 				continue
 			}
 		}
@@ -214,6 +217,9 @@ func (d *Definition) carryOut(ws *workspace.Workspace, action CriticalAction) (*
 			}
 		}
 		ws = ws.With(ws.Vars().WithConfig(values))
+		if action.implied {
+			return ws, nil, nil // the prompt says what it sets
+		}
 	}
 	return ws, []message{{loc.String(), "[Critical Action] Loaded file: " + loc.String() + "\n\n" + text}}, nil
 }

@@ -111,6 +111,7 @@ func (e *entry) load() (*Definition, error) {
 	if err := d.parse(e.name, src); err != nil {
 		return nil, err
 	}
+	d.override(e.plain)
 	d.Name = cmp.Or(d.Name, e.plain)
 	for _, action := range d.Critical {
 		if action.Load != nil && e.bundle.isGenerated(action.Load.Path) {

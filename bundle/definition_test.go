@@ -69,8 +69,8 @@ func TestTheFormatsBecomeOneDefinition(t *testing.T) {
 			commands: []row{
 				{"*dev-story", "DS", KindWorkflow, "{project-root}/_bmad/bmm/workflows/quick/workflow.md", "", "", 23},
 				{"*review", "", KindExec, "{project-root}/_bmad/bmm/workflows/quick/steps/step-01.md", "", "{project-root}/_bmad/bmm/data/rules.csv", 26},
-				{"*party-mode", "", KindExec, "{project-root}/_bmad/bmm/workflows/quick/workflow.md", "", "", 32},
-				{"*expert-chat", "", KindAction, "talk as an expert", "", "", 36},
+				{"*party-mode", "PM", KindExec, "{project-root}/_bmad/bmm/workflows/quick/workflow.md", "", "", 32},
+				{"*expert-chat", "CH", KindAction, "talk as an expert", "", "", 36},
 			},
 		},
 		"qa": {

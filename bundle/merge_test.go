@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -80,4 +81,47 @@ func mergeFiles(dir string, files []string) (map[string]any, error) {
 		layers = append(layers, layer)
 	}
 	return mergeLayers(layers...)
+}
+
+// An agent and its customize.yaml come to what BMAD's own compiler makes of them, and
+// one that is compiled already is not customized twice.
+func TestACustomizedAgentIsWhatItsCompilerMakesOfIt(t *testing.T) {
+	vector := corpus.Path(t, "bmad/customization-vectors/customize-yaml-6.0.4")
+	load := func(compiled string) *Definition {
+		dir := t.TempDir()
+		for from, to := range map[string]string{compiled: "_bmad/bmm/agents/pm.md", "bmm-pm.customize.yaml": "_bmad/_config/agents/bmm-pm.customize.yaml"} {
+			src, err := os.ReadFile(filepath.Join(vector, from))
+			if err != nil {
+				t.Fatal(err)
+			}
+			put(t, dir, to, string(src))
+		}
+		put(t, dir, "_bmad/_config/manifest.yaml", "x: y")
+		put(t, dir, "_bmad/bmm/config.yaml", "user_name: Ada\n")
+		put(t, dir, "docs/house-rules.md", "Rules.")
+		return define(t, find(t, dir, Config{}), "pm")
+	}
+	before, after := load("pm.before.md"), load("pm.after.md")
+	if before.Name != "Petra" || before.Name != after.Name || before.Persona.Role != "" || before.Persona.CommunicationStyle != after.Persona.CommunicationStyle {
+		t.Errorf("%+v\n%+v", before.Persona, after.Persona)
+	}
+	if diff := cmp.Diff(after.Memories, before.Memories); diff != "" {
+		t.Error(diff)
+	}
+	names := func(d *Definition) (list []string) {
+		for _, c := range d.Commands {
+			list = append(list, c.Cmd+c.Code)
+		}
+		slices.Sort(list)
+		return list
+	}
+	if diff := cmp.Diff(names(after), names(before)); diff != "" {
+		t.Error(diff)
+	}
+	if len(before.Prompts) != 1 || len(after.Prompts) != 1 || len(before.Overrides) != 1 {
+		t.Errorf("prompts %d and %d, overrides %v", len(before.Prompts), len(after.Prompts), before.Overrides)
+	}
+	if !after.hasStep("Load COMPLETE file {project-root}/docs/house-rules.md and follow ALL directives") {
+		t.Error("the critical action is lost")
+	}
 }

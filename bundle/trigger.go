@@ -49,6 +49,9 @@ func newTrigger(written string) trigger {
 // label cuts the code off a description: what people are shown beside it.
 func label(description string) string {
 	first, _, _ := strings.Cut(strings.TrimSpace(description), "\n")
+	if strings.HasPrefix(first, "- ") {
+		return "" // a list says it all
+	}
 	return strings.TrimSpace(labelCode.ReplaceAllString(first, ""))
 }
 

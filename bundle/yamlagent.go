@@ -279,7 +279,9 @@ func (y *yamlAgent) multiTrigger(group string, n *yaml.Node) {
 func (c *Command) group(line, input string) {
 	c.Group = line
 	if t := newTrigger(input); input != "" {
-		c.Code = t.code
+		if c.Code = t.code; c.Code == "" && labelCode.MatchString("["+t.name+"]") && t.name == strings.ToUpper(t.name) {
+			c.Code, t.name = t.name, ""
+		}
 		for _, name := range append([]string{t.name}, t.synonyms...) {
 			if name != "" && name != strings.TrimPrefix(c.Cmd, "*") {
 				c.Synonyms = append(c.Synonyms, name)

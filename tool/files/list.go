@@ -19,7 +19,7 @@ func List(find Finder) troupe.Tool {
 }
 
 type listRequest struct {
-	Path string `json:"path,omitempty" jsonschema:"the directory, such as {bundle-root}/workflows; {session-folder} by default"`
+	Path string `json:"path,omitempty" jsonschema:"the directory, such as {bundle-root}/workflows, or a pattern such as docs/*prd*.md; {session-folder} by default"`
 }
 
 func (r listRequest) asked() string { return r.Path }
@@ -43,6 +43,9 @@ const entryOverhead = 64
 
 func list(_ context.Context, ws *workspace.Workspace, _ *troupe.Run, in listRequest) (listResult, error) {
 	path := cmp.Or(in.Path, "{"+workspace.SessionFolder+"}")
+	if workspace.IsPattern(path) {
+		return listMatches(ws, path)
+	}
 	loc, err := ws.Resolve(path)
 	if err != nil {
 		return listResult{}, err
@@ -66,6 +69,28 @@ func list(_ context.Context, ws *workspace.Workspace, _ *troupe.Run, in listRequ
 			e.Type, e.Size = "link", 0
 		}
 		out.Entries = append(out.Entries, e)
+	}
+	return out, nil
+}
+
+// listMatches lists the files that a pattern matches, by names that can be read.
+func listMatches(ws *workspace.Workspace, pattern string) (listResult, error) {
+	found, err := ws.Glob(pattern)
+	if err != nil {
+		return listResult{}, err
+	}
+	out := listResult{Success: true, Path: pattern, Entries: []entry{}}
+	left := room
+	for _, loc := range found {
+		described, err := ws.Stat(loc)
+		if err != nil {
+			continue // gone since it was listed, or not a file
+		}
+		if left -= encodedSize(loc.String()) + entryOverhead; left < 0 {
+			out.Truncated = true
+			break
+		}
+		out.Entries = append(out.Entries, entry{Name: loc.String(), Type: "file", Size: described.Size})
 	}
 	return out, nil
 }
