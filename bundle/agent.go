@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"iter"
 	"path/filepath"
 	"slices"
 
@@ -39,6 +40,10 @@ type Options struct {
 	// Roots are further directories that the operator grants.
 	Roots  []workspace.Root
 	Limits workspace.Limits
+	// Events, where set, gives back the events of a session, as a store and an engine do:
+	// from them a conversation knows after a restart which workflow it is in. Without it
+	// that is kept in a directory beside the session folders.
+	Events func(ctx context.Context, session string, after int64) iter.Seq2[troupe.Event, error]
 	// Invoke finds the agents that invoke_agent runs. By default they are those of
 	// the catalog, with the same options.
 	Invoke func(id string) (troupe.Step, error)
@@ -60,7 +65,7 @@ func (c *Catalog) Agent(id string, o Options) (*troupe.Agent, error) {
 	}
 	agent, err := troupe.NewAgent(troupe.AgentConfig{
 		ID: d.ID, Model: o.Model, Params: o.Params, Price: o.Price, Window: o.Window,
-		Tools: tools, Allow: o.Allow, Context: s.brief,
+		Tools: tools, Allow: o.Allow, Context: s.context,
 	})
 	if err != nil {
 		return nil, err
@@ -117,7 +122,7 @@ type heldTool struct {
 func (t *heldTool) Spec() troupe.ToolSpec { return t.spec }
 
 func (t *heldTool) Call(ctx context.Context, in *troupe.Invocation) (troupe.Result, error) {
-	x, err := t.sessions.enter(in.Run)
+	x, err := t.sessions.enter(ctx, in.Run)
 	if err != nil {
 		return troupe.Result{}, failure(err, "")
 	}
@@ -133,7 +138,7 @@ func (t *heldTool) Call(ctx context.Context, in *troupe.Invocation) (troupe.Resu
 	here := func(string) (*workspace.Workspace, error) { return x.workspace(), nil }
 	result, err := t.tool(here).Call(ctx, &named)
 	if err == nil && t.spec.Name == "read_file" {
-		err = t.sessions.noteRead(in.Run, x, named.Arguments)
+		err = t.sessions.noteRead(ctx, in.Run, x, named.Arguments)
 	}
 	return result, err
 }

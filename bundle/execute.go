@@ -42,8 +42,8 @@ The other files that the workflow names are listed under files with their sizes;
 
 // executeWorkflow returns the tool of that name.
 func (s *sessions) executeWorkflow() troupe.Tool {
-	return newTool("execute_workflow", executeDescription, func(_ context.Context, call *troupe.Invocation, in executeRequest) (any, error) {
-		x, err := s.enter(call.Run)
+	return newTool("execute_workflow", executeDescription, func(ctx context.Context, call *troupe.Invocation, in executeRequest) (any, error) {
+		x, err := s.enter(ctx, call.Run)
 		if err != nil {
 			return nil, failure(err, "")
 		}
@@ -53,7 +53,7 @@ func (s *sessions) executeWorkflow() troupe.Tool {
 			return nil, failure(err, in.WorkflowPath)
 		}
 		x.follow(w, in.UserInput)
-		if err := s.keepNote(call.Run, x.id, x.note()); err != nil {
+		if err := s.keepNote(ctx, call.Run, x.note()); err != nil {
 			return nil, failure(err, in.WorkflowPath)
 		}
 		w.Config["session_id"] = x.id

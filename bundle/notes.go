@@ -1,6 +1,7 @@
 package bundle
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -16,26 +17,33 @@ import (
 // workflow that it is in, with the values and the day that it began with, and the files
 // whose neighbours are named without their directory.
 type note struct {
+	Agent    string         `json:"agent"`
 	Workflow string         `json:"workflow,omitempty"`
 	Input    map[string]any `json:"input,omitempty"`
 	Date     string         `json:"date,omitempty"`
 	Read     []string       `json:"read,omitempty"`
 }
 
-// keepNote puts a note on record. It is the only place that does; recallNote is the only
-// one that reads it.
-func (s *sessions) keepNote(_ *troupe.Run, session string, n note) error {
+// noteName is that of the events that hold notes.
+const noteName = "workflow"
+
+// keepNote puts a note on record: as an event, from which it is recalled where
+// Options.Events says how, and else in a file as well.
+func (s *sessions) keepNote(ctx context.Context, run *troupe.Run, n note) error {
+	n.Agent = s.agent.ID
+	if err := run.Note(ctx, noteName, n); err != nil || s.options.Events != nil {
+		return err
+	}
 	data, err := json.Marshal(n)
 	if err != nil {
 		return err
 	}
-	file := s.noteFile(session)
-	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
-		return fmt.Errorf("keep note: %w", causeOf(err))
+	file := s.noteFile(run.Session())
+	if err = os.MkdirAll(filepath.Dir(file), 0o700); err == nil {
+		err = os.WriteFile(file+".new", data, 0o600)
 	}
-	temp := file + ".new"
-	if err = os.WriteFile(temp, data, 0o600); err == nil {
-		err = os.Rename(temp, file)
+	if err == nil {
+		err = os.Rename(file+".new", file)
 	}
 	if err != nil {
 		return fmt.Errorf("keep note: %w", causeOf(err))
@@ -44,11 +52,26 @@ func (s *sessions) keepNote(_ *troupe.Run, session string, n note) error {
 }
 
 // recallNote returns what was put on record last, an empty note if nothing was.
-func (s *sessions) recallNote(session string) (note, error) {
-	var n note
+func (s *sessions) recallNote(ctx context.Context, session string) (n note, err error) {
+	if s.options.Events != nil {
+		for e, err := range s.options.Events(ctx, session, 0) {
+			if err != nil {
+				if errors.Is(err, troupe.ErrNotFound) {
+					break
+				}
+				return note{}, fmt.Errorf("recall note: %w", err)
+			}
+			var later note
+			body, ok := e.Body.(*troupe.Noted)
+			if ok && body.Name == noteName && json.Unmarshal(body.Data, &later) == nil && later.Agent == s.agent.ID {
+				n = later
+			}
+		}
+		return n, nil
+	}
 	data, err := os.ReadFile(s.noteFile(session))
 	if errors.Is(err, fs.ErrNotExist) {
-		return n, nil
+		return note{}, nil
 	}
 	if err == nil {
 		err = json.Unmarshal(data, &n)

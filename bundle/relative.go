@@ -1,6 +1,7 @@
 package bundle
 
 import (
+	"context"
 	"encoding/json"
 	"path"
 	"path/filepath"
@@ -154,7 +155,7 @@ func (x *session) findPaths(arguments json.RawMessage) json.RawMessage {
 }
 
 // noteRead remembers the file that a call has read.
-func (s *sessions) noteRead(run *troupe.Run, x *session, arguments json.RawMessage) error {
+func (s *sessions) noteRead(ctx context.Context, run *troupe.Run, x *session, arguments json.RawMessage) error {
 	var in struct {
 		FilePath string `json:"file_path"`
 	}
@@ -171,7 +172,7 @@ func (s *sessions) noteRead(run *troupe.Run, x *session, arguments json.RawMessa
 		return nil
 	}
 	x.visited(s.agent.bundle.projectPath(loc), src)
-	return s.keepNote(run, x.id, x.note())
+	return s.keepNote(ctx, run, x.note())
 }
 
 // projectPath returns the path of a place by way of the project, where it lies in it:

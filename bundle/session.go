@@ -53,9 +53,9 @@ type session struct {
 }
 
 // enter opens a run's session, or finds it open. Every enter is followed by leave.
-func (s *sessions) enter(run *troupe.Run) (*session, error) {
+func (s *sessions) enter(ctx context.Context, run *troupe.Run) (*session, error) {
 	x := s.join(run.Session(), run.Now().Format(time.DateOnly))
-	x.opening.Do(func() { x.err = s.start(x, run) })
+	x.opening.Do(func() { x.err = s.start(ctx, x, run) })
 	if x.err != nil {
 		s.mu.Lock()
 		s.replace(x)
@@ -127,7 +127,7 @@ func (s *sessions) close() error {
 
 // start makes the session folder, opens the workspace and carries out the agent's
 // critical actions.
-func (s *sessions) start(x *session, run *troupe.Run) error {
+func (s *sessions) start(ctx context.Context, x *session, run *troupe.Run) error {
 	if !troupe.IsSessionID(x.id) {
 		return fmt.Errorf("session %.64q: the id is not a UUID", x.id)
 	}
@@ -153,12 +153,12 @@ func (s *sessions) start(x *session, run *troupe.Run) error {
 		return err
 	}
 	x.base, x.view = ws, ws
-	return s.restore(x)
+	return s.restore(ctx, x)
 }
 
 // restore takes up the workflow that the session was in when it was last open.
-func (s *sessions) restore(x *session) error {
-	n, err := s.recallNote(x.id)
+func (s *sessions) restore(ctx context.Context, x *session) error {
+	n, err := s.recallNote(ctx, x.id)
 	if err != nil {
 		return err
 	}
@@ -226,9 +226,9 @@ func (x *session) follow(w *Workflow, input map[string]any) {
 	x.see()
 }
 
-// brief is the agent's [troupe.AgentConfig.Brief].
-func (s *sessions) brief(_ context.Context, run *troupe.Run) ([]troupe.ContextLoaded, error) {
-	x, err := s.enter(run)
+// context is the agent's [troupe.AgentConfig.Context].
+func (s *sessions) context(ctx context.Context, run *troupe.Run) ([]troupe.ContextLoaded, error) {
+	x, err := s.enter(ctx, run)
 	if err != nil {
 		return nil, err
 	}
