@@ -24,6 +24,7 @@ type expected struct {
 	Teams []struct {
 		File, Name string
 		Agents     []string
+		Missing    []string `json:"missing_agents"`
 	}
 }
 
@@ -95,6 +96,7 @@ func checkExpected(t *testing.T, want expected) {
 	if len(definitions) != want.Counts.Agents {
 		t.Errorf("%d agents; want %d: %v", len(definitions), want.Counts.Agents, sortedKeys(byID))
 	}
+	checkTeams(t, c, want)
 	for _, agent := range want.Agents {
 		id := strings.TrimSuffix(filepath.Base(agent.ID), ".md")
 		d := byID[id]
@@ -115,6 +117,26 @@ func checkExpected(t *testing.T, want expected) {
 		}
 		if err := c.startsAs(d.Name); err != nil {
 			t.Errorf("%s: %v", d.Name, err)
+		}
+	}
+}
+
+// checkTeams wants every team, with its members and those that are missing.
+func checkTeams(t *testing.T, c *Catalog, want expected) {
+	t.Helper()
+	byFile := map[string]Team{}
+	for _, team := range c.Teams() {
+		byFile[team.File] = team
+	}
+	for _, team := range want.Teams {
+		got, ok := byFile[team.File]
+		if !ok || got.Name != team.Name || !slices.Equal(got.Missing, team.Missing) && len(got.Missing)+len(team.Missing) > 0 {
+			t.Errorf("%s: %+v; want %+v", team.File, got, team)
+		}
+		for _, member := range team.Agents {
+			if member != "*" && !slices.Contains(got.Agents, member) && !slices.Contains(got.Missing, member) {
+				t.Errorf("%s lacks %s", team.File, member)
+			}
 		}
 	}
 }
