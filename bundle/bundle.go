@@ -6,6 +6,7 @@ import (
 	"maps"
 	"os"
 	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -230,6 +231,9 @@ func (b *Bundle) isGenerated(name string) bool {
 // shown returns a place relative to the project.
 func (b *Bundle) shown(loc workspace.Location) string {
 	for _, r := range b.roots() {
+		if rel, err := filepath.Rel(b.unpacked, r.Dir); r.Name == loc.Root() && b.unpacked != "" && err == nil && filepath.IsLocal(rel) {
+			return b.Dir + "#" + path.Join(filepath.ToSlash(rel), loc.Name())
+		}
 		if r.Name == loc.Root() {
 			return path.Join(b.catalog.relative(r.Dir), loc.Name())
 		}
@@ -261,6 +265,9 @@ func (b *Bundle) WorkflowFiles() ([]string, error) {
 	}
 	var found []string
 	for _, e := range list.Entries {
+		if isDecoy(e.Path) && strings.Contains("/"+e.Path, "/reference/") {
+			continue // an example
+		}
 		sequence := b.Layout == LayoutV4 && path.Dir(e.Path) == "workflows" && path.Ext(e.Path) == ".yaml"
 		if !e.IsDir && (sequence || isWorkflowFile(e.Path, stepped[path.Dir(e.Path)])) {
 			found = append(found, "{"+workspace.BundleRoot+"}/"+e.Path)

@@ -112,6 +112,9 @@ func checkExpected(t *testing.T, want expected) {
 			t.Errorf("%s has %d commands; want %d", id, len(d.Commands), agent.Commands)
 		}
 		checkMenu(t, d, agent)
+		if d.bundle.virtual != nil {
+			checkBundled(t, d)
+		}
 		if _, err := c.Prompt(d.ID); err != nil {
 			t.Errorf("%s does not start: %v", d.ID, err)
 		}
@@ -137,6 +140,19 @@ func checkTeams(t *testing.T, c *Catalog, want expected) {
 			if member != "*" && !slices.Contains(got.Agents, member) && !slices.Contains(got.Missing, member) {
 				t.Errorf("%s lacks %s", team.File, member)
 			}
+		}
+	}
+}
+
+// checkBundled wants the workflows of a web bundle to load from inside it.
+func checkBundled(t *testing.T, d *Definition) {
+	t.Helper()
+	for _, c := range d.Commands {
+		if c.Target == "todo" || !c.IsWorkflow() {
+			continue
+		}
+		if w, err := d.bundle.Workflow(c.Target); err != nil || w.Instructions == "" {
+			t.Errorf("%s: %s: %v", d.File, c.Cmd, err)
 		}
 	}
 }

@@ -80,7 +80,7 @@ func (f *finder) findTrees() {
 	for _, file := range f.files {
 		for dir := path.Dir(file); dir != "." && !dirs[dir]; dir = path.Dir(dir) {
 			dirs[dir] = true
-			if path.Base(dir) != ".bmad-core" && f.isTree(dir) && !isDecoy(dir+"/x") {
+			if path.Base(dir) != ".bmad-core" && f.isTree(dir) && !isDecoy(dir+"/x") && !isEditorFile(dir+"/x") {
 				f.trees = append(f.trees, dir)
 			}
 		}

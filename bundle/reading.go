@@ -76,6 +76,9 @@ func (b *Bundle) Location(ws *workspace.Workspace, file string) (workspace.Locat
 // Shown returns a place relative to the project.
 func (b *Bundle) Shown(loc workspace.Location) string { return b.shown(loc) }
 
+// ProjectPath returns the path of a place by way of the project, where it lies in it.
+func (b *Bundle) ProjectPath(loc workspace.Location) string { return b.projectPath(loc) }
+
 // IsGenerated says whether a file is one that an installer makes and that a source
 // tree can therefore not have.
 func (b *Bundle) IsGenerated(name string) bool { return b.isGenerated(name) }

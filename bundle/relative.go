@@ -33,19 +33,30 @@ func (x *session) find(name string) string {
 	trail := slices.Clone(x.trail)
 	x.mu.Unlock()
 	for _, at := range slices.Backward(trail) {
-		// From the file, or else from the folders around it: bare paths are meant from
-		// the root of a skill, and steps lie in a folder of it.
-		dir := path.Dir(at)
-		for range 3 {
-			if found := relativePath(dir, name); found[0] == '{' && isThere(ws, found) {
+		for _, found := range Relatives(at, name) {
+			if isThere(ws, found) {
 				return found
-			}
-			if dir = path.Dir(dir); dir == "." || strings.HasPrefix(name, "../") {
-				break
 			}
 		}
 	}
 	return name
+}
+
+// Relatives returns the paths that a plain name in the file at a path may mean, the most
+// likely first: from the file, or else from the folders around it, for bare paths are
+// meant from the root of a skill, and steps lie in a folder of it.
+func Relatives(at, name string) []string {
+	var paths []string
+	dir := path.Dir(at)
+	for range 3 {
+		if found := relativePath(dir, name); found[0] == '{' {
+			paths = append(paths, found)
+		}
+		if dir = path.Dir(dir); dir == "." || strings.HasPrefix(name, "../") {
+			break
+		}
+	}
+	return paths
 }
 
 // isThere says whether a path leads to a file or a directory.
@@ -64,6 +75,7 @@ func isThere(ws *workspace.Workspace, name string) bool {
 // visited remembers that a file was read: names in it are relative to it, and what
 // stands above its text are variables of it.
 func (x *session) visited(at, src string) {
+	values := StepValues(x.workspace(), at, src)
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.trail = slices.DeleteFunc(x.trail, func(other string) bool { return other == at })
@@ -71,13 +83,14 @@ func (x *session) visited(at, src string) {
 	if len(x.trail) > maxTrail {
 		x.trail = x.trail[1:]
 	}
-	x.local = frontMatterValues(at, src)
+	x.local = values
 	x.see()
 }
 
-// frontMatterValues are the variables of a step: what its front matter says. A path is
-// relative to the file.
-func frontMatterValues(at, src string) map[string]string {
+// StepValues are the variables of a step, the file at a path: what its front matter says.
+// A path is relative to the file. Where the workflow is not in the directory that the
+// step gives it, it is in the one around the steps.
+func StepValues(ws *workspace.Workspace, at, src string) map[string]string {
 	matter, _, _ := markup.FrontMatter([]byte(src))
 	if len(matter) == 0 {
 		return nil
@@ -97,6 +110,14 @@ func frontMatterValues(at, src string) map[string]string {
 			text = relativePath(dir, text)
 		}
 		values[k.Value] = text
+	}
+	for _, key := range []string{"workflow_path", "installed_path"} {
+		if said := values[key]; said != "" && !isThere(ws, said) {
+			if strings.Contains(path.Base(dir), "steps") {
+				dir = path.Dir(dir)
+			}
+			values[key] = dir
+		}
 	}
 	return values
 }

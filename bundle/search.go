@@ -36,7 +36,7 @@ func (f *finder) search(dir string, depth int, deep bool) {
 		case !e.IsDir:
 			f.files = append(f.files, name)
 		case slices.Contains(passedOver, strings.ToLower(e.Path)):
-		case !deep && dir != "." && f.isTree(name):
+		case !deep && dir != "." && !isEditorFile(name+"/x") && f.isTree(name):
 			f.nested = append(f.nested, dir)
 		default:
 			f.search(name, depth-1, deep)

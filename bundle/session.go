@@ -173,7 +173,7 @@ func (s *sessions) restore(ctx context.Context, x *session) error {
 		last := n.Read[len(n.Read)-1]
 		if loc, err := x.base.Resolve(last); err == nil {
 			if src, err := x.base.ReadFile(loc); err == nil {
-				x.local = frontMatterValues(last, src)
+				x.local = StepValues(x.base, last, src)
 			}
 		}
 	}

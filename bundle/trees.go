@@ -62,7 +62,11 @@ func (f *finder) spellings(b *Bundle, dir, tree string) *strings.Replacer {
 			continue
 		}
 		for _, other := range f.match(tree + "/*") {
-			pairs = append(pairs, project+"/src/modules/"+path.Base(other)+"/", "{"+bmadRoot+"}/"+path.Base(other)+"/")
+			name := path.Base(other)
+			pairs = append(pairs, project+"/src/modules/"+name+"/", "{"+bmadRoot+"}/"+name+"/")
+			if f.list(path.Join(path.Dir(tree), "src", name)) == nil {
+				pairs = append(pairs, project+"/src/"+name+"/", "{"+bmadRoot+"}/"+name+"/")
+			}
 		}
 		for _, spelled := range treeSpellings {
 			if spelled != path.Base(tree) && f.list(path.Join(path.Dir(tree), spelled)) == nil {

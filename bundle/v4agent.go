@@ -84,10 +84,10 @@ func (d *Definition) v4Dependencies(n *yaml.Node) {
 // may lack the extension.
 func (d *Definition) v4File(written string) (root, file string) {
 	for _, ext := range []string{"", ".md", ".yaml", ".yml"} {
-		if ext != "" && hasExtension(written) {
-			break
-		}
 		file := written + ext
+		if ext != "" && hasExtension(written) {
+			file = strings.TrimSuffix(written, path.Ext(written)) + ext
+		}
 		if d.bundle.shared[file] {
 			return "{common-root}/", file
 		}

@@ -85,7 +85,10 @@ var (
 // no file of their own, get one by their ids.
 func readBundledFiles(src string) map[string]string {
 	files := map[string]string{}
-	agents, dependencies, _ := strings.Cut(src, "<dependencies>")
+	agents, dependencies, ok := strings.Cut(src, "<dependencies>")
+	if !ok {
+		agents, dependencies = src, src
+	}
 	for _, m := range bundledAgent.FindAllStringSubmatch(agents, -1) {
 		if opening, _, _ := strings.Cut(m[0], ">"); !strings.Contains(opening, `localskip="true"`) {
 			files[m[1]] = m[0]
@@ -94,11 +97,35 @@ func readBundledFiles(src string) map[string]string {
 	for _, m := range bundledFile.FindAllStringSubmatch(dependencies, -1) {
 		text := strings.TrimSpace(m[2])
 		if inner, ok := strings.CutPrefix(text, "<![CDATA["); ok {
-			text = strings.TrimRight(strings.TrimSuffix(strings.TrimSpace(inner), "]]>"), " ")
+			text = dedent(strings.TrimRight(strings.TrimSuffix(strings.TrimSpace(inner), "]]>"), " "))
 		}
 		files[html.UnescapeString(m[1])] = text
 	}
 	return files
+}
+
+// dedent takes away what all lines but the first are indented by: a bundler has put the
+// whole file further in, and its first line behind a tag.
+func dedent(text string) string {
+	first, rest, ok := strings.Cut(text, "\n")
+	if !ok {
+		return text
+	}
+	indent := -1
+	for line := range strings.Lines(rest) {
+		if body := strings.TrimLeft(line, " "); strings.TrimSpace(body) != "" && (indent < 0 || len(line)-len(body) < indent) {
+			indent = len(line) - len(body)
+		}
+	}
+	if indent <= 0 {
+		return text
+	}
+	var b strings.Builder
+	b.WriteString(first + "\n")
+	for line := range strings.Lines(rest) {
+		b.WriteString(line[min(indent, len(line)-len(strings.TrimLeft(line, " "))):])
+	}
+	return b.String()
 }
 
 // webBundle makes a bundle of files that are all inside one.

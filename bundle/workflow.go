@@ -103,6 +103,7 @@ func (b *Bundle) workflow(ws *workspace.Workspace, name string, input map[string
 
 // findWorkflow reads a workflow's file. A directory means the workflow in it.
 func (b *Bundle) findWorkflow(ws *workspace.Workspace, name string) (loc workspace.Location, src string, err error) {
+	var first error // of the name as it is
 	name = strings.TrimSpace(name)
 	skill, _ := strings.CutPrefix(name, "skill:")
 	if at := b.SkillPath(skill); at != "" {
@@ -114,6 +115,10 @@ func (b *Bundle) findWorkflow(ws *workspace.Workspace, name string) (loc workspa
 		dir := strings.TrimSuffix(name, "/")
 		candidates = []string{dir + "/workflow.yaml", dir + "/workflow.md", dir + "/" + SkillFile}
 	}
+	if stem := strings.TrimSuffix(name, path.Ext(name)); hasExtension(name) && path.Base(stem) != "workflow" {
+		// A workflow that has become a directory: correct-course.md.
+		candidates = append(candidates, stem+"/workflow.yaml", stem+"/workflow.md")
+	}
 	for _, candidate := range candidates {
 		if loc, err = ws.Resolve(candidate); err == nil {
 			src, err = ws.ReadFile(loc)
@@ -121,8 +126,9 @@ func (b *Bundle) findWorkflow(ws *workspace.Workspace, name string) (loc workspa
 		if !errors.Is(err, workspace.ErrNotFound) {
 			return loc, src, err
 		}
+		first = cmp.Or(first, err)
 	}
-	return loc, src, err
+	return loc, src, first
 }
 
 // A resolver fills in the variables of one workflow.

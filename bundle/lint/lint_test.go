@@ -92,14 +92,14 @@ func TestMessagesSayWhatIsWrongAndWhatToDo(t *testing.T) {
 	report := lint(t, filepath.Join(dir, "src/modules/bmm/agents/lost.md"), Options{})
 	want := []bundle.Finding{
 		{Severity: bundle.Warning, Code: CodeOutside, File: "lost.md", Line: 4, Message: "*plan (workflow): {project-root}/bmad/cis/workflows/plan/workflow.yaml lies outside of the bundle, where agents read only what the operator grants; move it into the bundle"},
-		{Severity: bundle.Error, Code: "dangling-workflow", File: "lost.md", Line: 5, Message: "*paced (workflow): there is no {project-root}/bmad/bmm/workflows/paced.md; create it, or correct the path"},
+		{Severity: bundle.Warning, Code: "dangling-workflow", File: "lost.md", Line: 5, Message: "*paced (workflow): there is no {project-root}/bmad/bmm/workflows/paced.md; src/modules/bmm/workflows/paced/workflow.md is used instead: correct the path"},
 	}
 	if diff := cmp.Diff(want, report.Findings); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
 	put(t, dir, "src/modules/bmm/workflows/paced/workflow.yaml", "name: paced\ninstructions: workflow.md\n")
 	report = lint(t, filepath.Join(dir, "src/modules/bmm/agents/lost.md"), Options{})
-	if got := report.Findings[1].Message; !strings.HasSuffix(got, "; did you mean src/modules/bmm/workflows/paced/workflow.yaml?") {
+	if got := report.Findings[1].Message; !strings.HasSuffix(got, "; src/modules/bmm/workflows/paced/workflow.yaml is used instead: correct the path") {
 		t.Errorf("no advice: %s", got)
 	}
 }

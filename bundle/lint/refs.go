@@ -79,8 +79,13 @@ func (v viewpoint) locate(file, name string) (workspace.Location, error) {
 		return from, err
 	}
 	at, err := v.stat(v.files.ResolveFrom(from, name))
-	if !errors.Is(err, workspace.ErrNotFound) || name == "" || name[0] == '{' || name[0] == '.' {
+	if !errors.Is(err, workspace.ErrNotFound) || name == "" || name[0] == '{' {
 		return at, err
+	}
+	for _, near := range bundle.Relatives(v.in.ProjectPath(from), name) {
+		if other, err := v.stat(v.files.Resolve(near)); err == nil {
+			return other, nil
+		}
 	}
 	for _, root := range []string{workspace.BundleRoot, workspace.ProjectRoot} {
 		if other, err := v.stat(v.files.Resolve(v.in.Here("{" + root + "}/" + name))); err == nil {
@@ -118,11 +123,25 @@ func (l *linter) judge(from viewpoint, ref bundle.Reference, at workspace.Locati
 		l.notInstalled(b, ref)
 	case errors.Is(err, workspace.ErrDenied):
 		l.outside(ref, at)
+	case errors.Is(err, workspace.ErrNotFound) && l.usedInstead(from, ref) != "":
+		l.warn(dangling[ref.Use], ref.File, ref.Line, "%s: there is no %s; %s is used instead: correct the path", what(ref), ref.Path, l.usedInstead(from, ref))
 	case errors.Is(err, workspace.ErrNotFound):
 		l.report(severity, dangling[ref.Use], ref.File, ref.Line, "%s: there is no %s; %s", what(ref), ref.Path, l.advice(ref))
 	default:
 		l.report(severity, dangling[ref.Use], ref.File, ref.Line, "%s: %v", what(ref), err)
 	}
+}
+
+// usedInstead returns the workflow that is found in spite of a path, empty if none is.
+func (l *linter) usedInstead(from viewpoint, ref bundle.Reference) string {
+	if ref.Use != bundle.UseWorkflow && ref.Use != bundle.UseValidate {
+		return ""
+	}
+	w, err := from.in.Workflow(ref.Path)
+	if err != nil {
+		return ""
+	}
+	return w.File
 }
 
 // isTolerated says whether a workflow can do without the file.

@@ -34,7 +34,9 @@ func (l *linter) allSkills() {
 	for _, file := range l.bases[bundle.SkillFile] {
 		l.skills = append(l.skills, file)
 		name := l.skill(file)
-		if other := byName[name]; other != "" {
+		if other := byName[name]; other != "" && l.folder(other) == l.folder(file) {
+			continue // installers copy a skill for every editor
+		} else if other != "" {
 			l.warn(CodeSameSkill, file, 1, "the skill %s is also in %s; agents find only one of them", name, other)
 		} else if name != "" {
 			byName[name] = file

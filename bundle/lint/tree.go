@@ -109,7 +109,7 @@ func (l *linter) walk(ws *workspace.Workspace, host, prefix, dir string, depth i
 		case e.IsLink:
 		case !e.IsDir:
 			l.homes[path.Join(prefix, name)] = home{ws, name, e.Size}
-		case isSkipped(e.Path):
+		case isSkipped(e.Path) || dir != "." && strings.HasPrefix(path.Base(dir), ".") && e.Path != "skills" && !strings.HasPrefix(path.Base(dir), ".bmad"):
 		case hasLandmark(below, "."):
 			l.nested = append(l.nested, below)
 		default:
