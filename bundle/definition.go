@@ -83,7 +83,7 @@ func (d *Definition) References() []Reference {
 	var refs []Reference
 	for _, action := range d.Critical {
 		if action.Load != nil && !action.implied {
-			refs = append(refs, Reference{Path: action.Load.Path, Use: UseCritical, File: d.File, Line: action.Line, Optional: action.Load.Optional})
+			refs = append(refs, Reference{Path: action.Load.Path, Use: UseCritical, File: d.File, Line: action.Line, Optional: action.Load.Optional || action.Load.many || isMemory(action.Load.Path)})
 		}
 	}
 	for _, c := range d.Commands {

@@ -52,6 +52,10 @@ func (b *Bundle) IsManifested() bool {
 	return b.Layout == LayoutBundle || b.Layout == LayoutStandalone
 }
 
+// Tree returns the directory of the installation that the bundle belongs to, relative to
+// the project; empty if it belongs to none.
+func (b *Bundle) Tree() string { return b.tree }
+
 // CoreDir returns the directory of {core-root} relative to the project, empty if
 // there is none.
 func (b *Bundle) CoreDir() string {

@@ -65,6 +65,7 @@ func (d *Definition) parseSkill(name, src string) error {
 	}
 	d.Findings = append(d.Findings, notes...)
 	text := strings.TrimSpace(string(body))
+	line += strings.Count(string(body)[:strings.Index(string(body), text)], "\n")
 	if text != "" {
 		d.Prompts = append(d.Prompts, Prompt{ID: SkillFile, Content: text, Line: line})
 	}
@@ -232,8 +233,10 @@ func (d *Definition) sectioned(dir, declared, description, text string, line int
 	file := path.Join(dir, skillManifest)
 	if src, err := d.bundle.readNamed("{" + workspace.BundleRoot + "}/" + file); err == nil {
 		root, notes, err := ParseYAML(d.bundle.file(file), 1, []byte(src))
-		if err != nil {
-			d.warn(CodeIncomplete, 1, "%s cannot be read, and is passed over: %v", skillManifest, err)
+		if err != nil { // the sections say most of it
+			found := asFinding(err, d.bundle.file(file))
+			found.Severity = Warning
+			d.Findings = append(d.Findings, found)
 		}
 		about = root
 		d.Findings = append(d.Findings, notes...)

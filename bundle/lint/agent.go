@@ -32,10 +32,10 @@ func (l *linter) bundleAgents(from viewpoint) {
 // agent lints one agent. Of a skill, all but its text is in the file beside it.
 func (l *linter) agent(from viewpoint, d *bundle.Definition) {
 	caller := d.File
-	if d.Format == bundle.FormatSkill {
-		beside := *d
-		beside.File = path.Join(path.Dir(d.File), bundle.CustomizeFile)
-		d = &beside
+	if beside := path.Join(path.Dir(d.File), bundle.CustomizeFile); d.Format == bundle.FormatSkill && l.exists(beside) {
+		other := *d
+		other.File = beside
+		d = &other
 	}
 	l.persona(d)
 	l.commands(d)
@@ -49,6 +49,12 @@ func (l *linter) agent(from viewpoint, d *bundle.Definition) {
 		}
 	}
 	l.invocations(caller, d)
+}
+
+// exists says whether the project has a file.
+func (l *linter) exists(file string) bool {
+	_, ok := l.homes[file]
+	return ok
 }
 
 func (l *linter) persona(d *bundle.Definition) {
@@ -85,6 +91,8 @@ func (l *linter) commands(d *bundle.Definition) {
 		switch {
 		case c.Target == "todo":
 			l.warn(CodeTodo, d.File, c.Line, "%s is not written yet: its target is todo", c.Cmd)
+		case c.Kind == bundle.KindSkill && d.Format != bundle.FormatSkill && d.Parent().SkillPath(c.Target) == "":
+			l.warn(CodeNoSkill, d.File, c.Line, "%s: there is no skill %s here; install it, or correct the name", c.Cmd, c.Target)
 		case c.Kind == bundle.KindNone && d.Format != bundle.FormatV4:
 			l.warn(CodeNoTarget, d.File, c.Line, "%s names nothing to do; give it a workflow, an exec or an action, or its description is all the agent has", c.Cmd)
 		case c.Kind == bundle.KindPrompt && !slices.ContainsFunc(d.Prompts, func(p bundle.Prompt) bool { return "#"+p.ID == c.Target }):

@@ -14,6 +14,11 @@ const (
 
 	CodeNoPrompt = "dangling-prompt"
 	CodeNoSkill  = "dangling-skill"
+	CodeNoStep   = "dangling-goto"   // a goto to a step or anchor that is not there
+	CodeNoMember = "dangling-member" // a team names an agent that is not there
+	CodeDeadRow  = "dead-manifest-row"
+	CodeNoKey    = "missing-key"    // configuration that every agent is told to use
+	CodeSameStep = "duplicate-step" // two steps of one number
 	CodeOutside  = "outside-bundle" // a path that agents may not read
 
 	CodeVariable      = "unresolved-variable"

@@ -1,6 +1,7 @@
 package lint
 
 import (
+	"cmp"
 	"strings"
 
 	"github.com/troupe-dev/troupe/internal/circle"
@@ -9,6 +10,7 @@ import (
 // A call is one file having another carried out.
 type call struct {
 	to          string
+	file        string // that says so, if it is not the caller itself
 	line        int
 	conditional bool
 }
@@ -25,8 +27,8 @@ func (l *linter) cycles() {
 			names = append(names, leg.From)
 			certain = certain && !leg.Need.conditional
 		}
-		first, line := way[0].From, way[0].Need.line
-		names = append(names, first)
+		first, line := cmp.Or(way[0].Need.file, way[0].From), way[0].Need.line
+		names = append(names, way[0].From)
 		if certain {
 			l.wrong(CodeCycle, first, line, "this never ends: %s; make one of the calls depend on a condition", strings.Join(names, " → "))
 		} else {

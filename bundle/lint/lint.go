@@ -212,6 +212,7 @@ func (l *linter) everything() {
 		}
 	}
 	l.sameAgents()
+	l.projectFiles()
 	l.allSkills()
 	l.cycles()
 	for _, view := range views {

@@ -50,7 +50,7 @@ func isIncidental(b *bundle.Bundle, file string) bool {
 	}
 	base := path.Base(file)
 	stem := strings.ToLower(strings.TrimSuffix(base, path.Ext(base)))
-	return base[0] == '.' || strings.HasPrefix(stem, "readme") || strings.HasPrefix(stem, "module") ||
+	return base[0] == '.' || strings.HasPrefix(stem, "readme") || strings.HasPrefix(stem, "module") || stem == "bmad-skill-manifest" ||
 		slices.Contains([]string{"license", "changelog", "config", "core-config", "bundle", "customize", "skill"}, stem)
 }
 

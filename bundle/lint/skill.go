@@ -132,6 +132,8 @@ func (l *linter) skillTools(file string, n *yaml.Node) {
 var (
 	// skillInText is how skills refer to each other.
 	skillInText = regexp.MustCompile(`\bskill:([a-z0-9]+(?:-[a-z0-9]+)*)\b`)
+	// besideInText is a file that a skill says to follow.
+	besideInText = regexp.MustCompile("(?i)\\b(?:follow|read|load)\\b[^.\\n]{0,60}?[\\s`(](\\./[\\w-]+(?:/[\\w-]+)*\\.md)\\b")
 	// skillFileInText is a file of the skill itself, as a link or in backticks.
 	skillFileInText = regexp.MustCompile("(?:\\]\\(|`)((?:\\./|\\{skill-root\\}/)?(?:references|scripts|assets|steps|templates|agents)/[\\w./-]+\\.\\w{1,5})[)`#]")
 )
@@ -143,6 +145,15 @@ func (l *linter) skillReferences(file string, byName map[string]string) {
 	for line, text := range unfenced(l.read(file), 1) {
 		for _, m := range skillInText.FindAllStringSubmatch(text, -1) {
 			l.useSkill(file, file, line, m[1], byName)
+		}
+		for _, m := range besideInText.FindAllStringSubmatch(text, -1) {
+			if name := path.Join(dir, m[1]); !l.exists(name) && !missing[name] {
+				missing[name] = true
+				l.warn(dangling[bundle.UseInput], file, line, "the skill has no %s; %s", m[1], l.advice(bundle.Reference{Path: m[1]}))
+			}
+		}
+		if strings.Contains(text, "e.g.") {
+			continue // an example
 		}
 		for _, m := range skillFileInText.FindAllStringSubmatch(text, -1) {
 			name := path.Join(dir, strings.TrimPrefix(m[1], "{skill-root}/"))
@@ -162,7 +173,11 @@ func (l *linter) skillReferences(file string, byName map[string]string) {
 		}
 		for _, c := range d.Commands {
 			if c.Kind == bundle.KindSkill {
-				l.useSkill(file, path.Join(dir, bundle.CustomizeFile), c.Line, c.Target, byName)
+				where := path.Join(dir, bundle.CustomizeFile)
+				if !l.exists(where) {
+					where = file
+				}
+				l.useSkill(file, where, c.Line, c.Target, byName)
 			}
 		}
 	}

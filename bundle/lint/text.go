@@ -45,6 +45,7 @@ func (l *linter) text(at viewpoint, file, owner string) {
 	}
 	l.tags(file, src, doc, unknown)
 	r := reading{linter: l, at: at, file: file, caller: cmp.Or(owner, file), asked: make(map[*markup.Node]bool)}
+	r.jumps(doc)
 	end := len(src)
 	if root := cmp.Or(doc.Root.Find("workflow"), doc.Root.Find("task")); root != nil && !root.Unclosed {
 		end = root.End // examples may follow
@@ -164,7 +165,7 @@ func (r *reading) invoke(ref bundle.Reference, n *markup.Node) {
 		}
 	}
 	if to, ok := r.follow(r.at, ref); ok {
-		r.addCall(r.caller, call{to: to, line: ref.Line, conditional: r.isConditional(n)})
+		r.addCall(r.caller, call{to: to, file: ref.File, line: ref.Line, conditional: r.isConditional(n)})
 	}
 }
 
