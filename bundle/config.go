@@ -116,7 +116,7 @@ func (b *Bundle) configFiles(ws *workspace.Workspace) []string {
 		slices.SortStableFunc(modules, func(x, y string) int { return rank(x) - rank(y) })
 		for _, name := range modules {
 			if module == "" || name == module || name == "bmm" {
-				files = append(files, in(bmadRoot, name+"/config.yaml"), in(bmadRoot, name+"/config.user.yaml"))
+				files = append(files, in(bmadRoot, name+"/bmadconfig.yaml"), in(bmadRoot, name+"/config.yaml"), in(bmadRoot, name+"/config.user.yaml"))
 			}
 		}
 	}

@@ -121,6 +121,7 @@ type message struct {
 // follow. The error is a *CriticalError.
 func (d *Definition) perform(ws *workspace.Workspace) (*workspace.Workspace, []message, error) {
 	var told []message
+	seen := map[string]bool{} // files that were told of
 	size := 0
 	for _, action := range d.Critical {
 		instruction := action.Text
@@ -129,7 +130,12 @@ func (d *Definition) perform(ws *workspace.Workspace) (*workspace.Workspace, []m
 			switch {
 			case err == nil:
 				ws = loaded
-				told = append(told, texts...)
+				for _, m := range texts {
+					if !seen[m.source] {
+						told = append(told, m)
+					}
+					seen[m.source] = true
+				}
 			case d.canDoWithout(action, err):
 				instruction += " (It is not available.)"
 				switch {

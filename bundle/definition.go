@@ -60,6 +60,8 @@ type Persona struct {
 	CommunicationStyle string
 	Focus              string
 	Principles         []string
+	// More is what else the author wrote about who the agent is, as written.
+	More string
 }
 
 // A Step is one of those that an author has written for the beginning of a conversation.

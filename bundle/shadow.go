@@ -2,6 +2,7 @@ package bundle
 
 import (
 	"path"
+	"regexp"
 	"strings"
 )
 
@@ -67,6 +68,14 @@ func (b *Bundle) drop(gone *entry) {
 	}
 }
 
+// declaredID is the id that a copy of an agent gives itself.
+var declaredID = regexp.MustCompile(`(?m)<agent [^>]*\bid="([^"]+)"|^ +id: *["']?([\w-]+)`)
+
+// isPointer says whether a file only says where the agent is.
+func isPointer(src string) bool {
+	return strings.Contains(src, "LOAD the FULL agent file") || strings.Contains(src, "Load persona from {project-root}")
+}
+
 // editorCopies finds agents that are there only as the copies which an installer made
 // for an editor: .claude/commands/BMad/agents/pm.md and the like.
 func (f *finder) editorCopies() {
@@ -80,7 +89,10 @@ func (f *finder) editorCopies() {
 			continue
 		}
 		src, err := f.read(file)
-		if err != nil || len(src) > maxAgentFile || !definesAgent("x.md", src) {
+		if err != nil || len(src) > maxAgentFile || isPointer(src) || !definesAgent("x.md", src) {
+			continue
+		}
+		if m := declaredID.FindStringSubmatch(src); m != nil && f.hasAgent(stem(strings.TrimSuffix(m[1]+m[2], ".agent.yaml"))) {
 			continue
 		}
 		dir := path.Dir(file)

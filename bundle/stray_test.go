@@ -60,6 +60,11 @@ func TestAgentsAsPeopleWriteThem(t *testing.T) {
 			".my-pack/config.yaml":   "name: my-pack\n",
 			".claude/agents/note.md": "---\nname: note\n---\nNot an agent of ours.\n",
 		}, "h", "Hedy", []string{"*help"}, false},
+		"an extension inside a module": {map[string]string{
+			"_bmad/bmm/config.yaml": config, "_bmad/bmm/extensions/sq/agents/h.md": strings.ReplaceAll(xmlAgent, "NAME", "Hedy"),
+			".github/agents/bmad-agent-h.md": strings.ReplaceAll(xmlAgent, "NAME", "Hedy") + "\nLoad persona from {project-root}/_bmad/bmm/extensions/sq/agents/h.md",
+			"configs/agents/registry.yaml":   "agents:\n  - name: x\n", "crew/agents/writer.yaml": "name: w\nrole: Writer\ngoal: Write\n",
+		}, "h", "Hedy", []string{"*go"}, false},
 		"only an editor's copy": {map[string]string{
 			".claude/commands/BMad/agents/h.md": "# /h Command\n\n```yaml\nagent:\n  name: Hedy\n  id: h\npersona:\n  role: r\ncommands:\n  - help: Show\n```\n",
 		}, "h", "Hedy", []string{"*help"}, false},
@@ -143,5 +148,25 @@ func TestTheSameAgentTwiceIsOneAgent(t *testing.T) {
 				t.Errorf("%d agents, %d notes: %v", len(catalog.Entries()), notes, catalog.Entries())
 			}
 		})
+	}
+}
+
+// What an author says of a persona in words of their own reaches the model.
+func TestAPersonaKeepsWhatNoSchemaKnows(t *testing.T) {
+	c, _ := alone(t, map[string]string{"agent.md": `<agent id="x" name="X"><persona><role>r</role>
+<voice><tone>Dry</tone></voice>
+<!-- a remark -->
+</persona><knowledge>Knows tea.</knowledge><menu><item cmd="*go" action="go">Go</item></menu></agent>`})
+	parts, err := c.Prompt("one")
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := ""
+	for _, p := range parts {
+		all += p.Text
+	}
+	contains(t, "the prompt", all, "<voice><tone>Dry</tone></voice>", "<knowledge>Knows tea.</knowledge>")
+	if strings.Contains(all, "a remark") {
+		t.Error("a comment reaches the model")
 	}
 }

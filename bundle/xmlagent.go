@@ -2,6 +2,7 @@ package bundle
 
 import (
 	"cmp"
+	"regexp"
 	"strings"
 
 	"github.com/troupe-dev/troupe/internal/laxyaml"
@@ -24,6 +25,10 @@ func (d *Definition) parseXML(doc *markup.Document, agent *markup.Node, src stri
 		d.warn(CodeIncomplete, agent.Line, "the agent has no name")
 	}
 	d.Persona = xmlPersona(agent.Find("persona"))
+	d.Persona.More = looseText(agent.Find("persona"))
+	if more := looseText(agent); more != "" {
+		d.Rules = append(d.Rules, more)
+	}
 	d.xmlCritical(agent, activation)
 	d.Greeting = agent.Find("greeting").Text()
 	d.xmlCommands(agent)
@@ -68,6 +73,31 @@ func xmlPersona(n *markup.Node) Persona {
 	}
 	return p
 }
+
+// looseText returns what stands in an element outside of the elements that are known,
+// such as <voice> in a persona: it was meant for the model.
+func looseText(n *markup.Node) string {
+	if n == nil {
+		return ""
+	}
+	var b strings.Builder
+	for _, child := range n.Children {
+		if child.Kind == markup.Text {
+			b.WriteString(child.Raw())
+		}
+	}
+	text := comment.ReplaceAllString(b.String(), "")
+	var lines []string
+	for line := range strings.Lines(text) {
+		if line = strings.TrimSpace(line); line != "" {
+			lines = append(lines, line)
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
+// comment is one of XML.
+var comment = regexp.MustCompile(`(?s)<!--.*?-->`)
 
 // xmlCritical reads <critical-actions> and the steps of an <activation>, into which
 // later installers turn them.

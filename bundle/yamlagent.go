@@ -29,7 +29,8 @@ func isAgentYAML(root *yaml.Node) bool {
 	if agent != nil && agent.Kind == yaml.MappingNode {
 		return has(agent, "metadata", "persona", "menu", "name", "id", "title", "role") || has(root, "persona", "menu", "commands")
 	}
-	return has(root, "persona", "role", "critical_actions") && has(root, "menu", "commands", "metadata", "name", "prompts")
+	return has(root, "persona", "critical_actions") && has(root, "menu", "commands", "metadata", "name", "prompts") ||
+		has(root, "role") && has(root, "menu", "commands")
 }
 
 // parseAgentYAML reads an *.agent.yaml, from which an installer would make a

@@ -149,7 +149,7 @@ func (w *walk) validate() bool {
 }
 
 // checkItem is an item of a checklist.
-var checkItem = regexp.MustCompile(`^\s*[-*]\s+(?:\[[ xX]?\]\s*)?(\S.*)$`)
+var checkItem = regexp.MustCompile(`^\s*(?:[-*]\s+(?:\[[ xX]?\]\s*)?|<item>)(\S.*?)(?:</item>)?$`)
 
 // configure takes down what execute_workflow returned.
 func (w *walk) configure(r result) {
