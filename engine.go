@@ -107,8 +107,9 @@ type Input struct {
 
 // A Handle is a run that was started and goes on by itself.
 type Handle struct {
-	engine *Engine
-	exec   *execution
+	engine  *Engine
+	exec    *execution
+	outcome Outcome
 	// Session is the conversation, and Run the run in it.
 	Session, Run string
 }
@@ -118,7 +119,7 @@ type Handle struct {
 func (h *Handle) Wait(ctx context.Context) (Outcome, error) {
 	select {
 	case <-h.exec.done:
-		return h.exec.outcome, h.exec.err
+		return h.outcome, h.exec.err
 	case <-ctx.Done():
 		return Outcome{Session: h.Session, Run: h.Run}, context.Cause(ctx)
 	}
@@ -200,7 +201,7 @@ func (e *Engine) StartAgain(ctx context.Context, step Step, session string) (*Ha
 // background executes the run in a goroutine of its own.
 func (x *execution) background() *Handle {
 	h := &Handle{engine: x.engine, exec: x, Session: x.feed.session, Run: x.run.id}
-	x.first = x.feed.last()
+	x.first, x.outcome = x.feed.last(), &h.outcome
 	go func() {
 		defer x.release()
 		x.execute()

@@ -35,6 +35,8 @@ type Parsed struct {
 	// Correction is what to tell the model, once, before markdown or raw text is made
 	// do with. It is empty where the answer was read as JSON.
 	Correction string
+
+	isCut bool // the text breaks off, so that nothing in it is to be acted on
 }
 
 // An AmbiguityError says that a text holds different values that all fit, so that
@@ -124,7 +126,7 @@ func (p *Parsed) note(text string) { p.Notes = append(p.Notes, text) }
 
 func (p *Parsed) keepRaw(c *Contract, text string, reason answer.Reason) {
 	kept, _ := json.Marshal(map[string]string{"text": text}) // of strings it cannot fail
-	p.Level = LevelRaw
+	p.Level, p.isCut = LevelRaw, reason == answer.Cut
 	p.Output = Output{Status: troupe.StatusPartial, Phase: c.phase, Outputs: kept, Artifacts: []Artifact{}}
 	for _, problem := range p.Problems {
 		if problem.Critical {

@@ -135,8 +135,8 @@ func (w *work) ask(ctx context.Context) (Output, error) {
 			return Output{}, err
 		}
 		if again.Level != LevelMarkdown && again.Level != LevelRaw {
+			again.Level, again.isCut = LevelCorrected, parsed.isCut // what was tried is looked for in the first answer
 			parsed = again
-			parsed.Level = LevelCorrected
 		}
 	}
 	err = w.judge(ctx, text, &parsed)
@@ -176,7 +176,7 @@ func (w *work) askOnce(ctx context.Context, prompt string) (string, Parsed, erro
 	if err != nil {
 		return "", Parsed{}, err
 	}
-	if out.Meta.Stop == "length" || out.Meta.Stop == "content_filter" {
+	if out.Meta.Stop == "length" || out.Meta.Stop == "content_filter" { // not whole, whatever it looks like
 		return out.Summary, w.phase.Contract.parseCut(out.Summary), nil
 	}
 	parsed, err := w.phase.Contract.Parse(out.Summary)

@@ -1,10 +1,8 @@
 package files
 
 import (
-	"cmp"
 	"context"
 	_ "embed"
-	"strings"
 
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/workspace"
@@ -14,12 +12,14 @@ import (
 var listDescription string
 
 // List returns the tool list_files, which lists one directory.
-func List(find Finder) troupe.Tool {
-	return newTool("list_files", strings.TrimSpace(listDescription), find, list)
+func List(find Finder) troupe.Tool { return listAt(ofSession(find)) }
+
+func listAt(at place) troupe.Tool {
+	return newTool("list_files", described(listDescription, at.names.listing()), at, list, troupe.ReadOnly())
 }
 
 type listRequest struct {
-	Path string `json:"path,omitempty" jsonschema:"the directory, such as {bundle-root}/workflows, or a pattern such as docs/*prd*.md; {session-folder} by default"`
+	Path string `json:"path,omitempty" jsonschema:"the directory, or a pattern such as docs/*prd*.md"`
 }
 
 func (r listRequest) asked() string { return r.Path }
@@ -41,16 +41,19 @@ type entry struct {
 // entryOverhead is what an entry takes in a result beside its name.
 const entryOverhead = 64
 
-func list(_ context.Context, ws *workspace.Workspace, _ *troupe.Run, in listRequest) (listResult, error) {
-	path := cmp.Or(in.Path, "{"+workspace.SessionFolder+"}")
-	if workspace.IsPattern(path) {
-		return listMatches(ws, path)
+func list(_ context.Context, v view, _ *troupe.Run, in listRequest) (listResult, error) {
+	tops := v.names.tops(in.Path)
+	if len(tops) > 1 {
+		return listFolders(tops), nil
 	}
-	loc, err := ws.Resolve(path)
+	if workspace.IsPattern(tops[0]) {
+		return listMatches(v.Workspace, tops[0])
+	}
+	loc, path, err := v.resolve(tops[0])
 	if err != nil {
 		return listResult{}, err
 	}
-	listing, err := ws.List(loc, 1)
+	listing, err := v.List(loc, 1)
 	if err != nil {
 		return listResult{}, err
 	}
@@ -71,6 +74,15 @@ func list(_ context.Context, ws *workspace.Workspace, _ *troupe.Run, in listRequ
 		out.Entries = append(out.Entries, e)
 	}
 	return out, nil
+}
+
+// listFolders lists the folders of an agent that has several.
+func listFolders(names []string) listResult {
+	out := listResult{Success: true, Path: ".", Entries: []entry{}}
+	for _, name := range names {
+		out.Entries = append(out.Entries, entry{Name: name, Type: "directory"})
+	}
+	return out
 }
 
 // listMatches lists the files that a pattern matches, by names that can be read.
