@@ -21,7 +21,7 @@ type Options struct {
 	// Window is how many tokens the model can hold, 0 if that is not known.
 	Window int
 	// Tools are granted beside those that every bundle relies on: read_file,
-	// save_output, list_files, execute_workflow and invoke_agent.
+	// save_output, edit_file, list_files, search_files, execute_workflow and invoke_agent.
 	Tools []troupe.Tool
 	// Allow, where not nil, names the tools that the agent may use, of all those.
 	Allow []string
@@ -99,7 +99,7 @@ func (c *Catalog) sessionsOf(d *Definition, o Options) *sessions {
 // tools are those that every bundle relies on, then those that the options grant.
 func (s *sessions) tools() []troupe.Tool {
 	tools := []troupe.Tool{
-		s.hold(files.Read), s.hold(files.Save), s.hold(files.List), s.executeWorkflow(),
+		s.hold(files.Read), s.hold(files.Save), s.hold(files.Edit), s.hold(files.List), s.hold(files.Search), s.executeWorkflow(),
 	}
 	if c := s.agent.bundle.catalog; len(c.entries) > 1 || s.options.Invoke != nil {
 		tools = append(tools, c.invokeAgent(s.agent.ID, s.options))
@@ -131,7 +131,7 @@ func (t *heldTool) Call(ctx context.Context, in *troupe.Invocation) (troupe.Resu
 	if b := t.sessions.agent.bundle; b.respell != nil {
 		named.Arguments = b.respellPaths(in.Arguments)
 	}
-	isReading := t.spec.Name == "read_file" || t.spec.Name == "list_files"
+	isReading := t.spec.Name == "read_file" || t.spec.Name == "list_files" || t.spec.Name == "search_files"
 	if isReading {
 		named.Arguments = x.findPaths(named.Arguments)
 	}

@@ -127,7 +127,7 @@ func toolNames(c *config.Config) []string {
 	if len(c.MCP) > 0 {
 		return nil
 	}
-	names := []string{"read_file", "save_output", "list_files", "execute_workflow", "invoke_agent", "use_skill", "search_skills"}
+	names := []string{"read_file", "save_output", "edit_file", "list_files", "search_files", "execute_workflow", "invoke_agent", "use_skill", "search_skills"}
 	for name := range (&stage{project: &project{config: c}}).ready("") {
 		names = append(names, name)
 	}
