@@ -99,7 +99,7 @@ func (c *Catalog) sessionsOf(d *Definition, o Options) *sessions {
 // tools are those that every bundle relies on, then those that the options grant.
 func (s *sessions) tools() []troupe.Tool {
 	tools := []troupe.Tool{
-		s.hold(files.Read), s.hold(files.Save), s.hold(files.Edit), s.hold(files.List), s.hold(files.Search), s.executeWorkflow(),
+		stepReader{s.hold(files.Read)}, s.hold(files.Save), s.hold(files.Edit), s.hold(files.List), s.hold(files.Search), s.executeWorkflow(),
 	}
 	if c := s.agent.bundle.catalog; len(c.entries) > 1 || s.options.Invoke != nil {
 		tools = append(tools, c.invokeAgent(s.agent.ID, s.options))

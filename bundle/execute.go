@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 
 	"github.com/troupe-dev/troupe"
@@ -89,17 +90,42 @@ func newTool[In any](
 	name, description string, act func(context.Context, *troupe.Invocation, In) (any, error), options ...troupe.ToolOption,
 ) troupe.Tool {
 	options = append(options, troupe.RepeatSafe(), func(s *troupe.ToolSpec) { s.Output = nil })
-	return troupe.NewToolWithCall(name, description, func(ctx context.Context, call *troupe.Invocation, in In) (string, error) {
+	return troupe.NewToolWithCall(name, description, func(ctx context.Context, call *troupe.Invocation, in In) (troupe.Result, error) {
 		out, err := act(ctx, call, in)
 		if err != nil {
-			return "", err
+			return troupe.Result{}, err
 		}
 		content, err := encode(out)
 		if err == nil && len(content) > maxResult {
 			err = failure(fmt.Errorf("a result of %d bytes: %w", len(content), workspace.ErrTooLarge), "")
 		}
-		return content, err
+		result := troupe.Result{Content: content}
+		if _, isWorkflow := out.(executeResult); isWorkflow {
+			result.Keep = keepWorkflow
+		}
+		return result, err
 	}, options...)
+}
+
+// What an agent works by outlives compaction of its context: the workflow in
+// progress, and the step of it that was read last.
+const keepWorkflow, keepStep = "workflow", "workflow step"
+
+// A stepReader is read_file that has the latest step file outlive compaction.
+type stepReader struct{ troupe.Tool }
+
+// stepFile is how bundles name the files of a workflow's steps.
+var stepFile = regexp.MustCompile(`(?i)(^|/)(step|s)-?[0-9]+[^/]*\.(md|xml)$`)
+
+func (r stepReader) Call(ctx context.Context, call *troupe.Invocation) (troupe.Result, error) {
+	result, err := r.Tool.Call(ctx, call)
+	var in struct {
+		FilePath string `json:"file_path"`
+	}
+	if err == nil && json.Unmarshal(call.Arguments, &in) == nil && stepFile.MatchString(strings.TrimSpace(in.FilePath)) {
+		result.Keep = keepStep
+	}
+	return result, err
 }
 
 // failure makes an error that is told to the model in the form that bundles know.
