@@ -130,7 +130,7 @@ func TestTheDemoEndsWithADocument(t *testing.T) {
 // say of its flows is what a dry run draws.
 func TestTheDocumentedConfigurationIsTaken(t *testing.T) {
 	loaded := 0
-	for _, document := range []string{"configuration.md", "flows.md", "tools.md", "observability.md", "deliver.md", "serve.md", "project.md"} {
+	for _, document := range []string{"configuration.md", "models.md", "flows.md", "tools.md", "observability.md", "deliver.md", "serve.md", "project.md"} {
 		text, err := os.ReadFile(filepath.Join(repository, "docs", document))
 		if err != nil {
 			t.Fatal(err)

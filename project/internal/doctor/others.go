@@ -67,7 +67,7 @@ func Describe(f models.Facts) string {
 	if f.Window > 0 {
 		text += fmt.Sprintf("; window %d tokens (%s)", f.Window, f.WindowFrom)
 	} else {
-		text += "; how large its window is is not known"
+		text += "; its window is not known"
 	}
 	switch {
 	case f.Price.Free:

@@ -1,6 +1,7 @@
 package models_test
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -9,7 +10,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/project/internal/models"
+	"github.com/troupe-dev/troupe/troupetest"
 )
 
 // serving answers GET and POST by path.
@@ -39,7 +42,7 @@ func TestOllamaIsUsedAsPeopleExpect(t *testing.T) {
 	}
 	host := strings.TrimPrefix(serving(t, one), "http://")
 	opened, err := open(t, "ollama", "", "OLLAMA_HOST="+host)
-	if err != nil || opened.Ref != "ollama/qwen3:8b" || opened.Window != 4096 || !opened.Price.Free || !strings.Contains(opened.Warning, "40960") || !strings.Contains(opened.Warning, "OLLAMA_CONTEXT_LENGTH") {
+	if err != nil || opened.Ref != "ollama/qwen3:8b" || opened.Window != 4096 || !opened.Price.Free || !strings.Contains(opened.Warning, "40960") || !strings.Contains(opened.Warning, "window: 32768") {
 		t.Errorf("%+v, %v", opened, err)
 	}
 	if choice := chooser(t, "", "", "OLLAMA_HOST="+host).For("x"); choice.Ref != "ollama" || choice.From != "OLLAMA_HOST" {
@@ -192,5 +195,83 @@ func TestAnyUsualKeyIsEnough(t *testing.T) {
 	}
 	if _, err := open(t, "claude-sonnet-4-5", "", ""); err == nil || !strings.Contains(err.Error(), "did you mean anthropic/claude-sonnet-4-5?") {
 		t.Errorf("error %v", err)
+	}
+}
+
+// From outside: patience is what troupe.yaml says, for each provider its own.
+func TestPatienceIsConfigured(t *testing.T) {
+	server := troupetest.NewServer(t, troupetest.ServeText("one two three").StallAfterChunks(2).Forever())
+	for _, timeout := range []string{"idle_timeout: 30ms", "answer_timeout: 30ms", "idle_timeout: 20ms, begin_timeout: 30ms"} {
+		opened, err := open(t, "local/m", fmt.Sprintf("providers: {local: {base_url: %q, %s}}", server.URL, timeout), "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		var failure error
+		for _, err := range opened.Model.Generate(t.Context(), &troupe.Request{Messages: []*troupe.Message{{Role: troupe.RoleUser, Text: "hi"}}}) {
+			failure = err
+		}
+		if e, ok := errors.AsType[*troupe.ModelError](failure); !ok || e.Reason != "timeout" || !e.Temporary {
+			t.Errorf("%s: %v", timeout, failure)
+		}
+	}
+}
+
+// A window that is too small for the agent is an error that names both numbers and
+// what to do, before anything is cut off without a word.
+func TestAnOllamaWithTooSmallAWindowIsRefused(t *testing.T) {
+	loaded := `{"models":[]}`
+	chats := 0
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case "/api/show":
+			fmt.Fprint(w, `{"model_info":{"x.context_length":40960}}`)
+		case "/api/ps":
+			fmt.Fprint(w, loaded)
+		default:
+			chats++
+			loaded = `{"models":[{"name":"m:latest","context_length":4096}]}`
+			fmt.Fprint(w, `{"choices":[{"message":{"content":"hi"},"finish_reason":"stop"}]}`)
+		}
+	}))
+	defer server.Close()
+	opened, err := open(t, "ollama/m", "", "OLLAMA_HOST="+server.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ask := func() (text string, failure error) {
+		req := &troupe.Request{Messages: []*troupe.Message{{Role: troupe.RoleSystem, Text: strings.Repeat("rule ", 1000)}, {Role: troupe.RoleUser, Text: "hi"}}}
+		for chunk, err := range opened.Model.Generate(t.Context(), req) {
+			text, failure = text+chunk.Text, err
+		}
+		return text, failure
+	}
+	if text, err := ask(); err != nil || text != "hi" { // nobody knows before the model is loaded
+		t.Fatalf("%q, %v", text, err)
+	}
+	_, err = ask()
+	e, ok := errors.AsType[*troupe.ModelError](err)
+	if !ok || e.Temporary || e.Reason != "context" || !strings.Contains(e.Message, "4096 tokens") || !strings.Contains(e.Message, "about 5346") || !strings.Contains(e.Message, "OLLAMA_CONTEXT_LENGTH=16384") {
+		t.Errorf("error %v", err)
+	}
+	if chats != 1 {
+		t.Errorf("%d requests", chats)
+	}
+}
+
+// Anthropic lists its models for its own header only, whatever the chat endpoint takes.
+func TestListsAreAskedForWithTheProvidersOwnHeader(t *testing.T) {
+	var got http.Header
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		got = r.Header
+		fmt.Fprint(w, `{"data":[{"id":"claude-x"}]}`)
+	}))
+	defer server.Close()
+	e, err := chooser(t, "", "", "ANTHROPIC_API_KEY=k ANTHROPIC_BASE_URL="+server.URL).Endpoint(models.Choice{Ref: "anthropic/claude-x", From: "--model"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	names, err := models.Installed(t.Context(), &e)
+	if err != nil || len(names) != 1 || got.Get("X-Api-Key") != "k" || got.Get("Anthropic-Version") == "" {
+		t.Errorf("%v, %v, %v", names, err, got)
 	}
 }

@@ -78,6 +78,9 @@ func (c *Chooser) openOne(choice Choice) (Opened, error) {
 	if err != nil {
 		return wrong(err)
 	}
+	if e.known.Name == "ollama" && e.IsLocal() {
+		model = &roomGuard{Model: model, endpoint: e}
+	}
 	return Opened{Choice: choice, Model: model, Facts: facts}, nil
 }
 
