@@ -271,11 +271,12 @@ func (p *Project) openStage(ctx context.Context) (*stage, error) {
 	if err != nil {
 		return nil, errors.Join(err, folders.Close(), store.Close())
 	}
-	sinks := p.sinks
+	sinks, config := p.sinks, troupe.Config{Limits: p.limits()}
 	if tracer != nil {
-		sinks = append(slices.Clone(sinks), tracer)
+		sinks, config.Tracing = append(slices.Clone(sinks), tracer), tracer
 	}
-	engine, err := troupe.New(troupe.Config{Store: observe.Watch(folders, sinks...), Limits: p.limits()})
+	config.Store = observe.Watch(folders, sinks...)
+	engine, err := troupe.New(config)
 	if err != nil {
 		return nil, errors.Join(err, folders.Close(), store.Close())
 	}

@@ -37,6 +37,10 @@ type Events struct {
 // is in no form that has any: see [Answer.Foreign].
 func (a *Answer) Events() (*Events, bool) {
 	e := &Events{answer: a}
+	if a.isFramed() {
+		e.next = e.nextFrame
+		return e, true
+	}
 	switch a.Form() {
 	case Stream:
 		reader := sse.NewReader(a, a.client.maxLine)

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/troupe-dev/troupe/internal/suggest"
+	"github.com/troupe-dev/troupe/model/provider"
 	"github.com/troupe-dev/troupe/project/internal/models"
 )
 
@@ -40,7 +41,7 @@ func Provider(ctx context.Context, e models.Endpoint) Check {
 	}
 	defer resp.Body.Close()
 	switch status := resp.StatusCode; {
-	case status == http.StatusUnauthorized || status == http.StatusForbidden:
+	case status == http.StatusUnauthorized || status == http.StatusForbidden || status == http.StatusBadRequest && e.API == provider.Gemini: // Google's status for a wrong key
 		if e.KeyEnv == "" {
 			return broken(fmt.Sprintf("%s wants a key (%d)", host, status), "set providers."+e.Provider+".key_env in troupe.yaml to the variable that holds it")
 		}
@@ -110,7 +111,7 @@ func hasModel(c Check, model string, body io.Reader) Check {
 		return c
 	}
 	for _, m := range list.Data {
-		if m.ID == model || strings.TrimSuffix(m.ID, ":latest") == model {
+		if m.ID == model || strings.TrimSuffix(m.ID, ":latest") == model || strings.HasPrefix(m.ID, model+"-20") { // a name without its date
 			c.Message += " and has " + model
 			return c
 		}

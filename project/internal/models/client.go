@@ -6,13 +6,15 @@ import (
 	"time"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/model/anthropic"
 	"github.com/troupe-dev/troupe/model/catalog"
+	"github.com/troupe-dev/troupe/model/ollama"
 	"github.com/troupe-dev/troupe/model/openai"
 	"github.com/troupe-dev/troupe/model/provider"
 )
 
-// spoken are the protocols that there is a client for, the best first.
-var spoken = []provider.API{provider.Chat}
+// spoken are the protocols that there is a client for.
+var spoken = []provider.API{provider.Messages, provider.Ollama, provider.Chat}
 
 func speaks(api provider.API) bool { return slices.Contains(spoken, api) }
 
@@ -25,9 +27,6 @@ const (
 
 // client makes the model of an endpoint. It sends nothing.
 func (c *Chooser) client(e *Endpoint, info catalog.Info) (troupe.Model, error) {
-	if e.API != provider.Chat {
-		return nil, fmt.Errorf("%s is not spoken here", e.API)
-	}
 	quirks := quirksOf(e, info)
 	begin, silence := e.configured.BeginTimeout, e.configured.IdleTimeout
 	if quirks.Slow || e.IsLocal() {
@@ -38,12 +37,31 @@ func (c *Chooser) client(e *Endpoint, info catalog.Info) (troupe.Model, error) {
 			begin = max(slowBegin, silence)
 		}
 	}
-	return openai.New(openai.Config{
-		BaseURL: e.BaseURL, Key: e.Key, KeyHeader: e.KeyHeader, Model: e.Model, Headers: e.Headers, HTTPClient: c.Client,
-		Quirks: &quirks, Efforts: info.Efforts, TextCalls: textCalls[e.configured.Quirks.TextCalls], Log: c.Log,
-		BeginTimeout: begin, IdleTimeout: silence, AnswerTimeout: e.configured.AnswerTimeout,
-		MaxAnswer: e.configured.MaxAnswer, MaxLine: e.configured.MaxLine,
-	})
+	keyHeader := e.KeyHeader
+	if keyHeader == "" {
+		keyHeader = "Authorization" // those whose usual header is another one are told
+	}
+	own := e.configured
+	switch e.API {
+	case provider.Messages:
+		return anthropic.New(anthropic.Config{
+			BaseURL: e.BaseURL, Key: e.Key, KeyHeader: keyHeader, Model: e.Model, Headers: e.Headers, HTTPClient: c.Client, Known: &info, Log: c.Log,
+			BeginTimeout: begin, IdleTimeout: silence, AnswerTimeout: own.AnswerTimeout, MaxAnswer: own.MaxAnswer, MaxLine: own.MaxLine,
+		})
+	case provider.Ollama:
+		return ollama.New(ollama.Config{
+			BaseURL: e.BaseURL, Key: e.Key, Model: e.Model, Headers: e.Headers, HTTPClient: c.Client, Log: c.Log,
+			ContextLength: own.Models[e.Model].Window, // a window that is configured is asked for
+			BeginTimeout:  begin, IdleTimeout: silence, AnswerTimeout: own.AnswerTimeout, MaxAnswer: own.MaxAnswer, MaxLine: own.MaxLine,
+		})
+	case provider.Chat:
+		return openai.New(openai.Config{
+			BaseURL: e.BaseURL, Key: e.Key, KeyHeader: e.KeyHeader, Model: e.Model, Headers: e.Headers, HTTPClient: c.Client,
+			Quirks: &quirks, Efforts: info.Efforts, TextCalls: textCalls[own.Quirks.TextCalls], Log: c.Log,
+			BeginTimeout: begin, IdleTimeout: silence, AnswerTimeout: own.AnswerTimeout, MaxAnswer: own.MaxAnswer, MaxLine: own.MaxLine,
+		})
+	}
+	return nil, fmt.Errorf("%s is not spoken here", e.API)
 }
 
 var textCalls = map[string]openai.TextCalls{"always": openai.TextCallsAlways, "never": openai.TextCallsNever}

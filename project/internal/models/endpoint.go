@@ -96,10 +96,15 @@ func (e *Endpoint) protocol() (provider.Endpoint, error) {
 		if e.configured.API == "" {
 			at.API = provider.Chat
 		}
+		at.KeyHeader = usualKeyHeaders[at.API]
 	}
 	e.API = at.API
 	return at, nil
 }
+
+// usualKeyHeaders are the headers for the key of protocols that do not use a bearer
+// token, at servers of which nothing else is known.
+var usualKeyHeaders = map[provider.API]string{provider.Messages: "x-api-key", provider.Gemini: "x-goog-api-key"}
 
 // address finds the base URL and reports whether a key is needed there.
 func (c *Chooser) address(e *Endpoint, at provider.Endpoint) (needsKey bool, err error) {

@@ -42,7 +42,7 @@ func TestOllamaIsUsedAsPeopleExpect(t *testing.T) {
 	}
 	host := strings.TrimPrefix(serving(t, one), "http://")
 	opened, err := open(t, "ollama", "", "OLLAMA_HOST="+host)
-	if err != nil || opened.Ref != "ollama/qwen3:8b" || opened.Window != 4096 || !opened.Price.Free || !strings.Contains(opened.Warning, "40960") || !strings.Contains(opened.Warning, "OLLAMA_CONTEXT_LENGTH") {
+	if err != nil || opened.Ref != "ollama/qwen3:8b" || opened.Window != 4096 || !opened.Price.Free || !strings.Contains(opened.Warning, "40960") || !strings.Contains(opened.Warning, "window: 32768") {
 		t.Errorf("%+v, %v", opened, err)
 	}
 	if choice := chooser(t, "", "", "OLLAMA_HOST="+host).For("x"); choice.Ref != "ollama" || choice.From != "OLLAMA_HOST" {

@@ -17,6 +17,8 @@ import (
 
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/model/catalog"
+	"github.com/troupe-dev/troupe/model/provider"
+	"github.com/troupe-dev/troupe/project/internal/config"
 )
 
 const (
@@ -45,6 +47,9 @@ func (s said) warning(e *Endpoint) string {
 	fix := "start the server with a larger context"
 	if e.Provider == "ollama" {
 		fix = "set OLLAMA_CONTEXT_LENGTH=" + strconv.Itoa(min(s.trained, 32768)) + " for 'ollama serve'"
+	}
+	if e.API == provider.Ollama {
+		fix = fmt.Sprintf("ask for more in %s: providers: {%s: {models: {%q: {window: %d}}}}", config.Name, e.Provider, e.Model, min(s.trained, 32768))
 	}
 	return fmt.Sprintf("%s uses a window of %d tokens, though the model could hold %d: long prompts are cut off without a word; %s", e.Provider, s.window, s.trained, fix)
 }
@@ -258,6 +263,9 @@ func (e *Endpoint) Get(ctx context.Context, path string, body []byte) (*http.Res
 	}
 	if path != "/models" {
 		at.Path = strings.TrimSuffix(strings.TrimSuffix(strings.TrimRight(at.Path, "/"), "/v1"), "/api")
+	}
+	if path == "/models" && (e.API == provider.Messages || e.API == provider.Ollama) && !strings.HasSuffix(strings.TrimRight(at.Path, "/"), "/v1") {
+		path = "/v1/models" // their base URLs are the server's root
 	}
 	at = at.JoinPath(path)
 	method := http.MethodGet
