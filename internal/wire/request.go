@@ -165,3 +165,31 @@ func Refuse(pkg string, extra map[string]any, own ...string) error {
 	}
 	return nil
 }
+
+// ShownAfter is a message of the user with the pictures and files that the tools of a
+// turn returned, for servers that take none in a tool's message. It follows the last
+// message of the turn, and is nil after others, and where there are none that the
+// function picks.
+func ShownAfter(messages []*troupe.Message, last int, picks func(*troupe.Part) bool) *troupe.Message {
+	if messages[last].Role != troupe.RoleTool || last+1 < len(messages) && messages[last+1].Role == troupe.RoleTool {
+		return nil
+	}
+	var parts []troupe.Part
+	var from []string
+	for i := last; i >= 0 && messages[i].Role == troupe.RoleTool; i-- {
+		var own []troupe.Part
+		for _, p := range messages[i].Parts {
+			if picks(&p) {
+				own = append(own, p)
+			}
+		}
+		if own != nil {
+			parts = append(own, parts...)
+			from = append([]string{messages[i].Tool}, from...)
+		}
+	}
+	if parts == nil {
+		return nil
+	}
+	return &troupe.Message{Role: troupe.RoleUser, Text: "This was returned by " + strings.Join(from, ", ") + ":", Parts: parts}
+}

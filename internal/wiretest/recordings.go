@@ -47,11 +47,23 @@ type Facts struct {
 		ID, Name  string
 		Arguments any
 	}
-	Stop    string
+	Stop    Word
 	Usage   json.RawMessage
 	Refusal any
 	Error   any
 	Unsure  string
+}
+
+// A Word is a text, or a number that stands for one.
+type Word string
+
+// UnmarshalJSON reads both.
+func (w *Word) UnmarshalJSON(data []byte) error {
+	*w = Word(strings.Trim(string(data), `"`))
+	if *w == "null" {
+		*w = ""
+	}
+	return nil
 }
 
 // Has reports whether a recording has a feature.

@@ -52,7 +52,7 @@ func TestRecordingsAreReadAsTheyWereSent(t *testing.T) {
 }
 
 // stops are the finishes of the words for the end.
-var stops = map[string]troupe.Finish{
+var stops = map[wiretest.Word]troupe.Finish{
 	"end_turn": troupe.FinishStop, "stop_sequence": troupe.FinishStop, "tool_use": troupe.FinishCalls,
 	"max_tokens": troupe.FinishLength, "refusal": troupe.FinishFiltered,
 }

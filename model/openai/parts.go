@@ -2,7 +2,6 @@ package openai
 
 import (
 	"encoding/base64"
-	"slices"
 	"strings"
 
 	"github.com/troupe-dev/troupe"
@@ -90,29 +89,4 @@ func resultText(m *troupe.Message) string {
 
 func isResultText(p *troupe.Part) bool {
 	return len(p.Data) > 0 && wire.IsText(p.MIME) || len(p.Data) == 0 && !strings.HasPrefix(p.MIME, "image/")
-}
-
-// resultParts is a message of the user with the pictures and files that the tools
-// of a turn returned, nil if there are none. It follows the last of their messages.
-func resultParts(results []*troupe.Message) *troupe.Message {
-	if !slices.ContainsFunc(results, func(m *troupe.Message) bool { return len(m.Parts) > 0 }) {
-		return nil
-	}
-	shown := &troupe.Message{Role: troupe.RoleUser}
-	for _, m := range results {
-		before := len(shown.Parts)
-		for _, p := range m.Parts {
-			if !isResultText(&p) {
-				shown.Parts = append(shown.Parts, p)
-			}
-		}
-		if len(shown.Parts) > before {
-			shown.Text = strings.TrimPrefix(shown.Text+", "+orElse(m.Tool, "a tool"), ", ")
-		}
-	}
-	if shown.Parts == nil {
-		return nil
-	}
-	shown.Text = "This was returned by " + shown.Text + ":"
-	return shown
 }

@@ -41,7 +41,7 @@ func (m *Model) parts(req *troupe.Request) ([][]byte, error) {
 			encoded = encoded[len(","):]
 		}
 		parts = append(parts, encoded)
-		if shown := resultParts(resultsUpTo(messages, i)); shown != nil {
+		if shown := wire.ShownAfter(messages, i, func(p *troupe.Part) bool { return !isResultText(p) }); shown != nil {
 			parts = append(parts, encodeMessage(shown, form))
 		}
 	}
@@ -54,18 +54,6 @@ func (m *Model) parts(req *troupe.Request) ([][]byte, error) {
 		parts = append(parts, req.Tools.Encoded(toolsEncoder{}, encodeTools))
 	}
 	return append(parts, []byte{'}'}), nil
-}
-
-// resultsUpTo are the results of a turn, if the message is the last of them.
-func resultsUpTo(messages []*troupe.Message, last int) []*troupe.Message {
-	if messages[last].Role != troupe.RoleTool || last+1 < len(messages) && messages[last+1].Role == troupe.RoleTool {
-		return nil
-	}
-	first := last
-	for first > 0 && messages[first-1].Role == troupe.RoleTool {
-		first--
-	}
-	return messages[first : last+1]
 }
 
 // toolsEncoder is what the encoding of tools is kept under.

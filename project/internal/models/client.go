@@ -8,13 +8,14 @@ import (
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/model/anthropic"
 	"github.com/troupe-dev/troupe/model/catalog"
+	"github.com/troupe-dev/troupe/model/gemini"
 	"github.com/troupe-dev/troupe/model/ollama"
 	"github.com/troupe-dev/troupe/model/openai"
 	"github.com/troupe-dev/troupe/model/provider"
 )
 
 // spoken are the protocols that there is a client for.
-var spoken = []provider.API{provider.Messages, provider.Ollama, provider.Chat}
+var spoken = []provider.API{provider.Messages, provider.Gemini, provider.Ollama, provider.Chat}
 
 func speaks(api provider.API) bool { return slices.Contains(spoken, api) }
 
@@ -45,6 +46,11 @@ func (c *Chooser) client(e *Endpoint, info catalog.Info) (troupe.Model, error) {
 	switch e.API {
 	case provider.Messages:
 		return anthropic.New(anthropic.Config{
+			BaseURL: e.BaseURL, Key: e.Key, KeyHeader: keyHeader, Model: e.Model, Headers: e.Headers, HTTPClient: c.Client, Known: &info, Log: c.Log,
+			BeginTimeout: begin, IdleTimeout: silence, AnswerTimeout: own.AnswerTimeout, MaxAnswer: own.MaxAnswer, MaxLine: own.MaxLine,
+		})
+	case provider.Gemini:
+		return gemini.New(gemini.Config{
 			BaseURL: e.BaseURL, Key: e.Key, KeyHeader: keyHeader, Model: e.Model, Headers: e.Headers, HTTPClient: c.Client, Known: &info, Log: c.Log,
 			BeginTimeout: begin, IdleTimeout: silence, AnswerTimeout: own.AnswerTimeout, MaxAnswer: own.MaxAnswer, MaxLine: own.MaxLine,
 		})

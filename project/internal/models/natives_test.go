@@ -33,6 +33,8 @@ func TestEveryProviderIsSpokenToInItsOwnProtocol(t *testing.T) {
 		{"Ollama", "ollama/m", "", "OLLAMA_HOST=HOST", "/api/chat", "", "", `"stream":true`},
 		{"Ollama with a window", "ollama/m", "providers: {ollama: {models: {m: {window: 12345}}}}", "OLLAMA_HOST=HOST", "/api/chat", "", "", `"num_ctx":12345`},
 		{"Ollama as chat", "ollama/m", "providers: {ollama: {base_url: URL/v1}}", "", "/v1/chat/completions", "", "", `"stream_options"`},
+		{"Gemini", "gemini/gemini-x", "", "GEMINI_API_KEY=k3 GOOGLE_GEMINI_BASE_URL=URL", "/v1beta/models/gemini-x:streamGenerateContent", "X-Goog-Api-Key", "k3", `"contents"`},
+		{"Gemini as chat", "gemini/gemini-x", "providers: {gemini: {api: chat}}", "GEMINI_API_KEY=k3 GOOGLE_GEMINI_BASE_URL=URL", "/v1beta/openai/chat/completions", "Authorization", "Bearer k3", `"stream_options"`},
 		{"OpenAI", "openai/gpt-4.1-mini", "", "OPENAI_BASE_URL=URL/v1", "/v1/chat/completions", "", "", `"stream_options"`},
 	} {
 		fill := strings.NewReplacer("URL", server.URL, "HOST", host)
