@@ -230,14 +230,25 @@ func TestAnOllamaWithTooSmallAWindowIsRefused(t *testing.T) {
 		default:
 			chats++
 			loaded = `{"models":[{"name":"m:latest","context_length":4096}]}`
-			fmt.Fprint(w, `{"choices":[{"message":{"content":"hi"},"finish_reason":"stop"}]}`)
+			fmt.Fprint(w, `{"message":{"role":"assistant","content":"hi"},"done":true,"done_reason":"stop","choices":[{"message":{"content":"hi"},"finish_reason":"stop"}]}`)
 		}
 	}))
 	defer server.Close()
-	opened, err := open(t, "ollama/m", "", "OLLAMA_HOST="+server.URL)
-	if err != nil {
-		t.Fatal(err)
+	for api, fix := range map[string]string{"ollama": `providers.ollama.models."m".window to 16384`, "chat": "OLLAMA_CONTEXT_LENGTH=16384"} {
+		loaded, chats = `{"models":[]}`, 0
+		opened, err := open(t, "ollama/m", "providers: {ollama: {api: "+api+"}}", "OLLAMA_HOST="+server.URL)
+		if err != nil {
+			t.Fatal(err)
+		}
+		refusesAtSecond(t, opened, fix)
+		if chats != 1 {
+			t.Errorf("%s: %d requests", api, chats)
+		}
 	}
+}
+
+func refusesAtSecond(t *testing.T, opened models.Opened, fix string) {
+	t.Helper()
 	ask := func() (text string, failure error) {
 		req := &troupe.Request{Messages: []*troupe.Message{{Role: troupe.RoleSystem, Text: strings.Repeat("rule ", 1000)}, {Role: troupe.RoleUser, Text: "hi"}}}
 		for chunk, err := range opened.Model.Generate(t.Context(), req) {
@@ -248,13 +259,10 @@ func TestAnOllamaWithTooSmallAWindowIsRefused(t *testing.T) {
 	if text, err := ask(); err != nil || text != "hi" { // nobody knows before the model is loaded
 		t.Fatalf("%q, %v", text, err)
 	}
-	_, err = ask()
+	_, err := ask()
 	e, ok := errors.AsType[*troupe.ModelError](err)
-	if !ok || e.Temporary || e.Reason != "context" || !strings.Contains(e.Message, "4096 tokens") || !strings.Contains(e.Message, "about 5346") || !strings.Contains(e.Message, "OLLAMA_CONTEXT_LENGTH=16384") {
-		t.Errorf("error %v", err)
-	}
-	if chats != 1 {
-		t.Errorf("%d requests", chats)
+	if !ok || e.Temporary || e.Reason != "context" || !strings.Contains(e.Message, "4096 tokens") || !strings.Contains(e.Message, "about 5346") || !strings.Contains(e.Message, fix) {
+		t.Errorf("error %v, want %s", err, fix)
 	}
 }
 

@@ -78,7 +78,7 @@ func (c *Chooser) openOne(choice Choice) (Opened, error) {
 	if err != nil {
 		return wrong(err)
 	}
-	if e.known.Name == "ollama" && e.IsLocal() {
+	if e.known.Name == "ollama" && e.IsLocal() && e.configured.Models[e.Model].Window == 0 {
 		model = &roomGuard{Model: model, endpoint: e}
 	}
 	return Opened{Choice: choice, Model: model, Facts: facts}, nil

@@ -7,6 +7,8 @@ import (
 	"sync"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/model/provider"
+	"github.com/troupe-dev/troupe/project/internal/config"
 )
 
 const (
@@ -54,10 +56,14 @@ func (g *roomGuard) check(ctx context.Context, req *troupe.Request) error {
 	if g.used.window >= needed {
 		return nil
 	}
+	fix := fmt.Sprintf("Set OLLAMA_CONTEXT_LENGTH=%d for 'ollama serve' and start it again", roundUp(needed))
+	if g.endpoint.API == provider.Ollama { // which can be asked for another one
+		fix = fmt.Sprintf("Set providers.%s.models.%q.window to %d in %s", g.endpoint.Provider, g.endpoint.Model, roundUp(needed), config.Name)
+	}
 	return &troupe.ModelError{
 		Reason: "context",
-		Message: fmt.Sprintf("%s uses a window of %d tokens for %s, and this agent needs about %d: its prompt and tools, and %d to work with. Set OLLAMA_CONTEXT_LENGTH=%d for 'ollama serve' and start it again",
-			g.endpoint.Provider, g.used.window, g.endpoint.Model, needed, roomToWork, roundUp(needed)),
+		Message: fmt.Sprintf("%s uses a window of %d tokens for %s, and this agent needs about %d: its prompt and tools, and %d to work with. %s",
+			g.endpoint.Provider, g.used.window, g.endpoint.Model, needed, roomToWork, fix),
 	}
 }
 
