@@ -118,3 +118,9 @@ func (r *Repo) commitTree(ctx context.Context, dir, tree string, parents []strin
 	out, err := r.run(ctx, dir, strings.NewReader(message), env, args...)
 	return strings.TrimSpace(out), err
 }
+
+// Ignores reports whether the checkout ignores a path.
+func (r *Repo) Ignores(ctx context.Context, path string) bool {
+	_, err := r.at(ctx, r.Top, nil, "check-ignore", "--quiet", "--", path)
+	return err == nil
+}

@@ -180,3 +180,38 @@ func (w *Worktree) merged(ctx context.Context, ours, theirs string) (string, boo
 	tree, _, _ := strings.Cut(out, "\n")
 	return tree, true, nil
 }
+
+// Load reads the contents of many files at once, those of at most limit bytes.
+func (t *Tree) Load(paths []string, limit int64) error {
+	var wanted strings.Builder
+	var list []string
+	for _, p := range paths {
+		e, ok := t.entries[p]
+		if _, known := t.read[p]; !ok || known || e.size > limit || e.mode == "160000" || e.mode == "120000" {
+			continue
+		}
+		list = append(list, p)
+		wanted.WriteString(e.object + "\n")
+	}
+	if list == nil {
+		return nil
+	}
+	out, err := t.worktree.with(t.ctx, strings.NewReader(wanted.String()), nil, "cat-file", "--batch")
+	if err != nil {
+		return err
+	}
+	for _, p := range list {
+		header, rest, ok := strings.Cut(out, "\n")
+		fields := strings.Fields(header)
+		if !ok || len(fields) != 3 {
+			return fmt.Errorf("git cat-file: %.80q", header)
+		}
+		size, err := strconv.Atoi(fields[2])
+		if err != nil || size > len(rest) {
+			return fmt.Errorf("git cat-file: %.80q", header)
+		}
+		t.read[p] = rest[:size]
+		out = strings.TrimPrefix(rest[size:], "\n")
+	}
+	return nil
+}
