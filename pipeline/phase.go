@@ -172,6 +172,9 @@ func (w *work) askOnce(ctx context.Context, prompt string) (string, Parsed, erro
 	if err != nil {
 		return "", Parsed{}, err
 	}
+	if out.Meta.Stop == troupe.StopLength || out.Meta.Stop == troupe.StopFiltered {
+		return out.Summary, w.phase.Contract.parseCut(out.Summary), nil
+	}
 	parsed, err := w.phase.Contract.Parse(out.Summary)
 	if err != nil {
 		// Several answers are none; what is left is the raw text.
