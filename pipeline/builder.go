@@ -230,7 +230,23 @@ func changesOf(p *Parsed) (changes []edit.Change) {
 		}
 		c.Path = cmp.Or(c.Path, c.Name)
 	}
-	return changes
+	return together(changes)
+}
+
+// together puts the edits of a file into one change, where they are in several.
+func together(changes []edit.Change) (list []edit.Change) {
+	for _, c := range changes {
+		i := slices.IndexFunc(list, func(other edit.Change) bool {
+			return other.Path == c.Path && other.Type == edit.TypeEdit && c.Type == edit.TypeEdit
+		})
+		if i < 0 {
+			list = append(list, c)
+			continue
+		}
+		list[i].Edits = append(list[i].Edits, c.Edits...)
+		list[i].Reason, list[i].Broken = cmp.Or(list[i].Reason, c.Reason), cmp.Or(list[i].Broken, c.Broken)
+	}
+	return list
 }
 
 // applyAndCheck applies what an answer wants done, with what was held before.
@@ -287,16 +303,12 @@ func notesText(notes []string) string {
 	return "Your edits were made, but not exactly as you wrote them:\n- " + strings.Join(notes, "\n- ") + "\n\n"
 }
 
-// hold adds changes to those that are held: one replaces the one for its path.
+// hold adds changes to those that are held: one replaces what an earlier answer had for
+// its path.
 func (b *builder) hold(changes []edit.Change) {
-	for _, c := range changes {
-		i := slices.IndexFunc(b.held, func(h edit.Change) bool { return h.Path == c.Path })
-		if i >= 0 {
-			b.held[i] = c
-		} else {
-			b.held = append(b.held, c)
-		}
-	}
+	fresh := pathsIn(changes)
+	b.held = slices.DeleteFunc(b.held, func(c edit.Change) bool { return slices.Contains(fresh, c.Path) })
+	b.held = append(b.held, changes...)
 }
 
 func pathsIn(changes []edit.Change) (list []string) {

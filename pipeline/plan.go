@@ -289,3 +289,40 @@ func (p *Plan) Markdown() string {
 	}
 	return b.String()
 }
+
+// ComparePlans says, line by line, what changed between two plans.
+func ComparePlans(was, now *Plan) (lines []string) {
+	if was == nil {
+		was = &Plan{}
+	}
+	for _, s := range was.Steps {
+		if now.step(s.ID) == nil {
+			lines = append(lines, "dropped: "+s.ID+" "+s.Title)
+		}
+	}
+	var order []string
+	for _, s := range now.Steps {
+		old := was.step(s.ID)
+		switch {
+		case old == nil:
+			lines = append(lines, "added: "+s.ID+" "+s.Title)
+		case old.Status != s.Status:
+			lines = append(lines, fmt.Sprintf("step %s: %s, was %s", s.ID, s.Status, old.Status))
+		case old.Title != s.Title || old.Goal != s.Goal || !slices.Equal(old.Files, s.Files) || !slices.Equal(old.DependsOn, s.DependsOn):
+			lines = append(lines, "changed: "+s.ID+" "+s.Title)
+		}
+		if old != nil {
+			order = append(order, s.ID)
+		}
+	}
+	var before []string
+	for _, s := range was.Steps {
+		if now.step(s.ID) != nil {
+			before = append(before, s.ID)
+		}
+	}
+	if !slices.Equal(order, before) {
+		lines = append(lines, "order: "+strings.Join(order, ", "))
+	}
+	return lines
+}

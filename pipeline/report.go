@@ -48,6 +48,16 @@ const (
 
 // report makes the delivery's result of what was measured.
 func (c *course) report(ctx context.Context) (troupe.Handoff, error) {
+	if !c.has(phaseImplementation) {
+		if err := c.keepDocuments(ctx); err != nil {
+			return troupe.Handoff{}, err
+		}
+	}
+	if c.site.New && c.now.Head != c.site.Base {
+		if _, err := call[state](ctx, c.run, c.tools.publish, struct{}{}); err != nil {
+			return troupe.Handoff{}, err
+		}
+	}
 	r := Report{ID: c.site.ID, Branch: c.site.Branch, Base: c.site.Base, Head: c.now.Head, Sandbox: c.site.Sandbox, Baseline: slim(c.baseline), Checks: slim(c.verified), Commits: []CommitReport{}, Criteria: []judgement{}, Findings: []finding{}, Files: []git.Stat{}}
 	if c.now.Head != c.site.Base {
 		change, err := call[diffResult](ctx, c.run, c.tools.stat, diffRequest{From: c.site.Base, To: c.now.Head})

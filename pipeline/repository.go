@@ -27,7 +27,8 @@ type Repository struct {
 	// it is troupe/<feature>-<id>.
 	Branch string
 	// Data is where a delivery keeps its plan, documents and outputs, in a folder with
-	// the session's id. Worktrees and Cache are for folders that can be made again.
+	// the session's id. Worktrees is for folders that can be made again, Cache for what
+	// compilers keep: checks write to it, so that it should be this repository's own.
 	Data, Worktrees, Cache string
 	// Documents is "branch" (the default) for a commit of the phases' documents, or
 	// "outside" to keep them in Data alone.

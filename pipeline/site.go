@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/troupe-dev/troupe/internal/checks"
@@ -32,6 +33,8 @@ type Site struct {
 	Checks  []checks.Check `json:"checks"`
 	Found   bool           `json:"found,omitempty"` // the checks were found, not configured
 	Sandbox string         `json:"sandbox"`
+	// Own says that the repository was made for the delivery.
+	Own bool `json:"own,omitempty"`
 	// Applied are the commits of the checkout before and after the branch was taken.
 	Applied []string `json:"applied,omitempty"`
 }
@@ -92,6 +95,26 @@ type workshop struct {
 	Repository
 	helper *sandbox.Sandbox
 	refuse error // why there is no sandbox
+
+	mu    sync.Mutex
+	repos map[string]*git.Repo // by their checkouts
+}
+
+// repository opens a repository once.
+func (s *workshop) repository(ctx context.Context, dir string) (*git.Repo, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if r := s.repos[dir]; r != nil {
+		return r, nil
+	}
+	r, err := git.Open(ctx, dir)
+	if err == nil {
+		if s.repos == nil {
+			s.repos = map[string]*git.Repo{}
+		}
+		s.repos[dir] = r
+	}
+	return r, err
 }
 
 // place is where a session's site is on file.
@@ -103,7 +126,7 @@ func (s *workshop) openSite(ctx context.Context, session string) (*openSite, err
 	if err != nil {
 		return nil, fmt.Errorf("the delivery's site: %w", err)
 	}
-	repo, err := git.Open(ctx, about.Repo)
+	repo, err := s.repository(ctx, about.Repo)
 	if err != nil {
 		return nil, err
 	}
@@ -240,7 +263,7 @@ func (o *openSite) room(ctx context.Context, w *git.Worktree) (checks.Room, erro
 	for _, dir := range o.links(ctx) {
 		read = append(read, filepath.Join(o.Repo, dir))
 	}
-	return checks.Room{Sandbox: o.helper, Root: w.Dir, Read: read, Cache: filepath.Join(o.Cache, hashOf(o.repo.Dir)[:16]), Env: o.Env}, nil
+	return checks.Room{Sandbox: o.helper, Root: w.Dir, Read: read, Cache: o.Cache, Env: o.Env}, nil
 }
 
 func absolute(dir, name string) string {

@@ -141,13 +141,15 @@ func (s *workshop) takeOver(from, session string) error {
 // choose decides where a new delivery works.
 func (s *workshop) choose(ctx context.Context, session string, in prepareRequest) (*Site, bool, error) {
 	isNew := false
-	found, err := git.Open(ctx, s.Dir)
+	id := session[:8]
+	dir := strings.NewReplacer("<date>", in.At.UTC().Format(time.DateOnly), "<feature>", in.Feature, "<id>", id).Replace(s.Dir)
+	found, err := s.openOwn(ctx, dir)
 	if errors.Is(err, git.ErrNone) || errors.Is(err, os.ErrNotExist) || s.Create && err != nil {
 		if !s.Create {
-			return nil, false, fmt.Errorf("%s: %w", s.Dir, git.ErrNone)
+			return nil, false, fmt.Errorf("%s: %w", dir, git.ErrNone)
 		}
 		isNew = true
-		found, err = git.Create(ctx, s.Dir)
+		found, err = git.Create(ctx, dir)
 	}
 	if err != nil {
 		return nil, false, err
@@ -161,14 +163,13 @@ func (s *workshop) choose(ctx context.Context, session string, in prepareRequest
 			return nil, false, err
 		}
 	}
-	id := session[:8]
 	branch := strings.NewReplacer("<feature>", in.Feature, "<id>", id).Replace(s.Branch)
 	if found.Has(ctx, "refs/heads/"+branch) {
 		return nil, false, fmt.Errorf("branch %s: %w; name another one in pipeline.branch", branch, git.ErrTaken)
 	}
 	site := &Site{
 		Session: session, ID: id, Request: in.Request, Repo: found.Top, Worktree: filepath.Join(s.Worktrees, id), Branch: branch,
-		Base: base, Created: in.At, Checks: s.configured(),
+		Base: base, Created: in.At, Checks: s.configured(), Own: isNew,
 	}
 	if site.Checks == nil {
 		site.Found = true
@@ -184,6 +185,36 @@ func (s *workshop) choose(ctx context.Context, session string, in prepareRequest
 		site.Checks = checks.Find(treeFiles{tree})
 	}
 	return site, isNew, nil
+}
+
+// openOwn opens the repository of a folder. One that is to be made is the folder's own,
+// whatever repository is around it.
+func (s *workshop) openOwn(ctx context.Context, dir string) (*git.Repo, error) {
+	if s.Create {
+		if _, err := os.Stat(filepath.Join(dir, ".git")); err != nil {
+			return nil, git.ErrNone
+		}
+	}
+	return git.Open(ctx, dir)
+}
+
+// publishTool shows the result in the checkout of a repository that was made for it.
+func (s *workshop) publishTool() troupe.Tool {
+	return siteTool("publish", "Shows the result in a repository that was made for it.", func(ctx context.Context, call *troupe.Invocation, _ struct{}) (state, error) {
+		o, err := s.openSite(ctx, call.Run.Session())
+		if err != nil || !o.Own {
+			return state{}, err
+		}
+		before, after, err := o.repo.Take(ctx, o.Branch, "Take the delivery", "")
+		if err != nil {
+			return state{}, err
+		}
+		if before != after {
+			o.Applied = []string{before, after}
+			err = o.Save(o.folder)
+		}
+		return state{Head: after}, err
+	})
 }
 
 // treeFiles are the files of a tree, for finding checks.
@@ -371,7 +402,7 @@ func (o *openSite) clean(ctx context.Context, commit string) (*git.Worktree, err
 
 // keepOutput keeps the whole output of a check.
 func (o *openSite) keepOutput(outcome *checks.Outcome, label string) error {
-	name := outputFile(outcome.Name)
+	name := OutputFile(outcome.Name)
 	if err := replaceFile(filepath.Join(o.folder, name), []byte(outcome.Output)); err != nil {
 		return err
 	}
@@ -383,7 +414,8 @@ func (o *openSite) keepOutput(outcome *checks.Outcome, label string) error {
 	return nil
 }
 
-func outputFile(check string) string { return "checks/" + slugOf(check) + ".txt" }
+// OutputFile is where the last output of a check is, in a delivery's folder.
+func OutputFile(check string) string { return "checks/" + slugOf(check) + ".txt" }
 
 type formatRequest struct {
 	state

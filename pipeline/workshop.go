@@ -18,14 +18,14 @@ import (
 
 // siteTools are the tools that work on the repository, for the delivery itself.
 type siteTools struct {
-	prepare, setup, check, apply, format, commit, reset, look, diff, stat, try, readPlan, writePlan, documents, keepDocs troupe.Tool
+	prepare, setup, check, apply, format, commit, reset, look, diff, stat, try, readPlan, writePlan, documents, keepDocs, publish troupe.Tool
 }
 
 func (s *workshop) tools() siteTools {
 	return siteTools{
 		prepare: s.prepareTool(), setup: s.setupTool(), check: s.checkTool(), apply: s.applyTool(), format: s.formatTool(), commit: s.commitTool(),
 		reset: s.resetTool(), look: s.lookTool(), diff: s.diffTool(), stat: s.statTool(), try: s.tryTool(),
-		readPlan: s.readPlanTool(), writePlan: s.writePlanTool(), documents: s.documentsTool(), keepDocs: s.keepDocsTool(),
+		readPlan: s.readPlanTool(), writePlan: s.writePlanTool(), documents: s.documentsTool(), keepDocs: s.keepDocsTool(), publish: s.publishTool(),
 	}
 }
 
@@ -135,7 +135,7 @@ func (s *workshop) diffFor(ctx context.Context, session, path, step string) (str
 }
 
 func (s *workshop) outputOf(_ context.Context, session, check string) (string, error) {
-	data, err := os.ReadFile(filepath.Join(s.folder(session), outputFile(check)))
+	data, err := os.ReadFile(filepath.Join(s.folder(session), OutputFile(check)))
 	if errors.Is(err, os.ErrNotExist) {
 		return "", fmt.Errorf("the check %.40q was not run", check)
 	}

@@ -6,7 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"text/tabwriter"
@@ -14,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/cmd/troupe/internal/config"
 	"github.com/troupe-dev/troupe/cmd/troupe/internal/terminal"
 	"github.com/troupe-dev/troupe/pipeline"
 )
@@ -22,34 +25,43 @@ func (p *program) deliverCommand() *cobra.Command {
 	var order deliveryOrder
 	c := &cobra.Command{
 		Use:   "deliver REQUEST...",
-		Short: "Take a request from requirements to QA, phase by phase",
-		Long: "Takes a request through requirements, architecture, discovery, planning, implementation and QA. Every phase's JSON\n" +
-			"is checked, artifacts are written below --out, and the plan goes to the knowledge base. It stops at a closed gate\n" +
-			"with a question: 'troupe chat deliver --session ID -m ANSWER' goes on. With --json it ends with a summary.",
+		Short: "Turn a request into a branch that is built, tested and reviewed",
+		Long: "Takes a request through requirements, architecture, discovery, planning, implementation and QA, in a worktree and on a\n" +
+			"branch of its own: your checkout is not touched. Each step is checked with the project's own checks, in a sandbox, and\n" +
+			"committed. It exits with 0 only if what was measured says that the change is delivered, with 4 if it waits for an\n" +
+			"answer. 'troupe deliveries' shows, takes, resumes and drops deliveries. With --json it ends with a summary.",
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			request := strings.TrimSpace(strings.Join(args, " "))
 			if request == "" {
 				return usage("the request is empty")
 			}
+			if order.From != "" && order.of == "" && order.with == nil {
+				return usage("--from %s needs what comes before it: --of ID takes another delivery's documents, plan and commits, --with FILE gives documents", order.From)
+			}
 			return p.inDelivery(c.Context(), func(s *stage) error {
 				return p.deliver(c.Context(), s, request, order.over(s.project.order()))
 			})
 		},
 	}
-	c.Flags().StringVar(&order.From, "from", "", "the phase to begin with")
-	c.Flags().StringVar(&order.To, "to", "", "the phase to end with")
-	c.Flags().StringVar(&order.Approve, "approve", "", "auto, or manual to be asked after every phase (default auto)")
-	c.Flags().StringVar(&order.Out, "out", "", "the directory for artifacts (default delivery)")
-	c.Flags().BoolVar(&order.Compensate, "compensate", false, "write files that agents claim to have written")
+	f := c.Flags()
+	f.StringVar(&order.From, "from", "", "the phase to begin with; needs --of or --with")
+	f.StringVar(&order.To, "to", "", "the phase to end with")
+	f.StringVar(&order.of, "of", "", "a delivery whose documents, plan and commits this one begins with")
+	f.StringArrayVar(&order.with, "with", nil, "a document that the phases get to read; may be given several times")
+	f.StringVar(&order.Approve, "approve", "", "auto, plan, diff, or manual to be asked after every phase (default auto)")
+	f.StringVar(&order.out, "out", "", "make a repository there and deliver into it")
+	f.StringVar(&order.Base, "base", "", "the commit or branch to begin from (default what is checked out)")
+	f.BoolVar(&order.IncludeChanges, "include-changes", false, "begin with what is changed and not committed in the checkout")
+	f.BoolVar(&order.Unchecked, "unchecked", false, "count a result as delivered although there are no checks")
+	f.BoolVar(&order.KeepGoing, "keep-going", false, "carry out steps that do not depend on one that has failed")
+	f.BoolVar(&order.Compensate, "compensate", false, "write files that agents claim to have written")
+	f.BoolVar(&order.saves, "save-checks", false, "print the checks that were found as configuration")
 	return c
 }
 
 // over returns the order with what it leaves open taken from another.
 func (o deliveryOrder) over(base deliveryOrder) deliveryOrder {
-	if o.Out == "" {
-		o.Out = base.Out
-	}
 	if o.Approve == "" {
 		o.Approve = base.Approve
 	}
@@ -70,8 +82,12 @@ func (p *program) inDelivery(ctx context.Context, f func(*stage) error) error {
 }
 
 func (p *program) deliver(ctx context.Context, s *stage, request string, order deliveryOrder) error {
-	if order.Approve != "" && order.Approve != "auto" && order.Approve != "manual" {
-		return usage("--approve: auto or manual, not %.20q", order.Approve)
+	if order.Approve != "" && !slices.Contains([]string{"auto", "plan", "diff", "manual"}, order.Approve) {
+		return usage("--approve: auto, plan, diff or manual, not %.20q", order.Approve)
+	}
+	custom, err := s.begin(ctx, &order)
+	if err != nil {
+		return err
 	}
 	step, err := s.delivery(ctx, order)
 	if err != nil {
@@ -79,8 +95,83 @@ func (p *program) deliver(ctx context.Context, s *stage, request string, order d
 	}
 	p.mention(s)
 	c := &conversation{stage: s, player: &player{Step: step}}
-	input := troupe.Input{Text: request, Custom: order.custom(), Limits: s.project.deliveryLimits()}
-	return p.reportDelivery(ctx, c, c.follow(s.engine.Run(ctx, step, input), p.phaseListener()))
+	input := troupe.Input{Text: request, Custom: custom, Limits: s.project.deliveryLimits()}
+	return p.followDelivery(ctx, c, s.engine.Run(ctx, step, input), order.saves)
+}
+
+// begin settles where an order is carried out, and what goes along with its request.
+func (s *stage) begin(ctx context.Context, order *deliveryOrder) (map[string]any, error) {
+	if err := s.project.settle(ctx, order); err != nil {
+		return nil, err
+	}
+	more := map[string]any{}
+	custom := map[string]any{}
+	if order.of != "" {
+		of, err := s.project.siteOf(order.of)
+		if err != nil {
+			return nil, err
+		}
+		if order.Base == "" {
+			order.Base = of.Branch
+		}
+		order.Repo, order.Create = of.Repo, false
+		more["of"] = of.Session
+		events, err := s.events(ctx, of.Session)
+		if err != nil {
+			return nil, err
+		}
+		custom["phases"] = pipeline.Results(events)
+	}
+	var given []map[string]string
+	for _, name := range order.with {
+		data, err := os.ReadFile(name)
+		if err != nil {
+			return nil, usage("--with: %w", err)
+		}
+		given = append(given, map[string]string{"phase": "given", "path": filepath.Base(name), "content": string(data)})
+	}
+	if given != nil {
+		more["given"] = given
+	}
+	if order.guidance != "" {
+		more["guidance"] = order.guidance
+	}
+	custom["extras"], custom["delivery"] = more, *order
+	return custom, nil
+}
+
+// followDelivery shows how a delivery comes along, asks at gates where a person is at
+// the terminal, and says what it came to.
+func (p *program) followDelivery(ctx context.Context, c *conversation, events iter.Seq2[troupe.Event, error], saves bool) error {
+	progress := p.newProgress()
+	progress.saves = saves
+	failure := c.follow(events, progress.note)
+	progress.close()
+	for failure == nil && c.stop == troupe.StopInput && p.isTerminal(p.in) && !p.flags.json {
+		answer, err := p.askHere(ctx, c)
+		if err != nil || answer == "" {
+			break
+		}
+		progress = p.newProgress()
+		failure = c.say(ctx, answer, progress.note)
+		progress.close()
+	}
+	return p.reportDelivery(ctx, c, failure)
+}
+
+// askHere shows the question of a gate and reads a line.
+func (p *program) askHere(ctx context.Context, c *conversation) (string, error) {
+	events, err := c.stage.events(ctx, c.session)
+	if err != nil {
+		return "", err
+	}
+	fmt.Fprintf(p.err, "\n%s\n> ", terminal.Clean(pipeline.Summarize(events).Question))
+	next, closeLines, err := readLines(ctx, p.in)
+	if err != nil {
+		return "", err
+	}
+	defer closeLines()
+	return next()
 }
 
 // deliveryTurns is how often models are asked in a delivery where nobody says: a plan
@@ -89,28 +180,11 @@ const deliveryTurns = 500
 
 // deliveryLimits are those of a delivery, where they are not the project's.
 func (p *project) deliveryLimits() troupe.Limits {
-	if p.config.Limits.Turns != 0 {
-		return troupe.Limits{}
+	l := troupe.Limits{Cost: p.config.Pipeline.Cost}
+	if p.config.Limits.Turns == 0 {
+		l.Turns = deliveryTurns
 	}
-	return troupe.Limits{Turns: deliveryTurns}
-}
-
-// phaseListener shows how a delivery comes along.
-func (p *program) phaseListener() func(*troupe.Event) {
-	return func(e *troupe.Event) {
-		switch b := e.Body.(type) {
-		case *troupe.RunStarted:
-			if _, builtIn := pipeline.ContractOf(e.Agent); builtIn || e.Parent != "" && strings.Count(e.Run, ":") == 1 {
-				p.tell("%s", e.Agent)
-			}
-		case *troupe.ArtifactSaved:
-			p.tell("  %s", terminal.Clean(b.Path))
-		case *troupe.Warned:
-			if line, ok := terminal.Warning(e); ok {
-				p.tell("  %s", line)
-			}
-		}
-	}
+	return l
 }
 
 // reportDelivery says what a delivery has come to.
@@ -132,7 +206,7 @@ func (p *program) reportDelivery(ctx context.Context, c *conversation, failure e
 	case failure != nil || err != nil:
 		return errors.Join(failure, err)
 	case summary.State == "waiting":
-		p.tell("To answer: troupe chat %s --session %s -m '...'", deliverName, c.session[:8])
+		p.tell("To answer: troupe deliveries resume %s -m '...'", c.session[:8])
 		return errInput
 	case !summary.Success:
 		return errBroken
@@ -162,6 +236,9 @@ func (p *program) writeDelivery(project *project, s *pipeline.Summary) error {
 	}
 	if err := table.Flush(); err != nil {
 		return err
+	}
+	if s.Report != nil {
+		p.writeReport(s)
 	}
 	for _, e := range s.Errors {
 		p.tell("✗ %s", terminal.OneLine(e, 300))
@@ -204,21 +281,19 @@ func (p *program) retry(ctx context.Context, s *stage, id string) error {
 	if err != nil {
 		return err
 	}
-	output, err := s.openOutput(order.Out)
-	if err != nil {
-		return err
-	}
 	base, err := s.openKnowledge(ctx)
 	if err != nil {
 		return err
 	}
-	step, err := pipeline.Retry(pipeline.Config{Output: theWorkspace(output), Knowledge: base})
+	step, err := pipeline.Retry(pipeline.Config{Repository: s.project.repository(order), Knowledge: base})
 	if err != nil {
 		return err
 	}
 	c := &conversation{stage: s, player: &player{Step: step}, session: info.ID}
 	input := troupe.Input{Session: info.ID, Text: "Process again what failed.", Custom: map[string]any{"artifacts": failed, "delivery": order}}
-	if err := c.follow(s.engine.Run(ctx, step, input), p.phaseListener()); err != nil {
+	progress := p.newProgress()
+	defer progress.close()
+	if err := c.follow(s.engine.Run(ctx, step, input), progress.note); err != nil {
 		return err
 	}
 	if events, err = s.events(ctx, info.ID); err != nil {
@@ -238,36 +313,62 @@ func (p *program) retry(ctx context.Context, s *stage, id string) error {
 func (p *program) testPhaseCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "test-phase PHASE INPUT...",
-		Short: "Run one phase of the pipeline, with artifacts in a temporary directory, and print its result",
+		Short: "Run one phase of the pipeline in a temporary directory and print its result",
 		Long: "Runs one phase and prints its result as JSON. INPUT is a request, or the result of another phase, which the phase\n" +
-			"then builds on.",
+			"then builds on. Sessions, documents, knowledge base and repository are in a temporary directory.",
 		Args: cobra.MinimumNArgs(2),
 		RunE: func(c *cobra.Command, args []string) error {
-			return p.inDelivery(c.Context(), func(s *stage) error {
-				return p.testPhase(c.Context(), s, args[0], strings.Join(args[1:], " "))
+			return p.inTemporary(c.Context(), func(s *stage, dir string) error {
+				return p.testPhase(c.Context(), s, dir, args[0], strings.Join(args[1:], " "))
 			})
 		},
 	}
 }
 
-func (p *program) testPhase(ctx context.Context, s *stage, phase, input string) error {
-	order := deliveryOrder{From: phase, To: phase}
-	var err error
-	if order.Out, err = p.temporaryOutput(); err != nil {
+// inTemporary opens a stage whose sessions, documents and knowledge base are in a
+// directory of their own, so that a test leaves nothing in the project.
+func (p *program) inTemporary(ctx context.Context, f func(s *stage, dir string) error) error {
+	dir, err := os.MkdirTemp("", "troupe-delivery-")
+	if err != nil {
 		return err
+	}
+	p.tell("Artifacts are in %s", dir)
+	return p.inProject(func(project *project) error {
+		own := *project.config
+		own.Data, own.Knowledge = filepath.Join(dir, "data"), config.Knowledge{}
+		inside := *project
+		inside.config = &own
+		s, err := inside.openStage(ctx)
+		if err != nil {
+			return err
+		}
+		return errors.Join(f(s, dir), s.close())
+	})
+}
+
+func (p *program) testPhase(ctx context.Context, s *stage, dir, phase, input string) error {
+	order := deliveryOrder{From: phase, To: phase, Unchecked: true, out: filepath.Join(dir, "repo")}
+	custom, err := s.begin(ctx, &order)
+	if err != nil {
+		return err
+	}
+	var earlier pipeline.Result
+	if json.Unmarshal([]byte(input), &earlier) == nil && earlier.Phase != "" {
+		custom["phases"] = []pipeline.Result{earlier}
+	}
+	if phase == "implementation" {
+		custom["extras"] = map[string]any{"given": []map[string]string{{"phase": "given", "path": "plan.md", "content": "## Step 1: " + input}}}
 	}
 	step, err := s.delivery(ctx, order)
 	if err != nil {
 		return err
 	}
 	p.mention(s)
-	custom := order.custom()
-	var earlier pipeline.Result
-	if json.Unmarshal([]byte(input), &earlier) == nil && earlier.Phase != "" {
-		custom["phases"] = []pipeline.Result{earlier}
-	}
 	c := &conversation{stage: s, player: &player{Step: step}}
-	if err := c.follow(s.engine.Run(ctx, step, troupe.Input{Text: input, Custom: custom, Limits: s.project.deliveryLimits()}), p.phaseListener()); err != nil {
+	progress := p.newProgress()
+	err = c.follow(s.engine.Run(ctx, step, troupe.Input{Text: input, Custom: custom, Limits: s.project.deliveryLimits()}), progress.note)
+	progress.close()
+	if err != nil {
 		return err
 	}
 	events, err := s.events(ctx, c.session)
@@ -289,27 +390,14 @@ func (p *program) testPhase(ctx context.Context, s *stage, phase, input string) 
 	return fmt.Errorf("phase %s came to nothing", phase)
 }
 
-// temporaryOutput makes a directory for artifacts that are only to be looked at.
-func (p *program) temporaryOutput() (string, error) {
-	dir, err := os.MkdirTemp("", "troupe-delivery-")
-	if err == nil {
-		p.tell("Artifacts are in %s", dir)
-	}
-	return dir, err
-}
-
 func (p *program) testWorkflowCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "test-workflow REQUEST...",
 		Short: "Run the whole pipeline in a directory of its own and print what came of it",
 		Args:  cobra.MinimumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			return p.inDelivery(c.Context(), func(s *stage) error {
-				dir, err := p.temporaryOutput()
-				if err != nil {
-					return err
-				}
-				return p.deliver(c.Context(), s, strings.Join(args, " "), deliveryOrder{Out: dir})
+			return p.inTemporary(c.Context(), func(s *stage, dir string) error {
+				return p.deliver(c.Context(), s, strings.Join(args, " "), deliveryOrder{Unchecked: true, out: filepath.Join(dir, "repo")})
 			})
 		},
 	}
@@ -336,7 +424,7 @@ func (p *program) validateSchemaCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return p.writeProblems(contract.Check(data))
+			return p.writeProblems(append(contract.Check(data), pipeline.CheckPaths(data)...))
 		},
 	}
 }

@@ -2,6 +2,8 @@ package main
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -11,6 +13,7 @@ import (
 
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/cmd/troupe/internal/config"
+	"github.com/troupe-dev/troupe/internal/git"
 	"github.com/troupe-dev/troupe/knowledge"
 	"github.com/troupe-dev/troupe/pipeline"
 	"github.com/troupe-dev/troupe/workspace"
@@ -22,17 +25,95 @@ const deliverName = "deliver"
 // A deliveryOrder is how one delivery is to be done. It is on record with the
 // request, so that the delivery goes on as it began.
 type deliveryOrder struct {
-	Out        string `json:"out"`
-	From       string `json:"from,omitempty"`
-	To         string `json:"to,omitempty"`
-	Approve    string `json:"approve,omitempty"`
-	Compensate bool   `json:"compensate,omitempty"`
+	// Repo is in the repository that is changed; with Create it is where one is made.
+	Repo           string `json:"repo,omitempty"`
+	Create         bool   `json:"create,omitempty"`
+	Base           string `json:"base,omitempty"`
+	IncludeChanges bool   `json:"include_changes,omitempty"`
+	From           string `json:"from,omitempty"`
+	To             string `json:"to,omitempty"`
+	Approve        string `json:"approve,omitempty"`
+	Compensate     bool   `json:"compensate,omitempty"`
+	Unchecked      bool   `json:"unchecked,omitempty"`
+	KeepGoing      bool   `json:"keep_going,omitempty"`
+
+	out      string // where a repository is to be made, as it was asked for
+	of       string
+	with     []string
+	saves    bool // the checks that were found are to be written to the configuration
+	guidance string
 }
 
 // order is what the configuration says of deliveries.
 func (p *project) order() deliveryOrder {
 	c := p.config.Pipeline
-	return deliveryOrder{Out: c.Output, Approve: c.Approve, Compensate: c.Compensate}
+	return deliveryOrder{Approve: c.Approve, Compensate: c.Compensate}
+}
+
+// settle decides which repository an order is about.
+func (p *project) settle(ctx context.Context, order *deliveryOrder) error {
+	if order.out != "" {
+		order.Repo, order.Create = within(p.dir, order.out), true
+		return nil
+	}
+	dir := within(p.dir, p.config.Pipeline.Repo)
+	repo, err := git.Open(ctx, dir)
+	switch {
+	case errors.Is(err, git.ErrNone) && p.config.Pipeline.Repo == "":
+		order.Repo, order.Create = filepath.Join(within(p.dir, p.config.Pipeline.Output), "<date>-<feature>-<id>"), true
+		return nil
+	case err != nil:
+		return err
+	}
+	order.Repo = repo.Top
+	return nil
+}
+
+// deliveriesDir is where deliveries keep their plans and documents.
+func (p *project) deliveriesDir() string { return filepath.Join(p.dataDir(), "deliveries") }
+
+// cacheDir is for what can be made again: never inside a checkout.
+func (p *project) cacheDir() string {
+	dir, err := os.UserCacheDir()
+	if err == nil {
+		dir = filepath.Join(dir, "troupe")
+		if os.MkdirAll(dir, 0o755) == nil {
+			return dir
+		}
+	}
+	return filepath.Join(os.TempDir(), fmt.Sprintf("troupe-%d", os.Getuid()))
+}
+
+// repository is how the delivery works in its repository.
+func (p *project) repository(order deliveryOrder) *pipeline.Repository {
+	c := p.config.Pipeline
+	r := &pipeline.Repository{
+		Dir: order.Repo, Create: order.Create, Base: order.Base, IncludeChanges: order.IncludeChanges, Branch: c.Branch,
+		Data: p.deliveriesDir(), Worktrees: filepath.Join(p.cacheDir(), "worktrees"), Cache: filepath.Join(p.cacheDir(), "checks", shortHash(order.Repo)),
+		Documents: c.Documents, Setup: c.Setup, Link: c.Link, Copy: c.Copy, Format: c.Format, Protect: c.Protect, Edits: c.Edits,
+		Rounds: c.Rounds, Read: c.Read, Env: c.Env, Unchecked: order.Unchecked, KeepGoing: order.KeepGoing, Version: buildVersion().Version,
+		Sandbox: pipeline.Sandbox{Level: c.Sandbox, Command: c.Wrap},
+	}
+	if c.QARounds != nil {
+		if r.QARounds = *c.QARounds; r.QARounds == 0 {
+			r.QARounds = -1
+		}
+	}
+	if len(c.Wrap) > 0 {
+		r.Sandbox.Level = "command"
+	}
+	if self, err := os.Executable(); err == nil {
+		r.Sandbox.Helper = []string{self, pipeline.SandboxArgument}
+	}
+	for _, check := range c.Checks {
+		r.Checks = append(r.Checks, pipeline.Check{Name: check.Name, Run: check.Run, Timeout: check.Timeout, When: check.When})
+	}
+	return r
+}
+
+func shortHash(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(sum[:8])
 }
 
 // custom is how an order travels with its request.
@@ -76,11 +157,15 @@ func (s *stage) delivery(ctx context.Context, order deliveryOrder) (troupe.Step,
 	if c.Phases, err = s.phases(ctx); err != nil {
 		return nil, err
 	}
-	output, err := s.openOutput(order.Out)
-	if err != nil {
+	if order.Repo == "" {
+		if err := s.project.settle(ctx, &order); err != nil {
+			return nil, err
+		}
+	}
+	if err := s.project.hideData(); err != nil {
 		return nil, err
 	}
-	c.Output = theWorkspace(output)
+	c.Repository = s.project.repository(order)
 	if dir := s.project.config.Pipeline.Project; dir != "" {
 		granted := workspace.Root{Name: workspace.ProjectRoot, Dir: within(s.project.dir, dir), Access: workspace.ReadOnly}
 		if c.Project, err = workspace.Open(workspace.Config{Roots: []workspace.Root{granted}}); err != nil {
@@ -98,23 +183,16 @@ func (s *stage) delivery(ctx context.Context, order deliveryOrder) (troupe.Step,
 	return pipeline.New(c)
 }
 
-// theWorkspace finds the same workspace for every session.
-func theWorkspace(ws *workspace.Workspace) func(string) (*workspace.Workspace, error) {
-	return func(string) (*workspace.Workspace, error) { return ws, nil }
-}
-
-// openOutput opens the directory that artifacts go to, which it makes.
-func (s *stage) openOutput(dir string) (*workspace.Workspace, error) {
-	dir = within(s.project.dir, dir)
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return nil, err
+// hideData keeps what Troupe makes out of the repository around the project.
+func (p *project) hideData() error {
+	name := filepath.Join(p.dataDir(), ".gitignore")
+	if _, err := os.Stat(name); err == nil {
+		return nil
 	}
-	output, err := workspace.Open(workspace.Config{Roots: []workspace.Root{{Name: "output", Dir: dir, Access: workspace.ReadWrite}}})
-	if err != nil {
-		return nil, err
+	if err := os.MkdirAll(p.dataDir(), 0o755); err != nil {
+		return err
 	}
-	s.keep(output)
-	return output, nil
+	return os.WriteFile(name, []byte("*\n"), 0o644)
 }
 
 // keep has something closed when the stage is.

@@ -13,6 +13,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/troupe-dev/troupe/cmd/troupe/internal/scaffold"
+	"github.com/troupe-dev/troupe/pipeline"
 	"github.com/troupe-dev/troupe/troupetest"
 )
 
@@ -22,6 +23,9 @@ var update = flag.Bool("update", false, "rewrite what scripts expect")
 const hurry = "atexit_sleep_ms=0"
 
 func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && os.Args[1] == pipeline.SandboxArgument {
+		os.Exit(pipeline.SandboxMain())
+	}
 	testscript.Main(m, map[string]func(){"troupe": main})
 }
 

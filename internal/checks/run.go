@@ -69,8 +69,15 @@ func (room Room) run(ctx context.Context, argv []string, dir string, limits sand
 			}
 		}
 	}
+	var overlays []sandbox.Overlay
+	if isDir(tools.goCache) && !strings.ContainsAny(tools.goCache+room.Cache, ",:\\") {
+		// The person's own cache is where this one begins; it is never written to.
+		build := filepath.Join(room.Cache, "go-build")
+		overlays = append(overlays, sandbox.Overlay{Lower: tools.goCache, Upper: build + ".upper", Target: build})
+	}
 	return room.Sandbox.Run(ctx, sandbox.Command{
-		Argv: argv, Dir: filepath.Join(room.Root, filepath.FromSlash(dir)), Env: env, Limits: limits, Network: network,
+		Overlays: overlays,
+		Argv:     argv, Dir: filepath.Join(room.Root, filepath.FromSlash(dir)), Env: env, Limits: limits, Network: network,
 		Write: []string{room.Root, room.Cache}, Read: append(slices.Clone(room.Read), tools.read...),
 	})
 }
@@ -80,15 +87,16 @@ type toolchain struct {
 	read     []string
 	modCache string
 	goFlags  string
+	goCache  string
 }
 
 // toolchains finds where the tools are that PATH leads to.
 func toolchains(ctx context.Context) toolchain {
 	var t toolchain
-	if out, err := exec.CommandContext(ctx, "go", "env", "GOROOT", "GOMODCACHE", "GOFLAGS").Output(); err == nil {
-		if lines := strings.Split(string(out), "\n"); len(lines) >= 3 {
+	if out, err := exec.CommandContext(ctx, "go", "env", "GOROOT", "GOMODCACHE", "GOFLAGS", "GOCACHE").Output(); err == nil {
+		if lines := strings.Split(string(out), "\n"); len(lines) >= 4 {
 			t.read = append(t.read, lines[0], lines[1])
-			t.modCache, t.goFlags = lines[1], lines[2]
+			t.modCache, t.goFlags, t.goCache = lines[1], lines[2], lines[3]
 		}
 	}
 	home, _ := os.UserHomeDir()

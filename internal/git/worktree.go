@@ -25,6 +25,9 @@ var ErrTaken = errors.New("the branch exists already")
 // Worktree opens a worktree at dir on a branch, and makes what of it is missing: the
 // branch from base, the folder from the branch. Made tells that the folder is new.
 func (r *Repo) Worktree(ctx context.Context, dir, branch, base string) (w *Worktree, made bool, err error) {
+	if w, err = r.opened(dir, branch); err == nil {
+		return w, false, nil
+	}
 	if _, err := r.at(ctx, r.Top, nil, "check-ref-format", "--branch", branch); err != nil {
 		return nil, false, fmt.Errorf("branch %.80q: git does not accept that name", branch)
 	}
@@ -33,9 +36,6 @@ func (r *Repo) Worktree(ctx context.Context, dir, branch, base string) (w *Workt
 		if _, err := r.at(ctx, r.Top, nil, "update-ref", ref, base, ""); err != nil {
 			return nil, false, fmt.Errorf("branch %s: %w", branch, err)
 		}
-	}
-	if w, err = r.opened(ctx, dir, branch); err == nil {
-		return w, false, nil
 	}
 	if err := r.removeWorktree(ctx, dir); err != nil {
 		return nil, false, err
@@ -46,7 +46,7 @@ func (r *Repo) Worktree(ctx context.Context, dir, branch, base string) (w *Workt
 	if _, err := r.at(ctx, r.Top, nil, "worktree", "add", "--quiet", "--force", "--", dir, branch); err != nil {
 		return nil, false, err
 	}
-	w, err = r.opened(ctx, dir, branch)
+	w, err = r.opened(dir, branch)
 	return w, true, err
 }
 
@@ -61,11 +61,11 @@ func (r *Repo) Scratch(ctx context.Context, dir, commit string) (*Worktree, erro
 	if _, err := r.at(ctx, r.Top, nil, "worktree", "add", "--quiet", "--force", "--detach", "--", dir, commit); err != nil {
 		return nil, err
 	}
-	return r.opened(ctx, dir, "")
+	return r.opened(dir, "")
 }
 
 // opened opens a worktree that is there.
-func (r *Repo) opened(ctx context.Context, dir, branch string) (*Worktree, error) {
+func (r *Repo) opened(dir, branch string) (*Worktree, error) {
 	dir, err := filepath.EvalSymlinks(dir)
 	if err != nil {
 		return nil, err
@@ -82,8 +82,8 @@ func (r *Repo) opened(ctx context.Context, dir, branch string) (*Worktree, error
 		}
 		w := &Worktree{Repo: r, Dir: dir, Branch: branch, gitDir: folder}
 		if branch != "" {
-			head, err := w.git(ctx, "symbolic-ref", "--quiet", "HEAD")
-			if err != nil || strings.TrimSpace(head) != "refs/heads/"+branch {
+			head, err := os.ReadFile(filepath.Join(folder, "HEAD"))
+			if err != nil || strings.TrimSpace(string(head)) != "ref: refs/heads/"+branch {
 				return nil, fmt.Errorf("%s is not on the branch %s", dir, branch)
 			}
 		}

@@ -29,10 +29,13 @@ type spec struct {
 	Write   []string `json:"write"`
 	Read    []string `json:"read"`
 	Network bool     `json:"network"`
-	Root    string   `json:"root"` // an empty directory, for the new root
-	Home    string   `json:"home"`
-	Limits  Limits   `json:"limits"`
-	Stage   int      `json:"stage"`
+
+	Overlays []Overlay `json:"overlays,omitempty"`
+
+	Root   string `json:"root"` // an empty directory, for the new root
+	Home   string `json:"home"`
+	Limits Limits `json:"limits"`
+	Stage  int    `json:"stage"`
 
 	grace time.Duration // what a child of ours may take besides
 }
@@ -58,7 +61,7 @@ func (s *Sandbox) Run(ctx context.Context, c Command) (Result, error) {
 	defer removeScratch(scratch)
 	sp := spec{
 		Level: s.level, Argv: c.Argv, Dir: c.Dir, Env: c.Env, Write: existing(c.Write), Read: existing(c.Read),
-		Network: c.Network, Root: filepath.Join(scratch, "root"), Home: filepath.Join(scratch, "home"), Limits: c.Limits, Stage: 1, grace: 3 * time.Second,
+		Network: c.Network, Overlays: c.Overlays, Root: filepath.Join(scratch, "root"), Home: filepath.Join(scratch, "home"), Limits: c.Limits, Stage: 1, grace: 3 * time.Second,
 	}
 	for _, dir := range []string{sp.Root, sp.Home} {
 		if err := os.Mkdir(dir, 0o755); err != nil {

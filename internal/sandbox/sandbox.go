@@ -65,9 +65,19 @@ type Command struct {
 	// Write are directories that it may change, Read are directories and files that it
 	// may see although they are in a person's home directory or in /tmp.
 	Write, Read []string
+	// Overlays are directories that begin as others are: what the program writes goes
+	// elsewhere. On the level Full only, and only where the kernel can do that.
+	Overlays []Overlay
 	// Network lets it use the network as it is.
 	Network bool
 	Limits  Limits
+}
+
+// An Overlay shows Lower at Target, and keeps in Upper what is changed there.
+type Overlay struct {
+	Lower  string `json:"lower"`
+	Upper  string `json:"upper"`
+	Target string `json:"target"`
 }
 
 // A Result is how a program ended.
