@@ -28,6 +28,11 @@ type stepRun struct {
 
 func (s *stepRun) Name() string { return "step " + s.id }
 
+// Definition implements [troupe.Step].
+func (s *stepRun) Definition() *troupe.Definition {
+	return &troupe.Definition{Kind: "plan step", Name: s.Name()}
+}
+
 // Do implements [troupe.Step].
 func (s *stepRun) Do(ctx context.Context, run *troupe.Run, in troupe.Handoff) (troupe.Handoff, error) {
 	w, err := s.begin(run, in)

@@ -65,7 +65,7 @@ func (w *work) converse(ctx context.Context, c *conversation) (answered, error) 
 		return answered{}, err
 	}
 	a := answered{text: out.Summary, stop: out.Meta.Stop}
-	if a.stop == troupe.StopLength || a.stop == troupe.StopFiltered {
+	if a.stop == "length" || a.stop == "content_filter" {
 		a.cut = true
 		a.parsed = w.phase.Contract.parseCut(out.Summary)
 		return a, nil

@@ -37,6 +37,8 @@ type Parsed struct {
 	Correction string
 	// JSON is the answer as it was read, nil where Level is markdown or raw.
 	JSON json.RawMessage
+
+	isCut bool // the text breaks off, so that nothing in it is to be acted on
 }
 
 // An AmbiguityError says that a text holds different values that all fit, so that
@@ -126,7 +128,7 @@ func (p *Parsed) note(text string) { p.Notes = append(p.Notes, text) }
 
 func (p *Parsed) keepRaw(c *Contract, text string, reason answer.Reason) {
 	kept, _ := json.Marshal(map[string]string{"text": text}) // of strings it cannot fail
-	p.Level = LevelRaw
+	p.Level, p.isCut = LevelRaw, reason == answer.Cut
 	p.Output = Output{Status: troupe.StatusPartial, Phase: c.phase, Outputs: kept, Artifacts: []Artifact{}}
 	for _, problem := range p.Problems {
 		if problem.Critical {

@@ -51,6 +51,10 @@ type phaseStep struct {
 
 func (s *phaseStep) Name() string { return s.phase.Name }
 
+func (s *phaseStep) Definition() *troupe.Definition {
+	return &troupe.Definition{Kind: "phase", Name: s.phase.Name}
+}
+
 func (s *phaseStep) Do(ctx context.Context, run *troupe.Run, in troupe.Handoff) (troupe.Handoff, error) {
 	w, err := s.begin(run, in)
 	if err != nil {
@@ -248,7 +252,7 @@ func clipped(text string) string {
 
 // isLimit reports whether an agent stopped because a budget of the whole run is used up.
 func isLimit(stop troupe.Stop) bool {
-	return slices.Contains([]troupe.Stop{troupe.StopTurns, troupe.StopToolCalls, troupe.StopTokens, troupe.StopCost, troupe.StopTime}, stop)
+	return slices.Contains([]troupe.Stop{"turns", "tool_calls", "tokens", "cost", "time"}, stop)
 }
 
 // judge records how an answer was understood and what is wrong with it.
@@ -287,7 +291,7 @@ func worse(a, b Level) Level {
 // warn records something that stops nothing.
 func (w *work) warn(ctx context.Context, code, message string) error {
 	w.Warnings = append(w.Warnings, code+": "+message)
-	return w.run.Emit(ctx, &troupe.Warned{Code: code, Message: message})
+	return w.run.Warn(ctx, code, message)
 }
 
 // handoff is what the phase hands back.

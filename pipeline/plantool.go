@@ -208,7 +208,7 @@ type knowledgeResult struct {
 
 // knowledgeTool asks the knowledge base on behalf of discovery.
 func knowledgeTool(base Knowledge) troupe.Tool {
-	return troupe.NewRunTool(toolKnowledge, "Looks up passages in the knowledge base.", func(ctx context.Context, _ *troupe.Invocation, in knowledgeRequest) (knowledgeResult, error) {
+	return troupe.NewToolWithCall(toolKnowledge, "Looks up passages in the knowledge base.", func(ctx context.Context, _ *troupe.Invocation, in knowledgeRequest) (knowledgeResult, error) {
 		out := knowledgeResult{Passages: []passage{}}
 		if base == nil {
 			return out, errors.New("there is no knowledge base")

@@ -35,7 +35,7 @@ const (
 // siteTool makes a tool that works on a site. It can be called again with the same
 // arguments: what was done is found done. Its own limits bound it.
 func siteTool[In, Out any](name, description string, fn func(context.Context, *troupe.Invocation, In) (Out, error)) troupe.Tool {
-	return troupe.NewRunTool(name, description, fn, troupe.RepeatSafe(), troupe.Timeout(troupe.NoTimeout))
+	return troupe.NewToolWithCall(name, description, fn, troupe.RepeatSafe(), troupe.Timeout(troupe.NoTimeout))
 }
 
 type prepareRequest struct {

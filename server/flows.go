@@ -1,7 +1,5 @@
 package server
 
-import "github.com/troupe-dev/troupe"
-
 // An Agent is how an agent is listed.
 type Agent struct {
 	Bundle      string    `json:"bundle"`
@@ -44,7 +42,7 @@ func listed[T any](list []T) []T {
 	return list
 }
 
-func (s *Server) runFlow(c *call, in message) (troupe.Started, error) {
+func (s *Server) runFlow(c *call, in message) (started, error) {
 	return s.runApart(c, c.r.PathValue("name"), in)
 }
 
@@ -53,21 +51,21 @@ type delivery struct {
 	Request string `json:"request"`
 }
 
-func (s *Server) deliver(c *call, in delivery) (troupe.Started, error) {
+func (s *Server) deliver(c *call, in delivery) (started, error) {
 	return s.runApart(c, Pipeline, message{Text: in.Request})
 }
 
 // runApart runs a step in a session of its own.
-func (s *Server) runApart(c *call, name string, in message) (troupe.Started, error) {
-	return s.onlyOnce(c, func() (troupe.Started, error) {
+func (s *Server) runApart(c *call, name string, in message) (started, error) {
+	return s.onlyOnce(c, func() (started, error) {
 		input, err := s.input(in)
 		if err != nil {
-			return troupe.Started{}, err
+			return started{}, err
 		}
 		run, err := s.say(c, name, input)
 		if err != nil {
-			return troupe.Started{}, err
+			return started{}, err
 		}
-		return run.Started, nil
+		return run.started, nil
 	})
 }

@@ -66,12 +66,12 @@ func (s *Server) input(in message) (troupe.Input, error) {
 	return troupe.Input{Text: in.Text, Parts: parts}, err
 }
 
-func (s *Server) postMessage(c *call, in message) (troupe.Started, error) {
-	return s.onlyOnce(c, func() (troupe.Started, error) {
+func (s *Server) postMessage(c *call, in message) (started, error) {
+	return s.onlyOnce(c, func() (started, error) {
 		id := c.r.PathValue("id")
 		info, _, err := s.find(c, id)
 		if err != nil {
-			return troupe.Started{}, err
+			return started{}, err
 		}
 		key := c.r.Header.Get("Idempotency-Key")
 		if before, err := s.recorded(c.r.Context(), &info, key, in.Text); err != nil || before.Run != "" {
@@ -79,15 +79,15 @@ func (s *Server) postMessage(c *call, in message) (troupe.Started, error) {
 		}
 		input, err := s.input(in)
 		if err != nil {
-			return troupe.Started{}, err
+			return started{}, err
 		}
 		input.Session = id
-		input.Key = key
+		input.IdempotencyKey = key
 		run, err := s.say(c, info.Agent, input)
 		if err != nil {
-			return troupe.Started{}, s.withSeq(c, id, err)
+			return started{}, s.withSeq(c, id, err)
 		}
-		return run.Started, nil
+		return run.started, nil
 	})
 }
 

@@ -170,22 +170,22 @@ func (s *Server) cancelRun(c *call) (none, error) {
 	return none{}, s.config.Engine.Cancel(c.r.Context(), info.ID)
 }
 
-func (s *Server) resumeRun(c *call) (troupe.Started, error) {
+func (s *Server) resumeRun(c *call) (started, error) {
 	info, err := s.found(c)
 	if err != nil {
-		return troupe.Started{}, err
+		return started{}, err
 	}
 	step, err := s.step(c.r.Context(), info.Agent)
 	if err != nil {
-		return troupe.Started{}, err
+		return started{}, err
 	}
 	run, err := s.begun(c, info.ID, func(ctx context.Context) iter.Seq2[troupe.Event, error] {
 		return s.config.Engine.Resume(ctx, step, info.ID)
 	})
 	if err != nil {
-		return troupe.Started{}, s.withSeq(c, info.ID, err)
+		return started{}, s.withSeq(c, info.ID, err)
 	}
-	return run.Started, nil
+	return run.started, nil
 }
 
 // A cut is where a session is forked.

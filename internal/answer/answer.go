@@ -168,5 +168,5 @@ func fenced(text []byte) []byte {
 	if !ok || strings.ContainsAny(string(language), "{[\"") {
 		return nil
 	}
-	return rest
+	return bytes.TrimSpace(rest)
 }

@@ -277,8 +277,11 @@ var damages = map[string]damage{
 }
 
 func unescapedAll(d document, _ *rand.Rand) string {
-	if json.Valid([]byte(d.mapStrings(func(s string) string { return `"` + unescapeQuotes(s) + `"` }))) {
-		return "" // its quotes alone make another document of it
+	for _, s := range d.strings {
+		one := d.text[:s[0]+1] + unescapeQuotes(d.text[s[0]+1:s[1]]) + d.text[s[1]:]
+		if one != d.text && json.Valid([]byte(one)) {
+			return "" // the quotes of one string make another document of it
+		}
 	}
 	return d.mapStrings(func(s string) string { return `"` + unescapeLines(unescapeQuotes(s)) + `"` })
 }

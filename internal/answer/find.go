@@ -60,6 +60,7 @@ func (r *reader) find(text []byte, opener byte, fits fit) (found finding, failur
 	var around []int // where the sound values around i end
 	outermost := 0   // where the first of them begins
 	var partners []int32
+	failures := 0
 	for i := 0; ; {
 		next := bytes.IndexAny(text[i:], "{[")
 		if next < 0 {
@@ -86,7 +87,8 @@ func (r *reader) find(text []byte, opener byte, fits fit) (found finding, failur
 			if partners == nil {
 				partners = r.partnersOf(text)
 			}
-			if i = r.resume(text, i, partners); i < 0 {
+			failures++
+			if i = r.resume(text, i, partners); i < 0 || failures == maxFailures {
 				return found, nil
 			}
 			continue
@@ -154,7 +156,7 @@ func (r *reader) resume(text []byte, i int, partners []int32) int {
 	if partner == 0 {
 		return -1
 	}
-	r.work += partner - i
+	r.work += partner - i + maxBeside
 	isOdd, isEscaped := false, false
 	for _, c := range text[i:partner] {
 		if c == '\n' {

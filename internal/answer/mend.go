@@ -71,7 +71,8 @@ func (m *mender) judge() {
 	switch {
 	case m.lacks > 1,
 		m.lacks == 1 && m.quotes+m.commas+m.words+m.oddNames > 0,
-		m.quotes > 0 && m.commas > 0:
+		m.quotes > 0 && m.commas > 0,
+		m.words > 0 && m.oddNames > 0:
 		m.refuse(0, "too many quotes, colons, commas or brackets are missing or not escaped")
 	}
 }
@@ -354,8 +355,8 @@ func wordEnd(text []byte, i int) int {
 		switch text[i] {
 		case ',', ']', '}', '\r', '\n', '"':
 			return i
-		case '/': // a comment, unless it is the address of a page
-			if i+1 < len(text) && (text[i+1] == '*' || text[i+1] == '/' && text[i-1] != ':') {
+		case '/': // a comment, unless it is part of the address of a page
+			if i+1 < len(text) && (text[i+1] == '*' || text[i+1] == '/' && text[i-1] <= ' ') {
 				return i
 			}
 		}

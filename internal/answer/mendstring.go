@@ -38,6 +38,9 @@ const (
 
 // isEnd reports whether a string may end before i.
 func (r role) isEnd(text []byte, i int) bool {
+	if rest := text[i:]; bytes.HasPrefix(rest, []byte("//")) || bytes.HasPrefix(rest, []byte("#")) {
+		return false // a comment would have a space before it
+	}
 	switch r {
 	case asName:
 		return isNameEnd(text, i)
@@ -64,7 +67,7 @@ func (m *mender) quoted(as role) outcome {
 			case as.isEnd(m.in, m.pos+size):
 				m.pos += size
 				m.out = append(m.out, '"')
-				return m.judgeString(s, m.pos-size, r)
+				return m.judgeString(s, m.pos-size, r, as)
 			case as == asField && comma >= 0 && isName(m.in, m.pos): // it was not closed before the comma
 				inside := bytes.TrimSpace(m.in[s.start+utf8.RuneLen(s.quote) : comma])
 				if len(inside) == 0 || bytes.HasSuffix(inside, []byte(`\"`)) { // or its quote is the one that ends it
@@ -72,7 +75,7 @@ func (m *mender) quoted(as role) outcome {
 				}
 				m.pos, m.out = comma, append(m.out[:commaOut], '"')
 				m.lacks++
-				return m.judgeString(s, m.pos, s.quote)
+				return m.judgeString(s, m.pos, s.quote, as)
 			case !m.isApostrophe(s.quote, size):
 				s.inner++
 				s.places = append(s.places, m.pos)
@@ -109,7 +112,7 @@ func (m *mender) isApostrophe(quote rune, size int) bool {
 
 // judgeString refuses a string, whose text ends before end, that could have been meant
 // otherwise.
-func (m *mender) judgeString(s stringMend, end int, closing rune) outcome {
+func (m *mender) judgeString(s stringMend, end int, closing rune, as role) outcome {
 	if s.slashes > 0 && (s.escapes+s.escapedSingle > 0 || s.quote != '"') || s.escapedSingle > 0 && s.single > 0 && s.quote != '\'' {
 		return m.refuse(s.start, maybeSlash)
 	}
@@ -124,19 +127,19 @@ func (m *mender) judgeString(s stringMend, end int, closing rune) outcome {
 	}
 	text := m.in[:end]
 	isBetweenQuotes := s.inner > 1 && s.places[0] == s.start+1 && s.places[len(s.places)-1] == len(text)-1
-	if s.inner%2 != 0 || isBetweenQuotes || slices.ContainsFunc(s.places, func(i int) bool { return isStructure(text, i) }) {
+	if s.inner%2 != 0 || isBetweenQuotes || slices.ContainsFunc(s.places, func(i int) bool { return isStructure(text, i, as) }) {
 		return m.refuse(s.start, maybeQuote)
 	}
 	return whole
 }
 
-// isStructure reports whether the quote at i looks like one that begins a name, after a
-// comma, or that ends a name or a value: a colon follows, or a comma and another value,
+// isStructure reports whether the quote at i looks like one that begins a name or an
+// element, after a comma, or that ends a name or a value: a colon follows, or a comma and another value,
 // or another quote, or a bracket at which the next name or value begins.
-func isStructure(text []byte, i int) bool {
+func isStructure(text []byte, i int, as role) bool {
 	if before := bytes.TrimRight(text[max(0, i-ahead):i], " \t\r\n"); bytes.HasSuffix(before, []byte(",")) {
 		name, _, _ := bytes.Cut(text[i+1:min(len(text), i+ahead)], []byte(`"`))
-		if bytes.IndexByte(name, ':') >= 0 {
+		if as == asElement || bytes.IndexByte(name, ':') >= 0 {
 			return true
 		}
 	}

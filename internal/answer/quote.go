@@ -63,7 +63,7 @@ func isFieldEnd(text []byte, i int) bool {
 	for len(rest) > 0 && rest[0] == ',' {
 		rest = follow(rest, 1)
 	}
-	return len(rest) == 0 || rest[0] == '}' || rest[0] == ']' || isName(rest, 0)
+	return len(rest) == 0 || rest[0] == '}' || rest[0] == ']' || isName(rest, 0) || bytes.HasPrefix(rest, []byte("..."))
 }
 
 // isElementEnd reports whether a text in an array may end before i: the array ends,
@@ -76,11 +76,12 @@ func isElementEnd(text []byte, i int) bool {
 		}
 		return len(rest) == 0 || valueStart.Match(rest)
 	}
-	return len(rest) == 0 || strings.IndexByte("]}{[", rest[0]) >= 0 || text[i] <= ' ' && (quoteAt(rest, 0) != 0 || plainScalar.Match(rest))
+	return len(rest) == 0 || strings.IndexByte("]}", rest[0]) >= 0 ||
+		text[i] <= ' ' && (strings.IndexByte("{[", rest[0]) >= 0 || quoteAt(rest, 0) != 0 || plainScalar.Match(rest))
 }
 
 var (
-	valueStart = regexp.MustCompile("^(?:[\\]{\\[\"'`“‘\\d-]|(?i:true|false|null|none)\\b)")
+	valueStart = regexp.MustCompile("^(?:\\.\\.\\.|…|[\\]{\\[\"'`“‘\\d-]|(?i:true|false|null|none)\\b)")
 	plainField = regexp.MustCompile(`^[\w$-]+\s*:`)
 )
 

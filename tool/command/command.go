@@ -53,7 +53,7 @@ func New(c Config) (troupe.Tool, error) {
 		c.Timeout = 2 * time.Minute
 	}
 	description := "Runs a command in a sandbox: without network, and with changes only in the working directory. Granted: " + strings.Join(c.Allow, "; ") + "."
-	return troupe.NewRunTool("run_command", description, func(ctx context.Context, call *troupe.Invocation, in request) (result, error) {
+	return troupe.NewToolWithCall("run_command", description, func(ctx context.Context, call *troupe.Invocation, in request) (result, error) {
 		if len(in.Command) == 0 || in.Command[0] == "" {
 			return result{}, &troupe.ToolError{Class: troupe.ClassInvalidArguments, Message: "the command is empty"}
 		}

@@ -73,7 +73,7 @@ type set struct {
 
 // tool makes a tool that counts its calls and says when they run out.
 func tool[In any](s *set, name, description string, fn func(context.Context, *troupe.Invocation, In) (string, error)) troupe.Tool {
-	return troupe.NewRunTool(name, description, func(ctx context.Context, call *troupe.Invocation, in In) (string, error) {
+	return troupe.NewToolWithCall(name, description, func(ctx context.Context, call *troupe.Invocation, in In) (string, error) {
 		left := s.count(call.Run.ID())
 		if left < 0 {
 			return "", fmt.Errorf("all %d calls of this conversation are used up: answer now with what you have", s.Calls)

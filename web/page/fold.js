@@ -93,9 +93,6 @@ export class Session {
   }
 }
 
-// told are warnings that the end of their run repeats.
-const told = ["model_failed", "time_up", "context_full"];
-
 // lasting are the ends of a run that need no word.
 const lasting = ["answered", "input_requested", "handed_off"];
 
@@ -202,14 +199,32 @@ const handlers = {
     s.add(e, { type: "note", level: "info", text: `The conversation was summed up to make room: ${b.dropped} older messages.` });
   },
 
+  run_resumed(s, e) {
+    s.status = "running";
+    const run = s.runs.get(e.run);
+    if (run) Object.assign(run, { status: "running", ended: "" });
+    s.add(e, { type: "note", level: "info", code: "resumed", text: "The run goes on where its log ends." });
+  },
+
+  session_forked(s, e, b) {
+    s.add(e, { type: "note", level: "info", code: "forked", text: `Copied from another conversation, up to its event ${b.after}.` });
+  },
+
+  // What ends the run is said by its end.
+  model_failed(s, e, b) {
+    if (!b.retry_in_ms) return;
+    s.add(e, { type: "note", level: "warn", code: "model_retry", text: `Attempt ${b.attempt} failed: ${b.error}. Trying again in ${(b.retry_in_ms / 1000).toFixed(1)} s.` });
+  },
+
+  limit_reached(s, e, b) {
+    s.add(e, { type: "note", level: "warn", code: `limit_${b.stop}`, text: b.message });
+  },
+
+  noted() {},
+  branches_stopped() {},
+
   warned(s, e, b) {
-    if (told.includes(b.code)) return;
-    if (b.code === "resumed") {
-      s.status = "running";
-      const run = s.runs.get(e.run);
-      if (run) Object.assign(run, { status: "running", ended: "" });
-    }
-    s.add(e, { type: "note", level: b.code === "resumed" || b.code === "forked" ? "info" : "warn", code: b.code, text: b.message });
+    s.add(e, { type: "note", level: "warn", code: b.code, text: b.message });
   },
 
   session_renamed(s, e, b) {
