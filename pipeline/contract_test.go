@@ -111,7 +111,7 @@ func TestCheckTellsCriticalProblemsFromWarnings(t *testing.T) {
 		{"requirements", answerOf("requirements", `"errors"`, `"x"`), []string{"/errors: required, but missing"}},
 		{"requirements", answerOf("requirements", `"scope": "MVP", `, ""), []string{"/outputs/scope: required, but missing"}},
 		{"requirements", answerOf("requirements", `["time"]`, `"time"`), []string{`/outputs/constraints: expected array, got string "time"`}},
-		{"requirements", answerOf("requirements", `"type": "file"`, `"type": "disk"`), []string{`/artifacts/0/type: expected one of "file", "gkchatty", got string "disk"`}},
+		{"requirements", answerOf("requirements", `"type": "file"`, `"type": "disk"`), []string{`/artifacts/0/type: expected one of "file", "gkchatty", "edit", "delete", "rename", got string "disk"`}},
 		{"requirements", answerOf("requirements", `"success"`, `"done"`, `"scope": "MVP", `, ""), []string{
 			`!/status: expected one of "success", "partial", "failed", got string "done"`, "/outputs/scope: required, but missing"}},
 		{"requirements", answerOf("requirements", `"phase": "requirements"`, `"phase": "qa"`), []string{`!/phase: expected "requirements", got string "qa"`}},

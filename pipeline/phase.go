@@ -64,7 +64,7 @@ func (s *phaseStep) Do(ctx context.Context, run *troupe.Run, in troupe.Handoff) 
 	switch {
 	case s.phase.Name == phaseImplementation && s.delivery.Repository != nil:
 		act = func(ctx context.Context) error { return w.construct(ctx, s, in) }
-	case s.phase.Name == phaseQA && s.delivery.Repository != nil && in.Custom["verified"] != nil:
+	case s.phase.Name == phaseQA && s.delivery.Repository != nil && in.Custom["round"] != nil:
 		act = func(ctx context.Context) error { return w.inspect(ctx, in) }
 	case s.phase.Name == phaseImplementation:
 		act = w.build

@@ -95,7 +95,7 @@ func storyStep(step, prompt string, n int) string {
 		}
 		return built(edited("stats.go", "\tn := len(s)\n\treturn s[n/2]\n", "\tn := len(s)\n\tif n%2 == 0 {\n\t\treturn (s[n/2-1] + s[n/2]) / 2\n\t}\n\treturn s[n/2]\n"))
 	case "2":
-		if n == 0 {
+		if n < 3 {
 			return "CUT " + built(fileOf(".statsrc", "median = tr"))[:300]
 		}
 		return built(fileOf(".statsrc", "median = true\n"))

@@ -23,6 +23,8 @@ type Check struct {
 	Timeout time.Duration `json:"timeout,omitempty"`
 	// When is a pattern of paths: the check runs only where one of them changed.
 	When string `json:"when,omitempty"`
+	// Shown is the command as a person knows it, where that is not how it is run.
+	Shown string `json:"shown,omitempty"`
 	// Format is how the output tells about tests: gotest or empty for a guess.
 	Format string `json:"format,omitempty"`
 }
@@ -30,7 +32,9 @@ type Check struct {
 // Command is the check as a person would write it.
 func (c *Check) Command() string {
 	text := c.Shell
-	if text == "" {
+	if c.Shown != "" {
+		text = c.Shown
+	} else if text == "" {
 		text = strings.Join(c.Argv, " ")
 		if c.Format == formatGo {
 			text = strings.Replace(text, " -json", "", 1)
@@ -132,7 +136,9 @@ func inDir(files Files, dir string, marks []string, hasTests bool) (found []Chec
 	if has("package.json") {
 		before := len(found)
 		for _, script := range scripts(files.Read(path.Join(dir, "package.json"))) {
-			add(script, "", "npm", "run", "--silent", script)
+			// The script as it is now: a change to it takes effect once a person has seen it.
+			add(script[0], "", "/bin/sh", "-c", `PATH="$PWD/node_modules/.bin:$PATH"; export PATH; `+script[1])
+			found[len(found)-1].Shown = "npm run " + script[0]
 		}
 		if hasTests && !slices.ContainsFunc(found[before:], func(c Check) bool { return strings.HasPrefix(c.Name, "test") }) && !has("go.mod") {
 			add("test", "", "node", "--test", "--test-reporter=tap")
@@ -157,17 +163,25 @@ func inDir(files Files, dir string, marks []string, hasTests bool) (found []Chec
 }
 
 // scripts returns the scripts of a package.json that check something.
-func scripts(content string) (names []string) {
+func scripts(content string) (list [][2]string) {
 	var manifest struct{ Scripts map[string]string }
 	if json.Unmarshal([]byte(content), &manifest) != nil {
 		return nil
 	}
 	for _, name := range []string{"build", "typecheck", "lint", "test"} {
 		if script := manifest.Scripts[name]; script != "" && !strings.Contains(script, "no test specified") {
-			names = append(names, name)
+			for before, after := range map[string]bool{"pre" + name: false, "post" + name: true} {
+				switch other := manifest.Scripts[before]; {
+				case other != "" && after:
+					script += " && " + other
+				case other != "":
+					script = other + " && " + script
+				}
+			}
+			list = append(list, [2]string{name, script})
 		}
 	}
-	return names
+	return list
 }
 
 // Concerns reports whether changes to some paths are what a check is about.

@@ -38,7 +38,7 @@ func TestFind(t *testing.T) {
 		want  string
 	}{
 		{"Go", tree{"go.mod": "", "a.go": ""}, "build: go build ./...; vet: go vet ./...; test: go test ./..."},
-		{"Node with scripts", tree{"package.json": `{"scripts":{"test":"node --test","lint":"eslint .","start":"x"}}`}, "lint: npm run --silent lint; test: npm run --silent test"},
+		{"Node with scripts", tree{"package.json": `{"scripts":{"test":"node --test","lint":"eslint .","start":"x"}}`}, "lint: npm run lint; test: npm run test"},
 		{"npm's placeholder", tree{"package.json": `{"scripts":{"test":"echo \"Error: no test specified\" && exit 1"}}`}, ""},
 		{"Node without scripts", tree{"package.json": `{}`, "a.test.js": ""}, "test: node --test --test-reporter=tap"},
 		{"Rust", tree{"Cargo.toml": ""}, "check: cargo check --offline; test: cargo test --offline"},
@@ -47,7 +47,7 @@ func TestFind(t *testing.T) {
 		{"make check", tree{"Makefile": "all:\ncheck: x\ntest: y\n"}, "check: make check"},
 		{"make test", tree{"Makefile": "test:\n\ttrue\n"}, "test: make test"},
 		{"make beside Go", tree{"Makefile": "test:\n", "go.mod": ""}, "build: go build ./...; vet: go vet ./...; test: go test ./..."},
-		{"several", tree{"api/go.mod": "", "web/package.json": `{"scripts":{"test":"x"}}`}, "build api: go build ./... (in api); vet api: go vet ./... (in api); test api: go test ./... (in api); test web: npm run --silent test (in web)"},
+		{"several", tree{"api/go.mod": "", "web/package.json": `{"scripts":{"test":"x"}}`}, "build api: go build ./... (in api); vet api: go vet ./... (in api); test api: go test ./... (in api); test web: npm run test (in web)"},
 		{"what others made", tree{"node_modules/a/package.json": `{"scripts":{"test":"x"}}`, "testdata/go.mod": "", "vendor/go.mod": ""}, ""},
 		{"nothing", tree{"README.md": ""}, ""},
 	} {
