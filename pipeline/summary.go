@@ -138,6 +138,10 @@ func (s *summarizing) note(e *troupe.Event) {
 	}
 	p := s.phaseOf(e.Run)
 	switch b := e.Body.(type) {
+	case *troupe.ToolCalled:
+		if b.Tool == toolPrepare && s.root != e.Run { // a delivery into a repository, which may ask before its first phase
+			*s = summarizing{root: e.Run, Summary: Summary{Session: e.Session, State: "running", Started: e.Time}}
+		}
 	case *troupe.ModelReplied:
 		if p != nil {
 			p.Tokens += b.Usage.Total()

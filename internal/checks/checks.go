@@ -285,7 +285,14 @@ func (o *Outcome) Mark() string {
 		}
 	}
 	if o.OK && o.Tests > 0 {
-		text += fmt.Sprintf(" (%d tests)", o.Tests)
+		text += fmt.Sprintf(" (%s)", testCount(o.Tests))
 	}
 	return text
+}
+
+func testCount(n int) string {
+	if n == 1 {
+		return "1 test"
+	}
+	return fmt.Sprintf("%d tests", n)
 }
