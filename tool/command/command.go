@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"path"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/troupe-dev/troupe"
@@ -14,16 +15,32 @@ import (
 	"github.com/troupe-dev/troupe/internal/sandbox"
 )
 
-// A Config says what may be run, and where. All fields but Timeout are required.
+// A Config says what may be run, and where. Allow, Dir and Cache are required.
 type Config struct {
 	// Allow are patterns of command lines, such as "go test *" or "git status". A star
-	// stands for any words. What none of them matches is refused.
+	// at the end stands for any further words, elsewhere for one. What none of them
+	// matches is refused.
 	Allow []string
-	// Room returns where commands of a session run.
-	Room func(ctx context.Context, session string) (checks.Room, error)
+	// Dir returns the directory that commands of a session run in, and may change.
+	Dir func(ctx context.Context, session string) (string, error)
+	// Cache is a directory for what compilers keep.
+	Cache string
+	// Level is auto (the default), full, files or off; Helper is the command line that
+	// becomes the sandbox: as a rule the program itself and [SandboxArgument].
+	Level  string
+	Helper []string
+	// Env names environment variables that commands get; they get no other of yours.
+	Env []string
 	// Timeout bounds one command: 2 minutes by default.
 	Timeout time.Duration
 }
+
+// SandboxArgument is the first argument of a program that is started as its own
+// sandbox. Its main function then returns what [SandboxMain] does.
+const SandboxArgument = sandbox.HelperArgument
+
+// SandboxMain is the main function of a program that was started with SandboxArgument.
+func SandboxMain() (exitCode int) { return sandbox.Child() }
 
 type request struct {
 	Command []string `json:"command" jsonschema:"the program and its arguments, each on its own; there is no shell"`
@@ -46,12 +63,15 @@ func New(c Config) (troupe.Tool, error) {
 	if len(c.Allow) == 0 {
 		return nil, errors.New("run_command: no command is granted")
 	}
-	if c.Room == nil {
-		return nil, errors.New("run_command: it needs a Room")
+	if c.Dir == nil || c.Cache == "" {
+		return nil, errors.New("run_command: it needs a Dir and a Cache")
 	}
 	if c.Timeout <= 0 {
 		c.Timeout = 2 * time.Minute
 	}
+	open := sync.OnceValues(func() (*sandbox.Sandbox, error) {
+		return sandbox.Open(context.Background(), sandbox.Level(c.Level), c.Helper, nil)
+	})
 	description := "Runs a command in a sandbox: without network, and with changes only in the working directory. Granted: " + strings.Join(c.Allow, "; ") + "."
 	return troupe.NewToolWithCall("run_command", description, func(ctx context.Context, call *troupe.Invocation, in request) (result, error) {
 		if len(in.Command) == 0 || in.Command[0] == "" {
@@ -61,10 +81,15 @@ func New(c Config) (troupe.Tool, error) {
 			return result{}, &troupe.ToolError{Class: troupe.ClassUnauthorized, Message: fmt.Sprintf("%q is not granted; granted: %s", strings.Join(in.Command, " "), strings.Join(c.Allow, "; "))}
 		}
 		dir := path.Clean("/" + in.Dir)[1:]
-		room, err := c.Room(ctx, call.Run.Session())
+		box, err := open()
 		if err != nil {
 			return result{}, err
 		}
+		root, err := c.Dir(ctx, call.Run.Session())
+		if err != nil {
+			return result{}, err
+		}
+		room := checks.Room{Sandbox: box, Root: root, Cache: c.Cache, Env: c.Env}
 		r, err := room.Command(ctx, in.Command, dir, sandbox.Limits{Time: c.Timeout, Output: maxOutput})
 		if err != nil {
 			return result{}, err

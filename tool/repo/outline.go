@@ -104,9 +104,9 @@ func goDefinitions(name, content string) []string {
 		case *ast.FuncDecl:
 			receiver := ""
 			if d.Recv != nil && len(d.Recv.List) > 0 {
-				receiver = "(" + source(set, content, d.Recv.List[0].Type) + ") "
+				receiver = "(" + source(set, content, d.Recv.List[0].Type.Pos(), d.Recv.List[0].Type.End()) + ") "
 			}
-			add(d.Pos(), "func "+receiver+d.Name.Name+strings.TrimPrefix(source(set, content, d.Type), "func"))
+			add(d.Pos(), "func "+receiver+d.Name.Name+source(set, content, d.Type.Params.Pos(), d.Type.End()))
 		case *ast.GenDecl:
 			for _, s := range d.Specs {
 				switch s := s.(type) {
@@ -125,20 +125,11 @@ func goDefinitions(name, content string) []string {
 	return list
 }
 
-// source is a node as it stands in the file, in one line.
-func source(set *token.FileSet, content string, n ast.Node) string {
-	from, to := set.Position(n.Pos()).Offset, set.Position(n.End()).Offset
+// source is a part of the file in one line.
+func source(set *token.FileSet, content string, begin, end token.Pos) string {
+	from, to := set.Position(begin).Offset, set.Position(end).Offset
 	if from < 0 || to > len(content) || from > to {
 		return ""
 	}
-	text := strings.Join(strings.Fields(content[from:to]), " ")
-	if i := strings.Index(text, "func"); i > 0 {
-		text = text[i:]
-	}
-	if i := strings.Index(text, ") "); strings.HasPrefix(text, "func ") && i > 0 {
-		if j := strings.Index(text, "("); j > 0 {
-			text = "func" + text[j:]
-		}
-	}
-	return clip(text, 160)
+	return clip(strings.Join(strings.Fields(content[from:to]), " "), 160)
 }

@@ -62,6 +62,7 @@ type Agent struct {
 	Description  string   `yaml:"description" doc:"What it is good for, for agents that can call it or hand over to it."`
 	Model        string   `yaml:"model" doc:"Its model, as provider/name."`
 	Tools        []string `yaml:"tools" doc:"The only tools it may use: bundle for those its bundle gives it, ready tools, and those of MCP servers; a star stands for any characters. Default: bundle."`
+	Commands     []string `yaml:"commands" doc:"Command lines that it may run in the project's directory with the tool run_command, in a sandbox, such as go test *. Default: none."`
 	Skills       *bool    `yaml:"skills" doc:"Whether it may use the project's skills. Default: true."`
 
 	Temperature *float64 `yaml:"temperature"`
