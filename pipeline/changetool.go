@@ -138,8 +138,8 @@ func (s *workshop) commitTool() troupe.Tool {
 		if out.Files, err = o.worktree.Stats(ctx, in.Head, out.Commit); err != nil {
 			return out, err
 		}
-		out.Head = out.Commit
-		return out, o.become(ctx, out.Tree)
+		out.Head = out.Commit // the folder holds the tree already
+		return out, nil
 	})
 }
 

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -109,12 +110,7 @@ func (r *Repo) commitTree(ctx context.Context, dir, tree string, parents []strin
 	}
 	date := fmt.Sprintf("@%d +0000", at.Unix())
 	env := []string{"GIT_AUTHOR_DATE=" + date, "GIT_COMMITTER_DATE=" + date}
-	if _, err := r.run(ctx, dir, nil, nil, "var", "GIT_AUTHOR_IDENT"); err != nil {
-		env = append(env, "GIT_AUTHOR_NAME=Troupe", "GIT_AUTHOR_EMAIL=troupe@localhost")
-	}
-	if _, err := r.run(ctx, dir, nil, nil, "var", "GIT_COMMITTER_IDENT"); err != nil {
-		env = append(env, "GIT_COMMITTER_NAME=Troupe", "GIT_COMMITTER_EMAIL=troupe@localhost")
-	}
+	env = append(env, r.identity(ctx, dir)...)
 	out, err := r.run(ctx, dir, strings.NewReader(message), env, args...)
 	return strings.TrimSpace(out), err
 }
@@ -123,4 +119,22 @@ func (r *Repo) commitTree(ctx context.Context, dir, tree string, parents []strin
 func (r *Repo) Ignores(ctx context.Context, path string) bool {
 	_, err := r.at(ctx, r.Top, nil, "check-ignore", "--quiet", "--", path)
 	return err == nil
+}
+
+// identity stands in for an author and a committer where the user has set none.
+func (r *Repo) identity(ctx context.Context, dir string) (env []string) {
+	r.who.once.Do(func() {
+		for _, role := range []string{"AUTHOR", "COMMITTER"} {
+			if _, err := r.run(ctx, dir, nil, nil, "var", "GIT_"+role+"_IDENT"); err != nil {
+				r.who.env = append(r.who.env, "GIT_"+role+"_NAME=Troupe", "GIT_"+role+"_EMAIL=troupe@localhost")
+			}
+		}
+	})
+	return r.who.env
+}
+
+// An identity is looked up once.
+type identity struct {
+	once sync.Once
+	env  []string
 }

@@ -27,6 +27,7 @@ type Repo struct {
 	// Top is the root of the checkout, and Dir the repository's own folder.
 	Top, Dir string
 	settings []string // environment that keeps the repository's programs from running
+	who      *identity
 }
 
 // Open finds the repository around a directory. It fails with ErrNone where there is
@@ -35,7 +36,7 @@ func Open(ctx context.Context, dir string) (*Repo, error) {
 	if err := checkVersion(ctx); err != nil {
 		return nil, err
 	}
-	r := &Repo{settings: safeSettings(nil)}
+	r := &Repo{settings: safeSettings(nil), who: &identity{}}
 	out, err := r.at(ctx, dir, nil, "rev-parse", "--is-bare-repository", "--git-common-dir")
 	if err != nil {
 		if strings.Contains(err.Error(), "not a git repository") {
@@ -73,7 +74,7 @@ func Create(ctx context.Context, dir string) (*Repo, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, err
 	}
-	r := &Repo{settings: safeSettings(nil)}
+	r := &Repo{settings: safeSettings(nil), who: &identity{}}
 	if _, err := r.at(ctx, dir, nil, "init", "--quiet", "--initial-branch=main", "--template="); err != nil {
 		return nil, err
 	}

@@ -382,3 +382,19 @@ func TestDifferencesOfAPerson(t *testing.T) {
 		t.Fatal(stats)
 	}
 }
+
+// What a program did to files that are in the tree is undone, too.
+func TestRestoreUndoesWhatWasDoneToTrackedFiles(t *testing.T) {
+	w := newWorktree(t, newRepo(t))
+	tree := treeOf(t, w)
+	sh(t, w.Dir, "echo more >>a.txt; rm sub/b.txt; chmod +x a.txt; echo new >n; mkdir d; echo x >d/x")
+	if err := w.Restore(t.Context(), tree.ID); err != nil {
+		t.Fatal(err)
+	}
+	if got := sh(t, w.Dir, "cat a.txt sub/b.txt; ls"); got != "a\nb\na.txt\nsub\n" {
+		t.Fatalf("%q", got)
+	}
+	if now, err := w.Snapshot(t.Context()); err != nil || now != tree.ID {
+		t.Fatal(now, err)
+	}
+}

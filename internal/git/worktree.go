@@ -192,9 +192,6 @@ func (w *Worktree) Restore(ctx context.Context, tree string) error {
 			return err
 		}
 	}
-	if _, err := w.git(ctx, "checkout-index", "--force", "--all", "--quiet"); err != nil {
-		return err
-	}
 	_, err := w.git(ctx, "clean", "-ffdq")
 	return err
 }
