@@ -16,13 +16,15 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/troupe-dev/troupe"
-	"github.com/troupe-dev/troupe/cmd/troupe/internal/config"
 	"github.com/troupe-dev/troupe/cmd/troupe/internal/terminal"
 	"github.com/troupe-dev/troupe/pipeline"
+	"github.com/troupe-dev/troupe/project"
 )
 
 func (p *program) deliverCommand() *cobra.Command {
-	var order deliveryOrder
+	var order project.Delivery
+	var with []string
+	var saves bool
 	c := &cobra.Command{
 		Use:   "deliver REQUEST...",
 		Short: "Turn a request into a branch that is built, tested and reviewed",
@@ -36,32 +38,42 @@ func (p *program) deliverCommand() *cobra.Command {
 			if request == "" {
 				return usage("the request is empty")
 			}
-			if order.From != "" && order.of == "" && order.with == nil {
+			if order.From != "" && order.Of == "" && with == nil {
 				return usage("--from %s needs what comes before it: --of ID takes another delivery's documents, plan and commits, --with FILE gives documents", order.From)
 			}
+			for _, name := range with {
+				data, err := os.ReadFile(name)
+				if err != nil {
+					return usage("--with: %w", err)
+				}
+				if order.With == nil {
+					order.With = map[string]string{}
+				}
+				order.With[filepath.Base(name)] = string(data)
+			}
 			return p.inDelivery(c.Context(), func(s *stage) error {
-				return p.deliver(c.Context(), s, request, order.over(s.project.order()))
+				return p.deliver(c.Context(), s, request, over(order, s.project.Delivery()), saves)
 			})
 		},
 	}
 	f := c.Flags()
 	f.StringVar(&order.From, "from", "", "the phase to begin with; needs --of or --with")
 	f.StringVar(&order.To, "to", "", "the phase to end with")
-	f.StringVar(&order.of, "of", "", "a delivery whose documents, plan and commits this one begins with")
-	f.StringArrayVar(&order.with, "with", nil, "a document that the phases get to read; may be given several times")
+	f.StringVar(&order.Of, "of", "", "a delivery whose documents, plan and commits this one begins with")
+	f.StringArrayVar(&with, "with", nil, "a document that the phases get to read; may be given several times")
 	f.StringVar(&order.Approve, "approve", "", "auto, plan, diff, or manual to be asked after every phase (default auto)")
-	f.StringVar(&order.out, "out", "", "make a repository there and deliver into it")
+	f.StringVar(&order.Out, "out", "", "make a repository there and deliver into it")
 	f.StringVar(&order.Base, "base", "", "the commit or branch to begin from (default what is checked out)")
 	f.BoolVar(&order.IncludeChanges, "include-changes", false, "begin with what is changed and not committed in the checkout")
 	f.BoolVar(&order.Unchecked, "unchecked", false, "count a result as delivered although there are no checks")
 	f.BoolVar(&order.KeepGoing, "keep-going", false, "carry out steps that do not depend on one that has failed")
 	f.BoolVar(&order.Compensate, "compensate", false, "write files that agents claim to have written")
-	f.BoolVar(&order.saves, "save-checks", false, "print the checks that were found as configuration")
+	f.BoolVar(&saves, "save-checks", false, "print the checks that were found as configuration")
 	return c
 }
 
 // over returns the order with what it leaves open taken from another.
-func (o deliveryOrder) over(base deliveryOrder) deliveryOrder {
+func over(o, base project.Delivery) project.Delivery {
 	if o.Approve == "" {
 		o.Approve = base.Approve
 	}
@@ -72,72 +84,26 @@ func (o deliveryOrder) over(base deliveryOrder) deliveryOrder {
 // inDelivery opens the stage with no agent in mind, in a project that need not have
 // run anything yet.
 func (p *program) inDelivery(ctx context.Context, f func(*stage) error) error {
-	return p.inProject(func(project *project) error {
-		s, err := project.openStage(ctx)
+	return p.inProject(func(project *project.Project) error {
+		s, err := openStage(ctx, project)
 		if err != nil {
 			return err
 		}
-		return errors.Join(f(s), s.close())
+		return f(s)
 	})
 }
 
-func (p *program) deliver(ctx context.Context, s *stage, request string, order deliveryOrder) error {
+func (p *program) deliver(ctx context.Context, s *stage, request string, order project.Delivery, saves bool) error {
 	if order.Approve != "" && !slices.Contains([]string{"auto", "plan", "diff", "manual"}, order.Approve) {
 		return usage("--approve: auto, plan, diff or manual, not %.20q", order.Approve)
 	}
-	custom, err := s.begin(ctx, &order)
-	if err != nil {
-		return err
-	}
-	step, err := s.delivery(ctx, order)
+	step, input, err := s.project.StartDelivery(ctx, request, order)
 	if err != nil {
 		return err
 	}
 	p.mention(s)
-	c := &conversation{stage: s, player: &player{Step: step}}
-	input := troupe.Input{Text: request, Custom: custom, Limits: s.project.deliveryLimits()}
-	return p.followDelivery(ctx, c, s.engine.Run(ctx, step, input), order.saves)
-}
-
-// begin settles where an order is carried out, and what goes along with its request.
-func (s *stage) begin(ctx context.Context, order *deliveryOrder) (map[string]any, error) {
-	if err := s.project.settle(ctx, order); err != nil {
-		return nil, err
-	}
-	more := map[string]any{}
-	custom := map[string]any{}
-	if order.of != "" {
-		of, err := s.project.siteOf(order.of)
-		if err != nil {
-			return nil, err
-		}
-		if order.Base == "" {
-			order.Base = of.Branch
-		}
-		order.Repo, order.Create = of.Repo, false
-		more["of"] = of.Session
-		events, err := s.events(ctx, of.Session)
-		if err != nil {
-			return nil, err
-		}
-		custom["phases"] = pipeline.Results(events)
-	}
-	var given []map[string]string
-	for _, name := range order.with {
-		data, err := os.ReadFile(name)
-		if err != nil {
-			return nil, usage("--with: %w", err)
-		}
-		given = append(given, map[string]string{"phase": "given", "path": filepath.Base(name), "content": string(data)})
-	}
-	if given != nil {
-		more["given"] = given
-	}
-	if order.guidance != "" {
-		more["guidance"] = order.guidance
-	}
-	custom["extras"], custom["delivery"] = more, *order
-	return custom, nil
+	c := &conversation{stage: s, step: step}
+	return p.followDelivery(ctx, c, s.engine.Run(ctx, step, input), saves)
 }
 
 // followDelivery shows how a delivery comes along, asks at gates where a person is at
@@ -172,19 +138,6 @@ func (p *program) askHere(ctx context.Context, c *conversation) (string, error) 
 	}
 	defer closeLines()
 	return next()
-}
-
-// deliveryTurns is how often models are asked in a delivery where nobody says: a plan
-// has up to 200 steps, and each may need a correction.
-const deliveryTurns = 500
-
-// deliveryLimits are those of a delivery, where they are not the project's.
-func (p *project) deliveryLimits() troupe.Limits {
-	l := troupe.Limits{Cost: p.config.Pipeline.Cost}
-	if p.config.Limits.Turns == 0 {
-		l.Turns = deliveryTurns
-	}
-	return l
 }
 
 // reportDelivery says what a delivery has come to.
@@ -226,7 +179,7 @@ func (s *stage) events(ctx context.Context, session string) ([]troupe.Event, err
 	return events, nil
 }
 
-func (p *program) writeDelivery(project *project, s *pipeline.Summary) error {
+func (p *program) writeDelivery(_ *project.Project, s *pipeline.Summary) error {
 	table := tabwriter.NewWriter(p.out, 0, 0, 2, ' ', 0)
 	for _, phase := range s.Phases {
 		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s tokens\n", phase.Name, phase.Status, phase.JSON, counted(phase.Artifacts, "artifact"), terminal.Count(phase.Tokens))
@@ -277,20 +230,11 @@ func (p *program) retry(ctx context.Context, s *stage, id string) error {
 		p.tell("There is nothing to try again.")
 		return nil
 	}
-	order, err := s.orderOf(ctx, info.ID)
+	step, input, err := s.project.RetryDelivery(ctx, info.ID, failed)
 	if err != nil {
 		return err
 	}
-	base, err := s.openKnowledge(ctx)
-	if err != nil {
-		return err
-	}
-	step, err := pipeline.Retry(pipeline.Config{Repository: s.project.repository(order), Knowledge: base})
-	if err != nil {
-		return err
-	}
-	c := &conversation{stage: s, player: &player{Step: step}, session: info.ID}
-	input := troupe.Input{Session: info.ID, Text: "Process again what failed.", Custom: map[string]any{"artifacts": failed, "delivery": order}}
+	c := &conversation{stage: s, step: step, session: info.ID}
 	progress := p.newProgress()
 	defer progress.close()
 	if err := c.follow(s.engine.Run(ctx, step, input), progress.note); err != nil {
@@ -333,40 +277,36 @@ func (p *program) inTemporary(ctx context.Context, f func(s *stage, dir string) 
 		return err
 	}
 	p.tell("Artifacts are in %s", dir)
-	return p.inProject(func(project *project) error {
-		own := *project.config
-		own.Data, own.Knowledge = filepath.Join(dir, "data"), config.Knowledge{}
-		inside := *project
-		inside.config = &own
-		s, err := inside.openStage(ctx)
-		if err != nil {
-			return err
-		}
-		return errors.Join(f(s, dir), s.close())
-	})
-}
-
-func (p *program) testPhase(ctx context.Context, s *stage, dir, phase, input string) error {
-	order := deliveryOrder{From: phase, To: phase, Unchecked: true, out: filepath.Join(dir, "repo")}
-	custom, err := s.begin(ctx, &order)
+	o := p.options()
+	o.Data = filepath.Join(dir, "data")
+	opened, err := project.Open(p.flags.dir, o)
 	if err != nil {
 		return err
 	}
-	var earlier pipeline.Result
-	if json.Unmarshal([]byte(input), &earlier) == nil && earlier.Phase != "" {
-		custom["phases"] = []pipeline.Result{earlier}
+	s, err := openStage(ctx, opened)
+	if err == nil {
+		err = f(s, dir)
 	}
+	return errors.Join(err, opened.Close())
+}
+
+func (p *program) testPhase(ctx context.Context, s *stage, dir, phase, input string) error {
+	order := project.Delivery{From: phase, To: phase, Unchecked: true, Out: filepath.Join(dir, "repo")}
 	if phase == "implementation" {
-		custom["extras"] = map[string]any{"given": []map[string]string{{"phase": "given", "path": "plan.md", "content": "## Step 1: " + input}}}
+		order.With = map[string]string{"plan.md": "## Step 1: " + input}
 	}
-	step, err := s.delivery(ctx, order)
+	step, request, err := s.project.StartDelivery(ctx, input, order)
 	if err != nil {
 		return err
 	}
 	p.mention(s)
-	c := &conversation{stage: s, player: &player{Step: step}}
+	var earlier pipeline.Result
+	if json.Unmarshal([]byte(input), &earlier) == nil && earlier.Phase != "" {
+		request.Custom["phases"] = []pipeline.Result{earlier}
+	}
+	c := &conversation{stage: s, step: step}
 	progress := p.newProgress()
-	err = c.follow(s.engine.Run(ctx, step, troupe.Input{Text: input, Custom: custom, Limits: s.project.deliveryLimits()}), progress.note)
+	err = c.follow(s.engine.Run(ctx, step, request), progress.note)
 	progress.close()
 	if err != nil {
 		return err
@@ -397,7 +337,7 @@ func (p *program) testWorkflowCommand() *cobra.Command {
 		Args:  cobra.MinimumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			return p.inTemporary(c.Context(), func(s *stage, dir string) error {
-				return p.deliver(c.Context(), s, strings.Join(args, " "), deliveryOrder{Unchecked: true, out: filepath.Join(dir, "repo")})
+				return p.deliver(c.Context(), s, strings.Join(args, " "), project.Delivery{Unchecked: true, Out: filepath.Join(dir, "repo")}, false)
 			})
 		},
 	}

@@ -8,7 +8,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"text/tabwriter"
 
@@ -18,6 +17,7 @@ import (
 	"github.com/troupe-dev/troupe/cmd/troupe/internal/terminal"
 	"github.com/troupe-dev/troupe/internal/git"
 	"github.com/troupe-dev/troupe/pipeline"
+	"github.com/troupe-dev/troupe/project"
 )
 
 func (p *program) deliveriesCommand() *cobra.Command {
@@ -29,52 +29,11 @@ func (p *program) deliveriesCommand() *cobra.Command {
 	return c
 }
 
-// sites reads where deliveries work, the latest first.
-func (p *project) sites() (list []*pipeline.Site, err error) {
-	folders, err := os.ReadDir(p.deliveriesDir())
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	for _, f := range folders {
-		site, err := pipeline.ReadSite(filepath.Join(p.deliveriesDir(), f.Name()))
-		if err == nil {
-			list = append(list, site)
-		}
-	}
-	slices.SortFunc(list, func(a, b *pipeline.Site) int { return b.Created.Compare(a.Created) })
-	return list, err
-}
-
-// siteOf finds a delivery by the beginning of its id.
-func (p *project) siteOf(id string) (*pipeline.Site, error) {
-	list, err := p.sites()
-	if err != nil {
-		return nil, err
-	}
-	var found []*pipeline.Site
-	for _, s := range list {
-		if id != "" && strings.HasPrefix(s.Session, id) {
-			found = append(found, s)
-		}
-	}
-	switch len(found) {
-	case 1:
-		return found[0], nil
-	case 0:
-		return nil, fmt.Errorf("there is no delivery %.40q; 'troupe deliveries list' shows them", id)
-	}
-	return nil, fmt.Errorf("%d deliveries begin with %.40q", len(found), id)
-}
-
-func (p *project) folderOf(s *pipeline.Site) string {
-	return filepath.Join(p.deliveriesDir(), s.Session)
-}
-
 // withSite is a command about one delivery.
-func (p *program) withSite(use, short string, act func(ctx context.Context, project *project, site *pipeline.Site) error) *cobra.Command {
+func (p *program) withSite(use, short string, act func(ctx context.Context, project *project.Project, site *pipeline.Site) error) *cobra.Command {
 	return &cobra.Command{Use: use, Short: short, Args: cobra.ExactArgs(1), RunE: func(c *cobra.Command, args []string) error {
-		return p.inProject(func(project *project) error {
-			site, err := project.siteOf(args[0])
+		return p.inProject(func(project *project.Project) error {
+			site, err := project.Site(args[0])
 			if err != nil {
 				return err
 			}
@@ -85,8 +44,8 @@ func (p *program) withSite(use, short string, act func(ctx context.Context, proj
 
 func (p *program) listDeliveriesCommand() *cobra.Command {
 	return &cobra.Command{Use: "list", Short: "List deliveries, the latest first", Args: cobra.NoArgs, RunE: func(c *cobra.Command, _ []string) error {
-		return p.inProject(func(project *project) error {
-			sites, err := project.sites()
+		return p.inProject(func(project *project.Project) error {
+			sites, err := project.Sites()
 			if err != nil {
 				return err
 			}
@@ -97,11 +56,11 @@ func (p *program) listDeliveriesCommand() *cobra.Command {
 				p.tell("There are no deliveries yet.")
 				return nil
 			}
-			s, err := project.openStage(c.Context())
+			s, err := openStage(c.Context(), project)
 			if err != nil {
 				return err
 			}
-			return errors.Join(p.listDeliveries(c.Context(), s, sites), s.close())
+			return p.listDeliveries(c.Context(), s, sites)
 		})
 	}}
 }
@@ -137,20 +96,20 @@ func (p *program) listDeliveries(ctx context.Context, s *stage, sites []*pipelin
 }
 
 func (p *program) showDeliveryCommand() *cobra.Command {
-	return p.withSite("show ID", "Show what a delivery has come to", func(ctx context.Context, project *project, site *pipeline.Site) error {
-		s, err := project.openStage(ctx)
+	return p.withSite("show ID", "Show what a delivery has come to", func(ctx context.Context, project *project.Project, site *pipeline.Site) error {
+		s, err := openStage(ctx, project)
 		if err != nil {
 			return err
 		}
 		events, err := s.events(ctx, site.Session)
-		if err := errors.Join(err, s.close()); err != nil {
+		if err != nil {
 			return err
 		}
 		summary := pipeline.Summarize(events)
 		if p.flags.json {
 			return p.writeJSON(summary)
 		}
-		fmt.Fprintf(p.out, "%s  %s\nbranch    %s from %s in %s\nworktree  %s\nfolder    %s\n", site.ID, stateOf(&summary), site.Branch, short(site.Base), site.Repo, site.Worktree, project.shown(project.folderOf(site)))
+		fmt.Fprintf(p.out, "%s  %s\nbranch    %s from %s in %s\nworktree  %s\nfolder    %s\n", site.ID, stateOf(&summary), site.Branch, short(site.Base), site.Repo, site.Worktree, shown(project, project.SiteFolder(site)))
 		fmt.Fprintf(p.out, "request   %s\n", terminal.OneLine(site.Request, 200))
 		if plan, err := readPlan(project, site); err == nil {
 			for _, step := range plan.Steps {
@@ -161,8 +120,8 @@ func (p *program) showDeliveryCommand() *cobra.Command {
 	})
 }
 
-func readPlan(project *project, site *pipeline.Site) (*pipeline.Plan, error) {
-	data, err := os.ReadFile(filepath.Join(project.folderOf(site), pipeline.PlanFile))
+func readPlan(project *project.Project, site *pipeline.Site) (*pipeline.Plan, error) {
+	data, err := os.ReadFile(filepath.Join(project.SiteFolder(site), pipeline.PlanFile))
 	if err != nil {
 		return nil, err
 	}
@@ -171,8 +130,8 @@ func readPlan(project *project, site *pipeline.Site) (*pipeline.Plan, error) {
 
 func (p *program) planCommand() *cobra.Command {
 	var edits bool
-	c := p.withSite("plan ID", "Show a delivery's plan, or edit it; it is used as it is from the next step on", func(ctx context.Context, project *project, site *pipeline.Site) error {
-		file := filepath.Join(project.folderOf(site), pipeline.PlanFile)
+	c := p.withSite("plan ID", "Show a delivery's plan, or edit it; it is used as it is from the next step on", func(ctx context.Context, project *project.Project, site *pipeline.Site) error {
+		file := filepath.Join(project.SiteFolder(site), pipeline.PlanFile)
 		data, err := os.ReadFile(file)
 		if errors.Is(err, fs.ErrNotExist) {
 			return fmt.Errorf("delivery %s has no plan yet", site.ID)
@@ -241,7 +200,7 @@ func (p *program) editPlan(ctx context.Context, file string, data []byte) error 
 
 func (p *program) diffCommand() *cobra.Command {
 	var step string
-	c := p.withSite("diff ID", "Show what a delivery changes, or one step of it", func(ctx context.Context, project *project, site *pipeline.Site) error {
+	c := p.withSite("diff ID", "Show what a delivery changes, or one step of it", func(ctx context.Context, project *project.Project, site *pipeline.Site) error {
 		repo, err := git.Open(ctx, site.Repo)
 		if err != nil {
 			return err
@@ -274,9 +233,9 @@ func (p *program) diffCommand() *cobra.Command {
 
 func (p *program) checksCommand() *cobra.Command {
 	var name string
-	c := p.withSite("checks ID", "List the checks of a delivery, or show the last output of one", func(_ context.Context, project *project, site *pipeline.Site) error {
+	c := p.withSite("checks ID", "List the checks of a delivery, or show the last output of one", func(_ context.Context, project *project.Project, site *pipeline.Site) error {
 		if name != "" {
-			data, err := os.ReadFile(filepath.Join(project.folderOf(site), pipeline.OutputFile(name)))
+			data, err := os.ReadFile(filepath.Join(project.SiteFolder(site), pipeline.OutputFile(name)))
 			if errors.Is(err, fs.ErrNotExist) {
 				return fmt.Errorf("the check %.40q was not run", name)
 			}
@@ -296,7 +255,7 @@ func (p *program) checksCommand() *cobra.Command {
 
 func (p *program) applyCommand() *cobra.Command {
 	var squash, patch bool
-	c := p.withSite("apply ID", "Merge a delivery's branch into what is checked out; nothing is done where that would conflict", func(ctx context.Context, project *project, site *pipeline.Site) error {
+	c := p.withSite("apply ID", "Merge a delivery's branch into what is checked out; nothing is done where that would conflict", func(ctx context.Context, project *project.Project, site *pipeline.Site) error {
 		repo, err := git.Open(ctx, site.Repo)
 		if err != nil {
 			return err
@@ -318,7 +277,7 @@ func (p *program) applyCommand() *cobra.Command {
 		}
 		if before != after {
 			site.Applied = []string{before, after}
-			if err := site.Save(project.folderOf(site)); err != nil {
+			if err := site.Save(project.SiteFolder(site)); err != nil {
 				return err
 			}
 		}
@@ -332,7 +291,7 @@ func (p *program) applyCommand() *cobra.Command {
 }
 
 func (p *program) undoCommand() *cobra.Command {
-	c := p.withSite("undo ID", "Revert what was applied of a delivery, or remove its branch and worktree", func(ctx context.Context, project *project, site *pipeline.Site) error {
+	c := p.withSite("undo ID", "Revert what was applied of a delivery, or remove its branch and worktree", func(ctx context.Context, project *project.Project, site *pipeline.Site) error {
 		repo, err := git.Open(ctx, site.Repo)
 		if err != nil {
 			return err
@@ -343,7 +302,7 @@ func (p *program) undoCommand() *cobra.Command {
 				return fmt.Errorf("delivery %s was not reverted: %w", site.ID, err)
 			}
 			site.Applied = nil
-			if err := site.Save(project.folderOf(site)); err != nil {
+			if err := site.Save(project.SiteFolder(site)); err != nil {
 				return err
 			}
 			fmt.Fprintf(p.out, "reverted by %s; the branch %s is still there\n", short(commit), site.Branch)
@@ -355,7 +314,7 @@ func (p *program) undoCommand() *cobra.Command {
 		if err := repo.Drop(ctx, site.Branch, "refs/troupe/"+site.ID+"/"); err != nil {
 			return err
 		}
-		if err := os.RemoveAll(project.folderOf(site)); err != nil {
+		if err := os.RemoveAll(project.SiteFolder(site)); err != nil {
 			return err
 		}
 		fmt.Fprintf(p.out, "removed %s and its worktree; the session %s has the log\n", site.Branch, site.ID)
@@ -368,8 +327,8 @@ func (p *program) undoCommand() *cobra.Command {
 func (p *program) cleanCommand() *cobra.Command {
 	return &cobra.Command{Use: "clean", Short: "Remove the worktrees of deliveries; branches and plans stay, and a worktree is made anew when it is needed", Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			return p.inProject(func(project *project) error {
-				sites, err := project.sites()
+			return p.inProject(func(project *project.Project) error {
+				sites, err := project.Sites()
 				if err != nil {
 					return err
 				}
@@ -398,12 +357,12 @@ func (p *program) cleanCommand() *cobra.Command {
 
 func (p *program) resumeDeliveryCommand() *cobra.Command {
 	var from, message string
-	c := p.withSite("resume ID", "Go on with a delivery: answer its question, continue after a stop, or carry out a changed plan", func(ctx context.Context, project *project, site *pipeline.Site) error {
-		s, err := project.openStage(ctx)
+	c := p.withSite("resume ID", "Go on with a delivery: answer its question, continue after a stop, or carry out a changed plan", func(ctx context.Context, project *project.Project, site *pipeline.Site) error {
+		s, err := openStage(ctx, project)
 		if err != nil {
 			return err
 		}
-		return errors.Join(p.resumeDelivery(ctx, s, site, from, message), s.close())
+		return p.resumeDelivery(ctx, s, site, from, message)
 	})
 	c.Aliases = []string{"revise"}
 	c.Flags().StringVar(&from, "from", "", "the phase to run again, with all that come after it")
@@ -417,59 +376,26 @@ func (p *program) resumeDelivery(ctx context.Context, s *stage, site *pipeline.S
 		return err
 	}
 	summary := pipeline.Summarize(events)
-	order, err := s.orderOf(ctx, site.Session)
-	if err != nil {
-		return err
-	}
-	continues := summary.State == "completed" || from != ""
-	if continues {
-		order.From = from
-		if order.From == "" {
-			order.To = ""
-		}
-	}
-	step, err := s.delivery(ctx, order)
-	if err != nil {
-		return err
-	}
 	p.mention(s)
-	c := &conversation{stage: s, player: &player{Step: step}, session: site.Session}
+	if summary.State == "completed" || from != "" {
+		step, input, err := s.project.ContinueDelivery(ctx, site, from, message)
+		if err != nil {
+			return err
+		}
+		c := &conversation{stage: s, step: step, session: site.Session}
+		return p.followDelivery(ctx, c, s.engine.Run(ctx, step, input), false)
+	}
+	c, err := s.converse(ctx, project.Deliver, site.Session)
+	if err != nil {
+		return err
+	}
 	switch {
-	case summary.State == "waiting" && message == "" && from == "":
+	case summary.State == "waiting" && message == "":
 		fmt.Fprintln(p.out, terminal.Clean(summary.Question))
 		p.tell("To answer: troupe deliveries resume %s -m '...'", site.ID)
 		return errInput
-	case summary.State == "waiting" && from == "":
-		return p.followDelivery(ctx, c, s.engine.Run(ctx, step, troupe.Input{Session: site.Session, Text: message}), false)
-	case !continues:
-		return p.followDelivery(ctx, c, s.engine.Resume(ctx, step, site.Session), false)
+	case summary.State == "waiting":
+		return p.followDelivery(ctx, c, s.engine.Run(ctx, c.step, troupe.Input{Session: site.Session, Text: message}), false)
 	}
-	results := pipeline.Results(events)
-	if from != "" {
-		if i := slices.IndexFunc(results, func(r pipeline.Result) bool { return r.Phase == from }); i >= 0 {
-			results = results[:i]
-		}
-	}
-	if err := reopenPlan(s.project, site); err != nil {
-		return err
-	}
-	custom := map[string]any{"delivery": order, "phases": results, "extras": map[string]any{"continue": true, "guidance": message}}
-	return p.followDelivery(ctx, c, s.engine.Run(ctx, step, troupe.Input{Session: site.Session, Text: site.Request, Custom: custom, Limits: s.project.deliveryLimits()}), false)
-}
-
-// reopenPlan sets the steps that failed or were skipped back to todo.
-func reopenPlan(project *project, site *pipeline.Site) error {
-	plan, err := readPlan(project, site)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	for i := range plan.Steps {
-		if s := &plan.Steps[i]; s.Status != pipeline.StepDone {
-			s.Status, s.Reason = pipeline.StepTodo, ""
-		}
-	}
-	return os.WriteFile(filepath.Join(project.folderOf(site), pipeline.PlanFile), plan.YAML(), 0o644)
+	return p.followDelivery(ctx, c, s.engine.Resume(ctx, c.step, site.Session), false)
 }

@@ -1,0 +1,95 @@
+package config
+
+import (
+	"maps"
+	"net/url"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/troupe-dev/troupe/internal/suggest"
+)
+
+// check refuses what the kinds of values alone do not rule out.
+func (r *reader) check(c *Config, root *yaml.Node) {
+	for _, name := range slices.Sorted(maps.Keys(c.Providers)) {
+		line := lineOf(root, "providers", name)
+		if name == "" || strings.Contains(name, "/") {
+			r.wrong(line, "the name of a provider has no slash: models are chosen as provider/name")
+		}
+		if base := c.Providers[name].BaseURL; base != "" && !isHTTP(base) {
+			r.wrong(lineOf(root, "providers", name, "base_url"), "providers.%s.base_url must begin with http:// or https:// and a host", name)
+		}
+		if p := c.Providers[name]; min(p.BeginTimeout, p.IdleTimeout, p.AnswerTimeout) < 0 || min(p.MaxAnswer, p.MaxLine) < 0 {
+			r.wrong(line, "providers.%s: neither times nor sizes are negative", name)
+		}
+		for model, m := range c.Providers[name].Models {
+			if m.Window < 0 || m.Output < 0 || m.Price.Input < 0 || m.Price.CachedInput < 0 || m.Price.CacheWrite < 0 || m.Price.Output < 0 {
+				r.wrong(lineOf(root, "providers", name, "models", model), "providers.%s.models.%s: neither window nor price is negative", name, model)
+			}
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.MCP)) {
+		if s := c.MCP[name]; (s.Command == "") == (s.URL == "") {
+			r.wrong(lineOf(root, "mcp", name), "mcp.%s needs either a command or a url", name)
+		} else if s.URL != "" && !isHTTP(s.URL) {
+			r.wrong(lineOf(root, "mcp", name, "url"), "mcp.%s.url must begin with http:// or https:// and a host", name)
+		}
+	}
+	if w := c.Web.Search; w.BaseURL != "" && !isHTTP(w.BaseURL) {
+		r.wrong(lineOf(root, "web", "search", "base_url"), "web.search.base_url must begin with http:// or https:// and a host")
+	} else if w.Engine == "searxng" && w.BaseURL == "" {
+		r.wrong(lineOf(root, "web", "search", "engine"), "web.search.base_url says where your SearXNG is")
+	}
+	for i, rule := range c.Approve {
+		if rule.Tool == "" || rule.Do == "" {
+			r.wrong(lineOf(root, "approve"), "rule %d of approve needs both tool and do", i+1)
+		}
+	}
+	for i, phase := range c.Pipeline.Phases {
+		if phase.Name == "" {
+			r.wrong(lineOf(root, "pipeline", "phases"), "phase %d of pipeline.phases has no name", i+1)
+		}
+	}
+	for i, check := range c.Pipeline.Checks {
+		if check.Name == "" || check.Run == "" {
+			r.wrong(lineOf(root, "pipeline", "checks"), "check %d of pipeline.checks needs both name and run", i+1)
+		}
+	}
+	if server := c.Knowledge.Server; server != "" && c.MCP[server].Command == "" && c.MCP[server].URL == "" {
+		r.wrong(lineOf(root, "knowledge", "server"), "knowledge.server: there is no server %q in mcp%s", server, suggest.Hint(server, slices.Collect(maps.Keys(c.MCP))))
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.Flows)) {
+		flow := c.Flows[name]
+		if flow.node == nil {
+			r.wrong(lineOf(root, "flows", name), "flows.%s says nothing", name)
+			continue
+		}
+		r.checkFlow(&flow, "flows."+name)
+	}
+}
+
+func isHTTP(address string) bool {
+	u, err := url.Parse(address)
+	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Hostname() != ""
+}
+
+// lineOf returns the line of the key at the end of a path, or of as much of the
+// path as is there.
+func lineOf(n *yaml.Node, path ...string) int {
+	line := n.Line
+	for _, key := range path {
+		var next *yaml.Node
+		for i := 0; n.Kind == yaml.MappingNode && i < len(n.Content); i += 2 {
+			if n.Content[i].Value == key {
+				line, next = n.Content[i].Line, n.Content[i+1]
+			}
+		}
+		if next == nil {
+			return line
+		}
+		n = next
+	}
+	return line
+}
