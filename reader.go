@@ -180,7 +180,9 @@ func (r *reader) give(e *Event, yield func(Event, error) bool) bool {
 		return false
 	}
 	r.seen = e.Seq
-	return yield(*e, nil)
+	shown := *e
+	shown.Epoch = 0
+	return yield(shown, nil)
 }
 
 // finish shows the rest of a reply. Of one that was over before the reader came,
