@@ -100,7 +100,7 @@ func served(a agentInfo) server.Agent {
 		EntryPoint: a.EntryPoint, Format: a.Format, Path: a.Path, Commands: []server.Command{},
 	}
 	for _, command := range a.Commands {
-		agent.Commands = append(agent.Commands, server.Command(command))
+		agent.Commands = append(agent.Commands, server.Command{Cmd: command.Cmd, Description: command.Description, Kind: command.Kind, Target: command.Target})
 	}
 	return agent
 }
