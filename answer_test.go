@@ -8,19 +8,20 @@ import (
 	"testing"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/flow"
 )
 
 // careful is a tool that asks before it works.
 func careful(w *world) troupe.Tool {
-	return troupe.NewRunTool("wipe", "Wipes.", func(_ context.Context, call *troupe.Invocation, in pair) (string, error) {
-		switch call.Answer {
-		case "":
-			return "", &troupe.InputNeeded{Question: fmt.Sprintf("Wipe %d?", in.A), Again: true}
-		case "yes":
+	return troupe.NewToolWithCall("wipe", "Wipes.", func(_ context.Context, call *troupe.Invocation, in pair) (string, error) {
+		if len(call.Answers) == 0 {
+			return "", &troupe.InputNeeded{Question: fmt.Sprintf("Wipe %d?", in.A), CallAgain: true}
+		}
+		if call.Answers[0].Text == "yes" {
 			w.note("wipe(%d)", in.A)
 			return "wiped", nil
 		}
-		return "", &troupe.ToolError{Class: troupe.ClassUnauthorized, Message: "the user said: " + call.Answer}
+		return "", &troupe.ToolError{Class: troupe.ClassUnauthorized, Message: "the user said: " + call.Answers[0].Text}
 	})
 }
 
@@ -63,6 +64,9 @@ func questioning(t testing.TB, w *world, numbers ...int) map[string]troupe.Step 
 type pass struct{ step troupe.Step }
 
 func (pass) Name() string { return "pass" }
+func (pass) Definition() *troupe.Definition {
+	return &troupe.Definition{Kind: "step", Name: "pass"}
+}
 func (p pass) Do(ctx context.Context, run *troupe.Run, in troupe.Handoff) (troupe.Handoff, error) {
 	return run.Do(ctx, p.step, in)
 }
@@ -102,7 +106,7 @@ func TestACallThatAsksIsMadeWithTheAnswer(t *testing.T) {
 // asked1Run is the run that asked first.
 func asked1Run(events []troupe.Event) string {
 	for _, e := range events {
-		if e.Kind() == troupe.KindInputRequested {
+		if e.Kind() == "input_requested" {
 			return e.Run
 		}
 	}
@@ -246,15 +250,15 @@ func TestAStepMayCallToolsAndAskThroughThem(t *testing.T) {
 	w := &world{done: map[string]int{}}
 	store := troupe.NewMemoryStore()
 	engine := newEngine(t, troupe.Config{Store: store})
-	flow := troupe.Sequence("flow", wipeBoth(w), echo(t, w, "ann"))
-	events, end := mustAnswer(t, engine, flow, "go")
+	plan := flow.Sequence("flow", wipeBoth(w), echo(t, w, "ann"))
+	events, end := mustAnswer(t, engine, plan, "go")
 	session := events[0].Session
 	for _, answer := range []string{"yes", "no"} {
 		if end.Stop != troupe.StopInput {
 			t.Fatalf("it did not ask: %+v", end)
 		}
 		var err error
-		if _, end, err = play(t, engine, flow, troupe.Input{Session: session, Text: answer}); err != nil {
+		if _, end, err = play(t, engine, plan, troupe.Input{Session: session, Text: answer}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -268,9 +272,9 @@ func TestAStepMayCallToolsAndAskThroughThem(t *testing.T) {
 			t.Fatal(err)
 		}
 		world := &world{done: map[string]int{}}
-		flow := troupe.Sequence("flow", wipeBoth(world), echo(t, world, "ann"))
+		plan := flow.Sequence("flow", wipeBoth(world), echo(t, world, "ann"))
 		engine := newEngine(t, troupe.Config{Store: again})
-		_, _, err := gather(engine.Resume(t.Context(), flow, session))
+		_, _, err := gather(engine.Resume(t.Context(), plan, session))
 		if err != nil && !errors.Is(err, troupe.ErrNothingToResume) {
 			t.Errorf("cut after %d (%s): %v", cut, log[cut-1].Kind(), err)
 		}

@@ -28,7 +28,7 @@ func TestPassingFailuresAreTriedAgain(t *testing.T) {
 		if took < 250*time.Millisecond+500*time.Millisecond+7*time.Second || took > 500*time.Millisecond+time.Second+7*time.Second {
 			t.Errorf("it took %s", took)
 		}
-		if n := countOf[*troupe.Warned](events); n != 3 {
+		if n := countOf[*troupe.ModelFailed](events); n != 3 {
 			t.Errorf("%d retries on record", n)
 		}
 		var shown []troupe.TextDelta

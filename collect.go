@@ -10,7 +10,8 @@ type Outcome struct {
 	// Stop says why the run ended: StopAnswered unless a limit or the like ended it.
 	Stop    Stop
 	Handoff Handoff
-	Spent   Spent
+	// Spent is what the run has used with all that was nested in it.
+	Spent Spent
 }
 
 // Collect ranges over a run to its end and returns what it came to.
@@ -37,6 +38,6 @@ func (c *collector) note(e *Event) {
 	}
 	c.Session, c.Run = e.Session, e.Run
 	if end, ok := e.Body.(*RunFinished); ok {
-		c.Text, c.Stop, c.Handoff, c.Spent = end.Output.Summary, end.Stop, end.Output, end.Spent
+		c.Text, c.Stop, c.Handoff, c.Spent = end.Output.Summary, end.Stop, end.Output, end.Spent.Add(end.SpentBelow)
 	}
 }

@@ -2,7 +2,6 @@ package troupe
 
 import (
 	"context"
-	"errors"
 	"fmt"
 )
 
@@ -22,22 +21,22 @@ Keep every fact, decision, name, number, file and open question that later turns
 Leave out greetings and repetitions. Write plain text, at most 600 words.`
 
 // makeRoom compacts the conversation if the next request would not fit well.
-func (t *talk) makeRoom(ctx context.Context) error {
-	window := t.agent.window
+func (c *conversation) makeRoom(ctx context.Context) error {
+	window := c.agent.window
 	if window == 0 {
 		return nil
 	}
-	use := t.history.use(t.agent.kit(), window)
+	use := c.history.use(c.agent.toolSet(), window)
 	if float64(use.Total()) < compactAt*float64(window) {
 		return nil
 	}
-	return t.compact(ctx, use, int(compactTo*float64(window)))
+	return c.compact(ctx, use, int(compactTo*float64(window)))
 }
 
 // compact drops all but the latest turns, which may take room tokens, and has the
 // agent's own model sum up what goes. If that fails they go without.
-func (t *talk) compact(ctx context.Context, use ContextUse, room int) error {
-	h := t.history
+func (c *conversation) compact(ctx context.Context, use ContextUse, room int) error {
+	h := c.history
 	h.settle()
 	loose := make([]*Message, 0, len(h.messages))
 	for _, m := range h.messages[1:] {
@@ -47,21 +46,21 @@ func (t *talk) compact(ctx context.Context, use ContextUse, room int) error {
 	}
 	budget := int(float64(room) * h.perToken)
 	cut := firstKept(loose, budget)
-	c := &ContextCompacted{Dropped: cut, Kept: len(loose) - cut, TokensBefore: use.Total()}
+	event := &ContextCompacted{Dropped: cut, Kept: len(loose) - cut, TokensBefore: use.Total()}
 	if cut > 0 {
-		summary, err := t.sumUp(ctx, loose[:cut])
+		summary, err := c.sumUp(ctx, loose[:cut])
 		if err != nil {
 			return err
 		}
-		c.Summary = summary
+		event.Summary = summary
 	}
-	c.ResultCap = resultCap(loose[cut:], budget)
-	if c.Dropped == 0 && c.ResultCap == 0 {
+	event.ResultCap = resultCap(loose[cut:], budget)
+	if event.Dropped == 0 && event.ResultCap == 0 {
 		return nil // nothing can be given up
 	}
-	h.compact(c)
-	c.TokensAfter = h.use(t.agent.kit(), use.Window).Total()
-	return t.run.Emit(ctx, c)
+	h.compact(event)
+	event.TokensAfter = h.use(c.agent.toolSet(), use.Window).Total()
+	return c.run.emit(ctx, event)
 }
 
 // firstKept returns where the latest messages begin that fit the budget. It never
@@ -97,22 +96,22 @@ func resultCap(messages []*Message, budget int) int {
 }
 
 // sumUp returns a summary of messages, or "" with a warning if there is none.
-func (t *talk) sumUp(ctx context.Context, messages []*Message) (string, error) {
-	replied, err := t.run.ask(ctx, t.agent, &Request{Messages: []*Message{
+func (c *conversation) sumUp(ctx context.Context, messages []*Message) (string, error) {
+	replied, err := c.run.ask(ctx, c.agent, &Request{Messages: []*Message{
 		{Role: RoleSystem, Text: summaryInstructions},
 		{Role: RoleUser, Text: transcript(messages)},
 	}}, "summary", ContextUse{})
 	if err == nil && replied.Message.Text != "" {
 		return replied.Message.Text, nil
 	}
-	if ctx.Err() != nil || errors.Is(err, errTimeUp) {
+	if ctx.Err() != nil || isTimeUp(err) {
 		return "", err
 	}
 	reason := "the model gave no summary"
 	if err != nil {
 		reason = err.Error()
 	}
-	return "", t.run.Emit(ctx, &Warned{
+	return "", c.run.emit(ctx, &Warned{
 		Code:    "summary_failed",
 		Message: clip(fmt.Sprintf("%d older messages are dropped without a summary: %s", len(messages), reason), maxErrorText),
 	})

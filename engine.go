@@ -8,12 +8,15 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/troupe-dev/troupe/internal/journal"
 )
 
 // An Engine runs steps and keeps their events. It may be used concurrently.
 type Engine struct {
-	store  Store
-	limits Limits
+	store   Store
+	limits  Limits
+	tracing Tracing
 
 	mu       sync.Mutex
 	sessions map[string]*session
@@ -27,6 +30,28 @@ type Config struct {
 	Store Store
 	// Limits apply to every run that does not set its own.
 	Limits Limits
+	// Tracing connects runs with the traces of the program around them: see package
+	// observe/otel. By default there is no such connection.
+	Tracing Tracing
+}
+
+// Tracing connects runs with the traces of the program around them.
+type Tracing interface {
+	// Parent returns the span in ctx, as a W3C traceparent, empty if there is none. It
+	// becomes the parent of the run's own span.
+	Parent(ctx context.Context) string
+	// Within returns ctx with the span of an effect as the current one: of a model call
+	// or a tool call, so that spans which are opened there hang below it. The parent is
+	// what Parent returned for the run.
+	Within(ctx context.Context, parent, session, run, step string) context.Context
+}
+
+// traced returns ctx for an effect of the run.
+func (r *Run) traced(ctx context.Context, step journal.Path) context.Context {
+	if r.exec.engine.tracing == nil {
+		return ctx
+	}
+	return r.exec.engine.tracing.Within(ctx, r.exec.trace, r.Session(), r.id, string(step))
 }
 
 var (
@@ -36,11 +61,12 @@ var (
 	ErrClosed = errors.New("the engine is closed")
 	// ErrCancelled is why a run stopped that Cancel stopped.
 	ErrCancelled = errors.New("the run was cancelled")
+	// ErrNoQuestion reports an answer where nothing was asked.
+	ErrNoQuestion = errors.New("the session does not wait for an answer to that")
 	// ErrNothingToResume reports a session whose latest run has finished.
 	ErrNothingToResume = errors.New("the session's latest run has finished: there is nothing to resume")
 
 	errReaderLeft = errors.New("the run's reader left")
-	errTimeUp     = errors.New("the run's time is up")
 	errLeftBehind = errors.New("the call is over: its time was up")
 	errAbandoned  = errors.New("interrupted, and not resumed before the next message")
 )
@@ -50,7 +76,7 @@ func New(c Config) (*Engine, error) {
 	if c.Store == nil {
 		c.Store = NewMemoryStore()
 	}
-	return &Engine{store: c.Store, limits: c.Limits.with(defaultLimits), sessions: map[string]*session{}}, nil
+	return &Engine{store: c.Store, limits: c.Limits.with(defaultLimits), tracing: c.Tracing, sessions: map[string]*session{}}, nil
 }
 
 // An Input is what a run is given.
@@ -64,20 +90,64 @@ type Input struct {
 	Parts []Part
 	// Custom is passed along to the steps: see [Handoff].
 	Custom map[string]any
+	// Values are for tools, which get them in their [Invocation]: no model sees them.
+	// They are on record with the run, as JSON has them.
+	Values map[string]any
+	// Answer, in place of Text, decides what the session's latest run asked.
+	Answer *Answer
 	// Limits replace the engine's where set.
 	Limits Limits
-	// Key is what the caller calls the request. It is on record, so that one that is
-	// sent again can be told, and no step sees it.
-	Key string
+	// IdempotencyKey is what the caller calls the request. It is on record, so that
+	// one that is sent again can be told, and no step sees it.
+	IdempotencyKey string
 	// User is who asks. The one who begins a session owns it: to any other user it
 	// is not there. Empty means whoever runs the engine, who may go on with all.
 	User string
 }
 
-// Started says where to find a run.
-type Started struct {
-	Session string `json:"session"`
-	Run     string `json:"run"`
+// A Handle is a run that was started and goes on by itself.
+type Handle struct {
+	engine *Engine
+	exec   *execution
+	// Session is the conversation, and Run the run in it.
+	Session, Run string
+}
+
+// Wait returns what the run came to, when it has ended. If ctx is done before, the
+// error is its cause and the run goes on.
+func (h *Handle) Wait(ctx context.Context) (Outcome, error) {
+	select {
+	case <-h.exec.done:
+		return h.exec.outcome, h.exec.err
+	case <-ctx.Done():
+		return Outcome{Session: h.Session, Run: h.Run}, context.Cause(ctx)
+	}
+}
+
+// Events yields the run's events from its first on, as they come, until the run has
+// ended.
+func (h *Handle) Events(ctx context.Context) iter.Seq2[Event, error] {
+	return func(yield func(Event, error) bool) {
+		ctx, cancel := context.WithCancel(ctx)
+		defer cancel()
+		for e, err := range h.engine.Tail(ctx, h.Session, h.exec.first) {
+			if err == nil && !journal.Belongs(e.Run, h.Run) {
+				continue
+			}
+			if !yield(e, err) || err != nil || e.Run == h.Run && endsRun(e.Body) {
+				return
+			}
+		}
+	}
+}
+
+// endsRun reports whether a body is the last of a run.
+func endsRun(body Body) bool {
+	switch body.(type) {
+	case *RunFinished, *RunFailed, *RunCancelled:
+		return true
+	}
+	return false
 }
 
 // Run runs step on input when ranged over and yields the events of the run, those
@@ -110,16 +180,32 @@ func (e *Engine) Resume(ctx context.Context, step Step, session string) iter.Seq
 
 // Start runs step on input in the background. The run outlives ctx; Cancel and
 // Close stop it, and Tail shows it.
-func (e *Engine) Start(ctx context.Context, step Step, input Input) (Started, error) {
+func (e *Engine) Start(ctx context.Context, step Step, input Input) (*Handle, error) {
 	x, err := e.begin(context.WithoutCancel(ctx), step, input)
 	if err != nil {
-		return Started{}, err
+		return nil, err
 	}
+	return x.background(), nil
+}
+
+// StartAgain is Resume in the background, as Start is Run.
+func (e *Engine) StartAgain(ctx context.Context, step Step, session string) (*Handle, error) {
+	x, err := e.beginAgain(context.WithoutCancel(ctx), step, session)
+	if err != nil {
+		return nil, err
+	}
+	return x.background(), nil
+}
+
+// background executes the run in a goroutine of its own.
+func (x *execution) background() *Handle {
+	h := &Handle{engine: x.engine, exec: x, Session: x.feed.session, Run: x.run.id}
+	x.first = x.feed.last()
 	go func() {
 		defer x.release()
 		x.execute()
 	}()
-	return Started{x.session.feed.session, x.run.id}, nil
+	return h
 }
 
 // Tail yields a session's events after the one numbered after, then those to come
@@ -150,7 +236,8 @@ func (e *Engine) Tail(ctx context.Context, session string, after int64) iter.Seq
 }
 
 // Cancel stops the session's run and waits until all it started has ended, or
-// until ctx is done. It does nothing if there is no run.
+// until ctx is done. It does nothing if there is no run. Called from within the loop
+// that ranges over the run it does not wait: the run ends when the loop goes on.
 func (e *Engine) Cancel(ctx context.Context, session string) error {
 	e.mu.Lock()
 	s := e.sessions[session]
@@ -187,7 +274,7 @@ func (e *Engine) Rename(ctx context.Context, session, title string) error {
 	}
 	defer e.leave(s)
 	return s.feed.publish([]Event{{
-		Time: time.Now().Round(0).UTC(), Session: session, Step: startStep, Body: &SessionRenamed{Title: shorten(title, titleRunes)},
+		Time: time.Now().Round(0).UTC(), Session: session, Step: string(journal.Start), Body: &SessionRenamed{Title: shorten(title, titleRunes)},
 	}})
 }
 
@@ -206,7 +293,9 @@ func (e *Engine) Close() error {
 		x.cancel(ErrClosed)
 	}
 	for _, x := range active {
-		<-x.done
+		if !x.reader.inLoop.Load() {
+			<-x.done
+		}
 	}
 	return nil
 }
@@ -219,8 +308,10 @@ type session struct {
 
 	loading sync.Mutex
 	loaded  atomic.Bool
-	// talk is the conversation so far, nil if it must be read from the store.
-	talk *history
+	// talks are the conversations so far, nil if they must be read from the store, and
+	// outputs what steps last handed back.
+	talks   *conversations
+	outputs map[string]Handoff
 	// owner is who began the session.
 	owner string
 }

@@ -29,29 +29,55 @@ func (e *Event) Kind() Kind {
 	return e.Body.Kind()
 }
 
-// A Kind is the name of a body in JSON. Once released it is not renamed.
+// A Kind is the name of a body in JSON, such as "tool_called". Once released it is
+// not renamed.
 type Kind string
 
-// The kinds of events.
-const (
-	KindRunStarted       Kind = "run_started"
-	KindContextLoaded    Kind = "context_loaded"
-	KindUserSaid         Kind = "user_said"
-	KindTextDelta        Kind = "text_delta"
-	KindThoughtDelta     Kind = "thought_delta"
-	KindModelReplied     Kind = "model_replied"
-	KindToolCalled       Kind = "tool_called"
-	KindToolReturned     Kind = "tool_returned"
-	KindHandedOff        Kind = "handed_off"
-	KindInputRequested   Kind = "input_requested"
-	KindArtifactSaved    Kind = "artifact_saved"
-	KindContextCompacted Kind = "context_compacted"
-	KindWarned           Kind = "warned"
-	KindSessionRenamed   Kind = "session_renamed"
-	KindRunFinished      Kind = "run_finished"
-	KindRunFailed        Kind = "run_failed"
-	KindRunCancelled     Kind = "run_cancelled"
-)
+// Bodies returns an empty body of every kind there is, for programs that must know
+// them all.
+func Bodies() []Body {
+	all := make([]Body, len(bodies))
+	for i := range bodies {
+		all[i] = bodies[i]()
+	}
+	return all
+}
+
+// bodies make an empty body of each kind.
+var bodies = [...]func() Body{
+	func() Body { return new(RunStarted) },
+	func() Body { return new(RunResumed) },
+	func() Body { return new(ContextLoaded) },
+	func() Body { return new(UserSaid) },
+	func() Body { return new(TextDelta) },
+	func() Body { return new(ThoughtDelta) },
+	func() Body { return new(ModelReplied) },
+	func() Body { return new(ModelFailed) },
+	func() Body { return new(ToolCalled) },
+	func() Body { return new(ToolReturned) },
+	func() Body { return new(HandedOff) },
+	func() Body { return new(InputRequested) },
+	func() Body { return new(ArtifactSaved) },
+	func() Body { return new(Noted) },
+	func() Body { return new(ContextCompacted) },
+	func() Body { return new(LimitReached) },
+	func() Body { return new(BranchesStopped) },
+	func() Body { return new(Warned) },
+	func() Body { return new(SessionRenamed) },
+	func() Body { return new(SessionForked) },
+	func() Body { return new(RunFinished) },
+	func() Body { return new(RunFailed) },
+	func() Body { return new(RunCancelled) },
+}
+
+// bodyOf makes the body of a kind.
+var bodyOf = func() map[Kind]func() Body {
+	m := make(map[Kind]func() Body, len(bodies))
+	for _, make := range bodies {
+		m[make().Kind()] = make
+	}
+	return m
+}()
 
 // A Body is what happened: a pointer to one of the types below. The set is closed.
 // Bodies are shared by all who read the log and must not be changed.
@@ -68,10 +94,22 @@ type RunStarted struct {
 	Depth int `json:"depth,omitempty"`
 	// Limits are those of the whole run, where they are not the engine's.
 	Limits Limits `json:"limits,omitzero"`
-	// User is who the run is for, and Key what the caller calls it: see [Input].
-	User string `json:"user,omitempty"`
-	Key  string `json:"key,omitempty"`
+	// User is who the run is for, IdempotencyKey what the caller calls it, and Values
+	// what its tools may know: see [Input].
+	User           string         `json:"user,omitempty"`
+	IdempotencyKey string         `json:"idempotency_key,omitempty"`
+	Values         map[string]any `json:"values,omitempty"`
+	// Definition is what was run.
+	Definition *Definition `json:"definition,omitempty"`
+	// Conversation names the conversation that the run goes on with, where it is
+	// nested and has one: see [Run.Converse].
+	Conversation string `json:"conversation,omitempty"`
+	// Trace is the span of the caller, as a W3C traceparent.
+	Trace string `json:"trace,omitempty"`
 }
+
+// RunResumed says that another pass over the run's log began.
+type RunResumed struct{}
 
 // ContextLoaded is something the model was told before the user spoke.
 type ContextLoaded struct {
@@ -90,8 +128,10 @@ type ContextLoaded struct {
 type UserSaid struct {
 	Text  string `json:"text"`
 	Parts []Part `json:"parts,omitempty"`
-	// CallID is the tool call that asked, where this is the answer to one.
-	CallID string `json:"call_id,omitempty"`
+	// CallID is the tool call that asked, where this is the answer to one, and Answer
+	// what was decided, where it was given as a decision.
+	CallID string  `json:"call_id,omitempty"`
+	Answer *Answer `json:"answer,omitempty"`
 }
 
 // TextDelta is a piece of an answer in the making. It is shown, not stored. A
@@ -125,6 +165,19 @@ type ModelReplied struct {
 	Context ContextUse `json:"context"`
 }
 
+// ModelFailed says that an attempt at a model call came to nothing.
+type ModelFailed struct {
+	Attempt int    `json:"attempt"`
+	Error   string `json:"error"`
+	// Reason is that of the [ModelError], "context" for a request that does not fit
+	// the model's window, or "time" where the run's time was up.
+	Reason string `json:"reason,omitempty"`
+	// RetryIn is when the next attempt begins; it is 0 after the last one.
+	RetryIn Millis `json:"retry_in_ms,omitempty"`
+	// Purpose is that of the call: see [ModelReplied].
+	Purpose string `json:"purpose,omitempty"`
+}
+
 // ContextUse is how many tokens each part of a request takes, estimated.
 type ContextUse struct {
 	System  int `json:"system"`
@@ -145,15 +198,9 @@ type ToolCalled struct {
 	// Attempt is 1, or one more than the number of times in a row that this tool
 	// has just failed.
 	Attempt int `json:"attempt"`
-	// Changed says how the arguments differ from those of the failed attempt.
-	Changed []Change `json:"changed,omitempty"`
-}
-
-// A Change is one argument that differs from the attempt before.
-type Change struct {
-	Field string          `json:"field"`
-	From  json.RawMessage `json:"from,omitempty"`
-	To    json.RawMessage `json:"to,omitempty"`
+	// Changed says how the arguments differ from those of the failed attempt, field
+	// by field: what it was and what it is now, null where it was not there.
+	Changed map[string][2]json.RawMessage `json:"changed,omitempty"`
 }
 
 // ToolReturned is the outcome of a tool call.
@@ -162,15 +209,21 @@ type ToolReturned struct {
 	Tool   string `json:"tool"`
 	// Content is what the model is told.
 	Content string `json:"content"`
-	// Class is empty if the call succeeded; then Error is too.
+	// Class is empty if the call succeeded; then Error is too: see [ToolError].
 	Class    Class  `json:"class,omitempty"`
 	Error    string `json:"error,omitempty"`
 	Size     int    `json:"size"`
 	Duration Millis `json:"duration_ms"`
+	// Parts are what the model is shown beside the content, and Value is for
+	// programs: see [Result].
+	Parts []Part          `json:"parts,omitempty"`
+	Value json.RawMessage `json:"value,omitempty"`
+	// Keep names what the content is, where it outlives compaction: see [Result].
+	Keep string `json:"keep,omitempty"`
 	// Asks is the question of a tool that cannot go on without the user.
 	Asks string `json:"asks,omitempty"`
-	// HandsTo is to whom the call passes control, which ends the agent's run.
-	HandsTo string `json:"hands_to,omitempty"`
+	// Decision ends the agent's run.
+	Decision *Decision `json:"decision,omitempty"`
 	// Stack is where a tool panicked. The model does not see it.
 	Stack string `json:"stack,omitempty"`
 }
@@ -184,7 +237,11 @@ type HandedOff struct {
 
 // InputRequested says that the run ended because a person must answer first.
 type InputRequested struct {
-	Question  string    `json:"question"`
+	// ID names the question within its session: see [Engine.Answer].
+	ID       string `json:"id"`
+	Question string `json:"question"`
+	// Approval says that the question is whether the call may be carried out.
+	Approval  bool      `json:"approval,omitempty"`
 	CallID    string    `json:"call_id,omitempty"`
 	Tool      string    `json:"tool,omitempty"`
 	Arguments Arguments `json:"arguments,omitempty"`
@@ -197,6 +254,13 @@ type ArtifactSaved struct {
 	SHA256      string `json:"sha256,omitempty"`
 	Type        string `json:"type,omitempty"`
 	Description string `json:"description,omitempty"`
+}
+
+// Noted is a note of the program's own: what a tool has come to, or anything else
+// that is worth a record. Troupe decides nothing by it.
+type Noted struct {
+	Name string          `json:"name"`
+	Data json.RawMessage `json:"data,omitempty"`
 }
 
 // ContextCompacted says that older messages made room for newer ones.
@@ -213,9 +277,19 @@ type ContextCompacted struct {
 	TokensAfter  int `json:"tokens_after"`
 }
 
+// LimitReached says that a limit ended an agent's work: its model was told Message
+// and gives a last answer.
+type LimitReached struct {
+	Stop    Stop   `json:"stop"`
+	Message string `json:"message"`
+}
+
+// BranchesStopped says that a branch of a run ended the others: see [Run.StopOthers].
+type BranchesStopped struct{}
+
 // Warned is something a person should know about and that stopped nothing.
 type Warned struct {
-	// Code is one fixed word, such as "model_retry" or "repeated_call".
+	// Code is one fixed word, such as "repeated_call". Nothing is decided by it.
 	Code    string `json:"code"`
 	Message string `json:"message"`
 	// Told says that the model was given the message too.
@@ -227,19 +301,31 @@ type SessionRenamed struct {
 	Title string `json:"title"`
 }
 
+// SessionForked ends what a session has from another: its log up to an event.
+type SessionForked struct {
+	From  string `json:"from"`
+	After int64  `json:"after"`
+}
+
 // RunFinished is the last event of a run that came to an end of its own.
 type RunFinished struct {
 	Output Handoff `json:"output"`
 	Stop   Stop    `json:"stop"`
-	Spent  Spent   `json:"spent"`
+	// Spent is what the run itself has used, SpentBelow what is nested in it has.
+	Spent      Spent `json:"spent"`
+	SpentBelow Spent `json:"spent_below,omitzero"`
 }
 
 // RunFailed is the last event of a run that could not go on. It can be resumed.
 type RunFailed struct {
 	Error string `json:"error"`
-	// Task is what the run was asked to do, State how far it had come.
-	Task  string `json:"task,omitempty"`
-	State Spent  `json:"state"`
+	// Reason is that of the [ModelError] that stopped the run, where one did.
+	Reason string `json:"reason,omitempty"`
+	// Task is what the run was asked to do; Spent and SpentBelow say how far it had
+	// come.
+	Task       string `json:"task,omitempty"`
+	Spent      Spent  `json:"spent"`
+	SpentBelow Spent  `json:"spent_below,omitzero"`
 	// Partial is the text of an answer that was cut off.
 	Partial string `json:"partial,omitempty"`
 	Stack   string `json:"stack,omitempty"`
@@ -247,43 +333,57 @@ type RunFailed struct {
 
 // RunCancelled is the last event of a run that was told to stop.
 type RunCancelled struct {
-	Reason  string `json:"reason,omitempty"`
-	Partial string `json:"partial,omitempty"`
+	Reason     string `json:"reason,omitempty"`
+	Partial    string `json:"partial,omitempty"`
+	Spent      Spent  `json:"spent,omitzero"`
+	SpentBelow Spent  `json:"spent_below,omitzero"`
 }
 
 // Kind names the body.
-func (*RunStarted) Kind() Kind       { return KindRunStarted }
-func (*ContextLoaded) Kind() Kind    { return KindContextLoaded }
-func (*UserSaid) Kind() Kind         { return KindUserSaid }
-func (*TextDelta) Kind() Kind        { return KindTextDelta }
-func (*ThoughtDelta) Kind() Kind     { return KindThoughtDelta }
-func (*ModelReplied) Kind() Kind     { return KindModelReplied }
-func (*ToolCalled) Kind() Kind       { return KindToolCalled }
-func (*ToolReturned) Kind() Kind     { return KindToolReturned }
-func (*HandedOff) Kind() Kind        { return KindHandedOff }
-func (*InputRequested) Kind() Kind   { return KindInputRequested }
-func (*ArtifactSaved) Kind() Kind    { return KindArtifactSaved }
-func (*ContextCompacted) Kind() Kind { return KindContextCompacted }
-func (*Warned) Kind() Kind           { return KindWarned }
-func (*SessionRenamed) Kind() Kind   { return KindSessionRenamed }
-func (*RunFinished) Kind() Kind      { return KindRunFinished }
-func (*RunFailed) Kind() Kind        { return KindRunFailed }
-func (*RunCancelled) Kind() Kind     { return KindRunCancelled }
+func (*RunStarted) Kind() Kind       { return "run_started" }
+func (*RunResumed) Kind() Kind       { return "run_resumed" }
+func (*ContextLoaded) Kind() Kind    { return "context_loaded" }
+func (*UserSaid) Kind() Kind         { return "user_said" }
+func (*TextDelta) Kind() Kind        { return "text_delta" }
+func (*ThoughtDelta) Kind() Kind     { return "thought_delta" }
+func (*ModelReplied) Kind() Kind     { return "model_replied" }
+func (*ModelFailed) Kind() Kind      { return "model_failed" }
+func (*ToolCalled) Kind() Kind       { return "tool_called" }
+func (*ToolReturned) Kind() Kind     { return "tool_returned" }
+func (*HandedOff) Kind() Kind        { return "handed_off" }
+func (*InputRequested) Kind() Kind   { return "input_requested" }
+func (*ArtifactSaved) Kind() Kind    { return "artifact_saved" }
+func (*Noted) Kind() Kind            { return "noted" }
+func (*ContextCompacted) Kind() Kind { return "context_compacted" }
+func (*LimitReached) Kind() Kind     { return "limit_reached" }
+func (*BranchesStopped) Kind() Kind  { return "branches_stopped" }
+func (*Warned) Kind() Kind           { return "warned" }
+func (*SessionRenamed) Kind() Kind   { return "session_renamed" }
+func (*SessionForked) Kind() Kind    { return "session_forked" }
+func (*RunFinished) Kind() Kind      { return "run_finished" }
+func (*RunFailed) Kind() Kind        { return "run_failed" }
+func (*RunCancelled) Kind() Kind     { return "run_cancelled" }
 
 func (*RunStarted) body()       {}
+func (*RunResumed) body()       {}
 func (*ContextLoaded) body()    {}
 func (*UserSaid) body()         {}
 func (*TextDelta) body()        {}
 func (*ThoughtDelta) body()     {}
 func (*ModelReplied) body()     {}
+func (*ModelFailed) body()      {}
 func (*ToolCalled) body()       {}
 func (*ToolReturned) body()     {}
 func (*HandedOff) body()        {}
 func (*InputRequested) body()   {}
 func (*ArtifactSaved) body()    {}
+func (*Noted) body()            {}
 func (*ContextCompacted) body() {}
+func (*LimitReached) body()     {}
+func (*BranchesStopped) body()  {}
 func (*Warned) body()           {}
 func (*SessionRenamed) body()   {}
+func (*SessionForked) body()    {}
 func (*RunFinished) body()      {}
 func (*RunFailed) body()        {}
 func (*RunCancelled) body()     {}

@@ -52,62 +52,18 @@ func (e *Event) UnmarshalJSON(data []byte) error {
 }
 
 func decodeBody(kind Kind, data []byte) (Body, error) {
-	switch kind {
-	case KindRunStarted:
-		return decodeAs[RunStarted](kind, data)
-	case KindContextLoaded:
-		return decodeAs[ContextLoaded](kind, data)
-	case KindUserSaid:
-		return decodeAs[UserSaid](kind, data)
-	case KindTextDelta:
-		return decodeAs[TextDelta](kind, data)
-	case KindThoughtDelta:
-		return decodeAs[ThoughtDelta](kind, data)
-	case KindModelReplied:
-		return decodeReply(data)
-	case KindToolCalled:
-		return decodeAs[ToolCalled](kind, data)
-	case KindToolReturned:
-		return decodeAs[ToolReturned](kind, data)
-	case KindHandedOff:
-		return decodeAs[HandedOff](kind, data)
-	case KindInputRequested:
-		return decodeAs[InputRequested](kind, data)
-	case KindArtifactSaved:
-		return decodeAs[ArtifactSaved](kind, data)
-	case KindContextCompacted:
-		return decodeAs[ContextCompacted](kind, data)
-	case KindWarned:
-		return decodeAs[Warned](kind, data)
-	case KindSessionRenamed:
-		return decodeAs[SessionRenamed](kind, data)
-	case KindRunFinished:
-		return decodeAs[RunFinished](kind, data)
-	case KindRunFailed:
-		return decodeAs[RunFailed](kind, data)
-	case KindRunCancelled:
-		return decodeAs[RunCancelled](kind, data)
+	make := bodyOf[kind]
+	if make == nil {
+		return nil, fmt.Errorf("unknown kind %q", kind)
 	}
-	return nil, fmt.Errorf("unknown kind %q", kind)
-}
-
-func decodeAs[B any, P interface {
-	*B
-	Body
-}](kind Kind, data []byte) (Body, error) {
-	body := P(new(B))
+	body := make()
 	if err := json.Unmarshal(data, body); err != nil {
 		return nil, fmt.Errorf("%s: %w", kind, err)
 	}
-	return body, nil
-}
-
-func decodeReply(data []byte) (Body, error) {
-	body, err := decodeAs[ModelReplied](KindModelReplied, data)
-	if err == nil && body.(*ModelReplied).Message == nil {
-		return nil, fmt.Errorf("%s: it has no message", KindModelReplied)
+	if replied, ok := body.(*ModelReplied); ok && replied.Message == nil {
+		return nil, fmt.Errorf("%s: it has no message", kind)
 	}
-	return body, err
+	return body, nil
 }
 
 // encodeJSON is json.Marshal without the escaping meant for HTML pages, so that

@@ -4,9 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/troupe-dev/troupe/internal/journal"
 )
 
 // An execution is one run that a caller started, with all that is nested in it.
@@ -17,10 +21,17 @@ type execution struct {
 	step    Step
 	in      Handoff
 	asked   Limits // what the caller set, for the record
+	rules   Limits // with the engine's where the caller set none
 	user    string
 	key     string
+	values  map[string]any
+	trace   string
+	said    *Answer // what the caller decided, where it is no message
 	budget  budget
-	journal *journal
+	journal *journal.Log[*Event]
+	stops   map[stopPlace]bool
+	passes  int                // over the log, before this one
+	before  map[string]Handoff // what steps handed back in earlier runs
 	run     Run
 	chain   link
 	reader  reader // of the one who ranges over the run
@@ -32,6 +43,9 @@ type execution struct {
 	over   chan struct{} // closed when the run has ended
 	done   chan struct{} // closed when the session is free for another
 	err    error
+	// outcome is what the run came to, and first the event before its own.
+	outcome Outcome
+	first   int64
 
 	mu   sync.Mutex
 	left []leftTool
@@ -49,6 +63,17 @@ func (e *Engine) begin(ctx context.Context, step Step, input Input) (*execution,
 	if step == nil {
 		return nil, errors.New("run: there is no step to run")
 	}
+	if input.Answer != nil && input.Text == "" {
+		input.Text = input.Answer.words()
+	}
+	values, err := valuesAsJSON("value", input.Values)
+	if err != nil {
+		return nil, fmt.Errorf("run %s: %w", step.Name(), err)
+	}
+	in, err := Handoff{Task: input.Text, Parts: input.Parts, Custom: input.Custom}.asJSON()
+	if err != nil {
+		return nil, fmt.Errorf("run %s: %w", step.Name(), err)
+	}
 	id, fresh := input.Session, false
 	if id == "" {
 		id, fresh = newSessionID(), true
@@ -59,61 +84,106 @@ func (e *Engine) begin(ctx context.Context, step Step, input Input) (*execution,
 	if err != nil {
 		return nil, err
 	}
-	x.asked = input.Limits
-	x.budget.limits = input.Limits.with(e.limits)
-	x.in = Handoff{Task: input.Text, Parts: input.Parts, Custom: input.Custom}
-	x.run = Run{exec: x, id: newRunID(), agent: step.Name(), chain: &x.chain}
-	x.user, x.key = input.User, input.Key
+	x.asked, x.rules = input.Limits, input.Limits.with(e.limits)
+	x.user, x.key, x.values, x.in = input.User, input.IdempotencyKey, values, in
+	if e.tracing != nil {
+		x.trace = e.tracing.Parent(ctx)
+	}
+	x.begin(newRunID(), step.Name())
 	if fresh {
 		x.session.found(input.User)
 		return x, nil
 	}
-	past, err := x.session.load(ctx, true)
-	switch {
-	case errors.Is(err, ErrNotFound):
-		x.session.found(input.User)
-		err = nil
-	case err == nil && input.User != "" && input.User != x.session.owner:
-		err = fmt.Errorf("session %s: %w", id, ErrNotFound)
-	case err == nil && past.open():
-		err = x.session.abandon(past)
-	case err == nil && past.waits && past.start.Agent == step.Name():
-		x.answer(past, &UserSaid{Text: input.Text, Parts: input.Parts})
-	}
-	if err != nil {
+	if err := x.join(ctx, input); err != nil {
 		x.withdraw()
 		return nil, err
 	}
 	return x, nil
 }
 
+// begin makes the run that the caller started.
+func (x *execution) begin(id, agent string) {
+	x.budget.limits = x.rules
+	x.run = Run{exec: x, id: id, agent: agent, chain: &x.chain, budget: &x.budget, rules: &x.rules}
+}
+
+// join has the run go on with the session that the input names.
+func (x *execution) join(ctx context.Context, input Input) error {
+	past, err := x.session.load(ctx, true)
+	switch {
+	case errors.Is(err, ErrNotFound):
+		x.session.found(input.User)
+		return nil
+	case err != nil:
+		return err
+	case input.User != "" && input.User != x.session.owner:
+		return fmt.Errorf("session %s: %w", x.feed.session, ErrNotFound)
+	}
+	x.before = x.session.outputs
+	x.session.talks.begin()
+	switch {
+	case past.open():
+		return x.session.abandon(past)
+	case past.waits && past.start.Agent == x.step.Name():
+		return x.answer(past, &UserSaid{Text: input.Text, Parts: input.Parts, Answer: input.Answer})
+	case input.Answer != nil:
+		return fmt.Errorf("session %s: %w", x.feed.session, ErrNoQuestion)
+	}
+	return nil
+}
+
+// words is how a decision reads.
+func (a *Answer) words() string {
+	switch {
+	case a.Text != "":
+		return a.Text
+	case a.Denied:
+		return "no"
+	case a.Approved:
+		return "yes"
+	}
+	return ""
+}
+
 // found begins a session that the store does not know yet.
 func (s *session) found(owner string) {
-	s.talk, s.owner = newHistory(), owner
+	s.talks, s.owner = newConversations(), owner
 	s.loaded.Store(true)
 }
 
 // answer makes what the user says the answer to a question of the session's latest
 // run, which then goes on. An agent that the user talks to gets answers as it gets
 // any message, in a run of their own, unless a call waits for them.
-func (x *execution) answer(past *past, said *UserSaid) {
-	question := newJournal(past.events).question(past.asked)
-	if question == nil {
-		return
+func (x *execution) answer(past *past, said *UserSaid) error {
+	answer := past.answerEvent(said)
+	if answer == nil {
+		return nil
 	}
-	asked := question.Body.(*InputRequested)
+	if err := x.goOver(past); err != nil {
+		return err
+	}
+	addTo(x.journal, answer)
+	x.run.noted = append(x.run.noted, *answer)
+	return nil
+}
+
+// answerEvent returns what the user says as an answer to the question that the run
+// ended with: nil where it is a message like any other.
+func (p *past) answerEvent(said *UserSaid) *Event {
+	question := openQuestion(newJournal(p.events), p.asked)
+	if question == nil {
+		return nil
+	}
 	answer := *question
 	answer.Seq, answer.Time, answer.Body = 0, time.Now().Round(0).UTC(), said
-	if isCall(question.Step) {
-		said.CallID = asked.CallID
+	if at := journal.Path(question.Step); at.IsBranch() {
+		said.CallID = question.Body.(*InputRequested).CallID
 	} else if question.Parent == "" {
-		return
+		return nil
 	} else {
-		answer.Step = stepAfter(question.Step)
+		answer.Step = string(at.Next())
 	}
-	x.goOver(past)
-	x.journal.add(&answer)
-	x.run.noted = append(x.run.noted, answer)
+	return &answer
 }
 
 // beginAgain prepares another pass over a session's latest run.
@@ -158,7 +228,7 @@ func (e *Engine) enlist(ctx context.Context, step Step, id string) (*execution, 
 
 // recall reads the log of the session's latest run.
 func (x *execution) recall(ctx context.Context) error {
-	x.session.talk = nil
+	x.session.talks = nil
 	past, err := x.session.load(ctx, true)
 	if err != nil {
 		return err
@@ -170,20 +240,53 @@ func (x *execution) recall(ctx context.Context) error {
 	case start.Agent != x.step.Name():
 		return fmt.Errorf("session %s: its run is of %s, not of %s: %w", x.feed.session, start.Agent, x.step.Name(), ErrChanged)
 	}
-	x.goOver(past)
-	x.run.noted = append(x.run.noted, x.event(&Warned{Code: codeResumed, Message: "the run goes on where its log ends"}))
+	if err := x.goOver(past); err != nil {
+		return err
+	}
+	x.run.noted = append(x.run.noted, x.event(&RunResumed{}))
+	if changed := x.changedAgents(start.Body.(*RunStarted).Definition, x.step.Definition()); changed != "" {
+		x.run.noted = append(x.run.noted, x.event(&Warned{Code: "definition_changed", Message: changed}))
+	}
 	return nil
 }
 
-// goOver makes the execution another pass over a log.
-func (x *execution) goOver(past *past) {
+// goOver makes the execution another pass over a log. It fails, before anything is
+// done, if what is to be run is arranged in another way than what was begun.
+func (x *execution) goOver(past *past) error {
 	started := past.start.Body.(*RunStarted)
-	x.in, x.asked = started.Input, started.Limits
-	x.budget.limits = started.Limits.with(x.engine.limits)
+	if change := x.step.Definition().changeFrom(started.Definition); change != "" {
+		return fmt.Errorf("session %s: %s since the run began: %w; put it back to go on, or fork the session from before the run", x.feed.session, change, ErrChanged)
+	}
+	x.in, x.asked, x.rules = started.Input, started.Limits, started.Limits.with(x.engine.limits)
+	x.user, x.key, x.values, x.trace = started.User, started.IdempotencyKey, started.Values, started.Trace
 	x.budget.before = past.elapsed
-	x.journal = newJournal(past.events)
-	x.session.talk = past.before
-	x.run = Run{exec: x, id: past.start.Run, agent: past.start.Agent, chain: &x.chain}
+	x.passes = past.passes + 1
+	x.journal, x.stops = newJournal(past.events), stopsIn(past.events)
+	x.session.talks, x.before = past.before, past.outputs
+	x.begin(past.start.Run, past.start.Agent)
+	return nil
+}
+
+// changedAgents says which agents are told or may use something else than when the
+// run began. It goes on with what it began with.
+func (x *execution) changedAgents(was, is *Definition) string {
+	if was == nil {
+		return ""
+	}
+	var changed []string
+	if is.Kind == kindAgent {
+		for _, name := range slices.Sorted(maps.Keys(was.Settings)) {
+			if was.Settings[name] != is.Settings[name] {
+				changed = append(changed, fmt.Sprintf("the %s of agent %s have changed since the run began", name, is.Name))
+			}
+		}
+	}
+	for i := range min(len(was.Steps), len(is.Steps)) {
+		if more := x.changedAgents(was.Steps[i], is.Steps[i]); more != "" {
+			changed = append(changed, more)
+		}
+	}
+	return strings.Join(changed, "; ")
 }
 
 // withdraw undoes enlist for a run that did not come to be.
@@ -202,29 +305,22 @@ func (x *execution) release() {
 	close(x.done)
 }
 
-// watch executes the run and yields its events. It returns when the run has ended.
+// watch executes the run in the goroutine of whoever ranges over it, and yields its
+// events as they come. It returns when the run has ended.
 func (x *execution) watch(yield func(Event, error) bool) {
 	r := &x.reader
 	x.feed.follow(r, x.feed.last())
+	r.yield, r.leave = yield, func() { x.cancel(errReaderLeft) }
+	x.run.front = r
 	defer x.release()
 	defer r.unfollow()
-	go x.execute()
-	defer func() {
-		x.cancel(errReaderLeft)
-		<-x.over
-	}()
-	for over := false; !over; {
-		select {
-		case <-r.signal:
-		case <-x.over:
-			over = true
-		}
-		// The last events are read even if the run was told to stop.
-		if !r.pass(context.Background(), yield) {
-			return
-		}
+	defer x.cancel(errReaderLeft)
+	x.execute()
+	r.show()
+	if r.crash != nil {
+		panic(r.crash.value)
 	}
-	if x.err != nil {
+	if !r.left && x.err != nil {
 		yield(Event{}, x.err)
 	}
 }
@@ -233,35 +329,45 @@ func (x *execution) watch(yield func(Event, error) bool) {
 func (x *execution) execute() {
 	defer close(x.over)
 	ctx := x.base
+	x.run.grace = x.base
 	x.budget.started = time.Now()
-	if limit := x.budget.limits.Time; limit > 0 {
+	if limit := x.rules.Time; limit > 0 {
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeoutCause(ctx, limit-x.budget.before, errTimeUp)
+		ctx, cancel = x.run.limitTime(ctx, limit, "")
 		defer cancel()
 	}
 	out, err := x.run.perform(ctx, x.step, x.in)
 	x.err = err
+	own, below := x.budget.spent()
+	x.outcome = Outcome{
+		Session: x.feed.session, Run: x.run.id, Text: out.Summary, Stop: out.Meta.Stop, Handoff: out, Spent: own.Add(below),
+	}
+	if err == nil {
+		x.outcome.Stop = orElse(x.outcome.Stop, StopAnswered)
+	}
 	if err != nil || !x.root || out.Meta.Stop == StopInput {
-		x.session.talk = nil // the log knows better what is left of it
+		x.session.talks = nil // the log knows better what is left of it
 	}
 	x.awaitLeft()
 	x.cancel(nil)
 }
 
-// codeResumed marks where another pass over a run's log began.
-const codeResumed = "resumed"
-
 // event makes an event about the run that is not an effect of its steps.
 func (x *execution) event(body Body) Event {
 	return Event{
 		Time: time.Now().Round(0).UTC(), Session: x.feed.session, Run: x.run.id,
-		Step: startStep, Agent: x.run.agent, Body: body,
+		Step: string(journal.Start), Agent: x.run.agent, Body: body,
 	}
 }
 
-// stop tells the run to stop and waits until it has.
+// stop tells the run to stop and waits until it has. It does not wait where the run
+// itself is waiting for the loop that ranges over it, which may be where stop is
+// called from.
 func (x *execution) stop(ctx context.Context, cause error) error {
 	x.cancel(cause)
+	if x.reader.inLoop.Load() {
+		return nil
+	}
 	select {
 	case <-x.done:
 		return nil
@@ -272,17 +378,6 @@ func (x *execution) stop(ctx context.Context, cause error) error {
 
 // cancelled reports whether the run was told to stop.
 func (x *execution) cancelled() bool { return x.base.Err() != nil }
-
-// extend returns a context for what the run may do after its time is up.
-func (x *execution) extend(d time.Duration) (context.Context, context.CancelFunc) {
-	return context.WithTimeoutCause(x.base, d, errTimeUp)
-}
-
-// conversation is the session's, for the agent that the caller talks to.
-func (x *execution) conversation() *history {
-	x.root = true
-	return x.session.talk
-}
 
 // leave remembers a tool that did not end when its time was up.
 func (x *execution) leave(name string, done <-chan struct{}) {

@@ -163,6 +163,7 @@ type reply struct {
 
 	// What follows belongs to whoever makes the reply.
 	feed    *feed
+	front   *reader // of the goroutine that makes it
 	started time.Time
 	replied ModelReplied
 	message Message

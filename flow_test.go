@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/flow"
 )
 
 // echo is an agent that says its name and what it was handed.
@@ -50,16 +51,16 @@ func caller(t testing.TB, w *world, name string, choose func(troupe.Handoff) tur
 // flowScenes are one of each kind of flow, for the tests that go over logs again.
 func flowScenes() []scene {
 	relay := func(t testing.TB, w *world) troupe.Step {
-		return troupe.Sequence("relay", echo(t, w, "ann"), troupe.Parallel("both", echo(t, w, "bob"), echo(t, w, "cid")), echo(t, w, "dora"))
+		return flow.Sequence("relay", echo(t, w, "ann"), flow.Parallel("both", echo(t, w, "bob"), echo(t, w, "cid")), echo(t, w, "dora"))
 	}
 	desk := func(t testing.TB, w *world) troupe.Step {
-		return troupe.Team("desk",
+		return flow.Team("desk",
 			caller(t, w, "front", func(troupe.Handoff) turn {
 				return turn{calls: []troupe.ToolCall{call("t", "transfer_to_bills", `{"summary":"wants money back"}`)}}
 			}), echo(t, w, "bills"))
 	}
 	panel := func(t testing.TB, w *world) troupe.Step {
-		return must(t)(troupe.NewGroupChat(troupe.GroupChatConfig{Name: "panel", Plan: true,
+		return must(t)(flow.NewGroupChat(flow.GroupChatConfig{Name: "panel", Plan: true,
 			Members: []troupe.Step{echo(t, w, "ann"), echo(t, w, "bob")},
 			Manager: caller(t, w, "chair", func(h troupe.Handoff) turn {
 				switch {
@@ -72,7 +73,7 @@ func flowScenes() []scene {
 			})}))
 	}
 	polish := func(t testing.TB, w *world) troupe.Step {
-		return must(t)(troupe.NewLoop(troupe.LoopConfig{Name: "polish",
+		return must(t)(flow.NewLoop(flow.LoopConfig{Name: "polish",
 			Body: agentWith(t, troupe.AgentConfig{ID: "writer", Model: counted(w, "writer", func(req *troupe.Request) turn {
 				if strings.Contains(req.Messages[0].Text, "feedback") {
 					return turn{text: "good"}
@@ -87,7 +88,7 @@ func flowScenes() []scene {
 			})}))
 	}
 	function := func(t testing.TB, w *world) troupe.Step {
-		return troupe.Sequence("mixed", echo(t, w, "ann"), troupe.NewStep("trim", func(_ context.Context, _ *troupe.Run, in troupe.Handoff) (troupe.Handoff, error) {
+		return flow.Sequence("mixed", echo(t, w, "ann"), troupe.NewStep("trim", func(_ context.Context, _ *troupe.Run, in troupe.Handoff) (troupe.Handoff, error) {
 			in.Summary = strings.ToUpper(in.Summary)
 			return in, nil
 		}), echo(t, w, "bob"))
@@ -117,7 +118,7 @@ func TestASequenceHandsEachAnswerOn(t *testing.T) {
 	t.Attr("FR", "FR-023")
 	t.Attr("FR", "FR-028")
 	w := &world{done: map[string]int{}}
-	events, end := mustAnswer(t, newEngine(t, troupe.Config{}), troupe.Sequence("relay", echo(t, w, "ann"), echo(t, w, "bob"), echo(t, w, "cid")), "go")
+	events, end := mustAnswer(t, newEngine(t, troupe.Config{}), flow.Sequence("relay", echo(t, w, "ann"), echo(t, w, "bob"), echo(t, w, "cid")), "go")
 	if want := "cid heard bob heard ann heard"; end.Output.Summary != want {
 		t.Errorf("got %q, want %q", end.Output.Summary, want)
 	}
@@ -144,17 +145,17 @@ func TestASequenceHandsEachAnswerOn(t *testing.T) {
 func TestWhatIsHandedOverCanBeEdited(t *testing.T) {
 	t.Attr("FR", "FR-023a")
 	w := &world{done: map[string]int{}}
-	flow := must(t)(troupe.NewSequence(troupe.SequenceConfig{Name: "relay", Steps: []troupe.Step{echo(t, w, "ann"), echo(t, w, "bob")},
+	plan := must(t)(flow.NewSequence(flow.SequenceConfig{Name: "relay", Steps: []troupe.Step{echo(t, w, "ann"), echo(t, w, "bob")},
 		Edit: func(from, to string, h troupe.Handoff) (troupe.Handoff, error) {
 			h.Summary = from + " to " + to
 			h.Custom = map[string]any{"budget": 3}
 			return h, nil
 		}}))
-	events, end := mustAnswer(t, newEngine(t, troupe.Config{}), flow, "go")
+	events, end := mustAnswer(t, newEngine(t, troupe.Config{}), plan, "go")
 	if end.Output.Summary != "bob heard ann to bob" || fmt.Sprint(bodies[*troupe.HandedOff](events)[0].Handoff.Custom) != "map[budget:3]" {
 		t.Errorf("got %+v", end.Output)
 	}
-	refusing := must(t)(troupe.NewSequence(troupe.SequenceConfig{Name: "relay", Steps: []troupe.Step{echo(t, w, "ann"), echo(t, w, "bob")},
+	refusing := must(t)(flow.NewSequence(flow.SequenceConfig{Name: "relay", Steps: []troupe.Step{echo(t, w, "ann"), echo(t, w, "bob")},
 		Edit: func(string, string, troupe.Handoff) (troupe.Handoff, error) {
 			return troupe.Handoff{}, errors.New("not so")
 		}}))
@@ -167,10 +168,10 @@ func TestWhatIsHandedOverCanBeEdited(t *testing.T) {
 func TestASequenceStopsWithAStepThatFails(t *testing.T) {
 	t.Attr("FR", "FR-036")
 	w := &world{done: map[string]int{}}
-	flow := troupe.Sequence("relay", echo(t, w, "ann"), broken(t, "bob"), echo(t, w, "cid"))
-	_, _, err := play(t, newEngine(t, troupe.Config{}), flow, troupe.Input{Text: "go"})
+	plan := flow.Sequence("relay", echo(t, w, "ann"), broken(t, "bob"), echo(t, w, "cid"))
+	_, _, err := play(t, newEngine(t, troupe.Config{}), plan, troupe.Input{Text: "go"})
 	failure, ok := errors.AsType[*troupe.RunError](err)
-	if !ok || failure.Agent != "bob" || failure.Task != "go" || failure.State.Turns == 0 || !strings.Contains(err.Error(), "bob is down") {
+	if !ok || failure.Agent != "bob" || failure.Task != "go" || failure.Spent.Turns == 0 || !strings.Contains(err.Error(), "bob is down") {
 		t.Errorf("the error does not name the agent, its task and its state: %v", err)
 	}
 	if len(w.total()) != 1 {
@@ -180,14 +181,14 @@ func TestASequenceStopsWithAStepThatFails(t *testing.T) {
 
 func TestASequenceMayGoOnWithoutAStep(t *testing.T) {
 	w := &world{done: map[string]int{}}
-	config := troupe.SequenceConfig{Name: "relay", GoOn: true, Steps: []troupe.Step{echo(t, w, "ann"), broken(t, "bob"), echo(t, w, "cid")}}
+	config := flow.SequenceConfig{Name: "relay", ContinueOnError: true, Steps: []troupe.Step{echo(t, w, "ann"), broken(t, "bob"), echo(t, w, "cid")}}
 	engine := newEngine(t, troupe.Config{})
-	_, end := mustAnswer(t, engine, must(t)(troupe.NewSequence(config)), "go")
+	_, end := mustAnswer(t, engine, must(t)(flow.NewSequence(config)), "go")
 	if out := end.Output; out.Meta.Status != troupe.StatusPartial || !strings.Contains(out.Summary, "cid heard bob could not do its part") || out.Outputs["ann"] != "ann heard" {
 		t.Errorf("got %+v", out)
 	}
 	config.Steps = []troupe.Step{broken(t, "ann"), broken(t, "bob")}
-	if _, _, err := play(t, engine, must(t)(troupe.NewSequence(config)), troupe.Input{Text: "go"}); err == nil || !strings.Contains(err.Error(), "bob is down") {
+	if _, _, err := play(t, engine, must(t)(flow.NewSequence(config)), troupe.Input{Text: "go"}); err == nil || !strings.Contains(err.Error(), "bob is down") {
 		t.Errorf("nobody did anything, and it says %v", err)
 	}
 }
@@ -203,7 +204,7 @@ func TestParallelStepsRunAtOnceAndAreGatheredInOrder(t *testing.T) {
 			})})
 		}
 		began := time.Now()
-		events, end := mustAnswer(t, newEngine(t, troupe.Config{}), troupe.Parallel("all", step("slow", 3*time.Second), broken(t, "bad"), step("quick", time.Second)), "go")
+		events, end := mustAnswer(t, newEngine(t, troupe.Config{}), flow.Parallel("all", step("slow", 3*time.Second), broken(t, "bad"), step("quick", time.Second)), "go")
 		if took := time.Since(began); took != 3*time.Second {
 			t.Errorf("it took %s", took)
 		}
@@ -216,7 +217,7 @@ func TestParallelStepsRunAtOnceAndAreGatheredInOrder(t *testing.T) {
 		}
 		var ended []string
 		for _, e := range events {
-			if e.Kind() == troupe.KindRunFinished && e.Parent != "" {
+			if e.Kind() == "run_finished" && e.Parent != "" {
 				ended = append(ended, e.Agent)
 			}
 		}
@@ -241,27 +242,27 @@ func TestEnoughSuccessesEndAParallel(t *testing.T) {
 				}
 			})})
 		}
-		config := troupe.ParallelConfig{Name: "race", Enough: 1, Steps: []troupe.Step{
+		config := flow.ParallelConfig{Name: "race", Quorum: 1, Steps: []troupe.Step{
 			step("slow", time.Hour), broken(t, "bad"), step("quick", time.Second), step("quicker", time.Second/2)}}
 		engine := newEngine(t, troupe.Config{})
 		at := time.Now()
-		_, end := mustAnswer(t, engine, must(t)(troupe.NewParallel(config)), "go")
+		_, end := mustAnswer(t, engine, must(t)(flow.NewParallel(config)), "go")
 		if time.Since(at) != time.Second/2 || end.Output.Summary != "quicker" || end.Output.Meta.Source != "quicker" || cancelled.Load() != 2 {
 			t.Errorf("after %s, %d cancelled: %+v", time.Since(at), cancelled.Load(), end.Output)
 		}
-		config.Enough, at = 2, time.Now()
-		_, end = mustAnswer(t, engine, must(t)(troupe.NewParallel(config)), "go")
+		config.Quorum, at = 2, time.Now()
+		_, end = mustAnswer(t, engine, must(t)(flow.NewParallel(config)), "go")
 		if time.Since(at) != time.Second || len(end.Output.Outputs) != 2 || end.Output.Meta.Status != troupe.StatusSuccess {
 			t.Errorf("after %s: %+v", time.Since(at), end.Output)
 		}
-		config.Enough = 4
-		_, _, err := play(t, engine, must(t)(troupe.NewParallel(config)), troupe.Input{Text: "go"})
+		config.Quorum = 4
+		_, _, err := play(t, engine, must(t)(flow.NewParallel(config)), troupe.Input{Text: "go"})
 		if err == nil || !strings.Contains(err.Error(), "3 of 4 steps succeeded, 4 are needed") || !strings.Contains(err.Error(), "bad is down") {
 			t.Errorf("got %v", err)
 		}
-		config.Enough, config.AtOnce, at = 0, 1, time.Now()
+		config.Quorum, config.MaxParallel, at = 0, 1, time.Now()
 		began.Store(0)
-		mustAnswer(t, engine, must(t)(troupe.NewParallel(config)), "go")
+		mustAnswer(t, engine, must(t)(flow.NewParallel(config)), "go")
 		if want := time.Hour + time.Second + time.Second/2; time.Since(at) != want || began.Load() != 3 {
 			t.Errorf("one at a time took %s, want %s", time.Since(at), want)
 		}
@@ -284,18 +285,18 @@ func TestARaceThatWasDecidedStaysDecided(t *testing.T) {
 			})})
 		}
 		w := &world{done: map[string]int{}}
-		race := must(t)(troupe.NewParallel(troupe.ParallelConfig{Name: "race", Enough: 1, Steps: []troupe.Step{step("slow", time.Hour), step("quick", time.Second)}}))
-		flow := troupe.Sequence("flow", race, echo(t, w, "ann"))
-		events, end := mustAnswer(t, newEngine(t, troupe.Config{}), flow, "go")
+		race := must(t)(flow.NewParallel(flow.ParallelConfig{Name: "race", Quorum: 1, Steps: []troupe.Step{step("slow", time.Hour), step("quick", time.Second)}}))
+		plan := flow.Sequence("flow", race, echo(t, w, "ann"))
+		events, end := mustAnswer(t, newEngine(t, troupe.Config{}), plan, "go")
 		log := stored(events)
-		decided := slices.IndexFunc(log, func(e troupe.Event) bool { return e.Agent == "quick" && e.Kind() == troupe.KindRunFinished })
+		decided := slices.IndexFunc(log, func(e troupe.Event) bool { return e.Agent == "quick" && e.Kind() == "run_finished" })
 		for cut := decided + 1; cut < len(log); cut++ {
 			store := troupe.NewMemoryStore()
 			if err := store.Append(t.Context(), log[0].Session, log[:cut]...); err != nil {
 				t.Fatal(err)
 			}
 			began.Store(0)
-			_, again, err := gather(newEngine(t, troupe.Config{Store: store}).Resume(t.Context(), flow, log[0].Session))
+			_, again, err := gather(newEngine(t, troupe.Config{Store: store}).Resume(t.Context(), plan, log[0].Session))
 			if err != nil || again.Output.Summary != end.Output.Summary || began.Load() != 0 {
 				t.Errorf("cut after %d (%s): %+v, %v, %d begun again", cut, log[cut-1].Kind(), again, err, began.Load())
 			}
@@ -326,8 +327,8 @@ func TestATeamsHopsHaveAnEnd(t *testing.T) {
 			return turn{calls: []troupe.ToolCall{call("t", "transfer_to_"+other, `{"summary":"yours"}`)}}
 		})})
 	}
-	flow := must(t)(troupe.NewTeam(troupe.TeamConfig{Name: "table", Hops: 3, Members: []troupe.Member{{Agent: pingPong("ping", "pong")}, {Agent: pingPong("pong", "ping")}}}))
-	events, end := mustAnswer(t, newEngine(t, troupe.Config{}), flow, "go")
+	plan := must(t)(flow.NewTeam(flow.TeamConfig{Name: "table", MaxHandoffs: 3, Members: []flow.Member{{Agent: pingPong("ping", "pong")}, {Agent: pingPong("pong", "ping")}}}))
+	events, end := mustAnswer(t, newEngine(t, troupe.Config{}), plan, "go")
 	if n := countOf[*troupe.HandedOff](events); n != 3 || end.Output.Summary != "pong has to answer" {
 		t.Errorf("after %d hops: %+v", n, end.Output)
 	}
@@ -342,7 +343,7 @@ func TestAGroupChatGoesRoundOrIsLed(t *testing.T) {
 			return turn{text: fmt.Sprintf("%s speaks %d", name, len(heard))}
 		})})
 	}
-	round := must(t)(troupe.NewGroupChat(troupe.GroupChatConfig{Name: "round", Members: []troupe.Step{speaker("ann"), speaker("bob")}, Turns: 3}))
+	round := must(t)(flow.NewGroupChat(flow.GroupChatConfig{Name: "round", Members: []troupe.Step{speaker("ann"), speaker("bob")}, Turns: 3}))
 	_, end := mustAnswer(t, newEngine(t, troupe.Config{}), round, "go")
 	if end.Output.Summary != "ann speaks 3" || !strings.Contains(heard[2], "[ann]\nann speaks 1\n\n[bob]\nbob speaks 2\n\nYou are ann") {
 		t.Errorf("got %+v after %q", end.Output, heard)
@@ -362,11 +363,11 @@ func TestALoopEndsWhenItsOutcomeWillDo(t *testing.T) {
 	}
 	rounds := 0
 	until := func(h troupe.Handoff) (bool, error) { rounds++; return rounds == 3, nil }
-	_, end = mustAnswer(t, engine, troupe.Loop("polish", echo(t, w, "ann"), until), "go")
+	_, end = mustAnswer(t, engine, flow.Loop("polish", echo(t, w, "ann"), until), "go")
 	if rounds != 3 || end.Output.Summary != "ann heard ann heard ann heard" {
 		t.Errorf("after %d rounds: %+v", rounds, end.Output)
 	}
-	never := must(t)(troupe.NewLoop(troupe.LoopConfig{Name: "polish", Body: echo(t, w, "ann"), Times: 2, Until: func(troupe.Handoff) (bool, error) { return false, nil }}))
+	never := must(t)(flow.NewLoop(flow.LoopConfig{Name: "polish", Body: echo(t, w, "ann"), MaxRounds: 2, Until: func(troupe.Handoff) (bool, error) { return false, nil }}))
 	events, end := mustAnswer(t, engine, never, "go")
 	if end.Output.Meta.Status != troupe.StatusPartial || bodies[*troupe.Warned](events)[0].Code != "loop_limit" {
 		t.Errorf("got %+v", end.Output)
@@ -378,31 +379,31 @@ func TestALoopEndsWhenItsOutcomeWillDo(t *testing.T) {
 func TestAFlowGoesOnWithTheAnswer(t *testing.T) {
 	for _, arrange := range []func(asks troupe.Step, t testing.TB, w *world) troupe.Step{
 		func(asks troupe.Step, t testing.TB, w *world) troupe.Step {
-			return troupe.Sequence("flow", echo(t, w, "ann"), asks, echo(t, w, "bob"))
+			return flow.Sequence("flow", echo(t, w, "ann"), asks, echo(t, w, "bob"))
 		},
 		func(asks troupe.Step, t testing.TB, w *world) troupe.Step {
-			return troupe.Sequence("flow", troupe.Parallel("both", echo(t, w, "ann"), asks), echo(t, w, "bob"))
+			return flow.Sequence("flow", flow.Parallel("both", echo(t, w, "ann"), asks), echo(t, w, "bob"))
 		},
 		func(asks troupe.Step, t testing.TB, w *world) troupe.Step {
-			return must(t)(troupe.NewGroupChat(troupe.GroupChatConfig{Name: "chat", Members: []troupe.Step{echo(t, w, "ann"), asks}, Turns: 2}))
+			return must(t)(flow.NewGroupChat(flow.GroupChatConfig{Name: "chat", Members: []troupe.Step{echo(t, w, "ann"), asks}, Turns: 2}))
 		},
 		func(asks troupe.Step, t testing.TB, w *world) troupe.Step {
-			return troupe.Loop("flow", asks, func(troupe.Handoff) (bool, error) { return true, nil })
+			return flow.Loop("flow", asks, func(troupe.Handoff) (bool, error) { return true, nil })
 		},
 	} {
 		w := &world{done: map[string]int{}}
-		flow := arrange(agentWith(t, troupe.AgentConfig{ID: "wiper", Model: wiper(w, 7), Tools: []troupe.Tool{careful(w)}}), t, w)
+		plan := arrange(agentWith(t, troupe.AgentConfig{ID: "wiper", Model: wiper(w, 7), Tools: []troupe.Tool{careful(w)}}), t, w)
 		engine := newEngine(t, troupe.Config{})
-		events, end := mustAnswer(t, engine, flow, "go")
+		events, end := mustAnswer(t, engine, plan, "go")
 		if end.Stop != troupe.StopInput || end.Output.Summary != "Wipe 7?" {
-			t.Fatalf("%s did not ask: %+v", flow.Name(), end)
+			t.Fatalf("%s did not ask: %+v", plan.Name(), end)
 		}
-		_, end, err := play(t, engine, flow, troupe.Input{Session: events[0].Session, Text: "yes"})
+		_, end, err := play(t, engine, plan, troupe.Input{Session: events[0].Session, Text: "yes"})
 		if err != nil || end.Stop != troupe.StopAnswered || !strings.Contains(end.Output.Summary, "wiped") || w.total()["wipe(7)"] != 1 {
-			t.Errorf("%s: %+v, %v, %v", flow.Name(), end, err, w.total())
+			t.Errorf("%s: %+v, %v, %v", plan.Name(), end, err, w.total())
 		}
 		if n := w.total()["ann is asked with 1 messages"]; n > 1 {
-			t.Errorf("%s asked ann %d times", flow.Name(), n)
+			t.Errorf("%s asked ann %d times", plan.Name(), n)
 		}
 	}
 }
@@ -432,30 +433,30 @@ func TestWhatCannotBeAFlow(t *testing.T) {
 	ann, bob := echo(t, w, "ann"), echo(t, w, "bob")
 	for want, make := range map[string]func() (troupe.Step, error){
 		"sequence: it needs a name": func() (troupe.Step, error) {
-			return troupe.NewSequence(troupe.SequenceConfig{Steps: []troupe.Step{ann}})
+			return flow.NewSequence(flow.SequenceConfig{Steps: []troupe.Step{ann}})
 		},
-		"sequence s: it has no steps": func() (troupe.Step, error) { return troupe.NewSequence(troupe.SequenceConfig{Name: "s"}) },
+		"sequence s: it has no steps": func() (troupe.Step, error) { return flow.NewSequence(flow.SequenceConfig{Name: "s"}) },
 		"sequence s: step 1 is nil": func() (troupe.Step, error) {
-			return troupe.NewSequence(troupe.SequenceConfig{Name: "s", Steps: []troupe.Step{nil}})
+			return flow.NewSequence(flow.SequenceConfig{Name: "s", Steps: []troupe.Step{nil}})
 		},
 		"sequence ann: a step has the flow's own name": func() (troupe.Step, error) {
-			return troupe.NewSequence(troupe.SequenceConfig{Name: "ann", Steps: []troupe.Step{ann}})
+			return flow.NewSequence(flow.SequenceConfig{Name: "ann", Steps: []troupe.Step{ann}})
 		},
 		"parallel p: two steps have the name ann": func() (troupe.Step, error) {
-			return troupe.NewParallel(troupe.ParallelConfig{Name: "p", Steps: []troupe.Step{ann, bob, ann}})
+			return flow.NewParallel(flow.ParallelConfig{Name: "p", Steps: []troupe.Step{ann, bob, ann}})
 		},
-		"parallel p: 3 successes of 2 steps cannot be": func() (troupe.Step, error) {
-			return troupe.NewParallel(troupe.ParallelConfig{Name: "p", Steps: []troupe.Step{ann, bob}, Enough: 3})
+		"parallel p: a quorum of 3 successes is not possible": func() (troupe.Step, error) {
+			return flow.NewParallel(flow.ParallelConfig{Name: "p", Steps: []troupe.Step{ann, bob}, Quorum: 3})
 		},
 		"team t: member 1 is nil": func() (troupe.Step, error) {
-			return troupe.NewTeam(troupe.TeamConfig{Name: "t", Members: []troupe.Member{{}}})
+			return flow.NewTeam(flow.TeamConfig{Name: "t", Members: []flow.Member{{}}})
 		},
 		"group chat g: a plan needs a manager": func() (troupe.Step, error) {
-			return troupe.NewGroupChat(troupe.GroupChatConfig{Name: "g", Members: []troupe.Step{ann}, Plan: true})
+			return flow.NewGroupChat(flow.GroupChatConfig{Name: "g", Members: []troupe.Step{ann}, Plan: true})
 		},
-		"loop l: it needs either Until or Check": func() (troupe.Step, error) { return troupe.NewLoop(troupe.LoopConfig{Name: "l", Body: ann}) },
-		"parallel p: AtOnce -1 is negative": func() (troupe.Step, error) {
-			return troupe.NewParallel(troupe.ParallelConfig{Name: "p", Steps: []troupe.Step{ann}, AtOnce: -1})
+		"loop l: it needs either Until or Check": func() (troupe.Step, error) { return flow.NewLoop(flow.LoopConfig{Name: "l", Body: ann}) },
+		"parallel p: MaxParallel -1 is negative": func() (troupe.Step, error) {
+			return flow.NewParallel(flow.ParallelConfig{Name: "p", Steps: []troupe.Step{ann}, MaxParallel: -1})
 		},
 	} {
 		if _, err := make(); err == nil || !strings.HasPrefix(err.Error(), want) {
@@ -467,7 +468,7 @@ func TestWhatCannotBeAFlow(t *testing.T) {
 			t.Error("a mistake in the program did not panic")
 		}
 	}()
-	troupe.Sequence("s")
+	flow.Sequence("s")
 }
 
 // BenchmarkFiveInParallel is five agents whose model takes 100 ms, against one.
@@ -482,7 +483,7 @@ func BenchmarkFiveInParallel(b *testing.B) {
 		})})
 	}
 	engine := newEngine(b, troupe.Config{})
-	five := troupe.Parallel("five", agent("a"), agent("b"), agent("c"), agent("d"), agent("e"))
+	five := flow.Parallel("five", agent("a"), agent("b"), agent("c"), agent("d"), agent("e"))
 	var one, all time.Duration
 	for b.Loop() {
 		began := time.Now()

@@ -84,7 +84,7 @@ func TestAForkLeavesTheOtherSessionAsItIs(t *testing.T) {
 	if i := slices.IndexFunc(forked, func(e troupe.Event) bool { return e.Session != id }); i >= 0 {
 		t.Errorf("event %d is of session %s", i+1, forked[i].Session)
 	}
-	if w, ok := forked[firstEnd].Body.(*troupe.Warned); !ok || w.Code != "forked" || !strings.Contains(w.Message, session) {
+	if fork, ok := forked[firstEnd].Body.(*troupe.SessionForked); !ok || fork.From != session || fork.After != int64(firstEnd) {
 		t.Errorf("the log does not say where it comes from: %+v", forked[firstEnd].Body)
 	}
 	if _, _, err := gather(engine.Resume(t.Context(), agent, id)); !errors.Is(err, troupe.ErrNothingToResume) {

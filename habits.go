@@ -3,18 +3,15 @@ package troupe
 import (
 	"bytes"
 	"encoding/json"
-	"maps"
-	"slices"
 )
 
 // habits is what an agent's calls have in common: tools that keep failing, and
 // calls made again and again. It is computed from outcomes alone, so a second
 // pass over a log comes to the same conclusions.
 type habits struct {
-	attempts int // how many failures in a row a tool is granted
-	tools    []toolHabit
-	recent   [repeatWindow]pastCall // a ring
-	calls    int
+	tools  []toolHabit
+	recent [repeatWindow]pastCall // a ring
+	calls  int
 }
 
 type toolHabit struct {
@@ -34,20 +31,21 @@ func (h *habits) of(tool string) *toolHabit {
 	return nil
 }
 
-// attempt returns the number of this attempt at a tool, and what is different
-// about it after a failure.
-func (h *habits) attempt(call *ToolCall) (int, []Change) {
-	t := h.of(call.Name)
-	if t == nil || t.failures == 0 {
-		return 1, nil
+// attempt returns the number of this attempt at a tool that keeps failing.
+func (h *habits) attempt(tool string) int {
+	if t := h.of(tool); t != nil {
+		return t.failures + 1
 	}
-	return t.failures + 1, changes(t.last, call.Arguments)
+	return 1
 }
 
-// givenUp reports whether a tool has failed so often that the run goes on without it.
-func (h *habits) givenUp(tool string) bool {
-	t := h.of(tool)
-	return t != nil && h.attempts > 0 && t.failures >= h.attempts
+// changed says what is different about a call after a failure.
+func (h *habits) changed(call *ToolCall) map[string][2]json.RawMessage {
+	t := h.of(call.Name)
+	if t == nil || t.failures == 0 {
+		return nil
+	}
+	return changes(t.last, call.Arguments)
 }
 
 // note takes an outcome into account. It returns how many of the latest calls
@@ -55,11 +53,12 @@ func (h *habits) givenUp(tool string) bool {
 func (h *habits) note(call *ToolCall, outcome *ToolReturned) int {
 	t := h.of(call.Name)
 	switch {
-	case outcome.Class == "" && t != nil:
+	case outcome.Class == ClassInterrupted: // it says nothing about the tool
+	case !outcome.Class.isFailure() && t != nil:
 		t.failures = 0
-	case outcome.Class != "" && t == nil:
+	case outcome.Class.isFailure() && t == nil:
 		h.tools = append(h.tools, toolHabit{call.Name, 1, call.Arguments})
-	case outcome.Class != "":
+	case outcome.Class.isFailure():
 		t.failures++
 		t.last = call.Arguments
 	}
@@ -89,23 +88,23 @@ func (h *habits) repeats(call pastCall) int {
 
 // changes compares the arguments of two attempts, field by field where both are
 // objects.
-func changes(from, to string) []Change {
+func changes(from, to string) map[string][2]json.RawMessage {
 	if from == to {
 		return nil
 	}
 	var before, after map[string]json.RawMessage
 	if json.Unmarshal([]byte(from), &before) != nil || json.Unmarshal([]byte(to), &after) != nil {
-		return []Change{{Field: "arguments", From: quoted(from), To: quoted(to)}}
+		return map[string][2]json.RawMessage{"arguments": {quoted(from), quoted(to)}}
 	}
-	var list []Change
-	for _, field := range slices.Sorted(maps.Keys(before)) {
+	list := map[string][2]json.RawMessage{}
+	for field := range before {
 		if !bytes.Equal(before[field], after[field]) {
-			list = append(list, Change{field, before[field], after[field]})
+			list[field] = [2]json.RawMessage{before[field], orNull(after[field])}
 		}
 	}
-	for _, field := range slices.Sorted(maps.Keys(after)) {
+	for field := range after {
 		if _, ok := before[field]; !ok {
-			list = append(list, Change{Field: field, To: after[field]})
+			list[field] = [2]json.RawMessage{null, after[field]}
 		}
 	}
 	return list
@@ -117,4 +116,14 @@ func quoted(text string) json.RawMessage {
 		return nil
 	}
 	return data
+}
+
+// null is what stands for a field that is not there.
+var null = json.RawMessage("null")
+
+func orNull(value json.RawMessage) json.RawMessage {
+	if value == nil {
+		return null
+	}
+	return value
 }

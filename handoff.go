@@ -4,17 +4,22 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"strings"
 	"time"
 )
 
 // A Handoff is what one step gives to the next: plain data that Go code may read
-// and change on the way.
+// and change on the way. What crosses the boundary of a run is JSON, on the first
+// pass as on any later one: numbers among outputs and custom values are float64,
+// lists []any and objects map[string]any.
 type Handoff struct {
 	// Task is what is asked for.
 	Task string `json:"task,omitempty"`
 	// Summary is what was done so far: of a finished agent, its answer.
 	Summary string `json:"summary,omitempty"`
+	// Value is the answer of an agent that has an [Output], checked against it.
+	Value json.RawMessage `json:"value,omitempty"`
 	// Outputs are results worth naming.
 	Outputs map[string]any `json:"key_outputs,omitempty"`
 	// Meta is filled in by the engine.
@@ -35,9 +40,52 @@ type HandoffMeta struct {
 	// Stop is why the source stopped, where it is an agent.
 	Stop      Stop     `json:"stop,omitempty"`
 	ToolsUsed []string `json:"tools_used,omitempty"`
-	// Asked is where the question was asked that the source stopped with. A flow
-	// that ends because a step of it asks hands back what the step did, as it is.
+	// Decision is what ended the source's run, where a tool decided so.
+	Decision *Decision `json:"decision,omitempty"`
+	// Asked is the id of the question that the source stopped with. A flow that ends
+	// because a step of it asks hands back what the step did, as it is.
 	Asked string `json:"asked,omitempty"`
+}
+
+// asJSON returns the handoff as whoever reads the log gets it. The error names what
+// cannot be JSON.
+func (h Handoff) asJSON() (Handoff, error) {
+	var err error
+	if h.Outputs, err = valuesAsJSON("output", h.Outputs); err != nil {
+		return Handoff{}, err
+	}
+	if h.Custom, err = valuesAsJSON("custom value", h.Custom); err != nil {
+		return Handoff{}, err
+	}
+	return h, nil
+}
+
+// valuesAsJSON returns the values as JSON has them. A map of values that are so
+// already is returned as it is.
+func valuesAsJSON(what string, values map[string]any) (map[string]any, error) {
+	var converted map[string]any
+	for name, value := range values {
+		switch value.(type) {
+		case nil, string, bool, float64:
+			continue
+		}
+		data, err := json.Marshal(value)
+		if err != nil {
+			return nil, fmt.Errorf("%s %q cannot be handed over: %T is not JSON: %w", what, name, value, err)
+		}
+		var plain any
+		if err := json.Unmarshal(data, &plain); err != nil {
+			return nil, fmt.Errorf("%s %q cannot be handed over: %w", what, name, err)
+		}
+		if converted == nil {
+			converted = maps.Clone(values)
+		}
+		converted[name] = plain
+	}
+	if converted == nil {
+		return values, nil
+	}
+	return converted, nil
 }
 
 // The frame of what Prompt adds to a task. What stands in it is one line, so that
@@ -52,7 +100,7 @@ const (
 // reads it back.
 func (h Handoff) Prompt() string {
 	rest := h
-	rest.Task, rest.Parts = "", nil
+	rest.Task, rest.Parts, rest.Value = "", nil, nil
 	if rest.Summary == "" && rest.Outputs == nil && rest.Custom == nil && !strings.Contains(h.Task, promptOpens) {
 		return h.Task
 	}
@@ -92,23 +140,33 @@ const (
 	StatusFailed  Status = "failed"
 )
 
-// Stop is why an agent stopped.
+// Stop is why an agent stopped. Beside those that have a name here there are the
+// limits "turns", "tool_calls", "tokens", "cost" and "time" (see [Limits]),
+// "repeated_calls", "length" (cut off at the model's output limit), "content_filter"
+// (the provider withheld the rest), "refused" and "empty". But for answered,
+// handed_off and decided they leave the status partial.
 type Stop string
 
-// The reasons an agent stops for. But for StopAnswered and StopHandedOff they leave
-// its status partial.
+// What flows and programs act on.
 const (
 	StopAnswered  Stop = "answered"
-	StopTurns     Stop = "turns"           // Limits.Turns
-	StopToolCalls Stop = "tool_calls"      // Limits.ToolCalls
-	StopTokens    Stop = "tokens"          // Limits.Tokens
-	StopCost      Stop = "cost"            // Limits.Cost
-	StopTime      Stop = "time"            // Limits.Time
-	StopRepeats   Stop = "repeated_calls"  // the same call with the same result, again and again
 	StopInput     Stop = "input_requested" // a person must answer first
 	StopHandedOff Stop = "handed_off"      // another agent is to go on
-	StopLength    Stop = "length"          // the answer was cut off at the model's output limit
-	StopFiltered  Stop = "content_filter"  // the provider withheld the rest
-	StopRefused   Stop = "refused"         // the model declined
-	StopEmpty     Stop = "empty"           // the model had nothing to say
+	StopDecided   Stop = "decided"         // a tool ended the run: see [Decision]
+
+	stopTurns     Stop = "turns"
+	stopToolCalls Stop = "tool_calls"
+	stopTokens    Stop = "tokens"
+	stopCost      Stop = "cost"
+	stopTime      Stop = "time"
+	stopRepeats   Stop = "repeated_calls"
+	stopLength    Stop = "length"
+	stopFiltered  Stop = "content_filter"
+	stopRefused   Stop = "refused"
+	stopEmpty     Stop = "empty"
 )
+
+// IsSuccess reports whether an agent that stopped so did what it was asked to.
+func (s Stop) IsSuccess() bool {
+	return s == StopAnswered || s == StopHandedOff || s == StopDecided
+}

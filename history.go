@@ -25,6 +25,8 @@ type history struct {
 	perToken float64
 	// given is what the latest run was given beside its task.
 	given *Handoff
+	// stable is how many messages the latest request had: they are sent again.
+	stable int
 
 	room [8]*Message // for the first messages
 }
@@ -38,14 +40,16 @@ func newHistory() *history {
 	return h
 }
 
-// request returns what to send: it stays as it is when the history grows.
-func (h *history) request() []*Message {
+// request returns what to send, which stays as it is when the history grows, and
+// how much of it was sent before.
+func (h *history) request() (messages []*Message, stable int) {
 	h.settle()
-	list := slices.Clip(h.messages)
-	if list[0] == nil {
-		return list[1:]
+	messages, stable = slices.Clip(h.messages), h.stable
+	if messages[0] == nil {
+		messages = messages[1:]
 	}
-	return list
+	h.stable = len(messages)
+	return messages, min(stable, len(messages))
 }
 
 func (h *history) add(m *Message) {
@@ -54,8 +58,9 @@ func (h *history) add(m *Message) {
 	h.size += m.size()
 }
 
-func (h *history) addUser(text string, parts []Part) {
-	h.add(&Message{Role: RoleUser, Text: text, Parts: parts})
+// addTask adds what is asked for.
+func (h *history) addTask(text string, parts []Part) {
+	h.add(&Message{Role: RoleUser, Text: text, Parts: parts, task: true})
 }
 
 // addLoaded adds what the model is told before the user speaks. Of several that
@@ -132,7 +137,7 @@ func (m *ModelReplied) cutCalls() bool {
 func (h *history) addResult(outcome *ToolReturned) {
 	for i := range h.calls {
 		if h.calls[i].ID == outcome.CallID && h.messages[h.slots+i] == nil {
-			m := &Message{Role: RoleTool, Text: outcome.Content, CallID: outcome.CallID, Tool: outcome.Tool}
+			m := &Message{Role: RoleTool, Text: outcome.Content, CallID: outcome.CallID, Tool: outcome.Tool, Parts: outcome.Parts, keep: outcome.Keep}
 			h.messages[h.slots+i] = m
 			h.size += m.size()
 			return
@@ -159,19 +164,18 @@ func (h *history) isWaiting() bool {
 	return h.calls != nil && slices.Contains(h.messages[h.slots:h.slots+len(h.calls)], nil)
 }
 
-func (h *history) addNotice(w *Warned) {
-	if w.Told {
-		h.addUser("[Notice] "+w.Message, nil)
-	}
-}
+// addNotice tells the model something that the user did not say.
+func (h *history) addNotice(text string) { h.add(&Message{Role: RoleUser, Text: "[Notice] " + text}) }
 
-// apply folds an event of a root run into the history.
+// apply folds an event of the conversation's own runs into the history.
 func (h *history) apply(e *Event) {
 	switch b := e.Body.(type) {
 	case *ContextLoaded:
 		h.addLoaded(b, e.Agent)
 	case *RunStarted:
-		h.given = &b.Input
+		if h.given = &b.Input; e.Parent != "" {
+			h.addTask(b.Input.Prompt(), b.Input.Parts) // nobody says it: it is handed over
+		}
 	case *UserSaid:
 		if b.CallID == "" { // else the call's result tells what came of it
 			said := Handoff{}
@@ -179,7 +183,7 @@ func (h *history) apply(e *Event) {
 				said = *h.given
 			}
 			said.Task = b.Text
-			h.addUser(said.Prompt(), b.Parts)
+			h.addTask(said.Prompt(), b.Parts)
 		}
 	case *ModelReplied:
 		h.addReply(b)
@@ -187,7 +191,11 @@ func (h *history) apply(e *Event) {
 	case *ToolReturned:
 		h.addResult(b)
 	case *Warned:
-		h.addNotice(b)
+		if b.Told {
+			h.addNotice(b.Message)
+		}
+	case *LimitReached:
+		h.addNotice(b.Message)
 	case *ContextCompacted:
 		h.compact(b)
 	case *RunFinished:
@@ -238,32 +246,70 @@ func (h *history) use(kit *ToolSet, window int) ContextUse {
 	return use
 }
 
-// compact replaces older messages by their summary. Pinned ones stay.
+// compact replaces older messages by their summary. Pinned ones stay, and so do the
+// task and the results that outlive compaction.
 func (h *history) compact(c *ContextCompacted) {
 	h.settle()
-	kept := []*Message{h.messages[0]}
+	messages := []*Message{h.messages[0]}
 	var loose []*Message
 	for _, m := range h.messages[1:] {
 		if m.Pinned {
-			kept = append(kept, m)
+			messages = append(messages, m)
 		} else {
 			loose = append(loose, m)
 		}
 	}
+	cut := max(len(loose)-c.Kept, 0)
 	if c.Dropped > 0 {
-		kept = append(kept, &Message{Role: RoleUser, Text: summaryText(c)})
+		messages = append(messages, &Message{Role: RoleUser, Text: summaryText(c)})
+		messages = append(messages, survivors(loose, cut)...)
 	}
-	for _, m := range loose[max(len(loose)-c.Kept, 0):] {
-		if c.ResultCap > 0 && m.Role == RoleTool && len(m.Text) > c.ResultCap {
+	for i, m := range loose[cut:] {
+		if c.ResultCap > 0 && m.Role == RoleTool && len(m.Text) > c.ResultCap && !isKept(loose, cut+i) {
 			m = &Message{Role: RoleTool, CallID: m.CallID, Tool: m.Tool,
 				Text: clip(m.Text, c.ResultCap) + fmt.Sprintf("\n[cut to make room: %d of %d bytes shown]", c.ResultCap, len(m.Text))}
 		}
-		kept = append(kept, m)
+		messages = append(messages, m)
 	}
-	h.messages, h.size = kept, 0
-	for _, m := range kept[1:] {
+	h.messages, h.size, h.stable = messages, 0, 0
+	for _, m := range messages[1:] {
 		h.size += m.size()
 	}
+}
+
+// survivors are what stays of the first messages, which go: what the user asked for
+// first and last, and results that outlive compaction.
+func survivors(messages []*Message, gone int) []*Message {
+	var stay []*Message
+	isTask := func(m *Message) bool { return m.task }
+	first := slices.IndexFunc(messages[:gone], isTask)
+	last := gone - 1
+	for last >= 0 && !messages[last].task {
+		last--
+	}
+	if slices.ContainsFunc(messages[gone:], isTask) {
+		last = first // the latest task stays anyway
+	}
+	for i, m := range messages[:gone] {
+		switch {
+		case i == first || i == last:
+			stay = append(stay, m)
+		case !isKept(messages, i):
+		case m.Role == RoleTool: // without its call it would not be understood
+			stay = append(stay, &Message{Role: RoleUser, Parts: m.Parts, keep: m.keep,
+				Text: fmt.Sprintf("[Still in force: the result of %s]\n%s", m.Tool, m.Text)})
+		default:
+			stay = append(stay, m)
+		}
+	}
+	return stay
+}
+
+// isKept reports whether a message outlives compaction, and no later one takes its
+// place.
+func isKept(messages []*Message, i int) bool {
+	name := messages[i].keep
+	return name != "" && !slices.ContainsFunc(messages[i+1:], func(m *Message) bool { return m.keep == name })
 }
 
 func summaryText(c *ContextCompacted) string {
@@ -288,4 +334,98 @@ func transcript(messages []*Message) string {
 		}
 	}
 	return b.String()
+}
+
+// clone returns a copy that grows on its own.
+func (h *history) clone() *history {
+	c := *h
+	c.messages = slices.Clip(h.messages)
+	return &c
+}
+
+// conversations are those of a session: the one with the user, and those that
+// nested steps go on with: see [Run.Converse].
+type conversations struct {
+	root  *history
+	named map[string]*history
+	// of says which conversation a nested run belongs to.
+	of map[string]string
+	// earlier is how many messages the root had when the latest run began.
+	earlier int
+}
+
+func newConversations() *conversations { return &conversations{root: newHistory(), earlier: 1} }
+
+func (c *conversations) clone() *conversations {
+	next := &conversations{root: c.root.clone(), earlier: len(c.root.messages)}
+	for name, h := range c.named {
+		next.put(name, h.clone())
+	}
+	return next
+}
+
+func (c *conversations) put(name string, h *history) {
+	if c.named == nil {
+		c.named = map[string]*history{}
+	}
+	c.named[name] = h
+}
+
+// begin has what was said so far be what nested steps know of earlier runs.
+func (c *conversations) begin() { c.earlier = len(c.root.messages) }
+
+// apply folds an event into the conversation it belongs to.
+func (c *conversations) apply(e *Event) {
+	started, isStart := e.Body.(*RunStarted)
+	if e.Parent == "" {
+		if isStart {
+			c.begin()
+		}
+		c.root.apply(e)
+		return
+	}
+	if isStart && started.Conversation != "" {
+		if c.of == nil {
+			c.of = map[string]string{}
+		}
+		c.of[e.Run] = started.Conversation
+		c.conversation(started.Conversation, started.Depth == 1)
+	}
+	if name := c.of[e.Run]; name != "" {
+		c.named[name].apply(e)
+	}
+}
+
+// conversation returns the named one, which begins with what the user and the flow
+// have said where the flow is the one that the user talks to.
+func (c *conversations) conversation(name string, informed bool) *history {
+	h := c.named[name]
+	if h == nil {
+		h = c.fresh(informed)
+		c.put(name, h)
+	}
+	return h
+}
+
+// fresh returns a new conversation, which begins with what was said in earlier runs
+// of the session if it is informed.
+func (c *conversations) fresh(informed bool) *history {
+	h := newHistory()
+	if !informed {
+		return h
+	}
+	for _, m := range c.root.messages[1:min(c.earlier, len(c.root.messages))] {
+		if m != nil && m.Text != "" && (m.Role == RoleUser || m.Role == RoleAssistant && len(m.Calls) == 0) && !m.Pinned {
+			h.add(&Message{Role: m.Role, Text: m.Text, Parts: m.Parts, task: m.task})
+		}
+	}
+	return h
+}
+
+// settle gives every call that still waits a result.
+func (c *conversations) settle() {
+	c.root.settle()
+	for _, h := range c.named {
+		h.settle()
+	}
 }

@@ -285,7 +285,7 @@ func TestAnInterruptedCallIsRepeatedOnlyIfThatIsSafe(t *testing.T) {
 			log := stored(events)
 			cut := 0
 			for cut = range log {
-				if log[cut].Kind() == troupe.KindToolReturned {
+				if log[cut].Kind() == "tool_returned" {
 					break
 				}
 			}
@@ -327,7 +327,7 @@ func TestResumingSomethingElseIsRefused(t *testing.T) {
 	}
 	// The same name, but it now asks the model for something else at a step that
 	// has an outcome.
-	if _, _, err := gather(half().Resume(t.Context(), emitter{}, log[0].Session)); !errors.Is(err, troupe.ErrChanged) || !strings.Contains(err.Error(), "step 2") {
+	if _, _, err := gather(half().Resume(t.Context(), emitter{}, log[0].Session)); !errors.Is(err, troupe.ErrChanged) || !strings.Contains(err.Error(), "agent clerk is now step clerk") {
 		t.Errorf("another definition: %v", err)
 	}
 	engine := newEngine(t, troupe.Config{})
@@ -343,8 +343,11 @@ func TestResumingSomethingElseIsRefused(t *testing.T) {
 type emitter struct{}
 
 func (emitter) Name() string { return "clerk" }
+func (emitter) Definition() *troupe.Definition {
+	return &troupe.Definition{Kind: "step", Name: "clerk"}
+}
 func (emitter) Do(ctx context.Context, run *troupe.Run, in troupe.Handoff) (troupe.Handoff, error) {
-	return troupe.Handoff{}, run.Emit(ctx, &troupe.Warned{Code: "other"})
+	return troupe.Handoff{}, run.Warn(ctx, "other", "")
 }
 
 // A failed run is resumed past its failure: the model is asked again, and what
@@ -392,7 +395,7 @@ func TestAFailureThatWasHandledIsAnOutcome(t *testing.T) {
 	}
 	log := stored(events)
 	for cut := range log {
-		if log[cut].Kind() != troupe.KindModelReplied {
+		if log[cut].Kind() != "model_replied" {
 			continue
 		}
 		store := troupe.NewMemoryStore()
@@ -415,6 +418,9 @@ func TestAFailureThatWasHandledIsAnOutcome(t *testing.T) {
 type tolerant struct{ first, second troupe.Step }
 
 func (tolerant) Name() string { return "tolerant" }
+func (tolerant) Definition() *troupe.Definition {
+	return &troupe.Definition{Kind: "step", Name: "tolerant"}
+}
 func (s tolerant) Do(ctx context.Context, run *troupe.Run, in troupe.Handoff) (troupe.Handoff, error) {
 	if _, err := run.Do(ctx, s.first, in); err == nil {
 		return troupe.Handoff{}, errors.New("it should have failed")

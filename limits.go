@@ -6,12 +6,13 @@ import (
 )
 
 // Limits bound a run and everything nested in it. A zero field means the default;
-// a negative one means no limit.
+// a negative one means no limit. An agent may have limits of its own, which bound
+// each run of it: see [AgentConfig].
 type Limits struct {
 	// Turns is how many times models are asked: 50 by default.
 	Turns int `json:"turns,omitempty"`
 	// ToolCalls, Tokens and Cost (in US dollars, where prices are known) have no
-	// limit by default, nor has Time.
+	// limit by default, nor has Time, which the last answer is a part of.
 	ToolCalls int           `json:"tool_calls,omitempty"`
 	Tokens    int           `json:"tokens,omitempty"`
 	Cost      float64       `json:"cost,omitempty"`
@@ -20,7 +21,7 @@ type Limits struct {
 	Depth int `json:"depth,omitempty"`
 	// ToolTimeout is for tools that say nothing of their own: 10 s by default.
 	ToolTimeout time.Duration `json:"tool_timeout,omitempty"`
-	// Attempts is how often in a row a tool may fail before the model is told to
+	// Attempts is how often in a row a tool may fail before the model is advised to
 	// leave it alone: 3 by default.
 	Attempts int `json:"attempts,omitempty"`
 	// ModelTries is how often a model call is tried that fails for a passing
@@ -49,8 +50,8 @@ const (
 
 	// toolGrace is how long a cancelled run waits for a tool to notice.
 	toolGrace = 2 * time.Second
-	// answerGrace is how long the last answer may take after time is up.
-	answerGrace = 30 * time.Second
+	// maxAnswerTime is the most that a time limit sets aside for the last answer.
+	maxAnswerTime = 30 * time.Second
 )
 
 // with returns l with every zero field taken from base.
@@ -68,6 +69,26 @@ func (l Limits) with(base Limits) Limits {
 	}
 }
 
+// tighter returns l with every field that bounds more in other.
+func (l Limits) tighter(other *Limits) Limits {
+	return Limits{
+		Turns:     lower(l.Turns, other.Turns),
+		ToolCalls: lower(l.ToolCalls, other.ToolCalls),
+		Tokens:    lower(l.Tokens, other.Tokens),
+		Cost:      lower(l.Cost, other.Cost),
+		Time:      lower(l.Time, other.Time),
+	}
+}
+
+// lower returns the lower of two limits, of which one that is not positive bounds
+// nothing.
+func lower[T int | float64 | time.Duration](a, b T) T {
+	if a <= 0 || b > 0 && b < a {
+		return max(b, 0)
+	}
+	return a
+}
+
 func orElse[T comparable](v, fallback T) T {
 	var zero T
 	if v == zero {
@@ -81,68 +102,132 @@ var defaultLimits = Limits{
 	Attempts: defaultAttempts, ModelTries: defaultModelTries,
 }
 
-// Spent is what a run has used so far, nested runs included.
+// answerTime is how much of a time limit is set aside for the last answer.
+func answerTime(limit time.Duration) time.Duration { return min(limit/4, maxAnswerTime) }
+
+// Spent is what a run has used.
 type Spent struct {
 	Turns     int     `json:"turns"`
 	ToolCalls int     `json:"tool_calls"`
 	Usage     Usage   `json:"usage"`
 	Cost      float64 `json:"cost,omitempty"`
-	Elapsed   Millis  `json:"elapsed_ms"`
+	// Elapsed is how long the run was at work, what is nested in it included.
+	Elapsed Millis `json:"elapsed_ms"`
 }
 
-// A budget counts what a run and its children spend. Branches share it.
+// Add returns the sum of s and t. The time is that of s: what is nested in a run
+// is at work while the run is.
+func (s Spent) Add(t Spent) Spent {
+	s.Turns += t.Turns
+	s.ToolCalls += t.ToolCalls
+	s.Usage = s.Usage.Add(t.Usage)
+	s.Cost += t.Cost
+	return s
+}
+
+// counts add up what is spent. Branches share them.
+type counts struct {
+	turns, toolCalls, input, cached, written, output, reasoning atomic.Int64
+	nanoCost                                                    atomic.Int64 // billionths of a dollar, so that adding is atomic
+}
+
+func (c *counts) add(s *Spent) {
+	add := func(counter *atomic.Int64, n int) {
+		if n != 0 {
+			counter.Add(int64(n))
+		}
+	}
+	add(&c.turns, s.Turns)
+	add(&c.toolCalls, s.ToolCalls)
+	add(&c.input, s.Usage.Input)
+	add(&c.cached, s.Usage.CachedInput)
+	add(&c.written, s.Usage.CacheWrite)
+	add(&c.output, s.Usage.Output)
+	add(&c.reasoning, s.Usage.Reasoning)
+	add(&c.nanoCost, int(s.Cost*1e9))
+}
+
+func (c *counts) spent() Spent {
+	return Spent{
+		Turns:     int(c.turns.Load()),
+		ToolCalls: int(c.toolCalls.Load()),
+		Usage: Usage{
+			Input: int(c.input.Load()), CachedInput: int(c.cached.Load()), CacheWrite: int(c.written.Load()),
+			Output: int(c.output.Load()), Reasoning: int(c.reasoning.Load()),
+		},
+		Cost: float64(c.nanoCost.Load()) / 1e9,
+	}
+}
+
+// A budget is what one run may spend and has spent. What a run spends counts
+// against the budgets of all runs that it is nested in.
 type budget struct {
-	limits    Limits
-	started   time.Time
-	before    time.Duration // spent by earlier passes over the same log
-	turns     atomic.Int64
-	toolCalls atomic.Int64
-	input     atomic.Int64
-	cached    atomic.Int64
-	written   atomic.Int64
-	output    atomic.Int64
-	reasoning atomic.Int64
-	nanoCost  atomic.Int64 // billionths of a dollar, so that adding is atomic
+	limits  Limits // zero fields do not bound
+	outer   *budget
+	started time.Time
+	before  time.Duration // spent by earlier passes over the same log
+	own     counts
+	below   counts // what is nested in the run has spent
 }
 
-func (b *budget) add(u Usage, cost float64) {
-	b.input.Add(int64(u.Input))
-	b.cached.Add(int64(u.CachedInput))
-	b.written.Add(int64(u.CacheWrite))
-	b.output.Add(int64(u.Output))
-	b.reasoning.Add(int64(u.Reasoning))
-	b.nanoCost.Add(int64(cost * 1e9))
+// add counts what the run itself has spent.
+func (b *budget) add(s *Spent) {
+	b.own.add(s)
+	b.outer.addBelow(s)
+}
+
+// addBelow counts what something nested in the run has spent.
+func (b *budget) addBelow(s *Spent) {
+	for ; b != nil; b = b.outer {
+		b.below.add(s)
+	}
 }
 
 func (b *budget) elapsed() time.Duration { return b.before + time.Since(b.started) }
 
-func (b *budget) spent() Spent {
-	return Spent{
-		Turns:     int(b.turns.Load()),
-		ToolCalls: int(b.toolCalls.Load()),
-		Usage: Usage{
-			Input: int(b.input.Load()), CachedInput: int(b.cached.Load()), CacheWrite: int(b.written.Load()),
-			Output: int(b.output.Load()), Reasoning: int(b.reasoning.Load()),
-		},
-		Cost:    float64(b.nanoCost.Load()) / 1e9,
-		Elapsed: Millis(b.elapsed()),
-	}
+// spent is what the run itself has spent, and what is nested in it.
+func (b *budget) spent() (own, below Spent) {
+	own, below = b.own.spent(), b.below.spent()
+	own.Elapsed = Millis(b.elapsed())
+	return own, below
 }
 
-// reached says which limit leaves no room for another turn: none, as a rule.
-func (b *budget) reached() Stop {
+// toolCalls is how many tools were called in the run and in what is nested in it.
+func (b *budget) toolCalls() int64 { return b.own.toolCalls.Load() + b.below.toolCalls.Load() }
+
+// root is the budget of the whole run.
+func (b *budget) root() *budget {
+	for b.outer != nil {
+		b = b.outer
+	}
+	return b
+}
+
+// reached says which limit leaves no room for another turn, and whose it is: none,
+// as a rule.
+func (b *budget) reached() (Stop, *budget) {
+	for ; b != nil; b = b.outer {
+		if stop := b.reachedHere(); stop != "" {
+			return stop, b
+		}
+	}
+	return "", nil
+}
+
+func (b *budget) reachedHere() Stop {
 	l := &b.limits
+	sum := func(own, below *atomic.Int64) int64 { return own.Load() + below.Load() }
 	switch {
-	case l.Turns > 0 && b.turns.Load() >= int64(l.Turns):
-		return StopTurns
-	case l.ToolCalls > 0 && b.toolCalls.Load() >= int64(l.ToolCalls):
-		return StopToolCalls
-	case l.Tokens > 0 && b.input.Load()+b.output.Load() >= int64(l.Tokens):
-		return StopTokens
-	case l.Cost > 0 && float64(b.nanoCost.Load()) >= l.Cost*1e9:
-		return StopCost
-	case l.Time > 0 && b.elapsed() >= l.Time:
-		return StopTime
+	case l.Turns > 0 && sum(&b.own.turns, &b.below.turns) >= int64(l.Turns):
+		return stopTurns
+	case l.ToolCalls > 0 && b.toolCalls() >= int64(l.ToolCalls):
+		return stopToolCalls
+	case l.Tokens > 0 && sum(&b.own.input, &b.below.input)+sum(&b.own.output, &b.below.output) >= int64(l.Tokens):
+		return stopTokens
+	case l.Cost > 0 && float64(sum(&b.own.nanoCost, &b.below.nanoCost)) >= l.Cost*1e9:
+		return stopCost
+	case l.Time > 0 && b.elapsed() >= l.Time-answerTime(l.Time):
+		return stopTime
 	}
 	return ""
 }

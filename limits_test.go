@@ -30,11 +30,11 @@ func TestEveryLimitEndsInAnAnswerThatSaysWhich(t *testing.T) {
 		stop   troupe.Stop
 		turns  int
 	}{
-		{troupe.Limits{}, troupe.StopTurns, 51},
-		{troupe.Limits{Turns: 3}, troupe.StopTurns, 4},
-		{troupe.Limits{ToolCalls: 4}, troupe.StopToolCalls, 5},
-		{troupe.Limits{Tokens: 5000}, troupe.StopTokens, 6},
-		{troupe.Limits{Cost: 0.01}, troupe.StopCost, 6},
+		{troupe.Limits{}, "turns", 51},
+		{troupe.Limits{Turns: 3}, "turns", 4},
+		{troupe.Limits{ToolCalls: 4}, "tool_calls", 5},
+		{troupe.Limits{Tokens: 5000}, "tokens", 6},
+		{troupe.Limits{Cost: 0.01}, "cost", 6},
 	}
 	for _, c := range cases {
 		for _, last := range []string{"what I have", ""} {
@@ -74,7 +74,7 @@ func TestCallsBeyondTheLimitAreNotCarriedOut(t *testing.T) {
 		return turn{calls: []troupe.ToolCall{call("1", "add", `{"a":1,"b":0}`), call("2", "add", `{"a":2,"b":0}`), call("3", "add", `{"a":3,"b":0}`)}}
 	})
 	events, end, err := play(t, newEngine(t, troupe.Config{}), newAgent(t, model, adder()), troupe.Input{Text: "go", Limits: troupe.Limits{ToolCalls: 2}})
-	if err != nil || end.Stop != troupe.StopToolCalls {
+	if err != nil || end.Stop != "tool_calls" {
 		t.Fatalf("%+v, %v", end, err)
 	}
 	returned := bodies[*troupe.ToolReturned](events)
@@ -100,12 +100,12 @@ func TestNestedAgentsShareTheBudget(t *testing.T) {
 	})
 	agent := newAgent(t, model, troupe.AsTool(expert, "Knows."))
 	events, end, err := play(t, newEngine(t, troupe.Config{}), agent, troupe.Input{Text: "go", Limits: troupe.Limits{Turns: 5}})
-	if err != nil || end.Stop != troupe.StopTurns || end.Output.Summary != "what the expert had" {
+	if err != nil || end.Stop != "turns" || end.Output.Summary != "what the expert had" {
 		t.Fatalf("%+v, %v", end, err)
 	}
 	// One turn of the clerk, four of the expert, and a last one for each.
-	if end.Spent.Turns != 7 {
-		t.Errorf("%d turns", end.Spent.Turns)
+	if end.Spent.Turns != 2 || end.SpentBelow.Turns != 5 {
+		t.Errorf("%d turns, and %d of the expert", end.Spent.Turns, end.SpentBelow.Turns)
 	}
 	for _, r := range bodies[*troupe.ToolReturned](events) {
 		if r.Tool == "expert" && r.Content != "the expert's best" {
@@ -180,7 +180,7 @@ func TestALastTurnThatFailsIsSpokenFor(t *testing.T) {
 			return turn{calls: []troupe.ToolCall{call("c", "add", `{"a":1,"b":1}`)}}
 		})
 		_, end, err := play(t, newEngine(t, troupe.Config{}), newAgent(t, model, adder()), troupe.Input{Text: "go", Limits: troupe.Limits{Turns: 1}})
-		if err != nil || end.Stop != troupe.StopTurns || end.Output.Summary == "" {
+		if err != nil || end.Stop != "turns" || end.Output.Summary == "" {
 			t.Errorf("%+v, %v", end, err)
 		}
 	})

@@ -30,7 +30,7 @@ func TestAnAgentAnswers(t *testing.T) {
 		t.Errorf("the deltas say %q", shown.String())
 	}
 	for i, e := range events {
-		if e.Seq == 0 && e.Kind() != troupe.KindTextDelta {
+		if e.Seq == 0 && e.Kind() != "text_delta" {
 			t.Errorf("event %d, %s, was not stored", i, e.Kind())
 		}
 	}
@@ -63,7 +63,7 @@ func TestCallsOfOneTurnRunAtOnceAndReturnInOrder(t *testing.T) {
 		sleeper := troupe.NewTool("nap", "Sleeps.", func(ctx context.Context, in nap) (string, error) {
 			time.Sleep(time.Duration(in.Ms) * time.Millisecond)
 			return fmt.Sprint(in.Ms), nil
-		})
+		}, troupe.ReadOnly())
 		var calls []troupe.ToolCall
 		for _, ms := range []int{30, 10, 20} {
 			calls = append(calls, call(fmt.Sprint("c", ms), "nap", fmt.Sprintf(`{"ms":%d}`, ms)))
@@ -215,7 +215,7 @@ func TestAToolMaySetItsOwnTime(t *testing.T) {
 	})
 }
 
-func TestAToolThatKeepsFailingIsClosed(t *testing.T) {
+func TestAToolThatKeepsFailingIsAdvisedAgainst(t *testing.T) {
 	t.Attr("FR", "FR-037 FR-037a")
 	n := 0
 	tool := troupe.NewTool("flaky", "Fails.", func(_ context.Context, in struct {
@@ -233,8 +233,8 @@ func TestAToolThatKeepsFailingIsClosed(t *testing.T) {
 		turn{text: "I could not look it up."},
 	)
 	events, end := mustAnswer(t, newEngine(t, troupe.Config{}), newAgent(t, model, tool), "weather?")
-	if n != 3 {
-		t.Errorf("the tool ran %d times, want 3", n)
+	if n != 4 {
+		t.Errorf("the tool ran %d times, want 4: giving up is advice", n)
 	}
 	called, returned := bodies[*troupe.ToolCalled](events), bodies[*troupe.ToolReturned](events)
 	for i, c := range called {
@@ -242,16 +242,16 @@ func TestAToolThatKeepsFailingIsClosed(t *testing.T) {
 			t.Errorf("call %d is attempt %d", i, c.Attempt)
 		}
 	}
-	if c := called[1].Changed; len(c) != 1 || c[0].Field != "city" || string(c[0].From) != `"Oslo"` || string(c[0].To) != `"Bergen"` {
+	if c := called[1].Changed; len(c) != 1 || string(c["city"][0]) != `"Oslo"` || string(c["city"][1]) != `"Bergen"` {
 		t.Errorf("what changed in attempt 2: %+v", c)
 	}
-	if c := called[2].Changed; len(c) != 1 || c[0].Field != "days" || c[0].From != nil {
+	if c := called[2].Changed; len(c) != 1 || string(c["days"][0]) != "null" || string(c["days"][1]) != "2" {
 		t.Errorf("what changed in attempt 3: %+v", c)
 	}
 	if !strings.Contains(returned[2].Content, "Do not call flaky again") || strings.Contains(returned[1].Content, "Do not call") {
 		t.Errorf("the model was told %s", returned[2].Content)
 	}
-	if returned[3].Class != troupe.ClassUnauthorized || end.Stop != troupe.StopAnswered {
+	if !strings.Contains(returned[3].Content, "Do not call flaky again") || end.Stop != troupe.StopAnswered {
 		t.Errorf("a fourth attempt gave %+v", returned[3])
 	}
 }
@@ -291,7 +291,7 @@ func TestAnEndlessLoopEndsInAnAnswer(t *testing.T) {
 		return turn{calls: []troupe.ToolCall{call("c", "add", `{"a":2,"b":3}`)}}
 	})
 	events, end := mustAnswer(t, newEngine(t, troupe.Config{}), newAgent(t, model, adder()), "go")
-	if end.Stop != troupe.StopRepeats || end.Output.Summary != "I give up: 5" || end.Output.Meta.Status != troupe.StatusPartial {
+	if end.Stop != "repeated_calls" || end.Output.Summary != "I give up: 5" || end.Output.Meta.Status != troupe.StatusPartial {
 		t.Errorf("ended with %+v", end)
 	}
 	if n := len(bodies[*troupe.ToolCalled](events)); n != 5 {
@@ -323,17 +323,17 @@ func TestWhatModelsSayInsteadOfAnAnswer(t *testing.T) {
 		stop troupe.Stop
 		text string
 	}{
-		{"nothing", turn{}, troupe.StopEmpty, "empty"},
-		{"white space", turn{text: " \n"}, troupe.StopEmpty, "empty"},
-		{"a refusal", turn{refuse: "I can't."}, troupe.StopRefused, "I can't."},
-		{"cut off", turn{text: "Once upon", finish: troupe.FinishLength}, troupe.StopLength, "Once upon"},
-		{"cut off at once", turn{finish: troupe.FinishLength}, troupe.StopLength, "cut off"},
-		{"filtered", turn{text: "Well", finish: troupe.FinishFiltered}, troupe.StopFiltered, "Well"},
-		{"filtered call", turn{finish: troupe.FinishFiltered, calls: []troupe.ToolCall{call("1", "add", `{"a":2,"b":3}`)}}, troupe.StopFiltered, "withheld"},
+		{"nothing", turn{}, "empty", "empty"},
+		{"white space", turn{text: " \n"}, "empty", "empty"},
+		{"a refusal", turn{refuse: "I can't."}, "refused", "I can't."},
+		{"cut off", turn{text: "Once upon", finish: troupe.FinishLength}, "length", "Once uponOnce uponOnce upon"},
+		{"cut off at once", turn{finish: troupe.FinishLength}, "length", "cut off"},
+		{"filtered", turn{text: "Well", finish: troupe.FinishFiltered}, "content_filter", "Well"},
+		{"filtered call", turn{finish: troupe.FinishFiltered, calls: []troupe.ToolCall{call("1", "add", `{"a":2,"b":3}`)}}, "content_filter", "withheld"},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
-			events, end := mustAnswer(t, newEngine(t, troupe.Config{}), newAgent(t, inTurn(t, c.turn), adder()), "go")
+			events, end := mustAnswer(t, newEngine(t, troupe.Config{}), newAgent(t, modelFunc(func(*troupe.Request) turn { return c.turn }), adder()), "go")
 			if end.Stop != c.stop || !strings.Contains(end.Output.Summary, c.text) || end.Output.Meta.Status != troupe.StatusPartial {
 				t.Errorf("ended with %+v", end)
 			}
@@ -363,7 +363,7 @@ func TestACallThatWasCutShortIsNotCarriedOut(t *testing.T) {
 		return turn{finish: troupe.FinishLength, calls: []troupe.ToolCall{call("1", "add", `{"a":2`)}}
 	})
 	_, end = mustAnswer(t, newEngine(t, troupe.Config{}), newAgent(t, always, adder()), "go")
-	if end.Stop != troupe.StopLength || end.Spent.Turns != 3 {
+	if end.Stop != "length" || end.Spent.Turns != 3 {
 		t.Errorf("ended with %+v", end)
 	}
 }
@@ -437,7 +437,7 @@ func TestOurFailureIsReturnedToTheCaller(t *testing.T) {
 	}))
 	events, end, err := play(t, newEngine(t, troupe.Config{}), agent, troupe.Input{Text: "the task"})
 	failure, ok := errors.AsType[*troupe.RunError](err)
-	if !ok || failure.Agent != "clerk" || failure.Task != "the task" || failure.State.Turns != 1 || end != nil {
+	if !ok || failure.Agent != "clerk" || failure.Task != "the task" || failure.Spent.Turns != 1 || end != nil {
 		t.Fatalf("got %v", err)
 	}
 	if cause, ok := errors.AsType[*troupe.ModelError](err); !ok || cause.Status != 401 {
@@ -452,6 +452,9 @@ func TestOurFailureIsReturnedToTheCaller(t *testing.T) {
 type crash struct{}
 
 func (crash) Name() string { return "crash" }
+func (crash) Definition() *troupe.Definition {
+	return &troupe.Definition{Kind: "step", Name: "crash"}
+}
 func (crash) Do(context.Context, *troupe.Run, troupe.Handoff) (troupe.Handoff, error) {
 	panic("a bug")
 }

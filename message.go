@@ -42,6 +42,10 @@ type Message struct {
 	Opaque       json.RawMessage `json:"opaque,omitempty"`
 
 	encoded encoding
+	// task says that this is what somebody asked for, and keep names a result: both
+	// outlive compaction.
+	task bool
+	keep string
 }
 
 // A Part is a piece of a message that is not plain text.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"sort"
+	"sync/atomic"
 	"time"
 )
 
@@ -18,6 +19,82 @@ type reader struct {
 	deltas []Event
 	bodies []TextDelta // room for those to come: answers come in many small pieces
 	pieces int
+
+	// yield, where set, is the loop of whoever ranges over the run: it is called in
+	// the run's own goroutine. leave is called when the loop ends.
+	yield  func(Event, error) bool
+	leave  func()
+	inLoop atomic.Bool // the loop's body is at work
+	left   bool
+	crash  *loopCrash
+}
+
+// A loopCrash is a panic in the loop that ranges over a run.
+type loopCrash struct{ value any }
+
+// show has the loop see what there is to see, if there is a loop in this goroutine.
+func (r *reader) show() {
+	if r == nil || r.left {
+		return
+	}
+	returned := false
+	r.inLoop.Store(true)
+	defer func() {
+		r.inLoop.Store(false)
+		if returned {
+			return
+		}
+		r.left = true
+		if value := recover(); value != nil { // it goes on once the run has ended
+			r.crash = &loopCrash{value}
+		}
+		r.leave()
+	}()
+	// The last events are read even if the run was told to stop.
+	goesOn := r.pass(context.Background(), r.yield)
+	returned = true
+	if !goesOn {
+		r.left = true
+		r.leave()
+	}
+}
+
+// isLeft reports whether there was a loop, and it has ended.
+func (r *reader) isLeft() bool { return r != nil && r.left }
+
+// showUntil shows what other goroutines publish until done is closed.
+func (r *reader) showUntil(done <-chan struct{}) {
+	for r != nil {
+		select {
+		case <-done:
+			r.show()
+			return
+		case <-r.signal:
+			r.show()
+		}
+	}
+	<-done
+}
+
+// enter takes a place in room, showing what other goroutines publish meanwhile.
+func (r *reader) enter(room chan<- struct{}) {
+	for r != nil {
+		select {
+		case room <- struct{}{}:
+			return
+		case <-r.signal:
+			r.show()
+		}
+	}
+	room <- struct{}{}
+}
+
+// wakes says when there is something to show: never, where there is no loop.
+func (r *reader) wakes() <-chan struct{} {
+	if r == nil {
+		return nil
+	}
+	return r.signal
 }
 
 // shown is how much of a reply in progress a reader was given.
@@ -29,7 +106,7 @@ type shown struct {
 
 // follow adds r as a reader of everything after the event numbered after.
 func (f *feed) follow(r *reader, after int64) {
-	*r = reader{feed: f, signal: make(chan struct{}, 1), seen: after}
+	r.feed, r.signal, r.seen = f, make(chan struct{}, 1), after
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	r.joined = f.seq
@@ -125,12 +202,12 @@ func (r *reader) finish(e *Event, replied *ModelReplied, yield func(Event, error
 	}
 	delta := *e
 	delta.Seq = 0
-	if rest := replied.Message.Thought[s.thought:]; rest != "" {
+	if rest := replied.Message.Thought[min(s.thought, len(replied.Message.Thought)):]; rest != "" {
 		if delta.Body = (&ThoughtDelta{rest, replied.Attempt}); !yield(delta, nil) {
 			return false
 		}
 	}
-	if rest := replied.Message.Text[s.text:]; rest != "" {
+	if rest := replied.Message.Text[min(s.text, len(replied.Message.Text)):]; rest != "" {
 		if delta.Body = r.textDelta(rest, replied.Attempt); !yield(delta, nil) {
 			return false
 		}

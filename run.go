@@ -2,15 +2,15 @@ package troupe
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
-	"runtime/debug"
 	"slices"
-	"strconv"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/troupe-dev/troupe/internal/journal"
 )
 
 // A Run is what a [Step] may use of the world: models, tools, other steps, time
@@ -25,10 +25,22 @@ type Run struct {
 	parent string
 	agent  string
 	// prefix is the path of the branch that this Run is, and count its latest step.
-	prefix string
+	prefix journal.Path
 	count  int
 	depth  int
 	chain  *link
+	budget *budget
+	// rules are the limits that bound single effects.
+	rules *Limits
+	// conversation names the one that an agent in this run goes on with.
+	conversation string
+	// grace ends when the last answer must be there, after the context that steps get.
+	grace context.Context
+	// front shows events to whoever ranges over the run; nil in other goroutines.
+	front *reader
+	// group is the branches that this one, number member, belongs to.
+	group  *branchGroup
+	member int
 	// now is the time of the newest event the run has seen.
 	now time.Time
 	// noted events wait to be stored together with the next ones.
@@ -65,15 +77,60 @@ func (r *Run) Now() time.Time { return r.now }
 
 // NewID returns a UUID made from the run and the step: the same whenever the run
 // is gone over again.
-func (r *Run) NewID() string { return derivedID(r.id, r.next()) }
+func (r *Run) NewID() string { return derivedID(r.id, string(r.next())) }
 
-// Emit records an event. On a second pass it writes nothing.
+// Before returns what the same step handed back when it last ran in this session,
+// and whether it has: a flow that the user talks to goes on from there.
+func (r *Run) Before() (Handoff, bool) {
+	if r.parent != "" || r.exec.before == nil {
+		return Handoff{}, false
+	}
+	h, ok := r.exec.before[r.agent]
+	return h, ok
+}
+
+// Emit records a body of a program's own: a [Noted], or an [ArtifactSaved]. All
+// other events are made by what they tell of. On a second pass it writes nothing.
 func (r *Run) Emit(ctx context.Context, body Body) error {
+	switch body.(type) {
+	case *Noted, *ArtifactSaved:
+		return r.emit(ctx, body)
+	}
+	return fmt.Errorf("emit %s: only notes and saved artifacts can be emitted", body.Kind())
+}
+
+// Note is Emit of a [Noted] with data that becomes JSON.
+func (r *Run) Note(ctx context.Context, name string, data any) error {
+	encoded, err := encodeJSON(data)
+	if err != nil {
+		return fmt.Errorf("note %s: %w", name, err)
+	}
+	return r.emit(ctx, &Noted{Name: name, Data: json.RawMessage(encoded)})
+}
+
+// Warn records something that a person should know about and that stops nothing.
+// Code is one fixed word.
+func (r *Run) Warn(ctx context.Context, code, message string) error {
+	return r.emit(ctx, &Warned{Code: code, Message: message})
+}
+
+// HandOver records that control passes from one step to another with h, and returns
+// h as the other gets it.
+func (r *Run) HandOver(ctx context.Context, from, to string, h Handoff) (Handoff, error) {
+	h, err := h.asJSON()
+	if err != nil {
+		return Handoff{}, fmt.Errorf("%s hands over to %s: %w", from, to, err)
+	}
+	return h, r.emit(ctx, &HandedOff{From: from, To: to, Handoff: h})
+}
+
+// emit records an event of any kind.
+func (r *Run) emit(ctx context.Context, body Body) error {
 	step := r.next()
 	if recorded, err := r.recorded(step, body.Kind()); recorded != nil || err != nil {
 		return err
 	}
-	if r.exec.journal.passed(r.id, step) {
+	if r.exec.journal.Passed(r.id, step) {
 		return nil // the run was stopped here, and went on without
 	}
 	if err := r.alive(ctx); err != nil {
@@ -83,30 +140,52 @@ func (r *Run) Emit(ctx context.Context, body Body) error {
 	return nil
 }
 
-// history is the conversation that an agent in this run goes on with: that of the
-// session for the run a caller started, a new one for a nested run.
-func (r *Run) history() *history {
-	if r.parent == "" && r.prefix == "" {
-		return r.exec.conversation()
-	}
-	return newHistory()
-}
-
 // Do runs another step as a child of this run and returns what it hands back.
 func (r *Run) Do(ctx context.Context, step Step, in Handoff) (Handoff, error) {
-	at := r.next()
-	child := &Run{
-		exec: r.exec, id: r.id + ":" + at, parent: r.id, agent: step.Name(),
-		depth: r.depth + 1, chain: &link{step, r.chain}, now: r.now,
+	return r.nest(ctx, step, in, "")
+}
+
+// Converse is Do for a step that goes on with the conversation it has had in this
+// session, under this flow: an agent sees what was said to it before, and what it
+// did. The conversation is on record like everything else.
+func (r *Run) Converse(ctx context.Context, step Step, in Handoff) (Handoff, error) {
+	var path []string
+	for l := r.chain; l != nil; l = l.outer {
+		path = append(path, l.step.Name())
 	}
+	slices.Reverse(path)
+	return r.nest(ctx, step, in, strings.Join(append(path, step.Name()), "/"))
+}
+
+func (r *Run) nest(ctx context.Context, step Step, in Handoff, conversation string) (Handoff, error) {
+	at := r.next()
 	if err := r.mayNest(step); err != nil {
 		return Handoff{}, err
 	}
-	if end := r.exec.journal.childEnd(r.id, child.id, at); end != nil {
-		r.saw(end)
-		return endOf(end)
+	in, err := in.asJSON()
+	if err != nil {
+		return Handoff{}, fmt.Errorf("run %s: %w", step.Name(), err)
 	}
-	if err := r.alive(ctx); err != nil {
+	child := &struct {
+		Run
+		budget budget
+		link   link
+	}{}
+	child.link = link{step, r.chain}
+	child.budget.outer = r.budget
+	child.Run = Run{
+		exec: r.exec, id: journal.Child(r.id, at), parent: r.id, agent: step.Name(),
+		depth: r.depth + 1, chain: &child.link, budget: &child.budget, rules: r.rules,
+		conversation: conversation, grace: r.grace, front: r.front, group: r.group, member: r.member, now: r.now, over: r.over,
+	}
+	if err := r.sameChild(child.id, step); err != nil {
+		return Handoff{}, err
+	}
+	if end, ok := r.exec.journal.Ended(r.id, child.id, at); ok {
+		r.saw(end)
+		return r.endOf(end)
+	}
+	if err := r.alive(ctx); err != nil && r.exec.journal.At(child.id, journal.Start) == nil {
 		return Handoff{}, err
 	}
 	if err := r.flush(); err != nil {
@@ -117,13 +196,44 @@ func (r *Run) Do(ctx context.Context, step Step, in Handoff) (Handoff, error) {
 	return out, err
 }
 
-// endOf turns a recorded end of a run back into what the run returned.
-func endOf(e *Event) (Handoff, error) {
+// sameChild fails if the log has a run of something else at a child's place.
+func (r *Run) sameChild(child string, step Step) error {
+	for _, e := range r.exec.journal.At(child, journal.Start) {
+		started, ok := e.Body.(*RunStarted)
+		if !ok {
+			continue
+		}
+		if e.Agent != step.Name() {
+			return fmt.Errorf("run %s: the log has a run of %s there, the code now wants one of %s: %w", child, e.Agent, step.Name(), ErrChanged)
+		}
+		if change := step.Definition().changeFrom(started.Definition); change != "" {
+			return fmt.Errorf("run %s: %s: %w", child, change, ErrChanged)
+		}
+	}
+	return nil
+}
+
+// endOf turns a recorded end of a nested run back into what the run returned, and
+// counts what it spent.
+func (r *Run) endOf(e *Event) (Handoff, error) {
+	count := func(own, below Spent) {
+		own.Elapsed = 0
+		own = own.Add(below)
+		r.budget.addBelow(&own)
+	}
 	switch b := e.Body.(type) {
 	case *RunFinished:
+		count(b.Spent, b.SpentBelow)
 		return b.Output, nil
 	case *RunFailed:
-		return Handoff{}, &RunError{Agent: e.Agent, Run: e.Run, Task: b.Task, State: b.State, Err: errors.New(b.Error)}
+		count(b.Spent, b.SpentBelow)
+		return Handoff{}, &RunError{Agent: e.Agent, Run: e.Run, Task: b.Task, Spent: b.Spent.Add(b.SpentBelow), Err: errors.New(b.Error)}
+	case *RunCancelled:
+		count(b.Spent, b.SpentBelow)
+		if r.group.isStopped() {
+			return Handoff{}, ErrNotNeeded
+		}
+		return Handoff{}, fmt.Errorf("run %s of %s: %w: %s", e.Run, e.Agent, ErrCancelled, b.Reason)
 	}
 	return Handoff{}, fmt.Errorf("run %s ended with %s", e.Run, e.Kind())
 }
@@ -135,7 +245,7 @@ func (r *Run) mayNest(step Step) error {
 			return fmt.Errorf("%w: %s", ErrCircular, r.path(step))
 		}
 	}
-	if limit := r.exec.budget.limits.Depth; limit > 0 && r.agentsAbove() > limit {
+	if limit := r.rules.Depth; limit > 0 && r.agentsAbove() > limit {
 		return fmt.Errorf("%w (limit %d): %s", ErrTooDeep, limit, r.path(step))
 	}
 	return nil
@@ -163,153 +273,10 @@ func (r *Run) path(step Step) string {
 	return strings.Join(names, " → ")
 }
 
-// All runs branches concurrently, each with its own Run, and returns their errors
-// in the order given when all have returned.
-func (r *Run) All(ctx context.Context, branches ...func(context.Context, *Run) error) []error {
-	return r.all(ctx, len(branches), branches)
-}
-
-// all is All with at most limit branches at a time.
-func (r *Run) all(ctx context.Context, limit int, branches []func(context.Context, *Run) error) []error {
-	at := r.next()
-	errs := make([]error, len(branches))
-	if err := r.flush(); err != nil {
-		for i := range errs {
-			errs[i] = err
-		}
-		return errs
-	}
-	runs := make([]Run, len(branches))
-	var wg sync.WaitGroup
-	room := make(chan struct{}, limit)
-	for i, branch := range branches {
-		runs[i] = r.branch(at + "/" + strconv.Itoa(i))
-		room <- struct{}{} // here, so that they begin in order
-		wg.Go(func() {
-			defer func() { <-room }()
-			errs[i] = safely(func() error { return branch(ctx, &runs[i]) })
-			errs[i] = errors.Join(errs[i], runs[i].flush())
-		})
-	}
-	wg.Wait()
-	for i := range runs {
-		r.now = latest(r.now, runs[i].now)
-	}
-	return errs
-}
-
-// branch returns a Run for what happens below the step id at.
-func (r *Run) branch(at string) Run {
-	return Run{
-		exec: r.exec, id: r.id, parent: r.parent, agent: r.agent,
-		prefix: at, depth: r.depth, chain: r.chain, now: r.now,
-	}
-}
-
-// perform runs step in r from its first event to its last.
-func (r *Run) perform(ctx context.Context, step Step, in Handoff) (out Handoff, err error) {
-	if recorded, err := r.recorded(startStep, KindRunStarted); err != nil {
-		return Handoff{}, err
-	} else if recorded == nil {
-		r.note(startStep, &RunStarted{Input: in, Depth: r.depth, Limits: r.exec.asked, User: r.exec.user, Key: r.exec.key})
-	}
-	err = safely(func() (err error) {
-		if r.parent == "" {
-			if err := r.Emit(ctx, &UserSaid{Text: in.Task, Parts: in.Parts}); err != nil {
-				return err
-			}
-		}
-		out, err = step.Do(ctx, r, in)
-		return err
-	})
-	if question, ok := errors.AsType[*asking](err); ok && ctx.Err() == nil {
-		out, err = question.handoff(in), nil
-	}
-	if err != nil {
-		return Handoff{}, r.fail(ctx, in, err)
-	}
-	if out.Meta.Source == "" {
-		out.Meta.Source = r.agent
-	}
-	if out.Meta.Status == "" {
-		out.Meta.Status = StatusSuccess
-	}
-	out.Meta.Time = r.now
-	stop := out.Meta.Stop
-	if stop == "" {
-		stop = StopAnswered
-	}
-	if r.parent == "" {
-		r.exec.reportLeft(r)
-	}
-	at := r.next()
-	if recorded, err := r.recorded(at, KindRunFinished); err != nil {
-		return Handoff{}, err
-	} else if recorded == nil {
-		r.note(at, &RunFinished{Output: out, Stop: stop, Spent: r.exec.budget.spent()})
-	}
-	return out, r.flush()
-}
-
-// fail records why a run stopped short and returns the error for its caller.
-func (r *Run) fail(ctx context.Context, in Handoff, err error) error {
-	at := r.place(r.count)
-	partial := ""
-	if broken, ok := errors.AsType[*brokenReply](err); ok {
-		partial = broken.partial
-	}
-	if ctx.Err() != nil && !errors.Is(context.Cause(ctx), errTimeUp) {
-		cause := context.Cause(ctx)
-		r.note(at, &RunCancelled{Reason: clip(cause.Error(), maxErrorText), Partial: partial})
-		if !errors.Is(err, cause) {
-			err = cause
-		}
-		return errors.Join(err, r.flush())
-	}
-	spent := r.exec.budget.spent()
-	failed := &RunFailed{Error: clip(err.Error(), maxErrorText), Task: shorten(in.Task, 200), State: spent, Partial: partial}
-	if crash, ok := errors.AsType[*crashError](err); ok {
-		failed.Stack = crash.stack
-	}
-	r.note(at, failed)
-	err = errors.Join(err, r.flush())
-	if _, ok := errors.AsType[*RunError](err); ok {
-		return err
-	}
-	return &RunError{Agent: r.agent, Run: r.id, Task: failed.Task, State: spent, Err: err}
-}
-
-// A RunError says which agent could not go on, at what, and how far it had come.
-type RunError struct {
-	Agent string
-	Run   string
-	Task  string
-	State Spent
-	Err   error
-}
-
-// Error names the agent, its task and the cause.
-func (e *RunError) Error() string {
-	return fmt.Sprintf("agent %s: task %q: after %d turns: %v", e.Agent, e.Task, e.State.Turns, e.Err)
-}
-
-func (e *RunError) Unwrap() error { return e.Err }
-
-// startStep is where a run's first event stands.
-const startStep = "0"
-
 // next returns the id of the run's next step.
-func (r *Run) next() string {
+func (r *Run) next() journal.Path {
 	r.count++
-	return r.place(r.count)
-}
-
-// place is the id of the n-th step of this branch.
-func (r *Run) place(n int) string {
-	if r.prefix == "" {
-		return strconv.Itoa(n)
-	}
-	return r.prefix + "/" + strconv.Itoa(n)
+	return r.prefix.Step(r.count)
 }
 
 // peek returns what the log says of the step that next would return.
@@ -317,7 +284,7 @@ func (r *Run) peek() []*Event {
 	if r.exec.journal == nil {
 		return nil
 	}
-	return r.exec.journal.at(r.id, r.place(r.count+1))
+	return r.exec.journal.At(r.id, r.prefix.Step(r.count+1))
 }
 
 // answer returns what the user said to the question that was asked last, nil if
@@ -335,11 +302,11 @@ func (r *Run) answer() *UserSaid {
 
 // recorded returns the event of this kind at step, or nil if the log says nothing
 // of that step. It fails if the log says something else.
-func (r *Run) recorded(step string, kind Kind) (*Event, error) {
+func (r *Run) recorded(step journal.Path, kind Kind) (*Event, error) {
 	if r.exec.journal == nil {
 		return nil, nil
 	}
-	e, err := r.exec.journal.find(r.id, step, kind)
+	e, err := recordedAt(r.exec.journal, r.id, step, kind)
 	if e != nil {
 		r.saw(e)
 	}
@@ -352,18 +319,19 @@ func (r *Run) saw(e *Event) { r.now = latest(r.now, e.Time) }
 const usualEvents = 8
 
 // note makes an event of the run that the next flush stores.
-func (r *Run) note(step string, body Body) {
+func (r *Run) note(step journal.Path, body Body) {
 	r.now = latest(r.now, time.Now().Round(0).UTC())
 	if cap(r.noted) == 0 {
 		r.noted = make([]Event, 0, usualEvents)
 	}
 	r.noted = append(r.noted, Event{
 		Time: r.now, Session: r.exec.feed.session, Run: r.id, Parent: r.parent,
-		Step: step, Agent: r.agent, Body: body,
+		Step: string(step), Agent: r.agent, Body: body,
 	})
 }
 
-// flush stores what was noted. After it, the events are acknowledged.
+// flush stores what was noted and shows it to whoever ranges over the run. After
+// it, the events are acknowledged.
 func (r *Run) flush() error {
 	if len(r.noted) == 0 {
 		return nil
@@ -371,16 +339,23 @@ func (r *Run) flush() error {
 	// The feed keeps the slice; what is left of its room is for the next events.
 	batch := slices.Clip(r.noted)
 	r.noted = r.noted[len(r.noted):]
-	return r.exec.feed.publish(batch)
+	if err := r.exec.feed.publish(batch); err != nil {
+		return err
+	}
+	r.front.show()
+	return nil
 }
 
-// alive fails once the run was told to stop.
+// alive fails once the run was told to stop, and where nothing new is to be done.
 func (r *Run) alive(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
 	if r.over != nil && r.over.Load() {
 		return errLeftBehind
+	}
+	if r.group.isStopped() {
+		return ErrNotNeeded
 	}
 	return nil
 }
@@ -390,22 +365,4 @@ func latest(a, b time.Time) time.Time {
 		return b
 	}
 	return a
-}
-
-// A crashError is a panic in a step.
-type crashError struct {
-	value any
-	stack string
-}
-
-func (e *crashError) Error() string { return fmt.Sprintf("panic: %v", e.value) }
-
-// safely turns a panic of f into an error.
-func safely(f func() error) (err error) {
-	defer func() {
-		if value := recover(); value != nil {
-			err = &crashError{value, string(debug.Stack())}
-		}
-	}()
-	return f()
 }

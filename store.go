@@ -56,6 +56,7 @@ type SessionStatus string
 // write the session's last event.
 const (
 	SessionRunning     SessionStatus = "running"
+	SessionWaiting     SessionStatus = "waiting" // for a person's answer
 	SessionCompleted   SessionStatus = "completed"
 	SessionFailed      SessionStatus = "failed"
 	SessionCancelled   SessionStatus = "cancelled"
@@ -111,12 +112,14 @@ func (s *SessionInfo) Note(e *Event) {
 	case *SessionRenamed:
 		s.Title = b.Title
 	case *RunFinished:
-		s.Status = SessionCompleted
+		if s.Status = SessionCompleted; b.Stop == StopInput {
+			s.Status = SessionWaiting
+		}
 	case *RunFailed:
 		s.Status = SessionFailed
 	case *RunCancelled:
 		s.Status = SessionCancelled
-	case *ModelReplied, *ToolCalled, *ToolReturned:
+	case *RunResumed, *ModelReplied, *ToolCalled, *ToolReturned:
 		s.Status = SessionRunning
 	}
 }

@@ -46,20 +46,68 @@ const NoTimeout time.Duration = -1
 
 // An Invocation is one call of a tool.
 type Invocation struct {
-	// ID is the call's id: stable across a resumed run, fit as an idempotency key.
+	// ID is unique to this call among all calls of all sessions, and the same when
+	// the call is repeated after an interruption: fit as an idempotency key elsewhere.
 	ID string
 	// Arguments is a JSON object that fits the tool's input schema.
 	Arguments json.RawMessage
 	// Run is what a tool uses to run steps of its own, as an agent tool does.
 	Run *Run
-	// Answer is what the user said when this call asked: see [InputNeeded].
-	Answer string
+	// User is who the run is for, and Values what the caller put into [Input.Values].
+	// The model sees neither. Both are shared and must not be changed.
+	User   string
+	Values map[string]any
+	// Answers are what the user said each time this call asked: see [InputNeeded].
+	Answers []Answer
 }
 
-// A Result is what the model is told about a call.
+// Progress tells readers of the run how far the call has come. It is on record.
+func (in *Invocation) Progress(ctx context.Context, text string) error {
+	data, err := encodeJSON(struct {
+		Call string `json:"call"`
+		Text string `json:"text"`
+	}{in.ID, text})
+	if err != nil {
+		return err
+	}
+	if err := in.Run.emit(ctx, &Noted{Name: "progress", Data: data}); err != nil {
+		return err
+	}
+	return in.Run.flush()
+}
+
+// A Result is what came of a call.
 type Result struct {
-	// Content is text, often JSON.
+	// Content is what the model is told: text, often JSON.
 	Content string
+	// Parts are images and files that the model is shown with it.
+	Parts []Part
+	// Value is for programs, which get it from [Run.Call] and from the log as JSON has
+	// it. The model does not see it.
+	Value any
+	// Keep, where set, is a name for the content under which it outlives compaction of
+	// the context, until a later result has the same name: for what an agent works by,
+	// such as a workflow's instructions.
+	Keep string
+}
+
+// A Decision is the error of a tool that ends its agent's run: control goes back to
+// the flow around the agent, with what was decided. It is no failure.
+type Decision struct {
+	// Name says what was decided, for a flow to act on.
+	Name string `json:"name"`
+	// To is the agent that is to go on, where there is one.
+	To string `json:"to,omitempty"`
+	// Text is what the agent hands back.
+	Text string `json:"text,omitempty"`
+}
+
+// Error says what was decided.
+func (d *Decision) Error() string {
+	if d.To != "" {
+		return d.Name + ": control passes to " + d.To
+	}
+	return d.Name
 }
 
 // A Class says what kind of failure a tool's result is. The empty class is success.
@@ -67,7 +115,7 @@ type Class string
 
 // The classes of failure. Their names are part of the event format.
 const (
-	ClassNotFound         Class = "not_found"         // there is no such tool
+	ClassNotFound         Class = "not_found"         // there is no such tool, or not what was asked for
 	ClassUnauthorized     Class = "unauthorized"      // the agent may not use it, or not so
 	ClassInvalidArguments Class = "invalid_arguments" // not JSON, or not what the schema says
 	ClassTimeout          Class = "timeout"
@@ -75,6 +123,12 @@ const (
 	ClassPanicked         Class = "panicked"
 	ClassInterrupted      Class = "interrupted" // the outcome is unknown
 )
+
+// isFailure reports whether the tool failed as a tool. That something is not there
+// or not allowed is an answer, and what was interrupted says nothing.
+func (c Class) isFailure() bool {
+	return c != "" && c != ClassNotFound && c != ClassUnauthorized && c != ClassInterrupted
+}
 
 // A ToolError is a failure whose class the tool chooses.
 type ToolError struct {
@@ -99,14 +153,25 @@ func (e *ToolError) Unwrap() error { return e.Err }
 // the run with an [InputRequested] event; the answer is the session's next input.
 type InputNeeded struct {
 	Question string
-	// Again says that the tool has done nothing yet and is to be called again, with
-	// the same arguments and the answer. Else the model is told the question, and
+	// CallAgain says that the tool has done nothing yet and is to be called again,
+	// with the same arguments and the answer. Else the model is told the question, and
 	// gets the answer as the next message.
-	Again bool
+	CallAgain bool
+	// Approval says that the question is whether the call may be carried out.
+	Approval bool
 }
 
 // Error returns the question.
 func (e *InputNeeded) Error() string { return e.Question }
+
+// An Answer is what a person said or decided when something was asked.
+type Answer struct {
+	// Approved and Denied are decisions that a program passes on. Where both are
+	// false, Text is what the person said in their own words.
+	Approved bool   `json:"approved,omitempty"`
+	Denied   bool   `json:"denied,omitempty"`
+	Text     string `json:"text,omitempty"`
+}
 
 // errToolName says what a name must look like.
 var errToolName = errors.New("a tool's name has 1 to 64 letters, digits, underscores or hyphens")

@@ -75,7 +75,7 @@ func TestARawToolHasTheSchemaItIsGiven(t *testing.T) {
 	for _, r := range bodies[*troupe.ToolReturned](events) {
 		got[r.CallID] = r.Content
 	}
-	if !strings.Contains(got["1"], "/n") || got["2"] != `{"n":4}2` || got["3"] != `{}3` {
+	if !strings.Contains(got["1"], "/n") || !strings.HasPrefix(got["2"], `{"n":4}`) || !strings.HasPrefix(got["3"], `{}`) || got["2"][7:] == got["3"][2:] {
 		t.Errorf("got %v", got)
 	}
 	for spec, says := range map[*troupe.ToolSpec]string{
@@ -99,7 +99,7 @@ func TestAnAgentIsCheckedWhenItIsMade(t *testing.T) {
 		"tool 0 is nil":      {ID: "a", Model: model, Tools: []troupe.Tool{nil}},
 		"not among its":      {ID: "a", Model: model, Allow: []string{"add"}},
 		"is negative":        {ID: "a", Model: model, Window: -1},
-		"both Instructions ": {ID: "a", Model: model, Instructions: "x", Brief: func(context.Context, *troupe.Run) ([]troupe.ContextLoaded, error) { return nil, nil }},
+		"both Instructions ": {ID: "a", Model: model, Instructions: "x", Context: func(context.Context, *troupe.Run) ([]troupe.ContextLoaded, error) { return nil, nil }},
 	} {
 		if _, err := troupe.NewAgent(c); err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("want an error that says %q, got %v", says, err)
@@ -150,7 +150,7 @@ func TestABriefingIsLoadedOnceAndStays(t *testing.T) {
 		}
 		return turn{text: "hello"}
 	})
-	agent := agentWith(t, troupe.AgentConfig{ID: "alex", Model: model, Brief: brief})
+	agent := agentWith(t, troupe.AgentConfig{ID: "alex", Model: model, Context: brief})
 	store := troupe.NewMemoryStore()
 	events, _ := mustAnswer(t, newEngine(t, troupe.Config{Store: store}), agent, "hi")
 	session := events[0].Session
@@ -179,7 +179,7 @@ func TestABriefingIsLoadedOnceAndStays(t *testing.T) {
 			t.Errorf("cut after %d: %d loads on record", cut, n)
 		}
 	}
-	fails := agentWith(t, troupe.AgentConfig{ID: "alex", Model: inTurn(t), Brief: func(context.Context, *troupe.Run) ([]troupe.ContextLoaded, error) {
+	fails := agentWith(t, troupe.AgentConfig{ID: "alex", Model: inTurn(t), Context: func(context.Context, *troupe.Run) ([]troupe.ContextLoaded, error) {
 		return nil, errors.New("critical action failed")
 	}})
 	if _, _, err := play(t, newEngine(t, troupe.Config{}), fails, troupe.Input{Text: "hi"}); err == nil || !strings.Contains(err.Error(), "critical action failed") {
@@ -200,13 +200,13 @@ func TestResultsReachTheModelAsTheyAre(t *testing.T) {
 
 // A typed tool may see the call it answers, and use its run.
 func TestATypedToolMayUseItsRun(t *testing.T) {
-	tool := troupe.NewRunTool("save", "Saves.", func(ctx context.Context, call *troupe.Invocation, in forecast) (string, error) {
+	tool := troupe.NewToolWithCall("save", "Saves.", func(ctx context.Context, call *troupe.Invocation, in forecast) (string, error) {
 		return call.ID + " in " + call.Run.Session(), call.Run.Emit(ctx, &troupe.ArtifactSaved{Path: in.City})
 	})
 	model := inTurn(t, turn{calls: []troupe.ToolCall{call("c7", "save", `{"city":"Oslo"}`)}}, turn{text: "ok"})
 	events, _ := mustAnswer(t, newEngine(t, troupe.Config{}), newAgent(t, model, tool), "go")
 	saved, returned := bodies[*troupe.ArtifactSaved](events), bodies[*troupe.ToolReturned](events)
-	if len(saved) != 1 || saved[0].Path != "Oslo" || returned[0].Content != "c7 in "+events[0].Session {
+	if len(saved) != 1 || saved[0].Path != "Oslo" || !strings.HasSuffix(returned[0].Content, " in "+events[0].Session) {
 		t.Errorf("got %s", render(events))
 	}
 }
@@ -222,7 +222,7 @@ func TestAnAgentThatTakesOverHasItsOwnBriefing(t *testing.T) {
 				got = append(got, m.Text)
 			}
 			return turn{text: name + " answers"}
-		}), Brief: func(context.Context, *troupe.Run) ([]troupe.ContextLoaded, error) {
+		}), Context: func(context.Context, *troupe.Run) ([]troupe.ContextLoaded, error) {
 			return []troupe.ContextLoaded{{Source: "prompt", Content: "you are " + name}, {Source: "file", Content: "the file of " + name}}, nil
 		}})
 	}
@@ -249,7 +249,7 @@ func TestABareAgentOnlyThinks(t *testing.T) {
 	agent := newAgent(t, modelFunc(func(req *troupe.Request) turn {
 		return turn{text: fmt.Sprint(req.Tools.Len(), " tools, ", req.Messages[0].Text)}
 	}), adder())
-	_, end := mustAnswer(t, newEngine(t, troupe.Config{}), agent.Bare(), "hi")
+	_, end := mustAnswer(t, newEngine(t, troupe.Config{}), agent.WithoutTools(), "hi")
 	if end.Output.Summary != "0 tools, You are a clerk." {
 		t.Errorf("got %s", end.Output.Summary)
 	}

@@ -55,6 +55,20 @@ func (s *ToolSet) Encoded(by any, encode func(*ToolSet) []byte) []byte {
 	return s.encoded.set(by, encode(s))
 }
 
+// spec returns what a tool says of itself now, ready to check arguments with.
+func (s *ToolSet) spec(i int) (*ToolSpec, error) {
+	known := &s.specs[i]
+	now := s.tools[i].Spec()
+	if sameBytes(now.Input, known.Input) || len(now.Input) == 0 && sameBytes(known.Input, noArguments) {
+		return known, nil
+	}
+	checked, err := checkedSpec(s.tools[i])
+	if err != nil {
+		return nil, err
+	}
+	return &checked, nil
+}
+
 // list names the tools for a message to the model.
 func (s *ToolSet) list() string {
 	if s.names == "" {

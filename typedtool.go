@@ -6,16 +6,16 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
-	"strings"
-	"sync"
 	"time"
-
-	"github.com/google/jsonschema-go/jsonschema"
 
 	"github.com/troupe-dev/troupe/internal/argcheck"
 )
 
-type argumentCheck = argcheck.Schema
+// An argumentCheck checks arguments against the schema it was made from.
+type argumentCheck struct {
+	schema json.RawMessage
+	*argcheck.Schema
+}
 
 // NewTool makes a tool from a function. The schemas of its input and output come
 // from the types: In must be a struct (or a map) and its fields are described by
@@ -26,22 +26,31 @@ type argumentCheck = argcheck.Schema
 //		Days int    `json:"days,omitempty" jsonschema:"how many days ahead"`
 //	}
 //
-// A field without omitempty or omitzero is required. What fn returns is given to
-// the model as JSON, a string as it is. NewTool panics if the name or a type
-// cannot be a tool's, which is a mistake in the program.
+// A field without omitempty or omitzero is required. The tags enum:"a,b", minimum,
+// maximum, minLength, maxLength, minItems, maxItems, pattern and format say what
+// values it takes, or its type does, with a method JSONSchema() json.RawMessage. What
+// fn returns is given to the model as JSON, a string as it is, and a [Result] may hold
+// more than text. NewTool panics if the name or a type cannot be a tool's, or a tag
+// says nothing that its field can have, which is a mistake in the program.
 func NewTool[In, Out any](name, description string, fn func(context.Context, In) (Out, error), options ...ToolOption) Tool {
-	return NewRunTool(name, description, func(ctx context.Context, _ *Invocation, in In) (Out, error) {
+	return NewToolWithCall(name, description, func(ctx context.Context, _ *Invocation, in In) (Out, error) {
 		return fn(ctx, in)
 	}, options...)
 }
 
-// NewRunTool is NewTool for a function that also gets the invocation: to run steps
+// NewToolWithCall is NewTool for a function that also gets the invocation: to run steps
 // of its own, to emit events, or to know the session it is called in.
-func NewRunTool[In, Out any](name, description string, fn func(context.Context, *Invocation, In) (Out, error), options ...ToolOption) Tool {
+func NewToolWithCall[In, Out any](name, description string, fn func(context.Context, *Invocation, In) (Out, error), options ...ToolOption) Tool {
 	if err := checkToolName(name); err != nil {
 		panic("troupe.NewTool: " + err.Error())
 	}
-	in, out := schemaOf[In](), schemaOf[Out]()
+	in, out := *schemaOf[In](), schemaOf[Out]()
+	if reflect.TypeFor[Out]() == reflect.TypeFor[Result]() {
+		out = &typeSchema{}
+	}
+	if in.err == nil && !in.isObject {
+		in.err = notAnObject(reflect.TypeFor[In]())
+	}
 	if in.err != nil {
 		panic(fmt.Sprintf("troupe.NewTool: tool %s: input: %v", name, in.err))
 	}
@@ -88,8 +97,11 @@ func (t *typedTool[In, Out]) Call(ctx context.Context, call *Invocation) (Result
 	if err != nil {
 		return Result{}, err
 	}
-	if text, ok := any(out).(string); ok {
-		return Result{Content: text}, nil
+	switch out := any(out).(type) {
+	case string:
+		return Result{Content: out}, nil
+	case Result:
+		return out, nil
 	}
 	data, err := json.Marshal(out)
 	if bytes.Contains(data, []byte(`\u00`)) {
@@ -127,58 +139,28 @@ func (t *rawTool) Call(ctx context.Context, in *Invocation) (Result, error) {
 // noArguments is the schema of a tool that takes none.
 var noArguments = json.RawMessage(`{"type":"object","properties":{},"additionalProperties":false}`)
 
-// checkedSpec returns the tool's spec, ready to check arguments with.
+// checkedSpec returns the tool's spec, ready to check arguments with. A check that
+// was made for another schema, as that of a tool which is wrapped, does not count.
 func checkedSpec(tool Tool) (ToolSpec, error) {
 	spec := tool.Spec()
-	if spec.check != nil {
-		return spec, nil
+	if len(spec.Input) == 0 {
+		spec.Input = noArguments
 	}
 	if err := checkToolName(spec.Name); err != nil {
 		return ToolSpec{}, err
 	}
-	if len(spec.Input) == 0 {
-		spec.Input = noArguments
+	if spec.check != nil && sameBytes(spec.check.schema, spec.Input) {
+		return spec, nil
 	}
 	check, err := argcheck.Compile(spec.Input)
 	if err != nil {
 		return ToolSpec{}, fmt.Errorf("tool %s: input %w", spec.Name, err)
 	}
-	spec.check = check
+	spec.check = &argumentCheck{spec.Input, check}
 	return spec, nil
 }
 
-// typeSchema is what NewTool knows about a Go type.
-type typeSchema struct {
-	schema json.RawMessage
-	check  *argumentCheck
-	err    error
-}
-
-// schemas remembers what schemaOf found, by type. It is a memory of a pure
-// function: inferring a schema takes a hundred times as long as making a tool.
-var schemas sync.Map // reflect.Type to *typeSchema
-
-func schemaOf[T any]() *typeSchema {
-	t := reflect.TypeFor[T]()
-	if known, ok := schemas.Load(t); ok {
-		return known.(*typeSchema)
-	}
-	known, _ := schemas.LoadOrStore(t, inferSchema(t))
-	return known.(*typeSchema)
-}
-
-func inferSchema(t reflect.Type) *typeSchema {
-	schema, err := jsonschema.ForType(t, &jsonschema.ForOptions{})
-	if err != nil {
-		return &typeSchema{err: err}
-	}
-	data, err := json.Marshal(schema)
-	if err != nil {
-		return &typeSchema{err: err}
-	}
-	if schema.Type != "object" {
-		return &typeSchema{schema: data, err: fmt.Errorf("%s is not an object but %s; use a struct", t, strings.Join(append(schema.Types, schema.Type), " "))}
-	}
-	check, err := argcheck.Compile(data)
-	return &typeSchema{schema: data, check: check, err: err}
+// sameBytes is bytes.Equal that looks first whether both are one and the same.
+func sameBytes(a, b []byte) bool {
+	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0] || bytes.Equal(a, b))
 }

@@ -58,7 +58,7 @@ func (c *Catalog) Agent(id string, o Options) (*troupe.Agent, error) {
 	}
 	agent, err := troupe.NewAgent(troupe.AgentConfig{
 		ID: d.ID, Model: o.Model, Params: o.Params, Price: o.Price, Window: o.Window,
-		Tools: tools, Allow: o.Allow, Brief: s.brief,
+		Tools: tools, Allow: o.Allow, Context: s.brief,
 	})
 	if err != nil {
 		return nil, err

@@ -73,7 +73,7 @@ func newTool[In any](
 	name, description string, act func(context.Context, *troupe.Invocation, In) (any, error), options ...troupe.ToolOption,
 ) troupe.Tool {
 	options = append(options, troupe.RepeatSafe(), func(s *troupe.ToolSpec) { s.Output = nil })
-	return troupe.NewRunTool(name, description, func(ctx context.Context, call *troupe.Invocation, in In) (string, error) {
+	return troupe.NewToolWithCall(name, description, func(ctx context.Context, call *troupe.Invocation, in In) (string, error) {
 		out, err := act(ctx, call, in)
 		if err != nil {
 			return "", err

@@ -37,7 +37,7 @@ func (c *Catalog) invokeAgent(self string, o Options) troupe.Tool {
 			return nil, failure(err, "")
 		}
 		if out.Meta.Stop == troupe.StopInput {
-			return nil, &troupe.InputNeeded{Question: out.Summary, Again: true}
+			return nil, &troupe.InputNeeded{Question: out.Summary, CallAgain: true}
 		}
 		return invokeResult{Success: true, AgentID: in.AgentID, Response: out.Summary}, nil
 	}, troupe.Timeout(troupe.NoTimeout))

@@ -41,7 +41,7 @@ type addArguments struct {
 // keeps is tagged as an agent's. Everybody who uses the base reads what they write,
 // so it is not one of [Tools].
 func AddTool(k Keeper) troupe.Tool {
-	return troupe.NewRunTool("add_knowledge",
+	return troupe.NewToolWithCall("add_knowledge",
 		"Keep a document in the knowledge base, where others find it.",
 		func(ctx context.Context, call *troupe.Invocation, in addArguments) (string, error) {
 			err := k.Upload(ctx, Document{Name: in.Name, Content: in.Content, Description: in.Description, Tags: []string{"agent"}, Key: call.ID})

@@ -48,7 +48,7 @@ func tainted(text string) []troupe.Body {
 		&troupe.ModelReplied{Message: message, Model: "m"},
 		&troupe.ModelReplied{Message: &troupe.Message{Text: text, Refusal: text}, Model: "m"},
 		&troupe.ToolCalled{Tool: text, Arguments: troupe.Arguments(text)},
-		&troupe.ToolCalled{Tool: "t", Arguments: troupe.Arguments(quoted), Changed: []troupe.Change{{Field: text, From: quoted, To: quoted}}},
+		&troupe.ToolCalled{Tool: "t", Arguments: troupe.Arguments(quoted), Changed: map[string][2]json.RawMessage{text: {quoted, quoted}}},
 		&troupe.ToolReturned{Tool: text, Class: troupe.ClassNotFound, Error: "no tool " + text, Content: text},
 		&troupe.ToolReturned{Tool: "t", Class: troupe.ClassPanicked, Error: text, Content: string(quoted), Stack: "goroutine 1:\n" + text},
 		&troupe.HandedOff{From: "a", To: "b", Handoff: handoff},

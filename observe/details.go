@@ -1,8 +1,11 @@
 package observe
 
 import (
+	"encoding/json"
 	"fmt"
 	"log/slog"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/troupe-dev/troupe"
@@ -68,9 +71,28 @@ func (d *details) body(body troupe.Body) {
 	case *troupe.ContextCompacted:
 		d.add(slog.Int("dropped", b.Dropped), slog.Int("kept", b.Kept),
 			slog.Int("tokens_before", b.TokensBefore), slog.Int("tokens_after", b.TokensAfter))
+	case *troupe.ModelFailed:
+		d.word("purpose", b.Purpose)
+		d.add(slog.Int("attempt", b.Attempt))
+		d.word("reason", b.Reason)
+		d.text("err", b.Error)
+		if b.RetryIn > 0 {
+			d.add(slog.Duration("retry_in", b.RetryIn.Duration()))
+		}
+	case *troupe.Noted:
+		d.word("name", b.Name)
+		d.text("data", string(b.Data))
+	case *troupe.LimitReached:
+		d.word("stop", string(b.Stop))
+		d.text("text", b.Message)
 	case *troupe.Warned:
 		d.word("code", b.Code)
 		d.text("text", b.Message)
+	case *troupe.SessionForked:
+		d.word("from", b.From)
+		d.add(slog.Int64("after", b.After))
+	case *troupe.SessionRenamed:
+		d.text("text", b.Title)
 	case *troupe.RunFinished:
 		d.finished(b)
 	case *troupe.RunFailed:
@@ -119,10 +141,11 @@ func (d *details) returned(b *troupe.ToolReturned) {
 
 // changes adds how a call differs from the failed one before, by argument: under
 // its name, so that an argument which is secret by its name is known to be.
-func (d *details) changes(changed []troupe.Change) {
-	attrs := make([]slog.Attr, len(changed))
-	for i, c := range changed {
-		attrs[i] = slog.String(shorten(c.Field, d.runes), shorten(fmt.Sprintf("%s → %s", c.From, c.To), d.runes))
+func (d *details) changes(changed map[string][2]json.RawMessage) {
+	var attrs []slog.Attr
+	for _, field := range slices.Sorted(maps.Keys(changed)) {
+		c := changed[field]
+		attrs = append(attrs, slog.String(shorten(field, d.runes), shorten(fmt.Sprintf("%s → %s", c[0], c[1]), d.runes)))
 	}
 	if len(attrs) > 0 {
 		d.add(slog.GroupAttrs("changed", attrs...))
@@ -133,17 +156,20 @@ func (d *details) finished(b *troupe.RunFinished) {
 	d.add(slog.Duration("dur", b.Spent.Elapsed.Duration()))
 	d.word("stop", string(b.Stop))
 	d.word("status", string(b.Output.Meta.Status))
-	d.add(slog.Int("turns", b.Spent.Turns), slog.Int("tool_calls", b.Spent.ToolCalls))
-	d.spent(b.Spent.Usage, b.Spent.Cost)
+	spent := b.Spent.Add(b.SpentBelow)
+	d.add(slog.Int("turns", spent.Turns), slog.Int("tool_calls", spent.ToolCalls))
+	d.spent(spent.Usage, spent.Cost)
 	d.text("result", b.Output.Summary)
 }
 
 func (d *details) failed(b *troupe.RunFailed) {
-	d.add(slog.Duration("dur", b.State.Elapsed.Duration()))
+	spent := b.Spent.Add(b.SpentBelow)
+	d.add(slog.Duration("dur", b.Spent.Elapsed.Duration()))
+	d.word("reason", b.Reason)
 	d.text("err", b.Error)
 	d.text("task", b.Task)
-	d.add(slog.Group("state", slog.Int("turns", b.State.Turns), slog.Int("tool_calls", b.State.ToolCalls)))
-	d.spent(b.State.Usage, b.State.Cost)
+	d.add(slog.Group("state", slog.Int("turns", spent.Turns), slog.Int("tool_calls", spent.ToolCalls)))
+	d.spent(spent.Usage, spent.Cost)
 	d.text("text", b.Partial)
 	d.word("stack", b.Stack)
 }

@@ -35,14 +35,14 @@ const (
 // Level says how important an event is:
 //
 //	error  run_failed
-//	warn   warned, run_cancelled, and tool_returned if the call failed
+//	warn   warned, model_failed, limit_reached, run_cancelled, and tool_returned if the call failed
 //	debug  context_loaded, and what is shown but not stored
 //	info   everything else
 func Level(e *troupe.Event) slog.Level {
 	switch b := e.Body.(type) {
 	case *troupe.RunFailed:
 		return slog.LevelError
-	case *troupe.Warned, *troupe.RunCancelled:
+	case *troupe.Warned, *troupe.ModelFailed, *troupe.LimitReached, *troupe.RunCancelled:
 		return slog.LevelWarn
 	case *troupe.ToolReturned:
 		if b.Class != "" {

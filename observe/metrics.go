@@ -87,6 +87,12 @@ func (m *Metrics) Note(e *troupe.Event) {
 		m.add(m.artifactsSaved, 1, e.Agent)
 	case *troupe.ContextCompacted:
 		m.add(m.compactions, 1, e.Agent)
+	case *troupe.ModelFailed:
+		if m.add(m.warnings, 1, "model_failed"); b.RetryIn == 0 {
+			m.add(m.errors, 1, "model_failed")
+		}
+	case *troupe.LimitReached:
+		m.add(m.warnings, 1, "limit_"+string(b.Stop))
 	case *troupe.Warned:
 		m.warned(e, b)
 	case *troupe.RunFinished:
@@ -167,7 +173,7 @@ func (m *Metrics) ended(e *troupe.Event, outcome string) {
 	state.turns, state.ended = 0, &end
 	switch {
 	case e.Parent != "":
-	case e.Kind() == troupe.KindRunFinished && outcome != outcomeWaiting:
+	case e.Kind() == "run_finished" && outcome != outcomeWaiting:
 		delete(m.sessions, e.Session)
 	default:
 		m.sessions[e.Session].stopped = true

@@ -106,7 +106,7 @@ func TestARunThatGoesOnIsNotCountedTwice(t *testing.T) {
 	reply := &troupe.ModelReplied{Message: &troupe.Message{}}
 	done := &troupe.RunFinished{Stop: troupe.StopAnswered}
 	asked := &troupe.RunFinished{Stop: troupe.StopInput, Output: troupe.Handoff{Meta: troupe.HandoffMeta{Status: troupe.StatusPartial}}}
-	start, failed, cancelled, resumed := &troupe.RunStarted{}, &troupe.RunFailed{}, &troupe.RunCancelled{}, &troupe.Warned{Code: "resumed"}
+	start, failed, cancelled, resumed := &troupe.RunStarted{}, &troupe.RunFailed{}, &troupe.RunCancelled{}, &troupe.RunResumed{}
 	for name, test := range map[string]struct {
 		bodies []troupe.Body
 		want   observe.RunSummary

@@ -84,6 +84,6 @@ func Own(log []troupe.Event) []troupe.Event {
 // endsCopies reports whether e is what the engine puts after the events that a fork
 // copied.
 func endsCopies(e *troupe.Event) bool {
-	warned, ok := e.Body.(*troupe.Warned)
-	return ok && warned.Code == "forked"
+	_, ok := e.Body.(*troupe.SessionForked)
+	return ok
 }

@@ -88,10 +88,10 @@ func TestAForkIsNotToldAgain(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if len(told) != 1 || told[0] != troupe.KindWarned {
+		if len(told) != 1 || told[0] != "session_forked" {
 			t.Errorf("fork after %d: told of %v", after, told)
 		}
-		if own := observe.Own(logOf(t, store, fork)); len(own) != 1 || own[0].Kind() != troupe.KindWarned {
+		if own := observe.Own(logOf(t, store, fork)); len(own) != 1 || own[0].Kind() != "session_forked" {
 			t.Errorf("fork after %d: its own are %v", after, own)
 		}
 	}

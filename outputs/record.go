@@ -97,10 +97,6 @@ func (r *record) noteRun(e *troupe.Event) {
 			m.MessageCount++
 			r.behind = true
 		}
-	case *troupe.Warned:
-		if b.Code == "resumed" {
-			r.info.Status = troupe.SessionRunning
-		}
 	}
 	status := r.info.Status
 	if status == "" || status == m.Execution.Status {

@@ -112,7 +112,7 @@ func (d *delivery) failed(ctx context.Context, run *troupe.Run, s Saved, act str
 		return s, err
 	}
 	s.State, s.Error = StateFailed, act+": "+why
-	return s, run.Emit(ctx, &troupe.Warned{Code: "artifact_failed", Message: fmt.Sprintf("%s %s: %s", act, s.Path, why)})
+	return s, run.Warn(ctx, "artifact_failed", fmt.Sprintf("%s %s: %s", act, s.Path, why))
 }
 
 // stepHeading is the heading of a step in a plan; the number is its group.

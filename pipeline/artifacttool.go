@@ -60,7 +60,7 @@ type writeResult struct {
 // writeTool returns the tool write_artifact. It can be called again with the same
 // arguments: a file that has the content already is left alone.
 func writeTool(output func(session string) (*workspace.Workspace, error)) troupe.Tool {
-	return troupe.NewRunTool(toolWrite, "Writes an artifact of a phase into the output root.",
+	return troupe.NewToolWithCall(toolWrite, "Writes an artifact of a phase into the output root.",
 		func(ctx context.Context, call *troupe.Invocation, in writeRequest) (writeResult, error) {
 			ws, loc, err := locate(output, call.Run.Session(), in.Path)
 			if err != nil {
@@ -107,7 +107,7 @@ type uploadResult struct {
 // uploadTool returns the tool upload_artifact, which hands to the knowledge base
 // the bytes of a file in the output root, and nothing that is not the content meant.
 func uploadTool(output func(session string) (*workspace.Workspace, error), base Knowledge) troupe.Tool {
-	return troupe.NewRunTool(toolUpload, "Uploads an artifact from the output root to the knowledge base.",
+	return troupe.NewToolWithCall(toolUpload, "Uploads an artifact from the output root to the knowledge base.",
 		func(ctx context.Context, call *troupe.Invocation, in uploadRequest) (uploadResult, error) {
 			if base == nil {
 				return uploadResult{}, errors.New("there is no knowledge base")

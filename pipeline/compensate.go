@@ -24,7 +24,8 @@ type Proposal struct {
 }
 
 // compensate looks for attempts at I/O in an answer, records each, and makes
-// artifacts of those that say what to write if that was asked for.
+// artifacts of those that say what to write if that was asked for. Of an answer that
+// breaks off it makes none: what it shows may be half a file.
 func (w *work) compensate(ctx context.Context, text string, parsed *Parsed) error {
 	proposals := attempts(text)
 	proposals = append(proposals, claims(string(parsed.Output.Outputs))...)
@@ -33,7 +34,7 @@ func (w *work) compensate(ctx context.Context, text string, parsed *Parsed) erro
 			continue // the agent did as it should and only says so
 		}
 		done := "proposed"
-		if w.delivery.Compensate && p.Path != "" && p.Content != "" {
+		if w.delivery.Compensate && !parsed.isCut && p.Path != "" && p.Content != "" {
 			p.Performed, done = true, "performed"
 			a := Artifact{Path: p.Path, Content: p.Content, Type: ArtifactFile}
 			if p.Act == actUpload {

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/troupe-dev/troupe/internal/argcheck"
+	"github.com/troupe-dev/troupe/internal/rawjson"
 )
 
 // A Contract says what the answer of one phase must hold. It does not change and
@@ -131,8 +132,8 @@ func withOwnReferences(schema json.RawMessage) any {
 
 // readOutputs notes which outputs there are and which of them are lists.
 func (c *Contract) readOutputs(schema []byte) {
-	for _, f := range fieldsOf(fieldsOf(schema).at("/properties")) {
-		c.outputs[f.name] = strings.Contains(string(fieldsOf(f.value).at("/type")), `"array"`)
+	for _, f := range rawjson.Fields(rawjson.Fields(schema).At("/properties")) {
+		c.outputs[f.Name] = strings.Contains(string(rawjson.Fields(f.Value).At("/type")), `"array"`)
 	}
 }
 

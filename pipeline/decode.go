@@ -4,13 +4,15 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+
+	"github.com/troupe-dev/troupe/internal/rawjson"
 )
 
 // UnmarshalJSON takes the fields by their exact names: encoding/json alone would let
 // "READY" overrule "ready".
 func (o *Output) UnmarshalJSON(data []byte) error {
 	*o = Output{Artifacts: []Artifact{}}
-	if i := skipSpace(data, 0); i >= len(data) || data[i] != '{' {
+	if i := rawjson.SkipSpace(data, 0); i >= len(data) || data[i] != '{' {
 		return fmt.Errorf("decode output: expected an object, got %.20q", data)
 	}
 	decode(data, map[string]any{
@@ -67,7 +69,7 @@ type artifacts []Artifact
 
 func (l *artifacts) UnmarshalJSON(data []byte) error {
 	*l = artifacts{}
-	for _, element := range elementsOf(data) {
+	for _, element := range rawjson.Elements(data) {
 		var a Artifact
 		if err := a.UnmarshalJSON(element); err != nil {
 			return err
@@ -80,13 +82,13 @@ func (l *artifacts) UnmarshalJSON(data []byte) error {
 // decode puts the fields of an object where the targets say. It leaves empty what
 // has the wrong kind: that the contract complains of it is enough.
 func decode(object []byte, targets map[string]any) {
-	for _, f := range fieldsOf(object) {
-		switch target := targets[f.name].(type) {
+	for _, f := range rawjson.Fields(object) {
+		switch target := targets[f.Name].(type) {
 		case nil:
 		case json.Unmarshaler: // directly, as the value is known to be sound
-			_ = target.UnmarshalJSON(f.value)
+			_ = target.UnmarshalJSON(f.Value)
 		default:
-			_ = json.Unmarshal(f.value, target)
+			_ = json.Unmarshal(f.Value, target)
 		}
 	}
 }
@@ -99,7 +101,7 @@ func (t *anyText) UnmarshalJSON(data []byte) error {
 	case string(data) == "null":
 		*t = ""
 	case data[0] == '"':
-		*t = anyText(unquote(data))
+		*t = anyText(rawjson.Unquote(data))
 	default:
 		*t = anyText(data)
 	}

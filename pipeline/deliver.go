@@ -22,6 +22,15 @@ type delivery struct {
 
 func (d *delivery) Name() string { return d.Config.Name }
 
+// Definition lists the phases in order.
+func (d *delivery) Definition() *troupe.Definition {
+	definition := &troupe.Definition{Kind: "delivery", Name: d.Config.Name}
+	for _, phase := range d.Config.Phases {
+		definition.Steps = append(definition.Steps, &troupe.Definition{Kind: "phase", Name: phase.Name})
+	}
+	return definition
+}
+
 // Do runs the phases. Custom["phases"], where it is set, are results of phases that
 // were run before, as [Results] returns them, for a delivery that begins later.
 func (d *delivery) Do(ctx context.Context, run *troupe.Run, in troupe.Handoff) (troupe.Handoff, error) {

@@ -47,27 +47,3 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
-
-// What is sound is mended to itself, and what is mended is sound or refused.
-func FuzzMend(f *testing.F) {
-	for _, text := range []string{answerOf("qa"), `{"a": "b"c", 'd': e, // f` + "\n" + `"g": [1. 2, "h" "i", ...], j: "\u00e9\x`, `{"a": "b, "c": 1}`, `{"a": ["b}]}`, "{\"a\": 1\n```"} {
-		f.Add(text)
-	}
-	f.Fuzz(func(t *testing.T, text string) {
-		if text == "" || text[0] != '{' {
-			return
-		}
-		value, end, isCut, ok := mend([]byte(text))
-		if !ok {
-			return
-		}
-		if end > len(text) || !json.Valid(value) {
-			t.Fatalf("%q became %s, up to %d", text, value, end)
-		}
-		if sound, isSound := valueEnd([]byte(text), 0, 0); isSound && json.Valid([]byte(text[:sound])) {
-			if end != sound || isCut || !isSame(value, []byte(text[:sound])) {
-				t.Errorf("%q is sound up to %d and became %s up to %d", text, sound, value, end)
-			}
-		}
-	})
-}

@@ -39,18 +39,25 @@ type gateResult struct {
 // gateTool returns the tool that asks a person whether the delivery passes a gate.
 // It does nothing else, so that the question and its answer are all of its effect.
 func gateTool() troupe.Tool {
-	return troupe.NewRunTool(toolGate, "Asks whether the delivery goes on after a phase.",
+	return troupe.NewToolWithCall(toolGate, "Asks whether the delivery goes on after a phase.",
 		func(_ context.Context, call *troupe.Invocation, in gateRequest) (gateResult, error) {
-			if strings.TrimSpace(call.Answer) == "" {
-				return gateResult{}, &troupe.InputNeeded{Question: in.question(), Again: true}
+			if len(call.Answers) == 0 {
+				return gateResult{}, &troupe.InputNeeded{Question: in.question(), CallAgain: true}
 			}
-			return in.decide(call.Answer), nil
+			return in.decide(call.Answers[0]), nil
 		}, troupe.RepeatSafe())
 }
 
 // decide reads an answer. Where guidance can no longer be followed, what is not a
 // yes is a stop.
-func (g *gateRequest) decide(answer string) gateResult {
+func (g *gateRequest) decide(said troupe.Answer) gateResult {
+	answer := said.Text
+	switch {
+	case said.Denied && answer == "":
+		return gateResult{Decision: decisionStop}
+	case said.Approved:
+		return gateResult{Decision: decisionGoOn}
+	}
 	word := strings.ToLower(strings.Trim(answer, " \t\r\n.!\"'"))
 	switch {
 	case slices.Contains([]string{"yes", "y", "ok", "go on", "go", "continue", "approve", "approved", "pass"}, word):

@@ -40,7 +40,7 @@ type gatherRequest struct {
 // gatherTool returns the tool gather_files. It only reads, through the workspaces,
 // and keeps to a budget.
 func gatherTool(project *workspace.Workspace, output func(string) (*workspace.Workspace, error)) troupe.Tool {
-	return troupe.NewRunTool(toolGather, "Lists the files of a directory, with excerpts.",
+	return troupe.NewToolWithCall(toolGather, "Lists the files of a directory, with excerpts.",
 		func(ctx context.Context, call *troupe.Invocation, in gatherRequest) (FileMap, error) {
 			ws, root := project, workspace.ProjectRoot
 			if in.Root == gatherOutput {

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"strings"
+
+	"github.com/troupe-dev/troupe/internal/rawjson"
 )
 
 // An Item is an entry of an answer that agents write as text, as a number or as an
@@ -24,9 +26,9 @@ func (i Item) String() string { return shown([]byte(i.json)) }
 
 // Field returns a field of an object as text, and "" where there is none.
 func (i Item) Field(name string) string {
-	for _, f := range fieldsOf([]byte(i.json)) {
-		if f.name == name {
-			return shown(f.value)
+	for _, f := range rawjson.Fields([]byte(i.json)) {
+		if f.Name == name {
+			return shown(f.Value)
 		}
 	}
 	return ""
@@ -62,7 +64,7 @@ func (l Items) MarshalJSON() ([]byte, error) { return json.Marshal(append([]Item
 // UnmarshalJSON takes any value; null and "" are no items.
 func (l *Items) UnmarshalJSON(data []byte) error {
 	*l = nil
-	elements := elementsOf(data)
+	elements := rawjson.Elements(data)
 	if data = bytes.TrimSpace(data); len(data) > 0 && data[0] != '[' {
 		elements = [][]byte{data}
 	}
@@ -96,16 +98,16 @@ func shown(value []byte) string {
 	var parts []string
 	switch value[0] {
 	case '"':
-		return unquote(value)
+		return rawjson.Unquote(value)
 	case '{':
-		for _, f := range fieldsOf(value) {
-			if text := shown(f.value); text != "" {
-				parts = append(parts, f.name+": "+text)
+		for _, f := range rawjson.Fields(value) {
+			if text := shown(f.Value); text != "" {
+				parts = append(parts, f.Name+": "+text)
 			}
 		}
 		return strings.Join(parts, "; ")
 	case '[':
-		for _, element := range elementsOf(value) {
+		for _, element := range rawjson.Elements(value) {
 			parts = append(parts, shown(element))
 		}
 		return strings.Join(parts, ", ")

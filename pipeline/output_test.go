@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/troupe-dev/troupe/internal/rawjson"
 )
 
 func TestItemsAreTextHoweverTheyAreWritten(t *testing.T) {
@@ -71,7 +73,7 @@ func TestStringsMeanWhatTheStandardLibrarySays(t *testing.T) {
 		if err := json.Unmarshal([]byte(quoted), &want); err != nil {
 			t.Fatal(err)
 		}
-		if got := unquote([]byte(quoted)); got != want {
+		if got := rawjson.Unquote([]byte(quoted)); got != want {
 			t.Errorf("%s: got %q, want %q", quoted, got, want)
 		}
 	}

@@ -2,10 +2,12 @@ package pipeline
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
-	"strings"
+	"slices"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/answer"
 )
 
 // A Level says how an answer became an [Output].
@@ -33,6 +35,8 @@ type Parsed struct {
 	// Correction is what to tell the model, once, before markdown or raw text is made
 	// do with. It is empty where the answer was read as JSON.
 	Correction string
+
+	isCut bool // the text breaks off, so that nothing in it is to be acted on
 }
 
 // An AmbiguityError says that a text holds different values that all fit, so that
@@ -49,56 +53,80 @@ func (e *AmbiguityError) Error() string {
 // Parse reads the text that the agent of the phase answered with.
 //
 // The first of these that gives an answer with all that is critical is taken: the
-// whole text as JSON; the only JSON object in the text that fits; the same after one
-// repair of its syntax; headings that name the outputs, with status partial. Else the
-// text is kept as {"text": ...} in the outputs, with status partial, the gate closed
-// and the reason among the errors.
+// whole text as JSON; the only JSON object in the text that fits; the same after its
+// syntax was mended, if there is one way only to do that and nothing that the schema
+// requires is missing after it; headings that name the outputs, with status partial.
+// Else the text is kept as {"text": ...} in the outputs, with status partial, the gate
+// closed and the reason among the errors. JSON that breaks off is never made whole.
 //
 // The only error is an [*AmbiguityError]. The text kept raw comes with it.
 func (c *Contract) Parse(text string) (Parsed, error) {
-	r, err := read(text, c.fits)
-	parsed := Parsed{Level: r.level, Notes: r.notes}
-	if err != nil {
-		err.Phase = c.phase
-		parsed.Problems = []Problem{{Message: "it holds different JSON values that all fit; only one may be there", Critical: true}}
-		parsed.keepRaw(c, text)
-		return parsed, err
-	}
-	if r.value != nil {
-		parsed.Problems = c.warnings(r.value)
-		_ = parsed.Output.UnmarshalJSON(r.value) // what fits is an object
-		if r.isCut {
-			parsed.markCut()
+	value, err := answer.Read(text, critical{c})
+	if err == nil && value.How == answer.Mended {
+		if lost := c.lost(value.JSON); lost != nil {
+			parsed := Parsed{Problems: lost}
+			parsed.note("repaired: what the schema requires is missing after a repair of its syntax")
+			parsed.keepRaw(c, text, answer.Broken)
+			return parsed, nil
 		}
-		return parsed, nil
 	}
-	parsed.Problems = c.problemsIn(r)
-	if output, ok := c.readMarkdown(withoutThoughts(text)); ok {
+	if err == nil {
+		return c.parsed(value), nil
+	}
+	failure, _ := errors.AsType[*answer.Error](err)
+	parsed := Parsed{Problems: c.problemsIn(failure)}
+	parsed.note("no JSON was read: " + failure.Error())
+	if failure.Reason == answer.Ambiguous {
+		parsed.keepRaw(c, text, failure.Reason)
+		return parsed, &AmbiguityError{Phase: c.phase}
+	}
+	if output, ok := c.readMarkdown(answer.WithoutThoughts(text)); ok && failure.Reason != answer.Cut {
 		parsed.Output, parsed.Level = output, LevelMarkdown
 		parsed.note("markdown: headings name outputs")
-		parsed.Correction = c.correction(parsed.Problems)
+		parsed.Correction = c.correction(parsed.Problems, failure.Reason)
 		return parsed, nil
 	}
 	parsed.note("markdown: no headings name the outputs that are needed")
-	parsed.keepRaw(c, text)
+	parsed.keepRaw(c, text, failure.Reason)
 	return parsed, nil
+}
+
+// parsed returns a value that was read.
+func (c *Contract) parsed(value answer.Value) Parsed {
+	p := Parsed{Problems: c.warnings(value.JSON)}
+	for _, w := range value.Warnings {
+		p.Problems = append(p.Problems, Problem{Pointer: w.Pointer, Message: w.Message})
+	}
+	switch value.How {
+	case answer.Whole:
+		p.Level = LevelStrict
+		p.note("strict: the whole text is the JSON asked for")
+	case answer.Embedded:
+		p.Level = LevelExtracted
+		p.note("extracted: the only JSON in the text that fits")
+	case answer.Mended:
+		p.Level = LevelRepaired
+		p.note("repaired: the syntax of the object")
+	}
+	_ = p.Output.UnmarshalJSON(value.JSON) // what fits is an object
+	return p
+}
+
+// parseCut is Parse for a text that its provider cut off: nothing of it is used,
+// whatever it looks like.
+func (c *Contract) parseCut(text string) Parsed {
+	failure := answer.CutOff(text)
+	parsed := Parsed{Problems: c.problemsIn(failure)}
+	parsed.note("no JSON was read: the answer was cut off")
+	parsed.keepRaw(c, text, failure.Reason)
+	return parsed
 }
 
 func (p *Parsed) note(text string) { p.Notes = append(p.Notes, text) }
 
-// markCut makes an answer of which a part is missing partial, whatever it says of itself.
-func (p *Parsed) markCut() {
-	const cut = "it is not whole: it breaks off, or leaves something out"
-	if p.Output.Status == troupe.StatusSuccess {
-		p.Output.Status = troupe.StatusPartial
-	}
-	p.Output.Errors = append(p.Output.Errors, TextItem(cut))
-	p.Problems = append(p.Problems, Problem{Message: cut})
-}
-
-func (p *Parsed) keepRaw(c *Contract, text string) {
+func (p *Parsed) keepRaw(c *Contract, text string, reason answer.Reason) {
 	kept, _ := json.Marshal(map[string]string{"text": text}) // of strings it cannot fail
-	p.Level = LevelRaw
+	p.Level, p.isCut = LevelRaw, reason == answer.Cut
 	p.Output = Output{Status: troupe.StatusPartial, Phase: c.phase, Outputs: kept, Artifacts: []Artifact{}}
 	for _, problem := range p.Problems {
 		if problem.Critical {
@@ -106,31 +134,35 @@ func (p *Parsed) keepRaw(c *Contract, text string) {
 		}
 	}
 	p.note("raw: the text is kept as it is")
-	p.Correction = c.correction(p.Problems)
+	p.Correction = c.correction(p.Problems, reason)
 }
 
-// problemsIn says why a text that nothing was read from is not an answer: by the first
-// object whose syntax is broken, and by the largest that is sound or could be mended.
-func (c *Contract) problemsIn(r reading) (problems []Problem) {
-	if r.unsound != nil {
-		problems = c.Check(r.unsound)
+// problemsIn says why a text that nothing was read from is not an answer: what is wrong
+// with its syntax, and with the largest value in it that is sound.
+func (c *Contract) problemsIn(failure *answer.Error) (problems []Problem) {
+	for _, p := range failure.Problems {
+		problem := Problem{Pointer: p.Pointer, Message: p.Message, Critical: true}
+		if failure.Reason == answer.Cut && p.Pointer != "" { // where it breaks off is no field that lacks something
+			problem = Problem{Message: p.String(), Critical: true}
+		}
+		problems = append(problems, problem)
 	}
-	if r.largest != nil {
-		problems = append(problems, c.Check(r.largest)...)
+	if failure.Nearest == nil || failure.Reason == answer.Cut {
+		return problems
 	}
-	if problems == nil {
-		problems = []Problem{{Message: "it holds no JSON object that could be read", Critical: true}}
+	for _, p := range c.Check(failure.Nearest) {
+		if !slices.Contains(problems, p) {
+			problems = append(problems, p)
+		}
 	}
 	return problems
 }
 
 // correction returns the request to answer again.
-func (c *Contract) correction(problems []Problem) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "Your last answer cannot be used as the output of the phase %q:\n", c.phase)
+func (c *Contract) correction(problems []Problem, reason answer.Reason) string {
+	failure := &answer.Error{Reason: reason}
 	for _, p := range problems {
-		fmt.Fprintf(&b, "- %s\n", p)
+		failure.Problems = append(failure.Problems, answer.Problem{Pointer: p.Pointer, Message: p.Message})
 	}
-	b.WriteString("Answer again with the whole corrected JSON object and nothing else: no code block, no explanation. Keep what was right.")
-	return b.String()
+	return answer.Correction(failure, fmt.Sprintf("the output of the phase %q", c.phase))
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/answer"
 )
 
 func TestParseUnderstandsWhatAgentsAnswer(t *testing.T) {
@@ -25,7 +26,11 @@ func TestParseUnderstandsWhatAgentsAnswer(t *testing.T) {
 		{"wrapped", `{"result": ` + answer + `}`, LevelExtracted},
 		{"in a list", `[` + answer + `]`, LevelExtracted},
 		{"with other JSON before it", `I called {"tool": "x"} and [1]. ` + answer, LevelExtracted},
-		{"with an open quote before it", `{ "hm ` + answer, LevelExtracted},
+		{"with something broken before it, which could go on", `{ "hm ` + answer, LevelRaw},
+		{"with something broken before it in a line", "{\"hm\": ...}\n" + answer, LevelExtracted},
+		{"with a quote missing", strings.Replace(answer, `"MVP",`, `"MVP,`, 1), LevelRepaired},
+		{"with what a quote has swallowed", strings.Replace(answer, `"scope": "MVP"`, `"scope: "MVP"`, 1), LevelRaw},
+		{"mended, without a required field", strings.Replace(answer, `, "errors": []`, `,`, 1), LevelRaw},
 		{"twice the same", answer + "\n\nAgain:\n" + strings.ReplaceAll(answer, "\n\t\t", " "), LevelExtracted},
 		{"with a draft in its thoughts", "<think>\nMaybe " + other + "?\n</think>\n" + answer, LevelExtracted},
 		{"with thoughts that lack their tag", "Maybe " + other + "?\n</think>\n" + answer, LevelExtracted},
@@ -113,24 +118,38 @@ func TestTwoDifferentAnswersAreNotChosenBetween(t *testing.T) {
 	}
 }
 
-func TestAnAnswerThatBreaksOffIsPartial(t *testing.T) {
+// Whatever it has when it breaks off, it is not an answer: half a file must not be written.
+func TestAnAnswerThatBreaksOffIsNone(t *testing.T) {
 	answer := answerOf("qa")
 	gate, rest, _ := strings.Cut(answer, `"outputs"`)
 	reordered := gate + `"next_phase": {"ready": true}, "outputs"` + rest
-	for _, end := range []string{`"artifacts": [{"name": "a.md", "path"`, `"content": "#`, `"checks": ["c"]`, `"passed": ["c"], "failed": []}`} {
-		cut := reordered[:strings.Index(reordered, end)+len(end)]
-		parsed, err := contractOf(t, "qa").Parse(cut)
-		if err != nil || parsed.Level != LevelRepaired || parsed.Output.Status != troupe.StatusPartial || len(parsed.Output.Errors) != 1 {
-			t.Errorf("%s: level %s, %+v, %v", end, parsed.Level, parsed.Output, err)
+	for end := 1; end < len(reordered)-1; end++ {
+		for _, text := range []string{reordered[:end], "```json\n" + reordered[:end] + "\n```"} {
+			parsed, err := contractOf(t, "qa").Parse(text)
+			if err != nil || parsed.Level != LevelRaw || len(parsed.Output.Artifacts) > 0 || parsed.Output.NextPhase.Ready {
+				t.Fatalf("%q: level %s, %+v, %v", text, parsed.Level, parsed.Output, err)
+			}
 		}
 	}
-	parsed, err := contractOf(t, "qa").Parse(answerOf("qa", `"more tests"}]`, `"more tests"}, ...]`))
-	if err != nil || parsed.Level != LevelRepaired || parsed.Output.Status != troupe.StatusPartial {
-		t.Errorf("with something left out: level %s, %+v, %v", parsed.Level, parsed.Output, err)
+	parsed, _ := contractOf(t, "qa").Parse(reordered[:strings.Index(reordered, `"# A`)+4])
+	if !strings.Contains(parsed.Correction, "/artifacts/0/content: it breaks off here") || !strings.Contains(parsed.Correction, "from the beginning") {
+		t.Errorf("the correction does not say that it breaks off: %s", parsed.Correction)
 	}
-	parsed, err = contractOf(t, "qa").Parse(answer[:strings.Index(answer, `"next_phase"`)])
-	if err != nil || parsed.Level != LevelRaw {
-		t.Errorf("without a gate: level %s, %v", parsed.Level, err)
+	for _, text := range []string{answerOf("qa", `"more tests"}]`, `"more tests"}, ...]`), answer[:strings.Index(answer, `"next_phase"`)]} {
+		if parsed, err := contractOf(t, "qa").Parse(text); err != nil || parsed.Level != LevelRaw {
+			t.Errorf("%q: level %s, %v", text, parsed.Level, err)
+		}
+	}
+	if parsed := contractOf(t, "qa").parseCut(answer); parsed.Level != LevelRaw || parsed.Output.NextPhase.Ready || parsed.Correction == "" {
+		t.Errorf("what its provider says was cut off is taken: %+v", parsed)
+	}
+}
+
+func TestNearMissesAreReadAndWarnedOf(t *testing.T) {
+	near := answerOf("qa", `"phase": "qa"`, `"phase": "QA"`, `"ready": true`, `"ready": "true"`, `"success"`, `"Success"`)
+	parsed, err := contractOf(t, "qa").Parse(near)
+	if err != nil || parsed.Level != LevelStrict || parsed.Output.Phase != "qa" || !parsed.Output.NextPhase.Ready || len(parsed.Problems) != 3 {
+		t.Errorf("got %+v, %v", parsed, err)
 	}
 }
 
@@ -188,7 +207,7 @@ func TestHostileTextIsReadInLinearTime(t *testing.T) {
 			}
 		}
 	}
-	if parsed, _ := c.Parse(strings.Repeat("x", maxAnswer) + answerOf("requirements")); parsed.Level != LevelRaw {
+	if parsed, _ := c.Parse(strings.Repeat("x", answer.MaxText) + answerOf("requirements")); parsed.Level != LevelRaw {
 		t.Error("a text beyond the limit was read")
 	}
 }

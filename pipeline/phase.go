@@ -46,6 +46,10 @@ type phaseStep struct {
 
 func (s *phaseStep) Name() string { return s.phase.Name }
 
+func (s *phaseStep) Definition() *troupe.Definition {
+	return &troupe.Definition{Kind: "phase", Name: s.phase.Name}
+}
+
 func (s *phaseStep) Do(ctx context.Context, run *troupe.Run, in troupe.Handoff) (troupe.Handoff, error) {
 	w := &work{
 		delivery: s.delivery, phase: s.phase, run: run, at: placeOf(run.Now(), in.Task),
@@ -131,8 +135,8 @@ func (w *work) ask(ctx context.Context) (Output, error) {
 			return Output{}, err
 		}
 		if again.Level != LevelMarkdown && again.Level != LevelRaw {
+			again.Level, again.isCut = LevelCorrected, parsed.isCut // what was tried is looked for in the first answer
 			parsed = again
-			parsed.Level = LevelCorrected
 		}
 	}
 	err = w.judge(ctx, text, &parsed)
@@ -172,6 +176,9 @@ func (w *work) askOnce(ctx context.Context, prompt string) (string, Parsed, erro
 	if err != nil {
 		return "", Parsed{}, err
 	}
+	if out.Meta.Stop == "length" || out.Meta.Stop == "content_filter" { // not whole, whatever it looks like
+		return out.Summary, w.phase.Contract.parseCut(out.Summary), nil
+	}
 	parsed, err := w.phase.Contract.Parse(out.Summary)
 	if err != nil {
 		// Several answers are none; what is left is the raw text.
@@ -187,7 +194,7 @@ func (w *work) askOnce(ctx context.Context, prompt string) (string, Parsed, erro
 
 // isLimit reports whether an agent stopped because a budget of the whole run is used up.
 func isLimit(stop troupe.Stop) bool {
-	return slices.Contains([]troupe.Stop{troupe.StopTurns, troupe.StopToolCalls, troupe.StopTokens, troupe.StopCost, troupe.StopTime}, stop)
+	return slices.Contains([]troupe.Stop{"turns", "tool_calls", "tokens", "cost", "time"}, stop)
 }
 
 // judge records how an answer was understood and what is wrong with it.
@@ -226,7 +233,7 @@ func worse(a, b Level) Level {
 // warn records something that stops nothing.
 func (w *work) warn(ctx context.Context, code, message string) error {
 	w.Warnings = append(w.Warnings, code+": "+message)
-	return w.run.Emit(ctx, &troupe.Warned{Code: code, Message: message})
+	return w.run.Warn(ctx, code, message)
 }
 
 // handoff is what the phase hands back.

@@ -103,3 +103,37 @@ func TestWhatIsOptionalOnlyWarns(t *testing.T) {
 		t.Errorf("got %+v, %v", end.Output, s.codes())
 	}
 }
+
+// Half a file is never written, whether the provider says that the answer is cut off or
+// only its text does; the agent is told where it broke off.
+func TestAnAnswerThatIsCutOffWritesNothing(t *testing.T) {
+	good := goodAnswer("requirements", "")
+	half := good[:strings.Index(good, `"content"`)+len(`"content":"# `)]
+	for _, cut := range []string{half, "CUT " + half, "CUT " + good} {
+		w, s, end := once(t, cut)
+		if r := s.result("requirements"); len(w.files()) > 0 || r.JSON != pipeline.LevelRaw || r.NextPhase.Ready || end.Output.Meta.Status == troupe.StatusSuccess {
+			t.Errorf("%.20q: files %v, result %+v, %s", cut, w.files(), r, end.Output.Meta.Status)
+		}
+		if prompts := w.prompts(); !strings.Contains(prompts[len(prompts)-1], "it breaks off") {
+			t.Errorf("%.20q: asked %q", cut, prompts)
+		}
+		w, s, _ = once(t, cut, good)
+		if r := s.result("requirements"); r.JSON == pipeline.LevelRaw || r.Status != troupe.StatusSuccess || len(w.files()) == 0 {
+			t.Errorf("%.20q, then whole: %+v", cut, r)
+		}
+	}
+}
+
+func TestWhatACutOffAnswerTriedIsNotPerformed(t *testing.T) {
+	w := newWorld(t)
+	w.answer = func(string, string) string { return "CUT ```go src/main.go\npackage main\n```\nand {" }
+	c := w.config()
+	c.To, c.Compensate = "requirements", true
+	s, _, err := begin(t, deliver(t, c), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r := s.result("requirements"); len(r.Proposals) == 0 || r.Proposals[0].Performed || len(w.files()) > 0 {
+		t.Errorf("got %+v, files %v", r.Proposals, w.files())
+	}
+}

@@ -147,7 +147,7 @@ func (s *summarizing) note(e *troupe.Event) {
 		if e.Run == s.root {
 			s.State = "failed"
 			s.Errors = append(s.Errors, b.Error)
-			s.Duration = b.State.Elapsed
+			s.Duration = b.Spent.Elapsed
 		}
 	case *troupe.RunCancelled:
 		if e.Run == s.root {

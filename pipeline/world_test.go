@@ -85,8 +85,12 @@ func (w *world) Generate(_ context.Context, req *troupe.Request) iter.Seq2[troup
 			yield(troupe.Chunk{}, errors.New(failure))
 			return
 		}
+		finish := troupe.FinishStop
+		if cut, ok := strings.CutPrefix(text, "CUT "); ok { // the output limit is reached
+			text, finish = cut, troupe.FinishLength
+		}
 		if yield(troupe.Chunk{Text: text}, nil) {
-			yield(troupe.Chunk{End: &troupe.End{Finish: troupe.FinishStop, Usage: troupe.Usage{Input: 10, Output: 5}}}, nil)
+			yield(troupe.Chunk{End: &troupe.End{Finish: finish, Usage: troupe.Usage{Input: 10, Output: 5}}}, nil)
 		}
 	}
 }

@@ -50,12 +50,12 @@ func TestAStoppingServerLetsRunsFinishAndCancelsThoseThatDoNot(t *testing.T) {
 		takes, within time.Duration
 		end           troupe.Kind
 	}{
-		"short": {5 * time.Second, 5 * time.Second, troupe.KindRunFinished},
-		"long":  {time.Hour, finishWithin, troupe.KindRunCancelled},
+		"short": {5 * time.Second, 5 * time.Second, "run_finished"},
+		"long":  {time.Hour, finishWithin, "run_cancelled"},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			turns := []troupetest.Turn{troupetest.Call("wait", "{}")}
-			if c.end == troupe.KindRunFinished {
+			if c.end == "run_finished" {
 				turns = append(turns, troupetest.Say("Done."))
 			}
 			w, _ := openInMemory(t, clerk(t, troupetest.NewScript(t, turns...), slow(c.takes)))

@@ -3,11 +3,11 @@ package server
 import (
 	"bytes"
 	"encoding/json"
+	"net/http"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/troupe-dev/troupe"
 )
@@ -22,75 +22,64 @@ type cause struct {
 	RetryMS int64 `json:"retry_ms,omitempty"`
 }
 
-var (
-	modelStatus = regexp.MustCompile(`\bmodel: (\d{3})\b`)
-	retryText   = regexp.MustCompile(`^attempt (\d+) failed: (?s:(.*)); trying again in (\S+)$`)
-)
+// reasons are the codes of what a model call can fail for: see [troupe.ModelError].
+var reasons = map[string]string{
+	"key": "key_refused", "money": "quota_spent", "model": "model_unknown", "too_large": "request_too_large", "context": "context_full",
+	"rate": "rate_limited", "overloaded": "provider_down", "unreachable": "provider_down", "certificate": "provider_down",
+	"timeout": "answer_cut", "refused": "declined", "time": "limit_time",
+}
 
-// causeOf reads the cause out of the text of an error that is on record. The event has
-// no more than that text; what it does not name has no code.
-func causeOf(text string) cause {
-	lower := strings.ToLower(text)
-	has := func(words ...string) bool {
-		for _, word := range words {
-			if strings.Contains(lower, word) {
-				return true
-			}
-		}
-		return false
-	}
-	var found cause
+var modelStatus = regexp.MustCompile(`\bmodel: (\d{3})\b`)
+
+// causeOf says why a call failed: by the reason on record, or where there is none by
+// the status in the provider's words. What neither names has no code.
+func causeOf(reason, text string) cause {
+	found := cause{Code: reasons[reason]}
 	if m := modelStatus.FindStringSubmatch(text); m != nil {
 		found.Status, _ = strconv.Atoi(m[1])
 	}
+	if found.Code != "" {
+		return found
+	}
 	switch status := found.Status; {
-	case has("context window", "context_length", "context length"):
-		found.Code = "context_full"
-	case status == 402, status == 429 && has("quota", "credit", "billing"):
+	case status == http.StatusPaymentRequired:
 		found.Code = "quota_spent"
-	case status == 401, status == 403, has("invalid_api_key"), has(" is not set; put the provider's key"):
+	case status == http.StatusUnauthorized, status == http.StatusForbidden:
 		found.Code = "key_refused"
-	case status == 404, has("model_not_found"):
+	case status == http.StatusNotFound:
 		found.Code = "model_unknown"
-	case status == 413:
+	case status == http.StatusRequestEntityTooLarge:
 		found.Code = "request_too_large"
-	case status == 429:
+	case status == http.StatusTooManyRequests:
 		found.Code = "rate_limited"
-	case status >= 500, has("connection refused", "no such host", "certificate", "dial tcp", "overloaded"):
+	case status >= 500:
 		found.Code = "provider_down"
-	case has("stream stopped before the end", "unexpected eof", "nothing came for"):
+	case strings.Contains(text, troupe.ErrIncomplete.Error()):
 		found.Code = "answer_cut"
-	case has("critical action failed"):
+	case strings.Contains(text, "Critical action failed"):
 		found.Code = "agent_broken"
-	case has("limit of time", "deadline exceeded"):
-		found.Code = "limit_time"
+	case strings.Contains(text, "connection refused"), strings.Contains(text, "no such host"):
+		found.Code = "provider_down"
 	}
 	return found
 }
 
 // stopCodes are the codes of the ends that are no answer.
 var stopCodes = map[troupe.Stop]string{
-	troupe.StopTurns: "limit_turns", troupe.StopToolCalls: "limit_turns", troupe.StopTokens: "limit_tokens", troupe.StopCost: "limit_cost",
-	troupe.StopTime: "limit_time", troupe.StopRepeats: "repeating", troupe.StopLength: "answer_too_long", troupe.StopFiltered: "declined",
-	troupe.StopRefused: "declined",
+	"turns": "limit_turns", "tool_calls": "limit_turns", "tokens": "limit_tokens", "cost": "limit_cost", "time": "limit_time",
+	"repeated_calls": "repeating", "length": "answer_too_long", "content_filter": "declined", "refused": "declined",
 }
 
-// explained adds to the JSON of an event the cause of a failure that it tells of.
+// explained adds to the JSON of an event the cause of a failure that it tells of, and
+// what is asked.
 func explained(e *troupe.Event, data []byte) []byte {
 	var found cause
 	switch b := e.Body.(type) {
 	case *troupe.RunFailed:
-		found = causeOf(b.Error)
-	case *troupe.Warned:
-		m := retryText.FindStringSubmatch(b.Message)
-		if b.Code != "model_retry" || m == nil {
-			return data
-		}
-		found = causeOf(m[2])
-		found.Attempt, _ = strconv.Atoi(m[1])
-		if wait, err := time.ParseDuration(m[3]); err == nil {
-			found.RetryMS = wait.Milliseconds()
-		}
+		found = causeOf(b.Reason, b.Error)
+	case *troupe.ModelFailed:
+		found = causeOf(b.Reason, b.Error)
+		found.Attempt, found.RetryMS = b.Attempt, b.RetryIn.Duration().Milliseconds()
 	case *troupe.RunFinished:
 		found.Code = stopCodes[b.Stop]
 	case *troupe.InputRequested:

@@ -86,7 +86,7 @@ func TestAChatGoesOnWhenItsReaderLeaves(t *testing.T) {
 	session := strings.TrimSuffix(strings.TrimPrefix(f.next(), `{"type":"conversationId","conversationId":"`), `"}`)
 	f.leave()
 	words <- "yes"
-	w.follow(session, 0).until(isKind(troupe.KindRunFinished))
+	w.follow(session, 0).until(isKind("run_finished"))
 }
 
 // What the model said before it was asked again cannot be taken back, and is not

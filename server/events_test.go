@@ -152,7 +152,7 @@ func TestARunGoesOnWhenItsReaderLeaves(t *testing.T) {
 	w := open(t, clerk(t, gated(words)))
 	session := w.session()
 	w.say(session, "hello")
-	w.follow(session, 0).until(isKind(troupe.KindTextDelta))
+	w.follow(session, 0).until(isKind("text_delta"))
 	words <- "yes"
 	events := w.follow(session, 0).until(ends)
 	if end, ok := events[len(events)-1].Body.(*troupe.RunFinished); !ok || end.Output.Summary != "Well: yes" {

@@ -149,7 +149,7 @@ func listed[T any](list []T) []T {
 	return list
 }
 
-func (s *Server) runFlow(c *call, in message) (troupe.Started, error) {
+func (s *Server) runFlow(c *call, in message) (started, error) {
 	return s.runApart(c, c.r.PathValue("name"), in)
 }
 
@@ -175,28 +175,28 @@ func (o *DeliveryOptions) isEmpty() bool {
 	return o.Approve == "" && o.Budget == 0 && o.Project == "" && len(o.Agents) == 0
 }
 
-func (s *Server) deliver(c *call, in delivery) (troupe.Started, error) {
+func (s *Server) deliver(c *call, in delivery) (started, error) {
 	if in.isEmpty() {
 		return s.runApart(c, Pipeline, message{Text: in.Request})
 	}
 	if s.config.Deliver == nil {
-		return troupe.Started{}, absent("choice of how to deliver")
+		return started{}, absent("choice of how to deliver")
 	}
-	return s.onlyOnce(c, func() (troupe.Started, error) {
+	return s.onlyOnce(c, func() (started, error) {
 		input, err := s.input(message{Text: in.Request})
 		if err != nil {
-			return troupe.Started{}, err
+			return started{}, err
 		}
 		input.Limits.Cost = in.Budget
 		step, err := s.config.Deliver(c.r.Context(), in.DeliveryOptions)
 		if err != nil {
-			return troupe.Started{}, refuse(http.StatusUnprocessableEntity, "%v", err)
+			return started{}, refuse(http.StatusUnprocessableEntity, "%v", err)
 		}
 		run, err := s.begin(c, step, input)
 		if err != nil {
-			return troupe.Started{}, err
+			return started{}, err
 		}
-		return run.Started, nil
+		return run.started, nil
 	})
 }
 
@@ -210,16 +210,16 @@ func (s *Server) listDeliveries(c *call) ([]sessionView, error) {
 }
 
 // runApart runs a step in a session of its own.
-func (s *Server) runApart(c *call, name string, in message) (troupe.Started, error) {
-	return s.onlyOnce(c, func() (troupe.Started, error) {
+func (s *Server) runApart(c *call, name string, in message) (started, error) {
+	return s.onlyOnce(c, func() (started, error) {
 		input, err := s.input(in)
 		if err != nil {
-			return troupe.Started{}, err
+			return started{}, err
 		}
 		run, err := s.say(c, name, input)
 		if err != nil {
-			return troupe.Started{}, err
+			return started{}, err
 		}
-		return run.Started, nil
+		return run.started, nil
 	})
 }

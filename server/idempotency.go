@@ -23,20 +23,20 @@ type attempt struct {
 	digest  [sha256.Size]byte
 	at      time.Time
 	done    chan struct{}
-	started troupe.Started
+	started started
 	err     error
 }
 
 // onlyOnce does what a request asks for unless that was done already: a request
 // with the same key and the same body gets the same answer. One that was refused
 // may be sent again.
-func (s *Server) onlyOnce(c *call, do func() (troupe.Started, error)) (troupe.Started, error) {
+func (s *Server) onlyOnce(c *call, do func() (started, error)) (started, error) {
 	key := c.r.Header.Get("Idempotency-Key")
 	if key == "" {
 		return do()
 	}
 	if len(key) > maxKey {
-		return troupe.Started{}, refuse(http.StatusBadRequest, "an idempotency key has at most %d characters", maxKey)
+		return started{}, refuse(http.StatusBadRequest, "an idempotency key has at most %d characters", maxKey)
 	}
 	id := attemptKey{c.user, c.r.URL.Path, key}
 	mine := &attempt{digest: c.digest, at: time.Now(), done: make(chan struct{})}
@@ -56,15 +56,15 @@ func (s *Server) onlyOnce(c *call, do func() (troupe.Started, error)) (troupe.St
 }
 
 // wait returns what came of an attempt.
-func (a *attempt) wait(c *call) (troupe.Started, error) {
+func (a *attempt) wait(c *call) (started, error) {
 	if a.digest != c.digest {
-		return troupe.Started{}, errOtherRequest
+		return started{}, errOtherRequest
 	}
 	select {
 	case <-a.done:
 		return a.started, a.err
 	case <-c.r.Context().Done():
-		return troupe.Started{}, context.Cause(c.r.Context())
+		return started{}, context.Cause(c.r.Context())
 	}
 }
 
@@ -72,7 +72,7 @@ var errOtherRequest = refuse(http.StatusUnprocessableEntity, "this idempotency k
 
 // recorded returns the run that a request with this key has begun before this
 // server was started, if there is one.
-func (s *Server) recorded(ctx context.Context, info *troupe.SessionInfo, key, text string) (found troupe.Started, err error) {
+func (s *Server) recorded(ctx context.Context, info *troupe.SessionInfo, key, text string) (found started, err error) {
 	if key == "" || info.Events == 0 || info.Started.After(s.started) {
 		return found, nil
 	}
@@ -81,13 +81,13 @@ func (s *Server) recorded(ctx context.Context, info *troupe.SessionInfo, key, te
 			return found, err
 		}
 		begun, ok := e.Body.(*troupe.RunStarted)
-		if !ok || e.Parent != "" || begun.Key != key || time.Since(e.Time) > keyLifetime {
+		if !ok || e.Parent != "" || begun.IdempotencyKey != key || time.Since(e.Time) > keyLifetime {
 			continue
 		}
 		if begun.Input.Task != text {
 			return found, errOtherRequest
 		}
-		return troupe.Started{Session: info.ID, Run: e.Run}, nil
+		return started{Session: info.ID, Run: e.Run}, nil
 	}
 	return found, nil
 }

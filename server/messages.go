@@ -82,11 +82,11 @@ func (s *Server) postMessage(c *call, in message) (posted, error) {
 		return posted{}, refuse(http.StatusBadRequest, "when: %.20q is not after", in.When)
 	}
 	isQueued := false
-	started, err := s.onlyOnce(c, func() (troupe.Started, error) {
+	begun, err := s.onlyOnce(c, func() (started, error) {
 		id := c.r.PathValue("id")
 		info, _, err := s.find(c, id)
 		if err != nil {
-			return troupe.Started{}, err
+			return started{}, err
 		}
 		key := c.r.Header.Get("Idempotency-Key")
 		if before, err := s.recorded(c.r.Context(), &info, key, in.Text); err != nil || before.Run != "" {
@@ -94,21 +94,21 @@ func (s *Server) postMessage(c *call, in message) (posted, error) {
 		}
 		input, err := s.input(in)
 		if err != nil {
-			return troupe.Started{}, err
+			return started{}, err
 		}
 		input.Session = id
-		input.Key = key
+		input.IdempotencyKey = key
 		run, err := s.say(c, info.Agent, input)
 		if errors.Is(err, troupe.ErrBusy) && in.When == "after" {
 			isQueued = true
-			return troupe.Started{Session: id}, s.enqueue(c, id, in)
+			return started{Session: id}, s.enqueue(c, id, in)
 		}
 		if err != nil {
-			return troupe.Started{}, s.withSeq(c, id, err)
+			return started{}, s.withSeq(c, id, err)
 		}
-		return run.Started, nil
+		return run.started, nil
 	})
-	return posted{started.Session, started.Run, isQueued || started.Session != "" && started.Run == ""}, err
+	return posted{begun.Session, begun.Run, isQueued || begun.Session != "" && begun.Run == ""}, err
 }
 
 // say begins a run of a named step.

@@ -52,9 +52,9 @@ func usageOf(u troupe.Usage) *usage {
 // finishOf is OpenAI's word for why a run has ended.
 func finishOf(stop troupe.Stop) string {
 	switch stop {
-	case troupe.StopLength, troupe.StopTurns, troupe.StopToolCalls, troupe.StopTokens, troupe.StopCost, troupe.StopTime:
+	case "length", "turns", "tool_calls", "tokens", "cost", "time":
 		return "length"
-	case troupe.StopFiltered:
+	case "content_filter":
 		return "content_filter"
 	}
 	return "stop"

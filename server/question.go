@@ -2,6 +2,7 @@ package server
 
 import (
 	"encoding/json"
+	"net/http"
 	"regexp"
 	"strings"
 
@@ -14,7 +15,7 @@ func questionOf(e *troupe.Event, b *troupe.InputRequested) *Question {
 	switch {
 	case b.Tool == "gate":
 		q.Kind = "gate"
-	case b.Tool != "" && strings.HasPrefix(b.Question, "May I call "):
+	case b.Approval:
 		q.Kind = "approval"
 	default:
 		q.Choices = choicesIn(b.Question)
@@ -69,54 +70,53 @@ type decision struct {
 	Allow    string `json:"allow,omitempty" jsonschema:"for an approval: once, session or no"`
 }
 
-func (s *Server) postAnswer(c *call, in decision) (troupe.Started, error) {
-	return s.onlyOnce(c, func() (troupe.Started, error) {
+func (s *Server) postAnswer(c *call, in decision) (started, error) {
+	return s.onlyOnce(c, func() (started, error) {
 		info, err := s.found(c)
 		if err != nil {
-			return troupe.Started{}, err
+			return started{}, err
 		}
 		known, err := s.summaryOf(c.r.Context(), &info)
 		if err != nil {
-			return troupe.Started{}, err
+			return started{}, err
 		}
 		known.mu.Lock()
 		open := known.question
 		known.mu.Unlock()
 		if open == nil || open.ID != in.Question {
-			return troupe.Started{}, refuse(409, "this question does not wait for an answer any more").withCode("answered")
+			return started{}, refuse(http.StatusConflict, "this question does not wait for an answer any more").withCode("answered")
 		}
-		text, err := in.text()
+		input, err := in.input()
 		if err != nil {
-			return troupe.Started{}, err
+			return started{}, err
 		}
 		if in.Allow == "session" {
 			if err := s.notes.change(info.ID, func(n *notes) { n.Allowed = append(n.Allowed, open.Tool) }); err != nil {
-				return troupe.Started{}, err
+				return started{}, err
 			}
 		}
-		run, err := s.say(c, info.Agent, troupe.Input{Session: info.ID, Text: text, Key: c.r.Header.Get("Idempotency-Key")})
+		input.Session, input.IdempotencyKey = info.ID, c.r.Header.Get("Idempotency-Key")
+		run, err := s.say(c, info.Agent, input)
 		if err != nil {
-			return troupe.Started{}, s.withSeq(c, info.ID, err)
+			return started{}, s.withSeq(c, info.ID, err)
 		}
-		return run.Started, nil
+		return run.started, nil
 	})
 }
 
-// text is the answer as the run that asked gets it.
-func (a *decision) text() (string, error) {
+// input is the answer as the run that asked gets it.
+func (d *decision) input() (troupe.Input, error) {
 	switch {
-	case a.Allow == "once", a.Allow == "session":
-		return "yes", nil
-	case a.Allow == "no" && a.Text != "":
-		return a.Text, nil
-	case a.Allow == "no":
-		return "no", nil
-	case a.Allow != "":
-		return "", refuse(400, "allow is once, session or no")
-	case strings.TrimSpace(a.Choice) != "":
-		return a.Choice, nil
-	case strings.TrimSpace(a.Text) != "":
-		return a.Text, nil
+	case d.Allow == "once", d.Allow == "session":
+		return troupe.Input{Answer: &troupe.Answer{Approved: true}}, nil
+	case d.Allow == "no":
+		return troupe.Input{Answer: &troupe.Answer{Denied: true, Text: d.Text}}, nil
+	case d.Allow != "":
+		return troupe.Input{}, refuse(http.StatusBadRequest, "allow is once, session or no")
+	case strings.TrimSpace(d.Choice) != "":
+		return troupe.Input{Text: d.Choice}, nil
+	case strings.TrimSpace(d.Text) != "":
+		return troupe.Input{Text: d.Text}, nil
 	}
-	return "", refuse(400, "there is no answer in it: choice, text or allow")
+	return troupe.Input{}, refuse(http.StatusBadRequest, "there is no answer in it: choice, text or allow")
 }

@@ -251,7 +251,7 @@ func (s *Server) allow(c *call, session string, tools []string) (bool, error) {
 	if err != nil || v.Question == nil || v.Question.Kind != "approval" || !slices.Contains(tools, v.Question.Tool) {
 		return false, err
 	}
-	_, err = s.say(c, info.Agent, troupe.Input{Session: session, Text: "yes"})
+	_, err = s.say(c, info.Agent, troupe.Input{Session: session, Answer: &troupe.Answer{Approved: true}})
 	return err == nil, err
 }
 

@@ -13,7 +13,7 @@ import (
 
 // A running run is one that a request has begun. It goes on when the request ends.
 type running struct {
-	troupe.Started
+	started
 	// events are what happens, until it has ended. They are for the request alone.
 	events chan happening
 	cancel context.CancelCauseFunc
@@ -102,7 +102,7 @@ func (s *Server) tryToBegin(c *call, run func(context.Context) iter.Seq2[troupe.
 			return nil, first.err
 		}
 		root, _, _ := strings.Cut(first.event.Run, ":")
-		r.Started = troupe.Started{Session: first.event.Session, Run: root}
+		r.started = started{Session: first.event.Session, Run: root}
 		s.drafts.remove(s.drafts.find(c.user, r.Session))
 		return r, nil
 	case <-c.r.Context().Done():
@@ -151,4 +151,10 @@ func isEnd(body troupe.Body) bool {
 		return true
 	}
 	return false
+}
+
+// started says where to find a run.
+type started struct {
+	Session string `json:"session"`
+	Run     string `json:"run"`
 }

@@ -52,21 +52,13 @@ func (s *Server) listSessions(c *call) ([]sessionView, error) {
 	if err != nil {
 		return nil, err
 	}
-	views, err := s.views(c.r.Context(), list)
-	switch status := c.r.URL.Query().Get("status"); troupe.SessionStatus(status) {
-	case sessionWaiting, troupe.SessionCompleted: // which the store does not tell apart
-		views = slices.DeleteFunc(views, func(v sessionView) bool { return string(v.Status) != status })
-	}
-	return views, err
+	return s.views(c.r.Context(), list)
 }
 
 // chooseSessions returns the sessions that a request asks for, as the store has them.
 func (s *Server) chooseSessions(c *call) ([]troupe.SessionInfo, error) {
 	query := c.r.URL.Query()
 	match := troupe.SessionFilter{User: c.user, Agent: query.Get("agent"), Status: troupe.SessionStatus(query.Get("status"))}
-	if match.Status == sessionWaiting {
-		match.Status = troupe.SessionCompleted
-	}
 	limit, err := c.number("limit", usualSessions, mostSessions)
 	if err != nil {
 		return nil, err
@@ -205,22 +197,22 @@ func (s *Server) cancelRun(c *call) (none, error) {
 	return none{}, s.config.Engine.Cancel(c.r.Context(), info.ID)
 }
 
-func (s *Server) resumeRun(c *call) (troupe.Started, error) {
+func (s *Server) resumeRun(c *call) (started, error) {
 	info, err := s.found(c)
 	if err != nil {
-		return troupe.Started{}, err
+		return started{}, err
 	}
 	step, err := s.stepIn(c.r.Context(), info.Agent, info.ID)
 	if err != nil {
-		return troupe.Started{}, err
+		return started{}, err
 	}
 	run, err := s.begun(c, info.ID, func(ctx context.Context) iter.Seq2[troupe.Event, error] {
 		return s.config.Engine.Resume(ctx, step, info.ID)
 	})
 	if err != nil {
-		return troupe.Started{}, s.withSeq(c, info.ID, err)
+		return started{}, s.withSeq(c, info.ID, err)
 	}
-	return run.Started, nil
+	return run.started, nil
 }
 
 // A cut is where a session is forked.

@@ -65,7 +65,7 @@ func TestOneRunAtATimeAndThePlaceOfTheOtherIsTold(t *testing.T) {
 	w := open(t, clerk(t, gated(words)))
 	session := w.session()
 	w.say(session, "one")
-	w.follow(session, 0).until(isKind(troupe.KindTextDelta))
+	w.follow(session, 0).until(isKind("text_delta"))
 	var p problem
 	w.want(http.StatusConflict, &p, "POST", "/api/sessions/"+session+"/messages", message{Text: "two"})
 	if p.Seq != 3 {
@@ -106,12 +106,12 @@ func TestARunIsCancelledAndResumed(t *testing.T) {
 	}
 	w.want(http.StatusNoContent, nil, "POST", "/api/sessions/"+session+"/cancel", nil)
 	words <- "yes"
-	var started troupe.Started
+	var started started
 	w.want(http.StatusAccepted, &started, "POST", "/api/sessions/"+session+"/resume", nil)
 	if started.Run != run {
 		t.Errorf("run %s goes on as %s", run, started.Run)
 	}
-	w.follow(session, events[len(events)-1].Seq).until(isKind(troupe.KindRunFinished))
+	w.follow(session, events[len(events)-1].Seq).until(isKind("run_finished"))
 	w.want(http.StatusConflict, nil, "POST", "/api/sessions/"+session+"/resume", nil)
 }
 
@@ -131,7 +131,7 @@ func TestASessionIsForkedWithItsFiles(t *testing.T) {
 	}
 	var made forked
 	w.want(http.StatusCreated, &made, "POST", "/api/sessions/"+session+"/fork", cut{saved.Seq})
-	if got := stored(w.follow(made.Session, 0).until(isKind(troupe.KindWarned))); !strings.HasSuffix(got, "run_finished artifact_saved warned") {
+	if got := stored(w.follow(made.Session, 0).until(isKind("session_forked"))); !strings.HasSuffix(got, "run_finished artifact_saved session_forked") {
 		t.Errorf("it has %s", got)
 	}
 	w.want(http.StatusOK, nil, "GET", "/api/sessions/"+made.Session+"/files/notes.md", nil)
@@ -196,7 +196,7 @@ func TestARefusedRequestMayBeSentAgainWithItsKey(t *testing.T) {
 
 func TestAFlowAndADeliveryRunInSessionsOfTheirOwn(t *testing.T) {
 	w := open(t, clerk(t, echo()))
-	var one, two, three troupe.Started
+	var one, two, three started
 	key := with("Idempotency-Key", "k-1")
 	w.want(http.StatusAccepted, &one, "POST", "/api/flows/round/runs", message{Text: "go"}, key)
 	w.want(http.StatusAccepted, &two, "POST", "/api/flows/round/runs", message{Text: "go"}, key)

@@ -50,8 +50,8 @@ func (s *Server) view(ctx context.Context, info troupe.SessionInfo) (sessionView
 	}
 	if info.Status == troupe.SessionRunning {
 		v.Doing = known.doing
-	} else if known.waits && (info.Status == troupe.SessionCompleted || info.Status == sessionWaiting) {
-		v.Status, v.Question = sessionWaiting, known.question
+	} else if info.Status == troupe.SessionWaiting {
+		v.Question = known.question
 	}
 	return v, nil
 }

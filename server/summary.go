@@ -11,9 +11,6 @@ import (
 	"github.com/troupe-dev/troupe/workspace"
 )
 
-// sessionWaiting is the status of a session whose run ended with a question.
-const sessionWaiting troupe.SessionStatus = "waiting"
-
 // A Question is what a person must answer before a run goes on.
 type Question struct {
 	// ID is the number of the event that asked.
@@ -59,8 +56,6 @@ type savedFile struct {
 type summary struct {
 	mu       sync.Mutex
 	seq      int64
-	status   troupe.SessionStatus
-	waits    bool // the last run ended with a question
 	question *Question
 	doing    *Doing
 	model    string
@@ -81,10 +76,10 @@ func (s *summary) note(e *troupe.Event) {
 	case *troupe.RunStarted:
 		s.doing = &Doing{What: "thinking", Agent: e.Agent, Since: e.Time}
 		if e.Parent == "" {
-			s.waits, s.question = false, nil
+			s.question = nil
 		}
 	case *troupe.UserSaid:
-		s.waits, s.question = false, nil
+		s.question = nil
 	case *troupe.TextDelta:
 		if s.doing == nil || s.doing.What != "writing" {
 			s.doing = &Doing{What: "writing", Agent: e.Agent, Since: e.Time}
@@ -109,10 +104,9 @@ func (s *summary) note(e *troupe.Event) {
 	}
 	if e.Parent == "" && isEnd(e.Body) {
 		finished, ok := e.Body.(*troupe.RunFinished)
-		s.waits = ok && finished.Stop == troupe.StopInput
 		s.doing = nil
 		s.answers++
-		if !s.waits {
+		if !ok || finished.Stop != troupe.StopInput {
 			s.question = nil
 		}
 	}

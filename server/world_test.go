@@ -20,6 +20,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/flow"
 	"github.com/troupe-dev/troupe/internal/sse"
 	"github.com/troupe-dev/troupe/outputs"
 )
@@ -70,11 +71,11 @@ func clerk(t testing.TB, model troupe.Model, tools ...troupe.Tool) cast {
 	if err != nil {
 		t.Fatal(err)
 	}
-	flow := troupe.Sequence("round", agent)
+	round := flow.Sequence("round", agent)
 	return cast{
 		"clerk":  func() (troupe.Step, error) { return agent, nil },
-		"round":  func() (troupe.Step, error) { return flow, nil },
-		Pipeline: func() (troupe.Step, error) { return troupe.Sequence(Pipeline, agent), nil },
+		"round":  func() (troupe.Step, error) { return round, nil },
+		Pipeline: func() (troupe.Step, error) { return flow.Sequence(Pipeline, agent), nil },
 	}
 }
 
@@ -288,7 +289,7 @@ func (w *world) session(headers ...header) string {
 // say posts a message and returns its run.
 func (w *world) say(session, text string, headers ...header) string {
 	w.t.Helper()
-	var started troupe.Started
+	var started started
 	w.want(http.StatusAccepted, &started, "POST", "/api/sessions/"+session+"/messages", message{Text: text}, headers...)
 	return started.Run
 }

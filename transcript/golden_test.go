@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/flow"
 	"github.com/troupe-dev/troupe/troupetest"
 )
 
@@ -42,7 +43,7 @@ func TestATroupeAtWorkReadsWell(t *testing.T) {
 		confirm := troupe.NewTool("confirm", "Asks.", func(context.Context, struct{}) (string, error) {
 			return "", &troupe.InputNeeded{Question: "May I write **5** down?"}
 		})
-		save := troupe.NewRunTool("save", "Saves.", func(ctx context.Context, call *troupe.Invocation, in struct{ Path string }) (string, error) {
+		save := troupe.NewToolWithCall("save", "Saves.", func(ctx context.Context, call *troupe.Invocation, in struct{ Path string }) (string, error) {
 			return "ok", call.Run.Emit(ctx, &troupe.ArtifactSaved{Path: in.Path, Size: 12, Type: "document", Description: "The *sum*"})
 		})
 		agent := func(id string, tools []troupe.Tool, turns ...troupetest.Turn) *troupe.Agent {
@@ -66,7 +67,7 @@ func TestATroupeAtWorkReadsWell(t *testing.T) {
 		const session = "0b0e6a52-1f0d-4a52-9b6c-2f6f6f3c9a01"
 		var events []troupe.Event
 		for _, text := range []string{"Add 2 and 3,\nand write it down.", "Yes."} {
-			for e, err := range engine.Run(t.Context(), troupe.Sequence("desk", lead, writer), troupe.Input{Session: session, Text: text}) {
+			for e, err := range engine.Run(t.Context(), flow.Sequence("desk", lead, writer), troupe.Input{Session: session, Text: text}) {
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -91,10 +92,10 @@ func TestTroubleIsToldOf(t *testing.T) {
 		&troupe.ModelReplied{Message: &troupe.Message{Text: "notes for the summary"}, Purpose: "summary", Usage: troupe.Usage{Input: 50, Output: 5}},
 		&troupe.ContextCompacted{Summary: "We dug.", Dropped: 12, Kept: 4, TokensBefore: 9000, TokensAfter: 3000},
 		&troupe.ModelReplied{Message: &troupe.Message{Refusal: "I will not dig there."}},
-		&troupe.RunFinished{Output: troupe.Handoff{Summary: "I will not dig there."}, Stop: troupe.StopRefused},
+		&troupe.RunFinished{Output: troupe.Handoff{Summary: "I will not dig there."}, Stop: "refused"},
 		&troupe.RunStarted{Input: troupe.Handoff{Task: "Dig elsewhere."}},
 		&troupe.UserSaid{Text: "Dig elsewhere."},
-		&troupe.RunFailed{Error: "ask model: connection reset", Partial: "I found", State: troupe.Spent{Turns: 3, ToolCalls: 2, Usage: troupe.Usage{Input: 150, Output: 25}, Elapsed: troupe.Millis(2 * time.Second)}},
+		&troupe.RunFailed{Error: "ask model: connection reset", Partial: "I found", Spent: troupe.Spent{Turns: 3, ToolCalls: 2, Usage: troupe.Usage{Input: 150, Output: 25}, Elapsed: troupe.Millis(2 * time.Second)}},
 		&troupe.RunStarted{},
 		&troupe.UserSaid{Text: "Stop."},
 		&troupe.RunCancelled{Reason: "the run was cancelled", Partial: "I am"},

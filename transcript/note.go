@@ -45,6 +45,26 @@ func (t *transcript) note(e *troupe.Event) {
 	case *troupe.ContextCompacted:
 		t.block("**Compacted**: %d messages dropped, %d kept, %d tokens before, %d after", b.Dropped, b.Kept, b.TokensBefore, b.TokensAfter)
 		t.details("Summary", b.Summary)
+	case *troupe.ModelFailed:
+		if t.block("**Model failed** attempt %d", b.Attempt); b.RetryIn > 0 {
+			t.block("Tried again after %v", rounded(b.RetryIn.Duration()))
+		}
+		t.fence(b.Error)
+	case *troupe.Noted:
+		t.block("**Note** %s", code(b.Name))
+		t.fence(string(b.Data))
+	case *troupe.LimitReached:
+		t.block("**Limit reached** %s", code(string(b.Stop)))
+		t.quote(b.Message)
+	case *troupe.SessionRenamed:
+		t.block("**Renamed**")
+		t.quote(b.Title)
+	case *troupe.SessionForked:
+		t.block("**Forked** from session %s after event %d", code(b.From), b.After)
+	case *troupe.RunResumed:
+		t.block("**Resumed**")
+	case *troupe.BranchesStopped:
+		t.block("**The other branches were ended**")
 	case *troupe.Warned:
 		t.block("**Warning** %s", code(b.Code))
 		t.quote(b.Message)
@@ -116,17 +136,18 @@ func (t *transcript) ended(e *troupe.Event, r *run) {
 	case *troupe.RunFinished:
 		t.result(r, b.Output.Summary)
 		t.around(e).said = b.Output.Summary
-		t.spent(e, r, b.Spent)
+		t.spent(e, r, b.Spent.Add(b.SpentBelow))
 		switch b.Stop {
 		case "", troupe.StopAnswered, troupe.StopHandedOff, troupe.StopInput:
 		default:
 			t.block("**Stopped** %s", code(string(b.Stop)))
 		}
 	case *troupe.RunFailed:
-		t.block("**Failed** after %d turns, %d tool calls and %d tokens", b.State.Turns, b.State.ToolCalls, b.State.Usage.Total())
+		spent := b.Spent.Add(b.SpentBelow)
+		t.block("**Failed** after %d turns, %d tool calls and %d tokens", spent.Turns, spent.ToolCalls, spent.Usage.Total())
 		t.fence(b.Error)
 		t.partial(b.Partial)
-		t.spent(e, r, b.State)
+		t.spent(e, r, spent)
 	case *troupe.RunCancelled:
 		t.block("**Cancelled**")
 		t.quote(b.Reason)

@@ -119,7 +119,7 @@ func everywhere(text string) []troupe.Event {
 		&troupe.TextDelta{Text: text}, &troupe.ThoughtDelta{Text: text},
 		&troupe.ModelReplied{Message: &troupe.Message{Text: text, Thought: text, Refusal: text}, Finish: troupe.Finish(text), Model: text},
 		&troupe.ToolCalled{CallID: text, Tool: text, Arguments: troupe.Arguments(text)},
-		&troupe.ToolReturned{CallID: text, Tool: text, Content: text, Class: troupe.Class(text), Error: text, Asks: text, HandsTo: text},
+		&troupe.ToolReturned{CallID: text, Tool: text, Content: text, Class: troupe.Class(text), Error: text, Asks: text, Decision: &troupe.Decision{Name: text, To: text, Text: text}},
 		&troupe.HandedOff{From: text, To: text, Handoff: troupe.Handoff{Summary: text + "!"}},
 		&troupe.InputRequested{Question: text, CallID: text, Tool: text, Arguments: troupe.Arguments(text)},
 		&troupe.ArtifactSaved{Path: text, Type: text, Description: text},

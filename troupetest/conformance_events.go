@@ -12,17 +12,15 @@ import (
 // everyKind makes a log with an event of every kind that is stored, every field of
 // it set to something.
 func everyKind(session string) []troupe.Event {
-	bodies := []troupe.Body{
-		&troupe.RunStarted{}, &troupe.ContextLoaded{}, &troupe.UserSaid{}, &troupe.ModelReplied{},
-		&troupe.ToolCalled{}, &troupe.ToolReturned{}, &troupe.HandedOff{}, &troupe.InputRequested{},
-		&troupe.ArtifactSaved{}, &troupe.ContextCompacted{}, &troupe.Warned{}, &troupe.RunFinished{},
-		&troupe.RunFailed{}, &troupe.RunCancelled{},
-	}
 	var events []troupe.Event
 	var f filler
-	for i, body := range bodies {
+	for _, body := range troupe.Bodies() {
+		switch body.(type) {
+		case *troupe.TextDelta, *troupe.ThoughtDelta:
+			continue // shown, not stored
+		}
 		f.fill(reflect.ValueOf(body).Elem())
-		e := eventOf(session, int64(i+1), body)
+		e := eventOf(session, int64(len(events)+1), body)
 		e.Time = e.Time.In(time.FixedZone("somewhere", 5400))
 		events = append(events, e)
 	}
@@ -48,6 +46,15 @@ func (f *filler) fill(v reflect.Value) {
 		return
 	case *time.Time:
 		*value = time.Unix(f.n, 0).UTC()
+		return
+	case *map[string]string:
+		*value = map[string]string{"setting": fmt.Sprint("value ", f.n)}
+		return
+	case *map[string][2]json.RawMessage:
+		*value = map[string][2]json.RawMessage{"field": {json.RawMessage("null"), fmt.Appendf(nil, "%d", f.n)}}
+		return
+	case *[]*troupe.Definition:
+		*value = []*troupe.Definition{{Kind: "agent", Name: fmt.Sprint("agent ", f.n)}}
 		return
 	case *map[string]any:
 		*value = map[string]any{"key": fmt.Sprint("value ", f.n), "list": []any{1.5, true, nil}}

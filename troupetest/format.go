@@ -23,7 +23,7 @@ func Format(events []troupe.Event) string {
 	}
 	var b strings.Builder
 	for _, e := range inBranchOrder(events) {
-		if e.Kind() == troupe.KindTextDelta || e.Kind() == troupe.KindThoughtDelta {
+		if e.Kind() == "text_delta" || e.Kind() == "thought_delta" {
 			continue
 		}
 		b.WriteString(strings.Repeat("  ", strings.Count(e.Run, ":")))
@@ -63,12 +63,19 @@ func wordsOf(e *troupe.Event, contents map[string]string) []string {
 		return []string{counted("dropped", b.Dropped, 0), counted("kept", b.Kept, 0), quote(b.Summary)}
 	case *troupe.Warned:
 		return []string{b.Code, quote(durations.ReplaceAllString(b.Message, "<duration>"))}
+	case *troupe.ModelFailed:
+		return []string{b.Purpose, b.Reason, quote(durations.ReplaceAllString(b.Error, "<duration>")), counted("attempt", b.Attempt, 1), again(b)}
+	case *troupe.Noted:
+		return []string{b.Name, mask(string(b.Data))}
+	case *troupe.LimitReached:
+		return []string{string(b.Stop), quote(b.Message)}
+	case *troupe.SessionRenamed:
+		return []string{quote(b.Title)}
+	case *troupe.SessionForked:
+		return []string{counted("after", int(b.After), 0)}
 	case *troupe.RunFinished:
-		words := []string{string(b.Stop), quote(b.Output.Summary)}
-		if e.Parent != "" {
-			return words // what was spent is shared with other runs, which may be under way
-		}
-		return append(words, counted("turns", b.Spent.Turns, 0), counted("calls", b.Spent.ToolCalls, 0))
+		spent := b.Spent.Add(b.SpentBelow)
+		return []string{string(b.Stop), quote(b.Output.Summary), counted("turns", spent.Turns, 0), counted("calls", spent.ToolCalls, 0)}
 	case *troupe.RunFailed:
 		return []string{quote(b.Error), partial(b.Partial)}
 	case *troupe.RunCancelled:
@@ -93,6 +100,14 @@ func replyWords(b *troupe.ModelReplied) []string {
 		words = append(words, call.Name+"("+mask(call.Arguments)+")")
 	}
 	return append(words, counted("input", b.Usage.Input, 0), counted("output", b.Usage.Output, 0), counted("attempt", b.Attempt, 1))
+}
+
+// again says that a model call is tried again.
+func again(b *troupe.ModelFailed) string {
+	if b.RetryIn > 0 {
+		return "retried"
+	}
+	return ""
 }
 
 // counted shows a number unless it is the usual one.

@@ -42,7 +42,7 @@ func TestFormatShowsWhatMatters(t *testing.T) {
 		{&troupe.ArtifactSaved{Path: "out.md", Size: 12}, "artifact_saved out.md bytes=12"},
 		{&troupe.ContextCompacted{Summary: "s", Dropped: 3, Kept: 2, TokensBefore: 9}, `context_compacted dropped=3 kept=2 "s"`},
 		{&troupe.Warned{Code: "model_retry", Message: "again in 1m2.5s, not 300ms"}, `warned model_retry "again in <duration>, not <duration>"`},
-		{&troupe.RunFinished{Stop: troupe.StopTurns, Output: troupe.Handoff{Summary: "done"}, Spent: troupe.Spent{Turns: 2, ToolCalls: 1, Elapsed: 7}}, `run_finished turns "done" turns=2 calls=1`},
+		{&troupe.RunFinished{Stop: "turns", Output: troupe.Handoff{Summary: "done"}, Spent: troupe.Spent{Turns: 2, ToolCalls: 1, Elapsed: 7}}, `run_finished turns "done" turns=2 calls=1`},
 		{&troupe.RunFailed{Error: "no", Partial: "so f"}, `run_failed "no" partial "so f"`},
 		{&troupe.RunCancelled{Reason: "stop"}, `run_cancelled "stop"`},
 	}

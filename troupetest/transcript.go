@@ -158,7 +158,7 @@ func (s *Scene) play(step troupe.Step) string {
 				break
 			}
 			session = e.Session
-			ended = e.Parent == "" && (e.Kind() == troupe.KindRunFailed || e.Kind() == troupe.KindRunCancelled)
+			ended = e.Parent == "" && (e.Kind() == "run_failed" || e.Kind() == "run_cancelled")
 			events = append(events, e)
 		}
 	}

@@ -115,7 +115,7 @@ func (s *stage) plainAgent(ctx context.Context, id string, model models.Opened) 
 	instructions := troupe.ContextLoaded{Source: "instructions", Content: s.project.config.Agents[id].Instructions}
 	return troupe.NewAgent(troupe.AgentConfig{
 		ID: id, Model: model.Model, Price: model.Price, Window: model.Window, Params: s.project.paramsOf(id), Tools: s.project.guard(tools...),
-		Brief: func(context.Context, *troupe.Run) ([]troupe.ContextLoaded, error) {
+		Context: func(context.Context, *troupe.Run) ([]troupe.ContextLoaded, error) {
 			return append([]troupe.ContextLoaded{instructions}, s.project.tell(id)...), nil
 		},
 	})

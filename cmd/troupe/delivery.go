@@ -156,7 +156,7 @@ func (s *stage) phases(ctx context.Context) ([]pipeline.Phase, error) {
 			if err != nil {
 				return nil, fmt.Errorf("phase %s: %w", c.Name, err)
 			}
-			phase.Agent = player.agent.Bare()
+			phase.Agent = player.agent.WithoutTools()
 		}
 		phases = append(phases, phase)
 	}

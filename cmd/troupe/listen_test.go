@@ -53,7 +53,7 @@ func TestOnlyAnAnswerIsDone(t *testing.T) {
 		t.Fatal(err)
 	}
 	for stop, want := range map[troupe.Stop]int{
-		"": 0, troupe.StopAnswered: 0, troupe.StopInput: 4, troupe.StopTurns: 1, troupe.StopRefused: 1, troupe.StopEmpty: 1,
+		"": 0, troupe.StopAnswered: 0, troupe.StopInput: 4, "turns": 1, "refused": 1, "empty": 1,
 	} {
 		c := &conversation{player: &player{Step: agent}, stop: stop}
 		if got := exitCode(t.Context(), c.verdict()); got != want {

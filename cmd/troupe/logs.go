@@ -76,20 +76,13 @@ func (f *logFlags) complete(now time.Time) (err error) {
 	return nil
 }
 
-// everyKind is one body of each kind that is stored, as it is when nothing failed.
-var everyKind = []troupe.Body{
-	&troupe.RunStarted{}, &troupe.ContextLoaded{}, &troupe.UserSaid{}, &troupe.ModelReplied{}, &troupe.ToolCalled{}, &troupe.ToolReturned{},
-	&troupe.HandedOff{}, &troupe.InputRequested{}, &troupe.ArtifactSaved{}, &troupe.ContextCompacted{}, &troupe.Warned{}, &troupe.SessionRenamed{},
-	&troupe.RunFinished{}, &troupe.RunFailed{}, &troupe.RunCancelled{},
-}
-
 // atLeast returns the kinds of events that are at least so serious, and whether
 // failures of other kinds are too.
 func atLeast(level slog.Level) (kinds []troupe.Kind, orErrors bool) {
 	if level <= slog.LevelDebug {
 		return nil, false
 	}
-	for _, body := range everyKind {
+	for _, body := range troupe.Bodies() {
 		if observe.Level(&troupe.Event{Body: body}) >= level {
 			kinds = append(kinds, body.Kind())
 		}

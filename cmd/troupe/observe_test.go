@@ -74,7 +74,7 @@ func TestTheLogOfAnotherProcessIsFollowed(t *testing.T) {
 		if err := json.Unmarshal(lines.Bytes(), &e); err != nil {
 			t.Fatal(err)
 		}
-		if seen[e.Seq] = e.Kind(); e.Kind() == troupe.KindModelReplied {
+		if seen[e.Seq] = e.Kind(); e.Kind() == "model_replied" {
 			break
 		}
 	}
@@ -86,7 +86,7 @@ func TestTheLogOfAnotherProcessIsFollowed(t *testing.T) {
 	if err := follower.Wait(); err != nil {
 		t.Errorf("it did not end well: %v", err)
 	}
-	if seen[2] != troupe.KindUserSaid || len(seen) != 2 {
+	if seen[2] != "user_said" || len(seen) != 2 {
 		t.Errorf("it showed %v", seen)
 	}
 }

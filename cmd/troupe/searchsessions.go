@@ -124,6 +124,16 @@ func textOf(body troupe.Body) string {
 		return b.Path + " " + b.Description
 	case *troupe.ContextCompacted:
 		return b.Summary
+	case *troupe.ModelFailed:
+		return b.Error
+	case *troupe.Noted:
+		return b.Name + " " + string(b.Data)
+	case *troupe.LimitReached:
+		return b.Message
+	case *troupe.HandedOff:
+		return b.From + " " + b.To
+	case *troupe.SessionRenamed:
+		return b.Title
 	case *troupe.Warned:
 		return b.Message
 	case *troupe.RunFailed:

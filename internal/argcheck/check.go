@@ -275,6 +275,7 @@ func (c *checker) unwanted(n *node, kind kinds, raw []byte) {
 		c.report(notAllowed, "")
 	default:
 		c.report(n.wanted, showRaw(kind, raw))
+		c.mismatch.Problems[len(c.mismatch.Problems)-1].Options = n.stringOptions()
 	}
 }
 

@@ -25,6 +25,11 @@ type Problem struct {
 	Expected string
 	// Got is what came instead, shortened.
 	Got string
+	// IsMissing says that the field is required and not there.
+	IsMissing bool
+	// Options is a JSON array of the strings that an enum or a const allows here, and
+	// empty where there are none.
+	Options string
 }
 
 // Error returns all problems in one line.

@@ -164,3 +164,14 @@ func (o option) String() string {
 	}
 	return o.text
 }
+
+// stringOptions returns the strings among the options as a JSON array, "" if there are none.
+func (n *node) stringOptions() string {
+	var texts []any
+	for _, o := range n.options {
+		if o.kind == kindString {
+			texts = append(texts, o.text)
+		}
+	}
+	return stringsAmong(texts)
+}

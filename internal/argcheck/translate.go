@@ -67,7 +67,19 @@ func (t *translation) add(e *jsonschema.ValidationError) {
 			got = show(valueAt(t.value, e.InstanceLocation))
 		}
 		t.report(e, expected, got)
+		t.problems[len(t.problems)-1].Options = optionsOf(k)
 	}
+}
+
+// optionsOf returns the strings that an enum or a const allows, as a JSON array.
+func optionsOf(k jsonschema.ErrorKind) string {
+	switch k := k.(type) {
+	case *kind.Enum:
+		return stringsAmong(k.Want)
+	case *kind.Const:
+		return stringsAmong([]any{k.Want})
+	}
+	return ""
 }
 
 func (t *translation) report(e *jsonschema.ValidationError, expected, got string) {

@@ -32,7 +32,7 @@ func plural(count int, noun string) string {
 func matching(pattern string) string { return "a string that matches " + printable(pattern) }
 
 func missingField(object, name string) Problem {
-	return Problem{Path: join(object, name), Expected: "required, but missing"}
+	return Problem{Path: join(object, name), Expected: "required, but missing", IsMissing: true}
 }
 
 func unknownField(name string, known []string) string {
@@ -130,4 +130,19 @@ func excerpt(text []byte, offset int) string {
 func join(pointer, step string) string {
 	step = strings.ReplaceAll(printable(step), "~", "~0")
 	return pointer + "/" + strings.ReplaceAll(step, "/", "~1")
+}
+
+// stringsAmong returns those of the values that are strings as a JSON array, "" if
+// there are none.
+func stringsAmong(values []any) string {
+	var texts []string
+	for _, value := range values {
+		if text, ok := value.(string); ok {
+			texts = append(texts, text)
+		}
+	}
+	if texts == nil {
+		return ""
+	}
+	return asJSON(texts)
 }

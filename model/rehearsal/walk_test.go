@@ -208,12 +208,12 @@ func TestInvokedFilesArePlayedOnce(t *testing.T) {
 	s.workflows[innerPath] = workflow("inner", `<step n="1"><ask>Inside?</ask><invoke-workflow>`+innerPath+`</invoke-workflow></step>`, "", nil)
 	s.files = map[string]string{
 		"{bundle-root}/tasks/validate.xml":   `<task id="v"><flow><step n="1" title="Validate"><ask>Valid?</ask></step></flow></task>`,
-		"{bundle-root}/instructions-more.md": `<step n="7" goal="More"><ask>Enough?</ask></step>`,
+		"{bundle-root}/instructions-more.md": `<step n="7" goal="More"><ask>Quorum?</ask></step>`,
 	}
 	d := open(t, prompt, s.tools()...)
 	all := strings.Join(append(append(append(d.spoken("*intake"), d.spoken("a")...), d.spoken("b")...), d.spoken("c")...), "\n")
 	mustContain(t, all, "Inside?", "[rehearsal] inner is complete", "Back in intake.", "**Step 1: Validate**", "Valid?", "**Step 7: More**",
-		"Enough?", "**Step 2: After**", "was played already", "does not say which file", "[rehearsal] intake is complete")
+		"Quorum?", "**Step 2: After**", "was played already", "does not say which file", "[rehearsal] intake is complete")
 	want := []string{
 		"execute_workflow " + intakePath, "execute_workflow " + innerPath, "save_output {session-folder}/inner.md",
 		"read_file {bundle-root}/tasks/validate.xml", "read_file {bundle-root}/instructions-more.md", "save_output {session-folder}/intake.md",

@@ -127,6 +127,14 @@ func used(u troupe.Usage, cost float64) []attribute.KeyValue {
 func (t *Tracer) mentioned(body troupe.Body) []attribute.KeyValue {
 	var list, content []attribute.KeyValue
 	switch b := body.(type) {
+	case *troupe.ModelFailed:
+		list = append(list, text(troupeCode, b.Reason))
+		content = append(content, text(troupeMessage, b.Error))
+	case *troupe.LimitReached:
+		list = append(list, text(troupeStop, string(b.Stop)))
+	case *troupe.Noted:
+		list = append(list, text(troupeCode, b.Name))
+		content = append(content, text(troupeMessage, string(b.Data)))
 	case *troupe.Warned:
 		list = append(list, text(troupeCode, b.Code))
 		content = append(content, text(troupeMessage, b.Message))

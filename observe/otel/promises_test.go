@@ -35,7 +35,7 @@ func sing(t *testing.T, o otel.Options) []byte {
 		}
 		return in.Text, errors.New("canary error")
 	})
-	saver := troupe.NewRunTool("save", "Saves.", func(ctx context.Context, call *troupe.Invocation, _ struct{}) (string, error) {
+	saver := troupe.NewToolWithCall("save", "Saves.", func(ctx context.Context, call *troupe.Invocation, _ struct{}) (string, error) {
 		return "canary", call.Run.Emit(ctx, &troupe.ArtifactSaved{Path: "canary.md", Description: "canary", Size: 6})
 	})
 	agent := newAgent(t, "bird", NewScript(t,
@@ -126,7 +126,7 @@ func TestAProgramsOwnProviderMakesTheSpans(t *testing.T) {
 	provider := sdktrace.NewTracerProvider(sdktrace.WithSyncer(&sent), sdktrace.WithIDGenerator(otel.NewIDGenerator()))
 	for range 2 {
 		tracer := newTracer(t, otel.Options{TracerProvider: provider})
-		tracer.Note(&troupe.Event{Seq: 1, Session: "s", Run: "r", Agent: "a", Body: &troupe.Warned{Code: "resumed"}})
+		tracer.Note(&troupe.Event{Seq: 1, Session: "s", Run: "r", Agent: "a", Body: &troupe.RunResumed{}})
 		shutdown(t, tracer)
 	}
 	_, own := provider.Tracer("own").Start(t.Context(), "own")

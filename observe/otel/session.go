@@ -65,23 +65,22 @@ func (s *session) note(e *troupe.Event) {
 		s.returned(r, e, b)
 	case *troupe.RunFinished:
 		r.span.SetAttributes(t.finished(b)...)
-		s.end(r, e, b.Spent)
+		s.end(r, e, b.Spent.Add(b.SpentBelow))
 	case *troupe.RunFailed:
 		if b.Stack != "" {
 			failure = string(troupe.ClassPanicked)
 		}
 		t.fail(r.span, cmp.Or(failure, string(troupe.ClassFailed)), b.Error)
-		s.end(r, e, b.State)
+		s.end(r, e, b.Spent.Add(b.SpentBelow))
 	case *troupe.RunCancelled:
 		t.fail(r.span, "cancelled", b.Reason)
-		s.end(r, e, troupe.Spent{})
-	case *troupe.Warned:
-		switch b.Code {
-		case "model_failed", "context_full", "time_up":
-			r.failure = b.Code
+		s.end(r, e, b.Spent.Add(b.SpentBelow))
+	case *troupe.ModelFailed:
+		if b.RetryIn == 0 {
+			r.failure = cmp.Or(b.Reason, "model_failed")
 		}
 		s.mention(r, e)
-	case *troupe.HandedOff, *troupe.InputRequested, *troupe.ArtifactSaved, *troupe.ContextCompacted:
+	case *troupe.Warned, *troupe.LimitReached, *troupe.Noted, *troupe.RunResumed, *troupe.BranchesStopped, *troupe.HandedOff, *troupe.InputRequested, *troupe.ArtifactSaved, *troupe.ContextCompacted:
 		s.mention(r, e)
 	}
 }

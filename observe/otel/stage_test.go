@@ -118,13 +118,13 @@ func slow() troupe.Tool {
 		case <-ctx.Done():
 			return "", ctx.Err()
 		}
-	}, troupe.Timeout(troupe.NoTimeout))
+	}, troupe.ReadOnly(), troupe.Timeout(troupe.NoTimeout))
 }
 
 func broken() troupe.Tool {
 	return troupe.NewTool("broken", "Fails.", func(context.Context, struct{}) (string, error) {
 		return "", fmt.Errorf("no such file: %s", "/secret")
-	})
+	}, troupe.ReadOnly())
 }
 
 // shutdown sends what the tracer has, and fails the test if it cannot.

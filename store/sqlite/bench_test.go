@@ -164,7 +164,7 @@ func BenchmarkSearch(b *testing.B) {
 	b.Logf("indexed in another %v", time.Since(began).Round(time.Second))
 	start := time.Date(2024, 2, 29, 12, 0, 0, 0, time.UTC)
 	late := start.Add((sessions - 10) * time.Minute)
-	warned := []troupe.Kind{troupe.KindWarned, troupe.KindRunCancelled}
+	warned := []troupe.Kind{"warned", "run_cancelled"}
 	cases := []struct {
 		name  string
 		query Query
@@ -184,7 +184,7 @@ func BenchmarkSearch(b *testing.B) {
 		{"until", Query{Until: start.Add(time.Minute)}, 50},
 		{"all at once since late", Query{Agent: "alex", Tool: "fetch", Kinds: warned, OrErrors: true, Text: "answer", Since: late}, 20},
 		{"all at once", Query{Agent: "alex", Tool: "rare", Kinds: warned, OrErrors: true, Text: "haystack", Since: start}, 1},
-		{"session", Query{Session: id(sessions / 2), Kinds: []troupe.Kind{troupe.KindToolReturned}}, 2},
+		{"session", Query{Session: id(sessions / 2), Kinds: []troupe.Kind{"tool_returned"}}, 2},
 		{"rare word", Query{Text: "needle"}, 1},
 		{"common word", Query{Text: "message"}, 50},
 		{"common word of a session", Query{Text: "message", Session: id(17)}, 50},

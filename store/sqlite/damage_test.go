@@ -299,7 +299,7 @@ func TestADamagedEventConcernsItsSessionAlone(t *testing.T) {
 		t.Errorf("%d sessions are listed", len(ids))
 	}
 	hits, damaged := 0, 0
-	for hit, err := range s.Search(t.Context(), Query{Kinds: []troupe.Kind{troupe.KindUserSaid}}) {
+	for hit, err := range s.Search(t.Context(), Query{Kinds: []troupe.Kind{"user_said"}}) {
 		if err != nil {
 			t.Fatal(err)
 		}

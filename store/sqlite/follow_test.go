@@ -37,7 +37,7 @@ func TestFollowYieldsEachEventOnceWhoeverStoresIt(t *testing.T) {
 	r := readAt(t, path)
 	queries := []Query{
 		{After: 1}, {After: 1, Text: "needle"}, {After: 1, Text: `need* "the end"`, Agent: "alex"},
-		{After: 1, Kinds: []troupe.Kind{troupe.KindWarned}, OrErrors: true},
+		{After: 1, Kinds: []troupe.Kind{"warned"}, OrErrors: true},
 	}
 	got := make([][]string, len(queries))
 	var wg sync.WaitGroup

@@ -141,7 +141,7 @@ func TestASessionThatItsProcessLeftRunningIsInterrupted(t *testing.T) {
 	expect(r, all, "", "1 interrupted, 3 interrupted")
 	s = openAt(t, path)
 	expect(s, all, "", "1 interrupted, 3 interrupted")
-	mustAppend(t, s, eventsOf(id(3), 2, &troupe.Warned{Code: "resumed"})...)
+	mustAppend(t, s, eventsOf(id(3), 2, &troupe.RunResumed{})...)
 	mustAppend(t, s, eventsOf(id(5), 1, said("hi"))...)
 	all = "1 interrupted, 2 completed, 3 running, 5 running"
 	expect(s, all, "3 running, 5 running", "1 interrupted")

@@ -31,6 +31,16 @@ func searchable(body troupe.Body) string {
 		texts = []string{b.Path, b.Description}
 	case *troupe.ContextCompacted:
 		texts = []string{b.Summary}
+	case *troupe.ModelFailed:
+		texts = []string{b.Error}
+	case *troupe.Noted:
+		texts = []string{b.Name, plain(string(b.Data))}
+	case *troupe.LimitReached:
+		texts = []string{b.Message}
+	case *troupe.HandedOff:
+		texts = []string{b.From, b.To}
+	case *troupe.SessionRenamed:
+		texts = []string{b.Title}
 	case *troupe.Warned:
 		texts = []string{b.Message}
 	case *troupe.RunFailed:

@@ -135,13 +135,18 @@ func (g *guard) Call(ctx context.Context, in *troupe.Invocation) (troupe.Result,
 		return g.Tool.Call(ctx, in)
 	case decision == Deny:
 		return troupe.Result{}, refused(fmt.Sprintf("%s may not be called with these arguments, and asking would not help", name))
-	case in.Answer == "":
-		return troupe.Result{}, &troupe.InputNeeded{Question: question(name, in.Arguments), Again: true}
-	case !Approves(in.Answer):
-		return troupe.Result{}, refused("the user did not approve the call, but said: " + in.Answer)
+	case len(in.Answers) == 0:
+		return troupe.Result{}, &troupe.InputNeeded{Question: question(name, in.Arguments), CallAgain: true, Approval: true}
+	}
+	if answer := in.Answers[0]; !Approved(answer) {
+		said := answer.Text
+		if said == "" {
+			said = "no"
+		}
+		return troupe.Result{}, refused("the user did not approve the call, but said: " + said)
 	}
 	call := *in
-	call.Answer = ""
+	call.Answers = in.Answers[1:] // what the tool itself may have asked
 	return g.Tool.Call(ctx, &call)
 }
 
@@ -159,6 +164,12 @@ func question(tool string, arguments json.RawMessage) string {
 		shown = strings.ToValidUTF8(shown[:maxShown], "") + fmt.Sprintf("… (%d bytes in all)", len(arguments))
 	}
 	return fmt.Sprintf("May I call %s with %s? (yes or no)", tool, shown)
+}
+
+// Approved reports whether an answer approves a call: a decision to do so, or a
+// plain yes in a person's own words.
+func Approved(answer troupe.Answer) bool {
+	return !answer.Denied && (answer.Approved || Approves(answer.Text))
 }
 
 // Approves reports whether an answer approves a call. Anything but a plain yes does

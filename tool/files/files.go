@@ -36,7 +36,7 @@ func newTool[In request, Out any](
 	name, description string, find Finder,
 	act func(context.Context, *workspace.Workspace, *troupe.Run, In) (Out, error),
 ) troupe.Tool {
-	return troupe.NewRunTool(name, description, func(ctx context.Context, call *troupe.Invocation, in In) (out Out, err error) {
+	return troupe.NewToolWithCall(name, description, func(ctx context.Context, call *troupe.Invocation, in In) (out Out, err error) {
 		if err := ctx.Err(); err != nil {
 			return out, err
 		}

@@ -89,6 +89,8 @@ type play func(context.Context, *troupe.Run) error
 
 func (play) Name() string { return "play" }
 
+func (play) Definition() *troupe.Definition { return &troupe.Definition{Kind: "step", Name: "play"} }
+
 func (p play) Do(ctx context.Context, run *troupe.Run, _ troupe.Handoff) (troupe.Handoff, error) {
 	return troupe.Handoff{}, p(ctx, run)
 }

@@ -62,7 +62,7 @@ func TestAHundredWritersOfOneFileDoNotInterleave(t *testing.T) {
 		})
 	}
 	saved := inRun(t, session, func(ctx context.Context, run *troupe.Run) error {
-		return errors.Join(run.All(ctx, branches...)...)
+		return errors.Join(run.All(ctx, 0, branches...)...)
 	})
 	t.Log(byTool.Load(), "reads by the tool,", byOthers.Load(), "by others")
 	if len(saved) != writers || byTool.Load() == 0 || byOthers.Load() == 0 {

@@ -110,9 +110,8 @@ export class Session {
   }
 }
 
-// shown are the warnings that concern people. Others are for models and developers: the
-// run shows them.
-const shown = ["tool_server_down", "forked"];
+// shown are the warnings that concern people.
+const shown = ["tool_server_down"];
 
 // lasting are the ends of a run that need no word.
 const lasting = ["answered", "input_requested", "handed_off"];
@@ -227,16 +226,32 @@ const handlers = {
     s.add(e, { type: "trouble", code: "context_full", context: { dropped: b.dropped, detail: b.summary ?? "" } });
   },
 
+  run_resumed(s, e) {
+    s.status = "running";
+    s.items = s.items.filter((item) => !(item.type === "trouble" && item.passing && item.run === e.run));
+    const run = s.runs.get(e.run);
+    if (run) Object.assign(run, { status: "running", ended: "" });
+  },
+
+  session_forked(s, e) {
+    s.add(e, { type: "note", code: "forked", text: "This conversation goes on from another one." });
+  },
+
+  // What ends the run is said by its end.
+  model_failed(s, e, b) {
+    s.warnings.push({ seq: e.seq, time: e.time, run: e.run, agent: e.agent ?? "", code: "model_failed", text: b.error });
+    if (b.retry_in_ms) s.retry(e, b.cause ?? { code: "provider_down", attempt: b.attempt, retry_ms: b.retry_in_ms });
+  },
+
+  limit_reached(s, e, b) {
+    s.warnings.push({ seq: e.seq, time: e.time, run: e.run, agent: e.agent ?? "", code: "limit_reached", text: b.message });
+  },
+
+  // Warnings are for models and developers; the run shows them. Those that concern
+  // people are told.
   warned(s, e, b) {
-    if (b.code === "model_retry") return void s.retry(e, b.cause ?? { code: "provider_down" });
-    if (b.code === "resumed") {
-      s.status = "running";
-      s.items = s.items.filter((item) => !(item.type === "trouble" && item.passing && item.run === e.run));
-      const run = s.runs.get(e.run);
-      if (run) Object.assign(run, { status: "running", ended: "" });
-    }
     s.warnings.push({ seq: e.seq, time: e.time, run: e.run, agent: e.agent ?? "", code: b.code, text: b.message });
-    if (shown.includes(b.code)) s.add(e, { type: "note", code: b.code, text: notes[b.code] ?? b.message });
+    if (shown.includes(b.code)) s.add(e, { type: "trouble", code: b.code, context: { detail: b.message } });
   },
 
   session_renamed(s, e, b) {
@@ -268,5 +283,3 @@ const handlers = {
     if (!e.parent) s.add(e, { type: "trouble", code: "cancelled", context: {}, passing: true });
   },
 };
-
-const notes = { __proto__: null, forked: "This conversation goes on from another one." };

@@ -63,7 +63,7 @@ test("an answer that breaks off is kept, and going on adds to it", () => {
   assert.deepEqual(brief(s), [["user", "hi"], ["answer", "Half", false, true], ["trouble"]]);
   assert.equal(s.items.at(-1).context.detail, "gone");
   assert.equal(s.status, "failed");
-  for (const event of [e.warned("resumed"), e.delta(2, "Whole"), e.replied(2, "Whole"), e.finished("Whole")]) s.take(event);
+  for (const event of [e.resumed(), e.delta(2, "Whole"), e.replied(2, "Whole"), e.finished("Whole")]) s.take(event);
   assert.deepEqual(brief(s).slice(2), [["answer", "Whole", false]]); // and the trouble is over
   assert.equal(s.status, "completed");
 });
@@ -94,7 +94,7 @@ test("what a flow hands back is shown where no agent has said it", () => {
 
 test("a series of tries is one line, which the outcome replaces", () => {
   const e = new Events();
-  const retry = (attempt) => ({ ...e.warned("model_retry"), step: "2", body: { code: "model_retry", message: "x", cause: { code: "rate_limited", attempt, retry_ms: 1000 } } });
+  const retry = (attempt) => ({ ...e.warned("x"), kind: "model_failed", step: "2", body: { attempt, error: "x", retry_in_ms: 1000, cause: { code: "rate_limited", attempt, retry_ms: 1000 } } });
   const s = fold([e.start("alex", "hi"), e.said("hi"), retry(1), retry(2), retry(3)]);
   assert.deepEqual(s.items.filter((i) => i.type === "retry").map((i) => [i.code, i.attempt]), [["rate_limited", 3]]);
   s.take(e.replied(2, "Hello"));

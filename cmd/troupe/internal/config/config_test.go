@@ -53,7 +53,7 @@ limits: {turns: "${TURNS}", tool_calls: 5, tokens: 1000, cost: 0.25, time: 5m, d
 mcp:
   docs: {command: npx, args: [-y, server], env: {A: b}}
   web: {url: https://mcp.test/}
-flows: {review: {sequence: [a, {name: both, parallel: [b, c], policy: quorum, quorum: 2, at_once: 1}], on_error: continue}}
+flows: {review: {sequence: [a, {name: both, parallel: [b, c], quorum: 2, max_parallel: 1}], continue_on_error: true}}
 web: {allow: [wiki.test], search: {engine: searxng, base_url: "https://search.test/", key_env: K}}
 approve: [{tool: web_*, where: {url: "https://*"}, do: ask}]
 pipeline: {output: out, project: ., approve: manual, compensate: true, phases: [{name: qa}, {name: legal, agent: alex, title: Lawyer, task: Check., path: l.md, schema: l.json, critical: [verdict]}]}
@@ -81,8 +81,8 @@ server: {addr: "127.0.0.1:7717", hosts: [t.test], users: {ann: ANN_TOKEN}}
 			"docs": {Command: "npx", Args: []string{"-y", "server"}, Env: map[string]string{"A": "b"}},
 			"web":  {URL: "https://mcp.test/"},
 		},
-		Flows: map[string]config.Flow{"review": {OnError: "continue", Sequence: []config.Part{{Name: "a", Line: 21},
-			{Line: 21, Flow: &config.Flow{Name: "both", Parallel: []config.Part{{Name: "b", Line: 21}, {Name: "c", Line: 21}}, Policy: "quorum", Quorum: 2, AtOnce: 1}}}}},
+		Flows: map[string]config.Flow{"review": {ContinueOnError: true, Sequence: []config.Part{{Name: "a", Line: 21},
+			{Line: 21, Flow: &config.Flow{Name: "both", Parallel: []config.Part{{Name: "b", Line: 21}, {Name: "c", Line: 21}}, Quorum: 2, MaxParallel: 1}}}}},
 		Web:     config.Web{Allow: []string{"wiki.test"}, Search: config.WebSearch{Engine: "searxng", BaseURL: "https://search.test/", KeyEnv: "K"}},
 		Approve: []config.Approval{{Tool: "web_*", Where: map[string]string{"url": "https://*"}, Do: "ask"}},
 		Pipeline: config.Pipeline{Output: "out", Project: ".", Approve: "manual", Compensate: true, Phases: []config.Phase{{Name: "qa"},

@@ -115,10 +115,21 @@ func (r *reader) unknownKey(key *yaml.Node, known []field, at place) {
 		names = append(names, f.key)
 	}
 	hint := suggest.Hint(key.Value, names)
-	if hint == "" {
+	if now, ok := renamed[key.Value]; ok && slices.Contains(names, now.key) {
+		hint = fmt.Sprintf("; %s is now %s%s", key.Value, now.key, now.how)
+	} else if hint == "" {
 		hint = "; there are " + strings.Join(names, ", ")
 	}
 	r.wrong(key.Line, "unknown key %q%s%s", shorten(key.Value), in(at), hint)
+}
+
+// renamed are keys that once had another name.
+var renamed = map[string]struct{ key, how string }{
+	"at_once":  {"max_parallel", ""},
+	"hops":     {"max_handoffs", ""},
+	"times":    {"max_rounds", ""},
+	"on_error": {"continue_on_error", ": true or false"},
+	"policy":   {"quorum", ": how many successes are enough, 1 for the first"},
 }
 
 func in(at place) string {

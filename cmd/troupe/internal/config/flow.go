@@ -16,25 +16,25 @@ type Flow struct {
 	Description string `yaml:"description" doc:"What it is good for."`
 
 	Sequence []Part `yaml:"sequence" doc:"One after the other, each with what the one before hands over."`
-	OnError  string `yaml:"on_error" enum:"stop,continue" doc:"What a sequence does when a part fails. Default: stop."`
 
-	Parallel []Part `yaml:"parallel" doc:"At the same time, on the same task."`
-	Policy   string `yaml:"policy" enum:"all,first,quorum" doc:"When a parallel is done: when all parts are, when one has succeeded, or when quorum have. Default: all."`
-	Quorum   int    `yaml:"quorum" doc:"How many successes are enough."`
-	AtOnce   int    `yaml:"at_once" doc:"How many parts run at the same time. Default: all."`
+	ContinueOnError bool `yaml:"continue_on_error" doc:"Has a sequence go on when a part fails. Default: it fails with the part."`
 
-	Team []string `yaml:"team" doc:"Agents that hand the task to each other. The first begins."`
-	Hops int      `yaml:"hops" doc:"How often control may pass on. Default: 8."`
+	Parallel    []Part `yaml:"parallel" doc:"At the same time, on the same task."`
+	Quorum      int    `yaml:"quorum" doc:"How many successes are enough for a parallel: 1 for the first. Default: all parts are waited for."`
+	MaxParallel int    `yaml:"max_parallel" doc:"How many parts run at the same time. Default: all."`
+
+	Team        []string `yaml:"team" doc:"Agents that hand the task to each other. The first begins."`
+	MaxHandoffs int      `yaml:"max_handoffs" doc:"How often control may pass on. Default: 8."`
 
 	GroupChat []Part `yaml:"group_chat" doc:"Parts that talk with each other."`
 	Manager   string `yaml:"manager" doc:"The agent that says who speaks, and ends the chat. Default: they speak in turn."`
 	Plan      bool   `yaml:"plan" doc:"Has the manager keep a ledger of what is known and to be done."`
 	Turns     int    `yaml:"turns" doc:"How often the parts speak in all. Default: three times each."`
 
-	Loop  *Part  `yaml:"loop" doc:"Again and again, until its outcome will do."`
-	Check string `yaml:"check" doc:"The agent that says whether a loop's outcome will do."`
-	Until string `yaml:"until" doc:"What an outcome that will do contains."`
-	Times int    `yaml:"times" doc:"How often a loop goes round at most. Default: 5."`
+	Loop      *Part  `yaml:"loop" doc:"Again and again, until its outcome will do."`
+	Check     string `yaml:"check" doc:"The agent that says whether a loop's outcome will do."`
+	Until     string `yaml:"until" doc:"What an outcome that will do contains."`
+	MaxRounds int    `yaml:"max_rounds" doc:"How often a loop goes round at most. Default: 5."`
 
 	Agent   string `yaml:"agent" doc:"The agent that coordinates others."`
 	Experts []Part `yaml:"experts" doc:"What the agent can use as tools."`
@@ -75,11 +75,11 @@ var flowKinds = []struct {
 	key  string
 	with []string
 }{
-	{"sequence", []string{"on_error"}},
-	{"parallel", []string{"policy", "quorum", "at_once"}},
-	{"team", []string{"hops"}},
+	{"sequence", []string{"continue_on_error"}},
+	{"parallel", []string{"quorum", "max_parallel"}},
+	{"team", []string{"max_handoffs"}},
 	{"group_chat", []string{"manager", "plan", "turns"}},
-	{"loop", []string{"check", "until", "times"}},
+	{"loop", []string{"check", "until", "max_rounds"}},
 	{"agent", []string{"experts"}},
 }
 
@@ -160,16 +160,14 @@ func notSeveral(kinds []string) string {
 }
 
 func (r *reader) checkNumbers(f *Flow, at string) {
-	for key, n := range map[string]int{"quorum": f.Quorum, "at_once": f.AtOnce, "hops": f.Hops, "turns": f.Turns, "times": f.Times} {
+	for key, n := range map[string]int{"quorum": f.Quorum, "max_parallel": f.MaxParallel, "max_handoffs": f.MaxHandoffs, "turns": f.Turns, "max_rounds": f.MaxRounds} {
 		if n < 0 {
 			r.wrong(f.Line(key), "%s.%s is not negative", at, key)
 		}
 	}
 	switch {
-	case (f.Policy == "quorum") != (f.Quorum > 0):
-		r.wrong(f.Line("policy"), "%s: policy: quorum goes with quorum, the number of successes that are enough", at)
 	case f.Quorum > len(f.Parallel):
-		r.wrong(f.Line("quorum"), "%s: %d successes of %d parts cannot be enough", at, f.Quorum, len(f.Parallel))
+		r.wrong(f.Line("quorum"), "%s: a quorum of %d successes is not possible with %d parts", at, f.Quorum, len(f.Parallel))
 	case f.Loop != nil && (f.Check == "") == (f.Until == ""):
 		r.wrong(f.Line("loop"), "%s: a loop needs either check, an agent, or until, a text", at)
 	case f.Plan && f.Manager == "":

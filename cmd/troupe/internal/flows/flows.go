@@ -7,6 +7,7 @@ import (
 
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/cmd/troupe/internal/config"
+	"github.com/troupe-dev/troupe/flow"
 )
 
 // A Maker makes the flows of a project.
@@ -39,9 +40,9 @@ func (m *Maker) arrange(name string, f *config.Flow) (troupe.Step, error) {
 	}
 	switch f.Kind() {
 	case "sequence":
-		return troupe.NewSequence(troupe.SequenceConfig{Name: name, Steps: parts, GoOn: f.OnError == "continue"})
+		return flow.NewSequence(flow.SequenceConfig{Name: name, Steps: parts, ContinueOnError: f.ContinueOnError})
 	case "parallel":
-		return troupe.NewParallel(troupe.ParallelConfig{Name: name, Steps: parts, Enough: enough(f), AtOnce: f.AtOnce})
+		return flow.NewParallel(flow.ParallelConfig{Name: name, Steps: parts, Quorum: f.Quorum, MaxParallel: f.MaxParallel})
 	case "team":
 		return m.team(name, f)
 	case "group_chat":
@@ -49,22 +50,12 @@ func (m *Maker) arrange(name string, f *config.Flow) (troupe.Step, error) {
 		if err != nil {
 			return nil, err
 		}
-		return troupe.NewGroupChat(troupe.GroupChatConfig{Name: name, Members: parts, Manager: manager, Plan: f.Plan, Turns: f.Turns})
+		return flow.NewGroupChat(flow.GroupChatConfig{Name: name, Members: parts, Manager: manager, Plan: f.Plan, Turns: f.Turns})
 	case "loop":
 		return m.loop(name, f, parts[0])
 	default:
 		return m.coordinator(name, f, parts)
 	}
-}
-
-func enough(f *config.Flow) int {
-	switch f.Policy {
-	case "first":
-		return 1
-	case "quorum":
-		return f.Quorum
-	}
-	return 0
 }
 
 // parts makes the steps of a flow that are not bound to be agents.
@@ -125,29 +116,29 @@ func (m *Maker) optional(agent string) (*troupe.Agent, error) {
 }
 
 func (m *Maker) team(name string, f *config.Flow) (troupe.Step, error) {
-	c := troupe.TeamConfig{Name: name, Hops: f.Hops}
+	c := flow.TeamConfig{Name: name, MaxHandoffs: f.MaxHandoffs}
 	for _, id := range f.Team {
 		agent, err := m.Agent(id)
 		if err != nil {
 			return nil, err
 		}
-		c.Members = append(c.Members, troupe.Member{Agent: agent, Description: m.Describe(id)})
+		c.Members = append(c.Members, flow.Member{Agent: agent, Description: m.Describe(id)})
 	}
-	return troupe.NewTeam(c)
+	return flow.NewTeam(c)
 }
 
 func (m *Maker) loop(name string, f *config.Flow, body troupe.Step) (troupe.Step, error) {
-	c := troupe.LoopConfig{Name: name, Body: body, Times: f.Times}
+	c := flow.LoopConfig{Name: name, Body: body, MaxRounds: f.MaxRounds}
 	if f.Check == "" {
 		c.Until = func(h troupe.Handoff) (bool, error) { return strings.Contains(h.Summary, f.Until), nil }
-		return troupe.NewLoop(c)
+		return flow.NewLoop(c)
 	}
 	check, err := m.Agent(f.Check)
 	if err != nil {
 		return nil, err
 	}
 	c.Check = check
-	return troupe.NewLoop(c)
+	return flow.NewLoop(c)
 }
 
 // coordinator is an agent that uses others as tools, under the flow's own name.
@@ -163,7 +154,7 @@ func (m *Maker) coordinator(name string, f *config.Flow, experts []troupe.Step) 
 	if agent, err = agent.With(tools...); err != nil {
 		return nil, err
 	}
-	return troupe.NewSequence(troupe.SequenceConfig{Name: name, Steps: []troupe.Step{agent}})
+	return flow.NewSequence(flow.SequenceConfig{Name: name, Steps: []troupe.Step{agent}})
 }
 
 // described says what a part is good for.

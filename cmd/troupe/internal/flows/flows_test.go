@@ -35,15 +35,15 @@ flows:
     description: Writes.
     sequence:
       - ann
-      - {parallel: [bob, cid], policy: first, at_once: 1}
+      - {parallel: [bob, cid], quorum: 1, max_parallel: 1}
       - name: polish
         loop: dora
         until: done
-        times: 2
-  reviews: {parallel: [ann, bob], policy: quorum, quorum: 2}
-  desk: {team: [ann, bob], hops: 3}
+        max_rounds: 2
+  reviews: {parallel: [ann, bob], quorum: 2}
+  desk: {team: [ann, bob], max_handoffs: 3}
   panel: {group_chat: [bob, cid], manager: ann, plan: true, turns: 4}
-  lead: {agent: ann, experts: [bob, reviews, {name: duo, sequence: [cid, dora], on_error: continue}]}
+  lead: {agent: ann, experts: [bob, reviews, {name: duo, sequence: [cid, dora], continue_on_error: true}]}
   checked: {loop: article, check: cid}
 `
 
@@ -64,7 +64,7 @@ func TestEveryFlowIsMadeAndDrawn(t *testing.T) {
 │  ├─ article.2 (parallel, until one has succeeded, 1 at a time)
 │  │  ├─ bob  m
 │  │  └─ cid  m
-│  └─ polish (loop, until the answer has "done", at most 2 times)
+│  └─ polish (loop, until the answer has "done", at most 2 rounds)
 │     └─ dora  m
 └─ check: cid  m
 `

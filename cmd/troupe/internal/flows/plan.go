@@ -86,21 +86,21 @@ func manner(f *config.Flow) string {
 	}
 	switch f.Kind() {
 	case "sequence":
-		add(f.OnError == "continue", "goes on when a part fails")
+		add(f.ContinueOnError, "goes on when a part fails")
 	case "parallel":
-		add(f.Policy == "first", "until one has succeeded")
-		add(f.Policy == "quorum", "until %d have succeeded", f.Quorum)
-		add(f.AtOnce > 0, "%d at a time", f.AtOnce)
+		add(f.Quorum == 1, "until one has succeeded")
+		add(f.Quorum > 1, "until %d have succeeded", f.Quorum)
+		add(f.MaxParallel > 0, "%d at a time", f.MaxParallel)
 	case "team":
 		add(true, "the first begins")
-		add(f.Hops > 0, "at most %d hops", f.Hops)
+		add(f.MaxHandoffs > 0, "at most %d handoffs", f.MaxHandoffs)
 	case "group_chat":
 		add(f.Manager == "", "in turn")
 		add(f.Plan, "with a plan")
 		add(f.Turns > 0, "%d turns", f.Turns)
 	case "loop":
 		add(f.Until != "", "until the answer has %q", f.Until)
-		add(f.Times > 0, "at most %d times", f.Times)
+		add(f.MaxRounds > 0, "at most %d rounds", f.MaxRounds)
 	case "agent":
 		text = "an agent with experts"
 	}

@@ -6,7 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/cmd/troupe/internal/config"
 	"github.com/troupe-dev/troupe/cmd/troupe/internal/models"
 )
@@ -97,7 +96,7 @@ func TestABadChoiceIsRefusedWithAWayOut(t *testing.T) {
 func TestWhatIsKnownOfAModelGoesWithIt(t *testing.T) {
 	const yaml = "providers: {local: {base_url: http://l/v1, models: {m: {window: 8000, price: {input: 1, output: 2}}}}}"
 	opened, err := chooser(t, "", yaml, "").Open(models.Choice{Ref: "local/m", From: "--model"})
-	if err != nil || opened.Window != 8000 || opened.Price != (troupe.Price{Input: 1, Output: 2}) || opened.Model == nil {
+	if err != nil || opened.Window != 8000 || opened.Price.Input != 1 || opened.Price.Output != 2 || opened.Model == nil {
 		t.Errorf("%+v, %v", opened, err)
 	}
 	opened, err = chooser(t, "", yaml, "").Open(models.Choice{Ref: "rehearsal"})

@@ -321,7 +321,7 @@ func TestToolsAreShownWithTimeAndOutcome(t *testing.T) {
 			show(&troupe.Event{Parent: "x", Agent: "bruno", Body: &troupe.ToolCalled{CallID: "2", Tool: "x"}})
 			show(&troupe.Event{Parent: "x", Agent: "bruno", Body: &troupe.ToolReturned{CallID: "2", Tool: "x", Class: troupe.ClassFailed, Error: "disk\nfull"}})
 			show(&troupe.Event{Parent: "x", Body: &troupe.ModelReplied{Message: &troupe.Message{Text: "Not for you."}}})
-			show(&troupe.Event{Body: &troupe.RunFinished{Output: troupe.Handoff{Summary: "Enough."}, Stop: troupe.StopTurns}})
+			show(&troupe.Event{Body: &troupe.RunFinished{Output: troupe.Handoff{Summary: "Enough."}, Stop: "turns"}})
 			return nil
 		}
 		s.press("go", "<enter>")

@@ -1,20 +1,22 @@
-package troupe
+package flow
 
 import (
 	"context"
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/troupe-dev/troupe"
 )
 
 // A GroupChatConfig arranges steps that talk with each other about a task.
 type GroupChatConfig struct {
 	Name string
 	// Members have different names. What they say is heard by all.
-	Members []Step
+	Members []troupe.Step
 	// Manager says who speaks next, and ends the chat by answering. Without one the
 	// members speak in turn, and the last word is the answer.
-	Manager *Agent
+	Manager *troupe.Agent
 	// Plan has the manager begin with a ledger of what is known and what is to be
 	// done, which it keeps up to date and always sees.
 	Plan bool
@@ -24,17 +26,17 @@ type GroupChatConfig struct {
 
 // GroupChat is steps that talk with each other in turn. It panics where
 // [NewGroupChat] fails.
-func GroupChat(name string, members ...Step) Step {
+func GroupChat(name string, members ...troupe.Step) troupe.Step {
 	return must(NewGroupChat(GroupChatConfig{Name: name, Members: members}))
 }
 
-// defaultRounds is how often each member speaks where nobody says.
-const defaultRounds = 3
+// defaultTurns is how often each member speaks where nobody says.
+const defaultTurns = 3
 
 // NewGroupChat returns a step in which the members speak one at a time, each having
 // heard what was said before. All that was said is an output, "conversation".
-func NewGroupChat(c GroupChatConfig) (Step, error) {
-	if err := checkFlow("group chat", c.Name, c.Members); err != nil {
+func NewGroupChat(c GroupChatConfig) (troupe.Step, error) {
+	if err := check("group chat", c.Name, c.Members); err != nil {
 		return nil, err
 	}
 	if err := checkDistinct("group chat", c.Name, c.Members); err != nil {
@@ -43,22 +45,30 @@ func NewGroupChat(c GroupChatConfig) (Step, error) {
 	if c.Plan && c.Manager == nil {
 		return nil, fmt.Errorf("group chat %s: a plan needs a manager", c.Name)
 	}
-	c.Turns = orElse(c.Turns, defaultRounds*len(c.Members))
+	if c.Turns == 0 {
+		c.Turns = defaultTurns * len(c.Members)
+	}
 	chat := &groupChat{GroupChatConfig: c}
+	steps := slices.Clone(c.Members)
 	if c.Manager != nil {
+		steps = append(steps, c.Manager)
 		leader, err := c.Manager.With(chat.leaderTools()...)
 		if err != nil {
 			return nil, fmt.Errorf("group chat %s: %w", c.Name, err)
 		}
 		chat.leader = leader
 	}
+	chat.definition = define("group chat", c.Name, map[string]any{"turns": c.Turns, "plan": c.Plan}, steps...)
 	return chat, nil
 }
 
 type groupChat struct {
 	GroupChatConfig
-	leader *Agent // the manager with its tools
+	definition *troupe.Definition
+	leader     *troupe.Agent // the manager with its tools
 }
+
+func (g *groupChat) Definition() *troupe.Definition { return g.definition }
 
 func (g *groupChat) Name() string { return g.GroupChatConfig.Name }
 
@@ -68,86 +78,85 @@ type remark struct {
 	Text    string `json:"text"`
 }
 
-func (g *groupChat) Do(ctx context.Context, run *Run, in Handoff) (Handoff, error) {
-	talk := conversation{task: in.Prompt()}
+func (g *groupChat) Do(ctx context.Context, run *troupe.Run, in troupe.Handoff) (troupe.Handoff, error) {
+	chat := conversation{task: in.Prompt()}
 	for turn := range g.Turns {
 		speaker := g.Members[turn%len(g.Members)]
 		instruction := ""
 		if g.leader != nil {
-			out, err := g.lead(ctx, run, &talk)
-			if err != nil || out.Meta.Stop != StopHandedOff {
-				return g.close(in, &talk, out), err
+			out, err := g.lead(ctx, run, &chat)
+			if err != nil || out.Meta.Stop != troupe.StopHandedOff {
+				return g.close(in, &chat, out), err
 			}
 			speaker, instruction = g.member(out.Meta.Target), out.Summary
-			if _, err := run.handOver(ctx, g.leader.id, speaker.Name(), Handoff{Task: in.Task, Summary: instruction}, nil); err != nil {
-				return Handoff{}, err
+			if _, err := handOver(ctx, run, g.leader.Name(), speaker.Name(), troupe.Handoff{Task: in.Task, Summary: instruction}, nil); err != nil {
+				return troupe.Handoff{}, err
 			}
 		}
-		out, err := run.Do(ctx, speaker, Handoff{Task: talk.forSpeaker(speaker.Name(), instruction), Custom: in.Custom})
-		if err != nil || out.Meta.Stop == StopInput {
+		out, err := run.Do(ctx, speaker, troupe.Handoff{Task: chat.forSpeaker(speaker.Name(), instruction), Custom: in.Custom, Parts: in.Parts})
+		if err != nil || out.Meta.Stop == troupe.StopInput {
 			return out, err
 		}
-		talk.said = append(talk.said, remark{speaker.Name(), out.Summary})
+		chat.said = append(chat.said, remark{speaker.Name(), out.Summary})
 	}
-	last := talk.said[len(talk.said)-1]
-	out := Handoff{Summary: last.Text, Meta: HandoffMeta{Source: last.Speaker, Status: StatusSuccess}}
+	last := chat.said[len(chat.said)-1]
+	out := troupe.Handoff{Summary: last.Text, Meta: troupe.HandoffMeta{Source: last.Speaker, Status: troupe.StatusSuccess}}
 	if g.Manager != nil {
 		var err error
-		if out, err = run.Do(ctx, g.Manager, Handoff{Task: talk.forLastWord()}); err != nil {
-			return Handoff{}, err
+		if out, err = run.Do(ctx, g.Manager, troupe.Handoff{Task: chat.forLastWord()}); err != nil {
+			return troupe.Handoff{}, err
 		}
 	}
-	return g.close(in, &talk, out), nil
+	return g.close(in, &chat, out), nil
 }
 
 // lead asks the manager who is to speak. Writing to the ledger is not an answer to
 // that, so it is asked again, a few times.
-func (g *groupChat) lead(ctx context.Context, run *Run, talk *conversation) (Handoff, error) {
+func (g *groupChat) lead(ctx context.Context, run *troupe.Run, chat *conversation) (troupe.Handoff, error) {
 	for range maxLedgers {
-		out, err := run.Do(ctx, g.leader, Handoff{Task: g.forManager(talk)})
-		if err != nil || out.Meta.Target != ledgerTarget {
+		out, err := run.Do(ctx, g.leader, troupe.Handoff{Task: g.forManager(chat)})
+		if err != nil || out.Meta.Decision == nil || out.Meta.Decision.Name != decisionLedger {
 			return out, err
 		}
-		talk.ledger = out.Summary
+		chat.ledger = out.Summary
 	}
-	return Handoff{}, fmt.Errorf("group chat %s: %s wrote %d ledgers in a row and let nobody speak", g.Name(), g.leader.id, maxLedgers)
+	return troupe.Handoff{}, fmt.Errorf("group chat %s: %s wrote %d ledgers in a row and let nobody speak", g.Name(), g.leader.Name(), maxLedgers)
 }
 
 // maxLedgers is how many times in a row a manager may write its ledger.
 const maxLedgers = 3
 
 // close makes the outcome of the chat. A question stays as it is.
-func (g *groupChat) close(in Handoff, talk *conversation, out Handoff) Handoff {
-	if out.Meta.Stop == StopInput {
+func (g *groupChat) close(in troupe.Handoff, chat *conversation, out troupe.Handoff) troupe.Handoff {
+	if out.Meta.Stop == troupe.StopInput {
 		return out
 	}
 	out.Task, out.Custom = in.Task, in.Custom
-	out.Outputs = map[string]any{"conversation": talk.said}
-	if talk.ledger != "" {
-		out.Outputs["ledger"] = talk.ledger
+	out.Outputs = map[string]any{"conversation": chat.said}
+	if chat.ledger != "" {
+		out.Outputs["ledger"] = chat.ledger
 	}
 	return out
 }
 
-func (g *groupChat) member(name string) Step {
-	return g.Members[slices.IndexFunc(g.Members, func(s Step) bool { return s.Name() == name })]
+func (g *groupChat) member(name string) troupe.Step {
+	return g.Members[slices.IndexFunc(g.Members, func(s troupe.Step) bool { return s.Name() == name })]
 }
 
-// ledgerTarget stands for the ledger where a member's name would stand.
-const ledgerTarget = "(ledger)"
+const decisionLedger = "write_ledger"
 
 // leaderTools are what a manager leads with.
-func (g *groupChat) leaderTools() []Tool {
-	tools := []Tool{NewTool("give_floor", "Lets one participant speak next.", func(_ context.Context, in floorArguments) (string, error) {
-		if !slices.ContainsFunc(g.Members, func(s Step) bool { return s.Name() == in.To }) {
+func (g *groupChat) leaderTools() []troupe.Tool {
+	tools := []troupe.Tool{troupe.NewTool("give_floor", "Lets one participant speak next.", func(_ context.Context, in floorArguments) (string, error) {
+		if !slices.ContainsFunc(g.Members, func(s troupe.Step) bool { return s.Name() == in.To }) {
 			return "", fmt.Errorf("there is no participant %.64q; there are: %s", in.To, strings.Join(g.names(), ", "))
 		}
-		return "", &turnOver{to: in.To, text: in.Instruction}
-	}, RepeatSafe())}
+		return "", &troupe.Decision{Name: "give_floor", To: in.To, Text: in.Instruction}
+	}, troupe.RepeatSafe())}
 	if g.Plan {
-		tools = append(tools, NewTool("write_ledger", "Replaces the ledger.", func(_ context.Context, in ledgerArguments) (string, error) {
-			return "", &turnOver{to: ledgerTarget, text: in.Ledger}
-		}, RepeatSafe()))
+		tools = append(tools, troupe.NewTool("write_ledger", "Replaces the ledger.", func(_ context.Context, in ledgerArguments) (string, error) {
+			return "", &troupe.Decision{Name: decisionLedger, Text: in.Ledger}
+		}, troupe.RepeatSafe()))
 	}
 	return tools
 }
@@ -170,15 +179,15 @@ func (g *groupChat) names() []string {
 }
 
 // forManager asks who is to speak next.
-func (g *groupChat) forManager(talk *conversation) string {
+func (g *groupChat) forManager(chat *conversation) string {
 	order := "Say who speaks next by calling give_floor. When the task is done, answer it instead: that ends the conversation."
 	switch {
-	case g.Plan && talk.ledger == "":
+	case g.Plan && chat.ledger == "":
 		order = "Begin by writing the ledger with write_ledger. " + order
 	case g.Plan:
-		order = "The ledger:\n" + talk.ledger + "\n\nBring it up to date with write_ledger where it no longer holds. " + order
+		order = "The ledger:\n" + chat.ledger + "\n\nBring it up to date with write_ledger where it no longer holds. " + order
 	}
-	return fmt.Sprintf("You lead a conversation between %s.\n\n%s\n\n%s", strings.Join(g.names(), ", "), talk, order)
+	return fmt.Sprintf("You lead a conversation between %s.\n\n%s\n\n%s", strings.Join(g.names(), ", "), chat, order)
 }
 
 // A conversation is what a group chat has come to.

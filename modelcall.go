@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/troupe-dev/troupe/internal/failpoint"
+	"github.com/troupe-dev/troupe/internal/journal"
 )
 
 // Ask has the agent's model answer a request and returns its reply. A call that
@@ -21,103 +22,121 @@ func (r *Run) Ask(ctx context.Context, agent *Agent, req *Request) (*ModelReplie
 
 func (r *Run) ask(ctx context.Context, agent *Agent, req *Request, purpose string, use ContextUse) (*ModelReplied, error) {
 	step := r.next()
-	recorded, err := r.recorded(step, KindModelReplied)
+	recorded, err := r.recorded(step, "model_replied")
 	if err != nil {
 		return nil, err
 	}
 	if recorded != nil {
 		replied := recorded.Body.(*ModelReplied)
-		r.exec.budget.add(replied.Usage, replied.Cost)
+		r.budget.add(&Spent{Usage: replied.Usage, Cost: replied.Cost})
 		return replied, nil
 	}
 	if err := r.pastFailure(step); err != nil {
 		return nil, err
 	}
+	first := r.firstAttempt(step)
 	if err := r.alive(ctx); err != nil {
-		return nil, r.noteFailure(step, err)
+		return nil, r.noteFailure(step, first, purpose, err)
 	}
 	if err := r.flush(); err != nil {
 		return nil, err
 	}
-	for attempt := 1; ; attempt++ {
+	for attempt := first; ; attempt++ {
 		replied, err := r.stream(ctx, agent, req, step, attempt, purpose)
 		if err == nil {
 			failpoint.Here(failpoint.ModelReplied)
 			replied.Context = use
-			r.exec.budget.add(replied.Usage, replied.Cost)
+			r.budget.add(&Spent{Usage: replied.Usage, Cost: replied.Cost})
 			r.note(step, replied)
 			return replied, nil
 		}
-		wait, again := r.retry(ctx, err, attempt)
+		wait, again := r.retry(ctx, err, attempt-first+1)
 		if !again {
-			return nil, r.noteFailure(step, err)
+			return nil, r.noteFailure(step, attempt, purpose, err)
 		}
-		r.note(step, &Warned{Code: "model_retry", Message: fmt.Sprintf("attempt %d failed: %v; trying again in %s",
-			attempt, clip(err.Error(), maxErrorText), wait.Round(time.Millisecond))})
+		r.note(step, &ModelFailed{
+			Attempt: attempt, Error: clip(err.Error(), maxErrorText), Reason: reasonOf(err), RetryIn: Millis(wait), Purpose: purpose,
+		})
 		if err := r.flush(); err != nil {
 			return nil, err
 		}
-		if err := sleep(ctx, wait); err != nil {
-			return nil, r.noteFailure(step, err)
+		if err := r.sleep(ctx, wait); err != nil {
+			return nil, r.noteFailure(step, attempt+1, purpose, err)
 		}
 	}
 }
 
-// How a model call failed for good, for a second pass to know if the run went on
-// without an answer.
-const (
-	codeModelFailed = "model_failed"
-	codeContextFull = "context_full"
-	codeTimeUp      = "time_up"
-)
+// firstAttempt numbers the first attempt of this pass over the log. No two attempts
+// at a step have the same number, whatever became of them, so that nobody takes
+// what is left of one for a part of another.
+func (r *Run) firstAttempt(step journal.Path) int {
+	attempt := 1 + r.exec.passes
+	for _, e := range r.exec.journal.At(r.id, step) {
+		if _, ok := e.Body.(*ModelFailed); ok {
+			attempt++
+		}
+	}
+	return attempt
+}
+
+// reasonOf says in one word why a model call came to nothing.
+func reasonOf(err error) string {
+	switch failure, ok := errors.AsType[*ModelError](err); {
+	case isTimeUp(err):
+		return reasonTime
+	case errors.Is(err, ErrContextFull):
+		return reasonContext
+	case ok:
+		return failure.Reason
+	}
+	return ""
+}
+
+const reasonTime, reasonContext = "time", "context"
 
 // noteFailure records that a model call came to nothing, and returns err.
-func (r *Run) noteFailure(step string, err error) error {
-	code := codeModelFailed
-	switch {
-	case errors.Is(err, errTimeUp):
-		code = codeTimeUp
-	case errors.Is(err, ErrContextFull):
-		code = codeContextFull
-	}
-	r.note(step, &Warned{Code: code, Message: clip(err.Error(), maxErrorText)})
+func (r *Run) noteFailure(step journal.Path, attempt int, purpose string, err error) error {
+	r.note(step, &ModelFailed{Attempt: attempt, Error: clip(err.Error(), maxErrorText), Reason: reasonOf(err), Purpose: purpose})
 	return err
 }
 
 // pastFailure returns the failure that a log has for a model call, if the run
 // went on after it. Else the call is worth another try.
-func (r *Run) pastFailure(step string) error {
-	if !r.exec.journal.passed(r.id, step) {
+func (r *Run) pastFailure(step journal.Path) error {
+	if !r.exec.journal.Passed(r.id, step) {
 		return nil
 	}
-	for _, e := range r.exec.journal.at(r.id, step) {
-		if w, ok := e.Body.(*Warned); ok {
+	var last *ModelFailed
+	for _, e := range r.exec.journal.At(r.id, step) {
+		if failed, ok := e.Body.(*ModelFailed); ok {
 			r.saw(e)
-			switch w.Code {
-			case codeModelFailed:
-				return &brokenReply{errors.New(w.Message), ""}
-			case codeContextFull:
-				return &brokenReply{ErrContextFull, ""}
-			case codeTimeUp:
-				return errTimeUp
-			}
+			last = failed
 		}
 	}
-	return nil
+	switch {
+	case last == nil:
+		return nil
+	case last.Reason == reasonTime:
+		return &timeUpError{limit: r.budget.limits.Time}
+	case last.Reason == reasonContext:
+		return &brokenReply{ErrContextFull, ""}
+	}
+	return &brokenReply{&ModelError{Message: last.Error, Reason: last.Reason}, ""}
 }
 
 // stream makes one attempt at a reply, showing it as it comes.
-func (r *Run) stream(ctx context.Context, agent *Agent, req *Request, step string, attempt int, purpose string) (*ModelReplied, error) {
+func (r *Run) stream(ctx context.Context, agent *Agent, req *Request, step journal.Path, attempt int, purpose string) (*ModelReplied, error) {
 	p := &reply{
-		run: r.id, parent: r.parent, step: step, agent: r.agent, attempt: attempt,
+		run: r.id, parent: r.parent, step: string(step), agent: r.agent, attempt: attempt,
 		feed: r.exec.feed, started: time.Now(),
 	}
 	if purpose == "" {
+		p.front = r.front
 		r.exec.feed.openReply(p)
 	}
-	agent.model.Generate(ctx, req)(p.take)
+	agent.model.Generate(r.traced(ctx, step), req)(p.take)
 	if p.err == nil && !p.ended {
-		p.err = &ModelError{Temporary: true, Err: ErrIncomplete}
+		p.err = &ModelError{Temporary: true, Reason: "incomplete", Err: ErrIncomplete}
 	}
 	if p.err != nil {
 		r.exec.feed.dropReply(p)
@@ -127,7 +146,7 @@ func (r *Run) stream(ctx context.Context, agent *Agent, req *Request, step strin
 		return nil, &brokenReply{p.err, p.text.String()}
 	}
 	p.message.Role, p.message.Text, p.message.Thought = RoleAssistant, p.text.String(), p.thought.String()
-	tidyCalls(p.message.Calls, step)
+	tidyCalls(p.message.Calls, string(step))
 	p.replied.Message, p.replied.Attempt, p.replied.Purpose = &p.message, attempt, purpose
 	p.replied.Latency = Millis(time.Since(p.started))
 	if p.cost != nil {
@@ -149,6 +168,9 @@ func (p *reply) take(chunk Chunk, err error) bool {
 	}
 	if chunk.Text != "" || chunk.Thought != "" {
 		p.feed.grow(p, chunk.Text, chunk.Thought)
+		if p.front.show(); p.front.isLeft() {
+			return false // whoever wanted to read this has left
+		}
 	}
 	p.message.Refusal += chunk.Refusal
 	if chunk.Call != nil {
@@ -224,7 +246,7 @@ func (r *Run) retry(ctx context.Context, err error, attempt int) (time.Duration,
 	if !ok || !failure.Temporary || ctx.Err() != nil {
 		return 0, false
 	}
-	if tries := r.exec.budget.limits.ModelTries; tries >= 0 && attempt >= tries {
+	if tries := r.rules.ModelTries; tries >= 0 && attempt >= tries {
 		return 0, false
 	}
 	if failure.RetryAfter > longestRetryAfter {
@@ -235,13 +257,18 @@ func (r *Run) retry(ctx context.Context, err error, attempt int) (time.Duration,
 	return max(wait, failure.RetryAfter), true
 }
 
-func sleep(ctx context.Context, d time.Duration) error {
+// sleep waits, showing meanwhile what other goroutines publish.
+func (r *Run) sleep(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
+	for {
+		select {
+		case <-timer.C:
+			return nil
+		case <-r.front.wakes():
+			r.front.show()
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
 	}
 }

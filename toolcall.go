@@ -6,42 +6,73 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
-	"strconv"
 	"strings"
 	"sync/atomic"
 	"time"
 	"unicode/utf8"
 
+	"github.com/troupe-dev/troupe/internal/answer"
 	"github.com/troupe-dev/troupe/internal/failpoint"
+	"github.com/troupe-dev/troupe/internal/journal"
 )
 
-// callAll carries out the calls that a model asked for, concurrently, and returns
-// them settled, in the order asked. What fails is an outcome too; the error is
-// that of a run which cannot go on.
+// callAll carries out the calls that a model asked for and returns them settled, in
+// the order asked. Calls that only read run at the same time; any other waits for
+// those before it and is waited for by those after it. What fails is an outcome too;
+// the error is that of a run which cannot go on. A call that asks the user first ends
+// it: what comes after is not begun.
 func (r *Run) callAll(ctx context.Context, agent *Agent, calls []ToolCall, habits *habits) ([]toolRun, error) {
 	turn := r.next()
 	runs := make([]toolRun, len(calls))
 	records := make([]callRecord, len(calls))
-	open := false
-	for i := range calls {
-		if err := r.prepare(&runs[i], &records[i], agent, &calls[i], habits, turn+"/"+strconv.Itoa(i)); err != nil {
+	for i := 0; i < len(calls); {
+		first := i
+		for i < len(calls) && (i == first || agent.onlyReads(calls[first].Name) && agent.onlyReads(calls[i].Name)) {
+			if err := r.prepare(&runs[i], &records[i], agent, &calls[i], habits, turn.Branch(i)); err != nil {
+				return nil, err
+			}
+			i++
+		}
+		if err := r.carryOut(ctx, runs[first:i]); err != nil {
 			return nil, err
 		}
-		open = open || !runs[i].settled.Load()
+		for j := first; j < i; j++ {
+			if runs[j].question != "" {
+				return runs[:i], nil
+			}
+		}
 	}
-	if err := r.alive(ctx); err != nil && open {
-		return nil, err
+	return runs, nil
+}
+
+// carryOut runs the calls that are not settled, at the same time.
+func (r *Run) carryOut(ctx context.Context, runs []toolRun) error {
+	open := 0
+	for i := range runs {
+		if !runs[i].settled.Load() {
+			open++
+		}
+	}
+	if open == 0 {
+		return nil
+	}
+	if err := r.alive(ctx); err != nil {
+		return err
 	}
 	// Intent before effect: the calls are on record before any tool runs.
 	if err := r.flush(); err != nil {
-		return nil, err
+		return err
 	}
 	failpoint.Here(failpoint.CallsRecorded)
+	if err := r.alive(ctx); err != nil {
+		return err // whoever reads the run left at the sight of the call
+	}
 	times := r.allot(ctx, runs)
 	defer times.cancel()
 	for i := range runs {
-		if !runs[i].settled.Load() {
-			runs[i].start(ctx)
+		if t := &runs[i]; !t.settled.Load() {
+			t.alone = open == 1
+			t.start(ctx)
 		}
 	}
 	var failure error
@@ -50,57 +81,60 @@ func (r *Run) callAll(ctx context.Context, agent *Agent, calls []ToolCall, habit
 			failure = errors.Join(failure, runs[i].wait(ctx, r))
 		}
 	}
-	return runs, failure
+	return failure
 }
 
 // prepare settles a call at once where that can be done: from the log, or because
 // it may not be carried out. Else it makes t ready to be started.
-func (r *Run) prepare(t *toolRun, record *callRecord, agent *Agent, call *ToolCall, habits *habits, at string) error {
+func (r *Run) prepare(t *toolRun, record *callRecord, agent *Agent, call *ToolCall, habits *habits, at journal.Path) error {
 	past, err := r.pastCall(at)
 	if err != nil {
 		return err
 	}
-	r.exec.budget.toolCalls.Add(1)
+	r.budget.add(&Spent{ToolCalls: 1})
+	t.at = at
 	if past.returned != nil {
 		t.outcome = past.returned
 		t.settled.Store(true)
 		return nil
 	}
-	t.at, t.outcome = at, &record.returned
+	t.outcome = &record.returned
 	t.outcome.CallID, t.outcome.Tool = call.ID, call.Name
 	switch {
-	case past.state != "" && r.exec.journal.passed(r.id, at):
+	case past.state != "" && r.exec.journal.Passed(r.id, at):
 		// The run was stopped here, and went on without the outcome.
 		t.outcome.Class, t.outcome.Content = ClassInterrupted, noResult
 		t.settled.Store(true)
 		return nil
-	case past.state == KindInputRequested:
+	case past.state == "input_requested":
 		t.question = past.question
 		t.settled.Store(true)
 		return nil
 	}
-	var changed []Change
-	t.attempt, changed = habits.attempt(call)
-	if past.state != KindToolCalled {
-		record.called = ToolCalled{CallID: call.ID, Tool: call.Name, Arguments: Arguments(call.Arguments), Attempt: t.attempt, Changed: changed}
+	t.attempt = habits.attempt(call.Name)
+	if past.state != "tool_called" {
+		record.called = ToolCalled{
+			CallID: call.ID, Tool: call.Name, Arguments: Arguments(call.Arguments), Attempt: t.attempt, Changed: habits.changed(call),
+		}
 		r.note(at, &record.called)
 	}
-	arguments := argumentsOf(call)
-	index, refusal := r.admit(agent, call, arguments, habits)
-	if refusal == nil && past.state == KindToolCalled && !agent.kit().specs[index].RepeatSafe {
+	tool, spec, arguments, refusal := r.admit(agent, call)
+	if refusal == nil && past.state == "tool_called" && !spec.RepeatSafe {
 		refusal = &ToolError{Class: ClassInterrupted, Message: "the call was interrupted and its outcome is unknown; it was not repeated. Find out whether it took effect before you call it again"}
 	}
 	if refusal != nil {
 		t.settled.Store(true)
-		t.outcome.settle(Result{}, refusal, t.attempt, r.exec.budget.limits.Attempts)
+		t.outcome.settle(Result{}, refusal, t.attempt, r.rules.Attempts)
 		r.note(at, t.outcome)
 		return nil
 	}
-	set := agent.kit()
-	t.tool, t.spec = set.tools[index], &set.specs[index]
+	t.tool, t.spec, t.callID = tool, spec, call.ID
 	t.branch = r.branch(at)
-	t.branch.noted, t.branch.over = t.room[:0], &t.settled
-	t.in = Invocation{ID: call.ID, Arguments: arguments, Run: &t.branch, Answer: past.answer}
+	t.branch.noted, t.branch.over, t.branch.group = t.room[:0], &t.settled, r.group
+	t.in = Invocation{
+		ID: derivedID(r.exec.feed.session+" "+r.id, string(at)), Arguments: arguments, Run: &t.branch,
+		User: r.exec.user, Values: r.exec.values, Answers: past.answers,
+	}
 	return nil
 }
 
@@ -109,27 +143,28 @@ type callLog struct {
 	// state is the latest kind of event: called, asked, answered or returned.
 	state    Kind
 	question string
-	answer   string
+	answers  []Answer
 	returned *ToolReturned
 }
 
-func (r *Run) pastCall(at string) (past callLog, err error) {
-	if r.exec.journal == nil {
-		return past, nil
-	}
-	for _, e := range r.exec.journal.at(r.id, at) {
+func (r *Run) pastCall(at journal.Path) (past callLog, err error) {
+	for _, e := range r.exec.journal.At(r.id, at) {
 		switch b := e.Body.(type) {
 		case *ToolCalled:
 		case *InputRequested:
 			past.question = b.Question
 		case *UserSaid:
-			past.answer = orElse(b.Text, past.answer)
+			if b.Answer != nil {
+				past.answers = append(past.answers, *b.Answer)
+			} else if b.Text != "" {
+				past.answers = append(past.answers, Answer{Text: b.Text})
+			}
 		case *ToolReturned:
 			past.returned = b
 		case *Warned: // said while the call was being carried out
 			continue
 		default:
-			return past, fmt.Errorf("run %s step %s: the log has %s, the code now wants %s: %w", r.id, at, e.Kind(), KindToolCalled, ErrChanged)
+			return past, fmt.Errorf("run %s step %s: the log has %s, the code now wants tool_called: %w", r.id, at, e.Kind(), ErrChanged)
 		}
 		r.saw(e)
 		past.state = e.Kind()
@@ -146,25 +181,35 @@ func argumentsOf(call *ToolCall) json.RawMessage {
 	return json.RawMessage(call.Arguments)
 }
 
-// admit says which tool a call is for, or why it may not be carried out.
-func (r *Run) admit(agent *Agent, call *ToolCall, arguments []byte, habits *habits) (int, *ToolError) {
-	set := agent.kit()
+// admit says which tool a call is for, and with what arguments, or why it may not be
+// carried out. What is checked is what the tool itself says at this time.
+func (r *Run) admit(agent *Agent, call *ToolCall) (Tool, *ToolSpec, json.RawMessage, *ToolError) {
+	set := agent.toolSet()
 	index := set.index(call.Name)
 	switch {
 	case index < 0 && agent.withholds(call.Name):
-		return 0, &ToolError{Class: ClassUnauthorized, Message: fmt.Sprintf("you may not use the tool %s; you may use: %s", call.Name, set.list())}
+		return nil, nil, nil, &ToolError{Class: ClassUnauthorized, Message: fmt.Sprintf("you may not use the tool %s; you may use: %s", call.Name, set.list())}
 	case index < 0:
-		return 0, &ToolError{Class: ClassNotFound, Message: fmt.Sprintf("there is no tool %s; there are: %s", call.Name, set.list())}
-	case habits.givenUp(call.Name):
-		return 0, &ToolError{Class: ClassUnauthorized, Message: fmt.Sprintf("the tool %s is closed for the rest of this run, because %d attempts in a row failed; go on without it", call.Name, r.exec.budget.limits.Attempts)}
+		return nil, nil, nil, &ToolError{Class: ClassNotFound, Message: fmt.Sprintf("there is no tool %s; there are: %s", call.Name, set.list())}
 	}
-	if limit := r.exec.budget.limits.ToolCalls; limit > 0 && r.exec.budget.toolCalls.Load() > int64(limit) {
-		return 0, &ToolError{Class: ClassUnauthorized, Message: fmt.Sprintf("not carried out: the run's %d tool calls are used up", limit)}
+	for b := r.budget; b != nil; b = b.outer {
+		if limit := b.limits.ToolCalls; limit > 0 && b.toolCalls() > int64(limit) {
+			return nil, nil, nil, &ToolError{Class: ClassUnauthorized, Message: fmt.Sprintf("not carried out: the run's %d tool calls are used up", limit)}
+		}
 	}
-	if err := set.specs[index].check.Check(arguments); err != nil {
-		return 0, &ToolError{Class: ClassInvalidArguments, Message: err.Error()}
+	spec, err := set.spec(index)
+	if err != nil {
+		return nil, nil, nil, &ToolError{Class: ClassFailed, Message: err.Error()}
 	}
-	return index, nil
+	arguments := argumentsOf(call)
+	if err := spec.check.Check(arguments); err != nil {
+		meant, ok := answer.Meant(arguments, spec.check)
+		if !ok {
+			return nil, nil, nil, &ToolError{Class: ClassInvalidArguments, Message: err.Error()}
+		}
+		arguments = meant
+	}
+	return set.tools[index], spec, arguments, nil
 }
 
 // A callRecord is what the log keeps of a call.
@@ -177,8 +222,10 @@ type callRecord struct {
 type toolRun struct {
 	tool    Tool
 	spec    *ToolSpec
-	at      string
+	at      journal.Path
+	callID  string
 	attempt int
+	alone   bool // no other call is under way at the same time
 	in      Invocation
 	branch  Run
 	room    [1]Event // for what the branch notes
@@ -203,7 +250,7 @@ func (r *Run) allot(ctx context.Context, runs []toolRun) contexts {
 		if t.settled.Load() {
 			continue
 		}
-		t.limit = orElse(t.spec.Timeout, r.exec.budget.limits.ToolTimeout)
+		t.limit = orElse(t.spec.Timeout, r.rules.ToolTimeout)
 		for j := range i {
 			if runs[j].ctx != nil && runs[j].limit == t.limit {
 				t.ctx = runs[j].ctx
@@ -249,10 +296,10 @@ func (t *toolRun) execute(ctx context.Context) {
 		value := recover() // nil if the tool ended its goroutine
 		t.settle(&t.branch, Result{}, &ToolError{Class: ClassPanicked, Message: fmt.Sprintf("the tool crashed: %v", value)}, string(debug.Stack()))
 	}()
-	if t.in.Answer != "" {
+	if len(t.in.Answers) > 0 {
 		failpoint.Here(failpoint.AnswerRecorded)
 	}
-	result, err := t.tool.Call(t.ctx, &t.in)
+	result, err := t.tool.Call(t.branch.traced(t.ctx, t.at), &t.in)
 	failpoint.Here(failpoint.ToolReturned)
 	returned = true
 	if err != nil && t.ctx.Err() != nil {
@@ -275,34 +322,44 @@ func (t *toolRun) settle(r *Run, result Result, err error, stack string) bool {
 	if !t.settled.CompareAndSwap(false, true) {
 		return false
 	}
-	if asks, ok := errors.AsType[*InputNeeded](err); ok && asks.Again {
+	if asks, ok := errors.AsType[*InputNeeded](err); ok && asks.CallAgain {
 		t.question = orElse(asks.Question, "The tool "+t.spec.Name+" needs an answer.")
-		r.note(t.at, &InputRequested{Question: t.question, CallID: t.in.ID, Tool: t.spec.Name, Arguments: Arguments(t.in.Arguments)})
-		t.failure = r.flush()
-		return true
+		r.note(t.at, &InputRequested{
+			ID: questionID(r.id, t.at), Question: t.question, Approval: asks.Approval,
+			CallID: t.callID, Tool: t.spec.Name, Arguments: Arguments(t.in.Arguments),
+		})
+	} else {
+		t.outcome.Duration = Millis(time.Since(t.began))
+		t.outcome.Stack = stack
+		t.outcome.settle(result, err, t.attempt, r.rules.Attempts)
+		r.note(t.at, t.outcome)
 	}
-	t.outcome.Duration = Millis(time.Since(t.began))
-	t.outcome.Stack = stack
-	t.outcome.settle(result, err, t.attempt, r.exec.budget.limits.Attempts)
-	r.note(t.at, t.outcome)
-	t.failure = r.flush()
+	if !t.alone {
+		t.failure = r.flush()
+	}
 	return true
 }
 
 // wait returns when the call is settled. A tool that does not heed its context is
 // left behind: its time is up all the same.
 func (t *toolRun) wait(ctx context.Context, r *Run) error {
-	left := false
-	select {
-	case <-t.done:
-	case <-t.ctx.Done():
-		left = t.abandon(ctx, r)
+	left, waiting := false, true
+	for waiting {
+		select {
+		case <-t.done:
+			waiting = false
+		case <-t.ctx.Done():
+			left, waiting = t.abandon(ctx, r), false
+		case <-r.front.wakes():
+			r.front.show()
+		}
 	}
 	if left {
 		r.exec.leave(t.spec.Name, t.done)
 	} else {
 		<-t.done
 		r.now = latest(r.now, t.branch.now)
+		r.noted = append(r.noted, t.branch.noted...) // of one that was alone
 	}
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -342,11 +399,16 @@ func (o *ToolReturned) settle(result Result, err error, attempt, attempts int) {
 		o.Asks = asks.Question
 		err = nil
 	}
-	if over, ok := errors.AsType[*turnOver](err); ok {
-		result.Content, o.HandsTo, err = over.text, over.to, nil
+	if decision, ok := errors.AsType[*Decision](err); ok {
+		result.Content, o.Decision, err = decision.Text, decision, nil
+	}
+	if err == nil && result.Value != nil {
+		if o.Value, err = encodeJSON(result.Value); err != nil {
+			err = fmt.Errorf("the tool's value is not JSON: %w", err)
+		}
 	}
 	if err == nil {
-		o.Size = len(result.Content)
+		o.Size, o.Parts, o.Keep = len(result.Content), result.Parts, result.Keep
 		o.Content = presentable(result.Content)
 		return
 	}
@@ -371,12 +433,16 @@ func failureText(o *ToolReturned, attempt, attempts int) string {
 		Success bool   `json:"success"`
 		Class   Class  `json:"class"`
 		Error   string `json:"error"`
-		Attempt int    `json:"attempt"`
-		Left    int    `json:"attempts_left"`
+		Attempt int    `json:"attempt,omitempty"`
+		Left    *int   `json:"attempts_left,omitempty"`
 		Advice  string `json:"advice,omitempty"`
-	}{Class: o.Class, Error: o.Error, Attempt: attempt, Left: max(attempts-attempt, 0)}
-	if attempts > 0 && attempt >= attempts {
-		told.Advice = "Do not call " + o.Tool + " again in this run. Go on without it, and say what you could not do."
+	}{Class: o.Class, Error: o.Error}
+	if o.Class.isFailure() {
+		left := max(attempts-attempt, 0)
+		told.Attempt, told.Left = attempt, &left
+	}
+	if o.Class.isFailure() && attempts > 0 && attempt >= attempts {
+		told.Advice = "Do not call " + o.Tool + " again for this. Go on without it, and say what you could not do."
 	}
 	text, err := encodeJSON(told)
 	if err != nil {
@@ -398,4 +464,40 @@ func presentable(content string) string {
 		content += "\n[some bytes were not UTF-8 and are shown as �]"
 	}
 	return content
+}
+
+// Call has a step call a tool itself, with arguments that become JSON. The call is
+// on record like that of a model, and counts against the same limits: when the run is
+// gone over again, its outcome is that of the log. The error is a *[ToolError] if
+// the tool failed. If the tool asks the user (see [InputNeeded] with CallAgain), the
+// step returns the error as it is: its run ends with the question, and when that is
+// answered the call is made again.
+func (r *Run) Call(ctx context.Context, tool Tool, arguments any) (Result, error) {
+	data, err := json.Marshal(arguments)
+	if err != nil {
+		return Result{}, fmt.Errorf("call %s: %w", tool.Spec().Name, err)
+	}
+	caller := &Agent{agentParts: agentParts{id: r.agent}}
+	if err := caller.grant([]Tool{tool}, nil); err != nil {
+		return Result{}, fmt.Errorf("call: %w", err)
+	}
+	call := ToolCall{ID: derivedID(r.id, string(r.prefix.Step(r.count+1))), Name: tool.Spec().Name, Arguments: string(data)}
+	runs, err := r.callAll(ctx, caller, []ToolCall{call}, &habits{})
+	if err != nil {
+		return Result{}, err
+	}
+	outcome := runs[0].outcome
+	switch {
+	case runs[0].question != "":
+		return Result{}, &askingError{question: runs[0].question, id: questionID(r.id, runs[0].at)}
+	case outcome.Class != "":
+		return Result{}, &ToolError{Class: outcome.Class, Message: outcome.Error, Content: outcome.Content}
+	}
+	result := Result{Content: outcome.Content, Parts: outcome.Parts, Keep: outcome.Keep}
+	if outcome.Value != nil {
+		if err := json.Unmarshal(outcome.Value, &result.Value); err != nil {
+			return Result{}, fmt.Errorf("call %s: %w", call.Name, err)
+		}
+	}
+	return result, nil
 }

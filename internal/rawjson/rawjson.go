@@ -1,4 +1,5 @@
-package pipeline
+// Package rawjson walks over JSON as it is written, without decoding it.
+package rawjson
 
 import (
 	"bytes"
@@ -9,9 +10,14 @@ import (
 	"unicode/utf8"
 )
 
-// maxDepth is how many objects and arrays may be within each other, as package
+// MaxDepth is how many objects and arrays may be within each other, as package
 // argcheck has it. It also bounds how often any part of a text is read again.
-const maxDepth = 64
+const MaxDepth = 64
+
+// End returns the position after the JSON value that begins at i. Where there is none,
+// it returns the position of the part that breaks it.
+// It looks into strings only for line breaks and tabs; argcheck does for the rest.
+func End(text []byte, i int) (end int, ok bool) { return valueEnd(text, i, 0) }
 
 // valueEnd returns the position after the JSON value that begins at i. Where there is
 // none, it returns the position of the part that breaks it: a string that does not
@@ -23,7 +29,7 @@ func valueEnd(text []byte, i, depth int) (end int, ok bool) {
 	}
 	switch c := text[i]; c {
 	case '{', '[':
-		if depth == maxDepth {
+		if depth == MaxDepth {
 			return i, false
 		}
 		return containerEnd(text, i, depth+1)
@@ -46,12 +52,12 @@ func containerEnd(text []byte, i, depth int) (end int, ok bool) {
 	if isObject {
 		closer = '}'
 	}
-	if i = skipSpace(text, i+1); i < len(text) && text[i] == closer {
+	if i = SkipSpace(text, i+1); i < len(text) && text[i] == closer {
 		return i + 1, true
 	}
 	for {
 		if isObject {
-			if i, ok = nameEnd(text, i); !ok {
+			if i, ok = NameEnd(text, i); !ok {
 				return i, false
 			}
 		}
@@ -59,12 +65,12 @@ func containerEnd(text []byte, i, depth int) (end int, ok bool) {
 		if i, ok = valueEnd(text, i, depth); !ok {
 			return i, false
 		}
-		i = skipSpace(text, i)
+		i = SkipSpace(text, i)
 		switch {
 		case i < len(text) && text[i] == closer:
 			return i + 1, true
 		case i < len(text) && text[i] == ',':
-			i = skipSpace(text, i+1)
+			i = SkipSpace(text, i+1)
 		case i < len(text) && text[value] == '"':
 			return value, false
 		default:
@@ -73,13 +79,13 @@ func containerEnd(text []byte, i, depth int) (end int, ok bool) {
 	}
 }
 
-// nameEnd returns where the value begins whose name begins at i.
-func nameEnd(text []byte, i int) (end int, ok bool) {
+// NameEnd returns where the value begins whose name begins at i.
+func NameEnd(text []byte, i int) (end int, ok bool) {
 	colon, ok := stringEnd(text, i)
-	if colon = skipSpace(text, colon); !ok || colon >= len(text) || text[colon] != ':' {
+	if colon = SkipSpace(text, colon); !ok || colon >= len(text) || text[colon] != ':' {
 		return i, false
 	}
-	return skipSpace(text, colon+1), true
+	return SkipSpace(text, colon+1), true
 }
 
 // stringEnd returns the position after the string that begins at i, or i.
@@ -107,59 +113,59 @@ func stringEnd(text []byte, i int) (end int, ok bool) {
 	return end, true
 }
 
-// skipSpace returns the position of what comes next at or after i.
-func skipSpace(text []byte, i int) int {
+// SkipSpace returns the position of what comes next at or after i.
+func SkipSpace(text []byte, i int) int {
 	for i < len(text) && (text[i] == ' ' || text[i] == '\n' || text[i] == '\r' || text[i] == '\t') {
 		i++
 	}
 	return i
 }
 
-// A field is a name and a value of an object, the value as it is written.
-type field struct {
-	name  string
-	value []byte
+// A Field is a name and a value of an object, the value as it is written.
+type Field struct {
+	Name  string
+	Value []byte
 }
 
-// fieldsOf returns the fields of an object, which must be sound; of anything else, none.
-func fieldsOf(text []byte) (fields object) {
-	i := skipSpace(text, 0)
+// Fields returns the fields of an object, which must be sound; of anything else, none.
+func Fields(text []byte) (fields Object) {
+	i := SkipSpace(text, 0)
 	if i >= len(text) || text[i] != '{' {
 		return nil
 	}
-	for i = skipSpace(text, i+1); i < len(text) && text[i] == '"'; i = skipSpace(text, i+1) {
+	for i = SkipSpace(text, i+1); i < len(text) && text[i] == '"'; i = SkipSpace(text, i+1) {
 		name, _ := stringEnd(text, i)
-		value, _ := nameEnd(text, i)
+		value, _ := NameEnd(text, i)
 		end, ok := valueEnd(text, value, 1)
 		if !ok {
 			break
 		}
-		fields = append(fields, field{unquote(text[i:name]), text[value:end]})
-		i = skipSpace(text, end)
+		fields = append(fields, Field{Unquote(text[i:name]), text[value:end]})
+		i = SkipSpace(text, end)
 	}
 	return fields
 }
 
-// elementsOf returns the values in an array, which must be sound; of anything else, none.
-func elementsOf(array []byte) (elements [][]byte) {
-	i := skipSpace(array, 0)
+// Elements returns the values in an array, which must be sound; of anything else, none.
+func Elements(array []byte) (elements [][]byte) {
+	i := SkipSpace(array, 0)
 	if i >= len(array) || array[i] != '[' {
 		return nil
 	}
-	for i = skipSpace(array, i+1); i < len(array) && array[i] != ']'; i = skipSpace(array, i+1) {
+	for i = SkipSpace(array, i+1); i < len(array) && array[i] != ']'; i = SkipSpace(array, i+1) {
 		end, ok := valueEnd(array, i, 1)
 		if !ok {
 			break
 		}
 		elements = append(elements, array[i:end])
-		i = skipSpace(array, end)
+		i = SkipSpace(array, end)
 	}
 	return elements
 }
 
-// unquote returns the meaning of a sound JSON string. Unlike encoding/json it does not
+// Unquote returns the meaning of a sound JSON string. Unlike encoding/json it does not
 // check the string again.
-func unquote(quoted []byte) string {
+func Unquote(quoted []byte) string {
 	rest := quoted[1 : len(quoted)-1]
 	var text strings.Builder
 	text.Grow(len(rest))
@@ -195,21 +201,21 @@ func escapedRune(text []byte) (r rune, size int) {
 	return rune(high), length // half a pair is written as U+FFFD
 }
 
-// An object is the fields of a sound JSON object.
-type object []field
+// An Object is the fields of a sound JSON object.
+type Object []Field
 
-// at returns the value at a JSON pointer, nil where none is. Names in the pointer hold
+// At returns the value at a JSON pointer, nil where none is. Names in the pointer hold
 // neither ~ nor /, and of an array only the first element is asked for.
-func (o object) at(pointer string) (value []byte) {
+func (o Object) At(pointer string) (value []byte) {
 	for step := range strings.SplitSeq(strings.TrimPrefix(pointer, "/"), "/") {
 		if value != nil {
-			o = fieldsOf(value)
+			o = Fields(value)
 		}
-		elements := elementsOf(value)
+		elements := Elements(value)
 		value = nil
 		for _, f := range o {
-			if f.name == step {
-				value = f.value
+			if f.Name == step {
+				value = f.Value
 			}
 		}
 		if step == "0" && len(elements) > 0 {

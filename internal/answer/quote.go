@@ -1,4 +1,4 @@
-package pipeline
+package answer
 
 import (
 	"bytes"
@@ -50,17 +50,20 @@ func follow(text []byte, i int) []byte {
 // isNameEnd reports whether a name may end before i.
 func isNameEnd(text []byte, i int) bool {
 	rest := follow(text, i)
-	return len(rest) == 0 || strings.IndexByte(":{[", rest[0]) >= 0 || quoteAt(rest, 0) != 0
+	return len(rest) == 0 || strings.IndexByte(":{[", rest[0]) >= 0 || quoteAt(rest, 0) != 0 || plainScalar.Match(rest)
 }
 
 // isFieldEnd reports whether the text value of a field may end before i: the object
 // ends, or another name follows.
 func isFieldEnd(text []byte, i int) bool {
+	if i < len(text) && isWordByte(text[i]) { // the quote that begins a string
+		return false
+	}
 	rest := follow(text, i)
-	if len(rest) > 0 && rest[0] == ',' {
+	for len(rest) > 0 && rest[0] == ',' {
 		rest = follow(rest, 1)
 	}
-	return len(rest) == 0 || rest[0] == '}' || rest[0] == ']' || isName(rest, 0)
+	return len(rest) == 0 || rest[0] == '}' || rest[0] == ']' || isName(rest, 0) || bytes.HasPrefix(rest, []byte("..."))
 }
 
 // isElementEnd reports whether a text in an array may end before i: the array ends,
@@ -68,14 +71,17 @@ func isFieldEnd(text []byte, i int) bool {
 func isElementEnd(text []byte, i int) bool {
 	rest := follow(text, i)
 	if len(rest) > 0 && rest[0] == ',' {
-		rest = follow(rest, 1)
+		for len(rest) > 0 && rest[0] == ',' {
+			rest = follow(rest, 1)
+		}
 		return len(rest) == 0 || valueStart.Match(rest)
 	}
-	return len(rest) == 0 || strings.IndexByte("]}{[", rest[0]) >= 0 || quoteAt(rest, 0) != 0 && text[i] <= ' '
+	return len(rest) == 0 || strings.IndexByte("]}", rest[0]) >= 0 ||
+		text[i] <= ' ' && (strings.IndexByte("{[", rest[0]) >= 0 || quoteAt(rest, 0) != 0 || plainScalar.Match(rest))
 }
 
 var (
-	valueStart = regexp.MustCompile("^(?:[\\]{\\[\"'`“‘\\d-]|(?i:true|false|null|none)\\b)")
+	valueStart = regexp.MustCompile("^(?:\\.\\.\\.|…|[\\]{\\[\"'`“‘\\d-]|(?i:true|false|null|none)\\b)")
 	plainField = regexp.MustCompile(`^[\w$-]+\s*:`)
 )
 
@@ -88,6 +94,9 @@ func isName(text []byte, i int) bool {
 	}
 	for end := utf8.RuneLen(quote); end < len(rest) && rest[end] != '\n'; {
 		r, size := utf8.DecodeRune(rest[end:])
+		if r == '\\' {
+			size = min(2, len(rest)-end)
+		}
 		if end += size; closes(quote, r) {
 			rest = follow(rest, end)
 			return len(rest) > 0 && rest[0] == ':'

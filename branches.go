@@ -1,0 +1,131 @@
+package troupe
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"sync/atomic"
+
+	"github.com/troupe-dev/troupe/internal/journal"
+)
+
+// ErrNotNeeded is the error of a branch that another one ended: see
+// [Run.StopOthers].
+var ErrNotNeeded = errors.New("the others have come to an end without it")
+
+// A branchGroup is the branches of one [Run.All].
+type branchGroup struct {
+	cancels []context.CancelCauseFunc
+	outer   *branchGroup
+	// stopped says that the log has a branch ending the others: nothing new is done.
+	stopped bool
+}
+
+// isStopped reports whether this group, or one around it, is on record as ended.
+func (g *branchGroup) isStopped() bool {
+	for ; g != nil; g = g.outer {
+		if g.stopped {
+			return true
+		}
+	}
+	return false
+}
+
+// All runs branches concurrently, each with its own Run, and returns their errors
+// in the order given when all have returned. At most limit of them are at work at
+// the same time, and they begin in order; 0 means all.
+func (r *Run) All(ctx context.Context, limit int, branches ...func(context.Context, *Run) error) []error {
+	at := r.next()
+	errs := make([]error, len(branches))
+	if err := r.flush(); err != nil {
+		for i := range errs {
+			errs[i] = err
+		}
+		return errs
+	}
+	if len(branches) == 0 {
+		return nil
+	}
+	group := &branchGroup{
+		cancels: make([]context.CancelCauseFunc, len(branches)), outer: r.group,
+		stopped: r.exec.stops[stopPlace{r.id, at}],
+	}
+	contexts := make([]context.Context, len(branches))
+	runs := make([]Run, len(branches))
+	for i := range branches {
+		contexts[i], group.cancels[i] = context.WithCancelCause(ctx)
+		runs[i] = r.branch(at.Branch(i))
+		runs[i].group, runs[i].member = group, i
+	}
+	var left atomic.Int64
+	left.Store(int64(len(branches)))
+	room := make(chan struct{}, max(orElse(limit, len(branches)), 1))
+	done := make(chan struct{})
+	for i, branch := range branches {
+		r.front.enter(room) // here, so that they begin in order
+		go func() {
+			errs[i] = safely(func() error { return branch(contexts[i], &runs[i]) })
+			errs[i] = errors.Join(errs[i], runs[i].flush())
+			group.cancels[i](nil)
+			<-room
+			if left.Add(-1) == 0 {
+				close(done)
+			}
+		}()
+	}
+	r.front.showUntil(done)
+	for i := range runs {
+		r.now = latest(r.now, runs[i].now)
+		if errors.Is(errs[i], ErrNotNeeded) {
+			errs[i] = ErrNotNeeded
+		}
+	}
+	return errs
+}
+
+// StopOthers ends the other branches of the [Run.All] that this Run is a branch of:
+// what they are doing is cancelled, and they fail with [ErrNotNeeded]. That is on
+// record, so that nothing new is begun when the run is gone over again.
+func (r *Run) StopOthers(ctx context.Context) error {
+	if r.group == nil || !r.prefix.IsBranch() {
+		return errors.New("stop others: this is not a branch of All")
+	}
+	if err := r.emit(ctx, &BranchesStopped{}); err != nil && !errors.Is(err, ErrNotNeeded) {
+		return err
+	}
+	if err := r.flush(); err != nil {
+		return err
+	}
+	for i, cancel := range r.group.cancels {
+		if i != r.member {
+			cancel(ErrNotNeeded)
+		}
+	}
+	return nil
+}
+
+// branch returns a Run for what happens below a step.
+func (r *Run) branch(at journal.Path) Run {
+	b := *r
+	b.prefix, b.count, b.noted, b.front = at, 0, nil, nil
+	return b
+}
+
+// A crashError is a panic in a step.
+type crashError struct {
+	value any
+	stack string
+}
+
+func (e *crashError) Error() string { return fmt.Sprintf("panic: %v", e.value) }
+
+// safely turns a panic of f into an error.
+func safely(f func() error) (err error) {
+	defer func() {
+		if value := recover(); value != nil {
+			err = &crashError{value, string(debug.Stack())}
+		}
+	}()
+	return f()
+}

@@ -1,0 +1,453 @@
+package troupe
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/troupe-dev/troupe/internal/journal"
+)
+
+// A conversation is one run of an agent: what it says to its model and hears.
+type conversation struct {
+	agent   *Agent
+	run     *Run
+	in      Handoff
+	out     Handoff // set once there is an answer
+	history *history
+	habits  habits
+	used    []string // names of the tools called, in order of first use
+	cuts    int      // replies in a row that were cut off
+	said    string   // what an answer said before it was cut off
+	misfits int      // answers that did not fit the agent's Output
+}
+
+// maxCuts is how many replies in a row may be cut off.
+const maxCuts = 3
+
+// Do runs the agent: it asks the model, carries out the calls the model asks for,
+// and asks again, until the model answers or a limit is reached.
+func (a *Agent) Do(ctx context.Context, run *Run, in Handoff) (Handoff, error) {
+	ctx, end := run.limit(ctx, a)
+	defer end()
+	c := &conversation{agent: a, run: run, in: in, history: run.history()}
+	if err := c.open(ctx); err != nil {
+		return Handoff{}, err
+	}
+	for {
+		var err error
+		stop := c.limit()
+		if stop == "" {
+			stop, err = c.turn(ctx)
+		}
+		switch {
+		case isTimeUp(err):
+			return c.lastTurn(ctx, stopTime)
+		case err != nil:
+			return Handoff{}, err
+		case c.out.Meta.Stop != "":
+			return c.out, nil
+		case stop != "":
+			return c.lastTurn(ctx, stop)
+		}
+	}
+}
+
+// limit makes the agent's own limits those of the run, beside those around it.
+func (r *Run) limit(ctx context.Context, a *Agent) (context.Context, context.CancelFunc) {
+	if a.limits == nil {
+		return ctx, func() {}
+	}
+	rules := a.limits.with(*r.rules)
+	r.rules = &rules
+	r.budget.limits = r.budget.limits.tighter(a.limits)
+	if a.limits.Time <= 0 {
+		return ctx, func() {}
+	}
+	return r.limitTime(ctx, a.limits.Time, a.id)
+}
+
+// history is the conversation that an agent in this run goes on with: that of the
+// session for the run a caller started, and for a nested run a new one unless it
+// has a conversation of its own.
+func (r *Run) history() *history {
+	talks := r.exec.session.talks
+	switch {
+	case r.prefix != "":
+		return newHistory()
+	case r.parent == "":
+		r.exec.root = true
+		return talks.root
+	case r.conversation != "":
+		r.exec.mu.Lock()
+		defer r.exec.mu.Unlock()
+		return talks.conversation(r.conversation, r.depth == 1)
+	}
+	return talks.fresh(r.depth == 1 && r.chain.outer != nil && !isAgent(r.chain.outer.step))
+}
+
+func isAgent(step Step) bool {
+	_, ok := step.(*Agent)
+	return ok
+}
+
+// open begins the conversation: what the agent must know, then the task.
+func (c *conversation) open(ctx context.Context) error {
+	if err := c.inform(ctx); err != nil {
+		return err
+	}
+	c.history.addTask(c.in.Prompt(), c.in.Parts)
+	return nil
+}
+
+// inform tells the model what it must know, where the conversation does not begin
+// with that already.
+func (c *conversation) inform(ctx context.Context) error {
+	if c.agent.context != nil {
+		if c.history.systemOf == c.agent.id {
+			return nil // what was loaded stays loaded
+		}
+		loaded, err := c.run.loadContext(ctx, c.agent.context)
+		for i := range loaded {
+			c.history.addLoaded(&loaded[i], c.agent.id)
+		}
+		return err
+	}
+	p := c.agent.prepared()
+	if p.system == nil || c.history.systemSHA == p.sha {
+		return nil
+	}
+	if past := c.run.loadedBefore(); len(past) > 0 {
+		c.history.addLoaded(&past[0], c.agent.id) // what the run began with, whatever it is now
+		return nil
+	}
+	c.history.setSystem(p.system, p.sha, c.agent.id)
+	return c.run.emit(ctx, &ContextLoaded{
+		Source: "instructions", Role: RoleSystem, SHA256: p.sha, Size: len(p.system.Text), Content: p.system.Text,
+	})
+}
+
+// loadContext returns what a run is told at its beginning: from the log if all of it
+// is there, else from load, whose answer is then recorded.
+func (r *Run) loadContext(ctx context.Context, load Context) ([]ContextLoaded, error) {
+	if past := r.loadedBefore(); past != nil {
+		return past, nil
+	}
+	if err := r.alive(ctx); err != nil {
+		return nil, err
+	}
+	if err := r.flush(); err != nil {
+		return nil, err
+	}
+	loaded, err := load(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	for i := range loaded {
+		l := &loaded[i]
+		sum := sha256.Sum256([]byte(l.Content))
+		l.SHA256, l.Size, l.Following = hex.EncodeToString(sum[:]), len(l.Content), len(loaded)-1-i
+		if l.Role == "" {
+			l.Role = RoleSystem
+		}
+		event := *l
+		if err := r.emit(ctx, &event); err != nil {
+			return nil, err
+		}
+	}
+	return loaded, nil
+}
+
+// loadedBefore returns what the log says was loaded here, nil if that is not all.
+func (r *Run) loadedBefore() []ContextLoaded {
+	var loaded []ContextLoaded
+	for n := r.count + 1; r.exec.journal != nil; n++ {
+		var found *ContextLoaded
+		for _, e := range r.exec.journal.At(r.id, r.prefix.Step(n)) {
+			if body, ok := e.Body.(*ContextLoaded); ok {
+				found = body
+				r.saw(e)
+			}
+		}
+		if found == nil {
+			return nil
+		}
+		loaded = append(loaded, *found)
+		if found.Following == 0 {
+			r.count = n
+			return loaded
+		}
+	}
+	return nil
+}
+
+// turn asks the model once and carries out what it asks for. It sets the answer
+// if that is what came, or returns the limit that calls for a last turn.
+func (c *conversation) turn(ctx context.Context) (Stop, error) {
+	replied, err := c.ask(ctx, c.agent.toolSet())
+	if err != nil {
+		return "", err
+	}
+	if replied.cutCalls() {
+		return c.cutOff(ctx, replied)
+	}
+	if len(replied.Message.Calls) == 0 {
+		return c.conclude(ctx, replied)
+	}
+	c.cuts, c.said = 0, ""
+	return c.call(ctx, replied.Message.Calls)
+}
+
+// ask sends the conversation to the model, making room where there is none.
+func (c *conversation) ask(ctx context.Context, tools *ToolSet) (*ModelReplied, error) {
+	if err := c.makeRoom(ctx); err != nil {
+		return nil, err
+	}
+	c.run.budget.add(&Spent{Turns: 1})
+	replied, err := c.send(ctx, tools)
+	if errors.Is(err, ErrContextFull) && ctx.Err() == nil {
+		use := c.history.use(tools, c.agent.window)
+		if err := c.compact(ctx, use, use.Total()/3); err != nil {
+			return nil, err
+		}
+		replied, err = c.send(ctx, tools)
+	}
+	if err != nil {
+		return nil, err
+	}
+	c.history.addReply(replied)
+	c.history.learn(replied)
+	return replied, nil
+}
+
+func (c *conversation) send(ctx context.Context, tools *ToolSet) (*ModelReplied, error) {
+	messages, stable := c.history.request()
+	req := &Request{Messages: messages, Tools: tools, Params: c.agent.params, Stable: stable, Session: c.run.Session()}
+	if tools.Len() == 0 {
+		req.Tools = nil
+	}
+	return c.run.ask(ctx, c.agent, req, "", c.history.use(tools, c.agent.window))
+}
+
+// call carries out the model's calls and tells it how they went.
+func (c *conversation) call(ctx context.Context, calls []ToolCall) (Stop, error) {
+	runs, err := c.run.callAll(ctx, c.agent, calls, &c.habits)
+	if err != nil {
+		return "", err
+	}
+	for i := range runs {
+		if runs[i].question != "" {
+			c.askAt(runs[i].at, runs[i].question)
+			return "", nil
+		}
+	}
+	repeats, question, over := 0, -1, -1
+	for i := range runs {
+		outcome := runs[i].outcome
+		c.history.addResult(outcome)
+		repeats = max(repeats, c.habits.note(&calls[i], outcome))
+		if outcome.Asks != "" && question < 0 {
+			question = i
+		}
+		if outcome.Decision != nil && over < 0 {
+			over = i
+		}
+		if !slices.Contains(c.used, calls[i].Name) {
+			c.used = append(c.used, calls[i].Name)
+		}
+	}
+	if over >= 0 {
+		c.decide(runs[over].outcome)
+		return "", nil
+	}
+	if question >= 0 {
+		return c.askUser(ctx, &calls[question], runs[question].outcome.Asks)
+	}
+	if repeats >= repeatsStopped {
+		return stopRepeats, nil
+	}
+	if repeats == repeatsWarned {
+		err = c.tell(ctx, "repeated_call", fmt.Sprintf("You have made the same call with the same result %d times. Doing it again will not help: use what you have, or try something else.", repeats))
+	}
+	return "", err
+}
+
+// decide ends the run with what a tool decided.
+func (c *conversation) decide(outcome *ToolReturned) {
+	stop := StopDecided
+	if outcome.Decision.To != "" {
+		stop = StopHandedOff
+	}
+	c.answer(outcome.Content, stop)
+	c.out.Meta.Decision, c.out.Meta.Target = outcome.Decision, outcome.Decision.To
+}
+
+// tell warns both the user and the model.
+func (c *conversation) tell(ctx context.Context, code, message string) error {
+	c.history.addNotice(message)
+	return c.run.emit(ctx, &Warned{Code: code, Message: message, Told: true})
+}
+
+// askUser ends the run with a question; the answer is the session's next input.
+func (c *conversation) askUser(ctx context.Context, call *ToolCall, question string) (Stop, error) {
+	at := c.run.prefix.Step(c.run.count + 1)
+	err := c.run.emit(ctx, &InputRequested{
+		ID: questionID(c.run.id, at), Question: question, CallID: call.ID, Tool: call.Name, Arguments: Arguments(call.Arguments),
+	})
+	if err != nil {
+		return "", err
+	}
+	if said := c.run.answer(); said != nil {
+		c.history.addTask(said.Text, said.Parts)
+		return "", nil
+	}
+	c.askAt(at, question)
+	return "", nil
+}
+
+// askAt ends the run with a question that was asked at a step.
+func (c *conversation) askAt(at journal.Path, question string) {
+	c.answer(question, StopInput)
+	c.out.Meta.Asked = questionID(c.run.id, at)
+}
+
+// cutOff handles a reply that ended in the middle of its calls: none of them is
+// carried out, because what is missing may have changed their meaning.
+func (c *conversation) cutOff(ctx context.Context, replied *ModelReplied) (Stop, error) {
+	if c.cuts++; c.cuts >= maxCuts || replied.Finish == FinishFiltered {
+		c.answer(answerOf(replied))
+		return "", nil
+	}
+	return "", c.tell(ctx, "reply_cut", "Your last reply was cut off at the output limit in the middle of a tool call. Nothing was carried out. Call the tool again with shorter arguments, or in smaller pieces.")
+}
+
+// conclude takes a reply that calls no tool: the answer, unless it is cut off or does
+// not fit what the agent is to return.
+func (c *conversation) conclude(ctx context.Context, replied *ModelReplied) (Stop, error) {
+	text, stop := answerOf(replied)
+	if stop == stopLength && c.agent.output == nil {
+		if c.cuts++; c.cuts < maxCuts {
+			c.said += replied.Message.Text
+			return "", c.tell(ctx, "reply_cut", "Your answer was cut off at the output limit. Go on exactly where it stopped, without repeating anything.")
+		}
+	}
+	if c.agent.output != nil && (stop == StopAnswered || stop == stopLength) {
+		return c.fit(ctx, replied, stop)
+	}
+	if (stop == StopAnswered || stop == stopLength) && c.said+replied.Message.Text != "" {
+		text = c.said + replied.Message.Text
+	}
+	c.answer(text, stop)
+	return "", nil
+}
+
+// limit says which limit leaves no room for another turn. What a log says was
+// decided here before is decided again, whatever the counters say now.
+func (c *conversation) limit() Stop {
+	if past := c.run.peek(); len(past) > 0 {
+		if reached, ok := past[0].Body.(*LimitReached); ok {
+			return reached.Stop
+		}
+		return ""
+	}
+	stop, _ := c.run.budget.reached()
+	return stop
+}
+
+// lastTurn has the model answer with what it has: a limit ends the work, not the
+// user's hope for an answer.
+func (c *conversation) lastTurn(ctx context.Context, stop Stop) (Handoff, error) {
+	cause := context.Cause(ctx)
+	if stop == stopTime {
+		ctx = c.run.grace
+	}
+	message := limitText(stop, c.run.budget)
+	c.history.addNotice(message)
+	if err := c.run.emit(ctx, &LimitReached{Stop: stop, Message: message}); err != nil {
+		return Handoff{}, err
+	}
+	replied, err := c.ask(ctx, nil)
+	if _, modelFailed := errors.AsType[*brokenReply](err); err != nil && !modelFailed && !isTimeUp(err) || c.run.exec.cancelled() {
+		return Handoff{}, err
+	}
+	text := ""
+	if err == nil {
+		text = replied.Message.Text
+	}
+	if strings.TrimSpace(text) == "" {
+		if up, ok := errors.AsType[*timeUpError](cause); ok && up.agent == c.agent.id {
+			return Handoff{}, fmt.Errorf("%w, and its model gave no closing answer", up)
+		}
+		text = c.report(stop)
+	}
+	if c.agent.output != nil {
+		return Handoff{}, &OutputError{Agent: c.agent.id, Text: text, Problem: "the run was stopped before there was an answer that fits: " + message}
+	}
+	c.answer(text, stop)
+	return c.out, nil
+}
+
+// limitText tells the model which limit ended its work.
+func limitText(stop Stop, b *budget) string {
+	for ; b.outer != nil && b.reachedHere() != stop; b = b.outer {
+	}
+	l := &b.limits
+	what := map[Stop]string{
+		stopTurns:     fmt.Sprintf("all %d turns of this run are used up", l.Turns),
+		stopToolCalls: fmt.Sprintf("all %d tool calls of this run are used up", l.ToolCalls),
+		stopTokens:    fmt.Sprintf("the %d tokens of this run are used up", l.Tokens),
+		stopCost:      fmt.Sprintf("the %.2f US dollars of this run are spent", l.Cost),
+		stopTime:      fmt.Sprintf("the %s of this run are over", l.Time),
+		stopRepeats:   "the same call was made again and again with the same result",
+	}[stop]
+	return "No more tools can be called: " + what + ". Answer now with what you have, and say what is missing."
+}
+
+// report is the answer where the model has none.
+func (c *conversation) report(stop Stop) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "I had to stop before I was done (limit reached: %s), and the model gave no closing answer.", stop)
+	if len(c.used) > 0 {
+		fmt.Fprintf(&b, " Tools used: %s.", strings.Join(c.used, ", "))
+	}
+	messages := c.history.messages
+	for _, m := range slices.Backward(messages[1:]) {
+		if m != nil && m.Role == RoleAssistant && m.Text != "" {
+			fmt.Fprintf(&b, " The last thing said was: %s", m.Text)
+			break
+		}
+	}
+	return b.String()
+}
+
+// answerOf returns a reply's text, never empty, and what it is worth.
+func answerOf(replied *ModelReplied) (string, Stop) {
+	m := replied.Message
+	switch {
+	case replied.Finish == FinishLength:
+		return orElse(m.Text, "(The answer was cut off at the model's output limit before it said anything.)"), stopLength
+	case replied.Finish == FinishFiltered:
+		return orElse(m.Text, "(The provider withheld the answer.)"), stopFiltered
+	case m.Refusal != "":
+		return m.Refusal, stopRefused
+	case strings.TrimSpace(m.Text) == "":
+		return "(The model gave an empty answer.)", stopEmpty
+	}
+	return m.Text, StopAnswered
+}
+
+// answer sets what the agent hands back.
+func (c *conversation) answer(text string, stop Stop) {
+	status := StatusPartial
+	if stop.IsSuccess() {
+		status = StatusSuccess
+	}
+	c.out = Handoff{
+		Task: c.in.Task, Summary: text, Custom: c.in.Custom,
+		Meta: HandoffMeta{Source: c.agent.id, Status: status, Stop: stop, ToolsUsed: c.used},
+	}
+}

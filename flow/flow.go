@@ -1,0 +1,193 @@
+// Package flow arranges steps: one after the other, side by side, as a team whose
+// members hand over to each other, as a group chat, and again and again until the
+// outcome will do. What a flow is made of may be agents, flows, or steps of a
+// program's own; a flow of your own is made with the same means, those of
+// [troupe.Run].
+package flow
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"unicode/utf8"
+
+	"github.com/troupe-dev/troupe"
+)
+
+// An Edit may change what one step hands to the next. Like a [troupe.Step] it does
+// the same to the same handoff whenever it is asked, and touches nothing else.
+type Edit func(from, to string, h troupe.Handoff) (troupe.Handoff, error)
+
+// Output returns what an agent of the flow answered, as a T: the answer of an agent
+// that has an output (see [troupe.OutputOf]), which stands among a handoff's outputs
+// under the agent's name once another has gone on.
+func Output[T any](h troupe.Handoff, agent string) (T, error) {
+	var value T
+	data := h.Value
+	if h.Meta.Source != agent || data == nil {
+		output, ok := h.Outputs[agent]
+		if !ok {
+			return value, fmt.Errorf("output of %s: the handoff has none; it has those of %s", agent, names(h))
+		}
+		if text, isText := output.(string); isText && !json.Valid([]byte(text)) {
+			output, _ = json.Marshal(text) // a plain answer, for a T that is a string
+		} else if isText {
+			output = json.RawMessage(text)
+		}
+		var err error
+		if data, err = json.Marshal(output); err != nil {
+			return value, fmt.Errorf("output of %s: %w", agent, err)
+		}
+	}
+	if err := json.Unmarshal(data, &value); err != nil {
+		return value, fmt.Errorf("output of %s: it is no %T: %w", agent, value, err)
+	}
+	return value, nil
+}
+
+// names lists whose outputs a handoff has.
+func names(h troupe.Handoff) string {
+	list := slices.Sorted(maps.Keys(h.Outputs))
+	if h.Meta.Source != "" {
+		list = append(list, h.Meta.Source)
+	}
+	return fmt.Sprint(list)
+}
+
+// handOver records that control passes from one step to another, and returns what
+// the other gets.
+func handOver(ctx context.Context, run *troupe.Run, from, to string, h troupe.Handoff, edit Edit) (troupe.Handoff, error) {
+	if edit != nil {
+		var err error
+		if h, err = edit(from, to, h); err != nil {
+			return troupe.Handoff{}, fmt.Errorf("edit what %s hands to %s: %w", from, to, err)
+		}
+	}
+	return run.HandOver(ctx, from, to, h)
+}
+
+// Then returns what comes of a handoff once a step has done its part: the step's
+// answer is the summary, the answer before it goes to the outputs, and attachments
+// and custom values travel on.
+func Then(h, out troupe.Handoff) troupe.Handoff {
+	outputs := maps.Clone(h.Outputs)
+	if outputs == nil {
+		outputs = map[string]any{}
+	}
+	if h.Summary != "" && h.Meta.Source != "" {
+		outputs[h.Meta.Source] = answerOf(h)
+	}
+	maps.Copy(outputs, out.Outputs)
+	if len(outputs) > 0 {
+		out.Outputs = outputs
+	}
+	if out.Task == "" {
+		out.Task = h.Task
+	}
+	if out.Custom == nil {
+		out.Custom = h.Custom
+	}
+	if out.Parts == nil {
+		out.Parts = h.Parts
+	}
+	return out
+}
+
+// answerOf is a step's answer as an output: its value where it has one.
+func answerOf(h troupe.Handoff) any {
+	var value any
+	if h.Value != nil && json.Unmarshal(h.Value, &value) == nil {
+		return value
+	}
+	return h.Summary
+}
+
+// failure is what a flow that goes on without a step hands on in its place.
+func failure(h troupe.Handoff, run *troupe.Run, step troupe.Step, err error) troupe.Handoff {
+	return Then(h, troupe.Handoff{
+		Summary: fmt.Sprintf("%s could not do its part: %s", step.Name(), clip(err.Error())),
+		Meta:    troupe.HandoffMeta{Source: step.Name(), Time: run.Now(), Status: troupe.StatusFailed},
+	})
+}
+
+// maxErrorText caps what a flow says of an error, in bytes.
+const maxErrorText = 2 << 10
+
+func clip(text string) string {
+	if len(text) <= maxErrorText {
+		return text
+	}
+	n := maxErrorText
+	for n > 0 && !utf8.RuneStart(text[n]) {
+		n--
+	}
+	return text[:n]
+}
+
+// mustStop reports an error that no flow may go on after: the run was told to
+// stop, or its log and its definition do not fit.
+func mustStop(ctx context.Context, err error) bool {
+	return ctx.Err() != nil || errors.Is(err, troupe.ErrChanged)
+}
+
+// check refuses what cannot be a flow of steps.
+func check(kind, name string, steps []troupe.Step) error {
+	if name == "" {
+		return fmt.Errorf("%s: it needs a name", kind)
+	}
+	if len(steps) == 0 {
+		return fmt.Errorf("%s %s: it has no steps", kind, name)
+	}
+	for i, step := range steps {
+		switch {
+		case step == nil:
+			return fmt.Errorf("%s %s: step %d is nil", kind, name, i+1)
+		case step.Name() == "":
+			return fmt.Errorf("%s %s: step %d has no name", kind, name, i+1)
+		case step.Name() == name:
+			return fmt.Errorf("%s %s: a step has the flow's own name", kind, name)
+		}
+	}
+	return nil
+}
+
+// checkDistinct refuses steps that could not be told apart by their names.
+func checkDistinct(kind, name string, steps []troupe.Step) error {
+	var names []string
+	for _, step := range steps {
+		if slices.Contains(names, step.Name()) {
+			return fmt.Errorf("%s %s: two steps have the name %s", kind, name, step.Name())
+		}
+		names = append(names, step.Name())
+	}
+	return nil
+}
+
+// must is for flows whose parts are written in the program.
+func must(step troupe.Step, err error) troupe.Step {
+	if err != nil {
+		panic("flow: " + err.Error())
+	}
+	return step
+}
+
+// define makes a flow's definition. Settings that are empty or zero are left out.
+func define(kind, name string, settings map[string]any, steps ...troupe.Step) *troupe.Definition {
+	d := &troupe.Definition{Kind: kind, Name: name}
+	for _, step := range steps {
+		d.Steps = append(d.Steps, step.Definition())
+	}
+	for key, value := range settings {
+		if value == 0 || value == false || value == "" {
+			continue
+		}
+		if d.Settings == nil {
+			d.Settings = map[string]string{}
+		}
+		d.Settings[key] = fmt.Sprint(value)
+	}
+	return d
+}

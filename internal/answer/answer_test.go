@@ -1,0 +1,93 @@
+package answer_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/troupe-dev/troupe/internal/answer"
+)
+
+const invoice = `{"type": "object", "required": ["number", "total", "paid"], "additionalProperties": false, "properties": {
+	"number": {"type": "string"}, "total": {"type": "number"}, "paid": {"type": "boolean"}, "kind": {"enum": ["Invoice", "Credit note"]},
+	"lines": {"type": "array", "items": {"type": "object", "properties": {"count": {"type": "integer"}}}}}}`
+
+func TestReadTakesWhatHasOneMeaning(t *testing.T) {
+	const good = `{"number": "7", "total": 12.5, "paid": true}`
+	tests := []struct {
+		name, schema, text, want string
+		how                      answer.How
+		warnings                 int
+	}{
+		{"as asked", invoice, good, good, answer.Whole, 0},
+		{"in a fence", invoice, "```json\n" + good + "\n```", good, answer.Embedded, 0},
+		{"after thoughts", invoice, "<think>{\"number\": \"8\", \"total\": 1, \"paid\": true}</think>" + good, good, answer.Embedded, 0},
+		{"wrapped", invoice, `{"answer": ` + good + `}`, good, answer.Embedded, 0},
+		{"twice the same", invoice, good + "\n\n" + strings.ReplaceAll(good, " ", ""), good, answer.Embedded, 0},
+		{"trailing comma", invoice, `{"number": "7", "total": 12.5, "paid": true,}`, `{"number":"7","total":12.5,"paid":true}`, answer.Mended, 0},
+		{"near misses", invoice, `{"number": 7, "total": "12.5", "paid": "True", "kind": "credit Note"}`, `{"number": "7", "total": 12.5, "paid": true, "kind": "Credit note"}`, answer.Whole, 4},
+		{"near miss deep inside", invoice, `{"number": "7", "total": 1, "paid": true, "lines": [{}, {"count": "3"}]}`, `{"number": "7", "total": 1, "paid": true, "lines": [{}, {"count": 3}]}`, answer.Whole, 1},
+		{"near miss in broken syntax", invoice, `{'number': '7', 'total': 1, 'paid': 'false'}`, `{"number":"7","total":1,"paid":false}`, answer.Mended, 1},
+		{"an array", `{"type": "array", "items": {"type": "string"}}`, "These:\n```json\n[\"a\", \"b\"]\n```\n", `["a", "b"]`, answer.Embedded, 0},
+		{"a broken array", `{"type": "array", "items": {"type": "string"}}`, "['a', 'b',]", `["a","b"]`, answer.Mended, 0},
+		{"a number in a fence", `{"type": "integer"}`, "```\n42\n```", "42", answer.Embedded, 0},
+		{"a schema beyond common keywords", `{"anyOf": [{"type": "object", "required": ["a"], "properties": {"a": {"const": "Yes"}}}]}`, `{"a": "yes"}`, `{"a": "Yes"}`, answer.Whole, 1},
+	}
+	for _, test := range tests {
+		value, err := answer.Read(test.text, schemaOf(t, test.schema))
+		if err != nil || string(value.JSON) != test.want || value.How != test.how || len(value.Warnings) != test.warnings {
+			t.Errorf("%s: %s (%s), %v, %v", test.name, value.JSON, value.How, value.Warnings, err)
+		}
+	}
+}
+
+func TestReadSaysWhyItReadsNothing(t *testing.T) {
+	const good = `{"number": "7", "total": 12.5, "paid": true}`
+	other := strings.Replace(good, "7", "8", 1)
+	tests := []struct {
+		name, text string
+		reason     answer.Reason
+		want       string
+	}{
+		{"prose", "I cannot do that.", answer.NoJSON, "holds no JSON"},
+		{"a missing field", `{"number": "7", "paid": true}`, answer.Misfit, "/total: required, but missing"},
+		{"a wrong kind", `{"number": "7", "total": "much", "paid": true}`, answer.Misfit, `/total: expected number, got string "much"`},
+		{"null is no near miss", `{"number": "7", "total": null, "paid": true}`, answer.Misfit, "/total: expected number, got null"},
+		{"two that differ", good + "\nor\n" + other, answer.Ambiguous, "different JSON values"},
+		{"two that differ, one broken", good + "\nor\n" + strings.Replace(other, "}", ",}", 1), answer.Ambiguous, "different JSON values"},
+		{"two that differ, both broken", strings.Replace(good, "}", ",}", 1) + "\nor\n" + strings.Replace(other, "}", ",}", 1), answer.Ambiguous, "different JSON values"},
+		{"cut in a string", `{"number": "7`, answer.Cut, "/number: it breaks off"},
+		{"cut after a value", `{"number": "7", "total": 12.5, "paid": true`, answer.Cut, "/paid: it breaks off"},
+		{"cut after a draft", good + "\nNo, rather:\n" + `{"number": "9", "tot`, answer.Cut, "/number: it breaks off"},
+		{"cut in thoughts", "<think>" + good, answer.Cut, "within the thoughts"},
+		{"a swallowed field", `{"number: "7", "total": 12.5, "paid": true}`, answer.Broken, "cannot be mended with certainty"},
+		{"a missing value", `{"number": "7", "total": , "paid": true}`, answer.Broken, "a field has no value"},
+		{"something left out", `{"number": "7", "total": 12.5, "paid": true, ...}`, answer.Broken, "leaves something out"},
+		{"backslashes", `{"number": "C:\data\new", "total": 12.5, "paid": true}`, answer.Broken, "backslashes"},
+		{"a field that mending leaves out", `{"number": "7", "paid": true,}`, answer.Broken, "/total: required, but missing"},
+		{"too long", strings.Repeat(" ", answer.MaxText+1), answer.TooLong, "more than the"},
+	}
+	check := schemaOf(t, invoice)
+	for _, test := range tests {
+		_, err := answer.Read(test.text, check)
+		failure, ok := errors.AsType[*answer.Error](err)
+		if !ok || failure.Reason != test.reason || !strings.Contains(failure.Error(), test.want) {
+			t.Errorf("%s: %v", test.name, err)
+			continue
+		}
+		correction := answer.Correction(err, "the invoice")
+		if !strings.HasPrefix(correction, "Your last answer cannot be used as the invoice:\n- ") || !strings.Contains(correction, test.want) || !strings.Contains(correction, "Answer again") {
+			t.Errorf("%s: %s", test.name, correction)
+		}
+	}
+}
+
+func TestCutOffIsNeverAnAnswer(t *testing.T) {
+	failure := answer.CutOff(`{"number": "7", "lines": [{"count": 3}, {"cou`)
+	if failure.Reason != answer.Cut || string(failure.Part) != `{"number":"7","lines":[{"count":3},{}]}` || failure.Problems[0].Pointer != "/lines/1" {
+		t.Errorf("%+v, part %s", failure, failure.Part)
+	}
+	if failure := answer.CutOff(`{"number": "7"}`); failure.Reason != answer.Cut || failure.Error() == "" {
+		t.Errorf("%+v", failure)
+	}
+}

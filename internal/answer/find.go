@@ -1,0 +1,242 @@
+package answer
+
+import (
+	"bytes"
+	"encoding/json"
+	"regexp"
+	"strings"
+
+	"github.com/troupe-dev/troupe/internal/argcheck"
+	"github.com/troupe-dev/troupe/internal/rawjson"
+)
+
+// maxWrappings is how deep in other values an answer is looked for.
+const maxWrappings = 8
+
+// A finding is a value that fits and the part of the text that holds it.
+type finding struct {
+	value    []byte // nil if nothing fits
+	warnings []Problem
+	from, to int // of the outermost value around it
+}
+
+var (
+	// goesOn is what follows a value that belongs to something broken, or that closes
+	// too early.
+	goesOn = regexp.MustCompile(`^\s*(?:,\s*["{\[]|[\]}":])`)
+	// adjoins is what may follow a value without a space: punctuation of prose, markup,
+	// another value.
+	adjoins = regexp.MustCompile("^(?:[\\s.;,!?)<*_`{\\[\ufeff]|$)")
+	// structure is what prose does not have, but the rest of a broken value does.
+	structure = regexp.MustCompile(`"\s*[,:\]}]|[\]}]\s*[,"\]}]|,\s*"`)
+	// precedes is what a value does not begin after.
+	precedes = regexp.MustCompile(`(?:"\s*:\s*|[\pL\pN"'\\/])$`)
+)
+
+// standsAlone reports whether a value is no part of something that is broken: whether
+// what is before and after it in its line could be prose.
+func standsAlone(text []byte, from, to int) bool {
+	after := text[to:min(len(text), to+maxBeside)]
+	line, _, _ := bytes.Cut(after, []byte("\n"))
+	return !goesOn.Match(after) && adjoins.Match(after) && !structure.Match(line) && !precedes.Match(text[max(0, from-ahead):from])
+}
+
+// maxBeside is how much beside a value is looked at.
+const maxBeside = 1024
+
+// anything takes whatever is sound JSON.
+var anything = func() *argcheck.Schema {
+	schema, err := argcheck.Compile([]byte("true"))
+	if err != nil {
+		panic(err)
+	}
+	return schema
+}()
+
+// find looks at every value in the text that begins with the opener. In one that is
+// sound and does not fit, the search goes on inside. What is within one that begins
+// like a value and is not sound belongs to it and is not taken out of it.
+func (r *reader) find(text []byte, opener byte, fits fit) (found finding, failure *Error) {
+	var around []int // where the sound values around i end
+	outermost := 0   // where the first of them begins
+	var partners []int32
+	failures := 0
+	for i := 0; ; {
+		next := bytes.IndexAny(text[i:], "{[")
+		if next < 0 {
+			return found, nil
+		}
+		i += next
+		for len(around) > 0 && around[len(around)-1] <= i {
+			around = around[:len(around)-1]
+		}
+		end, isSound := rawjson.End(text, i)
+		r.work += max(end-i, 1)
+		if isSound && len(around) == 0 {
+			r.work += end - i
+			isSound = anything.Check(text[i:end]) == nil
+		}
+		if !isSound {
+			if !isProper(text, i) {
+				i++
+				continue
+			}
+			if r.unsound == nil {
+				r.unsound = text[i:]
+			}
+			if partners == nil {
+				partners = r.partnersOf(text)
+			}
+			failures++
+			if i = r.resume(text, i, partners); i < 0 || failures == maxFailures {
+				return found, nil
+			}
+			continue
+		}
+		if len(around) == 0 {
+			outermost = i
+			r.work += maxBeside
+			if !standsAlone(text, i, end) {
+				if r.unsound == nil {
+					r.unsound = text[i:]
+				}
+				r.doubted("a bracket is missing or one too many")
+				i = end
+				continue
+			}
+		}
+		if text[i] == opener && (isProper(text, i) || r.unsound == nil) {
+			value, warnings, ok := fits(text[i:end])
+			if ok && found.value != nil && !isSame(found.value, value) {
+				return finding{}, ambiguous()
+			}
+			if ok {
+				if found.value == nil {
+					found = finding{value: value, warnings: warnings, from: outermost, to: end}
+				}
+				if len(around) > 0 {
+					found.to = around[0]
+				}
+				i = end
+				continue
+			}
+			if end-i > len(r.nearest) {
+				r.nearest = text[i:end]
+			}
+		}
+		around = append(around, end)
+		if i++; len(around) > maxWrappings {
+			i = end
+		}
+	}
+}
+
+// inProse matches brackets that are part of a sentence or of a template: {name}, {{name}}.
+var inProse = regexp.MustCompile("^(?:\\{[^{}\\[\\]\"'`:,\\n]*\\}|\\{\\{[^{}\\[\\]\"'`:,\\n]*\\}\\}|\\{\\s*```)")
+
+// isProper reports whether what begins at i is meant as JSON: every brace but those in
+// prose, and an array that begins with an object, array or string.
+func isProper(text []byte, i int) bool {
+	if text[i] == '{' {
+		return !inProse.Match(text[i:min(len(text), i+maxProse)])
+	}
+	next := rawjson.SkipSpace(text, i+1)
+	return next < len(text) && strings.IndexByte(`{["`, text[next]) >= 0
+}
+
+// maxProse is the size of the longest part of a sentence that is in brackets.
+const maxProse = 100
+
+// resume returns where to go on after a value at i that makes no sense: after the
+// bracket that closes it, if it has only one line, and that bracket is neither within a
+// string nor in the middle of something. Otherwise nothing that follows is certain, and
+// it returns -1.
+func (r *reader) resume(text []byte, i int, partners []int32) int {
+	partner := int(partners[i])
+	if partner == 0 {
+		return -1
+	}
+	r.work += partner - i + maxBeside
+	isOdd, isEscaped := false, false
+	for _, c := range text[i:partner] {
+		if c == '\n' {
+			return -1
+		}
+		if c == '"' && !isEscaped {
+			isOdd = !isOdd
+		}
+		isEscaped = c == '\\' && !isEscaped
+	}
+	if isOdd || !standsAlone(text, i, partner+1) {
+		return -1
+	}
+	return partner + 1
+}
+
+// partnersOf returns, for each bracket that opens, where the one that closes it is, 0
+// where none does. It counts those in strings, too, as no string is certain.
+func (r *reader) partnersOf(text []byte) []int32 {
+	r.work += len(text)
+	partners := make([]int32, len(text))
+	var braces, brackets []int
+	match := func(open []int, i int) []int {
+		if len(open) == 0 {
+			return open
+		}
+		partners[open[len(open)-1]] = int32(i)
+		return open[:len(open)-1]
+	}
+	for i, c := range text {
+		switch c {
+		case '{':
+			braces = append(braces, i)
+		case '[':
+			brackets = append(brackets, i)
+		case '}':
+			braces = match(braces, i)
+		case ']':
+			brackets = match(brackets, i)
+		}
+	}
+	return partners
+}
+
+// isSame reports whether two sound values mean the same.
+func isSame(a, b []byte) bool { return bytes.Equal(a, b) || canonical(a) == canonical(b) }
+
+func canonical(value []byte) string {
+	decoder := json.NewDecoder(bytes.NewReader(value))
+	decoder.UseNumber()
+	var decoded any
+	_ = decoder.Decode(&decoded)
+	data, _ := json.Marshal(decoded)
+	return string(data)
+}
+
+var (
+	thoughts     = regexp.MustCompile(`(?s)^\s*<(?:think|thinking|reasoning)>.*?</(?:think|thinking|reasoning)>`)
+	thoughtStart = regexp.MustCompile(`^\s*<(?:think|thinking|reasoning)>`)
+	thoughtEnd   = regexp.MustCompile(`(?m)^[ \t]*</(?:think|thinking|reasoning)>[ \t]*$`)
+)
+
+// WithoutThoughts takes away what a model thought aloud before its answer.
+func WithoutThoughts(text string) string {
+	text, _ = withoutThoughts(text)
+	return text
+}
+
+// withoutThoughts also says whether the text is nothing but thoughts that do not end.
+// Their opening tag may be missing; then the closing one has a line to itself, as it
+// cannot have within JSON.
+func withoutThoughts(text string) (answer string, isThought bool) {
+	text = strings.TrimPrefix(text, "\ufeff")
+	for _, pattern := range []*regexp.Regexp{thoughts, thoughtEnd} {
+		if !strings.Contains(text, "</") {
+			break
+		}
+		if place := pattern.FindStringIndex(text); place != nil {
+			text = text[place[1]:]
+		}
+	}
+	return text, thoughtStart.MatchString(text)
+}

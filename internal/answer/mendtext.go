@@ -1,0 +1,120 @@
+package answer
+
+import (
+	"bytes"
+	"regexp"
+	"strings"
+)
+
+var (
+	// properArray is an array that begins a line, with a value that does not look like prose.
+	properArray = regexp.MustCompile("(?m)^[ \t]*(?:```\\w*[ \t]*)?(\\[)\\s*(?:[\\],{\\[\"'“‘\\d-]|//|/\\*|#|$|(?i:true|false|null|none)\\b)")
+	// escapedObject is how an object begins whose quotes are all escaped, and plainQuote
+	// is a quote that is not.
+	escapedObject = regexp.MustCompile(`^\{\s*(?:\\n\s*)*\\"`)
+	plainQuote    = regexp.MustCompile(`(?:^|[^\\])"`)
+)
+
+// goesOnMended is goesOn for a value that was not sound: nothing like JSON may follow it.
+var goesOnMended = regexp.MustCompile(`^\s*(?:,[\s,]*[^\s,]|[\]}":])`)
+
+// maxFailures is after how many values that cannot be mended the search ends. It
+// bounds how often a text is read.
+const maxFailures = 8
+
+// unescape undoes what happens to JSON that is put in a string.
+var unescape = strings.NewReplacer(`\\`, `\`, `\"`, `"`, `\n`, "\n", `\t`, "\t")
+
+// mend mends the syntax of the values in the text, and looks in them for the one that
+// fits. Different ones that fit are a failure.
+func (r *reader) mend(text []byte) (found finding, failure *Error) {
+	text = bytes.TrimRight(text, "` \t\r\n")
+	if start := nextProper(text, 0); start >= 0 && escapedObject.Match(text[start:]) && !plainQuote.Match(text) {
+		r.work += 2 * len(text)
+		return r.findEither([]byte(unescape.Replace(string(text))))
+	}
+	partners := r.partnersOf(text)
+	for offset, failures := 0, 0; failures < maxFailures; {
+		start := nextProper(text, offset)
+		if start < 0 {
+			break
+		}
+		m, ok := mend(text[start:])
+		r.work += m.work
+		end := start + m.pos
+		if ok && (goesOnMended.Match(text[end:]) || !standsAlone(text, start, end)) {
+			ok = m.refuse(m.pos, "a bracket is missing or one too many") == whole
+		}
+		if !ok {
+			failures++
+			r.noteRefusal(text[start:], m)
+			if offset = r.resume(text, start, partners); offset < 0 {
+				break
+			}
+			continue
+		}
+		other, failure := r.findEither(m.out)
+		if failure != nil {
+			return finding{}, failure
+		}
+		if other.value != nil && found.value != nil && !isSame(found.value, other.value) {
+			return finding{}, ambiguous()
+		}
+		if other.value != nil {
+			found = other
+		}
+		offset = end
+	}
+	return found, nil
+}
+
+// nextProper returns where the next value to be mended begins, -1 if there is none.
+func nextProper(text []byte, offset int) int {
+	start := -1
+	for i := offset; i < len(text); i++ {
+		next := bytes.IndexByte(text[i:], '{')
+		if next < 0 {
+			break
+		}
+		if i += next; isProper(text, i) {
+			start = i
+			text = text[:min(len(text), i+2)]
+			break
+		}
+	}
+	if place := properArray.FindSubmatchIndex(text[offset:]); place != nil && (start < 0 || offset+place[2] < start) {
+		start = offset + place[2]
+	}
+	return start
+}
+
+// findEither looks in sound JSON for an object that fits, else for an array, each
+// exactly, else nearly.
+func (r *reader) findEither(text []byte) (found finding, failure *Error) {
+	for _, opener := range []byte("{[") {
+		for _, fits := range r.ways() {
+			if found, failure = r.find(text, opener, fits); failure != nil || found.value != nil {
+				return found, failure
+			}
+		}
+	}
+	return found, nil
+}
+
+// noteRefusal keeps why the first value that is not sound cannot be mended.
+func (r *reader) noteRefusal(text []byte, m *mender) {
+	if r.unsound == nil {
+		r.unsound = text
+	}
+	if m.doubt != "" {
+		r.doubted(m.doubt)
+	} else if !r.isCut {
+		r.isCut, r.part = true, m.out
+	}
+}
+
+func (r *reader) doubted(why string) {
+	if r.doubt == "" {
+		r.doubt = why
+	}
+}

@@ -1,0 +1,142 @@
+package answer
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/troupe-dev/troupe/internal/argcheck"
+	"github.com/troupe-dev/troupe/internal/rawjson"
+)
+
+// maxRounds is how often a value is checked for what is nearly right. A check tells of
+// ten problems at most.
+const maxRounds = 4
+
+// nearly takes a value in which each problem has one remedy that leaves its meaning
+// alone.
+func (r *reader) nearly(value []byte) ([]byte, []Problem, bool) {
+	var warnings []Problem
+	for range maxRounds {
+		r.work += len(value)
+		err := r.check.Check(value)
+		if err == nil {
+			return value, warnings, true
+		}
+		mismatch, ok := errors.AsType[*argcheck.Mismatch](err)
+		if !ok {
+			return nil, nil, false
+		}
+		var edits []edit
+		for _, p := range mismatch.Problems {
+			e, ok := remedy(value, p)
+			if !ok {
+				return nil, nil, false
+			}
+			edits = append(edits, e)
+			warnings = append(warnings, Problem{Pointer: p.Path, Message: fmt.Sprintf("%s was taken for %s", value[e.from:e.to], e.text)})
+		}
+		value = apply(value, edits)
+	}
+	return nil, nil, false
+}
+
+// An edit replaces a part of a text.
+type edit struct {
+	from, to int
+	text     string
+}
+
+func apply(value []byte, edits []edit) []byte {
+	slices.SortFunc(edits, func(a, b edit) int { return a.from - b.from })
+	edits = slices.CompactFunc(edits, func(a, b edit) bool { return a.from == b.from })
+	var out []byte
+	end := 0
+	for _, e := range edits {
+		out = append(append(out, value[end:e.from]...), e.text...)
+		end = e.to
+	}
+	return append(out, value[end:]...)
+}
+
+// remedy returns the only other way to write the value at the problem that has the
+// same meaning, if there is one.
+func remedy(value []byte, p argcheck.Problem) (edit, bool) {
+	from, to, ok := locate(value, p.Path)
+	if !ok || p.Path == "" || p.IsMissing || p.Got == "" {
+		return edit{}, false
+	}
+	raw := value[from:to]
+	if raw[0] == '{' || raw[0] == '[' || raw[0] == 'n' {
+		return edit{}, false
+	}
+	if raw[0] != '"' { // a number or boolean where a string is wanted
+		return edit{from, to, strconv.Quote(string(raw))}, strings.HasPrefix(p.Expected, "string")
+	}
+	text := strings.TrimSpace(rawjson.Unquote(raw))
+	if p.Options != "" {
+		option, ok := sameBut(text, p.Options)
+		return edit{from, to, option}, ok
+	}
+	switch word := strings.ToLower(text); {
+	case p.Expected == "boolean" && (word == "true" || word == "false"):
+		return edit{from, to, word}, true
+	case (p.Expected == "number" || p.Expected == "integer") && isNumber(text):
+		return edit{from, to, text}, true
+	}
+	return edit{}, false
+}
+
+// sameBut returns the one option that is the text but for the case, as JSON.
+func sameBut(text, options string) (option string, ok bool) {
+	var all []string
+	if json.Unmarshal([]byte(options), &all) != nil {
+		return "", false
+	}
+	all = slices.DeleteFunc(all, func(o string) bool { return !strings.EqualFold(o, text) })
+	if len(all) != 1 {
+		return "", false
+	}
+	data, _ := json.Marshal(all[0]) // of a string it cannot fail
+	return string(data), true
+}
+
+func isNumber(text string) bool {
+	return text != "" && strings.IndexByte("-0123456789", text[0]) >= 0 && json.Valid([]byte(text))
+}
+
+// locate returns where the value at a JSON pointer is in a sound value.
+func locate(value []byte, pointer string) (from, to int, ok bool) {
+	part := bytes.TrimSpace(value)
+	for step := range strings.SplitSeq(strings.TrimPrefix(pointer, "/"), "/") {
+		if pointer == "" {
+			break
+		}
+		step = strings.ReplaceAll(strings.ReplaceAll(step, "~1", "/"), "~0", "~")
+		next := elementAt(part, step)
+		for _, f := range rawjson.Fields(part) {
+			if f.Name == step {
+				next = f.Value
+			}
+		}
+		if next == nil {
+			return 0, 0, false
+		}
+		part = next
+	}
+	from = cap(value) - cap(part) // part is within value
+	return from, from + len(part), true
+}
+
+func elementAt(array []byte, step string) []byte {
+	i, err := strconv.Atoi(step)
+	elements := rawjson.Elements(array)
+	if err != nil || i < 0 || i >= len(elements) {
+		return nil
+	}
+	return elements[i]
+}

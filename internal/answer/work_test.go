@@ -1,0 +1,124 @@
+package answer
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/troupe-dev/troupe/internal/argcheck"
+)
+
+// hostile are texts of about the size that make readers go back and forth.
+func hostile(size int) map[string]string {
+	parts := []string{"{", "[", `{"a":`, `{"a":[`, `[{"a":0,`, `{"":{"`, `{":{":`, `{}`, `{"a":{}}`, `{"a":"\"`, "```", "'", "{'", "a:1 ", `"x" `, `"x`, `"a":1,`, `"a":[1],`, `{"a} `,
+		`{"a":"x}`, "{a:(} ", `","`, "<think>", "{\"a\":/*", "{x} ", "[1] ", "{\"a\": ...} ", "//", "# \"", `\`, `\"`, strings.Repeat(`{"a":`, 60) + "0" + strings.Repeat("}", 60)}
+	texts := map[string]string{}
+	for i, part := range parts {
+		start := []string{"", `{"a":`, `{'a':[`, "{'a':1,"}[i%4]
+		texts[start+part] = start + strings.Repeat(part, size/len(part))
+	}
+	return texts
+}
+
+func stringSchema(t testing.TB) *argcheck.Schema {
+	schema, err := argcheck.Compile([]byte(`{"type": "object", "required": ["wanted"]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return schema
+}
+
+// The bytes looked at are in proportion to the length of the text, whatever is in it.
+func TestWorkIsInProportionToTheText(t *testing.T) {
+	check, worst, all := stringSchema(t), 0.0, hostile(160_000)
+	for name, text := range hostile(20_000) {
+		longer := all[name]
+		short, long := reader{check: check}, reader{check: check}
+		short.read(text)
+		long.read(longer)
+		ratio := float64(long.work) / float64(short.work) * float64(len(text)) / float64(len(longer))
+		perByte := float64(long.work) / float64(len(longer))
+		worst = max(worst, perByte)
+		if ratio > 1.5 {
+			t.Errorf("%.20q: 8 times the text is %.1f times the work per byte", name, ratio)
+		}
+		if perByte > 2000 {
+			t.Errorf("%.20q: %.0f bytes are looked at for each", name, perByte)
+		}
+	}
+	t.Logf("at worst %.0f bytes are looked at for each", worst)
+}
+
+func BenchmarkRead(b *testing.B) {
+	check := stringSchema(b)
+	for _, size := range []int{64 << 10, 1 << 20} {
+		item := `{"id": "US-1", "title": "Log in", "text": "As a \"user\" I want to log in,\nso that I see my things."}, `
+		list := strings.ReplaceAll(strings.Repeat(item, size/len(item)), "\n", `\n`)
+		whole := `{"wanted": [` + strings.TrimSuffix(list, ", ") + `]}`
+		texts := map[string]string{
+			"whole": whole, "embedded": "Here:\n```json\n" + whole + "\n```\nDone.", "mended": strings.Replace(whole, "]}", "],}", 1),
+			"python": strings.NewReplacer(`\"`, `"`, `"`, `'`).Replace(whole), "cut": whole[:len(whole)*9/10], "quotes": `{"a":` + strings.Repeat(`"x`, size/2),
+		}
+		for name, text := range texts {
+			b.Run(fmt.Sprintf("%s/%dKiB", name, size>>10), func(b *testing.B) {
+				b.SetBytes(int64(len(text)))
+				for b.Loop() {
+					_, _ = Read(text, check)
+				}
+			})
+		}
+	}
+}
+
+// What is read is sound and fits; what is sound is read as it is; nothing panics; two
+// readings agree.
+func FuzzRead(f *testing.F) {
+	for _, text := range []string{`{"a": "b"c", 'd': e, // f` + "\n" + `"g": [1. 2, "h" "i", ...], j: "\u00e9\x`, `{"a": "b, "c": 1}`, `{"a": ["b}]}`, "{\"a\": 1\n```", `{\"a\": \"b\"}`,
+		"<think>{</think>{}", "{“a”: ‘b’, c: None}", `{"a" "b"}`, `{"a": {"b": [1}, "c": 2}`, `[{"a": 1], 2]`, "x {y} {\"a\": 1}, ", `{"a": tru`, `{"wanted": "x` + "\n" + `y"}`, `{"a":b"}`, "{`", "“"} {
+		f.Add(text)
+	}
+	sound, err := argcheck.Compile([]byte(`{"type": "object"}`))
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		value, err := Read(text, sound)
+		again, errAgain := Read(text, sound)
+		if string(value.JSON) != string(again.JSON) || (err == nil) != (errAgain == nil) {
+			t.Fatalf("two readings differ: %s, %s", value.JSON, again.JSON)
+		}
+		if err != nil {
+			if Correction(err, "") == "" || len(err.(*Error).Problems) == 0 {
+				t.Errorf("an error that says nothing: %v", err)
+			}
+			if part := err.(*Error).Part; part != nil && !json.Valid(part) {
+				t.Errorf("the part is not sound: %s", part)
+			}
+			return
+		}
+		if sound.Check(value.JSON) != nil {
+			t.Errorf("%s does not fit", value.JSON)
+		}
+		if value.How == Whole && value.Warnings == nil && string(value.JSON) != text {
+			t.Errorf("%q became %s", text, value.JSON)
+		}
+		_ = CutOff(text)
+	})
+}
+
+// A sound object is mended to itself.
+func FuzzMend(f *testing.F) {
+	for _, text := range []string{`{"a": [1, "b\n", {"c": null}]}`, `{"": "\u00e9\\", "x:y": {}}`, `{"a":"// #", "b": "'"}`} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		if text == "" || text[0] != '{' || anything.Check([]byte(text)) != nil {
+			return
+		}
+		m, ok := mend([]byte(text))
+		if !ok || !isSame(m.out, []byte(text)) {
+			t.Errorf("%q became %s (%s)", text, m.out, m.doubt)
+		}
+	})
+}

@@ -1,0 +1,161 @@
+package troupe
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"reflect"
+
+	"github.com/troupe-dev/troupe/internal/answer"
+	"github.com/troupe-dev/troupe/internal/argcheck"
+)
+
+// An Output says what an agent's final answer must be: JSON of a schema. The
+// provider is asked to enforce it where it can, the model is told, and every answer
+// is checked whatever was promised.
+type Output struct {
+	// Schema is a JSON schema. One that does not describe an object is asked for as
+	// the field "answer" of one, because providers take nothing else.
+	Schema json.RawMessage
+	// Name is what the provider is told the answer is called: "answer" by default.
+	Name string
+	// Corrections is how often a model is asked again whose answer does not fit, in
+	// the same conversation: 2 times by default, never where it is negative.
+	Corrections int
+}
+
+const defaultCorrections = 2
+
+// OutputOf is the Output of a Go type. Its fields are described by tags as those of
+// a tool are, see [NewTool]. It panics where the type has no schema, or a tag makes
+// none, which is a mistake in the program.
+func OutputOf[T any]() *Output {
+	known := schemaOf[T]()
+	if known.err != nil {
+		panic(fmt.Sprintf("troupe.OutputOf: %s: %v", reflect.TypeFor[T](), known.err))
+	}
+	return &Output{Schema: known.schema, Name: schemaName(reflect.TypeFor[T]().Name())}
+}
+
+// schemaName is a type's name as providers take it.
+func schemaName(name string) string {
+	if name == "" || checkToolName(name) != nil {
+		return ""
+	}
+	return name
+}
+
+// Ask has the agent answer with a T: its output is bound to the type for this run.
+// The error is an *[OutputError] where the model does not manage to, and the outcome
+// says what the run came to in any case.
+func Ask[T any](ctx context.Context, engine *Engine, agent *Agent, input Input) (T, Outcome, error) {
+	var value T
+	bound, err := agent.WithOutput(OutputOf[T]())
+	if err != nil {
+		return value, Outcome{}, err
+	}
+	outcome, err := Collect(engine.Run(ctx, bound, input))
+	switch {
+	case err != nil:
+		return value, outcome, err
+	case outcome.Handoff.Value == nil:
+		return value, outcome, &OutputError{Agent: agent.id, Text: outcome.Text, Problem: "the run ended before there was an answer: " + string(outcome.Stop)}
+	}
+	if err := json.Unmarshal(outcome.Handoff.Value, &value); err != nil {
+		return value, outcome, &OutputError{Agent: agent.id, Text: outcome.Text, Problem: err.Error()}
+	}
+	return value, outcome, nil
+}
+
+// An OutputError says that an agent gave no answer that fits its [Output].
+type OutputError struct {
+	Agent string
+	// Text is the answer that does not fit, and Problem says why.
+	Text    string
+	Problem string
+}
+
+// Error says whose answer does not fit, and why.
+func (e *OutputError) Error() string {
+	return fmt.Sprintf("the answer of %s does not fit what it is to return: %s (it said: %q)", e.Agent, e.Problem, shorten(e.Text, 200))
+}
+
+// A boundOutput is an Output that was checked.
+type boundOutput struct {
+	Output
+	schema  json.RawMessage // what is asked for: always an object
+	check   *argcheck.Schema
+	wrapped bool
+}
+
+func (o *Output) bind() (*boundOutput, error) {
+	b := &boundOutput{Output: *o, schema: o.Schema}
+	b.Corrections = orElse(b.Corrections, defaultCorrections)
+	b.Name = orElse(b.Name, "answer")
+	if err := checkToolName(b.Name); err != nil {
+		return nil, fmt.Errorf("output: its name %q: use letters, digits, underscores and hyphens", b.Name)
+	}
+	var head struct {
+		Type any `json:"type"`
+	}
+	if err := json.Unmarshal(o.Schema, &head); err != nil {
+		return nil, fmt.Errorf("output: its schema is not a JSON object: %w", err)
+	}
+	if head.Type != "object" {
+		b.wrapped = true
+		b.schema = json.RawMessage(fmt.Sprintf(`{"type":"object","properties":{"answer":%s},"required":["answer"],"additionalProperties":false}`, o.Schema))
+	}
+	check, err := argcheck.Compile(b.schema)
+	if err != nil {
+		return nil, fmt.Errorf("output: %w", err)
+	}
+	b.check = check
+	return b, nil
+}
+
+// prompt tells the model what it is to answer with.
+func (b *boundOutput) prompt() string {
+	return "Your final answer must be a single JSON value that fits this JSON schema, with nothing before or after it:\n" + string(b.schema)
+}
+
+// read returns the value that an answer holds.
+func (b *boundOutput) read(text string) (json.RawMessage, error) {
+	value, err := answer.Read(text, b.check)
+	if err != nil {
+		return nil, err
+	}
+	data := value.JSON
+	if b.wrapped {
+		var outer struct {
+			Answer json.RawMessage `json:"answer"`
+		}
+		if err := json.Unmarshal(data, &outer); err != nil {
+			return nil, err
+		}
+		data = outer.Answer
+	}
+	var compact bytes.Buffer
+	if err := json.Compact(&compact, data); err != nil {
+		return nil, err
+	}
+	return compact.Bytes(), nil
+}
+
+// fit takes an answer that must fit the agent's Output, or has the model correct it.
+func (c *conversation) fit(ctx context.Context, replied *ModelReplied, stop Stop) (Stop, error) {
+	text := replied.Message.Text
+	value, err := json.RawMessage(nil), error(answer.CutOff(text))
+	if stop != stopLength {
+		value, err = c.agent.output.read(text)
+	}
+	if err == nil {
+		c.answer(string(value), StopAnswered)
+		c.out.Value = value
+		return "", nil
+	}
+	if c.misfits++; c.misfits > c.agent.output.Corrections {
+		return "", &OutputError{Agent: c.agent.id, Text: text, Problem: err.Error()}
+	}
+	return "", c.tell(ctx, "answer_misfit", answer.Correction(err, ""))
+}

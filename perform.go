@@ -1,0 +1,166 @@
+package troupe
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/troupe-dev/troupe/internal/journal"
+)
+
+// perform runs step in r from its first event to its last.
+func (r *Run) perform(ctx context.Context, step Step, in Handoff) (out Handoff, err error) {
+	if r.budget.started.IsZero() {
+		r.budget.started = time.Now()
+	}
+	if recorded, err := r.recorded(journal.Start, "run_started"); err != nil {
+		return Handoff{}, err
+	} else if recorded == nil {
+		r.note(journal.Start, r.started(step, in))
+	}
+	err = safely(func() (err error) {
+		if r.parent == "" {
+			if err := r.emit(ctx, &UserSaid{Text: in.Task, Parts: in.Parts, Answer: r.exec.said}); err != nil {
+				return err
+			}
+		}
+		out, err = step.Do(ctx, r, in)
+		return err
+	})
+	if question, ok := errors.AsType[*askingError](err); ok && ctx.Err() == nil {
+		out, err = question.handoff(in), nil
+	}
+	if err == nil {
+		out, err = out.asJSON()
+	}
+	if err != nil {
+		return Handoff{}, r.fail(ctx, in, err)
+	}
+	return r.finish(out)
+}
+
+// started is the first event of a run.
+func (r *Run) started(step Step, in Handoff) *RunStarted {
+	b := &RunStarted{Input: in, Depth: r.depth, Conversation: r.conversation, Definition: step.Definition()}
+	if r.parent == "" {
+		x := r.exec
+		b.Limits, b.User, b.IdempotencyKey, b.Values, b.Trace = x.asked, x.user, x.key, x.values, x.trace
+	}
+	return b
+}
+
+// finish records what a run came to.
+func (r *Run) finish(out Handoff) (Handoff, error) {
+	if out.Meta.Source == "" {
+		out.Meta.Source = r.agent
+	}
+	if out.Meta.Status == "" {
+		out.Meta.Status = StatusSuccess
+	}
+	out.Meta.Time = r.now
+	if r.parent == "" {
+		r.exec.reportLeft(r)
+	}
+	at := r.next()
+	if recorded, err := r.recorded(at, "run_finished"); err != nil {
+		return Handoff{}, err
+	} else if recorded == nil {
+		own, below := r.budget.spent()
+		r.note(at, &RunFinished{Output: out, Stop: orElse(out.Meta.Stop, StopAnswered), Spent: own, SpentBelow: below})
+	}
+	return out, r.flush()
+}
+
+// fail records why a run stopped short and returns the error for its caller.
+func (r *Run) fail(ctx context.Context, in Handoff, err error) error {
+	at := r.prefix.Step(r.count)
+	partial := ""
+	if broken, ok := errors.AsType[*brokenReply](err); ok {
+		partial = broken.partial
+	}
+	own, below := r.budget.spent()
+	if errors.Is(err, ErrNotNeeded) || ctx.Err() != nil && !isTimeUp(context.Cause(ctx)) {
+		cause := err
+		if ctx.Err() != nil {
+			cause = context.Cause(ctx)
+		}
+		r.note(at, &RunCancelled{Reason: clip(cause.Error(), maxErrorText), Partial: partial, Spent: own, SpentBelow: below})
+		if !errors.Is(err, cause) {
+			err = cause
+		}
+		return errors.Join(err, r.flush())
+	}
+	failed := &RunFailed{Error: clip(err.Error(), maxErrorText), Task: shorten(in.Task, 200), Spent: own, SpentBelow: below, Partial: partial}
+	if crash, ok := errors.AsType[*crashError](err); ok {
+		failed.Stack = crash.stack
+	}
+	if refused, ok := errors.AsType[*ModelError](err); ok {
+		failed.Reason = refused.Reason
+	}
+	r.note(at, failed)
+	err = errors.Join(err, r.flush())
+	if _, ok := errors.AsType[*RunError](err); ok {
+		return err
+	}
+	return &RunError{Agent: r.agent, Run: r.id, Task: failed.Task, Spent: own.Add(below), Err: err}
+}
+
+// A RunError says which agent could not go on, at what, and how far it had come.
+type RunError struct {
+	Agent string
+	Run   string
+	Task  string
+	Spent Spent
+	Err   error
+}
+
+// Error names the agent, its task and the cause.
+func (e *RunError) Error() string {
+	return fmt.Sprintf("agent %s: task %q: after %d turns: %v", e.Agent, e.Task, e.Spent.Turns, e.Err)
+}
+
+func (e *RunError) Unwrap() error { return e.Err }
+
+// A timeUpError says whose time is up: the run's, or that of one agent in it.
+type timeUpError struct {
+	agent string // empty for the whole run
+	limit time.Duration
+}
+
+func (e *timeUpError) Error() string {
+	if e.agent == "" {
+		return fmt.Sprintf("the run's time limit of %s is up", e.limit)
+	}
+	return fmt.Sprintf("the time limit of %s for agent %s is up", e.limit, e.agent)
+}
+
+func isTimeUp(err error) bool {
+	_, ok := errors.AsType[*timeUpError](err)
+	return ok
+}
+
+// limitTime returns a context that ends when it is time for the last answer, and
+// has the run's grace end when that must be there. The time is counted from the
+// budget's beginning.
+func (r *Run) limitTime(ctx context.Context, limit time.Duration, agent string) (context.Context, context.CancelFunc) {
+	up := &timeUpError{agent, limit}
+	left := limit - r.budget.elapsed()
+	grace, endGrace := context.WithTimeoutCause(r.grace, left, up)
+	r.grace = grace
+	ctx, end := context.WithTimeoutCause(ctx, left-answerTime(limit), up)
+	return ctx, func() { end(); endGrace() }
+}
+
+// askingError is the error of a step that cannot go on until the user has answered.
+type askingError struct{ question, id string }
+
+func (e *askingError) Error() string { return "the user must answer first: " + e.question }
+
+// handoff is what the run of such a step ends with.
+func (e *askingError) handoff(in Handoff) Handoff {
+	return Handoff{
+		Task: in.Task, Summary: e.question, Custom: in.Custom,
+		Meta: HandoffMeta{Status: StatusPartial, Stop: StopInput, Asked: e.id},
+	}
+}

@@ -1,0 +1,184 @@
+package troupe
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"time"
+
+	"github.com/troupe-dev/troupe/internal/journal"
+)
+
+// Sessions yields the sessions that match, the latest first.
+func (e *Engine) Sessions(ctx context.Context, match SessionFilter) iter.Seq2[SessionInfo, error] {
+	return e.store.Sessions(ctx, match)
+}
+
+// Events yields a session's stored events after the one numbered after: what there
+// is, where [Engine.Tail] waits for more.
+func (e *Engine) Events(ctx context.Context, session string, after int64) iter.Seq2[Event, error] {
+	return e.store.Events(ctx, session, after)
+}
+
+// Answer decides what a session's latest run asked and waits for. The decision is on
+// record when Answer returns; [Engine.Resume] or [Engine.StartAgain] goes on with the
+// run. It fails with [ErrNoQuestion] if that question is not open.
+func (e *Engine) Answer(ctx context.Context, session, question string, answer Answer) error {
+	x, err := e.enlist(ctx, nil, session) // nothing runs in it meanwhile
+	if err != nil {
+		return err
+	}
+	defer x.withdraw()
+	x.session.talks = nil
+	past, err := x.session.load(ctx, true)
+	if err != nil {
+		return err
+	}
+	x.session.talks = nil // the log is about to know more
+	event := (*Event)(nil)
+	if past.waits {
+		event = past.answerEvent(&UserSaid{Text: answer.words(), Answer: &answer})
+	}
+	if event == nil || question != past.asked && question != past.questionID() {
+		return fmt.Errorf("session %s: question %q: %w", session, question, ErrNoQuestion)
+	}
+	return x.feed.publish([]Event{*event})
+}
+
+// questionID is the id of the question that the run waits for an answer to.
+func (p *past) questionID() string {
+	question := openQuestion(newJournal(p.events), p.asked)
+	if question == nil {
+		return ""
+	}
+	return question.Body.(*InputRequested).ID
+}
+
+// Import begins a session with a conversation from elsewhere: messages of users and
+// assistants, as the agent named would have had them. It returns the session's id.
+func (e *Engine) Import(ctx context.Context, agent string, messages []*Message, input Input) (string, error) {
+	if agent == "" {
+		return "", errors.New("import: say which agent the conversation is with")
+	}
+	id := input.Session
+	if id == "" {
+		id = newSessionID()
+	} else if !IsSessionID(id) {
+		return "", fmt.Errorf("import: session %.64q: an id is a UUID in lower case", id)
+	}
+	importing := &importer{session: id, agent: agent, user: input.User, now: time.Now().Round(0).UTC()}
+	for i, m := range messages {
+		if err := importing.add(m); err != nil {
+			return "", fmt.Errorf("import: message %d: %w", i+1, err)
+		}
+	}
+	importing.finish()
+	if len(importing.events) == 0 {
+		return "", errors.New("import: there is no message to begin with")
+	}
+	if err := e.store.Append(ctx, id, importing.events...); err != nil {
+		return "", fmt.Errorf("import: %w", err)
+	}
+	return id, nil
+}
+
+// An importer makes events of messages: a run for each thing a user said.
+type importer struct {
+	session, agent, user string
+	now                  time.Time
+	run                  string
+	steps                int
+	task, answer         string
+	events               []Event
+}
+
+func (im *importer) add(m *Message) error {
+	switch {
+	case m.Role == RoleUser:
+		im.finish()
+		im.run, im.steps, im.task = newRunID(), 0, m.Text
+		im.emit(journal.Start, &RunStarted{Input: Handoff{Task: m.Text, Parts: m.Parts}, User: im.user})
+		im.emit("", &UserSaid{Text: m.Text, Parts: m.Parts})
+	case m.Role == RoleAssistant && im.run == "":
+		return errors.New("an assistant speaks before any user has")
+	case m.Role == RoleAssistant && len(m.Calls) > 0:
+		return errors.New("it calls tools; leave out calls and their results, which mean nothing here")
+	case m.Role == RoleAssistant:
+		im.answer = m.Text
+		im.emit("", &ModelReplied{Message: &Message{Role: RoleAssistant, Text: m.Text, Thought: m.Thought, Parts: m.Parts}, Finish: FinishStop, Attempt: 1})
+	default:
+		return fmt.Errorf("it is of the role %s; only users and assistants can be imported", m.Role)
+	}
+	return nil
+}
+
+// finish ends the run of the latest thing a user said.
+func (im *importer) finish() {
+	if im.run == "" {
+		return
+	}
+	im.emit("", &RunFinished{Stop: StopAnswered, Output: Handoff{
+		Task: im.task, Summary: im.answer, Meta: HandoffMeta{Source: im.agent, Status: StatusSuccess, Stop: StopAnswered, Time: im.now},
+	}})
+	im.run, im.answer = "", ""
+}
+
+func (im *importer) emit(at journal.Path, body Body) {
+	if at == "" {
+		im.steps++
+		at = journal.Path("").Step(im.steps)
+	}
+	im.events = append(im.events, Event{
+		Seq: int64(len(im.events)) + 1, Time: im.now, Session: im.session, Run: im.run, Step: string(at), Agent: im.agent, Body: body,
+	})
+}
+
+// Fork begins a new session with the events of another up to the one numbered
+// after, and returns its id. The other session stays as it is. Where the cut is in
+// the middle of a run, the new session's run counts as cancelled: [Engine.Resume]
+// goes on with it from there, and the next message begins another.
+func (e *Engine) Fork(ctx context.Context, session string, after int64) (string, error) {
+	if after < 1 {
+		return "", fmt.Errorf("fork session %s: events are numbered from 1, there is none numbered %d", session, after)
+	}
+	id := newSessionID()
+	var events []Event
+	var latest past
+	for event, err := range e.store.Events(ctx, session, 0) {
+		if err != nil {
+			return "", fmt.Errorf("fork session %s: %w", session, err)
+		}
+		if event.Seq > after {
+			break
+		}
+		event.Session = id
+		events = append(events, event)
+		latest.add(&event, newConversations())
+	}
+	if n := int64(len(events)); n < after {
+		return "", fmt.Errorf("fork session %s: it has %d events, and none numbered %d", session, n, after)
+	}
+	events = append(events, latest.cut(session, after)...)
+	if err := e.store.Append(ctx, id, events...); err != nil {
+		return "", fmt.Errorf("fork session %s: %w", session, err)
+	}
+	return id, nil
+}
+
+// cut is what follows the beginning of a log that became one of its own.
+func (p *past) cut(from string, after int64) []Event {
+	var bodies []Body
+	if p.open() {
+		bodies = append(bodies, &RunCancelled{Reason: fmt.Sprintf("forked from session %s after event %d", from, after)})
+	}
+	bodies = append(bodies, &SessionForked{From: from, After: after})
+	var events []Event
+	for i, body := range bodies {
+		events = append(events, Event{
+			Seq: after + 1 + int64(i), Time: time.Now().Round(0).UTC(), Session: p.start.Session,
+			Run: p.start.Run, Step: string(journal.Start), Agent: p.start.Agent, Body: body,
+		})
+	}
+	return events
+}
