@@ -119,6 +119,11 @@ func (s *Server) sendFile(c *call) error {
 	} else {
 		content, err = s.readFile(info.ID, name)
 	}
+	if err != nil && s.config.Made != nil && info.Agent == Pipeline {
+		if made, failed := s.config.Made(c.r.Context(), info.ID, name); failed == nil {
+			content, err = made, nil
+		}
+	}
 	if err != nil {
 		return err
 	}

@@ -75,6 +75,9 @@ type Config struct {
 	// Greeter returns what an agent is given so that it speaks first, and whether its
 	// author had it do so. Nil means that none does.
 	Greeter func(agent string) (troupe.Input, bool)
+	// Made reads a file that a delivery has written elsewhere than into its session's
+	// folder. Nil means that there are none.
+	Made func(ctx context.Context, session, path string) (string, error)
 	// Deliver makes the pipeline's step with options of a request's own. Nil means that
 	// requests have none.
 	Deliver func(ctx context.Context, options DeliveryOptions) (troupe.Step, error)

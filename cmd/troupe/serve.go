@@ -8,16 +8,19 @@ import (
 	"iter"
 	"maps"
 	"net"
+	"path/filepath"
 	"slices"
 
 	"github.com/spf13/cobra"
 
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/bundle"
+	"github.com/troupe-dev/troupe/cmd/troupe/internal/models"
 	"github.com/troupe-dev/troupe/observe"
 	"github.com/troupe-dev/troupe/server"
 	"github.com/troupe-dev/troupe/store/sqlite"
 	"github.com/troupe-dev/troupe/web"
+	"github.com/troupe-dev/troupe/workspace"
 )
 
 // usualAddress is where the server listens where nobody says.
@@ -44,9 +47,12 @@ func (p *program) serve(ctx context.Context, project *project, address string) e
 	if err != nil {
 		return err
 	}
+	settings := newSettings(s, p.lookup)
 	web, err := server.New(server.Config{
-		Engine: s.engine, Store: s.folders, Cast: &cast{s}, Folders: s.folders, Logs: s.searchLogs, Metrics: metrics,
-		Users: project.users(), Hosts: project.config.Server.Hosts, Page: web.Page(), Log: project.log,
+		Engine: s.engine, Store: s.folders, Cast: &cast{s, settings}, Folders: s.folders, Logs: s.searchLogs, Metrics: metrics,
+		Users: project.users(), Operators: project.config.Server.Operators, Hosts: project.config.Server.Hosts, Page: web.Page(), Log: project.log,
+		Dir: filepath.Join(project.dataDir(), "page"), Version: buildVersion().Version, Models: settings, Settings: settings,
+		Skills: project.listSkills, Made: s.readMade,
 	})
 	if err != nil {
 		return errors.Join(err, s.close())
@@ -74,8 +80,39 @@ func (p *project) users() map[string]string {
 	return users
 }
 
-// A cast is what the server can run.
-type cast struct{ stage *stage }
+// listSkills lists the project's skills for the page.
+func (p *project) listSkills(context.Context) ([]server.Skill, error) {
+	var list []server.Skill
+	for _, skill := range p.skills.List() {
+		list = append(list, server.Skill{Name: skill.Name, Description: skill.Description, Category: skill.Category})
+	}
+	return list, nil
+}
+
+// readMade reads a file that a delivery has written into its output.
+func (s *stage) readMade(ctx context.Context, session, name string) (string, error) {
+	order, err := s.orderOf(ctx, session)
+	if err != nil {
+		return "", err
+	}
+	output, err := workspace.Open(workspace.Config{Roots: []workspace.Root{{Name: "output", Dir: within(s.project.dir, order.Out), Access: workspace.ReadOnly}}})
+	if err != nil {
+		return "", err
+	}
+	defer output.Close()
+	place, err := output.Resolve("{output}/" + name)
+	if err != nil {
+		return "", err
+	}
+	return output.ReadFile(place)
+}
+
+// A cast is what the server can run, each agent with the model that the settings have
+// for it.
+type cast struct {
+	stage    *stage
+	settings *settings
+}
 
 // Agents implements [server.Cast].
 func (c *cast) Agents() []server.Agent {
@@ -89,6 +126,9 @@ func (c *cast) Agents() []server.Agent {
 		if p.isPlain(id) {
 			list = append(list, served(p.plainInfo(id)))
 		}
+	}
+	for i := range list {
+		list[i].Model = c.settings.choose(list[i].ID).Ref
 	}
 	return list
 }
@@ -110,15 +150,21 @@ func (c *cast) Flows() []server.Flow {
 	p := c.stage.project
 	var list []server.Flow
 	for _, name := range slices.Sorted(maps.Keys(p.config.Flows)) {
+		nodes, edges := flowGraph(p.config.Flows, name)
 		tree := p.maker(nil).Plan(name, func(string) string { return "" })
-		list = append(list, server.Flow{Name: name, Description: p.config.Flows[name].Description, Tree: tree})
+		list = append(list, server.Flow{Name: name, Description: p.config.Flows[name].Description, Tree: tree, Nodes: nodes, Edges: edges})
 	}
 	return list
 }
 
 // Step implements [server.Cast].
 func (c *cast) Step(ctx context.Context, name string) (troupe.Step, error) {
-	player, err := c.stage.find(ctx, name, "")
+	return c.stage.stepWith(ctx, name, c.settings.choose)
+}
+
+// stepWith makes the step of a name with a choice of models, for the server.
+func (s *stage) stepWith(ctx context.Context, name string, choose func(id string) models.Choice) (troupe.Step, error) {
+	player, err := s.findWith(ctx, name, "", choose)
 	if errors.Is(err, bundle.ErrNoAgent) {
 		return nil, fmt.Errorf("%.64q: %w", name, server.ErrUnknown)
 	}
