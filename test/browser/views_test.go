@@ -39,7 +39,7 @@ func TestTheFlowLightsUpWhereSomebodyWorks(t *testing.T) {
 
 // phaseAnswer is what the agent of a phase answers.
 func phaseAnswer(phase, verdict string) string {
-	return strings.NewReplacer("PHASE", phase, "VERDICT", verdict).Replace(`{"status": "success", "phase": "PHASE", "outputs": {"verdict": "VERDICT"}, "artifacts": [],
+	return strings.NewReplacer("PHASE", phase, "VERDICT", verdict).Replace(`{"status": "success", "phase": "PHASE", "outputs": {"verdict": "VERDICT"}, "artifacts": [{"name": "notes", "path": "notes/PHASE.md", "content": "# Notes of PHASE", "type": "file"}],
 		"validation": {"checks": [], "passed": [], "failed": [], "warnings": []}, "next_phase": {"ready": true, "blockers": [], "requirements": []}, "errors": []}`)
 }
 
@@ -72,9 +72,9 @@ func TestADeliveryShowsItsPhasesAndAsksAtItsGates(t *testing.T) {
 	b.lacks("[aria-label=Gate]", "")
 	b.sees(".stepper [data-phase=finance][data-state=completed]", "done")
 	b.sees(".stepper [data-phase=legal][data-state=completed]", "done")
-	b.click(".phase-result .link", "specs/legal.md")
-	b.sees(".panel", "legal")
 	b.picture("delivery-done")
+	b.click(".phase-result .link", "notes/legal.md")
+	b.sees(".panel .prose", "Notes of legal")
 }
 
 func TestTheLogAndTheTimelineShowWhatHappened(t *testing.T) {

@@ -2,7 +2,7 @@
 
 import { diffLines } from "./lib/diff/diff/line.js";
 import { diffWords } from "./lib/diff/diff/word.js";
-import { block, lex, plain } from "./prose.js";
+import { block, heading, lex, plain } from "./prose.js";
 import { h, html } from "./view.js";
 
 // mostWords is how long a block may be whose words are compared.
@@ -95,7 +95,7 @@ function drawn(unit, key) {
     return html`<div class="unit" key=${key}><del class="unit" tabindex="-1">${said("removed")}${whole(unit.was)}</del><ins class="unit" tabindex="-1">${said("added")}${whole(token)}</ins></div>`;
   }
   const words = unit.words.map((part) => (part.added ? html`<ins tabindex="-1">${said("added")}${part.value}</ins>` : part.removed ? html`<del tabindex="-1">${said("removed")}${part.value}</del>` : part.value));
-  if (token.type === "heading") return h("h" + Math.min(token.depth, 4), { key }, words);
+  if (token.type === "heading") return heading(token, words, { key });
   return token.type === "item" ? html`<ul key=${key}><li>${words}</li></ul>` : html`<p key=${key}>${words}</p>`;
 }
 

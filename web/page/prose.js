@@ -89,7 +89,7 @@ class Block extends Component {
 export function block(token, at = {}) {
   switch (token.type) {
     case "heading":
-      return h("h" + Math.min(token.depth, 4), { id: at.anchor?.(token) }, inline(token.tokens, at));
+      return heading(token, inline(token.tokens, at), { id: at.anchor?.(token) });
     case "paragraph":
       return html`<p>${inline(token.tokens, at)}</p>`;
     case "text":
@@ -116,6 +116,9 @@ export function block(token, at = {}) {
       return html`<p>${token.raw ?? ""}</p>`;
   }
 }
+
+// heading is one level below what is written: the page has the first level itself.
+export const heading = (token, content, more = {}) => h("h" + Math.min(token.depth + 1, 6), { class: "as" + Math.min(token.depth, 4), ...more }, content);
 
 function listItem(item, at) {
   const tokens = (item.tokens ?? []).filter((token) => token.type !== "checkbox");

@@ -28,7 +28,7 @@ const shown = (text) => draw(text).childNodes.map(show).join("");
 const cases = {
   "emphasis": ["**a** *b* ~~d~~ snake_case_x", "<p><strong>a</strong> <em>b</em> <s>d</s> snake_case_x</p>"],
   "unclosed marks": ["**a *b `c [d", "<p>**a *b `c [d</p>"],
-  "headings": ["# A\n## B", "<h1>A</h1><h2>B</h2>"],
+  "headings": ["# A\n## B", "<h2>A</h2><h3>B</h3>"],
   "lists": ["- a\n- b\n  1. c", "<ul><li>a</li><li>b<ol><li>c</li></ol></li></ul>"],
   "quote": ["> a\n\nc", "<blockquote><p>a</p></blockquote><p>c</p>"],
   "links": ["[*a*](https://x.y/z) https://u.v/w", "<p><a https://x.y/z><em>a</em></a> <a https://u.v/w>https://u.v/w</a></p>"],
