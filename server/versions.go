@@ -35,7 +35,7 @@ type content struct {
 // agents saved, by the calls on record, and those that people wrote.
 func (s *Server) contents(c *call, session, name string) ([]content, error) {
 	var list []content
-	written := map[string]string{} // by run and step: what a call was given to write
+	written := map[string]string{} // by hash: what calls were given to write
 	for e, err := range s.config.Store.Events(c.r.Context(), session, 0) {
 		if err != nil {
 			return nil, err
@@ -43,16 +43,14 @@ func (s *Server) contents(c *call, session, name string) ([]content, error) {
 		switch b := e.Body.(type) {
 		case *troupe.ToolCalled:
 			if text := writtenBy(json.RawMessage(b.Arguments)); text != "" {
-				written[e.Run+"|"+e.Step] = text
+				written[sumOf(text)] = text
 			}
 		case *troupe.ArtifactSaved:
 			if path, ok := strings.CutPrefix(b.Path, "{"+workspace.SessionFolder+"}/"); !ok || path != name {
 				continue
 			}
 			v := content{Version: Version{At: e.Time, Size: b.Size, By: e.Agent, SHA256: b.SHA256, Description: b.Description}}
-			if text, ok := written[e.Run+"|"+e.Step]; ok && (b.SHA256 == "" || sumOf(text) == b.SHA256) {
-				v.text, v.Known = text, true
-			}
+			v.text, v.Known = written[b.SHA256]
 			list = append(list, v)
 		}
 	}

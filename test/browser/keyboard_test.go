@@ -31,7 +31,7 @@ func TestAllCanBeDoneWithTheKeyboard(t *testing.T) {
 	b := open(t, rehearse(t).link)
 	b.sees(".agent", "Mira")
 	passed := b.tabs("Mira")
-	want := []string{"To the content", "Troupe, home", "Find anything", "Home", "Files", "Flows", "Deliveries", "Activity", "Conversations"}
+	want := []string{"To the content", "Troupe, home", "Find anything\nCtrl K", "Home", "Files", "Flows", "Deliveries", "Activity", "Conversations"}
 	if len(passed) < 5 || !slices.Equal(passed[:5], want[:5]) {
 		t.Errorf("the tabulator leads along\n%q, want\n%q first", passed, want)
 	}

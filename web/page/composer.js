@@ -82,7 +82,7 @@ export function Composer({ agent, draft, setDraft, running, send, stop, files = 
       ${draft.files.map((f, i) => html`<li key=${i} class="chip out">${icon("paperclip")}${f.name}<span class="faint">${size(f.size ?? f.data.length * 0.75)}</span>
         <button type="button" class="bare" aria-label=${"Remove " + f.name} onClick=${() => setDraft((d) => ({ ...d, files: d.files.filter((other) => other !== f) }))}>${icon("x")}</button></li>`)}</ul>`}
     <textarea ref=${field} rows="1" aria-label=${`Message to ${name}`} placeholder=${hint || `Write to ${name}. / for what ${name} can do`} value=${draft.text} dir="auto"
-      role="combobox" aria-expanded=${offers.length > 0} aria-controls="offers" aria-autocomplete="list" aria-activedescendant=${offers.length ? "offer-" + chosen : undefined}
+      aria-haspopup="listbox" aria-controls=${offers.length ? "offers" : undefined} aria-autocomplete="list" aria-activedescendant=${offers.length ? "offer-" + chosen : undefined}
       onInput=${(e) => (setClosed(false), setMenu(false), setDraft((d) => ({ ...d, text: e.target.value })))} onKeyDown=${keys} onPaste=${paste}></textarea>
     <div class="row">
       <button type="button" class="tool sm" title="Attach files" aria-label="Attach files" onClick=${() => picker.current.click()}>${icon("paperclip")}</button>

@@ -139,8 +139,8 @@ const capital = (text) => text && text[0].toUpperCase() + text.slice(1);
 // Saved is the card of what was saved: a document, or several files in rows.
 function Saved({ items, id, openFile }) {
   const row = (item) => html`<div class="doc" key=${item.path}>
-    <button type="button" class="bare row grow" onClick=${() => openFile.open(item.path)} aria-label=${`Open ${nameOf(item.path)}`}>
-      <span class="leaf">${icon(fileIcon(item.path))}</span><span class="grow"><b>${nameOf(item.path)}</b><span class="small dim cut">${item.path} · version ${item.number} · ${size(item.size)}</span></span></button>
+    <button type="button" class="bare row grow" onClick=${() => openFile.open(item.path)}>
+      <span class="leaf">${icon(fileIcon(item.path))}</span><span class="grow"><b><span class="hidden">Open </span>${nameOf(item.path)}</b><span class="small dim cut">${item.path} · version ${item.number} · ${size(item.size)}</span></span></button>
     ${openFile.shown === item.path && html`<span class="chip acc t">open</span>`}
     <a class="btn tool sm" href=${fileAddress({ session: id, path: item.path })} download title="Download" aria-label=${`Download ${item.path}`}>${icon("download")}</a></div>`;
   return html`<div class="docs">${items.map(row)}</div>`;

@@ -35,6 +35,8 @@ export function Delivery({ here, info, status, acts, show }) {
   const gate = session.questions.find((q) => q.ask.kind === "gate");
   const list = phases(session);
   const at = gate?.arguments?.phase;
+  const next = gate?.arguments?.next;
+  if (next && !list.some((p) => p.name === next)) list.push({ name: next, state: "idle", rounds: 0, result: null });
   const request = session.items.find((item) => item.type === "user")?.text ?? [...session.runs.values()][0]?.task ?? "";
   const mark = (p) => (p.name === at ? "wait" : { completed: "done", running: "now", failed: "bad" }[p.state] ?? "");
   const current = list.find((p) => mark(p) === "wait") ?? list.find((p) => mark(p) === "now") ?? list.findLast((p) => p.state === "completed");
@@ -84,7 +86,7 @@ function Pinned({ acts, item }) {
 }
 
 function Diff({ artifact, show }) {
-  return html`<div class="card cutoff"><div class="row pad-s">${icon("file-diff")}<b class="small grow cut">${artifact.path}</b><button type="button" class="ghost sm" onClick=${() => show(artifact.path)}>Open</button></div><div class="diff" tabindex="0" role="region" aria-label=${`Changes of ${artifact.path}`}>${artifact.diff.split("\n").slice(0, 60).map((line, i) => html`<div key=${i} class=${line.startsWith("+") ? "a" : line.startsWith("-") ? "d" : line.startsWith("@@") ? "h" : ""}>${line}</div>`)}</div></div>`;
+  return html`<div class="card cutoff"><div class="row pad-s">${icon("file-diff")}<b class="small grow cut">${artifact.path}</b><button type="button" class="ghost sm" onClick=${() => show(artifact.path)}>Open</button></div><div class="diff" tabindex="0" role="group" aria-label=${`Changes of ${artifact.path}`}>${artifact.diff.split("\n").slice(0, 60).map((line, i) => html`<div key=${i} class=${line.startsWith("+") ? "a" : line.startsWith("-") ? "d" : line.startsWith("@@") ? "h" : ""}>${line}</div>`)}</div></div>`;
 }
 
 // Result is what a phase has made.

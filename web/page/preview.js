@@ -85,7 +85,7 @@ function Table({ text, tabs }) {
   const value = (row) => (numeric[order.column] ? Number((row[order.column] ?? "").replace(/[,\s%$€]/g, "")) : row[order.column] ?? "");
   const sorted = order.column < 0 ? rows : [...rows].sort((a, b) => (value(a) < value(b) ? -1 : value(a) > value(b) ? 1 : 0) * (order.down ? -1 : 1));
   const direction = (i) => (order.column !== i ? "none" : order.down ? "descending" : "ascending");
-  return html`<div class="wide sheet-table" tabindex="0" role="region" aria-label="Table"><table class="grid"><thead><tr>${head.map((name, i) => html`<th key=${i} scope="col" class=${numeric[i] ? "r" : ""} aria-sort=${direction(i)}><button type="button" class="bare" onClick=${() => setOrder({ column: i, down: order.column === i && !order.down })}>${name || `Column ${i + 1}`}${order.column === i && icon(order.down ? "chevron-down" : "chevron-up")}</button></th>`)}</tr></thead>
+  return html`<div class="wide sheet-table" tabindex="0" role="group" aria-label="Table"><table class="grid"><thead><tr>${head.map((name, i) => html`<th key=${i} scope="col" class=${numeric[i] ? "r" : ""} aria-sort=${direction(i)}><button type="button" class="bare" onClick=${() => setOrder({ column: i, down: order.column === i && !order.down })}>${name || `Column ${i + 1}`}${order.column === i && icon(order.down ? "chevron-down" : "chevron-up")}</button></th>`)}</tr></thead>
     <tbody>${sorted.slice(0, mostRows).map((row, i) => html`<tr key=${i}>${head.map((_, j) => html`<td key=${j} class=${numeric[j] ? "r" : ""}>${row[j] ?? ""}</td>`)}</tr>`)}</tbody></table>${rows.length >= mostRows && html`<p class="small faint pad">The first ${mostRows} rows.</p>`}</div>`;
 }
 
@@ -113,7 +113,7 @@ function Branch({ name, value, depth }) {
 // Listing is text with line numbers.
 export function Listing({ text, lang }) {
   const n = text.split("\n").length;
-  return html`<div class="listing" tabindex="0" role="region" aria-label="Source"><pre class="numbers" aria-hidden="true">${Array.from({ length: Math.min(n, 20_000) }, (_, i) => i + 1).join("\n")}</pre><pre><${Coloured} text=${text} lang=${lang} /></pre></div>`;
+  return html`<div class="listing" tabindex="0" role="group" aria-label="Source"><pre class="numbers" aria-hidden="true">${Array.from({ length: Math.min(n, 20_000) }, (_, i) => i + 1).join("\n")}</pre><pre><${Coloured} text=${text} lang=${lang} /></pre></div>`;
 }
 
 export const sizeOf = (text) => size(new Blob([text]).size);

@@ -129,7 +129,7 @@ function listItem(item, at) {
 
 function table(token, at) {
   const cell = (tag) => (c, i) => h(tag, { class: token.align[i] === "right" ? "r" : undefined, scope: tag === "th" ? "col" : undefined }, inline(c.tokens, at));
-  return html`<div class="wide" tabindex="0" role="region" aria-label="Table"><table><thead><tr>${token.header.map(cell("th"))}</tr></thead>
+  return html`<div class="wide" tabindex="0" role="group" aria-label="Table"><table><thead><tr>${token.header.map(cell("th"))}</tr></thead>
     <tbody>${token.rows.map((row) => html`<tr>${row.map(cell("td"))}</tr>`)}</tbody></table></div>`;
 }
 

@@ -104,7 +104,7 @@ function ModelSettings() {
 function Prices() {
   if (!app.models.length) return null;
   const price = (value) => (value === undefined ? "?" : value === 0 ? "free" : `$${value.toFixed(2)}`);
-  return html`<h3 class="h-20 sec">Prices and windows</h3><div class="wide" tabindex="0" role="region" aria-label="Prices and windows"><table class="list"><thead><tr><th>Model</th><th class="right">Holds</th><th class="right">In / million</th><th class="right">Out / million</th><th>Used by</th></tr></thead><tbody>${app.models.map((m) => html`<tr key=${m.id}><td>${m.id}</td><td class="right num">${m.window ? count(m.window) : "?"}</td><td class="right num">${price(m.price?.input)}</td><td class="right num">${price(m.price?.output)}</td><td>${m.usual ? "usual" : (m.agents ?? []).map((id) => agentOf(id).name).join(", ")}</td></tr>`)}</tbody></table></div>`;
+  return html`<h3 class="h-20 sec">Prices and windows</h3><div class="wide" tabindex="0" role="group" aria-label="Prices and windows"><table class="list"><thead><tr><th>Model</th><th class="right">Holds</th><th class="right">In / million</th><th class="right">Out / million</th><th>Used by</th></tr></thead><tbody>${app.models.map((m) => html`<tr key=${m.id}><td>${m.id}</td><td class="right num">${m.window ? count(m.window) : "?"}</td><td class="right num">${price(m.price?.input)}</td><td class="right num">${price(m.price?.output)}</td><td>${m.usual ? "usual" : (m.agents ?? []).map((id) => agentOf(id).name).join(", ")}</td></tr>`)}</tbody></table></div>`;
 }
 
 function AgentSettings() {

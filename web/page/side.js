@@ -27,7 +27,7 @@ export function Side({ route, find }) {
   const section = (name, list, mark = null) => list.length > 0 && html`<h2 class="group">${mark}${name}</h2><ul>${list.map((s) => html`<li key=${s.id}><${Entry} session=${s} current=${route.id === s.id} /></li>`)}</ul>`;
   return html`<aside class="side" aria-label="Troupe">
     <a class="brand" href="#/" aria-label="Troupe, home"><${Logo} /><span>Troupe</span></a>
-    <div class="find"><button type="button" class="field" onClick=${find} aria-label="Find anything">${icon("search")}<span class="grow small">Find anything</span><kbd>${/Mac/.test(navigator.platform) ? "⌘" : "Ctrl "}K</kbd></button></div>
+    <div class="find"><button type="button" class="field" onClick=${find}>${icon("search")}<span class="grow small">Find anything</span><kbd aria-hidden="true">${/Mac/.test(navigator.platform) ? "⌘" : "Ctrl "}K</kbd></button></div>
     <nav aria-label="Main">${places.filter(([name]) => name !== "activity" || can("logs")).map(([name, drawing, words]) => html`<a href=${"#/" + name} key=${name} aria-current=${route.name === name ? "page" : undefined} title=${words} aria-label=${words}>${icon(drawing)}<span>${words}</span></a>`)}</nav>
     <div class="scroll" role="navigation" aria-label="Conversations">
       ${section("Waiting for you", waits, html`<span class="dot spot"></span>`)}

@@ -11,7 +11,7 @@ addEventListener("message", async ({ source, data }) => {
   if (source !== parent || typeof data?.text !== "string") return;
   try {
     mermaid.initialize({
-      startOnLoad: false, securityLevel: "strict", htmlLabels: false, flowchart: { htmlLabels: false }, theme: data.theme === "dark" ? "dark" : "neutral",
+      startOnLoad: false, layout: "dagre", securityLevel: "strict", htmlLabels: false, flowchart: { htmlLabels: false }, theme: data.theme === "dark" ? "dark" : "neutral",
       maxTextSize: 20_000, maxEdges: 300, suppressErrorRendering: true,
     });
     const { svg } = await mermaid.render("drawing" + ++drawn, data.text);
