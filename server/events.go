@@ -1,9 +1,11 @@
 package server
 
 import (
+	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"math"
 	"net/http"
 	"strconv"
@@ -27,7 +29,10 @@ const (
 func (s *Server) followEvents(c *call) error {
 	if c.r.URL.Query().Has("before") {
 		page, err := s.pageOfEvents(c)
-		return c.answer(http.StatusOK, page, err)
+		if err != nil {
+			return err
+		}
+		return page.write(c.w)
 	}
 	after, err := c.number("after", 0, math.MaxInt64)
 	if err != nil {
@@ -70,6 +75,22 @@ type eventPage struct {
 	Events []json.RawMessage `json:"events"`
 	// Last is the number of the session's last event.
 	Last int64 `json:"last"`
+}
+
+// write sends the page with each event on a line of its own, as it was encoded: whoever
+// wants numbers as they were written reads line by line.
+func (p *eventPage) write(w http.ResponseWriter) error {
+	w.Header().Set("Content-Type", "application/json")
+	out := bufio.NewWriterSize(w, 64<<10)
+	out.WriteString("{\"events\":[\n")
+	for i, data := range p.Events {
+		if i > 0 {
+			out.WriteString(",\n")
+		}
+		out.Write(data)
+	}
+	fmt.Fprintf(out, "\n],\"last\":%d}\n", p.Last)
+	return out.Flush()
 }
 
 // pageOfEvents returns the events before a number, or the last ones.

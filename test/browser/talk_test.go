@@ -71,7 +71,7 @@ func TestACallIsMadeAsItWasShownOrNotAtAll(t *testing.T) {
 	b.say("Write it down")
 	m.calls(t, "write_file", arguments)
 	b.sees("[aria-label=Approval]", "clerk asks before doing this")
-	b.sees("[aria-label=Approval]", "Saving guarded.md?")
+	b.sees("[aria-label=Approval]", "Save guarded.md?")
 	b.lacks("[aria-label=Approval]", "{session-folder}")
 	b.click("[aria-label=Approval] summary", "Show exactly")
 	b.sees("[aria-label='Exact arguments']", `"file_path": "{session-folder}/guarded.md"`)

@@ -3,12 +3,14 @@
 import { keep, kept } from "./kept.js";
 import { go, replace, talkAddress, useRoute } from "./route.js";
 import { Side, Tabs } from "./side.js";
-import { app, dismiss, enter, load, tryNow, titleOf, useApp, waiting } from "./state.js";
+import { app, dismiss, enter, load, titleOf, useApp, waiting } from "./state.js";
 import { Component, html, icon, lazy, render, styled, useEffect, useRef, useState } from "./view.js";
 
 const Home = lazy(() => import("./home.js"), "Home");
 const Room = lazy(() => import("./room.js"), "Room");
 const SignIn = lazy(() => styled(() => import("./signin.js")), "SignIn");
+const Strip = lazy(() => styled(() => import("./strip.js")), "Strip", () => null);
+const Door = lazy(() => styled(() => import("./strip.js")), "Door", () => null);
 const Chats = lazy(() => styled(() => import("./places.js")), "Chats");
 const MorePlaces = lazy(() => styled(() => import("./places.js")), "MorePlaces");
 const Files = lazy(() => styled(() => import("./files.js")), "Files");
@@ -38,7 +40,7 @@ function App() {
   return html`<div class=${"app" + (mini ? " mini" : "")}>
     <a class="skip" href="#main" onClick=${(e) => (e.preventDefault(), document.getElementById("main").focus())}>To the content</a>
     <${Side} route=${route} find=${() => setOpen("find")} />
-    <main id="main" tabindex="-1"><${Strip} />
+    <main id="main" tabindex="-1">${app.connection === "lost" && app.known && html`<${Strip} />`}
       <${Boundary} key=${route.name + route.id} view=${route.view}>${place(route, () => setOpen("find"))}<//></main>
     ${!talks && html`<${Tabs} route=${route} />`}
     ${open === "find" && html`<${Find} close=${() => setOpen("")} />`}
@@ -69,27 +71,6 @@ function place(route, find) {
     default:
       return html`<${Home} find=${find} />`;
   }
-}
-
-// Strip says that the server cannot be reached, and when it is tried again.
-function Strip() {
-  const [, tick] = useState(0);
-  const lost = app.connection === "lost" && app.known;
-  useEffect(() => {
-    if (!lost) return;
-    const timer = setInterval(() => tick((n) => n + 1), 1000);
-    return () => clearInterval(timer);
-  }, [lost]);
-  if (!lost) return null;
-  const left = Math.max(0, Math.ceil((app.retryAt - Date.now()) / 1000));
-  return html`<div class="strip calm" role="status">${icon("wifi-off")}<span class="grow"><b>Troupe cannot be reached.</b> What you type is kept here. ${left > 0 ? `Trying again in ${left} s.` : "Trying again…"}</span><button type="button" class="sm" onClick=${tryNow}>Try now</button></div>`;
-}
-
-// Door is the sign-in above a page whose visitor was signed out.
-function Door() {
-  const dialog = useRef(null);
-  useEffect(() => dialog.current.showModal(), []);
-  return html`<dialog class="doorway" ref=${dialog} aria-label="You are signed out" onCancel=${(e) => e.preventDefault()}><p class="strip calm">${icon("lock")}<b>You are signed out.</b> What you typed is kept in this tab.</p><${SignIn} /></dialog>`;
 }
 
 // Boundary keeps a mistake of ours in one view from taking down the page.
@@ -139,8 +120,9 @@ async function begin() {
   root.replaceChildren();
   render(html`<${App} />`, root);
   await first;
-  // What is likely to be wanted next is there when it is.
-  (globalThis.requestIdleCallback ?? setTimeout)(() => Promise.all([import("./room.js"), import("./home.js")]).catch(() => {}));
+  // What is likely to be wanted next is there when it is, and what says that the server
+  // is not there before it is not.
+  (globalThis.requestIdleCallback ?? setTimeout)(() => styled(() => Promise.all([import("./strip.js"), import("./signin.js"), import("./trouble.js"), import("./room.js"), import("./home.js")])).catch(() => {}));
 }
 
 begin();

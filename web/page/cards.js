@@ -6,6 +6,11 @@ import { doing } from "./words.js";
 import { html, icon, useState } from "./view.js";
 import { Prose } from "./prose.js";
 
+const orders = { __proto__: null, reading: "Read", looking: "Look", saving: "Save", changing: "Change", opening: "Open", asking: "Ask", searching: "Search", calculating: "Calculate", using: "Use" };
+
+// order says what a call would do, as one asks for it: "Save brief.md".
+const order = (tool, args) => doing(tool, args).replace(/^\w+/, (word) => orders[word] ?? word);
+
 export function Question({ item, agent, acts, id }) {
   const kind = item.ask.kind;
   if (!item.open) return html`<div class="acts answered">${icon("circle-check")}<span>${settled(kind, item, agent)}</span></div>`;
@@ -48,17 +53,12 @@ function Choices({ item, agent, acts }) {
 function Approval({ item, agent, acts }) {
   const [why, setWhy] = useState("");
   return html`<section class="needs" aria-label="Approval"><header>${icon("shield-check")}${agent.name} asks before doing this</header><div>
-    <div><h3>${sentence(item)}</h3><p class="small dim">${agent.name} wants to use <b>${item.tool.replace(/[_-]+/g, " ")}</b>. It is done exactly as shown below, or not at all.</p></div>
+    <div><h3>${order(item.tool, item.arguments)}?</h3><p class="small dim">${agent.name} wants to use <b>${item.tool.replace(/[_-]+/g, " ")}</b>. It is done exactly as shown below, or not at all.</p></div>
     <details class="exact-sent"><summary class="btn ghost sm">${icon("chevron-right", "chev")}Show exactly what is sent</summary><pre tabindex="0" aria-label="Exact arguments">${json(item.arguments)}</pre></details>
     <label class="field"><span class="hidden">Why not, or what instead</span><input value=${why} placeholder="If not: why, or what instead" aria-label="Why not, or what instead" onInput=${(e) => setWhy(e.target.value)} /></label>
     <div class="row wrap end"><button type="button" class="primary" onClick=${() => acts.answer(item, { allow: "once" })}>Allow once</button>
       <button type="button" onClick=${() => acts.answer(item, { allow: "session" })}>Allow in this conversation</button>
       <button type="button" class="ghost danger" onClick=${() => acts.answer(item, { allow: "no", ...(why.trim() && { text: why.trim() }) })}>Do not allow</button></div></div></section>`;
-}
-
-function sentence(item) {
-  const text = doing(item.tool, item.arguments);
-  return text[0].toUpperCase() + text.slice(1) + "?";
 }
 
 function GateLink({ item, id }) {

@@ -1,7 +1,7 @@
 // A session on the page: its events, followed for as long as it is shown.
 
 import { api } from "./api.js";
-import { follow } from "./events.js";
+import { decode, follow } from "./events.js";
 import { Session } from "./fold.js";
 import { app, refresh, signedOut } from "./state.js";
 import { useEffect, useRef, useState } from "./view.js";
@@ -24,33 +24,57 @@ export function useSession(id) {
         draw((n) => n + 1);
       });
     };
-    const stop = follow(api.eventsOf(id), here.session.seq,
-      (event) => {
-        here.session.take(event);
-        if (!here.caughtUp && here.session.seq >= (here.events ?? Infinity)) here.caughtUp = true;
-        if (here.caughtUp) redraw();
-      },
-      (connection, problem = null) => {
-        if (problem?.status === 401) signedOut();
-        if (connection === "live") here.session.reconnected();
-        Object.assign(here, { connection, problem });
-        redraw();
-      });
+    let stop = () => {}, left = false;
+    const begin = () => {
+      here.caughtUp = true;
+      if (!left) stop = followed(here, redraw);
+      redraw();
+    };
+    // What has happened comes at once, what happens piece by piece.
+    if (here.session.seq) begin();
+    else past(id, here.session).then(begin, (problem) => (Object.assign(here, { problem }), begin()));
     api.session(id).then((info) => {
-      Object.assign(here, { agent: info.agent, events: info.events, interrupted: info.status === "interrupted" ? info.events : 0 });
-      here.caughtUp ||= here.session.seq >= info.events;
+      Object.assign(here, { agent: info.agent, interrupted: info.status === "interrupted" ? info.events : 0 });
       if (info.status !== "empty") refresh(info);
       redraw();
     }, (problem) => {
-      Object.assign(here, { problem, caughtUp: true });
+      Object.assign(here, { problem });
       redraw();
     });
     return () => {
+      left = true;
       stop();
       cancelAnimationFrame(frame);
     };
   }, [id, app.entries]);
   return here;
+}
+
+// followed follows a session's events from where it is.
+function followed(here, redraw) {
+  return follow(api.eventsOf(here.id), here.session.seq,
+    (event) => {
+      here.session.take(event);
+      redraw();
+    },
+    (connection, problem = null) => {
+      if (problem?.status === 401) signedOut();
+      if (connection === "live") here.session.reconnected();
+      Object.assign(here, { connection, problem });
+      redraw();
+    });
+}
+
+// past takes in all that has happened so far, page by page from the end.
+async function past(id, session) {
+  const pages = [];
+  for (let before = ""; before === "" || before > 1; ) {
+    const lines = (await api.page(id, before)).split("\n").slice(1, -2);
+    if (!lines[0]) break;
+    pages.unshift(lines);
+    before = JSON.parse(lines[0].replace(/,$/, "")).seq;
+  }
+  for (const lines of pages) for (const line of lines) session.take(decode(line.replace(/,$/, "")));
 }
 
 // statusOf is how the session stands. A run whose process died has no end in its
