@@ -3,51 +3,64 @@ package server_test
 import (
 	"context"
 	"fmt"
+	"io"
+	"log"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 
 	"github.com/troupe-dev/troupe"
-	"github.com/troupe-dev/troupe/model/rehearsal"
 	"github.com/troupe-dev/troupe/server"
-	"github.com/troupe-dev/troupe/web"
+	"github.com/troupe-dev/troupe/troupetest"
 )
 
-// shop is what the example can run: one agent.
-type shop struct{ agent *troupe.Agent }
+// A cast of one agent.
+type cast struct{ agent *troupe.Agent }
 
-func (s shop) Agents() []server.Agent {
-	return []server.Agent{{ID: "clerk", Name: "Clerk", EntryPoint: true}}
-}
-func (s shop) Flows() []server.Flow { return nil }
-func (s shop) Step(_ context.Context, name string) (troupe.Step, error) {
-	if name != "clerk" {
-		return nil, server.ErrUnknown
+func (c cast) Agents() []server.Agent { return []server.Agent{{ID: c.agent.Name(), Name: "Mira"}} }
+func (c cast) Flows() []server.Flow   { return nil }
+func (c cast) Step(_ context.Context, name string) (troupe.Step, error) {
+	if name != c.agent.Name() {
+		return nil, fmt.Errorf("%s: %w", name, server.ErrUnknown)
 	}
-	return s.agent, nil
+	return c.agent, nil
 }
 
-// A program mounts the API and the page in its own mux, under a path of its own and
-// with its own users.
-func Example() {
+// Agents over HTTP, mounted in a program's own mux. Any OpenAI client can use them.
+func ExampleServer_Handler() {
 	store := troupe.NewMemoryStore()
-	engine, _ := troupe.New(troupe.Config{Store: store})
-	defer engine.Close()
-	agent, _ := troupe.NewAgent(troupe.AgentConfig{ID: "clerk", Instructions: "You are a clerk.", Model: rehearsal.New()})
-	signedIn := func(r *http.Request) (user, role string, err error) { return "ann", server.RoleUser, nil }
-	mux := http.NewServeMux()
-
-	troupeServer, err := server.New(server.Config{Engine: engine, Store: store, Cast: shop{agent}, Page: web.Page(), Auth: signedIn, Prefix: "/troupe"})
+	engine, err := troupe.New(troupe.Config{Store: store})
 	if err != nil {
-		panic(err)
+		log.Fatal(err)
 	}
-	mux.Handle("/troupe/", http.StripPrefix("/troupe", troupeServer.Handler()))
+	defer engine.Close()
+	agent, err := troupe.NewAgent(troupe.AgentConfig{ID: "mira", Model: troupetest.NewScript(nil, troupetest.Say("Hello, Ann."))})
+	if err != nil {
+		log.Fatal(err)
+	}
+	const token = "a-token-of-32-characters-or-more"
+	agents, err := server.New(server.Config{Engine: engine, Store: store, Cast: cast{agent}, Users: map[string]string{"ann": token}})
+	if err != nil {
+		log.Fatal(err)
+	}
+	mux := http.NewServeMux()
+	mux.Handle("/", agents.Handler())
+	site := httptest.NewServer(mux)
+	defer site.Close()
 
-	for _, path := range []string{"/troupe/", "/troupe/api/me"} {
-		answer := httptest.NewRecorder()
-		mux.ServeHTTP(answer, httptest.NewRequest("GET", "http://localhost"+path, nil))
-		fmt.Println(path, answer.Code, answer.Header().Get("Content-Type"))
+	body := `{"model":"mira","messages":[{"role":"user","content":"Hello"}]}`
+	request, err := http.NewRequest(http.MethodPost, site.URL+"/v1/chat/completions", strings.NewReader(body))
+	if err != nil {
+		log.Fatal(err)
 	}
-	// Output:
-	// /troupe/ 200 text/html; charset=utf-8
-	// /troupe/api/me 200 application/json
+	request.Header.Set("Authorization", "Bearer "+token)
+	request.Header.Set("Content-Type", "application/json")
+	response, err := site.Client().Do(request)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer response.Body.Close()
+	answer, err := io.ReadAll(response.Body)
+	fmt.Println(response.StatusCode, strings.Contains(string(answer), "Hello, Ann."), err)
+	// Output: 200 true <nil>
 }

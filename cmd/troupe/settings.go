@@ -18,7 +18,7 @@ import (
 	"github.com/troupe-dev/troupe/cmd/troupe/internal/config"
 	"github.com/troupe-dev/troupe/cmd/troupe/internal/doctor"
 	"github.com/troupe-dev/troupe/cmd/troupe/internal/models"
-	"github.com/troupe-dev/troupe/model/openai"
+	"github.com/troupe-dev/troupe/model/provider"
 	"github.com/troupe-dev/troupe/model/rehearsal"
 	"github.com/troupe-dev/troupe/server"
 )
@@ -34,6 +34,9 @@ type settings struct {
 	values map[string]string
 	// keys are those that were set here, by their variables.
 	keys map[string]string
+	// models are those that providers have offered, when they were last asked.
+	models []server.Model
+	asked  time.Time
 }
 
 // limitKeys are the settings of limits that the page shows.
@@ -41,10 +44,10 @@ var limitKeys = []string{"limits.cost", "limits.time", "limits.turns", "limits.t
 
 func newSettings(s *stage, lookup func(string) (string, bool)) *settings {
 	c := s.project.config
-	made := &settings{stage: s, lookup: lookup, values: map[string]string{"model": c.Model}, keys: map[string]string{}}
+	made := &settings{stage: s, lookup: lookup, values: map[string]string{"model": strings.Join(c.Model, ", ")}, keys: map[string]string{}}
 	for id, agent := range c.Agents {
-		if agent.Model != "" {
-			made.values["agents."+id+".model"] = agent.Model
+		if len(agent.Model) > 0 {
+			made.values["agents."+id+".model"] = strings.Join(agent.Model, ", ")
 		}
 	}
 	if l := c.Limits; l != (config.Limits{}) {
@@ -82,11 +85,17 @@ func (s *settings) choose(id string) models.Choice {
 	s.mu.Lock()
 	own, all := s.values["agents."+id+".model"], s.values["model"]
 	s.mu.Unlock()
-	if ref := cmp.Or(own, all); ref != "" {
-		return models.Choice{Ref: ref, From: config.Name}
+	if refs := cmp.Or(own, all); refs != "" {
+		first, then, _ := strings.Cut(refs, ", ")
+		return models.Choice{Ref: first, From: config.Name, Then: strings.ReplaceAll(then, ", ", " ")}
 	}
-	plain := models.Chooser{Config: &config.Config{Providers: chooser.Config.Providers}, Getenv: chooser.Getenv}
-	return plain.For(id)
+	return s.unset().For(id)
+}
+
+// unset chooses where neither troupe.yaml nor the command line does.
+func (s *settings) unset() *models.Chooser {
+	chooser := &s.stage.project.models
+	return &models.Chooser{Config: &config.Config{Providers: chooser.Config.Providers}, Getenv: chooser.Getenv, Client: chooser.Client, Log: chooser.Log}
 }
 
 // Step implements [server.Models].
@@ -94,9 +103,9 @@ func (s *settings) Step(ctx context.Context, name, model string) (troupe.Step, e
 	return s.stage.stepWith(ctx, name, func(string) models.Choice { return models.Choice{Ref: model, From: "the page"} })
 }
 
-// Models implements [server.Models]: those that the configuration names, and those that
-// are in use.
-func (s *settings) Models(context.Context) ([]server.Model, error) {
+// Models implements [server.Models]: those that are in use, that the configuration
+// names, and that the providers which are set up have.
+func (s *settings) Models(ctx context.Context) ([]server.Model, error) {
 	p := s.stage.project
 	usual := s.choose("").Ref
 	users := map[string][]string{usual: nil}
@@ -105,9 +114,9 @@ func (s *settings) Models(context.Context) ([]server.Model, error) {
 			users[ref] = append(users[ref], id)
 		}
 	}
-	for provider, c := range p.config.Providers {
+	for name, c := range p.config.Providers {
 		for model := range c.Models {
-			users[provider+"/"+model] = users[provider+"/"+model]
+			users[name+"/"+model] = users[name+"/"+model]
 		}
 	}
 	users[rehearsal.Name] = users[rehearsal.Name]
@@ -115,13 +124,58 @@ func (s *settings) Models(context.Context) ([]server.Model, error) {
 	for _, ref := range slices.Sorted(maps.Keys(users)) {
 		list = append(list, s.describe(ref, ref == usual, users[ref]))
 	}
+	for _, m := range s.offered(ctx) {
+		if _, listed := users[m.ID]; !listed {
+			list = append(list, m)
+		}
+	}
 	return list, nil
+}
+
+const (
+	// askWithin is how long the servers may take to say which models they have, and
+	// knownFor how long that holds.
+	askWithin = 2 * time.Second
+	knownFor  = time.Minute
+	// mostOffered is how many models of one provider are listed.
+	mostOffered = 40
+)
+
+// offered lists the models of the providers that could be used as things are.
+func (s *settings) offered(ctx context.Context) []server.Model {
+	s.mu.Lock()
+	known, at := s.models, s.asked
+	s.mu.Unlock()
+	if time.Since(at) < knownFor {
+		return known
+	}
+	ctx, cancel := context.WithTimeout(ctx, askWithin)
+	defer cancel()
+	chooser := &s.stage.project.models
+	known = nil
+	for _, name := range chooser.SetUp() {
+		listed, err := chooser.Of(ctx, name)
+		if err != nil {
+			continue // a server that is not there offers nothing
+		}
+		for _, l := range listed[:min(len(listed), mostOffered)] {
+			m := server.Model{ID: l.Ref, Provider: name, Window: l.Window, Available: l.Problem == "", Reason: l.Problem}
+			if l.In != nil && l.Out != nil {
+				m.Price = &server.Price{Input: *l.In, Output: *l.Out}
+			}
+			known = append(known, m)
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.models, s.asked = known, time.Now()
+	return known
 }
 
 // describe says what is known of a model.
 func (s *settings) describe(ref string, usual bool, agents []string) server.Model {
-	provider, _, _ := strings.Cut(ref, "/")
-	m := server.Model{ID: ref, Provider: provider, Usual: usual, Agents: agents, Available: true}
+	from, _, _ := strings.Cut(ref, "/")
+	m := server.Model{ID: ref, Provider: from, Usual: usual, Agents: agents, Available: true}
 	opened, err := s.stage.project.models.Open(models.Choice{Ref: ref, From: "the page"})
 	if missing, ok := errors.AsType[*models.MissingKey](err); ok {
 		m.Available, m.Reason = false, "no key is set ("+missing.Variable+")"
@@ -141,8 +195,7 @@ func (s *settings) describe(ref string, usual bool, agents []string) server.Mode
 // Settings implements [server.Settings].
 func (s *settings) Settings(context.Context) ([]server.Setting, error) {
 	chooser := &s.stage.project.models
-	usual := models.Chooser{Config: &config.Config{Providers: chooser.Config.Providers}, Getenv: chooser.Getenv}
-	list := []server.Setting{{Key: "model", Value: s.value("model"), Usual: usual.For("").Ref}}
+	list := []server.Setting{{Key: "model", Value: s.value("model"), Usual: s.unset().For("").Ref}}
 	if chooser.Flag != "" {
 		list[0].Locked = "--model on the command line decides"
 	}
@@ -204,13 +257,24 @@ func (s *settings) Providers(context.Context) ([]server.Provider, error) {
 func (s *settings) provider(name string) server.Provider {
 	variable := s.keyVariable(name)
 	p := server.Provider{Name: name, NeedsKey: variable != "", HasKey: variable != "" && s.stage.project.models.Getenv(variable) != ""}
-	p.BaseURL, _, _ = openai.Provider(name)
-	p.BaseURL = cmp.Or(s.stage.project.config.Providers[name].BaseURL, p.BaseURL)
+	p.BaseURL = s.stage.project.config.Providers[name].BaseURL
+	if known, ok := provider.Find(name); ok && p.BaseURL == "" && len(known.Endpoints) > 0 {
+		p.BaseURL = known.Endpoints[0].URL
+	}
 	return p
 }
 
 func (s *settings) keyVariable(name string) string {
-	_, variable, _ := openai.Provider(name)
+	variable := ""
+	if known, ok := provider.Find(name); ok && !known.Local && len(known.KeyEnv) > 0 {
+		variable = known.KeyEnv[0]
+		for _, other := range known.KeyEnv {
+			if s.stage.project.models.Getenv(other) != "" {
+				variable = other
+				break
+			}
+		}
+	}
 	configured, ok := s.stage.project.config.Providers[name]
 	if ok && configured.KeyEnv == "" && configured.BaseURL != "" {
 		return ""
@@ -220,12 +284,12 @@ func (s *settings) keyVariable(name string) string {
 
 // SetKey implements [server.Settings]: the key goes to .env, which nobody but the
 // server's user can read.
-func (s *settings) SetKey(_ context.Context, provider, key string) error {
-	variable := s.keyVariable(provider)
+func (s *settings) SetKey(_ context.Context, name, key string) error {
+	variable := s.keyVariable(name)
 	key = strings.TrimSpace(key)
 	switch {
 	case variable == "":
-		return fmt.Errorf("%q needs no key, or is not known", provider)
+		return fmt.Errorf("%q needs no key, or is not known", name)
 	case len(key) < 8 || strings.ContainsAny(key, " \t\r\n\"'"):
 		return errors.New("this does not look like a key")
 	}

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -187,6 +189,35 @@ func TestVersionsAreComparedEditedAndBroughtBack(t *testing.T) {
 	b.sees(".list", "Many readers pay")
 	b.write(".bar input", "nowhere to be found")
 	b.sees(".library", "Nothing fits.")
+}
+
+// A proxy that mounts the server under a path, as people have them in front.
+func TestThePageWorksUnderAPathBehindAProxy(t *testing.T) {
+	t.Parallel()
+	link := rehearse(t).link
+	to, err := url.Parse(link)
+	if err != nil {
+		t.Fatal(err)
+	}
+	mux := http.NewServeMux()
+	mux.Handle("/tools/troupe/", http.StripPrefix("/tools/troupe", &httputil.ReverseProxy{FlushInterval: -1, Rewrite: func(r *httputil.ProxyRequest) {
+		r.Out.URL.Scheme, r.Out.URL.Host = "http", to.Host
+		r.Out.Host = r.In.Host
+	}}))
+	front := httptest.NewServer(mux)
+	t.Cleanup(func() {
+		front.CloseClientConnections()
+		front.Close()
+	})
+	b := open(t, front.URL+"/tools/troupe/#"+to.Fragment)
+	b.click(".agent .does button", "decision")
+	b.sees(answers, "What are you trying to decide?")
+	b.say("Which database to use")
+	b.sees(answers, "Which options do you see?")
+	b.click(".side nav a", "Files")
+	b.sees("h1", "Files")
+	b.do(chromedp.Reload())
+	b.sees("h1", "Files")
 }
 
 // faults is a model server that fails in the way that the last message asks for.

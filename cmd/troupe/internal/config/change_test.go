@@ -87,13 +87,13 @@ func TestChangingAddsAndTakesAway(t *testing.T) {
 	if err := Change(dir, map[string]string{"limits.cost": "0.5", "limits.time": "15m", "model": "ollama/qwen3:14b"}, none); err != nil {
 		t.Fatal(err)
 	}
-	if c := load(); c.Limits.Cost != 0.5 || c.Limits.Time.Minutes() != 15 || c.Model != "ollama/qwen3:14b" {
+	if c := load(); c.Limits.Cost != 0.5 || c.Limits.Time.Minutes() != 15 || len(c.Model) != 1 || c.Model[0] != "ollama/qwen3:14b" {
 		t.Errorf("%+v", c)
 	}
 	if err := Change(dir, map[string]string{"limits.cost": "", "model": ""}, none); err != nil {
 		t.Fatal(err)
 	}
-	if c := load(); c.Limits.Cost != 0 || c.Limits.Time.Minutes() != 15 || c.Model != "" {
+	if c := load(); c.Limits.Cost != 0 || c.Limits.Time.Minutes() != 15 || len(c.Model) != 0 {
 		t.Errorf("%+v", c)
 	}
 	before, _ := os.ReadFile(filepath.Join(dir, Name))
