@@ -2,6 +2,7 @@ package openai
 
 import (
 	"encoding/base64"
+	"slices"
 	"strings"
 
 	"github.com/troupe-dev/troupe"
@@ -35,10 +36,8 @@ func appendPart(dst []byte, p *troupe.Part) []byte {
 	case kind == "image":
 		dst = append(dst, `{"type":"image_url","image_url":{"url":`...)
 		return append(appendURL(dst, p), "}}"...)
-	case len(p.Data) == 0 && p.URL != "":
-		return appendTextPart(dst, named(p, p.URL))
-	case isText(p.MIME):
-		return appendTextPart(dst, named(p, string(p.Data)))
+	case len(p.Data) == 0 && p.URL != "" || wire.IsText(p.MIME):
+		return appendTextPart(dst, wire.PartText(p))
 	case soundFormat(p.MIME) != "":
 		dst = append(dst, `{"type":"input_audio","input_audio":{"format":"`+soundFormat(p.MIME)+`","data":"`...)
 		dst = base64.StdEncoding.AppendEncode(dst, p.Data)
@@ -67,22 +66,6 @@ func appendURL(dst []byte, p *troupe.Part) []byte {
 	return append(dst, '"')
 }
 
-func named(p *troupe.Part, text string) string {
-	if p.Name == "" {
-		return text
-	}
-	return p.Name + ":\n" + text
-}
-
-func isText(mime string) bool {
-	mime, _, _ = strings.Cut(mime, ";")
-	switch strings.TrimSpace(mime) {
-	case "", "application/json", "application/yaml", "application/xml", "application/javascript":
-		return true
-	}
-	return strings.HasPrefix(mime, "text/") || strings.HasSuffix(mime, "+json") || strings.HasSuffix(mime, "+xml")
-}
-
 func soundFormat(mime string) string {
 	switch mime {
 	case "audio/wav", "audio/x-wav", "audio/wave":
@@ -91,4 +74,45 @@ func soundFormat(mime string) string {
 		return "mp3"
 	}
 	return ""
+}
+
+// resultText is what a tool returned, as far as it is text: the API takes nothing
+// else in a tool's message.
+func resultText(m *troupe.Message) string {
+	text := m.Text
+	for i := range m.Parts {
+		if p := &m.Parts[i]; isResultText(p) {
+			text = strings.TrimPrefix(text+"\n\n"+wire.PartText(p), "\n\n")
+		}
+	}
+	return text
+}
+
+func isResultText(p *troupe.Part) bool {
+	return len(p.Data) > 0 && wire.IsText(p.MIME) || len(p.Data) == 0 && !strings.HasPrefix(p.MIME, "image/")
+}
+
+// resultParts is a message of the user with the pictures and files that the tools
+// of a turn returned, nil if there are none. It follows the last of their messages.
+func resultParts(results []*troupe.Message) *troupe.Message {
+	if !slices.ContainsFunc(results, func(m *troupe.Message) bool { return len(m.Parts) > 0 }) {
+		return nil
+	}
+	shown := &troupe.Message{Role: troupe.RoleUser}
+	for _, m := range results {
+		before := len(shown.Parts)
+		for _, p := range m.Parts {
+			if !isResultText(&p) {
+				shown.Parts = append(shown.Parts, p)
+			}
+		}
+		if len(shown.Parts) > before {
+			shown.Text = strings.TrimPrefix(shown.Text+", "+orElse(m.Tool, "a tool"), ", ")
+		}
+	}
+	if shown.Parts == nil {
+		return nil
+	}
+	shown.Text = "This was returned by " + shown.Text + ":"
+	return shown
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/wire"
 	"github.com/troupe-dev/troupe/model/provider"
 )
 
@@ -21,7 +22,7 @@ func (m *Model) parts(req *troupe.Request) ([][]byte, error) {
 		messages = joinSystem(messages)
 	}
 	if level := m.schemaLevel(req); req.Params != nil && len(req.Params.Schema) > 0 && (level == provider.SchemaObject || level == provider.SchemaPrompt) {
-		messages = withSystem(messages, schemaPrompt(req.Params.Schema))
+		messages = withSystem(messages, wire.SchemaPrompt(req.Params.Schema))
 	}
 	form := m.form()
 	var by any = form
@@ -40,6 +41,9 @@ func (m *Model) parts(req *troupe.Request) ([][]byte, error) {
 			encoded = encoded[len(","):]
 		}
 		parts = append(parts, encoded)
+		if shown := resultParts(resultsUpTo(messages, i)); shown != nil {
+			parts = append(parts, encodeMessage(shown, form))
+		}
 	}
 	parts = append(parts, []byte{']'})
 	switch {
@@ -50,6 +54,18 @@ func (m *Model) parts(req *troupe.Request) ([][]byte, error) {
 		parts = append(parts, req.Tools.Encoded(toolsEncoder{}, encodeTools))
 	}
 	return append(parts, []byte{'}'}), nil
+}
+
+// resultsUpTo are the results of a turn, if the message is the last of them.
+func resultsUpTo(messages []*troupe.Message, last int) []*troupe.Message {
+	if messages[last].Role != troupe.RoleTool || last+1 < len(messages) && messages[last+1].Role == troupe.RoleTool {
+		return nil
+	}
+	first := last
+	for first > 0 && messages[first-1].Role == troupe.RoleTool {
+		first--
+	}
+	return messages[first : last+1]
 }
 
 // toolsEncoder is what the encoding of tools is kept under.

@@ -1,0 +1,140 @@
+package project
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"path/filepath"
+	"runtime/debug"
+
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/bundle"
+	"github.com/troupe-dev/troupe/observe"
+	"github.com/troupe-dev/troupe/project/internal/models"
+	"github.com/troupe-dev/troupe/server"
+	"github.com/troupe-dev/troupe/store/sqlite"
+	"github.com/troupe-dev/troupe/web"
+	"github.com/troupe-dev/troupe/workspace"
+)
+
+// usualAddress is where the server listens where nobody says.
+const usualAddress = "127.0.0.1:7717"
+
+// Addr returns the address to listen on, as troupe.yaml says.
+func (p *Project) Addr() string { return cmp.Or(p.config.Server.Addr, usualAddress) }
+
+// Server returns the project's HTTP server: the API, the endpoint that speaks OpenAI's
+// and the page. Its Handler goes into a program's own mux, and its Serve listens by
+// itself. Whoever has one of the tokens of troupe.yaml's users is let in, or, where
+// there are none, whoever has its Token. Each call makes another.
+func (p *Project) Server(ctx context.Context) (*server.Server, error) {
+	s, err := p.stage(ctx)
+	if err != nil {
+		return nil, err
+	}
+	settings := newSettings(s)
+	return server.New(server.Config{
+		Engine: s.engine, Store: s.folders, Cast: cast{p, settings}, Folders: s.folders, Logs: s.searchLogs, Metrics: p.metrics,
+		Users: p.users(), Operators: p.config.Server.Operators, Hosts: p.config.Server.Hosts, Page: web.Page(), Log: p.log,
+		Dir: filepath.Join(p.DataDir(), "page"), Version: builtVersion(), Models: settings, Settings: settings, Skills: p.listSkills, Made: s.readMade,
+	})
+}
+
+// builtVersion is the version of the module that the program was built from.
+func builtVersion() string {
+	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "(devel)" {
+		return info.Main.Version
+	}
+	return "development"
+}
+
+// listSkills lists the project's skills for the page.
+func (p *Project) listSkills(context.Context) ([]server.Skill, error) {
+	var list []server.Skill
+	for _, skill := range p.skills.List() {
+		list = append(list, server.Skill{Name: skill.Name, Description: skill.Description, Category: skill.Category})
+	}
+	return list, nil
+}
+
+// readMade reads a file that a delivery has written into its output.
+func (s *stage) readMade(ctx context.Context, session, name string) (string, error) {
+	order, err := s.orderOf(ctx, session)
+	if err != nil {
+		return "", err
+	}
+	output, err := workspace.Open(workspace.Config{Roots: []workspace.Root{{Name: "output", Dir: within(s.project.dir, order.Out), Access: workspace.ReadOnly}}})
+	if err != nil {
+		return "", err
+	}
+	defer output.Close()
+	place, err := output.Resolve("{output}/" + name)
+	if err != nil {
+		return "", err
+	}
+	return output.ReadFile(place)
+}
+
+// users are the tokens of the configuration, by user, from the environment.
+func (p *Project) users() map[string]string {
+	users := map[string]string{}
+	for name, variable := range p.config.Server.Users {
+		users[name] = p.models.Getenv(variable)
+	}
+	return users
+}
+
+// A cast is what the server can run: what the project has, each agent with the model
+// that the settings have for it.
+type cast struct {
+	*Project
+	settings *settings
+}
+
+// Agents implements [server.Cast].
+func (c cast) Agents() []server.Agent {
+	list := c.Project.Agents()
+	for i := range list {
+		list[i].Model = c.settings.choose(list[i].ID).Ref
+	}
+	return list
+}
+
+// Step implements [server.Cast].
+func (c cast) Step(ctx context.Context, name string) (troupe.Step, error) {
+	return c.settings.stage.stepWith(ctx, name, c.settings.choose)
+}
+
+// stepWith makes the step of a name with a choice of models.
+func (s *stage) stepWith(ctx context.Context, name string, choose func(id string) models.Choice) (troupe.Step, error) {
+	player, err := s.findWith(ctx, name, "", choose)
+	if errors.Is(err, bundle.ErrNoAgent) {
+		return nil, fmt.Errorf("%.64q: %w", name, server.ErrUnknown)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return player.Step, nil
+}
+
+// searchLogs finds events for the server, as 'troupe logs' does.
+func (s *stage) searchLogs(ctx context.Context, q server.LogQuery) iter.Seq2[server.LogHit, error] {
+	query := sqlite.Query{
+		Text: q.Text, Session: q.Session, Agent: q.Agent, Tool: q.Tool, Errors: q.Errors, Since: q.Since, Until: q.Until, Before: q.Before,
+	}
+	if level, err := observe.ParseLevel(q.Level); err == nil && q.Level != "" {
+		query.Kinds, query.OrErrors = observe.KindsAtLeast(level)
+	}
+	return func(yield func(server.LogHit, error) bool) {
+		for hit, err := range s.store.Search(ctx, query) {
+			if err == nil && hit.Err != nil {
+				continue // what cannot be read is of no use to a page
+			}
+			if !yield(server.LogHit{Number: hit.Number, Event: hit.Event}, err) {
+				return
+			}
+		}
+	}
+}
