@@ -187,7 +187,7 @@ func (p *program) retrySessionCommand() *cobra.Command {
 }
 
 func (p *program) retry(ctx context.Context, s *stage, id string) error {
-	info, err := infoOfSession(ctx, s.folders, id)
+	info, err := infoOfSession(ctx, s.store.Reader, id)
 	if err != nil {
 		return err
 	}

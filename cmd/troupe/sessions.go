@@ -48,17 +48,26 @@ func (p *program) listSessionsCommand() *cobra.Command {
 					return err
 				}
 				found = slices.DeleteFunc(found, func(m outputs.Manifest) bool { return m.Execution.StartedAt.Before(from) })
-				return p.listSessions(found)
+				if err := p.listSessions(found); err != nil {
+					return err
+				}
+				if len(found) == filter.Limit && !c.Flags().Changed("limit") {
+					p.tell("These are the latest %d; --limit 0 lists all.", filter.Limit)
+				}
+				return nil
 			})
 		},
 	}
 	c.Flags().StringVar(&filter.Agent, "agent", "", "only sessions with this agent")
 	c.Flags().StringVar(&filter.Workflow, "workflow", "", "only sessions in this workflow")
-	c.Flags().StringVar(&status, "status", "", "only running, interrupted, completed, failed or cancelled ones")
+	c.Flags().StringVar(&status, "status", "", "only running, waiting, interrupted, completed, failed or cancelled ones")
 	c.Flags().StringVar(&since, "since", "", "only sessions since then: 2h, 2026-01-31, or a time as in 2026-01-31T12:00:00Z")
-	c.Flags().IntVar(&filter.Limit, "limit", 0, "at most so many")
+	c.Flags().IntVar(&filter.Limit, "limit", listedSessions, "at most so many; 0 for all")
 	return c
 }
+
+// listedSessions is how many sessions are listed if nobody says how many.
+const listedSessions = 100
 
 func (p *program) showSessionCommand() *cobra.Command {
 	var events bool
@@ -140,27 +149,69 @@ func (p *project) sessions(ctx context.Context, filter outputs.Filter) (found []
 
 // session finds the session whose id begins so.
 func (p *project) session(ctx context.Context, id string) (outputs.Manifest, error) {
-	all, err := p.sessions(ctx, outputs.Filter{})
+	whole, err := p.sessionID(ctx, id)
 	if err != nil {
 		return outputs.Manifest{}, err
 	}
-	found := slices.DeleteFunc(all, func(m outputs.Manifest) bool { return !strings.HasPrefix(m.SessionID, id) })
-	switch {
-	case id == "" || len(found) == 0:
-		return outputs.Manifest{}, fmt.Errorf("session %.64q: %w", id, troupe.ErrNotFound)
-	case len(found) > 1:
-		return outputs.Manifest{}, fmt.Errorf("session %.64q: %d sessions begin like this", id, len(found))
+	found, err := p.sessions(ctx, outputs.Filter{Session: whole})
+	if err == nil && len(found) == 0 {
+		err = fmt.Errorf("session %.64q: %w", id, troupe.ErrNotFound)
+	}
+	if err != nil {
+		return outputs.Manifest{}, err
 	}
 	return found[0], nil
 }
 
-// sessionID completes the beginning of an id.
+// sessionID completes the beginning of an id. Where the store does not know it, there
+// may be a folder of that name.
 func (p *project) sessionID(ctx context.Context, id string) (string, error) {
 	if troupe.IsSessionID(id) {
 		return id, nil
 	}
-	m, err := p.session(ctx, id)
-	return m.SessionID, err
+	reader, err := p.openReader(ctx)
+	var found []string
+	switch {
+	case errors.Is(err, errNoSessions):
+	case err != nil:
+		return "", err
+	default:
+		found, err = reader.Complete(ctx, id, maxAlike)
+		if err = errors.Join(err, reader.Close()); err != nil {
+			return "", err
+		}
+	}
+	if len(found) == 0 && id != "" {
+		folders, err := filepath.Glob(filepath.Join(p.outputsDir(), globEscape(id)+"*"))
+		if err != nil {
+			return "", err
+		}
+		for _, folder := range folders {
+			if name := filepath.Base(folder); troupe.IsSessionID(name) {
+				found = append(found, name)
+			}
+		}
+	}
+	return onlyOne(id, found)
+}
+
+// maxAlike is how many sessions are counted whose ids begin alike.
+const maxAlike = 100
+
+// onlyOne returns the one session that was found for the beginning of an id.
+func onlyOne(id string, found []string) (string, error) {
+	switch {
+	case id == "" || len(found) == 0:
+		return "", fmt.Errorf("session %.64q: %w", id, troupe.ErrNotFound)
+	case len(found) > 1:
+		return "", fmt.Errorf("session %.64q: %d sessions begin like this", id, len(found))
+	}
+	return found[0], nil
+}
+
+// globEscape returns a text that matches itself.
+func globEscape(text string) string {
+	return strings.NewReplacer(`*`, `\*`, `?`, `\?`, `[`, `\[`, `\`, `\\`, `/`, `?`).Replace(text)
 }
 
 // parseTime reads how long ago, or when.

@@ -74,7 +74,7 @@ func (r *Reader) Ask(ctx context.Context, session string, request troupe.Session
 	if request != (troupe.SessionRequest{}) {
 		return troupe.SessionInfo{}, nil, fmt.Errorf("ask for session %s: %w", session, ErrReadOnly)
 	}
-	found, err := r.list(ctx, troupe.SessionFilter{ID: session})
+	found, err := r.list(ctx, troupe.SessionFilter{ID: session}, nil)
 	if err == nil && len(found) == 0 {
 		err = troupe.ErrNotFound
 	}
