@@ -1,5 +1,5 @@
 # Everything a person needs is one of these targets; each sets up what it needs.
-.PHONY: demo setup test check requirements bench load fuzz torture fmt vet staticcheck tidy generated benchbuild help
+.PHONY: demo setup test check requirements bench load fuzz torture fmt vet staticcheck tidy generated benchbuild toolstest mutants help
 
 # The race detector needs a C compiler; without one the tests run without it.
 RACE := $(shell command -v gcc >/dev/null 2>&1 || command -v clang >/dev/null 2>&1 && echo -race)
@@ -17,7 +17,7 @@ setup: ## installs the programs that tests talk to
 test: setup ## runs all tests
 	@$(GO) test -json $(RACE) -shuffle=on ./... | $(GO) -C tools run ./testreport
 
-check: fmt vet staticcheck tidy generated benchbuild test ## what must be green at every commit
+check: fmt vet staticcheck tidy generated benchbuild toolstest test ## what must be green at every commit
 
 requirements: ## prints which tests show which requirement
 	@$(GO) test -count=1 -run TestEveryRequirementIsShownByATest -v . | sed -n 's/^ *requirements_test.go:[0-9]*: //p; s/^             */         /p'
@@ -33,6 +33,11 @@ fuzz: ## fuzzes every parser for a while: make fuzz FUZZTIME=1m
 
 torture: ## kills the program a thousand times and looks for what is lost: make torture KILLS=5000
 	@$(GO) run ./test/torture -kills $(or $(KILLS),1000)
+
+# What mutation testing looks at, and how many mutants of each package it tries.
+MUTATED := . ./flow ./internal/answer ./internal/journal=. ./pipeline ./store/sqlite
+mutants: ## breaks the code in small ways and lists what no test notices: make mutants PACKAGES=./flow SAMPLE=0 (all) SEED=2
+	@$(GO) -C tools run ./mutants -root .. -sample $(or $(SAMPLE),60) -seed $(or $(SEED),1) $(MUTANTS) $(or $(PACKAGES),$(MUTATED))
 
 fmt:
 	@test -z "$$(gofmt -l .)" || { echo "gofmt would change:"; gofmt -l .; exit 1; }
@@ -51,6 +56,10 @@ tidy:
 # Generated files must be what their generators make of the tree as it is.
 generated:
 	@./scripts/generated
+
+toolstest:
+	@$(GO) -C tools vet ./...
+	@$(GO) -C tools test ./...
 
 benchbuild:
 	@$(GO) -C bench vet ./...

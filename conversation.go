@@ -16,7 +16,8 @@ import (
 type conversation struct {
 	agent   *Agent
 	run     *Run
-	in      Handoff
+	task    string
+	custom  map[string]any
 	out     Handoff // set once there is an answer
 	history *history
 	habits  habits
@@ -34,8 +35,8 @@ const maxCuts = 3
 func (a *Agent) Do(ctx context.Context, run *Run, in Handoff) (Handoff, error) {
 	ctx, end := run.limit(ctx, a)
 	defer end()
-	c := &conversation{agent: a, run: run, in: in, history: run.history()}
-	if err := c.open(ctx); err != nil {
+	c := &conversation{agent: a, run: run, task: in.Task, custom: in.Custom, history: run.history()}
+	if err := c.open(ctx, &in); err != nil {
 		return Handoff{}, err
 	}
 	for {
@@ -96,11 +97,11 @@ func isAgent(step Step) bool {
 }
 
 // open begins the conversation: what the agent must know, then the task.
-func (c *conversation) open(ctx context.Context) error {
+func (c *conversation) open(ctx context.Context, in *Handoff) error {
 	if err := c.inform(ctx); err != nil {
 		return err
 	}
-	c.history.addTask(c.in.Prompt(), c.in.Parts)
+	c.history.addTask(in.Prompt(), in.Parts)
 	return nil
 }
 
@@ -447,7 +448,7 @@ func (c *conversation) answer(text string, stop Stop) {
 		status = StatusSuccess
 	}
 	c.out = Handoff{
-		Task: c.in.Task, Summary: text, Custom: c.in.Custom,
+		Task: c.task, Summary: text, Custom: c.custom,
 		Meta: HandoffMeta{Source: c.agent.id, Status: status, Stop: stop, ToolsUsed: c.used},
 	}
 }

@@ -110,9 +110,11 @@ type Input struct {
 
 // A Handle is a run that was started and goes on by itself.
 type Handle struct {
-	engine *Engine
-	exec   *execution // nil where the run is another process's, or is over
-	first  int64      // the event before the run's own
+	engine  *Engine
+	exec    *execution // nil where the run is another process's, or is over
+	first   int64      // the event before the run's own
+	repeats bool       // it is of a request that was sent again
+	outcome Outcome
 	// Session is the conversation, and Run the run in it.
 	Session, Run string
 }
@@ -125,7 +127,10 @@ func (h *Handle) Wait(ctx context.Context) (Outcome, error) {
 	}
 	select {
 	case <-h.exec.done:
-		return h.exec.outcome, h.exec.err
+		if h.repeats {
+			return h.onRecord(ctx)
+		}
+		return h.outcome, h.exec.err
 	case <-ctx.Done():
 		return Outcome{Session: h.Session, Run: h.Run}, context.Cause(ctx)
 	}
@@ -210,6 +215,7 @@ func (e *Engine) StartAgain(ctx context.Context, step Step, session string) (*Ha
 // background executes the run in a goroutine of its own.
 func (x *execution) background() *Handle {
 	h := &Handle{engine: x.engine, exec: x, first: x.first, Session: x.feed.session, Run: x.run.id}
+	x.outcome = &h.outcome
 	go func() {
 		defer x.release()
 		x.execute()

@@ -112,7 +112,10 @@ type RunStarted struct {
 }
 
 // RunResumed says that another pass over the run's log began.
-type RunResumed struct{}
+type RunResumed struct {
+	// Trace is that of the run: see [RunStarted].
+	Trace string `json:"trace,omitempty"`
+}
 
 // ContextLoaded is something the model was told before the user spoke.
 type ContextLoaded struct {

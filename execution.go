@@ -45,8 +45,9 @@ type execution struct {
 	over   chan struct{} // closed when the run has ended
 	done   chan struct{} // closed when the session is free for another
 	err    error
-	// outcome is what the run came to, and first the event before its own.
-	outcome Outcome
+	// outcome, where set, is to hold what the run came to, and first is the event
+	// before its own.
+	outcome *Outcome
 	first   int64
 
 	// lease is the right to write to the session, and heeding the goroutine that does
@@ -318,7 +319,7 @@ func (x *execution) resume(past *past) error {
 	if err := x.goOver(past); err != nil {
 		return err
 	}
-	x.run.noted = append(x.run.noted, x.event(&RunResumed{}))
+	x.run.noted = append(x.run.noted, x.event(&RunResumed{Trace: x.trace}))
 	if changed := x.changedAgents(start.Body.(*RunStarted).Definition, x.step.Definition()); changed != "" {
 		x.run.noted = append(x.run.noted, x.event(&Warned{Code: "definition_changed", Message: changed}))
 	}
@@ -434,12 +435,14 @@ func (x *execution) execute() {
 	}
 	out, err := x.run.perform(ctx, x.step, x.in)
 	x.err = err
-	own, below := x.budget.spent()
-	x.outcome = Outcome{
-		Session: x.feed.session, Run: x.run.id, Text: out.Summary, Stop: out.Meta.Stop, Handoff: out, Spent: own.Add(below),
-	}
-	if err == nil {
-		x.outcome.Stop = orElse(x.outcome.Stop, StopAnswered)
+	if x.outcome != nil {
+		own, below := x.budget.spent()
+		*x.outcome = Outcome{
+			Session: x.feed.session, Run: x.run.id, Text: out.Summary, Stop: out.Meta.Stop, Handoff: out, Spent: own.Add(below),
+		}
+		if err == nil {
+			x.outcome.Stop = orElse(x.outcome.Stop, StopAnswered)
+		}
 	}
 	if err != nil || !x.root || out.Meta.Stop == StopInput {
 		x.session.talks = nil // the log knows better what is left of it

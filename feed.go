@@ -167,6 +167,7 @@ type reply struct {
 
 	// What follows belongs to whoever makes the reply.
 	feed    *feed
+	ctx     context.Context
 	front   *reader // of the goroutine that makes it
 	started time.Time
 	replied ModelReplied

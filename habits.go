@@ -10,7 +10,7 @@ import (
 // pass over a log comes to the same conclusions.
 type habits struct {
 	tools  []toolHabit
-	recent [repeatWindow]pastCall // a ring
+	recent []pastCall // a ring of repeatWindow, once it is full
 	calls  int
 }
 
@@ -75,10 +75,14 @@ func resultOf(o *ToolReturned) string {
 }
 
 func (h *habits) repeats(call pastCall) int {
-	h.recent[h.calls%repeatWindow] = call
+	if len(h.recent) < repeatWindow {
+		h.recent = append(h.recent, call)
+	} else {
+		h.recent[h.calls%repeatWindow] = call
+	}
 	h.calls++
 	n := 0
-	for i := range min(h.calls, repeatWindow) {
+	for i := range h.recent {
 		if h.recent[i] == call {
 			n++
 		}

@@ -59,9 +59,6 @@ func (r *reader) show() {
 	}
 }
 
-// isLeft reports whether there was a loop, and it has ended.
-func (r *reader) isLeft() bool { return r != nil && r.left }
-
 // showUntil shows what other goroutines publish until done is closed.
 func (r *reader) showUntil(done <-chan struct{}) {
 	for r != nil {

@@ -69,9 +69,15 @@ func (r *Run) carryOut(ctx context.Context, runs []toolRun) error {
 	}
 	times := r.allot(ctx, runs)
 	defer times.cancel()
+	var room []Event // for what each call notes when it is settled
+	if open > 1 {
+		room = make([]Event, len(runs))
+	}
 	for i := range runs {
 		if t := &runs[i]; !t.settled.Load() {
-			t.alone = open == 1
+			if t.alone = open == 1; !t.alone {
+				t.branch.noted = room[i : i : i+1]
+			}
 			t.start(ctx)
 		}
 	}
@@ -96,6 +102,11 @@ func (r *Run) prepare(t *toolRun, record *callRecord, agent *Agent, call *ToolCa
 	if past.returned != nil {
 		t.outcome = past.returned
 		t.settled.Store(true)
+		for _, nested := range r.exec.journal.Within(r.id, at) {
+			if end, ok := r.exec.journal.End(nested); ok {
+				r.countBelow(end)
+			}
+		}
 		return nil
 	}
 	t.outcome = &record.returned
@@ -130,7 +141,7 @@ func (r *Run) prepare(t *toolRun, record *callRecord, agent *Agent, call *ToolCa
 	}
 	t.tool, t.spec, t.callID = tool, spec, call.ID
 	t.branch = r.branch(at)
-	t.branch.noted, t.branch.over, t.branch.group = t.room[:0], &t.settled, r.group
+	t.branch.over = &t.settled
 	t.in = Invocation{
 		ID: derivedID(r.exec.feed.session+" "+r.id, string(at)), Arguments: arguments, Run: &t.branch,
 		User: r.exec.user, Values: r.exec.values, Answers: past.answers,
@@ -228,7 +239,6 @@ type toolRun struct {
 	alone   bool // no other call is under way at the same time
 	in      Invocation
 	branch  Run
-	room    [1]Event // for what the branch notes
 
 	ctx     context.Context // done when the call's time is up
 	limit   time.Duration
@@ -238,7 +248,9 @@ type toolRun struct {
 	outcome *ToolReturned
 	// question is what the call waits for an answer to; then it has no outcome.
 	question string
-	failure  error
+	// settledAs is what is to be noted of a call that was alone.
+	settledAs Body
+	failure   error
 }
 
 // allot gives every call that is to be started its time. Calls of one turn that
@@ -322,18 +334,23 @@ func (t *toolRun) settle(r *Run, result Result, err error, stack string) bool {
 	if !t.settled.CompareAndSwap(false, true) {
 		return false
 	}
+	var body Body = t.outcome
 	if asks, ok := errors.AsType[*InputNeeded](err); ok && asks.CallAgain {
 		t.question = orElse(asks.Question, "The tool "+t.spec.Name+" needs an answer.")
-		r.note(t.at, &InputRequested{
+		body = &InputRequested{
 			ID: questionID(r.id, t.at), Question: t.question, Approval: asks.Approval,
 			CallID: t.callID, Tool: t.spec.Name, Arguments: Arguments(t.in.Arguments),
-		})
+		}
 	} else {
 		t.outcome.Duration = Millis(time.Since(t.began))
 		t.outcome.Stack = stack
 		t.outcome.settle(result, err, t.attempt, r.rules.Attempts)
-		r.note(t.at, t.outcome)
 	}
+	if t.alone && r == &t.branch {
+		t.settledAs = body // whoever waits for it notes it
+		return true
+	}
+	r.note(t.at, body)
 	if !t.alone {
 		t.failure = r.flush()
 	}
@@ -359,7 +376,13 @@ func (t *toolRun) wait(ctx context.Context, r *Run) error {
 	} else {
 		<-t.done
 		r.now = latest(r.now, t.branch.now)
-		r.noted = append(r.noted, t.branch.noted...) // of one that was alone
+		if t.settledAs != nil {
+			if t.branch.now.After(r.now) {
+				r.now = t.branch.now
+			}
+			r.noted = append(r.noted, t.branch.noted...)
+			r.note(t.at, t.settledAs)
+		}
 	}
 	if ctx.Err() != nil {
 		return context.Cause(ctx)

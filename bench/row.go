@@ -49,6 +49,9 @@ func entries() []entry {
 	return []entry{
 		{troupeName, troupeContender{}},
 		{floorName, byHand{}},
+		{"fantasy", fantasyContender{}},
+		{"blades", bladesContender{}},
+		{"adk-go", adkGo{}},
 		{"eino adk", einoADK{}},
 		{"eino react", einoReact{}},
 		{"langchaingo", langchain{}},

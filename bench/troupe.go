@@ -76,7 +76,7 @@ func (m *troupeStub) next(messages []*troupe.Message) ([]troupe.Chunk, error) {
 }
 
 func newTroupeTool(s *script) troupe.Tool {
-	return troupe.NewTool(toolName, toolAbout, s.add)
+	return troupe.NewTool(toolName, toolAbout, s.add, troupe.ReadOnly()) // so that the tools of a turn run at the same time
 }
 
 func newTroupeAgent(stub *troupeStub, tool troupe.Tool) (*troupe.Agent, error) {

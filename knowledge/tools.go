@@ -28,7 +28,7 @@ func Tools(f Finder) []troupe.Tool {
 		func(ctx context.Context, in searchArguments) (queryData, error) {
 			passages, err := f.Query(ctx, in.Query, in.Limit)
 			return queryData{append([]Passage{}, passages...)}, err
-		}, troupe.RepeatSafe())}
+		}, troupe.ReadOnly())}
 }
 
 type addArguments struct {

@@ -21,8 +21,8 @@ var searchDescription string
 // meant as suggestions.
 func Tools(l *Library) []troupe.Tool {
 	return []troupe.Tool{
-		troupe.NewTool("use_skill", strings.TrimSpace(useDescription), l.use, troupe.RepeatSafe()),
-		troupe.NewTool("search_skills", strings.TrimSpace(searchDescription), l.search, troupe.RepeatSafe()),
+		troupe.NewTool("use_skill", strings.TrimSpace(useDescription), l.use, troupe.ReadOnly()),
+		troupe.NewTool("search_skills", strings.TrimSpace(searchDescription), l.search, troupe.ReadOnly()),
 	}
 }
 

@@ -52,8 +52,8 @@ func TestUseSkillGivesTheBodyAndNamesItsFiles(t *testing.T) {
 	l := open(t, dir)
 	tools := Tools(l)
 	for _, tool := range tools {
-		if !tool.Spec().RepeatSafe {
-			t.Errorf("%s is not safe to repeat", tool.Spec().Name)
+		if spec := tool.Spec(); !spec.RepeatSafe || !spec.ReadOnly {
+			t.Errorf("%s does not say that it only reads", spec.Name)
 		}
 	}
 	a := call(t, tools, "use_skill", `{"name":" pdf "}`)

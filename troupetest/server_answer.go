@@ -41,8 +41,22 @@ func (e *Exchange) answer(w http.ResponseWriter, r *http.Request, body []byte) {
 	case e.body != nil:
 		w.WriteHeader(e.status)
 		out.write(string(e.body))
-	case req.Stream:
+	case e.failure != "" && (e.place == ErrorAlone || e.place == ErrorInArray):
 		w.Header().Set("Content-Type", "text/event-stream")
+		alone := `{"error":` + e.failure + "}"
+		if e.place == ErrorInArray {
+			alone = "[" + alone + "]"
+		}
+		out.write(alone)
+	case req.Stream && e.is(ShapeWhole):
+		w.Header().Set("Content-Type", "text/event-stream")
+		out.write(encode(e.whole(req.Model)))
+	case req.Stream:
+		if !e.is(ShapeByteOrderMark) {
+			w.Header().Set("Content-Type", "text/event-stream")
+		} else {
+			w.Header().Set("Content-Type", "text/plain")
+		}
 		out.write("") // the status goes out before the first chunk
 		e.stream(r.Context(), out, e.chunks(req.Model, req.Options.IncludeUsage))
 	default:
@@ -51,9 +65,9 @@ func (e *Exchange) answer(w http.ResponseWriter, r *http.Request, body []byte) {
 	}
 }
 
-// stream sends chunks with the faults between them.
-func (e *Exchange) stream(ctx context.Context, out *cutter, chunks []string) {
-	for i, chunk := range chunks {
+// stream sends events with the faults between them.
+func (e *Exchange) stream(ctx context.Context, out *cutter, events []string) {
+	for i, event := range events {
 		if i == e.atChunk && !e.suffer(ctx) {
 			return
 		}
@@ -62,7 +76,7 @@ func (e *Exchange) stream(ctx context.Context, out *cutter, chunks []string) {
 			out.write(": keep-alive\n\n")
 		}
 		e.sleep(ctx)
-		out.write("data: " + chunk + "\n\n")
+		out.write(event)
 	}
 }
 
@@ -105,46 +119,51 @@ func wait(ctx context.Context, ready <-chan struct{}) bool {
 	}
 }
 
-// chunks are the payloads of the stream's events.
+// chunks are the events of the stream.
 func (e *Exchange) chunks(model string, usage bool) []string {
 	var list []string
+	so := "" // what was said so far
 	add := func(choices []object, more object) {
 		chunk := object{"id": "chatcmpl-test", "object": "chat.completion.chunk", "created": 1, "model": model, "choices": choices}
 		for key, value := range more {
 			chunk[key] = value
 		}
-		list = append(list, encode(chunk))
+		list = append(list, encode(e.distort(chunk, so)))
 	}
 	delta := func(d object) { add([]object{{"index": 0, "delta": d, "finish_reason": nil}}, nil) }
 
+	thought, text := e.spoken()
 	delta(object{"role": "assistant", "content": nil})
-	for _, word := range words(e.thought) {
-		delta(object{"reasoning_content": word})
+	for _, word := range words(thought) {
+		delta(e.thoughtDelta(word))
 	}
-	for _, word := range words(e.text) {
+	for _, word := range words(text) {
+		so += word
 		delta(object{"content": word})
 	}
-	for i, call := range e.calls {
-		piece := func(d object) { d["index"] = i; delta(object{"tool_calls": []object{d}}) }
-		half := len(call.Arguments) / 2
-		piece(object{"id": call.ID, "type": "function", "function": object{"name": call.Name, "arguments": ""}})
-		piece(object{"function": object{"arguments": call.Arguments[:half]}})
-		piece(object{"function": object{"arguments": call.Arguments[half:]}})
+	if !e.writesCalls() {
+		for i := range e.calls {
+			for _, piece := range e.callDeltas(i) {
+				delta(object{"tool_calls": []object{piece}})
+			}
+		}
 	}
 	if e.failure != "" {
-		add([]object{}, object{"error": json.RawMessage(e.failure)})
-		return list
+		return append(e.frame(list), e.failEvents()...)
 	}
-	if e.finish != "" {
-		add([]object{{"index": 0, "delta": object{}, "finish_reason": e.finish}}, nil)
+	if reason := e.reason(); reason != nil {
+		add([]object{{"index": 0, "delta": object{}, "finish_reason": reason}}, nil)
 	}
 	if usage {
 		add([]object{}, object{"usage": usageObject(e.usage)})
 	}
+	if e.is(ShapeEmptyUsage) {
+		add([]object{}, object{"usage": object{}})
+	}
 	if !e.noDone {
 		list = append(list, "[DONE]")
 	}
-	return list
+	return e.frame(list)
 }
 
 // whole is the answer to a request that does not ask for a stream.
@@ -152,21 +171,27 @@ func (e *Exchange) whole(model string) object {
 	if e.failure != "" {
 		return object{"error": json.RawMessage(e.failure)}
 	}
-	message := object{"role": "assistant", "content": e.text}
-	if e.thought != "" {
-		message["reasoning_content"] = e.thought
+	thought, text := e.spoken()
+	message := object{"role": "assistant", "content": text}
+	if thought != "" {
+		for name, value := range e.thoughtDelta(thought) {
+			if name != "content" {
+				message[name] = value
+			}
+		}
 	}
 	var calls []object
 	for _, call := range e.calls {
+		if e.writesCalls() {
+			break
+		}
 		calls = append(calls, object{"id": call.ID, "type": "function", "function": object{"name": call.Name, "arguments": call.Arguments}})
 	}
 	if calls != nil {
 		message["tool_calls"] = calls
 	}
 	choice := object{"index": 0, "message": message, "finish_reason": nil}
-	if e.finish != "" {
-		choice["finish_reason"] = e.finish
-	}
+	choice["finish_reason"] = e.reason()
 	return object{"id": "chatcmpl-test", "object": "chat.completion", "created": 1, "model": model,
 		"choices": []object{choice}, "usage": usageObject(e.usage)}
 }

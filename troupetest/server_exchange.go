@@ -28,6 +28,8 @@ type Exchange struct {
 	delay      time.Duration
 	noDone     bool
 	failure    string
+	place      ErrorPlace
+	shapes     []Shape
 	atChunk    int // where the fault happens, -1 for nowhere
 	fault      fault
 	pause      <-chan struct{}

@@ -246,3 +246,26 @@ func TestServerKeepsToThePlan(t *testing.T) {
 		t.Errorf("two requests too few: %q", r.failures)
 	}
 }
+
+// Every shape is really sent: it differs from the plain answer, and from the others.
+func TestShapesDifferFromThePlainAnswer(t *testing.T) {
+	exchange := troupetest.ServeCalls(troupe.ToolCall{ID: "a", Name: "f", Arguments: `{"x":1}`}).Thought("hm ha")
+	seen := map[string]troupetest.Shape{}
+	for _, shape := range append([]troupetest.Shape{""}, troupetest.Shapes()...) {
+		s := troupetest.NewServer(t, exchange.As(shape))
+		resp, err := s.Client().Post(s.URL+"/chat/completions", "application/json",
+			strings.NewReader(`{"model":"m","stream":true,"messages":[{"role":"user","content":"hi"}],"tools":[{"type":"function","function":{"name":"f","parameters":{}}}]}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, err := io.ReadAll(resp.Body)
+		resp.Body.Close()
+		if err != nil || resp.StatusCode != 200 {
+			t.Fatalf("%q: %d, %v", shape, resp.StatusCode, err)
+		}
+		if other, ok := seen[string(body)]; ok {
+			t.Errorf("%q is sent as %q is:\n%s", shape, other, body)
+		}
+		seen[string(body)] = shape
+	}
+}

@@ -55,7 +55,12 @@ func (p *program) examine(ctx context.Context) []doctor.Check {
 // examineConfig returns the configuration, or the defaults where it is broken.
 func (p *program) examineConfig() (*config.Config, doctor.Check) {
 	check := doctor.Check{Name: "configuration", Status: doctor.OK, Message: "there is no troupe.yaml, so everything has its default"}
-	c, err := config.Load(p.flags.dir, p.lookup)
+	lookup, err := config.Environment(p.flags.dir, p.lookup)
+	p.lookup = lookup
+	var c *config.Config
+	if err == nil {
+		c, err = config.Load(p.flags.dir, p.lookup)
+	}
 	if err != nil {
 		check.Status, check.Message, check.Fix = doctor.Broken, err.Error(), "correct the file; the rest of this report goes by the defaults"
 		c, _ = config.Parse(config.Name, nil, os.LookupEnv) // an empty file has no problems
@@ -120,26 +125,33 @@ func (p *program) examineModels(ctx context.Context, project *project) []doctor.
 			check := doctor.Check{Name: "model", Status: doctor.OK, Message: "rehearsal, chosen by " + choice.From}
 			if choice.From == "" {
 				check.Status, check.Message = doctor.Warning, "none is chosen, so agents rehearse"
-				check.Fix = "set OPENAI_API_KEY, or model in troupe.yaml, or pass --model provider/name"
+				check.Fix = "set OPENAI_API_KEY, or model in troupe.yaml, or pass --model provider/name" + doctor.RunningOllama(ctx, &project.models)
 			}
 			checks = append(checks, check)
 			continue
 		}
 		checks = append(checks, examineModel(ctx, project, choice)...)
 	}
-	return checks
+	return append(checks, doctor.Others(ctx, &project.models, choices)...)
 }
 
 func examineModel(ctx context.Context, project *project, choice models.Choice) []doctor.Check {
 	check := doctor.Check{Name: "model", Status: doctor.OK, Message: choice.Ref + ", chosen by " + choice.From}
 	endpoint, err := project.models.Endpoint(choice)
 	if err == nil {
-		_, err = project.models.Open(choice)
+		var opened models.Opened
+		if opened, err = project.models.Open(choice); err == nil {
+			check.Message = opened.Ref + ", chosen by " + choice.From + doctor.Describe(opened.Facts)
+			_, endpoint.Model, _ = strings.Cut(opened.Ref, "/")
+		}
+		if opened.Warning != "" {
+			check.Status, check.Message, check.Fix = doctor.Warning, check.Message+"; "+opened.Warning, "agents need at least 8192 tokens"
+		}
 	}
 	if err != nil {
 		check.Status, check.Message, check.Fix = doctor.Broken, err.Error(), "choose a model as provider/name"
 		if missing, ok := errors.AsType[*models.MissingKey](err); ok {
-			check.Fix = "set " + missing.Variable
+			check.Fix = "set " + missing.Variable + ", in the environment or in .env"
 		}
 		return []doctor.Check{check}
 	}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/cmd/troupe/internal/terminal"
+	"github.com/troupe-dev/troupe/model/problem"
 )
 
 // A program is one invocation: what it reads from, writes to and was asked for.
@@ -57,7 +58,9 @@ func (p *program) execute(ctx context.Context, args []string) int {
 		return exitFailed
 	}
 	code := exitCode(ctx, err)
-	if !isReported(err) {
+	if _, ok := errors.AsType[*troupe.ModelError](err); ok && !isReported(err) {
+		p.explain(problem.Of(err))
+	} else if !isReported(err) {
 		p.complain(err)
 	}
 	if _, ok := errors.AsType[*troupe.ModelError](err); ok && code == exitFailed {
@@ -67,6 +70,17 @@ func (p *program) execute(ctx context.Context, args []string) int {
 		fmt.Fprintf(p.err, "See '%s --help'.\n", called.CommandPath())
 	}
 	return code
+}
+
+// explain says what went wrong and what to do in plain words, and then the error
+// itself.
+func (p *program) explain(what problem.Problem) {
+	for _, line := range []string{what.Sentence, what.Cause, what.Next} {
+		if line != "" && line != what.Details {
+			fmt.Fprintf(p.err, "troupe: %s\n", terminal.Clean(line))
+		}
+	}
+	p.complain(errors.New("details: " + what.Details))
 }
 
 // complain says what went wrong, each line with the program's name, and each once:
@@ -98,7 +112,7 @@ func (p *program) command() *cobra.Command {
 	}
 	global := root.PersistentFlags()
 	global.StringVarP(&p.flags.dir, "dir", "C", ".", "the project's directory")
-	global.StringVar(&p.flags.model, "model", "", "the model to use, as provider/name, or rehearsal for none")
+	global.StringVar(&p.flags.model, "model", "", "the model to use, as provider/name, or rehearsal for none; of several with commas between them, each is asked where the one before is down")
 	global.BoolVar(&p.flags.json, "json", false, "write JSON to standard output")
 	global.StringVar(&p.flags.logLevel, "log-level", "", "debug, info, warn or error (default warn)")
 	global.BoolVar(&p.flags.noColour, "no-color", false, "use no colours")
@@ -106,7 +120,7 @@ func (p *program) command() *cobra.Command {
 	root.AddCommand(
 		p.initCommand(), p.addCommand(), p.agentsCommand(), p.lintCommand(), p.rehearseCommand(), p.chatCommand(), p.runCommand(), p.deliverCommand(),
 		p.testPhaseCommand(), p.testWorkflowCommand(), p.validateSchemaCommand(), p.kbCommand(),
-		p.serveCommand(), p.skillsCommand(), p.mcpCommand(), p.sessionsCommand(), p.logsCommand(), p.metricsCommand(), p.doctorCommand(), p.versionCommand(),
+		p.serveCommand(), p.skillsCommand(), p.mcpCommand(), p.sessionsCommand(), p.logsCommand(), p.metricsCommand(), p.modelsCommand(), p.doctorCommand(), p.versionCommand(),
 	)
 	return root
 }

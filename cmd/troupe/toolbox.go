@@ -32,7 +32,8 @@ func (s *stage) ready(id string) map[string]func() (troupe.Tool, error) {
 		"web_fetch":  s.webFetch, "web_search": s.webSearch, "wikipedia": s.wikipedia,
 	}
 	for name, tool := range map[string]func(files.Finder) troupe.Tool{
-		"read_file": files.Read, "list_files": files.List, "write_file": files.Write, "make_directory": files.MakeDir,
+		"read_file": files.Read, "list_files": files.List, "search_files": files.Search,
+		"write_file": files.Write, "edit_file": files.Edit, "make_directory": files.MakeDir,
 	} {
 		tools[name] = func() (troupe.Tool, error) { return &fileTool{tool(nil).Spec(), tool, s.project, id}, nil }
 	}

@@ -45,6 +45,9 @@ func (p *program) openProject() (*project, error) {
 	if err != nil {
 		return nil, err
 	}
+	if p.lookup, err = config.Environment(p.flags.dir, p.lookup); err != nil {
+		return nil, err
+	}
 	c, err := config.Load(p.flags.dir, p.lookup)
 	if err != nil {
 		return nil, err
@@ -58,6 +61,7 @@ func (p *program) openProject() (*project, error) {
 		models: models.Chooser{Config: c, Flag: p.flags.model, Getenv: p.getenv, Client: models.NewClient()},
 	}
 	if err = p.openLog(opened); err == nil {
+		opened.models.Log = opened.log
 		err = opened.complete()
 	}
 	if err != nil {

@@ -15,6 +15,8 @@ func TestCirclesAreFound(t *testing.T) {
 	}{
 		{nil, "[]"},
 		{map[string][]string{"a": {"b", "c"}, "b": {"c"}}, "[]"},
+		{map[string][]string{"a": {"b", "c"}, "c": {"a"}}, "[[{a c} {c a}]]"},
+		{map[string][]string{"a": {"c"}, "b": {"c"}, "c": {"b"}}, "[[{b c} {c b}]]"},
 		{map[string][]string{"a": {"a"}}, "[[{a a}]]"},
 		{map[string][]string{"c": {"a"}, "b": {"c"}, "a": {"b", "d"}}, "[[{a b} {b c} {c a}]]"},
 		{map[string][]string{"x": {"b"}, "b": {"a"}, "a": {"b"}, "y": {"y"}}, "[[{a b} {b a}] [{y y}]]"},

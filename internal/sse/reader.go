@@ -72,11 +72,20 @@ func (r *Reader) reset() {
 	r.hasData = false
 }
 
-// field takes in one line, as the standard's section "interpreting an event stream" says.
+// field takes in one line, as the standard's section "interpreting an event stream"
+// says, and reads two things more, which the standard drops: a line that is JSON
+// without a field name is data, and a field named error is an event of that name.
+// Model servers tell of failures so.
 func (r *Reader) field(line []byte) error {
 	name, value, _ := bytes.Cut(line, []byte{':'})
 	value = bytes.TrimPrefix(value, []byte{' '})
+	if line[0] == '{' {
+		name, value = []byte("data"), line
+	}
 	switch string(name) {
+	case "error":
+		r.event.Name = append(r.event.Name[:0], name...)
+		fallthrough
 	case "data":
 		if len(r.event.Data)+len(value)+1 > r.max {
 			return ErrTooLong

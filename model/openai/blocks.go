@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"strings"
+
+	"github.com/troupe-dev/troupe/internal/wire"
 )
 
 // A block is a piece of reasoning that a stream sends in pieces of its own: its
@@ -45,10 +47,10 @@ func (b *block) continuesWith(fields map[string]json.RawMessage) bool {
 	if b.fields["data"] != nil || fields["data"] != nil {
 		return false
 	}
-	if isSet(b.fields["id"]) && isSet(fields["id"]) && !bytes.Equal(b.fields["id"], fields["id"]) {
+	if wire.IsSet(b.fields["id"]) && wire.IsSet(fields["id"]) && !bytes.Equal(b.fields["id"], fields["id"]) {
 		return false
 	}
-	return isSet(fields["index"]) || !isSet(b.fields["signature"])
+	return wire.IsSet(fields["index"]) || !wire.IsSet(b.fields["signature"])
 }
 
 func (b *block) add(fields map[string]json.RawMessage) {
@@ -64,7 +66,7 @@ func (b *block) add(fields map[string]json.RawMessage) {
 				continue
 			}
 		}
-		if isSet(value) || b.fields[name] == nil {
+		if wire.IsSet(value) || b.fields[name] == nil {
 			b.fields[name] = value
 		}
 	}
@@ -72,15 +74,11 @@ func (b *block) add(fields map[string]json.RawMessage) {
 
 func (b *block) encode() json.RawMessage {
 	for name, text := range b.growth {
-		b.fields[name] = appendString(nil, text.String())
+		b.fields[name] = wire.AppendString(nil, text.String())
 	}
 	data, err := json.Marshal(b.fields)
 	if err != nil {
 		return json.RawMessage("{}")
 	}
 	return data
-}
-
-func isSet(value json.RawMessage) bool {
-	return len(value) > 0 && string(value) != "null" && string(value) != `""`
 }

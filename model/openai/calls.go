@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/wire"
 )
 
 // maxCalls bounds the calls of one answer.
@@ -15,16 +16,27 @@ const maxCalls = 256
 
 // A callDelta is a piece of a tool call, or a whole one.
 type callDelta struct {
-	Index        *int            `json:"index"`
-	ID           string          `json:"id"`
+	Index        index           `json:"index"`
+	ID           label           `json:"id"`
 	Function     functionDelta   `json:"function"`
 	ExtraContent json.RawMessage `json:"extra_content"`
+	// Some servers have no object for the function.
+	functionDelta
 }
 
 type functionDelta struct {
-	Name string `json:"name"`
+	Name label `json:"name"`
 	// Arguments is a piece of text, or with some servers the object itself.
 	Arguments json.RawMessage `json:"arguments"`
+}
+
+// function returns the piece's name and arguments.
+func (d *callDelta) function() (name, arguments string) {
+	f := d.Function
+	if f.Name == "" && f.Arguments == nil {
+		f = d.functionDelta
+	}
+	return string(f.Name), argumentText(f.Arguments)
 }
 
 // calls are the tool calls of an answer in the making, in the order they began in.
@@ -33,95 +45,144 @@ type calls []*call
 type call struct {
 	index     int
 	id, name  string
-	arguments strings.Builder
-	nesting   nesting // of arguments
+	arguments arguments
 	extra     json.RawMessage
 }
 
-// add takes in a piece of a call and returns how much it has added, in bytes.
-func (cs *calls) add(d *callDelta) int {
-	if c := cs.find(d); c != nil {
-		return c.extend(d)
-	}
-	added := cs.addWhole(d)
-	if d.Index != nil {
-		(*cs)[len(*cs)-1].index = *d.Index
+// add takes in pieces that came together and returns how much they have added, in
+// bytes.
+func (cs *calls) add(pieces []callDelta) (added int) {
+	before := len(*cs)
+	for i := range pieces {
+		p := newPiece(&pieces[i])
+		if c := cs.find(p, before); c != nil {
+			added += c.extend(p)
+			continue
+		}
+		added += cs.begin(p)
+		if p.hasIndex {
+			(*cs)[len(*cs)-1].index = p.index
+		}
 	}
 	return added
 }
 
-// addWhole takes in a whole call, whose place is where it stands.
-func (cs *calls) addWhole(d *callDelta) int {
+// addWhole takes in whole calls, whose places are where they stand.
+func (cs *calls) addWhole(pieces []callDelta) (added int) {
+	for i := range pieces {
+		added += cs.begin(newPiece(&pieces[i]))
+	}
+	return added
+}
+
+func (cs *calls) begin(p *piece) int {
 	const overhead = 64
 	c := &call{index: len(*cs)}
 	*cs = append(*cs, c)
-	return overhead + c.extend(d)
+	return overhead + c.extend(p)
+}
+
+// A piece is a callDelta, read.
+type piece struct {
+	index               int
+	hasIndex            bool
+	id, name, arguments string
+	extra               json.RawMessage
+}
+
+func newPiece(d *callDelta) *piece {
+	p := &piece{index: d.Index.n, hasIndex: d.Index.set, id: string(d.ID), extra: d.ExtraContent}
+	p.name, p.arguments = d.function()
+	return p
 }
 
 // find returns the call that a piece belongs to, or nil if it begins a new one.
+// Those from before on came together with the piece.
 //
 // By the book a piece names its call by index, and only the first has an id and a
 // name. Servers also leave the index out, or use one for all calls; send id and name
-// with every piece, or another id with each; or send no id at all.
-func (cs calls) find(d *callDelta) *call {
-	sameIndex := func(c *call) bool { return d.Index == nil || *d.Index == c.index }
+// with every piece, or another id with each; send no id at all; or send a whole call
+// again.
+func (cs calls) find(p *piece, before int) *call {
+	sameIndex := func(c *call) bool { return !p.hasIndex || p.index == c.index }
 	for _, c := range cs {
-		if d.ID != "" && d.ID == c.id && sameIndex(c) {
+		isOther := p.name != "" && p.name != c.name && c.arguments.isComplete() // its id is not its own
+		if p.id != "" && p.id == c.id && sameIndex(c) && !isOther {
 			return c
 		}
 	}
-	if d.Index == nil && (d.ID != "" || d.Function.Name != "") {
-		return nil
-	}
-	for _, c := range slices.Backward(cs) {
+	last := -1
+	for i, c := range slices.Backward(cs) {
 		if sameIndex(c) {
-			if c.isFollowedBy(d) {
-				return nil
-			}
+			last = i
+			break
+		}
+	}
+	switch {
+	case last < 0:
+		return nil
+	case !p.hasIndex && last >= before && (p.id != "" || p.name != ""):
+		return nil // its place in the list tells it from the one before
+	case !cs[last].isFollowedBy(p):
+		return cs[last]
+	}
+	for _, c := range cs[:min(len(cs), before)] {
+		if p.id == "" && sameIndex(c) && c.isRepeatedBy(p) {
 			return c
 		}
 	}
 	return nil
 }
 
-// isFollowedBy reports whether a piece with the index of c begins another call. It
-// has a name then, and also: an id that is not that of c; or another name, when c
-// has got arguments; or arguments, when those of c are complete.
-func (c *call) isFollowedBy(d *callDelta) bool {
+// isFollowedBy reports whether a piece begins another call than c, to which it would
+// belong by its index. It has a name then, or no index and an id, and also: an id
+// that is not that of c; or another name, when c has got arguments; or arguments,
+// when those of c are complete and others.
+func (c *call) isFollowedBy(p *piece) bool {
+	goesOn := c.arguments.size() > 0 && !c.arguments.isComplete()
 	switch {
-	case d.Function.Name == "":
-		return false
-	case d.ID != "" && c.id != "":
+	case p.name == "":
+		return !p.hasIndex && p.id != "" && c.id != ""
+	case goesOn && p.arguments != "" && !strings.HasPrefix(strings.TrimSpace(p.arguments), "{"):
+		return false // no call begins like this
+	case p.id != "" && c.id != "":
 		return true
-	case d.Function.Name != c.name:
-		return c.arguments.Len() > 0
+	case p.name != c.name:
+		return !p.hasIndex || c.arguments.size() > 0
+	case c.isRepeatedBy(p):
+		return false
+	case c.id != "" && p.id == "" && c.arguments.isEmptyObject():
+		return false // {} stood for arguments to come
 	}
-	return c.nesting.closed && argumentText(d.Function.Arguments) != ""
+	return c.arguments.isComplete() && p.arguments != ""
 }
 
-func (c *call) extend(d *callDelta) int {
-	before := len(c.name) + c.arguments.Len()
+// isRepeatedBy reports whether a piece is the whole of c again.
+func (c *call) isRepeatedBy(p *piece) bool {
+	return p.name == c.name && c.arguments.isComplete() && sameJSON(p.arguments, c.arguments.String())
+}
+
+func (c *call) extend(p *piece) int {
+	before := len(c.name) + c.arguments.size()
 	if c.id == "" {
-		c.id = d.ID
+		c.id = p.id
 	}
-	if strings.HasPrefix(d.Function.Name, c.name) {
-		c.name = d.Function.Name // the first, or sent again, or sent again with more
+	if strings.HasPrefix(p.name, c.name) {
+		c.name = p.name // the first, or sent again, or sent again with more
 	} else {
-		c.name += d.Function.Name
+		c.name += p.name
 	}
-	if isSet(d.ExtraContent) {
-		c.extra = d.ExtraContent
+	if wire.IsSet(p.extra) {
+		c.extra = p.extra
 	}
-	text := argumentText(d.Function.Arguments)
-	c.arguments.WriteString(text)
-	c.nesting.scan(text)
-	return len(c.name) + c.arguments.Len() - before + len(d.ExtraContent)
+	c.arguments.add(p.arguments)
+	return max(len(c.name)+c.arguments.size()-before, 0) + len(p.extra)
 }
 
 // argumentText is a piece of arguments: the text, or the JSON itself where a server
 // sends an object.
 func argumentText(raw json.RawMessage) string {
-	if !isSet(raw) {
+	if !wire.IsSet(raw) {
 		return ""
 	}
 	var text string
@@ -131,12 +192,22 @@ func argumentText(raw json.RawMessage) string {
 	return string(raw)
 }
 
+// areComplete reports whether all calls have arguments that can be read.
+func (cs calls) areComplete() bool {
+	for _, c := range cs {
+		if c.arguments.size() > 0 && !c.arguments.isComplete() {
+			return false
+		}
+	}
+	return true
+}
+
 // whole returns the calls in the order of their indexes. Calls without an id, or
 // with one that another call has, get one that is unique in the answer. What
 // servers want back with a call goes into k.
 func (cs calls) whole(k *kept) []troupe.ToolCall {
 	cs = slices.DeleteFunc(slices.Clone(cs), func(c *call) bool {
-		return c.id == "" && c.name == "" && c.arguments.Len() == 0
+		return c.id == "" && c.name == "" && c.arguments.size() == 0
 	})
 	slices.SortStableFunc(cs, func(a, b *call) int { return cmp.Compare(a.index, b.index) })
 	list := make([]troupe.ToolCall, len(cs))
@@ -156,30 +227,4 @@ func (cs calls) whole(k *kept) []troupe.ToolCall {
 		}
 	}
 	return list
-}
-
-// nesting follows the braces of JSON text that comes in pieces.
-type nesting struct {
-	depth             int
-	inString, escaped bool
-	closed            bool // the outermost brace was closed
-}
-
-func (n *nesting) scan(text string) {
-	for _, c := range []byte(text) {
-		switch {
-		case n.escaped:
-			n.escaped = false
-		case n.inString:
-			n.escaped = c == '\\'
-			n.inString = c != '"'
-		case c == '"':
-			n.inString = true
-		case c == '{':
-			n.depth++
-		case c == '}':
-			n.depth--
-			n.closed = n.depth == 0
-		}
-	}
 }

@@ -152,7 +152,7 @@ func TestRecordedConversationsAreSentAlike(t *testing.T) {
 				continue
 			}
 			var again map[string]any
-			encoded := encodeMessage(message, "model.test")
+			encoded := encodeMessage(message, messageForm{host: "model.test"})
 			if err := json.Unmarshal(encoded[1:], &again); err != nil {
 				t.Fatalf("%s: message %d: %v in %s", r.name, i, err, encoded)
 			}
@@ -227,7 +227,7 @@ func checkReplay(t *testing.T, r *recording, got heard) string {
 		fail("error is no *ModelError: %v", got.Err)
 	}
 	if r.Response.Status != 200 {
-		wantTemporary := r.Response.Status == 429 || r.Response.Status >= 500
+		wantTemporary := r.Response.Status == 429 || r.Response.Status >= 500 || strings.Contains(r.Response.Body, "tool_use_failed")
 		wantFull := strings.Contains(r.Response.Body, "exceed_context_size_error")
 		if failure == nil || failure.Status != r.Response.Status || failure.Temporary != wantTemporary ||
 			errors.Is(failure, troupe.ErrContextFull) != wantFull || failure.Message == "" || got.End != nil {
@@ -333,6 +333,9 @@ func readPlainly(body string) plainAnswer {
 			call.ID = fmt.Sprintf("call_%d", len(a.Calls)+1)
 		}
 		a.Calls = append(a.Calls, *call)
+	}
+	if isEnded := one != nil || strings.Contains(body, "data: [DONE]"); a.Finish == "" && isEnded && (a.Text != "" || len(a.Calls) > 0) {
+		a.Finish = "stop"
 	}
 	if a.Finish == "stop" && len(a.Calls) > 0 || a.Finish == "function_call" {
 		a.Finish = "tool_calls"

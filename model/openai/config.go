@@ -8,24 +8,30 @@ package openai
 
 import (
 	"errors"
-	"fmt"
+	"log/slog"
 	"net/http"
 	"net/url"
 	"strings"
 	"time"
 
-	"github.com/troupe-dev/troupe"
-	"github.com/troupe-dev/troupe/internal/sse"
+	"github.com/troupe-dev/troupe/internal/wire"
+	"github.com/troupe-dev/troupe/model/provider"
 )
+
+// A Secret is text that does not show itself: printed, logged or encoded, in
+// whatever way, it says "[redacted]". Convert it to string to get at the text.
+type Secret = wire.Secret
 
 // Config says which model to speak to, and how. Only Model is required.
 type Config struct {
 	// BaseURL is where the API is, such as "http://127.0.0.1:8080/v1". A slash or
 	// /chat/completions at its end does no harm, and a query is kept. Empty means
-	// OpenAI itself. [Provider] knows some others.
+	// OpenAI itself. Package provider knows others.
 	BaseURL string
-	// Key is sent as a bearer token. Empty sends none, as local servers like it.
-	Key Secret
+	// Key is sent as a bearer token, or in KeyHeader as it is. Empty sends none, as
+	// local servers like it.
+	Key       Secret
+	KeyHeader string
 	// Model is the model's name as the server knows it.
 	Model string
 	// Headers are sent with every request, in place of the client's own where the
@@ -36,56 +42,44 @@ type Config struct {
 	// there, so only those that keep host and method are followed.
 	HTTPClient *http.Client
 	// IdleTimeout is the longest silence in the midst of an answer; 0 means a
-	// minute. Five times as long may pass before the answer begins, because models
-	// think and local servers read long prompts without a word, and as long may a
-	// server send nothing but keep-alives. Time in which the caller does not ask for
-	// more is not counted.
-	IdleTimeout time.Duration
-	// MaxTokensField is how the server calls the limit of an answer's tokens. Empty
-	// means "max_completion_tokens" for the models of OpenAI that insist on it and
-	// "max_tokens" for all others.
-	MaxTokensField string
-	// NoStreamUsage leaves out the wish for token counts, for servers that refuse
-	// requests with a field they do not know.
-	NoStreamUsage bool
-	// OneSystem sends the system messages that a conversation begins with as one,
-	// for servers whose chat templates take no more.
-	OneSystem bool
+	// minute. BeginTimeout is the longest wait for the answer to begin, because
+	// models think and local servers read long prompts without a word; 0 means five
+	// times IdleTimeout. As long may a server send nothing but keep-alives, and be
+	// silent where it may be collecting a tool call. AnswerTimeout is the longest
+	// time for a whole answer; 0 means no limit. Time in which the caller does not
+	// ask for more is not counted.
+	IdleTimeout, BeginTimeout, AnswerTimeout time.Duration
+	// Quirks are in what the server differs from the book. Nil means those of the
+	// provider whose host the base URL has; some that are not known here are learned
+	// from the server's refusals.
+	Quirks *provider.Quirks
+	// Efforts are the words that the model takes for [troupe.Params] Effort, from the
+	// least to the most. Another word is sent as the nearest of these; none means
+	// that all are sent as they are.
+	Efforts []string
+	// TextCalls says what becomes of calls that the model writes into its text.
+	TextCalls TextCalls
+	// Log is told once of every side field of an answer that has another type than
+	// it should and is ignored; nil means that nobody is.
+	Log *slog.Logger
 	// MaxAnswer bounds an answer, in bytes of text, thoughts and calls; 0 means 4 MiB.
 	MaxAnswer int
-	// MaxLine bounds one event of a stream, in bytes; 0 means 1 MiB.
+	// MaxLine bounds one event of a stream, in bytes; 0 means enough for an answer.
 	MaxLine int
 }
 
 // A Model is a chat-completions model on some server. It implements
-// [troupe.Model], does not change after [New] and may be used concurrently.
+// [github.com/troupe-dev/troupe.Model], does not change after [New] and may be used concurrently.
 type Model struct {
-	url       string
-	host      string
-	name      string
-	header    http.Header
-	client    *http.Client
-	secrets   []string
-	idle      time.Duration
-	maxAnswer int
-	maxLine   int
+	client *wire.Client
+	host   string
+	name   string
 
-	maxTokensField string
-	seedField      string
-	streamUsage    bool
-	oneSystem      bool
-
-	// encoder names the encoding of messages, and encode makes it. Both depend on
-	// the host only, so models of one host share what is encoded.
-	encoder any
-	encode  func(*troupe.Message) []byte
+	quirks    provider.Quirks
+	efforts   []string
+	textCalls TextCalls
+	learned   lessons
 }
-
-// messageEncoder and toolsEncoder are what encodings are kept under.
-type (
-	messageEncoder struct{ host string }
-	toolsEncoder   struct{}
-)
 
 // New checks the configuration. It sends nothing.
 func New(c Config) (*Model, error) {
@@ -96,30 +90,33 @@ func New(c Config) (*Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	header, err := headers(c)
+	client, err := wire.New(wire.Config{
+		Package:    "openai",
+		URL:        at,
+		Key:        c.Key,
+		KeyHeader:  c.KeyHeader,
+		Headers:    c.Headers,
+		HTTPClient: c.HTTPClient,
+		Patience:   wire.Patience{Begin: c.BeginTimeout, Silence: c.IdleTimeout, Whole: c.AnswerTimeout},
+		MaxAnswer:  c.MaxAnswer,
+		MaxLine:    c.MaxLine,
+		Log:        c.Log,
+	})
 	if err != nil {
 		return nil, err
 	}
 	host := at.Hostname()
 	m := &Model{
-		url:            at.String(),
-		host:           host,
-		name:           c.Model,
-		header:         header,
-		client:         clientWithoutDetours(c.HTTPClient),
-		secrets:        secretsOf(c, at),
-		idle:           orDefault(c.IdleTimeout, time.Minute),
-		maxAnswer:      orDefault(c.MaxAnswer, 4<<20),
-		maxLine:        orDefault(c.MaxLine, sse.DefaultMaxLine),
-		maxTokensField: c.MaxTokensField,
-		seedField:      seedField(host),
-		oneSystem:      c.OneSystem,
-		streamUsage:    !c.NoStreamUsage && takesStreamOptions(host),
-		encoder:        messageEncoder{host},
-		encode:         func(msg *troupe.Message) []byte { return encodeMessage(msg, host) },
+		client:    client,
+		host:      host,
+		name:      c.Model,
+		efforts:   c.Efforts,
+		textCalls: c.TextCalls,
 	}
-	if m.maxTokensField == "" {
-		m.maxTokensField = maxTokensField(c.Model)
+	if c.Quirks != nil {
+		m.quirks = *c.Quirks
+	} else if known, ok := provider.OfHost(host); ok {
+		m.quirks = known.Quirks
 	}
 	return m, nil
 }
@@ -130,71 +127,19 @@ func (m *Model) String() string { return m.name + " at " + m.host }
 // GoString is the same.
 func (m *Model) GoString() string { return m.String() }
 
-func orDefault[T int | time.Duration](value, otherwise T) T {
-	if value <= 0 {
-		return otherwise
-	}
-	return value
-}
-
 // endpoint is the URL that requests go to. Its errors do not repeat the base URL,
 // which may hold a password.
 func endpoint(base string) (*url.URL, error) {
 	if base == "" {
-		base, _, _ = Provider("openai")
+		base = "https://api.openai.com/v1"
 	}
-	at, err := url.Parse(strings.TrimSpace(base))
+	at, err := wire.ParseURL("openai", base)
 	if err != nil {
-		return nil, errors.New("openai: the base URL is not a URL")
+		return nil, err
 	}
-	if at.Scheme != "http" && at.Scheme != "https" || at.Hostname() == "" {
-		return nil, errors.New("openai: the base URL must begin with http:// or https:// and a host")
-	}
-	at.Fragment, at.RawFragment = "", ""
 	for _, path := range []*string{&at.Path, &at.RawPath} {
 		*path = strings.TrimSuffix(strings.TrimRight(*path, "/"), "/chat/completions")
 	}
 	at = at.JoinPath("chat", "completions")
 	return at, nil
-}
-
-func headers(c Config) (http.Header, error) {
-	header := http.Header{}
-	header.Set("Content-Type", "application/json")
-	header.Set("Accept", "text/event-stream, application/json")
-	header.Set("User-Agent", "troupe")
-	if key := strings.TrimSpace(string(c.Key)); key != "" {
-		if !isHeaderValue(key) {
-			return nil, errors.New("openai: the key holds characters that no header may hold")
-		}
-		header.Set("Authorization", "Bearer "+key)
-	}
-	for name, value := range c.Headers {
-		if name == "" || strings.ContainsAny(name, " \t\r\n:") || !isHeaderValue(value) {
-			return nil, fmt.Errorf("openai: header %q: neither name nor value may hold control characters, nor the name spaces or colons", name)
-		}
-		header.Set(name, value)
-	}
-	return header, nil
-}
-
-func isHeaderValue(text string) bool {
-	return !strings.ContainsFunc(text, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f })
-}
-
-// clientWithoutDetours copies a client and makes it follow only redirects that
-// keep scheme, host and method.
-func clientWithoutDetours(client *http.Client) *http.Client {
-	own := &http.Client{}
-	if client != nil {
-		*own = *client
-	}
-	own.CheckRedirect = func(next *http.Request, via []*http.Request) error {
-		first := via[0]
-		if len(via) > 3 || next.Method != first.Method || next.URL.Host != first.URL.Host || next.URL.Scheme != first.URL.Scheme {
-			return http.ErrUseLastResponse
-		}
-		return nil
-	}
-	return own
 }

@@ -23,11 +23,14 @@ func TestBaseURLsAreTakenAsPeopleWriteThem(t *testing.T) {
 		"https://x.test/d/gpt?api-version=2024#x":     "https://x.test/d/gpt/chat/completions?api-version=2024",
 		"https://x.test/chat/completions?api-version": "https://x.test/chat/completions?api-version",
 	} {
-		m, err := New(Config{BaseURL: base, Model: "m"})
+		c := stream200(events(said(`"content":"a"`), because("stop")))
+		m, err := New(Config{BaseURL: base, Model: "m", HTTPClient: &http.Client{Transport: c}})
 		if err != nil {
 			t.Errorf("%q: %v", base, err)
-		} else if m.url != want {
-			t.Errorf("%q became %s, want %s", base, m.url, want)
+			continue
+		}
+		if listen(t.Context(), m, hello()); c.url != want {
+			t.Errorf("%q became %s, want %s", base, c.url, want)
 		}
 	}
 }
@@ -53,23 +56,28 @@ func TestNonsenseIsRefused(t *testing.T) {
 }
 
 func TestHeadersAreSent(t *testing.T) {
-	m, err := New(Config{Model: "m", Key: " sk-1 \n", Headers: map[string]string{"x-title": "t", "user-agent": "me"}})
-	if err != nil {
-		t.Fatal(err)
+	sent := func(c Config) http.Header {
+		server := stream200(events(said(`"content":"a"`), because("stop")))
+		c.Model, c.HTTPClient = "m", &http.Client{Transport: server}
+		m, err := New(c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		listen(t.Context(), m, hello())
+		return server.got
 	}
+	header := sent(Config{Key: " sk-1 \n", Headers: map[string]string{"x-title": "t", "user-agent": "me"}})
 	for name, want := range map[string]string{
 		"Authorization": "Bearer sk-1", "X-Title": "t", "User-Agent": "me", "Content-Type": "application/json",
 	} {
-		if got := m.header.Get(name); got != want {
+		if got := header.Get(name); got != want {
 			t.Errorf("%s: %q, want %q", name, got, want)
 		}
 	}
-	m, _ = New(Config{Model: "m"})
-	if _, ok := m.header["Authorization"]; ok {
+	if _, ok := sent(Config{})["Authorization"]; ok {
 		t.Error("without a key there is an Authorization header")
 	}
-	m, _ = New(Config{Model: "m", Key: "sk-1", Headers: map[string]string{"authorization": "Basic x"}})
-	if got := m.header.Get("Authorization"); got != "Basic x" {
+	if got := sent(Config{Key: "sk-1", Headers: map[string]string{"authorization": "Basic x"}}).Get("Authorization"); got != "Basic x" {
 		t.Errorf("the configured header gave way to %q", got)
 	}
 }
@@ -110,27 +118,12 @@ func TestSecretsDoNotShow(t *testing.T) {
 	}
 }
 
-func TestProvidersAreKnown(t *testing.T) {
-	for _, name := range []string{"openai", "ollama", "openrouter", "groq", "deepseek", "mistral", "vllm", "lmstudio"} {
-		base, env, ok := Provider(name)
-		if _, err := New(Config{BaseURL: base, Model: "m"}); err != nil || !ok {
-			t.Errorf("%s: %v, %v", name, ok, err)
-		}
-		if isLocal := strings.Contains(base, "localhost"); isLocal != (env == "") {
-			t.Errorf("%s at %s has its key in %q", name, base, env)
-		}
-	}
-	if _, _, ok := Provider("nobody"); ok {
-		t.Error("nobody is a provider")
-	}
-}
-
 func TestMaxTokensField(t *testing.T) {
 	for model, isNew := range map[string]bool{
 		"o1": true, "o3-mini": true, "o4-mini-2025-04-16": true, "gpt-5": true, "gpt-5.1": true, "gpt-5-mini": true, "openai/gpt-5-nano": true, "gpt-6": true,
 		"gpt-4o": false, "gpt-4.1": false, "gpt-3.5-turbo": false, "gpt-oss-20b": false, "o": false, "olmo-2": false, "openai/gpt-oss-120b": false, "qwen3": false, "": false,
 	} {
-		if got := maxTokensField(model) == "max_completion_tokens"; got != isNew {
+		if got := wantsNewField(model); got != isNew {
 			t.Errorf("%s: %v, want %v", model, got, isNew)
 		}
 	}

@@ -1,25 +1,35 @@
 package openai
 
 import (
+	"crypto/sha256"
 	"encoding/json"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/wire"
+	"github.com/troupe-dev/troupe/model/provider"
 )
+
+// A messageForm is how a server wants messages. Encodings are kept under it, so that
+// models with the same one share what is encoded.
+type messageForm struct {
+	host          string
+	ids           provider.IDForm
+	reasoningBack bool
+}
 
 // encodeMessage is a message as the API wants it, behind a comma: a request puts
 // such pieces one after the other and leaves out the first comma.
-func encodeMessage(m *troupe.Message, host string) []byte {
+func encodeMessage(m *troupe.Message, form messageForm) []byte {
 	dst := make([]byte, 0, len(m.Text)+len(m.Text)/8+64)
 	dst = append(dst, `,{"role":`...)
-	dst = appendString(dst, string(m.Role))
+	dst = wire.AppendString(dst, string(m.Role))
 	switch m.Role {
 	case troupe.RoleAssistant:
-		dst = appendAssistant(dst, m, host)
+		dst = appendAssistant(dst, m, form)
 	case troupe.RoleTool:
 		dst = append(dst, `,"tool_call_id":`...)
-		dst = appendString(dst, m.CallID)
+		dst = wire.AppendString(dst, callID(m.CallID, form.ids))
 		dst = appendContent(dst, m)
 	default:
 		dst = appendContent(dst, m)
@@ -27,15 +37,58 @@ func encodeMessage(m *troupe.Message, host string) []byte {
 	return append(dst, '}')
 }
 
+// encodeMarked is a message with a mark at its end that asks to cache all up to it.
+func encodeMarked(m *troupe.Message, form messageForm) []byte {
+	dst := []byte(`,{"role":`)
+	dst = wire.AppendString(dst, string(m.Role))
+	if m.Role == troupe.RoleTool {
+		dst = append(dst, `,"tool_call_id":`...)
+		dst = wire.AppendString(dst, callID(m.CallID, form.ids))
+	}
+	dst = append(dst, `,"content":[`...)
+	for i := range m.Parts {
+		dst = append(appendPart(dst, &m.Parts[i]), ',')
+	}
+	dst = append(dst, `{"type":"text","text":`...)
+	dst = wire.AppendString(dst, m.Text)
+	return append(dst, `,"cache_control":{"type":"ephemeral"}}]}`...)
+}
+
+// callID is a call's id in the form that a server insists on. An id that has another
+// form, because it came from elsewhere, is replaced by a digest of it, which is the
+// same in the call and in its answer.
+func callID(id string, form provider.IDForm) string {
+	isPlain := func(c rune) bool { return c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' }
+	fits, length := true, 24
+	switch form {
+	case provider.ShortID:
+		fits = len(id) <= 40
+	case provider.NineID:
+		fits, length = len(id) == 9 && !strings.ContainsFunc(id, func(c rune) bool { return !isPlain(c) }), 9
+	case provider.StrictID:
+		fits = id != "" && len(id) <= 64 && !strings.ContainsFunc(id, func(c rune) bool { return !isPlain(c) && c != '_' && c != '-' })
+	}
+	if fits {
+		return id
+	}
+	const digits = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+	sum := sha256.Sum256([]byte(id))
+	short := make([]byte, length)
+	for i := range short {
+		short[i] = digits[int(sum[i])%len(digits)]
+	}
+	return string(short)
+}
+
 // appendAssistant adds what a model said. A refusal goes back as content, which
 // every server takes. Reasoning goes back under the name it came with, and only to
 // the host it came from: some insist on it, others refuse a request that has it.
-func appendAssistant(dst []byte, m *troupe.Message, host string) []byte {
+func appendAssistant(dst []byte, m *troupe.Message, form messageForm) []byte {
 	said := m.Text
 	if m.Refusal != "" {
 		said = strings.TrimPrefix(m.Text+"\n"+m.Refusal, "\n")
 	}
-	kept, own := readKept(m.Opaque, host)
+	kept, own := readKept(m.Opaque, form.host)
 	thought := m.Thought
 	if !own {
 		thought = ""
@@ -52,17 +105,24 @@ func appendAssistant(dst []byte, m *troupe.Message, host string) []byte {
 		dst = append(dst, `,"content":null`...)
 	default:
 		dst = append(dst, `,"content":`...)
-		dst = appendString(dst, said)
+		dst = wire.AppendString(dst, said)
 	}
-	if thought != "" && (m.ThoughtField == "reasoning_content" || m.ThoughtField == "reasoning") {
+	switch {
+	case form.reasoningBack && len(m.Calls) > 0:
+		if m.ThoughtField != "reasoning_content" {
+			thought = ""
+		}
+		dst = append(dst, `,"reasoning_content":`...)
+		dst = wire.AppendString(dst, thought)
+	case thought != "" && (m.ThoughtField == "reasoning_content" || m.ThoughtField == "reasoning"):
 		dst = append(dst, `,"`+m.ThoughtField+`":`...)
-		dst = appendString(dst, thought)
+		dst = wire.AppendString(dst, thought)
 	}
-	dst = appendCalls(dst, m.Calls, kept.Calls)
+	dst = appendCalls(dst, m.Calls, kept.Calls, form.ids)
 	return kept.append(dst)
 }
 
-func appendCalls(dst []byte, calls []troupe.ToolCall, extra map[string]json.RawMessage) []byte {
+func appendCalls(dst []byte, calls []troupe.ToolCall, extra map[string]json.RawMessage, ids provider.IDForm) []byte {
 	if len(calls) == 0 {
 		return dst
 	}
@@ -72,11 +132,11 @@ func appendCalls(dst []byte, calls []troupe.ToolCall, extra map[string]json.RawM
 			dst = append(dst, ',')
 		}
 		dst = append(dst, `{"id":`...)
-		dst = appendString(dst, call.ID)
+		dst = wire.AppendString(dst, callID(call.ID, ids))
 		dst = append(dst, `,"type":"function","function":{"name":`...)
-		dst = appendString(dst, call.Name)
+		dst = wire.AppendString(dst, call.Name)
 		dst = append(dst, `,"arguments":`...)
-		dst = appendString(dst, asObject(call.Arguments))
+		dst = wire.AppendString(dst, asObject(call.Arguments))
 		dst = append(dst, '}')
 		if raw := extra[call.ID]; raw != nil {
 			dst = append(dst, `,"extra_content":`...)
@@ -97,7 +157,7 @@ func asObject(arguments string) string {
 	case trimmed[0] == '{' && json.Valid([]byte(arguments)):
 		return arguments
 	}
-	return string(append(appendString([]byte(`{"invalid_json":`), arguments), '}'))
+	return string(append(wire.AppendString([]byte(`{"invalid_json":`), arguments), '}'))
 }
 
 // encodeTools is the request's field for a set of tools, behind a comma.
@@ -108,56 +168,14 @@ func encodeTools(set *troupe.ToolSet) []byte {
 			dst = append(dst, ',')
 		}
 		dst = append(dst, `{"type":"function","function":{"name":`...)
-		dst = appendString(dst, spec.Name)
+		dst = wire.AppendString(dst, spec.Name)
 		if spec.Description != "" {
 			dst = append(dst, `,"description":`...)
-			dst = appendString(dst, spec.Description)
+			dst = wire.AppendString(dst, spec.Description)
 		}
 		dst = append(dst, `,"parameters":`...)
 		dst = append(dst, spec.Input...)
 		dst = append(dst, "}}"...)
 	}
 	return append(dst, ']')
-}
-
-// appendString adds text as a JSON string. What is not UTF-8 becomes U+FFFD.
-func appendString(dst []byte, text string) []byte {
-	return append(appendEscaped(append(dst, '"'), text), '"')
-}
-
-// appendEscaped adds what stands between the quotes of a JSON string.
-func appendEscaped(dst []byte, text string) []byte {
-	const hex = "0123456789abcdef"
-	plain := 0 // text[plain:i] needs no escape
-	for i := 0; i < len(text); {
-		c := text[i]
-		if c < utf8.RuneSelf {
-			if c >= ' ' && c != '"' && c != '\\' {
-				i++
-				continue
-			}
-			dst = append(dst, text[plain:i]...)
-			switch c {
-			case '"', '\\':
-				dst = append(dst, '\\', c)
-			case '\n':
-				dst = append(dst, '\\', 'n')
-			case '\t':
-				dst = append(dst, '\\', 't')
-			default:
-				dst = append(dst, '\\', 'u', '0', '0', hex[c>>4], hex[c&15])
-			}
-			i++
-			plain = i
-			continue
-		}
-		r, size := utf8.DecodeRuneInString(text[i:])
-		if r == utf8.RuneError && size == 1 {
-			dst = append(dst, text[plain:i]...)
-			dst = utf8.AppendRune(dst, utf8.RuneError)
-			plain = i + 1
-		}
-		i += size
-	}
-	return append(dst, text[plain:]...)
 }

@@ -9,12 +9,13 @@ import (
 	"net/http"
 	"strings"
 	"testing"
-	"testing/iotest"
 	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/wire"
+	"github.com/troupe-dev/troupe/model/provider"
 )
 
 // checkSentBack puts an answer into a conversation and checks that the request
@@ -30,7 +31,7 @@ func checkSentBack(t *testing.T, m *Model, got heard) {
 			Function struct{ Arguments string }
 		} `json:"tool_calls"`
 	}
-	encoded := m.encode(message)[1:]
+	encoded := encodedBy(m, message)[1:]
 	if err := json.Unmarshal(encoded, &sent); err != nil || !utf8.Valid(encoded) {
 		t.Fatalf("%v in %q", err, encoded)
 	}
@@ -85,7 +86,7 @@ func TestMessagesAreEncoded(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			got := string(encodeMessage(test.message, "model.test"))
+			got := string(encodeMessage(test.message, messageForm{host: "model.test"}))
 			if diff := cmp.Diff(","+test.want, got); diff != "" {
 				t.Errorf("(-want +got)\n%s", diff)
 			}
@@ -111,7 +112,7 @@ func TestReasoningGoesBackWhereItCameFrom(t *testing.T) {
 	if got.Err != nil {
 		t.Fatal(got.Err)
 	}
-	sent := string(m.encode(&troupe.Message{
+	sent := string(encodedBy(m, &troupe.Message{
 		Role: troupe.RoleAssistant, Thought: got.Thought, Calls: got.Calls, ThoughtField: got.End.ThoughtField, Opaque: got.End.Opaque,
 	}))
 	want := `,{"role":"assistant","content":null,"reasoning":"hello",` +
@@ -147,20 +148,20 @@ func TestRequestsAreWhole(t *testing.T) {
 		want   string // apart from model, stream and messages
 	}{
 		"plain":    {Config{}, nil, nil, `{"stream_options":{"include_usage":true}}`},
-		"no usage": {Config{NoStreamUsage: true}, nil, nil, `{}`},
+		"no usage": {Config{Quirks: &provider.Quirks{NoStreamOptions: true}}, nil, nil, `{}`},
 		"mistral":  {Config{BaseURL: "https://api.mistral.ai/v1"}, &troupe.Params{Seed: number(int64(7))}, nil, `{"random_seed":7}`},
-		"tools": {Config{NoStreamUsage: true}, nil, tools, `{"tools":[{"type":"function","function":{"name":"f","description":"does \"f\"","parameters":{"type":"object","properties":{"x":{"type":"integer"}}}}},
+		"tools": {Config{Quirks: &provider.Quirks{NoStreamOptions: true}}, nil, tools, `{"tools":[{"type":"function","function":{"name":"f","description":"does \"f\"","parameters":{"type":"object","properties":{"x":{"type":"integer"}}}}},
 			{"type":"function","function":{"name":"g","parameters":{"type":"object"}}}]}`},
-		"params": {Config{NoStreamUsage: true}, &troupe.Params{Temperature: number(0.0), TopP: number(0.5), MaxTokens: number(9), Seed: number(int64(-1)), Stop: []string{"a", "b"}, Effort: "low"}, nil,
+		"params": {Config{Quirks: &provider.Quirks{NoStreamOptions: true}}, &troupe.Params{Temperature: number(0.0), TopP: number(0.5), MaxTokens: number(9), Seed: number(int64(-1)), Stop: []string{"a", "b"}, Effort: "low"}, nil,
 			`{"temperature":0,"top_p":0.5,"max_tokens":9,"seed":-1,"stop":["a","b"],"reasoning_effort":"low"}`},
-		"schema": {Config{NoStreamUsage: true}, &troupe.Params{Schema: []byte(`{"type":"object"}`)}, nil,
+		"schema": {Config{Quirks: &provider.Quirks{NoStreamOptions: true}}, &troupe.Params{Schema: []byte(`{"type":"object"}`)}, nil,
 			`{"response_format":{"type":"json_schema","json_schema":{"name":"answer","schema":{"type":"object"}}}}`},
-		"extra": {Config{NoStreamUsage: true}, &troupe.Params{Temperature: number(1.0), Extra: map[string]any{"temperature": 2, "top_k": 5, "a": nil}}, nil,
+		"extra": {Config{Quirks: &provider.Quirks{NoStreamOptions: true}}, &troupe.Params{Temperature: number(1.0), Extra: map[string]any{"temperature": 2, "top_k": 5, "a": nil}}, nil,
 			`{"temperature":2,"top_k":5,"a":null}`},
-		"max tokens of new models":  {Config{NoStreamUsage: true, Model: "openai/gpt-5-mini"}, &troupe.Params{MaxTokens: number(9)}, nil, `{"max_completion_tokens":9}`},
-		"max tokens as configured":  {Config{NoStreamUsage: true, MaxTokensField: "max_new"}, &troupe.Params{MaxTokens: number(9)}, nil, `{"max_new":9}`},
-		"an empty set is no tools":  {Config{NoStreamUsage: true}, nil, &troupe.ToolSet{}, `{}`},
-		"params that set nothing":   {Config{NoStreamUsage: true}, &troupe.Params{}, nil, `{}`},
+		"max tokens of new models":  {Config{Quirks: &provider.Quirks{NoStreamOptions: true}, Model: "openai/gpt-5-mini"}, &troupe.Params{MaxTokens: number(9)}, nil, `{"max_completion_tokens":9}`},
+		"max tokens as configured":  {Config{Quirks: &provider.Quirks{NoStreamOptions: true, MaxTokensField: "max_new"}}, &troupe.Params{MaxTokens: number(9)}, nil, `{"max_new":9}`},
+		"an empty set is no tools":  {Config{Quirks: &provider.Quirks{NoStreamOptions: true}}, nil, &troupe.ToolSet{}, `{}`},
+		"params that set nothing":   {Config{Quirks: &provider.Quirks{NoStreamOptions: true}}, &troupe.Params{}, nil, `{}`},
 		"extra stream options only": {Config{}, &troupe.Params{Extra: map[string]any{"stream_options": nil}}, nil, `{"stream_options":null}`},
 	}
 	for name, test := range tests {
@@ -211,15 +212,23 @@ func TestParamsThatCannotBeSentAreErrors(t *testing.T) {
 func TestMessagesAreEncodedOnce(t *testing.T) {
 	transport := stream200(events(said(`"content":"a"`), because("stop")))
 	m := newModel(t, transport)
-	count, encode := 0, m.encode
-	m.encode = func(msg *troupe.Message) []byte { count++; return encode(msg) }
 	req := hello()
+	first := map[*troupe.Message]*byte{}
 	for turn := range 20 {
 		if got := listen(t.Context(), m, req); got.Err != nil {
 			t.Fatal(got.Err)
 		}
-		if count != len(req.Messages) {
-			t.Fatalf("turn %d: %d messages were encoded %d times", turn, len(req.Messages), count)
+		for i, message := range req.Messages {
+			encoded := message.Encoded(m.form(), func(*troupe.Message) []byte {
+				t.Fatalf("turn %d: message %d was not kept", turn, i)
+				return nil
+			})
+			if first[message] == nil {
+				first[message] = &encoded[0]
+			}
+			if first[message] != &encoded[0] {
+				t.Fatalf("turn %d: message %d was encoded again", turn, i)
+			}
 		}
 		req.Messages = append(req.Messages, &troupe.Message{Role: troupe.RoleAssistant, Text: "a"}, &troupe.Message{Role: troupe.RoleUser, Text: "more"})
 	}
@@ -277,22 +286,12 @@ func BenchmarkTurn(b *testing.B) {
 	}
 }
 
-func TestBodyReadsAllPieces(t *testing.T) {
-	parts := [][]byte{[]byte("ab"), nil, []byte("cde"), []byte("f"), {}}
-	if err := iotest.TestReader(&body{parts: parts}, []byte("abcdef")); err != nil {
-		t.Error(err)
-	}
-	if got := size(parts); got != 6 {
-		t.Errorf("size %d", got)
-	}
-}
-
 func FuzzString(f *testing.F) {
 	for _, seed := range []string{"", "plain", "\"\\\n\t\r\x00\x7f", "h\u00e9llo \u2028 \U0001f600", "\xff\xfe\xc3", "\ufffd"} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		encoded := appendString(nil, text)
+		encoded := wire.AppendString(nil, text)
 		var back string
 		if err := json.Unmarshal(encoded, &back); err != nil {
 			t.Fatalf("%q: %v", encoded, err)
@@ -313,6 +312,9 @@ func BenchmarkEncodeMessage(b *testing.B) {
 	b.SetBytes(int64(len(m.Text)))
 	b.ReportAllocs()
 	for b.Loop() {
-		encodeMessage(m, "")
+		encodeMessage(m, messageForm{host: ""})
 	}
 }
+
+// encodedBy is a message as the model sends it.
+func encodedBy(m *Model, message *troupe.Message) []byte { return encodeMessage(message, m.form()) }

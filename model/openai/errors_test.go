@@ -98,7 +98,7 @@ func TestErrorsInsideAGoodAnswer(t *testing.T) {
 	}{
 		"a status as code":       {events(said(`"content":"a"`), `{"error":{"code":502,"message":"upstream"}}`), 502, "502", true},
 		"beside choices":         {events(said(`"content":"a"`), because("length"), `{"error":{"code":400,"message":"no"},"choices":[{"index":0,"delta":{"content":""},"finish_reason":"error"}]}`), 400, "400", false},
-		"a named event":          {"event: error\ndata: {\"error\":{\"message\":\"no\",\"type\":\"invalid_request_error\",\"code\":\"tool_use_failed\",\"status_code\":400}}\n\n", 400, "tool_use_failed", false},
+		"a named event":          {"event: error\ndata: {\"error\":{\"message\":\"no\",\"type\":\"invalid_request_error\",\"code\":\"tool_use_failed\",\"status_code\":400}}\n\n", 400, "tool_use_failed", true},
 		"a named event of text":  {"event: error\ndata: overloaded\n\n", 200, "", true},
 		"a type only":            {events(`{"error":{"message":"no","type":"overloaded_error"}}`), 200, "overloaded_error", true},
 		"an invalid request":     {events(`{"error":{"message":"no","type":"invalid_request_error"}}`), 200, "invalid_request_error", false},
@@ -177,7 +177,7 @@ func TestRetryAfterIsRead(t *testing.T) {
 func TestLongErrorsAreShortened(t *testing.T) {
 	for _, body := range []string{strings.Repeat("\u00e9", 1<<20), `{"error":{"message":"` + strings.Repeat("\u00e9", 10000) + `"}}`} {
 		e := fails(t, 500, body, nil)
-		if len(e.Message) > maxErrorText+len("…") || !utf8.ValidString(e.Message) {
+		if len(e.Message) > 2<<10+len("…") || !utf8.ValidString(e.Message) {
 			t.Errorf("a message of %d bytes", len(e.Message))
 		}
 	}

@@ -45,6 +45,10 @@ func isIncomplete(err error) bool {
 	return ok && e.Temporary && errors.Is(e, troupe.ErrIncomplete)
 }
 
+func TestEveryShapeIsReadAsItIsMeant(t *testing.T) {
+	troupetest.TestShapes(t, func(t *testing.T, s *troupetest.Server) troupe.Model { return modelOn(t, s) })
+}
+
 func TestModelKeepsItsContract(t *testing.T) {
 	troupetest.TestModel(t, func(t *testing.T, does troupetest.Behaviour) troupe.Model {
 		exchange := troupetest.ServeText("a few words")
@@ -109,9 +113,8 @@ func TestFaultsOfServers(t *testing.T) {
 		"cut in a chunk":             text.CutAfterBytes(100),
 		"ended early":                text.EndAfterChunks(3),
 		"ended at once":              text.EndAfterChunks(0),
-		"no finish":                  text.Finish(""),
 		"no finish, no DONE":         text.Finish("").NoDone(),
-		"calls without a finish":     troupetest.ServeCalls(troupe.ToolCall{ID: "a", Name: "f", Arguments: "{}"}).Finish(""),
+		"half a call, no finish":     troupetest.ServeCalls(troupe.ToolCall{ID: "a", Name: "f", Arguments: `{"a":`}).Finish(""),
 		"calls cut":                  troupetest.ServeCalls(troupe.ToolCall{ID: "a", Name: "f", Arguments: "{}"}).CutAfterChunks(4),
 		"garbage":                    troupetest.ServeRaw("text/event-stream", "data: {nonsense\n\n"),
 	} {
@@ -142,10 +145,10 @@ func TestErrorsAreNotTriedAgainHere(t *testing.T) {
 		troupetest.ServeStatus(http.StatusBadGateway, "cut off in the middle").CutAfterBytes(7))
 	m := modelOn(t, s)
 	for i, want := range []troupe.ModelError{
-		{Status: 429, Message: "slow down", Temporary: true, RetryAfter: 7 * time.Second},
-		{Status: 503, Message: "busy", Temporary: true},
-		{Status: 529, Code: "529", Message: "overloaded", Temporary: true},
-		{Status: 502, Message: "cut off", Temporary: true},
+		{Status: 429, Reason: "rate", Message: "slow down", Temporary: true, RetryAfter: 7 * time.Second},
+		{Status: 503, Reason: "overloaded", Message: "busy", Temporary: true},
+		{Status: 529, Reason: "overloaded", Code: "529", Message: "overloaded", Temporary: true},
+		{Status: 502, Reason: "overloaded", Message: "cut off", Temporary: true},
 	} {
 		_, _, _, err := ask(t.Context(), m, request())
 		if e, ok := errors.AsType[*troupe.ModelError](err); !ok || *e != want {

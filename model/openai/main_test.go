@@ -30,6 +30,7 @@ func listen(ctx context.Context, m troupe.Model, req *troupe.Request) heard {
 		case err != nil:
 			h.Err = err
 			h.order += "x"
+		case chunk.Progress != nil:
 		case chunk.Call != nil:
 			h.Calls = append(h.Calls, *chunk.Call)
 			h.order += "c"
@@ -56,6 +57,8 @@ type canned struct {
 	header http.Header
 	body   string
 	sent   []string
+	url    string      // of the last request
+	got    http.Header // of the last request
 }
 
 func (c *canned) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -64,6 +67,7 @@ func (c *canned) RoundTrip(r *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	c.sent = append(c.sent, string(body))
+	c.url, c.got = r.URL.String(), r.Header
 	return &http.Response{
 		StatusCode: c.status, Header: c.header, Request: r,
 		Body: io.NopCloser(strings.NewReader(c.body)), ContentLength: -1,

@@ -5,13 +5,14 @@ import (
 	"strings"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/wire"
 )
 
 // appendContent adds a message's text, as an array where it has parts as well.
 func appendContent(dst []byte, m *troupe.Message) []byte {
 	dst = append(dst, `,"content":`...)
 	if len(m.Parts) == 0 {
-		return appendString(dst, m.Text)
+		return wire.AppendString(dst, m.Text)
 	}
 	dst = append(dst, '[')
 	if m.Text != "" {
@@ -44,23 +45,23 @@ func appendPart(dst []byte, p *troupe.Part) []byte {
 		return append(dst, `"}}`...)
 	}
 	dst = append(dst, `{"type":"file","file":{"filename":`...)
-	dst = appendString(dst, p.Name)
+	dst = wire.AppendString(dst, p.Name)
 	dst = append(dst, `,"file_data":`...)
 	return append(appendURL(dst, p), "}}"...)
 }
 
 func appendTextPart(dst []byte, text string) []byte {
 	dst = append(dst, `{"type":"text","text":`...)
-	return append(appendString(dst, text), '}')
+	return append(wire.AppendString(dst, text), '}')
 }
 
 // appendURL adds where the part is, or the part itself as a data URL.
 func appendURL(dst []byte, p *troupe.Part) []byte {
 	if len(p.Data) == 0 {
-		return appendString(dst, p.URL)
+		return wire.AppendString(dst, p.URL)
 	}
 	dst = append(dst, `"data:`...)
-	dst = appendEscaped(dst, p.MIME)
+	dst = wire.AppendEscaped(dst, p.MIME)
 	dst = append(dst, ";base64,"...)
 	dst = base64.StdEncoding.AppendEncode(dst, p.Data)
 	return append(dst, '"')

@@ -1,47 +1,56 @@
 package openai
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"strings"
 
 	"github.com/troupe-dev/troupe"
-	"github.com/troupe-dev/troupe/internal/sse"
+	"github.com/troupe-dev/troupe/internal/wire"
 )
 
 // An answer is what has been read of a model's answer so far.
 type answer struct {
 	model  *Model
 	emit   func(troupe.Chunk) bool
-	watch  *watch
-	status int
+	from   *wire.Answer
+	events *wire.Events
 
+	choice int // the index of the choice that is read, -1 as long as none was
 	reason reason
+	done   bool // the server has said that the answer has ended
 	said   bool // text or a refusal has come
 	size   int  // bytes of text, thoughts, calls and what is kept
+	shown  int  // bytes of calls that progress was shown of
+	speech speech
 	calls  calls
 	kept   kept
 	end    troupe.End
 }
 
-// completion is a chunk of a stream, or a whole answer, which has a message where
-// chunks have a delta.
+// completion is a chunk of a stream, or a whole answer.
 type completion struct {
 	Model   string          `json:"model"`
 	Choices []choice        `json:"choices"`
 	Usage   json.RawMessage `json:"usage"`
 	Error   json.RawMessage `json:"error"`
+	Groq    struct {
+		Usage json.RawMessage `json:"usage"`
+		Error json.RawMessage `json:"error"`
+	} `json:"x_groq"`
+	troubles
 }
 
 type choice struct {
-	Index        int    `json:"index"`
-	Delta        delta  `json:"delta"`
-	Message      *delta `json:"message"`
-	FinishReason string `json:"finish_reason"`
+	Index        index           `json:"index"`
+	Delta        *delta          `json:"delta"`
+	Message      *delta          `json:"message"`
+	FinishReason label           `json:"finish_reason"`
+	Usage        json.RawMessage `json:"usage"` // Moonshot's
+	Error        json.RawMessage `json:"error"`
+	Text         string          `json:"text"` // of servers that speak the older completions
 }
 
 type delta struct {
@@ -52,172 +61,212 @@ type delta struct {
 	ReasoningDetails []json.RawMessage `json:"reasoning_details"`
 	ThinkingBlocks   []json.RawMessage `json:"thinking_blocks"`
 	ExtraContent     json.RawMessage   `json:"extra_content"`
-	ToolCalls        []callDelta       `json:"tool_calls"`
+	ToolCalls        callList          `json:"tool_calls"`
 	FunctionCall     *functionDelta    `json:"function_call"`
+	FinishReason     label             `json:"finish_reason"` // of servers that put it here
 }
 
-// readStream reads server-sent events up to [DONE] or, as some servers forget it,
-// the end of the stream.
-func (a *answer) readStream(src io.Reader) error {
-	events := sse.NewReader(src, a.model.maxLine)
+// read reads the answer to its end: [DONE], the end of a whole document or, as some
+// servers forget both, the end of the stream.
+func (a *answer) read() error {
+	var c completion // one for all: it is large, and nothing of it is kept
 	for {
-		event, err := events.Next()
-		if err != nil {
-			return a.broken(err)
-		}
-		data := bytes.TrimSpace(event.Data)
+		event, err := a.events.Next()
 		switch {
-		case len(data) == 0:
-		case string(data) == "[DONE]":
-			a.watch.drain()
+		case err != nil:
+			return a.broken(err)
+		case event.Done:
+			a.done = true
+			a.from.Drain()
 			return a.finished(errors.New("[DONE] came without a reason for it"))
 		case string(event.Name) == "error":
-			return a.model.failed(a.status, data)
-		default:
-			var c completion
-			if err := json.Unmarshal(data, &c); err != nil {
-				if event.Cut {
-					return a.broken(io.ErrUnexpectedEOF)
-				}
-				return a.incomplete(fmt.Errorf("read event: %w", err))
+			return a.from.Failed(event.Data)
+		}
+		c = completion{}
+		if err := a.events.Decode(event.Data, &c, "choices", "choices.delta", "choices.message"); err != nil {
+			if c, err = readOdd(event.Data, err); err != nil && event.Whole {
+				return a.from.NotAnAnswer(aCompletion, event.Data)
 			}
-			if err := a.take(&c); err != nil {
-				return err
+			if err != nil {
+				return a.from.Incomplete(fmt.Errorf("read event: %w", err))
 			}
+		}
+		if trouble := c.trouble(event.Data); trouble != nil {
+			return a.from.Failed(trouble)
+		}
+		if event.Whole && c.Choices == nil {
+			return a.from.NotAnAnswer(aCompletion, event.Data)
+		}
+		if err := a.take(&c, event.Whole); err != nil {
+			return err
 		}
 	}
 }
 
-// readWhole reads an answer that a server sends at once although asked to stream.
-func (a *answer) readWhole(src io.Reader) error {
-	limit := 4 * int64(a.model.maxAnswer) // JSON may take several bytes for one
-	data, err := io.ReadAll(io.LimitReader(src, limit+1))
-	if err != nil {
-		return a.incomplete(err)
-	}
-	if int64(len(data)) > limit {
-		return a.tooLarge()
-	}
-	var c completion
-	if err := json.Unmarshal(data, &c); err != nil {
-		if !json.Valid(data) {
-			return a.incomplete(fmt.Errorf("read answer: %w", err))
-		}
-		return a.model.notACompletion(a.status, data)
-	}
-	if c.Choices == nil && !isSet(c.Error) {
-		return a.model.notACompletion(a.status, data)
-	}
-	if err := a.take(&c); err != nil {
-		return err
-	}
-	return a.finished(io.ErrUnexpectedEOF)
-}
-
-// take reads one chunk, or a whole answer. It reads the first choice only, which is
-// the only one unless the caller asked for more.
-func (a *answer) take(c *completion) error {
-	if isSet(c.Error) {
-		return a.model.failed(a.status, c.Error)
-	}
+// take reads one chunk, or a whole answer. It reads one choice only, which is the
+// only one unless the caller asked for more.
+func (a *answer) take(c *completion, whole bool) error {
 	if a.end.Model == "" {
 		a.end.Model = c.Model
 	}
-	if isSet(c.Usage) {
-		a.end.Usage = readUsage(c.Usage)
+	a.count(c.Groq.Usage)
+	a.count(c.Usage)
+	if a.choice < 0 && len(c.Choices) > 0 {
+		a.choice = c.Choices[0].Index.n
+		for i := range c.Choices {
+			a.choice = min(a.choice, c.Choices[i].Index.n)
+		}
 	}
 	for i := range c.Choices {
 		choice := &c.Choices[i]
-		if choice.Index != 0 {
+		if choice.Index.n != a.choice {
 			continue
 		}
-		if err := a.takeChoice(choice); err != nil {
+		a.count(choice.Usage)
+		if err := a.takeChoice(choice, whole); err != nil {
 			return err
 		}
-		a.reason = a.reason.or(choice.FinishReason)
+		a.reason = a.reason.or(string(choice.FinishReason))
+		for _, d := range []*delta{choice.Delta, choice.Message} {
+			if d != nil && a.reason == "" {
+				a.reason = a.reason.or(string(d.FinishReason))
+			}
+		}
+	}
+	a.done = a.done || whole && len(c.Choices) > 0
+	return nil
+}
+
+// takeChoice reads what a choice says. In a stream the delta does, and a message
+// beside it has all that was said so far; one alone is a whole answer. In a whole
+// answer the message does, and may have an empty delta beside it.
+func (a *answer) takeChoice(c *choice, whole bool) error {
+	before := a.size
+	var err error
+	switch {
+	case c.Message == nil && c.Delta == nil && c.Text != "":
+		err = a.takeDelta(&delta{Content: c.Text}, a.calls.add)
+	case c.Message == nil && c.Delta == nil:
+	case c.Message == nil || !whole && c.Delta != nil && !c.Delta.isEmpty():
+		err = a.takeDelta(c.Delta, a.calls.add)
+	case !whole && (a.said || len(a.calls) > 0 || c.Delta != nil && c.FinishReason == ""):
+		// All of it was said before, piece by piece.
+	default:
+		if text, ok := c.Message.Content.(string); ok && whole {
+			c.Message.Content = withThinkTag(text)
+		}
+		err = a.takeDelta(c.Message, a.calls.addWhole)
+	}
+	if err != nil {
+		return err
+	}
+	if a.size > a.model.client.MaxAnswer() || len(a.calls) > maxCalls {
+		return a.tooLarge()
+	}
+	if a.size > before {
+		a.from.Progressed()
 	}
 	return nil
 }
 
-func (a *answer) takeChoice(c *choice) error {
-	d, add := &c.Delta, a.calls.add
-	if c.Message != nil {
-		d, add = c.Message, a.calls.addWhole
-	}
-	before := a.size
+func (d *delta) isEmpty() bool {
+	text, _ := d.Content.(string)
+	parts, _ := d.Content.([]any)
+	return text == "" && len(parts) == 0 && d.Refusal == "" && d.ReasoningContent == "" && d.Reasoning == "" &&
+		d.ReasoningDetails == nil && d.ThinkingBlocks == nil && d.ExtraContent == nil && d.ToolCalls == nil && d.FunctionCall == nil
+}
+
+func (a *answer) takeDelta(d *delta, add func([]callDelta) int) error {
 	if err := a.speak(d); err != nil {
 		return err
 	}
 	a.keep(d)
-	for i := range d.ToolCalls {
-		a.size += add(&d.ToolCalls[i])
+	added := add(d.ToolCalls)
+	if f := d.FunctionCall; f != nil && len(d.ToolCalls) == 0 && (f.Name != "" || argumentText(f.Arguments) != "") {
+		added = a.calls.add([]callDelta{{Function: *f}})
 	}
-	if d.FunctionCall != nil {
-		a.size += a.calls.add(&callDelta{Function: *d.FunctionCall})
+	a.size += added
+	return a.showProgress(added)
+}
+
+// showProgress tells of a call that is growing: when it begins, and then now and
+// again.
+func (a *answer) showProgress(added int) error {
+	const step = 512
+	if added == 0 || len(a.calls) == 0 {
+		return nil
 	}
-	if a.size > a.model.maxAnswer || len(a.calls) > maxCalls {
-		return a.tooLarge()
+	call := a.calls[len(a.calls)-1]
+	if grown := call.arguments.size(); call.name != "" && (a.shown == 0 || grown < a.shown || grown >= a.shown+step) {
+		a.shown = max(grown, 1)
+		return a.show(troupe.Chunk{Progress: &troupe.Progress{Call: call.name, Bytes: grown}})
 	}
-	if a.size > before {
-		a.watch.progressed()
+	return nil
+}
+
+func (a *answer) show(c troupe.Chunk) error {
+	if !a.emit(c) {
+		return errLeft
 	}
 	return nil
 }
 
 // speak yields what a delta says, thoughts first.
 func (a *answer) speak(d *delta) error {
-	text, thought := split(d.Content)
+	text, thought, refusal := split(d.Content)
 	field := thinkingPart
 	switch {
 	case d.ReasoningContent != "":
 		thought, field = d.ReasoningContent+thought, "reasoning_content"
 	case d.Reasoning != "":
 		thought, field = d.Reasoning+thought, "reasoning"
+	case thought == "" && a.thinksIn("reasoning_details") && len(d.ReasoningDetails) > 0:
+		thought, field = detailText(d.ReasoningDetails), "reasoning_details"
+	case thought == "" && a.thinksIn("thinking_blocks"):
+		thought, field = detailText(d.ThinkingBlocks), "thinking_blocks"
 	}
-	a.size += len(text) + len(thought) + len(d.Refusal)
-	if thought != "" {
-		if a.end.ThoughtField == "" {
-			a.end.ThoughtField = field
-		}
-		if !a.emit(troupe.Chunk{Thought: thought}) {
-			return errLeft
-		}
+	a.size += len(text) + len(thought) + len(d.Refusal) + len(refusal)
+	if err := a.think(thought, field); err != nil {
+		return err
 	}
 	if text != "" {
-		a.said = true
-		if !a.emit(troupe.Chunk{Text: text}) {
-			return errLeft
+		inText, said := a.speech.add(text)
+		if err := a.think(inText, thinkTag); err != nil {
+			return err
+		}
+		if err := a.say(said); err != nil {
+			return err
 		}
 	}
-	if d.Refusal != "" {
+	if d.Refusal+refusal != "" {
 		a.said = true
-		if !a.emit(troupe.Chunk{Refusal: d.Refusal}) {
-			return errLeft
-		}
+		return a.show(troupe.Chunk{Refusal: d.Refusal + refusal})
 	}
 	return nil
 }
 
-// split reads content that is a string, or an array of parts with text or thoughts
-// in them. Parts of other kinds are not for us.
-func split(content any) (text, thought string) {
-	if whole, ok := content.(string); ok {
-		return whole, ""
+// thinksIn reports whether thoughts are to be read from a field: not if they have
+// come in another one, because that says the same.
+func (a *answer) thinksIn(field string) bool {
+	return a.end.ThoughtField == "" || a.end.ThoughtField == field
+}
+
+func (a *answer) think(thought, field string) error {
+	if thought == "" {
+		return nil
 	}
-	var texts, thoughts strings.Builder
-	parts, _ := content.([]any)
-	for _, part := range parts {
-		fields, _ := part.(map[string]any)
-		switch fields["type"] {
-		case "text":
-			more, _ := fields["text"].(string)
-			texts.WriteString(more)
-		case "thinking":
-			more, _ := split(fields["thinking"])
-			thoughts.WriteString(more)
-		}
+	if a.end.ThoughtField == "" {
+		a.end.ThoughtField = field
 	}
-	return texts.String(), thoughts.String()
+	return a.show(troupe.Chunk{Thought: thought})
+}
+
+func (a *answer) say(text string) error {
+	if text == "" {
+		return nil
+	}
+	a.said = true
+	return a.show(troupe.Chunk{Text: text})
 }
 
 func (a *answer) keep(d *delta) {
@@ -230,21 +279,20 @@ func (a *answer) keep(d *delta) {
 	a.size += len(d.ExtraContent)
 	a.kept.ReasoningDetails = append(a.kept.ReasoningDetails, d.ReasoningDetails...)
 	a.kept.ThinkingBlocks = append(a.kept.ThinkingBlocks, d.ThinkingBlocks...)
-	if isSet(d.ExtraContent) {
+	if wire.IsSet(d.ExtraContent) {
 		a.kept.ExtraContent = d.ExtraContent
 	}
 }
 
-// broken ends an answer whose stream has ended without [DONE]: it is complete if
-// the server had said why it ends.
+// broken ends an answer whose events have ended without [DONE]: it is complete if
+// the server had said why it ends, or if it was one whole document.
 func (a *answer) broken(err error) error {
-	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
-		return a.incomplete(err)
-	}
-	if errors.Is(err, sse.ErrTooLong) || errors.Is(err, errTooLarge) {
+	switch {
+	case errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded):
+		return a.from.Incomplete(err)
+	case errors.Is(err, wire.ErrTooLarge):
 		return a.tooLarge()
-	}
-	if err == io.EOF {
+	case err == io.EOF:
 		err = io.ErrUnexpectedEOF
 	}
 	return a.finished(err)
@@ -254,22 +302,46 @@ func (a *answer) broken(err error) error {
 // server did not say that the answer has ended.
 func (a *answer) finished(cause error) error {
 	calls := a.calls.whole(&a.kept)
-	finish, ok := a.reason.finish(a.said, len(calls) > 0)
+	thought, said, written := a.speech.end()
+	if len(calls) == 0 {
+		calls = withIDs(written)
+	}
+	reason := a.reason
+	if reason == "" && a.done && a.calls.areComplete() && (a.said || said != "" || len(calls) > 0) {
+		reason = "stop"
+	}
+	finish, ok := reason.finish(a.said || said != "", len(calls) > 0)
 	if !ok {
 		if a.reason != "" {
 			cause = fmt.Errorf("the server ended it with %.40q", string(a.reason))
 		}
-		return a.incomplete(cause)
+		return a.from.Incomplete(cause)
+	}
+	if err := a.think(thought, thinkTag); err != nil {
+		return err
+	}
+	if err := a.say(said); err != nil {
+		return err
 	}
 	for i := range calls {
-		if !a.emit(troupe.Chunk{Call: &calls[i]}) {
-			return errLeft
+		if err := a.show(troupe.Chunk{Call: &calls[i]}); err != nil {
+			return err
 		}
 	}
 	a.end.Finish = finish
 	a.end.Opaque = a.kept.opaque(a.model.host, a.end.ThoughtField != "")
-	if !a.emit(troupe.Chunk{End: &a.end}) {
-		return errLeft
+	return a.show(troupe.Chunk{End: &a.end})
+}
+
+// withIDs gives ids to calls that came without.
+func withIDs(calls []troupe.ToolCall) []troupe.ToolCall {
+	for i := range calls {
+		calls[i].ID = fmt.Sprintf("call_%d", i+1)
 	}
-	return nil
+	return calls
+}
+
+func (a *answer) tooLarge() error {
+	client := a.model.client
+	return a.from.TooLarge(fmt.Sprintf("%d bytes, %d bytes in one event, %d calls", client.MaxAnswer(), client.MaxLine(), maxCalls))
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/wire"
 )
 
 // events is a stream of data payloads that ends in [DONE].
@@ -215,17 +216,16 @@ func TestWhatHasNoEndIsIncomplete(t *testing.T) {
 	call := calling(`{"index":0,"id":"a","function":{"name":"f","arguments":"{}"}}`)
 	whole := events(said(`"content":"hello"`), call)
 	for name, stream := range map[string]string{
-		"DONE without a finish":        whole,
+		"DONE without a finish, cut":   events(said(`"content":"hello"`), calling(`{"index":0,"id":"a","function":{"name":"f","arguments":"{\"a\""}}`)),
+		"DONE without a finish, empty": events(said(`"reasoning":"hm"`)),
 		"no DONE":                      strings.TrimSuffix(whole, "data: [DONE]\n\n"),
 		"nothing":                      "",
 		"only comments":                ": hi\n\n: hi\n\n",
 		"cut in an event":              whole[:60],
-		"empty finish":                 events(call, because("")),
 		"finish error":                 events(call, because("error")),
 		"out of resources":             events(call, because("insufficient_system_resource")),
 		"unknown finish, nothing said": events(said(`"reasoning":"hm"`), because("bored")),
 		"garbage":                      events(call, "{]", because("stop")),
-		"text instead of JSON":         events(call, "oops", because("stop")),
 		"a number as delta":            events(`{"choices":[{"delta":5,"finish_reason":"stop"}]}`),
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -296,7 +296,6 @@ func TestWholeAnswersAreRead(t *testing.T) {
 		})
 	}
 	for name, body := range map[string]string{
-		"no finish":  strings.Replace(message(`"content":"hi"`, "stop"), `"stop"`, "null", 1),
 		"no choices": `{"choices":[]}`,
 		"cut":        message(`"content":"hi"`, "stop")[:50],
 		"nothing":    "",
@@ -307,21 +306,30 @@ func TestWholeAnswersAreRead(t *testing.T) {
 	}
 }
 
+func manyCalls(n int) (payloads []string) {
+	for i := range n {
+		payloads = append(payloads, calling(fmt.Sprintf(`{"index":%d,"function":{"name":"f"}}`, i)))
+	}
+	return payloads
+}
+
 func TestWhatIsTooLargeIsRefused(t *testing.T) {
 	for name, stream := range map[string]string{
 		"text":      events(said(`"content":"`+strings.Repeat("x", 600)+`"`), said(`"content":"`+strings.Repeat("x", 600)+`"`), because("stop")),
 		"thought":   events(said(`"reasoning":"`+strings.Repeat("x", 1200)+`"`), because("stop")),
 		"arguments": events(calling(`{"index":0,"function":{"name":"f","arguments":"`+strings.Repeat("x", 1200)+`"}}`), because("stop")),
-		"calls":     events(slices.Repeat([]string{calling(`{"function":{"name":"f"}}`)}, 100)...),
+		"calls":     events(manyCalls(100)...),
 		"details":   events(said(`"reasoning_details":[{"text":"`+strings.Repeat("x", 1200)+`"}]`), because("stop")),
 		"a line":    events(said(`"content":"`+strings.Repeat("x", 3000)+`"`), because("stop")),
 		"a stream":  strings.Repeat(": nothing\n\n", 20000),
 	} {
 		t.Run(name, func(t *testing.T) {
-			m := newModel(t, stream200(stream))
-			m.maxAnswer, m.maxLine = 1000, 2000
+			m, err := New(Config{Model: "m", MaxAnswer: 1000, MaxLine: 2000, HTTPClient: &http.Client{Transport: stream200(stream)}})
+			if err != nil {
+				t.Fatal(err)
+			}
 			got := listen(t.Context(), m, hello())
-			if e, ok := errors.AsType[*troupe.ModelError](got.Err); !ok || e.Temporary || !errors.Is(e, errTooLarge) || got.End != nil {
+			if e, ok := errors.AsType[*troupe.ModelError](got.Err); !ok || e.Temporary || !errors.Is(e, wire.ErrTooLarge) || got.End != nil {
 				t.Errorf("got %+v", got)
 			}
 		})

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/model/provider"
 )
 
 // Servers whose templates take one system message get one; others get them all.
@@ -15,7 +16,7 @@ func TestSystemMessagesAreJoinedWhereAsked(t *testing.T) {
 		{Role: troupe.RoleUser, Text: "hi"},
 	}
 	for one, want := range map[bool]int{false: 3, true: 2} {
-		m, err := New(Config{BaseURL: "http://localhost:1/v1", Model: "m", OneSystem: one})
+		m, err := New(Config{BaseURL: "http://localhost:1/v1", Model: "m", Quirks: &provider.Quirks{OneSystem: one}})
 		if err != nil {
 			t.Fatal(err)
 		}

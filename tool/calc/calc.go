@@ -35,5 +35,5 @@ func New() troupe.Tool {
 		}
 		text, exact := v.format()
 		return result{Result: text, Exact: exact}, nil
-	}, troupe.RepeatSafe())
+	}, troupe.ReadOnly())
 }

@@ -18,6 +18,12 @@ func call(t *testing.T, expression string) (string, error) {
 	return got.Content, err
 }
 
+func TestTheCalculatorOnlyReads(t *testing.T) {
+	if spec := New().Spec(); !spec.ReadOnly || !spec.RepeatSafe {
+		t.Errorf("%+v", spec)
+	}
+}
+
 func TestExpressionsAreWorkedOut(t *testing.T) {
 	t.Attr("FR", "FR-008 FR-011")
 	for expression, want := range map[string]string{

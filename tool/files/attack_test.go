@@ -12,6 +12,7 @@ import (
 
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/corpus"
+	"github.com/troupe-dev/troupe/workspace"
 )
 
 // attacks is how many names TestNoNameLeadsOutOfTheWorkspace gives to each tool.
@@ -20,6 +21,36 @@ const attacks = 10_000
 func TestNoNameLeadsOutOfTheWorkspace(t *testing.T) {
 	t.Attr("FR", "FR-006")
 	w := newWorld(t)
+	find := w.open(t)
+	attack(t, w, attacks, []troupe.Tool{Read(find), Save(find), List(find), Write(find), MakeDir(find), Edit(find), Search(find)})
+}
+
+func TestNoNameLeadsOutOfADirectory(t *testing.T) {
+	w := newWorld(t)
+	tools, err := Dir(w.session, workspace.ReadWrite)
+	if err != nil {
+		t.Fatal(err)
+	}
+	attack(t, w, attacks/5, tools)
+}
+
+func TestNoNameLeadsOutOfSeveralRoots(t *testing.T) {
+	w := newWorld(t)
+	tools, err := Roots(
+		workspace.Root{Name: "docs", Dir: w.bundle, Access: workspace.ReadOnly},
+		workspace.Root{Name: "out", Dir: w.session, Access: workspace.ReadWrite},
+	)
+	if err != nil {
+		t.Fatal(err)
+	}
+	attack(t, w, attacks/5, tools, "docs/", "out/", "out/", "")
+}
+
+// attack gives names that lead elsewhere to every tool, each after one of the
+// beginnings, and looks for what comes of it. Only the session folder of the world
+// may change.
+func attack(t *testing.T, w world, n int, tools []troupe.Tool, beginnings ...string) {
+	t.Helper()
 	for _, dir := range []string{w.bundle, w.session} {
 		for name, target := range map[string]string{
 			"link-out": w.outside, "link-canary": filepath.Join(w.outside, "canary.txt"), "link-up": "../../../../..",
@@ -32,20 +63,22 @@ func TestNoNameLeadsOutOfTheWorkspace(t *testing.T) {
 	for _, dir := range []string{w.outside, filepath.Dir(w.session) + "/" + otherSession} {
 		put(t, dir, canary, "") // to be seen in listings
 	}
-	find := w.open(t)
-	tools := []troupe.Tool{Read(find), Save(find), List(find), Write(find), MakeDir(find)}
 	before := corpus.Snapshot(t, w.dir, w.session)
 
-	names := corpus.AttackNames(t, attacks, w.dir)
+	names := corpus.AttackNames(t, n, w.dir)
 	if testing.Short() {
 		names = names[len(names)-1000:]
 	}
 	outcomes := make(map[string]int)
 	inRun(t, session, func(ctx context.Context, run *troupe.Run) error {
 		for i, name := range names {
+			if len(beginnings) > 0 {
+				name = beginnings[i%len(beginnings)] + name
+			}
 			for j := range tools {
 				tool := tools[(i+j)%len(tools)] // the first to write decides what the name is
-				arguments := object{"file_path": name, "path": name, "content": "written by an agent"}
+				arguments := object{"file_path": name, "path": name, "content": "written by an agent",
+					"pattern": "C", "edits": []object{{"search": "written", "replace": "changed"}}}
 				got, class := call(ctx, run, tool, arguments)
 				outcomes[fmt.Sprintf("%s %s", tool.Spec().Name, class)]++
 				told := strings.Contains(name, w.dir) // the model knows what it wrote itself

@@ -35,10 +35,24 @@ func TestResultsAreWhatBundlesRelyOn(t *testing.T) {
 		{"read a part", Read, object{"file_path": "notes.md", "offset": 1, "limit": 4}, "",
 			`{"success":true,"path":"notes.md","content":"rü","size":8,"truncated":true,"next_offset":4}`},
 		{"read past the end", Read, object{"file_path": "notes.md", "offset": 99}, "",
-			`{"success":true,"path":"notes.md","content":"","size":8,"note":"the file ends before this offset"}`},
+			`{"success":true,"path":"notes.md","content":"","size":8,"note":"the file ends before this place"}`},
+		{"read lines", Read, object{"file_path": "{bundle-root}/templates/lines.txt", "line": 2, "lines": 2}, "",
+			`{"success":true,"path":"{bundle-root}/templates/lines.txt","content":"two\nthree\n","size":18,"truncated":true,"next_offset":14}`},
+		{"read from a line on", Read, object{"file_path": "{bundle-root}/templates/lines.txt", "line": 3}, "",
+			`{"success":true,"path":"{bundle-root}/templates/lines.txt","content":"three\nfour","size":18}`},
+		{"read the first lines", Read, object{"file_path": "{bundle-root}/templates/lines.txt", "lines": 1}, "",
+			`{"success":true,"path":"{bundle-root}/templates/lines.txt","content":"one\n","size":18,"truncated":true,"next_offset":4}`},
+		{"read a short line", Read, object{"file_path": "{bundle-root}/templates/short.txt", "line": 2, "lines": 1}, "",
+			`{"success":true,"path":"{bundle-root}/templates/short.txt","content":"b\n","size":6,"truncated":true,"next_offset":4}`},
+		{"read lines from an offset", Read, object{"file_path": "{bundle-root}/templates/lines.txt", "offset": 4, "lines": 1}, "",
+			`{"success":true,"path":"{bundle-root}/templates/lines.txt","content":"two\n","size":18,"truncated":true,"next_offset":8}`},
+		{"read more lines than there are", Read, object{"file_path": "{bundle-root}/templates/lines.txt", "line": 4, "lines": 100}, "",
+			`{"success":true,"path":"{bundle-root}/templates/lines.txt","content":"four","size":18}`},
+		{"read a line after the last", Read, object{"file_path": "{bundle-root}/templates/lines.txt", "line": 5}, "",
+			`{"success":true,"path":"{bundle-root}/templates/lines.txt","content":"","size":18,"note":"the file ends before this place"}`},
 		{"read from before the beginning", Read, object{"file_path": "notes.md", "offset": -1}, troupe.ClassFailed,
 			`{"success":false,"error":"read {session-folder}/notes.md: invalid argument: offset and limit are not negative","path":"notes.md"}`},
-		{"read nothing there", Read, object{"file_path": "{bundle-root}/no.md"}, troupe.ClassFailed,
+		{"read nothing there", Read, object{"file_path": "{bundle-root}/no.md"}, troupe.ClassNotFound,
 			`{"success":false,"error":"read {bundle-root}/no.md: not found","path":"{bundle-root}/no.md"}`},
 		{"read outside", Read, object{"file_path": "{bundle-root}/../../../../../outside/canary.txt"}, troupe.ClassUnauthorized,
 			`{"success":false,` + denied + `resolve {bundle-root}/../../../../../outside/canary.txt: it leaves {bundle-root}","path":"{bundle-root}/../../../../../outside/canary.txt"}`},
@@ -48,7 +62,7 @@ func TestResultsAreWhatBundlesRelyOn(t *testing.T) {
 			`{"success":false,` + denied + `read {project-root}/.env: reading {project-root} is not granted","path":"{project-root}/.env"}`},
 		{"read an unknown variable", Read, object{"file_path": "{nowhere}/x.md"}, troupe.ClassInvalidArguments,
 			`{"success":false,"error":"resolve {nowhere}/x.md: variable {nowhere} is unknown or empty; available variables: bundle-root, date, dotdot, output_folder, project-root, session-folder, session-id","path":"{nowhere}/x.md"}`},
-		{"read a directory", Read, object{"file_path": "{bundle-root}"}, troupe.ClassFailed,
+		{"read a directory", Read, object{"file_path": "{bundle-root}"}, troupe.ClassNotFound,
 			`{"success":false,"error":"read {bundle-root}: not a regular file","path":"{bundle-root}"}`},
 
 		{"save", Save, object{"file_path": "{session-folder}/a/b.md", "content": "ü\n"}, "",
@@ -98,7 +112,7 @@ func TestResultsAreWhatBundlesRelyOn(t *testing.T) {
 			`{"success":true,"path":"{session-folder}","entries":[{"name":"link","type":"link","size":0},{"name":"notes.md","type":"file","size":8}]}`},
 		{"list outside", List, object{"path": "{session-folder}/.."}, troupe.ClassUnauthorized,
 			`{"success":false,` + denied + `resolve {session-folder}/..: it leaves {session-folder}","path":"{session-folder}/.."}`},
-		{"list a file", List, object{"path": "notes.md"}, troupe.ClassFailed,
+		{"list a file", List, object{"path": "notes.md"}, troupe.ClassNotFound,
 			`{"success":false,"error":"list {session-folder}/notes.md: not a directory","path":"notes.md"}`},
 	}
 	for _, c := range cases {
@@ -147,9 +161,11 @@ func TestSavedFilesGoOnRecord(t *testing.T) {
 func TestToolsAreSafeToRepeatAndDescribed(t *testing.T) {
 	for name, tool := range map[string]troupe.Tool{
 		"read_file": Read(nil), "save_output": Save(nil), "list_files": List(nil), "write_file": Write(nil), "make_directory": MakeDir(nil),
+		"edit_file": Edit(nil), "search_files": Search(nil),
 	} {
 		spec := tool.Spec()
-		if spec.Name != name || !spec.RepeatSafe || len(spec.Description) < 100 || len(spec.Input) == 0 {
+		reads := name == "read_file" || name == "list_files" || name == "search_files"
+		if spec.Name != name || spec.RepeatSafe != (name != "edit_file") || spec.ReadOnly != reads || len(spec.Description) < 100 || len(spec.Input) == 0 {
 			t.Errorf("spec of %s is %+v", name, spec)
 		}
 	}

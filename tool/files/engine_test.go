@@ -52,7 +52,7 @@ func asks(id, tool string, arguments object) troupe.ToolCall {
 func perform(t *testing.T, ctx context.Context, store troupe.Store, find Finder, model troupe.Model) []troupe.Event {
 	t.Helper()
 	agent, err := troupe.NewAgent(troupe.AgentConfig{ID: "ada", Model: model, Tools: []troupe.Tool{
-		Read(find), Save(find), List(find), Write(find), MakeDir(find),
+		Read(find), Save(find), List(find), Write(find), MakeDir(find), Edit(find), Search(find),
 	}})
 	if err != nil {
 		t.Fatal(err)
@@ -169,5 +169,55 @@ func TestAFileThatWasWrittenIsOnRecordThoughTheRunWasStopped(t *testing.T) {
 	}
 	if text := fmt.Sprint(kinds); !strings.HasSuffix(text, "artifact_saved tool_returned run_cancelled]") {
 		t.Errorf("the log reads %s", text)
+	}
+}
+
+// M1 of what models do: looking for what may not be there closes nothing.
+func TestFilesThatAreNotThereAreAnswersHoweverMany(t *testing.T) {
+	w := newWorld(t)
+	events := perform(t, t.Context(), troupe.NewMemoryStore(), w.open(t), script{
+		{asks("1", "read_file", object{"file_path": "{bundle-root}/a.md"})},
+		{asks("2", "read_file", object{"file_path": "{bundle-root}/b.md"})},
+		{asks("3", "read_file", object{"file_path": "c.md"})},
+		{asks("4", "edit_file", object{"file_path": "notes.md", "edits": []replacement{{"one", "two"}}})},
+		{asks("5", "edit_file", object{"file_path": "notes.md", "edits": []replacement{{"two", "two"}}})},
+		{asks("6", "edit_file", object{"file_path": "none.md", "edits": []replacement{{"two", "three"}}})},
+		{asks("7", "edit_file", object{"file_path": "notes.md", "edits": []replacement{{"Grüße", "Hello"}}})},
+		{asks("8", "read_file", object{"file_path": "notes.md"})},
+	})
+	var got []string
+	for _, e := range events {
+		if b, ok := e.Body.(*troupe.ToolReturned); ok {
+			got = append(got, b.CallID+string(b.Class)+fmt.Sprint(strings.Contains(b.Content, `"success":true`)))
+		}
+	}
+	want := []string{"1not_foundfalse", "2not_foundfalse", "3not_foundfalse", "4not_foundfalse", "5not_foundfalse", "6not_foundfalse", "7true", "8true"}
+	if !slices.Equal(got, want) {
+		t.Errorf("got %q; want %q", got, want)
+	}
+}
+
+// M2 and M3 of what models do: writing a file twice in one turn, reading it back and
+// changing it in the same turn. What the model's order says is what happens.
+func TestCallsOfOneTurnTakeEffectInOrder(t *testing.T) {
+	w := newWorld(t)
+	events := perform(t, t.Context(), troupe.NewMemoryStore(), w.open(t), script{{
+		asks("1", "write_file", object{"file_path": "a.md", "content": strings.Repeat("long ", 1<<20)}),
+		asks("2", "write_file", object{"file_path": "a.md", "content": "short"}),
+		asks("3", "read_file", object{"file_path": "a.md"}),
+		asks("4", "edit_file", object{"file_path": "a.md", "edits": []replacement{{"short", "shorter"}}}),
+		asks("5", "search_files", object{"pattern": "shorter"}),
+	}})
+	got := make(map[string]string)
+	for _, e := range events {
+		if b, ok := e.Body.(*troupe.ToolReturned); ok {
+			got[b.CallID] = b.Content
+		}
+	}
+	if want := `{"success":true,"path":"a.md","content":"short","size":5}`; got["3"] != want {
+		t.Errorf("read was %.200s", got["3"])
+	}
+	if want := `{"success":true,"matches":1,"files":[{"path":"{session-folder}/a.md","lines":["1:shorter"]}]}`; got["5"] != want {
+		t.Errorf("found was %.200s", got["5"])
 	}
 }

@@ -1,25 +1,24 @@
 package files
 
 import (
-	"cmp"
 	"context"
 	_ "embed"
-	"strings"
 
 	"github.com/troupe-dev/troupe"
-	"github.com/troupe-dev/troupe/workspace"
 )
 
 //go:embed list.md
 var listDescription string
 
 // List returns the tool list_files, which lists one directory.
-func List(find Finder) troupe.Tool {
-	return newTool("list_files", strings.TrimSpace(listDescription), find, list)
+func List(find Finder) troupe.Tool { return listAt(ofSession(find)) }
+
+func listAt(at place) troupe.Tool {
+	return newTool("list_files", described(listDescription, at.names.listing()), at, list, troupe.ReadOnly())
 }
 
 type listRequest struct {
-	Path string `json:"path,omitempty" jsonschema:"the directory, such as {bundle-root}/workflows; {session-folder} by default"`
+	Path string `json:"path,omitempty" jsonschema:"the directory"`
 }
 
 func (r listRequest) asked() string { return r.Path }
@@ -41,13 +40,16 @@ type entry struct {
 // entryOverhead is what an entry takes in a result beside its name.
 const entryOverhead = 64
 
-func list(_ context.Context, ws *workspace.Workspace, _ *troupe.Run, in listRequest) (listResult, error) {
-	path := cmp.Or(in.Path, "{"+workspace.SessionFolder+"}")
-	loc, err := ws.Resolve(path)
+func list(_ context.Context, v view, _ *troupe.Run, in listRequest) (listResult, error) {
+	tops := v.names.tops(in.Path)
+	if len(tops) > 1 {
+		return listFolders(tops), nil
+	}
+	loc, path, err := v.resolve(tops[0])
 	if err != nil {
 		return listResult{}, err
 	}
-	listing, err := ws.List(loc, 1)
+	listing, err := v.List(loc, 1)
 	if err != nil {
 		return listResult{}, err
 	}
@@ -68,4 +70,13 @@ func list(_ context.Context, ws *workspace.Workspace, _ *troupe.Run, in listRequ
 		out.Entries = append(out.Entries, e)
 	}
 	return out, nil
+}
+
+// listFolders lists the folders of an agent that has several.
+func listFolders(names []string) listResult {
+	out := listResult{Success: true, Path: ".", Entries: []entry{}}
+	for _, name := range names {
+		out.Entries = append(out.Entries, entry{Name: name, Type: "directory"})
+	}
+	return out
 }

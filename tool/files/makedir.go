@@ -3,10 +3,8 @@ package files
 import (
 	"context"
 	_ "embed"
-	"strings"
 
 	"github.com/troupe-dev/troupe"
-	"github.com/troupe-dev/troupe/workspace"
 )
 
 //go:embed makedir.md
@@ -14,12 +12,14 @@ var makeDirDescription string
 
 // MakeDir returns the tool make_directory, which makes a directory and those on
 // the way to it. It succeeds where the directory exists.
-func MakeDir(find Finder) troupe.Tool {
-	return newTool("make_directory", strings.TrimSpace(makeDirDescription), find, makeDir)
+func MakeDir(find Finder) troupe.Tool { return makeDirAt(ofSession(find)) }
+
+func makeDirAt(at place) troupe.Tool {
+	return newTool("make_directory", described(makeDirDescription, at.names.writing()), at, makeDir, troupe.RepeatSafe())
 }
 
 type makeDirRequest struct {
-	Path string `json:"path" jsonschema:"the directory, such as {session-folder}/chapters"`
+	Path string `json:"path" jsonschema:"the directory"`
 }
 
 func (r makeDirRequest) asked() string { return r.Path }
@@ -30,16 +30,16 @@ type makeDirResult struct {
 	Note    string `json:"note,omitempty"`
 }
 
-func makeDir(_ context.Context, ws *workspace.Workspace, _ *troupe.Run, in makeDirRequest) (makeDirResult, error) {
-	loc, moved, err := ws.ResolveOutput(in.Path)
+func makeDir(_ context.Context, v view, _ *troupe.Run, in makeDirRequest) (makeDirResult, error) {
+	loc, name, moved, err := v.resolveOutput(in.Path)
 	if err != nil {
 		return makeDirResult{}, err
 	}
-	if err := ws.MakeDir(loc); err != nil {
+	if err := v.MakeDir(loc); err != nil {
 		return makeDirResult{}, err
 	}
 	if moved {
-		return makeDirResult{true, loc.String(), "you may not write to the place you named; the directory was made here instead"}, nil
+		return makeDirResult{true, v.names.show(loc), "you may not write to the place you named; the directory was made here instead"}, nil
 	}
-	return makeDirResult{Success: true, Path: in.Path}, nil
+	return makeDirResult{Success: true, Path: name}, nil
 }

@@ -2,13 +2,9 @@ package files
 
 import (
 	"context"
-	"crypto/sha256"
 	_ "embed"
-	"encoding/hex"
-	"strings"
 
 	"github.com/troupe-dev/troupe"
-	"github.com/troupe-dev/troupe/workspace"
 )
 
 //go:embed save.md
@@ -18,7 +14,7 @@ var saveDescription string
 // with a [troupe.ArtifactSaved] event. Of several writers of one file each
 // replaces it as a whole.
 func Save(find Finder) troupe.Tool {
-	return newTool("save_output", strings.TrimSpace(saveDescription), find, save)
+	return newTool("save_output", described(saveDescription, ""), ofSession(find), save, troupe.RepeatSafe())
 }
 
 type saveRequest struct {
@@ -35,31 +31,18 @@ type saveResult struct {
 	Note    string `json:"note,omitempty"`
 }
 
-func save(ctx context.Context, ws *workspace.Workspace, run *troupe.Run, in saveRequest) (saveResult, error) {
-	loc, moved, err := ws.ResolveOutput(in.FilePath)
+func save(ctx context.Context, v view, run *troupe.Run, in saveRequest) (saveResult, error) {
+	loc, name, moved, err := v.resolveOutput(in.FilePath)
 	if err != nil {
 		return saveResult{}, err
 	}
-	content := []byte(in.Content)
-	if err := ws.Write(loc, content); err != nil {
+	defer hold(loc).Unlock()
+	if err := v.put(ctx, run, loc, in.Content); err != nil {
 		return saveResult{}, err
 	}
-	sum := sha256.Sum256(content)
-	size := int64(len(content))
-	// The file is there, so it goes on record even if the run was stopped meanwhile.
-	err = run.Emit(context.WithoutCancel(ctx), &troupe.ArtifactSaved{
-		Path:        loc.String(),
-		Size:        size,
-		SHA256:      hex.EncodeToString(sum[:]),
-		Type:        artifactType(loc.Name()),
-		Description: describe(loc.Name(), in.Content),
-	})
-	if err != nil {
-		return saveResult{}, err
-	}
-	out := saveResult{Success: true, Path: in.FilePath, Size: size}
+	out := saveResult{Success: true, Path: name, Size: int64(len(in.Content))}
 	if moved {
-		out.Path = loc.String()
+		out.Path = v.names.show(loc)
 		out.Note = "you may not write to the place you named; the file was saved here instead"
 	}
 	return out, nil

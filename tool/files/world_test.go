@@ -45,6 +45,8 @@ func newWorld(t testing.TB) world {
 	put(t, project, "data/agent-outputs/"+otherSession+"/canary.txt", canary)
 	put(t, w.bundle, "config.yaml", "user_name: Ada\n")
 	put(t, w.bundle, "templates/page.html", "<p>\"Tom & Ada\"</p>\n")
+	put(t, w.bundle, "templates/lines.txt", "one\ntwo\nthree\nfour")
+	put(t, w.bundle, "templates/short.txt", "a\nb\nc\n")
 	put(t, w.session, "notes.md", "Grüße\n")
 	return w
 }

@@ -59,7 +59,8 @@ type Config struct {
 	// servers may share it.
 	Pins string
 	// TrustHints believes a server that calls a tool read-only or idempotent: a
-	// call that was interrupted is then repeated. Default: no call is.
+	// call that was interrupted is then repeated. Default: no call is. Calls of
+	// tools that are called read-only run at the same time either way.
 	TrustHints bool
 
 	// Timeout bounds starting the server, listing its tools, and handing it one

@@ -76,8 +76,12 @@ func (s *Server) newOffer(t *sdk.Tool) (*offer, error) {
 	if err != nil {
 		return nil, err
 	}
-	repeatable := t.Annotations != nil && (t.Annotations.ReadOnlyHint || t.Annotations.IdempotentHint)
-	described, err := encode([]any{t.Name, t.Description, input, repeatable})
+	var hints sdk.ToolAnnotations
+	if t.Annotations != nil {
+		hints = *t.Annotations
+	}
+	repeatable := hints.ReadOnlyHint || hints.IdempotentHint
+	described, err := encode([]any{t.Name, t.Description, input, repeatable, hints.ReadOnlyHint})
 	if err != nil {
 		return nil, err
 	}
@@ -86,6 +90,7 @@ func (s *Server) newOffer(t *sdk.Tool) (*offer, error) {
 	o.tool, err = troupe.NewRawTool(troupe.ToolSpec{
 		Name: toolName(s.config.Name, t.Name), Description: o.description, Input: input,
 		Timeout: s.config.CallTimeout, RepeatSafe: s.config.TrustHints && repeatable,
+		ReadOnly: hints.ReadOnlyHint, // a wrong hint costs the order of its calls, nothing else
 	}, func(ctx context.Context, in *troupe.Invocation) (troupe.Result, error) {
 		return s.call(ctx, t.Name, in.Arguments)
 	})

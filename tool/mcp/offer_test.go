@@ -78,6 +78,7 @@ func TestTheHashCoversWhatIsShownAndWhatIsCutOff(t *testing.T) {
 		"description": func(tool *sdk.Tool) { tool.Description += "y" },
 		"schema":      func(tool *sdk.Tool) { tool.InputSchema = map[string]any{"type": "object", "required": []string{"x"}} },
 		"hints":       func(tool *sdk.Tool) { tool.Annotations = &sdk.ToolAnnotations{ReadOnlyHint: true} },
+		"other hints": func(tool *sdk.Tool) { tool.Annotations = &sdk.ToolAnnotations{IdempotentHint: true} },
 	} {
 		got := hash(change)
 		if !regexp.MustCompile(`^[0-9a-f]{64}$`).MatchString(got) || got != hash(change) {
@@ -87,5 +88,28 @@ func TestTheHashCoversWhatIsShownAndWhatIsCutOff(t *testing.T) {
 			t.Errorf("a change of %s has the hash of one of %s", what, other)
 		}
 		seen[got] = what
+	}
+}
+
+func TestOnlyToolsWithTheHintRunAtTheSameTime(t *testing.T) {
+	for _, c := range []struct {
+		hints                *sdk.ToolAnnotations
+		trusted              bool
+		readOnly, repeatSafe bool
+	}{
+		{nil, true, false, false},
+		{&sdk.ToolAnnotations{}, true, false, false},
+		{&sdk.ToolAnnotations{IdempotentHint: true}, true, false, true},
+		{&sdk.ToolAnnotations{ReadOnlyHint: true}, true, true, true},
+		{&sdk.ToolAnnotations{ReadOnlyHint: true}, false, true, false},
+	} {
+		s := &Server{config: Config{Name: "fs", TrustHints: c.trusted}}
+		o, err := s.newOffer(&sdk.Tool{Name: "a", InputSchema: map[string]any{"type": "object"}, Annotations: c.hints})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if spec := o.tool.Spec(); spec.ReadOnly != c.readOnly || spec.RepeatSafe != c.repeatSafe {
+			t.Errorf("%+v: read-only %v, safe to repeat %v", c, spec.ReadOnly, spec.RepeatSafe)
+		}
 	}
 }

@@ -129,7 +129,8 @@ func TestTheFilesystemServerKeepsToItsDirectory(t *testing.T) {
 	}
 	_, err = use(t, s, "fs__read_text_file", arguments{"path": "/etc/passwd"})
 	wantClass(t, err, troupe.ClassFailed, "Access denied")
-	if !find(t, s, "fs__read_text_file").Spec().RepeatSafe || find(t, s, "fs__edit_file").Spec().RepeatSafe {
+	reads, edits := find(t, s, "fs__read_text_file").Spec(), find(t, s, "fs__edit_file").Spec()
+	if !reads.RepeatSafe || !reads.ReadOnly || edits.RepeatSafe || edits.ReadOnly {
 		t.Error("hints are not believed, or where there are none")
 	}
 }
@@ -145,6 +146,9 @@ func TestTheMemoryServerRemembersAcrossARestart(t *testing.T) {
 	}
 	if slices.ContainsFunc(s.Tools(), func(tool troupe.Tool) bool { return tool.Spec().RepeatSafe }) {
 		t.Error("hints are believed though nobody said so")
+	}
+	if !find(t, s, "memory__read_graph").Spec().ReadOnly || find(t, s, "memory__create_entities").Spec().ReadOnly {
+		t.Error("what only reads is not told from what writes")
 	}
 	s.Close()
 	text, err := use(t, open(t, c), "memory__read_graph", nil)

@@ -22,7 +22,7 @@ func NewFetch(client *http.Client) troupe.Tool {
 	client = guarded(client)
 	return troupe.NewTool("web_fetch", strings.TrimSpace(fetchDescription), func(ctx context.Context, in fetchRequest) (fetchResult, error) {
 		return fetch(ctx, client, in)
-	}, troupe.RepeatSafe())
+	}, troupe.ReadOnly())
 }
 
 type fetchRequest struct {

@@ -230,13 +230,13 @@ func TestASlowServerCostsNoMoreThanTheCallsTime(t *testing.T) {
 	})
 }
 
-func TestToolsMayBeRepeated(t *testing.T) {
+func TestToolsOnlyRead(t *testing.T) {
 	search, err := NewSearch(SearchConfig{Engine: Brave, Key: "k"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, tool := range []troupe.Tool{NewFetch(nil), search, NewWikipedia(nil)} {
-		if spec := tool.Spec(); !spec.RepeatSafe || spec.Description == "" {
+		if spec := tool.Spec(); !spec.RepeatSafe || !spec.ReadOnly || spec.Description == "" {
 			t.Errorf("%+v", spec)
 		}
 	}

@@ -61,7 +61,7 @@ func NewSearch(c SearchConfig) (troupe.Tool, error) {
 	c.Client = guarded(c.Client)
 	return troupe.NewTool("web_search", strings.TrimSpace(searchDescription), func(ctx context.Context, in searchRequest) (searchResult, error) {
 		return c.search(ctx, base, in)
-	}, troupe.RepeatSafe()), nil
+	}, troupe.ReadOnly()), nil
 }
 
 type searchRequest struct {

@@ -22,7 +22,7 @@ func NewWikipedia(client *http.Client) troupe.Tool {
 	client = guarded(client)
 	return troupe.NewTool("wikipedia", strings.TrimSpace(wikipediaDescription), func(ctx context.Context, in wikipediaRequest) (wikipediaResult, error) {
 		return lookUp(ctx, client, in)
-	}, troupe.RepeatSafe())
+	}, troupe.ReadOnly())
 }
 
 type wikipediaRequest struct {

@@ -21,8 +21,11 @@ func (r *reader) check(c *Config, root *yaml.Node) {
 		if base := c.Providers[name].BaseURL; base != "" && !isHTTP(base) {
 			r.wrong(lineOf(root, "providers", name, "base_url"), "providers.%s.base_url must begin with http:// or https:// and a host", name)
 		}
+		if p := c.Providers[name]; min(p.BeginTimeout, p.IdleTimeout, p.AnswerTimeout) < 0 || min(p.MaxAnswer, p.MaxLine) < 0 {
+			r.wrong(line, "providers.%s: neither times nor sizes are negative", name)
+		}
 		for model, m := range c.Providers[name].Models {
-			if m.Window < 0 || m.Price.Input < 0 || m.Price.CachedInput < 0 || m.Price.Output < 0 {
+			if m.Window < 0 || m.Output < 0 || m.Price.Input < 0 || m.Price.CachedInput < 0 || m.Price.CacheWrite < 0 || m.Price.Output < 0 {
 				r.wrong(lineOf(root, "providers", name, "models", model), "providers.%s.models.%s: neither window nor price is negative", name, model)
 			}
 		}

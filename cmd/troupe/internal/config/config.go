@@ -14,7 +14,7 @@ type Config struct {
 	// Path is the file that was read, empty where there is none.
 	Path string `yaml:"-"`
 
-	Model     string               `yaml:"model" doc:"The model that agents use unless they have their own, as provider/name."`
+	Model     []string             `yaml:"model" doc:"The model that agents use unless they have their own, as provider/name. Of several, each is asked where the one before is down or refuses."`
 	Providers map[string]Provider  `yaml:"providers" doc:"Model servers by the name that models are chosen with. Known names need an entry only to change something."`
 	Bundles   []string             `yaml:"bundles" doc:"Patterns of further bundle directories, relative to the project."`
 	Core      string               `yaml:"core" doc:"The directory that {core-root} means. Default: bmad/core or _bmad/core."`
@@ -34,18 +34,41 @@ type Config struct {
 
 // A Provider is a server with models.
 type Provider struct {
-	Type    string            `yaml:"type" enum:"openai" doc:"The API that the server speaks. Default: openai."`
+	Type    string            `yaml:"type" enum:"openai" doc:"An older word for api: openai means chat."`
+	API     string            `yaml:"api" enum:"chat,responses,messages,gemini,ollama" doc:"The protocol to speak. Default: the best that the provider is known to have, and chat for others."`
 	BaseURL string            `yaml:"base_url" doc:"Where the API is, such as http://localhost:8000/v1."`
-	KeyEnv  string            `yaml:"key_env" doc:"The environment variable that holds the key."`
+	Vars    map[string]string `yaml:"vars" doc:"What stands in braces in the provider's own address, such as resource of azure. Default: the variables that people set for it."`
+	KeyEnv  string            `yaml:"key_env" doc:"The environment variable that holds the key. Default: the ones that people set for it."`
 	Headers map[string]string `yaml:"headers" doc:"Sent with every request."`
-	// OneSystem is openai.Config's.
-	OneSystem bool             `yaml:"one_system" doc:"Sends all system messages as one, for chat templates that take no more."`
-	Models    map[string]Model `yaml:"models" doc:"What is known of single models, by name."`
+
+	BeginTimeout  time.Duration `yaml:"begin_timeout" doc:"The longest wait for an answer to begin, and for a tool call to come. Default: 5m, and 30m for servers of your own."`
+	IdleTimeout   time.Duration `yaml:"idle_timeout" doc:"The longest silence in the midst of an answer. Default: 1m, and 10m for servers of your own."`
+	AnswerTimeout time.Duration `yaml:"answer_timeout" doc:"The longest time for a whole answer. Default: none."`
+	MaxAnswer     int           `yaml:"max_answer" doc:"The largest answer, in bytes. Default: 4 MiB."`
+	MaxLine       int           `yaml:"max_line" doc:"The largest event of a stream, in bytes. Default: what an answer needs."`
+
+	// OneSystem is an older place for that of Quirks.
+	OneSystem bool             `yaml:"one_system" doc:"As quirks.one_system."`
+	Quirks    Quirks           `yaml:"quirks" doc:"In what the server differs from the book. Most are known or found out."`
+	Models    map[string]Model `yaml:"models" doc:"What is known of single models, by name. It goes before the built-in catalogue."`
+}
+
+// Quirks are in what a server differs.
+type Quirks struct {
+	NoStreamOptions *bool  `yaml:"no_stream_options" doc:"It refuses stream_options."`
+	MaxTokensField  string `yaml:"max_tokens_field" doc:"What the limit of an answer is called: max_tokens or max_completion_tokens."`
+	OneSystem       *bool  `yaml:"one_system" doc:"It takes one system message only."`
+	Schema          string `yaml:"schema" enum:"strict,json_schema,json_object,prompt" doc:"How far it can bind answers to a JSON schema."`
+	ToolIDs         string `yaml:"tool_ids" enum:"any,40,9" doc:"The form of call ids that it insists on: at most 40 bytes, or nine letters and digits."`
+	ReasoningBack   *bool  `yaml:"reasoning_back" doc:"Its reasoning must be sent back with calls."`
+	NoTools         *bool  `yaml:"no_tools" doc:"It takes no tools."`
+	TextCalls       string `yaml:"text_calls" enum:"auto,always,never" doc:"Whether calls that a model writes into its text are carried out. Default: auto, for models known for it."`
 }
 
 // A Model is what is known of a model beside its name.
 type Model struct {
 	Window int   `yaml:"window" doc:"How many tokens the model can hold. Near it, older turns are summed up."`
+	Output int   `yaml:"output" doc:"How many tokens it writes at most."`
 	Price  Price `yaml:"price" doc:"What the model costs, in US dollars per million tokens."`
 }
 
@@ -53,14 +76,16 @@ type Model struct {
 type Price struct {
 	Input       float64 `yaml:"input"`
 	CachedInput float64 `yaml:"cached_input" doc:"Default: as input."`
+	CacheWrite  float64 `yaml:"cache_write" doc:"Default: as input."`
 	Output      float64 `yaml:"output"`
+	Free        bool    `yaml:"free" doc:"It costs nothing."`
 }
 
 // An Agent is what one agent does differently.
 type Agent struct {
 	Instructions string   `yaml:"instructions" doc:"What it is told. An agent that has these needs no bundle."`
 	Description  string   `yaml:"description" doc:"What it is good for, for agents that can call it or hand over to it."`
-	Model        string   `yaml:"model" doc:"Its model, as provider/name."`
+	Model        []string `yaml:"model" doc:"Its model, as provider/name, or several: see model above."`
 	Tools        []string `yaml:"tools" doc:"The only tools it may use: bundle for those its bundle gives it, ready tools, and those of MCP servers; a star stands for any characters. Default: bundle."`
 	Skills       *bool    `yaml:"skills" doc:"Whether it may use the project's skills. Default: true."`
 
@@ -68,7 +93,7 @@ type Agent struct {
 	TopP        *float64 `yaml:"top_p"`
 	MaxTokens   *int     `yaml:"max_tokens" doc:"How long one answer may be."`
 	Seed        *int     `yaml:"seed"`
-	Effort      string   `yaml:"effort" enum:"low,medium,high" doc:"How hard a reasoning model should think."`
+	Effort      string   `yaml:"effort" enum:"none,minimal,low,medium,high,xhigh,max" doc:"How hard a reasoning model should think."`
 
 	ReadProject bool              `yaml:"read_project" doc:"Whether it may read the project's files, except dot-files and keys."`
 	Read        map[string]string `yaml:"read" doc:"Further directories that it may read, by the name it knows them by."`
@@ -80,7 +105,8 @@ type Limits struct {
 	Turns       int           `yaml:"turns" doc:"How many times models are asked. Default: 50."`
 	ToolCalls   int           `yaml:"tool_calls"`
 	Tokens      int           `yaml:"tokens"`
-	Cost        float64       `yaml:"cost" doc:"In US dollars, where prices are known."`
+	Cost        float64       `yaml:"cost" doc:"In US dollars. A model whose price is not known is refused then: see cost_unknown."`
+	CostUnknown string        `yaml:"cost_unknown" enum:"refuse,allow" doc:"What becomes of models without a known price where cost is limited. Default: refuse."`
 	Time        time.Duration `yaml:"time"`
 	Depth       int           `yaml:"depth" doc:"How deep agents may call agents. Default: 5."`
 	ToolTimeout time.Duration `yaml:"tool_timeout" doc:"Default: 10s."`

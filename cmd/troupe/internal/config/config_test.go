@@ -62,7 +62,7 @@ log: {level: debug}
 server: {addr: "127.0.0.1:7717", hosts: [t.test], users: {ann: ANN_TOKEN}}
 `)
 	want := &config.Config{
-		Model: "openai/gpt-x",
+		Model: []string{"openai/gpt-x"},
 		Providers: map[string]config.Provider{"local": {
 			Type: "openai", BaseURL: "http://models.test:8000/v1", KeyEnv: "LOCAL_KEY",
 			Headers: map[string]string{"X-Team": "a ${b}"},
@@ -70,7 +70,7 @@ server: {addr: "127.0.0.1:7717", hosts: [t.test], users: {ann: ANN_TOKEN}}
 		}},
 		Bundles: []string{"more/*", "other"}, Core: "bmad/core", Skills: []string{"my-skills"}, Data: "state",
 		Agents: map[string]config.Agent{"alex": {
-			Model: "local/big", Tools: []string{"read_file"}, Temperature: &half, TopP: &half, MaxTokens: &most, Seed: &seed, Effort: "low",
+			Model: []string{"local/big"}, Tools: []string{"read_file"}, Temperature: &half, TopP: &half, MaxTokens: &most, Seed: &seed, Effort: "low",
 			ReadProject: true, Read: map[string]string{"docs": "../docs"}, Write: map[string]string{"out": "out"},
 		}},
 		Limits: config.Limits{

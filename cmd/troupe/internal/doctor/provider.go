@@ -33,7 +33,7 @@ func Provider(ctx context.Context, e models.Endpoint) Check {
 		return broken("its base URL is not a URL", "set providers."+e.Provider+".base_url in troupe.yaml")
 	}
 	host := address.Host
-	resp, err := ask(ctx, address, e)
+	resp, err := ask(ctx, e)
 	if err != nil {
 		message, fix := explain(err, host, e)
 		return broken(message, fix)
@@ -54,22 +54,9 @@ func Provider(ctx context.Context, e models.Endpoint) Check {
 	return hasModel(Check{name, OK, host + " answers", ""}, e.Model, resp.Body)
 }
 
-func ask(ctx context.Context, address *url.URL, e models.Endpoint) (*http.Response, error) {
+func ask(ctx context.Context, e models.Endpoint) (*http.Response, error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address.JoinPath("models").String(), nil)
-	if err != nil {
-		cancel()
-		return nil, err
-	}
-	if e.Key != "" {
-		req.Header.Set("Authorization", "Bearer "+strings.TrimSpace(string(e.Key)))
-	}
-	for name, value := range e.Headers {
-		req.Header.Set(name, value)
-	}
-	// A redirect could carry the key to another host.
-	client := http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
-	resp, err := client.Do(req)
+	resp, err := e.Get(ctx, "/models", nil)
 	if err != nil {
 		cancel()
 		return nil, err
@@ -118,6 +105,10 @@ func hasModel(c Check, model string, body io.Reader) Check {
 		return c
 	}
 	var names []string
+	if model == "" {
+		c.Message += fmt.Sprintf(" and has %d models", len(list.Data))
+		return c
+	}
 	for _, m := range list.Data {
 		if m.ID == model || strings.TrimSuffix(m.ID, ":latest") == model {
 			c.Message += " and has " + model

@@ -77,7 +77,7 @@ func TestABadChoiceIsRefusedWithAWayOut(t *testing.T) {
 		{"/x", "", "a model is chosen as provider/name"},
 		{"openai/", "", "a model is chosen as provider/name"},
 		{"openia/x", "", `no provider is called "openia"; did you mean openai?`},
-		{"zebra/x", "", "there are deepseek, groq,"},
+		{"zebra/x", "", "there are anthropic, azure,"},
 		{"openai/x", "", "OPENAI_API_KEY is not set"},
 		{"local/x", "providers: {local: {key_env: K}}", "providers.local has no base_url"},
 		{"local/x", "providers: {local: {base_url: http://l, key_env: K}}", "K is not set"},

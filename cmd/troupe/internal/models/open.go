@@ -1,105 +1,117 @@
 package models
 
 import (
-	"cmp"
+	"context"
+	"errors"
 	"fmt"
-	"net/http"
 	"strings"
 
 	"github.com/troupe-dev/troupe"
-	"github.com/troupe-dev/troupe/model/openai"
+	"github.com/troupe-dev/troupe/cmd/troupe/internal/config"
+	"github.com/troupe-dev/troupe/model/fallback"
 	"github.com/troupe-dev/troupe/model/rehearsal"
 )
 
 // An Opened is a model that is ready to be asked, and what is known of it.
 type Opened struct {
 	Choice
-	Model  troupe.Model
-	Price  troupe.Price
-	Window int
+	Model troupe.Model
+	Facts
 }
 
-// Open makes the model of a choice. It sends nothing.
+// Open makes the model of a choice. It asks nothing of models, but it may ask a
+// server of the user's own what it has, for two seconds at most.
 func (c *Chooser) Open(choice Choice) (Opened, error) {
+	refs := choice.refs()
+	if len(refs) == 1 {
+		return c.openOne(choice)
+	}
+	opened := Opened{Choice: choice}
+	var list []fallback.Choice
+	for i, ref := range refs {
+		one, err := c.openOne(Choice{Ref: ref, From: choice.From})
+		if err != nil {
+			return Opened{}, err
+		}
+		list = append(list, fallback.Choice{Name: one.Ref, Model: one.Model, Price: one.Price})
+		if i == 0 {
+			opened.Facts = one.Facts
+		} else if one.Window > 0 && (opened.Window == 0 || one.Window < opened.Window) {
+			opened.Window, opened.WindowFrom = one.Window, one.WindowFrom
+		}
+	}
+	opened.Model = fallback.New(list...)
+	return opened, nil
+}
+
+func (c *Chooser) openOne(choice Choice) (Opened, error) {
 	if choice.IsRehearsal() {
-		return Opened{Choice: choice, Model: rehearsal.New()}, nil
+		return Opened{Choice: choice, Model: rehearsal.New(), Facts: Facts{Price: troupe.Price{Free: true}}}, nil
 	}
 	e, err := c.Endpoint(choice)
 	if err != nil {
 		return Opened{}, err
 	}
-	model, err := openai.New(openai.Config{BaseURL: e.BaseURL, Key: e.Key, Model: e.Model, Headers: e.Headers, OneSystem: e.OneSystem, HTTPClient: c.Client})
-	if err != nil {
+	wrong := func(err error) (Opened, error) {
 		return Opened{}, fmt.Errorf("model %s (%s): %w", choice.Ref, choice.From, err)
 	}
-	known := c.Config.Providers[e.Provider].Models[e.Model]
-	return Opened{
-		Choice: choice, Model: model, Window: known.Window,
-		Price: troupe.Price{Input: known.Price.Input, CachedInput: known.Price.CachedInput, Output: known.Price.Output},
-	}, nil
-}
-
-// An Endpoint is where a model is, and what opens the door.
-type Endpoint struct {
-	Provider, Model string
-	BaseURL         string
-	// KeyEnv is the variable that the key is in, empty where none is needed.
-	KeyEnv  string
-	Key     openai.Secret
-	Headers map[string]string
-	// OneSystem is openai.Config's.
-	OneSystem bool
-}
-
-// Endpoint says where the model of a choice is. It fails where the provider needs
-// a key and there is none.
-func (c *Chooser) Endpoint(choice Choice) (Endpoint, error) {
-	name, model, err := c.split(choice.Ref)
+	ctx := context.Background()
+	if e.Model == "" {
+		if e.Model, err = onlyModel(ctx, &e); err != nil {
+			return wrong(err)
+		}
+	}
+	if !strings.Contains(choice.Ref, "/") {
+		choice.Ref = e.Provider + "/" + e.Model
+	}
+	facts, info, err := c.Facts(ctx, &e)
 	if err != nil {
-		return Endpoint{}, fmt.Errorf("model %.100q (%s): %w", choice.Ref, cmp.Or(choice.From, "default"), err)
+		return wrong(err)
 	}
-	e := Endpoint{Provider: name, Model: model}
-	var needsKey bool
-	e.BaseURL, e.KeyEnv, _ = openai.Provider(name)
-	needsKey = e.KeyEnv != ""
-	if base := c.Getenv("OPENAI_BASE_URL"); name == "openai" && base != "" {
-		e.BaseURL, needsKey = base, false
+	if err := c.checkPrice(&e, facts.Price); err != nil {
+		return wrong(err)
 	}
-	if configured, ok := c.Config.Providers[name]; ok {
-		e.BaseURL = cmp.Or(configured.BaseURL, e.BaseURL)
-		e.Headers, e.OneSystem = configured.Headers, configured.OneSystem
-		if configured.KeyEnv != "" {
-			e.KeyEnv, needsKey = configured.KeyEnv, true
-		} else if configured.BaseURL != "" || authorizes(configured.Headers) {
-			needsKey = false
-		}
+	if facts.Warning != "" && c.Log != nil {
+		c.Log.Warn("the model's window is small", "model", choice.Ref, "why", facts.Warning)
 	}
-	if e.BaseURL == "" {
-		return e, fmt.Errorf("model %s (%s): providers.%s has no base_url", choice.Ref, choice.From, name)
+	model, err := c.client(&e, info)
+	if err != nil {
+		return wrong(err)
 	}
-	if e.KeyEnv != "" {
-		e.Key = openai.Secret(c.Getenv(e.KeyEnv))
-	}
-	if needsKey && e.Key == "" {
-		return e, &MissingKey{Ref: choice.Ref, From: choice.From, Variable: e.KeyEnv}
-	}
-	return e, nil
+	return Opened{Choice: choice, Model: model, Facts: facts}, nil
 }
 
-// authorizes says whether the headers hold a key themselves.
-func authorizes(headers map[string]string) bool {
-	for name := range headers {
-		if strings.EqualFold(name, "Authorization") || strings.Contains(strings.ToLower(http.CanonicalHeaderKey(name)), "api-key") {
-			return true
+// onlyModel is the model of a server that has only one. Of several, somebody has to
+// choose.
+func onlyModel(ctx context.Context, e *Endpoint) (string, error) {
+	names, err := Installed(ctx, e)
+	switch {
+	case err != nil:
+		return "", fmt.Errorf("%s does not say which models it has (%w); is it running? Choose one as %s/NAME", e.Provider, err, e.Provider)
+	case len(names) == 0:
+		fix := ""
+		if e.Provider == "ollama" {
+			fix = "; 'ollama pull qwen3' gets one"
 		}
+		return "", fmt.Errorf("%s has no models%s", e.Provider, fix)
+	case len(names) == 1:
+		return names[0], nil
 	}
-	return false
+	const most = 20
+	list := strings.Join(names[:min(len(names), most)], ", ")
+	if len(names) > most {
+		list += ", ..."
+	}
+	return "", fmt.Errorf("%s has %s; choose one, as in %s/%s", e.Provider, list, e.Provider, names[0])
 }
 
-// A MissingKey is a provider's key that is not in the environment.
-type MissingKey struct{ Ref, From, Variable string }
-
-// Error names the variable to set.
-func (e *MissingKey) Error() string {
-	return fmt.Sprintf("model %s (%s): %s is not set; put the provider's key there, or choose another model with --model", e.Ref, e.From, e.Variable)
+// checkPrice refuses a model without a known price where money is limited: the limit
+// would do nothing.
+func (c *Chooser) checkPrice(e *Endpoint, price troupe.Price) error {
+	limits := c.Config.Limits
+	if limits.Cost <= 0 || limits.CostUnknown == "allow" || price.Known() || e.known.ReportsCost && e.configured.BaseURL == "" {
+		return nil
+	}
+	return errors.New("limits.cost is set, and what this model costs is not known. Say so in " + config.Name +
+		fmt.Sprintf(": providers: {%s: {models: {%q: {price: {input: 1.00, output: 4.00}}}}}, in US dollars per million tokens; or set limits.cost_unknown to allow", e.Provider, e.Model))
 }

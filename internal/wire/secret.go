@@ -1,10 +1,9 @@
-package openai
+package wire
 
 import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net/url"
 	"slices"
 	"strings"
 )
@@ -36,7 +35,7 @@ func (Secret) MarshalText() ([]byte, error) { return []byte(redacted), nil }
 // secretsOf collects what must not appear in an error, longest first, so that a
 // secret that is part of another leaves no rest of it. What is shorter than four
 // bytes is left: it guards nothing, and would garble every message.
-func secretsOf(c Config, at *url.URL) []string {
+func secretsOf(c *Config) []string {
 	found := []string{strings.TrimSpace(string(c.Key))}
 	for _, value := range c.Headers {
 		found = append(found, value)
@@ -44,10 +43,10 @@ func secretsOf(c Config, at *url.URL) []string {
 			found = append(found, token)
 		}
 	}
-	if password, ok := at.User.Password(); ok {
+	if password, ok := c.URL.User.Password(); ok {
 		found = append(found, password)
 	}
-	for _, values := range at.Query() {
+	for _, values := range c.URL.Query() {
 		found = append(found, values...)
 	}
 	found = slices.DeleteFunc(found, func(s string) bool { return len(s) < 4 })
@@ -55,18 +54,18 @@ func secretsOf(c Config, at *url.URL) []string {
 	return found
 }
 
-// scrub replaces the secrets in text.
-func (m *Model) scrub(text string) string {
-	for _, secret := range m.secrets {
+// Scrub replaces the secrets in text.
+func (c *Client) Scrub(text string) string {
+	for _, secret := range c.secrets {
 		text = strings.ReplaceAll(text, secret, redacted)
 	}
 	return text
 }
 
-// clean returns err, or one that says the same without secrets if it tells any.
-func (m *Model) clean(err error) error {
-	if text := err.Error(); text != m.scrub(text) {
-		return errors.New(m.scrub(text))
+// Clean returns err, or one that says the same without secrets if it tells any.
+func (c *Client) Clean(err error) error {
+	if text := err.Error(); text != c.Scrub(text) {
+		return errors.New(c.Scrub(text))
 	}
 	return err
 }

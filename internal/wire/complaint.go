@@ -1,10 +1,9 @@
-package openai
+package wire
 
 import (
 	"encoding/json"
 	"fmt"
 	"html"
-	"net/http"
 	"strconv"
 	"strings"
 )
@@ -16,6 +15,7 @@ type complaint struct {
 	kind   string // its class of failures, such as "invalid_request_error"
 	number string // a code that is a number
 	status int    // a code that is an HTTP status
+	wait   string // how long to wait, such as "34s"
 }
 
 // readComplaint reads the body of an error in any of the forms that servers have.
@@ -50,7 +50,7 @@ func (c *complaint) read(value any, depth int) {
 		}
 	case map[string]any:
 		c.readNames(value)
-		for _, key := range []string{"error", "errors", "message", "msg", "detail", "error_description"} {
+		for _, key := range []string{"error", "errors", "base_resp", "message", "msg", "status_msg", "detail", "error_description"} {
 			if c.text == "" {
 				c.read(value[key], depth+1)
 			}
@@ -93,7 +93,8 @@ func (c *complaint) readNames(object map[string]any) {
 }
 
 // readDetails adds what some servers put beside the text: the field that a
-// validator dislikes, and the words of the provider behind OpenRouter.
+// validator dislikes, the words of the provider behind OpenRouter, what the model
+// wrote that Groq could not read, and how long Google wants to be left alone.
 func (c *complaint) readDetails(object map[string]any) {
 	if path, ok := object["loc"].([]any); ok && object["msg"] == c.text {
 		c.text = strings.Trim(strings.ReplaceAll(fmt.Sprint(path), " ", "."), "[]") + ": " + c.text
@@ -103,34 +104,16 @@ func (c *complaint) readDetails(object map[string]any) {
 			c.text += ": " + raw
 		}
 	}
-}
-
-// isAboutMoney reports whether waiting will not help, because an account is empty
-// or at its limit. Some servers answer so with the status of a rate limit.
-func (c *complaint) isAboutMoney() bool {
-	return c.mentions("insufficient_quota", "spend_limit", "spend limit", "billing_hard_limit", "billing_not_active",
-		"insufficient balance", "insufficient_balance", "insufficient credit", "credit balance")
-}
-
-// isAboutLength reports whether the request was too long. Rate limits speak of too
-// many tokens too, so little is read into them.
-func (c *complaint) isAboutLength(status int) bool {
-	switch status {
-	case http.StatusRequestEntityTooLarge:
-		return true
-	case http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound:
-		return false
-	case http.StatusTooManyRequests:
-		return c.mentions("request too large")
+	if written, _ := object["failed_generation"].(string); written != "" {
+		c.text += ": " + written
 	}
-	return c.mentions(
-		"context_length_exceeded", "context length exceeded", "exceed_context_size", // OpenAI, llama.cpp
-		"maximum context length", "exceeds the context", "exceed context limit", // OpenAI, vLLM, OpenRouter, Mistral
-		"exceeds the available context size", "greater than the context length", // llama.cpp, LM Studio
-		"reduce the length of the messages", "maximum prompt length", // Groq, xAI
-		"prompt is too long", "input is too long", "too large for model", // Anthropic, Bedrock, Mistral
-		"context window exceeds", "exceeded model token limit", "input token count", "too many tokens", // MiniMax, Kimi, Google
-	)
+	details, _ := object["details"].([]any)
+	for _, detail := range details {
+		fields, _ := detail.(map[string]any)
+		if wait, _ := fields["retryDelay"].(string); wait != "" {
+			c.wait = wait
+		}
+	}
 }
 
 func (c *complaint) mentions(phrases ...string) bool {

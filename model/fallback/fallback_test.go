@@ -1,0 +1,150 @@
+package fallback_test
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/model/fallback"
+)
+
+// A scripted model answers with its errors, one after the other, and then with text.
+type scripted struct {
+	name  string
+	fails []error
+	asked int
+}
+
+func (s *scripted) Generate(context.Context, *troupe.Request) iter.Seq2[troupe.Chunk, error] {
+	return func(yield func(troupe.Chunk, error) bool) {
+		s.asked++
+		if len(s.fails) > 0 {
+			err := s.fails[0]
+			s.fails = s.fails[1:]
+			if yield(troupe.Chunk{Text: "half"}, nil) {
+				yield(troupe.Chunk{}, err)
+			}
+			return
+		}
+		if yield(troupe.Chunk{Text: s.name}, nil) {
+			yield(troupe.Chunk{End: &troupe.End{Finish: troupe.FinishStop, Model: s.name, Usage: troupe.Usage{Input: 1e6}}}, nil)
+		}
+	}
+}
+
+func ask(t *testing.T, m troupe.Model, req *troupe.Request) (text string, end *troupe.End, err error) {
+	t.Helper()
+	for chunk, e := range m.Generate(t.Context(), req) {
+		if e != nil {
+			return text, end, e
+		}
+		text += chunk.Text
+		end = chunk.End
+	}
+	return text, end, nil
+}
+
+func down() error { return &troupe.ModelError{Status: 503, Reason: "overloaded", Temporary: true} }
+
+func TestTheNextModelIsAskedWhereOneIsDown(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		first, second := &scripted{name: "a", fails: []error{down()}}, &scripted{name: "b"}
+		m := fallback.New(fallback.Choice{Name: "a", Model: first, Price: troupe.Price{Input: 1}}, fallback.Choice{Name: "b", Model: second, Price: troupe.Price{Input: 2}})
+		req := &troupe.Request{}
+		_, _, err := ask(t, m, req)
+		e, ok := errors.AsType[*troupe.ModelError](err)
+		if !ok || !e.Temporary || !strings.Contains(e.Error(), "b is asked instead") {
+			t.Fatalf("error %v", err)
+		}
+		text, end, err := ask(t, m, req)
+		if err != nil || text != "b" || end.Model != "b" || end.Cost == nil || *end.Cost != 2 {
+			t.Errorf("%q, %+v, %v", text, end, err)
+		}
+		// It is left alone for a while, and asked again then.
+		if text, _, _ := ask(t, m, &troupe.Request{}); text != "b" {
+			t.Errorf("%q answered", text)
+		}
+		time.Sleep(2 * time.Minute)
+		if text, _, _ := ask(t, m, &troupe.Request{}); text != "a" {
+			t.Errorf("%q answered", text)
+		}
+	})
+}
+
+func TestARefusalIsOfOneRequestOnly(t *testing.T) {
+	refusal := &troupe.ModelError{Status: 403, Reason: "refused"}
+	first, second := &scripted{name: "a", fails: []error{refusal}}, &scripted{name: "b"}
+	m := fallback.New(fallback.Choice{Name: "a", Model: first}, fallback.Choice{Name: "b", Model: second})
+	req := &troupe.Request{}
+	if _, _, err := ask(t, m, req); err == nil {
+		t.Fatal("no error")
+	}
+	if text, _, _ := ask(t, m, &troupe.Request{}); text != "a" {
+		t.Errorf("another request went to %q", text)
+	}
+	if text, end, _ := ask(t, m, req); text != "b" || end.Cost != nil {
+		t.Errorf("%q answered", text)
+	}
+}
+
+func TestTheLastFailureIsTheLast(t *testing.T) {
+	hard := &troupe.ModelError{Status: 400, Reason: "request"}
+	m := fallback.New(fallback.Choice{Name: "a", Model: &scripted{fails: []error{down()}}}, fallback.Choice{Name: "b", Model: &scripted{fails: []error{hard}}})
+	req := &troupe.Request{}
+	ask(t, m, req)
+	if _, _, err := ask(t, m, req); !errors.Is(err, hard) || err != error(hard) {
+		t.Errorf("error %v", err)
+	}
+}
+
+func TestSomeFailuresAreNobodyElsesBusiness(t *testing.T) {
+	full := &troupe.ModelError{Status: 400, Reason: "context", Err: troupe.ErrContextFull}
+	plain := errors.New("a mistake in the program")
+	second := &scripted{name: "b"}
+	m := fallback.New(fallback.Choice{Name: "a", Model: &scripted{fails: []error{full, plain}}}, fallback.Choice{Name: "b", Model: second})
+	for _, want := range []error{full, plain} {
+		if _, _, err := ask(t, m, &troupe.Request{}); err != want {
+			t.Errorf("error %v, want %v", err, want)
+		}
+	}
+	if second.asked != 0 {
+		t.Error("the other model was asked")
+	}
+}
+
+// From outside: an engine with an agent whose first model is down answers, and the
+// log says what happened.
+func TestTheEngineRecordsWhatHappened(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := fallback.New(fallback.Choice{Name: "a", Model: &scripted{name: "a", fails: []error{down(), down()}}}, fallback.Choice{Name: "b", Model: &scripted{name: "b"}})
+		agent, err := troupe.NewAgent(troupe.AgentConfig{ID: "x", Model: m})
+		if err != nil {
+			t.Fatal(err)
+		}
+		engine, err := troupe.New(troupe.Config{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer engine.Close()
+		var warned, model string
+		for event, err := range engine.Run(t.Context(), agent, troupe.Input{Text: "hi"}) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			switch body := event.Body.(type) {
+			case *troupe.ModelFailed:
+				warned += body.Error
+			case *troupe.ModelReplied:
+				model = body.Model
+			}
+		}
+		if model != "b" || !strings.Contains(warned, "b is asked instead") {
+			t.Errorf("%q answered, warned %q", model, warned)
+		}
+	})
+}

@@ -1,0 +1,210 @@
+// Package problem says in plain words what went wrong, why, and what to do about it.
+//
+// It is the one catalogue of causes: terminal, page and API say the same of the same
+// failure. What a person needs is the sentence and the next step; the details are
+// for whoever looks into it.
+package problem
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"syscall"
+	"time"
+
+	"github.com/troupe-dev/troupe"
+)
+
+// A Problem is a failure as a person is told of it.
+type Problem struct {
+	// Code is one fixed word for the kind of failure, such as "key" or "rate".
+	Code string `json:"code"`
+	// Sentence says what happened.
+	Sentence string `json:"sentence"`
+	// Cause says why, where that is not plain from the sentence.
+	Cause string `json:"cause,omitempty"`
+	// Next says what to do.
+	Next string `json:"next,omitempty"`
+	// Details are the error itself, for whoever looks into it.
+	Details string `json:"details,omitempty"`
+	// Retried says that trying again later may help.
+	Retried bool `json:"retried,omitempty"`
+}
+
+// String is the sentence and what to do.
+func (p Problem) String() string {
+	text := p.Sentence
+	if p.Next != "" {
+		text += " " + p.Next
+	}
+	return text
+}
+
+// A Known is an error that a package defines and this one does not know, with what
+// to say of it.
+type Known struct {
+	Is error
+	Problem
+}
+
+// Of says what an error is about. Errors of other packages can be explained by rows
+// of their own, which go before the built-in ones. Of nil is the zero Problem.
+func Of(err error, known ...Known) Problem {
+	if err == nil {
+		return Problem{}
+	}
+	p, ok := explain(err, known)
+	if !ok {
+		p = Problem{Code: "unknown", Sentence: "Something went wrong that Troupe has no explanation for.", Next: "The details say more."}
+	}
+	p.Details = err.Error()
+	return p
+}
+
+func explain(err error, known []Known) (Problem, bool) {
+	for _, k := range known {
+		if errors.Is(err, k.Is) {
+			return k.Problem, true
+		}
+	}
+	for _, k := range own {
+		if errors.Is(err, k.Is) {
+			return k.Problem, true
+		}
+	}
+	if failure, ok := errors.AsType[*troupe.ModelError](err); ok {
+		return ofModel(failure), true
+	}
+	if unfit, ok := errors.AsType[*troupe.OutputError](err); ok {
+		return Problem{Code: "output", Sentence: "The model did not answer in the form that was asked for.", Cause: unfit.Problem, Next: "Try again, or use a model that can bind its answers: troupe models says which."}, true
+	}
+	if errors.Is(err, context.DeadlineExceeded) {
+		return Problem{Code: "time", Sentence: "The run took longer than it may.", Next: "Raise limits.time, or ask for less at once."}, true
+	}
+	return Problem{}, false
+}
+
+// own are failures of Troupe itself.
+var own = []Known{
+	{troupe.ErrCancelled, Problem{Code: "cancelled", Sentence: "The run was stopped.", Next: "Go on with a new message, or resume the run."}},
+	{context.Canceled, Problem{Code: "cancelled", Sentence: "The run was stopped.", Next: "Go on with a new message, or resume the run."}},
+	{troupe.ErrBusy, Problem{Code: "busy", Sentence: "This conversation has a run under way.", Next: "Wait until it is done, or stop it."}},
+	{troupe.ErrClosed, Problem{Code: "closed", Sentence: "Troupe is shutting down.", Next: "Start it again: the run resumes where it was."}},
+	{troupe.ErrNothingToResume, Problem{Code: "nothing_to_resume", Sentence: "There is nothing to resume: the latest run has finished.", Next: "Send a new message."}},
+	{troupe.ErrNoQuestion, Problem{Code: "no_question", Sentence: "The conversation does not wait for an answer to that.", Cause: "It was answered elsewhere, or has gone on without.", Next: "Look at where the conversation stands now."}},
+	{troupe.ErrNotFound, Problem{Code: "not_found", Sentence: "There is no such conversation.", Next: "troupe sessions lists those there are."}},
+	{troupe.ErrConflict, Problem{Code: "conflict", Sentence: "Another process has written to this conversation.", Cause: "A conversation goes on in one place at a time.", Next: "Open it again and repeat what you did."}},
+	{troupe.ErrChanged, Problem{Code: "changed", Sentence: "The agent or the flow has changed since this run began.", Next: "Start a new run, or fork the conversation before the change."}},
+	{troupe.ErrTooDeep, Problem{Code: "too_deep", Sentence: "Agents called each other too deep.", Next: "Raise limits.depth, or let fewer agents call others."}},
+	{troupe.ErrCircular, Problem{Code: "circular", Sentence: "Agents called each other in a circle.", Next: "Take one of the calls out of the circle."}},
+	{syscall.ENOSPC, Problem{Code: "disk_full", Sentence: "The disk is full: nothing was written.", Next: "Make room, and resume the run."}},
+	{fs.ErrPermission, Problem{Code: "permission", Sentence: "A file may not be read or written.", Next: "Check its permissions; troupe doctor tries the data directory."}},
+}
+
+// OfFailed says what an event of a failed model call is about.
+func OfFailed(e *troupe.ModelFailed) Problem {
+	failure := &troupe.ModelError{Reason: e.Reason, Message: e.Error, Temporary: e.RetryIn > 0}
+	if e.Reason == "time" {
+		p := stops["time"]
+		p.Details = e.Error
+		return p
+	}
+	p := ofModel(failure)
+	p.Details = e.Error
+	return p
+}
+
+// ofModel explains a provider's refusal or failure.
+func ofModel(e *troupe.ModelError) Problem {
+	p, ok := reasons[e.Reason]
+	switch {
+	case ok:
+	case errors.Is(e, troupe.ErrContextFull):
+		p = reasons["context"]
+	case errors.Is(e, troupe.ErrIncomplete):
+		p = reasons["incomplete"]
+	case e.Temporary:
+		p = reasons["overloaded"]
+	default:
+		p = reasons["request"]
+	}
+	p.Retried = e.Temporary
+	switch p.Code {
+	case "unreachable":
+		p.explainNetwork(e)
+	case "rate":
+		if e.RetryAfter > 0 {
+			p.Next = fmt.Sprintf("It can be asked again in %s; or use another model.", plainTime(e.RetryAfter))
+		}
+	case "model", "refused", "request", "schema":
+		p.Cause = e.Message
+	}
+	return p
+}
+
+// explainNetwork tells a server that is not running from a network that is not there.
+func (p *Problem) explainNetwork(err error) {
+	unknown, isUnknown := errors.AsType[*net.DNSError](err)
+	switch {
+	case errors.Is(err, syscall.ECONNREFUSED):
+		p.Cause = "Nothing listens at its address."
+		p.Next = "Start the server (for Ollama: ollama serve), or correct the address."
+	case isUnknown:
+		p.Cause = fmt.Sprintf("The name %s is not known.", unknown.Name)
+		p.Next = "Are you offline? Otherwise correct the address."
+	}
+}
+
+// plainTime is a wait as people say it.
+func plainTime(d time.Duration) string {
+	switch d = d.Round(time.Second); {
+	case d < 2*time.Minute:
+		return fmt.Sprintf("%d seconds", max(1, int(d.Seconds())))
+	case d < 2*time.Hour:
+		return fmt.Sprintf("%d minutes", int(d.Round(time.Minute).Minutes()))
+	}
+	return fmt.Sprintf("%d hours", int(d.Round(time.Hour).Hours()))
+}
+
+// reasons has one problem for every [troupe.ModelError] Reason.
+var reasons = map[string]Problem{
+	"key": {Code: "key", Sentence: "The provider does not accept the key.", Cause: "It is missing, mistyped, revoked, or not allowed to use this model.",
+		Next: "Check the key; troupe doctor says which variable it is read from."},
+	"money": {Code: "money", Sentence: "The account with the provider is empty or at its limit.", Next: "Add credit or raise the limit there, or use another model."},
+	"model": {Code: "model", Sentence: "The provider does not have this model.", Next: "Check its name: troupe models lists those there are."},
+	"too_large": {Code: "too_large", Sentence: "The request is larger than the provider takes.", Cause: "A file or a long conversation was sent along.",
+		Next: "Attach less, or start a new conversation."},
+	"context": {Code: "context", Sentence: "The conversation does not fit the model's window.",
+		Next: "Start a new conversation, attach less, or use a model with a larger window. For a local server, raise its context length."},
+	"rate":        {Code: "rate", Sentence: "The provider wants fewer requests.", Next: "Wait a minute, or use another model."},
+	"overloaded":  {Code: "overloaded", Sentence: "The provider has trouble of its own.", Next: "Try again in a few minutes, or use another model."},
+	"refused":     {Code: "refused", Sentence: "The provider refuses this request.", Next: "Ask in other words, or use another model."},
+	"unreachable": {Code: "unreachable", Sentence: "The provider cannot be reached.", Next: "Are you offline, or behind a proxy (HTTPS_PROXY)? Otherwise check the address."},
+	"certificate": {Code: "certificate", Sentence: "The provider's certificate is not trusted.", Cause: "A proxy replaces certificates, the address is wrong, or the clock is.",
+		Next: "Check the address; behind a company's proxy, install its certificate."},
+	"timeout": {Code: "timeout", Sentence: "The model did not answer in time.", Cause: "It is loading, thinking, or reading a long prompt.",
+		Next: "Try again, or raise begin_timeout and idle_timeout of the provider in troupe.yaml."},
+	"incomplete": {Code: "incomplete", Sentence: "The model's answer broke off.", Cause: "The connection ended before the answer did.", Next: "Try again."},
+	"schema":     {Code: "schema", Sentence: "The provider cannot bind answers to this schema.", Next: "Use another model, or set quirks.schema of the provider in troupe.yaml to prompt."},
+	"request": {Code: "request", Sentence: "The provider does not understand the request.", Cause: "The server speaks another API, or lacks something that was asked for.",
+		Next: "troupe doctor tries the provider; its quirks can be set in troupe.yaml."},
+}
+
+// OfStop explains why a run ended without the whole of an answer. It is the zero
+// Problem for a run that has one, or that waits for somebody.
+func OfStop(stop troupe.Stop) Problem { return stops[stop] }
+
+var stops = map[troupe.Stop]Problem{
+	"turns":          {Code: "turns", Sentence: "The run has asked the model as often as it may.", Next: "Say what to go on with, or raise limits.turns."},
+	"tool_calls":     {Code: "tool_calls", Sentence: "The run has called tools as often as it may.", Next: "Say what to go on with, or raise limits.tool_calls."},
+	"tokens":         {Code: "tokens", Sentence: "The run has used up its tokens.", Next: "Raise limits.tokens, or ask for less at once."},
+	"cost":           {Code: "cost", Sentence: "The run has used up its money.", Next: "Raise limits.cost, or use a cheaper model: troupe models has the prices."},
+	"time":           {Code: "time", Sentence: "The run took longer than it may.", Next: "Raise limits.time, or ask for less at once."},
+	"repeated_calls": {Code: "repeated_calls", Sentence: "The model made the same call again and again.", Next: "Say what to do differently, or use another model."},
+	"length":         {Code: "length", Sentence: "The answer was cut off at the model's limit.", Next: "Ask it to go on, or to answer in smaller pieces; max_tokens raises the limit."},
+	"content_filter": {Code: "filtered", Sentence: "The provider withheld the rest of the answer.", Next: "Ask in other words, or use another model."},
+	"refused":        {Code: "declined", Sentence: "The model declined to answer.", Next: "Ask in other words, or use another model."},
+	"empty":          {Code: "empty", Sentence: "The model said nothing.", Next: "Ask again, or use another model."},
+}

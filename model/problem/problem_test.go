@@ -1,0 +1,128 @@
+package problem
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"os"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/troupe-dev/troupe"
+)
+
+// Every reason that a model error may have, by its own documentation, is explained.
+func TestEveryReasonIsExplained(t *testing.T) {
+	source, err := os.ReadFile("../../model.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, after, _ := strings.Cut(string(source), "// Reason says in one word")
+	doc, _, _ := strings.Cut(after, "\tReason string")
+	words := regexp.MustCompile(`"([a-z_]+)"`).FindAllStringSubmatch(doc, -1)
+	if len(words) < 10 {
+		t.Fatalf("model.go documents %d reasons", len(words))
+	}
+	for _, word := range words {
+		p := Of(&troupe.ModelError{Reason: word[1], Message: "they say so"})
+		if p.Code != word[1] {
+			t.Errorf("%s is explained as %+v", word[1], p)
+		}
+		check(t, p)
+	}
+	if len(words) != len(reasons) {
+		t.Errorf("%d reasons are documented and %d explained", len(words), len(reasons))
+	}
+}
+
+// check wants a whole sentence, a step to take, and no Go in either.
+func check(t *testing.T, p Problem) {
+	t.Helper()
+	for _, text := range []string{p.Sentence, p.Next} {
+		if len(text) < 10 || !strings.HasSuffix(text, ".") && !strings.HasSuffix(text, "?") || strings.Contains(text, "  ") || strings.Contains(text, "err") {
+			t.Errorf("%s: %q is no plain sentence", p.Code, text)
+		}
+	}
+	if p.Code == "" || !strings.Contains(p.String(), p.Next) {
+		t.Errorf("%+v", p)
+	}
+}
+
+func TestErrorsAreExplained(t *testing.T) {
+	dial := func(err error) error {
+		return &troupe.ModelError{Reason: "unreachable", Temporary: true, Err: &net.OpError{Op: "dial", Net: "tcp", Err: err}}
+	}
+	for _, test := range []struct {
+		err        error
+		code, says string
+	}{
+		{fmt.Errorf("run: %w", troupe.ErrCancelled), "cancelled", "stopped"},
+		{context.Canceled, "cancelled", "stopped"},
+		{context.DeadlineExceeded, "time", "limits.time"},
+		{troupe.ErrBusy, "busy", "under way"},
+		{fmt.Errorf("write: %w", syscall.ENOSPC), "disk_full", "full"},
+		{&fs.PathError{Op: "open", Path: "x", Err: fs.ErrPermission}, "permission", "permissions"},
+		{&troupe.ModelError{Status: 429, Reason: "rate", Temporary: true, RetryAfter: 90 * time.Second}, "rate", "in 90 seconds"},
+		{&troupe.ModelError{Status: 429, Reason: "rate", RetryAfter: 5 * time.Hour}, "rate", "in 5 hours"},
+		{&troupe.ModelError{Err: troupe.ErrContextFull}, "context", "window"},
+		{&troupe.ModelError{Err: troupe.ErrIncomplete, Temporary: true}, "incomplete", "broke off"},
+		{&troupe.ModelError{Status: 500, Temporary: true}, "overloaded", "trouble of its own"},
+		{&troupe.ModelError{Status: 400}, "request", "doctor"},
+		{&troupe.ModelError{Status: 404, Reason: "model", Message: "model 'x' not found"}, "model", "troupe models"},
+		{dial(syscall.ECONNREFUSED), "unreachable", "ollama serve"},
+		{dial(&net.DNSError{Name: "nowhere.test", IsNotFound: true}), "unreachable", "offline"},
+		{&troupe.OutputError{Agent: "a", Problem: "no JSON"}, "output", "form"},
+		{troupe.ErrNoQuestion, "no_question", "stands"},
+		{errors.New("odd"), "unknown", "details"},
+	} {
+		p := Of(test.err)
+		if p.Code != test.code || !strings.Contains(p.String(), test.says) || p.Details != test.err.Error() {
+			t.Errorf("%v: %+v", test.err, p)
+		}
+		check(t, p)
+	}
+	if Of(nil) != (Problem{}) {
+		t.Error("nil is a problem")
+	}
+	if p := Of(&troupe.ModelError{Reason: "rate", Temporary: true}); !p.Retried {
+		t.Error("a passing failure is not said to be one")
+	}
+}
+
+func TestOtherPackagesExplainTheirOwn(t *testing.T) {
+	ours := errors.New("the disk is full: nothing was written")
+	known := Known{ours, Problem{Code: "disk_full", Sentence: "The disk is full.", Next: "Make room."}}
+	if p := Of(fmt.Errorf("append: %w", ours), known); p.Code != "disk_full" || p.Details == "" {
+		t.Errorf("%+v", p)
+	}
+	if p := Of(troupe.ErrBusy, known); p.Code != "busy" {
+		t.Errorf("%+v", p)
+	}
+}
+
+func TestEveryStopIsExplained(t *testing.T) {
+	for _, stop := range []troupe.Stop{"turns", "tool_calls", "tokens", "cost", "time", "repeated_calls", "length", "content_filter", "refused", "empty"} {
+		check(t, OfStop(stop))
+	}
+	for _, stop := range []troupe.Stop{troupe.StopAnswered, troupe.StopInput, troupe.StopHandedOff, troupe.StopDecided} {
+		if p := OfStop(stop); p != (Problem{}) {
+			t.Errorf("%s is a problem: %+v", stop, p)
+		}
+	}
+}
+
+func TestFailedCallsAreExplainedFromTheirEvents(t *testing.T) {
+	p := OfFailed(&troupe.ModelFailed{Reason: "overloaded", Error: "model: 529: busy", RetryIn: 1})
+	if p.Code != "overloaded" || !p.Retried || p.Details != "model: 529: busy" {
+		t.Errorf("%+v", p)
+	}
+	check(t, p)
+	if p := OfFailed(&troupe.ModelFailed{Reason: "time", Error: "up"}); p.Code != "time" || p.Details != "up" {
+		t.Errorf("%+v", p)
+	}
+}

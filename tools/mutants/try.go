@@ -1,0 +1,234 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/tools/go/packages"
+)
+
+// A trial is a package whose mutants are tried.
+type trial struct {
+	options
+	pkg   *packages.Package
+	tests *packages.Package // whose tests are run
+	dir   string            // of that one
+	temp  string
+	// allowed is the time that the tests of one mutant get.
+	allowed time.Duration
+}
+
+// tryPackage tries the mutants of one package, or a sample of them. The tests are
+// its own, or those of the package named after a =, for one that another tests.
+func tryPackage(ctx context.Context, o options, pattern string) (*report, error) {
+	broken, tests, ok := strings.Cut(pattern, "=")
+	if !ok {
+		tests = broken
+	}
+	p, err := load(ctx, o.root, broken)
+	if err != nil {
+		return nil, err
+	}
+	by, err := load(ctx, o.root, tests)
+	if err != nil {
+		return nil, err
+	}
+	temp, err := os.MkdirTemp("", "mutants")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(temp)
+	t := &trial{options: o, pkg: p, tests: by, dir: filepath.Dir(by.CompiledGoFiles[0]), temp: temp}
+	covered, took, err := t.unbroken(ctx)
+	if err != nil {
+		return nil, err
+	}
+	t.allowed = cmp.Or(o.limit, 3*took+5*time.Second)
+	all, err := breed(p, os.ReadFile)
+	if err != nil {
+		return nil, err
+	}
+	reached := slices.DeleteFunc(all, func(m mutant) bool { return !covered.has(m.path, m.Line, m.Column) })
+	r := &report{Package: pattern, Seed: o.seed, Covered: len(reached), Tests: took}
+	for _, m := range sample(reached, o.sample, o.seed) {
+		if m.File, err = filepath.Rel(o.root, m.path); err != nil {
+			return nil, err
+		}
+		r.Tried = append(r.Tried, attempt{mutant: m})
+	}
+	if err := t.all(ctx, r.Tried); err != nil {
+		return nil, err
+	}
+	r.count()
+	return r, nil
+}
+
+func load(ctx context.Context, root, pattern string) (*packages.Package, error) {
+	found, err := packages.Load(&packages.Config{
+		Context: ctx, Dir: root,
+		Mode: packages.NeedName | packages.NeedFiles | packages.NeedCompiledGoFiles | packages.NeedSyntax |
+			packages.NeedTypes | packages.NeedTypesInfo | packages.NeedImports | packages.NeedDeps,
+	}, pattern)
+	switch {
+	case err != nil:
+		return nil, err
+	case len(found) != 1:
+		return nil, fmt.Errorf("%d packages match; name one at a time", len(found))
+	case len(found[0].Errors) > 0:
+		return nil, found[0].Errors[0]
+	case len(found[0].CompiledGoFiles) == 0:
+		return nil, errors.New("it has no files")
+	}
+	return found[0], nil
+}
+
+// sample chooses n mutants, the same for the same seed, in the order they had.
+func sample(all []mutant, n int, seed uint64) []mutant {
+	if n <= 0 || n >= len(all) {
+		return all
+	}
+	chosen := rand.New(rand.NewPCG(seed, 0)).Perm(len(all))[:n]
+	slices.Sort(chosen)
+	var some []mutant
+	for _, i := range chosen {
+		some = append(some, all[i])
+	}
+	return some
+}
+
+// unbroken runs the tests as they are, to see what they reach and how long they take.
+func (t *trial) unbroken(ctx context.Context) (coverage, time.Duration, error) {
+	profile, program := filepath.Join(t.temp, "cover"), filepath.Join(t.temp, "unbroken")
+	if out, err := t.build(ctx, program, "-cover", "-covermode=set", "-coverpkg="+t.pkg.PkgPath); err != nil {
+		return nil, 0, fmt.Errorf("its tests do not build: %w\n%s", err, out)
+	}
+	if _, err := os.Stat(program); err != nil {
+		return nil, 0, errors.New("it has no tests")
+	}
+	began := time.Now()
+	if out, err := t.test(ctx, program, time.Hour, "-test.coverprofile="+profile); err != nil {
+		return nil, 0, fmt.Errorf("its tests fail as they are: %w\n%s", err, tail(out))
+	}
+	took := time.Since(began)
+	covered, err := readCoverage(profile, t.pkg)
+	return covered, took, err
+}
+
+// all tries every mutant, several at a time, and writes down what became of it.
+func (t *trial) all(ctx context.Context, attempts []attempt) error {
+	next := make(chan *attempt)
+	errs := make([]error, max(t.parallel, 1))
+	var workers sync.WaitGroup
+	for i := range errs {
+		workers.Go(func() {
+			for a := range next {
+				errs[i] = errors.Join(errs[i], t.one(ctx, a, filepath.Join(t.temp, strconv.Itoa(i))))
+			}
+		})
+	}
+	for i := range attempts {
+		next <- &attempts[i]
+	}
+	close(next)
+	workers.Wait()
+	return errors.Join(errs...)
+}
+
+// one compiles one mutant in the place of the real file, and runs the tests.
+func (t *trial) one(ctx context.Context, a *attempt, dir string) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	began := time.Now()
+	defer func() { a.Took = time.Since(began) }()
+	overlay, program := filepath.Join(dir, "overlay.json"), filepath.Join(dir, "broken.test")
+	if err := t.replace(&a.mutant, dir, overlay); err != nil {
+		return err
+	}
+	if out, err := t.build(ctx, program, "-overlay="+overlay); err != nil {
+		a.Outcome, a.Detail = notBuilt, tail(out)
+		return ctx.Err()
+	}
+	out, err := t.test(ctx, program, t.allowed)
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case err == nil:
+		a.Outcome = survived
+	case errors.Is(err, context.DeadlineExceeded) || strings.Contains(out, "panic: test timed out after"):
+		a.Outcome = timedOut
+	default:
+		a.Outcome = killed
+	}
+	return nil
+}
+
+func (t *trial) replace(m *mutant, dir, overlay string) error {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	source, err := os.ReadFile(m.path)
+	if err != nil {
+		return err
+	}
+	broken := filepath.Join(dir, "broken.go")
+	if err := os.WriteFile(broken, m.apply(source), 0o644); err != nil {
+		return err
+	}
+	data, err := json.Marshal(map[string]map[string]string{"Replace": {m.path: broken}})
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(overlay, data, 0o644)
+}
+
+func (t *trial) build(ctx context.Context, program string, flags ...string) (string, error) {
+	arguments := append([]string{"test", "-c", "-o", program}, flags...)
+	cmd := exec.CommandContext(ctx, "go", append(arguments, t.tests.PkgPath)...)
+	cmd.Dir = t.root
+	out, err := cmd.CombinedOutput()
+	return string(out), err
+}
+
+// test runs a test program where go test would. A program that does not end by
+// itself when its time is up is ended.
+func (t *trial) test(ctx context.Context, program string, limit time.Duration, flags ...string) (string, error) {
+	within, cancel := context.WithTimeout(ctx, limit+10*time.Second)
+	defer cancel()
+	arguments := append([]string{program, "-test.failfast", "-test.timeout=" + limit.String()}, flags...)
+	if t.skip != "" {
+		arguments = append(arguments, "-test.skip="+t.skip)
+	}
+	if t.short {
+		arguments = append(arguments, "-test.short")
+	}
+	if t.memory > 0 {
+		// A broken loop may append without end; that must not take the machine with it.
+		confine := fmt.Sprintf(`ulimit -v %d 2>/dev/null; exec "$@"`, t.memory<<10)
+		arguments = append([]string{"sh", "-c", confine, "sh"}, arguments...)
+	}
+	cmd := exec.CommandContext(within, arguments[0], arguments[1:]...)
+	cmd.Dir, cmd.WaitDelay = t.dir, 5*time.Second
+	out, err := cmd.CombinedOutput()
+	if err != nil && within.Err() != nil {
+		err = within.Err()
+	}
+	return string(out), err
+}
+
+func tail(out string) string {
+	const most = 2000
+	return out[max(0, len(out)-most):]
+}
