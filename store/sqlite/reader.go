@@ -30,6 +30,8 @@ type access interface {
 	read(ctx context.Context, act func(*sql.DB) error) error
 	// catchUp has all indexed that is stored now, if this access can write.
 	catchUp(ctx context.Context) error
+	// rebuild begins the index anew, if this access can write.
+	rebuild(ctx context.Context) error
 	close() error
 }
 
