@@ -18,12 +18,16 @@ import (
 )
 
 func (p *program) doctorCommand() *cobra.Command {
-	return &cobra.Command{
+	var verify bool
+	command := &cobra.Command{
 		Use:   "doctor",
 		Short: "Check configuration, keys, providers and directories, and say what to do",
 		Args:  cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			checks := p.examine(c.Context())
+			if verify {
+				checks = append(checks, p.verifySessions(c.Context())...)
+			}
 			if err := p.writeChecks(checks); err != nil {
 				return err
 			}
@@ -33,6 +37,49 @@ func (p *program) doctorCommand() *cobra.Command {
 			return nil
 		},
 	}
+	command.Flags().BoolVar(&verify, "verify", false, "also check that no event of any session was changed or is missing")
+	return command
+}
+
+// maxFaults is how many faulty sessions a report names.
+const maxFaults = 20
+
+// verifySessions looks at every stored event.
+func (p *program) verifySessions(ctx context.Context) []doctor.Check {
+	check := doctor.Check{Name: "sessions", Status: doctor.OK, Message: "every event is as it was stored"}
+	dir, err := p.projectDir()
+	if err != nil {
+		return nil // reported already
+	}
+	c, _ := p.examineConfig()
+	project := &project{dir: dir, config: c}
+	reader, err := project.openReader(ctx)
+	if errors.Is(err, errNoSessions) {
+		check.Message = "there are none to verify"
+		return []doctor.Check{check}
+	}
+	if err != nil {
+		return []doctor.Check{{Name: "sessions", Status: doctor.Broken, Message: err.Error(), Fix: "put a backup of the data directory in its place"}}
+	}
+	defer reader.Close()
+	var broken []doctor.Check
+	for fault, err := range reader.Verify(ctx) {
+		message := fmt.Sprintf("session %s, event %d: %s", fault.Session, fault.Seq, fault.Problem)
+		if err != nil {
+			message = err.Error()
+		}
+		broken = append(broken, doctor.Check{
+			Name: "sessions", Status: doctor.Broken, Message: message,
+			Fix: "put a backup of the data directory in its place, or fork the session from an event before",
+		})
+		if err != nil || len(broken) == maxFaults {
+			break
+		}
+	}
+	if len(broken) > 0 {
+		return broken
+	}
+	return []doctor.Check{check}
 }
 
 // examine looks at everything, whatever else is broken.
