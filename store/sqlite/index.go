@@ -64,7 +64,7 @@ func (s *Store) catchUp(ctx context.Context) error {
 
 // indexSome indexes a few events more and returns up to which key all are indexed.
 func (s *Store) indexSome(ctx context.Context) (upto int64, err error) {
-	err = s.writer.write(ctx, 0, func(w *writer) (err error) {
+	err = s.writer.writeLoosely(ctx, func(w *writer) (err error) {
 		upto, err = w.index()
 		return err
 	})
