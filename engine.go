@@ -110,11 +110,9 @@ type Input struct {
 
 // A Handle is a run that was started and goes on by itself.
 type Handle struct {
-	engine  *Engine
-	exec    *execution // nil where the run is another process's, or is over
-	first   int64      // the event before the run's own
-	repeats bool       // it is of a request that was sent again
-	outcome Outcome
+	engine *Engine
+	exec   *execution // nil where the run is another process's, or is over
+	first  int64      // the event before the run's own
 	// Session is the conversation, and Run the run in it.
 	Session, Run string
 }
@@ -127,10 +125,10 @@ func (h *Handle) Wait(ctx context.Context) (Outcome, error) {
 	}
 	select {
 	case <-h.exec.done:
-		if h.repeats {
-			return h.onRecord(ctx)
+		if h.exec.outcome == nil { // the run was ranged over, and this handle joined it
+			return h.recorded(ctx)
 		}
-		return h.outcome, h.exec.err
+		return *h.exec.outcome, h.exec.err
 	case <-ctx.Done():
 		return Outcome{Session: h.Session, Run: h.Run}, context.Cause(ctx)
 	}
@@ -215,7 +213,7 @@ func (e *Engine) StartAgain(ctx context.Context, step Step, session string) (*Ha
 // background executes the run in a goroutine of its own.
 func (x *execution) background() *Handle {
 	h := &Handle{engine: x.engine, exec: x, first: x.first, Session: x.feed.session, Run: x.run.id}
-	x.outcome = &h.outcome
+	x.outcome = &Outcome{}
 	go func() {
 		defer x.release()
 		x.execute()

@@ -139,11 +139,11 @@ func ExampleResult() {
 	// the model is shown chart.png
 }
 
-// A capped tool is middleware: it wraps a tool and narrows what models may ask of it.
-type capped struct{ troupe.Tool }
+// A narrowed tool is middleware: it wraps a tool and narrows what models may ask of it.
+type narrowed struct{ troupe.Tool }
 
-func (c capped) Spec() troupe.ToolSpec {
-	spec := c.Tool.Spec()
+func (n narrowed) Spec() troupe.ToolSpec {
+	spec := n.Tool.Spec()
 	spec.Input = json.RawMessage(`{"type":"object","properties":{"amount":{"type":"integer","maximum":100}},"required":["amount"]}`)
 	return spec
 }
@@ -159,7 +159,7 @@ func ExampleTool_middleware() {
 	engine := orPanic(troupe.New(troupe.Config{}))
 	defer engine.Close()
 	agent := orPanic(troupe.NewAgent(troupe.AgentConfig{
-		ID: "cashier", Tools: []troupe.Tool{capped{pay}},
+		ID: "cashier", Tools: []troupe.Tool{narrowed{pay}},
 		Model: troupetest.NewScript(nil, troupetest.Call("pay", `{"amount":5000}`), troupetest.Call("pay", `{"amount":50}`), troupetest.Say("Paid 50.")),
 	}))
 	for event, err := range engine.Run(context.Background(), agent, troupe.Input{Text: "Pay 5000."}) {

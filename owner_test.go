@@ -14,8 +14,8 @@ import (
 	"github.com/troupe-dev/troupe"
 )
 
-// listener repeats all that users have said so far.
-func listener(t testing.TB) *troupe.Agent {
+// copycat repeats all that users have said so far.
+func copycat(t testing.TB) *troupe.Agent {
 	return newAgent(t, modelFunc(func(req *troupe.Request) turn {
 		var said []string
 		for _, m := range req.Messages {
@@ -50,14 +50,14 @@ func (m slow) Generate(ctx context.Context, _ *troupe.Request) iter.Seq2[troupe.
 func TestWhatAnotherEngineWroteIsNotForgotten(t *testing.T) {
 	store := troupe.NewMemoryStore()
 	one, two := newEngine(t, troupe.Config{Store: store}), newEngine(t, troupe.Config{Store: store})
-	events, _ := mustAnswer(t, one, listener(t), "a")
+	events, _ := mustAnswer(t, one, copycat(t), "a")
 	session := events[0].Session
 	for i, step := range []struct {
 		engine *troupe.Engine
 		text   string
 		want   string
 	}{{two, "b", "a, b"}, {one, "c", "a, b, c"}, {one, "d", "a, b, c, d"}, {two, "e", "a, b, c, d, e"}} {
-		_, end, err := play(t, step.engine, listener(t), troupe.Input{Session: session, Text: step.text})
+		_, end, err := play(t, step.engine, copycat(t), troupe.Input{Session: session, Text: step.text})
 		if err != nil || end.Output.Summary != step.want {
 			t.Fatalf("message %d: %v, %v; want %s", i, end, err, step.want)
 		}

@@ -105,17 +105,17 @@ type past struct {
 	start *Event
 	last  time.Time // of its newest event
 	// elapsed is how long the run has been at work, breaks between passes aside.
-	elapsed  time.Duration
-	passes   int // over its log, this one aside
+	elapsed time.Duration
+	passes  int // over its log, this one aside
 	// place is what the run was at when it was last heard of, and died how many passes
 	// in a row have ended with their process at diedAt.
 	place, diedAt string
 	died          int
-	finished bool
-	waits    bool   // finished with a question
-	asked    string // its id
-	stopped  bool   // failed or cancelled
-	closed   bool   // cancelled because its process was told to end
+	finished      bool
+	waits         bool   // finished with a question
+	asked         string // its id
+	stopped       bool   // failed or cancelled
+	closed        bool   // cancelled because its process was told to end
 	// events are those of the run and what is nested in it, before the
 	// conversations as they were when the run began.
 	events []Event

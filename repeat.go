@@ -65,7 +65,7 @@ func (e *Engine) underWay(ctx context.Context, step Step, session string, input 
 			if active.requestKey != input.IdempotencyKey || active.request.text != input.Text {
 				return nil, nil, busy
 			}
-			return nil, &Handle{engine: e, exec: active, repeats: true, first: active.request.first, Session: session, Run: active.request.run}, nil
+			return nil, &Handle{engine: e, exec: active, first: active.request.first, Session: session, Run: active.request.run}, nil
 		case <-active.done:
 			return e.begin(ctx, step, *input)
 		}
@@ -140,19 +140,6 @@ func (h *Handle) recorded(ctx context.Context) (Outcome, error) {
 		}
 	}
 	return Outcome{Session: h.Session, Run: h.Run}, fmt.Errorf("session %s: run %s has no end: %w", h.Session, h.Run, ErrNotFound)
-}
-
-// onRecord returns what a run came to that has been carried out here.
-func (h *Handle) onRecord(ctx context.Context) (Outcome, error) {
-	for e, err := range h.engine.store.Events(ctx, h.Session, h.first) {
-		if err != nil {
-			return Outcome{Session: h.Session, Run: h.Run}, err
-		}
-		if e.Run == h.Run && endsRun(e.Body) {
-			return h.outcomeOf(&e)
-		}
-	}
-	return Outcome{Session: h.Session, Run: h.Run}, h.exec.err // nothing of it could be stored
 }
 
 // outcomeOf returns what a run came to, as its last event says.

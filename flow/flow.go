@@ -1,8 +1,8 @@
-// Package flow arranges steps: one after the other, side by side, as a team whose
-// members hand over to each other, as a group chat, and again and again until the
-// outcome will do. What a flow is made of may be agents, flows, or steps of a
-// program's own; a flow of your own is made with the same means, those of
-// [troupe.Run].
+// Package flow arranges steps: one after the other, at the same time, as a team whose
+// members hand over to each other, as a group chat, or in a loop until the outcome is
+// accepted. Steps are agents, other flows, or Go functions (see [troupe.NewStep]). The
+// flows here use nothing but the exported methods of [troupe.Run], so that a flow of
+// your own can do whatever they do.
 package flow
 
 import (
@@ -89,7 +89,7 @@ func Then(h, out troupe.Handoff) troupe.Handoff {
 	if outputs == nil {
 		outputs = map[string]any{}
 	}
-	if h.Summary != "" && h.Meta.Source != "" {
+	if (h.Summary != "" || h.Value != nil) && h.Meta.Source != "" {
 		outputs[h.Meta.Source] = answerOf(h)
 	}
 	maps.Copy(outputs, out.Outputs)

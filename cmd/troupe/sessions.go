@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -17,6 +15,7 @@ import (
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/cmd/troupe/internal/terminal"
 	"github.com/troupe-dev/troupe/outputs"
+	"github.com/troupe-dev/troupe/project"
 )
 
 func (p *program) sessionsCommand() *cobra.Command {
@@ -42,8 +41,8 @@ func (p *program) listSessionsCommand() *cobra.Command {
 				return err
 			}
 			filter.Status = troupe.SessionStatus(status)
-			return p.inProject(func(project *project) error {
-				found, err := project.sessions(c.Context(), filter)
+			return p.inProject(func(project *project.Project) error {
+				found, err := project.Sessions(c.Context(), filter)
 				if err != nil {
 					return err
 				}
@@ -76,7 +75,7 @@ func (p *program) showSessionCommand() *cobra.Command {
 		Short: "Show one session and its files; the beginning of its id will do",
 		Args:  cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			return p.inProject(func(project *project) error {
+			return p.inProject(func(project *project.Project) error {
 				if events {
 					return p.withLog(c.Context(), project, args[0], p.writeEvents)
 				}
@@ -108,8 +107,8 @@ func (p *program) resumeSessionCommand() *cobra.Command {
 
 // inSession opens the stage for an earlier session and its agent.
 func (p *program) inSession(ctx context.Context, id string, act func(*conversation, context.Context) error) error {
-	return p.inProject(func(project *project) error {
-		m, err := project.session(ctx, id)
+	return p.inProject(func(project *project.Project) error {
+		m, err := session(ctx, project, id)
 		if err != nil {
 			return err
 		}
@@ -123,37 +122,13 @@ func (p *program) inSession(ctx context.Context, id string, act func(*conversati
 	})
 }
 
-// sessions reads the manifests of the project's sessions, beside whoever has them
-// open. Where there are none, it makes no directory for them.
-func (p *project) sessions(ctx context.Context, filter outputs.Filter) (found []outputs.Manifest, err error) {
-	if _, err := os.Stat(p.outputsDir()); errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	var store troupe.Store = troupe.NewMemoryStore()
-	reader, err := p.openReader(ctx)
-	switch {
-	case errors.Is(err, errNoSessions): // the folders are all there is
-	case err != nil:
-		return nil, err
-	default:
-		store = reader
-		defer func() { err = errors.Join(err, reader.Close()) }()
-	}
-	view, err := outputs.Look(store, p.outputsDir(), outputs.Options{Describe: p.describe, Log: p.log})
-	if err != nil {
-		return nil, err
-	}
-	found, err = view.Find(ctx, filter)
-	return found, errors.Join(err, view.Close())
-}
-
 // session finds the session whose id begins so.
-func (p *project) session(ctx context.Context, id string) (outputs.Manifest, error) {
-	whole, err := p.sessionID(ctx, id)
+func session(ctx context.Context, p *project.Project, id string) (outputs.Manifest, error) {
+	whole, err := sessionID(ctx, p, id)
 	if err != nil {
 		return outputs.Manifest{}, err
 	}
-	found, err := p.sessions(ctx, outputs.Filter{Session: whole})
+	found, err := p.Sessions(ctx, outputs.Filter{Session: whole})
 	if err == nil && len(found) == 0 {
 		err = fmt.Errorf("session %.64q: %w", id, troupe.ErrNotFound)
 	}
@@ -165,14 +140,14 @@ func (p *project) session(ctx context.Context, id string) (outputs.Manifest, err
 
 // sessionID completes the beginning of an id. Where the store does not know it, there
 // may be a folder of that name.
-func (p *project) sessionID(ctx context.Context, id string) (string, error) {
+func sessionID(ctx context.Context, p *project.Project, id string) (string, error) {
 	if troupe.IsSessionID(id) {
 		return id, nil
 	}
-	reader, err := p.openReader(ctx)
+	reader, err := p.OpenReader(ctx)
 	var found []string
 	switch {
-	case errors.Is(err, errNoSessions):
+	case errors.Is(err, project.ErrNoSessions):
 	case err != nil:
 		return "", err
 	default:
@@ -182,13 +157,13 @@ func (p *project) sessionID(ctx context.Context, id string) (string, error) {
 		}
 	}
 	if len(found) == 0 && id != "" {
-		folders, err := filepath.Glob(filepath.Join(p.outputsDir(), globEscape(id)+"*"))
+		all, err := p.Sessions(ctx, outputs.Filter{})
 		if err != nil {
 			return "", err
 		}
-		for _, folder := range folders {
-			if name := filepath.Base(folder); troupe.IsSessionID(name) {
-				found = append(found, name)
+		for _, m := range all {
+			if strings.HasPrefix(m.SessionID, id) {
+				found = append(found, m.SessionID)
 			}
 		}
 	}
@@ -207,11 +182,6 @@ func onlyOne(id string, found []string) (string, error) {
 		return "", fmt.Errorf("session %.64q: %d sessions begin like this", id, len(found))
 	}
 	return found[0], nil
-}
-
-// globEscape returns a text that matches itself.
-func globEscape(text string) string {
-	return strings.NewReplacer(`*`, `\*`, `?`, `\?`, `[`, `\[`, `\`, `\\`, `/`, `?`).Replace(text)
 }
 
 // parseTime reads how long ago, or when.
@@ -250,8 +220,8 @@ func (p *program) listSessions(found []outputs.Manifest) error {
 	return table.Flush()
 }
 
-func (p *program) showSession(ctx context.Context, project *project, id string) error {
-	m, err := project.session(ctx, id)
+func (p *program) showSession(ctx context.Context, project *project.Project, id string) error {
+	m, err := session(ctx, project, id)
 	if err != nil {
 		return err
 	}
@@ -264,7 +234,7 @@ func (p *program) showSession(ctx context.Context, project *project, id string) 
 	for _, output := range m.Outputs {
 		path := output.File
 		if filepath.IsLocal(path) && !strings.HasPrefix(path, "{") {
-			path = project.shown(filepath.Join(project.outputsDir(), m.SessionID, path))
+			path = shown(project, filepath.Join(project.DataDir(), "agent-outputs", m.SessionID, path))
 		}
 		fmt.Fprintf(p.out, "file      %s\n", terminal.Clean(path))
 	}

@@ -87,7 +87,7 @@ func (c *complaint) readNames(object map[string]any) {
 			c.code = name
 		}
 	}
-	if kind, _ := object["type"].(string); c.kind == "" {
+	if kind, _ := object["type"].(string); c.kind == "" || c.kind == "error" { // what is within says more
 		c.kind = kind
 	}
 }

@@ -37,6 +37,10 @@ type Events struct {
 // is in no form that has any: see [Answer.Foreign].
 func (a *Answer) Events() (*Events, bool) {
 	e := &Events{answer: a}
+	if a.isFramed() {
+		e.next = e.nextFrame
+		return e, true
+	}
 	switch a.Form() {
 	case Stream:
 		reader := sse.NewReader(a, a.client.maxLine)
@@ -103,6 +107,8 @@ func (e *Events) nextOfStream(reader *sse.Reader) (Event, error) {
 			continue
 		case string(data) == "[DONE]":
 			return Event{Done: true}, nil
+		case isError && (string(data) == "null" || string(data) == "{}"):
+			continue
 		case isError:
 			return Event{Name: event.Name, Data: data}, nil
 		case data[0] != '{' && data[0] != '[':

@@ -111,7 +111,7 @@ func (c *complaint) isAboutKey(status int) bool {
 
 // isAboutModel reports whether the server does not have the model.
 func (c *complaint) isAboutModel(status int) bool {
-	if c.mentions("model_not_found", "not_found_error", "unknown model", "model not found", "no such model", "model_not_available", "is not a valid model") {
+	if c.mentions("model_not_found", "not_found_error", "unknown model", "model not found", "no such model", "model_not_available", "access to the model", "is not a valid model") {
 		return true
 	}
 	return (status == http.StatusNotFound || status == http.StatusBadRequest) &&
@@ -130,7 +130,7 @@ func (c *complaint) isRefused(status int) bool {
 // isAboutSchema reports whether a server does not take the form in which an answer
 // was asked for.
 func (c *complaint) isAboutSchema() bool {
-	return c.mentions("response_format", "response format", "json_schema", "json_object", "strict", "structured output", "output_config", "responsejsonschema", "response_schema")
+	return c.mentions("response_format", "response format", "json_schema", "json_object", "strict", "structured output", "output_config", "output format", "responsejsonschema", "response_schema")
 }
 
 // isAboutLength reports whether the request was too long. Rate limits speak of too

@@ -1,7 +1,6 @@
 package openai
 
 import (
-	"crypto/sha256"
 	"encoding/json"
 	"strings"
 
@@ -30,7 +29,8 @@ func encodeMessage(m *troupe.Message, form messageForm) []byte {
 	case troupe.RoleTool:
 		dst = append(dst, `,"tool_call_id":`...)
 		dst = wire.AppendString(dst, callID(m.CallID, form.ids))
-		dst = appendContent(dst, m)
+		dst = append(dst, `,"content":`...)
+		dst = wire.AppendString(dst, resultText(m))
 	default:
 		dst = appendContent(dst, m)
 	}
@@ -46,11 +46,16 @@ func encodeMarked(m *troupe.Message, form messageForm) []byte {
 		dst = wire.AppendString(dst, callID(m.CallID, form.ids))
 	}
 	dst = append(dst, `,"content":[`...)
-	for i := range m.Parts {
-		dst = append(appendPart(dst, &m.Parts[i]), ',')
+	text := m.Text
+	if m.Role == troupe.RoleTool {
+		text = resultText(m)
+	} else {
+		for i := range m.Parts {
+			dst = append(appendPart(dst, &m.Parts[i]), ',')
+		}
 	}
 	dst = append(dst, `{"type":"text","text":`...)
-	dst = wire.AppendString(dst, m.Text)
+	dst = wire.AppendString(dst, text)
 	return append(dst, `,"cache_control":{"type":"ephemeral"}}]}`...)
 }
 
@@ -66,18 +71,9 @@ func callID(id string, form provider.IDForm) string {
 	case provider.NineID:
 		fits, length = len(id) == 9 && !strings.ContainsFunc(id, func(c rune) bool { return !isPlain(c) }), 9
 	case provider.StrictID:
-		fits = id != "" && len(id) <= 64 && !strings.ContainsFunc(id, func(c rune) bool { return !isPlain(c) && c != '_' && c != '-' })
+		fits = wire.IsPlainID(id)
 	}
-	if fits {
-		return id
-	}
-	const digits = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
-	sum := sha256.Sum256([]byte(id))
-	short := make([]byte, length)
-	for i := range short {
-		short[i] = digits[int(sum[i])%len(digits)]
-	}
-	return string(short)
+	return wire.CallID(id, fits, length)
 }
 
 // appendAssistant adds what a model said. A refusal goes back as content, which
@@ -136,7 +132,7 @@ func appendCalls(dst []byte, calls []troupe.ToolCall, extra map[string]json.RawM
 		dst = append(dst, `,"type":"function","function":{"name":`...)
 		dst = wire.AppendString(dst, call.Name)
 		dst = append(dst, `,"arguments":`...)
-		dst = wire.AppendString(dst, asObject(call.Arguments))
+		dst = wire.AppendString(dst, wire.Arguments(call.Arguments))
 		dst = append(dst, '}')
 		if raw := extra[call.ID]; raw != nil {
 			dst = append(dst, `,"extra_content":`...)
@@ -145,19 +141,6 @@ func appendCalls(dst []byte, calls []troupe.ToolCall, extra map[string]json.RawM
 		dst = append(dst, '}')
 	}
 	return append(dst, ']')
-}
-
-// asObject makes a call's arguments fit to be sent back. Servers parse them, and
-// answer with an error to those that a model left cut or malformed.
-func asObject(arguments string) string {
-	trimmed := strings.TrimSpace(arguments)
-	switch {
-	case trimmed == "":
-		return "{}"
-	case trimmed[0] == '{' && json.Valid([]byte(arguments)):
-		return arguments
-	}
-	return string(append(wire.AppendString([]byte(`{"invalid_json":`), arguments), '}'))
 }
 
 // encodeTools is the request's field for a set of tools, behind a comma.

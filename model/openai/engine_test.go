@@ -107,3 +107,63 @@ func TestTheKeyIsInNoEventAndNoError(t *testing.T) {
 		}
 	})
 }
+
+// From outside: whatever shape the server puts its answers into, the tool is called
+// as often as the model wanted, thoughts are no part of the answer, and nothing is
+// asked twice.
+func TestAnAgentComesToItsAnswerInEveryShape(t *testing.T) {
+	for _, shape := range troupetest.Shapes() {
+		t.Run(string(shape), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				calls := []troupe.ToolCall{{ID: "c1", Name: "weather", Arguments: `{"city":"Oslo"}`}, {ID: "c2", Name: "weather", Arguments: `{"city":"Rome"}`}}
+				log, outcome, server, err := run(t,
+					troupetest.ServeCalls(calls...).Thought("Where?").As(shape),
+					troupetest.ServeText("Take an umbrella.").Thought("It rains.").As(shape))
+				if err != nil || outcome.Text != "Take an umbrella." || outcome.Stop != troupe.StopAnswered {
+					t.Fatalf("%+v, %v\n%s", outcome, err, log)
+				}
+				if n := strings.Count(log, `"kind":"tool_called"`); n != 2 {
+					t.Errorf("%d calls were carried out", n)
+				}
+				if n := len(server.Requests()); n != 2 {
+					t.Errorf("%d requests", n)
+				}
+			})
+		})
+	}
+}
+
+// An error inside a good answer is what it says: what passes is tried again, and
+// what does not is not.
+func TestErrorsInGoodAnswersAreActedUpon(t *testing.T) {
+	for _, place := range troupetest.ErrorPlaces() {
+		t.Run(string(place), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				log, outcome, _, err := run(t, troupetest.ServeText("Take").FailIn(place, `{"message":"overloaded","code":529}`), troupetest.ServeText("Take an umbrella."))
+				if err != nil || outcome.Text != "Take an umbrella." {
+					t.Fatalf("%+v, %v\n%s", outcome, err, log)
+				}
+				_, _, server, err := run(t, troupetest.ServeText("Take").FailIn(place, `{"message":"incorrect api key provided","code":401}`))
+				if e, ok := errors.AsType[*troupe.ModelError](err); !ok || e.Reason != "key" || len(server.Requests()) != 1 {
+					t.Errorf("%d requests, %v", len(server.Requests()), err)
+				}
+			})
+		})
+	}
+}
+
+// A server that says nothing for five minutes while it collects a call is waited for.
+func TestASilentCallIsWaitedFor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ready := make(chan struct{})
+		go func() {
+			time.Sleep(299 * time.Second)
+			close(ready)
+		}()
+		call := troupe.ToolCall{ID: "c1", Name: "weather", Arguments: `{"city":"Oslo"}`}
+		log, outcome, server, err := run(t, troupetest.ServeCalls(call).Text("Let me see.").PauseAfterChunks(4, ready), troupetest.ServeText("Rain."))
+		if err != nil || outcome.Text != "Rain." || len(server.Requests()) != 2 {
+			t.Fatalf("%+v, %v\n%s", outcome, err, log)
+		}
+	})
+}

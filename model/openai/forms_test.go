@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/wire"
 	"github.com/troupe-dev/troupe/model/provider"
 )
 
@@ -142,7 +143,7 @@ func TestEffortIsTheNearestThatIsTaken(t *testing.T) {
 		{"high", nil, "high"}, {"max", []string{"low", "medium", "high"}, "high"}, {"minimal", []string{"low", "high"}, "low"}, {"medium", []string{"low", "medium"}, "medium"},
 		{"whatever", []string{"low"}, "whatever"}, {"none", []string{"minimal", "low"}, "minimal"},
 	} {
-		if got := nearestEffort(test.wish, test.taken); got != test.want {
+		if got := wire.Effort(test.wish, test.taken); got != test.want {
 			t.Errorf("%s of %v: %s", test.wish, test.taken, got)
 		}
 	}
@@ -156,8 +157,34 @@ func TestStrictSchemas(t *testing.T) {
 		`{"type":"object","properties":{"a":{"type":"array","items":{"type":"object","properties":{"b":{}}}}},"required":["a"],"additionalProperties":false}`: false,
 		`{"type":"array"}`: false, `true`: false, ``: false,
 	} {
-		if got := isStrict([]byte(schema)); got != want {
+		if got := wire.IsClosed([]byte(schema), true); got != want {
 			t.Errorf("%s: %v", schema, got)
 		}
+	}
+}
+
+// What a tool returns beside text follows the results of its turn, as a message of
+// the user: chat completions take nothing but text in a tool's message.
+func TestPicturesThatToolsReturn(t *testing.T) {
+	picture := troupe.Part{MIME: "image/png", Data: []byte("png")}
+	req := &troupe.Request{Messages: []*troupe.Message{
+		{Role: troupe.RoleUser, Text: "look"},
+		{Role: troupe.RoleAssistant, Calls: []troupe.ToolCall{{ID: "a", Name: "shoot", Arguments: "{}"}, {ID: "b", Name: "read", Arguments: "{}"}}},
+		{Role: troupe.RoleTool, CallID: "a", Tool: "shoot", Text: "a picture", Parts: []troupe.Part{picture}},
+		{Role: troupe.RoleTool, CallID: "b", Tool: "read", Text: "a file", Parts: []troupe.Part{{MIME: "text/plain", Name: "n.txt", Data: []byte("inside")}}},
+		{Role: troupe.RoleUser, Text: "well?"},
+	}}
+	sent, _ := sentTo(t, "http://model.test/v1", "m", req)
+	want := []any{
+		map[string]any{"role": "tool", "tool_call_id": "a", "content": "a picture"},
+		map[string]any{"role": "tool", "tool_call_id": "b", "content": "a file\n\nn.txt:\ninside"},
+		map[string]any{"role": "user", "content": []any{
+			map[string]any{"type": "text", "text": "This was returned by shoot:"},
+			map[string]any{"type": "image_url", "image_url": map[string]any{"url": "data:image/png;base64,cG5n"}},
+		}},
+		map[string]any{"role": "user", "content": "well?"},
+	}
+	if diff := cmp.Diff(want, sent["messages"].([]any)[2:]); diff != "" {
+		t.Error(diff)
 	}
 }

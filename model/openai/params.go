@@ -1,7 +1,6 @@
 package openai
 
 import (
-	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -46,7 +45,7 @@ func (m *Model) head(req *troupe.Request) ([]byte, error) {
 		f.Add("stop", p.Stop)
 	}
 	if p.Effort != "" && !m.learned.has(noEffort) {
-		f.Add("reasoning_effort", nearestEffort(p.Effort, m.efforts))
+		f.Add("reasoning_effort", wire.Effort(p.Effort, m.efforts))
 	}
 	if format := responseFormat(m.schemaLevel(req), p); format != nil {
 		f.Add("response_format", format)
@@ -113,25 +112,6 @@ func generation(model, prefix string) int {
 	return n
 }
 
-// efforts are the words for effort that any model takes, from the least to the most.
-var efforts = []string{"none", "minimal", "low", "medium", "high", "xhigh", "max"}
-
-// nearestEffort is the word of those that a model takes which is nearest to the one
-// that is wished for.
-func nearestEffort(wish string, taken []string) string {
-	at := slices.Index(efforts, wish)
-	if at < 0 || len(taken) == 0 || slices.Contains(taken, wish) {
-		return wish
-	}
-	nearest, distance := wish, len(efforts)
-	for _, word := range taken {
-		if i := slices.Index(efforts, word); i >= 0 && max(i-at, at-i) < distance {
-			nearest, distance = word, max(i-at, at-i)
-		}
-	}
-	return nearest
-}
-
 // responseFormat is the wish for an answer of a schema, nil where there is none or
 // where only the prompt can tell of it.
 func responseFormat(level provider.SchemaLevel, p *troupe.Params) any {
@@ -141,67 +121,9 @@ func responseFormat(level provider.SchemaLevel, p *troupe.Params) any {
 	if level == provider.SchemaObject {
 		return map[string]any{"type": "json_object"}
 	}
-	schema := map[string]any{"name": schemaName(p.SchemaName), "schema": p.Schema}
-	if level == provider.SchemaStrict && isStrict(p.Schema) {
+	schema := map[string]any{"name": wire.SchemaName(p.SchemaName), "schema": p.Schema}
+	if level == provider.SchemaStrict && wire.IsClosed(p.Schema, true) {
 		schema["strict"] = true
 	}
 	return map[string]any{"type": "json_schema", "json_schema": schema}
-}
-
-// schemaName makes a name one that servers take.
-func schemaName(name string) string {
-	name = strings.Map(func(c rune) rune {
-		if c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '_' || c == '-' {
-			return c
-		}
-		return '_'
-	}, name)
-	return orElse(name[:min(len(name), 64)], "answer")
-}
-
-// isStrict reports whether a schema can be enforced to the letter: every object in
-// it wants all of its properties and no others.
-func isStrict(schema json.RawMessage) bool {
-	var root any
-	if json.Unmarshal(schema, &root) != nil {
-		return false
-	}
-	object, _ := root.(map[string]any)
-	return object["type"] == "object" && isStrictPart(root, 0)
-}
-
-func isStrictPart(value any, depth int) bool {
-	if depth > 64 {
-		return false
-	}
-	switch value := value.(type) {
-	case []any:
-		return !slices.ContainsFunc(value, func(part any) bool { return !isStrictPart(part, depth+1) })
-	case map[string]any:
-		if value["type"] == "object" && !wantsAll(value) {
-			return false
-		}
-		for _, part := range value {
-			if !isStrictPart(part, depth+1) {
-				return false
-			}
-		}
-	}
-	return true
-}
-
-func wantsAll(object map[string]any) bool {
-	properties, _ := object["properties"].(map[string]any)
-	required, _ := object["required"].([]any)
-	for name := range properties {
-		if !slices.Contains(required, any(name)) {
-			return false
-		}
-	}
-	return object["additionalProperties"] == false
-}
-
-// schemaPrompt is what tells a model of a schema that its server cannot be told of.
-func schemaPrompt(schema json.RawMessage) string {
-	return "Answer with one JSON value that fits this JSON schema, and with nothing else: no prose and no code fence.\n\n" + string(schema)
 }

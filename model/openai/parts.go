@@ -35,10 +35,8 @@ func appendPart(dst []byte, p *troupe.Part) []byte {
 	case kind == "image":
 		dst = append(dst, `{"type":"image_url","image_url":{"url":`...)
 		return append(appendURL(dst, p), "}}"...)
-	case len(p.Data) == 0 && p.URL != "":
-		return appendTextPart(dst, named(p, p.URL))
-	case isText(p.MIME):
-		return appendTextPart(dst, named(p, string(p.Data)))
+	case len(p.Data) == 0 && p.URL != "" || wire.IsText(p.MIME):
+		return appendTextPart(dst, wire.PartText(p))
 	case soundFormat(p.MIME) != "":
 		dst = append(dst, `{"type":"input_audio","input_audio":{"format":"`+soundFormat(p.MIME)+`","data":"`...)
 		dst = base64.StdEncoding.AppendEncode(dst, p.Data)
@@ -67,22 +65,6 @@ func appendURL(dst []byte, p *troupe.Part) []byte {
 	return append(dst, '"')
 }
 
-func named(p *troupe.Part, text string) string {
-	if p.Name == "" {
-		return text
-	}
-	return p.Name + ":\n" + text
-}
-
-func isText(mime string) bool {
-	mime, _, _ = strings.Cut(mime, ";")
-	switch strings.TrimSpace(mime) {
-	case "", "application/json", "application/yaml", "application/xml", "application/javascript":
-		return true
-	}
-	return strings.HasPrefix(mime, "text/") || strings.HasSuffix(mime, "+json") || strings.HasSuffix(mime, "+xml")
-}
-
 func soundFormat(mime string) string {
 	switch mime {
 	case "audio/wav", "audio/x-wav", "audio/wave":
@@ -91,4 +73,20 @@ func soundFormat(mime string) string {
 		return "mp3"
 	}
 	return ""
+}
+
+// resultText is what a tool returned, as far as it is text: the API takes nothing
+// else in a tool's message.
+func resultText(m *troupe.Message) string {
+	text := m.Text
+	for i := range m.Parts {
+		if p := &m.Parts[i]; isResultText(p) {
+			text = strings.TrimPrefix(text+"\n\n"+wire.PartText(p), "\n\n")
+		}
+	}
+	return text
+}
+
+func isResultText(p *troupe.Part) bool {
+	return len(p.Data) > 0 && wire.IsText(p.MIME) || len(p.Data) == 0 && !strings.HasPrefix(p.MIME, "image/")
 }

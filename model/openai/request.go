@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/wire"
 	"github.com/troupe-dev/troupe/model/provider"
 )
 
@@ -21,7 +22,7 @@ func (m *Model) parts(req *troupe.Request) ([][]byte, error) {
 		messages = joinSystem(messages)
 	}
 	if level := m.schemaLevel(req); req.Params != nil && len(req.Params.Schema) > 0 && (level == provider.SchemaObject || level == provider.SchemaPrompt) {
-		messages = withSystem(messages, schemaPrompt(req.Params.Schema))
+		messages = withSystem(messages, wire.SchemaPrompt(req.Params.Schema))
 	}
 	form := m.form()
 	var by any = form
@@ -40,6 +41,9 @@ func (m *Model) parts(req *troupe.Request) ([][]byte, error) {
 			encoded = encoded[len(","):]
 		}
 		parts = append(parts, encoded)
+		if shown := wire.ShownAfter(messages, i, func(p *troupe.Part) bool { return !isResultText(p) }); shown != nil {
+			parts = append(parts, encodeMessage(shown, form))
+		}
 	}
 	parts = append(parts, []byte{']'})
 	switch {

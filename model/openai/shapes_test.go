@@ -109,7 +109,7 @@ func offering(t *testing.T, names ...string) *troupe.ToolSet {
 	t.Helper()
 	var tools []troupe.Tool
 	for _, name := range names {
-		tools = append(tools, troupe.NewTool(name, "does "+name, func(context.Context, map[string]any) (string, error) { return "", nil }))
+		tools = append(tools, troupe.NewTool(name, "does "+name, anyTool))
 	}
 	set, err := troupe.NewToolSet(tools...)
 	if err != nil {
@@ -152,3 +152,5 @@ func (s *shape) check(t *testing.T, got heard) {
 		ids[call.ID] = true
 	}
 }
+
+func anyTool(context.Context, map[string]any) (string, error) { return "", nil }

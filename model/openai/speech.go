@@ -22,9 +22,9 @@ type speech struct {
 	state speechState
 	held  string // not yet told apart
 	begun bool   // some of the thought was told
-	// wait is how long held must get before it is worth looking at again, so that a
-	// long call is not looked at with every piece of it; late is what came since.
-	wait int
+	// sure says that what looked like calls will be looked at when it is whole, and
+	// late is what came since then: it may be long.
+	sure bool
 	late strings.Builder
 }
 
@@ -44,12 +44,9 @@ func (s *speech) add(text string) (thought, said string) {
 	if s.state == inText && s.held == "" && !s.calls.anywhere {
 		return "", text
 	}
-	if s.state == inCalls {
-		if s.late.WriteString(text); s.late.Len() < s.wait {
-			return "", ""
-		}
-		text = s.late.String()
-		s.late.Reset()
+	if s.state == inCalls && s.sure {
+		s.late.WriteString(text)
+		return "", ""
 	}
 	s.held += text
 	for {
@@ -72,11 +69,11 @@ func (s *speech) step() (thought, said string) {
 		return "", s.say()
 	case inCalls:
 		// What turns out to be no call is shown without waiting for the end.
-		if n := s.calls.hopeless(s.held); n > 0 {
+		var n int
+		if n, s.sure = s.calls.hopeless(s.held); n > 0 {
 			said = s.held[:n]
-			s.held, s.state = s.held[n:], inText
+			s.held, s.state, s.sure = s.held[n:], inText, false
 		}
-		s.wait = len(s.held)
 	}
 	return "", said
 }

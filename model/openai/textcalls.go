@@ -102,24 +102,30 @@ func (c *textCalls) find(text string) (at int, found bool) {
 var callObject = regexp.MustCompile(`^\s*\[?\s*\{\s*"(name|function|arguments|parameters|type|id)"`)
 
 // hopeless returns how much of text, which began like a call, is certain to be
-// something else; 0 if it may yet be one.
-func (c *textCalls) hopeless(text string) int {
+// something else; 0 if it may yet be one. It is sure once more text would not change
+// that.
+func (c *textCalls) hopeless(text string) (n int, sure bool) {
 	if !c.anywhere || strings.HasPrefix(text, callTag) || strings.HasPrefix(text, "<function=") {
-		return 0
+		return 0, true
 	}
 	body, head := text, 0
 	if strings.HasPrefix(text, "```") {
 		line := strings.IndexByte(text, '\n')
 		if line < 0 {
-			return 0
+			return 0, false
 		}
 		body, head = text[line+1:], line+1
 	}
 	const enough = 64 // to see the first key
-	if head == 0 && body[0] != '{' || len(body) < enough || callObject.MatchString(body) {
-		return 0
+	switch {
+	case head == 0 && body[0] != '{':
+		return 0, true
+	case len(body) < enough:
+		return 0, false
+	case callObject.MatchString(body[:enough]):
+		return 0, true
 	}
-	return max(head, 1)
+	return max(head, 1), true
 }
 
 var (

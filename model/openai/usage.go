@@ -9,46 +9,35 @@ import (
 	"github.com/troupe-dev/troupe/internal/wire"
 )
 
-// A count is a number, or a text that is one. Anything else is 0.
-type count float64
-
-// UnmarshalJSON never fails.
-func (c *count) UnmarshalJSON(data []byte) error {
-	if n, err := strconv.ParseFloat(strings.Trim(string(data), `" `), 64); err == nil && n > 0 {
-		*c = count(n)
-	}
-	return nil
-}
-
 // counts are token counts under the names that servers have for them.
 type counts struct {
-	Prompt     count `json:"prompt_tokens"`
-	Completion count `json:"completion_tokens"`
-	Total      count `json:"total_tokens"`
-	Input      count `json:"input_tokens"`  // of servers that translate from other APIs
-	Output     count `json:"output_tokens"` // likewise
+	Prompt     wire.Count `json:"prompt_tokens"`
+	Completion wire.Count `json:"completion_tokens"`
+	Total      wire.Count `json:"total_tokens"`
+	Input      wire.Count `json:"input_tokens"`  // of servers that translate from other APIs
+	Output     wire.Count `json:"output_tokens"` // likewise
 
 	PromptDetails struct {
-		Cached       count `json:"cached_tokens"`
-		CacheWrite   count `json:"cache_write_tokens"` // OpenRouter
-		CacheCreated count `json:"cache_creation_tokens"`
+		Cached       wire.Count `json:"cached_tokens"`
+		CacheWrite   wire.Count `json:"cache_write_tokens"` // OpenRouter
+		CacheCreated wire.Count `json:"cache_creation_tokens"`
 	} `json:"prompt_tokens_details"`
 	CompletionDetails struct {
-		Reasoning count `json:"reasoning_tokens"`
+		Reasoning wire.Count `json:"reasoning_tokens"`
 	} `json:"completion_tokens_details"`
 
-	CacheHit   count `json:"prompt_cache_hit_tokens"` // DeepSeek
-	NumCached  count `json:"num_cached_tokens"`       // Mistral
-	Cached     count `json:"cached_tokens"`           // Moonshot, Hugging Face
-	CacheRead  count `json:"cache_read_input_tokens"` // LiteLLM
-	CacheWrite count `json:"cache_creation_input_tokens"`
-	Reasoning  count `json:"reasoning_tokens"` // Perplexity
+	CacheHit   wire.Count `json:"prompt_cache_hit_tokens"` // DeepSeek
+	NumCached  wire.Count `json:"num_cached_tokens"`       // Mistral
+	Cached     wire.Count `json:"cached_tokens"`           // Moonshot, Hugging Face
+	CacheRead  wire.Count `json:"cache_read_input_tokens"` // LiteLLM
+	CacheWrite wire.Count `json:"cache_creation_input_tokens"`
+	Reasoning  wire.Count `json:"reasoning_tokens"` // Perplexity
 
 	Cost    json.RawMessage `json:"cost"`              // OpenRouter, Vercel, Avian; an object with Perplexity
-	Ticks   *count          `json:"cost_in_usd_ticks"` // xAI: 10¹⁰ are a dollar
+	Ticks   *wire.Count     `json:"cost_in_usd_ticks"` // xAI: 10¹⁰ are a dollar
 	IsBYOK  bool            `json:"is_byok"`
 	Details struct {
-		Upstream count `json:"upstream_inference_cost"`
+		Upstream wire.Count `json:"upstream_inference_cost"`
 	} `json:"cost_details"`
 }
 
@@ -69,18 +58,18 @@ func (a *answer) count(raw json.RawMessage) {
 }
 
 func (c *counts) usage() troupe.Usage {
-	input := tokens(max(c.Prompt, c.Input))
-	output := tokens(max(c.Completion, c.Output))
-	reasoning := tokens(max(c.CompletionDetails.Reasoning, c.Reasoning))
+	input := max(c.Prompt, c.Input).Tokens()
+	output := max(c.Completion, c.Output).Tokens()
+	reasoning := max(c.CompletionDetails.Reasoning, c.Reasoning).Tokens()
 	said := output
 	// xAI counts reasoning beside the completion, in the total only.
-	output = max(output, tokens(c.Total)-input)
+	output = max(output, c.Total.Tokens()-input)
 	// Google behind a gateway counts it in no total at all.
 	if reasoning > output {
 		output = said + reasoning
 	}
-	cached := tokens(max(c.PromptDetails.Cached, c.CacheHit, c.NumCached, c.Cached, c.CacheRead))
-	written := tokens(max(c.PromptDetails.CacheWrite, c.PromptDetails.CacheCreated, c.CacheWrite))
+	cached := max(c.PromptDetails.Cached, c.CacheHit, c.NumCached, c.Cached, c.CacheRead).Tokens()
+	written := max(c.PromptDetails.CacheWrite, c.PromptDetails.CacheCreated, c.CacheWrite).Tokens()
 	cached = min(cached, input) // Grok on Azure reports more
 	return troupe.Usage{
 		Input: input, CachedInput: cached, CacheWrite: min(written, input-cached),
@@ -90,9 +79,9 @@ func (c *counts) usage() troupe.Usage {
 
 // cost is what the provider says it has charged, nil where it does not say.
 func (c *counts) cost() *float64 {
-	var dollars count
+	var dollars wire.Count
 	var object struct {
-		Total *count `json:"total_cost"`
+		Total *wire.Count `json:"total_cost"`
 	}
 	switch {
 	case c.Ticks != nil:
@@ -116,6 +105,3 @@ func (c *counts) cost() *float64 {
 	cost := float64(dollars)
 	return &cost
 }
-
-// tokens is a count that can be added up without overflow.
-func tokens(n count) int { return int(min(n, 1e12)) }

@@ -1,0 +1,162 @@
+package ollama
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"strconv"
+	"strings"
+
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/wire"
+)
+
+// aChat is what an answer should be.
+const aChat = "an answer of Ollama's chat"
+
+// Generate sends the request and yields the answer as it comes. Tool calls come
+// last, when the server has said that it is done: an answer that stops before that
+// is [troupe.ErrIncomplete] and yields no calls.
+func (m *Model) Generate(ctx context.Context, req *troupe.Request) iter.Seq2[troupe.Chunk, error] {
+	return wire.Generate(ctx, func(emit func(troupe.Chunk) bool) error {
+		parts, err := m.parts(req)
+		if err != nil {
+			return err
+		}
+		from, err := m.client.Send(ctx, &wire.Exchange{Parts: parts, MayCall: req.Tools.Len() > 0})
+		if err != nil {
+			return m.adapt(err, req)
+		}
+		defer from.Close()
+		events, ok := from.Events()
+		if !ok {
+			return from.Foreign(aChat)
+		}
+		a := &answer{events: events}
+		a.reply = wire.Reply{From: from, Emit: emit, By: messageForm{m.host, m.name}.by(), KeepThoughts: true}
+		return a.read()
+	})
+}
+
+// adapt learns from a refusal of thinking. The next request does not ask for it.
+func (m *Model) adapt(err error, req *troupe.Request) error {
+	e, ok := errors.AsType[*troupe.ModelError](err)
+	if ok && req.Params != nil && req.Params.Effort != "" && strings.Contains(e.Message, "does not support thinking") && !m.cannotThink.Swap(true) {
+		m.client.Note("the model does not think: Effort is left out")
+		e.Temporary = true
+	}
+	return err
+}
+
+// An answer is what has been read of a model's answer so far.
+type answer struct {
+	reply  wire.Reply
+	events *wire.Events
+	tags   thinkTags
+}
+
+// chunk is a line of a stream, or a whole answer.
+type chunk struct {
+	Model   string `json:"model"`
+	Message *struct {
+		Content   string `json:"content"`
+		Thinking  string `json:"thinking"`
+		ToolCalls []struct {
+			ID       string `json:"id"`
+			Function struct {
+				Name      string          `json:"name"`
+				Arguments json.RawMessage `json:"arguments"`
+			} `json:"function"`
+		} `json:"tool_calls"`
+	} `json:"message"`
+	Done       bool            `json:"done"`
+	DoneReason string          `json:"done_reason"`
+	Prompt     wire.Count      `json:"prompt_eval_count"`
+	Eval       wire.Count      `json:"eval_count"`
+	Error      json.RawMessage `json:"error"`
+}
+
+func (a *answer) read() error {
+	for {
+		event, err := a.events.Next()
+		if err != nil {
+			return a.reply.Broken(err)
+		}
+		var c chunk
+		if err := a.events.Decode(event.Data, &c, "message"); err != nil {
+			if event.Whole {
+				return a.reply.From.NotAnAnswer(aChat, event.Data)
+			}
+			return a.reply.From.Incomplete(fmt.Errorf("read line: %w", err))
+		}
+		if wire.IsSet(c.Error) {
+			return a.reply.From.Failed(event.Data)
+		}
+		if c.Message == nil && !c.Done {
+			if event.Whole {
+				return a.reply.From.NotAnAnswer(aChat, event.Data)
+			}
+			continue
+		}
+		if err := a.take(&c); err != nil {
+			return err
+		}
+		if c.Done {
+			a.reply.From.Drain()
+			return a.finish(&c)
+		}
+	}
+}
+
+func (a *answer) take(c *chunk) error {
+	a.reply.End.Model = c.Model
+	if c.Message == nil {
+		return nil
+	}
+	if err := a.reply.Thought(c.Message.Thinking); err != nil {
+		return err
+	}
+	thought, said := a.tags.add(c.Message.Content)
+	if err := a.say(thought, said); err != nil {
+		return err
+	}
+	for _, call := range c.Message.ToolCalls {
+		arguments := string(call.Function.Arguments)
+		var quoted string
+		if json.Unmarshal(call.Function.Arguments, &quoted) == nil { // null, or JSON in a string
+			arguments = quoted
+		}
+		if err := a.reply.Weigh(len(arguments) + len(call.Function.Name)); err != nil {
+			return err
+		}
+		made := func(n int) string { return "call_" + strconv.Itoa(n) }
+		if err := a.reply.Call(nil, troupe.ToolCall{ID: call.ID, Name: call.Function.Name, Arguments: arguments}, made); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (a *answer) say(thought, said string) error {
+	if err := a.reply.Thought(thought); err != nil {
+		return err
+	}
+	return a.reply.Text(said)
+}
+
+func (a *answer) finish(c *chunk) error {
+	if err := a.say(a.tags.end()); err != nil {
+		return err
+	}
+	a.reply.End.Usage = wire.Usage(c.Prompt, 0, 0, c.Eval, 0)
+	finish := troupe.FinishStop
+	switch c.DoneReason {
+	case "length":
+		finish = troupe.FinishLength
+	case "error", "connection_closed":
+		return a.reply.From.Incomplete(fmt.Errorf("the server ended it with %q", c.DoneReason))
+	}
+	return a.reply.Finish(finish)
+}

@@ -1,0 +1,83 @@
+package ollama
+
+import "strings"
+
+const (
+	thinkBegin = "<think>"
+	thinkEnd   = "</think>"
+)
+
+// thinkTags tells what a model says from what it thinks between tags at the
+// beginning of its text, as models do whose template the server cannot read.
+type thinkTags struct {
+	state thinkState
+	held  string // not yet told apart
+}
+
+type thinkState byte
+
+const (
+	beforeText thinkState = iota // nothing but white space so far
+	inThought
+	afterThought // nothing but white space since
+	inText
+)
+
+// add takes in text and returns what can be told of it.
+func (t *thinkTags) add(text string) (thought, said string) {
+	if t.state == inText {
+		return "", text
+	}
+	t.held += text
+	if t.state == beforeText {
+		rest := strings.TrimLeft(t.held, " \t\r\n")
+		after, ok := strings.CutPrefix(rest, thinkBegin)
+		switch {
+		case ok:
+			t.held, t.state = strings.TrimLeft(after, "\r\n"), inThought
+		case strings.HasPrefix(thinkBegin, rest):
+			return "", ""
+		default:
+			t.state = inText
+			return "", t.take()
+		}
+	}
+	if t.state == inThought {
+		before, after, ended := strings.Cut(t.held, thinkEnd)
+		if !ended {
+			certain := strings.TrimRight(t.held[:len(t.held)-partOf(t.held, thinkEnd)], " \t\r\n")
+			t.held = t.held[len(certain):]
+			return certain, ""
+		}
+		thought = strings.TrimRight(before, " \t\r\n")
+		t.held, t.state = after, afterThought
+	}
+	if t.held = strings.TrimLeft(t.held, " \t\r\n"); t.held != "" {
+		t.state = inText
+	}
+	return thought, t.take()
+}
+
+// end returns what was kept back.
+func (t *thinkTags) end() (thought, said string) {
+	if t.state == inThought {
+		return strings.TrimRight(t.take(), " \t\r\n"), ""
+	}
+	return "", t.take()
+}
+
+func (t *thinkTags) take() string {
+	held := t.held
+	t.held = ""
+	return held
+}
+
+// partOf is how much of the end of text may be the beginning of tag.
+func partOf(text, tag string) int {
+	for n := min(len(tag)-1, len(text)); n > 0; n-- {
+		if strings.HasSuffix(text, tag[:n]) {
+			return n
+		}
+	}
+	return 0
+}
