@@ -317,7 +317,7 @@ func (x *execution) resume(past *past) error {
 	switch {
 	case start == nil || past.finished:
 		return fmt.Errorf("session %s: %w", x.feed.session, ErrNothingToResume)
-	case past.open() && past.died >= maxDeaths:
+	case past.open() && past.deaths() >= maxDeaths:
 		return x.giveUp(past)
 	case start.Agent != x.step.Name():
 		return fmt.Errorf("session %s: its run is of %s, not of %s: %w", x.feed.session, start.Agent, x.step.Name(), ErrChanged)
@@ -371,14 +371,14 @@ func (x *execution) changedAgents(was, is *Definition) string {
 	return strings.Join(changed, "; ")
 }
 
-// maxDeaths is how many processes may end in the middle of a run, one after the other,
-// before it is given up.
+// maxDeaths is how many processes may end at the same place of a run, one after the
+// other, before it is given up.
 const maxDeaths = 5
 
 // giveUp ends a run that takes down every process that goes on with it.
 func (x *execution) giveUp(past *past) error {
-	err := fmt.Errorf("given up: %d processes in a row ended in the middle of this run, the last one %s; resume it once more if the cause is gone",
-		past.died, past.whereabouts())
+	err := fmt.Errorf("given up: %d processes in a row ended in the middle of this run, %s; resume it once more if the cause is gone",
+		past.deaths(), clip(past.place, 200))
 	failed := Event{
 		Time: time.Now().Round(0).UTC(), Session: x.feed.session, Run: past.start.Run,
 		Step: string(journal.Start), Agent: past.start.Agent, Body: &RunFailed{Error: err.Error(), Task: shorten(past.start.Body.(*RunStarted).Input.Task, 200)},

@@ -242,7 +242,7 @@ func TestARunThatKillsEveryProcessIsGivenUp(t *testing.T) {
 	engine := newEngine(t, troupe.Config{Store: store})
 	agent = newAgent(t, inTurn(t, turn{text: "as far as I know"}), adder())
 	_, _, err := gather(engine.Resume(t.Context(), agent, session))
-	if err == nil || !strings.Contains(err.Error(), "given up: 5 processes in a row ended in the middle of this run, the last one in a call of the tool add") {
+	if err == nil || !strings.Contains(err.Error(), "given up: 5 processes in a row ended in the middle of this run, in a call of the tool add") {
 		t.Fatalf("resumed for the fifth time: %v", err)
 	}
 	for info := range engine.Sessions(t.Context(), troupe.SessionFilter{}) {

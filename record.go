@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -104,14 +105,17 @@ type past struct {
 	start *Event
 	last  time.Time // of its newest event
 	// elapsed is how long the run has been at work, breaks between passes aside.
-	elapsed  time.Duration
-	passes   int // over its log, this one aside
-	died     int // how many of the latest passes ended with their process
-	finished bool
-	waits    bool   // finished with a question
-	asked    string // its id
-	stopped  bool   // failed or cancelled
-	closed   bool   // cancelled because its process was told to end
+	elapsed time.Duration
+	passes  int // over its log, this one aside
+	// place is what the run was at when it was last heard of, and died how many passes
+	// in a row have ended with their process at diedAt.
+	place, diedAt string
+	died          int
+	finished      bool
+	waits         bool   // finished with a question
+	asked         string // its id
+	stopped       bool   // failed or cancelled
+	closed        bool   // cancelled because its process was told to end
 	// events are those of the run and what is nested in it, before the
 	// conversations as they were when the run began.
 	events []Event
@@ -166,7 +170,7 @@ func (s *session) read(ctx context.Context) (*past, error) {
 // were before the event.
 func (p *past) add(e *Event, talks *conversations) {
 	if _, ok := e.Body.(*RunStarted); ok && e.Parent == "" {
-		*p = past{start: e, before: talks.clone(), outputs: p.outputsAfter(), died: 1}
+		*p = past{start: e, before: talks.clone(), outputs: p.outputsAfter(), place: atModel}
 	}
 	if p.start == nil || !journal.Belongs(e.Run, p.start.Run) {
 		return
@@ -176,18 +180,23 @@ func (p *past) add(e *Event, talks *conversations) {
 		p.elapsed += max(e.Time.Sub(p.last), 0)
 	}
 	p.last = e.Time
-	switch e.Body.(type) {
+	switch b := e.Body.(type) {
 	case *UserSaid:
 		if p.finished {
 			p.finished, p.waits = false, false
 			p.passes++
-			p.died = 1
+			p.died = 0
 		}
+		p.place = atModel
 	case *RunResumed:
 		p.passes++
-		if p.died++; p.stopped {
-			p.died = 1
+		if p.died, p.diedAt = p.deaths(), p.place; p.stopped {
+			p.died = 0
 		}
+	case *ToolCalled:
+		p.place = "in a call of the tool " + b.Tool + " with the arguments " + string(b.Arguments)
+	case *ModelReplied, *ToolReturned:
+		p.place = atModel + " after event " + strconv.FormatInt(e.Seq, 10)
 	}
 	if e.Run == p.start.Run {
 		switch b := e.Body.(type) {
@@ -205,17 +214,16 @@ func (p *past) add(e *Event, talks *conversations) {
 	}
 }
 
-// whereabouts says what the run was at when its process ended.
-func (p *past) whereabouts() string {
-	for _, e := range slices.Backward(p.events) {
-		switch b := e.Body.(type) {
-		case *ToolCalled:
-			return "in a call of the tool " + b.Tool
-		case *ModelReplied, *ToolReturned, *UserSaid:
-			return "while the model was being asked"
-		}
+// atModel is where a run is that waits for its model.
+const atModel = "while the model was being asked"
+
+// deaths returns how many passes in a row have ended with their process at the same
+// place, if the latest one has.
+func (p *past) deaths() int {
+	if p.place != p.diedAt {
+		return 1
 	}
-	return "at its beginning"
+	return p.died + 1
 }
 
 // outputsAfter returns what steps last handed back, this run included.

@@ -14,6 +14,7 @@ import (
 
 // A Filter chooses sessions by their manifests. A zero field does not restrict.
 type Filter struct {
+	Session                 string         // its id
 	Agent, Workflow         string         // the exact name
 	AgentLike, WorkflowLike *regexp.Regexp // matches a part of the name
 	Status                  troupe.SessionStatus
@@ -21,17 +22,17 @@ type Filter struct {
 }
 
 func (f *Filter) matches(m *Manifest) bool {
-	return (f.Agent == "" || f.Agent == m.Agent.Name) &&
+	return (f.Session == "" || f.Session == m.SessionID) && (f.Agent == "" || f.Agent == m.Agent.Name) &&
 		(f.Workflow == "" || f.Workflow == m.Workflow.Name) &&
 		(f.AgentLike == nil || f.AgentLike.MatchString(m.Agent.Name)) &&
 		(f.WorkflowLike == nil || f.WorkflowLike.MatchString(m.Workflow.Name)) &&
 		(f.Status == "" || f.Status == m.Execution.Status)
 }
 
-// Find returns the manifests that match, the sessions started last first. It reads
-// every folder, also those of sessions that the store does not know; what cannot
-// be read is left out and logged. A session that the store knows to be interrupted
-// is so in what Find returns, and running in its file.
+// Find returns the manifests that match, the sessions used last first. Which sessions
+// there are and how they stand is what the store says: a manifest that is missing, of no
+// use or behind is made again. Where no limit ends it before, folders of sessions that
+// the store does not know come after; what cannot be read of them is left out and logged.
 func (v *View) Find(ctx context.Context, filter Filter) ([]Manifest, error) {
 	return v.find(ctx, filter, v.compute)
 }
@@ -46,60 +47,93 @@ func (f *Folders) Find(ctx context.Context, filter Filter) ([]Manifest, error) {
 	})
 }
 
-// find finds manifests. One that is missing or of no use, or says of a session that
-// it is running which is not, or the other way round, is made again.
-func (v *View) find(ctx context.Context, filter Filter, again func(context.Context, string) (Manifest, error)) ([]Manifest, error) {
-	unfinished, err := v.unfinished(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("find outputs: %w", err)
-	}
-	sessions, err := v.folders(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("find outputs: %w", err)
-	}
-	for session := range unfinished {
-		if hasFolder(session) && !slices.Contains(sessions, session) {
-			sessions = append(sessions, session)
-		}
-	}
+// A finder makes manifests again.
+type finder func(ctx context.Context, session string) (Manifest, error)
+
+func (v *View) find(ctx context.Context, filter Filter, again finder) ([]Manifest, error) {
 	var found []Manifest
-	for _, session := range sessions {
-		m, err := v.read(session)
-		if err != nil || (m.Execution.Status == troupe.SessionRunning) != (unfinished[session] != "") {
-			if made, trouble := again(ctx, session); !errors.Is(trouble, troupe.ErrNotFound) {
-				m, err = made, trouble
-			} // else what was read first is all there is
-		}
-		if m.Execution.Status == troupe.SessionRunning {
-			m.Execution.Status = cmp.Or(unfinished[session], troupe.SessionRunning)
-		}
+	known := map[string]bool{}
+	for info, err := range v.store.Sessions(ctx, troupe.SessionFilter{ID: filter.Session, Agent: filter.Agent, Status: filter.Status}) {
 		if err != nil {
-			v.options.Log.Warn("manifest not read", "session", session, "err", err)
+			return nil, fmt.Errorf("find outputs: %w", err)
+		}
+		if !hasFolder(info.ID) {
+			continue
+		}
+		known[info.ID] = true
+		m, err := v.standing(ctx, &info, again)
+		if err != nil {
+			v.options.Log.Warn("manifest not read", "session", info.ID, "err", err)
 		} else if filter.matches(&m) {
 			found = append(found, m)
 		}
+		if filter.Limit > 0 && len(found) == filter.Limit {
+			return found, nil
+		}
 	}
-	slices.SortFunc(found, func(a, b Manifest) int {
-		return cmp.Or(b.Execution.StartedAt.Compare(a.Execution.StartedAt), cmp.Compare(a.SessionID, b.SessionID))
-	})
-	if filter.Limit > 0 && len(found) > filter.Limit {
-		found = found[:filter.Limit]
+	left, err := v.unknown(ctx, filter.Session, known)
+	if err != nil {
+		return nil, fmt.Errorf("find outputs: %w", err)
+	}
+	for _, m := range left {
+		if filter.matches(&m) && (filter.Limit <= 0 || len(found) < filter.Limit) {
+			found = append(found, m)
+		}
 	}
 	return found, nil
 }
 
-// unfinished returns the sessions that are running or interrupted.
-func (v *View) unfinished(ctx context.Context) (map[string]troupe.SessionStatus, error) {
-	sessions := map[string]troupe.SessionStatus{}
-	for _, status := range []troupe.SessionStatus{troupe.SessionRunning, troupe.SessionInterrupted} {
-		for info, err := range v.store.Sessions(ctx, troupe.SessionFilter{Status: status}) {
-			if err != nil {
-				return nil, err
-			}
-			sessions[info.ID] = status
+// standing returns the manifest of a session that the store knows. It is made again
+// unless the file says of the latest run what the store does.
+func (v *View) standing(ctx context.Context, info *troupe.SessionInfo, again finder) (Manifest, error) {
+	m, err := v.read(info.ID)
+	status := info.Status
+	if status == troupe.SessionInterrupted {
+		status = troupe.SessionRunning // as in the file
+	}
+	if err != nil || m.Execution.Status != status || m.Agent.Name != info.Agent || status == troupe.SessionRunning {
+		if m, err = again(ctx, info.ID); err != nil {
+			return Manifest{}, err
 		}
 	}
-	return sessions, nil
+	m.Execution.Status = info.Status
+	return m, nil
+}
+
+// unknown returns the manifests in folders of sessions that the store does not know,
+// or of one of them, those that were started last first.
+func (v *View) unknown(ctx context.Context, only string, known map[string]bool) (found []Manifest, err error) {
+	sessions := []string{only}
+	if only == "" {
+		if sessions, err = v.folders(ctx); err != nil {
+			return nil, err
+		}
+	} else if there, err := v.base.Lstat(only); err != nil || !there.IsDir() {
+		return nil, nil
+	}
+	for _, session := range sessions {
+		if known[session] || v.isKnown(ctx, session) {
+			continue
+		}
+		m, err := v.read(session)
+		if err != nil {
+			v.options.Log.Warn("manifest not read", "session", session, "err", err)
+			continue
+		}
+		found = append(found, m)
+	}
+	slices.SortFunc(found, func(a, b Manifest) int {
+		return cmp.Or(b.Execution.StartedAt.Compare(a.Execution.StartedAt), cmp.Compare(a.SessionID, b.SessionID))
+	})
+	return found, nil
+}
+
+// isKnown reports whether the store knows a session.
+func (v *View) isKnown(ctx context.Context, session string) bool {
+	for range v.store.Sessions(ctx, troupe.SessionFilter{ID: session}) {
+		return true
+	}
+	return false
 }
 
 // folders lists the sessions that have a folder.

@@ -34,6 +34,7 @@ func TestSessionsAreFoundNewestFirst(t *testing.T) {
 	beginAt(t, f, 1, "alex", "intake", ended())
 	beginAt(t, f, 4, "casey", "deep-dive-itsm", &troupe.RunFailed{})
 	beginAt(t, f, 3, "alex", "deep-dive-app")
+	own(t, f, id(3))
 	for _, c := range []struct {
 		filter Filter
 		want   []string
@@ -46,6 +47,7 @@ func TestSessionsAreFoundNewestFirst(t *testing.T) {
 		{Filter{Workflow: "deep-dive-app"}, []string{id(3), id(2)}},
 		{Filter{WorkflowLike: regexp.MustCompile("^deep-dive-"), Status: "completed"}, []string{id(2)}},
 		{Filter{Status: "running"}, []string{id(3)}},
+		{Filter{Status: "interrupted"}, nil},
 		{Filter{Status: "cancelled"}, nil},
 	} {
 		found, err := f.Find(t.Context(), c.filter)
@@ -136,6 +138,7 @@ func TestConcurrentWritersLeaveManifestsThatAgreeWithTheLog(t *testing.T) {
 		if err := fresh.refresh(t.Context(), id(n)); err != nil {
 			t.Fatal(err)
 		}
+		askFor(t, f, id(n))
 		got, want := load(t, f, id(n)), load(t, fresh, id(n))
 		if got.Execution != want.Execution || len(got.Outputs) != len(want.Outputs) || got.MessageCount != want.MessageCount {
 			t.Errorf("the manifest says %+v; the log says %+v", got, want)

@@ -67,11 +67,14 @@ func (s *stage) run(ctx context.Context, text string) (failure error) {
 	return failure
 }
 
-func TestAManifestIsThereBeforeTheModelIsAskedAndFollowsTheRun(t *testing.T) {
+func TestAManifestIsThereBeforeTheModelIsAskedAndFollowsTheRunWhenAskedFor(t *testing.T) {
 	var s *stage
 	asked := 0
 	s = newStage(t, func(context.Context) (string, []troupe.ToolCall, error) {
 		asked++
+		if asked > 1 {
+			askFor(t, s.Folders, id(1))
+		}
 		m := load(t, s.Folders, id(1))
 		if m.Execution.Status != "running" || !m.Execution.CompletedAt.IsZero() || m.Execution.User != "Ada" ||
 			m.Agent != (Agent{"alex", "Alex the Facilitator", "bmad/bmm"}) {
@@ -114,6 +117,7 @@ func TestAFailedRunIsFinalisedAndRunningAgainWhenResumed(t *testing.T) {
 	broken := true
 	var s *stage
 	s = newStage(t, func(context.Context) (string, []troupe.ToolCall, error) {
+		askFor(t, s.Folders, id(1))
 		if m := load(t, s.Folders, id(1)); m.Execution.Status != "running" {
 			t.Errorf("the model is asked while the manifest says %s", m.Execution.Status)
 		}

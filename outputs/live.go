@@ -2,6 +2,7 @@ package outputs
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/troupe-dev/troupe"
@@ -45,9 +46,9 @@ func (f *Folders) evict() {
 	}
 }
 
-// follow takes events into account that were just stored, and writes the manifest
-// if they change it. Without events, or where some are missing, it reads the log.
-// r.mu is held.
+// follow takes events into account that were just stored, and writes the manifest if
+// it matters now: when a session has begun, when a run has ended, and when it is asked
+// for, without events. Where events are missing, it reads the log. r.mu is held.
 func (f *Folders) follow(ctx context.Context, r *record, events []troupe.Event) error {
 	if len(events) > 0 && events[0].Seq == 1 && !events[0].Time.Equal(r.info.Started) {
 		r.reset() // the id had another log before
@@ -64,14 +65,28 @@ func (f *Folders) follow(ctx context.Context, r *record, events []troupe.Event) 
 			r.note(&event)
 		}
 	}
-	if !r.behind {
+	if !r.behind || len(events) > 0 && !r.isDue(events) {
 		return nil
 	}
 	if err := f.write(r); err != nil {
 		return err
 	}
-	r.behind = false
+	r.behind, r.written = false, true
 	return nil
+}
+
+// isDue reports whether the manifest is worth writing after these events.
+func (r *record) isDue(events []troupe.Event) bool {
+	if !r.written {
+		return true
+	}
+	return slices.ContainsFunc(events, func(e troupe.Event) bool {
+		switch e.Body.(type) {
+		case *troupe.RunFinished, *troupe.RunFailed, *troupe.RunCancelled:
+			return e.Parent == ""
+		}
+		return false
+	})
 }
 
 // refresh writes a session's manifest as its log says, unless it is right already.
@@ -89,25 +104,17 @@ func (f *Folders) refresh(ctx context.Context, session string) error {
 // own for its files to be in disorder: no write takes longer.
 const aftermath = time.Minute
 
+// maxDisorder is how many sessions are looked after at the start. Others are put right
+// when they are next used.
+const maxDisorder = 64
+
 // putInOrder looks after what a killed process left behind. What it misses is put
 // right when the session is next used.
 func (f *Folders) putInOrder(ctx context.Context) {
-	var sessions []string
-	var last time.Time
-	for info, err := range f.store.Sessions(ctx, troupe.SessionFilter{}) {
-		if err != nil {
-			f.options.Log.Warn("sessions not listed", "err", err)
-			break
-		}
-		if last.IsZero() {
-			last = info.Updated
-		}
-		if last.Sub(info.Updated) > aftermath {
-			break
-		}
-		if hasFolder(info.ID) {
-			sessions = append(sessions, info.ID)
-		}
+	f.finishDeleting(ctx)
+	sessions, err := f.latest(ctx)
+	if err != nil {
+		f.options.Log.Warn("sessions not listed", "err", err)
 	}
 	for _, session := range sessions {
 		err := f.refresh(ctx, session)
@@ -118,4 +125,28 @@ func (f *Folders) putInOrder(ctx context.Context) {
 			f.options.Log.Warn("folder not put in order", "session", session, "err", err)
 		}
 	}
+}
+
+// latest returns the sessions that may be in disorder: those with the latest events
+// that nobody has.
+func (f *Folders) latest(ctx context.Context) (sessions []string, err error) {
+	var since time.Time
+	for info, err := range f.store.Sessions(ctx, troupe.SessionFilter{Limit: 1}) {
+		if err != nil {
+			return nil, err
+		}
+		since = info.Updated.Add(-aftermath)
+	}
+	if since.IsZero() {
+		return nil, nil
+	}
+	for info, err := range f.store.Sessions(ctx, troupe.SessionFilter{Since: since, Limit: maxDisorder}) {
+		if err != nil {
+			return sessions, err
+		}
+		if hasFolder(info.ID) && info.Owner == (troupe.Owner{}) {
+			sessions = append(sessions, info.ID)
+		}
+	}
+	return sessions, nil
 }

@@ -83,6 +83,7 @@ func TestUnknownFieldsAndOutputsOfOthersAreKept(t *testing.T) {
 		"outputs":[{"file":"other.md","type":"data","description":"by hand","created_at":"2026-01-01T00:00:00Z","size":7},{"file":"../../x"},{"file":"a.md","tag":1}],
 		"related_sessions":["`+id(9)+`"],"metadata":{"custom_field":"value"}}`)
 	appendTo(t, f, id(1), 4, &troupe.ArtifactSaved{Path: "{session-folder}/c.md"})
+	askFor(t, f, id(1))
 	var got map[string]any
 	if err := json.Unmarshal(manifestOf(t, f, id(1)), &got); err != nil {
 		t.Fatal(err)
@@ -134,6 +135,7 @@ func TestAManifestThatAnAgentOverwroteIsPutRight(t *testing.T) {
 	appendTo(t, f, id(1), 1, begun("hi")...)
 	put(t, fileIn(t, f, id(1), manifestFile), `{"version":"1.0.0","session_id":"`+id(1)+`","execution":{"status":"completed","user":"root"},"note":"mine"}`)
 	appendTo(t, f, id(1), 3, &troupe.ArtifactSaved{Path: "{session-folder}/manifest.json"})
+	askFor(t, f, id(1))
 	m := load(t, f, id(1))
 	if m.Execution.Status != "running" || m.Execution.User != "User" || len(m.Outputs) != 0 {
 		t.Errorf("the manifest says %+v", m)

@@ -10,9 +10,7 @@ package outputs
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
 	"iter"
 	"log/slog"
 	"os"
@@ -20,7 +18,6 @@ import (
 	"time"
 
 	"github.com/troupe-dev/troupe"
-	"github.com/troupe-dev/troupe/workspace"
 )
 
 // Options say what events do not. The zero Options are fine.
@@ -99,30 +96,6 @@ func (f *Folders) Acquire(ctx context.Context, session string) (troupe.Lease, er
 // Ask implements [troupe.Store].
 func (f *Folders) Ask(ctx context.Context, session string, request troupe.SessionRequest) (troupe.SessionInfo, []troupe.Event, error) {
 	return f.store.Ask(ctx, session, request)
-}
-
-// Delete forgets a session and then removes its folder, without following links or
-// crossing devices. If only the folder is left of a session, that is removed.
-func (f *Folders) Delete(ctx context.Context, session string) error {
-	if !hasFolder(session) {
-		return f.store.Delete(ctx, session)
-	}
-	r := f.hold(session)
-	defer f.letGo(r)
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	err := f.store.Delete(ctx, session)
-	if err != nil && !errors.Is(err, troupe.ErrNotFound) {
-		return err
-	}
-	r.reset()
-	if _, missing := f.base.Lstat(session); errors.Is(missing, fs.ErrNotExist) {
-		return err
-	}
-	if err := workspace.RemoveAll(f.base, session); err != nil {
-		return fmt.Errorf("session %s: remove folder: %w", session, err)
-	}
-	return nil
 }
 
 // hasFolder reports whether a session of this id gets a folder: such an id is the

@@ -36,12 +36,13 @@ type record struct {
 	mu       sync.Mutex
 	info     troupe.SessionInfo
 	manifest Manifest
-	// behind says that the file does not say yet what the manifest does.
-	behind bool
+	// behind says that the file does not say yet what the manifest does, and written
+	// that there is one.
+	behind, written bool
 }
 
 // reset forgets all events.
-func (r *record) reset() { r.info, r.manifest, r.behind = troupe.SessionInfo{}, Manifest{}, false }
+func (r *record) reset() { r.info, r.manifest, r.behind, r.written = troupe.SessionInfo{}, Manifest{}, false, false }
 
 // note takes the next event of the session into account.
 func (r *record) note(e *troupe.Event) {

@@ -28,6 +28,7 @@ func TestAUselessManifestIsSetAsideAndMadeAgain(t *testing.T) {
 			for i, kept := range []string{content, content + " "} {
 				put(t, fileIn(t, f, id(1), manifestFile), kept)
 				appendTo(t, f, id(1), 3+int64(i), &troupe.ArtifactSaved{Path: fmt.Sprintf("{session-folder}/%d.md", i)})
+				askFor(t, f, id(1))
 				if m := load(t, f, id(1)); m.SessionID != id(1) || len(m.Outputs) != 1+i || m.UserSummary != "hi" {
 					t.Errorf("the manifest says %+v", m)
 				}

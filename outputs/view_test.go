@@ -74,6 +74,7 @@ func TestAViewFindsWhatFoldersFindAndChangesNothing(t *testing.T) {
 	beginAt(t, f, 3, "alex", "running")
 	beginAt(t, f, 4, "alex", "interrupted")
 	beginAt(t, f, 5, "alex", "damaged and interrupted")
+	own(t, store, id(3))
 	put(t, fileIn(t, f, id(2), manifestFile), "{")
 	put(t, fileIn(t, f, id(5), manifestFile), "{")
 	put(t, fileIn(t, f, id(6), manifestFile), `{"version":"1.0.0","session_id":"`+id(6)+`","execution":{"status":"running"}}`)

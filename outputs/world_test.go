@@ -108,6 +108,24 @@ func told(session string, from int64, bodies ...troupe.Body) []troupe.Event {
 	return events
 }
 
+// own takes sessions for as long as the test.
+func own(t testing.TB, store troupe.Store, sessions ...string) {
+	t.Helper()
+	for _, session := range sessions {
+		if _, err := store.Acquire(t.Context(), session); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// askFor has a session's manifest brought up to date.
+func askFor(t testing.TB, f *Folders, session string) {
+	t.Helper()
+	if err := f.refresh(t.Context(), session); err != nil {
+		t.Fatal(err)
+	}
+}
+
 func appendTo(t testing.TB, store troupe.Store, session string, from int64, bodies ...troupe.Body) {
 	t.Helper()
 	if err := store.Append(t.Context(), session, told(session, from, bodies...)...); err != nil {

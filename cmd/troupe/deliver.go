@@ -217,7 +217,7 @@ func (p *program) retrySessionCommand() *cobra.Command {
 }
 
 func (p *program) retry(ctx context.Context, s *stage, id string) error {
-	info, err := infoOfSession(ctx, s.folders, id)
+	info, err := s.infoOfSession(ctx, id)
 	if err != nil {
 		return err
 	}

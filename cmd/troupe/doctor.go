@@ -1,6 +1,8 @@
 package main
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -12,7 +14,8 @@ import (
 )
 
 func (p *program) doctorCommand() *cobra.Command {
-	return &cobra.Command{
+	var verify bool
+	command := &cobra.Command{
 		Use:   "doctor",
 		Short: "Check configuration, keys, providers and directories, and say what to do",
 		Args:  cobra.NoArgs,
@@ -20,6 +23,9 @@ func (p *program) doctorCommand() *cobra.Command {
 			v := buildVersion()
 			checks := []project.Check{{Name: "program", Status: project.OK, Message: fmt.Sprintf("troupe %s, %s, %s/%s", v.Version, v.Go, v.OS, v.Arch)}}
 			checks = append(checks, project.Diagnose(c.Context(), p.flags.dir, p.options())...)
+			if verify {
+				checks = append(checks, p.verifySessions(c.Context())...)
+			}
 			if err := p.writeChecks(checks); err != nil {
 				return err
 			}
@@ -29,6 +35,44 @@ func (p *program) doctorCommand() *cobra.Command {
 			return nil
 		},
 	}
+	command.Flags().BoolVar(&verify, "verify", false, "also check that no event of any session was changed or is missing")
+	return command
+}
+
+// maxFaults is how many faulty sessions a report names.
+const maxFaults = 20
+
+// verifySessions looks at every stored event.
+func (p *program) verifySessions(ctx context.Context) (checks []project.Check) {
+	err := p.inProject(func(opened *project.Project) error {
+		reader, err := opened.OpenReader(ctx)
+		if err != nil {
+			return err
+		}
+		defer reader.Close()
+		for fault, err := range reader.Verify(ctx) {
+			if err != nil {
+				return err
+			}
+			checks = append(checks, project.Check{
+				Name: "sessions", Status: project.Broken, Message: fmt.Sprintf("session %s, event %d: %s", fault.Session, fault.Seq, fault.Problem),
+				Fix: "put a backup of the data directory in its place, or fork the session from an event before",
+			})
+			if len(checks) == maxFaults {
+				return nil
+			}
+		}
+		return nil
+	})
+	switch {
+	case errors.Is(err, project.ErrNoSessions):
+		checks = append(checks, project.Check{Name: "sessions", Status: project.OK, Message: "there are none to verify"})
+	case err != nil:
+		checks = append(checks, project.Check{Name: "sessions", Status: project.Broken, Message: err.Error(), Fix: "put a backup of the data directory in its place"})
+	case len(checks) == 0:
+		checks = append(checks, project.Check{Name: "sessions", Status: project.OK, Message: "every event is as it was stored"})
+	}
+	return checks
 }
 
 func (p *program) writeChecks(checks []project.Check) error {

@@ -55,24 +55,33 @@ func (p *program) withLog(ctx context.Context, project *project.Project, id stri
 }
 
 // infoOfSession finds the session whose id begins so.
-func infoOfSession(ctx context.Context, store troupe.Store, id string) (found troupe.SessionInfo, err error) {
-	n := 0
-	for info, err := range store.Sessions(ctx, troupe.SessionFilter{}) {
+func infoOfSession(ctx context.Context, store *sqlite.Reader, id string) (found troupe.SessionInfo, err error) {
+	if !troupe.IsSessionID(id) {
+		alike, err := store.Complete(ctx, id, maxAlike)
 		if err != nil {
 			return found, err
 		}
-		if id != "" && strings.HasPrefix(info.ID, id) {
-			found = info
-			n++
+		if id, err = onlyOne(id, alike); err != nil {
+			return found, err
 		}
 	}
-	switch n {
-	case 0:
-		return found, fmt.Errorf("session %.64q: %w", id, troupe.ErrNotFound)
-	case 1:
-		return found, nil
+	for info, err := range store.Sessions(ctx, troupe.SessionFilter{ID: id}) {
+		return info, err
 	}
-	return found, fmt.Errorf("session %.64q: %d sessions begin like this", id, n)
+	return found, fmt.Errorf("session %.64q: %w", id, troupe.ErrNotFound)
+}
+
+// infoOfSession finds the session whose id begins so.
+func (s *stage) infoOfSession(ctx context.Context, id string) (info troupe.SessionInfo, err error) {
+	reader, err := s.project.OpenReader(ctx)
+	if errors.Is(err, project.ErrNoSessions) {
+		return info, fmt.Errorf("session %.64q: %w", id, troupe.ErrNotFound)
+	}
+	if err != nil {
+		return info, err
+	}
+	info, err = infoOfSession(ctx, reader, id)
+	return info, errors.Join(err, reader.Close())
 }
 
 // writeEvents prints events, one to a line.
@@ -170,7 +179,7 @@ func (p *program) inStore(ctx context.Context, f func(*stage) error) error {
 }
 
 func (p *program) fork(ctx context.Context, s *stage, id string, after int64) error {
-	info, err := infoOfSession(ctx, s.folders, id)
+	info, err := s.infoOfSession(ctx, id)
 	if err != nil {
 		return err
 	}
@@ -244,7 +253,7 @@ func (p *program) deleteSessionsCommand() *cobra.Command {
 func (p *program) delete(ctx context.Context, s *stage, ids []string, until time.Time, yes bool) error {
 	var doomed []troupe.SessionInfo
 	for _, id := range ids {
-		info, err := infoOfSession(ctx, s.folders, id)
+		info, err := s.infoOfSession(ctx, id)
 		if err != nil {
 			return err
 		}

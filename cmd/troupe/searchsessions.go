@@ -73,11 +73,11 @@ func searchSessions(ctx context.Context, reader *sqlite.Reader, query sqlite.Que
 		}
 		found[i].Hits++
 	}
-	for info, err := range reader.Sessions(ctx, troupe.SessionFilter{}) {
-		if err != nil {
-			return nil, err
-		}
-		if i := slices.IndexFunc(found, func(h sessionHit) bool { return h.ID == info.ID }); i >= 0 {
+	for i := range found {
+		for info, err := range reader.Sessions(ctx, troupe.SessionFilter{ID: found[i].ID}) {
+			if err != nil {
+				return nil, err
+			}
 			found[i].SessionInfo = info
 		}
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -46,7 +47,13 @@ func (p *program) listSessionsCommand() *cobra.Command {
 					return err
 				}
 				found = slices.DeleteFunc(found, func(m outputs.Manifest) bool { return m.Execution.StartedAt.Before(from) })
-				return p.listSessions(found)
+				if err := p.listSessions(found); err != nil {
+					return err
+				}
+				if len(found) == filter.Limit && !c.Flags().Changed("limit") {
+					p.tell("These are the latest %d; --limit 0 lists all.", filter.Limit)
+				}
+				return nil
 			})
 		},
 	}
@@ -54,9 +61,12 @@ func (p *program) listSessionsCommand() *cobra.Command {
 	c.Flags().StringVar(&filter.Workflow, "workflow", "", "only sessions in this workflow")
 	c.Flags().StringVar(&status, "status", "", "only running, waiting, interrupted, completed, failed or cancelled ones")
 	c.Flags().StringVar(&since, "since", "", "only sessions since then: 2h, 2026-01-31, or a time as in 2026-01-31T12:00:00Z")
-	c.Flags().IntVar(&filter.Limit, "limit", 0, "at most so many")
+	c.Flags().IntVar(&filter.Limit, "limit", listedSessions, "at most so many; 0 for all")
 	return c
 }
+
+// listedSessions is how many sessions are listed if nobody says how many.
+const listedSessions = 100
 
 func (p *program) showSessionCommand() *cobra.Command {
 	var events bool
@@ -114,27 +124,64 @@ func (p *program) inSession(ctx context.Context, id string, act func(*conversati
 
 // session finds the session whose id begins so.
 func session(ctx context.Context, p *project.Project, id string) (outputs.Manifest, error) {
-	all, err := p.Sessions(ctx, outputs.Filter{})
+	whole, err := sessionID(ctx, p, id)
 	if err != nil {
 		return outputs.Manifest{}, err
 	}
-	found := slices.DeleteFunc(all, func(m outputs.Manifest) bool { return !strings.HasPrefix(m.SessionID, id) })
-	switch {
-	case id == "" || len(found) == 0:
-		return outputs.Manifest{}, fmt.Errorf("session %.64q: %w", id, troupe.ErrNotFound)
-	case len(found) > 1:
-		return outputs.Manifest{}, fmt.Errorf("session %.64q: %d sessions begin like this", id, len(found))
+	found, err := p.Sessions(ctx, outputs.Filter{Session: whole})
+	if err == nil && len(found) == 0 {
+		err = fmt.Errorf("session %.64q: %w", id, troupe.ErrNotFound)
+	}
+	if err != nil {
+		return outputs.Manifest{}, err
 	}
 	return found[0], nil
 }
 
-// sessionID completes the beginning of an id.
+// sessionID completes the beginning of an id. Where the store does not know it, there
+// may be a folder of that name.
 func sessionID(ctx context.Context, p *project.Project, id string) (string, error) {
 	if troupe.IsSessionID(id) {
 		return id, nil
 	}
-	m, err := session(ctx, p, id)
-	return m.SessionID, err
+	reader, err := p.OpenReader(ctx)
+	var found []string
+	switch {
+	case errors.Is(err, project.ErrNoSessions):
+	case err != nil:
+		return "", err
+	default:
+		found, err = reader.Complete(ctx, id, maxAlike)
+		if err = errors.Join(err, reader.Close()); err != nil {
+			return "", err
+		}
+	}
+	if len(found) == 0 && id != "" {
+		all, err := p.Sessions(ctx, outputs.Filter{})
+		if err != nil {
+			return "", err
+		}
+		for _, m := range all {
+			if strings.HasPrefix(m.SessionID, id) {
+				found = append(found, m.SessionID)
+			}
+		}
+	}
+	return onlyOne(id, found)
+}
+
+// maxAlike is how many sessions are counted whose ids begin alike.
+const maxAlike = 100
+
+// onlyOne returns the one session that was found for the beginning of an id.
+func onlyOne(id string, found []string) (string, error) {
+	switch {
+	case id == "" || len(found) == 0:
+		return "", fmt.Errorf("session %.64q: %w", id, troupe.ErrNotFound)
+	case len(found) > 1:
+		return "", fmt.Errorf("session %.64q: %d sessions begin like this", id, len(found))
+	}
+	return found[0], nil
 }
 
 // parseTime reads how long ago, or when.

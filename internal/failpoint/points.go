@@ -49,6 +49,10 @@ const (
 	FolderMade Point = "folder-made"
 	// Events are stored, and the manifest is that of before.
 	ManifestBehind Point = "manifest-behind"
+	// The folder of a session that is being deleted says so, and the session is there.
+	FolderSetAside Point = "folder-set-aside"
+	// A session is forgotten, and its folder not removed.
+	SessionForgotten Point = "session-forgotten"
 
 	// A temporary file is there, and empty.
 	FileBegun Point = "file-begun"
@@ -64,7 +68,7 @@ func Points() []Point {
 		FeedBeforeAppend, FeedAfterAppend, ModelReplied, CallsRecorded, AnswerRecorded, ToolReturned,
 		StoreBeforeCommit, StoreAfterCommit, StoreBeforeAcknowledging, StoreLocked, StoreBeforeRename, StoreAfterRename,
 		StoreIndexing, StoreBeforeCheckpoint, StoreAfterCheckpoint,
-		FolderMade, ManifestBehind, FileBegun, FileBeforeRename, FileAfterRename,
+		FolderMade, ManifestBehind, FolderSetAside, SessionForgotten, FileBegun, FileBeforeRename, FileAfterRename,
 	}
 }
 

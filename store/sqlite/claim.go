@@ -40,6 +40,8 @@ type claim struct {
 	note note
 	// first says that no other process had the store when this one came.
 	first bool
+	// rebuild says that the search index was found to be damaged.
+	rebuild bool
 }
 
 // A note says who uses a store, and what has to be true of the file afterwards.

@@ -47,6 +47,9 @@ const (
 // that it got past.
 func prepare(ctx context.Context, path string, c *claim, options Options) (*DamagedError, error) {
 	missing, err := inspect(ctx, path, c)
+	if errors.Is(err, errIndexDamaged) && !isDamage(err) {
+		c.rebuild, err = true, nil
+	}
 	if err == nil && !missing {
 		return nil, nil
 	}
@@ -97,8 +100,8 @@ func inspect(ctx context.Context, path string, c *claim) (missing bool, err erro
 	if err == nil && (logSize > 0 || c.note.Suspect) {
 		err = checkPages(ctx, conn)
 	}
-	if err == nil {
-		err = checkLast(ctx, conn, version, c.note.Acknowledged)
+	if err == nil || errors.Is(err, errIndexDamaged) {
+		err = errors.Join(err, checkLast(ctx, conn, version, c.note.Acknowledged))
 	}
 	return false, errors.Join(err, conn.Close(), db.Close())
 }
@@ -115,16 +118,55 @@ func sizeOf(name string) (int64, error) {
 	return info.Size(), nil
 }
 
-// checkPages looks at every page of the file: some 500 MB in a second.
+// checkPages looks at every page of the file: some 500 MB in a second. Where nothing
+// but the search index is damaged, the error is errIndexDamaged.
 func checkPages(ctx context.Context, conn *sql.Conn) error {
+	err := quickCheck(ctx, conn, "1")
+	if err == nil || !isDamage(err) {
+		return err
+	}
+	tables, listErr := tablesBesideIndex(ctx, conn)
+	if listErr != nil {
+		return err
+	}
+	for _, table := range tables {
+		if err := quickCheck(ctx, conn, table); err != nil {
+			return err
+		}
+	}
+	return errIndexDamaged
+}
+
+// errIndexDamaged reports a file in which the search index is damaged, and nothing else.
+var errIndexDamaged = errors.New("the search index is damaged")
+
+// quickCheck checks a table, or with a number all of them.
+func quickCheck(ctx context.Context, conn *sql.Conn, what string) error {
 	var result string
-	if err := conn.QueryRowContext(ctx, "PRAGMA quick_check(1)").Scan(&result); err != nil {
+	if err := conn.QueryRowContext(ctx, "PRAGMA quick_check("+what+")").Scan(&result); err != nil {
 		return err
 	}
 	if result != "ok" {
 		return finding(result)
 	}
 	return nil
+}
+
+// tablesBesideIndex returns the tables that do not belong to the search index.
+func tablesBesideIndex(ctx context.Context, conn *sql.Conn) (tables []string, err error) {
+	rows, err := conn.QueryContext(ctx, "SELECT name FROM sqlite_schema WHERE type = 'table' AND name <> 'texts' AND name NOT GLOB 'texts_*'")
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var name string
+		if err := rows.Scan(&name); err != nil {
+			return nil, err
+		}
+		tables = append(tables, name)
+	}
+	return tables, rows.Err()
 }
 
 // checkLast looks for the event that was acknowledged last.

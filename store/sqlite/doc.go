@@ -9,7 +9,10 @@
 // completes the index first, or looks at what is not in it yet where it may not
 // write: it finds whatever was stored before it began.
 //
-// The file belongs to one process at a time; any number of others may read it with
-// [OpenReadOnly]. A file that is damaged is set aside by its owner and reported,
-// never repaired or deleted.
+// Several processes may write to the file, and any number may read it with
+// [OpenReadOnly]. Who writes to a session has a lease on it; a process that has ended,
+// or was not heard of for long, loses its leases. What processes want of each other is
+// in small tables that each looks at when another has changed the file. A file that is
+// damaged is set aside by the first to open it and reported, never repaired or deleted;
+// a search index that is damaged is built again.
 package sqlite

@@ -145,6 +145,9 @@ func (g *guest) connect(ctx context.Context, l look) (*sql.DB, error) {
 // in it.
 func (g *guest) catchUp(context.Context) error { return nil }
 
+// rebuild implements access: whoever opens the file for writing does that.
+func (g *guest) rebuild(context.Context) error { return ErrReadOnly }
+
 // leave gives up the connections; g.mu is held.
 func (g *guest) leave() error {
 	if g.now == nil {

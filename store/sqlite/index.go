@@ -64,7 +64,7 @@ func (s *Store) catchUp(ctx context.Context) error {
 
 // indexSome indexes a few events more and returns up to which key all are indexed.
 func (s *Store) indexSome(ctx context.Context) (upto int64, err error) {
-	err = s.writer.write(ctx, 0, func(w *writer) (err error) {
+	err = s.writer.writeLoosely(ctx, func(w *writer) (err error) {
 		upto, err = w.index()
 		return err
 	})
@@ -109,4 +109,46 @@ func (w *writer) unindexed(after int64) ([]stored, error) {
 		return nil, err
 	}
 	return collect(rows)
+}
+
+// rebuildIndex begins the index anew, where it is damaged. What it is about is all
+// there: searches complete it, or it is completed in the background.
+func (w *writer) rebuildIndex() error {
+	var definition string
+	if err := w.get("SELECT sql FROM sqlite_schema WHERE name = 'texts'", nil, &definition); err != nil {
+		return err
+	}
+	for _, statement := range []string{"DROP TABLE texts", definition, "UPDATE indexed SET upto = 0"} {
+		if _, err := w.conn.ExecContext(context.Background(), statement); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// replaceIndex is rebuildIndex for an index whose tables may not even be fit to be
+// dropped: then they are forgotten, and their pages given back by writing the file anew.
+func (w *writer) replaceIndex(ctx context.Context) error {
+	if err := w.attempt([]*job{{do: (*writer).rebuildIndex}}); err == nil {
+		return nil
+	}
+	w.exec("ROLLBACK") // where SQLite has not done so itself
+	var definition string
+	if err := w.get("SELECT sql FROM sqlite_schema WHERE name = 'texts'", nil, &definition); err != nil {
+		return err
+	}
+	for _, statement := range []string{
+		"PRAGMA writable_schema = ON", "DELETE FROM sqlite_schema WHERE name = 'texts' OR tbl_name GLOB 'texts_*'", "PRAGMA writable_schema = RESET",
+		"VACUUM", definition, "UPDATE indexed SET upto = 0",
+	} {
+		if _, err := w.conn.ExecContext(ctx, statement); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// rebuild implements access.
+func (s *Store) rebuild(ctx context.Context) error {
+	return s.writer.write(ctx, 0, (*writer).rebuildIndex)
 }

@@ -166,7 +166,7 @@ func inChild(t *testing.T) string {
 
 // child runs one test of this binary in a process of its own, which ends with the
 // test.
-func child(t *testing.T, test, path string, change func(*exec.Cmd)) (cmd *exec.Cmd, output io.Reader) {
+func child(t *testing.T, test, path string, change func(*exec.Cmd), stdin ...*os.File) (cmd *exec.Cmd, output io.Reader) {
 	t.Helper()
 	cmd = exec.Command("/proc/self/exe", "-test.run=^"+test+"$", "-test.v")
 	if _, err := os.Stat(cmd.Path); err != nil {
@@ -181,7 +181,9 @@ func child(t *testing.T, test, path string, change func(*exec.Cmd)) (cmd *exec.C
 		t.Fatal(err)
 	}
 	cmd.Stdout, cmd.Stderr = writer, writer
-	if _, err := cmd.StdinPipe(); err != nil { // it stays open until the process has ended
+	if len(stdin) > 0 {
+		cmd.Stdin = stdin[0]
+	} else if _, err := cmd.StdinPipe(); err != nil { // it stays open until the process has ended
 		t.Fatal(err)
 	}
 	err = cmd.Start()

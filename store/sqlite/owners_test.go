@@ -94,8 +94,8 @@ func TestAReaderInTheWayDoesNotFailTheOwner(t *testing.T) {
 		t.Errorf("%d events are read", n)
 	}
 	s = openAt(t, path)
-	if n := lengthOf(t, s, id(1)); n != 2 || s.writer.claim.note.Suspect {
-		t.Errorf("%d events are there, and the note is %+v", n, s.writer.claim.note)
+	if n := lengthOf(t, s, id(1)); n != 2 || readNote(s.claim.file).Suspect {
+		t.Errorf("%d events are there, and the note is %+v", n, readNote(s.claim.file))
 	}
 }
 

@@ -30,6 +30,8 @@ type access interface {
 	read(ctx context.Context, act func(*sql.DB) error) error
 	// catchUp has all indexed that is stored now, if this access can write.
 	catchUp(ctx context.Context) error
+	// rebuild begins the index anew, if this access can write.
+	rebuild(ctx context.Context) error
 	close() error
 }
 
@@ -74,7 +76,7 @@ func (r *Reader) Ask(ctx context.Context, session string, request troupe.Session
 	if request != (troupe.SessionRequest{}) {
 		return troupe.SessionInfo{}, nil, fmt.Errorf("ask for session %s: %w", session, ErrReadOnly)
 	}
-	found, err := r.list(ctx, troupe.SessionFilter{ID: session})
+	found, err := r.list(ctx, troupe.SessionFilter{ID: session}, nil)
 	if err == nil && len(found) == 0 {
 		err = troupe.ErrNotFound
 	}

@@ -26,7 +26,16 @@ type Hit struct {
 // are stored meanwhile are not among them.
 func (r *Reader) Search(ctx context.Context, query Query) iter.Seq2[Hit, error] {
 	return func(yield func(Hit, error) bool) {
-		if err := r.search(ctx, &query, yield); err != nil {
+		shown := false
+		show := func(h Hit, err error) bool {
+			shown = true
+			return yield(h, err)
+		}
+		err := r.search(ctx, &query, show)
+		if isIndexDamage(err) && !shown && r.file.rebuild(ctx) == nil {
+			err = r.search(ctx, &query, show)
+		}
+		if err != nil {
 			yield(Hit{}, fmt.Errorf("search: %w", r.readError(ctx, err)))
 		}
 	}

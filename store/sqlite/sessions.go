@@ -78,26 +78,54 @@ func (w *writer) save(id string, s *session) error {
 // interrupted.
 func (r *Reader) Sessions(ctx context.Context, match troupe.SessionFilter) iter.Seq2[troupe.SessionInfo, error] {
 	return func(yield func(troupe.SessionInfo, error) bool) {
-		found, err := r.list(ctx, match)
-		for _, info := range found {
-			if err = ctx.Err(); err != nil {
-				break
-			}
-			if !yield(info, nil) {
-				return
-			}
-		}
-		if err != nil {
+		if err := r.eachSession(ctx, match, yield); err != nil {
 			yield(troupe.SessionInfo{}, fmt.Errorf("list sessions: %w", r.readError(ctx, err)))
 		}
 	}
 }
 
-func (r *Reader) list(ctx context.Context, match troupe.SessionFilter) (found []troupe.SessionInfo, err error) {
+// firstSessions is how many sessions are read first. Most callers want no more.
+const firstSessions = 100
+
+// eachSession yields sessions: first the latest, then, if more are wanted, all others.
+func (r *Reader) eachSession(ctx context.Context, match troupe.SessionFilter, yield func(troupe.SessionInfo, error) bool) error {
+	first := match
+	if first.Limit <= 0 || first.Limit > firstSessions {
+		first.Limit = firstSessions
+	}
+	found, err := r.list(ctx, first, nil)
+	if err != nil {
+		return err
+	}
+	for n := range 2 {
+		for _, info := range found {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			if !yield(info, nil) {
+				return nil
+			}
+		}
+		if n == 1 || len(found) < firstSessions || match.Limit == firstSessions {
+			return nil
+		}
+		rest := match
+		if rest.Limit > 0 {
+			rest.Limit -= firstSessions
+		}
+		if found, err = r.list(ctx, rest, &found[len(found)-1]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// list returns the sessions that match and come after another, if that is not nil.
+func (r *Reader) list(ctx context.Context, match troupe.SessionFilter, after *troupe.SessionInfo) (found []troupe.SessionInfo, err error) {
 	err = r.file.read(ctx, func(db *sql.DB) error {
 		lost, err := r.lostOwners(ctx, db)
 		if err == nil {
-			found, err = summaries(ctx, db, match, lost)
+			found, err = summaries(ctx, db, match, after, lost)
 		}
 		return err
 	})
@@ -111,7 +139,7 @@ func (r *Reader) list(ctx context.Context, match troupe.SessionFilter) (found []
 const holder = "(SELECT about FROM leases l WHERE l.session = sessions.id AND l.until > ? AND NOT instr(?, l.owner))"
 
 // summaries reads the sessions that match, given the owners that have ended.
-func summaries(ctx context.Context, db *sql.DB, match troupe.SessionFilter, lost string) (found []troupe.SessionInfo, err error) {
+func summaries(ctx context.Context, db *sql.DB, match troupe.SessionFilter, after *troupe.SessionInfo, lost string) (found []troupe.SessionInfo, err error) {
 	now := time.Now().UnixNano()
 	var where conditions
 	where.equal("id", match.ID)
@@ -127,6 +155,10 @@ func summaries(ctx context.Context, db *sql.DB, match troupe.SessionFilter, lost
 	}
 	if !match.Since.IsZero() {
 		where.add("updated >= ?", match.Since.UTC().Format(stamp))
+	}
+	if after != nil {
+		updated := after.Updated.UTC().Format(stamp)
+		where.add("updated <= ? AND (updated < ? OR id > ?)", updated, updated, after.ID)
 	}
 	limit := -1
 	if match.Limit > 0 {
@@ -198,4 +230,28 @@ func (w *writer) delete(id string) error {
 	// was the last to acknowledge an event.
 	_, err = w.exec("UPDATE indexed SET given = max(given, ?)", w.lastKey)
 	return err
+}
+
+// Complete returns the ids of sessions that begin in a way, at most so many.
+func (r *Reader) Complete(ctx context.Context, beginning string, limit int) (ids []string, err error) {
+	err = r.file.read(ctx, func(db *sql.DB) error {
+		ids = nil
+		rows, err := db.QueryContext(ctx, "SELECT id FROM sessions WHERE id >= ? AND id < ? ORDER BY id LIMIT ?", beginning, beginning+"\U0010FFFF", limit)
+		if err != nil {
+			return err
+		}
+		defer rows.Close()
+		for rows.Next() {
+			var id string
+			if err := rows.Scan(&id); err != nil {
+				return err
+			}
+			ids = append(ids, id)
+		}
+		return rows.Err()
+	})
+	if err != nil {
+		return nil, fmt.Errorf("find sessions: %w", r.readError(ctx, err))
+	}
+	return ids, nil
 }

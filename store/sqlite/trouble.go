@@ -62,11 +62,14 @@ func isDamage(err error) bool {
 	return primary(code) == codes.SQLITE_NOTADB || primary(code) == codes.SQLITE_CORRUPT
 }
 
+// isIndexDamage reports an error that says the full-text index is damaged.
+func isIndexDamage(err error) bool { return codeOf(err) == codes.SQLITE_CORRUPT_VTAB }
+
 // isFatal reports an error of a write after which no other may be tried: what is
 // on disk is not known. That the full-text index is damaged harms searches only.
 func isFatal(err error) bool {
 	code := codeOf(err)
-	return isDamage(err) && code != codes.SQLITE_CORRUPT_VTAB ||
+	return isDamage(err) && !isIndexDamage(err) ||
 		primary(code) == codes.SQLITE_IOERR && code != codes.SQLITE_IOERR_SHMSIZE
 }
 

@@ -92,6 +92,11 @@ func (w *writer) begin(ctx context.Context, path string) error {
 		return explain(err)
 	}
 	w.lastKey = w.claim.note.Given
+	if w.claim.rebuild {
+		if err := w.replaceIndex(ctx); err != nil {
+			return explain(err)
+		}
+	}
 	return w.refresh()
 }
 
@@ -214,6 +219,11 @@ func (w *writer) gather(batch []*job) []*job {
 // other's way.
 func (w *writer) perform(batch []*job) {
 	err := w.transact(batch)
+	if isIndexDamage(err) {
+		if err = w.transact([]*job{{do: (*writer).rebuildIndex}}); err == nil {
+			err = w.transact(batch)
+		}
+	}
 	if err != nil && len(batch) > 1 && w.broken.Load() == nil {
 		for i := range batch {
 			w.perform(batch[i : i+1])

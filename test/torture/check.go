@@ -149,6 +149,9 @@ func (p *project) read(id string, lines []string) *session {
 			}
 			continue
 		case *troupe.RunFailed:
+			if strings.HasPrefix(b.Error, "given up: ") {
+				continue // it was killed too often at the same place
+			}
 			p.problem("session %s: a run failed: %s", id, b.Error)
 			continue
 		default:

@@ -24,6 +24,8 @@ const (
 	diskTasks = (lanes + 1) << 23
 	rightTask = diskTasks + 1<<20
 	wayTasks  = diskTasks + 2<<20
+	cutTasks  = diskTasks + 3<<20
+	iceTasks  = diskTasks + 4<<20
 )
 
 // prepared makes a project with one session that has come to its answer.

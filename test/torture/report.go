@@ -34,9 +34,12 @@ const (
 	diskLimits    = "commands on a disk that is full"
 	readOnlys     = "commands where nothing may be written"
 	intruders     = "commands on a data directory in use"
+	deletions     = "deletions killed"
+	forks         = "forks killed"
+	frozen        = "processes frozen past their leases"
 )
 
-var counted = []string{randomKills, pointKills, restarts, sessions, eventChecks, fileChecks, modelCalls, askedAgain, effects, deliveryKills, diskLimits, readOnlys, intruders}
+var counted = []string{randomKills, pointKills, restarts, sessions, eventChecks, fileChecks, modelCalls, askedAgain, effects, deliveryKills, diskLimits, readOnlys, intruders, deletions, forks, frozen}
 
 func newReport(o options) *report {
 	return &report{options: o, points: map[failpoint.Point]int{}, counts: map[string]int{}}

@@ -77,7 +77,7 @@ func tortureIn(ctx context.Context, o options, dir string) error {
 // doAll gives every lane its part of the kills. Beside them, it does what is worse to
 // a program than to be killed: to be refused.
 func (w *world) doAll(ctx context.Context) error {
-	all := []func(context.Context) error{w.fillDisk, w.takeRights, w.getInTheWay, w.cutDeliveries}
+	all := []func(context.Context) error{w.fillDisk, w.takeRights, w.getInTheWay, w.cutDeliveries, w.cutDeletions, w.freeze}
 	for i := range lanes {
 		kills := w.Kills / lanes
 		if i < w.Kills%lanes {

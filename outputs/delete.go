@@ -1,0 +1,108 @@
+package outputs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/failpoint"
+	"github.com/troupe-dev/troupe/workspace"
+)
+
+// deletedPrefix begins the name of a folder whose session is being deleted. Whoever
+// finds one goes on with that.
+const deletedPrefix = ".deleted-"
+
+// Delete removes a session's folder, without following links or crossing devices, and
+// forgets the session. A process that is killed meanwhile leaves either the session or
+// a folder that says it is being deleted: the next [Keep] finishes that. If only the
+// folder is left of a session, that is removed.
+func (f *Folders) Delete(ctx context.Context, session string) error {
+	if !hasFolder(session) {
+		return f.store.Delete(ctx, session)
+	}
+	r := f.hold(session)
+	defer f.letGo(r)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	defer r.reset()
+	return f.delete(ctx, session)
+}
+
+func (f *Folders) delete(ctx context.Context, session string) error {
+	aside := deletedPrefix + session
+	err := f.setFolderAside(session, aside)
+	if err != nil {
+		return fmt.Errorf("session %s: remove folder: %w", session, err)
+	}
+	failpoint.Here(failpoint.FolderSetAside)
+	_, missing := f.base.Lstat(aside)
+	hadFolder := missing == nil
+	err = f.store.Delete(ctx, session)
+	if err != nil && !(hadFolder && errors.Is(err, troupe.ErrNotFound)) {
+		if hadFolder {
+			err = errors.Join(err, f.base.Rename(aside, session))
+		}
+		return err
+	}
+	failpoint.Here(failpoint.SessionForgotten)
+	if !hadFolder {
+		return nil
+	}
+	if err := workspace.RemoveAll(f.base, aside); err != nil {
+		return fmt.Errorf("session %s: remove folder: %w", session, err)
+	}
+	return nil
+}
+
+// setFolderAside renames a session's folder, if it has one. What was set aside before
+// and not removed goes first.
+func (f *Folders) setFolderAside(session, aside string) error {
+	if _, err := f.base.Lstat(session); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	} else if err != nil {
+		return err
+	}
+	if _, err := f.base.Lstat(aside); err == nil {
+		if err := workspace.RemoveAll(f.base, aside); err != nil {
+			return err
+		}
+	}
+	return f.base.Rename(session, aside)
+}
+
+// finishDeleting deletes the sessions that a killed process was deleting.
+func (f *Folders) finishDeleting(ctx context.Context) {
+	dir, err := f.base.Open(".")
+	if err != nil {
+		f.options.Log.Warn("folders not listed", "err", err)
+		return
+	}
+	defer dir.Close()
+	for {
+		entries, err := dir.ReadDir(256)
+		for _, e := range entries {
+			session, deleted := strings.CutPrefix(e.Name(), deletedPrefix)
+			if !deleted || !hasFolder(session) || f.isOwned(ctx, session) {
+				continue
+			}
+			if err := f.delete(ctx, session); err != nil {
+				f.options.Log.Warn("session not deleted", "session", session, "err", err)
+			}
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+// isOwned reports whether somebody has the session.
+func (f *Folders) isOwned(ctx context.Context, session string) bool {
+	for info, err := range f.store.Sessions(ctx, troupe.SessionFilter{ID: session}) {
+		return err != nil || info.Owner != (troupe.Owner{})
+	}
+	return false
+}
