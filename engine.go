@@ -97,8 +97,11 @@ type Input struct {
 	Answer *Answer
 	// Limits replace the engine's where set.
 	Limits Limits
-	// IdempotencyKey is what the caller calls the request. It is on record, so that
-	// one that is sent again can be told, and no step sees it.
+	// IdempotencyKey is what the caller calls the request. It is on record before the
+	// run begins, for as long as the session is: an input with a key that is on record
+	// in its session, or of its user and step where it names no session, is that run
+	// again. If it has ended, that is its outcome; if it is under way, it is followed;
+	// if it was interrupted, it is resumed. No step sees the key.
 	IdempotencyKey string
 	// User is who asks. The one who begins a session owns it: to any other user it
 	// is not there. Empty means whoever runs the engine, who may go on with all.
@@ -107,9 +110,9 @@ type Input struct {
 
 // A Handle is a run that was started and goes on by itself.
 type Handle struct {
-	engine  *Engine
-	exec    *execution
-	outcome Outcome
+	engine *Engine
+	exec   *execution // nil where the run is another process's, or is over
+	first  int64      // the event before the run's own
 	// Session is the conversation, and Run the run in it.
 	Session, Run string
 }
@@ -117,9 +120,15 @@ type Handle struct {
 // Wait returns what the run came to, when it has ended. If ctx is done before, the
 // error is its cause and the run goes on.
 func (h *Handle) Wait(ctx context.Context) (Outcome, error) {
+	if h.exec == nil {
+		return h.recorded(ctx)
+	}
 	select {
 	case <-h.exec.done:
-		return h.outcome, h.exec.err
+		if h.exec.outcome == nil { // the run was ranged over, and this handle joined it
+			return h.recorded(ctx)
+		}
+		return *h.exec.outcome, h.exec.err
 	case <-ctx.Done():
 		return Outcome{Session: h.Session, Run: h.Run}, context.Cause(ctx)
 	}
@@ -131,7 +140,7 @@ func (h *Handle) Events(ctx context.Context) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
-		for e, err := range h.engine.Tail(ctx, h.Session, h.exec.first) {
+		for e, err := range h.engine.Tail(ctx, h.Session, h.first) {
 			if err == nil && !journal.Belongs(e.Run, h.Run) {
 				continue
 			}
@@ -156,12 +165,15 @@ func endsRun(body Body) bool {
 // run and to wait until all it started has ended.
 func (e *Engine) Run(ctx context.Context, step Step, input Input) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
-		x, err := e.begin(ctx, step, input)
-		if err != nil {
+		x, known, err := e.begin(ctx, step, input)
+		switch {
+		case err != nil:
 			yield(Event{}, err)
-			return
+		case known != nil:
+			known.show(ctx, yield)
+		default:
+			x.watch(yield)
 		}
-		x.watch(yield)
 	}
 }
 
@@ -182,9 +194,9 @@ func (e *Engine) Resume(ctx context.Context, step Step, session string) iter.Seq
 // Start runs step on input in the background. The run outlives ctx; Cancel and
 // Close stop it, and Tail shows it.
 func (e *Engine) Start(ctx context.Context, step Step, input Input) (*Handle, error) {
-	x, err := e.begin(context.WithoutCancel(ctx), step, input)
-	if err != nil {
-		return nil, err
+	x, known, err := e.begin(context.WithoutCancel(ctx), step, input)
+	if err != nil || known != nil {
+		return known, err
 	}
 	return x.background(), nil
 }
@@ -200,8 +212,8 @@ func (e *Engine) StartAgain(ctx context.Context, step Step, session string) (*Ha
 
 // background executes the run in a goroutine of its own.
 func (x *execution) background() *Handle {
-	h := &Handle{engine: x.engine, exec: x, Session: x.feed.session, Run: x.run.id}
-	x.first, x.outcome = x.feed.last(), &h.outcome
+	h := &Handle{engine: x.engine, exec: x, first: x.first, Session: x.feed.session, Run: x.run.id}
+	x.outcome = &Outcome{}
 	go func() {
 		defer x.release()
 		x.execute()
@@ -222,9 +234,19 @@ func (e *Engine) Tail(ctx context.Context, session string, after int64) iter.Seq
 		var r reader
 		s.feed.follow(&r, after)
 		defer r.unfollow()
+		look := time.NewTimer(0)
+		defer look.Stop()
 		for {
 			select {
 			case <-r.signal:
+			case <-look.C:
+				pause, err := e.mirror(ctx, s)
+				if err != nil && ctx.Err() == nil {
+					yield(Event{}, err)
+					return
+				}
+				look.Reset(pause)
+				continue
 			case <-ctx.Done():
 				yield(Event{}, context.Cause(ctx))
 				return
@@ -248,7 +270,7 @@ func (e *Engine) Cancel(ctx context.Context, session string) error {
 	}
 	e.mu.Unlock()
 	if x == nil {
-		return nil
+		return e.askOwner(ctx, session, SessionRequest{Cancel: true}, func(SessionInfo) bool { return false })
 	}
 	return x.stop(ctx, ErrCancelled)
 }
@@ -269,14 +291,42 @@ func (e *Engine) Delete(ctx context.Context, session string) error {
 
 // Rename gives a session another title, whether or not a run is under way.
 func (e *Engine) Rename(ctx context.Context, session, title string) error {
-	s, err := e.open(ctx, session)
+	event := renamed(session, title)
+	wanted := event.Body.(*SessionRenamed).Title
+	for {
+		x, err := e.enlist(ctx, nil, session)
+		if err == nil {
+			if _, err = x.session.load(ctx, false); err == nil {
+				err = x.feed.publish([]Event{event})
+			}
+			x.withdraw()
+			return err
+		}
+		if _, elsewhere := errors.AsType[*OwnedError](err); !elsewhere {
+			if !errors.Is(err, ErrBusy) {
+				return err
+			}
+			return e.renameRunning(ctx, event)
+		}
+		renamed := false
+		err = e.askOwner(ctx, session, SessionRequest{Title: wanted}, func(info SessionInfo) bool {
+			renamed = info.Title == wanted
+			return renamed
+		})
+		if err != nil || renamed {
+			return err
+		}
+	}
+}
+
+// renameRunning renames a session that has a run of this engine's under way.
+func (e *Engine) renameRunning(ctx context.Context, event Event) error {
+	s, err := e.open(ctx, event.Session)
 	if err != nil {
 		return err
 	}
 	defer e.leave(s)
-	return s.feed.publish([]Event{{
-		Time: time.Now().Round(0).UTC(), Session: session, Step: string(journal.Start), Body: &SessionRenamed{Title: shorten(title, titleRunes)},
-	}})
+	return s.feed.publish([]Event{event})
 }
 
 // Close stops every run, waits for them, and refuses new ones.
@@ -313,8 +363,9 @@ type session struct {
 	// outputs what steps last handed back.
 	talks   *conversations
 	outputs map[string]Handoff
-	// owner is who began the session.
+	// owner is who began the session, and keys the requests that it has on record.
 	owner string
+	keys  map[string]keyed
 }
 
 // maxIdle is how many conversations are kept at hand after their last use.

@@ -19,6 +19,9 @@ type Event struct {
 	// Agent is the name of the step that ran.
 	Agent string
 	Body  Body
+	// Epoch is that of the lease under which the event is being written: see [Lease].
+	// It is 0 in whatever is read, and no part of the event's JSON.
+	Epoch int64
 }
 
 // Kind names the event's body.
@@ -109,7 +112,10 @@ type RunStarted struct {
 }
 
 // RunResumed says that another pass over the run's log began.
-type RunResumed struct{}
+type RunResumed struct {
+	// Trace is that of the run: see [RunStarted].
+	Trace string `json:"trace,omitempty"`
+}
 
 // ContextLoaded is something the model was told before the user spoke.
 type ContextLoaded struct {
@@ -132,6 +138,8 @@ type UserSaid struct {
 	// what was decided, where it was given as a decision.
 	CallID string  `json:"call_id,omitempty"`
 	Answer *Answer `json:"answer,omitempty"`
+	// IdempotencyKey is what the caller calls an answer that goes on with a run.
+	IdempotencyKey string `json:"idempotency_key,omitempty"`
 }
 
 // TextDelta is a piece of an answer in the making. It is shown, not stored. A

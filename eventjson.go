@@ -47,7 +47,7 @@ func (e *Event) UnmarshalJSON(data []byte) error {
 	if err != nil {
 		return fmt.Errorf("event %d: %w", env.Seq, err)
 	}
-	*e = Event{env.Seq, env.Time, env.Session, env.Run, env.Parent, env.Step, env.Agent, body}
+	*e = Event{env.Seq, env.Time, env.Session, env.Run, env.Parent, env.Step, env.Agent, body, 0}
 	return nil
 }
 

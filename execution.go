@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/troupe-dev/troupe/internal/journal"
@@ -48,6 +50,16 @@ type execution struct {
 	outcome *Outcome
 	first   int64
 
+	// lease is the right to write to the session, and heeding the goroutine that does
+	// what others ask of whoever has it.
+	lease    Lease
+	released atomic.Bool
+	// ready is closed when it is known which request the run is of.
+	ready      chan struct{}
+	requestKey string
+	request    keyed
+	heeding    sync.WaitGroup
+
 	mu   sync.Mutex
 	left []leftTool
 	root bool // the session's conversation is in use
@@ -59,31 +71,31 @@ type leftTool struct {
 	done <-chan struct{}
 }
 
-// begin prepares a run of step in the input's session.
-func (e *Engine) begin(ctx context.Context, step Step, input Input) (*execution, error) {
+// begin prepares a run of step in the input's session. Where the input's idempotency
+// key is on record, it returns that run: as an execution if it has to go on, else as
+// a handle of what it came to or is about to come to.
+func (e *Engine) begin(ctx context.Context, step Step, input Input) (*execution, *Handle, error) {
 	if step == nil {
-		return nil, errors.New("run: there is no step to run")
+		return nil, nil, errors.New("run: there is no step to run")
 	}
 	if input.Answer != nil && input.Text == "" {
 		input.Text = input.Answer.words()
 	}
 	values, err := valuesAsJSON("value", input.Values)
 	if err != nil {
-		return nil, fmt.Errorf("run %s: %w", step.Name(), err)
+		return nil, nil, fmt.Errorf("run %s: %w", step.Name(), err)
 	}
 	in, err := Handoff{Task: input.Text, Parts: input.Parts, Custom: input.Custom}.asJSON()
 	if err != nil {
-		return nil, fmt.Errorf("run %s: %w", step.Name(), err)
+		return nil, nil, fmt.Errorf("run %s: %w", step.Name(), err)
 	}
-	id, fresh := input.Session, false
-	if id == "" {
-		id, fresh = newSessionID(), true
-	} else if !IsSessionID(id) {
-		return nil, fmt.Errorf("session %.64q: an id is a UUID in lower case", id)
+	id, fresh, err := sessionFor(step, &input)
+	if err != nil {
+		return nil, nil, err
 	}
 	x, err := e.enlist(ctx, step, id)
 	if err != nil {
-		return nil, err
+		return e.underWay(ctx, step, id, &input, err)
 	}
 	x.asked, x.rules = input.Limits, input.Limits.with(e.limits)
 	x.user, x.key, x.values, x.in = input.User, input.IdempotencyKey, values, in
@@ -93,13 +105,30 @@ func (e *Engine) begin(ctx context.Context, step Step, input Input) (*execution,
 	x.begin(newRunID(), step.Name())
 	if fresh {
 		x.session.found(input.User)
-		return x, nil
+		x.isReady(&input)
+		return x, nil, nil
 	}
-	if err := x.join(ctx, input); err != nil {
+	known, err := x.join(ctx, input)
+	if err != nil || known != nil {
 		x.withdraw()
-		return nil, err
+		return nil, known, err
 	}
-	return x, nil
+	x.isReady(&input)
+	return x, nil, nil
+}
+
+// sessionFor returns the session that an input belongs in. One that is new is fresh,
+// unless the request has a key: whoever sends it again finds the session by it.
+func sessionFor(step Step, input *Input) (id string, fresh bool, err error) {
+	switch {
+	case input.Session == "" && input.IdempotencyKey != "":
+		return derivedID("request of "+strconv.Quote(input.User)+" to "+strconv.Quote(step.Name()), input.IdempotencyKey), false, nil
+	case input.Session == "":
+		return newSessionID(), true, nil
+	case !IsSessionID(input.Session):
+		return "", false, fmt.Errorf("session %.64q: an id is a UUID in lower case", input.Session)
+	}
+	return input.Session, false, nil
 }
 
 // begin makes the run that the caller started.
@@ -108,29 +137,33 @@ func (x *execution) begin(id, agent string) {
 	x.run = Run{exec: x, id: id, agent: agent, chain: &x.chain, budget: &x.budget, rules: &x.rules}
 }
 
-// join has the run go on with the session that the input names.
-func (x *execution) join(ctx context.Context, input Input) error {
+// join has the run go on with the session that the input names. Where the input is a
+// request that is on record and has come to something, it returns that.
+func (x *execution) join(ctx context.Context, input Input) (*Handle, error) {
 	past, err := x.session.load(ctx, true)
 	switch {
 	case errors.Is(err, ErrNotFound):
 		x.session.found(input.User)
-		return nil
+		return nil, nil
 	case err != nil:
-		return err
+		return nil, err
 	case input.User != "" && input.User != x.session.owner:
-		return fmt.Errorf("session %s: %w", x.feed.session, ErrNotFound)
+		return nil, fmt.Errorf("session %s: %w", x.feed.session, ErrNotFound)
+	}
+	if known, ok := x.session.keys[input.IdempotencyKey]; ok {
+		return x.repeat(past, known, &input)
 	}
 	x.before = x.session.outputs
 	x.session.talks.begin()
 	switch {
 	case past.open():
-		return x.session.abandon(past)
+		return nil, x.session.abandon(past)
 	case past.waits && past.start.Agent == x.step.Name():
-		return x.answer(past, &UserSaid{Text: input.Text, Parts: input.Parts, Answer: input.Answer})
+		return nil, x.answer(past, &UserSaid{Text: input.Text, Parts: input.Parts, Answer: input.Answer, IdempotencyKey: input.IdempotencyKey})
 	case input.Answer != nil:
-		return fmt.Errorf("session %s: %w", x.feed.session, ErrNoQuestion)
+		return nil, fmt.Errorf("session %s: %w", x.feed.session, ErrNoQuestion)
 	}
-	return nil
+	return nil, nil
 }
 
 // words is how a decision reads.
@@ -200,31 +233,66 @@ func (e *Engine) beginAgain(ctx context.Context, step Step, id string) (*executi
 		x.withdraw()
 		return nil, err
 	}
+	x.first = x.feed.last()
 	return x, nil
 }
 
-// enlist makes an execution the session's active one.
+// enlist makes an execution the session's active one, in this engine and elsewhere. It
+// waits for whoever has the session for a moment only, to rename it for instance.
 func (e *Engine) enlist(ctx context.Context, step Step, id string) (*execution, error) {
+	for {
+		x, active, err := e.activate(ctx, step, id)
+		if active != nil && active.step == nil {
+			<-active.done
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		if err = x.own(ctx); err == nil {
+			return x, nil
+		}
+		x.withdraw()
+		if owned, ok := errors.AsType[*OwnedError](err); !ok || time.Since(owned.Owner.Since) > moment {
+			return nil, err
+		}
+		select {
+		case <-time.After(askPause):
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
+	}
+}
+
+// moment is how long a session is had that no run is begun in.
+const moment = 250 * time.Millisecond
+
+// activate makes an execution the session's active one in this engine. It fails with
+// ErrBusy if there is another, which it returns.
+func (e *Engine) activate(ctx context.Context, step Step, id string) (x, active *execution, err error) {
 	s, err := e.join(id)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	x := &execution{engine: e, session: s, feed: &s.feed, step: step, chain: link{step: step}, over: make(chan struct{}), done: make(chan struct{})}
+	x = &execution{
+		engine: e, session: s, feed: &s.feed, step: step, chain: link{step: step},
+		ready: make(chan struct{}), over: make(chan struct{}), done: make(chan struct{}),
+	}
 	e.mu.Lock()
-	busy, closed := s.active != nil, e.closed
-	if !busy && !closed {
+	active, closed := s.active, e.closed
+	if active == nil && !closed {
 		s.active = x
 		x.base, x.cancel = context.WithCancelCause(ctx)
 	}
 	e.mu.Unlock()
-	if busy || closed {
+	if active != nil || closed {
 		e.leave(s)
 		if closed {
-			return nil, ErrClosed
+			return nil, nil, ErrClosed
 		}
-		return nil, fmt.Errorf("session %s: %w", id, ErrBusy)
+		return nil, active, fmt.Errorf("session %s: %w", id, ErrBusy)
 	}
-	return x, nil
+	return x, nil, nil
 }
 
 // recall reads the log of the session's latest run.
@@ -234,17 +302,24 @@ func (x *execution) recall(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	return x.resume(past)
+}
+
+// resume makes the execution another pass over the log of a run that has not finished.
+func (x *execution) resume(past *past) error {
 	start := past.start
 	switch {
 	case start == nil || past.finished:
 		return fmt.Errorf("session %s: %w", x.feed.session, ErrNothingToResume)
+	case past.open() && past.died >= maxDeaths:
+		return x.giveUp(past)
 	case start.Agent != x.step.Name():
 		return fmt.Errorf("session %s: its run is of %s, not of %s: %w", x.feed.session, start.Agent, x.step.Name(), ErrChanged)
 	}
 	if err := x.goOver(past); err != nil {
 		return err
 	}
-	x.run.noted = append(x.run.noted, x.event(&RunResumed{}))
+	x.run.noted = append(x.run.noted, x.event(&RunResumed{Trace: x.trace}))
 	if changed := x.changedAgents(start.Body.(*RunStarted).Definition, x.step.Definition()); changed != "" {
 		x.run.noted = append(x.run.noted, x.event(&Warned{Code: "definition_changed", Message: changed}))
 	}
@@ -290,6 +365,25 @@ func (x *execution) changedAgents(was, is *Definition) string {
 	return strings.Join(changed, "; ")
 }
 
+// maxDeaths is how many processes may end in the middle of a run, one after the other,
+// before it is given up.
+const maxDeaths = 5
+
+// giveUp ends a run that takes down every process that goes on with it.
+func (x *execution) giveUp(past *past) error {
+	err := fmt.Errorf("given up: %d processes in a row ended in the middle of this run, the last one %s; resume it once more if the cause is gone",
+		past.died, past.whereabouts())
+	failed := Event{
+		Time: time.Now().Round(0).UTC(), Session: x.feed.session, Run: past.start.Run,
+		Step: string(journal.Start), Agent: past.start.Agent, Body: &RunFailed{Error: err.Error(), Task: shorten(past.start.Body.(*RunStarted).Input.Task, 200)},
+	}
+	x.session.talks = nil
+	if err := x.feed.publish([]Event{failed}); err != nil {
+		return err
+	}
+	return &RunError{Agent: past.start.Agent, Run: past.start.Run, Task: failed.Body.(*RunFailed).Task, Err: err}
+}
+
 // withdraw undoes enlist for a run that did not come to be.
 func (x *execution) withdraw() {
 	x.cancel(nil)
@@ -298,6 +392,7 @@ func (x *execution) withdraw() {
 
 // release lets the session have another run.
 func (x *execution) release() {
+	x.disown()
 	x.feed.rest()
 	x.engine.mu.Lock()
 	x.session.active = nil
@@ -329,6 +424,7 @@ func (x *execution) watch(yield func(Event, error) bool) {
 // execute runs the step to its end.
 func (x *execution) execute() {
 	defer close(x.over)
+	x.heeding.Go(x.heed)
 	ctx := x.base
 	x.run.grace = x.base
 	x.budget.started = time.Now()

@@ -19,6 +19,10 @@ type feed struct {
 
 	mu  sync.Mutex
 	seq int64 // of the last stored event
+	// epoch is that of the lease on the session, 0 without one; mirrored says that
+	// somebody else wrote to the session since this engine last did.
+	epoch    int64
+	mirrored bool
 	// recent holds the latest stored events, in the batches they came in, for
 	// readers that keep up. Those that do not read the store.
 	recent  [][]Event
@@ -53,7 +57,7 @@ func (f *feed) publish(events []Event) error {
 		return f.broken
 	}
 	for i := range events {
-		events[i].Seq = f.seq + 1 + int64(i)
+		events[i].Seq, events[i].Epoch = f.seq+1+int64(i), f.epoch
 		f.dedupe(&events[i])
 	}
 	failpoint.Here(failpoint.FeedBeforeAppend)
@@ -163,6 +167,7 @@ type reply struct {
 
 	// What follows belongs to whoever makes the reply.
 	feed    *feed
+	ctx     context.Context
 	front   *reader // of the goroutine that makes it
 	started time.Time
 	replied ModelReplied

@@ -289,7 +289,11 @@ func TestARaceThatWasDecidedStaysDecided(t *testing.T) {
 		plan := flow.Sequence("flow", race, echo(t, w, "ann"))
 		events, end := mustAnswer(t, newEngine(t, troupe.Config{}), plan, "go")
 		log := stored(events)
-		decided := slices.IndexFunc(log, func(e troupe.Event) bool { return e.Agent == "quick" && e.Kind() == "run_finished" })
+		// The decision is stored together with the success that it follows from.
+		decided := slices.IndexFunc(log, func(e troupe.Event) bool { return e.Kind() == "branches_stopped" })
+		if before := log[decided-1]; before.Agent != "quick" || before.Kind() != "run_finished" {
+			t.Fatalf("the decision comes after %s of %s", before.Kind(), before.Agent)
+		}
 		for cut := decided + 1; cut < len(log); cut++ {
 			store := troupe.NewMemoryStore()
 			if err := store.Append(t.Context(), log[0].Session, log[:cut]...); err != nil {

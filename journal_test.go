@@ -170,12 +170,25 @@ func resumeFrom(t *testing.T, s scene, w *world, log []troupe.Event, cut int, en
 	step := s.step(t, w)
 	replay(w, log[:cut])
 	before := w.total()
-	_, again, err := gather(newEngine(t, troupe.Config{Store: store}).Resume(t.Context(), step, log[0].Session))
+	resumed, again, err := gather(newEngine(t, troupe.Config{Store: store}).Resume(t.Context(), step, log[0].Session))
 	if err != nil {
 		t.Fatalf("cut after %d, %s: %v", cut, log[cut-1].Kind(), err)
 	}
 	if again.Output.Summary != end.Output.Summary || again.Stop != end.Stop {
 		t.Errorf("cut after %d: it came to %q (%s), not %q (%s)", cut, again.Output.Summary, again.Stop, end.Output.Summary, end.Stop)
+	}
+	if got, want := spentIn(again), spentIn(end); got != want {
+		t.Errorf("cut after %d (%s): it spent %+v, not %+v", cut, log[cut-1].Kind(), got, want)
+	}
+	if diff := cmp.Diff(end.Output, again.Output, cmpopts.IgnoreFields(troupe.HandoffMeta{}, "Time")); diff != "" {
+		t.Errorf("cut after %d: it handed back something else: %s", cut, diff)
+	}
+	saw := newScreen()
+	for i := range resumed {
+		saw.see(&resumed[i])
+	}
+	if len(saw.wrong) > 0 {
+		t.Errorf("cut after %d: shown wrongly: %v", cut, saw.wrong)
 	}
 	open := pending(log[:cut])
 	for what, n := range w.total() {
@@ -200,6 +213,13 @@ func resumeFrom(t *testing.T, s scene, w *world, log []troupe.Event, cut int, en
 	if diff := cmp.Diff(log[:cut], full[:cut], cmpopts.IgnoreUnexported(troupe.Message{}), cmpopts.EquateComparable()); diff != "" {
 		t.Errorf("cut after %d: what was stored changed: %s", cut, diff)
 	}
+}
+
+// spentIn is what a run used with all that was nested in it, time aside.
+func spentIn(end *troupe.RunFinished) troupe.Spent {
+	spent := end.Spent.Add(end.SpentBelow)
+	spent.Elapsed = 0
+	return spent
 }
 
 // replay makes the world what the log says it is.

@@ -12,8 +12,10 @@ import (
 
 // A MemoryStore keeps sessions for as long as the process lives.
 type MemoryStore struct {
-	mu   sync.RWMutex
-	logs map[string]*memoryLog
+	mu     sync.RWMutex
+	logs   map[string]*memoryLog
+	leases map[string]*memoryLease
+	epoch  int64
 }
 
 type memoryLog struct {
@@ -23,7 +25,9 @@ type memoryLog struct {
 }
 
 // NewMemoryStore returns an empty store.
-func NewMemoryStore() *MemoryStore { return &MemoryStore{logs: map[string]*memoryLog{}} }
+func NewMemoryStore() *MemoryStore {
+	return &MemoryStore{logs: map[string]*memoryLog{}, leases: map[string]*memoryLease{}}
+}
 
 var _ Store = (*MemoryStore)(nil)
 
@@ -31,19 +35,12 @@ var _ Store = (*MemoryStore)(nil)
 func (m *MemoryStore) Append(_ context.Context, session string, events ...Event) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	log := m.logs[session]
-	var last int64
-	if log != nil {
-		last = log.info.Events
-	}
-	for i := range events {
-		if events[i].Seq != last+1 {
-			return fmt.Errorf("session %s: event %d after %d: %w", session, events[i].Seq, last, ErrConflict)
-		}
-		last++
-	}
 	if len(events) == 0 {
 		return nil
+	}
+	log := m.logs[session]
+	if err := m.check(session, log, events); err != nil {
+		return err
 	}
 	if log == nil {
 		log = &memoryLog{}
@@ -53,6 +50,28 @@ func (m *MemoryStore) Append(_ context.Context, session string, events ...Event)
 	log.batches = append(log.batches, events)
 	for i := range events {
 		log.info.Note(&events[i])
+	}
+	return nil
+}
+
+// check fails if events may not be added to a log.
+func (m *MemoryStore) check(session string, log *memoryLog, events []Event) error {
+	lease := m.leases[session]
+	switch epoch := events[0].Epoch; {
+	case epoch == 0 && lease != nil:
+		return &OwnedError{session, lease.owner}
+	case epoch != 0 && (lease == nil || lease.epoch != epoch):
+		return fmt.Errorf("session %s: the lease it was written under is over: %w", session, ErrConflict)
+	}
+	var last int64
+	if log != nil {
+		last = log.info.Events
+	}
+	for i := range events {
+		if events[i].Seq != last+1 {
+			return fmt.Errorf("session %s: event %d after %d: %w", session, events[i].Seq, last, ErrConflict)
+		}
+		last++
 	}
 	return nil
 }
@@ -80,7 +99,9 @@ func (m *MemoryStore) Events(ctx context.Context, session string, after int64) i
 					yield(Event{}, err)
 					return
 				}
-				if batch[i].Seq > after && !yield(batch[i], nil) {
+				e := batch[i]
+				e.Epoch = 0
+				if e.Seq > after && !yield(e, nil) {
 					return
 				}
 			}
@@ -91,14 +112,7 @@ func (m *MemoryStore) Events(ctx context.Context, session string, after int64) i
 // Sessions implements [Store].
 func (m *MemoryStore) Sessions(ctx context.Context, match SessionFilter) iter.Seq2[SessionInfo, error] {
 	return func(yield func(SessionInfo, error) bool) {
-		var found []SessionInfo
-		m.mu.RLock()
-		for _, log := range m.logs {
-			if match.Matches(log.info) {
-				found = append(found, log.info)
-			}
-		}
-		m.mu.RUnlock()
+		found := m.find(match)
 		slices.SortFunc(found, func(a, b SessionInfo) int {
 			return cmp.Or(b.Updated.Compare(a.Updated), cmp.Compare(a.ID, b.ID))
 		})
@@ -114,6 +128,37 @@ func (m *MemoryStore) Sessions(ctx context.Context, match SessionFilter) iter.Se
 	}
 }
 
+func (m *MemoryStore) find(match SessionFilter) (found []SessionInfo) {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	add := func(session string, log *memoryLog) {
+		if info := m.standing(session, log); match.Matches(info) {
+			found = append(found, info)
+		}
+	}
+	if match.ID != "" {
+		if log := m.logs[match.ID]; log != nil {
+			add(match.ID, log)
+		}
+		return found
+	}
+	for session, log := range m.logs {
+		add(session, log)
+	}
+	return found
+}
+
+// standing returns how a session stands; m.mu is held.
+func (m *MemoryStore) standing(session string, log *memoryLog) SessionInfo {
+	info := log.info
+	if lease := m.leases[session]; lease != nil {
+		info.Owner = lease.owner
+	} else if info.Status == SessionRunning {
+		info.Status = SessionInterrupted
+	}
+	return info
+}
+
 // Delete implements [Store].
 func (m *MemoryStore) Delete(_ context.Context, session string) error {
 	m.mu.Lock()
@@ -122,5 +167,8 @@ func (m *MemoryStore) Delete(_ context.Context, session string) error {
 		return fmt.Errorf("session %s: %w", session, ErrNotFound)
 	}
 	delete(m.logs, session)
+	if lease := m.leases[session]; lease != nil {
+		lease.end()
+	}
 	return nil
 }

@@ -128,7 +128,7 @@ func (r *Run) pastFailure(step journal.Path) error {
 func (r *Run) stream(ctx context.Context, agent *Agent, req *Request, step journal.Path, attempt int, purpose string) (*ModelReplied, error) {
 	p := &reply{
 		run: r.id, parent: r.parent, step: string(step), agent: r.agent, attempt: attempt,
-		feed: r.exec.feed, started: time.Now(),
+		feed: r.exec.feed, started: time.Now(), ctx: ctx,
 	}
 	if purpose == "" {
 		p.front = r.front
@@ -168,8 +168,9 @@ func (p *reply) take(chunk Chunk, err error) bool {
 	}
 	if chunk.Text != "" || chunk.Thought != "" {
 		p.feed.grow(p, chunk.Text, chunk.Thought)
-		if p.front.show(); p.front.isLeft() {
-			return false // whoever wanted to read this has left
+		p.front.show()
+		if p.ctx.Err() != nil {
+			return false // the run was told to stop, or whoever reads it has left
 		}
 	}
 	p.message.Refusal += chunk.Refusal

@@ -69,6 +69,9 @@ func (r *Run) finish(out Handoff) (Handoff, error) {
 		own, below := r.budget.spent()
 		r.note(at, &RunFinished{Output: out, Stop: orElse(out.Meta.Stop, StopAnswered), Spent: own, SpentBelow: below})
 	}
+	if r.parent != "" {
+		return out, nil // the run around it stores it
+	}
 	return out, r.flush()
 }
 

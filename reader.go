@@ -59,9 +59,6 @@ func (r *reader) show() {
 	}
 }
 
-// isLeft reports whether there was a loop, and it has ended.
-func (r *reader) isLeft() bool { return r != nil && r.left }
-
 // showUntil shows what other goroutines publish until done is closed.
 func (r *reader) showUntil(done <-chan struct{}) {
 	for r != nil {
@@ -183,7 +180,9 @@ func (r *reader) give(e *Event, yield func(Event, error) bool) bool {
 		return false
 	}
 	r.seen = e.Seq
-	return yield(*e, nil)
+	shown := *e
+	shown.Epoch = 0
+	return yield(shown, nil)
 }
 
 // finish shows the rest of a reply. Of one that was over before the reader came,

@@ -106,10 +106,12 @@ type past struct {
 	// elapsed is how long the run has been at work, breaks between passes aside.
 	elapsed  time.Duration
 	passes   int // over its log, this one aside
+	died     int // how many of the latest passes ended with their process
 	finished bool
 	waits    bool   // finished with a question
 	asked    string // its id
 	stopped  bool   // failed or cancelled
+	closed   bool   // cancelled because its process was told to end
 	// events are those of the run and what is nested in it, before the
 	// conversations as they were when the run began.
 	events []Event
@@ -153,6 +155,7 @@ func (s *session) read(ctx context.Context) (*past, error) {
 		}
 		p.add(&e, talks)
 		talks.apply(&e)
+		s.noteKeyOf(&e, p)
 	}
 	s.feed.seek(seq)
 	s.talks, s.outputs = talks, p.outputsAfter()
@@ -163,7 +166,7 @@ func (s *session) read(ctx context.Context) (*past, error) {
 // were before the event.
 func (p *past) add(e *Event, talks *conversations) {
 	if _, ok := e.Body.(*RunStarted); ok && e.Parent == "" {
-		*p = past{start: e, before: talks.clone(), outputs: p.outputsAfter()}
+		*p = past{start: e, before: talks.clone(), outputs: p.outputsAfter(), died: 1}
 	}
 	if p.start == nil || !journal.Belongs(e.Run, p.start.Run) {
 		return
@@ -178,22 +181,41 @@ func (p *past) add(e *Event, talks *conversations) {
 		if p.finished {
 			p.finished, p.waits = false, false
 			p.passes++
+			p.died = 1
 		}
 	case *RunResumed:
 		p.passes++
+		if p.died++; p.stopped {
+			p.died = 1
+		}
 	}
 	if e.Run == p.start.Run {
 		switch b := e.Body.(type) {
 		case *RunFinished:
 			p.finished, p.stopped = true, false
 			p.waits, p.asked = b.Stop == StopInput, b.Output.Meta.Asked
-		case *RunFailed, *RunCancelled:
-			p.stopped = true
+		case *RunFailed:
+			p.stopped, p.closed = true, false
+		case *RunCancelled:
+			p.stopped, p.closed = true, b.Reason == ErrClosed.Error()
 		case *SessionForked, *Warned:
 		default:
-			p.stopped = false
+			p.stopped, p.closed = false, false
 		}
 	}
+}
+
+// whereabouts says what the run was at when its process ended.
+func (p *past) whereabouts() string {
+	for _, e := range slices.Backward(p.events) {
+		switch b := e.Body.(type) {
+		case *ToolCalled:
+			return "in a call of the tool " + b.Tool
+		case *ModelReplied, *ToolReturned, *UserSaid:
+			return "while the model was being asked"
+		}
+	}
+	return "at its beginning"
 }
 
 // outputsAfter returns what steps last handed back, this run included.

@@ -193,6 +193,8 @@ func (r *Run) nest(ctx context.Context, step Step, in Handoff, conversation stri
 	}
 	out, err := child.perform(ctx, step, in)
 	r.now = latest(r.now, child.now)
+	// How the child ended is stored together with what this run does about it.
+	r.noted = append(r.noted, child.noted...)
 	return out, err
 }
 
@@ -216,26 +218,34 @@ func (r *Run) sameChild(child string, step Step) error {
 // endOf turns a recorded end of a nested run back into what the run returned, and
 // counts what it spent.
 func (r *Run) endOf(e *Event) (Handoff, error) {
-	count := func(own, below Spent) {
-		own.Elapsed = 0
-		own = own.Add(below)
-		r.budget.addBelow(&own)
-	}
+	r.countBelow(e)
 	switch b := e.Body.(type) {
 	case *RunFinished:
-		count(b.Spent, b.SpentBelow)
 		return b.Output, nil
 	case *RunFailed:
-		count(b.Spent, b.SpentBelow)
 		return Handoff{}, &RunError{Agent: e.Agent, Run: e.Run, Task: b.Task, Spent: b.Spent.Add(b.SpentBelow), Err: errors.New(b.Error)}
 	case *RunCancelled:
-		count(b.Spent, b.SpentBelow)
 		if r.group.isStopped() {
 			return Handoff{}, ErrNotNeeded
 		}
 		return Handoff{}, fmt.Errorf("run %s of %s: %w: %s", e.Run, e.Agent, ErrCancelled, b.Reason)
 	}
 	return Handoff{}, fmt.Errorf("run %s ended with %s", e.Run, e.Kind())
+}
+
+// countBelow counts what a nested run that ended on record has spent.
+func (r *Run) countBelow(e *Event) {
+	var own, below Spent
+	switch b := e.Body.(type) {
+	case *RunFinished:
+		own, below = b.Spent, b.SpentBelow
+	case *RunFailed:
+		own, below = b.Spent, b.SpentBelow
+	case *RunCancelled:
+		own, below = b.Spent, b.SpentBelow
+	}
+	spent := own.Add(below)
+	r.budget.addBelow(&spent)
 }
 
 // mayNest refuses what would nest without end, before any model is asked.

@@ -11,7 +11,9 @@ import (
 type Store interface {
 	// Append adds events to a session's log, all or none, and returns when they
 	// are as durable as the store makes them. The first event of a log has Seq 1;
-	// Append fails with ErrConflict if events do not continue the log. The slice is
+	// Append fails with ErrConflict if events do not continue the log, or if their Epoch
+	// is not that of the lease on the session. Events of epoch 0 are written by somebody
+	// without a lease: they fail with an *OwnedError while there is one. The slice is
 	// the store's to keep; neither side changes it afterwards.
 	Append(ctx context.Context, session string, events ...Event) error
 	// Events yields a session's events with Seq > after, in order, as they were
@@ -19,8 +21,19 @@ type Store interface {
 	Events(ctx context.Context, session string, after int64) iter.Seq2[Event, error]
 	// Sessions yields the sessions that match, the latest first.
 	Sessions(ctx context.Context, match SessionFilter) iter.Seq2[SessionInfo, error]
-	// Delete forgets a session. It fails with ErrNotFound if there is none.
+	// Delete forgets a session, and with it the lease on it. It fails with ErrNotFound
+	// if there is none.
 	Delete(ctx context.Context, session string) error
+	// Acquire makes the caller the only one who may write to a session, which need
+	// not exist yet, until the lease is released. It fails with an *OwnedError while
+	// another has it. Where processes share a store, one that has died or not been
+	// heard of for long loses its leases.
+	Acquire(ctx context.Context, session string) (Lease, error)
+	// Ask passes a request on to whoever has a session, and returns how the session
+	// stands, with the replies in progress as far as the store carries them: see
+	// [Lease]. Where nobody has it, the Owner that is returned is zero and the request
+	// is forgotten. It fails with ErrNotFound if there is no such session.
+	Ask(ctx context.Context, session string, request SessionRequest) (SessionInfo, []Event, error)
 }
 
 var (
@@ -46,14 +59,15 @@ type SessionInfo struct {
 	Updated time.Time     `json:"updated"`
 	// Events is the number of stored events, and so the last one's Seq.
 	Events int64 `json:"events"`
+	// Owner is who has a run of the session under way, zero if nobody has.
+	Owner Owner `json:"owner,omitzero"`
 }
 
 // A SessionStatus says how a session's latest run stands.
 type SessionStatus string
 
-// The states of a session. One whose process died in the middle of a run is
-// interrupted: a durable store can tell, because whoever writes to it now did not
-// write the session's last event.
+// The states of a session. One whose latest run has not ended is running while
+// somebody has a lease on it, and else interrupted.
 const (
 	SessionRunning     SessionStatus = "running"
 	SessionWaiting     SessionStatus = "waiting" // for a person's answer

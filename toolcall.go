@@ -102,6 +102,11 @@ func (r *Run) prepare(t *toolRun, record *callRecord, agent *Agent, call *ToolCa
 	if past.returned != nil {
 		t.outcome = past.returned
 		t.settled.Store(true)
+		for _, nested := range r.exec.journal.Within(r.id, at) {
+			if end, ok := r.exec.journal.End(nested); ok {
+				r.countBelow(end)
+			}
+		}
 		return nil
 	}
 	t.outcome = &record.returned

@@ -1,8 +1,8 @@
-// Package flow arranges steps: one after the other, side by side, as a team whose
-// members hand over to each other, as a group chat, and again and again until the
-// outcome will do. What a flow is made of may be agents, flows, or steps of a
-// program's own; a flow of your own is made with the same means, those of
-// [troupe.Run].
+// Package flow arranges steps: one after the other, at the same time, as a team whose
+// members hand over to each other, as a group chat, or in a loop until the outcome is
+// accepted. Steps are agents, other flows, or Go functions (see [troupe.NewStep]). The
+// flows here use nothing but the exported methods of [troupe.Run], so that a flow of
+// your own can do whatever they do.
 package flow
 
 import (
@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"unicode/utf8"
 
@@ -21,31 +22,42 @@ import (
 // the same to the same handoff whenever it is asked, and touches nothing else.
 type Edit func(from, to string, h troupe.Handoff) (troupe.Handoff, error)
 
-// Output returns what an agent of the flow answered, as a T: the answer of an agent
-// that has an output (see [troupe.OutputOf]), which stands among a handoff's outputs
-// under the agent's name once another has gone on.
+// Output returns what an agent of the flow answered, as a T: the checked answer of an
+// agent that has an output (see [troupe.OutputOf]), or what it said in plain words,
+// where that is a T or T is a string.
 func Output[T any](h troupe.Handoff, agent string) (T, error) {
 	var value T
-	data := h.Value
-	if h.Meta.Source != agent || data == nil {
-		output, ok := h.Outputs[agent]
-		if !ok {
-			return value, fmt.Errorf("output of %s: the handoff has none; it has those of %s", agent, names(h))
-		}
-		if text, isText := output.(string); isText && !json.Valid([]byte(text)) {
-			output, _ = json.Marshal(text) // a plain answer, for a T that is a string
-		} else if isText {
-			output = json.RawMessage(text)
-		}
-		var err error
-		if data, err = json.Marshal(output); err != nil {
-			return value, fmt.Errorf("output of %s: %w", agent, err)
+	output, ok := h.Outputs[agent]
+	if h.Meta.Source == agent {
+		output, ok = any(h.Summary), true // it spoke last
+		if h.Value != nil {
+			output = h.Value
 		}
 	}
-	if err := json.Unmarshal(data, &value); err != nil {
+	if !ok {
+		return value, fmt.Errorf("output of %s: the handoff has none; it has those of %s", agent, names(h))
+	}
+	if err := decode(output, &value); err != nil {
 		return value, fmt.Errorf("output of %s: it is no %T: %w", agent, value, err)
 	}
 	return value, nil
+}
+
+// decode puts an output into what value points to. Plain words are taken as the JSON
+// that they may be, unless a string is wanted.
+func decode(output, value any) error {
+	data, err := json.Marshal(output)
+	if err != nil {
+		return err
+	}
+	text, isText := output.(string)
+	if !isText || reflect.TypeOf(value).Elem().Kind() == reflect.String {
+		return json.Unmarshal(data, value)
+	}
+	if err := json.Unmarshal([]byte(text), value); err != nil && json.Unmarshal(data, value) != nil {
+		return err
+	}
+	return nil
 }
 
 // names lists whose outputs a handoff has.

@@ -18,7 +18,7 @@ type GroupChatConfig struct {
 	// members speak in turn, and the last word is the answer.
 	Manager *troupe.Agent
 	// Plan has the manager begin with a ledger of what is known and what is to be
-	// done, which it keeps up to date and always sees.
+	// done. It keeps the ledger up to date and always sees it.
 	Plan bool
 	// Turns is how often members speak in all: three times each, by default.
 	Turns int

@@ -8,22 +8,22 @@ import (
 	"github.com/troupe-dev/troupe"
 )
 
-// A LoopConfig repeats a step until its outcome will do.
+// A LoopConfig repeats a step until its outcome is accepted.
 type LoopConfig struct {
 	Name string
 	Body troupe.Step
-	// Until says whether an outcome will do. Like a [troupe.Step], it says the same of
-	// the same outcome whenever it is asked.
+	// Until accepts an outcome or not. Like a [troupe.Step], it decides the same for the
+	// same outcome whenever it is asked.
 	Until func(troupe.Handoff) (bool, error)
-	// Check is an agent that says so instead: it accepts an outcome, or says what is
-	// to be done better, which the next round gets as the output "feedback".
+	// Check is an agent that judges in place of Until: it accepts an outcome, or says
+	// what must be better, which the next round gets as the output "feedback".
 	Check *troupe.Agent
 	// MaxRounds is how often the body runs: 5 times at most, by default. An outcome
-	// that still will not do is partial.
+	// that is still not accepted then is partial.
 	MaxRounds int
 }
 
-// Loop repeats a step until its outcome will do, at most 5 times. It panics where
+// Loop repeats a step until its outcome is accepted, at most 5 times. It panics where
 // [NewLoop] fails.
 func Loop(name string, body troupe.Step, until func(troupe.Handoff) (bool, error)) troupe.Step {
 	return must(NewLoop(LoopConfig{Name: name, Body: body, Until: until}))

@@ -10,8 +10,8 @@ import (
 type SequenceConfig struct {
 	Name  string
 	Steps []troupe.Step
-	// ContinueOnError says that the sequence goes on when a step fails: the next one is
-	// told, and the outcome is partial. By default the sequence fails with the step.
+	// ContinueOnError says that the sequence goes on when a step fails: the failure is
+	// reported to the next step, and the outcome is partial. By default the sequence fails with the step.
 	ContinueOnError bool
 	// Edit may change what each step hands to the next.
 	Edit Edit

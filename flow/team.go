@@ -21,7 +21,7 @@ type TeamConfig struct {
 	// Members have different names. The first one begins.
 	Members []Member
 	// MaxHandoffs is how often control may pass on in one run: 8 times, by default.
-	// Whoever has it then has to answer.
+	// The agent that has it then must answer.
 	MaxHandoffs int
 	// Edit may change what is handed over.
 	Edit Edit
@@ -39,10 +39,10 @@ func Team(name string, first *troupe.Agent, others ...*troupe.Agent) troupe.Step
 
 const defaultHandoffs = 8
 
-// NewTeam returns a step in which the first agent begins, with a tool for handing
-// over to each of the others, which have such tools too. Whoever answers instead of
-// handing over gives the team's answer, and has the conversation: the user's next
-// message goes to that agent, which sees what was said to it before.
+// NewTeam returns a step in which the first agent begins. Each agent has a tool for
+// handing over to each of the others (transfer_to_NAME). The agent that answers
+// instead of handing over gives the team's answer, and has the conversation: the
+// user's next message goes to it, and it sees what was said to it before.
 func NewTeam(c TeamConfig) (troupe.Step, error) {
 	steps := make([]troupe.Step, len(c.Members))
 	for i, m := range c.Members {

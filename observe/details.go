@@ -71,6 +71,7 @@ func (d *details) body(body troupe.Body) {
 	case *troupe.ContextCompacted:
 		d.add(slog.Int("dropped", b.Dropped), slog.Int("kept", b.Kept),
 			slog.Int("tokens_before", b.TokensBefore), slog.Int("tokens_after", b.TokensAfter))
+		d.text("text", b.Summary)
 	case *troupe.ModelFailed:
 		d.word("purpose", b.Purpose)
 		d.add(slog.Int("attempt", b.Attempt))

@@ -91,6 +91,16 @@ func (f *Folders) Sessions(ctx context.Context, match troupe.SessionFilter) iter
 	return f.store.Sessions(ctx, match)
 }
 
+// Acquire implements [troupe.Store].
+func (f *Folders) Acquire(ctx context.Context, session string) (troupe.Lease, error) {
+	return f.store.Acquire(ctx, session)
+}
+
+// Ask implements [troupe.Store].
+func (f *Folders) Ask(ctx context.Context, session string, request troupe.SessionRequest) (troupe.SessionInfo, []troupe.Event, error) {
+	return f.store.Ask(ctx, session, request)
+}
+
 // Delete forgets a session and then removes its folder, without following links or
 // crossing devices. If only the folder is left of a session, that is removed.
 func (f *Folders) Delete(ctx context.Context, session string) error {

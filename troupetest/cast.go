@@ -21,8 +21,9 @@ type Cast struct {
 var _ troupe.Model = (*Cast)(nil)
 
 // NewCast makes a script of each part. A request gets its turn from the one part
-// whose name is in the request's system message.
+// whose name is in the request's system message. As for [NewScript], tb may be nil.
 func NewCast(tb testing.TB, parts map[string][]Turn) *Cast {
+	tb = orPrinter(tb)
 	tb.Helper()
 	c := &Cast{tb: tb, parts: map[string]*Script{}}
 	for _, name := range slices.Sorted(maps.Keys(parts)) {

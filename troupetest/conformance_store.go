@@ -35,6 +35,11 @@ func TestStore(t *testing.T, open func(tb testing.TB) troupe.Store) {
 	run("reading stops when its context is done", (*storeTest).cancelling)
 	run("a refused write leaves nothing behind", (*storeTest).cancelledWrite)
 	run("readers beside a writer see the log's beginning", (*storeTest).readersBesideAWriter)
+	run("a session has one owner at a time", (*storeTest).ownership)
+	run("of concurrent owners to be one wins", (*storeTest).ownersToBe)
+	run("a late writer is refused", (*storeTest).lateWriter)
+	run("requests reach the owner", (*storeTest).requests)
+	run("replies in progress are shown", (*storeTest).replies)
 }
 
 // TestDurableStore checks that events survive in a store that is opened again.
@@ -125,9 +130,18 @@ func (s *storeTest) expectConflict(events ...troupe.Event) {
 	}
 }
 
+// infoOf returns how a session stands that nobody has.
 func infoOf(events []troupe.Event) (info troupe.SessionInfo) {
 	for i := range events {
 		info.Note(&events[i])
+	}
+	return info
+}
+
+// unowned returns how a session stands once nobody has it.
+func unowned(info troupe.SessionInfo) troupe.SessionInfo {
+	if info.Status == troupe.SessionRunning {
+		info.Status = troupe.SessionInterrupted
 	}
 	return info
 }
@@ -146,6 +160,11 @@ func (s *storeTest) expectSessions(match troupe.SessionFilter, want ...troupe.Se
 		started, updated := a.Started.Equal(b.Started), a.Updated.Equal(b.Updated)
 		a.Started, a.Updated = b.Started, b.Updated
 		return started && updated && a == b
+	}
+	for i := range want {
+		if want[i].Owner == (troupe.Owner{}) {
+			want[i] = unowned(want[i])
+		}
 	}
 	if !slices.EqualFunc(got, want, same) {
 		s.Errorf("sessions %+v:\ngot  %+v\nwant %+v", match, got, want)
@@ -319,6 +338,7 @@ func (s *storeTest) sessions() {
 }
 
 func (s *storeTest) status() {
+	lease := s.acquire(sessionID(1))
 	child := eventOf(sessionID(1), 2, &troupe.RunFailed{Error: "a child's"})
 	child.Parent = "r"
 	var log []troupe.Event
@@ -334,14 +354,31 @@ func (s *storeTest) status() {
 		{eventOf(sessionID(1), 6, &troupe.ToolReturned{}), troupe.SessionRunning},
 		{eventOf(sessionID(1), 7, &troupe.RunCancelled{}), troupe.SessionCancelled},
 	} {
-		s.append(step.event)
+		owned := step.event
+		owned.Epoch = lease.Epoch()
+		s.append(owned)
 		log = append(log, step.event)
 		info := infoOf(log)
+		info.Owner = s.ownerOf(sessionID(1))
 		if info.Status != step.want {
 			s.Fatalf("after event %d the status is %s, want %s", i+1, info.Status, step.want)
 		}
 		s.expectSessions(troupe.SessionFilter{Status: step.want}, info)
 	}
+	s.append(func() troupe.Event {
+		e := eventOf(sessionID(1), 8, &troupe.RunResumed{})
+		e.Epoch = lease.Epoch()
+		return e
+	}())
+	s.release(lease)
+	s.expectSessions(troupe.SessionFilter{Status: troupe.SessionRunning})
+	for info, err := range s.store.Sessions(s.Context(), troupe.SessionFilter{Status: troupe.SessionInterrupted}) {
+		if err != nil || info.ID != sessionID(1) || info.Status != troupe.SessionInterrupted || info.Owner != (troupe.Owner{}) {
+			s.Errorf("a run that nobody has any more: %+v, %v", info, err)
+		}
+		return
+	}
+	s.Error("a run that nobody has any more is not interrupted")
 }
 
 func (s *storeTest) deletion() {

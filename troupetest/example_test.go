@@ -72,3 +72,34 @@ func ExampleSample() {
 	fmt.Println(string(value), err)
 	// Output: {"degrees":20,"unit":"°C"} <nil>
 }
+
+// Several agents that share a model, each with a script of its own.
+func ExampleNewCast() {
+	model := troupetest.NewCast(nil, map[string][]troupetest.Turn{
+		"Ann": {troupetest.Say("I am for it.")},
+		"Bob": {troupetest.Say("I am against it.")},
+	})
+	for _, name := range []string{"Bob", "Ann"} {
+		agent, err := troupe.NewAgent(troupe.AgentConfig{ID: name, Instructions: "You are " + name + ".", Model: model})
+		if err != nil {
+			panic(err)
+		}
+		engine, err := troupe.New(troupe.Config{})
+		if err != nil {
+			panic(err)
+		}
+		outcome, err := troupe.Collect(engine.Run(context.Background(), agent, troupe.Input{Text: "Well?"}))
+		fmt.Println(name, "says:", outcome.Text, err)
+	}
+	// Output:
+	// Bob says: I am against it. <nil>
+	// Ann says: I am for it. <nil>
+}
+
+// Conformance: a store of your own is checked against all that troupe.Store promises.
+// In a file of tests it is one line.
+func ExampleTestStore() {
+	_ = func(t *testing.T) { // func TestMyStore(t *testing.T)
+		troupetest.TestStore(t, func(testing.TB) troupe.Store { return troupe.NewMemoryStore() })
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -34,10 +35,31 @@ type Script struct {
 
 var _ troupe.Model = (*Script)(nil)
 
-// NewScript returns a script whose failures are those of the test.
+// NewScript returns a script whose failures are those of the test. In an example or
+// a demonstration, where there is no test, tb is nil: what would fail a test is then
+// printed to standard error, and the request fails as it does in a test.
 func NewScript(tb testing.TB, turns ...Turn) *Script {
+	tb = orPrinter(tb)
 	tb.Helper()
 	return newScript(tb, "script", turns)
+}
+
+// orPrinter returns tb, or what stands for it where there is no test.
+func orPrinter(tb testing.TB) testing.TB {
+	if tb == nil {
+		return printer{}
+	}
+	return tb
+}
+
+// A printer prints what would fail a test. It is only used for what a Script and
+// its checks call.
+type printer struct{ testing.TB }
+
+func (printer) Helper()        {}
+func (printer) Cleanup(func()) {} // there is no end of a test at which turns could be left
+func (printer) Errorf(format string, args ...any) {
+	fmt.Fprintf(os.Stderr, format+"\n", args...)
 }
 
 func newScript(tb testing.TB, name string, turns []Turn) *Script {

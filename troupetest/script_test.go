@@ -296,3 +296,15 @@ func TestCastGivesEachAgentItsOwnTurns(t *testing.T) {
 		t.Errorf("failures %q", r.failures)
 	}
 }
+
+// Without a test, as in an example, a request that the script has no turn for fails,
+// and nothing panics.
+func TestScriptWithoutATest(t *testing.T) {
+	s := troupetest.NewScript(nil, troupetest.Say("once").Expect(troupetest.HasTool("none")))
+	if got := told(t.Context(), s, ask("")); got != "text(once) end(stop 0)" {
+		t.Errorf("got %s", got)
+	}
+	if got := told(t.Context(), s, ask("")); !strings.Contains(got, "comes after the last of 1 turns") {
+		t.Errorf("got %s", got)
+	}
+}

@@ -1,7 +1,9 @@
 package main
 
 import (
+	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 
 	"github.com/spf13/cobra"
@@ -37,4 +39,19 @@ func (p *program) addCommand() *cobra.Command {
 			return nil
 		},
 	}
+}
+
+// projectDir returns the project's directory, which must be there. What is in it need
+// not be right: a bundle may be what it lacks.
+func (p *program) projectDir() (string, error) {
+	info, err := os.Stat(p.flags.dir)
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		return "", fmt.Errorf("project %s: there is no such directory", p.flags.dir)
+	case err != nil:
+		return "", fmt.Errorf("project: %w", err)
+	case !info.IsDir():
+		return "", fmt.Errorf("project %s: it is not a directory", p.flags.dir)
+	}
+	return filepath.Abs(p.flags.dir)
 }

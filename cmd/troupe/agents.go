@@ -2,17 +2,17 @@ package main
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
 	"github.com/troupe-dev/troupe/bundle"
-	"github.com/troupe-dev/troupe/cmd/troupe/internal/config"
 	"github.com/troupe-dev/troupe/cmd/troupe/internal/terminal"
-	"github.com/troupe-dev/troupe/internal/suggest"
+	"github.com/troupe-dev/troupe/project"
+	"github.com/troupe-dev/troupe/server"
 )
 
 func (p *program) agentsCommand() *cobra.Command {
@@ -29,7 +29,7 @@ func (p *program) agentsCommand() *cobra.Command {
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: p.completeAgents,
 		RunE: func(_ *cobra.Command, args []string) error {
-			return p.inProject(func(project *project) error {
+			return p.inProject(func(project *project.Project) error {
 				if withPrompt {
 					return p.showPrompt(project, args[0])
 				}
@@ -42,64 +42,18 @@ func (p *program) agentsCommand() *cobra.Command {
 	return list
 }
 
-// inProject opens the project for as long as f takes.
-func (p *program) inProject(f func(*project) error) error {
-	project, err := p.openProject()
-	if err != nil {
-		return err
-	}
-	return errors.Join(f(project), project.close())
-}
-
-// An agentInfo is how an agent is listed.
-type agentInfo struct {
-	Bundle      string        `json:"bundle"`
-	ID          string        `json:"id"`
-	Name        string        `json:"name"`
-	Title       string        `json:"title"`
-	Icon        string        `json:"icon"`
-	Description string        `json:"description"`
-	EntryPoint  bool          `json:"entry_point"`
-	Format      string        `json:"format"`
-	Path        string        `json:"path"`
-	Commands    []commandInfo `json:"commands"`
-}
-
-type commandInfo struct {
-	Cmd         string `json:"cmd"`
-	Description string `json:"description"`
-	Kind        string `json:"kind"`
-	Target      string `json:"target"`
-}
-
-func infoOf(d *bundle.Definition) agentInfo {
-	info := agentInfo{
-		Bundle: d.Bundle, ID: d.ID, Name: d.Name, Title: d.Title, Icon: d.Icon, Description: d.Description,
-		EntryPoint: d.EntryPoint, Format: string(d.Format), Path: d.File, Commands: []commandInfo{},
-	}
-	for _, c := range d.Commands {
-		info.Commands = append(info.Commands, commandInfo{c.Cmd, c.Description, string(c.Kind), c.Target})
-	}
-	return info
-}
-
-func (p *program) listAgents(project *project) error {
-	definitions, findings := project.catalog.Definitions()
+func (p *program) listAgents(project *project.Project) error {
+	_, findings := project.Catalog().Definitions()
 	for _, f := range findings {
 		if f.Severity == bundle.Error {
 			p.tell("%s", terminal.Clean(f.Error()))
 		}
 	}
-	list := []agentInfo{}
-	for _, d := range definitions {
-		list = append(list, infoOf(d))
-	}
-	for _, id := range project.agentIDs() {
-		if project.isPlain(id) {
-			list = append(list, project.plainInfo(id))
-		}
-	}
+	list := project.Agents()
 	if p.flags.json {
+		if list == nil {
+			list = []server.Agent{}
+		}
 		return p.writeJSON(list)
 	}
 	if len(list) == 0 {
@@ -113,24 +67,16 @@ func (p *program) listAgents(project *project) error {
 	return table.Flush()
 }
 
-// plainInfo is how an agent is listed that is described in troupe.yaml alone.
-func (p *project) plainInfo(id string) agentInfo {
-	return agentInfo{
-		ID: id, Name: id, Description: p.config.Agents[id].Description, EntryPoint: true,
-		Format: "config", Path: config.Name, Commands: []commandInfo{},
+func (p *program) showAgent(project *project.Project, id string) error {
+	if instructions, ok := project.Instructions(id); ok {
+		return p.showPlainAgent(agentNamed(project, id), instructions)
 	}
-}
-
-func (p *program) showAgent(project *project, id string) error {
-	if project.isPlain(id) {
-		return p.showPlainAgent(project, id)
-	}
-	d, err := project.definition(id)
+	d, err := project.Definition(id)
 	if err != nil {
 		return err
 	}
 	if p.flags.json {
-		return p.writeJSON(infoOf(d))
+		return p.writeJSON(agentNamed(project, d.ID))
 	}
 	fmt.Fprintf(p.out, "%s\n%s (%s), %s\n", titleOf(d), d.ID, d.Bundle, d.File)
 	for _, text := range []string{d.Description, d.Persona.Role, d.Persona.Identity} {
@@ -146,13 +92,22 @@ func (p *program) showAgent(project *project, id string) error {
 	return table.Flush()
 }
 
-func (p *program) showPlainAgent(project *project, id string) error {
-	info := project.plainInfo(id)
+// agentNamed is an agent as it is listed.
+func agentNamed(project *project.Project, id string) server.Agent {
+	list := project.Agents()
+	if i := slices.IndexFunc(list, func(a server.Agent) bool { return a.ID == id }); i >= 0 {
+		return list[i]
+	}
+	return server.Agent{ID: id}
+}
+
+// showPlainAgent shows an agent that is described in troupe.yaml alone.
+func (p *program) showPlainAgent(info server.Agent, instructions string) error {
 	if p.flags.json {
 		return p.writeJSON(info)
 	}
-	fmt.Fprintf(p.out, "%s\n%s\n", id, config.Name)
-	for _, text := range []string{info.Description, project.config.Agents[id].Instructions} {
+	fmt.Fprintf(p.out, "%s\n%s\n", info.ID, info.Path)
+	for _, text := range []string{info.Description, instructions} {
 		if text != "" {
 			fmt.Fprintf(p.out, "\n%s\n", terminal.Clean(strings.TrimSpace(text)))
 		}
@@ -188,19 +143,19 @@ func (i *promptInfo) add(part partInfo) {
 	i.Parts = append(i.Parts, part)
 }
 
-func (p *program) showPrompt(project *project, id string) error {
-	if project.isPlain(id) {
-		return usage("agent %s has no bundle: its instructions are in %s", id, config.Name)
+func (p *program) showPrompt(opened *project.Project, id string) error {
+	if _, ok := opened.Instructions(id); ok {
+		return usage("agent %s has no bundle: its instructions are in %s", id, project.Name)
 	}
-	d, err := project.definition(id)
+	d, err := opened.Definition(id)
 	if err != nil {
 		return err
 	}
-	parts, err := project.catalog.PromptWith(d.ID, project.optionsOf(d.ID))
+	parts, err := opened.Catalog().PromptWith(d.ID, opened.AgentOptions(d.ID))
 	if err != nil {
 		return err
 	}
-	specs, err := project.catalog.Tools(d.ID, project.optionsOf(d.ID))
+	specs, err := opened.Catalog().Tools(d.ID, opened.AgentOptions(d.ID))
 	if err != nil {
 		return err
 	}
@@ -223,31 +178,15 @@ func (p *program) showPrompt(project *project, id string) error {
 	return nil
 }
 
-// definition reads an agent. Whoever mistypes its name is told the one they meant.
-func (p *project) definition(id string) (*bundle.Definition, error) {
-	d, err := p.catalog.Definition(id)
-	if !errors.Is(err, bundle.ErrNoAgent) {
-		return d, err
-	}
-	ids := p.agentIDs()
-	if name, ok := suggest.Closest(id, ids); ok {
-		return nil, fmt.Errorf("agent %.64q: %w; did you mean %s?", id, bundle.ErrNoAgent, name)
-	}
-	if len(ids) == 0 {
-		return nil, fmt.Errorf("agent %.64q: %w: there are none in %s; 'troupe init' writes some to begin with", id, bundle.ErrNoAgent, p.dir)
-	}
-	return nil, err
-}
-
 // completeAgents offers the ids of agents to a shell.
 func (p *program) completeAgents(_ *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	var found []cobra.Completion
 	if len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	_ = p.inProject(func(project *project) error { // a shell has no use for the error
-		for _, id := range project.agentIDs() {
-			found = append(found, cobra.CompletionWithDesc(id, terminal.OneLine(project.describeAgent(id), 60)))
+	_ = p.inProject(func(project *project.Project) error { // a shell has no use for the error
+		for _, a := range project.Agents() {
+			found = append(found, cobra.CompletionWithDesc(a.ID, terminal.OneLine(cmp.Or(a.Title, a.Description), 60)))
 		}
 		return nil
 	})

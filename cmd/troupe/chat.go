@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,6 +13,8 @@ import (
 
 	"github.com/troupe-dev/troupe/bundle"
 	"github.com/troupe-dev/troupe/cmd/troupe/internal/terminal"
+	"github.com/troupe-dev/troupe/project"
+	"github.com/troupe-dev/troupe/server"
 )
 
 func (p *program) chatCommand() *cobra.Command {
@@ -42,58 +43,60 @@ func (p *program) chatCommand() *cobra.Command {
 
 // onStage chooses an agent, and opens an engine for as long as f takes.
 func (p *program) onStage(ctx context.Context, args []string, f func(s *stage, agent string) error) error {
-	return p.inProject(func(project *project) error {
-		id, err := project.chooseAgent(args)
+	return p.inProject(func(project *project.Project) error {
+		id, err := chooseAgent(project, args)
 		if err != nil {
 			return err
 		}
-		name, err := project.nameOf(id)
+		name, err := project.Find(id)
 		if err != nil {
 			return err
 		}
-		for _, stranger := range project.strangers() {
+		for _, stranger := range project.Warnings() {
 			p.tell("%s", stranger)
 		}
-		s, err := project.openStage(ctx)
+		s, err := openStage(ctx, project)
 		if err != nil {
 			return err
 		}
-		return errors.Join(f(s, name), s.close())
+		return f(s, name)
 	})
-}
-
-// nameOf returns what a flow or an agent is called, and fails if there is none.
-func (p *project) nameOf(id string) (string, error) {
-	if _, ok := p.config.Flows[id]; ok || p.isPlain(id) || id == deliverName {
-		return id, nil
-	}
-	d, err := p.definition(id)
-	if err != nil {
-		return "", err
-	}
-	return d.ID, nil
 }
 
 // chooseAgent returns the agent that the arguments name, or the only one that a
 // user would begin with.
-func (p *project) chooseAgent(args []string) (string, error) {
+func chooseAgent(p *project.Project, args []string) (string, error) {
 	if len(args) > 0 {
 		return args[0], nil
 	}
-	entries := p.catalog.Entries()
+	entries := p.Catalog().Entries()
 	if first := slices.DeleteFunc(slices.Clone(entries), func(e bundle.Entry) bool { return !e.EntryPoint }); len(first) > 0 {
 		entries = first
 	}
-	ids := p.agentIDs()
+	ids := agentIDs(p)
 	switch {
 	case len(ids) == 0:
-		return "", fmt.Errorf("there are no agents in %s; 'troupe init' writes some to begin with", p.dir)
+		return "", fmt.Errorf("there are no agents in %s; 'troupe init' writes some to begin with", p.Dir())
 	case len(entries) == 1:
 		return entries[0].ID, nil
 	case len(ids) == 1:
 		return ids[0], nil
 	}
 	return "", usage("which agent? There are %s", strings.Join(ids, ", "))
+}
+
+// agentIDs are those of all agents, whether or not they can be used.
+func agentIDs(p *project.Project) []string {
+	var ids []string
+	for _, e := range p.Catalog().Entries() {
+		ids = append(ids, e.ID)
+	}
+	for _, a := range p.Agents() {
+		if !slices.Contains(ids, a.ID) {
+			ids = append(ids, a.ID)
+		}
+	}
+	return ids
 }
 
 func (p *program) chat(ctx context.Context, s *stage, agent, session string, messages []string) error {
@@ -116,7 +119,7 @@ func (p *program) chat(ctx context.Context, s *stage, agent, session string, mes
 
 // mention says that there is no model, where nobody has chosen that.
 func (p *program) mention(s *stage) {
-	if s.rehearses {
+	if s.project.Rehearses() {
 		p.tell("No model is set, so this is a rehearsal: set OPENAI_API_KEY, or model in troupe.yaml, or pass --model provider/name.")
 	}
 }
@@ -165,11 +168,11 @@ func (p *program) talkInLines(ctx context.Context, c *conversation) error {
 
 func (p *program) chatInTerminal(ctx context.Context, c *conversation) error {
 	config := terminal.Config{
-		Title: c.player.Name(), Agent: c.player.Name(), Model: cmp.Or(c.player.model.Ref, "flow"),
-		Say: c.say, History: filepath.Join(c.stage.project.dataDir(), "chat-history.jsonl"),
+		Title: c.step.Name(), Agent: c.step.Name(), Model: modelOf(c.stage.project, c.step.Name()),
+		Say: c.say, History: filepath.Join(c.stage.project.DataDir(), "chat-history.jsonl"),
 		Colour: p.usesColour(p.out), In: p.in, Out: p.out,
 	}
-	if d := c.player.definition; d != nil {
+	if d, err := c.stage.project.Definition(c.step.Name()); err == nil {
 		config.Title, config.Agent = titleOf(d), d.Name
 		for _, command := range d.Commands {
 			config.Commands = append(config.Commands, terminal.Command{Name: command.Cmd, Description: command.Description})
@@ -180,6 +183,15 @@ func (p *program) chatInTerminal(ctx context.Context, c *conversation) error {
 		defer p.log.release()
 	}
 	return terminal.Chat(ctx, config)
+}
+
+// modelOf is what an interactive chat shows of the model.
+func modelOf(p *project.Project, name string) string {
+	if slices.ContainsFunc(p.Flows(), func(f server.Flow) bool { return f.Name == name }) || name == project.Deliver {
+		return "flow"
+	}
+	model, _ := p.Model(name)
+	return model
 }
 
 // tellSaved says where the files are that the agent has saved.

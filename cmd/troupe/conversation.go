@@ -15,7 +15,7 @@ import (
 // A conversation is one session with one agent, or with a flow.
 type conversation struct {
 	stage   *stage
-	player  *player
+	step    troupe.Step
 	session string // empty until the first event
 	stop    troupe.Stop
 	saved   []string // files, as a person in the project would write their paths
@@ -25,18 +25,18 @@ type conversation struct {
 func (s *stage) converse(ctx context.Context, agent, session string) (*conversation, error) {
 	var err error
 	if session != "" {
-		if session, err = s.project.sessionID(ctx, session); err != nil {
+		if session, err = sessionID(ctx, s.project, session); err != nil {
 			return nil, err
 		}
 		if err := s.mustHave(ctx, session); err != nil {
 			return nil, err
 		}
 	}
-	player, err := s.find(ctx, agent, session)
+	step, err := s.project.StepIn(ctx, agent, session)
 	if err != nil {
 		return nil, err
 	}
-	return &conversation{stage: s, player: player, session: session}, nil
+	return &conversation{stage: s, step: step, session: session}, nil
 }
 
 // mustHave fails if the store does not know the session.
@@ -49,12 +49,12 @@ func (s *stage) mustHave(ctx context.Context, session string) error {
 
 // say sends a message and shows all that happens until it is answered.
 func (c *conversation) say(ctx context.Context, text string, show func(*troupe.Event)) error {
-	return c.follow(c.stage.engine.Run(ctx, c.player.Step, troupe.Input{Session: c.session, Text: text}), show)
+	return c.follow(c.stage.engine.Run(ctx, c.step, troupe.Input{Session: c.session, Text: text}), show)
 }
 
 // resume goes on with a run that was interrupted, cancelled or failed.
 func (c *conversation) resume(ctx context.Context, show func(*troupe.Event)) error {
-	return c.follow(c.stage.engine.Resume(ctx, c.player.Step, c.session), show)
+	return c.follow(c.stage.engine.Resume(ctx, c.step, c.session), show)
 }
 
 func (c *conversation) follow(events iter.Seq2[troupe.Event, error], show func(*troupe.Event)) error {
@@ -86,7 +86,7 @@ func (c *conversation) note(e *troupe.Event) {
 func (c *conversation) pathOf(saved string) string {
 	if name, ok := strings.CutPrefix(saved, "{"+workspace.SessionFolder+"}/"); ok {
 		if folder, err := c.stage.folders.Path(c.session); err == nil {
-			return c.stage.project.shown(filepath.Join(folder, filepath.FromSlash(name)))
+			return shown(c.stage.project, filepath.Join(folder, filepath.FromSlash(name)))
 		}
 	}
 	if name, ok := strings.CutPrefix(saved, "{"+workspace.ProjectRoot+"}/"); ok {
@@ -103,5 +103,5 @@ func (c *conversation) verdict() error {
 	case troupe.StopInput:
 		return errInput
 	}
-	return fmt.Errorf("%s: not finished: %s", c.player.Name(), strings.ReplaceAll(string(c.stop), "_", " "))
+	return fmt.Errorf("%s: not finished: %s", c.step.Name(), strings.ReplaceAll(string(c.stop), "_", " "))
 }

@@ -16,10 +16,11 @@ import (
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/cmd/troupe/internal/terminal"
 	"github.com/troupe-dev/troupe/pipeline"
+	"github.com/troupe-dev/troupe/project"
 )
 
 func (p *program) deliverCommand() *cobra.Command {
-	var order deliveryOrder
+	var order project.Delivery
 	c := &cobra.Command{
 		Use:   "deliver REQUEST...",
 		Short: "Take a request from requirements to QA, phase by phase",
@@ -33,7 +34,7 @@ func (p *program) deliverCommand() *cobra.Command {
 				return usage("the request is empty")
 			}
 			return p.inDelivery(c.Context(), func(s *stage) error {
-				return p.deliver(c.Context(), s, request, order.over(s.project.order()))
+				return p.deliver(c.Context(), s, request, over(order, s.project.Delivery()))
 			})
 		},
 	}
@@ -46,7 +47,7 @@ func (p *program) deliverCommand() *cobra.Command {
 }
 
 // over returns the order with what it leaves open taken from another.
-func (o deliveryOrder) over(base deliveryOrder) deliveryOrder {
+func over(o, base project.Delivery) project.Delivery {
 	if o.Out == "" {
 		o.Out = base.Out
 	}
@@ -60,39 +61,26 @@ func (o deliveryOrder) over(base deliveryOrder) deliveryOrder {
 // inDelivery opens the stage with no agent in mind, in a project that need not have
 // run anything yet.
 func (p *program) inDelivery(ctx context.Context, f func(*stage) error) error {
-	return p.inProject(func(project *project) error {
-		s, err := project.openStage(ctx)
+	return p.inProject(func(project *project.Project) error {
+		s, err := openStage(ctx, project)
 		if err != nil {
 			return err
 		}
-		return errors.Join(f(s), s.close())
+		return f(s)
 	})
 }
 
-func (p *program) deliver(ctx context.Context, s *stage, request string, order deliveryOrder) error {
+func (p *program) deliver(ctx context.Context, s *stage, request string, order project.Delivery) error {
 	if order.Approve != "" && order.Approve != "auto" && order.Approve != "manual" {
 		return usage("--approve: auto or manual, not %.20q", order.Approve)
 	}
-	step, err := s.delivery(ctx, order)
+	step, input, err := s.project.StartDelivery(ctx, request, order)
 	if err != nil {
 		return err
 	}
 	p.mention(s)
-	c := &conversation{stage: s, player: &player{Step: step}}
-	input := troupe.Input{Text: request, Custom: order.custom(), Limits: s.project.deliveryLimits()}
+	c := &conversation{stage: s, step: step}
 	return p.reportDelivery(ctx, c, c.follow(s.engine.Run(ctx, step, input), p.phaseListener()))
-}
-
-// deliveryTurns is how often models are asked in a delivery where nobody says: a plan
-// has up to 200 steps, and each may need a correction.
-const deliveryTurns = 500
-
-// deliveryLimits are those of a delivery, where they are not the project's.
-func (p *project) deliveryLimits() troupe.Limits {
-	if p.config.Limits.Turns != 0 {
-		return troupe.Limits{}
-	}
-	return troupe.Limits{Turns: deliveryTurns}
 }
 
 // phaseListener shows how a delivery comes along.
@@ -132,7 +120,7 @@ func (p *program) reportDelivery(ctx context.Context, c *conversation, failure e
 	case failure != nil || err != nil:
 		return errors.Join(failure, err)
 	case summary.State == "waiting":
-		p.tell("To answer: troupe chat %s --session %s -m '...'", deliverName, c.session[:8])
+		p.tell("To answer: troupe chat %s --session %s -m '...'", project.Deliver, c.session[:8])
 		return errInput
 	case !summary.Success:
 		return errBroken
@@ -152,7 +140,7 @@ func (s *stage) events(ctx context.Context, session string) ([]troupe.Event, err
 	return events, nil
 }
 
-func (p *program) writeDelivery(project *project, s *pipeline.Summary) error {
+func (p *program) writeDelivery(project *project.Project, s *pipeline.Summary) error {
 	table := tabwriter.NewWriter(p.out, 0, 0, 2, ' ', 0)
 	for _, phase := range s.Phases {
 		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s tokens\n", phase.Name, phase.Status, phase.JSON, counted(phase.Artifacts, "artifact"), terminal.Count(phase.Tokens))
@@ -200,24 +188,11 @@ func (p *program) retry(ctx context.Context, s *stage, id string) error {
 		p.tell("There is nothing to try again.")
 		return nil
 	}
-	order, err := s.orderOf(ctx, info.ID)
+	step, input, err := s.project.RetryDelivery(ctx, info.ID, failed)
 	if err != nil {
 		return err
 	}
-	output, err := s.openOutput(order.Out)
-	if err != nil {
-		return err
-	}
-	base, err := s.openKnowledge(ctx)
-	if err != nil {
-		return err
-	}
-	step, err := pipeline.Retry(pipeline.Config{Output: theWorkspace(output), Knowledge: base})
-	if err != nil {
-		return err
-	}
-	c := &conversation{stage: s, player: &player{Step: step}, session: info.ID}
-	input := troupe.Input{Session: info.ID, Text: "Process again what failed.", Custom: map[string]any{"artifacts": failed, "delivery": order}}
+	c := &conversation{stage: s, step: step, session: info.ID}
 	if err := c.follow(s.engine.Run(ctx, step, input), p.phaseListener()); err != nil {
 		return err
 	}
@@ -251,23 +226,22 @@ func (p *program) testPhaseCommand() *cobra.Command {
 }
 
 func (p *program) testPhase(ctx context.Context, s *stage, phase, input string) error {
-	order := deliveryOrder{From: phase, To: phase}
+	order := project.Delivery{From: phase, To: phase}
 	var err error
 	if order.Out, err = p.temporaryOutput(); err != nil {
 		return err
 	}
-	step, err := s.delivery(ctx, order)
+	step, request, err := s.project.StartDelivery(ctx, input, order)
 	if err != nil {
 		return err
 	}
 	p.mention(s)
-	custom := order.custom()
 	var earlier pipeline.Result
 	if json.Unmarshal([]byte(input), &earlier) == nil && earlier.Phase != "" {
-		custom["phases"] = []pipeline.Result{earlier}
+		request.Custom["phases"] = []pipeline.Result{earlier}
 	}
-	c := &conversation{stage: s, player: &player{Step: step}}
-	if err := c.follow(s.engine.Run(ctx, step, troupe.Input{Text: input, Custom: custom, Limits: s.project.deliveryLimits()}), p.phaseListener()); err != nil {
+	c := &conversation{stage: s, step: step}
+	if err := c.follow(s.engine.Run(ctx, step, request), p.phaseListener()); err != nil {
 		return err
 	}
 	events, err := s.events(ctx, c.session)
@@ -309,7 +283,7 @@ func (p *program) testWorkflowCommand() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				return p.deliver(c.Context(), s, strings.Join(args, " "), deliveryOrder{Out: dir})
+				return p.deliver(c.Context(), s, strings.Join(args, " "), project.Delivery{Out: dir})
 			})
 		},
 	}

@@ -12,7 +12,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"github.com/troupe-dev/troupe/cmd/troupe/internal/config"
+	"github.com/troupe-dev/troupe/project"
 )
 
 const repository = "../.."
@@ -130,7 +130,7 @@ func TestTheDemoEndsWithADocument(t *testing.T) {
 // say of its flows is what a dry run draws.
 func TestTheDocumentedConfigurationIsTaken(t *testing.T) {
 	loaded := 0
-	for _, document := range []string{"configuration.md", "flows.md", "tools.md", "observability.md", "deliver.md", "serve.md"} {
+	for _, document := range []string{"configuration.md", "models.md", "flows.md", "tools.md", "observability.md", "deliver.md", "serve.md", "project.md"} {
 		text, err := os.ReadFile(filepath.Join(repository, "docs", document))
 		if err != nil {
 			t.Fatal(err)
@@ -138,7 +138,7 @@ func TestTheDocumentedConfigurationIsTaken(t *testing.T) {
 		for i, block := range strings.Split(string(text), "```yaml\n")[1:] {
 			yaml, _, _ := strings.Cut(block, "```")
 			dir := t.TempDir()
-			if err := os.WriteFile(filepath.Join(dir, config.Name), []byte(yaml), 0o600); err != nil {
+			if err := os.WriteFile(filepath.Join(dir, project.Name), []byte(yaml), 0o600); err != nil {
 				t.Fatal(err)
 			}
 			p := start(t, dir, nil, nil, "lint")

@@ -50,7 +50,7 @@ func (p *program) runEach(ctx context.Context, s *stage, name string, o batchOpt
 	if err != nil {
 		return err
 	}
-	player, err := s.find(ctx, name, "")
+	step, err := s.project.Step(ctx, name)
 	if err != nil {
 		return err
 	}
@@ -62,7 +62,7 @@ func (p *program) runEach(ctx context.Context, s *stage, name string, o batchOpt
 	for range min(o.atOnce, len(inputs)) {
 		workers.Go(func() {
 			for i := next.Add(1) - 1; int(i) < len(inputs) && ctx.Err() == nil; i = next.Add(1) - 1 {
-				if result := s.runOne(ctx, player, inputs[i], inputs[i].Session(label, name)); ctx.Err() == nil || result.Status == string(troupe.StatusSuccess) {
+				if result := s.runOne(ctx, step, inputs[i], inputs[i].Session(label, name)); ctx.Err() == nil || result.Status == string(troupe.StatusSuccess) {
 					show.add(result)
 				}
 			}
@@ -85,17 +85,17 @@ func (p *program) readBatch(file string) ([]batch.Input, error) {
 }
 
 // runOne sees to one input.
-func (s *stage) runOne(ctx context.Context, player *player, input batch.Input, session string) batchResult {
+func (s *stage) runOne(ctx context.Context, step troupe.Step, input batch.Input, session string) batchResult {
 	result := batchResult{Line: input.Line, ID: input.ID, Session: session}
 	end, err := s.latestEnd(ctx, session)
 	switch {
 	case errors.Is(err, troupe.ErrNotFound):
-		end, err = collectEnd(s.engine.Run(ctx, player.Step, troupe.Input{Session: session, Text: input.Task, Custom: input.Custom}))
+		end, err = collectEnd(s.engine.Run(ctx, step, troupe.Input{Session: session, Text: input.Task, Custom: input.Custom}))
 	case err != nil:
 	case end != nil:
 		result.Before = true
 	default:
-		end, err = collectEnd(s.engine.Resume(ctx, player.Step, session))
+		end, err = collectEnd(s.engine.Resume(ctx, step, session))
 	}
 	switch {
 	case err != nil:

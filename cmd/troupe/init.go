@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/troupe-dev/troupe/cmd/troupe/internal/scaffold"
+	"github.com/troupe-dev/troupe/project"
 )
 
 func (p *program) initCommand() *cobra.Command {
@@ -26,20 +26,21 @@ func (p *program) initCommand() *cobra.Command {
 }
 
 func (p *program) writeProject(dir string) error {
-	written, err := scaffold.Write(dir)
+	made, kept, err := project.Init(dir)
 	if err != nil {
 		return err
 	}
 	if p.flags.json {
 		return p.writeJSON(struct {
-			Dir string `json:"dir"`
-			scaffold.Written
-		}{filepath.ToSlash(dir), written})
+			Dir  string   `json:"dir"`
+			Made []string `json:"made"`
+			Kept []string `json:"kept"`
+		}{filepath.ToSlash(dir), made, kept})
 	}
-	for _, name := range written.Made {
+	for _, name := range made {
 		fmt.Fprintln(p.out, filepath.Join(dir, filepath.FromSlash(name)))
 	}
-	if n := len(written.Kept); n > 0 {
+	if n := len(kept); n > 0 {
 		p.tell("%s there already, left alone.", counted(n, "file"))
 	}
 	at := ""

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,6 +15,7 @@ import (
 
 	"github.com/troupe-dev/troupe/cmd/troupe/internal/terminal"
 	"github.com/troupe-dev/troupe/knowledge"
+	"github.com/troupe-dev/troupe/project"
 )
 
 func (p *program) kbCommand() *cobra.Command {
@@ -24,13 +24,15 @@ func (p *program) kbCommand() *cobra.Command {
 	var description string
 	upload := &cobra.Command{Use: "upload FILE...", Short: "Keep documents", Args: cobra.MinimumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			return p.inBase(c.Context(), func(_ *project, base *knowledge.Base) error { return p.upload(c.Context(), base, args, description) })
+			return p.inBase(c.Context(), func(_ *project.Project, base *knowledge.Base) error {
+				return p.upload(c.Context(), base, args, description)
+			})
 		}}
 	upload.Flags().StringVar(&description, "description", "", "what the documents are about")
 	var limit int
 	search := &cobra.Command{Use: "search WORDS...", Short: "Find passages", Args: cobra.MinimumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			return p.inBase(c.Context(), func(_ *project, base *knowledge.Base) error {
+			return p.inBase(c.Context(), func(_ *project.Project, base *knowledge.Base) error {
 				passages, err := base.Query(c.Context(), strings.Join(args, " "), limit)
 				if err != nil {
 					return err
@@ -41,19 +43,19 @@ func (p *program) kbCommand() *cobra.Command {
 	search.Flags().IntVar(&limit, "limit", 5, "at most so many")
 	list := &cobra.Command{Use: "list", Short: "List the documents", Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			return p.inBase(c.Context(), func(_ *project, base *knowledge.Base) error { return p.listDocuments(c.Context(), base) })
+			return p.inBase(c.Context(), func(_ *project.Project, base *knowledge.Base) error { return p.listDocuments(c.Context(), base) })
 		}}
 	serve := &cobra.Command{Use: "serve", Short: "Offer the knowledge base as an MCP server on standard input and output", Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			return p.inBase(c.Context(), func(project *project, base *knowledge.Base) error {
+			return p.inBase(c.Context(), func(project *project.Project, base *knowledge.Base) error {
 				// Whoever starts the program owns the file, and may have files of the
 				// project uploaded by their names.
-				root, err := os.OpenRoot(project.dir)
+				root, err := os.OpenRoot(project.Dir())
 				if err != nil {
 					return err
 				}
 				defer root.Close()
-				return knowledge.Serve(c.Context(), base, knowledge.ServerOptions{User: cmp.Or(project.config.Knowledge.User, knowledge.Local), Uploads: root}, p.in, output{p.out})
+				return knowledge.Serve(c.Context(), base, knowledge.ServerOptions{User: project.KnowledgeUser(), Uploads: root}, p.in, output{p.out})
 			})
 		}}
 	kb.AddCommand(upload, search, list, serve)
@@ -67,9 +69,9 @@ type output struct{ io.Writer }
 func (output) Close() error { return nil }
 
 // inBase opens the project's knowledge base for as long as f takes.
-func (p *program) inBase(ctx context.Context, f func(*project, *knowledge.Base) error) error {
-	return p.inProject(func(project *project) error {
-		base, err := project.openBase(ctx)
+func (p *program) inBase(ctx context.Context, f func(*project.Project, *knowledge.Base) error) error {
+	return p.inProject(func(project *project.Project) error {
+		base, err := project.Knowledge(ctx)
 		if err != nil {
 			return err
 		}

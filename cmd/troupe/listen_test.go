@@ -55,7 +55,7 @@ func TestOnlyAnAnswerIsDone(t *testing.T) {
 	for stop, want := range map[troupe.Stop]int{
 		"": 0, troupe.StopAnswered: 0, troupe.StopInput: 4, "turns": 1, "refused": 1, "empty": 1,
 	} {
-		c := &conversation{player: &player{Step: agent}, stop: stop}
+		c := &conversation{step: agent, stop: stop}
 		if got := exitCode(t.Context(), c.verdict()); got != want {
 			t.Errorf("%q: exit code %d, want %d", stop, got, want)
 		}

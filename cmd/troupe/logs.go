@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"iter"
-	"log/slog"
 	"slices"
 	"time"
 
@@ -13,6 +12,7 @@ import (
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/cmd/troupe/internal/terminal"
 	"github.com/troupe-dev/troupe/observe"
+	"github.com/troupe-dev/troupe/project"
 	"github.com/troupe-dev/troupe/store/sqlite"
 )
 
@@ -39,7 +39,7 @@ func (p *program) logsCommand() *cobra.Command {
 			if err := f.complete(time.Now()); err != nil {
 				return err
 			}
-			return p.reading(c.Context(), nil, func(project *project, reader *sqlite.Reader) error {
+			return p.reading(c.Context(), nil, func(project *project.Project, reader *sqlite.Reader) error {
 				return p.showLogs(c.Context(), project, reader, f)
 			})
 		},
@@ -68,30 +68,15 @@ func (f *logFlags) complete(now time.Time) (err error) {
 	if f.level == "" {
 		return nil
 	}
-	level, err := parseLevel(f.level)
+	level, err := observe.ParseLevel(f.level)
 	if err != nil {
 		return usage("--level: %w", err)
 	}
-	f.Kinds, f.OrErrors = atLeast(level)
+	f.Kinds, f.OrErrors = observe.KindsAtLeast(level)
 	return nil
 }
 
-// atLeast returns the kinds of events that are at least so serious, and whether
-// failures of other kinds are too.
-func atLeast(level slog.Level) (kinds []troupe.Kind, orErrors bool) {
-	if level <= slog.LevelDebug {
-		return nil, false
-	}
-	for _, body := range troupe.Bodies() {
-		if observe.Level(&troupe.Event{Body: body}) >= level {
-			kinds = append(kinds, body.Kind())
-		}
-	}
-	failed := &troupe.ToolReturned{Class: troupe.ClassFailed}
-	return kinds, observe.Level(&troupe.Event{Body: failed}) >= level
-}
-
-func (p *program) showLogs(ctx context.Context, project *project, reader *sqlite.Reader, f logFlags) error {
+func (p *program) showLogs(ctx context.Context, project *project.Project, reader *sqlite.Reader, f logFlags) error {
 	if f.Session != "" && !troupe.IsSessionID(f.Session) {
 		info, err := infoOfSession(ctx, reader, f.Session)
 		if err != nil {
@@ -151,10 +136,10 @@ func follow(ctx context.Context, hits iter.Seq2[sqlite.Hit, error], show func(sq
 }
 
 // logLine returns what shows one event: as JSON, or as a line of the log.
-func (p *program) logLine(project *project, level string) func(sqlite.Hit) {
-	least, _ := parseLevel(level) // which was checked
+func (p *program) logLine(project *project.Project, level string) func(sqlite.Hit) {
+	least, _ := observe.ParseLevel(level) // which was checked
 	console := observe.NewConsole(p.out, observe.ConsoleOptions{Level: least, Colour: p.usesColour(p.out), Where: true})
-	line := observe.Log(observe.Redact(console, project.secrets()...))
+	line := observe.Log(project.Redact(console))
 	return func(hit sqlite.Hit) {
 		switch {
 		case hit.Err != nil:

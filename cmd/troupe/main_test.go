@@ -12,7 +12,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"github.com/troupe-dev/troupe/cmd/troupe/internal/scaffold"
+	"github.com/troupe-dev/troupe/project"
 	"github.com/troupe-dev/troupe/troupetest"
 )
 
@@ -85,7 +85,7 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 
 // writeProject writes the project of troupe init, without running it: project DIR
 func writeProject(ts *testscript.TestScript, _ bool, args []string) {
-	_, err := scaffold.Write(ts.MkAbs(args[0]))
+	_, _, err := project.Init(ts.MkAbs(args[0]))
 	ts.Check(err)
 }
 

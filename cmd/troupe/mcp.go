@@ -3,16 +3,12 @@ package main
 import (
 	"context"
 	"fmt"
-	"maps"
-	"slices"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
-	"github.com/troupe-dev/troupe/cmd/troupe/internal/config"
 	"github.com/troupe-dev/troupe/cmd/troupe/internal/terminal"
-	"github.com/troupe-dev/troupe/internal/suggest"
-	"github.com/troupe-dev/troupe/tool/mcp"
+	"github.com/troupe-dev/troupe/project"
 )
 
 func (p *program) mcpCommand() *cobra.Command {
@@ -21,11 +17,11 @@ func (p *program) mcpCommand() *cobra.Command {
 	c.AddCommand(
 		&cobra.Command{Use: "list", Short: "List the tools of the MCP servers, and those that are withheld", Args: cobra.NoArgs,
 			RunE: func(c *cobra.Command, _ []string) error {
-				return p.inProject(func(project *project) error { return p.listServers(c.Context(), project) })
+				return p.inProject(func(project *project.Project) error { return p.listServers(c.Context(), project) })
 			}},
 		&cobra.Command{Use: "accept SERVER [TOOL]", Short: "Offer tools as they are now, although they have changed since they were first seen", Args: cobra.RangeArgs(1, 2),
 			RunE: func(c *cobra.Command, args []string) error {
-				return p.inProject(func(project *project) error { return p.acceptTools(c.Context(), project, args) })
+				return p.inProject(func(project *project.Project) error { return p.acceptTools(c.Context(), project, args) })
 			}},
 	)
 	return c
@@ -45,16 +41,16 @@ type toolInfo struct {
 	Withheld string `json:"withheld,omitempty"`
 }
 
-func (p *program) listServers(ctx context.Context, project *project) error {
+func (p *program) listServers(ctx context.Context, opened *project.Project) error {
 	list := []serverInfo{}
-	for _, name := range slices.Sorted(maps.Keys(project.config.MCP)) {
-		list = append(list, project.serverInfo(ctx, name))
+	for _, name := range opened.MCPServers() {
+		list = append(list, describeServer(ctx, opened, name))
 	}
 	if p.flags.json {
 		return p.writeJSON(list)
 	}
 	if len(list) == 0 {
-		p.tell("There are no MCP servers: mcp in %s names them.", config.Name)
+		p.tell("There are no MCP servers: mcp in %s names them.", project.Name)
 		return nil
 	}
 	table := tabwriter.NewWriter(p.out, 0, 0, 2, ' ', 0)
@@ -73,9 +69,9 @@ func (p *program) listServers(ctx context.Context, project *project) error {
 	return table.Flush()
 }
 
-func (p *project) serverInfo(ctx context.Context, name string) serverInfo {
+func describeServer(ctx context.Context, p *project.Project, name string) serverInfo {
 	info := serverInfo{Server: name, Tools: []toolInfo{}}
-	server, err := p.connect(ctx, name)
+	server, err := p.ConnectMCP(ctx, name)
 	if err != nil {
 		info.Error = err.Error()
 		return info
@@ -90,13 +86,13 @@ func (p *project) serverInfo(ctx context.Context, name string) serverInfo {
 	return info
 }
 
+// toolSeparator stands between the name of an MCP server and that of its tool.
+const toolSeparator = "__"
+
 // acceptTools has withheld tools of a server offered, all of them or one.
-func (p *program) acceptTools(ctx context.Context, project *project, args []string) error {
+func (p *program) acceptTools(ctx context.Context, project *project.Project, args []string) error {
 	name := args[0]
-	if _, ok := project.config.MCP[name]; !ok {
-		return fmt.Errorf("mcp in %s: there is no server %.64q%s", config.Name, name, suggest.Hint(name, slices.Collect(maps.Keys(project.config.MCP))))
-	}
-	server, err := project.connect(ctx, name)
+	server, err := project.ConnectMCP(ctx, name)
 	if err != nil {
 		return err
 	}
@@ -106,7 +102,7 @@ func (p *program) acceptTools(ctx context.Context, project *project, args []stri
 		if len(args) == 2 && args[1] != w.Tool && args[1] != name+toolSeparator+w.Tool {
 			continue
 		}
-		if err := mcp.Accept(ctx, project.pinsFile(), name, w.Tool, w.Hash); err != nil {
+		if err := project.AcceptMCPTool(ctx, name, w); err != nil {
 			return err
 		}
 		fmt.Fprintln(p.out, terminal.Clean(fmt.Sprintf("%s%s%s: %s", name, toolSeparator, w.Tool, w.Description)))

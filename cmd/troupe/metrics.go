@@ -16,6 +16,7 @@ import (
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/cmd/troupe/internal/terminal"
 	"github.com/troupe-dev/troupe/observe"
+	"github.com/troupe-dev/troupe/project"
 	"github.com/troupe-dev/troupe/store/sqlite"
 )
 
@@ -31,7 +32,7 @@ func (p *program) metricsCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return p.reading(c.Context(), observe.NewMetrics().Summary(), func(_ *project, reader *sqlite.Reader) error {
+			return p.reading(c.Context(), observe.NewMetrics().Summary(), func(_ *project.Project, reader *sqlite.Reader) error {
 				metrics, err := fold(c.Context(), reader, from)
 				switch {
 				case err != nil:

@@ -9,8 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/troupe-dev/troupe/cmd/troupe/internal/models"
 	"github.com/troupe-dev/troupe/cmd/troupe/internal/terminal"
+	"github.com/troupe-dev/troupe/project"
 )
 
 func (p *program) modelsCommand() *cobra.Command {
@@ -21,9 +21,9 @@ func (p *program) modelsCommand() *cobra.Command {
 			"With one, lists that provider's models: those that the server has, where it runs on your own machine, and else those that are known.",
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			return p.inProject(func(project *project) error {
+			return p.inProject(func(project *project.Project) error {
 				if len(args) == 1 {
-					list, err := project.models.Of(c.Context(), args[0])
+					list, err := project.ModelsOf(c.Context(), args[0])
 					if err != nil {
 						return err
 					}
@@ -35,12 +35,12 @@ func (p *program) modelsCommand() *cobra.Command {
 	}
 }
 
-func (p *program) writeProviders(ctx context.Context, project *project) error {
-	used, sources := project.models.InUse(ctx), project.models.Sources()
+func (p *program) writeProviders(ctx context.Context, opened *project.Project) error {
+	used, sources := opened.Models(ctx), opened.Providers()
 	if p.flags.json {
 		return p.writeJSON(struct {
-			InUse     []models.Listed `json:"in_use"`
-			Providers []models.Source `json:"providers"`
+			InUse     []project.Model    `json:"in_use"`
+			Providers []project.Provider `json:"providers"`
 		}{used, sources})
 	}
 	if err := p.writeModels(used); err != nil {
@@ -66,10 +66,10 @@ func (p *program) writeProviders(ctx context.Context, project *project) error {
 	return table.Flush()
 }
 
-func (p *program) writeModels(list []models.Listed) error {
+func (p *program) writeModels(list []project.Model) error {
 	if p.flags.json {
 		return p.writeJSON(struct {
-			Models []models.Listed `json:"models"`
+			Models []project.Model `json:"models"`
 		}{list})
 	}
 	table := tabwriter.NewWriter(p.out, 0, 0, 2, ' ', 0)

@@ -16,14 +16,14 @@ import (
 	"testing"
 	"time"
 
-	"github.com/troupe-dev/troupe/cmd/troupe/internal/scaffold"
+	"github.com/troupe-dev/troupe/project"
 )
 
 // newProject writes a project whose model server is at url.
 func newProject(t *testing.T, url string) string {
 	t.Helper()
 	dir := t.TempDir()
-	if _, err := scaffold.Write(dir); err != nil {
+	if _, _, err := project.Init(dir); err != nil {
 		t.Fatal(err)
 	}
 	yaml := "model: local/m\nproviders: {local: {base_url: \"" + url + "/v1\", key_env: CANARY}}\nlimits: {model_tries: 1}\n"
@@ -168,7 +168,7 @@ func TestNothingButJSONIsOnStandardOutputWhateverFails(t *testing.T) {
 
 func TestALineThatIsTooLongIsRefused(t *testing.T) {
 	dir := t.TempDir()
-	if _, err := scaffold.Write(dir); err != nil {
+	if _, _, err := project.Init(dir); err != nil {
 		t.Fatal(err)
 	}
 	p := start(t, dir, nil, strings.NewReader(strings.Repeat("x", maxLine+1)), "chat", "mira")
@@ -179,7 +179,7 @@ func TestALineThatIsTooLongIsRefused(t *testing.T) {
 
 func TestASessionIsShownByTheBeginningOfItsID(t *testing.T) {
 	dir := t.TempDir()
-	if _, err := scaffold.Write(dir); err != nil {
+	if _, _, err := project.Init(dir); err != nil {
 		t.Fatal(err)
 	}
 	p := start(t, dir, nil, strings.NewReader("*decide\na\nb\nc\nd\n"), "-q", "chat", "mira")

@@ -16,6 +16,7 @@ import (
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/cmd/troupe/internal/terminal"
 	"github.com/troupe-dev/troupe/model/problem"
+	"github.com/troupe-dev/troupe/observe"
 )
 
 // A program is one invocation: what it reads from, writes to and was asked for.
@@ -127,7 +128,7 @@ func (p *program) command() *cobra.Command {
 
 func (p *program) checkFlags() error {
 	if level := p.flags.logLevel; level != "" {
-		if _, err := parseLevel(level); err != nil {
+		if _, err := observe.ParseLevel(level); err != nil {
 			return usage("--log-level: %w", err)
 		}
 	}

@@ -5,10 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"iter"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -17,31 +15,18 @@ import (
 
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/cmd/troupe/internal/terminal"
+	"github.com/troupe-dev/troupe/project"
 	"github.com/troupe-dev/troupe/store/sqlite"
 	"github.com/troupe-dev/troupe/transcript"
 	"github.com/troupe-dev/troupe/workspace"
 )
 
-// errNoSessions reports a project in which nothing has run yet.
-var errNoSessions = errors.New("there are no sessions here yet")
-
-func (p *project) storeFile() string { return filepath.Join(p.dataDir(), "troupe.db") }
-
-// openReader opens the store for reading, beside whoever writes to it.
-func (p *project) openReader(ctx context.Context) (*sqlite.Reader, error) {
-	reader, err := sqlite.OpenReadOnly(ctx, p.storeFile())
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("%w: there is no %s", errNoSessions, p.shown(p.storeFile()))
-	}
-	return reader, err
-}
-
 // reading opens the store for reading for as long as f takes. Where nothing has run
 // yet it says so, and in JSON that there is nothing.
-func (p *program) reading(ctx context.Context, nothing any, f func(*project, *sqlite.Reader) error) error {
-	return p.inProject(func(project *project) error {
-		reader, err := project.openReader(ctx)
-		if errors.Is(err, errNoSessions) {
+func (p *program) reading(ctx context.Context, nothing any, f func(*project.Project, *sqlite.Reader) error) error {
+	return p.inProject(func(opened *project.Project) error {
+		reader, err := opened.OpenReader(ctx)
+		if errors.Is(err, project.ErrNoSessions) {
 			p.tell("%v.", err)
 			if p.flags.json && nothing != nil {
 				return p.writeJSON(nothing)
@@ -51,13 +36,13 @@ func (p *program) reading(ctx context.Context, nothing any, f func(*project, *sq
 		if err != nil {
 			return err
 		}
-		return errors.Join(f(project, reader), reader.Close())
+		return errors.Join(f(opened, reader), reader.Close())
 	})
 }
 
 // withLog reads a session's log for as long as f takes.
-func (p *program) withLog(ctx context.Context, project *project, id string, f func(troupe.SessionInfo, iter.Seq2[troupe.Event, error]) error) error {
-	reader, err := project.openReader(ctx)
+func (p *program) withLog(ctx context.Context, project *project.Project, id string, f func(troupe.SessionInfo, iter.Seq2[troupe.Event, error]) error) error {
+	reader, err := project.OpenReader(ctx)
 	if err != nil {
 		return err
 	}
@@ -121,7 +106,7 @@ func (p *program) exportSessionCommand() *cobra.Command {
 			if format != "markdown" && format != "jsonl" {
 				return usage("--format: markdown or jsonl, not %.20q", format)
 			}
-			return p.inProject(func(project *project) error {
+			return p.inProject(func(project *project.Project) error {
 				return p.withLog(c.Context(), project, args[0], func(info troupe.SessionInfo, events iter.Seq2[troupe.Event, error]) error {
 					return p.export(info, events, format, file)
 				})
@@ -165,15 +150,22 @@ func (p *program) forkSessionCommand() *cobra.Command {
 
 // inStore opens the stage with no agent in mind.
 func (p *program) inStore(ctx context.Context, f func(*stage) error) error {
-	return p.inProject(func(project *project) error {
-		if _, err := os.Stat(project.storeFile()); errors.Is(err, fs.ErrNotExist) {
-			return errNoSessions
+	return p.inProject(func(opened *project.Project) error {
+		reader, err := opened.OpenReader(ctx)
+		if errors.Is(err, project.ErrNoSessions) {
+			return project.ErrNoSessions
 		}
-		s, err := project.openStage(ctx)
 		if err != nil {
 			return err
 		}
-		return errors.Join(f(s), s.close())
+		if err := reader.Close(); err != nil {
+			return err
+		}
+		s, err := openStage(ctx, opened)
+		if err != nil {
+			return err
+		}
+		return f(s)
 	})
 }
 

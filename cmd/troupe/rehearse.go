@@ -2,17 +2,15 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
-	"github.com/troupe-dev/troupe/bundle"
-	"github.com/troupe-dev/troupe/cmd/troupe/internal/rehearse"
 	"github.com/troupe-dev/troupe/cmd/troupe/internal/terminal"
-	"github.com/troupe-dev/troupe/internal/suggest"
+	"github.com/troupe-dev/troupe/project"
+	"github.com/troupe-dev/troupe/project/rehearse"
 )
 
 func (p *program) rehearseCommand() *cobra.Command {
@@ -25,36 +23,18 @@ func (p *program) rehearseCommand() *cobra.Command {
 		Args:              cobra.MaximumNArgs(2),
 		ValidArgsFunction: p.completeAgents,
 		RunE: func(c *cobra.Command, args []string) error {
-			return p.inProject(func(project *project) error { return p.rehearse(c.Context(), project, args) })
+			return p.inProject(func(project *project.Project) error { return p.rehearse(c.Context(), project, args) })
 		},
 	}
 }
 
-// A scene is a command to be played.
-type scene struct {
-	agent   *bundle.Definition
-	command bundle.Command
-}
-
-func (p *program) rehearse(ctx context.Context, project *project, args []string) error {
-	scenes, failures, err := project.scenes(args)
+func (p *program) rehearse(ctx context.Context, project *project.Project, args []string) error {
+	args = append(args, "", "") // all agents, all commands
+	reports, err := project.Rehearse(ctx, args[0], args[1])
 	if err != nil {
 		return err
 	}
-	theatre, err := rehearse.Open(project.catalog, project.dir, project.optionsOf)
-	if err != nil {
-		return err
-	}
-	reports := failures
-	for _, s := range scenes {
-		report, err := theatre.Play(ctx, s.agent, s.command)
-		if err != nil {
-			return errors.Join(err, theatre.Close())
-		}
-		reports = append(reports, report)
-	}
-	theatre.Settle(reports)
-	if err := errors.Join(p.writeRehearsal(reports), theatre.Close()); err != nil {
+	if err := p.writeRehearsal(reports); err != nil {
 		return err
 	}
 	for i := range reports {
@@ -63,44 +43,6 @@ func (p *program) rehearse(ctx context.Context, project *project, args []string)
 		}
 	}
 	return nil
-}
-
-// scenes lists what is to be played. An agent that cannot be read is a dead end
-// where all are to be played.
-func (p *project) scenes(args []string) (scenes []scene, failures []rehearse.Report, err error) {
-	if len(args) == 0 {
-		definitions, findings := p.catalog.Definitions()
-		for _, f := range findings {
-			if f.Severity == bundle.Error {
-				failures = append(failures, rehearse.Failed(f.File, &f))
-			}
-		}
-		for _, d := range definitions {
-			for _, c := range d.Commands {
-				scenes = append(scenes, scene{d, c})
-			}
-		}
-		return scenes, failures, nil
-	}
-	d, err := p.definition(args[0])
-	if err != nil {
-		return nil, nil, err
-	}
-	var names []string
-	for _, c := range d.Commands {
-		names = append(names, c.Cmd)
-		if len(args) == 1 || strings.TrimPrefix(args[1], "*") == strings.TrimPrefix(c.Cmd, "*") {
-			scenes = append(scenes, scene{d, c})
-		}
-	}
-	if len(scenes) == 0 && len(args) == 2 {
-		hint := suggest.Hint("*"+strings.TrimPrefix(args[1], "*"), names)
-		if hint == "" {
-			hint = "; there are " + strings.Join(names, ", ")
-		}
-		return nil, nil, fmt.Errorf("agent %s has no command %.64q%s", d.ID, args[1], hint)
-	}
-	return scenes, nil, nil
 }
 
 func (p *program) writeRehearsal(reports []rehearse.Report) error {

@@ -2,13 +2,12 @@ package main
 
 import (
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/troupe-dev/troupe/cmd/troupe/internal/terminal"
+	"github.com/troupe-dev/troupe/project"
 )
 
 func (p *program) runCommand() *cobra.Command {
@@ -25,7 +24,7 @@ func (p *program) runCommand() *cobra.Command {
 			task := strings.TrimSpace(strings.Join(args[1:], " "))
 			switch {
 			case dry:
-				return p.inProject(func(project *project) error { return p.drawPlan(project, args[0]) })
+				return p.inProject(func(project *project.Project) error { return p.drawPlan(project, args[0]) })
 			case batch.file != "" && task != "":
 				return usage("with --each the tasks come from the file")
 			case batch.file != "":
@@ -48,23 +47,12 @@ func (p *program) runCommand() *cobra.Command {
 }
 
 // drawPlan shows what a run would run.
-func (p *program) drawPlan(project *project, id string) error {
-	name, err := project.nameOf(id)
+func (p *program) drawPlan(project *project.Project, id string) error {
+	plan, err := project.Plan(id)
 	if err != nil {
 		return err
 	}
-	details := func(agent string) string {
-		text := project.models.For(agent).Ref
-		if tools := project.config.Agents[agent].Tools; len(tools) > 0 {
-			text += ", " + strings.Join(tools, " ")
-		}
-		return text
-	}
-	if _, ok := project.config.Flows[name]; !ok {
-		fmt.Fprintf(p.out, "%s  %s\n", name, terminal.Clean(details(name)))
-		return nil
-	}
-	fmt.Fprint(p.out, terminal.Clean(project.maker(nil).Plan(name, details)))
+	fmt.Fprint(p.out, terminal.Clean(plan))
 	return nil
 }
 
@@ -74,9 +62,9 @@ func (p *program) completeRunnable(c *cobra.Command, args []string, toComplete s
 	if len(args) > 0 {
 		return found, directive
 	}
-	_ = p.inProject(func(project *project) error { // a shell has no use for the error
-		for _, name := range slices.Sorted(maps.Keys(project.config.Flows)) {
-			found = append(found, cobra.CompletionWithDesc(name, project.config.Flows[name].Description))
+	_ = p.inProject(func(project *project.Project) error { // a shell has no use for the error
+		for _, flow := range project.Flows() {
+			found = append(found, cobra.CompletionWithDesc(flow.Name, flow.Description))
 		}
 		return nil
 	})

@@ -11,6 +11,7 @@ import (
 
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/cmd/troupe/internal/terminal"
+	"github.com/troupe-dev/troupe/project"
 	"github.com/troupe-dev/troupe/store/sqlite"
 )
 
@@ -38,7 +39,7 @@ func (p *program) searchSessionsCommand() *cobra.Command {
 			if query.Since, err = parseTime("--since", since, time.Now()); err != nil {
 				return err
 			}
-			return p.reading(c.Context(), []sessionHit{}, func(_ *project, reader *sqlite.Reader) error {
+			return p.reading(c.Context(), []sessionHit{}, func(_ *project.Project, reader *sqlite.Reader) error {
 				found, err := searchSessions(c.Context(), reader, query, most)
 				if err != nil {
 					return err

@@ -2,10 +2,7 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -17,6 +14,7 @@ import (
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/cmd/troupe/internal/terminal"
 	"github.com/troupe-dev/troupe/outputs"
+	"github.com/troupe-dev/troupe/project"
 )
 
 func (p *program) sessionsCommand() *cobra.Command {
@@ -42,8 +40,8 @@ func (p *program) listSessionsCommand() *cobra.Command {
 				return err
 			}
 			filter.Status = troupe.SessionStatus(status)
-			return p.inProject(func(project *project) error {
-				found, err := project.sessions(c.Context(), filter)
+			return p.inProject(func(project *project.Project) error {
+				found, err := project.Sessions(c.Context(), filter)
 				if err != nil {
 					return err
 				}
@@ -54,7 +52,7 @@ func (p *program) listSessionsCommand() *cobra.Command {
 	}
 	c.Flags().StringVar(&filter.Agent, "agent", "", "only sessions with this agent")
 	c.Flags().StringVar(&filter.Workflow, "workflow", "", "only sessions in this workflow")
-	c.Flags().StringVar(&status, "status", "", "only running, interrupted, completed, failed or cancelled ones")
+	c.Flags().StringVar(&status, "status", "", "only running, waiting, interrupted, completed, failed or cancelled ones")
 	c.Flags().StringVar(&since, "since", "", "only sessions since then: 2h, 2026-01-31, or a time as in 2026-01-31T12:00:00Z")
 	c.Flags().IntVar(&filter.Limit, "limit", 0, "at most so many")
 	return c
@@ -67,7 +65,7 @@ func (p *program) showSessionCommand() *cobra.Command {
 		Short: "Show one session and its files; the beginning of its id will do",
 		Args:  cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			return p.inProject(func(project *project) error {
+			return p.inProject(func(project *project.Project) error {
 				if events {
 					return p.withLog(c.Context(), project, args[0], p.writeEvents)
 				}
@@ -99,8 +97,8 @@ func (p *program) resumeSessionCommand() *cobra.Command {
 
 // inSession opens the stage for an earlier session and its agent.
 func (p *program) inSession(ctx context.Context, id string, act func(*conversation, context.Context) error) error {
-	return p.inProject(func(project *project) error {
-		m, err := project.session(ctx, id)
+	return p.inProject(func(project *project.Project) error {
+		m, err := session(ctx, project, id)
 		if err != nil {
 			return err
 		}
@@ -114,33 +112,9 @@ func (p *program) inSession(ctx context.Context, id string, act func(*conversati
 	})
 }
 
-// sessions reads the manifests of the project's sessions, beside whoever has them
-// open. Where there are none, it makes no directory for them.
-func (p *project) sessions(ctx context.Context, filter outputs.Filter) (found []outputs.Manifest, err error) {
-	if _, err := os.Stat(p.outputsDir()); errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	var store troupe.Store = troupe.NewMemoryStore()
-	reader, err := p.openReader(ctx)
-	switch {
-	case errors.Is(err, errNoSessions): // the folders are all there is
-	case err != nil:
-		return nil, err
-	default:
-		store = reader
-		defer func() { err = errors.Join(err, reader.Close()) }()
-	}
-	view, err := outputs.Look(store, p.outputsDir(), outputs.Options{Describe: p.describe, Log: p.log})
-	if err != nil {
-		return nil, err
-	}
-	found, err = view.Find(ctx, filter)
-	return found, errors.Join(err, view.Close())
-}
-
 // session finds the session whose id begins so.
-func (p *project) session(ctx context.Context, id string) (outputs.Manifest, error) {
-	all, err := p.sessions(ctx, outputs.Filter{})
+func session(ctx context.Context, p *project.Project, id string) (outputs.Manifest, error) {
+	all, err := p.Sessions(ctx, outputs.Filter{})
 	if err != nil {
 		return outputs.Manifest{}, err
 	}
@@ -155,11 +129,11 @@ func (p *project) session(ctx context.Context, id string) (outputs.Manifest, err
 }
 
 // sessionID completes the beginning of an id.
-func (p *project) sessionID(ctx context.Context, id string) (string, error) {
+func sessionID(ctx context.Context, p *project.Project, id string) (string, error) {
 	if troupe.IsSessionID(id) {
 		return id, nil
 	}
-	m, err := p.session(ctx, id)
+	m, err := session(ctx, p, id)
 	return m.SessionID, err
 }
 
@@ -199,8 +173,8 @@ func (p *program) listSessions(found []outputs.Manifest) error {
 	return table.Flush()
 }
 
-func (p *program) showSession(ctx context.Context, project *project, id string) error {
-	m, err := project.session(ctx, id)
+func (p *program) showSession(ctx context.Context, project *project.Project, id string) error {
+	m, err := session(ctx, project, id)
 	if err != nil {
 		return err
 	}
@@ -213,7 +187,7 @@ func (p *program) showSession(ctx context.Context, project *project, id string) 
 	for _, output := range m.Outputs {
 		path := output.File
 		if filepath.IsLocal(path) && !strings.HasPrefix(path, "{") {
-			path = project.shown(filepath.Join(project.outputsDir(), m.SessionID, path))
+			path = shown(project, filepath.Join(project.DataDir(), "agent-outputs", m.SessionID, path))
 		}
 		fmt.Fprintf(p.out, "file      %s\n", terminal.Clean(path))
 	}

@@ -9,9 +9,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/troupe-dev/troupe/cmd/troupe/internal/config"
 	"github.com/troupe-dev/troupe/cmd/troupe/internal/terminal"
 	"github.com/troupe-dev/troupe/internal/suggest"
+	"github.com/troupe-dev/troupe/project"
 	"github.com/troupe-dev/troupe/skill"
 )
 
@@ -21,17 +21,17 @@ func (p *program) skillsCommand() *cobra.Command {
 	var category string
 	list := &cobra.Command{Use: "list", Short: "List the skills of the project", Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			return p.inProject(func(project *project) error {
-				for _, f := range project.skills.Findings() {
-					p.tell("%s", terminal.Clean(fmt.Sprintf("%s:%d: %s", project.shown(f.File), f.Line, f.Message)))
+			return p.inProject(func(project *project.Project) error {
+				for _, f := range project.Skills().Findings() {
+					p.tell("%s", terminal.Clean(fmt.Sprintf("%s:%d: %s", shown(project, f.File), f.Line, f.Message)))
 				}
-				return p.listSkills(project.skills.Search("", category))
+				return p.listSkills(project.Skills().Search("", category))
 			})
 		}}
 	search := &cobra.Command{Use: "search WORDS...", Short: "Find skills by name, description and category", Args: cobra.MinimumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
-			return p.inProject(func(project *project) error {
-				return p.listSkills(project.skills.Search(strings.Join(args, " "), category))
+			return p.inProject(func(project *project.Project) error {
+				return p.listSkills(project.Skills().Search(strings.Join(args, " "), category))
 			})
 		}}
 	for _, c := range []*cobra.Command{list, search} {
@@ -40,10 +40,10 @@ func (p *program) skillsCommand() *cobra.Command {
 	show := &cobra.Command{Use: "show NAME", Short: "Print a skill as agents get it", Args: cobra.ExactArgs(1),
 		ValidArgsFunction: p.completeSkills,
 		RunE: func(c *cobra.Command, args []string) error {
-			return p.inProject(func(project *project) error {
-				doc, err := project.skills.Load(c.Context(), args[0])
+			return p.inProject(func(project *project.Project) error {
+				doc, err := project.Skills().Load(c.Context(), args[0])
 				if errors.Is(err, skill.ErrNotFound) {
-					return fmt.Errorf("%w%s", err, suggest.Hint(args[0], project.skillNames()))
+					return fmt.Errorf("%w%s", err, suggest.Hint(args[0], skillNames(project)))
 				}
 				if err != nil {
 					return err
@@ -66,24 +66,19 @@ func (p *program) newSkillCommand() *cobra.Command {
 	var draft skill.Draft
 	c := &cobra.Command{Use: "new NAME", Short: "Write the scaffold of a skill", Args: cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
-			dir, err := p.projectDir()
-			if err != nil {
-				return err
-			}
-			settings, err := config.Load(p.flags.dir, p.lookup)
-			if err != nil {
-				return err
-			}
-			if len(settings.Skills) == 0 {
-				return usage("skills in %s names no directory", config.Name)
-			}
-			draft.Name = args[0]
-			file, err := skill.New(within(dir, settings.Skills[0]), draft)
-			if err != nil {
-				return err
-			}
-			fmt.Fprintln(p.out, filepath.Join(settings.Skills[0], filepath.FromSlash(file)))
-			return nil
+			return p.inProject(func(opened *project.Project) error {
+				dirs := opened.SkillDirs()
+				if len(dirs) == 0 {
+					return usage("skills in %s names no directory", project.Name)
+				}
+				draft.Name = args[0]
+				file, err := skill.New(within(opened.Dir(), dirs[0]), draft)
+				if err != nil {
+					return err
+				}
+				fmt.Fprintln(p.out, filepath.Join(dirs[0], filepath.FromSlash(file)))
+				return nil
+			})
 		}}
 	c.Flags().StringVar(&draft.Description, "description", "", "what the skill does and when to use it")
 	c.Flags().StringVar(&draft.Category, "category", "", "its category")
@@ -108,9 +103,9 @@ func (p *program) listSkills(list []skill.Skill) error {
 	return table.Flush()
 }
 
-func (p *project) skillNames() []string {
+func skillNames(p *project.Project) []string {
 	var names []string
-	for _, s := range p.skills.List() {
+	for _, s := range p.Skills().List() {
 		names = append(names, s.Name)
 	}
 	return names
@@ -118,8 +113,8 @@ func (p *project) skillNames() []string {
 
 // completeSkills offers the names of skills to a shell.
 func (p *program) completeSkills(_ *cobra.Command, args []string, _ string) (found []cobra.Completion, _ cobra.ShellCompDirective) {
-	_ = p.inProject(func(project *project) error { // a shell has no use for the error
-		for _, s := range project.skills.List() {
+	_ = p.inProject(func(project *project.Project) error { // a shell has no use for the error
+		for _, s := range project.Skills().List() {
 			if len(args) == 0 {
 				found = append(found, cobra.CompletionWithDesc(s.Name, terminal.OneLine(s.Description, 60)))
 			}

@@ -1,9 +1,6 @@
 package journal
 
-import (
-	"maps"
-	"slices"
-)
+import "slices"
 
 // A Role is what an event means for whoever goes over the log again.
 type Role int
@@ -23,6 +20,8 @@ const (
 type Log[E any] struct {
 	events map[place][]E
 	runs   map[string]*runLog[E]
+	// nested are the runs that began in a branch of a run, in that order.
+	nested map[place][]string
 	mark   func(run string, at Path) E
 }
 
@@ -42,7 +41,7 @@ type runLog[E any] struct {
 // New returns an empty log. Where a question of a nested run is answered, the call
 // that passed it on gets what mark returns as its latest event.
 func New[E any](mark func(run string, at Path) E) *Log[E] {
-	return &Log[E]{events: map[place][]E{}, runs: map[string]*runLog[E]{}, mark: mark}
+	return &Log[E]{events: map[place][]E{}, runs: map[string]*runLog[E]{}, nested: map[place][]string{}, mark: mark}
 }
 
 // Add takes the next event of the log.
@@ -55,9 +54,11 @@ func (l *Log[E]) Add(e E, run string, at Path, role Role) {
 	case Finished:
 		log.end, log.hasEnd, log.endRole = e, true, role
 	case Started:
-		if outer, place, nested := Outer(run); nested {
+		if outer, at, nested := Outer(run); nested {
 			parent := l.log(outer)
-			parent.steps = append(parent.steps, place)
+			parent.steps = append(parent.steps, at)
+			branch := place{outer, at.Within()}
+			l.nested[branch] = append(l.nested[branch], run)
 		}
 	case Answered:
 		l.reopen(run)
@@ -135,14 +136,20 @@ func (l *Log[E]) Passed(run string, at Path) bool {
 	return log != nil && slices.ContainsFunc(log.steps, func(step Path) bool { return step.After(at) })
 }
 
-// Within returns the runs nested directly in a branch of a run, sorted by id.
-func (l *Log[E]) Within(run string, branch Path) []string {
-	var found []string
-	for id := range maps.Keys(l.runs) {
-		if outer, at, nested := Outer(id); nested && outer == run && at.Within() == branch {
-			found = append(found, id)
-		}
+// End returns how a run ended, whatever came of it in the run around it.
+func (l *Log[E]) End(run string) (end E, ok bool) {
+	log := l.runs[run]
+	if log == nil || !log.hasEnd {
+		return end, false
 	}
-	slices.Sort(found)
-	return found
+	return log.end, true
+}
+
+// Within returns the runs nested directly in a branch of a run, in the order in
+// which they began.
+func (l *Log[E]) Within(run string, branch Path) []string {
+	if l == nil {
+		return nil
+	}
+	return l.nested[place{run, branch}]
 }

@@ -107,6 +107,8 @@ func (e *Events) nextOfStream(reader *sse.Reader) (Event, error) {
 			continue
 		case string(data) == "[DONE]":
 			return Event{Done: true}, nil
+		case isError && (string(data) == "null" || string(data) == "{}"):
+			continue
 		case isError:
 			return Event{Name: event.Name, Data: data}, nil
 		case data[0] != '{' && data[0] != '[':

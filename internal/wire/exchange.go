@@ -11,6 +11,7 @@ import (
 	"mime"
 	"net/http"
 	"net/url"
+	"regexp"
 
 	"github.com/troupe-dev/troupe"
 )
@@ -149,13 +150,15 @@ func (a *Answer) Form() Form {
 			return Whole
 		}
 		begin, _ := a.src.Peek(len("event:"))
-		if kind == "text/event-stream" || c == ':' || bytes.HasPrefix(begin, []byte("data:")) || bytes.HasPrefix(begin, []byte("event:")) ||
-			bytes.HasPrefix(begin, []byte("error:")) {
+		if kind == "text/event-stream" || c == ':' || fieldName.Match(begin) {
 			return Stream
 		}
 		return Neither
 	}
 }
+
+// fieldName is what a line of an event stream begins with.
+var fieldName = regexp.MustCompile(`^(data|event|error|id|retry):`)
 
 // unreachable is the error of a request that got no answer. The URL, which may
 // hold a secret, is not part of it.
@@ -186,5 +189,5 @@ func isUntrusted(err error) bool {
 		return true
 	}
 	_, ok := errors.AsType[tls.RecordHeaderError](err)
-	return ok
+	return ok || errors.Is(err, http.ErrSchemeMismatch)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"log"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -166,7 +167,7 @@ func TestTheKeyGoesToOneHostOnly(t *testing.T) {
 
 func TestForms(t *testing.T) {
 	for body, want := range map[string]Form{
-		"data: {}\n\n": Stream, "\ufeffdata: {}": Stream, ": ping\n\n": Stream, "event: x\n": Stream, "error: {}\n": Stream,
+		"data: {}\n\n": Stream, "\ufeffdata: {}": Stream, ": ping\n\n": Stream, "event: x\n": Stream, "error: {}\n": Stream, "id: 1\n": Stream, "retry: 5": Stream,
 		"{}": Whole, "\n \n[{}]": Whole, "\ufeff{}": Whole, "": Neither, "<html>": Neither, "pong": Neither,
 	} {
 		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, body) }))
@@ -257,6 +258,34 @@ func TestWhatServersSayAboutTryingAgain(t *testing.T) {
 		_, err := client(t, test.answer, Patience{}).Send(t.Context(), &Exchange{Parts: [][]byte{}})
 		if e, ok := errors.AsType[*troupe.ModelError](err); !ok || e.Temporary != test.temporary || e.RetryAfter != test.wait {
 			t.Errorf("%s: %#v", name, err)
+		}
+	}
+}
+
+func TestServersThatAreNotTrustedOrNotThere(t *testing.T) {
+	untrusted := httptest.NewTLSServer(http.NotFoundHandler())
+	untrusted.Config.ErrorLog = log.New(io.Discard, "", 0)
+	defer untrusted.Close()
+	plain := httptest.NewServer(http.NotFoundHandler())
+	defer plain.Close()
+	gone := httptest.NewServer(http.NotFoundHandler())
+	gone.Close()
+	for address, want := range map[string]string{
+		untrusted.URL: "certificate", strings.Replace(plain.URL, "http:", "https:", 1): "certificate", gone.URL: "unreachable",
+	} {
+		at, err := ParseURL("test", address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		transport := &http.Transport{}
+		c, err := New(Config{URL: at, HTTPClient: &http.Client{Transport: transport}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = c.Send(t.Context(), &Exchange{})
+		transport.CloseIdleConnections()
+		if e, ok := errors.AsType[*troupe.ModelError](err); !ok || e.Reason != want || e.Temporary != (want == "unreachable") {
+			t.Errorf("%s: %#v, want %s", address, err, want)
 		}
 	}
 }

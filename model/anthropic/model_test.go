@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
 	"testing/iotest"
 	"testing/synctest"
@@ -198,14 +199,15 @@ func TestEnds(t *testing.T) {
 func TestAServerThatOnlyPingsIsGivenUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		out, in := io.Pipe()
-		go func() {
+		var pinging sync.WaitGroup
+		pinging.Go(func() {
 			for range 100 {
 				time.Sleep(10 * time.Second)
 				if _, err := io.WriteString(in, wiretest.Events(ping)); err != nil {
 					return
 				}
 			}
-		}()
+		})
 		client := &http.Client{Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
 			go func() { <-r.Context().Done(); out.CloseWithError(r.Context().Err()) }()
 			return &http.Response{StatusCode: 200, Header: http.Header{"Content-Type": {"text/event-stream"}}, Body: out, Request: r}, nil
@@ -217,6 +219,7 @@ func TestAServerThatOnlyPingsIsGivenUp(t *testing.T) {
 			t.Errorf("%v after %v", h.Err, took)
 		}
 		in.Close()
+		pinging.Wait() // it may have gone to sleep at the moment of giving up
 	})
 }
 

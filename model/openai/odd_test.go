@@ -169,6 +169,25 @@ func TestCallsInTheText(t *testing.T) {
 	}
 }
 
+// What looks like a call and cannot be carried out is shown as what it is, and noted.
+func TestCallsThatCannotBeCarriedOutAreNotedOnce(t *testing.T) {
+	var log bytes.Buffer
+	broken := `<tool_call>{"name":"f","arguments":{"n":}}</tool_call>`
+	server := stream200(events(said(`"content":`+quote(broken)), because("stop")))
+	m, err := New(Config{Model: "m", HTTPClient: &http.Client{Transport: server}, Log: slog.New(slog.NewTextHandler(&log, nil))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 3 {
+		if got := listen(t.Context(), m, &troupe.Request{Messages: hello().Messages, Tools: offering(t, "f")}); got.Text != broken || got.Calls != nil {
+			t.Errorf("%+v", got)
+		}
+	}
+	if n := strings.Count(log.String(), "looks like a call"); n != 1 {
+		t.Errorf("noted %d times:\n%s", n, &log)
+	}
+}
+
 // A fence of a model that is known for calls in text is shown as it comes, once it
 // is seen not to be a call.
 func TestOrdinaryFencesAreNotKeptBack(t *testing.T) {
@@ -234,7 +253,7 @@ func TestErrorsInGoodAnswersInEveryPlace(t *testing.T) {
 		})
 	}
 	// What says nothing is no error.
-	got := hear(t, Config{}, stream200(events(`{"error":{},"choices":[{"index":0,"delta":{"content":"hi"},"error":null,"finish_reason":"stop"}],"base_resp":{"status_code":0}}`)))
+	got := hear(t, Config{}, stream200("error: null\n\n"+events(`{"error":{"message":"","code":null,"param":0},"choices":[{"index":0,"delta":{},"error":false}]}`, `{"error":{},"choices":[{"index":0,"delta":{"content":"hi"},"error":null,"finish_reason":"stop"}],"base_resp":{"status_code":0}}`)))
 	if got.Err != nil || got.Text != "hi" {
 		t.Errorf("got %+v", got)
 	}

@@ -306,6 +306,9 @@ func (a *answer) finished(cause error) error {
 	if len(calls) == 0 {
 		calls = withIDs(written)
 	}
+	if a.speech.state == inCalls && said != "" {
+		a.model.client.Note("the model writes into its text what looks like a call and cannot be carried out: its server or its template does not know its way to call")
+	}
 	reason := a.reason
 	if reason == "" && a.done && a.calls.areComplete() && (a.said || said != "" || len(calls) > 0) {
 		reason = "stop"

@@ -2,6 +2,7 @@ package openai
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 
 	"github.com/troupe-dev/troupe/internal/wire"
@@ -23,12 +24,12 @@ type troubles struct {
 // does.
 func (c *completion) trouble(document []byte) []byte {
 	for _, e := range []json.RawMessage{c.Error, c.Groq.Error} {
-		if tells(e) && (!isEmptyObject(e) || len(c.Choices) == 0) {
+		if tells(e) || len(c.Choices) == 0 && string(e) == "{}" {
 			return e
 		}
 	}
 	for i := range c.Choices {
-		if e := c.Choices[i].Error; tells(e) && !isEmptyObject(e) {
+		if e := c.Choices[i].Error; tells(e) {
 			return e
 		}
 	}
@@ -43,11 +44,32 @@ func (c *completion) trouble(document []byte) []byte {
 	return nil
 }
 
-// tells reports whether a member named error says something.
+// tells reports whether a member named error says something: some servers send one
+// with every chunk, of which all members are empty.
 func tells(e json.RawMessage) bool {
-	return wire.IsSet(e) && string(e) != "false" && string(e) != "0"
+	if !wire.IsSet(e) {
+		return false
+	}
+	var value any
+	return json.Unmarshal(e, &value) != nil || saysSomething(value)
 }
 
-func isEmptyObject(raw json.RawMessage) bool {
-	return strings.TrimSpace(strings.Trim(strings.TrimSpace(string(raw)), "{}")) == ""
+func saysSomething(value any) bool {
+	switch value := value.(type) {
+	case string:
+		return value != ""
+	case float64:
+		return value != 0
+	case bool:
+		return value
+	case []any:
+		return slices.ContainsFunc(value, saysSomething)
+	case map[string]any:
+		for _, member := range value {
+			if saysSomething(member) {
+				return true
+			}
+		}
+	}
+	return false
 }

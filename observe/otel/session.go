@@ -96,7 +96,7 @@ func (s *session) open(id string, e *troupe.Event) *run {
 	if i := strings.LastIndexByte(id, ':'); i >= 0 {
 		ctx = within(s.open(id[:i], e).around(id[i+1:]))
 	} else {
-		ctx = rootOf(s.id, id)
+		ctx = rootOf(s.id, id, e)
 	}
 	attributes := s.common(invokeAgent, id)
 	if _, started := e.Body.(*troupe.RunStarted); !started || id != e.Run {
@@ -133,7 +133,7 @@ func (s *session) start(r *run, e *troupe.Event, operation, object string, attri
 	}
 	attributes = append(attributes, agentName.String(r.agent), text(troupeStep, e.Step))
 	attributes = append(attributes, s.common(operation, e.Run)...)
-	_, span := s.tracer.spans.Start(within(r.around(e.Step)), spanName(operation, valid(object)),
+	_, span := s.tracer.spans.Start(named(within(r.around(e.Step)), s.id, e.Run, e.Step), spanName(operation, valid(object)),
 		trace.WithSpanKind(kind), trace.WithTimestamp(began(e)), trace.WithAttributes(attributes...))
 	return span
 }

@@ -7,6 +7,9 @@ import (
 	"testing/synctest"
 	"time"
 
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/trace"
+
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/observe/otel"
 	. "github.com/troupe-dev/troupe/troupetest"
@@ -169,4 +172,47 @@ func TestRunsAroundAnUnseenOneAreNamedWhenTheySpeak(t *testing.T) {
 	}
 	shutdown(t, tracer)
 	compare(t, "unseen.txt", sent.spans, "\x00", "\x00")
+}
+
+// G6: one trace from the caller's span through agent, model and tool, to a span that
+// the tool opens.
+func TestOneTraceFromTheCallerToTheTool(t *testing.T) {
+	var sent kept
+	provider := sdktrace.NewTracerProvider(sdktrace.WithSyncer(&sent), sdktrace.WithIDGenerator(otel.NewIDGenerator()))
+	tracer := newTracer(t, otel.Options{TracerProvider: provider})
+	own := provider.Tracer("program")
+	lookup := troupe.NewTool("lookup", "Looks up.", func(ctx context.Context, _ struct{}) (string, error) {
+		_, span := own.Start(ctx, "SELECT")
+		defer span.End()
+		return "found", nil
+	}, troupe.ReadOnly())
+	agent := newAgent(t, "lead", NewScript(t, Call("lookup", `{}`), Say("That is it.")), lookup)
+	engine, err := troupe.New(troupe.Config{Store: traced{troupe.NewMemoryStore(), tracer}, Tracing: tracer})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, handler := own.Start(t.Context(), "GET /answer")
+	if _, err := troupe.Collect(engine.Run(ctx, agent, troupe.Input{Text: "What is it?"})); err != nil {
+		t.Fatal(err)
+	}
+	handler.End()
+	parents := map[string]string{}
+	names := map[trace.SpanID]string{}
+	for _, span := range sent.spans {
+		names[span.SpanContext().SpanID()] = span.Name()
+		if span.SpanContext().TraceID() != handler.SpanContext().TraceID() {
+			t.Errorf("%s is in another trace", span.Name())
+		}
+	}
+	for _, span := range sent.spans {
+		parents[span.Name()] = names[span.Parent().SpanID()]
+	}
+	for name, parent := range map[string]string{
+		"invoke_agent lead": "GET /answer", "chat script": "invoke_agent lead",
+		"execute_tool lookup": "invoke_agent lead", "SELECT": "execute_tool lookup",
+	} {
+		if got, ok := parents[name]; !ok || got != parent {
+			t.Errorf("the parent of %s is %q, want %q: %v", name, got, parent, parents)
+		}
+	}
 }

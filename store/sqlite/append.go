@@ -32,6 +32,7 @@ type row struct {
 	time        int64
 	tool, class sql.NullString
 	content     string
+	sum         []byte
 }
 
 func encode(events []troupe.Event) ([]row, error) {
@@ -81,6 +82,9 @@ const horizon = 7_300_000_000 * int64(time.Second)
 
 // append adds events to a session if they continue its log.
 func (w *writer) append(id string, events []troupe.Event, rows []row) error {
+	if err := w.checkEpoch(id, events[0].Epoch); err != nil {
+		return err
+	}
 	s, err := w.session(id)
 	if err != nil {
 		return err
@@ -90,6 +94,8 @@ func (w *writer) append(id string, events []troupe.Event, rows []row) error {
 			return fmt.Errorf("event %d after %d: %w", e.Seq, s.info.Events, troupe.ErrConflict)
 		}
 		s.info.Note(&events[i])
+		s.chain = link(s.chain, rows[i].content)
+		rows[i].sum = s.chain
 	}
 	if err := w.save(id, &s); err != nil {
 		return err
@@ -108,8 +114,8 @@ func (w *writer) append(id string, events []troupe.Event, rows []row) error {
 
 func (w *writer) insert(session int64, e *troupe.Event, r *row) error {
 	key := max(w.lastKey+1, r.time)
-	_, err := w.exec("INSERT INTO events (key, session, seq, time, run, agent, kind, tool, class) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-		key, session, e.Seq, r.time, e.Run, e.Agent, string(e.Kind()), r.tool, r.class)
+	_, err := w.exec("INSERT INTO events (key, session, seq, time, run, agent, kind, tool, class, sum) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+		key, session, e.Seq, r.time, e.Run, e.Agent, string(e.Kind()), r.tool, r.class, r.sum)
 	if err != nil {
 		return err
 	}

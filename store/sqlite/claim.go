@@ -6,8 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
-	"math"
 	"os"
 	"time"
 
@@ -16,7 +14,8 @@ import (
 	"github.com/troupe-dev/troupe/internal/failpoint"
 )
 
-// A LockedError reports a store that a process has open.
+// A LockedError reports a store that another process is opening, or setting aside, and
+// has not done with in time.
 type LockedError struct {
 	// PID is the process, 0 if it could not be told.
 	PID  int
@@ -26,18 +25,21 @@ type LockedError struct {
 // Error names the process.
 func (e *LockedError) Error() string {
 	if e.PID == 0 {
-		return fmt.Sprintf("%s: another process has it open", e.Path)
+		return fmt.Sprintf("%s: another process is opening it", e.Path)
 	}
-	return fmt.Sprintf("%s: process %d has it open", e.Path, e.PID)
+	return fmt.Sprintf("%s: process %d is opening it", e.Path, e.PID)
 }
 
-// A claim is the right to use a store's file. It is a lock on a file beside it,
-// which the system takes back when the process ends, however it ends. In that file
-// is a note for whoever comes next.
+// A claim is the right to use a store's file, beside others. It is a lock on a file
+// beside it, which the system takes back when the process ends, however it ends. Who
+// comes first has it alone, and examines the store. In that file is a note for whoever
+// comes when nobody has the store.
 type claim struct {
 	lock *flock.Flock
 	file *os.File
 	note note
+	// first says that no other process had the store when this one came.
+	first bool
 }
 
 // A note says who uses a store, and what has to be true of the file afterwards.
@@ -46,10 +48,8 @@ type note struct {
 	// Acknowledged is the key of an event that is on disk, 0 if the store was
 	// closed. It is how a log file is missed that somebody took away or cut short.
 	Acknowledged int64 `json:"acknowledged"`
-	// Given is the greatest key that was ever given, and Found the greatest that
-	// had been when the owner came.
+	// Given is the greatest key that was ever given.
 	Given int64 `json:"given"`
-	Found int64 `json:"found"`
 	// Suspect says that the file must be checked.
 	Suspect bool `json:"suspect"`
 }
@@ -59,20 +59,19 @@ const noteSize = 128
 
 const (
 	lockSuffix = ".lock"
-	// lockPatience is how long an owner to be tries to get the lock. A reader who
-	// asks whether there is an owner has it for some microseconds.
-	lockPatience = 200 * time.Millisecond
+	// lockPatience is how long one who wants to use the store waits for another who
+	// opens it: that one may have to look at every page.
+	lockPatience = 30 * time.Second
+	lockPause    = 10 * time.Millisecond
 )
 
-// stakeClaim locks the store at path. The claim's note is that of the last owner,
-// but for its process and what it found.
+// stakeClaim locks the store at path: alone, if nobody has it, until settled says
+// that others may come in. The claim's note is that of the last process.
 func stakeClaim(ctx context.Context, path string) (*claim, error) {
 	name := path + lockSuffix
 	c := &claim{lock: flock.New(name)}
-	patience, stop := context.WithTimeout(ctx, lockPatience)
-	defer stop()
-	locked, err := c.lock.TryLockContext(patience, lockPatience/20)
-	if err != nil && (ctx.Err() != nil || !errors.Is(err, context.DeadlineExceeded)) {
+	locked, err := c.wait(ctx)
+	if err != nil {
 		return nil, fmt.Errorf("lock: %w", err)
 	}
 	if c.file, err = os.OpenFile(name, os.O_RDWR, 0); err != nil {
@@ -82,7 +81,7 @@ func stakeClaim(ctx context.Context, path string) (*claim, error) {
 	if !locked {
 		return nil, errors.Join(&LockedError{c.note.PID, path}, c.file.Close())
 	}
-	c.note.PID, c.note.Found = os.Getpid(), math.MaxInt64 // all there is, as long as nothing is added
+	c.note.PID = os.Getpid()
 	if err := c.write(); err != nil {
 		return nil, errors.Join(err, c.release())
 	}
@@ -90,23 +89,39 @@ func stakeClaim(ctx context.Context, path string) (*claim, error) {
 	return c, nil
 }
 
-// foundByOwner returns the greatest key that had been given when the owner of the
-// store at path came. If it has no owner, no key is greater than what it returns.
-func foundByOwner(path string) (int64, error) {
-	lock := flock.New(path+lockSuffix, flock.SetFlag(os.O_RDONLY))
-	free, err := lock.TryRLock()
-	if free || errors.Is(err, fs.ErrNotExist) {
-		return math.MaxInt64, lock.Unlock()
+// wait gets the lock alone, or with those who have it once it can be shared.
+func (c *claim) wait(ctx context.Context) (locked bool, err error) {
+	patience, stop := context.WithTimeout(ctx, lockPatience)
+	defer stop()
+	for {
+		if c.first, err = c.lock.TryLock(); c.first || err != nil {
+			return c.first, err
+		}
+		if locked, err = c.lock.TryRLock(); locked || err != nil {
+			return locked, err
+		}
+		select {
+		case <-patience.Done():
+			return false, ctx.Err()
+		case <-time.After(lockPause):
+		}
 	}
-	if err != nil {
-		return 0, fmt.Errorf("lock: %w", err)
+}
+
+// share lets others in.
+func (c *claim) share() error {
+	if !c.first {
+		return nil
 	}
-	file, err := os.Open(lock.Path())
-	if err != nil {
-		return 0, fmt.Errorf("lock: %w", err)
+	return c.lock.RLock() // the lock that is there becomes one that can be shared
+}
+
+// isLast gives up the lock if others have it too, and else takes it back from sharing.
+func (c *claim) isLast() (bool, error) {
+	if err := c.lock.Unlock(); err != nil {
+		return false, err
 	}
-	defer file.Close()
-	return readNote(file).Found, nil
+	return c.lock.TryLock()
 }
 
 // readNote returns what the file says. One that cannot be read says nothing.
@@ -119,7 +134,13 @@ func readNote(file io.ReaderAt) (n note) {
 	return n
 }
 
+// write replaces the note. That somebody suspects the file stays.
 func (c *claim) write() error {
+	c.note.Suspect = c.note.Suspect || readNote(c.file).Suspect
+	return c.overwrite()
+}
+
+func (c *claim) overwrite() error {
 	data, err := json.Marshal(c.note)
 	if err == nil {
 		_, err = c.file.WriteAt(fmt.Appendf(nil, "%-*s\n", noteSize-1, data), 0)
@@ -128,12 +149,6 @@ func (c *claim) write() error {
 		return fmt.Errorf("lock: %w", err)
 	}
 	return nil
-}
-
-// begin notes up to which key all were given before.
-func (c *claim) begin(found int64) error {
-	c.note.Found = found
-	return c.write()
 }
 
 // acknowledge notes that the event with this key is on disk, and up to which all
@@ -146,7 +161,7 @@ func (c *claim) acknowledge(key, given int64) error {
 // settle notes that the file was closed, or set aside.
 func (c *claim) settle() error {
 	c.note.Acknowledged, c.note.Suspect = 0, false
-	return c.write()
+	return c.overwrite()
 }
 
 // suspect notes that the file was closed and must be checked.

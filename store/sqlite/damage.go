@@ -93,12 +93,12 @@ func inspect(ctx context.Context, path string, c *claim) (missing bool, err erro
 	if err != nil {
 		return false, err
 	}
-	_, err = checkSchema(ctx, conn, path)
+	version, err := checkSchema(ctx, conn, path)
 	if err == nil && (logSize > 0 || c.note.Suspect) {
 		err = checkPages(ctx, conn)
 	}
 	if err == nil {
-		err = checkLast(ctx, conn, c.note.Acknowledged)
+		err = checkLast(ctx, conn, version, c.note.Acknowledged)
 	}
 	return false, errors.Join(err, conn.Close(), db.Close())
 }
@@ -128,9 +128,16 @@ func checkPages(ctx context.Context, conn *sql.Conn) error {
 }
 
 // checkLast looks for the event that was acknowledged last.
-func checkLast(ctx context.Context, conn *sql.Conn, acknowledged int64) error {
+func checkLast(ctx context.Context, conn *sql.Conn, version int, acknowledged int64) error {
 	var last int64
-	if err := conn.QueryRowContext(ctx, "SELECT coalesce(max(key), 0) FROM events").Scan(&last); err != nil {
+	err := conn.QueryRowContext(ctx, "SELECT coalesce(max(key), 0) FROM events").Scan(&last)
+	if err != nil {
+		return err
+	}
+	if last < acknowledged && version >= leasesSchema { // a session may have been deleted
+		err = conn.QueryRowContext(ctx, "SELECT max(given, ?) FROM indexed", last).Scan(&last)
+	}
+	if err != nil {
 		return err
 	}
 	if last < acknowledged {

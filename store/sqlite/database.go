@@ -18,7 +18,7 @@ const (
 	// An acknowledged commit is on disk: synchronous is FULL. A checkpoint every
 	// 4000 pages of 4 KiB keeps the log file at some 16 MiB, and a limit lets it
 	// shrink again where a reader was in the way for long.
-	forWriting purpose = "mode=rw&_txlock=immediate&_pragma=busy_timeout(5000)&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)" +
+	forWriting purpose = "mode=rw&_txlock=immediate&_pragma=busy_timeout(20000)&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)" +
 		"&_pragma=cache_size(-32768)&_pragma=wal_autocheckpoint(4000)&_pragma=journal_size_limit(67108864)"
 	forReading purpose = "mode=rw&_pragma=busy_timeout(5000)&_pragma=query_only(1)"
 	// A connection for inspecting writes nothing: it leaves the log file alone,

@@ -178,9 +178,10 @@ func TestAStoreIsReadWhereNothingCanBeWritten(t *testing.T) {
 	t.Run("in use", func(t *testing.T) {
 		path := sound(t)
 		s := openAt(t, path)
-		mustAppend(t, s, eventsOf(id(1), 3, said("the first words"), said("the last words"))...)
+		lease := acquire(t, s, id(1))
+		mustAppend(t, s, under(lease, eventsOf(id(1), 3, said("the first words"), said("the last words")))...)
 		withoutWriting(t, test, filepath.Dir(path))
-		mustAppend(t, s, eventsOf(id(1), 5, said("the very last words"))...)
+		mustAppend(t, s, under(lease, eventsOf(id(1), 5, said("the very last words")))...)
 	})
 }
 

@@ -145,9 +145,6 @@ func (g *guest) connect(ctx context.Context, l look) (*sql.DB, error) {
 // in it.
 func (g *guest) catchUp(context.Context) error { return nil }
 
-// foundByOwner implements access.
-func (g *guest) foundByOwner() (int64, error) { return foundByOwner(g.path) }
-
 // leave gives up the connections; g.mu is held.
 func (g *guest) leave() error {
 	if g.now == nil {

@@ -65,6 +65,24 @@ func eventsOf(session string, from int64, bodies ...troupe.Body) []troupe.Event 
 	return events
 }
 
+// under returns events as the holder of a lease writes them.
+func under(lease troupe.Lease, events []troupe.Event) []troupe.Event {
+	for i := range events {
+		events[i].Epoch = lease.Epoch()
+	}
+	return events
+}
+
+// acquire takes a session for as long as the test.
+func acquire(tb testing.TB, s troupe.Store, session string) troupe.Lease {
+	tb.Helper()
+	lease, err := s.Acquire(tb.Context(), session)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return lease
+}
+
 func said(text string) troupe.Body { return &troupe.UserSaid{Text: text} }
 
 func mustAppend(tb testing.TB, s *Store, events ...troupe.Event) {

@@ -21,7 +21,8 @@ func TestAnOlderFileIsTakenToTheLatestSchema(t *testing.T) {
 		t.Fatal(before, err)
 	}
 	// As the first schema had it.
-	alter(t, path, "DROP INDEX sessions_of_user; ALTER TABLE sessions DROP COLUMN user; PRAGMA user_version = 1")
+	alter(t, path, "DROP INDEX sessions_of_user; DROP INDEX sessions_of_status; ALTER TABLE sessions DROP COLUMN user; ALTER TABLE sessions DROP COLUMN chain;"+
+		"ALTER TABLE events DROP COLUMN sum; ALTER TABLE indexed DROP COLUMN given; DROP TABLE leases; DROP TABLE requests; DROP TABLE live; PRAGMA user_version = 1")
 	s = openAt(t, path)
 	n := 0
 	for info, err := range s.Sessions(t.Context(), troupe.SessionFilter{}) {

@@ -5,7 +5,6 @@ import (
 	"bytes"
 	"database/sql"
 	"errors"
-	"math"
 	"os"
 	"slices"
 	"strings"
@@ -13,8 +12,6 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
-
-	"github.com/gofrs/flock"
 
 	"github.com/troupe-dev/troupe"
 )
@@ -129,9 +126,9 @@ func TestASessionThatItsProcessLeftRunningIsInterrupted(t *testing.T) {
 		}
 	}
 	s := openAt(t, path)
-	mustAppend(t, s, eventsOf(id(1), 1, said("hi"))...)
+	mustAppend(t, s, under(acquire(t, s, id(1)), eventsOf(id(1), 1, said("hi")))...)
 	mustAppend(t, s, eventsOf(id(2), 1, said("hi"), &troupe.RunFinished{})...)
-	mustAppend(t, s, eventsOf(id(3), 1, said("hi"))...)
+	mustAppend(t, s, under(acquire(t, s, id(3)), eventsOf(id(3), 1, said("hi")))...)
 	all := "1 running, 2 completed, 3 running"
 	r := readAt(t, path)
 	expect(s, all, "1 running, 3 running", "")
@@ -141,58 +138,48 @@ func TestASessionThatItsProcessLeftRunningIsInterrupted(t *testing.T) {
 	expect(r, all, "", "1 interrupted, 3 interrupted")
 	s = openAt(t, path)
 	expect(s, all, "", "1 interrupted, 3 interrupted")
-	mustAppend(t, s, eventsOf(id(3), 2, &troupe.RunResumed{})...)
-	mustAppend(t, s, eventsOf(id(5), 1, said("hi"))...)
+	mustAppend(t, s, under(acquire(t, s, id(3)), eventsOf(id(3), 2, &troupe.RunResumed{}))...)
+	mustAppend(t, s, under(acquire(t, s, id(5)), eventsOf(id(5), 1, said("hi")))...)
 	all = "1 interrupted, 2 completed, 3 running, 5 running"
 	expect(s, all, "3 running, 5 running", "1 interrupted")
 	expect(r, all, "3 running, 5 running", "1 interrupted")
-	mustClose(t, s)
-	if err := os.Remove(path + lockSuffix); err != nil {
-		t.Fatal(err)
-	}
-	expect(r, "1 interrupted, 2 completed, 3 interrupted, 5 interrupted", "", "1 interrupted, 3 interrupted, 5 interrupted")
 }
 
-func TestAskingWhetherThereIsAnOwnerKeepsNobodyFromBecomingIt(t *testing.T) {
+func TestWhoComesWhileTheStoreIsExaminedWaits(t *testing.T) {
 	path := sound(t)
 	synctest.Test(t, func(t *testing.T) {
-		asking := flock.New(path + lockSuffix)
-		if asked, err := asking.TryRLock(); err != nil || !asked {
-			t.Fatal(asked, err)
+		first, err := stakeClaim(t.Context(), path)
+		if err != nil || !first.first {
+			t.Fatal(first, err)
 		}
 		began := time.Now()
-		if _, err := stakeClaim(t.Context(), path); !isLocked(err) || time.Since(began) != lockPatience {
-			t.Errorf("as long as somebody has the lock: %v after %v", err, time.Since(began))
+		_, err = stakeClaim(t.Context(), path)
+		if locked, ok := errors.AsType[*LockedError](err); !ok || locked.PID != os.Getpid() || time.Since(began) != lockPatience {
+			t.Errorf("as long as somebody has the lock alone: %v after %v", err, time.Since(began))
 		}
 		var wg sync.WaitGroup
 		wg.Go(func() {
 			c, err := stakeClaim(t.Context(), path)
-			if err != nil {
-				t.Error(err)
+			if err != nil || c.first {
+				t.Error(c, err)
 				return
 			}
-			defer c.release()
-			// Nothing that is there is the new owner's.
-			for _, want := range []int64{math.MaxInt64, 7} {
-				if found, err := foundByOwner(path); err != nil || found != want {
-					t.Errorf("the owner found %d, %v; want %d", found, err, want)
-				}
-				if err := c.begin(7); err != nil {
-					t.Error(err)
-				}
+			if err := c.release(); err != nil {
+				t.Error(err)
 			}
 		})
 		synctest.Wait()
-		if err := asking.Unlock(); err != nil {
+		if err := first.share(); err != nil {
 			t.Fatal(err)
 		}
 		wg.Wait()
+		if last, err := first.isLast(); err != nil || !last {
+			t.Errorf("it is the last: %v, %v", last, err)
+		}
+		if err := first.release(); err != nil {
+			t.Error(err)
+		}
 	})
-}
-
-func isLocked(err error) bool {
-	_, ok := errors.AsType[*LockedError](err)
-	return ok
 }
 
 func TestANumberIsNotGivenTwice(t *testing.T) {

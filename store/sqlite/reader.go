@@ -15,6 +15,7 @@ import (
 // [troupe.Store] it refuses what would change them. It may be used concurrently.
 type Reader struct {
 	file     access
+	path     string
 	closed   chan struct{}
 	closing  sync.Once
 	closeErr error
@@ -29,9 +30,6 @@ type access interface {
 	read(ctx context.Context, act func(*sql.DB) error) error
 	// catchUp has all indexed that is stored now, if this access can write.
 	catchUp(ctx context.Context) error
-	// foundByOwner returns the greatest key that had been given when the present
-	// owner came. If there is none, no key is greater than what it returns.
-	foundByOwner() (int64, error)
 	close() error
 }
 
@@ -52,7 +50,7 @@ func OpenReadOnly(ctx context.Context, path string) (*Reader, error) {
 	if err := g.read(ctx, func(*sql.DB) error { return nil }); err != nil {
 		return nil, fmt.Errorf("open store: %w", err)
 	}
-	return &Reader{file: g, closed: make(chan struct{})}, nil
+	return &Reader{file: g, path: path, closed: make(chan struct{})}, nil
 }
 
 // Append implements [troupe.Store]: it fails with [ErrReadOnly].
@@ -63,6 +61,28 @@ func (r *Reader) Append(_ context.Context, session string, _ ...troupe.Event) er
 // Delete implements [troupe.Store]: it fails with [ErrReadOnly].
 func (r *Reader) Delete(_ context.Context, session string) error {
 	return fmt.Errorf("delete session %s: %w", session, ErrReadOnly)
+}
+
+// Acquire implements [troupe.Store]: it fails with [ErrReadOnly].
+func (r *Reader) Acquire(_ context.Context, session string) (troupe.Lease, error) {
+	return nil, fmt.Errorf("acquire session %s: %w", session, ErrReadOnly)
+}
+
+// Ask implements [troupe.Store]: it says how the session stands, and fails with
+// [ErrReadOnly] if anything else is asked.
+func (r *Reader) Ask(ctx context.Context, session string, request troupe.SessionRequest) (troupe.SessionInfo, []troupe.Event, error) {
+	if request != (troupe.SessionRequest{}) {
+		return troupe.SessionInfo{}, nil, fmt.Errorf("ask for session %s: %w", session, ErrReadOnly)
+	}
+	found, err := r.list(ctx, troupe.SessionFilter{ID: session})
+	if err == nil && len(found) == 0 {
+		err = troupe.ErrNotFound
+	}
+	if err != nil {
+		return troupe.SessionInfo{}, nil, fmt.Errorf("session %s: %w", session, r.readError(ctx, err))
+	}
+	replies, err := r.replies(ctx, session)
+	return found[0], replies, err
 }
 
 // Close gives up the file. Reads under way fail, and writes under way are waited

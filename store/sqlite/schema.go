@@ -17,6 +17,9 @@ var migrations embed.FS
 // applicationID is what the first migration marks files with.
 const applicationID = 0x54727065
 
+// leasesSchema is the one from which on there are leases and checksums.
+const leasesSchema = 3
+
 // A NewerError reports a file whose schema this program does not know.
 type NewerError struct {
 	Path string

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"strings"
 	"time"
 
 	"github.com/troupe-dev/troupe"
@@ -16,24 +15,20 @@ import (
 const stamp = "2006-01-02T15:04:05.000000000Z"
 
 // summary names the columns that make a session's summary.
-const summary = "number, id, user, agent, title, status, started, updated, events"
-
-// standing is the status of a session, given the greatest key that is not of the
-// file's present owner. One that still runs is interrupted if its last event is
-// not the owner's either.
-const standing = "CASE WHEN status = 'running' AND " +
-	"(SELECT e.key FROM events e WHERE e.session = sessions.number AND e.seq = sessions.events) <= %d THEN 'interrupted' ELSE status END"
+const summary = "number, id, user, agent, title, status, started, updated, events, chain"
 
 // scanSummary reads the columns of summary. A time that is damaged is zero, and
 // keeps nobody from listing the session.
-func scanSummary(scan func(...any) error) (number int64, info troupe.SessionInfo, err error) {
+func scanSummary(scan func(...any) error, more ...any) (s session, err error) {
 	var started, updated string
-	if err := scan(&number, &info.ID, &info.User, &info.Agent, &info.Title, &info.Status, &started, &updated, &info.Events); err != nil {
-		return 0, info, err
+	info := &s.info
+	columns := []any{&s.number, &info.ID, &info.User, &info.Agent, &info.Title, &info.Status, &started, &updated, &info.Events, &s.chain}
+	if err := scan(append(columns, more...)...); err != nil {
+		return session{}, err
 	}
 	info.Started, _ = time.Parse(stamp, started)
 	info.Updated, _ = time.Parse(stamp, updated)
-	return number, info, nil
+	return s, nil
 }
 
 // A session is what the writer has to know of one to add to it. One that is not
@@ -41,6 +36,7 @@ func scanSummary(scan func(...any) error) (number int64, info troupe.SessionInfo
 type session struct {
 	number int64
 	info   troupe.SessionInfo
+	chain  []byte // the checksum of its last event
 }
 
 // maxAtHand is how many sessions the writer keeps at hand.
@@ -51,7 +47,7 @@ func (w *writer) session(id string) (s session, err error) {
 	if s, known := w.atHand[id]; known {
 		return s, nil
 	}
-	s.number, s.info, err = scanSummary(func(targets ...any) error {
+	s, err = scanSummary(func(targets ...any) error {
 		return w.get("SELECT "+summary+" FROM sessions WHERE id = ?", []any{id}, targets...)
 	})
 	if errors.Is(err, sql.ErrNoRows) {
@@ -65,12 +61,12 @@ func (w *writer) save(id string, s *session) error {
 	info := &s.info
 	updated := info.Updated.UTC().Format(stamp)
 	if s.number != 0 {
-		_, err := w.exec("UPDATE sessions SET agent = ?, title = ?, status = ?, updated = ?, events = ? WHERE number = ?",
-			info.Agent, info.Title, string(info.Status), updated, info.Events, s.number)
+		_, err := w.exec("UPDATE sessions SET agent = ?, title = ?, status = ?, updated = ?, events = ?, chain = ? WHERE number = ?",
+			info.Agent, info.Title, string(info.Status), updated, info.Events, s.chain, s.number)
 		return err
 	}
-	result, err := w.exec("INSERT INTO sessions (id, user, agent, title, status, started, updated, events) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-		id, info.User, info.Agent, info.Title, string(info.Status), info.Started.UTC().Format(stamp), updated, info.Events)
+	result, err := w.exec("INSERT INTO sessions (id, user, agent, title, status, started, updated, events, chain) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+		id, info.User, info.Agent, info.Title, string(info.Status), info.Started.UTC().Format(stamp), updated, info.Events, s.chain)
 	if err == nil {
 		s.number, err = result.LastInsertId()
 	}
@@ -78,8 +74,8 @@ func (w *writer) save(id string, s *session) error {
 }
 
 // Sessions implements [troupe.Store]. It lists the sessions as they are when it is
-// ranged over. One that was left running by a process that no longer has the file
-// is interrupted.
+// ranged over. One that was left running by a process that has ended, or lost it, is
+// interrupted.
 func (r *Reader) Sessions(ctx context.Context, match troupe.SessionFilter) iter.Seq2[troupe.SessionInfo, error] {
 	return func(yield func(troupe.SessionInfo, error) bool) {
 		found, err := r.list(ctx, match)
@@ -97,24 +93,38 @@ func (r *Reader) Sessions(ctx context.Context, match troupe.SessionFilter) iter.
 	}
 }
 
-func (r *Reader) list(ctx context.Context, match troupe.SessionFilter) ([]troupe.SessionInfo, error) {
-	before, err := r.file.foundByOwner()
+func (r *Reader) list(ctx context.Context, match troupe.SessionFilter) (found []troupe.SessionInfo, err error) {
+	err = r.file.read(ctx, func(db *sql.DB) error {
+		lost, err := r.lostOwners(ctx, db)
+		if err == nil {
+			found, err = summaries(ctx, db, match, lost)
+		}
+		return err
+	})
 	if err != nil {
 		return nil, err
 	}
-	found, err := r.summaries(ctx, match, fmt.Sprintf(standing, before))
-	if isDamage(err) { // of the events, perhaps, and not of the sessions
-		return r.summaries(ctx, match, "status")
-	}
-	return found, err
+	return found, nil
 }
 
-func (r *Reader) summaries(ctx context.Context, match troupe.SessionFilter, status string) (found []troupe.SessionInfo, err error) {
+// holder is who has a session: NULL if nobody has.
+const holder = "(SELECT about FROM leases l WHERE l.session = sessions.id AND l.until > ? AND NOT instr(?, l.owner))"
+
+// summaries reads the sessions that match, given the owners that have ended.
+func summaries(ctx context.Context, db *sql.DB, match troupe.SessionFilter, lost string) (found []troupe.SessionInfo, err error) {
+	now := time.Now().UnixNano()
 	var where conditions
 	where.equal("id", match.ID)
 	where.equal("user", match.User)
 	where.equal("agent", match.Agent)
-	where.equal(status, string(match.Status))
+	switch match.Status {
+	case troupe.SessionRunning:
+		where.add("status = 'running' AND "+holder+" IS NOT NULL", now, lost)
+	case troupe.SessionInterrupted:
+		where.add("status = 'running' AND "+holder+" IS NULL", now, lost)
+	default:
+		where.equal("status", string(match.Status))
+	}
 	if !match.Since.IsZero() {
 		where.add("updated >= ?", match.Since.UTC().Format(stamp))
 	}
@@ -122,27 +132,27 @@ func (r *Reader) summaries(ctx context.Context, match troupe.SessionFilter, stat
 	if match.Limit > 0 {
 		limit = match.Limit
 	}
-	statement := "SELECT " + strings.Replace(summary, "status", status, 1) + " FROM sessions" + where.text() + " ORDER BY updated DESC, id LIMIT ?"
-	err = r.file.read(ctx, func(db *sql.DB) error {
-		found = nil
-		rows, err := db.QueryContext(ctx, statement, append(where.values, limit)...)
-		if err != nil {
-			return err
-		}
-		defer rows.Close()
-		for rows.Next() {
-			_, info, err := scanSummary(rows.Scan)
-			if err != nil {
-				return err
-			}
-			found = append(found, info)
-		}
-		return rows.Err()
-	})
+	statement := "SELECT " + summary + ", " + holder + " FROM sessions" + where.text() + " ORDER BY updated DESC, id LIMIT ?"
+	values := append([]any{now, lost}, where.values...)
+	rows, err := db.QueryContext(ctx, statement, append(values, limit)...)
 	if err != nil {
 		return nil, err
 	}
-	return found, nil
+	defer rows.Close()
+	for rows.Next() {
+		var about sql.NullString
+		s, err := scanSummary(rows.Scan, &about)
+		if err != nil {
+			return nil, err
+		}
+		if about.Valid {
+			s.info.Owner = ownerFrom(about.String)
+		} else if s.info.Status == troupe.SessionRunning {
+			s.info.Status = troupe.SessionInterrupted
+		}
+		found = append(found, s.info)
+	}
+	return found, rows.Err()
 }
 
 // Delete implements [troupe.Store]. The space is used again for later events.
@@ -151,6 +161,7 @@ func (s *Store) Delete(ctx context.Context, session string) error {
 	if err != nil {
 		return fmt.Errorf("delete session %s: %w", session, err)
 	}
+	s.owner.forget(session)
 	return nil
 }
 
@@ -173,9 +184,18 @@ func (w *writer) delete(id string) error {
 			return err
 		}
 	}
+	for _, query := range []string{
+		"DELETE FROM leases WHERE session = ?", "DELETE FROM requests WHERE session = ?", "DELETE FROM live WHERE session = ?",
+	} {
+		if _, err := w.exec(query, id); err != nil {
+			return err
+		}
+	}
 	if err := w.get("SELECT coalesce(max(key), 0) FROM events", nil, &w.newest); err != nil {
 		return err
 	}
-	// Whoever opens the file next must not miss what this takes away.
-	return w.claim.acknowledge(min(w.newest, w.claim.note.Acknowledged), w.lastKey)
+	// Whoever opens the file next must not miss what this takes away, whichever process
+	// was the last to acknowledge an event.
+	_, err = w.exec("UPDATE indexed SET given = max(given, ?)", w.lastKey)
+	return err
 }

@@ -72,5 +72,5 @@ func isFatal(err error) bool {
 
 // isRefusal reports a write that was refused before it changed anything.
 func isRefusal(err error) bool {
-	return errors.Is(err, troupe.ErrConflict) || errors.Is(err, troupe.ErrNotFound)
+	return errors.Is(err, troupe.ErrConflict) || errors.Is(err, troupe.ErrNotFound) || errors.Is(err, troupe.ErrBusy)
 }

@@ -5,20 +5,24 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
 	"sync/atomic"
+	"time"
 
 	"github.com/troupe-dev/troupe/internal/failpoint"
 )
 
 // A writer makes all changes to the file, one transaction at a time.
 type writer struct {
+	path  string
 	db    *sql.DB
 	conn  *sql.Conn
 	claim *claim
 	jobs  chan *job
 	stop  chan struct{}
-	// found is the greatest key that had been given when the writer came.
-	found int64
+	owner *owner
+	// foreign counts how often another process was seen to have changed the file.
+	foreign atomic.Int64
 	// stored says that events came in since it was last heard.
 	stored chan struct{}
 	counters
@@ -30,13 +34,17 @@ type writer struct {
 	lastKey  int64 // the greatest that was ever given
 	newest   int64 // that of the newest event that is there
 	atHand   map[string]session
+	version  int64 // of the data, which other processes' changes change
+	loose    bool  // commits do not wait for the disk
+	renewed  time.Time
 }
 
 // A job is one change. It may be done again, after a transaction that came to
 // nothing.
 type job struct {
 	do     func(*writer) error
-	events int // how many it stores
+	events int  // how many it stores
+	loose  bool // it may be undone by a loss of power
 	err    error
 	done   chan struct{}
 }
@@ -44,13 +52,13 @@ type job struct {
 // maxBatch is how many jobs share a transaction.
 const maxBatch = 256
 
-func newWriter(ctx context.Context, path string, c *claim) (*writer, error) {
+func newWriter(ctx context.Context, path string, c *claim, o *owner) (*writer, error) {
 	db, conn, err := connectTo(ctx, path, forWriting)
 	if err != nil {
 		return nil, err
 	}
 	w := &writer{
-		db: db, conn: conn, claim: c, jobs: make(chan *job), stop: make(chan struct{}), stored: make(chan struct{}, 1),
+		path: path, db: db, conn: conn, claim: c, owner: o, jobs: make(chan *job), stop: make(chan struct{}), stored: make(chan struct{}, 1),
 		prepared: map[string]*sql.Stmt{}, atHand: map[string]session{},
 	}
 	if err := w.begin(ctx, path); err != nil {
@@ -73,13 +81,68 @@ func (w *writer) begin(ctx context.Context, path string) error {
 		return explain(err)
 	}
 	defer tx.Rollback()
-	err = tx.QueryRowContext(ctx, "SELECT coalesce(max(key), 0), (SELECT upto FROM indexed) FROM events").Scan(&w.newest, &w.lastKey)
+	if w.claim.first { // whoever had sessions is gone
+		for _, table := range []string{"leases", "requests", "live"} {
+			if _, err := tx.ExecContext(ctx, "DELETE FROM "+table); err != nil {
+				return explain(err)
+			}
+		}
+	}
+	if err := tx.Commit(); err != nil {
+		return explain(err)
+	}
+	w.lastKey = w.claim.note.Given
+	return w.refresh()
+}
+
+// refresh learns what other processes have changed.
+func (w *writer) refresh() error {
+	clear(w.atHand)
+	var given int64
+	err := w.get("SELECT coalesce(max(key), 0), (SELECT max(upto, given) FROM indexed) FROM events", nil, &w.newest, &given)
 	if err != nil {
 		return err
 	}
-	w.lastKey = max(w.lastKey, w.newest, w.claim.note.Given)
-	w.found = w.lastKey
-	return w.claim.begin(w.found)
+	w.lastKey = max(w.lastKey, w.newest, given)
+	if err := w.owner.refresh(w); err != nil {
+		return err
+	}
+	return w.get("PRAGMA data_version", nil, &w.version)
+}
+
+// look reports whether another process has changed the file since the last refresh.
+func (w *writer) look() (changed bool, err error) {
+	var version int64
+	err = w.get("PRAGMA data_version", nil, &version)
+	return version != w.version, err
+}
+
+// tickPause is how often the writer looks for what other processes want.
+const tickPause = 100 * time.Millisecond
+
+// tick does what has to be done from time to time: it notices what other processes
+// have changed, passes on what they ask for, and keeps leases alive. What fails is
+// tried again at the next tick.
+func (w *writer) tick() {
+	if w.broken.Load() != nil {
+		return
+	}
+	changed, err := w.look()
+	if err == nil && changed {
+		if err = w.refresh(); err == nil {
+			w.foreign.Add(1)
+		}
+	}
+	if err != nil || !w.owner.hasLeases() {
+		return
+	}
+	if changed {
+		w.perform([]*job{{do: (*writer).takeRequests, loose: true}})
+	}
+	if time.Since(w.renewed) > w.owner.lease/3 {
+		w.renewed = time.Now()
+		w.perform([]*job{{do: (*writer).renew, loose: true}})
+	}
 }
 
 // write has the writer do a job and returns when that is on disk, or refused. Once
@@ -88,7 +151,19 @@ func (w *writer) write(ctx context.Context, events int, do func(*writer) error) 
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	j := &job{do: do, events: events, done: make(chan struct{})}
+	return w.hand(ctx, &job{do: do, events: events, done: make(chan struct{})})
+}
+
+// writeLoosely is write for what may be undone by a loss of power, after which nobody
+// needs it.
+func (w *writer) writeLoosely(ctx context.Context, do func(*writer) error) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	return w.hand(ctx, &job{do: do, loose: true, done: make(chan struct{})})
+}
+
+func (w *writer) hand(ctx context.Context, j *job) error {
 	select {
 	case w.jobs <- j:
 	case <-w.stop:
@@ -103,10 +178,15 @@ func (w *writer) write(ctx context.Context, events int, do func(*writer) error) 
 // run does jobs until the writer is told to stop.
 func (w *writer) run() {
 	batch := make([]*job, 0, maxBatch)
+	ticks := time.NewTicker(tickPause)
+	defer ticks.Stop()
 	for {
 		select {
 		case j := <-w.jobs:
 			batch = w.gather(append(batch[:0], j))
+		case <-ticks.C:
+			w.tick()
+			continue
 		case <-w.stop:
 			return
 		}
@@ -174,8 +254,19 @@ func (w *writer) transact(batch []*job) error {
 }
 
 func (w *writer) attempt(batch []*job) error {
+	if err := w.synchronize(!slices.ContainsFunc(batch, func(j *job) bool { return !j.loose })); err != nil {
+		return err
+	}
 	if _, err := w.exec("BEGIN IMMEDIATE"); err != nil {
 		return err
+	}
+	if changed, err := w.look(); err != nil {
+		return err
+	} else if changed {
+		if err := w.refresh(); err != nil {
+			return err
+		}
+		w.foreign.Add(1)
 	}
 	for _, j := range batch {
 		if j.err = j.do(w); j.err != nil && !isRefusal(j.err) {
@@ -185,6 +276,22 @@ func (w *writer) attempt(batch []*job) error {
 	failpoint.Here(failpoint.StoreBeforeCommit)
 	_, err := w.exec("COMMIT")
 	return err
+}
+
+// synchronize has commits wait for the disk, or not.
+func (w *writer) synchronize(loose bool) error {
+	if loose == w.loose {
+		return nil
+	}
+	level := "FULL"
+	if loose {
+		level = "NORMAL"
+	}
+	if _, err := w.conn.ExecContext(context.Background(), "PRAGMA synchronous = "+level); err != nil {
+		return err
+	}
+	w.loose = loose
+	return nil
 }
 
 // judge decides whether the store can go on after an error.
@@ -226,12 +333,18 @@ func (w *writer) prepare(query string) (*sql.Stmt, error) {
 	return statement, err
 }
 
-// close moves the log file's content into the database and gives up the connection.
-// Where a reader is in the way, the log file stays, and the note says what is in it.
+// close gives up the connection. The last process to do so moves the log file's
+// content into the database. Where a reader is in the way, the log file stays, and the
+// note says what is in it.
 func (w *writer) close(ctx context.Context) error {
-	failpoint.Here(failpoint.StoreBeforeCheckpoint)
-	moved, err := w.checkpoint(ctx)
-	failpoint.Here(failpoint.StoreAfterCheckpoint)
+	w.perform([]*job{{do: (*writer).releaseAll, loose: true}})
+	last, err := w.claim.isLast()
+	moved := false
+	if last && err == nil {
+		failpoint.Here(failpoint.StoreBeforeCheckpoint)
+		moved, err = w.checkpoint(ctx)
+		failpoint.Here(failpoint.StoreAfterCheckpoint)
+	}
 	switch {
 	case err != nil || w.broken.Load() != nil:
 		err = errors.Join(err, w.claim.suspect())

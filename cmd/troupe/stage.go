@@ -1,0 +1,61 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/outputs"
+	"github.com/troupe-dev/troupe/project"
+)
+
+// options are what the command line says of a project.
+func (p *program) options() project.Options {
+	return project.Options{Model: p.flags.model, LookupEnv: p.lookup, Log: p.console}
+}
+
+// inProject opens the project for as long as f takes.
+func (p *program) inProject(f func(*project.Project) error) error {
+	opened, err := project.Open(p.flags.dir, p.options())
+	if err != nil {
+		return err
+	}
+	return errors.Join(f(opened), opened.Close())
+}
+
+// A stage is a project whose store is open, so that agents can run.
+type stage struct {
+	project *project.Project
+	engine  *troupe.Engine
+	folders *outputs.Folders // around the store
+}
+
+// openStage opens the store of a project, which closes it.
+func openStage(ctx context.Context, opened *project.Project) (*stage, error) {
+	engine, err := opened.Engine(ctx)
+	if err != nil {
+		return nil, err
+	}
+	folders, err := opened.Store(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return &stage{project: opened, engine: engine, folders: folders}, nil
+}
+
+// within returns a directory that is relative to another, unless it is absolute.
+func within(dir, name string) string {
+	if filepath.IsAbs(name) {
+		return name
+	}
+	return filepath.Join(dir, name)
+}
+
+// shown returns a path of the host as a person in the project would write it.
+func shown(opened *project.Project, path string) string {
+	if relative, err := filepath.Rel(opened.Dir(), path); err == nil && filepath.IsLocal(relative) {
+		return relative
+	}
+	return path
+}

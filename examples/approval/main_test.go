@@ -1,0 +1,21 @@
+package main
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestMoneyMovesOnlyWhenAPersonSaysYes(t *testing.T) {
+	for answer, want := range map[string]string{
+		"yes\n":          "120 euros go to Ann\nI did what you decided.\n",
+		"too much now\n": "I did what you decided.\n",
+	} {
+		var out strings.Builder
+		if err := run(strings.NewReader(answer), &out); err != nil {
+			t.Fatal(err)
+		}
+		if got, want := out.String(), "May I call pay with {\"to\":\"Ann\",\"amount\":120}? (yes or no)\n"+want; got != want {
+			t.Errorf("answered %q, it prints:\n%s\nwant:\n%s", answer, got, want)
+		}
+	}
+}

@@ -1,0 +1,20 @@
+package main
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestItPrintsWhatItSays(t *testing.T) {
+	var out strings.Builder
+	if err := run(&out); err != nil {
+		t.Fatal(err)
+	}
+	if got := out.String(); got != want {
+		t.Errorf("it prints:\n%s\nwant:\n%s", got, want)
+	}
+}
+
+const want = `refused: agent polite: task "Which card do I have, you idiot?": after 0 turns: the task is not polite
+Your card is ****.
+`

@@ -1,0 +1,22 @@
+package main
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestItPrintsWhatItSays(t *testing.T) {
+	var out strings.Builder
+	if err := run(&out); err != nil {
+		t.Fatal(err)
+	}
+	if got := out.String(); got != want {
+		t.Errorf("it prints:\n%s\nwant:\n%s", got, want)
+	}
+}
+
+const want = `(A short one.)
+Roses are red.
+Violets are blue.
+answered
+`

@@ -1,0 +1,171 @@
+package project
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/bundle"
+	"github.com/troupe-dev/troupe/internal/suggest"
+	"github.com/troupe-dev/troupe/project/internal/config"
+	"github.com/troupe-dev/troupe/server"
+)
+
+// Agents lists the agents that can be used: those of the bundles, then those of
+// troupe.yaml. What keeps others from being used, [Lint] says.
+func (p *Project) Agents() []server.Agent {
+	definitions, _ := p.catalog.Definitions()
+	var list []server.Agent
+	for _, d := range definitions {
+		list = append(list, listedAgent(d))
+	}
+	for _, id := range p.agentIDs() {
+		if p.isPlain(id) {
+			list = append(list, p.plainInfo(id))
+		}
+	}
+	return list
+}
+
+func listedAgent(d *bundle.Definition) server.Agent {
+	info := server.Agent{
+		Bundle: d.Bundle, ID: d.ID, Name: d.Name, Title: d.Title, Icon: d.Icon, Description: d.Description,
+		EntryPoint: d.EntryPoint, Format: string(d.Format), Path: d.File, Commands: []server.Command{},
+	}
+	for _, c := range d.Commands {
+		info.Commands = append(info.Commands, server.Command{Cmd: c.Cmd, Description: c.Description, Kind: string(c.Kind), Target: c.Target})
+	}
+	return info
+}
+
+// plainInfo is how an agent is listed that is described in troupe.yaml alone.
+func (p *Project) plainInfo(id string) server.Agent {
+	return server.Agent{
+		ID: id, Name: id, Description: p.config.Agents[id].Description, EntryPoint: true,
+		Format: "config", Path: config.Name, Commands: []server.Command{},
+	}
+}
+
+// Flows lists the flows of troupe.yaml by name.
+func (p *Project) Flows() []server.Flow {
+	var list []server.Flow
+	for _, name := range slices.Sorted(maps.Keys(p.config.Flows)) {
+		tree := p.maker(nil).Plan(name, func(string) string { return "" })
+		list = append(list, server.Flow{Name: name, Description: p.config.Flows[name].Description, Tree: tree})
+	}
+	return list
+}
+
+// Agent makes the agent of an id, once. It may be written as BUNDLE/ID where two
+// bundles have agents of one name. The error is [bundle.ErrNoAgent] if there is none,
+// and then names the one that was probably meant.
+func (p *Project) Agent(ctx context.Context, id string) (*troupe.Agent, error) {
+	s, err := p.stage(ctx)
+	if err != nil {
+		return nil, err
+	}
+	made, err := s.agent(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	return made.agent, nil
+}
+
+// Step makes the flow or the agent of a name. [Deliver] is the name of the delivery.
+func (p *Project) Step(ctx context.Context, name string) (troupe.Step, error) {
+	return p.StepIn(ctx, name, "")
+}
+
+// StepIn makes the flow or the agent of a name as it was when a session began, so that
+// the session goes on with it. An empty session is one that has not begun.
+func (p *Project) StepIn(ctx context.Context, name, session string) (troupe.Step, error) {
+	s, err := p.stage(ctx)
+	if err != nil {
+		return nil, err
+	}
+	made, err := s.find(ctx, name, session)
+	if err != nil {
+		return nil, err
+	}
+	return made.Step, nil
+}
+
+// Catalog returns the agents of the project's bundles.
+func (p *Project) Catalog() *bundle.Catalog { return p.catalog }
+
+// AgentOptions returns what troupe.yaml says of a bundle's agent, its model and its
+// tools aside: for calls of Catalog.
+func (p *Project) AgentOptions(id string) bundle.Options { return p.optionsOf(id) }
+
+// Definition reads an agent of a bundle. Its errors are those of Agent.
+func (p *Project) Definition(id string) (*bundle.Definition, error) {
+	d, err := p.catalog.Definition(id)
+	if !errors.Is(err, bundle.ErrNoAgent) {
+		return d, err
+	}
+	ids := p.agentIDs()
+	if name, ok := suggest.Closest(id, ids); ok {
+		return nil, fmt.Errorf("agent %.64q: %w; did you mean %s?", id, bundle.ErrNoAgent, name)
+	}
+	if len(ids) == 0 {
+		return nil, fmt.Errorf("agent %.64q: %w: there are none in %s; 'troupe init' writes some to begin with", id, bundle.ErrNoAgent, p.dir)
+	}
+	return nil, err
+}
+
+// Instructions returns those of an agent that is described in troupe.yaml alone, and
+// false for all others.
+func (p *Project) Instructions(id string) (string, bool) {
+	return p.config.Agents[id].Instructions, p.isPlain(id)
+}
+
+// Find returns the name of the flow or the agent that a name means. Its errors are
+// those of Agent.
+func (p *Project) Find(name string) (string, error) {
+	if _, ok := p.config.Flows[name]; ok || p.isPlain(name) || name == Deliver {
+		return name, nil
+	}
+	d, err := p.Definition(name)
+	if err != nil {
+		return "", err
+	}
+	return d.ID, nil
+}
+
+// Plan draws a flow or an agent as a tree, with the model and the tools of each agent,
+// and makes nothing.
+func (p *Project) Plan(name string) (string, error) {
+	name, err := p.Find(name)
+	if err != nil {
+		return "", err
+	}
+	details := func(agent string) string {
+		text := p.models.For(agent).Ref
+		if tools := p.config.Agents[agent].Tools; len(tools) > 0 {
+			text += ", " + strings.Join(tools, " ")
+		}
+		return text
+	}
+	if _, ok := p.config.Flows[name]; !ok {
+		return name + "  " + details(name) + "\n", nil
+	}
+	return p.maker(nil).Plan(name, details), nil
+}
+
+// Rehearses reports whether an agent was made that has no model because nobody has
+// chosen one.
+func (p *Project) Rehearses() bool {
+	p.opening.Lock()
+	s := p.opened
+	p.opening.Unlock()
+	if s == nil {
+		return false
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.rehearses
+}

@@ -1,0 +1,205 @@
+package project
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/bundle"
+	"github.com/troupe-dev/troupe/internal/suggest"
+	"github.com/troupe-dev/troupe/project/internal/config"
+	"github.com/troupe-dev/troupe/project/internal/flows"
+	"github.com/troupe-dev/troupe/project/internal/models"
+	"github.com/troupe-dev/troupe/workspace"
+)
+
+// A player is something that can run: an agent, or a flow.
+type player struct {
+	troupe.Step
+	// agent is nil for a flow, and definition for an agent that has no bundle.
+	agent      *troupe.Agent
+	definition *bundle.Definition
+	model      models.Opened
+}
+
+// find makes the flow or the agent of a name, as it was when the session began
+// where there is one.
+func (s *stage) find(ctx context.Context, name, session string) (*player, error) {
+	if name == Deliver {
+		order, err := s.orderOf(ctx, session)
+		if err != nil {
+			return nil, err
+		}
+		step, err := s.delivery(ctx, order)
+		if err != nil {
+			return nil, err
+		}
+		return &player{Step: step}, nil
+	}
+	if _, ok := s.project.config.Flows[name]; !ok {
+		return s.agent(ctx, name)
+	}
+	step, err := s.project.maker(func(id string) (*troupe.Agent, error) {
+		player, err := s.agent(ctx, id)
+		if err != nil {
+			return nil, err
+		}
+		return player.agent, nil
+	}).Step(name)
+	if err != nil {
+		return nil, err
+	}
+	return &player{Step: step}, nil
+}
+
+// agent makes the agent of an id, once. Those that it invokes have the model and the
+// rights that are theirs, not its own.
+func (s *stage) agent(ctx context.Context, id string) (*player, error) {
+	var d *bundle.Definition
+	if !s.project.isPlain(id) {
+		var err error
+		if d, err = s.project.Definition(id); err != nil {
+			return nil, err
+		}
+		id = d.ID
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if made := s.agents[id]; made != nil {
+		return made, nil
+	}
+	model, err := s.project.models.Open(s.project.models.For(id))
+	if err != nil {
+		return nil, err
+	}
+	s.rehearses = s.rehearses || model.From == ""
+	made := &player{definition: d, model: model}
+	if d == nil {
+		made.agent, err = s.plainAgent(ctx, id, model)
+	} else {
+		made.agent, err = s.bundleAgent(ctx, id, model)
+	}
+	if err != nil {
+		return nil, err
+	}
+	made.Step = made.agent
+	s.agents[id] = made
+	return made, nil
+}
+
+// bundleAgent makes an agent of a bundle.
+func (s *stage) bundleAgent(ctx context.Context, id string, model models.Opened) (*troupe.Agent, error) {
+	options := s.project.optionsOf(id)
+	options.Model, options.Price, options.Window = model.Model, model.Price, model.Window
+	options.Invoke = func(id string) (troupe.Step, error) {
+		other, err := s.agent(context.Background(), id)
+		if err != nil {
+			return nil, err
+		}
+		return other.agent, nil
+	}
+	if err := s.equip(ctx, id, &options); err != nil {
+		return nil, err
+	}
+	return s.project.catalog.Agent(id, options)
+}
+
+// plainAgent makes an agent that is described in troupe.yaml alone.
+func (s *stage) plainAgent(ctx context.Context, id string, model models.Opened) (*troupe.Agent, error) {
+	tools, err := s.toolsOf(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	instructions := troupe.ContextLoaded{Source: "instructions", Content: s.project.config.Agents[id].Instructions}
+	return troupe.NewAgent(troupe.AgentConfig{
+		ID: id, Model: model.Model, Price: model.Price, Window: model.Window, Params: s.project.paramsOf(id), Tools: s.project.guard(tools...),
+		Context: func(context.Context, *troupe.Run) ([]troupe.ContextLoaded, error) {
+			return append([]troupe.ContextLoaded{instructions}, s.project.tell(id)...), nil
+		},
+	})
+}
+
+// optionsOf is what the configuration says of an agent, its model and tools aside.
+func (p *Project) optionsOf(id string) bundle.Options {
+	own := p.config.Agents[id]
+	return bundle.Options{
+		Outputs: p.outputsDir(), ReadProject: own.ReadProject, Roots: p.rootsOf(id), Params: p.paramsOf(id),
+		Guard: p.guard, Tell: func() []troupe.ContextLoaded { return p.tell(id) },
+	}
+}
+
+func (p *Project) paramsOf(id string) troupe.Params {
+	own := p.config.Agents[id]
+	params := troupe.Params{Temperature: own.Temperature, TopP: own.TopP, MaxTokens: own.MaxTokens, Effort: own.Effort}
+	if own.Seed != nil {
+		seed := int64(*own.Seed)
+		params.Seed = &seed
+	}
+	return params
+}
+
+// rootsOf are the directories that an agent is granted beside those of its bundle.
+func (p *Project) rootsOf(id string) []workspace.Root {
+	own := p.config.Agents[id]
+	var roots []workspace.Root
+	for name, dir := range own.Read {
+		roots = append(roots, workspace.Root{Name: name, Dir: within(p.dir, dir), Access: workspace.ReadOnly})
+	}
+	for name, dir := range own.Write {
+		roots = append(roots, workspace.Root{Name: name, Dir: within(p.dir, dir), Access: workspace.ReadWrite})
+	}
+	if p.usesSkills(id) {
+		roots = append(roots, p.skills.Roots()...)
+	}
+	return roots
+}
+
+// maker makes the project's flows of the agents that make returns.
+func (p *Project) maker(make func(id string) (*troupe.Agent, error)) *flows.Maker {
+	return &flows.Maker{
+		File: p.config.Path, Flows: p.config.Flows, Agents: p.agentIDs(), Agent: make, Describe: p.describeAgent,
+	}
+}
+
+// describeAgent says what an agent is good for, as far as anybody has said.
+func (p *Project) describeAgent(id string) string {
+	if text := p.config.Agents[id].Description; text != "" {
+		return text
+	}
+	if d, err := p.catalog.Definition(id); err == nil {
+		return d.Title
+	}
+	return ""
+}
+
+// isPlain says whether an agent is described in troupe.yaml alone.
+func (p *Project) isPlain(id string) bool { return p.config.Agents[id].Instructions != "" }
+
+// agentIDs are those of the bundles, then those of troupe.yaml.
+func (p *Project) agentIDs() []string {
+	var ids []string
+	for _, e := range p.catalog.Entries() {
+		ids = append(ids, e.ID)
+	}
+	for _, id := range slices.Sorted(maps.Keys(p.config.Agents)) {
+		if p.isPlain(id) && !slices.Contains(ids, id) {
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}
+
+// Warnings says what of the configuration has no effect: agents that are configured
+// and not there, because somebody mistyped a name.
+func (p *Project) Warnings() []string {
+	var told []string
+	ids := p.agentIDs()
+	for _, id := range slices.Sorted(maps.Keys(p.config.Agents)) {
+		if !slices.Contains(ids, id) {
+			told = append(told, fmt.Sprintf("agents.%s in %s: there is no such agent%s", id, config.Name, suggest.Hint(id, ids)))
+		}
+	}
+	return told
+}

@@ -1,0 +1,174 @@
+package project
+
+import (
+	"context"
+	"errors"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/troupe-dev/troupe/bundle"
+	"github.com/troupe-dev/troupe/project/internal/config"
+	"github.com/troupe-dev/troupe/project/internal/doctor"
+	"github.com/troupe-dev/troupe/project/internal/models"
+)
+
+// A Status says how bad a finding is.
+type Status string
+
+// The states of a [Check]. Only what is broken keeps agents from working.
+const (
+	OK      Status = "ok"
+	Warning Status = "warning"
+	Broken  Status = "broken"
+)
+
+// A Check is one thing that [Diagnose] has looked at.
+type Check struct {
+	Name    string `json:"name"`
+	Status  Status `json:"status"`
+	Message string `json:"message"`
+	// Fix says what to do, where something is to be done.
+	Fix string `json:"fix,omitempty"`
+}
+
+// Diagnose looks at everything that a project needs, whatever else is broken: its
+// directory, configuration, agents, keys, models and the servers they are on. It asks
+// each server for its models, and changes nothing.
+func Diagnose(ctx context.Context, dir string, o Options) []Check {
+	if o.LookupEnv == nil {
+		o.LookupEnv = os.LookupEnv
+	}
+	absolute, err := directory(dir)
+	if err != nil {
+		return []Check{{Name: "project", Status: Broken, Message: err.Error(), Fix: "name an existing directory with -C"}}
+	}
+	c, configured := examineConfig(dir, &o)
+	checks := []doctor.Check{configured}
+	p := &Project{dir: absolute, config: c, models: models.Chooser{Config: c, Flag: o.Model, Getenv: o.getenv}}
+	checks = append(checks, p.examineAgents()...)
+	checks = append(checks, p.examineKeys())
+	checks = append(checks, p.examineModels(ctx)...)
+	checks = append(checks, doctor.Directory("data", p.DataDir(), p.shown(p.DataDir())))
+	var told []Check
+	for _, c := range checks {
+		told = append(told, Check{Name: c.Name, Status: Status(c.Status), Message: c.Message, Fix: c.Fix})
+	}
+	return told
+}
+
+// examineConfig returns the configuration, or the defaults where it is broken, and has
+// the options know the variables of .env.
+func examineConfig(dir string, o *Options) (*config.Config, doctor.Check) {
+	check := doctor.Check{Name: "configuration", Status: doctor.OK, Message: "there is no troupe.yaml, so everything has its default"}
+	lookup, err := config.Environment(dir, o.LookupEnv)
+	o.LookupEnv = lookup
+	var c *config.Config
+	if err == nil {
+		c, err = config.Load(dir, lookup)
+	}
+	if err != nil {
+		check.Status, check.Message, check.Fix = doctor.Broken, err.Error(), "correct the file; the rest of this report goes by the defaults"
+		c, _ = config.Parse(config.Name, nil, os.LookupEnv) // an empty file has no problems
+	} else if c.Path != "" {
+		check.Message = config.Name + " has nothing wrong with it"
+	}
+	return c, check
+}
+
+func (p *Project) examineAgents() []doctor.Check {
+	catalog, err := bundle.Find(p.dir, bundle.Config{Core: p.config.Core, Bundles: p.config.Bundles})
+	if err != nil {
+		return []doctor.Check{{Name: "agents", Status: doctor.Broken, Message: err.Error(), Fix: "check bundles and core in troupe.yaml"}}
+	}
+	p.catalog = catalog
+	definitions, findings := catalog.Definitions()
+	check := doctor.Check{Name: "agents", Status: doctor.OK, Message: counted(len(definitions), "agent") + " in " + counted(len(catalog.Bundles()), "bundle")}
+	if len(definitions) == 0 {
+		check.Status, check.Fix = doctor.Warning, "'troupe init' writes some to begin with"
+	}
+	checks := []doctor.Check{check}
+	for _, f := range findings {
+		if f.Severity == bundle.Error {
+			checks = append(checks, doctor.Check{Name: "agents", Status: doctor.Warning, Message: f.Error(), Fix: "'troupe lint' tells all that is wrong"})
+		}
+	}
+	for _, stranger := range p.Warnings() {
+		checks = append(checks, doctor.Check{Name: "agents", Status: doctor.Warning, Message: stranger, Fix: "'troupe agents' lists those that are there"})
+	}
+	if err := catalog.Close(); err != nil {
+		checks = append(checks, doctor.Check{Name: "agents", Status: doctor.Warning, Message: err.Error()})
+	}
+	return checks
+}
+
+// examineKeys says which keys there are, and never what they are.
+func (p *Project) examineKeys() doctor.Check {
+	var set []string
+	for _, variable := range p.models.KeyVariables() {
+		if p.models.Getenv(variable) != "" {
+			set = append(set, variable)
+		}
+	}
+	if len(set) == 0 {
+		return doctor.Check{Name: "keys", Status: doctor.OK, Message: "no provider's key is in the environment"}
+	}
+	return doctor.Check{Name: "keys", Status: doctor.OK, Message: strings.Join(set, ", ") + " set"}
+}
+
+// examineModels checks the models that are chosen, and asks each of their servers once.
+func (p *Project) examineModels(ctx context.Context) []doctor.Check {
+	choices := []models.Choice{p.models.For("")}
+	for id := range p.config.Agents {
+		if c := p.models.For(id); !slices.Contains(choices, c) {
+			choices = append(choices, c)
+		}
+	}
+	slices.SortFunc(choices[1:], func(a, b models.Choice) int { return strings.Compare(a.Ref, b.Ref) })
+	var checks []doctor.Check
+	for _, choice := range choices {
+		if choice.IsRehearsal() {
+			check := doctor.Check{Name: "model", Status: doctor.OK, Message: "rehearsal, chosen by " + choice.From}
+			if choice.From == "" {
+				check.Status, check.Message = doctor.Warning, "none is chosen, so agents rehearse"
+				check.Fix = "set OPENAI_API_KEY, or model in troupe.yaml, or pass --model provider/name" + doctor.RunningOllama(ctx, &p.models)
+			}
+			checks = append(checks, check)
+			continue
+		}
+		checks = append(checks, p.examineModel(ctx, choice)...)
+	}
+	return append(checks, doctor.Others(ctx, &p.models, choices)...)
+}
+
+func (p *Project) examineModel(ctx context.Context, choice models.Choice) []doctor.Check {
+	check := doctor.Check{Name: "model", Status: doctor.OK, Message: choice.Ref + ", chosen by " + choice.From}
+	endpoint, err := p.models.Endpoint(choice)
+	if err == nil {
+		var opened models.Opened
+		if opened, err = p.models.Open(choice); err == nil {
+			check.Message = opened.Ref + ", chosen by " + choice.From + doctor.Describe(opened.Facts)
+			_, endpoint.Model, _ = strings.Cut(opened.Ref, "/")
+		}
+		if opened.Warning != "" {
+			check.Status, check.Message, check.Fix = doctor.Warning, check.Message+"; "+opened.Warning, "agents need at least 8192 tokens"
+		}
+	}
+	if err != nil {
+		check.Status, check.Message, check.Fix = doctor.Broken, err.Error(), "choose a model as provider/name"
+		if missing, ok := errors.AsType[*models.MissingKey](err); ok {
+			check.Fix = "set " + missing.Variable + ", in the environment or in .env"
+		}
+		return []doctor.Check{check}
+	}
+	return []doctor.Check{check, doctor.Provider(ctx, endpoint)}
+}
+
+// counted is a number of things, as people write it.
+func counted(n int, thing string) string {
+	if n != 1 {
+		thing += "s"
+	}
+	return strconv.Itoa(n) + " " + thing
+}

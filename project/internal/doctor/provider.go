@@ -1,0 +1,124 @@
+package doctor
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/troupe-dev/troupe/internal/suggest"
+	"github.com/troupe-dev/troupe/model/provider"
+	"github.com/troupe-dev/troupe/project/internal/models"
+)
+
+// patience is how long a provider may take to answer.
+const patience = 3 * time.Second
+
+// maxList bounds the list of models that a provider sends, in bytes.
+const maxList = 4 << 20
+
+// Provider asks a model server for its models. Messages name its host and nothing
+// else of its address, which may hold a key.
+func Provider(ctx context.Context, e models.Endpoint) Check {
+	name := "provider " + e.Provider
+	broken := func(message, fix string) Check { return Check{name, Broken, message, fix} }
+	address, err := url.Parse(e.BaseURL)
+	if err != nil {
+		return broken("its base URL is not a URL", "set providers."+e.Provider+".base_url in troupe.yaml")
+	}
+	host := address.Host
+	resp, err := ask(ctx, e)
+	if err != nil {
+		message, fix := explain(err, host, e)
+		return broken(message, fix)
+	}
+	defer resp.Body.Close()
+	switch status := resp.StatusCode; {
+	case status == http.StatusUnauthorized || status == http.StatusForbidden || status == http.StatusBadRequest && e.API == provider.Gemini: // Google's status for a wrong key
+		if e.KeyEnv == "" {
+			return broken(fmt.Sprintf("%s wants a key (%d)", host, status), "set providers."+e.Provider+".key_env in troupe.yaml to the variable that holds it")
+		}
+		return broken(fmt.Sprintf("%s refuses the key in %s (%d)", host, e.KeyEnv, status), "put a valid key into "+e.KeyEnv)
+	case status >= 500:
+		return Check{name, Warning, fmt.Sprintf("%s answers with an error of its own (%d)", host, status), "try again later"}
+	case status >= 300:
+		// Not every server lists its models; that it answers is enough.
+		return Check{name, OK, fmt.Sprintf("%s answers, and lists no models (%d)", host, status), ""}
+	}
+	return hasModel(Check{name, OK, host + " answers", ""}, e.Model, resp.Body)
+}
+
+func ask(ctx context.Context, e models.Endpoint) (*http.Response, error) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	resp, err := e.Get(ctx, "/models", nil)
+	if err != nil {
+		cancel()
+		return nil, err
+	}
+	resp.Body = &released{resp.Body, cancel}
+	return resp, nil
+}
+
+// released is a body whose closing also ends the request's context.
+type released struct {
+	io.ReadCloser
+	cancel context.CancelFunc
+}
+
+func (r *released) Close() error {
+	defer r.cancel()
+	return r.ReadCloser.Close()
+}
+
+// explain says what a request failed of, in words that lead somewhere.
+func explain(err error, host string, e models.Endpoint) (message, fix string) {
+	local := "is the server running? Otherwise check providers." + e.Provider + ".base_url in troupe.yaml"
+	_, isDNS := errors.AsType[*net.DNSError](err)
+	switch {
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return "nothing listens at " + host, local
+	case errors.Is(err, context.DeadlineExceeded):
+		return fmt.Sprintf("%s did not answer within %s", host, patience), "are you offline, or behind a proxy (HTTPS_PROXY)?"
+	case isDNS:
+		return host + " is not known", "are you offline? Otherwise check the address"
+	case strings.Contains(err.Error(), "certificate"):
+		return "the certificate of " + host + " is not trusted", "check the address, and whether a proxy replaces certificates"
+	}
+	return host + " cannot be reached", "are you offline? Otherwise check the address"
+}
+
+// hasModel adds a warning where the server lists models and the chosen one is not
+// among them.
+func hasModel(c Check, model string, body io.Reader) Check {
+	var list struct {
+		Data []struct {
+			ID string `json:"id"`
+		} `json:"data"`
+	}
+	if err := json.NewDecoder(io.LimitReader(body, maxList)).Decode(&list); err != nil || len(list.Data) == 0 {
+		return c
+	}
+	var names []string
+	if model == "" {
+		c.Message += fmt.Sprintf(" and has %d models", len(list.Data))
+		return c
+	}
+	for _, m := range list.Data {
+		if m.ID == model || strings.TrimSuffix(m.ID, ":latest") == model || strings.HasPrefix(m.ID, model+"-20") { // a name without its date
+			c.Message += " and has " + model
+			return c
+		}
+		names = append(names, m.ID)
+	}
+	c.Status = Warning
+	c.Message += fmt.Sprintf(" and does not list %s among its %d models", model, len(names))
+	c.Fix = "choose another model" + suggest.Hint(model, names)
+	return c
+}

@@ -1,0 +1,195 @@
+// Package models decides which model an agent uses, makes it, and finds out what is
+// known of it.
+package models
+
+import (
+	"cmp"
+	"fmt"
+	"log/slog"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/troupe-dev/troupe/internal/suggest"
+	"github.com/troupe-dev/troupe/model/catalog"
+	"github.com/troupe-dev/troupe/model/provider"
+	"github.com/troupe-dev/troupe/model/rehearsal"
+	"github.com/troupe-dev/troupe/project/internal/config"
+)
+
+// A Chooser decides which model an agent uses.
+type Chooser struct {
+	Config *config.Config
+	// Flag is what the command line says, empty for nothing.
+	Flag string
+	// Getenv returns an environment variable, as [os.Getenv] does.
+	Getenv func(string) string
+	// Client makes the requests of all models. Nil means one of their own each.
+	Client *http.Client
+	// Log is told what is odd about models and servers. Nil means that nobody is.
+	Log *slog.Logger
+
+	asked sync.Map // what servers have said of their models, by provider/name
+}
+
+// NewClient returns a client that keeps a connection for each of many conversations
+// with one server.
+func NewClient() *http.Client {
+	transport := http.DefaultTransport.(*http.Transport).Clone()
+	transport.MaxIdleConns, transport.MaxIdleConnsPerHost = 1024, 256
+	return &http.Client{Transport: transport}
+}
+
+// A Choice is a model that was chosen and not yet made.
+type Choice struct {
+	// Ref is provider/name, a provider alone, or rehearsal.
+	Ref string
+	// From says who chose it: a flag, a key of troupe.yaml or a variable. It is empty
+	// where nobody did, and then the model is the rehearsal.
+	From string
+	// Then are those to ask where it is down or refuses, with spaces between them.
+	Then string
+}
+
+// IsRehearsal says whether there is no model behind the choice.
+func (c Choice) IsRehearsal() bool { return c.Ref == rehearsal.Name }
+
+// refs are all models of the choice, the first one first.
+func (c Choice) refs() []string { return append([]string{c.Ref}, strings.Fields(c.Then)...) }
+
+func newChoice(refs []string, from string) Choice {
+	var list []string
+	for _, ref := range refs {
+		for part := range strings.SplitSeq(ref, ",") {
+			if part = strings.TrimSpace(part); part != "" {
+				list = append(list, part)
+			}
+		}
+	}
+	if len(list) == 0 {
+		return Choice{}
+	}
+	return Choice{Ref: list[0], From: from, Then: strings.Join(list[1:], " ")}
+}
+
+// For returns the choice for an agent; an empty id means any agent that has no
+// entry of its own. The first of these decides: the flag, the agent's entry, the
+// project's, TROUPE_MODEL, a provider whose key is in the environment.
+func (c *Chooser) For(agent string) Choice {
+	for _, candidate := range []Choice{
+		newChoice([]string{c.Flag}, "--model"),
+		newChoice(c.Config.Agents[agent].Model, "agents."+agent+".model in "+config.Name),
+		newChoice(c.Config.Model, "model in "+config.Name),
+		newChoice([]string{c.Getenv("TROUPE_MODEL")}, "TROUPE_MODEL"),
+	} {
+		if candidate.Ref != "" {
+			return candidate
+		}
+	}
+	for _, p := range provider.All() {
+		if variable := c.opens(&p); variable != "" {
+			ref := p.Name
+			if usual := c.usual(&p); usual != "" {
+				ref += "/" + usual
+			}
+			return Choice{Ref: ref, From: variable}
+		}
+	}
+	return Choice{Ref: rehearsal.Name}
+}
+
+// opens returns the variable whose being set shows that a provider is meant to be
+// used: that of its key, or of its address. It is empty for one of which nobody
+// could say what model to take.
+func (c *Chooser) opens(p *provider.Provider) string {
+	if p.Shared || c.usual(p) == "" && !p.Local {
+		return ""
+	}
+	variables := append(slices.Clone(p.URLEnv), p.KeyEnv...)
+	if own := c.Config.Providers[p.Name].KeyEnv; own != "" {
+		variables = append(slices.Clone(p.URLEnv), own)
+	} else if !p.Local {
+		variables = append(slices.Clone(p.KeyEnv), p.URLEnv...)
+	}
+	for _, variable := range variables {
+		if c.Getenv(variable) != "" {
+			return variable
+		}
+	}
+	return ""
+}
+
+// usual is the model to take of a provider where nobody says.
+func (c *Chooser) usual(p *provider.Provider) string {
+	variable := strings.ToUpper(strings.ReplaceAll(p.Name, "-", "_")) + "_MODEL"
+	return cmp.Or(c.Getenv(variable), p.Usual)
+}
+
+// KeyVariables lists the variables that keys are looked for in, sorted.
+func (c *Chooser) KeyVariables() []string {
+	var variables []string
+	for _, p := range provider.All() {
+		variables = append(variables, p.KeyEnv...)
+	}
+	for _, p := range c.Config.Providers {
+		if p.KeyEnv != "" {
+			variables = append(variables, p.KeyEnv)
+		}
+	}
+	slices.Sort(variables)
+	return slices.Compact(variables)
+}
+
+// Providers lists the names that a choice can begin with, sorted.
+func (c *Chooser) Providers() []string {
+	names := slices.Collect(maps.Keys(c.Config.Providers))
+	for _, p := range provider.All() {
+		names = append(names, p.Name)
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// find returns a provider by a name that the configuration or the table knows, and
+// its proper name.
+func (c *Chooser) find(name string) (p provider.Provider, proper string, ok bool) {
+	p, known := provider.Find(name)
+	if _, configured := c.Config.Providers[name]; configured {
+		return p, name, true
+	}
+	return p, p.Name, known
+}
+
+// split takes a choice apart and checks the provider's name. The model is empty
+// where only a provider was named.
+func (c *Chooser) split(ref string) (p provider.Provider, name, model string, err error) {
+	name, model, hasModel := strings.Cut(ref, "/")
+	p, proper, ok := c.find(name)
+	if ok && name != "" && (model != "" || !hasModel) {
+		return p, proper, model, nil
+	}
+	if name == "" || hasModel && model == "" || !hasModel {
+		hint := ""
+		if info, ok := catalog.FindAnywhere(ref); ok && !hasModel {
+			hint = fmt.Sprintf("; did you mean %s/%.64s?", nameOf(info.Provider), ref)
+		} else if !hasModel && ref != "" {
+			hint = cmp.Or(suggest.Hint(ref, c.Providers()), fmt.Sprintf("; did you mean openai/%.64s?", ref))
+		}
+		return p, "", "", fmt.Errorf("a model is chosen as provider/name, or rehearsal%s", hint)
+	}
+	names := c.Providers()
+	hint := cmp.Or(suggest.Hint(name, names), "; there are "+strings.Join(names, ", "))
+	return p, "", "", fmt.Errorf("no provider is called %.64q%s", name, hint)
+}
+
+// nameOf is what a provider of the catalogue is called here.
+func nameOf(ofCatalogue string) string {
+	for _, p := range provider.All() {
+		if p.Name == ofCatalogue || len(catalog.Builtin().Models(p.Name)) > 0 && catalog.Builtin().Models(p.Name)[0].Provider == ofCatalogue {
+			return p.Name
+		}
+	}
+	return ofCatalogue
+}

@@ -1,0 +1,120 @@
+package models
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/model/fallback"
+	"github.com/troupe-dev/troupe/model/rehearsal"
+	"github.com/troupe-dev/troupe/project/internal/config"
+)
+
+// An Opened is a model that is ready to be asked, and what is known of it.
+type Opened struct {
+	Choice
+	Model troupe.Model
+	Facts
+}
+
+// Open makes the model of a choice. It asks nothing of models, but it may ask a
+// server of the user's own what it has, for two seconds at most.
+func (c *Chooser) Open(choice Choice) (Opened, error) {
+	refs := choice.refs()
+	if len(refs) == 1 {
+		return c.openOne(choice)
+	}
+	opened := Opened{Choice: choice}
+	var list []fallback.Choice
+	for i, ref := range refs {
+		one, err := c.openOne(Choice{Ref: ref, From: choice.From})
+		if err != nil {
+			return Opened{}, err
+		}
+		list = append(list, fallback.Choice{Name: one.Ref, Model: one.Model, Price: one.Price})
+		if i == 0 {
+			opened.Facts = one.Facts
+		} else if one.Window > 0 && (opened.Window == 0 || one.Window < opened.Window) {
+			opened.Window, opened.WindowFrom = one.Window, one.WindowFrom
+		}
+	}
+	opened.Model = fallback.New(list...)
+	return opened, nil
+}
+
+func (c *Chooser) openOne(choice Choice) (Opened, error) {
+	if choice.IsRehearsal() {
+		return Opened{Choice: choice, Model: rehearsal.New(), Facts: Facts{Price: troupe.Price{Free: true}}}, nil
+	}
+	e, err := c.Endpoint(choice)
+	if err != nil {
+		return Opened{}, err
+	}
+	wrong := func(err error) (Opened, error) {
+		return Opened{}, fmt.Errorf("model %s (%s): %w", choice.Ref, choice.From, err)
+	}
+	ctx := context.Background()
+	if e.Model == "" {
+		if e.Model, err = onlyModel(ctx, &e); err != nil {
+			return wrong(err)
+		}
+	}
+	if !strings.Contains(choice.Ref, "/") {
+		choice.Ref = e.Provider + "/" + e.Model
+	}
+	facts, info, err := c.Facts(ctx, &e)
+	if err != nil {
+		return wrong(err)
+	}
+	if err := c.checkPrice(&e, facts.Price); err != nil {
+		return wrong(err)
+	}
+	if facts.Warning != "" && c.Log != nil {
+		c.Log.Warn("the model's window is small", "model", choice.Ref, "why", facts.Warning)
+	}
+	model, err := c.client(&e, info)
+	if err != nil {
+		return wrong(err)
+	}
+	if e.known.Name == "ollama" && e.IsLocal() && e.configured.Models[e.Model].Window == 0 {
+		model = &roomGuard{Model: model, endpoint: e}
+	}
+	return Opened{Choice: choice, Model: model, Facts: facts}, nil
+}
+
+// onlyModel is the model of a server that has only one. Of several, somebody has to
+// choose.
+func onlyModel(ctx context.Context, e *Endpoint) (string, error) {
+	names, err := Installed(ctx, e)
+	switch {
+	case err != nil:
+		return "", fmt.Errorf("%s does not say which models it has (%w); is it running? Choose one as %s/NAME", e.Provider, err, e.Provider)
+	case len(names) == 0:
+		fix := ""
+		if e.Provider == "ollama" {
+			fix = "; 'ollama pull qwen3' gets one"
+		}
+		return "", fmt.Errorf("%s has no models%s", e.Provider, fix)
+	case len(names) == 1:
+		return names[0], nil
+	}
+	const most = 20
+	list := strings.Join(names[:min(len(names), most)], ", ")
+	if len(names) > most {
+		list += ", ..."
+	}
+	return "", fmt.Errorf("%s has %s; choose one, as in %s/%s", e.Provider, list, e.Provider, names[0])
+}
+
+// checkPrice refuses a model without a known price where money is limited: the limit
+// would do nothing.
+func (c *Chooser) checkPrice(e *Endpoint, price troupe.Price) error {
+	limits := c.Config.Limits
+	if limits.Cost <= 0 || limits.CostUnknown == "allow" || price.Known() || e.known.ReportsCost && e.configured.BaseURL == "" {
+		return nil
+	}
+	return errors.New("limits.cost is set, and what this model costs is not known. Say so in " + config.Name +
+		fmt.Sprintf(": providers: {%s: {models: {%q: {price: {input: 1.00, output: 4.00}}}}}, in US dollars per million tokens; or set limits.cost_unknown to allow", e.Provider, e.Model))
+}

@@ -1,0 +1,85 @@
+package project
+
+import (
+	"context"
+
+	"github.com/troupe-dev/troupe"
+)
+
+// A Model is a model as it is listed.
+type Model struct {
+	// Ref is provider/name.
+	Ref string `json:"model"`
+	// Use says who uses it: "default", or agents. It is empty for nobody.
+	Use string `json:"use,omitempty"`
+	// Window and Output are how many tokens it can hold, and answer with. Zero means
+	// that nobody knows.
+	Window int          `json:"window,omitempty"`
+	Output int          `json:"output,omitempty"`
+	Price  troupe.Price `json:"-"`
+	// In and Out are dollars per million tokens, nil where they are not known.
+	In  *float64 `json:"input_price,omitempty"`
+	Out *float64 `json:"output_price,omitempty"`
+	// Can are its abilities: images, reasoning, strict.
+	Can []string `json:"can,omitempty"`
+	// Problem says why it cannot be used as things are.
+	Problem string `json:"problem,omitempty"`
+}
+
+// A Provider is a provider of models as it is listed.
+type Provider struct {
+	Name    string `json:"name"`
+	Title   string `json:"title"`
+	Models  int    `json:"models,omitempty"` // that are known
+	IsSetUp bool   `json:"set_up"`
+	// Needs is the variable to set, where it is not set up.
+	Needs string `json:"needs,omitempty"`
+}
+
+// Model returns the model that an agent uses, as provider/name or rehearsal, and who
+// chose it: an option, a key of troupe.yaml or an environment variable. An empty id
+// means any agent that has no entry in troupe.yaml. Nobody has chosen a model where
+// chosenBy is empty.
+func (p *Project) Model(id string) (name, chosenBy string) {
+	p.opening.Lock()
+	s := p.opened
+	p.opening.Unlock()
+	if s != nil {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if made := s.agents[id]; made != nil {
+			return made.model.Ref, made.model.From
+		}
+	}
+	choice := p.models.For(id)
+	return choice.Ref, choice.From
+}
+
+// Models lists the models that the project's agents use.
+func (p *Project) Models(ctx context.Context) []Model {
+	var list []Model
+	for _, m := range p.models.InUse(ctx) {
+		list = append(list, Model(m))
+	}
+	return list
+}
+
+// ModelsOf lists the models of a provider: those that the server has, where it runs
+// on the user's own machine, and else those that are known.
+func (p *Project) ModelsOf(ctx context.Context, provider string) ([]Model, error) {
+	found, err := p.models.Of(ctx, provider)
+	var list []Model
+	for _, m := range found {
+		list = append(list, Model(m))
+	}
+	return list, err
+}
+
+// Providers lists all providers that are known, and those of troupe.yaml.
+func (p *Project) Providers() []Provider {
+	var list []Provider
+	for _, source := range p.models.Sources() {
+		list = append(list, Provider(source))
+	}
+	return list
+}

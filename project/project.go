@@ -1,0 +1,333 @@
+package project
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/bundle"
+	"github.com/troupe-dev/troupe/observe"
+	"github.com/troupe-dev/troupe/observe/otel"
+	"github.com/troupe-dev/troupe/outputs"
+	"github.com/troupe-dev/troupe/project/internal/config"
+	"github.com/troupe-dev/troupe/project/internal/models"
+	"github.com/troupe-dev/troupe/skill"
+	"github.com/troupe-dev/troupe/store/sqlite"
+	"github.com/troupe-dev/troupe/tool/approve"
+	"github.com/troupe-dev/troupe/tool/mcp"
+)
+
+// Name is the name of the file that describes a project. A directory without one is
+// a project too: everything has its default then.
+const Name = config.Name
+
+// Schema returns the JSON schema of troupe.yaml, for editors.
+func Schema() string { return config.Schema }
+
+// Options are what a program says about a project beside what its files say. The zero
+// value is a good one.
+type Options struct {
+	// Model is the model of all agents, as provider/name or rehearsal, whatever
+	// troupe.yaml and the environment say. Empty means that those decide, and that
+	// agents rehearse where nobody has chosen a model and no provider's key is there.
+	Model string
+	// LookupEnv finds environment variables. Nil means [os.LookupEnv]. What it does not
+	// find is looked for in .env.local and .env beside troupe.yaml.
+	LookupEnv func(name string) (value string, ok bool)
+	// Log makes what the project's log goes to, beside the file that troupe.yaml may
+	// name. It is given the level that troupe.yaml asks for, warn by default. What
+	// agents do is logged too where the handler takes [slog.LevelInfo]. Nil means that
+	// nothing is logged. The keys that the project knows of are left out of it.
+	Log func(level slog.Level) slog.Handler
+	// Observers are told of everything that agents do, once it is stored.
+	Observers []observe.Sink
+}
+
+// A Project is a directory with its configuration and the agents found in it. It may
+// be used concurrently.
+//
+// Opening one reads files and writes none. The store is opened by the first call that
+// needs it: Engine, Store, Server, or one that makes an agent.
+type Project struct {
+	dir     string
+	config  *config.Config
+	models  models.Chooser
+	catalog *bundle.Catalog
+	skills  *skill.Library
+	approve approve.Policy
+	log     *slog.Logger
+	logFile io.Closer // nil where there is none
+	// sinks are told of everything that agents do.
+	sinks   []observe.Sink
+	metrics *observe.Metrics
+
+	opening sync.Mutex
+	opened  *stage // nil until it is needed
+	closed  bool
+}
+
+// Open reads the configuration of the project in a directory and finds its agents. It
+// fails if troupe.yaml has a mistake: the error has a line for each, with its place in
+// the file.
+func Open(dir string, o Options) (*Project, error) {
+	if o.LookupEnv == nil {
+		o.LookupEnv = os.LookupEnv
+	}
+	absolute, err := directory(dir)
+	if err != nil {
+		return nil, err
+	}
+	if o.LookupEnv, err = config.Environment(dir, o.LookupEnv); err != nil {
+		return nil, err
+	}
+	c, err := config.Load(dir, o.LookupEnv)
+	if err != nil {
+		return nil, err
+	}
+	catalog, err := bundle.Find(absolute, bundle.Config{Core: c.Core, Bundles: c.Bundles})
+	if err != nil {
+		return nil, err
+	}
+	p := &Project{
+		dir: absolute, config: c, catalog: catalog, metrics: observe.NewMetrics(),
+		models: models.Chooser{Config: c, Flag: o.Model, Getenv: o.getenv, Client: models.NewClient()},
+	}
+	p.sinks = append(slices.Clone(o.Observers), p.metrics)
+	if err = p.openLog(o.Log); err == nil {
+		p.models.Log = p.log
+		err = p.complete()
+	}
+	if err != nil {
+		return nil, errors.Join(err, p.Close())
+	}
+	return p, nil
+}
+
+func (o *Options) getenv(name string) string {
+	if value, ok := o.LookupEnv(name); ok {
+		return value
+	}
+	return ""
+}
+
+// complete adds what depends on the agents that were found.
+func (p *Project) complete() (err error) {
+	for _, e := range p.catalog.Entries() {
+		if p.isPlain(e.ID) {
+			return fmt.Errorf("agents.%s in %s has instructions, but there is an agent of that name in bundle %s", e.ID, config.Name, e.Bundle)
+		}
+	}
+	if _, ok := p.config.Flows[Deliver]; ok || p.isPlain(Deliver) {
+		return fmt.Errorf("%s: the name %s is taken", config.Name, Deliver)
+	}
+	for _, rule := range p.config.Approve {
+		p.approve = append(p.approve, approve.Rule{Tool: rule.Tool, Where: rule.Where, Do: approve.Decision(rule.Do)})
+	}
+	var roots []string
+	for _, dir := range p.config.Skills {
+		roots = append(roots, within(p.dir, dir))
+	}
+	if p.skills, err = skill.Open(skill.Config{Roots: roots, Log: p.log}); err != nil {
+		return err
+	}
+	return p.maker(nil).Check()
+}
+
+// directory returns the absolute path of an existing directory.
+func directory(dir string) (string, error) {
+	info, err := os.Stat(dir)
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		return "", fmt.Errorf("project %s: there is no such directory", dir)
+	case err != nil:
+		return "", fmt.Errorf("project: %w", err)
+	case !info.IsDir():
+		return "", fmt.Errorf("project %s: it is not a directory", dir)
+	}
+	return filepath.Abs(dir)
+}
+
+// Dir returns the project's directory, as an absolute path.
+func (p *Project) Dir() string { return p.dir }
+
+// DataDir returns where the project keeps what it makes: sessions, their files, and
+// documents. It need not exist yet.
+func (p *Project) DataDir() string { return within(p.dir, p.config.Data) }
+
+func (p *Project) outputsDir() string { return filepath.Join(p.DataDir(), "agent-outputs") }
+
+// within returns a directory that is relative to another, unless it is absolute.
+func within(dir, name string) string {
+	if filepath.IsAbs(name) {
+		return name
+	}
+	return filepath.Join(dir, name)
+}
+
+// shown returns a path of the host as a person in the project would write it.
+func (p *Project) shown(path string) string {
+	if relative, err := filepath.Rel(p.dir, path); err == nil && filepath.IsLocal(relative) {
+		return relative
+	}
+	return path
+}
+
+// Close ends every run and waits for it, and then gives up all that the project holds
+// open. A run that it ends is resumed by Engine.Resume. Closing again does nothing.
+func (p *Project) Close() error {
+	p.opening.Lock()
+	defer p.opening.Unlock()
+	if p.closed {
+		return nil
+	}
+	p.closed = true
+	var errs []error
+	if p.opened != nil {
+		errs = append(errs, p.opened.close())
+		p.opened = nil
+	}
+	errs = append(errs, p.catalog.Close())
+	if p.logFile != nil {
+		errs = append(errs, p.logFile.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// Engine returns what runs the project's agents and flows. Events go to the project's
+// store, into the manifest of the session's folder, and to the log.
+func (p *Project) Engine(ctx context.Context) (*troupe.Engine, error) {
+	s, err := p.stage(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return s.engine, nil
+}
+
+// Store returns the store of the engine, with the folders of its sessions.
+func (p *Project) Store(ctx context.Context) (*outputs.Folders, error) {
+	s, err := p.stage(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return s.folders, nil
+}
+
+// errClosed reports a project that was closed.
+var errClosed = errors.New("the project is closed")
+
+// stage opens the engine, once.
+func (p *Project) stage(ctx context.Context) (*stage, error) {
+	p.opening.Lock()
+	defer p.opening.Unlock()
+	if p.closed {
+		return nil, errClosed
+	}
+	if p.opened == nil {
+		s, err := p.openStage(ctx)
+		if err != nil {
+			return nil, err
+		}
+		p.opened = s
+	}
+	return p.opened, nil
+}
+
+// A stage is where agents run: an engine, the store behind it, and the agents.
+type stage struct {
+	project *Project
+	engine  *troupe.Engine
+	folders *outputs.Folders // around the store
+	store   *sqlite.Store
+	tracer  *otel.Tracer // nil where nobody asks for traces
+
+	mu      sync.Mutex
+	agents  map[string]*player
+	servers map[string]*mcp.Server // nil for those that cannot be reached
+	kept    []io.Closer            // what else is closed with the stage
+	// rehearses says that an agent has no model because nobody has chosen one.
+	rehearses bool
+}
+
+// openStage wires an engine: events go to the store, from it into the manifest of
+// the session's folder, and then to the log and to whoever collects traces.
+func (p *Project) openStage(ctx context.Context) (*stage, error) {
+	store, err := sqlite.Open(ctx, p.storeFile(), sqlite.Options{})
+	if err != nil {
+		return nil, err
+	}
+	folders, err := outputs.Keep(store, p.outputsDir(), outputs.Options{Describe: p.describe, Log: p.log})
+	if err != nil {
+		return nil, errors.Join(err, store.Close())
+	}
+	tracer, err := p.openTracer(ctx)
+	if err != nil {
+		return nil, errors.Join(err, folders.Close(), store.Close())
+	}
+	sinks, config := p.sinks, troupe.Config{Limits: p.limits()}
+	if tracer != nil {
+		sinks, config.Tracing = append(slices.Clone(sinks), tracer), tracer
+	}
+	config.Store = observe.Watch(folders, sinks...)
+	engine, err := troupe.New(config)
+	if err != nil {
+		return nil, errors.Join(err, folders.Close(), store.Close())
+	}
+	return &stage{project: p, engine: engine, folders: folders, store: store, tracer: tracer, agents: map[string]*player{}, servers: map[string]*mcp.Server{}}, nil
+}
+
+// close stops every run, waits for it, and only then gives up what runs use.
+func (s *stage) close() error {
+	err := s.engine.Close()
+	for _, server := range s.servers {
+		if server != nil {
+			server.Close()
+		}
+	}
+	for _, kept := range s.kept {
+		err = errors.Join(err, kept.Close())
+	}
+	if s.tracer != nil {
+		ctx, cancel := context.WithTimeout(context.Background(), traceGrace)
+		defer cancel()
+		if err := s.tracer.Shutdown(ctx); err != nil {
+			s.project.log.Warn("traces not sent", "err", err)
+		}
+	}
+	return errors.Join(err, s.folders.Close(), s.store.Close())
+}
+
+// traceGrace is how long the program stays to send its last traces.
+const traceGrace = 5 * time.Second
+
+// openTracer sends traces where the standard environment variables say so.
+func (p *Project) openTracer(ctx context.Context) (*otel.Tracer, error) {
+	if !otel.Wanted(p.models.Getenv) {
+		return nil, nil
+	}
+	return otel.New(ctx, otel.Options{Logger: p.log})
+}
+
+func (p *Project) limits() troupe.Limits {
+	l := p.config.Limits
+	return troupe.Limits{
+		Turns: l.Turns, ToolCalls: l.ToolCalls, Tokens: l.Tokens, Cost: l.Cost, Time: l.Time, Depth: l.Depth,
+		ToolTimeout: l.ToolTimeout, Attempts: l.Attempts, ModelTries: l.ModelTries,
+	}
+}
+
+// describe tells manifests an agent's title and bundle.
+func (p *Project) describe(agent string) (title, bundle string) {
+	d, err := p.catalog.Definition(agent)
+	if err != nil {
+		return "", ""
+	}
+	return d.Title, d.Bundle
+}

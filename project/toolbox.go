@@ -1,0 +1,199 @@
+package project
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/bundle"
+	"github.com/troupe-dev/troupe/internal/suggest"
+	"github.com/troupe-dev/troupe/project/internal/config"
+	"github.com/troupe-dev/troupe/skill"
+	"github.com/troupe-dev/troupe/tool/calc"
+	"github.com/troupe-dev/troupe/tool/files"
+	"github.com/troupe-dev/troupe/workspace"
+)
+
+// ofTheBundle stands, among an agent's tools, for all those that its bundle gives it.
+const ofTheBundle = "bundle"
+
+// ready makes the tools that agents can be given by name.
+func (s *stage) ready(id string) map[string]func() (troupe.Tool, error) {
+	tools := map[string]func() (troupe.Tool, error){
+		"calculator": func() (troupe.Tool, error) { return calc.New(), nil },
+		"web_fetch":  s.webFetch, "web_search": s.webSearch, "wikipedia": s.wikipedia,
+	}
+	for name, tool := range map[string]func(files.Finder) troupe.Tool{
+		"read_file": files.Read, "list_files": files.List, "search_files": files.Search,
+		"write_file": files.Write, "edit_file": files.Edit, "make_directory": files.MakeDir,
+	} {
+		tools[name] = func() (troupe.Tool, error) { return &fileTool{tool(nil).Spec(), tool, s.project, id}, nil }
+	}
+	return tools
+}
+
+// A fileTool works in the files that an agent may touch in the session it is
+// called in, and keeps them open while it does.
+type fileTool struct {
+	spec    troupe.ToolSpec
+	tool    func(files.Finder) troupe.Tool
+	project *Project
+	agent   string
+}
+
+func (t *fileTool) Spec() troupe.ToolSpec { return t.spec }
+
+func (t *fileTool) Call(ctx context.Context, in *troupe.Invocation) (troupe.Result, error) {
+	ws, err := t.project.openFiles(t.agent, in.Run.Session())
+	if err != nil {
+		return troupe.Result{}, err
+	}
+	defer ws.Close()
+	return t.tool(func(string) (*workspace.Workspace, error) { return ws, nil }).Call(ctx, in)
+}
+
+// openFiles opens what an agent without a bundle may touch in a session.
+func (p *Project) openFiles(id, session string) (*workspace.Workspace, error) {
+	if !troupe.IsSessionID(session) {
+		return nil, fmt.Errorf("session %.64q: the id is not a UUID", session)
+	}
+	folder := filepath.Join(p.outputsDir(), session)
+	if err := os.MkdirAll(p.outputsDir(), 0o755); err != nil {
+		return nil, errors.New("the session's folder cannot be made")
+	}
+	if err := os.Mkdir(folder, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+		return nil, errors.New("the session's folder cannot be made")
+	}
+	roots := append([]workspace.Root{{Name: workspace.SessionFolder, Dir: folder, Access: workspace.ReadWrite}}, p.rootsOf(id)...)
+	if p.config.Agents[id].ReadProject {
+		roots = append(roots, workspace.Root{Name: workspace.ProjectRoot, Dir: p.dir, Access: workspace.ReadOnly})
+	}
+	return workspace.Open(workspace.Config{Roots: roots})
+}
+
+// usesSkills says whether an agent hears of the project's skills.
+func (p *Project) usesSkills(id string) bool {
+	own := p.config.Agents[id].Skills
+	return (own == nil || *own) && len(p.skills.List()) > 0
+}
+
+// tell is what an agent is told beside its own instructions.
+func (p *Project) tell(id string) []troupe.ContextLoaded {
+	if !p.usesSkills(id) {
+		return nil
+	}
+	return []troupe.ContextLoaded{{Source: "skills", Content: p.skills.Overview(0).Text}}
+}
+
+// guard has the operator's rules decide on every call.
+func (p *Project) guard(tools ...troupe.Tool) []troupe.Tool {
+	if len(p.approve) == 0 {
+		return tools
+	}
+	return p.approve.Tools(tools...)
+}
+
+// toolsOf makes the tools of an agent that has no bundle.
+func (s *stage) toolsOf(ctx context.Context, id string) ([]troupe.Tool, error) {
+	wanted := s.project.config.Agents[id].Tools
+	tools, err := s.granted(ctx, id, wanted, nil)
+	if err != nil {
+		return nil, err
+	}
+	return append(tools, s.skillTools(id)...), nil
+}
+
+func (s *stage) skillTools(id string) []troupe.Tool {
+	if !s.project.usesSkills(id) {
+		return nil
+	}
+	return skill.Tools(s.project.skills)
+}
+
+// equip adds to what a bundle gives an agent, or takes from it, as troupe.yaml says.
+func (s *stage) equip(ctx context.Context, id string, o *bundle.Options) error {
+	skills := s.skillTools(id)
+	wanted := s.project.config.Agents[id].Tools
+	if wanted == nil {
+		o.Tools = skills
+		return nil
+	}
+	specs, err := s.project.catalog.Tools(id, *o)
+	if err != nil {
+		return err
+	}
+	var own []string
+	for _, spec := range specs {
+		own = append(own, spec.Name)
+	}
+	more, err := s.granted(ctx, id, wanted, own)
+	if err != nil {
+		return err
+	}
+	o.Tools = append(more, skills...)
+	if slices.Contains(wanted, ofTheBundle) {
+		return nil
+	}
+	for _, name := range own {
+		if slices.ContainsFunc(wanted, func(pattern string) bool { return fits(pattern, name) }) {
+			o.Allow = append(o.Allow, name)
+		}
+	}
+	for _, tool := range o.Tools {
+		o.Allow = append(o.Allow, tool.Spec().Name)
+	}
+	return nil
+}
+
+// granted makes the tools that patterns name, but for those that the agent has of
+// its own. A name that is nobody's is an error.
+func (s *stage) granted(ctx context.Context, id string, patterns, own []string) ([]troupe.Tool, error) {
+	ready := s.ready(id)
+	known := slices.Concat(own, slices.Sorted(maps.Keys(ready)))
+	served := s.servedTools(ctx, patterns)
+	for _, tool := range served {
+		known = append(known, tool.Spec().Name)
+	}
+	slices.Sort(known)
+	known = slices.Compact(known)
+	var tools []troupe.Tool
+	for _, pattern := range patterns {
+		if pattern != ofTheBundle && !slices.ContainsFunc(known, func(name string) bool { return fits(pattern, name) }) && !s.isAbsent(pattern) {
+			return nil, fmt.Errorf("agents.%s.tools in %s: there is no tool %s%s; there are %s",
+				id, config.Name, pattern, suggest.Hint(pattern, known), strings.Join(known, ", "))
+		}
+	}
+	wanted := func(name string) bool {
+		return !slices.Contains(own, name) && slices.ContainsFunc(patterns, func(pattern string) bool { return fits(pattern, name) })
+	}
+	for _, name := range slices.Sorted(maps.Keys(ready)) {
+		if !wanted(name) {
+			continue
+		}
+		tool, err := ready[name]()
+		if err != nil {
+			return nil, fmt.Errorf("agents.%s.tools in %s: %s: %w", id, config.Name, name, err)
+		}
+		tools = append(tools, tool)
+	}
+	for _, tool := range served {
+		if wanted(tool.Spec().Name) {
+			tools = append(tools, tool)
+		}
+	}
+	return tools, nil
+}
+
+// fits reports whether a tool's name looks like a pattern.
+func fits(pattern, name string) bool {
+	ok, err := path.Match(pattern, name)
+	return err == nil && ok
+}
