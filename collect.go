@@ -37,7 +37,12 @@ func (c *collector) note(e *Event) {
 		return
 	}
 	c.Session, c.Run = e.Session, e.Run
-	if end, ok := e.Body.(*RunFinished); ok {
-		c.Text, c.Stop, c.Handoff, c.Spent = end.Output.Summary, end.Stop, end.Output, end.Spent.Add(end.SpentBelow)
+	switch b := e.Body.(type) {
+	case *RunFinished:
+		c.Text, c.Stop, c.Handoff, c.Spent = b.Output.Summary, b.Stop, b.Output, b.Spent.Add(b.SpentBelow)
+	case *RunFailed:
+		c.Spent = b.Spent.Add(b.SpentBelow)
+	case *RunCancelled:
+		c.Spent = b.Spent.Add(b.SpentBelow)
 	}
 }

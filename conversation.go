@@ -35,6 +35,9 @@ const maxCuts = 3
 func (a *Agent) Do(ctx context.Context, run *Run, in Handoff) (Handoff, error) {
 	ctx, end := run.limit(ctx, a)
 	defer end()
+	if run.budget.boundsCost() && !a.price.Known() {
+		return Handoff{}, fmt.Errorf("agent %s: there is a limit on cost, and the price of its model is not known; set its Price, or Price{Free: true} if it costs nothing", a.id)
+	}
 	c := &conversation{agent: a, run: run, task: in.Task, custom: in.Custom, history: run.history()}
 	if err := c.open(ctx, &in); err != nil {
 		return Handoff{}, err
@@ -386,6 +389,11 @@ func (c *conversation) lastTurn(ctx context.Context, stop Stop) (Handoff, error)
 		text = c.report(stop)
 	}
 	if c.agent.output != nil {
+		if value, misfit := c.agent.output.read(text); misfit == nil {
+			c.answer(string(value), stop)
+			c.out.Value = value
+			return c.out, nil
+		}
 		return Handoff{}, &OutputError{Agent: c.agent.id, Text: text, Problem: "the run was stopped before there was an answer that fits: " + message}
 	}
 	c.answer(text, stop)

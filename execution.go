@@ -89,6 +89,9 @@ func (e *Engine) begin(ctx context.Context, step Step, input Input) (*execution,
 	if err != nil {
 		return nil, nil, fmt.Errorf("run %s: %w", step.Name(), err)
 	}
+	if input.Answer != nil && input.Session == "" {
+		return nil, nil, fmt.Errorf("run %s: an answer without a session: %w", step.Name(), ErrNoQuestion)
+	}
 	id, fresh, err := sessionFor(step, &input)
 	if err != nil {
 		return nil, nil, err
@@ -142,6 +145,8 @@ func (x *execution) begin(id, agent string) {
 func (x *execution) join(ctx context.Context, input Input) (*Handle, error) {
 	past, err := x.session.load(ctx, true)
 	switch {
+	case errors.Is(err, ErrNotFound) && input.Answer != nil:
+		return nil, fmt.Errorf("session %s: %w", x.feed.session, ErrNoQuestion)
 	case errors.Is(err, ErrNotFound):
 		x.session.found(input.User)
 		return nil, nil

@@ -195,12 +195,14 @@ func (b *budget) spent() (own, below Spent) {
 // toolCalls is how many tools were called in the run and in what is nested in it.
 func (b *budget) toolCalls() int64 { return b.own.toolCalls.Load() + b.below.toolCalls.Load() }
 
-// root is the budget of the whole run.
-func (b *budget) root() *budget {
-	for b.outer != nil {
-		b = b.outer
+// boundsCost reports whether what the run may cost has a limit.
+func (b *budget) boundsCost() bool {
+	for ; b != nil; b = b.outer {
+		if b.limits.Cost > 0 {
+			return true
+		}
 	}
-	return b
+	return false
 }
 
 // reached says which limit leaves no room for another turn, and whose it is: none,

@@ -23,6 +23,8 @@ type Output struct {
 	// Corrections is how often a model is asked again whose answer does not fit, in
 	// the same conversation: 2 times by default, never where it is negative.
 	Corrections int
+
+	decode func([]byte) error // into the Go type, where there is one
 }
 
 const defaultCorrections = 2
@@ -35,7 +37,9 @@ func OutputOf[T any]() *Output {
 	if known.err != nil {
 		panic(fmt.Sprintf("troupe.OutputOf: %s: %v", reflect.TypeFor[T](), known.err))
 	}
-	return &Output{Schema: known.schema, Name: schemaName(reflect.TypeFor[T]().Name())}
+	return &Output{Schema: known.schema, Name: schemaName(reflect.TypeFor[T]().Name()), decode: func(data []byte) error {
+		return json.Unmarshal(data, new(T))
+	}}
 }
 
 // schemaName is a type's name as providers take it.
@@ -138,6 +142,11 @@ func (b *boundOutput) read(text string) (json.RawMessage, error) {
 	var compact bytes.Buffer
 	if err := json.Compact(&compact, data); err != nil {
 		return nil, err
+	}
+	if b.decode != nil {
+		if err := b.decode(compact.Bytes()); err != nil {
+			return nil, err
+		}
 	}
 	return compact.Bytes(), nil
 }

@@ -158,6 +158,9 @@ func (r *Run) Converse(ctx context.Context, step Step, in Handoff) (Handoff, err
 }
 
 func (r *Run) nest(ctx context.Context, step Step, in Handoff, conversation string) (Handoff, error) {
+	if step == nil {
+		return Handoff{}, fmt.Errorf("%s runs a step that is nil", r.agent)
+	}
 	at := r.next()
 	if err := r.mayNest(step); err != nil {
 		return Handoff{}, err

@@ -69,6 +69,10 @@ func findDescribed(t reflect.Type, own map[reflect.Type]*jsonschema.Schema, seen
 		return nil
 	}
 	seen[t] = true
+	if t == reflect.TypeFor[json.RawMessage]() {
+		own[t] = &jsonschema.Schema{} // any JSON
+		return nil
+	}
 	if says, ok := reflect.New(t).Interface().(described); ok && t.Kind() != reflect.Pointer {
 		var schema jsonschema.Schema
 		if err := json.Unmarshal(says.JSONSchema(), &schema); err != nil {
@@ -220,5 +224,11 @@ func setCount(to **int, s *jsonschema.Schema, of, text string) error {
 		return errors.New("it is not a whole number")
 	}
 	*to = &n
-	return mustBe(s, of)
+	if err := mustBe(s, of); err != nil {
+		return err
+	}
+	if of == "array" && to == &s.MinItems && n > 0 {
+		s.Type, s.Types = of, nil // a list that must have something in it is not null
+	}
+	return nil
 }

@@ -93,7 +93,7 @@ func (r *Run) carryOut(ctx context.Context, runs []toolRun) error {
 // prepare settles a call at once where that can be done: from the log, or because
 // it may not be carried out. Else it makes t ready to be started.
 func (r *Run) prepare(t *toolRun, record *callRecord, agent *Agent, call *ToolCall, habits *habits, at journal.Path) error {
-	past, err := r.pastCall(at)
+	past, err := r.pastCall(at, call.Name)
 	if err != nil {
 		return err
 	}
@@ -158,10 +158,13 @@ type callLog struct {
 	returned *ToolReturned
 }
 
-func (r *Run) pastCall(at journal.Path) (past callLog, err error) {
+func (r *Run) pastCall(at journal.Path, tool string) (past callLog, err error) {
 	for _, e := range r.exec.journal.At(r.id, at) {
 		switch b := e.Body.(type) {
 		case *ToolCalled:
+			if b.Tool != tool {
+				return past, fmt.Errorf("run %s step %s: the log has a call of %s there, the code now calls %s: %w", r.id, at, b.Tool, tool, ErrChanged)
+			}
 		case *InputRequested:
 			past.question = b.Question
 		case *UserSaid:

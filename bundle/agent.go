@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"iter"
 	"path/filepath"
 	"slices"
 
@@ -20,7 +21,7 @@ type Options struct {
 	// Window is how many tokens the model can hold, 0 if that is not known.
 	Window int
 	// Tools are granted beside those that every bundle relies on: read_file,
-	// save_output, list_files, execute_workflow and invoke_agent.
+	// save_output, edit_file, list_files, search_files, execute_workflow and invoke_agent.
 	Tools []troupe.Tool
 	// Allow, where not nil, names the tools that the agent may use, of all those.
 	Allow []string
@@ -32,11 +33,17 @@ type Options struct {
 	// Outputs is the directory that holds the session folders: data/agent-outputs
 	// in the project by default.
 	Outputs string
-	// ReadProject lets the agent read {project-root}, except dot-files and keys.
+	// Documents are those of the project.
+	Documents Documents
+	// ReadProject lets the agent read {project-root}, except keys, .env and .git.
 	ReadProject bool
 	// Roots are further directories that the operator grants.
 	Roots  []workspace.Root
 	Limits workspace.Limits
+	// Events, where set, gives back the events of a session, as a store and an engine do:
+	// from them a conversation knows after a restart which workflow it is in. Without it
+	// that is kept in a directory beside the session folders.
+	Events func(ctx context.Context, session string, after int64) iter.Seq2[troupe.Event, error]
 	// Invoke finds the agents that invoke_agent runs. By default they are those of
 	// the catalog, with the same options.
 	Invoke func(id string) (troupe.Step, error)
@@ -58,7 +65,7 @@ func (c *Catalog) Agent(id string, o Options) (*troupe.Agent, error) {
 	}
 	agent, err := troupe.NewAgent(troupe.AgentConfig{
 		ID: d.ID, Model: o.Model, Params: o.Params, Price: o.Price, Window: o.Window,
-		Tools: tools, Allow: o.Allow, Context: s.brief,
+		Tools: tools, Allow: o.Allow, Context: s.context,
 	})
 	if err != nil {
 		return nil, err
@@ -92,7 +99,7 @@ func (c *Catalog) sessionsOf(d *Definition, o Options) *sessions {
 // tools are those that every bundle relies on, then those that the options grant.
 func (s *sessions) tools() []troupe.Tool {
 	tools := []troupe.Tool{
-		s.hold(files.Read), s.hold(files.Save), s.hold(files.List), s.executeWorkflow(),
+		stepReader{s.hold(files.Read)}, s.hold(files.Save), s.hold(files.Edit), s.hold(files.List), s.hold(files.Search), s.executeWorkflow(),
 	}
 	if c := s.agent.bundle.catalog; len(c.entries) > 1 || s.options.Invoke != nil {
 		tools = append(tools, c.invokeAgent(s.agent.ID, s.options))
@@ -115,18 +122,25 @@ type heldTool struct {
 func (t *heldTool) Spec() troupe.ToolSpec { return t.spec }
 
 func (t *heldTool) Call(ctx context.Context, in *troupe.Invocation) (troupe.Result, error) {
-	x, err := t.sessions.enter(in.Run)
+	x, err := t.sessions.enter(ctx, in.Run)
 	if err != nil {
 		return troupe.Result{}, failure(err, "")
 	}
 	defer t.sessions.leave(x)
+	named := *in
 	if b := t.sessions.agent.bundle; b.respell != nil {
-		moved := *in
-		moved.Arguments = b.respellPaths(in.Arguments)
-		in = &moved
+		named.Arguments = b.respellPaths(in.Arguments)
+	}
+	isReading := t.spec.Name == "read_file" || t.spec.Name == "list_files" || t.spec.Name == "search_files"
+	if isReading {
+		named.Arguments = x.findPaths(named.Arguments)
 	}
 	here := func(string) (*workspace.Workspace, error) { return x.workspace(), nil }
-	return t.tool(here).Call(ctx, in)
+	result, err := t.tool(here).Call(ctx, &named)
+	if err == nil && t.spec.Name == "read_file" {
+		err = t.sessions.noteRead(ctx, in.Run, x, named.Arguments)
+	}
+	return result, err
 }
 
 // respellPaths rewrites the arguments of a tool that takes a path.

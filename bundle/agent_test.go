@@ -99,19 +99,17 @@ func TestAConversationFromGreetingToFile(t *testing.T) {
 	}
 }
 
-func TestOutputForAnotherPlaceGoesToTheSessionFolder(t *testing.T) {
+func TestOutputForTheProjectIsADocument(t *testing.T) {
 	dir := project(t)
 	s := play(t, find(t, dir, Config{}), "alex", Options{Outputs: filepath.Join(dir, "out")},
 		troupetest.Call("save_output", `{"file_path":"{output_folder}/requirements-{date}.md","content":"x"}`), troupetest.Say("Saved."))
 	results := s.say("go")
 	saved := object(t, results[0])
-	path := saved["path"].(string)
-	if saved["success"] != true || !strings.HasPrefix(path, "{session-folder}/docs/requirements-20") {
+	if saved["success"] != true || saved["path"] != "{output_folder}/requirements-{date}.md" {
 		t.Fatalf("saved %v", saved)
 	}
-	name := strings.TrimPrefix(path, "{session-folder}/")
-	if _, err := os.Stat(filepath.Join(dir, "out", s.session, filepath.FromSlash(name))); err != nil {
-		t.Error(err)
+	if found, err := filepath.Glob(filepath.Join(dir, "documents/docs/requirements-20*.md")); err != nil || len(found) != 1 {
+		t.Error(found, err)
 	}
 }
 
@@ -231,7 +229,7 @@ func TestAFailedWorkflowIsToldInTheFormThatBundlesKnow(t *testing.T) {
 	s := play(t, find(t, project(t), Config{}), "alex", Options{},
 		troupetest.Call("execute_workflow", `{"workflow_path":"{bundle-root}/workflows/gone/workflow.yaml"}`),
 		troupetest.Call("execute_workflow", `{"workflow_path":"{nobody}/workflow.yaml"}`),
-		troupetest.Call("execute_workflow", `{"workflow_path":"{project-root}/x/workflow.yaml"}`), troupetest.Say("Sorry."))
+		troupetest.Call("execute_workflow", `{"workflow_path":"{bundle-root}/../../../../../x/workflow.yaml"}`), troupetest.Say("Sorry."))
 	results := s.say("go")
 	for i, want := range []struct {
 		path, text string
@@ -239,7 +237,7 @@ func TestAFailedWorkflowIsToldInTheFormThatBundlesKnow(t *testing.T) {
 	}{
 		{"{bundle-root}/workflows/gone/workflow.yaml", "not found", troupe.ClassFailed},
 		{"{nobody}/workflow.yaml", "variable {nobody} is unknown or empty; available variables: ", troupe.ClassFailed},
-		{"{project-root}/x/workflow.yaml", "Security violation: Access denied", troupe.ClassUnauthorized},
+		{"{bundle-root}/../../../../../x/workflow.yaml", "Security violation: Access denied", troupe.ClassUnauthorized},
 	} {
 		got := object(t, results[i])
 		if got["success"] != false || got["path"] != want.path || !strings.Contains(got["error"].(string), want.text) || results[i].Class != want.class {

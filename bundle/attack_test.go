@@ -34,11 +34,12 @@ func TestNoNameLeadsAWorkflowOutOfTheRoots(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	outputs := filepath.Join(world, "sessions")
-	if err := os.Mkdir(outputs, 0o700); err != nil {
+	data := filepath.Join(world, "data")
+	outputs := filepath.Join(data, "sessions")
+	if err := os.MkdirAll(outputs, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	before := corpus.Snapshot(t, world, outputs)
+	before := corpus.Snapshot(t, world, data)
 
 	names := corpus.AttackNames(t, 10_000, world, home)
 	if testing.Short() {
@@ -85,7 +86,7 @@ func TestNoNameLeadsAWorkflowOutOfTheRoots(t *testing.T) {
 	if outcomes["class unauthorized"] == 0 {
 		t.Error("nothing was refused: the test shows nothing")
 	}
-	if after := corpus.Snapshot(t, world, outputs); !maps.Equal(before, after) {
-		t.Error("what is outside of the session folders changed")
+	if after := corpus.Snapshot(t, world, data); !maps.Equal(before, after) {
+		t.Error("what is outside of the sessions and documents changed")
 	}
 }

@@ -22,7 +22,7 @@ func BenchmarkAgentReady(b *testing.B) {
 			b.Fatal(err)
 		}
 		x, leave := s.use(b, uuid(n), "2026-11-15")
-		parts, err := s.agent.brief(x.id, x.base, x.told)
+		parts, err := s.parts(x.id, x.base, x.told)
 		if err != nil || len(parts) != 8 {
 			b.Fatal(parts, err)
 		}

@@ -1,9 +1,12 @@
 package bundle
 
 import (
+	"cmp"
 	"errors"
 	"maps"
+	"os"
 	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -22,6 +25,7 @@ const (
 	LayoutSource     Layout = "source"     // a module of BMAD's own sources
 	LayoutV4         Layout = "v4"         // .bmad-core, an expansion pack, or the sources of one
 	LayoutSkill      Layout = "skill"      // a SKILL.md that is an agent
+	LayoutWeb        Layout = "web"        // one file, or folder, that was made for a web chat
 )
 
 // A Bundle is a directory with agents and what they use.
@@ -39,6 +43,14 @@ type Bundle struct {
 	entries []*entry
 	host    string // the directory on the host
 	core    string // that of {core-root}, empty if there is none
+	home    string // that of {project-root}; the project's by default
+	tree    string // the installation it belongs to, relative to the project, or empty
+	// virtual are the files of a web bundle, by their names; nil for others. They are
+	// unpacked when they are first needed; base is the directory in them with agents.
+	virtual   map[string]string
+	base      string
+	unpacking sync.Mutex
+	unpacked  string
 	// further roots are part of the same installation.
 	further []workspace.Root
 	values  map[string]string
@@ -82,12 +94,16 @@ func (b *Bundle) herePath(name string) string {
 	return b.here(name)
 }
 
+// projectDir returns the host's directory of {project-root}: where the installation
+// lies that the bundle is a part of.
+func (b *Bundle) projectDir() string { return cmp.Or(b.home, b.catalog.project) }
+
 // roots are what agents of the bundle may read. The project is closed, but what
 // lies in it and is open can be named by way of it.
 func (b *Bundle) roots() []workspace.Root {
 	roots := []workspace.Root{
 		{Name: workspace.BundleRoot, Dir: b.host, Access: workspace.ReadOnly},
-		{Name: workspace.ProjectRoot, Dir: b.catalog.project},
+		{Name: workspace.ProjectRoot, Dir: b.projectDir()},
 	}
 	if b.core != "" {
 		roots = append(roots, workspace.Root{Name: workspace.CoreRoot, Dir: b.core, Access: workspace.ReadOnly})
@@ -97,7 +113,10 @@ func (b *Bundle) roots() []workspace.Root {
 
 // open opens what an agent may touch: the bundle's roots, what the options grant,
 // and further ones.
-func (b *Bundle) open(o Options, values map[string]string, further ...workspace.Root) (*workspace.Workspace, error) {
+func (b *Bundle) open(o Options, documents workspace.Documents, values map[string]string, further ...workspace.Root) (*workspace.Workspace, error) {
+	if err := b.unpack(); err != nil {
+		return nil, err
+	}
 	roots := slices.Concat(b.roots(), o.Roots, further)
 	for i := range roots {
 		if roots[i].Name == workspace.ProjectRoot && o.ReadProject {
@@ -106,7 +125,11 @@ func (b *Bundle) open(o Options, values map[string]string, further ...workspace.
 	}
 	all := maps.Clone(b.values)
 	maps.Copy(all, values)
-	return workspace.Open(workspace.Config{Roots: roots, Values: all, Limits: o.Limits, Cache: b.catalog.cache})
+	ws, err := workspace.Open(workspace.Config{Roots: roots, Values: all, Limits: o.Limits, Cache: b.catalog.cache, Documents: documents})
+	if err != nil {
+		return nil, err
+	}
+	return b.configured(ws), nil
 }
 
 // noSession has what a session would give a value stand for itself.
@@ -121,7 +144,7 @@ func (b *Bundle) files() (*workspace.Workspace, error) {
 	if b.reader != nil {
 		return b.reader, nil
 	}
-	ws, err := b.open(Options{}, noSession())
+	ws, err := b.open(Options{}, workspace.Documents{}, noSession())
 	if err != nil {
 		return nil, err
 	}
@@ -131,6 +154,12 @@ func (b *Bundle) files() (*workspace.Workspace, error) {
 
 // read reads a file of the bundle by its name relative to it.
 func (b *Bundle) read(name string) (string, error) {
+	if b.virtual != nil {
+		if text, ok := b.virtual[name]; ok {
+			return text, nil
+		}
+		return "", problem(CodeUnreadable, b.Dir, 1, "there is no %s in it", name)
+	}
 	ws, err := b.files()
 	if err != nil {
 		return "", problem(CodeUnreadable, b.file(name), 1, "%v", err)
@@ -192,15 +221,19 @@ func (b *Bundle) location(ws *workspace.Workspace, file string) (workspace.Locat
 	return ws.Resolve("{" + workspace.BundleRoot + "}/" + rest)
 }
 
-// isGenerated says whether a file is one that an installer makes and that a source
-// tree can therefore not have.
+// isGenerated says whether a file is one that an installer makes and that sources, or a
+// module outside of an installation, can therefore not have.
 func (b *Bundle) isGenerated(name string) bool {
-	return b.Layout == LayoutSource && (isConfig(name) || strings.Contains(name, "/_cfg/") || strings.Contains(name, "/_config/"))
+	isSource := b.Layout == LayoutSource || b.Layout == LayoutWeb || b.Layout == LayoutInstalled && b.tree == ""
+	return isSource && (isConfig(name) || strings.Contains(name, "/_cfg/") || strings.Contains(name, "/_config/"))
 }
 
 // shown returns a place relative to the project.
 func (b *Bundle) shown(loc workspace.Location) string {
 	for _, r := range b.roots() {
+		if rel, err := filepath.Rel(b.unpacked, r.Dir); r.Name == loc.Root() && b.unpacked != "" && err == nil && filepath.IsLocal(rel) {
+			return b.Dir + "#" + path.Join(filepath.ToSlash(rel), loc.Name())
+		}
 		if r.Name == loc.Root() {
 			return path.Join(b.catalog.relative(r.Dir), loc.Name())
 		}
@@ -232,6 +265,9 @@ func (b *Bundle) WorkflowFiles() ([]string, error) {
 	}
 	var found []string
 	for _, e := range list.Entries {
+		if isDecoy(e.Path) && strings.Contains("/"+e.Path, "/reference/") {
+			continue // an example
+		}
 		sequence := b.Layout == LayoutV4 && path.Dir(e.Path) == "workflows" && path.Ext(e.Path) == ".yaml"
 		if !e.IsDir && (sequence || isWorkflowFile(e.Path, stepped[path.Dir(e.Path)])) {
 			found = append(found, "{"+workspace.BundleRoot+"}/"+e.Path)
@@ -257,6 +293,9 @@ func isWorkflowFile(name string, stepped bool) bool {
 func (b *Bundle) close() error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	if b.unpacked != "" {
+		defer os.RemoveAll(b.unpacked)
+	}
 	if b.reader == nil {
 		return nil
 	}

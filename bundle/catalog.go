@@ -21,6 +21,9 @@ type Config struct {
 	// Bundles are patterns of further bundle directories. A relative one is
 	// relative to the project.
 	Bundles []string
+	// Shallow leaves out the projects inside this one. They are looked into only if
+	// there is nothing else.
+	Shallow bool
 }
 
 // A Catalog is the bundles of a project. It does not notice what changes on disk
@@ -32,6 +35,7 @@ type Catalog struct {
 	entries []*entry
 	found   []Finding
 	cache   *workspace.Cache
+	skills  map[string]string // directories, by name
 
 	mu     sync.Mutex
 	troops []*sessions // of the agents that were made
@@ -91,6 +95,11 @@ func Find(project string, c Config) (*Catalog, error) {
 		catalog.entries = append(catalog.entries, b.entries...)
 	}
 	catalog.bundles, catalog.found = f.bundles, f.found
+	catalog.skills = make(map[string]string, len(f.skills))
+	for name, dir := range f.skills {
+		catalog.skills[name] = f.shown(dir)
+	}
+	catalog.shadow()
 	catalog.nameEntries()
 	return catalog, nil
 }
@@ -160,28 +169,50 @@ func (c *Catalog) Definition(id string) (*Definition, error) {
 	return e.load()
 }
 
+// lookup finds an agent: by its ID, by its bundle and id, by its id without the prefix
+// that newer ones have, and at last by the name of its persona or its title.
 func (c *Catalog) lookup(id string) (*entry, error) {
-	var found []*entry
-	for _, e := range c.entries {
-		if id == e.ID || id == e.plain || id == e.bundle.Name+"/"+e.plain {
-			found = append(found, e)
+	for _, isMeant := range []func(*entry) bool{
+		func(e *entry) bool { return id == e.ID || id == e.bundle.Name+"/"+e.plain },
+		func(e *entry) bool { return id == e.plain },
+		func(e *entry) bool {
+			return strings.EqualFold(id, e.plain) || strings.EqualFold("bmad-agent-"+id, e.plain) || strings.EqualFold("bmad-"+id, e.plain)
+		},
+		func(e *entry) bool { return e.isCalled(id) },
+	} {
+		var found []*entry
+		for _, e := range c.entries {
+			if isMeant(e) {
+				found = append(found, e)
+			}
+		}
+		switch {
+		case len(found) == 1:
+			return found[0], nil
+		case len(found) > 1:
+			return nil, fmt.Errorf("agent %.64q: %w under this name alone; there are %s", id, ErrNoAgent, strings.Join(idsOf(found), ", "))
 		}
 	}
-	if len(found) == 1 {
-		return found[0], nil
-	}
-	among := found
-	if len(found) == 0 {
-		among = c.entries
-	}
+	return nil, fmt.Errorf("agent %.64q: %w; there are: %s", id, ErrNoAgent, cmp.Or(strings.Join(idsOf(c.entries), ", "), "none"))
+}
+
+func idsOf(entries []*entry) []string {
 	var ids []string
-	for _, e := range among[:min(len(among), 50)] {
+	for _, e := range entries[:min(len(entries), 50)] {
 		ids = append(ids, e.ID)
 	}
-	if len(found) > 1 {
-		return nil, fmt.Errorf("agent %.64q: %w under this name alone; there are %s", id, ErrNoAgent, strings.Join(ids, ", "))
+	return ids
+}
+
+// isCalled says whether the agent's persona has a name, or its first part, or a title.
+// Its file is read for it.
+func (e *entry) isCalled(name string) bool {
+	d, err := e.load()
+	if err != nil || name == "" {
+		return false
 	}
-	return nil, fmt.Errorf("agent %.64q: %w; there are: %s", id, ErrNoAgent, cmp.Or(strings.Join(ids, ", "), "none"))
+	first, _, _ := strings.Cut(d.Name, " ")
+	return strings.EqualFold(d.Name, name) || strings.EqualFold(first, name) || strings.EqualFold(d.Title, name)
 }
 
 // Close closes the files that the catalog and its agents hold open. Runs of its

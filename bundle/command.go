@@ -2,7 +2,6 @@ package bundle
 
 import (
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 )
@@ -19,6 +18,7 @@ const (
 	KindPrompt   CommandKind = "prompt"   // follows one of the agent's prompts
 	KindTemplate CommandKind = "template" // fills in a template
 	KindBuiltin  CommandKind = "builtin"  // *help, *exit and the like
+	KindSkill    CommandKind = "skill"    // uses the skill that Target names
 	KindNone     CommandKind = "none"     // nothing but its description
 )
 
@@ -27,11 +27,17 @@ type Command struct {
 	// Cmd is what the user types, *create-prd.
 	Cmd string
 	// Code is a short form of it, such as CP, where there is one.
-	Code        string
+	Code string
+	// Synonyms are further names of it.
+	Synonyms []string
+	// Label is the description for people, without the code and on one line.
+	Label       string
 	Description string
-	Kind        CommandKind
-	// Target is a path, an instruction, or #id for a prompt. The path "todo" is of
-	// something not written yet.
+	// Group is the line of the menu that the command shares with others, where it does.
+	Group string
+	Kind  CommandKind
+	// Target is a path, an instruction, the name of a skill, or #id for a prompt. The
+	// path "todo" is of something not written yet.
 	Target string
 	// Template and Data are files that go with the target.
 	Template, Data string
@@ -46,17 +52,15 @@ type Attribute struct {
 	Line        int
 }
 
-// compound is a trigger with a code: "DS or fuzzy match on dev-story".
-var compound = regexp.MustCompile(`^\s*([A-Z][A-Z0-9]{0,3})\s+or\s+fuzzy\s+match\s+on\s+(\S.*)$`)
-
 // newCommand makes a command of a trigger and its attributes.
-func newCommand(trigger, description string, attributes []Attribute, line int) Command {
-	c := Command{Cmd: strings.TrimSpace(trigger), Description: strings.TrimSpace(description), Attributes: attributes, Line: line}
-	if m := compound.FindStringSubmatch(c.Cmd); m != nil {
-		c.Code, c.Cmd = m[1], m[2]
+func newCommand(written, description string, attributes []Attribute, line int) Command {
+	t := newTrigger(written)
+	c := Command{
+		Cmd: "*" + t.name, Code: t.code, Synonyms: t.synonyms,
+		Description: strings.TrimSpace(description), Label: label(description), Attributes: attributes, Line: line,
 	}
-	if c.Cmd != "" && c.Cmd[0] != '*' {
-		c.Cmd = "*" + c.Cmd
+	if m := labelCode.FindStringSubmatch(c.Description); m != nil && c.Code == "" {
+		c.Code = strings.ToUpper(m[1])
 	}
 	c.Template, _ = c.attribute("tmpl", "template")
 	c.Data, _ = c.attribute("data")
@@ -67,6 +71,10 @@ func newCommand(trigger, description string, attributes []Attribute, line int) C
 // decide finds the kind and target; where several attributes could say them, the
 // one that does most.
 func (c *Command) decide() {
+	if target, ok := c.attribute("skill"); ok {
+		c.Kind, c.Target = KindSkill, target
+		return
+	}
 	if target, ok := c.attribute("run-workflow", "workflow"); ok {
 		c.Kind, c.Target = KindWorkflow, target
 		return
@@ -79,7 +87,10 @@ func (c *Command) decide() {
 	if !ok {
 		target, ok = c.attribute("action")
 	}
+	skill, named := strings.CutPrefix(target, "skill:")
 	switch {
+	case ok && named:
+		c.Kind, c.Target = KindSkill, strings.TrimSpace(skill)
 	case ok && strings.HasPrefix(target, "#"):
 		c.Kind, c.Target = KindPrompt, target
 	case ok && isPath(target):
@@ -88,7 +99,7 @@ func (c *Command) decide() {
 		c.Kind, c.Target = KindAction, target
 	case c.Template != "":
 		c.Kind, c.Target = KindTemplate, c.Template
-	case isBuiltin(c.Cmd):
+	case c.hasName(builtins...):
 		c.Kind = KindBuiltin
 	default:
 		c.Kind = KindNone
@@ -104,11 +115,8 @@ func (c *Command) attribute(names ...string) (value string, ok bool) {
 	return "", false
 }
 
-// isBuiltin says whether a command is one that every agent understands.
-func isBuiltin(cmd string) bool {
-	name, _, _ := strings.Cut(strings.TrimPrefix(cmd, "*"), " ")
-	return slices.Contains([]string{"help", "menu", "exit", "quit", "dismiss", "yolo", "chat"}, name)
-}
+// builtins are the names of what every agent understands.
+var builtins = slices.Concat(exits, helps, []string{"yolo", "chat"})
 
 // isPath tells a path from an instruction: one word, with an extension.
 func isPath(s string) bool {
@@ -129,7 +137,7 @@ func hasExtension(s string) bool {
 // IsWorkflow says whether the command's target is run with execute_workflow, which
 // is also how an exec of a workflow file is carried out.
 func (c *Command) IsWorkflow() bool {
-	return c.Kind == KindWorkflow || c.Kind == KindValidate || c.Kind == KindExec && isWorkflowFile(c.Target, true)
+	return c.Kind == KindWorkflow || c.Kind == KindValidate || c.Kind == KindSkill || c.Kind == KindExec && isWorkflowFile(c.Target, true)
 }
 
 // references lists the files that the command names.

@@ -105,7 +105,7 @@ func TestCriticalActionsAreCarriedOutInOrder(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []string{
-		"[Critical Instruction] You are told {user_name}",
+		"[Critical Instruction] You are told Ada",
 		"[Critical Action] Loaded file: {bundle-root}/config.yaml\n\n" + config,
 		"[Critical Instruction] Remember the user's name is Ada, level 007, {blank} and {nobody}",
 		"[Critical Action] Loaded file: {bundle-root}/data/Ada.md\n\nBe brief.",

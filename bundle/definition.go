@@ -17,7 +17,8 @@ const (
 	FormatCompiled Format = "v6-compiled"   // the same as an installer writes it, with <activation>
 	FormatYAML     Format = "v6-agent-yaml" // *.agent.yaml
 	FormatV4       Format = "v4"            // a YAML block in markdown
-	FormatSkill    Format = "skill"         // SKILL.md with customize.toml
+	FormatSkill    Format = "skill"         // SKILL.md with customize.toml or a manifest
+	FormatCoach    Format = "coach"         // INSTRUCTIONS.md, made for a web chat
 )
 
 // A Definition is what an agent's file says, whatever its format. It does not
@@ -30,11 +31,21 @@ type Definition struct {
 	Persona  Persona
 	// Critical are what must be done before the user speaks, in order.
 	Critical []CriticalAction
-	Greeting string
-	Commands []Command
-	Prompts  []Prompt
+	// Activation is what the author has written for the beginning of a conversation, in
+	// order: the files among it are in Critical, too.
+	Activation []Step
+	Greeting   string
+	Commands   []Command
+	Prompts    []Prompt
 	// Rules are further instructions, each a line or more.
 	Rules []string
+	// Memories are facts that the agent always knows.
+	Memories []string
+	// Labels are lines of the menu that name nothing that could be carried out.
+	Labels []string
+	// Overrides are the files, relative to the project, that were laid over the agent's
+	// own.
+	Overrides []string
 	// Dependencies are files that commands may need.
 	Dependencies []Reference
 	Findings     []Finding
@@ -49,6 +60,14 @@ type Persona struct {
 	CommunicationStyle string
 	Focus              string
 	Principles         []string
+	// More is what else the author wrote about who the agent is, as written.
+	More string
+}
+
+// A Step is one of those that an author has written for the beginning of a conversation.
+type Step struct {
+	Text string
+	Line int
 }
 
 // A Prompt is a text that commands refer to by its id.
@@ -66,7 +85,7 @@ func (d *Definition) References() []Reference {
 	var refs []Reference
 	for _, action := range d.Critical {
 		if action.Load != nil && !action.implied {
-			refs = append(refs, Reference{Path: action.Load.Path, Use: UseCritical, File: d.File, Line: action.Line, Optional: action.Load.Optional})
+			refs = append(refs, Reference{Path: action.Load.Path, Use: UseCritical, File: d.File, Line: action.Line, Optional: action.Load.Optional || action.Load.many || isMemory(action.Load.Path)})
 		}
 	}
 	for _, c := range d.Commands {
@@ -94,6 +113,7 @@ func (e *entry) load() (*Definition, error) {
 	if err := d.parse(e.name, src); err != nil {
 		return nil, err
 	}
+	d.override(e.plain)
 	d.Name = cmp.Or(d.Name, e.plain)
 	for _, action := range d.Critical {
 		if action.Load != nil && e.bundle.isGenerated(action.Load.Path) {
@@ -107,8 +127,10 @@ func (e *entry) load() (*Definition, error) {
 // parse finds out the format by what the file holds.
 func (d *Definition) parse(name, src string) error {
 	switch {
-	case path.Base(name) == skillFile:
+	case path.Base(name) == SkillFile:
 		return d.parseSkill(name, src)
+	case path.Base(name) == instructions && strings.Contains(src, pasteMark):
+		return d.parseCoach(src)
 	case strings.HasSuffix(name, ".yaml"), strings.HasSuffix(name, ".yml"):
 		return d.parseAgentYAML(src)
 	}

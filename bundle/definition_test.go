@@ -69,8 +69,8 @@ func TestTheFormatsBecomeOneDefinition(t *testing.T) {
 			commands: []row{
 				{"*dev-story", "DS", KindWorkflow, "{project-root}/_bmad/bmm/workflows/quick/workflow.md", "", "", 23},
 				{"*review", "", KindExec, "{project-root}/_bmad/bmm/workflows/quick/steps/step-01.md", "", "{project-root}/_bmad/bmm/data/rules.csv", 26},
-				{"*party-mode", "", KindExec, "{project-root}/_bmad/bmm/workflows/quick/workflow.md", "", "", 32},
-				{"*expert-chat", "", KindAction, "talk as an expert", "", "", 36},
+				{"*party-mode", "PM", KindExec, "{project-root}/_bmad/bmm/workflows/quick/workflow.md", "", "", 32},
+				{"*expert-chat", "CH", KindAction, "talk as an expert", "", "", 36},
 			},
 		},
 		"qa": {
@@ -101,8 +101,8 @@ func TestTheFormatsBecomeOneDefinition(t *testing.T) {
 				Role: "Gives advice", Identity: "Has seen it all", CommunicationStyle: "Short sentences", Principles: []string{"Listen", "Then speak"},
 			},
 			commands: []row{
-				{"*AD", "", KindAction, "Use the skill bmad-advice", "", "", 13},
-				{"*RD", "", KindAction, "Tell a riddle about owls", "", "", 18},
+				{"*AD", "AD", KindSkill, "bmad-advice", "", "", 13},
+				{"*RD", "RD", KindAction, "Tell a riddle about owls", "", "", 18},
 			},
 		},
 	} {
@@ -124,10 +124,10 @@ func TestCriticalActionsComeFromEveryFormat(t *testing.T) {
 	for id, want := range map[string][]string{
 		"alex":            {"11 {bundle-root}/config.yaml", "12", "13"},
 		"hal":             {"4 project-context.md?"},
-		"pm":              {"12 {project-root}/bmad/bmm/config.yaml", "16", "17"},
+		"pm":              {"12 {project-root}/bmad/bmm/config.yaml"},
 		"dev":             {"0 {bundle-root}/config.yaml?", "20"},
-		"qa":              {"8 .bmad-core/core-config.yaml", "9"},
-		"bmad-agent-sage": {"0 {bundle-root}/config.yaml?", "2 {skill-root}/references/advice.md", "2", "2 {skill-root}/references/facts.md?", "2"},
+		"qa":              {"8 .bmad-core/core-config.yaml"},
+		"bmad-agent-sage": {"0 {bundle-root}/config.yaml?", "2 {skill-root}/references/advice.md", "2", "2 {skill-root}/references/facts.md?", "2 {project-root}/**/context.md?"},
 	} {
 		var got []string
 		for _, a := range define(t, c, id).Critical {

@@ -21,6 +21,13 @@ type finder struct {
 	bundles []*Bundle
 	found   []Finding
 	seen    map[string]bool // directories that are bundles
+	lists   map[string][]workspace.Entry
+
+	files    []string // see search; sorted
+	nested   []string // projects inside this one
+	searched int
+	skills   map[string]string // directories of skills, by their names
+	trees    []string          // installations
 }
 
 func newFinder(dir string) (*finder, error) {
@@ -30,36 +37,83 @@ func newFinder(dir string) (*finder, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &finder{dir: dir, ws: ws, seen: make(map[string]bool)}, nil
+	return &finder{
+		dir: dir, ws: ws, seen: make(map[string]bool), lists: make(map[string][]workspace.Entry), skills: make(map[string]string),
+	}, nil
 }
 
 func (f *finder) close() { _ = f.ws.Close() }
 
-// everywhere looks in all the places where bundles usually are.
+// everywhere looks in all the places where bundles usually are, then wherever else
+// there is something that was meant to be an agent.
 func (f *finder) everywhere(c Config) error {
+	f.look(false)
+	if len(f.bundles) == 0 && len(f.nested) > 0 && !c.Shallow {
+		f.files, f.nested, f.searched = nil, nil, 0
+		f.look(true)
+	}
+	return f.configured(c.Bundles)
+}
+
+// look finds what one search of the project comes across.
+func (f *finder) look(deep bool) {
+	f.search(".", maxSearchDepth, deep)
+	slices.Sort(f.files)
+	f.findTrees()
 	f.customBundles()
-	for _, tree := range []string{"bmad", "_bmad", ".bmad"} {
+	f.indexSkills()
+	for _, tree := range f.trees {
 		f.installedTree(tree)
 	}
 	f.sourceTree()
 	f.versionFour()
-	for _, pattern := range []string{
-		"skills/*", ".claude/skills/*", ".agents/skills/*", "src/*-skills/*", "src/*-skills/*/*",
-		"bmad/*/agents/*", "_bmad/*/agents/*", "src/*/agents/*", "src/modules/*/agents/*",
-	} {
-		for _, dir := range f.match(pattern) {
-			f.skill(dir)
+	f.skillAgents()
+	f.single(".")
+	f.strays()
+	f.webBundles()
+	f.editorCopies()
+}
+
+// findTrees finds the installations, those of the newest layout first.
+func (f *finder) findTrees() {
+	dirs := map[string]bool{}
+	for _, file := range f.files {
+		for dir := path.Dir(file); dir != "." && !dirs[dir]; dir = path.Dir(dir) {
+			dirs[dir] = true
+			if path.Base(dir) != ".bmad-core" && f.isTree(dir) && !isDecoy(dir+"/x") && !isEditorFile(dir+"/x") {
+				f.trees = append(f.trees, dir)
+			}
 		}
 	}
-	f.single(".")
-	return f.configured(c.Bundles)
+	rank := func(dir string) int { return slices.Index([]string{"_bmad", ".bmad", "bmad"}, path.Base(dir)) & 0xf }
+	slices.SortStableFunc(f.trees, func(a, b string) int {
+		if d := strings.Count(a, "/") - strings.Count(b, "/"); d != 0 {
+			return d
+		}
+		if d := rank(a) - rank(b); d != 0 {
+			return d
+		}
+		return strings.Compare(a, b)
+	})
+}
+
+// treeOf returns the installation that a directory is in, or empty.
+func (f *finder) treeOf(dir string) string {
+	for _, tree := range f.trees {
+		if strings.HasPrefix(dir+"/", tree+"/") {
+			return tree
+		}
+	}
+	return ""
 }
 
 // customBundles finds bmad/custom/bundles/<name>/bundle.yaml.
 func (f *finder) customBundles() {
-	for _, dir := range f.match("bmad/custom/bundles/*") {
-		if !f.manifest(dir) {
-			f.found = append(f.found, warning(CodeNoManifest, f.shown(dir), 1, "a bundle needs a bundle.yaml; this directory has none and is passed over"))
+	for _, tree := range []string{"bmad", "_bmad", ".bmad"} {
+		for _, dir := range f.match(tree + "/custom/bundles/*") {
+			if !f.manifest(dir) {
+				f.found = append(f.found, warning(CodeNoManifest, f.shown(dir), 1, "a bundle needs a bundle.yaml; this directory has none and is passed over"))
+			}
 		}
 	}
 }
@@ -69,9 +123,81 @@ func (f *finder) single(dir string) {
 	if f.seen[dir] || f.manifest(dir) || f.skill(dir) {
 		return
 	}
-	if in := f.list(dir); in["agents"] && (in["workflows"] || in["tasks"] || in["config.yaml"]) {
-		f.add(dir, LayoutInstalled)
+	in := f.list(dir)
+	if isModule := in["workflows"] || in["tasks"] || in["config.yaml"]; in["agents"] && isModule && len(f.agentFiles(dir)) > 0 {
+		f.module(dir)
 	}
+}
+
+// strays finds agents that lie where no installer puts them: in modules at the top of
+// a repository or under custom/, in directories of their own, as single files.
+func (f *finder) strays() {
+	for _, file := range f.files {
+		base := path.Base(file)
+		if isDecoy(file) || isEditorFile(file) || f.isTaken(file) {
+			continue
+		}
+		inAgents := slices.Contains(strings.Split(path.Dir(file), "/"), "agents")
+		switch {
+		case hasAgentSuffix(base):
+		case inAgents && slices.Contains([]string{".md", ".yaml", ".yml"}, path.Ext(base)) && f.definesAgent(file):
+		default:
+			continue
+		}
+		dir := path.Dir(file)
+		if inAgents {
+			for path.Base(dir) != "agents" {
+				dir = path.Dir(dir)
+			}
+			dir = path.Dir(dir)
+		} else if strings.HasPrefix(base, path.Base(dir)+".") && dir != "." {
+			dir = path.Dir(dir) // an agent in a directory of its own
+		}
+		if f.isInSkill(dir, file) {
+			continue
+		}
+		b := f.bundleAt(dir)
+		if b == nil {
+			b = f.moduleWithout(dir)
+		}
+		if inAgents && !f.isTaken(file) {
+			for _, name := range f.agentFiles(dir) {
+				if !b.hasFile(name) {
+					b.addFile(name)
+				}
+			}
+		}
+		if name := strings.TrimPrefix(strings.TrimPrefix(file, dir), "/"); !b.hasFile(name) {
+			b.addFile(name)
+		}
+	}
+}
+
+// isTaken says whether a file is an agent of a bundle already, or inside one that
+// lists its agents itself.
+func (f *finder) isTaken(file string) bool {
+	shown := f.shown(file)
+	for _, b := range f.bundles {
+		if b.IsManifested() && strings.HasPrefix(shown, b.Dir+"/") {
+			return true
+		}
+		for _, e := range b.entries {
+			if e.File == shown {
+				return true
+			}
+		}
+	}
+	return f.seen[path.Dir(file)] && f.has(path.Join(path.Dir(file), manifestFile))
+}
+
+// bundleAt returns the bundle of a directory, nil if it is none.
+func (f *finder) bundleAt(dir string) *Bundle {
+	for _, b := range f.bundles {
+		if b.Dir == f.shown(dir) {
+			return b
+		}
+	}
+	return nil
 }
 
 // configured finds the bundles in the directories that patterns match. Those are
@@ -101,7 +227,7 @@ func (f *finder) configured(patterns []string) error {
 	return nil
 }
 
-// elsewhere finds the bundle in a directory outside of the project.
+// elsewhere finds the bundle in a directory outside of the project, or those in it.
 func (f *finder) elsewhere(dir string) error {
 	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
 		return err
@@ -114,7 +240,13 @@ func (f *finder) elsewhere(dir string) error {
 	if rel, err := filepath.Rel(f.dir, dir); err == nil {
 		other.prefix = filepath.ToSlash(rel)
 	}
+	other.search(".", maxSearchDepth, false)
+	slices.Sort(other.files)
+	other.indexSkills()
 	other.single(".")
+	if len(other.bundles) == 0 {
+		other.look(true)
+	}
 	f.bundles = append(f.bundles, other.bundles...)
 	f.found = append(f.found, other.found...)
 	return nil
@@ -140,8 +272,7 @@ func (f *finder) coreOf(c Config) string {
 func (f *finder) add(dir string, layout Layout) *Bundle {
 	b := f.empty(dir, layout)
 	for _, name := range f.agentFiles(dir) {
-		id, _, _ := strings.Cut(path.Base(name), ".")
-		b.add(Entry{EntryPoint: true}, id, name)
+		b.addFile(name)
 	}
 	return b
 }
@@ -155,28 +286,19 @@ func (f *finder) empty(dir string, layout Layout) *Bundle {
 	return b
 }
 
+// addFile adds the agent in a file, whose id is the file's name.
+func (b *Bundle) addFile(name string) {
+	id, _, _ := strings.Cut(path.Base(name), ".")
+	b.add(Entry{EntryPoint: true}, id, name)
+}
+
+func (b *Bundle) hasFile(name string) bool {
+	return slices.ContainsFunc(b.entries, func(e *entry) bool { return e.name == name })
+}
+
 func (b *Bundle) add(e Entry, id, name string) {
 	e.Bundle, e.File = b.Name, b.file(name)
 	b.entries = append(b.entries, &entry{Entry: e, bundle: b, plain: id, name: name})
-}
-
-// agentFiles returns the files in agents/ that define agents, relative to dir. An
-// agent with files of its own has a directory, agents/tech-writer/tech-writer.md.
-func (f *finder) agentFiles(dir string) []string {
-	var names []string
-	for _, e := range f.entries(path.Join(dir, "agents"), 2) {
-		in, base := path.Split(e.Path)
-		isAgent := strings.HasSuffix(base, ".agent.yaml") || strings.HasSuffix(base, ".agent.yml")
-		if in == "" {
-			isAgent = isAgent || path.Ext(base) == ".md" && !strings.EqualFold(base, "README.md")
-		} else {
-			isAgent = isAgent || base == path.Base(in)+".md"
-		}
-		if isAgent && !e.IsDir {
-			names = append(names, path.Join("agents", e.Path))
-		}
-	}
-	return names
 }
 
 func (f *finder) host(dir string) string { return filepath.Join(f.dir, filepath.FromSlash(dir)) }
@@ -221,6 +343,9 @@ func (f *finder) list(dir string) map[string]bool {
 // entries lists a directory; what cannot be listed, for another reason than not
 // being there, is a finding.
 func (f *finder) entries(dir string, depth int) []workspace.Entry {
+	if list, known := f.lists[dir]; known && depth == 1 {
+		return list
+	}
 	loc, err := f.ws.Resolve("{" + workspace.BundleRoot + "}/" + dir)
 	if err != nil {
 		return nil // a name with braces, which no path can mean
@@ -230,10 +355,12 @@ func (f *finder) entries(dir string, depth int) []workspace.Entry {
 		if !errors.Is(err, workspace.ErrNotFound) && !errors.Is(err, syscall.ENOTDIR) {
 			f.found = append(f.found, warning(CodeUnreadable, f.shown(dir), 1, "%v", err))
 		}
-		return nil
+		list.Entries = nil
+	} else if list.Entries == nil {
+		list.Entries = []workspace.Entry{}
 	}
-	if list.Entries == nil {
-		return []workspace.Entry{}
+	if depth == 1 {
+		f.lists[dir] = list.Entries
 	}
 	return list.Entries
 }

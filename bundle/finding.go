@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+
+	"github.com/troupe-dev/troupe/internal/laxyaml"
 )
 
 // A Severity says how bad a [Finding] is.
@@ -18,17 +20,19 @@ const (
 
 // The codes of what is found while loading. Those of package markup appear too.
 const (
-	CodeUnreadable   = "unreadable"         // a file is missing, refused or too large
-	CodeYAML         = "invalid-yaml"       // not YAML, even read leniently
-	CodeUnquoted     = "unquoted-yaml"      // a scalar that YAML wants in quotes
-	CodeRefusedYAML  = "refused-yaml"       // aliases, custom tags, more than the limits allow
-	CodeDuplicateKey = "duplicate-key"      // the last one counts
-	CodeTOML         = "invalid-toml"       // not TOML, or not that of an agent
-	CodeManifest     = "invalid-manifest"   // bundle.yaml lacks something, or has it wrong
-	CodeNoManifest   = "missing-manifest"   // a bundle directory without bundle.yaml
-	CodeNoAgent      = "no-agent"           // a file that should define an agent does not
-	CodeIncomplete   = "incomplete-agent"   // an agent without a name, or a command without a trigger
-	CodeMoved        = "wrong-install-path" // a workflow that is not where it says it is
+	CodeUnreadable   = "unreadable"             // a file is missing, refused or too large
+	CodeYAML         = laxyaml.CodeInvalid      // not YAML, even read leniently
+	CodeUnquoted     = laxyaml.CodeUnquoted     // a scalar that YAML wants in quotes
+	CodeRefusedYAML  = laxyaml.CodeRefused      // aliases, custom tags, more than the limits allow
+	CodeDuplicateKey = laxyaml.CodeDuplicateKey // the last one counts
+	CodeTOML         = "invalid-toml"           // not TOML, or not that of an agent
+	CodeManifest     = "invalid-manifest"       // bundle.yaml lacks something, or has it wrong
+	CodeNoManifest   = "missing-manifest"       // a bundle directory without bundle.yaml
+	CodeNoAgent      = "no-agent"               // a file that should define an agent does not
+	CodeIncomplete   = "incomplete-agent"       // an agent without a name, or a command without a trigger
+	CodeShadowed     = "shadowed-agent"         // another agent of the same name counts
+	CodeSchema       = "agent-schema"           // an agent that is written in a way of its own
+	CodeMoved        = "wrong-install-path"     // a workflow that is not where it says it is
 )
 
 // A Finding is something in a bundle that a person should look at. It is an error

@@ -5,6 +5,8 @@ import (
 	"regexp"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/troupe-dev/troupe/internal/laxyaml"
 )
 
 const manifestFile = "bundle.yaml"
@@ -23,13 +25,13 @@ func (f *finder) manifest(dir string) bool {
 	m := manifest{file: f.shown(name)}
 	src, err := f.read(name)
 	if err == nil {
-		m.root, m.found, err = parseYAML(m.file, 1, []byte(src))
+		m.root, m.found, err = ParseYAML(m.file, 1, []byte(src))
 	}
 	if err != nil {
 		f.found = append(f.found, asFinding(err, m.file))
 		return true
 	}
-	b := f.empty(dir, Layout(scalar(field(m.root, "type"))))
+	b := f.empty(dir, Layout(laxyaml.Scalar(laxyaml.Field(m.root, "type"))))
 	m.fill(b)
 	f.found = append(f.found, m.found...)
 	return true
@@ -53,35 +55,35 @@ func (m *manifest) wrong(n *yaml.Node, format string, args ...any) {
 // fill reads the manifest into b. What it lacks is a finding; the agents that it
 // names well enough are there all the same.
 func (m *manifest) fill(b *Bundle) {
-	if name := scalar(field(m.root, "name")); name != "" {
+	if name := laxyaml.Scalar(laxyaml.Field(m.root, "name")); name != "" {
 		b.Name = name
 	}
-	b.Version = scalar(field(m.root, "version"))
-	b.Description = scalar(field(m.root, "description"))
+	b.Version = laxyaml.Scalar(laxyaml.Field(m.root, "version"))
+	b.Description = laxyaml.Scalar(laxyaml.Field(m.root, "description"))
 	for _, key := range []string{"type", "name", "version"} {
-		if scalar(field(m.root, key)) == "" {
+		if laxyaml.Scalar(laxyaml.Field(m.root, key)) == "" {
 			m.wrong(m.root, "the manifest lacks %s", key)
 		}
 	}
-	if name := field(m.root, "name"); name != nil && !kebab.MatchString(scalar(name)) {
-		m.wrong(name, "the name %q is not kebab-case", scalar(name))
+	if name := laxyaml.Field(m.root, "name"); name != nil && !kebab.MatchString(laxyaml.Scalar(name)) {
+		m.wrong(name, "the name %q is not kebab-case", laxyaml.Scalar(name))
 	}
-	agents := items(field(m.root, "agents"))
+	agents := laxyaml.Items(laxyaml.Field(m.root, "agents"))
 	switch b.Layout {
 	case LayoutBundle:
 		if len(agents) == 0 {
 			m.wrong(m.root, "a bundle names its agents under agents")
 		}
 	case LayoutStandalone:
-		agents = items(field(m.root, "agent"))
+		agents = laxyaml.Items(laxyaml.Field(m.root, "agent"))
 		if len(agents) != 1 {
 			m.wrong(m.root, "a standalone bundle names its agent under agent")
 		}
 	default:
-		if kind := field(m.root, "type"); kind != nil {
-			m.wrong(kind, "the type %q is neither bundle nor standalone", scalar(kind))
+		if kind := laxyaml.Field(m.root, "type"); kind != nil {
+			m.wrong(kind, "the type %q is neither bundle nor standalone", laxyaml.Scalar(kind))
 		}
-		agents = append(agents, items(field(m.root, "agent"))...)
+		agents = append(agents, laxyaml.Items(laxyaml.Field(m.root, "agent"))...)
 	}
 	entryPoints := 0
 	for _, agent := range agents {
@@ -90,14 +92,14 @@ func (m *manifest) fill(b *Bundle) {
 		}
 	}
 	if b.Layout == LayoutBundle && len(agents) > 0 && entryPoints == 0 {
-		m.wrong(field(m.root, "agents"), "no agent is an entry_point")
+		m.wrong(laxyaml.Field(m.root, "agents"), "no agent is an entry_point")
 	}
 	m.resources(b)
 }
 
 // agent adds the agent that a manifest describes and says whether it is an entry point.
 func (m *manifest) agent(b *Bundle, n *yaml.Node) bool {
-	id, file := scalar(field(n, "id")), scalar(field(n, "file"))
+	id, file := laxyaml.Scalar(laxyaml.Field(n, "id")), laxyaml.Scalar(laxyaml.Field(n, "file"))
 	if id == "" || file == "" {
 		m.wrong(n, "an agent has an id and a file")
 		return false
@@ -109,21 +111,21 @@ func (m *manifest) agent(b *Bundle, n *yaml.Node) bool {
 		}
 	}
 	b.add(Entry{
-		Name:        scalar(field(n, "name")),
-		Title:       scalar(field(n, "title")),
-		Icon:        scalar(field(n, "icon")),
-		Description: scalar(field(n, "description")),
-		EntryPoint:  b.Layout == LayoutStandalone || scalar(field(n, "entry_point")) == "true",
+		Name:        laxyaml.Scalar(laxyaml.Field(n, "name")),
+		Title:       laxyaml.Scalar(laxyaml.Field(n, "title")),
+		Icon:        laxyaml.Scalar(laxyaml.Field(n, "icon")),
+		Description: laxyaml.Scalar(laxyaml.Field(n, "description")),
+		EntryPoint:  b.Layout == LayoutStandalone || laxyaml.Scalar(laxyaml.Field(n, "entry_point")) == "true",
 	}, id, file)
-	b.References = append(b.References, Reference{Path: file, Use: UseAgent, Key: id, File: m.file, Line: field(n, "file").Line})
+	b.References = append(b.References, Reference{Path: file, Use: UseAgent, Key: id, File: m.file, Line: laxyaml.Field(n, "file").Line})
 	return b.entries[len(b.entries)-1].EntryPoint
 }
 
 func (m *manifest) resources(b *Bundle) {
-	if config := field(field(m.root, "resources"), "config"); scalar(config) != "" {
-		b.References = append(b.References, Reference{Path: scalar(config), Use: UseConfig, Key: "config", File: m.file, Line: config.Line})
+	if config := laxyaml.Field(laxyaml.Field(m.root, "resources"), "config"); laxyaml.Scalar(config) != "" {
+		b.References = append(b.References, Reference{Path: laxyaml.Scalar(config), Use: UseConfig, Key: "config", File: m.file, Line: config.Line})
 	}
-	for _, n := range items(field(m.root, "core_dependencies")) {
-		b.References = append(b.References, Reference{Path: scalar(n), Use: UseDependency, Key: "core_dependencies", File: m.file, Line: n.Line})
+	for _, n := range laxyaml.Items(laxyaml.Field(m.root, "core_dependencies")) {
+		b.References = append(b.References, Reference{Path: laxyaml.Scalar(n), Use: UseDependency, Key: "core_dependencies", File: m.file, Line: n.Line})
 	}
 }

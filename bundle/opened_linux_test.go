@@ -87,16 +87,18 @@ func TestFilesAreOpenedWhenTheyAreNeeded(t *testing.T) {
 	}
 	const home = "bmad/custom/bundles/requirements/"
 	c := find(t, dir, Config{})
-	expect("finding bundles", 4,
-		home+"bundle.yaml", "bmad/custom/bundles/helper/bundle.yaml", "bmad/custom/bundles/broken/bundle.yaml", "skills/bmad-agent-sage/customize.toml")
+	// What lies in a directory of agents is looked into, to see whether it is one.
+	expect("finding bundles", 8,
+		home+"bundle.yaml", "bmad/custom/bundles/helper/bundle.yaml", "bmad/custom/bundles/broken/bundle.yaml", "skills/bmad-agent-sage/customize.toml",
+		".bmad-core/agents/list.md", ".bmad-core/agents/map.md", ".bmad-core/agents/qa.md", "bmad/bmm/agents/pm.md")
 	c.Entries()
 	expect("listing entries", 0)
 
 	s := play(t, c, "alex", Options{Outputs: t.TempDir()},
 		troupetest.Say("Hello."), troupetest.Say("What?"), troupetest.Call("execute_workflow", `{"workflow_path":"{bundle-root}/workflows/intake/workflow.yaml"}`), troupetest.Say("Step 1."))
-	expect("making an agent", 1, home+"agents/alex.md")
+	expect("making an agent", 2, home+"agents/alex.md", home+"config.yaml")
 	s.say("hello")
-	expect("starting an agent", 1, home+"config.yaml")
+	expect("starting an agent", 2, home+"config.yaml") // known to the prompt, and loaded by an action
 	s.say("more")
 	expect("going on", 0)
 	s.say("*intake-workflow")

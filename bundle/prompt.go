@@ -11,18 +11,30 @@ import (
 
 // PromptVersion names the template that system prompts are made with. A change of
 // what it says is a new version, so that one can tell what an old session was told.
-const PromptVersion = "v1"
+const PromptVersion = "v2"
 
-//go:embed prompt/v1.tmpl
+//go:embed prompt/v2.tmpl
 var promptFiles embed.FS
 
 // prompts are the parts of a system prompt, each a template of its own.
-var prompts = template.Must(template.ParseFS(promptFiles, "prompt/"+PromptVersion+".tmpl"))
+var prompts = template.Must(template.New("").Funcs(template.FuncMap{
+	"number": func(i int) int { return i + 1 },
+	"join":   func(list []string) string { return strings.Join(list, ", ") },
+	// rest is what a description says after its first line.
+	"rest": func(c Command) string {
+		text := strings.TrimSpace(c.Description)
+		if _, rest, _ := strings.Cut(text, "\n"); c.Label != "" {
+			return strings.TrimRight(rest, " \n")
+		}
+		return text
+	},
+	"indent": func(text string) string { return "    " + strings.ReplaceAll(text, "\n", "\n    ") },
+}).ParseFS(promptFiles, "prompt/"+PromptVersion+".tmpl"))
 
 // A Part is a piece of what the model is told before the user speaks.
 type Part struct {
-	// Name is persona, tools, commands, rules or session, which together are the
-	// system prompt, critical for each message after it, or what Options.Tell calls it.
+	// Name is persona, activation, tools, commands, rules or session, which together are
+	// the system prompt, critical for each message after it, or what Options.Tell calls it.
 	Name string
 	// Source is the file that a critical message shows, empty for the others.
 	Source string
@@ -35,6 +47,66 @@ type Part struct {
 type promptData struct {
 	*Definition
 	SessionID string
+	// Settings are the configuration, and Folders where documents are.
+	Settings []Setting
+	Folders  []string
+	// CanRun names the tool that runs commands, if there is one.
+	CanRun    string
+	CanInvoke bool
+}
+
+// Folder is one of the folders of documents, for examples.
+func (p promptData) Folder() string {
+	if len(p.Folders) > 0 {
+		return p.Folders[0]
+	}
+	return "docs"
+}
+
+// SkillPath returns where a skill of the project is.
+func (p promptData) SkillPath(name string) string {
+	if p.bundle.catalog == nil {
+		return ""
+	}
+	return p.bundle.SkillPath(name)
+}
+
+// Skill is the text of an agent that is a skill, with its own customization filled in.
+func (p promptData) Skill() string {
+	for _, prompt := range p.Prompts {
+		if prompt.ID == SkillFile || prompt.ID == instructions {
+			return fillTable(prompt.Content, "agent", p.agentTable())
+		}
+	}
+	return ""
+}
+
+// agentTable is what {agent.name} and the like mean.
+func (d *Definition) agentTable() map[string]any {
+	list := func(texts []string) any {
+		all := make([]any, len(texts))
+		for i, text := range texts {
+			all[i] = text
+		}
+		return all
+	}
+	return map[string]any{
+		"name": d.Name, "title": d.Title, "icon": d.Icon, "role": d.Persona.Role, "identity": d.Persona.Identity,
+		"communication_style": d.Persona.CommunicationStyle, "principles": list(d.Persona.Principles),
+		"menu": "the commands below", "persistent_facts": "the facts below",
+		"activation_steps_prepend": "the steps below", "activation_steps_append": "the steps below",
+	}
+}
+
+// OwnPrompts are those that commands refer to.
+func (p promptData) OwnPrompts() []Prompt {
+	var own []Prompt
+	for _, prompt := range p.Prompts {
+		if prompt.ID != SkillFile && prompt.ID != instructions {
+			own = append(own, prompt)
+		}
+	}
+	return own
 }
 
 // HasWorkflows says whether any command runs one.
@@ -50,21 +122,23 @@ func (d *Definition) HasWorkflows() bool {
 // Prompt returns the parts of the system prompt for a session. Variables in them
 // are left as written; [Catalog.Prompt] fills them in.
 func (d *Definition) Prompt(session string) ([]Part, error) {
-	return d.prompt(session, func(text string) (string, error) { return text, nil })
+	return d.prompt(promptData{Definition: d, SessionID: session}, func(text string) (string, error) { return text, nil })
 }
 
-func (d *Definition) prompt(session string, fill func(string) (string, error)) ([]Part, error) {
+func (d *Definition) prompt(data promptData, fill func(string) (string, error)) ([]Part, error) {
 	var parts []Part
-	for _, name := range []string{"persona", "tools", "commands", "rules", "session"} {
+	for _, name := range []string{"persona", "activation", "tools", "commands", "rules", "session"} {
 		var b strings.Builder
-		if err := prompts.ExecuteTemplate(&b, name, promptData{d, session}); err != nil {
+		if err := prompts.ExecuteTemplate(&b, name, data); err != nil {
 			return nil, fmt.Errorf("agent %s: prompt: %w", d.ID, err)
 		}
-		text, err := fill(b.String())
+		text, err := fill(strings.TrimSpace(b.String()))
 		if err != nil {
 			return nil, fmt.Errorf("agent %s: prompt: %w", d.ID, err)
 		}
-		parts = append(parts, newPart(name, "", text))
+		if text != "" {
+			parts = append(parts, newPart(name, "", text))
+		}
 	}
 	return parts, nil
 }
@@ -79,10 +153,36 @@ func EstimateTokens(text string) int {
 	return (len(text) + bytesPerToken - 1) / bytesPerToken
 }
 
-// brief returns all that the model is told before the user speaks: the prompt with
+// maxSettings bounds the settings that a prompt shows, and maxSetting one of them.
+const (
+	maxSettings = 60
+	maxSetting  = 300
+)
+
+// promptData gathers what a prompt is made of.
+func (s *sessions) promptData(session string, ws *workspace.Workspace) promptData {
+	d := s.agent
+	data := promptData{Definition: d, SessionID: session, Folders: d.bundle.DocumentFolders()}
+	settings, _ := d.bundle.settings(ws)
+	for _, setting := range settings {
+		if value := setting.Value; len(value) <= maxSetting && !strings.Contains(value, "\n") && len(data.Settings) < maxSettings {
+			data.Settings = append(data.Settings, setting)
+		}
+	}
+	for _, tool := range s.options.Tools {
+		if name := tool.Spec().Name; strings.Contains(name, "command") || strings.Contains(name, "shell") || strings.Contains(name, "bash") {
+			data.CanRun = name
+		}
+	}
+	data.CanInvoke = len(d.bundle.catalog.entries) > 1 || s.options.Invoke != nil
+	return data
+}
+
+// parts returns all that the model is told before the user speaks: the prompt with
 // the variables of ws filled in, then what the critical actions came to.
-func (d *Definition) brief(session string, ws *workspace.Workspace, told []message) ([]Part, error) {
-	parts, err := d.prompt(session, func(text string) (string, error) {
+func (s *sessions) parts(session string, ws *workspace.Workspace, told []message) ([]Part, error) {
+	d := s.agent
+	parts, err := d.prompt(s.promptData(session, ws), func(text string) (string, error) {
 		text, _, err := ws.Vars().Expand(d.bundle.here(text))
 		return text, err
 	})
@@ -107,7 +207,7 @@ func (c *Catalog) PromptWith(id string, o Options) ([]Part, error) {
 	if err != nil {
 		return nil, err
 	}
-	files, err := d.bundle.open(o, noSession())
+	files, err := d.bundle.open(o, c.sessionsOf(d, o).documentsThere(), noSession())
 	if err != nil {
 		return nil, fmt.Errorf("agent %s: %w", d.ID, err)
 	}
@@ -116,7 +216,7 @@ func (c *Catalog) PromptWith(id string, o Options) ([]Part, error) {
 	if err != nil {
 		return nil, fmt.Errorf("agent %s: %w", d.ID, err)
 	}
-	parts, err := d.brief("{session-id}", ws, told)
+	parts, err := c.sessionsOf(d, o).parts("{session-id}", ws, told)
 	for _, more := range o.told() {
 		parts = append(parts, Part{Name: more.Source, Text: more.Content, Tokens: EstimateTokens(more.Content)})
 	}

@@ -60,9 +60,9 @@ func TestRulesForGuidedWorkflowsAreForAgentsThatHaveWorkflows(t *testing.T) {
 func TestThePromptShowsRulesDependenciesAndTheSkillItself(t *testing.T) {
 	c := find(t, project(t), Config{})
 	for id, want := range map[string][]string{
-		"pm":              {"*create-prd (CP) - [CP] Create PRD\n  Workflow: {project-root}/bmad/bmm/", "FURTHER RULES OF THIS AGENT:\n- Stay in character"},
+		"pm":              {"*create-prd (CP) - Create PRD\n  Workflow: {project-root}/bmad/bmm/", "FURTHER RULES OF THIS AGENT:\n- Stay in character"},
 		"qa":              {"FOCUS:\nQuality", "PRINCIPLES:\nDepth as needed\nCRITICAL: Tests first", "{root}/tasks/review-story.md\n", "story-file-permissions:\n- CRITICAL: Only"},
-		"dev":             {"*party-mode - [CH] Chat or [PM] party mode PM\n  Workflow: {bundle-root}/workflows/quick/workflow.md"},
+		"dev":             {"*party-mode (PM) - party mode\n  Workflow: {bundle-root}/workflows/quick/workflow.md"},
 		"bmad-agent-sage": {"Give advice; read `references/advice.md` first.", "Do: Tell a riddle", "[Critical Instruction] Remember: The owl is wise"},
 	} {
 		parts, err := c.Prompt(id)

@@ -8,6 +8,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/troupe-dev/troupe/internal/laxyaml"
 	"github.com/troupe-dev/troupe/workspace"
 )
 
@@ -22,9 +23,9 @@ var (
 // written where it is used.
 func (r *resolver) collectValues(input map[string]any) {
 	r.values = make(map[string]string)
-	for _, n := range []*yaml.Node{r.root, field(r.root, "variables")} {
-		for k, v := range fields(n) {
-			if text := r.bundle.here(scalar(v)); text != "" && r.values[k.Value] == "" && !slices.Contains(descriptive, k.Value) {
+	for _, n := range []*yaml.Node{r.root, laxyaml.Field(r.root, "variables")} {
+		for k, v := range laxyaml.Fields(n) {
+			if text := r.bundle.here(laxyaml.Scalar(v)); text != "" && r.values[k.Value] == "" && !slices.Contains(descriptive, k.Value) {
 				r.values[k.Value] = text
 			}
 		}
@@ -46,7 +47,7 @@ func (r *resolver) findOwnDirectory() {
 		if _, err := lookAt(ws, r.loc, "{installed_path}/"+base); err == nil {
 			return
 		}
-		if n := field(r.root, "installed_path"); n != nil {
+		if n := laxyaml.Field(r.root, "installed_path"); n != nil {
 			r.Findings = append(r.Findings, warning(CodeMoved, r.File, n.Line, "the workflow is not in %s; its own directory is used instead", said))
 		}
 	}
@@ -83,7 +84,7 @@ func (r *resolver) readConfig(body string) error {
 		r.miss("config_source: " + err.Error())
 		return nil
 	}
-	values, err := r.bundle.configValues(loc.String(), src)
+	values, _, err := r.bundle.configValues(loc.String(), src)
 	if err != nil {
 		return err
 	}
@@ -136,7 +137,7 @@ func (r *resolver) value(top, key string, n *yaml.Node) (any, error) {
 	switch n.Kind {
 	case yaml.MappingNode:
 		object := make(map[string]any)
-		for k, v := range fields(n) {
+		for k, v := range laxyaml.Fields(n) {
 			value, err := r.value(top, key+"."+k.Value, v)
 			if err != nil {
 				return nil, err

@@ -43,15 +43,19 @@ type session struct {
 	files   *workspace.Workspace // to be closed
 	told    []message
 
-	mu   sync.Mutex
-	base *workspace.Workspace // with the variables of the agent's config
-	view *workspace.Workspace // and those of the workflow begun last
+	mu    sync.Mutex
+	base  *workspace.Workspace // with the variables of the agent's config
+	flow  *workspace.Vars      // and those of the workflow begun last; nil if there is none
+	local map[string]string    // those of the step that was read last
+	view  *workspace.Workspace // with all of them
+	trail []string             // the files that were read last
+	begun note                 // the workflow begun last
 }
 
 // enter opens a run's session, or finds it open. Every enter is followed by leave.
-func (s *sessions) enter(run *troupe.Run) (*session, error) {
+func (s *sessions) enter(ctx context.Context, run *troupe.Run) (*session, error) {
 	x := s.join(run.Session(), run.Now().Format(time.DateOnly))
-	x.opening.Do(func() { x.err = s.start(x) })
+	x.opening.Do(func() { x.err = s.start(ctx, x, run) })
 	if x.err != nil {
 		s.mu.Lock()
 		s.replace(x)
@@ -123,7 +127,7 @@ func (s *sessions) close() error {
 
 // start makes the session folder, opens the workspace and carries out the agent's
 // critical actions.
-func (s *sessions) start(x *session) error {
+func (s *sessions) start(ctx context.Context, x *session, run *troupe.Run) error {
 	if !troupe.IsSessionID(x.id) {
 		return fmt.Errorf("session %.64q: the id is not a UUID", x.id)
 	}
@@ -134,7 +138,12 @@ func (s *sessions) start(x *session) error {
 	if err := os.Mkdir(folder, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 		return fmt.Errorf("make session folder: %w", causeOf(err))
 	}
-	ws, err := s.agent.bundle.open(s.options, map[string]string{"session-id": x.id, "date": x.date},
+	documents, err := s.documentsOf(run)
+	if err != nil {
+		return err
+	}
+	ws, err := s.agent.bundle.open(s.options, documents, map[string]string{"session-id": x.id, "date": x.date},
+		workspace.Root{Name: "agent-outputs", Dir: s.outputs}, // those of other sessions stay closed
 		workspace.Root{Name: workspace.SessionFolder, Dir: folder, Access: workspace.ReadWrite})
 	if err != nil {
 		return err
@@ -144,7 +153,40 @@ func (s *sessions) start(x *session) error {
 		return err
 	}
 	x.base, x.view = ws, ws
+	return s.restore(ctx, x)
+}
+
+// restore takes up the workflow that the session was in when it was last open.
+func (s *sessions) restore(ctx context.Context, x *session) error {
+	n, err := s.recallNote(ctx, x.id)
+	if err != nil {
+		return err
+	}
+	if n.Workflow != "" {
+		// One that is gone or broken by now is the model's to notice when it goes on.
+		if w, err := s.agent.bundle.workflow(x.on(n.Date), n.Workflow, n.Input); err == nil {
+			x.begun, x.flow = n, w.vars
+		}
+	}
+	x.trail = n.Read
+	if len(n.Read) > 0 {
+		last := n.Read[len(n.Read)-1]
+		if loc, err := x.base.Resolve(last); err == nil {
+			if src, err := x.base.ReadFile(loc); err == nil {
+				x.local = StepValues(x.base, last, src)
+			}
+		}
+	}
+	x.see()
 	return nil
+}
+
+// on returns the session's files on a certain day: what a workflow has fixed stays.
+func (x *session) on(date string) *workspace.Workspace {
+	if date == "" || date == x.date {
+		return x.base
+	}
+	return x.base.With(x.base.Vars().WithValue("date", date))
 }
 
 // causeOf returns an error without the host's path in it.
@@ -170,20 +212,28 @@ func (x *session) workspace() *workspace.Workspace {
 }
 
 // follow makes the variables of a workflow known to the tools that come after it.
-func (x *session) follow(w *Workflow) {
+func (x *session) follow(w *Workflow, input map[string]any) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	x.view = x.base.With(w.vars)
+	x.flow, x.local = w.vars, nil
+	x.begun = note{Workflow: w.Path, Input: input, Date: x.date}
+	for _, at := range w.beside {
+		x.trail = append(x.trail, at)
+	}
+	if over := len(x.trail) - maxTrail; over > 0 {
+		x.trail = x.trail[over:]
+	}
+	x.see()
 }
 
-// brief is the agent's [troupe.AgentConfig.Brief].
-func (s *sessions) brief(_ context.Context, run *troupe.Run) ([]troupe.ContextLoaded, error) {
-	x, err := s.enter(run)
+// context is the agent's [troupe.AgentConfig.Context].
+func (s *sessions) context(ctx context.Context, run *troupe.Run) ([]troupe.ContextLoaded, error) {
+	x, err := s.enter(ctx, run)
 	if err != nil {
 		return nil, err
 	}
 	defer s.leave(x)
-	parts, err := s.agent.brief(x.id, x.base, x.told)
+	parts, err := s.parts(x.id, x.base, x.told)
 	if err != nil {
 		return nil, err
 	}

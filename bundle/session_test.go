@@ -28,7 +28,7 @@ func uuid(n int) string { return fmt.Sprintf("00000000-0000-4000-8000-%012x", n)
 func (s *sessions) use(t testing.TB, id, date string) (*session, func()) {
 	t.Helper()
 	x := s.join(id, date)
-	x.opening.Do(func() { x.err = s.start(x) })
+	x.opening.Do(func() { x.err = s.start(t.Context(), x, nil) })
 	if x.err != nil {
 		t.Fatal(x.err)
 	}
@@ -93,7 +93,7 @@ func TestASessionIsOpenedOnceForManyUsers(t *testing.T) {
 	for n := range 40 {
 		wg.Go(func() {
 			x := s.join(uuid(n%4), "2026-11-15")
-			x.opening.Do(func() { x.err = s.start(x) })
+			x.opening.Do(func() { x.err = s.start(t.Context(), x, nil) })
 			if x.err != nil || !isOpen(x) {
 				t.Errorf("session %d: %v", n%4, x.err)
 			}
@@ -110,12 +110,12 @@ func TestASessionThatCannotBeOpenedSaysWhy(t *testing.T) {
 	dir := project(t)
 	c := find(t, dir, Config{})
 	s := newSessions(t, c, "alex")
-	if err := s.start(&session{id: "../../x", date: "2026-11-15"}); err == nil || !strings.Contains(err.Error(), "not a UUID") {
+	if err := s.start(t.Context(), &session{id: "../../x", date: "2026-11-15"}, nil); err == nil || !strings.Contains(err.Error(), "not a UUID") {
 		t.Errorf("%v", err)
 	}
 	s.outputs = filepath.Join(dir, "file", "in")
 	put(t, dir, "file", "not a directory")
-	err := s.start(&session{id: uuid(1), date: "2026-11-15"})
+	err := s.start(t.Context(), &session{id: uuid(1), date: "2026-11-15"}, nil)
 	if err == nil || strings.Contains(err.Error(), dir) {
 		t.Errorf("%v", err)
 	}
@@ -158,7 +158,7 @@ func TestAWorkflowsVariablesHoldUntilTheNextWorkflow(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	x.follow(w)
+	x.follow(w, nil)
 	if !knows("{validation}") {
 		t.Error("a variable of the workflow is not known")
 	}
@@ -166,7 +166,7 @@ func TestAWorkflowsVariablesHoldUntilTheNextWorkflow(t *testing.T) {
 	if w, err = s.agent.bundle.workflow(x.base, "{bundle-root}/workflows/other/workflow.yaml", nil); err != nil {
 		t.Fatal(err)
 	}
-	x.follow(w)
+	x.follow(w, nil)
 	if knows("{validation}") {
 		t.Error("a variable outlives its workflow")
 	}

@@ -1,42 +1,20 @@
 package bundle
 
 import (
+	"cmp"
 	"errors"
 	"path"
+	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/pelletier/go-toml/v2"
+	"go.yaml.in/yaml/v3"
 
+	"github.com/troupe-dev/troupe/internal/laxyaml"
 	"github.com/troupe-dev/troupe/markup"
 	"github.com/troupe-dev/troupe/workspace"
 )
-
-const (
-	skillFile     = "SKILL.md"
-	customizeFile = "customize.toml"
-)
-
-// skill makes a bundle of a directory whose SKILL.md is an agent: its
-// customize.toml has an [agent]. It says whether it is one.
-func (f *finder) skill(dir string) bool {
-	in := f.list(dir)
-	if !in[skillFile] || !in[customizeFile] || f.seen[dir] {
-		return false
-	}
-	src, err := f.read(path.Join(dir, customizeFile))
-	if err == nil && tableLines(src, "[agent]") == nil {
-		return false
-	}
-	if err != nil {
-		f.found = append(f.found, asFinding(err, f.shown(dir)))
-		return true
-	}
-	b := f.empty(dir, LayoutSkill)
-	b.further = append(b.further, workspace.Root{Name: "skill-root", Dir: b.host, Access: workspace.ReadOnly})
-	b.values["skill-name"] = b.Name
-	b.add(Entry{EntryPoint: true}, b.Name, skillFile)
-	return true
-}
 
 // tableLines returns the lines on which tables of that header begin.
 func tableLines(src, header string) []int {
@@ -73,66 +51,281 @@ type customization struct {
 	} `toml:"agent"`
 }
 
-// parseSkill reads an agent that is a skill. Its file is the skill's instructions;
-// who it is and what it offers is in the customize.toml beside it.
+// parseSkill reads an agent that is a skill. Its file is the skill's instructions; who
+// it is and what it offers is in a customize.toml beside it, or in a manifest and the
+// sections of the file itself.
 func (d *Definition) parseSkill(name, src string) error {
 	d.Format = FormatSkill
-	beside := path.Join(path.Dir(name), customizeFile)
-	custom, err := d.bundle.read(beside)
+	matter, body, line := markup.FrontMatter([]byte(src))
+	front, notes, err := ParseYAML(d.File, 2, matter)
+	if err != nil {
+		front = nil
+		d.Findings = append(d.Findings, asFinding(err, d.File))
+		d.Findings[len(d.Findings)-1].Severity = Warning
+	}
+	d.Findings = append(d.Findings, notes...)
+	text := strings.TrimSpace(string(body))
+	line += strings.Count(string(body)[:strings.Index(string(body), text)], "\n")
+	if text != "" {
+		d.Prompts = append(d.Prompts, Prompt{ID: SkillFile, Content: text, Line: line})
+	}
+	d.Critical = append(d.Critical, moduleConfig())
+	description := laxyaml.Prose(laxyaml.Field(front, "description"))
+	declared := laxyaml.Scalar(laxyaml.Field(front, "name"))
+	custom, err := d.customization(path.Dir(name), "agent")
 	if err != nil {
 		return err
 	}
-	if len(custom) > maxYAMLBytes {
-		return problem(CodeUnreadable, d.bundle.file(beside), 1, "more than %d bytes", maxYAMLBytes)
+	if custom != nil {
+		return d.customized(custom, declared, description, text)
 	}
+	return d.sectioned(path.Dir(name), declared, description, text, line)
+}
+
+// A customized skill is what the layers of its customize.toml come to.
+type customized struct {
+	merged map[string]any
+	base   string // the text of the first layer
+	file   string // of that, relative to the project
+}
+
+// customization reads the layers of a skill in dir, a directory of the bundle, that
+// lie over each other: its own, the team's, the user's. It returns nil if the first
+// has no table of that name.
+func (d *Definition) customization(dir, table string) (*customized, error) {
+	return d.bundle.customization(dir, table, func(file string) {
+		if !slices.Contains(d.Overrides, file) {
+			d.Overrides = append(d.Overrides, file)
+		}
+	})
+}
+
+func (b *Bundle) customization(dir, table string, override func(file string)) (*customized, error) {
+	beside := path.Join(dir, CustomizeFile)
+	src, err := b.readNamed("{" + workspace.BundleRoot + "}/" + beside)
+	if errors.Is(err, workspace.ErrNotFound) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, problem(CodeUnreadable, b.file(beside), 1, "%v", err)
+	}
+	return b.layered(b.file(beside), src, path.Base(path.Join(b.host, dir)), table, override)
+}
+
+// layered merges a customize.toml with what the project has laid over it.
+func (b *Bundle) layered(file, src, skill, table string, override func(file string)) (*customized, error) {
+	base, err := parseTOML(file, src)
+	if err != nil {
+		return nil, err
+	}
+	if base.values[table] == nil {
+		return nil, nil
+	}
+	layers := []tomlLayer{base}
+	for _, name := range []string{skill + ".toml", skill + ".user.toml"} {
+		over := path.Join("{"+bmadRoot+"}/custom", name)
+		text, err := b.readNamed(over)
+		if err != nil {
+			continue // it is optional, and so is the tree
+		}
+		layer, err := parseTOML(path.Join(b.tree, "custom", name), text)
+		if err != nil {
+			return nil, err
+		}
+		layers = append(layers, layer)
+		override(layer.file)
+	}
+	merged, err := mergeLayers(layers...)
+	if err != nil {
+		return nil, err
+	}
+	return &customized{merged: merged, base: src, file: file}, nil
+}
+
+// readNamed reads a file by a path as agents write it.
+func (b *Bundle) readNamed(name string) (string, error) {
+	ws, err := b.files()
+	if err != nil {
+		return "", err
+	}
+	loc, err := ws.Resolve(name)
+	if err != nil {
+		return "", err
+	}
+	return ws.ReadFile(loc)
+}
+
+// customized reads an agent of which a customize.toml says who it is.
+func (d *Definition) customized(custom *customized, declared, description, text string) error {
 	var c customization
-	if err := toml.Unmarshal([]byte(custom), &c); err != nil {
+	data, err := toml.Marshal(custom.merged)
+	if err == nil {
+		err = toml.Unmarshal(data, &c)
+	}
+	if err != nil { // then the first layer says where
+		err := toml.Unmarshal([]byte(custom.base), &c)
 		line := 1
 		if at, ok := errors.AsType[*toml.DecodeError](err); ok {
 			line, _ = at.Position()
 		}
-		return problem(CodeTOML, d.bundle.file(beside), line, "%v", err)
+		if err == nil {
+			err = errors.New("what _bmad/custom lays over it does not fit")
+		}
+		return problem(CodeTOML, custom.file, line, "%v", err)
 	}
-	matter, body, line := markup.FrontMatter([]byte(src))
-	front, notes, err := parseYAML(d.File, 2, matter)
-	if err != nil {
-		return err
-	}
-	d.Findings = append(d.Findings, notes...)
 	a := c.Agent
-	d.declare(scalar(field(front, "name")), a.Name, a.Title, a.Icon, scalar(field(front, "description")))
+	name, title := headingName(text)
+	d.declare(declared, cmp.Or(a.Name, name), cmp.Or(a.Title, title), a.Icon, description)
 	d.Persona = Persona{Role: a.Role, Identity: a.Identity, CommunicationStyle: a.Style, Principles: a.Principles}
-	at := tableLines(custom, "[agent]")[0]
+	at := 1
+	if lines := tableLines(custom.base, "[agent]"); lines != nil {
+		at = lines[0]
+	}
 	d.skillActivation(a.Prepend, a.Facts, a.Append, at)
-	inMenu := tableLines(custom, "[[agent.menu]]")
+	inMenu := tableLines(custom.base, "[[agent.menu]]")
 	for i, item := range a.Menu {
 		if i < len(inMenu) {
 			at = inMenu[i]
 		}
-		action := item.Prompt
+		attribute := Attribute{"action", item.Prompt, at}
 		if item.Skill != "" {
-			action = "Use the skill " + item.Skill
+			attribute = Attribute{"skill", item.Skill, at}
 		}
-		d.addCommand(item.Code, item.Description, []Attribute{{"action", action, at}}, at)
-	}
-	d.Rules = append(d.Rules, "Your customization is resolved already, and scripts cannot be run here: pass over the steps that are about them")
-	if text := strings.TrimSpace(string(body)); text != "" {
-		d.Prompts = append(d.Prompts, Prompt{ID: skillFile, Content: text, Line: line})
+		d.addSkillCommand(item.Code, item.Description, attribute, at)
 	}
 	return nil
 }
 
-// skillActivation turns the steps and facts of a customization into critical
-// actions. A fact is a sentence, or a file: whose content is one.
+// addSkillCommand adds an item of a skill's menu. Users type its code, or the name of
+// the skill that it uses.
+func (d *Definition) addSkillCommand(code, description string, attribute Attribute, line int) {
+	before := len(d.Commands)
+	d.addCommand(cmp.Or(code, attribute.Value), description, []Attribute{attribute}, line)
+	if len(d.Commands) == before {
+		return
+	}
+	c := &d.Commands[before]
+	c.Code = cmp.Or(c.Code, code)
+	if c.Kind == KindSkill && !strings.EqualFold(c.Target, strings.TrimPrefix(c.Cmd, "*")) {
+		c.Synonyms = append(c.Synonyms, c.Target)
+	}
+}
+
+// heading is the first heading of a skill: "John — Product Manager".
+var heading = regexp.MustCompile(`(?m)^#\s+(.+?)\s*$`)
+
+func headingName(text string) (name, title string) {
+	m := heading.FindStringSubmatch(text)
+	if m == nil {
+		return "", ""
+	}
+	for _, dash := range []string{" — ", " – ", " - ", ": "} {
+		if name, title, ok := strings.Cut(m[1], dash); ok {
+			return strings.TrimSpace(name), strings.TrimSpace(title)
+		}
+	}
+	return m[1], ""
+}
+
+// sectioned reads an agent that its manifest and the sections of its text describe.
+func (d *Definition) sectioned(dir, declared, description, text string, line int) error {
+	var about *yaml.Node
+	file := path.Join(dir, skillManifest)
+	if src, err := d.bundle.readNamed("{" + workspace.BundleRoot + "}/" + file); err == nil {
+		root, notes, err := ParseYAML(d.bundle.file(file), 1, []byte(src))
+		if err != nil { // the sections say most of it
+			found := asFinding(err, d.bundle.file(file))
+			found.Severity = Warning
+			d.Findings = append(d.Findings, found)
+		}
+		about = root
+		d.Findings = append(d.Findings, notes...)
+	}
+	field := func(key string) string { return laxyaml.Prose(laxyaml.Field(about, key)) }
+	name, title := headingName(text)
+	d.declare(declared, cmp.Or(field("displayName"), name), cmp.Or(field("title"), title), field("icon"), description)
+	section := func(title string) string { return sectionOf(text, title) }
+	d.Persona = Persona{
+		Role:               cmp.Or(field("role"), section("Role")),
+		Identity:           cmp.Or(section("Identity"), field("identity")),
+		CommunicationStyle: cmp.Or(section("Communication Style"), field("communicationStyle")),
+	}
+	if principles := cmp.Or(section("Principles"), field("principles")); principles != "" {
+		d.Persona.Principles = []string{principles}
+	}
+	d.capabilities(text, line)
+	return nil
+}
+
+// sectionOf returns what stands below a heading of level 2, up to the next.
+func sectionOf(text, title string) string {
+	_, rest, ok := strings.Cut("\n"+text, "\n## "+title+"\n")
+	if !ok {
+		return ""
+	}
+	rest, _, _ = strings.Cut(rest, "\n## ")
+	return strings.TrimSpace(rest)
+}
+
+// capabilities reads the table of a skill's menu: code, description, and a skill or
+// the file of a prompt.
+func (d *Definition) capabilities(text string, line int) {
+	in, header := false, true
+	for row := range strings.Lines(text) {
+		number := line
+		line++
+		if strings.HasPrefix(row, "## ") {
+			in, header = strings.HasPrefix(strings.TrimSpace(row), "## Capabilities") || strings.HasPrefix(strings.TrimSpace(row), "## Menu"), true
+			continue
+		}
+		cells := strings.Split(strings.Trim(strings.TrimSpace(row), "|"), "|")
+		if !in || !strings.HasPrefix(strings.TrimSpace(row), "|") || len(cells) < 2 {
+			continue
+		}
+		for i := range cells {
+			cells[i] = strings.Trim(strings.TrimSpace(cells[i]), "`*")
+		}
+		if strings.Trim(cells[0], "-: ") == "" {
+			header = false
+			continue
+		}
+		if header {
+			continue
+		}
+		target := ""
+		if len(cells) > 2 {
+			target = cells[2]
+		}
+		d.addSkillCommand(cells[0], cells[1], tableTarget(target, number), number)
+	}
+}
+
+func tableTarget(target string, line int) Attribute {
+	if file, ok := strings.CutPrefix(target, "prompt:"); ok {
+		file = strings.Trim(strings.TrimSpace(file), "`")
+		if isPath(file) {
+			return Attribute{"exec", "{skill-root}/" + file, line}
+		}
+		return Attribute{"action", file, line}
+	}
+	name := strings.Trim(strings.TrimSpace(strings.TrimPrefix(target, "skill:")), "`")
+	if strings.ContainsAny(name, " \t") {
+		return Attribute{"action", name, line}
+	}
+	return Attribute{"skill", name, line}
+}
+
+// skillActivation turns the steps and facts of a customization into critical actions.
+// A fact is a sentence, or a file: whose content is one.
 func (d *Definition) skillActivation(before, facts, after []string, line int) {
-	d.Critical = append(d.Critical, moduleConfig())
 	for _, step := range before {
 		d.Critical = append(d.Critical, newCriticalAction(step, line))
 	}
 	for _, fact := range facts {
 		action := CriticalAction{Text: "Remember: " + fact, Line: line}
-		if file, ok := strings.CutPrefix(fact, "file:"); ok && isLoadable(file) {
-			action.Load = &Load{Path: strings.TrimSpace(file), Optional: true}
+		if file, ok := strings.CutPrefix(fact, "file:"); ok {
+			file = strings.TrimSpace(file)
+			action.Load = &Load{Path: file, Optional: true, many: !isLoadable(file)}
 		}
 		d.Critical = append(d.Critical, action)
 	}

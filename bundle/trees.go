@@ -5,39 +5,121 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/troupe-dev/troupe/internal/laxyaml"
+	"github.com/troupe-dev/troupe/markup"
 	"github.com/troupe-dev/troupe/workspace"
 )
 
 // bmadRoot is the name of an installed tree's root: its modules refer to each other.
 const bmadRoot = "bmad-root"
 
-// installedTree finds the modules of bmad/ or _bmad/. They are one installation
-// and may read each other; custom bundles inside it are somebody else's.
+// projectSpellings are how files name the project.
+var projectSpellings = []string{"{project-root}", "{project_root}"}
+
+// treeSpellings are how files name an installation inside the project.
+var treeSpellings = []string{"bmad", "_bmad", ".bmad", "{bmad_folder}", "{.bmad}"}
+
+// installedTree finds the modules of bmad/, _bmad/ or a tree of another name. They are
+// one installation and may read each other; custom bundles inside it are somebody else's.
 func (f *finder) installedTree(tree string) {
-	modules := f.modules(f.match(tree+"/*"), "custom")
-	for _, dir := range modules {
-		b := f.add(dir, LayoutInstalled)
-		b.values["bmad-folder"] = tree
+	for _, dir := range f.modules(f.match(tree+"/*"), "custom") {
+		f.furnish(f.add(dir, LayoutInstalled), dir, tree)
+	}
+}
+
+// furnish gives a module what it may read beside itself: the rest of its installation,
+// and the skills that are installed with it.
+func (f *finder) furnish(b *Bundle, dir, tree string) {
+	if tree != "" {
+		b.tree = f.shown(tree)
+		b.home = f.host(path.Dir(tree))
+		b.values["bmad-folder"] = path.Base(tree)
 		b.further = append(b.further, workspace.Root{Name: bmadRoot, Dir: f.host(tree), Access: workspace.ReadOnly})
-		if custom := path.Join(tree, "custom"); f.list(custom) != nil {
-			b.further = append(b.further, workspace.Root{Name: "bmad-custom", Dir: f.host(custom)})
+		if custom := path.Join(tree, "custom"); f.list(custom)["bundles"] && !strings.HasPrefix(dir, custom+"/") {
+			b.further = append(b.further, workspace.Root{Name: "bmad-custom-bundles", Dir: f.host(path.Join(custom, "bundles"))})
 		}
 		if core := path.Join(tree, "core"); f.list(core) != nil {
 			b.core = f.host(core)
 		}
-		var spellings []string
-		for _, other := range modules {
-			name := path.Base(other)
-			for _, project := range projectSpellings {
-				spellings = append(spellings, project+"/src/modules/"+name+"/", "{"+bmadRoot+"}/"+name+"/")
-			}
-		}
-		b.respell = strings.NewReplacer(spellings...)
 	}
+	b.respell = f.spellings(b, dir, tree)
+	f.skillRoots(b)
 }
 
-// projectSpellings are how files name the project.
-var projectSpellings = []string{"{project-root}", "{project_root}"}
+// spellings turns the paths that files of a module have elsewhere into those they have
+// here: an installed module is named by its sources, or by a tree of another name, and a
+// module that is not installed by where it would be.
+func (f *finder) spellings(b *Bundle, dir, tree string) *strings.Replacer {
+	var pairs []string
+	for _, project := range projectSpellings {
+		if tree == "" {
+			for _, name := range slices.Compact([]string{path.Base(b.host), f.codeOf(dir)}) {
+				for _, spelled := range treeSpellings {
+					pairs = append(pairs, project+"/"+spelled+"/"+name+"/", "{"+workspace.BundleRoot+"}/")
+				}
+				pairs = append(pairs, project+"/src/modules/"+name+"/", "{"+workspace.BundleRoot+"}/")
+			}
+			continue
+		}
+		for _, other := range f.match(tree + "/*") {
+			name := path.Base(other)
+			pairs = append(pairs, project+"/src/modules/"+name+"/", "{"+bmadRoot+"}/"+name+"/")
+			if f.list(path.Join(path.Dir(tree), "src", name)) == nil {
+				pairs = append(pairs, project+"/src/"+name+"/", "{"+bmadRoot+"}/"+name+"/")
+			}
+		}
+		for _, spelled := range treeSpellings {
+			if spelled != path.Base(tree) && f.list(path.Join(path.Dir(tree), spelled)) == nil {
+				pairs = append(pairs, project+"/"+spelled+"/", "{"+bmadRoot+"}/")
+			}
+		}
+	}
+	return strings.NewReplacer(pairs...)
+}
+
+// codeOf returns the code that a module gives itself, under which it would be installed.
+func (f *finder) codeOf(dir string) string {
+	for _, name := range []string{"module.yaml", "custom.yaml", "_module-installer/install-config.yaml"} {
+		file := path.Join(dir, name)
+		if !f.has(file) {
+			continue
+		}
+		if src, err := f.read(file); err == nil {
+			if root, _, err := ParseYAML(file, 1, []byte(src)); err == nil {
+				if code := laxyaml.Scalar(laxyaml.Field(root, "code")); code != "" {
+					return code
+				}
+			}
+		}
+	}
+	return path.Base(f.host(dir))
+}
+
+// module makes a bundle of a directory with agents that is no part of a known layout.
+func (f *finder) module(dir string) *Bundle {
+	b := f.moduleWithout(dir)
+	for _, name := range f.agentFiles(dir) {
+		b.addFile(name)
+	}
+	return b
+}
+
+// moduleWithout is module without the agents.
+func (f *finder) moduleWithout(dir string) *Bundle {
+	if f.isV4(dir) {
+		b := f.empty(dir, LayoutV4)
+		f.furnishV4(b, dir)
+		return b
+	}
+	tree := f.treeOf(dir)
+	b := f.empty(dir, LayoutInstalled)
+	f.furnish(b, dir, tree)
+	if tree == "" && len(f.trees) > 0 { // it stands beside an installation
+		b.further = append(b.further, workspace.Root{Name: bmadRoot, Dir: f.host(f.trees[0]), Access: workspace.ReadOnly})
+		b.tree = f.shown(f.trees[0])
+	}
+	return b
+}
 
 // sourceTree finds the modules of BMAD's own sources, src/modules/<name> and
 // src/<name>. Their files name each other by where they will be installed.
@@ -63,7 +145,7 @@ func (f *finder) sourceTree() {
 			default:
 				b.further = append(b.further, workspace.Root{Name: root, Dir: f.host(other), Access: workspace.ReadOnly})
 			}
-			for _, tree := range []string{"bmad", "_bmad", ".bmad", "{bmad_folder}"} {
+			for _, tree := range treeSpellings {
 				for _, project := range projectSpellings {
 					spellings = append(spellings, project+"/"+tree+"/"+name+"/", "{"+root+"}/")
 				}
@@ -83,25 +165,84 @@ func (f *finder) modules(dirs []string, but string) []string {
 	})
 }
 
-// versionFour finds .bmad-core, the .bmad-<pack> of expansion packs, and the
+// isV4 says whether the agents of a directory are of version 4.
+func (f *finder) isV4(dir string) bool {
+	if f.list(dir)["core-config.yaml"] {
+		return true
+	}
+	for _, file := range f.in(path.Join(dir, "agents")) {
+		if path.Ext(file) != ".md" {
+			continue
+		}
+		src, err := f.read(file)
+		if err == nil && slices.ContainsFunc(markup.Fences([]byte(src)), isV4) && !strings.Contains(src, "<agent ") {
+			return true
+		}
+	}
+	return false
+}
+
+// versionFour finds .bmad-core, the .<pack> of expansion packs under any name, and the
 // sources of both, whose agents share the files of common/.
 func (f *finder) versionFour() {
-	shared := f.sharedFiles()
-	for _, pattern := range []string{".bmad-*", "bmad-core", "expansion-packs/*"} {
-		for _, dir := range f.match(pattern) {
-			if !f.list(dir)["agents"] || f.seen[dir] {
-				continue
-			}
-			b := f.add(dir, LayoutV4)
-			b.further = append(b.further, workspace.Root{Name: "root", Dir: b.host, Access: workspace.ReadOnly})
-			if strings.HasPrefix(dir, ".") {
-				continue
-			}
-			b.shared = shared
-			b.respell = strings.NewReplacer(".bmad-core/", "{root}/", ".bmad-"+b.Name+"/", "{root}/")
-			if shared != nil {
-				b.further = append(b.further, workspace.Root{Name: "common-root", Dir: f.host("common"), Access: workspace.ReadOnly})
-			}
+	dirs := slices.Concat(f.match(".bmad-*"), f.match("bmad-core"), f.match("expansion-packs/*"), f.match(".*"))
+	for _, file := range f.files { // a tree under another name, or deeper down
+		if path.Base(file) == "core-config.yaml" && !isDecoy(file) {
+			dirs = append(dirs, path.Dir(file))
+		}
+	}
+	slices.SortStableFunc(dirs, func(a, b string) int { // copies put aside come last
+		switch a, b := isBackup(a), isBackup(b); {
+		case a == b:
+			return 0
+		case b:
+			return -1
+		}
+		return 1
+	})
+	for _, dir := range dirs {
+		in := f.list(dir)
+		isPack := in["tasks"] || in["templates"] || in["checklists"] || in["data"] || in["config.yaml"] || in["core-config.yaml"]
+		if f.seen[dir] || !in["agents"] || !isPack || !f.isV4(dir) || f.treeOf(dir) != "" {
+			continue
+		}
+		f.furnishV4(f.add(dir, LayoutV4), dir)
+	}
+}
+
+// furnishV4 gives a bundle of version 4 its {root}. A pack may read the core beside it,
+// and the sources share common/.
+func (f *finder) furnishV4(b *Bundle, dir string) {
+	b.home = f.host(path.Dir(dir))
+	b.further = append(b.further, workspace.Root{Name: "root", Dir: b.host, Access: workspace.ReadOnly})
+	var pairs []string
+	spell := func(name, root string) {
+		pairs = append(pairs, "{project-root}/"+name+"/", "{"+root+"}/", name+"/", "{"+root+"}/")
+	}
+	base := path.Base(dir)
+	core := path.Join(path.Dir(dir), ".bmad-core")
+	if strings.HasPrefix(dir, "expansion-packs/") {
+		core = "bmad-core"
+	}
+	switch {
+	case base == ".bmad-core" || base == "bmad-core" || f.list(core) == nil:
+		spell(".bmad-core", "root") // upstream wrote both
+		spell("bmad-core", "root")
+	default:
+		b.core = f.host(core)
+		spell(".bmad-core", workspace.CoreRoot)
+		spell("bmad-core", workspace.CoreRoot)
+	}
+	if base != ".bmad-core" && base != "bmad-core" {
+		spell(".bmad-"+b.Name, "root")
+		if base != ".bmad-"+b.Name {
+			spell(base, "root")
+		}
+	}
+	b.respell = strings.NewReplacer(pairs...)
+	if !strings.HasPrefix(base, ".") {
+		if b.shared = f.sharedFiles(); b.shared != nil {
+			b.further = append(b.further, workspace.Root{Name: "common-root", Dir: f.host("common"), Access: workspace.ReadOnly})
 		}
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/troupe-dev/troupe/internal/laxyaml"
 	"github.com/troupe-dev/troupe/workspace"
 )
 
@@ -220,15 +221,15 @@ func nameIn(dir *os.Root) (string, error) {
 		return "", err
 	}
 	defer f.Close()
-	src, err := io.ReadAll(io.LimitReader(f, maxYAMLBytes+1))
+	src, err := io.ReadAll(io.LimitReader(f, laxyaml.MaxBytes+1))
 	if err != nil {
 		return "", err
 	}
-	root, _, err := parseYAML(manifestFile, 1, src)
+	root, _, err := ParseYAML(manifestFile, 1, src)
 	if err != nil {
 		return "", err
 	}
-	name := scalar(field(root, "name"))
+	name := laxyaml.Scalar(laxyaml.Field(root, "name"))
 	if !kebab.MatchString(name) || len(name) > 64 {
 		return "", problem(CodeManifest, manifestFile, 1, "the bundle's name %.64q is not of the form my-bundle", name)
 	}

@@ -9,45 +9,60 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/troupe-dev/troupe/internal/laxyaml"
 	"github.com/troupe-dev/troupe/markup"
+	"github.com/troupe-dev/troupe/workspace"
 )
 
 // isV4 recognises the block that defines an agent of version 4.
 func isV4(f markup.Fence) bool {
-	isYAML := strings.EqualFold(f.Language, "yaml") || strings.EqualFold(f.Language, "yml")
-	return isYAML && (bytes.HasPrefix(f.Content, []byte("agent:")) || bytes.Contains(f.Content, []byte("\nagent:")))
+	isYAML := strings.EqualFold(f.Language, "yaml") || strings.EqualFold(f.Language, "yml") || f.Language == ""
+	has := func(key string) bool {
+		return bytes.HasPrefix(f.Content, []byte(key)) || bytes.Contains(f.Content, []byte("\n"+key))
+	}
+	isAgent := has("agent:") && (has("persona:") || has("commands:") || has("activation-instructions:") || bytes.Contains(f.Content, []byte(" id:")))
+	return isYAML && (isAgent || has("persona:") && has("commands:"))
 }
 
 func (d *Definition) parseV4(block markup.Fence) error {
 	d.Format = FormatV4
-	root, notes, err := parseYAML(d.File, block.Line+1, block.Content)
+	root, notes, err := ParseYAML(d.File, block.Line+1, block.Content)
 	if err != nil {
 		return err
 	}
 	d.Findings = append(d.Findings, notes...)
-	agent, persona := field(root, "agent"), field(root, "persona")
-	d.declare(scalar(field(agent, "id")), scalar(field(agent, "name")), scalar(field(agent, "title")),
-		scalar(field(agent, "icon")), prose(field(agent, "whenToUse")))
-	d.Persona = Persona{
-		Role:               prose(field(persona, "role")),
-		Identity:           prose(field(persona, "identity")),
-		CommunicationStyle: prose(field(persona, "style")),
-		Focus:              prose(field(persona, "focus")),
-		Principles:         append(lines(field(persona, "core_principles")), lines(field(root, "core_principles"))...),
+	agent, persona := laxyaml.Field(root, "agent"), laxyaml.Field(root, "persona")
+	if agent == nil || agent.Kind != yaml.MappingNode {
+		d.warn(CodeSchema, block.Line+1, "the block has no map under agent; write one with name, id and title")
+		agent = root
 	}
-	for _, n := range items(field(root, "activation-instructions")) {
-		if text := prose(n); !isAboutOwnFile(text) {
-			d.Critical = append(d.Critical, newCriticalAction(text, n.Line))
+	if persona == nil && laxyaml.Field(agent, "persona") != nil {
+		persona = laxyaml.Field(agent, "persona")
+	}
+	d.declare(laxyaml.Scalar(laxyaml.Field(agent, "id")), laxyaml.Scalar(laxyaml.Field(agent, "name")), laxyaml.Scalar(laxyaml.Field(agent, "title")),
+		laxyaml.Scalar(laxyaml.Field(agent, "icon")), laxyaml.Prose(laxyaml.Field(agent, "whenToUse")))
+	d.Persona = Persona{
+		Role:               laxyaml.Prose(laxyaml.Field(persona, "role")),
+		Identity:           laxyaml.Prose(laxyaml.Field(persona, "identity")),
+		CommunicationStyle: laxyaml.Prose(laxyaml.Field(persona, "style")),
+		Focus:              laxyaml.Prose(laxyaml.Field(persona, "focus")),
+		Principles:         append(laxyaml.Lines(laxyaml.Field(persona, "core_principles")), laxyaml.Lines(laxyaml.Field(root, "core_principles"))...),
+	}
+	for _, key := range []string{"activation-instructions", "activation_instructions", "startup"} {
+		for _, n := range laxyaml.Items(laxyaml.Field(root, key)) {
+			d.activate(laxyaml.Prose(n), n.Line)
 		}
 	}
-	d.v4Dependencies(field(root, "dependencies"))
-	d.v4Commands(field(root, "commands"))
-	if custom := prose(field(agent, "customization")); custom != "" {
+	d.v4Dependencies(laxyaml.Field(root, "dependencies"))
+	d.v4Commands(laxyaml.Field(root, "commands"))
+	if custom := laxyaml.Prose(laxyaml.Field(agent, "customization")); custom != "" {
 		d.Rules = append(d.Rules, "This goes before everything else: "+custom)
 	}
-	known := []string{"agent", "persona", "core_principles", "activation-instructions", "dependencies", "commands"}
-	for k, v := range fields(root) {
-		if text := prose(v); text != "" && !slices.Contains(known, k.Value) {
+	known := []string{
+		"agent", "persona", "core_principles", "activation-instructions", "activation_instructions", "startup", "dependencies", "commands",
+	}
+	for k, v := range laxyaml.Fields(root) {
+		if text := laxyaml.Prose(v); text != "" && !slices.Contains(known, k.Value) {
 			d.Rules = append(d.Rules, k.Value+":\n"+text)
 		}
 	}
@@ -57,35 +72,54 @@ func (d *Definition) parseV4(block markup.Fence) error {
 // v4Dependencies reads the files by type: tasks: [create-doc.md] is
 // {root}/tasks/create-doc.md.
 func (d *Definition) v4Dependencies(n *yaml.Node) {
-	for kind, names := range fields(n) {
-		for _, name := range items(names) {
-			file := path.Join(kind.Value, scalar(name))
-			root := "{root}/"
-			if d.bundle.shared[file] {
-				root = "{common-root}/"
-			}
+	for kind, names := range laxyaml.Fields(n) {
+		for _, name := range laxyaml.Items(names) {
+			root, file := d.v4File(path.Join(kind.Value, laxyaml.Scalar(name)))
 			d.Dependencies = append(d.Dependencies, Reference{Path: root + file, Use: UseDependency, Key: kind.Value, File: d.File, Line: name.Line})
 		}
 	}
+}
+
+// v4File finds a dependency: in the bundle, in what sources share, in the core. Its name
+// may lack the extension.
+func (d *Definition) v4File(written string) (root, file string) {
+	for _, ext := range []string{"", ".md", ".yaml", ".yml"} {
+		file := written + ext
+		if ext != "" && hasExtension(written) {
+			file = strings.TrimSuffix(written, path.Ext(written)) + ext
+		}
+		if d.bundle.shared[file] {
+			return "{common-root}/", file
+		}
+		if d.bundle.catalog == nil {
+			break
+		}
+		for _, root := range []string{"{root}/", "{" + workspace.CoreRoot + "}/"} {
+			if _, err := d.bundle.readNamed(root + file); err == nil {
+				return root, file
+			}
+		}
+	}
+	return "{root}/", written
 }
 
 // v4Commands reads the three shapes of commands: a map, a list of maps with one
 // key, and a list of texts.
 func (d *Definition) v4Commands(n *yaml.Node) {
 	if n != nil && n.Kind == yaml.MappingNode {
-		for k, v := range fields(n) {
-			d.v4Command(k.Value, prose(v), k.Line)
+		for k, v := range laxyaml.Fields(n) {
+			d.v4Command(k.Value, laxyaml.Prose(v), k.Line)
 		}
 		return
 	}
-	for _, item := range items(n) {
+	for _, item := range laxyaml.Items(n) {
 		if item.Kind == yaml.MappingNode {
-			for k, v := range fields(item) {
-				d.v4Command(k.Value, prose(v), k.Line)
+			for k, v := range laxyaml.Fields(item) {
+				d.v4Command(k.Value, laxyaml.Prose(v), k.Line)
 			}
 			continue
 		}
-		name, description, _ := strings.Cut(scalar(item), " - ")
+		name, description, _ := strings.Cut(laxyaml.Scalar(item), " - ")
 		d.v4Command(strings.Trim(name, `"'`+"`"), description, item.Line)
 	}
 }

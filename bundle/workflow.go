@@ -10,6 +10,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/troupe-dev/troupe/internal/laxyaml"
 	"github.com/troupe-dev/troupe/markup"
 	"github.com/troupe-dev/troupe/workspace"
 )
@@ -20,6 +21,8 @@ type Workflow struct {
 	Name, Description string
 	// File is relative to the project.
 	File string
+	// Path is the workflow's, as agents may write it.
+	Path string
 	// Instructions are those of the workflow, its variables filled in.
 	Instructions string
 	Template     string
@@ -33,9 +36,13 @@ type Workflow struct {
 	Unresolved []string
 	// References are all the files that it names.
 	References []Reference
-	Findings   []Finding
+	// Inputs are the documents there are of those that the workflow looks for, by the
+	// name it has for them.
+	Inputs   map[string][]string
+	Findings []Finding
 
-	vars *workspace.Vars
+	vars   *workspace.Vars
+	beside []string // files whose neighbours it names
 }
 
 // A File is a file that a workflow names and that was not loaded.
@@ -66,23 +73,28 @@ func (b *Bundle) workflow(ws *workspace.Workspace, name string, input map[string
 	if err != nil {
 		return nil, err
 	}
-	w := &Workflow{File: b.shown(loc), Files: []File{}, Unresolved: []string{}}
+	w := &Workflow{File: b.shown(loc), Path: b.projectPath(loc), Files: []File{}, Unresolved: []string{}}
+	w.beside = []string{w.Path}
 	r := &resolver{Workflow: w, bundle: b, ws: ws, loc: loc}
 	body := ""
 	if ext := path.Ext(loc.Name()); ext == ".yaml" || ext == ".yml" {
-		r.root, w.Findings, err = parseYAML(w.File, 1, []byte(src))
+		r.root, w.Findings, err = ParseYAML(w.File, 1, []byte(src))
 	} else {
 		var matter, rest []byte
 		matter, rest, r.bodyLine = markup.FrontMatter([]byte(src))
-		r.root, w.Findings, err = parseYAML(w.File, 2, matter)
+		r.root, w.Findings, err = ParseYAML(w.File, 2, matter)
 		body = string(rest)
+		if found, ok := err.(*Finding); ok { // the text below it is what matters
+			found.Severity = Warning
+			w.Findings, err = append(w.Findings, *found), nil
+		}
 	}
 	if err != nil {
 		return nil, err
 	}
-	sequence := field(r.root, "workflow") // where version 4 has it all
-	w.Name = cmp.Or(scalar(field(r.root, "name")), scalar(field(sequence, "name")), path.Base(path.Dir(loc.Name())))
-	w.Description = cmp.Or(scalar(field(r.root, "description")), prose(field(sequence, "description")))
+	sequence := laxyaml.Field(r.root, "workflow") // where version 4 has it all
+	w.Name = cmp.Or(laxyaml.Scalar(laxyaml.Field(r.root, "name")), laxyaml.Scalar(laxyaml.Field(sequence, "name")), path.Base(path.Dir(loc.Name())))
+	w.Description = cmp.Or(laxyaml.Scalar(laxyaml.Field(r.root, "description")), laxyaml.Prose(laxyaml.Field(sequence, "description")))
 	if err := r.resolve(body, input); err != nil {
 		return nil, fmt.Errorf("workflow %s: %w", w.Name, err)
 	}
@@ -91,11 +103,21 @@ func (b *Bundle) workflow(ws *workspace.Workspace, name string, input map[string
 
 // findWorkflow reads a workflow's file. A directory means the workflow in it.
 func (b *Bundle) findWorkflow(ws *workspace.Workspace, name string) (loc workspace.Location, src string, err error) {
-	name = b.herePath(strings.TrimSpace(name))
+	var first error // of the name as it is
+	name = strings.TrimSpace(name)
+	skill, _ := strings.CutPrefix(name, "skill:")
+	if at := b.SkillPath(skill); at != "" {
+		name = at
+	}
+	name = b.herePath(name)
 	candidates := []string{name}
 	if !hasExtension(name) {
 		dir := strings.TrimSuffix(name, "/")
-		candidates = []string{dir + "/workflow.yaml", dir + "/workflow.md"}
+		candidates = []string{dir + "/workflow.yaml", dir + "/workflow.md", dir + "/" + SkillFile}
+	}
+	if stem := strings.TrimSuffix(name, path.Ext(name)); hasExtension(name) && path.Base(stem) != "workflow" {
+		// A workflow that has become a directory: correct-course.md.
+		candidates = append(candidates, stem+"/workflow.yaml", stem+"/workflow.md")
 	}
 	for _, candidate := range candidates {
 		if loc, err = ws.Resolve(candidate); err == nil {
@@ -104,8 +126,9 @@ func (b *Bundle) findWorkflow(ws *workspace.Workspace, name string) (loc workspa
 		if !errors.Is(err, workspace.ErrNotFound) {
 			return loc, src, err
 		}
+		first = cmp.Or(first, err)
 	}
-	return loc, src, err
+	return loc, src, first
 }
 
 // A resolver fills in the variables of one workflow.
@@ -119,6 +142,7 @@ type resolver struct {
 
 	values map[string]string // the workflow's own, not yet filled in
 	config *workspace.Vars   // without the workflow's own
+	given  *workspace.Vars   // those, and what the user has given
 	size   int               // of what was filled in so far
 	listed map[string]bool
 }
@@ -133,8 +157,9 @@ func (r *resolver) resolve(body string, input map[string]any) error {
 	}
 	r.chooseAlternatives()
 	r.vars = r.config.With(r.values)
+	r.given = r.config.With(textsIn(input))
 	r.Config = make(map[string]any)
-	for k, v := range fields(r.root) {
+	for k, v := range laxyaml.Fields(r.root) {
 		if k.Value == "web_bundle" {
 			continue // how to pack it for somewhere else
 		}
@@ -143,6 +168,10 @@ func (r *resolver) resolve(body string, input map[string]any) error {
 			return fmt.Errorf("%s:%d: %w", r.File, k.Line, err)
 		}
 		r.Config[k.Value] = value
+	}
+	r.findInputs()
+	if path.Base(r.loc.Name()) == SkillFile {
+		return r.readSkill(body)
 	}
 	if body != "" {
 		r.readBody(body)
@@ -153,6 +182,48 @@ func (r *resolver) resolve(body string, input map[string]any) error {
 	}
 	return r.readTemplate()
 }
+
+// textsIn returns the values that are texts.
+func textsIn(input map[string]any) map[string]string {
+	texts := map[string]string{}
+	for name, value := range input {
+		if text, ok := value.(string); ok && text != "" {
+			texts[name] = text
+		}
+	}
+	return texts
+}
+
+// maxInputs bounds the documents that are listed for one input.
+const maxInputs = 50
+
+// findInputs looks for the documents that input_file_patterns names: sharded ones first,
+// or else the whole one. That there are none is no mistake.
+func (r *resolver) findInputs() {
+	for name, patterns := range laxyaml.Fields(laxyaml.Field(r.root, "input_file_patterns")) {
+		for _, kind := range []string{"sharded", "sharded_index", "whole"} {
+			pattern := laxyaml.Scalar(laxyaml.Field(patterns, kind))
+			if pattern == "" {
+				continue
+			}
+			pattern = placeholders.ReplaceAllString(r.bundle.here(pattern), "*")
+			found, err := r.ws.With(r.vars).Glob(pattern)
+			if err != nil || len(found) == 0 {
+				continue
+			}
+			if r.Inputs == nil {
+				r.Inputs = make(map[string][]string)
+			}
+			for _, loc := range found[:min(len(found), maxInputs)] {
+				r.Inputs[name.Value] = append(r.Inputs[name.Value], loc.String())
+			}
+			break
+		}
+	}
+}
+
+// placeholders are what a run fills in.
+var placeholders = regexp.MustCompile(`\{\{[^}]*\}\}`)
 
 // readInstructions reads what the key instructions names, or the file of that name
 // beside the workflow.
@@ -167,7 +238,7 @@ func (r *resolver) readInstructions() error {
 				return r.setInstructions(text)
 			}
 		}
-		if field(r.root, "workflow") == nil {
+		if laxyaml.Field(r.root, "workflow") == nil {
 			r.miss("instructions: the workflow names none")
 		}
 		return nil
@@ -180,14 +251,15 @@ func (r *resolver) readInstructions() error {
 }
 
 func (r *resolver) setInstructions(text string) (err error) {
-	r.Instructions, _, err = r.vars.Expand(r.bundle.here(text))
+	r.Instructions, _, err = r.vars.ExpandText(r.bundle.here(text), r.given)
 	return err
 }
 
-// readTemplate reads the template where there is one. Its placeholders belong to
-// the instructions: only what the config says is filled in.
+// readTemplate reads the template where there is one. Its placeholders are those of the
+// instructions, and stay in both: of {{name}}, only what the config says, and the
+// user has given, is filled in.
 func (r *resolver) readTemplate() error {
-	n := field(r.root, "template")
+	n := laxyaml.Field(r.root, "template")
 	named := r.values["template"]
 	if n == nil || n.Tag == "!!bool" || named == "" || named == "none" {
 		return nil
@@ -198,7 +270,7 @@ func (r *resolver) readTemplate() error {
 		return nil
 	}
 	r.HasTemplate = true
-	r.Template, _, err = r.config.Expand(text)
+	r.Template, _, err = r.vars.ExpandText(text, r.given)
 	return err
 }
 

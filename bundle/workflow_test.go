@@ -224,7 +224,7 @@ func FuzzWorkflow(f *testing.F) {
 		f.Fatal(err)
 	}
 	f.Fuzz(func(t *testing.T, src string) {
-		root, _, err := parseYAML("f", 1, []byte(src))
+		root, _, err := ParseYAML("f", 1, []byte(src))
 		if err != nil {
 			return
 		}

@@ -2,8 +2,10 @@ package bundle
 
 import (
 	"cmp"
+	"regexp"
 	"strings"
 
+	"github.com/troupe-dev/troupe/internal/laxyaml"
 	"github.com/troupe-dev/troupe/markup"
 )
 
@@ -23,6 +25,10 @@ func (d *Definition) parseXML(doc *markup.Document, agent *markup.Node, src stri
 		d.warn(CodeIncomplete, agent.Line, "the agent has no name")
 	}
 	d.Persona = xmlPersona(agent.Find("persona"))
+	d.Persona.More = looseText(agent.Find("persona"))
+	if more := looseText(agent); more != "" {
+		d.Rules = append(d.Rules, more)
+	}
 	d.xmlCritical(agent, activation)
 	d.Greeting = agent.Find("greeting").Text()
 	d.xmlCommands(agent)
@@ -41,13 +47,13 @@ func (d *Definition) frontMatter(src string) string {
 	if len(matter) == 0 {
 		return ""
 	}
-	root, notes, err := parseYAML(d.File, 2, matter)
+	root, notes, err := ParseYAML(d.File, 2, matter)
 	if err != nil {
 		d.Findings = append(d.Findings, asFinding(err, d.File))
 		return ""
 	}
 	d.Findings = append(d.Findings, notes...)
-	return scalar(field(root, "description"))
+	return laxyaml.Scalar(laxyaml.Field(root, "description"))
 }
 
 func xmlPersona(n *markup.Node) Persona {
@@ -68,21 +74,65 @@ func xmlPersona(n *markup.Node) Persona {
 	return p
 }
 
-// xmlCritical reads <critical-actions>, or the steps of an <activation>, into
-// which an installer turns them.
-func (d *Definition) xmlCritical(agent, activation *markup.Node) {
-	steps := agent.All("critical-actions", "i")
-	if agent.Find("critical-actions") == nil {
-		steps = append(activation.All("step"), activation.All("init", "step")...)
-		steps = append(steps, activation.All("steps", "s")...)
+// looseText returns what stands in an element outside of the elements that are known,
+// such as <voice> in a persona: it was meant for the model.
+func looseText(n *markup.Node) string {
+	if n == nil {
+		return ""
 	}
-	for _, n := range steps {
+	var b strings.Builder
+	for _, child := range n.Children {
+		if child.Kind == markup.Text {
+			b.WriteString(child.Raw())
+		}
+	}
+	text := comment.ReplaceAllString(b.String(), "")
+	var lines []string
+	for line := range strings.Lines(text) {
+		if line = strings.TrimSpace(line); line != "" {
+			lines = append(lines, line)
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
+// comment is one of XML.
+var comment = regexp.MustCompile(`(?s)<!--.*?-->`)
+
+// xmlCritical reads <critical-actions> and the steps of an <activation>, into which
+// later installers turn them.
+func (d *Definition) xmlCritical(agent, activation *markup.Node) {
+	for _, n := range agent.All("critical-actions", "i") {
 		if text := n.Text(); text != "" && !isAboutOwnFile(text) {
 			d.Critical = append(d.Critical, newCriticalAction(text, n.Line))
 		}
 	}
+	steps := append(activation.All("step"), activation.All("init", "step")...)
+	for _, n := range append(steps, activation.All("steps", "s")...) {
+		d.activate(n.Text(), n.Line)
+	}
 	for _, n := range agent.Named("memory") {
-		d.Critical = append(d.Critical, CriticalAction{Text: "Remember: " + n.Text(), Line: n.Line})
+		if text := n.Text(); text != "" {
+			d.Memories = append(d.Memories, text)
+		}
+	}
+}
+
+// activate adds a step of the activation. A file that it loads is loaded beforehand.
+func (d *Definition) activate(text string, line int) {
+	if text == "" || isAboutOwnFile(text) {
+		return
+	}
+	d.Activation = append(d.Activation, Step{text, line})
+	action := newCriticalAction(text, line)
+	if action.Load == nil {
+		if m := loadingSoon.FindStringSubmatch(text); m != nil && isLoadable(m[1]) && isConfig(m[1]) {
+			action.Load = &Load{Path: m[1]}
+		}
+	}
+	if action.Load != nil {
+		action.lenient = true
+		d.Critical = append(d.Critical, action)
 	}
 }
 
@@ -92,19 +142,55 @@ func (d *Definition) xmlCommands(agent *markup.Node) {
 	for _, list := range agent.Named("cmds", "menu") {
 		for _, n := range list.Named("c", "item") {
 			trigger, _ := n.Attr("cmd")
-			if trigger == "" {
+			kind, _ := n.Attr("type")
+			switch handlers := n.Named("handler"); {
+			case trigger == "" && (strings.EqualFold(kind, "multi") || len(handlers) > 0):
+				d.xmlMulti(n, handlers)
+			case trigger == "":
 				d.warn(CodeIncomplete, n.Line, "the command has no cmd")
-				continue
+			default:
+				d.addCommand(trigger, n.Text(), attributesOf(n, "cmd"), n.Line)
 			}
-			var attributes []Attribute
-			for _, a := range n.Attrs {
-				if !strings.EqualFold(a.Name, "cmd") {
-					attributes = append(attributes, Attribute{a.Name, a.Value, n.Line})
-				}
-			}
-			d.Commands = append(d.Commands, newCommand(trigger, n.Text(), attributes, n.Line))
 		}
 	}
+}
+
+// xmlMulti reads a line of the menu that several commands share, each of which has a
+// handler. Where the handlers are empty, by a fault of a compiler, the line is kept for
+// the model to make sense of.
+func (d *Definition) xmlMulti(n *markup.Node, handlers []*markup.Node) {
+	group := ""
+	for _, child := range n.Children {
+		if child.Kind == markup.Text {
+			group += child.Raw()
+		}
+	}
+	group = strings.Join(strings.Fields(group), " ")
+	before := len(d.Commands)
+	for _, h := range handlers {
+		match, _ := h.Attr("match")
+		if strings.TrimSpace(match) == "" {
+			continue
+		}
+		at := len(d.Commands)
+		d.addCommand(match, group, attributesOf(h, "match"), h.Line)
+		if len(d.Commands) > at {
+			d.Commands[at].group(group, "")
+		}
+	}
+	if len(d.Commands) == before && group != "" {
+		d.Labels = append(d.Labels, group)
+	}
+}
+
+func attributesOf(n *markup.Node, but string) []Attribute {
+	var attributes []Attribute
+	for _, a := range n.Attrs {
+		if !strings.EqualFold(a.Name, but) && !strings.EqualFold(a.Name, "type") {
+			attributes = append(attributes, Attribute{a.Name, a.Value, n.Line})
+		}
+	}
+	return attributes
 }
 
 // xmlRules reads the rules, which are elements or lines of a list.

@@ -89,7 +89,7 @@ func Then(h, out troupe.Handoff) troupe.Handoff {
 	if outputs == nil {
 		outputs = map[string]any{}
 	}
-	if h.Summary != "" && h.Meta.Source != "" {
+	if (h.Summary != "" || h.Value != nil) && h.Meta.Source != "" {
 		outputs[h.Meta.Source] = answerOf(h)
 	}
 	maps.Copy(outputs, out.Outputs)

@@ -36,3 +36,16 @@ func TestOutputReadsJSONInAPlainAnswer(t *testing.T) {
 		t.Error("an agent that said nothing has an output")
 	}
 }
+
+// What a step hands over as a value alone, without words, is there for every later step.
+func TestAValueWithoutWordsTravelsOn(t *testing.T) {
+	out := flow.Then(
+		troupe.Handoff{Task: "x", Value: []byte(`{"a":1}`), Meta: troupe.HandoffMeta{Source: "give"}},
+		troupe.Handoff{Summary: "m", Meta: troupe.HandoffMeta{Source: "mid"}})
+	if got, err := flow.Output[map[string]int](out, "give"); err != nil || got["a"] != 1 {
+		t.Errorf("got %v, %v", got, err)
+	}
+	if got, err := flow.Output[string](out, "mid"); err != nil || got != "m" {
+		t.Errorf("got %v, %v", got, err)
+	}
+}

@@ -6,8 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"path"
-	"regexp"
-	"strconv"
 	"strings"
 
 	"github.com/troupe-dev/troupe"
@@ -115,15 +113,11 @@ func (d *delivery) failed(ctx context.Context, run *troupe.Run, s Saved, act str
 	return s, run.Warn(ctx, "artifact_failed", fmt.Sprintf("%s %s: %s", act, s.Path, why))
 }
 
-// stepHeading is the heading of a step in a plan; the number is its group.
-var stepHeading = regexp.MustCompile(`(?mi)^#{1,6}[ \t]+\**step[ \t]+(\d{1,4})\b.*$`)
-
 // lastStep returns the number of a plan's last step, 0 for what is no plan.
 func lastStep(content string) int {
 	last := 0
-	for _, m := range stepHeading.FindAllStringSubmatch(content, -1) {
-		n, _ := strconv.Atoi(m[1]) // at most four digits
-		last = max(last, n)
+	for _, m := range stepMarks(content) {
+		last = max(last, m.number)
 	}
 	return last
 }
@@ -132,12 +126,11 @@ func lastStep(content string) int {
 // that are below it, and "" if there is none.
 func stepOf(content string, n int) string {
 	start, end := -1, len(content)
-	for _, h := range stepHeading.FindAllStringSubmatchIndex(content, -1) {
-		number, _ := strconv.Atoi(content[h[2]:h[3]])
-		if start < 0 && number == n {
-			start = h[0]
-		} else if start >= 0 && number != n {
-			end = h[0]
+	for _, m := range stepMarks(content) {
+		if start < 0 && m.number == n {
+			start = m.at
+		} else if start >= 0 && m.number != n {
+			end = m.at
 			break
 		}
 	}

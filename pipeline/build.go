@@ -13,19 +13,17 @@ import (
 // maxSteps is how many steps of a plan are carried out.
 const maxSteps = 200
 
-// The states of a step of the plan.
-const (
-	StepDone    = "done"
-	StepFailed  = "failed"
-	StepSkipped = "skipped" // because a step before it is blocked
-)
-
 // A StepRecord is what became of one step of the plan: an entry of the ledger.
 type StepRecord struct {
-	Step  int      `json:"step"`
-	Title string   `json:"title,omitempty"`
-	State string   `json:"state"`
-	Files []string `json:"files,omitempty"`
+	Step int `json:"step"`
+	// ID is that of the plan, in a repository, where Commit is what the step became and
+	// Rounds how often it was checked.
+	ID     string   `json:"id,omitempty"`
+	Commit string   `json:"commit,omitempty"`
+	Rounds int      `json:"rounds,omitempty"`
+	Title  string   `json:"title,omitempty"`
+	State  string   `json:"state"`
+	Files  []string `json:"files,omitempty"`
 	// Reason is why it failed or was skipped.
 	Reason string `json:"reason,omitempty"`
 }

@@ -46,7 +46,7 @@ func planned(t *testing.T, n int, build func(step, prompt string, answer object)
 func TestTheBuilderSeesOneStepAtATime(t *testing.T) {
 	w := planned(t, 3, nil)
 	s, _ := mustEnd(t, deliver(t, w.config()))
-	if want := []string{"create a simple todo app fur zoe step 1", "create a simple todo app fur zoe step 2", "create a simple todo app fur zoe step 3"}; !slices.Equal(w.shelf.queries, want) {
+	if want := []string{"create a simple todo app fur zoe", "create a simple todo app fur zoe step 1", "create a simple todo app fur zoe step 2", "create a simple todo app fur zoe step 3"}; !slices.Equal(w.shelf.queries, want) {
 		t.Errorf("the knowledge base was asked %q", w.shelf.queries)
 	}
 	prompt := w.prompt("implementation")
@@ -131,9 +131,9 @@ func TestABlockedStepSkipsTheRest(t *testing.T) {
 func TestAPlanIsReadFromItsFileWhereTheKnowledgeBaseHasNone(t *testing.T) {
 	for name, change := range map[string]func(*world, *pipeline.Config){
 		"there is none": func(_ *world, c *pipeline.Config) { c.Knowledge = nil },
-		"it is down":    func(w *world, _ *pipeline.Config) { w.shelf.failing = 3 },
+		"it is down":    func(w *world, _ *pipeline.Config) { w.shelf.failing = 4 },
 		"it has another": func(w *world, c *pipeline.Config) {
-			w.shelf.failing = 1 // the upload
+			w.shelf.failing = 2 // what discovery asks, and the upload
 			w.shelf.documents["other"] = knowledgeOf("other.md", "## Step 1: other\n\nWrong.\n\n## Step 2: other\n\nWrong.\n")
 		},
 	} {

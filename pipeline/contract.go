@@ -26,9 +26,9 @@ import (
 //	requirements     outputs.user_stories
 //	architecture     outputs.components
 //	discovery        outputs.relevant_files or outputs.entry_points
-//	planning         artifacts[0].content, the plan
-//	implementation   outputs.files_changed or outputs.steps_completed
-//	qa               outputs.tests_passed
+//	planning         artifacts[0].content, the plan, or outputs.steps
+//	implementation   outputs.files_changed, outputs.steps_completed or outputs.summary
+//	qa               outputs.tests_passed or outputs.verdict
 //	your own         the outputs that NewContract names
 //
 // The lower half must be there and not be empty, but only where the answer says that
@@ -59,13 +59,13 @@ func ContractOf(phase string) (*Contract, bool) {
 		return builtIn[Discovery](phase, "relevant_files|entry_points"), true
 	case "planning":
 		c := builtIn[Planning](phase)
-		c.needed = []string{"/artifacts/0/content"}
+		c.needed = []string{"/artifacts/0/content|/outputs/steps"}
 		c.keeping = ArtifactKnowledge
 		return c, true
 	case "implementation":
-		return builtIn[Implementation](phase, "files_changed|steps_completed"), true
+		return builtIn[Implementation](phase, "files_changed|steps_completed|summary"), true
 	case "qa":
-		return builtIn[QA](phase, "tests_passed"), true
+		return builtIn[QA](phase, "tests_passed|verdict"), true
 	}
 	return nil, false
 }

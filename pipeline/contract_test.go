@@ -111,7 +111,7 @@ func TestCheckTellsCriticalProblemsFromWarnings(t *testing.T) {
 		{"requirements", answerOf("requirements", `"errors"`, `"x"`), []string{"/errors: required, but missing"}},
 		{"requirements", answerOf("requirements", `"scope": "MVP", `, ""), []string{"/outputs/scope: required, but missing"}},
 		{"requirements", answerOf("requirements", `["time"]`, `"time"`), []string{`/outputs/constraints: expected array, got string "time"`}},
-		{"requirements", answerOf("requirements", `"type": "file"`, `"type": "disk"`), []string{`/artifacts/0/type: expected one of "file", "gkchatty", got string "disk"`}},
+		{"requirements", answerOf("requirements", `"type": "file"`, `"type": "disk"`), []string{`/artifacts/0/type: expected one of "file", "gkchatty", "edit", "delete", "rename", got string "disk"`}},
 		{"requirements", answerOf("requirements", `"success"`, `"done"`, `"scope": "MVP", `, ""), []string{
 			`!/status: expected one of "success", "partial", "failed", got string "done"`, "/outputs/scope: required, but missing"}},
 		{"requirements", answerOf("requirements", `"phase": "requirements"`, `"phase": "qa"`), []string{`!/phase: expected "requirements", got string "qa"`}},
@@ -125,9 +125,9 @@ func TestCheckTellsCriticalProblemsFromWarnings(t *testing.T) {
 		{"discovery", answerOf("discovery", `"relevant_files"`, `"files"`, `"entry_points"`, `"points"`), []string{
 			"!/outputs/relevant_files: the next phase needs one of /outputs/relevant_files, /outputs/entry_points, but they are missing or empty",
 			"/outputs/entry_points: required, but missing"}},
-		{"planning", answerOf("planning", `"# A\n"`, `" "`), []string{"!/artifacts/0/content" + needs}},
+		{"planning", answerOf("planning", `"# A\n"`, `" "`), []string{"!/artifacts/0/content: the next phase needs one of /artifacts/0/content, /outputs/steps, but they are missing or empty"}},
 		{"planning", answerOf("planning", `25`, `"about 25"`), nil},
-		{"qa", answerOf("qa", `"tests_passed": true`, `"tests_passed": null`), []string{"!/outputs/tests_passed" + needs}},
+		{"qa", answerOf("qa", `"tests_passed": true`, `"tests_passed": null`), []string{"!/outputs/tests_passed: the next phase needs one of /outputs/tests_passed, /outputs/verdict, but they are missing or empty"}},
 		{"qa", answerOf("qa", `"tests_passed": true`, `"tests_passed": false`), nil},
 		{"qa", `{"status": "failed", "phase": "qa", "errors": ["no code"]}`, []string{
 			"/artifacts: required, but missing", "/next_phase: required, but missing", "/outputs: required, but missing", "/validation: required, but missing"}},

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"strings"
 
 	"github.com/troupe-dev/troupe"
@@ -17,7 +18,9 @@ const maxRounds = 3
 // artifact that was on its way is processed again with the same key.
 type delivery struct {
 	Config
-	write, upload, gather, plan, gate troupe.Tool
+	write, upload, gather, plan, gate, knowledge troupe.Tool
+	// tools are those that work on the repository, where there is one.
+	tools siteTools
 }
 
 func (d *delivery) Name() string { return d.Config.Name }
@@ -34,6 +37,9 @@ func (d *delivery) Definition() *troupe.Definition {
 // Do runs the phases. Custom["phases"], where it is set, are results of phases that
 // were run before, as [Results] returns them, for a delivery that begins later.
 func (d *delivery) Do(ctx context.Context, run *troupe.Run, in troupe.Handoff) (troupe.Handoff, error) {
+	if d.Repository != nil {
+		return d.deliver(ctx, run, in)
+	}
 	var before []Result
 	if err := redecode(in.Custom["phases"], &before); err != nil {
 		return troupe.Handoff{}, fmt.Errorf("earlier phases: %w", err)
@@ -64,7 +70,10 @@ func (d *delivery) passPhase(ctx context.Context, run *troupe.Run, in troupe.Han
 	for i := range earlier {
 		earlier[i].Artifacts = withoutDiffs(earlier[i].Artifacts)
 	}
-	h := troupe.Handoff{Task: in.Task, Outputs: map[string]any{"phases": earlier}}
+	h := troupe.Handoff{Task: in.Task, Outputs: map[string]any{"phases": earlier}, Custom: in.Custom}
+	if d.Repository == nil {
+		h.Custom = nil
+	}
 	for round := 0; ; round++ {
 		out, err := run.Do(ctx, step, h)
 		if err != nil {
@@ -74,14 +83,18 @@ func (d *delivery) passPhase(ctx context.Context, run *troupe.Run, in troupe.Han
 		if err := redecode(out.Outputs["result"], &result); err != nil {
 			return result, false, fmt.Errorf("phase %s: result: %w", step.Name(), err)
 		}
-		if d.Approve == ApproveAuto && (result.opens() || next == "" && result.Status != troupe.StatusFailed) {
+		if d.Approve != ApproveManual && (result.opens() || next == "" && result.Status != troupe.StatusFailed) {
 			return result, true, nil
 		}
 		verdict, err := d.askAtGate(ctx, run, &result, next, maxRounds-round)
 		if err != nil || verdict.Decision != decisionAgain {
 			return result, verdict.Decision == decisionGoOn, err
 		}
-		h.Custom = map[string]any{"guidance": verdict.Guidance}
+		h.Custom = maps.Clone(h.Custom)
+		if h.Custom == nil {
+			h.Custom = map[string]any{}
+		}
+		h.Custom["guidance"] = verdict.Guidance
 	}
 }
 

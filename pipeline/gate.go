@@ -29,6 +29,8 @@ type gateRequest struct {
 	Artifacts    []Saved  `json:"artifacts,omitempty"`
 	// Rounds is how often the phase may be run again.
 	Rounds int `json:"rounds"`
+	// Question is the whole question, where it is not about a phase's result.
+	Question string `json:"question,omitempty"`
 }
 
 type gateResult struct {
@@ -70,6 +72,9 @@ func (g *gateRequest) decide(said troupe.Answer) gateResult {
 
 // question says why the gate asks, what the phase wrote and what can be answered.
 func (g *gateRequest) question() string {
+	if g.Question != "" {
+		return g.Question
+	}
 	var b strings.Builder
 	state := "is done and waits for approval"
 	if g.Status == string(troupe.StatusFailed) || !g.Ready || len(g.Blockers) > 0 {

@@ -28,9 +28,10 @@ type Artifact struct {
 	Name string `json:"name"`
 	// Path is relative to where artifacts go. It may be empty: the phase has a default.
 	Path    string `json:"path" doc:"Relative path of the file."`
-	Content string `json:"content" doc:"The whole content as text."`
-	// Type is [ArtifactFile] or [ArtifactKnowledge]; what is neither counts as a file.
-	Type     string         `json:"type" enum:"file|gkchatty" doc:"gkchatty: also kept in the knowledge base."`
+	Content string `json:"content,omitempty" doc:"The whole content as text, of a file."`
+	// Type is [ArtifactFile] or [ArtifactKnowledge]; what is neither counts as a file. In a
+	// repository, an implementation also has edits, deletions and renamings.
+	Type     string         `json:"type" enum:"file|gkchatty|edit|delete|rename" doc:"gkchatty: also kept in the knowledge base. An implementation may edit files (edits: search and replace), delete and rename them (to)."`
 	Metadata map[string]any `json:"metadata,omitempty"`
 }
 

@@ -35,6 +35,8 @@ type Parsed struct {
 	// Correction is what to tell the model, once, before markdown or raw text is made
 	// do with. It is empty where the answer was read as JSON.
 	Correction string
+	// JSON is the answer as it was read, nil where Level is markdown or raw.
+	JSON json.RawMessage
 
 	isCut bool // the text breaks off, so that nothing in it is to be acted on
 }
@@ -93,7 +95,7 @@ func (c *Contract) Parse(text string) (Parsed, error) {
 
 // parsed returns a value that was read.
 func (c *Contract) parsed(value answer.Value) Parsed {
-	p := Parsed{Problems: c.warnings(value.JSON)}
+	p := Parsed{Problems: c.warnings(value.JSON), JSON: value.JSON}
 	for _, w := range value.Warnings {
 		p.Problems = append(p.Problems, Problem{Pointer: w.Pointer, Message: w.Message})
 	}

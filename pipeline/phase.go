@@ -30,6 +30,11 @@ type Result struct {
 	Proposals []Proposal `json:"proposals,omitempty"`
 	// Steps is what became of each step of the plan, of the implementation.
 	Steps []StepRecord `json:"steps,omitempty"`
+	// Site is what the worktree holds after it, Sensitive are changes to tests and to
+	// what defines the checks, and Review is what QA came to, in a repository.
+	Site      *state   `json:"site,omitempty"`
+	Sensitive []string `json:"sensitive,omitempty"`
+	Review    *review  `json:"review,omitempty"`
 }
 
 // opens reports whether the gate to the next phase is open.
@@ -51,23 +56,46 @@ func (s *phaseStep) Definition() *troupe.Definition {
 }
 
 func (s *phaseStep) Do(ctx context.Context, run *troupe.Run, in troupe.Handoff) (troupe.Handoff, error) {
-	w := &work{
-		delivery: s.delivery, phase: s.phase, run: run, at: placeOf(run.Now(), in.Task),
-		in: inputContext{Request: requestOf(in.Task)}, Result: Result{Phase: s.phase.Name},
+	w, err := s.begin(run, in)
+	if err != nil {
+		return troupe.Handoff{}, err
 	}
-	w.in.Guidance, _ = in.Custom["guidance"].(string)
-	if err := redecode(in.Outputs["phases"], &w.earlier); err != nil {
-		return troupe.Handoff{}, fmt.Errorf("phase %s: earlier phases: %w", s.phase.Name, err)
-	}
-	w.in.Earlier = earlierOf(w.earlier)
 	act := w.think
-	if s.phase.Name == phaseImplementation {
+	switch {
+	case s.phase.Name == phaseImplementation && s.delivery.Repository != nil:
+		act = func(ctx context.Context) error { return w.construct(ctx, s, in) }
+	case s.phase.Name == phaseQA && s.delivery.Repository != nil && in.Custom["round"] != nil:
+		act = func(ctx context.Context) error { return w.inspect(ctx, in) }
+	case s.phase.Name == phaseImplementation:
 		act = w.build
 	}
 	if err := act(ctx); err != nil {
 		return troupe.Handoff{}, err
 	}
 	return w.handoff(in), nil
+}
+
+// begin reads what a phase is handed.
+func (s *phaseStep) begin(run *troupe.Run, in troupe.Handoff) (*work, error) {
+	w := &work{
+		delivery: s.delivery, phase: s.phase, run: run, at: placeOf(run.Now(), in.Task),
+		in: inputContext{Request: requestOf(in.Task)}, Result: Result{Phase: s.phase.Name},
+	}
+	w.in.Guidance, _ = in.Custom["guidance"].(string)
+	var more extras
+	for _, part := range []struct{ from, into any }{
+		{in.Outputs["phases"], &w.earlier}, {in.Custom["site"], &w.site}, {in.Custom["now"], &w.now}, {in.Custom["extras"], &more},
+	} {
+		if err := redecode(part.from, part.into); err != nil {
+			return nil, fmt.Errorf("phase %s: what it is handed: %w", s.phase.Name, err)
+		}
+	}
+	w.given = more.Given
+	if w.in.Guidance == "" {
+		w.in.Guidance = more.Guidance
+	}
+	w.in.Earlier = earlierOf(w.earlier)
+	return w, nil
 }
 
 // redecode turns what was handed over into a type of ours: it is that type where
@@ -92,17 +120,19 @@ type work struct {
 	earlier  []Result
 	in       inputContext
 	Result
+
+	// site and now are where a delivery into a repository works; given are documents
+	// that came with the request.
+	site  prepared
+	now   state
+	given []document
+	// demand says what else is missing in an answer, for a correction.
+	demand func(*Parsed) string
 }
 
 // think is a phase that asks its agent once.
 func (w *work) think(ctx context.Context) (err error) {
-	switch w.phase.Name {
-	case phaseDiscovery:
-		w.in.Files, err = w.projectFiles(ctx)
-	case phaseQA:
-		w.in.Files, err = w.implementedFiles(ctx)
-	}
-	if err != nil {
+	if err := w.inform(ctx); err != nil {
 		return err
 	}
 	out, err := w.ask(ctx)
@@ -110,55 +140,105 @@ func (w *work) think(ctx context.Context) (err error) {
 		return err
 	}
 	w.Status, w.Outputs, w.NextPhase = out.Status, out.Outputs, out.NextPhase
+	if w.phase.Name == phaseDiscovery && w.delivery.Repository != nil {
+		if err := w.checkFiles(ctx); err != nil {
+			return err
+		}
+	}
+	if w.phase.Name == phasePlanning && len(out.Artifacts) == 0 {
+		if plan, err := planOf(out.Outputs, ""); err == nil {
+			out.Artifacts = []Artifact{{Name: "implementation-plan.md", Content: plan.Markdown(), Type: ArtifactKnowledge}}
+		}
+	}
 	return w.save(ctx, out.Artifacts)
 }
 
+// inform gathers what the agent gets to know besides the request.
+func (w *work) inform(ctx context.Context) (err error) {
+	if w.phase.Name == phaseDiscovery {
+		if err := w.consult(ctx); err != nil {
+			return err
+		}
+	}
+	if w.delivery.Repository != nil {
+		return w.informOfRepository(ctx)
+	}
+	switch w.phase.Name {
+	case phaseDiscovery:
+		w.in.Files, err = w.projectFiles(ctx)
+	case phaseQA:
+		w.in.Files, err = w.implementedFiles(ctx)
+	}
+	return err
+}
+
 // ask asks the agent and returns what its answer was understood as. If it cannot be
-// read as JSON with all that is critical, the agent is asked once to correct it. An
-// answer that still lacks something critical has the status failed.
+// read as JSON with all that is critical, the agent is asked once to correct it, in the
+// same conversation. An answer that still lacks something critical has the status failed.
 func (w *work) ask(ctx context.Context) (Output, error) {
-	prompt, err := w.phase.prompt(w.in, w.at)
+	opening, err := w.phase.prompt(w.in, w.at)
 	if err != nil {
 		return Output{}, err
 	}
-	text, parsed, err := w.askOnce(ctx, prompt)
+	talk := conversation{opening: opening}
+	first, err := w.converse(ctx, &talk)
 	if err != nil {
 		return Output{}, err
 	}
-	if parsed.Correction != "" {
+	text, parsed := first.text, first.parsed
+	for tries := 0; tries < w.corrections(&parsed); tries++ {
+		correction := w.correction(&parsed)
+		if correction == "" {
+			break
+		}
 		w.Corrections++
-		if err := w.warn(ctx, codeCorrection, parsed.Correction); err != nil {
+		if err := w.warn(ctx, codeCorrection, clipText(correction, 2000)); err != nil {
 			return Output{}, err
 		}
-		_, again, err := w.askOnce(ctx, fmt.Sprintf(correctionText, parsed.Correction, clipped(text), w.phase.Contract.Schema()))
+		talk.add(text, correction)
+		again, err := w.converse(ctx, &talk)
 		if err != nil {
 			return Output{}, err
 		}
-		if again.Level != LevelMarkdown && again.Level != LevelRaw {
-			again.Level, again.isCut = LevelCorrected, parsed.isCut // what was tried is looked for in the first answer
-			parsed = again
+		if again.parsed.Level != LevelMarkdown && again.parsed.Level != LevelRaw {
+			text, parsed = again.text, again.parsed
+			parsed.Level = LevelCorrected
+		} else if w.correction(&again.parsed) != "" && tries+1 < w.corrections(&again.parsed) {
+			text = again.text
+		}
+	}
+	if w.demand != nil && parsed.Level != LevelRaw && parsed.Output.Status != troupe.StatusFailed {
+		if missing := w.demand(&parsed); missing != "" {
+			parsed.Output.Status = troupe.StatusFailed
+			parsed.Output.Errors = append(parsed.Output.Errors, TextItem(missing))
 		}
 	}
 	err = w.judge(ctx, text, &parsed)
 	return parsed.Output, err
 }
 
+// corrections is how often an agent may correct itself: a cut answer, which has to be
+// made shorter, more often than others.
+func (w *work) corrections(p *Parsed) int {
+	if w.delivery.Repository != nil {
+		return 2
+	}
+	return 1
+}
+
+// correction is what the agent is to put right, empty where nothing is.
+func (w *work) correction(p *Parsed) string {
+	if p.Correction != "" {
+		return p.Correction
+	}
+	if w.demand != nil && p.Level != LevelRaw && p.Output.Status != troupe.StatusFailed && len(p.Output.NextPhase.Blockers) == 0 {
+		return w.demand(p)
+	}
+	return ""
+}
+
 // codeCorrection is the code of the warning that an agent was asked to correct itself.
 const codeCorrection = "json_correction"
-
-// correctionText asks for a correction: what is wrong, the answer, the schema.
-const correctionText = `%s
-
-YOUR LAST ANSWER:
-%s
-
-REQUIRED OUTPUT SCHEMA:
-%s
-
-TASK:
-Correct your last answer so that it fits the schema.
-
-Return ONLY the JSON object.`
 
 // maxQuoted is how much of an answer is shown to the agent again, in bytes.
 const maxQuoted = 256 << 10
@@ -168,28 +248,6 @@ func clipped(text string) string {
 		return text
 	}
 	return strings.ToValidUTF8(text[:maxQuoted], "") + "\n[cut here]"
-}
-
-// askOnce asks the agent and parses its answer.
-func (w *work) askOnce(ctx context.Context, prompt string) (string, Parsed, error) {
-	out, err := w.run.Do(ctx, w.phase.Agent, troupe.Handoff{Task: prompt})
-	if err != nil {
-		return "", Parsed{}, err
-	}
-	if out.Meta.Stop == "length" || out.Meta.Stop == "content_filter" { // not whole, whatever it looks like
-		return out.Summary, w.phase.Contract.parseCut(out.Summary), nil
-	}
-	parsed, err := w.phase.Contract.Parse(out.Summary)
-	if err != nil {
-		// Several answers are none; what is left is the raw text.
-		err = w.warn(ctx, "json_ambiguous", err.Error())
-	}
-	if isLimit(out.Meta.Stop) {
-		// Nothing more is to be spent without a person's consent.
-		parsed.Correction = ""
-		parsed.Output.NextPhase.Blockers = append(parsed.Output.NextPhase.Blockers, TextItem("the run's limit is reached: "+string(out.Meta.Stop)))
-	}
-	return out.Summary, parsed, err
 }
 
 // isLimit reports whether an agent stopped because a budget of the whole run is used up.

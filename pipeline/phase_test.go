@@ -69,7 +69,7 @@ func TestACorrectionIsAskedForWithPlacesAndSchema(t *testing.T) {
 	lacking := output("requirements", "")
 	lacking["outputs"] = object{"scope": "MVP"}
 	w, s, _ := once(t, encode(lacking), goodAnswer("requirements", ""))
-	for _, part := range []string{"- /outputs/user_stories: ", "YOUR LAST ANSWER:\n{", `"const": "requirements"`} {
+	for _, part := range []string{"- /outputs/user_stories: ", "YOUR LAST ANSWER:\n{", `"const": "requirements"`, request} {
 		if !strings.Contains(w.asked[1], part) {
 			t.Errorf("the request to correct lacks %q: %s", part, w.asked[1])
 		}

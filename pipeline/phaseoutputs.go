@@ -30,6 +30,8 @@ type Planning struct {
 	EstimatedTime Item `json:"estimated_time"`
 	Complexity    Item `json:"complexity" doc:"low, medium or high."`
 	RiskLevel     Item `json:"risk_level" doc:"low, medium or high."`
+	// Steps are the plan as data, in a repository: see [PlanStep].
+	Steps Items `json:"steps,omitempty" doc:"The plan as data: each step with id, title, goal, files, depends_on and acceptance."`
 }
 
 // Implementation is the outputs of the phase "implementation". The files that are
@@ -39,6 +41,10 @@ type Implementation struct {
 	StepsRemaining Items `json:"steps_remaining"`
 	FilesChanged   Items `json:"files_changed" doc:"Paths of the files that are written or changed; their content is an artifact each."`
 	Notes          Items `json:"notes"`
+	Step           Item  `json:"step,omitempty" doc:"The id of the step that was carried out."`
+	Summary        Item  `json:"summary,omitempty" doc:"What was done, for the commit."`
+	Done           Item  `json:"done,omitempty" doc:"true or false."`
+	More           Item  `json:"more,omitempty" doc:"true if the rest of the change comes in the next answer."`
 }
 
 // QA is the outputs of the phase "qa".
@@ -48,4 +54,7 @@ type QA struct {
 	SecurityIssues      Items `json:"security_issues"`
 	PerformanceConcerns Items `json:"performance_concerns"`
 	Recommendations     Items `json:"recommendations"`
+	Verdict             Item  `json:"verdict,omitempty" doc:"accept or changes_required."`
+	Criteria            Items `json:"criteria,omitempty" doc:"Each acceptance criterion with id, state (met, not_met or unproven) and evidence."`
+	Findings            Items `json:"findings,omitempty" doc:"Each with id, severity (blocker, major or minor), path, line, problem, fix and, if it can be shown, reproduce: artifacts of a test that fails because of it."`
 }

@@ -48,14 +48,20 @@ type Config struct {
 	Compensate bool
 	// From and To are the first and the last phase to run, by default all are.
 	From, To string
+	// Repository, where it is set, is what the delivery changes: in a worktree and a
+	// branch of its own, checked and reviewed. Output may then be nil, for the folder
+	// of documents in Repository.Data.
+	Repository *Repository
 }
 
 // An ApproveMode says when a person is asked whether a delivery goes on.
 type ApproveMode string
 
-// The modes. In both, a closed gate asks.
+// The modes. In all of them, a closed gate asks.
 const (
 	ApproveAuto   ApproveMode = "auto"
+	ApprovePlan   ApproveMode = "plan"   // and after planning
+	ApproveDiff   ApproveMode = "diff"   // and before the end, with the whole change
 	ApproveManual ApproveMode = "manual" // after every phase
 )
 
@@ -113,11 +119,15 @@ func New(c Config) (troupe.Step, error) {
 func newDelivery(c Config) (*delivery, error) {
 	c.Name = cmp.Or(c.Name, "deliver")
 	c.Approve = cmp.Or(c.Approve, ApproveAuto)
+	shop, err := newWorkshop(&c)
+	if err != nil {
+		return nil, err
+	}
 	if c.Output == nil {
 		return nil, errors.New("it needs an Output")
 	}
-	if c.Approve != ApproveAuto && c.Approve != ApproveManual {
-		return nil, fmt.Errorf("approve %q is neither %s nor %s", c.Approve, ApproveAuto, ApproveManual)
+	if modes := []ApproveMode{ApproveAuto, ApprovePlan, ApproveDiff, ApproveManual}; !slices.Contains(modes, c.Approve) {
+		return nil, fmt.Errorf("approve %q is none of %q", c.Approve, modes)
 	}
 	if c.Phases == nil {
 		c.Phases = Six()
@@ -143,10 +153,17 @@ func newDelivery(c Config) (*delivery, error) {
 		return nil, err
 	}
 	c.Phases = phases[first : last+1]
-	return &delivery{
+	d := &delivery{
 		Config: c, write: writeTool(c.Output), upload: uploadTool(c.Output, c.Knowledge),
-		gather: gatherTool(c.Project, c.Output), plan: planTool(c.Knowledge, c.Output), gate: gateTool(),
-	}, nil
+		gather: gatherTool(c.Project, c.Output), plan: planTool(c.Knowledge, c.Output), gate: gateTool(), knowledge: knowledgeTool(c.Knowledge),
+	}
+	if shop != nil {
+		d.tools = shop.tools()
+		if err := shop.equip(d.Phases); err != nil {
+			return nil, err
+		}
+	}
+	return d, nil
 }
 
 // complete fills in what a phase leaves to its defaults.

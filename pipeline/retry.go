@@ -36,6 +36,9 @@ func Failed(events []troupe.Event) []FailedArtifact {
 // artifacts they are; what is in place already is left alone.
 func Retry(c Config) (troupe.Step, error) {
 	c.Name = cmp.Or(c.Name, "retry")
+	if _, err := newWorkshop(&c); err != nil {
+		return nil, fmt.Errorf("pipeline: %s: %w", c.Name, err)
+	}
 	if c.Output == nil {
 		return nil, fmt.Errorf("pipeline: %s: it needs an Output", c.Name)
 	}

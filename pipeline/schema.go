@@ -50,6 +50,9 @@ func structSchema(t reflect.Type) map[string]any {
 	properties, required := map[string]any{}, []string{}
 	for i := range t.NumField() {
 		f := t.Field(i)
+		if !f.IsExported() {
+			continue
+		}
 		name, option, _ := strings.Cut(f.Tag.Get("json"), ",")
 		schema := schemaOf(f.Type)
 		if doc := f.Tag.Get("doc"); doc != "" {

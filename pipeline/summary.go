@@ -26,6 +26,11 @@ type Summary struct {
 	Warnings []Warning    `json:"warnings,omitempty"`
 	Errors   []string     `json:"errors,omitempty"`
 	Metrics  Metrics      `json:"metrics"`
+	Tokens   int          `json:"tokens"`
+	Cost     float64      `json:"cost"`
+	// Report is what a delivery into a repository came to, by facts, once it has come to
+	// its end. Then Success is what it says.
+	*Report
 }
 
 // A PhaseSummary is a phase at a glance: its latest run, where there were several.
@@ -112,6 +117,10 @@ func Summarize(events []troupe.Event) Summary {
 			p.Artifacts = len(r.Artifacts)
 		}
 	}
+	s.Report = nil
+	if s.State == "completed" {
+		s.Report = ReportOf(events)
+	}
 	s.measure()
 	return s.Summary
 }
@@ -129,6 +138,10 @@ func (s *summarizing) note(e *troupe.Event) {
 	}
 	p := s.phaseOf(e.Run)
 	switch b := e.Body.(type) {
+	case *troupe.ToolCalled:
+		if b.Tool == toolPrepare && s.root != e.Run { // a delivery into a repository, which may ask before its first phase
+			*s = summarizing{root: e.Run, Summary: Summary{Session: e.Session, State: "running", Started: e.Time}}
+		}
 	case *troupe.ModelReplied:
 		if p != nil {
 			p.Tokens += b.Usage.Total()
@@ -233,6 +246,13 @@ func (s *summarizing) measure() {
 	s.Metrics = Metrics{
 		PhaseSuccess: share(successes, len(s.Phases)), JSONCompliance: share(strict, replies),
 		ArtifactSuccess: share(kept, len(s.Artifacts)), Completion: float64(oneIf(s.State == "completed")),
+	}
+	for _, p := range s.Phases {
+		s.Tokens, s.Cost = s.Tokens+p.Tokens, s.Cost+p.Cost
+	}
+	if s.Report != nil {
+		s.Success = s.Outcome == OutcomeDelivered && kept == len(s.Artifacts)
+		return
 	}
 	s.Success = s.State == "completed" && successes == len(s.Phases) && kept == len(s.Artifacts)
 }

@@ -12,7 +12,7 @@ import (
 
 func TestASummaryIsComputedFromEvents(t *testing.T) {
 	w := newWorld(t)
-	w.shelf.failing = 1
+	w.shelf.failing = 2
 	w.answer = func(phase, prompt string) string {
 		if phase == "architecture" {
 			return "Sure! " + goodAnswer(phase, prompt)
@@ -52,7 +52,7 @@ func TestASummaryIsComputedFromEvents(t *testing.T) {
 // What package observe counts is what a delivery records.
 func TestMetricsSeeThePhases(t *testing.T) {
 	w := newWorld(t)
-	w.shelf.failing = 1
+	w.shelf.failing = 2
 	s, _ := mustEnd(t, deliver(t, w.config()))
 	m := observe.NewMetrics()
 	for _, e := range s.events() {

@@ -3,14 +3,22 @@ package project
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
+	"runtime/debug"
+	"slices"
+	"strings"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/git"
 	"github.com/troupe-dev/troupe/knowledge"
 	"github.com/troupe-dev/troupe/pipeline"
 	"github.com/troupe-dev/troupe/project/internal/config"
@@ -21,41 +29,272 @@ import (
 // Deliver is the name of the delivery, among the flows.
 const Deliver = server.Pipeline
 
-// A Delivery is how one delivery is to be done. It is on record with the request, so
-// that the delivery goes on as it began.
+// A Delivery is how one delivery is to be done. What has a name in JSON is on record
+// with the request, so that the delivery goes on as it began.
 type Delivery struct {
-	// Out is the directory that artifacts are written to.
-	Out string `json:"out"`
+	// Repo is in the repository that is changed; with Create it is where one is made.
+	// Empty means the repository of troupe.yaml, or around the project, or a new one.
+	Repo   string `json:"repo,omitempty"`
+	Create bool   `json:"create,omitempty"`
+	// Base is the commit or branch to begin from, IncludeChanges takes what is changed
+	// and not committed in the checkout.
+	Base           string `json:"base,omitempty"`
+	IncludeChanges bool   `json:"include_changes,omitempty"`
 	// From and To are the first and the last phase. Empty means the first, or the last,
 	// of all.
 	From string `json:"from,omitempty"`
 	To   string `json:"to,omitempty"`
-	// Approve is auto, or manual to be asked after every phase. Empty means auto.
+	// Approve is auto, plan, diff, or manual to be asked after every phase. Empty means auto.
 	Approve string `json:"approve,omitempty"`
 	// Compensate has files written that agents claim to have written.
 	Compensate bool `json:"compensate,omitempty"`
+	// Unchecked counts a result as delivered although there are no checks, KeepGoing
+	// carries out steps that do not depend on one that has failed.
+	Unchecked bool `json:"unchecked,omitempty"`
+	KeepGoing bool `json:"keep_going,omitempty"`
+
+	// Out, where it is set, is a directory in which a repository is made.
+	Out string `json:"-"`
+	// Of is a delivery, by the beginning of its id, whose documents, plan and commits this
+	// one begins with; With are documents that the phases get to read, by their names.
+	Of   string            `json:"-"`
+	With map[string]string `json:"-"`
 }
 
 // Delivery returns how troupe.yaml wants deliveries to be done.
 func (p *Project) Delivery() Delivery {
 	c := p.config.Pipeline
-	return Delivery{Out: c.Output, Approve: c.Approve, Compensate: c.Compensate}
+	return Delivery{Approve: c.Approve, Compensate: c.Compensate}
+}
+
+// settle decides which repository an order is about.
+func (p *Project) settle(ctx context.Context, order *Delivery) error {
+	switch {
+	case order.Out != "":
+		order.Repo, order.Create = within(p.dir, order.Out), true
+		return nil
+	case order.Repo != "":
+		return nil
+	}
+	repo, err := git.Open(ctx, within(p.dir, p.config.Pipeline.Repo))
+	switch {
+	case errors.Is(err, git.ErrNone) && p.config.Pipeline.Repo == "":
+		order.Repo, order.Create = filepath.Join(within(p.dir, p.config.Pipeline.Output), "<date>-<feature>-<id>"), true
+		return nil
+	case err != nil:
+		return err
+	}
+	order.Repo = repo.Top
+	return nil
 }
 
 // custom is how an order travels with its request.
 func (o Delivery) custom() map[string]any { return map[string]any{"delivery": o} }
 
-// StartDelivery makes the step that takes a request through all phases, and what it is
-// to be run with: Engine.Run(ctx, step, input).
+// StartDelivery makes the step that takes a request to a branch, and what it is to be
+// run with: Engine.Run(ctx, step, input).
 func (p *Project) StartDelivery(ctx context.Context, request string, d Delivery) (step troupe.Step, input troupe.Input, err error) {
 	s, err := p.stage(ctx)
 	if err != nil {
 		return nil, input, err
 	}
+	custom, more := map[string]any{}, map[string]any{}
+	if d.Of != "" {
+		of, err := p.Site(d.Of)
+		if err != nil {
+			return nil, input, err
+		}
+		d.Base, d.Repo, d.Create = cmp.Or(d.Base, of.Branch), of.Repo, false
+		results, err := s.results(ctx, of.Session)
+		if err != nil {
+			return nil, input, err
+		}
+		more["of"], custom["phases"] = of.Session, results
+	}
+	if err := p.settle(ctx, &d); err != nil {
+		return nil, input, err
+	}
+	var given []map[string]string
+	for _, name := range slices.Sorted(maps.Keys(d.With)) {
+		given = append(given, map[string]string{"phase": "given", "path": name, "content": d.With[name]})
+	}
+	if given != nil {
+		more["given"] = given
+	}
 	if step, err = s.delivery(ctx, d); err != nil {
 		return nil, input, err
 	}
-	return step, troupe.Input{Text: request, Custom: d.custom(), Limits: p.deliveryLimits()}, nil
+	custom["delivery"], custom["extras"] = d, more
+	return step, troupe.Input{Text: request, Custom: custom, Limits: p.deliveryLimits()}, nil
+}
+
+// results are what the phases of a session came to.
+func (s *stage) results(ctx context.Context, session string) ([]pipeline.Result, error) {
+	var events []troupe.Event
+	for e, err := range s.folders.Events(ctx, session, 0) {
+		if err != nil {
+			return nil, err
+		}
+		events = append(events, e)
+	}
+	return pipeline.Results(events), nil
+}
+
+// ContinueDelivery makes the step that goes on with a delivery that came to its end: with
+// the phases from one on, or with what of the plan is not done. Guidance is for the agents.
+func (p *Project) ContinueDelivery(ctx context.Context, site *pipeline.Site, from, guidance string) (step troupe.Step, input troupe.Input, err error) {
+	s, err := p.stage(ctx)
+	if err != nil {
+		return nil, input, err
+	}
+	order, err := s.orderOf(ctx, site.Session)
+	if err != nil {
+		return nil, input, err
+	}
+	results, err := s.results(ctx, site.Session)
+	if err != nil {
+		return nil, input, err
+	}
+	if order.From = from; from == "" {
+		order.To = ""
+	} else if i := slices.IndexFunc(results, func(r pipeline.Result) bool { return r.Phase == from }); i >= 0 {
+		results = results[:i]
+	}
+	if err := p.reopenPlan(site); err != nil {
+		return nil, input, err
+	}
+	if step, err = s.delivery(ctx, order); err != nil {
+		return nil, input, err
+	}
+	custom := map[string]any{"delivery": order, "phases": results, "extras": map[string]any{"continue": true, "guidance": guidance}}
+	return step, troupe.Input{Session: site.Session, Text: site.Request, Custom: custom, Limits: p.deliveryLimits()}, nil
+}
+
+// reopenPlan sets the steps that failed or were skipped back to todo.
+func (p *Project) reopenPlan(site *pipeline.Site) error {
+	file := filepath.Join(p.SiteFolder(site), pipeline.PlanFile)
+	data, err := os.ReadFile(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	plan, err := pipeline.ReadPlan(data)
+	if err != nil {
+		return err
+	}
+	for i := range plan.Steps {
+		if s := &plan.Steps[i]; s.Status != pipeline.StepDone {
+			s.Status, s.Reason = pipeline.StepTodo, ""
+		}
+	}
+	return os.WriteFile(file, plan.YAML(), 0o644)
+}
+
+// deliveriesDir is where deliveries keep their plans and documents.
+func (p *Project) deliveriesDir() string { return filepath.Join(p.DataDir(), "deliveries") }
+
+// SiteFolder is where a delivery keeps its plan, documents and outputs.
+func (p *Project) SiteFolder(s *pipeline.Site) string {
+	return filepath.Join(p.deliveriesDir(), s.Session)
+}
+
+// Sites are where deliveries work, the latest first.
+func (p *Project) Sites() (list []*pipeline.Site, err error) {
+	folders, err := os.ReadDir(p.deliveriesDir())
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	for _, f := range folders {
+		if site, err := pipeline.ReadSite(filepath.Join(p.deliveriesDir(), f.Name())); err == nil {
+			list = append(list, site)
+		}
+	}
+	slices.SortFunc(list, func(a, b *pipeline.Site) int { return b.Created.Compare(a.Created) })
+	return list, err
+}
+
+// Site finds a delivery by the beginning of its id.
+func (p *Project) Site(id string) (*pipeline.Site, error) {
+	list, err := p.Sites()
+	if err != nil {
+		return nil, err
+	}
+	var found []*pipeline.Site
+	for _, s := range list {
+		if id != "" && strings.HasPrefix(s.Session, id) {
+			found = append(found, s)
+		}
+	}
+	switch len(found) {
+	case 1:
+		return found[0], nil
+	case 0:
+		return nil, fmt.Errorf("there is no delivery %.40q; 'troupe deliveries list' shows them", id)
+	}
+	return nil, fmt.Errorf("%d deliveries begin with %.40q", len(found), id)
+}
+
+// cacheDir is for what can be made again: never inside a checkout.
+func cacheDir() string {
+	dir, err := os.UserCacheDir()
+	if err == nil {
+		dir = filepath.Join(dir, "troupe")
+		if os.MkdirAll(dir, 0o755) == nil {
+			return dir
+		}
+	}
+	return filepath.Join(os.TempDir(), fmt.Sprintf("troupe-%d", os.Getuid()))
+}
+
+// repository is how a delivery works in its repository.
+func (p *Project) repository(order Delivery) *pipeline.Repository {
+	c := p.config.Pipeline
+	r := &pipeline.Repository{
+		Dir: order.Repo, Create: order.Create, Base: order.Base, IncludeChanges: order.IncludeChanges, Branch: c.Branch,
+		Data: p.deliveriesDir(), Worktrees: filepath.Join(cacheDir(), "worktrees"), Cache: filepath.Join(cacheDir(), "checks", shortHash(order.Repo)),
+		Documents: c.Documents, Setup: c.Setup, Link: c.Link, Copy: c.Copy, Format: c.Format, Protect: c.Protect, Edits: c.Edits,
+		Rounds: c.Rounds, Read: c.Read, Env: c.Env, Unchecked: order.Unchecked, KeepGoing: order.KeepGoing, Version: version(),
+		Sandbox: pipeline.Sandbox{Level: c.Sandbox, Command: c.Wrap, Helper: p.helper},
+	}
+	if c.QARounds != nil {
+		if r.QARounds = *c.QARounds; r.QARounds == 0 {
+			r.QARounds = -1
+		}
+	}
+	if len(c.Wrap) > 0 {
+		r.Sandbox.Level = "command"
+	}
+	for _, check := range c.Checks {
+		r.Checks = append(r.Checks, pipeline.Check{Name: check.Name, Run: check.Run, Timeout: check.Timeout, When: check.When})
+	}
+	return r
+}
+
+// version is that of this module, for commits.
+func version() string {
+	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" && info.Main.Version != "(devel)" {
+		return info.Main.Version
+	}
+	return "devel"
+}
+
+func shortHash(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(sum[:8])
+}
+
+// hideData keeps what Troupe makes out of the repository around the project.
+func (p *Project) hideData() error {
+	name := filepath.Join(p.DataDir(), ".gitignore")
+	if _, err := os.Stat(name); err == nil {
+		return nil
+	}
+	if err := os.MkdirAll(p.DataDir(), 0o755); err != nil {
+		return err
+	}
+	return os.WriteFile(name, []byte("*\n"), 0o644)
 }
 
 // deliveryTurns is how often models are asked in a delivery where nobody says: a plan
@@ -64,10 +303,11 @@ const deliveryTurns = 500
 
 // deliveryLimits are those of a delivery, where they are not the project's.
 func (p *Project) deliveryLimits() troupe.Limits {
-	if p.config.Limits.Turns != 0 {
-		return troupe.Limits{}
+	l := troupe.Limits{Cost: p.config.Pipeline.Cost}
+	if p.config.Limits.Turns == 0 {
+		l.Turns = deliveryTurns
 	}
-	return troupe.Limits{Turns: deliveryTurns}
+	return l
 }
 
 // RetryDelivery makes the step that processes again what a delivery could not write or
@@ -82,15 +322,11 @@ func (p *Project) RetryDelivery(ctx context.Context, session string, failed []pi
 	if err != nil {
 		return nil, input, err
 	}
-	output, err := s.openOutput(order.Out)
-	if err != nil {
-		return nil, input, err
-	}
 	base, err := s.openKnowledge(ctx)
 	if err != nil {
 		return nil, input, err
 	}
-	if step, err = pipeline.Retry(pipeline.Config{Output: theWorkspace(output), Knowledge: base}); err != nil {
+	if step, err = pipeline.Retry(pipeline.Config{Repository: p.repository(order), Knowledge: base}); err != nil {
 		return nil, input, err
 	}
 	custom := order.custom()
@@ -138,11 +374,13 @@ func (s *stage) delivery(ctx context.Context, order Delivery) (troupe.Step, erro
 	if c.Phases, err = s.phases(ctx); err != nil {
 		return nil, err
 	}
-	output, err := s.openOutput(order.Out)
-	if err != nil {
+	if err := s.project.settle(ctx, &order); err != nil {
 		return nil, err
 	}
-	c.Output = theWorkspace(output)
+	if err := s.project.hideData(); err != nil {
+		return nil, err
+	}
+	c.Repository = s.project.repository(order)
 	if dir := s.project.config.Pipeline.Project; dir != "" {
 		granted := workspace.Root{Name: workspace.ProjectRoot, Dir: within(s.project.dir, dir), Access: workspace.ReadOnly}
 		if c.Project, err = workspace.Open(workspace.Config{Roots: []workspace.Root{granted}}); err != nil {
@@ -158,25 +396,6 @@ func (s *stage) delivery(ctx context.Context, order Delivery) (troupe.Step, erro
 		c.Knowledge = base
 	}
 	return pipeline.New(c)
-}
-
-// theWorkspace finds the same workspace for every session.
-func theWorkspace(ws *workspace.Workspace) func(string) (*workspace.Workspace, error) {
-	return func(string) (*workspace.Workspace, error) { return ws, nil }
-}
-
-// openOutput opens the directory that artifacts go to, which it makes.
-func (s *stage) openOutput(dir string) (*workspace.Workspace, error) {
-	dir = within(s.project.dir, dir)
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return nil, err
-	}
-	output, err := workspace.Open(workspace.Config{Roots: []workspace.Root{{Name: "output", Dir: dir, Access: workspace.ReadWrite}}})
-	if err != nil {
-		return nil, err
-	}
-	s.keep(output)
-	return output, nil
 }
 
 // keep has something closed when the stage is.

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/troupe-dev/troupe/bundle"
+	"github.com/troupe-dev/troupe/bundle/lint"
 	"github.com/troupe-dev/troupe/project/internal/config"
 	"github.com/troupe-dev/troupe/skill"
 )
@@ -14,8 +15,8 @@ import (
 // Lint reports what is wrong with all agents, workflows and skills below a path, and
 // with the configuration where there is one. Variables are looked up with lookup, as
 // [os.LookupEnv] does.
-func Lint(path string, lookup func(string) (string, bool)) (*bundle.Report, error) {
-	var options bundle.LintOptions
+func Lint(path string, lookup func(string) (string, bool)) (*lint.Report, error) {
+	var options lint.Options
 	var problems config.Problems
 	var c *config.Config
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
@@ -30,7 +31,7 @@ func Lint(path string, lookup func(string) (string, bool)) (*bundle.Report, erro
 			options.Config = bundle.Config{Core: c.Core, Bundles: c.Bundles}
 		}
 	}
-	report, err := bundle.Lint(path, options)
+	report, err := lint.Run(path, options)
 	if err != nil {
 		return nil, err
 	}

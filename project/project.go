@@ -49,6 +49,13 @@ type Options struct {
 	Log func(level slog.Level) slog.Handler
 	// Observers are told of everything that agents do, once it is stored.
 	Observers []observe.Sink
+	// Data, where it is set, takes the place of the data directory of troupe.yaml. The
+	// knowledge base is there, too, so that nothing of the project is touched.
+	Data string
+	// SandboxHelper is the command line that becomes the sandbox of checks and commands:
+	// as a rule the program itself and [pipeline.SandboxArgument], if its main function
+	// calls [pipeline.SandboxMain]. Without it nothing is run in a sandbox.
+	SandboxHelper []string
 }
 
 // A Project is a directory with its configuration and the agents found in it. It may
@@ -58,6 +65,7 @@ type Options struct {
 // needs it: Engine, Store, Server, or one that makes an agent.
 type Project struct {
 	dir     string
+	helper  []string // see Options.SandboxHelper
 	config  *config.Config
 	models  models.Chooser
 	catalog *bundle.Catalog
@@ -92,12 +100,15 @@ func Open(dir string, o Options) (*Project, error) {
 	if err != nil {
 		return nil, err
 	}
+	if o.Data != "" {
+		c.Data, c.Knowledge = o.Data, config.Knowledge{}
+	}
 	catalog, err := bundle.Find(absolute, bundle.Config{Core: c.Core, Bundles: c.Bundles})
 	if err != nil {
 		return nil, err
 	}
 	p := &Project{
-		dir: absolute, config: c, catalog: catalog, metrics: observe.NewMetrics(),
+		dir: absolute, config: c, catalog: catalog, helper: o.SandboxHelper, metrics: observe.NewMetrics(),
 		models: models.Chooser{Config: c, Flag: o.Model, Getenv: o.getenv, Client: models.NewClient()},
 	}
 	p.sinks = append(slices.Clone(o.Observers), p.metrics)

@@ -18,6 +18,7 @@ import (
 	"github.com/troupe-dev/troupe/project/internal/config"
 	"github.com/troupe-dev/troupe/skill"
 	"github.com/troupe-dev/troupe/tool/calc"
+	"github.com/troupe-dev/troupe/tool/command"
 	"github.com/troupe-dev/troupe/tool/files"
 	"github.com/troupe-dev/troupe/workspace"
 )
@@ -31,6 +32,9 @@ func (s *stage) ready(id string) map[string]func() (troupe.Tool, error) {
 		"calculator": func() (troupe.Tool, error) { return calc.New(), nil },
 		"web_fetch":  s.webFetch, "web_search": s.webSearch, "wikipedia": s.wikipedia,
 	}
+	if commands := s.project.config.Agents[id].Commands; len(commands) > 0 {
+		tools["run_command"] = func() (troupe.Tool, error) { return s.project.commandTool(commands) }
+	}
 	for name, tool := range map[string]func(files.Finder) troupe.Tool{
 		"read_file": files.Read, "list_files": files.List, "search_files": files.Search,
 		"write_file": files.Write, "edit_file": files.Edit, "make_directory": files.MakeDir,
@@ -38,6 +42,16 @@ func (s *stage) ready(id string) map[string]func() (troupe.Tool, error) {
 		tools[name] = func() (troupe.Tool, error) { return &fileTool{tool(nil).Spec(), tool, s.project, id}, nil }
 	}
 	return tools
+}
+
+// commandTool runs commands in the project's directory, in the sandbox of deliveries.
+func (p *Project) commandTool(commands []string) (troupe.Tool, error) {
+	c := command.Config{
+		Allow: commands, Level: p.config.Pipeline.Sandbox, Env: p.config.Pipeline.Env, Cache: filepath.Join(cacheDir(), "commands", shortHash(p.dir)),
+		Dir: func(context.Context, string) (string, error) { return p.dir, nil },
+	}
+	c.Helper = p.helper
+	return command.New(c)
 }
 
 // A fileTool works in the files that an agent may touch in the session it is

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -43,7 +44,40 @@ type Listing struct {
 // List lists a directory, and below it as many levels as depth says: 1 is the
 // directory alone. Links are listed, not followed; pipes, sockets, devices and
 // what the agent may not read are left out.
+//
+// Of documents that were written and of those that the project has, both are listed.
 func (w *Workspace) List(loc Location, depth int) (Listing, error) {
+	if d := w.documents; d != nil && !d.InPlace && (loc.root == d.project || loc.root == d.kept) {
+		return w.listDocuments(loc, depth)
+	}
+	return w.list(loc, depth)
+}
+
+// listDocuments lists a directory of documents and the same one of the project.
+func (w *Workspace) listDocuments(loc Location, depth int) (Listing, error) {
+	d := w.documents
+	kept, err := w.list(Location{d.kept, loc.name}, depth)
+	if d.project.Access < ReadOnly {
+		return kept, err
+	}
+	own, ownErr := w.list(Location{d.project, loc.name}, depth)
+	switch {
+	case err != nil:
+		return own, ownErr
+	case ownErr != nil:
+		return kept, nil
+	}
+	for _, e := range own.Entries {
+		if !slices.ContainsFunc(kept.Entries, func(k Entry) bool { return k.Path == e.Path }) {
+			kept.Entries = append(kept.Entries, e)
+		}
+	}
+	slices.SortFunc(kept.Entries, func(a, b Entry) int { return strings.Compare(a.Path, b.Path) })
+	kept.Truncated = kept.Truncated || own.Truncated
+	return kept, nil
+}
+
+func (w *Workspace) list(loc Location, depth int) (Listing, error) {
 	target, err := w.allow("list", loc, ReadOnly)
 	if err != nil {
 		return Listing{}, err
@@ -94,7 +128,7 @@ func (k *walk) visit(dir *os.Root, at string, depth int) error {
 	for _, name := range names {
 		full := path.Join(at, name)
 		secret := k.root.guarded && isSecret(name) && !isTemp(name)
-		if secret || k.root.land(full).root.Access < k.need {
+		if secret || k.root.land(full).access() < k.need && !k.leadsTo(full) {
 			continue
 		}
 		info, err := dir.Lstat(name)
@@ -114,6 +148,14 @@ func (k *walk) visit(dir *os.Root, at string, depth int) error {
 		}
 	}
 	return nil
+}
+
+// leadsTo says whether a directory that may be read lies below a name.
+func (k *walk) leadsTo(name string) bool {
+	return slices.ContainsFunc(k.root.open, func(dir string) bool {
+		_, ok := relativeTo(name, dir)
+		return ok
+	})
 }
 
 func (k *walk) descend(dir *os.Root, at string, info fs.FileInfo, depth int) error {

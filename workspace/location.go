@@ -2,12 +2,9 @@ package workspace
 
 import (
 	"cmp"
-	"errors"
-	"io/fs"
 	"path"
 	"path/filepath"
 	"strings"
-	"syscall"
 
 	"golang.org/x/text/unicode/norm"
 )
@@ -21,13 +18,24 @@ type Location struct {
 
 // String returns the location as an agent may write it, {bundle-root}/config.yaml.
 func (l Location) String() string {
-	switch {
-	case l.root == nil:
+	if l.root == nil {
 		return ""
-	case l.name == ".":
-		return "{" + l.root.Name + "}"
 	}
-	return "{" + l.root.Name + "}/" + l.name
+	root := cmp.Or(l.root.shownAs, l.root.Name)
+	if l.name == "." {
+		return "{" + root + "}"
+	}
+	return "{" + root + "}/" + l.name
+}
+
+// access says what may be done at the location.
+func (l Location) access() Access {
+	for _, dir := range l.root.open {
+		if _, ok := relativeTo(dir, l.name); ok {
+			return ReadWrite
+		}
+	}
+	return l.root.Access
 }
 
 // Root returns the name of the location's root.
@@ -44,8 +52,8 @@ func (l Location) Name() string { return l.name }
 // Resolve says which place a name means to somebody who reads or lists. Nothing
 // is opened for a name that begins with a root.
 //
-// A plain name, workflows/x.yaml, is looked for in the session folder, then in the
-// bundle, then as seen from the project where that is readable. Dots may lead
+// A plain name, workflows/x.yaml, is looked for in the session folder, among the
+// documents, in the bundle, then as seen from the project where that is readable. Dots may lead
 // upwards as far as the root. A name that ends up in a root that lies inside the
 // named one, such as {project-root}/bmad/core/x.md, is a place in that inner root.
 func (w *Workspace) Resolve(name string) (Location, error) {
@@ -54,9 +62,9 @@ func (w *Workspace) Resolve(name string) (Location, error) {
 		return Location{}, err
 	}
 	if r != nil {
-		return place(name, r, rel)
+		return w.reading(place(name, r, rel))
 	}
-	for _, candidate := range []string{SessionFolder, BundleRoot, ProjectRoot} {
+	for _, candidate := range []string{SessionFolder, documentsRoot, BundleRoot, ProjectRoot} {
 		if r = w.roots[candidate]; r == nil {
 			continue
 		}
@@ -64,12 +72,16 @@ func (w *Workspace) Resolve(name string) (Location, error) {
 		if err != nil {
 			return Location{}, err
 		}
-		if loc.root.Access == NoAccess {
-			continue
+		if candidate == ProjectRoot && w.documents != nil {
+			loc = w.documents.existing(loc)
 		}
-		_, err = loc.root.dir.Lstat(loc.name)
-		if !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR) {
+		if loc.access() != NoAccess && loc.isThere() {
 			return loc, nil
+		}
+	}
+	if w.documents != nil {
+		if loc, ok := w.documents.plain(rel); ok { // it could be there
+			return w.documents.existing(loc), nil
 		}
 	}
 	return Location{}, &Error{Op: "resolve", Path: name, Err: ErrNotFound,
@@ -89,35 +101,76 @@ func (w *Workspace) ResolveFrom(from Location, ref string) (Location, error) {
 		}
 		r, rel = from.root, path.Dir(from.name)+"/"+rel
 	}
-	return place(ref, r, rel)
+	return w.reading(place(ref, r, rel))
 }
 
-// ResolveOutput says where a file of this name is written. A plain name is in the
-// session folder. So is, under the same name relative to its root, every other
-// place that the agent may not write to; moved says that this was done.
+// reading returns the place at which what is named is read.
+func (w *Workspace) reading(loc Location, err error) (Location, error) {
+	if err == nil && w.documents != nil {
+		loc = w.documents.existing(loc)
+	}
+	return loc, err
+}
+
+// ResolveOutput says where a file of this name is written: a document at its own
+// name, and a plain name that is none in the session folder. Where the agent may not
+// write, that is refused, except in a workspace without documents: there it is the
+// session folder, under the same name relative to its root, and moved says so.
 func (w *Workspace) ResolveOutput(name string) (loc Location, moved bool, err error) {
 	session := w.roots[SessionFolder]
-	if session == nil {
+	if session == nil && w.documents == nil {
 		return Location{}, false, refuse("write", name, "there is no session folder")
 	}
 	r, rel, err := w.split(name)
 	if err != nil {
 		return Location{}, false, err
 	}
-	if loc, err = place(name, cmp.Or(r, session), rel); err != nil {
+	if loc, err = w.outputPlace(name, r, rel); err != nil {
 		return Location{}, false, err
 	}
-	if project := w.roots[ProjectRoot]; r == nil && project != nil {
-		// data/agent-outputs/<session>/x.md is not a folder in the session folder.
-		if seen, _ := place(name, project, rel); seen.root == session {
-			loc = seen
+	switch {
+	case loc.access() == ReadWrite:
+	case w.documents != nil:
+		if loc, err = w.documents.output(loc, name); err != nil {
+			return Location{}, false, err
 		}
-	}
-	if loc.root.Access != ReadWrite {
+	case session == nil:
+		return Location{}, false, refuse("write", name, "writing to {"+loc.root.Name+"} is not granted")
+	default:
 		loc, moved = session.land(loc.name), true
 	}
 	loc.name = norm.NFC.String(loc.name)
 	return loc, moved, nil
+}
+
+// outputPlace returns the place that a name means to somebody who writes, whether or
+// not that may be written.
+func (w *Workspace) outputPlace(name string, r *root, rel string) (Location, error) {
+	if r != nil {
+		return place(name, r, rel)
+	}
+	session, project := w.roots[SessionFolder], w.roots[ProjectRoot]
+	loc, err := Location{}, error(nil)
+	if session != nil {
+		if loc, err = place(name, session, rel); err != nil {
+			return Location{}, err
+		}
+	}
+	if project != nil {
+		// data/agent-outputs/<session>/x.md is not a folder in the session folder.
+		if seen, _ := place(name, project, rel); session != nil && seen.root == session {
+			return seen, nil
+		}
+	}
+	if w.documents != nil && (session == nil || !loc.isThere()) {
+		if document, ok := w.documents.plain(rel); ok {
+			return document, nil
+		}
+	}
+	if session == nil {
+		return Location{}, refuse("write", name, w.documents.advice())
+	}
+	return loc, nil
 }
 
 // split expands a name and cuts off the root it begins with, which is nil for a
@@ -215,11 +268,12 @@ func (w *Workspace) allow(op string, loc Location, need Access) (Location, error
 
 // permits checks a location by its name alone.
 func (l Location) permits(op string, need Access) error {
+	access := l.access()
 	switch {
-	case l.root.Access >= need && !(l.root.guarded && isSecret(l.name)):
+	case access >= need && !(l.root.guarded && isSecret(l.name)):
 		return nil
-	case l.root.Access >= need:
-		return refuse(op, l.String(), "dot-files and keys stay closed")
+	case access >= need:
+		return refuse(op, l.String(), "keys, .env, .git and the like stay closed")
 	case need == ReadWrite:
 		return refuse(op, l.String(), "writing to {"+l.root.Name+"} is not granted")
 	}

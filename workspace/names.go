@@ -23,11 +23,16 @@ const maxElement = 200
 // usually have, in lower case.
 var (
 	secretSuffixes = []string{".env", ".pem", ".key", ".p8", ".p12", ".pfx", ".jks", ".keystore", ".kdbx", ".ppk"}
-	secretPrefixes = []string{".", "id_rsa", "id_dsa", "id_ecdsa", "id_ed25519"}
-	secretNames    = []string{"credentials", "credentials.json", "secrets.json", "secrets.yaml", "secrets.yml", "secrets.toml"}
+	secretPrefixes = []string{".env", ".troupe", "id_rsa", "id_dsa", "id_ecdsa", "id_ed25519"}
+	secretNames    = []string{
+		"credentials", "credentials.json", "secrets.json", "secrets.yaml", "secrets.yml", "secrets.toml",
+		".git", ".hg", ".svn", ".netrc", ".npmrc", ".yarnrc", ".pypirc", ".pgpass", ".htpasswd", ".git-credentials", ".vault-token",
+		".ssh", ".aws", ".azure", ".gnupg", ".kube", ".docker", ".gcloud", ".terraformrc", ".boto", ".s3cfg",
+	}
 )
 
-// isSecret says whether an element of a clean name is that of a dot-file or a key.
+// isSecret says whether an element of a clean name is that of a key, or of a place
+// where programs keep theirs.
 func isSecret(name string) bool {
 	if name == "." {
 		return false

@@ -99,6 +99,15 @@ func (v *Vars) WithConfig(values map[string]string) *Vars {
 	return extended
 }
 
+// WithValue returns v with another value of a variable of the engine, which is taken
+// literally.
+func (v *Vars) WithValue(name, text string) *Vars {
+	extended := *v
+	extended.engine = maps.Clone(v.engine)
+	extended.engine[foldName(name)] = value{pieces: []piece{{literal, text, name}}}
+	return &extended
+}
+
 // Names lists all variables that have a value, sorted.
 func (v *Vars) Names() []string {
 	names := namesOf(v.engine)
@@ -128,10 +137,26 @@ func namesOf(values map[string]value) []string {
 // their first appearance, because an unknown {{name}} is an author's placeholder.
 // The error is a *Cycle or ErrTooLarge, for text or a value in it.
 func (v *Vars) Expand(text string) (expanded string, unresolved []string, err error) {
+	return v.expand(text, v)
+}
+
+// ExpandText is Expand for a text whose {{name}} are placeholders of its author unless
+// they are in outer: v has the variables of the text's own surroundings, which it refers
+// to as {name} alone.
+func (v *Vars) ExpandText(text string, outer *Vars) (expanded string, unresolved []string, err error) {
+	return v.expand(text, outer)
+}
+
+func (v *Vars) expand(text string, doubles *Vars) (expanded string, unresolved []string, err error) {
 	if len(text) > maxText {
 		return "", nil, fmt.Errorf("expand text of %d bytes: %w", len(text), ErrTooLarge)
 	}
-	result := compose(text, maxText, v.lookup)
+	result := compose(text, maxText, func(ref reference) value {
+		if ref.double {
+			return doubles.lookup(ref)
+		}
+		return v.lookup(ref)
+	})
 	if result.err != nil {
 		return "", nil, fmt.Errorf("expand text: %w", result.err)
 	}

@@ -9,7 +9,7 @@
 // What is not configured is not reachable. A root has no access until its [Root]
 // says so, agents write to their session folder unless another root is granted
 // for writing, and roots other than the bundle, the core and the session folder
-// never show dot-files and keys.
+// never show keys, .env, .git and what Troupe keeps for itself.
 package workspace
 
 import (
@@ -67,6 +67,8 @@ type Config struct {
 	// expanded themselves.
 	Values map[string]string
 	Limits Limits
+	// Documents are those of the project.
+	Documents Documents
 	// Cache may be shared by many workspaces. Nil means one of 8 MiB for this one.
 	Cache *Cache
 }
@@ -88,6 +90,8 @@ type Workspace struct {
 	// writing is held while a file is written: of two new names that only differ
 	// in case the second one must see the first.
 	writing *sync.Mutex
+	// documents is nil where there are none.
+	documents *documents
 }
 
 // root is an open [Root].
@@ -97,8 +101,13 @@ type root struct {
 	info   fs.FileInfo
 	real   string // Dir without links; used to guess at relations, never to open
 	nested []nested
-	// guarded roots keep dot-files and keys to themselves.
+	// guarded roots keep keys to themselves.
 	guarded bool
+	// open are the directories that may be written whatever Access says.
+	open []string
+	// shownAs is the name of the root that places in this one are shown in, if it is
+	// not its own.
+	shownAs string
 }
 
 // nested is a root that lies inside another, at a name relative to it.
@@ -120,6 +129,9 @@ func Open(c Config) (*Workspace, error) {
 		if err := w.openRoot(r); err != nil {
 			return nil, errors.Join(fmt.Errorf("open root {%s}: %w", shown(r.Name), withoutPath(err)), w.Close())
 		}
+	}
+	if err := w.openDocuments(c.Documents); err != nil {
+		return nil, errors.Join(fmt.Errorf("open documents: %w", withoutPath(err)), w.Close())
 	}
 	for _, outer := range w.roots {
 		w.relate(outer)

@@ -41,6 +41,9 @@ func (w *Workspace) Write(loc Location, content []byte) error {
 	name := path.Base(target.name)
 	perm, err := w.checkTarget(dir, target, name)
 	if err == nil {
+		err = w.keepVersion(target, content)
+	}
+	if err == nil {
 		err = replaceFile(dir, name, content, perm)
 	}
 	if err != nil {

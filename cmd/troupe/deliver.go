@@ -6,7 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"text/tabwriter"
@@ -21,36 +23,57 @@ import (
 
 func (p *program) deliverCommand() *cobra.Command {
 	var order project.Delivery
+	var with []string
+	var saves bool
 	c := &cobra.Command{
 		Use:   "deliver REQUEST...",
-		Short: "Take a request from requirements to QA, phase by phase",
-		Long: "Takes a request through requirements, architecture, discovery, planning, implementation and QA. Every phase's JSON\n" +
-			"is checked, artifacts are written below --out, and the plan goes to the knowledge base. It stops at a closed gate\n" +
-			"with a question: 'troupe chat deliver --session ID -m ANSWER' goes on. With --json it ends with a summary.",
+		Short: "Turn a request into a branch that is built, tested and reviewed",
+		Long: "Takes a request through requirements, architecture, discovery, planning, implementation and QA, in a worktree and on a\n" +
+			"branch of its own: your checkout is not touched. Each step is checked with the project's own checks, in a sandbox, and\n" +
+			"committed. It exits with 0 only if what was measured says that the change is delivered, with 4 if it waits for an\n" +
+			"answer. 'troupe deliveries' shows, takes, resumes and drops deliveries. With --json it ends with a summary.",
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			request := strings.TrimSpace(strings.Join(args, " "))
 			if request == "" {
 				return usage("the request is empty")
 			}
+			if order.From != "" && order.Of == "" && with == nil {
+				return usage("--from %s needs what comes before it: --of ID takes another delivery's documents, plan and commits, --with FILE gives documents", order.From)
+			}
+			for _, name := range with {
+				data, err := os.ReadFile(name)
+				if err != nil {
+					return usage("--with: %w", err)
+				}
+				if order.With == nil {
+					order.With = map[string]string{}
+				}
+				order.With[filepath.Base(name)] = string(data)
+			}
 			return p.inDelivery(c.Context(), func(s *stage) error {
-				return p.deliver(c.Context(), s, request, over(order, s.project.Delivery()))
+				return p.deliver(c.Context(), s, request, over(order, s.project.Delivery()), saves)
 			})
 		},
 	}
-	c.Flags().StringVar(&order.From, "from", "", "the phase to begin with")
-	c.Flags().StringVar(&order.To, "to", "", "the phase to end with")
-	c.Flags().StringVar(&order.Approve, "approve", "", "auto, or manual to be asked after every phase (default auto)")
-	c.Flags().StringVar(&order.Out, "out", "", "the directory for artifacts (default delivery)")
-	c.Flags().BoolVar(&order.Compensate, "compensate", false, "write files that agents claim to have written")
+	f := c.Flags()
+	f.StringVar(&order.From, "from", "", "the phase to begin with; needs --of or --with")
+	f.StringVar(&order.To, "to", "", "the phase to end with")
+	f.StringVar(&order.Of, "of", "", "a delivery whose documents, plan and commits this one begins with")
+	f.StringArrayVar(&with, "with", nil, "a document that the phases get to read; may be given several times")
+	f.StringVar(&order.Approve, "approve", "", "auto, plan, diff, or manual to be asked after every phase (default auto)")
+	f.StringVar(&order.Out, "out", "", "make a repository there and deliver into it")
+	f.StringVar(&order.Base, "base", "", "the commit or branch to begin from (default what is checked out)")
+	f.BoolVar(&order.IncludeChanges, "include-changes", false, "begin with what is changed and not committed in the checkout")
+	f.BoolVar(&order.Unchecked, "unchecked", false, "count a result as delivered although there are no checks")
+	f.BoolVar(&order.KeepGoing, "keep-going", false, "carry out steps that do not depend on one that has failed")
+	f.BoolVar(&order.Compensate, "compensate", false, "write files that agents claim to have written")
+	f.BoolVar(&saves, "save-checks", false, "print the checks that were found as configuration")
 	return c
 }
 
 // over returns the order with what it leaves open taken from another.
 func over(o, base project.Delivery) project.Delivery {
-	if o.Out == "" {
-		o.Out = base.Out
-	}
 	if o.Approve == "" {
 		o.Approve = base.Approve
 	}
@@ -70,9 +93,9 @@ func (p *program) inDelivery(ctx context.Context, f func(*stage) error) error {
 	})
 }
 
-func (p *program) deliver(ctx context.Context, s *stage, request string, order project.Delivery) error {
-	if order.Approve != "" && order.Approve != "auto" && order.Approve != "manual" {
-		return usage("--approve: auto or manual, not %.20q", order.Approve)
+func (p *program) deliver(ctx context.Context, s *stage, request string, order project.Delivery, saves bool) error {
+	if order.Approve != "" && !slices.Contains([]string{"auto", "plan", "diff", "manual"}, order.Approve) {
+		return usage("--approve: auto, plan, diff or manual, not %.20q", order.Approve)
 	}
 	step, input, err := s.project.StartDelivery(ctx, request, order)
 	if err != nil {
@@ -80,25 +103,41 @@ func (p *program) deliver(ctx context.Context, s *stage, request string, order p
 	}
 	p.mention(s)
 	c := &conversation{stage: s, step: step}
-	return p.reportDelivery(ctx, c, c.follow(s.engine.Run(ctx, step, input), p.phaseListener()))
+	return p.followDelivery(ctx, c, s.engine.Run(ctx, step, input), saves)
 }
 
-// phaseListener shows how a delivery comes along.
-func (p *program) phaseListener() func(*troupe.Event) {
-	return func(e *troupe.Event) {
-		switch b := e.Body.(type) {
-		case *troupe.RunStarted:
-			if _, builtIn := pipeline.ContractOf(e.Agent); builtIn || e.Parent != "" && strings.Count(e.Run, ":") == 1 {
-				p.tell("%s", e.Agent)
-			}
-		case *troupe.ArtifactSaved:
-			p.tell("  %s", terminal.Clean(b.Path))
-		case *troupe.Warned:
-			if line, ok := terminal.Warning(e); ok {
-				p.tell("  %s", line)
-			}
+// followDelivery shows how a delivery comes along, asks at gates where a person is at
+// the terminal, and says what it came to.
+func (p *program) followDelivery(ctx context.Context, c *conversation, events iter.Seq2[troupe.Event, error], saves bool) error {
+	progress := p.newProgress()
+	progress.saves = saves
+	failure := c.follow(events, progress.note)
+	progress.close()
+	for failure == nil && c.stop == troupe.StopInput && p.isTerminal(p.in) && !p.flags.json {
+		answer, err := p.askHere(ctx, c)
+		if err != nil || answer == "" {
+			break
 		}
+		progress = p.newProgress()
+		failure = c.say(ctx, answer, progress.note)
+		progress.close()
 	}
+	return p.reportDelivery(ctx, c, failure)
+}
+
+// askHere shows the question of a gate and reads a line.
+func (p *program) askHere(ctx context.Context, c *conversation) (string, error) {
+	events, err := c.stage.events(ctx, c.session)
+	if err != nil {
+		return "", err
+	}
+	fmt.Fprintf(p.err, "\n%s\n> ", terminal.Clean(pipeline.Summarize(events).Question))
+	next, closeLines, err := readLines(ctx, p.in)
+	if err != nil {
+		return "", err
+	}
+	defer closeLines()
+	return next()
 }
 
 // reportDelivery says what a delivery has come to.
@@ -120,7 +159,7 @@ func (p *program) reportDelivery(ctx context.Context, c *conversation, failure e
 	case failure != nil || err != nil:
 		return errors.Join(failure, err)
 	case summary.State == "waiting":
-		p.tell("To answer: troupe chat %s --session %s -m '...'", project.Deliver, c.session[:8])
+		p.tell("To answer: troupe deliveries resume %s -m '...'", c.session[:8])
 		return errInput
 	case !summary.Success:
 		return errBroken
@@ -140,7 +179,7 @@ func (s *stage) events(ctx context.Context, session string) ([]troupe.Event, err
 	return events, nil
 }
 
-func (p *program) writeDelivery(project *project.Project, s *pipeline.Summary) error {
+func (p *program) writeDelivery(_ *project.Project, s *pipeline.Summary) error {
 	table := tabwriter.NewWriter(p.out, 0, 0, 2, ' ', 0)
 	for _, phase := range s.Phases {
 		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s tokens\n", phase.Name, phase.Status, phase.JSON, counted(phase.Artifacts, "artifact"), terminal.Count(phase.Tokens))
@@ -150,6 +189,9 @@ func (p *program) writeDelivery(project *project.Project, s *pipeline.Summary) e
 	}
 	if err := table.Flush(); err != nil {
 		return err
+	}
+	if s.Report != nil {
+		p.writeReport(s)
 	}
 	for _, e := range s.Errors {
 		p.tell("✗ %s", terminal.OneLine(e, 300))
@@ -193,7 +235,9 @@ func (p *program) retry(ctx context.Context, s *stage, id string) error {
 		return err
 	}
 	c := &conversation{stage: s, step: step, session: info.ID}
-	if err := c.follow(s.engine.Run(ctx, step, input), p.phaseListener()); err != nil {
+	progress := p.newProgress()
+	defer progress.close()
+	if err := c.follow(s.engine.Run(ctx, step, input), progress.note); err != nil {
 		return err
 	}
 	if events, err = s.events(ctx, info.ID); err != nil {
@@ -213,23 +257,43 @@ func (p *program) retry(ctx context.Context, s *stage, id string) error {
 func (p *program) testPhaseCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "test-phase PHASE INPUT...",
-		Short: "Run one phase of the pipeline, with artifacts in a temporary directory, and print its result",
+		Short: "Run one phase of the pipeline in a temporary directory and print its result",
 		Long: "Runs one phase and prints its result as JSON. INPUT is a request, or the result of another phase, which the phase\n" +
-			"then builds on.",
+			"then builds on. Sessions, documents, knowledge base and repository are in a temporary directory.",
 		Args: cobra.MinimumNArgs(2),
 		RunE: func(c *cobra.Command, args []string) error {
-			return p.inDelivery(c.Context(), func(s *stage) error {
-				return p.testPhase(c.Context(), s, args[0], strings.Join(args[1:], " "))
+			return p.inTemporary(c.Context(), func(s *stage, dir string) error {
+				return p.testPhase(c.Context(), s, dir, args[0], strings.Join(args[1:], " "))
 			})
 		},
 	}
 }
 
-func (p *program) testPhase(ctx context.Context, s *stage, phase, input string) error {
-	order := project.Delivery{From: phase, To: phase}
-	var err error
-	if order.Out, err = p.temporaryOutput(); err != nil {
+// inTemporary opens a stage whose sessions, documents and knowledge base are in a
+// directory of their own, so that a test leaves nothing in the project.
+func (p *program) inTemporary(ctx context.Context, f func(s *stage, dir string) error) error {
+	dir, err := os.MkdirTemp("", "troupe-delivery-")
+	if err != nil {
 		return err
+	}
+	p.tell("Artifacts are in %s", dir)
+	o := p.options()
+	o.Data = filepath.Join(dir, "data")
+	opened, err := project.Open(p.flags.dir, o)
+	if err != nil {
+		return err
+	}
+	s, err := openStage(ctx, opened)
+	if err == nil {
+		err = f(s, dir)
+	}
+	return errors.Join(err, opened.Close())
+}
+
+func (p *program) testPhase(ctx context.Context, s *stage, dir, phase, input string) error {
+	order := project.Delivery{From: phase, To: phase, Unchecked: true, Out: filepath.Join(dir, "repo")}
+	if phase == "implementation" {
+		order.With = map[string]string{"plan.md": "## Step 1: " + input}
 	}
 	step, request, err := s.project.StartDelivery(ctx, input, order)
 	if err != nil {
@@ -241,7 +305,10 @@ func (p *program) testPhase(ctx context.Context, s *stage, phase, input string) 
 		request.Custom["phases"] = []pipeline.Result{earlier}
 	}
 	c := &conversation{stage: s, step: step}
-	if err := c.follow(s.engine.Run(ctx, step, request), p.phaseListener()); err != nil {
+	progress := p.newProgress()
+	err = c.follow(s.engine.Run(ctx, step, request), progress.note)
+	progress.close()
+	if err != nil {
 		return err
 	}
 	events, err := s.events(ctx, c.session)
@@ -263,27 +330,14 @@ func (p *program) testPhase(ctx context.Context, s *stage, phase, input string) 
 	return fmt.Errorf("phase %s came to nothing", phase)
 }
 
-// temporaryOutput makes a directory for artifacts that are only to be looked at.
-func (p *program) temporaryOutput() (string, error) {
-	dir, err := os.MkdirTemp("", "troupe-delivery-")
-	if err == nil {
-		p.tell("Artifacts are in %s", dir)
-	}
-	return dir, err
-}
-
 func (p *program) testWorkflowCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "test-workflow REQUEST...",
 		Short: "Run the whole pipeline in a directory of its own and print what came of it",
 		Args:  cobra.MinimumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			return p.inDelivery(c.Context(), func(s *stage) error {
-				dir, err := p.temporaryOutput()
-				if err != nil {
-					return err
-				}
-				return p.deliver(c.Context(), s, strings.Join(args, " "), project.Delivery{Out: dir})
+			return p.inTemporary(c.Context(), func(s *stage, dir string) error {
+				return p.deliver(c.Context(), s, strings.Join(args, " "), project.Delivery{Unchecked: true, Out: filepath.Join(dir, "repo")}, false)
 			})
 		},
 	}
@@ -310,7 +364,7 @@ func (p *program) validateSchemaCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return p.writeProblems(contract.Check(data))
+			return p.writeProblems(append(contract.Check(data), pipeline.CheckPaths(data)...))
 		},
 	}
 }

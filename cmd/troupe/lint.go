@@ -5,7 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/troupe-dev/troupe/bundle"
+	"github.com/troupe-dev/troupe/bundle/lint"
 	"github.com/troupe-dev/troupe/cmd/troupe/internal/terminal"
 	"github.com/troupe-dev/troupe/project"
 )
@@ -29,7 +29,7 @@ func (p *program) lintCommand() *cobra.Command {
 	}
 }
 
-func (p *program) writeLint(report *bundle.Report) error {
+func (p *program) writeLint(report *lint.Report) error {
 	if p.flags.json {
 		if err := p.writeJSON(report); err != nil {
 			return err

@@ -8,9 +8,16 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"github.com/troupe-dev/troupe/pipeline"
 )
 
-func main() { os.Exit(run()) }
+func main() {
+	if len(os.Args) > 1 && os.Args[1] == pipeline.SandboxArgument {
+		os.Exit(pipeline.SandboxMain())
+	}
+	os.Exit(run())
+}
 
 // run carries out the command line and returns the exit code.
 func run() (code int) {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/troupe-dev/troupe/pipeline"
 	"github.com/troupe-dev/troupe/project"
 	"github.com/troupe-dev/troupe/troupetest"
 )
@@ -22,6 +23,9 @@ var update = flag.Bool("update", false, "rewrite what scripts expect")
 const hurry = "atexit_sleep_ms=0"
 
 func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && os.Args[1] == pipeline.SandboxArgument {
+		os.Exit(pipeline.SandboxMain())
+	}
 	testscript.Main(m, map[string]func(){"troupe": main})
 }
 
@@ -33,6 +37,10 @@ func TestScripts(t *testing.T) {
 		UpdateScripts:       *update,
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("GORACE", hurry)
+			for name, value := range map[string]string{"XDG_CACHE_HOME": filepath.Join(env.WorkDir, ".cache"), "GIT_CONFIG_GLOBAL": "/dev/null", "GIT_AUTHOR_NAME": "Ada", "GIT_AUTHOR_EMAIL": "ada@example.org",
+				"GIT_COMMITTER_NAME": "Ada", "GIT_COMMITTER_EMAIL": "ada@example.org", "GIT_CEILING_DIRECTORIES": filepath.Dir(env.WorkDir)} {
+				env.Setenv(name, value)
+			}
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){

@@ -71,6 +71,11 @@ func (p *program) writeRehearsal(reports []rehearse.Report) error {
 		}
 	}
 	for _, r := range reports {
+		if r.Why != "" {
+			fmt.Fprintf(p.out, "ended early: %s %s: %s\n", r.Agent, r.Command, terminal.OneLine(r.Why, 1000))
+		}
+	}
+	for _, r := range reports {
 		if len(r.Unreached) > 0 {
 			fmt.Fprintf(p.out, "not reached: %s %s: %s\n", r.Agent, r.Command, terminal.OneLine(strings.Join(r.Unreached, ", "), 4000))
 		}

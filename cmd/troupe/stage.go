@@ -3,16 +3,22 @@ package main
 import (
 	"context"
 	"errors"
+	"os"
 	"path/filepath"
 
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/outputs"
+	"github.com/troupe-dev/troupe/pipeline"
 	"github.com/troupe-dev/troupe/project"
 )
 
 // options are what the command line says of a project.
 func (p *program) options() project.Options {
-	return project.Options{Model: p.flags.model, LookupEnv: p.lookup, Log: p.console}
+	o := project.Options{Model: p.flags.model, LookupEnv: p.lookup, Log: p.console}
+	if self, err := os.Executable(); err == nil {
+		o.SandboxHelper = []string{self, pipeline.SandboxArgument}
+	}
+	return o
 }
 
 // inProject opens the project for as long as f takes.

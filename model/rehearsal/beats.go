@@ -1,6 +1,7 @@
 package rehearsal
 
 import (
+	"fmt"
 	"path"
 	"regexp"
 	"strings"
@@ -164,7 +165,7 @@ func (w *walk) check(b *beat) {
 		condition = rest
 	}
 	if rest := strings.Trim(condition, ": \n"); !strings.HasPrefix(rest, "(") && rest != "" {
-		met = met && w.holds(condition)
+		met = met && w.applies(b, condition)
 	}
 	w.decided[b.node.Parent] = met
 	if !met {
@@ -179,6 +180,12 @@ var (
 	inTheTag = regexp.MustCompile(`\s+`)
 )
 
+// waiting is a halt that only waits for the user.
+var waiting = regexp.MustCompile(`(?i)^HALT\b[^.\n]{0,20}\b(?:give|ask|wait|await|present|get|let|show|until|for)\b`)
+
+// isEnding tells whether an action ends the workflow.
+func isEnding(text string) bool { return ending.MatchString(text) && !waiting.MatchString(text) }
+
 // act acknowledges an action and does what can be done without a model: set a variable, load instructions, end.
 func (w *walk) act(b *beat) bool {
 	w.acknowledge("- ", b)
@@ -189,13 +196,27 @@ func (w *walk) act(b *beat) bool {
 		w.answers[m[1]] = w.latest
 	}
 	switch {
-	case ending.MatchString(text):
+	case isEnding(text):
 		w.say("The workflow ends here.")
+		if left := w.stepsLeft(); left > 0 {
+			w.early = fmt.Sprintf("%d steps before its end: %s", left, brief(text))
+		}
 		w.next = len(w.beats)
 	case strings.HasPrefix(text, "LOAD"):
 		return w.inset(filePath.FindString(w.pathOf(text)))
 	}
 	return true
+}
+
+// stepsLeft counts the steps that are not played if the workflow ends now.
+func (w *walk) stepsLeft() int {
+	left := 0
+	for _, b := range w.beats[w.next:] {
+		if b.kind == "step" {
+			left++
+		}
+	}
+	return left
 }
 
 // section writes what a template-output names: an answer of that name, the answers of this step that are not used yet,

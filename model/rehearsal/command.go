@@ -12,6 +12,8 @@ var hello = regexp.MustCompile(`(?i)^(?:hi|hello|hey|good (?:morning|evening|day
 func (s *scene) answer(said string) {
 	target := filePath.FindString(said)
 	switch {
+	case strings.HasPrefix(said, "[Opening]"):
+		s.greet()
 	case strings.HasPrefix(path.Base(target), "workflow.y") && s.can("execute_workflow"):
 		s.perform(target, "")
 	case len(s.part.commands) == 0:
@@ -40,6 +42,10 @@ func (s *scene) obey(said string) {
 	switch {
 	case c.target != "":
 		s.say("Playing *%s.", c.name)
+		if c.validates {
+			newWalk(s, c.target).validate()
+			return
+		}
 		s.perform(c.target, rest)
 	case strings.EqualFold(c.name, "exit"):
 		s.say("Goodbye. Thank you for the rehearsal.")
@@ -53,7 +59,8 @@ func (s *scene) obey(said string) {
 // perform plays the file behind a command, as a workflow or as whatever it is.
 func (s *scene) perform(target, request string) {
 	w := newWalk(s, target)
-	if strings.HasSuffix(target, ".yaml") || strings.HasSuffix(target, ".yml") {
+	isSkill := path.Base(target) == "SKILL.md" && s.can("execute_workflow")
+	if isSkill || strings.HasSuffix(target, ".yaml") || strings.HasSuffix(target, ".yml") {
 		w.execute(request)
 		return
 	}

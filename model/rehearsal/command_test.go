@@ -98,10 +98,10 @@ func TestPromptsAreReadLeniently(t *testing.T) {
 		"  Do: Change the file PRD.md",
 	}, "\n"))
 	want := []command{
-		{"brief", "", "[PB] Write a brief (workflows/brief/workflow.yaml)", "workflows/brief/workflow.yaml"},
-		{"plan", "MP", "Make PRD.md", "data/plan.csv"},
-		{"chat", "", "", ""},
-		{"edit", "", "Edit", ""},
+		{"brief", "", "[PB] Write a brief (workflows/brief/workflow.yaml)", "workflows/brief/workflow.yaml", false},
+		{"plan", "MP", "Make PRD.md", "data/plan.csv", false},
+		{"chat", "", "", "", false},
+		{"edit", "", "Edit", "", false},
 	}
 	if len(p.commands) != len(want) {
 		t.Fatalf("commands: %+v", p.commands)
@@ -152,4 +152,20 @@ func TestAFileThatCannotBeReadIsReported(t *testing.T) {
 	d := open(t, prompt, (&stage{}).tools()...)
 	mustContain(t, d.say("*review-notes"), "{bundle-root}/tasks/notes.md could not be read: no such file.")
 	mustContain(t, d.say("*exit"), "Goodbye")
+}
+
+// A command that validates goes through the checklist, and does not run the workflow.
+func TestValidatingGoesThroughTheChecklist(t *testing.T) {
+	s := &stage{files: map[string]string{"{bundle-root}/checklist.md": "# Check\n- [ ] One\n- [ ] Two\n"}, workflows: map[string]map[string]any{}}
+	s.workflows[intakePath] = workflow("intake", `<step n="1"><ask>Run?</ask></step>`, "", map[string]any{"validation": "{bundle-root}/checklist.md"})
+	d := open(t, "You are X.\n*check - Check it\n  Validate with the checklist of the workflow: "+intakePath+"\n", s.tools()...)
+	all := strings.Join(d.spoken("*check"), "\n")
+	mustContain(t, all, "intake is complete (steps: 2, questions: 0)", "validation-report-intake.md")
+	mustLack(t, all, "Run?")
+}
+
+// An agent that is asked to open the conversation greets and shows its commands.
+func TestTheOpeningIsAGreeting(t *testing.T) {
+	d := open(t, "You are Mary, Analyst.\nGreeting: Welcome!\n*brief - Write a brief\n")
+	mustContain(t, strings.Join(d.spoken("[Opening] The user has opened the conversation."), "\n"), "Welcome!", "1. *brief - Write a brief")
 }

@@ -23,10 +23,15 @@ var (
 // holds tells whether a condition is met: see the rules in the package's comment. Where a part of it can be evaluated,
 // the parts that cannot are left out.
 func (w *walk) holds(condition string) bool {
+	isTrue, isEvaluated := w.judge(condition)
+	return isTrue || !isEvaluated && !trouble.MatchString(strings.ReplaceAll(condition, "_", " "))
+}
+
+// judge tells whether a condition is true, and whether that can be told at all.
+func (w *walk) judge(condition string) (isTrue, isEvaluated bool) {
 	condition = strings.Trim(strings.TrimSpace(condition), ": ")
 	condition = strings.TrimSpace(ifWord.ReplaceAllString(condition, ""))
 	subject := w.latest // what a literal alone, as after "or", is compared with
-	isEvaluated := false
 	for _, choice := range orWord.Split(condition, -1) {
 		all, some := true, false
 		for _, claim := range andWord.Split(choice, -1) {
@@ -39,11 +44,25 @@ func (w *walk) holds(condition string) bool {
 			}
 		}
 		if some && all {
-			return true
+			return true, true
 		}
 		isEvaluated = isEvaluated || some
 	}
-	return !isEvaluated && !trouble.MatchString(strings.ReplaceAll(condition, "_", " "))
+	return false, isEvaluated
+}
+
+// halts tells whether the first thing that a beat, or what it governs, does is to end the workflow. A user whose work is
+// in order does not get there: such a branch is taken only if its condition is known to be true.
+func (w *walk) halts(b *beat) bool {
+	if b.kind == "action" && isEnding(b.text()) {
+		return true
+	}
+	for i := w.next; i < min(b.end, len(w.beats)); i++ {
+		if inner := &w.beats[i]; inner.kind == "action" && isEnding(inner.text()) {
+			return true
+		}
+	}
+	return false
 }
 
 // evaluate tells whether a claim is true, and whether that can be told at all.

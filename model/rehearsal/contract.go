@@ -53,10 +53,23 @@ func contractReply(req *troupe.Request) (string, bool) {
 	if next, ok := answer["next_phase"].(map[string]any); ok {
 		next["ready"] = true
 	}
+	acceptReview(answer)
 	if properties["artifacts"] != nil {
 		answer["artifacts"] = []any{rehearsedArtifact(before, task)}
 	}
 	return encode(answer), true
+}
+
+// acceptReview has a rehearsed review find nothing: what is rehearsed comes to its end.
+func acceptReview(answer map[string]any) {
+	outputs, ok := answer["outputs"].(map[string]any)
+	if !ok || answer["phase"] != "qa" {
+		return
+	}
+	for _, list := range []string{"security_issues", "performance_concerns", "findings"} {
+		outputs[list] = []any{}
+	}
+	outputs["tests_passed"], outputs["verdict"] = true, "accept"
 }
 
 // fillLists has every list of a schema hold at least one value: an empty one is as good as none.

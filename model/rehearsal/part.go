@@ -15,7 +15,10 @@ type part struct {
 
 // A command is something the user can ask the agent for by name. Target is the file behind it, if any.
 // Code is a short name for it.
-type command struct{ name, code, about, target string }
+type command struct {
+	name, code, about, target string
+	validates                 bool // the target's checklist is what counts
+}
 
 var (
 	commandLine  = regexp.MustCompile(`^\s*(?:[-•]\s+|\d+[.)]\s+)?\*([A-Za-z][\w-]*)(?:\s+[(\[]([A-Z]{1,4})[)\]])?:?(?:\s+(?:[-–—:]+\s*)?(.*))?$`)
@@ -49,6 +52,7 @@ func readPart(prompt string) part {
 		}
 		if m := targetLine.FindStringSubmatch(line); m != nil && p.commands[len(p.commands)-1].target == "" {
 			p.commands[len(p.commands)-1].target = m[1]
+			p.commands[len(p.commands)-1].validates = strings.Contains(line, "Validate with the checklist")
 		}
 	}
 	if p.values["date"] == "" {

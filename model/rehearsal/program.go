@@ -178,6 +178,12 @@ var leads = regexp.MustCompile(`(?i)\b(?:follow|load|next|execute)\b`)
 // nextStep returns the step file that a step file leads to, "" if there is none: the one that its front matter names,
 // or the last one that its text says to follow.
 func nextStep(source, file string) string {
+	next, _ := stepAfter(source, file)
+	return next
+}
+
+// stepAfter is nextStep that also returns the name as it is written.
+func stepAfter(source, file string) (joined, written string) {
 	values, body := frontMatter(source)
 	next := cmp.Or(values["nextStepFile"], values["nextStep"])
 	if next == "" {
@@ -193,9 +199,9 @@ func nextStep(source, file string) string {
 		}
 	}
 	if next == "" || strings.HasPrefix(next, "{") || strings.HasPrefix(next, "/") {
-		return next
+		return next, next
 	}
-	return path.Join(path.Dir(file), next)
+	return path.Join(path.Dir(file), next), next
 }
 
 // frontMatter returns the values at the top of a markdown source, and what comes after them.

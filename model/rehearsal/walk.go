@@ -1,9 +1,11 @@
 package rehearsal
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -37,6 +39,9 @@ type walk struct {
 	documents        []*document // the workflow's own first
 	named            map[string]*document
 	steps, questions int
+	files            int    // step files that were read
+	first            string // the file that the instructions lead to
+	early            string // why it has ended before its last step, if it has
 }
 
 func newWalk(s *scene, file string) *walk {
@@ -78,9 +83,73 @@ func (w *walk) execute(request string) bool {
 	if open, _ := r.fields["unresolved"].([]any); len(open) > 0 {
 		w.say("Not resolved, so left open or filled with stand-ins: %s", encode(open))
 	}
-	w.program = readProgram(r.field("instructions"))
-	return w.run() && w.finish()
+	text := r.field("instructions")
+	w.program = readProgram(text)
+	if !w.run() {
+		return false
+	}
+	if path.Ext(w.file) == ".md" {
+		// A skill leads to the files beside it, and a workflow to its first step.
+		w.first = cmp.Or(nextStep(text, r.field("path")), besideOf(text, r.field("path")))
+		if w.first != "" && !w.read(w.first) {
+			return false
+		}
+	}
+	return w.finish()
 }
+
+// beside is the file in which a skill has its instructions.
+var beside = regexp.MustCompile(`\./(workflow[\w-]*\.md)\b`)
+
+func besideOf(text, file string) string {
+	if m := beside.FindStringSubmatch(text); m != nil && file != "" {
+		return path.Join(path.Dir(file), m[1])
+	}
+	return ""
+}
+
+// validate loads the checklist of a workflow and goes through its items, as a command
+// that validates asks for. It returns false if the reply must wait for something.
+func (w *walk) validate() bool {
+	r, ok := w.use("execute_workflow", func() map[string]any { return map[string]any{"workflow_path": w.file} })
+	if !ok {
+		return false
+	}
+	if r.problem != "" {
+		w.say("The workflow %s could not be loaded: %s.", w.file, strings.TrimSuffix(r.problem, "."))
+		return true
+	}
+	w.configure(r)
+	checklist := cmp.Or(w.config["validation"], w.config["checklist"])
+	if checklist == "" || checklist == "false" {
+		checklist = path.Join(path.Dir(r.field("path")), "checklist.md")
+	}
+	list, ok := w.use("read_file", func() map[string]any { return map[string]any{"file_path": checklist} })
+	if !ok {
+		return false
+	}
+	if list.problem != "" {
+		w.say("There is no checklist to validate with: %s.", strings.TrimSuffix(list.problem, "."))
+		return true
+	}
+	var report strings.Builder
+	report.WriteString("# Validation of " + w.name + "\n\n")
+	for line := range strings.Lines(list.field("content")) {
+		if m := checkItem.FindStringSubmatch(strings.TrimRight(line, "\r\n")); m != nil {
+			w.steps++
+			report.WriteString("- N/A: " + strings.TrimSpace(m[1]) + " (rehearsed: nothing was judged)\n")
+		}
+	}
+	target := w.folder + "/validation-report-" + slug(w.name, "-") + ".md"
+	if _, ok := w.use("save_output", func() map[string]any { return map[string]any{"file_path": target, "content": report.String()} }); !ok {
+		return false
+	}
+	w.say("\n[rehearsal] %s is complete (steps: %d, questions: 0). Saved: %s", w.name, w.steps, target)
+	return true
+}
+
+// checkItem is an item of a checklist.
+var checkItem = regexp.MustCompile(`^\s*(?:[-*]\s+(?:\[[ xX]?\]\s*)?|<item>)(\S.*?)(?:</item>)?$`)
 
 // configure takes down what execute_workflow returned.
 func (w *walk) configure(r result) {
@@ -124,11 +193,18 @@ func flatten(values map[string]string, fields map[string]any) {
 func (w *walk) read(file string) bool {
 	outer := w.program
 	defer func() { w.program = outer }()
+	written := "" // the name of file as it stands in a text
 	for file != "" && !w.loaded[file] && len(w.loaded) < maxFiles {
 		w.loaded[file] = true
 		r, ok := w.use("read_file", func() map[string]any { return map[string]any{"file_path": file} })
 		if !ok {
 			return false
+		}
+		if strings.Contains(r.problem, "not found") && written != "" && written != file {
+			// By the name that stands in the text, from which tools find it, too.
+			if r, ok = w.use("read_file", func() map[string]any { return map[string]any{"file_path": written} }); !ok {
+				return false
+			}
 		}
 		if r.problem != "" {
 			w.say("%s could not be read: %s.", file, strings.TrimSuffix(r.problem, "."))
@@ -146,7 +222,10 @@ func (w *walk) read(file string) bool {
 		if !w.run() {
 			return false
 		}
-		file = nextStep(content, file)
+		if strings.HasPrefix(path.Base(file), "step-") {
+			w.files++
+		}
+		file, written = stepAfter(content, file)
 	}
 	return true
 }
@@ -156,7 +235,7 @@ func (w *walk) run() bool {
 	for w.next < len(w.beats) {
 		b := &w.beats[w.next]
 		w.next++
-		if condition, ok := b.node.Attr("if"); ok && b.kind != "check" && !w.holds(condition) {
+		if condition, ok := b.node.Attr("if"); ok && b.kind != "check" && !w.applies(b, condition) {
 			w.next = b.end
 			continue
 		}
@@ -165,6 +244,15 @@ func (w *walk) run() bool {
 		}
 	}
 	return true
+}
+
+// applies tells whether a beat with a condition is played.
+func (w *walk) applies(b *beat, condition string) bool {
+	if b.kind == "step" || !w.halts(b) {
+		return w.holds(condition)
+	}
+	isTrue, isEvaluated := w.judge(condition)
+	return isTrue && isEvaluated
 }
 
 // finish saves what is not saved yet and says how it went.
@@ -187,6 +275,10 @@ func (w *walk) finish() bool {
 		outcome = "Saved: " + strings.Join(saved, ", ")
 	case len(problems) > 0:
 		outcome = "Nothing could be saved: " + problems[0]
+	}
+	if w.early != "" {
+		w.say("\n[rehearsal] %s ended early, %s (steps: %d, questions: %d). %s", w.name, w.early, w.steps, w.questions, outcome)
+		return true
 	}
 	w.say("\n[rehearsal] %s is complete (steps: %d, questions: %d). %s", w.name, w.steps, w.questions, outcome)
 	return true

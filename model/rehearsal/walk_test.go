@@ -170,7 +170,11 @@ func TestEveryTag(t *testing.T) {
 				said = append(said, d.spoken(a)...)
 			}
 			all := strings.Join(said, "\n")
-			mustContain(t, all, append(c.want, "[rehearsal] intake is complete")...)
+			end := "[rehearsal] intake is complete"
+			if strings.Contains(all, "The workflow ends here.") {
+				end = "[rehearsal] intake ended early, 1 steps before its end: Exit workflow"
+			}
+			mustContain(t, all, append(c.want, end)...)
 			mustLack(t, all, c.lack...)
 		})
 	}

@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/bundle"
@@ -22,6 +23,7 @@ import (
 type Theatre struct {
 	catalog *bundle.Catalog
 	project string // the directory that the catalog's paths are relative to
+	temp    string // holds all that is saved
 	outputs string
 	engine  *troupe.Engine
 	options func(agent string) bundle.Options
@@ -37,20 +39,20 @@ type actor struct {
 // Open prepares to play commands of a catalog's agents. What options grants them to
 // read they may read, but nothing they may write to is theirs.
 func Open(catalog *bundle.Catalog, project string, options func(agent string) bundle.Options) (*Theatre, error) {
-	outputs, err := os.MkdirTemp("", "troupe-rehearsal-")
+	temp, err := os.MkdirTemp("", "troupe-rehearsal-")
 	if err != nil {
 		return nil, fmt.Errorf("rehearse: %w", err)
 	}
 	engine, err := troupe.New(troupe.Config{})
 	if err != nil {
-		return nil, errors.Join(err, os.RemoveAll(outputs))
+		return nil, errors.Join(err, os.RemoveAll(temp))
 	}
-	return &Theatre{catalog: catalog, project: project, outputs: outputs, engine: engine, options: options, actors: map[string]*actor{}}, nil
+	return &Theatre{catalog: catalog, project: project, temp: temp, outputs: filepath.Join(temp, "agent-outputs"), engine: engine, options: options, actors: map[string]*actor{}}, nil
 }
 
 // Close ends what is being played and removes what was saved.
 func (t *Theatre) Close() error {
-	return errors.Join(t.engine.Close(), os.RemoveAll(t.outputs))
+	return errors.Join(t.engine.Close(), os.RemoveAll(t.temp))
 }
 
 func (t *Theatre) actor(d *bundle.Definition) (*actor, error) {
@@ -62,6 +64,7 @@ func (t *Theatre) actor(d *bundle.Definition) (*actor, error) {
 		o.Roots[i].Access = min(o.Roots[i].Access, workspace.ReadOnly)
 	}
 	o.Model, o.Outputs, o.Invoke = rehearsal.New(), t.outputs, nil
+	o.Documents = bundle.Documents{} // none of the project's own are written
 	agent, err := t.catalog.Agent(d.ID, o)
 	if err != nil {
 		return nil, err

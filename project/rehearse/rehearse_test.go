@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -149,5 +150,58 @@ func TestAnInstalledTreeHasNoDeadEnds(t *testing.T) {
 		if err != nil || r.Result != rehearse.Complete {
 			t.Errorf("%s: %+v, %v", c.Cmd, r, err)
 		}
+	}
+}
+
+// missing is the path in a dead end of a file that is not there.
+var missing = regexp.MustCompile(`(?:read|resolve) (\S+): not found`)
+
+// What a rehearsal says of published trees is true: what it calls complete has read and
+// played something, and what it calls a dead end names a file that the tree lacks.
+func TestResultsOnPublishedTreesAreTrue(t *testing.T) {
+	for _, tree := range []string{"installed-6.0.0-alpha.0", "installed-6.0.4", "installed-6.2.2", "installed-6.12.0"} {
+		t.Run(tree, func(t *testing.T) {
+			t.Parallel()
+			dir := corpus.Path(t, "bmad/"+tree)
+			catalog, theatre := open(t, dir)
+			definitions, _ := catalog.Definitions()
+			count := map[string]int{}
+			for _, d := range definitions {
+				for _, c := range d.Commands {
+					r, err := theatre.Play(t.Context(), d, c)
+					if err != nil {
+						t.Fatal(err)
+					}
+					count[r.Result]++
+					switch {
+					case r.Result == rehearse.Complete && c.IsWorkflow() && (r.Steps == 0 || len(r.Read) == 0):
+						t.Errorf("%s %s is complete without a step: %+v", d.ID, c.Cmd, r)
+					case r.Result == rehearse.DeadEnd:
+						for _, why := range r.DeadEnds {
+							checkDeadEnd(t, dir, d, c, why)
+						}
+					case r.Result == rehearse.Early && r.Why == "":
+						t.Errorf("%s %s ended early for no reason", d.ID, c.Cmd)
+					}
+				}
+			}
+			t.Log(count)
+		})
+	}
+}
+
+// checkDeadEnd wants a dead end to be about a file, or a skill, that is not in the tree.
+func checkDeadEnd(t *testing.T, dir string, d *bundle.Definition, c bundle.Command, why string) {
+	t.Helper()
+	m := missing.FindStringSubmatch(why)
+	if m == nil {
+		if c.Kind == bundle.KindSkill && d.Parent().SkillPath(c.Target) == "" {
+			return
+		}
+		t.Errorf("%s %s: %s", d.ID, c.Cmd, why)
+		return
+	}
+	if file, err := d.Parent().Locate(bundle.Reference{Path: m[1], File: d.File}); err == nil {
+		t.Errorf("%s %s: %s is a dead end, and there is %s", d.ID, c.Cmd, m[1], filepath.Join(dir, file))
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"iter"
+	"path"
 	"regexp"
 	"slices"
 	"strconv"
@@ -18,6 +19,7 @@ const (
 	Complete = "complete"
 	DeadEnd  = "dead_end"
 	Unbegun  = "not_written" // the bundle says that the command is yet to be written
+	Early    = "ended_early" // it ended before its last step, or before its first step file
 )
 
 // A Report says how a command went.
@@ -31,6 +33,8 @@ type Report struct {
 	Read    []string `json:"files_read"`
 	Written []string `json:"files_written"`
 	Tokens  Tokens   `json:"tokens"`
+	// Why says how a command ended early.
+	Why string `json:"why,omitempty"`
 	// DeadEnds say what leads nowhere.
 	DeadEnds []string `json:"dead_ends"`
 	// Unreached are files that the command names and no step loaded.
@@ -143,7 +147,19 @@ func (p *play) outcome(b *troupe.ToolReturned) {
 			p.read(file)
 		}
 	case asked.tool == "read_file":
+		p.found(asked.path)
 		p.read(p.files.located(asked.path))
+	}
+}
+
+// found takes back that a file leads nowhere: it was found by the name that a text has
+// for it.
+func (p *play) found(name string) {
+	p.DeadEnds = slices.DeleteFunc(p.DeadEnds, func(text string) bool {
+		return strings.HasPrefix(text, "read_file: ") && strings.HasSuffix(text, "/"+path.Base(name)+": not found")
+	})
+	if len(p.DeadEnds) == 0 && p.Result == DeadEnd {
+		p.Result = Complete
 	}
 }
 
@@ -155,7 +171,10 @@ func (p *play) read(file string) {
 }
 
 // closing is how a rehearsal says that a workflow was played to its end.
-var closing = regexp.MustCompile(`(?m)^\[rehearsal\] .* is complete \(steps: (\d+),`)
+var (
+	closing = regexp.MustCompile(`(?m)^\[rehearsal\] .* is complete \(steps: (\d+),`)
+	early   = regexp.MustCompile(`(?m)^\[rehearsal\] .* ended early, (.*) \(steps: (\d+),`)
+)
 
 // finish judges the play by its last words.
 func (p *play) finish(lastWords string) {
@@ -163,16 +182,26 @@ func (p *play) finish(lastWords string) {
 		p.Steps, _ = strconv.Atoi(m[1]) // digits, few
 		p.isDone = true
 	}
+	for _, m := range early.FindAllStringSubmatch(lastWords, -1) {
+		p.Steps, _ = strconv.Atoi(m[2])
+		p.isDone = true
+		p.Result, p.Why = Early, m[1]
+	}
 	if p.command.IsWorkflow() && !p.isDone && len(p.DeadEnds) == 0 && p.Result != Unbegun {
 		p.dead("it stops without an end")
 	}
 	for _, why := range p.unsaved {
 		p.dead("save_output: %s", why)
 	}
-	if p.Result == Complete {
+	if p.Result == Complete || p.Result == Early {
 		p.Unreached = append(p.Unreached, p.files.unreached(p.command, p.Read)...)
 	}
+	if p.Result == Complete && slices.ContainsFunc(p.Unreached, isStepFile) && !slices.ContainsFunc(p.Read, isStepFile) {
+		p.Result, p.Why = Early, "none of its step files was read"
+	}
 }
+
+func isStepFile(file string) bool { return strings.HasPrefix(path.Base(file), "step-") }
 
 // Failed is the report of an agent that could not even be read.
 func Failed(agent string, err error) Report {

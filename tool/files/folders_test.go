@@ -72,7 +72,7 @@ func TestOneDirectoryHasPlainNames(t *testing.T) {
 		{"read_file", object{"file_path": "a/../../b"}, troupe.ClassUnauthorized,
 			`{"success":false,"error":"Security violation: Access denied: resolve a/../../b: it leads out of what you may use","path":"a/../../b"}`},
 		{"read_file", object{"file_path": ".env"}, troupe.ClassUnauthorized,
-			`{"success":false,"error":"Security violation: Access denied: read .env: dot-files and keys stay closed","path":".env"}`},
+			`{"success":false,"error":"Security violation: Access denied: read .env: keys, .env, .git and the like stay closed","path":".env"}`},
 		{"write_file", object{"file_path": "", "content": "x"}, troupe.ClassFailed, `{"success":false,"error":"resolve : not found: the path is empty"}`},
 		{"write_file", object{"file_path": "Notes.md", "content": "x"}, troupe.ClassInvalidArguments,
 			`{"success":false,"error":"write Notes.md: name not allowed: it differs from notes.md only in case or Unicode form","path":"Notes.md"}`},

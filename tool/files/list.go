@@ -5,6 +5,7 @@ import (
 	_ "embed"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/workspace"
 )
 
 //go:embed list.md
@@ -18,7 +19,7 @@ func listAt(at place) troupe.Tool {
 }
 
 type listRequest struct {
-	Path string `json:"path,omitempty" jsonschema:"the directory"`
+	Path string `json:"path,omitempty" jsonschema:"the directory, or a pattern such as docs/*prd*.md"`
 }
 
 func (r listRequest) asked() string { return r.Path }
@@ -44,6 +45,9 @@ func list(_ context.Context, v view, _ *troupe.Run, in listRequest) (listResult,
 	tops := v.names.tops(in.Path)
 	if len(tops) > 1 {
 		return listFolders(tops), nil
+	}
+	if workspace.IsPattern(tops[0]) {
+		return listMatches(v.Workspace, tops[0])
 	}
 	loc, path, err := v.resolve(tops[0])
 	if err != nil {
@@ -79,4 +83,26 @@ func listFolders(names []string) listResult {
 		out.Entries = append(out.Entries, entry{Name: name, Type: "directory"})
 	}
 	return out
+}
+
+// listMatches lists the files that a pattern matches, by names that can be read.
+func listMatches(ws *workspace.Workspace, pattern string) (listResult, error) {
+	found, err := ws.Glob(pattern)
+	if err != nil {
+		return listResult{}, err
+	}
+	out := listResult{Success: true, Path: pattern, Entries: []entry{}}
+	left := room
+	for _, loc := range found {
+		described, err := ws.Stat(loc)
+		if err != nil {
+			continue // gone since it was listed, or not a file
+		}
+		if left -= encodedSize(loc.String()) + entryOverhead; left < 0 {
+			out.Truncated = true
+			break
+		}
+		out.Entries = append(out.Entries, entry{Name: loc.String(), Type: "file", Size: described.Size})
+	}
+	return out, nil
 }

@@ -32,12 +32,12 @@ type variables struct{}
 
 func (variables) reading() string {
 	return "Begin the path with a variable, such as {bundle-root}, {core-root} or {session-folder}; other variables may follow. " +
-		"A plain name is looked for in the session folder, then in the bundle. Absolute paths are refused."
+		"A plain name is looked for in the session folder, among the project's documents, then in the bundle. Absolute paths are refused."
 }
 
 func (variables) writing() string {
-	return "Begin the path with a variable, such as {session-folder}; a plain name means a place in the session folder. " +
-		"What you may not write to is written in the session folder under the same name: `path` in the result says where it is."
+	return "Begin the path with a variable, such as {session-folder} or {output_folder}; a plain name means a place in the session folder, " +
+		"unless it is that of a document. If the file had to be written elsewhere, `path` in the result says where it is."
 }
 
 func (variables) listing() string {

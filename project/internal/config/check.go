@@ -52,6 +52,11 @@ func (r *reader) check(c *Config, root *yaml.Node) {
 			r.wrong(lineOf(root, "pipeline", "phases"), "phase %d of pipeline.phases has no name", i+1)
 		}
 	}
+	for i, check := range c.Pipeline.Checks {
+		if check.Name == "" || check.Run == "" {
+			r.wrong(lineOf(root, "pipeline", "checks"), "check %d of pipeline.checks needs both name and run", i+1)
+		}
+	}
 	if server := c.Knowledge.Server; server != "" && c.MCP[server].Command == "" && c.MCP[server].URL == "" {
 		r.wrong(lineOf(root, "knowledge", "server"), "knowledge.server: there is no server %q in mcp%s", server, suggest.Hint(server, slices.Collect(maps.Keys(c.MCP))))
 	}

@@ -87,6 +87,7 @@ type Agent struct {
 	Description  string   `yaml:"description" doc:"What it is good for, for agents that can call it or hand over to it."`
 	Model        []string `yaml:"model" doc:"Its model, as provider/name, or several: see model above."`
 	Tools        []string `yaml:"tools" doc:"The only tools it may use: bundle for those its bundle gives it, ready tools, and those of MCP servers; a star stands for any characters. Default: bundle."`
+	Commands     []string `yaml:"commands" doc:"Command lines that it may run in the project's directory with the tool run_command, in a sandbox, such as go test *. Default: none."`
 	Skills       *bool    `yaml:"skills" doc:"Whether it may use the project's skills. Default: true."`
 
 	Temperature *float64 `yaml:"temperature"`
@@ -169,11 +170,37 @@ type Server struct {
 
 // Pipeline says how requests are delivered.
 type Pipeline struct {
-	Output     string  `yaml:"output" doc:"The directory that artifacts are written to. Default: delivery."`
-	Project    string  `yaml:"project" doc:"A directory whose files discovery may look at, except dot-files and keys. Default: none."`
-	Approve    string  `yaml:"approve" enum:"auto,manual" doc:"Whether a person is asked after every phase, or only at closed gates. Default: auto."`
+	Output     string  `yaml:"output" doc:"Where a repository is made for deliveries of a project that is in none. Default: delivery."`
+	Project    string  `yaml:"project" doc:"A directory whose files the knowledge of a delivery may come from. Default: the repository."`
+	Approve    string  `yaml:"approve" enum:"auto,plan,diff,manual" doc:"When a person is asked: at closed gates only, after planning, before the end, or after every phase. Default: auto."`
 	Compensate bool    `yaml:"compensate" doc:"Whether files that agents claim to have written are written as artifacts. Default: they are proposals."`
 	Phases     []Phase `yaml:"phases" doc:"The phases in their order. Default: requirements, architecture, discovery, planning, implementation, qa."`
+
+	Repo      string   `yaml:"repo" doc:"A directory in the repository that is changed. Default: the one around the project, else a new one."`
+	Branch    string   `yaml:"branch" doc:"The branch of a delivery; <feature> and <id> are filled in. Default: troupe/<feature>-<id>."`
+	Documents string   `yaml:"documents" enum:"branch,outside" doc:"Whether the phases' documents are a commit of the branch, or kept outside. Default: branch."`
+	Setup     []string `yaml:"setup" doc:"Commands that run before the checks, with network, such as npm ci."`
+	Link      []string `yaml:"link" doc:"Directories of the checkout that git ignores and that checks may read. Default: node_modules, .venv, venv and vendor."`
+	Copy      []string `yaml:"copy" doc:"Files of the checkout that git ignores and that are copied. The file .worktreeinclude is read as well."`
+	Checks    []Check  `yaml:"checks" doc:"What the result is checked with. Default: what is found in the repository."`
+	Format    []string `yaml:"format" doc:"Commands that run before the checks; what they do to changed files is kept."`
+	Protect   []string `yaml:"protect" doc:"Paths that no agent may change, such as migrations/** or LICENSE."`
+	Edits     string   `yaml:"edits" enum:"auto,json,blocks" doc:"Whether agents write code within JSON or in blocks beside it. Default: auto."`
+	Rounds    int      `yaml:"rounds" doc:"How often the checks of a step may fail. Default: 4."`
+	QARounds  *int     `yaml:"qa_rounds" doc:"How often the result is reviewed; 0 leaves reviews out. Default: 3."`
+	Sandbox   string   `yaml:"sandbox" enum:"auto,full,files,off" doc:"How checks are kept apart. Default: auto, the best there is."`
+	Wrap      []string `yaml:"sandbox_command" doc:"A command that runs a check in place of the sandbox, such as a container engine's; {worktree} is filled in."`
+	Read      []string `yaml:"read" doc:"Further directories that checks may read."`
+	Env       []string `yaml:"env" doc:"Environment variables that checks get, by name. Default: none of yours."`
+	Cost      float64  `yaml:"cost" doc:"US dollars that a delivery may cost. Default: the project's limit."`
+}
+
+// A Check is a command that says by its exit code whether all is well.
+type Check struct {
+	Name    string        `yaml:"name"`
+	Run     string        `yaml:"run" doc:"The command."`
+	Timeout time.Duration `yaml:"timeout" doc:"How long it may take. Default: 10m."`
+	When    string        `yaml:"when" doc:"It runs only if a path that matches was changed, such as **/*.go."`
 }
 
 // A Phase is one phase of a delivery.

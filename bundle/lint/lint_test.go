@@ -1,0 +1,255 @@
+package lint
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"golang.org/x/tools/txtar"
+
+	"github.com/troupe-dev/troupe/bundle"
+)
+
+func lint(t testing.TB, dir string, o Options) *Report {
+	t.Helper()
+	report, err := Run(dir, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return report
+}
+
+// summary shows a report without messages: what was counted, then a line for each
+// finding, sorted.
+func summary(r *Report) string {
+	var lines []string
+	for _, f := range r.Findings {
+		lines = append(lines, fmt.Sprintf("%s %s %s:%d\n", f.Severity, f.Code, f.File, f.Line))
+	}
+	slices.Sort(lines)
+	return fmt.Sprintf("agents %d, workflows %d, tasks %d, skills %d\n", r.Agents, r.Workflows, r.Tasks, r.Skills) + strings.Join(lines, "")
+}
+
+// extract writes the files of an archive below a new directory, and returns what
+// linting it should come to.
+func extract(t testing.TB, name string) (dir, want string) {
+	t.Helper()
+	archive, err := txtar.ParseFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir = t.TempDir()
+	for _, f := range archive.Files {
+		if f.Name != "want" {
+			put(t, dir, f.Name, string(f.Data))
+			continue
+		}
+		counts, findings, _ := strings.Cut(string(f.Data), "\n")
+		lines := slices.Sorted(strings.Lines(findings))
+		want = counts + "\n" + strings.Join(lines, "")
+	}
+	return dir, want
+}
+
+func archives(t testing.TB) []string {
+	t.Helper()
+	names, err := filepath.Glob("testdata/*.txtar")
+	if err != nil || len(names) == 0 {
+		t.Fatal("no archives", err)
+	}
+	return names
+}
+
+// Each archive is a project, and says which findings it should come to.
+func TestLintFindsWhatIsWrongAndNothingElse(t *testing.T) {
+	for _, name := range archives(t) {
+		t.Run(strings.TrimSuffix(filepath.Base(name), ".txtar"), func(t *testing.T) {
+			dir, want := extract(t, name)
+			report := lint(t, dir, Options{Tools: []string{"read_file"}})
+			if diff := cmp.Diff(want, summary(report)); diff != "" {
+				t.Errorf("(-want +got)\n%s", diff)
+				for _, f := range report.Findings {
+					t.Log(f.Code, f.Error())
+				}
+			}
+		})
+	}
+}
+
+func TestMessagesSayWhatIsWrongAndWhatToDo(t *testing.T) {
+	dir, _ := extract(t, "testdata/source.txtar")
+	put(t, dir, "src/modules/bmm/agents/lost.md", `<agent id="lost" name="L" title="L" icon="l">
+  <persona><role>r</role><identity>i</identity><communication_style>s</communication_style><principles>p</principles></persona>
+  <cmds><c cmd="*help">Help</c><c cmd="*exit">Exit</c>
+  <c cmd="*plan" run-workflow="{project-root}/bmad/cis/workflows/plan/workflow.yaml">Plan</c>
+  <c cmd="*paced" run-workflow="{project-root}/bmad/bmm/workflows/paced.md">Paced</c></cmds>
+</agent>`)
+	report := lint(t, filepath.Join(dir, "src/modules/bmm/agents/lost.md"), Options{})
+	want := []bundle.Finding{
+		{Severity: bundle.Warning, Code: CodeOutside, File: "lost.md", Line: 4, Message: "*plan (workflow): {project-root}/bmad/cis/workflows/plan/workflow.yaml lies outside of the bundle, where agents read only what the operator grants; move it into the bundle"},
+		{Severity: bundle.Warning, Code: "dangling-workflow", File: "lost.md", Line: 5, Message: "*paced (workflow): there is no {project-root}/bmad/bmm/workflows/paced.md; src/modules/bmm/workflows/paced/workflow.md is used instead: correct the path"},
+	}
+	if diff := cmp.Diff(want, report.Findings); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+	put(t, dir, "src/modules/bmm/workflows/paced/workflow.yaml", "name: paced\ninstructions: workflow.md\n")
+	report = lint(t, filepath.Join(dir, "src/modules/bmm/agents/lost.md"), Options{})
+	if got := report.Findings[1].Message; !strings.HasSuffix(got, "; src/modules/bmm/workflows/paced/workflow.yaml is used instead: correct the path") {
+		t.Errorf("no advice: %s", got)
+	}
+}
+
+func TestReportIsJSONAsPromised(t *testing.T) {
+	report := &Report{Agents: 1, Workflows: 2, Tasks: 3, Skills: 4, Findings: []bundle.Finding{{
+		Severity: bundle.Error, Code: "dangling-exec", File: "a.md", Line: 5, Message: "gone",
+	}}}
+	got, err := json.Marshal(report)
+	const want = `{"agents":1,"workflows":2,"tasks":3,"skills":4,"findings":[{"severity":"error","code":"dangling-exec","file":"a.md","line":5,"message":"gone"}]}`
+	if err != nil || string(got) != want {
+		t.Errorf("%s, %v", got, err)
+	}
+	dir := t.TempDir()
+	put(t, dir, "skills/good/SKILL.md", "---\nname: good\ndescription: Good.\n---\n")
+	if got, err = json.Marshal(lint(t, dir, Options{})); err != nil || !strings.HasSuffix(string(got), `"skills":1,"findings":[]}`) {
+		t.Errorf("without findings: %s, %v", got, err)
+	}
+}
+
+// A part of a project refers to the rest of it.
+func TestLintOfAPartSeesTheWholeProject(t *testing.T) {
+	dir, _ := extract(t, "testdata/source.txtar")
+	for part, want := range map[string]string{
+		"src/modules/bmm":                       "agents 2, workflows 2, tasks 0, skills 0\nwarning not-installed .:1\nwarning unreached-files .:1\n",
+		"src/modules/bmm/workflows/plan":        "agents 0, workflows 1, tasks 0, skills 0\n",
+		"src/modules/bmm/agents/pm.agent.yaml":  "agents 1, workflows 0, tasks 0, skills 0\n",
+		"src/core":                              "agents 0, workflows 0, tasks 2, skills 0\n",
+		"expansion-packs":                       "agents 1, workflows 0, tasks 0, skills 0\nerror dangling-dependency pack/agents/old.md:12\n",
+		"src/modules/bmm/workflows/paced/steps": "agents 0, workflows 0, tasks 0, skills 0\nwarning nothing-found .:1\n",
+	} {
+		if got := summary(lint(t, filepath.Join(dir, part), Options{})); got != want {
+			t.Errorf("%s:\n%s", part, got)
+		}
+	}
+}
+
+// Projects inside a directory are judged each by itself.
+func TestLintFindsProjectsBelow(t *testing.T) {
+	dir := t.TempDir()
+	for _, name := range []string{"one", "deep/two"} {
+		put(t, dir, name+"/bmad/core/tasks/stir.md", "<task></task>")
+		put(t, dir, name+"/bmad/bmm/config.yaml", "a: b")
+		put(t, dir, name+"/bmad/bmm/agents/ann.agent.yaml", `agent:
+  metadata: {name: Ann}
+  persona: {role: r, identity: i, communication_style: s, principles: p}
+  menu: [{trigger: stir, exec: "{project-root}/bmad/core/tasks/stir.md", description: S},
+         {trigger: sip, exec: "{project-root}/bmad/core/tasks/sip.md", description: S}]`)
+	}
+	put(t, dir, "node_modules/three/bmad/core/tasks/stir.md", "<task></task>")
+	const want = "agents 2, workflows 0, tasks 2, skills 0\n" +
+		"error dangling-exec deep/two/bmad/bmm/agents/ann.agent.yaml:5\nerror dangling-exec one/bmad/bmm/agents/ann.agent.yaml:5\n"
+	if got := summary(lint(t, dir, Options{})); got != want {
+		t.Error(got)
+	}
+}
+
+func TestLintOfBundlesElsewhere(t *testing.T) {
+	dir, elsewhere := t.TempDir(), t.TempDir()
+	put(t, elsewhere, "bundle.yaml", "type: standalone\nname: far\nversion: 1.0.0\nagent: {id: far, file: agent.md}\n")
+	put(t, elsewhere, "agent.md", `<agent id="far" name="F"><cmds><c cmd="*go" exec="{core-root}/tasks/go.md">Go</c></cmds></agent>`)
+	put(t, elsewhere, "workflows/x/workflow.yaml", "name: x\ninstructions: gone.md\n")
+	put(t, dir, "core/tasks/stay.md", "<task></task>")
+	report := lint(t, dir, Options{Config: bundle.Config{Core: "core", Bundles: []string{elsewhere}}})
+	if report.Agents != 1 || report.Workflows != 1 || report.Errors() != 2 {
+		t.Errorf("%+v", report)
+	}
+}
+
+func TestLintOfNothing(t *testing.T) {
+	report := lint(t, t.TempDir(), Options{})
+	if got := summary(report); got != "agents 0, workflows 0, tasks 0, skills 0\nwarning nothing-found .:1\n" {
+		t.Error(got)
+	}
+	if _, err := Run(filepath.Join(t.TempDir(), "gone"), Options{}); err == nil {
+		t.Error("a directory that is not there has no report")
+	}
+}
+
+func TestWhatIsTooLargeIsAnError(t *testing.T) {
+	dir := t.TempDir()
+	large := strings.Repeat("All work and no play.\n", 1<<20/22)
+	put(t, dir, "bmad/bmm/agents/ann.md", `<agent id="ann" name="A"><critical-actions><i>Load COMPLETE file {bundle-root}/facts.md</i></critical-actions>
+<menu><item cmd="*go" exec="{bundle-root}/tasks/go.md">Go</item></menu></agent>`)
+	put(t, dir, "bmad/bmm/facts.md", large)
+	put(t, dir, "bmad/bmm/tasks/go.md", large+large)
+	put(t, dir, "bmad/bmm/tasks/deep.md", strings.Repeat("<step>", 80)+strings.Repeat("</step>", 80))
+	put(t, dir, "bmad/bmm/workflows/a/workflow.yaml", "name: a\ninstructions: facts.md\n")
+	put(t, dir, "bmad/bmm/workflows/a/facts.md", large)
+	put(t, dir, "bmad/bmm/workflows/b/workflow.yaml", "name: b\ninstructions: i.md\ntemplate: ../a/facts.md\n")
+	put(t, dir, "bmad/bmm/workflows/b/i.md", "Do.")
+	put(t, dir, "bmad/bmm/workflows/"+strings.Repeat("d/", 30)+"x.md", "Deep.")
+	var got []string
+	for _, f := range lint(t, dir, Options{}).Findings {
+		if f.Code == CodeTooLarge || f.Code == CodeTooMuch {
+			got = append(got, fmt.Sprintf("%s %s:%d", f.Severity, f.File, f.Line))
+		}
+	}
+	want := []string{
+		"error bmad/bmm/agents/ann.md:1", "error bmad/bmm/tasks/deep.md:1", "error bmad/bmm/tasks/go.md:1",
+		"error bmad/bmm/workflows/a/workflow.yaml:2", "error bmad/bmm/workflows/b/workflow.yaml:3",
+		"warning bmad/bmm/workflows/" + strings.TrimSuffix(strings.Repeat("d/", 21), "/") + ":1",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+}
+
+func TestWhatCannotBeReadIsAnError(t *testing.T) {
+	dir := t.TempDir()
+	put(t, dir, "bmad/bmm/agents/ann.md", "<agent/>")
+	if err := os.Link(filepath.Join(dir, "bmad/bmm/agents/ann.md"), filepath.Join(dir, "bmad/bmm/agents/bob.md")); err != nil {
+		t.Skip("no hard links: ", err)
+	}
+	const want = "agents 0, workflows 0, tasks 0, skills 0\n" +
+		"error unreadable bmad/bmm/agents/ann.md:1\nerror unreadable bmad/bmm/agents/bob.md:1\n"
+	if got := summary(lint(t, dir, Options{})); got != want {
+		t.Error(got)
+	}
+}
+
+func TestTagLike(t *testing.T) {
+	for name, want := range map[string]string{
+		"acton": "action", "actions": "action", "axtion": "action", "atcion": "action", "Template_Output": "template-output",
+		"crtical": "critical", "": "", "ax": "", "banana": "", "invoke-workflo": "invoke-workflow",
+	} {
+		if got := tagLike(name); got != want {
+			t.Errorf("%q resembles %q, not %q", name, got, want)
+		}
+	}
+}
+
+// A directory called src/modules does not make its surroundings a BMAD tree.
+func TestLintOfABundleInAnUnrelatedProject(t *testing.T) {
+	dir := t.TempDir()
+	put(t, dir, "app/src/modules/tea/bundle.yaml", "type: standalone\nname: tea\nversion: 1.0.0\nagent: {id: tea, file: agent.md}\n")
+	put(t, dir, "app/src/modules/tea/agent.md", `<agent id="tea" name="T"><cmds><c cmd="*go" exec="{bundle-root}/go.md">Go</c></cmds></agent>`)
+	report := lint(t, filepath.Join(dir, "app/src/modules/tea"), Options{})
+	if report.Agents != 1 || report.Errors() != 1 || report.Findings[0].File != "agent.md" {
+		t.Errorf("%+v", report)
+	}
+}
+
+func put(t testing.TB, dir, name, content string) {
+	t.Helper()
+	file := filepath.Join(dir, filepath.FromSlash(name))
+	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, []byte(content), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,132 @@
+package bundle
+
+import (
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"path"
+	"strings"
+	"sync"
+)
+
+// A Live catalog follows what changes on disk: whoever begins a conversation asks for
+// the catalog as it is now, and conversations that run keep theirs. It may be used
+// concurrently.
+type Live struct {
+	project string
+	config  Config
+
+	mu      sync.Mutex
+	current *Catalog
+	stamp   [sha256.Size]byte
+	older   []*Catalog // still in use by conversations that began with them
+}
+
+// Open finds the bundles of a project as Find does, and again whenever they have changed.
+func Open(project string, c Config) (*Live, error) {
+	l := &Live{project: project, config: c}
+	if _, err := l.Catalog(); err != nil {
+		return nil, err
+	}
+	return l, nil
+}
+
+// Catalog returns the catalog as it is now: the same as before if nothing has changed. It
+// looks at the project's directories for it, and reads none of their files if it need not.
+// Callers do not close it.
+func (l *Live) Catalog() (*Catalog, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	stamp, err := stampOf(l.project, l.current)
+	if err != nil {
+		return nil, err
+	}
+	if l.current != nil && stamp == l.stamp {
+		return l.current, nil
+	}
+	fresh, err := Find(l.project, l.config)
+	if err != nil {
+		return nil, err
+	}
+	if l.current != nil {
+		l.older = append(l.older, l.current)
+	}
+	l.current = fresh
+	l.stamp, err = stampOf(l.project, fresh)
+	return fresh, err
+}
+
+// Close closes all catalogs that it has returned. Runs of their agents must have ended.
+func (l *Live) Close() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var errs []error
+	for _, c := range append(l.older, l.current) {
+		errs = append(errs, c.Close())
+	}
+	l.older = nil
+	return errors.Join(errs...)
+}
+
+// stampOf sums up the names, sizes and times of the files that bundles consist of, and of
+// those that could be agents.
+func stampOf(project string, c *Catalog) (stamp [sha256.Size]byte, err error) {
+	f, err := newFinder(project)
+	if err != nil {
+		if c == nil {
+			return stamp, nil // Find says what is wrong
+		}
+		return stamp, fmt.Errorf("find bundles: %w", err)
+	}
+	defer f.close()
+	var homes []string
+	if c != nil {
+		for _, b := range c.bundles {
+			homes = append(homes, b.Dir)
+			if b.tree != "" {
+				homes = append(homes, b.tree)
+			}
+		}
+	}
+	f.search(".", maxSearchDepth, false)
+	sum := sha256.New()
+	for dir, entries := range sortedLists(f.lists) {
+		for _, e := range entries {
+			name := path.Join(dir, e.Path)
+			if !e.IsDir && (isIn(name, homes) || isCandidate(name)) {
+				fmt.Fprintf(sum, "%s\x00%d\x00%d\n", name, e.Size, e.Modified.UnixNano())
+			}
+		}
+	}
+	sum.Sum(stamp[:0])
+	return stamp, nil
+}
+
+// sortedLists walks lists in order of their directories.
+func sortedLists[V any](lists map[string]V) func(yield func(string, V) bool) {
+	return func(yield func(string, V) bool) {
+		for _, dir := range sortedKeys(lists) {
+			if !yield(dir, lists[dir]) {
+				return
+			}
+		}
+	}
+}
+
+func isIn(name string, dirs []string) bool {
+	for _, dir := range dirs {
+		if dir != "." && (name == dir || strings.HasPrefix(name, dir+"/")) {
+			return true
+		}
+	}
+	return false
+}
+
+// isCandidate says whether a file could be an agent, a skill, or what makes a directory a
+// bundle, by its name.
+func isCandidate(name string) bool {
+	base := path.Base(name)
+	return base == SkillFile || base == CustomizeFile || base == skillManifest || base == manifestFile || base == instructions ||
+		hasAgentSuffix(base) || strings.Contains(name, "/agents/") || strings.HasPrefix(name, "agents/") || strings.Contains(name, "/_cfg/") ||
+		strings.Contains(name, "/_config/") || strings.HasSuffix(base, "config.yaml") || strings.HasSuffix(base, "config.toml")
+}

@@ -1,0 +1,189 @@
+package bundle
+
+import (
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/troupe-dev/troupe/internal/laxyaml"
+	"github.com/troupe-dev/troupe/workspace"
+)
+
+// The files of an agent that is a skill.
+const (
+	SkillFile     = "SKILL.md"
+	CustomizeFile = "customize.toml"
+	skillManifest = "bmad-skill-manifest.yaml"
+)
+
+// indexSkills finds all skills. Installers copy them for every editor: of those of one
+// name, one counts.
+func (f *finder) indexSkills() {
+	copies := map[string][]string{}
+	for _, file := range f.files {
+		if path.Base(file) == SkillFile && path.Dir(file) != "." {
+			copies[path.Base(path.Dir(file))] = append(copies[path.Base(path.Dir(file))], path.Dir(file))
+		}
+	}
+	for name, dirs := range copies {
+		f.skills[name] = f.bestCopy(dirs)
+	}
+}
+
+// bestCopy chooses among the copies of a skill: the one that tools read, for it is the
+// newest; but the installation's own where that is the same.
+func (f *finder) bestCopy(dirs []string) string {
+	rank := func(dir string) int {
+		n := 5
+		switch {
+		case strings.HasPrefix(dir, ".agents/skills/"):
+			n = 0
+		case strings.HasPrefix(dir, ".claude/skills/"):
+			n = 1
+		case isEditorFile(dir):
+			n = 2
+		case f.treeOf(dir) != "":
+			n = 3
+		case strings.HasPrefix(dir, "skills/"):
+			n = 4
+		}
+		if isBackup(dir) {
+			n += 10
+		}
+		return n
+	}
+	best := slices.MinFunc(dirs, func(a, b string) int { return rank(a) - rank(b) })
+	if len(dirs) == 1 {
+		return best
+	}
+	want, err := f.read(path.Join(best, SkillFile))
+	if err != nil {
+		return best
+	}
+	for _, dir := range dirs {
+		if f.treeOf(dir) == "" || dir == best {
+			continue
+		}
+		if text, err := f.read(path.Join(dir, SkillFile)); err == nil && text == want {
+			return dir
+		}
+	}
+	return best
+}
+
+// skillRoots lets a bundle read the skills that are installed in the project, outside
+// of the installation itself.
+func (f *finder) skillRoots(b *Bundle) {
+	homes := map[string]bool{}
+	for _, dir := range f.skills {
+		home := path.Dir(dir)
+		if at := strings.Index(dir+"/", "/skills/"); at >= 0 {
+			home = dir[:at] + "/skills"
+		} else if strings.HasPrefix(dir, "skills/") {
+			home = "skills"
+		}
+		if home != "." && f.treeOf(home) == "" && f.shown(home) != b.Dir {
+			homes[home] = true
+		}
+	}
+	for _, home := range sortedKeys(homes) {
+		name := "skills-" + strings.Trim(strings.Map(func(r rune) rune {
+			if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' {
+				return r
+			}
+			return '-'
+		}, home), "-")
+		if len(name) <= 60 && !slices.ContainsFunc(b.further, func(r workspace.Root) bool { return r.Name == name }) {
+			b.further = append(b.further, workspace.Root{Name: name, Dir: f.host(home), Access: workspace.ReadOnly})
+		}
+	}
+}
+
+// skillAgents finds the skills that are agents.
+func (f *finder) skillAgents() {
+	for _, name := range sortedKeys(f.skills) {
+		f.skill(f.skills[name])
+	}
+}
+
+// skill makes a bundle of a directory whose SKILL.md is an agent: its customize.toml
+// has an [agent], its manifest says so, or its name does. It says whether it is one.
+func (f *finder) skill(dir string) bool {
+	in := f.list(dir)
+	if !in[SkillFile] || f.seen[dir] || isDecoy(path.Join(dir, "x")) {
+		return false
+	}
+	if !f.isSkillAgent(dir, in) {
+		return false
+	}
+	b := f.empty(dir, LayoutSkill)
+	tree := f.treeOf(dir)
+	if tree == "" && len(f.trees) > 0 {
+		tree = f.trees[0]
+	}
+	f.furnish(b, dir, tree)
+	b.further = append(b.further, workspace.Root{Name: "skill-root", Dir: b.host, Access: workspace.ReadOnly})
+	b.values["skill-name"] = b.Name
+	b.add(Entry{EntryPoint: true}, b.Name, SkillFile)
+	return true
+}
+
+func (f *finder) isSkillAgent(dir string, in map[string]bool) bool {
+	if in[CustomizeFile] {
+		src, err := f.read(path.Join(dir, CustomizeFile))
+		if err != nil {
+			f.found = append(f.found, asFinding(err, f.shown(dir)))
+			return false
+		}
+		if tableLines(src, "[agent]") != nil || tableLines(src, "[[agent.menu]]") != nil {
+			return true
+		}
+	}
+	if in[skillManifest] {
+		file := path.Join(dir, skillManifest)
+		if src, err := f.read(file); err == nil {
+			root, _, err := ParseYAML(file, 1, []byte(src))
+			if err == nil && laxyaml.Scalar(laxyaml.Field(root, "type")) == "agent" {
+				return true
+			}
+		}
+	}
+	if !strings.HasPrefix(path.Base(f.host(dir)), "bmad-agent-") {
+		return false
+	}
+	src, err := f.read(path.Join(dir, SkillFile))
+	return err == nil && !strings.Contains(src, "LOAD the FULL agent file")
+}
+
+// SkillPath returns the path of the SKILL.md of a skill as agents of the bundle may
+// write it, empty if there is no such skill in the project.
+func (b *Bundle) SkillPath(name string) string {
+	name = strings.TrimPrefix(strings.TrimSpace(name), "/")
+	dir, ok := b.catalog.skills[name]
+	for short := name; !ok; { // a variant that is not installed: bmad-product-brief-preview
+		at := strings.LastIndexByte(short, '-')
+		if at < 0 || strings.Count(short[:at], "-") < 2 {
+			return ""
+		}
+		short = short[:at]
+		dir, ok = b.catalog.skills[short]
+	}
+	rel, err := filepath.Rel(b.projectDir(), filepath.Join(b.catalog.project, filepath.FromSlash(dir)))
+	if err != nil || !filepath.IsLocal(rel) {
+		return ""
+	}
+	return "{" + workspace.ProjectRoot + "}/" + filepath.ToSlash(rel) + "/" + SkillFile
+}
+
+// Skills lists the names of the skills in the project.
+func (c *Catalog) Skills() []string { return sortedKeys(c.skills) }
+
+func sortedKeys[V any](m map[string]V) []string {
+	keys := make([]string, 0, len(m))
+	for key := range m {
+		keys = append(keys, key)
+	}
+	slices.Sort(keys)
+	return keys
+}

@@ -1,0 +1,172 @@
+package bundle
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+const xmlAgent = `<agent id="x" name="NAME" title="T" icon="i"><persona><role>r</role></persona><menu><item cmd="*go" action="go">Go</item></menu></agent>`
+
+// What people write themselves follows no schema. If it was meant to be an agent, it is
+// one, with all its commands, and a warning says what to write.
+func TestAgentsAsPeopleWriteThem(t *testing.T) {
+	const config = "user_name: Ada\ncommunication_language: French\noutput_folder: '{project-root}/docs'\n"
+	for name, c := range map[string]struct {
+		files    map[string]string
+		id, name string
+		commands []string
+		warns    bool
+	}{
+		"flat": {map[string]string{
+			"agents/helper.agent.yaml": "name: Hedy\ntitle: Helper\nrole: helps\nmenu:\n  - trigger: plan\n    description: Plan it\n  - cmd: '*go'\n    action: go\n",
+		}, "helper", "Hedy", []string{"*plan", "*go"}, true},
+		"persona and menu beside agent": {map[string]string{
+			"my-module/agents/h.agent.yaml": "agent:\n  metadata: {name: Hedy, title: T, icon: i}\npersona:\n  role: r\nmenu:\n  - trigger: plan\n    action: plan\n",
+		}, "h", "Hedy", []string{"*plan"}, true},
+		"menu.items": {map[string]string{
+			"custom/mod/agents/h.agent.yaml": "agent:\n  metadata: {name: Hedy}\n  persona: {role: r}\n  menu:\n    items:\n      - {trigger: plan, action: plan}\n      - {trigger: go, action: go}\n",
+		}, "h", "Hedy", []string{"*plan", "*go"}, true},
+		"menu as a map": {map[string]string{
+			"agents/h.agent.yaml": "agent:\n  name: Hedy\n  persona: a helper\n  menu:\n    plan: Plan it\n    go: {description: Go, action: go}\n",
+		}, "h", "Hedy", []string{"*plan", "*go"}, true},
+		"commands as texts": {map[string]string{
+			"agents/h.agent.yaml": "agent:\n  metadata: {name: Hedy}\n  persona: {role: r}\n  commands:\n    - plan - Plan it\n    - go: Go there\n",
+		}, "h", "Hedy", []string{"*plan", "*go"}, true},
+		"an empty name": {map[string]string{
+			"agents/h.agent.yaml": "agent:\n  metadata: {name: '', title: T}\n  persona: {role: r}\n  menu:\n    - {trigger: plan, action: plan}\n",
+		}, "h", "h", []string{"*plan"}, true},
+		"YAML without the suffix": {map[string]string{
+			"_bmad/core/config.yaml": config, "_bmad/mine/agents/h.yaml": "agent:\n  metadata: {name: Hedy}\n  persona: {role: r}\n  menu:\n    - {trigger: plan, action: plan}\n",
+		}, "h", "Hedy", []string{"*plan"}, false},
+		"a subfolder": {map[string]string{
+			"_bmad/bmm/config.yaml": config, "_bmad/bmm/agents/data/team/h.md": strings.ReplaceAll(xmlAgent, "NAME", "No"),
+			"_bmad/bmm/agents/team/h.md": strings.ReplaceAll(xmlAgent, "NAME", "Hedy"),
+		}, "h", "Hedy", []string{"*go"}, false},
+		"below custom in an installation": {map[string]string{
+			"_bmad/core/config.yaml": config, "_bmad/custom/agents/h.agent.yaml": "agent:\n  metadata: {name: Hedy}\n  persona: {role: r}\n  menu:\n    - {trigger: plan, action: plan}\n",
+		}, "h", "Hedy", []string{"*plan"}, false},
+		"a tree of another name": {map[string]string{
+			"tools/_cfg/manifest.yaml": "x: y", "tools/bmm/config.yaml": config,
+			"tools/bmm/agents/h.md": `<agent id="h" name="Hedy"><activation critical="MANDATORY"><step n="2">Load and read {project-root}/tools/bmm/config.yaml NOW</step></activation><menu><item cmd="*go" action="go">Go</item></menu></agent>`,
+		}, "h", "Hedy", []string{"*go"}, false},
+		"version 4 with the core-config misnamed": {map[string]string{
+			".bmad-core/core-config.yaml": "prd:\n  prdFile: docs/prd.md\n", ".bmad-core/tasks/do.md": "Do",
+			".bmad-core/agents/h.md": "# h\n\n```yaml\nactivation-instructions:\n  - STEP 3: Load and read `bmad-core/core-config.yaml` (project configuration) before any greeting\nagent:\n  name: Hedy\n  id: h\ncommands:\n  - help: Show\n  - do: run task do.md\ndependencies:\n  tasks:\n    - do.md\n```\n",
+		}, "h", "Hedy", []string{"*help", "*do"}, false},
+		"a pack under another name": {map[string]string{
+			".my-pack/agents/h.md":   "```yaml\nagent:\n  name: Hedy\n  id: h\npersona:\n  role: r\ncommands:\n  - help: Show\n```\n",
+			".my-pack/tasks/do.md":   "Do",
+			".my-pack/config.yaml":   "name: my-pack\n",
+			".claude/agents/note.md": "---\nname: note\n---\nNot an agent of ours.\n",
+		}, "h", "Hedy", []string{"*help"}, false},
+		"an extension inside a module": {map[string]string{
+			"_bmad/bmm/config.yaml": config, "_bmad/bmm/extensions/sq/agents/h.md": strings.ReplaceAll(xmlAgent, "NAME", "Hedy"),
+			".github/agents/bmad-agent-h.md": strings.ReplaceAll(xmlAgent, "NAME", "Hedy") + "\nLoad persona from {project-root}/_bmad/bmm/extensions/sq/agents/h.md",
+			"configs/agents/registry.yaml":   "agents:\n  - name: x\n", "crew/agents/writer.yaml": "name: w\nrole: Writer\ngoal: Write\n",
+		}, "h", "Hedy", []string{"*go"}, false},
+		"only an editor's copy": {map[string]string{
+			".claude/commands/BMad/agents/h.md": "# /h Command\n\n```yaml\nagent:\n  name: Hedy\n  id: h\npersona:\n  role: r\ncommands:\n  - help: Show\n```\n",
+		}, "h", "Hedy", []string{"*help"}, false},
+		"a skill of another editor": {map[string]string{
+			"_bmad/config.toml":                            "[core]\nuser_name = 'Ada'\n",
+			".opencode/skills/bmad-agent-h/SKILL.md":       "---\nname: bmad-agent-h\ndescription: d\n---\n# Hedy — Helper\n",
+			".opencode/skills/bmad-agent-h/customize.toml": "[agent]\nname = 'Hedy'\n[[agent.menu]]\ncode = 'PL'\ndescription = 'Plan'\nskill = 'bmad-plan'\n",
+			".opencode/skills/bmad-plan/SKILL.md":          "---\nname: bmad-plan\ndescription: d\n---\nPlan.\n",
+			".windsurf/skills/bmad-agent-h/SKILL.md":       "---\nname: bmad-agent-h\ndescription: d\n---\n# Hedy — Helper\n",
+			".windsurf/skills/bmad-agent-h/customize.toml": "[agent]\nname = 'Hedy'\n",
+		}, "h", "Hedy", []string{"*PL"}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			for file, content := range c.files {
+				put(t, dir, file, content)
+			}
+			catalog := find(t, dir, Config{})
+			if n := len(catalog.Entries()); n != 1 {
+				t.Fatalf("%d agents: %v; %v", n, catalog.Entries(), catalog.Findings())
+			}
+			d := define(t, catalog, c.id)
+			var got []string
+			for _, command := range d.Commands {
+				got = append(got, command.Cmd)
+			}
+			if d.Name != c.name || !slices.Equal(got, c.commands) {
+				t.Errorf("%s has %q", d.Name, got)
+			}
+			if warned := len(d.Findings) > 0; warned != c.warns {
+				t.Errorf("warnings: %v", d.Findings)
+			}
+			if _, err := catalog.Prompt(d.ID); err != nil {
+				t.Errorf("it does not start: %v", err)
+			}
+		})
+	}
+}
+
+// Of the same agent in several places one counts, and it starts by its plain name.
+func TestTheSameAgentTwiceIsOneAgent(t *testing.T) {
+	agent := func(name string) string { return strings.ReplaceAll(xmlAgent, "NAME", name) }
+	for name, c := range map[string]struct {
+		files map[string]string
+		file  string // that counts
+		notes int
+	}{
+		"compiled beside its source": {map[string]string{
+			"_bmad/bmm/agents/pm.md": agent("Right"), "_bmad/bmm/agents/pm.agent.yaml": "agent:\n  metadata: {name: Wrong}\n  persona: {role: r}\n",
+		}, "_bmad/bmm/agents/pm.md", 1},
+		"a broken source beside a good compiled one": {map[string]string{
+			"_bmad/bmm/agents/pm.md": agent("Right"), "_bmad/bmm/agents/pm.agent.yaml": "agent: [\n",
+		}, "_bmad/bmm/agents/pm.md", 1},
+		"a backup": {map[string]string{
+			"_bmad/bmm/agents/pm.md": agent("Right"), "_bmad-backup/_bmad/bmm/agents/pm.md": agent("Wrong"), "_bmad.old/bmm/agents/pm.md": agent("Wrong"),
+		}, "_bmad/bmm/agents/pm.md", 1},
+		"two trees": {map[string]string{
+			"_bmad/bmm/agents/pm.md": agent("Right"), "bmad/bmm/agents/pm.md": agent("Wrong"),
+		}, "_bmad/bmm/agents/pm.md", 1},
+		"sources beside the installation": {map[string]string{
+			"_bmad/bmm/agents/pm.md": agent("Right"), "src/modules/bmm/agents/pm.agent.yaml": "agent:\n  metadata: {name: Wrong}\n  persona: {role: r}\n", "src/modules/bmm/module.yaml": "code: bmm",
+		}, "_bmad/bmm/agents/pm.md", 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			put(t, dir, "_bmad/bmm/config.yaml", "user_name: Ada\n")
+			for file, content := range c.files {
+				put(t, dir, file, content)
+			}
+			catalog := find(t, dir, Config{})
+			if d := define(t, catalog, "pm"); d.File != c.file || d.Name != "Right" {
+				t.Errorf("%s of %s counts", d.Name, d.File)
+			}
+			notes := 0
+			for _, f := range catalog.Findings() {
+				if f.Code == CodeShadowed {
+					notes++
+				}
+			}
+			if len(catalog.Entries()) != 1 || notes < c.notes {
+				t.Errorf("%d agents, %d notes: %v", len(catalog.Entries()), notes, catalog.Entries())
+			}
+		})
+	}
+}
+
+// What an author says of a persona in words of their own reaches the model.
+func TestAPersonaKeepsWhatNoSchemaKnows(t *testing.T) {
+	c, _ := alone(t, map[string]string{"agent.md": `<agent id="x" name="X"><persona><role>r</role>
+<voice><tone>Dry</tone></voice>
+<!-- a remark -->
+</persona><knowledge>Knows tea.</knowledge><menu><item cmd="*go" action="go">Go</item></menu></agent>`})
+	parts, err := c.Prompt("one")
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := ""
+	for _, p := range parts {
+		all += p.Text
+	}
+	contains(t, "the prompt", all, "<voice><tone>Dry</tone></voice>", "<knowledge>Knows tea.</knowledge>")
+	if strings.Contains(all, "a remark") {
+		t.Error("a comment reaches the model")
+	}
+}

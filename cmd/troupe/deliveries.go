@@ -1,0 +1,401 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/cmd/troupe/internal/terminal"
+	"github.com/troupe-dev/troupe/internal/git"
+	"github.com/troupe-dev/troupe/pipeline"
+	"github.com/troupe-dev/troupe/project"
+)
+
+func (p *program) deliveriesCommand() *cobra.Command {
+	c := &cobra.Command{Use: "deliveries", Short: "List, show, take, resume and drop deliveries, and edit their plans", Args: cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			return usage("deliveries: list, show, plan, diff, checks, apply, undo, resume or clean?")
+		}}
+	c.AddCommand(p.listDeliveriesCommand(), p.showDeliveryCommand(), p.planCommand(), p.diffCommand(), p.checksCommand(), p.applyCommand(), p.undoCommand(), p.resumeDeliveryCommand(), p.cleanCommand())
+	return c
+}
+
+// withSite is a command about one delivery.
+func (p *program) withSite(use, short string, act func(ctx context.Context, project *project.Project, site *pipeline.Site) error) *cobra.Command {
+	return &cobra.Command{Use: use, Short: short, Args: cobra.ExactArgs(1), RunE: func(c *cobra.Command, args []string) error {
+		return p.inProject(func(project *project.Project) error {
+			site, err := project.Site(args[0])
+			if err != nil {
+				return err
+			}
+			return act(c.Context(), project, site)
+		})
+	}}
+}
+
+func (p *program) listDeliveriesCommand() *cobra.Command {
+	return &cobra.Command{Use: "list", Short: "List deliveries, the latest first", Args: cobra.NoArgs, RunE: func(c *cobra.Command, _ []string) error {
+		return p.inProject(func(project *project.Project) error {
+			sites, err := project.Sites()
+			if err != nil {
+				return err
+			}
+			if len(sites) == 0 {
+				if p.flags.json {
+					return p.writeJSON([]string{})
+				}
+				p.tell("There are no deliveries yet.")
+				return nil
+			}
+			s, err := openStage(c.Context(), project)
+			if err != nil {
+				return err
+			}
+			return p.listDeliveries(c.Context(), s, sites)
+		})
+	}}
+}
+
+// stateOf is what a delivery has come to, in a word.
+func stateOf(s *pipeline.Summary) string {
+	if s.Report != nil {
+		return s.Outcome
+	}
+	return s.State
+}
+
+func (p *program) listDeliveries(ctx context.Context, s *stage, sites []*pipeline.Site) error {
+	var rows []map[string]any
+	table := tabwriter.NewWriter(p.out, 0, 0, 2, ' ', 0)
+	for _, site := range sites {
+		events, err := s.events(ctx, site.Session)
+		if err != nil && !errors.Is(err, troupe.ErrNotFound) {
+			return err
+		}
+		summary := pipeline.Summarize(events)
+		state := stateOf(&summary)
+		if len(site.Applied) > 0 && !site.Own {
+			state += ", applied"
+		}
+		rows = append(rows, map[string]any{"id": site.ID, "session": site.Session, "state": state, "branch": site.Branch, "repo": site.Repo, "request": site.Request, "created": site.Created})
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\n", site.ID, state, site.Created.Local().Format("2006-01-02 15:04"), site.Branch, terminal.OneLine(site.Request, 60))
+	}
+	if p.flags.json {
+		return p.writeJSON(rows)
+	}
+	return table.Flush()
+}
+
+func (p *program) showDeliveryCommand() *cobra.Command {
+	return p.withSite("show ID", "Show what a delivery has come to", func(ctx context.Context, project *project.Project, site *pipeline.Site) error {
+		s, err := openStage(ctx, project)
+		if err != nil {
+			return err
+		}
+		events, err := s.events(ctx, site.Session)
+		if err != nil {
+			return err
+		}
+		summary := pipeline.Summarize(events)
+		if p.flags.json {
+			return p.writeJSON(summary)
+		}
+		fmt.Fprintf(p.out, "%s  %s\nbranch    %s from %s in %s\nworktree  %s\nfolder    %s\n", site.ID, stateOf(&summary), site.Branch, short(site.Base), site.Repo, site.Worktree, shown(project, project.SiteFolder(site)))
+		fmt.Fprintf(p.out, "request   %s\n", terminal.OneLine(site.Request, 200))
+		if plan, err := readPlan(project, site); err == nil {
+			for _, step := range plan.Steps {
+				fmt.Fprintf(p.out, "step %s  %-7s %s %s\n", step.ID, step.Status, short(step.Commit), terminal.OneLine(step.Title+" "+step.Reason, 120))
+			}
+		}
+		return p.writeDelivery(project, &summary)
+	})
+}
+
+func readPlan(project *project.Project, site *pipeline.Site) (*pipeline.Plan, error) {
+	data, err := os.ReadFile(filepath.Join(project.SiteFolder(site), pipeline.PlanFile))
+	if err != nil {
+		return nil, err
+	}
+	return pipeline.ReadPlan(data)
+}
+
+func (p *program) planCommand() *cobra.Command {
+	var edits bool
+	c := p.withSite("plan ID", "Show a delivery's plan, or edit it; it is used as it is from the next step on", func(ctx context.Context, project *project.Project, site *pipeline.Site) error {
+		file := filepath.Join(project.SiteFolder(site), pipeline.PlanFile)
+		data, err := os.ReadFile(file)
+		if errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("delivery %s has no plan yet", site.ID)
+		}
+		if err != nil {
+			return err
+		}
+		if edits {
+			return p.editPlan(ctx, file, data)
+		}
+		if p.flags.json {
+			plan, err := pipeline.ReadPlan(data)
+			if err != nil {
+				return err
+			}
+			return p.writeJSON(plan)
+		}
+		_, err = p.out.Write(data)
+		return err
+	})
+	c.Flags().BoolVar(&edits, "edit", false, "open it in $VISUAL or $EDITOR, check it and say what changed")
+	return c
+}
+
+// editPlan opens a plan in the person's editor. One that does not make sense is refused
+// and the old one stays.
+func (p *program) editPlan(ctx context.Context, file string, data []byte) error {
+	editor := p.getenv("VISUAL")
+	if editor == "" {
+		editor = p.getenv("EDITOR")
+	}
+	if editor == "" {
+		return usage("set EDITOR to the editor that plans are to be opened in, or edit %s", file)
+	}
+	draft := strings.TrimSuffix(file, ".yaml") + "-draft.yaml"
+	if err := os.WriteFile(draft, data, 0o644); err != nil {
+		return err
+	}
+	cmd := exec.CommandContext(ctx, "/bin/sh", "-c", editor+` "$1"`, "sh", draft)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = p.in, p.err, p.err
+	if err := cmd.Run(); err != nil {
+		return fmt.Errorf("editor: %w", err)
+	}
+	edited, err := os.ReadFile(draft)
+	if err != nil {
+		return err
+	}
+	was, _ := pipeline.ReadPlan(data) // one that is broken may be mended
+	now, err := pipeline.ReadPlan(edited)
+	if err != nil {
+		return fmt.Errorf("%w; the plan is as it was, your draft is %s", err, draft)
+	}
+	lines := pipeline.ComparePlans(was, now)
+	if len(lines) == 0 {
+		p.tell("Nothing has changed.")
+		return os.Remove(draft)
+	}
+	for _, line := range lines {
+		fmt.Fprintln(p.out, terminal.Clean(line))
+	}
+	if err := os.WriteFile(draft, now.YAML(), 0o644); err != nil {
+		return err
+	}
+	return os.Rename(draft, file)
+}
+
+func (p *program) diffCommand() *cobra.Command {
+	var step string
+	c := p.withSite("diff ID", "Show what a delivery changes, or one step of it", func(ctx context.Context, project *project.Project, site *pipeline.Site) error {
+		repo, err := git.Open(ctx, site.Repo)
+		if err != nil {
+			return err
+		}
+		from, to := site.Base, "refs/heads/"+site.Branch
+		if step != "" {
+			plan, err := readPlan(project, site)
+			if err != nil {
+				return err
+			}
+			from, to = "", ""
+			for _, s := range plan.Steps {
+				if s.ID == step && s.Commit != "" {
+					from, to = s.Commit+"^", s.Commit
+				}
+			}
+			if to == "" {
+				return fmt.Errorf("step %.40q is not done", step)
+			}
+		}
+		text, err := repo.Patch(ctx, from, to)
+		if err == nil {
+			_, err = fmt.Fprint(p.out, text)
+		}
+		return err
+	})
+	c.Flags().StringVar(&step, "step", "", "the id of a step")
+	return c
+}
+
+func (p *program) checksCommand() *cobra.Command {
+	var name string
+	c := p.withSite("checks ID", "List the checks of a delivery, or show the last output of one", func(_ context.Context, project *project.Project, site *pipeline.Site) error {
+		if name != "" {
+			data, err := os.ReadFile(filepath.Join(project.SiteFolder(site), pipeline.OutputFile(name)))
+			if errors.Is(err, fs.ErrNotExist) {
+				return fmt.Errorf("the check %.40q was not run", name)
+			}
+			if err == nil {
+				_, err = p.out.Write(data)
+			}
+			return err
+		}
+		for i := range site.Checks {
+			fmt.Fprintf(p.out, "%s: %s\n", site.Checks[i].Name, site.Checks[i].Command())
+		}
+		return nil
+	})
+	c.Flags().StringVar(&name, "output", "", "the check whose last output is shown")
+	return c
+}
+
+func (p *program) applyCommand() *cobra.Command {
+	var squash, patch bool
+	c := p.withSite("apply ID", "Merge a delivery's branch into what is checked out; nothing is done where that would conflict", func(ctx context.Context, project *project.Project, site *pipeline.Site) error {
+		repo, err := git.Open(ctx, site.Repo)
+		if err != nil {
+			return err
+		}
+		if patch {
+			text, err := repo.Patch(ctx, site.Base, "refs/heads/"+site.Branch)
+			if err == nil {
+				_, err = fmt.Fprint(p.out, text)
+			}
+			return err
+		}
+		message := ""
+		if squash {
+			message = terminal.OneLine(site.Request, 72) + "\n\nDelivery " + site.ID + "\n"
+		}
+		before, after, err := repo.Take(ctx, site.Branch, "Merge delivery "+site.ID, message)
+		if err != nil {
+			return fmt.Errorf("delivery %s was not applied: %w", site.ID, err)
+		}
+		if before != after {
+			site.Applied = []string{before, after}
+			if err := site.Save(project.SiteFolder(site)); err != nil {
+				return err
+			}
+		}
+		fmt.Fprintf(p.out, "applied: %s is now at %s\n", site.Repo, short(after))
+		return nil
+	})
+	c.Aliases = []string{"take"}
+	c.Flags().BoolVar(&squash, "squash", false, "as one commit")
+	c.Flags().BoolVar(&patch, "patch", false, "print a patch and change nothing")
+	return c
+}
+
+func (p *program) undoCommand() *cobra.Command {
+	c := p.withSite("undo ID", "Revert what was applied of a delivery, or remove its branch and worktree", func(ctx context.Context, project *project.Project, site *pipeline.Site) error {
+		repo, err := git.Open(ctx, site.Repo)
+		if err != nil {
+			return err
+		}
+		if len(site.Applied) == 2 {
+			commit, err := repo.Revert(ctx, site.Applied[0], site.Applied[1], "Revert delivery "+site.ID+"\n")
+			if err != nil {
+				return fmt.Errorf("delivery %s was not reverted: %w", site.ID, err)
+			}
+			site.Applied = nil
+			if err := site.Save(project.SiteFolder(site)); err != nil {
+				return err
+			}
+			fmt.Fprintf(p.out, "reverted by %s; the branch %s is still there\n", short(commit), site.Branch)
+			return nil
+		}
+		if err := repo.RemoveWorktree(ctx, site.Worktree); err != nil {
+			return err
+		}
+		if err := repo.Drop(ctx, site.Branch, "refs/troupe/"+site.ID+"/"); err != nil {
+			return err
+		}
+		if err := os.RemoveAll(project.SiteFolder(site)); err != nil {
+			return err
+		}
+		fmt.Fprintf(p.out, "removed %s and its worktree; the session %s has the log\n", site.Branch, site.ID)
+		return nil
+	})
+	c.Aliases = []string{"drop"}
+	return c
+}
+
+func (p *program) cleanCommand() *cobra.Command {
+	return &cobra.Command{Use: "clean", Short: "Remove the worktrees of deliveries; branches and plans stay, and a worktree is made anew when it is needed", Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			return p.inProject(func(project *project.Project) error {
+				sites, err := project.Sites()
+				if err != nil {
+					return err
+				}
+				n := 0
+				for _, site := range sites {
+					repo, err := git.Open(c.Context(), site.Repo)
+					if err != nil {
+						p.tell("%s: %v", site.ID, err)
+						continue
+					}
+					for _, dir := range []string{site.Worktree, site.Worktree + "-clean"} {
+						if _, err := os.Stat(dir); err != nil {
+							continue
+						}
+						if err := repo.RemoveWorktree(c.Context(), dir); err != nil {
+							return err
+						}
+						n++
+					}
+				}
+				fmt.Fprintf(p.out, "%s removed\n", counted(n, "worktree"))
+				return nil
+			})
+		}}
+}
+
+func (p *program) resumeDeliveryCommand() *cobra.Command {
+	var from, message string
+	c := p.withSite("resume ID", "Go on with a delivery: answer its question, continue after a stop, or carry out a changed plan", func(ctx context.Context, project *project.Project, site *pipeline.Site) error {
+		s, err := openStage(ctx, project)
+		if err != nil {
+			return err
+		}
+		return p.resumeDelivery(ctx, s, site, from, message)
+	})
+	c.Aliases = []string{"revise"}
+	c.Flags().StringVar(&from, "from", "", "the phase to run again, with all that come after it")
+	c.Flags().StringVarP(&message, "message", "m", "", "the answer to its question, or guidance")
+	return c
+}
+
+func (p *program) resumeDelivery(ctx context.Context, s *stage, site *pipeline.Site, from, message string) error {
+	events, err := s.events(ctx, site.Session)
+	if err != nil {
+		return err
+	}
+	summary := pipeline.Summarize(events)
+	p.mention(s)
+	if summary.State == "completed" || from != "" {
+		step, input, err := s.project.ContinueDelivery(ctx, site, from, message)
+		if err != nil {
+			return err
+		}
+		c := &conversation{stage: s, step: step, session: site.Session}
+		return p.followDelivery(ctx, c, s.engine.Run(ctx, step, input), false)
+	}
+	c, err := s.converse(ctx, project.Deliver, site.Session)
+	if err != nil {
+		return err
+	}
+	switch {
+	case summary.State == "waiting" && message == "":
+		fmt.Fprintln(p.out, terminal.Clean(summary.Question))
+		p.tell("To answer: troupe deliveries resume %s -m '...'", site.ID)
+		return errInput
+	case summary.State == "waiting":
+		return p.followDelivery(ctx, c, s.engine.Run(ctx, c.step, troupe.Input{Session: site.Session, Text: message}), false)
+	}
+	return p.followDelivery(ctx, c, s.engine.Resume(ctx, c.step, site.Session), false)
+}

@@ -1,0 +1,221 @@
+package checks
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/troupe-dev/troupe/internal/sandbox"
+)
+
+func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && os.Args[1] == sandbox.HelperArgument {
+		os.Exit(sandbox.Child())
+	}
+	os.Exit(m.Run())
+}
+
+type tree map[string]string
+
+func (t tree) Paths() (list []string) {
+	for p := range t {
+		list = append(list, p)
+	}
+	slices.Sort(list)
+	return list
+}
+func (t tree) Read(path string) string { return t[path] }
+
+func TestFind(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		files tree
+		want  string
+	}{
+		{"Go", tree{"go.mod": "", "a.go": ""}, "build: go build ./...; vet: go vet ./...; test: go test ./..."},
+		{"Node with scripts", tree{"package.json": `{"scripts":{"test":"node --test","lint":"eslint .","start":"x"}}`}, "lint: npm run lint; test: npm run test"},
+		{"npm's placeholder", tree{"package.json": `{"scripts":{"test":"echo \"Error: no test specified\" && exit 1"}}`}, ""},
+		{"Node without scripts", tree{"package.json": `{}`, "a.test.js": ""}, "test: node --test --test-reporter=tap"},
+		{"Rust", tree{"Cargo.toml": ""}, "check: cargo check --offline; test: cargo test --offline"},
+		{"Python", tree{"pytest.ini": "", "a.py": ""}, "test: python3 -m pytest -q"},
+		{"Python by its tests", tree{"tests/test_a.py": ""}, "test: python3 -m pytest -q"},
+		{"make check", tree{"Makefile": "all:\ncheck: x\ntest: y\n"}, "check: make check"},
+		{"make test", tree{"Makefile": "test:\n\ttrue\n"}, "test: make test"},
+		{"make beside Go", tree{"Makefile": "test:\n", "go.mod": ""}, "build: go build ./...; vet: go vet ./...; test: go test ./..."},
+		{"several", tree{"api/go.mod": "", "web/package.json": `{"scripts":{"test":"x"}}`}, "build api: go build ./... (in api); vet api: go vet ./... (in api); test api: go test ./... (in api); test web: npm run test (in web)"},
+		{"what others made", tree{"node_modules/a/package.json": `{"scripts":{"test":"x"}}`, "testdata/go.mod": "", "vendor/go.mod": ""}, ""},
+		{"nothing", tree{"README.md": ""}, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var got []string
+			for _, check := range Find(c.files) {
+				got = append(got, check.Name+": "+check.Command())
+			}
+			if joined := strings.Join(got, "; "); joined != c.want {
+				t.Errorf("got  %s\nwant %s", joined, c.want)
+			}
+		})
+	}
+}
+
+// newRoom makes a folder with files, to be checked in the best sandbox.
+func newRoom(t testing.TB, files tree) Room {
+	t.Helper()
+	box, err := sandbox.Open(t.Context(), "", []string{os.Args[0], sandbox.HelperArgument}, nil)
+	if err != nil {
+		t.Skipf("there is no sandbox: %v", err)
+	}
+	// One cache for all tests: compiling the standard library takes longer than they do.
+	room := Room{Sandbox: box, Root: t.TempDir(), Cache: filepath.Join(os.TempDir(), fmt.Sprintf("troupe-test-cache-%d", os.Getuid()))}
+	for name, content := range files {
+		full := filepath.Join(room.Root, name)
+		if err := os.MkdirAll(filepath.Dir(full), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(full, []byte(content), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return room
+}
+
+func goModule(more tree) tree {
+	files := tree{"go.mod": "module example.org/m\n\ngo 1.24\n", "a.go": "package m\n\nfunc Add(a, b int) int { return a + b }\n",
+		"a_test.go": "package m\n\nimport \"testing\"\n\nfunc TestAdd(t *testing.T) {\n\tif Add(1, 2) != 3 {\n\t\tt.Error(\"no\")\n\t}\n}\n"}
+	for name, content := range more {
+		files[name] = content
+	}
+	return files
+}
+
+func needs(t testing.TB, program string) {
+	t.Helper()
+	if _, err := exec.LookPath(program); err != nil {
+		t.Skipf("%s is not installed", program)
+	}
+}
+
+func runAll(t testing.TB, room Room, files tree) (last Outcome) {
+	t.Helper()
+	for _, c := range Find(files) {
+		var err error
+		if last, err = c.Run(t.Context(), room); err != nil {
+			t.Fatal(err)
+		}
+		if !last.OK {
+			break
+		}
+	}
+	return last
+}
+
+func TestGo(t *testing.T) {
+	needs(t, "go")
+	for _, c := range []struct {
+		name  string
+		files tree
+		want  func(Outcome) bool
+	}{
+		{"green", nil, func(o Outcome) bool { return o.OK && o.Tests == 1 }},
+		{"does not compile", tree{"b.go": "package m\n\nfunc Sub(a, b int) int { return a - c }\n"}, func(o Outcome) bool {
+			return !o.OK && o.Name == "build" && o.Cause == CauseChange && len(o.Diagnostics) == 1 && o.Diagnostics[0].Path == "b.go" && o.Diagnostics[0].Line == 3
+		}},
+		{"a test fails", tree{"a.go": "package m\n\nfunc Add(a, b int) int { return a - b }\n"}, func(o Outcome) bool {
+			return !o.OK && o.Cause == CauseChange && slices.Equal(o.Failing, []string{"TestAdd"}) && o.Tests == 1 && len(o.Diagnostics) == 1
+		}},
+		{"a test is skipped", tree{"a_test.go": "package m\n\nimport \"testing\"\n\nfunc TestAdd(t *testing.T) { t.Skip() }\n"}, func(o Outcome) bool { return o.OK && o.Tests == 0 && o.Skipped == 1 }},
+		{"a server on loopback", tree{"s_test.go": "package m\n\nimport (\n\t\"net/http\"\n\t\"net/http/httptest\"\n\t\"testing\"\n)\n\nfunc TestServer(t *testing.T) {\n\ts := httptest.NewServer(http.NotFoundHandler())\n\tdefer s.Close()\n\tif _, err := http.Get(s.URL); err != nil {\n\t\tt.Fatal(err)\n\t}\n}\n"},
+			func(o Outcome) bool { return o.OK && o.Tests == 2 }},
+		{"the internet", tree{"s_test.go": "package m\n\nimport (\n\t\"net/http\"\n\t\"testing\"\n)\n\nfunc TestNet(t *testing.T) {\n\tif _, err := http.Get(\"http://example.org/\"); err != nil {\n\t\tt.Fatal(err)\n\t}\n}\n"},
+			func(o Outcome) bool {
+				return !o.OK && o.Cause == CauseEnvironment && strings.Contains(o.Remedy, "network")
+			}},
+		{"a module that is not here", tree{"b.go": "package m\n\nimport _ \"example.org/not/here\"\n"},
+			func(o Outcome) bool { return !o.OK }},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			files := goModule(c.files)
+			room := newRoom(t, files)
+			if o := runAll(t, room, files); !c.want(o) {
+				t.Errorf("%+v\n%s", o, o.Output)
+			}
+		})
+	}
+}
+
+func TestNode(t *testing.T) {
+	needs(t, "node")
+	files := tree{"package.json": `{"type":"module"}`, "a.js": "export const add = (a, b) => a - b\n", "a.test.js": "import {test} from 'node:test'\nimport assert from 'node:assert'\nimport {createServer} from 'node:http'\nimport {add} from './a.js'\ntest('adds', () => assert.equal(add(1, 2), 3))\ntest('serves', async () => { const s = createServer((q, r) => r.end('x')).listen(0, '127.0.0.1'); await new Promise(r => s.on('listening', r)); const r = await fetch('http://127.0.0.1:' + s.address().port); assert.equal(await r.text(), 'x'); s.close(); s.closeAllConnections() })\n"}
+	room := newRoom(t, files)
+	if o := runAll(t, room, files); o.OK || !slices.Equal(o.Failing, []string{"adds"}) || o.Tests != 2 || o.Cause != CauseChange {
+		t.Errorf("%+v\n%s", o, o.Output)
+	}
+}
+
+func TestWhatKeepsAChecksFromSayingAnything(t *testing.T) {
+	room := newRoom(t, nil)
+	for _, c := range []struct {
+		check  Check
+		remedy string
+	}{
+		{Check{Name: "x", Argv: []string{"no-such-program"}}, "Install it"},
+		{Check{Name: "x", Shell: "no-such-program"}, "Install it"},
+		{Check{Name: "x", Shell: "sleep 30", Timeout: 300 * time.Millisecond}, "more time"},
+		{Check{Name: "x", Shell: "echo 'write: No space left on device'; exit 1"}, "no space"},
+		{Check{Name: "x", Shell: "echo \"Error: Cannot find module 'left-pad'\"; exit 1"}, "pipeline.setup"},
+	} {
+		o, err := c.check.Run(t.Context(), room)
+		if err != nil || o.OK || o.Cause != CauseEnvironment || !strings.Contains(o.Remedy, c.remedy) {
+			t.Errorf("%s: %+v %v", c.check.Command(), o, err)
+		}
+	}
+}
+
+func TestChecksGetNothingOfOurEnvironment(t *testing.T) {
+	t.Setenv("OPENAI_API_KEY", "sk-secret")
+	t.Setenv("SSH_AUTH_SOCK", "/run/agent")
+	t.Setenv("WANTED", "yes")
+	room := newRoom(t, nil)
+	room.Env = []string{"WANTED"}
+	o, err := (&Check{Name: "x", Shell: "env"}).Run(t.Context(), room)
+	if err != nil || strings.Contains(o.Output, "sk-secret") || strings.Contains(o.Output, "SSH_AUTH") || !strings.Contains(o.Output, "WANTED=yes") || !strings.Contains(o.Output, "CI=1") {
+		t.Errorf("%s %v", o.Output, err)
+	}
+}
+
+func TestFeedbackShowsTheCode(t *testing.T) {
+	o := Outcome{Name: "build", Command: "go build ./...", Exit: 1, Excerpt: "b.go:3:40: undefined: c\n", Diagnostics: diagnostics("b.go:3:40: undefined: c\n", "")}
+	text := o.Feedback(func(string) string { return "package m\n\nfunc Sub() { c }\n\nx\n" })
+	for _, part := range []string{`The check "build" (go build ./...) failed`, "b.go:3:40: undefined: c", "     3\tfunc Sub() { c }"} {
+		if !strings.Contains(text, part) {
+			t.Errorf("%q is not in:\n%s", part, text)
+		}
+	}
+}
+
+func TestRunnersThatAreRead(t *testing.T) {
+	for _, c := range []struct {
+		name, text     string
+		tests, skipped int
+		failing        string
+	}{
+		{"pytest", "FAILED tests/test_a.py::test_b - assert 1 == 2\n1 failed, 3 passed, 1 skipped in 0.02s\n", 4, 1, "tests/test_a.py::test_b"},
+		{"cargo", "test a::b ... FAILED\ntest result: FAILED. 3 passed; 1 failed; 2 ignored; 0 measured\n", 4, 2, "a::b"},
+		{"jest", "Tests:       1 failed, 1 skipped, 3 passed, 5 total\n", 4, 1, ""},
+		{"TAP", "not ok 2 - adds\n# tests 5\n# skipped 1\n", 4, 1, "adds"},
+		{"node's own", "✖ adds (1.5ms)\nℹ tests 5\nℹ skipped 0\n", 5, 0, "adds"},
+		{"go without -json", "--- FAIL: TestA (0.00s)\n", -1, 0, "TestA"},
+		{"nothing", "hello\n", -1, 0, ""},
+	} {
+		o := Outcome{Tests: -1}
+		o.readTests(c.text)
+		if o.Tests != c.tests || o.Skipped != c.skipped || strings.Join(o.Failing, ",") != c.failing {
+			t.Errorf("%s: %+v", c.name, o)
+		}
+	}
+}

@@ -1,0 +1,451 @@
+package edit
+
+import (
+	"encoding/json"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// The kinds of changes.
+const (
+	TypeEdit   = "edit"
+	TypeFile   = "file"
+	TypeDelete = "delete"
+	TypeRename = "rename"
+)
+
+// What an answer may hold.
+const (
+	MaxFile  = 1 << 20 // bytes of a file
+	MaxFiles = 200     // files of an answer
+)
+
+// A Change is what an agent wants done to one file.
+type Change struct {
+	Name    string `json:"name,omitempty"`
+	Path    string `json:"path"`
+	Type    string `json:"type"`
+	To      string `json:"to,omitempty"`
+	Content string `json:"content,omitempty"`
+	Mode    string `json:"mode,omitempty"`
+	Edits   []Edit `json:"edits,omitempty"`
+	// Reason is why, where the rules ask for one.
+	Reason string `json:"reason,omitempty"`
+	// Broken says what of the change could not be read.
+	Broken string `json:"broken,omitempty"`
+}
+
+// UnmarshalJSON reads a change as an agent writes it. What cannot be read is told in
+// Broken, so that the others are not lost.
+func (c *Change) UnmarshalJSON(data []byte) error {
+	var raw struct {
+		Name, Path, Type, To, Mode, Reason, Broken string
+		Content                                    json.RawMessage
+		Edits                                      []json.RawMessage
+		Metadata                                   struct{ Reason string }
+	}
+	if err := json.Unmarshal(data, &raw); err != nil {
+		c.Broken = "not an artifact: " + err.Error()
+		return nil
+	}
+	*c = Change{Name: raw.Name, Path: raw.Path, Type: strings.ToLower(raw.Type), To: raw.To, Mode: raw.Mode, Reason: raw.Reason, Broken: raw.Broken}
+	if c.Reason == "" {
+		c.Reason = raw.Metadata.Reason
+	}
+	if raw.Content != nil && json.Unmarshal(raw.Content, &c.Content) != nil {
+		c.Broken = "content is not a text"
+	}
+	for i, one := range raw.Edits {
+		var e Edit
+		if err := json.Unmarshal(one, &e); err != nil {
+			c.Broken = fmt.Sprintf("edit %d: %v", i+1, err)
+			break
+		}
+		c.Edits = append(c.Edits, e)
+	}
+	switch {
+	case c.Type == "" && c.Edits != nil:
+		c.Type = TypeEdit
+	case c.Type == "":
+		c.Type = TypeFile
+	}
+	return nil
+}
+
+// A File is a file as it is before the changes.
+type File struct {
+	Content string
+	Mode    string // "100644", "100755" or "120000"
+}
+
+// A Tree is what the changes are made to.
+type Tree interface {
+	// File returns a file, and false where there is none.
+	File(path string) (File, bool, error)
+	// Ignored reports whether the repository ignores a path that it does not hold.
+	Ignored(path string) (bool, error)
+	// Paths are those of all files.
+	Paths() []string
+}
+
+// A Write is what becomes of one path.
+type Write struct {
+	Path    string
+	Content string
+	Mode    string
+	Delete  bool
+}
+
+// A Problem says why a change cannot be made.
+type Problem struct {
+	Path    string `json:"path"`
+	Message string `json:"message"`
+}
+
+// String is the problem as an agent is told it.
+func (p Problem) String() string { return p.Path + ", " + p.Message }
+
+// Rules are what a change must keep to.
+type Rules struct {
+	// Protected are patterns of paths that no agent may change.
+	Protected []string
+	// Shown reports whether the agent knows the whole of a file as it is.
+	Shown func(path, content string) bool
+}
+
+// A Plan is what changes come to.
+type Plan struct {
+	Writes   []Write
+	Notes    []string
+	Problems []Problem
+	// Fits are the paths of the changes that could be made.
+	Fits []string
+	// Sensitive are changes to tests that were there and to what defines the checks,
+	// with their reasons.
+	Sensitive []string
+}
+
+// Make works out what changes come to. It touches nothing: whoever calls it writes
+// all of it, or nothing where there are problems.
+func Make(tree Tree, changes []Change, rules Rules) (*Plan, error) {
+	m := &making{tree: tree, rules: rules, Plan: &Plan{}}
+	if len(changes) > MaxFiles {
+		m.refuse("the answer", fmt.Sprintf("it changes %d files; %d are allowed. Set outputs.more to true and send the rest next.", len(changes), MaxFiles))
+		return m.Plan, nil
+	}
+	taken := map[string]bool{}
+	for _, c := range changes {
+		if taken[c.Path] {
+			m.refuse(c.Path, "it is there twice. Put all edits of a file into one artifact.")
+			continue
+		}
+		taken[c.Path] = true
+		before := len(m.Problems)
+		if err := m.change(c); err != nil {
+			return nil, err
+		}
+		if len(m.Problems) == before {
+			m.Fits = append(m.Fits, c.Path)
+		}
+	}
+	m.twins()
+	return m.Plan, nil
+}
+
+// making is a plan in the making.
+type making struct {
+	tree  Tree
+	rules Rules
+	*Plan
+}
+
+func (m *making) refuse(path, message string) {
+	m.Problems = append(m.Problems, Problem{path, message})
+}
+
+func (m *making) change(c Change) error {
+	if c.Broken != "" {
+		m.refuse(c.Path, c.Broken+".")
+		return nil
+	}
+	targets := []string{c.Path}
+	if c.Type == TypeRename {
+		targets = append(targets, c.To)
+	}
+	for _, target := range targets {
+		if ok, err := m.mayChange(target); !ok || err != nil {
+			return err
+		}
+	}
+	old, exists, err := m.tree.File(c.Path)
+	if err != nil {
+		return err
+	}
+	if exists && old.Mode == "120000" && c.Type != TypeDelete {
+		m.refuse(c.Path, "it is a symbolic link, which is not followed.")
+		return nil
+	}
+	if exists && old.Mode == "160000" {
+		m.refuse(c.Path, "it is a submodule, which is left as it is.")
+		return nil
+	}
+	switch c.Type {
+	case TypeEdit:
+		m.edit(c, old, exists)
+	case TypeFile:
+		m.file(c, old, exists)
+	case TypeDelete:
+		m.remove(c, old, exists)
+	case TypeRename:
+		return m.rename(c, old, exists)
+	default:
+		m.refuse(c.Path, fmt.Sprintf("type %.40q is none of edit, file, delete and rename.", c.Type))
+	}
+	return nil
+}
+
+func (m *making) missing(c Change) {
+	near := Nearest(m.tree.Paths(), c.Path)
+	text := "there is no such file."
+	if len(near) > 0 {
+		text += " Nearest: " + strings.Join(near, ", ") + "."
+	}
+	if c.Type == TypeEdit {
+		text += ` A new file has the type "file" and its whole content.`
+	}
+	m.refuse(c.Path, text)
+}
+
+func (m *making) edit(c Change, old File, exists bool) {
+	switch {
+	case !exists:
+		m.missing(c)
+		return
+	case len(c.Edits) == 0:
+		m.refuse(c.Path, `an artifact of the type "edit" needs edits.`)
+		return
+	case !IsText(old.Content):
+		m.refuse(c.Path, "it is binary.")
+		return
+	}
+	text, notes, misfits := Apply(old.Content, c.Edits)
+	for _, misfit := range misfits {
+		m.refuse(c.Path, fmt.Sprintf("edit %d: %s", misfit.Edit, misfit.Message))
+	}
+	if misfits != nil || !m.sensitive(c) {
+		return
+	}
+	for _, note := range notes {
+		m.Notes = append(m.Notes, c.Path+", "+note)
+	}
+	m.write(c.Path, text, modeOf(c.Mode, old.Mode))
+}
+
+func (m *making) file(c Change, old File, exists bool) {
+	content := c.Content
+	if exists {
+		switch {
+		case !m.rules.Shown(c.Path, old.Content):
+			m.refuse(c.Path, `the file exists, and you have not seen all of it as it is now. Read it whole first, or use the type "edit".`)
+			return
+		case !m.sensitive(c):
+			return
+		case c.Reason == "" && lineCount(content)*2 < lineCount(old.Content):
+			m.refuse(c.Path, fmt.Sprintf(`it would lose more than half of its %d lines. Use the type "edit", or say why in metadata.reason.`, lineCount(old.Content)))
+			return
+		}
+		content = keepForm(content, old.Content)
+	}
+	if place := placeholder(content, old.Content); place != "" {
+		m.refuse(c.Path, fmt.Sprintf(`it leaves something out: %q. Send the whole content, or use the type "edit".`, place))
+		return
+	}
+	m.write(c.Path, content, modeOf(c.Mode, old.Mode))
+}
+
+func (m *making) remove(c Change, old File, exists bool) {
+	if !exists {
+		m.missing(c)
+		return
+	}
+	if m.sensitive(c) {
+		m.Writes = append(m.Writes, Write{Path: c.Path, Delete: true})
+	}
+}
+
+func (m *making) rename(c Change, old File, exists bool) error {
+	if !exists {
+		m.missing(c)
+		return nil
+	}
+	_, taken, err := m.tree.File(c.To)
+	if err != nil {
+		return err
+	}
+	if taken {
+		m.refuse(c.Path, fmt.Sprintf("%s exists already.", c.To))
+		return nil
+	}
+	if !m.sensitive(c) {
+		return nil
+	}
+	text := old.Content
+	if len(c.Edits) > 0 {
+		var misfits []Misfit
+		if text, _, misfits = Apply(text, c.Edits); misfits != nil {
+			m.refuse(c.Path, fmt.Sprintf("edit %d: %s", misfits[0].Edit, misfits[0].Message))
+			return nil
+		}
+	}
+	m.Writes = append(m.Writes, Write{Path: c.Path, Delete: true})
+	m.write(c.To, text, old.Mode)
+	return nil
+}
+
+func (m *making) write(name, content, mode string) {
+	switch {
+	case len(content) > MaxFile:
+		m.refuse(name, fmt.Sprintf("it would have %d bytes; %d are allowed.", len(content), MaxFile))
+	case !IsText(content):
+		m.refuse(name, "its content is binary.")
+	default:
+		m.Writes = append(m.Writes, Write{Path: name, Content: content, Mode: mode})
+	}
+}
+
+// sensitive asks for a reason where a test that was there or what defines the checks
+// is changed.
+func (m *making) sensitive(c Change) bool {
+	_, exists, _ := m.tree.File(c.Path) // it was read before
+	what := ""
+	switch {
+	case exists && IsTest(c.Path):
+		what = "a test that was there"
+	case IsCheckConfig(c.Path):
+		what = "what defines the checks"
+	default:
+		return true
+	}
+	if c.Reason == "" && !m.onlyAdds(c) {
+		m.refuse(c.Path, fmt.Sprintf("it changes %s. Say why in metadata.reason; a person will see it.", what))
+		return false
+	}
+	m.Sensitive = append(m.Sensitive, fmt.Sprintf("%s (%s, %s): %s", c.Path, c.Type, what, c.Reason))
+	return true
+}
+
+// onlyAdds reports whether an edit of a test leaves all that was there in its place.
+func (m *making) onlyAdds(c Change) bool {
+	if c.Type != TypeEdit || !IsTest(c.Path) {
+		return false
+	}
+	return !slices.ContainsFunc(c.Edits, func(e Edit) bool { return !strings.Contains(e.Replace, strings.TrimRight(e.Search, "\n")) })
+}
+
+// twins refuses new files whose names differ from others in case alone.
+func (m *making) twins() {
+	known := map[string]string{}
+	for _, name := range m.tree.Paths() {
+		known[strings.ToLower(name)] = name
+	}
+	for _, w := range m.Writes {
+		if w.Delete {
+			delete(known, strings.ToLower(w.Path))
+		}
+	}
+	for _, w := range m.Writes {
+		lower := strings.ToLower(w.Path)
+		if other := known[lower]; !w.Delete && other != "" && other != w.Path {
+			if _, isThere, _ := m.tree.File(w.Path); !isThere {
+				m.refuse(w.Path, fmt.Sprintf("%s is there already; names that differ in case alone are one file for many.", other))
+			}
+		}
+		if !w.Delete {
+			known[lower] = w.Path
+		}
+	}
+}
+
+// modeOf keeps a file's mode unless another one is asked for.
+func modeOf(asked, old string) string {
+	switch strings.TrimPrefix(asked, "0") {
+	case "755", "100755":
+		return "100755"
+	case "644", "100644":
+		return "100644"
+	}
+	if old != "" {
+		return old
+	}
+	return "100644"
+}
+
+// IsText reports whether a content is text.
+func IsText(content string) bool {
+	return utf8.ValidString(content) && !strings.Contains(content[:min(len(content), 8000)], "\x00")
+}
+
+func lineCount(text string) int {
+	n := strings.Count(text, "\n")
+	if text != "" && !strings.HasSuffix(text, "\n") {
+		n++
+	}
+	return n
+}
+
+// keepForm gives a new content the byte-order mark, line ends and final newline that
+// the file has.
+func keepForm(content, old string) string {
+	const mark = "\ufeff"
+	content = strings.TrimPrefix(content, mark)
+	content = withLineEnds(content, old)
+	if old != "" && content != "" {
+		switch end := strings.HasSuffix(old, "\n"); {
+		case end && !strings.HasSuffix(content, "\n"):
+			content += withLineEnds("\n", old)
+		case !end && lineCount(old) > 0:
+			content = strings.TrimRight(content, "\r\n")
+		}
+	}
+	if strings.HasPrefix(old, mark) {
+		content = mark + content
+	}
+	return content
+}
+
+// Nearest returns up to three paths that come nearest to a path that is not there.
+func Nearest(paths []string, wanted string) []string {
+	type scored struct {
+		path  string
+		score int
+	}
+	var list []scored
+	base := strings.ToLower(path.Base(wanted))
+	stem := strings.TrimSuffix(base, path.Ext(base))
+	for _, p := range paths {
+		score, b := 0, strings.ToLower(path.Base(p))
+		switch {
+		case b == base:
+			score = 10
+		case strings.TrimSuffix(b, path.Ext(b)) == stem:
+			score = 6
+		case stem != "" && (strings.Contains(b, stem) || strings.Contains(stem, strings.TrimSuffix(b, path.Ext(b)))):
+			score = 4
+		}
+		if score > 0 && path.Dir(p) == path.Dir(wanted) {
+			score += 3
+		}
+		if score > 0 {
+			list = append(list, scored{p, score})
+		}
+	}
+	slices.SortStableFunc(list, func(a, b scored) int { return b.score - a.score })
+	var near []string
+	for _, s := range list[:min(len(list), 3)] {
+		near = append(near, s.path)
+	}
+	return near
+}

@@ -1,0 +1,162 @@
+package git
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os/exec"
+	"slices"
+	"strings"
+	"time"
+)
+
+var epoch = time.Unix(0, 0)
+
+func exitCode(err error) int {
+	if status, ok := errors.AsType[*exec.ExitError](err); ok {
+		return status.ExitCode()
+	}
+	return -1
+}
+
+// A ConflictError lists the files that keep a branch from being taken.
+type ConflictError struct {
+	Why   string
+	Files []string
+}
+
+// Error names the files.
+func (e *ConflictError) Error() string { return e.Why + ": " + strings.Join(e.Files, ", ") }
+
+// Take merges a branch into the one that is checked out: by fast-forward where that is
+// possible, else by a merge, or as one commit where squash has a message. Nothing is
+// done where it would conflict, or where files that it changes are changed in the
+// checkout. It returns the commits before and after.
+func (r *Repo) Take(ctx context.Context, branch, message, squash string) (before, after string, err error) {
+	checkout := *r
+	checkout.settings = userSettings()
+	if before, err = checkout.Base(ctx, ""); err != nil {
+		return "", "", err
+	}
+	tip, err := checkout.at(ctx, r.Top, nil, "rev-parse", "--verify", "refs/heads/"+branch+"^{commit}")
+	if err != nil {
+		return "", "", fmt.Errorf("there is no branch %s", branch)
+	}
+	tip = strings.TrimSpace(tip)
+	if err := checkout.mayTake(ctx, before, tip); err != nil {
+		return "", "", err
+	}
+	switch {
+	case squash != "":
+		if _, err = checkout.at(ctx, r.Top, nil, "merge", "--quiet", "--squash", "--no-verify", tip); err == nil {
+			_, err = checkout.at(ctx, r.Top, strings.NewReader(squash), "commit", "--quiet", "--no-verify", "--file=-")
+		}
+	default:
+		_, err = checkout.at(ctx, r.Top, nil, "merge", "--quiet", "--ff", "--no-verify", "--no-edit", "-m", message, tip)
+	}
+	if err != nil {
+		return "", "", err
+	}
+	after, err = checkout.Base(ctx, "")
+	return before, after, err
+}
+
+// mayTake finds out what stands in the way, and changes nothing.
+func (r *Repo) mayTake(ctx context.Context, head, tip string) error {
+	out, err := r.at(ctx, r.Top, nil, "merge-tree", "--write-tree", "--name-only", "--no-messages", head, tip)
+	if err != nil {
+		if exitCode(err) != 1 {
+			return err
+		}
+		lines := strings.Split(strings.TrimSpace(out), "\n")
+		return &ConflictError{"these files were changed on both sides", lines[1:]}
+	}
+	merged, _, _ := strings.Cut(out, "\n")
+	names, err := r.at(ctx, r.Top, nil, "diff", "--no-ext-diff", "--no-textconv", "--no-renames", "--name-only", "-z", head, merged, "--")
+	if err != nil {
+		return err
+	}
+	dirty, err := r.Changed(ctx)
+	if err != nil {
+		return err
+	}
+	var both []string
+	for name := range strings.SplitSeq(names, "\x00") {
+		if name != "" && slices.ContainsFunc(dirty, func(d string) bool { return d == name || strings.HasSuffix(d, "/") && strings.HasPrefix(name, d) }) {
+			both = append(both, name)
+		}
+	}
+	if both != nil {
+		return &ConflictError{"these files have changes in your checkout that are not committed", both}
+	}
+	return nil
+}
+
+// userSettings leave the user's filters as they are: it is the user's checkout.
+func userSettings() []string {
+	return []string{"GIT_CONFIG_COUNT=2", "GIT_CONFIG_KEY_0=core.hooksPath", "GIT_CONFIG_VALUE_0=/dev/null", "GIT_CONFIG_KEY_1=gc.auto", "GIT_CONFIG_VALUE_1=0"}
+}
+
+// Revert takes back what Take did: what came between two commits, as one commit.
+func (r *Repo) Revert(ctx context.Context, before, after, message string) (string, error) {
+	checkout := *r
+	checkout.settings = userSettings()
+	head, err := checkout.Base(ctx, "")
+	if err != nil {
+		return "", err
+	}
+	reverse, err := r.commitTree(ctx, r.Top, before+"^{tree}", []string{after}, "revert", epoch)
+	if err != nil {
+		return "", err
+	}
+	out, err := checkout.at(ctx, r.Top, nil, "merge-tree", "--write-tree", "--name-only", "--no-messages", head, reverse)
+	if err != nil {
+		if exitCode(err) == 1 {
+			return "", &ConflictError{"these files were changed since", strings.Split(strings.TrimSpace(out), "\n")[1:]}
+		}
+		return "", err
+	}
+	tree, _, _ := strings.Cut(out, "\n")
+	commit, err := r.commitTree(ctx, r.Top, tree, []string{head}, message, time.Now())
+	if err != nil {
+		return "", err
+	}
+	if err := checkout.mayTake(ctx, head, commit); err != nil {
+		return "", err
+	}
+	_, err = checkout.at(ctx, r.Top, nil, "merge", "--quiet", "--ff-only", "--no-verify", commit)
+	return commit, err
+}
+
+// Patch is what a branch changes, as a patch that git can apply.
+func (r *Repo) Patch(ctx context.Context, base, tip string) (string, error) {
+	return r.at(ctx, r.Top, nil, "diff", "--no-ext-diff", "--no-textconv", "--binary", "--full-index", base, tip, "--")
+}
+
+// Drop removes a branch and all refs of ours below a prefix.
+func (r *Repo) Drop(ctx context.Context, branch, prefix string) error {
+	refs, err := r.at(ctx, r.Top, nil, "for-each-ref", "--format=%(refname)", prefix)
+	if err != nil {
+		return err
+	}
+	var b strings.Builder
+	for ref := range strings.FieldsSeq(refs) {
+		fmt.Fprintf(&b, "delete %s\n", ref)
+	}
+	if _, err := r.at(ctx, r.Top, nil, "rev-parse", "--verify", "--quiet", "refs/heads/"+branch); err == nil && branch != "" {
+		fmt.Fprintf(&b, "delete refs/heads/%s\n", branch)
+	}
+	_, err = r.at(ctx, r.Top, strings.NewReader(b.String()), "update-ref", "--stdin")
+	return err
+}
+
+// Has reports whether a commit or ref is there.
+func (r *Repo) Has(ctx context.Context, name string) bool {
+	_, err := r.at(ctx, r.Top, nil, "rev-parse", "--verify", "--quiet", "--end-of-options", name+"^{commit}")
+	return err == nil
+}
+
+// RemoveWorktree removes the folder of a worktree, whoever made it.
+func (r *Repo) RemoveWorktree(ctx context.Context, dir string) error {
+	return r.removeWorktree(ctx, dir)
+}

@@ -1,0 +1,217 @@
+package git
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/troupe-dev/troupe/internal/edit"
+)
+
+// A Tree is the files of one state of the repository. It implements [edit.Tree].
+type Tree struct {
+	ctx      context.Context // of the one piece of work that the tree is read for
+	worktree *Worktree
+	ID       string
+	entries  map[string]entry
+	paths    []string
+	read     map[string]string
+}
+
+type entry struct {
+	mode, object string
+	size         int64
+}
+
+// Tree reads the names of all files of a tree. Their contents are read when asked for,
+// while ctx is good.
+func (w *Worktree) Tree(ctx context.Context, id string) (*Tree, error) {
+	out, err := w.git(ctx, "ls-tree", "-r", "-z", "-l", "--full-tree", id)
+	if err != nil {
+		return nil, err
+	}
+	t := &Tree{ctx: ctx, worktree: w, ID: id, entries: map[string]entry{}, read: map[string]string{}}
+	for line := range strings.SplitSeq(out, "\x00") {
+		about, name, ok := strings.Cut(line, "\t")
+		fields := strings.Fields(about)
+		if !ok || len(fields) != 4 {
+			continue
+		}
+		size, _ := strconv.ParseInt(fields[3], 10, 64) // "-" for a submodule
+		t.entries[name] = entry{fields[0], fields[2], size}
+		t.paths = append(t.paths, name)
+	}
+	return t, nil
+}
+
+// Paths are those of all files, in git's order.
+func (t *Tree) Paths() []string { return t.paths }
+
+// Size is that of a file in bytes, and Mode its mode; 0 and "" where there is none.
+func (t *Tree) Size(path string) int64  { return t.entries[path].size }
+func (t *Tree) Mode(path string) string { return t.entries[path].mode }
+
+// File implements [edit.Tree].
+func (t *Tree) File(path string) (edit.File, bool, error) {
+	e, ok := t.entries[path]
+	if !ok {
+		return edit.File{}, false, nil
+	}
+	if e.mode == "160000" {
+		return edit.File{Mode: e.mode}, true, nil
+	}
+	content, known := t.read[path]
+	if !known {
+		if e.size > 16<<20 {
+			return edit.File{}, false, fmt.Errorf("%s has %d bytes, more than is read", path, e.size)
+		}
+		var err error
+		if content, err = t.worktree.git(t.ctx, "cat-file", "blob", e.object); err != nil {
+			return edit.File{}, false, err
+		}
+		t.read[path] = content
+	}
+	return edit.File{Content: content, Mode: e.mode}, true, nil
+}
+
+// Ignored implements [edit.Tree].
+func (t *Tree) Ignored(path string) (bool, error) {
+	_, err := t.worktree.git(t.ctx, "check-ignore", "--quiet", "--no-index", "--", path)
+	if err == nil {
+		return true, nil
+	}
+	if code := exitCode(err); code == 1 {
+		return false, nil
+	}
+	return false, err
+}
+
+// With returns the tree that writes make of this one. Nothing but git's objects is
+// written.
+func (t *Tree) With(writes []edit.Write) (string, error) {
+	var b strings.Builder
+	for _, w := range writes {
+		if w.Delete {
+			fmt.Fprintf(&b, "0 %s\t%s\x00", strings.Repeat("0", len(t.ID)), w.Path)
+			continue
+		}
+		object, err := t.worktree.with(t.ctx, strings.NewReader(w.Content), nil, "hash-object", "-w", "--no-filters", "--stdin")
+		if err != nil {
+			return "", err
+		}
+		fmt.Fprintf(&b, "%s %s\t%s\x00", w.Mode, strings.TrimSpace(object), w.Path)
+	}
+	return t.worktree.inIndex(t.ctx, t.ID, func(env []string) error {
+		_, err := t.worktree.with(t.ctx, strings.NewReader(b.String()), env, "update-index", "-z", "--index-info")
+		return err
+	})
+}
+
+// A Stat is how much of a file changed.
+type Stat struct {
+	Path    string `json:"path"`
+	Added   int    `json:"added"`
+	Removed int    `json:"removed"`
+	Binary  bool   `json:"binary,omitempty"`
+}
+
+// Stats says what differs between two trees or commits.
+func (w *Worktree) Stats(ctx context.Context, from, to string) ([]Stat, error) {
+	out, err := w.git(ctx, "diff", "--no-ext-diff", "--no-textconv", "--no-renames", "--numstat", "-z", from, to, "--")
+	if err != nil {
+		return nil, err
+	}
+	var stats []Stat
+	for line := range strings.SplitSeq(out, "\x00") {
+		fields := strings.SplitN(line, "\t", 3)
+		if len(fields) != 3 {
+			continue
+		}
+		s := Stat{Path: fields[2], Binary: fields[0] == "-"}
+		s.Added, _ = strconv.Atoi(fields[0])
+		s.Removed, _ = strconv.Atoi(fields[1])
+		stats = append(stats, s)
+	}
+	slices.SortFunc(stats, func(a, b Stat) int { return strings.Compare(a.Path, b.Path) })
+	return stats, nil
+}
+
+// Diff is the unified diff between two trees or commits, of the paths named or of all.
+func (w *Worktree) Diff(ctx context.Context, from, to string, paths ...string) (string, error) {
+	args := []string{"diff", "--no-ext-diff", "--no-textconv", "--no-color", "--find-renames", from, to, "--"}
+	for _, p := range paths {
+		args = append(args, ":(literal)"+p)
+	}
+	return w.git(ctx, args...)
+}
+
+// Read returns a file of a commit or tree.
+func (w *Worktree) Read(ctx context.Context, commit, path string) (string, error) {
+	return w.git(ctx, "cat-file", "blob", commit+":"+path)
+}
+
+// ApplyDifference returns the tree that the difference between two trees makes of a
+// third, and whether it could be made without conflict.
+func (w *Worktree) ApplyDifference(ctx context.Context, from, to, onto string) (tree string, ok bool, err error) {
+	var commits [3]string
+	for i, t := range []string{from, to, onto} {
+		var parents []string
+		if i > 0 {
+			parents = commits[:1]
+		}
+		if commits[i], err = w.Repo.commitTree(ctx, w.Dir, t, parents, "difference", epoch); err != nil {
+			return "", false, err
+		}
+	}
+	return w.merged(ctx, commits[2], commits[1])
+}
+
+// merged is the tree of a merge, false where it conflicts.
+func (w *Worktree) merged(ctx context.Context, ours, theirs string) (string, bool, error) {
+	out, err := w.git(ctx, "merge-tree", "--write-tree", "--name-only", "--no-messages", ours, theirs)
+	if err != nil {
+		if exitCode(err) == 1 {
+			return "", false, nil
+		}
+		return "", false, err
+	}
+	tree, _, _ := strings.Cut(out, "\n")
+	return tree, true, nil
+}
+
+// Load reads the contents of many files at once, those of at most limit bytes.
+func (t *Tree) Load(paths []string, limit int64) error {
+	var wanted strings.Builder
+	var list []string
+	for _, p := range paths {
+		e, ok := t.entries[p]
+		if _, known := t.read[p]; !ok || known || e.size > limit || e.mode == "160000" || e.mode == "120000" {
+			continue
+		}
+		list = append(list, p)
+		wanted.WriteString(e.object + "\n")
+	}
+	if list == nil {
+		return nil
+	}
+	out, err := t.worktree.with(t.ctx, strings.NewReader(wanted.String()), nil, "cat-file", "--batch")
+	if err != nil {
+		return err
+	}
+	for _, p := range list {
+		header, rest, ok := strings.Cut(out, "\n")
+		fields := strings.Fields(header)
+		if !ok || len(fields) != 3 {
+			return fmt.Errorf("git cat-file: %.80q", header)
+		}
+		size, err := strconv.Atoi(fields[2])
+		if err != nil || size > len(rest) {
+			return fmt.Errorf("git cat-file: %.80q", header)
+		}
+		t.read[p] = rest[:size]
+		out = strings.TrimPrefix(rest[size:], "\n")
+	}
+	return nil
+}

@@ -1,0 +1,229 @@
+package git
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// A Worktree is a folder of its own with a branch of its own. Its folder is not
+// believed in what it says of the repository: programs that ran there may have changed it.
+type Worktree struct {
+	Repo   *Repo
+	Dir    string // the folder
+	Branch string
+	gitDir string
+}
+
+// ErrTaken reports a branch that exists and was not made for this worktree.
+var ErrTaken = errors.New("the branch exists already")
+
+// Worktree opens a worktree at dir on a branch, and makes what of it is missing: the
+// branch from base, the folder from the branch. Made tells that the folder is new.
+func (r *Repo) Worktree(ctx context.Context, dir, branch, base string) (w *Worktree, made bool, err error) {
+	if w, err = r.opened(dir, branch); err == nil {
+		return w, false, nil
+	}
+	if _, err := r.at(ctx, r.Top, nil, "check-ref-format", "--branch", branch); err != nil {
+		return nil, false, fmt.Errorf("branch %.80q: git does not accept that name", branch)
+	}
+	ref := "refs/heads/" + branch
+	if _, err := r.at(ctx, r.Top, nil, "rev-parse", "--verify", "--quiet", ref); err != nil {
+		if _, err := r.at(ctx, r.Top, nil, "update-ref", ref, base, ""); err != nil {
+			return nil, false, fmt.Errorf("branch %s: %w", branch, err)
+		}
+	}
+	if err := r.removeWorktree(ctx, dir); err != nil {
+		return nil, false, err
+	}
+	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
+		return nil, false, err
+	}
+	if _, err := r.at(ctx, r.Top, nil, "worktree", "add", "--quiet", "--force", "--", dir, branch); err != nil {
+		return nil, false, err
+	}
+	w, err = r.opened(dir, branch)
+	return w, true, err
+}
+
+// Scratch makes a worktree of a commit, without a branch, for trying something out.
+func (r *Repo) Scratch(ctx context.Context, dir, commit string) (*Worktree, error) {
+	if err := r.removeWorktree(ctx, dir); err != nil {
+		return nil, err
+	}
+	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
+		return nil, err
+	}
+	if _, err := r.at(ctx, r.Top, nil, "worktree", "add", "--quiet", "--force", "--detach", "--", dir, commit); err != nil {
+		return nil, err
+	}
+	return r.opened(dir, "")
+}
+
+// opened opens a worktree that is there.
+func (r *Repo) opened(dir, branch string) (*Worktree, error) {
+	dir, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		return nil, err
+	}
+	folders, err := os.ReadDir(filepath.Join(r.Dir, "worktrees"))
+	if err != nil {
+		return nil, err
+	}
+	for _, f := range folders {
+		folder := filepath.Join(r.Dir, "worktrees", f.Name())
+		data, err := os.ReadFile(filepath.Join(folder, "gitdir"))
+		if err != nil || strings.TrimSpace(string(data)) != filepath.Join(dir, ".git") {
+			continue
+		}
+		w := &Worktree{Repo: r, Dir: dir, Branch: branch, gitDir: folder}
+		if branch != "" {
+			head, err := os.ReadFile(filepath.Join(folder, "HEAD"))
+			if err != nil || strings.TrimSpace(string(head)) != "ref: refs/heads/"+branch {
+				return nil, fmt.Errorf("%s is not on the branch %s", dir, branch)
+			}
+		}
+		if _, err := os.Lstat(filepath.Join(dir, ".git")); err != nil {
+			return nil, err
+		}
+		return w, nil
+	}
+	return nil, fmt.Errorf("%s is no worktree of this repository", dir)
+}
+
+func (r *Repo) removeWorktree(ctx context.Context, dir string) error {
+	if err := removeAll(dir); err != nil {
+		return err
+	}
+	_, err := r.at(ctx, r.Top, nil, "worktree", "prune", "--expire=now")
+	return err
+}
+
+// removeAll removes a folder, files without permission to write included: Go's module
+// cache has them.
+func removeAll(dir string) error {
+	if err := os.RemoveAll(dir); err == nil {
+		return nil
+	}
+	filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
+		if err == nil && d.IsDir() {
+			os.Chmod(path, 0o755)
+		}
+		return nil
+	})
+	return os.RemoveAll(dir)
+}
+
+// Remove removes the worktree's folder. Its branch stays.
+func (w *Worktree) Remove(ctx context.Context) error { return w.Repo.removeWorktree(ctx, w.Dir) }
+
+// GitDir is the worktree's own part of the repository's folder.
+func (w *Worktree) GitDir() string { return w.gitDir }
+
+// git runs git on the worktree, wherever its .git file leads.
+func (w *Worktree) git(ctx context.Context, args ...string) (string, error) {
+	return w.with(ctx, nil, nil, args...)
+}
+
+func (w *Worktree) with(ctx context.Context, stdin *strings.Reader, env []string, args ...string) (string, error) {
+	env = append([]string{"GIT_DIR=" + w.gitDir, "GIT_WORK_TREE=" + w.Dir}, env...)
+	return w.Repo.run(ctx, w.Dir, stdin, env, args...)
+}
+
+// Head is the commit that the worktree is on.
+func (w *Worktree) Head(ctx context.Context) (string, error) {
+	out, err := w.git(ctx, "rev-parse", "--verify", "HEAD^{commit}")
+	return strings.TrimSpace(out), err
+}
+
+// TreeOf returns the tree of a commit.
+func (w *Worktree) TreeOf(ctx context.Context, commit string) (string, error) {
+	out, err := w.git(ctx, "rev-parse", "--verify", "--end-of-options", commit+"^{tree}")
+	return strings.TrimSpace(out), err
+}
+
+// Snapshot returns the tree of what is in the folder now, as if all of it were
+// committed. Neither index nor branch is touched.
+func (w *Worktree) Snapshot(ctx context.Context) (string, error) {
+	return w.inIndex(ctx, "", func(env []string) error {
+		_, err := w.with(ctx, nil, env, "add", "--all", "--", ":/")
+		return err
+	})
+}
+
+// inIndex returns the tree that an index holds after something was done to it: a copy
+// of the worktree's, or one read from a tree.
+func (w *Worktree) inIndex(ctx context.Context, from string, f func(env []string) error) (string, error) {
+	index := filepath.Join(w.gitDir, fmt.Sprintf("troupe-%d.index", time.Now().UnixNano()))
+	defer os.Remove(index)
+	defer os.Remove(index + ".lock")
+	env := []string{"GIT_INDEX_FILE=" + index}
+	if from == "" {
+		data, err := os.ReadFile(filepath.Join(w.gitDir, "index"))
+		if err == nil {
+			err = os.WriteFile(index, data, 0o600)
+		}
+		if err != nil {
+			return "", err
+		}
+	} else if _, err := w.with(ctx, nil, env, "read-tree", from); err != nil {
+		return "", err
+	}
+	if err := f(env); err != nil {
+		return "", err
+	}
+	out, err := w.with(ctx, nil, env, "write-tree")
+	return strings.TrimSpace(out), err
+}
+
+// Restore makes the folder what a tree says: what differs is written, what is not in
+// it and not ignored is removed.
+func (w *Worktree) Restore(ctx context.Context, tree string) error {
+	if _, err := w.git(ctx, "read-tree", "--reset", "-u", tree); err != nil {
+		// A file may stand where a directory has to be, and the other way round.
+		if _, again := w.git(ctx, "clean", "-ffdq"); again != nil {
+			return errors.Join(err, again)
+		}
+		if _, err := w.git(ctx, "read-tree", "--reset", "-u", tree); err != nil {
+			return err
+		}
+	}
+	_, err := w.git(ctx, "clean", "-ffdq")
+	return err
+}
+
+// Commit puts a tree on the branch, on top of parent. Doing it twice is doing it once:
+// the same tree, parent, message and time are the same commit.
+func (w *Worktree) Commit(ctx context.Context, tree, parent, message string, at time.Time) (string, error) {
+	commit, err := w.Repo.commitTree(ctx, w.Dir, tree, []string{parent}, message, at)
+	if err != nil {
+		return "", err
+	}
+	head, err := w.Head(ctx)
+	if err != nil || head == commit {
+		return commit, err
+	}
+	_, err = w.git(ctx, "update-ref", "-m", "troupe: commit", "refs/heads/"+w.Branch, commit, parent)
+	return commit, err
+}
+
+// Keep makes a commit of a tree that only a ref of ours leads to, so that nothing that
+// was tried is lost.
+func (w *Worktree) Keep(ctx context.Context, ref, tree, parent, message string, at time.Time) (string, error) {
+	commit, err := w.Repo.commitTree(ctx, w.Dir, tree, []string{parent}, message, at)
+	if err != nil {
+		return "", err
+	}
+	_, err = w.git(ctx, "update-ref", ref, commit)
+	return commit, err
+}
+
+// MoveTo sets the branch to a commit.
+func (w *Worktree) MoveTo(ctx context.Context, commit string) error {
+	_, err := w.git(ctx, "update-ref", "-m", "troupe: go back", "refs/heads/"+w.Branch, commit)
+	return err
+}

@@ -1,0 +1,133 @@
+package laxyaml
+
+import (
+	"bytes"
+	"regexp"
+	"strings"
+)
+
+// quoteScalars puts quotes around the values that authors forget to quote:
+//
+//	output_folder: {project-root}/docs
+//	cmd: *help
+//	title: Story: one
+//
+// It works line by line, keeps the lines' numbers, and leaves block scalars and
+// quoted values alone. The lines it changed are returned, nil if there are none.
+func quoteScalars(src []byte) (quoted []byte, changed []int) {
+	var q quoter
+	var out bytes.Buffer
+	number := 0
+	for line := range strings.Lines(string(src)) {
+		number++
+		body := strings.TrimRight(line, "\r\n")
+		mended := q.line(body)
+		if mended != body {
+			changed = append(changed, number)
+		}
+		out.WriteString(mended)
+		out.WriteString(line[len(body):])
+	}
+	return out.Bytes(), changed
+}
+
+// A quoter remembers what the lines before the current one have begun.
+type quoter struct {
+	inBlock bool
+	indent  int  // lines of the block are further in than this
+	open    byte // the quote that is not closed yet
+}
+
+// A yamlItem is a line of YAML that holds a value: dashes and key, then the value.
+var yamlItem = regexp.MustCompile(`^( *(?:- +)*)((?:"[^"]*"|'[^']*'|[^\s"'{}\[\]*&!|>%@#` + "`" + `,?-][^#]*?|-[^\s#][^#]*?) *:(?: +|$))?(.*)$`)
+
+// blockHeader begins a block scalar.
+var blockHeader = regexp.MustCompile(`^[|>][-+0-9]*\s*(?:#.*)?$`)
+
+func (q *quoter) line(line string) string {
+	text := strings.TrimLeft(line, " ")
+	indent := len(line) - len(text)
+	if q.open != 0 {
+		if strings.IndexByte(line, q.open) >= 0 {
+			q.open = 0
+		}
+		return line
+	}
+	if text == "" || q.inBlock && indent > q.indent {
+		return line
+	}
+	q.inBlock = false
+	if text[0] == '#' {
+		return line
+	}
+	m := yamlItem.FindStringSubmatch(line)
+	dashes, key, value := m[1], m[2], m[3]
+	if value == "" {
+		return line
+	}
+	if blockHeader.MatchString(value) {
+		q.inBlock, q.indent = true, indent
+		if key != "" {
+			q.indent = len(dashes)
+		}
+		return line
+	}
+	value, comment := cutComment(value)
+	if quote := value[0]; quote == '"' || quote == '\'' {
+		if strings.Count(value, value[:1])%2 == 1 {
+			q.open = quote
+		}
+		return line
+	}
+	if !wantsQuotes(value) {
+		return line
+	}
+	return dashes + key + "'" + strings.ReplaceAll(value, "'", "''") + "'" + comment
+}
+
+// cutComment splits a value from the comment behind it.
+func cutComment(s string) (value, comment string) {
+	end := len(s)
+	if i := strings.Index(s, " #"); i >= 0 {
+		end = i
+	}
+	value = strings.TrimRight(s[:end], " \t")
+	if value == "" {
+		return s, ""
+	}
+	return value, s[len(value):]
+}
+
+// wantsQuotes says whether YAML would take a plain value for something else.
+func wantsQuotes(s string) bool {
+	switch s[0] {
+	case '{', '[':
+		end := closing(s)
+		return end >= 0 && end < len(s)-1
+	case '*', '@', '`', '%', '|', '>':
+		return true
+	case '!':
+		return false
+	case '&', '-', '?':
+		if len(s) > 1 && s[1] == ' ' {
+			return true
+		}
+	}
+	return strings.Contains(s, ": ") || strings.HasSuffix(s, ":")
+}
+
+// closing returns where the bracket closes that s begins with, or -1.
+func closing(s string) int {
+	depth := 0
+	for i := range len(s) {
+		switch s[i] {
+		case '{', '[':
+			depth++
+		case '}', ']':
+			if depth--; depth == 0 {
+				return i
+			}
+		}
+	}
+	return -1
+}

@@ -1,0 +1,133 @@
+package laxyaml
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"go.yaml.in/yaml/v3"
+)
+
+func TestUnquotedScalarsAreReadAsTheAuthorMeant(t *testing.T) {
+	for src, want := range map[string]string{
+		"v: {project-root}/docs":                "{project-root}/docs",
+		"v: {project-root}":                     "{project-root}",
+		"v: {{date}}":                           "{{date}}",
+		"v: *help":                              "*help",
+		"v: Story: one":                         "Story: one",
+		"v: [DS] Dev Story: write":              "[DS] Dev Story: write",
+		"v: @mention":                           "@mention",
+		"v: `code` first":                       "`code` first",
+		"v: %x":                                 "%x",
+		"v: {a}/it's: here # comment":           "{a}/it's: here",
+		"v: - dash":                             "- dash",
+		"v: > not a block: really":              "> not a block: really",
+		"x: |\n  a: b: c\n  {d}/e\nv: {a}/b":    "{a}/b",
+		"x: 'two\n  lines: of: text'\nv: {a}/b": "{a}/b",
+		"x:\n  - one: *two\n    three: {a}/b\nv: {a}/b": "{a}/b",
+		"'v': {a}/b": "{a}/b",
+	} {
+		root, notes, err := Parse(1, []byte(src))
+		if err != nil {
+			t.Errorf("%s: %v", src, err)
+			continue
+		}
+		if got := Scalar(Field(root, "v")); got != want {
+			t.Errorf("%s\nis read as %q; want %q", src, got, want)
+		}
+		if last := 1 + strings.Count(src, "\n"); len(notes) == 0 || notes[len(notes)-1].Line != last {
+			t.Errorf("%s\nis noted as %v; want line %d", src, notes, last)
+		}
+	}
+}
+
+func TestWhatIsYAMLIsLeftAlone(t *testing.T) {
+	src := "a: {x: 1, y: [2]}\nb: [1,\n  {z: 3}]\nc: \"{q}: *r\"\nd: |\n  {a}/b: *c\ne: 0777\nf: no\ng: 1e3\nh: ~\ni: 2026-01-01\n"
+	root, notes, err := Parse(1, []byte(src))
+	if err != nil || notes != nil {
+		t.Fatalf("%v %v", notes, err)
+	}
+	for key, want := range map[string]string{"c": "{q}: *r", "d": "{a}/b: *c", "e": "0777", "f": "no", "g": "1e3", "h": "", "i": "2026-01-01"} {
+		if got := Scalar(Field(root, key)); got != want {
+			t.Errorf("%s is %q; want %q", key, got, want)
+		}
+	}
+}
+
+func TestDangerousYAMLIsRefusedWithItsLine(t *testing.T) {
+	many := strings.Builder{}
+	for i := range maxKeys + 1 {
+		fmt.Fprintf(&many, "k%d: v\n", i)
+	}
+	for name, c := range map[string]struct {
+		src  string
+		line int
+		code string
+	}{
+		"alias":     {"a: &x 1\nb: *x", 11, CodeRefused},
+		"bomb":      {"a: &a [x,x]\nb: &b [*a,*a]\nc: [*b,*b]", 11, CodeRefused},
+		"anchor":    {"a: 1\nb: &x 2", 12, CodeRefused},
+		"merge":     {"a: 1\n<<: {b: 2}", 12, CodeRefused},
+		"tag":       {"a: !exec x", 11, CodeRefused},
+		"depth":     {strings.Repeat("[", 70) + strings.Repeat("]", 70), 11, CodeRefused},
+		"keys":      {many.String(), 11, CodeRefused},
+		"size":      {strings.Repeat("# x\n", MaxBytes/4+1), 11, CodeRefused},
+		"documents": {"a: 1\n---\nb: 2", 11, CodeInvalid},
+		"no YAML":   {"a: 1\nb: [", 12, CodeInvalid},
+		"tab":       {"a:\n\tb: 1", 12, CodeInvalid},
+	} {
+		_, _, err := Parse(11, []byte(c.src))
+		found, ok := err.(*Problem)
+		if !ok || found.Code != c.code || found.Line != c.line {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestADuplicateKeyIsNotedAndTheLastCounts(t *testing.T) {
+	root, notes, err := Parse(1, []byte("template: a\nx: 1\ntemplate: b\n"))
+	if err != nil || Scalar(Field(root, "template")) != "b" || len(notes) != 1 || notes[0].Line != 3 || notes[0].Code != CodeDuplicateKey {
+		t.Errorf("%v %v", notes, err)
+	}
+}
+
+func TestProseIsWhatTheAuthorWrote(t *testing.T) {
+	for src, want := range map[string]string{
+		"CRITICAL: do this": "CRITICAL: do this",
+		"plain":             "plain",
+		"a: 1\nb: 2":        "a: 1\nb: 2",
+		"- x\n- y":          "- x\n- y",
+		"k:":                "k:",
+	} {
+		var n yaml.Node
+		if err := yaml.Unmarshal([]byte(src), &n); err != nil {
+			t.Fatal(err)
+		}
+		if got := Prose(n.Content[0]); got != want {
+			t.Errorf("Prose(%q) = %q", src, got)
+		}
+	}
+}
+
+// Whatever comes in, what is read leniently keeps its lines, and what was YAML is
+// not changed.
+func FuzzYAML(f *testing.F) {
+	for _, seed := range []string{"a: {b}/c", "- x: *y\n  z: [a] b: c", "k: |\n  t: u: v\nl: 'm\n n'", "a: &b c\nd: *b", "\ufeffa: b"} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, src string) {
+		quoted, changed := quoteScalars([]byte(src))
+		if strings.Count(string(quoted), "\n") != strings.Count(src, "\n") {
+			t.Errorf("lines were added or lost in %q", src)
+		}
+		for _, line := range changed {
+			if line < 1 || line > 1+strings.Count(src, "\n") {
+				t.Errorf("line %d of %q", line, src)
+			}
+		}
+		_, _, err := Parse(1, []byte(src))
+		if _, ok := err.(*Problem); err != nil && !ok {
+			t.Errorf("%q: %v", src, err)
+		}
+	})
+}

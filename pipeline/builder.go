@@ -1,0 +1,366 @@
+package pipeline
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/checks"
+	"github.com/troupe-dev/troupe/internal/edit"
+)
+
+// What a step may use up before it counts as failed.
+const (
+	maxMisses = 3 // answers in a row that do not fit, are cut off or cannot be read
+	maxParts  = 8 // parts of one change
+)
+
+// stepRun carries out one step of the plan as a run of its own: it asks the builder,
+// applies what it answers, checks it and commits it.
+type stepRun struct {
+	*phaseStep
+	id string
+}
+
+func (s *stepRun) Name() string { return "step " + s.id }
+
+// Definition implements [troupe.Step].
+func (s *stepRun) Definition() *troupe.Definition {
+	return &troupe.Definition{Kind: "plan step", Name: s.Name()}
+}
+
+// Do implements [troupe.Step].
+func (s *stepRun) Do(ctx context.Context, run *troupe.Run, in troupe.Handoff) (troupe.Handoff, error) {
+	w, err := s.begin(run, in)
+	if err != nil {
+		return troupe.Handoff{}, err
+	}
+	b := &builder{work: w}
+	for key, into := range map[string]any{"step": &b.step, "plan": &b.plan, "baseline": &b.baseline, "passage": &b.passage} {
+		if err := redecode(in.Custom[key], into); err != nil {
+			return troupe.Handoff{}, fmt.Errorf("step %s: %s: %w", s.id, key, err)
+		}
+	}
+	b.start = b.now
+	record, err := b.carryOut(ctx)
+	if err != nil {
+		return troupe.Handoff{}, err
+	}
+	return troupe.Handoff{
+		Task: in.Task, Summary: record.State + ": " + record.Title,
+		Outputs: map[string]any{"record": record, "now": b.now, "json": b.JSON, "warnings": b.Warnings, "proposals": b.Proposals, "sensitive": b.sensitive, "errors": b.Errors},
+		Meta:    troupe.HandoffMeta{Status: troupe.StatusSuccess},
+	}, nil
+}
+
+// A builder is a step in the making.
+type builder struct {
+	*work
+	step     PlanStep
+	plan     Plan
+	passage  planStep
+	baseline []checks.Outcome
+	start    state
+	talk     conversation
+	held     []edit.Change // changes that fit, or parts, that are not applied yet
+	own      []string      // what the agent itself wrote in this step
+	rounds   int           // checks that failed
+	misses   int           // answers in a row that could not be used
+	parts    int
+	tries    int // conversations
+	last     *checks.Outcome
+	same     int // failures in a row that are the same
+	// lastFeedback, lastSignature and lastErrors are of the failure before.
+	lastFeedback, lastSignature string
+	lastErrors                  int
+	blocks                      bool
+	// attempts are what was tried, for a fresh conversation.
+	attempts  []string
+	sensitive []string
+	summary   string
+}
+
+// carryOut works on the step until it is a commit, or has failed.
+func (b *builder) carryOut(ctx context.Context) (StepRecord, error) {
+	record := StepRecord{ID: b.step.ID, Title: b.step.Title, State: StepFailed}
+	b.blocks = b.delivery.Repository.Edits == editsBlocks
+	reason := ""
+	for b.tries = 1; b.tries <= 2; b.tries++ {
+		if err := b.open(ctx); err != nil {
+			return record, err
+		}
+		done, why, err := b.converseUntilDone(ctx)
+		if err != nil {
+			return record, err
+		}
+		if done {
+			return b.commit(ctx, record)
+		}
+		reason = why
+		b.attempts = append(b.attempts, why)
+		reset, err := call[resetResult](ctx, b.run, b.delivery.tools.reset, resetRequest{state: b.now, At: b.run.Now(), Step: b.step.ID, Try: b.tries})
+		if err != nil {
+			return record, err
+		}
+		b.now = reset.state
+		if strings.HasPrefix(why, gaveUp) {
+			break
+		}
+	}
+	record.Rounds, record.Reason = b.rounds, strings.TrimPrefix(reason, gaveUp)
+	return record, nil
+}
+
+// gaveUp begins a reason that another conversation would not change.
+const gaveUp = "!"
+
+// open begins a conversation: the first, or a fresh one that knows what was tried.
+func (b *builder) open(ctx context.Context) error {
+	b.held, b.own, b.misses, b.parts, b.last, b.same, b.lastSignature = nil, nil, 0, 0, nil, 0, ""
+	b.talk = conversation{}
+	look, err := call[lookResult](ctx, b.run, b.delivery.tools.look, lookRequest{state: b.now, Paths: b.step.Files, Run: b.run.ID(), Since: b.site.Base})
+	if err != nil {
+		return err
+	}
+	n := slices.IndexFunc(b.plan.Steps, func(s PlanStep) bool { return s.ID == b.step.ID }) + 1
+	b.in.Step = &planStep{Step: n, Passage: b.passage.Passage, Found: b.passage.Found, Source: b.passage.Source, Note: b.passage.Note}
+	b.in.PlanStep = &b.step
+	b.in.Plan = nil
+	for _, s := range b.plan.Steps {
+		b.in.Plan = append(b.in.Plan, s.ID+": "+s.Title+" ("+s.Status+")")
+	}
+	b.in.Sections = nil
+	b.in.add("FILES OF THIS STEP (as they are now, with line numbers that are not part of them)", look.Files)
+	if len(look.Missing) > 0 {
+		b.in.add("FILES THAT THE STEP NAMES AND THAT ARE NOT THERE YET", strings.Join(look.Missing, "\n"))
+	}
+	b.in.add("WHAT WAS CHANGED SO FAR", look.Diff)
+	b.in.add("WHAT WAS TRIED BEFORE AND DID NOT WORK", strings.Join(b.attempts, "\n\n"))
+	b.in.Blocks = b.blocks
+	b.talk.opening, err = b.phase.prompt(b.in, b.at)
+	return err
+}
+
+// converseUntilDone goes through rounds of asking, applying and checking. Why says
+// what the conversation failed at.
+func (b *builder) converseUntilDone(ctx context.Context) (done bool, why string, err error) {
+	for {
+		a, err := b.converse(ctx, &b.talk)
+		if err != nil {
+			return false, "", err
+		}
+		if isLimit(a.stop) {
+			return false, "", fmt.Errorf("step %s: the run's limit is reached: %s; 'troupe deliveries resume' goes on once it is raised", b.step.ID, a.stop)
+		}
+		feedback, done, why, err := b.take(ctx, a)
+		if done || why != "" || err != nil {
+			return done, why, err
+		}
+		b.talk.add(a.text, feedback)
+	}
+}
+
+// take uses one answer: feedback is what the agent is told next, why is set where
+// nothing more is to be expected of this conversation.
+func (b *builder) take(ctx context.Context, a answered) (feedback string, done bool, why string, err error) {
+	switch {
+	case a.cut:
+		if err := b.warn(ctx, "reply_cut", "the answer was cut off; nothing of it was used"); err != nil {
+			return "", false, "", err
+		}
+		return b.missed(cutText(a.text), "its answers were cut off again and again")
+	case a.parsed.Correction != "" || a.parsed.Level == LevelMarkdown || a.parsed.Level == LevelRaw:
+		b.Corrections++
+		if b.delivery.Repository.Edits == editsAuto {
+			b.blocks = true
+		}
+		if err := b.warn(ctx, codeCorrection, clipText(a.parsed.Correction, 1000)); err != nil {
+			return "", false, "", err
+		}
+		return b.missed(a.parsed.Correction+blocksHint(b.blocks), "its answers were no JSON that could be read")
+	}
+	if a.parsed.Level == LevelRepaired && b.delivery.Repository.Edits == editsAuto {
+		b.blocks = true
+	}
+	if err := b.judge(ctx, a.text, &a.parsed); err != nil {
+		return "", false, "", err
+	}
+	out := &a.parsed.Output
+	if len(out.NextPhase.Blockers) > 0 || out.Status == troupe.StatusFailed {
+		reasons := append(texts(out.NextPhase.Blockers), texts(out.Errors)...)
+		return "", false, gaveUp + "the builder says that it cannot be done: " + strings.Join(reasons, "; "), nil
+	}
+	var outputs struct {
+		More    bool   `json:"more"`
+		Summary string `json:"summary"`
+	}
+	_ = redecode(out.Outputs, &outputs) // fields of another kind are as good as none
+	b.summary = outputs.Summary
+	return b.applyAndCheck(ctx, changesOf(&a.parsed), outputs.More)
+}
+
+func blocksHint(blocks bool) string {
+	if !blocks {
+		return ""
+	}
+	return "\n" + blocksText
+}
+
+// missed counts answers in a row that could not be used.
+func (b *builder) missed(feedback, why string) (string, bool, string, error) {
+	if b.misses++; b.misses > maxMisses {
+		return "", false, why, nil
+	}
+	return feedback, false, "", nil
+}
+
+// changesOf are the artifacts of an answer as changes.
+func changesOf(p *Parsed) (changes []edit.Change) {
+	var raw struct {
+		Artifacts []edit.Change `json:"artifacts"`
+	}
+	_ = json.Unmarshal(p.JSON, &raw) // what is no list has no artifacts
+	changes = raw.Artifacts
+	for _, a := range p.Output.Artifacts[min(len(changes), len(p.Output.Artifacts)):] { // those that compensation made
+		changes = append(changes, edit.Change{Path: a.Path, Type: edit.TypeFile, Content: a.Content})
+	}
+	for i := range changes {
+		c := &changes[i]
+		if c.Type == ArtifactKnowledge {
+			c.Type = edit.TypeFile
+		}
+		c.Path = cmp.Or(c.Path, c.Name)
+	}
+	return together(changes)
+}
+
+// together puts the edits of a file into one change, where they are in several.
+func together(changes []edit.Change) (list []edit.Change) {
+	for _, c := range changes {
+		i := slices.IndexFunc(list, func(other edit.Change) bool {
+			return other.Path == c.Path && other.Type == edit.TypeEdit && c.Type == edit.TypeEdit
+		})
+		if i < 0 {
+			list = append(list, c)
+			continue
+		}
+		list[i].Edits = append(list[i].Edits, c.Edits...)
+		list[i].Reason, list[i].Broken = cmp.Or(list[i].Reason, c.Reason), cmp.Or(list[i].Broken, c.Broken)
+	}
+	return list
+}
+
+// applyAndCheck applies what an answer wants done, with what was held before.
+func (b *builder) applyAndCheck(ctx context.Context, changes []edit.Change, more bool) (feedback string, done bool, why string, err error) {
+	b.hold(changes)
+	if len(b.held) == 0 && b.now.Tree == b.start.Tree {
+		b.same++
+		if b.same >= 2 {
+			return "", false, "its answers change nothing", nil
+		}
+		return "Your answer changes nothing: it has no artifacts. Send the changes of this step as artifacts.", false, "", nil
+	}
+	if more {
+		if b.parts++; b.parts > maxParts {
+			return "", false, fmt.Sprintf("it sent more than %d parts", maxParts), nil
+		}
+		return fmt.Sprintf("Part %d is held: %s. Send the next part.", b.parts, strings.Join(pathsIn(b.held), ", ")), false, "", nil
+	}
+	r, err := call[applyResult](ctx, b.run, b.delivery.tools.apply, applyRequest{
+		state: b.now, At: b.run.Now(), Step: b.step.ID, Changes: b.held, Runs: []string{b.run.ID()}, Own: b.own,
+	})
+	if err != nil {
+		return "", false, "", err
+	}
+	b.now = r.state
+	if err := b.noteByHand(ctx); err != nil {
+		return "", false, "", err
+	}
+	for _, note := range r.Notes {
+		if err := b.warn(ctx, "edit_inexact", note); err != nil {
+			return "", false, "", err
+		}
+	}
+	if len(r.Problems) > 0 {
+		b.held = slices.DeleteFunc(b.held, func(c edit.Change) bool { return !slices.Contains(r.Fits, c.Path) })
+		return b.missed(problemText(&r, b.held), "its edits did not fit: "+r.Problems[0].String())
+	}
+	b.own = append(b.own, pathsIn(b.held)...)
+	b.held, b.misses = nil, 0
+	b.sensitive = append(b.sensitive, r.Sensitive...)
+	if len(r.Files) == 0 && b.last != nil {
+		if b.same++; b.same >= 2 {
+			return "", false, "its answers change nothing, and the check still fails: " + b.last.Mark(), nil
+		}
+		return "Your answer changes nothing in the files. " + b.lastFeedback, false, "", nil
+	}
+	return b.checkAll(ctx, notesText(r.Notes))
+}
+
+func notesText(notes []string) string {
+	if len(notes) == 0 {
+		return ""
+	}
+	return "Your edits were made, but not exactly as you wrote them:\n- " + strings.Join(notes, "\n- ") + "\n\n"
+}
+
+// hold adds changes to those that are held: one replaces what an earlier answer had for
+// its path.
+func (b *builder) hold(changes []edit.Change) {
+	fresh := pathsIn(changes)
+	b.held = slices.DeleteFunc(b.held, func(c edit.Change) bool { return slices.Contains(fresh, c.Path) })
+	b.held = append(b.held, changes...)
+}
+
+func pathsIn(changes []edit.Change) (list []string) {
+	for _, c := range changes {
+		list = append(list, c.Path)
+	}
+	return list
+}
+
+// problemText says what does not fit, and what need not be sent again.
+func problemText(r *applyResult, held []edit.Change) string {
+	var t strings.Builder
+	t.WriteString("Nothing was written, because not everything fits:\n")
+	for _, p := range r.Problems {
+		fmt.Fprintf(&t, "\n%s\n", p)
+	}
+	if len(held) > 0 {
+		fmt.Fprintf(&t, "\nThese fit and are held; send them again only to replace them: %s.\n", strings.Join(pathsIn(held), ", "))
+	}
+	t.WriteString("\nSend the artifacts that did not fit, corrected.")
+	return t.String()
+}
+
+// noteByHand warns of what a person changed in the meantime.
+func (w *work) noteByHand(ctx context.Context) error {
+	if len(w.now.ByHand) == 0 {
+		return nil
+	}
+	files := strings.Join(w.now.ByHand, ", ")
+	w.now.ByHand = nil
+	return w.warn(ctx, "by_hand", "changed by hand in the worktree, and kept: "+files)
+}
+
+// commit makes a commit of what was checked.
+func (b *builder) commit(ctx context.Context, record StepRecord) (StepRecord, error) {
+	message := b.step.Title
+	if b.summary != "" {
+		message += "\n\n" + clipText(strings.TrimSpace(b.summary), 1000)
+	}
+	r, err := call[commitResult](ctx, b.run, b.delivery.tools.commit, commitRequest{state: b.now, At: b.run.Now(), Step: b.step.ID, Message: message})
+	if err != nil {
+		return record, err
+	}
+	b.now = r.state
+	record.State, record.Commit, record.Rounds = StepDone, r.Commit, b.rounds+1
+	for _, f := range r.Files {
+		record.Files = append(record.Files, f.Path)
+	}
+	return record, nil
+}

@@ -1,0 +1,358 @@
+package pipeline
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/checks"
+	"github.com/troupe-dev/troupe/internal/edit"
+	"github.com/troupe-dev/troupe/internal/git"
+	"github.com/troupe-dev/troupe/tool/repo"
+)
+
+type applyRequest struct {
+	state
+	At   time.Time `json:"at"`
+	Step string    `json:"step"`
+	// Changes are all that is to be done, what was held from earlier answers included.
+	Changes []edit.Change `json:"changes"`
+	// Runs are those of the conversation, by which it is known what was shown in full.
+	Runs []string `json:"runs,omitempty"`
+	// Own are paths that the agent itself wrote in this step: it knows them.
+	Own []string `json:"own,omitempty"`
+}
+
+type applyResult struct {
+	state
+	Files     []git.Stat     `json:"files,omitempty"`
+	Notes     []string       `json:"notes,omitempty"`
+	Problems  []edit.Problem `json:"problems,omitempty"`
+	Fits      []string       `json:"fits,omitempty"`
+	Sensitive []string       `json:"sensitive,omitempty"`
+}
+
+func (s *workshop) applyTool() troupe.Tool {
+	return siteTool(toolApply, "Applies changes to the worktree: all of them, or none.", s.apply)
+}
+
+func (s *workshop) apply(ctx context.Context, call *troupe.Invocation, in applyRequest) (applyResult, error) {
+	out := applyResult{state: in.state}
+	o, err := s.openSite(ctx, call.Run.Session())
+	if err != nil {
+		return out, err
+	}
+	if out.state, err = o.find(ctx, in.state, in.At); err != nil {
+		return out, err
+	}
+	tree, err := o.worktree.Tree(ctx, out.Tree)
+	if err != nil {
+		return out, err
+	}
+	shown := o.shown(in.Runs)
+	plan, err := edit.Make(tree, in.Changes, edit.Rules{Protected: s.Protect, Shown: func(path, content string) bool {
+		return slices.Contains(in.Own, path) || slices.Contains(shown, path+" "+hashOf(content))
+	}})
+	if err != nil {
+		return out, err
+	}
+	out.Notes, out.Problems, out.Fits, out.Sensitive = plan.Notes, plan.Problems, plan.Fits, plan.Sensitive
+	if len(plan.Problems) > 0 || len(plan.Writes) == 0 {
+		return out, nil
+	}
+	before := out.Tree
+	if out.Tree, err = tree.With(plan.Writes); err != nil {
+		return out, err
+	}
+	if out.Files, err = o.worktree.Stats(ctx, before, out.Tree); err != nil {
+		return out, err
+	}
+	return out, o.become(ctx, out.Tree)
+}
+
+// noteShown remembers, on disk, that a conversation has seen the whole of a file: the
+// log has it too, but whoever resumes does not read files again to find out.
+func (s *workshop) noteShown(session, run, path, content string) error {
+	name := filepath.Join(s.folder(session), "shown", slugOf(hashOf(run)[:16]))
+	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+		return err
+	}
+	f, err := os.OpenFile(name, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+	if err != nil {
+		return err
+	}
+	line, _ := json.Marshal(path + " " + hashOf(content)) // of a string it cannot fail
+	_, err = f.Write(append(line, '\n'))
+	if closed := f.Close(); err == nil {
+		err = closed
+	}
+	return err
+}
+
+func (o *openSite) shown(runs []string) (list []string) {
+	for _, run := range runs {
+		data, err := os.ReadFile(filepath.Join(o.folder, "shown", slugOf(hashOf(run)[:16])))
+		if err != nil {
+			continue
+		}
+		for line := range strings.Lines(string(data)) {
+			var text string
+			if json.Unmarshal([]byte(line), &text) == nil {
+				list = append(list, text)
+			}
+		}
+	}
+	return list
+}
+
+type commitRequest struct {
+	state
+	At      time.Time `json:"at"`
+	Step    string    `json:"step"`
+	Message string    `json:"message"`
+}
+
+type commitResult struct {
+	state
+	Commit string     `json:"commit"`
+	Files  []git.Stat `json:"files,omitempty"`
+}
+
+func (s *workshop) commitTool() troupe.Tool {
+	return siteTool(toolCommit, "Commits what was checked.", func(ctx context.Context, call *troupe.Invocation, in commitRequest) (commitResult, error) {
+		out := commitResult{state: in.state}
+		o, err := s.openSite(ctx, call.Run.Session())
+		if err != nil {
+			return out, err
+		}
+		message := strings.TrimSpace(in.Message) + "\n\n" + o.trailer(in.Step)
+		if out.Commit, err = o.worktree.Commit(ctx, in.Tree, in.Head, message, in.At); err != nil {
+			return out, err
+		}
+		if out.Files, err = o.worktree.Stats(ctx, in.Head, out.Commit); err != nil {
+			return out, err
+		}
+		out.Head = out.Commit // the folder holds the tree already
+		return out, nil
+	})
+}
+
+type resetRequest struct {
+	state
+	At   time.Time `json:"at"`
+	Step string    `json:"step"`
+	Try  int       `json:"try"`
+}
+
+type resetResult struct {
+	state
+	Ref string `json:"ref,omitempty"`
+}
+
+// resetTool goes back to the last commit, and keeps what was tried under a ref.
+func (s *workshop) resetTool() troupe.Tool {
+	return siteTool(toolReset, "Goes back to the last commit and keeps what was tried.", func(ctx context.Context, call *troupe.Invocation, in resetRequest) (resetResult, error) {
+		out := resetResult{state: in.state}
+		o, err := s.openSite(ctx, call.Run.Session())
+		if err != nil {
+			return out, err
+		}
+		tree, err := o.worktree.TreeOf(ctx, in.Head)
+		if err != nil {
+			return out, err
+		}
+		if tree != in.Tree {
+			out.Ref = fmt.Sprintf("refs/troupe/%s/attempts/%s-%d", o.ID, slugOf(in.Step), in.Try)
+			if _, err := o.worktree.Keep(ctx, out.Ref, in.Tree, in.Head, "Attempt at step "+in.Step+"\n\n"+o.trailer(in.Step), in.At); err != nil {
+				return out, err
+			}
+		}
+		out.Tree = tree
+		return out, o.become(ctx, tree)
+	})
+}
+
+type lookRequest struct {
+	state
+	Paths []string `json:"paths"`
+	// Run is the conversation that they are shown to.
+	Run string `json:"run"`
+	// Since is the commit that the diff is shown from, where it is.
+	Since string `json:"since,omitempty"`
+	// OnlyMissing asks only which of the paths are not there.
+	OnlyMissing bool `json:"only_missing,omitempty"`
+	// ByName takes a file for one of its name, wherever it is.
+	ByName bool `json:"by_name,omitempty"`
+}
+
+type lookResult struct {
+	Files string `json:"files,omitempty"`
+	Diff  string `json:"diff,omitempty"`
+	// Missing are paths that are not there.
+	Missing []string `json:"missing,omitempty"`
+}
+
+// maxLook is what is shown of the files that a step names, and of a diff, in bytes.
+const maxLook = 48 << 10
+
+func (s *workshop) lookTool() troupe.Tool {
+	return siteTool(toolLook, "Shows files with line numbers, and what was changed so far.", func(ctx context.Context, call *troupe.Invocation, in lookRequest) (lookResult, error) {
+		var out lookResult
+		session := call.Run.Session()
+		o, err := s.openSite(ctx, session)
+		if err != nil {
+			return out, err
+		}
+		v, err := o.view(ctx, in.Tree)
+		if err != nil {
+			return out, err
+		}
+		var b strings.Builder
+		for _, path := range in.Paths {
+			content, ok, err := v.Read(path)
+			switch {
+			case err != nil:
+				return out, err
+			case !ok && in.ByName && slices.ContainsFunc(v.Paths(), func(p string) bool { return strings.HasSuffix(p, "/"+path) }):
+				continue
+			case !ok:
+				out.Missing = append(out.Missing, path)
+				continue
+			case in.OnlyMissing || !edit.IsText(content):
+				continue
+			}
+			text, whole := repo.Numbered(path, content, 1, 2000)
+			if b.Len()+len(text) > maxLook {
+				fmt.Fprintf(&b, "%s is not shown: there is no room left; read it in parts\n\n", path)
+				continue
+			}
+			b.WriteString(text + "\n")
+			if whole {
+				if err := s.noteShown(session, in.Run, path, content); err != nil {
+					return out, err
+				}
+			}
+		}
+		out.Files = b.String()
+		if in.Since != "" {
+			out.Diff, err = o.worktree.Diff(ctx, in.Since, in.Tree)
+			out.Diff = clipText(out.Diff, maxLook)
+		}
+		return out, err
+	})
+}
+
+type diffRequest struct {
+	From string `json:"from"`
+	To   string `json:"to"`
+}
+
+type diffResult struct {
+	Diff  string     `json:"diff"`
+	Files []git.Stat `json:"files"`
+}
+
+func (s *workshop) diffTool() troupe.Tool {
+	return siteTool(toolDiff, "Shows the whole change.", func(ctx context.Context, call *troupe.Invocation, in diffRequest) (diffResult, error) {
+		o, err := s.openSite(ctx, call.Run.Session())
+		if err != nil {
+			return diffResult{}, err
+		}
+		var out diffResult
+		if out.Files, err = o.worktree.Stats(ctx, in.From, in.To); err != nil {
+			return out, err
+		}
+		text, err := o.worktree.Diff(ctx, in.From, in.To)
+		out.Diff = clipText(text, 4*maxLook)
+		return out, err
+	})
+}
+
+// statTool says which files differ, without showing how.
+func (s *workshop) statTool() troupe.Tool {
+	return siteTool("count_changes", "Says which files were changed.", func(ctx context.Context, call *troupe.Invocation, in diffRequest) (diffResult, error) {
+		o, err := s.openSite(ctx, call.Run.Session())
+		if err != nil {
+			return diffResult{}, err
+		}
+		files, err := o.worktree.Stats(ctx, in.From, in.To)
+		return diffResult{Files: append([]git.Stat{}, files...)}, err
+	})
+}
+
+type tryRequest struct {
+	state
+	Changes []edit.Change `json:"changes"`
+	Finding string        `json:"finding"`
+}
+
+// A trial is what became of a test that is to prove a finding.
+type trial struct {
+	// Proven says that the test fails, Fell that it passes. Neither means that it could
+	// not be tried, for Reason.
+	Proven bool   `json:"proven,omitempty"`
+	Fell   bool   `json:"fell,omitempty"`
+	Reason string `json:"reason,omitempty"`
+}
+
+// tryTool runs the checks with a reviewer's test on a checkout that is thrown away.
+func (s *workshop) tryTool() troupe.Tool {
+	return siteTool(toolTry, "Tries the test that a finding is to be proven by.", func(ctx context.Context, call *troupe.Invocation, in tryRequest) (trial, error) {
+		o, err := s.openSite(ctx, call.Run.Session())
+		if err != nil {
+			return trial{}, err
+		}
+		tree, err := o.worktree.Tree(ctx, in.Tree)
+		if err != nil {
+			return trial{}, err
+		}
+		for i := range in.Changes {
+			in.Changes[i].Reason = "reproduces " + in.Finding
+		}
+		plan, err := edit.Make(tree, in.Changes, edit.Rules{Protected: s.Protect, Shown: func(string, string) bool { return true }})
+		if err != nil {
+			return trial{}, err
+		}
+		if len(plan.Problems) > 0 {
+			return trial{Reason: plan.Problems[0].String()}, nil
+		}
+		with, err := tree.With(plan.Writes)
+		if err != nil {
+			return trial{}, err
+		}
+		w, err := o.clean(ctx, in.Head)
+		if err != nil {
+			return trial{}, err
+		}
+		defer w.Remove(context.WithoutCancel(ctx))
+		if err := w.Restore(ctx, with); err != nil {
+			return trial{}, err
+		}
+		room, err := o.room(ctx, w)
+		if err != nil {
+			return trial{Reason: err.Error()}, nil
+		}
+		for i := range o.Checks {
+			outcome, err := o.Checks[i].Run(ctx, room)
+			if err != nil {
+				return trial{}, err
+			}
+			if outcome.Cause == checks.CauseEnvironment {
+				return trial{Reason: outcome.Remedy}, nil
+			}
+			if !outcome.OK {
+				return trial{Proven: true, Reason: outcome.Mark()}, nil
+			}
+		}
+		if len(o.Checks) == 0 {
+			return trial{Reason: "there are no checks"}, nil
+		}
+		return trial{Fell: true}, nil
+	})
+}

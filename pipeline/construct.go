@@ -1,0 +1,108 @@
+package pipeline
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/troupe-dev/troupe"
+)
+
+// construct carries out what of the plan is left, step by step, each as a run and, if
+// it succeeds, a commit of its own. The plan is read anew before every step: a person
+// may have changed it.
+func (w *work) construct(ctx context.Context, s *phaseStep, in troupe.Handoff) error {
+	if err := w.inform(ctx); err != nil {
+		return err
+	}
+	for range maxSteps * 2 {
+		plan, err := call[Plan](ctx, w.run, w.delivery.tools.readPlan, struct{}{})
+		if err != nil {
+			return err
+		}
+		step := plan.next()
+		if step == nil || w.mustStop() {
+			return w.concludeSteps(ctx, &plan)
+		}
+		record, err := w.constructStep(ctx, s, in, plan, *step)
+		if err != nil {
+			return err
+		}
+		w.Steps = append(w.Steps, record)
+		update := *step
+		update.Status, update.Commit, update.Rounds, update.Reason = record.State, record.Commit, record.Rounds, record.Reason
+		if _, err := call[Plan](ctx, w.run, w.delivery.tools.writePlan, planUpdate{Step: &update}); err != nil {
+			return err
+		}
+	}
+	return fmt.Errorf("phase %s: the plan does not come to its end", w.phase.Name)
+}
+
+// mustStop reports whether a step has failed that ends the work.
+func (w *work) mustStop() bool {
+	return !w.delivery.Repository.KeepGoing && slices.ContainsFunc(w.Steps, func(r StepRecord) bool { return r.State == StepFailed })
+}
+
+// constructStep runs one step.
+func (w *work) constructStep(ctx context.Context, s *phaseStep, in troupe.Handoff, plan Plan, step PlanStep) (StepRecord, error) {
+	n := slices.IndexFunc(plan.Steps, func(p PlanStep) bool { return p.ID == step.ID }) + 1
+	var passage planStep
+	if path, _ := w.planned(); path != "" && !strings.HasPrefix(step.ID, "fix-") {
+		found, err := w.lookUp(ctx, path, n)
+		if err != nil {
+			return StepRecord{}, err
+		}
+		if passage = found; !found.Found {
+			if err := w.warn(ctx, "plan_step_not_found", fmt.Sprintf("neither the knowledge base nor the plan has a passage for step %d (%s): the builder gets the step's goal alone", n, step.Title)); err != nil {
+				return StepRecord{}, err
+			}
+			passage = planStep{Step: n, Note: "not found"}
+		}
+	}
+	h := troupe.Handoff{Task: in.Task, Outputs: map[string]any{"phases": w.earlier}, Custom: map[string]any{
+		"site": w.site, "now": w.now, "extras": in.Custom["extras"], "baseline": in.Custom["baseline"], "step": step, "plan": plan, "passage": passage,
+	}}
+	out, err := w.run.Do(ctx, &stepRun{&phaseStep{w.delivery, w.phase}, step.ID}, h)
+	if err != nil {
+		return StepRecord{}, err
+	}
+	var record StepRecord
+	var more struct {
+		json                        Level
+		warnings, errors, sensitive []string
+		proposals                   []Proposal
+	}
+	for key, into := range map[string]any{"record": &record, "now": &w.now, "json": &more.json, "warnings": &more.warnings, "proposals": &more.proposals, "sensitive": &more.sensitive, "errors": &more.errors} {
+		if err := redecode(out.Outputs[key], into); err != nil {
+			return record, fmt.Errorf("step %s: %s: %w", step.ID, key, err)
+		}
+	}
+	record.Step = n
+	w.JSON = worse(w.JSON, more.json)
+	w.Warnings = append(w.Warnings, more.warnings...)
+	w.Proposals = append(w.Proposals, more.proposals...)
+	w.Sensitive = append(w.Sensitive, more.sensitive...)
+	return record, nil
+}
+
+// concludeSteps makes the phase's result of what became of the steps.
+func (w *work) concludeSteps(ctx context.Context, plan *Plan) error {
+	plan.skipWaiting()
+	for i, s := range plan.Steps {
+		known := slices.ContainsFunc(w.Steps, func(r StepRecord) bool { return r.ID == s.ID })
+		switch {
+		case known:
+		case s.Status == StepDone:
+			w.Steps = append(w.Steps, StepRecord{Step: i + 1, ID: s.ID, Title: s.Title, State: StepDone, Commit: s.Commit, Rounds: s.Rounds})
+		case s.Status == StepFailed && !w.mustStop() && len(w.Steps) == 0:
+			w.Steps = append(w.Steps, StepRecord{Step: i + 1, ID: s.ID, Title: s.Title, State: StepFailed, Reason: s.Reason})
+		default:
+			w.Steps = append(w.Steps, StepRecord{Step: i + 1, ID: s.ID, Title: s.Title, State: StepSkipped, Reason: s.Reason})
+		}
+	}
+	slices.SortStableFunc(w.Steps, func(a, b StepRecord) int { return a.Step - b.Step })
+	at := w.now
+	w.Site = &at
+	return w.conclude(nil)
+}

@@ -1,0 +1,472 @@
+package pipeline
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/checks"
+	"github.com/troupe-dev/troupe/internal/git"
+)
+
+// A course is one delivery into a repository, from the worktree to the report. What
+// agents say on the way are claims; what the tools measured are facts, and only facts
+// make it succeed.
+type course struct {
+	*delivery
+	run  *troupe.Run
+	in   troupe.Handoff
+	at   place
+	site prepared
+	now  state
+	// earlier are phases that were run before this run, done those of this one.
+	earlier, done []Result
+	baseline      []checks.Outcome
+	verified      []checks.Outcome
+	review        *review
+	stopped       string
+	// extras is what a caller gives along: see Custom in [Config.Repository].
+	extras extras
+}
+
+// extras are what a delivery into a repository is given with its request, in Custom.
+type extras struct {
+	// Continue goes on with the session's delivery, which came to its end.
+	Continue bool `json:"continue,omitempty"`
+	// Guidance is what a person said about how to go on.
+	Guidance string `json:"guidance,omitempty"`
+	// Given are documents that the phases get besides those of earlier phases.
+	Given []document `json:"given,omitempty"`
+	// Of is a delivery whose documents and plan are taken over.
+	Of string `json:"of,omitempty"`
+}
+
+// call has a tool of the delivery called, and decodes what it says.
+func call[Out any](ctx context.Context, run *troupe.Run, tool troupe.Tool, in any) (out Out, err error) {
+	result, err := run.Call(ctx, tool, in)
+	if err != nil {
+		return out, err
+	}
+	if err := json.Unmarshal([]byte(result.Content), &out); err != nil {
+		return out, fmt.Errorf("%s: %w", tool.Spec().Name, err)
+	}
+	return out, nil
+}
+
+// deliver is the course of a delivery.
+func (d *delivery) deliver(ctx context.Context, run *troupe.Run, in troupe.Handoff) (troupe.Handoff, error) {
+	c := &course{delivery: d, run: run, in: in, at: placeOf(run.Now(), in.Task)}
+	if err := redecode(in.Custom["phases"], &c.earlier); err != nil {
+		return troupe.Handoff{}, fmt.Errorf("earlier phases: %w", err)
+	}
+	if err := redecode(in.Custom["extras"], &c.extras); err != nil {
+		return troupe.Handoff{}, fmt.Errorf("extras: %w", err)
+	}
+	for _, act := range []func(context.Context) error{c.prepare, c.setup, c.measure, c.think, c.build} {
+		if err := act(ctx); err != nil {
+			return troupe.Handoff{}, err
+		}
+		if c.stopped != "" {
+			break
+		}
+	}
+	return c.report(ctx)
+}
+
+func (c *course) prepare(ctx context.Context) (err error) {
+	c.site, err = call[prepared](ctx, c.run, c.tools.prepare, prepareRequest{
+		Request: c.in.Task, Feature: c.at.feature, At: c.run.Now(), Continue: c.extras.Continue, Of: c.extras.Of,
+	})
+	if err != nil {
+		return err
+	}
+	c.now = c.site.state
+	if c.site.Sandbox == "none" && len(c.site.Checks) > 0 {
+		return c.askOrStop(ctx, fmt.Sprintf("The checks (%s) run code that a model has just written, and they cannot be kept apart here: %s.\n"+
+			"Set pipeline.sandbox to off to run them as they are, or give it a command, such as a container engine's. Then answer \"go on\", or \"stop\".",
+			checks.Describe(c.site.Checks), c.site.Why))
+	}
+	return nil
+}
+
+// askOrStop asks a person, who may say go on.
+func (c *course) askOrStop(ctx context.Context, question string) error {
+	verdict, err := call[gateResult](ctx, c.run, c.gate, gateRequest{Phase: "delivery", Question: question})
+	if err == nil && verdict.Decision != decisionGoOn {
+		c.stopped = "stopped by a person"
+	}
+	return err
+}
+
+func (c *course) setup(ctx context.Context) error {
+	for _, command := range c.Repository.Setup {
+		if c.extras.Continue {
+			return nil
+		}
+		outcome, err := call[checks.Outcome](ctx, c.run, c.tools.setup, setupRequest{state: c.now, Command: command, At: c.run.Now()})
+		if err != nil {
+			return err
+		}
+		if !outcome.OK {
+			return fmt.Errorf("setup %q failed with exit code %d: %s", command, outcome.Exit, clipText(outcome.Excerpt+outcome.Remedy, 1000))
+		}
+	}
+	return nil
+}
+
+// measure runs all checks on the base, so that it is known what was broken before.
+func (c *course) measure(ctx context.Context) error {
+	if !c.has(phaseImplementation) {
+		return nil
+	}
+	for _, check := range c.site.Checks {
+		for {
+			r, err := call[checkResult](ctx, c.run, c.tools.check, checkRequest{state: state{Head: c.site.Base, Tree: c.now.Tree}, Check: check.Name, At: c.run.Now(), Clean: true, Label: "baseline"})
+			if err != nil {
+				return err
+			}
+			if r.Cause != checks.CauseEnvironment {
+				c.baseline = append(c.baseline, r.Outcome)
+				break
+			}
+			if err := c.askOrStop(ctx, cannotRun(&r.Outcome, "before anything was changed")); err != nil || c.stopped != "" {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// cannotRun asks what to do about a check that says nothing about the change.
+func cannotRun(o *checks.Outcome, when string) string {
+	return fmt.Sprintf("The check %q (%s) could not run %s: %s\n\n%s\n\nPut that right and answer \"go on\" to run it again, or \"stop\".", o.Name, o.Command, when, o.Remedy, clipText(o.Excerpt, 1500))
+}
+
+func (c *course) has(phase string) bool {
+	return slices.ContainsFunc(c.Phases, func(p Phase) bool { return p.Name == phase })
+}
+
+// think runs the phases up to the implementation.
+func (c *course) think(ctx context.Context) error {
+	for i := range c.Phases {
+		p := &c.Phases[i]
+		if p.Name == phaseImplementation || p.Name == phaseQA && c.has(phaseImplementation) {
+			return nil
+		}
+		if c.extras.Continue && slices.ContainsFunc(c.earlier, func(r Result) bool { return r.Phase == p.Name && r.Status != troupe.StatusFailed }) && p.Name != c.From {
+			continue
+		}
+		next := ""
+		if i+1 < len(c.Phases) {
+			next = c.Phases[i+1].Name
+		}
+		result, passed, err := c.passPhase(ctx, c.run, c.handed(), i, c.results(), next)
+		if err != nil {
+			return err
+		}
+		c.done = append(c.done, result)
+		if !passed {
+			c.stopped = fmt.Sprintf("stopped at the gate after %s", result.Phase)
+			if result.Status == troupe.StatusFailed {
+				c.stopped = fmt.Sprintf("phase %s failed: %s", result.Phase, strings.Join(result.Errors, "; "))
+			}
+			return nil
+		}
+	}
+	return nil
+}
+
+// handed is what the phases get: the request, and where the delivery works.
+func (c *course) handed() troupe.Handoff {
+	h := c.in
+	h.Custom = map[string]any{"site": c.site, "now": c.now, "extras": c.extras}
+	return h
+}
+
+// results are those of all phases, the latest of each.
+func (c *course) results() []Result {
+	var list []Result
+	for _, r := range slices.Concat(c.earlier, c.done) {
+		list = slices.DeleteFunc(list, func(old Result) bool { return old.Phase == r.Phase })
+		list = append(list, r)
+	}
+	return list
+}
+
+// result returns what a phase came to, nil if it was not run.
+func (c *course) result(phase string) *Result {
+	for _, r := range slices.Backward(c.results()) {
+		if r.Phase == phase {
+			return &r
+		}
+	}
+	return nil
+}
+
+// build carries out the plan, verifies what is committed and has it reviewed, until
+// nothing is left to put right.
+func (c *course) build(ctx context.Context) error {
+	if !c.has(phaseImplementation) {
+		return nil
+	}
+	if err := c.settlePlan(ctx); err != nil || c.stopped != "" {
+		return err
+	}
+	if err := c.keepDocuments(ctx); err != nil {
+		return err
+	}
+	if err := c.implement(ctx); err != nil || c.stopped != "" {
+		return err
+	}
+	if c.has(phaseQA) && c.Repository.QARounds > 0 {
+		if err := c.reviewed(ctx); err != nil {
+			return err
+		}
+	}
+	if c.stopped == "" && (c.Approve == ApproveDiff || c.Approve == ApproveManual) {
+		return c.askAboutDiff(ctx)
+	}
+	return nil
+}
+
+// settlePlan makes the plan of what planning came to, and asks about it.
+func (c *course) settlePlan(ctx context.Context) error {
+	plan, err := call[Plan](ctx, c.run, c.tools.readPlan, struct{}{})
+	if err != nil {
+		return err
+	}
+	isNew := slices.ContainsFunc(c.done, func(r Result) bool { return r.Phase == phasePlanning })
+	if len(plan.Steps) == 0 || isNew {
+		made, err := c.planFromPhases(ctx)
+		if err != nil {
+			c.stopped = err.Error()
+			return nil
+		}
+		if plan, err = call[Plan](ctx, c.run, c.tools.writePlan, planUpdate{Plan: made}); err != nil {
+			return err
+		}
+	}
+	if c.Approve != ApprovePlan && c.Approve != ApproveManual || c.extras.Continue && !isNew {
+		return nil
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "The plan has %d steps:\n", len(plan.Steps))
+	for _, s := range plan.Steps {
+		fmt.Fprintf(&b, "\n%s. %s\n", s.ID, s.Title)
+		if len(s.Files) > 0 {
+			fmt.Fprintf(&b, "   files: %s\n", strings.Join(s.Files, ", "))
+		}
+	}
+	fmt.Fprintf(&b, "\nAnswer \"go on\" to carry it out, or \"stop\". 'troupe deliveries plan %s --edit' changes it before you do.", c.site.ID)
+	return c.askOrStop(ctx, b.String())
+}
+
+// planFromPhases makes a plan of planning's answer, or of a document that was given.
+func (c *course) planFromPhases(ctx context.Context) (*Plan, error) {
+	var text string
+	var outputs json.RawMessage
+	if r := c.result(phasePlanning); r != nil {
+		outputs = r.Outputs
+		docs, err := c.documents(ctx, c.run, []Result{*r})
+		if err != nil {
+			return nil, err
+		}
+		for _, d := range docs {
+			text += d.Content + "\n"
+		}
+	}
+	plan, err := planOf(outputs, text)
+	for _, d := range c.extras.Given {
+		if err == nil {
+			break
+		}
+		plan, err = planOf(nil, d.Content)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("there is no plan to carry out: %w", err)
+	}
+	return plan, nil
+}
+
+// documents reads the documents of phases as they are on file.
+func (d *delivery) documents(ctx context.Context, run *troupe.Run, results []Result) ([]document, error) {
+	var in documentsRequest
+	for _, r := range results {
+		for _, a := range r.Artifacts {
+			if a.SHA256 != "" {
+				in.Documents = append(in.Documents, document{Phase: r.Phase, Path: a.Path})
+			}
+		}
+	}
+	if in.Documents == nil {
+		return nil, nil
+	}
+	out, err := call[documentsResult](ctx, run, d.tools.documents, in)
+	return out.Documents, err
+}
+
+func (c *course) keepDocuments(ctx context.Context) error {
+	if c.Repository.Documents != "branch" {
+		return nil
+	}
+	var paths []string
+	for _, r := range c.done {
+		for _, a := range r.Artifacts {
+			paths = append(paths, a.Path)
+		}
+	}
+	if paths == nil {
+		return nil
+	}
+	r, err := call[commitResult](ctx, c.run, c.tools.keepDocs, keepDocsRequest{state: c.now, At: c.run.Now(), Feature: c.at.feature, Paths: paths})
+	if err == nil {
+		c.now = r.state
+	}
+	return err
+}
+
+// phase runs one phase without a gate.
+func (c *course) phase(ctx context.Context, name string, more map[string]any) (Result, error) {
+	i := slices.IndexFunc(c.Phases, func(p Phase) bool { return p.Name == name })
+	h := c.handed()
+	for key, value := range more {
+		h.Custom[key] = value
+	}
+	h.Outputs = map[string]any{"phases": c.results()}
+	out, err := c.run.Do(ctx, &phaseStep{c.delivery, &c.Phases[i]}, h)
+	var r Result
+	if err == nil {
+		err = redecode(out.Outputs["result"], &r)
+	}
+	if err != nil {
+		return r, err
+	}
+	if out.Meta.Stop == troupe.StopInput {
+		return r, fmt.Errorf("phase %s ended with a question", name)
+	}
+	c.done = append(c.done, r)
+	if r.Site != nil {
+		c.now = *r.Site
+	}
+	return r, nil
+}
+
+// implement carries out what of the plan is left, and verifies what was committed.
+func (c *course) implement(ctx context.Context) error {
+	r, err := c.phase(ctx, phaseImplementation, map[string]any{"baseline": c.baseline})
+	if err != nil {
+		return err
+	}
+	if failed := r.failedStep(); failed != nil {
+		c.stopped = fmt.Sprintf("step %s failed: %s", failed.ID, failed.Reason)
+	}
+	return c.verify(ctx)
+}
+
+func (r *Result) failedStep() *StepRecord {
+	for i := range r.Steps {
+		if r.Steps[i].State == StepFailed {
+			return &r.Steps[i]
+		}
+	}
+	return nil
+}
+
+// verify runs all checks on a clean checkout: what is committed is what was checked.
+func (c *course) verify(ctx context.Context) error {
+	c.verified = nil
+	steps := c.result(phaseImplementation)
+	if c.now.Head == c.site.Base && (steps == nil || !slices.ContainsFunc(steps.Steps, func(s StepRecord) bool { return s.Commit != "" })) {
+		return nil
+	}
+	for _, check := range c.site.Checks {
+		for {
+			r, err := call[checkResult](ctx, c.run, c.tools.check, checkRequest{state: c.now, Check: check.Name, At: c.run.Now(), Clean: true, Label: "verify"})
+			if err != nil {
+				return err
+			}
+			if r.Cause != checks.CauseEnvironment {
+				c.verified = append(c.verified, r.Outcome)
+				break
+			}
+			if err := c.askOrStop(ctx, cannotRun(&r.Outcome, "on a clean checkout")); err != nil || c.stopped != "" {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// reviewed has the change reviewed and puts right what is found, as often as allowed.
+func (c *course) reviewed(ctx context.Context) error {
+	fixes := 0
+	for round := 1; ; round++ {
+		r, err := c.phase(ctx, phaseQA, map[string]any{"baseline": c.baseline, "verified": c.verified, "round": round})
+		if err != nil {
+			return err
+		}
+		before := c.review
+		if c.review = r.Review; c.review == nil {
+			c.stopped = "the review came to nothing: " + strings.Join(r.Errors, "; ")
+			return nil
+		}
+		steps := c.review.fixes(fixes)
+		if len(steps) == 0 {
+			return nil
+		}
+		again := c.review.comesBack(before)
+		if again != "" || round >= c.Repository.QARounds {
+			c.stopped = fmt.Sprintf("%s after %d reviews", counted(len(steps), "finding is", "findings are")+" open", round)
+			if again != "" {
+				c.stopped = fmt.Sprintf("the finding %s came back after its fix", again)
+			}
+			return nil
+		}
+		fixes += len(steps)
+		if _, err := call[Plan](ctx, c.run, c.tools.writePlan, planUpdate{Add: steps}); err != nil {
+			return err
+		}
+		if err := c.implement(ctx); err != nil || c.stopped != "" {
+			return err
+		}
+	}
+}
+
+func counted(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
+}
+
+// askAboutDiff shows all that a person needs to decide.
+func (c *course) askAboutDiff(ctx context.Context) error {
+	change, err := call[diffResult](ctx, c.run, c.tools.diff, diffRequest{From: c.site.Base, To: c.now.Head})
+	if err != nil {
+		return err
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "The change is ready: %s.\n", statLine(change.Files))
+	for _, o := range c.verified {
+		fmt.Fprintf(&b, "- %s\n", o.Mark())
+	}
+	if c.review != nil {
+		b.WriteString(c.review.lines())
+	}
+	if r := c.result(phaseImplementation); r != nil && len(r.Sensitive) > 0 {
+		fmt.Fprintf(&b, "\nTests and checks that it changes:\n- %s\n", strings.Join(r.Sensitive, "\n- "))
+	}
+	fmt.Fprintf(&b, "\n```diff\n%s\n```\n\nAnswer \"go on\" to deliver it, or \"stop\".", clipText(change.Diff, 60<<10))
+	return c.askOrStop(ctx, b.String())
+}
+
+func statLine(files []git.Stat) string {
+	added, removed := 0, 0
+	for _, f := range files {
+		added, removed = added+f.Added, removed+f.Removed
+	}
+	return fmt.Sprintf("%s +%d −%d", counted(len(files), "file", "files"), added, removed)
+}

@@ -1,0 +1,178 @@
+package pipeline
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/checks"
+	"github.com/troupe-dev/troupe/internal/git"
+)
+
+// A Report is what a delivery into a repository came to, by facts alone. The run hands
+// it back under Outputs["delivery"].
+type Report struct {
+	// Outcome is "delivered", "partial" or "failed".
+	Outcome string `json:"outcome"`
+	// Reasons are why it is not delivered.
+	Reasons  []string         `json:"reasons,omitempty"`
+	ID       string           `json:"id"`
+	Branch   string           `json:"branch"`
+	Base     string           `json:"base"`
+	Head     string           `json:"head"`
+	Sandbox  string           `json:"sandbox"`
+	Commits  []CommitReport   `json:"commits"`
+	Files    []git.Stat       `json:"files"`
+	Baseline []checks.Outcome `json:"baseline,omitempty"`
+	Checks   []checks.Outcome `json:"checks"`
+	Criteria []judgement      `json:"criteria"`
+	Findings []finding        `json:"findings"`
+	// Claims are where somebody said otherwise than what was measured.
+	Claims []string `json:"claims,omitempty"`
+}
+
+// A CommitReport is a commit of the branch.
+type CommitReport struct {
+	Step   string `json:"step"`
+	Commit string `json:"commit"`
+	Title  string `json:"title"`
+}
+
+// The outcomes of a delivery.
+const (
+	OutcomeDelivered = "delivered"
+	OutcomePartial   = "partial"
+	OutcomeFailed    = "failed"
+)
+
+// report makes the delivery's result of what was measured.
+func (c *course) report(ctx context.Context) (troupe.Handoff, error) {
+	if !c.has(phaseImplementation) {
+		if err := c.keepDocuments(ctx); err != nil {
+			return troupe.Handoff{}, err
+		}
+	}
+	if c.site.New && c.now.Head != c.site.Base {
+		if _, err := call[state](ctx, c.run, c.tools.publish, struct{}{}); err != nil {
+			return troupe.Handoff{}, err
+		}
+	}
+	r := Report{ID: c.site.ID, Branch: c.site.Branch, Base: c.site.Base, Head: c.now.Head, Sandbox: c.site.Sandbox, Baseline: slim(c.baseline), Checks: slim(c.verified), Commits: []CommitReport{}, Criteria: []judgement{}, Findings: []finding{}, Files: []git.Stat{}}
+	if c.now.Head != c.site.Base {
+		change, err := call[diffResult](ctx, c.run, c.tools.stat, diffRequest{From: c.site.Base, To: c.now.Head})
+		if err != nil {
+			return troupe.Handoff{}, err
+		}
+		r.Files = change.Files
+	}
+	if c.review != nil {
+		r.Criteria, r.Findings, r.Claims = append(r.Criteria, c.review.Criteria...), append(r.Findings, c.review.Findings...), c.review.Claims
+	}
+	steps := c.result(phaseImplementation)
+	if steps != nil {
+		for _, s := range steps.Steps {
+			if s.Commit != "" {
+				r.Commits = append(r.Commits, CommitReport{s.ID, s.Commit, s.Title})
+			}
+		}
+	}
+	r.Reasons = c.reasons(steps)
+	switch {
+	case len(r.Reasons) == 0:
+		r.Outcome = OutcomeDelivered
+	case len(r.Commits) > 0 || steps == nil && c.stopped == "":
+		r.Outcome = OutcomePartial
+	default:
+		r.Outcome = OutcomeFailed
+	}
+	status := map[string]troupe.Status{OutcomeDelivered: troupe.StatusSuccess, OutcomePartial: troupe.StatusPartial, OutcomeFailed: troupe.StatusFailed}[r.Outcome]
+	summary := []string{fmt.Sprintf("%s: %s, %s on %s", r.Outcome, statLine(r.Files), counted(len(r.Commits), "commit", "commits"), r.Branch)}
+	for _, reason := range r.Reasons {
+		summary = append(summary, "- "+reason)
+	}
+	return troupe.Handoff{
+		Task: c.in.Task, Summary: strings.Join(summary, "\n"), Custom: c.in.Custom,
+		Outputs: map[string]any{"phases": c.done, "delivery": r},
+		Meta:    troupe.HandoffMeta{Status: status},
+	}, nil
+}
+
+// slim leaves out what is on record elsewhere.
+func slim(list []checks.Outcome) []checks.Outcome {
+	out := []checks.Outcome{}
+	for _, o := range list {
+		o.Excerpt = clipText(o.Excerpt, 2000)
+		out = append(out, o)
+	}
+	return out
+}
+
+// reasons are why a change is not delivered. Only what was measured counts.
+func (c *course) reasons(steps *Result) (list []string) {
+	if c.stopped != "" {
+		list = append(list, c.stopped)
+	}
+	if !c.has(phaseImplementation) {
+		for _, r := range c.done {
+			if r.Status != troupe.StatusSuccess {
+				list = append(list, fmt.Sprintf("phase %s is %s", r.Phase, r.Status))
+			}
+		}
+		return list
+	}
+	if steps == nil {
+		return append(list, "nothing was implemented")
+	}
+	for _, s := range steps.Steps {
+		if s.State != StepDone && !(s.State == StepFailed && c.stopped != "") {
+			list = append(list, strings.TrimSpace(fmt.Sprintf("step %s is %s %s", s.ID, s.State, s.Reason)))
+		}
+	}
+	if len(c.site.Checks) == 0 && !c.Repository.Unchecked {
+		list = append(list, "nothing was checked: the repository has no checks (--unchecked allows that)")
+	}
+	if len(c.site.Checks) > 0 && len(c.verified) < len(c.site.Checks) {
+		list = append(list, "not all checks ran on the result")
+	}
+	for _, o := range c.verified {
+		if verdictOn(o, before(c.baseline, o.Name)) != "" {
+			list = append(list, "on a clean checkout: "+o.Mark())
+		}
+	}
+	if c.has(phaseQA) && c.Repository.QARounds > 0 && c.review == nil && c.stopped == "" {
+		list = append(list, "it was not reviewed")
+	}
+	if c.review != nil {
+		for _, f := range c.review.Findings {
+			if f.blocks() {
+				list = append(list, fmt.Sprintf("%s (%s) is open: %s", f.ID, f.Severity, clipText(f.Problem, 200)))
+			}
+		}
+		for _, j := range c.review.Criteria {
+			if j.State == criterionNotMet {
+				list = append(list, fmt.Sprintf("%s is not met: %s", j.ID, clipText(j.Text, 200)))
+			}
+		}
+		if c.review.Verdict == "changes_required" && len(c.review.fixes(0)) == 0 {
+			c.review.Claims = append(c.review.Claims, "the review requires changes and names none")
+		}
+	}
+	return list
+}
+
+// ReportOf returns what the latest delivery of a session came to, nil if it has not
+// come to an end.
+func ReportOf(events []troupe.Event) *Report {
+	for i := len(events) - 1; i >= 0; i-- {
+		end, ok := events[i].Body.(*troupe.RunFinished)
+		if !ok || events[i].Parent != "" || end.Output.Outputs["delivery"] == nil {
+			continue
+		}
+		var r Report
+		if redecode(end.Output.Outputs["delivery"], &r) == nil {
+			return &r
+		}
+	}
+	return nil
+}

@@ -1,0 +1,182 @@
+package pipeline_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/pipeline"
+)
+
+// A mortal store takes so many events and then nothing more, as that of a process that
+// was killed.
+type mortal struct {
+	troupe.Store
+	left int
+}
+
+var errDead = errors.New("the process was killed")
+
+func (m *mortal) Append(ctx context.Context, session string, events ...troupe.Event) error {
+	if m.left < len(events) {
+		events = events[:m.left]
+	}
+	if len(events) > 0 {
+		if err := m.Store.Append(ctx, session, events...); err != nil {
+			return err
+		}
+	}
+	if m.left -= len(events); m.left <= 0 {
+		return errDead
+	}
+	return nil
+}
+
+// killed runs a delivery whose process is killed after so many events.
+func (y *yard) killed(after int) {
+	y.t.Helper()
+	engine := newEngine(y.t, &mortal{y.store, after})
+	for e, err := range engine.Run(y.t.Context(), deliver(y.t, y.config), troupe.Input{Text: "Add a median to the stats package", Limits: troupe.Limits{Turns: 300}}) {
+		if err != nil {
+			break
+		}
+		y.session = e.Session
+	}
+	engine.Close()
+	if y.session == "" {
+		for info, err := range y.store.Sessions(y.t.Context(), troupe.SessionFilter{}) {
+			if err != nil {
+				y.t.Fatal(err)
+			}
+			y.session = info.ID
+		}
+	}
+	y.engine = newEngine(y.t, y.store)
+}
+
+// roundabout is a story with a failing round, a file that does not fit, and a finding.
+func roundabout(t testing.TB) *yard {
+	y := shellYard(t)
+	return y.with("implementation", func(step, prompt string, _ int) string {
+		if step == "1" && !strings.Contains(prompt, "YOUR LAST ANSWER") {
+			return built(fileOf("step1.ok", "bad\n"), edited("notes.txt", "two\n", "2\n"))
+		}
+		if step == "1" {
+			return built(edited("step1.ok", "bad", "good"))
+		}
+		return built(fileOf("step"+step+".ok", "good\n"))
+	}).with("qa", func(_, prompt string, _ int) string {
+		if !strings.Contains(prompt, "YOUR LAST REVIEW") {
+			return reviewed("changes_required", nil, []object{{"id": "F1", "severity": "major", "path": "notes.txt", "problem": "one more"}})
+		}
+		return y.usual("qa", "")
+	})
+}
+
+func (y *yard) result(r *pipeline.Report) string {
+	return y.sh("git rev-parse " + r.Branch + "^{tree}; git log --format='%s' " + r.Branch + "; git status --porcelain")
+}
+
+// Killed after any event, a delivery comes to the same tree and the same commits, each once.
+func TestADeliveryIntoARepositoryIsKilledAnywhere(t *testing.T) {
+	whole := roundabout(t)
+	r := whole.mustRun(pipeline.OutcomeDelivered)
+	want, events, asked := whole.result(r), len(whole.events()), len(whole.asked)
+	stride := 5
+	if testing.Short() {
+		stride = 25
+	}
+	if os.Getenv("TROUPE_EVERY_EVENT") != "" {
+		stride = 1
+	}
+	for after := 2; after < events; after += stride {
+		y := roundabout(t)
+		y.killed(after)
+		got, end, err := y.resume()
+		if err != nil || got == nil {
+			t.Fatalf("killed after %d of %d events: %v %+v", after, events, err, end)
+		}
+		if got.Outcome != pipeline.OutcomeDelivered || y.result(got) != want {
+			t.Fatalf("killed after %d of %d events: %s %q\n%s\nwant\n%s", after, events, got.Outcome, got.Reasons, y.result(got), want)
+		}
+		if n := len(y.asked); n > asked+1 {
+			t.Errorf("killed after %d events: the models were asked %d times, want %d", after, n, asked)
+		}
+	}
+	t.Logf("%d events, every %dth", events, stride)
+}
+
+// What a person changes in the worktree while the delivery is down survives.
+func TestWhatIsChangedByHandSurvives(t *testing.T) {
+	first := shellYard(t)
+	first.mustRun(pipeline.OutcomeDelivered)
+	at := 0
+	for i, e := range first.events() {
+		if b, ok := e.Body.(*troupe.ToolReturned); ok && b.Tool == "commit_step" {
+			at = i + 1
+			break
+		}
+	}
+	y := shellYard(t)
+	y.killed(at + 4)
+	site, err := pipeline.ReadSite(filepath.Join(y.data, y.session))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(site.Worktree, "hand.ok"), []byte("good\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	r, _, err := y.resume()
+	if err != nil || r == nil || r.Outcome != pipeline.OutcomeDelivered {
+		t.Fatalf("%+v %v", r, err)
+	}
+	log := y.sh("git log --format=%s " + r.Branch)
+	if !strings.Contains(log, "By hand") || !strings.Contains(y.sh("git ls-tree -r --name-only "+r.Branch), "hand.ok") {
+		t.Errorf("it is lost: %s", log)
+	}
+	if len(y.warnings("by_hand")) == 0 {
+		t.Error("nobody was told")
+	}
+}
+
+// A worktree that was removed is made anew.
+func TestAWorktreeThatIsGoneIsMadeAnew(t *testing.T) {
+	y := shellYard(t)
+	y.config.Approve = pipeline.ApproveDiff
+	if _, _, err := y.run(nil); err != nil {
+		t.Fatal(err)
+	}
+	site, err := pipeline.ReadSite(filepath.Join(y.data, y.session))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.RemoveAll(site.Worktree); err != nil {
+		t.Fatal(err)
+	}
+	if r, _, err := y.say("go on"); err != nil || r.Outcome != pipeline.OutcomeDelivered {
+		t.Fatalf("%+v %v", r, err)
+	}
+}
+
+// A model that is gone stops the delivery, and it goes on at that very round.
+func TestAModelThatIsGone(t *testing.T) {
+	y, isGone := shellYard(t), true
+	y.with("implementation", func(step, _ string, _ int) string {
+		if step == "2" && isGone {
+			return "FAIL 401 no such key"
+		}
+		return built(fileOf("step"+step+".ok", "good\n"))
+	})
+	if _, _, err := y.run(nil); err == nil {
+		t.Fatal("it came to its end")
+	}
+	isGone = false
+	r, _, err := y.resume()
+	if err != nil || r.Outcome != pipeline.OutcomeDelivered || len(r.Commits) != 2 {
+		t.Fatalf("%+v %v", r, err)
+	}
+}

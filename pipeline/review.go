@@ -1,0 +1,339 @@
+package pipeline
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/checks"
+	"github.com/troupe-dev/troupe/internal/edit"
+)
+
+// The states of a criterion and the severities of a finding.
+const (
+	criterionMet      = "met"
+	criterionNotMet   = "not_met"
+	criterionUnproven = "unproven"
+
+	severityBlocker = "blocker"
+	severityMajor   = "major"
+	severityMinor   = "minor"
+)
+
+// A review is what QA came to, set beside what was measured.
+type review struct {
+	Verdict  string      `json:"verdict"`
+	Criteria []judgement `json:"criteria,omitempty"`
+	Findings []finding   `json:"findings,omitempty"`
+	// Claims are where the reviewer says otherwise than what was measured.
+	Claims []string `json:"claims,omitempty"`
+}
+
+// A judgement is what became of an acceptance criterion.
+type judgement struct {
+	ID       string `json:"id"`
+	Text     string `json:"text,omitempty"`
+	State    string `json:"state"`
+	Evidence string `json:"evidence,omitempty"`
+}
+
+// A finding is something that the reviewer holds against the change.
+type finding struct {
+	ID       string `json:"id"`
+	Severity string `json:"severity"`
+	Path     string `json:"path,omitempty"`
+	Line     int    `json:"line,omitempty"`
+	Problem  string `json:"problem"`
+	Fix      string `json:"fix,omitempty"`
+	// Proven says that a test shows it, Fell that its own test did not.
+	Proven bool `json:"proven,omitempty"`
+	Fell   bool `json:"fell,omitempty"`
+
+	Reproduce []edit.Change `json:"reproduce,omitempty"`
+}
+
+// blocks reports whether a finding keeps the change from being delivered.
+func (f *finding) blocks() bool { return !f.Fell && f.Severity != severityMinor }
+
+// fixes are steps for what is to be put right; n of them were made before.
+func (r *review) fixes(n int) (steps []PlanStep) {
+	add := func(title, goal string, files []string, acceptance []string) {
+		n++
+		steps = append(steps, PlanStep{ID: fmt.Sprintf("fix-%d", n), Title: title, Goal: goal, Files: files, Acceptance: acceptance, Status: StepTodo})
+	}
+	for _, f := range r.Findings {
+		if !f.blocks() {
+			continue
+		}
+		goal := fmt.Sprintf("A review found (%s, %s): %s", f.ID, f.Severity, f.Problem)
+		if f.Fix != "" {
+			goal += "\nProposed: " + f.Fix
+		}
+		if f.Proven {
+			data, _ := json.Marshal(f.Reproduce) // of texts and numbers it cannot fail
+			goal += "\nThis test fails and proves it; make it part of the fix: " + string(data)
+		}
+		var files []string
+		if f.Path != "" {
+			files = []string{f.Path}
+		}
+		for _, c := range f.Reproduce {
+			if !slices.Contains(files, c.Path) {
+				files = append(files, c.Path)
+			}
+		}
+		add(clipText(cmp.Or(f.Fix, f.Problem), 70), goal, files, nil)
+	}
+	for _, c := range r.Criteria {
+		if c.State == criterionNotMet && len(steps) == 0 {
+			add("Meet "+c.ID, fmt.Sprintf("A review found that the criterion %s is not met: %s\n%s", c.ID, c.Text, c.Evidence), nil, []string{c.ID})
+		}
+	}
+	return steps
+}
+
+// comesBack names a finding that was there before, too.
+func (r *review) comesBack(before *review) string {
+	if before == nil {
+		return ""
+	}
+	for _, f := range r.Findings {
+		if f.blocks() && slices.ContainsFunc(before.Findings, func(old finding) bool {
+			return old.blocks() && old.Path == f.Path && plainly(old.Problem) == plainly(f.Problem)
+		}) {
+			return f.ID
+		}
+	}
+	return ""
+}
+
+var notLetters = regexp.MustCompile(`[^\pL]+`)
+
+func plainly(text string) string { return notLetters.ReplaceAllString(strings.ToLower(text), " ") }
+
+// lines says what the review came to.
+func (r *review) lines() string {
+	var b strings.Builder
+	for _, c := range r.Criteria {
+		fmt.Fprintf(&b, "- %s %s: %s\n", c.ID, strings.ReplaceAll(c.State, "_", " "), cmp.Or(c.Evidence, "no evidence"))
+	}
+	for _, f := range r.Findings {
+		if !f.Fell {
+			fmt.Fprintf(&b, "- %s %s %s:%d %s\n", f.ID, f.Severity, f.Path, f.Line, f.Problem)
+		}
+	}
+	return b.String()
+}
+
+// qaTask is what a reviewer is to do in a repository.
+const qaTask = `Review the change below against the acceptance criteria. You see the whole change and what the checks really said; do not take anybody's word for anything. Look at the code with your tools. "outputs" has:
+- "verdict": "accept" or "changes_required".
+- "criteria": [{"id": "AC1", "state": "met", "not_met" or "unproven", "evidence": "file:line, or the name of a test"}], one for each criterion.
+- "findings": [{"id": "F1", "severity": "blocker", "major" or "minor", "path", "line", "problem", "fix", "reproduce": [artifact]}]. "reproduce" is a test that fails because of the problem, as an artifact like a builder's; it is tried, and a finding whose test passes falls.
+- "tests_passed": what the checks said, and "code_quality", "security_issues", "performance_concerns", "recommendations".
+Return the report as one markdown artifact of type "file".`
+
+// inspect has the change reviewed.
+func (w *work) inspect(ctx context.Context, in troupe.Handoff) error {
+	var baseline, verified []checks.Outcome
+	for key, into := range map[string]*[]checks.Outcome{"baseline": &baseline, "verified": &verified} {
+		if err := redecode(in.Custom[key], into); err != nil {
+			return fmt.Errorf("phase %s: %s: %w", w.phase.Name, key, err)
+		}
+	}
+	change, err := call[diffResult](ctx, w.run, w.delivery.tools.diff, diffRequest{From: w.site.Base, To: w.now.Head})
+	if err != nil {
+		return err
+	}
+	if err := w.informOfRepository(ctx); err != nil {
+		return err
+	}
+	w.in.add("WHAT THE CHECKS SAID (measured)", measured(baseline, verified))
+	for _, r := range w.earlier {
+		if r.Phase == phaseImplementation && len(r.Sensitive) > 0 {
+			w.in.add("TESTS AND CHECKS THAT THE CHANGE TOUCHES, WITH THE BUILDER'S REASONS", strings.Join(r.Sensitive, "\n"))
+		}
+		if r.Phase == phaseQA && r.Review != nil {
+			w.in.add("YOUR LAST REVIEW", r.Review.lines()+fellText(r.Review))
+		}
+	}
+	w.in.add("THE WHOLE CHANGE", change.Diff)
+	w.in.Task = qaTask
+	out, err := w.ask(ctx)
+	if err != nil {
+		return err
+	}
+	w.Status, w.Outputs, w.NextPhase = out.Status, out.Outputs, out.NextPhase
+	if out.Status != troupe.StatusFailed {
+		w.Review = readReview(out.Outputs, w.in.Criteria)
+		if err := w.holdAgainstFacts(ctx, w.Review, baseline, verified, change); err != nil {
+			return err
+		}
+	}
+	at := w.now
+	w.Site = &at
+	return w.save(ctx, out.Artifacts)
+}
+
+func fellText(r *review) string {
+	text := ""
+	for _, f := range r.Findings {
+		if f.Fell {
+			text += fmt.Sprintf("- %s fell: its own test passes\n", f.ID)
+		}
+	}
+	return text
+}
+
+// measured says what the checks said of the base and of the change.
+func measured(baseline, verified []checks.Outcome) string {
+	if len(verified) == 0 {
+		return "nothing was checked"
+	}
+	var b strings.Builder
+	for _, o := range verified {
+		fmt.Fprintf(&b, "%s (%s): exit code %d", o.Mark(), o.Command, o.Exit)
+		if was := before(baseline, o.Name); was != nil {
+			fmt.Fprintf(&b, "; before the change: %s", was.Mark())
+		}
+		b.WriteByte('\n')
+	}
+	return b.String()
+}
+
+// readReview reads what QA answered, forgivingly: what it is worth is decided by facts.
+func readReview(outputs json.RawMessage, criteria []criterion) *review {
+	var raw struct {
+		Verdict  string            `json:"verdict"`
+		Criteria Items             `json:"criteria"`
+		Findings []json.RawMessage `json:"findings"`
+	}
+	fields := map[string]json.RawMessage{}
+	_ = json.Unmarshal(outputs, &fields)
+	for name, into := range map[string]any{"verdict": &raw.Verdict, "criteria": &raw.Criteria, "findings": &raw.Findings} {
+		_ = json.Unmarshal(fields[name], into) // a field of another kind stays empty
+	}
+	r := &review{Verdict: raw.Verdict}
+	for i, data := range raw.Findings {
+		var f finding
+		if json.Unmarshal(data, &f) != nil {
+			var item Item
+			_ = item.UnmarshalJSON(data)
+			f = finding{Problem: item.String(), Severity: severityMajor}
+		}
+		f.ID = cmp.Or(f.ID, fmt.Sprintf("F%d", i+1))
+		f.Severity = severityOf(f.Severity)
+		if f.Problem != "" {
+			r.Findings = append(r.Findings, f)
+		}
+	}
+	for _, c := range criteria {
+		j := judgement{ID: c.ID, Text: c.Text, State: criterionUnproven}
+		for _, item := range raw.Criteria {
+			if strings.EqualFold(item.Field("id"), c.ID) {
+				j.Evidence = item.Field("evidence")
+				if state := strings.ReplaceAll(strings.ToLower(item.Field("state")), " ", "_"); state == criterionMet || state == criterionNotMet {
+					j.State = state
+				}
+			}
+		}
+		r.Criteria = append(r.Criteria, j)
+	}
+	// What the published contract has counts, too, where there is nothing else.
+	if raw.Verdict == "" && fields["findings"] == nil {
+		var old QA
+		_ = json.Unmarshal(outputs, &old)
+		for i, issue := range old.SecurityIssues {
+			r.Findings = append(r.Findings, finding{ID: fmt.Sprintf("F%d", i+1), Severity: severityMajor, Problem: issue.String(), Path: issue.Field("path")})
+		}
+		r.Verdict = "accept"
+		if len(r.Findings) > 0 || old.TestsPassed.String() == "false" {
+			r.Verdict = "changes_required"
+		}
+	}
+	return r
+}
+
+// severityOf reads a severity. One that nobody knows is not taken lightly.
+func severityOf(word string) string {
+	switch word = strings.ToLower(strings.TrimSpace(word)); word {
+	case severityBlocker, severityMajor, severityMinor:
+		return word
+	case "critical":
+		return severityBlocker
+	case "low", "info", "nit", "trivial", "suggestion":
+		return severityMinor
+	}
+	return severityMajor
+}
+
+var evidencePlace = regexp.MustCompile(`([\w@+./-]+\.\w{1,10})(?::(\d+))?`)
+
+// holdAgainstFacts sets claims beside what is known, and tries the tests of findings.
+func (w *work) holdAgainstFacts(ctx context.Context, r *review, baseline, verified []checks.Outcome, change diffResult) error {
+	passed := len(verified) > 0
+	for _, o := range verified {
+		passed = passed && (o.OK || verdictOn(o, before(baseline, o.Name)) == "")
+	}
+	var claim struct {
+		TestsPassed Item `json:"tests_passed"`
+	}
+	_ = json.Unmarshal(w.Outputs, &claim)
+	if said := claim.TestsPassed.String(); said != "" && (said == "true") != passed {
+		r.Claims = append(r.Claims, fmt.Sprintf("the review says tests_passed: %s, measured: %t", said, passed))
+	}
+	w.setTestsPassed(passed)
+	var paths []string
+	for _, c := range r.Criteria {
+		if m := evidencePlace.FindStringSubmatch(c.Evidence); m != nil {
+			paths = append(paths, m[1])
+		}
+	}
+	if len(paths) > 0 {
+		look, err := call[lookResult](ctx, w.run, w.delivery.tools.look, lookRequest{state: w.now, Paths: paths, OnlyMissing: true, ByName: true})
+		if err != nil {
+			return err
+		}
+		for i := range r.Criteria {
+			c := &r.Criteria[i]
+			if m := evidencePlace.FindStringSubmatch(c.Evidence); m != nil && c.State == criterionMet && slices.Contains(look.Missing, m[1]) {
+				c.State = criterionUnproven
+				r.Claims = append(r.Claims, fmt.Sprintf("%s: the evidence %q is not there", c.ID, c.Evidence))
+			}
+		}
+	}
+	for i := range r.Findings {
+		f := &r.Findings[i]
+		if len(f.Reproduce) == 0 || f.Severity == severityMinor {
+			continue
+		}
+		t, err := call[trial](ctx, w.run, w.delivery.tools.try, tryRequest{state: w.now, Changes: f.Reproduce, Finding: f.ID})
+		if err != nil {
+			return err
+		}
+		f.Proven, f.Fell = t.Proven, t.Fell
+	}
+	for _, c := range r.Claims {
+		if err := w.warn(ctx, "claim", c); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// setTestsPassed puts the fact in the place of the claim.
+func (w *work) setTestsPassed(passed bool) {
+	fields := map[string]json.RawMessage{}
+	if json.Unmarshal(w.Outputs, &fields) != nil {
+		return
+	}
+	fields["tests_passed"] = json.RawMessage(fmt.Sprint(passed))
+	if data, err := json.Marshal(fields); err == nil {
+		w.Outputs = data
+	}
+}

@@ -1,0 +1,355 @@
+package pipeline
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/troupe-dev/troupe/internal/checks"
+	"github.com/troupe-dev/troupe/internal/edit"
+	"github.com/troupe-dev/troupe/internal/git"
+	"github.com/troupe-dev/troupe/internal/sandbox"
+)
+
+// A Site is where a delivery works, as it is on file beside its plan.
+type Site struct {
+	Session  string    `json:"session"`
+	ID       string    `json:"id"`
+	Request  string    `json:"request"`
+	Repo     string    `json:"repo"`
+	Worktree string    `json:"worktree"`
+	Branch   string    `json:"branch"`
+	Base     string    `json:"base"`
+	Created  time.Time `json:"created"`
+	// Checks are those of the base: what an agent changes about them takes effect only
+	// once a person has seen it.
+	Checks  []checks.Check `json:"checks"`
+	Found   bool           `json:"found,omitempty"` // the checks were found, not configured
+	Sandbox string         `json:"sandbox"`
+	// Own says that the repository was made for the delivery.
+	Own bool `json:"own,omitempty"`
+	// Applied are the commits of the checkout before and after the branch was taken.
+	Applied []string `json:"applied,omitempty"`
+}
+
+const siteFile = "delivery.json"
+
+// ReadSite reads where a delivery works from its folder.
+func ReadSite(folder string) (*Site, error) {
+	data, err := os.ReadFile(filepath.Join(folder, siteFile))
+	if err != nil {
+		return nil, err
+	}
+	var s Site
+	if err := json.Unmarshal(data, &s); err != nil {
+		return nil, fmt.Errorf("%s: %w", filepath.Join(folder, siteFile), err)
+	}
+	return &s, nil
+}
+
+// Save writes where a delivery works to its folder.
+func (s *Site) Save(folder string) error {
+	data, err := json.MarshalIndent(s, "", "  ")
+	if err != nil {
+		return err
+	}
+	return replaceFile(filepath.Join(folder, siteFile), append(data, '\n'))
+}
+
+// replaceFile writes a file whole or not at all.
+func replaceFile(name string, data []byte) error {
+	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+		return err
+	}
+	temp, err := os.CreateTemp(filepath.Dir(name), ".new-*")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(temp.Name())
+	_, err = temp.Write(data)
+	if err := errors.Join(err, temp.Sync(), temp.Close()); err != nil {
+		return err
+	}
+	return os.Rename(temp.Name(), name)
+}
+
+// A state is what the worktree holds: the commit of its branch, and the tree of what
+// is in the folder. Every tool that works on the site is told the state that it is to
+// find, and says which one it leaves.
+type state struct {
+	Head string `json:"head"`
+	Tree string `json:"tree"`
+	// ByHand are files that a person changed in the meantime.
+	ByHand []string `json:"by_hand,omitempty"`
+}
+
+// workshop opens the sites of a repository.
+type workshop struct {
+	Repository
+	helper *sandbox.Sandbox
+	refuse error // why there is no sandbox
+
+	mu    sync.Mutex
+	repos map[string]*git.Repo // by their checkouts
+}
+
+// repository opens a repository once.
+func (s *workshop) repository(ctx context.Context, dir string) (*git.Repo, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if r := s.repos[dir]; r != nil {
+		return r, nil
+	}
+	r, err := git.Open(ctx, dir)
+	if err == nil {
+		if s.repos == nil {
+			s.repos = map[string]*git.Repo{}
+		}
+		s.repos[dir] = r
+	}
+	return r, err
+}
+
+// place is where a session's site is on file.
+func (s *workshop) folder(session string) string { return filepath.Join(s.Data, session) }
+
+// openSite opens the site of a session.
+func (s *workshop) openSite(ctx context.Context, session string) (*openSite, error) {
+	about, err := ReadSite(s.folder(session))
+	if err != nil {
+		return nil, fmt.Errorf("the delivery's site: %w", err)
+	}
+	repo, err := s.repository(ctx, about.Repo)
+	if err != nil {
+		return nil, err
+	}
+	worktree, made, err := repo.Worktree(ctx, about.Worktree, about.Branch, about.Base)
+	if err != nil {
+		return nil, err
+	}
+	o := &openSite{Site: about, workshop: s, repo: repo, worktree: worktree, folder: s.folder(session)}
+	if made {
+		o.mark() // what was in the folder is gone, and nobody has changed it by hand
+		if err := o.furnish(ctx); err != nil {
+			return nil, err
+		}
+	}
+	return o, nil
+}
+
+// An openSite is a site that is worked on.
+type openSite struct {
+	*Site
+	*workshop
+	repo     *git.Repo
+	worktree *git.Worktree
+	folder   string
+}
+
+// pending is a file that says that we are changing the worktree, so that what is found
+// there after a crash is not taken for a person's doing.
+func (o *openSite) pending() string { return filepath.Join(o.folder, "pending") }
+
+func (o *openSite) mark() { _ = os.WriteFile(o.pending(), nil, 0o644) }
+
+func (o *openSite) unmark() { _ = os.Remove(o.pending()) }
+
+// find makes sure that the worktree holds a state. What a person changed in it is kept:
+// as a commit of its own.
+func (o *openSite) find(ctx context.Context, want state, at time.Time) (state, error) {
+	want.ByHand = nil
+	head, err := o.worktree.Head(ctx)
+	if err != nil {
+		return want, err
+	}
+	if head != want.Head { // a person has committed
+		files, err := o.worktree.Stats(ctx, want.Head, head)
+		if err != nil {
+			return want, err
+		}
+		for _, f := range files {
+			want.ByHand = append(want.ByHand, f.Path)
+		}
+		before, err := o.worktree.TreeOf(ctx, want.Head)
+		if err != nil {
+			return want, err
+		}
+		tree, err := o.worktree.TreeOf(ctx, head)
+		if err != nil {
+			return want, err
+		}
+		if merged, ok, err := o.worktree.ApplyDifference(ctx, before, want.Tree, tree); err == nil && ok {
+			tree = merged
+		}
+		want.Head, want.Tree = head, tree
+		o.mark()
+	}
+	if _, err := os.Stat(o.pending()); err == nil {
+		if err := o.worktree.Restore(ctx, want.Tree); err != nil {
+			return want, err
+		}
+		o.unmark()
+		return want, nil
+	}
+	now, err := o.worktree.Snapshot(ctx)
+	if err != nil || now == want.Tree {
+		return want, err
+	}
+	return o.adopt(ctx, want, now, at)
+}
+
+// adopt keeps what a person changed in the worktree as a commit of its own.
+func (o *openSite) adopt(ctx context.Context, want state, now string, at time.Time) (state, error) {
+	files, err := o.worktree.Stats(ctx, want.Tree, now)
+	if err != nil {
+		return want, err
+	}
+	for _, f := range files {
+		want.ByHand = append(want.ByHand, f.Path)
+	}
+	committed, err := o.worktree.TreeOf(ctx, want.Head)
+	if err != nil {
+		return want, err
+	}
+	tree, ok := now, committed == want.Tree
+	if !ok {
+		if tree, ok, err = o.worktree.ApplyDifference(ctx, want.Tree, now, committed); err != nil {
+			return want, err
+		}
+	}
+	if ok {
+		head, err := o.worktree.Commit(ctx, tree, want.Head, "By hand\n\n"+o.trailer("by hand"), at)
+		if err != nil {
+			return want, err
+		}
+		want.Head = head
+	}
+	want.Tree = now
+	// The index follows, so that the folder is clean but for what is not committed yet.
+	return want, o.worktree.Restore(ctx, now)
+}
+
+// become makes the worktree hold a tree.
+func (o *openSite) become(ctx context.Context, tree string) error {
+	o.mark()
+	if err := o.worktree.Restore(ctx, tree); err != nil {
+		return err
+	}
+	o.unmark()
+	return nil
+}
+
+// trailer is the last line of every commit of a delivery.
+func (o *openSite) trailer(step string) string {
+	return fmt.Sprintf("Delivered-by: Troupe %s, delivery %s, step %s\n", o.Version, o.ID, step)
+}
+
+// room is where checks of a worktree run.
+func (o *openSite) room(ctx context.Context, w *git.Worktree) (checks.Room, error) {
+	if o.refuse != nil {
+		return checks.Room{}, o.refuse
+	}
+	read := []string{o.repo.Dir}
+	for _, dir := range o.Read {
+		read = append(read, absolute(o.Repo, dir))
+	}
+	for _, dir := range o.links(ctx) {
+		read = append(read, filepath.Join(o.Repo, dir))
+	}
+	return checks.Room{Sandbox: o.helper, Root: w.Dir, Read: read, Cache: o.Cache, Env: o.Env}, nil
+}
+
+func absolute(dir, name string) string {
+	if filepath.IsAbs(name) {
+		return name
+	}
+	return filepath.Join(dir, name)
+}
+
+// furnish puts into a new worktree what git ignores and checks need.
+func (o *openSite) furnish(ctx context.Context) error { return o.furnishAt(ctx, o.worktree.Dir) }
+
+func (o *openSite) furnishAt(ctx context.Context, dir string) error {
+	for _, name := range o.links(ctx) {
+		target := filepath.Join(dir, filepath.FromSlash(name))
+		if _, err := os.Lstat(target); err == nil {
+			continue
+		}
+		if err := os.MkdirAll(filepath.Dir(target), 0o755); err != nil {
+			return err
+		}
+		if err := os.Symlink(filepath.Join(o.Repo, filepath.FromSlash(name)), target); err != nil {
+			return fmt.Errorf("link %s: %w", name, err)
+		}
+	}
+	for _, name := range o.copies() {
+		from, err := os.ReadFile(filepath.Join(o.Repo, filepath.FromSlash(name)))
+		if err != nil {
+			return fmt.Errorf("copy %s: %w", name, err)
+		}
+		if err := replaceFile(filepath.Join(dir, filepath.FromSlash(name)), from); err != nil {
+			return fmt.Errorf("copy %s: %w", name, err)
+		}
+	}
+	return nil
+}
+
+// links are the directories of the checkout that git ignores and that are shown.
+func (o *openSite) links(ctx context.Context) []string {
+	candidates := o.Link
+	if candidates == nil {
+		for _, name := range []string{"node_modules", ".venv", "venv", "vendor"} {
+			candidates = append(candidates, name)
+			for _, c := range o.Checks {
+				if c.Dir != "" {
+					candidates = append(candidates, c.Dir+"/"+name)
+				}
+			}
+		}
+		slices.Sort(candidates)
+		candidates = slices.Compact(candidates)
+	}
+	var list []string
+	for _, name := range candidates {
+		info, err := os.Stat(filepath.Join(o.Repo, filepath.FromSlash(name)))
+		if err != nil || !info.IsDir() || edit.CheckPath(name) != "" {
+			continue
+		}
+		if o.Link != nil || o.repo.Ignores(ctx, name) {
+			list = append(list, name)
+		}
+	}
+	return list
+}
+
+// copies are files that are copied from the checkout: those that are configured and
+// those that .worktreeinclude names one by one.
+func (o *openSite) copies() []string {
+	list := slices.Clone(o.Copy)
+	data, _ := os.ReadFile(filepath.Join(o.Repo, ".worktreeinclude"))
+	for line := range strings.Lines(string(data)) {
+		line = strings.TrimSpace(line)
+		if line == "" || strings.HasPrefix(line, "#") {
+			continue
+		}
+		matches, _ := filepath.Glob(filepath.Join(o.Repo, filepath.FromSlash(line)))
+		for _, m := range matches {
+			if info, err := os.Lstat(m); err == nil && info.Mode().IsRegular() {
+				if name, err := filepath.Rel(o.Repo, m); err == nil {
+					list = append(list, filepath.ToSlash(name))
+				}
+			}
+		}
+	}
+	return slices.DeleteFunc(list, func(name string) bool {
+		_, err := os.Stat(filepath.Join(o.Repo, filepath.FromSlash(name)))
+		return edit.CheckPath(name) != "" || err != nil
+	})
+}

@@ -1,0 +1,90 @@
+package command_test
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/tool/command"
+	"github.com/troupe-dev/troupe/troupetest"
+)
+
+func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && os.Args[1] == command.SandboxArgument {
+		os.Exit(command.SandboxMain())
+	}
+	os.Exit(m.Run())
+}
+
+// call has an agent call the tool, and returns what the model is told.
+func call(t *testing.T, c command.Config, arguments string) string {
+	t.Helper()
+	tool, err := command.New(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	model := troupetest.NewScript(t, troupetest.Call("run_command", arguments), troupetest.Say("done"))
+	agent, err := troupe.NewAgent(troupe.AgentConfig{ID: "a", Model: model, Tools: []troupe.Tool{tool}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	engine, err := troupe.New(troupe.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer engine.Close()
+	told := ""
+	for e, err := range engine.Run(t.Context(), agent, troupe.Input{Text: "go"}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if b, ok := e.Body.(*troupe.ToolReturned); ok {
+			told = b.Content
+		}
+	}
+	return told
+}
+
+func config(t *testing.T, allow ...string) command.Config {
+	dir := t.TempDir()
+	return command.Config{
+		Allow: allow, Cache: t.TempDir(), Helper: []string{os.Args[0], command.SandboxArgument},
+		Dir: func(context.Context, string) (string, error) { return dir, nil },
+	}
+}
+
+func TestOnlyWhatIsGrantedIsRun(t *testing.T) {
+	home, err := os.UserHomeDir()
+	if err != nil {
+		t.Fatal(err)
+	}
+	secret := filepath.Join(home, ".troupe-command-test")
+	if err := os.WriteFile(secret, []byte("hidden-thing"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	defer os.Remove(secret)
+	for _, c := range []struct{ name, arguments, want string }{
+		{"granted", `{"command":["echo","hello"]}`, "hello"},
+		{"with any words", `{"command":["echo","a","b","c"]}`, "a b c"},
+		{"not granted", `{"command":["rm","-rf","x"]}`, "is not granted"},
+		{"a prefix is not it", `{"command":["echoes"]}`, "is not granted"},
+		{"there is no shell", `{"command":["echo","$(id)","; rm x"]}`, "$(id) ; rm x"},
+		{"another program's argument", `{"command":["git","push"]}`, "is not granted"},
+		{"empty", `{"command":[]}`, "empty"},
+		{"missing", `{"command":["no-such-program"]}`, "no such program"},
+		{"in the sandbox", `{"command":["cat","` + secret + `"]}`, `"exit":1`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			got := call(t, config(t, "echo *", "git status", "no-such-program", "cat *"), c.arguments)
+			if !strings.Contains(got, c.want) || strings.Contains(got, "hidden-thing") {
+				t.Errorf("got %s", got)
+			}
+		})
+	}
+	if _, err := command.New(config(t)); err == nil {
+		t.Error("nothing is granted, and there is a tool")
+	}
+}

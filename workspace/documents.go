@@ -1,0 +1,298 @@
+package workspace
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// Documents say where the documents of a project are kept. A document is whatever is
+// named inside {project-root} and outside of the other roots: {project-root}/docs/prd.md,
+// or docs/prd.md where docs is one of the folders. It is read and written by that name.
+type Documents struct {
+	// Dir is the directory on the host that holds the documents, under their names in
+	// the project, and their earlier versions. It must exist. Without it there are no
+	// documents, and the project is written only where a root says so.
+	Dir string
+	// InPlace has the documents be the project's own files. Then only those in Folders
+	// may be read and written beside what the project's access allows, and Dir holds
+	// earlier versions alone.
+	InPlace bool
+	// Folders are directories in the project, with slashes. A plain name that begins
+	// with one of them is a document's.
+	Folders []string
+}
+
+// documentsRoot is the name of the root that documents are kept in. Its places are shown
+// by the names that the documents have in the project.
+const documentsRoot = "documents"
+
+// versionsDir is where earlier versions are kept, in the directory of the documents.
+const versionsDir = ".troupe-versions"
+
+// maxVersions is how many earlier versions of a document are kept.
+const maxVersions = 20
+
+// documents are the open Documents of a workspace.
+type documents struct {
+	Documents
+	kept    *root // holds versions, and the documents unless they are in place
+	project *root
+}
+
+func (w *Workspace) openDocuments(c Documents) error {
+	project := w.roots[ProjectRoot]
+	if c.Dir == "" || project == nil {
+		return nil
+	}
+	if err := w.openRoot(Root{Name: documentsRoot, Dir: c.Dir, Access: ReadWrite}); err != nil {
+		return err
+	}
+	d := &documents{Documents: c, kept: w.roots[documentsRoot], project: project}
+	d.Folders = nil
+	for _, folder := range c.Folders {
+		if folder = path.Clean(folder); folder != "." && fs.ValidPath(folder) {
+			d.Folders = append(d.Folders, folder)
+		}
+	}
+	d.kept.shownAs = ProjectRoot
+	if c.InPlace {
+		project.open = d.Folders
+	}
+	w.documents = d
+	return nil
+}
+
+// inFolder says whether a name in the project lies in one of the folders of documents.
+func (d *documents) inFolder(name string) bool {
+	return slices.ContainsFunc(d.Folders, func(folder string) bool {
+		_, ok := relativeTo(folder, name)
+		return ok
+	})
+}
+
+// nameOf returns the name in the project of a place in the project or in a root inside
+// it, if that is a document's: what an installation holds is none, except for what its
+// agents remember.
+func (d *documents) nameOf(loc Location) (name string, ok bool) {
+	switch loc.root {
+	case d.project:
+		return loc.name, true
+	case d.kept:
+		return loc.name, !d.InPlace
+	}
+	for _, inner := range d.project.nested {
+		if inner.root == loc.root {
+			name = path.Join(inner.at, loc.name)
+			return name, loc.root.Access == ReadOnly && isMemory(name)
+		}
+	}
+	return "", false
+}
+
+// isMemory says whether a name is that of something agents write down for themselves.
+func isMemory(name string) bool {
+	for element := range strings.SplitSeq(name, "/") {
+		if element == "_memory" || strings.HasSuffix(element, "-sidecar") || strings.HasSuffix(element, "-user-memory") {
+			return true
+		}
+	}
+	return false
+}
+
+// existing returns the place at which a document is read: where it was written, or else
+// where the project has it.
+func (d *documents) existing(loc Location) Location {
+	name, ok := d.nameOf(loc)
+	if !ok || d.InPlace {
+		return loc
+	}
+	kept := Location{d.kept, name}
+	if kept.isThere() || loc.access() == NoAccess {
+		return kept
+	}
+	return loc
+}
+
+// output returns the place at which a document is written.
+func (d *documents) output(loc Location, written string) (Location, error) {
+	name, ok := d.nameOf(loc)
+	switch {
+	case !ok:
+		return Location{}, refuse("write", written, fmt.Sprintf("{%s} is not written to; %s", loc.root.Name, d.advice()))
+	case !d.InPlace:
+		return Location{d.kept, name}, nil
+	case loc.access() == ReadWrite:
+		return loc, nil
+	}
+	return Location{}, refuse("write", written, d.advice())
+}
+
+// advice says where documents go.
+func (d *documents) advice() string {
+	if !d.InPlace {
+		return "write documents to {project-root}/docs/name.md or where the configuration says, other files to {session-folder}"
+	}
+	return "documents are written to " + cmp.Or(strings.Join(d.Folders, ", "), "no folder: the configuration names none") + "; other files to {session-folder}"
+}
+
+// plain returns the document that a plain name means, if it means one: in one of the
+// folders, or there already.
+func (d *documents) plain(rel string) (Location, bool) {
+	loc, err := place(rel, d.project, rel)
+	if err != nil {
+		return Location{}, false
+	}
+	name, ok := d.nameOf(loc)
+	if !ok {
+		return Location{}, false
+	}
+	if loc.root != d.project {
+		return loc, true // a memory
+	}
+	return loc, d.inFolder(name) || !d.InPlace && Location{d.kept, name}.isThere() && strings.Contains(name, "/")
+}
+
+// isThere says whether there is anything at a place.
+func (l Location) isThere() bool {
+	_, err := l.root.dir.Lstat(l.name)
+	return !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR)
+}
+
+// A Version is an earlier content of a document.
+type Version struct {
+	Number   int
+	Size     int64
+	Modified time.Time // when it was replaced
+}
+
+// Versions lists the earlier versions of a document that are kept, oldest first.
+func (w *Workspace) Versions(loc Location) ([]Version, error) {
+	dir, err := w.versionsOf(loc)
+	if err != nil || dir == "" {
+		return nil, err
+	}
+	var list []Version
+	for number, info := range w.documents.versionFiles(dir) {
+		list = append(list, Version{number, info.Size(), info.ModTime()})
+	}
+	slices.SortFunc(list, func(a, b Version) int { return a.Number - b.Number })
+	return list, nil
+}
+
+// ReadVersion reads an earlier version of a document.
+func (w *Workspace) ReadVersion(loc Location, number int) (string, error) {
+	dir, err := w.versionsOf(loc)
+	if err != nil {
+		return "", err
+	}
+	if dir == "" {
+		return "", &Error{Op: "read", Path: loc.String(), Err: ErrNotFound, Reason: "it is no document"}
+	}
+	content, err := w.documents.kept.dir.ReadFile(path.Join(dir, versionName(number)))
+	if err != nil {
+		return "", failed("read", loc.String(), err)
+	}
+	return string(content), nil
+}
+
+// versionsOf returns the directory of a document's versions; empty if it is none.
+func (w *Workspace) versionsOf(loc Location) (string, error) {
+	if _, err := w.allow("read", loc, ReadOnly); err != nil {
+		return "", err
+	}
+	if w.documents == nil {
+		return "", nil
+	}
+	name, ok := w.documents.nameOf(loc)
+	if !ok {
+		return "", nil
+	}
+	return path.Join(versionsDir, name), nil
+}
+
+func versionName(number int) string { return fmt.Sprintf("%06d", number) }
+
+// versionFiles returns the versions in a directory, by their numbers.
+func (d *documents) versionFiles(dir string) map[int]fs.FileInfo {
+	found := map[int]fs.FileInfo{}
+	in, err := openOnlyDir(d.kept.dir, dir)
+	if err != nil {
+		return nil
+	}
+	defer in.Close()
+	names, _, err := readNames(in, 10*maxVersions)
+	if err != nil {
+		return nil
+	}
+	for _, name := range names {
+		number := 0
+		if _, err := fmt.Sscanf(name, "%06d", &number); err != nil || versionName(number) != name {
+			continue
+		}
+		if info, err := in.Lstat(name); err == nil && info.Mode().IsRegular() {
+			found[number] = info
+		}
+	}
+	return found
+}
+
+// keepVersion keeps what is at a place that is about to be replaced by content.
+func (w *Workspace) keepVersion(target Location, content []byte) error {
+	d := w.documents
+	if d == nil {
+		return nil
+	}
+	name, ok := d.nameOf(target)
+	if !ok || d.InPlace && !d.inFolder(name) {
+		return nil
+	}
+	old, err := target.root.dir.ReadFile(target.name)
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) || err == nil && string(old) == string(content) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	at := path.Join(versionsDir, name)
+	if err := d.kept.dir.MkdirAll(at, 0o755); err != nil {
+		return err
+	}
+	files := d.versionFiles(at)
+	last := 0
+	for number := range files {
+		last = max(last, number)
+	}
+	dir, err := openOnlyDir(d.kept.dir, at)
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	if err := replaceFile(dir, versionName(last+1), old, 0o644); err != nil {
+		return err
+	}
+	return d.prune(dir, files)
+}
+
+// prune removes the oldest versions beyond those that are kept.
+func (d *documents) prune(dir *os.Root, files map[int]fs.FileInfo) error {
+	numbers := make([]int, 0, len(files))
+	for number := range files {
+		numbers = append(numbers, number)
+	}
+	slices.Sort(numbers)
+	for len(numbers) >= maxVersions {
+		if err := dir.Remove(versionName(numbers[0])); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		numbers = numbers[1:]
+	}
+	return nil
+}
