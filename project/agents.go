@@ -55,7 +55,8 @@ func (p *Project) Flows() []server.Flow {
 	var list []server.Flow
 	for _, name := range slices.Sorted(maps.Keys(p.config.Flows)) {
 		tree := p.maker(nil).Plan(name, func(string) string { return "" })
-		list = append(list, server.Flow{Name: name, Description: p.config.Flows[name].Description, Tree: tree})
+		nodes, edges := flowGraph(p.config.Flows, name)
+		list = append(list, server.Flow{Name: name, Description: p.config.Flows[name].Description, Tree: tree, Nodes: nodes, Edges: edges})
 	}
 	return list
 }

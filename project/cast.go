@@ -27,6 +27,11 @@ type player struct {
 // find makes the flow or the agent of a name, as it was when the session began
 // where there is one.
 func (s *stage) find(ctx context.Context, name, session string) (*player, error) {
+	return s.findWith(ctx, name, session, s.project.models.For)
+}
+
+// findWith is find with a choice of models of the caller's.
+func (s *stage) findWith(ctx context.Context, name, session string, choose func(id string) models.Choice) (*player, error) {
 	if name == Deliver {
 		order, err := s.orderOf(ctx, session)
 		if err != nil {
@@ -39,10 +44,10 @@ func (s *stage) find(ctx context.Context, name, session string) (*player, error)
 		return &player{Step: step}, nil
 	}
 	if _, ok := s.project.config.Flows[name]; !ok {
-		return s.agent(ctx, name)
+		return s.agentWith(ctx, name, choose)
 	}
 	step, err := s.project.maker(func(id string) (*troupe.Agent, error) {
-		player, err := s.agent(ctx, id)
+		player, err := s.agentWith(ctx, id, choose)
 		if err != nil {
 			return nil, err
 		}
@@ -57,6 +62,11 @@ func (s *stage) find(ctx context.Context, name, session string) (*player, error)
 // agent makes the agent of an id, once. Those that it invokes have the model and the
 // rights that are theirs, not its own.
 func (s *stage) agent(ctx context.Context, id string) (*player, error) {
+	return s.agentWith(ctx, id, s.project.models.For)
+}
+
+// agentWith makes the agent of an id with a model, once for each.
+func (s *stage) agentWith(ctx context.Context, id string, choose func(id string) models.Choice) (*player, error) {
 	var d *bundle.Definition
 	if !s.project.isPlain(id) {
 		var err error
@@ -67,10 +77,12 @@ func (s *stage) agent(ctx context.Context, id string) (*player, error) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if made := s.agents[id]; made != nil {
+	choice := choose(id)
+	key := id + " " + choice.Ref
+	if made := s.agents[key]; made != nil {
 		return made, nil
 	}
-	model, err := s.project.models.Open(s.project.models.For(id))
+	model, err := s.project.models.Open(choice)
 	if err != nil {
 		return nil, err
 	}
@@ -85,7 +97,7 @@ func (s *stage) agent(ctx context.Context, id string) (*player, error) {
 		return nil, err
 	}
 	made.Step = made.agent
-	s.agents[id] = made
+	s.agents[key] = made
 	return made, nil
 }
 

@@ -76,6 +76,8 @@ type Project struct {
 	// sinks are told of everything that agents do.
 	sinks   []observe.Sink
 	metrics *observe.Metrics
+	// environment is that of the process, without what .env adds, and lookup with it.
+	environment, lookup func(string) (string, bool)
 
 	opening sync.Mutex
 	opened  *stage // nil until it is needed
@@ -89,6 +91,7 @@ func Open(dir string, o Options) (*Project, error) {
 	if o.LookupEnv == nil {
 		o.LookupEnv = os.LookupEnv
 	}
+	environment := o.LookupEnv
 	absolute, err := directory(dir)
 	if err != nil {
 		return nil, err
@@ -108,7 +111,7 @@ func Open(dir string, o Options) (*Project, error) {
 		return nil, err
 	}
 	p := &Project{
-		dir: absolute, config: c, catalog: catalog, helper: o.SandboxHelper, metrics: observe.NewMetrics(),
+		dir: absolute, config: c, catalog: catalog, helper: o.SandboxHelper, metrics: observe.NewMetrics(), environment: environment, lookup: o.LookupEnv,
 		models: models.Chooser{Config: c, Flag: o.Model, Getenv: o.getenv, Client: models.NewClient()},
 	}
 	p.sinks = append(slices.Clone(o.Observers), p.metrics)

@@ -6,13 +6,17 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"path/filepath"
+	"runtime/debug"
 
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/bundle"
 	"github.com/troupe-dev/troupe/observe"
+	"github.com/troupe-dev/troupe/project/internal/models"
 	"github.com/troupe-dev/troupe/server"
 	"github.com/troupe-dev/troupe/store/sqlite"
 	"github.com/troupe-dev/troupe/web"
+	"github.com/troupe-dev/troupe/workspace"
 )
 
 // usualAddress is where the server listens where nobody says.
@@ -30,10 +34,47 @@ func (p *Project) Server(ctx context.Context) (*server.Server, error) {
 	if err != nil {
 		return nil, err
 	}
+	settings := newSettings(s)
 	return server.New(server.Config{
-		Engine: s.engine, Store: s.folders, Cast: cast{p}, Folders: s.folders, Logs: s.searchLogs, Metrics: p.metrics,
-		Users: p.users(), Hosts: p.config.Server.Hosts, Page: web.Page(), Log: p.log,
+		Engine: s.engine, Store: s.folders, Cast: cast{p, settings}, Folders: s.folders, Logs: s.searchLogs, Metrics: p.metrics,
+		Users: p.users(), Operators: p.config.Server.Operators, Hosts: p.config.Server.Hosts, Page: web.Page(), Log: p.log,
+		Dir: filepath.Join(p.DataDir(), "page"), Version: builtVersion(), Models: settings, Settings: settings, Skills: p.listSkills, Made: s.readMade,
 	})
+}
+
+// builtVersion is the version of the module that the program was built from.
+func builtVersion() string {
+	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "(devel)" {
+		return info.Main.Version
+	}
+	return "development"
+}
+
+// listSkills lists the project's skills for the page.
+func (p *Project) listSkills(context.Context) ([]server.Skill, error) {
+	var list []server.Skill
+	for _, skill := range p.skills.List() {
+		list = append(list, server.Skill{Name: skill.Name, Description: skill.Description, Category: skill.Category})
+	}
+	return list, nil
+}
+
+// readMade reads a file that a delivery has written into its output.
+func (s *stage) readMade(ctx context.Context, session, name string) (string, error) {
+	order, err := s.orderOf(ctx, session)
+	if err != nil {
+		return "", err
+	}
+	output, err := workspace.Open(workspace.Config{Roots: []workspace.Root{{Name: "output", Dir: within(s.project.dir, order.Out), Access: workspace.ReadOnly}}})
+	if err != nil {
+		return "", err
+	}
+	defer output.Close()
+	place, err := output.Resolve("{output}/" + name)
+	if err != nil {
+		return "", err
+	}
+	return output.ReadFile(place)
 }
 
 // users are the tokens of the configuration, by user, from the environment.
@@ -45,16 +86,37 @@ func (p *Project) users() map[string]string {
 	return users
 }
 
-// A cast is what the server can run: what the project has.
-type cast struct{ *Project }
+// A cast is what the server can run: what the project has, each agent with the model
+// that the settings have for it.
+type cast struct {
+	*Project
+	settings *settings
+}
+
+// Agents implements [server.Cast].
+func (c cast) Agents() []server.Agent {
+	list := c.Project.Agents()
+	for i := range list {
+		list[i].Model = c.settings.choose(list[i].ID).Ref
+	}
+	return list
+}
 
 // Step implements [server.Cast].
 func (c cast) Step(ctx context.Context, name string) (troupe.Step, error) {
-	step, err := c.Project.Step(ctx, name)
+	return c.settings.stage.stepWith(ctx, name, c.settings.choose)
+}
+
+// stepWith makes the step of a name with a choice of models.
+func (s *stage) stepWith(ctx context.Context, name string, choose func(id string) models.Choice) (troupe.Step, error) {
+	player, err := s.findWith(ctx, name, "", choose)
 	if errors.Is(err, bundle.ErrNoAgent) {
 		return nil, fmt.Errorf("%.64q: %w", name, server.ErrUnknown)
 	}
-	return step, err
+	if err != nil {
+		return nil, err
+	}
+	return player.Step, nil
 }
 
 // searchLogs finds events for the server, as 'troupe logs' does.

@@ -15,8 +15,8 @@ type call struct {
 	w     *response
 	r     *http.Request
 	route *route
-	// user is who sent it.
-	user string
+	// user is who sent it, and role what they may do.
+	user, role string
 	// digest is the hash of the request's body.
 	digest [sha256.Size]byte
 }

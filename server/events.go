@@ -1,9 +1,11 @@
 package server
 
 import (
+	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"math"
 	"net/http"
 	"strconv"
@@ -25,6 +27,13 @@ const (
 // that are to come. What is stored has its number as id, so that a reader which
 // comes back goes on after the last one it saw.
 func (s *Server) followEvents(c *call) error {
+	if c.r.URL.Query().Has("before") {
+		page, err := s.pageOfEvents(c)
+		if err != nil {
+			return err
+		}
+		return page.write(c.w)
+	}
 	after, err := c.number("after", 0, math.MaxInt64)
 	if err != nil {
 		return err
@@ -54,6 +63,67 @@ func (s *Server) followEvents(c *call) error {
 		}
 		return nil
 	}))
+}
+
+const (
+	usualEvents = 200
+	mostEvents  = 5000
+)
+
+// An eventPage is a stretch of a session's events.
+type eventPage struct {
+	Events []json.RawMessage `json:"events"`
+	// Last is the number of the session's last event.
+	Last int64 `json:"last"`
+}
+
+// write sends the page with each event on a line of its own, as it was encoded: whoever
+// wants numbers as they were written reads line by line.
+func (p *eventPage) write(w http.ResponseWriter) error {
+	w.Header().Set("Content-Type", "application/json")
+	out := bufio.NewWriterSize(w, 64<<10)
+	out.WriteString("{\"events\":[\n")
+	for i, data := range p.Events {
+		if i > 0 {
+			out.WriteString(",\n")
+		}
+		out.Write(data)
+	}
+	fmt.Fprintf(out, "\n],\"last\":%d}\n", p.Last)
+	return out.Flush()
+}
+
+// pageOfEvents returns the events before a number, or the last ones.
+func (s *Server) pageOfEvents(c *call) (eventPage, error) {
+	page := eventPage{Events: []json.RawMessage{}}
+	info, d, err := s.find(c, c.r.PathValue("id"))
+	if err != nil || d != nil {
+		return page, err
+	}
+	page.Last = info.Events
+	before, err := c.number("before", info.Events+1, math.MaxInt64)
+	if err != nil {
+		return page, err
+	}
+	limit, err := c.number("limit", usualEvents, mostEvents)
+	if err != nil {
+		return page, err
+	}
+	before = min(before, info.Events+1)
+	for e, err := range s.config.Store.Events(c.r.Context(), info.ID, max(before-1-limit, 0)) {
+		if err != nil {
+			return page, err
+		}
+		if e.Seq >= before {
+			break
+		}
+		data, err := shown(e).MarshalJSON()
+		if err != nil {
+			return page, err
+		}
+		page.Events = append(page.Events, explained(&e, data))
+	}
+	return page, nil
 }
 
 // events are what one reader is sent.
@@ -129,6 +199,7 @@ func (e *events) sendEvent(event *troupe.Event) error {
 	if err != nil {
 		return err
 	}
+	data = explained(event, data)
 	var id []byte
 	if event.Seq > 0 {
 		id = strconv.AppendInt(nil, event.Seq, 10)

@@ -3,6 +3,7 @@ package server
 import (
 	"errors"
 	"io/fs"
+	"math"
 	"mime"
 	"net/http"
 	"os"
@@ -108,12 +109,45 @@ func (s *Server) sendFile(c *call) error {
 		return err
 	}
 	name := c.r.PathValue("path")
-	content, err := s.readFile(info.ID, name)
+	version, err := c.number("version", 0, math.MaxInt32)
 	if err != nil {
 		return err
 	}
+	var content string
+	if version > 0 {
+		content, err = s.versionOf(c, info.ID, name, version)
+	} else {
+		content, err = s.readFile(info.ID, name)
+	}
+	if err != nil && s.config.Made != nil && info.Agent == Pipeline {
+		if made, failed := s.config.Made(c.r.Context(), info.ID, name); failed == nil {
+			content, err = made, nil
+		}
+	}
+	if err != nil {
+		return err
+	}
+	return c.sendContent(name, content)
+}
+
+// previewTypes are what the page may show by itself: pictures, and pages that have no
+// rights at all.
+var previewTypes = map[string]string{
+	".png": "image/png", ".jpg": "image/jpeg", ".jpeg": "image/jpeg", ".gif": "image/gif", ".webp": "image/webp",
+	".svg": "image/svg+xml", ".html": "text/html; charset=utf-8", ".htm": "text/html; charset=utf-8", ".pdf": "application/pdf",
+}
+
+const (
+	filePolicy = "sandbox; default-src 'none'; frame-ancestors 'none'"
+	// previewPolicy lets a page of somebody's be shown in a frame of ours, in which it
+	// runs nothing and loads nothing.
+	previewPolicy = "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-ancestors 'self'"
+)
+
+// sendContent sends the content of a file as the query asks for it.
+func (c *call) sendContent(name, content string) (err error) {
 	header := c.w.Header()
-	header.Set("Content-Security-Policy", "sandbox; default-src 'none'; frame-ancestors 'none'")
+	header.Set("Content-Security-Policy", filePolicy)
 	switch query := c.r.URL.Query(); {
 	case query.Has("html"):
 		if content, err = renderMarkdown(name, content); err != nil {
@@ -122,6 +156,9 @@ func (s *Server) sendFile(c *call) error {
 		header.Set("Content-Type", "text/html; charset=utf-8")
 	case query.Has("raw"):
 		header.Set("Content-Type", "text/plain; charset=utf-8")
+	case query.Has("preview") && previewTypes[strings.ToLower(path.Ext(name))] != "":
+		header.Set("Content-Security-Policy", previewPolicy)
+		header.Set("Content-Type", previewTypes[strings.ToLower(path.Ext(name))])
 	default:
 		header.Set("Content-Type", "application/octet-stream")
 		header.Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": path.Base(name)}))

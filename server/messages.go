@@ -1,6 +1,7 @@
 package server
 
 import (
+	"errors"
 	"mime"
 	"net/http"
 	"strings"
@@ -14,6 +15,16 @@ import (
 type message struct {
 	Text        string       `json:"text,omitempty"`
 	Attachments []attachment `json:"attachments,omitempty"`
+	// When is "after" for a message that waits until the run under way has ended.
+	When string `json:"when,omitempty" jsonschema:"after: wait until the run that is under way has ended; by default such a message is refused"`
+}
+
+// A posted message has begun a run, or waits in the queue.
+type posted struct {
+	Session string `json:"session"`
+	Run     string `json:"run"`
+	// Queued says that it waits for the run that is under way.
+	Queued bool `json:"queued,omitempty"`
 }
 
 // An attachment is a file that comes with a message.
@@ -66,8 +77,12 @@ func (s *Server) input(in message) (troupe.Input, error) {
 	return troupe.Input{Text: in.Text, Parts: parts}, err
 }
 
-func (s *Server) postMessage(c *call, in message) (started, error) {
-	return s.onlyOnce(c, func() (started, error) {
+func (s *Server) postMessage(c *call, in message) (posted, error) {
+	if in.When != "" && in.When != "after" {
+		return posted{}, refuse(http.StatusBadRequest, "when: %.20q is not after", in.When)
+	}
+	isQueued := false
+	begun, err := s.onlyOnce(c, func() (started, error) {
 		id := c.r.PathValue("id")
 		info, _, err := s.find(c, id)
 		if err != nil {
@@ -84,16 +99,21 @@ func (s *Server) postMessage(c *call, in message) (started, error) {
 		input.Session = id
 		input.IdempotencyKey = key
 		run, err := s.say(c, info.Agent, input)
+		if errors.Is(err, troupe.ErrBusy) && in.When == "after" {
+			isQueued = true
+			return started{Session: id}, s.enqueue(c, id, in)
+		}
 		if err != nil {
 			return started{}, s.withSeq(c, id, err)
 		}
 		return run.started, nil
 	})
+	return posted{begun.Session, begun.Run, isQueued || begun.Session != "" && begun.Run == ""}, err
 }
 
 // say begins a run of a named step.
 func (s *Server) say(c *call, name string, input troupe.Input) (*running, error) {
-	step, err := s.step(c.r.Context(), name)
+	step, err := s.stepIn(c.r.Context(), name, input.Session)
 	if err != nil {
 		return nil, err
 	}

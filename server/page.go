@@ -67,6 +67,13 @@ func (s *Server) sendPage(c *call) error {
 		return refuse(http.StatusNotFound, "there is nothing at this address")
 	}
 	header := c.w.Header()
+	if s.isForFrame(c.r) {
+		header.Set("Access-Control-Allow-Origin", "*")
+		header.Set("Cross-Origin-Resource-Policy", "cross-origin")
+	}
+	if name == framePage {
+		header.Set("Content-Security-Policy", framePolicy)
+	}
 	header.Set("Cache-Control", "no-cache")
 	header.Set("Content-Type", file.media)
 	header.Add("Vary", "Accept-Encoding")
@@ -78,6 +85,20 @@ func (s *Server) sendPage(c *call) error {
 	header.Set("ETag", tag)
 	http.ServeContent(c.w, c.r, "", time.Time{}, bytes.NewReader(content))
 	return nil
+}
+
+// framePage is the page of the frame in which diagrams are drawn. It has an origin of
+// its own, and so none of our cookies and no way to anything but the page's files.
+const (
+	framePage   = "frame/diagram.html"
+	frameFiles  = "/lib/mermaid/"
+	framePolicy = "sandbox allow-scripts; default-src 'none'; script-src 'self'; style-src 'unsafe-inline'; frame-ancestors 'self'"
+)
+
+// isForFrame says whether a request is for what the frame of diagrams loads, which
+// comes from an origin that is nobody's.
+func (s *Server) isForFrame(r *http.Request) bool {
+	return r.Method == http.MethodGet && s.page != nil && (strings.HasPrefix(r.URL.Path, frameFiles) || strings.HasPrefix(r.URL.Path, "/frame/"))
 }
 
 func acceptsGzip(r *http.Request) bool {

@@ -18,6 +18,8 @@ type problem struct {
 	Title  string `json:"title"`
 	Status int    `json:"status"`
 	Detail string `json:"detail,omitempty"`
+	// Code says in one word what is wrong, for a page that has words of its own.
+	Code string `json:"code,omitempty"`
 	// Seq is the number of the session's last event, where that is why.
 	Seq int64 `json:"seq,omitempty"`
 
@@ -40,6 +42,12 @@ func (p *problem) concerning(param, code string) *problem {
 	return p
 }
 
+// withCode says in one word what is wrong.
+func (p *problem) withCode(code string) *problem {
+	p.Code = code
+	return p
+}
+
 // errGeneric is all that a client is told of what went wrong in here.
 var errGeneric = refuse(http.StatusInternalServerError, "something went wrong; the server's log says what")
 
@@ -57,9 +65,9 @@ func problemOf(err error) *problem {
 	case malformed, mismatch:
 		return refuse(http.StatusBadRequest, "%v", err)
 	case errors.Is(err, troupe.ErrNotFound):
-		return refuse(http.StatusNotFound, "there is no such session")
+		return refuse(http.StatusNotFound, "there is no such session").withCode("gone")
 	case errors.Is(err, troupe.ErrBusy):
-		return refuse(http.StatusConflict, "the session has a run under way")
+		return refuse(http.StatusConflict, "the session has a run under way").withCode("busy")
 	case errors.Is(err, troupe.ErrNothingToResume), errors.Is(err, troupe.ErrChanged):
 		return refuse(http.StatusConflict, "%v", err)
 	case errors.Is(err, troupe.ErrConflict):

@@ -17,6 +17,8 @@ type route struct {
 	query   []parameter
 	// open routes need no token: they show nothing and change nothing.
 	open bool
+	// operator routes are for operators alone.
+	operator bool
 	endpoint
 }
 
@@ -26,7 +28,11 @@ type parameter struct{ name, description string }
 // routes returns the table, but for the page.
 func routes() []route {
 	after := []parameter{{"after", "the number of the last event that is known already; Last-Event-ID takes precedence"}}
-	asFile := []parameter{{"raw", "as plain text"}, {"html", "markdown as a fragment of HTML"}}
+	after = append(after, parameter{"before", "in place of a stream, a page of the events before this number, as JSON; empty for the last ones"}, parameter{"limit", "how many events a page has"})
+	asFile := []parameter{{"raw", "as plain text"}, {"html", "markdown as a fragment of HTML"}, {"preview", "to be shown: pictures as they are, pages without any rights"}, {"version", "an earlier version, by its number"}}
+	ofFile := []parameter{{"path", "the file's path"}}
+	library := []parameter{{"q", "only those with these words in their name or text"}, {"kind", "document, data, code or image"}, {"agent", "only of conversations with this agent"}, {"by", "only those that this agent wrote last"}}
+	ofCall := []parameter{{"against", "the number of the model call to compare with; by default the one before"}, {"as", "json: the messages as a request has them; curl: as a command, without the key"}}
 	chosen := []parameter{
 		{"agent", "only of this agent"}, {"since", "since then: 2h, 2026-01-31, or a time as in 2026-01-31T12:00:00Z"}, {"limit", "at most so many"},
 	}
@@ -37,40 +43,77 @@ func routes() []route {
 		{"until", "before then"}, {"before", "only hits of a smaller number than this one's"},
 	}, chosen...)
 	return []route{
-		{"GET", "/healthz", "Says that the server is alive.", nil, true, reply(http.StatusOK, (*Server).health)},
-		{"GET", "/readyz", "Says whether the server can do its work.", nil, false, reply(http.StatusOK, (*Server).ready)},
-		{"GET", "/metrics", "Shows metrics in Prometheus' text format.", nil, false, send("text/plain", (*Server).showMetrics)},
-		{"POST", "/api/login", "Exchanges a token for a cookie.", nil, true, accept(http.StatusNoContent, (*Server).logIn)},
-		{"GET", "/api/openapi.json", "Describes the routes.", nil, false, send("application/json", (*Server).showOpenAPI)},
+		{"GET", "/healthz", "Says that the server is alive.", nil, true, false, reply(http.StatusOK, (*Server).health)},
+		{"GET", "/readyz", "Says whether the server can do its work.", nil, false, false, reply(http.StatusOK, (*Server).ready)},
+		{"GET", "/metrics", "Shows metrics in Prometheus' text format.", nil, false, false, send("text/plain", (*Server).showMetrics)},
+		{"POST", "/api/login", "Exchanges a token for a cookie.", nil, true, false, accept(http.StatusNoContent, (*Server).logIn)},
+		{"GET", "/api/openapi.json", "Describes the routes.", nil, false, false, send("application/json", (*Server).showOpenAPI)},
 
-		{"GET", "/api/agents", "Lists the agents.", nil, false, reply(http.StatusOK, (*Server).listAgents)},
-		{"GET", "/api/flows", "Lists the flows.", nil, false, reply(http.StatusOK, (*Server).listFlows)},
-		{"POST", "/api/flows/{name}/runs", "Runs a flow in a session of its own.", nil, false, accept(http.StatusAccepted, (*Server).runFlow).large()},
-		{"POST", "/api/deliveries", "Takes a request through the phases of the pipeline.", nil, false, accept(http.StatusAccepted, (*Server).deliver)},
+		{"GET", "/api/me", "Says who asks and what they may do.", nil, false, false, reply(http.StatusOK, (*Server).showMe)},
+		{"GET", "/api/events", "Tells of all sessions of a person how they stand, whenever that changes.", nil, false, false, send("text/event-stream", (*Server).followPerson)},
+		{"GET", "/api/search", "Finds conversations, files and tasks.", []parameter{{"q", "the words"}}, false, false, reply(http.StatusOK, (*Server).search)},
+		{"GET", "/api/models", "Lists the models that a conversation may choose.", nil, false, false, reply(http.StatusOK, (*Server).listModelsOfSession)},
+		{"GET", "/api/agents", "Lists the agents.", nil, false, false, reply(http.StatusOK, (*Server).listAgents)},
+		{"GET", "/api/flows", "Lists the flows.", nil, false, false, reply(http.StatusOK, (*Server).listFlows)},
+		{"GET", "/api/flows/{name}", "Shows a flow as a graph.", nil, false, false, reply(http.StatusOK, (*Server).showFlow)},
+		{"POST", "/api/flows/{name}/runs", "Runs a flow in a session of its own.", nil, false, false, accept(http.StatusAccepted, (*Server).runFlow).large()},
+		{"GET", "/api/deliveries", "Lists deliveries, the latest first.", nil, false, false, reply(http.StatusOK, (*Server).listDeliveries)},
+		{"POST", "/api/deliveries", "Takes a request through the phases of the pipeline.", nil, false, false, accept(http.StatusAccepted, (*Server).deliver)},
 
-		{"GET", "/api/sessions", "Lists sessions, the latest first.", sessions, false, reply(http.StatusOK, (*Server).listSessions)},
-		{"POST", "/api/sessions", "Makes a session, which begins with its first message.", nil, false, accept(http.StatusCreated, (*Server).createSession)},
-		{"GET", "/api/sessions/{id}", "Shows a session at a glance.", nil, false, reply(http.StatusOK, (*Server).showSession)},
-		{"PATCH", "/api/sessions/{id}", "Gives a session another title.", nil, false, accept(http.StatusOK, (*Server).renameSession)},
-		{"DELETE", "/api/sessions/{id}", "Deletes a session with its files.", nil, false, reply(http.StatusNoContent, (*Server).deleteSession)},
-		{"POST", "/api/sessions/{id}/messages", "Says something, which begins a run. Idempotency-Key is respected.", nil, false, accept(http.StatusAccepted, (*Server).postMessage).large()},
-		{"GET", "/api/sessions/{id}/events", "Follows the session's events, without an end.", after, false, send("text/event-stream", (*Server).followEvents)},
-		{"POST", "/api/sessions/{id}/cancel", "Stops the session's run.", nil, false, reply(http.StatusNoContent, (*Server).cancelRun)},
-		{"POST", "/api/sessions/{id}/resume", "Goes on with a run that was stopped, failed or interrupted.", nil, false, reply(http.StatusAccepted, (*Server).resumeRun)},
-		{"POST", "/api/sessions/{id}/fork", "Begins a new session with the events of this one up to a number.", nil, false, accept(http.StatusCreated, (*Server).forkSession)},
-		{"GET", "/api/sessions/{id}/files", "Lists the session's files.", nil, false, reply(http.StatusOK, (*Server).listFiles)},
-		{"GET", "/api/sessions/{id}/files/{path...}", "Sends one of the session's files.", asFile, false, send("application/octet-stream", (*Server).sendFile)},
+		{"GET", "/api/sessions", "Lists sessions, the latest first.", sessions, false, false, reply(http.StatusOK, (*Server).listSessions)},
+		{"POST", "/api/sessions", "Makes a session, which begins with its first message.", nil, false, false, accept(http.StatusCreated, (*Server).createSession)},
+		{"GET", "/api/sessions/{id}", "Shows a session at a glance.", nil, false, false, reply(http.StatusOK, (*Server).showSession)},
+		{"PATCH", "/api/sessions/{id}", "Changes a session's title, model, or what people noted of it.", nil, false, false, accept(http.StatusOK, (*Server).changeSession)},
+		{"DELETE", "/api/sessions/{id}", "Deletes a session with its files.", nil, false, false, reply(http.StatusNoContent, (*Server).deleteSession)},
+		{"POST", "/api/sessions/{id}/messages", "Says something, which begins a run. Idempotency-Key is respected.", nil, false, false, accept(http.StatusAccepted, (*Server).postMessage).large()},
+		{"GET", "/api/sessions/{id}/events", "Follows the session's events, without an end.", after, false, false, send("text/event-stream", (*Server).followEvents)},
+		{"POST", "/api/sessions/{id}/answers", "Answers the question that a run has ended with.", nil, false, false, accept(http.StatusAccepted, (*Server).postAnswer)},
+		{"POST", "/api/sessions/{id}/seen", "Notes that what there is was seen.", nil, false, false, reply(http.StatusNoContent, (*Server).seeSession)},
+		{"GET", "/api/sessions/{id}/queue", "Shows what is said once the run has ended.", nil, false, false, reply(http.StatusOK, (*Server).showQueue)},
+		{"PATCH", "/api/sessions/{id}/queue/{n}", "Changes a message of the queue, or says it now.", nil, false, false, accept(http.StatusOK, (*Server).changeQueued)},
+		{"DELETE", "/api/sessions/{id}/queue/{n}", "Takes a message out of the queue.", nil, false, false, reply(http.StatusNoContent, (*Server).removeQueued)},
+		{"GET", "/api/sessions/{id}/calls/{step}", "Shows what a model was sent, part by part, and what came back; or a tool call.", ofCall, false, false, send("application/json", (*Server).showCall).or(typeOf[callView]())},
+		{"POST", "/api/sessions/{id}/cancel", "Stops the session's run.", nil, false, false, reply(http.StatusNoContent, (*Server).cancelRun)},
+		{"POST", "/api/sessions/{id}/resume", "Goes on with a run that was stopped, failed or interrupted.", nil, false, false, reply(http.StatusAccepted, (*Server).resumeRun)},
+		{"POST", "/api/sessions/{id}/fork", "Begins a new session with the events of this one up to a number.", nil, false, false, accept(http.StatusCreated, (*Server).forkSession)},
+		{"GET", "/api/sessions/{id}/files", "Lists the session's files.", nil, false, false, reply(http.StatusOK, (*Server).listFiles)},
+		{"GET", "/api/sessions/{id}/files/{path...}", "Sends one of the session's files.", asFile, false, false, send("application/octet-stream", (*Server).sendFile)},
 
-		{"GET", "/api/logs", "Finds events of all sessions, the latest first.", logs, false, reply(http.StatusOK, (*Server).findLogs)},
-		{"POST", "/api/chat", "Says something and streams the answer.", nil, false, stream((*Server).chat).large()},
-		{"GET", "/v1/models", "Lists agents and flows as OpenAI lists models.", nil, false, reply(http.StatusOK, (*Server).listModels)},
-		{"GET", "/v1/models/{model}", "Shows an agent or a flow as OpenAI shows a model.", nil, false, reply(http.StatusOK, (*Server).showModel)},
-		{"POST", "/v1/chat/completions", "Answers as OpenAI's API does, in pieces or at once.", nil, false, stream((*Server).complete).large().lenient().or(typeOf[completion]())},
+		{"PUT", "/api/sessions/{id}/files", "Writes a version of a file by hand.", nil, false, false, accept(http.StatusOK, (*Server).editFile).large()},
+		{"GET", "/api/sessions/{id}/versions", "Lists the versions of a file, the latest first.", ofFile, false, false, reply(http.StatusOK, (*Server).listVersions)},
+		{"POST", "/api/sessions/{id}/restore", "Brings back a version of a file, as a new one.", nil, false, false, accept(http.StatusOK, (*Server).restoreFile)},
+		{"GET", "/api/sessions/{id}/files.zip", "Sends all files of the session.", nil, false, false, send("application/zip", (*Server).zipSession)},
+
+		{"GET", "/api/files", "Lists the files of all conversations.", library, false, false, reply(http.StatusOK, (*Server).listLibrary)},
+		{"POST", "/api/files/zip", "Sends files of any conversations as an archive.", nil, false, false, archive((*Server).zipFiles)},
+		{"GET", "/api/documents", "Lists the project's documents.", library[:2], false, false, reply(http.StatusOK, (*Server).listDocuments)},
+		{"PUT", "/api/documents", "Writes a version of a document by hand.", nil, false, false, accept(http.StatusOK, (*Server).editDocument).large()},
+		{"GET", "/api/documents/versions", "Lists the versions of a document, the latest first.", ofFile, false, false, reply(http.StatusOK, (*Server).listDocumentVersions)},
+		{"POST", "/api/documents/restore", "Brings back a version of a document, as a new one.", nil, false, false, accept(http.StatusOK, (*Server).restoreDocument)},
+		{"GET", "/api/documents/files/{path...}", "Sends a document.", asFile, false, false, send("application/octet-stream", (*Server).sendDocument)},
+
+		{"GET", "/api/settings", "Shows the settings and the providers.", nil, false, true, reply(http.StatusOK, (*Server).showSettings)},
+		{"PATCH", "/api/settings", "Changes settings.", nil, false, true, accept(http.StatusOK, (*Server).changeSettings)},
+		{"PUT", "/api/providers/{name}/key", "Sets a provider's key, which is never shown again.", nil, false, true, accept(http.StatusNoContent, (*Server).setProviderKey)},
+		{"POST", "/api/providers/{name}/test", "Tries whether a provider answers.", nil, false, true, reply(http.StatusOK, (*Server).testProvider)},
+		{"GET", "/api/mcp", "Lists the tool servers.", nil, false, true, reply(http.StatusOK, (*Server).listToolServers)},
+		{"POST", "/api/mcp/{name}/accept", "Takes the tools of a server as they are now.", nil, false, true, reply(http.StatusNoContent, (*Server).acceptTools)},
+		{"POST", "/api/mcp/{name}/restart", "Starts a tool server anew.", nil, false, true, reply(http.StatusNoContent, (*Server).restartTools)},
+		{"GET", "/api/skills", "Lists the skills.", nil, false, true, reply(http.StatusOK, (*Server).listSkills)},
+		{"GET", "/api/spending", "Says what the last 31 days have cost.", nil, false, true, reply(http.StatusOK, (*Server).showSpending)},
+		{"GET", "/api/people", "Lists who may come in.", nil, false, true, reply(http.StatusOK, (*Server).listPeople)},
+		{"POST", "/api/people/{name}/link", "Makes a link that lets somebody in for a day.", nil, false, true, reply(http.StatusOK, (*Server).makeLink)},
+
+		{"GET", "/api/logs", "Finds events of all sessions, the latest first.", logs, false, false, reply(http.StatusOK, (*Server).findLogs)},
+		{"POST", "/api/chat", "Says something and streams the answer.", nil, false, false, stream((*Server).chat).large()},
+		{"GET", "/v1/models", "Lists agents and flows as OpenAI lists models.", nil, false, false, reply(http.StatusOK, (*Server).listModels)},
+		{"GET", "/v1/models/{model}", "Shows an agent or a flow as OpenAI shows a model.", nil, false, false, reply(http.StatusOK, (*Server).showModel)},
+		{"POST", "/v1/chat/completions", "Answers as OpenAI's API does, in pieces or at once.", nil, false, false, stream((*Server).complete).large().lenient().or(typeOf[completion]())},
 	}
 }
 
 // pageRoute is the route of the page's files.
-var pageRoute = route{"GET", "/{path...}", "Sends a file of the page.", nil, true, send("text/html", (*Server).sendPage)}
+var pageRoute = route{"GET", "/{path...}", "Sends a file of the page.", nil, true, false, send("text/html", (*Server).sendPage)}
 
 // An endpoint is what a route does, with the types that its JSON is of: nil for
 // none.
@@ -123,6 +166,13 @@ func stream[In any](f func(*Server, *call, In) error) endpoint {
 	return e
 }
 
+// archive is stream for an answer that is a file.
+func archive[In any](f func(*Server, *call, In) error) endpoint {
+	e := stream(f)
+	e.media = "application/zip"
+	return e
+}
+
 func (e endpoint) large() endpoint   { e.big = true; return e }
 func (e endpoint) lenient() endpoint { e.loose = true; return e }
 
@@ -153,7 +203,7 @@ func (s *Server) serving(r *route) http.Handler {
 // lost answers requests that no route is for.
 func (s *Server) lost(w http.ResponseWriter, r *http.Request) {
 	var allowed []string
-	for _, method := range []string{"GET", "POST", "PATCH", "DELETE"} {
+	for _, method := range []string{"GET", "POST", "PUT", "PATCH", "DELETE"} {
 		other := *r
 		other.Method = method
 		if _, pattern := s.mux.Handler(&other); pattern != "/" {

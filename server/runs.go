@@ -27,7 +27,26 @@ type happening struct {
 
 // step makes the agent or flow of a name.
 func (s *Server) step(ctx context.Context, name string) (troupe.Step, error) {
-	step, err := s.config.Cast.Step(ctx, name)
+	return s.stepWith(ctx, name, "")
+}
+
+// stepIn makes the agent or flow of a session, with the model that was chosen for it.
+func (s *Server) stepIn(ctx context.Context, name, session string) (troupe.Step, error) {
+	n, err := s.notes.of(session)
+	if err != nil || session == "" {
+		return s.step(ctx, name)
+	}
+	return s.stepWith(ctx, name, n.Model)
+}
+
+// stepWith makes the agent or flow of a name with a model, the usual one if that is
+// empty.
+func (s *Server) stepWith(ctx context.Context, name, model string) (step troupe.Step, err error) {
+	if model == "" || s.config.Models == nil {
+		step, err = s.config.Cast.Step(ctx, name)
+	} else {
+		step, err = s.config.Models.Step(ctx, name, model)
+	}
 	if errors.Is(err, ErrUnknown) {
 		return nil, refuse(http.StatusNotFound, "there is no agent or flow named %.64q", name).concerning("model", "model_not_found")
 	}
@@ -75,8 +94,7 @@ func (s *Server) tryToBegin(c *call, run func(context.Context) iter.Seq2[troupe.
 	go func() {
 		defer leave() // which the server waits for when it stops
 		defer cancel(nil)
-		defer close(r.events)
-		s.watch(c.r.Context(), r, run(ctx))
+		s.ended(c.user, s.watch(c.r.Context(), r, run(ctx)))
 	}()
 	select {
 	case first := <-r.events:
@@ -92,19 +110,27 @@ func (s *Server) tryToBegin(c *call, run func(context.Context) iter.Seq2[troupe.
 	}
 }
 
-// watch hands on what happens until the request has ended.
-func (s *Server) watch(request context.Context, r *running, events iter.Seq2[troupe.Event, error]) {
+// watch hands on what happens until the request has ended, and says how the run did.
+func (s *Server) watch(request context.Context, r *running, events iter.Seq2[troupe.Event, error]) (end ending) {
 	var session string
 	over := make(chan struct{})
 	defer func() {
 		close(over)
 		s.active.CompareAndDelete(session, over)
+		close(r.events)
 	}()
 	isOnRecord := false
 	for e, err := range events {
 		if session == "" && err == nil {
 			session = e.Session
 			s.active.Store(session, over)
+			end.session = session
+		}
+		if err == nil {
+			s.watched(&e)
+			if finished, ok := e.Body.(*troupe.RunFinished); ok && e.Parent == "" {
+				end.well, end.waits = finished.Stop == troupe.StopAnswered, finished.Stop == troupe.StopInput
+			}
 		}
 		isOnRecord = isOnRecord || e.Parent == "" && isEnd(e.Body)
 		select {
@@ -115,6 +141,7 @@ func (s *Server) watch(request context.Context, r *running, events iter.Seq2[tro
 			s.config.Log.Error("run broke off", "session", session, "err", err)
 		}
 	}
+	return end
 }
 
 // isEnd reports whether a body is the last event of a run.

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"crypto/subtle"
 	"encoding/base64"
+	"errors"
 	"fmt"
 	"mime"
 	"net"
@@ -17,7 +18,7 @@ import (
 )
 
 // policy is what pages of ours may do: nothing that reaches another host.
-const policy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; " +
+const policy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' blob:; font-src 'self'; frame-src 'self'; " +
 	"form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
 
 // handle is the way of every request: what it must not carry is refused before
@@ -50,6 +51,9 @@ func (s *Server) handle(w http.ResponseWriter, r *http.Request) {
 func (s *Server) checkSource(r *http.Request) *problem {
 	if !slices.Contains(s.hosts, hostname(r.Host)) {
 		return refuse(http.StatusForbidden, "this server does not answer to that name")
+	}
+	if s.isForFrame(r) {
+		return nil
 	}
 	if origin := r.Header.Get("Origin"); origin != "" {
 		from, err := url.Parse(origin)
@@ -94,13 +98,15 @@ func (s *Server) admit(c *call, route *route) *problem {
 		if site := c.r.Header.Get("Sec-Fetch-Site"); site == "cross-site" || site == "same-site" {
 			return refuse(http.StatusForbidden, "requests from other origins are refused")
 		}
-		user, ok := s.userOf(c.r)
-		if !ok {
-			p := refuse(http.StatusUnauthorized, "the token is missing or wrong").concerning("", "invalid_api_key")
+		var err error
+		if c.user, c.role, err = s.authenticate(c.r); err != nil {
+			p := refuse(http.StatusUnauthorized, "the token is missing or wrong").concerning("", "invalid_api_key").withCode("signed_out")
 			p.headers = map[string]string{"WWW-Authenticate": `Bearer realm="troupe"`}
 			return p
 		}
-		c.user = user
+		if route.operator && c.role != RoleOperator {
+			return refuse(http.StatusForbidden, "only an operator may do this").withCode("not_operator")
+		}
 	}
 	if route.in != nil || c.r.ContentLength != 0 {
 		if media, _, _ := mime.ParseMediaType(c.r.Header.Get("Content-Type")); media != "application/json" {
@@ -153,6 +159,44 @@ func (k *keys) find(token string) (user string, ok bool) {
 	return user, ok
 }
 
+// errUnknownUser reports a request of nobody who is known.
+var errUnknownUser = errors.New("the token is missing or wrong")
+
+// authenticate says who sent a request and what they may do, in the program's own way
+// where it has one.
+func (s *Server) authenticate(r *http.Request) (user, role string, err error) {
+	if s.config.Auth != nil {
+		return s.config.Auth(r)
+	}
+	user, ok := s.userOf(r)
+	if !ok {
+		return "", "", errUnknownUser
+	}
+	return user, s.roleOf(user), nil
+}
+
+// roleOf is what a user may do: whoever runs a server without users operates it, and
+// of users those who are named.
+func (s *Server) roleOf(user string) string {
+	if len(s.config.Users) == 0 || slices.Contains(s.config.Operators, user) {
+		return RoleOperator
+	}
+	return RoleUser
+}
+
+// token says whose token it is: one that was configured, or one of a link that an
+// operator made.
+func (s *Server) token(token string) (user string, ok bool) {
+	if user, ok = s.keys.find(token); ok {
+		return user, true
+	}
+	link, ok := s.links.get(sha256.Sum256([]byte(token)))
+	if !ok || time.Now().After(link.until) {
+		return "", false
+	}
+	return link.user, true
+}
+
 // userOf says who sent a request: by the token in its header, or in its cookie.
 func (s *Server) userOf(r *http.Request) (user string, ok bool) {
 	if value := r.Header.Get("Authorization"); value != "" {
@@ -160,11 +204,11 @@ func (s *Server) userOf(r *http.Request) (user string, ok bool) {
 		if !strings.EqualFold(scheme, "Bearer") {
 			return "", false
 		}
-		return s.keys.find(token)
+		return s.token(token)
 	}
 	for _, name := range []string{secureCookie, plainCookie(r)} {
 		if cookie, err := r.Cookie(name); err == nil {
-			return s.keys.find(cookie.Value)
+			return s.token(cookie.Value)
 		}
 	}
 	return "", false
@@ -188,8 +232,8 @@ type login struct {
 
 // logIn sets the cookie that the page's requests carry from then on.
 func (s *Server) logIn(c *call, in login) (none, error) {
-	if _, ok := s.keys.find(in.Token); !ok {
-		return none{}, refuse(http.StatusUnauthorized, "the token is wrong")
+	if _, ok := s.token(in.Token); !ok {
+		return none{}, refuse(http.StatusUnauthorized, "the token is wrong").withCode("signed_out")
 	}
 	cookie := &http.Cookie{Name: plainCookie(c.r), Value: in.Token, Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode}
 	if c.r.TLS != nil || strings.HasPrefix(c.r.Header.Get("Origin"), "https://") {

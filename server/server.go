@@ -10,6 +10,7 @@ package server
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -45,6 +46,41 @@ type Config struct {
 	// have, as in "troupe.example.org". Without any, only this machine is served.
 	Hosts  []string
 	Limits Limits
+	// Auth says who sends a request and what they may do ([RoleOperator] or [RoleUser]),
+	// for a program that knows its users itself. Users and the server's own tokens then
+	// count for nothing. An error refuses the request.
+	Auth func(*http.Request) (user, role string, err error)
+	// Operators are the users who may look at and change settings. Without users,
+	// whoever has the token is one.
+	Operators []string
+	// UserName is how the page calls the one user of a server without users.
+	UserName string
+	// Prefix is the path under which the program mounts the handler, as in "/troupe",
+	// for addresses that answers name. The page itself finds out.
+	Prefix string
+	// Dir is where the server keeps what people decide about sessions: queues, chosen
+	// models, files edited by hand. Empty means in memory, until the server ends.
+	Dir string
+	// Version is shown to people.
+	Version string
+	// Models are what a conversation may choose from. Nil means that it may not.
+	Models Models
+	// Settings are what operators may change. Nil means nothing.
+	Settings Settings
+	// Documents are the project's own. Nil means that there are none.
+	Documents Documents
+	// ToolServers and Skills are shown to operators. Nil means none.
+	ToolServers ToolServers
+	Skills      func(ctx context.Context) ([]Skill, error)
+	// Greeter returns what an agent is given so that it speaks first, and whether its
+	// author had it do so. Nil means that none does.
+	Greeter func(agent string) (troupe.Input, bool)
+	// Made reads a file that a delivery has written elsewhere than into its session's
+	// folder. Nil means that there are none.
+	Made func(ctx context.Context, session, path string) (string, error)
+	// Deliver makes the pipeline's step with options of a request's own. Nil means that
+	// requests have none.
+	Deliver func(ctx context.Context, options DeliveryOptions) (troupe.Step, error)
 	// Page holds the static files, index.html among them. Nil means none.
 	Page fs.FS
 	// Log is told of what goes wrong. Nil means nobody is.
@@ -109,12 +145,17 @@ type Server struct {
 	counts  counts
 	active  sync.Map // the sessions of runs under way, and what is closed when those have ended
 	drafts  drafts
-	once    bounded[attemptKey, *attempt]
-	talks   bounded[talkKey, talkPlace]
-	mux     *http.ServeMux
-	routes  []route
-	openapi []byte
-	page    map[string]*pageFile
+	notes   *noteBook
+	hub     hub
+	links   bounded[[sha256.Size]byte, linked]
+	// summaries are what is known of sessions, by id.
+	summaries bounded[string, *summary]
+	once      bounded[attemptKey, *attempt]
+	talks     bounded[talkKey, talkPlace]
+	mux       *http.ServeMux
+	routes    []route
+	openapi   []byte
+	page      map[string]*pageFile
 }
 
 // New returns a server. It fails if a part is missing that nothing can be done
@@ -134,8 +175,12 @@ func New(c Config) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
+	book, err := newNoteBook(c.Dir)
+	if err != nil {
+		return nil, fmt.Errorf("new server: %w", err)
+	}
 	s := &Server{
-		config: c, started: time.Now(), keys: keys, hosts: append([]string{"localhost", "127.0.0.1", "::1"}, c.Hosts...),
+		notes: book, config: c, started: time.Now(), keys: keys, hosts: append([]string{"localhost", "127.0.0.1", "::1"}, c.Hosts...),
 		runs:    newPool(c.Limits.Runs, c.Limits.RunsPerUser),
 		readers: newPool(c.Limits.Readers, c.Limits.ReadersPerUser),
 		mux:     http.NewServeMux(), routes: routes(),

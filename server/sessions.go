@@ -47,7 +47,16 @@ func (s *Server) found(c *call) (troupe.SessionInfo, error) {
 	return info, err
 }
 
-func (s *Server) listSessions(c *call) ([]troupe.SessionInfo, error) {
+func (s *Server) listSessions(c *call) ([]sessionView, error) {
+	list, err := s.chooseSessions(c)
+	if err != nil {
+		return nil, err
+	}
+	return s.views(c.r.Context(), list)
+}
+
+// chooseSessions returns the sessions that a request asks for, as the store has them.
+func (s *Server) chooseSessions(c *call) ([]troupe.SessionInfo, error) {
 	query := c.r.URL.Query()
 	match := troupe.SessionFilter{User: c.user, Agent: query.Get("agent"), Status: troupe.SessionStatus(query.Get("status"))}
 	limit, err := c.number("limit", usualSessions, mostSessions)
@@ -105,17 +114,46 @@ func (s *Server) searchSessions(c *call, words string, match troupe.SessionFilte
 // A newSession is what a session is made from.
 type newSession struct {
 	Agent string `json:"agent" jsonschema:"the agent or flow to talk to"`
+	Model string `json:"model,omitempty" jsonschema:"the model that answers, if it is not the usual one"`
+	// Greet has the agent speak first, where its author wrote so.
+	Greet bool `json:"greet,omitempty" jsonschema:"the agent speaks first, where its author wrote so"`
 }
 
-func (s *Server) createSession(c *call, in newSession) (troupe.SessionInfo, error) {
-	if _, err := s.step(c.r.Context(), in.Agent); err != nil {
-		return troupe.SessionInfo{}, err
+func (s *Server) createSession(c *call, in newSession) (sessionView, error) {
+	if in.Model != "" {
+		if err := s.checkModel(c.r.Context(), in.Agent, in.Model); err != nil {
+			return sessionView{}, err
+		}
+	} else if _, err := s.step(c.r.Context(), in.Agent); err != nil {
+		return sessionView{}, err
 	}
 	now := time.Now().UTC()
 	info := troupe.SessionInfo{ID: newID(), User: c.user, Agent: in.Agent, Status: sessionEmpty, Started: now, Updated: now}
 	s.drafts.add(info)
-	c.w.Header().Set("Location", "/api/sessions/"+info.ID)
-	return info, nil
+	if in.Model != "" {
+		if err := s.notes.change(info.ID, func(n *notes) { n.Model = in.Model }); err != nil {
+			return sessionView{}, err
+		}
+	}
+	if in.Greet && s.config.Greeter != nil {
+		if err := s.greet(c, info); err != nil {
+			return sessionView{}, err
+		}
+		info, _, _ = s.find(c, info.ID)
+	}
+	c.w.Header().Set("Location", s.config.Prefix+"/api/sessions/"+info.ID)
+	return s.view(c.r.Context(), info)
+}
+
+// greet begins the run in which an agent speaks first, if it is one that does.
+func (s *Server) greet(c *call, info troupe.SessionInfo) error {
+	input, ok := s.config.Greeter(info.Agent)
+	if !ok {
+		return nil
+	}
+	input.Session = info.ID
+	_, err := s.say(c, info.Agent, input)
+	return err
 }
 
 // newID returns a random UUID.
@@ -126,28 +164,12 @@ func newID() string {
 	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
 }
 
-func (s *Server) showSession(c *call) (troupe.SessionInfo, error) {
+func (s *Server) showSession(c *call) (sessionView, error) {
 	info, _, err := s.find(c, c.r.PathValue("id"))
-	return info, err
-}
-
-// A title is what a session is renamed to.
-type title struct {
-	Title string `json:"title"`
-}
-
-func (s *Server) renameSession(c *call, in title) (troupe.SessionInfo, error) {
-	info, err := s.found(c)
 	if err != nil {
-		return info, err
+		return sessionView{}, err
 	}
-	if strings.TrimSpace(in.Title) == "" {
-		return info, refuse(http.StatusBadRequest, "the title is empty")
-	}
-	if err := s.config.Engine.Rename(c.r.Context(), info.ID, in.Title); err != nil {
-		return info, err
-	}
-	return s.found(c)
+	return s.view(c.r.Context(), info)
 }
 
 func (s *Server) deleteSession(c *call) (none, error) {
@@ -157,9 +179,14 @@ func (s *Server) deleteSession(c *call) (none, error) {
 	}
 	if d != nil {
 		s.drafts.remove(d)
-		return none{}, nil
+		return none{}, s.notes.forget(info.ID)
 	}
-	return none{}, s.config.Engine.Delete(c.r.Context(), info.ID)
+	if err := s.config.Engine.Delete(c.r.Context(), info.ID); err != nil {
+		return none{}, err
+	}
+	s.summaries.forget(info.ID)
+	s.hub.changed(info.ID)
+	return none{}, s.notes.forget(info.ID)
 }
 
 func (s *Server) cancelRun(c *call) (none, error) {
@@ -175,7 +202,7 @@ func (s *Server) resumeRun(c *call) (started, error) {
 	if err != nil {
 		return started{}, err
 	}
-	step, err := s.step(c.r.Context(), info.Agent)
+	step, err := s.stepIn(c.r.Context(), info.Agent, info.ID)
 	if err != nil {
 		return started{}, err
 	}

@@ -46,18 +46,18 @@ func TestASessionIsMadeListedRenamedAndDeleted(t *testing.T) {
 		w.want(http.StatusBadRequest, nil, "GET", "/api/sessions"+query, nil)
 	}
 
-	w.want(http.StatusOK, &info, "PATCH", "/api/sessions/"+session, title{"The moon"})
+	w.want(http.StatusOK, &info, "PATCH", "/api/sessions/"+session, object{"title": "The moon"})
 	if info.Title != "The moon" {
 		t.Errorf("the title is %q", info.Title)
 	}
-	w.want(http.StatusBadRequest, nil, "PATCH", "/api/sessions/"+session, title{" "})
+	w.want(http.StatusBadRequest, nil, "PATCH", "/api/sessions/"+session, object{"title": " "})
 	w.want(http.StatusNoContent, nil, "DELETE", "/api/sessions/"+session, nil)
 	w.want(http.StatusNotFound, nil, "GET", "/api/sessions/"+session, nil)
 	w.want(http.StatusNotFound, nil, "POST", "/api/sessions/"+session+"/messages", message{Text: "hello?"})
 	if _, err := os.Stat(filepath.Join(w.dir, session)); !os.IsNotExist(err) {
 		t.Errorf("its folder: %v", err)
 	}
-	w.want(http.StatusNotFound, nil, "POST", "/api/sessions", newSession{"nobody"})
+	w.want(http.StatusNotFound, nil, "POST", "/api/sessions", newSession{Agent: "nobody"})
 }
 
 func TestOneRunAtATimeAndThePlaceOfTheOtherIsTold(t *testing.T) {
@@ -200,7 +200,7 @@ func TestAFlowAndADeliveryRunInSessionsOfTheirOwn(t *testing.T) {
 	key := with("Idempotency-Key", "k-1")
 	w.want(http.StatusAccepted, &one, "POST", "/api/flows/round/runs", message{Text: "go"}, key)
 	w.want(http.StatusAccepted, &two, "POST", "/api/flows/round/runs", message{Text: "go"}, key)
-	w.want(http.StatusAccepted, &three, "POST", "/api/deliveries", delivery{"a shop"})
+	w.want(http.StatusAccepted, &three, "POST", "/api/deliveries", delivery{Request: "a shop"})
 	if one != two || one.Session == three.Session {
 		t.Errorf("runs are %v, %v and %v", one, two, three)
 	}
@@ -225,14 +225,14 @@ func TestAttachmentsReachTheModelAndBadOnesAreRefused(t *testing.T) {
 	for _, bad := range []attachment{
 		{"a", "no type", x}, {"a\u202eb", "text/plain", x}, {"", "text/plain", x}, {"a", "text/plain", nil}, {"a", "text/plain", []byte{}},
 	} {
-		w.want(http.StatusBadRequest, nil, "POST", "/api/sessions/"+session+"/messages", message{"look", []attachment{bad}})
+		w.want(http.StatusBadRequest, nil, "POST", "/api/sessions/"+session+"/messages", message{Text: "look", Attachments: []attachment{bad}})
 	}
 	large, many := []attachment{{"a", "text/plain", make([]byte, 101)}}, slices.Repeat([]attachment{{"a", "text/plain", x}}, 11)
 	for _, bad := range [][]attachment{large, many} {
-		w.want(http.StatusRequestEntityTooLarge, nil, "POST", "/api/sessions/"+session+"/messages", message{"look", bad})
+		w.want(http.StatusRequestEntityTooLarge, nil, "POST", "/api/sessions/"+session+"/messages", message{Text: "look", Attachments: bad})
 	}
 	w.want(http.StatusBadRequest, nil, "POST", "/api/sessions/"+session+"/messages", message{})
-	w.want(http.StatusAccepted, nil, "POST", "/api/sessions/"+session+"/messages", message{"", []attachment{{"a.png", "image/png", []byte("PNG")}}})
+	w.want(http.StatusAccepted, nil, "POST", "/api/sessions/"+session+"/messages", message{Attachments: []attachment{{"a.png", "image/png", []byte("PNG")}}})
 	w.follow(session, 0).until(ends)
 }
 
@@ -249,12 +249,14 @@ func TestAnotherUsersSessionIsNotThere(t *testing.T) {
 				continue
 			}
 			body := map[string]any{
-				"/api/sessions/{id}": title{"mine"}, "/api/sessions/{id}/messages": message{Text: "hello"}, "/api/sessions/{id}/fork": cut{1},
+				"/api/sessions/{id}": object{"title": "mine"}, "/api/sessions/{id}/messages": message{Text: "hello"}, "/api/sessions/{id}/fork": cut{1},
+				"/api/sessions/{id}/answers": decision{Question: 1, Text: "yes"}, "/api/sessions/{id}/queue/{n}": object{"text": "x"},
+				"/api/sessions/{id}/files": fileEdit{Path: "secret.md", Content: "x"}, "/api/sessions/{id}/restore": restore{"secret.md", 1},
 			}[r.path]
 			if r.in == nil {
 				body = nil
 			}
-			path := strings.NewReplacer("{id}", id, "{path...}", "secret.md").Replace(r.path)
+			path := strings.NewReplacer("{id}", id, "{path...}", "secret.md", "{n}", "1", "{step}", "1").Replace(r.path)
 			if got, text := w.do(r.method, path, body, bob); got != http.StatusNotFound {
 				t.Errorf("%s %s: %d %s", r.method, path, got, text)
 			}

@@ -282,7 +282,7 @@ func (w *world) want(status int, out any, method, path string, body any, headers
 func (w *world) session(headers ...header) string {
 	w.t.Helper()
 	var made troupe.SessionInfo
-	w.want(http.StatusCreated, &made, "POST", "/api/sessions", newSession{"clerk"}, headers...)
+	w.want(http.StatusCreated, &made, "POST", "/api/sessions", newSession{Agent: "clerk"}, headers...)
 	return made.ID
 }
 

@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
 
 	"github.com/troupe-dev/troupe/internal/corpus"
 )
@@ -54,13 +55,15 @@ func attack(t *testing.T, texts []string) {
 	written := h.write(t, sessions[0], texts[:min(batch, len(texts))])
 
 	b := open(t, h.link)
-	b.holds("all('.card').length >= %s", len(texts))
+	b.holds("all('.agent').length >= %s", len(texts))
 	b.isInert()
-	b.holds("all('.entry').length >= %s", min(len(texts), 400))
+	b.holds("all('.side .item').length >= %s", min(len(texts), 50))
 	for i, session := range sessions {
 		value[any](b, "void (location.hash = '#/s/' + %s)", session)
 		n := min(batch, len(texts)-i*batch)
-		b.holds("all(%s).length === %s && all('.tool').length === %s && all('.answer').length >= %s", said, n, n, 1)
+		b.holds("(find('.earlier')?.click(), all(%s).length === %s && all('.did').length >= %s && all(%s).length >= 1)", said, n, n, answers)
+		b.opensAll()
+		b.holds("find('.call')")
 		b.opensAll()
 		b.isInert()
 		if i == 0 {
@@ -69,10 +72,23 @@ func attack(t *testing.T, texts []string) {
 	}
 	for _, view := range []string{"/run", "/flow"} {
 		value[any](b, "void (location.hash = '#/s/' + %s + %s)", sessions[0], view)
-		b.sees(".page", "clerk")
+		b.holds("find('.lane, .node, .flow-list, .stage')")
 		b.isInert()
 	}
-	value[any](b, "void (location.hash = '#/logs')")
+	value[any](b, "void (location.hash = '#/files')")
+	b.holds("all('.list tbody tr[tabindex]').length >= 1")
+	b.isInert()
+	for _, section := range []string{"models", "agents", "limits", "people", "skills"} {
+		value[any](b, "void (location.hash = '#/settings/' + %s)", section)
+		b.holds("find('.set h2')")
+		b.isInert()
+	}
+	b.press("k", kb.ModifierCtrl)
+	b.write(".finder input", "script")
+	b.holds("find('.finder [role=option]')")
+	b.isInert()
+	b.press(kb.Escape)
+	value[any](b, "void (location.hash = '#/activity')")
 	b.sees(".hits", "")
 	b.opensAll()
 	b.isInert()
@@ -147,8 +163,9 @@ func (m *model) echo(t *testing.T) {
 func (b *tab) isInert() {
 	b.t.Helper()
 	const found = `(() => {
-		const loaders = [...document.body.querySelectorAll("script, iframe, frame, object, embed, img, svg, math, video, audio, style, link, meta, base, template")];
-		const handlers = [...document.querySelectorAll("*")].filter((e) => e.getAttributeNames().some((name) => /^on|^(src|srcdoc|formaction|ping|background)$/i.test(name)) && !(e.tagName === "SCRIPT" && e.parentNode === document.head));
+		const ours = (e) => e.matches("svg.i, svg.logo, .stage svg, .katex svg") || e.matches("iframe[sandbox='']") || e.matches("iframe[sandbox='allow-scripts'][src='frame/diagram.html']") || (e.matches(".picture img") && new URL(e.src).origin === location.origin);
+		const loaders = [...document.body.querySelectorAll("script, iframe, frame, object, embed, img, svg, video, audio, style, link, meta, base, template")].filter((e) => !ours(e));
+		const handlers = [...document.querySelectorAll("*")].filter((e) => e.getAttributeNames().some((name) => /^on|^(src|srcdoc|formaction|ping|background)$/i.test(name)) && !(e.tagName === "SCRIPT" && e.parentNode === document.head) && !ours(e));
 		const links = [...document.querySelectorAll("a[href], area[href]")].filter((e) => !["http:", "https:", "mailto:"].includes(e.protocol) || (e.origin !== location.origin && e.protocol !== "mailto:" && !/noopener noreferrer/.test(e.rel)));
 		return [...loaders, ...handlers, ...links].map((e) => e.outerHTML.slice(0, 200));
 	})()`
@@ -166,17 +183,17 @@ func (b *tab) opensAll() {
 // looksAtFiles opens each of the files of a session, rendered and raw.
 func (b *tab) looksAtFiles(n int) {
 	b.t.Helper()
-	b.click(".views button", "Files")
-	b.holds("all('.files .link').length >= %s", n)
-	n = value[int](b, "all('.files .link').length")
+	b.click(".bar button", "Files of this conversation")
+	b.holds("all('.panel .recent a').length >= %s", n)
+	n = value[int](b, "all('.panel .recent a').length")
 	for i := range n {
-		value[any](b, "void all('.files .link')[%s].click()", i)
+		value[any](b, "void all('.panel .recent a')[%s].click()", i)
 		b.holds("find('.panel .prose')")
 		b.isInert()
-		value[any](b, "void find('.panel button', 'Raw').click()")
-		b.holds("find('.panel pre.raw')")
+		value[any](b, "void find('.panel button', 'Source').click()")
+		b.holds("find('.panel .listing')")
 		value[any](b, "void find('.panel button', 'All files').click()")
-		b.holds("all('.files .link').length === %s", n)
+		b.holds("all('.panel .recent a').length === %s", n)
 	}
 }
 
@@ -197,17 +214,18 @@ func TestNoTextOfADeliveryRunsAsAScript(t *testing.T) {
 	}
 	m := newModel(t)
 	b := open(t, play(t, m).link)
-	b.sees(".card", "clerk")
-	b.click(".top a", "Deliver")
+	b.sees(".agent", "clerk")
+	b.click(".side nav a", "Deliveries")
 	b.write("#request", strings.Join(texts, "\n\n"))
 	b.click("form button", "Deliver")
 	m.answers(t, string(answer))
-	b.sees("[aria-label=Gate]", "Gate after legal")
-	b.sees(".phase", "canary('script')")
+	b.sees("[aria-label=Gate]", "Legal is not ready")
+	b.sees(".phase-result", "canary('script')")
+	b.opensAll()
 	b.isInert()
 	b.picture("delivery-attacked")
-	b.click(".views a", "Conversation")
-	b.sees("[aria-label=Gate]", "Gate after legal")
+	b.click(".tabs a", "Conversation")
+	b.sees("[aria-label=Gate]", "")
 	b.opensAll()
 	b.isInert()
 	if n := forbidden.reached.Load(); n > 0 {
@@ -243,7 +261,7 @@ func TestThePolicyHoldsEvenForMarkupThatGotIn(t *testing.T) {
 	forbidden := newTrap(t)
 	b := newTab(t)
 	b.goTo(rehearse(t).link)
-	b.sees(".card", "Mira")
+	b.sees(".agent", "Mira")
 	_, err := chromedp.Run(b.ctx, chromedp.Evaluate[bool](fmt.Sprintf(`new Promise((done) => {
 		document.body.insertAdjacentHTML("beforeend", "<img id=inline src=/absent onerror=canary('inline')><img id=far src=%[1]s/i.png><iframe src=%[1]s/></iframe><script src=%[1]s/x.js></scr"+"ipt>");
 		const script = document.createElement("script");

@@ -3,6 +3,7 @@ package browser
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -22,6 +23,8 @@ type ask struct {
 	t *testing.T
 	// last is the last message, and role whose it is; user is the user's last one.
 	last, role, user string
+	// all is the whole request.
+	all string
 	// mayWrite says that it was offered the tool that writes files.
 	mayWrite bool
 
@@ -43,16 +46,24 @@ func newModel(t *testing.T) *model {
 func (m *model) answering(t *testing.T) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		var request struct {
-			Messages []struct{ Role, Content string }
-			Tools    []any
+			Messages []struct {
+				Role    string
+				Content json.RawMessage // a text, or parts
+			}
+			Tools []any
 		}
-		if err := json.NewDecoder(r.Body).Decode(&request); err != nil {
+		body, err := io.ReadAll(r.Body)
+		if err == nil {
+			err = json.Unmarshal(body, &request)
+		}
+		if err != nil {
 			t.Errorf("a request to the model: %v", err)
 			return
 		}
-		a := &ask{t: t, mayWrite: len(request.Tools) > 0, pieces: make(chan string), gone: r.Context().Done()}
+		a := &ask{t: t, all: string(body), mayWrite: len(request.Tools) > 0, pieces: make(chan string), gone: r.Context().Done()}
 		for _, message := range request.Messages {
-			a.last, a.role = message.Content, message.Role
+			a.last, a.role = "", message.Role
+			json.Unmarshal(message.Content, &a.last) // parts are no text
 			if a.role == "user" {
 				a.user = a.last
 			}

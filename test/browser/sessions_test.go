@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 )
 
@@ -13,39 +14,50 @@ func TestConversationsAreFoundRenamedAndDeleted(t *testing.T) {
 	m := newModel(t)
 	h := play(t, m)
 	b := open(t, h.link)
-	b.sees(".card", "clerk")
+	b.sees(".agent", "clerk")
 	for _, talk := range []struct{ message, answer string }{{"About stripes", "A zebra has them."}, {"About spots", "A leopard has them."}} {
-		b.click(".top a", "New")
-		b.click(".card-main", "clerk")
+		b.click(".side nav a", "Home")
+		b.click(".agent header button", "clerk")
 		b.say(talk.message)
 		m.answers(t, talk.answer)
 		b.reads(answers, talk.answer)
 	}
-	b.reads(".entry > a", "About spots", "About stripes")
+	b.holds("all('.side .item .cut').map((e) => e.innerText).join() === 'About spots,About stripes'")
 
-	b.write("#search", "zebra")
-	b.reads(".entry > a", "About stripes")
-	b.write("#search", "elephant")
-	b.sees(".sessions", "Nothing was found.")
-	b.write("#search", "spots")
-	b.reads(".entry > a", "About spots")
-	b.write("#search", " ")
-	b.reads(".entry > a", "About spots", "About stripes")
-
-	b.click(".entry button", "Rename About stripes")
-	b.write("[aria-label='New title']", "Herds")
+	b.press("k", kb.ModifierCtrl)
+	b.write(".finder input", "zebra")
+	b.sees(".finder [role=option]", "About stripes")
+	b.lacks(".finder [role=option]", "About spots")
+	b.write(".finder input", "elephant")
+	b.sees(".finder", "Nothing was found.")
+	b.picture("find")
+	b.write(".finder input", "spots")
+	b.sees(".finder [role=option][aria-selected=true]", "About spots")
 	b.press(kb.Enter)
-	b.reads(".entry > a", "Herds", "About spots") // what was touched last is first
-	b.click(".entry > a", "Herds")
-	b.holds("document.title.startsWith('Herds')")
+	b.reads(answers, "A leopard has them.")
+	b.click(".side .item", "About stripes")
 	b.reads(answers, "A zebra has them.")
 
-	b.click(".entry button", "Delete Herds")
-	b.click(".confirm button", "Keep")
-	b.click(".entry button", "Delete Herds")
-	b.click(".confirm button", "Delete")
-	b.reads(".entry > a", "About spots")
-	b.sees("h1", "Whom do you want to talk to?")
+	b.click(".bar button", "More")
+	b.click(".pop button", "Rename")
+	b.write("#new-title", "Herds")
+	b.press(kb.Enter)
+	b.sees(".side .item", "Herds")
+	b.holds("document.title.startsWith('Herds')")
+
+	b.click(".bar button", "More")
+	b.click(".pop button", "Delete")
+	b.sees(".toast", "“Herds” deleted")
+	b.sees("h1", "Who would you like to work with?")
+	b.click(".toast button", "Undo")
+	b.click(".side .item", "Herds")
+	b.reads(answers, "A zebra has them.")
+	b.click(".bar button", "More")
+	b.click(".pop button", "Delete")
+	b.lacks(".side .item", "Herds")
+	b.do(chromedp.Reload()) // a tab that is left does not wait
+	b.sees(".agent", "clerk")
+	b.holds("all('.side .item .cut').map((e) => e.innerText).join() === 'About spots'")
 	if folders, err := os.ReadDir(filepath.Join(h.dir, "data", "agent-outputs")); err != nil || len(folders) > 1 {
 		t.Errorf("what is left of two conversations after one was deleted: %v, %v", folders, err)
 	}

@@ -245,15 +245,15 @@ func (b *tab) press(key string, held ...kb.Modifier) {
 
 // What people look at, and what they write into.
 const (
-	answers  = ".answer .prose"
-	said     = ".said > .plain"
-	composer = "textarea[aria-label='Your message']"
+	answers  = ".turn > div > .prose"
+	said     = ".said .plain"
+	composer = "textarea[aria-label^='Message to']"
 )
 
 // say sends a message.
 func (b *tab) say(text string) {
 	b.t.Helper()
-	b.holds("find('.composer button', 'Send')") // nobody else is speaking
+	b.holds("find('.composer button', 'Send') && !find('.composer button', 'after')") // nobody else is speaking
 	b.write(composer, text)
 	b.press(kb.Enter)
 }

@@ -5,16 +5,19 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/chromedp/chromedp"
 )
 
 func TestACommandLeadsThroughItsQuestionsToTheSavedDocument(t *testing.T) {
 	t.Parallel()
 	b := open(t, rehearse(t).link)
-	b.sees(".card", "Mira")
-	b.sees(".card", "Friendly Sceptic")
+	b.sees(".agent", "Mira")
+	b.sees(".agent", "Friendly Sceptic")
+	b.lacks("main", "*decide") // triggers are for machines
 	b.picture("agents")
-	b.click(".card button", "*decide")
-	b.sees(".answer", "What are you trying to decide?")
+	b.click(".agent .does button", "decision")
+	b.sees(answers, "What are you trying to decide?")
 	if address := value[string](b, "location.href"); strings.Contains(address, "token") {
 		t.Errorf("the token is still in the address: %s", address)
 	}
@@ -25,22 +28,27 @@ func TestACommandLeadsThroughItsQuestionsToTheSavedDocument(t *testing.T) {
 		{"SQLite, until we need two machines", "second-opinion"},
 	} {
 		b.say(step.answer)
-		b.sees(".answer", step.next)
+		b.sees(answers, step.next)
 	}
-	b.sees("[aria-label='Workflow progress']", "of 5")
 	b.holds("find(%s).value === ''", composer)
-	b.holds("find('.entry[data-status=completed]', '*decide')")
+	b.holds("find('.side .item[data-status=completed]')")
 	b.picture("conversation")
-	b.click(".note button.link", "decision-")
+	b.click(".doc button", "Decision")
 	b.sees(".panel .prose", "Which database to use")
 	b.picture("document-rendered")
-	b.click(".panel button", "Raw")
-	b.sees(".panel pre.raw", "# ")
-	b.picture("document-raw")
+	address := value[string](b, "location.hash")
+	b.do(chromedp.Reload()) // the place survives
+	b.sees(".panel .prose", "Which database to use")
+	b.click(".panel button", "Source")
+	b.sees(".panel .listing", "# ")
+	b.picture("document-source")
 	b.click(".panel button", "All files")
-	b.sees(".panel .files", "decision-")
-	b.lacks(".panel .files", "manifest.json")
-	b.click(".panel button", "Close files")
+	b.sees(".panel .recent", "decision-")
+	b.lacks(".panel .recent", "manifest.json")
+	value[any](b, "void history.back()")
+	b.holds("location.hash === %s", address)
+	b.sees(".panel .prose", "Which database to use")
+	b.click(".panel button", "Close")
 	b.lacks(".panel", "")
 }
 
@@ -48,8 +56,8 @@ func TestACommandLeadsThroughItsQuestionsToTheSavedDocument(t *testing.T) {
 func begin(t *testing.T, link, agent string) *tab {
 	t.Helper()
 	b := open(t, link)
-	b.click(".card-main", agent)
-	b.sees(".beginning h1", agent)
+	b.click(".agent header button", agent)
+	b.sees(".beginning h2", agent)
 	return b
 }
 
@@ -62,11 +70,14 @@ func TestACallIsMadeAsItWasShownOrNotAtAll(t *testing.T) {
 
 	b.say("Write it down")
 	m.calls(t, "write_file", arguments)
-	b.sees("[aria-label=Approval]", "clerk wants to call write_file")
+	b.sees("[aria-label=Approval]", "clerk asks before doing this")
+	b.sees("[aria-label=Approval]", "Save guarded.md?")
+	b.lacks("[aria-label=Approval]", "{session-folder}")
+	b.click("[aria-label=Approval] summary", "Show exactly")
 	b.sees("[aria-label='Exact arguments']", `"file_path": "{session-folder}/guarded.md"`)
 	b.sees("[aria-label='Exact arguments']", `"content": "Pay 1.\nTo \u{202e}fdp.exe"`)
 	b.picture("approval")
-	b.click("[aria-label=Approval] button", "Deny")
+	b.click("[aria-label=Approval] button", "Do not allow")
 	if a := m.asked(t); !strings.Contains(a.last, "no") {
 		t.Errorf("the model was told %q", a.last)
 	} else {
@@ -81,10 +92,10 @@ func TestACallIsMadeAsItWasShownOrNotAtAll(t *testing.T) {
 
 	b.say("Do write it down")
 	m.calls(t, "write_file", arguments)
-	b.click("[aria-label=Approval] button", "Approve")
+	b.click("[aria-label=Approval] button", "Allow once")
 	m.answers(t, "Written.")
 	b.reads(answers, "Then not.", "Written.")
-	b.sees(".note", "guarded.md")
+	b.sees(".doc", "guarded.md")
 	files, _ := filepath.Glob(filepath.Join(h.dir, "data/agent-outputs/*/guarded.md"))
 	if len(files) != 1 {
 		t.Fatalf("the call that was approved wrote %v", files)

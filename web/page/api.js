@@ -1,10 +1,12 @@
-// The server's routes, as functions.
+// The server's routes, as functions. Addresses are relative: the page works wherever
+// it is mounted.
 
-// A Problem is why a request was not done, in words that can be shown.
+// A Problem is why a request was not done. The code is what the page has words for.
 export class Problem extends Error {
-  constructor(status, detail, retryAfter = 0) {
+  constructor(status, detail, code = "", retryAfter = 0) {
     super(detail);
     this.status = status;
+    this.code = code || (status === 0 ? "offline" : status === 401 ? "signed_out" : status === 503 ? "busy" : "");
     this.retryAfter = retryAfter;
   }
 }
@@ -12,16 +14,21 @@ export class Problem extends Error {
 // problemOf reads a problem document, or makes do with the status.
 export async function problemOf(response) {
   let detail = `The server answered with status ${response.status}.`;
+  let code = "";
   try {
     const body = await response.json();
     detail = body.detail || body.title || detail;
+    code = body.code ?? "";
   } catch {
     // The answer is no JSON: the status says enough.
   }
-  return new Problem(response.status, detail, Number(response.headers.get("Retry-After")) || 0);
+  return new Problem(response.status, detail, code, Number(response.headers.get("Retry-After")) || 0);
 }
 
-async function request(method, path, body, headers = {}) {
+// noticed is told of every problem that concerns the whole page.
+export const noticed = { problem: () => {}, answered: () => {} };
+
+export async function request(method, path, body, headers = {}) {
   let response;
   try {
     response = await fetch(path, {
@@ -31,15 +38,21 @@ async function request(method, path, body, headers = {}) {
       credentials: "same-origin",
     });
   } catch {
-    throw new Problem(0, "The server cannot be reached. Is ‘troupe serve’ still running?");
+    const problem = new Problem(0, "Troupe cannot be reached.");
+    noticed.problem(problem);
+    throw problem;
   }
-  if (!response.ok) throw await problemOf(response);
-  return response;
+  noticed.answered();
+  if (response.ok) return response;
+  const problem = await problemOf(response);
+  noticed.problem(problem);
+  throw problem;
 }
 
-const get = async (path) => (await request("GET", path)).json();
-const post = async (path, body, headers) => (await request("POST", path, body, headers)).json();
-const at = (id) => "/api/sessions/" + encodeURIComponent(id);
+export const get = async (path) => (await request("GET", path)).json();
+export const post = async (path, body, headers) => (await request("POST", path, body, headers)).json();
+const at = (id) => "api/sessions/" + encodeURIComponent(id);
+const places = (path) => path.split("/").map(encodeURIComponent).join("/");
 
 // query writes parameters that have a value.
 function query(path, parameters) {
@@ -62,27 +75,50 @@ async function once(path, body) {
 }
 
 export const api = {
-  login: (token) => request("POST", "/api/login", { token }),
-  agents: () => get("/api/agents"),
-  flows: () => get("/api/flows"),
-  sessions: (filter = {}) => get(query("/api/sessions", { limit: 500, ...filter })),
+  login: (token) => request("POST", "api/login", { token }),
+  me: () => get("api/me"),
+  agents: () => get("api/agents"),
+  flows: () => get("api/flows"),
+  models: () => get("api/models"),
+  search: (q) => get(query("api/search", { q })),
+  sessions: (filter = {}) => get(query("api/sessions", { limit: 200, ...filter })),
   session: (id) => get(at(id)),
-  create: (agent) => post("/api/sessions", { agent }),
-  rename: async (id, title) => (await request("PATCH", at(id), { title })).json(),
+  create: (agent, more = {}) => post("api/sessions", { agent, ...more }),
+  change: async (id, values) => (await request("PATCH", at(id), values)).json(),
   remove: (id) => request("DELETE", at(id)),
-  say: (id, text, attachments = []) => once(at(id) + "/messages", attachments.length ? { text, attachments } : { text }),
+  seen: (id) => request("POST", at(id) + "/seen"),
+  say: (id, text, attachments = [], when = "") => once(at(id) + "/messages", { text, ...(attachments.length && { attachments }), ...(when && { when }) }),
+  answer: (id, values) => once(at(id) + "/answers", values),
+  queue: (id) => get(at(id) + "/queue"),
+  changeQueued: async (id, n, values) => (await request("PATCH", `${at(id)}/queue/${n}`, values)).json(),
+  removeQueued: (id, n) => request("DELETE", `${at(id)}/queue/${n}`),
   cancel: (id) => request("POST", at(id) + "/cancel"),
   resume: (id) => post(at(id) + "/resume"),
   fork: (id, after) => post(at(id) + "/fork", { after }),
-  runFlow: (name, text) => once(`/api/flows/${encodeURIComponent(name)}/runs`, { text }),
-  deliver: (text) => once("/api/deliveries", { request: text }),
+  call: (id, number, against) => get(query(`${at(id)}/calls/${number}`, { against })),
+  callAs: async (id, number, as) => (await request("GET", query(`${at(id)}/calls/${number}`, { as }))).text(),
+  runFlow: (name, text) => once(`api/flows/${encodeURIComponent(name)}/runs`, { text }),
+  deliveries: () => get("api/deliveries"),
+  deliver: (order) => once("api/deliveries", order),
   files: (id) => get(at(id) + "/files"),
-  file: async (id, path) => (await request("GET", fileAddress(id, path) + "?raw")).text(),
-  logs: (filter) => get(query("/api/logs", filter)),
+  library: (filter = {}) => get(query("api/files", filter)),
+  documents: (filter = {}) => get(query("api/documents", filter)),
+  text: async (file) => (await request("GET", query(fileAddress(file), { raw: "1", version: file.version }))).text(),
+  versions: (file) => get(file.session ? query(at(file.session) + "/versions", { path: file.path }) : query("api/documents/versions", { path: file.path })),
+  edit: async (file, content, version) => (await request("PUT", file.session ? at(file.session) + "/files" : "api/documents", { path: file.path, content, version })).json(),
+  restore: (file, version) => post(file.session ? at(file.session) + "/restore" : "api/documents/restore", { path: file.path, version }),
+  zip: async (files) => (await request("POST", "api/files/zip", { files })).blob(),
+  logs: (filter) => get(query("api/logs", filter)),
+  page: async (id, before) => (await request("GET", `${at(id)}/events?limit=5000&before=${before}`)).text(),
   eventsOf: (id) => at(id) + "/events",
+  events: "api/events",
+  zipOf: (id) => at(id) + "/files.zip",
 };
 
-// fileAddress is where a session's file can be downloaded.
-export function fileAddress(id, path) {
-  return at(id) + "/files/" + path.split("/").map(encodeURIComponent).join("/");
+// fileAddress is where a file can be downloaded: { session, path }, without a session a
+// document of the project.
+export function fileAddress({ session, path }) {
+  return session ? at(session) + "/files/" + places(path) : "api/documents/files/" + places(path);
 }
+
+export const previewAddress = (file) => query(fileAddress(file), { preview: "1", version: file.version });

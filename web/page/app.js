@@ -1,101 +1,76 @@
-// The page: who is asking, which view is shown, and what surrounds the views.
+// The page: which place is shown, and what surrounds all places.
 
-import { api } from "./api.js";
-import { Picker } from "./agents.js";
-import { NewDelivery, pipeline } from "./delivery.js";
-import { Logs } from "./logs.js";
-import { Room } from "./room.js";
-import { Sessions } from "./sessions.js";
-import { statusOf, useSession } from "./session.js";
-import { Component, html, render, useCallback, useEffect, useState } from "./view.js";
+import { keep, kept } from "./kept.js";
+import { go, replace, talkAddress, useRoute } from "./route.js";
+import { Side, Tabs } from "./side.js";
+import { app, dismiss, enter, load, titleOf, useApp, waiting } from "./state.js";
+import { Component, html, icon, lazy, render, styled, useEffect, useRef, useState } from "./view.js";
 
-const go = (hash) => { location.hash = hash; };
-
-// routeOf reads an address such as #/s/ID/run.
-export function routeOf(hash) {
-  const [name = "", id = "", view = ""] = hash.replace(/^#\/?/, "").split("/").map(decodeURIComponent);
-  return name === "s" && id ? { name, id, view } : { name, id: "", view: "" };
-}
-
-function useRoute() {
-  const [route, setRoute] = useState(routeOf(location.hash));
-  useEffect(() => {
-    const changed = () => setRoute(routeOf(location.hash));
-    addEventListener("hashchange", changed);
-    changed(); // what was clicked before anybody listened
-    return () => removeEventListener("hashchange", changed);
-  }, []);
-  return route;
-}
+const Home = lazy(() => import("./home.js"), "Home");
+const Room = lazy(() => import("./room.js"), "Room");
+const SignIn = lazy(() => styled(() => import("./signin.js")), "SignIn");
+const Strip = lazy(() => styled(() => import("./strip.js")), "Strip", () => null);
+const Door = lazy(() => styled(() => import("./strip.js")), "Door", () => null);
+const Chats = lazy(() => styled(() => import("./places.js")), "Chats");
+const MorePlaces = lazy(() => styled(() => import("./places.js")), "MorePlaces");
+const Files = lazy(() => styled(() => import("./files.js")), "Files");
+const Lists = lazy(() => styled(() => import("./lists.js")), "Lists");
+const Activity = lazy(() => styled(() => import("./activity.js")), "Activity");
+const Settings = lazy(() => styled(() => import("./settings.js")), "Settings");
+const Find = lazy(() => styled(() => import("./find.js")), "Find");
+const Help = lazy(() => styled(() => import("./help.js")), "Help");
 
 function App() {
+  useApp();
   const route = useRoute();
-  const here = useSession(route.id);
-  const [cast, setCast] = useState({ agents: [], flows: [], problem: "", known: false });
-  const [told, setTold] = useState("");
-  const [menu, setMenu] = useState(false);
-  const tell = useCallback((text) => setTold(text), []);
+  const [open, setOpen] = useState(""); // find or help
+  const [narrow, setNarrow] = useState(kept("narrow", false));
+  const keys = useRef({}).current;
+  Object.assign(keys, { find: () => setOpen("find"), help: () => setOpen("help"), side: () => setNarrow((now) => (keep("narrow", !now), !now)), close: () => setOpen("") });
+  useEffect(() => void import("./keys.js").then(({ listenTo }) => listenTo(keys)), []);
+  const session = route.name === "s" ? app.sessions.get(route.id) : null;
+  const title = session ? titleOf(session) : "";
   useEffect(() => {
-    Promise.all([api.agents(), api.flows().catch(() => [])]).then(
-      ([agents, flows]) => setCast({ agents, flows, problem: "", known: true }),
-      (problem) => setCast({ agents: [], flows: [], problem: problem.message, locked: problem.status === 401, known: true }));
-  }, []);
-  useEffect(() => {
-    setMenu(false);
-    setTold("");
-  }, [route.name, route.id, route.view]);
-  useEffect(() => {
-    document.title = (here?.session.title ? here.session.title + " — " : "") + "Troupe";
-  }, [here?.session.title]);
-  useEffect(() => {
-    const keys = (event) => {
-      if (event.key === "k" && (event.ctrlKey || event.metaKey)) {
-        event.preventDefault();
-        setMenu(true);
-        requestAnimationFrame(() => document.getElementById("search")?.focus());
-      } else if (event.key === "Escape") {
-        setMenu(false);
-      }
-    };
-    addEventListener("keydown", keys);
-    return () => removeEventListener("keydown", keys);
-  }, []);
-  const agentOf = useCallback((id) => cast.agents.find((a) => a.id === id) ?? { id, name: id, icon: "", commands: [] }, [cast]);
-  const trying = (what) => what().catch((problem) => tell(problem.message));
-  const start = (agent, text) => trying(async () => {
-    const { id } = await api.create(agent);
-    if (text) await api.say(id, text);
-    go("#/s/" + id);
+    document.title = (waiting().length ? `(${waiting().length}) ` : "") + (title ? title + " — " : "") + "Troupe";
   });
-  const begin = (started, view = "") => go("#/s/" + started.session + view);
-  if (cast.locked) return html`<${Login} />`;
-  const status = here ? statusOf(here) : "";
-  return html`<div class="app" data-menu=${menu}>
+  useEffect(() => document.getElementById("main")?.scrollTo?.(0, 0), [route.name, route.id]);
+  if (!app.known && (app.signedOut || app.problem?.status === 401)) return html`<main><${SignIn} problem=${entered} /></main>`;
+  const mini = narrow || (route.name === "s" && (route.query.file !== undefined || ["run", "flow"].includes(route.view)));
+  const talks = route.name === "s";
+  return html`<div class=${"app" + (mini ? " mini" : "")}>
     <a class="skip" href="#main" onClick=${(e) => (e.preventDefault(), document.getElementById("main").focus())}>To the content</a>
-    <header class="top">
-      <button type="button" class="quiet menu" aria-label="Conversations" aria-expanded=${menu} onClick=${() => setMenu(!menu)}>☰</button>
-      <a class="brand" href="#/">Troupe</a>
-      <nav aria-label="Main"><a href="#/" aria-current=${route.name === "" ? "page" : undefined}>New</a>
-        <a href="#/deliver" aria-current=${route.name === "deliver" ? "page" : undefined}>Deliver</a>
-        <a href="#/logs" aria-current=${route.name === "logs" ? "page" : undefined}>Logs</a></nav>
-      <${Theme} />
-    </header>
-    <div class="side">${cast.known && html`<${Sessions} current=${route.id} agentOf=${agentOf} changed=${route.id + status + (here?.session.title ?? "")} left=${() => go("#/")} tell=${tell} />`}</div>
-    <main id="main" tabindex="-1">
-      ${told && html`<p class="told" role="alert">${told} <button type="button" class="quiet" aria-label="Dismiss" onClick=${() => setTold("")}>×</button></p>`}
-      <${Boundary} key=${route.name + route.id} view=${route.view}>${here ? html`<${Room} key=${route.id} here=${here} view=${route.view} flows=${cast.flows} agentOf=${agentOf} go=${go} tell=${tell} />`
-        : route.name === "logs" ? html`<${Logs} agents=${cast.agents} />`
-        : route.name === "deliver" ? html`<${NewDelivery} deliver=${(text) => trying(async () => begin(await api.deliver(text), "/delivery"))} />`
-        : cast.known && html`<${Picker} agents=${entryPoints(cast.agents)} flows=${cast.flows.filter((f) => f.name !== pipeline)} problem=${cast.problem} start=${start}
-            startFlow=${(name, text) => trying(async () => begin(await api.runFlow(name, text), "/flow"))} />`}<//>
-    </main>
-    <p class="hidden" role="status">${announced[status] ?? ""}</p>
+    <${Side} route=${route} find=${() => setOpen("find")} />
+    <main id="main" tabindex="-1">${app.connection === "lost" && app.known && html`<${Strip} />`}
+      <${Boundary} key=${route.name + route.id} view=${route.view}>${place(route, () => setOpen("find"))}<//></main>
+    ${!talks && html`<${Tabs} route=${route} />`}
+    ${open === "find" && html`<${Find} close=${() => setOpen("")} />`}
+    ${open === "help" && html`<${Help} close=${() => setOpen("")} />`}
+    ${app.signedOut && html`<${Door} />`}
+    <div class="toasts">${app.toasts.map((one) => html`<div class="toast" role="status" key=${one.key}><span>${one.text}</span>${one.undo && html`<button type="button" class="ghost sm" onClick=${one.undo}>Undo</button>`}<button type="button" class="tool sm" aria-label="Dismiss" onClick=${() => dismiss(one)}>${icon("x")}</button></div>`)}</div>
+    <p class="hidden" role="status" aria-live="polite">${app.said}</p>
   </div>`;
 }
 
-// entryPoints are the agents that people talk to: all, where none is marked.
-function entryPoints(agents) {
-  return agents.some((agent) => agent.entry_point) ? agents.filter((agent) => agent.entry_point) : agents;
+function place(route, find) {
+  switch (route.name) {
+    case "s":
+      return html`<${Room} key=${route.id} route=${route} />`;
+    case "files":
+      return html`<${Files} route=${route} />`;
+    case "flows":
+    case "deliveries":
+      return html`<${Lists} what=${route.name} />`;
+    case "activity":
+      return html`<${Activity} route=${route} />`;
+    case "settings":
+      return html`<${Settings} section=${route.id || "look"} />`;
+    case "chats":
+      return html`<${Chats} />`;
+    case "more":
+      return html`<${MorePlaces} />`;
+    default:
+      return html`<${Home} find=${find} />`;
+  }
 }
 
 // Boundary keeps a mistake of ours in one view from taking down the page.
@@ -110,66 +85,44 @@ class Boundary extends Component {
   }
 
   render({ children }, { broken }) {
-    return broken ? html`<div class="page"><h1>This view broke</h1><p>Nothing is lost. Load the page again, or <a href="#/">begin another conversation</a>.</p></div>` : children;
+    return broken ? html`<div class="page"><div class="in"><h1>This view broke</h1><p>Nothing is lost. Load the page again, or go <a class="link" href="#/">home</a>.</p></div></div>` : children;
   }
 }
 
-// announced is what a screen reader says when a session's status changes. The text
-// of answers is not read out piece by piece.
-const announced = {
-  running: "The agent is working.", waiting: "Your answer is needed.", completed: "The answer is complete.",
-  failed: "The run failed.", cancelled: "The run was stopped.", interrupted: "The run was interrupted.",
-};
-
-function Theme() {
-  const [, drawn] = useState(0);
-  const root = document.documentElement;
-  const machine = matchMedia("(prefers-color-scheme: dark)");
-  useEffect(() => machine.addEventListener("change", () => drawn((n) => n + 1)), []);
-  const now = root.dataset.theme ?? (machine.matches ? "dark" : "light");
-  const next = now === "dark" ? "light" : "dark";
-  const change = () => {
-    root.dataset.theme = next;
-    try {
-      localStorage.setItem("theme", next);
-    } catch {
-      // It holds for as long as the page is open.
-    }
-    drawn((n) => n + 1);
-  };
-  return html`<button type="button" class="quiet" aria-label=${`Switch to ${next} colours`} onClick=${change}>${now === "dark" ? "☀" : "☾"}</button>`;
-}
-
-function Login() {
-  const [problem, setProblem] = useState("");
-  const submit = async (event) => {
-    event.preventDefault();
-    try {
-      await api.login(new FormData(event.target).get("token").trim());
-      location.reload();
-    } catch (failed) {
-      setProblem(failed.message);
-    }
-  };
-  return html`<main class="page login">
-    <h1>Troupe</h1>
-    <p>Open the address that <code>troupe serve</code> printed: it ends in <code>#token=…</code>. Or put the token here:</p>
-    <form class="row" onSubmit=${submit}><input name="token" type="password" aria-label="Token" autocomplete="current-password" required /><button class="primary">Enter</button></form>
-    ${problem && html`<p class="note" data-level="error" role="alert">${problem}</p>`}
-  </main>`;
-}
+let entered = "";
 
 // A token in the address is exchanged for a cookie, and leaves the address, so that
-// nobody copies it by accident.
-async function enter() {
-  const token = location.hash.match(/^#token=([^&]+)/)?.[1];
-  if (token) {
-    history.replaceState(null, "", location.pathname + "#/");
-    await api.login(decodeURIComponent(token)).catch(() => {}); // what is wrong shows in what follows
+// nobody copies it by accident. That holds for a link that is pasted into an open tab,
+// too.
+async function token() {
+  const code = location.hash.match(/^#token=([^&]+)/)?.[1];
+  if (!code) return false;
+  replace(before);
+  try {
+    await enter(code);
+  } catch (problem) {
+    entered = problem.status === 401 ? "unknown" : problem.message;
+    await load();
   }
-  const root = document.getElementById("app");
-  root.replaceChildren();
-  render(html`<${App} />`, root);
+  return true;
 }
 
-enter();
+let before = "#/";
+addEventListener("hashchange", () => {
+  if (location.hash.startsWith("#token=")) token();
+  else before = location.hash || "#/";
+});
+
+async function begin() {
+  if (!location.hash.startsWith("#token=")) before = location.hash || "#/";
+  const root = document.getElementById("app");
+  const first = (await token()) ? null : load();
+  root.replaceChildren();
+  render(html`<${App} />`, root);
+  await first;
+  // What is likely to be wanted next is there when it is, and what says that the server
+  // is not there before it is not.
+  (globalThis.requestIdleCallback ?? setTimeout)(() => styled(() => Promise.all([import("./strip.js"), import("./signin.js"), import("./trouble.js"), import("./room.js"), import("./home.js")])).catch(() => {}));
+}
+
+begin();

@@ -1,109 +1,119 @@
-// Where messages are written: commands complete themselves, files can be dropped.
+// Where messages are written. What is typed survives whatever becomes of the page.
 
-import { html, useEffect, useLayoutEffect, useRef, useState } from "./view.js";
-import { size } from "./format.js";
+import { app, tasksOf, toast } from "./state.js";
+import { html, icon, useEffect, useLayoutEffect, useRef, useState } from "./view.js";
+import { kept } from "./kept.js";
+import { short, size, count } from "./format.js";
 
-const mostFiles = 10;
-const mostBytes = 8 << 20;
+// longPaste is how many characters of a paste become an attachment.
+const longPaste = 4000;
 
-// Composer writes a message. The draft is { text, files }, which whoever shows the
-// composer keeps. send and stop are what its buttons do.
-export function Composer({ commands, draft, setDraft, running, send, stop, tell }) {
+// Composer writes a message to an agent. The draft is { text, files }, which whoever
+// shows the composer keeps. send, queue and stop are what its buttons do.
+export function Composer({ agent, draft, setDraft, running, send, stop, files = [], context = null, hint = "", focus = true }) {
   const field = useRef(null);
+  const picker = useRef(null);
   const [chosen, setChosen] = useState(0);
   const [closed, setClosed] = useState(false);
-  const matching = closed ? [] : matches(commands, draft.text);
-  useEffect(() => field.current?.focus(), []);
-  useEffect(() => setChosen(0), [draft.text]);
+  const [menu, setMenu] = useState(false);
+  const offers = closed ? [] : menu ? tasksOf(agent).map(asOffer) : offersFor(agent, draft.text, files);
+  const coarse = matchMedia("(pointer: coarse)").matches;
+  const name = agent.name || agent.id;
+  useEffect(() => {
+    if (focus && !coarse) field.current?.focus();
+  }, []);
+  useEffect(() => setChosen(0), [draft.text, menu]);
   useLayoutEffect(() => {
     field.current.style.height = "auto";
-    field.current.style.height = Math.min(field.current.scrollHeight + 2, 240) + "px";
+    field.current.style.height = Math.min(field.current.scrollHeight, innerHeight * 0.4) + "px";
   }, [draft.text]);
-  const complete = (command) => {
-    setDraft({ ...draft, text: command.cmd + " " });
+  const take = (offer) => {
+    setMenu(false);
+    if (offer.send) return send({ text: offer.send, files: [] });
+    setDraft((d) => ({ ...d, text: d.text.replace(/[@#]\S*$/, offer.insert + " ") }));
     field.current.focus();
   };
-  const attach = async (list) => setDraft({ ...draft, files: await addFiles(draft.files, list, tell) });
+  const attach = async (list) => {
+    const chosen = [...list]; // a copy: the field that they came from is emptied
+    const { addFiles } = await import("./attach.js");
+    const added = await addFiles(draft.files, chosen, toast);
+    setDraft((d) => ({ ...d, files: [...d.files, ...added.slice(draft.files.length)] }));
+  };
   const submit = (event) => {
     event?.preventDefault();
-    if (!running && (draft.text.trim() || draft.files.length)) send();
+    if (draft.text.trim() || draft.files.length) send(draft);
   };
   const keys = (event) => {
     if (event.isComposing) return;
-    if (matching.length && (event.key === "ArrowDown" || event.key === "ArrowUp")) {
+    const move = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    if (offers.length && move) {
       event.preventDefault();
-      setChosen((chosen + (event.key === "ArrowDown" ? 1 : matching.length - 1)) % matching.length);
-    } else if (matching.length && (event.key === "Tab" || (event.key === "Enter" && matching[chosen].cmd !== draft.text.trim()))) {
+      setChosen((chosen + move + offers.length) % offers.length);
+    } else if (offers.length && (event.key === "Tab" || (event.key === "Enter" && !event.shiftKey))) {
       event.preventDefault();
-      complete(matching[chosen]);
-    } else if (event.key === "Escape" && matching.length) {
+      if (offers[chosen].send) setDraft((d) => ({ ...d, text: "" }));
+      take(offers[chosen]);
+    } else if (event.key === "Escape" && (offers.length || menu)) {
       event.stopPropagation();
       setClosed(true);
-    } else if (event.key === "Enter" && !event.shiftKey) {
+      setMenu(false);
+    } else if (event.key === "Enter" && !event.shiftKey && !coarse && kept("enterSends", true)) {
       submit(event);
     }
   };
+  const paste = (event) => {
+    const { files: pasted } = event.clipboardData;
+    const text = event.clipboardData.getData("text/plain");
+    if (pasted.length) {
+      event.preventDefault();
+      attach(pasted);
+    } else if (text.length > longPaste) {
+      event.preventDefault();
+      attach([new File([text], "pasted.txt", { type: "text/plain" })]);
+    }
+  };
+  const used = context?.window ? (context.system + context.tools + context.history) / context.window : 0;
+  const empty = !draft.text.trim() && !draft.files.length;
   return html`<form class="composer" onSubmit=${submit} aria-label="Message">
-    ${matching.length > 0 && html`<ul class="completion" id="completion" role="listbox" aria-label="Commands">
-      ${matching.map((c, i) => html`<li key=${c.cmd} id=${"command-" + i} role="option" aria-selected=${i === chosen} onMouseDown=${(e) => (e.preventDefault(), complete(c))}>
-        <code>${c.cmd}</code> <span class="hint">${c.description}</span>
-      </li>`)}
-    </ul>`}
-    ${draft.files.length > 0 && html`<ul class="chips" aria-label="Attached files">
-      ${draft.files.map((f) => html`<li key=${f.name}>${f.name} <button type="button" class="quiet" aria-label=${"Remove " + f.name}
-        onClick=${() => setDraft({ ...draft, files: draft.files.filter((other) => other !== f) })}>×</button></li>`)}
-    </ul>`}
+    ${offers.length > 0 && html`<div class="pop offers"><h4>${menu || draft.text.startsWith("/") ? `What ${name} can do` : "Choose"}</h4><ul id="offers" role="listbox" aria-label=${`What ${name} can do`}>
+      ${offers.map((o, i) => html`<li key=${o.key} id=${"offer-" + i} role="option" class="opt" aria-selected=${i === chosen} aria-current=${i === chosen ? "true" : undefined} title=${o.title} onMouseDown=${(e) => (e.preventDefault(), take(o))}>
+        ${icon(o.icon)}<div class="grow">${o.label}${o.detail && html`<small>${o.detail}</small>`}</div></li>`)}</ul></div>`}
+    ${draft.files.length > 0 && html`<ul class="row wrap attached" aria-label="Attached files">
+      ${draft.files.map((f, i) => html`<li key=${i} class="chip out">${icon("paperclip")}${f.name}<span class="faint">${size(f.size ?? f.data.length * 0.75)}</span>
+        <button type="button" class="bare" aria-label=${"Remove " + f.name} onClick=${() => setDraft((d) => ({ ...d, files: d.files.filter((other) => other !== f) }))}>${icon("x")}</button></li>`)}</ul>`}
+    <textarea ref=${field} rows="1" aria-label=${`Message to ${name}`} placeholder=${hint || `Write to ${name}. / for what ${name} can do`} value=${draft.text} dir="auto"
+      aria-haspopup="listbox" aria-controls=${offers.length ? "offers" : undefined} aria-autocomplete="list" aria-activedescendant=${offers.length ? "offer-" + chosen : undefined}
+      onInput=${(e) => (setClosed(false), setMenu(false), setDraft((d) => ({ ...d, text: e.target.value })))} onKeyDown=${keys} onPaste=${paste}></textarea>
     <div class="row">
-      <label class="button quiet" title="Attach files"><span aria-hidden="true">+</span><span class="hidden">Attach files</span>
-        <input class="hidden" type="file" multiple onChange=${(e) => (attach(e.target.files), (e.target.value = ""))} /></label>
-      <textarea ref=${field} rows="1" aria-label="Your message" placeholder="Message or *command" value=${draft.text} dir="auto"
-        role="combobox" aria-expanded=${matching.length > 0} aria-controls="completion" aria-autocomplete="list"
-        aria-activedescendant=${matching.length ? "command-" + chosen : undefined}
-        onInput=${(e) => (setClosed(false), setDraft({ ...draft, text: e.target.value }))} onKeyDown=${keys}
-        onPaste=${(e) => e.clipboardData.files.length && (e.preventDefault(), attach(e.clipboardData.files))}></textarea>
-      ${running
-        ? html`<button type="button" class="danger" onClick=${stop}>Stop</button>`
-        : html`<button class="primary" disabled=${!draft.text.trim() && !draft.files.length}>Send</button>`}
+      <button type="button" class="tool sm" title="Attach files" aria-label="Attach files" onClick=${() => picker.current.click()}>${icon("paperclip")}</button>
+      <input class="hidden" type="file" multiple ref=${picker} tabindex="-1" aria-hidden="true" onChange=${(e) => attach(e.target.files).finally(() => (picker.current.value = ""))} />
+      ${tasksOf(agent).length > 0 && html`<button type="button" class="ghost sm" aria-expanded=${menu} onClick=${() => (setMenu(!menu), setClosed(false), field.current.focus())}>${icon("list")}<span class="desk-only">What ${name} can do</span><span class="phone-only">Tasks</span></button>`}
+      <span class="grow"></span>
+      ${used > 0 && html`<span class="row tiny faint desk-only" title=${`${count(context.system + context.tools + context.history)} of ${count(context.window)} tokens`}><span class="meter"><i style=${{ width: Math.max(2, used * 100) + "%" }}></i></span>${Math.round(used * 100)} %</span>`}
+      ${running && empty
+        ? html`<button type="button" class="primary send" aria-label="Stop" title="Stop" onClick=${stop}>${icon("square")}</button>`
+        : html`${running && html`<button type="button" class="ghost sm" onClick=${stop}>${icon("square")}Stop</button>`}
+          <button class="primary send" aria-label=${running ? "Send after this answer" : "Send"} title=${running ? "Send after this answer" : "Send"} disabled=${empty}>${icon(running ? "corner-down-left" : "arrow-up")}</button>`}
     </div>
   </form>`;
 }
 
-// matches are the commands that a text may become.
-export function matches(commands, text) {
-  if (!/^\*\S*$/.test(text)) return [];
-  const typed = text.toLowerCase();
-  const starred = commands.map((c) => ({ ...c, cmd: c.cmd.startsWith("*") ? c.cmd : "*" + c.cmd }));
-  return starred.filter((c) => c.cmd.toLowerCase().startsWith(typed) && c.cmd.toLowerCase() !== typed).slice(0, 12);
-}
+const asOffer = (task) => ({ key: task.cmd, icon: "file-text", label: task.label, detail: task.asks ? `asks you ${task.asks} times` : "", title: task.trigger, send: task.trigger });
 
-// addFiles returns the files of a message with more of them, read and ready to be
-// sent. What cannot be attached is told.
-export async function addFiles(files, list, tell) {
-  const added = [...files];
-  for (const file of list) {
-    if (added.length >= mostFiles) {
-      tell(`A message has at most ${mostFiles} files.`);
-      break;
-    }
-    if (file.size > mostBytes || file.size === 0) {
-      tell(`${file.name} ${file.size ? `is larger than ${size(mostBytes)}` : "is empty, or a folder"}: it was not attached.`);
-      continue;
-    }
-    added.push({ name: file.name, mime: typeOf(file), data: await encoded(file) });
+// offersFor are what a text may become: tasks behind a slash or a star, agents behind
+// an at sign, files behind a number sign.
+export function offersFor(agent, text, files = []) {
+  const task = text.match(/^[/*](\S*)$/)?.[1].toLowerCase();
+  if (task !== undefined) {
+    return tasksOf(agent).filter((t) => `${t.label} ${t.trigger}`.toLowerCase().includes(task) && t.trigger !== text).slice(0, 10).map(asOffer);
   }
-  return added;
-}
-
-// typeOf is the file's type. Browsers know few kinds of text.
-function typeOf(file) {
-  return file.type || (/\.(md|txt|csv|log|json|ya?ml|toml|xml|go|py|js|ts|sql|sh)$/i.test(file.name) ? "text/plain" : "application/octet-stream");
-}
-
-function encoded(file) {
-  return new Promise((resolve, reject) => {
-    const reader = new FileReader();
-    reader.onload = () => resolve(reader.result.slice(reader.result.indexOf(",") + 1));
-    reader.onerror = () => reject(reader.error);
-    reader.readAsDataURL(file);
-  });
+  const [, mark, word] = text.match(/(?:^|\s)([@#])(\S*)$/) ?? [];
+  if (mark === "@") {
+    return app.agents.filter((a) => `${a.name} ${a.id}`.toLowerCase().includes(word.toLowerCase())).slice(0, 8)
+      .map((a) => ({ key: a.id, icon: "user", label: a.name || a.id, detail: a.title, insert: "@" + (a.name || a.id) }));
+  }
+  if (mark === "#") {
+    return files.filter((f) => f.toLowerCase().includes(word.toLowerCase())).slice(0, 8).map((f) => ({ key: f, icon: "file-text", label: f, insert: f }));
+  }
+  return [];
 }

@@ -1,18 +1,31 @@
-// The conversation: what was said and done, in order.
+// The conversation: what was said and done, in turns.
 
-import { Component, html, useLayoutEffect, useRef } from "./view.js";
-import { size } from "./format.js";
+import { did, doing } from "./words.js";
+import { agentOf, labelOf } from "./state.js";
+import { cost, day, duration, fileIcon, hour, nameOf, short, size } from "./format.js";
 import { Prose } from "./prose.js";
-import { Question, ToolLine } from "./tools.js";
-import { statusOf } from "./session.js";
+import { blocksOf, turnsOf } from "./turns.js";
+import { fileAddress } from "./api.js";
+import { Component, Face, html, icon, lazy, styled, useEffect, useLayoutEffect, useRef, useState } from "./view.js";
 
-// Conversation shows a session's items. It stays at the end for as long as its
-// reader does. The acts are what buttons do: see App.
-export function Conversation({ here, agentOf, acts }) {
+const Call = lazy(() => import("./call.js"), "Call", ({ item }) => html`<div>${doing(item.tool, item.arguments, true)}</div>`);
+const Question = lazy(() => styled(() => import("./cards.js")), "Question");
+const Trouble = lazy(() => styled(() => import("./trouble.js")), "Trouble");
+const Retry = lazy(() => styled(() => import("./trouble.js")), "Retry");
+
+// first is how many turns are drawn at first; older ones come when they are near.
+const first = 40;
+
+// Conversation shows a session's turns. It stays at the end for as long as its reader
+// does. The acts are what buttons do: see Room.
+export function Conversation({ here, status, acts, openFile }) {
   const box = useRef(null);
-  const reader = useRef({ atEnd: true, top: 0, said: -1 }).current;
+  const reader = useRef({ atEnd: true, top: 0, said: -1, turns: 0 }).current;
+  const [shown, setShown] = useState(first);
+  const [missed, setMissed] = useState(0);
   const { session } = here;
-  const status = statusOf(here);
+  const all = turnsOf(session.items);
+  const turns = all.slice(-shown);
   const toEnd = () => {
     if (reader.atEnd) box.current.scrollTop = box.current.scrollHeight;
     reader.top = box.current.scrollTop;
@@ -20,99 +33,153 @@ export function Conversation({ here, agentOf, acts }) {
   useLayoutEffect(() => {
     const resized = new ResizeObserver(toEnd); // as when a keyboard slides in
     resized.observe(box.current);
+    resized.observe(box.current.firstElementChild); // and when a picture or a formula is there
     return () => resized.disconnect();
   }, []);
   useLayoutEffect(() => {
     const said = session.items.findLast((item) => item.type === "user")?.key ?? -1;
     if (said !== reader.said) Object.assign(reader, { said, atEnd: true });
+    if (!reader.atEnd && all.length > reader.turns) setMissed((n) => n + all.length - reader.turns);
+    reader.turns = all.length;
     toEnd();
   });
   const scrolled = ({ currentTarget: { scrollTop, scrollHeight, clientHeight } }) => {
     // Text that grows leaves the reader behind; only one who goes up wants to stay.
     if (scrollTop < reader.top) reader.atEnd = false;
-    if (scrollHeight - scrollTop - clientHeight < 60) reader.atEnd = true;
+    if (scrollHeight - scrollTop - clientHeight < 60) {
+      reader.atEnd = true;
+      if (missed) setMissed(0);
+    }
+    if (scrollTop < 600 && shown < all.length) setShown((n) => n + first);
     reader.top = scrollTop;
+    if (reader.atEnd !== reader.wasAtEnd) setMissed((n) => n + 0);
+    reader.wasAtEnd = reader.atEnd;
   };
-  return html`<div class="conversation" ref=${box} onScroll=${scrolled} tabindex="0" role="log" aria-label="Conversation" aria-live="off" aria-busy=${status === "running"}>
-    <${Progress} progress=${session.progress} />
-    ${session.items.map((item) => html`<${Item} key=${item.key} item=${item} version=${item.version} idle=${status !== "running"} agentOf=${agentOf} acts=${acts} />`)}
+  const latest = () => {
+    reader.atEnd = true;
+    setMissed(0);
+    toEnd();
+  };
+  let date = "";
+  return html`<div class="flow" ref=${box} onScroll=${scrolled} tabindex="0" role="log" aria-label="Conversation" aria-live="off" aria-busy=${status === "running"}>
+    <div class="turns">
+      ${shown < all.length && html`<button type="button" class="ghost sm earlier" onClick=${() => setShown((n) => n + first * 5)}>${icon("arrow-up")}${all.length - shown} earlier</button>`}
+      ${turns.map((turn) => {
+        const name = day(turn.time);
+        const heading = name !== date && html`<div class="day" key=${"day" + turn.key}>${name}</div>`;
+        date = name;
+        return [heading, html`<${Turn} key=${turn.key} turn=${turn} version=${turn.version} agent=${agentOf(turn.agent)} last=${turn === turns.at(-1)} idle=${status !== "running"} acts=${acts} id=${here.id} openFile=${openFile} shownFile=${openFile.shown} />`];
+      })}
+      ${status === "running" && html`<${Working} session=${session} />`}
+      ${status === "interrupted" && html`<${Trouble} code="interrupted" acts=${acts} />`}
+    </div>
   </div>
-  <${State} here=${here} status=${status} acts=${acts} />`;
+  ${!reader.atEnd && html`<button type="button" class="latest sm" onClick=${latest}>${icon("arrow-down")}${missed ? `Latest (${missed} new)` : "Latest"}</button>`}`;
 }
 
-// Item is drawn again only when it has changed: long conversations stay quick.
-class Item extends Component {
+// Turn is drawn again only when it has changed: long conversations stay quick.
+class Turn extends Component {
   shouldComponentUpdate(next) {
-    return next.version !== this.props.version || next.idle !== this.props.idle || next.agentOf !== this.props.agentOf;
+    return ["version", "idle", "agent", "last", "shownFile"].some((name) => next[name] !== this.props[name]) || next.turn.items.length !== this.props.turn.items.length;
   }
 
-  render({ item, idle, agentOf, acts }) {
-    switch (item.type) {
-      case "user":
-        return html`<${Said} item=${item} idle=${idle} acts=${acts} />`;
-      case "answer":
-        return html`<${Answer} item=${item} agent=${agentOf(item.agent)} />`;
-      case "tool":
-        return html`<${ToolLine} item=${item} />`;
-      case "question":
-        return html`<${Question} item=${item} who=${agentOf(item.agent).name} answer=${acts.say} />`;
-      case "file":
-        return html`<p class="note">Saved <button type="button" class="link" onClick=${() => acts.openFile(item.path)}>${item.path}</button> (${size(item.size)})</p>`;
-      case "note":
-        return html`<p class="note" data-level=${item.level} role=${item.level === "error" ? "alert" : undefined}>${item.text}</p>`;
-    }
+  render({ turn, agent, last, idle, acts, id, openFile }) {
+    if (turn.who === "you") return html`<${Said} item=${turn.items[0]} idle=${idle} acts=${acts} />`;
+    const name = agent.name || turn.agent || "Troupe";
+    const answer = turn.items.findLast((item) => item.type === "answer" && item.text);
+    const streaming = turn.items.some((item) => item.streaming);
+    return html`<article class="turn" data-depth=${Math.min(turn.depth ?? 0, 3)} aria-label=${`${name}, ${hour(turn.time)}`}>
+      <${Face} id=${turn.agent} name=${name} />
+      <div>
+        <header><${Face} id=${turn.agent} name=${name} size="s phone-only" /><b>${name}</b><time datetime=${turn.time}>${hour(turn.time)}</time></header>
+        ${blocksOf(turn.items).map((block) => html`<${Part} key=${block.type + block.key} block=${block} agent=${agent} acts=${acts} id=${id} openFile=${openFile} />`)}
+        ${answer && !streaming && html`<${Foot} answer=${answer} exchange=${turn.items.at(-1).exchange} last=${last} idle=${idle} acts=${acts} id=${id} />`}
+      </div>
+    </article>`;
   }
+}
+
+function Part({ block, agent, acts, id, openFile }) {
+  const item = block.items[0];
+  switch (block.type) {
+    case "calls":
+      return html`<${Calls} items=${block.items} id=${id} />`;
+    case "files":
+      return html`<${Saved} items=${block.items} id=${id} openFile=${openFile} />`;
+    case "answer":
+      return html`${item.thought && html`<details class="did"><summary class="acts">${icon("compass")}<span>Thought about it</span>${icon("chevron-down", "chev")}</summary><div class="steps plain" dir="auto">${item.thought}</div></details>`}
+        <${Prose} text=${item.text} streaming=${!!item.streaming} openFile=${openFile} />${item.cut && html`<p class="tiny faint">The answer was cut off here.</p>`}`;
+    case "question":
+      return html`<${Question} item=${item} agent=${agent} acts=${acts} id=${id} />`;
+    case "handoff":
+      return html`<div class="acts">${icon("arrow-right")}<span>Handed over to <b>${agentOf(item.to).name}</b></span></div>`;
+    case "trouble":
+      return html`<${Trouble} code=${item.code} context=${{ a: agent.name, p: acts.provider?.(), ...item.context }} acts=${acts} />`;
+    case "retry":
+      return html`<${Retry} item=${item} />`;
+    case "note":
+      return html`<div class="acts">${icon("info")}<span>${item.text}</span></div>`;
+  }
+}
+
+// Calls is the one line of what tools did. It opens to a list, and each of that to what
+// was sent and what came back.
+function Calls({ items, id }) {
+  const [open, setOpen] = useState(false);
+  const running = items.find((item) => item.state === "running");
+  const failed = items.filter((item) => item.state === "failed").length;
+  const [lead, ...rest] = did(items);
+  return html`<details class="did" open=${open} onToggle=${(e) => setOpen(e.currentTarget.open)}><summary class="acts">${icon(running ? "loader-circle" : "circle-check", running ? "spin acc" : "")}
+      <span>${running ? html`<b>${capital(doing(running.tool, running.arguments))}</b>` : html`<b>${lead}</b>${rest.map((part) => ", " + part)}`}${failed > 0 && html`<span class="faint"> (${failed === items.length ? "it did not work" : `${failed} did not work`})</span>`}</span>${icon("chevron-down", "chev")}</summary>
+    <div class="steps">${open && items.map((item) => html`<${Call} key=${item.key} item=${item} id=${id} />`)}</div></details>`;
+}
+
+const capital = (text) => text && text[0].toUpperCase() + text.slice(1);
+
+// Saved is the card of what was saved: a document, or several files in rows.
+function Saved({ items, id, openFile }) {
+  const row = (item) => html`<div class="doc" key=${item.path}>
+    <button type="button" class="bare row grow" onClick=${() => openFile.open(item.path)}>
+      <span class="leaf">${icon(fileIcon(item.path))}</span><span class="grow"><b><span class="hidden">Open </span>${nameOf(item.path)}</b><span class="small dim cut">${item.path} · version ${item.number} · ${size(item.size)}</span></span></button>
+    ${openFile.shown === item.path && html`<span class="chip acc t">open</span>`}
+    <a class="btn tool sm" href=${fileAddress({ session: id, path: item.path })} download title="Download" aria-label=${`Download ${item.path}`}>${icon("download")}</a></div>`;
+  return html`<div class="docs">${items.map(row)}</div>`;
+}
+
+function Foot({ answer, exchange, last, idle, acts, id }) {
+  const took = exchange?.ended ? Date.parse(exchange.ended) - Date.parse(exchange.started) : NaN;
+  const figures = [exchange?.tokens > 0 && `${short(exchange.tokens)} tokens`, cost(exchange?.cost), duration(took)].filter(Boolean).join(" · ");
+  const button = (name, drawing, act, disabled = false) => html`<button type="button" class="tool sm" title=${name} aria-label=${name} disabled=${disabled} onClick=${act}>${icon(drawing)}</button>`;
+  return html`<footer>
+    ${button("Copy the answer", "copy", () => acts.copy(answer.text))}
+    ${last && button("Ask again", "refresh-cw", acts.again, !idle)}
+    ${button("Go on from here in a new conversation", "git-branch", () => acts.fork(answer.seq), !idle)}
+    ${figures && html`<a class="btn ghost sm" href=${`#/s/${id}/run`} title="See what was sent">${figures}</a>`}
+  </footer>`;
 }
 
 function Said({ item, idle, acts }) {
-  return html`<article class="said" aria-label="You said">
-    <p class="plain" dir="auto">${item.text}</p>
-    ${item.parts.map((part) => html`<p class="attachment">Attached: ${part.name || part.mime}</p>`)}
-    <div class="row said-acts">
-      <button type="button" class="quiet" disabled=${!idle} onClick=${() => acts.edit(item)} aria-label="Edit this message and send it again">Edit</button>
-      <button type="button" class="quiet" disabled=${!idle} onClick=${() => acts.again(item)} aria-label="Send this message again">Try again</button>
-    </div>
+  const label = labelOf(agentOf(acts.agent), item.text);
+  return html`<article class="said" aria-label=${`You, ${hour(item.time)}`}>
+    <div><p class="plain" dir="auto" title=${label === item.text ? undefined : item.text}>${label}</p>${item.parts.map((part) => html`<p class="attachment small dim">${icon("paperclip")} ${part.name || part.mime}</p>`)}</div>
+    <footer><time datetime=${item.time}>${hour(item.time)}</time>
+      <button type="button" class="tool sm" title="Edit and try again" aria-label="Edit and try again" disabled=${!idle} onClick=${() => acts.edit(item)}>${icon("pencil")}</button>
+      <button type="button" class="tool sm" title="Copy" aria-label="Copy the message" onClick=${() => acts.copy(item.text)}>${icon("copy")}</button></footer>
   </article>`;
 }
 
-function Answer({ item, agent }) {
-  if (!item.text && !item.thought) return null;
-  return html`<article class="answer" data-depth=${Math.min(item.depth, 3)} data-streaming=${item.streaming} aria-label=${"Answer of " + (agent.name || item.agent)}>
-    <header><span aria-hidden="true">${agent.icon}</span> ${agent.name || item.agent}</header>
-    ${item.thought && html`<details class="thought"><summary>Reasoning</summary><p class="plain" dir="auto">${item.thought}</p></details>`}
-    <${Prose} text=${item.text} />
-    ${item.cut && html`<p class="hint">The answer was cut off here.</p>`}
-  </article>`;
-}
-
-// Progress is where a guided workflow is.
-function Progress({ progress }) {
-  if (progress.at < 0) return null;
-  const { steps, at, workflow } = progress;
-  return html`<div class="progress" role="group" aria-label="Workflow progress">
-    <label>${workflow && html`<strong>${workflow}</strong>${": "}`}step ${at + 1} of ${steps.length}${steps[at].goal && html`, ${steps[at].goal}`}
-      <progress max=${steps.length} value=${at + 1}></progress></label>
-  </div>`;
-}
-
-const verdicts = {
-  failed: ["The run failed.", "Go on where it stopped"],
-  cancelled: ["The run was stopped.", "Go on where it stopped"],
-  interrupted: ["The run was interrupted: the server stopped in the middle of it.", "Resume"],
-};
-
-// State says what the run does now, or what can be done about it. It stands below
-// the conversation and always takes the same room, so that nothing jumps.
-function State({ here, status, acts }) {
-  const { connection, problem } = here;
-  let content = null;
-  if (connection === "lost") {
-    content = html`<span>Connection lost${problem?.status ? `: ${problem.message}` : ""}. Trying again…</span>`;
-  } else if (status === "running") {
-    content = html`<span class="working">Working…</span>`;
-  } else if (verdicts[status]) {
-    const [text, act] = verdicts[status];
-    content = html`<span>${text}</span> <button type="button" onClick=${acts.resume}>${act}</button>`;
-  }
-  return html`<div class="state">${content}</div>`;
+// Working says what the run does while nothing is to be seen of it.
+function Working({ session }) {
+  const [, tick] = useState(0);
+  useEffect(() => {
+    const timer = setInterval(() => tick((n) => n + 1), 1000);
+    return () => clearInterval(timer);
+  }, []);
+  const last = session.items.at(-1);
+  if (last?.streaming || last?.state === "running" || last?.type === "retry") return null;
+  const since = Date.parse(last?.time ?? new Date());
+  const silent = Date.now() - since;
+  const agent = agentOf(last?.agent || session.agent);
+  return html`<div class="acts working" role="status">${icon(silent > 180_000 ? "circle-alert" : "loader-circle", silent > 180_000 ? "wait" : "spin acc")}
+    <span>${silent > 180_000 ? `Nothing for ${duration(silent)}. Wait on, or stop.` : silent > 60_000 ? html`The model has been thinking for <b class="num">${duration(silent)}</b>.` : `${agent.name || "The agent"} is thinking`}</span></div>`;
 }

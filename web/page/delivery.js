@@ -1,13 +1,16 @@
-// The delivery view: a request on its way through the phases, and the gates between.
+// A delivery: a request on its way through the phases, and the decision that waits.
 
-import { html, useState } from "./view.js";
-import { duration, size } from "./format.js";
-import { Gate } from "./tools.js";
-
-// pipeline is the name of the step that takes a request through all phases.
-export const pipeline = "deliver";
+import { api } from "./api.js";
+import { agentOf, toast } from "./state.js";
+import { cost, duration, hour, nameOf, size, fileIcon } from "./format.js";
+import { go, talkAddress } from "./route.js";
+import { Prose } from "./prose.js";
+import { Trouble } from "./trouble.js";
+import { html, icon, useState } from "./view.js";
 
 const usual = ["requirements", "architecture", "discovery", "planning", "implementation", "qa"];
+const names = { __proto__: null, requirements: "Requirements", architecture: "Architecture", discovery: "Discovery", planning: "Planning", implementation: "Implementation", qa: "Checking" };
+const nameOfPhase = (name) => names[name] ?? nameOf(name + ".md");
 
 // phases returns what became of each phase: of one that was run again, the last time.
 export function phases(session) {
@@ -16,64 +19,134 @@ export function phases(session) {
     if (run.depth !== 1) continue;
     const before = found.get(run.agent);
     found.set(run.agent, {
-      name: run.agent, state: run.status, rounds: (before?.rounds ?? 0) + 1, result: run.output?.key_outputs?.result ?? null,
+      name: run.agent, state: run.status, rounds: (before?.rounds ?? 0) + 1, result: run.output?.key_outputs?.result ?? null, run,
       ms: run.ended ? Date.parse(run.ended) - Date.parse(run.started) : undefined,
     });
   }
   const own = found.size > 0 && !usual.some((name) => found.has(name));
-  const names = new Set([...(own ? [] : usual), ...found.keys()]);
-  return [...names].map((name) => found.get(name) ?? { name, state: "idle", rounds: 0, result: null });
+  const list = new Set([...(own ? [] : usual), ...found.keys()]);
+  return [...list].map((name) => found.get(name) ?? { name, state: "idle", rounds: 0, result: null });
 }
 
-const words = { idle: "to come", running: "working", waiting: "waits for you", completed: "done", failed: "failed", cancelled: "stopped" };
+const words = { __proto__: null, idle: "to come", running: "working", waiting: "waits for you", completed: "done", failed: "failed", cancelled: "stopped" };
 
-export function Delivery({ session, answer, openFile }) {
-  const gate = session.questions.find((q) => q.tool === "gate");
-  const request = session.items.find((item) => item.type === "user")?.text;
-  return html`<div class="page">
-    <h1>Delivery</h1>
-    ${request && html`<p class="plain">${request}</p>`}
-    <ol class="phases" aria-label="Phases">${phases(session).map((phase) => html`<${Phase} key=${phase.name} phase=${phase} openFile=${openFile} />`)}</ol>
-    ${gate && html`<${Gate} item=${gate} answer=${answer} />`}
-  </div>`;
+export function Delivery({ here, info, status, acts, show }) {
+  const { session } = here;
+  const gate = session.questions.find((q) => q.ask.kind === "gate");
+  const list = phases(session);
+  const at = gate?.arguments?.phase;
+  const next = gate?.arguments?.next;
+  if (next && !list.some((p) => p.name === next)) list.push({ name: next, state: "idle", rounds: 0, result: null });
+  const request = session.items.find((item) => item.type === "user")?.text ?? [...session.runs.values()][0]?.task ?? "";
+  const mark = (p) => (p.name === at ? "wait" : { completed: "done", running: "now", failed: "bad" }[p.state] ?? "");
+  const current = list.find((p) => mark(p) === "wait") ?? list.find((p) => mark(p) === "now") ?? list.findLast((p) => p.state === "completed");
+  const trouble = session.items.findLast((item) => item.type === "trouble");
+  const done = list.filter((p) => p.result);
+  return html`<div class="page"><div class="in delivery">
+    <ol class="stepper" aria-label="Phases" style=${{ gridTemplateColumns: `repeat(${list.length}, 1fr)` }}>${list.map((p, i) => html`<li key=${p.name} class=${mark(p)} data-phase=${p.name} data-state=${p.name === at ? "waiting" : p.state} aria-current=${p === current ? "step" : undefined}><span class="mark">${mark(p) === "done" ? icon("check") : mark(p) === "wait" ? icon("hand") : mark(p) === "now" ? icon("loader-circle", "spin") : mark(p) === "bad" ? icon("x") : i + 1}</span><b>${nameOfPhase(p.name)}</b><small class=${mark(p) === "wait" ? "wait" : ""}>${p.name === at ? "waits for you" : words[p.state] ?? p.state}${p.ms ? `, ${duration(p.ms)}` : ""}${p.rounds > 1 ? `, ${p.rounds} rounds` : ""}</small></li>`)}</ol>
+    ${current && html`<p class="phone-only row between small"><b class="serif">${nameOfPhase(current.name)}</b><span class="dim">${list.indexOf(current) + 1} of ${list.length}, ${current.name === at ? "waits for you" : words[current.state]}</span></p>`}
+    <div class="two"><div class="stack wide-gap">
+      ${gate && html`<${Gate} key=${gate.key} item=${gate} acts=${acts} show=${show} />`}
+      ${!gate && status === "running" && html`<div class="card pad"><div class="acts">${icon("loader-circle", "spin acc")}<span><b>${current ? nameOfPhase(current.name) : "The delivery"}</b> is being worked on</span><span class="grow"></span><button type="button" class="sm" onClick=${acts.stop}>${icon("square")}Stop</button></div></div>`}
+      ${!gate && status !== "running" && trouble && html`<${Trouble} code=${trouble.code} context=${{ a: "The delivery", ...trouble.context }} acts=${acts} />`}
+      ${!gate && status === "interrupted" && html`<${Trouble} code="interrupted" acts=${acts} />`}
+      ${done.toReversed().map((p) => html`<${Result} key=${p.name} phase=${p} show=${show} />`)}
+      ${!gate && done.length === 0 && status !== "running" && !trouble && html`<p class="dim">Nothing has come of it yet.</p>`}</div>
+      <aside class="stack wide-gap"><section class="card pad"><h2 class="h-17">What was asked for</h2><p class="plain small" dir="auto">${request}</p><p class="tiny faint">${info?.spent ? `${cost(info.spent)} so far` : ""}</p></section>
+        <${Plan} list=${list} /><${History} session=${session} gate=${gate} /></aside></div>
+    ${gate && html`<${Pinned} acts=${acts} item=${gate} />`}</div></div>`;
 }
 
-function Phase({ phase, openFile }) {
+const lines = (list) => (list ?? []).map((line) => (typeof line === "string" ? line : String(line?.description ?? line?.title ?? line?.text ?? JSON.stringify(line))));
+
+// Gate is the page's one spotlight: what happened, what stands against going on, and
+// the decision.
+function Gate({ item, acts, show }) {
+  const { phase = "", next = "", ready = true, blockers, errors, requirements, artifacts = [] } = item.arguments ?? {};
+  const [guidance, setGuidance] = useState("");
+  const against = [...lines(blockers), ...lines(errors)];
+  const onward = () => acts.answer(item, { text: "go on" });
+  const ask = () => guidance.trim() && acts.answer(item, { text: guidance.trim() });
+  const better = !ready || against.length > 0; // asking for changes is what is recommended
+  const goOn = html`<button type="button" class=${better ? "" : "primary"} onClick=${onward}>${icon("check")}${next ? `Go on to ${nameOfPhase(next).toLowerCase()}` : "Approve and finish"}</button>`;
+  const change = html`<button type="button" class=${better ? "primary" : ""} disabled=${!guidance.trim()} onClick=${ask}>Ask for changes</button>`;
+  return html`<section class="needs" aria-label="Gate"><header>${icon("hand")}Your decision: ${next ? `go on to ${nameOfPhase(next).toLowerCase()}?` : "is it done?"}</header><div>
+    <div><h2 class="h-17">${nameOfPhase(phase)} is ${ready ? "ready" : "not ready"}.</h2></div>
+    ${against.length + lines(requirements).length > 0 && html`<ul class="stack small">${against.map((text) => html`<li class="row top" key=${text}>${icon("triangle-alert", "bad")}<span>${text}</span></li>`)}${lines(requirements).map((text) => html`<li class="row top" key=${text}>${icon("info")}<span>${text}</span></li>`)}</ul>`}
+    ${artifacts.filter((a) => a.diff).slice(0, 3).map((a) => html`<${Diff} key=${a.path} artifact=${a} show=${show} />`)}
+    ${artifacts.length > 0 && html`<div class="row wrap">${artifacts.map((a) => html`<button type="button" class="chip out" key=${a.path} onClick=${() => show(a.path)}>${icon(fileIcon(a.path))}${nameOf(a.path)}</button>`)}</div>`}
+    <details class="small"><summary class="btn ghost sm">${icon("chevron-right", "chev")}The question in full</summary><${Prose} text=${item.question} /></details>
+    <label class="field edge"><input value=${guidance} placeholder="What should be different? Only if you ask for changes." aria-label="What should be different" onInput=${(e) => setGuidance(e.target.value)} onKeyDown=${(e) => e.key === "Enter" && (e.preventDefault(), ask())} /></label>
+    <div class="row wrap end">${better ? [change, goOn] : [goOn, change]}<span class="grow"></span><button type="button" class="ghost danger" onClick=${() => acts.answer(item, { text: "stop" })}>Stop here</button></div></div></section>`;
+}
+
+// Pinned are the actions of a gate on a phone.
+function Pinned({ acts, item }) {
+  return html`<div class="act"><button type="button" onClick=${() => document.querySelector('[aria-label="What should be different"]')?.focus()}>Ask for changes</button><button type="button" class="primary" onClick=${() => acts.answer(item, { text: "go on" })}>Go on</button></div>`;
+}
+
+function Diff({ artifact, show }) {
+  return html`<div class="card cutoff"><div class="row pad-s">${icon("file-diff")}<b class="small grow cut">${artifact.path}</b><button type="button" class="ghost sm" onClick=${() => show(artifact.path)}>Open</button></div><div class="diff" tabindex="0" role="group" aria-label=${`Changes of ${artifact.path}`}>${artifact.diff.split("\n").slice(0, 60).map((line, i) => html`<div key=${i} class=${line.startsWith("+") ? "a" : line.startsWith("-") ? "d" : line.startsWith("@@") ? "h" : ""}>${line}</div>`)}</div></div>`;
+}
+
+// Result is what a phase has made.
+function Result({ phase, show }) {
   const { result } = phase;
-  const status = result ? result.status : words[phase.state] ?? phase.state;
-  const lines = (title, list) => list?.length > 0 && html`<h4>${title}</h4><ul>${list.map((line) => html`<li>${textOf(line)}</li>`)}</ul>`;
-  return html`<li class="phase" data-state=${result?.status === "failed" ? "failed" : phase.state}>
-    <h3>${phase.name} <span class="hint">${status}${phase.ms ? ", " + duration(phase.ms) : ""}${phase.rounds > 1 ? `, ${phase.rounds} rounds` : ""}</span></h3>
-    ${result && html`<div>
-      ${result.artifacts?.length > 0 && html`<h4>Artifacts</h4><ul>${result.artifacts.map((a) => html`<li>
-        <button type="button" class="link" onClick=${() => openFile(a.path)}>${a.path}</button>
-        <span class="hint"> ${a.state === "failed" ? `failed: ${a.error}` : `${a.change ?? a.state}, ${size(a.size)}`}</span></li>`)}</ul>`}
-      ${lines("Errors", result.errors)}${lines("Warnings", result.warnings)}
-      ${lines("Blockers", result.next_phase?.blockers)}
-    </div>`}
-  </li>`;
+  const list = (title, all, drawing, tint = "") => lines(all).length > 0 && html`<h4 class="tiny faint">${title}</h4><ul class="stack small">${lines(all).map((text) => html`<li class="row top" key=${text}>${icon(drawing, tint)}<span>${text}</span></li>`)}</ul>`;
+  const tests = result.outputs?.tests ?? result.tests;
+  return html`<section class="card pad phase-result" data-phase=${phase.name}><div class="row"><h2 class="grow">${nameOfPhase(phase.name)}</h2><span class=${"chip t " + (result.status === "success" ? "good" : result.status === "failed" ? "bad" : "")}>${{ success: "done", partial: "partly done", failed: "failed" }[result.status] ?? result.status}</span></div>
+    ${result.artifacts?.length > 0 && html`<ul class="stack">${result.artifacts.map((a) => html`<li key=${a.path} class="row small"><button type="button" class="link cut" onClick=${() => show(a.path)}>${a.path}</button><span class="faint">${a.state === "failed" ? `failed: ${a.error}` : `${a.change ?? a.state}, ${size(a.size)}`}</span></li>`)}</ul>`}
+    ${list("What went wrong", result.errors, "circle-x", "bad")}${list("Against going on", result.next_phase?.blockers, "triangle-alert", "bad")}${list("To be aware of", result.warnings, "info")}
+    ${Array.isArray(tests) && html`<${Tests} tests=${tests} />`}</section>`;
 }
 
-// textOf is a line of a result, be it an object.
-function textOf(line) {
-  if (typeof line === "string") return line;
-  return String(line?.description ?? line?.title ?? line?.text ?? JSON.stringify(line));
+function Tests({ tests }) {
+  return html`<h4 class="tiny faint">Tests</h4>${tests.map((t, i) => html`<div key=${i}><div class="row"><code class="grow">${t.command ?? t.name ?? ""}</code>${t.passed > 0 && html`<span class="chip good t">${t.passed} pass</span>`}${t.failed > 0 && html`<span class="chip bad t">${t.failed} fail</span>`}</div>${t.output && html`<pre class="term" tabindex="0">${t.output}</pre>`}</div>`)}`;
+}
+
+// Plan is the steps of the implementation plan with how each stands.
+function Plan({ list }) {
+  const steps = list.map((p) => p.result?.steps ?? p.result?.outputs?.steps).findLast((s) => Array.isArray(s) && s.length) ?? [];
+  if (!steps.length) return null;
+  const done = steps.filter((s) => ["done", "success", "built"].includes(s.state)).length;
+  return html`<section class="card"><div class="row pad"><h2 class="grow">Plan</h2><span class="meter wide-meter"><i style=${{ width: (done / steps.length) * 100 + "%" }}></i></span><span class="tiny faint">${done} of ${steps.length}</span></div>
+    <ol class="plan">${steps.map((s, i) => html`<li key=${i}>${icon(["done", "success", "built"].includes(s.state) ? "circle-check" : s.state === "failed" ? "circle-x" : "circle", ["done", "success", "built"].includes(s.state) ? "good" : s.state === "failed" ? "bad" : "faint")}<span>${s.title || `Step ${s.step ?? i + 1}`}</span><span class="tiny faint">${s.reason || (s.files?.length === 1 ? s.files[0] : s.files?.length ? `${s.files.length} files` : "")}</span></li>`)}</ol></section>`;
+}
+
+// History is what happened, the latest first.
+function History({ session, gate }) {
+  const events = [];
+  for (const run of session.runs.values()) {
+    if (run.depth !== 1) continue;
+    events.push({ time: run.started, icon: "play", text: `${nameOfPhase(run.agent)} began` });
+    if (run.ended && run.status !== "running") events.push({ time: run.ended, icon: run.status === "failed" ? "circle-x" : "check", tint: run.status === "failed" ? "bad" : "good", text: `${nameOfPhase(run.agent)} ${run.status === "failed" ? "failed" : run.status === "waiting" ? "asks for a decision" : "is done"}` });
+  }
+  for (const item of session.items) if (item.type === "question" && !item.open) events.push({ time: item.time, icon: "hand", text: `You decided: ${item.answer || "go on"}` });
+  if (gate) events.push({ time: gate.time, icon: "hand", tint: "wait", text: "Waits for your decision" });
+  if (!events.length) return null;
+  events.sort((a, b) => (a.time < b.time ? 1 : -1));
+  return html`<section class="card pad"><h2 class="h-17">What happened</h2><ul class="stack small">${events.slice(0, 20).map((e, i) => html`<li class="row top" key=${i}>${icon(e.icon, e.tint ?? "")}<span class="grow">${e.text}</span><time class="faint num">${hour(e.time)}</time></li>`)}</ul></section>`;
 }
 
 // NewDelivery asks for a request.
-export function NewDelivery({ deliver }) {
+export function NewDelivery() {
   const [text, setText] = useState("");
-  const submit = (event) => {
+  const [approve, setApprove] = useState("");
+  const [busy, setBusy] = useState(false);
+  const submit = async (event) => {
     event.preventDefault();
-    if (text.trim()) deliver(text.trim());
+    if (!text.trim()) return;
+    setBusy(true);
+    try {
+      const { session } = await api.deliver({ request: text.trim(), ...(approve && { approve }) });
+      go(talkAddress(session, "delivery"));
+    } catch (problem) {
+      toast(problem.message);
+      setBusy(false);
+    }
   };
-  return html`<div class="page">
-    <h1>Deliver a request</h1>
-    <p class="hint">It is taken through ${usual.join(", ")}. You are asked at the gates.</p>
-    <form onSubmit=${submit}>
-      <label for="request">Request</label>
-      <textarea id="request" rows="6" value=${text} placeholder="As a customer I want to …" onInput=${(e) => setText(e.target.value)}></textarea>
-      <button class="primary" disabled=${!text.trim()}>Deliver</button>
-    </form>
-  </div>`;
+  return html`<form class="card pad stack" onSubmit=${submit} aria-label="New delivery"><h2>Deliver a request</h2><p class="small dim">It goes through ${usual.map((n) => nameOfPhase(n).toLowerCase()).join(", ")}. You decide at the gates.</p>
+    <label class="small" for="request"><b>What is wanted</b></label><label class="field edge tall"><textarea id="request" rows="5" value=${text} placeholder="As a customer I want to …" dir="auto" onInput=${(e) => setText(e.target.value)}></textarea></label>
+    <label class="small row">Where it stops for you <select aria-label="Where it stops for you" value=${approve} onChange=${(e) => setApprove(e.target.value)}><option value="">as configured</option><option value="manual">at every gate</option><option value="auto">only where something is wrong</option></select></label>
+    <div class="row"><button class="primary" disabled=${busy || !text.trim()}>Deliver</button></div></form>`;
 }

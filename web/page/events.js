@@ -42,7 +42,8 @@ export function decode(data) {
 }
 
 // follow calls take with each event after the one numbered seq, until stopped. It
-// calls changed with "connecting", "live" or "lost", and the problem if that is why.
+// calls changed with "connecting", "live" or "lost", and the problem if that is why,
+// with how long it waits before it tries again.
 // take throws if it misses an event: those are then asked for again. The function
 // it returns stops it.
 export function follow(address, seq, take, changed, world = globalThis) {
@@ -56,9 +57,10 @@ export function follow(address, seq, take, changed, world = globalThis) {
       } catch (problem) {
         if (stop.signal.aborted) return;
         const final = [400, 401, 403, 404].includes(problem.status);
-        changed("lost", problem);
+        const wait = delay(place.tries++, problem.retryAfter);
+        changed("lost", problem, wait);
         if (final) return;
-        await pause(delay(place.tries++, problem.retryAfter), stop.signal, world);
+        await pause(wait, stop.signal, world);
       }
     }
   })();
@@ -72,9 +74,14 @@ export function delay(tries, retryAfter = 0) {
   return Math.max(retryAfter * 1000, grown * (2 / 3 + Math.random() / 3));
 }
 
+// hurry ends all pauses: somebody does not want to wait.
+export const hurry = () => hasty.dispatchEvent(new Event("now"));
+const hasty = new EventTarget();
+
 function pause(ms, signal, world) {
   return new Promise((resolve) => {
     const timer = world.setTimeout(resolve, ms);
+    hasty.addEventListener("now", resolve, { once: true });
     signal.addEventListener("abort", () => (world.clearTimeout(timer), resolve()), { once: true });
   });
 }

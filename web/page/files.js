@@ -1,65 +1,89 @@
-// The session's files: a panel that lists them, and shows one rendered or raw.
+// The library: the project's documents, and the files of all conversations.
 
 import { api, fileAddress } from "./api.js";
-import { html, useEffect, useState } from "./view.js";
-import { size } from "./format.js";
-import { Prose } from "./prose.js";
+import { agentOf, app, can, toast } from "./state.js";
+import { begin, entryPoints } from "./home.js";
+import { Document } from "./panel.js";
+import { nameOf, size, when, fileIcon } from "./format.js";
+import { go, replace, address } from "./route.js";
+import { Lines } from "./changes.js";
+import { Bones, Face, html, icon, useEffect, useState } from "./view.js";
 
-// Files is the panel. shown is the path of the file that is open, "" for the list;
-// version goes up when files were saved.
-export function Files({ id, shown, version, open, close }) {
-  const [list, setList] = useState(null);
-  const [problem, setProblem] = useState("");
+const kinds = [["", "All", ""], ["document", "Documents", "file-text"], ["data", "Data", "table-2"], ["code", "Code", "file-code"], ["image", "Images", "image"]];
+const rowHeight = 51;
+
+export function Files({ route }) {
+  const { q = "", kind = "", by = "", file: shownPath, session = "", doc } = route.query;
+  const [lists, setLists] = useState(null);
+  const [chosen, setChosen] = useState(new Map());
+  const [compare, setCompare] = useState(null);
+  const [top, setTop] = useState(0);
+  const [version, setVersion] = useState(0);
+  useEffect(() => setVersion(0), [shownPath, session, doc]);
+  const set = (values) => replace(address(["files"], { ...route.query, ...values }));
+  const latest = [...app.sessions.values()].reduce((last, s) => (s.updated > last ? s.updated : last), "");
   useEffect(() => {
-    let stale = false;
-    api.files(id).then(
-      (found) => stale || (setList(found), setProblem("")),
-      (failed) => stale || setProblem(failed.message));
-    return () => { stale = true; };
-  }, [id, version]);
-  return html`<aside class="panel" aria-label="Files">
-    <header class="row">
-      ${shown && html`<button type="button" class="quiet" onClick=${() => open("")}>← All files</button>`}
-      <h2>Files</h2>
-      <button type="button" class="quiet" aria-label="Close files" onClick=${close}>×</button>
-    </header>
-    ${problem && html`<p class="note" data-level="error" role="alert">${problem}</p>`}
-    ${shown ? html`<${File} key=${shown} id=${id} path=${shown} version=${version} />` : html`<${List} list=${list} id=${id} open=${open} />`}
-  </aside>`;
-}
-
-function List({ list, id, open }) {
-  const files = (list?.files ?? []).filter((f) => f.path !== "manifest.json");
-  if (list && !files.length) return html`<p class="hint">The agent has saved nothing yet. What it saves appears here.</p>`;
-  return html`<ul class="files">
-    ${files.map((f) => html`<li key=${f.path} class="entry">
-      <button type="button" class="link" onClick=${() => open(f.path)}>${f.path}</button>
-      <span class="hint">${size(f.size)}</span>
-      <a class="button quiet" href=${fileAddress(id, f.path)} download aria-label=${"Download " + f.path}>↓</a>
-    </li>`)}
-    ${list?.truncated && html`<li class="hint">There are more files than are listed here.</li>`}
-  </ul>`;
-}
-
-function File({ id, path, version }) {
-  const [text, setText] = useState(null);
-  const [problem, setProblem] = useState("");
-  const [raw, setRaw] = useState(!/\.(md|markdown)$/i.test(path));
-  useEffect(() => {
-    let stale = false;
-    api.file(id, path).then((content) => stale || setText(content), (failed) => stale || setProblem(failed.message));
-    return () => { stale = true; };
-  }, [id, path, version]);
-  const tab = (name, pressed, choose) => html`<button type="button" aria-pressed=${pressed} onClick=${choose}>${name}</button>`;
-  return html`<section aria-label=${path}>
-    <h3 class="path">${path}</h3>
-    <div class="row" role="group" aria-label="How to show it">
-      ${tab("Rendered", !raw, () => setRaw(false))}
-      ${tab("Raw", raw, () => setRaw(true))}
-      <a class="button" href=${fileAddress(id, path)} download>Download</a>
-    </div>
-    ${problem && html`<p class="note" data-level="error" role="alert">${problem}</p>`}
-    ${text === null && !problem && html`<p class="hint">Loading…</p>`}
-    ${text !== null && (raw ? html`<pre class="raw" tabindex="0" aria-label="Raw content">${text}</pre>` : html`<${Prose} text=${text} />`)}
-  </section>`;
+    let left = false;
+    const timer = setTimeout(() => Promise.all([api.library({ q }), api.documents({ q })]).then(
+      ([files, documents]) => left || setLists({ files: files.files, documents: documents.files }), (problem) => left || setLists({ files: [], documents: [], problem })), q ? 150 : 0);
+    return () => {
+      left = true;
+      clearTimeout(timer);
+    };
+  }, [q, latest]);
+  const all = [...(lists?.documents ?? []), ...(lists?.files ?? [])];
+  const authors = [...new Set(all.map((f) => f.by).filter(Boolean))];
+  const fits = (f) => (!kind || f.kind === kind) && (!by || f.by === by);
+  const key = (f) => (f.session ?? "") + "|" + f.path;
+  const toggle = (f) => {
+    const next = new Map(chosen);
+    next.has(key(f)) ? next.delete(key(f)) : next.set(key(f), f);
+    setChosen(next);
+  };
+  const zip = async () => {
+    try {
+      const url = URL.createObjectURL(await api.zip([...chosen.values()].map((f) => ({ ...(f.session && { session: f.session }), path: f.path }))));
+      Object.assign(document.createElement("a"), { href: url, download: "files.zip" }).click();
+      setTimeout(() => URL.revokeObjectURL(url), 10_000);
+    } catch (problem) {
+      toast(problem.message);
+    }
+  };
+  const two = async () => {
+    const [a, b] = [...chosen.values()];
+    const [before, after] = await Promise.all([api.text(a), api.text(b)]).catch((problem) => (toast(problem.message), []));
+    if (before !== undefined) setCompare({ a, b, before, after });
+  };
+  const give = async (agent) => {
+    const files = [];
+    for (const f of chosen.values()) files.push({ name: f.path.split("/").at(-1), mime: "text/plain", data: btoa(unescape(encodeURIComponent(await api.text(f)))) });
+    begin(agent, "Here are files for you.", files).catch(() => {});
+  };
+  const open = (f) => set(f.session ? { file: f.path, session: f.session, doc: undefined } : { doc: f.path, file: undefined, session: undefined });
+  const current = doc !== undefined ? { path: doc } : shownPath !== undefined ? { session, path: shownPath } : null;
+  const files = (lists?.files ?? []).filter(fits);
+  const from = Math.max(0, Math.floor(top / rowHeight) - 10), to = Math.min(files.length, from + 60);
+  const row = (f, documents) => html`<tr key=${key(f)} tabindex="0" aria-selected=${chosen.has(key(f))} aria-current=${current && key(f) === key(current) ? "true" : undefined} onClick=${() => open(f)} onKeyDown=${(e) => e.key === "Enter" && open(f)}>
+    <td onClick=${(e) => e.stopPropagation()}><input type="checkbox" checked=${chosen.has(key(f))} aria-label=${`Choose ${f.path}`} onChange=${() => toggle(f)} /></td>
+    <td><div class="row gap-3"><span class="page-i">${icon(fileIcon(f.path))}</span><div class="grow"><div class="cut strong">${nameOf(f.path)}</div><div class="tiny faint cut">${f.found ? `…${f.found}…` : f.path}</div></div></div></td>
+    <td>${documents ? html`<span class="row"><${Face} id=${f.by} name=${agentOf(f.by).name} size="s" /><span class="cut">${agentOf(f.by).name}</span></span>` : html`<span class="row"><${Face} id=${f.by} name=${agentOf(f.by).name} size="s" /><span class="cut">${f.title || agentOf(f.by).name}</span></span>`}</td>
+    <td class="num">${f.version}</td><td class="num">${when(f.changed)}</td><td class="right num dim">${size(f.size)}</td></tr>`;
+  const head = (second) => html`<thead><tr><th class="tick"><span class="hidden">Choose</span></th><th>Name</th><th>${second}</th><th>Version</th><th>Changed</th><th class="right">Size</th></tr></thead>`;
+  return html`<div class="bar"><h1 class="h-20">Files</h1><span class="grow"></span><label class="field search">${icon("search")}<input placeholder="Find by name or by what is inside" aria-label="Find by name or by what is inside" value=${q} onInput=${(e) => set({ q: e.target.value })} /></label></div>
+    <div class=${"room lib" + (current ? "" : " solo")}><div class="library" onScroll=${(e) => setTop(e.target.scrollTop)}>
+      <div class="row wrap chips">${kinds.map(([name, words, drawing]) => html`<button type="button" key=${name} class=${"chip " + (kind === name ? "on" : "out")} aria-pressed=${kind === name} onClick=${() => set({ kind: name })}>${drawing && icon(drawing)}${words} ${all.filter((f) => !name || f.kind === name).length}</button>`)}<span class="grow"></span>
+        ${authors.length > 1 && html`<label class="btn ghost sm pick">${icon("list-filter")}<span>${by ? agentOf(by).name : "Anyone"}</span><select aria-label="By whom" value=${by} onChange=${(e) => set({ by: e.target.value })}><option value="">Anyone</option>${authors.map((id) => html`<option key=${id} value=${id}>${agentOf(id).name}</option>`)}</select></label>`}</div>
+      ${chosen.size > 0 && html`<div class="row card chosen" role="group" aria-label="What was chosen"><b class="small">${chosen.size} chosen</b><span class="grow"></span>
+        ${chosen.size === 2 && html`<button type="button" class="ghost sm" onClick=${two}>${icon("git-compare-arrows")}Compare</button>`}
+        <label class="btn ghost sm pick">${icon("message-square")}<span>Give to an agent</span><select aria-label="Give to an agent" value="" onChange=${(e) => e.target.value && give(e.target.value)}><option value="">Give to…</option>${entryPoints().filter((a) => !a.broken).map((a) => html`<option key=${a.id} value=${a.id}>${a.name}</option>`)}</select></label>
+        <button type="button" class="primary sm" onClick=${zip}>${icon("archive")}Download as zip</button><button type="button" class="tool sm" title="Choose none" aria-label="Choose none" onClick=${() => setChosen(new Map())}>${icon("x")}</button></div>`}
+      ${compare && html`<section class="card compare" aria-label="Comparison"><div class="row pad-s"><h3 class="grow">${compare.a.path} and ${compare.b.path}</h3><button type="button" class="tool sm" aria-label="Close the comparison" onClick=${() => setCompare(null)}>${icon("x")}</button></div><${Lines} before=${compare.before} after=${compare.after} /></section>`}
+      ${lists === null ? html`<${Bones} />` : html`
+        ${can("documents") && html`<h2 class="h-17">The project’s documents</h2><p class="small faint">One of each name. Every agent reads and writes the same one; older versions are kept.</p>
+          ${lists.documents.filter(fits).length > 0 ? html`<table class="list">${head("Last by")}<tbody>${lists.documents.filter(fits).map((f) => row(f, true))}</tbody></table>` : html`<p class="dim small">There are none yet.</p>`}`}
+        <h2 class="h-17">From conversations</h2>
+        ${files.length > 0 ? html`<table class="list">${head("From")}<tbody><tr aria-hidden="true" class="gap"><td colspan="6" style=${{ height: from * rowHeight + "px" }}></td></tr>${files.slice(from, to).map((f) => row(f, false))}<tr aria-hidden="true" class="gap"><td colspan="6" style=${{ height: (files.length - to) * rowHeight + "px" }}></td></tr></tbody></table>`
+          : html`<p class="dim">${q || kind || by ? "Nothing fits." : "No file was saved yet. Ask an agent for a document."} ${!q && !kind && html`<a class="link" href="#/">Begin</a>`}</p>`}`}</div>
+      ${current && html`<aside class="panel over" aria-label="Document"><${Document} key=${key(current)} file=${current} version=${version} changed=${latest} choose=${setVersion} close=${() => set({ file: undefined, session: undefined, doc: undefined })} />
+        ${current.session && html`<p class="pad small"><a class="link" href=${`#/s/${current.session}?file=${encodeURIComponent(current.path)}`}>Open it beside its conversation</a></p>`}</aside>`}</div>`;
 }

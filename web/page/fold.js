@@ -1,8 +1,6 @@
 // Computes what the page shows of a session from the session's events. It is the
 // only place that knows what they mean; it touches nothing but its own state.
 
-import { Progress } from "./progress.js";
-
 // A Session is a session as its events have it so far. The items are what the
 // conversation shows, in order; runs and spans are what the other views draw.
 export class Session {
@@ -14,11 +12,15 @@ export class Session {
   items = [];
   runs = new Map(); // by id, in order of their beginning
   spans = []; // model and tool calls
+  warnings = [];
+  model = "";
+  context = null; // what the last request held
   files = new Map(); // by path
   questions = []; // that wait for an answer
-  progress = new Progress();
+  exchange = null; // what the answer in the making has taken so far
   totals = { input: 0, cached: 0, output: 0, cost: 0, turns: 0, calls: 0 };
 
+  #keys = 0;
   #open = new Map(); // items and spans that are not complete, by run and step
 
   // take adds an event. One that was seen already changes nothing; one that does
@@ -49,12 +51,26 @@ export class Session {
   }
 
   // answered says of calls that waited that they do no longer.
-  answered() {
+  answered(text = "") {
     for (const entry of this.#open.values()) {
       if (entry.state === "waiting") Object.assign(entry, { state: "answered", version: entry.version + 1 });
     }
-    for (const question of this.questions) Object.assign(question, { open: false, version: question.version + 1 });
+    for (const question of this.questions) Object.assign(question, { open: false, answer: text, version: question.version + 1 });
     this.questions = [];
+  }
+
+  // retry shows that a call is tried again: one line for the whole series.
+  retry(event, cause) {
+    const before = this.items.find((item) => item.type === "retry" && item.run === event.run && item.step === event.step);
+    const values = { code: cause.code, attempt: cause.attempt ?? 1, wait: cause.retry_ms ?? 0, time: event.time };
+    if (before) Object.assign(before, values, { version: before.version + 1 });
+    else this.add(event, { type: "retry", step: event.step, ...values });
+  }
+
+  // dropRetry takes the line away: what came of it is there.
+  dropRetry(event) {
+    const at = this.items.findIndex((item) => item.type === "retry" && item.run === event.run);
+    if (at >= 0) this.items.splice(at, 1);
   }
 
   complete(event) {
@@ -65,8 +81,8 @@ export class Session {
   add(event, item) {
     const run = this.runs.get(event.run);
     this.items.push({
-      key: this.items.length, version: 0, seq: event.seq, time: event.time,
-      run: event.run, agent: event.agent ?? "", depth: run?.depth ?? 0, ...item,
+      key: this.#keys++, version: 0, seq: event.seq, time: event.time,
+      run: event.run, agent: event.agent ?? "", depth: run?.depth ?? 0, exchange: this.exchange, ...item,
     });
     return this.items.at(-1);
   }
@@ -76,6 +92,7 @@ export class Session {
   endRun(event, status, partial = "") {
     const run = this.runs.get(event.run);
     if (run) Object.assign(run, { status, ended: event.time });
+    if (!event.parent && this.exchange) this.exchange.ended = event.time;
     let shown = false;
     for (const [key, entry] of this.#open) {
       if (entry.run !== event.run || entry.state === "waiting") continue;
@@ -93,6 +110,9 @@ export class Session {
   }
 }
 
+// shown are the warnings that concern people.
+const shown = ["tool_server_down"];
+
 // lasting are the ends of a run that need no word.
 const lasting = ["answered", "input_requested", "handed_off"];
 
@@ -107,6 +127,7 @@ function delta(field) {
 }
 
 const handlers = {
+  __proto__: null, // names come from outside
   run_started(s, e, b) {
     s.runs.set(e.run, {
       id: e.run, parent: e.parent ?? "", agent: e.agent ?? "", depth: b.depth ?? 0, task: b.input?.task ?? "",
@@ -115,6 +136,7 @@ const handlers = {
     if (e.parent) return;
     s.agent = e.agent ?? "";
     s.status = "running";
+    s.exchange = { tokens: 0, cost: 0, started: e.time, ended: "", model: "" };
   },
 
   user_said(s, e, b) {
@@ -122,8 +144,9 @@ const handlers = {
     // run that it begins, or before the answer that it is.
     const begins = !b.call_id && !s.questions.length;
     const after = begins ? (s.runs.get(e.run)?.seq ?? e.seq) - 1 : e.seq - 1;
-    s.add(e, { type: "user", text: b.text, parts: b.parts ?? [], after });
-    s.answered();
+    const answers = !begins && s.questions.length > 0 && s.questions[0].ask.kind !== "question";
+    if (!answers) s.add(e, { type: "user", text: b.text, parts: b.parts ?? [], after });
+    s.answered(b.text);
     s.status = "running";
     for (let id = e.run; id; id = s.runs.get(id)?.parent) {
       const run = s.runs.get(id);
@@ -142,8 +165,12 @@ const handlers = {
     s.totals.output += usage.output_tokens ?? 0;
     s.totals.cost += b.cost ?? 0;
     s.totals.turns++;
+    s.model = b.model || s.model;
+    s.context = b.context ?? s.context;
+    if (s.exchange) Object.assign(s.exchange, { tokens: s.exchange.tokens + (usage.input_tokens ?? 0) + (usage.output_tokens ?? 0), cost: s.exchange.cost + (b.cost ?? 0), model: b.model ?? "", ended: e.time });
+    s.dropRetry(e);
     s.spans.push({
-      kind: "model", run: e.run, agent: e.agent, name: b.model || "model", purpose: b.purpose ?? "", end: e.time,
+      kind: "model", seq: e.seq, step: e.step, context: b.context, finish: b.finish, attempt: b.attempt, run: e.run, agent: e.agent, name: b.model || "model", purpose: b.purpose ?? "", end: e.time,
       start: new Date(Date.parse(e.time) - (b.latency_ms ?? 0)).toISOString(), first: b.first_token_ms ?? 0, usage, cost: b.cost ?? 0,
     });
     if (b.purpose) return;
@@ -152,12 +179,11 @@ const handlers = {
     const entry = s.entry(e) ?? (text || thought ? s.begin(e, { type: "answer" }) : null);
     if (entry) Object.assign(entry, { text, thought, streaming: false, stale: false, finish: b.finish, seq: e.seq, version: (entry.version ?? 0) + 1 });
     s.complete(e);
-    s.progress.heard(text);
   },
 
   tool_called(s, e, b) {
     s.totals.calls++;
-    const span = { kind: "tool", run: e.run, agent: e.agent, name: b.tool, start: e.time, end: "", class: "" };
+    const span = { kind: "tool", seq: e.seq, step: e.step, arguments: b.arguments, attempt: b.attempt, run: e.run, agent: e.agent, name: b.tool, start: e.time, end: "", class: "" };
     s.spans.push(span);
     const before = s.entry(e); // a call that was asked about, and is made now
     if (before) return void Object.assign(before, { state: "running", span, version: before.version + 1 });
@@ -166,17 +192,17 @@ const handlers = {
 
   tool_returned(s, e, b) {
     const entry = s.entry(e);
+    if (entry?.span) entry.span.error = b.error ?? "";
     if (entry) {
       const state = b.asks ? "waiting" : b.class ? "failed" : "done";
       Object.assign(entry, { state, content: b.content, class: b.class ?? "", error: b.error ?? "", size: b.size, ms: b.duration_ms, version: entry.version + 1 });
       Object.assign(entry.span, { end: e.time, class: b.class ?? "" });
     }
     if (!b.asks) s.complete(e);
-    s.progress.returned(b.tool, b.content);
   },
 
   handed_off(s, e, b) {
-    s.add(e, { type: "note", level: "info", text: `${b.from} handed over to ${b.to}.` });
+    s.add(e, { type: "handoff", from: b.from, to: b.to, handoff: b.handoff });
   },
 
   input_requested(s, e, b) {
@@ -186,45 +212,46 @@ const handlers = {
       entry.span.end = e.time;
     }
     if (s.questions.some((q) => q.question === b.question)) return; // passed on by the run around it
-    s.questions.push(s.add(e, { type: "question", question: b.question, tool: b.tool ?? "", arguments: b.arguments, open: true }));
+    s.questions.push(s.add(e, { type: "question", question: b.question, tool: b.tool ?? "", arguments: b.arguments, ask: b.ask ?? { id: e.seq, kind: "question", choices: [] }, open: true, answer: "" }));
   },
 
   artifact_saved(s, e, b) {
     const path = b.path.replace(/^\{session-folder\}\//, "");
-    s.files.set(path, { path, size: b.size });
-    s.add(e, { type: "file", path, size: b.size, description: b.description ?? "" });
+    const version = (s.files.get(path)?.version ?? 0) + 1;
+    s.files.set(path, { path, size: b.size, version, agent: e.agent ?? "", time: e.time });
+    s.add(e, { type: "file", path, size: b.size, version: 0, number: version, description: b.description ?? "" });
   },
 
   context_compacted(s, e, b) {
-    s.add(e, { type: "note", level: "info", text: `The conversation was summed up to make room: ${b.dropped} older messages.` });
+    s.add(e, { type: "trouble", code: "context_full", context: { dropped: b.dropped, detail: b.summary ?? "" } });
   },
 
   run_resumed(s, e) {
     s.status = "running";
+    s.items = s.items.filter((item) => !(item.type === "trouble" && item.passing && item.run === e.run));
     const run = s.runs.get(e.run);
     if (run) Object.assign(run, { status: "running", ended: "" });
-    s.add(e, { type: "note", level: "info", code: "resumed", text: "The run goes on where its log ends." });
   },
 
-  session_forked(s, e, b) {
-    s.add(e, { type: "note", level: "info", code: "forked", text: `Copied from another conversation, up to its event ${b.after}.` });
+  session_forked(s, e) {
+    s.add(e, { type: "note", code: "forked", text: "This conversation goes on from another one." });
   },
 
   // What ends the run is said by its end.
   model_failed(s, e, b) {
-    if (!b.retry_in_ms) return;
-    s.add(e, { type: "note", level: "warn", code: "model_retry", text: `Attempt ${b.attempt} failed: ${b.error}. Trying again in ${(b.retry_in_ms / 1000).toFixed(1)} s.` });
+    s.warnings.push({ seq: e.seq, time: e.time, run: e.run, agent: e.agent ?? "", code: "model_failed", text: b.error });
+    if (b.retry_in_ms) s.retry(e, b.cause ?? { code: "provider_down", attempt: b.attempt, retry_ms: b.retry_in_ms });
   },
 
   limit_reached(s, e, b) {
-    s.add(e, { type: "note", level: "warn", code: `limit_${b.stop}`, text: b.message });
+    s.warnings.push({ seq: e.seq, time: e.time, run: e.run, agent: e.agent ?? "", code: "limit_reached", text: b.message });
   },
 
-  noted() {},
-  branches_stopped() {},
-
+  // Warnings are for models and developers; the run shows them. Those that concern
+  // people are told.
   warned(s, e, b) {
-    s.add(e, { type: "note", level: "warn", code: b.code, text: b.message });
+    s.warnings.push({ seq: e.seq, time: e.time, run: e.run, agent: e.agent ?? "", code: b.code, text: b.message });
+    if (shown.includes(b.code)) s.add(e, { type: "trouble", code: b.code, context: { detail: b.message } });
   },
 
   session_renamed(s, e, b) {
@@ -240,29 +267,19 @@ const handlers = {
     const summary = b.output?.summary ?? "";
     const said = s.items.some((i) => i.type === "answer" && i.text === summary && i.seq > (run?.seq ?? 0));
     if (summary && !said) s.add(e, { type: "answer", text: summary, thought: "", streaming: false });
-    if (!lasting.includes(b.stop)) s.add(e, { type: "note", level: "warn", code: "stopped", text: stops[b.stop] ?? `The run stopped: ${b.stop}.` });
+    if (!lasting.includes(b.stop)) s.add(e, { type: "trouble", code: b.cause?.code ?? b.stop, context: {} });
   },
 
   run_failed(s, e, b) {
+    s.dropRetry(e);
     s.endRun(e, "failed", b.partial);
-    s.add(e, { type: "note", level: e.parent ? "warn" : "error", code: "failed", text: e.parent ? `${e.agent}: ${b.error}` : b.error });
+    if (!e.parent) s.add(e, { type: "trouble", code: b.cause?.code ?? "", context: { detail: b.error }, passing: true });
+    else s.warnings.push({ seq: e.seq, time: e.time, run: e.run, agent: e.agent ?? "", code: "failed", text: b.error });
   },
 
   run_cancelled(s, e, b) {
+    s.dropRetry(e);
     s.endRun(e, "cancelled", b.partial);
-    if (!e.parent) s.add(e, { type: "note", level: "info", code: "cancelled", text: "Stopped." });
+    if (!e.parent) s.add(e, { type: "trouble", code: "cancelled", context: {}, passing: true });
   },
-};
-
-const stops = {
-  turns: "The agent stopped at its limit of turns.",
-  tool_calls: "The agent stopped at its limit of tool calls.",
-  tokens: "The agent stopped at its limit of tokens.",
-  cost: "The agent stopped at its limit of cost.",
-  time: "The agent stopped at its limit of time.",
-  repeated_calls: "The agent was stopped: it repeated the same call.",
-  length: "The answer was cut off at the model’s output limit.",
-  content_filter: "The provider withheld the rest of the answer.",
-  refused: "The model declined to answer.",
-  empty: "The model had nothing to say.",
 };

@@ -20,6 +20,39 @@ export const cost = (dollars) => (dollars ? "$" + dollars.toFixed(dollars < 0.1 
 
 export const clock = (time) => new Date(time).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit", second: "2-digit" });
 
+export const hour = (time) => new Date(time).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" });
+
+// short is a number of tokens as people say it.
+export const short = (n) => (n >= 10_000 ? Math.round(n / 1000) + "k" : n >= 1000 ? (n / 1000).toFixed(1) + "k" : String(n ?? 0));
+
+// when is how long ago something was, or its hour or day.
+export function when(time, now = new Date()) {
+  const name = day(time, now);
+  if (name === "Today") return hour(time);
+  const ago = (now - new Date(time)) / 86_400_000;
+  return ago < 6 ? new Date(time).toLocaleDateString([], { weekday: "short" }) : name;
+}
+
+// since is how long ago something was, in the largest unit.
+export function since(time, now = Date.now()) {
+  const minutes = Math.floor((now - Date.parse(time)) / 60_000);
+  if (minutes < 1) return "just now";
+  if (minutes < 60) return `${minutes} min`;
+  return minutes < 48 * 60 ? `${Math.floor(minutes / 60)} h` : `${Math.floor(minutes / 1440)} days`;
+}
+
+// nameOf is what people call a file: "project-brief.md" is "Project brief".
+export function nameOf(path) {
+  const base = path.split("/").at(-1);
+  if (!/\.(md|markdown|txt)$/i.test(base)) return base;
+  const words = base.replace(/\.\w+$/, "").replace(/[-_]+/g, " ").trim();
+  return words ? words[0].toUpperCase() + words.slice(1) : base;
+}
+
+// plainPath is a path without what only machines know: "{session-folder}/a/b.md" is
+// "a/b.md".
+export const plainPath = (path) => String(path ?? "").replace(/\{\{?[\w-]+\}?\}\/?/g, "").replace(/^\/+/, "");
+
 // day names a day as people do.
 export function day(time, now = new Date()) {
   const date = new Date(time);
@@ -40,4 +73,11 @@ export function visible(text) {
 // json is a value for people to read.
 export function json(value) {
   return visible(typeof value === "string" ? value : JSON.stringify(value, null, 2) ?? "");
+}
+
+// fileIcon is the icon of a file, by its kind.
+export function fileIcon(path) {
+  if (/\.(csv|tsv|xlsx)$/i.test(path)) return "table-2";
+  if (/\.(png|jpe?g|gif|svg|webp)$/i.test(path)) return "image";
+  return /\.(md|markdown|txt|pdf|docx|html?)$/i.test(path) ? "file-text" : "file-code";
 }

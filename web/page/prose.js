@@ -1,55 +1,215 @@
-// Draws markdown. What is drawn for each tag stands below; there is no other way
-// for a text to become an element.
+// Markdown as elements. Marked's lexer reads it; what its tokens become is decided here,
+// element by element: no text of a model's ever becomes markup.
 
-import { h, html, useMemo, useState } from "./view.js";
-import { parse } from "./markdown.js";
+import { Lexer, Marked } from "./lib/marked.js";
+import { Component, Fragment, h, html, icon, lazy } from "./view.js";
 
-// Prose shows a text.
-export function Prose({ text }) {
-  const tree = useMemo(() => parse(text), [text]);
-  return html`<div class="prose" dir="auto">${tree.map(draw)}</div>`;
-}
+const bare = ({ text }) => html`<div class="code"><header></header><pre tabindex="0"><code>${text}</code></pre></div>`;
+const Code = lazy(() => import("./code.js"), "Code", bare);
+const Formula = lazy(() => import("./math.js"), "Formula", ({ text }) => html`<code>${text}</code>`);
+const Diagram = lazy(() => import("./diagram.js"), "Diagram", bare);
 
-const plain = new Set(["p", "blockquote", "ul", "ol", "table", "thead", "tbody", "tr", "th", "td", "em", "strong", "del", "code", "br", "hr", "span", "li"]);
+// formula recognises mathematics: $$..$$, \[..\] and \(..\).
+const formulas = [
+  { name: "formula", level: "block", start: (src) => src.match(/\$\$|\\\[/)?.index, tokenizer: (src) => taken(src.match(/^(?:\$\$([\s\S]+?)\$\$|\\\[([\s\S]+?)\\\])(?:\n|$)/), true) },
+  { name: "formula", level: "inline", start: (src) => src.match(/\$\$|\\\(/)?.index, tokenizer: (src) => taken(src.match(/^(?:\$\$([^\n]+?)\$\$|\\\(([^\n]+?)\\\))/), false) },
+];
+const taken = (m, display) => m && { type: "formula", raw: m[0], text: (m[1] ?? m[2]).trim(), display };
 
-function draw(node) {
-  if (typeof node === "string") return node;
-  const children = node.children.map(draw);
-  switch (node.tag) {
-    case "pre":
-      return html`<${Code} text=${node.text} lang=${node.lang} />`;
-    case "a":
-      return html`<a href=${node.href} target="_blank" rel="noopener noreferrer nofollow">${children}</a>`;
-    case "table":
-      return html`<div class="wide" tabindex="0" role="region" aria-label="Table"><table>${children}</table></div>`;
-    case "li":
-      return node.checked === undefined
-        ? html`<li>${children}</li>`
-        : html`<li class="task"><input type="checkbox" disabled checked=${node.checked} aria-label=${node.checked ? "done" : "to do"} />${children}</li>`;
-    case "ol":
-      return html`<ol start=${node.start}>${children}</ol>`;
-    case "th":
-    case "td":
-      return h(node.tag, { class: node.align }, children);
+const marked = new Marked({ gfm: true });
+marked.use({ extensions: [{ ...formulas[0], name: "formulaBlock" }, { ...formulas[1], name: "formulaInline" }] });
+
+// What is longer than this, or nested deeper, is made to be hard to read: it is shown
+// as the plain text that it is. The lexer's time grows with the square of a paragraph.
+const mostText = 400_000;
+const mostParagraph = 6_000;
+const tooDeep = /^(?:[ \t]*(?:>|[-*+]|\d{1,9}[.)])[ \t]?){24,}/m;
+
+class Reader extends Lexer {
+  inline(source, tokens = []) {
+    if (source.length <= mostParagraph) return super.inline(source, tokens);
+    tokens.push({ type: "text", raw: source, text: source });
+    return tokens;
   }
-  if (/^h[1-6]$/.test(node.tag)) return h("h" + Math.min(Number(node.tag[1]) + 2, 6), null, children);
-  return plain.has(node.tag) ? h(node.tag, null, children) : children;
 }
 
-// Code shows a block of code with a button that copies it.
-export function Code({ text, lang }) {
-  const [copied, setCopied] = useState("");
-  const copy = async () => {
-    try {
-      await navigator.clipboard.writeText(text);
-      setCopied("Copied");
-    } catch {
-      setCopied("Select it and copy it by hand");
-    }
-    setTimeout(() => setCopied(""), 2000);
-  };
-  return html`<div class="code">
-    <div class="code-bar"><span>${lang}</span><button type="button" class="quiet" onClick=${copy} aria-live="polite">${copied || "Copy"}</button></div>
-    <pre tabindex="0" aria-label=${lang ? `Code, ${lang}` : "Code"}><code>${text}</code></pre>
-  </div>`;
+const asText = (text) => ({ type: "paragraph", raw: text, tokens: [{ type: "text", raw: text, text }] });
+
+// lex reads a text into tokens.
+export function lex(text) {
+  const head = text.slice(0, mostText);
+  const tokens = tooDeep.test(head) ? [asText(head)] : new Reader(marked.defaults).lex(head);
+  if (text.length > mostText) tokens.push(asText(text.slice(mostText)));
+  return tokens;
 }
+
+// Prose shows a text. One that grows is read from its last block on: what is complete
+// is never touched again. openFile, where given, is what links to files do.
+export class Prose extends Component {
+  #whole = []; // tokens that are complete
+  #length = 0; // and how much of the text they are
+  #text = "";
+
+  shouldComponentUpdate(next) {
+    return next.text !== this.props.text || next.streaming !== this.props.streaming;
+  }
+
+  render({ text = "", streaming = false, openFile = null, lang = undefined }) {
+    if (!text.startsWith(this.#text.slice(0, this.#length))) {
+      this.#whole = [];
+      this.#length = 0;
+    }
+    this.#text = text;
+    const rest = lex(text.slice(this.#length)).filter((token) => token.type !== "def");
+    let open = rest;
+    if (streaming) {
+      const last = rest.findLastIndex((token) => token.type !== "space");
+      for (const token of rest.slice(0, Math.max(last, 0))) {
+        this.#whole.push(token);
+        this.#length += token.raw.length;
+      }
+      open = rest.slice(Math.max(last, 0));
+    }
+    const blocks = [...this.#whole, ...open].filter((token) => token.type !== "space");
+    return html`<div class="prose" dir="auto" lang=${lang}>${blocks.map((token, i) => html`<${Block} key=${i} token=${token} open=${streaming && i === blocks.length - 1} openFile=${openFile} />`)}</div>`;
+  }
+}
+
+class Block extends Component {
+  shouldComponentUpdate(next) {
+    return next.token !== this.props.token && (next.token.raw !== this.props.token.raw || next.open !== this.props.open) || next.open !== this.props.open;
+  }
+
+  render({ token, open, openFile }) {
+    return block(token, { open, openFile });
+  }
+}
+
+// block makes an element of a block token.
+export function block(token, at = {}) {
+  switch (token.type) {
+    case "heading":
+      return heading(token, inline(token.tokens, at), { id: at.anchor?.(token) });
+    case "paragraph":
+      return html`<p>${inline(token.tokens, at)}</p>`;
+    case "text":
+      return token.tokens ? html`<p>${inline(token.tokens, at)}</p>` : html`<p>${token.text}</p>`;
+    case "code":
+      if (/^mermaid\b/.test(token.lang ?? "")) return html`<${Diagram} text=${token.text} open=${at.open} />`;
+      return html`<${Code} text=${token.text} lang=${(token.lang ?? "").split(/\s/)[0]} open=${at.open} />`;
+    case "blockquote":
+      return html`<blockquote>${token.tokens.map((t) => block(t, at))}</blockquote>`;
+    case "list":
+      return h(token.ordered ? "ol" : "ul", { start: token.ordered && token.start !== 1 ? token.start : undefined, class: token.items.some((i) => i.task) ? "tasks" : undefined }, token.items.map((item) => listItem(item, at)));
+    case "table":
+      return table(token, at);
+    case "hr":
+      return html`<hr />`;
+    case "formula":
+      return html`<${Formula} text=${token.text} display=${true} />`;
+    case "html":
+      return html`<p>${inline([token], at)}</p>`;
+    case "space":
+    case "def":
+      return null;
+    default:
+      return html`<p>${token.raw ?? ""}</p>`;
+  }
+}
+
+// heading is one level below what is written: the page has the first level itself.
+export const heading = (token, content, more = {}) => h("h" + Math.min(token.depth + 1, 6), { class: "as" + Math.min(token.depth, 4), ...more }, content);
+
+function listItem(item, at) {
+  const tokens = (item.tokens ?? []).filter((token) => token.type !== "checkbox");
+  const content = tokens.map((token) => (token.type === "text" ? (token.tokens ? inline(token.tokens, at) : token.text) : block(token, at)));
+  if (!item.task) return html`<li>${content}</li>`;
+  return html`<li class="task"><input type="checkbox" checked=${!!item.checked} disabled aria-label=${item.checked ? "done" : "to do"} /><span>${content}</span></li>`;
+}
+
+function table(token, at) {
+  const cell = (tag) => (c, i) => h(tag, { class: token.align[i] === "right" ? "r" : undefined, scope: tag === "th" ? "col" : undefined }, inline(c.tokens, at));
+  return html`<div class="wide" tabindex="0" role="group" aria-label="Table"><table><thead><tr>${token.header.map(cell("th"))}</tr></thead>
+    <tbody>${token.rows.map((row) => html`<tr>${row.map(cell("td"))}</tr>`)}</tbody></table></div>`;
+}
+
+// tags are the few of a text's own that stand for themselves.
+const tags = ["sub", "sup", "kbd"];
+
+// inline makes elements of inline tokens. Tags that are opened and closed hold what is
+// between them; others are text.
+function inline(tokens = [], at = {}) {
+  const out = [];
+  for (let i = 0; i < tokens.length; i++) {
+    const token = tokens[i];
+    if (token.type !== "html") {
+      out.push(span(token, at));
+      continue;
+    }
+    const tag = token.raw.match(/^<(\w+)>$/)?.[1]?.toLowerCase();
+    const end = tags.includes(tag) ? tokens.findIndex((t, j) => j > i && t.type === "html" && t.raw.toLowerCase() === `</${tag}>`) : -1;
+    if (end > 0) {
+      out.push(h(tag, null, inline(tokens.slice(i + 1, end), at)));
+      i = end;
+    } else {
+      out.push(/^<br\s*\/?>\s*$/i.test(token.raw) ? html`<br />` : token.raw);
+    }
+  }
+  return out;
+}
+
+function span(token, at) {
+  switch (token.type) {
+    case "strong":
+      return html`<strong>${inline(token.tokens, at)}</strong>`;
+    case "em":
+      return html`<em>${inline(token.tokens, at)}</em>`;
+    case "del":
+      return html`<s>${inline(token.tokens, at)}</s>`;
+    case "codespan":
+      return html`<code>${plainNames(token.text)}</code>`;
+    case "br":
+      return html`<br />`;
+    case "link":
+      return link(token.href, inline(token.tokens, at), at);
+    case "image":
+      return html`<span class="dim">${icon("image")} ${link(token.href, token.text || "Image", at)}</span>`;
+    case "formula":
+      return html`<${Formula} text=${token.text} display=${token.display} />`;
+    case "escape":
+      return token.text;
+    case "text":
+      return token.tokens ? inline(token.tokens, at) : plainNames(unescaped(token.text));
+    default:
+      return token.raw ?? "";
+  }
+}
+
+// link leads to the web, or to a file of the conversation; anywhere else it is text.
+function link(href, content, at) {
+  if (/^(https?:\/\/|mailto:)/i.test(href)) {
+    return html`<a href=${href} target="_blank" rel="noopener noreferrer nofollow">${content}</a>`;
+  }
+  const path = href.replace(/^\.\//, "");
+  if (at.openFile?.has(path)) return html`<button type="button" class="link" onClick=${() => at.openFile.open(path)}>${content}</button>`;
+  return h(Fragment, null, content);
+}
+
+// plainNames takes the engine's names of places out of a text: people know files by
+// their names.
+const plainNames = (text) => (text.includes("{") ? text.replace(/\{\{?(?:session[-_]folder|output[-_]folder|bundle[-_]root|core[-_]root|project[-_]root|planning_artifacts|implementation_artifacts)\}?\}\//g, "") : text);
+
+const entities = { __proto__: null, amp: "&", lt: "<", gt: ">", quot: '"', apos: "'", nbsp: "\u00a0", copy: "©", hellip: "…", mdash: "—", ndash: "–", rarr: "→", larr: "←" };
+
+// unescaped reads the entities that people write.
+const unescaped = (text) =>
+  text.includes("&") ? text.replace(/&(?:#(\d{1,6})|#x([\da-f]{1,5})|(\w+));/gi, (all, dec, hex, name) => (dec ? point(+dec) : hex ? point(parseInt(hex, 16)) : entities[name] ?? all)) : text;
+
+const point = (n) => (n > 31 && n < 0x110000 && !(n >= 0xd800 && n < 0xe000) ? String.fromCodePoint(n) : "\ufffd");
+
+// headings are those of a text, for an outline.
+export function headings(tokens) {
+  return tokens.filter((token) => token.type === "heading" && token.depth <= 3).map((token, i) => ({ text: plain(token.tokens), depth: token.depth, token, i }));
+}
+
+export const plain = (tokens = []) => tokens.map((token) => (token.tokens ? plain(token.tokens) : token.type === "br" ? " " : unescaped(token.text ?? ""))).join("");

@@ -1,47 +1,77 @@
 // The page of a session: its conversation with the composer below, its other views,
-// and its files beside them.
+// and its documents beside them.
 
 import { api } from "./api.js";
-import { Commands } from "./agents.js";
-import { addFiles, Composer } from "./composer.js";
+import { Composer } from "./composer.js";
 import { Conversation } from "./conversation.js";
-import { Delivery, pipeline } from "./delivery.js";
-import { Files } from "./files.js";
-import { Flow } from "./flow.js";
-import { statusOf } from "./session.js";
-import { Timeline } from "./timeline.js";
-import { html, useEffect, useMemo, useState } from "./view.js";
+import { useQueue } from "./waiting.js";
+import { address, go, replace, talkAddress } from "./route.js";
+import { app, agentOf, isFlow, pipeline, refresh, say, tasksOf, titleOf, toast } from "./state.js";
+import { keep, kept } from "./kept.js";
+import { statusOf, useSession } from "./session.js";
+import { Bones, Face, html, icon, lazy, styled, useEffect, useMemo, useRef, useState } from "./view.js";
+
+const ModelChoice = lazy(() => import("./models.js"), "ModelChoice", () => null);
+const Queue = lazy(() => styled(() => import("./queue.js")), "Queue", () => null);
+const More = lazy(() => styled(() => import("./more.js")), "More", () => null);
+const Trouble = lazy(() => styled(() => import("./trouble.js")), "Trouble");
+const Panel = lazy(() => styled(() => import("./panel.js")), "Panel");
+const Run = lazy(() => styled(() => import("./run.js")), "Run");
+const Flow = lazy(() => styled(() => import("./flow.js")), "Flow");
+const Delivery = lazy(() => styled(() => import("./delivery.js")), "Delivery");
 
 const empty = { text: "", files: [], instead: null };
 
-// actsOn returns what can be done in a session. instead of a draft is the message
-// that it replaces: then the session is forked before that.
-function actsOn(id, here, { go, tell, setDraft, openFile }) {
+// useDraft is what is being written in a session. It survives whatever becomes of the
+// page; files that are attached do for as long as the page is open.
+function useDraft(id) {
+  const drafts = useRef(new Map()).current;
+  const [, draw] = useState(0);
+  if (!drafts.has(id)) drafts.set(id, { ...empty, text: kept("draft." + id, "") });
+  const set = (next) => {
+    const draft = typeof next === "function" ? next(drafts.get(id)) : next;
+    drafts.set(id, draft);
+    keep("draft." + id, draft.instead ? "" : draft.text);
+    draw((n) => n + 1);
+  };
+  return [drafts.get(id), set];
+}
+
+// actsOn returns what can be done in a session. instead of a draft is the message that
+// it replaces: then the session is forked before that.
+function actsOn(id, here, { setDraft, setQueue }) {
   const trying = async (what) => {
     try {
       return await what();
     } catch (problem) {
-      tell(problem.message);
+      if (problem.status !== 401) toast(problem.code === "offline" ? "Troupe cannot be reached. What you typed is kept." : problem.message);
     }
   };
-  // resend says something in place of an earlier message, in a session of its own.
+  const sent = (files) => files.map(({ name, mime, data }) => ({ name, mime, data }));
+  const lastSaid = () => here.session.items.findLast((item) => item.type === "user");
   const resend = async (item, text, files) => {
     const next = item.after > 0 ? (await api.fork(id, item.after)).session : (await api.create(here.session.agent || here.agent)).id;
     await api.say(next, text, files);
-    go("#/s/" + next);
+    go(talkAddress(next));
   };
   return {
-    openFile,
+    agent: here.session.agent || here.agent || "",
     say: (text) => trying(() => api.say(id, text)),
     stop: () => trying(() => api.cancel(id)),
     resume: () => trying(() => api.resume(id)),
+    copy: (text) => navigator.clipboard?.writeText(text).then(() => toast("Copied"), () => toast("This browser does not let the page copy.")),
     edit: (item) => setDraft({ text: item.text, files: item.parts.filter((part) => part.data), instead: item }),
-    again: (item) => trying(() => resend(item, item.text, item.parts.filter((part) => part.data))),
-    send: (draft) => trying(async () => {
+    anew: () => lastSaid() && setDraft({ text: lastSaid().text, files: [], instead: lastSaid() }),
+    again: () => trying(() => lastSaid() && resend(lastSaid(), lastSaid().text, sent(lastSaid().parts.filter((part) => part.data)))),
+    fork: (seq) => trying(async () => go(talkAddress((await api.fork(id, seq)).session))),
+    answer: (item, values) => trying(() => api.answer(id, { question: item.ask.id, ...values })),
+    provider: () => ((app.sessions.get(id)?.model ?? "").includes("/") ? app.sessions.get(id).model.split("/")[0] : "The provider"),
+    chooseModel: app.models.length ? () => document.querySelector(".bar .model")?.click() : null,
+    send: (draft, running) => trying(async () => {
       setDraft(empty);
-      const files = draft.files.map(({ name, mime, data }) => ({ name, mime, data }));
       try {
-        await (draft.instead ? resend(draft.instead, draft.text, files) : api.say(id, draft.text, files));
+        if (draft.instead) await resend(draft.instead, draft.text, sent(draft.files));
+        else if ((await api.say(id, draft.text, sent(draft.files), running ? "after" : "")).queued) setQueue(await api.queue(id));
       } catch (problem) {
         setDraft(draft);
         throw problem;
@@ -50,65 +80,72 @@ function actsOn(id, here, { go, tell, setDraft, openFile }) {
   };
 }
 
-// Room shows a session. view is one of "", "run", "flow" and "delivery".
-export function Room({ here, view, flows, agentOf, go, tell }) {
+const announced = (name) => ({
+  running: `${name} is working.`, waiting: `${name} needs your answer.`, completed: "The answer is complete.", failed: "It did not work out.", cancelled: "Stopped.", interrupted: "It was interrupted.",
+});
+
+// Room shows a session.
+export function Room({ route }) {
+  const here = useSession(route.id);
   const { id, session } = here;
-  const [draft, setDraft] = useState(empty);
-  const [dropping, setDropping] = useState(false);
-  const [files, setFiles] = useState(null); // null: closed; else the path shown
-  const acts = useMemo(() => actsOn(id, here, { go, tell, setDraft, openFile: setFiles }), [id]);
-  useEffect(() => {
-    const escape = (event) => event.key === "Escape" && setFiles(null);
-    addEventListener("keydown", escape);
-    return () => removeEventListener("keydown", escape);
-  }, []);
+  const info = app.sessions.get(id);
   const status = statusOf(here);
-  const agent = agentOf(session.agent || here.agent);
-  if (here.problem?.status === 404) {
-    return html`<div class="page"><h1>There is no such conversation</h1><p>It was deleted, or it is somebody else’s. <a href="#/">Begin another</a>.</p></div>`;
-  }
+  const agentID = session.agent || here.agent || info?.agent || "";
+  const agent = agentOf(agentID);
+  const [draft, setDraft] = useDraft(id);
+  const [queue, setQueue] = useQueue(id, status + (info?.queued ?? 0));
+  const [dropping, setDropping] = useState(false);
+  const acts = useMemo(() => actsOn(id, here, { setDraft, setQueue }), [id, agentID]);
+  const file = route.query.file;
+  const show = (path, query = {}) => go(address(["s", id, route.view, route.at], { file: path, ...query }));
+  const openFile = useMemo(() => ({ open: show, has: (path) => session.files.has(path), shown: file ?? "" }), [id, route.view, file]);
+  useEffect(() => {
+    if (here.caughtUp && status !== "empty") say(announced(agent.name)[status] ?? "");
+    if (info?.unseen && document.visibilityState === "visible") api.seen(id).catch(() => {});
+  }, [status, info?.unseen]);
+  if (here.problem?.status === 404) return html`<div class="page"><div class="in"><h1 class="hidden">Not here</h1><${Trouble} code="gone" /></div></div>`;
   const drop = async (event) => {
     event.preventDefault();
     setDropping(false);
-    const added = await addFiles(draft.files, event.dataTransfer.files, tell);
+    const { addFiles } = await import("./attach.js");
+    const added = await addFiles(draft.files, event.dataTransfer.files, toast);
     setDraft((d) => ({ ...d, files: added }));
   };
-  const over = (event) => {
-    event.preventDefault();
-    setDropping(true);
-  };
-  return html`<div class="room" data-files=${files !== null} data-dropping=${dropping} onDragOver=${over} onDragLeave=${() => setDropping(false)} onDrop=${drop}>
-    <${Views} id=${id} view=${view} session=${session} agent=${agent} files=${files} toggle=${() => setFiles(files === null ? "" : null)} />
-    ${view === "run" && html`<${Timeline} session=${session} />`}
-    ${view === "flow" && html`<${Flow} session=${session} flow=${flows.find((f) => f.name === session.agent)} agentOf=${agentOf} />`}
-    ${view === "delivery" && html`<${Delivery} session=${session} answer=${acts.say} openFile=${setFiles} />`}
-    ${view === "" && html`<div class="talk">
-      ${session.items.length > 0 ? html`<${Conversation} here=${here} agentOf=${agentOf} acts=${acts} />` : html`<${Beginning} here=${here} agent=${agent} say=${acts.say} />`}
-      ${draft.instead && html`<p class="editing">Your edit begins a conversation of its own, which goes on from before the message.
-        <button type="button" class="quiet" onClick=${() => setDraft(empty)}>Cancel</button></p>`}
-      <${Composer} key=${id} commands=${agent.commands ?? []} draft=${draft} setDraft=${setDraft} running=${status === "running"} send=${() => acts.send(draft)} stop=${acts.stop} tell=${tell} />
-    </div>`}
-    ${files !== null && html`<${Files} id=${id} shown=${files} version=${session.files.size + status} open=${setFiles} close=${() => setFiles(null)} />`}
-  </div>`;
-}
-
-function Views({ id, view, session, agent, files, toggle }) {
-  const tab = (name, title) => html`<a href=${"#/s/" + id + (name && "/" + name)} aria-current=${view === name ? "page" : undefined}>${title}</a>`;
-  return html`<div class="views">
-    <span class="who"><span aria-hidden="true">${agent.icon}</span> ${agent.name || session.agent}</span>
-    <nav aria-label="Views">${tab("", "Conversation")}${tab("run", "Run")}${tab("flow", "Flow")}${session.agent === pipeline && tab("delivery", "Delivery")}</nav>
-    <button type="button" aria-expanded=${files !== null} onClick=${toggle}>Files${session.files.size > 0 && ` (${session.files.size})`}</button>
-  </div>`;
+  const choose = (model) => api.change(id, { model }).then((changed) => changed.status === "empty" ? update() : refresh(changed), (problem) => toast(problem.message));
+  const update = () => toast("The model was chosen.");
+  const tab = (name, title) => html`<a href=${talkAddress(id, name)} aria-current=${route.view === name ? "page" : undefined}>${title}</a>`;
+  const delivers = agentID === pipeline;
+  const flows = !delivers && (isFlow(agentID) || [...session.runs.values()].some((run) => run.parent));
+  const title = titleOf({ agent: agentID, title: info?.title || session.title }) || "New conversation";
+  const spent = info?.spent ? ` · $${info.spent.toFixed(info.spent < 0.1 ? 4 : 2)}` : "";
+  return html`
+    <div class="bar"><a class="btn tool phone-only" href="#/" title="Back" aria-label="Back">${icon("arrow-left")}</a><${Face} id=${agentID} name=${agent.name} size="m" />
+      <div class="grow"><h1 class="cut">${title}</h1><div class="tiny faint cut">${[agent.name, agent.title].filter(Boolean).join(", ")}${spent}</div></div>
+      <nav class="tabs desk-only" aria-label="Views">${delivers && tab("delivery", "Delivery")}${tab("", "Conversation")}${flows && tab("flow", "Flow")}${tab("run", "Run")}</nav>
+      <span class="desk-only">${!delivers && html`<${ModelChoice} model=${info?.model || session.model || agent.model} choose=${choose} />`}</span>
+      <button type="button" class="tool" title=${`Files of this conversation (${session.files.size})`} aria-label=${`Files of this conversation (${session.files.size})`} onClick=${() => (file === undefined ? show("*") : go(talkAddress(id, route.view)))}>${icon("folder-open")}</button>
+      <${More} here=${here} info=${info} route=${route} delivers=${delivers} flows=${flows} model=${info?.model || session.model || agent.model} choose=${choose} /></div>
+    <div class=${"room" + (file === undefined || route.view ? " solo" : "") + (route.view === "flow" ? " graph-room" : "")} data-dropping=${dropping}
+      onDragOver=${(e) => (e.preventDefault(), setDropping(true))} onDragLeave=${() => setDropping(false)} onDrop=${drop}>
+      ${route.view === "run" && html`<${Run} here=${here} at=${route.at} agent=${agent} />`}
+      ${route.view === "flow" && html`<${Flow} here=${here} at=${route.at} name=${agentID} status=${status} acts=${acts} />`}
+      ${route.view === "delivery" && html`<${Delivery} here=${here} info=${info} status=${status} acts=${acts} show=${show} />`}
+      ${route.view === "" && html`<section class="talk" aria-label="Conversation">
+        ${!here.caughtUp && here.connection !== "lost" ? html`<div class="flow"><${Bones} /></div>` : session.items.length > 0 || status === "running" ? html`<${Conversation} here=${here} status=${status} acts=${acts} openFile=${openFile} />` : html`<${Beginning} agent=${agent} acts=${acts} />`}
+        ${draft.instead && html`<p class="editing small">${icon("git-branch")}<span class="grow">This begins a conversation of its own, which goes on from before the message.</span><button type="button" class="ghost sm" onClick=${() => setDraft(empty)}>Cancel</button></p>`}
+        ${queue.messages.length > 0 && html`<${Queue} id=${id} queue=${queue} setQueue=${setQueue} />`}
+        <${Composer} key=${id} agent=${agent} draft=${draft} setDraft=${setDraft} running=${status === "running"} context=${session.context} files=${[...session.files.keys()]}
+          hint=${session.questions.length ? `Answer above, or write to ${agent.name}` : ""} send=${(d) => acts.send(d, status === "running")} stop=${acts.stop} />
+      </section>`}
+      ${file !== undefined && html`<${Panel} key=${file} session=${id} path=${file} route=${route} changed=${session.files.size + status + (info?.updated ?? "")} open=${show} close=${() => go(talkAddress(id, route.view, route.at))} />`}
+    </div>`;
 }
 
 // Beginning is a conversation in which nothing was said yet.
-function Beginning({ here, agent, say }) {
-  return html`<div class="conversation beginning">
-    <p class="icon" aria-hidden="true">${agent.icon}</p>
-    <h1>${agent.name || here.agent || "…"}</h1>
-    <p>${agent.title}</p>
-    <p class="hint">${agent.description}</p>
-    <${Commands} commands=${agent.commands ?? []} say=${say} />
-    <p class="hint">Say something below, or drop a file.</p>
-  </div>`;
+function Beginning({ agent, acts }) {
+  return html`<div class="flow beginning"><div class="stack">
+    <${Face} id=${agent.id} name=${agent.name} size="l" /><h2>${agent.name}</h2><p class="dim">${agent.title}</p><p class="dim small">${agent.description}</p>
+    ${agent.broken && html`<${Trouble} code="agent_broken" context=${{ a: agent.name, detail: agent.broken }} />`}
+    <div class="does">${tasksOf(agent).slice(0, 6).map((task) => html`<button type="button" key=${task.cmd} title=${task.trigger} onClick=${() => acts.say(task.trigger)}>${icon("file-text")}<span>${task.label}</span></button>`)}</div>
+  </div></div>`;
 }

@@ -1,21 +1,22 @@
 // A session on the page: its events, followed for as long as it is shown.
 
 import { api } from "./api.js";
-import { follow } from "./events.js";
+import { decode, follow } from "./events.js";
 import { Session } from "./fold.js";
+import { app, refresh, signedOut } from "./state.js";
 import { useEffect, useRef, useState } from "./view.js";
 
 // useSession follows a session and draws anew at most once per frame. It returns
-// { session, connection, problem, busy }, or null where there is no id.
+// { id, session, connection, problem, info }, or null where there is no id.
 export function useSession(id) {
   const [, draw] = useState(0);
   const held = useRef(null);
   if (held.current?.id !== id) {
-    held.current = id ? { id, session: new Session(), connection: "connecting", problem: null, interrupted: 0 } : null;
+    held.current = id ? { id, session: new Session(), connection: "connecting", problem: null, caughtUp: false } : null;
   }
+  const here = held.current;
   useEffect(() => {
     if (!id) return;
-    const here = held.current;
     let frame = 0;
     const redraw = () => {
       frame ||= requestAnimationFrame(() => {
@@ -23,31 +24,61 @@ export function useSession(id) {
         draw((n) => n + 1);
       });
     };
-    const stop = follow(api.eventsOf(id), here.session.seq,
-      (event) => {
-        here.session.take(event);
-        redraw();
-      },
-      (connection, problem = null) => {
-        if (connection === "live") here.session.reconnected();
-        Object.assign(here, { connection, problem });
-        redraw();
-      });
-    // A run whose process died has no end in its events: only the store can tell.
-    api.session(id).then((info) => {
-      here.interrupted = info.status === "interrupted" ? info.events : 0;
-      here.agent = info.agent;
+    let stop = () => {}, left = false;
+    const begin = () => {
+      here.caughtUp = true;
+      if (!left) stop = followed(here, redraw);
       redraw();
-    }, () => {});
+    };
+    // What has happened comes at once, what happens piece by piece.
+    if (here.session.seq) begin();
+    else past(id, here.session).then(begin, (problem) => (Object.assign(here, { problem }), begin()));
+    api.session(id).then((info) => {
+      Object.assign(here, { agent: info.agent, interrupted: info.status === "interrupted" ? info.events : 0 });
+      if (info.status !== "empty") refresh(info);
+      redraw();
+    }, (problem) => {
+      Object.assign(here, { problem });
+      redraw();
+    });
     return () => {
+      left = true;
       stop();
       cancelAnimationFrame(frame);
     };
-  }, [id]);
-  return held.current;
+  }, [id, app.entries]);
+  return here;
 }
 
-// statusOf is how the session stands.
+// followed follows a session's events from where it is.
+function followed(here, redraw) {
+  return follow(api.eventsOf(here.id), here.session.seq,
+    (event) => {
+      here.session.take(event);
+      redraw();
+    },
+    (connection, problem = null) => {
+      if (problem?.status === 401) signedOut();
+      if (connection === "live") here.session.reconnected();
+      Object.assign(here, { connection, problem });
+      redraw();
+    });
+}
+
+// past takes in all that has happened so far, page by page from the end.
+async function past(id, session) {
+  const pages = [];
+  for (let before = ""; before === "" || before > 1; ) {
+    const lines = (await api.page(id, before)).split("\n").slice(1, -2);
+    if (!lines[0]) break;
+    pages.unshift(lines);
+    before = JSON.parse(lines[0].replace(/,$/, "")).seq;
+  }
+  for (const lines of pages) for (const line of lines) session.take(decode(line.replace(/,$/, "")));
+}
+
+// statusOf is how the session stands. A run whose process died has no end in its
+// events: only the store can tell.
 export function statusOf({ session, interrupted }) {
   return interrupted && interrupted === session.seq ? "interrupted" : session.status;
 }

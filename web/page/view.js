@@ -3,7 +3,70 @@
 
 import { h, render, Component, Fragment } from "./lib/preact.js";
 import htm from "./lib/htm.js";
+import { icons } from "./lib/icons.js";
 
 export const html = htm.bind(h);
 export { h, render, Component, Fragment };
 export { useState, useEffect, useLayoutEffect, useRef, useMemo, useCallback } from "./lib/hooks.js";
+
+// icon draws one of Lucide's icons. It says nothing to a screen reader: the words
+// beside it do.
+export function icon(name, more = "") {
+  const nodes = (icons[name] ?? icons.circle).map(([tag, attributes]) => h(tag, attributes));
+  return h("svg", { class: "i " + more, viewBox: "0 0 24 24", "aria-hidden": "true" }, nodes);
+}
+
+// Logo is the mark: an arch with a parted curtain and a player in the light.
+export function Logo() {
+  return html`<svg class="logo" viewBox="0 0 26 28" aria-hidden="true"><path class="arch" d="M1 27V13a12 12 0 0 1 24 0v14z" />
+    <path class="curtain" d="M13 1.5C12.6 12 9 20 1.6 22.8V13A11.4 11.4 0 0 1 13 1.5zM13 1.5C13.4 12 17 20 24.4 22.8V13A11.4 11.4 0 0 0 13 1.5z" />
+    <circle class="player" cx="13" cy="20.4" r="3.5" /></svg>`;
+}
+
+// Face is an agent's portrait: the first letter of its name under an arch, in a tint
+// that its id decides.
+export function Face({ id = "", name = "", size = "" }) {
+  let hash = 7;
+  for (const char of id || name) hash = (hash * 31 + char.codePointAt(0)) % 997;
+  const letter = [...(name || id || "?").trim()][0] ?? "?";
+  return html`<span class=${`face ${size} k${hash % 6}`} aria-hidden="true">${letter.toUpperCase()}</span>`;
+}
+
+// lazy shows a component of a module that is loaded when it is first needed, and until
+// then what meanwhile makes of its properties.
+export function lazy(load, name, meanwhile = () => html`<${Bones} />`) {
+  let loaded = null;
+  return class Lazy extends Component {
+    componentDidMount() {
+      if (loaded) return;
+      load().then((module) => {
+        loaded = module[name];
+        this.setState({});
+      }, () => this.setState({ failed: true }));
+    }
+
+    render(props, { failed }) {
+      if (loaded) return h(loaded, props);
+      return failed ? html`<p class="pad dim" role="alert">This part could not be loaded. Load the page again.</p>` : meanwhile(props);
+    }
+  };
+}
+
+let styling = null;
+
+// styled loads a module of the views that are not there at first, with their icons and
+// their style, which goes before that of phones.
+export function styled(load) {
+  styling ??= new Promise((resolve) => {
+    const link = Object.assign(document.createElement("link"), { rel: "stylesheet", href: "views.css" });
+    link.onload = link.onerror = resolve;
+    document.querySelector('link[href="phone.css"]').before(link);
+  });
+  return Promise.all([load(), styling, import("./lib/icons-more.js")]).then(([module]) => module);
+}
+
+// Bones stand for what is being loaded. They are not drawn at once, so that nothing
+// flickers where it comes quickly.
+export function Bones() {
+  return html`<div class="bones" role="status" aria-label="Loading"><div class="bone"></div><div class="bone"></div><div class="bone"></div></div>`;
+}

@@ -6,13 +6,20 @@ import { Events } from "./script.mjs";
 
 install();
 const { html, render } = await import("../page/view.js");
-const { Conversation } = await import("../page/conversation.js");
-const { Delivery } = await import("../page/delivery.js");
-const { Flow } = await import("../page/flow.js");
-const { Picker } = await import("../page/agents.js");
-const { Prose } = await import("../page/prose.js");
 const { Session } = await import("../page/fold.js");
-const { Timeline } = await import("../page/timeline.js");
+const state = await import("../page/state.js");
+// What is loaded on demand is there at once.
+for (const name of ["call", "cards", "trouble", "queue", "more", "code", "math", "diagram"]) await import(`../page/${name}.js`);
+const { Conversation } = await import("../page/conversation.js");
+const { Question } = await import("../page/cards.js");
+const { Trouble } = await import("../page/trouble.js");
+const { Delivery } = await import("../page/delivery.js");
+const { Home } = await import("../page/home.js");
+const { Run } = await import("../page/run.js");
+const { Side } = await import("../page/side.js");
+const { Settings } = await import("../page/settings.js");
+const { Preview } = await import("../page/preview.js");
+const { Compared, compared, Lines } = await import("../page/changes.js");
 
 function draw(content) {
   const root = new Element("div");
@@ -22,25 +29,21 @@ function draw(content) {
 const all = (node) => [node, ...node.childNodes.flatMap(all)];
 const textOf = (node) => all(node).filter((n) => n instanceof Text).map((n) => n.data).join("");
 
-const elements = new Set(("div p pre h1 h2 h3 h4 h5 h6 hr blockquote ul ol li table thead tbody tr th td em strong del code br a span article header " +
-  "details summary dl dt dd section button form input label progress nav").split(" "));
-const attributes = /^(class|role|tabindex|dir|title|type|disabled|checked|start|scope|rel|target|href|placeholder|value|max|aria-[a-z]+|data-[a-z]+)$/;
+const harmful = new Set("script iframe object embed style link meta base template frame math video audio".split(" "));
 
 // isHarmless fails if something was drawn that only harm would draw.
-function isHarmless(root, text) {
+function isHarmless(root, text, frames = false) {
   for (const node of all(root)) {
     if (!(node instanceof Element)) continue;
-    assert.ok(elements.has(node.localName), `${node.localName} for ${text}`);
-    for (const [name, value] of node.attributes) {
-      assert.match(name, attributes, `${node.localName} for ${text}`);
-      if (name === "href") assert.match(value, /^(https?:\/\/|mailto:|#\/)/, text);
-    }
-    if (node.attributes.get("target")) assert.match(node.attributes.get("rel"), /noopener/);
+    assert.ok(!harmful.has(node.localName) || (node.localName === "iframe" && frames), `${node.localName} for ${text}`);
+    for (const name of node.attributes.keys()) assert.doesNotMatch(name, /^on|^(srcdoc|formaction|ping|background)$/i, `${node.localName} for ${text}`);
+    const href = node.attributes.get("href") ?? node.href;
+    if (href && node.localName === "a") assert.match(String(href), /^(https?:\/\/|mailto:|#|api\/)/i, text);
   }
 }
 
-const here = (session) => ({ session, connection: "live", problem: null, interrupted: 0 });
-const someone = (name) => () => ({ id: name, name, icon: name, commands: [] });
+const here = (session) => ({ id: "s", session, connection: "live", problem: null, interrupted: 0, caughtUp: true });
+const openFile = { open() {}, has: () => false, shown: "" };
 
 test("no text, wherever it stands, becomes an element or an address that does harm", () => {
   for (const text of naughty()) {
@@ -50,14 +53,21 @@ test("no text, wherever it stands, becomes an element or an address that does ha
       { ...e.start(text, text), agent: text }, e.said(text), e.delta(2, text), e.replied(2, `[${text}](${text})\n${text}`),
       e.called(3, text, { [text]: text }), { ...e.returned(3, text, text) }, e.called(4, text, text), e.asked(4, text, { [text]: text }), e.finished(text, "input_requested"),
     ]) session.take(event);
-    session.add({ run: "r1" }, { type: "file", path: text, size: 1 });
-    session.add({ run: "r1" }, { type: "note", level: "error", text });
-    const agent = { id: text, bundle: text, name: text, title: text, icon: text, description: text, commands: [{ cmd: text, description: text }] };
+    session.add({ run: "r1", seq: 9, time: new Date().toISOString() }, { type: "file", path: text, size: 1, number: 1 });
+    session.add({ run: "r1", seq: 9, time: new Date().toISOString() }, { type: "trouble", code: text, context: { detail: text } });
+    const agent = { id: text, bundle: text, bundle_title: text, name: text, title: text, icon: text, description: text, broken: "", commands: [{ cmd: text, label: text, trigger: text, description: text }] };
+    const question = { id: 1, kind: "question", text, asked: new Date().toISOString(), choices: [{ label: text, description: text }] };
+    const info = { id: text, agent: text, title: text, status: "waiting", updated: new Date().toISOString(), question, model: text };
+    Object.assign(state.app, { known: true, agents: [agent], flows: [{ name: text, description: text, nodes: [{ id: text, kind: "agent", agent: text, title: text }], edges: [] }], models: [{ id: text, provider: text, available: true, reason: text }], sessions: new Map([[text, info]]), me: { name: text, operator: true, can: [], version: text } });
+    const acts = { agent: text, provider: () => text };
+    const ask = { key: 1, open: true, question: text, tool: text, arguments: { [text]: text }, ask: question };
     for (const content of [
-      html`<${Prose} text=${text} />`, html`<${Prose} text=${`[${text}](${text}) <${text}> ![${text}](${text})`} />`,
-      html`<${Conversation} here=${here(session)} agentOf=${someone(text)} acts=${{}} />`, html`<${Timeline} session=${session} />`,
-      html`<${Flow} session=${session} flow=${{ name: text, tree: text }} agentOf=${someone(text)} />`, html`<${Delivery} session=${session} />`,
-      html`<${Picker} agents=${[agent]} flows=${[{ name: text, description: text, tree: text }]} problem=${text} />`,
+      html`<${Conversation} here=${here(session)} status="waiting" acts=${acts} openFile=${openFile} />`, html`<${Question} item=${ask} agent=${agent} acts=${acts} id=${text} />`,
+      html`<${Question} item=${{ ...ask, ask: { ...question, kind: "approval" } }} agent=${agent} acts=${acts} id=${text} />`, html`<${Trouble} code=${text} context=${{ detail: text, p: text, a: text }} acts=${{}} />`,
+      html`<${Run} here=${here(session)} at="" agent=${agent} />`, html`<${Delivery} here=${here(session)} info=${info} status="waiting" acts=${acts} show=${() => {}} />`,
+      html`<${Home} find=${() => {}} />`, html`<${Side} route=${{ name: "", id: "" }} find=${() => {}} />`, html`<${Settings} section="agents" />`,
+      html`<${Preview} file=${{ session: text, path: "a.md" }} text=${text} />`, html`<${Preview} file=${{ session: text, path: "a.csv" }} text=${text + ",b\n1,2"} />`, html`<${Preview} file=${{ session: text, path: "a.json" }} text=${JSON.stringify({ [text]: [text] })} />`,
+      html`<${Compared} units=${compared(text, text + " more")} />`, html`<${Lines} before=${text} after=${text + "x"} />`,
     ]) isHarmless(draw(content), text);
   }
 });
@@ -69,19 +79,19 @@ test("an object where a text is expected is not taken for an element", () => {
 });
 
 test("an approval shows the exact arguments, with what does not show written out", () => {
-  const e = new Events();
-  const session = new Session();
-  const args = { to: "bob", text: "a\u202Eb\u200B" };
-  for (const event of [e.start("alex", "x"), e.said("x"), e.called(2, "mail", args), e.asked(2, "mail", args), e.finished("", "input_requested")]) session.take(event);
-  const root = draw(html`<${Conversation} here=${here(session)} agentOf=${someone("Alex")} acts=${{}} />`);
+  const item = { key: 1, open: true, question: "May I?", tool: "mail", arguments: { to: "bob", text: "a\u202Eb\u200B" }, ask: { id: 1, kind: "approval" } };
+  const root = draw(html`<${Question} item=${item} agent=${{ name: "Alex" }} acts=${{}} id="s" />`);
   const exact = all(root).find((n) => n.attributes?.get("aria-label") === "Exact arguments");
   assert.equal(textOf(exact), '{\n  "to": "bob",\n  "text": "a\\u{202e}b\\u{200b}"\n}');
   const buttons = all(root).filter((n) => n.localName === "button").map(textOf);
-  assert.ok(buttons.includes("Approve") && buttons.includes("Deny"), buttons.join());
+  assert.ok(buttons.includes("Allow once") && buttons.includes("Do not allow"), buttons.join());
 });
 
-test("code has a button that copies it, and tasks have boxes", () => {
-  const root = draw(html`<${Prose} text=${"```go\nx\n```\n- [x] a\n- [ ] b"} />`);
-  assert.deepEqual(all(root).filter((n) => n.localName === "button").map(textOf), ["Copy"]);
-  assert.equal(all(root).filter((n) => n.localName === "input").length, 2);
+test("words that changed are marked in the text, and the rest is as it was", () => {
+  const units = compared("# Brief\n\nMany readers pay.\n\n- one\n- two", "# Brief\n\nNine of fourteen readers pay.\n\n- one\n- three\n\nNew.");
+  assert.deepEqual(units.map((u) => u.kind), ["same", "changed", "same", "changed", "added"]);
+  const root = draw(html`<${Compared} units=${units} />`);
+  const marked = (name) => all(root).filter((n) => n.localName === name).map(textOf);
+  assert.deepEqual(marked("del"), ["removed: Many", "removed: two"]);
+  assert.deepEqual(marked("ins"), ["added: Nine of fourteen", "added: three", "added: New."]);
 });

@@ -38,7 +38,7 @@ export class Element extends Node {
   nodeType = 1;
   namespaceURI = "http://www.w3.org/1999/xhtml";
   attributes = new Map();
-  style = {};
+  style = { setProperty() {} };
   constructor(name) {
     super();
     this.localName = name;
@@ -48,6 +48,12 @@ export class Element extends Node {
   addEventListener() {}
   removeEventListener() {}
   focus() {}
+  showModal() {}
+  scrollIntoView() {}
+  querySelector() { return null; }
+  get firstElementChild() { return this.childNodes.find((child) => child instanceof Element) ?? null; }
+  before() {}
+  append() {}
   set innerHTML(_) { throw new Error("markup is not read"); }
   set outerHTML(_) { throw new Error("markup is not read"); }
   insertAdjacentHTML() { throw new Error("markup is not read"); }
@@ -59,7 +65,18 @@ export function install() {
     createElement: (name) => new Element(name),
     createElementNS: (_, name) => new Element(name),
     createTextNode: (data) => new Text(data),
+    documentElement: { dataset: {} },
+    querySelector: () => ({ before(link) { setTimeout(() => link.onload?.()); } }),
+    addEventListener() {},
+    head: { append(...all) { for (const node of all) setTimeout(() => node.onerror?.(new Error("nothing is fetched"))); } },
+    visibilityState: "visible",
   };
+  globalThis.location = { hash: "#/", pathname: "/", origin: "http://localhost" };
+  globalThis.matchMedia = () => ({ matches: false });
+  globalThis.addEventListener = () => {};
+  globalThis.removeEventListener = () => {};
+  globalThis.innerHeight = 800;
+  globalThis.navigator ??= { platform: "" };
   globalThis.ResizeObserver = class {
     observe() {}
     disconnect() {}

@@ -60,10 +60,11 @@ test("another attempt replaces what the first has shown", () => {
 test("an answer that breaks off is kept, and going on adds to it", () => {
   const e = new Events();
   const s = fold([e.start("alex", "hi"), e.said("hi"), e.delta(2, "Half"), e.failed("gone", "Half")]);
-  assert.deepEqual(brief(s), [["user", "hi"], ["answer", "Half", false, true], ["note", "gone"]]);
+  assert.deepEqual(brief(s), [["user", "hi"], ["answer", "Half", false, true], ["trouble"]]);
+  assert.equal(s.items.at(-1).context.detail, "gone");
   assert.equal(s.status, "failed");
-  for (const event of [e.warned("resumed"), e.delta(2, "Whole"), e.replied(2, "Whole"), e.finished("Whole")]) s.take(event);
-  assert.deepEqual(brief(s).slice(3), [["note", "resumed"], ["answer", "Whole", false]]);
+  for (const event of [e.resumed(), e.delta(2, "Whole"), e.replied(2, "Whole"), e.finished("Whole")]) s.take(event);
+  assert.deepEqual(brief(s).slice(2), [["answer", "Whole", false]]); // and the trouble is over
   assert.equal(s.status, "completed");
 });
 
@@ -91,11 +92,27 @@ test("what a flow hands back is shown where no agent has said it", () => {
   assert.deepEqual(brief(s).at(-1), ["answer", "all done", false]);
 });
 
-test("the steps of a workflow are counted", () => {
+test("a series of tries is one line, which the outcome replaces", () => {
   const e = new Events();
-  const instructions = '<step n="1" goal="Greet">..</step><step n="2" goal="Write">..</step>';
-  const s = fold([e.start("alex", "go"), e.said("go"), e.called(2, "execute_workflow", {}), e.returned(2, "execute_workflow", JSON.stringify({ workflow_name: "intake", instructions })), e.replied(3, "## Step 2: Write\n\nNow.")]);
-  assert.deepEqual([s.progress.workflow, s.progress.at, s.progress.steps.length, s.progress.steps[1].goal], ["intake", 1, 2, "Write"]);
+  const retry = (attempt) => ({ ...e.warned("x"), kind: "model_failed", step: "2", body: { attempt, error: "x", retry_in_ms: 1000, cause: { code: "rate_limited", attempt, retry_ms: 1000 } } });
+  const s = fold([e.start("alex", "hi"), e.said("hi"), retry(1), retry(2), retry(3)]);
+  assert.deepEqual(s.items.filter((i) => i.type === "retry").map((i) => [i.code, i.attempt]), [["rate_limited", 3]]);
+  s.take(e.replied(2, "Hello"));
+  assert.deepEqual(brief(s), [["user", "hi"], ["answer", "Hello", false]]);
+});
+
+test("what models are told is not shown to people", () => {
+  const e = new Events();
+  const s = fold([e.start("alex", "hi"), e.said("hi"), e.warned("repeated_call"), e.warned("arguments_mended")]);
+  assert.deepEqual(brief(s), [["user", "hi"]]);
+  assert.equal(s.warnings.length, 2);
+});
+
+test("saving a file again is another version", () => {
+  const e = new Events();
+  const saved = () => ({ ...e.warned("x"), kind: "artifact_saved", body: { path: "{session-folder}/a.md", size: 3 } });
+  const s = fold([e.start("alex", "hi"), e.said("hi"), saved(), saved()]);
+  assert.deepEqual(s.items.filter((i) => i.type === "file").map((i) => [i.path, i.number]), [["a.md", 1], ["a.md", 2]]);
 });
 
 test("tokens, cost and time are summed up", () => {

@@ -166,6 +166,8 @@ type Server struct {
 	Addr  string            `yaml:"addr" doc:"Default: 127.0.0.1:7717."`
 	Hosts []string          `yaml:"hosts" doc:"The names under which other machines reach it, such as troupe.example.org."`
 	Users map[string]string `yaml:"users" doc:"Who may use it: by name, the environment variable that holds the user's token. Default: whoever has the printed link."`
+	// Operators are server.Config's.
+	Operators []string `yaml:"operators" doc:"The users who may change settings and keys on the page. Without users, whoever has the printed link may."`
 }
 
 // Pipeline says how requests are delivered.

@@ -1,0 +1,203 @@
+package config
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// Change sets values in the troupe.yaml of dir by their keys, as in limits.cost. An
+// empty value takes the key away. What else is in the file stays as it is, comments
+// included. A file that would not be valid any more is not written.
+func Change(dir string, values map[string]string, lookup func(string) (string, bool)) error {
+	name := filepath.Join(dir, Name)
+	src, err := os.ReadFile(name)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("read configuration: %w", err)
+	}
+	changed := src
+	keys := make([]string, 0, len(values))
+	for key := range values {
+		keys = append(keys, key)
+	}
+	slices.Sort(keys)
+	for _, key := range keys {
+		if changed, err = set(changed, strings.Split(key, "."), values[key]); err != nil {
+			return fmt.Errorf("set %s: %w", key, err)
+		}
+	}
+	if bytes.Equal(changed, src) {
+		return nil
+	}
+	if _, err := Parse(name, changed, lookup); err != nil {
+		return err
+	}
+	mode := fs.FileMode(0o644)
+	if info, err := os.Stat(name); err == nil {
+		mode = info.Mode().Perm()
+	}
+	temporary := name + ".new"
+	if err := os.WriteFile(temporary, changed, mode); err != nil {
+		return fmt.Errorf("write configuration: %w", err)
+	}
+	if err := os.Rename(temporary, name); err != nil {
+		return fmt.Errorf("write configuration: %w", errors.Join(err, os.Remove(temporary)))
+	}
+	return nil
+}
+
+// set changes one value in a text. A value that stands on a line of its own is
+// replaced there; anything else is changed in the tree, which is then written anew,
+// with its comments.
+func set(src []byte, path []string, value string) ([]byte, error) {
+	var document yaml.Node
+	if err := yaml.Unmarshal(src, &document); err != nil {
+		return nil, err
+	}
+	if len(document.Content) == 0 {
+		if value == "" {
+			return src, nil
+		}
+		return append(slices.Clone(src), nested(path, value)...), nil
+	}
+	root := document.Content[0]
+	if root.Kind != yaml.MappingNode {
+		return nil, errors.New("the file is not a mapping")
+	}
+	parent, found := root, (*yaml.Node)(nil)
+	for i, key := range path {
+		if found = child(parent, key); found == nil {
+			if value == "" {
+				return src, nil
+			}
+			return added(src, &document, root, parent, path[i:], i, value)
+		}
+		if i < len(path)-1 {
+			parent = found
+		}
+	}
+	if value == "" {
+		return without(&document, parent, path[len(path)-1])
+	}
+	if found.Kind != yaml.ScalarNode || found.Style&(yaml.LiteralStyle|yaml.FoldedStyle) != 0 {
+		return nil, errors.New("there is more than a value")
+	}
+	return replaced(src, &document, found, value)
+}
+
+func child(mapping *yaml.Node, key string) *yaml.Node {
+	for i := 0; mapping.Kind == yaml.MappingNode && i+1 < len(mapping.Content); i += 2 {
+		if mapping.Content[i].Value == key {
+			return mapping.Content[i+1]
+		}
+	}
+	return nil
+}
+
+var plainScalar = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_./:@-]*$`)
+
+// scalar writes a value as YAML does.
+func scalar(value string) string {
+	if plainScalar.MatchString(value) && !strings.HasSuffix(value, ":") {
+		return value
+	}
+	data, err := yaml.Marshal(value)
+	if err != nil {
+		return fmt.Sprintf("%q", value)
+	}
+	return strings.TrimSuffix(string(data), "\n")
+}
+
+// nested writes a value under its keys, one on each line.
+func nested(path []string, value string) string {
+	var b strings.Builder
+	for i, key := range path {
+		fmt.Fprintf(&b, "%s%s:", strings.Repeat("  ", i), scalar(key))
+		if i == len(path)-1 {
+			b.WriteString(" " + scalar(value))
+		}
+		b.WriteString("\n")
+	}
+	return b.String()
+}
+
+// replaced puts a value where another stands.
+func replaced(src []byte, document, node *yaml.Node, value string) ([]byte, error) {
+	lines := strings.SplitAfter(string(src), "\n")
+	line := lines[node.Line-1]
+	start := node.Column - 1
+	before := node.Value
+	switch {
+	case node.Style&yaml.DoubleQuotedStyle != 0:
+		before = `"` + node.Value + `"`
+	case node.Style&yaml.SingleQuotedStyle != 0:
+		before = "'" + node.Value + "'"
+	}
+	if start <= len(line) && strings.HasPrefix(line[start:], before) {
+		lines[node.Line-1] = line[:start] + scalar(value) + line[start+len(before):]
+		return []byte(strings.Join(lines, "")), nil
+	}
+	node.Value, node.Style, node.Tag = value, 0, ""
+	return encoded(document)
+}
+
+// added puts a value under a mapping that has no such key.
+func added(src []byte, document, root, parent *yaml.Node, path []string, depth int, value string) ([]byte, error) {
+	if parent == root && root.Style&yaml.FlowStyle == 0 {
+		text := string(src)
+		if !strings.HasSuffix(text, "\n") {
+			text += "\n"
+		}
+		return []byte(text + nested(path, value)), nil
+	}
+	if parent.Kind == yaml.MappingNode && parent.Style&yaml.FlowStyle == 0 && len(parent.Content) > 0 {
+		first := parent.Content[0]
+		lines := strings.SplitAfter(string(src), "\n")
+		var block strings.Builder
+		for line := range strings.Lines(nested(path, value)) {
+			block.WriteString(strings.Repeat(" ", first.Column-1) + line)
+		}
+		return []byte(strings.Join(slices.Insert(lines, first.Line-1, block.String()), "")), nil
+	}
+	if parent.Kind != yaml.MappingNode && parent.Tag != "!!null" {
+		return nil, errors.New("there is no mapping to put it into")
+	}
+	var tree yaml.Node
+	if err := yaml.Unmarshal([]byte(nested(path, value)), &tree); err != nil {
+		return nil, err
+	}
+	if parent.Kind != yaml.MappingNode {
+		*parent = yaml.Node{Kind: yaml.MappingNode, Tag: "!!map"}
+	}
+	parent.Content = append(parent.Content, tree.Content[0].Content...)
+	return encoded(document)
+}
+
+// without takes a key away.
+func without(document, parent *yaml.Node, key string) ([]byte, error) {
+	for i := 0; i+1 < len(parent.Content); i += 2 {
+		if parent.Content[i].Value == key {
+			parent.Content = slices.Delete(parent.Content, i, i+2)
+			break
+		}
+	}
+	return encoded(document)
+}
+
+func encoded(document *yaml.Node) ([]byte, error) {
+	var b bytes.Buffer
+	e := yaml.NewEncoder(&b)
+	e.SetIndent(2)
+	if err := e.Encode(document); err != nil {
+		return nil, err
+	}
+	return b.Bytes(), e.Close()
+}

@@ -1,0 +1,106 @@
+package config
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+const commented = `# The project of the library.
+model: openai/gpt-4.1 # dear, but good
+
+providers: {stub: {base_url: "http://127.0.0.1:1/v1"}}
+
+# Who works here.
+agents:
+  # Mary writes.
+  mary: {model: "stub/a"}
+  john:
+    description: Asks.
+limits: {turns: 7}
+`
+
+func none(string) (string, bool) { return "", false }
+
+func TestChangingAValueLeavesTheRestOfTheFile(t *testing.T) {
+	for name, test := range map[string]struct {
+		values map[string]string
+		want   string
+	}{
+		"a value in its place": {map[string]string{"model": "stub/b"}, `# The project of the library.
+model: stub/b # dear, but good
+
+providers: {stub: {base_url: "http://127.0.0.1:1/v1"}}
+
+# Who works here.
+agents:
+  # Mary writes.
+  mary: {model: "stub/a"}
+  john:
+    description: Asks.
+limits: {turns: 7}
+`},
+		"a quoted one in braces, and a new one in a block": {map[string]string{"agents.mary.model": "stub/c", "agents.john.model": "stub/d"}, `# The project of the library.
+model: openai/gpt-4.1 # dear, but good
+
+providers: {stub: {base_url: "http://127.0.0.1:1/v1"}}
+
+# Who works here.
+agents:
+  # Mary writes.
+  mary: {model: stub/c}
+  john:
+    model: stub/d
+    description: Asks.
+limits: {turns: 7}
+`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			file := filepath.Join(dir, Name)
+			if err := os.WriteFile(file, []byte(commented), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if err := Change(dir, test.values, none); err != nil {
+				t.Fatal(err)
+			}
+			if got, _ := os.ReadFile(file); string(got) != test.want {
+				t.Errorf("it is now\n%s\nwant\n%s", got, test.want)
+			}
+			if info, _ := os.Stat(file); info.Mode().Perm() != 0o600 {
+				t.Errorf("it can be read by others now: %v", info.Mode())
+			}
+		})
+	}
+}
+
+func TestChangingAddsAndTakesAway(t *testing.T) {
+	dir := t.TempDir()
+	load := func() *Config {
+		t.Helper()
+		c, err := Load(dir, none)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return c
+	}
+	if err := Change(dir, map[string]string{"limits.cost": "0.5", "limits.time": "15m", "model": "ollama/qwen3:14b"}, none); err != nil {
+		t.Fatal(err)
+	}
+	if c := load(); c.Limits.Cost != 0.5 || c.Limits.Time.Minutes() != 15 || len(c.Model) != 1 || c.Model[0] != "ollama/qwen3:14b" {
+		t.Errorf("%+v", c)
+	}
+	if err := Change(dir, map[string]string{"limits.cost": "", "model": ""}, none); err != nil {
+		t.Fatal(err)
+	}
+	if c := load(); c.Limits.Cost != 0 || c.Limits.Time.Minutes() != 15 || len(c.Model) != 0 {
+		t.Errorf("%+v", c)
+	}
+	before, _ := os.ReadFile(filepath.Join(dir, Name))
+	if err := Change(dir, map[string]string{"limits.cost": "much"}, none); err == nil {
+		t.Error("a value of the wrong kind was written")
+	}
+	if after, _ := os.ReadFile(filepath.Join(dir, Name)); string(after) != string(before) {
+		t.Errorf("a refused change has changed the file:\n%s", after)
+	}
+}

@@ -1,0 +1,348 @@
+package project
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/model/provider"
+	"github.com/troupe-dev/troupe/model/rehearsal"
+	"github.com/troupe-dev/troupe/project/internal/config"
+	"github.com/troupe-dev/troupe/project/internal/doctor"
+	"github.com/troupe-dev/troupe/project/internal/models"
+	"github.com/troupe-dev/troupe/server"
+)
+
+// settings are what operators see and change on the page: values of troupe.yaml, and
+// keys, which go to .env. What is changed holds for runs that begin from then on.
+type settings struct {
+	stage *stage
+
+	mu sync.Mutex
+	// values are those of troupe.yaml that the page may change, as they are now.
+	values map[string]string
+	// keys are those that were set here, by their variables.
+	keys map[string]string
+	// models are those that providers have offered, when they were last asked.
+	models []server.Model
+	asked  time.Time
+}
+
+// limitKeys are the settings of limits that the page shows.
+var limitKeys = []string{"limits.cost", "limits.time", "limits.turns", "limits.tokens"}
+
+func newSettings(s *stage) *settings {
+	c := s.project.config
+	made := &settings{stage: s, values: map[string]string{"model": strings.Join(c.Model, ", ")}, keys: map[string]string{}}
+	for id, agent := range c.Agents {
+		if len(agent.Model) > 0 {
+			made.values["agents."+id+".model"] = strings.Join(agent.Model, ", ")
+		}
+	}
+	if l := c.Limits; l != (config.Limits{}) {
+		for key, text := range map[string]string{"limits.cost": plainNumber(l.Cost), "limits.turns": plainNumber(float64(l.Turns)), "limits.tokens": plainNumber(float64(l.Tokens))} {
+			made.values[key] = text
+		}
+		if l.Time != 0 {
+			made.values["limits.time"] = l.Time.String()
+		}
+	}
+	next := s.project.models.Getenv
+	s.project.models.Getenv = func(name string) string {
+		made.mu.Lock()
+		defer made.mu.Unlock()
+		return cmp.Or(made.keys[name], next(name))
+	}
+	return made
+}
+
+// plainNumber writes a number, and nothing for 0.
+func plainNumber(n float64) string {
+	if n == 0 {
+		return ""
+	}
+	return strconv.FormatFloat(n, 'f', -1, 64)
+}
+
+// choose is the choice of an agent's model: as the command line says, as was set here,
+// or as usual.
+func (s *settings) choose(id string) models.Choice {
+	chooser := &s.stage.project.models
+	if chooser.Flag != "" {
+		return chooser.For(id)
+	}
+	s.mu.Lock()
+	own, all := s.values["agents."+id+".model"], s.values["model"]
+	s.mu.Unlock()
+	if refs := cmp.Or(own, all); refs != "" {
+		first, then, _ := strings.Cut(refs, ", ")
+		return models.Choice{Ref: first, From: config.Name, Then: strings.ReplaceAll(then, ", ", " ")}
+	}
+	return s.unset().For(id)
+}
+
+// unset chooses where neither troupe.yaml nor the command line does.
+func (s *settings) unset() *models.Chooser {
+	chooser := &s.stage.project.models
+	return &models.Chooser{Config: &config.Config{Providers: chooser.Config.Providers}, Getenv: chooser.Getenv, Client: chooser.Client, Log: chooser.Log}
+}
+
+// Step implements [server.Models].
+func (s *settings) Step(ctx context.Context, name, model string) (troupe.Step, error) {
+	return s.stage.stepWith(ctx, name, func(string) models.Choice { return models.Choice{Ref: model, From: "the page"} })
+}
+
+// Models implements [server.Models]: those that are in use, that the configuration
+// names, and that the providers which are set up have.
+func (s *settings) Models(ctx context.Context) ([]server.Model, error) {
+	p := s.stage.project
+	usual := s.choose("").Ref
+	users := map[string][]string{usual: nil}
+	for _, id := range p.agentIDs() {
+		if ref := s.choose(id).Ref; ref != usual {
+			users[ref] = append(users[ref], id)
+		}
+	}
+	for name, c := range p.config.Providers {
+		for model := range c.Models {
+			users[name+"/"+model] = users[name+"/"+model]
+		}
+	}
+	users[rehearsal.Name] = users[rehearsal.Name]
+	var list []server.Model
+	for _, ref := range slices.Sorted(maps.Keys(users)) {
+		list = append(list, s.describe(ref, ref == usual, users[ref]))
+	}
+	for _, m := range s.offered(ctx) {
+		if _, listed := users[m.ID]; !listed {
+			list = append(list, m)
+		}
+	}
+	return list, nil
+}
+
+const (
+	// askWithin is how long the servers may take to say which models they have, and
+	// knownFor how long that holds.
+	askWithin = 2 * time.Second
+	knownFor  = time.Minute
+	// mostOffered is how many models of one provider are listed.
+	mostOffered = 40
+)
+
+// offered lists the models of the providers that could be used as things are.
+func (s *settings) offered(ctx context.Context) []server.Model {
+	s.mu.Lock()
+	known, at := s.models, s.asked
+	s.mu.Unlock()
+	if time.Since(at) < knownFor {
+		return known
+	}
+	ctx, cancel := context.WithTimeout(ctx, askWithin)
+	defer cancel()
+	chooser := &s.stage.project.models
+	known = nil
+	for _, name := range chooser.SetUp() {
+		listed, err := chooser.Of(ctx, name)
+		if err != nil {
+			continue // a server that is not there offers nothing
+		}
+		for _, l := range listed[:min(len(listed), mostOffered)] {
+			m := server.Model{ID: l.Ref, Provider: name, Window: l.Window, Available: l.Problem == "", Reason: l.Problem}
+			if l.In != nil && l.Out != nil {
+				m.Price = &server.Price{Input: *l.In, Output: *l.Out}
+			}
+			known = append(known, m)
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.models, s.asked = known, time.Now()
+	return known
+}
+
+// describe says what is known of a model.
+func (s *settings) describe(ref string, usual bool, agents []string) server.Model {
+	from, _, _ := strings.Cut(ref, "/")
+	m := server.Model{ID: ref, Provider: from, Usual: usual, Agents: agents, Available: true}
+	opened, err := s.stage.project.models.Open(models.Choice{Ref: ref, From: "the page"})
+	if missing, ok := errors.AsType[*models.MissingKey](err); ok {
+		m.Available, m.Reason = false, "no key is set ("+missing.Variable+")"
+	} else if err != nil {
+		m.Available, m.Reason = false, err.Error()
+	}
+	m.Window = opened.Window
+	if opened.Price.Input > 0 || opened.Price.Output > 0 {
+		m.Price = &server.Price{Input: opened.Price.Input, CachedInput: opened.Price.CachedInput, Output: opened.Price.Output}
+	}
+	if ref == rehearsal.Name {
+		m.Provider, m.Local, m.Price = "no model: plays workflows by rule", true, &server.Price{}
+	}
+	return m
+}
+
+// Settings implements [server.Settings].
+func (s *settings) Settings(context.Context) ([]server.Setting, error) {
+	chooser := &s.stage.project.models
+	list := []server.Setting{{Key: "model", Value: s.value("model"), Usual: s.unset().For("").Ref}}
+	if chooser.Flag != "" {
+		list[0].Locked = "--model on the command line decides"
+	}
+	for _, id := range s.stage.project.agentIDs() {
+		key := "agents." + id + ".model"
+		list = append(list, server.Setting{Key: key, Value: s.value(key)})
+	}
+	for _, key := range limitKeys {
+		list = append(list, server.Setting{Key: key, Value: s.value(key), Usual: map[string]string{"limits.turns": "50"}[key]})
+	}
+	return list, nil
+}
+
+func (s *settings) value(key string) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.values[key]
+}
+
+// Change implements [server.Settings]: it writes troupe.yaml, whose comments stay.
+func (s *settings) Change(ctx context.Context, values map[string]string) error {
+	known, err := s.Settings(ctx)
+	if err != nil {
+		return err
+	}
+	for key, value := range values {
+		at := slices.IndexFunc(known, func(k server.Setting) bool { return k.Key == key })
+		if at < 0 {
+			return fmt.Errorf("%q is no setting that the page changes", key)
+		}
+		if known[at].Locked != "" {
+			return fmt.Errorf("%s: %s", key, known[at].Locked)
+		}
+		if strings.HasSuffix(key, "model") && value != "" {
+			if _, err := s.stage.project.models.Open(models.Choice{Ref: value, From: config.Name}); err != nil {
+				return err
+			}
+		}
+	}
+	if err := config.Change(s.stage.project.dir, values, s.stage.project.lookup); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	maps.Copy(s.values, values)
+	return nil
+}
+
+// Providers implements [server.Settings].
+func (s *settings) Providers(context.Context) ([]server.Provider, error) {
+	var list []server.Provider
+	for _, name := range s.stage.project.models.Providers() {
+		list = append(list, s.provider(name))
+	}
+	return list, nil
+}
+
+// provider says what there is of a provider, without its key.
+func (s *settings) provider(name string) server.Provider {
+	variable := s.keyVariable(name)
+	p := server.Provider{Name: name, NeedsKey: variable != "", HasKey: variable != "" && s.stage.project.models.Getenv(variable) != ""}
+	p.BaseURL = s.stage.project.config.Providers[name].BaseURL
+	if known, ok := provider.Find(name); ok && p.BaseURL == "" && len(known.Endpoints) > 0 {
+		p.BaseURL = known.Endpoints[0].URL
+	}
+	return p
+}
+
+func (s *settings) keyVariable(name string) string {
+	variable := ""
+	if known, ok := provider.Find(name); ok && !known.Local && len(known.KeyEnv) > 0 {
+		variable = known.KeyEnv[0]
+		for _, other := range known.KeyEnv {
+			if s.stage.project.models.Getenv(other) != "" {
+				variable = other
+				break
+			}
+		}
+	}
+	configured, ok := s.stage.project.config.Providers[name]
+	if ok && configured.KeyEnv == "" && configured.BaseURL != "" {
+		return ""
+	}
+	return cmp.Or(configured.KeyEnv, variable)
+}
+
+// SetKey implements [server.Settings]: the key goes to .env, which nobody but the
+// server's user can read.
+func (s *settings) SetKey(_ context.Context, name, key string) error {
+	variable := s.keyVariable(name)
+	key = strings.TrimSpace(key)
+	switch {
+	case variable == "":
+		return fmt.Errorf("%q needs no key, or is not known", name)
+	case len(key) < 8 || strings.ContainsAny(key, " \t\r\n\"'"):
+		return errors.New("this does not look like a key")
+	}
+	if value, ok := s.stage.project.environment(variable); ok && value != "" {
+		return fmt.Errorf("the environment variable %s is set where the server was started, and decides", variable)
+	}
+	if err := writeEnv(filepath.Join(s.stage.project.dir, ".env"), variable, key); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.keys[variable] = key
+	return nil
+}
+
+// writeEnv sets a variable in a file of variables, and leaves the others as they are.
+func writeEnv(path, name, value string) error {
+	data, err := os.ReadFile(path)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("read .env: %w", err)
+	}
+	lines := strings.Split(strings.TrimSuffix(string(data), "\n"), "\n")
+	at := slices.IndexFunc(lines, func(line string) bool { return strings.HasPrefix(strings.TrimSpace(line), name+"=") })
+	if line := name + "=" + value; at >= 0 {
+		lines[at] = line
+	} else if lines = append(lines, line); lines[0] == "" {
+		lines = lines[1:]
+	}
+	if err := os.WriteFile(path, []byte(strings.Join(lines, "\n")+"\n"), 0o600); err != nil {
+		return fmt.Errorf("write .env: %w", err)
+	}
+	return os.Chmod(path, 0o600)
+}
+
+// Test implements [server.Settings].
+func (s *settings) Test(ctx context.Context, name string) (server.Provider, error) {
+	p := s.provider(name)
+	chooser := &s.stage.project.models
+	if !slices.Contains(chooser.Providers(), name) {
+		return p, fmt.Errorf("there is no provider %.64q", name)
+	}
+	endpoint, err := chooser.Endpoint(models.Choice{Ref: name + "/-", From: "the page"})
+	if err != nil {
+		return p, err
+	}
+	begun := time.Now()
+	check := doctor.Provider(ctx, endpoint)
+	p.Took = time.Since(begun).Milliseconds()
+	p.State, p.Detail = "answers", ""
+	if check.Status == doctor.Broken {
+		p.State, p.Detail = "provider_down", check.Message+"; "+check.Fix
+		if strings.Contains(check.Message, "key") {
+			p.State = "key_refused"
+		}
+	}
+	return p, nil
+}

@@ -1,0 +1,294 @@
+package server
+
+import (
+	"archive/zip"
+	"mime"
+	"net/http"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/troupe-dev/troupe"
+)
+
+// A libraryFile is a file of any conversation, or a document of the project.
+type libraryFile struct {
+	// Session is empty for a document.
+	Session string    `json:"session,omitempty"`
+	Title   string    `json:"title,omitempty"`
+	Path    string    `json:"path"`
+	Kind    string    `json:"kind"`
+	Size    int64     `json:"size"`
+	Version int       `json:"version"`
+	Changed time.Time `json:"changed"`
+	By      string    `json:"by,omitempty"`
+	// Found is where the words stand that were looked for.
+	Found string `json:"found,omitempty"`
+}
+
+const (
+	mostLibrary  = 2000
+	mostSearched = 1 << 20 // bytes of a file whose content is searched
+)
+
+// kindsOfFiles are the kinds that people tell apart, by extension.
+var kindsOfFiles = map[string]string{
+	".md": "document", ".markdown": "document", ".txt": "document", ".pdf": "document", ".docx": "document", ".html": "document", ".htm": "document",
+	".csv": "data", ".tsv": "data", ".json": "data", ".xlsx": "data", ".yaml": "data", ".yml": "data", ".xml": "data", ".toml": "data",
+	".png": "image", ".jpg": "image", ".jpeg": "image", ".gif": "image", ".svg": "image", ".webp": "image",
+}
+
+func kindOf(name string) string {
+	if kind := kindsOfFiles[strings.ToLower(path.Ext(name))]; kind != "" {
+		return kind
+	}
+	return "code"
+}
+
+// A libraryList is the files that fit.
+type libraryList struct {
+	Files []libraryFile `json:"files"`
+	// Truncated says that there are more.
+	Truncated bool `json:"truncated,omitempty"`
+}
+
+// listLibrary lists the files of all of a person's conversations.
+func (s *Server) listLibrary(c *call) (libraryList, error) {
+	query := c.r.URL.Query()
+	words, kind, agent, by := strings.ToLower(query.Get("q")), query.Get("kind"), query.Get("agent"), query.Get("by")
+	list := libraryList{Files: []libraryFile{}}
+	for info, err := range s.config.Store.Sessions(c.r.Context(), troupe.SessionFilter{User: c.user, Agent: agent}) {
+		if err != nil {
+			return list, err
+		}
+		known, err := s.summaryOf(c.r.Context(), &info)
+		if err != nil {
+			return list, err
+		}
+		known.mu.Lock()
+		var own []libraryFile
+		for _, f := range known.files {
+			own = append(own, libraryFile{info.ID, info.Title, f.Path, kindOf(f.Path), f.Size, f.Versions, f.Changed, f.Agent, ""})
+		}
+		known.mu.Unlock()
+		for _, f := range own {
+			if kind != "" && f.Kind != kind || by != "" && f.By != by || words != "" && !s.finds(&f, words) {
+				continue
+			}
+			list.Files = append(list.Files, f)
+		}
+		if len(list.Files) >= mostLibrary {
+			list.Truncated = true
+			break
+		}
+	}
+	slices.SortStableFunc(list.Files, func(a, b libraryFile) int { return b.Changed.Compare(a.Changed) })
+	return list, nil
+}
+
+// finds says whether a file has the words in its name or in its text, and where.
+func (s *Server) finds(f *libraryFile, words string) bool {
+	if strings.Contains(strings.ToLower(f.Path), words) || strings.Contains(strings.ToLower(f.Title), words) {
+		return true
+	}
+	if f.Kind == "image" || f.Size > mostSearched {
+		return false
+	}
+	text, err := s.readFile(f.Session, f.Path)
+	if err != nil {
+		return false
+	}
+	f.Found = excerpt(text, words)
+	return f.Found != ""
+}
+
+// excerpt is the line in which words stand, shortened, or "" if they do not.
+func excerpt(text, words string) string {
+	for line := range strings.Lines(text) {
+		at := strings.Index(strings.ToLower(line), words)
+		if at < 0 {
+			continue
+		}
+		line = strings.ToValidUTF8(line[max(0, at-60):min(len(line), at+len(words)+60)], "")
+		return strings.TrimSpace(line)
+	}
+	return ""
+}
+
+// listDocuments lists the documents of the project.
+func (s *Server) listDocuments(c *call) (libraryList, error) {
+	list := libraryList{Files: []libraryFile{}}
+	if s.config.Documents == nil {
+		return list, nil
+	}
+	query := c.r.URL.Query()
+	words, kind := strings.ToLower(query.Get("q")), query.Get("kind")
+	documents, err := s.config.Documents.Documents(c.r.Context(), c.user)
+	if err != nil {
+		return list, err
+	}
+	for _, d := range documents {
+		f := libraryFile{Session: "", Title: "", Path: d.Name, Kind: kindOf(d.Name), Size: d.Size, Version: d.Version, Changed: d.Changed, By: d.By}
+		if kind != "" && f.Kind != kind {
+			continue
+		}
+		if words != "" && !strings.Contains(strings.ToLower(f.Path), words) {
+			content, err := s.config.Documents.Read(c.r.Context(), c.user, d.Name, 0)
+			if err != nil || len(content) > mostSearched {
+				continue
+			}
+			if f.Found = excerpt(string(content), words); f.Found == "" {
+				continue
+			}
+		}
+		list.Files = append(list.Files, f)
+	}
+	return list, nil
+}
+
+func (s *Server) listDocumentVersions(c *call) ([]Version, error) {
+	if s.config.Documents == nil {
+		return nil, errNoFile
+	}
+	list, err := s.config.Documents.Versions(c.r.Context(), c.user, c.r.URL.Query().Get("path"))
+	if err != nil {
+		return nil, errNoFile
+	}
+	return listed(list), nil
+}
+
+// sendDocument sends a document, as sendFile does.
+func (s *Server) sendDocument(c *call) error {
+	if s.config.Documents == nil {
+		return errNoFile
+	}
+	version, err := c.number("version", 0, 1<<31)
+	if err != nil {
+		return err
+	}
+	name := c.r.PathValue("path")
+	content, err := s.config.Documents.Read(c.r.Context(), c.user, name, int(version))
+	if err != nil {
+		return errNoFile
+	}
+	return c.sendContent(name, string(content))
+}
+
+func (s *Server) editDocument(c *call, in fileEdit) (Version, error) {
+	if s.config.Documents == nil {
+		return Version{}, errNoFile
+	}
+	versions, err := s.config.Documents.Versions(c.r.Context(), c.user, in.Path)
+	if err != nil || len(versions) == 0 {
+		return Version{}, errNoFile
+	}
+	if in.Version != 0 && in.Version != versions[0].Number {
+		return Version{}, refuse(http.StatusConflict, "version %d was edited, and there is a version %d already", in.Version, versions[0].Number).withCode("edited")
+	}
+	return s.config.Documents.Write(c.r.Context(), c.user, in.Path, []byte(in.Content))
+}
+
+func (s *Server) restoreDocument(c *call, in restore) (Version, error) {
+	if s.config.Documents == nil {
+		return Version{}, errNoFile
+	}
+	content, err := s.config.Documents.Read(c.r.Context(), c.user, in.Path, in.Version)
+	if err != nil {
+		return Version{}, errNoFile
+	}
+	return s.config.Documents.Write(c.r.Context(), c.user, in.Path, content)
+}
+
+// A zipOrder names the files that an archive holds.
+type zipOrder struct {
+	Files []zipFile `json:"files"`
+}
+
+type zipFile struct {
+	// Session is empty for a document.
+	Session string `json:"session,omitempty"`
+	Path    string `json:"path"`
+}
+
+const mostZipped = 1000
+
+func (s *Server) zipFiles(c *call, in zipOrder) error {
+	if len(in.Files) == 0 || len(in.Files) > mostZipped {
+		return refuse(http.StatusBadRequest, "an archive holds 1 to %d files", mostZipped)
+	}
+	contents := make([]string, len(in.Files))
+	for i, f := range in.Files { // all are read before anything is sent, so that a file that is missing is said
+		var err error
+		if f.Session == "" {
+			contents[i], err = s.readDocument(c, f.Path)
+		} else if _, _, err = s.find(c, f.Session); err == nil {
+			contents[i], err = s.readFile(f.Session, f.Path)
+		}
+		if err != nil {
+			return refuse(http.StatusNotFound, "there is no file %.100q", f.Path)
+		}
+	}
+	return c.sendZip("files.zip", func(add func(name, text string) error) error {
+		for i, f := range in.Files {
+			if err := add(f.Path, contents[i]); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+func (s *Server) readDocument(c *call, name string) (string, error) {
+	if s.config.Documents == nil {
+		return "", errNoFile
+	}
+	content, err := s.config.Documents.Read(c.r.Context(), c.user, name, 0)
+	return string(content), err
+}
+
+// zipSession sends all files of a session.
+func (s *Server) zipSession(c *call) error {
+	list, err := s.listFiles(c)
+	if err != nil {
+		return err
+	}
+	session := c.r.PathValue("id")
+	return c.sendZip("files.zip", func(add func(name, text string) error) error {
+		for _, f := range list.Files {
+			text, err := s.readFile(session, f.Path)
+			if err != nil {
+				continue // it was deleted since
+			}
+			if err := add(f.Path, text); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// sendZip sends an archive. Of two files of one name the second gets a number.
+func (c *call) sendZip(name string, fill func(add func(name, text string) error) error) error {
+	header := c.w.Header()
+	header.Set("Content-Type", "application/zip")
+	header.Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": name}))
+	archive := zip.NewWriter(c.w)
+	names := map[string]int{}
+	err := fill(func(name, text string) error {
+		if names[name]++; names[name] > 1 {
+			ext := path.Ext(name)
+			name = strings.TrimSuffix(name, ext) + "-" + string(rune('0'+min(names[name], 9))) + ext
+		}
+		w, err := archive.CreateHeader(&zip.FileHeader{Name: name, Method: zip.Deflate, Modified: time.Now()})
+		if err != nil {
+			return err
+		}
+		_, err = w.Write([]byte(text))
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return archive.Close()
+}

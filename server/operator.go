@@ -1,0 +1,311 @@
+package server
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"errors"
+	"maps"
+	"math"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/troupe-dev/troupe"
+)
+
+// Models are what can answer, for a server whose sessions may choose.
+type Models interface {
+	Models(ctx context.Context) ([]Model, error)
+	// Step is [Cast]'s with a model in place of the usual one.
+	Step(ctx context.Context, name, model string) (troupe.Step, error)
+}
+
+// A Model is how a model is listed.
+type Model struct {
+	// ID is provider/name, or rehearsal.
+	ID       string `json:"id"`
+	Provider string `json:"provider"`
+	// Window is how many tokens it holds, 0 where that is not known.
+	Window int `json:"window,omitempty"`
+	// Price is in US dollars for a million tokens, nil where it is not known.
+	Price *Price `json:"price,omitempty"`
+	// Local models run on this machine.
+	Local     bool `json:"local,omitempty"`
+	Available bool `json:"available"`
+	// Reason says why it is not available.
+	Reason string `json:"reason,omitempty"`
+	// Usual is the model of agents that have none of their own.
+	Usual bool `json:"usual,omitempty"`
+	// Agents are those that have it as their own.
+	Agents []string `json:"agents,omitempty"`
+}
+
+// A Price is what a million tokens cost, in US dollars.
+type Price struct {
+	Input       float64 `json:"input"`
+	CachedInput float64 `json:"cached_input,omitempty"`
+	Output      float64 `json:"output"`
+}
+
+// Settings are what an operator may look at and change. What is changed holds for what
+// begins from then on.
+type Settings interface {
+	Settings(ctx context.Context) ([]Setting, error)
+	// Change sets values by their keys. It changes all or none, and keeps what else is
+	// in the file. Its error says what is wrong in words for the operator.
+	Change(ctx context.Context, values map[string]string) error
+	Providers(ctx context.Context) ([]Provider, error)
+	// SetKey keeps the key of a provider, which is never shown again.
+	SetKey(ctx context.Context, provider, key string) error
+	// Test asks the provider something that costs nothing.
+	Test(ctx context.Context, provider string) (Provider, error)
+}
+
+// A Setting is a value of the configuration.
+type Setting struct {
+	// Key is its place, as in limits.cost.
+	Key   string `json:"key"`
+	Value string `json:"value"`
+	// Usual is what holds where there is no value.
+	Usual string `json:"usual,omitempty"`
+	// Locked says why it cannot be changed here: a flag or a variable decides.
+	Locked string `json:"locked,omitempty"`
+}
+
+// A Provider is where models are, as an operator sees it.
+type Provider struct {
+	Name    string `json:"name"`
+	BaseURL string `json:"base_url,omitempty"`
+	// NeedsKey and HasKey say what there is to set. The key itself is never shown.
+	NeedsKey bool `json:"needs_key"`
+	HasKey   bool `json:"has_key"`
+	// State is empty where it was not tried, else answers or the code of what is
+	// wrong; Detail is what the provider said.
+	State  string `json:"state,omitempty"`
+	Detail string `json:"detail,omitempty"`
+	Models int    `json:"models,omitempty"`
+	Took   int64  `json:"took_ms,omitempty"`
+}
+
+// Roles. Whoever is no operator sees and changes what is their own.
+const (
+	RoleOperator = "operator"
+	RoleUser     = "user"
+)
+
+// A person is who asks, and what they may change.
+type person struct {
+	Name     string `json:"name"`
+	Operator bool   `json:"operator"`
+	Version  string `json:"version,omitempty"`
+	// Can says which parts this server has.
+	Can []string `json:"can"`
+	// Started is when the server began: a page that sees another knows of a restart.
+	Started time.Time `json:"started"`
+}
+
+func (s *Server) showMe(c *call) (person, error) {
+	me := person{Name: c.user, Operator: c.role == RoleOperator, Version: s.config.Version, Can: []string{}, Started: s.started.UTC()}
+	if me.Name == "" {
+		me.Name = s.config.UserName
+	}
+	for name, has := range map[string]bool{
+		"models": s.config.Models != nil, "settings": s.config.Settings != nil, "logs": s.config.Logs != nil, "files": s.config.Folders != nil,
+		"documents": s.config.Documents != nil, "mcp": s.config.ToolServers != nil, "skills": s.config.Skills != nil, "greet": s.config.Greeter != nil,
+	} {
+		if has {
+			me.Can = append(me.Can, name)
+		}
+	}
+	slices.Sort(me.Can)
+	return me, nil
+}
+
+func absent(what string) *problem {
+	return refuse(http.StatusNotImplemented, "this server has no %s", what).withCode("absent")
+}
+
+func (s *Server) listModelsOfSession(c *call) ([]Model, error) {
+	if s.config.Models == nil {
+		return []Model{}, nil
+	}
+	list, err := s.config.Models.Models(c.r.Context())
+	return listed(list), err
+}
+
+// checkModel says whether a step can be made with a model.
+func (s *Server) checkModel(ctx context.Context, name, model string) error {
+	if s.config.Models == nil {
+		return absent("choice of models")
+	}
+	if _, err := s.config.Models.Step(ctx, name, model); errors.Is(err, ErrUnknown) {
+		return refuse(http.StatusNotFound, "there is no agent or flow named %.64q", name)
+	} else if err != nil {
+		return refuse(http.StatusBadRequest, "the model %.100q cannot be used: %v", model, err).withCode("model_unknown")
+	}
+	return nil
+}
+
+// settingsView is all that an operator sees of the configuration.
+type settingsView struct {
+	Settings  []Setting  `json:"settings"`
+	Providers []Provider `json:"providers"`
+}
+
+func (s *Server) showSettings(c *call) (settingsView, error) {
+	if s.config.Settings == nil {
+		return settingsView{}, absent("settings")
+	}
+	values, err := s.config.Settings.Settings(c.r.Context())
+	if err != nil {
+		return settingsView{}, err
+	}
+	providers, err := s.config.Settings.Providers(c.r.Context())
+	return settingsView{listed(values), listed(providers)}, err
+}
+
+// settingValues are values of settings by their keys.
+type settingValues struct {
+	Values map[string]string `json:"values" jsonschema:"by key; an empty value takes the key away"`
+}
+
+func (s *Server) changeSettings(c *call, in settingValues) (settingsView, error) {
+	if s.config.Settings == nil {
+		return settingsView{}, absent("settings")
+	}
+	if err := s.config.Settings.Change(c.r.Context(), in.Values); err != nil {
+		return settingsView{}, refuse(http.StatusUnprocessableEntity, "%v", err)
+	}
+	return s.showSettings(c)
+}
+
+// A providerKey is a key that is set and never read.
+type providerKey struct {
+	Key string `json:"key"`
+}
+
+func (s *Server) setProviderKey(c *call, in providerKey) (none, error) {
+	if s.config.Settings == nil {
+		return none{}, absent("settings")
+	}
+	if err := s.config.Settings.SetKey(c.r.Context(), c.r.PathValue("name"), in.Key); err != nil {
+		return none{}, refuse(http.StatusUnprocessableEntity, "%v", err)
+	}
+	return none{}, nil
+}
+
+func (s *Server) testProvider(c *call) (Provider, error) {
+	if s.config.Settings == nil {
+		return Provider{}, absent("settings")
+	}
+	found, err := s.config.Settings.Test(c.r.Context(), c.r.PathValue("name"))
+	if err != nil {
+		return Provider{}, refuse(http.StatusUnprocessableEntity, "%v", err)
+	}
+	return found, nil
+}
+
+// spendingView is what was spent.
+type spendingView struct {
+	Total    float64      `json:"total"`
+	Sessions int          `json:"sessions"`
+	Dearest  float64      `json:"dearest"`
+	Days     []daySpent   `json:"days"`
+	Agents   []agentSpent `json:"agents"`
+}
+
+type daySpent struct {
+	Day  string  `json:"day"`
+	Cost float64 `json:"cost"`
+}
+
+type agentSpent struct {
+	Agent string  `json:"agent"`
+	Cost  float64 `json:"cost"`
+}
+
+// monthOfSessions is how many sessions are counted at most.
+const monthOfSessions = 5000
+
+func (s *Server) showSpending(c *call) (spendingView, error) {
+	since := time.Now().AddDate(0, 0, -31)
+	days, agents := map[string]float64{}, map[string]float64{}
+	v := spendingView{Days: []daySpent{}, Agents: []agentSpent{}}
+	for info, err := range s.config.Store.Sessions(c.r.Context(), troupe.SessionFilter{Since: since, Limit: monthOfSessions}) {
+		if err != nil {
+			return v, err
+		}
+		known, err := s.summaryOf(c.r.Context(), &info)
+		if err != nil {
+			return v, err
+		}
+		known.mu.Lock()
+		own := 0.0
+		for day, cost := range known.days {
+			if day >= since.UTC().Format(time.DateOnly) {
+				days[day] += cost
+				own += cost
+			}
+		}
+		known.mu.Unlock()
+		agents[info.Agent] += own
+		v.Total += own
+		v.Dearest = math.Max(v.Dearest, own)
+		v.Sessions++
+	}
+	for _, day := range slices.Sorted(maps.Keys(days)) {
+		v.Days = append(v.Days, daySpent{day, days[day]})
+	}
+	for _, agent := range slices.Sorted(maps.Keys(agents)) {
+		v.Agents = append(v.Agents, agentSpent{agent, agents[agent]})
+	}
+	return v, nil
+}
+
+// A personView is somebody who may come in.
+type personView struct {
+	Name     string `json:"name"`
+	Operator bool   `json:"operator"`
+	You      bool   `json:"you"`
+}
+
+func (s *Server) listPeople(c *call) ([]personView, error) {
+	list := []personView{}
+	for _, name := range slices.Sorted(maps.Keys(s.keys.users)) {
+		list = append(list, personView{name, s.roleOf(name) == RoleOperator, name == c.user})
+	}
+	return list, nil
+}
+
+// linkLifetime is how long a link that an operator made lets somebody in.
+const linkLifetime = 24 * time.Hour
+
+// A signInLink lets in whoever has it.
+type signInLink struct {
+	// Fragment is what to put behind the page's address.
+	Fragment string    `json:"fragment"`
+	Until    time.Time `json:"until"`
+}
+
+func (s *Server) makeLink(c *call) (signInLink, error) {
+	name := c.r.PathValue("name")
+	if name == "-" {
+		name = "" // whoever runs a server without users
+	}
+	if _, known := s.keys.users[name]; !known {
+		return signInLink{}, refuse(http.StatusNotFound, "there is nobody called %.64q", name)
+	}
+	var secret [32]byte
+	rand.Read(secret[:])
+	token, until := base64.RawURLEncoding.EncodeToString(secret[:]), time.Now().Add(linkLifetime)
+	s.links.put(sha256.Sum256([]byte(token)), linked{name, until})
+	return signInLink{"#token=" + token, until.UTC()}, nil
+}
+
+// linked is whom a link lets in, and until when.
+type linked struct {
+	user  string
+	until time.Time
+}

@@ -1,0 +1,107 @@
+package server
+
+import (
+	"context"
+	"net/http"
+	"time"
+)
+
+// Documents are the project's own, one of each name with versions, that every agent
+// reads and writes by that name.
+type Documents interface {
+	// Documents lists those that a user may see.
+	Documents(ctx context.Context, user string) ([]Document, error)
+	// Versions lists the versions of a document, the latest first.
+	Versions(ctx context.Context, user, name string) ([]Version, error)
+	// Read returns a version of a document, the latest if version is 0.
+	Read(ctx context.Context, user, name string, version int) ([]byte, error)
+	// Write adds a version that a person has written.
+	Write(ctx context.Context, user, name string, content []byte) (Version, error)
+}
+
+// A Document is how a document is listed.
+type Document struct {
+	Name    string    `json:"name"`
+	Size    int64     `json:"size"`
+	Version int       `json:"version"`
+	Changed time.Time `json:"changed"`
+	// By is the agent, or the person, who wrote the latest version.
+	By      string `json:"by,omitempty"`
+	Session string `json:"session,omitempty"`
+}
+
+// A Version is one state of a file or document.
+type Version struct {
+	Number int       `json:"number"`
+	At     time.Time `json:"at"`
+	Size   int64     `json:"size"`
+	// By is the agent who wrote it, or the person, if ByHand.
+	By     string `json:"by,omitempty"`
+	ByHand bool   `json:"by_hand,omitempty"`
+	// Known says that its content is kept, so that it can be read and restored.
+	Known       bool   `json:"known"`
+	SHA256      string `json:"sha256,omitempty"`
+	Description string `json:"description,omitempty"`
+}
+
+// ToolServers are the MCP servers that give agents tools.
+type ToolServers interface {
+	ToolServers(ctx context.Context) ([]ToolServer, error)
+	// Accept takes what a server's tools have changed to.
+	Accept(ctx context.Context, name string) error
+	Restart(ctx context.Context, name string) error
+}
+
+// A ToolServer is how an MCP server is listed.
+type ToolServer struct {
+	Name string `json:"name"`
+	// State is running, stopped or changed.
+	State   string       `json:"state"`
+	Detail  string       `json:"detail,omitempty"`
+	Tools   []string     `json:"tools"`
+	Changed []ToolChange `json:"changed,omitempty"`
+}
+
+// A ToolChange is a tool that describes itself otherwise than when it was accepted.
+type ToolChange struct {
+	Tool   string `json:"tool"`
+	Before string `json:"before,omitempty"`
+	After  string `json:"after,omitempty"`
+}
+
+// A Skill is know-how that agents load when a task calls for it.
+type Skill struct {
+	Name        string `json:"name"`
+	Description string `json:"description"`
+	Category    string `json:"category,omitempty"`
+}
+
+func (s *Server) listToolServers(c *call) ([]ToolServer, error) {
+	if s.config.ToolServers == nil {
+		return []ToolServer{}, nil
+	}
+	list, err := s.config.ToolServers.ToolServers(c.r.Context())
+	return listed(list), err
+}
+
+func (s *Server) acceptTools(c *call) (none, error) { return s.actOnTools(c, ToolServers.Accept) }
+
+func (s *Server) restartTools(c *call) (none, error) { return s.actOnTools(c, ToolServers.Restart) }
+
+func (s *Server) actOnTools(c *call, act func(ToolServers, context.Context, string) error) (none, error) {
+	if s.config.ToolServers == nil {
+		return none{}, absent("tool servers")
+	}
+	if err := act(s.config.ToolServers, c.r.Context(), c.r.PathValue("name")); err != nil {
+		return none{}, refuse(http.StatusUnprocessableEntity, "%v", err)
+	}
+	return none{}, nil
+}
+
+func (s *Server) listSkills(c *call) ([]Skill, error) {
+	if s.config.Skills == nil {
+		return []Skill{}, nil
+	}
+	list, err := s.config.Skills(c.r.Context())
+	return listed(list), err
+}

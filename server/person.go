@@ -1,0 +1,148 @@
+package server
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/troupe-dev/troupe"
+)
+
+// A hub tells the streams of people which sessions have changed.
+type hub struct {
+	mu    sync.Mutex
+	ears  map[*ear]bool
+	quiet bool
+}
+
+// An ear collects what has changed since its stream last looked.
+type ear struct {
+	mu       sync.Mutex
+	sessions map[string]bool
+	woken    chan struct{}
+}
+
+func (h *hub) listen() (*ear, func()) {
+	e := &ear{sessions: map[string]bool{}, woken: make(chan struct{}, 1)}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.ears == nil {
+		h.ears = map[*ear]bool{}
+	}
+	h.ears[e] = true
+	return e, func() {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		delete(h.ears, e)
+	}
+}
+
+// changed says that a session has changed.
+func (h *hub) changed(session string) {
+	h.mu.Lock()
+	ears := slices.Collect(maps.Keys(h.ears))
+	h.mu.Unlock()
+	for _, e := range ears {
+		e.hear(session)
+	}
+}
+
+func (e *ear) hear(session string) {
+	e.mu.Lock()
+	e.sessions[session] = true
+	e.mu.Unlock()
+	select {
+	case e.woken <- struct{}{}:
+	default:
+	}
+}
+
+func (e *ear) take() []string {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	changed := slices.Sorted(maps.Keys(e.sessions))
+	clear(e.sessions)
+	return changed
+}
+
+const (
+	// lookEvery is how often the store is asked what other processes have done.
+	lookEvery = 2 * time.Second
+	// settle is how long changes are collected before they are told.
+	settle = 100 * time.Millisecond
+)
+
+// A change is what a person's stream tells: a session as lists show it now, or that it
+// is gone.
+type change struct {
+	Session *sessionView `json:"session,omitempty"`
+	Gone    string       `json:"gone,omitempty"`
+}
+
+// followPerson tells of all sessions of a person how they stand, whenever that changes.
+func (s *Server) followPerson(c *call) error {
+	return s.stream(c, ready(func(ctx context.Context, out *events) error {
+		e, deaf := s.hub.listen()
+		defer deaf()
+		look := time.NewTicker(lookEvery)
+		defer look.Stop()
+		latest := time.Now()
+		told := map[string]int64{}
+		for {
+			select {
+			case <-ctx.Done():
+				return nil
+			case <-look.C:
+				for info, err := range s.config.Store.Sessions(ctx, troupe.SessionFilter{User: c.user, Since: latest.Add(-lookEvery)}) {
+					if err != nil {
+						return err
+					}
+					if told[info.ID] != info.Events {
+						e.hear(info.ID)
+					}
+				}
+				latest = time.Now()
+				continue
+			case <-e.woken:
+			}
+			pause(ctx, settle)
+			for _, id := range e.take() {
+				if err := s.tell(c, out, id, told); err != nil {
+					return err
+				}
+			}
+		}
+	}))
+}
+
+func pause(ctx context.Context, d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+}
+
+// tell sends a session as it stands, if it is one of the caller's.
+func (s *Server) tell(c *call, out *events, id string, told map[string]int64) error {
+	found, err := collect(s.config.Store.Sessions(c.r.Context(), troupe.SessionFilter{ID: id, User: c.user}), 1)
+	if err != nil {
+		return err
+	}
+	if len(found) == 0 {
+		if _, known := told[id]; known {
+			delete(told, id)
+			return out.sendJSON(change{Gone: id})
+		}
+		return nil
+	}
+	view, err := s.view(c.r.Context(), found[0])
+	if err != nil {
+		return err
+	}
+	told[id] = found[0].Events
+	return out.sendJSON(change{Session: &view})
+}

@@ -1,0 +1,122 @@
+package server
+
+import (
+	"encoding/json"
+	"net/http"
+	"regexp"
+	"strings"
+
+	"github.com/troupe-dev/troupe"
+)
+
+// questionOf makes a question of the event that asks it.
+func questionOf(e *troupe.Event, b *troupe.InputRequested) *Question {
+	q := &Question{ID: e.Seq, Kind: "question", Agent: e.Agent, Text: b.Question, Tool: b.Tool, Arguments: json.RawMessage(b.Arguments), Asked: e.Time}
+	switch {
+	case b.Tool == "gate":
+		q.Kind = "gate"
+	case b.Approval:
+		q.Kind = "approval"
+	default:
+		q.Choices = choicesIn(b.Question)
+	}
+	return q
+}
+
+// listed choices are lines such as "1. Two banks: never full" or "- [A] Advanced".
+var listedChoice = regexp.MustCompile(`^\s*(?:[-*]\s+)?(?:\d{1,2}[.)]|\[?[A-Za-z]\]?[.)]|\[[A-Za-z0-9]{1,3}\])\s+(.+?)\s*$`)
+
+const (
+	mostChoices   = 9
+	maxChoiceText = 160
+)
+
+// choicesIn finds the answers that a question lists itself, each on a line of its own.
+// Lines that do not follow each other are no list of choices.
+func choicesIn(question string) []Choice {
+	var found []Choice
+	for line := range strings.Lines(question) {
+		m := listedChoice.FindStringSubmatch(line)
+		if m == nil {
+			if strings.TrimSpace(line) != "" && len(found) == 1 {
+				found = nil
+			}
+			continue
+		}
+		label := strings.NewReplacer("**", "", "`", "").Replace(m[1])
+		description := ""
+		for _, cut := range []string{": ", " — ", " – ", " - "} {
+			if before, after, ok := strings.Cut(label, cut); ok {
+				label, description = before, after
+				break
+			}
+		}
+		if len(label) <= maxChoiceText {
+			found = append(found, Choice{label, description})
+		}
+	}
+	if len(found) < 2 || len(found) > mostChoices {
+		return nil
+	}
+	return found
+}
+
+// A decision is what a person answers to a question.
+type decision struct {
+	// Question is the question's id, so that an answer to an older one is noticed.
+	Question int64  `json:"question" jsonschema:"the id of the question that is answered"`
+	Choice   string `json:"choice,omitempty" jsonschema:"one of the choices, by its label"`
+	Text     string `json:"text,omitempty" jsonschema:"an answer in one's own words"`
+	Allow    string `json:"allow,omitempty" jsonschema:"for an approval: once, session or no"`
+}
+
+func (s *Server) postAnswer(c *call, in decision) (started, error) {
+	return s.onlyOnce(c, func() (started, error) {
+		info, err := s.found(c)
+		if err != nil {
+			return started{}, err
+		}
+		known, err := s.summaryOf(c.r.Context(), &info)
+		if err != nil {
+			return started{}, err
+		}
+		known.mu.Lock()
+		open := known.question
+		known.mu.Unlock()
+		if open == nil || open.ID != in.Question {
+			return started{}, refuse(http.StatusConflict, "this question does not wait for an answer any more").withCode("answered")
+		}
+		input, err := in.input()
+		if err != nil {
+			return started{}, err
+		}
+		if in.Allow == "session" {
+			if err := s.notes.change(info.ID, func(n *notes) { n.Allowed = append(n.Allowed, open.Tool) }); err != nil {
+				return started{}, err
+			}
+		}
+		input.Session, input.IdempotencyKey = info.ID, c.r.Header.Get("Idempotency-Key")
+		run, err := s.say(c, info.Agent, input)
+		if err != nil {
+			return started{}, s.withSeq(c, info.ID, err)
+		}
+		return run.started, nil
+	})
+}
+
+// input is the answer as the run that asked gets it.
+func (d *decision) input() (troupe.Input, error) {
+	switch {
+	case d.Allow == "once", d.Allow == "session":
+		return troupe.Input{Answer: &troupe.Answer{Approved: true}}, nil
+	case d.Allow == "no":
+		return troupe.Input{Answer: &troupe.Answer{Denied: true, Text: d.Text}}, nil
+	case d.Allow != "":
+		return troupe.Input{}, refuse(http.StatusBadRequest, "allow is once, session or no")
+	case strings.TrimSpace(d.Choice) != "":
+		return troupe.Input{Text: d.Choice}, nil
+	case strings.TrimSpace(d.Text) != "":
+		return troupe.Input{Text: d.Text}, nil
+	}
+	return troupe.Input{}, refuse(http.StatusBadRequest, "there is no answer in it: choice, text or allow")
+}

@@ -1,0 +1,268 @@
+package server
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/troupe-dev/troupe"
+)
+
+// A queued message waits until the run that is under way has ended.
+type queued struct {
+	Number      int          `json:"number"`
+	User        string       `json:"user,omitempty"`
+	Text        string       `json:"text"`
+	Attachments []attachment `json:"attachments,omitempty"`
+	At          time.Time    `json:"at"`
+}
+
+// mostQueued is how many messages may wait in one session.
+const mostQueued = 20
+
+// A queueView is how a session's queue is shown: without what is attached.
+type queueView struct {
+	Messages []queuedView `json:"messages"`
+	// Held says that it waits for a word of its owner, because the run before it
+	// failed, was stopped or asks something.
+	Held bool `json:"held"`
+}
+
+type queuedView struct {
+	Number      int       `json:"number"`
+	Text        string    `json:"text"`
+	Attachments []string  `json:"attachments"`
+	At          time.Time `json:"at"`
+}
+
+func viewOf(n *notes) queueView {
+	v := queueView{Messages: []queuedView{}, Held: n.Held}
+	for _, q := range n.Queue {
+		names := []string{}
+		for _, a := range q.Attachments {
+			names = append(names, a.Name)
+		}
+		v.Messages = append(v.Messages, queuedView{q.Number, q.Text, names, q.At})
+	}
+	return v
+}
+
+// enqueue keeps a message until the session's run has ended.
+func (s *Server) enqueue(c *call, session string, in message) error {
+	if _, err := s.input(in); err != nil { // what is wrong with it is said now, not later
+		return err
+	}
+	full := false
+	err := s.notes.change(session, func(n *notes) {
+		if full = len(n.Queue) >= mostQueued; full {
+			return
+		}
+		n.Next++
+		n.Queue = append(n.Queue, queued{n.Next, c.user, in.Text, in.Attachments, time.Now().UTC()})
+	})
+	if err == nil && full {
+		err = refuse(http.StatusTooManyRequests, "%d messages wait already", mostQueued).withCode("busy")
+	}
+	s.hub.changed(session)
+	return err
+}
+
+func (s *Server) showQueue(c *call) (queueView, error) {
+	info, _, err := s.find(c, c.r.PathValue("id"))
+	if err != nil {
+		return queueView{}, err
+	}
+	n, err := s.notes.of(info.ID)
+	return viewOf(&n), err
+}
+
+// A queueChange is what a queued message becomes.
+type queueChange struct {
+	Text *string `json:"text,omitempty" jsonschema:"what it says instead"`
+	// Now stops the run that is under way, if there is one, and says it.
+	Now bool `json:"now,omitempty" jsonschema:"say it now: a run that is under way is stopped"`
+}
+
+var errNoQueued = refuse(http.StatusNotFound, "there is no such message in the queue")
+
+func (s *Server) changeQueued(c *call, in queueChange) (queueView, error) {
+	info, number, err := s.foundQueued(c)
+	if err != nil {
+		return queueView{}, err
+	}
+	if in.Text != nil && strings.TrimSpace(*in.Text) == "" {
+		return queueView{}, refuse(http.StatusBadRequest, "the message is empty")
+	}
+	known := false
+	err = s.notes.change(info.ID, func(n *notes) {
+		i := slices.IndexFunc(n.Queue, func(q queued) bool { return q.Number == number })
+		if known = i >= 0; !known {
+			return
+		}
+		q := n.Queue[i]
+		if in.Text != nil {
+			q.Text = *in.Text
+		}
+		n.Queue[i] = q
+		if in.Now {
+			n.Queue = slices.Insert(slices.Delete(n.Queue, i, i+1), 0, q)
+			n.Held = false
+		}
+	})
+	if err != nil || !known {
+		return queueView{}, orElse(err, errNoQueued)
+	}
+	if in.Now {
+		if err := s.sendNow(c, info); err != nil {
+			return queueView{}, err
+		}
+	}
+	s.hub.changed(info.ID)
+	n, err := s.notes.of(info.ID)
+	return viewOf(&n), err
+}
+
+func orElse(err error, other *problem) error {
+	if err != nil {
+		return err
+	}
+	return other
+}
+
+// sendNow says the first message of the queue, in place of what the run does now.
+func (s *Server) sendNow(c *call, info troupe.SessionInfo) error {
+	if over, ok := s.active.Load(info.ID); ok {
+		if err := s.config.Engine.Cancel(c.r.Context(), info.ID); err != nil {
+			return err
+		}
+		select {
+		case <-over.(chan struct{}):
+		case <-c.r.Context().Done():
+			return context.Cause(c.r.Context())
+		}
+	}
+	return s.sayNext(c, info.ID)
+}
+
+func (s *Server) removeQueued(c *call) (none, error) {
+	info, number, err := s.foundQueued(c)
+	if err != nil {
+		return none{}, err
+	}
+	known := false
+	err = s.notes.change(info.ID, func(n *notes) {
+		before := len(n.Queue)
+		n.Queue = slices.DeleteFunc(n.Queue, func(q queued) bool { return q.Number == number })
+		known = len(n.Queue) < before
+		n.Held = n.Held && len(n.Queue) > 0
+	})
+	if err == nil && !known {
+		err = errNoQueued
+	}
+	s.hub.changed(info.ID)
+	return none{}, err
+}
+
+func (s *Server) foundQueued(c *call) (troupe.SessionInfo, int, error) {
+	info, _, err := s.find(c, c.r.PathValue("id"))
+	if err != nil {
+		return info, 0, err
+	}
+	number, err := strconv.Atoi(c.r.PathValue("n"))
+	if err != nil {
+		return info, 0, errNoQueued
+	}
+	return info, number, nil
+}
+
+// sayNext says the first message of the queue. One that cannot be said stays there.
+func (s *Server) sayNext(c *call, session string) error {
+	n, err := s.notes.of(session)
+	if err != nil || len(n.Queue) == 0 || n.Held {
+		return err
+	}
+	next := n.Queue[0]
+	input, err := s.input(message{Text: next.Text, Attachments: next.Attachments})
+	if err != nil {
+		return err
+	}
+	info, _, err := s.find(c, session)
+	if err != nil {
+		return err
+	}
+	input.Session = session
+	if _, err = s.say(c, info.Agent, input); err != nil {
+		return err
+	}
+	return s.notes.change(session, func(n *notes) {
+		n.Queue = slices.DeleteFunc(n.Queue, func(q queued) bool { return q.Number == next.Number })
+	})
+}
+
+// An ending is how a run came to its end.
+type ending struct {
+	session string
+	well    bool // it was answered
+	waits   bool // it asks something
+}
+
+// ended goes on with the queue after a run of the session has ended well, and holds
+// it otherwise. A call that is allowed in the whole session is made without asking.
+func (s *Server) ended(user string, end ending) {
+	if end.session == "" {
+		return
+	}
+	defer s.hub.changed(end.session)
+	err := inBackground(user, func(c *call) error {
+		n, err := s.notes.of(end.session)
+		switch {
+		case err != nil:
+			return err
+		case end.waits && len(n.Allowed) > 0:
+			if allowed, err := s.allow(c, end.session, n.Allowed); err != nil || allowed {
+				return err
+			}
+		case end.well && len(n.Queue) > 0 && !n.Held:
+			if err = s.sayNext(c, end.session); err == nil {
+				return nil
+			}
+			s.config.Log.Warn("queue held", "session", end.session, "err", err)
+		}
+		if len(n.Queue) == 0 || n.Held {
+			return nil
+		}
+		return s.notes.change(end.session, func(n *notes) { n.Held = true })
+	})
+	if err != nil {
+		s.config.Log.Error("queue not kept", "session", end.session, "err", err)
+	}
+}
+
+// allow answers a question about a call that is allowed in the whole session.
+func (s *Server) allow(c *call, session string, tools []string) (bool, error) {
+	info, _, err := s.find(c, session)
+	if err != nil {
+		return false, err
+	}
+	v, err := s.view(c.r.Context(), info)
+	if err != nil || v.Question == nil || v.Question.Kind != "approval" || !slices.Contains(tools, v.Question.Tool) {
+		return false, err
+	}
+	_, err = s.say(c, info.Agent, troupe.Input{Session: session, Answer: &troupe.Answer{Approved: true}})
+	return err == nil, err
+}
+
+// inBackground does something in a user's name that no request asks for. Nobody reads
+// what a run says that it begins, but those who follow the session.
+func inBackground(user string, f func(*call) error) error {
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, "/", nil)
+	if err != nil {
+		return err
+	}
+	return f(&call{w: &response{}, r: r, user: user})
+}

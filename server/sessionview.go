@@ -1,0 +1,152 @@
+package server
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/troupe-dev/troupe"
+)
+
+// A sessionView is a session as lists show it.
+type sessionView struct {
+	troupe.SessionInfo
+	// Question is what waits for an answer.
+	Question *Question `json:"question,omitempty"`
+	// Doing is what the run does now.
+	Doing *Doing `json:"doing,omitempty"`
+	// Model is the one that was chosen for the session, or else the one that answered
+	// last.
+	Model    string   `json:"model,omitempty"`
+	Spent    float64  `json:"spent"`
+	Tokens   int      `json:"tokens"`
+	Unseen   bool     `json:"unseen"`
+	Files    int      `json:"files"`
+	Queued   int      `json:"queued"`
+	Pinned   bool     `json:"pinned"`
+	Archived bool     `json:"archived"`
+	Related  []string `json:"related,omitempty"`
+}
+
+// view returns a session with what its events and its notes say of it.
+func (s *Server) view(ctx context.Context, info troupe.SessionInfo) (sessionView, error) {
+	known, err := s.summaryOf(ctx, &info)
+	if err != nil {
+		return sessionView{}, err
+	}
+	n, err := s.notes.of(info.ID)
+	if err != nil {
+		return sessionView{}, err
+	}
+	known.mu.Lock()
+	defer known.mu.Unlock()
+	v := sessionView{
+		SessionInfo: info, Model: known.model, Spent: known.cost, Tokens: known.tokens, Unseen: known.answers > n.Seen,
+		Files: len(known.files), Queued: len(n.Queue), Pinned: n.Pinned, Archived: n.Archived, Related: n.Related,
+	}
+	if n.Model != "" {
+		v.Model = n.Model
+	}
+	if info.Status == troupe.SessionRunning {
+		v.Doing = known.doing
+	} else if info.Status == troupe.SessionWaiting {
+		v.Question = known.question
+	}
+	return v, nil
+}
+
+func (s *Server) views(ctx context.Context, list []troupe.SessionInfo) ([]sessionView, error) {
+	views := make([]sessionView, 0, len(list))
+	for _, info := range list {
+		v, err := s.view(ctx, info)
+		if err != nil {
+			return nil, err
+		}
+		views = append(views, v)
+	}
+	return views, nil
+}
+
+// A sessionChange is what a session is changed to. What is left out stays.
+type sessionChange struct {
+	Title    *string   `json:"title,omitempty"`
+	Model    *string   `json:"model,omitempty" jsonschema:"the model that answers from now on; empty for the usual one"`
+	Pinned   *bool     `json:"pinned,omitempty"`
+	Archived *bool     `json:"archived,omitempty"`
+	Related  *[]string `json:"related,omitempty" jsonschema:"the ids of sessions whose files may be read in this one"`
+}
+
+func (s *Server) changeSession(c *call, in sessionChange) (sessionView, error) {
+	info, d, err := s.find(c, c.r.PathValue("id"))
+	if err != nil {
+		return sessionView{}, err
+	}
+	if in.Title != nil {
+		if strings.TrimSpace(*in.Title) == "" {
+			return sessionView{}, refuse(http.StatusBadRequest, "the title is empty")
+		}
+		if d != nil {
+			return sessionView{}, refuse(http.StatusConflict, "nothing was said in the session yet")
+		}
+		if err := s.config.Engine.Rename(c.r.Context(), info.ID, *in.Title); err != nil {
+			return sessionView{}, err
+		}
+	}
+	if in.Model != nil && *in.Model != "" {
+		if err := s.checkModel(c.r.Context(), info.Agent, *in.Model); err != nil {
+			return sessionView{}, err
+		}
+	}
+	if in.Related != nil {
+		for _, id := range *in.Related {
+			if _, _, err := s.find(c, id); err != nil {
+				return sessionView{}, refuse(http.StatusBadRequest, "related: there is no session %.64q", id)
+			}
+		}
+	}
+	err = s.notes.change(info.ID, func(n *notes) {
+		if in.Model != nil {
+			n.Model = *in.Model
+		}
+		if in.Pinned != nil {
+			n.Pinned = *in.Pinned
+		}
+		if in.Archived != nil {
+			n.Archived = *in.Archived
+		}
+		if in.Related != nil {
+			n.Related = slices.Clone(*in.Related)
+		}
+	})
+	if err != nil {
+		return sessionView{}, err
+	}
+	s.hub.changed(info.ID)
+	if info, _, err = s.find(c, info.ID); err != nil {
+		return sessionView{}, err
+	}
+	return s.view(c.r.Context(), info)
+}
+
+// seeSession notes that its owner has seen what there is.
+func (s *Server) seeSession(c *call) (none, error) {
+	info, _, err := s.find(c, c.r.PathValue("id"))
+	if err != nil {
+		return none{}, err
+	}
+	known, err := s.summaryOf(c.r.Context(), &info)
+	if err != nil {
+		return none{}, err
+	}
+	known.mu.Lock()
+	answers := known.answers
+	known.mu.Unlock()
+	n, err := s.notes.of(info.ID)
+	if err != nil || n.Seen == answers {
+		return none{}, err
+	}
+	err = s.notes.change(info.ID, func(n *notes) { n.Seen = answers })
+	s.hub.changed(info.ID)
+	return none{}, err
+}

@@ -1,0 +1,185 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/workspace"
+)
+
+// A Question is what a person must answer before a run goes on.
+type Question struct {
+	// ID is the number of the event that asked.
+	ID int64 `json:"id"`
+	// Kind is question, approval or gate.
+	Kind    string   `json:"kind"`
+	Agent   string   `json:"agent"`
+	Text    string   `json:"text"`
+	Choices []Choice `json:"choices,omitempty"`
+	// Tool is what asked, Arguments what it would be called with.
+	Tool      string          `json:"tool,omitempty"`
+	Arguments json.RawMessage `json:"arguments,omitempty"`
+	Asked     time.Time       `json:"asked"`
+}
+
+// A Choice is an answer that the question itself offers.
+type Choice struct {
+	Label       string `json:"label"`
+	Description string `json:"description,omitempty"`
+}
+
+// A Doing is what a run does now.
+type Doing struct {
+	// What is thinking, writing or tool.
+	What   string    `json:"what"`
+	Agent  string    `json:"agent,omitempty"`
+	Tool   string    `json:"tool,omitempty"`
+	Target string    `json:"target,omitempty"`
+	Since  time.Time `json:"since"`
+}
+
+// savedFile is a file that a session has saved.
+type savedFile struct {
+	Path        string
+	Agent       string
+	Size        int64
+	Versions    int
+	Changed     time.Time
+	Description string
+}
+
+// A summary is what lists show of a session, computed from its events.
+type summary struct {
+	mu       sync.Mutex
+	seq      int64
+	question *Question
+	doing    *Doing
+	model    string
+	cost     float64
+	tokens   int
+	// answers is how many runs have ended: whoever has seen fewer has missed one.
+	answers int
+	files   map[string]*savedFile
+	days    map[string]float64 // what was spent on each day
+}
+
+// note takes an event into account.
+func (s *summary) note(e *troupe.Event) {
+	if e.Seq > 0 {
+		s.seq = e.Seq
+	}
+	switch b := e.Body.(type) {
+	case *troupe.RunStarted:
+		s.doing = &Doing{What: "thinking", Agent: e.Agent, Since: e.Time}
+		if e.Parent == "" {
+			s.question = nil
+		}
+	case *troupe.UserSaid:
+		s.question = nil
+	case *troupe.TextDelta:
+		if s.doing == nil || s.doing.What != "writing" {
+			s.doing = &Doing{What: "writing", Agent: e.Agent, Since: e.Time}
+		}
+	case *troupe.ModelReplied:
+		s.cost += b.Cost
+		s.tokens += b.Usage.Input + b.Usage.Output
+		s.days[e.Time.UTC().Format(time.DateOnly)] += b.Cost
+		if b.Model != "" {
+			s.model = b.Model
+		}
+	case *troupe.ToolCalled:
+		s.doing = &Doing{What: "tool", Agent: e.Agent, Tool: b.Tool, Target: targetOf(json.RawMessage(b.Arguments)), Since: e.Time}
+	case *troupe.ToolReturned:
+		s.doing = &Doing{What: "thinking", Agent: e.Agent, Since: e.Time}
+	case *troupe.InputRequested:
+		if s.question == nil || s.question.Text != b.Question {
+			s.question = questionOf(e, b)
+		}
+	case *troupe.ArtifactSaved:
+		s.save(e, b)
+	}
+	if e.Parent == "" && isEnd(e.Body) {
+		finished, ok := e.Body.(*troupe.RunFinished)
+		s.doing = nil
+		s.answers++
+		if !ok || finished.Stop != troupe.StopInput {
+			s.question = nil
+		}
+	}
+}
+
+func (s *summary) save(e *troupe.Event, b *troupe.ArtifactSaved) {
+	name, inFolder := strings.CutPrefix(b.Path, "{"+workspace.SessionFolder+"}/")
+	if !inFolder {
+		return // a document of the project, which is kept elsewhere
+	}
+	f := s.files[name]
+	if f == nil {
+		f = &savedFile{Path: name}
+		s.files[name] = f
+	}
+	f.Agent, f.Size, f.Changed = e.Agent, b.Size, e.Time
+	f.Versions++
+	if b.Description != "" {
+		f.Description = b.Description
+	}
+}
+
+// targetOf is what a call is about, as far as its arguments say so in the usual
+// words.
+func targetOf(arguments json.RawMessage) string {
+	var values map[string]any
+	if json.Unmarshal(arguments, &values) != nil {
+		return ""
+	}
+	for _, name := range []string{"file_path", "path", "workflow_path", "query", "url", "name", "agent_id", "expression"} {
+		if text, ok := values[name].(string); ok && text != "" {
+			return text
+		}
+	}
+	return ""
+}
+
+// summaryOf returns what is known of a session, up to its last stored event.
+func (s *Server) summaryOf(ctx context.Context, info *troupe.SessionInfo) (*summary, error) {
+	known, _ := s.summaries.claim(info.ID, &summary{files: map[string]*savedFile{}, days: map[string]float64{}}, func(*summary) bool { return true })
+	known.mu.Lock()
+	defer known.mu.Unlock()
+	if info.Events <= known.seq {
+		return known, nil
+	}
+	for e, err := range s.config.Store.Events(ctx, info.ID, known.seq) {
+		if err != nil {
+			return nil, err
+		}
+		if e.Seq > known.seq {
+			known.note(&e)
+		}
+	}
+	return known, nil
+}
+
+// watched takes note of an event of a run that this server has begun, and tells the
+// session's owner where that changes how it stands.
+func (s *Server) watched(e *troupe.Event) {
+	known, ok := s.summaries.get(e.Session)
+	if !ok {
+		known, _ = s.summaries.claim(e.Session, &summary{files: map[string]*savedFile{}, days: map[string]float64{}}, func(*summary) bool { return true })
+	}
+	known.mu.Lock()
+	isNext := e.Seq == 0 || e.Seq == known.seq+1 // what it has missed it reads from the store
+	before := known.doing
+	if isNext {
+		known.note(e)
+	}
+	changed := known.doing != before
+	known.mu.Unlock()
+	if _, isDelta := e.Body.(*troupe.TextDelta); isDelta && !changed {
+		return
+	}
+	s.hub.changed(e.Session)
+}

@@ -1,0 +1,235 @@
+package browser
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/chromedp"
+
+	"github.com/troupe-dev/troupe/internal/corpus"
+)
+
+// axe is the source of axe-core, which setup installs.
+func axe(t *testing.T) string {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join(corpus.ModuleRoot(t), "tools", "npm", "node_modules", "axe-core", "axe.min.js"))
+	if err != nil {
+		t.Skip("axe-core is not installed: run make setup")
+	}
+	return string(data)
+}
+
+// inDarkness has a tab use dark colours.
+func (b *tab) inDarkness() {
+	b.t.Helper()
+	if _, err := chromedp.Call(b.ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
+		Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: "dark"}, {Name: "prefers-reduced-motion", Value: "reduce"}},
+	}); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+func TestAxeFindsNothingInAnyView(t *testing.T) {
+	t.Parallel()
+	source := axe(t)
+	for name, prepare := range map[string]func(*tab){
+		"light": func(*tab) {}, "dark": (*tab).inDarkness, "phone": func(b *tab) { b.do(chromedp.EmulateViewport(390, 844)) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			inEveryView(t, prepare, func(b *tab, view string) {
+				b.t.Helper()
+				b.picture(name + "-" + view)
+				if value[bool](b, "!globalThis.axe") {
+					// The test puts it there past the page's policy.
+					if _, err := chromedp.Run(b.ctx, chromedp.Evaluate[any](source+";void 0")); err != nil {
+						b.t.Fatal(err)
+					}
+				}
+				found, err := chromedp.Run(b.ctx, chromedp.Evaluate[[]string](`axe.run(document, { resultTypes: ["violations"], runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"] }).then((r) => r.violations.flatMap((v) => v.nodes.slice(0, 4).map((n) => v.id + ": " + n.html.slice(0, 160) + " " + (n.any[0]?.message ?? n.all[0]?.message ?? ""))))`, chromedp.EvalAwaitPromise))
+				if err != nil {
+					b.t.Fatal(err)
+				}
+				if len(found) > 0 {
+					b.t.Errorf("%s:\n%s", view, strings.Join(found, "\n"))
+				}
+			})
+		})
+	}
+}
+
+// long makes a conversation of many messages, without a model.
+func (h *house) long(t *testing.T, messages int) string {
+	t.Helper()
+	var session string
+	for i := range messages / 2 {
+		body := map[string]string{"agentId": "clerk", "message": fmt.Sprintf("Message %d", i), "conversationId": session}
+		answer := h.post(t, "/api/chat", body)
+		if found := conversationID.FindStringSubmatch(answer); found != nil {
+			session = found[1]
+		}
+	}
+	return session
+}
+
+// How long it takes to open a conversation of a thousand messages, reported and not
+// judged: a busy machine takes longer.
+func TestALongConversationOpens(t *testing.T) {
+	if os.Getenv("TROUPE_FIGURES") == "" {
+		t.Skip("takes a minute; TROUPE_FIGURES=1 runs it")
+	}
+	m := newModel(t)
+	go func() {
+		for a := range m.asks {
+			a.say("## Answer\n\nSome **rich** text with `code`, a [link](https://example.org) and\n\n- a list\n- of two\n\n| a | b |\n|---|--:|\n| 1 | 2 |\n")
+			a.end()
+		}
+	}()
+	h := play(t, m)
+	session := h.long(t, 1000)
+	b := open(t, h.link)
+	b.sees(".agent", "clerk")
+	b.holds("find('.side .item')")
+	const opening = `new Promise((done) => {
+		const begin = performance.now();
+		location.hash = "#/s/" + %s;
+		const look = () => document.querySelectorAll(".turn .prose").length >= 20 ? requestAnimationFrame(() => done(performance.now() - begin)) : setTimeout(look, 2);
+		look();
+	})`
+	took, err := chromedp.Run(b.ctx, chromedp.Evaluate[float64](fill(opening, []any{session}), chromedp.EvalAwaitPromise))
+	if err != nil {
+		t.Fatal(err)
+	}
+	type share struct{ Fetched, Fold, Idle float64 }
+	shares, err := chromedp.Run(b.ctx, chromedp.Evaluate[share](fill(`(async () => {
+		const fetched = performance.getEntriesByType("resource").find((e) => e.name.includes("limit=5000"))?.duration ?? 0;
+		const { Session } = await import(location.origin + "/fold.js");
+		const { decode } = await import(location.origin + "/events.js");
+		const lines = (await (await fetch("api/sessions/" + %s + "/events?limit=5000&before=")).text()).split("\n").slice(1, -2);
+		let begin = performance.now();
+		const session = new Session();
+		for (const line of lines) session.take(decode(line.replace(/,$/, "")));
+		const fold = performance.now() - begin;
+		begin = performance.now();
+		for (let i = 0, x = 0; i < 2e7; i++) x += i;
+		return { Fetched: fetched, Fold: fold, Idle: performance.now() - begin };
+	})()`, []any{session}), chromedp.EvalAwaitPromise))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("1,000 messages are open after %.0f ms: %.0f ms to fetch, %.0f ms to fold; counting to 20 million takes %.0f ms on this machine now", took, shares.Fetched, shares.Fold, shares.Idle)
+	b.picture("long")
+}
+
+// How many frames a second there are while 300 tokens a second stream, reported and
+// not judged.
+func TestStreamingKeepsItsFrames(t *testing.T) {
+	if os.Getenv("TROUPE_FIGURES") == "" {
+		t.Skip("takes a while; TROUPE_FIGURES=1 runs it")
+	}
+	m := newModel(t)
+	b := begin(t, play(t, m).link, "clerk")
+	value[any](b, `void (globalThis.frames_ = [], (function tick(t) { frames_.push(t); requestAnimationFrame(tick); })(performance.now()))`)
+	b.holds("frames_.length > 120")
+	idle := value[float64](b, "frames_.length / ((frames_.at(-1) - frames_[0]) / 1000)")
+	b.say("Write at length")
+	a := m.asked(t)
+	value[any](b, "void (frames_.length = 0)")
+	ticker := time.NewTicker(time.Second / 300)
+	defer ticker.Stop()
+	for i := range 1500 {
+		<-ticker.C
+		word := "word "
+		if i%40 == 39 {
+			word = "**bold**.\n\n"
+		}
+		a.say(word)
+	}
+	type figures struct{ FPS, P95, Worst float64 }
+	f := value[figures](b, `(() => {
+		const gaps = frames_.slice(1).map((t, i) => t - frames_[i]).sort((x, y) => x - y);
+		return { FPS: gaps.length / ((frames_.at(-1) - frames_[0]) / 1000), P95: gaps[Math.floor(gaps.length * 0.95)], Worst: gaps.at(-1) };
+	})()`)
+	a.end()
+	t.Logf("%.0f frames a second while 300 tokens a second stream, %.0f while nothing does; 95 of 100 frames within %.1f ms, the longest %.0f ms", f.FPS, idle, f.P95, f.Worst)
+}
+
+// The first load as the browser counts it, at home and at a conversation.
+func TestTheFirstLoadIsCounted(t *testing.T) {
+	t.Parallel()
+	b := open(t, rehearse(t).link)
+	b.sees(".agent", "Mira")
+	type load struct {
+		Files int
+		Bytes float64
+	}
+	l := value[load](b, `(() => { const all = performance.getEntriesByType("resource").filter((e) => !e.name.includes("/api/")); return { Files: all.length, Bytes: all.reduce((sum, e) => sum + e.encodedBodySize, 0) }; })()`)
+	t.Logf("home: %d files, %.0f bytes as sent, what is fetched ahead while idle included", l.Files, l.Bytes)
+}
+
+// A frame of diagrams is attacked: what it is sent can neither run in the page nor
+// reach anything.
+func TestADiagramIsDrawnInAFrameThatCanDoNothing(t *testing.T) {
+	t.Parallel()
+	forbidden := newTrap(t)
+	m := newModel(t)
+	b := begin(t, play(t, m).link, "clerk")
+	b.say("Draw it")
+	m.answers(t, "A drawing:\n\n```mermaid\nflowchart LR\n  A[Scan the card] --> B{Free locker?}\n  B -->|yes| C[Put the book in]\n```\n\n$$P = \\frac{a^c}{c!} \\approx 0.04$$\n\nand `x`\n")
+	b.holds("find('.fig iframe') && find('.fig iframe').clientHeight > 40")
+	b.holds("find('.math .katex')")
+	b.picture("diagram-and-formula")
+	b.say("Attack")
+	m.answers(t, strings.NewReplacer("TRAP", forbidden.url).Replace("```mermaid\n%%{init: {\"securityLevel\": \"loose\", \"theme\": \"base\", \"themeCSS\": \"@import 'TRAP/x.css'\"}}%%\nflowchart LR\n  A[\"<img src=x onerror=parent.canary('label')>\"] --> B[\"<script>parent.canary('script')</script>\"]\n  click A \"javascript:parent.canary('click')\"\n  click B call parent.canary()\n```\n\n$$\\href{javascript:canary('href')}{x} \\includegraphics{TRAP/i.png} \\htmlData{onclick=canary}{y}$$\n"))
+	b.holds("all('.fig').length === 2")
+	b.holds("all('.math, .formula').length >= 2")
+	b.isInert()
+	// The frame itself is hostile: it says what it likes.
+	_, err := chromedp.Run(b.ctx, chromedp.Evaluate[any](`(() => {
+		const frame = document.querySelector(".fig iframe");
+		let reached = "";
+		try { reached = String(frame.contentWindow.document.body); } catch { reached = "no"; }
+		if (reached !== "no") throw new Error("the frame is of our origin: " + reached);
+		for (const data of [{ height: 1e9 }, { height: "<script>" }, { failed: "<img src=x onerror=canary('failed')>" }, "text", null, 7, { ready: "yes" }]) window.dispatchEvent(new MessageEvent("message", { source: frame.contentWindow, data }));
+		window.dispatchEvent(new MessageEvent("message", { source: window, data: { failed: "from elsewhere" } }));
+	})()`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.lacks(".fig", "from elsewhere")
+	b.isInert()
+	if n := forbidden.reached.Load(); n > 0 {
+		t.Errorf("another host was reached %d times", n)
+	}
+	b.picture("frame-attacked")
+}
+
+// What the frame may load is static; nothing else answers to an origin that is nobody's.
+func TestOnlyStaticFilesAnswerToAFrame(t *testing.T) {
+	t.Parallel()
+	h := rehearse(t)
+	origin, token, _ := strings.Cut(h.link, "/#token=")
+	for path, want := range map[string]int{"/frame/diagram.js": 200, "/lib/mermaid/mermaid.mjs": 200, "/app.js": 403, "/api/agents": 403, "/": 403} {
+		request, err := http.NewRequestWithContext(context.Background(), "GET", origin+path, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		request.Header.Set("Origin", "null")
+		request.Header.Set("Authorization", "Bearer "+token)
+		response, err := http.DefaultClient.Do(request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		response.Body.Close()
+		if response.StatusCode != want || (want == 200) != (response.Header.Get("Access-Control-Allow-Origin") == "*") {
+			t.Errorf("%s: %d, %v", path, response.StatusCode, response.Header)
+		}
+	}
+}

@@ -1,0 +1,333 @@
+package browser
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/dom"
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+)
+
+// choose puts files into a field as a person does who chooses them.
+func (b *tab) choose(selector string, files ...string) {
+	b.t.Helper()
+	b.do(chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
+		found, err := cdp.Call(ctx, target, runtime.Evaluate, runtime.EvaluateParams{Expression: fmt.Sprintf("document.querySelector(%q)", selector)})
+		if err != nil {
+			return err
+		}
+		_, err = cdp.Call(ctx, target, dom.SetFileInputFiles, dom.SetFileInputFilesParams{Files: files, ObjectID: found.Result.ObjectID})
+		return err
+	}))
+}
+
+func TestThreeFilesThatAreChosenAreThreeAttached(t *testing.T) {
+	t.Parallel()
+	m := newModel(t)
+	b := begin(t, play(t, m).link, "clerk")
+	dir := t.TempDir()
+	var files []string
+	for _, name := range []string{"one.md", "two.csv", "three.txt"} {
+		files = append(files, filepath.Join(dir, name))
+		if err := os.WriteFile(files[len(files)-1], []byte("content of "+name), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b.choose(".composer input[type=file]", files...)
+	b.holds("all('.attached li').length === 3")
+	b.write(composer, "Look at these")
+	b.press(kb.Enter)
+	a := m.asked(t)
+	for _, name := range []string{"one.md", "two.csv", "three.txt"} {
+		if !strings.Contains(a.all, "content of "+name) {
+			t.Errorf("the model was not given %s", name)
+		}
+	}
+	a.say("Three files.")
+	a.end()
+	b.reads(answers, "Three files.")
+	b.holds("all('.said .attachment').length === 3")
+}
+
+func TestATabThatIsOpenOverARestartLosesNothing(t *testing.T) {
+	t.Parallel()
+	m := newModel(t)
+	dir := project(t, map[string]string{"troupe.yaml": strings.Replace(configuration, "URL", m.URL+"/v1", 1), "legal.json": legalSchema})
+	first, stop := serveUntil(t, dir, "127.0.0.1:0")
+	b := begin(t, first.link, "clerk")
+	b.say("Count to three")
+	m.answers(t, "One, two, three.")
+	b.reads(answers, "One, two, three.")
+	b.write(composer, "Typed before the restart")
+	stop()
+	b.sees(".strip", "Troupe cannot be reached")
+	address := strings.TrimSuffix(strings.TrimPrefix(strings.Split(first.link, "#")[0], "http://"), "/")
+	second, _ := serveUntil(t, dir, address)
+	b.click(".strip button", "Try now")
+	b.sees("dialog", "You are signed out") // the token is another one
+	b.picture("signed-out")
+	b.write("dialog input", second.link) // the whole link
+	b.press(kb.Enter)
+	b.lacks("dialog", "")
+	b.reads(answers, "One, two, three.")
+	b.holds("find(%s).value === 'Typed before the restart'", composer)
+	b.press(kb.Enter)
+	b.write(composer, "Typed before the restart")
+	b.press(kb.Enter)
+	m.answers(t, "Here again.")
+	b.reads(answers, "One, two, three.", "Here again.")
+}
+
+func TestALinkThatIsPastedIntoATabSignsIn(t *testing.T) {
+	t.Parallel()
+	link := rehearse(t).link
+	origin, _, _ := strings.Cut(link, "#")
+	b := open(t, origin)
+	b.sees("h1", "Welcome to Troupe")
+	b.write("#code", "not-a-code-0123456789")
+	b.click("form button", "Come in")
+	b.sees(".trouble", "This code is not known here")
+	b.picture("sign-in-refused")
+	value[any](b, "void (location.href = %s)", link) // only the fragment changes: nothing is loaded
+	b.sees(".agent", "Mira")
+	if address := value[string](b, "location.href"); strings.Contains(address, "token") {
+		t.Errorf("the token is still in the address: %s", address)
+	}
+}
+
+func TestWhatIsSaidWhileAnAgentWorksWaitsItsTurn(t *testing.T) {
+	t.Parallel()
+	m := newModel(t)
+	b := begin(t, play(t, m).link, "clerk")
+	b.say("First")
+	a := m.asked(t)
+	a.say("One")
+	b.reads(answers, "One")
+	for _, text := range []string{"Second", "Third"} {
+		b.write(composer, text)
+		b.press(kb.Enter)
+		b.sees(".queues", text)
+	}
+	b.picture("queue")
+	b.do(chromedp.Reload()) // it lives on the server
+	b.sees(".queues", "Second")
+	b.click(".queues li:nth-child(2) button", "Remove")
+	b.lacks(".queues", "Third")
+	a.say(".")
+	a.end()
+	next := m.asked(t)
+	if next.user != "Second" {
+		t.Errorf("the model is asked %q", next.user)
+	}
+	b.lacks(".queues", "Second")
+	b.write(composer, "Fourth")
+	b.press(kb.Enter)
+	b.sees(".queues", "Next: “Fourth”")
+	value[any](b, "void find('.composer button', 'Stop').click()")
+	next.isLeft()
+	b.sees(".queues", "Held: “Fourth”") // a stop holds the queue
+	b.click(".queues button", "Send now")
+	m.answers(t, "Four.")
+	b.sees(answers, "Four.")
+	b.reads(said, "First", "Second", "Fourth")
+}
+
+func TestVersionsAreComparedEditedAndBroughtBack(t *testing.T) {
+	t.Parallel()
+	m := newModel(t)
+	h := play(t, m)
+	b := begin(t, h.link, "clerk")
+	for i, content := range []string{"# Brief\n\nMany readers pay a fee.\n\n- one\n- two", "# Brief\n\nNine of fourteen readers pay a fee.\n\n- one\n- three"} {
+		b.say(fmt.Sprintf("Version %d", i+1))
+		m.calls(t, "write_file", map[string]any{"file_path": "{session-folder}/brief.md", "content": content})
+		m.answers(t, "Saved.")
+		b.holds("all(%s).length === %s", answers, i+1)
+	}
+	b.holds("find('.composer button', 'Send')")
+	value[any](b, "void find('.doc button', 'Brief').click()")
+	b.sees(".panel .prose", "Nine of fourteen")
+	b.click(".panel .seg button", "Changes")
+	b.sees(".panel del", "Many")
+	b.sees(".panel ins", "Nine of fourteen")
+	b.sees(".panel del", "two")
+	b.picture("changes")
+	b.click(".panel .seg button", "Read")
+	b.click(".panel button", "Edit")
+	b.write(".editor textarea", "# Brief\n\nWritten by hand.")
+	b.click(".editor button", "Save a version")
+	b.sees(".panel .prose", "Written by hand.")
+	b.sees(".panel .pick", "Version 3")
+	value[any](b, "(() => { const s = find('.panel select[aria-label=Version]'); s.value = '1'; s.dispatchEvent(new Event('change', { bubbles: true })); })()")
+	b.sees(".panel .prose", "Many readers")
+	b.click(".panel button", "Bring back")
+	b.sees(".panel .pick", "Version 4")
+	b.sees(".panel .prose", "Many readers")
+	files, _ := filepath.Glob(filepath.Join(h.dir, "data/agent-outputs/*/brief.md"))
+	if len(files) != 1 {
+		t.Fatalf("there are %v", files)
+	}
+	if data, _ := os.ReadFile(files[0]); !strings.Contains(string(data), "Many readers") {
+		t.Errorf("the file holds %q", data)
+	}
+	b.click(".side nav a", "Files")
+	b.sees(".list", "Brief")
+	b.write(".bar input", "Many readers") // in its text
+	b.sees(".list", "Many readers pay")
+	b.write(".bar input", "nowhere to be found")
+	b.sees(".library", "Nothing fits.")
+}
+
+// A proxy that mounts the server under a path, as people have them in front.
+func TestThePageWorksUnderAPathBehindAProxy(t *testing.T) {
+	t.Parallel()
+	link := rehearse(t).link
+	to, err := url.Parse(link)
+	if err != nil {
+		t.Fatal(err)
+	}
+	mux := http.NewServeMux()
+	mux.Handle("/tools/troupe/", http.StripPrefix("/tools/troupe", &httputil.ReverseProxy{FlushInterval: -1, Rewrite: func(r *httputil.ProxyRequest) {
+		r.Out.URL.Scheme, r.Out.URL.Host = "http", to.Host
+		r.Out.Host = r.In.Host
+	}}))
+	front := httptest.NewServer(mux)
+	t.Cleanup(func() {
+		front.CloseClientConnections()
+		front.Close()
+	})
+	b := open(t, front.URL+"/tools/troupe/#"+to.Fragment)
+	b.click(".agent .does button", "decision")
+	b.sees(answers, "What are you trying to decide?")
+	b.say("Which database to use")
+	b.sees(answers, "Which options do you see?")
+	b.click(".side nav a", "Files")
+	b.sees("h1", "Files")
+	b.do(chromedp.Reload())
+	b.sees("h1", "Files")
+}
+
+// faults is a model server that fails in the way that the last message asks for.
+func faults(t *testing.T) *httptest.Server {
+	t.Helper()
+	var tries atomic.Int64
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var request struct {
+			Messages []struct{ Content string }
+		}
+		json.NewDecoder(r.Body).Decode(&request)
+		last := request.Messages[len(request.Messages)-1].Content
+		answer := func(status int, code, message string) {
+			w.Header().Set("Content-Type", "application/json")
+			w.WriteHeader(status)
+			fmt.Fprintf(w, `{"error":{"message":%q,"type":%q,"code":%q}}`, message, code, code)
+		}
+		switch last {
+		case "key":
+			answer(401, "invalid_api_key", "Incorrect API key provided")
+		case "money":
+			answer(402, "insufficient_quota", "You exceeded your current quota")
+		case "model":
+			answer(404, "model_not_found", "The model does not exist")
+		case "large":
+			answer(413, "request_too_large", "Request too large")
+		case "down":
+			answer(503, "unavailable", "overloaded")
+		case "rate":
+			if tries.Add(1) < 3 {
+				w.Header().Set("Retry-After", "1")
+				answer(429, "rate_limit_exceeded", "Slow down")
+				return
+			}
+			w.Header().Set("Content-Type", "text/event-stream")
+			fmt.Fprint(w, "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"Here I am.\"},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n")
+		default:
+			w.Header().Set("Content-Type", "text/event-stream")
+			fmt.Fprint(w, "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"Half an\"}}]}\n\n")
+		}
+	}))
+	t.Cleanup(s.Close)
+	return s
+}
+
+func TestWhatGoesWrongIsSaidInPeoplesWords(t *testing.T) {
+	t.Parallel()
+	s := faults(t)
+	h := serve(t, project(t, map[string]string{"troupe.yaml": strings.Replace(strings.Replace(configuration, "URL", s.URL+"/v1", 1), "model_tries: 1", "model_tries: 4", 1), "legal.json": legalSchema}))
+	b := open(t, h.link)
+	for _, fault := range []struct{ say, title, act string }{
+		{"key", "did not accept the key", "Replace the key"}, {"money", "has no credit left", "Use another model"}, {"model", "has no model of this name", "Choose another"},
+		{"large", "too large for the model", "Edit the message"},
+	} {
+		value[any](b, "void (location.hash = '#/')")
+		b.click(".agent header button", "clerk")
+		b.say(fault.say)
+		b.sees(".trouble b", fault.title)
+		b.sees(".trouble button", fault.act)
+		b.lacks(".trouble > p", "model:")
+		if n := value[int](b, "all('.trouble').length"); n != 1 {
+			t.Errorf("%s: %d cards", fault.say, n)
+		}
+		b.picture("trouble-" + fault.say)
+	}
+	value[any](b, "void (location.hash = '#/')")
+	b.click(".agent header button", "clerk")
+	b.say("rate")
+	b.sees(".retry", "asks us to slow down")
+	b.holds("all('.retry').length === 1")
+	b.picture("retry")
+	b.reads(answers, "Here I am.")
+	b.lacks(".retry", "")
+	b.lacks(".trouble", "")
+}
+
+// serveUntil serves a project at an address until it is told to stop.
+func serveUntil(t *testing.T, dir, address string) (*house, func()) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	c := command(ctx, dir, "serve", "--addr", address)
+	h := run(t, c)
+	h.dir = dir
+	stopped := false
+	stop := func() {
+		if !stopped {
+			stopped = true
+			cancel()
+			c.Wait()
+		}
+	}
+	t.Cleanup(stop)
+	return h, stop
+}
+
+// run starts a server and returns where it is.
+func run(t *testing.T, c *exec.Cmd) *house {
+	t.Helper()
+	c.Cancel = func() error { return c.Process.Signal(os.Interrupt) }
+	out, err := c.StdoutPipe()
+	if err == nil {
+		err = c.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	line := make([]byte, 4096)
+	n, err := out.Read(line)
+	if err != nil {
+		t.Fatalf("the server prints no link: %v", err)
+	}
+	return &house{link: strings.TrimSpace(string(line[:n]))}
+}

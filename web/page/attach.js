@@ -1,0 +1,41 @@
+// Files that go with a message, read and ready to be sent.
+
+import { size } from "./format.js";
+
+const mostFiles = 10;
+const mostBytes = 8 << 20;
+// mostTogether is what the server takes in one request, as base64.
+const mostTogether = 11 << 20;
+
+// addFiles returns the files of a message with more of them. What cannot be attached is
+// told.
+export async function addFiles(files, list, tell) {
+  const added = [...files];
+  for (const file of [...list]) { // a copy: the field that they came from is emptied meanwhile
+    const together = added.reduce((sum, f) => sum + f.data.length * 0.75, 0);
+    if (added.length >= mostFiles) {
+      tell(`A message has at most ${mostFiles} files.`);
+      break;
+    }
+    if (file.size > mostBytes || file.size === 0 || together + file.size > mostTogether) {
+      tell(`${file.name} ${file.size ? `is too large: ${size(mostBytes)} each and ${size(mostTogether)} together` : "is empty, or a folder"}. It was not attached.`);
+      continue;
+    }
+    added.push({ name: file.name, mime: typeOf(file), data: await encoded(file), size: file.size });
+  }
+  return added;
+}
+
+// typeOf is the file's type. Browsers know few kinds of text.
+function typeOf(file) {
+  return file.type || (/\.(md|txt|csv|log|json|ya?ml|toml|xml|go|py|js|ts|sql|sh)$/i.test(file.name) ? "text/plain" : "application/octet-stream");
+}
+
+function encoded(file) {
+  return new Promise((resolve, reject) => {
+    const reader = new FileReader();
+    reader.onload = () => resolve(reader.result.slice(reader.result.indexOf(",") + 1));
+    reader.onerror = () => reject(reader.error);
+    reader.readAsDataURL(file);
+  });
+}

@@ -1,0 +1,118 @@
+// Differences between texts, by jsdiff: by words inside rendered text, and by lines.
+
+import { diffLines } from "./lib/diff/diff/line.js";
+import { diffWords } from "./lib/diff/diff/word.js";
+import { block, heading, lex, plain } from "./prose.js";
+import { h, html } from "./view.js";
+
+// mostWords is how long a block may be whose words are compared.
+const mostWords = 8000;
+
+export const lines = (before, after) => diffLines(before, after);
+
+const countWords = (text) => text.split(/\s+/).filter(Boolean).length;
+
+// counted is how many words were added and removed.
+export function counted(units) {
+  let added = 0, removed = 0;
+  for (const unit of units) {
+    if (unit.kind === "added") added += countWords(textOf(unit.token));
+    if (unit.kind === "removed") removed += countWords(textOf(unit.token));
+    for (const part of unit.words ?? []) {
+      if (part.added) added += countWords(part.value);
+      if (part.removed) removed += countWords(part.value);
+    }
+  }
+  return { added, removed };
+}
+
+const textOf = (token) => (token.tokens ? plain(token.tokens) : token.text ?? token.raw ?? "");
+const lineOf = (token) => JSON.stringify(token.raw.trim()) + "\n";
+
+// compared sets two documents side by side, block by block: { kind, token, words }.
+// Of blocks that were replaced, those of one type are paired in order, and their words
+// compared.
+export function compared(before, after) {
+  const units = (text) => lex(text).flatMap(split).filter((token) => token.type !== "space" && token.type !== "def");
+  const old = units(before), now = units(after), out = [];
+  let i = 0, j = 0, gone = [];
+  const flush = () => {
+    for (const token of gone) out.push({ kind: "removed", token });
+    gone = [];
+  };
+  for (const part of diffLines(old.map(lineOf).join(""), now.map(lineOf).join(""))) {
+    const n = part.count;
+    if (part.removed) {
+      flush();
+      gone = old.slice(i, i += n);
+    } else if (part.added) {
+      for (const token of now.slice(j, j += n)) {
+        const at = gone.findIndex((other) => other.type === token.type);
+        if (at < 0) {
+          out.push({ kind: "added", token });
+          continue;
+        }
+        for (const other of gone.splice(0, at)) out.push({ kind: "removed", token: other });
+        const [was] = gone.splice(0, 1);
+        out.push({ kind: "changed", token, was, words: wordsOf(was, token) });
+      }
+      flush();
+    } else {
+      flush();
+      for (const token of now.slice(j, j += n)) out.push({ kind: "same", token });
+      i += n;
+    }
+  }
+  flush();
+  return out;
+}
+
+// split makes units of the items of a list, so that one changed item is one change.
+function split(token) {
+  if (token.type !== "list") return [token];
+  return token.items.map((item) => ({ type: "item", raw: item.raw, item, list: token, tokens: item.tokens, text: item.text }));
+}
+
+function wordsOf(was, token) {
+  const a = textOf(was), b = textOf(token);
+  return a.length + b.length > mostWords ? null : diffWords(a, b);
+}
+
+// Compared draws a comparison: the document as it is now, with what was added and
+// removed marked in it.
+export function Compared({ units }) {
+  return html`<div class="prose" dir="auto">${units.map((unit, i) => drawn(unit, i))}</div>`;
+}
+
+const said = (word) => html`<span class="hidden">${word}: </span>`;
+
+function drawn(unit, key) {
+  const { kind, token } = unit;
+  if (kind === "same") return h("div", { key, class: "unit" }, whole(token));
+  if (kind === "added") return html`<ins class="unit" key=${key} tabindex="-1">${said("added")}${whole(token)}</ins>`;
+  if (kind === "removed") return html`<del class="unit" key=${key} tabindex="-1">${said("removed")}${whole(token)}</del>`;
+  if (!unit.words || token.type === "code" || token.type === "table") {
+    return html`<div class="unit" key=${key}><del class="unit" tabindex="-1">${said("removed")}${whole(unit.was)}</del><ins class="unit" tabindex="-1">${said("added")}${whole(token)}</ins></div>`;
+  }
+  const words = unit.words.map((part) => (part.added ? html`<ins tabindex="-1">${said("added")}${part.value}</ins>` : part.removed ? html`<del tabindex="-1">${said("removed")}${part.value}</del>` : part.value));
+  if (token.type === "heading") return heading(token, words, { key });
+  return token.type === "item" ? html`<ul key=${key}><li>${words}</li></ul>` : html`<p key=${key}>${words}</p>`;
+}
+
+const whole = (token) => (token.type === "item" ? block({ ...token.list, items: [token.item] }) : block(token));
+
+// Lines draws a difference by lines, with those around a change.
+export function Lines({ before, after, around = 3 }) {
+  const rows = [];
+  for (const part of diffLines(before, after)) {
+    const list = part.value.replace(/\n$/, "").split("\n");
+    for (const text of list) rows.push({ kind: part.added ? "a" : part.removed ? "d" : "", text });
+  }
+  const near = rows.map((_, i) => rows.slice(Math.max(0, i - around), i + around + 1).some((row) => row.kind));
+  const out = [];
+  rows.forEach((row, i) => {
+    if (near[i]) out.push(html`<div class=${row.kind} key=${i}>${row.kind === "a" ? html`<span class="hidden">added: </span>+` : row.kind === "d" ? html`<span class="hidden">removed: </span>-` : " "}${row.text}</div>`);
+    else if (near[i - 1]) out.push(html`<div class="h" key=${i}>⋯</div>`);
+  });
+  return html`<div class="diff" tabindex="0" role="group" aria-label="Changes">${out.length ? out : html`<div class="h">Nothing differs.</div>`}</div>`;
+}

@@ -1,0 +1,40 @@
+// Diagrams are drawn in a frame that has an origin of its own: no cookie, no network
+// but the page's static files, no way to this document. It gets a text and answers
+// with a size.
+
+import { html, icon, useEffect, useRef, useState } from "./view.js";
+
+const most = 20_000;
+
+export function Diagram({ text, open }) {
+  const frame = useRef(null);
+  const [height, setHeight] = useState(0);
+  const [failed, setFailed] = useState("");
+  const [source, setSource] = useState(false);
+  const [ready, setReady] = useState(false);
+  const drawable = !open && text.length <= most;
+  useEffect(() => {
+    const heard = ({ source: from, data }) => {
+      if (from !== frame.current?.contentWindow || typeof data !== "object" || data === null) return;
+      if (data.ready === true) setReady(true);
+      if (Number.isFinite(data.height)) setHeight(Math.max(20, Math.min(2000, data.height)));
+      if (typeof data.failed === "string") setFailed(data.failed.slice(0, 300));
+    };
+    addEventListener("message", heard);
+    return () => removeEventListener("message", heard);
+  }, []);
+  const theme = document.documentElement.dataset.theme ?? (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light");
+  useEffect(() => {
+    if (!ready || !drawable) return;
+    setFailed("");
+    frame.current.contentWindow.postMessage({ text, theme }, "*"); // it has no origin to name
+  }, [ready, drawable, text, theme]);
+  const showText = open || source || failed !== "" || text.length > most;
+  return html`<figure class="fig">
+    <header><span class="grow">Diagram</span>${failed && html`<span class="tiny">It could not be drawn: ${failed}</span>`}
+      ${!open && !failed && html`<button type="button" class="ghost sm" aria-pressed=${source} onClick=${() => setSource(!source)}>${source ? "Drawing" : "Text"}</button>`}
+      ${!open && html`<button type="button" class="tool sm" title="Copy the text" aria-label="Copy the text" onClick=${() => navigator.clipboard?.writeText(text)}>${icon("copy")}</button>`}</header>
+    ${drawable && !failed && html`<iframe ref=${frame} sandbox="allow-scripts" src="frame/diagram.html" title="Diagram" hidden=${showText} style=${{ height: height + "px" }}></iframe>`}
+    ${(showText || !height) && html`<pre tabindex="0">${text}</pre>`}
+  </figure>`;
+}

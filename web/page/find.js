@@ -1,0 +1,58 @@
+// Find anything: conversations, files, tasks, places.
+
+import { api } from "./api.js";
+import { agentOf, titleOf } from "./state.js";
+import { begin } from "./home.js";
+import { currentTheme, setTheme } from "./side.js";
+import { nameOf, when, fileIcon } from "./format.js";
+import { go, talkAddress } from "./route.js";
+import { Face, html, icon, useEffect, useRef, useState } from "./view.js";
+
+const places = [["Files", "folder-open", "#/files"], ["Flows", "workflow", "#/flows"], ["Deliveries", "package-check", "#/deliveries"], ["Activity", "activity", "#/activity"], ["Models and keys", "cpu", "#/settings/models"], ["Limits", "gauge", "#/settings/limits"], ["Agents", "users", "#/settings/agents"], ["People", "user", "#/settings/people"]];
+
+export function Find({ close }) {
+  const dialog = useRef(null);
+  const [words, setWords] = useState("");
+  const [found, setFound] = useState({ sessions: [], files: [], tasks: [] });
+  const [chosen, setChosen] = useState(0);
+  useEffect(() => dialog.current.showModal(), []);
+  useEffect(() => {
+    let left = false;
+    const timer = setTimeout(() => api.search(words.trim()).then((result) => left || (setFound(result), setChosen(0)), () => {}), words ? 120 : 0);
+    return () => {
+      left = true;
+      clearTimeout(timer);
+    };
+  }, [words]);
+  const fits = (name) => words.trim() && name.toLowerCase().includes(words.trim().toLowerCase());
+  const groups = [
+    ["Conversations", found.sessions.map((s) => ({ key: s.id, mark: html`<${Face} id=${s.agent} name=${agentOf(s.agent).name} size="s" />`, label: titleOf(s), side: when(s.updated), act: () => go(talkAddress(s.id)) }))],
+    ["Files", found.files.map((f) => ({ key: f.session + f.path, mark: icon(fileIcon(f.path)), label: nameOf(f.path), detail: f.found || f.path, act: () => go(f.session ? `#/s/${f.session}?file=${encodeURIComponent(f.path)}` : `#/files?doc=${encodeURIComponent(f.path)}`) }))],
+    ["Do", [
+      ...found.tasks.map((t, i) => ({ key: "t" + i, mark: html`<${Face} id=${t.agent} name=${t.name} size="s" />`, label: t.label || t.name, detail: `with ${t.name}`, act: () => begin(t.agent, t.trigger ?? "").catch(() => {}) })),
+      ...places.filter(([name]) => fits(name)).map(([name, drawing, to]) => ({ key: to, mark: icon(drawing), label: name, act: () => go(to) })),
+      ...(fits("Switch colours") ? [{ key: "theme", mark: icon("moon"), label: "Switch colours", act: () => setTheme(currentTheme() === "dark" ? "light" : "dark") }] : []),
+    ]],
+  ];
+  const flat = groups.flatMap(([, list]) => list);
+  const take = (one) => {
+    close();
+    one?.act();
+  };
+  const keys = (event) => {
+    const move = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    if (move && flat.length) {
+      event.preventDefault();
+      setChosen((chosen + move + flat.length) % flat.length);
+    } else if (event.key === "Enter") {
+      event.preventDefault();
+      take(flat[chosen]);
+    }
+  };
+  return html`<dialog class="finder" ref=${dialog} aria-label="Find anything" onClose=${close} onClick=${(e) => e.target === dialog.current && close()}>
+    <label class="field">${icon("search")}<input autofocus aria-label="Find anything" role="combobox" aria-expanded="true" aria-controls="found" aria-activedescendant=${flat.length ? "found-" + chosen : undefined} value=${words} onInput=${(e) => setWords(e.target.value)} onKeyDown=${keys} placeholder="Conversations, files, tasks" /><kbd>Esc</kbd></label>
+    <div id="found" role="listbox" aria-label="Found">${groups.map(([name, list]) => list.length > 0 && html`<div role="group" aria-label=${name} key=${name}><div class="over" aria-hidden="true">${name}</div>${list.map((one) => {
+      const i = flat.indexOf(one);
+      return html`<div class="opt" role="option" id=${"found-" + i} key=${one.key} aria-selected=${i === chosen} aria-current=${i === chosen ? "true" : undefined} onClick=${() => take(one)}>${one.mark}<div class="grow">${one.label}${one.detail && html`<small>${one.detail}</small>`}</div>${one.side && html`<span class="tiny faint">${one.side}</span>`}</div>`;
+    })}</div>`)}${flat.length === 0 && html`<p class="dim small pad" role="option" aria-selected="false">Nothing was found.</p>`}</div></dialog>`;
+}

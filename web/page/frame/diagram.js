@@ -1,0 +1,33 @@
+// Draws the diagram that the page sends, and answers with its height. This document
+// has no origin: it can reach nothing but the page's own static files.
+
+import mermaid from "../lib/mermaid/mermaid.mjs";
+
+// The page's own colours: this document cannot ask for them.
+const colours = {
+  light: { primaryColor: "#dfece6", primaryBorderColor: "#1f5b4e", primaryTextColor: "#241f19", lineColor: "#6d6356", secondaryColor: "#f1ece2", tertiaryColor: "#faf7f1", background: "#fffefb", edgeLabelBackground: "#fffefb" },
+  dark: { primaryColor: "#1c352d", primaryBorderColor: "#85c9b3", primaryTextColor: "#f0e9dd", lineColor: "#a89d8d", secondaryColor: "#2b2620", tertiaryColor: "#181511", background: "#211d18", edgeLabelBackground: "#211d18", darkMode: true },
+};
+
+const place = document.getElementById("place");
+document.body.style.margin = "0";
+let drawn = 0;
+
+addEventListener("message", async ({ source, data }) => {
+  if (source !== parent || typeof data?.text !== "string") return;
+  try {
+    mermaid.initialize({
+      startOnLoad: false, layout: "dagre", securityLevel: "strict", htmlLabels: false, flowchart: { htmlLabels: false }, theme: "base", themeVariables: { ...colours[data.theme === "dark" ? "dark" : "light"], fontSize: "14px", fontFamily: "system-ui, sans-serif" },
+      maxTextSize: 20_000, maxEdges: 300, suppressErrorRendering: true,
+    });
+    const { svg } = await mermaid.render("drawing" + ++drawn, data.text);
+    const parsed = new DOMParser().parseFromString(svg, "image/svg+xml").documentElement;
+    parsed.style.maxWidth = `min(100%, ${parsed.viewBox?.baseVal?.width || 600}px)`;
+    place.style.textAlign = "center";
+    place.replaceChildren(document.importNode(parsed, true));
+    parent.postMessage({ height: Math.ceil(place.getBoundingClientRect().height) + 8 }, "*");
+  } catch (error) {
+    parent.postMessage({ failed: String(error?.message ?? error).split("\n")[0] }, "*");
+  }
+});
+parent.postMessage({ ready: true }, "*");

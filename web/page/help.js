@@ -1,0 +1,16 @@
+// The list of what the keyboard does.
+
+import { html, useEffect, useRef } from "./view.js";
+
+const keys = [
+  ["Ctrl K", "find anything"], ["Ctrl J", "new conversation"], ["g h, g f, g d, g a, g s", "home, files, deliveries, activity, settings"], ["[", "side bar"], ["]", "files beside the conversation"],
+  ["Enter", "send"], ["Shift Enter", "new line"], ["/", "what the agent can do"], ["@", "name another agent"], ["#", "name a file"], ["Esc", "close, else to the box"], ["Esc Esc", "stop"],
+  ["Ctrl Shift C", "copy the last answer"], ["j, k", "next, previous turn or row"], ["w", "next thing that waits for you"], ["Ctrl Enter", "give the answer of the card"], ["m", "model"], ["?", "this list"],
+];
+
+export function Help({ close }) {
+  const dialog = useRef(null);
+  useEffect(() => dialog.current.showModal(), []);
+  return html`<dialog class="ask-dialog" ref=${dialog} aria-label="Keyboard" onClose=${close}><h2>Keyboard</h2><dl class="keys">${keys.map(([key, what]) => html`<div class="row" key=${key}><dt><kbd>${key}</kbd></dt><dd>${what}</dd></div>`)}</dl>
+    <p class="small dim">Single letters act only outside fields. They can be switched off in <a class="link" href="#/settings/look" onClick=${close}>this page’s settings</a>.</p><form method="dialog"><button class="primary">Close</button></form></dialog>`;
+}

@@ -1,0 +1,175 @@
+// Home: what to ask, what waits, what to carry on with, and the company.
+
+import { api } from "./api.js";
+import { app, agentOf, byTime, can, isFlow, pipeline, tasksOf, toast, waiting, titleOf } from "./state.js";
+import { keep, kept } from "./kept.js";
+import { ModelChoice, usualModel } from "./models.js";
+import { now } from "./words.js";
+import { nameOf, since, when, fileIcon } from "./format.js";
+import { go, talkAddress } from "./route.js";
+import { Bones, Face, html, icon, lazy, styled, Logo, useEffect, useRef, useState } from "./view.js";
+
+const Trouble = lazy(() => styled(() => import("./trouble.js")), "Trouble");
+
+// entryPoints are the agents that people talk to: all, where none is marked.
+export function entryPoints() {
+  return app.agents.some((agent) => agent.entry_point) ? app.agents.filter((agent) => agent.entry_point || agent.broken) : app.agents;
+}
+
+// begin makes a conversation and goes there. An agent whose author wrote so speaks
+// first.
+export async function begin(agent, text = "", files = [], model = "") {
+  keep("agent", agent);
+  try {
+    const { id } = await api.create(agent, { ...(model && { model }), ...(!text && !files.length && can("greet") && { greet: true }) });
+    if (text || files.length) await api.say(id, text, files);
+    go(talkAddress(id));
+  } catch (problem) {
+    if (problem.status !== 401) toast(problem.message);
+    throw problem;
+  }
+}
+
+export function Home({ find }) {
+  if (!app.known && app.problem && app.problem.status !== 401) return html`<div class="page"><div class="in"><h1 class="hidden">Troupe</h1><${Trouble} code=${app.problem.code} context=${{ detail: app.problem.message }} /></div></div>`;
+  if (!app.known) return html`<div class="page"><div class="in"><${Bones} /></div></div>`;
+  const hour = new Date().getHours();
+  const greeting = hour < 5 || hour >= 18 ? "Good evening" : hour < 12 ? "Good morning" : "Good afternoon";
+  return html`<div class="page"><div class="in">
+    <div class="row phone-only between head"><span class="brand"><${Logo} />Troupe</span><button type="button" class="tool" aria-label="Find anything" onClick=${find}>${icon("search")}</button></div>
+    <p class="dim">${greeting}${app.me.name && `, ${app.me.name}`}.</p><h1 class="title">Who would you like to work with?</h1>
+    ${entryPoints().length > 0 ? html`<${Ask} />` : html`<${Nobody} />`}
+    <div class="now">${waiting().length > 0 && html`<${Waits} />`}<${CarryOn} alone=${waiting().length === 0} /></div>
+    <${Company} />
+  </div></div>`;
+}
+
+function Nobody() {
+  return html`<div class="card pad empty"><${Logo} /><h2>No company yet</h2><p class="dim">There are no agents in this project. <code>troupe init</code> writes an example; a bundle goes into <code>bmad/custom/bundles</code>.</p></div>`;
+}
+
+// Ask is the one box to begin with.
+function Ask() {
+  const agents = entryPoints().filter((a) => !a.broken);
+  const [id, setID] = useState(kept("agent", ""));
+  const agent = agents.find((a) => a.id === id) ?? agents[0];
+  const [text, setText] = useState(kept("draft.home", ""));
+  const [files, setFiles] = useState([]);
+  const [model, setModel] = useState("");
+  const [busy, setBusy] = useState(false);
+  const picker = useRef(null);
+  if (!agent) return null;
+  const write = (value) => (setText(value), keep("draft.home", value));
+  const submit = async (event) => {
+    event?.preventDefault();
+    if (busy || (!text.trim() && !files.length)) return;
+    setBusy(true);
+    try {
+      await begin(agent.id, text, files.map(({ name, mime, data }) => ({ name, mime, data })), model);
+      write("");
+    } catch {
+      setBusy(false); // what was typed is still there
+    }
+  };
+  const attach = async (list) => {
+    picker.current.value = "";
+    const { addFiles } = await import("./attach.js");
+    setFiles(await addFiles(files, list, toast));
+  };
+  const keys = (event) => event.key === "Enter" && !event.shiftKey && !event.isComposing && !matchMedia("(pointer: coarse)").matches && submit(event);
+  return html`<form class="ask" onSubmit=${submit} aria-label="Begin"><textarea aria-label="What do you need?" placeholder=${`Say what you need. ${agent.name} will begin, or choose someone else below.`} rows="2" value=${text} dir="auto" onInput=${(e) => write(e.target.value)} onKeyDown=${keys}></textarea>
+    ${files.length > 0 && html`<ul class="row wrap attached" aria-label="Attached files">${files.map((f) => html`<li class="chip out" key=${f.name}>${icon("paperclip")}${f.name}<button type="button" class="bare" aria-label=${"Remove " + f.name} onClick=${() => setFiles(files.filter((other) => other !== f))}>${icon("x")}</button></li>`)}</ul>`}
+    <div class="row"><button type="button" class="ghost sm" onClick=${() => picker.current.click()}>${icon("paperclip")}<span class="desk-only">Attach</span><span class="hidden">files</span></button>
+      <input class="hidden" type="file" multiple ref=${picker} tabindex="-1" aria-hidden="true" onChange=${(e) => attach([...e.target.files])} />
+      <label class="btn sm pick"><${Face} id=${agent.id} name=${agent.name} size="s" /><span>${agent.name}</span>${icon("chevron-down")}<select aria-label="Who begins" value=${agent.id} onChange=${(e) => setID(e.target.value)}>${agents.map((a) => html`<option value=${a.id} key=${a.id}>${a.name}${a.title && `, ${a.title}`}</option>`)}</select></label>
+      <${ModelChoice} model=${model || usualModel(agent)} choose=${setModel} quiet=${true} />
+      <span class="grow"></span><span class="tiny faint desk-only"><kbd>↵</kbd> to send</span><button class="primary send" aria-label="Send" disabled=${busy || (!text.trim() && !files.length)}>${icon("arrow-up")}</button></div></form>`;
+}
+
+// Waits are the questions that wait, each with its answers.
+function Waits() {
+  const list = waiting();
+  const answer = (s, values) => api.answer(s.id, { question: s.question.id, ...values }).then(() => toast("Answered"), (problem) => toast(problem.message));
+  const card = (s) => {
+    const agent = agentOf(s.agent);
+    const q = s.question;
+    const gate = q?.kind === "gate";
+    return html`<article class="card" key=${s.id}><a class="row" href=${talkAddress(s.id, gate ? "delivery" : "")}><${Face} id=${s.agent} name=${agent.name} size="m" /><div class="grow"><b class="serif">${gate ? "A delivery is at its gate" : q?.kind === "approval" ? `${agent.name} asks before doing something` : `${agent.name} asks`}</b><div class="tiny dim cut">${titleOf(s)} · ${since(q?.asked ?? s.updated)}</div></div></a>
+      <p class="small clamp">${q?.kind === "approval" ? `May ${agent.name} use ${q.tool.replace(/[_-]+/g, " ")}?` : firstLines(q?.text ?? "")}</p>
+      <div class="row wrap end">${gate || !q ? html`<a class="chip out" href=${talkAddress(s.id, "delivery")}>${icon("scan-search")}Look and decide</a>`
+        : q.kind === "approval" ? html`<a class="chip out" href=${talkAddress(s.id)}>${icon("scan-search")}Look and decide</a>`
+        : html`${(q.choices ?? []).slice(0, 4).map((choice) => html`<button type="button" class="chip out" key=${choice.label} onClick=${() => answer(s, { choice: choice.label })}>${choice.label}</button>`)}<a class="chip out" href=${talkAddress(s.id)}>Answer</a>`}</div></article>`;
+  };
+  return html`<section aria-label="Waiting for you"><div class="sec"><h2>Waiting for you</h2><span class="chip spot t">${list.length}</span></div><div class="waits">${list.slice(0, 6).map(card)}</div></section>`;
+}
+
+const firstLines = (text) => text.replace(/[#*_`>]/g, "").trim().split("\n").filter(Boolean).slice(0, 2).join(" ").slice(0, 220);
+
+// CarryOn lists what was touched last: conversations, and documents.
+function CarryOn({ alone }) {
+  const [files, setFiles] = useState([]);
+  const latest = byTime()[0]?.updated ?? "";
+  useEffect(() => {
+    if (can("files")) api.library().then((list) => setFiles(list.files.slice(0, 3)), () => {});
+  }, [latest]);
+  const talks = byTime().filter((s) => s.status !== "waiting").slice(0, alone ? 4 : 3);
+  if (!talks.length && !files.length) return null;
+  return html`<section aria-label="Carry on"><div class="sec"><h2>Carry on</h2>${files.length > 0 && html`<a class="small dim" href="#/files">All files</a>`}</div><div class="recent">
+    ${talks.map((s) => html`<a href=${talkAddress(s.id, s.agent === pipeline ? "delivery" : "")} key=${s.id}><${Face} id=${s.agent} name=${agentOf(s.agent).name} size="m" /><div class="grow"><div class="cut">${titleOf(s)}</div><div class="tiny faint cut">${now(s)}</div></div>${s.status === "running" ? icon("loader-circle", "spin acc") : html`<span class="tiny faint">${when(s.updated)}</span>`}</a>`)}
+    ${files.map((f) => html`<a href=${`#/s/${f.session}?file=${encodeURIComponent(f.path)}`} key=${f.session + f.path}><span class="page-i">${icon(fileIcon(f.path))}</span><div class="grow"><div class="cut">${nameOf(f.path)}</div><div class="tiny faint cut">${f.path}${f.version > 1 ? `, version ${f.version}` : ""}, ${agentOf(f.by).name}</div></div><span class="tiny faint">${when(f.changed)}</span></a>`)}
+  </div></section>`;
+}
+
+// Company is who can be talked to, by bundle, and the flows.
+function Company() {
+  const [words, setWords] = useState("");
+  const [only, setOnly] = useState("");
+  const agents = entryPoints();
+  const flows = app.flows.filter((flow) => flow.name !== pipeline);
+  const fits = (text) => words.trim().toLowerCase().split(/\s+/).every((word) => text.toLowerCase().includes(word));
+  const groups = new Map();
+  for (const agent of agents) {
+    const name = agent.bundle_title || agent.bundle || "Agents";
+    groups.set(name, [...(groups.get(name) ?? []), agent]);
+  }
+  const shown = [...groups].filter(([name]) => !only || only === name).map(([name, list]) => [name, list.filter((a) => fits(`${a.name} ${a.title} ${a.description} ${tasksOf(a).map((t) => t.label).join(" ")}`))]);
+  const shownFlows = !only || only === "Flows" ? flows.filter((f) => fits(`${f.name} ${f.description}`)) : [];
+  const chip = (name, count) => html`<button type="button" key=${name} class=${"chip " + (only === name ? "on" : "out")} aria-pressed=${only === name} onClick=${() => setOnly(name)}>${name || "All"} ${count}</button>`;
+  if (!agents.length && !flows.length) return null;
+  return html`<section aria-label="The company"><div class="sec wrap"><h2>The company</h2><span class="grow"></span><label class="field search">${icon("search")}<input placeholder="Find an agent or a task" aria-label="Find an agent or a task" value=${words} onInput=${(e) => setWords(e.target.value)} /></label></div>
+    ${groups.size + (flows.length ? 1 : 0) > 1 && html`<div class="row wrap chips">${chip("", agents.length + flows.length)}${[...groups].map(([name, list]) => chip(name, list.length))}${flows.length > 0 && chip("Flows", flows.length)}</div>`}
+    ${shown.map(([name, list]) => list.length > 0 && html`<section key=${name} aria-label=${name}><h3 class="row bundle">${name} <span class="small faint">${list.length === 1 ? "1 agent" : `${list.length} agents`}</span></h3><div class="cast">${list.map((agent) => html`<${Card} key=${agent.id} agent=${agent} />`)}</div></section>`)}
+    ${shownFlows.length > 0 && html`<section aria-label="Flows"><h3 class="row bundle">Flows <span class="small faint">several agents, one after the other or together</span></h3><div class="cast">${shownFlows.map((flow) => html`<${FlowCard} key=${flow.name} flow=${flow} />`)}</div></section>`}
+    ${shown.every(([, list]) => !list.length) && !shownFlows.length && html`<p class="dim">Nobody fits. <button type="button" class="link" onClick=${() => (setWords(""), setOnly(""))}>Show all</button></p>`}</section>`;
+}
+
+function Card({ agent }) {
+  const [all, setAll] = useState(false);
+  const tasks = tasksOf(agent);
+  const asks = waiting().some((s) => s.agent === agent.id);
+  const start = (text) => begin(agent.id, text).catch(() => {});
+  return html`<article class="card agent" aria-label=${agent.name}>
+    <header><${Face} id=${agent.id} name=${agent.name} /><div class="grow"><button type="button" class="bare" disabled=${!!agent.broken} onClick=${() => start("")}><b>${agent.name}</b></button><div class="small dim">${agent.title}</div></div>${asks && html`<span class="chip spot t">asks you</span>`}${agent.broken && html`<span class="chip bad t">cannot start</span>`}</header>
+    ${agent.broken ? html`<p class="bad">${agent.broken}</p>` : html`<p>${agent.description}</p>`}
+    ${!agent.broken && html`<div class="does">${(all ? tasks : tasks.slice(0, 3)).map((task) => html`<button type="button" key=${task.cmd} title=${task.trigger} onClick=${() => start(task.trigger)}>${icon("file-text")}<span>${task.label}</span></button>`)}
+      ${tasks.length > 3 && html`<button type="button" class="more" aria-expanded=${all} onClick=${() => setAll(!all)}>${icon(all ? "chevron-up" : "chevron-down")}<span>${all ? "Fewer" : `${tasks.length - 3} more`}</span></button>`}
+      ${tasks.length === 0 && html`<button type="button" onClick=${() => start("")}>${icon("message-square")}<span>Talk to ${agent.name}</span></button>`}</div>`}</article>`;
+}
+
+// castOf are the agents of a flow.
+export const castOf = (flow) => [...new Set((flow.nodes ?? []).filter((n) => n.kind === "agent").map((n) => n.agent))];
+
+export function FlowCard({ flow }) {
+  const [text, setText] = useState("");
+  const run = async (event) => {
+    event.preventDefault();
+    if (!text.trim()) return;
+    try {
+      go(talkAddress((await api.runFlow(flow.name, text.trim())).session, "flow"));
+    } catch (problem) {
+      toast(problem.message);
+    }
+  };
+  return html`<article class="card agent" aria-label=${flow.name}><header><span class="faces">${castOf(flow).slice(0, 4).map((id) => html`<${Face} key=${id} id=${id} name=${agentOf(id).name} size="m" />`)}</span><div class="grow"><b>${nameOf(flow.name)}</b></div></header>
+    <p>${flow.description}</p><form class="row pad-s" onSubmit=${run}><label class="field edge grow"><input aria-label=${`Task for ${flow.name}`} placeholder="What it is about" value=${text} onInput=${(e) => setText(e.target.value)} /></label><button disabled=${!text.trim()}>${icon("play")}Run</button></form></article>`;
+}

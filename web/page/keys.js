@@ -1,0 +1,58 @@
+// The keyboard. Single letters act only outside fields, and can be switched off.
+
+import { kept } from "./kept.js";
+import { go, talkAddress } from "./route.js";
+import { waiting } from "./state.js";
+
+const places = { h: "#/", f: "#/files", d: "#/deliveries", a: "#/activity", s: "#/settings/look", l: "#/flows" };
+const inField = (target) => target.closest?.("input, textarea, select, [contenteditable], dialog");
+
+// step moves the focus to the next or previous turn, call, change or row.
+function step(by) {
+  const all = [...document.querySelectorAll(".turn, .said, .lane[tabindex], .sheet ins, .sheet del, .list tbody tr[tabindex]")].filter((e) => e.checkVisibility());
+  if (!all.length) return;
+  const at = all.findIndex((e) => e === document.activeElement || e.contains(document.activeElement));
+  const next = all[at < 0 ? (by > 0 ? 0 : all.length - 1) : Math.max(0, Math.min(all.length - 1, at + by))];
+  next.tabIndex = next.tabIndex < 0 ? -1 : next.tabIndex;
+  if (!next.hasAttribute("tabindex")) next.setAttribute("tabindex", "-1");
+  next.focus();
+  next.scrollIntoView({ block: "nearest" });
+}
+
+// listenTo has keys do what the acts are: find, help, side and close.
+export function listenTo(acts) {
+  let after = "", escaped = 0, waited = -1;
+  const letters = {
+    "[": () => acts.side(), "]": () => document.querySelector('.bar [aria-label^="Files of this"]')?.click(), j: () => step(1), k: () => step(-1), m: () => document.querySelector(".model")?.click(),
+    "?": () => acts.help(), "/": () => document.querySelector(".composer textarea")?.focus(),
+    w: () => {
+      const list = waiting();
+      if (list.length) go(talkAddress(list[(waited = (waited + 1) % list.length)].id));
+    },
+  };
+  const pressed = (event) => {
+    const command = event.ctrlKey || event.metaKey;
+    if (command && event.key.toLowerCase() === "k") return event.preventDefault(), acts.find();
+    if (command && event.key.toLowerCase() === "j") return event.preventDefault(), go("#/");
+    if (command && event.shiftKey && event.key.toLowerCase() === "c" && document.querySelector(".turn")) {
+      event.preventDefault();
+      return [...document.querySelectorAll('[aria-label="Copy the answer"]')].at(-1)?.click();
+    }
+    if (event.key === "Escape" && !event.defaultPrevented && !document.querySelector("dialog[open], .pop")) {
+      if (escaped && Date.now() - escaped < 600) document.querySelector('.composer [aria-label="Stop"]')?.click();
+      escaped = Date.now();
+      return document.querySelector(".panel [aria-label=Close]")?.click() ?? document.querySelector(".composer textarea")?.focus();
+    }
+    if (command || event.altKey || inField(event.target) || !kept("letters", true)) return;
+    if (after === "g" && places[event.key]) {
+      after = "";
+      return go(places[event.key]);
+    }
+    after = event.key === "g" ? "g" : "";
+    if (letters[event.key]) {
+      event.preventDefault();
+      letters[event.key]();
+    }
+  };
+  addEventListener("keydown", pressed);
+}

@@ -1,0 +1,39 @@
+// Which model answers, as a control: in a conversation, and before one begins.
+
+import { app } from "./state.js";
+import { count } from "./format.js";
+import { html, icon, useEffect, useRef, useState } from "./view.js";
+
+export const shortName = (id) => (id ?? "").split("/").slice(1).join("/") || id || "";
+
+// usualModel is the one that answers where nobody has chosen.
+export const usualModel = (agent = null) => agent?.model || app.models.find((m) => m.usual)?.id || "";
+
+const about = (model) =>
+  model.reason || [model.local ? "On this machine" : model.provider, model.price ? `$${model.price.input} in, $${model.price.output} out, per million tokens` : model.local ? "free" : "", model.window ? `holds ${count(model.window)} tokens` : ""].filter(Boolean).join(" · ");
+
+// ModelChoice is a button that opens the list of models.
+export function ModelChoice({ model, choose, quiet = false }) {
+  const [open, setOpen] = useState(false);
+  const place = useRef(null);
+  useEffect(() => {
+    if (!open) return;
+    place.current?.querySelector(".pop button")?.focus();
+    const away = (event) => !place.current?.contains(event.target) && setOpen(false);
+    const escape = (event) => {
+      if (event.key !== "Escape") return;
+      event.stopPropagation();
+      setOpen(false);
+      place.current?.querySelector("button")?.focus();
+    };
+    addEventListener("pointerdown", away);
+    addEventListener("keydown", escape, true);
+    return () => (removeEventListener("pointerdown", away), removeEventListener("keydown", escape, true));
+  }, [open]);
+  model ||= usualModel();
+  if (!model && !app.models.length) return null;
+  if (!app.models.length) return html`<span class="chip out" title="The model that answers">${icon("cpu")}${shortName(model)}</span>`;
+  return html`<span class="has-pop" ref=${place}><button type="button" class=${quiet ? "ghost sm model" : "sm model"} title="Who answers, and with which model" aria-haspopup="true" aria-expanded=${open} onClick=${() => setOpen(!open)}>${icon("cpu")}<span class="cut">${shortName(model) || "Model"}</span>${icon("chevron-down")}</button>
+    ${open && html`<div class="pop models" role="group" aria-label="Models"><h4>Who answers in this conversation</h4>
+      ${app.models.map((m) => html`<button type="button" class="opt" key=${m.id} aria-current=${m.id === model ? "true" : undefined} disabled=${!m.available} onClick=${() => (setOpen(false), choose(m.id))}>${icon(m.id === model ? "check" : "circle")}<span class="grow">${shortName(m.id)}<small>${about(m)}</small></span></button>`)}</div>`}</span>`;
+}

@@ -1,0 +1,67 @@
+// What else can be done with a conversation, behind one button.
+
+import { api } from "./api.js";
+import { ModelChoice } from "./models.js";
+import { go, talkAddress } from "./route.js";
+import { app, dismiss, refresh, toast, update } from "./state.js";
+import { html, icon, useEffect, useRef, useState } from "./view.js";
+
+export function More({ here, info, route, delivers, flows, model, choose }) {
+  const [open, setOpen] = useState(false);
+  const [renaming, setRenaming] = useState(false);
+  const dialog = useRef(null);
+  const { id } = here;
+  const title = info?.title || here.session.title;
+  useEffect(() => {
+    if (!renaming) return;
+    dialog.current?.showModal();
+    dialog.current?.querySelector("input").select();
+  }, [renaming]);
+  useEffect(() => {
+    if (!open) return;
+    const away = (event) => event.target.closest?.(".has-pop") || setOpen(false);
+    const escape = (event) => event.key === "Escape" && (event.stopPropagation(), setOpen(false));
+    addEventListener("pointerdown", away);
+    addEventListener("keydown", escape, true);
+    return () => (removeEventListener("pointerdown", away), removeEventListener("keydown", escape, true));
+  }, [open]);
+  const rename = (event) => {
+    event.preventDefault();
+    const text = new FormData(event.target).get("title").trim();
+    setRenaming(false);
+    if (text) api.change(id, { title: text }).then(refresh, (problem) => toast(problem.message));
+  };
+  const act = (name, drawing, what, disabled = false) => html`<button type="button" class="opt" disabled=${disabled} onClick=${() => (setOpen(false), what())}>${icon(drawing)}<span class="grow">${name}</span></button>`;
+  const view = (name, words, drawing) => html`<a class="opt phone-only" href=${talkAddress(id, name)} onClick=${() => setOpen(false)} aria-current=${route.view === name ? "true" : undefined}>${icon(drawing)}<span class="grow">${words}</span></a>`;
+  const begun = here.session.seq > 0;
+  return html`<span class="has-pop"><button type="button" class="tool" title="More" aria-label="More" aria-haspopup="true" aria-expanded=${open} onClick=${() => setOpen(!open)}>${icon("ellipsis")}</button>
+    ${open && html`<div class="pop right" role="group" aria-label="More">
+      ${delivers && view("delivery", "Delivery", "package-check")}${view("", "Conversation", "message-square")}${view("run", "Run", "activity")}${flows && view("flow", "Flow", "workflow")}
+      <div class="phone-only pad-s">${!delivers && html`<${ModelChoice} model=${model} choose=${choose} />`}</div>
+      ${act("Rename", "pencil", () => setRenaming(true), !begun)}
+      ${act(info?.pinned ? "Unpin" : "Pin", "pin", () => api.change(id, { pinned: !info?.pinned }).then(refresh), !begun)}
+      ${act(info?.archived ? "Bring back from the archive" : "Archive", "archive", () => api.change(id, { archived: !info?.archived }).then(refresh), !begun)}
+      ${here.session.files.size > 0 && html`<a class="opt" href=${api.zipOf(id)} download onClick=${() => setOpen(false)}>${icon("download")}<span class="grow">Download all files</span></a>`}
+      ${act("Delete", "trash", () => deleteSession(id, title))}</div>`}
+    ${renaming && html`<dialog class="ask-dialog" ref=${dialog} aria-label="Rename" onClose=${() => setRenaming(false)}><form class="stack" onSubmit=${rename}><label class="small" for="new-title">New title</label>
+      <label class="field edge"><input id="new-title" name="title" value=${title} maxlength="200" autocomplete="off" /></label><div class="row"><button class="primary">Rename</button><button type="button" class="ghost" onClick=${() => setRenaming(false)}>Cancel</button></div></form></dialog>`}</span>`;
+}
+
+// deleteSession takes a conversation away, for good only after a while.
+export function deleteSession(id, title) {
+  const session = app.sessions.get(id);
+  const sessions = new Map(app.sessions);
+  sessions.delete(id);
+  update({ sessions });
+  if (location.hash.includes(id)) go("#/");
+  let kept = false;
+  const undo = () => {
+    kept = true;
+    dismiss(one);
+    if (session) refresh(session);
+  };
+  const one = toast(`“${title || "The conversation"}” deleted`, undo, 10_000);
+  const forGood = () => kept || api.remove(id).catch((problem) => (toast(problem.message), session && refresh(session)));
+  const timer = setTimeout(forGood, 10_000);
+  addEventListener("pagehide", () => (clearTimeout(timer), forGood()), { once: true });
+}

@@ -1,0 +1,17 @@
+// The server's routes for operators, as functions.
+
+import { get, post, request } from "./api.js";
+
+export const operate = {
+  settings: () => get("api/settings"),
+  changeSettings: async (values) => (await request("PATCH", "api/settings", { values })).json(),
+  setKey: (provider, key) => request("PUT", `api/providers/${encodeURIComponent(provider)}/key`, { key }),
+  testProvider: (provider) => post(`api/providers/${encodeURIComponent(provider)}/test`),
+  toolServers: () => get("api/mcp"),
+  acceptTools: (name) => request("POST", `api/mcp/${encodeURIComponent(name)}/accept`),
+  restartTools: (name) => request("POST", `api/mcp/${encodeURIComponent(name)}/restart`),
+  skills: () => get("api/skills"),
+  spending: () => get("api/spending"),
+  people: () => get("api/people"),
+  link: (name) => post(`api/people/${encodeURIComponent(name || "-")}/link`),
+};

@@ -1,0 +1,17 @@
+// Places that have no side bar: on a phone.
+
+import { byTime } from "./state.js";
+import { Entry } from "./side.js";
+import { html, icon } from "./view.js";
+
+// Chats lists all conversations, on a phone.
+export function Chats() {
+  return html`<div class="page"><div class="in"><h1>Conversations</h1><ul class="recent chats">${byTime().map((s) => html`<li key=${s.id}><${Entry} session=${s} /></li>`)}</ul>
+    ${byTime().length === 0 && html`<p class="dim">Nothing was said yet. <a class="link" href="#/">Begin</a>.</p>`}</div></div>`;
+}
+
+// MorePlaces lists the places that have no tab of their own.
+export function MorePlaces() {
+  const list = [["flows", "workflow", "Flows"], ["activity", "activity", "Activity"], ["settings/look", "sun", "This page"], ["settings/models", "settings", "Settings"], ["settings/about", "info", "About"]];
+  return html`<div class="page"><div class="in"><h1>More</h1><div class="does more-places">${list.map(([name, drawing, words]) => html`<a href=${"#/" + name} key=${name}>${icon(drawing)}<span>${words}</span></a>`)}</div></div></div>`;
+}

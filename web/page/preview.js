@@ -1,0 +1,119 @@
+// Shows a file by its kind: a document is read, a table is a table, a picture is one.
+// Whatever cannot be shown can be downloaded.
+
+import { fileAddress, previewAddress } from "./api.js";
+import { Coloured } from "./code.js";
+import { headings, lex, block } from "./prose.js";
+import { size } from "./format.js";
+import { html, icon, useMemo, useState } from "./view.js";
+
+const extension = (path) => path.match(/\.([\w]+)$/)?.[1].toLowerCase() ?? "";
+
+// kindOf is how a file is shown.
+export function kindOf(path) {
+  const ext = extension(path);
+  if (["md", "markdown"].includes(ext)) return "document";
+  if (["csv", "tsv"].includes(ext)) return "table";
+  if (ext === "json") return "tree";
+  if (["png", "jpg", "jpeg", "gif", "webp", "svg"].includes(ext)) return "image";
+  if (["html", "htm", "pdf"].includes(ext)) return "frame";
+  return ["zip", "gz", "docx", "xlsx", "pptx", "exe", "bin"].includes(ext) ? "other" : "code";
+}
+
+export const isText = (path) => !["image", "other"].includes(kindOf(path)) && extension(path) !== "pdf";
+
+// Preview shows the content of a file: text is what it holds, file where it is.
+export function Preview({ file, text }) {
+  switch (kindOf(file.path)) {
+    case "document":
+      return html`<${Reading} text=${text} />`;
+    case "table":
+      return html`<${Table} text=${text} tabs=${extension(file.path) === "tsv"} />`;
+    case "tree":
+      return html`<${Tree} text=${text} />`;
+    case "image":
+      return html`<div class="picture"><img src=${previewAddress(file)} alt=${file.path} /></div>`;
+    case "frame":
+      return html`<iframe class="framed" sandbox="" src=${previewAddress(file)} title=${file.path}></iframe>`;
+    case "code":
+      return html`<${Listing} text=${text} lang=${extension(file.path)} />`;
+    default:
+      return html`<div class="card pad empty">${icon("file-text")}<h3>${file.path}</h3><p class="dim">This kind of file is not shown here.</p><a class="btn primary" href=${fileAddress(file)} download>${icon("download")}Download</a></div>`;
+  }
+}
+
+// Reading is a document with its outline beside it.
+export function Reading({ text }) {
+  const tokens = useMemo(() => lex(text), [text]);
+  const outline = useMemo(() => headings(tokens), [tokens]);
+  const at = { anchor: (token) => (outline.some((o) => o.token === token) ? "h-" + outline.find((o) => o.token === token).i : undefined) };
+  const jump = (event, i) => {
+    event.preventDefault();
+    document.getElementById("h-" + i)?.scrollIntoView({ block: "start" });
+  };
+  return html`<div class="reading">${outline.length > 2 && html`<nav class="outline" aria-label="Outline">${outline.slice(0, 40).map((o) => html`<a href="#" key=${o.i} data-depth=${o.depth} onClick=${(e) => jump(e, o.i)}>${o.text}</a>`)}</nav>`}
+    <div class="prose" dir="auto">${tokens.map((token, i) => block(token, { ...at, key: i }))}</div></div>`;
+}
+
+const mostRows = 5000;
+
+// parsed reads comma-separated values as RFC 4180 has them.
+export function parsed(text, separator = ",") {
+  const rows = [[""]];
+  let inQuotes = false;
+  for (let i = 0; i < text.length; i++) {
+    const char = text[i], row = rows.at(-1);
+    if (inQuotes) {
+      if (char === '"' && text[i + 1] === '"') (row[row.length - 1] += '"'), i++;
+      else if (char === '"') inQuotes = false;
+      else row[row.length - 1] += char;
+    } else if (char === '"' && row.at(-1) === "") inQuotes = true;
+    else if (char === separator) row.push("");
+    else if (char === "\n") {
+      if (rows.length > mostRows) break;
+      rows.push([""]);
+    } else if (char !== "\r") row[row.length - 1] += char;
+  }
+  if (rows.at(-1).length === 1 && rows.at(-1)[0] === "") rows.pop();
+  return rows;
+}
+
+function Table({ text, tabs }) {
+  const [order, setOrder] = useState({ column: -1, down: false });
+  const [head = [], ...rows] = useMemo(() => parsed(text, tabs ? "\t" : ","), [text]);
+  const numeric = head.map((_, i) => rows.length > 0 && rows.every((r) => !r[i] || !isNaN(Number(r[i].replace(/[,\s%$€]/g, "")))));
+  const value = (row) => (numeric[order.column] ? Number((row[order.column] ?? "").replace(/[,\s%$€]/g, "")) : row[order.column] ?? "");
+  const sorted = order.column < 0 ? rows : [...rows].sort((a, b) => (value(a) < value(b) ? -1 : value(a) > value(b) ? 1 : 0) * (order.down ? -1 : 1));
+  const direction = (i) => (order.column !== i ? "none" : order.down ? "descending" : "ascending");
+  return html`<div class="wide sheet-table" tabindex="0" role="group" aria-label="Table"><table class="grid"><thead><tr>${head.map((name, i) => html`<th key=${i} scope="col" class=${numeric[i] ? "r" : ""} aria-sort=${direction(i)}><button type="button" class="bare" onClick=${() => setOrder({ column: i, down: order.column === i && !order.down })}>${name || `Column ${i + 1}`}${order.column === i && icon(order.down ? "chevron-down" : "chevron-up")}</button></th>`)}</tr></thead>
+    <tbody>${sorted.slice(0, mostRows).map((row, i) => html`<tr key=${i}>${head.map((_, j) => html`<td key=${j} class=${numeric[j] ? "r" : ""}>${row[j] ?? ""}</td>`)}</tr>`)}</tbody></table>${rows.length >= mostRows && html`<p class="small faint pad">The first ${mostRows} rows.</p>`}</div>`;
+}
+
+function Tree({ text }) {
+  const value = useMemo(() => {
+    try {
+      return { json: JSON.parse(text) };
+    } catch {
+      return null;
+    }
+  }, [text]);
+  return value ? html`<div class="tree"><${Branch} name="" value=${value.json} depth=${0} /></div>` : html`<${Listing} text=${text} lang="json" />`;
+}
+
+const mostChildren = 500;
+
+function Branch({ name, value, depth }) {
+  const label = name !== "" && html`<b>${name}</b>${": "}`;
+  if (value === null || typeof value !== "object") return html`<div class="leaf-row">${label}<code class=${typeof value === "string" ? "hljs-string" : "hljs-number"}>${JSON.stringify(value)}</code></div>`;
+  const entries = Object.entries(value);
+  return html`<details class="branch" open=${depth < 2}><summary>${label}<span class="faint">${Array.isArray(value) ? `${entries.length} items` : `${entries.length} fields`}</span></summary>
+    ${entries.slice(0, mostChildren).map(([key, child]) => html`<${Branch} key=${key} name=${key} value=${child} depth=${depth + 1} />`)}${entries.length > mostChildren && html`<p class="small faint">and ${entries.length - mostChildren} more</p>`}</details>`;
+}
+
+// Listing is text with line numbers.
+export function Listing({ text, lang }) {
+  const n = text.split("\n").length;
+  return html`<div class="listing" tabindex="0" role="group" aria-label="Source"><pre class="numbers" aria-hidden="true">${Array.from({ length: Math.min(n, 20_000) }, (_, i) => i + 1).join("\n")}</pre><pre><${Coloured} text=${text} lang=${lang} /></pre></div>`;
+}
+
+export const sizeOf = (text) => size(new Blob([text]).size);

@@ -1,0 +1,29 @@
+// Messages that wait until the answer in the making is there. They live on the server.
+
+import { api } from "./api.js";
+import { toast } from "./state.js";
+import { html, icon, useState } from "./view.js";
+
+export function Queue({ id, queue, setQueue }) {
+  const [editing, setEditing] = useState(null);
+  const trying = (what) => what().catch((problem) => toast(problem.message));
+  const remove = (m) => trying(async () => {
+    await api.removeQueued(id, m.number);
+    setQueue({ ...queue, messages: queue.messages.filter((other) => other !== m) });
+  });
+  const save = (event) => {
+    event.preventDefault();
+    trying(async () => {
+      setQueue(await api.changeQueued(id, editing.number, { text: editing.text }));
+      setEditing(null);
+    });
+  };
+  if (!queue.messages.length) return null;
+  return html`<ul class="queues" aria-label="What is sent next">${queue.messages.map((m, i) => html`<li class="queue row" key=${m.number}>${icon(queue.held ? "circle-pause" : "corner-down-left")}
+    ${editing?.number === m.number
+      ? html`<form class="row grow" onSubmit=${save}><input class="grow" aria-label="Queued message" value=${editing.text} onInput=${(e) => setEditing({ ...editing, text: e.target.value })} /><button class="sm">Keep</button></form>`
+      : html`<span class="cut grow">${queue.held ? "Held: " : i === 0 ? "Next: " : "Then: "}“${m.text || m.attachments.join(", ")}”</span>
+        <button type="button" class="tool sm" title="Send now" aria-label="Send now" onClick=${() => trying(async () => setQueue(await api.changeQueued(id, m.number, { now: true })))}>${icon("arrow-up")}</button>
+        <button type="button" class="tool sm" title="Edit" aria-label="Edit the queued message" onClick=${() => setEditing({ number: m.number, text: m.text })}>${icon("pencil")}</button>
+        <button type="button" class="tool sm" title="Remove" aria-label="Remove the queued message" onClick=${() => remove(m)}>${icon("x")}</button>`}</li>`)}</ul>`;
+}

@@ -1,0 +1,207 @@
+// The run: what happened when, and of every call what was sent and what came back.
+
+import { api } from "./api.js";
+import { agentOf, toast } from "./state.js";
+import { clock, cost, count, duration, json, short, visible } from "./format.js";
+import { did, doing, toolIcon } from "./words.js";
+import { go, talkAddress } from "./route.js";
+import { Lines } from "./changes.js";
+import { Bones, Face, html, icon, useEffect, useMemo, useRef, useState } from "./view.js";
+
+const rowHeight = 32;
+
+// rowsOf makes the rows of the tree: runs, and below them their calls and questions.
+export function rowsOf(session) {
+  const rows = [];
+  const runs = [...session.runs.values()];
+  const entries = [
+    ...runs.map((run) => ({ kind: "run", run, depth: run.depth, start: run.started, end: run.ended, order: run.seq })),
+    ...session.spans.map((span) => ({ kind: span.kind, span, depth: (session.runs.get(span.run)?.depth ?? 0) + (span.kind === "tool" ? 2 : 1), start: span.start, end: span.end, order: span.kind === "model" ? span.seq - 0.5 : span.seq })),
+    ...session.items.filter((i) => i.type === "question").map((item) => ({ kind: "ask", item, depth: item.depth + 1, start: item.time, end: answeredAt(session, item), order: item.seq })),
+    ...session.warnings.filter((w) => w.code === "failed").map((w) => ({ kind: "warning", warning: w, depth: 1, start: w.time, end: w.time, order: w.seq })),
+  ];
+  const turns = new Map();
+  for (const e of entries.sort((a, b) => a.order - b.order)) {
+    if (e.kind === "model") {
+      const n = (turns.get(e.span.run) ?? 0) + 1;
+      turns.set(e.span.run, n);
+      e.turn = n;
+    }
+    rows.push(e);
+  }
+  return rows;
+}
+
+const answeredAt = (session, item) => session.items.find((other) => other.seq > item.seq && other.run !== undefined && other.type !== "question")?.time ?? "";
+
+// scaleOf maps times to places, with waiting for people folded to a sliver.
+export function scaleOf(rows, toScale) {
+  const begin = Math.min(...rows.map((r) => Date.parse(r.start)));
+  const end = Math.max(begin + 1, ...rows.map((r) => Date.parse(r.end || r.start)));
+  const waits = toScale ? [] : rows.filter((r) => r.kind === "ask" && r.end && Date.parse(r.end) - Date.parse(r.start) > 5000).map((r) => [Date.parse(r.start), Date.parse(r.end)]);
+  // Between runs nobody works: that is folded, too.
+  const tops = rows.filter((r) => r.kind === "run" && r.depth === 0 && r.end).sort((a, b) => (a.start < b.start ? -1 : 1));
+  if (!toScale) for (let i = 1; i < tops.length; i++) waits.push([Date.parse(tops[i - 1].end), Date.parse(tops[i].start)]);
+  const folds = waits.filter(([a, b]) => b - a > 2000).sort((a, b) => a[0] - b[0]);
+  const saved = (time) => folds.reduce((sum, [a, b]) => sum + Math.max(0, Math.min(time, b) - a) * 0.995, 0);
+  const at = (time) => Date.parse(time) - begin - saved(Date.parse(time));
+  return { at, total: Math.max(1, end - begin - saved(end)), folded: folds.reduce((sum, [a, b]) => sum + b - a, 0) };
+}
+
+export function Run({ here, at, agent }) {
+  const { session, id } = here;
+  const [toScale, setToScale] = useState(false);
+  const [top, setTop] = useState(0);
+  const box = useRef(null);
+  const rows = useMemo(() => rowsOf(session), [session.version]);
+  const calls = rows.filter((r) => r.span);
+  const number = Number(at) || 0;
+  const scale = rows.length ? scaleOf(rows, toScale) : { at: () => 0, total: 1, folded: 0 };
+  const { totals } = session;
+  const failed = session.spans.filter((s) => s.class).length;
+  const took = [...session.runs.values()].filter((r) => !r.parent).reduce((sum, r) => sum + (Date.parse(r.ended || new Date()) - Date.parse(r.started)), 0);
+  const from = Math.max(0, Math.floor(top / rowHeight) - 10), to = Math.min(rows.length, from + 60);
+  const select = (row) => row.span && go(talkAddress(id, "run", String(row.span.seq)));
+  const step = (by) => {
+    const i = calls.findIndex((r) => r.span.seq === number);
+    const next = calls[Math.max(0, Math.min(calls.length - 1, i + by))];
+    if (next) select(next);
+  };
+  const exported = () => {
+    const link = Object.assign(document.createElement("a"), { download: `${id}.jsonl` });
+    fetch(api.eventsOf(id) + "?before=&limit=5000", { headers: { Accept: "application/json" } }).then((r) => r.json()).then((page) => {
+      link.href = URL.createObjectURL(new Blob([page.events.map((e) => JSON.stringify(e) + "\n").join("")], { type: "application/x-ndjson" }));
+      link.click();
+    }, (problem) => toast(problem.message));
+  };
+  const models = session.spans.filter((s) => s.kind === "model" && s.context);
+  const fullest = Math.max(1, ...models.map((s) => s.context.system + s.context.tools + s.context.history));
+  return html`<section class="running" aria-label="Run"><div class="row between wrap figures"><dl class="facts">
+      <div><dt>Took</dt><dd>${duration(took)} ${scale.folded > 5000 && html`<small>and ${duration(scale.folded)} waiting</small>`}</dd></div><div><dt>Model calls</dt><dd>${count(totals.turns)}</dd></div>
+      <div><dt>Tool calls</dt><dd>${count(totals.calls)} ${failed > 0 && html`<small class="bad">${failed} failed</small>`}</dd></div><div><dt>Tokens</dt><dd>${count(totals.input + totals.output)} ${totals.cached > 0 && html`<small>${Math.round((totals.cached / totals.input) * 100)} % from cache</small>`}</dd></div>
+      <div><dt>Cost</dt><dd>${cost(totals.cost) || "–"}</dd></div></dl>
+      <div class="row wrap desk-only">${[["acc", "model"], ["note", "tool"], ["bad", "failed"], ["spot", "waits for you"]].map(([tint, words]) => html`<span class="chip out" key=${words}><span class=${"dot d-" + tint}></span>${words}</span>`)}<button type="button" class="sm" onClick=${exported}>${icon("download")}Export</button></div></div>
+    <div class=${"inspect" + (number ? "" : " solo")}><div class="lanes" ref=${box} onScroll=${(e) => setTop(e.target.scrollTop)}>
+      <div class="lane axis" aria-hidden="true"><span><b class="tiny">What happened</b></span><span></span><span class="track">${[0, 0.25, 0.5, 0.75, 1].map((f) => html`<span key=${f} style=${{ left: f * 100 + "%" }}>${duration(scale.total * f)}</span>`)}</span></div>
+      <div role="list" aria-label="What happened, in order"><div style=${{ height: from * rowHeight + "px" }}></div>${rows.slice(from, to).map((row, i) => html`<${Lane} key=${from + i} row=${row} scale=${scale} current=${row.span && row.span.seq === number} select=${() => select(row)} />`)}<div style=${{ height: (rows.length - to) * rowHeight + "px" }}></div></div>
+      ${rows.length === 0 && html`<p class="dim pad">Nothing has run yet.</p>`}
+      ${(scale.folded > 0 || toScale) && html`<p class="small faint pad">${toScale ? "Drawn to scale." : "Waiting is folded in the drawing."} <button type="button" class="link" onClick=${() => setToScale(!toScale)}>${toScale ? "Fold waiting" : "Show it to scale"}</button></p>`}
+      ${models.length > 0 && html`<section class="memory"><div class="row"><h2 class="h-17 grow">What filled the model’s memory</h2><span class="tiny faint">at most ${count(fullest)}${models.at(-1).context.window ? ` of ${count(models.at(-1).context.window)}` : ""} tokens</span></div>
+        <div class="fills">${models.slice(-40).map((s, i) => html`<${Fill} key=${s.seq} span=${s} n=${models.length - Math.min(40, models.length) + i + 1} fullest=${fullest} current=${s.seq === number} />`)}</div></section>`}
+    </div>${number > 0 && html`<${Call} id=${id} number=${number} key=${number} step=${step} close=${() => go(talkAddress(id, "run"))} />`}</div></section>`;
+}
+
+function Fill({ span, n, fullest, current }) {
+  const { system, tools, history } = span.context;
+  return html`<span class=${current ? "strong" : "dim"}>Turn ${n}</span><div class="parts" role="img" aria-label=${`instructions ${system}, tools ${tools}, conversation ${history} tokens`}>${[["p1", system], ["p3", tools], ["p4", history], ["rest", fullest - system - tools - history]].map(([tint, value]) => value > 0 && html`<i key=${tint} class=${tint} style=${{ flex: value }}></i>`)}</div><span class="right num dim">${count(system + tools + history)}</span>`;
+}
+
+function Lane({ row, scale, current, select }) {
+  const place = (from, to) => ({ left: (scale.at(from) / scale.total) * 100 + "%", width: Math.max(0.2, ((scale.at(to) - scale.at(from)) / scale.total) * 100) + "%" });
+  const end = row.end || new Date().toISOString();
+  const ms = row.end ? Date.parse(row.end) - Date.parse(row.start) : NaN;
+  let drawing = null, label = "", bars = null;
+  if (row.kind === "run") {
+    const agent = agentOf(row.run.agent);
+    drawing = html`<${Face} id=${row.run.agent} name=${agent.name} size="s" />`;
+    label = html`<b class="cut">${agent.name} ${row.run.status === "running" ? "works" : row.run.status === "failed" ? "failed" : "answers"}</b>`;
+    bars = html`<i class="ag" style=${place(row.start, end)}></i>`;
+  } else if (row.kind === "model") {
+    const first = new Date(Date.parse(row.start) + (row.span.first || 0)).toISOString();
+    drawing = icon("cpu");
+    label = html`<span class="cut">${row.span.purpose ? `Model, ${row.span.purpose}` : `Model, turn ${row.turn}`}${row.span.attempt > 1 ? `, try ${row.span.attempt}` : ""}</span>`;
+    bars = html`<i class="tt" style=${place(row.start, first)}></i><i style=${place(first, end)}></i>`;
+  } else if (row.kind === "tool") {
+    drawing = icon(row.span.class ? "circle-x" : toolIcon(row.span.name), row.span.class ? "bad" : "");
+    label = html`<span class="cut">${doing(row.span.name, row.span.arguments, true)}${row.span.attempt > 1 ? ", again" : ""}</span>`;
+    bars = html`<i class=${row.span.class ? "er" : "tl"} style=${place(row.start, end)}></i>`;
+  } else if (row.kind === "ask") {
+    drawing = icon("message-circle-question-mark", "wait");
+    label = html`<span class="cut">Asked you</span>`;
+    bars = html`<i class="wt" style=${place(row.start, end)}></i>`;
+  } else {
+    drawing = icon("circle-x", "bad");
+    label = html`<span class="cut">${row.warning.agent}: ${row.warning.text}</span>`;
+  }
+  const keys = (event) => event.key === "Enter" && select();
+  return html`<div class="lane" role="listitem" data-kind=${row.kind} data-failed=${!!row.span?.class} aria-current=${current ? "true" : undefined} tabindex=${row.span ? 0 : undefined} onClick=${select} onKeyDown=${keys}><span style=${{ "--d": row.depth }}>${drawing}${label}</span><span class=${row.kind === "ask" ? "wait" : ""}>${duration(ms)}</span><span class="track">${bars}</span></div>`;
+}
+
+const kinds = { __proto__: null, instructions: ["p1", "Instructions"], context: ["p2", "Loaded before the conversation"], tools: ["p3", "Descriptions of tools"], user: ["p6", "What was said by people"], assistant: ["p4", "What the agent said"], tool: ["p5", "Results of tools"], summary: ["p2", "Summary of earlier turns"] };
+
+// grouped joins parts of one kind that follow each other.
+function grouped(parts) {
+  const groups = [];
+  for (const part of parts) {
+    const last = groups.at(-1);
+    if (last && last.kind === part.kind && part.kind !== "context" && last.fresh === part.new) last.parts.push(part);
+    else groups.push({ kind: part.kind, fresh: part.new, parts: [part] });
+  }
+  return groups;
+}
+
+// Call shows one call.
+function Call({ id, number, step, close }) {
+  const [call, setCall] = useState(null);
+  const [problem, setProblem] = useState("");
+  const [tab, setTab] = useState("Sent");
+  useEffect(() => {
+    let left = false;
+    api.call(id, number).then((found) => left || setCall(found), (trouble) => left || setProblem(trouble.message));
+    return () => {
+      left = true;
+    };
+  }, [id, number]);
+  const copyAs = (as) => api.callAs(id, number, as).then((text) => navigator.clipboard?.writeText(text)).then(() => toast("Copied"), (trouble) => toast(trouble.message));
+  const fork = () => api.fork(id, number).then(({ session }) => go(talkAddress(session)), (trouble) => toast(trouble.message));
+  const button = (name, drawing, act) => html`<button type="button" class="tool sm" title=${name} aria-label=${name} onClick=${act}>${icon(drawing)}</button>`;
+  const model = call?.kind === "model";
+  return html`<aside class="panel over" aria-label="Call"><div class="bar">${icon(call && !model ? toolIcon(call.tool) : "cpu")}<div class="grow"><h2 class="cut">${!call ? "…" : model ? `Model${call.purpose ? `, ${call.purpose}` : ""}` : doing(call.tool, call.arguments, true)}</h2><div class="tiny faint cut">${call && `${call.model || call.tool} · ${clock(call.at)}${call.finish ? ` · ended: ${call.finish}` : ""}`}</div></div>
+      ${button("The call before", "chevron-up", () => step(-1))}${button("The next call", "chevron-down", () => step(1))}${button("Close", "x", close)}</div>
+    <div class="call-body" tabindex="0">${problem ? html`<p class="dim">${problem}</p>` : !call ? html`<${Bones} />` : !model ? html`<${ToolCall} call=${call} />` : html`
+      <dl class="facts small-facts"><div><dt>Sent</dt><dd>${count(call.input_tokens)} <small>tokens${call.cached_tokens ? `, ${count(call.cached_tokens)} cached` : ""}</small></dd></div><div><dt>Came back</dt><dd>${count(call.output_tokens)}</dd></div><div><dt>First word</dt><dd>${duration(call.first_token_ms ?? 0)}</dd></div><div><dt>Cost</dt><dd>${cost(call.cost) || "–"}</dd></div></dl>
+      <div class="row between wrap"><div class="seg" role="group" aria-label="What to see">${["Sent", "Came back", "What changed", "JSON"].map((name) => html`<button type="button" key=${name} aria-pressed=${tab === name} onClick=${() => setTab(name)}>${name}</button>`)}</div>
+        <span class="row">${button("Copy as JSON", "braces", () => copyAs("json"))}${button("Copy as a curl command, without the key", "terminal", () => copyAs("curl"))}<button type="button" class="ghost sm" title="A new conversation that begins here" onClick=${fork}>${icon("git-branch")}Fork here</button></span></div>
+      ${tab === "Sent" && html`<${Sent} parts=${call.parts ?? []} />`}
+      ${tab === "Came back" && html`<${CameBack} answer=${call.answer} finish=${call.finish} />`}
+      ${tab === "What changed" && html`<${Changed} id=${id} call=${call} />`}
+      ${tab === "JSON" && html`<pre class="exact-json" tabindex="0">${json(call)}</pre>`}`}</div></aside>`;
+}
+
+function Sent({ parts }) {
+  const groups = grouped(parts);
+  return html`<div class="parts" role="img" aria-label="Tokens by part">${groups.map((g, i) => html`<i key=${i} class=${kinds[g.kind]?.[0] ?? "p6"} style=${{ flex: sum(g) || 1 }}></i>`)}</div>
+    <div class="sent">${groups.map((g, i) => html`<details class=${"part " + (kinds[g.kind]?.[0] ?? "p6")} key=${i} open=${i === 0}><summary><span class="sw"></span><span class="grow">${partTitle(g)}</span>${g.fresh && html`<span class="chip note t">new</span>`}${g.parts[0].origin && html`<span class="tiny faint cut origin">${g.parts[0].origin}</span>`}<span class="num">${count(sum(g))}</span>${icon("chevron-right", "chev")}</summary>
+      ${g.parts.map((p, j) => (p.kind === "tools" ? html`<p class="small dim" key=${j}>Estimated: how the tools are described is not on record.</p>` : g.parts.length > 1 ? html`<div class="msg" key=${j}><b>${p.name || kinds[p.kind]?.[1]} · ${count(p.tokens)} tokens</b><pre>${visible(p.text)}</pre></div>` : html`<pre key=${j} tabindex="0">${visible(p.text)}</pre>`))}</details>`)}</div>`;
+}
+
+const sum = (group) => group.parts.reduce((total, p) => total + p.tokens, 0);
+
+function partTitle(group) {
+  const [, words] = kinds[group.kind] ?? ["", group.kind];
+  return group.parts.length > 1 ? `${words}: ${group.parts.length}` : group.kind === "context" ? nameOfSource(group.parts[0].name) : words;
+}
+
+const nameOfSource = (source = "") => source.split("/").at(-1) || "Context";
+
+function CameBack({ answer, finish }) {
+  return html`<div class="stack came">${answer?.thought && html`<details><summary>Thought</summary><pre tabindex="0">${visible(answer.thought)}</pre></details>`}${answer?.text && html`<pre tabindex="0">${visible(answer.text)}</pre>`}${answer?.refusal && html`<pre tabindex="0">${visible(answer.refusal)}</pre>`}
+    ${(answer?.calls ?? []).map((c, i) => html`<div class="msg" key=${i}><b>calls ${c.name}</b><pre>${visible(c.arguments)}</pre></div>`)}<p class="small faint">It ended: ${finish || "without saying why"}.</p></div>`;
+}
+
+function Changed({ id, call }) {
+  const fresh = (call.parts ?? []).filter((p) => p.new);
+  if (!call.before) return html`<p class="dim">This is the first call: everything is new.</p>`;
+  return html`<div class="stack"><p class="small dim">Since <a class="link" href=${talkAddress(id, "run", String(call.before))}>the call before</a>: ${fresh.length} parts are new, ${call.dropped?.length ?? 0} were not sent any more.</p>
+    <${Lines} before=${(call.dropped ?? []).map(asText).join("")} after=${fresh.map(asText).join("")} /></div>`;
+}
+
+const asText = (p) => `${kinds[p.kind]?.[1] ?? p.kind}${p.name ? ` (${p.name})` : ""}\n${visible(p.text)}\n`;
+
+function ToolCall({ call }) {
+  return html`<dl class="facts small-facts"><div><dt>Took</dt><dd>${duration(call.duration_ms ?? 0)}</dd></div><div><dt>Attempt</dt><dd>${call.attempts ?? 1}</dd></div>${call.class && html`<div><dt>Failed as</dt><dd>${call.class}</dd></div>`}</dl>
+    <h3>Sent to ${call.tool}</h3><pre tabindex="0">${json(call.arguments)}</pre>
+    ${call.changed?.length > 0 && html`<h3>Changed since the attempt before</h3><pre tabindex="0">${json(call.changed)}</pre>`}
+    ${call.error && html`<h3>What went wrong</h3><pre tabindex="0">${visible(call.error)}</pre>`}
+    <h3>Came back</h3><pre tabindex="0">${visible(call.result ?? "")}</pre>`;
+}

@@ -1,0 +1,163 @@
+// Settings: what troupe.yaml and .env say, for operators; what this browser does, for
+// everybody.
+
+import { api } from "./api.js";
+import { operate } from "./operate.js";
+import { agentOf, app, can, toast } from "./state.js";
+import { Lines } from "./changes.js";
+import { currentTheme, setTheme } from "./side.js";
+import { kept, keep } from "./kept.js";
+import { count, cost } from "./format.js";
+import { shortName } from "./models.js";
+import { Trouble } from "./trouble.js";
+import { Bones, Face, html, icon, useEffect, useState } from "./view.js";
+
+const sections = [["models", "cpu", "Models and keys"], ["agents", "users", "Agents"], ["mcp", "plug", "Tool servers"], ["skills", "book-open", "Skills"], ["limits", "gauge", "Limits"], ["people", "user", "People"], ["look", "sun", "This page"], ["about", "info", "About"]];
+const everybody = ["look", "about"];
+
+export function Settings({ section }) {
+  const mine = sections.filter(([name]) => app.me.operator || everybody.includes(name));
+  const shown = mine.some(([name]) => name === section) ? section : "look";
+  const View = { models: ModelSettings, agents: AgentSettings, mcp: ToolServerSettings, skills: SkillSettings, limits: LimitSettings, people: PeopleSettings, look: LookSettings, about: AboutSettings }[shown];
+  return html`<div class="bar"><h1 class="h-20">Settings</h1><span class="grow"></span><span class="small faint desk-only">Kept in troupe.yaml; keys in .env, readable by the server only</span></div>
+    <div class="page"><div class="in set"><nav aria-label="Settings">${mine.map(([name, drawing, words]) => html`<a href=${"#/settings/" + name} key=${name} aria-current=${name === shown ? "page" : undefined}>${icon(drawing)}${words}</a>`)}</nav><div key=${shown}><${View} /></div></div></div>`;
+}
+
+function useLoaded(load, ...changed) {
+  const [state, setState] = useState({ value: null, problem: null });
+  const [turn, again] = useState(0);
+  useEffect(() => {
+    let left = false;
+    load().then((value) => left || setState({ value, problem: null }), (problem) => left || setState({ value: null, problem }));
+    return () => {
+      left = true;
+    };
+  }, [turn, ...changed]);
+  return [state.value, state.problem, () => again((n) => n + 1), (value) => setState({ value, problem: null })];
+}
+
+const Head = ({ title, text }) => html`<h2 class="h-26">${title}</h2><p class="dim lead-in">${text}</p>`;
+
+function Missing({ problem, what }) {
+  return problem.code === "absent" ? html`<p class="dim">This server does not let the page change ${what}. Edit <code>troupe.yaml</code> and start it anew.</p>` : html`<${Trouble} code=${problem.code} context=${{ detail: problem.message }} />`;
+}
+
+// Row is a setting with a field that saves when it is left.
+function SettingRow({ setting, title, text, save, type = "text" }) {
+  const [value, setValue] = useState(setting?.value ?? "");
+  useEffect(() => setValue(setting?.value ?? ""), [setting?.value]);
+  if (!setting) return null;
+  const done = () => value !== setting.value && save({ [setting.key]: value });
+  return html`<div><div><b>${title}</b><p>${text}${setting.locked && html` <span class="wait">${icon("lock")} ${setting.locked}</span>`}</p></div><label class="field edge narrow"><input type=${type} aria-label=${title} value=${value} placeholder=${setting.usual || "none"} disabled=${!!setting.locked} onInput=${(e) => setValue(e.target.value)} onBlur=${done} onKeyDown=${(e) => e.key === "Enter" && done()} /></label></div>`;
+}
+
+const find = (settings, key) => settings?.settings.find((s) => s.key === key);
+
+function useSettings() {
+  const [settings, problem, again, set] = useLoaded(operate.settings);
+  const save = (values) => operate.changeSettings(values).then((next) => {
+    set(next);
+    toast("Saved in troupe.yaml");
+    api.models().then((models) => Object.assign(app, { models }));
+  }, (trouble) => (toast(trouble.message), again()));
+  return { settings, problem, save, again };
+}
+
+function ModelSettings() {
+  const { settings, problem, save, again } = useSettings();
+  const [tested, setTested] = useState(new Map());
+  const [keyOf, setKeyOf] = useState("");
+  if (problem) return html`<${Head} title="Models and keys" text="" /><${Missing} problem=${problem} what="models and keys" /><${Prices} />`;
+  if (!settings) return html`<${Bones} />`;
+  const usual = find(settings, "model");
+  const test = async (name) => {
+    setTested((t) => new Map(t).set(name, { state: "testing" }));
+    const result = await operate.testProvider(name).catch((trouble) => ({ state: "failed", detail: trouble.message }));
+    setTested((t) => new Map(t).set(name, result));
+  };
+  const setKey = async (event) => {
+    event.preventDefault();
+    try {
+      await operate.setKey(keyOf, new FormData(event.target).get("key").trim());
+      toast("The key is kept. It is never shown again.");
+      const name = keyOf;
+      setKeyOf("");
+      again();
+      test(name);
+    } catch (trouble) {
+      toast(trouble.message);
+    }
+  };
+  return html`<${Head} title="Models and keys" text="Which model answers, unless an agent or a conversation has its own." />
+    <div class="card rows"><div><div><b>Usual model</b><p>For agents that have none of their own.${usual?.locked && html` <span class="wait">${icon("lock")} ${usual.locked}</span>`}</p></div>
+      <label class="btn pick"><span>${usual?.value || usual?.usual || "rehearsal"}</span>${icon("chevron-down")}<select aria-label="Usual model" disabled=${!!usual?.locked} value=${usual?.value ?? ""} onChange=${(e) => save({ model: e.target.value })}><option value="">${usual?.usual ? `as the environment says (${usual.usual})` : "rehearsal"}</option>${app.models.map((m) => html`<option key=${m.id} value=${m.id} disabled=${!m.available}>${m.id}</option>`)}</select></label></div></div>
+    <div class="row sec"><h3 class="h-20 grow">Providers</h3></div>
+    <div class="card rows">${settings.providers.map((p) => {
+      const state = tested.get(p.name) ?? p;
+      return html`<div key=${p.name} class=${state.state && !["answers", "testing"].includes(state.state) ? "bad-row" : ""}><div><div class="row wrap"><b>${p.name}</b>${state.state === "answers" ? html`<span class="chip good t">${icon("check")}answers${state.took_ms ? `, ${(state.took_ms / 1000).toFixed(1)} s` : ""}</span>` : state.state === "testing" ? html`<span class="chip t">${icon("loader-circle", "spin")}trying</span>` : state.state ? html`<span class="chip bad t">${icon("circle-alert")}${state.state === "key_refused" ? "refuses the key" : "does not answer"}</span>` : null}</div>
+        <p>${p.base_url} ${p.needs_key ? (p.has_key ? "A key is set. It cannot be shown, only replaced." : "No key is set.") : "No key needed."}${state.detail && html`<br />${state.detail}`}</p></div>
+        <div class="row"><button type="button" class="sm" disabled=${p.needs_key && !p.has_key} onClick=${() => test(p.name)}>Test</button>${p.needs_key && html`<button type="button" class="sm" aria-expanded=${keyOf === p.name} onClick=${() => setKeyOf(keyOf === p.name ? "" : p.name)}>${p.has_key ? "Replace key" : "Set key"}</button>`}</div>
+        ${keyOf === p.name && html`<form class="row wrap key-form" onSubmit=${setKey}><label class="field edge grow">${icon("key-round")}<input name="key" type="password" autocomplete="off" placeholder="Paste the key" aria-label=${`Key for ${p.name}`} required /></label><button class="primary">Save and test</button><p>It goes to the server once and is never sent back to any page, event or log.</p></form>`}</div>`;
+    })}</div><${Prices} />`;
+}
+
+function Prices() {
+  if (!app.models.length) return null;
+  const price = (value) => (value === undefined ? "?" : value === 0 ? "free" : `$${value.toFixed(2)}`);
+  return html`<h3 class="h-20 sec">Prices and windows</h3><div class="wide" tabindex="0" role="group" aria-label="Prices and windows"><table class="list"><thead><tr><th>Model</th><th class="right">Holds</th><th class="right">In / million</th><th class="right">Out / million</th><th>Used by</th></tr></thead><tbody>${app.models.map((m) => html`<tr key=${m.id}><td>${m.id}</td><td class="right num">${m.window ? count(m.window) : "?"}</td><td class="right num">${price(m.price?.input)}</td><td class="right num">${price(m.price?.output)}</td><td>${m.usual ? "usual" : (m.agents ?? []).map((id) => agentOf(id).name).join(", ")}</td></tr>`)}</tbody></table></div>`;
+}
+
+function AgentSettings() {
+  const { settings, save } = useSettings();
+  return html`<${Head} title="Agents" text="Who is in the company, and which model answers for each." /><div class="card rows">${app.agents.map((a) => html`<div key=${a.id} class=${a.broken ? "bad-row" : ""}><div class="row gap-3"><${Face} id=${a.id} name=${a.name} /><div><b>${a.name}</b> ${a.broken && html`<span class="chip bad t">cannot start</span>`}<p>${a.broken || [a.bundle_title || a.bundle, a.title, a.tools?.length ? `${a.tools.length} tools` : ""].filter(Boolean).join(" · ")}</p></div></div>
+    ${settings && app.models.length > 0 && !a.broken && html`<label class="btn sm pick"><span>${shortName(find(settings, `agents.${a.id}.model`)?.value || a.model) || "usual model"}</span>${icon("chevron-down")}<select aria-label=${`Model of ${a.name}`} value=${find(settings, `agents.${a.id}.model`)?.value ?? ""} onChange=${(e) => save({ [`agents.${a.id}.model`]: e.target.value })}><option value="">usual model</option>${app.models.map((m) => html`<option key=${m.id} value=${m.id} disabled=${!m.available}>${m.id}</option>`)}</select></label>`}</div>`)}</div>${app.agents.length === 0 && html`<p class="dim">There are none.</p>`}`;
+}
+
+function ToolServerSettings() {
+  const [list, problem, again] = useLoaded(operate.toolServers);
+  const [open, setOpen] = useState("");
+  const act = (what, name, done) => what(name).then(() => (toast(done), again()), (trouble) => toast(trouble.message));
+  return html`<${Head} title="Tool servers" text="Programs that give agents more tools, over MCP. Changed tools wait for your word." />
+    ${problem ? html`<${Missing} problem=${problem} what="tool servers" />` : !list ? html`<${Bones} />` : list.length === 0 ? html`<p class="dim">There are none${can("mcp") ? "" : " that the page can show"}. They are described in <code>troupe.yaml</code> under <code>mcp</code>.</p>` : html`<div class="card rows">${list.map((s) => html`<div key=${s.name} class=${s.state === "changed" ? "spot-row" : ""}><div><div class="row"><span class=${"dot " + ({ running: "good", changed: "spot" }[s.state] ?? "bad")}></span><b>${s.name}</b><span class="chip t">${s.state === "changed" ? `${s.changed.length} tools changed` : s.state === "running" ? `${s.tools.length} tools` : "stopped"}</span></div><p>${s.detail}</p></div>
+      <div class="row">${s.state === "changed" ? html`<button type="button" class="sm" aria-expanded=${open === s.name} onClick=${() => setOpen(open === s.name ? "" : s.name)}>Look and decide</button>` : html`<button type="button" class="sm" onClick=${() => act(operate.restartTools, s.name, "Started anew")}>Start anew</button>`}</div>
+      ${open === s.name && html`<div class="card cutoff change-list">${s.changed.map((c) => html`<h3 class="pad" key=${c.tool}>${c.tool}: what changed</h3><${Lines} before=${c.before ?? ""} after=${c.after ?? ""} />`)}<div class="row pad"><button type="button" class="ghost sm danger" onClick=${() => act(operate.acceptTools, s.name, "Accepted")}>Accept</button><button type="button" class="sm primary" onClick=${() => setOpen("")}>Keep it off</button></div></div>`}</div>`)}</div>`}`;
+}
+
+function SkillSettings() {
+  const [list, problem] = useLoaded(operate.skills);
+  return html`<${Head} title="Skills" text="Know-how that agents load when a task calls for it." />${problem ? html`<${Missing} problem=${problem} what="skills" />` : !list ? html`<${Bones} />` : list.length === 0 ? html`<p class="dim">There are none. <code>troupe skills new</code> writes one.</p>` : html`<div class="card rows">${list.map((s) => html`<div key=${s.name}><div><b>${s.name}</b><p>${s.description}</p></div><span class="tiny faint">${s.category ?? ""}</span></div>`)}</div>`}`;
+}
+
+function LimitSettings() {
+  const { settings, problem, save } = useSettings();
+  const [spent] = useLoaded(operate.spending);
+  return html`<${Head} title="Limits" text="An agent that reaches one stops, says so, and keeps what it has. You can let it go on." />
+    <div class="card rows"><div><div><b>Spent in the last 31 days</b><p>${spent ? `${cost(spent.total) || "$0"} in ${count(spent.sessions)} conversations; the dearest cost ${cost(spent.dearest) || "$0"}.` : "…"}</p></div></div>
+      ${settings && [["limits.cost", "Money, one answer", "In US dollars."], ["limits.time", "Time, one answer", "As in 15m. Waiting for you does not count."], ["limits.turns", "Turns, one answer", "How often the model may be asked before it must answer."], ["limits.tokens", "Tokens, one answer", "Sent and received."]].map(([key, title, text]) => html`<${SettingRow} key=${key} setting=${find(settings, key)} title=${title} text=${text} save=${save} />`)}</div>
+    ${problem && html`<${Missing} problem=${problem} what="limits" />`}`;
+}
+
+function PeopleSettings() {
+  const [list, problem] = useLoaded(operate.people);
+  const [link, setLink] = useState(null);
+  const make = (name) => operate.link(name).then(({ fragment }) => setLink({ name, text: location.origin + location.pathname + fragment }), (trouble) => toast(trouble.message));
+  return html`<${Head} title="People" text="Each sees conversations of their own, and the project’s documents." />${problem ? html`<${Missing} problem=${problem} what="people" />` : !list ? html`<${Bones} />` : html`<div class="card rows">${list.map((p) => html`<div key=${p.name}><div class="row gap-3"><span class="face you" aria-hidden="true">${(p.name || app.me.name || "Y")[0].toUpperCase()}</span><div><b>${p.name || app.me.name || "You"}</b>${(p.you || p.operator) && html` <span class="chip t">${[p.you && "you", p.operator && "operator"].filter(Boolean).join(", ")}</span>`}</div></div><button type="button" class="sm" onClick=${() => make(p.name)}>New sign-in link</button>
+    ${link?.name === p.name && html`<div class="key-form"><label class="field edge">${icon("link")}<input readonly aria-label="Sign-in link" value=${link.text} onFocus=${(e) => e.target.select()} /></label><p>It lets in whoever has it, for a day, until the server starts anew.</p></div>`}</div>`)}</div>`}`;
+}
+
+function Switch({ name, value, change }) {
+  return html`<button type="button" class="switch" role="switch" aria-checked=${value} aria-label=${name} onClick=${() => change(!value)}></button>`;
+}
+
+function LookSettings() {
+  const [, draw] = useState(0);
+  const set = (key, value) => (keep(key, value), draw((n) => n + 1));
+  const theme = document.documentElement.dataset.theme ?? "";
+  return html`<${Head} title="This page" text="Kept in this browser." /><div class="card rows"><div><b>Colours</b><div class="seg" role="group" aria-label="Colours">${[["", "As the machine"], ["light", "Light"], ["dark", "Dark"]].map(([value, words]) => html`<button type="button" key=${value} aria-pressed=${theme === value} onClick=${() => (setTheme(value), draw((n) => n + 1))}>${words}</button>`)}</div></div>
+    <div><div><b>Enter sends</b><p>Off on phones: there Enter begins a line.</p></div><${Switch} name="Enter sends" value=${kept("enterSends", true)} change=${(v) => set("enterSends", v)} /></div>
+    <div><div><b>Single letters act</b><p>Such as j and k for the next and the previous turn.</p></div><${Switch} name="Single letters act" value=${kept("letters", true)} change=${(v) => set("letters", v)} /></div></div>`;
+}
+
+function AboutSettings() {
+  return html`<${Head} title="About" text="" /><div class="card rows"><div><div><b>Troupe ${app.me.version}</b><p>Up since ${app.me.started ? new Date(app.me.started).toLocaleString() : "?"}.</p></div></div><div><div><b>For programs</b><p>OpenAI-compatible at /v1, events and files at /api. Agents are models there.</p></div><a class="btn sm" href="api/openapi.json" target="_blank" rel="noopener">Description of the API</a></div></div>`;
+}

@@ -1,0 +1,72 @@
+// The frame: places, what waits, conversations by day; a bar of tabs on a phone.
+
+import { app, agentOf, byTime, can, waiting, titleOf } from "./state.js";
+import { day, when } from "./format.js";
+import { now, states } from "./words.js";
+import { talkAddress } from "./route.js";
+import { Face, html, icon, Logo, useState } from "./view.js";
+import { keep } from "./kept.js";
+
+const places = [
+  ["", "house", "Home"], ["files", "folder-open", "Files"], ["flows", "workflow", "Flows"], ["deliveries", "package-check", "Deliveries"], ["activity", "activity", "Activity"],
+];
+
+// shown is how many conversations the side bar lists; find has them all.
+const shown = 60;
+
+export function Side({ route, find }) {
+  const waits = waiting();
+  const rest = byTime().filter((s) => s.status !== "waiting").slice(0, shown);
+  const pinned = rest.filter((s) => s.pinned);
+  const groups = [["Pinned", pinned]];
+  for (const s of rest.filter((one) => !one.pinned)) {
+    const name = day(s.updated);
+    if (groups.at(-1)[0] !== name) groups.push([name, []]);
+    groups.at(-1)[1].push(s);
+  }
+  const section = (name, list, mark = null) => list.length > 0 && html`<h2 class="group">${mark}${name}</h2><ul>${list.map((s) => html`<li key=${s.id}><${Entry} session=${s} current=${route.id === s.id} /></li>`)}</ul>`;
+  return html`<aside class="side" aria-label="Troupe">
+    <a class="brand" href="#/" aria-label="Troupe, home"><${Logo} /><span>Troupe</span></a>
+    <div class="find"><button type="button" class="field" onClick=${find}>${icon("search")}<span class="grow small">Find anything</span><kbd aria-hidden="true">${/Mac/.test(navigator.platform) ? "⌘" : "Ctrl "}K</kbd></button></div>
+    <nav aria-label="Main">${places.filter(([name]) => name !== "activity" || can("logs")).map(([name, drawing, words]) => html`<a href=${"#/" + name} key=${name} aria-current=${route.name === name ? "page" : undefined} title=${words} aria-label=${words}>${icon(drawing)}<span>${words}</span></a>`)}</nav>
+    <div class="scroll" role="navigation" aria-label="Conversations">
+      ${section("Waiting for you", waits, html`<span class="dot spot"></span>`)}
+      ${groups.map(([name, list]) => section(name, list))}
+    </div>
+    <div class="foot"><span class="face you" aria-hidden="true">${(app.me.name || "Y")[0].toUpperCase()}</span><span class="cut grow small">${app.me.name || "You"}</span>
+      <${Theme} /><a class="btn tool sm" href="#/settings/look" title="Settings" aria-label="Settings">${icon("settings")}</a></div>
+  </aside>`;
+}
+
+// Entry is a conversation in a list. Its state has an icon and a word, never a colour
+// alone.
+export function Entry({ session: s, current = false }) {
+  const agent = agentOf(s.agent);
+  const mark = s.status === "waiting" ? html`<span class="dot spot" title=${states.waiting}></span><span class="hidden">${states.waiting}</span>`
+    : s.status === "running" ? html`${icon("loader-circle", "spin")}<span class="hidden">${now(s)}</span>`
+    : ["failed", "interrupted"].includes(s.status) ? html`${icon("circle-alert", "bad")}<span class="hidden">${states[s.status]}</span>`
+    : s.unseen ? html`<span class="dot live" title="New"></span><span class="hidden">New</span>` : html`<span class="tiny faint">${when(s.updated)}</span>`;
+  return html`<a class="item" href=${talkAddress(s.id)} data-status=${s.status} aria-current=${current ? "page" : undefined}><${Face} id=${s.agent} name=${agent.name} size="s" /><span class="cut grow">${titleOf(s)}</span>${mark}</a>`;
+}
+
+export function Tabs({ route }) {
+  const tabs = [["", "house", "Home"], ["chats", "message-square", "Chats"], ["files", "folder-open", "Files"], ["deliveries", "package-check", "Deliveries"], ["more", "menu", "More"]];
+  return html`<nav class="tabbar" aria-label="Main">${tabs.map(([name, drawing, words]) => html`<a href=${"#/" + name} key=${name} aria-current=${route.name === name ? "page" : undefined}>${icon(drawing)}${words}${name === "chats" && waiting().length > 0 && html`<span class="dot spot"></span><span class="hidden">${states.waiting}</span>`}</a>`)}</nav>`;
+}
+
+export function currentTheme() {
+  return document.documentElement.dataset.theme ?? (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light");
+}
+
+// setTheme chooses light, dark, or "" for what the machine has.
+export function setTheme(theme) {
+  if (theme) document.documentElement.dataset.theme = theme;
+  else delete document.documentElement.dataset.theme;
+  keep("theme", theme);
+}
+
+function Theme() {
+  const [, draw] = useState(0);
+  const next = currentTheme() === "dark" ? "light" : "dark";
+  return html`<button type="button" class="tool sm" title=${`Switch to ${next} colours`} aria-label=${`Switch to ${next} colours`} onClick=${() => (setTheme(next), draw((n) => n + 1))}>${icon(next === "dark" ? "moon" : "sun")}</button>`;
+}

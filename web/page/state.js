@@ -1,0 +1,159 @@
+// What the whole page knows: who looks at it, who can be talked to, how the
+// conversations stand. One stream keeps it up to date; nothing is asked for again and
+// again.
+
+import { api, noticed } from "./api.js";
+import { follow, hurry } from "./events.js";
+import { useEffect, useState } from "./view.js";
+
+export const app = {
+  me: { name: "", operator: false, can: [], started: "" },
+  agents: [],
+  flows: [],
+  models: [],
+  sessions: new Map(),
+  known: false, // everything above was loaded once
+  problem: null, // why it was not
+  connection: "connecting", // live, or lost
+  retryAt: 0,
+  signedOut: false,
+  entries: 0, // goes up when somebody has signed in: streams begin anew
+  toasts: [],
+  said: "", // what a screen reader says
+};
+
+const listeners = new Set();
+let frame = 0;
+
+// update changes what is known, and draws anew whoever uses it, once per frame.
+export function update(values) {
+  Object.assign(app, values);
+  frame ||= requestAnimationFrame(() => {
+    frame = 0;
+    for (const draw of [...listeners]) draw();
+  });
+}
+
+// useApp draws a component anew when what is known changes.
+export function useApp() {
+  const [, draw] = useState(0);
+  useEffect(() => {
+    const again = () => draw((n) => n + 1);
+    listeners.add(again);
+    return () => listeners.delete(again);
+  }, []);
+  return app;
+}
+
+export const can = (what) => app.me.can.includes(what);
+
+const unknown = new Map();
+
+// agentOf is what is known of an agent, the same object for as long as that holds.
+export function agentOf(id) {
+  const agent = app.agents.find((a) => a.id === id);
+  if (agent) return agent;
+  if (id === pipeline) return delivering;
+  if (!unknown.has(id)) unknown.set(id, { id, name: id, title: "", icon: "", commands: [] });
+  return unknown.get(id);
+}
+
+export const pipeline = "deliver";
+const delivering = { id: pipeline, name: "Delivery", title: "", icon: "", commands: [] };
+
+export const isFlow = (id) => app.flows.some((flow) => flow.name === id);
+
+// tasksOf are what people can ask an agent for.
+export const tasksOf = (agent) => (agent.commands ?? []).filter((command) => !command.hidden && command.label);
+
+// labelOf is what people read for a text that is a trigger of the agent's.
+export function labelOf(agent, text) {
+  const typed = text.trim();
+  return /^\*\S+$/.test(typed) ? (agent.commands ?? []).find((c) => c.trigger === typed)?.label ?? typed : text;
+}
+
+// titleOf is what a conversation is called.
+export function titleOf(session) {
+  const agent = agentOf(session.agent);
+  return (session.title && labelOf(agent, session.title)) || agent.name;
+}
+
+// load asks for everything, and follows what changes.
+export async function load() {
+  try {
+    const [me, agents, flows, sessions, models] = await Promise.all([api.me(), api.agents(), api.flows().catch(() => []), api.sessions(), api.models().catch(() => [])]);
+    const restarted = app.me.started && app.me.started !== me.started;
+    update({ me, agents, flows, models, sessions: new Map(sessions.map((s) => [s.id, s])), known: true, problem: null, signedOut: false });
+    if (restarted) toast("Troupe was restarted. Everything is on record.");
+  } catch (problem) {
+    update({ problem, known: app.known });
+  }
+  listen();
+}
+
+let stop = null;
+
+// listen follows how the conversations stand.
+function listen() {
+  stop?.();
+  let lost = false;
+  stop = follow(api.events, 0,
+    ({ session, gone }) => {
+      const sessions = new Map(app.sessions);
+      if (gone) sessions.delete(gone);
+      else sessions.set(session.id, session);
+      update({ sessions });
+    },
+    (connection, problem = null, wait = 0) => {
+      if (problem?.status === 401) return signedOut();
+      if (connection === "live" && lost) load(); // what has changed in the meantime
+      lost = connection === "lost" || lost;
+      update({ connection, retryAt: connection === "lost" ? Date.now() + wait : 0 });
+    });
+}
+
+export const tryNow = () => hurry();
+
+export const signedOut = () => update({ signedOut: true });
+
+// enter exchanges an access code for a cookie, and begins again where everybody was.
+export async function enter(code) {
+  await api.login(codeIn(code));
+  update({ entries: app.entries + 1, signedOut: false });
+  await load();
+}
+
+// codeIn is the code in what somebody pasted: the code itself, or the whole link.
+export const codeIn = (text) => decodeURIComponent(text.trim().match(/token=([^&\s]+)/)?.[1] ?? text.trim());
+
+// refresh takes over a session as the server shows it.
+export function refresh(session) {
+  update({ sessions: new Map(app.sessions).set(session.id, session) });
+}
+
+// byTime are the sessions, what was touched last first.
+export function byTime() {
+  return [...app.sessions.values()].filter((s) => !s.archived && s.status !== "empty").sort((a, b) => (a.updated < b.updated ? 1 : -1));
+}
+
+export const waiting = () => byTime().filter((s) => s.status === "waiting");
+
+let lastToast = 0;
+
+// toast says something for a while. undo, where given, is a button.
+export function toast(text, undo = null, ms = 6000) {
+  const one = { key: ++lastToast, text, undo };
+  update({ toasts: [...app.toasts, one] });
+  setTimeout(() => dismiss(one), ms);
+  return one;
+}
+
+export const dismiss = (one) => update({ toasts: app.toasts.filter((other) => other !== one) });
+
+// say has a screen reader say something.
+export const say = (text) => update({ said: text });
+
+noticed.problem = (problem) => {
+  if (problem.status === 401 && app.known) signedOut();
+  if (problem.status === 0 && app.connection === "live") update({ connection: "lost" });
+};

@@ -1,0 +1,79 @@
+// The catalogue of what can go wrong, by its code: what happened, what it means, what
+// to do. The provider's own words are folded below.
+
+import { app } from "./state.js";
+import { html, icon, useEffect, useState } from "./view.js";
+
+const other = (acts) => acts.chooseModel && ["Use another model", acts.chooseModel];
+const again = (acts) => acts.resume && ["Try again", acts.resume];
+const onward = (acts) => acts.resume && ["Go on", acts.resume];
+const operator = "Ask whoever runs Troupe.";
+
+// Each: [icon, title, text, acts, look]. It gets { p: provider, a: agent, ... }.
+const catalogue = {
+  __proto__: null, // names come from outside
+  key_refused: ["key-round", (c) => `${c.p} did not accept the key`, () => `Nothing was lost. The key may be mistyped or withdrawn.${app.me.operator ? "" : " " + operator}`,
+    (acts) => [app.me.operator && ["Replace the key", () => { location.hash = "#/settings/models"; }], other(acts), again(acts)]],
+  rate_limited: ["clock", (c) => `${c.p} asks us to slow down`, () => "Too many requests in a short time. Your question is kept.", (acts) => [again(acts), other(acts)], "soft"],
+  quota_spent: ["coins", (c) => `The account at ${c.p} has no credit left`, () => `Your question is kept. ${app.me.operator ? "Top up the account, or use another model." : operator}`, (acts) => [other(acts), again(acts)]],
+  provider_down: ["server", (c) => `${c.p} has a problem`, () => "It did not answer. Your question is kept; what was said so far is above.", (acts) => [again(acts), other(acts)]],
+  model_unknown: ["cpu", (c) => `${c.p} has no model of this name any more`, () => "Choose another one, and go on where it stopped.", (acts) => [acts.chooseModel && ["Choose another", acts.chooseModel]]],
+  answer_cut: ["zap", () => "The answer broke off", () => "The connection to the model ended in the middle of the answer. Nothing half-written was saved.",
+    (acts) => [acts.resume && ["Go on from here", acts.resume], acts.anew && ["Ask anew", acts.anew]]],
+  answer_too_long: ["layers", () => "The answer reached the model’s limit", () => "What there is of it is above.", (acts) => [acts.say && ["Go on", () => acts.say("Go on.")]], "soft"],
+  context_full: ["layers", () => "The conversation got too long for the model", (c) => (c.dropped ? `The first ${c.dropped} messages were summed up to make room.` : "A model that holds more can go on."),
+    (acts) => [other(acts)], "soft"],
+  request_too_large: ["paperclip", () => "The attachments are too large for the model", () => "Drop some of them, or use a model that takes more.", (acts) => [acts.anew && ["Edit the message", acts.anew], other(acts)]],
+  declined: ["circle-alert", (c) => `The model declined to answer, or ${c.p} withheld the rest`, () => "Saying it in other words may help.", (acts) => [acts.anew && ["Rephrase", acts.anew], other(acts)], "soft"],
+  limit_cost: ["coins", () => "The limit of cost is reached", (c) => `${c.a} stopped. What is done is saved.`, (acts) => [acts.say && ["Let it go on", () => acts.say("Go on.")]], "spot"],
+  limit_time: ["timer", () => "The limit of time is reached", (c) => `${c.a} stopped. What is done is saved.`, (acts) => [onward(acts) ?? (acts.say && ["Go on", () => acts.say("Go on.")])], "spot"],
+  limit_turns: ["repeat", () => "The limit of turns is reached", (c) => `${c.a} stopped. What is done is saved.`, (acts) => [acts.say && ["Let it go on", () => acts.say("Go on.")]], "spot"],
+  limit_tokens: ["gauge", () => "The limit of tokens is reached", (c) => `${c.a} stopped. What is done is saved.`, (acts) => [acts.say && ["Let it go on", () => acts.say("Go on.")]], "spot"],
+  repeating: ["repeat", (c) => `${c.a} did the same thing over and over and was stopped`, () => "Say below what to do instead.", () => [], "soft"],
+  tool_server_down: ["plug", () => "Some tools are not there now", (c) => `${c.a} went on without them.`, () => [app.me.operator && ["Settings", () => { location.hash = "#/settings/mcp"; }]], "soft"],
+  agent_broken: ["circle-alert", (c) => `${c.a} cannot start`, (c) => c.detail, () => []],
+  interrupted: ["power", () => "Troupe was restarted in the middle of this", () => "Everything up to here is on record, and no tool is used twice.", (acts) => [acts.resume && ["Go on where it stopped", acts.resume]], "soft"],
+  cancelled: ["circle-pause", () => "Stopped", () => "What was said so far is above.", (acts) => [acts.resume && ["Go on where it stopped", acts.resume]], "soft"],
+  signed_out: ["lock", () => "You are signed out", () => "What you have typed is kept in this tab.", () => []],
+  file_gone: ["file-text", () => "There is no such file any more", () => "It was deleted, or the version was not kept.", () => [], "soft"],
+  gone: ["trash", () => "This conversation is not here any more", () => "It was deleted, or it is somebody else’s.", () => [["Home", () => { location.hash = "#/"; }]], "soft"],
+  busy: ["clock", () => "Too much at once", () => "It goes on by itself in a moment.", (acts) => [again(acts)], "soft"],
+  offline: ["wifi-off", () => "Troupe cannot be reached", () => "What you type is kept.", () => [], "soft"],
+};
+
+const otherwise = ["circle-alert", () => "Something went wrong that we have no words for", () => "Nothing that was said is lost.", (acts) => [again(acts)]];
+
+export const knows = (code) => code in catalogue;
+
+// headline is the first line of a card, for lists and screen readers.
+export const headline = (code, context = {}) => (catalogue[code] ?? otherwise)[1](filled(context));
+
+const filled = (context) => ({ p: "The provider", a: "The agent", ...Object.fromEntries(Object.entries(context).filter(([, value]) => value)) });
+
+// Trouble is the card of something that went wrong. context is { p, a, detail, ... };
+// acts are what can be done here.
+export function Trouble({ code, context = {}, acts = {} }) {
+  const [drawing, title, text, offers, look = ""] = catalogue[code] ?? otherwise;
+  const values = filled(context);
+  const buttons = offers(acts).filter(Boolean);
+  const [copied, setCopied] = useState(false);
+  const copy = () => navigator.clipboard?.writeText(`${code || "unknown"}\n${values.detail ?? ""}`).then(() => setCopied(true), () => {});
+  return html`<div class=${"trouble " + look} role=${look ? undefined : "alert"}>
+    ${icon(drawing)}<b>${title(values)}</b>
+    <p>${text(values)}</p>
+    ${buttons.length > 0 && html`<div class="row wrap">${buttons.map(([name, act], i) => html`<button type="button" key=${name} class=${i === 0 && !look ? "primary sm" : "sm"} onClick=${act}>${name}</button>`)}</div>`}
+    ${values.detail && html`<details open=${!(code in catalogue)}><summary>${icon("chevron-right", "chev")}What exactly was said</summary><pre tabindex="0">${values.detail}</pre>
+      <button type="button" class="ghost sm" onClick=${copy}>${icon("copy")}${copied ? "Copied" : "Copy details"}</button></details>`}
+  </div>`;
+}
+
+// Retry is the one line of a series of tries: it counts, and the outcome replaces it.
+export function Retry({ item }) {
+  const [, tick] = useState(0);
+  const left = Math.max(0, Math.ceil((Date.parse(item.time) + item.wait - Date.now()) / 1000));
+  useEffect(() => {
+    const timer = setInterval(() => tick((n) => n + 1), 1000);
+    return () => clearInterval(timer);
+  }, []);
+  return html`<div class="acts retry">${icon("loader-circle", "spin")}<span>${headline(item.code, {})}. ${left > 0 ? `Going on by itself in ${left} s` : "Trying again"}, try ${item.attempt + 1}.</span></div>`;
+}

@@ -1,0 +1,39 @@
+// Groups what happened into turns: what a person said, and what an agent did and said
+// about it.
+
+// turnsOf returns turns in order: { key, who: "you" | "agent", agent, time, items,
+// version }. Items of one agent that follow each other are one turn.
+export function turnsOf(items) {
+  const turns = [];
+  for (const item of items) {
+    const last = turns.at(-1);
+    if (item.type === "user") {
+      turns.push({ key: item.key, who: "you", agent: "", time: item.time, items: [item], version: item.version });
+    } else if (last?.who === "agent" && last.agent === item.agent && last.depth === item.depth) {
+      last.items.push(item);
+      last.version += item.version + 1;
+    } else {
+      turns.push({ key: item.key, who: "agent", agent: item.agent, depth: item.depth, time: item.time, items: [item], version: item.version });
+    }
+  }
+  return turns;
+}
+
+// blocksOf groups a turn's items: calls that follow each other are one line, files
+// that were saved together one card.
+export function blocksOf(items) {
+  const blocks = [];
+  for (const item of items) {
+    const last = blocks.at(-1);
+    if (item.type === "tool" && item.state === "waiting") continue; // its question is there
+    if (item.type === "tool" && last?.type === "calls") last.items.push(item);
+    else if (item.type === "tool") blocks.push({ type: "calls", key: item.key, items: [item] });
+    else if (item.type === "file") {
+      const files = blocks.findLast((b) => b.type === "files");
+      const between = files ? blocks.slice(blocks.indexOf(files) + 1) : [];
+      if (files && between.every((b) => b.type === "calls")) files.items = [...files.items.filter((f) => f.path !== item.path), item];
+      else blocks.push({ type: "files", key: item.key, items: [item] });
+    } else if (item.type !== "answer" || item.text || item.thought) blocks.push({ type: item.type, key: item.key, items: [item] });
+  }
+  return blocks;
+}

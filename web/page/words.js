@@ -1,0 +1,72 @@
+// What machines do, in people's words. Nothing here is ever sent to a model.
+
+import { nameOf, plainPath } from "./format.js";
+
+const file = (args) => plainPath(args?.file_path ?? args?.path ?? args?.name ?? "");
+const base = (path) => path.split("/").at(-1);
+const quoted = (text) => (text ? ` “${String(text).slice(0, 80)}”` : "");
+
+// Each tool: [icon, what it does now, what it did, the same of several].
+const tools = {
+  __proto__: null, // names come from outside
+  read_file: ["file-text", (a) => `reading ${base(file(a)) || "a file"}`, (a) => `Read ${base(file(a)) || "a file"}`, (n) => `Read ${n} files`],
+  list_files: ["folder-open", () => "looking what files there are", () => "Looked what files there are", (n) => `Looked for files ${n} times`],
+  save_output: ["download", (a) => `saving ${base(file(a))}`, (a) => `Saved ${base(file(a))}`, (n) => `Saved ${n} files`],
+  write_file: ["download", (a) => `saving ${base(file(a))}`, (a) => `Saved ${base(file(a))}`, (n) => `Saved ${n} files`],
+  edit_file: ["pencil", (a) => `changing ${base(file(a))}`, (a) => `Changed ${base(file(a))}`, (n) => `Changed ${n} files`],
+  execute_workflow: ["workflow", (a) => `opening the workflow ${workflow(a)}`, (a) => `Opened the workflow ${workflow(a)}`, (n) => `Opened ${n} workflows`],
+  invoke_agent: ["users", (a) => `asking ${a?.agent_id ?? "a colleague"}`, (a) => `Asked ${a?.agent_id ?? "a colleague"}`, (n) => `Asked ${n} colleagues`],
+  use_skill: ["book-open", (a) => `reading up on ${a?.name ?? "a skill"}`, (a) => `Read up on ${a?.name ?? "a skill"}`, (n) => `Used ${n} skills`],
+  search_skills: ["book-open", () => "looking for know-how", () => "Looked for know-how", () => "Looked for know-how"],
+  web_search: ["search", (a) => "searching the web for" + quoted(a?.query), (a) => "Searched the web for" + quoted(a?.query), () => "searched the web"],
+  web_fetch: ["external-link", (a) => `reading ${host(a?.url)}`, (a) => `Read ${host(a?.url)}`, (n) => `read ${n} pages`],
+  wikipedia: ["book-open", (a) => "looking in Wikipedia for" + quoted(a?.query), (a) => "Looked in Wikipedia for" + quoted(a?.query), () => "looked in Wikipedia"],
+  calculate: ["zap", () => "calculating", () => "Calculated", () => "calculated"],
+  search_knowledge: ["search", (a) => "looking in the library for" + quoted(a?.query), (a) => "Looked in the library for" + quoted(a?.query), () => "looked in the library"],
+};
+
+const workflow = (a) => quoted(nameOf(plainPath(a?.workflow_path ?? "").replace(/\/workflow\.\w+$/, ""))).trim();
+
+function host(url) {
+  try {
+    return new URL(url).host;
+  } catch {
+    return "a page";
+  }
+}
+
+const plain = (tool) => tool.replace(/^mcp__/, "").replace(/[_-]+/g, " ");
+
+// doing says what a call does, or did, in one line.
+export function doing(tool, args, over = false) {
+  const known = tools[tool];
+  if (known) return known[over ? 2 : 1](args);
+  return over ? `Used ${plain(tool)}` : `using ${plain(tool)}`;
+}
+
+export const toolIcon = (tool) => tools[tool]?.[0] ?? "wrench";
+
+// did sums up several calls: "Read 3 files, searched the web, calculated".
+export function did(calls) {
+  const counts = new Map();
+  for (const call of calls) counts.set(call.tool, [...(counts.get(call.tool) ?? []), call]);
+  const parts = [...counts].map(([tool, list]) => (list.length === 1 ? doing(tool, list[0].arguments, true) : tools[tool]?.[3](list.length) ?? `Used ${plain(tool)} ${list.length} times`));
+  return parts.map((part, i) => (i ? part[0].toLowerCase() + part.slice(1) : part[0].toUpperCase() + part.slice(1)));
+}
+
+// now says what a conversation does, for lists.
+export function now(session) {
+  const d = session.doing;
+  if (session.status === "running") {
+    if (d?.what === "tool") return capital(doing(d.tool, { file_path: d.target, query: d.target, url: d.target, agent_id: d.target, workflow_path: d.target, name: d.target }));
+    return d?.what === "writing" ? "Writing" : "Thinking";
+  }
+  return states[session.status] ?? "";
+}
+
+const capital = (text) => text && text[0].toUpperCase() + text.slice(1);
+
+export const states = {
+  __proto__: null, // names come from outside
+  running: "Working", waiting: "Waits for you", completed: "Done", failed: "Did not work out", cancelled: "Stopped", interrupted: "Was interrupted", empty: "Not begun",
+};

@@ -1,0 +1,57 @@
+import assert from "node:assert/strict";
+import test from "node:test";
+import { install } from "./fakedom.mjs";
+
+install();
+const { did, doing } = await import("../page/words.js");
+const { parsed } = await import("../page/preview.js");
+const { blocksOf, turnsOf } = await import("../page/turns.js");
+const { nameOf, plainPath } = await import("../page/format.js");
+const { codeIn } = await import("../page/state.js");
+const { offersFor } = await import("../page/composer.js");
+const { elements } = await import("../page/code.js");
+const { routeOf, address } = await import("../page/route.js");
+
+test("what tools do is said without variables, paths of the machine or names of functions", () => {
+  assert.equal(doing("read_file", { file_path: "{session-folder}/plans/a.md" }), "reading a.md");
+  assert.deepEqual(did([{ tool: "read_file", arguments: { file_path: "{bundle-root}/x.md" } }, { tool: "read_file", arguments: {} }, { tool: "web_search", arguments: { query: "q" } }]), ["Read 2 files", "searched the web for “q”"]);
+  assert.equal(doing("issues_create-issue", {}, true), "Used issues create issue");
+  assert.equal(plainPath("{{output_folder}}/a/b.md"), "a/b.md");
+  assert.equal(nameOf("planning/project-brief.md"), "Project brief");
+});
+
+test("comma-separated values are read as they are written", () => {
+  assert.deepEqual(parsed('a,b\r\n"x, ""y""",2\n'), [["a", "b"], ['x, "y"', "2"]]);
+  assert.deepEqual(parsed("a\tb\n1\t2", "\t"), [["a", "b"], ["1", "2"]]);
+});
+
+test("a pasted link and a code are the same", () => {
+  for (const text of ["abc_-9", " abc_-9\n", "http://127.0.0.1:7717/#token=abc_-9", "https://x.example/troupe/#token=abc_-9&x=1"]) assert.equal(codeIn(text), "abc_-9");
+});
+
+test("calls that follow each other are one line, files saved together one card", () => {
+  const items = [{ key: 0, type: "user", version: 0, time: "t" }, ...["tool", "tool", "file", "tool", "file", "answer"].map((type, i) => ({ key: i + 1, type, path: "f" + i, agent: "a", depth: 0, text: "x", version: 0, time: "t" }))];
+  const turns = turnsOf(items);
+  assert.deepEqual(turns.map((t) => t.who), ["you", "agent"]);
+  assert.deepEqual(blocksOf(turns[1].items).map((b) => [b.type, b.items.length]), [["calls", 2], ["files", 2], ["calls", 1], ["answer", 1]]);
+});
+
+test("a slash offers tasks by their labels", () => {
+  const agent = { name: "Mary", commands: [{ cmd: "brief", label: "Produce a brief", trigger: "*brief" }, { cmd: "exit", label: "Exit", trigger: "*exit", hidden: true }] };
+  assert.deepEqual(offersFor(agent, "/").map((o) => o.label), ["Produce a brief"]);
+  assert.deepEqual(offersFor(agent, "/bri").map((o) => o.send), ["*brief"]);
+  assert.deepEqual(offersFor(agent, "see #pl", ["plan.md", "x.md"]).map((o) => o.insert), ["plan.md"]);
+  assert.deepEqual(offersFor(agent, "hello"), []);
+});
+
+test("only spans with a class come out of what the highlighter writes", () => {
+  const made = elements('<span class="hljs-keyword">func</span> f(a &lt; b) <img src=x onerror=y><span class="x" onclick="z">q</span>');
+  const names = (list) => list.flatMap((e) => (typeof e === "string" ? [] : [e.type, ...Object.keys(e.props).filter((k) => !["class", "children"].includes(k)), ...names([].concat(e.props.children ?? []))]));
+  assert.deepEqual([...new Set(names(made))], ["span"]);
+});
+
+test("an address says where one is, and is read back", () => {
+  const there = routeOf(address(["s", "a/b", "run", "7"], { file: "x y.md", v: 2, none: "" }));
+  assert.deepEqual(there, { name: "s", id: "a/b", view: "run", at: "7", query: { file: "x y.md", v: "2" } });
+  assert.equal(routeOf("#/%zz").name, "%zz");
+});
