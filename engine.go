@@ -95,6 +95,9 @@ type Input struct {
 	Values map[string]any
 	// Answer, in place of Text, decides what the session's latest run asked.
 	Answer *Answer
+	// Hidden says that Text is not what a person said: it is told to the step, and
+	// whoever shows the conversation leaves it out.
+	Hidden bool
 	// Limits replace the engine's where set.
 	Limits Limits
 	// IdempotencyKey is what the caller calls the request. It is on record before the

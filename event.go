@@ -138,6 +138,8 @@ type UserSaid struct {
 	// what was decided, where it was given as a decision.
 	CallID string  `json:"call_id,omitempty"`
 	Answer *Answer `json:"answer,omitempty"`
+	// Hidden says that no person said it: see [Input].
+	Hidden bool `json:"hidden,omitempty"`
 	// IdempotencyKey is what the caller calls an answer that goes on with a run.
 	IdempotencyKey string `json:"idempotency_key,omitempty"`
 }

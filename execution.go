@@ -29,6 +29,7 @@ type execution struct {
 	values  map[string]any
 	trace   string
 	said    *Answer // what the caller decided, where it is no message
+	hidden  bool    // what the run is given is not what a person said
 	budget  budget
 	journal *journal.Log[*Event]
 	stops   map[stopPlace]bool
@@ -101,7 +102,7 @@ func (e *Engine) begin(ctx context.Context, step Step, input Input) (*execution,
 		return e.underWay(ctx, step, id, &input, err)
 	}
 	x.asked, x.rules = input.Limits, input.Limits.with(e.limits)
-	x.user, x.key, x.values, x.in = input.User, input.IdempotencyKey, values, in
+	x.user, x.key, x.values, x.in, x.hidden = input.User, input.IdempotencyKey, values, in, input.Hidden
 	if e.tracing != nil {
 		x.trace = e.tracing.Parent(ctx)
 	}

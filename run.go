@@ -71,6 +71,9 @@ func (r *Run) ID() string { return r.id }
 // Session identifies the conversation that the run belongs to.
 func (r *Run) Session() string { return r.exec.feed.session }
 
+// User is who the run is for, empty for whoever runs the engine.
+func (r *Run) User() string { return r.exec.user }
+
 // Now is the time of the newest event the run has seen. It is the same whenever
 // the run is gone over again.
 func (r *Run) Now() time.Time { return r.now }

@@ -119,7 +119,7 @@ func (s *SessionInfo) Note(e *Event) {
 			s.User = b.User
 		}
 	case *UserSaid:
-		if s.Title == "" {
+		if s.Title == "" && !b.Hidden {
 			s.Title = shorten(b.Text, titleRunes)
 		}
 		s.Status = SessionRunning

@@ -86,6 +86,9 @@ func (r *record) noteRun(e *troupe.Event) {
 	case *troupe.RunStarted:
 		r.noteStart(e.Agent, b)
 	case *troupe.UserSaid:
+		if b.Hidden {
+			break
+		}
 		m.MessageCount++
 		if m.UserSummary == "" {
 			m.UserSummary = summarize(b.Text)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"path/filepath"
 	"slices"
 
 	"github.com/troupe-dev/troupe"
@@ -105,6 +106,7 @@ func (s *stage) agentWith(ctx context.Context, id string, choose func(id string)
 func (s *stage) bundleAgent(ctx context.Context, id string, model models.Opened) (*troupe.Agent, error) {
 	options := s.project.optionsOf(id)
 	options.Model, options.Price, options.Window = model.Model, model.Price, model.Window
+	options.Events = s.engine.Events
 	options.Invoke = func(id string) (troupe.Step, error) {
 		other, err := s.agent(context.Background(), id)
 		if err != nil {
@@ -137,9 +139,28 @@ func (s *stage) plainAgent(ctx context.Context, id string, model models.Opened) 
 func (p *Project) optionsOf(id string) bundle.Options {
 	own := p.config.Agents[id]
 	return bundle.Options{
-		Outputs: p.outputsDir(), ReadProject: own.ReadProject, Roots: p.rootsOf(id), Params: p.paramsOf(id),
+		Outputs: p.outputsDir(), Documents: p.documents(), ReadProject: own.ReadProject, Roots: p.rootsOf(id), Params: p.paramsOf(id),
 		Guard: p.guard, Tell: func() []troupe.ContextLoaded { return p.tell(id) },
 	}
+}
+
+// documents says where the documents of the project are, and whose.
+func (p *Project) documents() bundle.Documents {
+	documents := bundle.Documents{Dir: filepath.Join(p.DataDir(), "documents"), InPlace: p.config.Documents == "in-place"}
+	if len(p.config.Server.Users) > 0 && p.config.Documents != "shared" && !documents.InPlace {
+		documents.Owner = (*troupe.Run).User
+	}
+	return documents
+}
+
+// Opening returns the text with which an agent is asked to open a conversation, where
+// its author has written how.
+func (p *Project) Opening(agent string) (text string, ok bool) {
+	definition, err := p.catalog.Definition(agent)
+	if err != nil {
+		return "", false
+	}
+	return definition.Opening()
 }
 
 func (p *Project) paramsOf(id string) troupe.Params {

@@ -26,7 +26,9 @@ func (t *transcript) note(e *troupe.Event) {
 	case *troupe.ContextLoaded:
 		t.block("**Loaded** %s, %s", code(b.Source), size(b.Size))
 	case *troupe.UserSaid:
-		t.user(b)
+		if !b.Hidden {
+			t.user(b)
+		}
 	case *troupe.ModelReplied:
 		t.reply(r, b)
 	case *troupe.ToolCalled:

@@ -20,6 +20,7 @@ import (
 func (p *program) chatCommand() *cobra.Command {
 	var messages []string
 	var session string
+	var greet bool
 	c := &cobra.Command{
 		Use:   "chat [AGENT]",
 		Short: "Talk with an agent",
@@ -32,11 +33,12 @@ func (p *program) chatCommand() *cobra.Command {
 				return usage("-m: a message is not empty")
 			}
 			return p.onStage(c.Context(), args, func(s *stage, agent string) error {
-				return p.chat(c.Context(), s, agent, session, messages)
+				return p.chat(c.Context(), s, agent, session, messages, greet)
 			})
 		},
 	}
 	c.Flags().StringArrayVarP(&messages, "message", "m", nil, "send this message and exit; may be given several times")
+	c.Flags().BoolVar(&greet, "greet", false, "have the agent speak first, as its author wrote; in a terminal it does by itself")
 	c.Flags().StringVar(&session, "session", "", "go on with an earlier session")
 	return c
 }
@@ -99,16 +101,22 @@ func agentIDs(p *project.Project) []string {
 	return ids
 }
 
-func (p *program) chat(ctx context.Context, s *stage, agent, session string, messages []string) error {
+func (p *program) chat(ctx context.Context, s *stage, agent, session string, messages []string, greet bool) error {
 	c, err := s.converse(ctx, agent, session)
 	if err != nil {
 		return err
 	}
 	p.mention(s)
+	interactive := len(messages) == 0 && p.isTerminal(p.in) && p.isTerminal(p.out) && !p.flags.json
+	if session == "" && (greet || interactive) {
+		if err := c.open(ctx, p.listener()); err != nil {
+			return err
+		}
+	}
 	switch {
 	case len(messages) > 0:
 		err = p.talk(ctx, c, p.echoed(listed(messages)))
-	case p.isTerminal(p.in) && p.isTerminal(p.out) && !p.flags.json:
+	case interactive:
 		err = p.chatInTerminal(ctx, c)
 	default:
 		err = p.talkInLines(ctx, c)

@@ -52,6 +52,15 @@ func (c *conversation) say(ctx context.Context, text string, show func(*troupe.E
 	return c.follow(c.stage.engine.Run(ctx, c.step, troupe.Input{Session: c.session, Text: text}), show)
 }
 
+// open has the agent speak first, where its author wrote so.
+func (c *conversation) open(ctx context.Context, show func(*troupe.Event)) error {
+	text, ok := c.stage.project.Opening(c.step.Name())
+	if !ok {
+		return nil
+	}
+	return c.follow(c.stage.engine.Run(ctx, c.step, troupe.Input{Session: c.session, Text: text, Hidden: true}), show)
+}
+
 // resume goes on with a run that was interrupted, cancelled or failed.
 func (c *conversation) resume(ctx context.Context, show func(*troupe.Event)) error {
 	return c.follow(c.stage.engine.Resume(ctx, c.step, c.session), show)

@@ -145,14 +145,14 @@ const handlers = {
     const begins = !b.call_id && !s.questions.length;
     const after = begins ? (s.runs.get(e.run)?.seq ?? e.seq) - 1 : e.seq - 1;
     const answers = !begins && s.questions.length > 0 && s.questions[0].ask.kind !== "question";
-    if (!answers) s.add(e, { type: "user", text: b.text, parts: b.parts ?? [], after });
+    if (!answers && !b.hidden) s.add(e, { type: "user", text: b.text, parts: b.parts ?? [], after });
     s.answered(b.text);
     s.status = "running";
     for (let id = e.run; id; id = s.runs.get(id)?.parent) {
       const run = s.runs.get(id);
       if (run) Object.assign(run, { status: "running", ended: "" });
     }
-    if (!s.title) s.title = b.text.slice(0, 60);
+    if (!s.title && !b.hidden) s.title = b.text.slice(0, 60);
   },
 
   text_delta: delta("text"),

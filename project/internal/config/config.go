@@ -19,6 +19,7 @@ type Config struct {
 	Bundles   []string             `yaml:"bundles" doc:"Patterns of further bundle directories, relative to the project."`
 	Core      string               `yaml:"core" doc:"The directory that {core-root} means. Default: bmad/core or _bmad/core."`
 	Skills    []string             `yaml:"skills" doc:"Directories that hold skills. Default: skills."`
+	Documents string               `yaml:"documents" enum:"kept,in-place,shared" doc:"Where the documents are that agents name inside the project: kept in the data directory, a set for each user where there are users; shared by all users; or in-place, in the document folders of the project that a bundle's configuration names. Default: kept."`
 	Data      string               `yaml:"data" doc:"The directory for sessions and what agents save. Default: data."`
 	Agents    map[string]Agent     `yaml:"agents" doc:"What single agents do differently, by id."`
 	Limits    Limits               `yaml:"limits" doc:"What a run may use. A negative number means no limit."`
