@@ -96,8 +96,8 @@ func boundOf(sent map[string]any) string {
 // The table in docs/models.md says what requests show.
 func TestTheTableInTheDocuments(t *testing.T) {
 	var b strings.Builder
-	b.WriteString("| `name/...` | provider | key | tools | bound answers | call ids | reasoning goes back | cache | token counts | cost | models known |\n")
-	b.WriteString("| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |\n")
+	b.WriteString("| `name/...` | provider | speaks | key | tools | bound answers | call ids | reasoning goes back | cache | token counts | cost | models known |\n")
+	b.WriteString("| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |\n")
 	for _, p := range provider.All() {
 		s := look(t, &p)
 		key := "none"
@@ -123,7 +123,11 @@ func TestTheTableInTheDocuments(t *testing.T) {
 		if n := len(catalog.Builtin().Models(p.Name)); n > 0 {
 			known = fmt.Sprint(n)
 		}
-		fmt.Fprintf(&b, "| `%s` | %s | %s | %s | %s | %s | %s | %s | %s | %s | %s |\n", p.Name, p.Title, key, tools, bound, s.ids, s.reasoning, s.cache, s.usage, cost, known)
+		var speaks []string
+		for _, e := range p.Endpoints {
+			speaks = append(speaks, string(e.API))
+		}
+		fmt.Fprintf(&b, "| `%s` | %s | %s | %s | %s | %s | %s | %s | %s | %s | %s | %s |\n", p.Name, p.Title, strings.Join(speaks, ", "), key, tools, bound, s.ids, s.reasoning, s.cache, s.usage, cost, known)
 	}
 	const file = "../../docs/models.md"
 	text, err := os.ReadFile(file)

@@ -9,6 +9,11 @@ var otherNames = map[string]string{
 }
 
 // table has the providers in the order in which their keys are looked for.
+var (
+	copilotHeaders   = map[string]string{"Copilot-Integration-Id": "vscode-chat", "Editor-Version": "troupe/1", "X-Initiator": "agent"}
+	snowflakeHeaders = map[string]string{"X-Snowflake-Authorization-Token-Type": "PROGRAMMATIC_ACCESS_TOKEN"}
+)
+
 var table = []Provider{
 	{
 		Name: "openai", Title: "OpenAI", Usual: "gpt-4.1-mini",
@@ -115,20 +120,26 @@ var table = []Provider{
 		Endpoints: []Endpoint{
 			{API: Chat, URL: "https://{location}-aiplatform.googleapis.com/v1/projects/{project}/locations/{location}/endpoints/openapi"},
 			{API: Gemini, URL: "https://{location}-aiplatform.googleapis.com/v1/projects/{project}/locations/{location}/publishers/google"},
+			{API: Messages, URL: "https://{location}-aiplatform.googleapis.com/v1/projects/{project}/locations/{location}/publishers/anthropic"},
 		},
 		KeyEnv: []string{"CLOUDSDK_AUTH_ACCESS_TOKEN"}, // lives for an hour
 		Vars:   map[string][]string{"project": {"GOOGLE_CLOUD_PROJECT"}, "location": {"GOOGLE_CLOUD_LOCATION"}},
 	},
 	{
 		Name: "bedrock", Title: "Amazon Bedrock",
-		Endpoints: []Endpoint{{API: Chat, URL: "https://bedrock-mantle.{region}.api.aws/v1"}, {API: Responses, URL: "https://bedrock-mantle.{region}.api.aws/v1"}},
-		KeyEnv:    []string{"AWS_BEARER_TOKEN_BEDROCK"},
-		Vars:      map[string][]string{"region": {"AWS_REGION", "AWS_DEFAULT_REGION"}},
+		Endpoints: []Endpoint{
+			{API: Chat, URL: "https://bedrock-mantle.{region}.api.aws/v1"}, {API: Responses, URL: "https://bedrock-mantle.{region}.api.aws/v1"},
+			{API: Messages, URL: "https://bedrock-runtime.{region}.amazonaws.com"}, // models of Anthropic
+		},
+		KeyEnv: []string{"AWS_BEARER_TOKEN_BEDROCK"},
+		Vars:   map[string][]string{"region": {"AWS_REGION", "AWS_DEFAULT_REGION"}},
 	},
 	{
 		Name: "snowflake", Title: "Snowflake Cortex", Usual: "claude-sonnet-5",
-		Endpoints: []Endpoint{{API: Chat, URL: "https://{account}.snowflakecomputing.com/api/v2/cortex/v1",
-			Headers: map[string]string{"X-Snowflake-Authorization-Token-Type": "PROGRAMMATIC_ACCESS_TOKEN"}}},
+		Endpoints: []Endpoint{
+			{API: Chat, URL: "https://{account}.snowflakecomputing.com/api/v2/cortex/v1", Headers: snowflakeHeaders},
+			{API: Messages, URL: "https://{account}.snowflakecomputing.com/api/v2/cortex/v1", Headers: snowflakeHeaders}, // models of Anthropic
+		},
 		KeyEnv: []string{"SNOWFLAKE_PAT"},
 		Vars:   map[string][]string{"account": {"SNOWFLAKE_ACCOUNT"}},
 	},
@@ -169,8 +180,11 @@ var table = []Provider{
 	},
 	{
 		Name: "copilot", Shared: true, Title: "GitHub Copilot",
-		Endpoints: []Endpoint{{API: Chat, URL: "https://api.githubcopilot.com",
-			Headers: map[string]string{"Copilot-Integration-Id": "vscode-chat", "Editor-Version": "troupe/1", "X-Initiator": "agent"}}},
+		Endpoints: []Endpoint{
+			{API: Chat, URL: "https://api.githubcopilot.com", Headers: copilotHeaders},
+			{API: Messages, URL: "https://api.githubcopilot.com", Headers: copilotHeaders}, // models of Anthropic
+			{API: Responses, URL: "https://api.githubcopilot.com", Headers: copilotHeaders},
+		},
 		KeyEnv: []string{"COPILOT_GITHUB_TOKEN"},
 		Quirks: Quirks{Slow: true},
 	},

@@ -12,10 +12,11 @@ import (
 	"github.com/troupe-dev/troupe/model/ollama"
 	"github.com/troupe-dev/troupe/model/openai"
 	"github.com/troupe-dev/troupe/model/provider"
+	"github.com/troupe-dev/troupe/model/responses"
 )
 
 // spoken are the protocols that there is a client for.
-var spoken = []provider.API{provider.Messages, provider.Gemini, provider.Ollama, provider.Chat}
+var spoken = []provider.API{provider.Messages, provider.Gemini, provider.Responses, provider.Ollama, provider.Chat}
 
 func speaks(api provider.API) bool { return slices.Contains(spoken, api) }
 
@@ -51,6 +52,11 @@ func (c *Chooser) client(e *Endpoint, info catalog.Info) (troupe.Model, error) {
 		})
 	case provider.Gemini:
 		return gemini.New(gemini.Config{
+			BaseURL: e.BaseURL, Key: e.Key, KeyHeader: keyHeader, Model: e.Model, Headers: e.Headers, HTTPClient: c.Client, Known: &info, Log: c.Log,
+			BeginTimeout: begin, IdleTimeout: silence, AnswerTimeout: own.AnswerTimeout, MaxAnswer: own.MaxAnswer, MaxLine: own.MaxLine,
+		})
+	case provider.Responses:
+		return responses.New(responses.Config{
 			BaseURL: e.BaseURL, Key: e.Key, KeyHeader: keyHeader, Model: e.Model, Headers: e.Headers, HTTPClient: c.Client, Known: &info, Log: c.Log,
 			BeginTimeout: begin, IdleTimeout: silence, AnswerTimeout: own.AnswerTimeout, MaxAnswer: own.MaxAnswer, MaxLine: own.MaxLine,
 		})

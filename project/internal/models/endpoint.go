@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/troupe-dev/troupe/internal/wire"
+	"github.com/troupe-dev/troupe/model/catalog"
 	"github.com/troupe-dev/troupe/model/provider"
 	"github.com/troupe-dev/troupe/project/internal/config"
 )
@@ -86,6 +87,11 @@ func (e *Endpoint) protocol() (provider.Endpoint, error) {
 		}
 	} else if e.configured.Type == "openai" || strings.HasSuffix(strings.TrimRight(e.configured.BaseURL, "/"), "/v1") {
 		wanted = []provider.API{provider.Chat}
+	} else if info, ok := catalog.Find(e.known.Name, e.Model); ok && info.API != "" && speaks(provider.API(info.API)) {
+		if at, ok := e.known.Endpoint(provider.API(info.API)); ok { // the model is not to be had otherwise
+			e.API = at.API
+			return at, nil
+		}
 	}
 	at, ok := e.known.Endpoint(wanted...)
 	if !ok && len(e.known.Endpoints) > 0 && e.configured.BaseURL == "" {

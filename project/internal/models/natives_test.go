@@ -35,6 +35,7 @@ func TestEveryProviderIsSpokenToInItsOwnProtocol(t *testing.T) {
 		{"Ollama as chat", "ollama/m", "providers: {ollama: {base_url: URL/v1}}", "", "/v1/chat/completions", "", "", `"stream_options"`},
 		{"Gemini", "gemini/gemini-x", "", "GEMINI_API_KEY=k3 GOOGLE_GEMINI_BASE_URL=URL", "/v1beta/models/gemini-x:streamGenerateContent", "X-Goog-Api-Key", "k3", `"contents"`},
 		{"Gemini as chat", "gemini/gemini-x", "providers: {gemini: {api: chat}}", "GEMINI_API_KEY=k3 GOOGLE_GEMINI_BASE_URL=URL", "/v1beta/openai/chat/completions", "Authorization", "Bearer k3", `"stream_options"`},
+		{"OpenAI's Responses", "openai/gpt-5", "providers: {openai: {api: responses}}", "OPENAI_API_KEY=k4 OPENAI_BASE_URL=URL/v1", "/v1/responses", "Authorization", "Bearer k4", `"store":false`},
 		{"OpenAI", "openai/gpt-4.1-mini", "", "OPENAI_BASE_URL=URL/v1", "/v1/chat/completions", "", "", `"stream_options"`},
 	} {
 		fill := strings.NewReplacer("URL", server.URL, "HOST", host)

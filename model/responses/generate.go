@@ -1,0 +1,131 @@
+package responses
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"net/http"
+	"strings"
+
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/wire"
+)
+
+// aResponse is what an answer should be.
+const aResponse = "an answer of the Responses API"
+
+// Generate sends the request and yields the answer as it comes. Tool calls come
+// last, when the server has said how the answer ended: one that stops before that
+// is [troupe.ErrIncomplete] and yields no calls. Params.Stop and Params.Seed have no
+// counterpart in the API.
+func (m *Model) Generate(ctx context.Context, req *troupe.Request) iter.Seq2[troupe.Chunk, error] {
+	return wire.Generate(ctx, func(emit func(troupe.Chunk) bool) error {
+		form := messageForm{host: m.host, model: m.name}
+		from, err := m.send(ctx, req, form)
+		if isAboutReasoning(err) && hasReasoning(req.Messages) {
+			m.client.Note("the server refuses reasoning that it had sent itself; it is left out")
+			form.withoutReasoning = true
+			from, err = m.send(ctx, req, form)
+		}
+		if err != nil {
+			return m.adapt(err, req)
+		}
+		defer from.Close()
+		events, ok := from.Events()
+		if !ok {
+			return from.Foreign(aResponse)
+		}
+		a := &answer{reply: wire.Reply{From: from, Emit: emit, By: form.by()}, events: events, items: map[int]*item{}}
+		return m.adapt(a.read(), req)
+	})
+}
+
+func (m *Model) send(ctx context.Context, req *troupe.Request, form messageForm) (*wire.Answer, error) {
+	parts, err := m.parts(req, form)
+	if err != nil {
+		return nil, err
+	}
+	return m.client.Send(ctx, &wire.Exchange{Parts: parts, MayCall: req.Tools.Len() > 0})
+}
+
+// isAboutReasoning reports whether a server refused reasoning that was sent back.
+func isAboutReasoning(err error) bool {
+	e, ok := errors.AsType[*troupe.ModelError](err)
+	if !ok || e.Status != http.StatusBadRequest || isUnsupported(e.Message) {
+		return false
+	}
+	said := strings.ToLower(e.Code + " " + e.Message)
+	return strings.Contains(said, "encrypted content") || strings.Contains(said, "encrypted_content") ||
+		strings.Contains(said, "'reasoning'") || strings.Contains(said, "rs_")
+}
+
+func isUnsupported(message string) bool {
+	message = strings.ToLower(message)
+	return strings.Contains(message, "not supported") || strings.Contains(message, "unsupported") || strings.Contains(message, "unknown parameter")
+}
+
+func hasReasoning(messages []*troupe.Message) bool {
+	for _, message := range messages {
+		if message.Role == troupe.RoleAssistant && len(message.Opaque) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// Lessons are what a server's refusals have taught.
+const (
+	noTemperature = 1 << iota
+	noEncrypted
+	noSummary
+	noEffort
+	noSession
+	noStrict
+	noSchema
+)
+
+func (m *Model) has(lesson uint32) bool { return m.learned.Load()&lesson != 0 }
+
+// adapt learns from a refusal. If the next request will be another one for it, the
+// refusal is temporary: the engine tries again.
+func (m *Model) adapt(err error, req *troupe.Request) error {
+	e, ok := errors.AsType[*troupe.ModelError](err)
+	if !ok || e.Status != http.StatusBadRequest || e.Reason == "context" || e.Reason == "money" || e.Reason == "key" {
+		return err
+	}
+	said := strings.ToLower(e.Message)
+	about := func(words ...string) bool {
+		for _, word := range words {
+			if strings.Contains(said, word) {
+				return true
+			}
+		}
+		return false
+	}
+	p := req.Params
+	if p == nil {
+		p = &troupe.Params{}
+	}
+	var lesson uint32
+	switch {
+	case about("temperature", "top_p") && (p.Temperature != nil || p.TopP != nil):
+		lesson = noTemperature
+	case about("encrypted"):
+		lesson = noEncrypted
+	case about("summar"):
+		lesson = noSummary
+	case about("reasoning"):
+		lesson = noEffort
+	case about("prompt_cache_key"):
+		lesson = noSession
+	case e.Reason == "schema" && len(p.Schema) > 0 && !m.has(noStrict):
+		lesson = noStrict
+	case e.Reason == "schema" && len(p.Schema) > 0:
+		lesson = noSchema
+	}
+	if lesson != 0 && m.learned.Or(lesson)&lesson == 0 {
+		m.client.Note("the server refuses a request for what it holds (" + e.Message + "); the next one is sent without")
+		e.Temporary = true
+	}
+	return err
+}
