@@ -42,7 +42,9 @@ type record struct {
 }
 
 // reset forgets all events.
-func (r *record) reset() { r.info, r.manifest, r.behind, r.written = troupe.SessionInfo{}, Manifest{}, false, false }
+func (r *record) reset() {
+	r.info, r.manifest, r.behind, r.written = troupe.SessionInfo{}, Manifest{}, false, false
+}
 
 // note takes the next event of the session into account.
 func (r *record) note(e *troupe.Event) {
