@@ -217,9 +217,7 @@ func (x *session) follow(w *Workflow, input map[string]any) {
 	defer x.mu.Unlock()
 	x.flow, x.local = w.vars, nil
 	x.begun = note{Workflow: w.Path, Input: input, Date: x.date}
-	for _, at := range w.beside {
-		x.trail = append(x.trail, at)
-	}
+	x.trail = append(x.trail, w.beside...)
 	if over := len(x.trail) - maxTrail; over > 0 {
 		x.trail = x.trail[over:]
 	}

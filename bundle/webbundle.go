@@ -234,7 +234,8 @@ func (d *Definition) parseCoach(src string) error {
 	text := strings.TrimLeft(rest, "═=\r\n ")
 	line += strings.Count(rest[:len(rest)-len(text)], "\n")
 	_, block, _ := strings.Cut(text, "## [persona]")
-	for _, fence := range markup.Fences([]byte(block)) {
+	if fences := markup.Fences([]byte(block)); len(fences) > 0 {
+		fence := fences[0]
 		begin := line + strings.Count(text[:len(text)-len(block)], "\n") + fence.Line
 		root, notes, err := ParseYAML(d.File, begin, fence.Content)
 		if err != nil {
@@ -247,7 +248,6 @@ func (d *Definition) parseCoach(src string) error {
 			Role: field("role"), Identity: field("identity"), CommunicationStyle: field("communication_style"),
 			Principles: laxyaml.Lines(laxyaml.Field(root, "principles")), Focus: field("suggested_focus"),
 		}
-		break
 	}
 	d.Critical = append(d.Critical, CriticalAction{
 		Text: "Load COMPLETE file {bundle-root}/" + SkillFile + " and follow it", Line: line,

@@ -113,12 +113,17 @@ func (s *settings) Models(ctx context.Context) ([]server.Model, error) {
 			users[ref] = append(users[ref], id)
 		}
 	}
+	known := []string{rehearsal.Name}
 	for name, c := range p.config.Providers {
 		for model := range c.Models {
-			users[name+"/"+model] = users[name+"/"+model]
+			known = append(known, name+"/"+model)
 		}
 	}
-	users[rehearsal.Name] = users[rehearsal.Name]
+	for _, ref := range known {
+		if _, ok := users[ref]; !ok {
+			users[ref] = nil // known, and used by nobody
+		}
+	}
 	var list []server.Model
 	for _, ref := range slices.Sorted(maps.Keys(users)) {
 		list = append(list, s.describe(ref, ref == usual, users[ref]))

@@ -14,7 +14,6 @@ import (
 type hub struct {
 	mu    sync.Mutex
 	ears  map[*ear]bool
-	quiet bool
 }
 
 // An ear collects what has changed since its stream last looked.
