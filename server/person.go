@@ -12,8 +12,8 @@ import (
 
 // A hub tells the streams of people which sessions have changed.
 type hub struct {
-	mu    sync.Mutex
-	ears  map[*ear]bool
+	mu   sync.Mutex
+	ears map[*ear]bool
 }
 
 // An ear collects what has changed since its stream last looked.
