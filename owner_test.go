@@ -115,6 +115,7 @@ func TestASessionThatAnotherEngineHas(t *testing.T) {
 			}
 		})
 		time.Sleep(time.Second)
+		synctest.Wait()
 		if got := fmt.Sprintf("%q", seen); got != `["one"]` {
 			t.Errorf("while the reply is in progress, seen is %s", got)
 		}

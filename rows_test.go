@@ -8,6 +8,7 @@ import (
 	"iter"
 	"reflect"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -93,8 +94,14 @@ func TestArgumentsAreTakenAsMeant(t *testing.T) {
 		Deep  bool   `json:"deep,omitempty"`
 		Mode  string `json:"mode,omitempty" enum:"text,binary"`
 	}
+	var mu sync.Mutex
 	var got []in
-	tool := troupe.NewTool("read", "Reads.", func(_ context.Context, in in) (string, error) { got = append(got, in); return "ok", nil }, troupe.ReadOnly())
+	tool := troupe.NewTool("read", "Reads.", func(_ context.Context, in in) (string, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		got = append(got, in)
+		return "ok", nil
+	}, troupe.ReadOnly())
 	model := inTurn(t, turn{calls: []troupe.ToolCall{
 		call("1", "read", `{"path":"a","lines":null,"deep":null}`), call("2", "read", `{"path":"a","lines":"12","deep":"true"}`),
 		call("3", "read", `{"path":"a","mode":"TEXT"}`), call("4", "read", `{"path":"a","lines":"a dozen"}`), call("5", "read", `{"path":null}`),
@@ -245,9 +252,12 @@ func (c limited) Spec() troupe.ToolSpec {
 
 // G7, G12: a tool knows its caller, and its call by an id that nobody else has.
 func TestAToolKnowsItsCaller(t *testing.T) {
+	var mu sync.Mutex
 	ids := map[string]bool{}
 	var last *troupe.Invocation
 	who := troupe.NewToolWithCall("who", "Says who.", func(_ context.Context, call *troupe.Invocation, _ struct{}) (string, error) {
+		mu.Lock()
+		defer mu.Unlock()
 		ids[call.ID], last = true, call
 		return "somebody", nil
 	}, troupe.ReadOnly())
