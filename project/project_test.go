@@ -348,7 +348,7 @@ func TestADeliveryIsDoneFromGo(t *testing.T) {
 	if _, err := troupe.Collect(engine(t, p).Run(t.Context(), step, input)); err != nil {
 		t.Fatal(err)
 	}
-	written, _ := filepath.Glob(filepath.Join(p.Dir(), "delivery", "specs", "*", "*.md"))
+	written, _ := filepath.Glob(filepath.Join(p.Dir(), "delivery", "*", "specs", "*", "*.md"))
 	if len(written) != 2 || !p.Rehearses() {
 		t.Errorf("written: %v", written)
 	}
