@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"iter"
 	"path/filepath"
 	"runtime/debug"
@@ -12,6 +13,7 @@ import (
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/bundle"
 	"github.com/troupe-dev/troupe/observe"
+	"github.com/troupe-dev/troupe/pipeline"
 	"github.com/troupe-dev/troupe/project/internal/models"
 	"github.com/troupe-dev/troupe/server"
 	"github.com/troupe-dev/troupe/store/sqlite"
@@ -69,16 +71,37 @@ func (s *stage) readMade(ctx context.Context, session, name string) (string, err
 	if err != nil {
 		return "", err
 	}
-	output, err := workspace.Open(workspace.Config{Roots: []workspace.Root{{Name: "output", Dir: within(s.project.dir, order.Out), Access: workspace.ReadOnly}}})
+	folder := filepath.Join(s.project.deliveriesDir(), session)
+	dirs := []string{filepath.Join(folder, "documents"), within(s.project.dir, order.Out)}
+	if site, err := pipeline.ReadSite(folder); err == nil {
+		dirs = append([]string{site.Worktree, site.Repo}, dirs...)
+	}
+	err = fmt.Errorf("%s: %w", name, fs.ErrNotExist)
+	for _, dir := range dirs {
+		if dir == "" {
+			continue
+		}
+		text, failure := readWithin(dir, name)
+		if failure == nil {
+			return text, nil
+		}
+		err = failure
+	}
+	return "", err
+}
+
+// readWithin reads a file of a directory, and nothing else.
+func readWithin(dir, name string) (string, error) {
+	made, err := workspace.Open(workspace.Config{Roots: []workspace.Root{{Name: "output", Dir: dir, Access: workspace.ReadOnly}}})
 	if err != nil {
 		return "", err
 	}
-	defer output.Close()
-	place, err := output.Resolve("{output}/" + name)
+	defer made.Close()
+	place, err := made.Resolve("{output}/" + name)
 	if err != nil {
 		return "", err
 	}
-	return output.ReadFile(place)
+	return made.ReadFile(place)
 }
 
 // users are the tokens of the configuration, by user, from the environment.
