@@ -64,7 +64,7 @@ func (l *lane) do(ctx context.Context, w *work) error {
 		if args[1] == "chat" {
 			c.input = strings.Join(w.left(l.project), "\n")
 		}
-		if l.planner.more() && w.kills < killsEach {
+		if l.planner.more() && w.kills < w.mostKills() {
 			c.end = l.planner.next(func(p failpoint.Point) bool { return l.reaches(w, args, p) })
 		}
 		o, err := l.project.do(ctx, c)
