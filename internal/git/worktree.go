@@ -163,11 +163,7 @@ func (w *Worktree) inIndex(ctx context.Context, from string, f func(env []string
 	defer os.Remove(index + ".lock")
 	env := []string{"GIT_INDEX_FILE=" + index}
 	if from == "" {
-		data, err := os.ReadFile(filepath.Join(w.gitDir, "index"))
-		if err == nil {
-			err = os.WriteFile(index, data, 0o600)
-		}
-		if err != nil {
+		if err := copyIndex(filepath.Join(w.gitDir, "index"), index); err != nil {
 			return "", err
 		}
 	} else if _, err := w.with(ctx, nil, env, "read-tree", from); err != nil {
@@ -178,6 +174,23 @@ func (w *Worktree) inIndex(ctx context.Context, from string, f func(env []string
 	}
 	out, err := w.with(ctx, nil, env, "write-tree")
 	return strings.TrimSpace(out), err
+}
+
+// copyIndex copies an index with its time. Git goes by that time: a file that was written
+// in the same second as the index may have changed since without looking so, and is read.
+func copyIndex(from, to string) error {
+	info, err := os.Stat(from)
+	if err != nil {
+		return err
+	}
+	data, err := os.ReadFile(from)
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(to, data, 0o600); err != nil {
+		return err
+	}
+	return os.Chtimes(to, info.ModTime(), info.ModTime())
 }
 
 // Restore makes the folder what a tree says: what differs is written, what is not in
