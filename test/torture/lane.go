@@ -31,8 +31,9 @@ func (w *world) newLane(number, kills int) *lane {
 const (
 	// worksEach is how many works a project sees.
 	worksEach = 3
-	// killsEach is how often a work is cut before it is left to come to its end.
-	killsEach = 12
+	// killsEach is how often a work is cut before it is left to come to its end. A run
+	// that has ended five processes in a row is given up, as it should be.
+	killsEach = 4
 )
 
 func (l *lane) run(ctx context.Context) (err error) {
@@ -64,7 +65,7 @@ func (l *lane) do(ctx context.Context, w *work) error {
 		if args[1] == "chat" {
 			c.input = strings.Join(w.left(l.project), "\n")
 		}
-		if l.planner.more() && w.kills < w.mostKills() {
+		if l.planner.more() && w.kills < killsEach {
 			c.end = l.planner.next(func(p failpoint.Point) bool { return l.reaches(w, args, p) })
 		}
 		o, err := l.project.do(ctx, c)

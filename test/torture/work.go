@@ -106,14 +106,3 @@ func (w *work) left(p *project) []string {
 	}
 	return w.messages[w.said(p.seen[w.sessions[0]]):]
 }
-
-// mostKills is how often the processes of a work are killed. A run that has killed five
-// in a row is given up, as it should be; a batch has nobody who would resume it then.
-func (w *work) mostKills() int {
-	if w.batch != "" {
-		return min(killsEach, killsToGiveUp-1)
-	}
-	return killsEach
-}
-
-const killsToGiveUp = 5
