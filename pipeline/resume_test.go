@@ -86,7 +86,7 @@ func TestADeliveryIntoARepositoryIsKilledAnywhere(t *testing.T) {
 	whole := roundabout(t)
 	r := whole.mustRun(pipeline.OutcomeDelivered)
 	want, events, asked := whole.result(r), len(whole.events()), len(whole.asked)
-	stride := 20
+	stride := 40
 	if testing.Short() {
 		stride = 25
 	}

@@ -71,7 +71,9 @@ func (w *world) freeze(ctx context.Context) error {
 		}
 		done++
 		w.report.add(frozen, 1)
-		if o.code != 1 || !strings.Contains(o.err, "another process has taken the session over") {
+		// It notices by itself, or its next event is refused.
+		isRefused := strings.Contains(o.err, "another process has taken the session over") || strings.Contains(o.err, "the lease that it is written under is over")
+		if o.code != 1 || !isRefused {
 			p.problem("a frozen process ended with exit code %d: %s", o.code, o.err)
 		}
 		o.code = 0
