@@ -28,8 +28,7 @@ type execution struct {
 	key     string
 	values  map[string]any
 	trace   string
-	said    *Answer // what the caller decided, where it is no message
-	hidden  bool    // what the run is given is not what a person said
+	hidden  bool // what the run is given is not what a person said
 	budget  budget
 	journal *journal.Log[*Event]
 	stops   map[stopPlace]bool

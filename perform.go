@@ -21,7 +21,7 @@ func (r *Run) perform(ctx context.Context, step Step, in Handoff) (out Handoff, 
 	}
 	err = safely(func() (err error) {
 		if r.parent == "" {
-			if err := r.emit(ctx, &UserSaid{Text: in.Task, Parts: in.Parts, Answer: r.exec.said, Hidden: r.exec.hidden}); err != nil {
+			if err := r.emit(ctx, &UserSaid{Text: in.Task, Parts: in.Parts, Hidden: r.exec.hidden}); err != nil {
 				return err
 			}
 		}
