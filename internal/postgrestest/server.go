@@ -314,3 +314,36 @@ func (s *Server) Database(tb testing.TB) string {
 func (s *Server) Schema() string {
 	return fmt.Sprintf("%s&schema=test%d", s.Address("postgres"), places.Add(1))
 }
+
+// Standby makes a copy of the server that follows it, and takes no writes, for as long as
+// the test.
+func (s *Server) Standby(tb testing.TB) *Server {
+	tb.Helper()
+	standby := &Server{bin: s.bin, as: s.as}
+	var err error
+	if standby.dir, err = os.MkdirTemp("", "troupe-postgres-"); err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(standby.Remove)
+	if err := standby.own(standby.dir); err != nil {
+		tb.Fatal(err)
+	}
+	// pg_basebackup need not be beside initdb: what it does is little.
+	s.Stop()
+	copying := exec.CommandContext(tb.Context(), "cp", "-a", s.data(), standby.data())
+	if out, err := copying.CombinedOutput(); err != nil {
+		tb.Fatalf("copy the server: %v: %s", err, out)
+	}
+	if err := s.Run(); err != nil {
+		tb.Fatal(err)
+	}
+	signal := filepath.Join(standby.data(), "standby.signal")
+	if err := errors.Join(os.WriteFile(signal, nil, 0o600), standby.own(signal)); err != nil {
+		tb.Fatal(err)
+	}
+	standby.settings = []string{fmt.Sprintf("primary_conninfo=host=127.0.0.1 port=%d user=%s password='%s' application_name=standby", s.Port, Superuser, Password)}
+	if err := standby.Run(); err != nil {
+		tb.Fatal(err)
+	}
+	return standby
+}

@@ -210,6 +210,10 @@ FROM s, unnest($15::bigint[], $16::text[], $17::text[], $18::text[], $19::text[]
 // insert stores a batch in one statement. It reports false if the session is not what
 // the batch follows, or is not the writer's.
 func (s *Store) insert(ctx context.Context, b *batch) (stored bool, err error) {
+	return s.insertIn(ctx, s.pool, b)
+}
+
+func (s *Store) insertIn(ctx context.Context, db execer, b *batch) (stored bool, err error) {
 	statement, epoch := appendToSession, b.events[0].Epoch
 	if epoch == 0 && b.before.info.Events == 0 {
 		statement = appendToNewSession
@@ -219,7 +223,7 @@ func (s *Store) insert(ctx context.Context, b *batch) (stored bool, err error) {
 	if before == nil {
 		before = []byte{}
 	}
-	tag, err := s.pool.Exec(ctx, statement,
+	tag, err := db.Exec(ctx, statement,
 		b.session, b.before.info.Events, before, int32(b.after.month), clean(info.User), clean(info.Agent), clean(info.Title), string(info.Status),
 		store.Nanoseconds(info.Started), store.Nanoseconds(info.Updated), info.Events, b.after.chain, epoch, s.owner.name,
 		b.times, b.runs, b.agents, b.kinds, b.tools, b.classes, b.sums, b.contents)

@@ -93,7 +93,8 @@ func (o *owner) glance(session string) (g glance, current bool) {
 		last = &glance{outdated: true}
 		o.looked[session] = last
 	}
-	current = !last.outdated && time.Since(last.at) < glanceTime
+	hasAsked := last.info.Owner == (troupe.Owner{}) || time.Since(last.asked) < glanceTime
+	current = !last.outdated && time.Since(last.at) < glanceTime && hasAsked
 	if !current {
 		last.outdated = false // until something is heard while it is looked at
 	}

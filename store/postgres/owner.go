@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/troupe-dev/troupe"
 )
@@ -32,9 +31,7 @@ func newOwner(s *Store) *owner {
 }
 
 // beat says that this process lives.
-func (o *owner) beat(ctx context.Context, db interface {
-	Exec(ctx context.Context, sql string, args ...any) (pgconn.CommandTag, error)
-}) error {
+func (o *owner) beat(ctx context.Context, db execer) error {
 	_, err := db.Exec(ctx, `INSERT INTO owners (name, host, pid, lease, until) VALUES ($1, $2, $3, $4, clock_timestamp() + $4)
 ON CONFLICT (name) DO UPDATE SET until = clock_timestamp() + $4`, o.name, clean(o.host), int64(os.Getpid()), o.store.lease)
 	return err

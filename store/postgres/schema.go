@@ -8,6 +8,7 @@ import (
 	"io/fs"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 )
 
 // migrations holds the scripts that make a schema of the one before, in order.
@@ -52,6 +53,11 @@ func version(ctx context.Context, db querier, schema string) (version int, err e
 type querier interface {
 	QueryRow(ctx context.Context, sql string, args ...any) pgx.Row
 	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
+}
+
+// An execer is a connection, a transaction, or something that has connections.
+type execer interface {
+	Exec(ctx context.Context, sql string, args ...any) (pgconn.CommandTag, error)
 }
 
 // migrationLock is the advisory lock under which the schema is changed: "Trpe".
