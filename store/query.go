@@ -17,11 +17,11 @@ type Query struct {
 	// Session, Run, Agent and Tool are exact.
 	Session, Run, Agent, Tool string
 	// Kinds are those that an event may be of.
-	Kinds []troupe.Kind
+	Kinds []string
 	// OrErrors adds to what is of these Kinds all that failed, whatever its kind.
 	OrErrors bool
-	// Class is a class of failure. A run that failed has [troupe.ClassFailed].
-	Class troupe.Class
+	// Class is a class of failure. A run that failed has "failed".
+	Class string
 	// Errors leaves only what failed, whatever its class.
 	Errors bool
 	// Since is the earliest time of an event, and Until the one it must be before.
@@ -43,7 +43,7 @@ type Hit struct {
 }
 
 // Facets returns the tool that an event is about, and the class of failure it is.
-func Facets(body troupe.Body) (tool string, class troupe.Class) {
+func Facets(body troupe.Body) (tool, class string) {
 	switch b := body.(type) {
 	case *troupe.ToolCalled:
 		return b.Tool, ""
@@ -52,7 +52,7 @@ func Facets(body troupe.Body) (tool string, class troupe.Class) {
 	case *troupe.InputRequested:
 		return b.Tool, ""
 	case *troupe.RunFailed:
-		return "", troupe.ClassFailed
+		return "", "failed"
 	}
 	return "", ""
 }

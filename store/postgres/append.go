@@ -85,9 +85,9 @@ func encode(session string, events []troupe.Event) (*batch, error) {
 		b.times = append(b.times, store.Nanoseconds(e.Time))
 		b.runs = append(b.runs, clean(e.Run))
 		b.agents = append(b.agents, clean(e.Agent))
-		b.kinds = append(b.kinds, string(e.Kind()))
+		b.kinds = append(b.kinds, e.Kind())
 		b.tools = append(b.tools, optional(clean(tool)))
-		b.classes = append(b.classes, optional(string(class)))
+		b.classes = append(b.classes, optional(class))
 	}
 	return b, nil
 }
@@ -254,7 +254,7 @@ func (s *Store) whyRefused(ctx context.Context, b *batch) (again bool, err error
 	case b.events[0].Epoch != 0:
 		return false, fmt.Errorf("the lease that it is written under is over: %w", troupe.ErrConflict)
 	case at.alive:
-		return false, &troupe.OwnedError{Session: b.session, Owner: at.owner()}
+		return false, at.owned(b.session)
 	case at.name == nil && b.kept:
 		return false, fmt.Errorf("somebody else wrote to it: %w", troupe.ErrConflict)
 	}

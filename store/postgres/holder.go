@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -33,12 +34,18 @@ func (h *holder) owner() troupe.Owner {
 	return o
 }
 
+// owned is the error of somebody who wants a session that it has.
+func (h *holder) owned(session string) error {
+	owner := h.owner()
+	return fmt.Errorf("session %s: %w", session, &owner)
+}
+
 // standing returns how a session stands, given who has it.
 func (h *holder) standing(info troupe.SessionInfo) troupe.SessionInfo {
 	if h.name != nil {
 		info.Owner = h.owner()
-	} else if info.Status == troupe.SessionRunning {
-		info.Status = troupe.SessionInterrupted
+	} else if info.Status == "running" {
+		info.Status = "interrupted"
 	}
 	return info
 }

@@ -56,7 +56,7 @@ func (l *lease) acquire(ctx context.Context) error {
 			return err
 		}
 		if h.alive && *h.name != s.owner.name {
-			return &troupe.OwnedError{Session: l.session, Owner: h.owner()}
+			return h.owned(l.session)
 		}
 		var epoch, last int64
 		if h.there {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
+	"fmt"
 	"os"
 	"sync"
 	"time"
@@ -134,7 +135,7 @@ func (o *owner) reserve(l *lease) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if other := o.leases[l.session]; other != nil {
-		return &troupe.OwnedError{Session: l.session, Owner: troupe.Owner{Host: o.host, PID: os.Getpid(), Since: other.since}}
+		return fmt.Errorf("session %s: %w", l.session, &troupe.Owner{Host: o.host, PID: os.Getpid(), Since: other.since})
 	}
 	o.leases[l.session] = l
 	return nil

@@ -29,16 +29,16 @@ func TestAnotherProcessIsToldWhoHasASession(t *testing.T) {
 	lease := mustAcquire(t, one, id(1))
 	mustAppend(t, one, under(lease, eventsOf(id(1), 1, &troupe.RunStarted{}))...)
 	_, err := two.Acquire(t.Context(), id(1))
-	owned, ok := errors.AsType[*troupe.OwnedError](err)
-	if !ok || owned.Owner.PID == 0 || owned.Owner.Host == "" || time.Since(owned.Owner.Since) > time.Hour {
+	owner, ok := errors.AsType[*troupe.Owner](err)
+	if !ok || owner.PID == 0 || owner.Host == "" || time.Since(owner.Since) > time.Hour {
 		t.Errorf("to acquire: %v", err)
 	}
 	err = two.Append(t.Context(), id(1), eventsOf(id(1), 2, said("without a lease"))...)
-	if _, ok := errors.AsType[*troupe.OwnedError](err); !ok {
+	if _, ok := errors.AsType[*troupe.Owner](err); !ok {
 		t.Errorf("to write: %v", err)
 	}
-	for info, err := range two.Sessions(t.Context(), troupe.SessionFilter{Status: troupe.SessionRunning}) {
-		if err != nil || info.Owner != owned.Owner {
+	for info, err := range two.Sessions(t.Context(), troupe.SessionFilter{Status: "running"}) {
+		if err != nil || info.Owner != *owner {
 			t.Errorf("listed is %+v, %v", info, err)
 		}
 	}
@@ -57,7 +57,7 @@ func TestASilentProcessLosesItsSessionsAndItsLateWritesAreRefused(t *testing.T) 
 	mustAppend(t, one, under(late, eventsOf(id(1), 1, &troupe.RunStarted{}))...)
 	freeze(t, one)
 	for info, err := range two.Sessions(t.Context(), troupe.SessionFilter{ID: id(1)}) {
-		if err != nil || info.Status != troupe.SessionInterrupted || info.Owner != (troupe.Owner{}) {
+		if err != nil || info.Status != "interrupted" || info.Owner != (troupe.Owner{}) {
 			t.Errorf("it is listed as %+v, %v", info, err)
 		}
 	}

@@ -41,19 +41,15 @@ func (c *selection) compile(limit int) (statement string, values []any) {
 	where.equal("e.run", q.Run)
 	where.equal("e.agent", q.Agent)
 	where.equal("e.tool", q.Tool)
-	where.equal("e.class", string(q.Class))
+	where.equal("e.class", q.Class)
 	if q.Errors {
 		where.add("e.class IS NOT NULL")
 	}
 	if len(q.Kinds) > 0 {
-		var kinds []string
-		for _, kind := range q.Kinds {
-			kinds = append(kinds, string(kind))
-		}
 		if q.OrErrors {
-			where.add("(e.kind = ANY(%s) OR e.class IS NOT NULL)", kinds)
+			where.add("(e.kind = ANY(%s) OR e.class IS NOT NULL)", q.Kinds)
 		} else {
-			where.add("e.kind = ANY(%s)", kinds)
+			where.add("e.kind = ANY(%s)", q.Kinds)
 		}
 	}
 	if !q.Since.IsZero() {

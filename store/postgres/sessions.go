@@ -102,9 +102,9 @@ func (s *Store) list(ctx context.Context, match troupe.SessionFilter, after *tro
 	where.equal("person", match.User)
 	where.equal("agent", match.Agent)
 	switch match.Status {
-	case troupe.SessionRunning:
+	case "running":
 		where.add("status = 'running' AND o.name IS NOT NULL")
-	case troupe.SessionInterrupted:
+	case "interrupted":
 		where.add("status = 'running' AND o.name IS NULL")
 	default:
 		where.equal("status", string(match.Status))
