@@ -17,7 +17,7 @@ import (
 	"github.com/troupe-dev/troupe/cmd/troupe/internal/terminal"
 	"github.com/troupe-dev/troupe/observe"
 	"github.com/troupe-dev/troupe/project"
-	"github.com/troupe-dev/troupe/store/sqlite"
+	"github.com/troupe-dev/troupe/store"
 )
 
 func (p *program) metricsCommand() *cobra.Command {
@@ -32,7 +32,7 @@ func (p *program) metricsCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return p.reading(c.Context(), observe.NewMetrics().Summary(), func(_ *project.Project, reader *sqlite.Reader) error {
+			return p.reading(c.Context(), observe.NewMetrics().Summary(), func(_ *project.Project, reader store.Log) error {
 				metrics, err := fold(c.Context(), reader, from)
 				switch {
 				case err != nil:

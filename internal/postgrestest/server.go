@@ -347,3 +347,18 @@ func (s *Server) Standby(tb testing.TB) *Server {
 	}
 	return standby
 }
+
+// Multiply makes a store in a schema of the database postgres have a session many times
+// over, under other ids, each with all its events, as if they had come in over two months.
+func (s *Server) Multiply(tb testing.TB, schema, session string, times int) {
+	tb.Helper()
+	s.SQL(tb, "postgres", fmt.Sprintf(`SET search_path TO %[1]s; SET synchronous_commit = off;
+INSERT INTO sessions (id, month, person, agent, title, status, started, updated, events, chain)
+SELECT lpad(to_hex(n), 8, '0') || substr(id, 9), month, 'user' || n %% 1000, agent, title || ' ' || n, status, started - n * 5000000000, updated - n * 5000000000, events, chain
+FROM sessions, generate_series(1::bigint, %[3]d) n WHERE id = '%[2]s';
+INSERT INTO events (month, session, seq, key, time, run, agent, kind, tool, class, sum, event)
+SELECT month, lpad(to_hex(n), 8, '0') || substr(session, 9), seq, key - n * 1000, time - n * 5000000000, run, agent, kind, tool, class, sum,
+	replace(event, session, lpad(to_hex(n), 8, '0') || substr(session, 9))
+FROM events, generate_series(1::bigint, %[3]d) n WHERE session = '%[2]s';`, schema, session, times))
+	s.SQL(tb, "postgres", "VACUUM ANALYZE "+schema+".sessions")
+}

@@ -72,6 +72,12 @@ func (s *Store) makeMonth(ctx context.Context, m month) error {
 // those of the month to come.
 func (s *Store) makeMonths(ctx context.Context) error {
 	now := monthOf(time.Now())
+	var n int
+	err := s.pool.QueryRow(ctx, "SELECT count(*) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = $1 AND c.relname = ANY($2)",
+		s.schema, []string{now.table("texts"), now.next().table("texts")}).Scan(&n)
+	if err != nil || n == 2 {
+		return err
+	}
 	if err := s.makeMonth(ctx, now); err != nil {
 		return err
 	}

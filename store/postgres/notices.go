@@ -59,8 +59,8 @@ type notices struct {
 	heard   chan struct{} // closed and replaced when something was heard
 }
 
-func newNotices(s *Store) *notices {
-	return &notices{store: s, channel: "troupe:" + s.schema, waiting: map[string]bool{}, wake: make(chan struct{}, 1), heard: make(chan struct{})}
+func newNotices(s *Store, sender *pgx.Conn) *notices {
+	return &notices{store: s, sender: sender, channel: "troupe:" + s.schema, waiting: map[string]bool{}, wake: make(chan struct{}, 1), heard: make(chan struct{})}
 }
 
 // begin connects, and makes sure that notifications come through.
@@ -68,16 +68,28 @@ func (n *notices) begin(ctx context.Context) (err error) {
 	if n.receiver, err = n.connectReceiver(ctx); err != nil {
 		return err
 	}
-	if n.sender, err = n.connectSender(ctx); err != nil {
-		return errors.Join(err, n.receiver.Close(ctx))
+	if err := relax(ctx, n.sender); err != nil {
+		return err
 	}
 	word := string(hello) + " " + rand.Text()
-	if err = n.post(ctx, []string{word}); err == nil {
-		err = n.await(ctx, word)
+	if err := n.post(ctx, []string{word}); err != nil {
+		return err
 	}
-	if err != nil {
-		err = errors.Join(err, n.receiver.Close(context.WithoutCancel(ctx)), n.sender.Close(context.WithoutCancel(ctx)))
+	return n.await(ctx, word)
+}
+
+// disconnect gives up both connections, before anybody uses them.
+func (n *notices) disconnect() {
+	for _, conn := range []*pgx.Conn{n.receiver, n.sender} {
+		if conn != nil {
+			_ = conn.Close(context.Background())
+		}
 	}
+}
+
+// relax has commits not wait for the disk: a notification has nothing on it.
+func relax(ctx context.Context, conn *pgx.Conn) error {
+	_, err := conn.Exec(ctx, "SET synchronous_commit = off", pgx.QueryExecModeSimpleProtocol)
 	return err
 }
 
@@ -109,13 +121,12 @@ func (n *notices) connectReceiver(ctx context.Context) (*pgx.Conn, error) {
 	return conn, nil
 }
 
-// connectSender has commits not wait for the disk: a notification has nothing on it.
 func (n *notices) connectSender(ctx context.Context) (*pgx.Conn, error) {
 	conn, err := n.store.connect(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if _, err := conn.Exec(ctx, "SET synchronous_commit = off", pgx.QueryExecModeSimpleProtocol); err != nil {
+	if err := relax(ctx, conn); err != nil {
 		return nil, errors.Join(err, conn.Close(ctx))
 	}
 	return conn, nil

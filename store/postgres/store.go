@@ -139,34 +139,35 @@ func (s *Store) open(ctx context.Context) error {
 	} else if err == nil {
 		err = s.migrate(ctx, conn)
 	}
-	if err = errors.Join(s.explain(err), conn.Close(ctx)); err != nil {
-		return err
+	if err == nil {
+		// The pool outlives the call, and so does its context.
+		s.pool, err = pgxpool.NewWithConfig(context.WithoutCancel(ctx), s.config)
 	}
-	// The pool outlives the call, and so does its context.
-	if s.pool, err = pgxpool.NewWithConfig(context.WithoutCancel(ctx), s.config); err != nil {
-		return s.explain(err)
+	if err != nil || s.readOnly {
+		return errors.Join(s.explain(err), conn.Close(context.WithoutCancel(ctx)))
 	}
-	if s.readOnly {
-		return nil
-	}
-	if err := s.begin(ctx); err != nil {
+	if err := s.begin(ctx, conn); err != nil {
 		s.pool.Close()
 		return s.explain(err)
 	}
 	return nil
 }
 
-// begin makes this process one of those that write.
-func (s *Store) begin(ctx context.Context) error {
-	if err := s.makeMonths(ctx); err != nil {
-		return err
+// begin makes this process one of those that write. It keeps the connection.
+func (s *Store) begin(ctx context.Context, conn *pgx.Conn) error {
+	s.owner, s.notices = newOwner(s), newNotices(s, conn)
+	// Connecting takes a while: the rest is done meanwhile.
+	connected := make(chan error, 1)
+	go func() { connected <- s.notices.begin(ctx) }()
+	err := s.makeMonths(ctx)
+	if err == nil {
+		err = s.owner.beat(ctx, s.pool)
 	}
-	s.owner = newOwner(s)
-	if err := s.owner.beat(ctx, s.pool); err != nil {
-		return err
+	if failure := <-connected; err == nil {
+		err = failure
 	}
-	s.notices = newNotices(s)
-	if err := s.notices.begin(ctx); err != nil {
+	if err != nil {
+		s.notices.disconnect()
 		return err
 	}
 	s.background.Go(func() { s.notices.listen(s.closed) })

@@ -118,13 +118,15 @@ func TestAStandbyIsReadAndNotWritten(t *testing.T) {
 	if err := reader.Append(t.Context(), id(1), eventsOf(id(1), 2, said("hi"))...); !errors.Is(err, ErrReadOnly) {
 		t.Errorf("to append: %v", err)
 	}
-	primary := openAt(t, server.Address("postgres"))
-	d, err := primary.Durability(t.Context())
+	d, err := Examine(t.Context(), server.Address("postgres"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if text := strings.Join(d.Problems(), "\n"); !strings.Contains(text, "standby is asynchronous: standby (") || !strings.Contains(text, "fsync is off") {
-		t.Errorf("the problems are:\n%s", text)
+	if text := fmt.Sprint(d.Problems()); !strings.Contains(text, "no standby is synchronous: standby (") || !strings.Contains(text, "fsync is off") {
+		t.Errorf("the problems are %s", text)
+	}
+	if _, err := Examine(t.Context(), standby.Address("postgres")); !errors.Is(err, ErrReadOnly) {
+		t.Errorf("a standby is no place for a store: %v", err)
 	}
 	if n := len((&Durability{FSync: true, FullPageWrites: true, SynchronousCommit: "on", Standbys: []Standby{{"a", true, 0}, {"b", false, 7}}}).Problems()); n != 0 {
 		t.Errorf("a synchronous standby is no problem, and there are %d", n)
