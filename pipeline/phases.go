@@ -48,6 +48,10 @@ type Config struct {
 	Compensate bool
 	// From and To are the first and the last phase to run, by default all are.
 	From, To string
+	// Guard, where set, stands before every call that the delivery makes, its own writes
+	// and uploads too, and before the tools that its agents are given: it returns others in
+	// their place, of the same names. Gates ask a person anyway.
+	Guard func(...troupe.Tool) []troupe.Tool
 	// Repository, where it is set, is what the delivery changes: in a worktree and a
 	// branch of its own, checked and reviewed. Output may then be nil, for the folder
 	// of documents in Repository.Data.
@@ -159,11 +163,29 @@ func newDelivery(c Config) (*delivery, error) {
 	}
 	if shop != nil {
 		d.tools = shop.tools()
-		if err := shop.equip(d.Phases); err != nil {
+		if err := shop.equip(d.Phases, c.Guard); err != nil {
 			return nil, err
 		}
 	}
+	d.guardCalls()
 	return d, nil
+}
+
+// guardCalls has the guard stand before all tools but the gate.
+func (d *delivery) guardCalls() {
+	if d.Guard == nil {
+		return
+	}
+	t := &d.tools
+	for _, tool := range []*troupe.Tool{
+		&d.write, &d.upload, &d.gather, &d.plan, &d.knowledge,
+		&t.prepare, &t.setup, &t.check, &t.apply, &t.format, &t.commit, &t.reset, &t.look, &t.diff, &t.stat, &t.try,
+		&t.readPlan, &t.writePlan, &t.documents, &t.keepDocs, &t.publish,
+	} {
+		if *tool != nil {
+			*tool = d.Guard(*tool)[0]
+		}
+	}
 }
 
 // complete fills in what a phase leaves to its defaults.

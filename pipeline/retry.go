@@ -43,6 +43,7 @@ func Retry(c Config) (troupe.Step, error) {
 		return nil, fmt.Errorf("pipeline: %s: it needs an Output", c.Name)
 	}
 	d := &delivery{Config: c, write: writeTool(c.Output), upload: uploadTool(c.Output, c.Knowledge)}
+	d.guardCalls()
 	return troupe.NewStep(c.Name, d.retry), nil
 }
 

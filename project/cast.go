@@ -192,7 +192,7 @@ func (p *Project) rootsOf(id string) []workspace.Root {
 // maker makes the project's flows of the agents that make returns.
 func (p *Project) maker(make func(id string) (*troupe.Agent, error)) *flows.Maker {
 	return &flows.Maker{
-		File: p.config.Path, Flows: p.config.Flows, Agents: p.agentIDs(), Agent: make, Describe: p.describeAgent,
+		File: p.config.Path, Flows: p.config.Flows, Agents: p.agentIDs(), Agent: make, Describe: p.describeAgent, Guard: p.guard,
 	}
 }
 

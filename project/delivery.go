@@ -326,7 +326,7 @@ func (p *Project) RetryDelivery(ctx context.Context, session string, failed []pi
 	if err != nil {
 		return nil, input, err
 	}
-	if step, err = pipeline.Retry(pipeline.Config{Repository: p.repository(order), Knowledge: base}); err != nil {
+	if step, err = pipeline.Retry(pipeline.Config{Repository: p.repository(order), Knowledge: base, Guard: p.guard}); err != nil {
 		return nil, input, err
 	}
 	custom := order.custom()
@@ -361,7 +361,7 @@ func (s *stage) orderOf(ctx context.Context, session string) (Delivery, error) {
 func (s *stage) delivery(ctx context.Context, order Delivery) (troupe.Step, error) {
 	c := pipeline.Config{
 		Name: Deliver, From: order.From, To: order.To,
-		Approve: pipeline.ApproveMode(order.Approve), Compensate: order.Compensate,
+		Approve: pipeline.ApproveMode(order.Approve), Compensate: order.Compensate, Guard: s.project.guard,
 	}
 	model, err := s.project.models.Open(s.project.models.For(Deliver))
 	if err != nil {

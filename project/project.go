@@ -145,6 +145,9 @@ func (p *Project) complete() (err error) {
 	for _, rule := range p.config.Approve {
 		p.approve = append(p.approve, approve.Rule{Tool: rule.Tool, Where: rule.Where, Do: approve.Decision(rule.Do)})
 	}
+	if err := p.approve.Check(); err != nil {
+		return fmt.Errorf("approve in %s: %w", config.Name, err)
+	}
 	var roots []string
 	for _, dir := range p.config.Skills {
 		roots = append(roots, within(p.dir, dir))

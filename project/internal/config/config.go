@@ -132,7 +132,7 @@ type WebSearch struct {
 // An Approval is a rule about tool calls.
 type Approval struct {
 	Tool  string            `yaml:"tool" doc:"The tool's name. A star stands for any characters, a question mark for one."`
-	Where map[string]string `yaml:"where" doc:"What arguments must look like, by their names."`
+	Where map[string]string `yaml:"where" doc:"What arguments must look like, by their names. A star stands for any characters; in a pattern such as https://*.example.org/docs/* it does not cross a slash, and ** does."`
 	Do    string            `yaml:"do" enum:"allow,ask,deny"`
 }
 
