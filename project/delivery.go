@@ -383,7 +383,7 @@ func (s *stage) delivery(ctx context.Context, order Delivery) (troupe.Step, erro
 	c.Repository = s.project.repository(order)
 	if dir := s.project.config.Pipeline.Project; dir != "" {
 		granted := workspace.Root{Name: workspace.ProjectRoot, Dir: within(s.project.dir, dir), Access: workspace.ReadOnly}
-		if c.Project, err = workspace.Open(workspace.Config{Roots: []workspace.Root{granted}}); err != nil {
+		if c.Project, err = workspace.Open(workspace.Config{Roots: []workspace.Root{granted}, Closed: s.project.walls}); err != nil {
 			return nil, fmt.Errorf("pipeline.project in %s: %w", config.Name, err)
 		}
 		s.keep(c.Project)
