@@ -17,7 +17,7 @@ func (e *askedBelow) Error() string { return "the user must answer first: " + e.
 // runBelow runs a step. A question that it ended with is an error.
 func runBelow(ctx context.Context, run *troupe.Run, step troupe.Step, in troupe.Handoff) (troupe.Handoff, error) {
 	out, err := run.Do(ctx, step, in)
-	if err == nil && out.Meta.Stop == troupe.StopInput {
+	if err == nil && out.Meta.Stop == "input_requested" {
 		err = &askedBelow{out}
 	}
 	return out, err

@@ -24,7 +24,7 @@ func TestRulesApplyToWhatADeliveryDoesItself(t *testing.T) {
 	}
 	report, end, err := y.run(nil)
 	for asked := 0; err == nil && report == nil; asked++ {
-		if end.Stop != troupe.StopInput || !strings.HasPrefix(end.Output.Summary, "May I call commit_step with these arguments?") || asked > 9 {
+		if end.Stop != "input_requested" || !strings.HasPrefix(end.Output.Summary, "May I call commit_step with these arguments?") || asked > 9 {
 			t.Fatalf("it stopped for %s: %s", end.Stop, end.Output.Summary)
 		}
 		if log := y.sh("git log --all --format=%s"); asked == 0 && strings.Contains(log, "First") {

@@ -44,7 +44,7 @@ func TestRulesApplyHoweverACallComesAbout(t *testing.T) {
 			t.Fatal(err)
 		}
 		outcome, err := troupe.Collect(engine(t, p).Run(t.Context(), step, troupe.Input{Text: "1 and 1?"}))
-		if err != nil || outcome.Stop != troupe.StopInput || !strings.HasPrefix(outcome.Text, c.asks) {
+		if err != nil || outcome.Stop != "input_requested" || !strings.HasPrefix(outcome.Text, c.asks) {
 			t.Errorf("%s with %s: %s %q, %v", c.flow, c.rules, outcome.Stop, outcome.Text, err)
 		}
 		asked := 0
@@ -75,7 +75,7 @@ func TestResumingARunDoesNotGetPastARule(t *testing.T) {
 	dir := write(t, ruled(model.URL, "[{tool: calculator, do: ask}]"))
 	p := open(t, dir, project.Options{})
 	outcome, err := troupe.Collect(engine(t, p).Run(t.Context(), agent(t, p, "clerk"), troupe.Input{Text: "1 and 1?"}))
-	if err != nil || outcome.Stop != troupe.StopInput {
+	if err != nil || outcome.Stop != "input_requested" {
 		t.Fatal(outcome.Stop, err)
 	}
 	if err := p.Close(); err != nil {
@@ -83,7 +83,7 @@ func TestResumingARunDoesNotGetPastARule(t *testing.T) {
 	}
 	p = open(t, dir, project.Options{})
 	again, err := troupe.Collect(engine(t, p).Resume(t.Context(), agent(t, p, "clerk"), outcome.Session))
-	if err == nil && again.Stop != troupe.StopInput {
+	if err == nil && again.Stop != "input_requested" {
 		t.Errorf("the run went on: %s %q", again.Stop, again.Text)
 	}
 	for e, err := range engine(t, p).Events(t.Context(), outcome.Session, 0) {

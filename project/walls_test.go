@@ -283,7 +283,7 @@ func (h *house) isSafe(t *testing.T, b *burglar, who, documents string, own map[
 	before := h.print(t, "")
 	p := open(t, h.dir, project.Options{})
 	outcome, err := troupe.Collect(engine(t, p).Run(t.Context(), agent(t, p, who), troupe.Input{Text: "Break in."}))
-	if err != nil || outcome.Stop != troupe.StopAnswered {
+	if err != nil || outcome.Stop != "answered" {
 		t.Fatalf("%s, %v", outcome.Stop, err)
 	}
 	for _, tool := range []string{"read_file", "list_files", "search_files", "write_file", "edit_file", "make_directory", "use_skill", "web_fetch"} {

@@ -127,7 +127,7 @@ type guard struct {
 func (g *guard) Call(ctx context.Context, in *troupe.Invocation) (troupe.Result, error) {
 	spec := g.Spec()
 	if why := g.policy.misfit(&spec, in.Arguments); why != "" {
-		return troupe.Result{}, &troupe.ToolError{Class: troupe.ClassInvalidArguments, Message: why}
+		return troupe.Result{}, &troupe.ToolError{Class: "invalid_arguments", Message: why}
 	}
 	decision := g.policy.Decide(spec.Name, in.Arguments)
 	switch {
@@ -151,7 +151,7 @@ func (g *guard) Call(ctx context.Context, in *troupe.Invocation) (troupe.Result,
 }
 
 func refused(why string) error {
-	return &troupe.ToolError{Class: troupe.ClassUnauthorized, Message: why}
+	return &troupe.ToolError{Class: "unauthorized", Message: why}
 }
 
 // Approved reports whether an answer approves a call: a decision to do so, or a
