@@ -41,6 +41,9 @@ type Config struct {
 	// Knowledge keeps what is uploaded. Without one, uploads are on record as failed
 	// and can be tried again, and plans are read from the output root.
 	Knowledge Knowledge
+	// KnowledgeOf, where set, returns what is kept for the user that a run is for, in place
+	// of Knowledge: one user's passages are not found for another.
+	KnowledgeOf func(user string) Knowledge
 	// Approve says when a person is asked: ApproveAuto by default.
 	Approve ApproveMode
 	// Compensate has files written that an agent claims to have written, or shows as
@@ -158,8 +161,8 @@ func newDelivery(c Config) (*delivery, error) {
 	}
 	c.Phases = phases[first : last+1]
 	d := &delivery{
-		Config: c, write: writeTool(c.Output), upload: uploadTool(c.Output, c.Knowledge),
-		gather: gatherTool(c.Project, c.Output), plan: planTool(c.Knowledge, c.Output), gate: gateTool(), knowledge: knowledgeTool(c.Knowledge),
+		Config: c, write: writeTool(c.Output), upload: uploadTool(c.Output, c.knowledgeFor),
+		gather: gatherTool(c.Project, c.Output), plan: planTool(c.knowledgeFor, c.Output), gate: gateTool(), knowledge: knowledgeTool(c.knowledgeFor),
 	}
 	if shop != nil {
 		d.tools = shop.tools()
@@ -186,6 +189,14 @@ func (d *delivery) guardCalls() {
 			*tool = d.Guard(*tool)[0]
 		}
 	}
+}
+
+// knowledgeFor returns what is kept for a user, nil where that is nothing.
+func (c *Config) knowledgeFor(user string) Knowledge {
+	if c.KnowledgeOf != nil {
+		return c.KnowledgeOf(user)
+	}
+	return c.Knowledge
 }
 
 // complete fills in what a phase leaves to its defaults.

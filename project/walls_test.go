@@ -25,6 +25,8 @@ import (
 type burglar struct {
 	*httptest.Server
 	names []string // what it asks for
+	// planted is what it writes wherever it can.
+	planted string
 
 	mu    sync.Mutex
 	tools map[string]bool
@@ -48,7 +50,7 @@ type offeredTool struct {
 }
 
 func newBurglar(t *testing.T, names []string) *burglar {
-	b := &burglar{names: names, tools: map[string]bool{}}
+	b := &burglar{names: names, planted: planted, tools: map[string]bool{}}
 	b.Server = httptest.NewServer(http.HandlerFunc(b.answer))
 	t.Cleanup(b.Close)
 	return b
@@ -117,10 +119,10 @@ func (b *burglar) plan(tool *offeredTool) {
 			arguments := map[string]any{argument: attack}
 			for _, other := range tool.Function.Parameters.Required {
 				if other != argument {
-					arguments[other] = map[string]any{"content": planted, "command": []string{"cat", "x"}, "edits": []any{map[string]any{"search": "a", "replace": planted}}}[other]
+					arguments[other] = map[string]any{"content": b.planted, "command": []string{"cat", "x"}, "edits": []any{map[string]any{"search": "a", "replace": b.planted}}}[other]
 				}
 				if arguments[other] == nil {
-					arguments[other] = planted
+					arguments[other] = b.planted
 				}
 			}
 			if argument == "query" || argument == "pattern" {
