@@ -1,7 +1,6 @@
 package server
 
 import (
-	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"io"
@@ -17,8 +16,6 @@ type call struct {
 	route *route
 	// user is who sent it, and role what they may do.
 	user, role string
-	// digest is the hash of the request's body.
-	digest [sha256.Size]byte
 }
 
 // A response remembers what was answered.
@@ -83,7 +80,6 @@ func (s *Server) decode(c *call, in any) error {
 	if err := json.Unmarshal(data, in); err != nil {
 		return refuse(http.StatusBadRequest, "the request's body: %v", err)
 	}
-	c.digest = sha256.Sum256(data)
 	return nil
 }
 

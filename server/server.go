@@ -59,7 +59,7 @@ type Config struct {
 	// for addresses that answers name. The page itself finds out.
 	Prefix string
 	// Dir is where the server keeps what people decide about sessions: queues, chosen
-	// models, files edited by hand. Empty means in memory, until the server ends.
+	// models, files edited by hand, sessions in which nothing was said yet. Empty means in memory, until the server ends.
 	Dir string
 	// Version is shown to people.
 	Version string
@@ -143,14 +143,13 @@ type Server struct {
 	runs    *pool
 	readers *pool
 	counts  counts
-	active  sync.Map // the sessions of runs under way, and what is closed when those have ended
-	drafts  drafts
+	active  sync.Map // the sessions of runs under way, each with its *watched
+	drafts  *drafts
 	notes   *noteBook
 	hub     hub
 	links   bounded[[sha256.Size]byte, linked]
 	// summaries are what is known of sessions, by id.
 	summaries bounded[string, *summary]
-	once      bounded[attemptKey, *attempt]
 	talks     bounded[talkKey, talkPlace]
 	mux       *http.ServeMux
 	routes    []route
@@ -179,8 +178,12 @@ func New(c Config) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("new server: %w", err)
 	}
+	made, err := newDrafts(c.Dir)
+	if err != nil {
+		return nil, fmt.Errorf("new server: %w", err)
+	}
 	s := &Server{
-		notes: book, config: c, started: time.Now(), keys: keys, hosts: append([]string{"localhost", "127.0.0.1", "::1"}, c.Hosts...),
+		notes: book, drafts: made, config: c, started: time.Now(), keys: keys, hosts: append([]string{"localhost", "127.0.0.1", "::1"}, c.Hosts...),
 		runs:    newPool(c.Limits.Runs, c.Limits.RunsPerUser),
 		readers: newPool(c.Limits.Readers, c.Limits.ReadersPerUser),
 		mux:     http.NewServeMux(), routes: routes(),
