@@ -67,6 +67,16 @@ func (s *Server) decode(c *call, in any) error {
 	if c.route.big {
 		limit = s.config.Limits.Body
 	}
+	if length := c.r.ContentLength; length < 0 && limit > smallBody || length > smallBody {
+		if length < 0 {
+			length = limit
+		}
+		give, err := s.bodies.take(c.r.Context(), length)
+		if err != nil {
+			return err
+		}
+		defer give()
+	}
 	data, err := io.ReadAll(http.MaxBytesReader(c.w, c.r.Body, limit))
 	if _, tooLarge := errors.AsType[*http.MaxBytesError](err); err != nil && !tooLarge {
 		return refuse(http.StatusBadRequest, "the request's body did not arrive")

@@ -94,12 +94,14 @@ func collect[T any](all iter.Seq2[T, error], most int) ([]T, error) {
 // searchSessions returns the sessions in which words were found, those with the
 // latest hits first.
 func (s *Server) searchSessions(c *call, words string, match troupe.SessionFilter) ([]troupe.SessionInfo, error) {
-	hits, err := s.ownHits(c, LogQuery{Text: words, Since: match.Since}, mostHits)
-	if err != nil {
-		return nil, err
-	}
-	list, seen := []troupe.SessionInfo{}, map[string]bool{}
-	for _, hit := range hits {
+	list, seen, hits := []troupe.SessionInfo{}, map[string]bool{}, 0
+	for hit, err := range s.ownHits(c, LogQuery{Text: words, Since: match.Since}) {
+		if err != nil {
+			return nil, err
+		}
+		if hits++; hits > mostHits {
+			break
+		}
 		if match.ID = hit.Event.Session; seen[match.ID] {
 			continue
 		}
@@ -208,6 +210,7 @@ func (s *Server) deleteSession(c *call) (none, error) {
 		return none{}, err
 	}
 	s.summaries.forget(info.ID)
+	s.frames.forget(info.ID)
 	s.hub.changed(info.ID)
 	return none{}, s.notes.forget(info.ID)
 }
