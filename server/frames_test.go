@@ -210,5 +210,5 @@ func TestAnswersAreLimitedInBytesAndPaged(t *testing.T) {
 func (w *world) talkLarge(session, text string) {
 	w.t.Helper()
 	w.say(session, text)
-	w.eventually(func() bool { return w.info(session).Status == troupe.SessionCompleted })
+	w.eventually(func() bool { return w.info(session).Status == "completed" })
 }

@@ -152,8 +152,8 @@ func (r *Reader) one(ctx context.Context, id string) (info troupe.SessionInfo, e
 		isOwned := owner.Valid && until.Int64 > time.Now().UnixNano() && (owner.String == r.self || !hasEnded(r.path, owner.String))
 		if isOwned {
 			info.Owner = ownerFrom(about.String)
-		} else if info.Status == troupe.SessionRunning {
-			info.Status = troupe.SessionInterrupted
+		} else if info.Status == "running" {
+			info.Status = "interrupted"
 		}
 		return nil
 	})

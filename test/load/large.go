@@ -122,7 +122,7 @@ func shortSession(id string, n int, at time.Time) []troupe.Event {
 	bodies := []troupe.Body{
 		&troupe.RunStarted{Input: troupe.Handoff{Task: question}}, &troupe.UserSaid{Text: question},
 		&troupe.ModelReplied{Message: &troupe.Message{Role: troupe.RoleAssistant, Text: answer}, Finish: troupe.FinishStop, Model: "m", Attempt: 1, Usage: troupe.Usage{Input: 40, Output: 12}},
-		&troupe.RunFinished{Stop: troupe.StopAnswered, Output: troupe.Handoff{Summary: answer}},
+		&troupe.RunFinished{Stop: "answered", Output: troupe.Handoff{Summary: answer}},
 	}
 	events := make([]troupe.Event, len(bodies))
 	for i, body := range bodies {
