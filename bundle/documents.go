@@ -37,7 +37,7 @@ func (s *sessions) documentsOf(run *troupe.Run) (workspace.Documents, error) {
 	}
 	if o.Owner != nil && run != nil {
 		if owner := o.Owner(run); owner != "" {
-			dir = filepath.Join(dir, ".owners", safeName(owner))
+			dir = filepath.Join(dir, ".troupe-owners", safeName(owner))
 		}
 	}
 	b := s.agent.bundle

@@ -23,6 +23,7 @@ import (
 	"github.com/troupe-dev/troupe/store"
 	"github.com/troupe-dev/troupe/tool/approve"
 	"github.com/troupe-dev/troupe/tool/mcp"
+	"github.com/troupe-dev/troupe/workspace"
 )
 
 // Name is the name of the file that describes a project. A directory without one is
@@ -71,6 +72,7 @@ type Project struct {
 	catalog *bundle.Catalog
 	skills  *skill.Library
 	approve approve.Policy
+	walls   []workspace.Closed // what no grant opens
 	log     *slog.Logger
 	logFile io.Closer // nil where there is none
 	// sinks are told of everything that agents do.
@@ -145,6 +147,9 @@ func (p *Project) complete() (err error) {
 	for _, rule := range p.config.Approve {
 		p.approve = append(p.approve, approve.Rule{Tool: rule.Tool, Where: rule.Where, Do: approve.Decision(rule.Do)})
 	}
+	if err := p.approve.Check(); err != nil {
+		return fmt.Errorf("approve in %s: %w", config.Name, err)
+	}
 	var roots []string
 	for _, dir := range p.config.Skills {
 		roots = append(roots, within(p.dir, dir))
@@ -152,6 +157,7 @@ func (p *Project) complete() (err error) {
 	if p.skills, err = skill.Open(skill.Config{Roots: roots, Log: p.log}); err != nil {
 		return err
 	}
+	p.walls = p.closedPlaces()
 	return p.maker(nil).Check()
 }
 

@@ -52,14 +52,17 @@ func (p *program) metricsCommand() *cobra.Command {
 }
 
 // fold computes metrics from the logs of all sessions that went on since then.
-func fold(ctx context.Context, store troupe.Store, since time.Time) (*observe.Metrics, error) {
+func fold(ctx context.Context, reader store.Log, since time.Time) (*observe.Metrics, error) {
 	metrics := observe.NewMetrics()
-	for info, err := range store.Sessions(ctx, troupe.SessionFilter{Since: since}) {
+	if since.IsZero() {
+		return metrics, foldAll(ctx, reader, metrics)
+	}
+	for info, err := range reader.Sessions(ctx, troupe.SessionFilter{Since: since}) {
 		if err != nil {
 			return nil, err
 		}
 		var log []troupe.Event
-		for e, err := range store.Events(ctx, info.ID, 0) {
+		for e, err := range reader.Events(ctx, info.ID, 0) {
 			if err != nil {
 				return nil, err
 			}
@@ -70,6 +73,30 @@ func fold(ctx context.Context, store troupe.Store, since time.Time) (*observe.Me
 		}
 	}
 	return metrics, nil
+}
+
+// foldAll goes over what is stored once, in the order in which it was stored, and over
+// nothing that metrics do not count.
+func foldAll(ctx context.Context, reader store.Log, metrics *observe.Metrics) error {
+	own := map[string]int64{} // from which event on a fork's log is its own
+	for hit, err := range reader.Scan(ctx, store.Query{Kinds: []string{"session_forked"}}) {
+		if err != nil {
+			return err
+		}
+		own[hit.Event.Session] = hit.Event.Seq
+	}
+	for hit, err := range reader.Scan(ctx, store.Query{Kinds: observe.MetricKinds()}) {
+		if err == nil {
+			err = hit.Err
+		}
+		if err != nil {
+			return err
+		}
+		if hit.Event.Seq >= own[hit.Event.Session] {
+			metrics.Note(&hit.Event)
+		}
+	}
+	return nil
 }
 
 // writeSummary shows metrics to a person.

@@ -133,7 +133,7 @@ type WebSearch struct {
 // An Approval is a rule about tool calls.
 type Approval struct {
 	Tool  string            `yaml:"tool" doc:"The tool's name. A star stands for any characters, a question mark for one."`
-	Where map[string]string `yaml:"where" doc:"What arguments must look like, by their names."`
+	Where map[string]string `yaml:"where" doc:"What arguments must look like, by their names. A star stands for any characters; in a pattern such as https://*.example.org/docs/* it does not cross a slash, and ** does."`
 	Do    string            `yaml:"do" enum:"allow,ask,deny"`
 }
 
@@ -221,6 +221,7 @@ type Phase struct {
 // Knowledge says where documents are kept.
 type Knowledge struct {
 	Path        string `yaml:"path" doc:"The file of the embedded base. Default: knowledge.db in the data directory."`
+	Shared      bool   `yaml:"shared" doc:"Whether all users of the server share one base. Default: each has documents of their own."`
 	User        string `yaml:"user" doc:"Whose documents they are, in the embedded base. Default: local."`
 	Server      string `yaml:"server" doc:"A server of mcp that keeps them instead."`
 	Style       string `yaml:"style" enum:"gkchatty,memory" doc:"How that server's tools are called. Default: gkchatty."`
