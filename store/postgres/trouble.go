@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"strings"
 
@@ -51,8 +52,11 @@ func isNetwork(err error) bool {
 	if _, ok := errors.AsType[net.Error](err); ok {
 		return true
 	}
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, net.ErrClosed) {
+		return true
+	}
 	text := err.Error() // pgx has no type for a connection that ended
-	return strings.Contains(text, "unexpected EOF") || strings.Contains(text, "conn closed") || strings.Contains(text, "connection reset") || strings.Contains(text, "broken pipe")
+	return strings.Contains(text, "EOF") || strings.Contains(text, "conn closed") || strings.Contains(text, "connection reset") || strings.Contains(text, "broken pipe")
 }
 
 // explain says of an error what a person can do about it, in one line.
