@@ -127,6 +127,9 @@ func (o *owner) sweep(ctx context.Context) error {
 ), freed AS (
 	UPDATE sessions SET owner = NULL FROM gone WHERE sessions.owner = gone.name AND sessions.events > 0
 ) DELETE FROM sessions USING gone WHERE sessions.owner = gone.name AND sessions.events = 0`, silence)
+	if err == nil { // what was made and not used goes, and the links that let nobody in any more
+		_, err = o.store.pool.Exec(ctx, "DELETE FROM shelf WHERE (name LIKE 'draft/%' OR name LIKE 'link/%') AND changed < now() - interval '7 days' OR name LIKE 'talk/%' AND changed < now() - interval '30 days'")
+	}
 	return err
 }
 
