@@ -139,14 +139,14 @@ func (s *stage) plainAgent(ctx context.Context, id string, model models.Opened) 
 func (p *Project) optionsOf(id string) bundle.Options {
 	own := p.config.Agents[id]
 	return bundle.Options{
-		Outputs: p.outputsDir(), Documents: p.documents(), ReadProject: own.ReadProject, Roots: p.rootsOf(id), Params: p.paramsOf(id),
+		Outputs: p.outputsDir(), Documents: p.documents(), ReadProject: own.ReadProject || p.inPlace, Roots: p.rootsOf(id), Params: p.paramsOf(id),
 		Guard: p.guard, Tell: func() []troupe.ContextLoaded { return p.tell(id) },
 	}
 }
 
 // documents says where the documents of the project are, and whose.
 func (p *Project) documents() bundle.Documents {
-	documents := bundle.Documents{Dir: filepath.Join(p.DataDir(), "documents"), InPlace: p.config.Documents == "in-place"}
+	documents := bundle.Documents{Dir: filepath.Join(p.DataDir(), "documents"), InPlace: p.config.Documents == "in-place" || p.inPlace && p.config.Documents == ""}
 	if len(p.config.Server.Users) > 0 && p.config.Documents != "shared" && !documents.InPlace {
 		documents.Owner = (*troupe.Run).User
 	}

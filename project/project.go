@@ -52,6 +52,10 @@ type Options struct {
 	// Data, where it is set, takes the place of the data directory of troupe.yaml. The
 	// knowledge base is there, too, so that nothing of the project is touched.
 	Data string
+	// InPlace is for programs that work in the project of whoever started them, such as an
+	// editor: agents may read the project's files and, where troupe.yaml does not say
+	// where documents are, those are the project's own files.
+	InPlace bool
 	// SandboxHelper is the command line that becomes the sandbox of checks and commands:
 	// as a rule the program itself and [pipeline.SandboxArgument], if its main function
 	// calls [pipeline.SandboxMain]. Without it nothing is run in a sandbox.
@@ -66,6 +70,7 @@ type Options struct {
 type Project struct {
 	dir     string
 	helper  []string // see Options.SandboxHelper
+	inPlace bool     // see Options.InPlace
 	config  *config.Config
 	models  models.Chooser
 	catalog *bundle.Catalog
@@ -111,7 +116,7 @@ func Open(dir string, o Options) (*Project, error) {
 		return nil, err
 	}
 	p := &Project{
-		dir: absolute, config: c, catalog: catalog, helper: o.SandboxHelper, metrics: observe.NewMetrics(), environment: environment, lookup: o.LookupEnv,
+		dir: absolute, config: c, catalog: catalog, helper: o.SandboxHelper, inPlace: o.InPlace, metrics: observe.NewMetrics(), environment: environment, lookup: o.LookupEnv,
 		models: models.Chooser{Config: c, Flag: o.Model, Getenv: o.getenv, Client: models.NewClient()},
 	}
 	p.sinks = append(slices.Clone(o.Observers), p.metrics)

@@ -87,7 +87,7 @@ func (p *Project) openFiles(id, session string) (*workspace.Workspace, error) {
 		return nil, errors.New("the session's folder cannot be made")
 	}
 	roots := append([]workspace.Root{{Name: workspace.SessionFolder, Dir: folder, Access: workspace.ReadWrite}}, p.rootsOf(id)...)
-	if p.config.Agents[id].ReadProject {
+	if p.config.Agents[id].ReadProject || p.inPlace {
 		roots = append(roots, workspace.Root{Name: workspace.ProjectRoot, Dir: p.dir, Access: workspace.ReadOnly})
 	}
 	return workspace.Open(workspace.Config{Roots: roots})
