@@ -43,7 +43,7 @@ func (s *session) answer(ctx context.Context, in troupe.Input) (acp.PromptRespon
 			return acp.PromptResponse{}, failure(err)
 		}
 		question := s.conversation.Question
-		if outcome.Stop != troupe.StopInput || question == nil || !question.Approval {
+		if outcome.Stop != "input_requested" || question == nil || !question.Approval {
 			return acp.PromptResponse{StopReason: stopReason(outcome.Stop), Usage: usage(outcome.Spent.Usage)}, nil
 		}
 		next, decided, err := s.askPermission(ctx, shown, question)
@@ -93,7 +93,7 @@ func (s *session) askPermission(ctx context.Context, shown *show, question *trou
 }
 
 // stopReason is why a turn ended, in the protocol's words.
-func stopReason(stop troupe.Stop) acp.StopReason {
+func stopReason(stop string) acp.StopReason {
 	switch stop {
 	case "length":
 		return acp.StopReasonMaxTokens

@@ -125,7 +125,7 @@ func (s *show) finish(e *troupe.Event, b *troupe.RunFinished) {
 	if e.Parent != "" || b.Output.Summary == "" || b.Output.Summary == s.last {
 		return
 	}
-	if question := s.session.conversation.Question; b.Stop == troupe.StopInput && question != nil && question.Approval {
+	if question := s.session.conversation.Question; b.Stop == "input_requested" && question != nil && question.Approval {
 		return // it is asked as a request for permission
 	}
 	s.last = b.Output.Summary

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -61,7 +62,7 @@ func (v *visitor) say(ctx context.Context, call *mcp.CallToolRequest, c *convers
 		if err != nil {
 			return nil, explained(c, err)
 		}
-		if outcome.Stop != troupe.StopInput || c.Question == nil {
+		if outcome.Stop != "input_requested" || c.Question == nil {
 			break
 		}
 		next, ok := elicit(ctx, call, c)
@@ -101,17 +102,17 @@ func explained(c *converse.Conversation, err error) error {
 
 func (v *visitor) result(ctx context.Context, c *converse.Conversation, outcome *troupe.Outcome, spent troupe.Spent) (*mcp.CallToolResult, error) {
 	r := reply{
-		Session: c.Session, Agent: c.Agent, Status: "completed", Stop: string(outcome.Stop), Answer: outcome.Text,
+		Session: c.Session, Agent: c.Agent, Status: "completed", Stop: outcome.Stop, Answer: outcome.Text,
 		InputTokens: spent.Usage.Input, OutputTokens: spent.Usage.Output, Cost: spent.Cost,
 	}
 	shown := outcome.Text
 	switch {
-	case outcome.Stop == troupe.StopInput && c.Question != nil:
+	case outcome.Stop == "input_requested" && c.Question != nil:
 		r.Status, r.Question = "waiting", &question{c.Question.Question, c.Question.Approval, c.Question.Tool}
 		shown = waiting(c)
-	case !outcome.Stop.IsSuccess():
+	case !slices.Contains([]string{"answered", "handed_off", "decided"}, outcome.Stop):
 		r.Status = "stopped"
-		shown += fmt.Sprintf("\n\n(It stopped before it was done: %s.)", strings.ReplaceAll(string(outcome.Stop), "_", " "))
+		shown += fmt.Sprintf("\n\n(It stopped before it was done: %s.)", strings.ReplaceAll(outcome.Stop, "_", " "))
 	}
 	if c.Agent == project.Deliver {
 		if err := v.addReport(ctx, c, &r); err != nil {

@@ -233,11 +233,11 @@ func (v *visitor) listSessions(ctx context.Context, call *mcp.CallToolRequest, i
 		limit = usualSessions
 	}
 	list := []listed{}
-	for info, err := range v.engine.Sessions(ctx, troupe.SessionFilter{User: v.user, Status: troupe.SessionStatus(asked.Status), Limit: limit}) {
+	for info, err := range v.engine.Sessions(ctx, troupe.SessionFilter{User: v.user, Status: asked.Status, Limit: limit}) {
 		if err != nil {
 			return nil, err
 		}
-		list = append(list, listed{info.ID, info.Agent, info.Title, string(info.Status), info.Updated.UTC().Format("2006-01-02T15:04:05Z"), sessionURI(info.ID)})
+		list = append(list, listed{info.ID, info.Agent, info.Title, info.Status, info.Updated.UTC().Format("2006-01-02T15:04:05Z"), sessionURI(info.ID)})
 	}
 	return structured(map[string]any{"sessions": list})
 }

@@ -93,7 +93,7 @@ func Continue(ctx context.Context, p *project.Project, session, user string) (*C
 		}
 		c.note(&e)
 	}
-	if info.Status != troupe.SessionWaiting {
+	if info.Status != "waiting" {
 		c.Question = nil
 	}
 	return c, nil
