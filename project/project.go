@@ -50,8 +50,13 @@ type Options struct {
 	// Observers are told of everything that agents do, once it is stored.
 	Observers []observe.Sink
 	// Data, where it is set, takes the place of the data directory of troupe.yaml. The
-	// knowledge base is there, too, so that nothing of the project is touched.
+	// knowledge base and documents are there, too, so that nothing of the project is
+	// touched.
 	Data string
+	// WrapModel, where set, returns what is asked in place of each model that the project
+	// opens, by its name: to record it, or to play a recording. It is called once for
+	// each agent and model.
+	WrapModel func(ref string, m troupe.Model) (troupe.Model, error)
 	// InPlace is for programs that work in the project of whoever started them, such as an
 	// editor: agents may read the project's files and, where troupe.yaml does not say
 	// where documents are, those are the project's own files.
@@ -110,6 +115,9 @@ func Open(dir string, o Options) (*Project, error) {
 	}
 	if o.Data != "" {
 		c.Data, c.Knowledge = o.Data, config.Knowledge{}
+		if c.Documents == "in-place" {
+			c.Documents = ""
+		}
 	}
 	catalog, err := bundle.Find(absolute, bundle.Config{Core: c.Core, Bundles: c.Bundles})
 	if err != nil {
@@ -117,7 +125,7 @@ func Open(dir string, o Options) (*Project, error) {
 	}
 	p := &Project{
 		dir: absolute, config: c, catalog: catalog, helper: o.SandboxHelper, inPlace: o.InPlace, metrics: observe.NewMetrics(), environment: environment, lookup: o.LookupEnv,
-		models: models.Chooser{Config: c, Flag: o.Model, Getenv: o.getenv, Client: models.NewClient()},
+		models: models.Chooser{Config: c, Flag: o.Model, Getenv: o.getenv, Client: models.NewClient(), Wrap: o.WrapModel},
 	}
 	p.sinks = append(slices.Clone(o.Observers), p.metrics)
 	if err = p.openLog(o.Log); err == nil {

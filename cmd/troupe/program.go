@@ -121,7 +121,7 @@ func (p *program) command() *cobra.Command {
 	root.AddCommand(
 		p.initCommand(), p.addCommand(), p.agentsCommand(), p.lintCommand(), p.rehearseCommand(), p.chatCommand(), p.runCommand(), p.deliverCommand(), p.deliveriesCommand(),
 		p.testPhaseCommand(), p.testWorkflowCommand(), p.validateSchemaCommand(), p.kbCommand(),
-		p.serveCommand(), p.skillsCommand(), p.mcpCommand(), p.acpCommand(), p.sessionsCommand(), p.logsCommand(), p.metricsCommand(), p.modelsCommand(), p.doctorCommand(), p.versionCommand(),
+		p.serveCommand(), p.skillsCommand(), p.mcpCommand(), p.acpCommand(), p.evalCommand(), p.sessionsCommand(), p.logsCommand(), p.metricsCommand(), p.modelsCommand(), p.doctorCommand(), p.versionCommand(),
 	)
 	return root
 }
@@ -157,8 +157,10 @@ func counted(n int, thing string) string {
 }
 
 // writeJSON writes one value to standard output.
-func (p *program) writeJSON(value any) error {
-	encoder := json.NewEncoder(p.out)
+func (p *program) writeJSON(value any) error { return encodeJSON(p.out, value) }
+
+func encodeJSON(w io.Writer, value any) error {
+	encoder := json.NewEncoder(w)
 	encoder.SetEscapeHTML(false)
 	encoder.SetIndent("", "  ")
 	return encoder.Encode(value)
