@@ -21,14 +21,9 @@ type execution struct {
 	session *session
 	feed    *feed
 	step    Step
-	in      Handoff
-	asked   Limits // what the caller set, for the record
-	rules   Limits // with the engine's where the caller set none
-	user    string
-	key     string
-	values  map[string]any
-	trace   string
-	hidden  bool // what the run is given is not what a person said
+	started *RunStarted // what the caller asked for, as it is on record
+	rules   Limits      // with the engine's where the caller set none
+	hidden  bool        // what the run is given is not what a person said
 	budget  budget
 	journal *journal.Log[*Event]
 	stops   map[stopPlace]bool
@@ -42,7 +37,6 @@ type execution struct {
 	// may take longer than the time that the run's own context has.
 	base   context.Context
 	cancel context.CancelCauseFunc
-	over   chan struct{} // closed when the run has ended
 	done   chan struct{} // closed when the session is free for another
 	err    error
 	// outcome, where set, is to hold what the run came to, and first is the event
@@ -100,10 +94,10 @@ func (e *Engine) begin(ctx context.Context, step Step, input Input) (*execution,
 	if err != nil {
 		return e.underWay(ctx, step, id, &input, err)
 	}
-	x.asked, x.rules = input.Limits, input.Limits.with(e.limits)
-	x.user, x.key, x.values, x.in, x.hidden = input.User, input.IdempotencyKey, values, in, input.Hidden
+	x.rules, x.hidden = input.Limits.with(e.limits), input.Hidden
+	x.started = &RunStarted{Input: in, Limits: input.Limits, User: input.User, IdempotencyKey: input.IdempotencyKey, Values: values}
 	if e.tracing != nil {
-		x.trace = e.tracing.Parent(ctx)
+		x.started.Trace = e.tracing.Parent(ctx)
 	}
 	x.begin(newRunID(), step.Name())
 	if fresh {
@@ -281,7 +275,7 @@ func (e *Engine) activate(ctx context.Context, step Step, id string) (x, active 
 	}
 	x = &execution{
 		engine: e, session: s, feed: &s.feed, step: step, chain: link{step: step},
-		ready: make(chan struct{}), over: make(chan struct{}), done: make(chan struct{}),
+		ready: make(chan struct{}), done: make(chan struct{}),
 	}
 	e.mu.Lock()
 	active, closed := s.active, e.closed
@@ -324,7 +318,7 @@ func (x *execution) resume(past *past) error {
 	if err := x.goOver(past); err != nil {
 		return err
 	}
-	x.run.noted = append(x.run.noted, x.event(&RunResumed{Trace: x.trace}))
+	x.run.noted = append(x.run.noted, x.event(&RunResumed{Trace: x.started.Trace}))
 	if changed := x.changedAgents(start.Body.(*RunStarted).Definition, x.step.Definition()); changed != "" {
 		x.run.noted = append(x.run.noted, x.event(&Warned{Code: "definition_changed", Message: changed}))
 	}
@@ -338,8 +332,7 @@ func (x *execution) goOver(past *past) error {
 	if change := x.step.Definition().changeFrom(started.Definition); change != "" {
 		return fmt.Errorf("session %s: %s since the run began: %w; put it back to go on, or fork the session from before the run", x.feed.session, change, ErrChanged)
 	}
-	x.in, x.asked, x.rules = started.Input, started.Limits, started.Limits.with(x.engine.limits)
-	x.user, x.key, x.values, x.trace = started.User, started.IdempotencyKey, started.Values, started.Trace
+	x.started, x.rules = started, started.Limits.with(x.engine.limits)
 	x.budget.before = past.elapsed
 	x.passes = past.passes + 1
 	x.journal, x.stops = newJournal(past.events), stopsIn(past.events)
@@ -428,7 +421,6 @@ func (x *execution) watch(yield func(Event, error) bool) {
 
 // execute runs the step to its end.
 func (x *execution) execute() {
-	defer close(x.over)
 	x.heeding.Go(x.heed)
 	ctx := x.base
 	x.run.grace = x.base
@@ -438,7 +430,7 @@ func (x *execution) execute() {
 		ctx, cancel = x.run.limitTime(ctx, limit, "")
 		defer cancel()
 	}
-	out, err := x.run.perform(ctx, x.step, x.in)
+	out, err := x.run.perform(ctx, x.step, x.started.Input)
 	x.err = err
 	if x.outcome != nil {
 		own, below := x.budget.spent()

@@ -144,7 +144,7 @@ func (r *Run) prepare(t *toolRun, record *callRecord, agent *Agent, call *ToolCa
 	t.branch.over = &t.settled
 	t.in = Invocation{
 		ID: derivedID(r.exec.feed.session+" "+r.id, string(at)), Arguments: arguments, Run: &t.branch,
-		User: r.exec.user, Values: r.exec.values, Answers: past.answers,
+		User: r.exec.started.User, Values: r.exec.started.Values, Answers: past.answers,
 	}
 	return nil
 }
