@@ -108,8 +108,12 @@ func (s *Server) postMessage(c *call, in message) (posted, error) {
 	return posted{Session: run.Session, Run: run.Run}, nil
 }
 
-// say begins a run of a named step.
+// say begins a run of a named step. A new session is named here, so that it goes on with
+// the step that it begins with.
 func (s *Server) say(c *call, name string, input troupe.Input) (*running, error) {
+	if input.Session == "" && input.IdempotencyKey == "" {
+		input.Session = newID()
+	}
 	step, err := s.stepIn(c.r.Context(), name, input.Session)
 	if err != nil {
 		return nil, err
