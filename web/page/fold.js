@@ -1,6 +1,10 @@
 // Computes what the page shows of a session from the session's events. It is the
 // only place that knows what they mean; it touches nothing but its own state.
 
+// placeOf is the path of a saved file as the page knows it: relative to the session's
+// folder, or with a slash before it that of a document of the project.
+export const placeOf = (path) => path.replace(/^\{session-folder\}\//, "").replace(/^\{project-root\}\//, "/");
+
 // A Session is a session as its events have it so far. The items are what the
 // conversation shows, in order; runs and spans are what the other views draw.
 export class Session {
@@ -216,7 +220,7 @@ const handlers = {
   },
 
   artifact_saved(s, e, b) {
-    const path = b.path.replace(/^\{session-folder\}\//, "");
+    const path = placeOf(b.path);
     const version = (s.files.get(path)?.version ?? 0) + 1;
     s.files.set(path, { path, size: b.size, version, agent: e.agent ?? "", time: e.time });
     s.add(e, { type: "file", path, size: b.size, version: 0, number: version, description: b.description ?? "" });

@@ -53,6 +53,9 @@ export function nameOf(path) {
 // "a/b.md".
 export const plainPath = (path) => String(path ?? "").replace(/\{\{?[\w-]+\}?\}\/?/g, "").replace(/^\/+/, "");
 
+// pathWords is a path for people: "planning / brief.md".
+export const pathWords = (path) => plainPath(path).split("/").join(" / ");
+
 // day names a day as people do.
 export function day(time, now = new Date()) {
   const date = new Date(time);

@@ -110,15 +110,18 @@ function CarryOn({ alone }) {
   const [files, setFiles] = useState([]);
   const latest = byTime()[0]?.updated ?? "";
   useEffect(() => {
-    if (can("files")) api.library().then((list) => setFiles(list.files.slice(0, 3)), () => {});
+    if (can("files")) Promise.all([api.documents().catch(() => ({ files: [] })), api.library()]).then(([documents, own]) => setFiles([...documents.files, ...own.files].sort((a, b) => (a.changed < b.changed ? 1 : -1)).slice(0, 3)), () => {});
   }, [latest]);
   const talks = byTime().filter((s) => s.status !== "waiting").slice(0, alone ? 4 : 3);
   if (!talks.length && !files.length) return null;
   return html`<section aria-label="Carry on"><div class="sec"><h2>Carry on</h2>${files.length > 0 && html`<a class="small dim" href="#/files">All files</a>`}</div><div class="recent">
     ${talks.map((s) => html`<a href=${talkAddress(s.id, s.agent === pipeline ? "delivery" : "")} key=${s.id}><${Face} id=${s.agent} name=${agentOf(s.agent).name} size="m" /><div class="grow"><div class="cut">${titleOf(s)}</div><div class="tiny faint cut">${now(s)}</div></div>${s.status === "running" ? icon("loader-circle", "spin acc") : html`<span class="tiny faint">${when(s.updated)}</span>`}</a>`)}
-    ${files.map((f) => html`<a href=${`#/s/${f.session}?file=${encodeURIComponent(f.path)}`} key=${f.session + f.path}><span class="page-i">${icon(fileIcon(f.path))}</span><div class="grow"><div class="cut">${nameOf(f.path)}</div><div class="tiny faint cut">${f.path}${f.version > 1 ? `, version ${f.version}` : ""}, ${agentOf(f.by).name}</div></div><span class="tiny faint">${when(f.changed)}</span></a>`)}
+    ${files.map((f) => html`<a href=${placeIn(f)} key=${f.session + f.path}><span class="page-i">${icon(fileIcon(f.path))}</span><div class="grow"><div class="cut">${nameOf(f.path)}</div><div class="tiny faint cut">${f.path.split("/").at(-1)}${f.version > 1 ? `, version ${f.version}` : ""}, ${agentOf(f.by).name}</div></div><span class="tiny faint">${when(f.changed)}</span></a>`)}
   </div></section>`;
 }
+
+// placeIn is where a file of the library is read: beside its conversation, or alone.
+const placeIn = (f) => (f.session ? `#/s/${f.session}?file=${encodeURIComponent(f.path)}` : f.in && app.sessions.has(f.in) ? `#/s/${f.in}?file=${encodeURIComponent("/" + f.path)}` : `#/files?doc=${encodeURIComponent(f.path)}`);
 
 // Company is who can be talked to, by bundle, and the flows.
 function Company() {

@@ -1,28 +1,29 @@
 // The panel beside a conversation: a document to read, what changed in it, its source;
 // or the list of all files.
 
-import { api, fileAddress } from "./api.js";
+import { api, fileAddress, fileOf } from "./api.js";
 import { agentOf, app, toast } from "./state.js";
 import { Compared, compared, counted, Lines } from "./changes.js";
 import { isText, kindOf, Listing, Preview } from "./preview.js";
-import { hour, nameOf, size, when, fileIcon } from "./format.js";
+import { hour, nameOf, pathWords, size, when, fileIcon } from "./format.js";
 import { Trouble } from "./trouble.js";
 import { Bones, Face, html, icon, useEffect, useMemo, useRef, useState } from "./view.js";
 
 // Panel shows a file of a session, or with "*" the list of its files.
-export function Panel({ session, path, route, changed, open, close }) {
-  return html`<aside class="panel over" aria-label="Document">${path === "*" ? html`<${All} session=${session} changed=${changed} open=${open} close=${close} />`
-    : html`<${Document} file=${{ session, path }} changed=${changed} version=${Number(route.query.v) || 0} choose=${(v) => open(path, { v: v || undefined })} all=${() => open("*")} close=${close} />`}</aside>`;
+export function Panel({ session, path, route, saved, changed, open, close }) {
+  return html`<aside class="panel over" aria-label="Document">${path === "*" ? html`<${All} session=${session} saved=${saved} changed=${changed} open=${open} close=${close} />`
+    : html`<${Document} file=${fileOf(session, path)} changed=${changed} version=${Number(route.query.v) || 0} choose=${(v) => open(path, { v: v || undefined })} all=${() => open("*")} close=${close} />`}</aside>`;
 }
 
-function All({ session, changed, open, close }) {
+function All({ session, saved, changed, close }) {
   const [list, setList] = useState(null);
   useEffect(() => {
-    api.files(session).then((found) => setList(found.files.filter((f) => f.path !== "manifest.json")), () => setList([]));
+    const documents = [...saved.values()].filter((f) => f.path.startsWith("/")).map((f) => ({ path: f.path, size: f.size, modified: f.time }));
+    api.files(session).then((found) => setList([...documents, ...found.files.filter((f) => f.path !== "manifest.json")]), () => setList(documents));
   }, [session, changed]);
   return html`<div class="bar"><a class="btn tool phone-only" href="#" aria-label="Back to the conversation" onClick=${(e) => (e.preventDefault(), close())}>${icon("arrow-left")}</a><div class="grow"><h2>Files</h2></div>${list?.length > 0 && html`<a class="btn tool sm" href=${api.zipOf(session)} download aria-label="Download all" title="Download all">${icon("archive")}</a>`}<button type="button" class="tool sm desk-only" title="Close" aria-label="Close" onClick=${close}>${icon("x")}</button></div>
     <div class="sheet">${list === null ? html`<${Bones} />` : list.length === 0 ? html`<p class="dim">Nothing was saved in this conversation yet.</p>`
-      : html`<ul class="recent">${list.map((f) => html`<li key=${f.path}><a href=${`#/s/${session}?file=${encodeURIComponent(f.path)}`}><span class="page-i">${icon(fileIcon(f.path))}</span><span class="grow"><span class="cut">${nameOf(f.path)}</span><span class="tiny faint cut">${f.path} · ${size(f.size)}</span></span><span class="tiny faint">${when(f.modified)}</span></a></li>`)}</ul>`}</div>`;
+      : html`<ul class="recent">${list.map((f) => html`<li key=${f.path}><a href=${`#/s/${session}?file=${encodeURIComponent(f.path)}`}><span class="page-i">${icon(fileIcon(f.path))}</span><span class="grow"><span class="cut">${nameOf(f.path)}</span><span class="tiny faint cut">${pathWords(f.path)} · ${f.path.startsWith("/") ? "a document of the project" : size(f.size)}</span></span><span class="tiny faint">${when(f.modified)}</span></a></li>`)}</ul>`}</div>`;
 }
 
 // useFile loads the text of a file in one version, and its versions.
@@ -64,7 +65,7 @@ export function Document({ file, changed, version, choose, close, all = null }) 
   const tabs = [text_ && "Read", text_ && versions.length > 1 && "Changes", text_ && "Source"].filter(Boolean);
   const tool = (name, drawing, act, more = "") => html`<button type="button" class=${"tool sm " + more} title=${name} aria-label=${name} onClick=${act}>${icon(drawing)}</button>`;
   return html`<div class=${"document" + (full ? " full" : "")}><div class="bar"><a class="btn tool phone-only" href="#" aria-label="Back to the conversation" onClick=${(e) => (e.preventDefault(), close())}>${icon("arrow-left")}</a>
-      <div class="grow"><h2 class="cut">${title}</h2><div class="tiny faint cut">${file.path}${info && ` · saved ${hour(info.at)}`}</div></div>
+      <div class="grow"><h2 class="cut">${title}</h2><div class="tiny faint cut">${pathWords(file.path)}${info && ` · saved ${when(info.at)}`}</div></div>
       ${versions.length > 0 && html`<label class="btn sm pick">${icon("rotate-ccw-clock")}<span>Version ${shown}</span>${icon("chevron-down")}<select aria-label="Version" value=${String(shown)} onChange=${(e) => choose(Number(e.target.value) === latest ? 0 : Number(e.target.value))}>${versions.map((v) => html`<option key=${v.number} value=${String(v.number)} disabled=${!v.known}>${v.number}, ${v.by_hand ? `by ${v.by || "you"}` : agentOf(v.by).name || "?"}, ${when(v.at)}${v.known ? "" : " (not kept)"}</option>`)}</select></label>`}
       ${text_ && tool("Copy the text", "copy", () => navigator.clipboard?.writeText(text ?? "").then(() => toast("Copied")))}
       <a class="btn tool sm" href=${fileAddress(file) + (version ? `?version=${version}` : "")} download title="Download" aria-label="Download">${icon("download")}</a>

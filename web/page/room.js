@@ -98,7 +98,7 @@ export function Room({ route }) {
   const acts = useMemo(() => actsOn(id, here, { setDraft, setQueue }), [id, agentID]);
   const file = route.query.file;
   const show = (path, query = {}) => go(address(["s", id, route.view, route.at], { file: path, ...query }));
-  const openFile = useMemo(() => ({ open: show, has: (path) => session.files.has(path), shown: file ?? "" }), [id, route.view, file]);
+  const openFile = useMemo(() => ({ open: (path) => show(session.files.has(path) ? path : session.files.has("/" + path) ? "/" + path : path), has: (path) => session.files.has(path) || session.files.has("/" + path), shown: file ?? "" }), [id, route.view, file]);
   useEffect(() => {
     if (here.caughtUp && status !== "empty") say(announced(agent.name)[status] ?? "");
     if (info?.unseen && document.visibilityState === "visible") api.seen(id).catch(() => {});
@@ -137,7 +137,7 @@ export function Room({ route }) {
         <${Composer} key=${id} agent=${agent} draft=${draft} setDraft=${setDraft} running=${status === "running"} context=${session.context} files=${[...session.files.keys()]}
           hint=${session.questions.length ? `Answer above, or write to ${agent.name}` : ""} send=${(d) => acts.send(d, status === "running")} stop=${acts.stop} />
       </section>`}
-      ${file !== undefined && html`<${Panel} key=${file} session=${id} path=${file} route=${route} changed=${session.files.size + status + (info?.updated ?? "")} open=${show} close=${() => go(talkAddress(id, route.view, route.at))} />`}
+      ${file !== undefined && html`<${Panel} key=${file} session=${id} path=${file} route=${route} saved=${session.files} changed=${session.files.size + status + (info?.updated ?? "")} open=${show} close=${() => go(talkAddress(id, route.view, route.at))} />`}
     </div>`;
 }
 

@@ -113,14 +113,32 @@ function AgentSettings() {
     ${settings && app.models.length > 0 && !a.broken && html`<label class="btn sm pick"><span>${shortName(find(settings, `agents.${a.id}.model`)?.value || a.model) || "usual model"}</span>${icon("chevron-down")}<select aria-label=${`Model of ${a.name}`} value=${find(settings, `agents.${a.id}.model`)?.value ?? ""} onChange=${(e) => save({ [`agents.${a.id}.model`]: e.target.value })}><option value="">usual model</option>${app.models.map((m) => html`<option key=${m.id} value=${m.id} disabled=${!m.available}>${m.id}</option>`)}</select></label>`}</div>`)}</div>${app.agents.length === 0 && html`<p class="dim">There are none.</p>`}`;
 }
 
+// suspicious is what a tool's description should not ask a model for.
+const suspicious = /\.env\b|\bread (the|any|all|other)? ?files?\b|password|secret|token|api key|ignore (all|any|the|previous)|before (calling|using)|do not (tell|mention|show)|instead of/i;
+
+// changedWords says in a sentence which tools wait to be looked at.
+function changedWords({ changed }) {
+  const name = (c) => html`<b>${c.tool}</b>`;
+  const said = (list, words) => (list.length ? html`${list.map((c, i) => html`${i > 0 && ", "}${name(c)}`)} ${words}` : null);
+  const altered = changed.filter((c) => c.before), added = changed.filter((c) => !c.before);
+  return html`${said(altered, altered.length === 1 ? "describes itself differently now" : "describe themselves differently now")}${altered.length > 0 && added.length > 0 && ", and "}${said(added, added.length === 1 ? "is new" : "are new")}. Nobody can use ${changed.length === 1 ? "it" : "them"} until you have looked.`;
+}
+
 function ToolServerSettings() {
   const [list, problem, again] = useLoaded(operate.toolServers);
   const [open, setOpen] = useState("");
-  const act = (what, name, done) => what(name).then(() => (toast(done), again()), (trouble) => toast(trouble.message));
-  return html`<${Head} title="Tool servers" text="Programs that give agents more tools, over MCP. Changed tools wait for your word." />
-    ${problem ? html`<${Missing} problem=${problem} what="tool servers" />` : !list ? html`<${Bones} />` : list.length === 0 ? html`<p class="dim">There are none${can("mcp") ? "" : " that the page can show"}. They are described in <code>troupe.yaml</code> under <code>mcp</code>.</p>` : html`<div class="card rows">${list.map((s) => html`<div key=${s.name} class=${s.state === "changed" ? "spot-row" : ""}><div><div class="row"><span class=${"dot " + ({ running: "good", changed: "spot" }[s.state] ?? "bad")}></span><b>${s.name}</b><span class="chip t">${s.state === "changed" ? `${s.changed.length} tools changed` : s.state === "running" ? `${s.tools.length} tools` : "stopped"}</span></div><p>${s.detail}</p></div>
-      <div class="row">${s.state === "changed" ? html`<button type="button" class="sm" aria-expanded=${open === s.name} onClick=${() => setOpen(open === s.name ? "" : s.name)}>Look and decide</button>` : html`<button type="button" class="sm" onClick=${() => act(operate.restartTools, s.name, "Started anew")}>Start anew</button>`}</div>
-      ${open === s.name && html`<div class="card cutoff change-list">${s.changed.map((c) => html`<h3 class="pad" key=${c.tool}>${c.tool}: what changed</h3><${Lines} before=${c.before ?? ""} after=${c.after ?? ""} />`)}<div class="row pad"><button type="button" class="ghost sm danger" onClick=${() => act(operate.acceptTools, s.name, "Accepted")}>Accept</button><button type="button" class="sm primary" onClick=${() => setOpen("")}>Keep it off</button></div></div>`}</div>`)}</div>`}`;
+  const [busy, setBusy] = useState("");
+  const act = (what, done) => what.then(() => (toast(done), again()), (trouble) => toast(trouble.message)).finally(() => setBusy(""));
+  const restart = (name) => (setBusy(name), act(operate.restartTools(name), "Started anew"));
+  const toggle = (name, what) => setOpen(open === name + what ? "" : name + what);
+  const row = (s) => html`<div key=${s.name} class=${s.state === "changed" ? "spot-row" : ""}><div><div class="row"><span class=${"dot " + ({ running: "good", changed: "spot" }[s.state] ?? "bad")}></span><b>${s.name}</b><span class=${"chip t" + (s.state === "stopped" ? " bad" : "")}>${s.state === "changed" ? `${s.changed.length} ${s.changed.length === 1 ? "tool" : "tools"} changed` : s.state === "running" ? `${s.tools.length} ${s.tools.length === 1 ? "tool" : "tools"}` : "stopped"}</span></div>
+      <p>${s.state === "changed" ? changedWords(s) : s.detail}</p>${open === s.name + "tools" && html`<ul class="small tool-list">${s.tools.map((tool) => html`<li key=${tool}>${tool.replace(/[_-]+/g, " ")}</li>`)}</ul>`}</div>
+    <div class="row">${s.tools.length > 0 && html`<button type="button" class="sm" aria-expanded=${open === s.name + "tools"} onClick=${() => toggle(s.name, "tools")}>Tools</button>`}
+      ${s.state === "changed" ? html`<button type="button" class="sm" aria-expanded=${open === s.name + "changed"} onClick=${() => toggle(s.name, "changed")}>Look and decide</button>` : html`<button type="button" class="sm" disabled=${busy === s.name} onClick=${() => restart(s.name)}>${busy === s.name ? "Starting…" : s.state === "stopped" ? "Start now" : "Start anew"}</button>`}</div></div>`;
+  const changes = (s) => open === s.name + "changed" && (s.changed ?? []).map((c) => html`<section class="card cutoff change-list" key=${s.name + c.tool} aria-label=${`${c.tool}: what changed`}><div class="row wrap pad"><h3 class="grow">${c.tool}: ${c.before ? "what changed" : "new"}</h3><button type="button" class="ghost sm danger" onClick=${() => act(operate.acceptTools(s.name, { [c.tool]: c.hash }), `${c.tool} is accepted`)}>Accept anyway</button><button type="button" class="sm primary" onClick=${() => setOpen("")}>Keep it off</button></div>
+    <${Lines} before=${c.before ?? ""} after=${c.after ?? ""} />${suspicious.test(c.after ?? "") && !suspicious.test(c.before ?? "") && html`<p class="row pad small bad">${icon("triangle-alert")}The new text tells the model to do more than use this tool. Do not accept it unless you know why.</p>`}</section>`);
+  return html`<${Head} title="Tool servers" text="Programs that give agents more tools, over MCP. New or changed tools wait for your word." />
+    ${problem ? html`<${Missing} problem=${problem} what="tool servers" />` : !list ? html`<${Bones} />` : list.length === 0 ? html`<p class="dim">There are none${can("mcp") ? "" : " that the page can show"}. They are described in <code>troupe.yaml</code> under <code>mcp</code>.</p>` : html`<div class="card rows">${list.map(row)}</div>${list.map(changes)}`}`;
 }
 
 function SkillSettings() {
