@@ -11,6 +11,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -166,11 +167,16 @@ func (s *shelf) describe(ctx context.Context, ws *workspace.Workspace, user stri
 	if err != nil {
 		return err
 	}
+	if m := firstHeading.FindStringSubmatch(content[:min(len(content), 4<<10)]); m != nil && strings.HasSuffix(strings.ToLower(d.Name), ".md") {
+		d.Heading = strings.ToValidUTF8(m[1], "")
+	}
 	if w, ok := s.record.writer(ctx, s.stage.project.ownerOf(user), d.Name, sumOf(content)); ok {
 		d.By, d.Session, d.ByHand = w.By, w.Session, w.ByHand
 	}
 	return nil
 }
+
+var firstHeading = regexp.MustCompile(`(?m)^#{1,3} +(.{1,200}?)[ #]*$`)
 
 // mostHashed is how large a document may be whose author is looked up in a list.
 const mostHashed = 4 << 20

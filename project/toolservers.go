@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -53,7 +54,7 @@ func (t *toolServers) describe(ctx context.Context, name string) server.ToolServ
 	found := server.ToolServer{Name: name, State: "running", Tools: []string{}}
 	s, err := t.connected(ctx, name)
 	if err != nil {
-		found.State, found.Detail = "stopped", plainFailure(err)
+		found.State, found.Detail, found.Said = "stopped", plainFailure(err), err.Error()
 		return found
 	}
 	if s.IsAway() {
@@ -74,12 +75,20 @@ func (t *toolServers) describe(ctx context.Context, name string) server.ToolServ
 	return found
 }
 
-// plainFailure is what an error says, without the names of what has passed it on.
+// plainFailure says in plain words why a server is not there.
 func plainFailure(err error) string {
-	if errors.Is(err, context.DeadlineExceeded) {
+	_, said, ended := strings.Cut(err.Error(), "it said: ")
+	switch {
+	case errors.Is(err, context.DeadlineExceeded):
 		return fmt.Sprintf("It did not answer within %v.", connectWithin)
+	case ended:
+		return fmt.Sprintf("It ended at once. Its last words: “%s”.", strings.TrimSpace(said))
+	case errors.Is(err, exec.ErrNotFound), errors.Is(err, fs.ErrNotExist):
+		return "The program that troupe.yaml names for it is not on this machine."
+	case strings.Contains(err.Error(), "refused"), strings.Contains(err.Error(), "no such host"):
+		return "Nothing answers at its address."
 	}
-	return err.Error()
+	return "It could not be started or reached."
 }
 
 // toolText is what an agent is told of a tool: its description and its arguments.

@@ -15,9 +15,11 @@ import (
 // A libraryFile is a file of any conversation, or a document of the project.
 type libraryFile struct {
 	// Session is empty for a document.
-	Session string    `json:"session,omitempty"`
-	Title   string    `json:"title,omitempty"`
-	Path    string    `json:"path"`
+	Session string `json:"session,omitempty"`
+	Title   string `json:"title,omitempty"`
+	Path    string `json:"path"`
+	// Heading is the first heading of a document.
+	Heading string    `json:"heading,omitempty"`
 	Kind    string    `json:"kind"`
 	Size    int64     `json:"size"`
 	Version int       `json:"version"`
@@ -74,7 +76,7 @@ func (s *Server) listLibrary(c *call) (libraryList, error) {
 		known.mu.Lock()
 		var own []libraryFile
 		for _, f := range known.files {
-			own = append(own, libraryFile{Session: info.ID, Title: info.Title, Path: f.Path, Kind: kindOf(f.Path), Size: f.Size, Version: f.Versions, Changed: f.Changed, By: f.Agent})
+			own = append(own, libraryFile{Session: info.ID, Title: info.Title, Path: f.Path, Heading: f.heading(), Kind: kindOf(f.Path), Size: f.Size, Version: f.Versions, Changed: f.Changed, By: f.Agent})
 		}
 		known.mu.Unlock()
 		for _, f := range own {
@@ -134,7 +136,7 @@ func (s *Server) listDocuments(c *call) (libraryList, error) {
 		return list, err
 	}
 	for _, d := range documents {
-		f := libraryFile{Session: "", Title: "", Path: d.Name, Kind: kindOf(d.Name), Size: d.Size, Version: d.Version, Changed: d.Changed, By: d.By, ByHand: d.ByHand, Readers: d.Readers, In: d.Session}
+		f := libraryFile{Session: "", Title: "", Path: d.Name, Heading: d.Heading, Kind: kindOf(d.Name), Size: d.Size, Version: d.Version, Changed: d.Changed, By: d.By, ByHand: d.ByHand, Readers: d.Readers, In: d.Session}
 		if kind != "" && f.Kind != kind || by != "" && f.By != by || agent != "" && f.By != agent && !slices.Contains(f.Readers, agent) {
 			continue
 		}

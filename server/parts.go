@@ -21,7 +21,9 @@ type Documents interface {
 
 // A Document is how a document is listed.
 type Document struct {
-	Name    string    `json:"name"`
+	Name string `json:"name"`
+	// Heading is its first heading, if it has one.
+	Heading string    `json:"heading,omitempty"`
 	Size    int64     `json:"size"`
 	Version int       `json:"version"`
 	Changed time.Time `json:"changed"`
@@ -61,8 +63,10 @@ type ToolServers interface {
 type ToolServer struct {
 	Name string `json:"name"`
 	// State is running, stopped or changed.
-	State   string       `json:"state"`
+	State string `json:"state"`
+	// Detail says why it is not running, Said is the whole message.
 	Detail  string       `json:"detail,omitempty"`
+	Said    string       `json:"said,omitempty"`
 	Tools   []string     `json:"tools"`
 	Changed []ToolChange `json:"changed,omitempty"`
 }

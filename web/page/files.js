@@ -43,11 +43,11 @@ export function Files({ route }) {
   const authors = [...new Set(all.map((f) => f.by).filter(Boolean))];
   const fits = (f) => (!kind || f.kind === kind) && (!by || f.by === by);
   const key = (f) => (f.session ?? "") + "|" + f.path;
-  const toggle = (f) => {
-    const next = new Map(chosen);
+  const toggle = (f) => setChosen((before) => {
+    const next = new Map(before);
     next.has(key(f)) ? next.delete(key(f)) : next.set(key(f), f);
-    setChosen(next);
-  };
+    return next;
+  });
   const zip = async () => {
     try {
       const url = URL.createObjectURL(await api.zip([...chosen.values()].map((f) => ({ ...(f.session && { session: f.session }), path: f.path }))));
@@ -73,7 +73,7 @@ export function Files({ route }) {
   const from = Math.max(0, Math.floor(top / rowHeight) - 10), to = Math.min(files.length, from + 60);
   const row = (f, documents) => html`<tr key=${key(f)} tabindex="0" aria-selected=${chosen.has(key(f))} aria-current=${current && key(f) === key(current) ? "true" : undefined} onClick=${() => open(f)} onKeyDown=${(e) => e.key === "Enter" && open(f)}>
     <td onClick=${(e) => e.stopPropagation()}><input type="checkbox" checked=${chosen.has(key(f))} aria-label=${`Choose ${f.path}`} onChange=${() => toggle(f)} /></td>
-    <td><div class="row gap-3"><span class="page-i">${icon(fileIcon(f.path))}</span><div class="grow"><div class="row"><span class="cut strong">${nameOf(f.path)}</span>${asks(f) && html`<span class="chip spot t">${asks(f)} asks</span>`}</div><div class="tiny faint cut">${f.found ? `…${f.found}…` : pathWords(f.path)}</div></div></div></td>
+    <td><div class="row gap-3"><span class="page-i">${icon(fileIcon(f.path))}</span><div class="grow"><div class="row"><span class="cut strong">${f.heading || nameOf(f.path)}</span>${asks(f) && html`<span class="chip spot t">${asks(f)} asks</span>`}</div><div class="tiny faint cut">${f.found ? `…${f.found}…` : pathWords(f.path)}</div></div></div></td>
     <td>${documents ? html`<span class="row">${f.by_hand ? html`<span class="face s you" aria-hidden="true">${(f.by || "Y")[0].toUpperCase()}</span><span class="cut">${f.by && f.by !== app.me.name ? f.by : "You"}</span>` : f.by ? html`<${Face} id=${f.by} name=${agentOf(f.by).name} size="s" /><span class="cut">${agentOf(f.by).name}</span>` : ""}</span>` : html`<span class="row"><${Face} id=${f.by} name=${agentOf(f.by).name} size="s" /><span class="cut">${f.title || agentOf(f.by).name}</span></span>`}</td>
     ${documents && html`<td class="num">${f.version}</td>`}<td class="num">${when(f.changed)}</td><td class="right num dim">${size(f.size)}</td></tr>`;
   const head = (second) => html`<thead><tr><th class="tick"><span class="hidden">Choose</span></th><th>Name</th><th>${second}</th>${second === "Last by" && html`<th>Version</th>`}<th>Changed</th><th class="right">Size</th></tr></thead>`;
@@ -126,7 +126,7 @@ function Glance({ file, listed, changed, choose, close }) {
   const beside = talk && app.sessions.has(talk) ? `#/s/${talk}?file=${encodeURIComponent(file.session ? file.path : "/" + file.path)}` : "";
   return html`<div class="glance" tabindex="0"><div class="row phone-only"><button type="button" class="tool" aria-label="Back to the files" onClick=${close}>${icon("arrow-left")}</button></div>
     <div class="card beginning-of" aria-hidden="true" inert>${text === null ? html`<${Bones} />` : html`<${Preview} file=${file} text=${text.slice(0, 3000)} />`}</div>
-    <div class="row"><h2 class="grow cut">${nameOf(file.path)}</h2><button type="button" class="tool sm desk-only" title="Close" aria-label="Close" onClick=${close}>${icon("x")}</button></div>
+    <div class="row"><h2 class="grow cut">${listed?.heading || nameOf(file.path)}</h2><button type="button" class="tool sm desk-only" title="Close" aria-label="Close" onClick=${close}>${icon("x")}</button></div>
     <p class="small dim">${pathWords(file.path)}${listed ? ` · ${size(listed.size)}` : ""}${words > 0 ? ` · ${words.toLocaleString("en")} words` : ""}</p>
     <div class="row wrap does-1"><button type="button" class="primary" onClick=${() => choose(0)}>${icon("eye")}Open</button>
       <a class="btn" href=${fileAddress(file)} download title="Download" aria-label="Download">${icon("download")}</a>
