@@ -49,9 +49,9 @@ func (s *Server) view(ctx context.Context, info troupe.SessionInfo) (sessionView
 	if n.Model != "" {
 		v.Model, v.Chosen = n.Model, n.Model
 	}
-	if info.Status == troupe.SessionRunning {
+	if info.Status == "running" {
 		v.Doing = known.doing
-	} else if info.Status == troupe.SessionWaiting {
+	} else if info.Status == "waiting" {
 		v.Question = known.question
 	} else if info.Status == troupe.SessionCompleted && known.question != nil {
 		v.Status, v.Question = troupe.SessionWaiting, known.question
