@@ -64,8 +64,8 @@ func (r *documentRecord) update(ctx context.Context) error {
 	}
 	latest := r.seen
 	for _, query := range []sqlite.Query{
-		{Kinds: []troupe.Kind{savedKind}, After: r.seen},
-		{Kinds: []troupe.Kind{calledKind}, Tool: "read_file", After: r.seen},
+		{Kinds: []string{savedKind}, After: r.seen},
+		{Kinds: []string{calledKind}, Tool: "read_file", After: r.seen},
 	} {
 		for hit, err := range r.stage.store.Search(ctx, query) {
 			if err != nil {

@@ -56,7 +56,7 @@ func (s *Server) listSessions(c *call) ([]sessionView, error) {
 	if err != nil {
 		return nil, err
 	}
-	if status := troupe.SessionStatus(c.r.URL.Query().Get("status")); status != "" {
+	if status := c.r.URL.Query().Get("status"); status != "" {
 		views = slices.DeleteFunc(views, func(v sessionView) bool { return v.Status != status })
 	}
 	return views, nil
@@ -74,7 +74,7 @@ func (s *Server) chooseSessions(c *call) ([]troupe.SessionInfo, error) {
 		return nil, err
 	}
 	match.Limit = max(int(limit), 1)
-	if match.Status == troupe.SessionWaiting { // some of those that are completed end with a question
+	if match.Status == "waiting" { // some of those that are completed end with a question
 		match.Status = ""
 	}
 	if words := query.Get("q"); words != "" {

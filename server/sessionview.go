@@ -53,8 +53,8 @@ func (s *Server) view(ctx context.Context, info troupe.SessionInfo) (sessionView
 		v.Doing = known.doing
 	} else if info.Status == "waiting" {
 		v.Question = known.question
-	} else if info.Status == troupe.SessionCompleted && known.question != nil {
-		v.Status, v.Question = troupe.SessionWaiting, known.question
+	} else if info.Status == "completed" && known.question != nil {
+		v.Status, v.Question = "waiting", known.question
 	}
 	return v, nil
 }

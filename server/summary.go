@@ -119,7 +119,7 @@ func (s *summary) note(e *troupe.Event) {
 		if !ok || finished.Stop != "input_requested" {
 			s.question = nil
 		}
-		if ok && finished.Stop == troupe.StopAnswered && !s.hidden {
+		if ok && finished.Stop == "answered" && !s.hidden {
 			s.question = askedIn(e, finished.Output.Summary)
 		}
 	}

@@ -108,7 +108,19 @@ function joined(parts) {
     if (!run) grouped.push({ run: group, group });
     group[part.added ? "added" : "removed"] += part.value;
   }
-  return grouped.flatMap((part) => (part.group ? [part.group.removed.trim() && { value: part.group.removed, removed: true }, part.group.added.trim() ? { value: part.group.added, added: true } : { value: part.group.added }].filter((p) => p && p.value) : [part]));
+  return grouped.flatMap((part) => (part.group ? apart(part.group) : [part]));
+}
+
+// apart makes parts of what was removed and added at one place. A space behind both is
+// neither.
+function apart({ removed, added }) {
+  const space = removed && added ? (removed.match(/\s+$/)?.[0] ?? "") : "";
+  const shared = space && added.endsWith(space) ? space : "";
+  const cut = (text) => text.slice(0, text.length - shared.length);
+  const parts = removed.trim() ? [{ value: cut(removed), removed: true }] : [];
+  if (added.trim()) parts.push({ value: cut(added), added: true });
+  const rest = shared || (added.trim() ? "" : added);
+  return rest ? [...parts, { value: rest }] : parts;
 }
 
 // Compared draws a comparison: the document as it is now, with what was added and
