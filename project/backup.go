@@ -44,6 +44,9 @@ const (
 // documents. Everything that was acknowledged before it began is in it.
 func (p *Project) Backup(ctx context.Context, w io.Writer) (_ Backup, err error) {
 	b := Backup{Version: backupVersion, Began: time.Now().UTC(), Sums: map[string]string{}}
+	if err := p.canBackUp(); err != nil {
+		return b, err
+	}
 	if _, err := os.Stat(p.storeFile()); errors.Is(err, fs.ErrNotExist) {
 		return b, fmt.Errorf("%w: there is no %s", ErrNoSessions, p.shown(p.storeFile()))
 	}
@@ -84,6 +87,17 @@ func (p *Project) Backup(ctx context.Context, w io.Writer) (_ Backup, err error)
 		return b, err
 	}
 	return b, errors.Join(archive.tar.Close(), packed.Close())
+}
+
+// canBackUp fails where sessions are elsewhere than in the data directory.
+func (p *Project) canBackUp() error {
+	if p.sharesStore() {
+		return errors.New("backup: the sessions are in a database that others share; save it with its own means (pg_dump), and the data directory as files")
+	}
+	if file, err := filepath.Abs(p.storeFile()); err != nil || filepath.Dir(file) != filepath.Clean(p.DataDir()) {
+		return fmt.Errorf("backup: store in %s is outside of the data directory %s; only what is in there can be saved", Name, p.shown(p.DataDir()))
+	}
+	return nil
 }
 
 // databases are the SQLite files in a data directory.
@@ -146,7 +160,7 @@ func (a *archiver) addFile(name, file string) error {
 }
 
 // passedOver are files that mean something to running processes alone.
-var passedOver = []string{".db-wal", ".db-shm", ".db-journal", ".lock"}
+var passedOver = []string{".db-wal", ".db-shm", ".db-journal", ".lock", ".unfinished"}
 
 // addTree adds the files that are no databases. One that goes away meanwhile is left out.
 func (a *archiver) addTree(ctx context.Context, root *os.Root, databases []string) error {
@@ -181,6 +195,9 @@ func (a *archiver) addTree(ctx context.Context, root *os.Root, databases []strin
 // be there. Nothing is there before all of it was read and found to be whole.
 func (p *Project) Restore(ctx context.Context, r io.Reader) (Backup, error) {
 	dir := p.DataDir()
+	if err := p.canBackUp(); err != nil {
+		return Backup{}, err
+	}
 	if entries, err := os.ReadDir(dir); err == nil && len(entries) > 0 {
 		return Backup{}, fmt.Errorf("restore: %s is not empty; move it away first", p.shown(dir))
 	}

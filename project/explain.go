@@ -35,7 +35,7 @@ func (p *Project) priceOf(model string) troupe.Price {
 // locate says where a part of what a model was told came from: as a file of the project
 // and a line in it. The instructions of a bundle's agent are several parts.
 func (p *Project) locate(agent string, part explain.Part) []explain.Part {
-	d, err := p.catalog.Definition(agent)
+	d, err := p.catalog().Definition(agent)
 	if err != nil {
 		if part.Kind == "instructions" && p.isPlain(agent) {
 			part.Origin, part.Line = config.Name, p.lineOfAgent(agent)
