@@ -163,7 +163,7 @@ func (s *sessions) start(ctx context.Context, x *session, run *troupe.Run) error
 	}
 	roots := []workspace.Root{
 		{Name: "agent-outputs", Dir: s.outputs}, // those of other sessions stay closed
-		{Name: workspace.SessionFolder, Dir: folder, Access: workspace.ReadWrite},
+		{Name: workspace.SessionFolder, Dir: folder, Access: workspace.ReadWrite, Opens: true},
 	}
 	for _, id := range x.related {
 		if info, err := os.Stat(filepath.Join(s.outputs, id)); err == nil && info.IsDir() {

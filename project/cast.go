@@ -196,7 +196,7 @@ func (s *stage) plainAgent(ctx context.Context, id string, model models.Opened) 
 func (p *Project) optionsOf(id string) bundle.Options {
 	own := p.config.Agent(id)
 	return bundle.Options{
-		Outputs: p.outputsDir(), Documents: p.documents(), ReadProject: own.MayReadProject(), Roots: p.rootsOf(id), Params: p.paramsOf(id),
+		Outputs: p.outputsDir(), Documents: p.documents(), ReadProject: own.MayReadProject(), Roots: p.rootsOf(id), Closed: p.walls, Params: p.paramsOf(id),
 		Guard: p.guard, Tell: func() []troupe.ContextLoaded { return p.tell(id) },
 	}
 }
@@ -253,7 +253,7 @@ func (p *Project) rootsOf(id string) []workspace.Root {
 // maker makes the project's flows of the agents that make returns.
 func (p *Project) maker(make func(id string) (*troupe.Agent, error)) *flows.Maker {
 	return &flows.Maker{
-		File: p.config.Path, Flows: p.config.Flows, Agents: p.agentIDs(), Agent: make, Describe: p.describeAgent,
+		File: p.config.Path, Flows: p.config.Flows, Agents: p.agentIDs(), Agent: make, Describe: p.describeAgent, Guard: p.guard,
 	}
 }
 

@@ -20,9 +20,10 @@ import (
 	"github.com/troupe-dev/troupe/project/internal/config"
 	"github.com/troupe-dev/troupe/project/internal/models"
 	"github.com/troupe-dev/troupe/skill"
-	"github.com/troupe-dev/troupe/store/sqlite"
+	"github.com/troupe-dev/troupe/store"
 	"github.com/troupe-dev/troupe/tool/approve"
 	"github.com/troupe-dev/troupe/tool/mcp"
+	"github.com/troupe-dev/troupe/workspace"
 )
 
 // Name is the name of the file that describes a project. A directory without one is
@@ -50,7 +51,7 @@ type Options struct {
 	// Observers are told of everything that agents do, once it is stored.
 	Observers []observe.Sink
 	// Data, where it is set, takes the place of the data directory of troupe.yaml. The
-	// knowledge base is there, too, so that nothing of the project is touched.
+	// store and the knowledge base are there, too, so that nothing of the project is touched.
 	Data string
 	// SandboxHelper is the command line that becomes the sandbox of checks and commands:
 	// as a rule the program itself and [pipeline.SandboxArgument], if its main function
@@ -71,6 +72,7 @@ type Project struct {
 	bundles *bundle.Live
 	skills  *skill.Library
 	approve approve.Policy
+	walls   []workspace.Closed // what no grant opens
 	log     *slog.Logger
 	logFile io.Closer // nil where there is none
 	// sinks are told of everything that agents do.
@@ -104,7 +106,7 @@ func Open(dir string, o Options) (*Project, error) {
 		return nil, err
 	}
 	if o.Data != "" {
-		c.Data, c.Knowledge = o.Data, config.Knowledge{}
+		c.Data, c.Store, c.Knowledge = o.Data, "", config.Knowledge{}
 	}
 	bundles, err := bundle.Open(absolute, bundle.Config{Core: c.Core, Bundles: c.Bundles})
 	if err != nil {
@@ -145,6 +147,9 @@ func (p *Project) complete() (err error) {
 	for _, rule := range p.config.Approve {
 		p.approve = append(p.approve, approve.Rule{Tool: rule.Tool, Where: rule.Where, Do: approve.Decision(rule.Do)})
 	}
+	if err := p.approve.Check(); err != nil {
+		return fmt.Errorf("approve in %s: %w", config.Name, err)
+	}
 	var roots []string
 	for _, dir := range p.config.Skills {
 		roots = append(roots, within(p.dir, dir))
@@ -152,6 +157,7 @@ func (p *Project) complete() (err error) {
 	if p.skills, err = skill.Open(skill.Config{Roots: roots, Log: p.log}); err != nil {
 		return err
 	}
+	p.walls = p.closedPlaces()
 	return p.maker(nil).Check()
 }
 
@@ -259,7 +265,7 @@ type stage struct {
 	project *Project
 	engine  *troupe.Engine
 	folders *outputs.Folders // around the store
-	store   *sqlite.Store
+	store   store.Log
 	tracer  *otel.Tracer // nil where nobody asks for traces
 
 	mu      sync.Mutex
@@ -274,7 +280,7 @@ type stage struct {
 // openStage wires an engine: events go to the store, from it into the manifest of
 // the session's folder, and then to the log and to whoever collects traces.
 func (p *Project) openStage(ctx context.Context) (*stage, error) {
-	store, err := sqlite.Open(ctx, p.storeFile(), sqlite.Options{})
+	store, err := p.openStore(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -86,11 +86,11 @@ func (p *Project) openFiles(id, session string) (*workspace.Workspace, error) {
 	if err := os.Mkdir(folder, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 		return nil, errors.New("the session's folder cannot be made")
 	}
-	roots := append([]workspace.Root{{Name: workspace.SessionFolder, Dir: folder, Access: workspace.ReadWrite}}, p.rootsOf(id)...)
+	roots := append([]workspace.Root{{Name: workspace.SessionFolder, Dir: folder, Access: workspace.ReadWrite, Opens: true}}, p.rootsOf(id)...)
 	if own := p.config.Agent(id); own.MayReadProject() {
 		roots = append(roots, workspace.Root{Name: workspace.ProjectRoot, Dir: p.dir, Access: workspace.ReadOnly})
 	}
-	return workspace.Open(workspace.Config{Roots: roots})
+	return workspace.Open(workspace.Config{Roots: roots, Closed: p.walls})
 }
 
 // usesSkills says whether an agent hears of the project's skills.

@@ -89,7 +89,10 @@ func (p *program) chat(ctx context.Context, s *stage, agent, session string, mes
 	p.mention(s)
 	interactive := len(messages) == 0 && p.isInteractive()
 	if session == "" && (greet || interactive) {
-		if err := c.open(ctx, p.listener()); err != nil {
+		show, end := p.listener()
+		err := c.open(ctx, show)
+		end()
+		if err != nil {
 			return err
 		}
 	}
@@ -114,7 +117,8 @@ func (p *program) mention(s *stage) {
 
 // talk sends messages one after the other and shows the answers.
 func (p *program) talk(ctx context.Context, c *conversation, next source) error {
-	show := p.listener()
+	show, end := p.listener()
+	defer end()
 	for {
 		text, err := next()
 		if errors.Is(err, io.EOF) {

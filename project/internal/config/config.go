@@ -26,6 +26,7 @@ type Config struct {
 	Skills    []string             `yaml:"skills" doc:"Directories that hold skills. Default: skills."`
 	Documents string               `yaml:"documents" enum:"kept,in-place,shared" doc:"Where the documents are that agents name inside the project: kept in the data directory, a set for each user where there are users; shared by all users; or in-place, in the document folders of the project that a bundle's configuration names. Default: kept."`
 	Data      string               `yaml:"data" doc:"The directory for sessions and what agents save. Default: data."`
+	Store     string               `yaml:"store" doc:"Where sessions are kept: a file, or the address of a PostgreSQL database that many servers share, such as postgres://user:${DB_PASSWORD}@host/troupe. Default: troupe.db in the data directory."`
 	Agents    map[string]Agent     `yaml:"agents" doc:"What single agents do differently, by id. What \"*\" has holds for all that do not say otherwise."`
 	Limits    Limits               `yaml:"limits" doc:"What a run may use. A negative number means no limit."`
 	MCP       map[string]MCPServer `yaml:"mcp" doc:"MCP servers by name, each with a command or a url."`
@@ -173,7 +174,7 @@ type WebSearch struct {
 // An Approval is a rule about tool calls.
 type Approval struct {
 	Tool  string            `yaml:"tool" doc:"The tool's name. A star stands for any characters, a question mark for one."`
-	Where map[string]string `yaml:"where" doc:"What arguments must look like, by their names."`
+	Where map[string]string `yaml:"where" doc:"What arguments must look like, by their names. A star stands for any characters; in a pattern such as https://*.example.org/docs/* it does not cross a slash, and ** does."`
 	Do    string            `yaml:"do" enum:"allow,ask,deny"`
 }
 
@@ -261,6 +262,7 @@ type Phase struct {
 // Knowledge says where documents are kept.
 type Knowledge struct {
 	Path        string `yaml:"path" doc:"The file of the embedded base. Default: knowledge.db in the data directory."`
+	Shared      bool   `yaml:"shared" doc:"Whether all users of the server share one base. Default: each has documents of their own."`
 	User        string `yaml:"user" doc:"Whose documents they are, in the embedded base. Default: local."`
 	Server      string `yaml:"server" doc:"A server of mcp that keeps them instead."`
 	Style       string `yaml:"style" enum:"gkchatty,memory" doc:"How that server's tools are called. Default: gkchatty."`
