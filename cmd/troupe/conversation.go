@@ -16,6 +16,7 @@ import (
 type conversation struct {
 	stage   *stage
 	step    troupe.Step
+	model   string // that answers
 	session string // empty until the first event
 	stop    string
 	saved   []string // files, as a person in the project would write their paths
@@ -36,7 +37,7 @@ func (s *stage) converse(ctx context.Context, agent, session string) (*conversat
 	if err != nil {
 		return nil, err
 	}
-	return &conversation{stage: s, step: step, session: session}, nil
+	return &conversation{stage: s, step: step, model: modelOf(s.project, step.Name()), session: session}, nil
 }
 
 // mustHave fails if the store does not know the session.
