@@ -50,6 +50,9 @@ func (s *Server) chat(c *call, in chatMessage) error {
 	if err != nil {
 		return err
 	}
+	if input.IdempotencyKey, err = c.key(); err != nil {
+		return err
+	}
 	input.Session, input.Parts = in.ConversationID, parts
 	return s.stream(c, func() (feed, error) {
 		run, err := s.say(c, in.AgentID, input)
