@@ -61,14 +61,14 @@ func fold(ctx context.Context, reader store.Log, since time.Time) (*observe.Metr
 		if err != nil {
 			return nil, err
 		}
-		var log []troupe.Event
+		var events []troupe.Event
 		for e, err := range reader.Events(ctx, info.ID, 0) {
 			if err != nil {
 				return nil, err
 			}
-			log = append(log, e)
+			events = append(events, e)
 		}
-		for _, e := range observe.Own(log) {
+		for _, e := range observe.Own(events) {
 			metrics.Note(&e)
 		}
 	}
