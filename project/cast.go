@@ -197,7 +197,7 @@ func (p *Project) optionsOf(id string) bundle.Options {
 // documents says where the documents of the project are, and whose.
 func (p *Project) documents() bundle.Documents {
 	documents := bundle.Documents{Dir: filepath.Join(p.DataDir(), "documents"), InPlace: p.config.Documents == "in-place" || p.inPlace && p.config.Documents == ""}
-	if len(p.config.Server.Users) > 0 && p.config.Documents != "shared" && !documents.InPlace {
+	if p.hasUsers() && p.config.Documents != "shared" && !documents.InPlace {
 		documents.Owner = (*troupe.Run).User
 	}
 	return documents
