@@ -46,6 +46,13 @@ func (s *stage) findWith(ctx context.Context, name, session string, choose func(
 		return &player{Step: step}, nil
 	}
 	catalog := s.catalogOf(session)
+	if t, ok := s.project.teamNamed(catalog, name); ok {
+		step, err := s.party(ctx, catalog, t, choose)
+		if err != nil {
+			return nil, err
+		}
+		return &player{Step: step}, nil
+	}
 	if _, ok := s.project.config.Flows[name]; !ok {
 		return s.agentWith(ctx, catalog, name, choose)
 	}

@@ -97,3 +97,17 @@ func (p *Project) Providers() []Provider {
 	}
 	return list
 }
+
+// StepUsing is [Project.StepIn] with another model for all agents of the step, as
+// provider/name or rehearsal.
+func (p *Project) StepUsing(ctx context.Context, name, session, model string) (troupe.Step, error) {
+	s, err := p.stage(ctx)
+	if err != nil {
+		return nil, err
+	}
+	made, err := s.findWith(ctx, name, session, func(string) models.Choice { return models.Choice{Ref: model, From: "/model"} })
+	if err != nil {
+		return nil, err
+	}
+	return made.Step, nil
+}

@@ -108,6 +108,13 @@ func routes() []route {
 
 		{"GET", "/api/logs", "Finds events of all sessions, the latest first.", logs, false, false, reply(http.StatusOK, (*Server).findLogs)},
 		{"POST", "/api/chat", "Says something and streams the answer.", nil, false, false, stream((*Server).chat).large()},
+		{"POST", "/api/agent/initialize", "Has an agent carry out its critical actions and greet, as the original application does.", nil, false, false, accept(http.StatusOK, (*Server).initialize)},
+		{"GET", "/api/conversations", "Lists sessions as the original application does.", nil, false, false, reply(http.StatusOK, (*Server).listConversations)},
+		{"GET", "/api/conversations/{id}/messages", "Shows what was said in a session, and its files.", nil, false, false, reply(http.StatusOK, (*Server).showConversation)},
+		{"DELETE", "/api/conversations/{id}", "Deletes a session with its files.", nil, false, false, reply(http.StatusNoContent, (*Server).deleteSession)},
+		{"GET", "/api/files/tree", "Shows the files of all sessions as a tree.", nil, false, false, reply(http.StatusOK, (*Server).showTree)},
+		{"GET", "/api/files/content", "Sends a file by its path in the tree.", ofFile, false, false, reply(http.StatusOK, (*Server).showContent)},
+		{"GET", "/api/health", "Says that the server is alive, as the original application does.", nil, true, false, reply(http.StatusOK, (*Server).showHealth)},
 		{"GET", "/v1/models", "Lists agents and flows as OpenAI lists models.", nil, false, false, reply(http.StatusOK, (*Server).listModels)},
 		{"GET", "/v1/models/{model}", "Shows an agent or a flow as OpenAI shows a model.", nil, false, false, reply(http.StatusOK, (*Server).showModel)},
 		{"POST", "/v1/chat/completions", "Answers as OpenAI's API does, in pieces or at once.", nil, false, false, stream((*Server).complete).large().lenient().or(typeOf[completion]())},

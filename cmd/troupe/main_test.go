@@ -50,6 +50,9 @@ func TestScripts(t *testing.T) {
 			"project": writeProject,
 			"session": latestSession,
 			"serve":   func(ts *testscript.TestScript, _ bool, args []string) { serve(t, ts, args) },
+			"speak":   func(ts *testscript.TestScript, _ bool, args []string) { speak(t, ts, args) },
+
+			"writehost": writeHost,
 		},
 	})
 }
