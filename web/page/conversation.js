@@ -14,7 +14,7 @@ const Trouble = lazy(() => styled(() => import("./trouble.js")), "Trouble");
 const Retry = lazy(() => styled(() => import("./trouble.js")), "Retry");
 
 // first is how many turns are drawn at first; older ones come when they are near.
-const first = 40;
+const first = 24;
 
 // Conversation shows a session's turns. It stays at the end for as long as its reader
 // does. The acts are what buttons do: see Room.
