@@ -33,7 +33,7 @@ func (d Documents) DirOf(owner string) string {
 	if owner == "" {
 		return d.Dir
 	}
-	return filepath.Join(d.Dir, ".owners", safeName(owner))
+	return filepath.Join(d.Dir, ".troupe-owners", safeName(owner))
 }
 
 // documentsOf returns the documents of a run, whose directory it makes.

@@ -78,11 +78,12 @@ func examineConfig(dir string, o *Options) (*config.Config, doctor.Check) {
 }
 
 func (p *Project) examineAgents() []doctor.Check {
-	catalog, err := bundle.Find(p.dir, bundle.Config{Core: p.config.Core, Bundles: p.config.Bundles})
+	bundles, err := bundle.Open(p.dir, bundle.Config{Core: p.config.Core, Bundles: p.config.Bundles})
 	if err != nil {
 		return []doctor.Check{{Name: "agents", Status: doctor.Broken, Message: err.Error(), Fix: "check bundles and core in troupe.yaml"}}
 	}
-	p.catalog = catalog
+	p.bundles = bundles
+	catalog := bundles.Last()
 	definitions, findings := catalog.Definitions()
 	check := doctor.Check{Name: "agents", Status: doctor.OK, Message: counted(len(definitions), "agent") + " in " + counted(len(catalog.Bundles()), "bundle")}
 	if len(definitions) == 0 {
@@ -97,7 +98,7 @@ func (p *Project) examineAgents() []doctor.Check {
 	for _, stranger := range p.Warnings() {
 		checks = append(checks, doctor.Check{Name: "agents", Status: doctor.Warning, Message: stranger, Fix: "'troupe agents' lists those that are there"})
 	}
-	if err := catalog.Close(); err != nil {
+	if err := bundles.Close(); err != nil {
 		checks = append(checks, doctor.Check{Name: "agents", Status: doctor.Warning, Message: err.Error()})
 	}
 	return checks

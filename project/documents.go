@@ -71,7 +71,7 @@ func (s *shelf) folders() []string {
 		return nil
 	}
 	var all []string
-	for _, b := range p.catalog.Bundles() {
+	for _, b := range p.catalog().Bundles() {
 		for _, folder := range b.DocumentFolders() {
 			if !slices.Contains(all, folder) {
 				all = append(all, folder)
@@ -98,7 +98,7 @@ func (s *shelf) place(ws *workspace.Workspace, name string) (workspace.Location,
 
 func isReserved(element string) bool {
 	element = strings.ToLower(element)
-	return strings.HasPrefix(element, ".owners") || strings.HasPrefix(element, ".troupe")
+	return strings.HasPrefix(element, ".troupe")
 }
 
 // Documents implements [server.Documents].
@@ -323,7 +323,7 @@ func (s *shelf) Write(ctx context.Context, user, name string, content []byte) (s
 
 // userName is how the configuration of the bundles calls the person who works here.
 func (p *Project) userName() string {
-	for _, b := range p.catalog.Bundles() {
+	for _, b := range p.catalog().Bundles() {
 		settings, _ := b.Settings()
 		for _, s := range settings {
 			name := strings.TrimSpace(s.Value)

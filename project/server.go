@@ -38,7 +38,7 @@ func (p *Project) Server(ctx context.Context) (*server.Server, error) {
 	}
 	settings := newSettings(s)
 	return server.New(server.Config{
-		Engine: s.engine, Store: s.folders, Cast: cast{p, settings}, Folders: s.folders, Logs: s.searchLogs, Metrics: p.metrics,
+		Engine: s.engine, Store: s.folders, Cast: cast{p, settings}, StepIn: cast{p, settings}.stepIn, Folders: s.folders, Logs: s.searchLogs, Metrics: p.metrics,
 		Users: p.users(), Operators: p.config.Server.Operators, Hosts: p.config.Server.Hosts, Page: web.Page(), Log: p.log,
 		Dir: filepath.Join(p.DataDir(), "page"), Version: builtVersion(), Models: settings, Settings: settings, Skills: p.listSkills, Made: s.readMade,
 		Documents: newShelf(s), ToolServers: &toolServers{stage: s}, UserName: p.userName(),
@@ -132,12 +132,26 @@ func (c cast) Agents() []server.Agent {
 
 // Step implements [server.Cast].
 func (c cast) Step(ctx context.Context, name string) (troupe.Step, error) {
-	return c.settings.stage.stepWith(ctx, name, c.settings.choose)
+	return c.settings.stage.stepWith(ctx, name, "", c.settings.choose)
+}
+
+// stepIn is [server.Config.StepIn].
+func (c cast) stepIn(ctx context.Context, name, model, session string) (troupe.Step, error) {
+	choose := c.settings.choose
+	if model != "" {
+		choose = chosen(model)
+	}
+	return c.settings.stage.stepWith(ctx, name, session, choose)
+}
+
+// chosen is the choice of a model by somebody on the page, for all agents.
+func chosen(model string) func(string) models.Choice {
+	return func(string) models.Choice { return models.Choice{Ref: model, From: "the page"} }
 }
 
 // stepWith makes the step of a name with a choice of models.
-func (s *stage) stepWith(ctx context.Context, name string, choose func(id string) models.Choice) (troupe.Step, error) {
-	player, err := s.findWith(ctx, name, "", choose)
+func (s *stage) stepWith(ctx context.Context, name, session string, choose func(id string) models.Choice) (troupe.Step, error) {
+	player, err := s.findWith(ctx, name, session, choose)
 	if errors.Is(err, bundle.ErrNoAgent) {
 		return nil, fmt.Errorf("%.64q: %w", name, server.ErrUnknown)
 	}

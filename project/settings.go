@@ -100,7 +100,7 @@ func (s *settings) unset() *models.Chooser {
 
 // Step implements [server.Models].
 func (s *settings) Step(ctx context.Context, name, model string) (troupe.Step, error) {
-	return s.stage.stepWith(ctx, name, func(string) models.Choice { return models.Choice{Ref: model, From: "the page"} })
+	return s.stage.stepWith(ctx, name, "", chosen(model))
 }
 
 // Models implements [server.Models]: those that are in use, that the configuration

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"context"
 	"encoding/json"
 	"net/http"
 	"regexp"
@@ -105,37 +106,53 @@ type decision struct {
 }
 
 func (s *Server) postAnswer(c *call, in decision) (started, error) {
-	return s.onlyOnce(c, func() (started, error) {
-		info, err := s.found(c)
-		if err != nil {
-			return started{}, err
+	key, err := c.key()
+	if err != nil {
+		return started{}, err
+	}
+	info, err := s.found(c)
+	if err != nil {
+		return started{}, err
+	}
+	input, err := in.input()
+	if err != nil {
+		return started{}, err
+	}
+	open, err := s.openQuestion(c.r.Context(), &info)
+	if err != nil {
+		return started{}, err
+	}
+	if open == nil || open.ID != in.Question {
+		// The answer may be the one that closed it, sent again.
+		if known, err := s.isOnRecord(c.r.Context(), info.ID, key); err != nil || !known {
+			return started{}, orElse(err, errAnswered)
 		}
-		known, err := s.summaryOf(c.r.Context(), &info)
-		if err != nil {
-			return started{}, err
-		}
-		known.mu.Lock()
-		open := known.question
-		known.mu.Unlock()
-		if open == nil || open.ID != in.Question {
-			return started{}, refuse(http.StatusConflict, "this question does not wait for an answer any more").withCode("answered")
-		}
-		input, err := in.input()
-		if err != nil {
-			return started{}, err
-		}
-		if in.Allow == "session" {
-			if err := s.notes.change(info.ID, func(n *notes) { n.Allowed = append(n.Allowed, open.Tool) }); err != nil {
-				return started{}, err
-			}
-		}
-		input.Session, input.IdempotencyKey = info.ID, c.r.Header.Get("Idempotency-Key")
-		run, err := s.say(c, info.Agent, input)
-		if err != nil {
-			return started{}, s.withSeq(c, info.ID, err)
-		}
-		return run.started, nil
-	})
+		open = nil
+	}
+	input.Session, input.IdempotencyKey = info.ID, key
+	run, err := s.say(c, info.Agent, input)
+	if err != nil {
+		return started{}, s.withSeq(c, info.ID, err)
+	}
+	if in.Allow == "session" && open != nil {
+		// Not before: the run that asked may be about to leave, and would answer itself.
+		return run.started, s.notes.change(info.ID, func(n *notes) { n.allow(open.Tool) })
+	}
+	return run.started, nil
+}
+
+var errAnswered = refuse(http.StatusConflict, "this question does not wait for an answer any more").withCode("answered")
+
+// openQuestion returns the question that the session's latest run asked last, nil if
+// it was answered.
+func (s *Server) openQuestion(ctx context.Context, info *troupe.SessionInfo) (*Question, error) {
+	known, err := s.summaryOf(ctx, info)
+	if err != nil {
+		return nil, err
+	}
+	known.mu.Lock()
+	defer known.mu.Unlock()
+	return known.question, nil
 }
 
 // input is the answer as the run that asked gets it.

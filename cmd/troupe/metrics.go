@@ -52,8 +52,11 @@ func (p *program) metricsCommand() *cobra.Command {
 }
 
 // fold computes metrics from the logs of all sessions that went on since then.
-func fold(ctx context.Context, store troupe.Store, since time.Time) (*observe.Metrics, error) {
+func fold(ctx context.Context, store *sqlite.Reader, since time.Time) (*observe.Metrics, error) {
 	metrics := observe.NewMetrics()
+	if since.IsZero() {
+		return metrics, foldAll(ctx, store, metrics)
+	}
 	for info, err := range store.Sessions(ctx, troupe.SessionFilter{Since: since}) {
 		if err != nil {
 			return nil, err
@@ -70,6 +73,30 @@ func fold(ctx context.Context, store troupe.Store, since time.Time) (*observe.Me
 		}
 	}
 	return metrics, nil
+}
+
+// foldAll goes over what is stored once, in the order in which it was stored, and over
+// nothing that metrics do not count.
+func foldAll(ctx context.Context, store *sqlite.Reader, metrics *observe.Metrics) error {
+	own := map[string]int64{} // from which event on a fork's log is its own
+	for hit, err := range store.Scan(ctx, sqlite.Query{Kinds: []string{"session_forked"}}) {
+		if err != nil {
+			return err
+		}
+		own[hit.Event.Session] = hit.Event.Seq
+	}
+	for hit, err := range store.Scan(ctx, sqlite.Query{Kinds: observe.MetricKinds()}) {
+		if err == nil {
+			err = hit.Err
+		}
+		if err != nil {
+			return err
+		}
+		if hit.Event.Seq >= own[hit.Event.Session] {
+			metrics.Note(&hit.Event)
+		}
+	}
+	return nil
 }
 
 // writeSummary shows metrics to a person.

@@ -39,8 +39,8 @@ func (q *Query) floor() int64 {
 	return max(q.After, max(nanoseconds(q.Since), 1)-1)
 }
 
-// A selection is SQL that yields the keys of events, and the values for it but for
-// the last three: the keys to stay between, and how many.
+// A selection is SQL that yields events, and the values for it but for the last three:
+// the keys to stay between, and how many.
 type selection struct {
 	text   string
 	values []any
@@ -96,6 +96,7 @@ func (q *Query) compile(from, key string, where conditions, order string) select
 		where.add("e.time < ?", nanoseconds(q.Until))
 	}
 	where.add(key + " > ? AND " + key + " < ?")
-	text := "SELECT " + key + " FROM " + from + where.text() + " ORDER BY " + key + " " + order + " LIMIT ?"
+	text := "SELECT e.key, s.id, e.seq, e.time, e.run, e.agent, c.event FROM " + from +
+		" JOIN contents c ON c.key = e.key JOIN sessions s ON s.number = e.session" + where.text() + " ORDER BY " + key + " " + order + " LIMIT ?"
 	return selection{text: text, values: where.values}
 }

@@ -99,6 +99,8 @@ func (s *Store) connect(ctx context.Context, options Options) (err error) {
 	}
 	s.readers.SetMaxOpenConns(maxReaders)
 	s.readers.SetMaxIdleConns(maxReaders)
+	s.Reader.self = s.owner.name
+	s.Reader.prepared.keep(s.readers)
 	return nil
 }
 

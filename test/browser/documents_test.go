@@ -126,8 +126,8 @@ func TestDocumentsOfOthersHaveNoName(t *testing.T) {
 	files := map[string]string{
 		"troupe.yaml": strings.Replace("model: stub/stub-1\nproviders: {stub: {base_url: URL}}\nserver: {users: {ann: ANN_TOKEN, bob: BOB_TOKEN}}\n", "URL", m.URL+"/v1", 1),
 		".env":        "ANN_TOKEN=" + strings.Repeat("a", 40) + "\nBOB_TOKEN=" + strings.Repeat("b", 40) + "\n",
-		"data/documents/.owners/ann/planning/brief.md": "Ann's own.\n",
-		"data/documents/.owners/bob/planning/brief.md": "Bob's secret.\n",
+		"data/documents/.troupe-owners/ann/planning/brief.md": "Ann's own.\n",
+		"data/documents/.troupe-owners/bob/planning/brief.md": "Bob's secret.\n",
 		"data/documents/.troupe-versions/x.md/000001":  "an old secret\n",
 	}
 	for name, content := range company {
@@ -142,7 +142,7 @@ func TestDocumentsOfOthersHaveNoName(t *testing.T) {
 		t.Errorf("Ann reads %q", content)
 	}
 	for _, name := range []string{
-		".owners/bob/planning/brief.md", ".OWNERS/bob/planning/brief.md", "../bob/planning/brief.md", "%2e%2e/bob/planning/brief.md", "planning/..%2f..%2fbob/planning/brief.md",
+		".troupe-owners/bob/planning/brief.md", ".TROUPE-OWNERS/bob/planning/brief.md", "../bob/planning/brief.md", "%2e%2e/bob/planning/brief.md", "planning/..%2f..%2fbob/planning/brief.md",
 		".troupe-versions/x.md/000001", "..%2f..%2f.troupe-versions/x.md/000001", "%7Bproject-root%7D/troupe.yaml", "troupe.yaml", ".env", "..%2f..%2f..%2f..%2ftroupe.yaml", "x%5C..%5Cbob",
 	} {
 		if status, content := h.try(t, "GET", "/api/documents/files/"+name+"?raw=1", nil); status != 404 && status != 400 && status != 301 && status != 307 || strings.Contains(content, "secret") {
