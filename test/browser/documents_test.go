@@ -128,7 +128,7 @@ func TestDocumentsOfOthersHaveNoName(t *testing.T) {
 		".env":        "ANN_TOKEN=" + strings.Repeat("a", 40) + "\nBOB_TOKEN=" + strings.Repeat("b", 40) + "\n",
 		"data/documents/.troupe-owners/ann/planning/brief.md": "Ann's own.\n",
 		"data/documents/.troupe-owners/bob/planning/brief.md": "Bob's secret.\n",
-		"data/documents/.troupe-versions/x.md/000001":  "an old secret\n",
+		"data/documents/.troupe-versions/x.md/000001":         "an old secret\n",
 	}
 	for name, content := range company {
 		files[name] = content

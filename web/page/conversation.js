@@ -181,5 +181,5 @@ function Working({ session }) {
   const silent = Date.now() - since;
   const agent = agentOf(last?.agent || session.agent);
   return html`<div class="acts working" role="status">${icon(silent > 180_000 ? "circle-alert" : "loader-circle", silent > 180_000 ? "wait" : "spin acc")}
-    <span>${silent > 180_000 ? `Nothing for ${duration(silent)}. Wait on, or stop.` : silent > 60_000 ? html`The model has been thinking for <b class="num">${duration(silent)}</b>.` : `${agent.name || "The agent"} is thinking`}</span></div>`;
+    <span>${silent > 180_000 ? `Nothing for ${duration(silent)}. Wait on, or stop.` : silent > 60_000 ? html`The model has been thinking for <b class="num">${duration(silent)}</b>.` : silent > 10_000 ? html`Waiting for the model, <b class="num">${Math.floor(silent / 1000)} s</b>` : `${agent.name || "The agent"} is thinking`}</span></div>`;
 }

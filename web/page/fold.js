@@ -288,13 +288,13 @@ const handlers = {
     const summary = b.output?.summary ?? "";
     const said = s.items.some((i) => i.type === "answer" && i.text === summary && i.seq > (run?.seq ?? 0));
     if (summary && !said) s.add(e, { type: "answer", text: summary, thought: "", streaming: false });
-    if (!lasting.includes(b.stop)) s.add(e, { type: "trouble", code: b.cause?.code ?? b.stop, context: {} });
+    if (!lasting.includes(b.stop)) s.add(e, { type: "trouble", code: b.cause?.code || b.stop, context: { problem: b.cause?.problem } });
   },
 
   run_failed(s, e, b) {
     s.dropRetry(e);
     s.endRun(e, "failed", b.partial);
-    if (!e.parent) s.add(e, { type: "trouble", code: b.cause?.code ?? "", context: { detail: b.error }, passing: true });
+    if (!e.parent) s.add(e, { type: "trouble", code: b.cause?.code ?? "", context: { detail: b.error, problem: b.cause?.problem }, passing: true });
     else s.warnings.push({ seq: e.seq, time: e.time, run: e.run, agent: e.agent ?? "", code: "failed", text: b.error });
   },
 
