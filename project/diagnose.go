@@ -50,6 +50,7 @@ func Diagnose(ctx context.Context, dir string, o Options) []Check {
 	checks = append(checks, p.examineAgents()...)
 	checks = append(checks, p.examineKeys())
 	checks = append(checks, p.examineModels(ctx)...)
+	checks = append(checks, p.examineStore(ctx)...)
 	checks = append(checks, doctor.Directory("data", p.DataDir(), p.shown(p.DataDir())))
 	var told []Check
 	for _, c := range checks {

@@ -20,7 +20,7 @@ import (
 	"github.com/troupe-dev/troupe/project/internal/config"
 	"github.com/troupe-dev/troupe/project/internal/models"
 	"github.com/troupe-dev/troupe/skill"
-	"github.com/troupe-dev/troupe/store/sqlite"
+	"github.com/troupe-dev/troupe/store"
 	"github.com/troupe-dev/troupe/tool/approve"
 	"github.com/troupe-dev/troupe/tool/mcp"
 	"github.com/troupe-dev/troupe/workspace"
@@ -51,7 +51,7 @@ type Options struct {
 	// Observers are told of everything that agents do, once it is stored.
 	Observers []observe.Sink
 	// Data, where it is set, takes the place of the data directory of troupe.yaml. The
-	// knowledge base is there, too, so that nothing of the project is touched.
+	// store and the knowledge base are there, too, so that nothing of the project is touched.
 	Data string
 	// SandboxHelper is the command line that becomes the sandbox of checks and commands:
 	// as a rule the program itself and [pipeline.SandboxArgument], if its main function
@@ -106,7 +106,7 @@ func Open(dir string, o Options) (*Project, error) {
 		return nil, err
 	}
 	if o.Data != "" {
-		c.Data, c.Knowledge = o.Data, config.Knowledge{}
+		c.Data, c.Store, c.Knowledge = o.Data, "", config.Knowledge{}
 	}
 	bundles, err := bundle.Open(absolute, bundle.Config{Core: c.Core, Bundles: c.Bundles})
 	if err != nil {
@@ -265,7 +265,7 @@ type stage struct {
 	project *Project
 	engine  *troupe.Engine
 	folders *outputs.Folders // around the store
-	store   *sqlite.Store
+	store   store.Log
 	tracer  *otel.Tracer // nil where nobody asks for traces
 
 	mu      sync.Mutex
@@ -280,7 +280,7 @@ type stage struct {
 // openStage wires an engine: events go to the store, from it into the manifest of
 // the session's folder, and then to the log and to whoever collects traces.
 func (p *Project) openStage(ctx context.Context) (*stage, error) {
-	store, err := sqlite.Open(ctx, p.storeFile(), sqlite.Options{})
+	store, err := p.openStore(ctx)
 	if err != nil {
 		return nil, err
 	}

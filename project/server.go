@@ -16,7 +16,7 @@ import (
 	"github.com/troupe-dev/troupe/pipeline"
 	"github.com/troupe-dev/troupe/project/internal/models"
 	"github.com/troupe-dev/troupe/server"
-	"github.com/troupe-dev/troupe/store/sqlite"
+	"github.com/troupe-dev/troupe/store"
 	"github.com/troupe-dev/troupe/web"
 	"github.com/troupe-dev/troupe/workspace"
 )
@@ -163,7 +163,7 @@ func (s *stage) stepWith(ctx context.Context, name, session string, choose func(
 
 // searchLogs finds events for the server, as 'troupe logs' does.
 func (s *stage) searchLogs(ctx context.Context, q server.LogQuery) iter.Seq2[server.LogHit, error] {
-	query := sqlite.Query{
+	query := store.Query{
 		Text: q.Text, Session: q.Session, Agent: q.Agent, Tool: q.Tool, Errors: q.Errors, Since: q.Since, Until: q.Until, Before: q.Before,
 	}
 	if level, err := observe.ParseLevel(q.Level); err == nil && q.Level != "" {
