@@ -44,7 +44,7 @@ const catalogue = {
 const otherwise = ["circle-alert", () => "Something went wrong that we have no words for", () => "Nothing that was said is lost.", (acts) => [again(acts)]];
 
 // spoken is the card of a failure that only the server has words for.
-const spoken = ({ sentence, cause = "", next = "" }) => ["circle-alert", () => sentence.replace(/\.$/, ""), () => [cause, app.me.operator ? next : operator].filter(Boolean).join(" "), (acts) => [again(acts), other(acts)]];
+const spoken = ({ sentence, next = "" }) => ["circle-alert", () => sentence.replace(/\.$/, ""), () => (app.me.operator ? next : operator), (acts) => [again(acts), other(acts)]];
 
 // apart are the failures that are one to people and several to whoever can mend them.
 const apart = ["unreachable", "certificate"];
