@@ -2,6 +2,7 @@ package project
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -36,6 +37,9 @@ func (s *stage) find(ctx context.Context, name, session string) (*player, error)
 func (s *stage) findWith(ctx context.Context, name, session string, choose func(id string) models.Choice) (*player, error) {
 	if name == Deliver {
 		order, err := s.orderOf(ctx, session)
+		if errors.Is(err, troupe.ErrNotFound) { // the session is about to begin
+			order, err = s.project.Delivery(), nil
+		}
 		if err != nil {
 			return nil, err
 		}
