@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 
@@ -242,10 +241,6 @@ func (p *Project) rootsOf(id string) []workspace.Root {
 	}
 	if p.usesSkills(id) {
 		roots = append(roots, p.skills.Roots()...)
-	}
-	if _, err := os.Stat(p.DataDir()); err == nil && own.MayReadProject() {
-		// Closed: whoever may read the project may not read everybody's conversations.
-		roots = append(roots, workspace.Root{Name: "troupe-data", Dir: p.DataDir()})
 	}
 	return roots
 }
