@@ -73,6 +73,7 @@ func routes() []route {
 		{"GET", "/api/sessions/{id}/queue", "Shows what is said once the run has ended.", nil, false, false, reply(http.StatusOK, (*Server).showQueue)},
 		{"PATCH", "/api/sessions/{id}/queue/{n}", "Changes a message of the queue, or says it now.", nil, false, false, accept(http.StatusOK, (*Server).changeQueued)},
 		{"DELETE", "/api/sessions/{id}/queue/{n}", "Takes a message out of the queue.", nil, false, false, reply(http.StatusNoContent, (*Server).removeQueued)},
+		{"GET", "/api/sessions/{id}/explain", "Says what each model call of a session took and cost, and why its runs ended; of one turn, what was sent and where each part came from.", []parameter{{"turn", "the turn whose parts are wanted, from 1; -1 for the last"}}, false, false, reply(http.StatusOK, (*Server).explainSession)},
 		{"GET", "/api/sessions/{id}/calls/{step}", "Shows what a model was sent, part by part, and what came back; or a tool call.", ofCall, false, false, send("application/json", (*Server).showCall).or(typeOf[callView]())},
 		{"POST", "/api/sessions/{id}/cancel", "Stops the session's run.", nil, false, false, reply(http.StatusNoContent, (*Server).cancelRun)},
 		{"POST", "/api/sessions/{id}/resume", "Goes on with a run that was stopped, failed or interrupted.", nil, false, false, reply(http.StatusAccepted, (*Server).resumeRun)},

@@ -124,7 +124,13 @@ func (p *program) talk(ctx context.Context, c *conversation, next source) error 
 		if errors.Is(err, io.EOF) {
 			break
 		}
-		if err == nil {
+		if ref, ok := asksForModel(text); ok && err == nil {
+			var said string
+			if said, err = c.choose(ctx, ref); err == nil {
+				p.tell("%s", terminal.Clean(said))
+				continue
+			}
+		} else if err == nil {
 			err = c.say(ctx, text, show)
 		}
 		if err != nil {
@@ -160,8 +166,14 @@ func (p *program) talkInLines(ctx context.Context, c *conversation) error {
 
 func (p *program) chatInTerminal(ctx context.Context, c *conversation) error {
 	config := terminal.Config{
-		Title: c.step.Name(), Agent: c.step.Name(), Model: modelOf(c.stage.project, c.step.Name()),
-		Say: c.say, History: filepath.Join(c.stage.project.DataDir(), "chat-history.jsonl"),
+		Title: c.step.Name(), Agent: c.step.Name(), Model: c.model,
+		Say: c.say, Choose: func(ctx context.Context, text string) (said, model string, ok bool, err error) {
+			ref, ok := asksForModel(text)
+			if ok {
+				said, err = c.choose(ctx, ref)
+			}
+			return said, c.model, ok, err
+		}, History: filepath.Join(c.stage.project.DataDir(), "chat-history.jsonl"),
 		Colour: p.usesColour(p.out), In: p.in, Out: p.out,
 	}
 	if d, err := c.stage.project.Definition(c.step.Name()); err == nil {
@@ -170,6 +182,7 @@ func (p *program) chatInTerminal(ctx context.Context, c *conversation) error {
 			config.Commands = append(config.Commands, terminal.Command{Name: command.Cmd, Description: command.Description})
 		}
 	}
+	config.Commands = append(config.Commands, terminal.Command{Name: modelCommand, Description: "Show the model that answers, or change it: /model provider/name"})
 	if p.isTerminal(p.err) {
 		p.log.hold()
 		defer p.log.release()

@@ -17,6 +17,7 @@ import (
 type conversation struct {
 	stage   *stage
 	step    troupe.Step
+	model   string // that answers
 	session string // empty until the first event
 	stop    string
 	related []string // sessions whose files may be read, too
@@ -38,7 +39,7 @@ func (s *stage) converse(ctx context.Context, agent, session string) (*conversat
 	if err != nil {
 		return nil, err
 	}
-	return &conversation{stage: s, step: step, session: session}, nil
+	return &conversation{stage: s, step: step, model: modelOf(s.project, step.Name()), session: session}, nil
 }
 
 // mustHave fails if the store does not know the session.
