@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 
@@ -246,10 +245,6 @@ func (p *Project) rootsOf(id string) []workspace.Root {
 	}
 	if p.usesSkills(id) {
 		roots = append(roots, p.skills.Roots()...)
-	}
-	if _, err := os.Stat(p.DataDir()); err == nil && own.MayReadProject() {
-		// Closed: whoever may read the project may not read everybody's conversations.
-		roots = append(roots, workspace.Root{Name: "troupe-data", Dir: p.DataDir()})
 	}
 	return roots
 }
