@@ -77,7 +77,7 @@ func TestAxeFindsNothingInFlowsDeliveriesDocumentsAndFinding(t *testing.T) {
 		}
 		b.press("k", kb.ModifierCtrl)
 		b.write("dialog input", "brief")
-		b.sees("#found", "Brief")
+		b.sees("#found", "A plan")
 		see("find")
 	}
 	door := newTab(t)
