@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"iter"
 	"maps"
 	"slices"
 	"strings"
@@ -53,17 +52,17 @@ func (p *program) metricsCommand() *cobra.Command {
 }
 
 // fold computes metrics from the logs of all sessions that went on since then.
-func fold(ctx context.Context, log store.Log, since time.Time) (*observe.Metrics, error) {
+func fold(ctx context.Context, reader store.Log, since time.Time) (*observe.Metrics, error) {
 	metrics := observe.NewMetrics()
-	if all, ok := log.(scanner); ok && since.IsZero() {
-		return metrics, foldAll(ctx, all, metrics)
+	if since.IsZero() {
+		return metrics, foldAll(ctx, reader, metrics)
 	}
-	for info, err := range log.Sessions(ctx, troupe.SessionFilter{Since: since}) {
+	for info, err := range reader.Sessions(ctx, troupe.SessionFilter{Since: since}) {
 		if err != nil {
 			return nil, err
 		}
 		var events []troupe.Event
-		for e, err := range log.Events(ctx, info.ID, 0) {
+		for e, err := range reader.Events(ctx, info.ID, 0) {
 			if err != nil {
 				return nil, err
 			}
@@ -76,22 +75,17 @@ func fold(ctx context.Context, log store.Log, since time.Time) (*observe.Metrics
 	return metrics, nil
 }
 
-// A scanner can go over all that is stored at once.
-type scanner interface {
-	Scan(ctx context.Context, query store.Query) iter.Seq2[store.Hit, error]
-}
-
 // foldAll goes over what is stored once, in the order in which it was stored, and over
 // nothing that metrics do not count.
-func foldAll(ctx context.Context, all scanner, metrics *observe.Metrics) error {
+func foldAll(ctx context.Context, reader store.Log, metrics *observe.Metrics) error {
 	own := map[string]int64{} // from which event on a fork's log is its own
-	for hit, err := range all.Scan(ctx, store.Query{Kinds: []string{"session_forked"}}) {
+	for hit, err := range reader.Scan(ctx, store.Query{Kinds: []string{"session_forked"}}) {
 		if err != nil {
 			return err
 		}
 		own[hit.Event.Session] = hit.Event.Seq
 	}
-	for hit, err := range all.Scan(ctx, store.Query{Kinds: observe.MetricKinds()}) {
+	for hit, err := range reader.Scan(ctx, store.Query{Kinds: observe.MetricKinds()}) {
 		if err == nil {
 			err = hit.Err
 		}
