@@ -66,6 +66,10 @@ generated:
 api:
 	@./scripts/api
 
+# The program compiles for the systems that no test runs on here.
+cross: ## compiles the program for Windows and macOS
+	@for os in windows darwin; do GOOS=$$os CGO_ENABLED=0 $(GO) build -o /dev/null ./cmd/troupe || exit 1; done
+
 toolstest:
 	@$(GO) -C tools vet ./...
 	@$(GO) -C tools test ./...

@@ -238,9 +238,15 @@ func New(c Config) (*Server, error) {
 	return s, nil
 }
 
-// Token returns the token that was made at random, or "" where users have theirs.
+// Token returns the token that was made at random, or "" where users have theirs, or the
+// program knows its users itself.
 // A program shows it once, as the fragment of the page's address: #token=...
-func (s *Server) Token() string { return s.keys.made }
+func (s *Server) Token() string {
+	if s.config.Auth != nil {
+		return ""
+	}
+	return s.keys.made
+}
 
 // Handler returns what answers requests, for a program that listens by itself.
 func (s *Server) Handler() http.Handler { return http.HandlerFunc(s.handle) }
