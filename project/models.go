@@ -58,6 +58,17 @@ func (p *Project) Model(id string) (name, chosenBy string) {
 	return choice.Ref, choice.From
 }
 
+// OpenModel makes the model of a name, as provider/name or rehearsal, and says what it
+// costs. An empty name means the model of agents that have no entry in troupe.yaml.
+func (p *Project) OpenModel(ref string) (troupe.Model, troupe.Price, error) {
+	choice := p.models.For("")
+	if ref != "" {
+		choice = models.Choice{Ref: ref, From: "the program"}
+	}
+	opened, err := p.models.Open(choice)
+	return opened.Model, opened.Price, err
+}
+
 // Models lists the models that the project's agents use.
 func (p *Project) Models(ctx context.Context) []Model {
 	var list []Model
