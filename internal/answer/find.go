@@ -146,13 +146,11 @@ func (r *reader) find(text []byte, opener byte, fits fit) (found finding, failur
 			outermost = i
 			r.work += maxBeside
 			if !standsAlone(text, i, end) && !r.hasSpareEnd(text, i, end) {
-				if r.unsound == nil {
-					r.unsound = text[i:]
-				}
-				r.doubted(maybeBracket)
-				if value, _, ok := fits(text[i:end]); ok && text[i] == opener && found.value != nil && !isSame(found.value, value) {
+				value := r.partOfBroken(text, i, end, opener, fits)
+				if value != nil && found.value != nil && !isSame(found.value, value) {
 					return finding{}, ambiguous()
-				} else if ok && text[i] == opener && rival == nil {
+				}
+				if rival == nil {
 					rival = value
 				}
 				i = end
@@ -183,6 +181,23 @@ func (r *reader) find(text []byte, opener byte, fits fit) (found finding, failur
 			i = end
 		}
 	}
+}
+
+// partOfBroken notes a value that does not stand alone and returns it if it fits, because
+// then it may be the answer as well as another one.
+func (r *reader) partOfBroken(text []byte, from, to int, opener byte, fits fit) []byte {
+	if r.unsound == nil {
+		r.unsound = text[from:]
+	}
+	r.doubted(maybeBracket)
+	if text[from] != opener {
+		return nil
+	}
+	value, _, ok := fits(text[from:to])
+	if !ok {
+		return nil
+	}
+	return value
 }
 
 // inProse matches brackets that are part of a sentence or of a template: {name}, {{name}}.
