@@ -124,7 +124,7 @@ type keys struct {
 }
 
 // minToken is how long a token must be, in bytes.
-const minToken = 16
+const minToken = 32
 
 func newKeys(users map[string]string) (keys, error) {
 	k := keys{users: map[string][sha256.Size]byte{}}
@@ -137,7 +137,7 @@ func newKeys(users map[string]string) (keys, error) {
 	seen := map[string]bool{}
 	for name, token := range users {
 		if len(token) < minToken {
-			return keys{}, fmt.Errorf("new server: the token of user %q has fewer than %d characters", name, minToken)
+			return keys{}, fmt.Errorf("new server: the token of user %q has %d characters, and %d are the least: 'openssl rand -hex 32' makes one", name, len(token), minToken)
 		}
 		if seen[token] {
 			return keys{}, fmt.Errorf("new server: user %q has the token of another", name)

@@ -280,7 +280,7 @@ func TestTokensAreLongAndDifferByDefaultAtRandom(t *testing.T) {
 		t.Errorf("tokens are %s and %s", one.token, two.token)
 	}
 	for name, users := range map[string]map[string]string{
-		"none": {"ann": ""}, "short": {"ann": "0123456789"}, "shared": {"ann": tokenOfAnn, "bob": tokenOfAnn},
+		"none": {"ann": ""}, "short": {"ann": strings.Repeat("0", 31)}, "shared": {"ann": tokenOfAnn, "bob": tokenOfAnn},
 	} {
 		config := one.config
 		config.Users = users

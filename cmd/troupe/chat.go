@@ -166,19 +166,20 @@ func (p *program) echoed(next source) source {
 
 // talkInLines takes every line of standard input for a message.
 func (p *program) talkInLines(ctx context.Context, c *conversation) error {
-	next, done, err := readLines(ctx, p.in)
-	if err != nil {
-		return err
-	}
+	next, done := readLines(ctx, p.in)
 	defer done()
 	return p.talk(ctx, c, next)
 }
 
 func (p *program) chatInTerminal(ctx context.Context, c *conversation) error {
+	out := p.out
+	if shielded, ok := out.(*terminal.Safe); ok {
+		out = shielded.File // the chat draws, and cleans what it shows
+	}
 	config := terminal.Config{
 		Title: c.step.Name(), Agent: c.step.Name(), Model: modelOf(c.stage.project, c.step.Name()),
 		Say: c.say, History: filepath.Join(c.stage.project.DataDir(), "chat-history.jsonl"),
-		Colour: p.usesColour(p.out), In: p.in, Out: p.out,
+		Colour: p.usesColour(p.out), In: p.in, Out: out,
 	}
 	if d, err := c.stage.project.Definition(c.step.Name()); err == nil {
 		config.Title, config.Agent = titleOf(d), d.Name

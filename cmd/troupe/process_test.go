@@ -171,9 +171,29 @@ func TestALineThatIsTooLongIsRefused(t *testing.T) {
 	if _, _, err := project.Init(dir); err != nil {
 		t.Fatal(err)
 	}
-	p := start(t, dir, nil, strings.NewReader(strings.Repeat("x", maxLine+1)), "chat", "mira")
-	if code := p.code(); code != exitFailed || !strings.Contains(p.err.String(), "read standard input: bufio.Scanner: token too long") {
+	p := start(t, dir, nil, strings.NewReader("hello\n"+strings.Repeat("x", maxLine+1)), "chat", "mira")
+	if code := p.code(); code != exitFailed || !strings.Contains(p.err.String(), "line 2 of standard input has more than 4 MiB") {
 		t.Errorf("exit code %d, stderr %s", code, &p.err)
+	}
+}
+
+// Files and devices are standard input like pipes and terminals, and a line may be long.
+func TestChatReadsItsLinesFromAnything(t *testing.T) {
+	dir := write(t, "agents: {clerk: {instructions: You repeat.}}\n")
+	file := filepath.Join(t.TempDir(), "questions.txt")
+	if err := os.WriteFile(file, []byte("first question\n\nsecond "+strings.Repeat("long ", 300_000)+"\nlast one"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]int{file: 3, os.DevNull: 0} {
+		f, err := os.Open(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := start(t, dir, nil, f, "chat", "clerk")
+		if code := p.code(); code != exitDone || strings.Count(p.out.String(), "I understood") != want {
+			t.Errorf("< %s: exit code %d, %d answers\n%s", name, code, strings.Count(p.out.String(), "I understood"), &p.err)
+		}
+		f.Close()
 	}
 }
 
