@@ -13,6 +13,7 @@ import (
 	"net/url"
 	"runtime/debug"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -69,7 +70,10 @@ func (s *Server) checkSource(r *http.Request) *problem {
 
 // hostname returns the value of Host without its port.
 func hostname(host string) string {
-	if name, _, err := net.SplitHostPort(host); err == nil {
+	if name, port, err := net.SplitHostPort(host); err == nil {
+		if _, err := strconv.ParseUint(port, 10, 16); err != nil && port != "" {
+			return "" // which is nobody's name
+		}
 		return name
 	}
 	return strings.Trim(host, "[]")
