@@ -122,7 +122,15 @@ func (p *program) chat(ctx context.Context, s *stage, agent, session string, mes
 		err = p.talkInLines(ctx, c)
 	}
 	p.tellSaved(c)
+	p.tellHowToGoOn(c, err)
 	return err
+}
+
+// tellHowToGoOn says how a run is taken up that did not come to its end.
+func (p *program) tellHowToGoOn(c *conversation, err error) {
+	if err != nil && c.isOpen && c.session != "" {
+		p.tell("What was done so far is on record: 'troupe sessions resume %s' goes on from there.", c.session)
+	}
 }
 
 // mention says that there is no model, where nobody has chosen that.

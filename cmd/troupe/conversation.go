@@ -18,6 +18,7 @@ type conversation struct {
 	step    troupe.Step
 	session string // empty until the first event
 	stop    string
+	isOpen  bool     // the last run has not come to its end
 	saved   []string // files, as a person in the project would write their paths
 }
 
@@ -84,9 +85,11 @@ func (c *conversation) note(e *troupe.Event) {
 		if path := c.pathOf(b.Path); !slices.Contains(c.saved, path) {
 			c.saved = append(c.saved, path)
 		}
+	case *troupe.RunStarted:
+		c.isOpen = c.isOpen || e.Parent == ""
 	case *troupe.RunFinished:
 		if e.Parent == "" {
-			c.stop = b.Stop
+			c.stop, c.isOpen = b.Stop, false
 		}
 	}
 }

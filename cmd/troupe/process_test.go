@@ -91,6 +91,9 @@ func TestASignalEndsTheRunAndSaysSo(t *testing.T) {
 		if len(manifests) != 1 {
 			t.Fatalf("%v: manifests %v", signal, manifests)
 		}
+		if how := "'troupe sessions resume " + filepath.Base(filepath.Dir(manifests[0])) + "' goes on"; !strings.Contains(p.err.String(), how) {
+			t.Errorf("%v: it does not say how to go on: %s", signal, &p.err)
+		}
 		if manifest, _ := os.ReadFile(manifests[0]); !strings.Contains(string(manifest), `"status": "cancelled"`) {
 			t.Errorf("%v: manifest %s", signal, manifest)
 		}

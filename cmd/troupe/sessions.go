@@ -96,6 +96,7 @@ func (p *program) resumeSessionCommand() *cobra.Command {
 			return p.inSession(c.Context(), args[0], func(c *conversation, ctx context.Context) error {
 				p.mention(c.stage)
 				if err := c.resume(ctx, p.listener()); err != nil {
+					p.tellHowToGoOn(c, err)
 					return err
 				}
 				p.tellSaved(c)
