@@ -27,7 +27,7 @@ func (p *Project) closedPlaces() []workspace.Closed {
 	for _, dir := range p.config.Skills {
 		add(workspace.ReadOnly, p.partsOf(within(p.dir, dir), "SKILL.md")...)
 	}
-	for _, dir := range p.catalog.Dirs() {
+	for _, dir := range p.catalog().Dirs() {
 		add(workspace.ReadOnly, p.partsOf(dir, "bundle.yaml", "config.yaml", "agents", "agent-teams", "workflows", "tasks", "templates", "checklists", "SKILL.md")...)
 	}
 	return list

@@ -53,6 +53,7 @@ func Diagnose(ctx context.Context, dir string, o Options) []Check {
 	checks = append(checks, p.examineAgents()...)
 	checks = append(checks, p.examineKeys())
 	checks = append(checks, p.examineModels(ctx)...)
+	checks = append(checks, p.examineStore(ctx)...)
 	checks = append(checks, doctor.Directory("data", p.DataDir(), p.shown(p.DataDir())))
 	if configured.Status == doctor.OK {
 		checks = append(checks, examineRuns(ctx, dir, o)...)
@@ -84,11 +85,12 @@ func examineConfig(dir string, o *Options) (*config.Config, doctor.Check) {
 }
 
 func (p *Project) examineAgents() []doctor.Check {
-	catalog, err := bundle.Find(p.dir, bundle.Config{Core: p.config.Core, Bundles: p.config.Bundles})
+	bundles, err := bundle.Open(p.dir, bundle.Config{Core: p.config.Core, Bundles: p.config.Bundles})
 	if err != nil {
 		return []doctor.Check{{Name: "agents", Status: doctor.Broken, Message: err.Error(), Fix: "check bundles and core in troupe.yaml"}}
 	}
-	p.catalog = catalog
+	p.bundles = bundles
+	catalog := bundles.Last()
 	definitions, findings := catalog.Definitions()
 	check := doctor.Check{Name: "agents", Status: doctor.OK, Message: counted(len(definitions), "agent") + " in " + counted(len(catalog.Bundles()), "bundle")}
 	if len(definitions) == 0 {
@@ -103,7 +105,7 @@ func (p *Project) examineAgents() []doctor.Check {
 	for _, stranger := range p.Warnings() {
 		checks = append(checks, doctor.Check{Name: "agents", Status: doctor.Warning, Message: stranger, Fix: "'troupe agents' lists those that are there"})
 	}
-	if err := catalog.Close(); err != nil {
+	if err := bundles.Close(); err != nil {
 		checks = append(checks, doctor.Check{Name: "agents", Status: doctor.Warning, Message: err.Error()})
 	}
 	return checks
@@ -211,7 +213,7 @@ func (s *stage) examineTools(id string) error {
 	ready := s.ready(id)
 	known := slices.Sorted(maps.Keys(ready))
 	if !s.project.isPlain(id) {
-		specs, err := s.project.catalog.Tools(id, s.project.optionsOf(id))
+		specs, err := s.project.catalog().Tools(id, s.project.optionsOf(id))
 		if err != nil {
 			return nil // which agents cannot start is said elsewhere
 		}
