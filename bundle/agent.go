@@ -124,7 +124,7 @@ type heldTool struct {
 func (t *heldTool) Spec() troupe.ToolSpec { return t.spec }
 
 func (t *heldTool) Call(ctx context.Context, in *troupe.Invocation) (troupe.Result, error) {
-	x, err := t.sessions.enter(ctx, in.Run)
+	x, err := t.sessions.enterLinked(ctx, in)
 	if err != nil {
 		return troupe.Result{}, failure(err, "")
 	}

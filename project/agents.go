@@ -90,7 +90,7 @@ func (p *Project) plainInfo(id string) server.Agent {
 	}
 }
 
-// Flows lists the flows of troupe.yaml by name.
+// Flows lists the flows of troupe.yaml by name, then the teams of the bundles.
 func (p *Project) Flows() []server.Flow {
 	var list []server.Flow
 	for _, name := range slices.Sorted(maps.Keys(p.config.Flows)) {
@@ -98,7 +98,7 @@ func (p *Project) Flows() []server.Flow {
 		nodes, edges := flowGraph(p.config.Flows, name)
 		list = append(list, server.Flow{Name: name, Description: p.config.Flows[name].Description, Tree: tree, Nodes: nodes, Edges: edges})
 	}
-	return list
+	return append(list, p.listTeams()...)
 }
 
 // Agent makes the agent of an id, once. It may be written as BUNDLE/ID where two
@@ -191,6 +191,9 @@ func (p *Project) Find(name string) (string, error) {
 	if _, ok := p.config.Flows[name]; ok || p.isPlain(name) || name == Deliver {
 		return name, nil
 	}
+	if t, ok := p.teamNamed(p.look(), name); ok {
+		return t.name, nil
+	}
 	d, err := p.Definition(name)
 	if err != nil {
 		return "", err
@@ -211,6 +214,11 @@ func (p *Project) Plan(name string) (string, error) {
 			text += ", " + strings.Join(tools, " ")
 		}
 		return text
+	}
+	if t, ok := p.teamNamed(p.catalog(), name); ok {
+		maker := p.maker(nil)
+		maker.Flows = map[string]config.Flow{name: t.flow()}
+		return maker.Plan(name, details), nil
 	}
 	if _, ok := p.config.Flows[name]; !ok {
 		return name + "  " + details(name) + "\n", nil

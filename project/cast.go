@@ -2,6 +2,7 @@ package project
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -36,6 +37,9 @@ func (s *stage) find(ctx context.Context, name, session string) (*player, error)
 func (s *stage) findWith(ctx context.Context, name, session string, choose func(id string) models.Choice) (*player, error) {
 	if name == Deliver {
 		order, err := s.orderOf(ctx, session)
+		if errors.Is(err, troupe.ErrNotFound) { // the session is about to begin
+			order, err = s.project.Delivery(), nil
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -46,6 +50,13 @@ func (s *stage) findWith(ctx context.Context, name, session string, choose func(
 		return &player{Step: step}, nil
 	}
 	catalog := s.catalogOf(session)
+	if t, ok := s.project.teamNamed(catalog, name); ok {
+		step, err := s.party(ctx, catalog, t, choose)
+		if err != nil {
+			return nil, err
+		}
+		return &player{Step: step}, nil
+	}
 	if _, ok := s.project.config.Flows[name]; !ok {
 		return s.agentWith(ctx, catalog, name, choose)
 	}
@@ -189,14 +200,14 @@ func (s *stage) plainAgent(ctx context.Context, id string, model models.Opened) 
 func (p *Project) optionsOf(id string) bundle.Options {
 	own := p.config.Agent(id)
 	return bundle.Options{
-		Outputs: p.outputsDir(), Documents: p.documents(), ReadProject: own.MayReadProject(), Roots: p.rootsOf(id), Closed: p.walls, Params: p.paramsOf(id),
+		Outputs: p.outputsDir(), Documents: p.documents(), ReadProject: own.MayReadProject() || p.inPlace, Roots: p.rootsOf(id), Closed: p.walls, Params: p.paramsOf(id),
 		Guard: p.guard, Tell: func() []troupe.ContextLoaded { return p.tell(id) },
 	}
 }
 
 // documents says where the documents of the project are, and whose.
 func (p *Project) documents() bundle.Documents {
-	documents := bundle.Documents{Dir: filepath.Join(p.DataDir(), "documents"), InPlace: p.config.Documents == "in-place"}
+	documents := bundle.Documents{Dir: filepath.Join(p.DataDir(), "documents"), InPlace: p.config.Documents == "in-place" || p.inPlace && p.config.Documents == ""}
 	if len(p.config.Server.Users) > 0 && p.config.Documents != "shared" && !documents.InPlace {
 		documents.Owner = (*troupe.Run).User
 	}

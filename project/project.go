@@ -51,8 +51,17 @@ type Options struct {
 	// Observers are told of everything that agents do, once it is stored.
 	Observers []observe.Sink
 	// Data, where it is set, takes the place of the data directory of troupe.yaml. The
-	// store and the knowledge base are there, too, so that nothing of the project is touched.
+	// store, the knowledge base and documents are there, too, so that nothing of the project
+	// is touched.
 	Data string
+	// WrapModel, where set, returns what is asked in place of each model that the project
+	// opens, by its name: to record it, or to play a recording. It is called once for
+	// each agent and model.
+	WrapModel func(ref string, m troupe.Model) (troupe.Model, error)
+	// InPlace is for programs that work in the project of whoever started them, such as an
+	// editor: agents may read the project's files and, where troupe.yaml does not say
+	// where documents are, those are the project's own files.
+	InPlace bool
 	// SandboxHelper is the command line that becomes the sandbox of checks and commands:
 	// as a rule the program itself and [pipeline.SandboxArgument], if its main function
 	// calls [pipeline.SandboxMain]. Without it nothing is run in a sandbox.
@@ -67,6 +76,7 @@ type Options struct {
 type Project struct {
 	dir     string
 	helper  []string // see Options.SandboxHelper
+	inPlace bool     // see Options.InPlace
 	config  *config.Config
 	models  models.Chooser
 	bundles *bundle.Live
@@ -107,14 +117,17 @@ func Open(dir string, o Options) (*Project, error) {
 	}
 	if o.Data != "" {
 		c.Data, c.Store, c.Knowledge = o.Data, "", config.Knowledge{}
+		if c.Documents == "in-place" {
+			c.Documents = ""
+		}
 	}
 	bundles, err := bundle.Open(absolute, bundle.Config{Core: c.Core, Bundles: c.Bundles})
 	if err != nil {
 		return nil, err
 	}
 	p := &Project{
-		dir: absolute, config: c, bundles: bundles, helper: o.SandboxHelper, metrics: observe.NewMetrics(), environment: environment, lookup: o.LookupEnv,
-		models: models.Chooser{Config: c, Flag: o.Model, Getenv: o.getenv, Client: models.NewClient()},
+		dir: absolute, config: c, bundles: bundles, helper: o.SandboxHelper, inPlace: o.InPlace, metrics: observe.NewMetrics(), environment: environment, lookup: o.LookupEnv,
+		models: models.Chooser{Config: c, Flag: o.Model, Getenv: o.getenv, Client: models.NewClient(), Wrap: o.WrapModel},
 	}
 	p.sinks = append(slices.Clone(o.Observers), p.metrics)
 	if err = p.openLog(o.Log); err == nil {

@@ -96,7 +96,7 @@ func (p *Project) openFiles(id, session string) (*workspace.Workspace, error) {
 		return nil, errors.New("the session's folder cannot be made")
 	}
 	roots := append([]workspace.Root{{Name: workspace.SessionFolder, Dir: folder, Access: workspace.ReadWrite, Opens: true}}, p.rootsOf(id)...)
-	if own := p.config.Agent(id); own.MayReadProject() {
+	if own := p.config.Agent(id); own.MayReadProject() || p.inPlace {
 		roots = append(roots, workspace.Root{Name: workspace.ProjectRoot, Dir: p.dir, Access: workspace.ReadOnly})
 	}
 	return workspace.Open(workspace.Config{Roots: roots, Closed: p.walls})

@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/outputs"
 )
 
 // A message is what a user says.
@@ -113,6 +114,10 @@ func (s *Server) postMessage(c *call, in message) (posted, error) {
 func (s *Server) say(c *call, name string, input troupe.Input) (*running, error) {
 	if input.Session == "" && input.IdempotencyKey == "" {
 		input.Session = newID()
+	}
+	linked, err := s.notes.of(input.Session)
+	if err == nil && len(linked.Related) > 0 {
+		input.Custom, input.Values = outputs.Related(linked.Related)
 	}
 	step, err := s.stepIn(c.r.Context(), name, input.Session)
 	if err != nil {

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"path/filepath"
 	"slices"
@@ -18,6 +19,7 @@ func (p *program) chatCommand() *cobra.Command {
 	var messages []string
 	var session string
 	var greet bool
+	var links []string
 	c := &cobra.Command{
 		Use:   "chat [AGENT]",
 		Short: "Talk with an agent",
@@ -36,12 +38,13 @@ func (p *program) chatCommand() *cobra.Command {
 				}
 			}
 			return p.onStage(c.Context(), args, func(s *stage, agent string) error {
-				return p.chat(c.Context(), s, agent, session, messages, greet)
+				return p.chat(c.Context(), s, agent, session, messages, links, greet)
 			})
 		},
 	}
 	c.Flags().StringArrayVarP(&messages, "message", "m", nil, "send this message and exit; may be given several times")
 	c.Flags().BoolVar(&greet, "greet", false, "have the agent speak first, as its author wrote; in a terminal it does by itself")
+	c.Flags().StringArrayVar(&links, "link", nil, "let the agent read the files of this earlier session, too; may be given several times")
 	c.Flags().StringVar(&session, "session", "", "go on with an earlier session")
 	return c
 }
@@ -68,10 +71,20 @@ func (p *program) onStage(ctx context.Context, args []string, f func(s *stage, a
 	})
 }
 
-func (p *program) chat(ctx context.Context, s *stage, agent, session string, messages []string, greet bool) error {
+func (p *program) chat(ctx context.Context, s *stage, agent, session string, messages, links []string, greet bool) error {
 	c, err := s.converse(ctx, agent, session)
 	if err != nil {
 		return err
+	}
+	for _, link := range links {
+		id, err := sessionID(ctx, s.project, link)
+		if err == nil {
+			err = s.mustHave(ctx, id)
+		}
+		if err != nil {
+			return fmt.Errorf("--link: %w", err)
+		}
+		c.related = append(c.related, id)
 	}
 	p.mention(s)
 	interactive := len(messages) == 0 && p.isInteractive()
@@ -119,7 +132,13 @@ func (p *program) talk(ctx context.Context, c *conversation, next source) error 
 		if errors.Is(err, io.EOF) {
 			break
 		}
-		if err == nil {
+		if ref, ok := asksForModel(text); ok && err == nil {
+			var said string
+			if said, err = c.choose(ctx, ref); err == nil {
+				p.tell("%s", terminal.Clean(said))
+				continue
+			}
+		} else if err == nil {
 			err = c.say(ctx, text, show)
 		}
 		if err != nil {
@@ -156,8 +175,14 @@ func (p *program) chatInTerminal(ctx context.Context, c *conversation) error {
 		out = shielded.File // the chat draws, and cleans what it shows
 	}
 	config := terminal.Config{
-		Title: c.step.Name(), Agent: c.step.Name(), Model: modelOf(c.stage.project, c.step.Name()),
-		Say: c.say, History: filepath.Join(c.stage.project.DataDir(), "chat-history.jsonl"),
+		Title: c.step.Name(), Agent: c.step.Name(), Model: c.model,
+		Say: c.say, Choose: func(ctx context.Context, text string) (said, model string, ok bool, err error) {
+			ref, ok := asksForModel(text)
+			if ok {
+				said, err = c.choose(ctx, ref)
+			}
+			return said, c.model, ok, err
+		}, History: filepath.Join(c.stage.project.DataDir(), "chat-history.jsonl"),
 		Colour: p.usesColour(p.out), In: p.in, Out: out,
 	}
 	if d, err := c.stage.project.Definition(c.step.Name()); err == nil {
@@ -166,6 +191,7 @@ func (p *program) chatInTerminal(ctx context.Context, c *conversation) error {
 			config.Commands = append(config.Commands, terminal.Command{Name: command.Cmd, Description: command.Description})
 		}
 	}
+	config.Commands = append(config.Commands, terminal.Command{Name: modelCommand, Description: "Show the model that answers, or change it: /model provider/name"})
 	if p.isTerminal(p.err) {
 		p.log.hold()
 		defer p.log.release()

@@ -40,6 +40,13 @@ func on(t *testing.T, width, height int, test func(*session)) {
 		}
 		s.model = newModel(t.Context(), Config{
 			Agent: "Mira", Model: "test/model",
+			Choose: func(_ context.Context, text string) (said, model string, ok bool, err error) {
+				ref, ok := strings.CutPrefix(text, "/model ")
+				if ref == "nobody/none" {
+					return "", "", ok, errors.New("no provider is called nobody")
+				}
+				return "now " + ref, ref, ok, nil
+			},
 			Commands: []Command{{"*help", "Show what I can do"}, {"*decide", "Think it through"}, {"*second-opinion", "Ask Bruno"}},
 			Say: func(ctx context.Context, text string, show func(*troupe.Event)) error {
 				s.said = append(s.said, text)
@@ -389,6 +396,19 @@ func TestALongWaitIsCounted(t *testing.T) {
 		s.settle()
 		s.sees("Done.")
 		s.seesNot("waiting")
+	})
+}
+
+func TestTheModelIsShownAndChanged(t *testing.T) {
+	on(t, 100, 20, func(s *session) {
+		s.press("/model other/model", "<enter>")
+		s.settle()
+		s.sees("now other/model", "Mira · other/model")
+		s.press("/model nobody/none", "<enter>")
+		s.settle()
+		s.sees("no provider is called nobody", "Mira · other/model")
+		s.press("hello", "<enter>")
+		s.sees("You said: hello")
 	})
 }
 

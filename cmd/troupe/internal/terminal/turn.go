@@ -152,3 +152,22 @@ func (m *model) printFailure(err error) {
 	}
 	m.print(m.styles.bad.Render(fold("  "+OneLine(err.Error(), 2000), m.width)))
 }
+
+// choose handles a message that is about the model.
+func (m *model) choose(text string) bool {
+	if m.config.Choose == nil {
+		return false
+	}
+	said, model, ok, err := m.config.Choose(m.ctx, text)
+	switch {
+	case !ok:
+		return false
+	case err != nil:
+		m.print(m.styles.bad.Render(fold("  "+OneLine(err.Error(), 2000), m.width)))
+	default:
+		m.config.Model = model
+		m.print(m.styles.dim.Render(fold("  "+OneLine(said, 2000), m.width)))
+	}
+	m.print("")
+	return true
+}
