@@ -24,6 +24,7 @@ func start(c *ClientConfig) (*process, error) {
 	for _, name := range slices.Sorted(maps.Keys(c.Env)) {
 		cmd.Env = append(cmd.Env, name+"="+c.Env[name])
 	}
+	ownGroup(cmd)
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		return nil, err
@@ -37,10 +38,11 @@ func start(c *ClientConfig) (*process, error) {
 }
 
 // end closes the process's input, kills it if it has not ended by itself after the
-// grace, and returns when it is gone.
+// grace, and returns when it is gone. What it has started goes with it.
 func (p *process) end(grace time.Duration) {
 	_ = p.in.Close() // may be closed already
-	kill := time.AfterFunc(grace, func() { _ = p.cmd.Process.Kill() })
+	kill := time.AfterFunc(grace, func() { killGroup(p.cmd) })
 	defer kill.Stop()
 	p.wait()
+	killGroup(p.cmd)
 }

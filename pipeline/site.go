@@ -68,7 +68,7 @@ func replaceFile(name string, data []byte) error {
 	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
 		return err
 	}
-	temp, err := os.CreateTemp(filepath.Dir(name), ".new-*")
+	temp, err := os.CreateTemp(filepath.Dir(name), newFile+"*")
 	if err != nil {
 		return err
 	}
@@ -98,6 +98,9 @@ type workshop struct {
 
 	mu    sync.Mutex
 	repos map[string]*git.Repo // by their checkouts
+	// opened is when the workshop was made, swept are the sessions swept since.
+	opened time.Time
+	swept  map[string]bool
 }
 
 // repository opens a repository once.
@@ -122,6 +125,7 @@ func (s *workshop) folder(session string) string { return filepath.Join(s.Data, 
 
 // openSite opens the site of a session.
 func (s *workshop) openSite(ctx context.Context, session string) (*openSite, error) {
+	s.sweepOnce(session)
 	about, err := ReadSite(s.folder(session))
 	if err != nil {
 		return nil, fmt.Errorf("the delivery's site: %w", err)

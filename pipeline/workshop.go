@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/sandbox"
@@ -39,7 +40,7 @@ func newWorkshop(c *Config) (*workshop, error) {
 		return nil, err
 	}
 	c.Repository = &r
-	s := &workshop{Repository: r}
+	s := &workshop{Repository: r, opened: time.Now()}
 	s.helper, s.refuse = sandbox.Open(context.Background(), sandbox.Level(r.Sandbox.Level), r.Sandbox.Helper, r.Sandbox.Command)
 	if s.refuse != nil && !errors.Is(s.refuse, sandbox.ErrNone) {
 		return nil, s.refuse

@@ -3,12 +3,15 @@ package project
 import (
 	"context"
 	"errors"
+	"fmt"
+	"maps"
 	"os"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/troupe-dev/troupe/bundle"
+	"github.com/troupe-dev/troupe/internal/suggest"
 	"github.com/troupe-dev/troupe/project/internal/config"
 	"github.com/troupe-dev/troupe/project/internal/doctor"
 	"github.com/troupe-dev/troupe/project/internal/models"
@@ -52,6 +55,9 @@ func Diagnose(ctx context.Context, dir string, o Options) []Check {
 	checks = append(checks, p.examineModels(ctx)...)
 	checks = append(checks, p.examineStore(ctx)...)
 	checks = append(checks, doctor.Directory("data", p.DataDir(), p.shown(p.DataDir())))
+	if configured.Status == doctor.OK {
+		checks = append(checks, examineRuns(ctx, dir, o)...)
+	}
 	var told []Check
 	for _, c := range checks {
 		told = append(told, Check{Name: c.Name, Status: Status(c.Status), Message: c.Message, Fix: c.Fix})
@@ -165,6 +171,78 @@ func (p *Project) examineModel(ctx context.Context, choice models.Choice) []doct
 		return []doctor.Check{check}
 	}
 	return []doctor.Check{check, doctor.Provider(ctx, endpoint)}
+}
+
+// examineRuns finds what every run would fail on although each file by itself is well:
+// flows, rules and skills that do not fit, tools that nobody has, a store that cannot be
+// read, users without tokens. Nothing is written.
+func examineRuns(ctx context.Context, dir string, o Options) []doctor.Check {
+	o.Log, o.Observers = nil, nil
+	p, err := Open(dir, o)
+	if err != nil {
+		return []doctor.Check{{Name: "project", Status: doctor.Broken, Message: err.Error(), Fix: "correct it: every command fails on it"}}
+	}
+	defer p.Close()
+	var checks []doctor.Check
+	broken := func(name, fix string, err error) {
+		checks = append(checks, doctor.Check{Name: name, Status: doctor.Broken, Message: err.Error(), Fix: fix})
+	}
+	if reader, err := p.OpenReader(ctx); err == nil {
+		if err := reader.Close(); err != nil {
+			broken("store", "'troupe doctor --verify' says more", err)
+		}
+	} else if !errors.Is(err, ErrNoSessions) {
+		broken("store", "'troupe doctor --verify' says more; a backup can be put in its place", err)
+	}
+	s := &stage{project: p}
+	for _, id := range p.agentIDs() {
+		if err := s.examineTools(id); err != nil {
+			broken("tools", "correct agents."+id+".tools in "+config.Name, err)
+		}
+	}
+	if _, err := p.users(); err != nil {
+		broken("users", "set the variable where the server is started", err)
+	}
+	return checks
+}
+
+// examineTools says which of an agent's tools nobody has, or cannot be made. Those of
+// MCP servers are not asked for.
+func (s *stage) examineTools(id string) error {
+	wanted := s.project.config.Agents[id].Tools
+	ready := s.ready(id)
+	known := slices.Sorted(maps.Keys(ready))
+	if !s.project.isPlain(id) {
+		specs, err := s.project.catalog().Tools(id, s.project.optionsOf(id))
+		if err != nil {
+			return nil // which agents cannot start is said elsewhere
+		}
+		for _, spec := range specs {
+			known = append(known, spec.Name)
+		}
+	}
+	for _, pattern := range wanted {
+		if pattern == ofTheBundle || s.isAbsent(pattern) {
+			continue
+		}
+		found := false
+		for _, name := range known {
+			if !fits(pattern, name) {
+				continue
+			}
+			found = true
+			if ready[name] == nil {
+				continue
+			}
+			if _, err := ready[name](); err != nil {
+				return fmt.Errorf("agents.%s.tools: %s: %w", id, name, err)
+			}
+		}
+		if !found {
+			return fmt.Errorf("agents.%s.tools: there is no tool %s%s; there are %s", id, pattern, suggest.Hint(pattern, known), strings.Join(known, ", "))
+		}
+	}
+	return nil
 }
 
 // counted is a number of things, as people write it.

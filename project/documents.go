@@ -59,6 +59,7 @@ func (s *shelf) open(user string) (*workspace.Workspace, error) {
 	}
 	c := workspace.Config{
 		Roots:     []workspace.Root{{Name: workspace.ProjectRoot, Dir: p.dir}},
+		Closed:    p.walls,
 		Documents: workspace.Documents{Dir: dir, InPlace: documents.InPlace, Folders: s.folders()},
 	}
 	return workspace.Open(c)

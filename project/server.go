@@ -7,13 +7,16 @@ import (
 	"fmt"
 	"io/fs"
 	"iter"
+	"maps"
 	"path/filepath"
 	"runtime/debug"
+	"slices"
 
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/bundle"
 	"github.com/troupe-dev/troupe/observe"
 	"github.com/troupe-dev/troupe/pipeline"
+	"github.com/troupe-dev/troupe/project/internal/config"
 	"github.com/troupe-dev/troupe/project/internal/models"
 	"github.com/troupe-dev/troupe/server"
 	"github.com/troupe-dev/troupe/store"
@@ -36,6 +39,10 @@ func (p *Project) Server(ctx context.Context) (*server.Server, error) {
 	if err != nil {
 		return nil, err
 	}
+	users, err := p.users()
+	if err != nil {
+		return nil, err
+	}
 	settings := newSettings(s)
 	auth, err := p.signIn()
 	if err != nil {
@@ -44,7 +51,7 @@ func (p *Project) Server(ctx context.Context) (*server.Server, error) {
 	return server.New(server.Config{
 		Auth:   auth,
 		Engine: s.engine, Store: s.folders, Cast: cast{p, settings}, StepIn: cast{p, settings}.stepIn, Folders: s.folders, Logs: s.searchLogs, Metrics: p.metrics,
-		Users: p.users(), Operators: p.config.Server.Operators, Hosts: p.config.Server.Hosts, Page: web.Page(), Log: p.log,
+		Users: users, Operators: p.config.Server.Operators, Hosts: p.config.Server.Hosts, Page: web.Page(), Log: p.log,
 		Dir: filepath.Join(p.DataDir(), "page"), Shelf: s.shelf(), Version: builtVersion(), Models: settings, Settings: settings, Skills: p.listSkills, Made: s.readMade,
 		Explain:   p.ExplainOptions(),
 		Documents: newShelf(s), ToolServers: &toolServers{stage: s}, UserName: p.userName(),
@@ -112,13 +119,20 @@ func readWithin(dir, name string) (string, error) {
 }
 
 // users are the tokens of the configuration, by user, from the environment.
-func (p *Project) users() map[string]string {
+func (p *Project) users() (map[string]string, error) {
 	users := map[string]string{}
-	for name, variable := range p.config.Server.Users {
-		users[name] = p.models.Getenv(variable)
+	for _, name := range slices.Sorted(maps.Keys(p.config.Server.Users)) {
+		variable := p.config.Server.Users[name]
+		if users[name] = p.models.Getenv(variable); users[name] == "" {
+			return nil, fmt.Errorf("server.users.%s in %s: the environment variable %s, which holds the user's token, is not set; 'openssl rand -hex 32' makes a token", name, config.Name, variable)
+		}
 	}
-	return users
+	return users, nil
 }
+
+// TokenVariables returns the environment variables that hold the tokens of the server's
+// users, by user. There are none where whoever has the printed link is let in.
+func (p *Project) TokenVariables() map[string]string { return maps.Clone(p.config.Server.Users) }
 
 // A cast is what the server can run: what the project has, each agent with the model
 // that the settings have for it.

@@ -30,7 +30,11 @@ func (p *Project) signIn() (func(*http.Request) (user, role string, err error), 
 		return nil, nil
 	}
 	s := &proxySignIn{Proxy: proxy, operators: p.config.Server.Operators, tokens: map[string][sha256.Size]byte{}}
-	for name, token := range p.users() {
+	users, err := p.users()
+	if err != nil {
+		return nil, err
+	}
+	for name, token := range users {
 		if len(token) < minUserToken {
 			return nil, fmt.Errorf("server.users.%s in %s: the token has fewer than %d characters", name, config.Name, minUserToken)
 		}
@@ -50,7 +54,7 @@ func (p *Project) signIn() (func(*http.Request) (user, role string, err error), 
 }
 
 // minUserToken is how long a user's token must be, in bytes.
-const minUserToken = 16
+const minUserToken = 32
 
 // A proxySignIn believes a proxy, and nobody else, who a person is. Programs may have the
 // token of a user instead.

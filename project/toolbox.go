@@ -51,6 +51,15 @@ func (p *Project) commandTool(commands []string) (troupe.Tool, error) {
 		Dir: func(context.Context, string) (string, error) { return p.dir, nil },
 	}
 	c.Helper = p.helper
+	c.MustHide = p.hasUsers()
+	c.Hide = append(c.Hide, filepath.Join(p.dir, ".env"), filepath.Join(p.dir, ".env.local"))
+	for _, place := range p.walls {
+		if place.Most == workspace.NoAccess {
+			c.Hide = append(c.Hide, place.Path)
+		} else {
+			c.Keep = append(c.Keep, place.Path)
+		}
+	}
 	return command.New(c)
 }
 

@@ -13,6 +13,7 @@ import (
 	"net/url"
 	"runtime/debug"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -69,7 +70,10 @@ func (s *Server) checkSource(r *http.Request) *problem {
 
 // hostname returns the value of Host without its port.
 func hostname(host string) string {
-	if name, _, err := net.SplitHostPort(host); err == nil {
+	if name, port, err := net.SplitHostPort(host); err == nil {
+		if _, err := strconv.ParseUint(port, 10, 16); err != nil && port != "" {
+			return "" // which is nobody's name
+		}
 		return name
 	}
 	return strings.Trim(host, "[]")
@@ -125,7 +129,7 @@ type keys struct {
 }
 
 // minToken is how long a token must be, in bytes.
-const minToken = 16
+const minToken = 32
 
 func newKeys(users map[string]string, shelf Shelf) (_ keys, err error) {
 	k := keys{users: map[string][sha256.Size]byte{}}
@@ -143,7 +147,7 @@ func newKeys(users map[string]string, shelf Shelf) (_ keys, err error) {
 	seen := map[string]bool{}
 	for name, token := range users {
 		if len(token) < minToken {
-			return keys{}, fmt.Errorf("new server: the token of user %q has fewer than %d characters", name, minToken)
+			return keys{}, fmt.Errorf("new server: the token of user %q has %d characters, and %d are the least: 'openssl rand -hex 32' makes one", name, len(token), minToken)
 		}
 		if seen[token] {
 			return keys{}, fmt.Errorf("new server: user %q has the token of another", name)

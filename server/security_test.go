@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -280,7 +281,7 @@ func TestTokensAreLongAndDifferByDefaultAtRandom(t *testing.T) {
 		t.Errorf("tokens are %s and %s", one.token, two.token)
 	}
 	for name, users := range map[string]map[string]string{
-		"none": {"ann": ""}, "short": {"ann": "0123456789"}, "shared": {"ann": tokenOfAnn, "bob": tokenOfAnn},
+		"none": {"ann": ""}, "short": {"ann": strings.Repeat("0", 31)}, "shared": {"ann": tokenOfAnn, "bob": tokenOfAnn},
 	} {
 		config := one.config
 		config.Users = users
@@ -352,4 +353,19 @@ func TestAPanicIsToldInGeneralTermsAndLoggedInDetail(t *testing.T) {
 		t.Errorf("the log says %s", text)
 	}
 	w.session() // the server lives
+}
+
+func TestAHostHasANumberWhereThePortBelongs(t *testing.T) {
+	w := open(t, clerk(t, echo()))
+	for host, want := range map[string]int{
+		"127.0.0.1:7717": 200, "localhost": 200, "localhost:": 200, "[::1]:80": 200, "127.0.0.1:evil.example": 403, "localhost:80a": 403, "localhost:-1": 403, "localhost:99999": 403, "localhost:80.evil.example": 403,
+	} {
+		r := httptest.NewRequestWithContext(t.Context(), "GET", "/healthz", nil)
+		r.Host = host
+		answer := httptest.NewRecorder()
+		w.server.Handler().ServeHTTP(answer, r)
+		if answer.Code != want {
+			t.Errorf("%s: %d, want %d", host, answer.Code, want)
+		}
+	}
 }

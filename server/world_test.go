@@ -29,8 +29,8 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // The tokens of the tests' users.
 const (
-	tokenOfAnn = "token-of-ann-0123456789"
-	tokenOfBob = "token-of-bob-0123456789"
+	tokenOfAnn = "token-of-ann-0123456789-0123456789"
+	tokenOfBob = "token-of-bob-0123456789-0123456789"
 )
 
 // A world is a server with what it needs, reached as a client reaches it.

@@ -9,6 +9,10 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
+// manifestName is the file of a session's folder that Troupe computes from the log. What
+// somebody else wrote there would be lost.
+const manifestName = "manifest.json"
+
 // A Location is a place in a root: a file, a directory, or the place for one. Its
 // zero value is nowhere. Locations of one workspace can be compared.
 type Location struct {
@@ -275,6 +279,8 @@ func (w *Workspace) allow(op string, loc Location, need Access) (Location, error
 func (l Location) permits(op string, need Access) error {
 	access := l.access()
 	switch {
+	case need == ReadWrite && access >= need && l.root.Name == SessionFolder && !l.root.Trusted && foldPath(l.name) == manifestName:
+		return refuse(op, l.String(), "Troupe writes the session's manifest.json itself, with every file that was saved; give yours another name, such as notes-manifest.json")
 	case access >= need && !(l.root.guarded && isSecret(l.name)):
 		return nil
 	case access >= need:

@@ -28,6 +28,22 @@ func links(info fs.FileInfo) uint64 {
 	return 1
 }
 
+// lockDir keeps others, in this process and in others, from looking at a directory for a
+// name that they are about to make: of two names that differ only in case the second one
+// must see the first. File systems without locks do without.
+func lockDir(dir *os.Root) (unlock func()) {
+	f, err := dir.Open(".")
+	if err != nil {
+		return func() {}
+	}
+	for {
+		if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX); err != syscall.EINTR {
+			break
+		}
+	}
+	return func() { f.Close() }
+}
+
 // syncDir makes the names in dir as durable as the files.
 func syncDir(dir *os.Root) error {
 	f, err := dir.Open(".")

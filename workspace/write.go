@@ -38,6 +38,8 @@ func (w *Workspace) Write(loc Location, content []byte) error {
 		return failed("write", loc.String(), err)
 	}
 	defer dir.Close()
+	unlock := lockDir(dir)
+	defer unlock()
 	name := path.Base(target.name)
 	perm, err := w.checkTarget(dir, target, name)
 	if err == nil {
@@ -97,6 +99,11 @@ func (w *Workspace) makeDirs(loc Location) (*os.Root, error) {
 }
 
 func (w *Workspace) makeDir(dir *os.Root, name string, perm fs.FileMode) error {
+	if _, err := dir.Lstat(name); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	unlock := lockDir(dir)
+	defer unlock()
 	if _, err := dir.Lstat(name); !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}

@@ -95,13 +95,6 @@ func (p *program) tellSoFar(ctx context.Context, c *conversation) error {
 	return nil
 }
 
-// tellHowToGoOn says how to come back to a conversation that a person leaves.
-func (p *program) tellHowToGoOn(c *conversation) {
-	if c.session != "" {
-		p.tell("To go on: troupe chat %s --session %s", c.step.Name(), c.session[:8])
-	}
-}
-
 // completeSessions offers the latest sessions to a shell.
 func (p *program) completeSessions(c *cobra.Command, args []string, toComplete string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	if len(args) > 0 {

@@ -116,10 +116,20 @@ func (p *program) chat(ctx context.Context, s *stage, agent, session string, mes
 		err = p.talkInLines(ctx, c)
 	}
 	p.tellSaved(c)
-	if interactive {
-		p.tellHowToGoOn(c)
-	}
+	p.tellHowToGoOn(c, interactive, err)
 	return err
+}
+
+// tellHowToGoOn says how a conversation that is left goes on later, and one that broke
+// off at once.
+func (p *program) tellHowToGoOn(c *conversation, interactive bool, err error) {
+	switch {
+	case c.session == "":
+	case err != nil && c.isOpen:
+		p.tell("What was done so far is on record: 'troupe sessions resume %s' goes on from there.", c.session)
+	case interactive:
+		p.tell("To go on: troupe chat %s --session %s", c.step.Name(), c.session[:8])
+	}
 }
 
 // mention says that there is no model, where nobody has chosen that.
@@ -170,15 +180,16 @@ func (p *program) echoed(next source) source {
 
 // talkInLines takes every line of standard input for a message.
 func (p *program) talkInLines(ctx context.Context, c *conversation) error {
-	next, done, err := readLines(ctx, p.in)
-	if err != nil {
-		return err
-	}
+	next, done := readLines(ctx, p.in)
 	defer done()
 	return p.talk(ctx, c, next)
 }
 
 func (p *program) chatInTerminal(ctx context.Context, c *conversation) error {
+	out := p.out
+	if shielded, ok := out.(*terminal.Safe); ok {
+		out = shielded.File // the chat draws, and cleans what it shows
+	}
 	config := terminal.Config{
 		Title: c.step.Name(), Agent: c.step.Name(), Model: c.model,
 		Say: c.say, Choose: func(ctx context.Context, text string) (said, model string, ok bool, err error) {
@@ -188,7 +199,7 @@ func (p *program) chatInTerminal(ctx context.Context, c *conversation) error {
 			}
 			return said, c.model, ok, err
 		}, History: filepath.Join(c.stage.project.DataDir(), "chat-history.jsonl"),
-		Colour: p.usesColour(p.out), In: p.in, Out: p.out,
+		Colour: p.usesColour(p.out), In: p.in, Out: out,
 	}
 	if d, err := c.stage.project.Definition(c.step.Name()); err == nil {
 		config.Title, config.Agent = titleOf(d), d.Name

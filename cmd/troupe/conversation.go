@@ -20,6 +20,7 @@ type conversation struct {
 	model   string // that answers
 	session string // empty until the first event
 	stop    string
+	isOpen  bool          // the last run has not come to its end
 	related []string      // sessions whose files may be read, too
 	parts   []troupe.Part // what goes with the next message
 	saved   []string      // files, as a person in the project would write their paths
@@ -93,9 +94,11 @@ func (c *conversation) note(e *troupe.Event) {
 		if path := c.pathOf(b.Path); !slices.Contains(c.saved, path) {
 			c.saved = append(c.saved, path)
 		}
+	case *troupe.RunStarted:
+		c.isOpen = c.isOpen || e.Parent == ""
 	case *troupe.RunFinished:
 		if e.Parent == "" {
-			c.stop = b.Stop
+			c.stop, c.isOpen = b.Stop, false
 		}
 	}
 }

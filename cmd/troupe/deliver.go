@@ -132,10 +132,7 @@ func (p *program) askHere(ctx context.Context, c *conversation) (string, error) 
 		return "", err
 	}
 	fmt.Fprintf(p.err, "\n%s\n> ", terminal.Clean(pipeline.Summarize(events).Question))
-	next, closeLines, err := readLines(ctx, p.in)
-	if err != nil {
-		return "", err
-	}
+	next, closeLines := readLines(ctx, p.in)
 	defer closeLines()
 	return next()
 }

@@ -22,6 +22,7 @@ func main() {
 // run carries out the command line and returns the exit code.
 func run() (code int) {
 	p := &program{in: os.Stdin, out: os.Stdout, err: os.Stderr, lookup: os.LookupEnv}
+	p.shield()
 	defer p.reportPanic(&code)
 	ctx, stop := interruptible(context.Background())
 	defer stop()

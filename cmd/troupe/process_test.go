@@ -91,6 +91,9 @@ func TestASignalEndsTheRunAndSaysSo(t *testing.T) {
 		if len(manifests) != 1 {
 			t.Fatalf("%v: manifests %v", signal, manifests)
 		}
+		if how := "'troupe sessions resume " + filepath.Base(filepath.Dir(manifests[0])) + "' goes on"; !strings.Contains(p.err.String(), how) {
+			t.Errorf("%v: it does not say how to go on: %s", signal, &p.err)
+		}
 		if manifest, _ := os.ReadFile(manifests[0]); !strings.Contains(string(manifest), `"status": "cancelled"`) {
 			t.Errorf("%v: manifest %s", signal, manifest)
 		}
@@ -171,9 +174,29 @@ func TestALineThatIsTooLongIsRefused(t *testing.T) {
 	if _, _, err := project.Init(dir); err != nil {
 		t.Fatal(err)
 	}
-	p := start(t, dir, nil, strings.NewReader(strings.Repeat("x", maxLine+1)), "chat", "mira")
-	if code := p.code(); code != exitFailed || !strings.Contains(p.err.String(), "read standard input: bufio.Scanner: token too long") {
+	p := start(t, dir, nil, strings.NewReader("hello\n"+strings.Repeat("x", maxLine+1)), "chat", "mira")
+	if code := p.code(); code != exitFailed || !strings.Contains(p.err.String(), "line 2 of standard input has more than 4 MiB") {
 		t.Errorf("exit code %d, stderr %s", code, &p.err)
+	}
+}
+
+// Files and devices are standard input like pipes and terminals, and a line may be long.
+func TestChatReadsItsLinesFromAnything(t *testing.T) {
+	dir := write(t, "agents: {clerk: {instructions: You repeat.}}\n")
+	file := filepath.Join(t.TempDir(), "questions.txt")
+	if err := os.WriteFile(file, []byte("first question\n\nsecond "+strings.Repeat("long ", 300_000)+"\nlast one"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]int{file: 3, os.DevNull: 0} {
+		f, err := os.Open(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := start(t, dir, nil, f, "chat", "clerk")
+		if code := p.code(); code != exitDone || strings.Count(p.out.String(), "I understood") != want {
+			t.Errorf("< %s: exit code %d, %d answers\n%s", name, code, strings.Count(p.out.String(), "I understood"), &p.err)
+		}
+		f.Close()
 	}
 }
 

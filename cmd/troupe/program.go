@@ -170,8 +170,22 @@ func encodeJSON(w io.Writer, value any) error {
 	return encoder.Encode(value)
 }
 
+// shield has terminals get nothing that does something to them. Files and pipes get what
+// is written, as it is.
+func (p *program) shield() {
+	if f, ok := p.out.(*os.File); ok && term.IsTerminal(f.Fd()) {
+		p.out = &terminal.Safe{File: f, IsJSON: func() bool { return p.flags.json }}
+	}
+	if f, ok := p.err.(*os.File); ok && term.IsTerminal(f.Fd()) {
+		p.err = &terminal.Safe{File: f}
+	}
+}
+
 // isTerminal says whether a person is at the other end.
 func (p *program) isTerminal(stream any) bool {
+	if shielded, ok := stream.(*terminal.Safe); ok {
+		stream = shielded.File
+	}
 	f, ok := stream.(*os.File)
 	return ok && term.IsTerminal(f.Fd()) && p.getenv("TERM") != "dumb"
 }

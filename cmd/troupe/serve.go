@@ -5,10 +5,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
+	"slices"
 
 	"github.com/spf13/cobra"
 
+	"github.com/troupe-dev/troupe/cmd/troupe/internal/terminal"
 	"github.com/troupe-dev/troupe/project"
 )
 
@@ -44,7 +47,15 @@ func (p *program) serve(ctx context.Context, opened *project.Project, address st
 	if token := web.Token(); token != "" {
 		link += "#token=" + token
 	}
-	p.tell("Open this link; it lets in whoever has it:")
+	switch users := opened.TokenVariables(); {
+	case len(users) == 0:
+		p.tell("Open this link; it lets in whoever has it:")
+	default:
+		p.tell("Open this address and sign in with your own token. There are:")
+		for _, name := range slices.Sorted(maps.Keys(users)) {
+			p.tell("  %s, whose token is in %s", terminal.Clean(name), terminal.Clean(users[name]))
+		}
+	}
 	fmt.Fprintln(p.out, link)
 	return web.Serve(ctx, listener)
 }

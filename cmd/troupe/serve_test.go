@@ -96,6 +96,23 @@ func TestAgentsAndFlowsAreServed(t *testing.T) {
 	}
 }
 
+// With users there is no link for everybody, and what they need is said.
+func TestServingUsersSaysWhatTheyNeed(t *testing.T) {
+	dir := write(t, oneClerk+"server: {users: {ann: ANN, bob: BOB}}\n")
+	for _, c := range []struct {
+		env  []string
+		want string
+	}{
+		{[]string{"ANN=" + strings.Repeat("a", 32)}, "server.users.bob in troupe.yaml: the environment variable BOB, which holds the user's token, is not set"},
+		{[]string{"ANN=" + strings.Repeat("a", 32), "BOB=short"}, "the token of user \"bob\" has 5 characters, and 32 are the least"},
+	} {
+		p := start(t, dir, c.env, nil, "serve", "--addr", "127.0.0.1:0")
+		if code := p.code(); code != exitFailed || !strings.Contains(p.err.String(), c.want) {
+			t.Errorf("exit code %d: %s", code, &p.err)
+		}
+	}
+}
+
 // Users of the configuration have tokens of their own, and sessions of their own.
 func TestUsersHaveTheirOwnSessions(t *testing.T) {
 	ann, bob := strings.Repeat("a", 32), strings.Repeat("b", 32)

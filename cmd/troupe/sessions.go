@@ -99,6 +99,7 @@ func (p *program) resumeSessionCommand() *cobra.Command {
 				err := c.resume(ctx, show)
 				end()
 				if err != nil {
+					p.tellHowToGoOn(c, false, err)
 					return err
 				}
 				p.tellSaved(c)

@@ -58,7 +58,7 @@ func main() {
 		log.Fatal(err)
 	}
 	defer engine.Close()
-	handler, err := newHandler(engine, store, os.Getenv("TOKEN")) // 16 characters or more
+	handler, err := newHandler(engine, store, os.Getenv("TOKEN")) // 32 characters or more
 	if err != nil {
 		log.Fatal(err)
 	}

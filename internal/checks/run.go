@@ -22,6 +22,8 @@ type Room struct {
 	Cache string
 	// Env names further variables that checks get.
 	Env []string
+	// Keep and Hide are places in Root that are not changed, or not seen.
+	Keep, Hide []string
 }
 
 // Run runs a check.
@@ -78,6 +80,7 @@ func (room Room) run(ctx context.Context, argv []string, dir string, limits sand
 	return room.Sandbox.Run(ctx, sandbox.Command{
 		Overlays: overlays,
 		Argv:     argv, Dir: filepath.Join(room.Root, filepath.FromSlash(dir)), Env: env, Limits: limits, Network: network,
+		Keep: room.Keep, Hide: room.Hide,
 		Write: []string{room.Root, room.Cache}, Read: append(slices.Clone(room.Read), tools.read...),
 	})
 }

@@ -55,6 +55,9 @@ func buildRoot(sp *spec) error {
 	for _, o := range sp.Overlays {
 		overlay(root, o)
 	}
+	if err := closeOff(root, sp); err != nil {
+		return err
+	}
 	// A fresh view of processes; where the kernel refuses it, the old one stays, which
 	// shows more and gives no access.
 	if unix.Mount("proc", root+"/proc", "proc", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, "") == nil {
@@ -107,6 +110,34 @@ func putBack(root, path string, readOnly bool) error {
 	}
 	if err := unix.MountSetattr(unix.AT_FDCWD, target, unix.AT_RECURSIVE, attr); err != nil {
 		return fmt.Errorf("protect %s: %w", path, err)
+	}
+	return nil
+}
+
+// closeOff takes back what lies in the directories that may be written and is not to be
+// changed, or not to be seen.
+func closeOff(root string, sp *spec) error {
+	for _, path := range slices.Sorted(slices.Values(sp.Keep)) {
+		if _, err := os.Lstat(root + path); err != nil {
+			continue // it is not shown
+		}
+		if err := putBack(root, path, true); err != nil {
+			return err
+		}
+	}
+	for _, path := range slices.Sorted(slices.Values(sp.Hide)) {
+		info, err := os.Lstat(root + path)
+		switch {
+		case err != nil:
+			continue // it is hidden already
+		case info.IsDir():
+			err = unix.Mount("tmpfs", root+path, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_RDONLY, "size=4k,mode=0555")
+		default:
+			err = unix.Mount("/dev/null", root+path, "", unix.MS_BIND, "")
+		}
+		if err != nil {
+			return fmt.Errorf("hide %s: %w", path, err)
+		}
 	}
 	return nil
 }

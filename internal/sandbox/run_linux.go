@@ -31,6 +31,8 @@ type spec struct {
 	Network bool     `json:"network"`
 
 	Overlays []Overlay `json:"overlays,omitempty"`
+	Keep     []string  `json:"keep,omitempty"`
+	Hide     []string  `json:"hide,omitempty"`
 
 	Root   string `json:"root"` // an empty directory, for the new root
 	Home   string `json:"home"`
@@ -61,7 +63,7 @@ func (s *Sandbox) Run(ctx context.Context, c Command) (Result, error) {
 	defer removeScratch(scratch)
 	sp := spec{
 		Level: s.level, Argv: c.Argv, Dir: c.Dir, Env: c.Env, Write: existing(c.Write), Read: existing(c.Read),
-		Network: c.Network, Overlays: c.Overlays, Root: filepath.Join(scratch, "root"), Home: filepath.Join(scratch, "home"), Limits: c.Limits, Stage: 1, grace: 3 * time.Second,
+		Network: c.Network, Overlays: c.Overlays, Keep: existing(c.Keep), Hide: existing(c.Hide), Root: filepath.Join(scratch, "root"), Home: filepath.Join(scratch, "home"), Limits: c.Limits, Stage: 1, grace: 3 * time.Second,
 	}
 	for _, dir := range []string{sp.Root, sp.Home} {
 		if err := os.Mkdir(dir, 0o755); err != nil {

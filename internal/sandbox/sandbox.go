@@ -65,6 +65,9 @@ type Command struct {
 	// Write are directories that it may change, Read are directories and files that it
 	// may see although they are in a person's home directory or in /tmp.
 	Write, Read []string
+	// Keep are places in those of Write that it may see and not change, Hide such that it
+	// does not see. On the level Full only.
+	Keep, Hide []string
 	// Overlays are directories that begin as others are: what the program writes goes
 	// elsewhere. On the level Full only, and only where the kernel can do that.
 	Overlays []Overlay

@@ -31,6 +31,11 @@ type Config struct {
 	Helper []string
 	// Env names environment variables that commands get; they get no other of yours.
 	Env []string
+	// Keep are files and directories in Dir that commands may read and not change, Hide
+	// such that they do not see. That takes a sandbox of the level full. On another,
+	// commands are refused if MustHide says so, and else run all the same.
+	Keep, Hide []string
+	MustHide   bool
 	// Timeout bounds one command: 2 minutes by default.
 	Timeout time.Duration
 }
@@ -85,11 +90,14 @@ func New(c Config) (troupe.Tool, error) {
 		if err != nil {
 			return result{}, err
 		}
+		if c.MustHide && box.Level() != sandbox.Full {
+			return result{}, &troupe.ToolError{Class: "unauthorized", Message: "commands are not run here: nothing would keep them from the work of other users (" + box.Why + ")"}
+		}
 		root, err := c.Dir(ctx, call.Run.Session())
 		if err != nil {
 			return result{}, err
 		}
-		room := checks.Room{Sandbox: box, Root: root, Cache: c.Cache, Env: c.Env}
+		room := checks.Room{Sandbox: box, Root: root, Cache: c.Cache, Env: c.Env, Keep: c.Keep, Hide: c.Hide}
 		r, err := room.Command(ctx, in.Command, dir, sandbox.Limits{Time: c.Timeout, Output: maxOutput})
 		if err != nil {
 			return result{}, err

@@ -88,3 +88,37 @@ func TestOnlyWhatIsGrantedIsRun(t *testing.T) {
 		t.Error("nothing is granted, and there is a tool")
 	}
 }
+
+// What is kept for others is neither seen nor changed by a command.
+func TestClosedPlacesAreClosedToCommands(t *testing.T) {
+	c := config(t, "sh *")
+	dir, _ := c.Dir(t.Context(), "")
+	for name, content := range map[string]string{"troupe.yaml": "model: x", ".env": "hidden-key", "data/theirs.md": "hidden-work", "bmad/agent.md": "be good", "own.md": "mine"} {
+		file := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, []byte(content), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c.Hide = []string{filepath.Join(dir, "data"), filepath.Join(dir, ".env"), filepath.Join(dir, "not-there")}
+	c.Keep = []string{filepath.Join(dir, "troupe.yaml"), filepath.Join(dir, "bmad")}
+	c.MustHide = true
+	got := call(t, c, `{"command":["sh","-c","cat .env data/theirs.md data/*; echo evil > troupe.yaml; echo evil > bmad/agent.md; echo evil > bmad/new.md; echo evil > data/new.md; rm -rf data bmad troupe.yaml .env; mv bmad b2; cat troupe.yaml; echo new > own.md; cat own.md"]}`)
+	if strings.Contains(got, "not run here") {
+		t.Skip("there are no namespaces here: " + got)
+	}
+	if strings.Contains(got, "hidden-") || !strings.Contains(got, "model: x") || !strings.Contains(got, "new") {
+		t.Errorf("got %s", got)
+	}
+	for name, content := range map[string]string{"troupe.yaml": "model: x", ".env": "hidden-key", "data/theirs.md": "hidden-work", "bmad/agent.md": "be good", "own.md": "new\n", "bmad/new.md": "", "data/new.md": ""} {
+		if got, _ := os.ReadFile(filepath.Join(dir, name)); string(got) != content {
+			t.Errorf("%s is %q", name, got)
+		}
+	}
+	c.Level = "files"
+	if got := call(t, c, `{"command":["sh","-c","cat data/theirs.md"]}`); !strings.Contains(got, "not run here") {
+		t.Errorf("without namespaces: %s", got)
+	}
+}

@@ -163,3 +163,17 @@ func TestFailuresOfAToolKeepTheirClass(t *testing.T) {
 	_, err = use(t, s, "rogue__refuse", nil)
 	wantClass(t, err, "invalid_arguments", "x must be a number")
 }
+
+// Some servers say nothing to requests that they do not know, where they should refuse.
+func TestAServerThatIgnoresWhatItDoesNotKnowIsUsedAtOnce(t *testing.T) {
+	c := rogueConfig(t, "ignorant")
+	c.Timeout = 30 * time.Second
+	began := time.Now()
+	s := open(t, c)
+	if text, err := use(t, s, "rogue__echo", map[string]any{"text": "hello"}); err != nil || text != "hello" {
+		t.Errorf("%q, %v", text, err)
+	}
+	if took := time.Since(began); took > 20*time.Second {
+		t.Errorf("it took %s: something is waited for that never comes", took)
+	}
+}

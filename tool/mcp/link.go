@@ -2,7 +2,9 @@ package mcp
 
 import (
 	"context"
+	"errors"
 
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
@@ -21,17 +23,29 @@ type link struct {
 	err     error         // why it is over
 }
 
+// widelySpoken is the version of MCP that a server is greeted in first. Later ones begin
+// with another request, to which some servers say nothing at all.
+const widelySpoken = "2025-11-25"
+
 // dial starts or reaches the server and greets it. Nothing that a server can ask
 // of its client is on: not sampling, roots or elicitation.
 func dial(ctx context.Context, c *Config) (*link, error) {
+	l, err := greet(ctx, c, &sdk.ClientSessionOptions{ProtocolVersion: widelySpoken})
+	if _, refused := errors.AsType[*jsonrpc.Error](err); refused {
+		return greet(ctx, c, nil) // it may speak later versions alone
+	}
+	return l, err
+}
+
+func greet(ctx context.Context, c *Config, o *sdk.ClientSessionOptions) (*link, error) {
 	if c.URL != "" {
-		return newLink(ctx, nil, httpTransport(c))
+		return newLink(ctx, nil, httpTransport(c), o)
 	}
 	p, err := start(c)
 	if err != nil {
 		return nil, err
 	}
-	l, err := newLink(ctx, p, p)
+	l, err := newLink(ctx, p, p, o)
 	if err != nil {
 		p.stop()
 		return nil, p.explain(err)
@@ -39,7 +53,7 @@ func dial(ctx context.Context, c *Config) (*link, error) {
 	return l, nil
 }
 
-func newLink(ctx context.Context, p *process, t sdk.Transport) (*link, error) {
+func newLink(ctx context.Context, p *process, t sdk.Transport, o *sdk.ClientSessionOptions) (*link, error) {
 	l := &link{process: p, changed: make(chan struct{}, 1), lost: make(chan error, 1), broken: make(chan struct{})}
 	client := sdk.NewClient(&sdk.Implementation{Name: "troupe", Version: "1"}, &sdk.ClientOptions{
 		Capabilities:   &sdk.ClientCapabilities{},
@@ -52,7 +66,7 @@ func newLink(ctx context.Context, p *process, t sdk.Transport) (*link, error) {
 		},
 	})
 	var err error
-	if l.session, err = client.Connect(ctx, t, nil); err != nil {
+	if l.session, err = client.Connect(ctx, t, o); err != nil {
 		return nil, err
 	}
 	l.life, l.end = context.WithCancel(context.WithoutCancel(ctx))

@@ -104,7 +104,9 @@ func (r *rogue) answer(m message) {
 		}
 		r.call(m.ID, call.Name, call.Arguments)
 	default:
-		r.send(message{ID: m.ID, Error: object{"code": -32601, "message": "no such method"}})
+		if r.mode != "ignorant" {
+			r.send(message{ID: m.ID, Error: object{"code": -32601, "message": "no such method"}})
+		}
 	}
 }
 

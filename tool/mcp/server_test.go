@@ -34,7 +34,7 @@ func (s *stage) dial(ctx context.Context) (*link, error) {
 	if s.session, err = sdk.NewServer(&sdk.Implementation{Name: "stage", Version: "1"}, nil).Connect(ctx, theirs, nil); err != nil {
 		return nil, err
 	}
-	return newLink(ctx, nil, ours)
+	return newLink(ctx, nil, ours, nil)
 }
 
 func (s *stage) rise() {

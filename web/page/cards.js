@@ -46,12 +46,18 @@ function Choices({ item, agent, acts }) {
       <button type="button" class="ghost" onClick=${() => acts.answer(item, { text: "You decide." })}>Let ${agent.name} decide</button></div></div></form>`;
 }
 
+// asked is what a question about a call shows below its first line: the arguments, whole
+// and decoded, as plain text.
+const asked = (question) => (/\n\n([^]*)/.exec(question)?.[1] ?? "").replace(/^ {4}/gm, "");
+
 // Approval asks before something is done. What exactly is sent can be seen before the
-// answer, character by character.
+// answer, as it will be read and character by character.
 function Approval({ item, agent, acts }) {
   const [why, setWhy] = useState("");
+  const shown = asked(item.question ?? "");
   return html`<section class="needs" aria-label="Approval"><header>${icon("shield-check")}${agent.name} asks before doing this</header><div>
     <div><h3>${order(item.tool, item.arguments)}?</h3><p class="small dim">${agent.name} wants to use <b>${item.tool.replace(/[_-]+/g, " ")}</b>. It is done exactly as shown below, or not at all.</p></div>
+    ${shown && html`<div class="exact-sent"><pre tabindex="0" dir="ltr" aria-label="What will be done">${shown}</pre></div>`}
     <details class="exact-sent"><summary class="btn ghost sm">${icon("chevron-right", "chev")}Show exactly what is sent</summary><pre tabindex="0" aria-label="Exact arguments">${json(item.arguments)}</pre></details>
     <label class="field"><span class="hidden">Why not, or what instead</span><input value=${why} placeholder="If not: why, or what instead" aria-label="Why not, or what instead" onInput=${(e) => setWhy(e.target.value)} /></label>
     <div class="row wrap end"><button type="button" class="primary" onClick=${() => acts.answer(item, { allow: "once" })}>Allow once</button>

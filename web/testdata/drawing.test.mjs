@@ -87,6 +87,16 @@ test("an approval shows the exact arguments, with what does not show written out
   assert.ok(buttons.includes("Allow once") && buttons.includes("Do not allow"), buttons.join());
 });
 
+test("an approval shows what will be done decoded, whole and as plain text", () => {
+  const long = "line\n".repeat(5000) + "the end";
+  const question = "May I call mail with these arguments? (yes or no)\n\n    text: (25007 bytes)\n" + long.replace(/^/gm, "        ") + "\n    html: <img src=x onerror=alert(1)>";
+  const item = { key: 1, open: true, question, tool: "mail", arguments: { text: long }, ask: { id: 1, kind: "approval" } };
+  const root = draw(html`<${Question} item=${item} agent=${{ name: "Alex" }} acts=${{}} id="s" />`);
+  const shown = textOf(all(root).find((n) => n.attributes?.get("aria-label") === "What will be done"));
+  assert.equal(shown, "text: (25007 bytes)\n" + long.replace(/^/gm, "    ") + "\nhtml: <img src=x onerror=alert(1)>");
+  assert.equal(all(root).filter((n) => n.localName === "img").length, 0);
+});
+
 test("words that changed are marked in the text, and the rest is as it was", () => {
   const units = compared("# Brief\n\nMany readers pay.\n\n- one\n- two", "# Brief\n\nNine of fourteen readers pay.\n\n- one\n- three\n\nNew.");
   assert.deepEqual(units.map((u) => u.kind), ["same", "changed", "same", "changed", "added"]);
