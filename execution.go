@@ -113,7 +113,7 @@ func (e *Engine) begin(ctx context.Context, step Step, input Input) (*execution,
 	}
 	known, err := x.join(ctx, input)
 	if err != nil || known != nil {
-		x.withdraw()
+		x.comeToNothing()
 		return nil, known, err
 	}
 	x.isReady(&input)
@@ -235,7 +235,7 @@ func (e *Engine) beginAgain(ctx context.Context, step Step, id string) (*executi
 		return nil, err
 	}
 	if err := x.recall(ctx); err != nil {
-		x.withdraw()
+		x.comeToNothing()
 		return nil, err
 	}
 	x.first = x.feed.last()
@@ -387,6 +387,13 @@ func (x *execution) giveUp(past *past) error {
 		return err
 	}
 	return &RunError{Agent: past.start.Agent, Run: past.start.Run, Task: failed.Body.(*RunFailed).Task, Err: err}
+}
+
+// comeToNothing withdraws a run for which the session was read. Whoever comes next reads
+// it again: there may be a question that waits, of which a conversation says nothing.
+func (x *execution) comeToNothing() {
+	x.session.talks = nil
+	x.withdraw()
 }
 
 // withdraw undoes enlist for a run that did not come to be.

@@ -153,3 +153,46 @@ func TestAnAnswerThatIsSentAgainAfterAKillGoesOnWithItsRun(t *testing.T) {
 		}
 	}
 }
+
+// Whoever has read a session and then began nothing in it must not be taken to know
+// that nothing waits there.
+func TestAnAnswerIsOneAlsoAfterARequestThatCameToNothing(t *testing.T) {
+	for name, before := range map[string]func(*troupe.Engine, *troupe.Agent, string){
+		"the question's request, sent again": func(engine *troupe.Engine, agent *troupe.Agent, session string) {
+			if _, err := engine.Start(t.Context(), agent, troupe.Input{Session: session, Text: "Send it.", IdempotencyKey: "k1"}); err != nil {
+				t.Error(err)
+			}
+		},
+		"another request under its key": func(engine *troupe.Engine, agent *troupe.Agent, session string) {
+			if _, err := engine.Start(t.Context(), agent, troupe.Input{Session: session, Text: "Something else.", IdempotencyKey: "k1"}); !errors.Is(err, troupe.ErrConflict) {
+				t.Error(err)
+			}
+		},
+		"nothing to resume": func(engine *troupe.Engine, agent *troupe.Agent, session string) {
+			if _, err := engine.StartAgain(t.Context(), agent, session); !errors.Is(err, troupe.ErrNothingToResume) {
+				t.Error(err)
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			store := troupe.NewMemoryStore()
+			done := 0
+			agent := approving(t, modelFunc(func(req *troupe.Request) turn {
+				if req.Messages[len(req.Messages)-1].Role == troupe.RoleTool {
+					return turn{text: "sent"}
+				}
+				return turn{calls: []troupe.ToolCall{call("c1", "send", `{}`)}}
+			}), func() { done++ })
+			events, _, err := play(t, newEngine(t, troupe.Config{Store: store}), agent, troupe.Input{Text: "Send it.", IdempotencyKey: "k1"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			engine := newEngine(t, troupe.Config{Store: store}) // another process
+			before(engine, agent, events[0].Session)
+			_, end, err := play(t, engine, agent, troupe.Input{Session: events[0].Session, Text: "yes", IdempotencyKey: "k2"})
+			if err != nil || end.Output.Summary != "sent" || done != 1 {
+				t.Errorf("the answer came to %+v, %v, done %d times", end, err, done)
+			}
+		})
+	}
+}
