@@ -20,7 +20,9 @@ type options struct {
 	Seed    uint64
 	Keep    bool
 	Verbose bool
-	Out     io.Writer
+	// Only is "serve" where nothing but servers are killed.
+	Only string
+	Out  io.Writer
 }
 
 // lanes is how many projects are worked on at the same time. Their processes wait
@@ -77,7 +79,10 @@ func tortureIn(ctx context.Context, o options, dir string) error {
 // doAll gives every lane its part of the kills. Beside them, it does what is worse to
 // a program than to be killed: to be refused.
 func (w *world) doAll(ctx context.Context) error {
-	all := []func(context.Context) error{w.fillDisk, w.takeRights, w.getInTheWay, w.cutDeliveries, w.cutDeletions, w.freeze}
+	if w.Only == "serve" {
+		return w.killServers(ctx)
+	}
+	all := []func(context.Context) error{w.fillDisk, w.takeRights, w.getInTheWay, w.cutDeliveries, w.cutDeletions, w.freeze, w.killServers}
 	for i := range lanes {
 		kills := w.Kills / lanes
 		if i < w.Kills%lanes {
