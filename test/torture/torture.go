@@ -59,9 +59,8 @@ func torture(ctx context.Context, o options) error {
 func tortureIn(ctx context.Context, o options, dir string) error {
 	w := &world{options: o, dir: dir, program: filepath.Join(dir, "troupe"), report: newReport(o)}
 	fmt.Fprintf(o.Out, "seed %d, %d kills\n", o.Seed, o.Kills)
-	build := exec.CommandContext(ctx, "go", "build", "-buildvcs=false", "-tags", "failpoint", "-o", w.program, "github.com/troupe-dev/troupe/cmd/troupe")
-	if out, err := build.CombinedOutput(); err != nil {
-		return fmt.Errorf("build troupe: %w\n%s", err, out)
+	if err := w.build(ctx); err != nil {
+		return err
 	}
 	var err error
 	if w.model, err = serveModel(w.report); err != nil {
@@ -97,4 +96,13 @@ func (w *world) doAll(ctx context.Context) error {
 	}
 	wg.Wait()
 	return errors.Join(errs...)
+}
+
+// build builds the program with its failpoints.
+func (w *world) build(ctx context.Context) error {
+	build := exec.CommandContext(ctx, "go", "build", "-buildvcs=false", "-tags", "failpoint", "-o", w.program, "github.com/troupe-dev/troupe/cmd/troupe")
+	if out, err := build.CombinedOutput(); err != nil {
+		return fmt.Errorf("build troupe: %w\n%s", err, out)
+	}
+	return nil
 }
