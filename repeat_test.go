@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -194,5 +195,27 @@ func TestAnAnswerIsOneAlsoAfterARequestThatCameToNothing(t *testing.T) {
 				t.Errorf("the answer came to %+v, %v, done %d times", end, err, done)
 			}
 		})
+	}
+}
+
+// A conversation that is too large to be kept at hand goes on like any other, and so do
+// its keys.
+func TestALargeConversationGoesOn(t *testing.T) {
+	large := strings.Repeat("long ", 100_000)
+	engine := newEngine(t, troupe.Config{})
+	agent := newAgent(t, modelFunc(func(req *troupe.Request) turn {
+		return turn{text: fmt.Sprint(len(req.Messages), " messages, ", strings.Count(req.Messages[1].Text, "long "))}
+	}))
+	events, end, err := play(t, engine, agent, troupe.Input{Text: large, IdempotencyKey: "k1"})
+	if err != nil || end.Output.Summary != "2 messages, 100000" {
+		t.Fatalf("%v, %v", end, err)
+	}
+	session := events[0].Session
+	if _, end, err = play(t, engine, agent, troupe.Input{Session: session, Text: "and?"}); err != nil || end.Output.Summary != "4 messages, 100000" {
+		t.Errorf("it goes on with %v, %v", end, err)
+	}
+	run, err := engine.Start(t.Context(), agent, troupe.Input{Session: session, Text: large, IdempotencyKey: "k1"})
+	if err != nil || run.Run != events[0].Run {
+		t.Errorf("sent again, it is %+v, %v", run, err)
 	}
 }

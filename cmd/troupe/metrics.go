@@ -32,8 +32,8 @@ func (p *program) metricsCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return p.reading(c.Context(), observe.NewMetrics().Summary(), func(_ *project.Project, reader *sqlite.Reader) error {
-				metrics, err := fold(c.Context(), reader, from)
+			return p.reading(c.Context(), observe.NewMetrics().Summary(), func(opened *project.Project, reader *sqlite.Reader) error {
+				metrics, err := fold(c.Context(), reader, opened.DataDir(), from)
 				switch {
 				case err != nil:
 					return err
@@ -52,11 +52,11 @@ func (p *program) metricsCommand() *cobra.Command {
 }
 
 // fold computes metrics from the logs of all sessions that went on since then.
-func fold(ctx context.Context, store *sqlite.Reader, since time.Time) (*observe.Metrics, error) {
-	metrics := observe.NewMetrics()
+func fold(ctx context.Context, store *sqlite.Reader, dir string, since time.Time) (*observe.Metrics, error) {
 	if since.IsZero() {
-		return metrics, foldAll(ctx, store, metrics)
+		return foldKept(ctx, store, dir)
 	}
+	metrics := observe.NewMetrics()
 	for info, err := range store.Sessions(ctx, troupe.SessionFilter{Since: since}) {
 		if err != nil {
 			return nil, err
@@ -75,17 +75,17 @@ func fold(ctx context.Context, store *sqlite.Reader, since time.Time) (*observe.
 	return metrics, nil
 }
 
-// foldAll goes over what is stored once, in the order in which it was stored, and over
-// nothing that metrics do not count.
-func foldAll(ctx context.Context, store *sqlite.Reader, metrics *observe.Metrics) error {
+// foldAll goes over what is stored between two numbers once, in the order in which it
+// was stored, and over nothing that metrics do not count.
+func foldAll(ctx context.Context, store *sqlite.Reader, metrics *observe.Metrics, after, upto int64) error {
 	own := map[string]int64{} // from which event on a fork's log is its own
-	for hit, err := range store.Scan(ctx, sqlite.Query{Kinds: []string{"session_forked"}}) {
+	for hit, err := range store.Scan(ctx, sqlite.Query{Kinds: []string{"session_forked"}, After: after, Before: upto + 1}) {
 		if err != nil {
 			return err
 		}
 		own[hit.Event.Session] = hit.Event.Seq
 	}
-	for hit, err := range store.Scan(ctx, sqlite.Query{Kinds: observe.MetricKinds()}) {
+	for hit, err := range store.Scan(ctx, sqlite.Query{Kinds: observe.MetricKinds(), After: after, Before: upto + 1}) {
 		if err == nil {
 			err = hit.Err
 		}
