@@ -212,8 +212,11 @@ func (d *Definition) carryOut(ws *workspace.Workspace, action CriticalAction) (*
 	}
 	if isConfig(loc.Name()) {
 		values, _, err := d.bundle.configValues(loc.String(), text)
-		if err != nil {
+		if err != nil && !action.lenient && !action.implied {
 			return nil, nil, err
+		}
+		if err != nil { // the model can make sense of what is no YAML, and lint says what is wrong
+			values = map[string]string{}
 		}
 		// What is laid over the file goes before it.
 		settings, _ := d.bundle.settings(ws)

@@ -3,6 +3,7 @@ package bundle
 import (
 	"cmp"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/troupe-dev/troupe/markup"
@@ -18,6 +19,7 @@ const (
 	FormatYAML     Format = "v6-agent-yaml" // *.agent.yaml
 	FormatV4       Format = "v4"            // a YAML block in markdown
 	FormatSkill    Format = "skill"         // SKILL.md with customize.toml or a manifest
+	FormatProse    Format = "prose"         // plain markdown with front matter
 	FormatCoach    Format = "coach"         // INSTRUCTIONS.md, made for a web chat
 )
 
@@ -43,9 +45,9 @@ type Definition struct {
 	Memories []string
 	// Labels are lines of the menu that name nothing that could be carried out.
 	Labels []string
-	// Overrides are the files, relative to the project, that were laid over the agent's
+	// Overrides are what was laid over the agent's
 	// own.
-	Overrides []string
+	Overrides []Override
 	// Dependencies are files that commands may need.
 	Dependencies []Reference
 	Findings     []Finding
@@ -138,6 +140,7 @@ func (d *Definition) parse(name, src string) error {
 	if limit, ok := err.(*markup.LimitError); ok {
 		return problem(CodeUnreadable, d.File, limit.Line, "%v", limit)
 	}
+	doc, src = closedAgent(doc, src)
 	for _, agent := range doc.Root.Named("agent") {
 		if len(agent.Attrs) > 0 || len(agent.Children) > 0 {
 			d.parseXML(doc, agent, src)
@@ -149,7 +152,34 @@ func (d *Definition) parse(name, src string) error {
 			return d.parseV4(fence)
 		}
 	}
+	if block, ok := bareV4(src); ok {
+		d.warn(CodeSchema, block.Line+1, "the agent's YAML stands in no block; it is read all the same, but others will not find it: put ```yaml before it and ``` after it")
+		return d.parseV4(block)
+	}
+	if isProseAgent(src) {
+		d.parseProse(src)
+		return nil
+	}
 	return problem(CodeNoAgent, d.File, 1, "the file defines no agent: it has neither an <agent> nor a YAML block with agent")
+}
+
+// closedAgent returns the document with its <agent> closed at the end, where its author
+// has forgotten to.
+func closedAgent(doc *markup.Document, src string) (*markup.Document, string) {
+	if !slices.ContainsFunc(doc.Root.Named("agent"), func(n *markup.Node) bool { return len(n.Attrs) > 0 && len(n.Children) == 0 }) {
+		return doc, src
+	}
+	end := len(src)
+	if at := strings.LastIndex(src, "\n```"); at >= 0 && strings.TrimSpace(src[at:]) == "```" {
+		end = at
+	}
+	closed := src[:end] + "\n</agent>" + src[end:]
+	again, err := markup.Parse([]byte(closed), markup.Options{Known: markup.IsAgentTag})
+	if err != nil || !slices.ContainsFunc(again.Root.Named("agent"), func(n *markup.Node) bool { return len(n.Children) > 0 }) {
+		return doc, src
+	}
+	again.Problems = append(again.Problems, doc.Problems...)
+	return again, closed
 }
 
 func (d *Definition) warn(code string, line int, format string, args ...any) {

@@ -44,7 +44,7 @@ The other files that the workflow names are listed under files with their sizes;
 // executeWorkflow returns the tool of that name.
 func (s *sessions) executeWorkflow() troupe.Tool {
 	return newTool("execute_workflow", executeDescription, func(ctx context.Context, call *troupe.Invocation, in executeRequest) (any, error) {
-		x, err := s.enter(ctx, call.Run)
+		x, err := s.enterLinked(ctx, call)
 		if err != nil {
 			return nil, failure(err, "")
 		}

@@ -231,13 +231,13 @@ func TestCoreIsWhereTheOperatorSaysItIs(t *testing.T) {
 func TestABrokenSkillIsAFinding(t *testing.T) {
 	for custom, want := range map[string]string{
 		"[agent]\nname = \n":            "skills/s/customize.toml:2: invalid-toml",
-		"[agent]\nprinciples = \"x\"\n": "skills/s/customize.toml:2: invalid-toml",
+		"[agent]\nprinciples = \"x\"\n": "skills/s/customize.toml:1: agent-schema",
 	} {
 		dir := t.TempDir()
 		put(t, dir, "skills/s/SKILL.md", "---\nname: s\n---\n")
 		put(t, dir, "skills/s/customize.toml", custom)
 		definitions, found := find(t, dir, Config{}).Definitions()
-		if len(definitions) > 0 || len(found) != 1 || !strings.HasPrefix(want, found[0].File+":"+itoa(found[0].Line)+": "+found[0].Code) {
+		if isRead := strings.HasSuffix(want, CodeSchema); len(definitions) > 0 != isRead || len(found) != 1 || !strings.HasPrefix(want, found[0].File+":"+itoa(found[0].Line)+": "+found[0].Code) {
 			t.Errorf("%q: %v", custom, found)
 		}
 	}

@@ -26,6 +26,7 @@ type finder struct {
 	files    []string // see search; sorted
 	nested   []string // projects inside this one
 	searched int
+	anywhere bool              // decoys count too: see isDecoy
 	skills   map[string]string // directories of skills, by their names
 	trees    []string          // installations
 }
@@ -52,7 +53,12 @@ func (f *finder) everywhere(c Config) error {
 		f.files, f.nested, f.searched = nil, nil, 0
 		f.look(true)
 	}
-	return f.configured(c.Bundles)
+	if err := f.configured(c.Bundles); err != nil || len(f.bundles) > 0 {
+		return err
+	}
+	f.files, f.nested, f.searched, f.anywhere = nil, nil, 0, true
+	f.look(!c.Shallow)
+	return nil
 }
 
 // look finds what one search of the project comes across.
@@ -80,7 +86,7 @@ func (f *finder) findTrees() {
 	for _, file := range f.files {
 		for dir := path.Dir(file); dir != "." && !dirs[dir]; dir = path.Dir(dir) {
 			dirs[dir] = true
-			if path.Base(dir) != ".bmad-core" && f.isTree(dir) && !isDecoy(dir+"/x") && !isEditorFile(dir+"/x") {
+			if path.Base(dir) != ".bmad-core" && f.isTree(dir) && !f.isDecoy(dir+"/x") && !isEditorFile(dir+"/x") {
 				f.trees = append(f.trees, dir)
 			}
 		}
@@ -288,8 +294,12 @@ func (f *finder) empty(dir string, layout Layout) *Bundle {
 
 // addFile adds the agent in a file, whose id is the file's name.
 func (b *Bundle) addFile(name string) {
-	id, _, _ := strings.Cut(path.Base(name), ".")
-	b.add(Entry{EntryPoint: true}, id, name)
+	b.add(Entry{EntryPoint: true}, agentID(name), name)
+}
+
+// agentID is the id of the agent in a file: its name without what says that it is one.
+func agentID(name string) string {
+	return strings.TrimSuffix(stem(name), ".agent")
 }
 
 func (b *Bundle) hasFile(name string) bool {

@@ -3,6 +3,7 @@ package bundle
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/pelletier/go-toml/v2"
 
@@ -20,6 +21,7 @@ func parseTOML(file, src string) (tomlLayer, error) {
 	if len(src) > laxyaml.MaxBytes {
 		return tomlLayer{}, problem(CodeUnreadable, file, 1, "more than %d bytes", laxyaml.MaxBytes)
 	}
+	src = strings.TrimPrefix(src, "\ufeff")
 	layer := tomlLayer{file: file}
 	if err := toml.Unmarshal([]byte(src), &layer.values); err != nil {
 		line := 1

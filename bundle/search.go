@@ -102,6 +102,20 @@ func isDecoy(name string) bool {
 	return false
 }
 
+// isDecoy is the function of that name, unless nothing was found elsewhere: somebody may
+// have put the whole installation below docs/ or examples/.
+func (f *finder) isDecoy(name string) bool {
+	if f.anywhere {
+		for element := range strings.SplitSeq(path.Dir(name), "/") {
+			if slices.Contains([]string{"_cfg", "_config", "node_modules", "reference", "references"}, element) {
+				return true
+			}
+		}
+		return false
+	}
+	return isDecoy(name)
+}
+
 // isEditorFile says whether a file lies in a directory that an editor reads, other
 // than its skills: .claude/commands, .cursor/rules and the like.
 func isEditorFile(name string) bool {
@@ -145,6 +159,10 @@ func (f *finder) agentFiles(dir string) []string {
 		if !isAgent && slices.Contains([]string{".md", ".yaml", ".yml"}, path.Ext(base)) {
 			isAgent = f.definesAgent(file)
 			isMeant := path.Ext(base) == ".md" && (rel == base || base == path.Base(path.Dir(rel))+".md") && !strings.EqualFold(base, "index.md")
+			if !isAgent && isMeant && f.isModule(dir) {
+				src, err := f.read(file)
+				isAgent = err == nil && len(src) <= maxAgentFile && isProseAgent(src)
+			}
 			if !isAgent && isMeant {
 				f.found = append(f.found, warning(CodeNoAgent, f.shown(file), 1,
 					"the file defines no agent: it has neither an <agent> nor a YAML block with agent; if it is meant to be one, write one, else move it out of agents/"))
@@ -155,6 +173,13 @@ func (f *finder) agentFiles(dir string) []string {
 		}
 	}
 	return names
+}
+
+// isModule says whether a directory is BMAD's beyond doubt, so that what lies in its
+// agents/ is meant to be an agent.
+func (f *finder) isModule(dir string) bool {
+	in := f.list(dir)
+	return f.treeOf(dir) != "" || in["module.yaml"] || in["core-config.yaml"] || in["_module-installer"]
 }
 
 // isInSkill says whether a file is part of a skill inside dir: agents/x.md there are
@@ -206,5 +231,9 @@ func definesAgent(file, src string) bool {
 			}
 		}
 	}
-	return slices.ContainsFunc(markup.Fences([]byte(src)), isV4)
+	if slices.ContainsFunc(markup.Fences([]byte(src)), isV4) {
+		return true
+	}
+	_, ok := bareV4(src)
+	return ok
 }

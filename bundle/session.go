@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/outputs"
 	"github.com/troupe-dev/troupe/workspace"
 )
 
@@ -35,6 +36,8 @@ type sessions struct {
 // done. It stays open while it is in use.
 type session struct {
 	id, date string
+	// related are the sessions whose files may be read, too.
+	related  []string
 	users    int  // guarded by sessions
 	replaced bool // guarded by sessions: another one has taken its place
 
@@ -52,9 +55,25 @@ type session struct {
 	begun note                 // the workflow begun last
 }
 
+// enterLinked is enter for a call of a tool, which is told what other sessions the user
+// has linked to this one.
+func (s *sessions) enterLinked(ctx context.Context, call *troupe.Invocation) (*session, error) {
+	related := slices.DeleteFunc(outputs.RelatedIn(call.Values), func(id string) bool { return !troupe.IsSessionID(id) || id == call.Run.Session() })
+	s.mu.Lock()
+	if x := s.open[call.Run.Session()]; x != nil && !slices.Equal(x.related, related) {
+		s.replace(x)
+	}
+	s.mu.Unlock()
+	return s.enterAs(ctx, call.Run, related)
+}
+
 // enter opens a run's session, or finds it open. Every enter is followed by leave.
 func (s *sessions) enter(ctx context.Context, run *troupe.Run) (*session, error) {
-	x := s.join(run.Session(), run.Now().Format(time.DateOnly))
+	return s.enterAs(ctx, run, nil)
+}
+
+func (s *sessions) enterAs(ctx context.Context, run *troupe.Run, related []string) (*session, error) {
+	x := s.join(run.Session(), run.Now().Format(time.DateOnly), related)
 	x.opening.Do(func() { x.err = s.start(ctx, x, run) })
 	if x.err != nil {
 		s.mu.Lock()
@@ -68,7 +87,7 @@ func (s *sessions) enter(ctx context.Context, run *troupe.Run) (*session, error)
 
 // join returns the session for one more user. One that was opened on another day
 // is opened anew, because of what {date} means in it.
-func (s *sessions) join(id, date string) *session {
+func (s *sessions) join(id, date string, related []string) *session {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	x := s.open[id]
@@ -77,7 +96,7 @@ func (s *sessions) join(id, date string) *session {
 		x = nil
 	}
 	if x == nil {
-		x = &session{id: id, date: date}
+		x = &session{id: id, date: date, related: related}
 		s.open[id] = x
 	}
 	if x.users++; x.users == 1 {
@@ -142,9 +161,16 @@ func (s *sessions) start(ctx context.Context, x *session, run *troupe.Run) error
 	if err != nil {
 		return err
 	}
-	ws, err := s.agent.bundle.open(s.options, documents, map[string]string{"session-id": x.id, "date": x.date},
-		workspace.Root{Name: "agent-outputs", Dir: s.outputs}, // those of other sessions stay closed
-		workspace.Root{Name: workspace.SessionFolder, Dir: folder, Access: workspace.ReadWrite})
+	roots := []workspace.Root{
+		{Name: "agent-outputs", Dir: s.outputs}, // those of other sessions stay closed
+		{Name: workspace.SessionFolder, Dir: folder, Access: workspace.ReadWrite, Opens: true},
+	}
+	for _, id := range x.related {
+		if info, err := os.Stat(filepath.Join(s.outputs, id)); err == nil && info.IsDir() {
+			roots = append(roots, workspace.Root{Name: "session-" + id, Dir: filepath.Join(s.outputs, id), Access: workspace.ReadOnly})
+		}
+	}
+	ws, err := s.agent.bundle.open(s.options, documents, map[string]string{"session-id": x.id, "date": x.date}, roots...)
 	if err != nil {
 		return err
 	}

@@ -27,7 +27,7 @@ func uuid(n int) string { return fmt.Sprintf("00000000-0000-4000-8000-%012x", n)
 // use opens a session as a run on that day would, and returns how to leave it.
 func (s *sessions) use(t testing.TB, id, date string) (*session, func()) {
 	t.Helper()
-	x := s.join(id, date)
+	x := s.join(id, date, nil)
 	x.opening.Do(func() { x.err = s.start(t.Context(), x, nil) })
 	if x.err != nil {
 		t.Fatal(x.err)
@@ -92,7 +92,7 @@ func TestASessionIsOpenedOnceForManyUsers(t *testing.T) {
 	var wg sync.WaitGroup
 	for n := range 40 {
 		wg.Go(func() {
-			x := s.join(uuid(n%4), "2026-11-15")
+			x := s.join(uuid(n%4), "2026-11-15", nil)
 			x.opening.Do(func() { x.err = s.start(t.Context(), x, nil) })
 			if x.err != nil || !isOpen(x) {
 				t.Errorf("session %d: %v", n%4, x.err)

@@ -3,12 +3,12 @@ package bundle
 import (
 	"cmp"
 	"errors"
+	"fmt"
+	"maps"
 	"path"
 	"regexp"
-	"slices"
 	"strings"
 
-	"github.com/pelletier/go-toml/v2"
 	"go.yaml.in/yaml/v3"
 
 	"github.com/troupe-dev/troupe/internal/laxyaml"
@@ -29,26 +29,63 @@ func tableLines(src, header string) []int {
 	return at
 }
 
-// customization is the part of a customize.toml that makes a skill an agent.
-type customization struct {
-	Agent struct {
-		Name       string   `toml:"name"`
-		Title      string   `toml:"title"`
-		Icon       string   `toml:"icon"`
-		Role       string   `toml:"role"`
-		Identity   string   `toml:"identity"`
-		Style      string   `toml:"communication_style"`
-		Principles []string `toml:"principles"`
-		Prepend    []string `toml:"activation_steps_prepend"`
-		Append     []string `toml:"activation_steps_append"`
-		Facts      []string `toml:"persistent_facts"`
-		Menu       []struct {
-			Code        string `toml:"code"`
-			Description string `toml:"description"`
-			Skill       string `toml:"skill"`
-			Prompt      string `toml:"prompt"`
-		} `toml:"menu"`
-	} `toml:"agent"`
+// tomlText is a value as a text: a list is its items, one on each line.
+func tomlText(value any) string {
+	switch value := value.(type) {
+	case nil:
+		return ""
+	case string:
+		return value
+	case []any:
+		return strings.Join(tomlTexts(value), "\n")
+	case map[string]any:
+		var lines []string
+		for _, key := range sortedKeys(value) {
+			lines = append(lines, key+": "+tomlText(value[key]))
+		}
+		return strings.Join(lines, "\n")
+	default:
+		return fmt.Sprint(value)
+	}
+}
+
+// tomlTexts is a value as a list of texts: a single one is a list of one.
+func tomlTexts(value any) []string {
+	list, ok := value.([]any)
+	if !ok && value != nil {
+		list = []any{value}
+	}
+	var texts []string
+	for _, item := range list {
+		if text := strings.TrimSpace(tomlText(item)); text != "" {
+			texts = append(texts, text)
+		}
+	}
+	return texts
+}
+
+// tomlMenu is a menu: a list of items, or a table of them by code.
+func tomlMenu(value any) []map[string]any {
+	var items []map[string]any
+	switch value := value.(type) {
+	case []any:
+		for _, item := range value {
+			if table, ok := item.(map[string]any); ok {
+				items = append(items, table)
+			}
+		}
+	case map[string]any:
+		for _, code := range sortedKeys(value) {
+			item := map[string]any{"code": code}
+			if table, ok := value[code].(map[string]any); ok {
+				maps.Copy(item, table)
+			} else {
+				item["description"] = tomlText(value[code])
+			}
+			items = append(items, item)
+		}
+	}
+	return items
 }
 
 // parseSkill reads an agent that is a skill. Its file is the skill's instructions; who
@@ -93,14 +130,35 @@ type customized struct {
 // lie over each other: its own, the team's, the user's. It returns nil if the first
 // has no table of that name.
 func (d *Definition) customization(dir, table string) (*customized, error) {
-	return d.bundle.customization(dir, table, func(file string) {
-		if !slices.Contains(d.Overrides, file) {
-			d.Overrides = append(d.Overrides, file)
+	return d.bundle.customization(dir, table, func(layer tomlLayer) {
+		d.overridden(layer.file, "")
+		values, _ := layer.values[table].(map[string]any)
+		for _, key := range sortedKeys(values) {
+			for _, what := range changedItems(key, values[key]) {
+				d.overridden(layer.file, what)
+			}
 		}
 	})
 }
 
-func (b *Bundle) customization(dir, table string, override func(file string)) (*customized, error) {
+// changedItems names what a layer has under a key: the key itself, or its items by their
+// codes where it is a list of tables.
+func changedItems(key string, value any) []string {
+	var names []string
+	list, _ := value.([]any)
+	for _, item := range list {
+		table, _ := item.(map[string]any)
+		if name, ok := table[cmp.Or(commonKey(list), "code")].(string); ok {
+			names = append(names, key+" "+name)
+		}
+	}
+	if names == nil {
+		names = []string{strings.ReplaceAll(key, "_", " ")}
+	}
+	return names
+}
+
+func (b *Bundle) customization(dir, table string, override func(tomlLayer)) (*customized, error) {
 	beside := path.Join(dir, CustomizeFile)
 	src, err := b.readNamed("{" + workspace.BundleRoot + "}/" + beside)
 	if errors.Is(err, workspace.ErrNotFound) {
@@ -113,7 +171,7 @@ func (b *Bundle) customization(dir, table string, override func(file string)) (*
 }
 
 // layered merges a customize.toml with what the project has laid over it.
-func (b *Bundle) layered(file, src, skill, table string, override func(file string)) (*customized, error) {
+func (b *Bundle) layered(file, src, skill, table string, override func(tomlLayer)) (*customized, error) {
 	base, err := parseTOML(file, src)
 	if err != nil {
 		return nil, err
@@ -133,7 +191,7 @@ func (b *Bundle) layered(file, src, skill, table string, override func(file stri
 			return nil, err
 		}
 		layers = append(layers, layer)
-		override(layer.file)
+		override(layer)
 	}
 	merged, err := mergeLayers(layers...)
 	if err != nil {
@@ -157,41 +215,36 @@ func (b *Bundle) readNamed(name string) (string, error) {
 
 // customized reads an agent of which a customize.toml says who it is.
 func (d *Definition) customized(custom *customized, declared, description, text string) error {
-	var c customization
-	data, err := toml.Marshal(custom.merged)
-	if err == nil {
-		err = toml.Unmarshal(data, &c)
+	a, ok := custom.merged["agent"].(map[string]any)
+	if !ok {
+		return problem(CodeTOML, custom.file, 1, "agent must be a table: write [agent]")
 	}
-	if err != nil { // then the first layer says where
-		err := toml.Unmarshal([]byte(custom.base), &c)
-		line := 1
-		if at, ok := errors.AsType[*toml.DecodeError](err); ok {
-			line, _ = at.Position()
-		}
-		if err == nil {
-			err = errors.New("what _bmad/custom lays over it does not fit")
-		}
-		return problem(CodeTOML, custom.file, line, "%v", err)
-	}
-	a := c.Agent
 	name, title := headingName(text)
-	d.declare(declared, cmp.Or(a.Name, name), cmp.Or(a.Title, title), a.Icon, description)
-	d.Persona = Persona{Role: a.Role, Identity: a.Identity, CommunicationStyle: a.Style, Principles: a.Principles}
+	d.declare(declared, cmp.Or(tomlText(a["name"]), name), cmp.Or(tomlText(a["title"]), title), tomlText(a["icon"]), description)
+	d.Persona = Persona{
+		Role: tomlText(a["role"]), Identity: tomlText(a["identity"]), CommunicationStyle: tomlText(a["communication_style"]),
+		Principles: tomlTexts(a["principles"]),
+	}
 	at := 1
 	if lines := tableLines(custom.base, "[agent]"); lines != nil {
 		at = lines[0]
 	}
-	d.skillActivation(a.Prepend, a.Facts, a.Append, at)
+	for _, key := range []string{"principles", "activation_steps_prepend", "activation_steps_append", "persistent_facts", "menu"} {
+		if _, ok := a[key].([]any); a[key] != nil && !ok {
+			d.Findings = append(d.Findings, warning(CodeSchema, custom.file, at, "%s is a list; what is there is read as one, but others will not read it", key))
+		}
+	}
+	d.skillActivation(tomlTexts(a["activation_steps_prepend"]), tomlTexts(a["persistent_facts"]), tomlTexts(a["activation_steps_append"]), at)
 	inMenu := tableLines(custom.base, "[[agent.menu]]")
-	for i, item := range a.Menu {
+	for i, item := range tomlMenu(a["menu"]) {
 		if i < len(inMenu) {
 			at = inMenu[i]
 		}
-		attribute := Attribute{"action", item.Prompt, at}
-		if item.Skill != "" {
-			attribute = Attribute{"skill", item.Skill, at}
+		attribute := Attribute{"action", tomlText(item["prompt"]), at}
+		if skill := tomlText(item["skill"]); skill != "" {
+			attribute = Attribute{"skill", skill, at}
 		}
-		d.addSkillCommand(item.Code, item.Description, attribute, at)
+		d.addSkillCommand(cmp.Or(tomlText(item["code"]), tomlText(item["id"])), tomlText(item["description"]), attribute, at)
 	}
 	return nil
 }
@@ -238,7 +291,7 @@ func (d *Definition) sectioned(dir, declared, description, text string, line int
 			found.Severity = Warning
 			d.Findings = append(d.Findings, found)
 		}
-		about = root
+		about = manifestOf(root)
 		d.Findings = append(d.Findings, notes...)
 	}
 	field := func(key string) string { return laxyaml.Prose(laxyaml.Field(about, key)) }
@@ -270,7 +323,7 @@ func sectionOf(text, title string) string {
 // capabilities reads the table of a skill's menu: code, description, and a skill or
 // the file of a prompt.
 func (d *Definition) capabilities(text string, line int) {
-	in, header := false, true
+	in, header, skip := false, true, 0
 	for row := range strings.Lines(text) {
 		number := line
 		line++
@@ -290,6 +343,13 @@ func (d *Definition) capabilities(text string, line int) {
 			continue
 		}
 		if header {
+			skip = 0
+			if first := strings.ToLower(strings.Trim(cells[0], ". ")); first == "#" || first == "no" || first == "nr" || first == "num" || first == "number" {
+				skip = 1 // the items are numbered
+			}
+			continue
+		}
+		if cells = cells[min(skip, len(cells)-2):]; len(cells) < 2 {
 			continue
 		}
 		target := ""
@@ -332,4 +392,17 @@ func (d *Definition) skillActivation(before, facts, after []string, line int) {
 	for _, step := range after {
 		d.Critical = append(d.Critical, newCriticalAction(step, line))
 	}
+}
+
+// manifestOf returns the part of a skill's manifest that describes it: all of it, or what
+// stands below the name of a file.
+func manifestOf(root *yaml.Node) *yaml.Node {
+	if laxyaml.Field(root, "type") == nil {
+		for _, v := range laxyaml.Fields(root) {
+			if laxyaml.Field(v, "type") != nil {
+				return v
+			}
+		}
+	}
+	return root
 }

@@ -111,7 +111,7 @@ func (f *finder) skillAgents() {
 // has an [agent], its manifest says so, or its name does. It says whether it is one.
 func (f *finder) skill(dir string) bool {
 	in := f.list(dir)
-	if !in[SkillFile] || f.seen[dir] || isDecoy(path.Join(dir, "x")) {
+	if !in[SkillFile] || f.seen[dir] || f.isDecoy(path.Join(dir, "x")) {
 		return false
 	}
 	if !f.isSkillAgent(dir, in) {
@@ -144,7 +144,7 @@ func (f *finder) isSkillAgent(dir string, in map[string]bool) bool {
 		file := path.Join(dir, skillManifest)
 		if src, err := f.read(file); err == nil {
 			root, _, err := ParseYAML(file, 1, []byte(src))
-			if err == nil && laxyaml.Scalar(laxyaml.Field(root, "type")) == "agent" {
+			if err == nil && strings.EqualFold(laxyaml.Scalar(laxyaml.Field(manifestOf(root), "type")), "agent") {
 				return true
 			}
 		}

@@ -175,7 +175,7 @@ func (f *finder) isV4(dir string) bool {
 			continue
 		}
 		src, err := f.read(file)
-		if err == nil && slices.ContainsFunc(markup.Fences([]byte(src)), isV4) && !strings.Contains(src, "<agent ") {
+		if err == nil && !strings.Contains(src, "<agent ") && (slices.ContainsFunc(markup.Fences([]byte(src)), isV4) || isBareV4(src)) {
 			return true
 		}
 	}
@@ -187,7 +187,7 @@ func (f *finder) isV4(dir string) bool {
 func (f *finder) versionFour() {
 	dirs := slices.Concat(f.match(".bmad-*"), f.match("bmad-core"), f.match("expansion-packs/*"), f.match(".*"))
 	for _, file := range f.files { // a tree under another name, or deeper down
-		if path.Base(file) == "core-config.yaml" && !isDecoy(file) {
+		if path.Base(file) == "core-config.yaml" && !f.isDecoy(file) {
 			dirs = append(dirs, path.Dir(file))
 		}
 	}

@@ -24,6 +24,26 @@ func isV4(f markup.Fence) bool {
 	return isYAML && (isAgent || has("persona:") && has("commands:"))
 }
 
+// bareStart is where the YAML of an agent begins that its author has put into no block.
+var bareStart = regexp.MustCompile(`(?m)^(?:agent|activation-instructions|IDE-FILE-RESOLUTION|persona):`)
+
+// bareV4 recognises an agent of version 4 whose YAML stands in the file without a block
+// around it.
+func bareV4(src string) (markup.Fence, bool) {
+	at := bareStart.FindStringIndex(src)
+	if at == nil || strings.Contains(src, "```") || strings.Contains(src, "<agent") {
+		return markup.Fence{}, false
+	}
+	block := markup.Fence{Language: "yaml", Content: []byte(src[at[0]:]), Line: strings.Count(src[:at[0]], "\n")}
+	if !isV4(block) {
+		return markup.Fence{}, false
+	}
+	root, _, err := ParseYAML("", 1, block.Content)
+	return block, err == nil && root != nil && root.Kind == yaml.MappingNode
+}
+
+func isBareV4(src string) bool { _, ok := bareV4(src); return ok }
+
 func (d *Definition) parseV4(block markup.Fence) error {
 	d.Format = FormatV4
 	root, notes, err := ParseYAML(d.File, block.Line+1, block.Content)
@@ -119,7 +139,10 @@ func (d *Definition) v4Commands(n *yaml.Node) {
 			}
 			continue
 		}
-		name, description, _ := strings.Cut(laxyaml.Scalar(item), " - ")
+		name, description, ok := strings.Cut(laxyaml.Scalar(item), " - ")
+		if !ok {
+			name, description, _ = strings.Cut(name, ": ")
+		}
 		d.v4Command(strings.Trim(name, `"'`+"`"), description, item.Line)
 	}
 }

@@ -136,12 +136,18 @@ func (d *Definition) activate(text string, line int) {
 	}
 }
 
-// xmlCommands reads <cmds> and <menu>. The documentation of handlers elsewhere in
-// the file has elements that look the same.
+// xmlCommands reads <cmds> and <menu>, and the <commands> that people write in their
+// place. The documentation of handlers elsewhere in the file has elements that look the
+// same.
 func (d *Definition) xmlCommands(agent *markup.Node) {
-	for _, list := range agent.Named("cmds", "menu") {
-		for _, n := range list.Named("c", "item") {
-			trigger, _ := n.Attr("cmd")
+	for _, list := range append(agent.Named("cmds", "menu"), agent.All("commands")...) {
+		for _, n := range list.Named("c", "item", "command") {
+			trigger := ""
+			for _, name := range []string{"cmd", "trigger", "name"} {
+				if trigger == "" {
+					trigger, _ = n.Attr(name)
+				}
+			}
 			kind, _ := n.Attr("type")
 			switch handlers := n.Named("handler"); {
 			case trigger == "" && (strings.EqualFold(kind, "multi") || len(handlers) > 0):

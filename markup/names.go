@@ -11,7 +11,7 @@ func IsAgentTag(name string) bool {
 	case "agent", "agent-config", "activation", "init", "notice", "steps", "step", "s", "llm", "i", "action",
 		"persona", "role", "identity", "communication_style", "principles", "core_principles", "p",
 		"critical-actions", "greeting", "message", "memories", "memory", "prompts", "prompt", "content",
-		"cmds", "c", "menu", "item", "commands", "input", "extract", "menu-handlers", "handlers", "handler",
+		"cmds", "c", "menu", "item", "commands", "command", "input", "extract", "menu-handlers", "handlers", "handler",
 		"rules", "rule", "r", "command-resolution", "execution-rules",
 		"orchestrator-specific", "agent-transformation", "party-mode", "list-agents":
 		return true

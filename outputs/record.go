@@ -132,6 +132,8 @@ func (r *record) noteStart(agent string, b *troupe.RunStarted) {
 	}
 	if user, ok := b.Input.Custom["user"].(string); ok && user != "" {
 		m.Execution.User = cut(user, maxField)
+	} else if b.User != "" {
+		m.Execution.User = cut(b.User, maxField)
 	}
 	for _, id := range relatedIn(b.Input) {
 		if hasFolder(id) && id != r.session && !slices.Contains(m.RelatedSessions, id) && len(m.RelatedSessions) < maxRelated {
@@ -142,10 +144,26 @@ func (r *record) noteStart(agent string, b *troupe.RunStarted) {
 	r.behind = true
 }
 
+// relatedKey is under which an input has the sessions that it builds on.
+const relatedKey = "related_sessions"
+
+// Related returns what an input has so that a session builds on others: Custom, which
+// the agent is told and the manifest shows, and Values, by which the agent may read their
+// files. Whoever calls it has made sure that they are the user's own.
+func Related(sessions []string) (custom, values map[string]any) {
+	return map[string]any{relatedKey: sessions, "related_files": "the files of a related session can be read as {session-ID}/FILE, with its id in the place of ID"},
+		map[string]any{relatedKey: sessions}
+}
+
+// RelatedIn returns the sessions that the values of a run let its agents read.
+func RelatedIn(values map[string]any) []string {
+	return relatedIn(troupe.Handoff{Custom: values})
+}
+
 // relatedIn returns the sessions that an input names, whether or not it was read
 // from JSON.
 func relatedIn(in troupe.Handoff) (sessions []string) {
-	data, err := json.Marshal(in.Custom["related_sessions"])
+	data, err := json.Marshal(in.Custom[relatedKey])
 	if err != nil || json.Unmarshal(data, &sessions) != nil {
 		return nil
 	}

@@ -336,16 +336,13 @@ func (c *course) phase(ctx context.Context, name string, more map[string]any) (R
 		h.Custom[key] = value
 	}
 	h.Outputs = map[string]any{"phases": c.results()}
-	out, err := c.run.Do(ctx, &phaseStep{c.delivery, &c.Phases[i]}, h)
+	out, err := runBelow(ctx, c.run, &phaseStep{c.delivery, &c.Phases[i]}, h)
 	var r Result
 	if err == nil {
 		err = redecode(out.Outputs["result"], &r)
 	}
 	if err != nil {
 		return r, err
-	}
-	if out.Meta.Stop == "input_requested" {
-		return r, fmt.Errorf("phase %s ended with a question", name)
 	}
 	c.done = append(c.done, r)
 	if r.Site != nil {

@@ -36,7 +36,8 @@ func (d *delivery) Definition() *troupe.Definition {
 
 // Do runs the phases. Custom["phases"], where it is set, are results of phases that
 // were run before, as [Results] returns them, for a delivery that begins later.
-func (d *delivery) Do(ctx context.Context, run *troupe.Run, in troupe.Handoff) (troupe.Handoff, error) {
+func (d *delivery) Do(ctx context.Context, run *troupe.Run, in troupe.Handoff) (out troupe.Handoff, err error) {
+	defer passQuestion(&out, &err)
 	if d.Repository != nil {
 		return d.deliver(ctx, run, in)
 	}
@@ -75,7 +76,7 @@ func (d *delivery) passPhase(ctx context.Context, run *troupe.Run, in troupe.Han
 		h.Custom = nil
 	}
 	for round := 0; ; round++ {
-		out, err := run.Do(ctx, step, h)
+		out, err := runBelow(ctx, run, step, h)
 		if err != nil {
 			return result, false, err
 		}

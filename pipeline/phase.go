@@ -55,7 +55,8 @@ func (s *phaseStep) Definition() *troupe.Definition {
 	return &troupe.Definition{Kind: "phase", Name: s.phase.Name}
 }
 
-func (s *phaseStep) Do(ctx context.Context, run *troupe.Run, in troupe.Handoff) (troupe.Handoff, error) {
+func (s *phaseStep) Do(ctx context.Context, run *troupe.Run, in troupe.Handoff) (out troupe.Handoff, err error) {
+	defer passQuestion(&out, &err)
 	w, err := s.begin(run, in)
 	if err != nil {
 		return troupe.Handoff{}, err

@@ -326,7 +326,7 @@ func (p *Project) RetryDelivery(ctx context.Context, session string, failed []pi
 	if err != nil {
 		return nil, input, err
 	}
-	if step, err = pipeline.Retry(pipeline.Config{Repository: p.repository(order), Knowledge: base}); err != nil {
+	if step, err = pipeline.Retry(pipeline.Config{Repository: p.repository(order), KnowledgeOf: base, Guard: p.guard}); err != nil {
 		return nil, input, err
 	}
 	custom := order.custom()
@@ -361,7 +361,7 @@ func (s *stage) orderOf(ctx context.Context, session string) (Delivery, error) {
 func (s *stage) delivery(ctx context.Context, order Delivery) (troupe.Step, error) {
 	c := pipeline.Config{
 		Name: Deliver, From: order.From, To: order.To,
-		Approve: pipeline.ApproveMode(order.Approve), Compensate: order.Compensate,
+		Approve: pipeline.ApproveMode(order.Approve), Compensate: order.Compensate, Guard: s.project.guard,
 	}
 	model, err := s.project.models.Open(s.project.models.For(Deliver))
 	if err != nil {
@@ -383,7 +383,7 @@ func (s *stage) delivery(ctx context.Context, order Delivery) (troupe.Step, erro
 	c.Repository = s.project.repository(order)
 	if dir := s.project.config.Pipeline.Project; dir != "" {
 		granted := workspace.Root{Name: workspace.ProjectRoot, Dir: within(s.project.dir, dir), Access: workspace.ReadOnly}
-		if c.Project, err = workspace.Open(workspace.Config{Roots: []workspace.Root{granted}}); err != nil {
+		if c.Project, err = workspace.Open(workspace.Config{Roots: []workspace.Root{granted}, Closed: s.project.walls}); err != nil {
 			return nil, fmt.Errorf("pipeline.project in %s: %w", config.Name, err)
 		}
 		s.keep(c.Project)
@@ -393,7 +393,7 @@ func (s *stage) delivery(ctx context.Context, order Delivery) (troupe.Step, erro
 		// The delivery goes on: what could not be uploaded is on record.
 		s.project.log.Warn("knowledge base not opened; 'troupe sessions retry' uploads later", "err", err)
 	} else {
-		c.Knowledge = base
+		c.KnowledgeOf = base
 	}
 	return pipeline.New(c)
 }
@@ -444,24 +444,38 @@ func (s *stage) phases(ctx context.Context) ([]pipeline.Phase, error) {
 	return phases, nil
 }
 
-// openKnowledge opens the knowledge base: the project's own, or a server's.
-func (s *stage) openKnowledge(ctx context.Context) (pipeline.Knowledge, error) {
+// openKnowledge opens the knowledge base: the project's own, or a server's. With users,
+// each has documents of their own in it, unless they share one.
+func (s *stage) openKnowledge(ctx context.Context) (func(user string) pipeline.Knowledge, error) {
 	c := s.project.config.Knowledge
+	ofEach := len(s.project.config.Server.Users) > 0 && !c.Shared
 	if c.Server == "" {
 		base, err := s.project.Knowledge(ctx)
 		if err != nil {
 			return nil, err
 		}
 		s.keep(base)
-		return base, nil
+		return func(user string) pipeline.Knowledge {
+			if ofEach && user != "" {
+				return base.As(userPrefix + user)
+			}
+			return base
+		}, nil
+	}
+	if ofEach {
+		return nil, fmt.Errorf("knowledge.server in %s is one account for all users; set knowledge.shared to true if they are to share it", config.Name)
 	}
 	client, err := s.project.connectKnowledge(ctx)
 	if err != nil {
 		return nil, err
 	}
 	s.keep(closing(client.Close))
-	return client, nil
+	return func(string) pipeline.Knowledge { return client }, nil
 }
+
+// userPrefix begins the names under which users of the server keep documents, so that
+// none of them is somebody else who uses the base.
+const userPrefix = "server:"
 
 // closing is something that cannot fail to close.
 type closing func()

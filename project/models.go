@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/project/internal/models"
 )
 
 // A Model is a model as it is listed.
@@ -47,12 +48,25 @@ func (p *Project) Model(id string) (name, chosenBy string) {
 	if s != nil {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		if made := s.agents[id]; made != nil {
-			return made.model.Ref, made.model.From
+		for key, made := range s.agents {
+			if key.id == id && key.model == p.models.For(id).Ref {
+				return made.model.Ref, made.model.From
+			}
 		}
 	}
 	choice := p.models.For(id)
 	return choice.Ref, choice.From
+}
+
+// OpenModel makes the model of a name, as provider/name or rehearsal, and says what it
+// costs. An empty name means the model of agents that have no entry in troupe.yaml.
+func (p *Project) OpenModel(ref string) (troupe.Model, troupe.Price, error) {
+	choice := p.models.For("")
+	if ref != "" {
+		choice = models.Choice{Ref: ref, From: "the program"}
+	}
+	opened, err := p.models.Open(choice)
+	return opened.Model, opened.Price, err
 }
 
 // Models lists the models that the project's agents use.
@@ -82,4 +96,18 @@ func (p *Project) Providers() []Provider {
 		list = append(list, Provider(source))
 	}
 	return list
+}
+
+// StepUsing is [Project.StepIn] with another model for all agents of the step, as
+// provider/name or rehearsal.
+func (p *Project) StepUsing(ctx context.Context, name, session, model string) (troupe.Step, error) {
+	s, err := p.stage(ctx)
+	if err != nil {
+		return nil, err
+	}
+	made, err := s.findWith(ctx, name, session, func(string) models.Choice { return models.Choice{Ref: model, From: "/model"} })
+	if err != nil {
+		return nil, err
+	}
+	return made.Step, nil
 }

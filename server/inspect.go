@@ -4,12 +4,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/explain"
 )
 
 // A callView is a model call or a tool call, as it was made.
@@ -34,10 +34,10 @@ type callView struct {
 	Output   int     `json:"output_tokens,omitempty"`
 	Window   int     `json:"window,omitempty"`
 	// Parts are what was sent, in order.
-	Parts []partSent `json:"parts,omitempty"`
+	Parts []explain.Part `json:"parts,omitempty"`
 	// Dropped are parts of the call before that were not sent any more.
-	Dropped []partSent `json:"dropped,omitempty"`
-	Answer  *came      `json:"answer,omitempty"`
+	Dropped []explain.Part `json:"dropped,omitempty"`
+	Answer  *came          `json:"answer,omitempty"`
 	// Before and After are the numbers of the model calls around this one.
 	Before int64 `json:"before,omitempty"`
 	After  int64 `json:"after,omitempty"`
@@ -51,124 +51,12 @@ type callView struct {
 	Duration  int64             `json:"duration_ms,omitempty"`
 }
 
-// A partSent is a piece of what a model was sent.
-type partSent struct {
-	// Kind is instructions, context, user, assistant, tool or summary.
-	Kind string `json:"kind"`
-	// Name is whose words they are: a file, a tool, a person or an agent.
-	Name   string `json:"name,omitempty"`
-	Origin string `json:"origin,omitempty"`
-	// Tokens is an estimate, made to fit what the provider has counted.
-	Tokens int    `json:"tokens"`
-	Text   string `json:"text"`
-	// New says that the call before did not have it.
-	New bool `json:"new"`
-}
-
 // came is what came back.
 type came struct {
 	Text    string            `json:"text,omitempty"`
 	Thought string            `json:"thought,omitempty"`
 	Refusal string            `json:"refusal,omitempty"`
 	Calls   []troupe.ToolCall `json:"calls,omitempty"`
-}
-
-// A recorder follows the events of a session and knows at each model call what that
-// was sent: the same that the engine makes of the same events.
-type recorder struct {
-	loaded map[string]string // contents by hash
-	talks  map[string]*sentTalk
-}
-
-// A sentTalk is the conversation of one run and those it goes on from.
-type sentTalk struct{ parts []partSent }
-
-func (r *recorder) talk(e *troupe.Event) *sentTalk {
-	key := "" // the session's own conversation; a nested run has one of its own
-	if e.Parent != "" {
-		key = e.Run
-	}
-	if r.talks[key] == nil {
-		r.talks[key] = &sentTalk{}
-	}
-	return r.talks[key]
-}
-
-// take adds what an event has the model know from then on.
-func (r *recorder) take(e *troupe.Event) {
-	t := r.talk(e)
-	switch b := e.Body.(type) {
-	case *troupe.RunStarted:
-		if e.Parent != "" && b.Input.Task != "" {
-			t.add(partSent{Kind: "user", Name: "task", Text: b.Input.Task})
-		}
-	case *troupe.ContextLoaded:
-		content := b.Content
-		if content == "" {
-			content = r.loaded[b.SHA256]
-		}
-		r.loaded[b.SHA256] = content
-		t.load(partSent{Kind: contextKind(b), Name: b.Source, Origin: b.Source, Text: content})
-	case *troupe.UserSaid:
-		text := b.Text
-		for _, p := range b.Parts {
-			text += fmt.Sprintf("\n[%s, %s]", p.Name, p.MIME)
-		}
-		t.add(partSent{Kind: "user", Text: text})
-	case *troupe.ModelReplied:
-		if b.Purpose == "" && b.Message != nil {
-			t.add(partSent{Kind: "assistant", Name: e.Agent, Text: spoken(b.Message)})
-		}
-	case *troupe.ToolReturned:
-		t.add(partSent{Kind: "tool", Name: b.Tool, Text: b.Content})
-	case *troupe.ContextCompacted:
-		t.compact(b)
-	}
-}
-
-func contextKind(b *troupe.ContextLoaded) string {
-	if b.Source == "instructions" {
-		return "instructions"
-	}
-	return "context"
-}
-
-func spoken(m *troupe.Message) string {
-	text := m.Text
-	for _, call := range m.Calls {
-		text += fmt.Sprintf("\n→ %s %s", call.Name, call.Arguments)
-	}
-	return strings.TrimPrefix(text, "\n")
-}
-
-func (t *sentTalk) add(p partSent) { t.parts = append(t.parts, p) }
-
-// load puts what is told before the user speaks where it belongs: before what was
-// said. What replaces an earlier part of that name takes its place.
-func (t *sentTalk) load(p partSent) {
-	lead := 0
-	for lead < len(t.parts) && (t.parts[lead].Kind == "instructions" || t.parts[lead].Kind == "context") {
-		if t.parts[lead].Name == p.Name {
-			t.parts[lead] = p
-			return
-		}
-		lead++
-	}
-	t.parts = slices.Insert(slices.Clone(t.parts), lead, p)
-}
-
-// compact drops the oldest of what was said, and puts the summary in its place.
-func (t *sentTalk) compact(b *troupe.ContextCompacted) {
-	lead := slices.IndexFunc(t.parts, func(p partSent) bool { return p.Kind != "instructions" && p.Kind != "context" })
-	if lead < 0 {
-		return
-	}
-	rest := t.parts[min(len(t.parts), lead+b.Dropped):]
-	t.parts = slices.Clone(t.parts[:lead])
-	if b.Summary != "" {
-		t.parts = append(t.parts, partSent{Kind: "summary", Text: b.Summary})
-	}
-	t.parts = append(t.parts, rest...)
 }
 
 // showCall shows a call of the session by its number.
@@ -205,9 +93,9 @@ func (s *Server) showCall(c *call) error {
 
 // inspect goes over the session's events up to the call.
 func (s *Server) inspect(c *call, session string, number, against int64) (*callView, error) {
-	r := recorder{loaded: map[string]string{}, talks: map[string]*sentTalk{}}
+	r := explain.NewRecorder()
 	var view *callView
-	var other []partSent
+	var other []explain.Part
 	var last int64
 	for e, err := range s.config.Store.Events(c.r.Context(), session, 0) {
 		if err != nil {
@@ -225,19 +113,19 @@ func (s *Server) inspect(c *call, session string, number, against int64) (*callV
 			}
 		}
 		if isModel && (e.Seq == against || against == 0 && e.Seq < number && e.Seq > last) {
-			other, last = slices.Clone(r.talk(&e).parts), e.Seq
+			other, last = r.Sent(&e), e.Seq
 		}
 		if e.Seq == number {
-			if view = begunView(&e, r.talk(&e)); view == nil {
+			if view = begunView(&e, r.Sent(&e)); view == nil {
 				return nil, refuse(http.StatusNotFound, "event %d is no call", number)
 			}
 			if isModel {
-				view.weigh(replied)
-				view.compare(other)
+				view.Parts = explain.Weigh(view.Parts, replied, s.priceOf(view.Model))
+				view.Dropped = explain.Compare(view.Parts, other)
 				view.Before = last
 			}
 		}
-		r.take(&e)
+		r.Take(&e)
 	}
 	if view == nil {
 		return nil, refuse(http.StatusNotFound, "there is no such call")
@@ -246,14 +134,14 @@ func (s *Server) inspect(c *call, session string, number, against int64) (*callV
 }
 
 // begunView is what an event itself says of the call, nil if it is none.
-func begunView(e *troupe.Event, t *sentTalk) *callView {
+func begunView(e *troupe.Event, sent []explain.Part) *callView {
 	view := &callView{Number: e.Seq, Agent: e.Agent, Run: e.Run, Step: e.Step, At: e.Time}
 	switch b := e.Body.(type) {
 	case *troupe.ModelReplied:
 		view.Kind, view.Model, view.Purpose, view.Finish, view.Cost = "model", b.Model, b.Purpose, string(b.Finish), b.Cost
 		view.Latency, view.First, view.Attempts = b.Latency.Duration().Milliseconds(), b.FirstToken.Duration().Milliseconds(), b.Attempt
 		view.Input, view.Cached, view.Output, view.Window = b.Usage.Input, b.Usage.CachedInput, b.Usage.Output, b.Context.Window
-		view.Parts = slices.Clone(t.parts)
+		view.Parts = sent
 		if m := b.Message; m != nil {
 			view.Answer = &came{m.Text, m.Thought, m.Refusal, m.Calls}
 		}
@@ -268,48 +156,6 @@ func begunView(e *troupe.Event, t *sentTalk) *callView {
 		return nil
 	}
 	return view
-}
-
-// weigh shares what the provider has counted among the parts, by their sizes. What
-// the tools' descriptions take is a part of its own.
-func (v *callView) weigh(replied *troupe.ModelReplied) {
-	bytes := 0
-	for _, p := range v.Parts {
-		bytes += len(p.Text) + 8
-	}
-	tools := replied.Context.Tools
-	total := v.Input - tools
-	if total <= 0 {
-		total = bytes / 4
-	}
-	for i := range v.Parts {
-		v.Parts[i].Tokens = (len(v.Parts[i].Text) + 8) * total / max(bytes, 1)
-	}
-	if tools > 0 {
-		v.Parts = append(v.Parts, partSent{Kind: "tools", Tokens: tools})
-	}
-}
-
-// compare marks what an earlier call did not have.
-func (v *callView) compare(before []partSent) {
-	had := map[string]int{}
-	for _, p := range before {
-		had[p.Kind+"\x00"+p.Text]++
-	}
-	for i, p := range v.Parts {
-		key := p.Kind + "\x00" + p.Text
-		if p.Kind == "tools" || had[key] > 0 {
-			had[key]--
-			continue
-		}
-		v.Parts[i].New = true
-	}
-	for _, p := range before {
-		if key := p.Kind + "\x00" + p.Text; had[key] > 0 {
-			had[key]--
-			v.Dropped = append(v.Dropped, p)
-		}
-	}
 }
 
 // A sentRequest is the call as a chat-completions request, as far as events have it.

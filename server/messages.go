@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/outputs"
 )
 
 // A message is what a user says.
@@ -108,8 +109,16 @@ func (s *Server) postMessage(c *call, in message) (posted, error) {
 	return posted{Session: run.Session, Run: run.Run}, nil
 }
 
-// say begins a run of a named step.
+// say begins a run of a named step. A new session is named here, so that it goes on with
+// the step that it begins with.
 func (s *Server) say(c *call, name string, input troupe.Input) (*running, error) {
+	if input.Session == "" && input.IdempotencyKey == "" {
+		input.Session = newID()
+	}
+	linked, err := s.notes.of(input.Session)
+	if err == nil && len(linked.Related) > 0 {
+		input.Custom, input.Values = outputs.Related(linked.Related)
+	}
 	step, err := s.stepIn(c.r.Context(), name, input.Session)
 	if err != nil {
 		return nil, err

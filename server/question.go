@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"regexp"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/troupe-dev/troupe"
 )
@@ -60,6 +61,39 @@ func choicesIn(question string) []Choice {
 		return nil
 	}
 	return found
+}
+
+// lettered choices are those of a menu: "[C] Continue".
+var lettered = regexp.MustCompile(`(?m)^\s*(?:[-*]\s+)?\[[A-Za-z0-9]{1,3}\]\s+\S`)
+
+// questionMarks end the text of a question, in any script.
+const questionMarks = "?？؟"
+
+// askedIn makes a question of an answer that ends with one, or with choices: then the
+// conversation waits for a person, although no run does. It returns nil for others.
+func askedIn(e *troupe.Event, answer string) *Question {
+	text := strings.TrimRight(answer, " \t\r\n*_\"”’)`")
+	if text == "" {
+		return nil
+	}
+	blocks := strings.Split(strings.ReplaceAll(strings.TrimSpace(answer), "\r\n", "\n"), "\n\n")
+	last := blocks[len(blocks)-1]
+	choices, asked := choicesIn(last), last
+	if choices != nil && len(blocks) > 1 {
+		asked = blocks[len(blocks)-2]
+	}
+	switch isMenu := strings.Contains(last, "[") && lettered.MatchString(last); {
+	case choices != nil && !isMenu && !strings.ContainsAny(asked, questionMarks):
+		return nil // a list, which nobody is to choose from
+	case choices == nil && !strings.ContainsRune(questionMarks, lastRune(text)):
+		return nil
+	}
+	return &Question{ID: e.Seq, Kind: "question", Agent: e.Agent, Text: strings.TrimSpace(asked), Choices: choices, Asked: e.Time}
+}
+
+func lastRune(text string) rune {
+	r, _ := utf8.DecodeLastRuneInString(text)
+	return r
 }
 
 // A decision is what a person answers to a question.

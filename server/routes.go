@@ -32,6 +32,7 @@ func routes() []route {
 	asFile := []parameter{{"raw", "as plain text"}, {"html", "markdown as a fragment of HTML"}, {"preview", "to be shown: pictures as they are, pages without any rights"}, {"version", "an earlier version, by its number"}}
 	ofFile := []parameter{{"path", "the file's path"}}
 	library := []parameter{{"q", "only those with these words in their name or text"}, {"kind", "document, data, code or image"}, {"agent", "only of conversations with this agent"}, {"by", "only those that this agent wrote last"}}
+	ofDocuments := []parameter{library[0], library[1], {"agent", "only those that this agent wrote last or has read"}, library[3]}
 	ofCall := []parameter{{"against", "the number of the model call to compare with; by default the one before"}, {"as", "json: the messages as a request has them; curl: as a command, without the key"}}
 	chosen := []parameter{
 		{"agent", "only of this agent"}, {"since", "since then: 2h, 2026-01-31, or a time as in 2026-01-31T12:00:00Z"}, {"limit", "at most so many"},
@@ -72,6 +73,7 @@ func routes() []route {
 		{"GET", "/api/sessions/{id}/queue", "Shows what is said once the run has ended.", nil, false, false, reply(http.StatusOK, (*Server).showQueue)},
 		{"PATCH", "/api/sessions/{id}/queue/{n}", "Changes a message of the queue, or says it now.", nil, false, false, accept(http.StatusOK, (*Server).changeQueued)},
 		{"DELETE", "/api/sessions/{id}/queue/{n}", "Takes a message out of the queue.", nil, false, false, reply(http.StatusNoContent, (*Server).removeQueued)},
+		{"GET", "/api/sessions/{id}/explain", "Says what each model call of a session took and cost, and why its runs ended; of one turn, what was sent and where each part came from.", []parameter{{"turn", "the turn whose parts are wanted, from 1; -1 for the last"}}, false, false, reply(http.StatusOK, (*Server).explainSession)},
 		{"GET", "/api/sessions/{id}/calls/{step}", "Shows what a model was sent, part by part, and what came back; or a tool call.", ofCall, false, false, send("application/json", (*Server).showCall).or(typeOf[callView]())},
 		{"POST", "/api/sessions/{id}/cancel", "Stops the session's run.", nil, false, false, reply(http.StatusNoContent, (*Server).cancelRun)},
 		{"POST", "/api/sessions/{id}/resume", "Goes on with a run that was stopped, failed or interrupted.", nil, false, false, reply(http.StatusAccepted, (*Server).resumeRun)},
@@ -86,7 +88,7 @@ func routes() []route {
 
 		{"GET", "/api/files", "Lists the files of all conversations.", library, false, false, reply(http.StatusOK, (*Server).listLibrary)},
 		{"POST", "/api/files/zip", "Sends files of any conversations as an archive.", nil, false, false, archive((*Server).zipFiles)},
-		{"GET", "/api/documents", "Lists the project's documents.", library[:2], false, false, reply(http.StatusOK, (*Server).listDocuments)},
+		{"GET", "/api/documents", "Lists the project's documents.", ofDocuments, false, false, reply(http.StatusOK, (*Server).listDocuments)},
 		{"PUT", "/api/documents", "Writes a version of a document by hand.", nil, false, false, accept(http.StatusOK, (*Server).editDocument).large()},
 		{"GET", "/api/documents/versions", "Lists the versions of a document, the latest first.", ofFile, false, false, reply(http.StatusOK, (*Server).listDocumentVersions)},
 		{"POST", "/api/documents/restore", "Brings back a version of a document, as a new one.", nil, false, false, accept(http.StatusOK, (*Server).restoreDocument)},
@@ -97,7 +99,7 @@ func routes() []route {
 		{"PUT", "/api/providers/{name}/key", "Sets a provider's key, which is never shown again.", nil, false, true, accept(http.StatusNoContent, (*Server).setProviderKey)},
 		{"POST", "/api/providers/{name}/test", "Tries whether a provider answers.", nil, false, true, reply(http.StatusOK, (*Server).testProvider)},
 		{"GET", "/api/mcp", "Lists the tool servers.", nil, false, true, reply(http.StatusOK, (*Server).listToolServers)},
-		{"POST", "/api/mcp/{name}/accept", "Takes the tools of a server as they are now.", nil, false, true, reply(http.StatusNoContent, (*Server).acceptTools)},
+		{"POST", "/api/mcp/{name}/accept", "Takes the tools of a server as they are now.", nil, false, true, accept(http.StatusNoContent, (*Server).acceptTools)},
 		{"POST", "/api/mcp/{name}/restart", "Starts a tool server anew.", nil, false, true, reply(http.StatusNoContent, (*Server).restartTools)},
 		{"GET", "/api/skills", "Lists the skills.", nil, false, true, reply(http.StatusOK, (*Server).listSkills)},
 		{"GET", "/api/spending", "Says what the last 31 days have cost.", nil, false, true, reply(http.StatusOK, (*Server).showSpending)},
@@ -106,6 +108,13 @@ func routes() []route {
 
 		{"GET", "/api/logs", "Finds events of all sessions, the latest first.", logs, false, false, reply(http.StatusOK, (*Server).findLogs)},
 		{"POST", "/api/chat", "Says something and streams the answer.", nil, false, false, stream((*Server).chat).large()},
+		{"POST", "/api/agent/initialize", "Has an agent carry out its critical actions and greet, as the original application does.", nil, false, false, accept(http.StatusOK, (*Server).initialize)},
+		{"GET", "/api/conversations", "Lists sessions as the original application does.", nil, false, false, reply(http.StatusOK, (*Server).listConversations)},
+		{"GET", "/api/conversations/{id}/messages", "Shows what was said in a session, and its files.", nil, false, false, reply(http.StatusOK, (*Server).showConversation)},
+		{"DELETE", "/api/conversations/{id}", "Deletes a session with its files.", nil, false, false, reply(http.StatusNoContent, (*Server).deleteSession)},
+		{"GET", "/api/files/tree", "Shows the files of all sessions as a tree.", nil, false, false, reply(http.StatusOK, (*Server).showTree)},
+		{"GET", "/api/files/content", "Sends a file by its path in the tree.", ofFile, false, false, reply(http.StatusOK, (*Server).showContent)},
+		{"GET", "/api/health", "Says that the server is alive, as the original application does.", nil, true, false, reply(http.StatusOK, (*Server).showHealth)},
 		{"GET", "/v1/models", "Lists agents and flows as OpenAI lists models.", nil, false, false, reply(http.StatusOK, (*Server).listModels)},
 		{"GET", "/v1/models/{model}", "Shows an agent or a flow as OpenAI shows a model.", nil, false, false, reply(http.StatusOK, (*Server).showModel)},
 		{"POST", "/v1/chat/completions", "Answers as OpenAI's API does, in pieces or at once.", nil, false, false, stream((*Server).complete).large().lenient().or(typeOf[completion]())},

@@ -39,7 +39,11 @@ func (s *Server) stepIn(ctx context.Context, name, session string) (troupe.Step,
 	if err != nil || session == "" {
 		return s.step(ctx, name)
 	}
-	return s.stepWith(ctx, name, n.Model)
+	if s.config.StepIn == nil {
+		return s.stepWith(ctx, name, n.Model)
+	}
+	step, err := s.config.StepIn(ctx, name, n.Model, session)
+	return step, unmade(name, err)
 }
 
 // stepWith makes the agent or flow of a name with a model, the usual one if that is
@@ -50,13 +54,18 @@ func (s *Server) stepWith(ctx context.Context, name, model string) (step troupe.
 	} else {
 		step, err = s.config.Models.Step(ctx, name, model)
 	}
+	return step, unmade(name, err)
+}
+
+// unmade says why there is no step, nil if there is one.
+func unmade(name string, err error) error {
 	if errors.Is(err, ErrUnknown) {
-		return nil, refuse(http.StatusNotFound, "there is no agent or flow named %.64q", name).concerning("model", "model_not_found")
+		return refuse(http.StatusNotFound, "there is no agent or flow named %.64q", name).concerning("model", "model_not_found")
 	}
 	if err != nil {
-		return nil, fmt.Errorf("make %s: %w", name, err)
+		return fmt.Errorf("make %s: %w", name, err)
 	}
-	return step, nil
+	return nil
 }
 
 // begin runs step in the background. It returns once the first event is stored: what

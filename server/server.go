@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/explain"
 	"github.com/troupe-dev/troupe/observe"
 )
 
@@ -72,6 +73,12 @@ type Config struct {
 	// ToolServers and Skills are shown to operators. Nil means none.
 	ToolServers ToolServers
 	Skills      func(ctx context.Context) ([]Skill, error)
+	// Explain says what is known of where agents' instructions come from, and of prices.
+	Explain explain.Options
+	// StepIn, where set, makes the step of a session in place of Cast and Models, so that
+	// a conversation goes on with the agent that it began with. The model is empty for the
+	// usual one. Its errors are those of [Cast.Step].
+	StepIn func(ctx context.Context, name, model, session string) (troupe.Step, error)
 	// Greeter returns what an agent is given so that it speaks first, and whether its
 	// author had it do so. Nil means that none does.
 	Greeter func(agent string) (troupe.Input, bool)

@@ -56,7 +56,14 @@ func (s *Server) listSessions(c *call) ([]sessionView, error) {
 	if err != nil {
 		return nil, err
 	}
-	return s.views(c.r.Context(), list)
+	views, err := s.views(c.r.Context(), list)
+	if err != nil {
+		return nil, err
+	}
+	if status := c.r.URL.Query().Get("status"); status != "" {
+		views = slices.DeleteFunc(views, func(v sessionView) bool { return v.Status != status })
+	}
+	return views, nil
 }
 
 // chooseSessions returns the sessions that a request asks for, as the store has them.
@@ -71,6 +78,9 @@ func (s *Server) chooseSessions(c *call) ([]troupe.SessionInfo, error) {
 		return nil, err
 	}
 	match.Limit = max(int(limit), 1)
+	if match.Status == "waiting" { // some of those that are completed end with a question
+		match.Status = ""
+	}
 	if words := query.Get("q"); words != "" {
 		return s.searchSessions(c, words, match)
 	}

@@ -7,11 +7,9 @@ import (
 	"io"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
-	"github.com/troupe-dev/troupe/bundle"
 	"github.com/troupe-dev/troupe/cmd/troupe/internal/terminal"
 	"github.com/troupe-dev/troupe/project"
 	"github.com/troupe-dev/troupe/server"
@@ -21,24 +19,32 @@ func (p *program) chatCommand() *cobra.Command {
 	var messages []string
 	var session string
 	var greet bool
+	var links []string
 	c := &cobra.Command{
 		Use:   "chat [AGENT]",
 		Short: "Talk with an agent",
 		Long: "Talks with an agent: in the terminal, or with the messages that -m gives, or with the lines of standard input\n" +
-			"where that is no terminal. AGENT may be left out where the project has only one to begin with.",
+			"where that is no terminal. AGENT is an id, the name of a persona or a title. It may be left out where the project\n" +
+			"has only one to begin with, or an analyst; in a terminal there is a list to choose from otherwise.",
 		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: p.completeAgents,
 		RunE: func(c *cobra.Command, args []string) error {
 			if slices.Contains(messages, "") {
 				return usage("-m: a message is not empty")
 			}
+			if len(messages) == 0 && session == "" && p.isInteractive() {
+				if err := p.offerConfiguration(); err != nil {
+					return err
+				}
+			}
 			return p.onStage(c.Context(), args, func(s *stage, agent string) error {
-				return p.chat(c.Context(), s, agent, session, messages, greet)
+				return p.chat(c.Context(), s, agent, session, messages, links, greet)
 			})
 		},
 	}
 	c.Flags().StringArrayVarP(&messages, "message", "m", nil, "send this message and exit; may be given several times")
 	c.Flags().BoolVar(&greet, "greet", false, "have the agent speak first, as its author wrote; in a terminal it does by itself")
+	c.Flags().StringArrayVar(&links, "link", nil, "let the agent read the files of this earlier session, too; may be given several times")
 	c.Flags().StringVar(&session, "session", "", "go on with an earlier session")
 	return c
 }
@@ -46,7 +52,7 @@ func (p *program) chatCommand() *cobra.Command {
 // onStage chooses an agent, and opens an engine for as long as f takes.
 func (p *program) onStage(ctx context.Context, args []string, f func(s *stage, agent string) error) error {
 	return p.inProject(func(project *project.Project) error {
-		id, err := chooseAgent(project, args)
+		id, err := p.chooseAgent(project, args)
 		if err != nil {
 			return err
 		}
@@ -65,51 +71,28 @@ func (p *program) onStage(ctx context.Context, args []string, f func(s *stage, a
 	})
 }
 
-// chooseAgent returns the agent that the arguments name, or the only one that a
-// user would begin with.
-func chooseAgent(p *project.Project, args []string) (string, error) {
-	if len(args) > 0 {
-		return args[0], nil
-	}
-	entries := p.Catalog().Entries()
-	if first := slices.DeleteFunc(slices.Clone(entries), func(e bundle.Entry) bool { return !e.EntryPoint }); len(first) > 0 {
-		entries = first
-	}
-	ids := agentIDs(p)
-	switch {
-	case len(ids) == 0:
-		return "", fmt.Errorf("there are no agents in %s; 'troupe init' writes some to begin with", p.Dir())
-	case len(entries) == 1:
-		return entries[0].ID, nil
-	case len(ids) == 1:
-		return ids[0], nil
-	}
-	return "", usage("which agent? There are %s", strings.Join(ids, ", "))
-}
-
-// agentIDs are those of all agents, whether or not they can be used.
-func agentIDs(p *project.Project) []string {
-	var ids []string
-	for _, e := range p.Catalog().Entries() {
-		ids = append(ids, e.ID)
-	}
-	for _, a := range p.Agents() {
-		if !slices.Contains(ids, a.ID) {
-			ids = append(ids, a.ID)
-		}
-	}
-	return ids
-}
-
-func (p *program) chat(ctx context.Context, s *stage, agent, session string, messages []string, greet bool) error {
+func (p *program) chat(ctx context.Context, s *stage, agent, session string, messages, links []string, greet bool) error {
 	c, err := s.converse(ctx, agent, session)
 	if err != nil {
 		return err
 	}
+	for _, link := range links {
+		id, err := sessionID(ctx, s.project, link)
+		if err == nil {
+			err = s.mustHave(ctx, id)
+		}
+		if err != nil {
+			return fmt.Errorf("--link: %w", err)
+		}
+		c.related = append(c.related, id)
+	}
 	p.mention(s)
-	interactive := len(messages) == 0 && p.isTerminal(p.in) && p.isTerminal(p.out) && !p.flags.json
+	interactive := len(messages) == 0 && p.isInteractive()
 	if session == "" && (greet || interactive) {
-		if err := c.open(ctx, p.listener()); err != nil {
+		show, end := p.listener()
+		err := c.open(ctx, show)
+		end()
+		if err != nil {
 			return err
 		}
 	}
@@ -134,13 +117,20 @@ func (p *program) mention(s *stage) {
 
 // talk sends messages one after the other and shows the answers.
 func (p *program) talk(ctx context.Context, c *conversation, next source) error {
-	show := p.listener()
+	show, end := p.listener()
+	defer end()
 	for {
 		text, err := next()
 		if errors.Is(err, io.EOF) {
 			break
 		}
-		if err == nil {
+		if ref, ok := asksForModel(text); ok && err == nil {
+			var said string
+			if said, err = c.choose(ctx, ref); err == nil {
+				p.tell("%s", terminal.Clean(said))
+				continue
+			}
+		} else if err == nil {
 			err = c.say(ctx, text, show)
 		}
 		if err != nil {
@@ -176,8 +166,14 @@ func (p *program) talkInLines(ctx context.Context, c *conversation) error {
 
 func (p *program) chatInTerminal(ctx context.Context, c *conversation) error {
 	config := terminal.Config{
-		Title: c.step.Name(), Agent: c.step.Name(), Model: modelOf(c.stage.project, c.step.Name()),
-		Say: c.say, History: filepath.Join(c.stage.project.DataDir(), "chat-history.jsonl"),
+		Title: c.step.Name(), Agent: c.step.Name(), Model: c.model,
+		Say: c.say, Choose: func(ctx context.Context, text string) (said, model string, ok bool, err error) {
+			ref, ok := asksForModel(text)
+			if ok {
+				said, err = c.choose(ctx, ref)
+			}
+			return said, c.model, ok, err
+		}, History: filepath.Join(c.stage.project.DataDir(), "chat-history.jsonl"),
 		Colour: p.usesColour(p.out), In: p.in, Out: p.out,
 	}
 	if d, err := c.stage.project.Definition(c.step.Name()); err == nil {
@@ -186,6 +182,7 @@ func (p *program) chatInTerminal(ctx context.Context, c *conversation) error {
 			config.Commands = append(config.Commands, terminal.Command{Name: command.Cmd, Description: command.Description})
 		}
 	}
+	config.Commands = append(config.Commands, terminal.Command{Name: modelCommand, Description: "Show the model that answers, or change it: /model provider/name"})
 	if p.isTerminal(p.err) {
 		p.log.hold()
 		defer p.log.release()

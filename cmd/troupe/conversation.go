@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/outputs"
 	"github.com/troupe-dev/troupe/workspace"
 )
 
@@ -16,8 +17,10 @@ import (
 type conversation struct {
 	stage   *stage
 	step    troupe.Step
+	model   string // that answers
 	session string // empty until the first event
 	stop    string
+	related []string // sessions whose files may be read, too
 	saved   []string // files, as a person in the project would write their paths
 }
 
@@ -36,7 +39,7 @@ func (s *stage) converse(ctx context.Context, agent, session string) (*conversat
 	if err != nil {
 		return nil, err
 	}
-	return &conversation{stage: s, step: step, session: session}, nil
+	return &conversation{stage: s, step: step, model: modelOf(s.project, step.Name()), session: session}, nil
 }
 
 // mustHave fails if the store does not know the session.
@@ -49,7 +52,11 @@ func (s *stage) mustHave(ctx context.Context, session string) error {
 
 // say sends a message and shows all that happens until it is answered.
 func (c *conversation) say(ctx context.Context, text string, show func(*troupe.Event)) error {
-	return c.follow(c.stage.engine.Run(ctx, c.step, troupe.Input{Session: c.session, Text: text}), show)
+	input := troupe.Input{Session: c.session, Text: text}
+	if len(c.related) > 0 {
+		input.Custom, input.Values = outputs.Related(c.related)
+	}
+	return c.follow(c.stage.engine.Run(ctx, c.step, input), show)
 }
 
 // open has the agent speak first, where its author wrote so.

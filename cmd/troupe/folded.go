@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 
 	"github.com/troupe-dev/troupe/observe"
-	"github.com/troupe-dev/troupe/store/sqlite"
 )
 
 // A folded file keeps metrics of all events up to a number, so that they need not be
@@ -31,7 +30,7 @@ const (
 
 // foldKept computes metrics of all that is stored, beginning with what was kept in a
 // directory.
-func foldKept(ctx context.Context, store *sqlite.Reader, dir string) (*observe.Metrics, error) {
+func foldKept(ctx context.Context, store scanner, dir string) (*observe.Metrics, error) {
 	kept := readFolded(filepath.Join(dir, foldedName))
 	if n, err := store.Count(ctx, 0, kept.Upto); err != nil {
 		return nil, err

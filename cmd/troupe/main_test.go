@@ -12,6 +12,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/troupe-dev/troupe/internal/corpus"
 	"github.com/troupe-dev/troupe/pipeline"
 	"github.com/troupe-dev/troupe/project"
 	"github.com/troupe-dev/troupe/troupetest"
@@ -37,6 +38,7 @@ func TestScripts(t *testing.T) {
 		UpdateScripts:       *update,
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("GORACE", hurry)
+			env.Setenv("EXAMPLES", filepath.Join(corpus.ModuleRoot(t), "examples"))
 			for name, value := range map[string]string{"XDG_CACHE_HOME": filepath.Join(env.WorkDir, ".cache"), "GIT_CONFIG_GLOBAL": "/dev/null", "GIT_AUTHOR_NAME": "Ada", "GIT_AUTHOR_EMAIL": "ada@example.org",
 				"GIT_COMMITTER_NAME": "Ada", "GIT_COMMITTER_EMAIL": "ada@example.org", "GIT_CEILING_DIRECTORIES": filepath.Dir(env.WorkDir)} {
 				env.Setenv(name, value)
@@ -48,6 +50,9 @@ func TestScripts(t *testing.T) {
 			"project": writeProject,
 			"session": latestSession,
 			"serve":   func(ts *testscript.TestScript, _ bool, args []string) { serve(t, ts, args) },
+			"speak":   func(ts *testscript.TestScript, _ bool, args []string) { speak(t, ts, args) },
+
+			"writehost": writeHost,
 		},
 	})
 }

@@ -12,9 +12,10 @@ import (
 )
 
 func (p *program) mcpCommand() *cobra.Command {
-	c := &cobra.Command{Use: "mcp", Short: "Show the MCP servers of the project, and accept their tools", Args: cobra.NoArgs,
-		RunE: func(*cobra.Command, []string) error { return usage("mcp: list or accept?") }}
+	c := &cobra.Command{Use: "mcp", Short: "Offer the project to MCP clients, or show the MCP servers that it uses", Args: cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error { return usage("mcp: serve, list or accept?") }}
 	c.AddCommand(
+		p.mcpServeCommand(),
 		&cobra.Command{Use: "list", Short: "List the tools of the MCP servers, and those that are withheld", Args: cobra.NoArgs,
 			RunE: func(c *cobra.Command, _ []string) error {
 				return p.inProject(func(project *project.Project) error { return p.listServers(c.Context(), project) })

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"iter"
 	"maps"
 	"slices"
 	"strings"
@@ -17,7 +18,7 @@ import (
 	"github.com/troupe-dev/troupe/cmd/troupe/internal/terminal"
 	"github.com/troupe-dev/troupe/observe"
 	"github.com/troupe-dev/troupe/project"
-	"github.com/troupe-dev/troupe/store/sqlite"
+	"github.com/troupe-dev/troupe/store"
 )
 
 func (p *program) metricsCommand() *cobra.Command {
@@ -32,7 +33,7 @@ func (p *program) metricsCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return p.reading(c.Context(), observe.NewMetrics().Summary(), func(opened *project.Project, reader *sqlite.Reader) error {
+			return p.reading(c.Context(), observe.NewMetrics().Summary(), func(opened *project.Project, reader store.Log) error {
 				metrics, err := fold(c.Context(), reader, opened.DataDir(), from)
 				switch {
 				case err != nil:
@@ -52,40 +53,47 @@ func (p *program) metricsCommand() *cobra.Command {
 }
 
 // fold computes metrics from the logs of all sessions that went on since then.
-func fold(ctx context.Context, store *sqlite.Reader, dir string, since time.Time) (*observe.Metrics, error) {
-	if since.IsZero() {
-		return foldKept(ctx, store, dir)
+func fold(ctx context.Context, log store.Log, dir string, since time.Time) (*observe.Metrics, error) {
+	if all, ok := log.(scanner); ok && since.IsZero() {
+		return foldKept(ctx, all, dir)
 	}
 	metrics := observe.NewMetrics()
-	for info, err := range store.Sessions(ctx, troupe.SessionFilter{Since: since}) {
+	for info, err := range log.Sessions(ctx, troupe.SessionFilter{Since: since}) {
 		if err != nil {
 			return nil, err
 		}
-		var log []troupe.Event
-		for e, err := range store.Events(ctx, info.ID, 0) {
+		var events []troupe.Event
+		for e, err := range log.Events(ctx, info.ID, 0) {
 			if err != nil {
 				return nil, err
 			}
-			log = append(log, e)
+			events = append(events, e)
 		}
-		for _, e := range observe.Own(log) {
+		for _, e := range observe.Own(events) {
 			metrics.Note(&e)
 		}
 	}
 	return metrics, nil
 }
 
+// A scanner can go over all that is stored at once.
+type scanner interface {
+	Scan(ctx context.Context, query store.Query) iter.Seq2[store.Hit, error]
+	Newest(ctx context.Context) (int64, error)
+	Count(ctx context.Context, after, upto int64) (int64, error)
+}
+
 // foldAll goes over what is stored between two numbers once, in the order in which it
 // was stored, and over nothing that metrics do not count.
-func foldAll(ctx context.Context, store *sqlite.Reader, metrics *observe.Metrics, after, upto int64) error {
+func foldAll(ctx context.Context, all scanner, metrics *observe.Metrics, after, upto int64) error {
 	own := map[string]int64{} // from which event on a fork's log is its own
-	for hit, err := range store.Scan(ctx, sqlite.Query{Kinds: []string{"session_forked"}, After: after, Before: upto + 1}) {
+	for hit, err := range all.Scan(ctx, store.Query{Kinds: []string{"session_forked"}, After: after, Before: upto + 1}) {
 		if err != nil {
 			return err
 		}
 		own[hit.Event.Session] = hit.Event.Seq
 	}
-	for hit, err := range store.Scan(ctx, sqlite.Query{Kinds: observe.MetricKinds(), After: after, Before: upto + 1}) {
+	for hit, err := range all.Scan(ctx, store.Query{Kinds: observe.MetricKinds(), After: after, Before: upto + 1}) {
 		if err == nil {
 			err = hit.Err
 		}

@@ -103,6 +103,7 @@ func (p *program) command() *cobra.Command {
 		Use:           "troupe",
 		Short:         "Runs troupes of AI agents",
 		Long:          "Troupe runs agents that are written as files, on any OpenAI-compatible model or on none.",
+		Version:       buildVersion().line(),
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		PersistentPreRunE: func(*cobra.Command, []string) error {
@@ -111,6 +112,7 @@ func (p *program) command() *cobra.Command {
 		},
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
+	root.SetVersionTemplate("{{.Version}}\n")
 	global := root.PersistentFlags()
 	global.StringVarP(&p.flags.dir, "dir", "C", ".", "the project's directory")
 	global.StringVar(&p.flags.model, "model", "", "the model to use, as provider/name, or rehearsal for none; of several with commas between them, each is asked where the one before is down")
@@ -121,7 +123,7 @@ func (p *program) command() *cobra.Command {
 	root.AddCommand(
 		p.initCommand(), p.addCommand(), p.agentsCommand(), p.lintCommand(), p.rehearseCommand(), p.chatCommand(), p.runCommand(), p.deliverCommand(), p.deliveriesCommand(),
 		p.testPhaseCommand(), p.testWorkflowCommand(), p.validateSchemaCommand(), p.kbCommand(),
-		p.serveCommand(), p.skillsCommand(), p.mcpCommand(), p.sessionsCommand(), p.logsCommand(), p.metricsCommand(), p.modelsCommand(), p.doctorCommand(), p.versionCommand(),
+		p.serveCommand(), p.skillsCommand(), p.mcpCommand(), p.acpCommand(), p.evalCommand(), p.backupCommand(), p.manCommand(), p.sessionsCommand(), p.logsCommand(), p.metricsCommand(), p.storeCommand(), p.modelsCommand(), p.doctorCommand(), p.versionCommand(),
 	)
 	return root
 }
@@ -157,8 +159,10 @@ func counted(n int, thing string) string {
 }
 
 // writeJSON writes one value to standard output.
-func (p *program) writeJSON(value any) error {
-	encoder := json.NewEncoder(p.out)
+func (p *program) writeJSON(value any) error { return encodeJSON(p.out, value) }
+
+func encodeJSON(w io.Writer, value any) error {
+	encoder := json.NewEncoder(w)
 	encoder.SetEscapeHTML(false)
 	encoder.SetIndent("", "  ")
 	return encoder.Encode(value)

@@ -20,6 +20,7 @@ type progress struct {
 
 	mu      sync.Mutex
 	now     string
+	wait    terminal.Wait
 	since   time.Time
 	tokens  map[string]int // by run
 	cost    map[string]float64
@@ -48,7 +49,9 @@ func (g *progress) tick() {
 			return
 		case <-each.C:
 			g.mu.Lock()
-			if g.now != "" {
+			if waits, ok := g.wait.For(); ok {
+				fmt.Fprintf(g.p.err, "\r\x1b[K  … %s", waits)
+			} else if g.now != "" {
 				fmt.Fprintf(g.p.err, "\r\x1b[K  … %s, %s", terminal.OneLine(g.now, 70), time.Since(g.since).Round(time.Second))
 			}
 			g.mu.Unlock()
@@ -77,6 +80,7 @@ func (g *progress) doing(what string) { g.now, g.since = what, time.Now() }
 func (g *progress) note(e *troupe.Event) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	g.wait.Note(e)
 	switch b := e.Body.(type) {
 	case *troupe.RunStarted:
 		g.began(e, b)
@@ -95,7 +99,7 @@ func (g *progress) note(e *troupe.Event) {
 		g.ended(e)
 	case *troupe.ArtifactSaved:
 		g.line("  %s", b.Path)
-	case *troupe.Warned:
+	case *troupe.Warned, *troupe.ModelFailed:
 		if text, ok := terminal.Warning(e); ok {
 			g.line("  %s", text)
 		}

@@ -15,15 +15,16 @@ import (
 
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/cmd/troupe/internal/terminal"
+	"github.com/troupe-dev/troupe/eval"
 	"github.com/troupe-dev/troupe/project"
-	"github.com/troupe-dev/troupe/store/sqlite"
+	"github.com/troupe-dev/troupe/store"
 	"github.com/troupe-dev/troupe/transcript"
 	"github.com/troupe-dev/troupe/workspace"
 )
 
 // reading opens the store for reading for as long as f takes. Where nothing has run
 // yet it says so, and in JSON that there is nothing.
-func (p *program) reading(ctx context.Context, nothing any, f func(*project.Project, *sqlite.Reader) error) error {
+func (p *program) reading(ctx context.Context, nothing any, f func(*project.Project, store.Log) error) error {
 	return p.inProject(func(opened *project.Project) error {
 		reader, err := opened.OpenReader(ctx)
 		if errors.Is(err, project.ErrNoSessions) {
@@ -55,9 +56,9 @@ func (p *program) withLog(ctx context.Context, project *project.Project, id stri
 }
 
 // infoOfSession finds the session whose id begins so.
-func infoOfSession(ctx context.Context, store *sqlite.Reader, id string) (found troupe.SessionInfo, err error) {
+func infoOfSession(ctx context.Context, reader store.Log, id string) (found troupe.SessionInfo, err error) {
 	if !troupe.IsSessionID(id) {
-		alike, err := store.Complete(ctx, id, maxAlike)
+		alike, err := reader.Complete(ctx, id, maxAlike)
 		if err != nil {
 			return found, err
 		}
@@ -65,7 +66,7 @@ func infoOfSession(ctx context.Context, store *sqlite.Reader, id string) (found 
 			return found, err
 		}
 	}
-	for info, err := range store.Sessions(ctx, troupe.SessionFilter{ID: id}) {
+	for info, err := range reader.Sessions(ctx, troupe.SessionFilter{ID: id}) {
 		return info, err
 	}
 	return found, fmt.Errorf("session %.64q: %w", id, troupe.ErrNotFound)
@@ -107,12 +108,15 @@ func writeLines(w io.Writer, events iter.Seq2[troupe.Event, error]) error {
 
 func (p *program) exportSessionCommand() *cobra.Command {
 	var format, file string
+	var asCase bool
 	c := &cobra.Command{
 		Use:   "export ID",
-		Short: "Write a session as markdown to read, or as JSON lines to keep",
+		Short: "Write a session as markdown to read, as JSON lines to keep, or as a case for 'troupe eval'",
 		Args:  cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			if format != "markdown" && format != "jsonl" {
+			if asCase {
+				format = caseFormat
+			} else if format != "markdown" && format != "jsonl" {
 				return usage("--format: markdown or jsonl, not %.20q", format)
 			}
 			return p.inProject(func(project *project.Project) error {
@@ -123,9 +127,13 @@ func (p *program) exportSessionCommand() *cobra.Command {
 		},
 	}
 	c.Flags().StringVar(&format, "format", "markdown", "markdown or jsonl")
+	c.Flags().BoolVar(&asCase, "as-case", false, "write a suite with one case, of what was said and done")
 	c.Flags().StringVarP(&file, "output", "o", "", "the file to write, which must not exist (default: standard output)")
 	return c
 }
+
+// caseFormat is the format of cases.
+const caseFormat = "case"
 
 func (p *program) export(info troupe.SessionInfo, events iter.Seq2[troupe.Event, error], format, file string) (err error) {
 	to := p.out
@@ -137,8 +145,16 @@ func (p *program) export(info troupe.SessionInfo, events iter.Seq2[troupe.Event,
 		defer func() { err = errors.Join(err, f.Close()) }()
 		to = f
 	}
-	if format == "jsonl" {
+	switch format {
+	case "jsonl":
 		return writeLines(to, events)
+	case caseFormat:
+		data, err := eval.CaseOf(info, events)
+		if err != nil {
+			return err
+		}
+		_, err = to.Write(data)
+		return err
 	}
 	return transcript.Write(to, events, transcript.Options{Session: info})
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"net"
 
@@ -25,11 +26,16 @@ func (p *program) serveCommand() *cobra.Command {
 	return c
 }
 
-func (p *program) serve(ctx context.Context, opened *project.Project, address string) error {
+func (p *program) serve(ctx context.Context, opened *project.Project, address string) (err error) {
 	web, err := opened.Server(ctx)
 	if err != nil {
 		return err
 	}
+	clients, err := mountMCP(ctx, opened, web)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, clients.Close()) }()
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", cmp.Or(address, opened.Addr()))
 	if err != nil {
 		return fmt.Errorf("serve: %w", err)

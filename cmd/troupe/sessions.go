@@ -19,11 +19,11 @@ import (
 )
 
 func (p *program) sessionsCommand() *cobra.Command {
-	c := &cobra.Command{Use: "sessions", Short: "List, search, show, resume, fork, export and delete sessions", Args: cobra.NoArgs,
+	c := &cobra.Command{Use: "sessions", Short: "List, search, show, explain, resume, fork, export and delete sessions", Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			return usage("sessions: list, search, show, resume, fork, export, retry or delete?")
+			return usage("sessions: list, search, show, explain, resume, fork, export, retry or delete?")
 		}}
-	c.AddCommand(p.listSessionsCommand(), p.searchSessionsCommand(), p.showSessionCommand(), p.resumeSessionCommand(),
+	c.AddCommand(p.listSessionsCommand(), p.searchSessionsCommand(), p.showSessionCommand(), p.explainSessionCommand(), p.resumeSessionCommand(),
 		p.forkSessionCommand(), p.exportSessionCommand(), p.retrySessionCommand(), p.deleteSessionsCommand())
 	return c
 }
@@ -95,7 +95,10 @@ func (p *program) resumeSessionCommand() *cobra.Command {
 		RunE: func(c *cobra.Command, args []string) error {
 			return p.inSession(c.Context(), args[0], func(c *conversation, ctx context.Context) error {
 				p.mention(c.stage)
-				if err := c.resume(ctx, p.listener()); err != nil {
+				show, end := p.listener()
+				err := c.resume(ctx, show)
+				end()
+				if err != nil {
 					return err
 				}
 				p.tellSaved(c)

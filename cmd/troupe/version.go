@@ -18,13 +18,16 @@ type versionInfo struct {
 	Arch    string `json:"arch"`
 }
 
+// release is the version that a release was linked with, empty for any other build.
+var release string
+
 func buildVersion() versionInfo {
-	v := versionInfo{Version: "development", Go: runtime.Version(), OS: runtime.GOOS, Arch: runtime.GOARCH}
+	v := versionInfo{Version: cmp.Or(release, "development"), Go: runtime.Version(), OS: runtime.GOOS, Arch: runtime.GOARCH}
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
 		return v
 	}
-	if info.Main.Version != "(devel)" {
+	if release == "" && info.Main.Version != "(devel)" {
 		v.Version = cmp.Or(info.Main.Version, v.Version)
 	}
 	for _, s := range info.Settings {
@@ -33,6 +36,11 @@ func buildVersion() versionInfo {
 		}
 	}
 	return v
+}
+
+// line is the version as people read it.
+func (v versionInfo) line() string {
+	return fmt.Sprintf("troupe %s (%s, %s/%s)", v.Version, v.Go, v.OS, v.Arch)
 }
 
 func (p *program) versionCommand() *cobra.Command {
@@ -45,7 +53,7 @@ func (p *program) versionCommand() *cobra.Command {
 			if p.flags.json {
 				return p.writeJSON(v)
 			}
-			_, err := fmt.Fprintf(p.out, "troupe %s (%s, %s/%s)\n", v.Version, v.Go, v.OS, v.Arch)
+			_, err := fmt.Fprintln(p.out, v.line())
 			return err
 		},
 	}

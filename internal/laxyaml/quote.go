@@ -11,6 +11,10 @@ import (
 //	output_folder: {project-root}/docs
 //	cmd: *help
 //	title: Story: one
+//	path: "C:\Users"
+//	title: "One" of many
+//
+// Tabs that indent a line are two spaces each.
 //
 // It works line by line, keeps the lines' numbers, and leaves block scalars and
 // quoted values alone. The lines it changed are returned, nil if there are none.
@@ -21,7 +25,7 @@ func quoteScalars(src []byte) (quoted []byte, changed []int) {
 	for line := range strings.Lines(string(src)) {
 		number++
 		body := strings.TrimRight(line, "\r\n")
-		mended := q.line(body)
+		mended := q.line(spaced(body))
 		if mended != body {
 			changed = append(changed, number)
 		}
@@ -74,6 +78,9 @@ func (q *quoter) line(line string) string {
 	}
 	value, comment := cutComment(value)
 	if quote := value[0]; quote == '"' || quote == '\'' {
+		if isBadlyQuoted(value) {
+			return dashes + key + literal(value) + comment
+		}
 		if strings.Count(value, value[:1])%2 == 1 {
 			q.open = quote
 		}
@@ -83,6 +90,36 @@ func (q *quoter) line(line string) string {
 		return line
 	}
 	return dashes + key + "'" + strings.ReplaceAll(value, "'", "''") + "'" + comment
+}
+
+// spaced has spaces for the tabs that indent a line.
+func spaced(line string) string {
+	text := strings.TrimLeft(line, " \t")
+	return strings.ReplaceAll(line[:len(line)-len(text)], "\t", "  ") + text
+}
+
+// badEscape is a backslash in double quotes that YAML has no meaning for.
+var badEscape = regexp.MustCompile(`\\(?:[^0abtnvfre "/\\N_LPxuU\t]|x(?:.?$|[^0-9a-fA-F]|.[^0-9a-fA-F])|[uU][^0-9a-fA-F])`)
+
+// isBadlyQuoted says whether a value that begins with a quote is none that YAML can read:
+// something follows the closing quote, or a backslash means nothing.
+func isBadlyQuoted(value string) bool {
+	quote := value[:1]
+	if len(value) < 2 || strings.Count(value, quote)%2 == 1 {
+		return false
+	}
+	if !strings.HasSuffix(value, quote) {
+		return !strings.Contains(value, quote+",") && !strings.Contains(value, quote+":")
+	}
+	return quote == `"` && badEscape.MatchString(strings.ReplaceAll(value, `\\`, ""))
+}
+
+// literal quotes a value so that it is read as written, without the quotes around all of it.
+func literal(value string) string {
+	if quote := value[:1]; strings.HasSuffix(value, quote) && strings.Count(value, quote) == 2 {
+		value = value[1 : len(value)-1]
+	}
+	return "'" + strings.ReplaceAll(value, "'", "''") + "'"
 }
 
 // cutComment splits a value from the comment behind it.
@@ -130,4 +167,14 @@ func closing(s string) int {
 		}
 	}
 	return -1
+}
+
+// isTabbed says whether a line of a text is indented with tabs.
+func isTabbed(src []byte, number int) bool {
+	for line := range strings.Lines(string(src)) {
+		if number--; number == 0 {
+			return strings.HasPrefix(strings.TrimLeft(line, " "), "\t")
+		}
+	}
+	return false
 }

@@ -59,6 +59,10 @@ func Parse(line int, src []byte) (root *yaml.Node, notes []Problem, err error) {
 			return nil, nil, c.invalid(err)
 		}
 		for _, n := range lines {
+			if isTabbed(src, n) {
+				c.note(CodeUnquoted, n, "YAML indents with spaces; the tabs are read as two each")
+				continue
+			}
 			c.note(CodeUnquoted, n, "YAML wants this value in quotes; it is read as if it had them")
 		}
 	}

@@ -74,7 +74,6 @@ func TestDangerousYAMLIsRefusedWithItsLine(t *testing.T) {
 		"size":      {strings.Repeat("# x\n", MaxBytes/4+1), 11, CodeRefused},
 		"documents": {"a: 1\n---\nb: 2", 11, CodeInvalid},
 		"no YAML":   {"a: 1\nb: [", 12, CodeInvalid},
-		"tab":       {"a:\n\tb: 1", 12, CodeInvalid},
 	} {
 		_, _, err := Parse(11, []byte(c.src))
 		found, ok := err.(*Problem)
@@ -130,4 +129,19 @@ func FuzzYAML(f *testing.F) {
 			t.Errorf("%q: %v", src, err)
 		}
 	})
+}
+
+func TestTabsAndBadQuotesAreReadAsTheAuthorMeant(t *testing.T) {
+	for src, want := range map[string]string{
+		"a:\n\tb: one": "one", "a:\n  b: \"C:\\Users\\ada\"": `C:\Users\ada`, "a:\n  b: \"One\" of many": `"One" of many`,
+		"a:\n  b: \"\\d+ of \\w\"": `\d+ of \w`,
+	} {
+		root, notes, err := Parse(1, []byte(src))
+		if got := Scalar(Field(Field(root, "a"), "b")); err != nil || got != want || len(notes) != 1 || notes[0].Line != 2 {
+			t.Errorf("%q: %q, %v, %v", src, got, notes, err)
+		}
+	}
+	if _, _, err := Parse(1, []byte("a:\n  b: \"\\n fine\"\n")); err != nil {
+		t.Error(err)
+	}
 }

@@ -162,8 +162,12 @@ func (r *Reply) Growing(name string, bytes int) error {
 }
 
 // Call adds a call, and its block if it has none yet. Arguments of none are an empty
-// object. An id that is missing, or that another call has, is replaced.
+// object. An id that is missing, or that another call has, is replaced. A call without a
+// name has lost its beginning.
 func (r *Reply) Call(b *Block, call troupe.ToolCall, made func(n int) string) error {
+	if call.Name == "" {
+		return r.From.Incomplete(errors.New("a call has no name"))
+	}
 	if strings.TrimSpace(call.Arguments) == "" {
 		call.Arguments = "{}"
 	}

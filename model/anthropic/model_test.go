@@ -8,7 +8,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"testing/iotest"
 	"testing/synctest"
 	"time"
 
@@ -228,25 +227,7 @@ type roundTrip func(*http.Request) (*http.Response, error)
 func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
 func TestStreamsInAllPieces(t *testing.T) {
-	want := hear(t, wiretest.Stream(thinkAndCall))
-	for name, wrap := range map[string]func(io.Reader) io.Reader{"byte by byte": iotest.OneByteReader, "CRLF": func(r io.Reader) io.Reader {
-		data, _ := io.ReadAll(r)
-		return strings.NewReader(strings.ReplaceAll(string(data), "\n", "\r\n"))
-	}} {
-		client := &http.Client{Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
-			return &http.Response{StatusCode: 200, Header: http.Header{}, Body: io.NopCloser(wrap(strings.NewReader(thinkAndCall))), Request: r}, nil
-		})}
-		got := wiretest.Listen(t.Context(), modelOn(t, Config{HTTPClient: client}), wiretest.Hello())
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("%s: %s", name, diff)
-		}
-	}
-	// Wherever it is cut, there is no end and there are no calls.
-	for i := range len(thinkAndCall) - len("\n\n") {
-		if h := hear(t, wiretest.Stream(thinkAndCall[:i])); h.End != nil && i < strings.Index(thinkAndCall, `"message_stop"`)+len(`"message_stop"}`) || h.End == nil && (h.Calls != nil || h.Err == nil) {
-			t.Fatalf("cut at %d: %+v", i, h)
-		}
-	}
+	wiretest.InPieces(t, func(t testing.TB, client *http.Client) troupe.Model { return modelOn(t, Config{HTTPClient: client}) }, wiretest.Stream(thinkAndCall))
 }
 
 func FuzzStream(f *testing.F) {
@@ -257,12 +238,6 @@ func FuzzStream(f *testing.F) {
 	f.Fuzz(func(t *testing.T, body string) {
 		m := modelOn(t, Config{HTTPClient: wiretest.Stream(body).Client()})
 		h := wiretest.Listen(t.Context(), m, wiretest.Hello())
-		if (h.End == nil) == (h.Err == nil) || h.End == nil && h.Calls != nil {
-			t.Fatalf("heard %+v", h)
-		}
-		encoded := messageForm{host: m.host, model: m.name}.encode(h.Message())
-		if len(encoded) > 0 && !json.Valid([]byte("["+string(encoded[1:])+"]")) {
-			t.Fatalf("goes back as %s", encoded)
-		}
+		wiretest.Sound(t, h, messageForm{host: m.host, model: m.name}.encode)
 	})
 }

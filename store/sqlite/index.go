@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/troupe-dev/troupe/internal/failpoint"
+	"github.com/troupe-dev/troupe/store"
 )
 
 const (
@@ -110,7 +111,7 @@ func (w *writer) index(some int) (upto int64, err error) {
 		if err != nil {
 			continue
 		}
-		if text := searchable(event.Body); text != "" {
+		if text := store.Text(event.Body); text != "" {
 			if _, err := w.exec("INSERT INTO texts (rowid, text) VALUES (?, ?)", e.key, text); err != nil {
 				return 0, err
 			}

@@ -8,19 +8,7 @@ import (
 	"iter"
 	"math"
 	"time"
-
-	"github.com/troupe-dev/troupe"
 )
-
-// A Hit is an event that a query chose.
-type Hit struct {
-	// Number orders the events of all sessions as they were stored.
-	Number int64
-	// Event has no body where Err is set.
-	Event troupe.Event
-	// Err says that the stored event cannot be decoded.
-	Err error
-}
 
 // Search yields the events that a query chooses, the latest first. Events that
 // are stored meanwhile are not among them.
@@ -91,11 +79,11 @@ type scan struct {
 }
 
 func (r *Reader) newScan(q *Query, order string, yield func(Hit, error) bool) (*scan, error) {
-	indexed, err := q.indexed(order)
+	chosen, err := indexed(q, order)
 	if err != nil {
 		return nil, err
 	}
-	s := &scan{reader: r, query: q, order: order, indexed: indexed, unindexed: q.unindexed(order), yield: yield, left: q.Limit, needs: needed(q.Text)}
+	s := &scan{reader: r, query: q, order: order, indexed: chosen, unindexed: unindexed(q, order), yield: yield, left: q.Limit, needs: needed(q.Text)}
 	if s.left <= 0 {
 		s.left = math.MaxInt
 	}
@@ -111,7 +99,7 @@ func (s *scan) close() {
 // between yields what has a key between two others, as long as it is wanted. Texts
 // are looked for in the index as far as that goes, and sifted after it.
 func (s *scan) between(ctx context.Context, after, before, upto int64) error {
-	after = max(after, s.query.floor())
+	after = max(after, floor(s.query))
 	if s.query.Text == "" {
 		return s.pass(ctx, s.unindexed, after, before)
 	}

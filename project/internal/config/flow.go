@@ -42,6 +42,17 @@ type Flow struct {
 	node *yaml.Node `yaml:"-"`
 }
 
+// NewGroupChat is the flow in which agents talk with each other, as if troupe.yaml had it.
+func NewGroupChat(description string, agents ...string) Flow {
+	f := Flow{Description: description, node: &yaml.Node{Kind: yaml.MappingNode, Content: []*yaml.Node{
+		{Kind: yaml.ScalarNode, Value: "group_chat"}, {Kind: yaml.SequenceNode},
+	}}}
+	for _, id := range agents {
+		f.GroupChat = append(f.GroupChat, Part{Name: id})
+	}
+	return f
+}
+
 // Line is where a key of the flow stands, or the flow itself if the key is not there.
 func (f *Flow) Line(key string) int {
 	if f.node == nil {

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/suggest"
 	"github.com/troupe-dev/troupe/model/catalog"
 	"github.com/troupe-dev/troupe/model/provider"
@@ -30,6 +31,8 @@ type Chooser struct {
 	Client *http.Client
 	// Log is told what is odd about models and servers. Nil means that nobody is.
 	Log *slog.Logger
+	// Wrap, where set, takes the place of every model that is opened, by its name.
+	Wrap func(ref string, m troupe.Model) (troupe.Model, error)
 
 	asked sync.Map // what servers have said of their models, by provider/name
 }
@@ -81,6 +84,7 @@ func (c *Chooser) For(agent string) Choice {
 	for _, candidate := range []Choice{
 		newChoice([]string{c.Flag}, "--model"),
 		newChoice(c.Config.Agents[agent].Model, "agents."+agent+".model in "+config.Name),
+		newChoice(c.Config.Agents[config.Everyone].Model, "agents."+config.Everyone+".model in "+config.Name),
 		newChoice(c.Config.Model, "model in "+config.Name),
 		newChoice([]string{c.Getenv("TROUPE_MODEL")}, "TROUPE_MODEL"),
 	} {

@@ -2,6 +2,7 @@ package models
 
 import (
 	"fmt"
+	"net/http"
 	"slices"
 	"time"
 
@@ -47,7 +48,7 @@ func (c *Chooser) client(e *Endpoint, info catalog.Info) (troupe.Model, error) {
 	switch e.API {
 	case provider.Messages:
 		return anthropic.New(anthropic.Config{
-			BaseURL: e.BaseURL, Key: e.Key, KeyHeader: keyHeader, Model: e.Model, Headers: e.Headers, HTTPClient: c.Client, Known: &info, Log: c.Log,
+			BaseURL: e.BaseURL, Key: e.Key, KeyHeader: keyHeader, Model: e.Model, Headers: e.Headers, HTTPClient: c.signingClient(e), Known: &info, Log: c.Log,
 			BeginTimeout: begin, IdleTimeout: silence, AnswerTimeout: own.AnswerTimeout, MaxAnswer: own.MaxAnswer, MaxLine: own.MaxLine,
 		})
 	case provider.Gemini:
@@ -74,6 +75,20 @@ func (c *Chooser) client(e *Endpoint, info catalog.Info) (troupe.Model, error) {
 		})
 	}
 	return nil, fmt.Errorf("%s is not spoken here", e.API)
+}
+
+// signingClient is the client of an endpoint, which signs requests where that is what
+// opens the door.
+func (c *Chooser) signingClient(e *Endpoint) *http.Client {
+	if e.aws == nil {
+		return c.Client
+	}
+	client := http.Client{}
+	if c.Client != nil {
+		client = *c.Client
+	}
+	client.Transport = e.aws.Transport(client.Transport)
+	return &client
 }
 
 var textCalls = map[string]openai.TextCalls{"always": openai.TextCallsAlways, "never": openai.TextCallsNever}

@@ -27,6 +27,8 @@ type Endpoint struct {
 	// KeyHeader is the header that the key goes into, empty for a bearer token.
 	KeyHeader string
 	Headers   map[string]string
+	// aws sign the requests where there is no key but theirs.
+	aws *wire.AWSKeys
 
 	// known is the provider's row of the table, zero for one of the user's own.
 	known      provider.Provider
@@ -59,6 +61,9 @@ func (c *Chooser) Endpoint(choice Choice) (Endpoint, error) {
 	if model == "" {
 		e.Model = c.usual(&known)
 	}
+	if key, _ := known.Key(c.Getenv); known.Name == "bedrock" && key == "" && e.configured.API == "" && c.Getenv("AWS_ACCESS_KEY_ID") != "" && strings.Contains(e.Model, "claude") {
+		e.configured.API = string(provider.Messages) // the endpoint that the account's own keys open
+	}
 	at, err := e.protocol()
 	if err != nil {
 		return e, wrong(err)
@@ -71,7 +76,8 @@ func (c *Chooser) Endpoint(choice Choice) (Endpoint, error) {
 		return e, wrong(fmt.Errorf("providers.%s has no base_url", name))
 	}
 	c.open(&e, at)
-	if needsKey && e.Key == "" {
+	e.aws = c.awsKeys(&e)
+	if needsKey && e.Key == "" && e.aws == nil {
 		return e, &MissingKey{Ref: choice.Ref, From: choice.From, Variable: e.KeyEnv}
 	}
 	return e, nil
@@ -174,6 +180,23 @@ func (c *Chooser) open(e *Endpoint, at provider.Endpoint) {
 	for name, value := range e.configured.Headers {
 		add(name, value)
 	}
+}
+
+// awsKeys are the keys that sign requests to Bedrock's own endpoint, where people have
+// those of their account and no key for Bedrock. The compatible endpoint takes bearer
+// tokens alone.
+func (c *Chooser) awsKeys(e *Endpoint) *wire.AWSKeys {
+	at, err := url.Parse(e.BaseURL)
+	if err != nil || e.Key != "" || e.API != provider.Messages || authorizes(e.configured.Headers) {
+		return nil
+	}
+	rest, ok := strings.CutPrefix(at.Hostname(), "bedrock-runtime.")
+	region, _, found := strings.Cut(rest, ".")
+	keys := &wire.AWSKeys{ID: c.Getenv("AWS_ACCESS_KEY_ID"), Secret: wire.Secret(c.Getenv("AWS_SECRET_ACCESS_KEY")), Session: wire.Secret(c.Getenv("AWS_SESSION_TOKEN")), Region: region, Service: "bedrock"}
+	if !ok || !found || keys.ID == "" || keys.Secret == "" {
+		return nil
+	}
+	return keys
 }
 
 // authorizes says whether the headers hold a key themselves.

@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/wiretest"
+	"github.com/troupe-dev/troupe/model/problem"
 	"github.com/troupe-dev/troupe/project/internal/models"
 	"github.com/troupe-dev/troupe/troupetest"
 )
@@ -212,6 +214,24 @@ func TestPatienceIsConfigured(t *testing.T) {
 		}
 		if e, ok := errors.AsType[*troupe.ModelError](failure); !ok || e.Reason != "timeout" || !e.Temporary {
 			t.Errorf("%s: %v", timeout, failure)
+		}
+	}
+}
+
+// Whatever protocol a server speaks, it is waited for as long as troupe.yaml says.
+func TestPatienceIsConfiguredInEveryProtocol(t *testing.T) {
+	for _, api := range []string{"chat", "messages", "gemini", "responses", "ollama"} {
+		server := wiretest.Serve(t, http.StatusOK, "text/event-stream", wiretest.Stall)
+		opened, err := open(t, "local/m", fmt.Sprintf("providers: {local: {base_url: %q, api: %s, begin_timeout: 30ms}}", server.URL, api), "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		h := wiretest.Listen(t.Context(), opened.Model, wiretest.Hello())
+		if e, ok := errors.AsType[*troupe.ModelError](h.Err); !ok || e.Reason != "timeout" || !e.Temporary {
+			t.Errorf("%s: %v", api, h.Err)
+		}
+		if p := problem.Of(h.Err); p.Code != "timeout" || !strings.Contains(p.Next, "begin_timeout") {
+			t.Errorf("%s: %+v", api, p)
 		}
 	}
 }

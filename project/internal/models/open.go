@@ -22,6 +22,16 @@ type Opened struct {
 // Open makes the model of a choice. It asks nothing of models, but it may ask a
 // server of the user's own what it has, for two seconds at most.
 func (c *Chooser) Open(choice Choice) (Opened, error) {
+	opened, err := c.openAll(choice)
+	if err != nil || c.Wrap == nil {
+		return opened, err
+	}
+	opened.Model, err = c.Wrap(opened.Ref, opened.Model)
+	return opened, err
+}
+
+// openAll makes the model of a choice, or of several that stand in for each other.
+func (c *Chooser) openAll(choice Choice) (Opened, error) {
 	refs := choice.refs()
 	if len(refs) == 1 {
 		return c.openOne(choice)

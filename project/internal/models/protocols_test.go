@@ -17,11 +17,14 @@ import (
 var update = flag.Bool("update", false, "write what the tests find into the documents")
 
 // capture is a transport that keeps the last request.
-type capture struct{ path, body string }
+type capture struct {
+	path, body string
+	header     http.Header
+}
 
 func (c *capture) RoundTrip(r *http.Request) (*http.Response, error) {
 	body, err := io.ReadAll(r.Body)
-	c.path, c.body = r.URL.Path, string(body)
+	c.path, c.body, c.header = r.URL.Path, string(body), r.Header
 	return &http.Response{StatusCode: http.StatusTeapot, Header: http.Header{}, Body: http.NoBody, Request: r}, err
 }
 
@@ -127,5 +130,35 @@ func TestTheTableOfProtocolsInTheDocuments(t *testing.T) {
 	}
 	if made != string(text) {
 		t.Error("the table of protocols in docs/models.md is not what requests show; run go test ./project/internal/models -run TestTheTableOfProtocols -update")
+	}
+}
+
+// Claude at Bedrock is opened by the account's own keys, or by a key for Bedrock; at
+// Vertex by a token.
+func TestClaudeAtBedrockAndVertex(t *testing.T) {
+	for _, test := range []struct{ ref, yaml, env, path, header, value, has string }{
+		{"bedrock/anthropic.claude-sonnet-5-v1:0", "", "AWS_REGION=eu-west-1 AWS_ACCESS_KEY_ID=AKID AWS_SECRET_ACCESS_KEY=canary AWS_SESSION_TOKEN=tok", "/model/anthropic.claude-sonnet-5-v1:0/invoke-with-response-stream",
+			"Authorization", "AWS4-HMAC-SHA256 Credential=AKID/", `"anthropic_version":"bedrock-2023-05-31"`},
+		{"bedrock/anthropic.claude-sonnet-5-v1:0", "providers: {bedrock: {api: messages}}", "AWS_REGION=eu-west-1 AWS_BEARER_TOKEN_BEDROCK=bk AWS_ACCESS_KEY_ID=AKID AWS_SECRET_ACCESS_KEY=canary", "/model/anthropic.claude-sonnet-5-v1:0/invoke-with-response-stream",
+			"Authorization", "Bearer bk", `"anthropic_version":"bedrock-2023-05-31"`},
+		{"vertex/claude-sonnet-5", "providers: {vertex: {api: messages}}", "GOOGLE_CLOUD_PROJECT=p GOOGLE_CLOUD_LOCATION=europe-west1 CLOUDSDK_AUTH_ACCESS_TOKEN=vt",
+			"/v1/projects/p/locations/europe-west1/publishers/anthropic/models/claude-sonnet-5:streamRawPredict", "Authorization", "Bearer vt", `"anthropic_version":"vertex-2023-10-16"`},
+	} {
+		c := &capture{}
+		chooser := chooser(t, "", test.yaml, test.env)
+		chooser.Client = &http.Client{Transport: c}
+		opened, err := chooser.Open(models.Choice{Ref: test.ref, From: "--model"})
+		if err != nil {
+			t.Errorf("%s: %v", test.ref, err)
+			continue
+		}
+		body := c.show(t, opened.Model, &troupe.Request{Messages: []*troupe.Message{{Role: troupe.RoleUser, Text: "u"}}})
+		if c.path != test.path || !strings.HasPrefix(c.header.Get(test.header), test.value) || !strings.Contains(body, test.has) || strings.Contains(fmt.Sprint(c.header), "canary") {
+			t.Errorf("%s: %s %v %s", test.ref, c.path, c.header, body)
+		}
+	}
+	// Without either there is nothing to sign with.
+	if _, err := chooser(t, "", "", "AWS_REGION=eu-west-1").Open(models.Choice{Ref: "bedrock/anthropic.claude-sonnet-5-v1:0", From: "--model"}); err == nil || !strings.Contains(err.Error(), "AWS_BEARER_TOKEN_BEDROCK") {
+		t.Errorf("%v", err)
 	}
 }

@@ -25,6 +25,9 @@ type Config struct {
 	// Say sends a message and calls show for each event, in order, until the reply is
 	// complete. It stops when ctx is done.
 	Say func(ctx context.Context, text string, show func(*troupe.Event)) error
+	// Choose takes a message that is about the model and not for the agent: it says what
+	// is to be shown and which model answers from now on. Nil takes none.
+	Choose func(ctx context.Context, text string) (said, model string, ok bool, err error)
 	// History is the file that keeps what the user said; empty keeps nothing.
 	History string
 	// Colour is whether to use any.

@@ -73,6 +73,9 @@ func (m *model) enter() tea.Cmd {
 		m.notice = err.Error()
 	}
 	m.print(m.styles.user.Render(fold("› "+Clean(text), m.width)))
+	if m.choose(text) {
+		return nil
+	}
 	return m.say(text)
 }
 

@@ -1,0 +1,309 @@
+// Package acp offers the agents of a project to editors, by the Agent Client Protocol:
+// Zed, JetBrains, Neovim and others start the program and talk with it on its standard
+// streams.
+//
+// The directory that the editor has open is the project. Its agents and flows are the
+// session's modes, an agent's commands are slash commands, approvals are permission
+// requests, and a session is one of the project's store: it can be listed, loaded and
+// gone on with, in the editor or anywhere else.
+package acp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/coder/acp-go-sdk"
+
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/project"
+	"github.com/troupe-dev/troupe/project/converse"
+)
+
+// Config says which projects editors get, and how.
+type Config struct {
+	// Open opens the project of a directory that an editor works in. It is called once
+	// for each directory; the project is closed when the editor is gone.
+	Open func(dir string) (*project.Project, error)
+	// Agent is the agent or flow that a session begins with. Empty means the one that a
+	// user would begin with.
+	Agent string
+	// Version is that of the program, for editors to show.
+	Version string
+	// Log is told of trouble with the connection. Nil means nobody is.
+	Log *slog.Logger
+}
+
+// Serve offers agents to the editor at the other end of two streams, as a rule the
+// standard ones, until the editor is gone or ctx is done.
+func Serve(ctx context.Context, c Config, in io.Reader, out io.Writer) error {
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
+	}
+	a := &agent{config: c, projects: map[string]*project.Project{}, sessions: map[string]*session{}}
+	a.out = newAnnouncer(out)
+	a.editor = acp.NewAgentSideConnection(a, a.out, in)
+	a.editor.SetLogger(c.Log)
+	select {
+	case <-a.editor.Done():
+	case <-ctx.Done():
+	}
+	return a.close()
+}
+
+// An agent is what the editor talks with.
+type agent struct {
+	config Config
+	editor *acp.AgentSideConnection
+	out    *announcer
+
+	mu       sync.Mutex
+	projects map[string]*project.Project // by directory
+	sessions map[string]*session
+}
+
+// close ends every prompt and gives up the projects.
+func (a *agent) close() error {
+	a.mu.Lock()
+	sessions := a.sessions
+	a.sessions = map[string]*session{}
+	a.mu.Unlock()
+	for _, s := range sessions {
+		s.stop()
+	}
+	a.out.close()
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	var errs []error
+	for _, p := range a.projects {
+		errs = append(errs, p.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// projectOf opens the project of a directory, once.
+func (a *agent) projectOf(dir string) (*project.Project, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if p := a.projects[dir]; p != nil {
+		return p, nil
+	}
+	p, err := a.config.Open(dir)
+	if err != nil {
+		return nil, err
+	}
+	a.projects[dir] = p
+	return p, nil
+}
+
+// find returns a session that was begun or loaded.
+func (a *agent) find(id acp.SessionId) (*session, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if s := a.sessions[string(id)]; s != nil {
+		return s, nil
+	}
+	return nil, acp.NewInvalidParams(map[string]any{"error": fmt.Sprintf("there is no session %.64q; begin or load it first", string(id))})
+}
+
+// Initialize implements [acp.Agent].
+func (a *agent) Initialize(context.Context, acp.InitializeRequest) (acp.InitializeResponse, error) {
+	return acp.InitializeResponse{
+		ProtocolVersion: acp.ProtocolVersionNumber,
+		AgentInfo:       &acp.Implementation{Name: "troupe", Title: acp.Ptr("Troupe"), Version: a.config.Version},
+		AuthMethods:     []acp.AuthMethod{},
+		AgentCapabilities: acp.AgentCapabilities{
+			LoadSession:        true,
+			PromptCapabilities: acp.PromptCapabilities{Image: true, EmbeddedContext: true},
+			SessionCapabilities: acp.SessionCapabilities{
+				Close: &acp.SessionCloseCapabilities{}, List: &acp.SessionListCapabilities{}, Resume: &acp.SessionResumeCapabilities{},
+			},
+		},
+	}, nil
+}
+
+// Authenticate implements [acp.Agent]. Whoever starts the program may use it.
+func (*agent) Authenticate(context.Context, acp.AuthenticateRequest) (acp.AuthenticateResponse, error) {
+	return acp.AuthenticateResponse{}, nil
+}
+
+// NewSession implements [acp.Agent]. Nothing is stored before the first message.
+func (a *agent) NewSession(ctx context.Context, r acp.NewSessionRequest) (acp.NewSessionResponse, error) {
+	p, err := a.projectOf(r.Cwd)
+	if err != nil {
+		return acp.NewSessionResponse{}, failure(err)
+	}
+	name, err := a.first(p)
+	if err != nil {
+		return acp.NewSessionResponse{}, failure(err)
+	}
+	c, err := converse.Begin(ctx, p, name, "")
+	if err != nil {
+		return acp.NewSessionResponse{}, failure(err)
+	}
+	c.Session = newSessionID()
+	s := a.add(p, c)
+	a.warnOfServers(r.McpServers)
+	a.out.after(c.Session, func() { s.announceCommands(context.WithoutCancel(ctx)) })
+	return acp.NewSessionResponse{SessionId: acp.SessionId(c.Session), Modes: s.modes()}, nil
+}
+
+// warnOfServers says that the editor's MCP servers are not used.
+func (a *agent) warnOfServers(servers []acp.McpServer) {
+	if len(servers) > 0 {
+		a.config.Log.Warn("the editor's MCP servers are not used; mcp in "+project.Name+" names those of the project", "servers", len(servers))
+	}
+}
+
+// first is the agent or flow that a session begins with.
+func (a *agent) first(p *project.Project) (string, error) {
+	if a.config.Agent != "" {
+		return p.Find(a.config.Agent)
+	}
+	agents := p.Agents()
+	for _, one := range agents {
+		if one.EntryPoint {
+			return one.ID, nil
+		}
+	}
+	if len(agents) > 0 {
+		return agents[0].ID, nil
+	}
+	return "", fmt.Errorf("there are no agents in %s; 'troupe init' writes some to begin with", p.Dir())
+}
+
+func (a *agent) add(p *project.Project, c *converse.Conversation) *session {
+	s := &session{agent: a, project: p, conversation: c, plan: newPlan(p, c.Agent), allowed: map[string]bool{}}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.sessions[c.Session] = s
+	return s
+}
+
+// reopen makes a session of the store one of the editor's.
+func (a *agent) reopen(ctx context.Context, cwd string, id acp.SessionId) (*session, error) {
+	p, err := a.projectOf(cwd)
+	if err != nil {
+		return nil, failure(err)
+	}
+	c, err := converse.Continue(ctx, p, string(id), "")
+	if err != nil {
+		return nil, failure(err)
+	}
+	return a.add(p, c), nil
+}
+
+// LoadSession implements [acp.AgentLoader]: the editor is shown the conversation so far.
+func (a *agent) LoadSession(ctx context.Context, r acp.LoadSessionRequest) (acp.LoadSessionResponse, error) {
+	s, err := a.reopen(ctx, r.Cwd, r.SessionId)
+	if err != nil {
+		return acp.LoadSessionResponse{}, err
+	}
+	a.warnOfServers(r.McpServers)
+	if err := s.replay(ctx); err != nil {
+		return acp.LoadSessionResponse{}, failure(err)
+	}
+	s.announceCommands(ctx)
+	return acp.LoadSessionResponse{Modes: s.modes()}, nil
+}
+
+// ResumeSession implements [acp.Agent]: as LoadSession, with nothing shown.
+func (a *agent) ResumeSession(ctx context.Context, r acp.ResumeSessionRequest) (acp.ResumeSessionResponse, error) {
+	s, err := a.reopen(ctx, r.Cwd, r.SessionId)
+	if err != nil {
+		return acp.ResumeSessionResponse{}, err
+	}
+	s.announceCommands(ctx)
+	return acp.ResumeSessionResponse{Modes: s.modes()}, nil
+}
+
+// CloseSession implements [acp.Agent].
+func (a *agent) CloseSession(_ context.Context, r acp.CloseSessionRequest) (acp.CloseSessionResponse, error) {
+	s, err := a.find(r.SessionId)
+	if err != nil {
+		return acp.CloseSessionResponse{}, err
+	}
+	s.stop()
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	delete(a.sessions, string(r.SessionId))
+	return acp.CloseSessionResponse{}, nil
+}
+
+// maxListed is how many sessions an editor is shown.
+const maxListed = 100
+
+// ListSessions implements [acp.Agent]: the sessions of a directory, or of all that are
+// open.
+func (a *agent) ListSessions(ctx context.Context, r acp.ListSessionsRequest) (acp.ListSessionsResponse, error) {
+	var dirs []string
+	if r.Cwd != nil {
+		if _, err := a.projectOf(*r.Cwd); err != nil {
+			return acp.ListSessionsResponse{}, failure(err)
+		}
+		dirs = []string{*r.Cwd}
+	} else {
+		a.mu.Lock()
+		for dir := range a.projects {
+			dirs = append(dirs, dir)
+		}
+		a.mu.Unlock()
+		slices.Sort(dirs)
+	}
+	list := acp.ListSessionsResponse{Sessions: []acp.SessionInfo{}}
+	for _, dir := range dirs {
+		p, err := a.projectOf(dir)
+		if err != nil {
+			return list, failure(err)
+		}
+		engine, err := p.Engine(ctx)
+		if err != nil {
+			return list, failure(err)
+		}
+		for info, err := range engine.Sessions(ctx, troupe.SessionFilter{Limit: maxListed}) {
+			if err != nil {
+				return list, failure(err)
+			}
+			list.Sessions = append(list.Sessions, acp.SessionInfo{
+				Cwd: dir, SessionId: acp.SessionId(info.ID), Title: acp.Ptr(titleOf(info)), UpdatedAt: acp.Ptr(info.Updated.UTC().Format("2006-01-02T15:04:05Z")),
+			})
+		}
+	}
+	return list, nil
+}
+
+func titleOf(info troupe.SessionInfo) string {
+	if title := strings.TrimSpace(info.Title); title != "" {
+		return title
+	}
+	return info.Agent
+}
+
+// Cancel implements [acp.Agent].
+func (a *agent) Cancel(_ context.Context, r acp.CancelNotification) error {
+	s, err := a.find(r.SessionId)
+	if err != nil {
+		return err
+	}
+	s.cancel()
+	return nil
+}
+
+// SetSessionMode implements [acp.Agent]: another agent has the conversation from then on.
+func (a *agent) SetSessionMode(ctx context.Context, r acp.SetSessionModeRequest) (acp.SetSessionModeResponse, error) {
+	s, err := a.find(r.SessionId)
+	if err != nil {
+		return acp.SetSessionModeResponse{}, err
+	}
+	return acp.SetSessionModeResponse{}, s.switchTo(ctx, string(r.ModeId))
+}
+
+// SetSessionConfigOption implements [acp.Agent]: there are no options.
+func (*agent) SetSessionConfigOption(context.Context, acp.SetSessionConfigOptionRequest) (acp.SetSessionConfigOptionResponse, error) {
+	return acp.SetSessionConfigOptionResponse{}, acp.NewMethodNotFound(acp.AgentMethodSessionSetConfigOption)
+}

@@ -1,0 +1,87 @@
+package bundle
+
+import (
+	"context"
+	"iter"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"golang.org/x/tools/txtar"
+
+	"github.com/troupe-dev/troupe"
+)
+
+// obliging is a model that answers anything with one word.
+type obliging struct{}
+
+func (obliging) Generate(context.Context, *troupe.Request) iter.Seq2[troupe.Chunk, error] {
+	return func(yield func(troupe.Chunk, error) bool) {
+		_ = yield(troupe.Chunk{Text: "Hello."}, nil) && yield(troupe.Chunk{End: &troupe.End{Finish: "stop"}}, nil)
+	}
+}
+
+// The trees of testdata/odd are written after what people keep in their repositories.
+// Each agent is listed, has all its commands, and starts. A tree's comment has a line for
+// each: id | name | commands.
+func TestOddTreesAreListedAndStart(t *testing.T) {
+	trees, err := filepath.Glob("testdata/odd/*.txtar")
+	if err != nil || len(trees) == 0 {
+		t.Fatal("no trees", err)
+	}
+	for _, tree := range trees {
+		t.Run(strings.TrimSuffix(filepath.Base(tree), ".txtar"), func(t *testing.T) {
+			archive, err := txtar.ParseFile(tree)
+			if err != nil {
+				t.Fatal(err)
+			}
+			dir := t.TempDir()
+			for _, f := range archive.Files {
+				put(t, dir, f.Name, string(f.Data))
+			}
+			checkOddTree(t, dir, strings.Split(strings.TrimSpace(string(archive.Comment)), "\n"))
+		})
+	}
+}
+
+func checkOddTree(t *testing.T, dir string, want []string) {
+	c := find(t, dir, Config{})
+	engine, err := troupe.New(troupe.Config{Store: troupe.NewMemoryStore()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer engine.Close()
+	var got []string
+	for _, listed := range c.List(nil) {
+		if listed.Broken != nil {
+			t.Errorf("%s is broken: %v", listed.ID, listed.Broken)
+			continue
+		}
+		line := listed.ID + " | " + listed.Name + " |"
+		for _, command := range listed.Definition.Commands {
+			line += " " + command.Cmd
+		}
+		got = append(got, line)
+		agent, err := c.Agent(listed.ID, Options{Model: obliging{}, Outputs: filepath.Join(dir, "data", "agent-outputs")})
+		if err != nil {
+			t.Errorf("%s: %v", listed.ID, err)
+			continue
+		}
+		text, ok := listed.Definition.Opening()
+		if !ok {
+			text = "hello"
+		}
+		for e, err := range engine.Run(t.Context(), agent, troupe.Input{Text: text}) {
+			if err != nil {
+				t.Errorf("%s does not start: %v", listed.ID, err)
+			}
+			_ = e
+		}
+	}
+	slices.Sort(got)
+	slices.Sort(want)
+	if !slices.Equal(got, want) {
+		t.Errorf("listed are\n%s\nwant\n%s\nfindings: %v", strings.Join(got, "\n"), strings.Join(want, "\n"), c.Findings())
+	}
+}

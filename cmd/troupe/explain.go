@@ -1,0 +1,187 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"iter"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/cmd/troupe/internal/terminal"
+	"github.com/troupe-dev/troupe/explain"
+	"github.com/troupe-dev/troupe/project"
+)
+
+func (p *program) explainSessionCommand() *cobra.Command {
+	var turn int
+	var text bool
+	c := &cobra.Command{
+		Use:   "explain ID",
+		Short: "Say what models were sent, where it came from, what it took and cost, and why runs stopped",
+		Long: "Lists the model calls of a session and says why its runs stopped. With --turn it shows what one call was sent: each part\n" +
+			"with the file and line that it came from, its tokens and cost, and whether it is new since the call before; and what of\n" +
+			"that call was not sent any more.",
+		Args: cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			if text && turn == 0 {
+				return usage("--text needs --turn")
+			}
+			return p.inProject(func(opened *project.Project) error {
+				return p.withLog(c.Context(), opened, args[0], func(_ troupe.SessionInfo, events iter.Seq2[troupe.Event, error]) error {
+					options := opened.ExplainOptions()
+					options.Turn = turn
+					session, err := explain.Read(events, options)
+					if err != nil {
+						return err
+					}
+					return p.writeExplained(session, turn, text)
+				})
+			})
+		},
+	}
+	c.Flags().IntVar(&turn, "turn", 0, "show what was sent in this turn, counted from 1; -1 is the last")
+	c.Flags().BoolVar(&text, "text", false, "with the whole text of each part")
+	return c
+}
+
+func (p *program) writeExplained(s *explain.Session, turn int, text bool) error {
+	switch {
+	case p.flags.json:
+		return p.writeJSON(s)
+	case turn == 0:
+		return p.writeTurns(s)
+	case turn < 0:
+		turn = len(s.Turns)
+	}
+	if len(s.Turns) == 0 {
+		p.tell("No model was asked in this session.")
+		return nil
+	}
+	return p.writeTurn(s, &s.Turns[turn-1], text)
+}
+
+// writeTurns lists the model calls, each with what led to it, and the ends of runs.
+func (p *program) writeTurns(s *explain.Session) error {
+	table := tabwriter.NewWriter(p.out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(table, "TURN\tAGENT\tMODEL\tSENT\tCACHED\tCAME BACK\tCOST\tTIME\tWHAT CAME OF IT")
+	// What is said between calls stands in the last column, so that the others line up.
+	aside := func(text string) { fmt.Fprintf(table, "%s%s\n", strings.Repeat("\t", 8), text) }
+	ends := s.Ends
+	for i := range s.Turns {
+		t := &s.Turns[i]
+		for _, c := range t.Compacted {
+			aside(describeCompaction(&c))
+		}
+		fmt.Fprintf(table, "%d\t%s\t%s\t%s\t%s\t%s\t%s\t%v\t%s\n", t.Turn, t.Agent, terminal.OneLine(cmp.Or(t.Model, "-"), 30), terminal.Count(t.Input),
+			terminal.Count(t.Cached), terminal.Count(t.Output), costOf(t.Cost), (time.Duration(t.Latency) * time.Millisecond).Round(10*time.Millisecond), outcomeOf(t))
+		for len(ends) > 0 && ends[0].AfterTurn <= t.Turn {
+			aside("stopped: " + terminal.OneLine(ends[0].Why, 200))
+			ends = ends[1:]
+		}
+	}
+	for _, end := range ends {
+		aside("stopped: " + terminal.OneLine(end.Why, 200))
+	}
+	if err := table.Flush(); err != nil {
+		return err
+	}
+	if len(s.Turns) > 0 {
+		p.tell("'troupe sessions explain %s --turn %d' shows what the last one was sent.", s.Session[:8], len(s.Turns))
+	}
+	return nil
+}
+
+func describeCompaction(c *explain.Compaction) string {
+	text := fmt.Sprintf("made room: %s messages left out, %s kept, %s tokens became %s", terminal.Count(c.Dropped), terminal.Count(c.Kept), terminal.Count(c.TokensBefore), terminal.Count(c.TokensAfter))
+	if c.Summary != "" {
+		text += ", summed up"
+	}
+	if c.ResultCap > 0 {
+		text += fmt.Sprintf(", tool results cut at %d bytes", c.ResultCap)
+	}
+	return text
+}
+
+// outcomeOf says in a few words what a call came to.
+func outcomeOf(t *explain.Turn) string {
+	switch {
+	case len(t.Calls) > 0:
+		return terminal.OneLine(strings.Join(t.Calls, "; "), 60)
+	case t.Purpose != "":
+		return t.Purpose
+	}
+	return terminal.OneLine(t.Answer, 60)
+}
+
+func costOf(cost float64) string {
+	if cost == 0 {
+		return "-"
+	}
+	return fmt.Sprintf("$%.4f", cost)
+}
+
+// writeTurn shows what one call was sent.
+func (p *program) writeTurn(s *explain.Session, t *explain.Turn, text bool) error {
+	fmt.Fprintf(p.out, "Turn %d of %d: %s, %s, %s tokens sent (%s from the cache), %s came back, %s\n\n", t.Turn, len(s.Turns), t.Agent, cmp.Or(t.Model, "no model"),
+		terminal.Count(t.Input), terminal.Count(t.Cached), terminal.Count(t.Output), costOf(t.Cost))
+	for _, c := range t.Compacted {
+		fmt.Fprintf(p.out, "Before it, %s.\n\n", describeCompaction(&c))
+	}
+	for _, failed := range t.Failed {
+		fmt.Fprintf(p.out, "Before it, an attempt failed: %s\n\n", terminal.OneLine(failed, 200))
+	}
+	if err := p.writeParts(t.Parts, text); err != nil {
+		return err
+	}
+	if len(t.Dropped) > 0 {
+		fmt.Fprint(p.out, "\nNot sent any more:\n")
+		if err := p.writeParts(t.Dropped, text); err != nil {
+			return err
+		}
+	}
+	fmt.Fprintf(p.out, "\nCame back (%s): %s\n", cmp.Or(t.Finish, "no reason given"), outcomeOf(t))
+	for _, end := range s.Ends {
+		if end.AfterTurn == t.Turn {
+			fmt.Fprintf(p.out, "The run then stopped: %s\n", terminal.OneLine(end.Why, 300))
+		}
+	}
+	return nil
+}
+
+func (p *program) writeParts(parts []explain.Part, text bool) error {
+	table := tabwriter.NewWriter(p.out, 0, 0, 2, ' ', 0)
+	for _, part := range parts {
+		fresh := ""
+		if part.New {
+			fresh = "new"
+		}
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s tokens\t%s\t%s\n", part.Kind, terminal.OneLine(cmp.Or(part.Name, "-"), 40), fresh, terminal.OneLine(placeOf(&part), 70),
+			terminal.Count(part.Tokens), costOf(part.Cost), terminal.OneLine(part.Text, 50))
+		if text {
+			if err := table.Flush(); err != nil {
+				return err
+			}
+			for line := range strings.Lines(part.Text) {
+				fmt.Fprintf(p.out, "  │ %s\n", terminal.Clean(strings.TrimRight(line, "\n")))
+			}
+		}
+	}
+	return table.Flush()
+}
+
+// placeOf says where a part came from.
+func placeOf(part *explain.Part) string {
+	switch {
+	case part.Origin != "" && part.Line > 0:
+		return fmt.Sprintf("%s:%d", part.Origin, part.Line)
+	case part.Origin != "" && part.Origin != part.Name:
+		return part.Origin
+	case part.Event > 0 && part.Kind != "instructions":
+		return fmt.Sprintf("event %d", part.Event)
+	}
+	return ""
+}
