@@ -1,5 +1,5 @@
 # Everything a person needs is one of these targets; each sets up what it needs.
-.PHONY: demo setup test check requirements bench load fuzz torture fmt vet staticcheck tidy generated benchbuild toolstest mutants api help
+.PHONY: demo setup test check requirements bench load fuzz torture scale fmt vet staticcheck tidy generated benchbuild toolstest mutants api help
 
 # The race detector needs a C compiler; without one the tests run without it.
 RACE := $(shell command -v gcc >/dev/null 2>&1 || command -v clang >/dev/null 2>&1 && echo -race)
@@ -34,6 +34,11 @@ fuzz: ## fuzzes every parser for a while: make fuzz FUZZTIME=1m
 torture: ## kills the program a thousand times and looks for what is lost: make torture KILLS=5000
 	@$(GO) run ./test/torture -kills $(or $(KILLS),1000)
 
+scale: ## three workers on PostgreSQL through hundreds of kills, and a million sessions: make scale RUNS=300 KILLS=150
+	@TROUPE_RUNS=$(or $(RUNS),300) TROUPE_KILLS=$(or $(KILLS),150) $(GO) test -count=1 -v -timeout 60m -run TestWorkers ./store/postgres
+	@TROUPE_SESSIONS=$(or $(SESSIONS),1000000) $(GO) test -count=1 -v -timeout 60m -run TestTheCostOfAStart ./project
+	@$(GO) test -run '^$$' -bench Append -benchtime 5s ./store/postgres
+
 # What mutation testing looks at, and how many mutants of each package it tries.
 MUTATED := . ./flow ./internal/answer ./internal/journal=. ./pipeline ./store/sqlite
 mutants: ## breaks the code in small ways and lists what no test notices: make mutants PACKAGES=./flow SAMPLE=0 (all) SEED=2
@@ -60,6 +65,10 @@ generated:
 # What a release promised to Go programs stays, or is said.
 api:
 	@./scripts/api
+
+# The program compiles for the systems that no test runs on here.
+cross: ## compiles the program for Windows and macOS
+	@for os in windows darwin; do GOOS=$$os CGO_ENABLED=0 $(GO) build -o /dev/null ./cmd/troupe || exit 1; done
 
 toolstest:
 	@$(GO) -C tools vet ./...

@@ -76,7 +76,7 @@ func (b *Bundle) here(text string) string {
 
 // installedTrees are the directories that files name as if they were installed
 // there, often without saying that they mean the project.
-var installedTrees = []string{"bmad/", "_bmad/", ".bmad/"}
+var installedTrees = []string{"bmad/", "_bmad/", ".bmad/", "{bmad_folder}/"}
 
 // herePath rewrites a path as here does. One that begins with an installed tree is
 // meant from the project.
@@ -188,6 +188,9 @@ func (b *Bundle) Locate(ref Reference) (string, error) {
 		return "", err
 	}
 	loc, err := lookAt(ws, from, b.here(ref.Path))
+	if moved := b.herePath(ref.Path); errors.Is(err, workspace.ErrNotFound) && moved != b.here(ref.Path) {
+		loc, err = lookAt(ws, from, moved)
+	}
 	isPlain := !strings.HasPrefix(ref.Path, "{") && !strings.HasPrefix(ref.Path, "./") && !strings.HasPrefix(ref.Path, "../")
 	if errors.Is(err, workspace.ErrNotFound) && isPlain {
 		if loc, err = ws.Resolve(b.here(ref.Path)); err == nil {

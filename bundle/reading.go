@@ -72,6 +72,10 @@ func (b *Bundle) Files() (*workspace.Workspace, error) { return b.files() }
 // Here rewrites a path or a text so that it fits where the bundle lies.
 func (b *Bundle) Here(text string) string { return b.here(text) }
 
+// HerePath is Here for a path, which may begin with the name of an installation without
+// saying that it means the project.
+func (b *Bundle) HerePath(name string) string { return b.herePath(name) }
+
 // Location returns the place of a file that is given relative to the project.
 func (b *Bundle) Location(ws *workspace.Workspace, file string) (workspace.Location, error) {
 	return b.location(ws, file)

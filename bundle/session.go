@@ -167,7 +167,7 @@ func (s *sessions) start(ctx context.Context, x *session, run *troupe.Run) error
 	}
 	for _, id := range x.related {
 		if info, err := os.Stat(filepath.Join(s.outputs, id)); err == nil && info.IsDir() {
-			roots = append(roots, workspace.Root{Name: "session-" + id, Dir: filepath.Join(s.outputs, id), Access: workspace.ReadOnly})
+			roots = append(roots, workspace.Root{Name: "session-" + id, Dir: filepath.Join(s.outputs, id), Access: workspace.ReadOnly, Opens: true})
 		}
 	}
 	ws, err := s.agent.bundle.open(s.options, documents, map[string]string{"session-id": x.id, "date": x.date}, roots...)

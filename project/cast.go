@@ -2,9 +2,9 @@ package project
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 
@@ -36,6 +36,9 @@ func (s *stage) find(ctx context.Context, name, session string) (*player, error)
 func (s *stage) findWith(ctx context.Context, name, session string, choose func(id string) models.Choice) (*player, error) {
 	if name == Deliver {
 		order, err := s.orderOf(ctx, session)
+		if errors.Is(err, troupe.ErrNotFound) { // the session is about to begin
+			order, err = s.project.Delivery(), nil
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -204,7 +207,7 @@ func (p *Project) optionsOf(id string) bundle.Options {
 // documents says where the documents of the project are, and whose.
 func (p *Project) documents() bundle.Documents {
 	documents := bundle.Documents{Dir: filepath.Join(p.DataDir(), "documents"), InPlace: p.config.Documents == "in-place" || p.inPlace && p.config.Documents == ""}
-	if len(p.config.Server.Users) > 0 && p.config.Documents != "shared" && !documents.InPlace {
+	if p.hasUsers() && p.config.Documents != "shared" && !documents.InPlace {
 		documents.Owner = (*troupe.Run).User
 	}
 	return documents
@@ -242,10 +245,6 @@ func (p *Project) rootsOf(id string) []workspace.Root {
 	}
 	if p.usesSkills(id) {
 		roots = append(roots, p.skills.Roots()...)
-	}
-	if _, err := os.Stat(p.DataDir()); err == nil && own.MayReadProject() {
-		// Closed: whoever may read the project may not read everybody's conversations.
-		roots = append(roots, workspace.Root{Name: "troupe-data", Dir: p.DataDir()})
 	}
 	return roots
 }

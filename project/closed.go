@@ -48,7 +48,7 @@ func (p *Project) ownData() []string {
 		list = append(list, file)
 		list = append(list, p.partsOf(filepath.Dir(file))...)
 	}
-	if len(p.config.Server.Users) > 0 {
+	if p.hasUsers() {
 		list = append(list, p.partsOf(within(p.dir, p.config.Pipeline.Output))...)
 	}
 	if dir, err := os.UserCacheDir(); err == nil {

@@ -448,7 +448,7 @@ func (s *stage) phases(ctx context.Context) ([]pipeline.Phase, error) {
 // each has documents of their own in it, unless they share one.
 func (s *stage) openKnowledge(ctx context.Context) (func(user string) pipeline.Knowledge, error) {
 	c := s.project.config.Knowledge
-	ofEach := len(s.project.config.Server.Users) > 0 && !c.Shared
+	ofEach := s.project.hasUsers() && !c.Shared
 	if c.Server == "" {
 		base, err := s.project.Knowledge(ctx)
 		if err != nil {

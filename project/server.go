@@ -37,10 +37,15 @@ func (p *Project) Server(ctx context.Context) (*server.Server, error) {
 		return nil, err
 	}
 	settings := newSettings(s)
+	auth, err := p.signIn()
+	if err != nil {
+		return nil, err
+	}
 	return server.New(server.Config{
+		Auth:   auth,
 		Engine: s.engine, Store: s.folders, Cast: cast{p, settings}, StepIn: cast{p, settings}.stepIn, Folders: s.folders, Logs: s.searchLogs, Metrics: p.metrics,
 		Users: p.users(), Operators: p.config.Server.Operators, Hosts: p.config.Server.Hosts, Page: web.Page(), Log: p.log,
-		Dir: filepath.Join(p.DataDir(), "page"), Version: builtVersion(), Models: settings, Settings: settings, Skills: p.listSkills, Made: s.readMade,
+		Dir: filepath.Join(p.DataDir(), "page"), Shelf: s.shelf(), Version: builtVersion(), Models: settings, Settings: settings, Skills: p.listSkills, Made: s.readMade,
 		Explain:   p.ExplainOptions(),
 		Documents: newShelf(s), ToolServers: &toolServers{stage: s}, UserName: p.userName(),
 		Greeter: func(agent string) (troupe.Input, bool) {

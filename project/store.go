@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 
 	"github.com/troupe-dev/troupe/project/internal/doctor"
+	"github.com/troupe-dev/troupe/server"
 	"github.com/troupe-dev/troupe/store"
 	"github.com/troupe-dev/troupe/store/postgres"
 	"github.com/troupe-dev/troupe/store/sqlite"
@@ -30,6 +31,15 @@ func (p *Project) openStore(ctx context.Context) (store.Log, error) {
 		return postgres.Open(ctx, p.config.Store, postgres.Options{})
 	}
 	return sqlite.Open(ctx, p.storeFile(), sqlite.Options{})
+}
+
+// shelf is what the servers of a shared store keep small things on, nil where there is one
+// server.
+func (s *stage) shelf() server.Shelf {
+	if shared, ok := s.store.(*postgres.Store); ok {
+		return shared
+	}
+	return nil
 }
 
 // OpenReader opens the store for reading, beside whoever writes to it. It fails with

@@ -26,9 +26,10 @@ const (
 // knows a session from its first event on. Each has a file, so that a page which was
 // opened before a restart goes on after it; without a directory they are in memory.
 type drafts struct {
-	dir  string
-	mu   sync.Mutex
-	list []*draft // the oldest first
+	dir   string
+	shelf Shelf // in place of the directory, nil where there is none
+	mu    sync.Mutex
+	list  []*draft // the oldest first
 }
 
 type draft struct {
@@ -38,9 +39,9 @@ type draft struct {
 }
 
 // newDrafts reads the drafts of a directory. Those that are too old go.
-func newDrafts(dir string) (*drafts, error) {
-	d := &drafts{}
-	if dir == "" {
+func newDrafts(dir string, shelf Shelf) (*drafts, error) {
+	d := &drafts{shelf: shelf}
+	if dir == "" || shelf != nil {
 		return d, nil
 	}
 	d.dir = filepath.Join(dir, "drafts")
@@ -66,6 +67,13 @@ func newDrafts(dir string) (*drafts, error) {
 
 // read returns the draft that has a file, nil if it has none or only a part of one.
 func (d *drafts) read(id string) *draft {
+	if d.shelf != nil {
+		var info troupe.SessionInfo
+		if known, err := readShelf(d.shelf, shelfDraft+id, &info); err != nil || !known || time.Since(info.Started) > draftLifetime {
+			return nil
+		}
+		return &draft{info, make(chan struct{})}
+	}
 	if d.dir == "" || !troupe.IsSessionID(id) {
 		return nil
 	}
@@ -97,7 +105,11 @@ func (d *drafts) add(info troupe.SessionInfo) error {
 	if own >= mostDrafts {
 		d.drop(oldest)
 	}
-	if d.dir != "" {
+	if d.shelf != nil {
+		if err := writeShelf(d.shelf, shelfDraft+info.ID, info); err != nil {
+			return err
+		}
+	} else if d.dir != "" {
 		data, err := json.Marshal(info)
 		if err == nil {
 			err = os.WriteFile(d.path(info.ID), data, 0o600)
@@ -154,7 +166,9 @@ func (d *drafts) drop(gone *draft) {
 	}
 	d.list = slices.Delete(d.list, i, i+1)
 	close(gone.over)
-	if d.dir != "" {
+	if d.shelf != nil {
+		_ = writeShelf(d.shelf, shelfDraft+gone.info.ID, nil) // one that stays is too old some day; the store is asked first
+	} else if d.dir != "" {
 		os.Remove(d.path(gone.info.ID)) // one that stays is too old some day; the store is asked first
 	}
 }

@@ -41,7 +41,7 @@ func TestADraftOutlivesItsServer(t *testing.T) {
 	}
 	reopen := func() *drafts {
 		t.Helper()
-		d, err := newDrafts(dir)
+		d, err := newDrafts(dir, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -49,15 +49,38 @@ func (s *Server) followEvents(c *call) error {
 		return err
 	}
 	return s.stream(c, ready(func(ctx context.Context, out *events) error {
-		if d != nil {
-			select {
-			case <-d.over:
-			case <-ctx.Done():
-				return nil
-			}
+		if d != nil && !s.awaitBeginning(ctx, d) {
+			return nil
 		}
 		return s.follow(ctx, out, info.ID, after, info.Events)
 	}))
+}
+
+// beginningPause is how often somebody who waits for a session to begin looks whether
+// another server has begun it.
+const beginningPause = 200 * time.Millisecond
+
+// awaitBeginning waits until something is said in a session that was only made so far. It
+// reports false if ctx is done before.
+func (s *Server) awaitBeginning(ctx context.Context, d *draft) bool {
+	var looks <-chan time.Time
+	if s.config.Shelf != nil {
+		ticks := time.NewTicker(beginningPause)
+		defer ticks.Stop()
+		looks = ticks.C
+	}
+	for {
+		select {
+		case <-d.over:
+			return true
+		case <-looks:
+			for range s.config.Store.Sessions(ctx, troupe.SessionFilter{ID: d.info.ID}) {
+				return ctx.Err() == nil
+			}
+		case <-ctx.Done():
+			return false
+		}
+	}
 }
 
 const (

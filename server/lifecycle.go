@@ -32,7 +32,7 @@ var errStopping = errors.New("the server is stopping")
 // streams. A cancelled run can be resumed. A listener that other machines can reach
 // is refused unless Users and Hosts are configured.
 func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
-	if addr, ok := listener.Addr().(*net.TCPAddr); ok && !addr.IP.IsLoopback() && (len(s.config.Users) == 0 || len(s.config.Hosts) == 0) {
+	if addr, ok := listener.Addr().(*net.TCPAddr); ok && !addr.IP.IsLoopback() && (len(s.config.Users) == 0 && s.config.Auth == nil || len(s.config.Hosts) == 0) {
 		return errors.Join(fmt.Errorf("serve on %s: other machines can reach it; configure users and hosts first", addr), listener.Close())
 	}
 	gate := newGate(listener, s.config.Limits.within(openFiles()))

@@ -42,12 +42,16 @@ func (n *notes) allow(tool string) {
 // noteBook keeps the notes of all sessions, one file each, or in memory where it has
 // no directory.
 type noteBook struct {
-	dir string
-	mu  sync.Mutex
-	all map[string]*notes
+	dir   string
+	shelf Shelf // in place of the directory, nil where there is none
+	mu    sync.Mutex
+	all   map[string]*notes
 }
 
-func newNoteBook(dir string) (*noteBook, error) {
+func newNoteBook(dir string, shelf Shelf) (*noteBook, error) {
+	if shelf != nil {
+		return &noteBook{shelf: shelf}, nil
+	}
 	if dir != "" {
 		if err := os.MkdirAll(dir, 0o700); err != nil {
 			return nil, fmt.Errorf("keep notes: %w", err)
@@ -58,6 +62,11 @@ func newNoteBook(dir string) (*noteBook, error) {
 
 // of returns a copy of a session's notes.
 func (b *noteBook) of(session string) (notes, error) {
+	if b.shelf != nil {
+		var n notes
+		_, err := readShelf(b.shelf, shelfNotes+session, &n)
+		return n, err
+	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	n, err := b.load(session)
@@ -71,6 +80,9 @@ func (b *noteBook) of(session string) (notes, error) {
 
 // change changes a session's notes. It returns when that is on disk.
 func (b *noteBook) change(session string, f func(*notes)) error {
+	if b.shelf != nil {
+		return changeNotes(b.shelf, session, f)
+	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	n, err := b.load(session)
@@ -89,6 +101,9 @@ func (b *noteBook) change(session string, f func(*notes)) error {
 
 // forget removes a session's notes.
 func (b *noteBook) forget(session string) error {
+	if b.shelf != nil {
+		return writeShelf(b.shelf, shelfNotes+session, nil)
+	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	delete(b.all, session)

@@ -18,7 +18,7 @@ func (s *Server) goOn(c *call, step troupe.Step, in *completionRequest, t *talk)
 		input.Session = named
 		return s.begin(c, step, input)
 	}
-	place, known := s.talks.get(t.before)
+	place, known := s.placeOf(t.before)
 	if !known {
 		return s.begin(c, step, t.introduced(input))
 	}
@@ -73,5 +73,5 @@ func (t *talk) introduced(input troupe.Input) troupe.Input {
 // remember notes where the conversation is on record, now that the agent has
 // answered.
 func (s *Server) remember(t *talk, said *speech, end *troupe.Event) {
-	s.talks.put(t.whole.with("assistant", said.said.String(), nil), talkPlace{end.Session, end.Seq})
+	s.keepPlace(t.whole.with("assistant", said.said.String(), nil), talkPlace{end.Session, end.Seq})
 }

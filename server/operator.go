@@ -311,7 +311,9 @@ func (s *Server) makeLink(c *call) (signInLink, error) {
 	var secret [32]byte
 	rand.Read(secret[:])
 	token, until := base64.RawURLEncoding.EncodeToString(secret[:]), time.Now().Add(linkLifetime)
-	s.links.put(sha256.Sum256([]byte(token)), linked{name, until})
+	if err := s.keepLink(sha256.Sum256([]byte(token)), linked{name, until}); err != nil {
+		return signInLink{}, err
+	}
 	return signInLink{"#token=" + token, until.UTC()}, nil
 }
 

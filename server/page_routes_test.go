@@ -99,7 +99,7 @@ func TestAStopHoldsTheQueueAndARestartKeepsIt(t *testing.T) {
 		w.want(http.StatusOK, &q, "GET", "/api/sessions/"+session+"/queue", nil)
 		return q.Held && len(q.Messages) == 1
 	})
-	book, err := newNoteBook(dir)
+	book, err := newNoteBook(dir, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

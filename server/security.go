@@ -127,12 +127,17 @@ type keys struct {
 // minToken is how long a token must be, in bytes.
 const minToken = 16
 
-func newKeys(users map[string]string) (keys, error) {
+func newKeys(users map[string]string, shelf Shelf) (_ keys, err error) {
 	k := keys{users: map[string][sha256.Size]byte{}}
 	if len(users) == 0 {
 		var secret [32]byte
 		rand.Read(secret[:])
 		k.made = base64.RawURLEncoding.EncodeToString(secret[:])
+		if shelf != nil {
+			if k.made, err = sharedToken(shelf, k.made); err != nil {
+				return keys{}, fmt.Errorf("new server: %w", err)
+			}
+		}
 		users = map[string]string{"": k.made}
 	}
 	seen := map[string]bool{}
@@ -191,7 +196,7 @@ func (s *Server) token(token string) (user string, ok bool) {
 	if user, ok = s.keys.find(token); ok {
 		return user, true
 	}
-	link, ok := s.links.get(sha256.Sum256([]byte(token)))
+	link, ok := s.linkOf(sha256.Sum256([]byte(token)))
 	if !ok || time.Now().After(link.until) {
 		return "", false
 	}

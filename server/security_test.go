@@ -24,10 +24,10 @@ func everyRoute(t *testing.T, f func(t *testing.T, w *world, r *route, path, bod
 	bodies := map[string]string{
 		"/api/login": `{"token":"` + w.token + `"}`, "/api/flows/{name}/runs": `{"text":"go"}`, "/api/deliveries": `{"request":"go"}`,
 		"/api/sessions": `{"agent":"clerk"}`, "/api/sessions/{id}": `{"title":"Hello"}`, "/api/sessions/{id}/messages": `{"text":"go"}`,
-		"/api/sessions/{id}/fork": `{"after":1}`, "/api/chat": `{"agentId":"clerk","message":"go"}`,
+		"/api/sessions/{id}/fork": `{"after":1}`, "/api/chat": `{"agentId":"clerk","message":"go"}`, "/api/agent/initialize": `{"agentId":"clerk"}`,
 		"/api/sessions/{id}/answers": `{"question":1,"text":"yes"}`, "/api/sessions/{id}/queue/{n}": `{"text":"later"}`, "/api/sessions/{id}/files": `{"path":"manifest.json","content":"x"}`,
 		"/api/sessions/{id}/restore": `{"path":"manifest.json","version":1}`, "/api/files/zip": `{"files":[{"session":"` + session + `","path":"manifest.json"}]}`, "/api/documents": `{"path":"prd.md","content":"x"}`,
-		"/api/documents/restore": `{"path":"prd.md","version":1}`, "/api/settings": `{"values":{"model":"stub/b"}}`, "/api/providers/{name}/key": `{"key":"sk-0123456789"}`,
+		"/api/documents/restore": `{"path":"prd.md","version":1}`, "/api/settings": `{"values":{"model":"stub/b"}}`, "/api/providers/{name}/key": `{"key":"sk-0123456789"}`, "/api/mcp/{name}/accept": `{"tools":{"look":"hash"}}`,
 		"/v1/chat/completions": `{"model":"clerk","messages":[{"role":"user","content":"go"}]}`,
 	}
 	fill := strings.NewReplacer("{id}", session, "{name}", "round", "{path...}", "manifest.json", "{model}", "clerk", "{n}", "1", "{step}", "3")
@@ -125,7 +125,7 @@ func TestEveryRouteThatIsNotOpenNeedsTheToken(t *testing.T) {
 			t.Errorf("the cookie is refused")
 		}
 	})
-	if diff := cmp.Diff([]string{"GET /healthz", "POST /api/login", "GET /{path...}"}, openRoutes); diff != "" {
+	if diff := cmp.Diff([]string{"GET /healthz", "POST /api/login", "GET /api/health", "GET /{path...}"}, openRoutes); diff != "" {
 		t.Errorf("routes that need no token: %s", diff)
 	}
 }

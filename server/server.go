@@ -62,6 +62,9 @@ type Config struct {
 	// Dir is where the server keeps what people decide about sessions: queues, chosen
 	// models, files edited by hand, sessions in which nothing was said yet. Empty means in memory, until the server ends.
 	Dir string
+	// Shelf is where all of that is kept, with the token that is made at random and where
+	// conversations of OpenAI's clients are on record, if the store has other servers, too.
+	Shelf Shelf
 	// Version is shown to people.
 	Version string
 	// Models are what a conversation may choose from. Nil means that it may not.
@@ -200,15 +203,15 @@ func New(c Config) (*Server, error) {
 		c.Metrics = observe.NewMetrics()
 	}
 	c.Limits = c.Limits.orDefault()
-	keys, err := newKeys(c.Users)
+	keys, err := newKeys(c.Users, c.Shelf)
 	if err != nil {
 		return nil, err
 	}
-	book, err := newNoteBook(c.Dir)
+	book, err := newNoteBook(c.Dir, c.Shelf)
 	if err != nil {
 		return nil, fmt.Errorf("new server: %w", err)
 	}
-	made, err := newDrafts(c.Dir)
+	made, err := newDrafts(c.Dir, c.Shelf)
 	if err != nil {
 		return nil, fmt.Errorf("new server: %w", err)
 	}
@@ -235,9 +238,15 @@ func New(c Config) (*Server, error) {
 	return s, nil
 }
 
-// Token returns the token that was made at random, or "" where users have theirs.
+// Token returns the token that was made at random, or "" where users have theirs, or the
+// program knows its users itself.
 // A program shows it once, as the fragment of the page's address: #token=...
-func (s *Server) Token() string { return s.keys.made }
+func (s *Server) Token() string {
+	if s.config.Auth != nil {
+		return ""
+	}
+	return s.keys.made
+}
 
 // Handler returns what answers requests, for a program that listens by itself.
 func (s *Server) Handler() http.Handler { return http.HandlerFunc(s.handle) }

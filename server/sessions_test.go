@@ -30,7 +30,7 @@ func TestASessionIsMadeListedRenamedAndDeleted(t *testing.T) {
 
 	var list []troupe.SessionInfo
 	for query, want := range map[string]int{
-		"": 2, "?limit=1": 1, "?agent=clerk": 2, "?agent=other": 0, "?status=completed": 2, "?status=failed": 0, "?since=1h": 2,
+		"": 2, "?limit=1": 1, "?agent=clerk": 2, "?agent=other": 0, "?status=waiting": 2, "?status=completed": 0, "?status=failed": 0, "?since=1h": 2,
 		"?since=2100-01-01": 0, "?q=moon": 1, "?q=Where&limit=1": 1, "?q=comet": 0, "?q=moon&agent=other": 0,
 	} {
 		w.want(http.StatusOK, &list, "GET", "/api/sessions"+query, nil)

@@ -16,6 +16,9 @@ type Log interface {
 	// Search yields the events that a query chooses, the latest first. It finds what
 	// was stored before it began; events that are stored meanwhile are not among them.
 	Search(ctx context.Context, query Query) iter.Seq2[Hit, error]
+	// Scan yields the events that a query chooses, the oldest first: those that were
+	// stored when it began, some of which may have been deleted meanwhile.
+	Scan(ctx context.Context, query Query) iter.Seq2[Hit, error]
 	// Follow yields the events that a query chooses, the oldest first, then those to
 	// come as they are stored, until ctx is done. It begins after query.After, or with
 	// what is stored from now on if that is 0, and yields each event once, whoever

@@ -73,7 +73,7 @@ func (l *linter) size(ref bundle.Reference, file string) {
 // installed tree are understood without {project-root}, too. Where there is no such
 // file, the place where it should be is returned beside the error, if there is one.
 func (v viewpoint) locate(file, name string) (workspace.Location, error) {
-	name = v.in.Here(strings.ReplaceAll(name, "{project_root}", "{"+workspace.ProjectRoot+"}"))
+	name = v.in.HerePath(strings.ReplaceAll(name, "{project_root}", "{"+workspace.ProjectRoot+"}"))
 	from, err := v.in.Location(v.files, file)
 	if err != nil {
 		return from, err

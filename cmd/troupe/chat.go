@@ -46,6 +46,7 @@ func (p *program) chatCommand() *cobra.Command {
 	c.Flags().BoolVar(&greet, "greet", false, "have the agent speak first, as its author wrote; in a terminal it does by itself")
 	c.Flags().StringArrayVar(&links, "link", nil, "let the agent read the files of this earlier session, too; may be given several times")
 	c.Flags().StringVar(&session, "session", "", "go on with an earlier session")
+	p.attachFlag(c)
 	return c
 }
 
@@ -72,10 +73,15 @@ func (p *program) onStage(ctx context.Context, args []string, f func(s *stage, a
 }
 
 func (p *program) chat(ctx context.Context, s *stage, agent, session string, messages, links []string, greet bool) error {
+	parts, err := p.attachments()
+	if err != nil {
+		return err
+	}
 	c, err := s.converse(ctx, agent, session)
 	if err != nil {
 		return err
 	}
+	c.parts = parts
 	for _, link := range links {
 		id, err := sessionID(ctx, s.project, link)
 		if err == nil {
@@ -100,11 +106,19 @@ func (p *program) chat(ctx context.Context, s *stage, agent, session string, mes
 	case len(messages) > 0:
 		err = p.talk(ctx, c, p.echoed(listed(messages)))
 	case interactive:
+		if session != "" {
+			if err := p.tellSoFar(ctx, c); err != nil {
+				return err
+			}
+		}
 		err = p.chatInTerminal(ctx, c)
 	default:
 		err = p.talkInLines(ctx, c)
 	}
 	p.tellSaved(c)
+	if interactive {
+		p.tellHowToGoOn(c)
+	}
 	return err
 }
 

@@ -20,8 +20,9 @@ type conversation struct {
 	model   string // that answers
 	session string // empty until the first event
 	stop    string
-	related []string // sessions whose files may be read, too
-	saved   []string // files, as a person in the project would write their paths
+	related []string      // sessions whose files may be read, too
+	parts   []troupe.Part // what goes with the next message
+	saved   []string      // files, as a person in the project would write their paths
 }
 
 // converse begins a conversation, or goes on with the session of that id.
@@ -52,7 +53,8 @@ func (s *stage) mustHave(ctx context.Context, session string) error {
 
 // say sends a message and shows all that happens until it is answered.
 func (c *conversation) say(ctx context.Context, text string, show func(*troupe.Event)) error {
-	input := troupe.Input{Session: c.session, Text: text}
+	input := troupe.Input{Session: c.session, Text: text, Parts: c.parts}
+	c.parts = nil
 	if len(c.related) > 0 {
 		input.Custom, input.Values = outputs.Related(c.related)
 	}

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 
 	"github.com/troupe-dev/troupe/observe"
+	"github.com/troupe-dev/troupe/store"
 )
 
 // A folded file keeps metrics of all events up to a number, so that they need not be
@@ -30,21 +31,21 @@ const (
 
 // foldKept computes metrics of all that is stored, beginning with what was kept in a
 // directory.
-func foldKept(ctx context.Context, store scanner, dir string) (*observe.Metrics, error) {
+func foldKept(ctx context.Context, log counter, dir string) (*observe.Metrics, error) {
 	kept := readFolded(filepath.Join(dir, foldedName))
-	if n, err := store.Count(ctx, 0, kept.Upto); err != nil {
+	if n, err := log.Count(ctx, 0, kept.Upto); err != nil {
 		return nil, err
 	} else if n != kept.Events {
 		kept = newFolded()
 	}
-	upto, err := store.Newest(ctx)
+	upto, err := log.Newest(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if err := foldAll(ctx, store, kept.Metrics, kept.Upto, upto); err != nil {
+	if err := foldAll(ctx, log, kept.Metrics, store.Query{After: kept.Upto, Before: upto + 1}); err != nil {
 		return nil, err
 	}
-	n, err := store.Count(ctx, kept.Upto, upto)
+	n, err := log.Count(ctx, kept.Upto, upto)
 	if err != nil {
 		return nil, err
 	}

@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"iter"
 	"maps"
 	"slices"
 	"strings"
@@ -53,17 +52,20 @@ func (p *program) metricsCommand() *cobra.Command {
 }
 
 // fold computes metrics from the logs of all sessions that went on since then.
-func fold(ctx context.Context, log store.Log, dir string, since time.Time) (*observe.Metrics, error) {
-	if all, ok := log.(scanner); ok && since.IsZero() {
-		return foldKept(ctx, all, dir)
-	}
+func fold(ctx context.Context, reader store.Log, dir string, since time.Time) (*observe.Metrics, error) {
 	metrics := observe.NewMetrics()
-	for info, err := range log.Sessions(ctx, troupe.SessionFilter{Since: since}) {
+	if since.IsZero() {
+		if counting, ok := reader.(counter); ok {
+			return foldKept(ctx, counting, dir)
+		}
+		return metrics, foldAll(ctx, reader, metrics, store.Query{})
+	}
+	for info, err := range reader.Sessions(ctx, troupe.SessionFilter{Since: since}) {
 		if err != nil {
 			return nil, err
 		}
 		var events []troupe.Event
-		for e, err := range log.Events(ctx, info.ID, 0) {
+		for e, err := range reader.Events(ctx, info.ID, 0) {
 			if err != nil {
 				return nil, err
 			}
@@ -76,24 +78,26 @@ func fold(ctx context.Context, log store.Log, dir string, since time.Time) (*obs
 	return metrics, nil
 }
 
-// A scanner can go over all that is stored at once.
-type scanner interface {
-	Scan(ctx context.Context, query store.Query) iter.Seq2[store.Hit, error]
+// A counter is a log that can say how much there is of it.
+type counter interface {
+	store.Log
 	Newest(ctx context.Context) (int64, error)
 	Count(ctx context.Context, after, upto int64) (int64, error)
 }
 
-// foldAll goes over what is stored between two numbers once, in the order in which it
-// was stored, and over nothing that metrics do not count.
-func foldAll(ctx context.Context, all scanner, metrics *observe.Metrics, after, upto int64) error {
+// foldAll goes over what a query leaves once, in the order in which it was stored, and
+// over nothing that metrics do not count.
+func foldAll(ctx context.Context, reader store.Log, metrics *observe.Metrics, query store.Query) error {
 	own := map[string]int64{} // from which event on a fork's log is its own
-	for hit, err := range all.Scan(ctx, store.Query{Kinds: []string{"session_forked"}, After: after, Before: upto + 1}) {
+	query.Kinds = []string{"session_forked"}
+	for hit, err := range reader.Scan(ctx, query) {
 		if err != nil {
 			return err
 		}
 		own[hit.Event.Session] = hit.Event.Seq
 	}
-	for hit, err := range all.Scan(ctx, store.Query{Kinds: observe.MetricKinds(), After: after, Before: upto + 1}) {
+	query.Kinds = observe.MetricKinds()
+	for hit, err := range reader.Scan(ctx, query) {
 		if err == nil {
 			err = hit.Err
 		}

@@ -26,6 +26,7 @@ type program struct {
 	lookup   func(string) (string, bool) // environment variables
 	log      heldLog
 	flags    flags
+	attach   []string // files that go with the first message
 	// isUnderWay says that the command line made sense and a command was begun.
 	isUnderWay bool
 }
@@ -125,6 +126,7 @@ func (p *program) command() *cobra.Command {
 		p.testPhaseCommand(), p.testWorkflowCommand(), p.validateSchemaCommand(), p.kbCommand(),
 		p.serveCommand(), p.skillsCommand(), p.mcpCommand(), p.acpCommand(), p.evalCommand(), p.backupCommand(), p.manCommand(), p.sessionsCommand(), p.logsCommand(), p.metricsCommand(), p.storeCommand(), p.modelsCommand(), p.doctorCommand(), p.versionCommand(),
 	)
+	p.completeFlags(root)
 	return root
 }
 

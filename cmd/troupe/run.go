@@ -42,6 +42,7 @@ func (p *program) runCommand() *cobra.Command {
 	c.Flags().BoolVar(&dry, "dry", false, "print the plan as a tree and run nothing")
 	c.Flags().StringVar(&batch.file, "each", "", "run once for each line of this file; - is standard input")
 	c.Flags().StringVar(&batch.name, "batch", "", "the name under which --each remembers what is done (default: the file's name)")
+	p.attachFlag(c)
 	c.Flags().IntVar(&batch.atOnce, "at-once", 4, "how many inputs of --each are worked on at the same time")
 	return c
 }

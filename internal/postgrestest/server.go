@@ -349,7 +349,8 @@ func (s *Server) Standby(tb testing.TB) *Server {
 }
 
 // Multiply makes a store in a schema of the database postgres have a session many times
-// over, under other ids, each with all its events, as if they had come in over two months.
+// over, under other ids, as if they had come in over two months. The last thousand have
+// their events, too.
 func (s *Server) Multiply(tb testing.TB, schema, session string, times int) {
 	tb.Helper()
 	s.SQL(tb, "postgres", fmt.Sprintf(`SET search_path TO %[1]s; SET synchronous_commit = off;
@@ -359,6 +360,6 @@ FROM sessions, generate_series(1::bigint, %[3]d) n WHERE id = '%[2]s';
 INSERT INTO events (month, session, seq, key, time, run, agent, kind, tool, class, sum, event)
 SELECT month, lpad(to_hex(n), 8, '0') || substr(session, 9), seq, key - n * 1000, time - n * 5000000000, run, agent, kind, tool, class, sum,
 	replace(event, session, lpad(to_hex(n), 8, '0') || substr(session, 9))
-FROM events, generate_series(1::bigint, %[3]d) n WHERE session = '%[2]s';`, schema, session, times))
+FROM events, generate_series(1::bigint, least(%[3]d, 1000)) n WHERE session = '%[2]s';`, schema, session, times))
 	s.SQL(tb, "postgres", "VACUUM ANALYZE "+schema+".sessions")
 }

@@ -93,14 +93,7 @@ func (l *lease) Release(ctx context.Context) error {
 	if !s.owner.has(l) {
 		return nil
 	}
-	err := s.insisting(ctx, func(ctx context.Context) error {
-		_, err := s.pool.Exec(ctx, `WITH r AS (
-	UPDATE sessions SET owner = NULL WHERE id = $1 AND epoch = $2 AND owner = $3 AND events > 0
-), d AS (
-	DELETE FROM sessions WHERE id = $1 AND epoch = $2 AND owner = $3 AND events = 0
-) DELETE FROM live WHERE session = $1 AND epoch = $2`, l.session, l.epoch, s.owner.name)
-		return err
-	})
+	err := s.insisting(ctx, func(ctx context.Context) error { return s.owner.giveUp(ctx, l.session, l.epoch) })
 	s.owner.end(l)
 	s.notices.add(notice{kind: changed, session: l.session})
 	if err != nil {

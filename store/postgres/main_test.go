@@ -16,6 +16,7 @@ import (
 var shared postgrestest.Shared
 
 func TestMain(m *testing.M) {
+	workIfTold()
 	code := m.Run()
 	shared.Remove()
 	if code == 0 {

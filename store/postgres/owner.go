@@ -69,30 +69,43 @@ func (o *owner) keep(ctx context.Context) {
 	}
 }
 
-// refresh ends the leases that others have taken over.
+// refresh ends the leases that others have taken over, and gives up those that nobody
+// here knows of: the answer to who acquired them was lost.
 func (o *owner) refresh(ctx context.Context) error {
 	before := o.held()
-	if len(before) == 0 {
-		return nil
-	}
-	rows, err := o.store.pool.Query(ctx, "SELECT epoch FROM sessions WHERE owner = $1", o.name)
+	rows, err := o.store.pool.Query(ctx, "SELECT id, epoch FROM sessions WHERE owner = $1", o.name)
 	if err != nil {
 		return err
 	}
-	epochs, err := pgx.CollectRows(rows, pgx.RowTo[int64])
-	if err != nil {
+	still := map[int64]string{}
+	var session string
+	var epoch int64
+	if _, err := pgx.ForEachRow(rows, []any{&session, &epoch}, func() error { still[epoch] = session; return nil }); err != nil {
 		return err
-	}
-	still := map[int64]bool{}
-	for _, epoch := range epochs {
-		still[epoch] = true
 	}
 	for _, l := range before {
-		if !still[l.epoch] {
+		if _, ok := still[l.epoch]; !ok {
 			o.end(l)
 		}
 	}
+	for epoch, session := range still {
+		if !o.hasAny(session) {
+			if err := o.giveUp(ctx, session, epoch); err != nil {
+				return err
+			}
+		}
+	}
 	return nil
+}
+
+// giveUp makes a session nobody's, if it is this process's under an epoch.
+func (o *owner) giveUp(ctx context.Context, session string, epoch int64) error {
+	_, err := o.store.pool.Exec(ctx, `WITH r AS (
+	UPDATE sessions SET owner = NULL WHERE id = $1 AND epoch = $2 AND owner = $3 AND events > 0
+), d AS (
+	DELETE FROM sessions WHERE id = $1 AND epoch = $2 AND owner = $3 AND events = 0
+) DELETE FROM live WHERE session = $1 AND epoch = $2`, session, epoch, o.name)
+	return err
 }
 
 // held returns the leases that this process has.
@@ -114,6 +127,9 @@ func (o *owner) sweep(ctx context.Context) error {
 ), freed AS (
 	UPDATE sessions SET owner = NULL FROM gone WHERE sessions.owner = gone.name AND sessions.events > 0
 ) DELETE FROM sessions USING gone WHERE sessions.owner = gone.name AND sessions.events = 0`, silence)
+	if err == nil { // what was made and not used goes, and the links that let nobody in any more
+		_, err = o.store.pool.Exec(ctx, "DELETE FROM shelf WHERE (name LIKE 'draft/%' OR name LIKE 'link/%') AND changed < now() - interval '7 days' OR name LIKE 'talk/%' AND changed < now() - interval '30 days'")
+	}
 	return err
 }
 

@@ -187,3 +187,20 @@ func TestADeletedSessionIsTakenFromAnotherProcess(t *testing.T) {
 		}
 	}
 }
+
+// Who was not told that it has a session does not keep it.
+func TestALeaseThatNobodyKnowsOfIsGivenUp(t *testing.T) {
+	one, two := pair(t, Options{Lease: time.Hour})
+	mustAppend(t, one, eventsOf(id(1), 1, &troupe.RunStarted{})...)
+	kept := mustAcquire(t, one, id(2))
+	lost := mustAcquire(t, one, id(1)).(*lease)
+	one.owner.unreserve(lost) // as if the answer had not come
+	if _, err := two.Acquire(t.Context(), id(1)); !errors.Is(err, troupe.ErrBusy) {
+		t.Errorf("somebody else gets it: %v", err)
+	}
+	if err := one.owner.refresh(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	mustAcquire(t, two, id(1))
+	mustAppend(t, one, under(kept, eventsOf(id(2), 1, said("still mine")))...)
+}

@@ -83,6 +83,36 @@ func (s *Store) search(ctx context.Context, q *store.Query, yield func(store.Hit
 	return scan.pass(ctx, &selection{query: q, terms: terms, before: min(before, m.indexed+1), latestFirst: true, indexed: true})
 }
 
+// Scan implements [store.Log].
+func (s *Store) Scan(ctx context.Context, query store.Query) iter.Seq2[store.Hit, error] {
+	return func(yield func(store.Hit, error) bool) {
+		if err := s.scan(ctx, &query, yield); err != nil {
+			yield(store.Hit{}, fmt.Errorf("scan: %w", err))
+		}
+	}
+}
+
+// scan looks at everything: an index would not make it faster.
+func (s *Store) scan(ctx context.Context, q *store.Query, yield func(store.Hit, error) bool) error {
+	terms, err := parseTerms(q.Text)
+	if err != nil || q.Text != "" && len(terms) == 0 {
+		return err
+	}
+	m, err := s.moment(ctx)
+	if err != nil {
+		return err
+	}
+	before := m.end
+	if q.Before > 0 {
+		before = min(before, q.Before)
+	}
+	scan := &scan{store: s, yield: yield, left: q.Limit}
+	if scan.left <= 0 {
+		scan.left = math.MaxInt
+	}
+	return scan.pass(ctx, &selection{query: q, terms: terms, before: before, until: m.snapshot})
+}
+
 // A scan yields hits as long as they are wanted.
 type scan struct {
 	store *Store

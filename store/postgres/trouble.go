@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"strings"
 
@@ -51,8 +52,11 @@ func isNetwork(err error) bool {
 	if _, ok := errors.AsType[net.Error](err); ok {
 		return true
 	}
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, net.ErrClosed) {
+		return true
+	}
 	text := err.Error() // pgx has no type for a connection that ended
-	return strings.Contains(text, "unexpected EOF") || strings.Contains(text, "conn closed") || strings.Contains(text, "connection reset") || strings.Contains(text, "broken pipe")
+	return strings.Contains(text, "EOF") || strings.Contains(text, "conn closed") || strings.Contains(text, "connection reset") || strings.Contains(text, "broken pipe")
 }
 
 // explain says of an error what a person can do about it, in one line.
@@ -76,6 +80,8 @@ func (s *Store) explain(err error) error {
 		return fmt.Errorf("%w: %s: it is a standby, or is set to read-only: name the primary, or several hosts with target_session_attrs=read-write", ErrReadOnly, s.place)
 	case code == "53100":
 		return fmt.Errorf("%w: %s", ErrFull, s.place)
+	case code == "57P01", code == "57P02", code == "57P03":
+		return fmt.Errorf("%w: %s: it is being started or stopped: try again in a moment", ErrUnreachable, s.place)
 	case code == "53300":
 		return said("it has no room for more connections: raise max_connections, or lower pool_max_conns in the address")
 	case code == "26000", code == "42P05", code == "08P01" && strings.Contains(err.Error(), "startup parameter"):

@@ -77,7 +77,7 @@ func TestAStoreOfAnotherVersionIsLeftAlone(t *testing.T) {
 			t.Errorf("got %v", newer)
 		}
 	}
-	server.SQL(t, "postgres", "UPDATE "+s.schema+".troupe_version SET version = 1")
+	server.SQL(t, "postgres", "UPDATE "+s.schema+".troupe_version SET version = 2")
 	if n := lengthOf(t, openAt(t, address), id(1)); n != 1 {
 		t.Errorf("there are %d events", n)
 	}

@@ -53,6 +53,7 @@ func attack(t *testing.T, texts []string) {
 	sessions := h.sayAll(t, texts)
 
 	written := h.write(t, sessions[0], texts[:min(batch, len(texts))])
+	documents := h.writeDocuments(t, texts[:min(batch, len(texts))])
 
 	b := open(t, h.link)
 	b.holds("all('.agent').length >= %s", len(texts))
@@ -76,9 +77,14 @@ func attack(t *testing.T, texts []string) {
 		b.isInert()
 	}
 	value[any](b, "void (location.hash = '#/files')")
-	b.holds("all('.list tbody tr[tabindex]').length >= 1")
+	b.holds("all('.list tbody tr[tabindex]').length >= %s", documents)
 	b.isInert()
-	for _, section := range []string{"models", "agents", "limits", "people", "skills"} {
+	for i := range min(documents, 5) {
+		value[any](b, "void all('.list tbody tr[tabindex]')[%s].click()", i)
+		b.holds("find('.glance .versions')")
+		b.isInert()
+	}
+	for _, section := range []string{"models", "agents", "limits", "people", "skills", "mcp"} {
 		value[any](b, "void (location.hash = '#/settings/' + %s)", section)
 		b.holds("find('.set h2')")
 		b.isInert()
@@ -136,6 +142,24 @@ func (h *house) write(t *testing.T, session string, texts []string) int {
 }
 
 var conversationID = regexp.MustCompile(`"conversationId":"([^"]+)"`)
+
+// writeDocuments puts documents into the project that are called as the texts are, with
+// these as their headings. It returns how many there are.
+func (h *house) writeDocuments(t *testing.T, texts []string) (n int) {
+	t.Helper()
+	dir := filepath.Join(h.dir, "data", "documents", "planning")
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for i, text := range texts {
+		name := fmt.Sprintf("%d %s.md", i, strings.NewReplacer("/", "", "\x00", "").Replace(text))
+		line := strings.ReplaceAll(text, "\n", " ")
+		if os.WriteFile(filepath.Join(dir, name[:min(len(name), 90)]+".md"), []byte("# "+line+"\n\n"+text+"\n"), 0o644) == nil {
+			n++
+		}
+	}
+	return min(n, 1) // how many of the names a workspace opens is no matter of the page
+}
 
 // echo has the model write each message of the user's to a file, where it may, and
 // then repeat it, until the test ends.

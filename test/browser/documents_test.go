@@ -94,7 +94,7 @@ func TestDocumentsOfTheProjectAreOnThePage(t *testing.T) {
 	b.sees(".library h2", "The project’s documents")
 	b.sees(".library tr", "planning / brief.md")
 	b.sees(".library tr", "You")
-	b.click(".library tr .strong", "Brief")
+	b.click(".library tr .strong", "Lockers")
 	b.sees(".glance .versions", "Edited by you")
 	b.sees(".glance .versions", "First draft")
 	b.sees(".glance", "Read by")
@@ -109,7 +109,7 @@ func TestDocumentsOfTheProjectAreOnThePage(t *testing.T) {
 	// It is found by what is inside, and a restart changes nothing.
 	b.press("k", kb.ModifierCtrl)
 	b.write("dialog input", "Many readers")
-	b.sees("#found", "Brief")
+	b.sees("#found", "Lockers")
 	b.press(kb.Escape)
 	answer := h.get(t, "/api/documents/versions?path=planning%2Fbrief.md")
 	for _, want := range []string{`"number":4`, `"by":"ada"`, `"by":"Ann","by_hand":true`} {
@@ -128,7 +128,7 @@ func TestDocumentsOfOthersHaveNoName(t *testing.T) {
 		".env":        "ANN_TOKEN=" + strings.Repeat("a", 40) + "\nBOB_TOKEN=" + strings.Repeat("b", 40) + "\n",
 		"data/documents/.troupe-owners/ann/planning/brief.md": "Ann's own.\n",
 		"data/documents/.troupe-owners/bob/planning/brief.md": "Bob's secret.\n",
-		"data/documents/.troupe-versions/x.md/000001":  "an old secret\n",
+		"data/documents/.troupe-versions/x.md/000001":         "an old secret\n",
 	}
 	for name, content := range company {
 		files[name] = content

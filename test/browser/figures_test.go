@@ -10,7 +10,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/performance"
 	"github.com/chromedp/chromedp"
 
 	"github.com/troupe-dev/troupe/internal/corpus"
@@ -109,7 +111,7 @@ func TestALongConversationOpens(t *testing.T) {
 	}
 	type share struct{ Fetched, Fold, Idle float64 }
 	shares, err := chromedp.Run(b.ctx, chromedp.Evaluate[share](fill(`(async () => {
-		const fetched = performance.getEntriesByType("resource").find((e) => e.name.includes("limit=5000"))?.duration ?? 0;
+		const fetched = performance.getEntriesByType("resource").find((e) => e.name.includes("limit=400"))?.duration ?? 0;
 		const { Session } = await import(location.origin + "/fold.js");
 		const { decode } = await import(location.origin + "/events.js");
 		const lines = (await (await fetch("api/sessions/" + %s + "/events?limit=5000&before=")).text()).split("\n").slice(1, -2);
@@ -124,6 +126,7 @@ func TestALongConversationOpens(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	b.holds("find('.earlier') && parseInt(find('.earlier').innerText) > 900") // the whole of it is there
 	t.Logf("1,000 messages are open after %.0f ms: %.0f ms to fetch, %.0f ms to fold; counting to 20 million takes %.0f ms on this machine now", took, shares.Fetched, shares.Fold, shares.Idle)
 	b.picture("long")
 }
@@ -142,6 +145,7 @@ func TestStreamingKeepsItsFrames(t *testing.T) {
 	b.say("Write at length")
 	a := m.asked(t)
 	value[any](b, "void (frames_.length = 0)")
+	before := b.spentOn(t)
 	ticker := time.NewTicker(time.Second / 300)
 	defer ticker.Stop()
 	for i := range 1500 {
@@ -152,13 +156,76 @@ func TestStreamingKeepsItsFrames(t *testing.T) {
 		}
 		a.say(word)
 	}
+	after := b.spentOn(t)
 	type figures struct{ FPS, P95, Worst float64 }
 	f := value[figures](b, `(() => {
 		const gaps = frames_.slice(1).map((t, i) => t - frames_[i]).sort((x, y) => x - y);
 		return { FPS: gaps.length / ((frames_.at(-1) - frames_[0]) / 1000), P95: gaps[Math.floor(gaps.length * 0.95)], Worst: gaps.at(-1) };
 	})()`)
 	a.end()
-	t.Logf("%.0f frames a second while 300 tokens a second stream, %.0f while nothing does; 95 of 100 frames within %.1f ms, the longest %.0f ms", f.FPS, idle, f.P95, f.Worst)
+	t.Logf("%.0f frames a second while 300 tokens a second stream, %.0f while nothing does; 95 of 100 frames within %.1f ms, the longest %.0f ms; each token took %.2f ms of script and %.2f ms of layout and style", f.FPS, idle, f.P95, f.Worst,
+		(after["ScriptDuration"]-before["ScriptDuration"])/1.5, (after["LayoutDuration"]+after["RecalcStyleDuration"]-before["LayoutDuration"]-before["RecalcStyleDuration"])/1.5)
+}
+
+// spentOn is what the browser has spent on the tab so far, in seconds, by kind.
+func (b *tab) spentOn(t *testing.T) map[string]float64 {
+	t.Helper()
+	if _, err := chromedp.Call(b.ctx, performance.Enable, performance.EnableParams{}); err != nil {
+		t.Fatal(err)
+	}
+	found, err := chromedp.Call(b.ctx, performance.GetMetrics, cdp.Empty{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	spent := map[string]float64{}
+	for _, m := range found.Metrics {
+		spent[m.Name] = m.Value
+	}
+	return spent
+}
+
+// How the run of a conversation with 10,000 calls scrolls, reported and not judged.
+func TestTenThousandCallsScroll(t *testing.T) {
+	t.Parallel()
+	m := newModel(t)
+	b := begin(t, play(t, m).link, "clerk")
+	type figures struct {
+		Open, FPS, Worst float64
+		Drawn            int
+	}
+	f, err := chromedp.Run(b.ctx, chromedp.Evaluate[figures](`(async () => {
+		const [{ Session }, { Run }, { render }, { html }, { styled }] = await Promise.all([import(location.origin + "/fold.js"), import(location.origin + "/run.js"), import(location.origin + "/lib/preact.js"), import(location.origin + "/view.js"), import(location.origin + "/view.js")]);
+		await styled(() => Promise.resolve({}));
+		const session = new Session(), at = (i) => new Date(1.7e12 + i * 900).toISOString();
+		let seq = 0;
+		const take = (kind, body, step) => session.take({ seq: ++seq, kind, time: at(seq), run: "r", agent: "clerk", step, body });
+		take("run_started", { input: { task: "much" } }, "0");
+		for (let i = 0; i < 10000; i++) {
+			take("tool_called", { tool: "read_file", call_id: "c" + i, arguments: { file_path: i + ".md" } }, "1/" + i);
+			take("tool_returned", { tool: "read_file", call_id: "c" + i, content: "text", size: 4, duration_ms: 3 }, "1/" + i);
+		}
+		const place = Object.assign(document.createElement("div"), { className: "room solo" });
+		place.style.height = "700px";
+		document.querySelector("main").replaceChildren(place);
+		const begin = performance.now();
+		render(html`+"`<${Run} here=${{ id: 'none', session }} at='' agent=${{ name: 'clerk' }} />`"+`, place);
+		await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
+		const open = performance.now() - begin;
+		const box = place.querySelector(".lanes"), frames = [];
+		for (let i = 0; i < 120; i++) {
+			box.scrollTop += 2400;
+			await new Promise((done) => requestAnimationFrame((t) => (frames.push(t), done())));
+		}
+		const gaps = frames.slice(1).map((t, i) => t - frames[i]);
+		return { Open: open, FPS: gaps.length / ((frames.at(-1) - frames[0]) / 1000), Worst: Math.max(...gaps), Drawn: place.querySelectorAll(".lane").length };
+	})()`, chromedp.EvalAwaitPromise))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if f.Drawn > 200 {
+		t.Errorf("%d rows of 10,000 are drawn", f.Drawn)
+	}
+	t.Logf("10,000 calls are drawn after %.0f ms, and scroll at %.0f frames a second, the longest %.0f ms; %d rows are in the document", f.Open, f.FPS, f.Worst, f.Drawn)
 }
 
 // The first load as the browser counts it, at home and at a conversation.

@@ -244,6 +244,10 @@ func faults(t *testing.T) *httptest.Server {
 			answer(404, "model_not_found", "The model does not exist")
 		case "large":
 			answer(413, "request_too_large", "Request too large")
+		case "filter":
+			answer(400, "content_filter", "The response was filtered due to the prompt triggering content management policy")
+		case "odd":
+			answer(400, "invalid_request_error", "Unsupported value: 'temperature' does not support 0")
 		case "down":
 			answer(503, "unavailable", "overloaded")
 		case "rate":
@@ -270,7 +274,7 @@ func TestWhatGoesWrongIsSaidInPeoplesWords(t *testing.T) {
 	b := open(t, h.link)
 	for _, fault := range []struct{ say, title, act string }{
 		{"key", "did not accept the key", "Replace the key"}, {"money", "has no credit left", "Use another model"}, {"model", "has no model of this name", "Choose another"},
-		{"large", "too large for the model", "Edit the message"},
+		{"large", "too large for the model", "Edit the message"}, {"filter", "declined to answer", "Rephrase"}, {"odd", "", "Try again"},
 	} {
 		value[any](b, "void (location.hash = '#/')")
 		b.click(".agent header button", "clerk")

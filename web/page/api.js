@@ -109,7 +109,7 @@ export const api = {
   restore: (file, version) => post(file.session ? at(file.session) + "/restore" : "api/documents/restore", { path: file.path, version }),
   zip: async (files) => (await request("POST", "api/files/zip", { files })).blob(),
   logs: (filter) => get(query("api/logs", filter)),
-  page: async (id, before) => (await request("GET", `${at(id)}/events?limit=5000&before=${before}`)).text(),
+  page: async (id, before, limit = 5000) => (await request("GET", `${at(id)}/events?limit=${limit}&before=${before}`)).text(),
   eventsOf: (id) => at(id) + "/events",
   events: "api/events",
   zipOf: (id) => at(id) + "/files.zip",

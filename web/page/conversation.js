@@ -14,7 +14,7 @@ const Trouble = lazy(() => styled(() => import("./trouble.js")), "Trouble");
 const Retry = lazy(() => styled(() => import("./trouble.js")), "Retry");
 
 // first is how many turns are drawn at first; older ones come when they are near.
-const first = 40;
+const first = 24;
 
 // Conversation shows a session's turns. It stays at the end for as long as its reader
 // does. The acts are what buttons do: see Room.
@@ -181,5 +181,5 @@ function Working({ session }) {
   const silent = Date.now() - since;
   const agent = agentOf(last?.agent || session.agent);
   return html`<div class="acts working" role="status">${icon(silent > 180_000 ? "circle-alert" : "loader-circle", silent > 180_000 ? "wait" : "spin acc")}
-    <span>${silent > 180_000 ? `Nothing for ${duration(silent)}. Wait on, or stop.` : silent > 60_000 ? html`The model has been thinking for <b class="num">${duration(silent)}</b>.` : `${agent.name || "The agent"} is thinking`}</span></div>`;
+    <span>${silent > 180_000 ? `Nothing for ${duration(silent)}. Wait on, or stop.` : silent > 60_000 ? html`The model has been thinking for <b class="num">${duration(silent)}</b>.` : silent > 10_000 ? html`Waiting for the model, <b class="num">${Math.floor(silent / 1000)} s</b>` : `${agent.name || "The agent"} is thinking`}</span></div>`;
 }

@@ -57,6 +57,10 @@ export function Delivery({ here, info, status, acts, show }) {
     ${gate && html`<${Pinned} acts=${acts} item=${gate} />`}</div></div>`;
 }
 
+// forModels are the notes of how an answer was read or asked for again: a model is told
+// these, and developers find them in the run.
+const forModels = /^(json_\w+|correction\w*):/;
+
 const lines = (list) => (list ?? []).map((line) => (typeof line === "string" ? line : String(line?.description ?? line?.title ?? line?.text ?? JSON.stringify(line))));
 
 // Gate is the page's one spotlight: what happened, what stands against going on, and
@@ -92,16 +96,16 @@ function Diff({ artifact, show }) {
 // Result is what a phase has made.
 function Result({ phase, show }) {
   const { result } = phase;
-  const list = (title, all, drawing, tint = "") => lines(all).length > 0 && html`<h4 class="tiny faint">${title}</h4><ul class="stack small">${lines(all).map((text) => html`<li class="row top" key=${text}>${icon(drawing, tint)}<span>${text}</span></li>`)}</ul>`;
+  const list = (title, all, drawing, tint = "") => lines(all).length > 0 && html`<h3 class="tiny faint small-head">${title}</h3><ul class="stack small">${lines(all).map((text) => html`<li class="row top" key=${text}>${icon(drawing, tint)}<span>${text}</span></li>`)}</ul>`;
   const tests = result.outputs?.tests ?? result.tests;
   return html`<section class="card pad phase-result" data-phase=${phase.name}><div class="row"><h2 class="grow">${nameOfPhase(phase.name)}</h2><span class=${"chip t " + (result.status === "success" ? "good" : result.status === "failed" ? "bad" : "")}>${{ success: "done", partial: "partly done", failed: "failed" }[result.status] ?? result.status}</span></div>
     ${result.artifacts?.length > 0 && html`<ul class="stack">${result.artifacts.map((a) => html`<li key=${a.path} class="row small"><button type="button" class="link cut" onClick=${() => show(a.path)}>${a.path}</button><span class="faint">${a.state === "failed" ? `failed: ${a.error}` : `${a.change ?? a.state}, ${size(a.size)}`}</span></li>`)}</ul>`}
-    ${list("What went wrong", result.errors, "circle-x", "bad")}${list("Against going on", result.next_phase?.blockers, "triangle-alert", "bad")}${list("To be aware of", result.warnings, "info")}
+    ${list("What went wrong", result.errors, "circle-x", "bad")}${list("Against going on", result.next_phase?.blockers, "triangle-alert", "bad")}${list("To be aware of", (result.warnings ?? []).filter((text) => !forModels.test(String(text?.text ?? text))), "info")}
     ${Array.isArray(tests) && html`<${Tests} tests=${tests} />`}</section>`;
 }
 
 function Tests({ tests }) {
-  return html`<h4 class="tiny faint">Tests</h4>${tests.map((t, i) => html`<div key=${i}><div class="row"><code class="grow">${t.command ?? t.name ?? ""}</code>${t.passed > 0 && html`<span class="chip good t">${t.passed} pass</span>`}${t.failed > 0 && html`<span class="chip bad t">${t.failed} fail</span>`}</div>${t.output && html`<pre class="term" tabindex="0">${t.output}</pre>`}</div>`)}`;
+  return html`<h3 class="tiny faint small-head">Tests</h3>${tests.map((t, i) => html`<div key=${i}><div class="row"><code class="grow">${t.command ?? t.name ?? ""}</code>${t.passed > 0 && html`<span class="chip good t">${t.passed} pass</span>`}${t.failed > 0 && html`<span class="chip bad t">${t.failed} fail</span>`}</div>${t.output && html`<pre class="term" tabindex="0">${t.output}</pre>`}</div>`)}`;
 }
 
 // Plan is the steps of the implementation plan with how each stands.

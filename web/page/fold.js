@@ -28,8 +28,14 @@ export class Session {
   exchange = null; // what the answer in the making has taken so far
   totals = { input: 0, cached: 0, output: 0, cost: 0, turns: 0, calls: 0 };
 
-  #keys = 0;
+  #keys = [0, 0]; // the number of the last event that added an item, and how many it added
+  #live = 0; // how many items were added by what is not stored
   #open = new Map(); // items and spans that are not complete, by run and step
+
+  // A session may begin with a later event than the first: where a run begins.
+  constructor(after = 0) {
+    this.seq = after;
+  }
 
   // take adds an event. One that was seen already changes nothing; one that does
   // not follow the last is refused, for then something is missing.
@@ -89,10 +95,17 @@ export class Session {
   add(event, item) {
     const run = this.runs.get(event.run);
     this.items.push({
-      key: this.#keys++, version: 0, seq: event.seq, time: event.time,
+      key: this.#key(event), version: 0, seq: event.seq, time: event.time,
       run: event.run, agent: event.agent ?? "", depth: run?.depth ?? 0, exchange: this.exchange, ...item,
     });
     return this.items.at(-1);
+  }
+
+  // key is the same for the same item, wherever the session began to be read.
+  #key({ seq }) {
+    if (!seq) return `live-${++this.#live}`;
+    this.#keys = this.#keys[0] === seq ? [seq, this.#keys[1] + 1] : [seq, 0];
+    return seq + this.#keys[1] / 1000;
   }
 
   // endRun closes a run and whatever it left open, with the text of an answer that
@@ -275,13 +288,13 @@ const handlers = {
     const summary = b.output?.summary ?? "";
     const said = s.items.some((i) => i.type === "answer" && i.text === summary && i.seq > (run?.seq ?? 0));
     if (summary && !said) s.add(e, { type: "answer", text: summary, thought: "", streaming: false });
-    if (!lasting.includes(b.stop)) s.add(e, { type: "trouble", code: b.cause?.code ?? b.stop, context: {} });
+    if (!lasting.includes(b.stop)) s.add(e, { type: "trouble", code: b.cause?.code || b.stop, context: { problem: b.cause?.problem } });
   },
 
   run_failed(s, e, b) {
     s.dropRetry(e);
     s.endRun(e, "failed", b.partial);
-    if (!e.parent) s.add(e, { type: "trouble", code: b.cause?.code ?? "", context: { detail: b.error }, passing: true });
+    if (!e.parent) s.add(e, { type: "trouble", code: b.cause?.code ?? "", context: { detail: b.error, problem: b.cause?.problem }, passing: true });
     else s.warnings.push({ seq: e.seq, time: e.time, run: e.run, agent: e.agent ?? "", code: "failed", text: b.error });
   },
 

@@ -98,7 +98,7 @@ export function Room({ route }) {
   const acts = useMemo(() => actsOn(id, here, { setDraft, setQueue }), [id, agentID]);
   const file = route.query.file;
   const show = (path, query = {}) => go(address(["s", id, route.view, route.at], { file: path, ...query }));
-  const openFile = useMemo(() => ({ open: (path) => show(session.files.has(path) ? path : session.files.has("/" + path) ? "/" + path : path), has: (path) => session.files.has(path) || session.files.has("/" + path), shown: file ?? "" }), [id, route.view, file]);
+  const openFile = useMemo(() => ({ open: (path) => show(!here.session.files.has(path) && here.session.files.has("/" + path) ? "/" + path : path), has: (path) => here.session.files.has(path) || here.session.files.has("/" + path), shown: file ?? "" }), [id, route.view, file]);
   useEffect(() => {
     if (here.caughtUp && status !== "empty") say(announced(agent.name)[status] ?? "");
     if (info?.unseen && document.visibilityState === "visible") api.seen(id).catch(() => {});

@@ -38,8 +38,12 @@ const answeredAt = (session, item) => session.items.find((other) => other.seq > 
 
 // scaleOf maps times to places, with waiting for people folded to a sliver.
 export function scaleOf(rows, toScale) {
-  const begin = Math.min(...rows.map((r) => Date.parse(r.start)));
-  const end = Math.max(begin + 1, ...rows.map((r) => Date.parse(r.end || r.start)));
+  let begin = Infinity, end = -Infinity; // a loop: there may be more rows than a function takes arguments
+  for (const r of rows) {
+    begin = Math.min(begin, Date.parse(r.start));
+    end = Math.max(end, Date.parse(r.end || r.start));
+  }
+  end = Math.max(begin + 1, end);
   const waits = toScale ? [] : rows.filter((r) => r.kind === "ask" && r.end && Date.parse(r.end) - Date.parse(r.start) > 5000).map((r) => [Date.parse(r.start), Date.parse(r.end)]);
   // Between runs nobody works: that is folded, too.
   const tops = rows.filter((r) => r.kind === "run" && r.depth === 0 && r.end).sort((a, b) => (a.start < b.start ? -1 : 1));
@@ -50,17 +54,26 @@ export function scaleOf(rows, toScale) {
   return { at, total: Math.max(1, end - begin - saved(end)), folded: folds.reduce((sum, [a, b]) => sum + b - a, 0) };
 }
 
+function figuresOf(rows, session) {
+  const models = session.spans.filter((s) => s.kind === "model" && s.context);
+  return {
+    calls: rows.filter((r) => r.span), models, failed: session.spans.filter((s) => isFailure(s.class)).length,
+    fullest: models.reduce((most, s) => Math.max(most, s.context.system + s.context.tools + s.context.history), 1),
+  };
+}
+
 export function Run({ here, at, agent }) {
   const { session, id } = here;
   const [toScale, setToScale] = useState(false);
   const [top, setTop] = useState(0);
   const box = useRef(null);
   const rows = useMemo(() => rowsOf(session), [session.version]);
-  const calls = rows.filter((r) => r.span);
   const number = Number(at) || 0;
-  const scale = rows.length ? scaleOf(rows, toScale) : { at: () => 0, total: 1, folded: 0 };
+  // What takes longer the more calls there are is computed when something happens, not
+  // when somebody scrolls.
+  const scale = useMemo(() => (rows.length ? scaleOf(rows, toScale) : { at: () => 0, total: 1, folded: 0 }), [rows, toScale]);
+  const { calls, failed, models, fullest } = useMemo(() => figuresOf(rows, session), [rows]);
   const { totals } = session;
-  const failed = session.spans.filter((s) => isFailure(s.class)).length;
   const took = [...session.runs.values()].filter((r) => !r.parent).reduce((sum, r) => sum + (Date.parse(r.ended || new Date()) - Date.parse(r.started)), 0);
   const from = Math.max(0, Math.floor(top / rowHeight) - 10), to = Math.min(rows.length, from + 60);
   const select = (row) => row.span && go(talkAddress(id, "run", String(row.span.seq)));
@@ -76,14 +89,12 @@ export function Run({ here, at, agent }) {
       link.click();
     }, (problem) => toast(problem.message));
   };
-  const models = session.spans.filter((s) => s.kind === "model" && s.context);
-  const fullest = Math.max(1, ...models.map((s) => s.context.system + s.context.tools + s.context.history));
   return html`<section class="running" aria-label="Run"><div class="row between wrap figures"><dl class="facts">
       <div><dt>Took</dt><dd>${duration(took)} ${scale.folded > 5000 && html`<small>and ${duration(scale.folded)} waiting</small>`}</dd></div><div><dt>Model calls</dt><dd>${count(totals.turns)}</dd></div>
       <div><dt>Tool calls</dt><dd>${count(totals.calls)} ${failed > 0 && html`<small class="bad">${failed} failed</small>`}</dd></div><div><dt>Tokens</dt><dd>${count(totals.input + totals.output)} ${totals.cached > 0 && html`<small>${Math.round((totals.cached / totals.input) * 100)} % from cache</small>`}</dd></div>
       <div><dt>Cost</dt><dd>${cost(totals.cost) || "–"}</dd></div></dl>
       <div class="row wrap desk-only">${[["acc", "model"], ["note", "tool"], ["bad", "failed"], ["spot", "waits for you"]].map(([tint, words]) => html`<span class="chip out" key=${words}><span class=${"dot d-" + tint}></span>${words}</span>`)}<button type="button" class="sm" onClick=${exported}>${icon("download")}Export</button></div></div>
-    <div class=${"inspect" + (number ? "" : " solo")}><div class="lanes" ref=${box} onScroll=${(e) => setTop(e.target.scrollTop)}>
+    <div class=${"inspect" + (number ? "" : " solo")}><div class="lanes" ref=${box} onScroll=${(e) => setTop(Math.floor(e.target.scrollTop / (4 * rowHeight)) * 4 * rowHeight)}>
       <div class="lane axis" aria-hidden="true"><span><b class="tiny">What happened</b></span><span></span><span class="track">${[0, 0.25, 0.5, 0.75, 1].map((f) => html`<span key=${f} style=${{ left: f * 100 + "%" }}>${duration(scale.total * f)}</span>`)}</span></div>
       <div role="list" aria-label="What happened, in order"><div style=${{ height: from * rowHeight + "px" }}></div>${rows.slice(from, to).map((row, i) => html`<${Lane} key=${from + i} row=${row} scale=${scale} current=${row.span && row.span.seq === number} select=${() => select(row)} />`)}<div style=${{ height: (rows.length - to) * rowHeight + "px" }}></div></div>
       ${rows.length === 0 && html`<p class="dim pad">Nothing has run yet.</p>`}

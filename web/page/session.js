@@ -32,7 +32,7 @@ export function useSession(id) {
     };
     // What has happened comes at once, what happens piece by piece.
     if (here.session.seq) begin();
-    else past(id, here.session).then(begin, (problem) => (Object.assign(here, { problem }), begin()));
+    else past(here, begin, redraw, () => left).catch((problem) => (Object.assign(here, { problem }), here.caughtUp || begin()));
     api.session(id).then((info) => {
       Object.assign(here, { agent: info.agent, interrupted: info.status === "interrupted" ? info.events : 0 });
       if (info.status !== "empty") refresh(info);
@@ -55,6 +55,7 @@ function followed(here, redraw) {
   return follow(api.eventsOf(here.id), here.session.seq,
     (event) => {
       here.session.take(event);
+      here.recent?.push(event);
       redraw();
     },
     (connection, problem = null) => {
@@ -67,20 +68,55 @@ function followed(here, redraw) {
 
 // allEvents are all events of a session so far, each as a line of JSON, fetched page by
 // page from the end.
-export async function allEvents(id) {
+export async function allEvents(id, before = "") {
   const pages = [];
-  for (let before = ""; before === "" || before > 1; ) {
-    const lines = (await api.page(id, before)).split("\n").slice(1, -2).map((line) => line.replace(/,$/, ""));
-    if (!lines[0]) break;
+  while (before === "" || before > 1) {
+    const lines = await pageOf(id, before, 5000);
+    if (!lines.length) break;
     pages.unshift(lines);
     before = JSON.parse(lines[0]).seq;
   }
   return pages.flat();
 }
 
-// past takes in all that has happened so far.
-async function past(id, session) {
-  for (const line of await allEvents(id)) session.take(decode(line));
+async function pageOf(id, before, limit) {
+  const lines = (await api.page(id, before, limit)).split("\n").slice(1, -2).map((line) => line.replace(/,$/, ""));
+  return lines[0] ? lines : [];
+}
+
+// lately is how many events are fetched before anything is shown.
+const lately = 400;
+
+// folded is the session of events, from the first one given on.
+function folded(events) {
+  const session = new Session(events.length ? events[0].seq - 1 : 0);
+  for (const event of events) session.take(event);
+  return session;
+}
+
+// past takes in what has happened so far: at first the end of it, from the beginning of
+// a run on, and then all. Events that come meanwhile are kept for the whole.
+async function past(here, begin, redraw, isLeft) {
+  const lines = await pageOf(here.id, "", lately);
+  const events = lines.map(decode);
+  if (!events.length || events[0].seq === 1) {
+    here.session = folded(events);
+    return begin();
+  }
+  const from = events.findIndex((event) => event.kind === "run_started" && !event.parent);
+  if (from >= 0) {
+    here.session = folded(events.slice(from));
+    here.recent = [];
+    begin();
+  }
+  const earlier = await allEvents(here.id, events[0].seq);
+  if (isLeft()) return;
+  const whole = folded([...earlier.map(decode), ...events]);
+  for (const event of here.recent ?? []) whole.take(event);
+  here.session = whole;
+  here.recent = null;
+  if (from < 0) begin();
+  redraw();
 }
 
 // statusOf is how the session stands. A run whose process died has no end in its

@@ -43,6 +43,17 @@ const catalogue = {
 
 const otherwise = ["circle-alert", () => "Something went wrong that we have no words for", () => "Nothing that was said is lost.", (acts) => [again(acts)]];
 
+// spoken is the card of a failure that only the server has words for.
+const spoken = ({ sentence, next = "" }) => ["circle-alert", () => sentence.replace(/\.$/, ""), () => (app.me.operator ? next : operator), (acts) => [again(acts), other(acts)]];
+
+// apart are the failures that are one to people and several to whoever can mend them.
+const apart = ["unreachable", "certificate"];
+
+function cardOf(code, problem) {
+  if (problem && (!(code in catalogue) || (apart.includes(problem.code) && app.me.operator))) return spoken(problem);
+  return catalogue[code] ?? otherwise;
+}
+
 export const knows = (code) => code in catalogue;
 
 // headline is the first line of a card, for lists and screen readers.
@@ -53,7 +64,7 @@ const filled = (context) => ({ p: "The provider", a: "The agent", ...Object.from
 // Trouble is the card of something that went wrong. context is { p, a, detail, ... };
 // acts are what can be done here.
 export function Trouble({ code, context = {}, acts = {} }) {
-  const [drawing, title, text, offers, look = ""] = catalogue[code] ?? otherwise;
+  const [drawing, title, text, offers, look = ""] = cardOf(code, context.problem);
   const values = filled(context);
   const buttons = offers(acts).filter(Boolean);
   const [copied, setCopied] = useState(false);
@@ -62,7 +73,7 @@ export function Trouble({ code, context = {}, acts = {} }) {
     ${icon(drawing)}<b>${title(values)}</b>
     <p>${text(values)}</p>
     ${buttons.length > 0 && html`<div class="row wrap">${buttons.map(([name, act], i) => html`<button type="button" key=${name} class=${i === 0 && !look ? "primary sm" : "sm"} onClick=${act}>${name}</button>`)}</div>`}
-    ${values.detail && html`<details open=${!(code in catalogue)}><summary>${icon("chevron-right", "chev")}What exactly was said</summary><pre tabindex="0">${values.detail}</pre>
+    ${values.detail && html`<details open=${!(code in catalogue) && !context.problem}><summary>${icon("chevron-right", "chev")}What exactly was said</summary><pre tabindex="0">${values.detail}</pre>
       <button type="button" class="ghost sm" onClick=${copy}>${icon("copy")}${copied ? "Copied" : "Copy details"}</button></details>`}
   </div>`;
 }

@@ -209,8 +209,18 @@ type Server struct {
 	Addr  string            `yaml:"addr" doc:"Default: 127.0.0.1:7717."`
 	Hosts []string          `yaml:"hosts" doc:"The names under which other machines reach it, such as troupe.example.org."`
 	Users map[string]string `yaml:"users" doc:"Who may use it: by name, the environment variable that holds the user's token. Default: whoever has the printed link."`
+	// Proxy is for servers behind one that signs people in.
+	Proxy Proxy `yaml:"proxy" doc:"A reverse proxy that signs people in and says in a header who they are."`
 	// Operators are server.Config's.
 	Operators []string `yaml:"operators" doc:"The users who may change settings and keys on the page. Without users, whoever has the printed link may."`
+}
+
+// A Proxy signs people in, and passes on who they are.
+type Proxy struct {
+	UserHeader     string   `yaml:"user_header" doc:"The header that has the user's name, such as X-Forwarded-User."`
+	GroupsHeader   string   `yaml:"groups_header" doc:"The header that has the user's groups, with commas between them."`
+	OperatorGroups []string `yaml:"operator_groups" doc:"The groups whose members may change settings and keys, beside operators."`
+	From           []string `yaml:"from" doc:"The addresses of the proxy, such as 10.0.0.0/8. Headers from anywhere else count for nothing. Default: this machine."`
 }
 
 // Pipeline says how requests are delivered.
