@@ -372,8 +372,12 @@ type session struct {
 	keys  map[string]keyed
 }
 
-// maxIdle is how many conversations are kept at hand after their last use.
-const maxIdle = 64
+const (
+	// maxIdle is how many conversations are kept at hand after their last use.
+	maxIdle = 64
+	// maxIdleBytes is how large a conversation may be to be kept so.
+	maxIdleBytes = 256 << 10
+)
 
 // join returns the session for one more user.
 func (e *Engine) join(id string) (*session, error) {
@@ -404,6 +408,9 @@ func (e *Engine) leave(s *session) {
 	if s.feed.isBroken() || !s.loaded.Load() {
 		e.drop(s)
 		return
+	}
+	if s.talks != nil && s.talks.size() > maxIdleBytes {
+		s.talks, s.outputs, s.keys = nil, nil, nil // read again when it goes on
 	}
 	if len(e.idle) == maxIdle {
 		delete(e.sessions, e.idle[0].feed.session)

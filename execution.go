@@ -105,7 +105,7 @@ func (e *Engine) begin(ctx context.Context, step Step, input Input) (*execution,
 	}
 	known, err := x.join(ctx, input)
 	if err != nil || known != nil {
-		x.withdraw()
+		x.comeToNothing()
 		return nil, known, err
 	}
 	x.isReady(&input)
@@ -238,6 +238,13 @@ func (e *Engine) activate(ctx context.Context, step Step, id string) (x, active 
 		return nil, active, fmt.Errorf("session %s: %w", id, ErrBusy)
 	}
 	return x, nil, nil
+}
+
+// comeToNothing withdraws a run for which the session was read. Whoever comes next reads
+// it again: there may be a question that waits, of which a conversation says nothing.
+func (x *execution) comeToNothing() {
+	x.session.talks = nil
+	x.withdraw()
 }
 
 // withdraw undoes enlist for a run that did not come to be.

@@ -364,6 +364,15 @@ func (c *conversations) clone() *conversations {
 	return next
 }
 
+// size is that of all messages, in bytes.
+func (c *conversations) size() int {
+	size := c.root.size
+	for _, h := range c.named {
+		size += h.size
+	}
+	return size
+}
+
 func (c *conversations) put(name string, h *history) {
 	if c.named == nil {
 		c.named = map[string]*history{}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -151,5 +152,70 @@ func TestAnAnswerThatIsSentAgainAfterAKillGoesOnWithItsRun(t *testing.T) {
 		if started != 1 {
 			t.Errorf("killed after event %d: there are %d runs", cut, started)
 		}
+	}
+}
+
+// Whoever has read a session and then began nothing in it must not be taken to know
+// that nothing waits there.
+func TestAnAnswerIsOneAlsoAfterARequestThatCameToNothing(t *testing.T) {
+	for name, before := range map[string]func(*troupe.Engine, *troupe.Agent, string){
+		"the question's request, sent again": func(engine *troupe.Engine, agent *troupe.Agent, session string) {
+			if _, err := engine.Start(t.Context(), agent, troupe.Input{Session: session, Text: "Send it.", IdempotencyKey: "k1"}); err != nil {
+				t.Error(err)
+			}
+		},
+		"another request under its key": func(engine *troupe.Engine, agent *troupe.Agent, session string) {
+			if _, err := engine.Start(t.Context(), agent, troupe.Input{Session: session, Text: "Something else.", IdempotencyKey: "k1"}); !errors.Is(err, troupe.ErrConflict) {
+				t.Error(err)
+			}
+		},
+		"nothing to resume": func(engine *troupe.Engine, agent *troupe.Agent, session string) {
+			if _, err := engine.StartAgain(t.Context(), agent, session); !errors.Is(err, troupe.ErrNothingToResume) {
+				t.Error(err)
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			store := troupe.NewMemoryStore()
+			done := 0
+			agent := approving(t, modelFunc(func(req *troupe.Request) turn {
+				if req.Messages[len(req.Messages)-1].Role == troupe.RoleTool {
+					return turn{text: "sent"}
+				}
+				return turn{calls: []troupe.ToolCall{call("c1", "send", `{}`)}}
+			}), func() { done++ })
+			events, _, err := play(t, newEngine(t, troupe.Config{Store: store}), agent, troupe.Input{Text: "Send it.", IdempotencyKey: "k1"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			engine := newEngine(t, troupe.Config{Store: store}) // another process
+			before(engine, agent, events[0].Session)
+			_, end, err := play(t, engine, agent, troupe.Input{Session: events[0].Session, Text: "yes", IdempotencyKey: "k2"})
+			if err != nil || end.Output.Summary != "sent" || done != 1 {
+				t.Errorf("the answer came to %+v, %v, done %d times", end, err, done)
+			}
+		})
+	}
+}
+
+// A conversation that is too large to be kept at hand goes on like any other, and so do
+// its keys.
+func TestALargeConversationGoesOn(t *testing.T) {
+	large := strings.Repeat("long ", 100_000)
+	engine := newEngine(t, troupe.Config{})
+	agent := newAgent(t, modelFunc(func(req *troupe.Request) turn {
+		return turn{text: fmt.Sprint(len(req.Messages), " messages, ", strings.Count(req.Messages[1].Text, "long "))}
+	}))
+	events, end, err := play(t, engine, agent, troupe.Input{Text: large, IdempotencyKey: "k1"})
+	if err != nil || end.Output.Summary != "2 messages, 100000" {
+		t.Fatalf("%v, %v", end, err)
+	}
+	session := events[0].Session
+	if _, end, err = play(t, engine, agent, troupe.Input{Session: session, Text: "and?"}); err != nil || end.Output.Summary != "4 messages, 100000" {
+		t.Errorf("it goes on with %v, %v", end, err)
+	}
+	run, err := engine.Start(t.Context(), agent, troupe.Input{Session: session, Text: large, IdempotencyKey: "k1"})
+	if err != nil || run.Run != events[0].Run {
+		t.Errorf("sent again, it is %+v, %v", run, err)
 	}
 }

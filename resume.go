@@ -57,7 +57,7 @@ func (e *Engine) beginAgain(ctx context.Context, step Step, id string) (*executi
 		return nil, err
 	}
 	if err := x.recall(ctx); err != nil {
-		x.withdraw()
+		x.comeToNothing()
 		return nil, err
 	}
 	x.first = x.feed.last()

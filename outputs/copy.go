@@ -35,12 +35,17 @@ func (f *Folders) copyAll(ctx context.Context, from, to string, files []string) 
 	if there, err := f.isThere(from); err != nil || !there {
 		return files, err
 	}
-	source, err := f.openFiles(from, workspace.ReadOnly)
+	return f.copyInto(ctx, from, filepath.Join(f.dir, to), files)
+}
+
+// copyInto copies files of a session's folder into a directory.
+func (f *Folders) copyInto(ctx context.Context, from, dir string, files []string) (missing []string, err error) {
+	source, err := openFiles(filepath.Join(f.dir, from), workspace.ReadOnly)
 	if err != nil {
 		return nil, err
 	}
 	defer source.Close()
-	target, err := f.openFiles(to, workspace.ReadWrite)
+	target, err := openFiles(dir, workspace.ReadWrite)
 	if err != nil {
 		return nil, err
 	}
@@ -68,10 +73,10 @@ func (f *Folders) copyAll(ctx context.Context, from, to string, files []string) 
 	return missing, nil
 }
 
-// openFiles opens a session's folder as an agent's workspace has it.
-func (f *Folders) openFiles(session string, access workspace.Access) (*workspace.Workspace, error) {
+// openFiles opens a folder as an agent's workspace has it.
+func openFiles(dir string, access workspace.Access) (*workspace.Workspace, error) {
 	return workspace.Open(workspace.Config{
-		Roots: []workspace.Root{{Name: workspace.SessionFolder, Dir: filepath.Join(f.dir, session), Access: access}},
+		Roots: []workspace.Root{{Name: workspace.SessionFolder, Dir: dir, Access: access}},
 	})
 }
 

@@ -95,7 +95,7 @@ func (f *Folders) write(r *record, registered ...Output) error {
 // was written last, and nobody else's words are in it.
 func (f *Folders) updated(r *record, registered []Output) ([]byte, error) {
 	if info, err := f.base.Lstat(r.session + "/" + manifestFile); err == nil && r.plain != nil && isSame(info, r.plain) && len(registered) == 0 {
-		return r.manifest.over(map[string]any{})
+		return r.manifest.alone()
 	}
 	r.plain, r.ours = nil, false
 	content, older, err := f.existing(r.session)

@@ -77,7 +77,7 @@ func TestAManifestIsThereBeforeTheModelIsAskedAndFollowsTheRunWhenAskedFor(t *te
 		}
 		m := load(t, s.Folders, id(1))
 		if m.Execution.Status != "running" || !m.Execution.CompletedAt.IsZero() || m.Execution.User != "Ada" ||
-			m.Agent != (Agent{"alex", "Alex the Facilitator", "bmad/bmm"}) {
+			m.Agent != (Agent{Name: "alex", Title: "Alex the Facilitator", Bundle: "bmad/bmm"}) {
 			t.Errorf("asked for the %d. time, the model finds %+v", asked, m)
 		}
 		switch asked {
@@ -87,7 +87,7 @@ func TestAManifestIsThereBeforeTheModelIsAskedAndFollowsTheRunWhenAskedFor(t *te
 			}
 			return "", []troupe.ToolCall{{ID: "1", Name: "execute_workflow", Arguments: "{}"}}, nil
 		case 2:
-			if m.Workflow != (Workflow{"intake", "Asks first"}) || m.Inputs["category"] != "app" {
+			if m.Workflow != (Workflow{Name: "intake", Description: "Asks first"}) || m.Inputs["category"] != "app" {
 				t.Errorf("after a workflow was loaded the manifest says %+v", m)
 			}
 			return "", []troupe.ToolCall{{ID: "2", Name: "save_output", Arguments: "{}"}}, nil

@@ -112,6 +112,7 @@ const maxDisorder = 64
 // right when the session is next used.
 func (f *Folders) putInOrder(ctx context.Context) {
 	f.finishDeleting(ctx)
+	f.finishForking(ctx)
 	sessions, err := f.latest(ctx)
 	if err != nil {
 		f.options.Log.Warn("sessions not listed", "err", err)

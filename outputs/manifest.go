@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"time"
 )
 
@@ -16,55 +17,56 @@ const manifestVersion = "1.0.0"
 // that were added, and those are kept.
 var knownVersion = regexp.MustCompile(`^1\.[0-9]{1,9}\.[0-9]{1,9}$`)
 
-// A Manifest says what a session was about and what came of it.
+// A Manifest says what a session was about and what came of it. Its fields, and those of
+// its parts, are in the order of their names, which is that of the file.
 type Manifest struct {
-	Version         string         `json:"version"`
-	SessionID       string         `json:"session_id"`
-	Agent           Agent          `json:"agent"`
-	Workflow        Workflow       `json:"workflow"`
-	Execution       Execution      `json:"execution"`
-	Outputs         []Output       `json:"outputs"`
-	Inputs          map[string]any `json:"inputs"`
-	RelatedSessions []string       `json:"related_sessions"`
-	Metadata        map[string]any `json:"metadata"`
+	Agent Agent `json:"agent"`
 	// DisplayName and DisplayTimestamp, which is in UTC, are for lists of sessions.
-	DisplayName      string `json:"displayName,omitempty"`
-	DisplayTimestamp string `json:"displayTimestamp,omitempty"`
-	// UserSummary is the beginning of the first thing the user said.
-	UserSummary string `json:"userSummary,omitempty"`
+	DisplayName      string         `json:"displayName,omitempty"`
+	DisplayTimestamp string         `json:"displayTimestamp,omitempty"`
+	Execution        Execution      `json:"execution"`
+	Inputs           map[string]any `json:"inputs"`
 	// MessageCount is how often the user spoke and was answered.
-	MessageCount int `json:"messageCount"`
+	MessageCount    int            `json:"messageCount"`
+	Metadata        map[string]any `json:"metadata"`
+	Outputs         []Output       `json:"outputs"`
+	RelatedSessions []string       `json:"related_sessions"`
+	SessionID       string         `json:"session_id"`
+	// UserSummary is the beginning of the first thing the user said.
+	UserSummary string   `json:"userSummary,omitempty"`
+	Version     string   `json:"version"`
+	Workflow    Workflow `json:"workflow"`
 }
 
 // An Agent is whom the session's latest run was with.
 type Agent struct {
+	Bundle string `json:"bundle"`
 	Name   string `json:"name"`
 	Title  string `json:"title"`
-	Bundle string `json:"bundle"`
 }
 
 // A Workflow is the one that the session loaded last, or the workflow "chat".
 type Workflow struct {
-	Name        string `json:"name"`
 	Description string `json:"description"`
+	Name        string `json:"name"`
 }
 
 // An Execution says how the session's latest run stands.
 type Execution struct {
-	StartedAt   time.Time `json:"started_at"` // of the first run
 	CompletedAt time.Time `json:"completed_at,omitzero"`
+	StartedAt   time.Time `json:"started_at"` // of the first run
 	Status      string    `json:"status"`
 	User        string    `json:"user"`
 }
 
 // An Output is a file that came of a session.
 type Output struct {
+	CreatedAt   time.Time `json:"created_at"`
+	Description string    `json:"description"`
 	// File is relative to the session's folder. A file elsewhere begins with the
 	// name of its root, as {project-root}/docs/prd.md does.
-	File        string    `json:"file"`
-	Type        string    `json:"type"` // document, data, report or artifact
-	Description string    `json:"description"`
-	CreatedAt   time.Time `json:"created_at"`
+	File string `json:"file"`
+	Type string `json:"type"` // document, data, report or artifact
 }
 
 // isType reports whether t is one of the types of outputs.
@@ -129,12 +131,33 @@ func (m *Manifest) over(older map[string]any, registered ...Output) ([]byte, err
 		delete(execution, "completed_at")
 	}
 	overlay(older, newer)
+	return encode(older)
+}
+
+func encode(manifest any) ([]byte, error) {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
 	enc.SetIndent("", "  ")
-	err = enc.Encode(older)
+	err := enc.Encode(manifest)
 	return b.Bytes(), err
+}
+
+// alone is over for a manifest that there is none below: the same, in one pass.
+func (m *Manifest) alone() ([]byte, error) {
+	shown := *m
+	shown.Outputs, shown.RelatedSessions = []Output{}, []string{}
+	for _, output := range m.Outputs {
+		if filepath.IsLocal(output.File) && !slices.ContainsFunc(shown.Outputs, func(o Output) bool { return o.File == output.File }) {
+			shown.Outputs = append(shown.Outputs, output)
+		}
+	}
+	for _, id := range m.RelatedSessions {
+		if id != "" && !slices.Contains(shown.RelatedSessions, id) {
+			shown.RelatedSessions = append(shown.RelatedSessions, id)
+		}
+	}
+	return encode(&shown)
 }
 
 // objectOf returns v as it looks in JSON.

@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/troupe-dev/troupe"
 )
@@ -205,4 +206,22 @@ func FuzzManifestsOfAnyKindAreReadOrRefused(f *testing.F) {
 			}
 		}
 	})
+}
+
+func TestAManifestAloneIsWhatItIsOverNothing(t *testing.T) {
+	m := Manifest{
+		Version: manifestVersion, SessionID: id(1), Agent: Agent{Name: "a", Title: "<A> & co", Bundle: "b"}, Workflow: Workflow{Name: "w", Description: "d"},
+		Execution: Execution{StartedAt: time.Date(2026, 1, 31, 1, 2, 3, 4, time.UTC), Status: "completed", User: "u"},
+		Outputs:   []Output{{File: "a.md", Type: "report"}, {File: "/etc/passwd", Type: "data"}, {File: "a.md", Type: "data"}},
+		Inputs:    map[string]any{"z": 1, "a": []any{"x", nil}}, RelatedSessions: []string{id(2), "", id(2)}, Metadata: map[string]any{"n": 1.5},
+		DisplayName: "x", UserSummary: "é", MessageCount: 3,
+	}
+	for range 2 {
+		alone, err := m.alone()
+		over, failure := m.over(map[string]any{})
+		if err != nil || failure != nil || string(alone) != string(over) {
+			t.Errorf("alone it is %s, %v; over nothing %s, %v", alone, err, over, failure)
+		}
+		m.Execution.CompletedAt, m.Outputs, m.RelatedSessions, m.DisplayName = m.Execution.StartedAt, nil, nil, ""
+	}
 }

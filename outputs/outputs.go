@@ -60,13 +60,28 @@ func Keep(store troupe.Store, dir string, options Options) (*Folders, error) {
 }
 
 // Append implements [troupe.Store]. Its error is that of the store alone: a
-// manifest that cannot be written is logged, and written at the next event.
+// manifest that cannot be written is logged, and written at the next event. A fork is
+// stored with the files that its log speaks of, or not at all.
 func (f *Folders) Append(ctx context.Context, session string, events ...troupe.Event) error {
+	forked := forkIn(events)
+	if forked != nil && hasFolder(session) {
+		if err := f.stageFork(ctx, session, forked.From, events); err != nil {
+			return fmt.Errorf("session %s: copy files of %s: %w", session, forked.From, err)
+		}
+	}
 	if err := f.store.Append(ctx, session, events...); err != nil {
+		if forked != nil {
+			f.dropStaged(session)
+		}
 		return err
 	}
 	if len(events) == 0 || !hasFolder(session) {
 		return nil
+	}
+	if forked != nil {
+		if err := f.placeFork(session); err != nil {
+			f.options.Log.Warn("files of a fork not moved", "session", session, "err", err)
+		}
 	}
 	r := f.hold(session)
 	defer f.letGo(r)

@@ -203,7 +203,7 @@ func (r *record) noteWorkflow(result string) {
 		return
 	}
 	m := &r.manifest
-	m.Workflow = Workflow{cut(loaded.Name, maxField), cut(loaded.Description, maxField)}
+	m.Workflow = Workflow{Name: cut(loaded.Name, maxField), Description: cut(loaded.Description, maxField)}
 	var inputs map[string]any
 	if len(loaded.Input) <= maxInputs && json.Unmarshal(loaded.Input, &inputs) == nil && inputs != nil {
 		m.Inputs = inputs

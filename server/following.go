@@ -126,14 +126,20 @@ func (f *following) goAlong(ctx context.Context) (large *frame, isBehind bool, e
 // what it has missed is read from the store.
 const behind = 250 * time.Millisecond
 
-// sendStored sends an event, unless it is large: then it returns it.
+// sendStored sends an event, unless it is large: then it returns it. What the reader has
+// not seen of a reply goes before it: the reply may have become whole while the reader
+// was catching up, and whoever follows only then is shown nothing of it.
 func (f *following) sendStored(e *troupe.Event) (large *frame, err error) {
+	for _, rest := range f.restOf(e) {
+		if err := f.sendParts(&rest); err != nil {
+			return nil, err
+		}
+	}
 	made, err := f.frames.of(e)
 	if err != nil {
 		return nil, err
 	}
 	f.after = e.Seq
-	f.forget(e)
 	if len(made.data) >= largeFrame {
 		return made, nil
 	}
@@ -145,6 +151,10 @@ func (f *following) sendDelta(e *troupe.Event) error {
 	if !f.isNew(e) {
 		return nil
 	}
+	return f.sendParts(e)
+}
+
+func (f *following) sendParts(e *troupe.Event) error {
 	for _, part := range parted(e) {
 		if err := f.out.sendEvent(&part); err != nil {
 			return err

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"sync"
 	"testing"
@@ -155,6 +156,43 @@ func TestAReaderThatComesBackInTheMiddleIsShownNoMoreAndNoLess(t *testing.T) {
 	give("try again", 2)
 	if shown != "again" {
 		t.Errorf("of another attempt it was shown %q", shown)
+	}
+}
+
+// A reply may become whole just between what a reader catches up with and what it then
+// follows: it is shown the rest of it all the same.
+func TestAReplyThatBecomesWholeWhileAReaderCatchesUpIsShownWhole(t *testing.T) {
+	recorder := httptest.NewRecorder()
+	s := &Server{frames: newFrames()}
+	f := &following{
+		Server: s, out: &events{raw: recorder, control: http.NewResponseController(recorder)},
+		told: map[replyKey]growth{}, given: map[replyKey]growth{},
+	}
+	if err := f.sendDelta(&troupe.Event{Run: "r", Step: "1", Body: &troupe.TextDelta{Text: "one ", Attempt: 1}}); err != nil {
+		t.Fatal(err)
+	}
+	f.given = map[replyKey]growth{}
+	replied := &troupe.Event{Seq: 9, Session: "s", Run: "r", Step: "1", Body: &troupe.ModelReplied{Attempt: 1, Message: &troupe.Message{Text: "one two"}}}
+	if _, err := f.sendStored(replied); err != nil {
+		t.Fatal(err)
+	}
+	shown := ""
+	events := sse.NewReader(recorder.Body, 0)
+	for {
+		message, err := events.Next()
+		if err != nil {
+			break
+		}
+		var e troupe.Event
+		if err := json.Unmarshal(message.Data, &e); err != nil {
+			t.Fatal(err)
+		}
+		if b, ok := e.Body.(*troupe.TextDelta); ok {
+			shown += b.Text
+		}
+	}
+	if shown != "one two" {
+		t.Errorf("it was shown %q", shown)
 	}
 }
 

@@ -10,14 +10,17 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 )
 
-// A pageFile is a file of the page as it is sent: as it is, and compressed.
+// A pageFile is a file of the page as it is sent: as it is, and compressed, which is
+// done when it is first asked for.
 type pageFile struct {
-	media         string
-	plain, packed []byte
-	tag           string
+	media  string
+	plain  []byte
+	packed func() []byte
+	tag    string
 }
 
 // loadPage reads the page's files, each once: they do not change.
@@ -31,22 +34,26 @@ func loadPage(page fs.FS) (map[string]*pageFile, error) {
 		if err != nil {
 			return err
 		}
-		var packed bytes.Buffer
-		w, err := gzip.NewWriterLevel(&packed, gzip.BestCompression)
-		if err != nil {
-			return err
-		}
-		if _, err := w.Write(content); err != nil {
-			return err
-		}
-		if err := w.Close(); err != nil {
-			return err
-		}
 		sum := sha256.Sum256(content)
-		files[name] = &pageFile{pageType(name), content, packed.Bytes(), `"` + hex.EncodeToString(sum[:12])}
+		files[name] = &pageFile{pageType(name), content, sync.OnceValue(func() []byte { return compressed(content) }), `"` + hex.EncodeToString(sum[:12])}
 		return nil
 	})
 	return files, err
+}
+
+func compressed(content []byte) []byte {
+	var packed bytes.Buffer
+	w, err := gzip.NewWriterLevel(&packed, gzip.BestCompression)
+	if err == nil {
+		_, err = w.Write(content)
+	}
+	if err == nil {
+		err = w.Close()
+	}
+	if err != nil {
+		panic(err) // a buffer takes everything
+	}
+	return packed.Bytes()
 }
 
 func pageType(name string) string {
@@ -80,7 +87,7 @@ func (s *Server) sendPage(c *call) error {
 	content, tag := file.plain, file.tag+`"`
 	if acceptsGzip(c.r) && c.r.Header.Get("Range") == "" {
 		header.Set("Content-Encoding", "gzip")
-		content, tag = file.packed, file.tag+`-gzip"`
+		content, tag = file.packed(), file.tag+`-gzip"`
 	}
 	header.Set("ETag", tag)
 	http.ServeContent(c.w, c.r, "", time.Time{}, bytes.NewReader(content))

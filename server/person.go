@@ -2,9 +2,11 @@ package server
 
 import (
 	"context"
+	"encoding/json"
 	"maps"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/troupe-dev/troupe"
@@ -14,6 +16,20 @@ import (
 type hub struct {
 	mu   sync.Mutex
 	ears map[*ear]bool
+	// tidings are what was last told of sessions, to be made once however many are told.
+	// changes counts, and latest is the number of a session's latest change: what was made
+	// before that is out of date.
+	tidings bounded[string, *tiding]
+	changes atomic.Int64
+	latest  bounded[string, int64]
+}
+
+// A tiding is how a session stands, for its owner.
+type tiding struct {
+	made   int64 // after so many changes
+	user   string
+	events int64
+	data   []byte
 }
 
 // An ear collects what has changed since its stream last looked.
@@ -40,6 +56,7 @@ func (h *hub) listen() (*ear, func()) {
 
 // changed says that a session has changed.
 func (h *hub) changed(session string) {
+	h.latest.put(session, h.changes.Add(1))
 	h.mu.Lock()
 	ears := slices.Collect(maps.Keys(h.ears))
 	h.mu.Unlock()
@@ -99,6 +116,7 @@ func (s *Server) followPerson(c *call) error {
 						return err
 					}
 					if told[info.ID] != info.Events {
+						s.hub.outdate(&info)
 						e.hear(info.ID)
 					}
 				}
@@ -125,23 +143,50 @@ func pause(ctx context.Context, d time.Duration) {
 	}
 }
 
+// outdate forgets what was told of a session that another process has changed since.
+func (h *hub) outdate(info *troupe.SessionInfo) {
+	if known, ok := h.tidings.get(info.ID); ok && known.events != info.Events {
+		h.latest.put(info.ID, h.changes.Add(1))
+	}
+}
+
 // tell sends a session as it stands, if it is one of the caller's.
 func (s *Server) tell(c *call, out *events, id string, told map[string]int64) error {
-	found, err := collect(s.config.Store.Sessions(c.r.Context(), troupe.SessionFilter{ID: id, User: c.user}), 1)
+	news, err := s.tidingOf(c.r.Context(), id)
 	if err != nil {
 		return err
 	}
-	if len(found) == 0 {
+	if news == nil || c.user != "" && c.user != news.user {
 		if _, known := told[id]; known {
 			delete(told, id)
 			return out.sendJSON(change{Gone: id})
 		}
 		return nil
 	}
-	view, err := s.view(c.r.Context(), found[0])
-	if err != nil {
-		return err
+	told[id] = news.events
+	return out.send(news.data)
+}
+
+// tidingOf returns how a session stands, nil if it is gone.
+func (s *Server) tidingOf(ctx context.Context, id string) (*tiding, error) {
+	changed, _ := s.hub.latest.get(id)
+	if known, ok := s.hub.tidings.get(id); ok && known.made >= changed {
+		return known, nil
 	}
-	told[id] = found[0].Events
-	return out.sendJSON(change{Session: &view})
+	made := s.hub.changes.Load()
+	found, err := collect(s.config.Store.Sessions(ctx, troupe.SessionFilter{ID: id}), 1)
+	if err != nil || len(found) == 0 {
+		return nil, err
+	}
+	view, err := s.view(ctx, found[0])
+	if err != nil {
+		return nil, err
+	}
+	data, err := json.Marshal(change{Session: &view})
+	if err != nil {
+		return nil, err
+	}
+	news := &tiding{made, found[0].User, found[0].Events, data}
+	s.hub.tidings.put(id, news)
+	return news, nil
 }

@@ -32,8 +32,8 @@ func (p *program) metricsCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return p.reading(c.Context(), observe.NewMetrics().Summary(), func(_ *project.Project, reader store.Log) error {
-				metrics, err := fold(c.Context(), reader, from)
+			return p.reading(c.Context(), observe.NewMetrics().Summary(), func(opened *project.Project, reader store.Log) error {
+				metrics, err := fold(c.Context(), reader, opened.DataDir(), from)
 				switch {
 				case err != nil:
 					return err
@@ -52,10 +52,13 @@ func (p *program) metricsCommand() *cobra.Command {
 }
 
 // fold computes metrics from the logs of all sessions that went on since then.
-func fold(ctx context.Context, reader store.Log, since time.Time) (*observe.Metrics, error) {
+func fold(ctx context.Context, reader store.Log, dir string, since time.Time) (*observe.Metrics, error) {
 	metrics := observe.NewMetrics()
 	if since.IsZero() {
-		return metrics, foldAll(ctx, reader, metrics)
+		if counting, ok := reader.(counter); ok {
+			return foldKept(ctx, counting, dir)
+		}
+		return metrics, foldAll(ctx, reader, metrics, store.Query{})
 	}
 	for info, err := range reader.Sessions(ctx, troupe.SessionFilter{Since: since}) {
 		if err != nil {
@@ -75,17 +78,26 @@ func fold(ctx context.Context, reader store.Log, since time.Time) (*observe.Metr
 	return metrics, nil
 }
 
-// foldAll goes over what is stored once, in the order in which it was stored, and over
-// nothing that metrics do not count.
-func foldAll(ctx context.Context, reader store.Log, metrics *observe.Metrics) error {
+// A counter is a log that can say how much there is of it.
+type counter interface {
+	store.Log
+	Newest(ctx context.Context) (int64, error)
+	Count(ctx context.Context, after, upto int64) (int64, error)
+}
+
+// foldAll goes over what a query leaves once, in the order in which it was stored, and
+// over nothing that metrics do not count.
+func foldAll(ctx context.Context, reader store.Log, metrics *observe.Metrics, query store.Query) error {
 	own := map[string]int64{} // from which event on a fork's log is its own
-	for hit, err := range reader.Scan(ctx, store.Query{Kinds: []string{"session_forked"}}) {
+	query.Kinds = []string{"session_forked"}
+	for hit, err := range reader.Scan(ctx, query) {
 		if err != nil {
 			return err
 		}
 		own[hit.Event.Session] = hit.Event.Seq
 	}
-	for hit, err := range reader.Scan(ctx, store.Query{Kinds: observe.MetricKinds()}) {
+	query.Kinds = observe.MetricKinds()
+	for hit, err := range reader.Scan(ctx, query) {
 		if err == nil {
 			err = hit.Err
 		}

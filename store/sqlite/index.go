@@ -13,6 +13,8 @@ import (
 const (
 	// indexDelay lets events gather before they are indexed: together they cost less.
 	indexDelay = 100 * time.Millisecond
+	// indexLater is how long a process that has just been started is left alone.
+	indexLater = 2 * time.Second
 	// indexPause is how many times as long as indexing some events took the indexer
 	// leaves the writer to others, if there are any.
 	indexPause = 10
@@ -30,7 +32,12 @@ const allIndexed = math.MaxInt64
 // indexInBackground indexes what is stored until ctx is done. An error ends it
 // until more is stored; a search that needs the index meets the error itself.
 func (s *Store) indexInBackground(ctx context.Context) {
+	// What a process before this one has left is begun with, and gone on with when this
+	// one has had the time to start.
 	some := indexEvents
+	if upto, err := s.indexSome(ctx, some); err == nil && upto != allIndexed {
+		wait(ctx, indexLater)
+	}
 	for {
 		var upto int64
 		for upto != allIndexed {

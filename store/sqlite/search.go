@@ -240,3 +240,23 @@ func (r *Reader) scan(ctx context.Context, q *Query, yield func(Hit, error) bool
 	}
 	return s.between(ctx, q.After, before, upto)
 }
+
+// Newest returns the number of the event that was stored last, 0 if there is none.
+func (r *Reader) Newest(ctx context.Context) (int64, error) {
+	_, newest, err := r.marks(ctx)
+	if err != nil {
+		return 0, fmt.Errorf("find the last event: %w", r.readError(ctx, err))
+	}
+	return newest, nil
+}
+
+// Count returns how many events have a number after one and up to another.
+func (r *Reader) Count(ctx context.Context, after, upto int64) (n int64, err error) {
+	err = r.file.read(ctx, func(db *sql.DB) error {
+		return db.QueryRowContext(ctx, "SELECT count(*) FROM events WHERE key > ? AND key <= ?", after, upto).Scan(&n)
+	})
+	if err != nil {
+		return 0, fmt.Errorf("count events: %w", r.readError(ctx, err))
+	}
+	return n, nil
+}

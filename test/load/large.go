@@ -50,7 +50,7 @@ func (w *world) useLargeStore(ctx context.Context) error {
 		w.report.row(fmt.Sprintf("start-up with %d sessions, %s", w.sessions, how), "%v, the first list after %v (processor %v)", ready.Round(time.Millisecond), listed.Round(time.Millisecond), cost)
 	}
 	for _, args := range [][]string{
-		{"--json", "metrics"}, {"--json", "metrics", "--since", "24h"},
+		{"--json", "metrics"}, {"--json", "metrics"}, {"--json", "metrics", "--since", "24h"},
 		{"--json", "sessions", "search", "lighthouse"}, {"--json", "sessions", "search", "nothinghasthisword"}, {"--json", "sessions", "list"},
 		{"-q", "chat", "clerk", "-m", question},
 	} {

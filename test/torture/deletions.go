@@ -115,11 +115,19 @@ func (w *world) cutFork(ctx context.Context, p *project, old string, end plan) e
 	} else if o.code != 0 {
 		p.problem("fork session %s: exit code %d: %s", old, o.code, o.err)
 	}
+	// The next start finishes what was begun.
+	task := cutTasks + 2<<10 + len(before)
+	if o, err = p.do(ctx, command{args: []string{"-q", "chat", "writer", "-m", fmt.Sprintf("T%d {writer=write:a.md}", task)}}); err != nil {
+		return err
+	}
+	if o.code != 0 {
+		p.problem("after a fork was killed: exit code %d: %s", o.code, o.err)
+	}
 	after, err := p.list(ctx)
 	if err != nil {
 		return err
 	}
-	if n := len(after) - len(before); n < 0 || n > 1 {
+	if n := len(after) - len(before) - 1; n < 0 || n > 1 {
 		p.problem("a fork made %d sessions", n)
 	}
 	for _, listed := range after {

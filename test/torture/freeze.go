@@ -100,7 +100,10 @@ func (w *world) takeOver(ctx context.Context, p *project, task int) (bool, error
 			if o.code == 0 {
 				return true, nil
 			}
-			if !strings.Contains(o.err, "has had it since") && !strings.Contains(o.err, "database is locked") {
+			if strings.Contains(o.err, "database is locked") {
+				return false, nil // it is frozen with the file in hand: nobody can write until it goes on
+			}
+			if !strings.Contains(o.err, "has had it since") {
 				p.problem("to go on with what a frozen process has: exit code %d: %s", o.code, o.err)
 				return true, nil
 			}

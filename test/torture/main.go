@@ -2,7 +2,8 @@
 
 // Torture kills troupe again and again, at random moments and at every named one, and
 // looks after each time whether anything is lost, doubled or half done. Then it fills
-// disks, takes away rights and starts processes in each other's way.
+// disks, takes away rights, starts processes in each other's way, and kills servers
+// while clients talk to them.
 package main
 
 import (
@@ -23,6 +24,7 @@ func main() {
 	flag.Uint64Var(&o.Seed, "seed", rand.Uint64(), "what the random choices follow from")
 	flag.BoolVar(&o.Keep, "keep", false, "keep the directory of the projects")
 	flag.BoolVar(&o.Verbose, "v", false, "show every command")
+	flag.StringVar(&o.Only, "only", "", "serve: kill nothing but servers")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()

@@ -93,7 +93,7 @@ type listing struct {
 
 // list returns what troupe lists.
 func (p *project) list(ctx context.Context) (list []listing, err error) {
-	o, err := p.do(ctx, command{args: []string{"--json", "sessions", "list"}})
+	o, err := p.do(ctx, command{args: []string{"--json", "sessions", "list", "--limit", "0"}})
 	if err != nil {
 		return nil, err
 	}

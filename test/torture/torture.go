@@ -20,7 +20,9 @@ type options struct {
 	Seed    uint64
 	Keep    bool
 	Verbose bool
-	Out     io.Writer
+	// Only is "serve" where nothing but servers are killed.
+	Only string
+	Out  io.Writer
 }
 
 // lanes is how many projects are worked on at the same time. Their processes wait
@@ -57,9 +59,8 @@ func torture(ctx context.Context, o options) error {
 func tortureIn(ctx context.Context, o options, dir string) error {
 	w := &world{options: o, dir: dir, program: filepath.Join(dir, "troupe"), report: newReport(o)}
 	fmt.Fprintf(o.Out, "seed %d, %d kills\n", o.Seed, o.Kills)
-	build := exec.CommandContext(ctx, "go", "build", "-buildvcs=false", "-tags", "failpoint", "-o", w.program, "github.com/troupe-dev/troupe/cmd/troupe")
-	if out, err := build.CombinedOutput(); err != nil {
-		return fmt.Errorf("build troupe: %w\n%s", err, out)
+	if err := w.build(ctx); err != nil {
+		return err
 	}
 	var err error
 	if w.model, err = serveModel(w.report); err != nil {
@@ -77,7 +78,10 @@ func tortureIn(ctx context.Context, o options, dir string) error {
 // doAll gives every lane its part of the kills. Beside them, it does what is worse to
 // a program than to be killed: to be refused.
 func (w *world) doAll(ctx context.Context) error {
-	all := []func(context.Context) error{w.fillDisk, w.takeRights, w.getInTheWay, w.cutDeliveries, w.cutDeletions, w.freeze}
+	if w.Only == "serve" {
+		return w.killServers(ctx)
+	}
+	all := []func(context.Context) error{w.fillDisk, w.takeRights, w.getInTheWay, w.cutDeliveries, w.cutDeletions, w.freeze, w.killServers}
 	for i := range lanes {
 		kills := w.Kills / lanes
 		if i < w.Kills%lanes {
@@ -92,4 +96,13 @@ func (w *world) doAll(ctx context.Context) error {
 	}
 	wg.Wait()
 	return errors.Join(errs...)
+}
+
+// build builds the program with its failpoints.
+func (w *world) build(ctx context.Context) error {
+	build := exec.CommandContext(ctx, "go", "build", "-buildvcs=false", "-tags", "failpoint", "-o", w.program, "github.com/troupe-dev/troupe/cmd/troupe")
+	if out, err := build.CombinedOutput(); err != nil {
+		return fmt.Errorf("build troupe: %w\n%s", err, out)
+	}
+	return nil
 }
