@@ -74,7 +74,7 @@ func (b *builder) runCheck(ctx context.Context, check checks.Check) (r checkResu
 		if r.Cause != checks.CauseEnvironment || b.isOurs(&r.Outcome) {
 			return r, "", nil
 		}
-		verdict, err := call[gateResult](ctx, b.run, b.delivery.gate, gateRequest{Phase: "step " + b.step.ID, Question: cannotRun(&r.Outcome, fmt.Sprintf("in round %d of step %s", b.rounds+1, b.step.ID))})
+		verdict, err := call[gateResult](ctx, b.run, b.delivery.gate, gateRequest{Phase: "step " + b.step.ID, Kind: gateEnvironment, Question: cannotRun(&r.Outcome, fmt.Sprintf("in round %d of step %s", b.rounds+1, b.step.ID))})
 		if err != nil {
 			return r, "", err
 		}

@@ -52,7 +52,7 @@ func (d *delivery) Do(ctx context.Context, run *troupe.Run, in troupe.Handoff) (
 		}
 		result, passed, err := d.passPhase(ctx, run, in, i, append(before[:len(before):len(before)], done...), next)
 		if err != nil {
-			return troupe.Handoff{}, err
+			return askedOr(err)
 		}
 		if done = append(done, result); !passed && result.Status == troupe.StatusFailed {
 			return troupe.Handoff{}, fmt.Errorf("phase %s failed: %s", result.Phase, strings.Join(result.Errors, "; "))
@@ -75,7 +75,7 @@ func (d *delivery) passPhase(ctx context.Context, run *troupe.Run, in troupe.Han
 		h.Custom = nil
 	}
 	for round := 0; ; round++ {
-		out, err := run.Do(ctx, step, h)
+		out, err := doOrAsk(ctx, run, step, h)
 		if err != nil {
 			return result, false, err
 		}
@@ -83,7 +83,8 @@ func (d *delivery) passPhase(ctx context.Context, run *troupe.Run, in troupe.Han
 		if err := redecode(out.Outputs["result"], &result); err != nil {
 			return result, false, fmt.Errorf("phase %s: result: %w", step.Name(), err)
 		}
-		if d.Approve != ApproveManual && (result.opens() || next == "" && result.Status != troupe.StatusFailed) {
+		isAsked := d.Approve == ApproveManual && !(step.Name() == phasePlanning && d.Repository != nil && next != "") // the plan is asked about as such
+		if !isAsked && (result.opens() || next == "" && result.Status != troupe.StatusFailed) {
 			return result, true, nil
 		}
 		verdict, err := d.askAtGate(ctx, run, &result, next, maxRounds-round)

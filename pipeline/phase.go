@@ -35,6 +35,8 @@ type Result struct {
 	Site      *state   `json:"site,omitempty"`
 	Sensitive []string `json:"sensitive,omitempty"`
 	Review    *review  `json:"review,omitempty"`
+	// Stopped says that a person ended it after a step.
+	Stopped bool `json:"stopped,omitempty"`
 }
 
 // opens reports whether the gate to the next phase is open.
@@ -70,7 +72,7 @@ func (s *phaseStep) Do(ctx context.Context, run *troupe.Run, in troupe.Handoff) 
 		act = w.build
 	}
 	if err := act(ctx); err != nil {
-		return troupe.Handoff{}, err
+		return askedOr(err)
 	}
 	return w.handoff(in), nil
 }
@@ -126,6 +128,8 @@ type work struct {
 	site  prepared
 	now   state
 	given []document
+	// stopped says that a person ended the phase.
+	stopped bool
 	// demand says what else is missing in an answer, for a correction.
 	demand func(*Parsed) string
 }
