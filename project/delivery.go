@@ -172,7 +172,7 @@ func (p *Project) RetryDelivery(ctx context.Context, session string, failed []pi
 	return step, troupe.Input{Session: session, Text: "Process again what failed.", Custom: custom}, nil
 }
 
-// orderOf reads back the order of a session.
+// orderOf reads back the order of a session's latest run.
 func (s *stage) orderOf(ctx context.Context, session string) (Delivery, error) {
 	order := s.project.Delivery()
 	if session == "" {
@@ -186,11 +186,14 @@ func (s *stage) orderOf(ctx context.Context, session string) (Delivery, error) {
 		if !ok || e.Parent != "" || started.Input.Custom["delivery"] == nil {
 			continue
 		}
+		order = s.project.Delivery()
 		data, err := json.Marshal(started.Input.Custom["delivery"])
 		if err == nil {
 			err = json.Unmarshal(data, &order)
 		}
-		return order, err
+		if err != nil {
+			return order, err
+		}
 	}
 	return order, nil
 }

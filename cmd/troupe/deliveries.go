@@ -370,6 +370,15 @@ func (p *program) resumeDeliveryCommand() *cobra.Command {
 	return c
 }
 
+// endWaiting ends a run that waits for an answer.
+func (p *program) endWaiting(ctx context.Context, s *stage, site *pipeline.Site) error {
+	c, err := s.converse(ctx, project.Deliver, site.Session)
+	if err != nil {
+		return err
+	}
+	return c.follow(s.engine.Run(ctx, c.step, troupe.Input{Session: site.Session, Text: "stop"}), func(*troupe.Event) {})
+}
+
 func (p *program) resumeDelivery(ctx context.Context, s *stage, site *pipeline.Site, from, message string) error {
 	events, err := s.events(ctx, site.Session)
 	if err != nil {
@@ -377,6 +386,12 @@ func (p *program) resumeDelivery(ctx context.Context, s *stage, site *pipeline.S
 	}
 	summary := pipeline.Summarize(events)
 	p.mention(s)
+	if summary.State == "waiting" && from != "" {
+		// The question is settled: what comes is run anew, not answered.
+		if err := p.endWaiting(ctx, s, site); err != nil {
+			return err
+		}
+	}
 	if summary.State == "completed" || from != "" {
 		step, input, err := s.project.ContinueDelivery(ctx, site, from, message)
 		if err != nil {
