@@ -29,7 +29,7 @@ type agentParts struct {
 	limits  *Limits
 	output  *boundOutput
 	system  string
-	context Context
+	context func(context.Context, *Run) ([]ContextLoaded, error)
 	tools   []Tool // granted first, then those it knows of and may not use
 	grants  int
 	room    [4]Tool // for the tools: most agents have few
@@ -49,9 +49,12 @@ type AgentConfig struct {
 	ID string
 	// Instructions are the system prompt.
 	Instructions string
-	// Context, where set, says what the model is told before the user first speaks,
-	// in place of Instructions.
-	Context Context
+	// Context, where set, says what the model is told before the user first speaks, in
+	// place of Instructions: the system prompt, then whatever else it must know. It is
+	// called in the first run of a session (in every nested run), and what it returns
+	// is recorded: a session that goes on later means what it meant. If it fails the
+	// run fails, before any model is asked.
+	Context func(context.Context, *Run) ([]ContextLoaded, error)
 	Model   Model
 	// Params are sent to the model where set.
 	Params Params
@@ -71,13 +74,6 @@ type AgentConfig struct {
 	// summed up. 0 means unknown: nothing is ever summed up.
 	Window int
 }
-
-// A Context says what a model is told before the user first speaks: the system
-// prompt, then whatever else it must know. It is called in the first run of a
-// session (in every nested run), and what it returns is recorded: a session that
-// goes on later means what it meant. If it fails the run fails, before any model is
-// asked.
-type Context func(context.Context, *Run) ([]ContextLoaded, error)
 
 // NewAgent checks the configuration and makes an agent of it.
 func NewAgent(c AgentConfig) (*Agent, error) {
@@ -262,7 +258,7 @@ func (a *Agent) withholds(name string) bool {
 // an interruption is safe, because it resumes from its own log. Calls of agents all
 // of whose tools only read run at the same time, others one after the other.
 func AsTool(step Step, description string, options ...ToolOption) Tool {
-	options = append([]ToolOption{Timeout(NoTimeout), RepeatSafe(), func(s *ToolSpec) {
+	options = append([]ToolOption{Timeout(-1), RepeatSafe(), func(s *ToolSpec) {
 		s.Output = nil
 		if agent, ok := step.(*Agent); ok {
 			s.ReadOnly = !slices.ContainsFunc(agent.toolSet().specs, func(s ToolSpec) bool { return !s.ReadOnly })
@@ -270,7 +266,7 @@ func AsTool(step Step, description string, options ...ToolOption) Tool {
 	}}, options...)
 	return NewToolWithCall(tidyName(step.Name()), description, func(ctx context.Context, call *Invocation, in agentTask) (string, error) {
 		out, err := call.Run.Do(ctx, step, Handoff{Task: in.Task})
-		if err == nil && out.Meta.Stop == StopInput {
+		if err == nil && out.Meta.Stop == stopInput {
 			// The question goes to the user, and the answer to the one who asked.
 			return "", &InputNeeded{Question: out.Summary, CallAgain: true}
 		}

@@ -21,7 +21,7 @@ func careful(w *world) troupe.Tool {
 			w.note("wipe(%d)", in.A)
 			return "wiped", nil
 		}
-		return "", &troupe.ToolError{Class: troupe.ClassUnauthorized, Message: "the user said: " + call.Answers[0].Text}
+		return "", &troupe.ToolError{Class: "unauthorized", Message: "the user said: " + call.Answers[0].Text}
 	})
 }
 
@@ -79,7 +79,7 @@ func TestACallThatAsksIsMadeWithTheAnswer(t *testing.T) {
 			store := troupe.NewMemoryStore()
 			events, end := mustAnswer(t, newEngine(t, troupe.Config{Store: store}), step, "go")
 			asked := bodies[*troupe.InputRequested](events)
-			if end.Stop != troupe.StopInput || end.Output.Summary != "Wipe 7?" || string(asked[0].Arguments) != `{"a":7,"b":0}` || asked[0].Tool != "wipe" {
+			if end.Stop != "input_requested" || end.Output.Summary != "Wipe 7?" || string(asked[0].Arguments) != `{"a":7,"b":0}` || asked[0].Tool != "wipe" {
 				t.Fatalf("it did not ask: %s", render(events))
 			}
 			before := w.total()
@@ -87,7 +87,7 @@ func TestACallThatAsksIsMadeWithTheAnswer(t *testing.T) {
 				t.Fatal("it did not wait for the answer")
 			}
 			again, end, err := play(t, newEngine(t, troupe.Config{Store: store}), step, troupe.Input{Session: events[0].Session, Text: "yes"})
-			if err != nil || end.Stop != troupe.StopAnswered || end.Output.Summary != "wiped" {
+			if err != nil || end.Stop != "answered" || end.Output.Summary != "wiped" {
 				t.Fatalf("got %+v, %v: %s", end, err, render(again))
 			}
 			if w.total()["wipe(7)"] != 1 {
@@ -156,7 +156,7 @@ func finishFrom(t *testing.T, name string, log []troupe.Event, cut int, final st
 	engine, step := newEngine(t, troupe.Config{Store: store}), questioning(t, w, 7, 8)[name]
 	answers := []string{"yes", "no"}[countOf[*troupe.UserSaid](log[:cut])-1:]
 	end, waits := log[cut-1].Body.(*troupe.RunFinished)
-	if waits = waits && log[cut-1].Parent == "" && end.Stop == troupe.StopInput; !waits {
+	if waits = waits && log[cut-1].Parent == "" && end.Stop == "input_requested"; !waits {
 		_, got, err := gather(engine.Resume(t.Context(), step, session))
 		if err != nil {
 			t.Fatalf("cut after %d (%s): %v", cut, log[cut-1].Kind(), err)
@@ -164,7 +164,7 @@ func finishFrom(t *testing.T, name string, log []troupe.Event, cut int, final st
 		end = got
 	}
 	for _, answer := range answers {
-		if end.Stop != troupe.StopInput {
+		if end.Stop != "input_requested" {
 			break
 		}
 		_, got, err := play(t, engine, step, troupe.Input{Session: session, Text: answer})
@@ -197,7 +197,7 @@ func TestANestedAgentGetsTheAnswerToItsQuestion(t *testing.T) {
 	})})
 	engine := newEngine(t, troupe.Config{})
 	events, end := mustAnswer(t, engine, pass{guide}, "weather?")
-	if end.Stop != troupe.StopInput || end.Output.Summary != "Which city?" {
+	if end.Stop != "input_requested" || end.Output.Summary != "Which city?" {
 		t.Fatalf("got %s", render(events))
 	}
 	_, end, err := play(t, engine, pass{guide}, troupe.Input{Session: events[0].Session, Text: "Oslo"})
@@ -205,7 +205,7 @@ func TestANestedAgentGetsTheAnswerToItsQuestion(t *testing.T) {
 		t.Errorf("got %+v, %v", end, err)
 	}
 	_, end, err = play(t, engine, pass{guide}, troupe.Input{Session: events[0].Session, Text: "weather?"})
-	if err != nil || end.Stop != troupe.StopInput {
+	if err != nil || end.Stop != "input_requested" {
 		t.Errorf("the next message is not a new task: %+v, %v", end, err)
 	}
 }
@@ -254,7 +254,7 @@ func TestAStepMayCallToolsAndAskThroughThem(t *testing.T) {
 	events, end := mustAnswer(t, engine, plan, "go")
 	session := events[0].Session
 	for _, answer := range []string{"yes", "no"} {
-		if end.Stop != troupe.StopInput {
+		if end.Stop != "input_requested" {
 			t.Fatalf("it did not ask: %+v", end)
 		}
 		var err error

@@ -2,6 +2,7 @@ package troupe_test
 
 import (
 	"errors"
+	"io"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -78,7 +79,7 @@ func TestAnIncompleteAnswerIsNeverOneThatCounts(t *testing.T) {
 			return turn{text: "almost", calls: []troupe.ToolCall{call("1", "add", `{"a":1,"b":2}`)}, cut: true}
 		}), tool)
 		events, _, err := play(t, newEngine(t, troupe.Config{}), agent, troupe.Input{Text: "go"})
-		if !errors.Is(err, troupe.ErrIncomplete) || n != 4 {
+		if !errors.Is(err, io.ErrUnexpectedEOF) || n != 4 {
 			t.Fatalf("%d tries, %v", n, err)
 		}
 		if countOf[*troupe.ToolCalled](events) != 0 || countOf[*troupe.ModelReplied](events) != 0 {

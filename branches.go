@@ -10,9 +10,8 @@ import (
 	"github.com/troupe-dev/troupe/internal/journal"
 )
 
-// ErrNotNeeded is the error of a branch that another one ended: see
-// [Run.StopOthers].
-var ErrNotNeeded = errors.New("the others have come to an end without it")
+// errNotNeeded is the error of a branch that another one ended: see [Run.StopOthers].
+var errNotNeeded = fmt.Errorf("%w: the others have come to an end without it", ErrCancelled)
 
 // A branchGroup is the branches of one [Run.All].
 type branchGroup struct {
@@ -77,21 +76,21 @@ func (r *Run) All(ctx context.Context, limit int, branches ...func(context.Conte
 	r.front.showUntil(done)
 	for i := range runs {
 		r.now = latest(r.now, runs[i].now)
-		if errors.Is(errs[i], ErrNotNeeded) {
-			errs[i] = ErrNotNeeded
+		if errors.Is(errs[i], errNotNeeded) {
+			errs[i] = errNotNeeded
 		}
 	}
 	return errs
 }
 
 // StopOthers ends the other branches of the [Run.All] that this Run is a branch of:
-// what they are doing is cancelled, and they fail with [ErrNotNeeded]. That is on
+// what they are doing is cancelled, and they fail with [ErrCancelled]. That is on
 // record, so that nothing new is begun when the run is gone over again.
 func (r *Run) StopOthers(ctx context.Context) error {
 	if r.group == nil || !r.prefix.IsBranch() {
 		return errors.New("stop others: this is not a branch of All")
 	}
-	if err := r.emit(ctx, &BranchesStopped{}); err != nil && !errors.Is(err, ErrNotNeeded) {
+	if err := r.emit(ctx, &BranchesStopped{}); err != nil && !errors.Is(err, errNotNeeded) {
 		return err
 	}
 	if err := r.flush(); err != nil {
@@ -99,7 +98,7 @@ func (r *Run) StopOthers(ctx context.Context) error {
 	}
 	for i, cancel := range r.group.cancels {
 		if i != r.member {
-			cancel(ErrNotNeeded)
+			cancel(errNotNeeded)
 		}
 	}
 	return nil

@@ -7,8 +7,8 @@ type Outcome struct {
 	Session, Run string
 	// Text is the answer. It is not empty if the run ended without an error.
 	Text string
-	// Stop says why the run ended: StopAnswered unless a limit or the like ended it.
-	Stop    Stop
+	// Stop says why the run ended: stopAnswered unless a limit or the like ended it.
+	Stop    string
 	Handoff Handoff
 	// Spent is what the run has used with all that was nested in it.
 	Spent Spent

@@ -46,7 +46,7 @@ func TestOlderTurnsMakeRoom(t *testing.T) {
 	session, compacted := "", 0
 	for i := range 40 {
 		events, end, err := play(t, engine, agent, troupe.Input{Session: session, Text: fmt.Sprint("message ", i)})
-		if err != nil || end.Stop != troupe.StopAnswered {
+		if err != nil || end.Stop != "answered" {
 			t.Fatalf("message %d: %+v, %v", i, end, err)
 		}
 		session = events[0].Session
@@ -130,7 +130,7 @@ func TestAProviderThatSaysTheContextIsFull(t *testing.T) {
 	session := ""
 	for i := range 3 {
 		events, end, err := play(t, engine, agent, troupe.Input{Session: session, Text: fmt.Sprint("message ", i)})
-		if err != nil || end.Stop != troupe.StopAnswered {
+		if err != nil || end.Stop != "answered" {
 			t.Fatalf("message %d: %v", i, err)
 		}
 		session = events[0].Session

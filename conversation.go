@@ -137,7 +137,7 @@ func (c *conversation) inform(ctx context.Context) error {
 
 // loadContext returns what a run is told at its beginning: from the log if all of it
 // is there, else from load, whose answer is then recorded.
-func (r *Run) loadContext(ctx context.Context, load Context) ([]ContextLoaded, error) {
+func (r *Run) loadContext(ctx context.Context, load func(context.Context, *Run) ([]ContextLoaded, error)) ([]ContextLoaded, error) {
 	if past := r.loadedBefore(); past != nil {
 		return past, nil
 	}
@@ -191,7 +191,7 @@ func (r *Run) loadedBefore() []ContextLoaded {
 
 // turn asks the model once and carries out what it asks for. It sets the answer
 // if that is what came, or returns the limit that calls for a last turn.
-func (c *conversation) turn(ctx context.Context) (Stop, error) {
+func (c *conversation) turn(ctx context.Context) (string, error) {
 	replied, err := c.ask(ctx, c.agent.toolSet())
 	if err != nil {
 		return "", err
@@ -238,7 +238,7 @@ func (c *conversation) send(ctx context.Context, tools *ToolSet) (*ModelReplied,
 }
 
 // call carries out the model's calls and tells it how they went.
-func (c *conversation) call(ctx context.Context, calls []ToolCall) (Stop, error) {
+func (c *conversation) call(ctx context.Context, calls []ToolCall) (string, error) {
 	runs, err := c.run.callAll(ctx, c.agent, calls, &c.habits)
 	if err != nil {
 		return "", err
@@ -282,9 +282,9 @@ func (c *conversation) call(ctx context.Context, calls []ToolCall) (Stop, error)
 
 // decide ends the run with what a tool decided.
 func (c *conversation) decide(outcome *ToolReturned) {
-	stop := StopDecided
+	stop := stopDecided
 	if outcome.Decision.To != "" {
-		stop = StopHandedOff
+		stop = stopHandedOff
 	}
 	c.answer(outcome.Content, stop)
 	c.out.Meta.Decision, c.out.Meta.Target = outcome.Decision, outcome.Decision.To
@@ -297,7 +297,7 @@ func (c *conversation) tell(ctx context.Context, code, message string) error {
 }
 
 // askUser ends the run with a question; the answer is the session's next input.
-func (c *conversation) askUser(ctx context.Context, call *ToolCall, question string) (Stop, error) {
+func (c *conversation) askUser(ctx context.Context, call *ToolCall, question string) (string, error) {
 	at := c.run.prefix.Step(c.run.count + 1)
 	err := c.run.emit(ctx, &InputRequested{
 		ID: questionID(c.run.id, at), Question: question, CallID: call.ID, Tool: call.Name, Arguments: Arguments(call.Arguments),
@@ -315,13 +315,13 @@ func (c *conversation) askUser(ctx context.Context, call *ToolCall, question str
 
 // askAt ends the run with a question that was asked at a step.
 func (c *conversation) askAt(at journal.Path, question string) {
-	c.answer(question, StopInput)
+	c.answer(question, stopInput)
 	c.out.Meta.Asked = questionID(c.run.id, at)
 }
 
 // cutOff handles a reply that ended in the middle of its calls: none of them is
 // carried out, because what is missing may have changed their meaning.
-func (c *conversation) cutOff(ctx context.Context, replied *ModelReplied) (Stop, error) {
+func (c *conversation) cutOff(ctx context.Context, replied *ModelReplied) (string, error) {
 	if c.cuts++; c.cuts >= maxCuts || replied.Finish == FinishFiltered {
 		c.answer(answerOf(replied))
 		return "", nil
@@ -331,7 +331,7 @@ func (c *conversation) cutOff(ctx context.Context, replied *ModelReplied) (Stop,
 
 // conclude takes a reply that calls no tool: the answer, unless it is cut off or does
 // not fit what the agent is to return.
-func (c *conversation) conclude(ctx context.Context, replied *ModelReplied) (Stop, error) {
+func (c *conversation) conclude(ctx context.Context, replied *ModelReplied) (string, error) {
 	text, stop := answerOf(replied)
 	if stop == stopLength && c.agent.output == nil {
 		if c.cuts++; c.cuts < maxCuts {
@@ -339,10 +339,10 @@ func (c *conversation) conclude(ctx context.Context, replied *ModelReplied) (Sto
 			return "", c.tell(ctx, "reply_cut", "Your answer was cut off at the output limit. Go on exactly where it stopped, without repeating anything.")
 		}
 	}
-	if c.agent.output != nil && (stop == StopAnswered || stop == stopLength) {
+	if c.agent.output != nil && (stop == stopAnswered || stop == stopLength) {
 		return c.fit(ctx, replied, stop)
 	}
-	if (stop == StopAnswered || stop == stopLength) && c.said+replied.Message.Text != "" {
+	if (stop == stopAnswered || stop == stopLength) && c.said+replied.Message.Text != "" {
 		text = c.said + replied.Message.Text
 	}
 	c.answer(text, stop)
@@ -351,7 +351,7 @@ func (c *conversation) conclude(ctx context.Context, replied *ModelReplied) (Sto
 
 // limit says which limit leaves no room for another turn. What a log says was
 // decided here before is decided again, whatever the counters say now.
-func (c *conversation) limit() Stop {
+func (c *conversation) limit() string {
 	if past := c.run.peek(); len(past) > 0 {
 		if reached, ok := past[0].Body.(*LimitReached); ok {
 			return reached.Stop
@@ -364,7 +364,7 @@ func (c *conversation) limit() Stop {
 
 // lastTurn has the model answer with what it has: a limit ends the work, not the
 // user's hope for an answer.
-func (c *conversation) lastTurn(ctx context.Context, stop Stop) (Handoff, error) {
+func (c *conversation) lastTurn(ctx context.Context, stop string) (Handoff, error) {
 	cause := context.Cause(ctx)
 	if stop == stopTime {
 		ctx = c.run.grace
@@ -401,11 +401,11 @@ func (c *conversation) lastTurn(ctx context.Context, stop Stop) (Handoff, error)
 }
 
 // limitText tells the model which limit ended its work.
-func limitText(stop Stop, b *budget) string {
+func limitText(stop string, b *budget) string {
 	for ; b.outer != nil && b.reachedHere() != stop; b = b.outer {
 	}
 	l := &b.limits
-	what := map[Stop]string{
+	what := map[string]string{
 		stopTurns:     fmt.Sprintf("all %d turns of this run are used up", l.Turns),
 		stopToolCalls: fmt.Sprintf("all %d tool calls of this run are used up", l.ToolCalls),
 		stopTokens:    fmt.Sprintf("the %d tokens of this run are used up", l.Tokens),
@@ -417,7 +417,7 @@ func limitText(stop Stop, b *budget) string {
 }
 
 // report is the answer where the model has none.
-func (c *conversation) report(stop Stop) string {
+func (c *conversation) report(stop string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "I had to stop before I was done (limit reached: %s), and the model gave no closing answer.", stop)
 	if len(c.used) > 0 {
@@ -434,7 +434,7 @@ func (c *conversation) report(stop Stop) string {
 }
 
 // answerOf returns a reply's text, never empty, and what it is worth.
-func answerOf(replied *ModelReplied) (string, Stop) {
+func answerOf(replied *ModelReplied) (string, string) {
 	m := replied.Message
 	switch {
 	case replied.Finish == FinishLength:
@@ -446,14 +446,14 @@ func answerOf(replied *ModelReplied) (string, Stop) {
 	case strings.TrimSpace(m.Text) == "":
 		return "(The model gave an empty answer.)", stopEmpty
 	}
-	return m.Text, StopAnswered
+	return m.Text, stopAnswered
 }
 
 // answer sets what the agent hands back.
-func (c *conversation) answer(text string, stop Stop) {
-	status := StatusPartial
-	if stop.IsSuccess() {
-		status = StatusSuccess
+func (c *conversation) answer(text string, stop string) {
+	status := endedPartial
+	if isSuccess(stop) {
+		status = endedSuccess
 	}
 	c.out = Handoff{
 		Task: c.task, Summary: text, Custom: c.custom,

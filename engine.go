@@ -59,7 +59,8 @@ var (
 	ErrBusy = errors.New("the session has a run under way")
 	// ErrClosed reports an engine that was closed.
 	ErrClosed = errors.New("the engine is closed")
-	// ErrCancelled is why a run stopped that Cancel stopped.
+	// ErrCancelled is why a run stopped that Cancel stopped, or a branch that another
+	// one ended: see [Run.StopOthers].
 	ErrCancelled = errors.New("the run was cancelled")
 	// ErrNoQuestion reports an answer where nothing was asked.
 	ErrNoQuestion = errors.New("the session does not wait for an answer to that")
@@ -305,7 +306,7 @@ func (e *Engine) Rename(ctx context.Context, session, title string) error {
 			x.withdraw()
 			return err
 		}
-		if _, elsewhere := errors.AsType[*OwnedError](err); !elsewhere {
+		if _, elsewhere := errors.AsType[*Owner](err); !elsewhere {
 			if !errors.Is(err, ErrBusy) {
 				return err
 			}

@@ -21,7 +21,7 @@ func waiting(begun, ended *atomic.Int32) troupe.Tool {
 		defer ended.Add(1)
 		<-ctx.Done()
 		return "", ctx.Err()
-	}, troupe.Timeout(troupe.NoTimeout))
+	}, troupe.Timeout(-1))
 }
 
 func TestBreakCancelsAndWaits(t *testing.T) {
@@ -557,7 +557,7 @@ func TestASessionIsRenamedAtAnyTime(t *testing.T) {
 		t.Errorf("the conversation is not what it was: %+v, %v", end, err)
 	}
 	for info := range store.Sessions(t.Context(), troupe.SessionFilter{}) {
-		if info.Title != "Otters …" || info.Status != troupe.SessionCompleted {
+		if info.Title != "Otters …" || info.Status != "completed" {
 			t.Errorf("got %+v", info)
 		}
 	}

@@ -24,17 +24,14 @@ type Event struct {
 	Epoch int64
 }
 
-// Kind names the event's body.
-func (e *Event) Kind() Kind {
+// Kind names the event's body as JSON does, such as "tool_called". Once released a kind is
+// not renamed.
+func (e *Event) Kind() string {
 	if e.Body == nil {
 		return ""
 	}
 	return e.Body.Kind()
 }
-
-// A Kind is the name of a body in JSON, such as "tool_called". Once released it is
-// not renamed.
-type Kind string
 
 // Bodies returns an empty body of every kind there is, for programs that must know
 // them all.
@@ -74,8 +71,8 @@ var bodies = [...]func() Body{
 }
 
 // bodyOf makes the body of a kind.
-var bodyOf = func() map[Kind]func() Body {
-	m := make(map[Kind]func() Body, len(bodies))
+var bodyOf = func() map[string]func() Body {
+	m := make(map[string]func() Body, len(bodies))
 	for _, make := range bodies {
 		m[make().Kind()] = make
 	}
@@ -85,7 +82,7 @@ var bodyOf = func() map[Kind]func() Body {
 // A Body is what happened: a pointer to one of the types below. The set is closed.
 // Bodies are shared by all who read the log and must not be changed.
 type Body interface {
-	Kind() Kind
+	Kind() string
 	body()
 }
 
@@ -121,7 +118,7 @@ type RunResumed struct {
 type ContextLoaded struct {
 	// Source says where the content came from: "instructions", or a file's name.
 	Source string `json:"source"`
-	Role   Role   `json:"role"`
+	Role   string `json:"role"`
 	SHA256 string `json:"sha256"`
 	Size   int    `json:"size"`
 	// Content is left out where an earlier event of the session has the same hash.
@@ -171,7 +168,7 @@ type ModelReplied struct {
 	// Purpose is empty for a turn of the conversation, "summary" for a call that
 	// makes room in the context.
 	Purpose string `json:"purpose,omitempty"`
-	// Context is what the request held, in tokens, estimated.
+	// Context is what the request held.
 	Context ContextUse `json:"context"`
 }
 
@@ -220,7 +217,7 @@ type ToolReturned struct {
 	// Content is what the model is told.
 	Content string `json:"content"`
 	// Class is empty if the call succeeded; then Error is too: see [ToolError].
-	Class    Class  `json:"class,omitempty"`
+	Class    string `json:"class,omitempty"`
 	Error    string `json:"error,omitempty"`
 	Size     int    `json:"size"`
 	Duration Millis `json:"duration_ms"`
@@ -290,7 +287,7 @@ type ContextCompacted struct {
 // LimitReached says that a limit ended an agent's work: its model was told Message
 // and gives a last answer.
 type LimitReached struct {
-	Stop    Stop   `json:"stop"`
+	Stop    string `json:"stop"`
 	Message string `json:"message"`
 }
 
@@ -320,7 +317,13 @@ type SessionForked struct {
 // RunFinished is the last event of a run that came to an end of its own.
 type RunFinished struct {
 	Output Handoff `json:"output"`
-	Stop   Stop    `json:"stop"`
+	// Stop is why the run ended: "answered", "input_requested" (a person must answer
+	// first), "handed_off" (another agent is to go on) or "decided" (a tool ended it:
+	// see [Decision]); the limits "turns", "tool_calls", "tokens", "cost" and "time"
+	// (see [Limits]); "repeated_calls", "length" (cut off at the model's output limit),
+	// "content_filter" (the provider withheld the rest), "refused" or "empty". But for
+	// answered, handed_off and decided the output's status is partial.
+	Stop string `json:"stop"`
 	// Spent is what the run itself has used, SpentBelow what is nested in it has.
 	Spent      Spent `json:"spent"`
 	SpentBelow Spent `json:"spent_below,omitzero"`
@@ -350,29 +353,29 @@ type RunCancelled struct {
 }
 
 // Kind names the body.
-func (*RunStarted) Kind() Kind       { return "run_started" }
-func (*RunResumed) Kind() Kind       { return "run_resumed" }
-func (*ContextLoaded) Kind() Kind    { return "context_loaded" }
-func (*UserSaid) Kind() Kind         { return "user_said" }
-func (*TextDelta) Kind() Kind        { return "text_delta" }
-func (*ThoughtDelta) Kind() Kind     { return "thought_delta" }
-func (*ModelReplied) Kind() Kind     { return "model_replied" }
-func (*ModelFailed) Kind() Kind      { return "model_failed" }
-func (*ToolCalled) Kind() Kind       { return "tool_called" }
-func (*ToolReturned) Kind() Kind     { return "tool_returned" }
-func (*HandedOff) Kind() Kind        { return "handed_off" }
-func (*InputRequested) Kind() Kind   { return "input_requested" }
-func (*ArtifactSaved) Kind() Kind    { return "artifact_saved" }
-func (*Noted) Kind() Kind            { return "noted" }
-func (*ContextCompacted) Kind() Kind { return "context_compacted" }
-func (*LimitReached) Kind() Kind     { return "limit_reached" }
-func (*BranchesStopped) Kind() Kind  { return "branches_stopped" }
-func (*Warned) Kind() Kind           { return "warned" }
-func (*SessionRenamed) Kind() Kind   { return "session_renamed" }
-func (*SessionForked) Kind() Kind    { return "session_forked" }
-func (*RunFinished) Kind() Kind      { return "run_finished" }
-func (*RunFailed) Kind() Kind        { return "run_failed" }
-func (*RunCancelled) Kind() Kind     { return "run_cancelled" }
+func (*RunStarted) Kind() string       { return "run_started" }
+func (*RunResumed) Kind() string       { return "run_resumed" }
+func (*ContextLoaded) Kind() string    { return "context_loaded" }
+func (*UserSaid) Kind() string         { return "user_said" }
+func (*TextDelta) Kind() string        { return "text_delta" }
+func (*ThoughtDelta) Kind() string     { return "thought_delta" }
+func (*ModelReplied) Kind() string     { return "model_replied" }
+func (*ModelFailed) Kind() string      { return "model_failed" }
+func (*ToolCalled) Kind() string       { return "tool_called" }
+func (*ToolReturned) Kind() string     { return "tool_returned" }
+func (*HandedOff) Kind() string        { return "handed_off" }
+func (*InputRequested) Kind() string   { return "input_requested" }
+func (*ArtifactSaved) Kind() string    { return "artifact_saved" }
+func (*Noted) Kind() string            { return "noted" }
+func (*ContextCompacted) Kind() string { return "context_compacted" }
+func (*LimitReached) Kind() string     { return "limit_reached" }
+func (*BranchesStopped) Kind() string  { return "branches_stopped" }
+func (*Warned) Kind() string           { return "warned" }
+func (*SessionRenamed) Kind() string   { return "session_renamed" }
+func (*SessionForked) Kind() string    { return "session_forked" }
+func (*RunFinished) Kind() string      { return "run_finished" }
+func (*RunFailed) Kind() string        { return "run_failed" }
+func (*RunCancelled) Kind() string     { return "run_cancelled" }
 
 func (*RunStarted) body()       {}
 func (*RunResumed) body()       {}

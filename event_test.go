@@ -19,7 +19,7 @@ func everyBody() []troupe.Body {
 	use := troupe.Usage{Input: 7, CachedInput: 3, Output: 2, Reasoning: 1}
 	spent := troupe.Spent{Turns: 2, ToolCalls: 1, Usage: use, Cost: 0.25, Elapsed: troupe.Millis(1500 * time.Microsecond)}
 	hand := troupe.Handoff{Task: "t", Summary: "s", Outputs: map[string]any{"k": "v"}, Custom: map[string]any{"n": 1.5},
-		Meta:  troupe.HandoffMeta{Source: "a", Time: time.Unix(1, 0).UTC(), Status: troupe.StatusPartial, Stop: "turns", ToolsUsed: []string{"x"}},
+		Meta:  troupe.HandoffMeta{Source: "a", Time: time.Unix(1, 0).UTC(), Status: "partial", Stop: "turns", ToolsUsed: []string{"x"}},
 		Parts: []troupe.Part{{MIME: "image/png", Name: "p", Data: []byte{1, 2}}}}
 	return []troupe.Body{
 		&troupe.RunStarted{Input: hand, Depth: 2, Limits: troupe.Limits{Turns: 3, Time: time.Second}},
@@ -32,14 +32,14 @@ func everyBody() []troupe.Body {
 			Model: "m", Attempt: 3, Purpose: "summary", Context: troupe.ContextUse{System: 1, Tools: 2, History: 3, Window: 4}},
 		&troupe.ToolCalled{CallID: "1", Tool: "n", Arguments: `{"a":[1,"<"]}`, Attempt: 2, Changed: map[string][2]json.RawMessage{"a": {json.RawMessage("1"), json.RawMessage("[1]")}}},
 		&troupe.ToolCalled{CallID: "1", Tool: "n", Arguments: `{"a": [1,`, Attempt: 1},
-		&troupe.ToolReturned{CallID: "1", Tool: "n", Content: "c", Class: troupe.ClassTimeout, Error: "e", Size: 1, Duration: troupe.Millis(2 * time.Millisecond), Asks: "q", Stack: "s"},
+		&troupe.ToolReturned{CallID: "1", Tool: "n", Content: "c", Class: "timeout", Error: "e", Size: 1, Duration: troupe.Millis(2 * time.Millisecond), Asks: "q", Stack: "s"},
 		&troupe.HandedOff{From: "a", To: "b", Handoff: hand},
 		&troupe.InputRequested{Question: "q", CallID: "1", Tool: "n", Arguments: `{"a":1}`},
 		&troupe.ArtifactSaved{Path: "p", Size: 3, SHA256: "00", Type: "document", Description: "d"},
 		&troupe.ContextCompacted{Summary: "s", Dropped: 3, Kept: 2, ResultCap: 100, TokensBefore: 9, TokensAfter: 4},
 		&troupe.Warned{Code: "c", Message: "m", Told: true},
 		&troupe.SessionRenamed{Title: "t"},
-		&troupe.RunFinished{Output: hand, Stop: troupe.StopAnswered, Spent: spent},
+		&troupe.RunFinished{Output: hand, Stop: "answered", Spent: spent},
 		&troupe.RunFailed{Error: "e", Task: "t", Reason: "key", Spent: spent, SpentBelow: spent, Partial: "p", Stack: "s"},
 		&troupe.RunCancelled{Reason: "r", Partial: "p"},
 	}

@@ -18,7 +18,7 @@ type envelope struct {
 	Parent  string          `json:"parent,omitempty"`
 	Step    string          `json:"step"`
 	Agent   string          `json:"agent,omitempty"`
-	Kind    Kind            `json:"kind"`
+	Kind    string          `json:"kind"`
 	Body    json.RawMessage `json:"body"`
 }
 
@@ -51,7 +51,7 @@ func (e *Event) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-func decodeBody(kind Kind, data []byte) (Body, error) {
+func decodeBody(kind string, data []byte) (Body, error) {
 	make := bodyOf[kind]
 	if make == nil {
 		return nil, fmt.Errorf("unknown kind %q", kind)

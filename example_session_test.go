@@ -113,7 +113,7 @@ func ExampleInputNeeded() {
 	}))
 	asked := orPanic(troupe.Collect(engine.Run(ctx, agent, troupe.Input{Text: "A table, please."})))
 	fmt.Println(asked.Stop, asked.Text)
-	for info, err := range engine.Sessions(ctx, troupe.SessionFilter{Status: troupe.SessionWaiting}) {
+	for info, err := range engine.Sessions(ctx, troupe.SessionFilter{Status: "waiting"}) {
 		fmt.Println(info.Status, info.Title, err)
 	}
 	answered := orPanic(troupe.Collect(engine.Run(ctx, agent, troupe.Input{Session: asked.Session, Text: "Four."})))

@@ -258,7 +258,7 @@ func (e *Engine) enlist(ctx context.Context, step Step, id string) (*execution, 
 			return x, nil
 		}
 		x.withdraw()
-		if owned, ok := errors.AsType[*OwnedError](err); !ok || time.Since(owned.Owner.Since) > moment {
+		if owned, ok := errors.AsType[*Owner](err); !ok || time.Since(owned.Since) > moment {
 			return nil, err
 		}
 		select {
@@ -446,10 +446,10 @@ func (x *execution) execute() {
 			Session: x.feed.session, Run: x.run.id, Text: out.Summary, Stop: out.Meta.Stop, Handoff: out, Spent: own.Add(below),
 		}
 		if err == nil {
-			x.outcome.Stop = orElse(x.outcome.Stop, StopAnswered)
+			x.outcome.Stop = orElse(x.outcome.Stop, stopAnswered)
 		}
 	}
-	if err != nil || !x.root || out.Meta.Stop == StopInput {
+	if err != nil || !x.root || out.Meta.Stop == stopInput {
 		x.session.talks = nil // the log knows better what is left of it
 	}
 	x.awaitLeft()

@@ -18,7 +18,8 @@ import (
 // echo is an agent that says its name and what it was handed.
 func echo(t testing.TB, w *world, name string) *troupe.Agent {
 	return agentWith(t, troupe.AgentConfig{ID: name, Model: counted(w, name, func(req *troupe.Request) turn {
-		h, err := troupe.ParsePrompt(req.Messages[len(req.Messages)-1].Text)
+		var h troupe.Handoff
+		err := h.ReadPrompt(req.Messages[len(req.Messages)-1].Text)
 		if err != nil {
 			t.Error(err)
 		}
@@ -40,7 +41,8 @@ func caller(t testing.TB, w *world, name string, choose func(troupe.Handoff) tur
 		if last := req.Messages[len(req.Messages)-1]; last.Role == troupe.RoleTool {
 			return turn{text: last.Text}
 		}
-		h, err := troupe.ParsePrompt(req.Messages[0].Text)
+		var h troupe.Handoff
+		err := h.ReadPrompt(req.Messages[0].Text)
 		if err != nil {
 			t.Error(err)
 		}
@@ -128,7 +130,7 @@ func TestASequenceHandsEachAnswerOn(t *testing.T) {
 	var hops []string
 	for _, h := range bodies[*troupe.HandedOff](events) {
 		hops = append(hops, h.From+">"+h.To)
-		if m := h.Handoff.Meta; m.Source != h.From || m.Status != troupe.StatusSuccess || m.Time.IsZero() {
+		if m := h.Handoff.Meta; m.Source != h.From || m.Status != "success" || m.Time.IsZero() {
 			t.Errorf("the handoff does not say where it comes from: %+v", m)
 		}
 	}
@@ -184,7 +186,7 @@ func TestASequenceMayGoOnWithoutAStep(t *testing.T) {
 	config := flow.SequenceConfig{Name: "relay", ContinueOnError: true, Steps: []troupe.Step{echo(t, w, "ann"), broken(t, "bob"), echo(t, w, "cid")}}
 	engine := newEngine(t, troupe.Config{})
 	_, end := mustAnswer(t, engine, must(t)(flow.NewSequence(config)), "go")
-	if out := end.Output; out.Meta.Status != troupe.StatusPartial || !strings.Contains(out.Summary, "cid heard bob could not do its part") || out.Outputs["ann"] != "ann heard" {
+	if out := end.Output; out.Meta.Status != "partial" || !strings.Contains(out.Summary, "cid heard bob could not do its part") || out.Outputs["ann"] != "ann heard" {
 		t.Errorf("got %+v", out)
 	}
 	config.Steps = []troupe.Step{broken(t, "ann"), broken(t, "bob")}
@@ -212,7 +214,7 @@ func TestParallelStepsRunAtOnceAndAreGatheredInOrder(t *testing.T) {
 		if s := end.Output.Summary; !strings.HasPrefix(s, want) || !strings.HasSuffix(s, "## quick\n\nquick is done") {
 			t.Errorf("got %s", s)
 		}
-		if out := end.Output; out.Meta.Status != troupe.StatusPartial || out.Outputs["slow"] != "slow is done" || out.Outputs["quick"] != "quick is done" {
+		if out := end.Output; out.Meta.Status != "partial" || out.Outputs["slow"] != "slow is done" || out.Outputs["quick"] != "quick is done" {
 			t.Errorf("got %+v", out)
 		}
 		var ended []string
@@ -252,7 +254,7 @@ func TestEnoughSuccessesEndAParallel(t *testing.T) {
 		}
 		config.Quorum, at = 2, time.Now()
 		_, end = mustAnswer(t, engine, must(t)(flow.NewParallel(config)), "go")
-		if time.Since(at) != time.Second || len(end.Output.Outputs) != 2 || end.Output.Meta.Status != troupe.StatusSuccess {
+		if time.Since(at) != time.Second || len(end.Output.Outputs) != 2 || end.Output.Meta.Status != "success" {
 			t.Errorf("after %s: %+v", time.Since(at), end.Output)
 		}
 		config.Quorum = 4
@@ -373,7 +375,7 @@ func TestALoopEndsWhenItsOutcomeWillDo(t *testing.T) {
 	}
 	never := must(t)(flow.NewLoop(flow.LoopConfig{Name: "polish", Body: echo(t, w, "ann"), MaxRounds: 2, Until: func(troupe.Handoff) (bool, error) { return false, nil }}))
 	events, end := mustAnswer(t, engine, never, "go")
-	if end.Output.Meta.Status != troupe.StatusPartial || bodies[*troupe.Warned](events)[0].Code != "loop_limit" {
+	if end.Output.Meta.Status != "partial" || bodies[*troupe.Warned](events)[0].Code != "loop_limit" {
 		t.Errorf("got %+v", end.Output)
 	}
 }
@@ -399,11 +401,11 @@ func TestAFlowGoesOnWithTheAnswer(t *testing.T) {
 		plan := arrange(agentWith(t, troupe.AgentConfig{ID: "wiper", Model: wiper(w, 7), Tools: []troupe.Tool{careful(w)}}), t, w)
 		engine := newEngine(t, troupe.Config{})
 		events, end := mustAnswer(t, engine, plan, "go")
-		if end.Stop != troupe.StopInput || end.Output.Summary != "Wipe 7?" {
+		if end.Stop != "input_requested" || end.Output.Summary != "Wipe 7?" {
 			t.Fatalf("%s did not ask: %+v", plan.Name(), end)
 		}
 		_, end, err := play(t, engine, plan, troupe.Input{Session: events[0].Session, Text: "yes"})
-		if err != nil || end.Stop != troupe.StopAnswered || !strings.Contains(end.Output.Summary, "wiped") || w.total()["wipe(7)"] != 1 {
+		if err != nil || end.Stop != "answered" || !strings.Contains(end.Output.Summary, "wiped") || w.total()["wipe(7)"] != 1 {
 			t.Errorf("%s: %+v, %v, %v", plan.Name(), end, err, w.total())
 		}
 		if n := w.total()["ann is asked with 1 messages"]; n > 1 {
@@ -416,17 +418,18 @@ func TestAHandoffIsReadBackFromThePrompt(t *testing.T) {
 	t.Attr("FR", "FR-023b")
 	for _, h := range []troupe.Handoff{
 		{Task: "only a task"},
-		{Task: "do\n```json\n{}\n```", Summary: "was ```done```\n\nHanded over to you:\n```json\n", Meta: troupe.HandoffMeta{Source: "ann", Status: troupe.StatusSuccess, Time: time.Unix(1e9, 5).UTC(), ToolsUsed: []string{"read_file"}}},
+		{Task: "do\n```json\n{}\n```", Summary: "was ```done```\n\nHanded over to you:\n```json\n", Meta: troupe.HandoffMeta{Source: "ann", Status: "success", Time: time.Unix(1e9, 5).UTC(), ToolsUsed: []string{"read_file"}}},
 		{Task: "quotes\n\nHanded over to you:\n```json\n{}\n```"},
 		{Task: "", Outputs: map[string]any{"file": "a.md", "n": 3.0, "list": []any{"<x>", true}}, Custom: map[string]any{"k": map[string]any{"v": nil}}},
 	} {
-		got, err := troupe.ParsePrompt(h.Prompt())
+		var got troupe.Handoff
+		err := got.ReadPrompt(h.Prompt())
 		if err != nil || fmt.Sprintf("%#v", got) != fmt.Sprintf("%#v", h) {
 			t.Errorf("%q came back as %+v, %v", h.Prompt(), got, err)
 		}
 	}
 	for _, text := range []string{"x\n\nHanded over to you:\n```json\n{}\n``` and more", "x\n\nHanded over to you:\n```json\n{\n```"} {
-		if _, err := troupe.ParsePrompt(text); err == nil {
+		if err := new(troupe.Handoff).ReadPrompt(text); err == nil {
 			t.Errorf("%q was read", text)
 		}
 	}

@@ -53,12 +53,12 @@ func (h *habits) changed(call *ToolCall) map[string][2]json.RawMessage {
 func (h *habits) note(call *ToolCall, outcome *ToolReturned) int {
 	t := h.of(call.Name)
 	switch {
-	case outcome.Class == ClassInterrupted: // it says nothing about the tool
-	case !outcome.Class.isFailure() && t != nil:
+	case outcome.Class == classInterrupted: // it says nothing about the tool
+	case !isFailure(outcome.Class) && t != nil:
 		t.failures = 0
-	case outcome.Class.isFailure() && t == nil:
+	case isFailure(outcome.Class) && t == nil:
 		h.tools = append(h.tools, toolHabit{call.Name, 1, call.Arguments})
-	case outcome.Class.isFailure():
+	case isFailure(outcome.Class):
 		t.failures++
 		t.last = call.Arguments
 	}

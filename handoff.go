@@ -36,9 +36,11 @@ type HandoffMeta struct {
 	// Target is to whom the source passes control, where it says so.
 	Target string    `json:"target_agent,omitempty"`
 	Time   time.Time `json:"time,omitzero"`
-	Status Status    `json:"status,omitempty"`
-	// Stop is why the source stopped, where it is an agent.
-	Stop      Stop     `json:"stop,omitempty"`
+	// Status says how the source ended: "success", "partial" (a limit, a filter or a
+	// question ended it) or "failed".
+	Status string `json:"status,omitempty"`
+	// Stop is why the source stopped, where it is an agent: see [RunFinished].
+	Stop      string   `json:"stop,omitempty"`
 	ToolsUsed []string `json:"tools_used,omitempty"`
 	// Decision is what ended the source's run, where a tool decided so.
 	Decision *Decision `json:"decision,omitempty"`
@@ -96,8 +98,8 @@ const (
 )
 
 // Prompt renders the handoff for a model: the task alone where there is nothing
-// else, else the task and the rest as JSON. Parts are not in it. [ParsePrompt]
-// reads it back.
+// else, else the task and the rest as JSON. Parts are not in it.
+// [Handoff.ReadPrompt] reads it back.
 func (h Handoff) Prompt() string {
 	rest := h
 	rest.Task, rest.Parts, rest.Value = "", nil, nil
@@ -111,62 +113,53 @@ func (h Handoff) Prompt() string {
 	return h.Task + promptOpens + string(data) + promptCloses
 }
 
-// ParsePrompt reads back what [Handoff.Prompt] wrote. Numbers in outputs and custom
-// fields come back as float64, as JSON has it.
-func ParsePrompt(text string) (Handoff, error) {
+// ReadPrompt makes h what [Handoff.Prompt] wrote. Numbers in outputs and custom fields
+// come back as float64, as JSON has it. If it fails h is as it was.
+func (h *Handoff) ReadPrompt(text string) error {
 	i := strings.LastIndex(text, promptOpens)
 	if i < 0 {
-		return Handoff{Task: text}, nil
+		*h = Handoff{Task: text}
+		return nil
 	}
 	data, ok := strings.CutSuffix(text[i+len(promptOpens):], promptCloses)
 	if !ok {
-		return Handoff{}, errors.New("parse handoff: the text goes on after what was handed over, or breaks off in it")
+		return errors.New("read handoff: the text goes on after what was handed over, or breaks off in it")
 	}
-	var h Handoff
-	if err := json.Unmarshal([]byte(data), &h); err != nil {
-		return Handoff{}, fmt.Errorf("parse handoff: %w", err)
+	var read Handoff
+	if err := json.Unmarshal([]byte(data), &read); err != nil {
+		return fmt.Errorf("read handoff: %w", err)
 	}
-	h.Task = text[:i]
-	return h, nil
+	*h, h.Task = read, text[:i]
+	return nil
 }
 
-// A Status says how a step ended.
-type Status string
-
-// The ways a step ends.
+// How a step ends: see [HandoffMeta].
 const (
-	StatusSuccess Status = "success"
-	StatusPartial Status = "partial" // a limit, a filter or a question ended it
-	StatusFailed  Status = "failed"
+	endedSuccess = "success"
+	endedPartial = "partial" // a limit, a filter or a question ended it
+	endedFailed  = "failed"
 )
 
-// Stop is why an agent stopped. Beside those that have a name here there are the
-// limits "turns", "tool_calls", "tokens", "cost" and "time" (see [Limits]),
-// "repeated_calls", "length" (cut off at the model's output limit), "content_filter"
-// (the provider withheld the rest), "refused" and "empty". But for answered,
-// handed_off and decided they leave the status partial.
-type Stop string
-
-// What flows and programs act on.
+// Why an agent stops: see [RunFinished].
 const (
-	StopAnswered  Stop = "answered"
-	StopInput     Stop = "input_requested" // a person must answer first
-	StopHandedOff Stop = "handed_off"      // another agent is to go on
-	StopDecided   Stop = "decided"         // a tool ended the run: see [Decision]
+	stopAnswered  = "answered"
+	stopInput     = "input_requested" // a person must answer first
+	stopHandedOff = "handed_off"      // another agent is to go on
+	stopDecided   = "decided"         // a tool ended the run: see [Decision]
 
-	stopTurns     Stop = "turns"
-	stopToolCalls Stop = "tool_calls"
-	stopTokens    Stop = "tokens"
-	stopCost      Stop = "cost"
-	stopTime      Stop = "time"
-	stopRepeats   Stop = "repeated_calls"
-	stopLength    Stop = "length"
-	stopFiltered  Stop = "content_filter"
-	stopRefused   Stop = "refused"
-	stopEmpty     Stop = "empty"
+	stopTurns     = "turns"
+	stopToolCalls = "tool_calls"
+	stopTokens    = "tokens"
+	stopCost      = "cost"
+	stopTime      = "time"
+	stopRepeats   = "repeated_calls"
+	stopLength    = "length"
+	stopFiltered  = "content_filter"
+	stopRefused   = "refused"
+	stopEmpty     = "empty"
 )
 
-// IsSuccess reports whether an agent that stopped so did what it was asked to.
-func (s Stop) IsSuccess() bool {
-	return s == StopAnswered || s == StopHandedOff || s == StopDecided
+// isSuccess reports whether an agent that stopped so did what it was asked to.
+func isSuccess(stop string) bool {
+	return stop == stopAnswered || stop == stopHandedOff || stop == stopDecided
 }

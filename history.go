@@ -199,7 +199,7 @@ func (h *history) apply(e *Event) {
 	case *ContextCompacted:
 		h.compact(b)
 	case *RunFinished:
-		if b.Stop != StopInput || !h.isWaiting() {
+		if b.Stop != stopInput || !h.isWaiting() {
 			h.addAnswer(b.Output.Summary)
 		}
 	case *RunFailed:

@@ -25,7 +25,8 @@ type Lease interface {
 	Release(ctx context.Context) error
 }
 
-// An Owner is a process that has a session.
+// An Owner is a process that has a session. As an error, which is an [ErrBusy], it says
+// who has the session that somebody else wants.
 type Owner struct {
 	Host  string    `json:"host,omitempty"`
 	PID   int       `json:"pid,omitempty"`
@@ -38,19 +39,12 @@ func thisProcess() Owner {
 	return Owner{Host: cmp.Or(host, "localhost"), PID: os.Getpid(), Since: time.Now().Round(0).UTC()}
 }
 
-// An OwnedError reports a session that somebody has. It is an [ErrBusy].
-type OwnedError struct {
-	Session string
-	Owner   Owner
-}
-
 // Error names the owner.
-func (e *OwnedError) Error() string {
-	return fmt.Sprintf("session %s: process %d on %s has had it since %s: %v",
-		e.Session, e.Owner.PID, e.Owner.Host, e.Owner.Since.Format(time.RFC3339), ErrBusy)
+func (o *Owner) Error() string {
+	return fmt.Sprintf("process %d on %s has had it since %s: %v", o.PID, o.Host, o.Since.Format(time.RFC3339), ErrBusy)
 }
 
-func (e *OwnedError) Unwrap() error { return ErrBusy }
+func (o *Owner) Unwrap() error { return ErrBusy }
 
 // A SessionRequest is what somebody asks of a session's owner. The zero request asks to
 // see replies in progress, for a few seconds.

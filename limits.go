@@ -207,7 +207,7 @@ func (b *budget) boundsCost() bool {
 
 // reached says which limit leaves no room for another turn, and whose it is: none,
 // as a rule.
-func (b *budget) reached() (Stop, *budget) {
+func (b *budget) reached() (string, *budget) {
 	for ; b != nil; b = b.outer {
 		if stop := b.reachedHere(); stop != "" {
 			return stop, b
@@ -216,7 +216,7 @@ func (b *budget) reached() (Stop, *budget) {
 	return "", nil
 }
 
-func (b *budget) reachedHere() Stop {
+func (b *budget) reachedHere() string {
 	l := &b.limits
 	sum := func(own, below *atomic.Int64) int64 { return own.Load() + below.Load() }
 	switch {

@@ -27,7 +27,7 @@ func TestEveryLimitEndsInAnAnswerThatSaysWhich(t *testing.T) {
 	usage := troupe.Usage{Input: 900, Output: 100}
 	cases := []struct {
 		limits troupe.Limits
-		stop   troupe.Stop
+		stop   string
 		turns  int
 	}{
 		{troupe.Limits{}, "turns", 51},
@@ -44,7 +44,7 @@ func TestEveryLimitEndsInAnAnswerThatSaysWhich(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if end.Stop != c.stop || end.Output.Meta.Stop != c.stop || end.Output.Meta.Status != troupe.StatusPartial || end.Spent.Turns != c.turns {
+				if end.Stop != c.stop || end.Output.Meta.Stop != c.stop || end.Output.Meta.Status != "partial" || end.Spent.Turns != c.turns {
 					t.Errorf("ended with %+v", end)
 				}
 				if last != "" && end.Output.Summary != last {

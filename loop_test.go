@@ -16,7 +16,7 @@ import (
 func TestAnAgentAnswers(t *testing.T) {
 	agent := newAgent(t, inTurn(t, turn{pieces: []string{"Hel", "lo"}, text: "!"}))
 	events, end := mustAnswer(t, newEngine(t, troupe.Config{}), agent, "Hi")
-	if end.Output.Summary != "Hello!" || end.Stop != troupe.StopAnswered || end.Output.Meta.Status != troupe.StatusSuccess {
+	if end.Output.Summary != "Hello!" || end.Stop != "answered" || end.Output.Meta.Status != "success" {
 		t.Errorf("got %+v", end)
 	}
 	if got, want := kinds(events), "run_started user_said context_loaded model_replied run_finished"; got != want {
@@ -103,21 +103,21 @@ func TestToolFailureIsToldToTheModel(t *testing.T) {
 	cases := []struct {
 		name  string
 		call  troupe.ToolCall
-		class troupe.Class
+		class string
 		says  string
 	}{
-		{"unknown tool", call("1", "subtract", `{}`), troupe.ClassNotFound, "there are: add, fail, panic, quit"},
-		{"not granted", call("1", "secret", `{}`), troupe.ClassUnauthorized, "may not use"},
-		{"not JSON", call("1", "add", `{"a":2,`), troupe.ClassInvalidArguments, "JSON"},
-		{"wrong type", call("1", "add", `{"a":2,"b":"five"}`), troupe.ClassInvalidArguments, "/b"},
-		{"missing", call("1", "add", `{"a":2}`), troupe.ClassInvalidArguments, "/b"},
-		{"unknown field", call("1", "add", `{"a":2,"b":3,"c":4}`), troupe.ClassInvalidArguments, "/c"},
-		{"error", call("1", "fail", `{}`), troupe.ClassFailed, "boom"},
-		{"no arguments at all", call("1", "fail", ``), troupe.ClassFailed, "boom"},
-		{"panic", call("1", "panic", `{}`), troupe.ClassPanicked, "ouch"},
-		{"goroutine ended", call("1", "quit", `{}`), troupe.ClassPanicked, "crashed"},
-		{"own class", call("1", "deny", `{}`), troupe.ClassUnauthorized, "not today"},
-		{"odd name", call("1", "a b\x00", `{}`), troupe.ClassNotFound, "a_b_"},
+		{"unknown tool", call("1", "subtract", `{}`), "not_found", "there are: add, fail, panic, quit"},
+		{"not granted", call("1", "secret", `{}`), "unauthorized", "may not use"},
+		{"not JSON", call("1", "add", `{"a":2,`), "invalid_arguments", "JSON"},
+		{"wrong type", call("1", "add", `{"a":2,"b":"five"}`), "invalid_arguments", "/b"},
+		{"missing", call("1", "add", `{"a":2}`), "invalid_arguments", "/b"},
+		{"unknown field", call("1", "add", `{"a":2,"b":3,"c":4}`), "invalid_arguments", "/c"},
+		{"error", call("1", "fail", `{}`), "failed", "boom"},
+		{"no arguments at all", call("1", "fail", ``), "failed", "boom"},
+		{"panic", call("1", "panic", `{}`), "panicked", "ouch"},
+		{"goroutine ended", call("1", "quit", `{}`), "panicked", "crashed"},
+		{"own class", call("1", "deny", `{}`), "unauthorized", "not today"},
+		{"odd name", call("1", "a b\x00", `{}`), "not_found", "a_b_"},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
@@ -132,7 +132,7 @@ func TestToolFailureIsToldToTheModel(t *testing.T) {
 				return turn{calls: []troupe.ToolCall{c.call}}
 			})
 			agent := agentWith(t, troupe.AgentConfig{ID: "clerk", Model: model, Allow: []string{"add", "fail", "panic", "quit", "deny"}, Tools: []troupe.Tool{
-				adder(), secret, failing("fail", errBoom), failing("deny", &troupe.ToolError{Class: troupe.ClassUnauthorized, Message: "not today"}),
+				adder(), secret, failing("fail", errBoom), failing("deny", &troupe.ToolError{Class: "unauthorized", Message: "not today"}),
 				troupe.NewTool("panic", "Panics.", func(context.Context, struct{}) (string, error) { panic("ouch") }),
 				troupe.NewTool("quit", "Quits.", func(context.Context, struct{}) (string, error) { runtime.Goexit(); return "", nil }),
 			}})
@@ -144,10 +144,10 @@ func TestToolFailureIsToldToTheModel(t *testing.T) {
 			if !strings.Contains(told, strings.ReplaceAll(c.says, "fail, panic", "fail, deny, panic")) || !strings.Contains(told, string(c.class)) {
 				t.Errorf("the model was told %s\nwant it to say %q", told, c.says)
 			}
-			if c.class == troupe.ClassPanicked != (returned[0].Stack != "") || strings.Contains(told, "goroutine ") {
+			if c.class == "panicked" != (returned[0].Stack != "") || strings.Contains(told, "goroutine ") {
 				t.Errorf("the stack belongs to the log alone: %q, model: %q", returned[0].Stack, told)
 			}
-			if end.Stop != troupe.StopAnswered {
+			if end.Stop != "answered" {
 				t.Errorf("stop: %s", end.Stop)
 			}
 		})
@@ -173,7 +173,7 @@ func TestAToolThatTakesTooLongIsNotWaitedFor(t *testing.T) {
 					t.Fatal(err)
 				}
 				returned := bodies[*troupe.ToolReturned](events)[0]
-				if returned.Class != troupe.ClassTimeout || returned.Duration.Duration() != 10*time.Second {
+				if returned.Class != "timeout" || returned.Duration.Duration() != 10*time.Second {
 					t.Errorf("returned %+v", returned)
 				}
 				warned := len(bodies[*troupe.Warned](events)) == 1
@@ -203,13 +203,13 @@ func TestAToolMaySetItsOwnTime(t *testing.T) {
 		events, _ := mustAnswer(t, newEngine(t, troupe.Config{}), newAgent(t, model,
 			troupe.NewTool("short", "", wait, troupe.Timeout(time.Second)),
 			troupe.NewTool("long", "", wait, troupe.Timeout(2*time.Minute)),
-			troupe.NewTool("endless", "", wait, troupe.Timeout(troupe.NoTimeout)),
+			troupe.NewTool("endless", "", wait, troupe.Timeout(-1)),
 		), "go")
-		got := map[string]troupe.Class{}
+		got := map[string]string{}
 		for _, r := range bodies[*troupe.ToolReturned](events) {
 			got[r.Tool] = r.Class
 		}
-		if got["short"] != troupe.ClassTimeout || got["long"] != "" || got["endless"] != "" {
+		if got["short"] != "timeout" || got["long"] != "" || got["endless"] != "" {
 			t.Errorf("classes %v", got)
 		}
 	})
@@ -251,7 +251,7 @@ func TestAToolThatKeepsFailingIsAdvisedAgainst(t *testing.T) {
 	if !strings.Contains(returned[2].Content, "Do not call flaky again") || strings.Contains(returned[1].Content, "Do not call") {
 		t.Errorf("the model was told %s", returned[2].Content)
 	}
-	if !strings.Contains(returned[3].Content, "Do not call flaky again") || end.Stop != troupe.StopAnswered {
+	if !strings.Contains(returned[3].Content, "Do not call flaky again") || end.Stop != "answered" {
 		t.Errorf("a fourth attempt gave %+v", returned[3])
 	}
 }
@@ -291,7 +291,7 @@ func TestAnEndlessLoopEndsInAnAnswer(t *testing.T) {
 		return turn{calls: []troupe.ToolCall{call("c", "add", `{"a":2,"b":3}`)}}
 	})
 	events, end := mustAnswer(t, newEngine(t, troupe.Config{}), newAgent(t, model, adder()), "go")
-	if end.Stop != "repeated_calls" || end.Output.Summary != "I give up: 5" || end.Output.Meta.Status != troupe.StatusPartial {
+	if end.Stop != "repeated_calls" || end.Output.Summary != "I give up: 5" || end.Output.Meta.Status != "partial" {
 		t.Errorf("ended with %+v", end)
 	}
 	if n := len(bodies[*troupe.ToolCalled](events)); n != 5 {
@@ -311,7 +311,7 @@ func TestPollingIsNotALoop(t *testing.T) {
 		}
 		return turn{calls: []troupe.ToolCall{call("c", "poll", `{}`)}}
 	})
-	if _, end := mustAnswer(t, newEngine(t, troupe.Config{}), newAgent(t, model, poll), "go"); end.Stop != troupe.StopAnswered {
+	if _, end := mustAnswer(t, newEngine(t, troupe.Config{}), newAgent(t, model, poll), "go"); end.Stop != "answered" {
 		t.Errorf("stop: %s", end.Stop)
 	}
 }
@@ -320,7 +320,7 @@ func TestWhatModelsSayInsteadOfAnAnswer(t *testing.T) {
 	cases := []struct {
 		name string
 		turn turn
-		stop troupe.Stop
+		stop string
 		text string
 	}{
 		{"nothing", turn{}, "empty", "empty"},
@@ -334,7 +334,7 @@ func TestWhatModelsSayInsteadOfAnAnswer(t *testing.T) {
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			events, end := mustAnswer(t, newEngine(t, troupe.Config{}), newAgent(t, modelFunc(func(*troupe.Request) turn { return c.turn }), adder()), "go")
-			if end.Stop != c.stop || !strings.Contains(end.Output.Summary, c.text) || end.Output.Meta.Status != troupe.StatusPartial {
+			if end.Stop != c.stop || !strings.Contains(end.Output.Summary, c.text) || end.Output.Meta.Status != "partial" {
 				t.Errorf("ended with %+v", end)
 			}
 			if n := len(bodies[*troupe.ToolCalled](events)); n != 0 {
@@ -382,7 +382,7 @@ func TestAToolMayAskTheUser(t *testing.T) {
 	engine, agent := newEngine(t, troupe.Config{}), newAgent(t, model, tool)
 	events, end := mustAnswer(t, engine, agent, "weather?")
 	asked := bodies[*troupe.InputRequested](events)
-	if end.Stop != troupe.StopInput || end.Output.Summary != "Which city?" || len(asked) != 1 || asked[0].CallID != "1" {
+	if end.Stop != "input_requested" || end.Output.Summary != "Which city?" || len(asked) != 1 || asked[0].CallID != "1" {
 		t.Fatalf("got %s", render(events))
 	}
 	_, end, err := play(t, engine, agent, troupe.Input{Session: events[0].Session, Text: "Oslo"})

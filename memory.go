@@ -10,8 +10,8 @@ import (
 	"sync"
 )
 
-// A MemoryStore keeps sessions for as long as the process lives.
-type MemoryStore struct {
+// A memoryStore keeps sessions for as long as the process lives.
+type memoryStore struct {
 	mu     sync.RWMutex
 	logs   map[string]*memoryLog
 	leases map[string]*memoryLease
@@ -24,15 +24,16 @@ type memoryLog struct {
 	room    [4][]Event // for the first batches: most sessions are short
 }
 
-// NewMemoryStore returns an empty store.
-func NewMemoryStore() *MemoryStore {
-	return &MemoryStore{logs: map[string]*memoryLog{}, leases: map[string]*memoryLease{}}
+// NewMemoryStore returns an empty store that keeps sessions for as long as the process
+// lives.
+func NewMemoryStore() Store {
+	return &memoryStore{logs: map[string]*memoryLog{}, leases: map[string]*memoryLease{}}
 }
 
-var _ Store = (*MemoryStore)(nil)
+var _ Store = (*memoryStore)(nil)
 
 // Append implements [Store].
-func (m *MemoryStore) Append(_ context.Context, session string, events ...Event) error {
+func (m *memoryStore) Append(_ context.Context, session string, events ...Event) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if len(events) == 0 {
@@ -55,11 +56,11 @@ func (m *MemoryStore) Append(_ context.Context, session string, events ...Event)
 }
 
 // check fails if events may not be added to a log.
-func (m *MemoryStore) check(session string, log *memoryLog, events []Event) error {
+func (m *memoryStore) check(session string, log *memoryLog, events []Event) error {
 	lease := m.leases[session]
 	switch epoch := events[0].Epoch; {
 	case epoch == 0 && lease != nil:
-		return &OwnedError{session, lease.owner}
+		return fmt.Errorf("session %s: %w", session, &lease.owner)
 	case epoch != 0 && (lease == nil || lease.epoch != epoch):
 		return fmt.Errorf("session %s: the lease it was written under is over: %w", session, ErrConflict)
 	}
@@ -77,7 +78,7 @@ func (m *MemoryStore) check(session string, log *memoryLog, events []Event) erro
 }
 
 // Events implements [Store].
-func (m *MemoryStore) Events(ctx context.Context, session string, after int64) iter.Seq2[Event, error] {
+func (m *memoryStore) Events(ctx context.Context, session string, after int64) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		m.mu.RLock()
 		log := m.logs[session]
@@ -110,7 +111,7 @@ func (m *MemoryStore) Events(ctx context.Context, session string, after int64) i
 }
 
 // Sessions implements [Store].
-func (m *MemoryStore) Sessions(ctx context.Context, match SessionFilter) iter.Seq2[SessionInfo, error] {
+func (m *memoryStore) Sessions(ctx context.Context, match SessionFilter) iter.Seq2[SessionInfo, error] {
 	return func(yield func(SessionInfo, error) bool) {
 		found := m.find(match)
 		slices.SortFunc(found, func(a, b SessionInfo) int {
@@ -128,7 +129,7 @@ func (m *MemoryStore) Sessions(ctx context.Context, match SessionFilter) iter.Se
 	}
 }
 
-func (m *MemoryStore) find(match SessionFilter) (found []SessionInfo) {
+func (m *memoryStore) find(match SessionFilter) (found []SessionInfo) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
 	add := func(session string, log *memoryLog) {
@@ -149,18 +150,18 @@ func (m *MemoryStore) find(match SessionFilter) (found []SessionInfo) {
 }
 
 // standing returns how a session stands; m.mu is held.
-func (m *MemoryStore) standing(session string, log *memoryLog) SessionInfo {
+func (m *memoryStore) standing(session string, log *memoryLog) SessionInfo {
 	info := log.info
 	if lease := m.leases[session]; lease != nil {
 		info.Owner = lease.owner
-	} else if info.Status == SessionRunning {
-		info.Status = SessionInterrupted
+	} else if info.Status == statusRunning {
+		info.Status = statusInterrupted
 	}
 	return info
 }
 
 // Delete implements [Store].
-func (m *MemoryStore) Delete(_ context.Context, session string) error {
+func (m *memoryStore) Delete(_ context.Context, session string) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.logs[session] == nil {

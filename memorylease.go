@@ -11,7 +11,7 @@ const maxRequests = 16
 // A memoryLease is a lease on a session in memory. It lasts until it is released,
 // because whoever has it lives as long as the store.
 type memoryLease struct {
-	store    *MemoryStore
+	store    *memoryStore
 	session  string
 	owner    Owner
 	epoch    int64
@@ -21,11 +21,11 @@ type memoryLease struct {
 }
 
 // Acquire implements [Store].
-func (m *MemoryStore) Acquire(_ context.Context, session string) (Lease, error) {
+func (m *memoryStore) Acquire(_ context.Context, session string) (Lease, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if lease := m.leases[session]; lease != nil {
-		return nil, &OwnedError{session, lease.owner}
+		return nil, fmt.Errorf("session %s: %w", session, &lease.owner)
 	}
 	m.epoch++
 	lease := &memoryLease{store: m, session: session, owner: thisProcess(), epoch: m.epoch, requests: make(chan SessionRequest, maxRequests)}
@@ -37,7 +37,7 @@ func (m *MemoryStore) Acquire(_ context.Context, session string) (Lease, error) 
 }
 
 // Ask implements [Store].
-func (m *MemoryStore) Ask(_ context.Context, session string, request SessionRequest) (SessionInfo, []Event, error) {
+func (m *memoryStore) Ask(_ context.Context, session string, request SessionRequest) (SessionInfo, []Event, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	lease, log := m.leases[session], m.logs[session]

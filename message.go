@@ -5,22 +5,19 @@ import (
 	"sync/atomic"
 )
 
-// A Role says who speaks in a [Message].
-type Role string
-
-// The roles of a conversation.
+// The roles of a conversation: who speaks in a [Message].
 const (
-	RoleSystem    Role = "system"
-	RoleUser      Role = "user"
-	RoleAssistant Role = "assistant"
-	RoleTool      Role = "tool"
+	RoleSystem    = "system"
+	RoleUser      = "user"
+	RoleAssistant = "assistant"
+	RoleTool      = "tool"
 )
 
 // A Message is one entry of a conversation. It does not change once a request
 // holds it: providers keep their encoding of it, so that a conversation of n
 // turns is encoded once and not n times. Pass it by pointer.
 type Message struct {
-	Role Role   `json:"role"`
+	Role string `json:"role"`
 	Text string `json:"text,omitempty"`
 	// Thought is the model's reasoning, where the provider shows it.
 	Thought string `json:"thought,omitempty"`

@@ -64,16 +64,12 @@ type Chunk struct {
 	Refusal string
 	// Call is a whole tool call: providers put its pieces together.
 	Call *ToolCall
-	// Progress says that a call is growing which is yielded when it is whole.
-	Progress *Progress
+	// Growing names the tool of a call that is yielded when it is whole, and Grown is
+	// how many bytes of its arguments there are so far.
+	Growing string
+	Grown   int
 	// End is set on the last chunk only.
 	End *End
-}
-
-// Progress is how far a model has come with the arguments of a call.
-type Progress struct {
-	Call  string // the tool's name
-	Bytes int
 }
 
 // An End says how an answer ended.
@@ -130,15 +126,10 @@ type Price struct {
 	Input, CachedInput, CacheWrite, Output float64
 	// Free says that the model is known to cost nothing.
 	Free bool
-	// Above are the prices of whole requests whose input is larger than a tier's,
-	// the smallest tier first.
-	Above []PriceTier
-}
-
-// A PriceTier is what requests cost whose input has more than Tokens tokens.
-type PriceTier struct {
-	Tokens                                 int
-	Input, CachedInput, CacheWrite, Output float64
+	// Above are the prices of whole requests whose input has more than their Tokens
+	// tokens, the smallest first.
+	Above  []Price
+	Tokens int
 }
 
 // Known reports whether any part of the price is set.
@@ -159,9 +150,6 @@ func (p Price) Of(u Usage) float64 {
 		float64(u.CacheWrite)*orElse(p.CacheWrite, p.Input) + float64(u.Output)*p.Output) / 1e6
 }
 
-// ErrIncomplete reports an answer that stopped before its end.
-var ErrIncomplete = errors.New("the model's answer is incomplete: its stream stopped before the end")
-
 // ErrContextFull reports a request that is larger than the model's window.
 var ErrContextFull = errors.New("the request does not fit the model's context window")
 
@@ -181,7 +169,8 @@ type ModelError struct {
 	Temporary  bool
 	RetryAfter time.Duration
 	// Err is the cause, where there is one. It is [ErrContextFull] where the
-	// provider said that the request was too long.
+	// provider said that the request was too long, and io.ErrUnexpectedEOF where an
+	// answer stopped before its end.
 	Err error
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"strconv"
 	"strings"
@@ -12,6 +13,16 @@ import (
 	"github.com/troupe-dev/troupe/internal/failpoint"
 	"github.com/troupe-dev/troupe/internal/journal"
 )
+
+// incomplete is the error of an answer without an end, an [io.ErrUnexpectedEOF] in words
+// that people understand.
+type incomplete struct{}
+
+func (incomplete) Error() string {
+	return "the model's answer is incomplete: its stream stopped before the end"
+}
+
+func (incomplete) Unwrap() error { return io.ErrUnexpectedEOF }
 
 // Ask has the agent's model answer a request and returns its reply. A call that
 // fails for a passing reason, or whose answer breaks off, is tried again: that is
@@ -136,7 +147,7 @@ func (r *Run) stream(ctx context.Context, agent *Agent, req *Request, step journ
 	}
 	agent.model.Generate(r.traced(ctx, step), req)(p.take)
 	if p.err == nil && !p.ended {
-		p.err = &ModelError{Temporary: true, Reason: "incomplete", Err: ErrIncomplete}
+		p.err = &ModelError{Temporary: true, Reason: "incomplete", Err: incomplete{}}
 	}
 	if p.err != nil {
 		r.exec.feed.dropReply(p)

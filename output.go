@@ -152,14 +152,14 @@ func (b *boundOutput) read(text string) (json.RawMessage, error) {
 }
 
 // fit takes an answer that must fit the agent's Output, or has the model correct it.
-func (c *conversation) fit(ctx context.Context, replied *ModelReplied, stop Stop) (Stop, error) {
+func (c *conversation) fit(ctx context.Context, replied *ModelReplied, stop string) (string, error) {
 	text := replied.Message.Text
 	value, err := json.RawMessage(nil), error(answer.CutOff(text))
 	if stop != stopLength {
 		value, err = c.agent.output.read(text)
 	}
 	if err == nil {
-		c.answer(string(value), StopAnswered)
+		c.answer(string(value), stopAnswered)
 		c.out.Value = value
 		return "", nil
 	}

@@ -46,7 +46,7 @@ func TestAskReturnsAGoValue(t *testing.T) {
 	if err != nil || got.Number != "7" || got.Total != 12.5 || len(got.Lines) != 1 || got.Lines[0].Text != "tea" {
 		t.Fatalf("got %+v, %v", got, err)
 	}
-	if outcome.Stop != troupe.StopAnswered || !json.Valid(outcome.Handoff.Value) || outcome.Spent.Turns != 3 {
+	if outcome.Stop != "answered" || !json.Valid(outcome.Handoff.Value) || outcome.Spent.Turns != 3 {
 		t.Errorf("the outcome is %+v", outcome)
 	}
 	if schema := string(requests[0].Params.Schema); !strings.Contains(schema, `"enum":["EUR","USD"]`) || !strings.Contains(schema, `"minimum":0`) || requests[0].Params.SchemaName != "invoice" {
@@ -121,7 +121,7 @@ func TestAnAnswerThatWasCutOffGoesOn(t *testing.T) {
 		return turn{text: "three."}
 	})
 	_, end := mustAnswer(t, newEngine(t, troupe.Config{}), newAgent(t, model), "Count.")
-	if end.Output.Summary != "One, two, three." || end.Stop != troupe.StopAnswered || !strings.Contains(told[1], "cut off") {
+	if end.Output.Summary != "One, two, three." || end.Stop != "answered" || !strings.Contains(told[1], "cut off") {
 		t.Errorf("got %+v; it was told %q", end.Output, told)
 	}
 }

@@ -78,7 +78,7 @@ func TestASessionThatAnotherEngineHas(t *testing.T) {
 		time.Sleep(time.Second)
 		refused := func(what string, err error) {
 			t.Helper()
-			if owned, ok := errors.AsType[*troupe.OwnedError](err); !ok || owned.Owner.PID == 0 || !errors.Is(err, troupe.ErrBusy) {
+			if owned, ok := errors.AsType[*troupe.Owner](err); !ok || owned.PID == 0 || !errors.Is(err, troupe.ErrBusy) {
 				t.Errorf("%s elsewhere: %v; want an error that names the owner", what, err)
 			}
 		}
@@ -91,7 +91,7 @@ func TestASessionThatAnotherEngineHas(t *testing.T) {
 			t.Error(err)
 		}
 		for info := range two.Sessions(t.Context(), troupe.SessionFilter{}) {
-			if info.Title != "another title" || info.Status != troupe.SessionRunning {
+			if info.Title != "another title" || info.Status != "running" {
 				t.Errorf("it stands %+v", info)
 			}
 		}
@@ -146,7 +146,7 @@ func TestACancellationFromElsewhereStopsTheRun(t *testing.T) {
 			t.Error(err)
 		}
 		for info := range two.Sessions(t.Context(), troupe.SessionFilter{}) {
-			if info.Status != troupe.SessionCancelled {
+			if info.Status != "cancelled" {
 				t.Errorf("when Cancel has returned, it is %s", info.Status)
 			}
 		}
@@ -203,7 +203,7 @@ func lengthOf(t testing.TB, store troupe.Store, session string) (n int) {
 }
 
 // cutOff returns a store with the beginning of a session's log: its process has died.
-func cutOff(t testing.TB, from troupe.Store, session string, events int) *troupe.MemoryStore {
+func cutOff(t testing.TB, from troupe.Store, session string, events int) troupe.Store {
 	t.Helper()
 	var log []troupe.Event
 	for e, err := range from.Events(t.Context(), session, 0) {
@@ -247,7 +247,7 @@ func TestARunThatKillsEveryProcessIsGivenUp(t *testing.T) {
 		t.Fatalf("resumed for the fifth time: %v", err)
 	}
 	for info := range engine.Sessions(t.Context(), troupe.SessionFilter{}) {
-		if info.Status != troupe.SessionFailed {
+		if info.Status != "failed" {
 			t.Errorf("it is %s", info.Status)
 		}
 	}

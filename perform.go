@@ -56,7 +56,7 @@ func (r *Run) finish(out Handoff) (Handoff, error) {
 		out.Meta.Source = r.agent
 	}
 	if out.Meta.Status == "" {
-		out.Meta.Status = StatusSuccess
+		out.Meta.Status = endedSuccess
 	}
 	out.Meta.Time = r.now
 	if r.parent == "" {
@@ -67,7 +67,7 @@ func (r *Run) finish(out Handoff) (Handoff, error) {
 		return Handoff{}, err
 	} else if recorded == nil {
 		own, below := r.budget.spent()
-		r.note(at, &RunFinished{Output: out, Stop: orElse(out.Meta.Stop, StopAnswered), Spent: own, SpentBelow: below})
+		r.note(at, &RunFinished{Output: out, Stop: orElse(out.Meta.Stop, stopAnswered), Spent: own, SpentBelow: below})
 	}
 	if r.parent != "" {
 		return out, nil // the run around it stores it
@@ -83,7 +83,7 @@ func (r *Run) fail(ctx context.Context, in Handoff, err error) error {
 		partial = broken.partial
 	}
 	own, below := r.budget.spent()
-	if errors.Is(err, ErrNotNeeded) || ctx.Err() != nil && !isTimeUp(context.Cause(ctx)) {
+	if errors.Is(err, errNotNeeded) || ctx.Err() != nil && !isTimeUp(context.Cause(ctx)) {
 		cause := err
 		if ctx.Err() != nil {
 			cause = context.Cause(ctx)
@@ -164,6 +164,6 @@ func (e *askingError) Error() string { return "the user must answer first: " + e
 func (e *askingError) handoff(in Handoff) Handoff {
 	return Handoff{
 		Task: in.Task, Summary: e.question, Custom: in.Custom,
-		Meta: HandoffMeta{Status: StatusPartial, Stop: StopInput, Asked: e.id},
+		Meta: HandoffMeta{Status: endedPartial, Stop: stopInput, Asked: e.id},
 	}
 }

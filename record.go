@@ -32,7 +32,7 @@ func addTo(log *journal.Log[*Event], e *Event) {
 	case *UserSaid:
 		role = journal.Answered
 	case *RunFinished:
-		if role = journal.Finished; b.Stop == StopInput {
+		if role = journal.Finished; b.Stop == stopInput {
 			role = journal.Asked
 		}
 	}
@@ -41,8 +41,8 @@ func addTo(log *journal.Log[*Event], e *Event) {
 
 // recordedAt returns the event of a kind at a step, nil if the log does not know the
 // step, and ErrChanged if what it knows is of other kinds.
-func recordedAt(log *journal.Log[*Event], run string, at journal.Path, kind Kind) (*Event, error) {
-	var other Kind
+func recordedAt(log *journal.Log[*Event], run string, at journal.Path, kind string) (*Event, error) {
+	var other string
 	for _, e := range log.At(run, at) {
 		switch e.Kind() {
 		case kind:
@@ -202,7 +202,7 @@ func (p *past) add(e *Event, talks *conversations) {
 		switch b := e.Body.(type) {
 		case *RunFinished:
 			p.finished, p.stopped = true, false
-			p.waits, p.asked = b.Stop == StopInput, b.Output.Meta.Asked
+			p.waits, p.asked = b.Stop == stopInput, b.Output.Meta.Asked
 		case *RunFailed:
 			p.stopped, p.closed = true, false
 		case *RunCancelled:

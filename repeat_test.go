@@ -117,7 +117,7 @@ func TestAnAnswerThatIsSentAgainAfterAKillGoesOnWithItsRun(t *testing.T) {
 	agent := approving(t, turns(), func() { done++ })
 	engine := newEngine(t, troupe.Config{Store: store})
 	_, end, err := play(t, engine, agent, troupe.Input{Text: "Send it.", IdempotencyKey: "k1"})
-	if err != nil || end.Stop != troupe.StopInput {
+	if err != nil || end.Stop != "input_requested" {
 		t.Fatalf("%+v, %v", end, err)
 	}
 	var session string

@@ -27,7 +27,7 @@ func TestNegativeAnswersAreAnswers(t *testing.T) {
 		if reads++; in.Path == "there" {
 			return "content", nil
 		}
-		return "", &troupe.ToolError{Class: troupe.ClassNotFound, Message: "no file " + in.Path}
+		return "", &troupe.ToolError{Class: "not_found", Message: "no file " + in.Path}
 	}, troupe.ReadOnly())
 	var calls []turn
 	for i := range 6 {
@@ -237,7 +237,7 @@ func TestAWrappedToolIsCheckedByItsOwnSchema(t *testing.T) {
 	model := inTurn(t, turn{calls: []troupe.ToolCall{call("1", "pay", `{"amount":500}`), call("2", "pay", `{"amount":50}`)}}, turn{text: "ok"})
 	events, _ := mustAnswer(t, newEngine(t, troupe.Config{}), newAgent(t, model, limited{inner}), "go")
 	returned := bodies[*troupe.ToolReturned](events)
-	if returned[0].Class != troupe.ClassInvalidArguments || !strings.Contains(returned[0].Error, "at most 100") || returned[1].Content != "paid 50" {
+	if returned[0].Class != "invalid_arguments" || !strings.Contains(returned[0].Error, "at most 100") || returned[1].Content != "paid 50" {
 		t.Errorf("got %+v and %+v", returned[0], returned[1])
 	}
 }
@@ -325,7 +325,7 @@ func TestAHandleWaitsAndShows(t *testing.T) {
 		t.Fatal(err)
 	}
 	outcome, err := handle.Wait(t.Context())
-	if err != nil || outcome.Text != "3" || outcome.Session != handle.Session || outcome.Spent.ToolCalls != 1 || outcome.Stop != troupe.StopAnswered {
+	if err != nil || outcome.Text != "3" || outcome.Session != handle.Session || outcome.Spent.ToolCalls != 1 || outcome.Stop != "answered" {
 		t.Errorf("got %+v, %v", outcome, err)
 	}
 	events, end, err := gather(handle.Events(t.Context()))
@@ -367,7 +367,7 @@ func TestAnAgentsTimeEndsThatAgent(t *testing.T) {
 		began = time.Now()
 		tolerant := must(t)(flow.NewSequence(flow.SequenceConfig{Name: "relay", Steps: []troupe.Step{slow, quick}, ContinueOnError: true}))
 		_, end := mustAnswer(t, newEngine(t, troupe.Config{}), tolerant, "go")
-		if took := time.Since(began); end.Output.Summary != "done" || end.Output.Meta.Status != troupe.StatusPartial || took != time.Second {
+		if took := time.Since(began); end.Output.Summary != "done" || end.Output.Meta.Status != "partial" || took != time.Second {
 			t.Errorf("after %s: %+v", took, end.Output)
 		}
 	})
@@ -382,7 +382,7 @@ func TestAnAgentsLimitsBoundItAlone(t *testing.T) {
 		return turn{text: "all of it"}
 	}), troupe.AsTool(expert, "Knows."))
 	events, end := mustAnswer(t, newEngine(t, troupe.Config{}), lead, "go")
-	if end.Stop != troupe.StopAnswered || end.SpentBelow.Turns != 9 || end.Spent.Turns != 4 {
+	if end.Stop != "answered" || end.SpentBelow.Turns != 9 || end.Spent.Turns != 4 {
 		t.Errorf("%+v", end)
 	}
 	if limits := bodies[*troupe.LimitReached](events); len(limits) != 3 || limits[0].Stop != "turns" || !strings.Contains(limits[0].Message, "all 2 turns") {
@@ -499,7 +499,7 @@ func TestAnAnswerIsADecision(t *testing.T) {
 			return "", &troupe.InputNeeded{Question: "May I?", CallAgain: true, Approval: true}
 		case 1:
 			if !call.Answers[0].Approved {
-				return "", &troupe.ToolError{Class: troupe.ClassUnauthorized, Message: "denied"}
+				return "", &troupe.ToolError{Class: "unauthorized", Message: "denied"}
 			}
 			return "", &troupe.InputNeeded{Question: "Which one?", CallAgain: true}
 		}
@@ -510,7 +510,7 @@ func TestAnAnswerIsADecision(t *testing.T) {
 	store := troupe.NewMemoryStore()
 	events, end := mustAnswer(t, newEngine(t, troupe.Config{Store: store}), agent, "go")
 	session, asked := events[0].Session, bodies[*troupe.InputRequested](events)
-	if end.Stop != troupe.StopInput || !asked[0].Approval || asked[0].ID == "" || asked[0].ID != end.Output.Meta.Asked {
+	if end.Stop != "input_requested" || !asked[0].Approval || asked[0].ID == "" || asked[0].ID != end.Output.Meta.Asked {
 		t.Fatalf("it asked %+v, %+v", asked, end)
 	}
 	engine := newEngine(t, troupe.Config{Store: store})
@@ -603,7 +603,7 @@ func TestAFlowOfOnesOwnMayStopEarly(t *testing.T) {
 			})
 		}
 		errs := run.All(ctx, 1, branches...)
-		return troupe.Handoff{Summary: fmt.Sprint(errs[0], errs[1], errors.Is(errs[2], troupe.ErrNotNeeded))}, nil
+		return troupe.Handoff{Summary: fmt.Sprint(errs[0], errs[1], errors.Is(errs[2], troupe.ErrCancelled))}, nil
 	}, agents...)
 	events, end := mustAnswer(t, newEngine(t, troupe.Config{}), step, "go")
 	if end.Output.Summary != "<nil> <nil> true" || countOf[*troupe.BranchesStopped](events) != 1 {

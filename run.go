@@ -59,9 +59,8 @@ var (
 	// ErrChanged reports that a step asks for something else than what its log
 	// says it did there: its code or definition is not the one that was run.
 	ErrChanged = errors.New("the definition has changed since this was recorded")
-	// ErrTooDeep reports runs nested deeper than [Limits] allow.
-	ErrTooDeep = errors.New("runs are nested too deep")
-	// ErrCircular reports a step that would run inside itself.
+	// ErrCircular reports a step that would run inside itself, or runs nested deeper
+	// than [Limits] allow.
 	ErrCircular = errors.New("circular call")
 )
 
@@ -232,7 +231,7 @@ func (r *Run) endOf(e *Event) (Handoff, error) {
 		return Handoff{}, &RunError{Agent: e.Agent, Run: e.Run, Task: b.Task, Spent: b.Spent.Add(b.SpentBelow), Err: errors.New(b.Error)}
 	case *RunCancelled:
 		if r.group.isStopped() {
-			return Handoff{}, ErrNotNeeded
+			return Handoff{}, errNotNeeded
 		}
 		return Handoff{}, fmt.Errorf("run %s of %s: %w: %s", e.Run, e.Agent, ErrCancelled, b.Reason)
 	}
@@ -262,7 +261,7 @@ func (r *Run) mayNest(step Step) error {
 		}
 	}
 	if limit := r.rules.Depth; limit > 0 && r.agentsAbove() > limit {
-		return fmt.Errorf("%w (limit %d): %s", ErrTooDeep, limit, r.path(step))
+		return fmt.Errorf("%w: nested too deep (limit %d): %s", ErrCircular, limit, r.path(step))
 	}
 	return nil
 }
@@ -318,7 +317,7 @@ func (r *Run) answer() *UserSaid {
 
 // recorded returns the event of this kind at step, or nil if the log says nothing
 // of that step. It fails if the log says something else.
-func (r *Run) recorded(step journal.Path, kind Kind) (*Event, error) {
+func (r *Run) recorded(step journal.Path, kind string) (*Event, error) {
 	if r.exec.journal == nil {
 		return nil, nil
 	}
@@ -371,7 +370,7 @@ func (r *Run) alive(ctx context.Context) error {
 		return errLeftBehind
 	}
 	if r.group.isStopped() {
-		return ErrNotNeeded
+		return errNotNeeded
 	}
 	return nil
 }

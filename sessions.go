@@ -118,8 +118,8 @@ func (im *importer) finish() {
 	if im.run == "" {
 		return
 	}
-	im.emit("", &RunFinished{Stop: StopAnswered, Output: Handoff{
-		Task: im.task, Summary: im.answer, Meta: HandoffMeta{Source: im.agent, Status: StatusSuccess, Stop: StopAnswered, Time: im.now},
+	im.emit("", &RunFinished{Stop: stopAnswered, Output: Handoff{
+		Task: im.task, Summary: im.answer, Meta: HandoffMeta{Source: im.agent, Status: endedSuccess, Stop: stopAnswered, Time: im.now},
 	}})
 	im.run, im.answer = "", ""
 }

@@ -13,7 +13,7 @@ type Store interface {
 	// are as durable as the store makes them. The first event of a log has Seq 1;
 	// Append fails with ErrConflict if events do not continue the log, or if their Epoch
 	// is not that of the lease on the session. Events of epoch 0 are written by somebody
-	// without a lease: they fail with an *OwnedError while there is one. The slice is
+	// without a lease: they fail with an *Owner while there is one. The slice is
 	// the store's to keep; neither side changes it afterwards.
 	Append(ctx context.Context, session string, events ...Event) error
 	// Events yields a session's events with Seq > after, in order, as they were
@@ -25,7 +25,7 @@ type Store interface {
 	// if there is none.
 	Delete(ctx context.Context, session string) error
 	// Acquire makes the caller the only one who may write to a session, which need
-	// not exist yet, until the lease is released. It fails with an *OwnedError while
+	// not exist yet, until the lease is released. It fails with an *Owner while
 	// another has it. Where processes share a store, one that has died or not been
 	// heard of for long loses its leases.
 	Acquire(ctx context.Context, session string) (Lease, error)
@@ -53,28 +53,27 @@ type SessionInfo struct {
 	Agent string `json:"agent"`
 	// Title is the beginning of the first thing the user said, or what the session
 	// was renamed to.
-	Title   string        `json:"title,omitempty"`
-	Status  SessionStatus `json:"status"`
-	Started time.Time     `json:"started"`
-	Updated time.Time     `json:"updated"`
+	Title string `json:"title,omitempty"`
+	// Status says how the latest run stands: "running", "waiting" (for a person's
+	// answer), "completed", "failed", "cancelled" or "interrupted". A run that has not
+	// ended is running while somebody has a lease on the session, and else interrupted.
+	Status  string    `json:"status"`
+	Started time.Time `json:"started"`
+	Updated time.Time `json:"updated"`
 	// Events is the number of stored events, and so the last one's Seq.
 	Events int64 `json:"events"`
 	// Owner is who has a run of the session under way, zero if nobody has.
 	Owner Owner `json:"owner,omitzero"`
 }
 
-// A SessionStatus says how a session's latest run stands.
-type SessionStatus string
-
-// The states of a session. One whose latest run has not ended is running while
-// somebody has a lease on it, and else interrupted.
+// The states of a session: see [SessionInfo].
 const (
-	SessionRunning     SessionStatus = "running"
-	SessionWaiting     SessionStatus = "waiting" // for a person's answer
-	SessionCompleted   SessionStatus = "completed"
-	SessionFailed      SessionStatus = "failed"
-	SessionCancelled   SessionStatus = "cancelled"
-	SessionInterrupted SessionStatus = "interrupted"
+	statusRunning     = "running"
+	statusWaiting     = "waiting" // for a person's answer
+	statusCompleted   = "completed"
+	statusFailed      = "failed"
+	statusCancelled   = "cancelled"
+	statusInterrupted = "interrupted"
 )
 
 // A SessionFilter chooses sessions. A zero field does not restrict.
@@ -82,7 +81,7 @@ type SessionFilter struct {
 	ID     string
 	User   string
 	Agent  string
-	Status SessionStatus
+	Status string
 	Since  time.Time
 	Limit  int
 }
@@ -108,13 +107,13 @@ func (s *SessionInfo) Note(e *Event) {
 	s.Events, s.Updated = e.Seq, e.Time
 	if e.Parent != "" {
 		if _, answered := e.Body.(*UserSaid); answered {
-			s.Status = SessionRunning
+			s.Status = statusRunning
 		}
 		return
 	}
 	switch b := e.Body.(type) {
 	case *RunStarted:
-		s.Agent, s.Status = e.Agent, SessionRunning
+		s.Agent, s.Status = e.Agent, statusRunning
 		if e.Seq == 1 {
 			s.User = b.User
 		}
@@ -122,18 +121,18 @@ func (s *SessionInfo) Note(e *Event) {
 		if s.Title == "" && !b.Hidden {
 			s.Title = shorten(b.Text, titleRunes)
 		}
-		s.Status = SessionRunning
+		s.Status = statusRunning
 	case *SessionRenamed:
 		s.Title = b.Title
 	case *RunFinished:
-		if s.Status = SessionCompleted; b.Stop == StopInput {
-			s.Status = SessionWaiting
+		if s.Status = statusCompleted; b.Stop == stopInput {
+			s.Status = statusWaiting
 		}
 	case *RunFailed:
-		s.Status = SessionFailed
+		s.Status = statusFailed
 	case *RunCancelled:
-		s.Status = SessionCancelled
+		s.Status = statusCancelled
 	case *RunResumed, *ModelReplied, *ToolCalled, *ToolReturned:
-		s.Status = SessionRunning
+		s.Status = statusRunning
 	}
 }

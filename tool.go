@@ -27,7 +27,7 @@ type ToolSpec struct {
 	// an object without properties. Output may be nil.
 	Input, Output json.RawMessage
 	// Timeout bounds one call: 0 means the engine's default, 10 s as a rule, and
-	// [NoTimeout] none of its own.
+	// a negative one none of its own.
 	Timeout time.Duration
 	// RepeatSafe says that a call may be carried out again when nobody knows
 	// whether it was carried out: true of what only reads, and of what gives the
@@ -40,9 +40,6 @@ type ToolSpec struct {
 
 	check *argumentCheck
 }
-
-// NoTimeout is the timeout of a tool that only the run's budget bounds.
-const NoTimeout time.Duration = -1
 
 // An Invocation is one call of a tool.
 type Invocation struct {
@@ -110,29 +107,30 @@ func (d *Decision) Error() string {
 	return d.Name
 }
 
-// A Class says what kind of failure a tool's result is. The empty class is success.
-type Class string
-
-// The classes of failure. Their names are part of the event format.
+// The classes of failure: see [ToolError]. Their names are part of the event format.
 const (
-	ClassNotFound         Class = "not_found"         // there is no such tool, or not what was asked for
-	ClassUnauthorized     Class = "unauthorized"      // the agent may not use it, or not so
-	ClassInvalidArguments Class = "invalid_arguments" // not JSON, or not what the schema says
-	ClassTimeout          Class = "timeout"
-	ClassFailed           Class = "failed"
-	ClassPanicked         Class = "panicked"
-	ClassInterrupted      Class = "interrupted" // the outcome is unknown
+	classNotFound         = "not_found"         // there is no such tool, or not what was asked for
+	classUnauthorized     = "unauthorized"      // the agent may not use it, or not so
+	classInvalidArguments = "invalid_arguments" // not JSON, or not what the schema says
+	classTimeout          = "timeout"
+	classFailed           = "failed"
+	classPanicked         = "panicked"
+	classInterrupted      = "interrupted" // the outcome is unknown
 )
 
 // isFailure reports whether the tool failed as a tool. That something is not there
 // or not allowed is an answer, and what was interrupted says nothing.
-func (c Class) isFailure() bool {
-	return c != "" && c != ClassNotFound && c != ClassUnauthorized && c != ClassInterrupted
+func isFailure(class string) bool {
+	return class != "" && class != classNotFound && class != classUnauthorized && class != classInterrupted
 }
 
 // A ToolError is a failure whose class the tool chooses.
 type ToolError struct {
-	Class   Class
+	// Class is what kind of failure it is: "not_found" (there is no such tool, or not
+	// what was asked for), "unauthorized" (the agent may not use it, or not so),
+	// "invalid_arguments" (not JSON, or not what the schema says), "timeout", "failed",
+	// "panicked" or "interrupted" (the outcome is unknown).
+	Class   string
 	Message string
 	// Content is what the model is told, where the standard form will not do.
 	Content string

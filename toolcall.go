@@ -114,7 +114,7 @@ func (r *Run) prepare(t *toolRun, record *callRecord, agent *Agent, call *ToolCa
 	switch {
 	case past.state != "" && r.exec.journal.Passed(r.id, at):
 		// The run was stopped here, and went on without the outcome.
-		t.outcome.Class, t.outcome.Content = ClassInterrupted, noResult
+		t.outcome.Class, t.outcome.Content = classInterrupted, noResult
 		t.settled.Store(true)
 		return nil
 	case past.state == "input_requested":
@@ -131,7 +131,7 @@ func (r *Run) prepare(t *toolRun, record *callRecord, agent *Agent, call *ToolCa
 	}
 	tool, spec, arguments, refusal := r.admit(agent, call)
 	if refusal == nil && past.state == "tool_called" && !spec.RepeatSafe {
-		refusal = &ToolError{Class: ClassInterrupted, Message: "the call was interrupted and its outcome is unknown; it was not repeated. Find out whether it took effect before you call it again"}
+		refusal = &ToolError{Class: classInterrupted, Message: "the call was interrupted and its outcome is unknown; it was not repeated. Find out whether it took effect before you call it again"}
 	}
 	if refusal != nil {
 		t.settled.Store(true)
@@ -152,7 +152,7 @@ func (r *Run) prepare(t *toolRun, record *callRecord, agent *Agent, call *ToolCa
 // A callLog is what the log says of a call.
 type callLog struct {
 	// state is the latest kind of event: called, asked, answered or returned.
-	state    Kind
+	state    string
 	question string
 	answers  []Answer
 	returned *ToolReturned
@@ -202,24 +202,24 @@ func (r *Run) admit(agent *Agent, call *ToolCall) (Tool, *ToolSpec, json.RawMess
 	index := set.index(call.Name)
 	switch {
 	case index < 0 && agent.withholds(call.Name):
-		return nil, nil, nil, &ToolError{Class: ClassUnauthorized, Message: fmt.Sprintf("you may not use the tool %s; you may use: %s", call.Name, set.list())}
+		return nil, nil, nil, &ToolError{Class: classUnauthorized, Message: fmt.Sprintf("you may not use the tool %s; you may use: %s", call.Name, set.list())}
 	case index < 0:
-		return nil, nil, nil, &ToolError{Class: ClassNotFound, Message: fmt.Sprintf("there is no tool %s; there are: %s", call.Name, set.list())}
+		return nil, nil, nil, &ToolError{Class: classNotFound, Message: fmt.Sprintf("there is no tool %s; there are: %s", call.Name, set.list())}
 	}
 	for b := r.budget; b != nil; b = b.outer {
 		if limit := b.limits.ToolCalls; limit > 0 && b.toolCalls() > int64(limit) {
-			return nil, nil, nil, &ToolError{Class: ClassUnauthorized, Message: fmt.Sprintf("not carried out: the run's %d tool calls are used up", limit)}
+			return nil, nil, nil, &ToolError{Class: classUnauthorized, Message: fmt.Sprintf("not carried out: the run's %d tool calls are used up", limit)}
 		}
 	}
 	spec, err := set.spec(index)
 	if err != nil {
-		return nil, nil, nil, &ToolError{Class: ClassFailed, Message: err.Error()}
+		return nil, nil, nil, &ToolError{Class: classFailed, Message: err.Error()}
 	}
 	arguments := argumentsOf(call)
 	if err := spec.check.Check(arguments); err != nil {
 		meant, ok := answer.Meant(arguments, spec.check)
 		if !ok {
-			return nil, nil, nil, &ToolError{Class: ClassInvalidArguments, Message: err.Error()}
+			return nil, nil, nil, &ToolError{Class: classInvalidArguments, Message: err.Error()}
 		}
 		arguments = meant
 	}
@@ -309,7 +309,7 @@ func (t *toolRun) execute(ctx context.Context) {
 			return
 		}
 		value := recover() // nil if the tool ended its goroutine
-		t.settle(&t.branch, Result{}, &ToolError{Class: ClassPanicked, Message: fmt.Sprintf("the tool crashed: %v", value)}, string(debug.Stack()))
+		t.settle(&t.branch, Result{}, &ToolError{Class: classPanicked, Message: fmt.Sprintf("the tool crashed: %v", value)}, string(debug.Stack()))
 	}()
 	if len(t.in.Answers) > 0 {
 		failpoint.Here(failpoint.AnswerRecorded)
@@ -328,7 +328,7 @@ func (t *toolRun) execute(ctx context.Context) {
 }
 
 func (t *toolRun) timedOut() error {
-	return &ToolError{Class: ClassTimeout, Message: fmt.Sprintf("no answer within %s", t.limit)}
+	return &ToolError{Class: classTimeout, Message: fmt.Sprintf("no answer within %s", t.limit)}
 }
 
 // settle decides the outcome, once, and has r record it. It reports whether it
@@ -438,7 +438,7 @@ func (o *ToolReturned) settle(result Result, err error, attempt, attempts int) {
 		o.Content = presentable(result.Content)
 		return
 	}
-	o.Class, o.Error = ClassFailed, clip(strings.ToValidUTF8(err.Error(), "�"), maxErrorText)
+	o.Class, o.Error = classFailed, clip(strings.ToValidUTF8(err.Error(), "�"), maxErrorText)
 	content := ""
 	if failure, ok := errors.AsType[*ToolError](err); ok {
 		if failure.Class != "" {
@@ -457,17 +457,17 @@ func (o *ToolReturned) settle(result Result, err error, attempt, attempts int) {
 func failureText(o *ToolReturned, attempt, attempts int) string {
 	told := struct {
 		Success bool   `json:"success"`
-		Class   Class  `json:"class"`
+		Class   string `json:"class"`
 		Error   string `json:"error"`
 		Attempt int    `json:"attempt,omitempty"`
 		Left    *int   `json:"attempts_left,omitempty"`
 		Advice  string `json:"advice,omitempty"`
 	}{Class: o.Class, Error: o.Error}
-	if o.Class.isFailure() {
+	if isFailure(o.Class) {
 		left := max(attempts-attempt, 0)
 		told.Attempt, told.Left = attempt, &left
 	}
-	if o.Class.isFailure() && attempts > 0 && attempt >= attempts {
+	if isFailure(o.Class) && attempts > 0 && attempt >= attempts {
 		told.Advice = "Do not call " + o.Tool + " again for this. Go on without it, and say what you could not do."
 	}
 	text, err := encodeJSON(told)

@@ -91,7 +91,7 @@ func (t *typedTool[In, Out]) Spec() ToolSpec { return t.spec }
 func (t *typedTool[In, Out]) Call(ctx context.Context, call *Invocation) (Result, error) {
 	var in In
 	if err := json.Unmarshal(call.Arguments, &in); err != nil {
-		return Result{}, &ToolError{Class: ClassInvalidArguments, Err: err}
+		return Result{}, &ToolError{Class: classInvalidArguments, Err: err}
 	}
 	out, err := t.fn(ctx, call, in)
 	if err != nil {

@@ -102,7 +102,7 @@ func (troupeContender) createWithTool(s *script) (job, error) {
 // A stage is an agent and all that it takes to run it.
 type stage struct {
 	engine *troupe.Engine
-	store  *troupe.MemoryStore
+	store  troupe.Store
 	agent  *troupe.Agent
 }
 

@@ -216,7 +216,7 @@ func TestTheProjectIsReadableOnlyIfGranted(t *testing.T) {
 		if plan := object(t, results[0]); plan["success"] != granted {
 			t.Errorf("granted %v: the plan is %v", granted, plan)
 		}
-		if env := object(t, results[1]); env["success"] != false || results[1].Class != troupe.ClassUnauthorized {
+		if env := object(t, results[1]); env["success"] != false || results[1].Class != "unauthorized" {
 			t.Errorf("granted %v: .env is %v", granted, env)
 		}
 		if note := object(t, results[2]); note["success"] != granted {
@@ -233,11 +233,11 @@ func TestAFailedWorkflowIsToldInTheFormThatBundlesKnow(t *testing.T) {
 	results := s.say("go")
 	for i, want := range []struct {
 		path, text string
-		class      troupe.Class
+		class      string
 	}{
-		{"{bundle-root}/workflows/gone/workflow.yaml", "not found", troupe.ClassFailed},
-		{"{nobody}/workflow.yaml", "variable {nobody} is unknown or empty; available variables: ", troupe.ClassFailed},
-		{"{bundle-root}/../../../../../x/workflow.yaml", "Security violation: Access denied", troupe.ClassUnauthorized},
+		{"{bundle-root}/workflows/gone/workflow.yaml", "not found", "failed"},
+		{"{nobody}/workflow.yaml", "variable {nobody} is unknown or empty; available variables: ", "failed"},
+		{"{bundle-root}/../../../../../x/workflow.yaml", "Security violation: Access denied", "unauthorized"},
 	} {
 		got := object(t, results[i])
 		if got["success"] != false || got["path"] != want.path || !strings.Contains(got["error"].(string), want.text) || results[i].Class != want.class {
@@ -352,7 +352,7 @@ func TestTheOperatorMayStandBeforeTheToolsAndTellMore(t *testing.T) {
 	}
 	o := Options{Guard: guard, Tell: tell}
 	s := play(t, find(t, project(t), Config{}), "alex", o, troupetest.Call("list_files", `{}`), troupetest.Say("Done."))
-	if results := s.say("go"); results[0].Class != troupe.ClassFailed || len(seen) != 1 || seen[0] != "list_files" {
+	if results := s.say("go"); results[0].Class != "failed" || len(seen) != 1 || seen[0] != "list_files" {
 		t.Errorf("%+v, %v", results[0], seen)
 	}
 	messages := s.script.Requests()[0].Messages

@@ -130,9 +130,9 @@ func (r stepReader) Call(ctx context.Context, call *troupe.Invocation) (troupe.R
 
 // failure makes an error that is told to the model in the form that bundles know.
 func failure(err error, path string) error {
-	class := troupe.ClassFailed
+	class := "failed"
 	if errors.Is(err, workspace.ErrDenied) {
-		class = troupe.ClassUnauthorized
+		class = "unauthorized"
 	}
 	const longest = 2 << 10
 	text := err.Error()

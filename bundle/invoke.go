@@ -36,11 +36,11 @@ func (c *Catalog) invokeAgent(self string, o Options) troupe.Tool {
 		if err != nil {
 			return nil, failure(err, "")
 		}
-		if out.Meta.Stop == troupe.StopInput {
+		if out.Meta.Stop == "input_requested" {
 			return nil, &troupe.InputNeeded{Question: out.Summary, CallAgain: true}
 		}
 		return invokeResult{Success: true, AgentID: in.AgentID, Response: out.Summary}, nil
-	}, troupe.Timeout(troupe.NoTimeout))
+	}, troupe.Timeout(-1))
 }
 
 // invokeDescription names the agents there are, as far as they are known unread.

@@ -121,7 +121,7 @@ func answerOf(h troupe.Handoff) any {
 func failure(h troupe.Handoff, run *troupe.Run, step troupe.Step, err error) troupe.Handoff {
 	return Then(h, troupe.Handoff{
 		Summary: fmt.Sprintf("%s could not do its part: %s", step.Name(), clip(err.Error())),
-		Meta:    troupe.HandoffMeta{Source: step.Name(), Time: run.Now(), Status: troupe.StatusFailed},
+		Meta:    troupe.HandoffMeta{Source: step.Name(), Time: run.Now(), Status: "failed"},
 	})
 }
 

@@ -85,7 +85,7 @@ func (g *groupChat) Do(ctx context.Context, run *troupe.Run, in troupe.Handoff) 
 		instruction := ""
 		if g.leader != nil {
 			out, err := g.lead(ctx, run, &chat)
-			if err != nil || out.Meta.Stop != troupe.StopHandedOff {
+			if err != nil || out.Meta.Stop != "handed_off" {
 				return g.close(in, &chat, out), err
 			}
 			speaker, instruction = g.member(out.Meta.Target), out.Summary
@@ -94,13 +94,13 @@ func (g *groupChat) Do(ctx context.Context, run *troupe.Run, in troupe.Handoff) 
 			}
 		}
 		out, err := run.Do(ctx, speaker, troupe.Handoff{Task: chat.forSpeaker(speaker.Name(), instruction), Custom: in.Custom, Parts: in.Parts})
-		if err != nil || out.Meta.Stop == troupe.StopInput {
+		if err != nil || out.Meta.Stop == "input_requested" {
 			return out, err
 		}
 		chat.said = append(chat.said, remark{speaker.Name(), out.Summary})
 	}
 	last := chat.said[len(chat.said)-1]
-	out := troupe.Handoff{Summary: last.Text, Meta: troupe.HandoffMeta{Source: last.Speaker, Status: troupe.StatusSuccess}}
+	out := troupe.Handoff{Summary: last.Text, Meta: troupe.HandoffMeta{Source: last.Speaker, Status: "success"}}
 	if g.Manager != nil {
 		var err error
 		if out, err = run.Do(ctx, g.Manager, troupe.Handoff{Task: chat.forLastWord()}); err != nil {
@@ -128,7 +128,7 @@ const maxLedgers = 3
 
 // close makes the outcome of the chat. A question stays as it is.
 func (g *groupChat) close(in troupe.Handoff, chat *conversation, out troupe.Handoff) troupe.Handoff {
-	if out.Meta.Stop == troupe.StopInput {
+	if out.Meta.Stop == "input_requested" {
 		return out
 	}
 	out.Task, out.Custom = in.Task, in.Custom

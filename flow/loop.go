@@ -70,7 +70,7 @@ func (l *loop) Do(ctx context.Context, run *troupe.Run, in troupe.Handoff) (trou
 	h := in
 	for round := 1; ; round++ {
 		out, err := run.Do(ctx, l.Body, h)
-		if err != nil || out.Meta.Stop == troupe.StopInput {
+		if err != nil || out.Meta.Stop == "input_requested" {
 			return out, err
 		}
 		if out.Task == "" {
@@ -89,7 +89,7 @@ func (l *loop) Do(ctx context.Context, run *troupe.Run, in troupe.Handoff) (trou
 			return out, nil
 		}
 		if round >= l.MaxRounds {
-			out.Meta.Status = troupe.StatusPartial
+			out.Meta.Status = "partial"
 			return out, run.Warn(ctx, "loop_limit", fmt.Sprintf("the outcome still would not do after %d rounds", round))
 		}
 		if h, err = handOver(ctx, run, l.Body.Name(), l.Body.Name(), again(out, v.feedback), nil); err != nil {
@@ -129,7 +129,7 @@ func (l *loop) check(ctx context.Context, run *troupe.Run, out troupe.Handoff) (
 	switch decision := said.Meta.Decision; {
 	case err != nil:
 		return verdict{}, err
-	case said.Meta.Stop == troupe.StopInput:
+	case said.Meta.Stop == "input_requested":
 		return verdict{question: &said}, nil
 	case decision != nil && decision.Name == decisionAccept:
 		return verdict{accepted: true}, nil

@@ -89,7 +89,7 @@ func (p *parallel) runAll(ctx context.Context, run *troupe.Run, inputs []troupe.
 	branches := make([]func(context.Context, *troupe.Run) error, len(p.Steps))
 	for i, step := range p.Steps {
 		branches[i] = func(ctx context.Context, run *troupe.Run) (err error) {
-			if outs[i], err = run.Do(ctx, step, inputs[i]); err != nil || outs[i].Meta.Status != troupe.StatusSuccess {
+			if outs[i], err = run.Do(ctx, step, inputs[i]); err != nil || outs[i].Meta.Status != "success" {
 				return err
 			}
 			mu.Lock()
@@ -107,32 +107,32 @@ func (p *parallel) runAll(ctx context.Context, run *troupe.Run, inputs []troupe.
 
 // gather makes one outcome of those of all steps.
 func (p *parallel) gather(in troupe.Handoff, outs []troupe.Handoff, errs []error) (troupe.Handoff, error) {
-	all := troupe.Handoff{Task: in.Task, Custom: in.Custom, Parts: in.Parts, Outputs: map[string]any{}, Meta: troupe.HandoffMeta{Status: troupe.StatusSuccess}}
+	all := troupe.Handoff{Task: in.Task, Custom: in.Custom, Parts: in.Parts, Outputs: map[string]any{}, Meta: troupe.HandoffMeta{Status: "success"}}
 	var b strings.Builder
 	successes, asking := 0, -1
 	for i, step := range p.Steps {
 		switch out := &outs[i]; {
-		case errors.Is(errs[i], troupe.ErrNotNeeded):
+		case errors.Is(errs[i], troupe.ErrCancelled):
 			continue
 		case errs[i] != nil:
-			all.Meta.Status = troupe.StatusPartial
+			all.Meta.Status = "partial"
 			fmt.Fprintf(&b, "## %s\n\n(failed: %s)\n\n", step.Name(), clip(errs[i].Error()))
 			continue
-		case out.Meta.Stop == troupe.StopInput && asking < 0:
+		case out.Meta.Stop == "input_requested" && asking < 0:
 			asking = i
-		case out.Meta.Status == troupe.StatusSuccess:
+		case out.Meta.Status == "success":
 			if successes++; p.Quorum == 1 {
 				return Then(in, *out), nil
 			}
 		default:
-			all.Meta.Status = troupe.StatusPartial
+			all.Meta.Status = "partial"
 		}
 		all.Outputs[step.Name()] = answerOf(outs[i])
 		fmt.Fprintf(&b, "## %s\n\n%s\n\n", step.Name(), outs[i].Summary)
 	}
 	switch {
 	case successes >= p.Quorum && p.Quorum > 0:
-		all.Meta.Status = troupe.StatusSuccess
+		all.Meta.Status = "success"
 	case asking >= 0:
 		return outs[asking], nil
 	case p.Quorum > 0 || len(all.Outputs) == 0:

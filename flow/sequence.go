@@ -58,14 +58,14 @@ func (s *sequence) Do(ctx context.Context, run *troupe.Run, in troupe.Handoff) (
 		case err != nil:
 			failures++
 			h = failure(h, run, step, err)
-		case out.Meta.Stop == troupe.StopInput:
+		case out.Meta.Stop == "input_requested":
 			return out, nil
 		default:
 			h = Then(h, out)
 		}
 	}
 	if failures > 0 {
-		h.Meta.Status = troupe.StatusPartial
+		h.Meta.Status = "partial"
 	}
 	return h, nil
 }

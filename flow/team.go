@@ -99,7 +99,7 @@ func (t *team) Do(ctx context.Context, run *troupe.Run, in troupe.Handoff) (trou
 			agent = t.last[name]
 		}
 		out, err := run.Converse(ctx, agent, h)
-		if err != nil || out.Meta.Stop != troupe.StopHandedOff {
+		if err != nil || out.Meta.Stop != "handed_off" {
 			return out, err
 		}
 		if h, err = handOver(ctx, run, name, out.Meta.Target, Then(h, out), t.Edit); err != nil {

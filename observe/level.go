@@ -26,7 +26,7 @@ func ParseLevel(name string) (slog.Level, error) {
 
 // KindsAtLeast returns the kinds of events that are at least so important, nil for all
 // of them, and whether failures of other kinds are too: see [Level].
-func KindsAtLeast(level slog.Level) (kinds []troupe.Kind, orFailures bool) {
+func KindsAtLeast(level slog.Level) (kinds []string, orFailures bool) {
 	if level <= slog.LevelDebug {
 		return nil, false
 	}
@@ -35,6 +35,6 @@ func KindsAtLeast(level slog.Level) (kinds []troupe.Kind, orFailures bool) {
 			kinds = append(kinds, body.Kind())
 		}
 	}
-	failed := &troupe.ToolReturned{Class: troupe.ClassFailed}
+	failed := &troupe.ToolReturned{Class: "failed"}
 	return kinds, Level(&troupe.Event{Body: failed}) >= level
 }

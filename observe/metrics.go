@@ -100,13 +100,13 @@ func (m *Metrics) Note(e *troupe.Event) {
 		m.ended(e, outcomeOf(b))
 	case *troupe.RunFailed:
 		m.add(m.errors, 1, "run_failed")
-		m.ended(e, string(troupe.StatusFailed))
+		m.ended(e, "failed")
 	case *troupe.RunCancelled:
 		m.ended(e, outcomeCancelled)
 	}
 }
 
-// The outcomes that are not a [troupe.Status].
+// The outcomes that are not a [string].
 const (
 	outcomeCancelled = "cancelled"
 	outcomeWaiting   = "waiting"
@@ -114,10 +114,10 @@ const (
 
 func outcomeOf(b *troupe.RunFinished) string {
 	switch {
-	case b.Stop == troupe.StopInput:
+	case b.Stop == "input_requested":
 		return outcomeWaiting
 	case b.Output.Meta.Status == "":
-		return string(troupe.StatusSuccess)
+		return "success"
 	}
 	return string(b.Output.Meta.Status)
 }
@@ -207,7 +207,7 @@ func (m *Metrics) reply(e *troupe.Event, b *troupe.ModelReplied) {
 
 func (m *Metrics) tool(e *troupe.Event, b *troupe.ToolReturned) {
 	tool := b.Tool
-	if b.Class == troupe.ClassNotFound && b.Duration == 0 {
+	if b.Class == "not_found" && b.Duration == 0 {
 		tool = "unknown"
 	}
 	m.add(m.toolCalls, 1, e.Agent, tool)

@@ -104,8 +104,8 @@ func cost(events []troupe.Event) (sum float64) {
 
 func TestARunThatGoesOnIsNotCountedTwice(t *testing.T) {
 	reply := &troupe.ModelReplied{Message: &troupe.Message{}}
-	done := &troupe.RunFinished{Stop: troupe.StopAnswered}
-	asked := &troupe.RunFinished{Stop: troupe.StopInput, Output: troupe.Handoff{Meta: troupe.HandoffMeta{Status: troupe.StatusPartial}}}
+	done := &troupe.RunFinished{Stop: "answered"}
+	asked := &troupe.RunFinished{Stop: "input_requested", Output: troupe.Handoff{Meta: troupe.HandoffMeta{Status: "partial"}}}
 	start, failed, cancelled, resumed := &troupe.RunStarted{}, &troupe.RunFailed{}, &troupe.RunCancelled{}, &troupe.RunResumed{}
 	for name, test := range map[string]struct {
 		bodies []troupe.Body
@@ -196,7 +196,7 @@ func TestLabelsAreBoundedAndEscaped(t *testing.T) {
 	for i := range 1000 {
 		m.Note(&troupe.Event{Agent: odd, Body: &troupe.ToolReturned{Tool: fmt.Sprint("tool", i), Duration: troupe.Millis(time.Second)}})
 	}
-	m.Note(&troupe.Event{Agent: odd, Body: &troupe.ToolReturned{Tool: "tool0", Class: troupe.ClassNotFound, Duration: 1}}) // as a tool may say itself
+	m.Note(&troupe.Event{Agent: odd, Body: &troupe.ToolReturned{Tool: "tool0", Class: "not_found", Duration: 1}}) // as a tool may say itself
 	m.Note(&troupe.Event{Agent: strings.Repeat("long", 100), Body: &troupe.Warned{Code: "\xff"}})
 	samples := exposition(t, exposed(t, m))
 	tools := 0

@@ -14,13 +14,13 @@ func (m *Metrics) runSummary(agent, nested string) RunSummary {
 			continue
 		}
 		switch values[2] {
-		case string(troupe.StatusSuccess):
+		case "success":
 			r.Success += n
 		case outcomeWaiting:
 			r.Waiting += n
 		case outcomeCancelled:
 			r.Cancelled += n
-		case string(troupe.StatusFailed):
+		case "failed":
 			r.Failed += n
 		default:
 			r.Partial += n
@@ -66,7 +66,7 @@ func (m *Metrics) spending(agent, model string) Spending {
 
 func (m *Metrics) phaseSummary() PhaseSummary {
 	s := PhaseSummary{
-		Success:    share(m.phases.total("", string(troupe.StatusSuccess)), m.phases.total()),
+		Success:    share(m.phases.total("", "success"), m.phases.total()),
 		Compliance: share(m.phaseReplyForms.total("", "strict"), m.phaseReplyForms.total()),
 		ByPhase:    map[string]map[string]int{},
 		JSON:       m.phaseReplyForms.by(1),

@@ -64,7 +64,7 @@ func TestASinkThatPanicsHarmsNobody(t *testing.T) {
 }
 
 func TestAForkIsNotToldAgain(t *testing.T) {
-	var told []troupe.Kind
+	var told []string
 	metrics := observe.NewMetrics()
 	store := observe.Watch(troupe.NewMemoryStore(), metrics, sinkFunc(func(e *troupe.Event) { told = append(told, e.Kind()) }))
 	engine, err := troupe.New(troupe.Config{Store: store})

@@ -17,7 +17,7 @@ type Filter struct {
 	Session                 string         // its id
 	Agent, Workflow         string         // the exact name
 	AgentLike, WorkflowLike *regexp.Regexp // matches a part of the name
-	Status                  troupe.SessionStatus
+	Status                  string
 	Limit                   int
 }
 
@@ -88,10 +88,10 @@ func (v *View) find(ctx context.Context, filter Filter, again finder) ([]Manifes
 func (v *View) standing(ctx context.Context, info *troupe.SessionInfo, again finder) (Manifest, error) {
 	m, err := v.read(info.ID)
 	status := info.Status
-	if status == troupe.SessionInterrupted {
-		status = troupe.SessionRunning // as in the file
+	if status == "interrupted" {
+		status = "running" // as in the file
 	}
-	if err != nil || m.Execution.Status != status || m.Agent.Name != info.Agent || status == troupe.SessionRunning {
+	if err != nil || m.Execution.Status != status || m.Agent.Name != info.Agent || status == "running" {
 		if m, err = again(ctx, info.ID); err != nil {
 			return Manifest{}, err
 		}

@@ -7,8 +7,6 @@ import (
 	"path/filepath"
 	"regexp"
 	"time"
-
-	"github.com/troupe-dev/troupe"
 )
 
 // manifestVersion is the version of the manifests that this package writes.
@@ -53,10 +51,10 @@ type Workflow struct {
 
 // An Execution says how the session's latest run stands.
 type Execution struct {
-	StartedAt   time.Time            `json:"started_at"` // of the first run
-	CompletedAt time.Time            `json:"completed_at,omitzero"`
-	Status      troupe.SessionStatus `json:"status"`
-	User        string               `json:"user"`
+	StartedAt   time.Time `json:"started_at"` // of the first run
+	CompletedAt time.Time `json:"completed_at,omitzero"`
+	Status      string    `json:"status"`
+	User        string    `json:"user"`
 }
 
 // An Output is a file that came of a session.

@@ -70,7 +70,7 @@ func (r *record) begin(e *troupe.Event) {
 	r.manifest = Manifest{
 		Version: manifestVersion, SessionID: r.session,
 		Workflow:  Workflow{Name: "chat", Description: "Interactive chat conversation"},
-		Execution: Execution{StartedAt: e.Time, Status: troupe.SessionRunning, User: cmp.Or(r.options.User, "User")},
+		Execution: Execution{StartedAt: e.Time, Status: "running", User: cmp.Or(r.options.User, "User")},
 		Outputs:   []Output{}, Inputs: map[string]any{}, RelatedSessions: []string{}, Metadata: map[string]any{},
 		DisplayTimestamp: strings.TrimSuffix(e.Time.UTC().Format("Jan 2 3:04pm"), "m"),
 	}
@@ -109,7 +109,7 @@ func (r *record) noteRun(e *troupe.Event) {
 		return
 	}
 	m.Execution.Status, m.Execution.CompletedAt = status, e.Time
-	if status == troupe.SessionRunning {
+	if status == "running" {
 		m.Execution.CompletedAt = time.Time{}
 	}
 	r.behind = true

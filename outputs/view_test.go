@@ -23,7 +23,7 @@ func (s forsaken) Sessions(ctx context.Context, match troupe.SessionFilter) iter
 	return func(yield func(troupe.SessionInfo, error) bool) {
 		for info, err := range s.Store.Sessions(ctx, troupe.SessionFilter{}) {
 			if s.sessions[info.ID] {
-				info.Status = troupe.SessionInterrupted
+				info.Status = "interrupted"
 			}
 			if match.Matches(info) && !yield(info, err) {
 				return
@@ -35,13 +35,13 @@ func (s forsaken) Sessions(ctx context.Context, match troupe.SessionFilter) iter
 // standing returns the sessions that are found, with their status.
 func standing(t *testing.T, v interface {
 	Find(context.Context, Filter) ([]Manifest, error)
-}, filter Filter) map[string]troupe.SessionStatus {
+}, filter Filter) map[string]string {
 	t.Helper()
 	manifests, err := v.Find(t.Context(), filter)
 	if err != nil {
 		t.Fatal(err)
 	}
-	found := map[string]troupe.SessionStatus{}
+	found := map[string]string{}
 	for _, m := range manifests {
 		found[m.SessionID] = m.Execution.Status
 	}
@@ -91,7 +91,7 @@ func TestAViewFindsWhatFoldersFindAndChangesNothing(t *testing.T) {
 	}
 	defer v.Close()
 	before := tree(t, dir)
-	want := map[string]troupe.SessionStatus{
+	want := map[string]string{
 		id(1): "completed", id(2): "completed", id(3): "running", id(4): "interrupted", id(5): "interrupted", id(6): "running",
 	}
 	if got := standing(t, v, Filter{}); !maps.Equal(got, want) {
@@ -101,7 +101,7 @@ func TestAViewFindsWhatFoldersFindAndChangesNothing(t *testing.T) {
 	if err != nil || len(manifests) != 1 || len(manifests[0].Outputs) != 1 || manifests[0].Outputs[0].File != register.File {
 		t.Errorf("what was registered is not found: %+v, %v", manifests, err)
 	}
-	if got := standing(t, v, Filter{Status: troupe.SessionInterrupted}); len(got) != 2 {
+	if got := standing(t, v, Filter{Status: "interrupted"}); len(got) != 2 {
 		t.Errorf("interrupted are %v", got)
 	}
 	if after := tree(t, dir); !maps.Equal(before, after) {
@@ -111,7 +111,7 @@ func TestAViewFindsWhatFoldersFindAndChangesNothing(t *testing.T) {
 	if got := standing(t, again, Filter{}); !maps.Equal(got, want) {
 		t.Errorf("folders found %v; want %v", got, want)
 	}
-	if m := load(t, again, id(4)); m.Execution.Status != troupe.SessionRunning {
+	if m := load(t, again, id(4)); m.Execution.Status != "running" {
 		t.Errorf("a manifest on disk says %s", m.Execution.Status)
 	}
 }
@@ -129,7 +129,7 @@ func TestARunThatWasCutIsFoundWhateverItsFolderSays(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer v.Close()
-	want := map[string]troupe.SessionStatus{id(1): "interrupted", id(2): "interrupted"}
+	want := map[string]string{id(1): "interrupted", id(2): "interrupted"}
 	if got := standing(t, v, Filter{}); !maps.Equal(got, want) {
 		t.Errorf("found %v; want %v", got, want)
 	}

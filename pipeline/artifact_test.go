@@ -8,7 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/corpus"
 	"github.com/troupe-dev/troupe/pipeline"
 	"github.com/troupe-dev/troupe/workspace"
@@ -93,7 +92,7 @@ func TestPathsThatAreNotPlainlyBelowTheRootAreRefused(t *testing.T) {
 	if files := w.files(); len(files) != 1 || files["docs/good.md"] != "x" {
 		t.Errorf("it wrote %v", files)
 	}
-	if r := s.result("requirements"); r.Status != troupe.StatusPartial || s.codes()["artifact_failed"] != len(bad) {
+	if r := s.result("requirements"); r.Status != "partial" || s.codes()["artifact_failed"] != len(bad) {
 		t.Errorf("status %s, warned %v", r.Status, s.codes())
 	}
 }

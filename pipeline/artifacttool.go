@@ -134,7 +134,7 @@ func uploadTool(output func(session string) (*workspace.Workspace, error), base 
 func locate(output func(string) (*workspace.Workspace, error), session, name string) (*workspace.Workspace, workspace.Location, error) {
 	name, err := cleanPath(name)
 	if err != nil {
-		return nil, workspace.Location{}, &troupe.ToolError{Class: troupe.ClassInvalidArguments, Err: err}
+		return nil, workspace.Location{}, &troupe.ToolError{Class: "invalid_arguments", Err: err}
 	}
 	ws, err := output(session)
 	if err != nil {
@@ -172,7 +172,7 @@ func cleanPath(name string) (string, error) {
 // refusal gives what a workspace refuses its class.
 func refusal(err error) error {
 	if errors.Is(err, workspace.ErrDenied) {
-		return &troupe.ToolError{Class: troupe.ClassUnauthorized, Err: err}
+		return &troupe.ToolError{Class: "unauthorized", Err: err}
 	}
 	return err
 }

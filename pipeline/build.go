@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-
-	"github.com/troupe-dev/troupe"
 )
 
 // maxSteps is how many steps of a plan are carried out.
@@ -127,7 +125,7 @@ func (w *work) buildStep(ctx context.Context, step planStep) (blockers Items, er
 		}
 	}
 	switch {
-	case out.Status != troupe.StatusFailed && len(out.NextPhase.Blockers) == 0 && (out.NextPhase.Ready || record.Files != nil):
+	case out.Status != "failed" && len(out.NextPhase.Blockers) == 0 && (out.NextPhase.Ready || record.Files != nil):
 		record.State = StepDone
 	case len(w.Errors) > errorsBefore:
 		record.Reason = w.Errors[errorsBefore]
@@ -188,14 +186,14 @@ func (w *work) conclude(blockers Items) error {
 	w.NextPhase = NextPhase{Ready: len(outputs.StepsCompleted) > 0 && len(blockers) == 0, Blockers: blockers}
 	switch {
 	case len(outputs.StepsCompleted) == 0:
-		w.Status = troupe.StatusFailed
+		w.Status = "failed"
 		if len(w.Steps) == 0 {
 			w.Errors = append(w.Errors, "there is no plan to carry out")
 		}
 	case len(outputs.StepsRemaining) > 0:
-		w.Status = troupe.StatusPartial
+		w.Status = "partial"
 	default:
-		w.Status = troupe.StatusSuccess
+		w.Status = "success"
 	}
 	return nil
 }

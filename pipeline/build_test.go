@@ -88,7 +88,7 @@ func TestAFailingStepIsOnRecordAndTheRestGoesOn(t *testing.T) {
 	if !slices.Equal(states, []string{"done", "failed", "done"}) || ledger[1].Reason != "no compiler" {
 		t.Errorf("got %+v", ledger)
 	}
-	if end.Output.Meta.Status != troupe.StatusPartial || s.result("implementation").Status != troupe.StatusPartial {
+	if end.Output.Meta.Status != "partial" || s.result("implementation").Status != "partial" {
 		t.Errorf("got %+v", end.Output)
 	}
 }
@@ -116,7 +116,7 @@ func TestABlockedStepSkipsTheRest(t *testing.T) {
 		return answer
 	})
 	s, end, err := begin(t, deliver(t, w.config()), nil)
-	if err != nil || end.Stop != troupe.StopInput || !strings.Contains(end.Output.Summary, "no key") {
+	if err != nil || end.Stop != "input_requested" || !strings.Contains(end.Output.Summary, "no key") {
 		t.Fatalf("got %+v, %v", end, err)
 	}
 	var states []string
@@ -145,7 +145,7 @@ func TestAPlanIsReadFromItsFileWhereTheKnowledgeBaseHasNone(t *testing.T) {
 			if len(s.result("implementation").Steps) != 2 || !strings.Contains(w.prompt("implementation"), "only said in step 2") {
 				t.Errorf("got %+v: %s", s.result("implementation"), w.prompt("implementation"))
 			}
-			if end.Output.Meta.Status != troupe.StatusPartial || len(pipeline.Failed(s.events())) != 1 {
+			if end.Output.Meta.Status != "partial" || len(pipeline.Failed(s.events())) != 1 {
 				t.Errorf("the upload did not fail: %+v", end.Output)
 			}
 		})
@@ -170,7 +170,7 @@ func TestNoPlanIsAFailure(t *testing.T) {
 	c := w.config()
 	c.From, c.To = "implementation", "implementation"
 	_, end, err := begin(t, deliver(t, c), nil)
-	if err != nil || end.Stop != troupe.StopInput || !strings.Contains(end.Output.Summary, "there is no plan") {
+	if err != nil || end.Stop != "input_requested" || !strings.Contains(end.Output.Summary, "there is no plan") {
 		t.Errorf("got %+v, %v", end, err)
 	}
 }

@@ -53,7 +53,7 @@ func (s *stepRun) Do(ctx context.Context, run *troupe.Run, in troupe.Handoff) (t
 	return troupe.Handoff{
 		Task: in.Task, Summary: record.State + ": " + record.Title,
 		Outputs: map[string]any{"record": record, "now": b.now, "json": b.JSON, "warnings": b.Warnings, "proposals": b.Proposals, "sensitive": b.sensitive, "errors": b.Errors},
-		Meta:    troupe.HandoffMeta{Status: troupe.StatusSuccess},
+		Meta:    troupe.HandoffMeta{Status: "success"},
 	}, nil
 }
 
@@ -191,7 +191,7 @@ func (b *builder) take(ctx context.Context, a answered) (feedback string, done b
 		return "", false, "", err
 	}
 	out := &a.parsed.Output
-	if len(out.NextPhase.Blockers) > 0 || out.Status == troupe.StatusFailed {
+	if len(out.NextPhase.Blockers) > 0 || out.Status == "failed" {
 		reasons := append(texts(out.NextPhase.Blockers), texts(out.Errors)...)
 		return "", false, gaveUp + "the builder says that it cannot be done: " + strings.Join(reasons, "; "), nil
 	}

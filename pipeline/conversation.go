@@ -55,7 +55,7 @@ type answered struct {
 	parsed Parsed
 	// cut says that the answer was cut off: nothing of it is used.
 	cut  bool
-	stop troupe.Stop
+	stop string
 }
 
 // converse asks the agent of the phase with the conversation as it is.

@@ -159,7 +159,7 @@ func (c *course) think(ctx context.Context) error {
 		if p.Name == phaseImplementation || p.Name == phaseQA && c.has(phaseImplementation) {
 			return nil
 		}
-		if c.extras.Continue && slices.ContainsFunc(c.earlier, func(r Result) bool { return r.Phase == p.Name && r.Status != troupe.StatusFailed }) && p.Name != c.From {
+		if c.extras.Continue && slices.ContainsFunc(c.earlier, func(r Result) bool { return r.Phase == p.Name && r.Status != "failed" }) && p.Name != c.From {
 			continue
 		}
 		next := ""
@@ -173,7 +173,7 @@ func (c *course) think(ctx context.Context) error {
 		c.done = append(c.done, result)
 		if !passed {
 			c.stopped = fmt.Sprintf("stopped at the gate after %s", result.Phase)
-			if result.Status == troupe.StatusFailed {
+			if result.Status == "failed" {
 				c.stopped = fmt.Sprintf("phase %s failed: %s", result.Phase, strings.Join(result.Errors, "; "))
 			}
 			return nil

@@ -19,7 +19,7 @@ func (e *askedError) Error() string { return "a person must answer first: " + e.
 // doOrAsk runs a nested step. A question that it ends with is an [askedError].
 func doOrAsk(ctx context.Context, run *troupe.Run, step troupe.Step, in troupe.Handoff) (troupe.Handoff, error) {
 	out, err := run.Do(ctx, step, in)
-	if err == nil && out.Meta.Stop == troupe.StopInput {
+	if err == nil && out.Meta.Stop == "input_requested" {
 		err = &askedError{out}
 	}
 	return out, err
@@ -164,7 +164,7 @@ func (w *work) passStep(ctx context.Context, plan *Plan, record StepRecord) (sto
 		return false, err
 	}
 	question := fmt.Sprintf("Step %s (%s) is done: %s.\n\n```diff\n%s\n```\n\nAnswer \"go on\", \"stop\"%s.", record.ID, record.Title, statLine(change.Files), clipText(change.Diff, 30<<10), orGuidance(maxRounds))
-	verdict, err := call[gateResult](ctx, w.run, w.delivery.gate, gateRequest{Phase: "step " + record.ID, Kind: gateStep, Ready: true, Rounds: maxRounds, Status: string(troupe.StatusSuccess), Question: question})
+	verdict, err := call[gateResult](ctx, w.run, w.delivery.gate, gateRequest{Phase: "step " + record.ID, Kind: gateStep, Ready: true, Rounds: maxRounds, Status: "success", Question: question})
 	if err != nil || verdict.Decision != decisionAgain {
 		return verdict.Decision == decisionStop, err
 	}

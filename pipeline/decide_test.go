@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/pipeline"
 )
 
@@ -29,11 +28,11 @@ func TestAPersonMayWantAnotherPlan(t *testing.T) {
 		}
 		return y.usual("planning", "")
 	})
-	if _, end, err := y.run(nil); err != nil || end.Stop != troupe.StopInput {
+	if _, end, err := y.run(nil); err != nil || end.Stop != "input_requested" {
 		t.Fatalf("%+v %v", end, err)
 	}
 	_, end, err := y.say("one step is enough")
-	if err != nil || end.Stop != troupe.StopInput || !strings.Contains(end.Output.Summary, "The plan has 1 step:") || !strings.Contains(end.Output.Summary, "All at once") {
+	if err != nil || end.Stop != "input_requested" || !strings.Contains(end.Output.Summary, "The plan has 1 step:") || !strings.Contains(end.Output.Summary, "All at once") {
 		t.Fatalf("%+v %v", end, err)
 	}
 	if len(y.prompts("BMAD planning", "one step is enough", "DOCUMENT OF THE PHASE planning")) == 0 {
@@ -49,11 +48,11 @@ func TestAPersonMayWantAnotherPlan(t *testing.T) {
 func TestAPersonMayWantTheChangeChanged(t *testing.T) {
 	y := shellYard(t)
 	y.config.Approve = pipeline.ApproveDiff
-	if _, end, err := y.run(nil); err != nil || end.Stop != troupe.StopInput {
+	if _, end, err := y.run(nil); err != nil || end.Stop != "input_requested" {
 		t.Fatalf("%+v %v", end, err)
 	}
 	_, end, err := y.say("Please add a third file, too")
-	if err != nil || end.Stop != troupe.StopInput || !strings.Contains(end.Output.Summary, "+++ b/stepwish-1.ok") {
+	if err != nil || end.Stop != "input_requested" || !strings.Contains(end.Output.Summary, "+++ b/stepwish-1.ok") {
 		t.Fatalf("%+v %v", end, err)
 	}
 	if len(y.prompts("BMAD implementation", "Please add a third file, too")) == 0 || len(y.prompts("BMAD qa", "stepwish-1.ok")) == 0 {
@@ -72,7 +71,7 @@ func TestManualApprovalAsksAfterEveryStep(t *testing.T) {
 	_, end, err := y.run(nil)
 	var questions []string
 	answers := map[string]string{"Step 1 (First)": "call it otherwise"}
-	for err == nil && end.Stop == troupe.StopInput && len(questions) < 20 {
+	for err == nil && end.Stop == "input_requested" && len(questions) < 20 {
 		first, _, _ := strings.Cut(end.Output.Summary, "\n")
 		questions = append(questions, first)
 		answer := "go on"
@@ -105,7 +104,7 @@ func TestAStopAfterAStepKeepsIt(t *testing.T) {
 	y := shellYard(t)
 	y.config.Approve = pipeline.ApproveManual
 	_, end, err := y.run(nil)
-	for err == nil && end.Stop == troupe.StopInput && !strings.HasPrefix(end.Output.Summary, "Step 1") {
+	for err == nil && end.Stop == "input_requested" && !strings.HasPrefix(end.Output.Summary, "Step 1") {
 		_, end, err = y.say("go on")
 	}
 	if err != nil {
@@ -122,11 +121,11 @@ func TestAStopAfterAStepKeepsIt(t *testing.T) {
 func TestASentenceDoesNotStopADelivery(t *testing.T) {
 	y := shellYard(t)
 	y.config.Repository.Checks = []pipeline.Check{{Name: "test", Run: "no-such-command-here"}}
-	if _, end, err := y.run(nil); err != nil || end.Stop != troupe.StopInput {
+	if _, end, err := y.run(nil); err != nil || end.Stop != "input_requested" {
 		t.Fatalf("%+v %v", end, err)
 	}
 	_, end, err := y.say("I have installed it now")
-	if err != nil || end.Stop != troupe.StopInput || !strings.Contains(end.Output.Summary, `neither "go on" nor "stop"`) {
+	if err != nil || end.Stop != "input_requested" || !strings.Contains(end.Output.Summary, `neither "go on" nor "stop"`) {
 		t.Fatalf("%+v %v", end, err)
 	}
 	if r, _, err := y.say("stop"); err != nil || r == nil || !slices.Contains(r.Reasons, "stopped by a person") {
@@ -169,10 +168,10 @@ func TestFixesOfALaterReviewAreMade(t *testing.T) {
 		}
 		return reviewed("accept", nil, nil)
 	})
-	if _, end, err := y.run(nil); err != nil || end.Stop != troupe.StopInput {
+	if _, end, err := y.run(nil); err != nil || end.Stop != "input_requested" {
 		t.Fatalf("%+v %v", end, err)
 	}
-	if _, end, err := y.say("one more file, please"); err != nil || end.Stop != troupe.StopInput {
+	if _, end, err := y.say("one more file, please"); err != nil || end.Stop != "input_requested" {
 		t.Fatalf("%+v %v", end, err)
 	}
 	r, _, err := y.say("go on")
@@ -191,7 +190,7 @@ func TestACheckThatCannotRunInAStepIsAQuestion(t *testing.T) {
 	y.config.Repository.Env = []string{"TROUPE_TEST_READY"}
 	y.config.Repository.Read = []string{filepath.Dir(ready)}
 	_, end, err := y.run(nil)
-	if err != nil || end.Stop != troupe.StopInput || !strings.Contains(end.Output.Summary, "could not run in round 1 of step 1") {
+	if err != nil || end.Stop != "input_requested" || !strings.Contains(end.Output.Summary, "could not run in round 1 of step 1") {
 		t.Fatalf("%+v %v", end, err)
 	}
 	if err := os.WriteFile(ready, nil, 0o644); err != nil {

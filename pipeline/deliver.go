@@ -54,7 +54,7 @@ func (d *delivery) Do(ctx context.Context, run *troupe.Run, in troupe.Handoff) (
 		if err != nil {
 			return askedOr(err)
 		}
-		if done = append(done, result); !passed && result.Status == troupe.StatusFailed {
+		if done = append(done, result); !passed && result.Status == "failed" {
 			return troupe.Handoff{}, fmt.Errorf("phase %s failed: %s", result.Phase, strings.Join(result.Errors, "; "))
 		} else if !passed {
 			return d.outcome(in, done, fmt.Sprintf("stopped at the gate after %s", result.Phase)), nil
@@ -84,7 +84,7 @@ func (d *delivery) passPhase(ctx context.Context, run *troupe.Run, in troupe.Han
 			return result, false, fmt.Errorf("phase %s: result: %w", step.Name(), err)
 		}
 		isAsked := d.Approve == ApproveManual && !(step.Name() == phasePlanning && d.Repository != nil && next != "") // the plan is asked about as such
-		if !isAsked && (result.opens() || next == "" && result.Status != troupe.StatusFailed) {
+		if !isAsked && (result.opens() || next == "" && result.Status != "failed") {
 			return result, true, nil
 		}
 		verdict, err := d.askAtGate(ctx, run, &result, next, maxRounds-round)
@@ -135,11 +135,11 @@ func withoutDiffs(artifacts []Saved) []Saved {
 // outcome is what the delivery hands back: success only if every phase was one, and
 // the last one left nothing that blocks what comes next.
 func (d *delivery) outcome(in troupe.Handoff, done []Result, stopped string) troupe.Handoff {
-	status := troupe.StatusSuccess
+	status := "success"
 	var lines []string
 	for i, r := range done {
-		if r.Status != troupe.StatusSuccess || i == len(done)-1 && len(r.NextPhase.Blockers) > 0 {
-			status = troupe.StatusPartial
+		if r.Status != "success" || i == len(done)-1 && len(r.NextPhase.Blockers) > 0 {
+			status = "partial"
 		}
 		line := fmt.Sprintf("%s: %s", r.Phase, r.Status)
 		if n := len(r.Artifacts); n > 0 {
@@ -151,7 +151,7 @@ func (d *delivery) outcome(in troupe.Handoff, done []Result, stopped string) tro
 		lines = append(lines, line)
 	}
 	if stopped != "" {
-		status = troupe.StatusPartial
+		status = "partial"
 		lines = append(lines, stopped)
 	}
 	return troupe.Handoff{

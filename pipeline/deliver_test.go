@@ -35,7 +35,7 @@ func TestADeliveryTakesARequestThroughSixAgents(t *testing.T) {
 		c.Phases[i].Agent = agent
 	}
 	s, end := mustEnd(t, deliver(t, c))
-	if end.Output.Meta.Status != troupe.StatusSuccess {
+	if end.Output.Meta.Status != "success" {
 		t.Errorf("it ended with %s: %s", end.Output.Meta.Status, end.Output.Summary)
 	}
 	date := s.events()[0].Time.Format("2006-01-02")
@@ -65,7 +65,7 @@ func TestADeliveryIsRehearsedToItsEnd(t *testing.T) {
 	c := w.config()
 	c.Model = rehearsal.New()
 	s, end := mustEnd(t, deliver(t, c))
-	if end.Output.Meta.Status != troupe.StatusSuccess {
+	if end.Output.Meta.Status != "success" {
 		t.Errorf("it ended with %s: %s", end.Output.Meta.Status, end.Output.Summary)
 	}
 	sum := pipeline.Summarize(s.events())
@@ -88,7 +88,7 @@ func TestADeliveryMayBeginLateAndEndEarly(t *testing.T) {
 	c = w.config()
 	c.From = "implementation"
 	second, end, err := begin(t, deliver(t, c), map[string]any{"phases": pipeline.Results(first.events())})
-	if err != nil || end.Output.Meta.Status != troupe.StatusSuccess {
+	if err != nil || end.Output.Meta.Status != "success" {
 		t.Fatalf("got %+v, %v", end, err)
 	}
 	if got := pipeline.Summarize(second.events()); len(got.Phases) != 2 || got.Phases[0].Name != "implementation" {
@@ -134,7 +134,7 @@ func TestPhasesOfYourOwn(t *testing.T) {
 	c := w.config()
 	c.Name, c.Phases = "check", []pipeline.Phase{{Name: "review", Contract: contract, Task: "Judge."}}
 	s, end := mustEnd(t, deliver(t, c))
-	if end.Output.Meta.Status != troupe.StatusSuccess || string(s.result("review").Outputs) != `{"verdict":"fine"}` {
+	if end.Output.Meta.Status != "success" || string(s.result("review").Outputs) != `{"verdict":"fine"}` {
 		t.Errorf("got %+v", s.result("review"))
 	}
 	if len(w.files()) != 1 || s.codes()["contract"] == 0 {
@@ -184,7 +184,7 @@ func TestAModelThatCannotBeAskedFailsTheDeliveryWhichResumes(t *testing.T) {
 	down = false
 	before := len(w.prompts())
 	end, err := s.gather(s.engine.Resume(t.Context(), step, s.events()[0].Session))
-	if err != nil || end.Output.Meta.Status != troupe.StatusSuccess {
+	if err != nil || end.Output.Meta.Status != "success" {
 		t.Fatalf("got %+v, %v", end, err)
 	}
 	if n := len(w.prompts()) - before; n != 2 {
@@ -202,7 +202,7 @@ func TestABudgetThatIsUsedUpClosesTheGate(t *testing.T) {
 	s := &session{t: t, store: troupe.NewMemoryStore(), step: step}
 	s.engine = newEngine(t, s.store)
 	end, err := s.gather(s.engine.Run(t.Context(), step, troupe.Input{Text: request, Limits: troupe.Limits{Turns: 7}}))
-	if err != nil || end.Stop != troupe.StopInput || !strings.Contains(end.Output.Summary, "limit is reached: turns") {
+	if err != nil || end.Stop != "input_requested" || !strings.Contains(end.Output.Summary, "limit is reached: turns") {
 		t.Fatalf("got %+v, %v", end, err)
 	}
 	if n := len(w.prompts()); n != 8 {

@@ -93,7 +93,7 @@ func (g *gateRequest) question() string {
 	}
 	var b strings.Builder
 	state := "is done and waits for approval"
-	if g.Status == string(troupe.StatusFailed) || !g.Ready || len(g.Blockers) > 0 {
+	if g.Status == "failed" || !g.Ready || len(g.Blockers) > 0 {
 		state = "is not ready for what comes next"
 	}
 	fmt.Fprintf(&b, "Phase %s %s (status %s).\n", g.Phase, state, g.Status)

@@ -4,7 +4,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/pipeline"
 )
 
@@ -23,7 +22,7 @@ func atClosedGate(t *testing.T) (*world, *session) {
 	w := newWorld(t)
 	w.answer = blocked
 	s, end, err := begin(t, deliver(t, w.config()), nil)
-	if err != nil || end.Stop != troupe.StopInput {
+	if err != nil || end.Stop != "input_requested" {
 		t.Fatalf("got %+v, %v", end, err)
 	}
 	for _, part := range []string{"architecture", "which database?", "a decision", "go on with discovery"} {
@@ -40,7 +39,7 @@ func atClosedGate(t *testing.T) (*world, *session) {
 func TestAClosedGatePassesOnAYes(t *testing.T) {
 	w, s := atClosedGate(t)
 	end, err := s.say("Go on!")
-	if err != nil || end.Output.Meta.Status != troupe.StatusSuccess || len(w.prompts()) != 7 {
+	if err != nil || end.Output.Meta.Status != "success" || len(w.prompts()) != 7 {
 		t.Errorf("got %+v, %v after %d requests", end, err, len(w.prompts()))
 	}
 }
@@ -48,7 +47,7 @@ func TestAClosedGatePassesOnAYes(t *testing.T) {
 func TestAClosedGateGivesGuidanceToThePhase(t *testing.T) {
 	w, s := atClosedGate(t)
 	end, err := s.say("Please use SQLite")
-	if err != nil || end.Output.Meta.Status != troupe.StatusSuccess {
+	if err != nil || end.Output.Meta.Status != "success" {
 		t.Fatalf("got %+v, %v", end, err)
 	}
 	if prompt := w.prompt("architecture"); !strings.Contains(prompt, `"guidance": "Please use SQLite"`) {
@@ -64,12 +63,12 @@ func TestGuidanceIsBounded(t *testing.T) {
 	w, s := atClosedGate(t)
 	for range 3 {
 		end, err := s.say("think harder")
-		if err != nil || end.Stop != troupe.StopInput {
+		if err != nil || end.Stop != "input_requested" {
 			t.Fatalf("got %+v, %v", end, err)
 		}
 	}
 	end, err := s.say("think harder")
-	if err != nil || end.Output.Meta.Status != troupe.StatusPartial || !strings.Contains(end.Output.Summary, "stopped at the gate after architecture") {
+	if err != nil || end.Output.Meta.Status != "partial" || !strings.Contains(end.Output.Summary, "stopped at the gate after architecture") {
 		t.Errorf("got %+v, %v", end, err)
 	}
 	if n := len(w.prompts()); n != 5 {
@@ -80,7 +79,7 @@ func TestGuidanceIsBounded(t *testing.T) {
 func TestAStopEndsTheDeliveryAsPartial(t *testing.T) {
 	w, s := atClosedGate(t)
 	end, err := s.say("stop")
-	if err != nil || end.Stop != troupe.StopAnswered || end.Output.Meta.Status != troupe.StatusPartial || len(w.prompts()) != 2 {
+	if err != nil || end.Stop != "answered" || end.Output.Meta.Status != "partial" || len(w.prompts()) != 2 {
 		t.Errorf("got %+v, %v", end, err)
 	}
 }
@@ -98,7 +97,7 @@ func TestManualApprovalShowsWhatChanged(t *testing.T) {
 		return encode(answer)
 	}
 	s, end, err := begin(t, deliver(t, c), nil)
-	if err != nil || end.Stop != troupe.StopInput {
+	if err != nil || end.Stop != "input_requested" {
 		t.Fatalf("got %+v, %v", end, err)
 	}
 	for _, part := range []string{"waits for approval", "specs/r.md (changed, 15 bytes)", "--- a/specs/r.md\n+++ b/specs/r.md\n@@ -1,3 +1,1 @@\n # requirements\n-\n-old\n"} {
@@ -106,10 +105,10 @@ func TestManualApprovalShowsWhatChanged(t *testing.T) {
 			t.Errorf("the question lacks %q: %s", part, end.Output.Summary)
 		}
 	}
-	if end, err = s.say("yes"); err != nil || end.Stop != troupe.StopInput || !strings.Contains(end.Output.Summary, "(created, ") {
+	if end, err = s.say("yes"); err != nil || end.Stop != "input_requested" || !strings.Contains(end.Output.Summary, "(created, ") {
 		t.Fatalf("the second phase was not shown: %+v, %v", end, err)
 	}
-	if end, err = s.say("yes"); err != nil || end.Output.Meta.Status != troupe.StatusSuccess {
+	if end, err = s.say("yes"); err != nil || end.Output.Meta.Status != "success" {
 		t.Errorf("got %+v, %v", end, err)
 	}
 }

@@ -27,7 +27,7 @@ func TestADeliveryThatIsKilledAnywhereGoesOn(t *testing.T) {
 	w := newWorld(t)
 	w.answer = blocked
 	s, end, err := begin(t, deliver(t, w.config()), nil)
-	if err != nil || end.Stop != troupe.StopInput {
+	if err != nil || end.Stop != "input_requested" {
 		t.Fatalf("got %+v, %v", end, err)
 	}
 	if end, err = s.say("use SQLite"); err != nil {
@@ -71,7 +71,7 @@ func killedAt(t *testing.T, log []troupe.Event, cut int, through bool, whole del
 			t.Fatalf("%s: %v", where, err)
 		}
 	}
-	if end.Stop == troupe.StopInput {
+	if end.Stop == "input_requested" {
 		var err error
 		if end, err = s.say("use SQLite"); err != nil {
 			t.Fatalf("%s: %v", where, err)

@@ -5,8 +5,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-
-	"github.com/troupe-dev/troupe"
 )
 
 var (
@@ -64,7 +62,7 @@ func (c *Contract) readMarkdown(text string) (Output, bool) {
 		return Output{}, false
 	}
 	output := Output{
-		Status:    troupe.StatusPartial,
+		Status:    "partial",
 		Phase:     c.phase,
 		Outputs:   data,
 		Artifacts: []Artifact{{Name: c.phase + ".md", Content: text, Type: c.keeping}},

@@ -2,9 +2,10 @@ package pipeline
 
 import (
 	"encoding/json"
-
-	"github.com/troupe-dev/troupe"
 )
+
+// A Status says how a phase went: "success", "partial" or "failed".
+type Status string
 
 // An Output is what the agent of a phase answers: the envelope that all phases share.
 //
@@ -12,8 +13,8 @@ import (
 // written here, leaves a field of an unusable kind empty and ignores what it does
 // not know. [Contract.Check] is what tells whether an answer is fit for use.
 type Output struct {
-	Status troupe.Status `json:"status" doc:"How the phase went."`
-	Phase  string        `json:"phase"`
+	Status Status `json:"status" doc:"How the phase went."`
+	Phase  string `json:"phase"`
 	// Outputs is the phase's own data: [Requirements], [Architecture], [Discovery],
 	// [Planning], [Implementation] or [QA] where the phase is built in.
 	Outputs    json.RawMessage `json:"outputs" doc:"The phase's own data."`

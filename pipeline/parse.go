@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/answer"
 )
 
@@ -129,7 +128,7 @@ func (p *Parsed) note(text string) { p.Notes = append(p.Notes, text) }
 func (p *Parsed) keepRaw(c *Contract, text string, reason answer.Reason) {
 	kept, _ := json.Marshal(map[string]string{"text": text}) // of strings it cannot fail
 	p.Level, p.isCut = LevelRaw, reason == answer.Cut
-	p.Output = Output{Status: troupe.StatusPartial, Phase: c.phase, Outputs: kept, Artifacts: []Artifact{}}
+	p.Output = Output{Status: "partial", Phase: c.phase, Outputs: kept, Artifacts: []Artifact{}}
 	for _, problem := range p.Problems {
 		if problem.Critical {
 			p.Output.Errors = append(p.Output.Errors, TextItem(problem.String()))

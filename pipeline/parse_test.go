@@ -7,7 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/answer"
 )
 
@@ -66,7 +65,7 @@ func TestParseUnderstandsWhatAgentsAnswer(t *testing.T) {
 		if err := json.Unmarshal(parsed.Output.Outputs, &outputs); err != nil {
 			t.Fatal(err)
 		}
-		if parsed.Output.Status != troupe.StatusSuccess || len(outputs.UserStories) != 2 || outputs.Scope.String() != "MVP" ||
+		if parsed.Output.Status != "success" || len(outputs.UserStories) != 2 || outputs.Scope.String() != "MVP" ||
 			len(parsed.Output.Artifacts) != 1 || parsed.Output.Artifacts[0].Content != "# A\n" || !parsed.Output.NextPhase.Ready {
 			t.Errorf("%s: got %+v", test.name, parsed.Output)
 		}
@@ -84,7 +83,7 @@ func checkRaw(t *testing.T, name, text string, parsed Parsed) {
 		t.Errorf("%s: kept %q, %v", name, kept.Text, err)
 	}
 	output := parsed.Output
-	if output.Status != troupe.StatusPartial || output.NextPhase.Ready || len(output.Errors) == 0 || len(parsed.Notes) == 0 {
+	if output.Status != "partial" || output.NextPhase.Ready || len(output.Errors) == 0 || len(parsed.Notes) == 0 {
 		t.Errorf("%s: got %+v", name, output)
 	}
 	if !strings.Contains(parsed.Correction, output.Errors[0].String()) {
@@ -155,7 +154,7 @@ func TestNearMissesAreReadAndWarnedOf(t *testing.T) {
 
 func TestAFailedPhaseNeedsNoOutputs(t *testing.T) {
 	parsed, err := contractOf(t, "qa").Parse(`{"status": "failed", "phase": "qa", "errors": ["no code", {"code": 7}]}`)
-	if err != nil || parsed.Level != LevelStrict || parsed.Output.Status != troupe.StatusFailed || parsed.Output.NextPhase.Ready {
+	if err != nil || parsed.Level != LevelStrict || parsed.Output.Status != "failed" || parsed.Output.NextPhase.Ready {
 		t.Errorf("got %+v, %v", parsed, err)
 	}
 }
@@ -173,7 +172,7 @@ func TestMarkdownIsReadByItsHeadings(t *testing.T) {
 	if string(output.Outputs) != want {
 		t.Errorf("got %s", output.Outputs)
 	}
-	if output.Status != troupe.StatusPartial || !output.NextPhase.Ready || output.Artifacts[0].Content != text || parsed.Correction == "" {
+	if output.Status != "partial" || !output.NextPhase.Ready || output.Artifacts[0].Content != text || parsed.Correction == "" {
 		t.Errorf("got %+v", output)
 	}
 	if thought, _ := contractOf(t, "requirements").Parse("<think>\n# Scope\n?</think>" + text); thought.Output.Artifacts[0].Content != text {

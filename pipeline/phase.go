@@ -14,8 +14,8 @@ import (
 // A Result is what a phase came to. The phase's run hands it back under
 // Outputs["result"].
 type Result struct {
-	Phase  string        `json:"phase"`
-	Status troupe.Status `json:"status"`
+	Phase  string `json:"phase"`
+	Status Status `json:"status"`
 	// JSON is how the agent's answer became JSON: of several answers, the worst.
 	JSON        Level           `json:"json,omitempty"`
 	Corrections int             `json:"corrections,omitempty"`
@@ -41,7 +41,7 @@ type Result struct {
 
 // opens reports whether the gate to the next phase is open.
 func (r *Result) opens() bool {
-	return r.Status != troupe.StatusFailed && r.NextPhase.Ready && len(r.NextPhase.Blockers) == 0
+	return r.Status != "failed" && r.NextPhase.Ready && len(r.NextPhase.Blockers) == 0
 }
 
 // phaseStep is a phase as a step: it asks the agent, checks the answer and
@@ -211,9 +211,9 @@ func (w *work) ask(ctx context.Context) (Output, error) {
 			text = again.text
 		}
 	}
-	if w.demand != nil && parsed.Level != LevelRaw && parsed.Output.Status != troupe.StatusFailed {
+	if w.demand != nil && parsed.Level != LevelRaw && parsed.Output.Status != "failed" {
 		if missing := w.demand(&parsed); missing != "" {
-			parsed.Output.Status = troupe.StatusFailed
+			parsed.Output.Status = "failed"
 			parsed.Output.Errors = append(parsed.Output.Errors, TextItem(missing))
 		}
 	}
@@ -235,7 +235,7 @@ func (w *work) correction(p *Parsed) string {
 	if p.Correction != "" {
 		return p.Correction
 	}
-	if w.demand != nil && p.Level != LevelRaw && p.Output.Status != troupe.StatusFailed && len(p.Output.NextPhase.Blockers) == 0 {
+	if w.demand != nil && p.Level != LevelRaw && p.Output.Status != "failed" && len(p.Output.NextPhase.Blockers) == 0 {
 		return w.demand(p)
 	}
 	return ""
@@ -255,8 +255,8 @@ func clipped(text string) string {
 }
 
 // isLimit reports whether an agent stopped because a budget of the whole run is used up.
-func isLimit(stop troupe.Stop) bool {
-	return slices.Contains([]troupe.Stop{"turns", "tool_calls", "tokens", "cost", "time"}, stop)
+func isLimit(stop string) bool {
+	return slices.Contains([]string{"turns", "tool_calls", "tokens", "cost", "time"}, stop)
 }
 
 // judge records how an answer was understood and what is wrong with it.
@@ -271,7 +271,7 @@ func (w *work) judge(ctx context.Context, text string, parsed *Parsed) error {
 		code := "contract"
 		if parsed.Level == LevelRaw && problem.Critical && problem.Pointer != "" {
 			// There is an answer, and it lacks what the phase is for.
-			code, parsed.Output.Status = "contract_failed", troupe.StatusFailed
+			code, parsed.Output.Status = "contract_failed", "failed"
 		}
 		if err := w.warn(ctx, code, problem.String()); err != nil {
 			return err
@@ -300,8 +300,8 @@ func (w *work) warn(ctx context.Context, code, message string) error {
 
 // handoff is what the phase hands back.
 func (w *work) handoff(in troupe.Handoff) troupe.Handoff {
-	if w.Status == troupe.StatusSuccess && slices.ContainsFunc(w.Artifacts, func(s Saved) bool { return s.State == StateFailed }) {
-		w.Status = troupe.StatusPartial
+	if w.Status == "success" && slices.ContainsFunc(w.Artifacts, func(s Saved) bool { return s.State == StateFailed }) {
+		w.Status = "partial"
 	}
 	custom := map[string]any{"phase": w.Phase, "status": string(w.Status), "json": string(w.JSON)}
 	if w.Steps != nil {
@@ -309,7 +309,7 @@ func (w *work) handoff(in troupe.Handoff) troupe.Handoff {
 	}
 	return troupe.Handoff{
 		Task: in.Task, Summary: w.summary(), Outputs: map[string]any{"result": w.Result}, Custom: custom,
-		Meta: troupe.HandoffMeta{Status: w.Status},
+		Meta: troupe.HandoffMeta{Status: string(w.Status)},
 	}
 }
 

@@ -31,17 +31,17 @@ func TestEachWayToReadAnAnswerIsOnRecord(t *testing.T) {
 	for _, c := range []struct {
 		level   pipeline.Level
 		answers []string
-		status  troupe.Status
+		status  pipeline.Status
 		asked   int
 	}{
-		{pipeline.LevelStrict, []string{good}, troupe.StatusSuccess, 1},
-		{pipeline.LevelExtracted, []string{"Here it is:\n```json\n" + good + "\n```\n"}, troupe.StatusSuccess, 1},
-		{pipeline.LevelRepaired, []string{strings.TrimSuffix(good, "}") + ",}"}, troupe.StatusSuccess, 1},
-		{pipeline.LevelCorrected, []string{encode(lacking), good}, troupe.StatusSuccess, 2},
-		{pipeline.LevelMarkdown, []string{markdown, "I cannot."}, troupe.StatusPartial, 2},
-		{pipeline.LevelRaw, []string{"I cannot.", "I really cannot."}, troupe.StatusPartial, 2},
-		{pipeline.LevelRaw, []string{good + "\n" + strings.Replace(good, "Zoë", "Ada", 1)}, troupe.StatusPartial, 2},
-		{pipeline.LevelRaw, []string{encode(lacking)}, troupe.StatusFailed, 2},
+		{pipeline.LevelStrict, []string{good}, "success", 1},
+		{pipeline.LevelExtracted, []string{"Here it is:\n```json\n" + good + "\n```\n"}, "success", 1},
+		{pipeline.LevelRepaired, []string{strings.TrimSuffix(good, "}") + ",}"}, "success", 1},
+		{pipeline.LevelCorrected, []string{encode(lacking), good}, "success", 2},
+		{pipeline.LevelMarkdown, []string{markdown, "I cannot."}, "partial", 2},
+		{pipeline.LevelRaw, []string{"I cannot.", "I really cannot."}, "partial", 2},
+		{pipeline.LevelRaw, []string{good + "\n" + strings.Replace(good, "Zoë", "Ada", 1)}, "partial", 2},
+		{pipeline.LevelRaw, []string{encode(lacking)}, "failed", 2},
 	} {
 		t.Run(fmt.Sprint(c.level, " ", c.status), func(t *testing.T) {
 			w, s, _ := once(t, c.answers...)
@@ -83,7 +83,7 @@ func TestAPhaseThatLacksWhatIsCriticalFailsTheDelivery(t *testing.T) {
 	lacking := output("requirements", "")
 	delete(lacking["outputs"].(object), "user_stories")
 	_, s, end := once(t, encode(lacking))
-	if end.Stop != troupe.StopInput || !strings.Contains(end.Output.Summary, "/outputs/user_stories") {
+	if end.Stop != "input_requested" || !strings.Contains(end.Output.Summary, "/outputs/user_stories") {
 		t.Fatalf("it did not ask what to do: %+v", end)
 	}
 	_, err := s.say("stop")
@@ -99,7 +99,7 @@ func TestWhatIsOptionalOnlyWarns(t *testing.T) {
 	answer := output("requirements", "")
 	delete(answer, "validation")
 	_, s, end := once(t, encode(answer))
-	if end.Output.Meta.Status != troupe.StatusSuccess || s.codes()["contract"] == 0 {
+	if end.Output.Meta.Status != "success" || s.codes()["contract"] == 0 {
 		t.Errorf("got %+v, %v", end.Output, s.codes())
 	}
 }
@@ -111,14 +111,14 @@ func TestAnAnswerThatIsCutOffWritesNothing(t *testing.T) {
 	half := good[:strings.Index(good, `"content"`)+len(`"content":"# `)]
 	for _, cut := range []string{half, "CUT " + half, "CUT " + good} {
 		w, s, end := once(t, cut)
-		if r := s.result("requirements"); len(w.files()) > 0 || r.JSON != pipeline.LevelRaw || r.NextPhase.Ready || end.Output.Meta.Status == troupe.StatusSuccess {
+		if r := s.result("requirements"); len(w.files()) > 0 || r.JSON != pipeline.LevelRaw || r.NextPhase.Ready || end.Output.Meta.Status == "success" {
 			t.Errorf("%.20q: files %v, result %+v, %s", cut, w.files(), r, end.Output.Meta.Status)
 		}
 		if prompts := w.prompts(); !strings.Contains(prompts[len(prompts)-1], "it breaks off") {
 			t.Errorf("%.20q: asked %q", cut, prompts)
 		}
 		w, s, _ = once(t, cut, good)
-		if r := s.result("requirements"); r.JSON == pipeline.LevelRaw || r.Status != troupe.StatusSuccess || len(w.files()) == 0 {
+		if r := s.result("requirements"); r.JSON == pipeline.LevelRaw || r.Status != "success" || len(w.files()) == 0 {
 			t.Errorf("%.20q, then whole: %+v", cut, r)
 		}
 	}

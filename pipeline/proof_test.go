@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/pipeline"
 )
 
@@ -334,4 +333,3 @@ func TestTwoDeliveriesAtOnce(t *testing.T) {
 	}
 }
 
-var _ = troupe.StatusSuccess

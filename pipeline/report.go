@@ -86,7 +86,7 @@ func (c *course) report(ctx context.Context) (troupe.Handoff, error) {
 	default:
 		r.Outcome = OutcomeFailed
 	}
-	status := map[string]troupe.Status{OutcomeDelivered: troupe.StatusSuccess, OutcomePartial: troupe.StatusPartial, OutcomeFailed: troupe.StatusFailed}[r.Outcome]
+	status := map[string]string{OutcomeDelivered: "success", OutcomePartial: "partial", OutcomeFailed: "failed"}[r.Outcome]
 	summary := []string{fmt.Sprintf("%s: %s, %s on %s", r.Outcome, statLine(r.Files), counted(len(r.Commits), "commit", "commits"), r.Branch)}
 	for _, reason := range r.Reasons {
 		summary = append(summary, "- "+reason)
@@ -115,7 +115,7 @@ func (c *course) reasons(steps *Result) (list []string) {
 	}
 	if !c.has(phaseImplementation) {
 		for _, r := range c.done {
-			if r.Status != troupe.StatusSuccess {
+			if r.Status != "success" {
 				list = append(list, fmt.Sprintf("phase %s is %s", r.Phase, r.Status))
 			}
 		}

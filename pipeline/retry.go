@@ -51,14 +51,14 @@ func (d *delivery) retry(ctx context.Context, run *troupe.Run, in troupe.Handoff
 	if err := redecode(in.Custom["artifacts"], &failed); err != nil {
 		return troupe.Handoff{}, fmt.Errorf("artifacts: %w", err)
 	}
-	status, done := troupe.StatusSuccess, []Saved{}
+	status, done := "success", []Saved{}
 	for _, f := range failed {
 		saved, err := d.keep(ctx, run, f.writeRequest)
 		if err != nil {
 			return troupe.Handoff{}, err
 		}
 		if done = append(done, saved); saved.State == StateFailed {
-			status = troupe.StatusPartial
+			status = "partial"
 		}
 	}
 	left := 0

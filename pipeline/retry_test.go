@@ -42,16 +42,16 @@ func TestOnlyWhatFailedIsProcessedAgain(t *testing.T) {
 		!strings.Contains(failed[1].Reason, "is down") || failed[1].Content != plan {
 		t.Fatalf("got %s", encode(failed))
 	}
-	if sum := pipeline.Summarize(s.events()); end.Output.Meta.Status != troupe.StatusPartial || sum.Success || sum.Metrics.ArtifactSuccess != 5.0/7 || s.codes()["artifact_failed"] != 2 {
+	if sum := pipeline.Summarize(s.events()); end.Output.Meta.Status != "partial" || sum.Success || sum.Metrics.ArtifactSuccess != 5.0/7 || s.codes()["artifact_failed"] != 2 {
 		t.Errorf("got %s, warned %v", encode(sum), s.codes())
 	}
 	asked := len(w.prompts())
 	w.shelf.failing = 1
-	if end, err := retry(t, w, s); err != nil || end.Output.Meta.Status != troupe.StatusPartial || len(pipeline.Failed(s.events())) != 2 {
+	if end, err := retry(t, w, s); err != nil || end.Output.Meta.Status != "partial" || len(pipeline.Failed(s.events())) != 2 {
 		t.Errorf("it is down, but: %+v, %v", end, err)
 	}
 	w.remove("blocked")
-	if end, err := retry(t, w, s); err != nil || end.Output.Meta.Status != troupe.StatusSuccess {
+	if end, err := retry(t, w, s); err != nil || end.Output.Meta.Status != "success" {
 		t.Errorf("got %+v, %v", end, err)
 	}
 	if left := pipeline.Failed(s.events()); left != nil || w.files()["blocked/r.md"] != "# requirements\n" {
@@ -128,7 +128,7 @@ func TestAnUploadThatCameThroughUnheardIsNotMadeTwice(t *testing.T) {
 	w.shelf.late = true
 	s, _ := mustEnd(t, deliver(t, w.config()))
 	w.shelf.late = false
-	if end, err := retry(t, w, s); err != nil || end.Output.Meta.Status != troupe.StatusSuccess {
+	if end, err := retry(t, w, s); err != nil || end.Output.Meta.Status != "success" {
 		t.Errorf("got %+v, %v", end, err)
 	}
 	if len(w.shelf.documents) != 1 {

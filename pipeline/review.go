@@ -169,7 +169,7 @@ func (w *work) inspect(ctx context.Context, in troupe.Handoff) error {
 		return err
 	}
 	w.Status, w.Outputs, w.NextPhase = out.Status, out.Outputs, out.NextPhase
-	if out.Status != troupe.StatusFailed {
+	if out.Status != "failed" {
 		w.Review = readReview(out.Outputs, w.in.Criteria)
 		if err := w.holdAgainstFacts(ctx, w.Review, baseline, verified, change); err != nil {
 			return err

@@ -4,8 +4,6 @@ import (
 	"encoding/json"
 	"reflect"
 	"strings"
-
-	"github.com/troupe-dev/troupe"
 )
 
 //go:generate go test -run TestThePublishedSchemasAreThoseOfTheContracts -update .
@@ -28,8 +26,8 @@ func schemaOf(t reflect.Type) map[string]any {
 	switch t {
 	case reflect.TypeFor[Item]():
 		return map[string]any{"type": []string{"string", "number", "boolean", "object"}}
-	case reflect.TypeFor[troupe.Status]():
-		return map[string]any{"enum": []troupe.Status{troupe.StatusSuccess, troupe.StatusPartial, troupe.StatusFailed}}
+	case reflect.TypeFor[Status]():
+		return map[string]any{"enum": []Status{"success", "partial", "failed"}}
 	}
 	switch t.Kind() {
 	case reflect.Slice:
@@ -75,7 +73,7 @@ func criticalSchema(phase string) map[string]any {
 		"type":     "object",
 		"required": []string{"status", "phase", "outputs", "next_phase"},
 		"properties": map[string]any{
-			"status":  schemaOf(reflect.TypeFor[troupe.Status]()),
+			"status":  schemaOf(reflect.TypeFor[Status]()),
 			"phase":   map[string]any{"const": phase},
 			"outputs": map[string]any{"type": "object"},
 			"next_phase": map[string]any{
@@ -94,7 +92,7 @@ func failedSchema(phase string) map[string]any {
 		"type":     "object",
 		"required": []string{"status", "phase"},
 		"properties": map[string]any{
-			"status": map[string]any{"const": troupe.StatusFailed},
+			"status": map[string]any{"const": "failed"},
 			"phase":  map[string]any{"const": phase},
 		},
 	}

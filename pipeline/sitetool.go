@@ -35,7 +35,7 @@ const (
 // siteTool makes a tool that works on a site. It can be called again with the same
 // arguments: what was done is found done. Its own limits bound it.
 func siteTool[In, Out any](name, description string, fn func(context.Context, *troupe.Invocation, In) (Out, error)) troupe.Tool {
-	return troupe.NewToolWithCall(name, description, fn, troupe.RepeatSafe(), troupe.Timeout(troupe.NoTimeout))
+	return troupe.NewToolWithCall(name, description, fn, troupe.RepeatSafe(), troupe.Timeout(-1))
 }
 
 type prepareRequest struct {
@@ -366,7 +366,7 @@ func (s *workshop) check(ctx context.Context, call *troupe.Invocation, in checkR
 	}
 	room, err := o.room(ctx, w)
 	if err != nil {
-		return out, &troupe.ToolError{Class: troupe.ClassFailed, Message: err.Error()}
+		return out, &troupe.ToolError{Class: "failed", Message: err.Error()}
 	}
 	if !in.Clean {
 		o.mark()

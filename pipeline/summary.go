@@ -167,7 +167,7 @@ func (s *summarizing) note(e *troupe.Event) {
 		s.finished(e, p, b)
 	case *troupe.RunFailed:
 		if p != nil && p.run == e.Run {
-			p.Status = string(troupe.StatusFailed)
+			p.Status = "failed"
 		}
 		if e.Run == s.root {
 			s.State = "failed"
@@ -205,7 +205,7 @@ func (s *summarizing) finished(e *troupe.Event, p *PhaseSummary, end *troupe.Run
 	switch {
 	case e.Run == s.root:
 		s.State, s.Duration = "completed", end.Spent.Elapsed
-		if end.Stop == troupe.StopInput {
+		if end.Stop == "input_requested" {
 			s.State, s.Question = "waiting", end.Output.Summary
 		}
 	case p != nil && p.run == e.Run:
@@ -248,7 +248,7 @@ func (s *summarizing) phase(name string) *PhaseSummary {
 func (s *summarizing) measure() {
 	successes, replies, strict, kept := 0, 0, 0, 0
 	for _, p := range s.Phases {
-		successes += oneIf(p.Status == string(troupe.StatusSuccess))
+		successes += oneIf(p.Status == "success")
 		replies += oneIf(p.JSON != "")
 		strict += oneIf(p.JSON == LevelStrict)
 	}

@@ -271,7 +271,7 @@ func mustEnd(t testing.TB, step troupe.Step) (*session, *troupe.RunFinished) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if end.Stop != troupe.StopAnswered {
+	if end.Stop != "answered" {
 		t.Fatalf("it stopped for %s: %s", end.Stop, end.Output.Summary)
 	}
 	return s, end

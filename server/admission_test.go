@@ -48,7 +48,7 @@ func TestWhatThereIsNoRoomForIsToldToComeBack(t *testing.T) {
 func TestAStoppingServerLetsRunsFinishAndCancelsThoseThatDoNot(t *testing.T) {
 	for name, c := range map[string]struct {
 		takes, within time.Duration
-		end           troupe.Kind
+		end           string
 	}{
 		"short": {5 * time.Second, 5 * time.Second, "run_finished"},
 		"long":  {time.Hour, finishWithin, "run_cancelled"},

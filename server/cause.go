@@ -54,7 +54,7 @@ func causeOf(reason, text string) cause {
 		found.Code = "rate_limited"
 	case status >= 500:
 		found.Code = "provider_down"
-	case strings.Contains(text, troupe.ErrIncomplete.Error()):
+	case strings.Contains(text, "answer is incomplete"):
 		found.Code = "answer_cut"
 	case strings.Contains(text, "Critical action failed"):
 		found.Code = "agent_broken"
@@ -65,7 +65,7 @@ func causeOf(reason, text string) cause {
 }
 
 // stopCodes are the codes of the ends that are no answer.
-var stopCodes = map[troupe.Stop]string{
+var stopCodes = map[string]string{
 	"turns": "limit_turns", "tool_calls": "limit_turns", "tokens": "limit_tokens", "cost": "limit_cost", "time": "limit_time",
 	"repeated_calls": "repeating", "length": "answer_too_long", "content_filter": "declined", "refused": "declined",
 }

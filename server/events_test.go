@@ -229,7 +229,7 @@ func TestStacksAreNotShown(t *testing.T) {
 	w := open(t, clerk(t, troupetest.NewScript(t, troupetest.Call("boom", "{}"), troupetest.Say("Sorry.")), boom))
 	session := w.session()
 	for _, e := range w.talk(session, "go") {
-		if returned, ok := e.Body.(*troupe.ToolReturned); ok && (returned.Stack != "" || returned.Class != troupe.ClassPanicked) {
+		if returned, ok := e.Body.(*troupe.ToolReturned); ok && (returned.Stack != "" || returned.Class != "panicked") {
 			t.Errorf("the client is told %+v", returned)
 		}
 	}

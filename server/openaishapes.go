@@ -50,7 +50,7 @@ func usageOf(u troupe.Usage) *usage {
 }
 
 // finishOf is OpenAI's word for why a run has ended.
-func finishOf(stop troupe.Stop) string {
+func finishOf(stop string) string {
 	switch stop {
 	case "length", "turns", "tool_calls", "tokens", "cost", "time":
 		return "length"

@@ -68,7 +68,7 @@ func TestWhatIsQueuedIsSaidWhenTheRunHasEnded(t *testing.T) {
 	w.want(http.StatusNotFound, nil, "DELETE", "/api/sessions/"+session+"/queue/2", nil)
 	words <- "first"
 	words <- "second"
-	w.eventually(func() bool { return w.info(session).Status == troupe.SessionCompleted && w.info(session).Queued == 0 })
+	w.eventually(func() bool { return w.info(session).Status == "completed" && w.info(session).Queued == 0 })
 	said := []string{}
 	for e, err := range w.store.Events(t.Context(), session, 0) {
 		if b, ok := e.Body.(*troupe.UserSaid); ok && err == nil {
@@ -110,7 +110,7 @@ func TestAStopHoldsTheQueueAndARestartKeepsIt(t *testing.T) {
 	var q queueView
 	w.want(http.StatusOK, &q, "PATCH", "/api/sessions/"+session+"/queue/1", object{"now": true})
 	words <- "Two."
-	w.eventually(func() bool { return w.info(session).Status == troupe.SessionCompleted })
+	w.eventually(func() bool { return w.info(session).Status == "completed" })
 }
 
 // eventually waits for something that happens a moment after its event.
@@ -132,7 +132,7 @@ func TestWhatWaitsIsInListsAndIsAnsweredByItsID(t *testing.T) {
 	w.talk(session, "save it")
 	var list []sessionView
 	w.want(http.StatusOK, &list, "GET", "/api/sessions?status=waiting", nil)
-	if len(list) != 1 || list[0].Status != troupe.SessionWaiting || list[0].Question == nil || list[0].Question.Kind != "approval" || list[0].Question.Tool != "save" {
+	if len(list) != 1 || list[0].Status != "waiting" || list[0].Question == nil || list[0].Question.Kind != "approval" || list[0].Question.Tool != "save" {
 		t.Fatalf("%+v", list)
 	}
 	id := list[0].Question.ID
@@ -149,7 +149,7 @@ func TestWhatWaitsIsInListsAndIsAnsweredByItsID(t *testing.T) {
 	// What is allowed in the session is not asked again.
 	last := w.info(session).Events
 	w.want(http.StatusAccepted, nil, "POST", "/api/sessions/"+session+"/messages", message{Text: "save it again"})
-	w.eventually(func() bool { i := w.info(session); return i.Status == troupe.SessionCompleted && i.Events > last+5 })
+	w.eventually(func() bool { i := w.info(session); return i.Status == "completed" && i.Events > last+5 })
 	if text, err := w.server.readFile(session, "brief.md"); err != nil || text != "# Brief" {
 		t.Errorf("%q, %v", text, err)
 	}
@@ -355,12 +355,12 @@ func TestAPersonsStreamTellsHowTheirSessionsStand(t *testing.T) {
 	session := w.session()
 	ann, bob := w.changes(as(tokenOfAnn)), w.changes(as(tokenOfBob))
 	w.want(http.StatusAccepted, nil, "POST", "/api/sessions/"+session+"/messages", message{Text: "hello"})
-	if c := <-ann; c.Session == nil || c.Session.ID != session || c.Session.Status != troupe.SessionRunning {
+	if c := <-ann; c.Session == nil || c.Session.ID != session || c.Session.Status != "running" {
 		t.Errorf("%+v", c)
 	}
 	words <- "done"
 	for c := range ann {
-		if c.Session.Status == troupe.SessionCompleted {
+		if c.Session.Status == "completed" {
 			if !c.Session.Unseen {
 				t.Error("an answer that nobody has seen is not marked")
 			}

@@ -72,7 +72,7 @@ func (s *Server) begun(c *call, session string, run func(context.Context) iter.S
 	if !errors.Is(err, troupe.ErrBusy) {
 		return r, err
 	}
-	if info, _, lost := s.find(c, session); lost != nil || info.Status == troupe.SessionRunning {
+	if info, _, lost := s.find(c, session); lost != nil || info.Status == "running" {
 		return nil, err
 	}
 	if ended, ok := s.active.Load(session); ok {
@@ -129,7 +129,7 @@ func (s *Server) watch(request context.Context, r *running, events iter.Seq2[tro
 		if err == nil {
 			s.watched(&e)
 			if finished, ok := e.Body.(*troupe.RunFinished); ok && e.Parent == "" {
-				end.well, end.waits = finished.Stop == troupe.StopAnswered, finished.Stop == troupe.StopInput
+				end.well, end.waits = finished.Stop == "answered", finished.Stop == "input_requested"
 			}
 		}
 		isOnRecord = isOnRecord || e.Parent == "" && isEnd(e.Body)

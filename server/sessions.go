@@ -17,7 +17,7 @@ import (
 )
 
 // sessionEmpty is the status of a session in which nothing was said yet.
-const sessionEmpty troupe.SessionStatus = "empty"
+const sessionEmpty string = "empty"
 
 const (
 	usualSessions = 100
@@ -58,7 +58,7 @@ func (s *Server) listSessions(c *call) ([]sessionView, error) {
 // chooseSessions returns the sessions that a request asks for, as the store has them.
 func (s *Server) chooseSessions(c *call) ([]troupe.SessionInfo, error) {
 	query := c.r.URL.Query()
-	match := troupe.SessionFilter{User: c.user, Agent: query.Get("agent"), Status: troupe.SessionStatus(query.Get("status"))}
+	match := troupe.SessionFilter{User: c.user, Agent: query.Get("agent"), Status: string(query.Get("status"))}
 	limit, err := c.number("limit", usualSessions, mostSessions)
 	if err != nil {
 		return nil, err

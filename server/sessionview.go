@@ -48,9 +48,9 @@ func (s *Server) view(ctx context.Context, info troupe.SessionInfo) (sessionView
 	if n.Model != "" {
 		v.Model = n.Model
 	}
-	if info.Status == troupe.SessionRunning {
+	if info.Status == "running" {
 		v.Doing = known.doing
-	} else if info.Status == troupe.SessionWaiting {
+	} else if info.Status == "waiting" {
 		v.Question = known.question
 	}
 	return v, nil

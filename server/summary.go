@@ -106,7 +106,7 @@ func (s *summary) note(e *troupe.Event) {
 		finished, ok := e.Body.(*troupe.RunFinished)
 		s.doing = nil
 		s.answers++
-		if !ok || finished.Stop != troupe.StopInput {
+		if !ok || finished.Stop != "input_requested" {
 			s.question = nil
 		}
 	}

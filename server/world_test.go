@@ -363,7 +363,7 @@ func (f *follower) until(wanted func(*troupe.Event) bool) []troupe.Event {
 
 func ends(e *troupe.Event) bool { return e.Parent == "" && isEnd(e.Body) }
 
-func isKind(kind troupe.Kind) func(*troupe.Event) bool {
+func isKind(kind string) func(*troupe.Event) bool {
 	return func(e *troupe.Event) bool { return e.Kind() == kind }
 }
 
@@ -452,5 +452,5 @@ func slow(d time.Duration) troupe.Tool {
 		case <-ctx.Done():
 			return "", context.Cause(ctx)
 		}
-	}, troupe.Timeout(troupe.NoTimeout))
+	}, troupe.Timeout(-1))
 }

@@ -65,7 +65,7 @@ func (l *Library) failure(err error, name string) error {
 		}
 	}
 	content, encodeErr := json.Marshal(told)
-	return &troupe.ToolError{Class: troupe.ClassFailed, Err: errors.Join(err, encodeErr), Content: string(content)}
+	return &troupe.ToolError{Class: "failed", Err: errors.Join(err, encodeErr), Content: string(content)}
 }
 
 // maxHits is how many skills one search tells of.

@@ -87,7 +87,7 @@ func TestTroubleIsToldOf(t *testing.T) {
 		&troupe.ModelReplied{Message: &troupe.Message{Calls: []troupe.ToolCall{{}, {}}}, Usage: troupe.Usage{Input: 100, CachedInput: 80, Output: 20, Reasoning: 5}},
 		&troupe.ToolCalled{CallID: "a", Tool: "dig", Arguments: `{"depth": 3, "at": [1, 2]}`, Attempt: 2},
 		&troupe.ToolCalled{CallID: "b", Tool: "dig", Arguments: `not JSON`},
-		&troupe.ToolReturned{CallID: "b", Tool: "dig", Class: troupe.ClassInvalidArguments, Content: "the arguments are not JSON", Size: 26, Duration: troupe.Millis(1500 * time.Microsecond)},
+		&troupe.ToolReturned{CallID: "b", Tool: "dig", Class: "invalid_arguments", Content: "the arguments are not JSON", Size: 26, Duration: troupe.Millis(1500 * time.Microsecond)},
 		&troupe.ToolReturned{CallID: "a", Tool: "dig", Content: strings.Repeat("stone\n", 100), Size: 600},
 		&troupe.ModelReplied{Message: &troupe.Message{Text: "notes for the summary"}, Purpose: "summary", Usage: troupe.Usage{Input: 50, Output: 5}},
 		&troupe.ContextCompacted{Summary: "We dug.", Dropped: 12, Kept: 4, TokensBefore: 9000, TokensAfter: 3000},
@@ -106,7 +106,7 @@ func TestTroubleIsToldOf(t *testing.T) {
 	for i := range events[15:] {
 		events[15+i].Run = "r3"
 	}
-	checkGolden(t, "trouble.md", written(t, events, Options{MaxBytes: 100, Session: troupe.SessionInfo{Title: "A dig", Status: troupe.SessionCancelled}}))
+	checkGolden(t, "trouble.md", written(t, events, Options{MaxBytes: 100, Session: troupe.SessionInfo{Title: "A dig", Status: "cancelled"}}))
 }
 
 func TestHostileTextsStayReadable(t *testing.T) {

@@ -140,7 +140,7 @@ func (t *transcript) ended(e *troupe.Event, r *run) {
 		t.around(e).said = b.Output.Summary
 		t.spent(e, r, b.Spent.Add(b.SpentBelow))
 		switch b.Stop {
-		case "", troupe.StopAnswered, troupe.StopHandedOff, troupe.StopInput:
+		case "", "answered", "handed_off", "input_requested":
 		default:
 			t.block("**Stopped** %s", code(string(b.Stop)))
 		}

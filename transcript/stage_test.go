@@ -119,7 +119,7 @@ func everywhere(text string) []troupe.Event {
 		&troupe.TextDelta{Text: text}, &troupe.ThoughtDelta{Text: text},
 		&troupe.ModelReplied{Message: &troupe.Message{Text: text, Thought: text, Refusal: text}, Finish: troupe.Finish(text), Model: text},
 		&troupe.ToolCalled{CallID: text, Tool: text, Arguments: troupe.Arguments(text)},
-		&troupe.ToolReturned{CallID: text, Tool: text, Content: text, Class: troupe.Class(text), Error: text, Asks: text, Decision: &troupe.Decision{Name: text, To: text, Text: text}},
+		&troupe.ToolReturned{CallID: text, Tool: text, Content: text, Class: string(text), Error: text, Asks: text, Decision: &troupe.Decision{Name: text, To: text, Text: text}},
 		&troupe.HandedOff{From: text, To: text, Handoff: troupe.Handoff{Summary: text + "!"}},
 		&troupe.InputRequested{Question: text, CallID: text, Tool: text, Arguments: troupe.Arguments(text)},
 		&troupe.ArtifactSaved{Path: text, Type: text, Description: text},
@@ -127,7 +127,7 @@ func everywhere(text string) []troupe.Event {
 		&troupe.Warned{Code: text, Message: text},
 		&troupe.RunFailed{Error: text, Task: text, Partial: text, Stack: text},
 		&troupe.RunCancelled{Reason: text, Partial: text},
-		&troupe.RunFinished{Output: h, Stop: troupe.Stop(text)},
+		&troupe.RunFinished{Output: h, Stop: string(text)},
 	}
 	events := told(bodies...)
 	nested := told(bodies...)
@@ -143,10 +143,10 @@ func ExampleWrite() {
 		&troupe.RunStarted{Input: troupe.Handoff{Task: "What is 2+3?"}},
 		&troupe.UserSaid{Text: "What is 2+3?"},
 		&troupe.ModelReplied{Message: &troupe.Message{Text: "It is **5**."}, Usage: troupe.Usage{Input: 12, Output: 5}, Cost: 0.0001},
-		&troupe.RunFinished{Output: troupe.Handoff{Summary: "It is **5**."}, Stop: troupe.StopAnswered, Spent: troupe.Spent{Elapsed: troupe.Millis(3 * time.Second)}},
+		&troupe.RunFinished{Output: troupe.Handoff{Summary: "It is **5**."}, Stop: "answered", Spent: troupe.Spent{Elapsed: troupe.Millis(3 * time.Second)}},
 	)
 	var page strings.Builder
-	if err := Write(&page, all(events), Options{Session: troupe.SessionInfo{Status: troupe.SessionCompleted}}); err != nil {
+	if err := Write(&page, all(events), Options{Session: troupe.SessionInfo{Status: "completed"}}); err != nil {
 		fmt.Println(err)
 	}
 	fmt.Print(page.String())

@@ -172,7 +172,7 @@ func brokenStores() map[string]brokenStore {
 			return good.Sessions(ctx, match)
 		}, fails: "sessions_are_listed"},
 		"has no status": {sessions: func(ctx context.Context, good troupe.Store, match troupe.SessionFilter) iter.Seq2[troupe.SessionInfo, error] {
-			match.Status = troupe.SessionCompleted
+			match.Status = "completed"
 			return good.Sessions(ctx, match)
 		}, fails: "a_session's_status"},
 		"never forgets": {delete: func(ctx context.Context, good troupe.Store, session string) error {

@@ -44,8 +44,8 @@ func (s *storeTest) ownerOf(session string) troupe.Owner {
 // expectOwned checks that an error names the owner of a session.
 func (s *storeTest) expectOwned(what string, err error) {
 	s.Helper()
-	owned, ok := errors.AsType[*troupe.OwnedError](err)
-	if !ok || !errors.Is(err, troupe.ErrBusy) || owned.Owner.PID == 0 || owned.Owner.Host == "" || owned.Owner.Since.IsZero() {
+	owned, ok := errors.AsType[*troupe.Owner](err)
+	if !ok || !errors.Is(err, troupe.ErrBusy) || owned.PID == 0 || owned.Host == "" || owned.Since.IsZero() {
 		s.Errorf("%s: got %v, want an error that names the owner", what, err)
 	}
 }

@@ -140,8 +140,8 @@ func infoOf(events []troupe.Event) (info troupe.SessionInfo) {
 
 // unowned returns how a session stands once nobody has it.
 func unowned(info troupe.SessionInfo) troupe.SessionInfo {
-	if info.Status == troupe.SessionRunning {
-		info.Status = troupe.SessionInterrupted
+	if info.Status == "running" {
+		info.Status = "interrupted"
 	}
 	return info
 }
@@ -302,8 +302,8 @@ func (s *storeTest) sessions() {
 	s.expectSessions(troupe.SessionFilter{Agent: "alex"}, a, c)
 	s.expectSessions(troupe.SessionFilter{Agent: "alex", Limit: 1}, a)
 	s.expectSessions(troupe.SessionFilter{Agent: "ale"})
-	s.expectSessions(troupe.SessionFilter{Status: troupe.SessionCompleted}, b, c)
-	s.expectSessions(troupe.SessionFilter{Status: troupe.SessionCompleted, Agent: "kim"}, b)
+	s.expectSessions(troupe.SessionFilter{Status: "completed"}, b, c)
+	s.expectSessions(troupe.SessionFilter{Status: "completed", Agent: "kim"}, b)
 	s.expectSessions(troupe.SessionFilter{Since: b.Updated}, a, b)
 	s.expectSessions(troupe.SessionFilter{Since: b.Updated.Add(time.Nanosecond)}, a)
 	s.expectSessions(troupe.SessionFilter{ID: b.ID}, b)
@@ -344,15 +344,15 @@ func (s *storeTest) status() {
 	var log []troupe.Event
 	for i, step := range []struct {
 		event troupe.Event
-		want  troupe.SessionStatus
+		want  string
 	}{
-		{eventOf(sessionID(1), 1, &troupe.RunStarted{}), troupe.SessionRunning},
-		{child, troupe.SessionRunning},
-		{eventOf(sessionID(1), 3, &troupe.RunFinished{}), troupe.SessionCompleted},
-		{eventOf(sessionID(1), 4, &troupe.RunStarted{}), troupe.SessionRunning},
-		{eventOf(sessionID(1), 5, &troupe.RunFailed{}), troupe.SessionFailed},
-		{eventOf(sessionID(1), 6, &troupe.ToolReturned{}), troupe.SessionRunning},
-		{eventOf(sessionID(1), 7, &troupe.RunCancelled{}), troupe.SessionCancelled},
+		{eventOf(sessionID(1), 1, &troupe.RunStarted{}), "running"},
+		{child, "running"},
+		{eventOf(sessionID(1), 3, &troupe.RunFinished{}), "completed"},
+		{eventOf(sessionID(1), 4, &troupe.RunStarted{}), "running"},
+		{eventOf(sessionID(1), 5, &troupe.RunFailed{}), "failed"},
+		{eventOf(sessionID(1), 6, &troupe.ToolReturned{}), "running"},
+		{eventOf(sessionID(1), 7, &troupe.RunCancelled{}), "cancelled"},
 	} {
 		owned := step.event
 		owned.Epoch = lease.Epoch()
@@ -371,9 +371,9 @@ func (s *storeTest) status() {
 		return e
 	}())
 	s.release(lease)
-	s.expectSessions(troupe.SessionFilter{Status: troupe.SessionRunning})
-	for info, err := range s.store.Sessions(s.Context(), troupe.SessionFilter{Status: troupe.SessionInterrupted}) {
-		if err != nil || info.ID != sessionID(1) || info.Status != troupe.SessionInterrupted || info.Owner != (troupe.Owner{}) {
+	s.expectSessions(troupe.SessionFilter{Status: "running"})
+	for info, err := range s.store.Sessions(s.Context(), troupe.SessionFilter{Status: "interrupted"}) {
+		if err != nil || info.ID != sessionID(1) || info.Status != "interrupted" || info.Owner != (troupe.Owner{}) {
 			s.Errorf("a run that nobody has any more: %+v, %v", info, err)
 		}
 		return

@@ -36,7 +36,7 @@ func TestFormatShowsWhatMatters(t *testing.T) {
 		{&troupe.ToolCalled{CallID: "c7", Tool: "f", Arguments: `{"id":"123e4567-e89b-42d3-a456-426614174000"}`, Attempt: 1}, `tool_called f {"id":"<uuid>"}`},
 		{&troupe.ToolCalled{Tool: "f", Arguments: "{}", Attempt: 3}, "tool_called f {} attempt=3"},
 		{&troupe.ToolReturned{CallID: "c7", Tool: "f", Content: "at 2024-02-29T12:30:00.5+01:00", Duration: 5}, `tool_returned f "at <time>"`},
-		{&troupe.ToolReturned{Tool: "f", Class: troupe.ClassTimeout, Content: long}, `tool_returned f timeout "` + long[:400] + `"…(1000 bytes)…"` + long[:400] + `"`},
+		{&troupe.ToolReturned{Tool: "f", Class: "timeout", Content: long}, `tool_returned f timeout "` + long[:400] + `"…(1000 bytes)…"` + long[:400] + `"`},
 		{&troupe.HandedOff{From: "a", To: "b", Handoff: troupe.Handoff{Task: "t", Summary: "s"}}, `handed_off a to b "t" "s"`},
 		{&troupe.InputRequested{Question: "which?", Tool: "ask"}, `input_requested ask "which?"`},
 		{&troupe.ArtifactSaved{Path: "out.md", Size: 12}, "artifact_saved out.md bytes=12"},

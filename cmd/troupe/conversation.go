@@ -17,7 +17,7 @@ type conversation struct {
 	stage   *stage
 	step    troupe.Step
 	session string // empty until the first event
-	stop    troupe.Stop
+	stop    string
 	saved   []string // files, as a person in the project would write their paths
 }
 
@@ -107,9 +107,9 @@ func (c *conversation) pathOf(saved string) string {
 // verdict is what the way in which the conversation stopped means to scripts.
 func (c *conversation) verdict() error {
 	switch c.stop {
-	case "", troupe.StopAnswered:
+	case "", "answered":
 		return nil
-	case troupe.StopInput:
+	case "input_requested":
 		return errInput
 	}
 	return fmt.Errorf("%s: not finished: %s", c.step.Name(), strings.ReplaceAll(string(c.stop), "_", " "))

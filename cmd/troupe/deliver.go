@@ -115,7 +115,7 @@ func (p *program) followDelivery(ctx context.Context, c *conversation, events it
 	if saves && c.session != "" {
 		p.saveChecks(c)
 	}
-	for failure == nil && c.stop == troupe.StopInput && p.isTerminal(p.in) && !p.flags.json {
+	for failure == nil && c.stop == "input_requested" && p.isTerminal(p.in) && !p.flags.json {
 		answer, err := p.askHere(ctx, c)
 		if err != nil || answer == "" {
 			break
@@ -341,7 +341,7 @@ func (p *program) testPhase(ctx context.Context, s *stage, dir, phase, input str
 		if err := p.writeJSON(result); err != nil {
 			return err
 		}
-		if result.Status != troupe.StatusSuccess {
+		if result.Status != "success" {
 			return errBroken
 		}
 		return nil

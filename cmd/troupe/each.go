@@ -62,7 +62,7 @@ func (p *program) runEach(ctx context.Context, s *stage, name string, o batchOpt
 	for range min(o.atOnce, len(inputs)) {
 		workers.Go(func() {
 			for i := next.Add(1) - 1; int(i) < len(inputs) && ctx.Err() == nil; i = next.Add(1) - 1 {
-				if result := s.runOne(ctx, step, inputs[i], inputs[i].Session(label, name)); ctx.Err() == nil || result.Status == string(troupe.StatusSuccess) {
+				if result := s.runOne(ctx, step, inputs[i], inputs[i].Session(label, name)); ctx.Err() == nil || result.Status == "success" {
 					show.add(result)
 				}
 			}
@@ -99,8 +99,8 @@ func (s *stage) runOne(ctx context.Context, step troupe.Step, input batch.Input,
 	}
 	switch {
 	case err != nil:
-		result.Status, result.Error = string(troupe.StatusFailed), err.Error()
-	case end.Stop == troupe.StopInput:
+		result.Status, result.Error = "failed", err.Error()
+	case end.Stop == "input_requested":
 		result.Status, result.Answer = needsInput, end.Output.Summary
 	default:
 		result.Status, result.Answer = string(end.Output.Meta.Status), end.Output.Summary
@@ -161,7 +161,7 @@ func (b *batchShow) add(r batchResult) {
 	} else {
 		fmt.Fprintf(b.out, "%d\t%s\t%s\t%s\n", r.Line, r.Status, r.Session[:8], terminal.OneLine(cmp.Or(r.Error, r.Answer), 100))
 	}
-	b.bar.Step(r.Status == string(troupe.StatusFailed))
+	b.bar.Step(r.Status == "failed")
 }
 
 // close sums up, and says what the whole means to scripts.

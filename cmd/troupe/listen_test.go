@@ -41,7 +41,7 @@ func TestAPersonSeesAnswersGrow(t *testing.T) {
 
 func TestTheFinalWordIsSaidOnce(t *testing.T) {
 	out, _ := events(&plainListener{}, said("Let me see."), said(""),
-		&troupe.RunFinished{Output: troupe.Handoff{Summary: "What is your name?"}, Stop: troupe.StopInput})
+		&troupe.RunFinished{Output: troupe.Handoff{Summary: "What is your name?"}, Stop: "input_requested"})
 	if out != "Let me see.\nWhat is your name?\n" {
 		t.Errorf("out %q", out)
 	}
@@ -52,15 +52,15 @@ func TestOnlyAnAnswerIsDone(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for stop, want := range map[troupe.Stop]int{
-		"": 0, troupe.StopAnswered: 0, troupe.StopInput: 4, "turns": 1, "refused": 1, "empty": 1,
+	for stop, want := range map[string]int{
+		"": 0, "answered": 0, "input_requested": 4, "turns": 1, "refused": 1, "empty": 1,
 	} {
 		c := &conversation{step: agent, stop: stop}
 		if got := exitCode(t.Context(), c.verdict()); got != want {
 			t.Errorf("%q: exit code %d, want %d", stop, got, want)
 		}
 	}
-	if err := (&conversation{stop: troupe.StopInput}).verdict(); !errors.Is(err, errInput) {
+	if err := (&conversation{stop: "input_requested"}).verdict(); !errors.Is(err, errInput) {
 		t.Error(err)
 	}
 }

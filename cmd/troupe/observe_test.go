@@ -55,7 +55,7 @@ func TestTheLogOfAnotherProcessIsFollowed(t *testing.T) {
 	defer runs.Wait()
 	lines := bufio.NewScanner(out)
 	lines.Buffer(nil, 1<<20)
-	seen := map[int64]troupe.Kind{}
+	seen := map[int64]string{}
 	said := make(chan struct{})
 	runs.Go(func() {
 		// Until the follower is there nothing can be said for it to see.

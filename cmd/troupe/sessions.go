@@ -40,7 +40,7 @@ func (p *program) listSessionsCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			filter.Status = troupe.SessionStatus(status)
+			filter.Status = string(status)
 			return p.inProject(func(project *project.Project) error {
 				found, err := project.Sessions(c.Context(), filter)
 				if err != nil {

@@ -49,7 +49,7 @@ func run(in io.Reader, w io.Writer) error {
 	defer engine.Close()
 	outcome, err := troupe.Collect(engine.Run(ctx, agent, troupe.Input{Text: "Pay Ann 120 euros."}))
 	lines := bufio.NewScanner(in)
-	for err == nil && outcome.Stop == troupe.StopInput {
+	for err == nil && outcome.Stop == "input_requested" {
 		fmt.Fprintln(w, outcome.Text)
 		lines.Scan()
 		decision := troupe.Answer{Denied: true, Text: lines.Text()}

@@ -39,7 +39,7 @@ func run(w io.Writer, path string) error {
 	}
 	defer engine.Close()
 	open := "" // a session whose process died
-	for info, err := range engine.Sessions(ctx, troupe.SessionFilter{Agent: "shop", Status: troupe.SessionInterrupted, Limit: 1}) {
+	for info, err := range engine.Sessions(ctx, troupe.SessionFilter{Agent: "shop", Status: "interrupted", Limit: 1}) {
 		if err != nil {
 			return err
 		}

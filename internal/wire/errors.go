@@ -63,13 +63,22 @@ func (c *Client) failed(status int, body []byte) *troupe.ModelError {
 	return e
 }
 
+// incomplete is an [io.ErrUnexpectedEOF] in words that people understand.
+type incomplete struct{ cause error }
+
+func (e *incomplete) Error() string {
+	return fmt.Sprintf("the model's answer is incomplete: its stream stopped before the end: %v", e.cause)
+}
+
+func (e *incomplete) Unwrap() []error { return []error{io.ErrUnexpectedEOF, e.cause} }
+
 // Incomplete is the error of an answer that stops before its end.
 func (a *Answer) Incomplete(cause error) error {
 	e := &troupe.ModelError{
 		Status:    a.Status,
 		Reason:    "incomplete",
 		Temporary: true,
-		Err:       fmt.Errorf("%w: %w", troupe.ErrIncomplete, a.client.Clean(cause)),
+		Err:       &incomplete{a.client.Clean(cause)},
 	}
 	if errors.Is(cause, ErrSilence) {
 		e.Reason = "timeout"

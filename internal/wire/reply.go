@@ -158,7 +158,7 @@ func (r *Reply) Growing(name string, bytes int) error {
 		return nil
 	}
 	r.shown = max(bytes, 1)
-	return r.show(troupe.Chunk{Progress: &troupe.Progress{Call: name, Bytes: bytes}})
+	return r.show(troupe.Chunk{Growing: name, Grown: bytes})
 }
 
 // Call adds a call, and its block if it has none yet. Arguments of none are an empty

@@ -33,7 +33,7 @@ func Listen(ctx context.Context, m troupe.Model, req *troupe.Request) Heard {
 		switch {
 		case err != nil:
 			h.Err, letter = err, "x"
-		case chunk.Progress != nil:
+		case chunk.Growing != "":
 			letter = "p"
 		case chunk.Call != nil:
 			h.Calls = append(h.Calls, *chunk.Call)

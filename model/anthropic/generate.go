@@ -16,7 +16,7 @@ const aMessage = "a message"
 
 // Generate sends the request and yields the answer as it comes. Tool calls come
 // last, when the server has said that the answer has ended: one that stops before
-// that is [troupe.ErrIncomplete] and yields no calls. Params.Seed has no counterpart
+// that is io.ErrUnexpectedEOF and yields no calls. Params.Seed has no counterpart
 // in the API.
 func (m *Model) Generate(ctx context.Context, req *troupe.Request) iter.Seq2[troupe.Chunk, error] {
 	return wire.Generate(ctx, func(emit func(troupe.Chunk) bool) error {

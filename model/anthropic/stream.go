@@ -3,6 +3,7 @@ package anthropic
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 	"strconv"
 	"strings"
 
@@ -267,7 +268,7 @@ func (a *answer) finishOf() (troupe.Finish, error) {
 		return troupe.FinishFiltered, nil
 	case "pause_turn":
 		return "", &troupe.ModelError{
-			Status: a.reply.From.Status, Code: a.stop, Reason: "incomplete", Temporary: true, Err: troupe.ErrIncomplete,
+			Status: a.reply.From.Status, Code: a.stop, Reason: "incomplete", Temporary: true, Err: io.ErrUnexpectedEOF,
 			Message: "the server paused a long turn of tools that it runs itself",
 		}
 	case "":

@@ -293,8 +293,8 @@ func (e *entry) price() troupe.Price {
 	p := troupe.Price{Input: e.Price[0], Output: at(e.Price, 1), CachedInput: at(e.Price, 2), CacheWrite: at(e.Price, 3)}
 	p.Free = p.Input == 0 && p.Output == 0 && e.PerThousand == 0
 	for _, tier := range e.Above {
-		p.Above = append(p.Above, troupe.PriceTier{Tokens: int(tier[0]), Input: tier[1], Output: tier[2], CachedInput: at(tier, 3), CacheWrite: at(tier, 4)})
+		p.Above = append(p.Above, troupe.Price{Tokens: int(tier[0]), Input: tier[1], Output: tier[2], CachedInput: at(tier, 3), CacheWrite: at(tier, 4)})
 	}
-	slices.SortFunc(p.Above, func(a, b troupe.PriceTier) int { return a.Tokens - b.Tokens })
+	slices.SortFunc(p.Above, func(a, b troupe.Price) int { return a.Tokens - b.Tokens })
 	return p
 }

@@ -16,7 +16,7 @@ const anAnswer = "an answer of generateContent"
 
 // Generate sends the request and yields the answer as it comes. Tool calls come
 // last, when the server has said why the answer ended: one that stops before that
-// is [troupe.ErrIncomplete] and yields no calls.
+// is io.ErrUnexpectedEOF and yields no calls.
 func (m *Model) Generate(ctx context.Context, req *troupe.Request) iter.Seq2[troupe.Chunk, error] {
 	return wire.Generate(ctx, func(emit func(troupe.Chunk) bool) error {
 		form := messageForm{host: m.host, model: m.name, generation: m.generation}

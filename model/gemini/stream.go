@@ -219,7 +219,7 @@ func (a *answer) finishOf() (troupe.Finish, error) {
 			message += ": " + a.why
 		}
 		return "", &troupe.ModelError{
-			Status: a.reply.From.Status, Code: a.stop, Reason: "incomplete", Temporary: true, Err: troupe.ErrIncomplete, Message: wire.Shorten(message),
+			Status: a.reply.From.Status, Code: a.stop, Reason: "incomplete", Temporary: true, Err: io.ErrUnexpectedEOF, Message: wire.Shorten(message),
 		}
 	}
 	if a.reply.Said() || a.reply.Called() {

@@ -18,7 +18,7 @@ const aChat = "an answer of Ollama's chat"
 
 // Generate sends the request and yields the answer as it comes. Tool calls come
 // last, when the server has said that it is done: an answer that stops before that
-// is [troupe.ErrIncomplete] and yields no calls.
+// is io.ErrUnexpectedEOF and yields no calls.
 func (m *Model) Generate(ctx context.Context, req *troupe.Request) iter.Seq2[troupe.Chunk, error] {
 	return wire.Generate(ctx, func(emit func(troupe.Chunk) bool) error {
 		parts, err := m.parts(req)

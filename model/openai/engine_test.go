@@ -119,7 +119,7 @@ func TestAnAgentComesToItsAnswerInEveryShape(t *testing.T) {
 				log, outcome, server, err := run(t,
 					troupetest.ServeCalls(calls...).Thought("Where?").As(shape),
 					troupetest.ServeText("Take an umbrella.").Thought("It rains.").As(shape))
-				if err != nil || outcome.Text != "Take an umbrella." || outcome.Stop != troupe.StopAnswered {
+				if err != nil || outcome.Text != "Take an umbrella." || outcome.Stop != "answered" {
 					t.Fatalf("%+v, %v\n%s", outcome, err, log)
 				}
 				if n := strings.Count(log, `"kind":"tool_called"`); n != 2 {

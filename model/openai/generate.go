@@ -15,7 +15,7 @@ var errLeft = errors.New("the caller left")
 
 // Generate sends the request and yields the answer as it comes. Tool calls come
 // last, when the server has said why the answer ended: one that stops before that
-// is [troupe.ErrIncomplete] and yields no calls. An answer cut by its length does
+// is io.ErrUnexpectedEOF and yields no calls. An answer cut by its length does
 // yield them, since they are part of what was said, but they are not to be run.
 //
 // A server's reason for ending that is none of the known ones counts as

@@ -3,6 +3,7 @@ package openai_test
 import (
 	"context"
 	"errors"
+	"io"
 	"net/http"
 	"net/http/httptrace"
 	"strings"
@@ -42,7 +43,7 @@ func ask(ctx context.Context, m *openai.Model, req *troupe.Request) (text string
 
 func isIncomplete(err error) bool {
 	e, ok := errors.AsType[*troupe.ModelError](err)
-	return ok && e.Temporary && errors.Is(e, troupe.ErrIncomplete)
+	return ok && e.Temporary && errors.Is(e, io.ErrUnexpectedEOF)
 }
 
 func TestEveryShapeIsReadAsItIsMeant(t *testing.T) {

@@ -30,7 +30,7 @@ func listen(ctx context.Context, m troupe.Model, req *troupe.Request) heard {
 		case err != nil:
 			h.Err = err
 			h.order += "x"
-		case chunk.Progress != nil:
+		case chunk.Growing != "":
 		case chunk.Call != nil:
 			h.Calls = append(h.Calls, *chunk.Call)
 			h.order += "c"

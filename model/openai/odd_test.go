@@ -347,16 +347,16 @@ func TestGrowingCallsAreShown(t *testing.T) {
 		payloads = append(payloads, calling(p))
 	}
 	m := newModel(t, stream200(events(append(payloads, calling(`{"index":0,"function":{"arguments":"\"}"}}`), because("tool_calls"))...)))
-	var shown []troupe.Progress
+	var shown []troupe.Chunk
 	for chunk, err := range m.Generate(t.Context(), hello()) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if chunk.Progress != nil {
-			shown = append(shown, *chunk.Progress)
+		if chunk.Growing != "" {
+			shown = append(shown, chunk)
 		}
 	}
-	if len(shown) < 3 || len(shown) > 6 || shown[0].Call != "f" || shown[len(shown)-1].Bytes <= shown[0].Bytes {
+	if len(shown) < 3 || len(shown) > 6 || shown[0].Growing != "f" || shown[len(shown)-1].Grown <= shown[0].Grown {
 		t.Errorf("shown %+v", shown)
 	}
 }

@@ -199,7 +199,7 @@ func (a *answer) showProgress(added int) error {
 	call := a.calls[len(a.calls)-1]
 	if grown := call.arguments.size(); call.name != "" && (a.shown == 0 || grown < a.shown || grown >= a.shown+step) {
 		a.shown = max(grown, 1)
-		return a.show(troupe.Chunk{Progress: &troupe.Progress{Call: call.name, Bytes: grown}})
+		return a.show(troupe.Chunk{Growing: call.name, Grown: grown})
 	}
 	return nil
 }

@@ -237,7 +237,7 @@ func TestWhatHasNoEndIsIncomplete(t *testing.T) {
 func checkIncomplete(t *testing.T, got heard) {
 	t.Helper()
 	e, ok := errors.AsType[*troupe.ModelError](got.Err)
-	if !ok || !errors.Is(e, troupe.ErrIncomplete) || !e.Temporary {
+	if !ok || !errors.Is(e, io.ErrUnexpectedEOF) || !e.Temporary {
 		t.Errorf("error %v, want a temporary ErrIncomplete", got.Err)
 	}
 	if got.End != nil || got.Calls != nil {

@@ -9,6 +9,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"net"
 	"syscall"
@@ -97,8 +98,7 @@ var own = []Known{
 	{troupe.ErrNotFound, Problem{Code: "not_found", Sentence: "There is no such conversation.", Next: "troupe sessions lists those there are."}},
 	{troupe.ErrConflict, Problem{Code: "conflict", Sentence: "Another process has written to this conversation.", Cause: "A conversation goes on in one place at a time.", Next: "Open it again and repeat what you did."}},
 	{troupe.ErrChanged, Problem{Code: "changed", Sentence: "The agent or the flow has changed since this run began.", Next: "Start a new run, or fork the conversation before the change."}},
-	{troupe.ErrTooDeep, Problem{Code: "too_deep", Sentence: "Agents called each other too deep.", Next: "Raise limits.depth, or let fewer agents call others."}},
-	{troupe.ErrCircular, Problem{Code: "circular", Sentence: "Agents called each other in a circle.", Next: "Take one of the calls out of the circle."}},
+	{troupe.ErrCircular, Problem{Code: "circular", Sentence: "Agents called each other in a circle, or too deep.", Next: "Take one of the calls out of the circle, or raise limits.depth."}},
 	{syscall.ENOSPC, Problem{Code: "disk_full", Sentence: "The disk is full: nothing was written.", Next: "Make room, and resume the run."}},
 	{fs.ErrPermission, Problem{Code: "permission", Sentence: "A file may not be read or written.", Next: "Check its permissions; troupe doctor tries the data directory."}},
 }
@@ -123,7 +123,7 @@ func ofModel(e *troupe.ModelError) Problem {
 	case ok:
 	case errors.Is(e, troupe.ErrContextFull):
 		p = reasons["context"]
-	case errors.Is(e, troupe.ErrIncomplete):
+	case errors.Is(e, io.ErrUnexpectedEOF):
 		p = reasons["incomplete"]
 	case e.Temporary:
 		p = reasons["overloaded"]
@@ -194,9 +194,9 @@ var reasons = map[string]Problem{
 
 // OfStop explains why a run ended without the whole of an answer. It is the zero
 // Problem for a run that has one, or that waits for somebody.
-func OfStop(stop troupe.Stop) Problem { return stops[stop] }
+func OfStop(stop string) Problem { return stops[stop] }
 
-var stops = map[troupe.Stop]Problem{
+var stops = map[string]Problem{
 	"turns":          {Code: "turns", Sentence: "The run has asked the model as often as it may.", Next: "Say what to go on with, or raise limits.turns."},
 	"tool_calls":     {Code: "tool_calls", Sentence: "The run has called tools as often as it may.", Next: "Say what to go on with, or raise limits.tool_calls."},
 	"tokens":         {Code: "tokens", Sentence: "The run has used up its tokens.", Next: "Raise limits.tokens, or ask for less at once."},

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"net"
 	"os"
@@ -70,7 +71,7 @@ func TestErrorsAreExplained(t *testing.T) {
 		{&troupe.ModelError{Status: 429, Reason: "rate", Temporary: true, RetryAfter: 90 * time.Second}, "rate", "in 90 seconds"},
 		{&troupe.ModelError{Status: 429, Reason: "rate", RetryAfter: 5 * time.Hour}, "rate", "in 5 hours"},
 		{&troupe.ModelError{Err: troupe.ErrContextFull}, "context", "window"},
-		{&troupe.ModelError{Err: troupe.ErrIncomplete, Temporary: true}, "incomplete", "broke off"},
+		{&troupe.ModelError{Err: io.ErrUnexpectedEOF, Temporary: true}, "incomplete", "broke off"},
 		{&troupe.ModelError{Status: 500, Temporary: true}, "overloaded", "trouble of its own"},
 		{&troupe.ModelError{Status: 400}, "request", "doctor"},
 		{&troupe.ModelError{Status: 404, Reason: "model", Message: "model 'x' not found"}, "model", "troupe models"},
@@ -106,10 +107,10 @@ func TestOtherPackagesExplainTheirOwn(t *testing.T) {
 }
 
 func TestEveryStopIsExplained(t *testing.T) {
-	for _, stop := range []troupe.Stop{"turns", "tool_calls", "tokens", "cost", "time", "repeated_calls", "length", "content_filter", "refused", "empty"} {
+	for _, stop := range []string{"turns", "tool_calls", "tokens", "cost", "time", "repeated_calls", "length", "content_filter", "refused", "empty"} {
 		check(t, OfStop(stop))
 	}
-	for _, stop := range []troupe.Stop{troupe.StopAnswered, troupe.StopInput, troupe.StopHandedOff, troupe.StopDecided} {
+	for _, stop := range []string{"answered", "input_requested", "handed_off", "decided"} {
 		if p := OfStop(stop); p != (Problem{}) {
 			t.Errorf("%s is a problem: %+v", stop, p)
 		}

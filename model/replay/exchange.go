@@ -64,7 +64,7 @@ type failure struct {
 }
 
 // causes are the errors that callers look for, by the name a file has for them.
-var causes = map[string]error{"context_full": troupe.ErrContextFull, "incomplete": troupe.ErrIncomplete}
+var causes = map[string]error{"context_full": troupe.ErrContextFull, "incomplete": io.ErrUnexpectedEOF}
 
 func failureOf(err error) *failure {
 	told, ok := errors.AsType[*troupe.ModelError](err)

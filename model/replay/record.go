@@ -61,7 +61,7 @@ func (r *Recorder) Generate(ctx context.Context, req *troupe.Request) iter.Seq2[
 				return
 			}
 			complete := err != nil || piece.End != nil
-			if err == nil && piece.Progress == nil {
+			if err == nil && piece.Growing == "" {
 				chunks = append(chunks, chunk{piece.Text, piece.Thought, piece.Refusal, piece.Call, (*end)(piece.End)})
 			}
 			if complete {

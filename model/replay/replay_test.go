@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"iter"
 	"os"
 	"path/filepath"
@@ -295,7 +296,7 @@ func TestErrorsPlayAsTheyWere(t *testing.T) {
 	for name, err := range map[string]error{
 		"plain":    plain,
 		"full":     &troupe.ModelError{Status: 400, Code: "too_long", Err: fmt.Errorf("so: %w", troupe.ErrContextFull)},
-		"broken":   &troupe.ModelError{Temporary: true, RetryAfter: 1500 * time.Millisecond, Err: troupe.ErrIncomplete},
+		"broken":   &troupe.ModelError{Temporary: true, RetryAfter: 1500 * time.Millisecond, Err: io.ErrUnexpectedEOF},
 		"caused":   &troupe.ModelError{Status: 500, Message: "oh", Err: plain},
 		"nameless": errors.New(""),
 	} {
@@ -306,7 +307,7 @@ func TestErrorsPlayAsTheyWere(t *testing.T) {
 			if len(chunks) != 1 || chunks[0].Text != "so f" || got == nil {
 				t.Fatalf("got %v and %v", chunks, got)
 			}
-			for _, sentinel := range []error{troupe.ErrContextFull, troupe.ErrIncomplete} {
+			for _, sentinel := range []error{troupe.ErrContextFull, io.ErrUnexpectedEOF} {
 				if errors.Is(got, sentinel) != errors.Is(err, sentinel) {
 					t.Errorf("%v: is it %v?", got, sentinel)
 				}

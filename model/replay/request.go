@@ -24,11 +24,11 @@ type request struct {
 
 // A message is a [troupe.Message] without what differs from run to run.
 type message struct {
-	Role    troupe.Role `json:"role"`
-	Text    string      `json:"text,omitempty"`
-	Thought string      `json:"thought,omitempty"`
-	Refusal string      `json:"refusal,omitempty"`
-	Calls   []call      `json:"calls,omitempty"`
+	Role    string `json:"role"`
+	Text    string `json:"text,omitempty"`
+	Thought string `json:"thought,omitempty"`
+	Refusal string `json:"refusal,omitempty"`
+	Calls   []call `json:"calls,omitempty"`
 	// Answers is the number of the call that a tool's message is the result of.
 	Answers string `json:"answers,omitempty"`
 	Parts   []part `json:"parts,omitempty"`

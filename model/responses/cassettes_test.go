@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 	"testing"
 
@@ -74,7 +75,7 @@ func check(t *testing.T, r *wiretest.Recording, h *wiretest.Heard) string {
 		}
 		return "failed in the stream"
 	case r.Facts.Stop == "queued" || r.Facts.Stop == "in_progress":
-		if failure == nil || !failure.Temporary || !errors.Is(failure, troupe.ErrIncomplete) || h.End != nil {
+		if failure == nil || !failure.Temporary || !errors.Is(failure, io.ErrUnexpectedEOF) || h.End != nil {
 			t.Errorf("%s: %+v", r.Name, h)
 		}
 		return "not done"

@@ -16,7 +16,7 @@ const aResponse = "an answer of the Responses API"
 
 // Generate sends the request and yields the answer as it comes. Tool calls come
 // last, when the server has said how the answer ended: one that stops before that
-// is [troupe.ErrIncomplete] and yields no calls. Params.Stop and Params.Seed have no
+// is io.ErrUnexpectedEOF and yields no calls. Params.Stop and Params.Seed have no
 // counterpart in the API.
 func (m *Model) Generate(ctx context.Context, req *troupe.Request) iter.Seq2[troupe.Chunk, error] {
 	return wire.Generate(ctx, func(emit func(troupe.Chunk) bool) error {

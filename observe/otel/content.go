@@ -10,7 +10,7 @@ import (
 
 // A message is what somebody said, in the form that the conventions give it.
 type message struct {
-	Role   troupe.Role   `json:"role"`
+	Role   string        `json:"role"`
 	Parts  []part        `json:"parts"`
 	Finish troupe.Finish `json:"finish_reason,omitempty"`
 }

@@ -46,7 +46,7 @@ func sing(t *testing.T, o otel.Options) []byte {
 		Fail(errors.New("the key canary is wrong"))), parrot, saver)
 	engine := newEngine(t, tracer, troupe.NewMemoryStore())
 	out, err := troupe.Collect(engine.Run(t.Context(), agent, troupe.Input{Text: "canary", Custom: map[string]any{"canary": "canary"}}))
-	if err != nil || out.Stop != troupe.StopInput {
+	if err != nil || out.Stop != "input_requested" {
 		t.Fatalf("the first run ended with %v, %v", out.Stop, err)
 	}
 	if _, err = troupe.Collect(engine.Run(t.Context(), agent, troupe.Input{Session: out.Session, Text: "canary"})); err == nil {
@@ -78,7 +78,7 @@ func TestTextThatIsNotUTF8DoesNotHoldBackTheRest(t *testing.T) {
 		&troupe.RunStarted{Input: troupe.Handoff{Task: bad}},
 		&troupe.ModelReplied{Model: bad, Finish: troupe.Finish(bad), Purpose: bad, Message: &troupe.Message{Text: bad}},
 		&troupe.ToolCalled{Tool: bad, CallID: bad, Arguments: troupe.Arguments(bad)},
-		&troupe.ToolReturned{Tool: bad, CallID: bad, Content: bad, Class: troupe.Class(bad), Error: bad},
+		&troupe.ToolReturned{Tool: bad, CallID: bad, Content: bad, Class: string(bad), Error: bad},
 		&troupe.Warned{Code: bad, Message: bad},
 		&troupe.RunFailed{Error: bad},
 	} {

@@ -68,9 +68,9 @@ func (s *session) note(e *troupe.Event) {
 		s.end(r, e, b.Spent.Add(b.SpentBelow))
 	case *troupe.RunFailed:
 		if b.Stack != "" {
-			failure = string(troupe.ClassPanicked)
+			failure = "panicked"
 		}
-		t.fail(r.span, cmp.Or(failure, string(troupe.ClassFailed)), b.Error)
+		t.fail(r.span, cmp.Or(failure, "failed"), b.Error)
 		s.end(r, e, b.Spent.Add(b.SpentBelow))
 	case *troupe.RunCancelled:
 		t.fail(r.span, "cancelled", b.Reason)
@@ -188,7 +188,7 @@ func (r *run) interruptCalls(at time.Time) {
 }
 
 func interrupted(span trace.Span, at time.Time) {
-	class := string(troupe.ClassInterrupted)
+	class := "interrupted"
 	span.SetAttributes(errorType.String(class))
 	span.SetStatus(codes.Error, class)
 	span.End(trace.WithTimestamp(at))

@@ -146,7 +146,7 @@ func TestMentionsBecomeEventsOfTheRunsSpan(t *testing.T) {
 			&troupe.ContextCompacted{Summary: "they talked", Dropped: 4, Kept: 2, TokensBefore: 900, TokensAfter: 300},
 			&troupe.InputRequested{Question: "may I?", Tool: "ask", CallID: "c1"},
 			&troupe.ModelReplied{Model: "openai/gpt-5", Purpose: "summary"}, // without a message
-			&troupe.RunFinished{Stop: troupe.StopInput},
+			&troupe.RunFinished{Stop: "input_requested"},
 		} {
 			tracer.Note(&troupe.Event{Seq: int64(i + 1), Time: time.Unix(int64(i), 0), Session: "s", Run: "r", Agent: "a", Body: body})
 		}

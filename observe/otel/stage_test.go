@@ -118,7 +118,7 @@ func slow() troupe.Tool {
 		case <-ctx.Done():
 			return "", ctx.Err()
 		}
-	}, troupe.ReadOnly(), troupe.Timeout(troupe.NoTimeout))
+	}, troupe.ReadOnly(), troupe.Timeout(-1))
 }
 
 func broken() troupe.Tool {

@@ -98,7 +98,7 @@ func (t *Theatre) Play(ctx context.Context, d *bundle.Definition, c bundle.Comma
 			p.dead("%v", rootCause(err))
 			break
 		}
-		if end.Stop != troupe.StopAnswered {
+		if end.Stop != "answered" {
 			p.dead("it stopped before its end: %s", end.Stop)
 			break
 		}

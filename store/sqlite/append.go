@@ -52,7 +52,7 @@ func encode(events []troupe.Event) ([]row, error) {
 }
 
 // facets returns the tool that an event is about, and the class of failure it is.
-func facets(body troupe.Body) (tool string, class troupe.Class) {
+func facets(body troupe.Body) (tool string, class string) {
 	switch b := body.(type) {
 	case *troupe.ToolCalled:
 		return b.Tool, ""
@@ -61,7 +61,7 @@ func facets(body troupe.Body) (tool string, class troupe.Class) {
 	case *troupe.InputRequested:
 		return b.Tool, ""
 	case *troupe.RunFailed:
-		return "", troupe.ClassFailed
+		return "", "failed"
 	}
 	return "", ""
 }

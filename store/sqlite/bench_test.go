@@ -148,9 +148,9 @@ func BenchmarkSearch(b *testing.B) {
 	fill(b, s, sessions, each, func(i int) troupe.Body {
 		switch {
 		case i == sessions*each/2:
-			return &troupe.ToolReturned{Tool: "rare", Class: troupe.ClassPanicked, Content: "a needle in a haystack"}
+			return &troupe.ToolReturned{Tool: "rare", Class: "panicked", Content: "a needle in a haystack"}
 		case i%50 == 0:
-			return &troupe.ToolReturned{Tool: "fetch", Class: troupe.ClassTimeout, Error: "no answer"}
+			return &troupe.ToolReturned{Tool: "fetch", Class: "timeout", Error: "no answer"}
 		case i%3 == 0:
 			return &troupe.ToolCalled{Tool: "fetch", Arguments: troupe.Arguments(fmt.Sprintf(`{"url":"https://example.com/%d"}`, i))}
 		}
@@ -164,7 +164,7 @@ func BenchmarkSearch(b *testing.B) {
 	b.Logf("indexed in another %v", time.Since(began).Round(time.Second))
 	start := time.Date(2024, 2, 29, 12, 0, 0, 0, time.UTC)
 	late := start.Add((sessions - 10) * time.Minute)
-	warned := []troupe.Kind{"warned", "run_cancelled"}
+	warned := []string{"warned", "run_cancelled"}
 	cases := []struct {
 		name  string
 		query Query
@@ -176,7 +176,7 @@ func BenchmarkSearch(b *testing.B) {
 		{"absent agent", Query{Agent: "nobody"}, 0},
 		{"tool", Query{Tool: "fetch"}, 50},
 		{"rare tool", Query{Tool: "rare"}, 1},
-		{"rare class", Query{Class: troupe.ClassPanicked}, 1},
+		{"rare class", Query{Class: "panicked"}, 1},
 		{"kinds or errors", Query{Kinds: warned, OrErrors: true}, 50},
 		{"kinds or errors of an absent agent", Query{Kinds: warned, OrErrors: true, Agent: "nobody"}, 0},
 		{"absent kinds", Query{Kinds: warned}, 0},
@@ -184,7 +184,7 @@ func BenchmarkSearch(b *testing.B) {
 		{"until", Query{Until: start.Add(time.Minute)}, 50},
 		{"all at once since late", Query{Agent: "alex", Tool: "fetch", Kinds: warned, OrErrors: true, Text: "answer", Since: late}, 20},
 		{"all at once", Query{Agent: "alex", Tool: "rare", Kinds: warned, OrErrors: true, Text: "haystack", Since: start}, 1},
-		{"session", Query{Session: id(sessions / 2), Kinds: []troupe.Kind{"tool_returned"}}, 2},
+		{"session", Query{Session: id(sessions / 2), Kinds: []string{"tool_returned"}}, 2},
 		{"rare word", Query{Text: "needle"}, 1},
 		{"common word", Query{Text: "message"}, 50},
 		{"common word of a session", Query{Text: "message", Session: id(17)}, 50},

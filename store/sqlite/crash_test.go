@@ -202,7 +202,7 @@ func TestARunIsResumedByAnotherProcess(t *testing.T) {
 
 	s := openAt(t, path)
 	for info, err := range s.Sessions(t.Context(), troupe.SessionFilter{}) {
-		if err != nil || info.ID != id(1) || info.Status != troupe.SessionInterrupted || info.Title != "Add things." {
+		if err != nil || info.ID != id(1) || info.Status != "interrupted" || info.Title != "Add things." {
 			t.Errorf("the killed process left %+v, %v", info, err)
 		}
 	}
@@ -222,7 +222,7 @@ func TestARunIsResumedByAnotherProcess(t *testing.T) {
 		t.Errorf("the run ended with %q", answer)
 	}
 	mustClose(t, s)
-	for info, err := range openAt(t, path).Sessions(t.Context(), troupe.SessionFilter{Status: troupe.SessionCompleted}) {
+	for info, err := range openAt(t, path).Sessions(t.Context(), troupe.SessionFilter{Status: "completed"}) {
 		if err != nil || info.ID != id(1) {
 			t.Errorf("completed is %+v, %v", info, err)
 		}

@@ -9,8 +9,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"github.com/troupe-dev/troupe"
 )
 
 // sound makes a store of 20 sessions that was closed.
@@ -296,7 +294,7 @@ func TestADamagedEventConcernsItsSessionAlone(t *testing.T) {
 		t.Errorf("%d sessions are listed", len(ids))
 	}
 	hits, damaged := 0, 0
-	for hit, err := range s.Search(t.Context(), Query{Kinds: []troupe.Kind{"user_said"}}) {
+	for hit, err := range s.Search(t.Context(), Query{Kinds: []string{"user_said"}}) {
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -40,7 +40,7 @@ func ExampleOpen() {
 	for info, err := range engine.Sessions(ctx, troupe.SessionFilter{Agent: "guide"}) {
 		fmt.Println(info.Title, info.Status, err)
 	}
-	for hit, err := range store.Search(ctx, sqlite.Query{Text: "otters", Kinds: []troupe.Kind{"model_replied"}}) {
+	for hit, err := range store.Search(ctx, sqlite.Query{Text: "otters", Kinds: []string{"model_replied"}}) {
 		fmt.Println(hit.Event.Body.(*troupe.ModelReplied).Message.Text, err)
 	}
 	// Output:

@@ -37,14 +37,14 @@ func TestFollowYieldsEachEventOnceWhoeverStoresIt(t *testing.T) {
 	r := readAt(t, path)
 	queries := []Query{
 		{After: 1}, {After: 1, Text: "needle"}, {After: 1, Text: `need* "the end"`, Agent: "alex"},
-		{After: 1, Kinds: []troupe.Kind{"warned"}, OrErrors: true},
+		{After: 1, Kinds: []string{"warned"}, OrErrors: true},
 	}
 	got := make([][]string, len(queries))
 	var wg sync.WaitGroup
 	for i, q := range queries {
 		wg.Go(func() { got[i] = followed(t, r, q) })
 	}
-	bodies := []troupe.Body{said("a needle"), said("nothing"), &troupe.ToolReturned{Class: troupe.ClassTimeout, Error: "needles"}}
+	bodies := []troupe.Body{said("a needle"), said("nothing"), &troupe.ToolReturned{Class: "timeout", Error: "needles"}}
 	for round := range 3 {
 		var appending sync.WaitGroup
 		for n := range 3 {

@@ -73,7 +73,8 @@ func (w *writer) checkFree(path, session string) error {
 	case owner != w.owner.name && (until < time.Now().UnixNano() || hasEnded(path, owner)):
 		return nil
 	}
-	return &troupe.OwnedError{Session: session, Owner: ownerFrom(about)}
+	holder := ownerFrom(about)
+	return fmt.Errorf("session %s: %w", session, &holder)
 }
 
 // checkEpoch fails unless events may be written under an epoch.

@@ -117,8 +117,8 @@ func TestASessionThatItsProcessLeftRunningIsInterrupted(t *testing.T) {
 	path := file(t)
 	expect := func(s troupe.Store, all, running, interrupted string) {
 		t.Helper()
-		for status, want := range map[troupe.SessionStatus]string{
-			"": all, troupe.SessionRunning: running, troupe.SessionInterrupted: interrupted, troupe.SessionCompleted: "2 completed",
+		for status, want := range map[string]string{
+			"": all, "running": running, "interrupted": interrupted, "completed": "2 completed",
 		} {
 			if got := statuses(t, s, troupe.SessionFilter{Status: status}); got != want {
 				t.Errorf("sessions that are %q: %s; want %s", status, got, want)
@@ -225,7 +225,7 @@ func TestAReaderReadsBesideProcessesThatAreKilled(t *testing.T) {
 			if !strings.HasPrefix(lines.Text(), "acknowledged") {
 				continue
 			}
-			if n++; n%50 == 0 && n < 200 && statuses(t, r, troupe.SessionFilter{Status: troupe.SessionRunning}) == "" {
+			if n++; n%50 == 0 && n < 200 && statuses(t, r, troupe.SessionFilter{Status: "running"}) == "" {
 				t.Error("no session is running")
 			}
 			if n == 200 {
@@ -233,7 +233,7 @@ func TestAReaderReadsBesideProcessesThatAreKilled(t *testing.T) {
 			}
 		}
 		cmd.Wait()
-		if got := statuses(t, r, troupe.SessionFilter{Status: troupe.SessionRunning}); got != "" {
+		if got := statuses(t, r, troupe.SessionFilter{Status: "running"}); got != "" {
 			t.Errorf("after the process was killed these are left: %s", got)
 		}
 	}

@@ -112,7 +112,7 @@ func TestASessionThatAnotherProcessHas(t *testing.T) {
 		"a resume":  last(engine.Resume(t.Context(), agent, id(1))),
 		"a delete":  engine.Delete(t.Context(), id(1)),
 	} {
-		if owned, ok := errors.AsType[*troupe.OwnedError](err); !ok || owned.Owner.PID != other.pid || owned.Owner.Host == "" {
+		if owned, ok := errors.AsType[*troupe.Owner](err); !ok || owned.PID != other.pid || owned.Host == "" {
 			t.Errorf("%s: %v; want an error that names process %d", what, err, other.pid)
 		}
 	}
@@ -141,7 +141,7 @@ func TestASessionThatAnotherProcessHas(t *testing.T) {
 	}
 	other.wait("ended: \"one two\", <nil>")
 	for info, err := range s.Sessions(t.Context(), troupe.SessionFilter{}) {
-		if err != nil || info.Title != "renamed from elsewhere" || info.Status != troupe.SessionCompleted {
+		if err != nil || info.Title != "renamed from elsewhere" || info.Status != "completed" {
 			t.Errorf("it stands %+v, %v", info, err)
 		}
 	}

@@ -3,8 +3,6 @@ package sqlite
 import (
 	"strings"
 	"time"
-
-	"github.com/troupe-dev/troupe"
 )
 
 // A Query chooses events of all sessions. A zero field does not restrict.
@@ -17,11 +15,11 @@ type Query struct {
 	// Session, Run, Agent and Tool are exact.
 	Session, Run, Agent, Tool string
 	// Kinds are those that an event may be of.
-	Kinds []troupe.Kind
+	Kinds []string
 	// OrErrors adds to what is of these Kinds all that failed, whatever its kind.
 	OrErrors bool
-	// Class is a class of failure. A run that failed has [troupe.ClassFailed].
-	Class troupe.Class
+	// Class is a class of failure. A run that failed has ["failed"].
+	Class string
 	// Errors leaves only what failed, whatever its class.
 	Errors bool
 	// Since is the earliest time of an event, and Until the one it must be before.

@@ -146,9 +146,9 @@ func summaries(ctx context.Context, db *sql.DB, match troupe.SessionFilter, afte
 	where.equal("user", match.User)
 	where.equal("agent", match.Agent)
 	switch match.Status {
-	case troupe.SessionRunning:
+	case "running":
 		where.add("status = 'running' AND "+holder+" IS NOT NULL", now, lost)
-	case troupe.SessionInterrupted:
+	case "interrupted":
 		where.add("status = 'running' AND "+holder+" IS NULL", now, lost)
 	default:
 		where.equal("status", string(match.Status))
@@ -179,8 +179,8 @@ func summaries(ctx context.Context, db *sql.DB, match troupe.SessionFilter, afte
 		}
 		if about.Valid {
 			s.info.Owner = ownerFrom(about.String)
-		} else if s.info.Status == troupe.SessionRunning {
-			s.info.Status = troupe.SessionInterrupted
+		} else if s.info.Status == "running" {
+			s.info.Status = "interrupted"
 		}
 		found = append(found, s.info)
 	}

@@ -169,8 +169,8 @@ func (p *project) read(id string, lines []string) *session {
 // compare compares how a session is listed, and what its manifest says, with its log.
 func (p *project) compare(listed listing, s *session, killed bool) {
 	status := s.info.Status
-	if status == troupe.SessionRunning {
-		status = troupe.SessionInterrupted // for nobody is running now
+	if status == "running" {
+		status = "interrupted" // for nobody is running now
 	}
 	if listed.Execution.Status != status || listed.Agent.Name != s.info.Agent {
 		p.problem("session %s is listed as %s of %s, and is %s of %s", listed.ID, listed.Execution.Status, listed.Agent.Name, status, s.info.Agent)

@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/failpoint"
 )
 
@@ -59,7 +58,7 @@ func (w *world) cutDelivery(ctx context.Context, point failpoint.Point, pass int
 	if len(list) == 0 {
 		return true, nil // it had not begun
 	}
-	if list[0].Execution.Status != troupe.SessionCompleted { // else only the manifest was left to write
+	if list[0].Execution.Status != "completed" { // else only the manifest was left to write
 		if o, err = p.do(ctx, command{args: []string{"-q", "sessions", "resume", list[0].ID}}); err != nil {
 			return true, err
 		}

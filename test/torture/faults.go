@@ -15,8 +15,6 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
-
-	"github.com/troupe-dev/troupe"
 )
 
 // Numbers of tasks that no lane has.
@@ -56,7 +54,7 @@ func (p *project) mustAnswer(ctx context.Context, task int, o *outcome) (id stri
 	}
 	if id == "" {
 		p.problem("task %d has no session", task)
-	} else if s := p.seen[id]; s.info.Status != troupe.SessionCompleted || !strings.HasPrefix(s.answer, fmt.Sprintf("T%d-", task)) {
+	} else if s := p.seen[id]; s.info.Status != "completed" || !strings.HasPrefix(s.answer, fmt.Sprintf("T%d-", task)) {
 		p.problem("session %s is %s with the answer %q", id, s.info.Status, s.answer)
 	}
 	return id, nil

@@ -11,8 +11,6 @@ import (
 	"strings"
 	"syscall"
 	"time"
-
-	"github.com/troupe-dev/troupe"
 )
 
 const (
@@ -91,7 +89,7 @@ func (w *world) takeOver(ctx context.Context, p *project, task int) (bool, error
 		return false, err
 	}
 	for _, listed := range list {
-		if !strings.HasPrefix(listed.Summary, fmt.Sprintf("T%d ", task)) || listed.Execution.Status != troupe.SessionRunning {
+		if !strings.HasPrefix(listed.Summary, fmt.Sprintf("T%d ", task)) || listed.Execution.Status != "running" {
 			continue
 		}
 		for deadline := time.Now().Add(leasePatience); time.Now().Before(deadline); time.Sleep(time.Second) {

@@ -127,7 +127,7 @@ func (l *lane) conclude(w *work) error {
 		if w.batch != "" {
 			last = s.info.Title
 		}
-		if want := taskIs.FindString(last) + "-"; s.info.Status != troupe.SessionCompleted || !strings.HasPrefix(s.answer, want) {
+		if want := taskIs.FindString(last) + "-"; s.info.Status != "completed" || !strings.HasPrefix(s.answer, want) {
 			l.problem("session %s is %s with the answer %q, which does not begin with %s", id, s.info.Status, s.answer, want)
 		}
 	}
@@ -157,7 +157,7 @@ func (l *lane) checkLedger(w *work) error {
 				l.world.report.add(effects, 1)
 				if b.Class == "" && lines[b.CallID] == 0 {
 					l.problem("session %s: the ledger does not have %s, which returned", id, b.CallID)
-				} else if b.Class != "" && b.Class != troupe.ClassInterrupted {
+				} else if b.Class != "" && b.Class != "interrupted" {
 					l.problem("session %s: %s: %s", id, b.CallID, b.Error)
 				}
 			}
@@ -171,7 +171,7 @@ func (l *lane) results(o *outcome) map[string]string {
 	answers := map[string]string{}
 	for _, line := range o.lines() {
 		var r struct{ Session, Status, Answer, Error string }
-		if err := json.Unmarshal([]byte(line), &r); err != nil || r.Status != string(troupe.StatusSuccess) {
+		if err := json.Unmarshal([]byte(line), &r); err != nil || r.Status != "success" {
 			l.problem("a batch's result: %s", strings.TrimSpace(line))
 			continue
 		}

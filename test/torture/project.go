@@ -82,7 +82,7 @@ type listing struct {
 		Name string `json:"name"`
 	} `json:"agent"`
 	Execution struct {
-		Status troupe.SessionStatus `json:"status"`
+		Status string `json:"status"`
 	} `json:"execution"`
 	Summary  string `json:"userSummary"`
 	Messages int    `json:"messageCount"`

@@ -91,7 +91,7 @@ func (w *work) next(p *project, skip bool) []string {
 	id := w.sessions[0]
 	s, left := p.seen[id], w.left(p)
 	switch {
-	case (s.info.Status == troupe.SessionRunning || s.info.Status == troupe.SessionFailed) && !(skip && len(left) > 0 && left[0] != approval):
+	case (s.info.Status == "running" || s.info.Status == "failed") && !(skip && len(left) > 0 && left[0] != approval):
 		return []string{"--json", "sessions", "resume", id}
 	case len(left) > 0:
 		return []string{"--json", "chat", w.agent, "--session", id}

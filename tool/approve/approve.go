@@ -151,7 +151,7 @@ func (g *guard) Call(ctx context.Context, in *troupe.Invocation) (troupe.Result,
 }
 
 func refused(why string) error {
-	return &troupe.ToolError{Class: troupe.ClassUnauthorized, Message: why}
+	return &troupe.ToolError{Class: "unauthorized", Message: why}
 }
 
 // maxShown is how much of the arguments a question shows, in bytes. The event has

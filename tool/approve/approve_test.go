@@ -98,23 +98,23 @@ func talk(t *testing.T, do approve.Decision, answers ...string) (wrote []string,
 }
 
 func TestACallIsMadeOnlyIfItIsApproved(t *testing.T) {
-	if wrote, end, _ := talk(t, approve.Allow); len(wrote) != 1 || end.Stop != troupe.StopAnswered {
+	if wrote, end, _ := talk(t, approve.Allow); len(wrote) != 1 || end.Stop != "answered" {
 		t.Errorf("allowed: wrote %v, %s", wrote, end.Stop)
 	}
-	if wrote, end, _ := talk(t, approve.Deny); len(wrote) != 0 || end.Stop != troupe.StopAnswered {
+	if wrote, end, _ := talk(t, approve.Deny); len(wrote) != 0 || end.Stop != "answered" {
 		t.Errorf("denied: wrote %v, %s", wrote, end.Stop)
 	}
 	wrote, end, asked := talk(t, approve.Ask)
-	if len(wrote) != 0 || end.Stop != troupe.StopInput || asked == nil || asked.Tool != "write_file" || string(asked.Arguments) != `{"path":"a.md"}` {
+	if len(wrote) != 0 || end.Stop != "input_requested" || asked == nil || asked.Tool != "write_file" || string(asked.Arguments) != `{"path":"a.md"}` {
 		t.Fatalf("asked: wrote %v, %s, %+v", wrote, end.Stop, asked)
 	}
 	if !strings.Contains(end.Output.Summary, `May I call write_file with {"path":"a.md"}?`) {
 		t.Errorf("the question is %q", end.Output.Summary)
 	}
-	if wrote, end, _ := talk(t, approve.Ask, " Yes. "); len(wrote) != 1 || end.Stop != troupe.StopAnswered {
+	if wrote, end, _ := talk(t, approve.Ask, " Yes. "); len(wrote) != 1 || end.Stop != "answered" {
 		t.Errorf("approved: wrote %v, %s", wrote, end.Stop)
 	}
-	if wrote, end, _ := talk(t, approve.Ask, "yes, but somewhere else"); len(wrote) != 0 || end.Stop != troupe.StopAnswered {
+	if wrote, end, _ := talk(t, approve.Ask, "yes, but somewhere else"); len(wrote) != 0 || end.Stop != "answered" {
 		t.Errorf("not approved: wrote %v, %s", wrote, end.Stop)
 	}
 }

@@ -31,7 +31,7 @@ func New() troupe.Tool {
 	return troupe.NewTool("calculator", strings.TrimSpace(description), func(_ context.Context, in request) (result, error) {
 		v, err := evaluate(in.Expression)
 		if err != nil {
-			return result{}, &troupe.ToolError{Class: troupe.ClassInvalidArguments, Err: err}
+			return result{}, &troupe.ToolError{Class: "invalid_arguments", Err: err}
 		}
 		text, exact := v.format()
 		return result{Result: text, Exact: exact}, nil

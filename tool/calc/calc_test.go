@@ -152,7 +152,7 @@ func TestMistakesAreShownWhereTheyAre(t *testing.T) {
 		}
 	}
 	_, err := call(t, "1/0")
-	if failure, ok := err.(*troupe.ToolError); !ok || failure.Class != troupe.ClassInvalidArguments || failure.Error() != "at character 2: division by zero" {
+	if failure, ok := err.(*troupe.ToolError); !ok || failure.Class != "invalid_arguments" || failure.Error() != "at character 2: division by zero" {
 		t.Errorf("the tool says %v", err)
 	}
 }

@@ -75,10 +75,10 @@ func New(c Config) (troupe.Tool, error) {
 	description := "Runs a command in a sandbox: without network, and with changes only in the working directory. Granted: " + strings.Join(c.Allow, "; ") + "."
 	return troupe.NewToolWithCall("run_command", description, func(ctx context.Context, call *troupe.Invocation, in request) (result, error) {
 		if len(in.Command) == 0 || in.Command[0] == "" {
-			return result{}, &troupe.ToolError{Class: troupe.ClassInvalidArguments, Message: "the command is empty"}
+			return result{}, &troupe.ToolError{Class: "invalid_arguments", Message: "the command is empty"}
 		}
 		if !granted(c.Allow, in.Command) {
-			return result{}, &troupe.ToolError{Class: troupe.ClassUnauthorized, Message: fmt.Sprintf("%q is not granted; granted: %s", strings.Join(in.Command, " "), strings.Join(c.Allow, "; "))}
+			return result{}, &troupe.ToolError{Class: "unauthorized", Message: fmt.Sprintf("%q is not granted; granted: %s", strings.Join(in.Command, " "), strings.Join(c.Allow, "; "))}
 		}
 		dir := path.Clean("/" + in.Dir)[1:]
 		box, err := open()

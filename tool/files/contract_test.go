@@ -21,7 +21,7 @@ func TestResultsAreWhatBundlesRelyOn(t *testing.T) {
 		name      string
 		tool      func(Finder) troupe.Tool
 		arguments object
-		class     troupe.Class
+		class     string
 		want      string // the whole result, or its beginning where it ends with ...
 	}{
 		{"read", Read, object{"file_path": "{bundle-root}/config.yaml"}, "",
@@ -50,19 +50,19 @@ func TestResultsAreWhatBundlesRelyOn(t *testing.T) {
 			`{"success":true,"path":"{bundle-root}/templates/lines.txt","content":"four","size":18}`},
 		{"read a line after the last", Read, object{"file_path": "{bundle-root}/templates/lines.txt", "line": 5}, "",
 			`{"success":true,"path":"{bundle-root}/templates/lines.txt","content":"","size":18,"note":"the file ends before this place"}`},
-		{"read from before the beginning", Read, object{"file_path": "notes.md", "offset": -1}, troupe.ClassFailed,
+		{"read from before the beginning", Read, object{"file_path": "notes.md", "offset": -1}, "failed",
 			`{"success":false,"error":"read {session-folder}/notes.md: invalid argument: offset and limit are not negative","path":"notes.md"}`},
-		{"read nothing there", Read, object{"file_path": "{bundle-root}/no.md"}, troupe.ClassNotFound,
+		{"read nothing there", Read, object{"file_path": "{bundle-root}/no.md"}, "not_found",
 			`{"success":false,"error":"read {bundle-root}/no.md: not found","path":"{bundle-root}/no.md"}`},
-		{"read outside", Read, object{"file_path": "{bundle-root}/../../../../../outside/canary.txt"}, troupe.ClassUnauthorized,
+		{"read outside", Read, object{"file_path": "{bundle-root}/../../../../../outside/canary.txt"}, "unauthorized",
 			`{"success":false,` + denied + `resolve {bundle-root}/../../../../../outside/canary.txt: it leaves {bundle-root}","path":"{bundle-root}/../../../../../outside/canary.txt"}`},
-		{"read an absolute path", Read, object{"file_path": "/etc/passwd"}, troupe.ClassUnauthorized,
+		{"read an absolute path", Read, object{"file_path": "/etc/passwd"}, "unauthorized",
 			`{"success":false,` + denied + `resolve /etc/passwd: it is absolute; begin with ...`},
-		{"read what is not granted", Read, object{"file_path": "{project-root}/.env"}, troupe.ClassUnauthorized,
+		{"read what is not granted", Read, object{"file_path": "{project-root}/.env"}, "unauthorized",
 			`{"success":false,` + denied + `read {project-root}/.env: reading {project-root} is not granted","path":"{project-root}/.env"}`},
-		{"read an unknown variable", Read, object{"file_path": "{nowhere}/x.md"}, troupe.ClassInvalidArguments,
+		{"read an unknown variable", Read, object{"file_path": "{nowhere}/x.md"}, "invalid_arguments",
 			`{"success":false,"error":"resolve {nowhere}/x.md: variable {nowhere} is unknown or empty; available variables: bundle-root, date, dotdot, output_folder, project-root, session-folder, session-id","path":"{nowhere}/x.md"}`},
-		{"read a directory", Read, object{"file_path": "{bundle-root}"}, troupe.ClassNotFound,
+		{"read a directory", Read, object{"file_path": "{bundle-root}"}, "not_found",
 			`{"success":false,"error":"read {bundle-root}: not a regular file","path":"{bundle-root}"}`},
 
 		{"save", Save, object{"file_path": "{session-folder}/a/b.md", "content": "ü\n"}, "",
@@ -71,11 +71,11 @@ func TestResultsAreWhatBundlesRelyOn(t *testing.T) {
 			`{"success":true,"path":"b.md","size":0}`},
 		{"save elsewhere", Save, object{"file_path": "{output_folder}/prd.md", "content": "x"}, "",
 			`{"success":true,"path":"{session-folder}/docs/prd.md","size":1,"note":"you may not write to the place you named; the file was saved here instead"}`},
-		{"save outside", Save, object{"file_path": "../x.md", "content": "x"}, troupe.ClassUnauthorized,
+		{"save outside", Save, object{"file_path": "../x.md", "content": "x"}, "unauthorized",
 			`{"success":false,` + denied + `resolve ../x.md: it leaves {session-folder}","path":"../x.md"}`},
-		{"save under a bad name", Save, object{"file_path": "a\u202eb.md", "content": "x"}, troupe.ClassInvalidArguments,
+		{"save under a bad name", Save, object{"file_path": "a\u202eb.md", "content": "x"}, "invalid_arguments",
 			`{"success":false,"error":"write \"a\\u202eb.md\": name not allowed: ...`},
-		{"save over a directory", Save, object{"file_path": "{session-folder}", "content": "x"}, troupe.ClassFailed,
+		{"save over a directory", Save, object{"file_path": "{session-folder}", "content": "x"}, "failed",
 			`{"success":false,"error":"write {session-folder}: not a regular file: it is a directory","path":"{session-folder}"}`},
 
 		{"write a new file", Write, object{"file_path": "{{SESSION_FOLDER}}/a/b.md", "content": "ü\n"}, "",
@@ -86,33 +86,33 @@ func TestResultsAreWhatBundlesRelyOn(t *testing.T) {
 			`{"success":true,"path":"link","size":0,"created":false}`},
 		{"write elsewhere", Write, object{"file_path": "{output_folder}/prd.md", "content": "x"}, "",
 			`{"success":true,"path":"{session-folder}/docs/prd.md","size":1,"note":"you may not write to the place you named; the file was saved here instead","created":true}`},
-		{"write outside", Write, object{"file_path": "../x.md", "content": "x"}, troupe.ClassUnauthorized,
+		{"write outside", Write, object{"file_path": "../x.md", "content": "x"}, "unauthorized",
 			`{"success":false,` + denied + `resolve ../x.md: it leaves {session-folder}","path":"../x.md"}`},
-		{"write nowhere", Write, object{"content": "x"}, troupe.ClassFailed,
+		{"write nowhere", Write, object{"content": "x"}, "failed",
 			`{"success":false,"error":"resolve : not found: the path is empty"}`},
-		{"write over a directory", Write, object{"file_path": "{session-folder}", "content": "x"}, troupe.ClassFailed,
+		{"write over a directory", Write, object{"file_path": "{session-folder}", "content": "x"}, "failed",
 			`{"success":false,"error":"write {session-folder}: not a regular file: it is a directory","path":"{session-folder}"}`},
-		{"write too much", Write, object{"file_path": "big", "content": strings.Repeat("x", 10<<20+1)}, troupe.ClassFailed,
+		{"write too much", Write, object{"file_path": "big", "content": strings.Repeat("x", 10<<20+1)}, "failed",
 			`{"success":false,"error":"write {session-folder}/big: too large: ...`},
 
 		{"make a directory", MakeDir, object{"path": "{session_folder}/a/b"}, "", `{"success":true,"path":"{session_folder}/a/b"}`},
 		{"make a directory that exists", MakeDir, object{"path": "{session-folder}"}, "", `{"success":true,"path":"{session-folder}"}`},
 		{"make a directory elsewhere", MakeDir, object{"path": "{output_folder}/a"}, "",
 			`{"success":true,"path":"{session-folder}/docs/a","note":"you may not write to the place you named; the directory was made here instead"}`},
-		{"make a directory outside", MakeDir, object{"path": "/tmp/a"}, troupe.ClassUnauthorized,
+		{"make a directory outside", MakeDir, object{"path": "/tmp/a"}, "unauthorized",
 			`{"success":false,` + denied + `resolve /tmp/a: it is absolute; begin with ...`},
-		{"make a directory of a file", MakeDir, object{"path": "notes.md"}, troupe.ClassFailed,
+		{"make a directory of a file", MakeDir, object{"path": "notes.md"}, "failed",
 			`{"success":false,"error":"write {session-folder}/notes.md: not a directory","path":"notes.md"}`},
-		{"make a directory of a bad name", MakeDir, object{"path": "a/nul"}, troupe.ClassInvalidArguments,
+		{"make a directory of a bad name", MakeDir, object{"path": "a/nul"}, "invalid_arguments",
 			`{"success":false,"error":"write nul: name not allowed: it is reserved on Windows","path":"a/nul"}`},
 
 		{"list", List, object{"path": "{bundle-root}"}, "",
 			`{"success":true,"path":"{bundle-root}","entries":[{"name":"config.yaml","type":"file","size":15},{"name":"templates","type":"directory","size":0}]}`},
 		{"list the session", List, object{}, "",
 			`{"success":true,"path":"{session-folder}","entries":[{"name":"link","type":"link","size":0},{"name":"notes.md","type":"file","size":8}]}`},
-		{"list outside", List, object{"path": "{session-folder}/.."}, troupe.ClassUnauthorized,
+		{"list outside", List, object{"path": "{session-folder}/.."}, "unauthorized",
 			`{"success":false,` + denied + `resolve {session-folder}/..: it leaves {session-folder}","path":"{session-folder}/.."}`},
-		{"list a file", List, object{"path": "notes.md"}, troupe.ClassNotFound,
+		{"list a file", List, object{"path": "notes.md"}, "not_found",
 			`{"success":false,"error":"list {session-folder}/notes.md: not a directory","path":"notes.md"}`},
 	}
 	for _, c := range cases {
@@ -176,7 +176,7 @@ func TestHostPathsInTheCauseStayInTheLog(t *testing.T) {
 	tool := Read(w.open(t))
 	inRun(t, otherSession, func(ctx context.Context, run *troupe.Run) error {
 		got, class := call(ctx, run, tool, object{"file_path": "notes.md"})
-		if want := `{"success":false,"error":"the files of this session are not available at the moment"}`; got != want || class != troupe.ClassFailed {
+		if want := `{"success":false,"error":"the files of this session are not available at the moment"}`; got != want || class != "failed" {
 			t.Errorf("class %s: %s", class, got)
 		}
 		return nil

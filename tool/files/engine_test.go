@@ -160,7 +160,7 @@ func TestAFileThatWasWrittenIsOnRecordThoughTheRunWasStopped(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(w.session, "late.md")); err != nil {
 		t.Fatal(err)
 	}
-	var kinds []troupe.Kind
+	var kinds []string
 	for event, err := range store.Events(t.Context(), session, 0) {
 		if err != nil {
 			t.Fatal(err)

@@ -33,10 +33,10 @@ func failure(err error, path string) error {
 	}
 	if wrong, ok := errors.AsType[*mismatch](err); ok {
 		content := encode(failed{Error: wrong.text, Path: path, Lines: wrong.lines, Nearest: wrong.nearest})
-		return &troupe.ToolError{Class: troupe.ClassNotFound, Err: err, Content: content}
+		return &troupe.ToolError{Class: "not_found", Err: err, Content: content}
 	}
 	if bad, ok := errors.AsType[*badPattern](err); ok {
-		return Failure(troupe.ClassInvalidArguments, err, bad.Error(), path)
+		return Failure("invalid_arguments", err, bad.Error(), path)
 	}
 	problem, ofFile := errors.AsType[*workspace.Error](err)
 	_, ofVariable := errors.AsType[*workspace.UnknownVariable](err)
@@ -44,14 +44,14 @@ func failure(err error, path string) error {
 	if !ofFile && !ofVariable && !ofCycle && !errors.Is(err, workspace.ErrTooLarge) {
 		return unavailable(err)
 	}
-	class := troupe.ClassFailed
+	class := "failed"
 	switch {
 	case ofFile && path != "" && isAnswer(problem):
-		class = troupe.ClassNotFound
+		class = "not_found"
 	case errors.Is(err, workspace.ErrDenied):
-		class = troupe.ClassUnauthorized
+		class = "unauthorized"
 	case ofVariable || ofCycle || errors.Is(err, workspace.ErrBadName):
-		class = troupe.ClassInvalidArguments
+		class = "invalid_arguments"
 	}
 	return Failure(class, err, err.Error(), path)
 }
@@ -65,13 +65,13 @@ func isAnswer(e *workspace.Error) bool {
 
 // Failure makes an error that is told to the model in the form that bundles know:
 // what it is told, and the path where that is known.
-func Failure(class troupe.Class, err error, told, path string) error {
+func Failure(class string, err error, told, path string) error {
 	return &troupe.ToolError{Class: class, Err: err, Content: encode(failed{Error: told, Path: path})}
 }
 
 // unavailable keeps the cause for the log: it may name directories of the host.
 func unavailable(err error) error {
-	return Failure(troupe.ClassFailed, err, "the files of this session are not available at the moment", "")
+	return Failure("failed", err, "the files of this session are not available at the moment", "")
 }
 
 // encode writes JSON without the escaping meant for HTML pages: files are full of

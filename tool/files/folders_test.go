@@ -27,7 +27,7 @@ func named(t testing.TB, tools []troupe.Tool, name string) troupe.Tool {
 type step struct {
 	tool      string
 	arguments object
-	class     troupe.Class
+	class     string
 	want      string
 }
 
@@ -64,19 +64,19 @@ func TestOneDirectoryHasPlainNames(t *testing.T) {
 		{"edit_file", object{"file_path": "src/main.go", "edits": []replacement{{"x", "main"}}}, "", `{"success":true,"path":"src/main.go","size":13,"lines":[1]}`},
 		{"make_directory", object{"path": "empty"}, "", `{"success":true,"path":"empty"}`},
 
-		{"read_file", object{"file_path": "gone.md"}, troupe.ClassNotFound, `{"success":false,"error":"read gone.md: not found","path":"gone.md"}`},
-		{"read_file", object{"file_path": "{session-folder}/x.md"}, troupe.ClassNotFound, `{"success":false,"error":"read {session-folder}/x.md: not found","path":"{session-folder}/x.md"}`},
-		{"read_file", object{"file_path": "."}, troupe.ClassNotFound, `{"success":false,"error":"read .: not a regular file","path":"."}`},
-		{"read_file", object{"file_path": "/etc/passwd"}, troupe.ClassUnauthorized,
+		{"read_file", object{"file_path": "gone.md"}, "not_found", `{"success":false,"error":"read gone.md: not found","path":"gone.md"}`},
+		{"read_file", object{"file_path": "{session-folder}/x.md"}, "not_found", `{"success":false,"error":"read {session-folder}/x.md: not found","path":"{session-folder}/x.md"}`},
+		{"read_file", object{"file_path": "."}, "not_found", `{"success":false,"error":"read .: not a regular file","path":"."}`},
+		{"read_file", object{"file_path": "/etc/passwd"}, "unauthorized",
 			`{"success":false,"error":"Security violation: Access denied: resolve /etc/passwd: it is absolute; name files by relative paths","path":"/etc/passwd"}`},
-		{"read_file", object{"file_path": "a/../../b"}, troupe.ClassUnauthorized,
+		{"read_file", object{"file_path": "a/../../b"}, "unauthorized",
 			`{"success":false,"error":"Security violation: Access denied: resolve a/../../b: it leads out of what you may use","path":"a/../../b"}`},
-		{"read_file", object{"file_path": ".env"}, troupe.ClassUnauthorized,
+		{"read_file", object{"file_path": ".env"}, "unauthorized",
 			`{"success":false,"error":"Security violation: Access denied: read .env: keys, .env, .git and the like stay closed","path":".env"}`},
-		{"write_file", object{"file_path": "", "content": "x"}, troupe.ClassFailed, `{"success":false,"error":"resolve : not found: the path is empty"}`},
-		{"write_file", object{"file_path": "Notes.md", "content": "x"}, troupe.ClassInvalidArguments,
+		{"write_file", object{"file_path": "", "content": "x"}, "failed", `{"success":false,"error":"resolve : not found: the path is empty"}`},
+		{"write_file", object{"file_path": "Notes.md", "content": "x"}, "invalid_arguments",
 			`{"success":false,"error":"write Notes.md: name not allowed: it differs from notes.md only in case or Unicode form","path":"Notes.md"}`},
-		{"read_file", object{"file_path": strings.Repeat("{", 1000)}, troupe.ClassFailed,
+		{"read_file", object{"file_path": strings.Repeat("{", 1000)}, "failed",
 			`{"success":false,"error":"resolve ` + strings.Repeat("{", 200) + `...: too large: the path is too long","path":"` + strings.Repeat("{", 1000) + `"}`},
 	})
 }
@@ -112,11 +112,11 @@ func TestSeveralRootsAreNamedFirst(t *testing.T) {
 		{"write_file", object{"file_path": "my work/a.md", "content": "Ada"}, "", `{"success":true,"path":"my work/a.md","size":3,"created":true}`},
 		{"search_files", object{"pattern": "Ada", "glob": "*.{md,yaml}"}, "",
 			`{"success":true,"matches":2,"files":[{"path":"Docs/config.yaml","lines":["1:user_name: Ada"]},{"path":"my work/a.md","lines":["1:Ada"]}]}`},
-		{"write_file", object{"file_path": "Docs/a.md", "content": "x"}, troupe.ClassUnauthorized,
+		{"write_file", object{"file_path": "Docs/a.md", "content": "x"}, "unauthorized",
 			`{"success":false,"error":"Security violation: Access denied: write Docs/a.md: writing to Docs is not granted","path":"Docs/a.md"}`},
-		{"read_file", object{"file_path": "a.md"}, troupe.ClassNotFound,
+		{"read_file", object{"file_path": "a.md"}, "not_found",
 			`{"success":false,"error":"resolve a.md: not found: a path begins with the name of a folder: Docs (read only), my work","path":"a.md"}`},
-		{"read_file", object{"file_path": "Docs/../../x"}, troupe.ClassUnauthorized,
+		{"read_file", object{"file_path": "Docs/../../x"}, "unauthorized",
 			`{"success":false,"error":"Security violation: Access denied: resolve Docs/../../x: it leads out of what you may use","path":"Docs/../../x"}`},
 	})
 }

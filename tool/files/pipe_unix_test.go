@@ -27,7 +27,7 @@ func TestAPipeIsRefusedAtOnceAndReplaced(t *testing.T) {
 		if got, _ := call(ctx, run, List(find), object{}); strings.Contains(got, "pipe") {
 			t.Error(got)
 		}
-		if got, class := call(ctx, run, List(find), object{"path": "pipe"}); class != troupe.ClassNotFound {
+		if got, class := call(ctx, run, List(find), object{"path": "pipe"}); class != "not_found" {
 			t.Error(got)
 		}
 		call(ctx, run, Save(find), object{"file_path": "pipe", "content": "a file now"})

@@ -31,7 +31,7 @@ func TestSearchFindsLines(t *testing.T) {
 	cases := []struct {
 		name      string
 		arguments object
-		class     troupe.Class
+		class     string
 		want      string
 	}{
 		{"all files", object{"pattern": `\bfmt\b`}, "", `{"success":true,"matches":6,"files":[` +
@@ -63,15 +63,15 @@ func TestSearchFindsLines(t *testing.T) {
 			`{"success":true,"matches":1,"files":[{"path":"{session-folder}/early.txt","lines":["1:` + strings.Repeat("x", 100) + "early" + strings.Repeat("y", 195) + `..."]}]}`},
 		{"the middle of a long line", object{"pattern": "late", "path": "late.txt"}, "",
 			`{"success":true,"matches":1,"files":[{"path":"{session-folder}/late.txt","lines":["1:...` + strings.Repeat("x", 75) + "late" + strings.Repeat("y", 218) + `..."]}]}`},
-		{"nowhere", object{"pattern": "x", "path": "gone"}, troupe.ClassNotFound,
+		{"nowhere", object{"pattern": "x", "path": "gone"}, "not_found",
 			`{"success":false,"error":"resolve gone: not found: neither in the session folder nor in the bundle","path":"gone"}`},
-		{"outside", object{"pattern": "x", "path": "../.."}, troupe.ClassUnauthorized,
+		{"outside", object{"pattern": "x", "path": "../.."}, "unauthorized",
 			`{"success":false,"error":"Security violation: Access denied: resolve ../..: it leaves {session-folder}","path":"../.."}`},
-		{"not a regular expression", object{"pattern": "a("}, troupe.ClassInvalidArguments,
+		{"not a regular expression", object{"pattern": "a("}, "invalid_arguments",
 			"{\"success\":false,\"error\":\"pattern: error parsing regexp: missing closing ): `a(`\"}"},
-		{"not a glob", object{"pattern": "a", "glob": "*.{go"}, troupe.ClassInvalidArguments,
+		{"not a glob", object{"pattern": "a", "glob": "*.{go"}, "invalid_arguments",
 			`{"success":false,"error":"glob: a { is not closed"}`},
-		{"too long", object{"pattern": strings.Repeat("a", 1001)}, troupe.ClassInvalidArguments,
+		{"too long", object{"pattern": strings.Repeat("a", 1001)}, "invalid_arguments",
 			`{"success":false,"error":"pattern and glob: at most 1000 bytes each"}`},
 	}
 	tool := Search(w.open(t))

@@ -117,7 +117,7 @@ func inRun(t testing.TB, id string, p play) []*troupe.ArtifactSaved {
 }
 
 // call calls a tool and returns what the model is told, and the class of failure.
-func call(ctx context.Context, run *troupe.Run, tool troupe.Tool, arguments any) (content string, class troupe.Class) {
+func call(ctx context.Context, run *troupe.Run, tool troupe.Tool, arguments any) (content string, class string) {
 	data, err := json.Marshal(arguments)
 	if err != nil {
 		panic(err)

@@ -45,10 +45,10 @@ func (s *Server) admit(tool string) (*link, error) {
 		return nil, s.absent(time.Until(due))
 	}
 	if o == nil {
-		return nil, &troupe.ToolError{Class: troupe.ClassNotFound, Message: fmt.Sprintf("the MCP server %s no longer has this tool", s.config.Name)}
+		return nil, &troupe.ToolError{Class: "not_found", Message: fmt.Sprintf("the MCP server %s no longer has this tool", s.config.Name)}
 	}
 	if why := s.objection(o); why != "" {
-		return nil, &troupe.ToolError{Class: troupe.ClassUnauthorized, Message: fmt.Sprintf(
+		return nil, &troupe.ToolError{Class: "unauthorized", Message: fmt.Sprintf(
 			"this tool of the MCP server %s is withheld: %s. The operator can look at it and accept it as %s", s.config.Name, why, o.hash)}
 	}
 	return l, nil
@@ -56,7 +56,7 @@ func (s *Server) admit(tool string) (*link, error) {
 
 // absent says that the server was not there to be called.
 func (s *Server) absent(wait time.Duration) error {
-	return &troupe.ToolError{Class: troupe.ClassFailed, Message: fmt.Sprintf(
+	return &troupe.ToolError{Class: "failed", Message: fmt.Sprintf(
 		"the MCP server %s is not running; it is tried again in %s", s.config.Name, max(wait, time.Second).Round(time.Second))}
 }
 
@@ -68,7 +68,7 @@ func (s *Server) failure(ctx context.Context, l *link, err error) error {
 	refusal, ok := errors.AsType[*jsonrpc.Error](err)
 	if _, unreachable := errors.AsType[*url.Error](err); !ok || unreachable {
 		l.lose(err)
-		return &troupe.ToolError{Class: troupe.ClassInterrupted, Err: err, Message: fmt.Sprintf(
+		return &troupe.ToolError{Class: "interrupted", Err: err, Message: fmt.Sprintf(
 			"the MCP server %s did not answer; whether the call took effect is unknown", s.config.Name)}
 	}
 	// A server that was started anew does not know the session and refuses everything.
@@ -77,9 +77,9 @@ func (s *Server) failure(ctx context.Context, l *link, err error) error {
 			l.lose(err)
 		}
 	}
-	class := troupe.ClassFailed
+	class := "failed"
 	if refusal.Code == jsonrpc.CodeInvalidParams {
-		class = troupe.ClassInvalidArguments
+		class = "invalid_arguments"
 	}
 	return &troupe.ToolError{Class: class, Message: strings.TrimPrefix(err.Error(), `calling "tools/call": `)}
 }

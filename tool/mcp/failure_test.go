@@ -20,13 +20,13 @@ func TestAServerThatDiesFailsItsCallsAndComesBack(t *testing.T) {
 	s := open(t, c)
 	echo := find(t, s, "rogue__echo")
 	_, err := use(t, s, "rogue__die", nil)
-	wantClass(t, err, troupe.ClassInterrupted, "whether the call took effect is unknown")
+	wantClass(t, err, "interrupted", "whether the call took effect is unknown")
 	if line := log.wait(t, "mcp server is gone"); !strings.Contains(line, "that was too much") {
 		t.Errorf("the log does not say what the server said: %s", line)
 	}
 	began := time.Now()
 	_, err = call(t, echo, nil)
-	wantClass(t, err, troupe.ClassFailed, "the MCP server rogue is not running; it is tried again in")
+	wantClass(t, err, "failed", "the MCP server rogue is not running; it is tried again in")
 	if took := time.Since(began); took > 400*time.Millisecond {
 		t.Errorf("a call to a server that is away took %s to fail", took)
 	}
@@ -78,7 +78,7 @@ func TestAFrameThatIsTooLongEndsTheServer(t *testing.T) {
 	c.Logger, log = newRecord()
 	s := open(t, c)
 	_, err := use(t, s, "rogue__huge", nil)
-	wantClass(t, err, troupe.ClassInterrupted, "did not answer")
+	wantClass(t, err, "interrupted", "did not answer")
 	log.wait(t, "token too long")
 	log.wait(t, "mcp server is back")
 }
@@ -89,7 +89,7 @@ func TestAServerThatDoesNotReadEndsNotTheCaller(t *testing.T) {
 	s := open(t, c)
 	began := time.Now()
 	_, err := use(t, s, "rogue__echo", arguments{"text": strings.Repeat("x", 1<<20)})
-	wantClass(t, err, troupe.ClassInterrupted, "did not answer")
+	wantClass(t, err, "interrupted", "did not answer")
 	if took := time.Since(began); took > 5*time.Second {
 		t.Errorf("the call took %s", took)
 	}
@@ -159,7 +159,7 @@ func TestCloseCancelsCallsThatAreUnderWay(t *testing.T) {
 func TestFailuresOfAToolKeepTheirClass(t *testing.T) {
 	s := open(t, rogueConfig(t, "plain"))
 	_, err := use(t, s, "rogue__fail", nil)
-	wantClass(t, err, troupe.ClassFailed, "the disk is on fire")
+	wantClass(t, err, "failed", "the disk is on fire")
 	_, err = use(t, s, "rogue__refuse", nil)
-	wantClass(t, err, troupe.ClassInvalidArguments, "x must be a number")
+	wantClass(t, err, "invalid_arguments", "x must be a number")
 }

@@ -145,7 +145,7 @@ func TestAServerThatForgotTheSessionIsGreetedAgain(t *testing.T) {
 	greet := find(t, open(t, c), "remote__greet")
 	forgotten.Store(last.Load())
 	_, err := call(t, greet, nil)
-	wantClass(t, err, troupe.ClassFailed, "No valid session ID")
+	wantClass(t, err, "failed", "No valid session ID")
 	log.wait(t, "mcp server is back")
 	if text, err := call(t, greet, nil); err != nil || text != "hello" {
 		t.Errorf("%q, %v", text, err)
@@ -166,12 +166,12 @@ func TestAServerOverHTTPThatIsGoneFailsFast(t *testing.T) {
 	greet := find(t, open(t, c), "remote__greet")
 	down.Store(true)
 	_, err := call(t, greet, nil)
-	wantClass(t, err, troupe.ClassInterrupted, "the MCP server remote did not answer")
+	wantClass(t, err, "interrupted", "the MCP server remote did not answer")
 	if line := log.wait(t, "mcp server is gone"); strings.Contains(line, secret) {
 		t.Error("the log has the secret: ", line)
 	}
 	_, err = call(t, greet, nil)
-	wantClass(t, err, troupe.ClassFailed, "is not running")
+	wantClass(t, err, "failed", "is not running")
 	down.Store(false)
 	log.wait(t, "mcp server is back")
 }
@@ -204,7 +204,7 @@ func TestCloseDoesNotWaitForACallOverHTTP(t *testing.T) {
 	go s.Close()
 	select {
 	case err := <-done:
-		wantClass(t, err, troupe.ClassInterrupted, "whether the call took effect is unknown")
+		wantClass(t, err, "interrupted", "whether the call took effect is unknown")
 	case <-time.After(5 * time.Second):
 		t.Error("the call was not cancelled")
 	}

@@ -9,7 +9,6 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/tool/mcp"
 )
 
@@ -76,7 +75,7 @@ func TestAChangeWhileConnectedIsNoticedAndRefused(t *testing.T) {
 		t.Errorf("withheld is %+v", w)
 	}
 	_, err := call(t, echo, nil)
-	wantClass(t, err, troupe.ClassUnauthorized, "it is not as it was accepted. The operator can look at it and accept it as "+w.Hash)
+	wantClass(t, err, "unauthorized", "it is not as it was accepted. The operator can look at it and accept it as "+w.Hash)
 	if err := mcp.Accept(t.Context(), c.Pins, "rogue", "echo", w.Hash); err != nil {
 		t.Fatal(err)
 	}

@@ -15,11 +15,11 @@ import (
 // resultOf returns what the model is told of an answer. The engine caps it.
 func resultOf(answer *sdk.CallToolResult) (troupe.Result, error) {
 	if answer.NeedsInput() {
-		return troupe.Result{}, &troupe.ToolError{Class: troupe.ClassFailed, Message: "the tool asks for further input, which it cannot be given"}
+		return troupe.Result{}, &troupe.ToolError{Class: "failed", Message: "the tool asks for further input, which it cannot be given"}
 	}
 	text := textOf(answer)
 	if answer.IsError {
-		return troupe.Result{}, &troupe.ToolError{Class: troupe.ClassFailed, Message: cmp.Or(text, "the tool failed and does not say why")}
+		return troupe.Result{}, &troupe.ToolError{Class: "failed", Message: cmp.Or(text, "the tool failed and does not say why")}
 	}
 	return troupe.Result{Content: text}, nil
 }

@@ -37,7 +37,7 @@ func TestResultsBecomeText(t *testing.T) {
 
 func TestAnErrorWithoutTextSaysSo(t *testing.T) {
 	_, err := resultOf(&sdk.CallToolResult{IsError: true})
-	if failure, ok := err.(*troupe.ToolError); !ok || failure.Class != troupe.ClassFailed || failure.Message == "" {
+	if failure, ok := err.(*troupe.ToolError); !ok || failure.Class != "failed" || failure.Message == "" {
 		t.Errorf("the error is %#v", err)
 	}
 }

@@ -109,7 +109,7 @@ func TestACallOnASessionThatIsOverWasNotMade(t *testing.T) {
 	_ = stage.session.Close()
 	<-l.broken
 	_, err = s.call(t.Context(), "x", []byte("{}"))
-	if failure, ok := errors.AsType[*troupe.ToolError](err); !ok || failure.Class != troupe.ClassFailed {
+	if failure, ok := errors.AsType[*troupe.ToolError](err); !ok || failure.Class != "failed" {
 		t.Errorf("the error is %v", err)
 	}
 }

@@ -74,7 +74,7 @@ func call(t *testing.T, tool troupe.Tool, with arguments) (string, error) {
 }
 
 // wantClass fails unless err is a tool's failure of the class that says text.
-func wantClass(t *testing.T, err error, class troupe.Class, text string) {
+func wantClass(t *testing.T, err error, class string, text string) {
 	t.Helper()
 	failure, ok := errors.AsType[*troupe.ToolError](err)
 	if !ok || failure.Class != class || !strings.Contains(failure.Error(), text) {

@@ -94,7 +94,7 @@ func notFound(view View, name string) error {
 	if near := edit.Nearest(view.Paths(), name); len(near) > 0 {
 		message += "; nearest: " + strings.Join(near, ", ")
 	}
-	return &troupe.ToolError{Class: troupe.ClassFailed, Message: message}
+	return &troupe.ToolError{Class: "failed", Message: message}
 }
 
 type searchRequest struct {
@@ -114,7 +114,7 @@ func (s *set) search(ctx context.Context, call *troupe.Invocation, in searchRequ
 	}
 	re, err := regexp.Compile(pattern)
 	if err != nil {
-		return "", &troupe.ToolError{Class: troupe.ClassInvalidArguments, Message: err.Error()}
+		return "", &troupe.ToolError{Class: "invalid_arguments", Message: err.Error()}
 	}
 	view, err := s.Open(ctx, call.Run.Session())
 	if err != nil {

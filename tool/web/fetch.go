@@ -54,11 +54,11 @@ const (
 func fetch(ctx context.Context, client *http.Client, in fetchRequest) (fetchResult, error) {
 	u, err := url.Parse(in.URL)
 	if err != nil || len(in.URL) > maxURL || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return fetchResult{}, failed(troupe.ClassInvalidArguments, err, "url is not an address that begins with http:// or https://")
+		return fetchResult{}, failed("invalid_arguments", err, "url is not an address that begins with http:// or https://")
 	}
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, in.URL, nil)
 	if err != nil {
-		return fetchResult{}, failed(troupe.ClassInvalidArguments, err, "url is not an address")
+		return fetchResult{}, failed("invalid_arguments", err, "url is not an address")
 	}
 	req.Header.Set("Accept", "text/markdown, text/html, application/xhtml+xml, text/plain, application/json;q=0.9, */*;q=0.5")
 	resp, err := client.Do(req)
@@ -68,7 +68,7 @@ func fetch(ctx context.Context, client *http.Client, in fetchRequest) (fetchResu
 	defer resp.Body.Close()
 	at := resp.Request.URL
 	if resp.StatusCode < 200 || resp.StatusCode > 299 {
-		return fetchResult{}, failed(troupe.ClassFailed, nil, "%s answered %d %s", at.Host, resp.StatusCode, http.StatusText(resp.StatusCode))
+		return fetchResult{}, failed("failed", nil, "%s answered %d %s", at.Host, resp.StatusCode, http.StatusText(resp.StatusCode))
 	}
 	out := fetchResult{URL: clip(at.String(), maxURL), ContentType: clip(resp.Header.Get("Content-Type"), 200), Notice: notice}
 	if out.ContentType != "" && !isText(out.ContentType) {
@@ -103,7 +103,7 @@ func (out fetchResult) show(ctx context.Context, data []byte, cut bool, at *url.
 	if isHTML(out.ContentType) {
 		title, content, err := readPage(ctx, text, at)
 		if err != nil {
-			return fetchResult{}, failed(troupe.ClassFailed, err, "the page cannot be read: %v", err)
+			return fetchResult{}, failed("failed", err, "the page cannot be read: %v", err)
 		}
 		out.Title, text = clip(title, maxTitle), content
 	}

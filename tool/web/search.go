@@ -91,7 +91,7 @@ const (
 func (c SearchConfig) search(ctx context.Context, base *url.URL, in searchRequest) (searchResult, error) {
 	in.Query = strings.TrimSpace(in.Query)
 	if in.Query == "" || len(in.Query) > maxQuery {
-		return searchResult{}, failed(troupe.ClassInvalidArguments, nil, "query has 1 to %d bytes", maxQuery)
+		return searchResult{}, failed("invalid_arguments", nil, "query has 1 to %d bytes", maxQuery)
 	}
 	if in.Count <= 0 {
 		in.Count = defaultCount
@@ -99,7 +99,7 @@ func (c SearchConfig) search(ctx context.Context, base *url.URL, in searchReques
 	in.Count = min(in.Count, maxCount)
 	req, err := c.request(ctx, base, in)
 	if err != nil {
-		return searchResult{}, failed(troupe.ClassFailed, err, "the search cannot be asked for")
+		return searchResult{}, failed("failed", err, "the search cannot be asked for")
 	}
 	var answer answer
 	if err := ask(c.Client, req, &answer); err != nil {

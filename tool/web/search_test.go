@@ -11,7 +11,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/egress"
 )
 
@@ -161,7 +160,7 @@ func TestSearchesThatCannotBeAskedAreRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, query := range []string{"", "  ", strings.Repeat("x", maxQuery+1)} {
-		if class, text := use(t, tool, object{"query": query}, nil); class != troupe.ClassInvalidArguments {
+		if class, text := use(t, tool, object{"query": query}, nil); class != "invalid_arguments" {
 			t.Errorf("%.10q: %s %s", query, class, text)
 		}
 	}

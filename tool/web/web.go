@@ -53,7 +53,7 @@ func readBody(body io.Reader) (data []byte, cut bool, err error) {
 }
 
 // failed makes an error that is told to the model.
-func failed(class troupe.Class, err error, format string, args ...any) error {
+func failed(class string, err error, format string, args ...any) error {
 	return &troupe.ToolError{Class: class, Err: err, Message: fmt.Sprintf(format, args...)}
 }
 
@@ -61,16 +61,16 @@ func failed(class troupe.Class, err error, format string, args ...any) error {
 // it would describe the inner network to whoever asks.
 func unreached(host string, err error) error {
 	if refused, ok := errors.AsType[*egress.RefusedError](err); ok {
-		return failed(troupe.ClassUnauthorized, err, "not allowed to reach %s: %s", refused.URL, refused.Reason)
+		return failed("unauthorized", err, "not allowed to reach %s: %s", refused.URL, refused.Reason)
 	}
 	if timeout, ok := errors.AsType[net.Error](err); ok && timeout.Timeout() || errors.Is(err, context.DeadlineExceeded) {
-		return failed(troupe.ClassTimeout, err, "%s did not answer in time", host)
+		return failed("timeout", err, "%s did not answer in time", host)
 	}
 	cause := err
 	if of, ok := errors.AsType[*url.Error](err); ok {
 		cause = of.Err
 	}
-	return failed(troupe.ClassFailed, err, "reach %s: %v", host, cause)
+	return failed("failed", err, "reach %s: %v", host, cause)
 }
 
 // ask has a service answer with JSON. Of an answer that is not as expected, only
@@ -90,10 +90,10 @@ func ask(client *http.Client, req *http.Request, answer any) error {
 		return refusedBy(req.URL.Host, resp, data)
 	}
 	if cut {
-		return failed(troupe.ClassFailed, egress.ErrTooLarge, "the answer of %s is too large", req.URL.Host)
+		return failed("failed", egress.ErrTooLarge, "the answer of %s is too large", req.URL.Host)
 	}
 	if err := json.Unmarshal(data, answer); err != nil {
-		return failed(troupe.ClassFailed, err, "the answer of %s is not the JSON that was expected", req.URL.Host)
+		return failed("failed", err, "the answer of %s is not the JSON that was expected", req.URL.Host)
 	}
 	return nil
 }
@@ -104,17 +104,17 @@ func refusedBy(host string, resp *http.Response, body []byte) error {
 	switch code := resp.StatusCode; {
 	case code == http.StatusUnauthorized || code == http.StatusForbidden,
 		code == http.StatusUnprocessableEntity && strings.Contains(string(body), "SUBSCRIPTION_TOKEN_INVALID"): // Brave
-		return failed(troupe.ClassUnauthorized, nil, "%s does not admit us (%s): its key or its settings are wrong", host, status)
+		return failed("unauthorized", nil, "%s does not admit us (%s): its key or its settings are wrong", host, status)
 	case code == http.StatusTooManyRequests:
 		when := "later"
 		if after := resp.Header.Get("Retry-After"); after != "" && len(after) < 40 {
 			when = "after " + after + " (seconds or a date)"
 		}
-		return failed(troupe.ClassFailed, nil, "%s takes no more requests at the moment (%s); try again %s", host, status, when)
+		return failed("failed", nil, "%s takes no more requests at the moment (%s); try again %s", host, status, when)
 	case code == http.StatusPaymentRequired || code == 432 || code == 433: // the latter are Tavily's
-		return failed(troupe.ClassFailed, nil, "what was paid for at %s is used up (%d)", host, code)
+		return failed("failed", nil, "what was paid for at %s is used up (%d)", host, code)
 	}
-	return failed(troupe.ClassFailed, nil, "%s answered %s", host, strings.TrimSpace(status))
+	return failed("failed", nil, "%s answered %s", host, strings.TrimSpace(status))
 }
 
 // plain returns the words of a piece of HTML, at most n bytes of them.

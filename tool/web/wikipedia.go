@@ -65,10 +65,10 @@ type wikiPage struct {
 func lookUp(ctx context.Context, client *http.Client, in wikipediaRequest) (wikipediaResult, error) {
 	in.Query, in.Language = strings.TrimSpace(in.Query), cmp.Or(strings.ToLower(in.Language), "en")
 	if in.Query == "" || len(in.Query) > maxQuery {
-		return wikipediaResult{}, failed(troupe.ClassInvalidArguments, nil, "query has 1 to %d bytes", maxQuery)
+		return wikipediaResult{}, failed("invalid_arguments", nil, "query has 1 to %d bytes", maxQuery)
 	}
 	if !languageForm.MatchString(in.Language) {
-		return wikipediaResult{}, failed(troupe.ClassInvalidArguments, nil, "language is not the code of a Wikipedia, such as en")
+		return wikipediaResult{}, failed("invalid_arguments", nil, "language is not the code of a Wikipedia, such as en")
 	}
 	u := url.URL{Scheme: "https", Host: in.Language + ".wikipedia.org", Path: "/w/api.php", RawQuery: url.Values{
 		"action": {"query"}, "format": {"json"}, "formatversion": {"2"}, "redirects": {"1"},
@@ -77,14 +77,14 @@ func lookUp(ctx context.Context, client *http.Client, in wikipediaRequest) (wiki
 	}.Encode()}
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
 	if err != nil {
-		return wikipediaResult{}, failed(troupe.ClassInvalidArguments, err, "the query cannot be asked for")
+		return wikipediaResult{}, failed("invalid_arguments", err, "the query cannot be asked for")
 	}
 	var answer wiki
 	if err := ask(client, req, &answer); err != nil {
 		return wikipediaResult{}, err
 	}
 	if answer.Error.Code != "" {
-		return wikipediaResult{}, failed(troupe.ClassFailed, nil, "%s answered %s: %s", u.Host, clip(answer.Error.Code, 100), plain(answer.Error.Info, maxSnippet))
+		return wikipediaResult{}, failed("failed", nil, "%s answered %s: %s", u.Host, clip(answer.Error.Code, 100), plain(answer.Error.Info, maxSnippet))
 	}
 	slices.SortFunc(answer.Query.Pages, func(a, b wikiPage) int { return cmp.Compare(a.Index, b.Index) })
 	return answer.result(), nil

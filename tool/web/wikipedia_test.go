@@ -7,8 +7,6 @@ import (
 	"reflect"
 	"strings"
 	"testing"
-
-	"github.com/troupe-dev/troupe"
 )
 
 // wikis is a client for which every host is the handler's.
@@ -65,12 +63,12 @@ func TestWikipediaFailsInWordsForTheModel(t *testing.T) {
 	})
 	for _, c := range []struct {
 		answer string
-		class  troupe.Class
+		class  string
 		text   string
 	}{
-		{"", troupe.ClassFailed, "en.wikipedia.org takes no more requests at the moment (429 Too Many Requests); try again later"},
-		{"<html>", troupe.ClassFailed, "the answer of en.wikipedia.org is not the JSON that was expected"},
-		{`{"error":{"code":"ratelimited","info":"You've exceeded your rate limit. Please <b>wait</b>.","docref":"See ..."},"servedby":"mw1"}`, troupe.ClassFailed,
+		{"", "failed", "en.wikipedia.org takes no more requests at the moment (429 Too Many Requests); try again later"},
+		{"<html>", "failed", "the answer of en.wikipedia.org is not the JSON that was expected"},
+		{`{"error":{"code":"ratelimited","info":"You've exceeded your rate limit. Please <b>wait</b>.","docref":"See ..."},"servedby":"mw1"}`, "failed",
 			"en.wikipedia.org answered ratelimited: You've exceeded your rate limit. Please wait."},
 	} {
 		answer = c.answer
@@ -80,7 +78,7 @@ func TestWikipediaFailsInWordsForTheModel(t *testing.T) {
 	}
 	asked = 0
 	for _, in := range []object{{"query": ""}, {"query": "x", "language": "evil.example/#"}, {"query": "x", "language": "e"}, {"query": strings.Repeat("x", maxQuery+1)}} {
-		if class, text := use(t, NewWikipedia(client), in, nil); class != troupe.ClassInvalidArguments || asked > 0 {
+		if class, text := use(t, NewWikipedia(client), in, nil); class != "invalid_arguments" || asked > 0 {
 			t.Errorf("%.80v: %s %s, asked %d times", in, class, text, asked)
 		}
 	}

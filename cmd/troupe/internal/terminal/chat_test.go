@@ -319,7 +319,7 @@ func TestToolsAreShownWithTimeAndOutcome(t *testing.T) {
 			<-proceed
 			show(&troupe.Event{Body: &troupe.ToolReturned{CallID: "1", Tool: "read_file", Duration: troupe.Millis(1500 * time.Millisecond)}})
 			show(&troupe.Event{Parent: "x", Agent: "bruno", Body: &troupe.ToolCalled{CallID: "2", Tool: "x"}})
-			show(&troupe.Event{Parent: "x", Agent: "bruno", Body: &troupe.ToolReturned{CallID: "2", Tool: "x", Class: troupe.ClassFailed, Error: "disk\nfull"}})
+			show(&troupe.Event{Parent: "x", Agent: "bruno", Body: &troupe.ToolReturned{CallID: "2", Tool: "x", Class: "failed", Error: "disk\nfull"}})
 			show(&troupe.Event{Parent: "x", Body: &troupe.ModelReplied{Message: &troupe.Message{Text: "Not for you."}}})
 			show(&troupe.Event{Body: &troupe.RunFinished{Output: troupe.Handoff{Summary: "Enough."}, Stop: "turns"}})
 			return nil

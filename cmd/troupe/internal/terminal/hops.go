@@ -9,7 +9,7 @@ func Hop(e *troupe.Event) (line string, ok bool) {
 	case *troupe.HandedOff:
 		return OneLine(b.From+" → "+b.To, 100), true
 	case *troupe.RunFinished:
-		if e.Parent != "" && b.Stop != troupe.StopHandedOff && b.Output.Meta.Source == e.Agent {
+		if e.Parent != "" && b.Stop != "handed_off" && b.Output.Meta.Source == e.Agent {
 			return OneLine(e.Agent+": "+b.Output.Summary, 120), true
 		}
 	case *troupe.RunFailed:

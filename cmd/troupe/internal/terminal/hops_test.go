@@ -18,7 +18,7 @@ func TestTheStepsOfAFlowAreShown(t *testing.T) {
 		{troupe.Event{Parent: "r", Agent: "ann", Body: &troupe.RunFinished{Output: out("ann")}}, "ann: facts and more"},
 		{troupe.Event{Parent: "r", Agent: "flow", Body: &troupe.RunFinished{Output: out("ann")}}, ""}, // ann's own has said so
 		{troupe.Event{Agent: "ann", Body: &troupe.RunFinished{Output: out("ann")}}, ""},               // the answer is shown anyway
-		{troupe.Event{Parent: "r", Agent: "ann", Body: &troupe.RunFinished{Output: out("ann"), Stop: troupe.StopHandedOff}}, ""},
+		{troupe.Event{Parent: "r", Agent: "ann", Body: &troupe.RunFinished{Output: out("ann"), Stop: "handed_off"}}, ""},
 		{troupe.Event{Parent: "r", Agent: "ann", Body: &troupe.RunFailed{Error: "no\x1b[31m"}}, "✗ ann: no[31m"},
 		{troupe.Event{Agent: "ann", Body: &troupe.RunFailed{Error: "no"}}, ""},
 	} {

@@ -95,7 +95,7 @@ func (m *model) note(e *troupe.Event) {
 		if b.Output.Summary != t.said {
 			m.printReply(b.Output.Summary)
 		}
-		if b.Stop != troupe.StopAnswered && b.Stop != troupe.StopInput {
+		if b.Stop != "answered" && b.Stop != "input_requested" {
 			m.print(m.styles.dim.Render("  ! not finished: " + strings.ReplaceAll(string(b.Stop), "_", " ")))
 		}
 	case *troupe.RunFailed:
