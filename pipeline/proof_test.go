@@ -332,4 +332,3 @@ func TestTwoDeliveriesAtOnce(t *testing.T) {
 		t.Errorf("%s %s", a.Branch, b.Branch)
 	}
 }
-

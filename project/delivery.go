@@ -38,6 +38,8 @@ type Delivery struct {
 	// carries out steps that do not depend on one that has failed.
 	Unchecked bool `json:"unchecked,omitempty"`
 	KeepGoing bool `json:"keep_going,omitempty"`
+	// Agents are who does which phase, by the phase's name, where it is not the usual one.
+	Agents map[string]string `json:"agents,omitempty"`
 
 	// Out, where it is set, is a directory in which a repository is made.
 	Out string `json:"-"`

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/pipeline"
@@ -26,7 +27,7 @@ func (s *stage) delivery(ctx context.Context, order Delivery) (troupe.Step, erro
 	s.rehearses = s.rehearses || model.From == ""
 	s.mu.Unlock()
 	c.Model = model.Model
-	if c.Phases, err = s.phases(ctx); err != nil {
+	if c.Phases, err = s.phases(ctx, order.Agents); err != nil {
 		return nil, err
 	}
 	if err := s.project.settle(ctx, &order); err != nil {
@@ -61,13 +62,26 @@ func (s *stage) keep(c io.Closer) {
 }
 
 // phases are those of the configuration, nil for the usual ones.
-func (s *stage) phases(ctx context.Context) ([]pipeline.Phase, error) {
+func (s *stage) phases(ctx context.Context, agents map[string]string) ([]pipeline.Phase, error) {
 	usual := map[string]pipeline.Phase{}
 	for _, phase := range pipeline.Six() {
 		usual[phase.Name] = phase
 	}
 	var phases []pipeline.Phase
-	for _, c := range s.project.config.Pipeline.Phases {
+	configured := slices.Clone(s.project.config.Pipeline.Phases)
+	if configured == nil && len(agents) > 0 {
+		for _, phase := range pipeline.Six() {
+			configured = append(configured, config.Phase{Name: phase.Name})
+		}
+	}
+	for name, agent := range agents {
+		i := slices.IndexFunc(configured, func(c config.Phase) bool { return c.Name == name })
+		if i < 0 {
+			return nil, fmt.Errorf("there is no phase %.40q for %.40q to do", name, agent)
+		}
+		configured[i].Agent = agent
+	}
+	for _, c := range configured {
 		phase := usual[c.Name]
 		phase.Name = c.Name
 		for _, field := range []struct {

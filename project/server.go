@@ -40,7 +40,7 @@ func (p *Project) Server(ctx context.Context) (*server.Server, error) {
 	return server.New(server.Config{
 		Engine: s.engine, Store: s.folders, Cast: cast{p, settings}, Folders: s.folders, Logs: s.searchLogs, Metrics: p.metrics,
 		Users: p.users(), Operators: p.config.Server.Operators, Hosts: p.config.Server.Hosts, Page: web.Page(), Log: p.log,
-		Dir: filepath.Join(p.DataDir(), "page"), Version: builtVersion(), Models: settings, Settings: settings, Skills: p.listSkills, Made: s.readMade,
+		Dir: filepath.Join(p.DataDir(), "page"), Version: builtVersion(), Models: settings, Settings: settings, Skills: p.listSkills, Made: s.readMade, Deliveries: deliveries{s},
 		Greeter: func(agent string) (troupe.Input, bool) {
 			text, ok := p.Opening(agent)
 			return troupe.Input{Text: text, Hidden: true}, ok

@@ -119,11 +119,27 @@ type Stat struct {
 
 // Stats says what differs between two trees or commits.
 func (w *Worktree) Stats(ctx context.Context, from, to string) ([]Stat, error) {
-	out, err := w.git(ctx, "diff", "--no-ext-diff", "--no-textconv", "--no-renames", "--numstat", "-z", from, to, "--")
+	out, err := w.git(ctx, numstat(from, to)...)
 	if err != nil {
 		return nil, err
 	}
-	var stats []Stat
+	return readStats(out), nil
+}
+
+// Stats says what differs between two commits, without a worktree.
+func (r *Repo) Stats(ctx context.Context, from, to string) ([]Stat, error) {
+	out, err := r.at(ctx, r.Top, nil, numstat(from, to)...)
+	if err != nil {
+		return nil, err
+	}
+	return readStats(out), nil
+}
+
+func numstat(from, to string) []string {
+	return []string{"diff", "--no-ext-diff", "--no-textconv", "--no-renames", "--numstat", "-z", from, to, "--"}
+}
+
+func readStats(out string) (stats []Stat) {
 	for line := range strings.SplitSeq(out, "\x00") {
 		fields := strings.SplitN(line, "\t", 3)
 		if len(fields) != 3 {
@@ -135,7 +151,7 @@ func (w *Worktree) Stats(ctx context.Context, from, to string) ([]Stat, error) {
 		stats = append(stats, s)
 	}
 	slices.SortFunc(stats, func(a, b Stat) int { return strings.Compare(a.Path, b.Path) })
-	return stats, nil
+	return stats
 }
 
 // Diff is the unified diff between two trees or commits, of the paths named or of all.
