@@ -74,6 +74,7 @@ async function once(path, body) {
   }
 }
 
+export { get, once, post, query, request };
 export const api = {
   login: (token) => request("POST", "api/login", { token }),
   me: () => get("api/me"),
@@ -100,12 +101,6 @@ export const api = {
   runFlow: (name, text) => once(`api/flows/${encodeURIComponent(name)}/runs`, { text }),
   deliveries: () => get("api/deliveries"),
   deliver: (order) => once("api/deliveries", order),
-  delivery: (id) => get("api/deliveries/" + encodeURIComponent(id)),
-  changePlan: async (id, plan) => (await request("PUT", `api/deliveries/${encodeURIComponent(id)}/plan`, plan)).json(),
-  deliveryDiff: (id, step) => get(query(`api/deliveries/${encodeURIComponent(id)}/diff`, { step })),
-  deliveryCheck: (id, check, file) => get(query(`api/deliveries/${encodeURIComponent(id)}/checks/${encodeURIComponent(check)}`, { file })),
-  continueDelivery: (id, how) => once(`api/deliveries/${encodeURIComponent(id)}/continue`, how),
-  actOnDelivery: (id, act) => post(`api/deliveries/${encodeURIComponent(id)}/act`, { act }),
   files: (id) => get(at(id) + "/files"),
   library: (filter = {}) => get(query("api/files", filter)),
   documents: (filter = {}) => get(query("api/documents", filter)),

@@ -1,10 +1,20 @@
 // What a delivery does in its repository: plan, change, checks, findings, and what can
 // be done about it. All of it is what the server measured.
 
-import { api } from "./api.js";
+import { get, once, post, query, request } from "./api.js";
 import { app, toast } from "./state.js";
 import { duration, nameOf, fileIcon } from "./format.js";
 import { html, icon, useEffect, useState } from "./view.js";
+
+const at = (id, more = "") => "api/deliveries/" + encodeURIComponent(id) + more;
+const api = {
+  delivery: (id) => get(at(id)),
+  changePlan: async (id, plan) => (await request("PUT", at(id, "/plan"), plan)).json(),
+  deliveryDiff: (id, step) => get(query(at(id, "/diff"), { step })),
+  deliveryCheck: (id, check, file) => get(query(at(id, "/checks/" + encodeURIComponent(check)), { file })),
+  continueDelivery: (id, how) => once(at(id, "/continue"), how),
+  actOnDelivery: (id, act) => post(at(id, "/act"), { act }),
+};
 
 // useSite fetches what there is of a delivery, anew whenever something has happened. It
 // is null where the delivery has no repository, or none yet.
