@@ -115,8 +115,13 @@ func (s *workshop) prepare(ctx context.Context, call *troupe.Invocation, in prep
 	if p.Tree, err = o.worktree.TreeOf(ctx, p.Head); err != nil {
 		return p, err
 	}
-	if p.state, err = o.find(ctx, p.state, in.At); err != nil {
+	if o.made {
+		o.unmark() // it holds just what git has put there
+	} else if p.state, err = o.find(ctx, p.state, in.At); err != nil {
 		return p, err
+	}
+	if o.Sandbox = p.Sandbox; o.Save(folder) != nil {
+		return p, o.Save(folder)
 	}
 	p.Profile, err = o.profile(ctx, p.Tree)
 	return p, err
@@ -173,12 +178,7 @@ func (s *workshop) choose(ctx context.Context, session string, in prepareRequest
 	}
 	if site.Checks == nil {
 		site.Found = true
-		scratch := filepath.Join(s.Worktrees, id)
-		w, _, err := found.Worktree(ctx, scratch, branch, base)
-		if err != nil {
-			return nil, false, err
-		}
-		tree, err := w.Tree(ctx, base)
+		tree, err := found.Tree(ctx, base)
 		if err != nil {
 			return nil, false, err
 		}
@@ -397,7 +397,9 @@ func (o *openSite) clean(ctx context.Context, commit string) (*git.Worktree, err
 	if err != nil {
 		return nil, err
 	}
-	return w, o.furnishAt(ctx, w.Dir)
+	err = o.furnishAt(ctx, w.Dir)
+	w.Links = o.linked(w.Dir)
+	return w, err
 }
 
 // keepOutput keeps the whole output of a check.

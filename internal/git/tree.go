@@ -46,6 +46,11 @@ func (w *Worktree) Tree(ctx context.Context, id string) (*Tree, error) {
 	return t, nil
 }
 
+// Tree reads the names of all files of a commit, for looking at them alone.
+func (r *Repo) Tree(ctx context.Context, id string) (*Tree, error) {
+	return (&Worktree{Repo: r, Dir: r.Top, gitDir: r.Dir}).Tree(ctx, id)
+}
+
 // Paths are those of all files, in git's order.
 func (t *Tree) Paths() []string { return t.paths }
 
