@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -333,6 +334,20 @@ type checkRequest struct {
 	// Clean runs it in a checkout of the commit alone, Label says what for.
 	Clean bool   `json:"clean,omitempty"`
 	Label string `json:"label,omitempty"`
+	// Spent is what other checks of the same round took.
+	Spent time.Duration `json:"spent,omitempty"`
+}
+
+// roundTime is how long all checks of a round may take together.
+const roundTime = 30 * time.Minute
+
+// within is a check that keeps to what is left of a round.
+func within(c checks.Check, spent time.Duration) *checks.Check {
+	left := max(roundTime-spent, time.Second)
+	if c.Timeout <= 0 || c.Timeout > left {
+		c.Timeout = min(left, cmp.Or(c.Timeout, 10*time.Minute))
+	}
+	return &c
 }
 
 type checkResult struct {
@@ -371,7 +386,7 @@ func (s *workshop) check(ctx context.Context, call *troupe.Invocation, in checkR
 	if !in.Clean {
 		o.mark()
 	}
-	if out.Outcome, err = o.Checks[i].Run(ctx, room); err != nil {
+	if out.Outcome, err = within(o.Checks[i], in.Spent).Run(ctx, room); err != nil {
 		return out, err
 	}
 	if err := o.keepOutput(&out.Outcome, in.Label); err != nil {
