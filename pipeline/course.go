@@ -178,6 +178,11 @@ func (c *course) think(ctx context.Context) error {
 			}
 			return nil
 		}
+		if p.Name == phaseDiscovery {
+			if err := c.considerChecks(ctx, &result); err != nil {
+				return err
+			}
+		}
 	}
 	return nil
 }

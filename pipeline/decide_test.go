@@ -204,3 +204,30 @@ func TestACheckThatCannotRunInAStepIsAQuestion(t *testing.T) {
 		t.Errorf("the builder of step 1 was asked %d times", n)
 	}
 }
+
+// Commands that discovery proposes are asked about once, where there are no checks, and
+// never run unasked.
+func TestProposedChecksAreAskedAbout(t *testing.T) {
+	for said, outcome := range map[string]string{"go on": pipeline.OutcomeFailed, "stop": pipeline.OutcomePartial} {
+		y := shellYard(t)
+		y.config.Repository.Checks = nil
+		y.with("discovery", func(string, string, int) string {
+			return strings.Replace(thought("discovery"), `"relevant_files"`, `"checks":[{"name":"No ones","argv":["sh","-c","test ! -e step1.ok"]}],"relevant_files"`, 1)
+		})
+		_, end, err := y.run(nil)
+		if err != nil || end.Stop != "input_requested" || !strings.Contains(end.Output.Summary, "no-ones: sh -c test ! -e step1.ok") {
+			t.Fatalf("%+v %v", end, err)
+		}
+		r, _, err := y.say(said)
+		if err != nil || r == nil || r.Outcome != outcome || (len(r.Baseline) == 1) != (said == "go on") {
+			t.Errorf("%s: %+v %v", said, r, err)
+		}
+	}
+	y := shellYard(t)
+	y.with("discovery", func(string, string, int) string {
+		return strings.Replace(thought("discovery"), `"relevant_files"`, `"checks":[{"name":"x","argv":["touch","/never"]}],"relevant_files"`, 1)
+	})
+	if r := y.mustRun(pipeline.OutcomeDelivered); len(r.Checks) != 1 || len(y.warnings("checks_proposed")) != 1 {
+		t.Errorf("%+v", r.Checks)
+	}
+}
