@@ -184,7 +184,7 @@ func phaseLine(phase string, end *troupe.RunFinished) string {
 		return oneOrMany(number("user_stories"), "story", "stories") + ", " + oneOrMany(number("acceptance_criteria"), "criterion", "criteria")
 	case phase == "discovery":
 		return counted(number("relevant_files"), "file")
-	case phase == "planning":
+	case phase == "planning" && number("steps") > 0:
 		return counted(number("steps"), "step")
 	case phase == "implementation":
 		done := 0
