@@ -51,7 +51,7 @@ func (r *Run) traced(ctx context.Context, step journal.Path) context.Context {
 	if r.exec.engine.tracing == nil {
 		return ctx
 	}
-	return r.exec.engine.tracing.Within(ctx, r.exec.trace, r.Session(), r.id, string(step))
+	return r.exec.engine.tracing.Within(ctx, r.exec.started.Trace, r.Session(), r.id, string(step))
 }
 
 var (

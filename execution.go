@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -21,14 +19,9 @@ type execution struct {
 	session *session
 	feed    *feed
 	step    Step
-	in      Handoff
-	asked   Limits // what the caller set, for the record
-	rules   Limits // with the engine's where the caller set none
-	user    string
-	key     string
-	values  map[string]any
-	trace   string
-	hidden  bool // what the run is given is not what a person said
+	started *RunStarted // what the caller asked for, as it is on record
+	rules   Limits      // with the engine's where the caller set none
+	hidden  bool        // what the run is given is not what a person said
 	budget  budget
 	journal *journal.Log[*Event]
 	stops   map[stopPlace]bool
@@ -42,7 +35,6 @@ type execution struct {
 	// may take longer than the time that the run's own context has.
 	base   context.Context
 	cancel context.CancelCauseFunc
-	over   chan struct{} // closed when the run has ended
 	done   chan struct{} // closed when the session is free for another
 	err    error
 	// outcome, where set, is to hold what the run came to, and first is the event
@@ -100,10 +92,10 @@ func (e *Engine) begin(ctx context.Context, step Step, input Input) (*execution,
 	if err != nil {
 		return e.underWay(ctx, step, id, &input, err)
 	}
-	x.asked, x.rules = input.Limits, input.Limits.with(e.limits)
-	x.user, x.key, x.values, x.in, x.hidden = input.User, input.IdempotencyKey, values, in, input.Hidden
+	x.rules, x.hidden = input.Limits.with(e.limits), input.Hidden
+	x.started = &RunStarted{Input: in, Limits: input.Limits, User: input.User, IdempotencyKey: input.IdempotencyKey, Values: values}
 	if e.tracing != nil {
-		x.trace = e.tracing.Parent(ctx)
+		x.started.Trace = e.tracing.Parent(ctx)
 	}
 	x.begin(newRunID(), step.Name())
 	if fresh {
@@ -190,58 +182,6 @@ func (s *session) found(owner string) {
 	s.loaded.Store(true)
 }
 
-// answer makes what the user says the answer to a question of the session's latest
-// run, which then goes on. An agent that the user talks to gets answers as it gets
-// any message, in a run of their own, unless a call waits for them.
-func (x *execution) answer(past *past, said *UserSaid) error {
-	answer := past.answerEvent(said)
-	if answer == nil {
-		return nil
-	}
-	if err := x.goOver(past); err != nil {
-		return err
-	}
-	addTo(x.journal, answer)
-	x.run.noted = append(x.run.noted, *answer)
-	return nil
-}
-
-// answerEvent returns what the user says as an answer to the question that the run
-// ended with: nil where it is a message like any other.
-func (p *past) answerEvent(said *UserSaid) *Event {
-	question := openQuestion(newJournal(p.events), p.asked)
-	if question == nil {
-		return nil
-	}
-	answer := *question
-	answer.Seq, answer.Time, answer.Body = 0, time.Now().Round(0).UTC(), said
-	if at := journal.Path(question.Step); at.IsBranch() {
-		said.CallID = question.Body.(*InputRequested).CallID
-	} else if question.Parent == "" {
-		return nil
-	} else {
-		answer.Step = string(at.Next())
-	}
-	return &answer
-}
-
-// beginAgain prepares another pass over a session's latest run.
-func (e *Engine) beginAgain(ctx context.Context, step Step, id string) (*execution, error) {
-	if step == nil {
-		return nil, errors.New("resume: there is no step to run")
-	}
-	x, err := e.enlist(ctx, step, id)
-	if err != nil {
-		return nil, err
-	}
-	if err := x.recall(ctx); err != nil {
-		x.withdraw()
-		return nil, err
-	}
-	x.first = x.feed.last()
-	return x, nil
-}
-
 // enlist makes an execution the session's active one, in this engine and elsewhere. It
 // waits for whoever has the session for a moment only, to rename it for instance.
 func (e *Engine) enlist(ctx context.Context, step Step, id string) (*execution, error) {
@@ -281,7 +221,7 @@ func (e *Engine) activate(ctx context.Context, step Step, id string) (x, active 
 	}
 	x = &execution{
 		engine: e, session: s, feed: &s.feed, step: step, chain: link{step: step},
-		ready: make(chan struct{}), over: make(chan struct{}), done: make(chan struct{}),
+		ready: make(chan struct{}), done: make(chan struct{}),
 	}
 	e.mu.Lock()
 	active, closed := s.active, e.closed
@@ -298,95 +238,6 @@ func (e *Engine) activate(ctx context.Context, step Step, id string) (x, active 
 		return nil, active, fmt.Errorf("session %s: %w", id, ErrBusy)
 	}
 	return x, nil, nil
-}
-
-// recall reads the log of the session's latest run.
-func (x *execution) recall(ctx context.Context) error {
-	x.session.talks = nil
-	past, err := x.session.load(ctx, true)
-	if err != nil {
-		return err
-	}
-	return x.resume(past)
-}
-
-// resume makes the execution another pass over the log of a run that has not finished.
-func (x *execution) resume(past *past) error {
-	start := past.start
-	switch {
-	case start == nil || past.finished:
-		return fmt.Errorf("session %s: %w", x.feed.session, ErrNothingToResume)
-	case past.open() && past.deaths() >= maxDeaths:
-		return x.giveUp(past)
-	case start.Agent != x.step.Name():
-		return fmt.Errorf("session %s: its run is of %s, not of %s: %w", x.feed.session, start.Agent, x.step.Name(), ErrChanged)
-	}
-	if err := x.goOver(past); err != nil {
-		return err
-	}
-	x.run.noted = append(x.run.noted, x.event(&RunResumed{Trace: x.trace}))
-	if changed := x.changedAgents(start.Body.(*RunStarted).Definition, x.step.Definition()); changed != "" {
-		x.run.noted = append(x.run.noted, x.event(&Warned{Code: "definition_changed", Message: changed}))
-	}
-	return nil
-}
-
-// goOver makes the execution another pass over a log. It fails, before anything is
-// done, if what is to be run is arranged in another way than what was begun.
-func (x *execution) goOver(past *past) error {
-	started := past.start.Body.(*RunStarted)
-	if change := x.step.Definition().changeFrom(started.Definition); change != "" {
-		return fmt.Errorf("session %s: %s since the run began: %w; put it back to go on, or fork the session from before the run", x.feed.session, change, ErrChanged)
-	}
-	x.in, x.asked, x.rules = started.Input, started.Limits, started.Limits.with(x.engine.limits)
-	x.user, x.key, x.values, x.trace = started.User, started.IdempotencyKey, started.Values, started.Trace
-	x.budget.before = past.elapsed
-	x.passes = past.passes + 1
-	x.journal, x.stops = newJournal(past.events), stopsIn(past.events)
-	x.session.talks, x.before = past.before, past.outputs
-	x.begin(past.start.Run, past.start.Agent)
-	return nil
-}
-
-// changedAgents says which agents are told or may use something else than when the
-// run began. It goes on with what it began with.
-func (x *execution) changedAgents(was, is *Definition) string {
-	if was == nil {
-		return ""
-	}
-	var changed []string
-	if is.Kind == kindAgent {
-		for _, name := range slices.Sorted(maps.Keys(was.Settings)) {
-			if was.Settings[name] != is.Settings[name] {
-				changed = append(changed, fmt.Sprintf("the %s of agent %s have changed since the run began", name, is.Name))
-			}
-		}
-	}
-	for i := range min(len(was.Steps), len(is.Steps)) {
-		if more := x.changedAgents(was.Steps[i], is.Steps[i]); more != "" {
-			changed = append(changed, more)
-		}
-	}
-	return strings.Join(changed, "; ")
-}
-
-// maxDeaths is how many processes may end at the same place of a run, one after the
-// other, before it is given up.
-const maxDeaths = 5
-
-// giveUp ends a run that takes down every process that goes on with it.
-func (x *execution) giveUp(past *past) error {
-	err := fmt.Errorf("given up: %d processes in a row ended in the middle of this run, %s; resume it once more if the cause is gone",
-		past.deaths(), clip(past.place, 200))
-	failed := Event{
-		Time: time.Now().Round(0).UTC(), Session: x.feed.session, Run: past.start.Run,
-		Step: string(journal.Start), Agent: past.start.Agent, Body: &RunFailed{Error: err.Error(), Task: shorten(past.start.Body.(*RunStarted).Input.Task, 200)},
-	}
-	x.session.talks = nil
-	if err := x.feed.publish([]Event{failed}); err != nil {
-		return err
-	}
-	return &RunError{Agent: past.start.Agent, Run: past.start.Run, Task: failed.Body.(*RunFailed).Task, Err: err}
 }
 
 // withdraw undoes enlist for a run that did not come to be.
@@ -428,7 +279,6 @@ func (x *execution) watch(yield func(Event, error) bool) {
 
 // execute runs the step to its end.
 func (x *execution) execute() {
-	defer close(x.over)
 	x.heeding.Go(x.heed)
 	ctx := x.base
 	x.run.grace = x.base
@@ -438,7 +288,7 @@ func (x *execution) execute() {
 		ctx, cancel = x.run.limitTime(ctx, limit, "")
 		defer cancel()
 	}
-	out, err := x.run.perform(ctx, x.step, x.in)
+	out, err := x.run.perform(ctx, x.step, x.started.Input)
 	x.err = err
 	if x.outcome != nil {
 		own, below := x.budget.spent()

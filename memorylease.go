@@ -6,7 +6,7 @@ import (
 )
 
 // maxRequests is how many requests wait for an owner. More than that say the same.
-const maxRequests = 16
+const maxRequests = 4
 
 // A memoryLease is a lease on a session in memory. It lasts until it is released,
 // because whoever has it lives as long as the store.

@@ -42,12 +42,11 @@ func (r *Run) perform(ctx context.Context, step Step, in Handoff) (out Handoff, 
 
 // started is the first event of a run.
 func (r *Run) started(step Step, in Handoff) *RunStarted {
-	b := &RunStarted{Input: in, Depth: r.depth, Conversation: r.conversation, Definition: step.Definition()}
 	if r.parent == "" {
-		x := r.exec
-		b.Limits, b.User, b.IdempotencyKey, b.Values, b.Trace = x.asked, x.user, x.key, x.values, x.trace
+		r.exec.started.Definition = step.Definition()
+		return r.exec.started
 	}
-	return b
+	return &RunStarted{Input: in, Depth: r.depth, Conversation: r.conversation, Definition: step.Definition()}
 }
 
 // finish records what a run came to.

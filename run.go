@@ -71,7 +71,7 @@ func (r *Run) ID() string { return r.id }
 func (r *Run) Session() string { return r.exec.feed.session }
 
 // User is who the run is for, empty for whoever runs the engine.
-func (r *Run) User() string { return r.exec.user }
+func (r *Run) User() string { return r.exec.started.User }
 
 // Now is the time of the newest event the run has seen. It is the same whenever
 // the run is gone over again.

@@ -38,7 +38,9 @@ type Options struct {
 	// ReadProject lets the agent read {project-root}, except keys, .env and .git.
 	ReadProject bool
 	// Roots are further directories that the operator grants.
-	Roots  []workspace.Root
+	Roots []workspace.Root
+	// Closed are places that no root opens further than they say.
+	Closed []workspace.Closed
 	Limits workspace.Limits
 	// Events, where set, gives back the events of a session, as a store and an engine do:
 	// from them a conversation knows after a restart which workflow it is in. Without it

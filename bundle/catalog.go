@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -129,6 +130,23 @@ func (c *Catalog) relative(dir string) string {
 
 // Bundles returns the bundles in the order they were found.
 func (c *Catalog) Bundles() []*Bundle { return slices.Clone(c.bundles) }
+
+// Dirs returns the directories of the host that bundles are read from, with what they
+// share: nobody who may change one of them is held by what is in it.
+func (c *Catalog) Dirs() []string {
+	dirs := map[string]bool{c.core: c.core != ""}
+	for _, b := range c.bundles {
+		if b.virtual == nil {
+			dirs[b.host] = true
+		}
+		dirs[b.core] = b.core != ""
+		for _, r := range b.further {
+			dirs[r.Dir] = true
+		}
+	}
+	maps.DeleteFunc(dirs, func(_ string, there bool) bool { return !there })
+	return sortedKeys(dirs)
+}
 
 // Entries lists the agents without reading their files.
 func (c *Catalog) Entries() []Entry {

@@ -43,9 +43,9 @@ type Definition struct {
 	Memories []string
 	// Labels are lines of the menu that name nothing that could be carried out.
 	Labels []string
-	// Overrides are the files, relative to the project, that were laid over the agent's
+	// Overrides are what was laid over the agent's
 	// own.
-	Overrides []string
+	Overrides []Override
 	// Dependencies are files that commands may need.
 	Dependencies []Reference
 	Findings     []Finding

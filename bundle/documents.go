@@ -28,17 +28,21 @@ type Documents struct {
 	Owner func(*troupe.Run) string
 }
 
+// DirOf returns the directory that holds an owner's documents.
+func (d Documents) DirOf(owner string) string {
+	if owner == "" {
+		return d.Dir
+	}
+	return filepath.Join(d.Dir, ".troupe-owners", safeName(owner))
+}
+
 // documentsOf returns the documents of a run, whose directory it makes.
 func (s *sessions) documentsOf(run *troupe.Run) (workspace.Documents, error) {
 	o := s.options.Documents
+	o.Dir = cmp.Or(o.Dir, filepath.Join(filepath.Dir(s.outputs), "documents"))
 	dir := o.Dir
-	if dir == "" {
-		dir = filepath.Join(filepath.Dir(s.outputs), "documents")
-	}
 	if o.Owner != nil && run != nil {
-		if owner := o.Owner(run); owner != "" {
-			dir = filepath.Join(dir, ".owners", safeName(owner))
-		}
+		dir = o.DirOf(o.Owner(run))
 	}
 	b := s.agent.bundle
 	if rel, err := filepath.Rel(b.catalog.project, b.projectDir()); err == nil && rel != "." && filepath.IsLocal(rel) {

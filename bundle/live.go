@@ -50,10 +50,46 @@ func (l *Live) Catalog() (*Catalog, error) {
 	}
 	if l.current != nil {
 		l.older = append(l.older, l.current)
+		l.retire()
 	}
 	l.current = fresh
 	l.stamp, err = stampOf(l.project, fresh)
 	return fresh, err
+}
+
+// Last returns the catalog that Catalog returned last. It does not look at the disk.
+func (l *Live) Last() *Catalog {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.current
+}
+
+// maxOlder is how many earlier catalogs keep their files open.
+const maxOlder = 4
+
+// retire has all but the latest of the earlier catalogs give up the files that they hold
+// open: a server lives through many edits. One that is used again opens them again.
+func (l *Live) retire() {
+	for _, c := range l.older[:max(0, len(l.older)-maxOlder)] {
+		if c.isIdle() {
+			_ = c.Close() // read handles: there is nothing to lose
+		}
+	}
+}
+
+// isIdle says whether no run is using the catalog's agents at the moment.
+func (c *Catalog) isIdle() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, s := range c.troops {
+		s.mu.Lock()
+		busy := len(s.open) > len(s.idle)
+		s.mu.Unlock()
+		if busy {
+			return false
+		}
+	}
+	return true
 }
 
 // Close closes all catalogs that it has returned. Runs of their agents must have ended.

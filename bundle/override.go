@@ -33,10 +33,23 @@ func (d *Definition) override(plain string) {
 	}
 }
 
+// An Override is a file that was laid over an agent's own.
+type Override struct {
+	// File is relative to the project.
+	File string
+	// Changed says what of the agent comes from it: name, role, menu CP and the like.
+	Changed []string
+}
+
 // overridden notes that a file has changed something.
-func (d *Definition) overridden(file string) {
-	if !slices.Contains(d.Overrides, file) {
-		d.Overrides = append(d.Overrides, file)
+func (d *Definition) overridden(file, what string) {
+	i := slices.IndexFunc(d.Overrides, func(o Override) bool { return o.File == file })
+	if i < 0 {
+		i = len(d.Overrides)
+		d.Overrides = append(d.Overrides, Override{File: file})
+	}
+	if o := &d.Overrides[i]; what != "" && !slices.Contains(o.Changed, what) {
+		o.Changed = append(o.Changed, what)
 	}
 }
 
@@ -54,26 +67,26 @@ func (d *Definition) customizeYAML(file, src string) {
 		}
 		return laxyaml.Prose(n)
 	}
-	set := func(what *string, value string) {
-		if value != "" && *what != value {
+	set := func(what *string, name string) {
+		if value := field(root, "agent", "metadata", name); value != "" && *what != value {
 			*what = value
-			d.overridden(file)
+			d.overridden(file, name)
 		}
 	}
-	set(&d.Name, field(root, "agent", "metadata", "name"))
-	set(&d.Title, field(root, "agent", "metadata", "title"))
-	set(&d.Icon, field(root, "agent", "metadata", "icon"))
+	set(&d.Name, "name")
+	set(&d.Title, "title")
+	set(&d.Icon, "icon")
 	d.customizePersona(file, laxyaml.Field(root, "persona"))
 	for _, n := range laxyaml.Items(laxyaml.Field(root, "critical_actions")) {
 		if text := laxyaml.Prose(n); text != "" && !d.hasStep(text) {
 			d.Critical = append(d.Critical, newCriticalAction(text, 1))
-			d.overridden(file)
+			d.overridden(file, "critical actions")
 		}
 	}
 	for _, n := range laxyaml.Items(laxyaml.Field(root, "memories")) {
 		if text := laxyaml.Prose(n); text != "" && !slices.Contains(d.Memories, text) {
 			d.Memories = append(d.Memories, text)
-			d.overridden(file)
+			d.overridden(file, "memories")
 		}
 	}
 	before := *d
@@ -98,7 +111,7 @@ func (d *Definition) customizePersona(file string, n *yaml.Node) {
 	isThere := persona.Role == d.Persona.Role && persona.Identity == d.Persona.Identity && persona.CommunicationStyle == d.Persona.CommunicationStyle
 	if isGiven && !isThere {
 		d.Persona = persona
-		d.overridden(file)
+		d.overridden(file, "persona")
 	}
 }
 
@@ -119,12 +132,12 @@ func (d *Definition) addMenu(file string, commands []Command, prompts []Prompt) 
 			at-- // leaving stays the last item
 		}
 		d.Commands = slices.Insert(d.Commands, at, c)
-		d.overridden(file)
+		d.overridden(file, "menu "+c.Cmd)
 	}
 	for _, p := range prompts {
 		if !slices.ContainsFunc(d.Prompts, func(other Prompt) bool { return other.ID == p.ID }) {
 			d.Prompts = append(d.Prompts, p)
-			d.overridden(file)
+			d.overridden(file, "prompt "+p.ID)
 		}
 	}
 }
@@ -140,33 +153,33 @@ func (d *Definition) agentConfig(file, src string) {
 	if config == nil {
 		return
 	}
-	set := func(what *string, value string) {
+	set := func(what *string, name, value string) {
 		if value = strings.TrimSpace(value); value != "" && value != *what {
 			*what = value
-			d.overridden(file)
+			d.overridden(file, name)
 		}
 	}
 	attr := func(name string) string { value, _ := config.Attr(name); return value }
-	set(&d.Name, attr("name"))
-	set(&d.Title, attr("title"))
+	set(&d.Name, "name", attr("name"))
+	set(&d.Title, "title", attr("title"))
 	persona := xmlPersona(config)
-	set(&d.Persona.Role, persona.Role)
-	set(&d.Persona.Identity, persona.Identity)
-	set(&d.Persona.CommunicationStyle, persona.CommunicationStyle)
+	set(&d.Persona.Role, "role", persona.Role)
+	set(&d.Persona.Identity, "identity", persona.Identity)
+	set(&d.Persona.CommunicationStyle, "communication style", persona.CommunicationStyle)
 	if len(persona.Principles) > 0 {
 		d.Persona.Principles = persona.Principles
-		d.overridden(file)
+		d.overridden(file, "principles")
 	}
 	for _, n := range config.Named("memory") {
 		if text := n.Text(); text != "" && !slices.Contains(d.Memories, text) {
 			d.Memories = append(d.Memories, text)
-			d.overridden(file)
+			d.overridden(file, "memories")
 		}
 	}
 	for _, n := range config.Named("i") {
 		if text := cmp.Or(n.Text()); text != "" && !slices.Contains(d.Rules, text) {
 			d.Rules = append(d.Rules, text)
-			d.overridden(file)
+			d.overridden(file, "rules")
 		}
 	}
 }

@@ -144,7 +144,7 @@ func (s *sessions) start(ctx context.Context, x *session, run *troupe.Run) error
 	}
 	ws, err := s.agent.bundle.open(s.options, documents, map[string]string{"session-id": x.id, "date": x.date},
 		workspace.Root{Name: "agent-outputs", Dir: s.outputs}, // those of other sessions stay closed
-		workspace.Root{Name: workspace.SessionFolder, Dir: folder, Access: workspace.ReadWrite})
+		workspace.Root{Name: workspace.SessionFolder, Dir: folder, Access: workspace.ReadWrite, Opens: true})
 	if err != nil {
 		return err
 	}

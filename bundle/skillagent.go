@@ -5,7 +5,6 @@ import (
 	"errors"
 	"path"
 	"regexp"
-	"slices"
 	"strings"
 
 	"github.com/pelletier/go-toml/v2"
@@ -93,14 +92,35 @@ type customized struct {
 // lie over each other: its own, the team's, the user's. It returns nil if the first
 // has no table of that name.
 func (d *Definition) customization(dir, table string) (*customized, error) {
-	return d.bundle.customization(dir, table, func(file string) {
-		if !slices.Contains(d.Overrides, file) {
-			d.Overrides = append(d.Overrides, file)
+	return d.bundle.customization(dir, table, func(layer tomlLayer) {
+		d.overridden(layer.file, "")
+		values, _ := layer.values[table].(map[string]any)
+		for _, key := range sortedKeys(values) {
+			for _, what := range changedItems(key, values[key]) {
+				d.overridden(layer.file, what)
+			}
 		}
 	})
 }
 
-func (b *Bundle) customization(dir, table string, override func(file string)) (*customized, error) {
+// changedItems names what a layer has under a key: the key itself, or its items by their
+// codes where it is a list of tables.
+func changedItems(key string, value any) []string {
+	var names []string
+	list, _ := value.([]any)
+	for _, item := range list {
+		table, _ := item.(map[string]any)
+		if name, ok := table[cmp.Or(commonKey(list), "code")].(string); ok {
+			names = append(names, key+" "+name)
+		}
+	}
+	if names == nil {
+		names = []string{strings.ReplaceAll(key, "_", " ")}
+	}
+	return names
+}
+
+func (b *Bundle) customization(dir, table string, override func(tomlLayer)) (*customized, error) {
 	beside := path.Join(dir, CustomizeFile)
 	src, err := b.readNamed("{" + workspace.BundleRoot + "}/" + beside)
 	if errors.Is(err, workspace.ErrNotFound) {
@@ -113,7 +133,7 @@ func (b *Bundle) customization(dir, table string, override func(file string)) (*
 }
 
 // layered merges a customize.toml with what the project has laid over it.
-func (b *Bundle) layered(file, src, skill, table string, override func(file string)) (*customized, error) {
+func (b *Bundle) layered(file, src, skill, table string, override func(tomlLayer)) (*customized, error) {
 	base, err := parseTOML(file, src)
 	if err != nil {
 		return nil, err
@@ -133,7 +153,7 @@ func (b *Bundle) layered(file, src, skill, table string, override func(file stri
 			return nil, err
 		}
 		layers = append(layers, layer)
-		override(layer.file)
+		override(layer)
 	}
 	merged, err := mergeLayers(layers...)
 	if err != nil {

@@ -46,7 +46,7 @@ func (r *resolver) skillCustomization(dir string) (map[string]any, error) {
 	if err != nil {
 		return nil, nil // it has none
 	}
-	custom, err := r.bundle.layered(r.bundle.shown(loc), src, path.Base(dir), "workflow", func(string) {})
+	custom, err := r.bundle.layered(r.bundle.shown(loc), src, path.Base(dir), "workflow", func(tomlLayer) {})
 	if err != nil || custom == nil {
 		return nil, err
 	}

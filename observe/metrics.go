@@ -65,6 +65,15 @@ func NewMetrics() *Metrics {
 	}
 }
 
+// MetricKinds returns the kinds of events that [Metrics] counts. It takes no notice of
+// others.
+func MetricKinds() []string {
+	return []string{
+		"run_started", "model_replied", "tool_returned", "handed_off", "input_requested", "artifact_saved", "context_compacted",
+		"model_failed", "limit_reached", "warned", "run_finished", "run_failed", "run_cancelled",
+	}
+}
+
 // Note implements [Sink].
 func (m *Metrics) Note(e *troupe.Event) {
 	m.mu.Lock()

@@ -5,16 +5,17 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"strings"
 
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/failpoint"
 	"github.com/troupe-dev/troupe/workspace"
 )
 
-// deletedPrefix begins the name of a folder whose session is being deleted. Whoever
-// finds one goes on with that.
-const deletedPrefix = ".deleted-"
+// deletedFolder holds the folders whose sessions are being deleted. Whoever finds one
+// there goes on with that, and need not look at all the others for it.
+const deletedFolder = ".deleted"
+
+func asideOf(session string) string { return deletedFolder + "/" + session }
 
 // Delete removes a session's folder, without following links or crossing devices, and
 // forgets the session. A process that is killed meanwhile leaves either the session or
@@ -33,7 +34,7 @@ func (f *Folders) Delete(ctx context.Context, session string) error {
 }
 
 func (f *Folders) delete(ctx context.Context, session string) error {
-	aside := deletedPrefix + session
+	aside := asideOf(session)
 	err := f.setFolderAside(session, aside)
 	if err != nil {
 		return fmt.Errorf("session %s: remove folder: %w", session, err)
@@ -52,10 +53,20 @@ func (f *Folders) delete(ctx context.Context, session string) error {
 	if !hadFolder {
 		return nil
 	}
-	if err := workspace.RemoveAll(f.base, aside); err != nil {
+	if err := f.removeAside(session); err != nil {
 		return fmt.Errorf("session %s: remove folder: %w", session, err)
 	}
 	return nil
+}
+
+// removeAside removes a folder that was set aside.
+func (f *Folders) removeAside(session string) error {
+	deleted, err := f.base.OpenRoot(deletedFolder)
+	if err != nil {
+		return err
+	}
+	defer deleted.Close()
+	return workspace.RemoveAll(deleted, session)
 }
 
 // setFolderAside renames a session's folder, if it has one. What was set aside before
@@ -67,16 +78,22 @@ func (f *Folders) setFolderAside(session, aside string) error {
 		return err
 	}
 	if _, err := f.base.Lstat(aside); err == nil {
-		if err := workspace.RemoveAll(f.base, aside); err != nil {
+		if err := f.removeAside(session); err != nil {
 			return err
 		}
+	}
+	if err := f.base.Mkdir(deletedFolder, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
 	}
 	return f.base.Rename(session, aside)
 }
 
 // finishDeleting deletes the sessions that a killed process was deleting.
 func (f *Folders) finishDeleting(ctx context.Context) {
-	dir, err := f.base.Open(".")
+	dir, err := f.base.Open(deletedFolder)
+	if errors.Is(err, fs.ErrNotExist) {
+		return
+	}
 	if err != nil {
 		f.options.Log.Warn("folders not listed", "err", err)
 		return
@@ -85,8 +102,8 @@ func (f *Folders) finishDeleting(ctx context.Context) {
 	for {
 		entries, err := dir.ReadDir(256)
 		for _, e := range entries {
-			session, deleted := strings.CutPrefix(e.Name(), deletedPrefix)
-			if !deleted || !hasFolder(session) || f.isOwned(ctx, session) {
+			session := e.Name()
+			if !hasFolder(session) || f.isOwned(ctx, session) {
 				continue
 			}
 			if err := f.delete(ctx, session); err != nil {

@@ -3,6 +3,7 @@ package outputs
 import (
 	"errors"
 	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/troupe-dev/troupe"
@@ -11,9 +12,9 @@ import (
 // Wherever a process is killed that deletes a session, the next one finishes it.
 func TestADeletionThatWasCutIsFinished(t *testing.T) {
 	for name, cut := range map[string]func(f *Folders, store troupe.Store) error{
-		"the folder is set aside": func(f *Folders, _ troupe.Store) error { return f.base.Rename(id(1), deletedPrefix+id(1)) },
+		"the folder is set aside": func(f *Folders, _ troupe.Store) error { return f.setFolderAside(id(1), asideOf(id(1))) },
 		"the session is forgotten": func(f *Folders, store troupe.Store) error {
-			return errors.Join(f.base.Rename(id(1), deletedPrefix+id(1)), store.Delete(t.Context(), id(1)))
+			return errors.Join(f.setFolderAside(id(1), asideOf(id(1))), store.Delete(t.Context(), id(1)))
 		},
 	} {
 		store, dir := troupe.NewMemoryStore(), t.TempDir()
@@ -31,8 +32,11 @@ func TestADeletionThatWasCutIsFinished(t *testing.T) {
 			t.Errorf("killed when %s: found are %+v, %v", name, found, err)
 		}
 		entries, err := os.ReadDir(dir)
-		if err != nil || len(entries) != 1 || entries[0].Name() != id(2) {
+		if err != nil || len(entries) != 2 || entries[1].Name() != id(2) {
 			t.Errorf("killed when %s: what is left is %v, %v", name, entries, err)
+		}
+		if left, err := os.ReadDir(filepath.Join(dir, deletedFolder)); err != nil || len(left) != 0 {
+			t.Errorf("killed when %s: of deleted sessions %v are left, %v", name, left, err)
 		}
 	}
 }
@@ -42,7 +46,7 @@ func TestASessionThatSomebodyHasIsNotDeletedAtTheStart(t *testing.T) {
 	store, dir := troupe.NewMemoryStore(), t.TempDir()
 	f := keep(t, store, dir, Options{})
 	appendTo(t, f, id(1), 1, begun("hi")...)
-	if err := f.base.Rename(id(1), deletedPrefix+id(1)); err != nil {
+	if err := f.setFolderAside(id(1), asideOf(id(1))); err != nil {
 		t.Fatal(err)
 	}
 	own(t, store, id(1))

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"strings"
 
@@ -18,6 +19,9 @@ const (
 	damagedFile = "manifest.damaged.json"
 	// maxManifest bounds a manifest, in bytes.
 	maxManifest = 4 << 20
+	// tempPrefix begins the names of files in the making, as those of a workspace do:
+	// what a killed process leaves of them is swept with the others.
+	tempPrefix = ".troupe-tmp-"
 	// folderRoot names the directory of all folders where they are read.
 	folderRoot = "agent-outputs"
 )
@@ -75,25 +79,62 @@ func (f *Folders) makeDir(session string) error {
 
 // write brings the session's manifest.json up to date, with outputs registered.
 func (f *Folders) write(r *record, registered ...Output) error {
-	ws, err := f.create(r.session)
-	if err != nil {
+	if err := f.makeFolder(r.session); err != nil {
 		return err
 	}
-	defer ws.Close()
-	content, older, err := f.existing(r.session)
-	if err != nil {
-		return err
-	}
-	updated, err := r.manifest.over(older, registered...)
-	if err != nil || string(updated) == content {
-		return err
-	}
-	loc, _, err := ws.ResolveOutput(manifestFile)
-	if err != nil {
+	updated, err := f.updated(r, registered)
+	if err != nil || updated == nil {
 		return err
 	}
 	failpoint.Here(failpoint.ManifestBehind)
-	return ws.Write(loc, updated)
+	return f.replace(r, updated)
+}
+
+// updated returns what the manifest's file is to have, nil if it has it already. What
+// others have added to it stays. That takes no reading where the file is the one that
+// was written last, and nobody else's words are in it.
+func (f *Folders) updated(r *record, registered []Output) ([]byte, error) {
+	if info, err := f.base.Lstat(r.session + "/" + manifestFile); err == nil && r.plain != nil && isSame(info, r.plain) && len(registered) == 0 {
+		return r.manifest.over(map[string]any{})
+	}
+	r.plain, r.ours = nil, false
+	content, older, err := f.existing(r.session)
+	if err != nil {
+		return nil, err
+	}
+	r.ours = len(older) == 0 && len(registered) == 0
+	updated, err := r.manifest.over(older, registered...)
+	if err != nil || string(updated) == content {
+		return nil, err
+	}
+	return updated, nil
+}
+
+// isSame reports whether a file is what it was.
+func isSame(now, before fs.FileInfo) bool {
+	return os.SameFile(now, before) && now.Size() == before.Size() && now.ModTime().Equal(before.ModTime())
+}
+
+// replace puts a manifest into its place. It does not wait for the disk: what is lost
+// with the power is made again from the log.
+func (f *Folders) replace(r *record, content []byte) error {
+	temp := r.session + "/" + tempPrefix + rand.Text()
+	file, err := f.base.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = file.Write(content)
+	info, lost := file.Stat()
+	if err = errors.Join(err, lost, file.Close()); err == nil {
+		err = f.base.Rename(temp, r.session+"/"+manifestFile)
+	}
+	if err != nil {
+		return errors.Join(err, f.base.Remove(temp))
+	}
+	if r.ours {
+		r.plain = info
+	}
+	return nil
 }
 
 // existing returns the manifest that is there, as it is and as an object, which is

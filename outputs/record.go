@@ -3,6 +3,7 @@ package outputs
 import (
 	"cmp"
 	"encoding/json"
+	"io/fs"
 	"slices"
 	"strings"
 	"sync"
@@ -39,11 +40,16 @@ type record struct {
 	// behind says that the file does not say yet what the manifest does, and written
 	// that there is one.
 	behind, written bool
+	// plain is the file as it was last written, if nobody else's words are in it, and
+	// ours says that what is written next will be so.
+	plain fs.FileInfo
+	ours  bool
 }
 
 // reset forgets all events.
 func (r *record) reset() {
 	r.info, r.manifest, r.behind, r.written = troupe.SessionInfo{}, Manifest{}, false, false
+	r.plain, r.ours = nil, false
 }
 
 // note takes the next event of the session into account.

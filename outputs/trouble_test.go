@@ -225,8 +225,11 @@ func TestDeletingASessionRemovesItsFolderAndNothingElse(t *testing.T) {
 		t.Errorf("deleted twice: %v", err)
 	}
 	entries, err := os.ReadDir(dir)
-	if err != nil || len(entries) != 1 || entries[0].Name() != id(3) {
+	if err != nil || len(entries) != 2 || entries[0].Name() != deletedFolder || entries[1].Name() != id(3) {
 		t.Errorf("what is left is %v, %v", entries, err)
+	}
+	if left, err := os.ReadDir(filepath.Join(dir, deletedFolder)); err != nil || len(left) != 0 {
+		t.Errorf("of deleted sessions %v are left, %v", left, err)
 	}
 	if content, err := os.ReadFile(outside); err != nil || string(content) != "canary" {
 		t.Errorf("what is outside became %q, %v", content, err)

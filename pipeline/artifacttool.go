@@ -106,9 +106,10 @@ type uploadResult struct {
 
 // uploadTool returns the tool upload_artifact, which hands to the knowledge base
 // the bytes of a file in the output root, and nothing that is not the content meant.
-func uploadTool(output func(session string) (*workspace.Workspace, error), base Knowledge) troupe.Tool {
+func uploadTool(output func(session string) (*workspace.Workspace, error), knowledgeFor func(user string) Knowledge) troupe.Tool {
 	return troupe.NewToolWithCall(toolUpload, "Uploads an artifact from the output root to the knowledge base.",
 		func(ctx context.Context, call *troupe.Invocation, in uploadRequest) (uploadResult, error) {
+			base := knowledgeFor(call.User)
 			if base == nil {
 				return uploadResult{}, errors.New("there is no knowledge base")
 			}

@@ -34,7 +34,8 @@ func (s *stepRun) Definition() *troupe.Definition {
 }
 
 // Do implements [troupe.Step].
-func (s *stepRun) Do(ctx context.Context, run *troupe.Run, in troupe.Handoff) (troupe.Handoff, error) {
+func (s *stepRun) Do(ctx context.Context, run *troupe.Run, in troupe.Handoff) (out troupe.Handoff, err error) {
+	defer passQuestion(&out, &err)
 	w, err := s.begin(run, in)
 	if err != nil {
 		return troupe.Handoff{}, err

@@ -39,10 +39,10 @@ type planStep struct {
 
 // planTool returns the tool query_plan, which looks up one step of a plan: in the
 // knowledge base, or in the plan's file where that has no answer.
-func planTool(base Knowledge, output func(string) (*workspace.Workspace, error)) troupe.Tool {
+func planTool(knowledgeFor func(user string) Knowledge, output func(string) (*workspace.Workspace, error)) troupe.Tool {
 	return troupe.NewToolWithCall(toolPlan, "Looks up one step of a plan.",
 		func(ctx context.Context, call *troupe.Invocation, in planRequest) (planStep, error) {
-			nearest, err := queryStep(ctx, base, in)
+			nearest, err := queryStep(ctx, knowledgeFor(call.User), in)
 			if err == nil && nearest.Found || in.Plan == "" {
 				return nearest, err
 			}

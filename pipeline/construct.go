@@ -66,7 +66,7 @@ func (w *work) constructStep(ctx context.Context, s *phaseStep, in troupe.Handof
 	h := troupe.Handoff{Task: in.Task, Outputs: map[string]any{"phases": w.earlier}, Custom: map[string]any{
 		"site": w.site, "now": w.now, "extras": in.Custom["extras"], "baseline": in.Custom["baseline"], "step": step, "plan": plan, "passage": passage,
 	}}
-	out, err := doOrAsk(ctx, w.run, &stepRun{&phaseStep{w.delivery, w.phase}, step.ID}, h)
+	out, err := runBelow(ctx, w.run, &stepRun{&phaseStep{w.delivery, w.phase}, step.ID}, h)
 	if err != nil {
 		return StepRecord{}, err
 	}

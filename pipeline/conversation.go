@@ -60,7 +60,7 @@ type answered struct {
 
 // converse asks the agent of the phase with the conversation as it is.
 func (w *work) converse(ctx context.Context, c *conversation) (answered, error) {
-	out, err := w.run.Do(ctx, w.phase.Agent, troupe.Handoff{Task: c.prompt()})
+	out, err := runBelow(ctx, w.run, w.phase.Agent, troupe.Handoff{Task: c.prompt()})
 	if err != nil {
 		return answered{}, err
 	}

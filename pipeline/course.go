@@ -67,7 +67,7 @@ func (d *delivery) deliver(ctx context.Context, run *troupe.Run, in troupe.Hando
 	}
 	for _, act := range []func(context.Context) error{c.prepare, c.setup, c.measure, c.think, c.build} {
 		if err := act(ctx); err != nil {
-			return askedOr(err)
+			return troupe.Handoff{}, err
 		}
 		if c.stopped != "" {
 			break
@@ -343,7 +343,7 @@ func (c *course) phase(ctx context.Context, name string, more map[string]any) (R
 		h.Custom[key] = value
 	}
 	h.Outputs = map[string]any{"phases": c.results()}
-	out, err := doOrAsk(ctx, c.run, &phaseStep{c.delivery, &c.Phases[i]}, h)
+	out, err := runBelow(ctx, c.run, &phaseStep{c.delivery, &c.Phases[i]}, h)
 	var r Result
 	if err == nil {
 		err = redecode(out.Outputs["result"], &r)

@@ -2,36 +2,10 @@ package pipeline
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
-
-	"github.com/troupe-dev/troupe"
 )
-
-// An askedError is that of a nested run that ended with a question: whatever is around
-// it ends with the same question, and goes on there once it is answered.
-type askedError struct{ question troupe.Handoff }
-
-func (e *askedError) Error() string { return "a person must answer first: " + e.question.Summary }
-
-// doOrAsk runs a nested step. A question that it ends with is an [askedError].
-func doOrAsk(ctx context.Context, run *troupe.Run, step troupe.Step, in troupe.Handoff) (troupe.Handoff, error) {
-	out, err := run.Do(ctx, step, in)
-	if err == nil && out.Meta.Stop == "input_requested" {
-		err = &askedError{out}
-	}
-	return out, err
-}
-
-// askedOr is what a step ends with that cannot go on: a question, or an error.
-func askedOr(err error) (troupe.Handoff, error) {
-	if asked, ok := errors.AsType[*askedError](err); ok {
-		return asked.question, nil
-	}
-	return troupe.Handoff{}, err
-}
 
 // passPlan asks about the plan. What a person says is guidance: planning is run once
 // more with it, or, where planning is no part of this run, the builders get it.

@@ -36,7 +36,8 @@ func (d *delivery) Definition() *troupe.Definition {
 
 // Do runs the phases. Custom["phases"], where it is set, are results of phases that
 // were run before, as [Results] returns them, for a delivery that begins later.
-func (d *delivery) Do(ctx context.Context, run *troupe.Run, in troupe.Handoff) (troupe.Handoff, error) {
+func (d *delivery) Do(ctx context.Context, run *troupe.Run, in troupe.Handoff) (out troupe.Handoff, err error) {
+	defer passQuestion(&out, &err)
 	if d.Repository != nil {
 		return d.deliver(ctx, run, in)
 	}
@@ -52,7 +53,7 @@ func (d *delivery) Do(ctx context.Context, run *troupe.Run, in troupe.Handoff) (
 		}
 		result, passed, err := d.passPhase(ctx, run, in, i, append(before[:len(before):len(before)], done...), next)
 		if err != nil {
-			return askedOr(err)
+			return troupe.Handoff{}, err
 		}
 		if done = append(done, result); !passed && result.Status == "failed" {
 			return troupe.Handoff{}, fmt.Errorf("phase %s failed: %s", result.Phase, strings.Join(result.Errors, "; "))
@@ -75,7 +76,7 @@ func (d *delivery) passPhase(ctx context.Context, run *troupe.Run, in troupe.Han
 		h.Custom = nil
 	}
 	for round := 0; ; round++ {
-		out, err := doOrAsk(ctx, run, step, h)
+		out, err := runBelow(ctx, run, step, h)
 		if err != nil {
 			return result, false, err
 		}

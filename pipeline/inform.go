@@ -91,7 +91,7 @@ func demandSteps(p *Parsed) string {
 
 // consult asks the knowledge base what it has about the request.
 func (w *work) consult(ctx context.Context) error {
-	if w.delivery.Knowledge == nil {
+	if w.delivery.Knowledge == nil && w.delivery.KnowledgeOf == nil {
 		return nil
 	}
 	question := strings.ReplaceAll(w.at.feature, "-", " ")

@@ -201,7 +201,7 @@ func TestHostileTextIsReadInLinearTime(t *testing.T) {
 		for _, end := range []string{"", `\uZ"`} {
 			began := time.Now()
 			parsed, err := c.Parse(start + strings.Repeat(part, size/len(part)) + end)
-			if took := time.Since(began); err != nil || strings.HasPrefix(start, "{") && parsed.Level != LevelRaw || took > 5*time.Second {
+			if took := time.Since(began); err != nil || strings.HasPrefix(start, "{") && parsed.Level != LevelRaw || took > time.Minute {
 				t.Errorf("%q, then %.20q to %d bytes: %s, %v, %v", start, part, size, parsed.Level, err, took)
 			}
 		}

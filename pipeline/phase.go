@@ -57,7 +57,8 @@ func (s *phaseStep) Definition() *troupe.Definition {
 	return &troupe.Definition{Kind: "phase", Name: s.phase.Name}
 }
 
-func (s *phaseStep) Do(ctx context.Context, run *troupe.Run, in troupe.Handoff) (troupe.Handoff, error) {
+func (s *phaseStep) Do(ctx context.Context, run *troupe.Run, in troupe.Handoff) (out troupe.Handoff, err error) {
+	defer passQuestion(&out, &err)
 	w, err := s.begin(run, in)
 	if err != nil {
 		return troupe.Handoff{}, err
@@ -72,7 +73,7 @@ func (s *phaseStep) Do(ctx context.Context, run *troupe.Run, in troupe.Handoff) 
 		act = w.build
 	}
 	if err := act(ctx); err != nil {
-		return askedOr(err)
+		return troupe.Handoff{}, err
 	}
 	return w.handoff(in), nil
 }

@@ -41,6 +41,9 @@ type Config struct {
 	// Knowledge keeps what is uploaded. Without one, uploads are on record as failed
 	// and can be tried again, and plans are read from the output root.
 	Knowledge Knowledge
+	// KnowledgeOf, where set, returns what is kept for the user that a run is for, in place
+	// of Knowledge: one user's passages are not found for another.
+	KnowledgeOf func(user string) Knowledge
 	// Approve says when a person is asked: ApproveAuto by default.
 	Approve ApproveMode
 	// Compensate has files written that an agent claims to have written, or shows as
@@ -48,6 +51,10 @@ type Config struct {
 	Compensate bool
 	// From and To are the first and the last phase to run, by default all are.
 	From, To string
+	// Guard, where set, stands before every call that the delivery makes, its own writes
+	// and uploads too, and before the tools that its agents are given: it returns others in
+	// their place, of the same names. Gates ask a person anyway.
+	Guard func(...troupe.Tool) []troupe.Tool
 	// Repository, where it is set, is what the delivery changes: in a worktree and a
 	// branch of its own, checked and reviewed. Output may then be nil, for the folder
 	// of documents in Repository.Data.
@@ -154,16 +161,42 @@ func newDelivery(c Config) (*delivery, error) {
 	}
 	c.Phases = phases[first : last+1]
 	d := &delivery{
-		Config: c, write: writeTool(c.Output), upload: uploadTool(c.Output, c.Knowledge),
-		gather: gatherTool(c.Project, c.Output), plan: planTool(c.Knowledge, c.Output), gate: gateTool(), knowledge: knowledgeTool(c.Knowledge),
+		Config: c, write: writeTool(c.Output), upload: uploadTool(c.Output, c.knowledgeFor),
+		gather: gatherTool(c.Project, c.Output), plan: planTool(c.knowledgeFor, c.Output), gate: gateTool(), knowledge: knowledgeTool(c.knowledgeFor),
 	}
 	if shop != nil {
 		d.tools = shop.tools()
-		if err := shop.equip(d.Phases); err != nil {
+		if err := shop.equip(d.Phases, c.Guard); err != nil {
 			return nil, err
 		}
 	}
+	d.guardCalls()
 	return d, nil
+}
+
+// guardCalls has the guard stand before all tools but the gate.
+func (d *delivery) guardCalls() {
+	if d.Guard == nil {
+		return
+	}
+	t := &d.tools
+	for _, tool := range []*troupe.Tool{
+		&d.write, &d.upload, &d.gather, &d.plan, &d.knowledge,
+		&t.prepare, &t.setup, &t.check, &t.apply, &t.format, &t.commit, &t.reset, &t.look, &t.diff, &t.stat, &t.try,
+		&t.readPlan, &t.writePlan, &t.documents, &t.keepDocs, &t.publish,
+	} {
+		if *tool != nil {
+			*tool = d.Guard(*tool)[0]
+		}
+	}
+}
+
+// knowledgeFor returns what is kept for a user, nil where that is nothing.
+func (c *Config) knowledgeFor(user string) Knowledge {
+	if c.KnowledgeOf != nil {
+		return c.KnowledgeOf(user)
+	}
+	return c.Knowledge
 }
 
 // complete fills in what a phase leaves to its defaults.

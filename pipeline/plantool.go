@@ -213,8 +213,9 @@ type knowledgeResult struct {
 }
 
 // knowledgeTool asks the knowledge base on behalf of discovery.
-func knowledgeTool(base Knowledge) troupe.Tool {
-	return troupe.NewToolWithCall(toolKnowledge, "Looks up passages in the knowledge base.", func(ctx context.Context, _ *troupe.Invocation, in knowledgeRequest) (knowledgeResult, error) {
+func knowledgeTool(knowledgeFor func(user string) Knowledge) troupe.Tool {
+	return troupe.NewToolWithCall(toolKnowledge, "Looks up passages in the knowledge base.", func(ctx context.Context, call *troupe.Invocation, in knowledgeRequest) (knowledgeResult, error) {
+		base := knowledgeFor(call.User)
 		out := knowledgeResult{Passages: []passage{}}
 		if base == nil {
 			return out, errors.New("there is no knowledge base")

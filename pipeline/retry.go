@@ -42,7 +42,8 @@ func Retry(c Config) (troupe.Step, error) {
 	if c.Output == nil {
 		return nil, fmt.Errorf("pipeline: %s: it needs an Output", c.Name)
 	}
-	d := &delivery{Config: c, write: writeTool(c.Output), upload: uploadTool(c.Output, c.Knowledge)}
+	d := &delivery{Config: c, write: writeTool(c.Output), upload: uploadTool(c.Output, c.knowledgeFor)}
+	d.guardCalls()
 	return troupe.NewStep(c.Name, d.retry), nil
 }
 

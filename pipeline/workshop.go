@@ -74,7 +74,7 @@ func (s *workshop) documentsRoot() func(session string) (*workspace.Workspace, e
 
 // equip gives the agents of the phases the tools that look at the repository. The
 // phase requirements speaks of what is wanted and gets an outline only.
-func (s *workshop) equip(phases []Phase) error {
+func (s *workshop) equip(phases []Phase, guard func(...troupe.Tool) []troupe.Tool) error {
 	tools := repo.Tools(repo.Config{
 		Open: func(ctx context.Context, session string) (repo.View, error) {
 			o, err := s.openSite(ctx, session)
@@ -95,6 +95,9 @@ func (s *workshop) equip(phases []Phase) error {
 			return s.noteShown(session, run, path, content)
 		},
 	})
+	if guard != nil {
+		tools = guard(tools...)
+	}
 	for i := range phases {
 		if phases[i].Name == "requirements" {
 			continue

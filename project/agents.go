@@ -1,6 +1,7 @@
 package project
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -15,13 +16,19 @@ import (
 	"github.com/troupe-dev/troupe/server"
 )
 
-// Agents lists the agents that can be used: those of the bundles, then those of
-// troupe.yaml. What keeps others from being used, [Lint] says.
+// Agents lists the agents as they are now: those of the bundles, then those of
+// troupe.yaml. One that cannot start says why.
 func (p *Project) Agents() []server.Agent {
-	definitions, _ := p.catalog.Definitions()
+	catalog := p.look()
+	titles := map[string]string{}
+	for _, b := range catalog.Bundles() {
+		titles[b.Name] = b.Description
+	}
 	var list []server.Agent
-	for _, d := range definitions {
-		list = append(list, listedAgent(d))
+	for _, found := range catalog.List(p.optionsOf) {
+		agent := p.listedAgent(catalog, &found)
+		agent.BundleTitle = titles[agent.Bundle]
+		list = append(list, agent)
 	}
 	for _, id := range p.agentIDs() {
 		if p.isPlain(id) {
@@ -31,15 +38,48 @@ func (p *Project) Agents() []server.Agent {
 	return list
 }
 
-func listedAgent(d *bundle.Definition) server.Agent {
+// listedAgent is how an agent of a bundle is listed.
+func (p *Project) listedAgent(catalog *bundle.Catalog, found *bundle.Listed) server.Agent {
 	info := server.Agent{
-		Bundle: d.Bundle, ID: d.ID, Name: d.Name, Title: d.Title, Icon: d.Icon, Description: d.Description,
-		EntryPoint: d.EntryPoint, Format: string(d.Format), Path: d.File, Commands: []server.Command{},
+		Bundle: found.Bundle, ID: found.ID, Name: cmp.Or(found.Name, found.ID), Title: found.Title, Icon: found.Icon, Description: found.Description,
+		EntryPoint: found.EntryPoint, Path: found.File, Commands: []server.Command{},
 	}
+	if found.Broken != nil {
+		info.Broken = found.Broken.Error()
+	}
+	d := found.Definition
+	if d == nil {
+		return info
+	}
+	info.Format = string(d.Format)
+	_, info.Greets = d.Opening()
 	for _, c := range d.Commands {
-		info.Commands = append(info.Commands, server.Command{Cmd: c.Cmd, Description: c.Description, Kind: string(c.Kind), Target: c.Target})
+		info.Commands = append(info.Commands, server.Command{
+			Cmd: c.Cmd, Description: c.Description, Kind: string(c.Kind), Target: c.Target,
+			Label: c.Label, Synonyms: synonyms(&c), Group: c.Group, Hidden: c.IsHelp() || c.IsExit(),
+		})
+	}
+	info.Tools = p.config.Agent(found.ID).Tools
+	if info.Tools == nil || slices.Contains(info.Tools, ofTheBundle) {
+		specs, err := catalog.Tools(found.ID, p.optionsOf(found.ID))
+		if err != nil {
+			return info
+		}
+		names := slices.DeleteFunc(slices.Clone(info.Tools), func(name string) bool { return name == ofTheBundle })
+		for _, spec := range specs {
+			names = append(names, spec.Name)
+		}
+		info.Tools = names
 	}
 	return info
+}
+
+// synonyms are what else a command can be called by.
+func synonyms(c *bundle.Command) []string {
+	if c.Code == "" || c.Code == strings.TrimPrefix(c.Cmd, "*") {
+		return c.Synonyms
+	}
+	return append([]string{c.Code}, c.Synonyms...)
 }
 
 // plainInfo is how an agent is listed that is described in troupe.yaml alone.
@@ -95,16 +135,37 @@ func (p *Project) StepIn(ctx context.Context, name, session string) (troupe.Step
 	return made.Step, nil
 }
 
-// Catalog returns the agents of the project's bundles.
-func (p *Project) Catalog() *bundle.Catalog { return p.catalog }
+// Catalog returns the agents of the project's bundles as they are now. It is the
+// project's to close.
+func (p *Project) Catalog() *bundle.Catalog { return p.look() }
+
+// catalog is the catalog as it was when somebody last looked.
+func (p *Project) catalog() *bundle.Catalog { return p.bundles.Last() }
+
+// look returns the catalog as it is now. Where the directory cannot be read, for as long
+// as somebody is moving it say, it is the one before.
+func (p *Project) look() *bundle.Catalog {
+	catalog, err := p.bundles.Catalog()
+	if err != nil {
+		if p.log != nil {
+			p.log.Warn("bundles not read again", "err", err)
+		}
+		return p.bundles.Last()
+	}
+	return catalog
+}
 
 // AgentOptions returns what troupe.yaml says of a bundle's agent, its model and its
 // tools aside: for calls of Catalog.
 func (p *Project) AgentOptions(id string) bundle.Options { return p.optionsOf(id) }
 
-// Definition reads an agent of a bundle. Its errors are those of Agent.
+// Definition reads an agent of a bundle as it is now. Its errors are those of Agent.
 func (p *Project) Definition(id string) (*bundle.Definition, error) {
-	d, err := p.catalog.Definition(id)
+	return p.definitionIn(p.look(), id)
+}
+
+func (p *Project) definitionIn(catalog *bundle.Catalog, id string) (*bundle.Definition, error) {
+	d, err := catalog.Definition(id)
 	if !errors.Is(err, bundle.ErrNoAgent) {
 		return d, err
 	}
@@ -146,7 +207,7 @@ func (p *Project) Plan(name string) (string, error) {
 	}
 	details := func(agent string) string {
 		text := p.models.For(agent).Ref
-		if tools := p.config.Agents[agent].Tools; len(tools) > 0 {
+		if tools := p.config.Agent(agent).Tools; len(tools) > 0 {
 			text += ", " + strings.Join(tools, " ")
 		}
 		return text

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"os"
 	"path/filepath"
 	"slices"
 
@@ -44,11 +45,12 @@ func (s *stage) findWith(ctx context.Context, name, session string, choose func(
 		}
 		return &player{Step: step}, nil
 	}
+	catalog := s.catalogOf(session)
 	if _, ok := s.project.config.Flows[name]; !ok {
-		return s.agentWith(ctx, name, choose)
+		return s.agentWith(ctx, catalog, name, choose)
 	}
 	step, err := s.project.maker(func(id string) (*troupe.Agent, error) {
-		player, err := s.agentWith(ctx, id, choose)
+		player, err := s.agentWith(ctx, catalog, id, choose)
 		if err != nil {
 			return nil, err
 		}
@@ -60,18 +62,66 @@ func (s *stage) findWith(ctx context.Context, name, session string, choose func(
 	return &player{Step: step}, nil
 }
 
-// agent makes the agent of an id, once. Those that it invokes have the model and the
-// rights that are theirs, not its own.
+// A playerKey says what makes two agents the same: where they come from, and with what
+// model they work.
+type playerKey struct {
+	catalog   *bundle.Catalog
+	id, model string
+}
+
+// agent makes the agent of an id as it is now, once. Those that it invokes have the
+// model and the rights that are theirs, not its own.
 func (s *stage) agent(ctx context.Context, id string) (*player, error) {
-	return s.agentWith(ctx, id, s.project.models.For)
+	return s.agentWith(ctx, s.catalogOf(""), id, s.project.models.For)
+}
+
+// maxPinned is how many sessions are remembered for the agents they began with.
+const maxPinned = 10_000
+
+// catalogOf returns the bundles that a session goes on with: those that it was first seen
+// with, so that nobody loses an agent in the middle of a conversation because its author
+// is editing it. An empty session is one that has not begun, and has them as they are now.
+func (s *stage) catalogOf(session string) *bundle.Catalog {
+	s.mu.Lock()
+	pinned := s.pinned[session]
+	s.mu.Unlock()
+	if pinned != nil {
+		return pinned
+	}
+	catalog := s.project.look()
+	if session == "" {
+		return catalog
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.pinned) >= maxPinned {
+		clear(s.pinned) // they go on with what there is now
+	}
+	s.pinned[session] = catalog
+	for key := range s.agents {
+		if key.catalog != catalog && !s.isPinned(key.catalog) {
+			delete(s.agents, key)
+		}
+	}
+	return catalog
+}
+
+// isPinned says whether a session goes on with a catalog; s.mu is held.
+func (s *stage) isPinned(catalog *bundle.Catalog) bool {
+	for _, pinned := range s.pinned {
+		if pinned == catalog {
+			return true
+		}
+	}
+	return false
 }
 
 // agentWith makes the agent of an id with a model, once for each.
-func (s *stage) agentWith(ctx context.Context, id string, choose func(id string) models.Choice) (*player, error) {
+func (s *stage) agentWith(ctx context.Context, catalog *bundle.Catalog, id string, choose func(id string) models.Choice) (*player, error) {
 	var d *bundle.Definition
 	if !s.project.isPlain(id) {
 		var err error
-		if d, err = s.project.Definition(id); err != nil {
+		if d, err = s.project.definitionIn(catalog, id); err != nil {
 			return nil, err
 		}
 		id = d.ID
@@ -79,7 +129,7 @@ func (s *stage) agentWith(ctx context.Context, id string, choose func(id string)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	choice := choose(id)
-	key := id + " " + choice.Ref
+	key := playerKey{catalog, id, choice.Ref}
 	if made := s.agents[key]; made != nil {
 		return made, nil
 	}
@@ -92,7 +142,7 @@ func (s *stage) agentWith(ctx context.Context, id string, choose func(id string)
 	if d == nil {
 		made.agent, err = s.plainAgent(ctx, id, model)
 	} else {
-		made.agent, err = s.bundleAgent(ctx, id, model)
+		made.agent, err = s.bundleAgent(ctx, catalog, id, model)
 	}
 	if err != nil {
 		return nil, err
@@ -103,21 +153,21 @@ func (s *stage) agentWith(ctx context.Context, id string, choose func(id string)
 }
 
 // bundleAgent makes an agent of a bundle.
-func (s *stage) bundleAgent(ctx context.Context, id string, model models.Opened) (*troupe.Agent, error) {
+func (s *stage) bundleAgent(ctx context.Context, catalog *bundle.Catalog, id string, model models.Opened) (*troupe.Agent, error) {
 	options := s.project.optionsOf(id)
 	options.Model, options.Price, options.Window = model.Model, model.Price, model.Window
 	options.Events = s.engine.Events
 	options.Invoke = func(id string) (troupe.Step, error) {
-		other, err := s.agent(context.Background(), id)
+		other, err := s.agentWith(context.Background(), catalog, id, s.project.models.For)
 		if err != nil {
 			return nil, err
 		}
 		return other.agent, nil
 	}
-	if err := s.equip(ctx, id, &options); err != nil {
+	if err := s.equip(ctx, catalog, id, &options); err != nil {
 		return nil, err
 	}
-	return s.project.catalog.Agent(id, options)
+	return catalog.Agent(id, options)
 }
 
 // plainAgent makes an agent that is described in troupe.yaml alone.
@@ -137,9 +187,9 @@ func (s *stage) plainAgent(ctx context.Context, id string, model models.Opened) 
 
 // optionsOf is what the configuration says of an agent, its model and tools aside.
 func (p *Project) optionsOf(id string) bundle.Options {
-	own := p.config.Agents[id]
+	own := p.config.Agent(id)
 	return bundle.Options{
-		Outputs: p.outputsDir(), Documents: p.documents(), ReadProject: own.ReadProject, Roots: p.rootsOf(id), Params: p.paramsOf(id),
+		Outputs: p.outputsDir(), Documents: p.documents(), ReadProject: own.MayReadProject(), Roots: p.rootsOf(id), Closed: p.walls, Params: p.paramsOf(id),
 		Guard: p.guard, Tell: func() []troupe.ContextLoaded { return p.tell(id) },
 	}
 }
@@ -156,7 +206,7 @@ func (p *Project) documents() bundle.Documents {
 // Opening returns the text with which an agent is asked to open a conversation, where
 // its author has written how.
 func (p *Project) Opening(agent string) (text string, ok bool) {
-	definition, err := p.catalog.Definition(agent)
+	definition, err := p.look().Definition(agent)
 	if err != nil {
 		return "", false
 	}
@@ -164,7 +214,7 @@ func (p *Project) Opening(agent string) (text string, ok bool) {
 }
 
 func (p *Project) paramsOf(id string) troupe.Params {
-	own := p.config.Agents[id]
+	own := p.config.Agent(id)
 	params := troupe.Params{Temperature: own.Temperature, TopP: own.TopP, MaxTokens: own.MaxTokens, Effort: own.Effort}
 	if own.Seed != nil {
 		seed := int64(*own.Seed)
@@ -175,7 +225,7 @@ func (p *Project) paramsOf(id string) troupe.Params {
 
 // rootsOf are the directories that an agent is granted beside those of its bundle.
 func (p *Project) rootsOf(id string) []workspace.Root {
-	own := p.config.Agents[id]
+	own := p.config.Agent(id)
 	var roots []workspace.Root
 	for name, dir := range own.Read {
 		roots = append(roots, workspace.Root{Name: name, Dir: within(p.dir, dir), Access: workspace.ReadOnly})
@@ -186,13 +236,17 @@ func (p *Project) rootsOf(id string) []workspace.Root {
 	if p.usesSkills(id) {
 		roots = append(roots, p.skills.Roots()...)
 	}
+	if _, err := os.Stat(p.DataDir()); err == nil && own.MayReadProject() {
+		// Closed: whoever may read the project may not read everybody's conversations.
+		roots = append(roots, workspace.Root{Name: "troupe-data", Dir: p.DataDir()})
+	}
 	return roots
 }
 
 // maker makes the project's flows of the agents that make returns.
 func (p *Project) maker(make func(id string) (*troupe.Agent, error)) *flows.Maker {
 	return &flows.Maker{
-		File: p.config.Path, Flows: p.config.Flows, Agents: p.agentIDs(), Agent: make, Describe: p.describeAgent,
+		File: p.config.Path, Flows: p.config.Flows, Agents: p.agentIDs(), Agent: make, Describe: p.describeAgent, Guard: p.guard,
 	}
 }
 
@@ -201,7 +255,7 @@ func (p *Project) describeAgent(id string) string {
 	if text := p.config.Agents[id].Description; text != "" {
 		return text
 	}
-	if d, err := p.catalog.Definition(id); err == nil {
+	if d, err := p.catalog().Definition(id); err == nil {
 		return d.Title
 	}
 	return ""
@@ -213,7 +267,7 @@ func (p *Project) isPlain(id string) bool { return p.config.Agents[id].Instructi
 // agentIDs are those of the bundles, then those of troupe.yaml.
 func (p *Project) agentIDs() []string {
 	var ids []string
-	for _, e := range p.catalog.Entries() {
+	for _, e := range p.catalog().Entries() {
 		ids = append(ids, e.ID)
 	}
 	for _, id := range slices.Sorted(maps.Keys(p.config.Agents)) {
@@ -230,7 +284,7 @@ func (p *Project) Warnings() []string {
 	var told []string
 	ids := p.agentIDs()
 	for _, id := range slices.Sorted(maps.Keys(p.config.Agents)) {
-		if !slices.Contains(ids, id) {
+		if id != config.Everyone && !slices.Contains(ids, id) {
 			told = append(told, fmt.Sprintf("agents.%s in %s: there is no such agent%s", id, config.Name, suggest.Hint(id, ids)))
 		}
 	}

@@ -166,7 +166,7 @@ func (p *Project) RetryDelivery(ctx context.Context, session string, failed []pi
 	if err != nil {
 		return nil, input, err
 	}
-	if step, err = pipeline.Retry(pipeline.Config{Repository: p.repository(order), Knowledge: base}); err != nil {
+	if step, err = pipeline.Retry(pipeline.Config{Repository: p.repository(order), KnowledgeOf: base, Guard: p.guard}); err != nil {
 		return nil, input, err
 	}
 	custom := order.custom()

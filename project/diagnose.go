@@ -51,6 +51,7 @@ func Diagnose(ctx context.Context, dir string, o Options) []Check {
 	checks = append(checks, p.examineAgents()...)
 	checks = append(checks, p.examineKeys())
 	checks = append(checks, p.examineModels(ctx)...)
+	checks = append(checks, p.examineStore(ctx)...)
 	checks = append(checks, doctor.Directory("data", p.DataDir(), p.shown(p.DataDir())))
 	checks = append(checks, p.examineSandbox(ctx, o.SandboxHelper))
 	var told []Check
@@ -106,11 +107,12 @@ func (p *Project) examineSandbox(ctx context.Context, helper []string) doctor.Ch
 }
 
 func (p *Project) examineAgents() []doctor.Check {
-	catalog, err := bundle.Find(p.dir, bundle.Config{Core: p.config.Core, Bundles: p.config.Bundles})
+	bundles, err := bundle.Open(p.dir, bundle.Config{Core: p.config.Core, Bundles: p.config.Bundles})
 	if err != nil {
 		return []doctor.Check{{Name: "agents", Status: doctor.Broken, Message: err.Error(), Fix: "check bundles and core in troupe.yaml"}}
 	}
-	p.catalog = catalog
+	p.bundles = bundles
+	catalog := bundles.Last()
 	definitions, findings := catalog.Definitions()
 	check := doctor.Check{Name: "agents", Status: doctor.OK, Message: counted(len(definitions), "agent") + " in " + counted(len(catalog.Bundles()), "bundle")}
 	if len(definitions) == 0 {
@@ -125,7 +127,7 @@ func (p *Project) examineAgents() []doctor.Check {
 	for _, stranger := range p.Warnings() {
 		checks = append(checks, doctor.Check{Name: "agents", Status: doctor.Warning, Message: stranger, Fix: "'troupe agents' lists those that are there"})
 	}
-	if err := catalog.Close(); err != nil {
+	if err := bundles.Close(); err != nil {
 		checks = append(checks, doctor.Check{Name: "agents", Status: doctor.Warning, Message: err.Error()})
 	}
 	return checks

@@ -4,30 +4,46 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"path/filepath"
 
 	"github.com/troupe-dev/troupe/knowledge"
 	"github.com/troupe-dev/troupe/pipeline"
+	"github.com/troupe-dev/troupe/project/internal/config"
 )
 
-// openKnowledge opens the knowledge base: the project's own, or a server's.
-func (s *stage) openKnowledge(ctx context.Context) (pipeline.Knowledge, error) {
+// openKnowledge opens the knowledge base: the project's own, or a server's. With users,
+// each has documents of their own in it, unless they share one.
+func (s *stage) openKnowledge(ctx context.Context) (func(user string) pipeline.Knowledge, error) {
 	c := s.project.config.Knowledge
+	ofEach := len(s.project.config.Server.Users) > 0 && !c.Shared
 	if c.Server == "" {
 		base, err := s.project.Knowledge(ctx)
 		if err != nil {
 			return nil, err
 		}
 		s.keep(base)
-		return base, nil
+		return func(user string) pipeline.Knowledge {
+			if ofEach && user != "" {
+				return base.As(userPrefix + user)
+			}
+			return base
+		}, nil
+	}
+	if ofEach {
+		return nil, fmt.Errorf("knowledge.server in %s is one account for all users; set knowledge.shared to true if they are to share it", config.Name)
 	}
 	client, err := s.project.connectKnowledge(ctx)
 	if err != nil {
 		return nil, err
 	}
 	s.keep(closing(client.Close))
-	return client, nil
+	return func(string) pipeline.Knowledge { return client }, nil
 }
+
+// userPrefix begins the names under which users of the server keep documents, so that
+// none of them is somebody else who uses the base.
+const userPrefix = "server:"
 
 // closing is something that cannot fail to close.
 type closing func()

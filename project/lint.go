@@ -66,12 +66,12 @@ func lintFlows(path string, c *config.Config) config.Problems {
 	if c == nil || len(c.Flows) == 0 {
 		return nil
 	}
-	catalog, err := bundle.Find(path, bundle.Config{Core: c.Core, Bundles: c.Bundles})
+	bundles, err := bundle.Open(path, bundle.Config{Core: c.Core, Bundles: c.Bundles})
 	if err != nil {
 		return config.Problems{{File: c.Path, Message: err.Error()}}
 	}
-	defer catalog.Close()
-	problems, _ := errors.AsType[config.Problems]((&Project{config: c, catalog: catalog}).maker(nil).Check())
+	defer bundles.Close()
+	problems, _ := errors.AsType[config.Problems]((&Project{config: c, bundles: bundles}).maker(nil).Check())
 	return problems
 }
 

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/troupe-dev/troupe/observe"
+	"github.com/troupe-dev/troupe/store/postgres"
 )
 
 // openLog opens what the project's log goes to: what the program gives it, and a file
@@ -80,6 +81,9 @@ func (p *Project) secrets() []string {
 		if name != "" {
 			secrets = append(secrets, p.models.Getenv(name))
 		}
+	}
+	if postgres.IsAddress(c.Store) {
+		secrets = append(secrets, postgres.Password(c.Store))
 	}
 	return slices.DeleteFunc(secrets, func(s string) bool { return s == "" })
 }

@@ -47,8 +47,10 @@ func (p *Project) Model(id string) (name, chosenBy string) {
 	if s != nil {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		if made := s.agents[id]; made != nil {
-			return made.model.Ref, made.model.From
+		for key, made := range s.agents {
+			if key.id == id && key.model == p.models.For(id).Ref {
+				return made.model.Ref, made.model.From
+			}
 		}
 	}
 	choice := p.models.For(id)

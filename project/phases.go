@@ -17,7 +17,7 @@ import (
 func (s *stage) delivery(ctx context.Context, order Delivery) (troupe.Step, error) {
 	c := pipeline.Config{
 		Name: Deliver, From: order.From, To: order.To,
-		Approve: pipeline.ApproveMode(order.Approve), Compensate: order.Compensate,
+		Approve: pipeline.ApproveMode(order.Approve), Compensate: order.Compensate, Guard: s.project.guard,
 	}
 	model, err := s.project.models.Open(s.project.models.For(Deliver))
 	if err != nil {
@@ -39,7 +39,7 @@ func (s *stage) delivery(ctx context.Context, order Delivery) (troupe.Step, erro
 	c.Repository = s.project.repository(order)
 	if dir := s.project.config.Pipeline.Project; dir != "" {
 		granted := workspace.Root{Name: workspace.ProjectRoot, Dir: within(s.project.dir, dir), Access: workspace.ReadOnly}
-		if c.Project, err = workspace.Open(workspace.Config{Roots: []workspace.Root{granted}}); err != nil {
+		if c.Project, err = workspace.Open(workspace.Config{Roots: []workspace.Root{granted}, Closed: s.project.walls}); err != nil {
 			return nil, fmt.Errorf("pipeline.project in %s: %w", config.Name, err)
 		}
 		s.keep(c.Project)
@@ -49,7 +49,7 @@ func (s *stage) delivery(ctx context.Context, order Delivery) (troupe.Step, erro
 		// The delivery goes on: what could not be uploaded is on record.
 		s.project.log.Warn("knowledge base not opened; 'troupe sessions retry' uploads later", "err", err)
 	} else {
-		c.Knowledge = base
+		c.KnowledgeOf = base
 	}
 	return pipeline.New(c)
 }

@@ -20,9 +20,10 @@ import (
 	"github.com/troupe-dev/troupe/project/internal/config"
 	"github.com/troupe-dev/troupe/project/internal/models"
 	"github.com/troupe-dev/troupe/skill"
-	"github.com/troupe-dev/troupe/store/sqlite"
+	"github.com/troupe-dev/troupe/store"
 	"github.com/troupe-dev/troupe/tool/approve"
 	"github.com/troupe-dev/troupe/tool/mcp"
+	"github.com/troupe-dev/troupe/workspace"
 )
 
 // Name is the name of the file that describes a project. A directory without one is
@@ -50,7 +51,7 @@ type Options struct {
 	// Observers are told of everything that agents do, once it is stored.
 	Observers []observe.Sink
 	// Data, where it is set, takes the place of the data directory of troupe.yaml. The
-	// knowledge base is there, too, so that nothing of the project is touched.
+	// store and the knowledge base are there, too, so that nothing of the project is touched.
 	Data string
 	// SandboxHelper is the command line that becomes the sandbox of checks and commands:
 	// as a rule the program itself and [pipeline.SandboxArgument], if its main function
@@ -68,9 +69,10 @@ type Project struct {
 	helper  []string // see Options.SandboxHelper
 	config  *config.Config
 	models  models.Chooser
-	catalog *bundle.Catalog
+	bundles *bundle.Live
 	skills  *skill.Library
 	approve approve.Policy
+	walls   []workspace.Closed // what no grant opens
 	log     *slog.Logger
 	logFile io.Closer // nil where there is none
 	// sinks are told of everything that agents do.
@@ -104,14 +106,14 @@ func Open(dir string, o Options) (*Project, error) {
 		return nil, err
 	}
 	if o.Data != "" {
-		c.Data, c.Knowledge = o.Data, config.Knowledge{}
+		c.Data, c.Store, c.Knowledge = o.Data, "", config.Knowledge{}
 	}
-	catalog, err := bundle.Find(absolute, bundle.Config{Core: c.Core, Bundles: c.Bundles})
+	bundles, err := bundle.Open(absolute, bundle.Config{Core: c.Core, Bundles: c.Bundles})
 	if err != nil {
 		return nil, err
 	}
 	p := &Project{
-		dir: absolute, config: c, catalog: catalog, helper: o.SandboxHelper, metrics: observe.NewMetrics(), environment: environment, lookup: o.LookupEnv,
+		dir: absolute, config: c, bundles: bundles, helper: o.SandboxHelper, metrics: observe.NewMetrics(), environment: environment, lookup: o.LookupEnv,
 		models: models.Chooser{Config: c, Flag: o.Model, Getenv: o.getenv, Client: models.NewClient()},
 	}
 	p.sinks = append(slices.Clone(o.Observers), p.metrics)
@@ -134,7 +136,7 @@ func (o *Options) getenv(name string) string {
 
 // complete adds what depends on the agents that were found.
 func (p *Project) complete() (err error) {
-	for _, e := range p.catalog.Entries() {
+	for _, e := range p.catalog().Entries() {
 		if p.isPlain(e.ID) {
 			return fmt.Errorf("agents.%s in %s has instructions, but there is an agent of that name in bundle %s", e.ID, config.Name, e.Bundle)
 		}
@@ -145,6 +147,9 @@ func (p *Project) complete() (err error) {
 	for _, rule := range p.config.Approve {
 		p.approve = append(p.approve, approve.Rule{Tool: rule.Tool, Where: rule.Where, Do: approve.Decision(rule.Do)})
 	}
+	if err := p.approve.Check(); err != nil {
+		return fmt.Errorf("approve in %s: %w", config.Name, err)
+	}
 	var roots []string
 	for _, dir := range p.config.Skills {
 		roots = append(roots, within(p.dir, dir))
@@ -152,6 +157,7 @@ func (p *Project) complete() (err error) {
 	if p.skills, err = skill.Open(skill.Config{Roots: roots, Log: p.log}); err != nil {
 		return err
 	}
+	p.walls = p.closedPlaces()
 	return p.maker(nil).Check()
 }
 
@@ -208,7 +214,7 @@ func (p *Project) Close() error {
 		errs = append(errs, p.opened.close())
 		p.opened = nil
 	}
-	errs = append(errs, p.catalog.Close())
+	errs = append(errs, p.bundles.Close())
 	if p.logFile != nil {
 		errs = append(errs, p.logFile.Close())
 	}
@@ -259,13 +265,14 @@ type stage struct {
 	project *Project
 	engine  *troupe.Engine
 	folders *outputs.Folders // around the store
-	store   *sqlite.Store
+	store   store.Log
 	tracer  *otel.Tracer // nil where nobody asks for traces
 
 	mu      sync.Mutex
-	agents  map[string]*player
-	servers map[string]*mcp.Server // nil for those that cannot be reached
-	kept    []io.Closer            // what else is closed with the stage
+	agents  map[playerKey]*player
+	pinned  map[string]*bundle.Catalog // by session: see catalogOf
+	servers map[string]*mcp.Server     // nil for those that cannot be reached
+	kept    []io.Closer                // what else is closed with the stage
 	// rehearses says that an agent has no model because nobody has chosen one.
 	rehearses bool
 }
@@ -273,7 +280,7 @@ type stage struct {
 // openStage wires an engine: events go to the store, from it into the manifest of
 // the session's folder, and then to the log and to whoever collects traces.
 func (p *Project) openStage(ctx context.Context) (*stage, error) {
-	store, err := sqlite.Open(ctx, p.storeFile(), sqlite.Options{})
+	store, err := p.openStore(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -294,7 +301,7 @@ func (p *Project) openStage(ctx context.Context) (*stage, error) {
 	if err != nil {
 		return nil, errors.Join(err, folders.Close(), store.Close())
 	}
-	return &stage{project: p, engine: engine, folders: folders, store: store, tracer: tracer, agents: map[string]*player{}, servers: map[string]*mcp.Server{}}, nil
+	return &stage{project: p, engine: engine, folders: folders, store: store, tracer: tracer, agents: map[playerKey]*player{}, pinned: map[string]*bundle.Catalog{}, servers: map[string]*mcp.Server{}}, nil
 }
 
 // close stops every run, waits for it, and only then gives up what runs use.
@@ -339,7 +346,7 @@ func (p *Project) limits() troupe.Limits {
 
 // describe tells manifests an agent's title and bundle.
 func (p *Project) describe(agent string) (title, bundle string) {
-	d, err := p.catalog.Definition(agent)
+	d, err := p.catalog().Definition(agent)
 	if err != nil {
 		return "", ""
 	}

@@ -19,7 +19,7 @@ func (p *Project) Rehearse(ctx context.Context, agent, command string) ([]rehear
 	if err != nil {
 		return nil, err
 	}
-	theatre, err := rehearse.Open(p.catalog, p.dir, p.optionsOf)
+	theatre, err := rehearse.Open(p.look(), p.dir, p.optionsOf)
 	if err != nil {
 		return nil, err
 	}
@@ -44,7 +44,7 @@ type scene struct {
 // where all are to be played.
 func (p *Project) scenes(agent, command string) (scenes []scene, failures []rehearse.Report, err error) {
 	if agent == "" {
-		definitions, findings := p.catalog.Definitions()
+		definitions, findings := p.catalog().Definitions()
 		for _, f := range findings {
 			if f.Severity == bundle.Error {
 				failures = append(failures, rehearse.Failed(f.File, &f))

@@ -16,7 +16,7 @@ import (
 	"github.com/troupe-dev/troupe/pipeline"
 	"github.com/troupe-dev/troupe/project/internal/models"
 	"github.com/troupe-dev/troupe/server"
-	"github.com/troupe-dev/troupe/store/sqlite"
+	"github.com/troupe-dev/troupe/store"
 	"github.com/troupe-dev/troupe/web"
 	"github.com/troupe-dev/troupe/workspace"
 )
@@ -38,9 +38,10 @@ func (p *Project) Server(ctx context.Context) (*server.Server, error) {
 	}
 	settings := newSettings(s)
 	return server.New(server.Config{
-		Engine: s.engine, Store: s.folders, Cast: cast{p, settings}, Folders: s.folders, Logs: s.searchLogs, Metrics: p.metrics,
+		Engine: s.engine, Store: s.folders, Cast: cast{p, settings}, StepIn: cast{p, settings}.stepIn, Folders: s.folders, Logs: s.searchLogs, Metrics: p.metrics,
 		Users: p.users(), Operators: p.config.Server.Operators, Hosts: p.config.Server.Hosts, Page: web.Page(), Log: p.log,
 		Dir: filepath.Join(p.DataDir(), "page"), Version: builtVersion(), Models: settings, Settings: settings, Skills: p.listSkills, Made: s.readMade, Deliveries: deliveries{s},
+		Documents: newShelf(s), ToolServers: &toolServers{stage: s}, UserName: p.userName(),
 		Greeter: func(agent string) (troupe.Input, bool) {
 			text, ok := p.Opening(agent)
 			return troupe.Input{Text: text, Hidden: true}, ok
@@ -131,12 +132,26 @@ func (c cast) Agents() []server.Agent {
 
 // Step implements [server.Cast].
 func (c cast) Step(ctx context.Context, name string) (troupe.Step, error) {
-	return c.settings.stage.stepWith(ctx, name, c.settings.choose)
+	return c.settings.stage.stepWith(ctx, name, "", c.settings.choose)
+}
+
+// stepIn is [server.Config.StepIn].
+func (c cast) stepIn(ctx context.Context, name, model, session string) (troupe.Step, error) {
+	choose := c.settings.choose
+	if model != "" {
+		choose = chosen(model)
+	}
+	return c.settings.stage.stepWith(ctx, name, session, choose)
+}
+
+// chosen is the choice of a model by somebody on the page, for all agents.
+func chosen(model string) func(string) models.Choice {
+	return func(string) models.Choice { return models.Choice{Ref: model, From: "the page"} }
 }
 
 // stepWith makes the step of a name with a choice of models.
-func (s *stage) stepWith(ctx context.Context, name string, choose func(id string) models.Choice) (troupe.Step, error) {
-	player, err := s.findWith(ctx, name, "", choose)
+func (s *stage) stepWith(ctx context.Context, name, session string, choose func(id string) models.Choice) (troupe.Step, error) {
+	player, err := s.findWith(ctx, name, session, choose)
 	if errors.Is(err, bundle.ErrNoAgent) {
 		return nil, fmt.Errorf("%.64q: %w", name, server.ErrUnknown)
 	}
@@ -148,7 +163,7 @@ func (s *stage) stepWith(ctx context.Context, name string, choose func(id string
 
 // searchLogs finds events for the server, as 'troupe logs' does.
 func (s *stage) searchLogs(ctx context.Context, q server.LogQuery) iter.Seq2[server.LogHit, error] {
-	query := sqlite.Query{
+	query := store.Query{
 		Text: q.Text, Session: q.Session, Agent: q.Agent, Tool: q.Tool, Errors: q.Errors, Since: q.Since, Until: q.Until, Before: q.Before,
 	}
 	if level, err := observe.ParseLevel(q.Level); err == nil && q.Level != "" {

@@ -113,6 +113,7 @@ func (s *stage) servedTools(ctx context.Context, patterns []string) []troupe.Too
 				s.project.log.Warn("mcp server not connected", "mcp", name, "err", err)
 			}
 			s.servers[name] = server
+			s.project.rememberTools(name, server)
 		}
 		if server == nil {
 			continue

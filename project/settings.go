@@ -3,6 +3,7 @@ package project
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -99,7 +100,7 @@ func (s *settings) unset() *models.Chooser {
 
 // Step implements [server.Models].
 func (s *settings) Step(ctx context.Context, name, model string) (troupe.Step, error) {
-	return s.stage.stepWith(ctx, name, func(string) models.Choice { return models.Choice{Ref: model, From: "the page"} })
+	return s.stage.stepWith(ctx, name, "", chosen(model))
 }
 
 // Models implements [server.Models]: those that are in use, that the configuration
@@ -260,10 +261,21 @@ func (s *settings) Providers(context.Context) ([]server.Provider, error) {
 // provider says what there is of a provider, without its key.
 func (s *settings) provider(name string) server.Provider {
 	variable := s.keyVariable(name)
-	p := server.Provider{Name: name, NeedsKey: variable != "", HasKey: variable != "" && s.stage.project.models.Getenv(variable) != ""}
+	p := server.Provider{Name: name, Title: name, NeedsKey: variable != "", HasKey: variable != "" && s.stage.project.models.Getenv(variable) != ""}
+	_, configured := s.stage.project.config.Providers[name]
+	p.IsSetUp = configured || p.HasKey
+	if set, ok := s.keysSet()[name]; ok && p.HasKey {
+		p.KeyBy, p.KeyAt = set.By, &set.At
+	}
+	if value, ok := s.stage.project.environment(variable); ok && value != "" && variable != "" {
+		p.KeyFixed = "the environment variable " + variable + ", which was set where the server was started, decides"
+	}
 	p.BaseURL = s.stage.project.config.Providers[name].BaseURL
-	if known, ok := provider.Find(name); ok && p.BaseURL == "" && len(known.Endpoints) > 0 {
-		p.BaseURL = known.Endpoints[0].URL
+	if known, ok := provider.Find(name); ok {
+		p.Title, p.Local = cmp.Or(known.Title, name), known.Local
+		if p.BaseURL == "" && len(known.Endpoints) > 0 && !strings.Contains(known.Endpoints[0].URL, "{") {
+			p.BaseURL = known.Endpoints[0].URL
+		}
 	}
 	return p
 }
@@ -288,7 +300,7 @@ func (s *settings) keyVariable(name string) string {
 
 // SetKey implements [server.Settings]: the key goes to .env, which nobody but the
 // server's user can read.
-func (s *settings) SetKey(_ context.Context, name, key string) error {
+func (s *settings) SetKey(_ context.Context, name, key, by string) error {
 	variable := s.keyVariable(name)
 	key = strings.TrimSpace(key)
 	switch {
@@ -306,6 +318,42 @@ func (s *settings) SetKey(_ context.Context, name, key string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.keys[variable] = key
+	s.asked = time.Time{} // other models may be there now
+	return s.noteKey(name, by)
+}
+
+// A keySet says who has set a key on the page, and when.
+type keySet struct {
+	By string    `json:"by,omitempty"`
+	At time.Time `json:"at"`
+}
+
+func (s *settings) keysFile() string {
+	return filepath.Join(s.stage.project.DataDir(), "page", "keys.json")
+}
+
+// keysSet are the keys that were set on the page, by provider: who and when, no more.
+func (s *settings) keysSet() map[string]keySet {
+	known := map[string]keySet{}
+	if data, err := os.ReadFile(s.keysFile()); err == nil && json.Unmarshal(data, &known) != nil {
+		return map[string]keySet{}
+	}
+	return known
+}
+
+func (s *settings) noteKey(name, by string) error {
+	known := s.keysSet()
+	known[name] = keySet{by, time.Now().UTC()}
+	data, err := json.Marshal(known)
+	if err == nil {
+		err = os.MkdirAll(filepath.Dir(s.keysFile()), 0o700)
+	}
+	if err == nil {
+		err = os.WriteFile(s.keysFile(), data, 0o600)
+	}
+	if err != nil {
+		return fmt.Errorf("note who set the key: %w", err)
+	}
 	return nil
 }
 

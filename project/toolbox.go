@@ -32,7 +32,7 @@ func (s *stage) ready(id string) map[string]func() (troupe.Tool, error) {
 		"calculator": func() (troupe.Tool, error) { return calc.New(), nil },
 		"web_fetch":  s.webFetch, "web_search": s.webSearch, "wikipedia": s.wikipedia,
 	}
-	if commands := s.project.config.Agents[id].Commands; len(commands) > 0 {
+	if commands := s.project.config.Agent(id).Commands; len(commands) > 0 {
 		tools["run_command"] = func() (troupe.Tool, error) { return s.project.commandTool(commands) }
 	}
 	for name, tool := range map[string]func(files.Finder) troupe.Tool{
@@ -86,16 +86,16 @@ func (p *Project) openFiles(id, session string) (*workspace.Workspace, error) {
 	if err := os.Mkdir(folder, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 		return nil, errors.New("the session's folder cannot be made")
 	}
-	roots := append([]workspace.Root{{Name: workspace.SessionFolder, Dir: folder, Access: workspace.ReadWrite}}, p.rootsOf(id)...)
-	if p.config.Agents[id].ReadProject {
+	roots := append([]workspace.Root{{Name: workspace.SessionFolder, Dir: folder, Access: workspace.ReadWrite, Opens: true}}, p.rootsOf(id)...)
+	if own := p.config.Agent(id); own.MayReadProject() {
 		roots = append(roots, workspace.Root{Name: workspace.ProjectRoot, Dir: p.dir, Access: workspace.ReadOnly})
 	}
-	return workspace.Open(workspace.Config{Roots: roots})
+	return workspace.Open(workspace.Config{Roots: roots, Closed: p.walls})
 }
 
 // usesSkills says whether an agent hears of the project's skills.
 func (p *Project) usesSkills(id string) bool {
-	own := p.config.Agents[id].Skills
+	own := p.config.Agent(id).Skills
 	return (own == nil || *own) && len(p.skills.List()) > 0
 }
 
@@ -117,7 +117,7 @@ func (p *Project) guard(tools ...troupe.Tool) []troupe.Tool {
 
 // toolsOf makes the tools of an agent that has no bundle.
 func (s *stage) toolsOf(ctx context.Context, id string) ([]troupe.Tool, error) {
-	wanted := s.project.config.Agents[id].Tools
+	wanted := s.project.config.Agent(id).Tools
 	tools, err := s.granted(ctx, id, wanted, nil)
 	if err != nil {
 		return nil, err
@@ -133,14 +133,14 @@ func (s *stage) skillTools(id string) []troupe.Tool {
 }
 
 // equip adds to what a bundle gives an agent, or takes from it, as troupe.yaml says.
-func (s *stage) equip(ctx context.Context, id string, o *bundle.Options) error {
+func (s *stage) equip(ctx context.Context, catalog *bundle.Catalog, id string, o *bundle.Options) error {
 	skills := s.skillTools(id)
-	wanted := s.project.config.Agents[id].Tools
+	wanted := s.project.config.Agent(id).Tools
 	if wanted == nil {
 		o.Tools = skills
 		return nil
 	}
-	specs, err := s.project.catalog.Tools(id, *o)
+	specs, err := catalog.Tools(id, *o)
 	if err != nil {
 		return err
 	}

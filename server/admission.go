@@ -35,7 +35,7 @@ const retryAfter = 2 * time.Second
 // errFull turns a request away that there is no room for.
 var errFull = &problem{
 	Status: http.StatusServiceUnavailable, Detail: "there is too much to do right now; try again in a moment",
-	headers: map[string]string{"Retry-After": strconv.Itoa(int(retryAfter / time.Second))},
+	headers: map[string]string{"Retry-After": strconv.Itoa(int(retryAfter / time.Second)), "Connection": "close"},
 }
 
 // enter makes room for one more, whose context is done once it is to end. The

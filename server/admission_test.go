@@ -97,27 +97,6 @@ func TestNothingIsBegunWhileTheServerStops(t *testing.T) {
 	})
 }
 
-func TestConnectionsBeyondTheLimitWaitTheirTurn(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		_, p := openInMemory(t, clerk(t, echo()), func(c *Config) { c.Limits.Connections = 1 })
-		first, _ := p.dial(t.Context(), "", "")
-		got := make(chan bool)
-		go func() {
-			second, _ := p.dial(t.Context(), "", "")
-			second.Close()
-			close(got)
-		}()
-		synctest.Wait()
-		select {
-		case <-got:
-			t.Error("the second was accepted beside the first")
-		default:
-		}
-		first.Close()
-		<-got
-	})
-}
-
 func TestHealthAndMetricsAreShown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, _ := openInMemory(t, clerk(t, echo()))

@@ -1,7 +1,6 @@
 package server
 
 import (
-	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"io"
@@ -17,8 +16,6 @@ type call struct {
 	route *route
 	// user is who sent it, and role what they may do.
 	user, role string
-	// digest is the hash of the request's body.
-	digest [sha256.Size]byte
 }
 
 // A response remembers what was answered.
@@ -70,6 +67,16 @@ func (s *Server) decode(c *call, in any) error {
 	if c.route.big {
 		limit = s.config.Limits.Body
 	}
+	if length := c.r.ContentLength; length < 0 && limit > smallBody || length > smallBody {
+		if length < 0 {
+			length = limit
+		}
+		give, err := s.bodies.take(c.r.Context(), length)
+		if err != nil {
+			return err
+		}
+		defer give()
+	}
 	data, err := io.ReadAll(http.MaxBytesReader(c.w, c.r.Body, limit))
 	if _, tooLarge := errors.AsType[*http.MaxBytesError](err); err != nil && !tooLarge {
 		return refuse(http.StatusBadRequest, "the request's body did not arrive")
@@ -83,7 +90,6 @@ func (s *Server) decode(c *call, in any) error {
 	if err := json.Unmarshal(data, in); err != nil {
 		return refuse(http.StatusBadRequest, "the request's body: %v", err)
 	}
-	c.digest = sha256.Sum256(data)
 	return nil
 }
 

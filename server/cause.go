@@ -3,13 +3,13 @@ package server
 import (
 	"bytes"
 	"encoding/json"
-	"net/http"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/troupe-dev/troupe"
+	causes "github.com/troupe-dev/troupe/model/problem"
 )
 
 // A cause is why a model call failed, in one word of the page's catalogue.
@@ -20,48 +20,41 @@ type cause struct {
 	// Attempt is how many calls have failed in a row, RetryMS when the next one is made.
 	Attempt int   `json:"attempt,omitempty"`
 	RetryMS int64 `json:"retry_ms,omitempty"`
+	// Problem says the same in plain words: what happened, why, what to do.
+	Problem *causes.Problem `json:"problem,omitempty"`
 }
 
-// reasons are the codes of what a model call can fail for: see [troupe.ModelError].
+// reasons are the page's codes of what a model call can fail for: see [problem.Problem].
 var reasons = map[string]string{
 	"key": "key_refused", "money": "quota_spent", "model": "model_unknown", "too_large": "request_too_large", "context": "context_full",
 	"rate": "rate_limited", "overloaded": "provider_down", "unreachable": "provider_down", "certificate": "provider_down",
-	"timeout": "answer_cut", "refused": "declined", "time": "limit_time",
+	"timeout": "answer_cut", "incomplete": "answer_cut", "refused": "declined", "time": "limit_time",
 }
 
 var modelStatus = regexp.MustCompile(`\bmodel: (\d{3})\b`)
 
 // causeOf says why a call failed: by the reason on record, or where there is none by
-// the status in the provider's words. What neither names has no code.
+// the provider's words. What neither names has no code.
 func causeOf(reason, text string) cause {
-	found := cause{Code: reasons[reason]}
+	what := causes.OfRecord(reason, text)
+	found := cause{Code: reasons[what.Code]}
 	if m := modelStatus.FindStringSubmatch(text); m != nil {
 		found.Status, _ = strconv.Atoi(m[1])
 	}
-	if found.Code != "" {
+	if strings.Contains(text, "Critical action failed") && reason == "" {
+		found.Code = "agent_broken"
 		return found
 	}
-	switch status := found.Status; {
-	case status == http.StatusPaymentRequired:
-		found.Code = "quota_spent"
-	case status == http.StatusUnauthorized, status == http.StatusForbidden:
-		found.Code = "key_refused"
-	case status == http.StatusNotFound:
-		found.Code = "model_unknown"
-	case status == http.StatusRequestEntityTooLarge:
-		found.Code = "request_too_large"
-	case status == http.StatusTooManyRequests:
-		found.Code = "rate_limited"
-	case status >= 500:
-		found.Code = "provider_down"
-	case strings.Contains(text, "answer is incomplete"):
-		found.Code = "answer_cut"
-	case strings.Contains(text, "Critical action failed"):
-		found.Code = "agent_broken"
-	case strings.Contains(text, "connection refused"), strings.Contains(text, "no such host"):
-		found.Code = "provider_down"
+	return found.explain(what)
+}
+
+// explain adds the words of the catalogue, without the details, which the event has.
+func (c cause) explain(what causes.Problem) cause {
+	if what.Code != "" && what.Code != "unknown" {
+		what.Details = ""
+		c.Problem = &what
 	}
-	return found
+	return c
 }
 
 // stopCodes are the codes of the ends that are no answer.
@@ -78,14 +71,14 @@ func explained(e *troupe.Event, data []byte) []byte {
 	case *troupe.RunFailed:
 		found = causeOf(b.Reason, b.Error)
 	case *troupe.ModelFailed:
-		found = causeOf(b.Reason, b.Error)
+		found = causeOf(b.Reason, b.Error).explain(causes.OfFailed(b))
 		found.Attempt, found.RetryMS = b.Attempt, b.RetryIn.Duration().Milliseconds()
 	case *troupe.RunFinished:
-		found.Code = stopCodes[b.Stop]
+		found = cause{Code: stopCodes[b.Stop]}.explain(causes.OfStop(b.Stop))
 	case *troupe.InputRequested:
 		return inserted(data, "ask", questionOf(e, b))
 	}
-	if found.Code == "" {
+	if found.Code == "" && found.Problem == nil {
 		return data
 	}
 	return inserted(data, "cause", found)

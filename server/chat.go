@@ -30,6 +30,7 @@ type chatEvent struct {
 	Type           string `json:"type"` // token, status, conversationId or error
 	Content        string `json:"content,omitempty"`
 	Message        string `json:"message,omitempty"`
+	Code           string `json:"code,omitempty"` // of an error, in one word
 	ConversationID string `json:"conversationId,omitempty"`
 }
 
@@ -47,6 +48,9 @@ func (s *Server) chat(c *call, in chatMessage) error {
 	}
 	input, err := s.input(message{Text: in.Message})
 	if err != nil {
+		return err
+	}
+	if input.IdempotencyKey, err = c.key(); err != nil {
 		return err
 	}
 	input.Session, input.Parts = in.ConversationID, parts
@@ -124,7 +128,8 @@ func (e *events) chat(ctx context.Context, run *running) error {
 
 func (e *events) tell(said *speech, h *happening) error {
 	if h.err != nil {
-		return e.sendJSON(chatEvent{Type: "error", Message: said.failure(h.err).Detail})
+		why := said.failure(h.err)
+		return e.sendJSON(chatEvent{Type: "error", Message: why.Detail, Code: why.Code})
 	}
 	if status := statusOf(&h.event); status != "" {
 		if err := e.sendJSON(chatEvent{Type: "status", Message: status}); err != nil {

@@ -307,15 +307,18 @@ func (s *Server) continueDelivery(c *call, in continuation) (started, error) {
 	if info.Status == "waiting" || info.Status == "running" {
 		return started{}, refuse(http.StatusConflict, "the delivery has not come to its end")
 	}
-	return s.onlyOnce(c, func() (started, error) {
-		step, input, err := s.config.Deliveries.Continue(c.r.Context(), info.ID, in.From, in.Guidance)
-		if err != nil {
-			return started{}, refuse(http.StatusUnprocessableEntity, "%v", err)
-		}
-		run, err := s.begin(c, step, input)
-		if err != nil {
-			return started{}, err
-		}
-		return run.started, nil
-	})
+	key, err := c.key()
+	if err != nil {
+		return started{}, err
+	}
+	step, input, err := s.config.Deliveries.Continue(c.r.Context(), info.ID, in.From, in.Guidance)
+	if err != nil {
+		return started{}, refuse(http.StatusUnprocessableEntity, "%v", err)
+	}
+	input.IdempotencyKey = key
+	run, err := s.begin(c, step, input)
+	if err != nil {
+		return started{}, err
+	}
+	return run.started, nil
 }

@@ -1,20 +1,32 @@
 package server
 
 import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
+	"time"
 
 	"github.com/troupe-dev/troupe"
 )
 
-// mostDrafts is how many sessions a user may have made in which nothing was said: no
-// fewer than there may be readers, so that those who begin at the same moment do not
-// push each other out.
-const mostDrafts = 2000
+const (
+	// mostDrafts is how many sessions a user may have made in which nothing was said:
+	// no fewer than there may be readers, so that those who begin at the same moment do
+	// not push each other out.
+	mostDrafts = 2000
+	// draftLifetime is how long nothing may be said in a session that was made.
+	draftLifetime = 7 * 24 * time.Hour
+)
 
 // drafts are sessions that were made and in which nothing was said yet: a store
-// knows a session from its first event on.
+// knows a session from its first event on. Each has a file, so that a page which was
+// opened before a restart goes on after it; without a directory they are in memory.
 type drafts struct {
+	dir  string
 	mu   sync.Mutex
 	list []*draft // the oldest first
 }
@@ -25,8 +37,51 @@ type draft struct {
 	over chan struct{}
 }
 
-// add makes a draft. The oldest of the same user gives way if there are too many.
-func (d *drafts) add(info troupe.SessionInfo) {
+// newDrafts reads the drafts of a directory. Those that are too old go.
+func newDrafts(dir string) (*drafts, error) {
+	d := &drafts{}
+	if dir == "" {
+		return d, nil
+	}
+	d.dir = filepath.Join(dir, "drafts")
+	if err := os.MkdirAll(d.dir, 0o700); err != nil {
+		return nil, fmt.Errorf("keep drafts: %w", err)
+	}
+	files, err := os.ReadDir(d.dir)
+	if err != nil {
+		return nil, fmt.Errorf("keep drafts: %w", err)
+	}
+	for _, file := range files {
+		id := strings.TrimSuffix(file.Name(), ".json")
+		kept := d.read(id)
+		if kept == nil || time.Since(kept.info.Started) > draftLifetime {
+			os.Remove(filepath.Join(d.dir, file.Name())) // if it stays, it is tried again at the next start
+			continue
+		}
+		d.list = append(d.list, kept)
+	}
+	slices.SortStableFunc(d.list, func(a, b *draft) int { return a.info.Started.Compare(b.info.Started) })
+	return d, nil
+}
+
+// read returns the draft that has a file, nil if it has none or only a part of one.
+func (d *drafts) read(id string) *draft {
+	if d.dir == "" || !troupe.IsSessionID(id) {
+		return nil
+	}
+	data, err := os.ReadFile(d.path(id))
+	var info troupe.SessionInfo
+	if err != nil || json.Unmarshal(data, &info) != nil || info.ID != id {
+		return nil
+	}
+	return &draft{info, make(chan struct{})}
+}
+
+func (d *drafts) path(id string) string { return filepath.Join(d.dir, id+".json") }
+
+// add makes a draft. The oldest of the same user gives way if there are too many. Its
+// file outlives this process; the loss of power may cost an empty session.
+func (d *drafts) add(info troupe.SessionInfo) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	own := 0
@@ -42,19 +97,47 @@ func (d *drafts) add(info troupe.SessionInfo) {
 	if own >= mostDrafts {
 		d.drop(oldest)
 	}
+	if d.dir != "" {
+		data, err := json.Marshal(info)
+		if err == nil {
+			err = os.WriteFile(d.path(info.ID), data, 0o600)
+		}
+		if err != nil {
+			return fmt.Errorf("keep a draft: %w", err)
+		}
+	}
 	d.list = append(d.list, &draft{info, make(chan struct{})})
+	return nil
 }
 
-// find returns the user's draft of an id, nil if there is none.
+// find returns the user's draft of an id, nil if there is none here.
 func (d *drafts) find(user, id string) *draft {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	for _, other := range d.list {
-		if other.info.ID == id && (user == "" || other.info.User == user) {
-			return other
-		}
+	i := slices.IndexFunc(d.list, func(other *draft) bool { return other.info.ID == id })
+	if i < 0 {
+		return nil
+	}
+	if found := d.list[i]; user == "" || found.info.User == user {
+		return found
 	}
 	return nil
+}
+
+// look is find for an id that neither the store nor this server knows: another server
+// of the same directory may have made it.
+func (d *drafts) look(user, id string) *draft {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	kept := d.read(id)
+	if kept == nil || user != "" && kept.info.User != user {
+		return nil
+	}
+	if i := slices.IndexFunc(d.list, func(other *draft) bool { return other.info.ID == id }); i >= 0 {
+		return d.list[i]
+	}
+	d.list = append(d.list, kept)
+	return kept
 }
 
 // remove forgets a draft. It does nothing for one that is gone, or nil.
@@ -65,8 +148,13 @@ func (d *drafts) remove(gone *draft) {
 }
 
 func (d *drafts) drop(gone *draft) {
-	if i := slices.Index(d.list, gone); i >= 0 {
-		d.list = slices.Delete(d.list, i, i+1)
-		close(gone.over)
+	i := slices.Index(d.list, gone)
+	if i < 0 {
+		return
+	}
+	d.list = slices.Delete(d.list, i, i+1)
+	close(gone.over)
+	if d.dir != "" {
+		os.Remove(d.path(gone.info.ID)) // one that stays is too old some day; the store is asked first
 	}
 }

@@ -1,7 +1,10 @@
 package server
 
 import (
+	"os"
+	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/troupe-dev/troupe"
 )
@@ -25,5 +28,47 @@ func TestDraftsOfAUserPushOutTheOldestAndNobodyElses(t *testing.T) {
 	case <-first.over:
 	default:
 		t.Error("whoever follows what was pushed out waits for ever")
+	}
+}
+
+func TestADraftOutlivesItsServer(t *testing.T) {
+	dir := t.TempDir()
+	add := func(d *drafts, info troupe.SessionInfo) {
+		t.Helper()
+		if err := d.add(info); err != nil {
+			t.Fatal(err)
+		}
+	}
+	reopen := func() *drafts {
+		t.Helper()
+		d, err := newDrafts(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return d
+	}
+	first := reopen()
+	kept, begun, old := newID(), newID(), newID()
+	add(first, troupe.SessionInfo{ID: kept, User: "ada", Agent: "clerk", Started: time.Now()})
+	add(first, troupe.SessionInfo{ID: begun, User: "ada", Agent: "clerk", Started: time.Now()})
+	add(first, troupe.SessionInfo{ID: old, User: "ada", Agent: "clerk", Started: time.Now().Add(-2 * draftLifetime)})
+	first.remove(first.find("ada", begun))
+	if err := os.WriteFile(filepath.Join(dir, "drafts", newID()+".json"), []byte(`{"id":"cut of`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	second := reopen()
+	if d := second.find("ada", kept); d == nil || d.info.Agent != "clerk" {
+		t.Errorf("after a restart the draft is %v", d)
+	}
+	if second.find("bob", kept) != nil || second.find("ada", begun) != nil || second.find("ada", old) != nil {
+		t.Error("another user's, one that has begun or one of last month is there")
+	}
+	if left, _ := os.ReadDir(filepath.Join(dir, "drafts")); len(left) != 1 {
+		t.Errorf("%d files are left, not 1", len(left))
+	}
+	made := newID()
+	add(first, troupe.SessionInfo{ID: made, User: "ada", Agent: "clerk", Started: time.Now()})
+	if second.find("ada", made) != nil || second.look("bob", made) != nil || second.look("ada", made) == nil || second.find("ada", made) == nil {
+		t.Error("another server of the same directory does not know it by its file")
 	}
 }

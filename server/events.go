@@ -6,10 +6,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"math"
 	"net/http"
+	"slices"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/troupe-dev/troupe"
@@ -53,15 +56,7 @@ func (s *Server) followEvents(c *call) error {
 				return nil
 			}
 		}
-		for e, err := range s.config.Engine.Tail(ctx, info.ID, after) {
-			if err == nil {
-				err = out.sendEvent(&e)
-			}
-			if err != nil {
-				return err
-			}
-		}
-		return nil
+		return s.follow(ctx, out, info.ID, after, info.Events)
 	}))
 }
 
@@ -93,7 +88,8 @@ func (p *eventPage) write(w http.ResponseWriter) error {
 	return out.Flush()
 }
 
-// pageOfEvents returns the events before a number, or the last ones.
+// pageOfEvents returns the events before a number, or the last ones: as many as are
+// asked for and as are not too much for one answer.
 func (s *Server) pageOfEvents(c *call) (eventPage, error) {
 	page := eventPage{Events: []json.RawMessage{}}
 	info, d, err := s.find(c, c.r.PathValue("id"))
@@ -109,28 +105,69 @@ func (s *Server) pageOfEvents(c *call) (eventPage, error) {
 	if err != nil {
 		return page, err
 	}
-	before = min(before, info.Events+1)
-	for e, err := range s.config.Store.Events(c.r.Context(), info.ID, max(before-1-limit, 0)) {
+	first := max(min(before, info.Events+1)-limit, 1)
+	// From the end, a few at a time: how large they are is known when they are read.
+	size := 0
+	for before = min(before, info.Events+1); before > first && size < mostAnswer; {
+		from := max(before-stretch, first)
+		read, err := s.readEvents(c.r.Context(), info.ID, from, before)
 		if err != nil {
 			return page, err
+		}
+		fits := len(read)
+		for fits > 0 && (size == 0 || size+len(read[fits-1]) <= mostAnswer) {
+			fits--
+			size += len(read[fits])
+		}
+		page.Events = append(read[fits:], page.Events...)
+		if fits > 0 {
+			break
+		}
+		before = from
+	}
+	return page, nil
+}
+
+const (
+	// mostAnswer is how many bytes an answer that is a list may have, or its first item.
+	mostAnswer = 4 << 20
+	// stretch is how many events are read at a time.
+	stretch = 100
+)
+
+// readEvents returns the events from a number to before another, as clients see them.
+func (s *Server) readEvents(ctx context.Context, session string, from, before int64) (read []json.RawMessage, err error) {
+	done, err := s.frames.mayRead(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	for e, err := range s.config.Store.Events(ctx, session, from-1) {
+		if err != nil {
+			return nil, err
 		}
 		if e.Seq >= before {
 			break
 		}
 		data, err := shown(e).MarshalJSON()
 		if err != nil {
-			return page, err
+			return nil, err
 		}
-		page.Events = append(page.Events, explained(&e, data))
+		read = append(read, explained(&e, data))
 	}
-	return page, nil
+	return read, nil
 }
 
 // events are what one reader is sent.
 type events struct {
 	mu      sync.Mutex
 	out     *sse.Writer
+	raw     io.Writer
 	control *http.ResponseController
+	// moved is when the reader last took something in, in nanoseconds, and cut ends it.
+	moved atomic.Int64
+	cut   func()
+	isCut atomic.Bool
 }
 
 // A feed sends events until there are no more.
@@ -153,7 +190,12 @@ func (s *Server) stream(c *call, begin func() (feed, error)) error {
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	control := http.NewResponseController(c.w)
-	out := &events{out: sse.NewWriter(c.w, control.Flush), control: control}
+	out := &events{out: sse.NewWriter(c.w, control.Flush), raw: c.w, control: control}
+	out.cut = func() {
+		out.isCut.Store(true)
+		cancel()
+		control.SetWriteDeadline(time.Now()) // what is being written ends at once
+	}
 	defer control.SetWriteDeadline(time.Time{}) // the connection may serve another request
 	c.w.Header().Set("Content-Type", "text/event-stream")
 	c.w.Header().Set("X-Accel-Buffering", "no")
@@ -195,16 +237,34 @@ func (e *events) beat() error {
 
 // sendEvent sends an event of a session.
 func (e *events) sendEvent(event *troupe.Event) error {
-	data, err := shown(*event).MarshalJSON()
+	data, err := frameOf(event)
 	if err != nil {
 		return err
 	}
-	data = explained(event, data)
-	var id []byte
-	if event.Seq > 0 {
-		id = strconv.AppendInt(nil, event.Seq, 10)
-	}
-	return e.write(func() error { return e.out.Write(sse.Event{ID: id, Data: data}) })
+	return e.sendRaw(data)
+}
+
+// portion is how much is written at a time: how fast a reader must be at least is that,
+// within the time in which it is called stalled.
+const portion = 64 << 10
+
+// sendRaw sends what was made for the wire before.
+func (e *events) sendRaw(data []byte) error {
+	return e.write(func() error {
+		for part := range slices.Chunk(data, portion) {
+			if e.isCut.Load() {
+				return errReaderLost
+			}
+			if _, err := e.raw.Write(part); err != nil {
+				return err
+			}
+			e.moved.Store(time.Now().UnixNano())
+			if len(data) > portion {
+				e.control.SetWriteDeadline(time.Now().Add(stalled))
+			}
+		}
+		return e.control.Flush()
+	})
 }
 
 // sendJSON sends a value.

@@ -182,20 +182,20 @@ func (s *Server) deliver(c *call, in delivery) (started, error) {
 	if s.config.Deliveries == nil {
 		return started{}, absent("choice of how to deliver")
 	}
-	return s.onlyOnce(c, func() (started, error) {
-		if _, err := s.input(message{Text: in.Request}); err != nil {
-			return started{}, err
-		}
-		step, input, err := s.config.Deliveries.Start(c.r.Context(), in.Request, in.DeliveryOptions)
-		if err != nil {
-			return started{}, refuse(http.StatusUnprocessableEntity, "%v", err)
-		}
-		run, err := s.begin(c, step, input)
-		if err != nil {
-			return started{}, err
-		}
-		return run.started, nil
-	})
+	asked, err := s.inputApart(c, message{Text: in.Request})
+	if err != nil {
+		return started{}, err
+	}
+	step, input, err := s.config.Deliveries.Start(c.r.Context(), in.Request, in.DeliveryOptions)
+	if err != nil {
+		return started{}, refuse(http.StatusUnprocessableEntity, "%v", err)
+	}
+	input.IdempotencyKey = asked.IdempotencyKey
+	run, err := s.begin(c, step, input)
+	if err != nil {
+		return started{}, err
+	}
+	return run.started, nil
 }
 
 // listDeliveries lists the sessions of the pipeline.
@@ -209,15 +209,25 @@ func (s *Server) listDeliveries(c *call) ([]sessionView, error) {
 
 // runApart runs a step in a session of its own.
 func (s *Server) runApart(c *call, name string, in message) (started, error) {
-	return s.onlyOnce(c, func() (started, error) {
-		input, err := s.input(in)
-		if err != nil {
-			return started{}, err
-		}
-		run, err := s.say(c, name, input)
-		if err != nil {
-			return started{}, err
-		}
-		return run.started, nil
-	})
+	input, err := s.inputApart(c, in)
+	if err != nil {
+		return started{}, err
+	}
+	run, err := s.say(c, name, input)
+	if err != nil {
+		return started{}, err
+	}
+	return run.started, nil
+}
+
+// inputApart makes the input of a run that has a session of its own, which the engine
+// finds again by the request's key.
+func (s *Server) inputApart(c *call, in message) (troupe.Input, error) {
+	key, err := c.key()
+	if err != nil {
+		return troupe.Input{}, err
+	}
+	input, err := s.input(in)
+	input.IdempotencyKey = key
+	return input, err
 }

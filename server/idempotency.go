@@ -3,91 +3,65 @@ package server
 import (
 	"context"
 	"crypto/sha256"
+	"errors"
+	"fmt"
 	"net/http"
-	"time"
 
 	"github.com/troupe-dev/troupe"
 )
 
-const (
-	// keyLifetime is how long a key of a client's means the same request.
-	keyLifetime = 24 * time.Hour
-	maxKey      = 255
-)
+// maxKey is the most bytes of an idempotency key.
+const maxKey = 255
 
-// An attemptKey is what a client calls a request, which is its own affair.
-type attemptKey struct{ user, path, key string }
-
-// An attempt is a request that has been done, or is being done.
-type attempt struct {
-	digest  [sha256.Size]byte
-	at      time.Time
-	done    chan struct{}
-	started started
-	err     error
-}
-
-// onlyOnce does what a request asks for unless that was done already: a request
-// with the same key and the same body gets the same answer. One that was refused
-// may be sent again.
-func (s *Server) onlyOnce(c *call, do func() (started, error)) (started, error) {
+// key returns what the client calls its request. The engine has it on record before a
+// run begins, for as long as the session is: sent again, the request is the same run.
+func (c *call) key() (string, error) {
 	key := c.r.Header.Get("Idempotency-Key")
-	if key == "" {
-		return do()
-	}
 	if len(key) > maxKey {
-		return started{}, refuse(http.StatusBadRequest, "an idempotency key has at most %d characters", maxKey)
+		return "", refuse(http.StatusBadRequest, "an idempotency key has at most %d characters", maxKey)
 	}
-	id := attemptKey{c.user, c.r.URL.Path, key}
-	mine := &attempt{digest: c.digest, at: time.Now(), done: make(chan struct{})}
-	a, isMine := s.once.claim(id, mine, func(a *attempt) bool { return time.Since(a.at) < keyLifetime })
-	if !isMine {
-		return a.wait(c)
-	}
-	mine.err = errGeneric // in case it panics
-	defer close(mine.done)
-	defer func() {
-		if mine.err != nil {
-			s.once.forget(id)
-		}
-	}()
-	mine.started, mine.err = do()
-	return mine.started, mine.err
+	return key, nil
 }
 
-// wait returns what came of an attempt.
-func (a *attempt) wait(c *call) (started, error) {
-	if a.digest != c.digest {
-		return started{}, errOtherRequest
+var errOtherRequest = refuse(http.StatusUnprocessableEntity, "this idempotency key was used for another request").withCode("other_request")
+
+// otherRequest words the error of a request whose key is on record with another text.
+func otherRequest(key string, err error) error {
+	if key != "" && errors.Is(err, troupe.ErrConflict) && !errors.Is(err, troupe.ErrBusy) {
+		return errOtherRequest
 	}
-	select {
-	case <-a.done:
-		return a.started, a.err
-	case <-c.r.Context().Done():
-		return started{}, context.Cause(c.r.Context())
-	}
+	return err
 }
 
-var errOtherRequest = refuse(http.StatusUnprocessableEntity, "this idempotency key was used for another request")
-
-// recorded returns the run that a request with this key has begun before this
-// server was started, if there is one.
-func (s *Server) recorded(ctx context.Context, info *troupe.SessionInfo, key, text string) (found started, err error) {
-	if key == "" || info.Events == 0 || info.Started.After(s.started) {
-		return found, nil
+// isOnRecord says whether a session's log has a request of this key.
+func (s *Server) isOnRecord(ctx context.Context, session, key string) (bool, error) {
+	if key == "" {
+		return false, nil
 	}
-	for e, err := range s.config.Store.Events(ctx, info.ID, 0) {
+	for e, err := range s.config.Store.Events(ctx, session, 0) {
 		if err != nil {
-			return found, err
+			return false, err
 		}
-		begun, ok := e.Body.(*troupe.RunStarted)
-		if !ok || e.Parent != "" || begun.IdempotencyKey != key || time.Since(e.Time) > keyLifetime {
-			continue
+		switch b := e.Body.(type) {
+		case *troupe.RunStarted:
+			if e.Parent == "" && b.IdempotencyKey == key {
+				return true, nil
+			}
+		case *troupe.UserSaid:
+			if b.IdempotencyKey == key {
+				return true, nil
+			}
 		}
-		if begun.Input.Task != text {
-			return found, errOtherRequest
-		}
-		return started{Session: info.ID, Run: e.Run}, nil
 	}
-	return found, nil
+	return false, nil
+}
+
+// sessionID returns the id of a session that a request makes: at random, or one that
+// follows from who asks for it under which key, so that it is made once.
+func sessionID(user, agent, key string) string {
+	if key == "" {
+		return newID()
+	}
+	sum := sha256.Sum256(fmt.Appendf(nil, "session of %q with %q for %q", user, agent, key))
+	return uuidOf([16]byte(sum[:16]))
 }

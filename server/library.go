@@ -15,14 +15,21 @@ import (
 // A libraryFile is a file of any conversation, or a document of the project.
 type libraryFile struct {
 	// Session is empty for a document.
-	Session string    `json:"session,omitempty"`
-	Title   string    `json:"title,omitempty"`
-	Path    string    `json:"path"`
+	Session string `json:"session,omitempty"`
+	Title   string `json:"title,omitempty"`
+	Path    string `json:"path"`
+	// Heading is the first heading of a document.
+	Heading string    `json:"heading,omitempty"`
 	Kind    string    `json:"kind"`
 	Size    int64     `json:"size"`
 	Version int       `json:"version"`
 	Changed time.Time `json:"changed"`
 	By      string    `json:"by,omitempty"`
+	ByHand  bool      `json:"by_hand,omitempty"`
+	// Readers are the agents that have read a document, and In is the conversation in
+	// which its latest version was written.
+	Readers []string `json:"readers,omitempty"`
+	In      string   `json:"in,omitempty"`
 	// Found is where the words stand that were looked for.
 	Found string `json:"found,omitempty"`
 }
@@ -69,7 +76,7 @@ func (s *Server) listLibrary(c *call) (libraryList, error) {
 		known.mu.Lock()
 		var own []libraryFile
 		for _, f := range known.files {
-			own = append(own, libraryFile{info.ID, info.Title, f.Path, kindOf(f.Path), f.Size, f.Versions, f.Changed, f.Agent, ""})
+			own = append(own, libraryFile{Session: info.ID, Title: info.Title, Path: f.Path, Heading: f.heading(), Kind: kindOf(f.Path), Size: f.Size, Version: f.Versions, Changed: f.Changed, By: f.Agent})
 		}
 		known.mu.Unlock()
 		for _, f := range own {
@@ -123,14 +130,14 @@ func (s *Server) listDocuments(c *call) (libraryList, error) {
 		return list, nil
 	}
 	query := c.r.URL.Query()
-	words, kind := strings.ToLower(query.Get("q")), query.Get("kind")
+	words, kind, agent, by := strings.ToLower(query.Get("q")), query.Get("kind"), query.Get("agent"), query.Get("by")
 	documents, err := s.config.Documents.Documents(c.r.Context(), c.user)
 	if err != nil {
 		return list, err
 	}
 	for _, d := range documents {
-		f := libraryFile{Session: "", Title: "", Path: d.Name, Kind: kindOf(d.Name), Size: d.Size, Version: d.Version, Changed: d.Changed, By: d.By}
-		if kind != "" && f.Kind != kind {
+		f := libraryFile{Session: "", Title: "", Path: d.Name, Heading: d.Heading, Kind: kindOf(d.Name), Size: d.Size, Version: d.Version, Changed: d.Changed, By: d.By, ByHand: d.ByHand, Readers: d.Readers, In: d.Session}
+		if kind != "" && f.Kind != kind || by != "" && f.By != by || agent != "" && f.By != agent && !slices.Contains(f.Readers, agent) {
 			continue
 		}
 		if words != "" && !strings.Contains(strings.ToLower(f.Path), words) {

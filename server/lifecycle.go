@@ -35,14 +35,15 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 	if addr, ok := listener.Addr().(*net.TCPAddr); ok && !addr.IP.IsLoopback() && (len(s.config.Users) == 0 || len(s.config.Hosts) == 0) {
 		return errors.Join(fmt.Errorf("serve on %s: other machines can reach it; configure users and hosts first", addr), listener.Close())
 	}
-	gate := &gate{listener, make(chan struct{}, s.config.Limits.Connections)}
+	gate := newGate(listener, s.config.Limits.within(openFiles()))
 	web := &http.Server{
 		Handler: s.Handler(), ReadHeaderTimeout: headerTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeader,
-		ConnState: gate.note, ErrorLog: slog.NewLogLogger(s.config.Log.Handler(), slog.LevelDebug),
+		ConnState: gate.note, ConnContext: gate.remember, ErrorLog: slog.NewLogLogger(s.config.Log.Handler(), slog.LevelDebug),
 	}
 	served := make(chan error, 1)
 	var serving sync.WaitGroup
 	serving.Go(func() { served <- web.Serve(gate) })
+	defer gate.turning.Wait()
 	defer serving.Wait()
 	select {
 	case err := <-served:
@@ -70,26 +71,4 @@ func (s *Server) stop(web *http.Server) error {
 		return fmt.Errorf("stop serving: %d runs and streams did not end within %v", left, stopWithin)
 	}
 	return nil
-}
-
-// A gate lets in as many connections as there is room for. Others wait to be
-// accepted, which takes nothing of this process.
-type gate struct {
-	net.Listener
-	room chan struct{}
-}
-
-func (g *gate) Accept() (net.Conn, error) {
-	g.room <- struct{}{}
-	conn, err := g.Listener.Accept()
-	if err != nil {
-		<-g.room
-	}
-	return conn, err
-}
-
-func (g *gate) note(_ net.Conn, state http.ConnState) {
-	if state == http.StateClosed || state == http.StateHijacked {
-		<-g.room
-	}
 }

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"iter"
 	"math"
 	"net/http"
 	"slices"
@@ -57,34 +58,54 @@ func (s *Server) findLogs(c *call) ([]LogHit, error) {
 	if wanted.Before, err = c.number("before", 0, math.MaxInt64); err != nil {
 		return nil, err
 	}
-	return s.ownHits(c, wanted, int(limit))
+	return s.collectHits(s.ownHits(c, wanted), int(limit))
 }
 
-// ownHits returns hits in the user's own sessions.
-func (s *Server) ownHits(c *call, query LogQuery, most int) ([]LogHit, error) {
-	if s.config.Logs == nil {
-		return nil, refuse(http.StatusNotImplemented, "this server has nothing to search in")
-	}
-	hits, own := []LogHit{}, map[string]bool{}
-	for hit, err := range s.config.Logs(c.r.Context(), query) {
+// collectHits returns as many hits as are asked for and as are not too much for one
+// answer: whoever wants more asks for what is before the last.
+func (s *Server) collectHits(all iter.Seq2[LogHit, error], most int) ([]LogHit, error) {
+	hits, size := []LogHit{}, 0
+	for hit, err := range all {
 		if err != nil {
 			return nil, err
 		}
-		session := hit.Event.Session
-		if _, known := own[session]; !known {
-			found, err := collect(s.config.Store.Sessions(c.r.Context(), troupe.SessionFilter{ID: session, User: c.user}), 1)
-			if err != nil {
-				return nil, err
-			}
-			own[session] = len(found) > 0
+		data, err := hit.Event.MarshalJSON()
+		if err != nil {
+			return nil, err
 		}
-		if !own[session] {
-			continue
+		if size += len(data); size > mostAnswer && len(hits) > 0 {
+			break
 		}
-		hit.Event = shown(hit.Event)
 		if hits = append(hits, hit); len(hits) >= most {
 			break
 		}
 	}
 	return hits, nil
+}
+
+// ownHits yields hits in the user's own sessions.
+func (s *Server) ownHits(c *call, query LogQuery) iter.Seq2[LogHit, error] {
+	return func(yield func(LogHit, error) bool) {
+		if s.config.Logs == nil {
+			yield(LogHit{}, refuse(http.StatusNotImplemented, "this server has nothing to search in"))
+			return
+		}
+		own := map[string]bool{}
+		for hit, err := range s.config.Logs(c.r.Context(), query) {
+			session := hit.Event.Session
+			if _, known := own[session]; err == nil && !known {
+				var found []troupe.SessionInfo
+				found, err = collect(s.config.Store.Sessions(c.r.Context(), troupe.SessionFilter{ID: session, User: c.user}), 1)
+				own[session] = len(found) > 0
+			}
+			if err != nil {
+				yield(LogHit{}, err)
+				return
+			}
+			hit.Event = shown(hit.Event)
+			if own[session] && !yield(hit, nil) {
+				return
+			}
+		}
+	}
 }

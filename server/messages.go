@@ -81,38 +81,39 @@ func (s *Server) postMessage(c *call, in message) (posted, error) {
 	if in.When != "" && in.When != "after" {
 		return posted{}, refuse(http.StatusBadRequest, "when: %.20q is not after", in.When)
 	}
-	isQueued := false
-	begun, err := s.onlyOnce(c, func() (started, error) {
-		id := c.r.PathValue("id")
-		info, _, err := s.find(c, id)
-		if err != nil {
-			return started{}, err
-		}
-		key := c.r.Header.Get("Idempotency-Key")
-		if before, err := s.recorded(c.r.Context(), &info, key, in.Text); err != nil || before.Run != "" {
-			return before, err
-		}
-		input, err := s.input(in)
-		if err != nil {
-			return started{}, err
-		}
-		input.Session = id
-		input.IdempotencyKey = key
-		run, err := s.say(c, info.Agent, input)
-		if errors.Is(err, troupe.ErrBusy) && in.When == "after" {
-			isQueued = true
-			return started{Session: id}, s.enqueue(c, id, in)
-		}
-		if err != nil {
-			return started{}, s.withSeq(c, id, err)
-		}
-		return run.started, nil
-	})
-	return posted{begun.Session, begun.Run, isQueued || begun.Session != "" && begun.Run == ""}, err
+	key, err := c.key()
+	if err != nil {
+		return posted{}, err
+	}
+	id := c.r.PathValue("id")
+	info, _, err := s.find(c, id)
+	if err != nil {
+		return posted{}, err
+	}
+	input, err := s.input(in)
+	if err != nil {
+		return posted{}, err
+	}
+	if isQueued, err := s.isQueued(id, key, in.Text); err != nil || isQueued {
+		return posted{Session: id, Queued: isQueued}, err
+	}
+	input.Session, input.IdempotencyKey = id, key
+	run, err := s.say(c, info.Agent, input)
+	if errors.Is(err, troupe.ErrBusy) && in.When == "after" {
+		return posted{Session: id, Queued: true}, s.enqueue(c, id, key, in)
+	}
+	if err != nil {
+		return posted{}, s.withSeq(c, id, err)
+	}
+	return posted{Session: run.Session, Run: run.Run}, nil
 }
 
-// say begins a run of a named step.
+// say begins a run of a named step. A new session is named here, so that it goes on with
+// the step that it begins with.
 func (s *Server) say(c *call, name string, input troupe.Input) (*running, error) {
+	if input.Session == "" && input.IdempotencyKey == "" {
+		input.Session = newID()
+	}
 	step, err := s.stepIn(c.r.Context(), name, input.Session)
 	if err != nil {
 		return nil, err

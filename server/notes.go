@@ -32,6 +32,13 @@ type notes struct {
 	Edits []edit `json:"edits,omitempty"`
 }
 
+// allow lets a tool be called in this session without asking again.
+func (n *notes) allow(tool string) {
+	if !slices.Contains(n.Allowed, tool) {
+		n.Allowed = append(n.Allowed, tool)
+	}
+}
+
 // noteBook keeps the notes of all sessions, one file each, or in memory where it has
 // no directory.
 type noteBook struct {

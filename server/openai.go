@@ -198,7 +198,9 @@ func (s *Server) modelInfo(id string) modelInfo {
 func (s *Server) listModels(*call) (modelList, error) {
 	list := modelList{"list", []modelInfo{}}
 	for _, agent := range s.config.Cast.Agents() {
-		list.Data = append(list.Data, s.modelInfo(agent.ID))
+		if agent.Broken == "" {
+			list.Data = append(list.Data, s.modelInfo(agent.ID))
+		}
 	}
 	for _, flow := range s.config.Cast.Flows() {
 		list.Data = append(list.Data, s.modelInfo(flow.Name))

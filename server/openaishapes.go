@@ -74,8 +74,11 @@ type openaiErrorBody struct {
 
 func (p *problem) asOpenAI() openaiError {
 	body := openaiErrorBody{Message: p.Detail, Type: "invalid_request_error"}
-	if p.Status >= http.StatusInternalServerError {
+	switch {
+	case p.Status >= http.StatusInternalServerError:
 		body.Type = "server_error"
+	case p.Status == http.StatusTooManyRequests:
+		body.Type = "rate_limit_error"
 	}
 	if p.param != "" {
 		body.Param = &p.param

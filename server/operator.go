@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
@@ -57,8 +58,8 @@ type Settings interface {
 	// in the file. Its error says what is wrong in words for the operator.
 	Change(ctx context.Context, values map[string]string) error
 	Providers(ctx context.Context) ([]Provider, error)
-	// SetKey keeps the key of a provider, which is never shown again.
-	SetKey(ctx context.Context, provider, key string) error
+	// SetKey keeps the key of a provider, which is never shown again, and who set it.
+	SetKey(ctx context.Context, provider, key, by string) error
 	// Test asks the provider something that costs nothing.
 	Test(ctx context.Context, provider string) (Provider, error)
 }
@@ -76,11 +77,21 @@ type Setting struct {
 
 // A Provider is where models are, as an operator sees it.
 type Provider struct {
-	Name    string `json:"name"`
+	Name string `json:"name"`
+	// Title is what people call it.
+	Title   string `json:"title,omitempty"`
 	BaseURL string `json:"base_url,omitempty"`
+	// IsSetUp says that it can be used as things are; Local, that it runs here.
+	IsSetUp bool `json:"set_up"`
+	Local   bool `json:"local,omitempty"`
 	// NeedsKey and HasKey say what there is to set. The key itself is never shown.
 	NeedsKey bool `json:"needs_key"`
 	HasKey   bool `json:"has_key"`
+	// KeyBy and KeyAt say who set the key and when, where that was done on the page, and
+	// KeyFixed that the server's environment has it.
+	KeyBy    string     `json:"key_by,omitempty"`
+	KeyAt    *time.Time `json:"key_at,omitempty"`
+	KeyFixed string     `json:"key_fixed,omitempty"`
 	// State is empty where it was not tried, else answers or the code of what is
 	// wrong; Detail is what the provider said.
 	State  string `json:"state,omitempty"`
@@ -190,7 +201,7 @@ func (s *Server) setProviderKey(c *call, in providerKey) (none, error) {
 	if s.config.Settings == nil {
 		return none{}, absent("settings")
 	}
-	if err := s.config.Settings.SetKey(c.r.Context(), c.r.PathValue("name"), in.Key); err != nil {
+	if err := s.config.Settings.SetKey(c.r.Context(), c.r.PathValue("name"), in.Key, cmp.Or(c.user, s.config.UserName)); err != nil {
 		return none{}, refuse(http.StatusUnprocessableEntity, "%v", err)
 	}
 	return none{}, nil

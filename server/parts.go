@@ -21,13 +21,19 @@ type Documents interface {
 
 // A Document is how a document is listed.
 type Document struct {
-	Name    string    `json:"name"`
+	Name string `json:"name"`
+	// Heading is its first heading, if it has one.
+	Heading string    `json:"heading,omitempty"`
 	Size    int64     `json:"size"`
 	Version int       `json:"version"`
 	Changed time.Time `json:"changed"`
 	// By is the agent, or the person, who wrote the latest version.
-	By      string `json:"by,omitempty"`
+	By     string `json:"by,omitempty"`
+	ByHand bool   `json:"by_hand,omitempty"`
+	// Session is the conversation in which it was written.
 	Session string `json:"session,omitempty"`
+	// Readers are the agents that have read it.
+	Readers []string `json:"readers,omitempty"`
 }
 
 // A Version is one state of a file or document.
@@ -47,8 +53,9 @@ type Version struct {
 // ToolServers are the MCP servers that give agents tools.
 type ToolServers interface {
 	ToolServers(ctx context.Context) ([]ToolServer, error)
-	// Accept takes what a server's tools have changed to.
-	Accept(ctx context.Context, name string) error
+	// Accept takes tools of a server as they are now: each by its name and the hash of
+	// what was looked at, so that nothing else is accepted.
+	Accept(ctx context.Context, name string, tools map[string]string) error
 	Restart(ctx context.Context, name string) error
 }
 
@@ -56,15 +63,21 @@ type ToolServers interface {
 type ToolServer struct {
 	Name string `json:"name"`
 	// State is running, stopped or changed.
-	State   string       `json:"state"`
+	State string `json:"state"`
+	// Detail says why it is not running, Said is the whole message.
 	Detail  string       `json:"detail,omitempty"`
+	Said    string       `json:"said,omitempty"`
 	Tools   []string     `json:"tools"`
 	Changed []ToolChange `json:"changed,omitempty"`
 }
 
 // A ToolChange is a tool that describes itself otherwise than when it was accepted.
 type ToolChange struct {
-	Tool   string `json:"tool"`
+	Tool string `json:"tool"`
+	// Hash is what accepting it takes.
+	Hash string `json:"hash,omitempty"`
+	// Reason says why it is kept off; Before is empty for a tool that is new.
+	Reason string `json:"reason,omitempty"`
 	Before string `json:"before,omitempty"`
 	After  string `json:"after,omitempty"`
 }
@@ -84,7 +97,14 @@ func (s *Server) listToolServers(c *call) ([]ToolServer, error) {
 	return listed(list), err
 }
 
-func (s *Server) acceptTools(c *call) (none, error) { return s.actOnTools(c, ToolServers.Accept) }
+// An acceptance names the tools that are taken as they are: by name, the hash of each.
+type acceptance struct {
+	Tools map[string]string `json:"tools" jsonschema:"the hash of each tool that is accepted, by its name"`
+}
+
+func (s *Server) acceptTools(c *call, in acceptance) (none, error) {
+	return s.actOnTools(c, func(t ToolServers, ctx context.Context, name string) error { return t.Accept(ctx, name, in.Tools) })
+}
 
 func (s *Server) restartTools(c *call) (none, error) { return s.actOnTools(c, ToolServers.Restart) }
 

@@ -20,6 +20,11 @@ type problem struct {
 	Detail string `json:"detail,omitempty"`
 	// Code says in one word what is wrong, for a page that has words of its own.
 	Code string `json:"code,omitempty"`
+	// Cause says why, Next what to do, where a model is what failed; Details are the
+	// error itself.
+	Cause   string `json:"cause,omitempty"`
+	Next    string `json:"next,omitempty"`
+	Details string `json:"details,omitempty"`
 	// Seq is the number of the session's last event, where that is why.
 	Seq int64 `json:"seq,omitempty"`
 
@@ -58,6 +63,9 @@ func problemOf(err error) *problem {
 	}
 	if tooLarge, ok := errors.AsType[*http.MaxBytesError](err); ok {
 		return refuse(http.StatusRequestEntityTooLarge, "the request has more than %d bytes", tooLarge.Limit)
+	}
+	if p := modelProblem(err); p != nil {
+		return p
 	}
 	_, malformed := errors.AsType[*argcheck.Malformed](err)
 	_, mismatch := errors.AsType[*argcheck.Mismatch](err)

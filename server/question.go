@@ -1,10 +1,12 @@
 package server
 
 import (
+	"context"
 	"encoding/json"
 	"net/http"
 	"regexp"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/troupe-dev/troupe"
 )
@@ -61,6 +63,39 @@ func choicesIn(question string) []Choice {
 	return found
 }
 
+// lettered choices are those of a menu: "[C] Continue".
+var lettered = regexp.MustCompile(`(?m)^\s*(?:[-*]\s+)?\[[A-Za-z0-9]{1,3}\]\s+\S`)
+
+// questionMarks end the text of a question, in any script.
+const questionMarks = "?？؟"
+
+// askedIn makes a question of an answer that ends with one, or with choices: then the
+// conversation waits for a person, although no run does. It returns nil for others.
+func askedIn(e *troupe.Event, answer string) *Question {
+	text := strings.TrimRight(answer, " \t\r\n*_\"”’)`")
+	if text == "" {
+		return nil
+	}
+	blocks := strings.Split(strings.ReplaceAll(strings.TrimSpace(answer), "\r\n", "\n"), "\n\n")
+	last := blocks[len(blocks)-1]
+	choices, asked := choicesIn(last), last
+	if choices != nil && len(blocks) > 1 {
+		asked = blocks[len(blocks)-2]
+	}
+	switch isMenu := strings.Contains(last, "[") && lettered.MatchString(last); {
+	case choices != nil && !isMenu && !strings.ContainsAny(asked, questionMarks):
+		return nil // a list, which nobody is to choose from
+	case choices == nil && !strings.ContainsRune(questionMarks, lastRune(text)):
+		return nil
+	}
+	return &Question{ID: e.Seq, Kind: "question", Agent: e.Agent, Text: strings.TrimSpace(asked), Choices: choices, Asked: e.Time}
+}
+
+func lastRune(text string) rune {
+	r, _ := utf8.DecodeLastRuneInString(text)
+	return r
+}
+
 // A decision is what a person answers to a question.
 type decision struct {
 	// Question is the question's id, so that an answer to an older one is noticed.
@@ -71,37 +106,53 @@ type decision struct {
 }
 
 func (s *Server) postAnswer(c *call, in decision) (started, error) {
-	return s.onlyOnce(c, func() (started, error) {
-		info, err := s.found(c)
-		if err != nil {
-			return started{}, err
+	key, err := c.key()
+	if err != nil {
+		return started{}, err
+	}
+	info, err := s.found(c)
+	if err != nil {
+		return started{}, err
+	}
+	input, err := in.input()
+	if err != nil {
+		return started{}, err
+	}
+	open, err := s.openQuestion(c.r.Context(), &info)
+	if err != nil {
+		return started{}, err
+	}
+	if open == nil || open.ID != in.Question {
+		// The answer may be the one that closed it, sent again.
+		if known, err := s.isOnRecord(c.r.Context(), info.ID, key); err != nil || !known {
+			return started{}, orElse(err, errAnswered)
 		}
-		known, err := s.summaryOf(c.r.Context(), &info)
-		if err != nil {
-			return started{}, err
-		}
-		known.mu.Lock()
-		open := known.question
-		known.mu.Unlock()
-		if open == nil || open.ID != in.Question {
-			return started{}, refuse(http.StatusConflict, "this question does not wait for an answer any more").withCode("answered")
-		}
-		input, err := in.input()
-		if err != nil {
-			return started{}, err
-		}
-		if in.Allow == "session" {
-			if err := s.notes.change(info.ID, func(n *notes) { n.Allowed = append(n.Allowed, open.Tool) }); err != nil {
-				return started{}, err
-			}
-		}
-		input.Session, input.IdempotencyKey = info.ID, c.r.Header.Get("Idempotency-Key")
-		run, err := s.say(c, info.Agent, input)
-		if err != nil {
-			return started{}, s.withSeq(c, info.ID, err)
-		}
-		return run.started, nil
-	})
+		open = nil
+	}
+	input.Session, input.IdempotencyKey = info.ID, key
+	run, err := s.say(c, info.Agent, input)
+	if err != nil {
+		return started{}, s.withSeq(c, info.ID, err)
+	}
+	if in.Allow == "session" && open != nil {
+		// Not before: the run that asked may be about to leave, and would answer itself.
+		return run.started, s.notes.change(info.ID, func(n *notes) { n.allow(open.Tool) })
+	}
+	return run.started, nil
+}
+
+var errAnswered = refuse(http.StatusConflict, "this question does not wait for an answer any more").withCode("answered")
+
+// openQuestion returns the question that the session's latest run asked last, nil if
+// it was answered.
+func (s *Server) openQuestion(ctx context.Context, info *troupe.SessionInfo) (*Question, error) {
+	known, err := s.summaryOf(ctx, info)
+	if err != nil {
+		return nil, err
+	}
+	known.mu.Lock()
+	defer known.mu.Unlock()
+	return known.question, nil
 }
 
 // input is the answer as the run that asked gets it.

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"slices"
@@ -18,6 +19,30 @@ type queued struct {
 	Text        string       `json:"text"`
 	Attachments []attachment `json:"attachments,omitempty"`
 	At          time.Time    `json:"at"`
+	// Key is what the client calls the request.
+	Key string `json:"key,omitempty"`
+}
+
+// idempotencyKey is what the engine knows the message by, so that one which was said
+// just before the server was killed is not said again.
+func (q *queued) idempotencyKey() string {
+	return cmp.Or(q.Key, "queued message "+strconv.Itoa(q.Number))
+}
+
+// isQueued says whether a request waits in the session's queue already.
+func (s *Server) isQueued(session, key, text string) (bool, error) {
+	if key == "" {
+		return false, nil
+	}
+	n, err := s.notes.of(session)
+	if err != nil {
+		return false, err
+	}
+	i := slices.IndexFunc(n.Queue, func(q queued) bool { return q.Key == key })
+	if i >= 0 && n.Queue[i].Text != text {
+		return false, errOtherRequest
+	}
+	return i >= 0, nil
 }
 
 // mostQueued is how many messages may wait in one session.
@@ -51,17 +76,17 @@ func viewOf(n *notes) queueView {
 }
 
 // enqueue keeps a message until the session's run has ended.
-func (s *Server) enqueue(c *call, session string, in message) error {
-	if _, err := s.input(in); err != nil { // what is wrong with it is said now, not later
-		return err
-	}
+func (s *Server) enqueue(c *call, session, key string, in message) error {
 	full := false
 	err := s.notes.change(session, func(n *notes) {
+		if key != "" && slices.ContainsFunc(n.Queue, func(q queued) bool { return q.Key == key }) {
+			return // the same request, at the same moment
+		}
 		if full = len(n.Queue) >= mostQueued; full {
 			return
 		}
 		n.Next++
-		n.Queue = append(n.Queue, queued{n.Next, c.user, in.Text, in.Attachments, time.Now().UTC()})
+		n.Queue = append(n.Queue, queued{n.Next, c.user, in.Text, in.Attachments, time.Now().UTC(), key})
 	})
 	if err == nil && full {
 		err = refuse(http.StatusTooManyRequests, "%d messages wait already", mostQueued).withCode("busy")
@@ -134,14 +159,12 @@ func orElse(err error, other *problem) error {
 
 // sendNow says the first message of the queue, in place of what the run does now.
 func (s *Server) sendNow(c *call, info troupe.SessionInfo) error {
-	if over, ok := s.active.Load(info.ID); ok {
+	if _, ok := s.active.Load(info.ID); ok {
 		if err := s.config.Engine.Cancel(c.r.Context(), info.ID); err != nil {
 			return err
 		}
-		select {
-		case <-over.(chan struct{}):
-		case <-c.r.Context().Done():
-			return context.Cause(c.r.Context())
+		if err := s.waitForEnd(c.r.Context(), info.ID); err != nil {
+			return err
 		}
 	}
 	return s.sayNext(c, info.ID)
@@ -193,7 +216,7 @@ func (s *Server) sayNext(c *call, session string) error {
 	if err != nil {
 		return err
 	}
-	input.Session = session
+	input.Session, input.IdempotencyKey = session, next.idempotencyKey()
 	if _, err = s.say(c, info.Agent, input); err != nil {
 		return err
 	}

@@ -32,6 +32,7 @@ func routes() []route {
 	asFile := []parameter{{"raw", "as plain text"}, {"html", "markdown as a fragment of HTML"}, {"preview", "to be shown: pictures as they are, pages without any rights"}, {"version", "an earlier version, by its number"}}
 	ofFile := []parameter{{"path", "the file's path"}}
 	library := []parameter{{"q", "only those with these words in their name or text"}, {"kind", "document, data, code or image"}, {"agent", "only of conversations with this agent"}, {"by", "only those that this agent wrote last"}}
+	ofDocuments := []parameter{library[0], library[1], {"agent", "only those that this agent wrote last or has read"}, library[3]}
 	ofCall := []parameter{{"against", "the number of the model call to compare with; by default the one before"}, {"as", "json: the messages as a request has them; curl: as a command, without the key"}}
 	chosen := []parameter{
 		{"agent", "only of this agent"}, {"since", "since then: 2h, 2026-01-31, or a time as in 2026-01-31T12:00:00Z"}, {"limit", "at most so many"},
@@ -93,7 +94,7 @@ func routes() []route {
 
 		{"GET", "/api/files", "Lists the files of all conversations.", library, false, false, reply(http.StatusOK, (*Server).listLibrary)},
 		{"POST", "/api/files/zip", "Sends files of any conversations as an archive.", nil, false, false, archive((*Server).zipFiles)},
-		{"GET", "/api/documents", "Lists the project's documents.", library[:2], false, false, reply(http.StatusOK, (*Server).listDocuments)},
+		{"GET", "/api/documents", "Lists the project's documents.", ofDocuments, false, false, reply(http.StatusOK, (*Server).listDocuments)},
 		{"PUT", "/api/documents", "Writes a version of a document by hand.", nil, false, false, accept(http.StatusOK, (*Server).editDocument).large()},
 		{"GET", "/api/documents/versions", "Lists the versions of a document, the latest first.", ofFile, false, false, reply(http.StatusOK, (*Server).listDocumentVersions)},
 		{"POST", "/api/documents/restore", "Brings back a version of a document, as a new one.", nil, false, false, accept(http.StatusOK, (*Server).restoreDocument)},
@@ -104,7 +105,7 @@ func routes() []route {
 		{"PUT", "/api/providers/{name}/key", "Sets a provider's key, which is never shown again.", nil, false, true, accept(http.StatusNoContent, (*Server).setProviderKey)},
 		{"POST", "/api/providers/{name}/test", "Tries whether a provider answers.", nil, false, true, reply(http.StatusOK, (*Server).testProvider)},
 		{"GET", "/api/mcp", "Lists the tool servers.", nil, false, true, reply(http.StatusOK, (*Server).listToolServers)},
-		{"POST", "/api/mcp/{name}/accept", "Takes the tools of a server as they are now.", nil, false, true, reply(http.StatusNoContent, (*Server).acceptTools)},
+		{"POST", "/api/mcp/{name}/accept", "Takes the tools of a server as they are now.", nil, false, true, accept(http.StatusNoContent, (*Server).acceptTools)},
 		{"POST", "/api/mcp/{name}/restart", "Starts a tool server anew.", nil, false, true, reply(http.StatusNoContent, (*Server).restartTools)},
 		{"GET", "/api/skills", "Lists the skills.", nil, false, true, reply(http.StatusOK, (*Server).listSkills)},
 		{"GET", "/api/spending", "Says what the last 31 days have cost.", nil, false, true, reply(http.StatusOK, (*Server).showSpending)},

@@ -7,6 +7,8 @@ import (
 	"iter"
 	"net/http"
 	"strings"
+	"sync/atomic"
+	"time"
 
 	"github.com/troupe-dev/troupe"
 )
@@ -17,6 +19,7 @@ type running struct {
 	// events are what happens, until it has ended. They are for the request alone.
 	events chan happening
 	cancel context.CancelCauseFunc
+	asked  time.Time
 }
 
 // A happening is an event, or at last why the run broke off.
@@ -39,7 +42,11 @@ func (s *Server) stepIn(ctx context.Context, name, session string) (troupe.Step,
 	if err != nil || session == "" {
 		return s.step(ctx, name)
 	}
-	return s.stepWith(ctx, name, n.Model)
+	if s.config.StepIn == nil {
+		return s.stepWith(ctx, name, n.Model)
+	}
+	step, err := s.config.StepIn(ctx, name, n.Model, session)
+	return step, unmade(name, err)
 }
 
 // stepWith makes the agent or flow of a name with a model, the usual one if that is
@@ -50,22 +57,28 @@ func (s *Server) stepWith(ctx context.Context, name, model string) (step troupe.
 	} else {
 		step, err = s.config.Models.Step(ctx, name, model)
 	}
+	return step, unmade(name, err)
+}
+
+// unmade says why there is no step, nil if there is one.
+func unmade(name string, err error) error {
 	if errors.Is(err, ErrUnknown) {
-		return nil, refuse(http.StatusNotFound, "there is no agent or flow named %.64q", name).concerning("model", "model_not_found")
+		return refuse(http.StatusNotFound, "there is no agent or flow named %.64q", name).concerning("model", "model_not_found")
 	}
 	if err != nil {
-		return nil, fmt.Errorf("make %s: %w", name, err)
+		return fmt.Errorf("make %s: %w", name, err)
 	}
-	return step, nil
+	return nil
 }
 
 // begin runs step in the background. It returns once the first event is stored: what
 // is acknowledged is never lost.
 func (s *Server) begin(c *call, step troupe.Step, input troupe.Input) (*running, error) {
 	input.User = c.user
-	return s.begun(c, input.Session, func(ctx context.Context) iter.Seq2[troupe.Event, error] {
+	run, err := s.begun(c, input.Session, func(ctx context.Context) iter.Seq2[troupe.Event, error] {
 		return s.config.Engine.Run(ctx, step, input)
 	})
+	return run, otherRequest(input.IdempotencyKey, err)
 }
 
 // begun is begin for any way to run something. A run that has ended on record keeps
@@ -78,11 +91,8 @@ func (s *Server) begun(c *call, session string, run func(context.Context) iter.S
 	if info, _, lost := s.find(c, session); lost != nil || info.Status == "running" {
 		return nil, err
 	}
-	if ended, ok := s.active.Load(session); ok {
-		select {
-		case <-ended.(chan struct{}):
-		case <-c.r.Context().Done():
-		}
+	if err := s.waitForEnd(c.r.Context(), session); err != nil {
+		return nil, err
 	}
 	return s.tryToBegin(c, run)
 }
@@ -93,11 +103,13 @@ func (s *Server) tryToBegin(c *call, run func(context.Context) iter.Seq2[troupe.
 		return nil, err
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
-	r := &running{events: make(chan happening), cancel: cancel}
+	r := &running{events: make(chan happening), cancel: cancel, asked: time.Now()}
 	go func() {
 		defer leave() // which the server waits for when it stops
 		defer cancel(nil)
-		s.ended(c.user, s.watch(c.r.Context(), r, run(ctx)))
+		if end, isOurs := s.watch(c.r.Context(), r, run(ctx)); isOurs {
+			s.ended(c.user, end)
+		}
 	}()
 	select {
 	case first := <-r.events:
@@ -113,38 +125,73 @@ func (s *Server) tryToBegin(c *call, run func(context.Context) iter.Seq2[troupe.
 	}
 }
 
-// watch hands on what happens until the request has ended, and says how the run did.
-func (s *Server) watch(request context.Context, r *running, events iter.Seq2[troupe.Event, error]) (end ending) {
-	var session string
-	over := make(chan struct{})
+// watch hands on what happens until the request has ended, and says how the run did
+// and whether it is one that this request has begun: a request that was sent again
+// only reads along, for as long as there is somebody to read.
+func (s *Server) watch(request context.Context, r *running, events iter.Seq2[troupe.Event, error]) (end ending, isOurs bool) {
+	mine := &watched{over: make(chan struct{})}
 	defer func() {
-		close(over)
-		s.active.CompareAndDelete(session, over)
+		close(mine.over)
+		s.active.CompareAndDelete(end.session, mine)
 		close(r.events)
 	}()
 	isOnRecord := false
 	for e, err := range events {
-		if session == "" && err == nil {
-			session = e.Session
-			s.active.Store(session, over)
-			end.session = session
+		if end.session == "" && err == nil {
+			end.session = e.Session
+			isOurs = s.claim(end.session, mine) && !e.Time.Before(r.asked.Truncate(time.Millisecond))
 		}
-		if err == nil {
+		if isOurs && err == nil {
 			s.watched(&e)
 			if finished, ok := e.Body.(*troupe.RunFinished); ok && e.Parent == "" {
 				end.well, end.waits = finished.Stop == "answered", finished.Stop == "input_requested"
 			}
 		}
-		isOnRecord = isOnRecord || e.Parent == "" && isEnd(e.Body)
+		if e.Parent == "" && isEnd(e.Body) {
+			isOnRecord = true
+			mine.ended.Store(true)
+		}
 		select {
 		case r.events <- happening{e, err}:
 		case <-request.Done():
+			if !isOurs {
+				return end, false
+			}
 		}
-		if err != nil && !isOnRecord && session != "" {
-			s.config.Log.Error("run broke off", "session", session, "err", err)
+		if isOurs && err != nil && !isOnRecord {
+			s.config.Log.Error("run broke off", "session", end.session, "err", err)
 		}
 	}
-	return end
+	return end, isOurs
+}
+
+// A watched run is one that a request has begun and that has not quite left yet.
+type watched struct {
+	// ended says that its end is on record, and over is closed once it is gone.
+	ended atomic.Bool
+	over  chan struct{}
+}
+
+// claim makes a run the one that is watched in its session. It fails if there is
+// another, of which the end is not on record.
+func (s *Server) claim(session string, mine *watched) bool {
+	before, isThere := s.active.LoadOrStore(session, mine)
+	if !isThere {
+		return true
+	}
+	return before.(*watched).ended.Load() && s.active.CompareAndSwap(session, before, mine)
+}
+
+// waitForEnd returns once the run that is watched in a session is gone.
+func (s *Server) waitForEnd(ctx context.Context, session string) error {
+	if under, ok := s.active.Load(session); ok {
+		select {
+		case <-under.(*watched).over:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+	return nil
 }
 
 // isEnd reports whether a body is the last event of a run.

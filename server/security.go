@@ -104,6 +104,7 @@ func (s *Server) admit(c *call, route *route) *problem {
 			p.headers = map[string]string{"WWW-Authenticate": `Bearer realm="troupe"`}
 			return p
 		}
+		isKnown(c.r.Context())
 		if route.operator && c.role != RoleOperator {
 			return refuse(http.StatusForbidden, "only an operator may do this").withCode("not_operator")
 		}
@@ -235,6 +236,7 @@ func (s *Server) logIn(c *call, in login) (none, error) {
 	if _, ok := s.token(in.Token); !ok {
 		return none{}, refuse(http.StatusUnauthorized, "the token is wrong").withCode("signed_out")
 	}
+	isKnown(c.r.Context())
 	cookie := &http.Cookie{Name: plainCookie(c.r), Value: in.Token, Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode}
 	if c.r.TLS != nil || strings.HasPrefix(c.r.Header.Get("Origin"), "https://") {
 		cookie.Name, cookie.Secure = secureCookie, true

@@ -59,7 +59,7 @@ type Config struct {
 	// for addresses that answers name. The page itself finds out.
 	Prefix string
 	// Dir is where the server keeps what people decide about sessions: queues, chosen
-	// models, files edited by hand. Empty means in memory, until the server ends.
+	// models, files edited by hand, sessions in which nothing was said yet. Empty means in memory, until the server ends.
 	Dir string
 	// Version is shown to people.
 	Version string
@@ -72,6 +72,10 @@ type Config struct {
 	// ToolServers and Skills are shown to operators. Nil means none.
 	ToolServers ToolServers
 	Skills      func(ctx context.Context) ([]Skill, error)
+	// StepIn, where set, makes the step of a session in place of Cast and Models, so that
+	// a conversation goes on with the agent that it began with. The model is empty for the
+	// usual one. Its errors are those of [Cast.Step].
+	StepIn func(ctx context.Context, name, model, session string) (troupe.Step, error)
 	// Greeter returns what an agent is given so that it speaks first, and whether its
 	// author had it do so. Nil means that none does.
 	Greeter func(agent string) (troupe.Input, bool)
@@ -118,20 +122,41 @@ type Limits struct {
 	// Readers is how many may follow events at once, 2,000 by default, and
 	// ReadersPerUser how many of a user who has a name: 200.
 	Readers, ReadersPerUser int
-	// Connections is how many are served at once, 4,096 by default. Others wait.
+	// Connections is how many there may be at once, 4,096 by default, or fewer where the
+	// system lets the process open fewer files. Others are told at once that there is no
+	// room; those over which nothing is asked make room first.
 	Connections int
+	// Unauthenticated is how many of them there may be over which nobody has proved who
+	// they are, a quarter by default, and UnauthenticatedPerAddress how many of one
+	// address other than this machine's: a sixteenth.
+	Unauthenticated, UnauthenticatedPerAddress int
 	// Body is the most bytes of a request that may have attachments, 16 MiB by
 	// default, and Attachment that of one of them: 8 MiB.
 	Body, Attachment int64
 }
 
 func (l Limits) orDefault() Limits {
+	l.Connections = cmp.Or(l.Connections, 4096)
+	l.Unauthenticated = cmp.Or(l.Unauthenticated, max(l.Connections/4, 1))
 	return Limits{
 		Runs: cmp.Or(l.Runs, 1000), RunsPerUser: cmp.Or(l.RunsPerUser, 100),
 		Readers: cmp.Or(l.Readers, 2000), ReadersPerUser: cmp.Or(l.ReadersPerUser, 200),
-		Connections: cmp.Or(l.Connections, 4096),
-		Body:        cmp.Or(l.Body, 16<<20), Attachment: cmp.Or(l.Attachment, 8<<20),
+		Connections: l.Connections, Unauthenticated: l.Unauthenticated,
+		UnauthenticatedPerAddress: cmp.Or(l.UnauthenticatedPerAddress, max(l.Connections/16, 1)),
+		Body:                      cmp.Or(l.Body, 16<<20), Attachment: cmp.Or(l.Attachment, 8<<20),
 	}
+}
+
+// within returns limits that fit into so many open files, of which half are for
+// everything but connections where they are few.
+func (l Limits) within(files int) Limits {
+	const others = 512
+	if most := max(files-others, files/2); files > 0 && l.Connections > most {
+		l.Connections = most
+		l.Unauthenticated = min(l.Unauthenticated, max(most/4, 1))
+		l.UnauthenticatedPerAddress = min(l.UnauthenticatedPerAddress, max(most/16, 1))
+	}
+	return l
 }
 
 // A Server answers requests. It may be used concurrently.
@@ -143,14 +168,15 @@ type Server struct {
 	runs    *pool
 	readers *pool
 	counts  counts
-	active  sync.Map // the sessions of runs under way, and what is closed when those have ended
-	drafts  drafts
+	active  sync.Map // the sessions of runs under way, each with its *watched
+	drafts  *drafts
 	notes   *noteBook
 	hub     hub
+	frames  *frames
+	bodies  *bodies
 	links   bounded[[sha256.Size]byte, linked]
 	// summaries are what is known of sessions, by id.
 	summaries bounded[string, *summary]
-	once      bounded[attemptKey, *attempt]
 	talks     bounded[talkKey, talkPlace]
 	mux       *http.ServeMux
 	routes    []route
@@ -179,8 +205,12 @@ func New(c Config) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("new server: %w", err)
 	}
+	made, err := newDrafts(c.Dir)
+	if err != nil {
+		return nil, fmt.Errorf("new server: %w", err)
+	}
 	s := &Server{
-		notes: book, config: c, started: time.Now(), keys: keys, hosts: append([]string{"localhost", "127.0.0.1", "::1"}, c.Hosts...),
+		notes: book, drafts: made, frames: newFrames(), bodies: &bodies{most: max(c.Limits.Body, mostBodies)}, config: c, started: time.Now(), keys: keys, hosts: append([]string{"localhost", "127.0.0.1", "::1"}, c.Hosts...),
 		runs:    newPool(c.Limits.Runs, c.Limits.RunsPerUser),
 		readers: newPool(c.Limits.Readers, c.Limits.ReadersPerUser),
 		mux:     http.NewServeMux(), routes: routes(),

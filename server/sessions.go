@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"iter"
 	"math"
@@ -32,6 +33,9 @@ func (s *Server) find(c *call, id string) (info troupe.SessionInfo, d *draft, er
 		s.drafts.remove(d)
 		return info, nil, err
 	}
+	if d == nil {
+		d = s.drafts.look(c.user, id)
+	}
 	if d != nil {
 		return d.info, d, nil
 	}
@@ -52,7 +56,14 @@ func (s *Server) listSessions(c *call) ([]sessionView, error) {
 	if err != nil {
 		return nil, err
 	}
-	return s.views(c.r.Context(), list)
+	views, err := s.views(c.r.Context(), list)
+	if err != nil {
+		return nil, err
+	}
+	if status := c.r.URL.Query().Get("status"); status != "" {
+		views = slices.DeleteFunc(views, func(v sessionView) bool { return v.Status != status })
+	}
+	return views, nil
 }
 
 // chooseSessions returns the sessions that a request asks for, as the store has them.
@@ -67,6 +78,9 @@ func (s *Server) chooseSessions(c *call) ([]troupe.SessionInfo, error) {
 		return nil, err
 	}
 	match.Limit = max(int(limit), 1)
+	if match.Status == "waiting" { // some of those that are completed end with a question
+		match.Status = ""
+	}
 	if words := query.Get("q"); words != "" {
 		return s.searchSessions(c, words, match)
 	}
@@ -90,12 +104,14 @@ func collect[T any](all iter.Seq2[T, error], most int) ([]T, error) {
 // searchSessions returns the sessions in which words were found, those with the
 // latest hits first.
 func (s *Server) searchSessions(c *call, words string, match troupe.SessionFilter) ([]troupe.SessionInfo, error) {
-	hits, err := s.ownHits(c, LogQuery{Text: words, Since: match.Since}, mostHits)
-	if err != nil {
-		return nil, err
-	}
-	list, seen := []troupe.SessionInfo{}, map[string]bool{}
-	for _, hit := range hits {
+	list, seen, hits := []troupe.SessionInfo{}, map[string]bool{}, 0
+	for hit, err := range s.ownHits(c, LogQuery{Text: words, Since: match.Since}) {
+		if err != nil {
+			return nil, err
+		}
+		if hits++; hits > mostHits {
+			break
+		}
 		if match.ID = hit.Event.Session; seen[match.ID] {
 			continue
 		}
@@ -127,9 +143,23 @@ func (s *Server) createSession(c *call, in newSession) (sessionView, error) {
 	} else if _, err := s.step(c.r.Context(), in.Agent); err != nil {
 		return sessionView{}, err
 	}
+	key, err := c.key()
+	if err != nil {
+		return sessionView{}, err
+	}
 	now := time.Now().UTC()
-	info := troupe.SessionInfo{ID: newID(), User: c.user, Agent: in.Agent, Status: sessionEmpty, Started: now, Updated: now}
-	s.drafts.add(info)
+	info := troupe.SessionInfo{ID: sessionID(c.user, in.Agent, key), User: c.user, Agent: in.Agent, Status: sessionEmpty, Started: now, Updated: now}
+	if key != "" {
+		if made, _, err := s.find(c, info.ID); !errors.Is(err, troupe.ErrNotFound) {
+			if err != nil {
+				return sessionView{}, err
+			}
+			return s.view(c.r.Context(), made)
+		}
+	}
+	if err := s.drafts.add(info); err != nil {
+		return sessionView{}, err
+	}
 	if in.Model != "" {
 		if err := s.notes.change(info.ID, func(n *notes) { n.Model = in.Model }); err != nil {
 			return sessionView{}, err
@@ -160,6 +190,11 @@ func (s *Server) greet(c *call, info troupe.SessionInfo) error {
 func newID() string {
 	var b [16]byte
 	rand.Read(b[:])
+	return uuidOf(b)
+}
+
+// uuidOf makes a UUID of 16 bytes.
+func uuidOf(b [16]byte) string {
 	b[6], b[8] = b[6]&0x0f|0x40, b[8]&0x3f|0x80
 	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
 }
@@ -185,6 +220,7 @@ func (s *Server) deleteSession(c *call) (none, error) {
 		return none{}, err
 	}
 	s.summaries.forget(info.ID)
+	s.frames.forget(info.ID)
 	s.hub.changed(info.ID)
 	return none{}, s.notes.forget(info.ID)
 }

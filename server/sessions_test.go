@@ -126,6 +126,9 @@ func TestASessionIsForkedWithItsFiles(t *testing.T) {
 		Seq: last.Seq + 1, Time: last.Time, Session: session, Run: last.Run, Step: "9", Agent: "clerk",
 		Body: &troupe.ArtifactSaved{Path: "{session-folder}/notes.md", Size: 7},
 	}
+	if err := w.server.waitForEnd(t.Context(), session); err != nil {
+		t.Fatal(err)
+	}
 	if err := w.store.Append(t.Context(), session, saved); err != nil {
 		t.Fatal(err)
 	}
@@ -170,7 +173,6 @@ func TestAnIdempotencyKeyMakesOneMessageOfMany(t *testing.T) {
 
 	// The record has the key, so that a server which starts later knows it.
 	w.renew()
-	w.server.started = time.Now().Add(time.Second)
 	again := &world{t: t, server: w.server, token: w.token}
 	p := newPipe()
 	again.serve(p, &http.Transport{DialContext: p.dial})

@@ -17,8 +17,9 @@ type sessionView struct {
 	// Doing is what the run does now.
 	Doing *Doing `json:"doing,omitempty"`
 	// Model is the one that was chosen for the session, or else the one that answered
-	// last.
+	// last, as its provider calls it. Chosen is empty where nobody chose.
 	Model    string   `json:"model,omitempty"`
+	Chosen   string   `json:"chosen,omitempty"`
 	Spent    float64  `json:"spent"`
 	Tokens   int      `json:"tokens"`
 	Unseen   bool     `json:"unseen"`
@@ -46,12 +47,14 @@ func (s *Server) view(ctx context.Context, info troupe.SessionInfo) (sessionView
 		Files: len(known.files), Queued: len(n.Queue), Pinned: n.Pinned, Archived: n.Archived, Related: n.Related,
 	}
 	if n.Model != "" {
-		v.Model = n.Model
+		v.Model, v.Chosen = n.Model, n.Model
 	}
 	if info.Status == "running" {
 		v.Doing = known.doing
 	} else if info.Status == "waiting" {
 		v.Question = known.question
+	} else if info.Status == "completed" && known.question != nil {
+		v.Status, v.Question = "waiting", known.question
 	}
 	return v, nil
 }

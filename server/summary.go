@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"encoding/json"
+	"path"
 	"strings"
 	"sync"
 	"time"
@@ -52,11 +53,20 @@ type savedFile struct {
 	Description string
 }
 
+// heading is the first heading of a document: what was saved says so of itself.
+func (f *savedFile) heading() string {
+	if f.Description == path.Base(f.Path) {
+		return ""
+	}
+	return f.Description
+}
+
 // A summary is what lists show of a session, computed from its events.
 type summary struct {
 	mu       sync.Mutex
 	seq      int64
 	question *Question
+	hidden   bool // nobody has asked for the latest answer: it is a greeting
 	doing    *Doing
 	model    string
 	cost     float64
@@ -79,7 +89,7 @@ func (s *summary) note(e *troupe.Event) {
 			s.question = nil
 		}
 	case *troupe.UserSaid:
-		s.question = nil
+		s.question, s.hidden = nil, b.Hidden
 	case *troupe.TextDelta:
 		if s.doing == nil || s.doing.What != "writing" {
 			s.doing = &Doing{What: "writing", Agent: e.Agent, Since: e.Time}
@@ -108,6 +118,9 @@ func (s *summary) note(e *troupe.Event) {
 		s.answers++
 		if !ok || finished.Stop != "input_requested" {
 			s.question = nil
+		}
+		if ok && finished.Stop == "answered" && !s.hidden {
+			s.question = askedIn(e, finished.Output.Summary)
 		}
 	}
 }

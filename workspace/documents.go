@@ -52,7 +52,7 @@ func (w *Workspace) openDocuments(c Documents) error {
 	if c.Dir == "" || project == nil {
 		return nil
 	}
-	if err := w.openRoot(Root{Name: documentsRoot, Dir: c.Dir, Access: ReadWrite}); err != nil {
+	if err := w.openRoot(Root{Name: documentsRoot, Dir: c.Dir, Access: ReadWrite, Opens: true}); err != nil {
 		return err
 	}
 	d := &documents{Documents: c, kept: w.roots[documentsRoot], project: project}

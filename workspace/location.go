@@ -30,6 +30,11 @@ func (l Location) String() string {
 
 // access says what may be done at the location.
 func (l Location) access() Access {
+	return min(l.granted(), l.root.mostAt(l.name))
+}
+
+// granted says what the root grants at the location, but for what is closed.
+func (l Location) granted() Access {
 	for _, dir := range l.root.open {
 		if _, ok := relativeTo(dir, l.name); ok {
 			return ReadWrite
@@ -252,7 +257,7 @@ func (w *Workspace) allow(op string, loc Location, need Access) (Location, error
 	if err := loc.permits(op, need); err != nil {
 		return Location{}, err
 	}
-	if !loc.root.guarded && len(loc.root.nested) == 0 {
+	if !loc.root.guarded && len(loc.root.nested) == 0 && len(loc.root.barriers) == 0 {
 		return loc, nil
 	}
 	name, err := followLinks(loc.root.dir, loc.name)
@@ -274,6 +279,10 @@ func (l Location) permits(op string, need Access) error {
 		return nil
 	case access >= need:
 		return refuse(op, l.String(), "keys, .env, .git and the like stay closed")
+	case l.granted() >= need && need == ReadWrite:
+		return refuse(op, l.String(), "what agents are made of and what is kept of their work stays closed to writing, whatever is granted")
+	case l.granted() >= need:
+		return refuse(op, l.String(), "what is kept of the work of others stays closed, whatever is granted")
 	case need == ReadWrite:
 		return refuse(op, l.String(), "writing to {"+l.root.Name+"} is not granted")
 	}

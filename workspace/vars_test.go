@@ -154,7 +154,7 @@ func TestValuesCannotGrowWithoutEnd(t *testing.T) {
 		if _, _, err := vars.Expand("{v89}"); !errors.Is(err, ErrTooLarge) {
 			t.Errorf("%s: %v", what, err)
 		}
-		if took := time.Since(start); took > 5*time.Second {
+		if took := time.Since(start); took > time.Minute {
 			t.Errorf("%s: took %v", what, took)
 		}
 	}
@@ -203,7 +203,7 @@ func TestUnclosedBracesTakeLinearTime(t *testing.T) {
 	if got, _, err := bundleVars().Expand(text); got != text || err != nil {
 		t.Error(err)
 	}
-	if took := time.Since(start); took > 5*time.Second {
+	if took := time.Since(start); took > time.Minute {
 		t.Errorf("took %v", took)
 	}
 }

@@ -9,7 +9,8 @@
 // What is not configured is not reachable. A root has no access until its [Root]
 // says so, agents write to their session folder unless another root is granted
 // for writing, and roots other than the bundle, the core and the session folder
-// never show keys, .env, .git and what Troupe keeps for itself.
+// never show keys, .env, .git and what Troupe keeps for itself. What [Config.Closed]
+// names is open to no root, whatever is granted.
 package workspace
 
 import (
@@ -57,11 +58,17 @@ type Root struct {
 	// Trusted roots may hold files with several hard links and mounted file
 	// systems. In others both are refused: they could belong to anybody.
 	Trusted bool
+	// Opens says that the root is open although it lies in a place of [Config.Closed], as a
+	// session's folder does.
+	Opens bool
 }
 
 // A Config says what an agent may touch.
 type Config struct {
 	Roots []Root
+	// Closed are places that no root opens further than they say, also where one lies in
+	// them, unless it has Opens.
+	Closed []Closed
 	// Values are the variables that the engine sets, such as session-id and date.
 	// Config files and workflows cannot override them, and they are never
 	// expanded themselves.
@@ -105,6 +112,9 @@ type root struct {
 	guarded bool
 	// open are the directories that may be written whatever Access says.
 	open []string
+	// most bounds what may be done anywhere in the root, barriers in parts of it.
+	most     Access
+	barriers []barrier
 	// shownAs is the name of the root that places in this one are shown in, if it is
 	// not its own.
 	shownAs string
@@ -135,6 +145,7 @@ func Open(c Config) (*Workspace, error) {
 	}
 	for _, outer := range w.roots {
 		w.relate(outer)
+		outer.closeOff(c.Closed)
 	}
 	w.vars = NewVars(c.Values, slices.Collect(maps.Keys(w.roots))...)
 	return w, nil

@@ -43,13 +43,12 @@ func (p *program) agentsCommand() *cobra.Command {
 }
 
 func (p *program) listAgents(project *project.Project) error {
-	_, findings := project.Catalog().Definitions()
-	for _, f := range findings {
+	list := project.Agents()
+	for _, f := range project.Catalog().Findings() {
 		if f.Severity == bundle.Error {
 			p.tell("%s", terminal.Clean(f.Error()))
 		}
 	}
-	list := project.Agents()
 	if p.flags.json {
 		if list == nil {
 			list = []server.Agent{}
@@ -62,7 +61,11 @@ func (p *program) listAgents(project *project.Project) error {
 	}
 	table := tabwriter.NewWriter(p.out, 0, 0, 2, ' ', 0)
 	for _, a := range list {
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", a.ID, cmp.Or(a.Bundle, a.Path), terminal.OneLine(cmp.Or(a.Title, a.Name), 40), terminal.OneLine(a.Description, 80))
+		about := terminal.OneLine(a.Description, 80)
+		if a.Broken != "" {
+			about = "cannot start: " + terminal.OneLine(a.Broken, 400)
+		}
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", a.ID, cmp.Or(a.Bundle, a.Path), terminal.OneLine(cmp.Or(a.Title, a.Name), 40), about)
 	}
 	return table.Flush()
 }
@@ -83,6 +86,15 @@ func (p *program) showAgent(project *project.Project, id string) error {
 		if text != "" {
 			fmt.Fprintf(p.out, "\n%s\n", terminal.Clean(text))
 		}
+	}
+	for i, o := range d.Overrides {
+		if i == 0 {
+			fmt.Fprintln(p.out)
+		}
+		fmt.Fprintf(p.out, "%s overrides %s\n", o.File, cmp.Or(terminal.OneLine(strings.Join(o.Changed, ", "), 300), "nothing"))
+	}
+	if info := agentNamed(project, d.ID); info.Broken != "" {
+		fmt.Fprintf(p.out, "\nIt cannot start: %s\n", terminal.Clean(info.Broken))
 	}
 	fmt.Fprintln(p.out)
 	table := tabwriter.NewWriter(p.out, 0, 0, 2, ' ', 0)

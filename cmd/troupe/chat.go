@@ -3,15 +3,12 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
-	"github.com/troupe-dev/troupe/bundle"
 	"github.com/troupe-dev/troupe/cmd/troupe/internal/terminal"
 	"github.com/troupe-dev/troupe/project"
 	"github.com/troupe-dev/troupe/server"
@@ -25,12 +22,18 @@ func (p *program) chatCommand() *cobra.Command {
 		Use:   "chat [AGENT]",
 		Short: "Talk with an agent",
 		Long: "Talks with an agent: in the terminal, or with the messages that -m gives, or with the lines of standard input\n" +
-			"where that is no terminal. AGENT may be left out where the project has only one to begin with.",
+			"where that is no terminal. AGENT is an id, the name of a persona or a title. It may be left out where the project\n" +
+			"has only one to begin with, or an analyst; in a terminal there is a list to choose from otherwise.",
 		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: p.completeAgents,
 		RunE: func(c *cobra.Command, args []string) error {
 			if slices.Contains(messages, "") {
 				return usage("-m: a message is not empty")
+			}
+			if len(messages) == 0 && session == "" && p.isInteractive() {
+				if err := p.offerConfiguration(); err != nil {
+					return err
+				}
 			}
 			return p.onStage(c.Context(), args, func(s *stage, agent string) error {
 				return p.chat(c.Context(), s, agent, session, messages, greet)
@@ -46,7 +49,7 @@ func (p *program) chatCommand() *cobra.Command {
 // onStage chooses an agent, and opens an engine for as long as f takes.
 func (p *program) onStage(ctx context.Context, args []string, f func(s *stage, agent string) error) error {
 	return p.inProject(func(project *project.Project) error {
-		id, err := chooseAgent(project, args)
+		id, err := p.chooseAgent(project, args)
 		if err != nil {
 			return err
 		}
@@ -65,51 +68,18 @@ func (p *program) onStage(ctx context.Context, args []string, f func(s *stage, a
 	})
 }
 
-// chooseAgent returns the agent that the arguments name, or the only one that a
-// user would begin with.
-func chooseAgent(p *project.Project, args []string) (string, error) {
-	if len(args) > 0 {
-		return args[0], nil
-	}
-	entries := p.Catalog().Entries()
-	if first := slices.DeleteFunc(slices.Clone(entries), func(e bundle.Entry) bool { return !e.EntryPoint }); len(first) > 0 {
-		entries = first
-	}
-	ids := agentIDs(p)
-	switch {
-	case len(ids) == 0:
-		return "", fmt.Errorf("there are no agents in %s; 'troupe init' writes some to begin with", p.Dir())
-	case len(entries) == 1:
-		return entries[0].ID, nil
-	case len(ids) == 1:
-		return ids[0], nil
-	}
-	return "", usage("which agent? There are %s", strings.Join(ids, ", "))
-}
-
-// agentIDs are those of all agents, whether or not they can be used.
-func agentIDs(p *project.Project) []string {
-	var ids []string
-	for _, e := range p.Catalog().Entries() {
-		ids = append(ids, e.ID)
-	}
-	for _, a := range p.Agents() {
-		if !slices.Contains(ids, a.ID) {
-			ids = append(ids, a.ID)
-		}
-	}
-	return ids
-}
-
 func (p *program) chat(ctx context.Context, s *stage, agent, session string, messages []string, greet bool) error {
 	c, err := s.converse(ctx, agent, session)
 	if err != nil {
 		return err
 	}
 	p.mention(s)
-	interactive := len(messages) == 0 && p.isTerminal(p.in) && p.isTerminal(p.out) && !p.flags.json
+	interactive := len(messages) == 0 && p.isInteractive()
 	if session == "" && (greet || interactive) {
-		if err := c.open(ctx, p.listener()); err != nil {
+		show, end := p.listener()
+		err := c.open(ctx, show)
+		end()
+		if err != nil {
 			return err
 		}
 	}
@@ -134,7 +104,8 @@ func (p *program) mention(s *stage) {
 
 // talk sends messages one after the other and shows the answers.
 func (p *program) talk(ctx context.Context, c *conversation, next source) error {
-	show := p.listener()
+	show, end := p.listener()
+	defer end()
 	for {
 		text, err := next()
 		if errors.Is(err, io.EOF) {

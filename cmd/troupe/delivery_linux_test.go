@@ -25,8 +25,8 @@ type tty struct {
 	more chan struct{}
 }
 
-// inTerminal starts troupe in a terminal.
-func inTerminal(t *testing.T, dir string, env []string, args ...string) *tty {
+// deliverInTerminal starts troupe in a terminal.
+func deliverInTerminal(t *testing.T, dir string, env []string, args ...string) *tty {
 	t.Helper()
 	master, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
 	if err != nil {
@@ -127,7 +127,7 @@ func TestADeliveryInATerminal(t *testing.T) {
 		}
 		return goodWork(phase, step, prompt, n)
 	}
-	y := inTerminal(t, dir, a.environment(dir), "deliver", "--approve", "plan", "Make it good")
+	y := deliverInTerminal(t, dir, a.environment(dir), "deliver", "--approve", "plan", "Make it good")
 	y.sees("delivery ", "sandbox ", "checks: test", "baseline        test ✓", "requirements    1 story, 1 criterion", "planning        2 steps", "The plan has 2 steps", `Answer "go on"`)
 	y.types("one step will do")
 	y.sees("The plan has 1 step:", "All of it")

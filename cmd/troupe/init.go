@@ -12,9 +12,11 @@ import (
 func (p *program) initCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "init [DIR]",
-		Short: "Write a small project: configuration, two agents with a workflow, a skill",
-		Long:  "Writes a small project into DIR, or into the project's directory. A file that is there already is left alone.",
-		Args:  cobra.MaximumNArgs(1),
+		Short: "Write what a project begins with: a configuration, and agents where there are none",
+		Long: "Writes a small project into DIR, or into the project's directory: a configuration, two agents with a workflow, a\n" +
+			"skill. Where there is a BMAD tree, it writes only the configuration for it: documents in place, and leave to read\n" +
+			"the project. A file that is there already is left alone.",
+		Args: cobra.MaximumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			dir := p.flags.dir
 			if len(args) == 1 {
@@ -47,6 +49,29 @@ func (p *program) writeProject(dir string) error {
 	if dir != "." {
 		at = " -C " + dir
 	}
+	opened, err := project.Open(dir, p.options())
+	if err != nil {
+		return err
+	}
+	defer opened.Close()
+	if opened.IsInstalled() {
+		p.tellInstalled(opened, at)
+		return nil
+	}
 	p.tell("\nTry:\n  troupe%s agents                 who is there\n  troupe%s rehearse               play every command, with no model\n  troupe%s chat mira              talk to Mira; *decide begins her workflow\n\nNo model is needed for any of this. To use one, set OPENAI_API_KEY, or model in troupe.yaml.", at, at, at)
 	return nil
+}
+
+// tellInstalled says what the configuration of a BMAD tree grants, and what to do next.
+func (p *program) tellInstalled(opened *project.Project, at string) {
+	p.tell("")
+	for _, grant := range opened.Grants() {
+		p.tell("%s", grant)
+	}
+	p.tell("%s says so; change it there.", project.Name)
+	first := "AGENT"
+	if agent, ok := firstAgent(opened.Agents()); ok {
+		first = agent.ID
+	}
+	p.tell("\nTry:\n  troupe%s agents                 who is there\n  troupe%s chat %s\n  troupe%s lint                   what is wrong with the bundle", at, at, first, at)
 }

@@ -3,21 +3,27 @@ package main
 import (
 	"cmp"
 	"fmt"
+	"sync"
+	"time"
 
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/cmd/troupe/internal/terminal"
 )
 
-// listener returns what shows the events of a conversation that is not interactive.
-func (p *program) listener() func(*troupe.Event) {
+// listener returns what shows the events of a conversation that is not interactive, and
+// what ends it.
+func (p *program) listener() (show func(*troupe.Event), end func()) {
 	if p.flags.json {
-		return p.writeEvent
+		return p.writeEvent, func() {}
 	}
-	l := &plainListener{program: p, isLive: p.isTerminal(p.out)}
+	l := &plainListener{program: p, isLive: p.isTerminal(p.out), drawsWait: p.isTerminal(p.err)}
 	if p.usesColour(p.err) {
 		l.dim = [2]string{"\x1b[2m", "\x1b[0m"}
 	}
-	return l.show
+	if p.flags.quiet {
+		return l.show, func() {}
+	}
+	return l.show, l.watch()
 }
 
 // writeEvent writes an event on a line of its own.
@@ -35,14 +41,70 @@ func (p *program) writeEvent(e *troupe.Event) {
 // one that is begun anew cannot be taken back.
 type plainListener struct {
 	*program
-	isLive  bool
-	dim     [2]string // what makes text faint, and what ends that
+	isLive    bool
+	drawsWait bool      // in a line that is overwritten
+	dim       [2]string // what makes text faint, and what ends that
+
+	mu      sync.Mutex
+	wait    terminal.Wait
+	isDrawn bool
 	calls   terminal.Calls
 	attempt int    // of the answer that is being written, 0 for none
 	said    string // the answer that was written last
 }
 
+// watch shows how long the model has been waited for: a person sees the seconds pass, a
+// log gets a line a minute. What it returns ends that.
+func (l *plainListener) watch() (end func()) {
+	over := make(chan struct{})
+	var ticking sync.WaitGroup
+	l.wait.Begin()
+	ticking.Go(func() {
+		each := time.NewTicker(time.Second)
+		defer each.Stop()
+		for n := 1; ; n++ {
+			select {
+			case <-over:
+				return
+			case <-each.C:
+				l.tellWait(n%60 == 0)
+			}
+		}
+	})
+	return func() {
+		close(over)
+		ticking.Wait()
+		l.erase()
+	}
+}
+
+func (l *plainListener) tellWait(isMinute bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	text, ok := l.wait.For()
+	switch {
+	case !ok || l.attempt != 0: // the line belongs to the answer
+	case l.drawsWait:
+		l.isDrawn = true
+		fmt.Fprintf(l.err, "\r\x1b[K%s  … %s%s", l.dim[0], text, l.dim[1])
+	case isMinute:
+		l.tell("  … %s", text)
+	}
+}
+
+// erase takes the line of the wait away.
+func (l *plainListener) erase() {
+	if l.isDrawn {
+		fmt.Fprint(l.err, "\r\x1b[K")
+		l.isDrawn = false
+	}
+}
+
 func (l *plainListener) show(e *troupe.Event) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.erase()
+	l.wait.Note(e)
 	if line, ended := l.calls.Note(e); ended {
 		l.aside("  " + line)
 	}

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"errors"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/troupe-dev/troupe"
 )
@@ -66,3 +68,38 @@ func TestOnlyAnAnswerIsDone(t *testing.T) {
 }
 
 type nobody struct{ troupe.Model }
+
+func TestALongWaitIsToldWhileItLasts(t *testing.T) {
+	for name, test := range map[string]struct {
+		draws bool
+		want  string
+	}{
+		"a person": {true, "\r\x1b[K  … waiting for the model, 5 s\r\x1b[K  … waiting for the model, 6 s\r\x1b[K"},
+		"a log":    {false, ""},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			var o, e bytes.Buffer
+			l := &plainListener{program: &program{out: &o, err: &e}, drawsWait: test.draws}
+			end := l.watch()
+			l.show(&troupe.Event{Body: &troupe.RunStarted{}})
+			time.Sleep(6500 * time.Millisecond)
+			l.show(&troupe.Event{Body: said("Here.")})
+			l.show(&troupe.Event{Body: &troupe.RunFinished{Output: troupe.Handoff{Summary: "Here."}}})
+			time.Sleep(time.Hour)
+			end()
+			if e.String() != test.want || o.String() != "Here.\n" {
+				t.Errorf("%s: %q, %q", name, o.String(), e.String())
+			}
+		})
+	}
+	synctest.Test(t, func(t *testing.T) {
+		var o, e bytes.Buffer
+		l := &plainListener{program: &program{out: &o, err: &e}}
+		end := l.watch()
+		time.Sleep(121 * time.Second)
+		end()
+		if want := "  … waiting for the model, 60 s\n  … waiting for the model, 2 min 0 s\n"; e.String() != want {
+			t.Errorf("a log gets %q", e.String())
+		}
+	})
+}

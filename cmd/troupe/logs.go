@@ -13,12 +13,12 @@ import (
 	"github.com/troupe-dev/troupe/cmd/troupe/internal/terminal"
 	"github.com/troupe-dev/troupe/observe"
 	"github.com/troupe-dev/troupe/project"
-	"github.com/troupe-dev/troupe/store/sqlite"
+	"github.com/troupe-dev/troupe/store"
 )
 
 // logFlags are what 'troupe logs' chooses events by.
 type logFlags struct {
-	sqlite.Query
+	store.Query
 	level, since, until string
 	follow              bool
 }
@@ -39,7 +39,7 @@ func (p *program) logsCommand() *cobra.Command {
 			if err := f.complete(time.Now()); err != nil {
 				return err
 			}
-			return p.reading(c.Context(), nil, func(project *project.Project, reader *sqlite.Reader) error {
+			return p.reading(c.Context(), nil, func(project *project.Project, reader store.Log) error {
 				return p.showLogs(c.Context(), project, reader, f)
 			})
 		},
@@ -76,7 +76,7 @@ func (f *logFlags) complete(now time.Time) (err error) {
 	return nil
 }
 
-func (p *program) showLogs(ctx context.Context, project *project.Project, reader *sqlite.Reader, f logFlags) error {
+func (p *program) showLogs(ctx context.Context, project *project.Project, reader store.Log, f logFlags) error {
 	if f.Session != "" && !troupe.IsSessionID(f.Session) {
 		info, err := infoOfSession(ctx, reader, f.Session)
 		if err != nil {
@@ -86,14 +86,16 @@ func (p *program) showLogs(ctx context.Context, project *project.Project, reader
 	}
 	// What was stored up to now is searched, what comes later is followed: nothing is
 	// missed between the two.
-	now, err := newest(ctx, reader)
+	now, err := reader.Last(ctx)
 	if err != nil {
 		return err
 	}
 	past := f.Query
-	past.Before = now + 1
+	if f.follow {
+		past.Before = now + 1
+	}
 	show := p.logLine(project, f.level)
-	var latest []sqlite.Hit
+	var latest []store.Hit
 	for hit, err := range reader.Search(ctx, past) {
 		if err != nil {
 			return err
@@ -113,16 +115,8 @@ func (p *program) showLogs(ctx context.Context, project *project.Project, reader
 	return follow(ctx, reader.Follow(ctx, f.Query), show)
 }
 
-// newest is the number of the event that was stored last, and 1 where there is none.
-func newest(ctx context.Context, reader *sqlite.Reader) (int64, error) {
-	for hit, err := range reader.Search(ctx, sqlite.Query{Limit: 1}) {
-		return hit.Number, err
-	}
-	return 1, nil
-}
-
 // follow shows events until somebody has seen enough.
-func follow(ctx context.Context, hits iter.Seq2[sqlite.Hit, error], show func(sqlite.Hit)) error {
+func follow(ctx context.Context, hits iter.Seq2[store.Hit, error], show func(store.Hit)) error {
 	for hit, err := range hits {
 		if ctx.Err() != nil {
 			return nil // that is how it ends
@@ -136,11 +130,11 @@ func follow(ctx context.Context, hits iter.Seq2[sqlite.Hit, error], show func(sq
 }
 
 // logLine returns what shows one event: as JSON, or as a line of the log.
-func (p *program) logLine(project *project.Project, level string) func(sqlite.Hit) {
+func (p *program) logLine(project *project.Project, level string) func(store.Hit) {
 	least, _ := observe.ParseLevel(level) // which was checked
 	console := observe.NewConsole(p.out, observe.ConsoleOptions{Level: least, Colour: p.usesColour(p.out), Where: true})
 	line := observe.Log(project.Redact(console))
-	return func(hit sqlite.Hit) {
+	return func(hit store.Hit) {
 		switch {
 		case hit.Err != nil:
 			p.tell("%s", terminal.Clean(fmt.Sprintf("session %s, event %d: %v", hit.Event.Session, hit.Event.Seq, hit.Err)))

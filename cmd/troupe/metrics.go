@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"iter"
 	"maps"
 	"slices"
 	"strings"
@@ -17,7 +18,7 @@ import (
 	"github.com/troupe-dev/troupe/cmd/troupe/internal/terminal"
 	"github.com/troupe-dev/troupe/observe"
 	"github.com/troupe-dev/troupe/project"
-	"github.com/troupe-dev/troupe/store/sqlite"
+	"github.com/troupe-dev/troupe/store"
 )
 
 func (p *program) metricsCommand() *cobra.Command {
@@ -32,7 +33,7 @@ func (p *program) metricsCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return p.reading(c.Context(), observe.NewMetrics().Summary(), func(_ *project.Project, reader *sqlite.Reader) error {
+			return p.reading(c.Context(), observe.NewMetrics().Summary(), func(_ *project.Project, reader store.Log) error {
 				metrics, err := fold(c.Context(), reader, from)
 				switch {
 				case err != nil:
@@ -52,24 +53,56 @@ func (p *program) metricsCommand() *cobra.Command {
 }
 
 // fold computes metrics from the logs of all sessions that went on since then.
-func fold(ctx context.Context, store troupe.Store, since time.Time) (*observe.Metrics, error) {
+func fold(ctx context.Context, log store.Log, since time.Time) (*observe.Metrics, error) {
 	metrics := observe.NewMetrics()
-	for info, err := range store.Sessions(ctx, troupe.SessionFilter{Since: since}) {
+	if all, ok := log.(scanner); ok && since.IsZero() {
+		return metrics, foldAll(ctx, all, metrics)
+	}
+	for info, err := range log.Sessions(ctx, troupe.SessionFilter{Since: since}) {
 		if err != nil {
 			return nil, err
 		}
-		var log []troupe.Event
-		for e, err := range store.Events(ctx, info.ID, 0) {
+		var events []troupe.Event
+		for e, err := range log.Events(ctx, info.ID, 0) {
 			if err != nil {
 				return nil, err
 			}
-			log = append(log, e)
+			events = append(events, e)
 		}
-		for _, e := range observe.Own(log) {
+		for _, e := range observe.Own(events) {
 			metrics.Note(&e)
 		}
 	}
 	return metrics, nil
+}
+
+// A scanner can go over all that is stored at once.
+type scanner interface {
+	Scan(ctx context.Context, query store.Query) iter.Seq2[store.Hit, error]
+}
+
+// foldAll goes over what is stored once, in the order in which it was stored, and over
+// nothing that metrics do not count.
+func foldAll(ctx context.Context, all scanner, metrics *observe.Metrics) error {
+	own := map[string]int64{} // from which event on a fork's log is its own
+	for hit, err := range all.Scan(ctx, store.Query{Kinds: []string{"session_forked"}}) {
+		if err != nil {
+			return err
+		}
+		own[hit.Event.Session] = hit.Event.Seq
+	}
+	for hit, err := range all.Scan(ctx, store.Query{Kinds: observe.MetricKinds()}) {
+		if err == nil {
+			err = hit.Err
+		}
+		if err != nil {
+			return err
+		}
+		if hit.Event.Seq >= own[hit.Event.Session] {
+			metrics.Note(&hit.Event)
+		}
+	}
+	return nil
 }
 
 // writeSummary shows metrics to a person.

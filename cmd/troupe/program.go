@@ -121,7 +121,7 @@ func (p *program) command() *cobra.Command {
 	root.AddCommand(
 		p.initCommand(), p.addCommand(), p.agentsCommand(), p.lintCommand(), p.rehearseCommand(), p.chatCommand(), p.runCommand(), p.deliverCommand(), p.deliveriesCommand(),
 		p.testPhaseCommand(), p.testWorkflowCommand(), p.validateSchemaCommand(), p.kbCommand(),
-		p.serveCommand(), p.skillsCommand(), p.mcpCommand(), p.sessionsCommand(), p.logsCommand(), p.metricsCommand(), p.modelsCommand(), p.doctorCommand(), p.versionCommand(),
+		p.serveCommand(), p.skillsCommand(), p.mcpCommand(), p.sessionsCommand(), p.logsCommand(), p.metricsCommand(), p.storeCommand(), p.modelsCommand(), p.doctorCommand(), p.versionCommand(),
 	)
 	return root
 }

@@ -20,6 +20,7 @@ type progress struct {
 
 	mu      sync.Mutex
 	now     string // what is being done
+	wait    terminal.Wait
 	since   time.Time
 	step    string // "step 1 of 2", while one is carried out
 	label   string // the line that is being put together
@@ -78,7 +79,9 @@ func (g *progress) status(now time.Time) string {
 		parts = append(parts, strings.TrimSpace(g.label)+" "+strings.Join(g.parts, " "))
 	}
 	doing := g.now
-	if g.heard > 0 {
+	if waits, ok := g.wait.For(); ok && strings.HasPrefix(waits, "asking") {
+		doing = waits
+	} else if g.heard > 0 {
 		doing += fmt.Sprintf(" (%s characters so far)", terminal.Count(g.heard))
 	}
 	parts = append(parts, doing, now.Sub(g.since).Round(time.Second).String())
@@ -145,6 +148,7 @@ func (g *progress) doing(what string) { g.now, g.since, g.heard = what, time.Now
 func (g *progress) note(e *troupe.Event) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	g.wait.Note(e)
 	switch b := e.Body.(type) {
 	case *troupe.RunStarted:
 		g.began(e, b)

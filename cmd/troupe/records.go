@@ -16,14 +16,14 @@ import (
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/cmd/troupe/internal/terminal"
 	"github.com/troupe-dev/troupe/project"
-	"github.com/troupe-dev/troupe/store/sqlite"
+	"github.com/troupe-dev/troupe/store"
 	"github.com/troupe-dev/troupe/transcript"
 	"github.com/troupe-dev/troupe/workspace"
 )
 
 // reading opens the store for reading for as long as f takes. Where nothing has run
 // yet it says so, and in JSON that there is nothing.
-func (p *program) reading(ctx context.Context, nothing any, f func(*project.Project, *sqlite.Reader) error) error {
+func (p *program) reading(ctx context.Context, nothing any, f func(*project.Project, store.Log) error) error {
 	return p.inProject(func(opened *project.Project) error {
 		reader, err := opened.OpenReader(ctx)
 		if errors.Is(err, project.ErrNoSessions) {
@@ -55,9 +55,9 @@ func (p *program) withLog(ctx context.Context, project *project.Project, id stri
 }
 
 // infoOfSession finds the session whose id begins so.
-func infoOfSession(ctx context.Context, store *sqlite.Reader, id string) (found troupe.SessionInfo, err error) {
+func infoOfSession(ctx context.Context, reader store.Log, id string) (found troupe.SessionInfo, err error) {
 	if !troupe.IsSessionID(id) {
-		alike, err := store.Complete(ctx, id, maxAlike)
+		alike, err := reader.Complete(ctx, id, maxAlike)
 		if err != nil {
 			return found, err
 		}
@@ -65,7 +65,7 @@ func infoOfSession(ctx context.Context, store *sqlite.Reader, id string) (found 
 			return found, err
 		}
 	}
-	for info, err := range store.Sessions(ctx, troupe.SessionFilter{ID: id}) {
+	for info, err := range reader.Sessions(ctx, troupe.SessionFilter{ID: id}) {
 		return info, err
 	}
 	return found, fmt.Errorf("session %.64q: %w", id, troupe.ErrNotFound)

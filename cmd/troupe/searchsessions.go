@@ -12,7 +12,7 @@ import (
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/cmd/troupe/internal/terminal"
 	"github.com/troupe-dev/troupe/project"
-	"github.com/troupe-dev/troupe/store/sqlite"
+	"github.com/troupe-dev/troupe/store"
 )
 
 // A sessionHit is a session in which something was found.
@@ -24,7 +24,7 @@ type sessionHit struct {
 }
 
 func (p *program) searchSessionsCommand() *cobra.Command {
-	query := sqlite.Query{Limit: 1000}
+	query := store.Query{Limit: 1000}
 	var since string
 	var most int
 	c := &cobra.Command{
@@ -39,7 +39,7 @@ func (p *program) searchSessionsCommand() *cobra.Command {
 			if query.Since, err = parseTime("--since", since, time.Now()); err != nil {
 				return err
 			}
-			return p.reading(c.Context(), []sessionHit{}, func(_ *project.Project, reader *sqlite.Reader) error {
+			return p.reading(c.Context(), []sessionHit{}, func(_ *project.Project, reader store.Log) error {
 				found, err := searchSessions(c.Context(), reader, query, most)
 				if err != nil {
 					return err
@@ -55,7 +55,7 @@ func (p *program) searchSessionsCommand() *cobra.Command {
 }
 
 // searchSessions returns the sessions that the latest hits are in, the latest first.
-func searchSessions(ctx context.Context, reader *sqlite.Reader, query sqlite.Query, most int) ([]sessionHit, error) {
+func searchSessions(ctx context.Context, reader store.Log, query store.Query, most int) ([]sessionHit, error) {
 	var found []sessionHit
 	for hit, err := range reader.Search(ctx, query) {
 		if err != nil {

@@ -95,7 +95,10 @@ func (p *program) resumeSessionCommand() *cobra.Command {
 		RunE: func(c *cobra.Command, args []string) error {
 			return p.inSession(c.Context(), args[0], func(c *conversation, ctx context.Context) error {
 				p.mention(c.stage)
-				if err := c.resume(ctx, p.listener()); err != nil {
+				show, end := p.listener()
+				err := c.resume(ctx, show)
+				end()
+				if err != nil {
 					return err
 				}
 				p.tellSaved(c)

@@ -14,7 +14,7 @@ func TestMoneyMovesOnlyWhenAPersonSaysYes(t *testing.T) {
 		if err := run(strings.NewReader(answer), &out); err != nil {
 			t.Fatal(err)
 		}
-		if got, want := out.String(), "May I call pay with {\"to\":\"Ann\",\"amount\":120}? (yes or no)\n"+want; got != want {
+		if got, want := out.String(), "May I call pay with these arguments? (yes or no)\n\n    to: Ann\n    amount: 120\n"+want; got != want {
 			t.Errorf("answered %q, it prints:\n%s\nwant:\n%s", answer, got, want)
 		}
 	}

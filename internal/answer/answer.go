@@ -9,6 +9,7 @@ package answer
 
 import (
 	"bytes"
+	"regexp"
 	"strings"
 )
 
@@ -71,6 +72,7 @@ type reader struct {
 	unsound []byte // from where the first value begins that is not sound
 	doubt   string // why it cannot be mended
 	isCut   bool   // the text breaks off in a value
+	leaves  bool   // the text leaves something out of a value
 	part    []byte // what there is of it
 }
 
@@ -127,12 +129,18 @@ func (r *reader) search(text []byte) (Value, *Error) {
 			}
 		}
 	}
+	if nothingWritten.Match(text) {
+		r.leaves, r.part = true, []byte("{}")
+	}
 	found, failure := r.mend(text)
 	if failure == nil && (found.value == nil || r.isCut) {
 		failure = r.failure()
 	}
 	return Value{JSON: found.value, How: Mended, Warnings: found.warnings}, failure
 }
+
+// nothingWritten is an object of which all is left out.
+var nothingWritten = regexp.MustCompile(`^\s*\{\s*(?:\.\.\.|…)\s*\}\s*$`)
 
 // contradiction looks beside a value that was found for another, in broken syntax, that
 // could be the answer as well.

@@ -18,6 +18,7 @@ const (
 	Misfit                  // what there is does not fit
 	Broken                  // its syntax is broken, and can be mended in several ways or in none
 	Cut                     // it breaks off
+	LeftOut                 // it says itself that something is left out
 	Ambiguous               // different values fit
 	TooLong                 // the text is longer than MaxText
 )
@@ -46,8 +47,8 @@ type Error struct {
 	Nearest []byte
 	// Unsound is the text from where the first value begins whose syntax is broken.
 	Unsound []byte
-	// Part is what there is of a value that breaks off, closed, where it can be told. It
-	// may be shown. It is not to be used: what it ends with is incomplete.
+	// Part is what there is of a value that breaks off, closed, or that something is left
+	// out of, where it can be told. It may be shown. It is not to be used.
 	Part []byte
 }
 
@@ -97,6 +98,8 @@ func Correction(err error, use string) string {
 	case Cut:
 		b.WriteString("Answer again from the beginning, with the whole JSON value and nothing else: no code block, no explanation. " +
 			"Make it shorter, so that it is complete before the limit of one answer is reached.")
+	case LeftOut:
+		b.WriteString(`Answer again with the whole JSON value and nothing else, and write out what "..." stands for: no code block, no explanation.`)
 	case Ambiguous:
 		b.WriteString("Answer again with the one JSON value that you mean and nothing else: no code block, no draft, no explanation.")
 	default:
@@ -120,6 +123,10 @@ func (r *reader) failure() *Error {
 	case r.isCut:
 		e.Reason, e.Part = Cut, r.part
 		e.Problems = []Problem{{Pointer: lastPointer(r.part), Message: "it breaks off here, before it is complete"}}
+		return e
+	case r.leaves && r.nearest == nil:
+		e.Reason, e.Part = LeftOut, r.part
+		e.Problems = []Problem{{Message: leavesOut}}
 		return e
 	case r.unsound != nil:
 		e.Reason = Broken

@@ -30,7 +30,7 @@ var (
 	// structure is what prose does not have, but the rest of a broken value does.
 	structure = regexp.MustCompile(`"\s*[,:\]}]|[\]}]\s*[,"\]}]|,\s*"`)
 	// precedes is what a value does not begin after.
-	precedes = regexp.MustCompile(`(?:"\s*:\s*|[\pL\pN"'\\/])$`)
+	precedes = regexp.MustCompile(`(?:"\s*:\s*|[}\]]\s*,\s*|[\pL\pN"'\\/])$`)
 )
 
 // standsAlone reports whether a value is no part of something that is broken: whether
@@ -39,6 +39,54 @@ func standsAlone(text []byte, from, to int) bool {
 	after := text[to:min(len(text), to+maxBeside)]
 	line, _, _ := bytes.Cut(after, []byte("\n"))
 	return !goesOn.Match(after) && adjoins.Match(after) && !structure.Match(line) && !precedes.Match(text[max(0, from-ahead):from])
+}
+
+// spareEnd is what models write after a value and means nothing: brackets that were
+// closed already, an empty value that would not fit.
+var spareEnd = regexp.MustCompile(`^(?:[\s\]}]*|\s*,\s*(\[\s*\]|\{\s*\}))$`)
+
+// hasSpareEnd reports whether there is nothing but a spare end after a sound value, and
+// before it nothing that it could belong to.
+func (r *reader) hasSpareEnd(text []byte, from, to int) bool {
+	next := bytes.IndexAny(text[to:], "{[")
+	if next < 0 {
+		next = len(text) - to
+	}
+	r.work += next
+	rest := bytes.TrimRight(text[to:], "` \t\r\n")
+	if len(rest) > next+maxProse {
+		return false
+	}
+	parts := spareEnd.FindSubmatch(rest)
+	if parts == nil || parts[1] != nil && r.check.Check(parts[1]) == nil {
+		return false
+	}
+	r.work += to
+	return !bytes.ContainsAny(text[:from], "{}[]\"") && !mayHaveSpare(text[from:to])
+}
+
+// closesAndGoesOn is where a bracket that is one too many could be.
+var closesAndGoesOn = regexp.MustCompile(`[}\]]\s*,`)
+
+// mayHaveSpare reports whether sound JSON may have a bracket too many that closes, so
+// that another one after it is none: there is a place for it, or one in a string that
+// opens.
+func mayHaveSpare(value []byte) bool {
+	if closesAndGoesOn.Match(value) {
+		return true
+	}
+	inString := false
+	for i := 0; i < len(value); i++ {
+		switch c := value[i]; {
+		case c == '\\':
+			i++
+		case c == '"':
+			inString = !inString
+		case inString && (c == '{' || c == '['):
+			return true
+		}
+	}
+	return false
 }
 
 // maxBeside is how much beside a value is looked at.
@@ -59,6 +107,7 @@ var anything = func() *argcheck.Schema {
 func (r *reader) find(text []byte, opener byte, fits fit) (found finding, failure *Error) {
 	var around []int // where the sound values around i end
 	outermost := 0   // where the first of them begins
+	var rival []byte // what fits, but is part of something that is broken
 	var partners []int32
 	failures := 0
 	for i := 0; ; {
@@ -96,18 +145,23 @@ func (r *reader) find(text []byte, opener byte, fits fit) (found finding, failur
 		if len(around) == 0 {
 			outermost = i
 			r.work += maxBeside
-			if !standsAlone(text, i, end) {
+			if !standsAlone(text, i, end) && !r.hasSpareEnd(text, i, end) {
 				if r.unsound == nil {
 					r.unsound = text[i:]
 				}
-				r.doubted("a bracket is missing or one too many")
+				r.doubted(maybeBracket)
+				if value, _, ok := fits(text[i:end]); ok && text[i] == opener && found.value != nil && !isSame(found.value, value) {
+					return finding{}, ambiguous()
+				} else if ok && text[i] == opener && rival == nil {
+					rival = value
+				}
 				i = end
 				continue
 			}
 		}
-		if text[i] == opener && (isProper(text, i) || r.unsound == nil) {
+		if text[i] == opener && (i == 0 || isProper(text, i) || r.unsound == nil) {
 			value, warnings, ok := fits(text[i:end])
-			if ok && found.value != nil && !isSame(found.value, value) {
+			if ok && (found.value != nil && !isSame(found.value, value) || rival != nil && !isSame(rival, value)) {
 				return finding{}, ambiguous()
 			}
 			if ok {
@@ -132,7 +186,7 @@ func (r *reader) find(text []byte, opener byte, fits fit) (found finding, failur
 }
 
 // inProse matches brackets that are part of a sentence or of a template: {name}, {{name}}.
-var inProse = regexp.MustCompile("^(?:\\{[^{}\\[\\]\"'`:,\\n]*\\}|\\{\\{[^{}\\[\\]\"'`:,\\n]*\\}\\}|\\{\\s*```)")
+var inProse = regexp.MustCompile("^(?:\\{[^{}\\[\\]\"'“”‘’`:,\\n]*\\}|\\{\\{[^{}\\[\\]\"'`:,\\n]*\\}\\}|\\{\\s*```)")
 
 // isProper reports whether what begins at i is meant as JSON: every brace but those in
 // prose, and an array that begins with an object, array or string.

@@ -2,6 +2,7 @@ package answer
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"regexp"
 	"strings"
@@ -26,15 +27,26 @@ type mender struct {
 	last byte   // how the value ended that was read last: '}', ']' or 0
 	text []byte // that value, if it is a string
 
-	isCut   bool // the text ends before all is closed
-	doubt   string
-	doubtAt int
-	work    int // bytes looked at
+	isCut  bool // the text ends before all is closed
+	leaves bool // something is left out with "..."
+	// closesWrong says that a bracket that does not fit the one it closes is taken for
+	// the one that does; otherwise that one is taken to be missing before it.
+	closesWrong bool
+	hasMisfit   bool // there is such a bracket
+	isEither    bool // all that there is is an empty object or array, nobody can tell which
+	doubt       string
+	doubtAt     int
+	work        int // bytes looked at
 
 	lacks  int // brackets, colons and quotes that are missing
 	commas int // commas that are missing
 	quotes int // strings with quotes in them that are not escaped
 	words  int // texts that have no quotes at all
+	lone   int // strings with one such quote, and names with a pair of them
+	// isUneven says that a field whose text has quotes is set otherwise than those before
+	// it, so that it may be part of a text.
+	isUneven          bool
+	colon, firstColon int // the kind of space after the colon of the last field, and of the first
 	// oddNames are names that hold what could also be structure.
 	oddNames int
 }
@@ -53,25 +65,37 @@ const (
 // there is of it, closed.
 func mend(text []byte) (m *mender, ok bool) {
 	m = &mender{in: text}
+	return m, m.all()
+}
+
+// all reads the value and reports whether it is whole and certain.
+func (m *mender) all() bool {
 	if m.container() != whole {
 		m.refuse(m.pos, "its syntax cannot be made sense of")
-		return m, false
+		return false
 	}
 	if m.isCut {
-		return m, false
+		return false
 	}
 	m.judge()
-	return m, m.doubt == ""
+	if m.leaves {
+		m.refuse(m.pos, leavesOut)
+	}
+	return m.doubt == ""
 }
+
+const leavesOut = `it leaves something out with "..."`
 
 // judge refuses a text in which so much is broken that its parts could also have been
 // meant otherwise. A single quote too many or too few, for one, makes the number of
 // quotes odd, so quotes within strings, which come in pairs, cannot explain it.
 func (m *mender) judge() {
 	switch {
-	case m.lacks > 1,
+	case m.lacks > 1, m.lone > 1,
+		m.lone == 1 && m.quotes+m.commas+m.words+m.oddNames+m.lacks > 1,
 		m.lacks == 1 && m.quotes+m.commas+m.words+m.oddNames > 0,
 		m.quotes > 0 && m.commas > 0,
+		m.isUneven,
 		m.words > 0 && m.oddNames > 0:
 		m.refuse(0, "too many quotes, colons, commas or brackets are missing or not escaped")
 	}
@@ -132,34 +156,43 @@ func blankEnd(text []byte, i int) int {
 
 // container reads the object or array that begins here.
 func (m *mender) container() outcome {
-	isObject, closer := m.in[m.pos] == '{', byte(']')
-	if isObject {
-		closer = '}'
-	}
+	opener := m.in[m.pos]
+	isObject, closer := opener == '{', closers[opener]
 	if len(m.open) == rawjson.MaxDepth {
 		return m.refuse(m.pos, "it is nested too deep")
 	}
 	m.open = append(m.open, closer)
-	m.out = append(m.out, m.in[m.pos])
+	if opener == '(' {
+		opener = '['
+	}
+	m.out = append(m.out, opener)
 	m.pos++
 	m.last = 0
+	words, entries := m.words, 0
 	isFirst, hasComma := true, true
+	comma, spacing := 0, 0
 	for {
 		switch c := m.next(); {
 		case c == ',':
 			m.pos++
+			comma = m.pos
 			if hasComma && !isObject {
 				return m.refuse(m.pos, "a value of an array is missing before a comma")
 			}
 			hasComma = true
 			continue
 		case bytes.HasPrefix(m.in[m.pos:], []byte("...")) || bytes.HasPrefix(m.in[m.pos:], []byte("…")):
-			return m.refuse(m.pos, `it leaves something out with "..."`)
+			m.leaves, hasComma = true, false
+			m.pos += len("...") // as long as …
+			continue
 		case c == closer:
 			m.pos++
+			if c == ')' && (m.words > words || entries == 1 && !hasComma) {
+				return m.refuse(m.pos, "brackets may be part of a text")
+			}
 			return m.close()
 		case c == '}' || c == ']':
-			return m.closeBefore(c)
+			return m.closeOther(c, isFirst)
 		case c == 0:
 			m.isCut = true
 			return m.close()
@@ -171,7 +204,15 @@ func (m *mender) container() outcome {
 		if !hasComma {
 			m.commas++
 		}
+		quotes, isOdd := m.quotes, false
+		if hasComma && isObject && !isFirst {
+			kind := spaceKind(m.in[comma:m.pos])
+			isOdd = spacing != 0 && spacing != kind
+			spacing = kind
+		}
 		result := m.entry(isObject)
+		isOdd = isOdd || isObject && m.colon != m.firstColon
+		m.isUneven = m.isUneven || isOdd && m.last == 0 && m.quotes > quotes
 		if result == broken {
 			return broken
 		}
@@ -180,7 +221,19 @@ func (m *mender) container() outcome {
 			m.out = m.out[:before]
 		}
 		isFirst, hasComma = isFirst && result != whole, false
+		entries++
 	}
+}
+
+// spaceKind tells apart how fields are set: in lines of their own, after a space, or close.
+func spaceKind(space []byte) int {
+	switch {
+	case bytes.IndexByte(space, '\n') >= 0:
+		return 1
+	case len(space) > 0:
+		return 2
+	}
+	return 3
 }
 
 // entry reads a field of an object or an element of an array.
@@ -195,21 +248,39 @@ func (m *mender) entry(isObject bool) outcome {
 
 func (m *mender) close() outcome {
 	end := len(m.open) - 1
-	m.out = append(m.out, m.open[end])
-	m.last, m.text = m.open[end], nil
+	if m.last = m.open[end]; m.last == ')' {
+		m.last = ']'
+	}
+	m.out = append(m.out, m.last)
+	m.text = nil
 	m.open = m.open[:end]
 	return whole
 }
 
-// closeBefore closes an object or array whose own bracket is missing before the one of
-// what is around it. If what was read last ends with the same bracket, or is a string
-// that has it, it could be that one.
-func (m *mender) closeBefore(c byte) outcome {
+const maybeBracket = "a bracket is missing or one too many"
+
+// closers are the brackets that close what others open. Those of a tuple, as programs
+// in Python write them, are read for an array.
+var closers = [...]byte{'{': '}', '[': ']', '(': ')'}
+
+// closeOther closes an object or array at a bracket of the other kind. Either its own
+// is missing before that of what is around it: if what was read last ends with the same
+// bracket, or is a string that has it, it could be that one. Or the bracket is the wrong
+// one: then an empty one could be either.
+func (m *mender) closeOther(c byte, isEmpty bool) outcome {
 	end := len(m.open) - 1
-	if end == 0 || m.open[end-1] != c || m.last == m.open[end] || bytes.IndexByte(m.text, m.open[end]) >= 0 {
-		return m.refuse(m.pos, "a bracket is missing or one too many")
+	m.hasMisfit = true
+	if m.lacks++; m.closesWrong {
+		m.isEither = isEmpty && end == 0
+		if isEmpty && !m.isEither || bytes.ContainsAny(m.text, "]}") || m.open[end] == ')' {
+			return m.refuse(m.pos, maybeBracket)
+		}
+		m.pos++
+		return m.close()
 	}
-	m.lacks++
+	if end == 0 || m.open[end-1] != c || m.last == m.open[end] || bytes.IndexByte(m.text, m.open[end]) >= 0 {
+		return m.refuse(m.pos, maybeBracket)
+	}
 	return m.close()
 }
 
@@ -222,8 +293,12 @@ func (m *mender) name() outcome {
 		if result := m.quoted(asName); result != whole {
 			return result
 		}
-		if m.quotes > quotes || bytes.IndexByte(m.in[start:m.pos], '\n') >= 0 {
+		name := m.in[start:m.pos]
+		if m.quotes > quotes && (!quotesInName.Match(name) || keywordInName.Match(name)) || bytes.IndexByte(name, '\n') >= 0 {
 			return m.refuse(start, "a quote after the name of a field is missing, or one too many")
+		}
+		if m.quotes > quotes {
+			m.lone++
 		}
 		if bytes.ContainsAny(m.in[start:m.pos], ":,{}[]") {
 			m.oddNames++
@@ -236,10 +311,13 @@ func (m *mender) name() outcome {
 	switch {
 	case c == ':':
 		m.pos++
+		m.colon = spaceKind(m.in[m.pos:blankEnd(m.in, m.pos)])
+		m.firstColon = cmp.Or(m.firstColon, m.colon)
 		return whole
 	case c == 0:
 		return ended
-	case isQuoted && (c == '{' || c == '[' || quoteAt(m.in, m.pos) != 0 || plainScalar.Match(m.in[m.pos:min(len(m.in), m.pos+maxWord)])):
+	case !isQuoted && quoteAt(m.in, m.pos) != 0 && m.in[m.pos-1] == ' ' && !isName(m.in, m.pos),
+		isQuoted && (c == '{' || c == '[' || quoteAt(m.in, m.pos) != 0 || plainScalar.Match(m.in[m.pos:min(len(m.in), m.pos+maxWord)])):
 		m.lacks++
 		return whole
 	}
@@ -275,18 +353,21 @@ func (m *mender) value(inObject bool) outcome {
 	switch c := m.next(); {
 	case c == 0:
 		return ended
-	case c == '{' || c == '[':
+	case c == '{' || c == '[' || c == '(' && tuple.Match(m.in[m.pos:min(len(m.in), m.pos+ahead)]):
 		return m.container()
 	case inObject && (c == ',' || c == '}' || c == ']'):
 		return m.refuse(m.pos, "a field has no value")
 	}
 	m.last, m.text = 0, nil
 	if quoteAt(m.in, m.pos) == 0 {
-		return m.word()
+		return m.word(inObject)
 	}
 	start, as := m.pos, asElement
-	if inObject {
+	switch {
+	case inObject:
 		as = asField
+	case m.open[len(m.open)-1] == ')':
+		as = asInTuple
 	}
 	result := m.quoted(as)
 	m.text = m.in[start:m.pos]
@@ -302,12 +383,22 @@ var (
 	// two values without a comma.
 	plainText = regexp.MustCompile(`^(?:[\pL_$][^\\"'\x60{}\[\](),]*|\d{4}-\d\d-\d\d[\w.:+-]*|\d+(?:\.\d+){2,})$`)
 	keywords  = regexp.MustCompile(`(?i)^(?:true|false|null|none|nan|infinity)`)
+	// fieldText is what may be one as the value of a field, where two values without a
+	// comma cannot be: a range, a fraction, a number with a unit, a path. It is no number
+	// of any language.
+	fieldText = regexp.MustCompile(`^(?:\d+(?:[-/]\d+)+|[1-9]\d*[A-Za-z]{2,}\w*|/[\w.][\w./-]*)$`)
+	endsOdd   = regexp.MustCompile(`(?i)(?:true|false|null|none)$`)
+	// quotesInName is a name with a pair of quotes within a word.
+	quotesInName  = regexp.MustCompile(`^"[\pL\pN]+"[\pL\pN]+"[\pL\pN]+"$`)
+	keywordInName = regexp.MustCompile(`(?i)"(?:true|false|null|none|\d+)"`)
+	// tuple is how a list of numbers, texts or other values begins in Python.
+	tuple = regexp.MustCompile(`^\(\s*(?:-?\d[\d.]*\s*,|["'{\[(]|(?:True|False|None)\s*,)`)
 )
 
 // word reads a number, a keyword or a text without quotes.
-func (m *mender) word() outcome {
+func (m *mender) word(inObject bool) outcome {
 	start := m.pos
-	m.pos = wordEnd(m.in, start)
+	m.pos = wordEnd(m.in, start, m.open[len(m.open)-1] == ')')
 	m.work += m.pos - start
 	text := strings.TrimSpace(string(m.in[start:m.pos]))
 	if m.pos == len(m.in) {
@@ -325,6 +416,9 @@ func (m *mender) word() outcome {
 		m.out = append(m.out, text[:len(text)-1]...)
 	case m.isCut && json.Valid([]byte(strings.TrimRight(text, ".eE+-"))):
 		m.out = append(m.out, strings.TrimRight(text, ".eE+-")...)
+	case inObject && fieldText.MatchString(text) && !endsOdd.MatchString(text) && !m.isCut && !isQuote:
+		m.write(text)
+		m.words++
 	case !plainText.MatchString(text) || keywords.MatchString(text):
 		return m.refuse(start, "a value was expected")
 	default:
@@ -350,11 +444,15 @@ func (m *mender) closeWord(start int) outcome {
 }
 
 // wordEnd returns where a text without quotes ends that begins at i.
-func wordEnd(text []byte, i int) int {
+func wordEnd(text []byte, i int, inTuple bool) int {
 	for ; i < len(text); i++ {
 		switch text[i] {
 		case ',', ']', '}', '\r', '\n', '"':
 			return i
+		case ')':
+			if inTuple {
+				return i
+			}
 		case '/': // a comment, unless it is part of the address of a page
 			if i+1 < len(text) && (text[i+1] == '*' || text[i+1] == '/' && text[i-1] <= ' ') {
 				return i

@@ -3,6 +3,7 @@ package answer
 import (
 	"bytes"
 	"encoding/json"
+	"regexp"
 	"slices"
 	"strings"
 	"unicode"
@@ -20,6 +21,7 @@ type stringMend struct {
 	// Single quotes that are escaped as JavaScript has it, and others: in code such as
 	// 'it\'s' the backslash has to stay.
 	escapedSingle, single int
+	escapedBook           int // quotes of books that are escaped
 }
 
 const (
@@ -34,6 +36,7 @@ const (
 	asName    role = iota // the name of a field
 	asField               // its value
 	asElement             // a value of an array
+	asInTuple             // a value of a tuple
 )
 
 // isEnd reports whether a string may end before i.
@@ -46,6 +49,8 @@ func (r role) isEnd(text []byte, i int) bool {
 		return isNameEnd(text, i)
 	case asField:
 		return isFieldEnd(text, i)
+	case asInTuple:
+		return isTupleEnd.Match(text[i:min(len(text), i+ahead)]) || isElementEnd(text, i)
 	}
 	return isElementEnd(text, i)
 }
@@ -70,7 +75,7 @@ func (m *mender) quoted(as role) outcome {
 				return m.judgeString(s, m.pos-size, r, as)
 			case as == asField && comma >= 0 && isName(m.in, m.pos): // it was not closed before the comma
 				inside := bytes.TrimSpace(m.in[s.start+utf8.RuneLen(s.quote) : comma])
-				if len(inside) == 0 || bytes.HasSuffix(inside, []byte(`\"`)) { // or its quote is the one that ends it
+				if len(inside) == 0 || bytes.HasSuffix(inside, []byte(`\"`)) || bytes.ContainsAny(inside, "}]\n") { // or it was closed elsewhere
 					return m.refuse(s.start, maybeQuote)
 				}
 				m.pos, m.out = comma, append(m.out[:commaOut], '"')
@@ -83,7 +88,7 @@ func (m *mender) quoted(as role) outcome {
 		} else if r == '"' {
 			s.places = append(s.places, m.pos)
 		}
-		if r == '\n' && as == asElement && comma >= 0 { // two elements that have lost the quotes between them
+		if r == '\n' && as >= asElement && comma >= 0 { // two elements that have lost the quotes between them
 			return m.refuse(s.start, maybeQuote)
 		}
 		if r == ',' {
@@ -113,7 +118,8 @@ func (m *mender) isApostrophe(quote rune, size int) bool {
 // judgeString refuses a string, whose text ends before end, that could have been meant
 // otherwise.
 func (m *mender) judgeString(s stringMend, end int, closing rune, as role) outcome {
-	if s.slashes > 0 && (s.escapes+s.escapedSingle > 0 || s.quote != '"') || s.escapedSingle > 0 && s.single > 0 && s.quote != '\'' {
+	if s.escapedBook > 0 && s.slashes+s.escapes+s.escapedSingle > 0 ||
+		s.slashes > 0 && (s.escapes+s.escapedSingle > 0 || s.quote != '"') || s.escapedSingle > 0 && s.single > 0 && s.quote != '\'' {
 		return m.refuse(s.start, maybeSlash)
 	}
 	if s.quote >= utf8.RuneSelf && closing < utf8.RuneSelf {
@@ -126,6 +132,10 @@ func (m *mender) judgeString(s stringMend, end int, closing rune, as role) outco
 		m.quotes++
 	}
 	text := m.in[:end]
+	if s.inner == 1 && as == asField && s.quote == '"' && loneQuote.Match(text[max(s.start, s.places[0]-utf8.UTFMax):min(len(text), s.places[0]+ahead)]) {
+		m.lone++
+		return whole
+	}
 	isBetweenQuotes := s.inner > 1 && s.places[0] == s.start+1 && s.places[len(s.places)-1] == len(text)-1
 	if s.inner%2 != 0 || isBetweenQuotes || slices.ContainsFunc(s.places, func(i int) bool { return isStructure(text, i, as) }) {
 		return m.refuse(s.start, maybeQuote)
@@ -133,13 +143,17 @@ func (m *mender) judgeString(s stringMend, end int, closing rune, as role) outco
 	return whole
 }
 
+// loneQuote is the only quote in the value of a field that is not escaped, where no quote
+// can begin or end anything: within a word, or after one and before the next.
+var loneQuote = regexp.MustCompile(`[\pL\pN]"(?:[\pL\pN]| \pL|\))`)
+
 // isStructure reports whether the quote at i looks like one that begins a name or an
 // element, after a comma, or that ends a name or a value: a colon follows, or a comma and another value,
 // or another quote, or a bracket at which the next name or value begins.
 func isStructure(text []byte, i int, as role) bool {
 	if before := bytes.TrimRight(text[max(0, i-ahead):i], " \t\r\n"); bytes.HasSuffix(before, []byte(",")) {
 		name, _, _ := bytes.Cut(text[i+1:min(len(text), i+ahead)], []byte(`"`))
-		if as == asElement || bytes.IndexByte(name, ':') >= 0 {
+		if as != asField || bytes.IndexByte(name, ':') >= 0 {
 			return true
 		}
 	}
@@ -214,6 +228,10 @@ func (m *mender) escape(s *stringMend) bool {
 		s.escapedSingle++
 		m.out = append(m.out, '\'')
 		m.pos += 2
+	case strings.ContainsRune(bookQuotes, runeAt(rest)) && m.pos > s.start+1 && m.in[m.pos-1] == ' ':
+		// Nobody writes a backslash before it for another reason, unless the string has others.
+		s.escapedBook++
+		m.pos++
 	case !isWordByte(rest[0]) || rest[0] >= utf8.RuneSelf || rest[0] == '-': // it may be there to escape what needs no escape
 		return false
 	default:

@@ -33,18 +33,18 @@ func (r *reader) mend(text []byte) (found finding, failure *Error) {
 		r.work += 2 * len(text)
 		return r.findEither([]byte(unescape.Replace(string(text))))
 	}
+	if start := nextProper(text, 0); start >= 0 && doubledQuotes.Match(text[start:]) && areAllDoubled(text[start:]) {
+		r.work += 2 * len(text)
+		text = undouble(text)
+	}
 	partners := r.partnersOf(text)
 	for offset, failures := 0, 0; failures < maxFailures; {
 		start := nextProper(text, offset)
 		if start < 0 {
 			break
 		}
-		m, ok := mend(text[start:])
-		r.work += m.work
+		m, ok := r.mendAt(text, start)
 		end := start + m.pos
-		if ok && (goesOnMended.Match(text[end:]) || !standsAlone(text, start, end)) {
-			ok = m.refuse(m.pos, "a bracket is missing or one too many") == whole
-		}
 		if !ok {
 			failures++
 			r.noteRefusal(text[start:], m)
@@ -66,6 +66,57 @@ func (r *reader) mend(text []byte) (found finding, failure *Error) {
 		offset = end
 	}
 	return found, nil
+}
+
+// doubledQuotes is how an object begins whose quotes are all doubled, as tables have it.
+var doubledQuotes = regexp.MustCompile(`^[\[\s]*\{\s*""[^"]+""\s*:`)
+
+func areAllDoubled(text []byte) bool {
+	for _, quote := range []string{`"`, `'`} {
+		if bytes.Count(text, []byte(quote)) != 2*bytes.Count(text, []byte(quote+quote)) {
+			return false
+		}
+	}
+	return true
+}
+
+func undouble(text []byte) []byte {
+	return bytes.ReplaceAll(bytes.ReplaceAll(text, []byte(`""`), []byte(`"`)), []byte(`''`), []byte(`'`))
+}
+
+// mendAt mends the value that begins at start. A bracket that does not fit may be the
+// wrong one, or another be missing before it: only one of the two may make sense.
+func (r *reader) mendAt(text []byte, start int) (*mender, bool) {
+	m, ok := r.tryMend(text, start, false)
+	if !m.hasMisfit {
+		return m, ok
+	}
+	wrong, isOther := r.tryMend(text, start, true)
+	switch {
+	case isOther && !ok:
+		return wrong, true
+	case isOther && !isSame(m.out, wrong.out):
+		m.refuse(m.pos, maybeBracket)
+		return m, false
+	}
+	return m, ok
+}
+
+func (r *reader) tryMend(text []byte, start int, closesWrong bool) (*mender, bool) {
+	m := &mender{in: text[start:], closesWrong: closesWrong}
+	ok := m.all()
+	r.work += m.work
+	end := start + m.pos
+	if ok && (goesOnMended.Match(text[end:]) || !standsAlone(text, start, end) || m.isEither && r.takesBoth()) {
+		m.refuse(m.pos, maybeBracket)
+		return m, false
+	}
+	return m, ok
+}
+
+// takesBoth reports whether an empty object would fit as well as an empty array.
+func (r *reader) takesBoth() bool {
+	return r.check.Check([]byte("{}")) == nil && r.check.Check([]byte("[]")) == nil
 }
 
 // nextProper returns where the next value to be mended begins, -1 if there is none.
@@ -105,6 +156,9 @@ func (r *reader) findEither(text []byte) (found finding, failure *Error) {
 func (r *reader) noteRefusal(text []byte, m *mender) {
 	if r.unsound == nil {
 		r.unsound = text
+	}
+	if m.doubt == leavesOut && !r.leaves && !m.isCut {
+		r.leaves, r.part = true, m.out
 	}
 	if m.doubt != "" {
 		r.doubted(m.doubt)

@@ -11,7 +11,14 @@ import (
 const (
 	doubleQuotes = "“”"
 	singleQuotes = "‘’´`"
+	// bookQuotes are those that no program has a meaning for.
+	bookQuotes = "“”„‟‘’‚‛«»"
 )
+
+func runeAt(text []byte) rune {
+	r, _ := utf8.DecodeRune(text)
+	return r
+}
 
 // quoteAt returns the quote that opens a string at i, 0 if none does.
 func quoteAt(text []byte, i int) rune {
@@ -25,6 +32,8 @@ func quoteAt(text []byte, i int) rune {
 // closes reports whether r may close what the quote has opened.
 func closes(quote, r rune) bool {
 	switch {
+	case quote == '`' && r == '´':
+		return true
 	case r == quote || quote < utf8.RuneSelf:
 		return r == quote
 	case strings.ContainsRune(doubleQuotes, quote):
@@ -82,6 +91,7 @@ func isElementEnd(text []byte, i int) bool {
 
 var (
 	valueStart = regexp.MustCompile("^(?:\\.\\.\\.|…|[\\]{\\[\"'`“‘\\d-]|(?i:true|false|null|none)\\b)")
+	isTupleEnd = regexp.MustCompile(`^\s*,?\s*\)\s*[,\]})]`)
 	plainField = regexp.MustCompile(`^[\w$-]+\s*:`)
 )
 

@@ -28,46 +28,50 @@ func NewWriter(dst io.Writer, flush func() error) *Writer {
 // Write sends an event. Fields that are empty are left out, but for Data: an event
 // without data would not be delivered. Line breaks of any kind in Data arrive as
 // line feeds. Cut means nothing here.
-func (w *Writer) Write(e Event) error {
-	if bytes.ContainsAny(e.Name, "\r\n") || bytes.ContainsAny(e.ID, "\r\n\x00") {
-		return fmt.Errorf("write event %.40q: %w", e.Name, ErrBadField)
+func (w *Writer) Write(e Event) (err error) {
+	if w.buf, err = Append(w.buf[:0], e); err != nil {
+		return err
 	}
-	w.buf = w.buf[:0]
+	return w.send()
+}
+
+// Append appends an event as [Writer.Write] sends it: to be made once and sent to many.
+func Append(buf []byte, e Event) ([]byte, error) {
+	if bytes.ContainsAny(e.Name, "\r\n") || bytes.ContainsAny(e.ID, "\r\n\x00") {
+		return buf, fmt.Errorf("write event %.40q: %w", e.Name, ErrBadField)
+	}
 	if len(e.Name) > 0 {
-		w.field("event: ", e.Name)
+		buf = field(buf, "event: ", e.Name)
 	}
 	if len(e.ID) > 0 {
-		w.field("id: ", e.ID)
+		buf = field(buf, "id: ", e.ID)
 	}
 	if e.Retry > 0 {
-		w.field("retry: ", strconv.AppendInt(nil, int64(e.Retry/time.Millisecond), 10))
+		buf = field(buf, "retry: ", strconv.AppendInt(nil, int64(e.Retry/time.Millisecond), 10))
 	}
-	w.lines("data: ", e.Data)
-	return w.send()
+	return append(lines(buf, "data: ", e.Data), '\n'), nil
 }
 
 // Comment sends text that readers skip, which keeps a connection alive.
 func (w *Writer) Comment(text string) error {
-	w.buf = w.buf[:0]
-	w.lines(": ", []byte(text))
+	w.buf = append(lines(w.buf[:0], ": ", []byte(text)), '\n')
 	return w.send()
 }
 
-func (w *Writer) field(name string, value []byte) {
-	w.buf = append(w.buf, name...)
-	w.buf = append(w.buf, value...)
-	w.buf = append(w.buf, '\n')
+func field(buf []byte, name string, value []byte) []byte {
+	buf = append(buf, name...)
+	buf = append(buf, value...)
+	return append(buf, '\n')
 }
 
-// lines writes each line of text behind the name.
-func (w *Writer) lines(name string, text []byte) {
+// lines appends each line of text behind the name.
+func lines(buf []byte, name string, text []byte) []byte {
 	for {
 		i := bytes.IndexAny(text, "\r\n")
 		if i < 0 {
-			w.field(name, text)
-			return
+			return field(buf, name, text)
 		}
-		w.field(name, text[:i])
+		buf = field(buf, name, text[:i])
 		if bytes.HasPrefix(text[i:], []byte("\r\n")) {
 			i++
 		}
@@ -76,7 +80,6 @@ func (w *Writer) lines(name string, text []byte) {
 }
 
 func (w *Writer) send() error {
-	w.buf = append(w.buf, '\n')
 	if _, err := w.dst.Write(w.buf); err != nil {
 		return err
 	}

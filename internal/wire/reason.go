@@ -65,6 +65,8 @@ func (c *complaint) reason(status int) string {
 		return "model"
 	case c.isRefused(status):
 		return "refused"
+	case status == http.StatusForbidden: // nothing is said against what was asked, so it is about who asks
+		return "key"
 	case status == http.StatusTooManyRequests || c.mentions("rate_limit", "rate limit", "too many requests", "throttl", "resource_exhausted"):
 		return "rate"
 	case status == 529 || status == http.StatusServiceUnavailable || c.mentions("overloaded", "at capacity", "insufficient_system_resource", "server is busy", "temporarily unavailable", "model is loading", "loading model"):
@@ -121,7 +123,7 @@ func (c *complaint) isAboutModel(status int) bool {
 // isRefused reports whether the provider does not want to answer this request, or
 // this user.
 func (c *complaint) isRefused(status int) bool {
-	if status == http.StatusForbidden || status == http.StatusUnavailableForLegalReasons {
+	if status == http.StatusUnavailableForLegalReasons || status == http.StatusForbidden && c.mentions("policy", "violat", "unsafe", "country", "region", "territor") {
 		return true
 	}
 	return status != http.StatusTooManyRequests && c.mentions("content_filter", "content_policy", "content policy", "content management policy", "moderation", "flagged", "safety system")

@@ -208,6 +208,8 @@ func TestReasonsOfRefusals(t *testing.T) {
 		{503, ``, "overloaded"},
 		{504, ``, "timeout"},
 		{403, `{"error":{"message":"Your input was flagged"}}`, "refused"},
+		{403, `{"error":{"message":"Country, region, or territory not supported","code":"unsupported_country_region_territory"}}`, "refused"},
+		{403, `{"error":{"message":"You are not allowed to do this"}}`, "key"},
 		{400, `{"error":{"message":"The response was filtered due to the prompt triggering Azure OpenAI's content management policy.","code":"content_filter"}}`, "refused"},
 		{400, `{"error":{"message":"This model does not support response_format json_schema"}}`, "schema"},
 		{400, `{"error":{"message":"messages: field required"}}`, "request"},

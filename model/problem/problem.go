@@ -12,6 +12,9 @@ import (
 	"io"
 	"io/fs"
 	"net"
+	"regexp"
+	"strconv"
+	"strings"
 	"syscall"
 	"time"
 
@@ -58,7 +61,7 @@ func Of(err error, known ...Known) Problem {
 	}
 	p, ok := explain(err, known)
 	if !ok {
-		p = Problem{Code: "unknown", Sentence: "Something went wrong that Troupe has no explanation for.", Next: "The details say more."}
+		p = unexplained
 	}
 	p.Details = err.Error()
 	return p
@@ -105,15 +108,84 @@ var own = []Known{
 
 // OfFailed says what an event of a failed model call is about.
 func OfFailed(e *troupe.ModelFailed) Problem {
-	failure := &troupe.ModelError{Reason: e.Reason, Message: e.Error, Temporary: e.RetryIn > 0}
-	if e.Reason == "time" {
-		p := stops["time"]
+	p := OfRecord(e.Reason, e.Error)
+	if p.Code == "unknown" {
+		p = reasons["request"]
 		p.Details = e.Error
+	}
+	if p.Retried = e.RetryIn > 0; p.Retried {
+		p.Next = fmt.Sprintf("Troupe asks again in %s.", plainTime(e.RetryIn.Duration()))
+	}
+	return p
+}
+
+// OfRecord says what a failure on record is about: by the reason that events have, else
+// by the words of the error.
+func OfRecord(reason, text string) Problem {
+	if reason == "time" {
+		p := stops["time"]
+		p.Details = text
 		return p
 	}
-	p := ofModel(failure)
-	p.Details = e.Error
+	failure := &troupe.ModelError{Reason: reason, Message: text}
+	if m := recordedStatus.FindStringSubmatch(text); m != nil {
+		failure.Status, _ = strconv.Atoi(m[1])
+	}
+	if reason == "" {
+		failure.Reason = reasonIn(failure.Status, text)
+	}
+	p := unexplained
+	if failure.Reason != "" {
+		p = ofModel(failure)
+		if p.Code == "unreachable" {
+			p.explainWords(text)
+		}
+	}
+	p.Details = text
 	return p
+}
+
+var (
+	recordedStatus = regexp.MustCompile(`\bmodel: (\d{3})\b`)
+	unexplained    = Problem{Code: "unknown", Sentence: "Something went wrong that Troupe has no explanation for.", Next: "The details say more."}
+	unknownHost    = regexp.MustCompile(`lookup (\S+?):? .*no such host|lookup (\S+): no such host`)
+)
+
+// reasonIn is the reason of a failure whose event has none.
+func reasonIn(status int, text string) string {
+	switch {
+	case status == 401 || status == 403:
+		return "key"
+	case status == 402:
+		return "money"
+	case status == 404:
+		return "model"
+	case status == 413:
+		return "too_large"
+	case status == 429:
+		return "rate"
+	case status >= 500:
+		return "overloaded"
+	case strings.Contains(text, "answer is incomplete"):
+		return "incomplete"
+	case strings.Contains(text, "connection refused"), strings.Contains(text, "no such host"):
+		return "unreachable"
+	}
+	return ""
+}
+
+// explainWords is explainNetwork for an error of which only the words are left.
+func (p *Problem) explainWords(text string) {
+	switch {
+	case strings.Contains(text, "connection refused"):
+		p.explainNetwork(syscall.ECONNREFUSED)
+	case strings.Contains(text, "no such host"):
+		name := "of its address"
+		if m := unknownHost.FindStringSubmatch(text); m != nil {
+			name = m[1] + m[2]
+		}
+		p.explainNetwork(&net.DNSError{Name: name})
+	}
 }
 
 // ofModel explains a provider's refusal or failure.
@@ -160,8 +232,10 @@ func (p *Problem) explainNetwork(err error) {
 // plainTime is a wait as people say it.
 func plainTime(d time.Duration) string {
 	switch d = d.Round(time.Second); {
+	case d < 1500*time.Millisecond:
+		return "a second"
 	case d < 2*time.Minute:
-		return fmt.Sprintf("%d seconds", max(1, int(d.Seconds())))
+		return fmt.Sprintf("%d seconds", int(d.Seconds()))
 	case d < 2*time.Hour:
 		return fmt.Sprintf("%d minutes", int(d.Round(time.Minute).Minutes()))
 	}

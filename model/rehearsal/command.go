@@ -49,7 +49,7 @@ func (s *scene) obey(said string) {
 		s.perform(c.target, rest)
 	case strings.EqualFold(c.name, "exit"):
 		s.say("Goodbye. Thank you for the rehearsal.")
-	case strings.EqualFold(c.name, "help"):
+	case strings.EqualFold(c.name, "help"), strings.EqualFold(c.name, "menu"):
 		s.list()
 	default:
 		s.say("*%s has no file behind it: a model would do this: %s", c.name, c.about)

@@ -4,10 +4,9 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
-	"math"
-	"time"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/store"
 )
 
 // Append implements [troupe.Store]. It returns when the events are on disk. Appends
@@ -43,42 +42,13 @@ func encode(events []troupe.Event) ([]row, error) {
 		if err != nil {
 			return nil, err
 		}
-		rows[i] = row{time: nanoseconds(e.Time), content: string(data)}
-		tool, class := facets(e.Body)
+		rows[i] = row{time: store.Nanoseconds(e.Time), content: string(data)}
+		tool, class := store.Facets(e.Body)
 		rows[i].tool = sql.NullString{String: tool, Valid: tool != ""}
 		rows[i].class = sql.NullString{String: string(class), Valid: class != ""}
 	}
 	return rows, nil
 }
-
-// facets returns the tool that an event is about, and the class of failure it is.
-func facets(body troupe.Body) (tool string, class string) {
-	switch b := body.(type) {
-	case *troupe.ToolCalled:
-		return b.Tool, ""
-	case *troupe.ToolReturned:
-		return b.Tool, b.Class
-	case *troupe.InputRequested:
-		return b.Tool, ""
-	case *troupe.RunFailed:
-		return "", "failed"
-	}
-	return "", ""
-}
-
-// nanoseconds returns a time to filter by. What is out of range is at its end.
-func nanoseconds(t time.Time) int64 {
-	switch year := t.UTC().Year(); {
-	case year < 1700:
-		return math.MinInt64
-	case year > 2200:
-		return horizon
-	}
-	return t.UnixNano()
-}
-
-// horizon is the latest time that keys follow. It leaves them room to grow.
-const horizon = 7_300_000_000 * int64(time.Second)
 
 // append adds events to a session if they continue its log.
 func (w *writer) append(id string, events []troupe.Event, rows []row) error {
@@ -94,7 +64,7 @@ func (w *writer) append(id string, events []troupe.Event, rows []row) error {
 			return fmt.Errorf("event %d after %d: %w", e.Seq, s.info.Events, troupe.ErrConflict)
 		}
 		s.info.Note(&events[i])
-		s.chain = link(s.chain, rows[i].content)
+		s.chain = store.Link(s.chain, rows[i].content)
 		rows[i].sum = s.chain
 	}
 	if err := w.save(id, &s); err != nil {

@@ -25,7 +25,7 @@ func (r *Reader) Events(ctx context.Context, session string, after int64) iter.S
 func (r *Reader) each(ctx context.Context, session string, after int64, yield func(troupe.Event, error) bool) error {
 	var number, last int64
 	err := r.file.read(ctx, func(db *sql.DB) error {
-		return db.QueryRowContext(ctx, "SELECT number, events FROM sessions WHERE id = ?", session).Scan(&number, &last)
+		return r.prepared.get(ctx, db, "SELECT number, events FROM sessions WHERE id = ?", []any{session}, &number, &last)
 	})
 	if errors.Is(err, sql.ErrNoRows) {
 		return troupe.ErrNotFound
@@ -82,7 +82,7 @@ const (
 // anybody looks at them.
 func (r *Reader) page(ctx context.Context, session, after, last int64) (page []stored, err error) {
 	err = r.file.read(ctx, func(db *sql.DB) error {
-		rows, err := db.QueryContext(ctx, "SELECT e.key, c.event FROM events e JOIN contents c ON c.key = e.key "+
+		rows, err := r.prepared.query(ctx, db, "SELECT e.key, c.event FROM events e JOIN contents c ON c.key = e.key "+
 			"WHERE e.session = ? AND e.seq > ? AND e.seq <= ? ORDER BY e.seq LIMIT ?", session, after, last, pageEvents)
 		if err != nil {
 			return err

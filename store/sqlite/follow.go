@@ -58,3 +58,12 @@ func (r *Reader) follow(ctx context.Context, q *Query, yield func(Hit, error) bo
 		}
 	}
 }
+
+// Last implements [store.Log]: the greatest number there is.
+func (r *Reader) Last(ctx context.Context) (int64, error) {
+	_, newest, err := r.marks(ctx)
+	if err != nil {
+		return 0, fmt.Errorf("find the last event: %w", r.readError(ctx, err))
+	}
+	return max(newest, 1), nil
+}

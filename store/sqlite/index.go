@@ -2,10 +2,12 @@ package sqlite
 
 import (
 	"context"
+	"database/sql"
 	"math"
 	"time"
 
 	"github.com/troupe-dev/troupe/internal/failpoint"
+	"github.com/troupe-dev/troupe/store"
 )
 
 const (
@@ -15,8 +17,11 @@ const (
 	// leaves the writer to others, if there are any.
 	indexPause = 10
 	// indexEvents and pageBytes bound what is indexed at a time, and so for how long
-	// others wait.
-	indexEvents = 32
+	// others wait. Where nothing is stored meanwhile, it is more.
+	indexEvents, indexIdle = 32, 512
+	// maxBacklog is how many events a search has indexed first. It looks through more
+	// than that as they are, which is slower than the index and faster than to make it.
+	maxBacklog = 1000
 )
 
 // allIndexed is the key up to which events are indexed when there are no others.
@@ -25,15 +30,17 @@ const allIndexed = math.MaxInt64
 // indexInBackground indexes what is stored until ctx is done. An error ends it
 // until more is stored; a search that needs the index meets the error itself.
 func (s *Store) indexInBackground(ctx context.Context) {
+	some := indexEvents
 	for {
 		var upto int64
 		for upto != allIndexed {
 			before, began := s.writer.appends.Load(), time.Now()
 			var err error
-			if upto, err = s.indexSome(ctx); err != nil {
+			if upto, err = s.indexSome(ctx, some); err != nil {
 				break
 			}
-			if s.writer.appends.Load() != before {
+			if some = indexIdle; s.writer.appends.Load() != before {
+				some = indexEvents
 				wait(ctx, indexPause*time.Since(began))
 			}
 		}
@@ -53,19 +60,30 @@ func wait(ctx context.Context, d time.Duration) {
 	}
 }
 
-// catchUp returns when all that is stored now is indexed.
+// catchUp returns when all that is stored now is indexed, if it is not too much.
 func (s *Store) catchUp(ctx context.Context) error {
 	upto, newest, err := s.marks(ctx)
+	if err != nil || upto >= newest {
+		return err
+	}
+	var backlog int
+	err = s.read(ctx, func(db *sql.DB) error {
+		const text = "SELECT count(*) FROM (SELECT 1 FROM events WHERE key > ? LIMIT ?)"
+		return db.QueryRowContext(ctx, text, upto, maxBacklog+1).Scan(&backlog)
+	})
+	if backlog > maxBacklog {
+		return err
+	}
 	for err == nil && upto < newest {
-		upto, err = s.indexSome(ctx)
+		upto, err = s.indexSome(ctx, indexEvents)
 	}
 	return err
 }
 
 // indexSome indexes a few events more and returns up to which key all are indexed.
-func (s *Store) indexSome(ctx context.Context) (upto int64, err error) {
+func (s *Store) indexSome(ctx context.Context, some int) (upto int64, err error) {
 	err = s.writer.writeLoosely(ctx, func(w *writer) (err error) {
-		upto, err = w.index()
+		upto, err = w.index(some)
 		return err
 	})
 	return upto, err
@@ -73,11 +91,11 @@ func (s *Store) indexSome(ctx context.Context) (upto int64, err error) {
 
 // index adds the words of some events to the index. An event that is damaged has
 // none.
-func (w *writer) index() (upto int64, err error) {
+func (w *writer) index(some int) (upto int64, err error) {
 	if err := w.get("SELECT upto FROM indexed", nil, &upto); err != nil {
 		return 0, err
 	}
-	events, err := w.unindexed(upto)
+	events, err := w.unindexed(upto, some)
 	if err != nil || len(events) == 0 {
 		return allIndexed, err
 	}
@@ -86,7 +104,7 @@ func (w *writer) index() (upto int64, err error) {
 		if err != nil {
 			continue
 		}
-		if text := searchable(event.Body); text != "" {
+		if text := store.Text(event.Body); text != "" {
 			if _, err := w.exec("INSERT INTO texts (rowid, text) VALUES (?, ?)", e.key, text); err != nil {
 				return 0, err
 			}
@@ -99,12 +117,12 @@ func (w *writer) index() (upto int64, err error) {
 }
 
 // unindexed returns some of the events that come after a key.
-func (w *writer) unindexed(after int64) ([]stored, error) {
+func (w *writer) unindexed(after int64, some int) ([]stored, error) {
 	statement, err := w.prepare("SELECT key, event FROM contents WHERE key > ? ORDER BY key LIMIT ?")
 	if err != nil {
 		return nil, err
 	}
-	rows, err := statement.Query(after, indexEvents)
+	rows, err := statement.Query(after, some)
 	if err != nil {
 		return nil, err
 	}

@@ -103,7 +103,7 @@ func hasEnded(path, name string) bool {
 
 // lostOwners returns the names of owners that have ended and still have sessions.
 func (r *Reader) lostOwners(ctx context.Context, db *sql.DB) (string, error) {
-	rows, err := db.QueryContext(ctx, "SELECT DISTINCT owner FROM leases")
+	rows, err := r.prepared.query(ctx, db, "SELECT DISTINCT owner FROM leases")
 	if err != nil {
 		return "", err
 	}
@@ -114,7 +114,7 @@ func (r *Reader) lostOwners(ctx context.Context, db *sql.DB) (string, error) {
 		if err := rows.Scan(&name); err != nil {
 			return "", err
 		}
-		if hasEnded(r.path, name) {
+		if name != r.self && hasEnded(r.path, name) {
 			lost = append(lost, name)
 		}
 	}

@@ -57,6 +57,12 @@ func TestTalkInAChild(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	for _, err := range run.Events(t.Context()) { // the first is stored
+		if err != nil {
+			t.Fatal(err)
+		}
+		break
+	}
 	fmt.Println("\nrunning")
 	var wg sync.WaitGroup
 	wg.Go(func() {

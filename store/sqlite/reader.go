@@ -14,8 +14,11 @@ import (
 // A Reader reads the sessions in a file, which may be another process's. As a
 // [troupe.Store] it refuses what would change them. It may be used concurrently.
 type Reader struct {
-	file     access
-	path     string
+	file access
+	path string
+	// self is the name of this process as an owner, empty where it is none.
+	self     string
+	prepared statements
 	closed   chan struct{}
 	closing  sync.Once
 	closeErr error
@@ -76,15 +79,15 @@ func (r *Reader) Ask(ctx context.Context, session string, request troupe.Session
 	if request != (troupe.SessionRequest{}) {
 		return troupe.SessionInfo{}, nil, fmt.Errorf("ask for session %s: %w", session, ErrReadOnly)
 	}
-	found, err := r.list(ctx, troupe.SessionFilter{ID: session}, nil)
-	if err == nil && len(found) == 0 {
-		err = troupe.ErrNotFound
-	}
+	info, err := r.one(ctx, session)
 	if err != nil {
 		return troupe.SessionInfo{}, nil, fmt.Errorf("session %s: %w", session, r.readError(ctx, err))
 	}
+	if info.Owner == (troupe.Owner{}) {
+		return info, nil, nil // nobody shows anything
+	}
 	replies, err := r.replies(ctx, session)
-	return found[0], replies, err
+	return info, replies, err
 }
 
 // Close gives up the file. Reads under way fail, and writes under way are waited

@@ -139,7 +139,7 @@ func (w *writer) takeRequests() error {
 func (r *Reader) replies(ctx context.Context, session string) (replies []troupe.Event, err error) {
 	var text string
 	err = r.file.read(ctx, func(db *sql.DB) error {
-		return db.QueryRowContext(ctx, "SELECT replies FROM live WHERE session = ?", session).Scan(&text)
+		return r.prepared.get(ctx, db, "SELECT replies FROM live WHERE session = ?", []any{session}, &text)
 	})
 	switch {
 	case errors.Is(err, sql.ErrNoRows):

@@ -8,19 +8,7 @@ import (
 	"iter"
 	"math"
 	"time"
-
-	"github.com/troupe-dev/troupe"
 )
-
-// A Hit is an event that a query chose.
-type Hit struct {
-	// Number orders the events of all sessions as they were stored.
-	Number int64
-	// Event has no body where Err is set.
-	Event troupe.Event
-	// Err says that the stored event cannot be decoded.
-	Err error
-}
 
 // Search yields the events that a query chooses, the latest first. Events that
 // are stored meanwhile are not among them.
@@ -86,14 +74,16 @@ type scan struct {
 	yield              func(Hit, error) bool
 	left               int    // how many more are wanted
 	sieve              *sieve // nil until something has to be sifted
+	needs              needs
+	isSwift            bool // what is read is not looked for again
 }
 
 func (r *Reader) newScan(q *Query, order string, yield func(Hit, error) bool) (*scan, error) {
-	indexed, err := q.indexed(order)
+	chosen, err := indexed(q, order)
 	if err != nil {
 		return nil, err
 	}
-	s := &scan{reader: r, query: q, order: order, indexed: indexed, unindexed: q.unindexed(order), yield: yield, left: q.Limit}
+	s := &scan{reader: r, query: q, order: order, indexed: chosen, unindexed: unindexed(q, order), yield: yield, left: q.Limit, needs: needed(q.Text)}
 	if s.left <= 0 {
 		s.left = math.MaxInt
 	}
@@ -109,7 +99,7 @@ func (s *scan) close() {
 // between yields what has a key between two others, as long as it is wanted. Texts
 // are looked for in the index as far as that goes, and sifted after it.
 func (s *scan) between(ctx context.Context, after, before, upto int64) error {
-	after = max(after, s.query.floor())
+	after = max(after, floor(s.query))
 	if s.query.Text == "" {
 		return s.pass(ctx, s.unindexed, after, before)
 	}
@@ -128,62 +118,77 @@ func (s *scan) between(ctx context.Context, after, before, upto int64) error {
 // pass yields what a selection finds between two keys.
 func (s *scan) pass(ctx context.Context, chosen selection, after, before int64) error {
 	for s.left > 0 {
-		n := min(s.left, pageEvents)
-		keys, err := s.reader.keys(ctx, chosen, after, before, n)
-		if err != nil {
+		n := pageEvents
+		if !chosen.sift {
+			n = min(s.left, pageEvents)
+		}
+		page, err := s.reader.choose(ctx, chosen, after, before, n)
+		if err != nil || len(page) == 0 {
 			return err
 		}
-		for _, key := range keys {
-			if err := s.show(ctx, key, chosen.sift); err != nil || s.left == 0 {
+		for i := range page {
+			if err := s.show(ctx, &page[i], chosen.sift); err != nil || s.left == 0 {
 				return err
 			}
 		}
-		if len(keys) < n {
-			return nil
-		}
 		if s.order == latestFirst {
-			before = keys[n-1]
+			before = page[len(page)-1].key
 		} else {
-			after = keys[n-1]
+			after = page[len(page)-1].key
 		}
 	}
 	return nil
 }
 
-func (r *Reader) keys(ctx context.Context, chosen selection, after, before int64, n int) (keys []int64, err error) {
+// A row that was chosen is an event with what is known of it even if it is damaged.
+type chosenRow struct {
+	stored
+	hit Hit
+}
+
+// choose returns some of the events that a selection finds between two keys: not as
+// many as that, if they are large.
+func (r *Reader) choose(ctx context.Context, chosen selection, after, before int64, n int) (page []chosenRow, err error) {
 	err = r.file.read(ctx, func(db *sql.DB) error {
-		keys = keys[:0]
-		rows, err := db.QueryContext(ctx, chosen.text, append(chosen.values, after, before, n)...)
+		page = page[:0]
+		rows, err := db.QueryContext(ctx, chosen.text, append(chosen.values[:len(chosen.values):len(chosen.values)], after, before, n)...)
 		if err != nil {
 			return err
 		}
 		defer rows.Close()
-		for rows.Next() {
-			var key int64
-			if err := rows.Scan(&key); err != nil {
+		for size := 0; size < pageBytes && rows.Next(); {
+			var row chosenRow
+			var when int64
+			e := &row.hit.Event
+			if err := rows.Scan(&row.key, &e.Session, &e.Seq, &when, &e.Run, &e.Agent, &row.content); err != nil {
 				return err
 			}
-			keys = append(keys, key)
+			row.hit.Number, e.Time = row.key, time.Unix(0, when).UTC()
+			page = append(page, row)
+			size += len(row.content)
 		}
 		return rows.Err()
 	})
-	return keys, err
+	return page, err
 }
 
-// show yields an event, unless it was deleted meanwhile or has to be sifted and is
-// not what the query looks for.
-func (s *scan) show(ctx context.Context, key int64, sift bool) error {
-	hit, err := s.reader.hit(ctx, key)
-	if errors.Is(err, sql.ErrNoRows) {
+// show yields an event, unless it has to be sifted and is not what the query looks for.
+func (s *scan) show(ctx context.Context, row *chosenRow, sift bool) error {
+	if sift && !s.needs.mayBeIn(row.content) {
 		return nil
 	}
-	if err == nil && sift {
-		var found bool
-		if found, err = s.sifted(ctx, &hit); err == nil && !found {
-			return nil
+	hit := row.hit
+	if event, err := row.decode(); err != nil {
+		hit.Err = err
+	} else {
+		hit.Event = event
+	}
+	if sift {
+		if found, err := s.sifted(ctx, &hit); err != nil || !found {
+			return err
 		}
 	}
-	if err != nil {
+	if gone, err := s.isGone(ctx, row.key); err != nil || gone {
 		return err
 	}
 	s.left--
@@ -193,23 +198,45 @@ func (s *scan) show(ctx context.Context, key int64, sift bool) error {
 	return nil
 }
 
-func (r *Reader) hit(ctx context.Context, key int64) (Hit, error) {
-	hit := Hit{Number: key}
-	e := stored{key: key}
-	var when int64
-	err := r.file.read(ctx, func(db *sql.DB) error {
-		return db.QueryRowContext(ctx, "SELECT s.id, e.seq, e.time, e.run, e.agent, c.event FROM contents c "+
-			"JOIN events e ON e.key = c.key JOIN sessions s ON s.number = e.session WHERE c.key = ?", key).
-			Scan(&hit.Event.Session, &hit.Event.Seq, &when, &hit.Event.Run, &hit.Event.Agent, &e.content)
+// isGone reports whether an event was deleted since its page was read.
+func (s *scan) isGone(ctx context.Context, key int64) (bool, error) {
+	if err := ctx.Err(); err != nil || s.isSwift {
+		return false, err
+	}
+	var there int
+	err := s.reader.file.read(ctx, func(db *sql.DB) error {
+		return s.reader.prepared.get(ctx, db, "SELECT 1 FROM contents WHERE key = ?", []any{key}, &there)
 	})
+	if errors.Is(err, sql.ErrNoRows) {
+		return true, nil
+	}
+	return false, err
+}
+
+// Scan yields the events that a query chooses, the oldest first: those that were stored
+// when it began, some of which may have been deleted meanwhile.
+func (r *Reader) Scan(ctx context.Context, query Query) iter.Seq2[Hit, error] {
+	return func(yield func(Hit, error) bool) {
+		if err := r.scan(ctx, &query, yield); err != nil {
+			yield(Hit{}, fmt.Errorf("scan: %w", r.readError(ctx, err)))
+		}
+	}
+}
+
+func (r *Reader) scan(ctx context.Context, q *Query, yield func(Hit, error) bool) error {
+	s, err := r.newScan(q, oldestFirst, yield)
 	if err != nil {
-		return Hit{}, err
+		return err
 	}
-	hit.Event.Time = time.Unix(0, when).UTC()
-	if event, err := e.decode(); err != nil {
-		hit.Err = err
-	} else {
-		hit.Event = event
+	defer s.close()
+	s.isSwift = true
+	upto, newest, err := r.marks(ctx)
+	if err != nil {
+		return err
 	}
-	return hit, nil
+	before := newest + 1
+	if q.Before > 0 {
+		before = min(before, q.Before)
+	}
+	return s.between(ctx, q.After, before, upto)
 }

@@ -89,6 +89,16 @@ const firstSessions = 100
 
 // eachSession yields sessions: first the latest, then, if more are wanted, all others.
 func (r *Reader) eachSession(ctx context.Context, match troupe.SessionFilter, yield func(troupe.SessionInfo, error) bool) error {
+	if match.ID != "" {
+		info, err := r.one(ctx, match.ID)
+		if errors.Is(err, troupe.ErrNotFound) || err == nil && !fits(&info, &match) {
+			return nil
+		}
+		if err == nil {
+			yield(info, nil)
+		}
+		return err
+	}
 	first := match
 	if first.Limit <= 0 || first.Limit > firstSessions {
 		first.Limit = firstSessions
@@ -120,6 +130,39 @@ func (r *Reader) eachSession(ctx context.Context, match troupe.SessionFilter, yi
 	return nil
 }
 
+// fits reports whether a session is one that is asked for.
+func fits(info *troupe.SessionInfo, match *troupe.SessionFilter) bool {
+	return (match.User == "" || match.User == info.User) && (match.Agent == "" || match.Agent == info.Agent) &&
+		(match.Status == "" || match.Status == info.Status) && !info.Updated.Before(match.Since)
+}
+
+// one returns a session. It fails with [troupe.ErrNotFound] if there is none.
+func (r *Reader) one(ctx context.Context, id string) (info troupe.SessionInfo, err error) {
+	const text = "SELECT " + summary + ", l.owner, l.about, l.until FROM sessions LEFT JOIN leases l ON l.session = sessions.id WHERE sessions.id = ?"
+	err = r.file.read(ctx, func(db *sql.DB) error {
+		var owner, about sql.NullString
+		var until sql.NullInt64
+		found, err := scanSummary(func(targets ...any) error {
+			return r.prepared.get(ctx, db, text, []any{id}, targets...)
+		}, &owner, &about, &until)
+		if err != nil {
+			return err
+		}
+		info = found.info
+		isOwned := owner.Valid && until.Int64 > time.Now().UnixNano() && (owner.String == r.self || !hasEnded(r.path, owner.String))
+		if isOwned {
+			info.Owner = ownerFrom(about.String)
+		} else if info.Status == "running" {
+			info.Status = "interrupted"
+		}
+		return nil
+	})
+	if errors.Is(err, sql.ErrNoRows) {
+		err = troupe.ErrNotFound
+	}
+	return info, err
+}
+
 // list returns the sessions that match and come after another, if that is not nil.
 func (r *Reader) list(ctx context.Context, match troupe.SessionFilter, after *troupe.SessionInfo) (found []troupe.SessionInfo, err error) {
 	err = r.file.read(ctx, func(db *sql.DB) error {
@@ -142,7 +185,6 @@ const holder = "(SELECT about FROM leases l WHERE l.session = sessions.id AND l.
 func summaries(ctx context.Context, db *sql.DB, match troupe.SessionFilter, after *troupe.SessionInfo, lost string) (found []troupe.SessionInfo, err error) {
 	now := time.Now().UnixNano()
 	var where conditions
-	where.equal("id", match.ID)
 	where.equal("user", match.User)
 	where.equal("agent", match.Agent)
 	switch match.Status {

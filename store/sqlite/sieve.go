@@ -4,6 +4,8 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+
+	"github.com/troupe-dev/troupe/store"
 )
 
 // A sieve looks for a text in events that are not indexed yet, by way of an index
@@ -53,7 +55,7 @@ func (s *scan) sifted(ctx context.Context, hit *Hit) (bool, error) {
 			return false, err
 		}
 	}
-	return s.sieve.finds(ctx, searchable(hit.Event.Body))
+	return s.sieve.finds(ctx, store.Text(hit.Event.Body))
 }
 
 func (s *scan) makeSieve(ctx context.Context) error {

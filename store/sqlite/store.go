@@ -10,7 +10,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/store"
 )
 
 // A Store keeps sessions in a file. It may be used concurrently, and so may the file,
@@ -27,7 +27,7 @@ type Store struct {
 	background   sync.WaitGroup
 }
 
-var _ troupe.Store = (*Store)(nil)
+var _ store.Log = (*Store)(nil)
 
 // Options say how a store is opened. The zero Options are fine.
 type Options struct {
@@ -99,6 +99,8 @@ func (s *Store) connect(ctx context.Context, options Options) (err error) {
 	}
 	s.readers.SetMaxOpenConns(maxReaders)
 	s.readers.SetMaxIdleConns(maxReaders)
+	s.Reader.self = s.owner.name
+	s.Reader.prepared.keep(s.readers)
 	return nil
 }
 

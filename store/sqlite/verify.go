@@ -6,15 +6,12 @@ import (
 	"database/sql"
 	"fmt"
 	"iter"
+
+	"github.com/troupe-dev/troupe/store"
 )
 
 // A Fault is an event that is not what was stored, or is not there.
-type Fault struct {
-	Session string
-	// Seq is the event's number, and Problem what is wrong with it.
-	Seq     int64
-	Problem string
-}
+type Fault = store.Fault
 
 // Verify looks at every event of every session and yields those that were changed or
 // are missing since they were stored. Each has a checksum of itself and of all events of
@@ -114,7 +111,7 @@ type verification struct {
 }
 
 func (v *verification) find(seq int64, problem string) {
-	v.fault = &Fault{v.session.info.ID, seq, problem}
+	v.fault = &Fault{Session: v.session.info.ID, Seq: seq, Problem: problem}
 }
 
 func (v *verification) check(seq int64, sum []byte, content sql.NullString) {
@@ -125,7 +122,7 @@ func (v *verification) check(seq int64, sum []byte, content sql.NullString) {
 		v.find(seq, "its content is missing")
 	case sum == nil && v.sum != nil:
 		v.find(seq, "its checksum is missing")
-	case sum != nil && !bytes.Equal(sum, link(v.sum, content.String)):
+	case sum != nil && !bytes.Equal(sum, store.Link(v.sum, content.String)):
 		v.find(seq, "it was changed, or one before it was")
 	}
 	v.seq, v.sum = seq, sum

@@ -121,30 +121,57 @@ func serve(t *testing.T, dir string) *house {
 	return &house{dir: dir, link: strings.TrimSpace(link)}
 }
 
-// post sends a request to the server as a program would, and returns the answer once
-// it is complete.
-func (h *house) post(t *testing.T, path string, body any) string {
+// try sends a request to the server as a program would, and returns the answer once it
+// is complete.
+func (h *house) try(t *testing.T, method, path string, body any) (status int, answer string) {
 	t.Helper()
-	data, err := json.Marshal(body)
-	if err != nil {
-		panic(err)
+	var content io.Reader
+	if body != nil {
+		data, err := json.Marshal(body)
+		if err != nil {
+			panic(err)
+		}
+		content = bytes.NewReader(data)
 	}
 	origin, token, _ := strings.Cut(h.link, "/#token=")
-	request, err := http.NewRequestWithContext(t.Context(), "POST", origin+path, bytes.NewReader(data))
+	request, err := http.NewRequestWithContext(t.Context(), method, origin+path, content)
 	if err != nil {
-		panic(err)
+		t.Fatal(err)
 	}
 	request.Header.Set("Authorization", "Bearer "+token)
-	request.Header.Set("Content-Type", "application/json")
+	if body != nil {
+		request.Header.Set("Content-Type", "application/json")
+	}
 	response, err := http.DefaultClient.Do(request)
 	if err != nil {
 		t.Error(err)
-		return ""
+		return 0, ""
 	}
 	defer response.Body.Close()
-	answer, err := io.ReadAll(response.Body)
-	if err != nil || response.StatusCode != http.StatusOK {
-		t.Errorf("POST %s: %s: %s %v", path, response.Status, answer, err)
+	data, err := io.ReadAll(response.Body)
+	if err != nil {
+		t.Error(err)
 	}
-	return string(answer)
+	return response.StatusCode, string(data)
+}
+
+// post sends a request that must succeed.
+func (h *house) post(t *testing.T, path string, body any) string {
+	t.Helper()
+	return h.must(t, "POST", path, body)
+}
+
+// get asks for something that must be there.
+func (h *house) get(t *testing.T, path string) string {
+	t.Helper()
+	return h.must(t, "GET", path, nil)
+}
+
+func (h *house) must(t *testing.T, method, path string, body any) string {
+	t.Helper()
+	status, answer := h.try(t, method, path, body)
+	if status < 200 || status > 299 {
+		t.Errorf("%s %s: %d: %s", method, path, status, answer)
+	}
+	return answer
 }

@@ -19,6 +19,10 @@ var (
 )
 
 func TestMain(m *testing.M) {
+	if file := os.Getenv(toolsVariable); file != "" {
+		serveTools(file)
+		return
+	}
 	code, err := prepared(m.Run)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)

@@ -23,8 +23,8 @@ type ask struct {
 	t *testing.T
 	// last is the last message, and role whose it is; user is the user's last one.
 	last, role, user string
-	// all is the whole request.
-	all string
+	// all is the whole request, model the one that is asked.
+	all, model string
 	// mayWrite says that it was offered the tool that writes files.
 	mayWrite bool
 
@@ -51,6 +51,7 @@ func (m *model) answering(t *testing.T) http.HandlerFunc {
 				Content json.RawMessage // a text, or parts
 			}
 			Tools []any
+			Model string
 		}
 		body, err := io.ReadAll(r.Body)
 		if err == nil {
@@ -60,7 +61,7 @@ func (m *model) answering(t *testing.T) http.HandlerFunc {
 			t.Errorf("a request to the model: %v", err)
 			return
 		}
-		a := &ask{t: t, all: string(body), mayWrite: len(request.Tools) > 0, pieces: make(chan string), gone: r.Context().Done()}
+		a := &ask{t: t, model: request.Model, all: string(body), mayWrite: len(request.Tools) > 0, pieces: make(chan string), gone: r.Context().Done()}
 		for _, message := range request.Messages {
 			a.last, a.role = "", message.Role
 			json.Unmarshal(message.Content, &a.last) // parts are no text
@@ -137,7 +138,7 @@ func (a *ask) end() {
 
 func (a *ask) send(delta map[string]any, finish any) {
 	data, err := json.Marshal(map[string]any{
-		"model": "stub-1", "choices": []any{map[string]any{"index": 0, "delta": delta, "finish_reason": finish}},
+		"model": a.model, "choices": []any{map[string]any{"index": 0, "delta": delta, "finish_reason": finish}},
 		"usage": map[string]int{"prompt_tokens": 1200, "completion_tokens": 80, "total_tokens": 1280},
 	})
 	if err != nil {

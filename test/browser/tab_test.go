@@ -267,7 +267,7 @@ func (b *tab) picture(name string) {
 		return
 	}
 	dir := filepath.Join(corpus.ModuleRoot(b.t), "test-results")
-	if err := os.MkdirAll(dir, 0o755); err != nil {
+	if err := os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o755); err != nil {
 		b.t.Fatal(err)
 	}
 	if err := os.WriteFile(filepath.Join(dir, name+".png"), image, 0o644); err != nil {

@@ -119,8 +119,14 @@ func (c *child) post(ctx context.Context, path string, in, out any) error {
 	if err != nil {
 		return err
 	}
+	return decode(response, out)
+}
+
+// decode reads an answer into out, if that is not nil.
+func decode(response *http.Response, out any) error {
 	defer response.Body.Close()
-	if data, err = io.ReadAll(response.Body); err != nil || out == nil {
+	data, err := io.ReadAll(response.Body)
+	if err != nil || out == nil {
 		return err
 	}
 	return json.Unmarshal(data, out)

@@ -10,12 +10,42 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
+	"strings"
 )
 
 // options say how much is asked of the server.
 type options struct {
 	seconds, concurrent, stored int
-	out                         io.Writer
+	// stalled and readers are how many come that take nothing in, and that come at once.
+	stalled, readers int
+	// sessions is how many a large store has, and keep the directory where it stays.
+	sessions int
+	keep     string
+	// program is the one that is measured, empty for one that is built now.
+	program string
+	// only names measurements, all if there are none.
+	only []string
+	out  io.Writer
+}
+
+// A measurement is one part of the table.
+type measurement struct {
+	name string
+	do   func(*world, context.Context) error
+}
+
+var measurements = []measurement{
+	{"turns", (*world).countTurns}, {"streams", (*world).streamAtOnce}, {"stores", (*world).compareStores},
+	{"stalled", (*world).stallReaders}, {"readers", (*world).crowdReaders}, {"strangers", (*world).crowdStrangers},
+	{"large", (*world).useLargeStore},
+}
+
+func names() (names []string) {
+	for _, m := range measurements {
+		names = append(names, m.name)
+	}
+	return names
 }
 
 // A world is what all measurements share.
@@ -40,19 +70,37 @@ func load(ctx context.Context, o options) error {
 
 func loadIn(ctx context.Context, o options, dir string) error {
 	w := &world{options: o, dir: dir, program: filepath.Join(dir, "troupe")}
-	build := exec.CommandContext(ctx, "go", "build", "-buildvcs=false", "-o", w.program, "github.com/troupe-dev/troupe/cmd/troupe")
-	if out, err := build.CombinedOutput(); err != nil {
-		return fmt.Errorf("build troupe: %w\n%s", err, out)
+	if o.program != "" {
+		w.program = o.program
+	} else if err := w.build(ctx); err != nil {
+		return err
 	}
 	var err error
 	if w.model, err = serveModel(); err != nil {
 		return err
 	}
 	defer w.model.close()
-	for _, measure := range []func(context.Context) error{w.countTurns, w.streamAtOnce, w.compareStores} {
-		if err := measure(ctx); err != nil {
-			return err
+	for _, name := range o.only {
+		if !slices.Contains(names(), name) {
+			return fmt.Errorf("there is no measurement named %q: there are %s", name, strings.Join(names(), ", "))
+		}
+	}
+	for _, m := range measurements {
+		if len(o.only) > 0 && !slices.Contains(o.only, m.name) {
+			continue
+		}
+		if err := m.do(w, ctx); err != nil {
+			return fmt.Errorf("%s: %w", m.name, err)
 		}
 	}
 	return w.report.print(o.out)
+}
+
+// build builds the program that is measured.
+func (w *world) build(ctx context.Context) error {
+	build := exec.CommandContext(ctx, "go", "build", "-buildvcs=false", "-o", w.program, "github.com/troupe-dev/troupe/cmd/troupe")
+	if out, err := build.CombinedOutput(); err != nil {
+		return fmt.Errorf("build troupe: %w\n%s", err, out)
+	}
+	return nil
 }

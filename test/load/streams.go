@@ -57,5 +57,6 @@ func (w *world) streamAtOnce(ctx context.Context) error {
 	w.report.row("- first token later than the model's, p50", "%v", percentile(overheads, 50))
 	w.report.row("- first token later than the model's, p99", "%v", percentile(overheads, 99))
 	w.report.row("- memory of the server at most", "%s", child.memory())
+	w.report.row("- processor time of the server for each", "%v", (child.used() / time.Duration(max(len(overheads), 1))).Round(10*time.Microsecond))
 	return ctx.Err()
 }

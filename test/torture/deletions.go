@@ -81,7 +81,7 @@ func (w *world) cutDeletion(ctx context.Context, p *project, task int, end plan)
 	if listed != (missing == nil) {
 		p.problem("session %s: it is listed: %v, and its files: %v", id, listed, missing)
 	}
-	if left, _ := filepath.Glob(filepath.Join(p.folders(), ".deleted-*")); len(left) > 0 {
+	if left, _ := filepath.Glob(filepath.Join(p.folders(), ".deleted", "*")); len(left) > 0 {
 		p.problem("of deleted sessions these are left: %s", strings.Join(left, ", "))
 	}
 	return nil

@@ -1,9 +1,9 @@
 // Package approve asks a person before a tool is called.
 //
 // A call that needs approval ends its run with an input_requested event, which has
-// the exact arguments. The session's next input is the answer: if it approves, that
-// very call is made, and the model is not asked again; if not, the model is told
-// what the person said.
+// the exact arguments, and whose question shows them decoded, whole and as plain text.
+// The session's next input is the answer: if it approves, that very call is made, and
+// the model is not asked again; if not, the model is told what the person said.
 package approve
 
 import (
@@ -34,6 +34,16 @@ type Rule struct {
 	// Where says, by their names, what arguments must look like, in the same way. A
 	// value that is no string is looked at as JSON. An argument that is not there
 	// matches nothing.
+	//
+	// A pattern with a scheme, such as https://*.example.org/docs/*, matches URLs part by
+	// part: the scheme, the host and the path. There a star stays within its part and
+	// does not cross a slash; ** does. In the host it stands alone or at the beginning,
+	// before a dot. A port that is not the scheme's own has to be named. What follows a
+	// question mark is compared with the query; without one, any query will do.
+	//
+	// A rule that allows matches only what is beyond doubt: no URL with a user in it or an
+	// encoded slash, and with a pattern that has no scheme no URL at all, unless it is a
+	// star alone. Rules that ask or deny match what is in doubt.
 	Where map[string]string
 	Do    Decision
 }
@@ -50,6 +60,11 @@ func (p Policy) Check() error {
 		}
 		if !slices.Contains([]Decision{Allow, Ask, Deny}, r.Do) {
 			return fmt.Errorf("approval rule %d: %.20q is not allow, ask or deny", i+1, r.Do)
+		}
+		for name, pattern := range r.Where {
+			if _, err := parseURLPattern(pattern); isURLPattern(pattern) && err != nil {
+				return fmt.Errorf("approval rule %d: where %s is %.200q: %w", i+1, name, pattern, err)
+			}
 		}
 	}
 	return nil
@@ -75,45 +90,27 @@ func (p Policy) Decide(tool string, arguments json.RawMessage) Decision {
 func (r *Rule) fits(values map[string]json.RawMessage) bool {
 	for name, pattern := range r.Where {
 		value, ok := values[name]
-		if !ok || !matches(pattern, textOf(value)) {
+		if !ok || !r.fitsText(pattern, textOf(value)) {
 			return false
 		}
 	}
 	return true
 }
 
-func textOf(value json.RawMessage) string {
-	var text string
-	if json.Unmarshal(value, &text) != nil {
-		return string(value)
+func (r *Rule) fitsText(pattern, text string) bool {
+	switch {
+	case isURLPattern(pattern):
+		parsed, err := parseURLPattern(pattern)
+		return err == nil && parsed.matches(text, r.Do == Allow)
+	case r.Do == Allow && pattern != "*" && isURL(text):
+		return false
 	}
-	return text
-}
-
-// matches reports whether text looks like the pattern, in time proportional to the
-// product of their lengths at most.
-func matches(pattern, text string) bool {
-	star, mark := -1, 0
-	p, t := 0, 0
-	for t < len(text) {
-		switch {
-		case p < len(pattern) && pattern[p] == '*':
-			star, mark = p, t
-			p++
-		case p < len(pattern) && (pattern[p] == '?' || pattern[p] == text[t]):
-			p++
-			t++
-		case star >= 0:
-			mark++
-			p, t = star+1, mark
-		default:
-			return false
-		}
-	}
-	return strings.Trim(pattern[p:], "*") == ""
+	return matches(pattern, text)
 }
 
 // Tools returns the tools as the policy has them. The policy must have been checked.
+// Before any rule is asked, a call is refused whose arguments do not belong to the
+// tool's schema, or differ from a name in it only in case.
 func (p Policy) Tools(tools ...troupe.Tool) []troupe.Tool {
 	guarded := make([]troupe.Tool, len(tools))
 	for i, tool := range tools {
@@ -128,15 +125,18 @@ type guard struct {
 }
 
 func (g *guard) Call(ctx context.Context, in *troupe.Invocation) (troupe.Result, error) {
-	name := g.Spec().Name
-	decision := g.policy.Decide(name, in.Arguments)
+	spec := g.Spec()
+	if why := g.policy.misfit(&spec, in.Arguments); why != "" {
+		return troupe.Result{}, &troupe.ToolError{Class: "invalid_arguments", Message: why}
+	}
+	decision := g.policy.Decide(spec.Name, in.Arguments)
 	switch {
 	case decision == Allow:
 		return g.Tool.Call(ctx, in)
 	case decision == Deny:
-		return troupe.Result{}, refused(fmt.Sprintf("%s may not be called with these arguments, and asking would not help", name))
+		return troupe.Result{}, refused(fmt.Sprintf("%s may not be called with these arguments, and asking would not help", spec.Name))
 	case len(in.Answers) == 0:
-		return troupe.Result{}, &troupe.InputNeeded{Question: question(name, in.Arguments), CallAgain: true, Approval: true}
+		return troupe.Result{}, &troupe.InputNeeded{Question: question(spec.Name, in.Arguments), CallAgain: true, Approval: true}
 	}
 	if answer := in.Answers[0]; !Approved(answer) {
 		said := answer.Text
@@ -152,18 +152,6 @@ func (g *guard) Call(ctx context.Context, in *troupe.Invocation) (troupe.Result,
 
 func refused(why string) error {
 	return &troupe.ToolError{Class: "unauthorized", Message: why}
-}
-
-// maxShown is how much of the arguments a question shows, in bytes. The event has
-// them all.
-const maxShown = 2 << 10
-
-func question(tool string, arguments json.RawMessage) string {
-	shown := string(arguments)
-	if len(shown) > maxShown {
-		shown = strings.ToValidUTF8(shown[:maxShown], "") + fmt.Sprintf("… (%d bytes in all)", len(arguments))
-	}
-	return fmt.Sprintf("May I call %s with %s? (yes or no)", tool, shown)
 }
 
 // Approved reports whether an answer approves a call: a decision to do so, or a

@@ -24,7 +24,8 @@ func TestTheFirstRuleThatMatchesDecides(t *testing.T) {
 		tool, arguments string
 		want            approve.Decision
 	}{
-		{"web_fetch", `{"url":"https://example.com/a/b"}`, approve.Allow},
+		{"web_fetch", `{"url":"https://example.com/a"}`, approve.Allow},
+		{"web_fetch", `{"url":"https://example.com/a/b"}`, approve.Ask},
 		{"web_fetch", `{"url":"https://example.com.evil.org/"}`, approve.Ask},
 		{"web_fetch", `{"uri":"https://example.com/a"}`, approve.Ask},
 		{"web_search", `{}`, approve.Ask},
@@ -108,7 +109,7 @@ func TestACallIsMadeOnlyIfItIsApproved(t *testing.T) {
 	if len(wrote) != 0 || end.Stop != "input_requested" || asked == nil || asked.Tool != "write_file" || string(asked.Arguments) != `{"path":"a.md"}` {
 		t.Fatalf("asked: wrote %v, %s, %+v", wrote, end.Stop, asked)
 	}
-	if !strings.Contains(end.Output.Summary, `May I call write_file with {"path":"a.md"}?`) {
+	if end.Output.Summary != "May I call write_file with these arguments? (yes or no)\n\n    path: a.md" {
 		t.Errorf("the question is %q", end.Output.Summary)
 	}
 	if wrote, end, _ := talk(t, approve.Ask, " Yes. "); len(wrote) != 1 || end.Stop != "answered" {

@@ -51,6 +51,8 @@ func ExamplePolicy() {
 	fmt.Println(outcome.Text, err)
 	// Output:
 	// input_requested
-	// May I call pay with {"amount":5000}? (yes or no)
+	// May I call pay with these arguments? (yes or no)
+	//
+	//     amount: 5000
 	// It is paid. <nil>
 }

@@ -64,6 +64,14 @@ func (s *Server) Tools() []troupe.Tool {
 	return tools
 }
 
+// IsAway says whether the server cannot be reached at present. It is tried again by
+// itself.
+func (s *Server) IsAway() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.link == nil
+}
+
 // A Withheld is a tool that is not offered.
 type Withheld struct {
 	Tool        string // the server's name for it

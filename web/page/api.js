@@ -116,6 +116,10 @@ export const api = {
   zipOf: (id) => at(id) + "/files.zip",
 };
 
+// fileOf is the file of a path in a session: one that begins with a slash is a document
+// of the project.
+export const fileOf = (session, path) => (path.startsWith("/") ? { path: path.slice(1) } : { session, path });
+
 // fileAddress is where a file can be downloaded: { session, path }, without a session a
 // document of the project.
 export function fileAddress({ session, path }) {

@@ -2,11 +2,9 @@
 // yes, a gate of a delivery. Answered, a card is one line.
 
 import { json } from "./format.js";
-import { doing } from "./words.js";
+import { doing, orders } from "./words.js";
 import { html, icon, useState } from "./view.js";
 import { Prose } from "./prose.js";
-
-const orders = { __proto__: null, reading: "Read", looking: "Look", saving: "Save", changing: "Change", opening: "Open", asking: "Ask", searching: "Search", calculating: "Calculate", using: "Use" };
 
 // order says what a call would do, as one asks for it: "Save brief.md".
 const order = (tool, args) => doing(tool, args).replace(/^\w+/, (word) => orders[word] ?? word);

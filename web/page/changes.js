@@ -1,7 +1,7 @@
 // Differences between texts, by jsdiff: by words inside rendered text, and by lines.
 
 import { diffLines } from "./lib/diff/diff/line.js";
-import { diffWords } from "./lib/diff/diff/word.js";
+import Diff from "./lib/diff/diff/base.js";
 import { block, heading, lex, plain } from "./prose.js";
 import { h, html } from "./view.js";
 
@@ -73,9 +73,54 @@ function split(token) {
   return token.items.map((item) => ({ type: "item", raw: item.raw, item, list: token, tokens: item.tokens, text: item.text }));
 }
 
+// byWords compares what people take for words: a number with its sign and its commas is
+// one, and of scripts that are written without spaces each character.
+const byWords = Object.assign(new Diff(), {
+  tokenize: (text) => text.match(/\s+|[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}]|[.,;:!?…)\]"”’]+(?=\s|$)|(?:(?![.,;:!?…)\]"”’]+(?:\s|$))[^\s\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}])+/gu) ?? [],
+});
+
 function wordsOf(was, token) {
   const a = textOf(was), b = textOf(token);
-  return a.length + b.length > mostWords ? null : diffWords(a, b);
+  return a.length + b.length > mostWords ? null : joined(byWords.diff(a, b));
+}
+
+// joined takes spaces between two changes into them, so that a phrase that was replaced
+// is one change.
+function joined(parts) {
+  const out = [];
+  for (let i = 0; i < parts.length; i++) {
+    const part = parts[i];
+    const between = !part.added && !part.removed && (part.value.trim().length <= 4 && /\s/.test(part.value)) && out.length > 0 && (parts[i - 1].added || parts[i - 1].removed) && i + 1 < parts.length && (parts[i + 1].added || parts[i + 1].removed);
+    if (!between) {
+      out.push({ ...part });
+      continue;
+    }
+    out.push({ value: part.value, removed: true }, { value: part.value, added: true });
+  }
+  const grouped = [];
+  for (const part of out) { // what was removed goes before what was added
+    if (!part.added && !part.removed) {
+      grouped.push(part);
+      continue;
+    }
+    const run = grouped.at(-1)?.run ?? null;
+    const group = run ?? { run: true, removed: "", added: "" };
+    if (!run) grouped.push({ run: group, group });
+    group[part.added ? "added" : "removed"] += part.value;
+  }
+  return grouped.flatMap((part) => (part.group ? apart(part.group) : [part]));
+}
+
+// apart makes parts of what was removed and added at one place. A space behind both is
+// neither.
+function apart({ removed, added }) {
+  const space = removed && added ? (removed.match(/\s+$/)?.[0] ?? "") : "";
+  const shared = space && added.endsWith(space) ? space : "";
+  const cut = (text) => text.slice(0, text.length - shared.length);
+  const parts = removed.trim() ? [{ value: cut(removed), removed: true }] : [];
+  if (added.trim()) parts.push({ value: cut(added), added: true });
+  const rest = shared || (added.trim() ? "" : added);
+  return rest ? [...parts, { value: rest }] : parts;
 }
 
 // Compared draws a comparison: the document as it is now, with what was added and

@@ -2,10 +2,10 @@
 
 import { did, doing } from "./words.js";
 import { agentOf, labelOf } from "./state.js";
-import { cost, day, duration, fileIcon, hour, nameOf, short, size } from "./format.js";
+import { cost, day, duration, fileIcon, hour, nameOf, pathWords, short, size } from "./format.js";
 import { Prose } from "./prose.js";
 import { blocksOf, turnsOf } from "./turns.js";
-import { fileAddress } from "./api.js";
+import { fileAddress, fileOf } from "./api.js";
 import { Component, Face, html, icon, lazy, styled, useEffect, useLayoutEffect, useRef, useState } from "./view.js";
 
 const Call = lazy(() => import("./call.js"), "Call", ({ item }) => html`<div>${doing(item.tool, item.arguments, true)}</div>`);
@@ -140,9 +140,9 @@ const capital = (text) => text && text[0].toUpperCase() + text.slice(1);
 function Saved({ items, id, openFile }) {
   const row = (item) => html`<div class="doc" key=${item.path}>
     <button type="button" class="bare row grow" onClick=${() => openFile.open(item.path)}>
-      <span class="leaf">${icon(fileIcon(item.path))}</span><span class="grow"><b><span class="hidden">Open </span>${nameOf(item.path)}</b><span class="small dim cut">${item.path} · version ${item.number} · ${size(item.size)}</span></span></button>
+      <span class="leaf">${icon(fileIcon(item.path))}</span><span class="grow"><b><span class="hidden">Open </span>${nameOf(item.path)}</b><span class="small dim cut">${pathWords(item.path)} · ${item.path.startsWith("/") ? "a document of the project" : `version ${item.number}`} · ${size(item.size)}</span></span></button>
     ${openFile.shown === item.path && html`<span class="chip acc t">open</span>`}
-    <a class="btn tool sm" href=${fileAddress({ session: id, path: item.path })} download title="Download" aria-label=${`Download ${item.path}`}>${icon("download")}</a></div>`;
+    <a class="btn tool sm" href=${fileAddress(fileOf(id, item.path))} download title="Download" aria-label=${`Download ${item.path}`}>${icon("download")}</a></div>`;
   return html`<div class="docs">${items.map(row)}</div>`;
 }
 

@@ -4,16 +4,24 @@ import { api, fileAddress } from "./api.js";
 import { agentOf, app, can, toast } from "./state.js";
 import { begin, entryPoints } from "./home.js";
 import { Document } from "./panel.js";
-import { nameOf, size, when, fileIcon } from "./format.js";
+import { isText, Preview } from "./preview.js";
+import { Trouble } from "./trouble.js";
+import { nameOf, pathWords, size, when, fileIcon } from "./format.js";
 import { go, replace, address } from "./route.js";
-import { Lines } from "./changes.js";
+import { compared, counted, Lines } from "./changes.js";
 import { Bones, Face, html, icon, useEffect, useState } from "./view.js";
 
 const kinds = [["", "All", ""], ["document", "Documents", "file-text"], ["data", "Data", "table-2"], ["code", "Code", "file-code"], ["image", "Images", "image"]];
 const rowHeight = 51;
 
+// asks is who waits for an answer in the conversation that a document comes from.
+const asks = (f) => {
+  const talk = app.sessions.get(f.in ?? f.session);
+  return talk?.status === "waiting" ? agentOf(talk.agent).name : "";
+};
+
 export function Files({ route }) {
-  const { q = "", kind = "", by = "", file: shownPath, session = "", doc } = route.query;
+  const { q = "", kind = "", by = "", file: shownPath, session = "", doc } = route.query; // the one that is shown: of a session, or a document
   const [lists, setLists] = useState(null);
   const [chosen, setChosen] = useState(new Map());
   const [compare, setCompare] = useState(null);
@@ -35,11 +43,11 @@ export function Files({ route }) {
   const authors = [...new Set(all.map((f) => f.by).filter(Boolean))];
   const fits = (f) => (!kind || f.kind === kind) && (!by || f.by === by);
   const key = (f) => (f.session ?? "") + "|" + f.path;
-  const toggle = (f) => {
-    const next = new Map(chosen);
+  const toggle = (f) => setChosen((before) => {
+    const next = new Map(before);
     next.has(key(f)) ? next.delete(key(f)) : next.set(key(f), f);
-    setChosen(next);
-  };
+    return next;
+  });
   const zip = async () => {
     try {
       const url = URL.createObjectURL(await api.zip([...chosen.values()].map((f) => ({ ...(f.session && { session: f.session }), path: f.path }))));
@@ -59,18 +67,18 @@ export function Files({ route }) {
     for (const f of chosen.values()) files.push({ name: f.path.split("/").at(-1), mime: "text/plain", data: btoa(unescape(encodeURIComponent(await api.text(f)))) });
     begin(agent, "Here are files for you.", files).catch(() => {});
   };
-  const open = (f) => set(f.session ? { file: f.path, session: f.session, doc: undefined } : { doc: f.path, file: undefined, session: undefined });
+  const open = (f) => set({ open: undefined, ...(f.session ? { file: f.path, session: f.session, doc: undefined } : { doc: f.path, file: undefined, session: undefined }) });
   const current = doc !== undefined ? { path: doc } : shownPath !== undefined ? { session, path: shownPath } : null;
   const files = (lists?.files ?? []).filter(fits);
   const from = Math.max(0, Math.floor(top / rowHeight) - 10), to = Math.min(files.length, from + 60);
   const row = (f, documents) => html`<tr key=${key(f)} tabindex="0" aria-selected=${chosen.has(key(f))} aria-current=${current && key(f) === key(current) ? "true" : undefined} onClick=${() => open(f)} onKeyDown=${(e) => e.key === "Enter" && open(f)}>
     <td onClick=${(e) => e.stopPropagation()}><input type="checkbox" checked=${chosen.has(key(f))} aria-label=${`Choose ${f.path}`} onChange=${() => toggle(f)} /></td>
-    <td><div class="row gap-3"><span class="page-i">${icon(fileIcon(f.path))}</span><div class="grow"><div class="cut strong">${nameOf(f.path)}</div><div class="tiny faint cut">${f.found ? `…${f.found}…` : f.path}</div></div></div></td>
-    <td>${documents ? html`<span class="row"><${Face} id=${f.by} name=${agentOf(f.by).name} size="s" /><span class="cut">${agentOf(f.by).name}</span></span>` : html`<span class="row"><${Face} id=${f.by} name=${agentOf(f.by).name} size="s" /><span class="cut">${f.title || agentOf(f.by).name}</span></span>`}</td>
-    <td class="num">${f.version}</td><td class="num">${when(f.changed)}</td><td class="right num dim">${size(f.size)}</td></tr>`;
-  const head = (second) => html`<thead><tr><th class="tick"><span class="hidden">Choose</span></th><th>Name</th><th>${second}</th><th>Version</th><th>Changed</th><th class="right">Size</th></tr></thead>`;
+    <td><div class="row gap-3"><span class="page-i">${icon(fileIcon(f.path))}</span><div class="grow"><div class="row"><span class="cut strong">${f.heading || nameOf(f.path)}</span>${asks(f) && html`<span class="chip spot t">${asks(f)} asks</span>`}</div><div class="tiny faint cut">${f.found ? `…${f.found}…` : pathWords(f.path)}</div></div></div></td>
+    <td>${documents ? html`<span class="row">${f.by_hand ? html`<span class="face s you" aria-hidden="true">${(f.by || "Y")[0].toUpperCase()}</span><span class="cut">${f.by && f.by !== app.me.name ? f.by : "You"}</span>` : f.by ? html`<${Face} id=${f.by} name=${agentOf(f.by).name} size="s" /><span class="cut">${agentOf(f.by).name}</span>` : ""}</span>` : html`<span class="row"><${Face} id=${f.by} name=${agentOf(f.by).name} size="s" /><span class="cut">${f.title || agentOf(f.by).name}</span></span>`}</td>
+    ${documents && html`<td class="num">${f.version}</td>`}<td class="num">${when(f.changed)}</td><td class="right num dim">${size(f.size)}</td></tr>`;
+  const head = (second) => html`<thead><tr><th class="tick"><span class="hidden">Choose</span></th><th>Name</th><th>${second}</th>${second === "Last by" && html`<th>Version</th>`}<th>Changed</th><th class="right">Size</th></tr></thead>`;
   return html`<div class="bar"><h1 class="h-20">Files</h1><span class="grow"></span><label class="field search">${icon("search")}<input placeholder="Find by name or by what is inside" aria-label="Find by name or by what is inside" value=${q} onInput=${(e) => set({ q: e.target.value })} /></label></div>
-    <div class=${"room lib" + (current ? "" : " solo")}><div class="library" onScroll=${(e) => setTop(e.target.scrollTop)}>
+    <div class=${"room lib" + (current ? (route.query.open ? " open" : "") : " solo")}><div class="library" onScroll=${(e) => setTop(e.target.scrollTop)}>
       <div class="row wrap chips">${kinds.map(([name, words, drawing]) => html`<button type="button" key=${name} class=${"chip " + (kind === name ? "on" : "out")} aria-pressed=${kind === name} onClick=${() => set({ kind: name })}>${drawing && icon(drawing)}${words} ${all.filter((f) => !name || f.kind === name).length}</button>`)}<span class="grow"></span>
         ${authors.length > 1 && html`<label class="btn ghost sm pick">${icon("list-filter")}<span>${by ? agentOf(by).name : "Anyone"}</span><select aria-label="By whom" value=${by} onChange=${(e) => set({ by: e.target.value })}><option value="">Anyone</option>${authors.map((id) => html`<option key=${id} value=${id}>${agentOf(id).name}</option>`)}</select></label>`}</div>
       ${chosen.size > 0 && html`<div class="row card chosen" role="group" aria-label="What was chosen"><b class="small">${chosen.size} chosen</b><span class="grow"></span>
@@ -82,8 +90,54 @@ export function Files({ route }) {
         ${can("documents") && html`<h2 class="h-17">The project’s documents</h2><p class="small faint">One of each name. Every agent reads and writes the same one; older versions are kept.</p>
           ${lists.documents.filter(fits).length > 0 ? html`<table class="list">${head("Last by")}<tbody>${lists.documents.filter(fits).map((f) => row(f, true))}</tbody></table>` : html`<p class="dim small">There are none yet.</p>`}`}
         <h2 class="h-17">From conversations</h2>
-        ${files.length > 0 ? html`<table class="list">${head("From")}<tbody><tr aria-hidden="true" class="gap"><td colspan="6" style=${{ height: from * rowHeight + "px" }}></td></tr>${files.slice(from, to).map((f) => row(f, false))}<tr aria-hidden="true" class="gap"><td colspan="6" style=${{ height: (files.length - to) * rowHeight + "px" }}></td></tr></tbody></table>`
+        ${files.length > 0 ? html`<table class="list">${head("From")}<tbody><tr aria-hidden="true" class="gap"><td colspan="5" style=${{ height: from * rowHeight + "px" }}></td></tr>${files.slice(from, to).map((f) => row(f, false))}<tr aria-hidden="true" class="gap"><td colspan="5" style=${{ height: (files.length - to) * rowHeight + "px" }}></td></tr></tbody></table>`
           : html`<p class="dim">${q || kind || by ? "Nothing fits." : "No file was saved yet. Ask an agent for a document."} ${!q && !kind && html`<a class="link" href="#/">Begin</a>`}</p>`}`}</div>
-      ${current && html`<aside class="panel over" aria-label="Document"><${Document} key=${key(current)} file=${current} version=${version} changed=${latest} choose=${setVersion} close=${() => set({ file: undefined, session: undefined, doc: undefined })} />
-        ${current.session && html`<p class="pad small"><a class="link" href=${`#/s/${current.session}?file=${encodeURIComponent(current.path)}`}>Open it beside its conversation</a></p>`}</aside>`}</div>`;
+      ${current && (route.query.open ? html`<aside class="panel over" aria-label="Document"><${Document} key=${key(current)} file=${current} version=${version} changed=${latest} choose=${setVersion} close=${() => set({ open: undefined })} /></aside>`
+        : html`<aside class="panel over" aria-label="Document"><${Glance} key=${key(current)} file=${current} listed=${all.find((f) => key(f) === key(current))} changed=${latest} choose=${(v) => (setVersion(v), set({ open: 1 }))} close=${() => set({ file: undefined, session: undefined, doc: undefined })} /></aside>`)}</div>`;
 }
+
+// mostCounted is of how many versions the words are counted that each has changed.
+const mostCounted = 6;
+
+// Glance is a file at a glance: how it begins, its versions, who reads it.
+function Glance({ file, listed, changed, choose, close }) {
+  const [{ text, versions, counts, problem }, setState] = useState({ text: null, versions: [], counts: new Map(), problem: null });
+  const isWords = isText(file.path);
+  useEffect(() => {
+    let left = false;
+    (async () => {
+      const [found, now] = await Promise.all([api.versions(file).catch(() => []), isWords ? api.text(file) : ""]);
+      if (left) return;
+      setState({ text: now, versions: found, counts: new Map(), problem: null });
+      if (!isWords) return;
+      const known = found.filter((v) => v.known).slice(0, mostCounted + 1);
+      const texts = await Promise.all(known.map((v) => api.text({ ...file, version: v.number })));
+      const changes = new Map(known.slice(0, mostCounted).flatMap((v, i) => (i + 1 < known.length || v.number === 1 ? [[v.number, wordsChanged(texts[i + 1] ?? "", texts[i])]] : [])));
+      if (!left) setState({ text: now, versions: found, counts: changes, problem: null });
+    })().catch((trouble) => left || setState({ text: "", versions: [], counts: new Map(), problem: trouble }));
+    return () => {
+      left = true;
+    };
+  }, [file.session, file.path, changed]);
+  if (problem) return html`<div class="bar"><div class="grow"><h2>${nameOf(file.path)}</h2></div><button type="button" class="tool sm" aria-label="Close" onClick=${close}>${icon("x")}</button></div><div class="sheet"><${Trouble} code=${problem.status === 404 ? "file_gone" : problem.code} context=${{ detail: problem.message }} /></div>`;
+  const words = text ? text.split(/\s+/).filter(Boolean).length : 0;
+  const readers = (listed?.readers ?? []).map((id) => agentOf(id).name);
+  const talk = file.session ?? listed?.in;
+  const beside = talk && app.sessions.has(talk) ? `#/s/${talk}?file=${encodeURIComponent(file.session ? file.path : "/" + file.path)}` : "";
+  return html`<div class="glance" tabindex="0"><div class="row phone-only"><button type="button" class="tool" aria-label="Back to the files" onClick=${close}>${icon("arrow-left")}</button></div>
+    <div class="card beginning-of" aria-hidden="true" inert>${text === null ? html`<${Bones} />` : html`<${Preview} file=${file} text=${text.slice(0, 3000)} />`}</div>
+    <div class="row"><h2 class="grow cut">${listed?.heading || nameOf(file.path)}</h2><button type="button" class="tool sm desk-only" title="Close" aria-label="Close" onClick=${close}>${icon("x")}</button></div>
+    <p class="small dim">${pathWords(file.path)}${listed ? ` · ${size(listed.size)}` : ""}${words > 0 ? ` · ${words.toLocaleString("en")} words` : ""}</p>
+    <div class="row wrap does-1"><button type="button" class="primary" onClick=${() => choose(0)}>${icon("eye")}Open</button>
+      <a class="btn" href=${fileAddress(file)} download title="Download" aria-label="Download">${icon("download")}</a>
+      ${isWords && html`<button type="button" title="Copy the text" aria-label="Copy the text" onClick=${() => navigator.clipboard?.writeText(text ?? "").then(() => toast("Copied"))}>${icon("copy")}</button>`}
+      <button type="button" title="Copy a link" aria-label="Copy a link" onClick=${() => navigator.clipboard?.writeText(location.href).then(() => toast("The link is copied"))}>${icon("link")}</button>
+      ${beside && html`<a class="btn" href=${beside} title="Beside its conversation" aria-label="Open it beside its conversation">${icon("message-square")}</a>`}</div>
+    ${versions.length > 0 && html`<h3 class="tiny faint">Versions</h3><div class="versions small">${versions.slice(0, 20).map((v) => html`<button type="button" class="bare row" key=${v.number} disabled=${!v.known} onClick=${() => choose(v.number === versions[0].number ? 0 : v.number)}>
+      ${v.by_hand ? html`<span class="face s you" aria-hidden="true">${(v.by || "Y")[0].toUpperCase()}</span>` : html`<${Face} id=${v.by} name=${agentOf(v.by).name} size="s" />`}<b>${v.number}</b><span class="grow dim cut">${v.by_hand ? `Edited by ${v.by && v.by !== app.me.name ? v.by : "you"}` : v.number === 1 ? "First draft" : `By ${agentOf(v.by).name || "an agent"}`}, ${when(v.at)}${v.known ? "" : " (not kept)"}</span>
+      ${counts.has(v.number) && html`<span class="num"><span class="good">+${counts.get(v.number).added.toLocaleString("en")}</span>${counts.get(v.number).removed > 0 && html` <span class="bad">−${counts.get(v.number).removed.toLocaleString("en")}</span>`}</span>`}</button>`)}</div>`}
+    ${readers.length > 0 && html`<h3 class="tiny faint">Read by</h3><p class="small dim">${readers.join(", ")}</p>`}</div>`;
+}
+
+// wordsChanged counts the words that a version has added and removed.
+const wordsChanged = (before, after) => (before.length + after.length > 400_000 ? { added: 0, removed: 0 } : counted(compared(before, after)));

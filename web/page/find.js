@@ -4,7 +4,7 @@ import { api } from "./api.js";
 import { agentOf, titleOf } from "./state.js";
 import { begin } from "./home.js";
 import { currentTheme, setTheme } from "./side.js";
-import { nameOf, when, fileIcon } from "./format.js";
+import { nameOf, pathWords, when, fileIcon } from "./format.js";
 import { go, talkAddress } from "./route.js";
 import { Face, html, icon, useEffect, useRef, useState } from "./view.js";
 
@@ -27,7 +27,7 @@ export function Find({ close }) {
   const fits = (name) => words.trim() && name.toLowerCase().includes(words.trim().toLowerCase());
   const groups = [
     ["Conversations", found.sessions.map((s) => ({ key: s.id, mark: html`<${Face} id=${s.agent} name=${agentOf(s.agent).name} size="s" />`, label: titleOf(s), side: when(s.updated), act: () => go(talkAddress(s.id)) }))],
-    ["Files", found.files.map((f) => ({ key: f.session + f.path, mark: icon(fileIcon(f.path)), label: nameOf(f.path), detail: f.found || f.path, act: () => go(f.session ? `#/s/${f.session}?file=${encodeURIComponent(f.path)}` : `#/files?doc=${encodeURIComponent(f.path)}`) }))],
+    ["Files", found.files.map((f) => ({ key: f.session + f.path, mark: icon(fileIcon(f.path)), label: f.heading || nameOf(f.path), detail: f.found || pathWords(f.path), act: () => go(f.session ? `#/s/${f.session}?file=${encodeURIComponent(f.path)}` : `#/files?doc=${encodeURIComponent(f.path)}`) }))],
     ["Do", [
       ...found.tasks.map((t, i) => ({ key: "t" + i, mark: html`<${Face} id=${t.agent} name=${t.name} size="s" />`, label: t.label || t.name, detail: `with ${t.name}`, act: () => begin(t.agent, t.trigger ?? "").catch(() => {}) })),
       ...places.filter(([name]) => fits(name)).map(([name, drawing, to]) => ({ key: to, mark: icon(drawing), label: name, act: () => go(to) })),

@@ -1,6 +1,14 @@
 // Computes what the page shows of a session from the session's events. It is the
 // only place that knows what they mean; it touches nothing but its own state.
 
+// isFailure says whether a tool did not work. That something is not there, or not
+// allowed, is an answer.
+export const isFailure = (kind) => !!kind && !["not_found", "unauthorized", "interrupted"].includes(kind);
+
+// placeOf is the path of a saved file as the page knows it: relative to the session's
+// folder, or with a slash before it that of a document of the project.
+export const placeOf = (path) => path.replace(/^\{session-folder\}\//, "").replace(/^\{project-root\}\//, "/");
+
 // A Session is a session as its events have it so far. The items are what the
 // conversation shows, in order; runs and spans are what the other views draw.
 export class Session {
@@ -194,7 +202,7 @@ const handlers = {
     const entry = s.entry(e);
     if (entry?.span) entry.span.error = b.error ?? "";
     if (entry) {
-      const state = b.asks ? "waiting" : b.class ? "failed" : "done";
+      const state = b.asks ? "waiting" : isFailure(b.class) ? "failed" : "done";
       Object.assign(entry, { state, content: b.content, class: b.class ?? "", error: b.error ?? "", size: b.size, ms: b.duration_ms, version: entry.version + 1 });
       Object.assign(entry.span, { end: e.time, class: b.class ?? "" });
     }
@@ -216,7 +224,7 @@ const handlers = {
   },
 
   artifact_saved(s, e, b) {
-    const path = b.path.replace(/^\{session-folder\}\//, "");
+    const path = placeOf(b.path);
     const version = (s.files.get(path)?.version ?? 0) + 1;
     s.files.set(path, { path, size: b.size, version, agent: e.agent ?? "", time: e.time });
     s.add(e, { type: "file", path, size: b.size, version: 0, number: version, description: b.description ?? "" });

@@ -18,9 +18,9 @@ export function duration(ms) {
 // cost is in dollars; most answers cost less than a cent.
 export const cost = (dollars) => (dollars ? "$" + dollars.toFixed(dollars < 0.1 ? 4 : 2) : "");
 
-export const clock = (time) => new Date(time).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit", second: "2-digit" });
+export const clock = (time) => new Date(time).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23" });
 
-export const hour = (time) => new Date(time).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" });
+export const hour = (time) => new Date(time).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit", hourCycle: "h23" });
 
 // short is a number of tokens as people say it.
 export const short = (n) => (n >= 10_000 ? Math.round(n / 1000) + "k" : n >= 1000 ? (n / 1000).toFixed(1) + "k" : String(n ?? 0));
@@ -41,17 +41,22 @@ export function since(time, now = Date.now()) {
   return minutes < 48 * 60 ? `${Math.floor(minutes / 60)} h` : `${Math.floor(minutes / 1440)} days`;
 }
 
+const shortForms = /^(prd|ux|api|adr|faq|qa|readme|rfc)$/i;
+
 // nameOf is what people call a file: "project-brief.md" is "Project brief".
 export function nameOf(path) {
   const base = path.split("/").at(-1);
   if (!/\.(md|markdown|txt)$/i.test(base)) return base;
   const words = base.replace(/\.\w+$/, "").replace(/[-_]+/g, " ").trim();
-  return words ? words[0].toUpperCase() + words.slice(1) : base;
+  return words ? (shortForms.test(words) ? words.toUpperCase() : words[0].toUpperCase() + words.slice(1)) : base;
 }
 
 // plainPath is a path without what only machines know: "{session-folder}/a/b.md" is
 // "a/b.md".
 export const plainPath = (path) => String(path ?? "").replace(/\{\{?[\w-]+\}?\}\/?/g, "").replace(/^\/+/, "");
+
+// pathWords is a path for people, with the folder that it is in: "planning / brief.md".
+export const pathWords = (path) => plainPath(path).split("/").slice(-2).join(" / ");
 
 // day names a day as people do.
 export function day(time, now = new Date()) {

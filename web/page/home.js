@@ -1,10 +1,10 @@
 // Home: what to ask, what waits, what to carry on with, and the company.
 
 import { api } from "./api.js";
-import { app, agentOf, byTime, can, isFlow, pipeline, tasksOf, toast, waiting, titleOf } from "./state.js";
+import { app, agentOf, byTime, can, castOf, isFlow, pipeline, tasksOf, toast, waiting, titleOf } from "./state.js";
 import { keep, kept } from "./kept.js";
 import { ModelChoice, usualModel } from "./models.js";
-import { now } from "./words.js";
+import { doing, now, orders } from "./words.js";
 import { nameOf, since, when, fileIcon } from "./format.js";
 import { go, talkAddress } from "./route.js";
 import { Bones, Face, html, icon, lazy, styled, Logo, useEffect, useRef, useState } from "./view.js";
@@ -95,12 +95,20 @@ function Waits() {
     const q = s.question;
     const gate = q?.kind === "gate";
     return html`<article class="card" key=${s.id}><a class="row" href=${talkAddress(s.id, gate ? "delivery" : "")}><${Face} id=${s.agent} name=${agent.name} size="m" /><div class="grow"><b class="serif">${gate ? "A delivery is at its gate" : q?.kind === "approval" ? `${agent.name} asks before doing something` : `${agent.name} asks`}</b><div class="tiny dim cut">${titleOf(s)} · ${since(q?.asked ?? s.updated)}</div></div></a>
-      <p class="small clamp">${q?.kind === "approval" ? `May ${agent.name} use ${q.tool.replace(/[_-]+/g, " ")}?` : firstLines(q?.text ?? "")}</p>
+      <p class="small clamp">${q?.kind === "approval" ? `May ${agent.name} do this: ${doing(q.tool, q.arguments).replace(/^\w+/, (word) => orders[word] ?? word)}?` : gate ? gateWords(q) : firstLines(q?.text ?? "")}</p>
       <div class="row wrap end">${gate || !q ? html`<a class="chip out" href=${talkAddress(s.id, "delivery")}>${icon("scan-search")}Look and decide</a>`
         : q.kind === "approval" ? html`<a class="chip out" href=${talkAddress(s.id)}>${icon("scan-search")}Look and decide</a>`
         : html`${(q.choices ?? []).slice(0, 4).map((choice) => html`<button type="button" class="chip out" key=${choice.label} onClick=${() => answer(s, { choice: choice.label })}>${choice.label}</button>`)}<a class="chip out" href=${talkAddress(s.id)}>Answer</a>`}</div></article>`;
   };
   return html`<section aria-label="Waiting for you"><div class="sec"><h2>Waiting for you</h2><span class="chip spot t">${list.length}</span></div><div class="waits">${list.slice(0, 6).map(card)}</div></section>`;
+}
+
+// gateWords says in a sentence where a delivery stands.
+function gateWords({ arguments: { phase = "", next = "", ready = true, blockers, errors } = {}, text }) {
+  if (!phase) return firstLines(text);
+  const against = (blockers?.length ?? 0) + (errors?.length ?? 0);
+  const plainPhase = (name) => name.replace(/[_-]+/g, " ");
+  return `${plainPhase(phase)[0].toUpperCase() + plainPhase(phase).slice(1)} is ${ready ? "ready" : "not ready"}${against ? `, ${against} ${against === 1 ? "thing stands" : "things stand"} against it` : ""}. ${next ? `Shall it go on to ${plainPhase(next)}?` : "Is it done?"}`;
 }
 
 const firstLines = (text) => text.replace(/[#*_`>]/g, "").trim().split("\n").filter(Boolean).slice(0, 2).join(" ").slice(0, 220);
@@ -110,15 +118,24 @@ function CarryOn({ alone }) {
   const [files, setFiles] = useState([]);
   const latest = byTime()[0]?.updated ?? "";
   useEffect(() => {
-    if (can("files")) api.library().then((list) => setFiles(list.files.slice(0, 3)), () => {});
+    if (can("files")) Promise.all([api.documents().catch(() => ({ files: [] })), api.library()]).then(([documents, own]) => setFiles([...documents.files, ...own.files].sort((a, b) => (a.changed < b.changed ? 1 : -1)).slice(0, 2)), () => {});
   }, [latest]);
-  const talks = byTime().filter((s) => s.status !== "waiting").slice(0, alone ? 4 : 3);
+  const talks = byTime().filter((s) => s.status !== "waiting").sort((a, b) => (b.status === "running") - (a.status === "running")).slice(0, alone ? 4 : 2);
   if (!talks.length && !files.length) return null;
   return html`<section aria-label="Carry on"><div class="sec"><h2>Carry on</h2>${files.length > 0 && html`<a class="small dim" href="#/files">All files</a>`}</div><div class="recent">
     ${talks.map((s) => html`<a href=${talkAddress(s.id, s.agent === pipeline ? "delivery" : "")} key=${s.id}><${Face} id=${s.agent} name=${agentOf(s.agent).name} size="m" /><div class="grow"><div class="cut">${titleOf(s)}</div><div class="tiny faint cut">${now(s)}</div></div>${s.status === "running" ? icon("loader-circle", "spin acc") : html`<span class="tiny faint">${when(s.updated)}</span>`}</a>`)}
-    ${files.map((f) => html`<a href=${`#/s/${f.session}?file=${encodeURIComponent(f.path)}`} key=${f.session + f.path}><span class="page-i">${icon(fileIcon(f.path))}</span><div class="grow"><div class="cut">${nameOf(f.path)}</div><div class="tiny faint cut">${f.path}${f.version > 1 ? `, version ${f.version}` : ""}, ${agentOf(f.by).name}</div></div><span class="tiny faint">${when(f.changed)}</span></a>`)}
+    ${files.map((f) => html`<a href=${placeIn(f)} key=${f.session + f.path}><span class="page-i">${icon(fileIcon(f.path))}</span><div class="grow"><div class="cut">${f.heading || nameOf(f.path)}</div><div class="tiny faint cut">${f.path.split("/").at(-1)}${f.version > 1 ? `, version ${f.version}` : ""}, ${agentOf(f.by).name}</div></div><span class="tiny faint">${when(f.changed)}</span></a>`)}
   </div></section>`;
 }
+
+// placeIn is where a file of the library is read: beside its conversation, or alone.
+const placeIn = (f) => (f.session ? `#/s/${f.session}?file=${encodeURIComponent(f.path)}` : f.in && app.sessions.has(f.in) ? `#/s/${f.in}?file=${encodeURIComponent("/" + f.path)}` : `#/files?doc=${encodeURIComponent(f.path)}`);
+
+const modules = { __proto__: null, bmm: "BMAD Method", cis: "Creative Intelligence", bmb: "Builders", bmgd: "Game Development", gds: "Game Development", tea: "Test Architecture", core: "Core" };
+
+// bundleName is what people call an agent's bundle: what it calls itself, or what it is
+// known by.
+export const bundleName = (agent) => agent.bundle_title || modules[agent.bundle] || agent.bundle || "Agents";
 
 // Company is who can be talked to, by bundle, and the flows.
 function Company() {
@@ -129,7 +146,7 @@ function Company() {
   const fits = (text) => words.trim().toLowerCase().split(/\s+/).every((word) => text.toLowerCase().includes(word));
   const groups = new Map();
   for (const agent of agents) {
-    const name = agent.bundle_title || agent.bundle || "Agents";
+    const name = bundleName(agent);
     groups.set(name, [...(groups.get(name) ?? []), agent]);
   }
   const shown = [...groups].filter(([name]) => !only || only === name).map(([name, list]) => [name, list.filter((a) => fits(`${a.name} ${a.title} ${a.description} ${tasksOf(a).map((t) => t.label).join(" ")}`))]);
@@ -150,14 +167,11 @@ function Card({ agent }) {
   const start = (text) => begin(agent.id, text).catch(() => {});
   return html`<article class="card agent" aria-label=${agent.name}>
     <header><${Face} id=${agent.id} name=${agent.name} /><div class="grow"><button type="button" class="bare" disabled=${!!agent.broken} onClick=${() => start("")}><b>${agent.name}</b></button><div class="small dim">${agent.title}</div></div>${asks && html`<span class="chip spot t">asks you</span>`}${agent.broken && html`<span class="chip bad t">cannot start</span>`}</header>
-    ${agent.broken ? html`<p class="bad">${agent.broken}</p>` : html`<p>${agent.description}</p>`}
+    ${agent.broken ? html`<p class="bad">${agent.broken}</p>` : agent.description && agent.description !== agent.title && html`<p>${agent.description}</p>`}
     ${!agent.broken && html`<div class="does">${(all ? tasks : tasks.slice(0, 3)).map((task) => html`<button type="button" key=${task.cmd} title=${task.trigger} onClick=${() => start(task.trigger)}>${icon("file-text")}<span>${task.label}</span></button>`)}
       ${tasks.length > 3 && html`<button type="button" class="more" aria-expanded=${all} onClick=${() => setAll(!all)}>${icon(all ? "chevron-up" : "chevron-down")}<span>${all ? "Fewer" : `${tasks.length - 3} more`}</span></button>`}
       ${tasks.length === 0 && html`<button type="button" onClick=${() => start("")}>${icon("message-square")}<span>Talk to ${agent.name}</span></button>`}</div>`}</article>`;
 }
-
-// castOf are the agents of a flow.
-export const castOf = (flow) => [...new Set((flow.nodes ?? []).filter((n) => n.kind === "agent").map((n) => n.agent))];
 
 export function FlowCard({ flow }) {
   const [text, setText] = useState("");

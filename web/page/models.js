@@ -1,6 +1,6 @@
 // Which model answers, as a control: in a conversation, and before one begins.
 
-import { app } from "./state.js";
+import { app, can, toast } from "./state.js";
 import { count } from "./format.js";
 import { html, icon, useEffect, useRef, useState } from "./view.js";
 
@@ -10,11 +10,22 @@ export const shortName = (id) => (id ?? "").split("/").slice(1).join("/") || id 
 export const usualModel = (agent = null) => agent?.model || app.models.find((m) => m.usual)?.id || "";
 
 const about = (model) =>
-  model.reason || [model.local ? "On this machine" : model.provider, model.price ? `$${model.price.input} in, $${model.price.output} out, per million tokens` : model.local ? "free" : "", model.window ? `holds ${count(model.window)} tokens` : ""].filter(Boolean).join(" · ");
+  model.reason || [model.id === "rehearsal" ? "No model: plays the workflow by rule" : model.local ? "On this machine" : model.provider, model.id === "rehearsal" ? "" : model.price ? `$${model.price.input} in, $${model.price.output} out, per million tokens` : model.local ? "free" : "", model.window ? `holds ${count(model.window)} tokens` : ""].filter(Boolean).join(" · ");
+
+// rank orders models: the one that answers, the usual one, others, those that cannot be
+// used, and playing by rule.
+const rank = (m, current) => (m.id === current ? 0 : m.usual ? 1 : m.id === "rehearsal" ? 4 : m.available ? 2 : 3);
 
 // ModelChoice is a button that opens the list of models.
-export function ModelChoice({ model, choose, quiet = false }) {
+export function ModelChoice({ model, choose, quiet = false, agent = null, answered = "" }) {
   const [open, setOpen] = useState(false);
+  const [always, setAlways] = useState(false);
+  const taken = (id) => {
+    setOpen(false);
+    choose(id);
+    if (always) import("./operate.js").then(({ operate }) => operate.changeSettings({ [`agents.${agent.id}.model`]: id })).then(() => toast(`${shortName(id)} answers for ${agent.name} from now on`), (problem) => toast(problem.message));
+    setAlways(false);
+  };
   const place = useRef(null);
   useEffect(() => {
     if (!open) return;
@@ -33,7 +44,8 @@ export function ModelChoice({ model, choose, quiet = false }) {
   model ||= usualModel();
   if (!model && !app.models.length) return null;
   if (!app.models.length) return html`<span class="chip out" title="The model that answers">${icon("cpu")}${shortName(model)}</span>`;
-  return html`<span class="has-pop" ref=${place}><button type="button" class=${quiet ? "ghost sm model" : "sm model"} title="Who answers, and with which model" aria-haspopup="true" aria-expanded=${open} onClick=${() => setOpen(!open)}>${icon("cpu")}<span class="cut">${shortName(model) || "Model"}</span>${icon("chevron-down")}</button>
+  return html`<span class="has-pop" ref=${place}><button type="button" class=${quiet ? "ghost sm model" : "sm model"} title=${answered && shortName(answered) !== shortName(model) ? `The last answer was by ${answered}` : "Which model answers"} aria-haspopup="true" aria-expanded=${open} onClick=${() => setOpen(!open)}>${icon("cpu")}<span class="cut">${shortName(model) || "Model"}</span>${icon("chevron-down")}</button>
     ${open && html`<div class="pop models" role="group" aria-label="Models"><h4>Who answers in this conversation</h4>
-      ${app.models.map((m) => html`<button type="button" class="opt" key=${m.id} aria-current=${m.id === model ? "true" : undefined} disabled=${!m.available} onClick=${() => (setOpen(false), choose(m.id))}>${icon(m.id === model ? "check" : "circle")}<span class="grow">${shortName(m.id)}<small>${about(m)}</small></span></button>`)}</div>`}</span>`;
+      ${[...app.models].sort((a, b) => rank(a, model) - rank(b, model)).map((m) => html`<button type="button" class="opt" key=${m.id} aria-current=${m.id === model ? "true" : undefined} disabled=${!m.available} onClick=${() => taken(m.id)}>${icon(m.id === model ? "check" : "circle")}<span class="grow">${shortName(m.id)}<small>${about(m)}</small></span></button>`)}
+      ${agent && app.me.operator && can("settings") && html`<label class="row always small"><span class="grow">Also for ${agent.name} from now on</span><input type="checkbox" checked=${always} onChange=${(e) => setAlways(e.target.checked)} /></label>`}</div>`}</span>`;
 }

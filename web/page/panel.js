@@ -1,28 +1,29 @@
 // The panel beside a conversation: a document to read, what changed in it, its source;
 // or the list of all files.
 
-import { api, fileAddress } from "./api.js";
+import { api, fileAddress, fileOf } from "./api.js";
 import { agentOf, app, toast } from "./state.js";
 import { Compared, compared, counted, Lines } from "./changes.js";
-import { isText, kindOf, Listing, Preview } from "./preview.js";
-import { hour, nameOf, size, when, fileIcon } from "./format.js";
+import { isText, kindOf, Listing, Preview, WithOutline } from "./preview.js";
+import { hour, nameOf, pathWords, size, when, fileIcon } from "./format.js";
 import { Trouble } from "./trouble.js";
 import { Bones, Face, html, icon, useEffect, useMemo, useRef, useState } from "./view.js";
 
 // Panel shows a file of a session, or with "*" the list of its files.
-export function Panel({ session, path, route, changed, open, close }) {
-  return html`<aside class="panel over" aria-label="Document">${path === "*" ? html`<${All} session=${session} changed=${changed} open=${open} close=${close} />`
-    : html`<${Document} file=${{ session, path }} changed=${changed} version=${Number(route.query.v) || 0} choose=${(v) => open(path, { v: v || undefined })} all=${() => open("*")} close=${close} />`}</aside>`;
+export function Panel({ session, path, route, saved, changed, open, close }) {
+  return html`<aside class="panel over" aria-label="Document">${path === "*" ? html`<${All} session=${session} saved=${saved} changed=${changed} open=${open} close=${close} />`
+    : html`<${Document} file=${fileOf(session, path)} changed=${changed} version=${Number(route.query.v) || 0} choose=${(v) => open(path, { v: v || undefined })} all=${() => open("*")} close=${close} />`}</aside>`;
 }
 
-function All({ session, changed, open, close }) {
+function All({ session, saved, changed, close }) {
   const [list, setList] = useState(null);
   useEffect(() => {
-    api.files(session).then((found) => setList(found.files.filter((f) => f.path !== "manifest.json")), () => setList([]));
+    const documents = [...saved.values()].filter((f) => f.path.startsWith("/")).map((f) => ({ path: f.path, size: f.size, modified: f.time }));
+    api.files(session).then((found) => setList([...documents, ...found.files.filter((f) => f.path !== "manifest.json")]), () => setList(documents));
   }, [session, changed]);
   return html`<div class="bar"><a class="btn tool phone-only" href="#" aria-label="Back to the conversation" onClick=${(e) => (e.preventDefault(), close())}>${icon("arrow-left")}</a><div class="grow"><h2>Files</h2></div>${list?.length > 0 && html`<a class="btn tool sm" href=${api.zipOf(session)} download aria-label="Download all" title="Download all">${icon("archive")}</a>`}<button type="button" class="tool sm desk-only" title="Close" aria-label="Close" onClick=${close}>${icon("x")}</button></div>
     <div class="sheet">${list === null ? html`<${Bones} />` : list.length === 0 ? html`<p class="dim">Nothing was saved in this conversation yet.</p>`
-      : html`<ul class="recent">${list.map((f) => html`<li key=${f.path}><a href=${`#/s/${session}?file=${encodeURIComponent(f.path)}`}><span class="page-i">${icon(fileIcon(f.path))}</span><span class="grow"><span class="cut">${nameOf(f.path)}</span><span class="tiny faint cut">${f.path} · ${size(f.size)}</span></span><span class="tiny faint">${when(f.modified)}</span></a></li>`)}</ul>`}</div>`;
+      : html`<ul class="recent">${list.map((f) => html`<li key=${f.path}><a href=${`#/s/${session}?file=${encodeURIComponent(f.path)}`}><span class="page-i">${icon(fileIcon(f.path))}</span><span class="grow"><span class="cut">${nameOf(f.path)}</span><span class="tiny faint cut">${pathWords(f.path)} · ${f.path.startsWith("/") ? "a document of the project" : size(f.size)}</span></span><span class="tiny faint">${when(f.modified)}</span></a></li>`)}</ul>`}</div>`;
 }
 
 // useFile loads the text of a file in one version, and its versions.
@@ -50,6 +51,8 @@ export function Document({ file, changed, version, choose, close, all = null }) 
   const [tab, setTab] = useState("Read");
   const [full, setFull] = useState(false);
   const [editing, setEditing] = useState(null);
+  const box = useRef(null);
+  const changes = useChanges(file, text, shown, versions, tab === "Changes" && versions.length > 1);
   const title = kindOf(file.path) === "document" ? text?.match(/^#\s+(.+)$/m)?.[1]?.replace(/[*`_]/g, "") || nameOf(file.path) : nameOf(file.path);
   const info = versions.find((v) => v.number === shown);
   const reload = (done) => {
@@ -62,42 +65,51 @@ export function Document({ file, changed, version, choose, close, all = null }) 
   const restore = () => api.restore(file, shown).then((v) => reload(`Version ${shown} is back, as version ${v.number}`), (trouble) => toast(trouble.message));
   const text_ = isText(file.path);
   const tabs = [text_ && "Read", text_ && versions.length > 1 && "Changes", text_ && "Source"].filter(Boolean);
+  const pick = (where) => versions.length > 0 && html`<label class=${"btn sm pick " + where}>${icon("rotate-ccw-clock")}<span>Version ${shown}</span>${icon("chevron-down")}<select aria-label="Version" value=${String(shown)} onChange=${(e) => choose(Number(e.target.value) === latest ? 0 : Number(e.target.value))}>${versions.map((v) => html`<option key=${v.number} value=${String(v.number)} disabled=${!v.known}>${v.number}, ${v.by_hand ? `by ${v.by || "you"}` : agentOf(v.by).name || "?"}, ${when(v.at)}${v.known ? "" : " (not kept)"}</option>`)}</select></label>`;
   const tool = (name, drawing, act, more = "") => html`<button type="button" class=${"tool sm " + more} title=${name} aria-label=${name} onClick=${act}>${icon(drawing)}</button>`;
   return html`<div class=${"document" + (full ? " full" : "")}><div class="bar"><a class="btn tool phone-only" href="#" aria-label="Back to the conversation" onClick=${(e) => (e.preventDefault(), close())}>${icon("arrow-left")}</a>
-      <div class="grow"><h2 class="cut">${title}</h2><div class="tiny faint cut">${file.path}${info && ` · saved ${hour(info.at)}`}</div></div>
-      ${versions.length > 0 && html`<label class="btn sm pick">${icon("rotate-ccw-clock")}<span>Version ${shown}</span>${icon("chevron-down")}<select aria-label="Version" value=${String(shown)} onChange=${(e) => choose(Number(e.target.value) === latest ? 0 : Number(e.target.value))}>${versions.map((v) => html`<option key=${v.number} value=${String(v.number)} disabled=${!v.known}>${v.number}, ${v.by_hand ? `by ${v.by || "you"}` : agentOf(v.by).name || "?"}, ${when(v.at)}${v.known ? "" : " (not kept)"}</option>`)}</select></label>`}
-      ${text_ && tool("Copy the text", "copy", () => navigator.clipboard?.writeText(text ?? "").then(() => toast("Copied")))}
+      <div class="grow"><h2 class="cut">${title}</h2><div class="tiny faint cut">${pathWords(file.path)}${info && ` · saved ${when(info.at)}`}</div></div>
+      ${pick("desk-only")}
+      ${text_ && tool("Copy the text", "copy", () => navigator.clipboard?.writeText(text ?? "").then(() => toast("Copied")), "desk-only")}
       <a class="btn tool sm" href=${fileAddress(file) + (version ? `?version=${version}` : "")} download title="Download" aria-label="Download">${icon("download")}</a>
       ${tool(full ? "Beside the conversation" : "Full width", full ? "minimize-2" : "maximize-2", () => setFull(!full), "desk-only")}
-      ${all && tool("All files", "folder-open", all)}
+      ${all && tool("All files", "folder-open", all, "desk-only")}
       ${tool("Close", "x", close, "desk-only")}</div>
     ${problem ? html`<div class="sheet"><${Trouble} code=${problem.status === 404 ? "file_gone" : problem.code} context=${{ detail: problem.message }} /></div>` : html`
     <div class="row bar-2"><div class="seg" role="group" aria-label="How to look at it">${tabs.map((name) => html`<button type="button" key=${name} aria-pressed=${tab === name} onClick=${() => setTab(name)}>${name}</button>`)}</div><span class="grow"></span>
+      ${tab === "Changes" && versions.length > 1 && changes.known.length > 0 && html`<${Since} changes=${changes} box=${box} />`}
+      ${pick("phone-only")}
       ${version > 0 && version !== latest && html`<button type="button" class="sm" onClick=${restore}>${icon("rotate-ccw-clock")}Bring back</button>`}
-      ${text_ && !version && editing === null && html`<button type="button" class="ghost sm" onClick=${() => setEditing(text)}>${icon("pencil")}Edit</button>`}</div>
+      ${text_ && tab !== "Changes" && !version && editing === null && html`<button type="button" class="ghost sm" onClick=${() => setEditing(text)}>${icon("pencil")}Edit</button>`}</div>
     ${editing !== null ? html`<form class="editor" onSubmit=${(e) => (e.preventDefault(), save())}><textarea aria-label=${`Text of ${file.path}`} value=${editing} dir="auto" onInput=${(e) => setEditing(e.target.value)}></textarea><div class="row pad-s"><button class="primary">Save a version</button><button type="button" class="ghost" onClick=${() => setEditing(null)}>Cancel</button></div></form>`
       : text === null ? html`<div class="sheet"><${Bones} /></div>`
-      : tab === "Changes" && versions.length > 1 ? html`<${Changes} file=${file} text=${text} shown=${shown} versions=${versions} />`
+      : tab === "Changes" && versions.length > 1 ? html`<${Changes} changes=${changes} text=${text} box=${box} />`
       : tab === "Source" ? html`<div class="sheet flush"><${Listing} text=${text} lang=${file.path.split(".").at(-1)} /></div>`
       : html`<div class="sheet" tabindex="0"><${Preview} file=${{ ...file, version: version || undefined }} text=${text} /></div>`}`}</div>`;
 }
 
-// Changes shows what differs between two versions: in the rendered text, word by word.
-function Changes({ file, text, shown, versions }) {
+// useChanges compares the version that is shown with another one of a file, once that
+// is wanted.
+function useChanges(file, text, shown, versions, wanted) {
   const known = versions.filter((v) => v.known && v.number !== shown);
-  const [against, setAgainst] = useState((known.find((v) => v.number < shown) ?? known[0])?.number ?? 0);
+  const [chosen, setAgainst] = useState(0);
+  const against = known.some((v) => v.number === chosen) ? chosen : (known.find((v) => v.number < shown) ?? known[0])?.number ?? 0;
   const [before, setBefore] = useState(null);
-  const box = useRef(null);
   useEffect(() => {
     let left = false;
-    if (against) api.text({ ...file, version: against }).then((found) => left || setBefore(found), () => left || setBefore(""));
+    setBefore(null);
+    if (wanted && against) api.text({ ...file, version: against }).then((found) => left || setBefore(found), () => left || setBefore(""));
     return () => {
       left = true;
     };
-  }, [file.path, against]);
+  }, [file.session, file.path, against, wanted]);
   const readable = kindOf(file.path) === "document";
-  const units = useMemo(() => (before === null || !readable ? [] : compared(before, text)), [before, text]);
-  const { added, removed } = counted(units);
+  const units = useMemo(() => (before === null || text === null || !readable ? [] : compared(before, text)), [before, text]);
+  return { known, against, setAgainst, before, readable, units, ...counted(units) };
+}
+
+// Since are the controls of a comparison: with which version, and from change to change.
+function Since({ changes, box }) {
   const jump = (by) => {
     const all = [...box.current.querySelectorAll("ins, del, .diff .a, .diff .d")];
     const at = all.findIndex((e) => e === document.activeElement);
@@ -106,9 +118,15 @@ function Changes({ file, text, shown, versions }) {
     next?.focus();
     next?.scrollIntoView({ block: "center" });
   };
+  const { known, against, setAgainst, readable, added, removed } = changes;
+  return html`<label class="tiny dim pick since"><span>Since version ${against}:</span><select aria-label="Compare with" value=${String(against)} onChange=${(e) => setAgainst(Number(e.target.value))}>${known.map((v) => html`<option key=${v.number} value=${String(v.number)}>version ${v.number}</option>`)}</select></label>
+    ${readable && html`<span class="tiny dim"><span class="good">+${added}</span> <span class="bad">−${removed}</span> words</span>`}
+    <button type="button" class="tool sm" aria-label="Change before" title="Change before" onClick=${() => jump(-1)}>${icon("chevron-up")}</button><button type="button" class="tool sm" aria-label="Next change" title="Next change" onClick=${() => jump(1)}>${icon("chevron-down")}</button>`;
+}
+
+// Changes shows what differs between two versions: in the rendered text, word by word.
+function Changes({ changes, text, box }) {
+  const { known, before, readable, units } = changes;
   if (!known.length) return html`<div class="sheet"><p class="dim">No other version was kept.</p></div>`;
-  return html`<div class="row bar-2"><label class="small dim">Since <select aria-label="Compare with" value=${String(against)} onChange=${(e) => setAgainst(Number(e.target.value))}>${known.map((v) => html`<option key=${v.number} value=${String(v.number)}>version ${v.number}</option>`)}</select></label>
-      ${readable && html`<span class="tiny dim"><span class="good">+${added}</span> <span class="bad">−${removed}</span> words</span>`}<span class="grow"></span>
-      <button type="button" class="tool sm" aria-label="Change before" title="Change before" onClick=${() => jump(-1)}>${icon("chevron-up")}</button><button type="button" class="tool sm" aria-label="Next change" title="Next change" onClick=${() => jump(1)}>${icon("chevron-down")}</button></div>
-    <div class="sheet" ref=${box} tabindex="0">${before === null ? html`<${Bones} />` : readable ? html`<${Compared} units=${units} />` : html`<${Lines} before=${before} after=${text} />`}</div>`;
+  return html`<div class="sheet" ref=${box} tabindex="0">${before === null ? html`<${Bones} />` : readable ? html`<${WithOutline} tokens=${units.filter((u) => u.kind !== "removed").map((u) => u.token)}><${Compared} units=${units} /><//>` : html`<${Lines} before=${before} after=${text} />`}</div>`;
 }

@@ -5,7 +5,7 @@ import { fileAddress, previewAddress } from "./api.js";
 import { Coloured } from "./code.js";
 import { headings, lex, block } from "./prose.js";
 import { size } from "./format.js";
-import { html, icon, useMemo, useState } from "./view.js";
+import { html, icon, useEffect, useMemo, useRef, useState } from "./view.js";
 
 const extension = (path) => path.match(/\.([\w]+)$/)?.[1].toLowerCase() ?? "";
 
@@ -42,17 +42,34 @@ export function Preview({ file, text }) {
   }
 }
 
+// WithOutline sets the outline of a document beside it, or above it where there is
+// little room. A heading that it names is found by its place among all headings.
+export function WithOutline({ tokens, children }) {
+  const box = useRef(null);
+  const [here, setHere] = useState(-1);
+  const outline = useMemo(() => headings(tokens), [tokens]);
+  const drawn = () => [...(box.current?.querySelectorAll(".prose .as1, .prose .as2, .prose .as3") ?? [])].filter((e) => !e.closest("del"));
+  useEffect(() => {
+    const sheet = box.current?.closest(".sheet");
+    if (!sheet || outline.length <= 2) return;
+    const look = () => setHere(drawn().findLastIndex((e) => e.getBoundingClientRect().top < sheet.getBoundingClientRect().top + 80));
+    sheet.addEventListener("scroll", look, { passive: true });
+    look();
+    return () => sheet.removeEventListener("scroll", look);
+  }, [outline]);
+  const jump = (event, i) => {
+    event.preventDefault();
+    drawn()[i]?.scrollIntoView({ block: "start" });
+  };
+  const titled = outline[0]?.depth === 1 && outline.filter((o) => o.depth === 1).length === 1; // its title is above it
+  const links = outline.slice(titled ? 1 : 0, 60).map((o) => html`<a href="#" key=${o.i} data-depth=${o.depth} aria-current=${o.i === here ? "true" : undefined} onClick=${(e) => jump(e, o.i)}>${o.text}</a>`);
+  return html`<div class="reading" ref=${box}>${outline.length > 2 && html`<nav class="outline" aria-label="Outline">${links}</nav><details class="outline-small"><summary class="btn ghost sm">${icon("list")}Outline</summary><nav aria-label="Outline">${links}</nav></details>`}${children}</div>`;
+}
+
 // Reading is a document with its outline beside it.
 export function Reading({ text }) {
   const tokens = useMemo(() => lex(text), [text]);
-  const outline = useMemo(() => headings(tokens), [tokens]);
-  const at = { anchor: (token) => (outline.some((o) => o.token === token) ? "h-" + outline.find((o) => o.token === token).i : undefined) };
-  const jump = (event, i) => {
-    event.preventDefault();
-    document.getElementById("h-" + i)?.scrollIntoView({ block: "start" });
-  };
-  return html`<div class="reading">${outline.length > 2 && html`<nav class="outline" aria-label="Outline">${outline.slice(0, 40).map((o) => html`<a href="#" key=${o.i} data-depth=${o.depth} onClick=${(e) => jump(e, o.i)}>${o.text}</a>`)}</nav>`}
-    <div class="prose" dir="auto">${tokens.map((token, i) => block(token, { ...at, key: i }))}</div></div>`;
+  return html`<${WithOutline} tokens=${tokens}><div class="prose" dir="auto">${tokens.map((token, i) => block(token, { key: i }))}</div><//>`;
 }
 
 const mostRows = 5000;

@@ -6,7 +6,7 @@ import { Composer } from "./composer.js";
 import { Conversation } from "./conversation.js";
 import { useQueue } from "./waiting.js";
 import { address, go, replace, talkAddress } from "./route.js";
-import { app, agentOf, isFlow, pipeline, refresh, say, tasksOf, titleOf, toast } from "./state.js";
+import { app, agentOf, castOf, isFlow, pipeline, refresh, say, tasksOf, titleOf, toast } from "./state.js";
 import { keep, kept } from "./kept.js";
 import { statusOf, useSession } from "./session.js";
 import { Bones, Face, html, icon, lazy, styled, useEffect, useMemo, useRef, useState } from "./view.js";
@@ -98,7 +98,7 @@ export function Room({ route }) {
   const acts = useMemo(() => actsOn(id, here, { setDraft, setQueue }), [id, agentID]);
   const file = route.query.file;
   const show = (path, query = {}) => go(address(["s", id, route.view, route.at], { file: path, ...query }));
-  const openFile = useMemo(() => ({ open: show, has: (path) => session.files.has(path), shown: file ?? "" }), [id, route.view, file]);
+  const openFile = useMemo(() => ({ open: (path) => show(session.files.has(path) ? path : session.files.has("/" + path) ? "/" + path : path), has: (path) => session.files.has(path) || session.files.has("/" + path), shown: file ?? "" }), [id, route.view, file]);
   useEffect(() => {
     if (here.caughtUp && status !== "empty") say(announced(agent.name)[status] ?? "");
     if (info?.unseen && document.visibilityState === "visible") api.seen(id).catch(() => {});
@@ -117,14 +117,17 @@ export function Room({ route }) {
   const delivers = agentID === pipeline;
   const flows = !delivers && (isFlow(agentID) || [...session.runs.values()].some((run) => run.parent));
   const title = titleOf({ agent: agentID, title: info?.title || session.title }) || "New conversation";
+  const model = info?.chosen || agent.model || info?.model || session.model;
+  const cast = isFlow(agentID) ? castOf(app.flows.find((f) => f.name === agentID)).slice(0, 3) : [];
   const spent = info?.spent ? ` · $${info.spent.toFixed(info.spent < 0.1 ? 4 : 2)}` : "";
   return html`
-    <div class="bar"><a class="btn tool phone-only" href="#/" title="Back" aria-label="Back">${icon("arrow-left")}</a><${Face} id=${agentID} name=${agent.name} size="m" />
-      <div class="grow"><h1 class="cut">${title}</h1><div class="tiny faint cut">${[agent.name, agent.title].filter(Boolean).join(", ")}${spent}</div></div>
+    <div class="bar"><a class="btn tool phone-only" href="#/" title="Back" aria-label="Back">${icon("arrow-left")}</a>${cast.length > 1 ? html`<span class="faces">${cast.map((id) => html`<${Face} key=${id} id=${id} name=${agentOf(id).name} size="m" />`)}</span>` : html`<${Face} id=${agentID} name=${agent.name} size="m" />`}
+      <div class="grow"><h1 class="cut">${title}</h1><div class="tiny faint cut">${cast.length > 1 ? `Flow “${agent.name}”` : [agent.name, agent.title].filter(Boolean).join(", ")}${spent}</div></div>
       <nav class="tabs desk-only" aria-label="Views">${delivers && tab("delivery", "Delivery")}${tab("", "Conversation")}${flows && tab("flow", "Flow")}${tab("run", "Run")}</nav>
-      <span class="desk-only">${!delivers && html`<${ModelChoice} model=${info?.model || session.model || agent.model} choose=${choose} />`}</span>
+      ${status === "running" && route.view !== "" && html`<button type="button" class="sm" onClick=${acts.stop}>${icon("square")}Stop</button>`}
+      <span class="desk-only">${!delivers && cast.length < 2 && html`<${ModelChoice} model=${model} answered=${info?.model || session.model} agent=${isFlow(agentID) ? null : agent} choose=${choose} />`}</span>
       <button type="button" class="tool" title=${`Files of this conversation (${session.files.size})`} aria-label=${`Files of this conversation (${session.files.size})`} onClick=${() => (file === undefined ? show("*") : go(talkAddress(id, route.view)))}>${icon("folder-open")}</button>
-      <${More} here=${here} info=${info} route=${route} delivers=${delivers} flows=${flows} model=${info?.model || session.model || agent.model} choose=${choose} /></div>
+      <${More} here=${here} info=${info} route=${route} delivers=${delivers} flows=${flows} model=${model} choose=${choose} /></div>
     <div class=${"room" + (file === undefined || route.view ? " solo" : "") + (route.view === "flow" ? " graph-room" : "")} data-dropping=${dropping}
       onDragOver=${(e) => (e.preventDefault(), setDropping(true))} onDragLeave=${() => setDropping(false)} onDrop=${drop}>
       ${route.view === "run" && html`<${Run} here=${here} at=${route.at} agent=${agent} />`}
@@ -134,10 +137,10 @@ export function Room({ route }) {
         ${!here.caughtUp && here.connection !== "lost" ? html`<div class="flow"><${Bones} /></div>` : session.items.length > 0 || status === "running" ? html`<${Conversation} here=${here} status=${status} acts=${acts} openFile=${openFile} />` : html`<${Beginning} agent=${agent} acts=${acts} />`}
         ${draft.instead && html`<p class="editing small">${icon("git-branch")}<span class="grow">This begins a conversation of its own, which goes on from before the message.</span><button type="button" class="ghost sm" onClick=${() => setDraft(empty)}>Cancel</button></p>`}
         ${queue.messages.length > 0 && html`<${Queue} id=${id} queue=${queue} setQueue=${setQueue} />`}
-        <${Composer} key=${id} agent=${agent} draft=${draft} setDraft=${setDraft} running=${status === "running"} context=${session.context} files=${[...session.files.keys()]}
+        <${Composer} key=${id} agent=${agent} draft=${draft} setDraft=${setDraft} running=${status === "running"} context=${session.context} files=${[...session.files.keys()].map((path) => path.replace(/^\//, ""))}
           hint=${session.questions.length ? `Answer above, or write to ${agent.name}` : ""} send=${(d) => acts.send(d, status === "running")} stop=${acts.stop} />
       </section>`}
-      ${file !== undefined && html`<${Panel} key=${file} session=${id} path=${file} route=${route} changed=${session.files.size + status + (info?.updated ?? "")} open=${show} close=${() => go(talkAddress(id, route.view, route.at))} />`}
+      ${file !== undefined && html`<${Panel} key=${file} session=${id} path=${file} route=${route} saved=${session.files} changed=${session.files.size + status + (info?.updated ?? "")} open=${show} close=${() => go(talkAddress(id, route.view, route.at))} />`}
     </div>`;
 }
 

@@ -2,7 +2,9 @@
 
 import { api } from "./api.js";
 import { agentOf, toast } from "./state.js";
-import { clock, cost, count, duration, json, short, visible } from "./format.js";
+import { clock, cost, count, duration, json, plainPath, short, visible } from "./format.js";
+import { isFailure } from "./fold.js";
+import { allEvents } from "./session.js";
 import { did, doing, toolIcon } from "./words.js";
 import { go, talkAddress } from "./route.js";
 import { Lines } from "./changes.js";
@@ -58,7 +60,7 @@ export function Run({ here, at, agent }) {
   const number = Number(at) || 0;
   const scale = rows.length ? scaleOf(rows, toScale) : { at: () => 0, total: 1, folded: 0 };
   const { totals } = session;
-  const failed = session.spans.filter((s) => s.class).length;
+  const failed = session.spans.filter((s) => isFailure(s.class)).length;
   const took = [...session.runs.values()].filter((r) => !r.parent).reduce((sum, r) => sum + (Date.parse(r.ended || new Date()) - Date.parse(r.started)), 0);
   const from = Math.max(0, Math.floor(top / rowHeight) - 10), to = Math.min(rows.length, from + 60);
   const select = (row) => row.span && go(talkAddress(id, "run", String(row.span.seq)));
@@ -69,8 +71,8 @@ export function Run({ here, at, agent }) {
   };
   const exported = () => {
     const link = Object.assign(document.createElement("a"), { download: `${id}.jsonl` });
-    fetch(api.eventsOf(id) + "?before=&limit=5000", { headers: { Accept: "application/json" } }).then((r) => r.json()).then((page) => {
-      link.href = URL.createObjectURL(new Blob([page.events.map((e) => JSON.stringify(e) + "\n").join("")], { type: "application/x-ndjson" }));
+    allEvents(id).then((lines) => {
+      link.href = URL.createObjectURL(new Blob(lines.map((line) => line + "\n"), { type: "application/x-ndjson" }));
       link.click();
     }, (problem) => toast(problem.message));
   };
@@ -88,7 +90,7 @@ export function Run({ here, at, agent }) {
       ${(scale.folded > 0 || toScale) && html`<p class="small faint pad">${toScale ? "Drawn to scale." : "Waiting is folded in the drawing."} <button type="button" class="link" onClick=${() => setToScale(!toScale)}>${toScale ? "Fold waiting" : "Show it to scale"}</button></p>`}
       ${models.length > 0 && html`<section class="memory"><div class="row"><h2 class="h-17 grow">What filled the model’s memory</h2><span class="tiny faint">at most ${count(fullest)}${models.at(-1).context.window ? ` of ${count(models.at(-1).context.window)}` : ""} tokens</span></div>
         <div class="fills">${models.slice(-40).map((s, i) => html`<${Fill} key=${s.seq} span=${s} n=${models.length - Math.min(40, models.length) + i + 1} fullest=${fullest} current=${s.seq === number} />`)}</div></section>`}
-    </div>${number > 0 && html`<${Call} id=${id} number=${number} key=${number} step=${step} close=${() => go(talkAddress(id, "run"))} />`}</div></section>`;
+    </div>${number > 0 && html`<${Call} id=${id} number=${number} key=${number} turn=${calls.find((r) => r.span.seq === number)?.turn} step=${step} close=${() => go(talkAddress(id, "run"))} />`}</div></section>`;
 }
 
 function Fill({ span, n, fullest, current }) {
@@ -112,9 +114,9 @@ function Lane({ row, scale, current, select }) {
     label = html`<span class="cut">${row.span.purpose ? `Model, ${row.span.purpose}` : `Model, turn ${row.turn}`}${row.span.attempt > 1 ? `, try ${row.span.attempt}` : ""}</span>`;
     bars = html`<i class="tt" style=${place(row.start, first)}></i><i style=${place(first, end)}></i>`;
   } else if (row.kind === "tool") {
-    drawing = icon(row.span.class ? "circle-x" : toolIcon(row.span.name), row.span.class ? "bad" : "");
+    drawing = icon(isFailure(row.span.class) ? "circle-x" : toolIcon(row.span.name), isFailure(row.span.class) ? "bad" : "");
     label = html`<span class="cut">${doing(row.span.name, row.span.arguments, true)}${row.span.attempt > 1 ? ", again" : ""}</span>`;
-    bars = html`<i class=${row.span.class ? "er" : "tl"} style=${place(row.start, end)}></i>`;
+    bars = html`<i class=${isFailure(row.span.class) ? "er" : "tl"} style=${place(row.start, end)}></i>`;
   } else if (row.kind === "ask") {
     drawing = icon("message-circle-question-mark", "wait");
     label = html`<span class="cut">Asked you</span>`;
@@ -124,7 +126,7 @@ function Lane({ row, scale, current, select }) {
     label = html`<span class="cut">${row.warning.agent}: ${row.warning.text}</span>`;
   }
   const keys = (event) => event.key === "Enter" && select();
-  return html`<div class="lane" role="listitem" data-kind=${row.kind} data-failed=${!!row.span?.class} aria-current=${current ? "true" : undefined} tabindex=${row.span ? 0 : undefined} onClick=${select} onKeyDown=${keys}><span style=${{ "--d": row.depth }}>${drawing}${label}</span><span class=${row.kind === "ask" ? "wait" : ""}>${duration(ms)}</span><span class="track">${bars}</span></div>`;
+  return html`<div class="lane" role="listitem" data-kind=${row.kind} data-failed=${isFailure(row.span?.class)} aria-current=${current ? "true" : undefined} tabindex=${row.span ? 0 : undefined} onClick=${select} onKeyDown=${keys}><span style=${{ "--d": row.depth }}>${drawing}${label}</span><span class=${row.kind === "ask" ? "wait" : ""}>${duration(ms)}</span><span class="track">${bars}</span></div>`;
 }
 
 const kinds = { __proto__: null, instructions: ["p1", "Instructions"], context: ["p2", "Loaded before the conversation"], tools: ["p3", "Descriptions of tools"], user: ["p6", "What was said by people"], assistant: ["p4", "What the agent said"], tool: ["p5", "Results of tools"], summary: ["p2", "Summary of earlier turns"] };
@@ -141,7 +143,7 @@ function grouped(parts) {
 }
 
 // Call shows one call.
-function Call({ id, number, step, close }) {
+function Call({ id, number, turn, step, close }) {
   const [call, setCall] = useState(null);
   const [problem, setProblem] = useState("");
   const [tab, setTab] = useState("Sent");
@@ -156,7 +158,7 @@ function Call({ id, number, step, close }) {
   const fork = () => api.fork(id, number).then(({ session }) => go(talkAddress(session)), (trouble) => toast(trouble.message));
   const button = (name, drawing, act) => html`<button type="button" class="tool sm" title=${name} aria-label=${name} onClick=${act}>${icon(drawing)}</button>`;
   const model = call?.kind === "model";
-  return html`<aside class="panel over" aria-label="Call"><div class="bar">${icon(call && !model ? toolIcon(call.tool) : "cpu")}<div class="grow"><h2 class="cut">${!call ? "…" : model ? `Model${call.purpose ? `, ${call.purpose}` : ""}` : doing(call.tool, call.arguments, true)}</h2><div class="tiny faint cut">${call && `${call.model || call.tool} · ${clock(call.at)}${call.finish ? ` · ended: ${call.finish}` : ""}`}</div></div>
+  return html`<aside class="panel over" aria-label="Call"><div class="bar">${icon(call && !model ? toolIcon(call.tool) : "cpu")}<div class="grow"><h2 class="cut">${!call ? "…" : model ? `Model${call.purpose ? `, ${call.purpose}` : turn ? `, turn ${turn}` : ""}` : doing(call.tool, call.arguments, true)}</h2><div class="tiny faint cut">${call && `${call.model || call.tool} · ${clock(call.at)}${call.finish ? ` · ${endWords(call)}` : ""}`}</div></div>
       ${button("The call before", "chevron-up", () => step(-1))}${button("The next call", "chevron-down", () => step(1))}${button("Close", "x", close)}</div>
     <div class="call-body" tabindex="0">${problem ? html`<p class="dim">${problem}</p>` : !call ? html`<${Bones} />` : !model ? html`<${ToolCall} call=${call} />` : html`
       <dl class="facts small-facts"><div><dt>Sent</dt><dd>${count(call.input_tokens)} <small>tokens${call.cached_tokens ? `, ${count(call.cached_tokens)} cached` : ""}</small></dd></div><div><dt>Came back</dt><dd>${count(call.output_tokens)}</dd></div><div><dt>First word</dt><dd>${duration(call.first_token_ms ?? 0)}</dd></div><div><dt>Cost</dt><dd>${cost(call.cost) || "–"}</dd></div></dl>
@@ -168,10 +170,17 @@ function Call({ id, number, step, close }) {
       ${tab === "JSON" && html`<pre class="exact-json" tabindex="0">${json(call)}</pre>`}`}</div></aside>`;
 }
 
+// endWords says why an answer ended.
+function endWords({ finish, answer }) {
+  const calls = answer?.calls?.length ?? 0;
+  const known = { __proto__: null, stop: "ended by itself", length: "cut off: it reached its limit", tool_calls: `ended to call ${calls === 1 ? "a tool" : `${calls} tools`}`, content_filter: "withheld by the provider" };
+  return known[finish] ?? `ended: ${finish}`;
+}
+
 function Sent({ parts }) {
   const groups = grouped(parts);
   return html`<div class="parts" role="img" aria-label="Tokens by part">${groups.map((g, i) => html`<i key=${i} class=${kinds[g.kind]?.[0] ?? "p6"} style=${{ flex: sum(g) || 1 }}></i>`)}</div>
-    <div class="sent">${groups.map((g, i) => html`<details class=${"part " + (kinds[g.kind]?.[0] ?? "p6")} key=${i} open=${i === 0}><summary><span class="sw"></span><span class="grow">${partTitle(g)}</span>${g.fresh && html`<span class="chip note t">new</span>`}${g.parts[0].origin && html`<span class="tiny faint cut origin">${g.parts[0].origin}</span>`}<span class="num">${count(sum(g))}</span>${icon("chevron-right", "chev")}</summary>
+    <div class="sent">${groups.map((g, i) => html`<details class=${"part " + (kinds[g.kind]?.[0] ?? "p6")} key=${i} open=${i === 0}><summary><span class="sw"></span><span class="grow">${partTitle(g)}</span>${g.fresh && html`<span class="chip note t">new</span>`}${g.parts[0].origin && html`<span class="tiny faint cut origin" title=${g.parts[0].origin}>${plainPath(g.parts[0].origin)}</span>`}<span class="num">${count(sum(g))}</span>${icon("chevron-right", "chev")}</summary>
       ${g.parts.map((p, j) => (p.kind === "tools" ? html`<p class="small dim" key=${j}>Estimated: how the tools are described is not on record.</p>` : g.parts.length > 1 ? html`<div class="msg" key=${j}><b>${p.name || kinds[p.kind]?.[1]} · ${count(p.tokens)} tokens</b><pre>${visible(p.text)}</pre></div>` : html`<pre key=${j} tabindex="0">${visible(p.text)}</pre>`))}</details>`)}</div>`;
 }
 

@@ -65,16 +65,22 @@ function followed(here, redraw) {
     });
 }
 
-// past takes in all that has happened so far, page by page from the end.
-async function past(id, session) {
+// allEvents are all events of a session so far, each as a line of JSON, fetched page by
+// page from the end.
+export async function allEvents(id) {
   const pages = [];
   for (let before = ""; before === "" || before > 1; ) {
-    const lines = (await api.page(id, before)).split("\n").slice(1, -2);
+    const lines = (await api.page(id, before)).split("\n").slice(1, -2).map((line) => line.replace(/,$/, ""));
     if (!lines[0]) break;
     pages.unshift(lines);
-    before = JSON.parse(lines[0].replace(/,$/, "")).seq;
+    before = JSON.parse(lines[0]).seq;
   }
-  for (const lines of pages) for (const line of lines) session.take(decode(line.replace(/,$/, "")));
+  return pages.flat();
+}
+
+// past takes in all that has happened so far.
+async function past(id, session) {
+  for (const line of await allEvents(id)) session.take(decode(line));
 }
 
 // statusOf is how the session stands. A run whose process died has no end in its

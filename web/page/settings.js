@@ -2,6 +2,7 @@
 // everybody.
 
 import { api } from "./api.js";
+import { bundleName } from "./home.js";
 import { operate } from "./operate.js";
 import { agentOf, app, can, toast } from "./state.js";
 import { Lines } from "./changes.js";
@@ -67,9 +68,12 @@ function ModelSettings() {
   const { settings, problem, save, again } = useSettings();
   const [tested, setTested] = useState(new Map());
   const [keyOf, setKeyOf] = useState("");
+  const [added, setAdded] = useState("");
   if (problem) return html`<${Head} title="Models and keys" text="" /><${Missing} problem=${problem} what="models and keys" /><${Prices} />`;
   if (!settings) return html`<${Bones} />`;
   const usual = find(settings, "model");
+  const shown = settings.providers.filter((p) => p.set_up || p.name === added || tested.has(p.name));
+  const others = settings.providers.filter((p) => !shown.includes(p));
   const test = async (name) => {
     setTested((t) => new Map(t).set(name, { state: "testing" }));
     const result = await operate.testProvider(name).catch((trouble) => ({ state: "failed", detail: trouble.message }));
@@ -91,14 +95,23 @@ function ModelSettings() {
   return html`<${Head} title="Models and keys" text="Which model answers, unless an agent or a conversation has its own." />
     <div class="card rows"><div><div><b>Usual model</b><p>For agents that have none of their own.${usual?.locked && html` <span class="wait">${icon("lock")} ${usual.locked}</span>`}</p></div>
       <label class="btn pick"><span>${usual?.value || usual?.usual || "rehearsal"}</span>${icon("chevron-down")}<select aria-label="Usual model" disabled=${!!usual?.locked} value=${usual?.value ?? ""} onChange=${(e) => save({ model: e.target.value })}><option value="">${usual?.usual ? `as the environment says (${usual.usual})` : "rehearsal"}</option>${app.models.map((m) => html`<option key=${m.id} value=${m.id} disabled=${!m.available}>${m.id}</option>`)}</select></label></div></div>
-    <div class="row sec"><h3 class="h-20 grow">Providers</h3></div>
-    <div class="card rows">${settings.providers.map((p) => {
+    <div class="row sec"><h3 class="h-20 grow">Providers</h3>${others.length > 0 && html`<label class="btn sm pick">${icon("plus")}<span>Add a provider</span><select aria-label="Add a provider" value="" onChange=${(e) => e.target.value && (setAdded(e.target.value), setKeyOf(settings.providers.find((p) => p.name === e.target.value)?.needs_key ? e.target.value : ""))}><option value="">Add…</option>${others.map((p) => html`<option key=${p.name} value=${p.name}>${p.title || p.name}</option>`)}</select></label>`}</div>
+    <div class="card rows">${shown.map((p) => {
       const state = tested.get(p.name) ?? p;
-      return html`<div key=${p.name} class=${state.state && !["answers", "testing"].includes(state.state) ? "bad-row" : ""}><div><div class="row wrap"><b>${p.name}</b>${state.state === "answers" ? html`<span class="chip good t">${icon("check")}answers${state.took_ms ? `, ${(state.took_ms / 1000).toFixed(1)} s` : ""}</span>` : state.state === "testing" ? html`<span class="chip t">${icon("loader-circle", "spin")}trying</span>` : state.state ? html`<span class="chip bad t">${icon("circle-alert")}${state.state === "key_refused" ? "refuses the key" : "does not answer"}</span>` : null}</div>
-        <p>${p.base_url} ${p.needs_key ? (p.has_key ? "A key is set. It cannot be shown, only replaced." : "No key is set.") : "No key needed."}${state.detail && html`<br />${state.detail}`}</p></div>
-        <div class="row"><button type="button" class="sm" disabled=${p.needs_key && !p.has_key} onClick=${() => test(p.name)}>Test</button>${p.needs_key && html`<button type="button" class="sm" aria-expanded=${keyOf === p.name} onClick=${() => setKeyOf(keyOf === p.name ? "" : p.name)}>${p.has_key ? "Replace key" : "Set key"}</button>`}</div>
-        ${keyOf === p.name && html`<form class="row wrap key-form" onSubmit=${setKey}><label class="field edge grow">${icon("key-round")}<input name="key" type="password" autocomplete="off" placeholder="Paste the key" aria-label=${`Key for ${p.name}`} required /></label><button class="primary">Save and test</button><p>It goes to the server once and is never sent back to any page, event or log.</p></form>`}</div>`;
-    })}</div><${Prices} />`;
+      return html`<div key=${p.name} class=${state.state && !["answers", "testing"].includes(state.state) ? "bad-row" : ""}><div><div class="row wrap"><b>${p.title || p.name}</b>${state.state === "answers" ? html`<span class="chip good t">${icon("check")}answers${state.took_ms ? `, ${(state.took_ms / 1000).toFixed(1)} s` : ""}</span>` : state.state === "testing" ? html`<span class="chip t">${icon("loader-circle", "spin")}trying</span>` : state.state ? html`<span class="chip bad t">${icon("circle-alert")}${state.state === "key_refused" ? "refuses the key" : "does not answer"}</span>` : null}</div>
+        <p>${keyWords(p)}${state.detail && html`<br />${state.detail}`}</p></div>
+        <div class="row"><button type="button" class="sm" disabled=${p.needs_key && !p.has_key} onClick=${() => test(p.name)}>Test</button>${p.needs_key && !p.key_fixed && html`<button type="button" class="sm" aria-expanded=${keyOf === p.name} onClick=${() => setKeyOf(keyOf === p.name ? "" : p.name)}>${p.has_key ? "Replace key" : "Set key"}</button>`}</div>
+        ${keyOf === p.name && html`<form class="row wrap key-form" onSubmit=${setKey}><label class="field edge grow">${icon("key-round")}<input name="key" type="password" autocomplete="off" placeholder=${p.has_key ? "Paste the new key" : "Paste the key"} aria-label=${`Key for ${p.name}`} required /></label><button class="primary">Save and test</button><button type="button" class="ghost" onClick=${() => setKeyOf("")}>Cancel</button><p>It goes to the server once and is never sent back to any page, event or log.</p></form>`}</div>`;
+    })}${shown.length === 0 && html`<p class="pad dim">None is set up: agents play their workflows by rule. Add one to have a model answer.</p>`}</div><${Prices} />`;
+}
+
+// keyWords says what there is to know of a provider's key.
+function keyWords(p) {
+  const where = p.base_url ? p.base_url.replace(/^https?:\/\//, "").replace(/\/.*$/, "") + ". " : "";
+  if (!p.needs_key) return where + "No key needed.";
+  if (!p.has_key) return where + "No key is set.";
+  if (p.key_fixed) return html`${where}<span>${icon("lock")} A key is set: ${p.key_fixed}.</span>`;
+  return `${where}Key set${p.key_at ? ` on ${new Date(p.key_at).toLocaleDateString([], { day: "numeric", month: "long" })}${p.key_by ? ` by ${p.key_by === app.me.name ? "you" : p.key_by}` : ""}` : ""}. It cannot be shown, only replaced.`;
 }
 
 function Prices() {
@@ -109,18 +122,36 @@ function Prices() {
 
 function AgentSettings() {
   const { settings, save } = useSettings();
-  return html`<${Head} title="Agents" text="Who is in the company, and which model answers for each." /><div class="card rows">${app.agents.map((a) => html`<div key=${a.id} class=${a.broken ? "bad-row" : ""}><div class="row gap-3"><${Face} id=${a.id} name=${a.name} /><div><b>${a.name}</b> ${a.broken && html`<span class="chip bad t">cannot start</span>`}<p>${a.broken || [a.bundle_title || a.bundle, a.title, a.tools?.length ? `${a.tools.length} tools` : ""].filter(Boolean).join(" · ")}</p></div></div>
+  return html`<${Head} title="Agents" text="Who is in the company, and which model answers for each." /><div class="card rows">${app.agents.map((a) => html`<div key=${a.id} class=${a.broken ? "bad-row" : ""}><div class="row gap-3"><${Face} id=${a.id} name=${a.name} /><div><b>${a.name}</b> ${a.broken && html`<span class="chip bad t">cannot start</span>`}<p>${a.broken || [bundleName(a), a.title, a.tools?.length ? `${a.tools.length} tools` : ""].filter(Boolean).join(" · ")}</p></div></div>
     ${settings && app.models.length > 0 && !a.broken && html`<label class="btn sm pick"><span>${shortName(find(settings, `agents.${a.id}.model`)?.value || a.model) || "usual model"}</span>${icon("chevron-down")}<select aria-label=${`Model of ${a.name}`} value=${find(settings, `agents.${a.id}.model`)?.value ?? ""} onChange=${(e) => save({ [`agents.${a.id}.model`]: e.target.value })}><option value="">usual model</option>${app.models.map((m) => html`<option key=${m.id} value=${m.id} disabled=${!m.available}>${m.id}</option>`)}</select></label>`}</div>`)}</div>${app.agents.length === 0 && html`<p class="dim">There are none.</p>`}`;
+}
+
+// suspicious is what a tool's description should not ask a model for.
+const suspicious = /\.env\b|\bread (the|any|all|other)? ?files?\b|password|secret|token|api key|ignore (all|any|the|previous)|before (calling|using)|do not (tell|mention|show)|instead of/i;
+
+// changedWords says in a sentence which tools wait to be looked at.
+function changedWords({ changed }) {
+  const name = (c) => html`<b>${c.tool}</b>`;
+  const said = (list, words) => (list.length ? html`${list.map((c, i) => html`${i > 0 && ", "}${name(c)}`)} ${words}` : null);
+  const altered = changed.filter((c) => c.before), added = changed.filter((c) => !c.before);
+  return html`${said(altered, altered.length === 1 ? "describes itself differently now" : "describe themselves differently now")}${altered.length > 0 && added.length > 0 && ", and "}${said(added, added.length === 1 ? "is new" : "are new")}. Nobody can use ${changed.length === 1 ? "it" : "them"} until you have looked.`;
 }
 
 function ToolServerSettings() {
   const [list, problem, again] = useLoaded(operate.toolServers);
   const [open, setOpen] = useState("");
-  const act = (what, name, done) => what(name).then(() => (toast(done), again()), (trouble) => toast(trouble.message));
-  return html`<${Head} title="Tool servers" text="Programs that give agents more tools, over MCP. Changed tools wait for your word." />
-    ${problem ? html`<${Missing} problem=${problem} what="tool servers" />` : !list ? html`<${Bones} />` : list.length === 0 ? html`<p class="dim">There are none${can("mcp") ? "" : " that the page can show"}. They are described in <code>troupe.yaml</code> under <code>mcp</code>.</p>` : html`<div class="card rows">${list.map((s) => html`<div key=${s.name} class=${s.state === "changed" ? "spot-row" : ""}><div><div class="row"><span class=${"dot " + ({ running: "good", changed: "spot" }[s.state] ?? "bad")}></span><b>${s.name}</b><span class="chip t">${s.state === "changed" ? `${s.changed.length} tools changed` : s.state === "running" ? `${s.tools.length} tools` : "stopped"}</span></div><p>${s.detail}</p></div>
-      <div class="row">${s.state === "changed" ? html`<button type="button" class="sm" aria-expanded=${open === s.name} onClick=${() => setOpen(open === s.name ? "" : s.name)}>Look and decide</button>` : html`<button type="button" class="sm" onClick=${() => act(operate.restartTools, s.name, "Started anew")}>Start anew</button>`}</div>
-      ${open === s.name && html`<div class="card cutoff change-list">${s.changed.map((c) => html`<h3 class="pad" key=${c.tool}>${c.tool}: what changed</h3><${Lines} before=${c.before ?? ""} after=${c.after ?? ""} />`)}<div class="row pad"><button type="button" class="ghost sm danger" onClick=${() => act(operate.acceptTools, s.name, "Accepted")}>Accept</button><button type="button" class="sm primary" onClick=${() => setOpen("")}>Keep it off</button></div></div>`}</div>`)}</div>`}`;
+  const [busy, setBusy] = useState("");
+  const act = (what, done) => what.then(() => (toast(done), again()), (trouble) => toast(trouble.message)).finally(() => setBusy(""));
+  const restart = (name) => (setBusy(name), act(operate.restartTools(name), "Started anew"));
+  const toggle = (name, what) => setOpen(open === name + what ? "" : name + what);
+  const row = (s) => html`<div key=${s.name} class=${s.state === "changed" ? "spot-row" : ""}><div><div class="row"><span class=${"dot " + ({ running: "good", changed: "spot" }[s.state] ?? "bad")}></span><b>${s.name}</b><span class=${"chip t" + (s.state === "stopped" ? " bad" : "")}>${s.state === "changed" ? `${s.changed.length} ${s.changed.length === 1 ? "tool" : "tools"} changed` : s.state === "running" ? `${s.tools.length} ${s.tools.length === 1 ? "tool" : "tools"}` : "stopped"}</span></div>
+      <p>${s.state === "changed" ? changedWords(s) : s.detail}</p>${s.said && html`<details class="small"><summary>${icon("chevron-right", "chev")}What exactly was said</summary><pre class="said-by" tabindex="0">${s.said}</pre></details>`}${open === s.name + "tools" && html`<ul class="small tool-list">${s.tools.map((tool) => html`<li key=${tool}>${tool.replace(/[_-]+/g, " ")}</li>`)}</ul>`}</div>
+    <div class="row">${s.tools.length > 0 && html`<button type="button" class="sm" aria-expanded=${open === s.name + "tools"} onClick=${() => toggle(s.name, "tools")}>Tools</button>`}
+      ${s.state === "changed" ? html`<button type="button" class="sm" aria-expanded=${open === s.name + "changed"} onClick=${() => toggle(s.name, "changed")}>Look and decide</button>` : html`<button type="button" class="sm" disabled=${busy === s.name} onClick=${() => restart(s.name)}>${busy === s.name ? "Starting…" : s.state === "stopped" ? "Start now" : "Start anew"}</button>`}</div></div>`;
+  const changes = (s) => open === s.name + "changed" && (s.changed ?? []).map((c) => html`<section class="card cutoff change-list" key=${s.name + c.tool} aria-label=${`${c.tool}: what changed`}><div class="row wrap pad"><h3 class="grow">${c.tool}: ${c.before ? "what changed" : "new"}</h3><button type="button" class="ghost sm danger" onClick=${() => act(operate.acceptTools(s.name, { [c.tool]: c.hash }), `${c.tool} is accepted`)}>Accept anyway</button><button type="button" class="sm primary" onClick=${() => setOpen("")}>Keep it off</button></div>
+    <${Lines} before=${c.before ?? ""} after=${c.after ?? ""} />${suspicious.test(c.after ?? "") && !suspicious.test(c.before ?? "") && html`<p class="row pad small bad">${icon("triangle-alert")}The new text tells the model to do more than use this tool. Do not accept it unless you know why.</p>`}</section>`);
+  return html`<${Head} title="Tool servers" text="Programs that give agents more tools, over MCP. New or changed tools wait for your word." />
+    ${problem ? html`<${Missing} problem=${problem} what="tool servers" />` : !list ? html`<${Bones} />` : list.length === 0 ? html`<p class="dim">There are none${can("mcp") ? "" : " that the page can show"}. They are described in <code>troupe.yaml</code> under <code>mcp</code>.</p>` : html`<div class="card rows">${list.map(row)}</div>${list.map(changes)}`}`;
 }
 
 function SkillSettings() {

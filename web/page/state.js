@@ -61,6 +61,9 @@ export function agentOf(id) {
 export const pipeline = "deliver";
 const delivering = { id: pipeline, name: "Delivery", title: "", icon: "", commands: [] };
 
+// castOf are the agents of a flow.
+export const castOf = (flow) => [...new Set((flow?.nodes ?? []).filter((n) => n.kind === "agent").map((n) => n.agent))];
+
 export const isFlow = (id) => app.flows.some((flow) => flow.name === id);
 
 // tasksOf are what people can ask an agent for.

@@ -37,6 +37,9 @@ function host(url) {
 
 const plain = (tool) => tool.replace(/^mcp__/, "").replace(/[_-]+/g, " ");
 
+// orders are the verbs of what a call would do, as one asks for it: "Save brief.md".
+export const orders = { __proto__: null, reading: "Read", looking: "Look", saving: "Save", changing: "Change", opening: "Open", asking: "Ask", searching: "Search", calculating: "Calculate", using: "Use" };
+
 // doing says what a call does, or did, in one line.
 export function doing(tool, args, over = false) {
   const known = tools[tool];

@@ -51,6 +51,7 @@ export class Element extends Node {
   showModal() {}
   scrollIntoView() {}
   querySelector() { return null; }
+  closest() { return null; }
   get firstElementChild() { return this.childNodes.find((child) => child instanceof Element) ?? null; }
   before() {}
   append() {}

@@ -30,6 +30,9 @@ func (r *reader) check(c *Config, root *yaml.Node) {
 			}
 		}
 	}
+	if all, ok := c.Agents[Everyone]; ok && all.Instructions+all.Description != "" {
+		r.wrong(lineOf(root, "agents", Everyone), `agents."*" holds for all agents, and so has neither instructions nor a description`)
+	}
 	for _, name := range slices.Sorted(maps.Keys(c.MCP)) {
 		if s := c.MCP[name]; (s.Command == "") == (s.URL == "") {
 			r.wrong(lineOf(root, "mcp", name), "mcp.%s needs either a command or a url", name)

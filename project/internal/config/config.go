@@ -6,7 +6,12 @@
 // environment is part of any error.
 package config
 
-import "time"
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"time"
+)
 
 // A Config is what troupe.yaml says. What it does not say is zero, except for Data
 // and Skills, which have defaults.
@@ -21,7 +26,8 @@ type Config struct {
 	Skills    []string             `yaml:"skills" doc:"Directories that hold skills. Default: skills."`
 	Documents string               `yaml:"documents" enum:"kept,in-place,shared" doc:"Where the documents are that agents name inside the project: kept in the data directory, a set for each user where there are users; shared by all users; or in-place, in the document folders of the project that a bundle's configuration names. Default: kept."`
 	Data      string               `yaml:"data" doc:"The directory for sessions and what agents save. Default: data."`
-	Agents    map[string]Agent     `yaml:"agents" doc:"What single agents do differently, by id."`
+	Store     string               `yaml:"store" doc:"Where sessions are kept: a file, or the address of a PostgreSQL database that many servers share, such as postgres://user:${DB_PASSWORD}@host/troupe. Default: troupe.db in the data directory."`
+	Agents    map[string]Agent     `yaml:"agents" doc:"What single agents do differently, by id. What \"*\" has holds for all that do not say otherwise."`
 	Limits    Limits               `yaml:"limits" doc:"What a run may use. A negative number means no limit."`
 	MCP       map[string]MCPServer `yaml:"mcp" doc:"MCP servers by name, each with a command or a url."`
 	Flows     map[string]Flow      `yaml:"flows" doc:"Agents arranged into flows, by name."`
@@ -97,10 +103,46 @@ type Agent struct {
 	Seed        *int     `yaml:"seed"`
 	Effort      string   `yaml:"effort" enum:"none,minimal,low,medium,high,xhigh,max" doc:"How hard a reasoning model should think."`
 
-	ReadProject bool              `yaml:"read_project" doc:"Whether it may read the project's files, except dot-files and keys."`
+	ReadProject *bool             `yaml:"read_project" doc:"Whether it may read the project's files, except dot-files and keys. Default: false."`
 	Read        map[string]string `yaml:"read" doc:"Further directories that it may read, by the name it knows them by."`
 	Write       map[string]string `yaml:"write" doc:"Further directories that it may read and write."`
 }
+
+// Everyone is the id under which agents has what holds for all of them.
+const Everyone = "*"
+
+// Agent returns what holds for an agent: its own entry, completed by that of Everyone.
+// Directories and commands are added to its own; of everything else its own counts.
+func (c *Config) Agent(id string) Agent {
+	own, all := c.Agents[id], c.Agents[Everyone]
+	if len(own.Model) == 0 {
+		own.Model = all.Model
+	}
+	if own.Tools == nil {
+		own.Tools = all.Tools
+	}
+	own.Skills = cmp.Or(own.Skills, all.Skills)
+	own.Temperature, own.TopP = cmp.Or(own.Temperature, all.Temperature), cmp.Or(own.TopP, all.TopP)
+	own.MaxTokens, own.Seed = cmp.Or(own.MaxTokens, all.MaxTokens), cmp.Or(own.Seed, all.Seed)
+	own.Effort = cmp.Or(own.Effort, all.Effort)
+	own.ReadProject = cmp.Or(own.ReadProject, all.ReadProject)
+	own.Commands = slices.Concat(own.Commands, all.Commands)
+	own.Read, own.Write = union(own.Read, all.Read), union(own.Write, all.Write)
+	return own
+}
+
+// union is both, of which the first wins.
+func union(first, second map[string]string) map[string]string {
+	if len(second) == 0 {
+		return first
+	}
+	both := maps.Clone(second)
+	maps.Copy(both, first)
+	return both
+}
+
+// MayReadProject says whether the agent is granted the project's files.
+func (a *Agent) MayReadProject() bool { return a.ReadProject != nil && *a.ReadProject }
 
 // Limits bound a run: see troupe.Limits, which has the same fields.
 type Limits struct {
@@ -132,7 +174,7 @@ type WebSearch struct {
 // An Approval is a rule about tool calls.
 type Approval struct {
 	Tool  string            `yaml:"tool" doc:"The tool's name. A star stands for any characters, a question mark for one."`
-	Where map[string]string `yaml:"where" doc:"What arguments must look like, by their names."`
+	Where map[string]string `yaml:"where" doc:"What arguments must look like, by their names. A star stands for any characters; in a pattern such as https://*.example.org/docs/* it does not cross a slash, and ** does."`
 	Do    string            `yaml:"do" enum:"allow,ask,deny"`
 }
 
@@ -220,6 +262,7 @@ type Phase struct {
 // Knowledge says where documents are kept.
 type Knowledge struct {
 	Path        string `yaml:"path" doc:"The file of the embedded base. Default: knowledge.db in the data directory."`
+	Shared      bool   `yaml:"shared" doc:"Whether all users of the server share one base. Default: each has documents of their own."`
 	User        string `yaml:"user" doc:"Whose documents they are, in the embedded base. Default: local."`
 	Server      string `yaml:"server" doc:"A server of mcp that keeps them instead."`
 	Style       string `yaml:"style" enum:"gkchatty,memory" doc:"How that server's tools are called. Default: gkchatty."`

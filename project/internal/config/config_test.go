@@ -71,7 +71,7 @@ server: {addr: "127.0.0.1:7717", hosts: [t.test], users: {ann: ANN_TOKEN}}
 		Bundles: []string{"more/*", "other"}, Core: "bmad/core", Skills: []string{"my-skills"}, Data: "state",
 		Agents: map[string]config.Agent{"alex": {
 			Model: []string{"local/big"}, Tools: []string{"read_file"}, Temperature: &half, TopP: &half, MaxTokens: &most, Seed: &seed, Effort: "low",
-			ReadProject: true, Read: map[string]string{"docs": "../docs"}, Write: map[string]string{"out": "out"},
+			ReadProject: new(true), Read: map[string]string{"docs": "../docs"}, Write: map[string]string{"out": "out"},
 		}},
 		Limits: config.Limits{
 			Turns: 7, ToolCalls: 5, Tokens: 1000, Cost: 0.25, Time: 5 * time.Minute, Depth: -1,

@@ -21,6 +21,8 @@ type Maker struct {
 	Agent func(id string) (*troupe.Agent, error)
 	// Describe says what an agent is good for. It may say nothing.
 	Describe func(id string) string
+	// Guard, where set, stands before the tools that experts are.
+	Guard func(...troupe.Tool) []troupe.Tool
 }
 
 // Step makes the flow of a name. The flows must have been checked.
@@ -150,6 +152,9 @@ func (m *Maker) coordinator(name string, f *config.Flow, experts []troupe.Step) 
 	var tools []troupe.Tool
 	for i, expert := range experts {
 		tools = append(tools, troupe.AsTool(expert, m.described(f.Experts[i])))
+	}
+	if m.Guard != nil {
+		tools = m.Guard(tools...)
 	}
 	if agent, err = agent.With(tools...); err != nil {
 		return nil, err

@@ -81,6 +81,7 @@ func (c *Chooser) For(agent string) Choice {
 	for _, candidate := range []Choice{
 		newChoice([]string{c.Flag}, "--model"),
 		newChoice(c.Config.Agents[agent].Model, "agents."+agent+".model in "+config.Name),
+		newChoice(c.Config.Agents[config.Everyone].Model, "agents."+config.Everyone+".model in "+config.Name),
 		newChoice(c.Config.Model, "model in "+config.Name),
 		newChoice([]string{c.Getenv("TROUPE_MODEL")}, "TROUPE_MODEL"),
 	} {

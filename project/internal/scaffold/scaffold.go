@@ -57,6 +57,25 @@ func Write(dir string) (Written, error) {
 	return written, err
 }
 
+// WriteFile writes one file of a project into a directory as Write does.
+func WriteFile(dir, name string, content []byte) (Written, error) {
+	written := Written{Made: []string{}, Kept: []string{}}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return written, fmt.Errorf("write project: %w", err)
+	}
+	defer root.Close()
+	switch err := create(root, name, content); {
+	case errors.Is(err, fs.ErrExist):
+		written.Kept = append(written.Kept, name)
+	case err != nil:
+		return written, fmt.Errorf("write project: %w", err)
+	default:
+		written.Made = append(written.Made, name)
+	}
+	return written, nil
+}
+
 // create writes a file that must not exist.
 func create(root *os.Root, name string, content []byte) error {
 	if err := root.MkdirAll(path.Dir(name), 0o755); err != nil {

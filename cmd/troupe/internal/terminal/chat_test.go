@@ -371,3 +371,35 @@ type panics struct{}
 func (panics) Init() tea.Cmd                       { panic("oops") }
 func (panics) Update(tea.Msg) (tea.Model, tea.Cmd) { panic("oops") }
 func (panics) View() tea.View                      { panic("oops") }
+
+func TestALongWaitIsCounted(t *testing.T) {
+	on(t, 60, 20, func(s *session) {
+		more := make(chan struct{})
+		s.answer = func(_ context.Context, _ string, show func(*troupe.Event)) error {
+			<-more
+			show(reply("Done."))
+			return nil
+		}
+		s.press("go", "<enter>")
+		s.sees("waiting")
+		time.Sleep(39 * time.Second)
+		s.settle()
+		s.sees("waiting for the model, 40 s")
+		close(more)
+		s.settle()
+		s.sees("Done.")
+		s.seesNot("waiting")
+	})
+}
+
+func TestAFailureIsExplained(t *testing.T) {
+	on(t, 100, 20, func(s *session) {
+		s.answer = func(_ context.Context, _ string, show func(*troupe.Event)) error {
+			show(&troupe.Event{Body: &troupe.ModelFailed{Attempt: 1, Error: "model: 529: busy", Reason: "overloaded", RetryIn: troupe.Millis(2 * time.Second)}})
+			return fmt.Errorf("agent mira: %w", &troupe.ModelError{Status: 401, Reason: "key", Message: "no such key"})
+		}
+		s.press("go", "<enter>")
+		s.settle()
+		s.sees("! The provider has trouble of its own. Troupe asks again in 2 seconds.", "The provider does not accept the key.", "troupe doctor", "details: agent mira: model: 401: no such key")
+	})
+}

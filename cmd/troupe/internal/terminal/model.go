@@ -163,6 +163,7 @@ func lastPart(text string) string {
 func (m *model) say(text string) tea.Cmd {
 	ctx, cancel := context.WithCancelCause(m.ctx)
 	m.turn = &turn{cancel: cancel}
+	m.turn.wait.Begin()
 	m.turns.Go(func() {
 		defer cancel(nil)
 		err := m.config.Say(ctx, text, func(e *troupe.Event) { m.send(happened{*e}) })

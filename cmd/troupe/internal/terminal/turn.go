@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/model/problem"
 )
 
 // errStopped is why a reply ends that the user has stopped.
@@ -16,6 +17,7 @@ var errStopped = errors.New("stopped by the user")
 type turn struct {
 	cancel   context.CancelCauseFunc
 	calls    Calls
+	wait     Wait
 	text     strings.Builder // the reply in the making
 	attempt  int
 	said     string // the reply that was printed last
@@ -36,6 +38,11 @@ func (t *turn) doing() string {
 	switch {
 	case t.stopping:
 		return "stopping"
+	}
+	if text, ok := t.wait.For(); ok {
+		return text
+	}
+	switch {
 	case t.isMusing:
 		return "thinking"
 	case t.live != "":
@@ -68,6 +75,7 @@ func (m *model) note(e *troupe.Event) {
 	if t == nil {
 		return // the last words of a turn that is over
 	}
+	t.wait.Note(e)
 	if line, ended := t.calls.Note(e); ended {
 		style := m.styles.dim
 		if e.Body.(*troupe.ToolReturned).Class != "" {
@@ -124,7 +132,23 @@ func (m *model) end(err error) {
 	case wasStopped:
 		m.print(m.styles.dim.Render("  stopped"))
 	default:
-		m.print(m.styles.bad.Render(fold("  "+OneLine(err.Error(), 2000), m.width)))
+		m.printFailure(err)
 	}
 	m.print("")
+}
+
+// printFailure says in plain words what went wrong and what to do, where the catalogue
+// knows it, and then the error itself.
+func (m *model) printFailure(err error) {
+	what := problem.Of(err)
+	if what.Code != "unknown" {
+		for _, line := range []string{what.Sentence, what.Cause, what.Next} {
+			if line != "" {
+				m.print(m.styles.bad.Render(fold("  "+OneLine(line, 2000), m.width)))
+			}
+		}
+		m.print(m.styles.dim.Render(fold("  details: "+OneLine(what.Details, 2000), m.width)))
+		return
+	}
+	m.print(m.styles.bad.Render(fold("  "+OneLine(err.Error(), 2000), m.width)))
 }

@@ -1,10 +1,8 @@
 package terminal
 
 import (
-	"fmt"
-	"time"
-
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/model/problem"
 )
 
 // Warning returns the line that shows a warning. There is none for a model call that
@@ -19,7 +17,7 @@ func Warning(e *troupe.Event) (line string, ok bool) {
 		return "! the run goes on where its log ends", true
 	case *troupe.ModelFailed:
 		if b.RetryIn > 0 {
-			return "! " + OneLine(fmt.Sprintf("attempt %d failed: %s; trying again in %s", b.Attempt, b.Error, b.RetryIn.Duration().Round(time.Millisecond)), 400), true
+			return "! " + OneLine(problem.OfFailed(b).String(), 400), true
 		}
 	}
 	return "", false

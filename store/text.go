@@ -1,4 +1,4 @@
-package sqlite
+package store
 
 import (
 	"encoding/json"
@@ -8,13 +8,13 @@ import (
 	"github.com/troupe-dev/troupe/internal/script"
 )
 
-// maxSearchable is how much of an event's text can be found, in bytes.
-const maxSearchable = 64 << 10
+// maxText is how much of an event's text can be found, in bytes.
+const maxText = 64 << 10
 
-// searchable returns what an event can be found by: what was said, asked of tools
+// Text returns what an event can be found by: what was said, asked of tools
 // and answered by them, and what went wrong. Prompts, and what repeats another
 // event, are left out.
-func searchable(body troupe.Body) string {
+func Text(body troupe.Body) string {
 	var texts []string
 	switch b := body.(type) {
 	case *troupe.UserSaid:
@@ -49,7 +49,7 @@ func searchable(body troupe.Body) string {
 		texts = []string{b.Reason, b.Partial}
 	}
 	text := strings.TrimSpace(strings.Join(texts, "\n"))
-	return script.Spread(strings.ToValidUTF8(text[:min(len(text), maxSearchable)], " "))
+	return script.Spread(strings.ToValidUTF8(text[:min(len(text), maxText)], " "))
 }
 
 // plain returns the words of a JSON text without its escapes, and any other text

@@ -1,0 +1,114 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// inTerminal runs the program in a terminal of its own into which somebody has typed a
+// text, and returns all that it shows.
+func inTerminal(t *testing.T, dir, typed string, args ...string) string {
+	t.Helper()
+	master, err := os.OpenFile("/dev/ptmx", os.O_RDWR|syscall.O_NOCTTY, 0)
+	if err != nil {
+		t.Skipf("no terminals here: %v", err)
+	}
+	defer master.Close()
+	n, err := unix.IoctlGetInt(int(master.Fd()), unix.TIOCGPTN)
+	if err == nil {
+		err = unix.IoctlSetPointerInt(int(master.Fd()), unix.TIOCSPTLCK, 0)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	terminal, err := os.OpenFile(fmt.Sprintf("/dev/pts/%d", n), os.O_RDWR|syscall.O_NOCTTY, 0)
+	if err != nil {
+		t.Skipf("no terminals here: %v", err)
+	}
+	if _, err := master.WriteString(typed); err != nil {
+		t.Fatal(err)
+	}
+	self, err := exec.LookPath("troupe")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	c := exec.CommandContext(ctx, self, args...)
+	c.Dir, c.Env = dir, append(os.Environ(), "GORACE="+hurry, "TERM=xterm")
+	c.Stdin, c.Stdout, c.Stderr = terminal, terminal, terminal
+	c.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	_ = terminal.Close()
+	var shown bytes.Buffer
+	_, _ = shown.ReadFrom(master) // ends with an error when the program has ended
+	_ = c.Wait()                  // what it shows says whether it worked
+	return shown.String()
+}
+
+func mustShow(t *testing.T, shown string, wanted ...string) {
+	t.Helper()
+	for _, text := range wanted {
+		if !strings.Contains(shown, text) {
+			t.Errorf("it does not show %q:\n%s", text, shown)
+		}
+	}
+}
+
+const twoAgents = `<agent id="x" name="NAME" title="TITLE"><persona><role>x</role></persona><menu><item cmd="A" action="a">[A] a</item></menu></agent>`
+
+// bmadProject is an installation with two agents.
+func bmadProject(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	for name, content := range map[string]string{
+		"_bmad/own/config.yaml":   "user_name: Alex\noutput_folder: '{project-root}/papers'\n",
+		"_bmad/own/agents/one.md": strings.NewReplacer("NAME", "Una", "TITLE", "First").Replace(twoAgents),
+		"_bmad/own/agents/two.md": strings.NewReplacer("NAME", "Duo", "TITLE", "Second").Replace(twoAgents),
+	} {
+		file := filepath.Join(dir, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, []byte(content), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+// In a terminal the configuration is offered once, and a refusal is remembered.
+func TestTheConfigurationIsOfferedOnce(t *testing.T) {
+	dir := bmadProject(t)
+	mustShow(t, inTerminal(t, dir, "n\n", "chat", "nobody"), "There is a BMAD project here and no troupe.yaml", `agent "nobody"`)
+	if _, err := os.Stat(filepath.Join(dir, "troupe.yaml")); err == nil {
+		t.Error("what was refused was written")
+	}
+	if again := inTerminal(t, dir, "\n", "chat", "nobody"); strings.Contains(again, "There is a BMAD project") {
+		t.Errorf("it was offered again:\n%s", again)
+	}
+	other := bmadProject(t)
+	mustShow(t, inTerminal(t, other, "yes\n", "chat", "nobody"), "Agents write documents into papers of this project", "may read the project's files")
+	config, err := os.ReadFile(filepath.Join(other, "troupe.yaml"))
+	if err != nil || !strings.Contains(string(config), "documents: in-place") {
+		t.Errorf("the configuration is %q, %v", config, err)
+	}
+}
+
+// Where there is more than one agent to begin with, a person chooses from a list.
+func TestAPersonChoosesFromTheAgents(t *testing.T) {
+	shown := inTerminal(t, bmadProject(t), "n\n\nnobody\n", "chat")
+	mustShow(t, shown, "1  one", "Una, First", "2  two", "Which agent?", `agent "nobody": no such agent`)
+}

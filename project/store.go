@@ -1,0 +1,109 @@
+package project
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+
+	"github.com/troupe-dev/troupe/project/internal/doctor"
+	"github.com/troupe-dev/troupe/store"
+	"github.com/troupe-dev/troupe/store/postgres"
+	"github.com/troupe-dev/troupe/store/sqlite"
+)
+
+// sharesStore reports whether the store is a database that others use, too.
+func (p *Project) sharesStore() bool { return postgres.IsAddress(p.config.Store) }
+
+// storeFile is the file of the store, where it is one.
+func (p *Project) storeFile() string {
+	if p.config.Store == "" || p.sharesStore() {
+		return filepath.Join(p.DataDir(), "troupe.db")
+	}
+	return within(p.dir, p.config.Store)
+}
+
+// openStore opens the store for writing.
+func (p *Project) openStore(ctx context.Context) (store.Log, error) {
+	if p.sharesStore() {
+		return postgres.Open(ctx, p.config.Store, postgres.Options{})
+	}
+	return sqlite.Open(ctx, p.storeFile(), sqlite.Options{})
+}
+
+// OpenReader opens the store for reading, beside whoever writes to it. It fails with
+// [ErrNoSessions] where nothing has run yet, and makes no file. Whoever opens it
+// closes it.
+func (p *Project) OpenReader(ctx context.Context) (store.Log, error) {
+	if p.sharesStore() {
+		reader, err := postgres.Open(ctx, p.config.Store, postgres.Options{ReadOnly: true})
+		if errors.Is(err, postgres.ErrNoStore) {
+			return nil, fmt.Errorf("%w: the database is empty", ErrNoSessions)
+		}
+		if err != nil {
+			return nil, err
+		}
+		return reader, nil
+	}
+	reader, err := sqlite.OpenReadOnly(ctx, p.storeFile())
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("%w: there is no %s", ErrNoSessions, p.shown(p.storeFile()))
+	}
+	if err != nil {
+		return nil, err
+	}
+	return reader, nil
+}
+
+// OpenPlace opens a store by its name for as long as somebody copies it: sqlite: and a
+// file's name, or none for the project's usual one; or the address of a PostgreSQL
+// database, or postgres: for that of troupe.yaml. One that is only read must be there.
+func (p *Project) OpenPlace(ctx context.Context, name string, readOnly bool) (store.Log, error) {
+	file, isFile := cutScheme(name, "sqlite:")
+	_, isOwn := cutScheme(name, "postgres:")
+	switch {
+	case name == "postgres:" && !p.sharesStore():
+		return nil, errors.New("store in troupe.yaml is no PostgreSQL database: name one, as in postgres://user:password@host/database")
+	case name == "postgres:":
+		return postgres.Open(ctx, p.config.Store, postgres.Options{ReadOnly: readOnly})
+	case postgres.IsAddress(name):
+		return postgres.Open(ctx, name, postgres.Options{ReadOnly: readOnly})
+	case isOwn || !isFile:
+		return nil, fmt.Errorf("%.64q is no store: name sqlite:FILE, sqlite: for this project's own file, or postgres://user:password@host/database", name)
+	}
+	path := filepath.Join(p.DataDir(), "troupe.db")
+	if file != "" {
+		path = within(p.dir, file)
+	}
+	if readOnly {
+		return sqlite.OpenReadOnly(ctx, path)
+	}
+	return sqlite.Open(ctx, path, sqlite.Options{})
+}
+
+// cutScheme returns what follows a scheme.
+func cutScheme(name, scheme string) (rest string, ok bool) {
+	if len(name) < len(scheme) || name[:len(scheme)] != scheme {
+		return "", false
+	}
+	return name[len(scheme):], true
+}
+
+// examineStore looks at the database, where there is one: whether it can be used, and what
+// it would lose.
+func (p *Project) examineStore(ctx context.Context) []doctor.Check {
+	if !p.sharesStore() {
+		return nil
+	}
+	const name = "store"
+	d, err := postgres.Examine(ctx, p.config.Store)
+	if err != nil {
+		return []doctor.Check{{Name: name, Status: doctor.Broken, Message: err.Error(), Fix: "correct store in troupe.yaml, or the database"}}
+	}
+	checks := []doctor.Check{{Name: name, Status: doctor.OK, Message: fmt.Sprintf("PostgreSQL %s at %s", d.Server, d.Place)}}
+	for _, problem := range d.Problems() {
+		checks = append(checks, doctor.Check{Name: name, Status: doctor.Warning, Message: problem.What, Fix: problem.Fix})
+	}
+	return checks
+}

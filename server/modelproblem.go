@@ -1,0 +1,54 @@
+package server
+
+import (
+	"errors"
+	"math"
+	"net/http"
+	"strconv"
+
+	"github.com/troupe-dev/troupe"
+	causes "github.com/troupe-dev/troupe/model/problem"
+)
+
+// modelStatuses are the statuses of answers that a model is to blame for, by the code of
+// the catalogue, and the code that clients of OpenAI's API know. What is wrong with our
+// key, account or model is nothing that the client has done.
+var modelStatuses = map[string]struct {
+	status int
+	openai string
+}{
+	"key": {http.StatusBadGateway, ""}, "money": {http.StatusBadGateway, ""}, "model": {http.StatusBadGateway, ""},
+	"too_large": {http.StatusRequestEntityTooLarge, ""}, "context": {http.StatusBadRequest, "context_length_exceeded"},
+	"rate": {http.StatusTooManyRequests, "rate_limit_exceeded"}, "overloaded": {http.StatusServiceUnavailable, ""},
+	"refused": {http.StatusBadRequest, "content_filter"}, "unreachable": {http.StatusBadGateway, ""}, "certificate": {http.StatusBadGateway, ""},
+	"timeout": {http.StatusGatewayTimeout, ""}, "incomplete": {http.StatusBadGateway, ""}, "schema": {http.StatusBadGateway, ""},
+	"request": {http.StatusBadGateway, ""}, "output": {http.StatusBadGateway, ""},
+}
+
+// modelProblem says in the words of the catalogue why a model gave no answer. It is nil
+// for an error that is about something else.
+func modelProblem(err error) *problem {
+	failure, isModel := errors.AsType[*troupe.ModelError](err)
+	if _, isOutput := errors.AsType[*troupe.OutputError](err); !isModel && !isOutput {
+		return nil
+	}
+	what := causes.Of(err)
+	known, ok := modelStatuses[what.Code]
+	if !ok {
+		return nil
+	}
+	p := &problem{
+		Status: known.status, Detail: what.String(), Code: reasons[what.Code], Cause: what.Cause, Next: what.Next, Details: what.Details,
+		headers: map[string]string{"X-Should-Retry": strconv.FormatBool(what.Retried)}, // OpenAI's clients heed it
+	}
+	if p.Code == "" {
+		p.Code = what.Code
+	}
+	if p.code = known.openai; p.code == "" {
+		p.code = what.Code
+	}
+	if isModel && failure.RetryAfter > 0 {
+		p.headers["Retry-After"] = strconv.Itoa(int(math.Ceil(failure.RetryAfter.Seconds())))
+	}
+	return p
+}

@@ -1,0 +1,112 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// Durability says what a server's settings make of an acknowledged event.
+type Durability struct {
+	Place  string // where it is, without the password
+	Server string // its version
+	// FSync, FullPageWrites and SynchronousCommit are the settings of these names.
+	FSync, FullPageWrites bool
+	SynchronousCommit     string
+	// Checksums says that damaged pages are noticed.
+	Checksums bool
+	// Standbys are those that are connected now.
+	Standbys []Standby
+}
+
+// A Standby is a server that takes over when the first one is lost.
+type Standby struct {
+	Name string
+	// Synchronous says that a commit waits for it.
+	Synchronous bool
+	// Behind is how many bytes of the log it does not have yet.
+	Behind int64
+}
+
+// A Problem is a way to lose what was acknowledged.
+type Problem struct {
+	What string
+	// Fix says what to do.
+	Fix string
+}
+
+// Problems returns what can be lost, and what to do about it.
+func (d *Durability) Problems() (problems []Problem) {
+	if !d.FSync {
+		problems = append(problems, Problem{"fsync is off: a crash of the machine can destroy the database", "set fsync = on"})
+	}
+	if !d.FullPageWrites {
+		problems = append(problems, Problem{"full_page_writes is off: a crash of the machine can leave half-written pages", "set full_page_writes = on"})
+	}
+	if d.SynchronousCommit == "off" {
+		problems = append(problems, Problem{"synchronous_commit is off: a crash loses the events of the last moments although they were acknowledged", "set synchronous_commit = on"})
+	}
+	var late []string
+	for _, s := range d.Standbys {
+		if !s.Synchronous {
+			late = append(late, fmt.Sprintf("%s (%d bytes behind)", s.Name, s.Behind))
+		}
+	}
+	switch {
+	case len(late) > 0 && len(late) == len(d.Standbys):
+		problems = append(problems, Problem{
+			"no standby is synchronous: " + strings.Join(late, ", ") + ": when one takes over, acknowledged events that it does not have are lost, and tools that ran for them may run again",
+			"set synchronous_standby_names",
+		})
+	case d.SynchronousCommit == "local" && len(d.Standbys) > 0:
+		problems = append(problems, Problem{"synchronous_commit is local: no commit waits for a standby, and what it does not have is lost when it takes over", "set synchronous_commit = on"})
+	}
+	return problems
+}
+
+// Examine looks at the database at an address, and changes nothing. It fails where a
+// store could not be opened for writing.
+func Examine(ctx context.Context, address string) (Durability, error) {
+	s, err := configure(address, Options{})
+	if err != nil {
+		return Durability{}, err
+	}
+	conn, err := s.connect(ctx)
+	if err != nil {
+		return Durability{}, s.explain(err)
+	}
+	defer conn.Close(context.WithoutCancel(ctx))
+	if err := s.examine(ctx, conn); err != nil {
+		return Durability{}, s.explain(err)
+	}
+	if err := s.checkVersion(ctx, conn); err != nil && !errors.Is(err, ErrNoStore) {
+		if older, ok := errors.AsType[*VersionError](err); !ok || older.Version > older.Known {
+			return Durability{}, s.explain(err)
+		}
+	}
+	d, err := durability(ctx, conn)
+	d.Place = s.place
+	return d, s.explain(err)
+}
+
+// durability returns how durable a server makes what is stored.
+func durability(ctx context.Context, db querier) (d Durability, err error) {
+	err = db.QueryRow(ctx, `SELECT current_setting('server_version'), current_setting('fsync')::bool, current_setting('full_page_writes')::bool,
+	current_setting('synchronous_commit'), current_setting('data_checksums')::bool`).Scan(&d.Server, &d.FSync, &d.FullPageWrites, &d.SynchronousCommit, &d.Checksums)
+	if err != nil {
+		return Durability{}, err
+	}
+	rows, err := db.Query(ctx, `SELECT coalesce(nullif(application_name, ''), 'a standby'), sync_state IN ('sync', 'quorum'),
+	CASE WHEN pg_is_in_recovery() THEN 0 ELSE coalesce(pg_wal_lsn_diff(pg_current_wal_lsn(), flush_lsn), 0)::bigint END FROM pg_stat_replication ORDER BY 1`)
+	if err != nil {
+		return Durability{}, err
+	}
+	d.Standbys, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (st Standby, err error) {
+		err = row.Scan(&st.Name, &st.Synchronous, &st.Behind)
+		return st, err
+	})
+	return d, err
+}

@@ -1,0 +1,42 @@
+// Package store says what programs ask of a store beside what an engine needs: to
+// search and follow the events of all sessions, to look for damage, to close it.
+// store/sqlite and store/postgres both do that.
+package store
+
+import (
+	"context"
+	"iter"
+
+	"github.com/troupe-dev/troupe"
+)
+
+// A Log is a store that can be searched. It may be used concurrently.
+type Log interface {
+	troupe.Store
+	// Search yields the events that a query chooses, the latest first. It finds what
+	// was stored before it began; events that are stored meanwhile are not among them.
+	Search(ctx context.Context, query Query) iter.Seq2[Hit, error]
+	// Follow yields the events that a query chooses, the oldest first, then those to
+	// come as they are stored, until ctx is done. It begins after query.After, or with
+	// what is stored from now on if that is 0, and yields each event once, whoever
+	// stores it. query.Before has no meaning here.
+	Follow(ctx context.Context, query Query) iter.Seq2[Hit, error]
+	// Last returns a Number up to which nothing is added any more: a Search for what
+	// comes before its successor and a Follow after it miss nothing between them.
+	Last(ctx context.Context) (int64, error)
+	// Complete returns the ids of sessions that begin in a way, at most so many.
+	Complete(ctx context.Context, beginning string, limit int) ([]string, error)
+	// Verify looks at every event of every session and yields those that were changed
+	// or are missing since they were stored.
+	Verify(ctx context.Context) iter.Seq2[Fault, error]
+	// Close gives up the store. Reads under way fail, and writes under way are waited for.
+	Close() error
+}
+
+// A Fault is an event that is not what was stored, or is not there.
+type Fault struct {
+	Session string
+	// Seq is the event's number, and Problem what is wrong with it.
+	Seq     int64
+	Problem string
+}

@@ -1,0 +1,155 @@
+package browser
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/chromedp/kb"
+)
+
+// A bundle of two agents of our own, whose configuration names a folder for documents.
+var company = map[string]string{
+	"bmad/custom/bundles/office/bundle.yaml":   "type: bundle\nname: office\nagents:\n  - {id: ada, name: Ada, title: Analyst, file: agents/ada.md, entry_point: true}\n  - {id: ben, name: Ben, title: Planner, file: agents/ben.md, entry_point: true}\nresources: {config: config.yaml}\n",
+	"bmad/custom/bundles/office/config.yaml":   "user_name: Ann\ncommunication_language: English\nplanning_artifacts: \"{project-root}/planning\"\n",
+	"bmad/custom/bundles/office/agents/ada.md": officeAgent("ada", "Ada", "Analyst"),
+	"bmad/custom/bundles/office/agents/ben.md": officeAgent("ben", "Ben", "Planner"),
+}
+
+func officeAgent(id, name, title string) string {
+	return "# " + name + "\n\n```xml\n" + `<agent id="` + id + `" name="` + name + `" title="` + title + `" icon="x">
+  <persona><role>` + title + `</role><identity>Works with documents.</identity><communication_style>Plain.</communication_style><principles>Short.</principles></persona>
+  <critical-actions><i>Load into memory {bundle-root}/config.yaml and set variables: user_name, planning_artifacts</i></critical-actions>
+  <cmds><c cmd="*brief">Write a brief</c><c cmd="*exit">Say goodbye</c></cmds>
+</agent>
+` + "```\n"
+}
+
+// office opens a project with the company, whose model is the test's.
+func office(t *testing.T, m *model, more string) *house {
+	t.Helper()
+	files := map[string]string{"troupe.yaml": strings.Replace("model: stub/stub-1\nproviders: {stub: {base_url: URL, models: {stub-1: {price: {input: 2, output: 8}}}}}\nlimits: {model_tries: 1}\n"+more, "URL", m.URL+"/v1", 1)}
+	for name, content := range company {
+		files[name] = content
+	}
+	return serve(t, project(t, files))
+}
+
+// saves has the agent that is asked next save a document.
+func saves(t *testing.T, m *model, path, content, answer string) {
+	t.Helper()
+	m.calls(t, "save_output", map[string]any{"file_path": path, "content": content})
+	m.answers(t, answer)
+}
+
+// What an agent names in the project is one document: on the page it is read beside the
+// conversation, compared, edited by hand, brought back, found, and read by others.
+func TestDocumentsOfTheProjectAreOnThePage(t *testing.T) {
+	t.Parallel()
+	m := newModel(t)
+	h := office(t, m, "")
+	b := begin(t, h.link, "Ada")
+	b.say("Write the brief")
+	saves(t, m, "{planning_artifacts}/brief.md", "# Lockers\n\nMany readers pay a fee.\n\nOne bank.\n", "The brief is written.")
+	b.sees(answers, "The brief is written.")
+	b.sees(".doc", "planning / brief.md")
+	b.lacks("body", "{") // no name of a variable is shown to anybody
+	b.say("Be exact")
+	saves(t, m, "{planning_artifacts}/brief.md", "# Lockers\n\nNine of fourteen readers pay a fee.\n\nOne bank.\n", "Now it is exact.")
+	b.sees(answers, "Now it is exact.")
+
+	b.click(".doc button", "Brief")
+	b.sees(".panel .prose", "Nine of fourteen readers")
+	b.sees(".panel .pick", "Version 2")
+	b.click(".panel .seg button", "Changes")
+	b.sees(".panel del", "Many")
+	b.sees(".panel ins", "Nine of fourteen")
+	b.click(".panel .seg button", "Read")
+	b.click(".panel button", "Edit")
+	b.write(".panel textarea", "# Lockers\n\nNine of fourteen readers pay a fee.\n\nTwo banks, says Ann.\n")
+	b.click(".panel button", "Save a version")
+	b.sees(".panel .prose", "Two banks, says Ann.")
+	b.sees(".panel .pick", "Version 3")
+	if content, err := os.ReadFile(filepath.Join(h.dir, "data", "documents", "planning", "brief.md")); err != nil || !strings.Contains(string(content), "says Ann") {
+		t.Errorf("the document holds %q, %v", content, err)
+	}
+
+	// Another agent, in another conversation, reads what the person wrote.
+	value[any](b, "void (location.hash = '#/')")
+	b.click(".agent header button", "Ben")
+	b.sees(".beginning h2", "Ben")
+	b.say("What does the brief say?")
+	m.calls(t, "read_file", map[string]any{"file_path": "{planning_artifacts}/brief.md"})
+	a := m.asked(t)
+	if !strings.Contains(a.last, "Two banks, says Ann.") {
+		t.Errorf("Ben was given %q", a.last)
+	}
+	a.say("Two banks.")
+	a.end()
+	b.sees(answers, "Two banks.")
+
+	// The library has it with its versions, its author and its readers.
+	value[any](b, "void (location.hash = '#/files')")
+	b.sees(".library h2", "The project’s documents")
+	b.sees(".library tr", "planning / brief.md")
+	b.sees(".library tr", "You")
+	b.click(".library tr .strong", "Brief")
+	b.sees(".glance .versions", "Edited by you")
+	b.sees(".glance .versions", "First draft")
+	b.sees(".glance", "Read by")
+	b.sees(".glance p", "Ben")
+	b.picture("library-document")
+	b.click(".glance .versions button", "First draft")
+	b.sees(".panel .prose", "Many readers")
+	b.click(".panel button", "Bring back")
+	b.sees(".panel .pick", "Version 4")
+	b.sees(".panel .prose", "Many readers")
+
+	// It is found by what is inside, and a restart changes nothing.
+	b.press("k", kb.ModifierCtrl)
+	b.write("dialog input", "Many readers")
+	b.sees("#found", "Brief")
+	b.press(kb.Escape)
+	answer := h.get(t, "/api/documents/versions?path=planning%2Fbrief.md")
+	for _, want := range []string{`"number":4`, `"by":"ada"`, `"by":"Ann","by_hand":true`} {
+		if !strings.Contains(answer, want) {
+			t.Errorf("the versions lack %s: %s", want, answer)
+		}
+	}
+}
+
+// Names that lead to what is beside the documents lead nowhere.
+func TestDocumentsOfOthersHaveNoName(t *testing.T) {
+	t.Parallel()
+	m := newModel(t)
+	files := map[string]string{
+		"troupe.yaml": strings.Replace("model: stub/stub-1\nproviders: {stub: {base_url: URL}}\nserver: {users: {ann: ANN_TOKEN, bob: BOB_TOKEN}}\n", "URL", m.URL+"/v1", 1),
+		".env":        "ANN_TOKEN=" + strings.Repeat("a", 40) + "\nBOB_TOKEN=" + strings.Repeat("b", 40) + "\n",
+		"data/documents/.troupe-owners/ann/planning/brief.md": "Ann's own.\n",
+		"data/documents/.troupe-owners/bob/planning/brief.md": "Bob's secret.\n",
+		"data/documents/.troupe-versions/x.md/000001":  "an old secret\n",
+	}
+	for name, content := range company {
+		files[name] = content
+	}
+	h := serve(t, project(t, files))
+	h.link = strings.Split(h.link, "#")[0] + "#token=" + strings.Repeat("a", 40)
+	if list := h.get(t, "/api/documents"); !strings.Contains(list, "planning/brief.md") || strings.Contains(list, "bob") {
+		t.Errorf("Ann's documents are %s", list)
+	}
+	if content := h.get(t, "/api/documents/files/planning/brief.md?raw=1"); content != "Ann's own.\n" {
+		t.Errorf("Ann reads %q", content)
+	}
+	for _, name := range []string{
+		".troupe-owners/bob/planning/brief.md", ".TROUPE-OWNERS/bob/planning/brief.md", "../bob/planning/brief.md", "%2e%2e/bob/planning/brief.md", "planning/..%2f..%2fbob/planning/brief.md",
+		".troupe-versions/x.md/000001", "..%2f..%2f.troupe-versions/x.md/000001", "%7Bproject-root%7D/troupe.yaml", "troupe.yaml", ".env", "..%2f..%2f..%2f..%2ftroupe.yaml", "x%5C..%5Cbob",
+	} {
+		if status, content := h.try(t, "GET", "/api/documents/files/"+name+"?raw=1", nil); status != 404 && status != 400 && status != 301 && status != 307 || strings.Contains(content, "secret") {
+			t.Errorf("%s: %d %q", name, status, content)
+		}
+		if status, content := h.try(t, "PUT", "/api/documents", map[string]any{"path": strings.NewReplacer("%2e", ".", "%2f", "/", "%7B", "{", "%7D", "}", "%5C", "\\").Replace(name), "content": "mine now"}); status != 404 {
+			t.Errorf("PUT %s: %d %q", name, status, content)
+		}
+	}
+}
