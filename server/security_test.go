@@ -23,7 +23,7 @@ func everyRoute(t *testing.T, f func(t *testing.T, w *world, r *route, path, bod
 	w.talk(session, "hello")
 	bodies := map[string]string{
 		"/api/login": `{"token":"` + w.token + `"}`, "/api/flows/{name}/runs": `{"text":"go"}`, "/api/deliveries": `{"request":"go"}`,
-		"/api/deliveries/{id}/plan": `{"steps":[{"id":"1","title":"First"}]}`, "/api/deliveries/{id}/continue": `{"guidance":"go"}`, "/api/deliveries/{id}/act": `{"act":"apply"}`,
+		"/api/deliveries/{id}/plan": `{"steps":[{"id":"1","title":"First"}]}`, "/api/deliveries/{id}/continue": `{"guidance":"go"}`, "/api/deliveries/{id}/act": `{"act":"apply"}`, "/api/mcp/{name}/accept": `{"tools":{"x":"0"}}`,
 		"/api/sessions": `{"agent":"clerk"}`, "/api/sessions/{id}": `{"title":"Hello"}`, "/api/sessions/{id}/messages": `{"text":"go"}`,
 		"/api/sessions/{id}/fork": `{"after":1}`, "/api/chat": `{"agentId":"clerk","message":"go"}`,
 		"/api/sessions/{id}/answers": `{"question":1,"text":"yes"}`, "/api/sessions/{id}/queue/{n}": `{"text":"later"}`, "/api/sessions/{id}/files": `{"path":"manifest.json","content":"x"}`,
