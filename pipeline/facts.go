@@ -58,7 +58,7 @@ func (r *Report) PlainFindings() (findings []Finding, criteria []Criterion) {
 		findings = append(findings, Finding{f.ID, f.Severity, f.Path, f.Line, f.Problem, f.Fix, f.Proven, f.Fell})
 	}
 	for _, c := range r.Criteria {
-		criteria = append(criteria, Criterion{c.ID, c.Text, c.State, c.Evidence})
+		criteria = append(criteria, Criterion(c))
 	}
 	return findings, criteria
 }
