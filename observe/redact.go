@@ -34,6 +34,9 @@ func Redact(h slog.Handler, secrets ...string) slog.Handler {
 	return &redacting{h, r}
 }
 
+// RedactText returns a text without what looks like a secret, as [Redact] does.
+func RedactText(text string) string { return withoutShapes(text) }
+
 const (
 	redacted  = "[redacted]"
 	minSecret = 8

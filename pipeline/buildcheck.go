@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/troupe-dev/troupe/internal/checks"
 	"github.com/troupe-dev/troupe/internal/edit"
@@ -32,11 +33,13 @@ func (b *builder) checkAll(ctx context.Context, notes string) (feedback string, 
 	for _, f := range change.Files {
 		changed = append(changed, f.Path)
 	}
+	var spent time.Duration
 	for _, check := range b.checksToRun(changed) {
-		r, stopped, err := b.runCheck(ctx, check)
+		r, stopped, err := b.runCheck(ctx, check, spent)
 		if err != nil || stopped != "" {
 			return "", false, stopped, err
 		}
+		spent += r.Took
 		if problem := verdictOn(r.Outcome, before(b.baseline, check.Name)); problem != "" {
 			b.last = &r.Outcome
 			b.lastFeedback = notes + problem + "\n\n" + r.Feedback
@@ -61,9 +64,9 @@ func (b *builder) checksToRun(changed []string) (list []checks.Check) {
 }
 
 // runCheck runs a check. One that cannot run is a question, never the builder's fault.
-func (b *builder) runCheck(ctx context.Context, check checks.Check) (r checkResult, stopped string, err error) {
+func (b *builder) runCheck(ctx context.Context, check checks.Check, spent time.Duration) (r checkResult, stopped string, err error) {
 	for {
-		r, err = call[checkResult](ctx, b.run, b.delivery.tools.check, checkRequest{state: b.now, Check: check.Name, At: b.run.Now(), Label: fmt.Sprintf("step %s round %d", b.step.ID, b.rounds+1)})
+		r, err = call[checkResult](ctx, b.run, b.delivery.tools.check, checkRequest{state: b.now, Check: check.Name, At: b.run.Now(), Spent: spent, Label: fmt.Sprintf("step %s round %d", b.step.ID, b.rounds+1)})
 		if err != nil {
 			return r, "", err
 		}
@@ -74,7 +77,7 @@ func (b *builder) runCheck(ctx context.Context, check checks.Check) (r checkResu
 		if r.Cause != checks.CauseEnvironment || b.isOurs(&r.Outcome) {
 			return r, "", nil
 		}
-		verdict, err := call[gateResult](ctx, b.run, b.delivery.gate, gateRequest{Phase: "step " + b.step.ID, Question: cannotRun(&r.Outcome, fmt.Sprintf("in round %d of step %s", b.rounds+1, b.step.ID))})
+		verdict, err := call[gateResult](ctx, b.run, b.delivery.gate, gateRequest{Phase: "step " + b.step.ID, Kind: gateEnvironment, Question: cannotRun(&r.Outcome, fmt.Sprintf("in round %d of step %s", b.rounds+1, b.step.ID))})
 		if err != nil {
 			return r, "", err
 		}
@@ -91,7 +94,7 @@ func (b *builder) isOurs(o *checks.Outcome) bool {
 	if was == nil || !was.OK {
 		return false
 	}
-	return slices.ContainsFunc([]string{"depends on is not here", "longer than it may", "more processes", "wrote more"}, func(part string) bool { return strings.Contains(o.Remedy, part) })
+	return slices.ContainsFunc([]string{"depends on is not here", "longer than it may", "more processes", "wrote more", "more memory"}, func(part string) bool { return strings.Contains(o.Remedy, part) })
 }
 
 // before is what a check said of the base, nil if it said nothing.

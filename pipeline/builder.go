@@ -69,6 +69,7 @@ type builder struct {
 	talk     conversation
 	held     []edit.Change // changes that fit, or parts, that are not applied yet
 	own      []string      // what the agent itself wrote in this step
+	made     []string      // what of it was not there before
 	rounds   int           // checks that failed
 	misses   int           // answers in a row that could not be used
 	parts    int
@@ -121,7 +122,7 @@ const gaveUp = "!"
 
 // open begins a conversation: the first, or a fresh one that knows what was tried.
 func (b *builder) open(ctx context.Context) error {
-	b.held, b.own, b.misses, b.parts, b.last, b.same, b.lastSignature = nil, nil, 0, 0, nil, 0, ""
+	b.held, b.own, b.made, b.misses, b.parts, b.last, b.same, b.lastSignature = nil, nil, nil, 0, 0, nil, 0, ""
 	b.talk = conversation{}
 	look, err := call[lookResult](ctx, b.run, b.delivery.tools.look, lookRequest{state: b.now, Paths: b.step.Files, Run: b.run.ID(), Since: b.site.Base})
 	if err != nil {
@@ -272,7 +273,7 @@ func (b *builder) applyAndCheck(ctx context.Context, changes []edit.Change, more
 		return fmt.Sprintf("Part %d is held: %s. Send the next part.", b.parts, strings.Join(pathsIn(b.held), ", ")), false, "", nil
 	}
 	r, err := call[applyResult](ctx, b.run, b.delivery.tools.apply, applyRequest{
-		state: b.now, At: b.run.Now(), Step: b.step.ID, Changes: b.held, Runs: []string{b.run.ID()}, Own: b.own,
+		state: b.now, At: b.run.Now(), Step: b.step.ID, Changes: b.held, Runs: []string{b.run.ID()}, Own: b.own, Made: b.made,
 	})
 	if err != nil {
 		return "", false, "", err
@@ -290,7 +291,7 @@ func (b *builder) applyAndCheck(ctx context.Context, changes []edit.Change, more
 		b.held = slices.DeleteFunc(b.held, func(c edit.Change) bool { return !slices.Contains(r.Fits, c.Path) })
 		return b.missed(problemText(&r, b.held), "its edits did not fit: "+r.Problems[0].String())
 	}
-	b.own = append(b.own, pathsIn(b.held)...)
+	b.own, b.made = append(b.own, pathsIn(b.held)...), append(b.made, r.Made...)
 	b.held, b.misses = nil, 0
 	b.sensitive = append(b.sensitive, r.Sensitive...)
 	if len(r.Files) == 0 && b.last != nil {

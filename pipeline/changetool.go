@@ -27,6 +27,8 @@ type applyRequest struct {
 	Runs []string `json:"runs,omitempty"`
 	// Own are paths that the agent itself wrote in this step: it knows them.
 	Own []string `json:"own,omitempty"`
+	// Made are those of them that were not there before the step.
+	Made []string `json:"made,omitempty"`
 }
 
 type applyResult struct {
@@ -36,6 +38,8 @@ type applyResult struct {
 	Problems  []edit.Problem `json:"problems,omitempty"`
 	Fits      []string       `json:"fits,omitempty"`
 	Sensitive []string       `json:"sensitive,omitempty"`
+	// Made are files that were not there before.
+	Made []string `json:"made,omitempty"`
 }
 
 func (s *workshop) applyTool() troupe.Tool {
@@ -56,7 +60,7 @@ func (s *workshop) apply(ctx context.Context, call *troupe.Invocation, in applyR
 		return out, err
 	}
 	shown := o.shown(in.Runs)
-	plan, err := edit.Make(tree, in.Changes, edit.Rules{Protected: s.Protect, Shown: func(path, content string) bool {
+	plan, err := edit.Make(tree, in.Changes, edit.Rules{Protected: s.Protect, Made: in.Made, Shown: func(path, content string) bool {
 		return slices.Contains(in.Own, path) || slices.Contains(shown, path+" "+hashOf(content))
 	}})
 	if err != nil {
@@ -65,6 +69,11 @@ func (s *workshop) apply(ctx context.Context, call *troupe.Invocation, in applyR
 	out.Notes, out.Problems, out.Fits, out.Sensitive = plan.Notes, plan.Problems, plan.Fits, plan.Sensitive
 	if len(plan.Problems) > 0 || len(plan.Writes) == 0 {
 		return out, nil
+	}
+	for _, w := range plan.Writes {
+		if tree.Mode(w.Path) == "" && !w.Delete {
+			out.Made = append(out.Made, w.Path)
+		}
 	}
 	before := out.Tree
 	if out.Tree, err = tree.With(plan.Writes); err != nil {

@@ -22,7 +22,7 @@ func (w *work) construct(ctx context.Context, s *phaseStep, in troupe.Handoff) e
 			return err
 		}
 		step := plan.next()
-		if step == nil || w.mustStop() {
+		if step == nil || w.stopped || w.mustStop() {
 			return w.concludeSteps(ctx, &plan)
 		}
 		record, err := w.constructStep(ctx, s, in, plan, *step)
@@ -32,7 +32,10 @@ func (w *work) construct(ctx context.Context, s *phaseStep, in troupe.Handoff) e
 		w.Steps = append(w.Steps, record)
 		update := *step
 		update.Status, update.Commit, update.Rounds, update.Reason = record.State, record.Commit, record.Rounds, record.Reason
-		if _, err := call[Plan](ctx, w.run, w.delivery.tools.writePlan, planUpdate{Step: &update}); err != nil {
+		if plan, err = call[Plan](ctx, w.run, w.delivery.tools.writePlan, planUpdate{Step: &update}); err != nil {
+			return err
+		}
+		if w.stopped, err = w.passStep(ctx, &plan, record); err != nil {
 			return err
 		}
 	}
@@ -48,7 +51,7 @@ func (w *work) mustStop() bool {
 func (w *work) constructStep(ctx context.Context, s *phaseStep, in troupe.Handoff, plan Plan, step PlanStep) (StepRecord, error) {
 	n := slices.IndexFunc(plan.Steps, func(p PlanStep) bool { return p.ID == step.ID }) + 1
 	var passage planStep
-	if path, _ := w.planned(); path != "" && !strings.HasPrefix(step.ID, "fix-") {
+	if path, _ := w.planned(); path != "" && !strings.HasPrefix(step.ID, "fix-") && !strings.HasPrefix(step.ID, "wish-") {
 		found, err := w.lookUp(ctx, path, n)
 		if err != nil {
 			return StepRecord{}, err
@@ -103,6 +106,6 @@ func (w *work) concludeSteps(ctx context.Context, plan *Plan) error {
 	}
 	slices.SortStableFunc(w.Steps, func(a, b StepRecord) int { return a.Step - b.Step })
 	at := w.now
-	w.Site = &at
+	w.Site, w.Stopped = &at, w.stopped
 	return w.conclude(nil)
 }

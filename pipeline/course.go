@@ -94,12 +94,15 @@ func (c *course) prepare(ctx context.Context) (err error) {
 
 // askOrStop asks a person, who may say go on.
 func (c *course) askOrStop(ctx context.Context, question string) error {
-	verdict, err := call[gateResult](ctx, c.run, c.gate, gateRequest{Phase: "delivery", Question: question})
+	verdict, err := call[gateResult](ctx, c.run, c.gate, gateRequest{Phase: "delivery", Kind: gateEnvironment, Question: question})
 	if err == nil && verdict.Decision != decisionGoOn {
-		c.stopped = "stopped by a person"
+		c.stopped = stoppedByPerson
 	}
 	return err
 }
+
+// stoppedByPerson is why a delivery ends that somebody has ended.
+const stoppedByPerson = "stopped by a person"
 
 func (c *course) setup(ctx context.Context) error {
 	for _, command := range c.Repository.Setup {
@@ -175,6 +178,11 @@ func (c *course) think(ctx context.Context) error {
 			}
 			return nil
 		}
+		if p.Name == phaseDiscovery {
+			if err := c.considerChecks(ctx, &result); err != nil {
+				return err
+			}
+		}
 	}
 	return nil
 }
@@ -227,7 +235,7 @@ func (c *course) build(ctx context.Context) error {
 		}
 	}
 	if c.stopped == "" && (c.Approve == ApproveDiff || c.Approve == ApproveManual) {
-		return c.askAboutDiff(ctx)
+		return c.passDiff(ctx)
 	}
 	return nil
 }
@@ -240,28 +248,24 @@ func (c *course) settlePlan(ctx context.Context) error {
 	}
 	isNew := slices.ContainsFunc(c.done, func(r Result) bool { return r.Phase == phasePlanning })
 	if len(plan.Steps) == 0 || isNew {
-		made, err := c.planFromPhases(ctx)
-		if err != nil {
-			c.stopped = err.Error()
-			return nil
-		}
-		if plan, err = call[Plan](ctx, c.run, c.tools.writePlan, planUpdate{Plan: made}); err != nil {
+		if plan, err = c.makePlan(ctx); err != nil || c.stopped != "" {
 			return err
 		}
 	}
 	if c.Approve != ApprovePlan && c.Approve != ApproveManual || c.extras.Continue && !isNew {
 		return nil
 	}
-	var b strings.Builder
-	fmt.Fprintf(&b, "The plan has %d steps:\n", len(plan.Steps))
-	for _, s := range plan.Steps {
-		fmt.Fprintf(&b, "\n%s. %s\n", s.ID, s.Title)
-		if len(s.Files) > 0 {
-			fmt.Fprintf(&b, "   files: %s\n", strings.Join(s.Files, ", "))
-		}
+	return c.passPlan(ctx, plan)
+}
+
+// makePlan writes the plan of what planning came to.
+func (c *course) makePlan(ctx context.Context) (Plan, error) {
+	made, err := c.planFromPhases(ctx)
+	if err != nil {
+		c.stopped = err.Error()
+		return Plan{}, nil
 	}
-	fmt.Fprintf(&b, "\nAnswer \"go on\" to carry it out, or \"stop\". 'troupe deliveries plan %s --edit' changes it before you do.", c.site.ID)
-	return c.askOrStop(ctx, b.String())
+	return call[Plan](ctx, c.run, c.tools.writePlan, planUpdate{Plan: made})
 }
 
 // planFromPhases makes a plan of planning's answer, or of a document that was given.
@@ -313,7 +317,10 @@ func (c *course) keepDocuments(ctx context.Context) error {
 		return nil
 	}
 	var paths []string
-	for _, r := range c.done {
+	for _, r := range c.results() { // those of a run before this one may not be committed yet
+		if r.Phase == phaseImplementation || r.Phase == phaseQA {
+			continue
+		}
 		for _, a := range r.Artifacts {
 			paths = append(paths, a.Path)
 		}
@@ -359,6 +366,8 @@ func (c *course) implement(ctx context.Context) error {
 	}
 	if failed := r.failedStep(); failed != nil {
 		c.stopped = fmt.Sprintf("step %s failed: %s", failed.ID, failed.Reason)
+	} else if r.Stopped {
+		c.stopped = stoppedByPerson
 	}
 	return c.verify(ctx)
 }
@@ -399,7 +408,6 @@ func (c *course) verify(ctx context.Context) error {
 
 // reviewed has the change reviewed and puts right what is found, as often as allowed.
 func (c *course) reviewed(ctx context.Context) error {
-	fixes := 0
 	for round := 1; ; round++ {
 		r, err := c.phase(ctx, phaseQA, map[string]any{"baseline": c.baseline, "verified": c.verified, "round": round})
 		if err != nil {
@@ -410,7 +418,11 @@ func (c *course) reviewed(ctx context.Context) error {
 			c.stopped = "the review came to nothing: " + strings.Join(r.Errors, "; ")
 			return nil
 		}
-		steps := c.review.fixes(fixes)
+		plan, err := call[Plan](ctx, c.run, c.tools.readPlan, struct{}{})
+		if err != nil {
+			return err
+		}
+		steps := c.review.fixes(plan.countFixes())
 		if len(steps) == 0 {
 			return nil
 		}
@@ -422,7 +434,6 @@ func (c *course) reviewed(ctx context.Context) error {
 			}
 			return nil
 		}
-		fixes += len(steps)
 		if _, err := call[Plan](ctx, c.run, c.tools.writePlan, planUpdate{Add: steps}); err != nil {
 			return err
 		}
@@ -437,27 +448,6 @@ func counted(n int, one, many string) string {
 		return "1 " + one
 	}
 	return fmt.Sprintf("%d %s", n, many)
-}
-
-// askAboutDiff shows all that a person needs to decide.
-func (c *course) askAboutDiff(ctx context.Context) error {
-	change, err := call[diffResult](ctx, c.run, c.tools.diff, diffRequest{From: c.site.Base, To: c.now.Head})
-	if err != nil {
-		return err
-	}
-	var b strings.Builder
-	fmt.Fprintf(&b, "The change is ready: %s.\n", statLine(change.Files))
-	for _, o := range c.verified {
-		fmt.Fprintf(&b, "- %s\n", o.Mark())
-	}
-	if c.review != nil {
-		b.WriteString(c.review.lines())
-	}
-	if r := c.result(phaseImplementation); r != nil && len(r.Sensitive) > 0 {
-		fmt.Fprintf(&b, "\nTests and checks that it changes:\n- %s\n", strings.Join(r.Sensitive, "\n- "))
-	}
-	fmt.Fprintf(&b, "\n```diff\n%s\n```\n\nAnswer \"go on\" to deliver it, or \"stop\".", clipText(change.Diff, 60<<10))
-	return c.askOrStop(ctx, b.String())
 }
 
 func statLine(files []git.Stat) string {

@@ -84,7 +84,8 @@ func (d *delivery) passPhase(ctx context.Context, run *troupe.Run, in troupe.Han
 		if err := redecode(out.Outputs["result"], &result); err != nil {
 			return result, false, fmt.Errorf("phase %s: result: %w", step.Name(), err)
 		}
-		if d.Approve != ApproveManual && (result.opens() || next == "" && result.Status != "failed") {
+		isAsked := d.Approve == ApproveManual && !(step.Name() == phasePlanning && d.Repository != nil && next != "") // the plan is asked about as such
+		if !isAsked && (result.opens() || next == "" && result.Status != "failed") {
 			return result, true, nil
 		}
 		verdict, err := d.askAtGate(ctx, run, &result, next, maxRounds-round)

@@ -29,9 +29,19 @@ type gateRequest struct {
 	Artifacts    []Saved  `json:"artifacts,omitempty"`
 	// Rounds is how often the phase may be run again.
 	Rounds int `json:"rounds"`
-	// Question is the whole question, where it is not about a phase's result.
+	// Question is the whole question, where it is not about a phase's result. Kind is
+	// then what it is about: plan, step, diff or environment.
 	Question string `json:"question,omitempty"`
+	Kind     string `json:"kind,omitempty"`
 }
+
+// What a question of a delivery into a repository is about.
+const (
+	gatePlan        = "plan"        // the steps, before they are carried out
+	gateStep        = "step"        // one step that was carried out
+	gateDiff        = "diff"        // the whole change
+	gateEnvironment = "environment" // something that only a person can put right
+)
 
 type gateResult struct {
 	Decision string `json:"decision"`
@@ -46,7 +56,13 @@ func gateTool() troupe.Tool {
 			if len(call.Answers) == 0 {
 				return gateResult{}, &troupe.InputNeeded{Question: in.question(), CallAgain: true}
 			}
-			return in.decide(call.Answers[0]), nil
+			said := call.Answers[len(call.Answers)-1]
+			verdict := in.decide(said)
+			if in.Kind == gateEnvironment && verdict.Decision == decisionAgain {
+				// There is nobody to guide, and a sentence is no order to stop.
+				return gateResult{}, &troupe.InputNeeded{Question: fmt.Sprintf("%.80q is neither \"go on\" nor \"stop\".\n\n%s", said.Text, in.question()), CallAgain: true}
+			}
+			return verdict, nil
 		}, troupe.RepeatSafe())
 }
 
@@ -64,7 +80,7 @@ func (g *gateRequest) decide(said troupe.Answer) gateResult {
 	switch {
 	case slices.Contains([]string{"yes", "y", "ok", "go on", "go", "continue", "approve", "approved", "pass"}, word):
 		return gateResult{Decision: decisionGoOn}
-	case g.Rounds <= 0 || slices.Contains([]string{"stop", "no", "n", "end", "quit", "abort", "cancel"}, word):
+	case g.Rounds <= 0 && g.Kind != gateEnvironment || slices.Contains([]string{"stop", "no", "n", "end", "quit", "abort", "cancel"}, word):
 		return gateResult{Decision: decisionStop}
 	}
 	return gateResult{Decision: decisionAgain, Guidance: strings.TrimSpace(answer)}

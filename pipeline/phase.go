@@ -35,6 +35,8 @@ type Result struct {
 	Site      *state   `json:"site,omitempty"`
 	Sensitive []string `json:"sensitive,omitempty"`
 	Review    *review  `json:"review,omitempty"`
+	// Stopped says that a person ended it after a step.
+	Stopped bool `json:"stopped,omitempty"`
 }
 
 // opens reports whether the gate to the next phase is open.
@@ -127,6 +129,8 @@ type work struct {
 	site  prepared
 	now   state
 	given []document
+	// stopped says that a person ended the phase.
+	stopped bool
 	// demand says what else is missing in an answer, for a correction.
 	demand func(*Parsed) string
 }

@@ -129,6 +129,16 @@ func (p *Plan) step(id string) *PlanStep {
 	return nil
 }
 
+// countFixes counts the steps that reviews have added.
+func (p *Plan) countFixes() (n int) {
+	for _, s := range p.Steps {
+		if strings.HasPrefix(s.ID, "fix-") {
+			n++
+		}
+	}
+	return n
+}
+
 // next returns the first step that can be carried out, nil if there is none.
 func (p *Plan) next() *PlanStep {
 	for i := range p.Steps {

@@ -31,9 +31,11 @@ const (
 type planUpdate struct {
 	// Plan is the whole plan, where it is a new one.
 	Plan *Plan `json:"plan,omitempty"`
-	// Step is one whose state has changed, Add are further steps.
-	Step *PlanStep  `json:"step,omitempty"`
-	Add  []PlanStep `json:"add,omitempty"`
+	// Step is one whose state has changed, Add are further steps: at the end, or after
+	// the step that After names.
+	Step  *PlanStep  `json:"step,omitempty"`
+	Add   []PlanStep `json:"add,omitempty"`
+	After string     `json:"after,omitempty"`
 }
 
 // planFile is where a session's plan is on file.
@@ -80,7 +82,11 @@ func (s *workshop) writePlanTool() troupe.Tool {
 		}
 		for _, add := range in.Add {
 			if p.step(add.ID) == nil {
-				p.Steps = append(p.Steps, add)
+				at := len(p.Steps)
+				if i := slices.IndexFunc(p.Steps, func(s PlanStep) bool { return s.ID == in.After }); i >= 0 {
+					at = i + 1
+				}
+				p.Steps = slices.Insert(p.Steps, at, add)
 			}
 		}
 		if err := p.check(); err != nil {

@@ -332,5 +332,3 @@ func TestTwoDeliveriesAtOnce(t *testing.T) {
 		t.Errorf("%s %s", a.Branch, b.Branch)
 	}
 }
-
-var _ = "success"

@@ -16,6 +16,7 @@ import (
 	"github.com/troupe-dev/troupe/internal/edit"
 	"github.com/troupe-dev/troupe/internal/git"
 	"github.com/troupe-dev/troupe/internal/sandbox"
+	"github.com/troupe-dev/troupe/observe"
 )
 
 // A Site is where a delivery works, as it is on file beside its plan.
@@ -138,7 +139,8 @@ func (s *workshop) openSite(ctx context.Context, session string) (*openSite, err
 	if err != nil {
 		return nil, err
 	}
-	o := &openSite{Site: about, workshop: s, repo: repo, worktree: worktree, folder: s.folder(session)}
+	o := &openSite{Site: about, workshop: s, repo: repo, worktree: worktree, folder: s.folder(session), made: made}
+	defer func() { o.worktree.Links = o.linked(worktree.Dir) }()
 	if made {
 		o.mark() // what was in the folder is gone, and nobody has changed it by hand
 		if err := o.furnish(ctx); err != nil {
@@ -155,6 +157,7 @@ type openSite struct {
 	repo     *git.Repo
 	worktree *git.Worktree
 	folder   string
+	made     bool // the worktree's folder is new
 }
 
 // pending is a file that says that we are changing the worktree, so that what is found
@@ -267,7 +270,7 @@ func (o *openSite) room(ctx context.Context, w *git.Worktree) (checks.Room, erro
 	for _, dir := range o.links(ctx) {
 		read = append(read, filepath.Join(o.Repo, dir))
 	}
-	return checks.Room{Sandbox: o.helper, Root: w.Dir, Read: read, Cache: o.Cache, Env: o.Env}, nil
+	return checks.Room{Sandbox: o.helper, Root: w.Dir, Read: read, Cache: o.Cache, Env: o.Env, Redact: observe.RedactText}, nil
 }
 
 func absolute(dir, name string) string {
@@ -305,23 +308,21 @@ func (o *openSite) furnishAt(ctx context.Context, dir string) error {
 	return nil
 }
 
+// linked are the links that furnish has put into a worktree. Patterns such as
+// node_modules/ ignore directories alone, so that git would take them for files.
+func (o *openSite) linked(dir string) (list []string) {
+	for _, name := range o.linkable() {
+		if target, err := os.Readlink(filepath.Join(dir, filepath.FromSlash(name))); err == nil && target == filepath.Join(o.Repo, filepath.FromSlash(name)) {
+			list = append(list, name)
+		}
+	}
+	return list
+}
+
 // links are the directories of the checkout that git ignores and that are shown.
 func (o *openSite) links(ctx context.Context) []string {
-	candidates := o.Link
-	if candidates == nil {
-		for _, name := range []string{"node_modules", ".venv", "venv", "vendor"} {
-			candidates = append(candidates, name)
-			for _, c := range o.Checks {
-				if c.Dir != "" {
-					candidates = append(candidates, c.Dir+"/"+name)
-				}
-			}
-		}
-		slices.Sort(candidates)
-		candidates = slices.Compact(candidates)
-	}
 	var list []string
-	for _, name := range candidates {
+	for _, name := range o.linkable() {
 		info, err := os.Stat(filepath.Join(o.Repo, filepath.FromSlash(name)))
 		if err != nil || !info.IsDir() || edit.CheckPath(name) != "" {
 			continue
@@ -331,6 +332,23 @@ func (o *openSite) links(ctx context.Context) []string {
 		}
 	}
 	return list
+}
+
+// linkable are the names of directories that may be shown.
+func (o *openSite) linkable() (candidates []string) {
+	if o.Link != nil {
+		return o.Link
+	}
+	for _, name := range []string{"node_modules", ".venv", "venv", "vendor"} {
+		candidates = append(candidates, name)
+		for _, c := range o.Checks {
+			if c.Dir != "" {
+				candidates = append(candidates, c.Dir+"/"+name)
+			}
+		}
+	}
+	slices.Sort(candidates)
+	return slices.Compact(candidates)
 }
 
 // copies are files that are copied from the checkout: those that are configured and

@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -115,8 +116,13 @@ func (s *workshop) prepare(ctx context.Context, call *troupe.Invocation, in prep
 	if p.Tree, err = o.worktree.TreeOf(ctx, p.Head); err != nil {
 		return p, err
 	}
-	if p.state, err = o.find(ctx, p.state, in.At); err != nil {
+	if o.made {
+		o.unmark() // it holds just what git has put there
+	} else if p.state, err = o.find(ctx, p.state, in.At); err != nil {
 		return p, err
+	}
+	if o.Sandbox = p.Sandbox; o.Save(folder) != nil {
+		return p, o.Save(folder)
 	}
 	p.Profile, err = o.profile(ctx, p.Tree)
 	return p, err
@@ -173,12 +179,7 @@ func (s *workshop) choose(ctx context.Context, session string, in prepareRequest
 	}
 	if site.Checks == nil {
 		site.Found = true
-		scratch := filepath.Join(s.Worktrees, id)
-		w, _, err := found.Worktree(ctx, scratch, branch, base)
-		if err != nil {
-			return nil, false, err
-		}
-		tree, err := w.Tree(ctx, base)
+		tree, err := found.Tree(ctx, base)
 		if err != nil {
 			return nil, false, err
 		}
@@ -333,6 +334,20 @@ type checkRequest struct {
 	// Clean runs it in a checkout of the commit alone, Label says what for.
 	Clean bool   `json:"clean,omitempty"`
 	Label string `json:"label,omitempty"`
+	// Spent is what other checks of the same round took.
+	Spent time.Duration `json:"spent,omitempty"`
+}
+
+// roundTime is how long all checks of a round may take together.
+const roundTime = 30 * time.Minute
+
+// within is a check that keeps to what is left of a round.
+func within(c checks.Check, spent time.Duration) *checks.Check {
+	left := max(roundTime-spent, time.Second)
+	if c.Timeout <= 0 || c.Timeout > left {
+		c.Timeout = min(left, cmp.Or(c.Timeout, 10*time.Minute))
+	}
+	return &c
 }
 
 type checkResult struct {
@@ -371,7 +386,7 @@ func (s *workshop) check(ctx context.Context, call *troupe.Invocation, in checkR
 	if !in.Clean {
 		o.mark()
 	}
-	if out.Outcome, err = o.Checks[i].Run(ctx, room); err != nil {
+	if out.Outcome, err = within(o.Checks[i], in.Spent).Run(ctx, room); err != nil {
 		return out, err
 	}
 	if err := o.keepOutput(&out.Outcome, in.Label); err != nil {
@@ -397,7 +412,9 @@ func (o *openSite) clean(ctx context.Context, commit string) (*git.Worktree, err
 	if err != nil {
 		return nil, err
 	}
-	return w, o.furnishAt(ctx, w.Dir)
+	err = o.furnishAt(ctx, w.Dir)
+	w.Links = o.linked(w.Dir)
+	return w, err
 }
 
 // keepOutput keeps the whole output of a check.

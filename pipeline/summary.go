@@ -129,6 +129,18 @@ func Summarize(events []troupe.Event) Summary {
 type summarizing struct {
 	Summary
 	root string // the run of the delivery
+	// tokens and cost are of runs before that one.
+	tokens int
+	cost   float64
+}
+
+// restart begins anew with another run of the same delivery: what was spent counts on.
+func (s *summarizing) restart(root string, e *troupe.Event) {
+	tokens, cost := s.tokens, s.cost
+	for _, p := range s.Phases {
+		tokens, cost = tokens+p.Tokens, cost+p.Cost
+	}
+	*s = summarizing{root: root, tokens: tokens, cost: cost, Summary: Summary{Session: e.Session, State: "running", Started: e.Time}}
 }
 
 func (s *summarizing) note(e *troupe.Event) {
@@ -140,7 +152,7 @@ func (s *summarizing) note(e *troupe.Event) {
 	switch b := e.Body.(type) {
 	case *troupe.ToolCalled:
 		if b.Tool == toolPrepare && s.root != e.Run { // a delivery into a repository, which may ask before its first phase
-			*s = summarizing{root: e.Run, Summary: Summary{Session: e.Session, State: "running", Started: e.Time}}
+			s.restart(e.Run, e)
 		}
 	case *troupe.ModelReplied:
 		if p != nil {
@@ -177,7 +189,7 @@ func (s *summarizing) begin(e *troupe.Event, start *troupe.RunStarted) {
 		return
 	}
 	if s.root != e.Parent {
-		*s = summarizing{root: e.Parent, Summary: Summary{Session: e.Session, State: "running", Started: e.Time}}
+		s.restart(e.Parent, e)
 	}
 	s.Request = start.Input.Task
 	p := s.phase(e.Agent)
@@ -247,6 +259,7 @@ func (s *summarizing) measure() {
 		PhaseSuccess: share(successes, len(s.Phases)), JSONCompliance: share(strict, replies),
 		ArtifactSuccess: share(kept, len(s.Artifacts)), Completion: float64(oneIf(s.State == "completed")),
 	}
+	s.Tokens, s.Cost = s.tokens, s.cost
 	for _, p := range s.Phases {
 		s.Tokens, s.Cost = s.Tokens+p.Tokens, s.Cost+p.Cost
 	}

@@ -3,27 +3,13 @@ package project
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
-	"errors"
-	"fmt"
-	"io"
-	"io/fs"
 	"maps"
-	"os"
-	"path/filepath"
-	"runtime/debug"
 	"slices"
-	"strings"
 
 	"github.com/troupe-dev/troupe"
-	"github.com/troupe-dev/troupe/internal/git"
-	"github.com/troupe-dev/troupe/knowledge"
 	"github.com/troupe-dev/troupe/pipeline"
-	"github.com/troupe-dev/troupe/project/internal/config"
 	"github.com/troupe-dev/troupe/server"
-	"github.com/troupe-dev/troupe/workspace"
 )
 
 // Deliver is the name of the delivery, among the flows.
@@ -52,6 +38,8 @@ type Delivery struct {
 	// carries out steps that do not depend on one that has failed.
 	Unchecked bool `json:"unchecked,omitempty"`
 	KeepGoing bool `json:"keep_going,omitempty"`
+	// Agents are who does which phase, by the phase's name, where it is not the usual one.
+	Agents map[string]string `json:"agents,omitempty"`
 
 	// Out, where it is set, is a directory in which a repository is made.
 	Out string `json:"-"`
@@ -65,27 +53,6 @@ type Delivery struct {
 func (p *Project) Delivery() Delivery {
 	c := p.config.Pipeline
 	return Delivery{Approve: c.Approve, Compensate: c.Compensate}
-}
-
-// settle decides which repository an order is about.
-func (p *Project) settle(ctx context.Context, order *Delivery) error {
-	switch {
-	case order.Out != "":
-		order.Repo, order.Create = within(p.dir, order.Out), true
-		return nil
-	case order.Repo != "":
-		return nil
-	}
-	repo, err := git.Open(ctx, within(p.dir, p.config.Pipeline.Repo))
-	switch {
-	case errors.Is(err, git.ErrNone) && p.config.Pipeline.Repo == "":
-		order.Repo, order.Create = filepath.Join(within(p.dir, p.config.Pipeline.Output), "<date>-<feature>-<id>"), true
-		return nil
-	case err != nil:
-		return err
-	}
-	order.Repo = repo.Top
-	return nil
 }
 
 // custom is how an order travels with its request.
@@ -170,133 +137,6 @@ func (p *Project) ContinueDelivery(ctx context.Context, site *pipeline.Site, fro
 	return step, troupe.Input{Session: site.Session, Text: site.Request, Custom: custom, Limits: p.deliveryLimits()}, nil
 }
 
-// reopenPlan sets the steps that failed or were skipped back to todo.
-func (p *Project) reopenPlan(site *pipeline.Site) error {
-	file := filepath.Join(p.SiteFolder(site), pipeline.PlanFile)
-	data, err := os.ReadFile(file)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	plan, err := pipeline.ReadPlan(data)
-	if err != nil {
-		return err
-	}
-	for i := range plan.Steps {
-		if s := &plan.Steps[i]; s.Status != pipeline.StepDone {
-			s.Status, s.Reason = pipeline.StepTodo, ""
-		}
-	}
-	return os.WriteFile(file, plan.YAML(), 0o644)
-}
-
-// deliveriesDir is where deliveries keep their plans and documents.
-func (p *Project) deliveriesDir() string { return filepath.Join(p.DataDir(), "deliveries") }
-
-// SiteFolder is where a delivery keeps its plan, documents and outputs.
-func (p *Project) SiteFolder(s *pipeline.Site) string {
-	return filepath.Join(p.deliveriesDir(), s.Session)
-}
-
-// Sites are where deliveries work, the latest first.
-func (p *Project) Sites() (list []*pipeline.Site, err error) {
-	folders, err := os.ReadDir(p.deliveriesDir())
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	for _, f := range folders {
-		if site, err := pipeline.ReadSite(filepath.Join(p.deliveriesDir(), f.Name())); err == nil {
-			list = append(list, site)
-		}
-	}
-	slices.SortFunc(list, func(a, b *pipeline.Site) int { return b.Created.Compare(a.Created) })
-	return list, err
-}
-
-// Site finds a delivery by the beginning of its id.
-func (p *Project) Site(id string) (*pipeline.Site, error) {
-	list, err := p.Sites()
-	if err != nil {
-		return nil, err
-	}
-	var found []*pipeline.Site
-	for _, s := range list {
-		if id != "" && strings.HasPrefix(s.Session, id) {
-			found = append(found, s)
-		}
-	}
-	switch len(found) {
-	case 1:
-		return found[0], nil
-	case 0:
-		return nil, fmt.Errorf("there is no delivery %.40q; 'troupe deliveries list' shows them", id)
-	}
-	return nil, fmt.Errorf("%d deliveries begin with %.40q", len(found), id)
-}
-
-// cacheDir is for what can be made again: never inside a checkout.
-func cacheDir() string {
-	dir, err := os.UserCacheDir()
-	if err == nil {
-		dir = filepath.Join(dir, "troupe")
-		if os.MkdirAll(dir, 0o755) == nil {
-			return dir
-		}
-	}
-	return filepath.Join(os.TempDir(), fmt.Sprintf("troupe-%d", os.Getuid()))
-}
-
-// repository is how a delivery works in its repository.
-func (p *Project) repository(order Delivery) *pipeline.Repository {
-	c := p.config.Pipeline
-	r := &pipeline.Repository{
-		Dir: order.Repo, Create: order.Create, Base: order.Base, IncludeChanges: order.IncludeChanges, Branch: c.Branch,
-		Data: p.deliveriesDir(), Worktrees: filepath.Join(cacheDir(), "worktrees"), Cache: filepath.Join(cacheDir(), "checks", shortHash(order.Repo)),
-		Documents: c.Documents, Setup: c.Setup, Link: c.Link, Copy: c.Copy, Format: c.Format, Protect: c.Protect, Edits: c.Edits,
-		Rounds: c.Rounds, Read: c.Read, Env: c.Env, Unchecked: order.Unchecked, KeepGoing: order.KeepGoing, Version: version(),
-		Sandbox: pipeline.Sandbox{Level: c.Sandbox, Command: c.Wrap, Helper: p.helper},
-	}
-	if c.QARounds != nil {
-		if r.QARounds = *c.QARounds; r.QARounds == 0 {
-			r.QARounds = -1
-		}
-	}
-	if len(c.Wrap) > 0 {
-		r.Sandbox.Level = "command"
-	}
-	for _, check := range c.Checks {
-		r.Checks = append(r.Checks, pipeline.Check{Name: check.Name, Run: check.Run, Timeout: check.Timeout, When: check.When})
-	}
-	return r
-}
-
-// version is that of this module, for commits.
-func version() string {
-	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" && info.Main.Version != "(devel)" {
-		return info.Main.Version
-	}
-	return "devel"
-}
-
-func shortHash(text string) string {
-	sum := sha256.Sum256([]byte(text))
-	return hex.EncodeToString(sum[:8])
-}
-
-// hideData keeps what Troupe makes out of the repository around the project.
-func (p *Project) hideData() error {
-	name := filepath.Join(p.DataDir(), ".gitignore")
-	if _, err := os.Stat(name); err == nil {
-		return nil
-	}
-	if err := os.MkdirAll(p.DataDir(), 0o755); err != nil {
-		return err
-	}
-	return os.WriteFile(name, []byte("*\n"), 0o644)
-}
-
 // deliveryTurns is how often models are asked in a delivery where nobody says: a plan
 // has up to 200 steps, and each may need a correction.
 const deliveryTurns = 500
@@ -334,7 +174,7 @@ func (p *Project) RetryDelivery(ctx context.Context, session string, failed []pi
 	return step, troupe.Input{Session: session, Text: "Process again what failed.", Custom: custom}, nil
 }
 
-// orderOf reads back the order of a session.
+// orderOf reads back the order of a session's latest run.
 func (s *stage) orderOf(ctx context.Context, session string) (Delivery, error) {
 	order := s.project.Delivery()
 	if session == "" {
@@ -348,188 +188,14 @@ func (s *stage) orderOf(ctx context.Context, session string) (Delivery, error) {
 		if !ok || e.Parent != "" || started.Input.Custom["delivery"] == nil {
 			continue
 		}
+		order = s.project.Delivery()
 		data, err := json.Marshal(started.Input.Custom["delivery"])
 		if err == nil {
 			err = json.Unmarshal(data, &order)
 		}
-		return order, err
+		if err != nil {
+			return order, err
+		}
 	}
 	return order, nil
 }
-
-// delivery makes the step that takes a request through all phases.
-func (s *stage) delivery(ctx context.Context, order Delivery) (troupe.Step, error) {
-	c := pipeline.Config{
-		Name: Deliver, From: order.From, To: order.To,
-		Approve: pipeline.ApproveMode(order.Approve), Compensate: order.Compensate, Guard: s.project.guard,
-	}
-	model, err := s.project.models.Open(s.project.models.For(Deliver))
-	if err != nil {
-		return nil, err
-	}
-	s.mu.Lock()
-	s.rehearses = s.rehearses || model.From == ""
-	s.mu.Unlock()
-	c.Model = model.Model
-	if c.Phases, err = s.phases(ctx); err != nil {
-		return nil, err
-	}
-	if err := s.project.settle(ctx, &order); err != nil {
-		return nil, err
-	}
-	if err := s.project.hideData(); err != nil {
-		return nil, err
-	}
-	c.Repository = s.project.repository(order)
-	if dir := s.project.config.Pipeline.Project; dir != "" {
-		granted := workspace.Root{Name: workspace.ProjectRoot, Dir: within(s.project.dir, dir), Access: workspace.ReadOnly}
-		if c.Project, err = workspace.Open(workspace.Config{Roots: []workspace.Root{granted}, Closed: s.project.walls}); err != nil {
-			return nil, fmt.Errorf("pipeline.project in %s: %w", config.Name, err)
-		}
-		s.keep(c.Project)
-	}
-	base, err := s.openKnowledge(ctx)
-	if err != nil {
-		// The delivery goes on: what could not be uploaded is on record.
-		s.project.log.Warn("knowledge base not opened; 'troupe sessions retry' uploads later", "err", err)
-	} else {
-		c.KnowledgeOf = base
-	}
-	return pipeline.New(c)
-}
-
-// keep has something closed when the stage is.
-func (s *stage) keep(c io.Closer) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.kept = append(s.kept, c)
-}
-
-// phases are those of the configuration, nil for the usual ones.
-func (s *stage) phases(ctx context.Context) ([]pipeline.Phase, error) {
-	usual := map[string]pipeline.Phase{}
-	for _, phase := range pipeline.Six() {
-		usual[phase.Name] = phase
-	}
-	var phases []pipeline.Phase
-	for _, c := range s.project.config.Pipeline.Phases {
-		phase := usual[c.Name]
-		phase.Name = c.Name
-		for _, field := range []struct {
-			to   *string
-			from string
-		}{{&phase.Title, c.Title}, {&phase.Task, c.Task}, {&phase.Path, c.Path}} {
-			if field.from != "" {
-				*field.to = field.from
-			}
-		}
-		if c.Schema != "" {
-			schema, err := os.ReadFile(within(s.project.dir, c.Schema))
-			if err != nil {
-				return nil, fmt.Errorf("phase %s: %w", c.Name, err)
-			}
-			if phase.Contract, err = pipeline.NewContract(c.Name, schema, c.Critical...); err != nil {
-				return nil, fmt.Errorf("phase %s: %s: %w", c.Name, c.Schema, err)
-			}
-		}
-		if c.Agent != "" {
-			player, err := s.agent(ctx, c.Agent)
-			if err != nil {
-				return nil, fmt.Errorf("phase %s: %w", c.Name, err)
-			}
-			phase.Agent = player.agent.WithoutTools()
-		}
-		phases = append(phases, phase)
-	}
-	return phases, nil
-}
-
-// openKnowledge opens the knowledge base: the project's own, or a server's. With users,
-// each has documents of their own in it, unless they share one.
-func (s *stage) openKnowledge(ctx context.Context) (func(user string) pipeline.Knowledge, error) {
-	c := s.project.config.Knowledge
-	ofEach := s.project.hasUsers() && !c.Shared
-	if c.Server == "" {
-		base, err := s.project.Knowledge(ctx)
-		if err != nil {
-			return nil, err
-		}
-		s.keep(base)
-		return func(user string) pipeline.Knowledge {
-			if ofEach && user != "" {
-				return base.As(userPrefix + user)
-			}
-			return base
-		}, nil
-	}
-	if ofEach {
-		return nil, fmt.Errorf("knowledge.server in %s is one account for all users; set knowledge.shared to true if they are to share it", config.Name)
-	}
-	client, err := s.project.connectKnowledge(ctx)
-	if err != nil {
-		return nil, err
-	}
-	s.keep(closing(client.Close))
-	return func(string) pipeline.Knowledge { return client }, nil
-}
-
-// userPrefix begins the names under which users of the server keep documents, so that
-// none of them is somebody else who uses the base.
-const userPrefix = "server:"
-
-// closing is something that cannot fail to close.
-type closing func()
-
-// Close implements [io.Closer].
-func (c closing) Close() error { c(); return nil }
-
-// Knowledge opens the embedded knowledge base as the project's user. Whoever opens it
-// closes it.
-func (p *Project) Knowledge(ctx context.Context) (*knowledge.Base, error) {
-	c := p.config.Knowledge
-	path := filepath.Join(p.DataDir(), "knowledge.db")
-	if c.Path != "" {
-		path = within(p.dir, c.Path)
-	}
-	base, err := knowledge.Open(ctx, path)
-	if err != nil {
-		return nil, err
-	}
-	if c.User != "" {
-		base = base.As(c.User)
-	}
-	return base, nil
-}
-
-// connectKnowledge reaches the MCP server that keeps the documents. Who we are comes
-// from the environment, and is in no event.
-func (p *Project) connectKnowledge(ctx context.Context) (*knowledge.Client, error) {
-	c, server := p.config.Knowledge, p.config.MCP[p.config.Knowledge.Server]
-	config := knowledge.ClientConfig{
-		Command: server.Command, Args: server.Args, Env: server.Env, Dir: p.dir, URL: server.URL, Timeout: server.Timeout,
-	}
-	switch c.Style {
-	case "gkchatty":
-		config.Mapping = knowledge.GKChatty{}
-	case "memory":
-		config.Mapping = knowledge.Memory{}
-	}
-	if c.UserEnv != "" {
-		config.Username, config.Password = p.models.Getenv(c.UserEnv), knowledge.Secret(p.models.Getenv(c.PasswordEnv))
-		if config.Username == "" {
-			return nil, errors.New("knowledge.user_env: the environment variable " + c.UserEnv + " is not set")
-		}
-	}
-	if server.URL != "" {
-		client, err := p.client(server.URL)
-		if err != nil {
-			return nil, err
-		}
-		client.Timeout = 0 // streams stay open
-		config.HTTPClient = client
-	}
-	return knowledge.Connect(ctx, config)
-}
-
-// KnowledgeUser returns whose documents are those of Knowledge.
-func (p *Project) KnowledgeUser() string { return cmp.Or(p.config.Knowledge.User, knowledge.Local) }

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/troupe-dev/troupe/bundle"
+	"github.com/troupe-dev/troupe/internal/sandbox"
 	"github.com/troupe-dev/troupe/internal/suggest"
 	"github.com/troupe-dev/troupe/project/internal/config"
 	"github.com/troupe-dev/troupe/project/internal/doctor"
@@ -58,6 +59,7 @@ func Diagnose(ctx context.Context, dir string, o Options) []Check {
 	if configured.Status == doctor.OK {
 		checks = append(checks, examineRuns(ctx, dir, o)...)
 	}
+	checks = append(checks, p.examineSandbox(ctx, o.SandboxHelper))
 	var told []Check
 	for _, c := range checks {
 		told = append(told, Check{Name: c.Name, Status: Status(c.Status), Message: c.Message, Fix: c.Fix})
@@ -82,6 +84,32 @@ func examineConfig(dir string, o *Options) (*config.Config, doctor.Check) {
 		check.Message = config.Name + " has nothing wrong with it"
 	}
 	return c, check
+}
+
+// examineSandbox tries out how the checks of deliveries are kept apart.
+func (p *Project) examineSandbox(ctx context.Context, helper []string) doctor.Check {
+	check := doctor.Check{Name: "sandbox", Status: doctor.OK}
+	level := sandbox.Level(p.config.Pipeline.Sandbox)
+	if len(p.config.Pipeline.Wrap) > 0 {
+		level = sandbox.Wrapped
+	}
+	s, err := sandbox.Open(ctx, level, helper, p.config.Pipeline.Wrap)
+	switch {
+	case err != nil:
+		check.Status, check.Message = doctor.Warning, "the checks of deliveries cannot be kept apart here: "+err.Error()
+		check.Fix = "allow user namespaces, or set pipeline.sandbox_command to a container engine's command, or pipeline.sandbox: off to run checks as they are"
+	case s.Level() == sandbox.Full:
+		check.Message = "full: checks of deliveries see no home directory, no network and no other processes"
+	case s.Level() == sandbox.Files:
+		check.Status, check.Message = doctor.Warning, "files: checks of deliveries write only where they may and have no sockets ("+s.Why+")"
+		check.Fix = "allow user namespaces for the full sandbox, with a loopback for tests that need one"
+	case s.Level() == sandbox.Wrapped:
+		check.Message = "checks of deliveries are run by pipeline.sandbox_command"
+	default:
+		check.Status, check.Message = doctor.Warning, "off: checks of deliveries run code that a model wrote, with all that you may do"
+		check.Fix = "take pipeline.sandbox: off out of " + config.Name
+	}
+	return check
 }
 
 func (p *Project) examineAgents() []doctor.Check {

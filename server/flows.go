@@ -161,8 +161,8 @@ type delivery struct {
 
 // DeliveryOptions say how a request is delivered. What is left out is as configured.
 type DeliveryOptions struct {
-	// Approve is auto or manual: whether a person decides at the gates.
-	Approve string `json:"approve,omitempty" jsonschema:"auto or manual"`
+	// Approve is when a person is asked: auto, plan, diff or manual.
+	Approve string `json:"approve,omitempty" jsonschema:"auto, plan, diff or manual"`
 	// Budget is the most that it may cost, in US dollars.
 	Budget float64 `json:"budget,omitempty"`
 	// Project is the directory or repository that is read.
@@ -176,21 +176,21 @@ func (o *DeliveryOptions) isEmpty() bool {
 }
 
 func (s *Server) deliver(c *call, in delivery) (started, error) {
-	if in.isEmpty() {
+	if s.config.Deliveries == nil && in.isEmpty() {
 		return s.runApart(c, Pipeline, message{Text: in.Request})
 	}
-	if s.config.Deliver == nil {
+	if s.config.Deliveries == nil {
 		return started{}, absent("choice of how to deliver")
 	}
-	input, err := s.inputApart(c, message{Text: in.Request})
+	asked, err := s.inputApart(c, message{Text: in.Request})
 	if err != nil {
 		return started{}, err
 	}
-	input.Limits.Cost = in.Budget
-	step, err := s.config.Deliver(c.r.Context(), in.DeliveryOptions)
+	step, input, err := s.config.Deliveries.Start(c.r.Context(), in.Request, in.DeliveryOptions)
 	if err != nil {
 		return started{}, refuse(http.StatusUnprocessableEntity, "%v", err)
 	}
+	input.IdempotencyKey = asked.IdempotencyKey
 	run, err := s.begin(c, step, input)
 	if err != nil {
 		return started{}, err

@@ -60,6 +60,13 @@ func routes() []route {
 		{"POST", "/api/flows/{name}/runs", "Runs a flow in a session of its own.", nil, false, false, accept(http.StatusAccepted, (*Server).runFlow).large()},
 		{"GET", "/api/deliveries", "Lists deliveries, the latest first.", nil, false, false, reply(http.StatusOK, (*Server).listDeliveries)},
 		{"POST", "/api/deliveries", "Takes a request through the phases of the pipeline.", nil, false, false, accept(http.StatusAccepted, (*Server).deliver)},
+		{"GET", "/api/deliveries/{id}", "Shows a delivery: plan, change, checks as measured, findings and documents.", nil, false, false, reply(http.StatusOK, (*Server).showDelivery)},
+		{"GET", "/api/deliveries/{id}/plan", "Shows the plan.", nil, false, false, reply(http.StatusOK, (*Server).showPlan)},
+		{"PUT", "/api/deliveries/{id}/plan", "Replaces the plan, which is used from the next step on.", nil, false, false, accept(http.StatusOK, (*Server).changePlan).large()},
+		{"GET", "/api/deliveries/{id}/diff", "Shows the change as a unified diff.", []parameter{{"step", "only of this step"}}, false, false, reply(http.StatusOK, (*Server).showDiff)},
+		{"GET", "/api/deliveries/{id}/checks/{check}", "Shows the last output of a check, or that of one of its runs.", []parameter{{"file", "the file of a run"}}, false, false, reply(http.StatusOK, (*Server).showCheck)},
+		{"POST", "/api/deliveries/{id}/continue", "Goes on with a delivery that has come to its end.", nil, false, false, accept(http.StatusAccepted, (*Server).continueDelivery)},
+		{"POST", "/api/deliveries/{id}/act", "Takes a delivery's branch into the checkout, or takes that back, or drops the delivery.", nil, false, true, accept(http.StatusOK, (*Server).actOnDelivery)},
 
 		{"GET", "/api/sessions", "Lists sessions, the latest first.", sessions, false, false, reply(http.StatusOK, (*Server).listSessions)},
 		{"POST", "/api/sessions", "Makes a session, which begins with its first message.", nil, false, false, accept(http.StatusCreated, (*Server).createSession)},

@@ -35,6 +35,9 @@ func (s *Server) step(ctx context.Context, name string) (troupe.Step, error) {
 
 // stepIn makes the agent or flow of a session, with the model that was chosen for it.
 func (s *Server) stepIn(ctx context.Context, name, session string) (troupe.Step, error) {
+	if name == Pipeline && session != "" && s.config.Deliveries != nil {
+		return s.config.Deliveries.Step(ctx, session) // as it began, with the options of its request
+	}
 	n, err := s.notes.of(session)
 	if err != nil || session == "" {
 		return s.step(ctx, name)

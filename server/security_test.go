@@ -24,6 +24,7 @@ func everyRoute(t *testing.T, f func(t *testing.T, w *world, r *route, path, bod
 	w.talk(session, "hello")
 	bodies := map[string]string{
 		"/api/login": `{"token":"` + w.token + `"}`, "/api/flows/{name}/runs": `{"text":"go"}`, "/api/deliveries": `{"request":"go"}`,
+		"/api/deliveries/{id}/plan": `{"steps":[{"id":"1","title":"First"}]}`, "/api/deliveries/{id}/continue": `{"guidance":"go"}`, "/api/deliveries/{id}/act": `{"act":"apply"}`,
 		"/api/sessions": `{"agent":"clerk"}`, "/api/sessions/{id}": `{"title":"Hello"}`, "/api/sessions/{id}/messages": `{"text":"go"}`,
 		"/api/sessions/{id}/fork": `{"after":1}`, "/api/chat": `{"agentId":"clerk","message":"go"}`, "/api/agent/initialize": `{"agentId":"clerk"}`,
 		"/api/sessions/{id}/answers": `{"question":1,"text":"yes"}`, "/api/sessions/{id}/queue/{n}": `{"text":"later"}`, "/api/sessions/{id}/files": `{"path":"manifest.json","content":"x"}`,
@@ -31,7 +32,7 @@ func everyRoute(t *testing.T, f func(t *testing.T, w *world, r *route, path, bod
 		"/api/documents/restore": `{"path":"prd.md","version":1}`, "/api/settings": `{"values":{"model":"stub/b"}}`, "/api/providers/{name}/key": `{"key":"sk-0123456789"}`, "/api/mcp/{name}/accept": `{"tools":{"look":"hash"}}`,
 		"/v1/chat/completions": `{"model":"clerk","messages":[{"role":"user","content":"go"}]}`,
 	}
-	fill := strings.NewReplacer("{id}", session, "{name}", "round", "{path...}", "manifest.json", "{model}", "clerk", "{n}", "1", "{step}", "3")
+	fill := strings.NewReplacer("{id}", session, "{name}", "round", "{path...}", "manifest.json", "{model}", "clerk", "{n}", "1", "{step}", "3", "{check}", "test")
 	for i := range w.server.routes {
 		r := &w.server.routes[i]
 		path, body := fill.Replace(r.path), ""

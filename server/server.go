@@ -88,9 +88,9 @@ type Config struct {
 	// Made reads a file that a delivery has written elsewhere than into its session's
 	// folder. Nil means that there are none.
 	Made func(ctx context.Context, session, path string) (string, error)
-	// Deliver makes the pipeline's step with options of a request's own. Nil means that
-	// requests have none.
-	Deliver func(ctx context.Context, options DeliveryOptions) (troupe.Step, error)
+	// Deliveries are what can be done about deliveries. Nil means that they can be begun
+	// as configured and no more.
+	Deliveries Deliveries
 	// Page holds the static files, index.html among them. Nil means none.
 	Page fs.FS
 	// Log is told of what goes wrong. Nil means nobody is.

@@ -254,12 +254,17 @@ func TestAnotherUsersSessionIsNotThere(t *testing.T) {
 				"/api/sessions/{id}": object{"title": "mine"}, "/api/sessions/{id}/messages": message{Text: "hello"}, "/api/sessions/{id}/fork": cut{1},
 				"/api/sessions/{id}/answers": decision{Question: 1, Text: "yes"}, "/api/sessions/{id}/queue/{n}": object{"text": "x"},
 				"/api/sessions/{id}/files": fileEdit{Path: "secret.md", Content: "x"}, "/api/sessions/{id}/restore": restore{"secret.md", 1},
+				"/api/deliveries/{id}/plan": object{"steps": []object{{"id": "1", "title": "x"}}}, "/api/deliveries/{id}/continue": continuation{}, "/api/deliveries/{id}/act": deliveryAct{"undo"},
 			}[r.path]
 			if r.in == nil {
 				body = nil
 			}
 			path := strings.NewReplacer("{id}", id, "{path...}", "secret.md", "{n}", "1", "{step}", "1").Replace(r.path)
-			if got, text := w.do(r.method, path, body, bob); got != http.StatusNotFound {
+			want := http.StatusNotFound
+			if r.operator {
+				want = http.StatusForbidden
+			}
+			if got, text := w.do(r.method, path, body, bob); got != want {
 				t.Errorf("%s %s: %d %s", r.method, path, got, text)
 			}
 		}

@@ -99,7 +99,7 @@ func prompt(blocks ...arguments) acpStep {
 	return acpStep{Do: "session/prompt", With: arguments{"sessionId": "$session", "prompt": blocks}}
 }
 
-func says(text string) arguments { return arguments{"type": "text", "text": text} }
+func textBlock(text string) arguments { return arguments{"type": "text", "text": text} }
 
 // An editor opens the project of its directory: commands are slash commands, a workflow's
 // steps are the plan, and another agent can be chosen. The session is there when the
@@ -110,8 +110,8 @@ func TestAnEditorTalksWithABMADAgent(t *testing.T) {
 		t.Fatal(err)
 	}
 	seen := useACP(t, acpPlan{Steps: []acpStep{
-		newSession(dir), prompt(says("/decide")), prompt(says("Otters or seals?")),
-		{Do: "session/set_mode", With: arguments{"sessionId": "$session", "modeId": "bruno"}}, prompt(says("/challenge")),
+		newSession(dir), prompt(textBlock("/decide")), prompt(textBlock("Otters or seals?")),
+		{Do: "session/set_mode", With: arguments{"sessionId": "$session", "modeId": "bruno"}}, prompt(textBlock("/challenge")),
 		{Do: "session/list", With: arguments{"cwd": dir}},
 	}})
 	if m := seen.Results[0].Modes; m.CurrentModeID != "mira" || len(m.AvailableModes) != 2 {
@@ -166,7 +166,7 @@ func TestAnEditorIsAskedForPermission(t *testing.T) {
 	link := arguments{"type": "resource_link", "name": "notes.md", "uri": "file://" + filepath.ToSlash(filepath.Join(dir, "notes.md"))}
 	seen := useACP(t, acpPlan{
 		Permit: []string{"allow_once", "reject_once", "allow_always"},
-		Steps:  []acpStep{newSession(dir), prompt(says("Write down "), link), prompt(says("Seals, too.")), prompt(says("Twice."))},
+		Steps:  []acpStep{newSession(dir), prompt(textBlock("Write down "), link), prompt(textBlock("Seals, too.")), prompt(textBlock("Twice."))},
 	})
 	for i, want := range []string{"It is written.", "Then not.", "Twice."} {
 		if got := seen.text(i+1, "agent_message_chunk"); !strings.Contains(got, want) || seen.Results[i+1].StopReason != "end_turn" {
@@ -199,14 +199,14 @@ func TestAnEditorIsAskedForPermission(t *testing.T) {
 func TestAnEditorCancelsAndHearsOfErrors(t *testing.T) {
 	url, _ := stallingServer(t)
 	dir := clerkAt(t, url)
-	cancelled := prompt(says("Go."))
+	cancelled := prompt(textBlock("Go."))
 	cancelled.CancelOn = "agent_message_chunk"
 	seen := useACP(t, acpPlan{Steps: []acpStep{newSession(dir), cancelled}})
 	if seen.Results[1].StopReason != "cancelled" || seen.text(1, "agent_message_chunk") != "The beginning" {
 		t.Errorf("%+v %q", seen.Results[1], seen.text(1, "agent_message_chunk"))
 	}
 	models := troupetest.NewServer(t, troupetest.ServeStatus(401, `{"error":{"message":"no","code":"invalid_api_key"}}`))
-	seen = useACP(t, acpPlan{Steps: []acpStep{newSession(clerkAt(t, models.URL)), prompt(says("Go.")), prompt()}})
+	seen = useACP(t, acpPlan{Steps: []acpStep{newSession(clerkAt(t, models.URL)), prompt(textBlock("Go.")), prompt()}})
 	if !strings.Contains(seen.Results[1].Error, "key") {
 		t.Errorf("%+v", seen.Results[1])
 	}

@@ -68,7 +68,7 @@ func (p *program) deliverCommand() *cobra.Command {
 	f.BoolVar(&order.Unchecked, "unchecked", false, "count a result as delivered although there are no checks")
 	f.BoolVar(&order.KeepGoing, "keep-going", false, "carry out steps that do not depend on one that has failed")
 	f.BoolVar(&order.Compensate, "compensate", false, "write files that agents claim to have written")
-	f.BoolVar(&saves, "save-checks", false, "print the checks that were found as configuration")
+	f.BoolVar(&saves, "save-checks", false, "write the checks that were found to troupe.yaml")
 	return c
 }
 
@@ -110,9 +110,11 @@ func (p *program) deliver(ctx context.Context, s *stage, request string, order p
 // the terminal, and says what it came to.
 func (p *program) followDelivery(ctx context.Context, c *conversation, events iter.Seq2[troupe.Event, error], saves bool) error {
 	progress := p.newProgress()
-	progress.saves = saves
 	failure := c.follow(events, progress.note)
 	progress.close()
+	if saves && c.session != "" {
+		p.saveChecks(c)
+	}
 	for failure == nil && c.stop == "input_requested" && p.isTerminal(p.in) && !p.flags.json {
 		answer, err := p.askHere(ctx, c)
 		if err != nil || answer == "" {
@@ -123,6 +125,23 @@ func (p *program) followDelivery(ctx context.Context, c *conversation, events it
 		progress.close()
 	}
 	return p.reportDelivery(ctx, c, failure)
+}
+
+// saveChecks writes the checks that were found to troupe.yaml. That it cannot be done
+// is no failure of the delivery.
+func (p *program) saveChecks(c *conversation) {
+	site, err := c.stage.project.Site(c.session)
+	if err == nil && !site.Found {
+		err = errors.New("they are configured already")
+	}
+	if err == nil {
+		err = c.stage.project.SaveChecks(site)
+	}
+	if err != nil {
+		p.tell("The checks were not saved: %v", err)
+		return
+	}
+	p.tell("The checks are in troupe.yaml now.")
 }
 
 // askHere shows the question of a gate and reads a line.

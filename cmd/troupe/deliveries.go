@@ -111,21 +111,13 @@ func (p *program) showDeliveryCommand() *cobra.Command {
 		}
 		fmt.Fprintf(p.out, "%s  %s\nbranch    %s from %s in %s\nworktree  %s\nfolder    %s\n", site.ID, stateOf(&summary), site.Branch, short(site.Base), site.Repo, site.Worktree, shown(project, project.SiteFolder(site)))
 		fmt.Fprintf(p.out, "request   %s\n", terminal.OneLine(site.Request, 200))
-		if plan, err := readPlan(project, site); err == nil {
+		if plan, err := project.DeliveryPlan(site); err == nil {
 			for _, step := range plan.Steps {
 				fmt.Fprintf(p.out, "step %s  %-7s %s %s\n", step.ID, step.Status, short(step.Commit), terminal.OneLine(step.Title+" "+step.Reason, 120))
 			}
 		}
 		return p.writeDelivery(project, &summary)
 	})
-}
-
-func readPlan(project *project.Project, site *pipeline.Site) (*pipeline.Plan, error) {
-	data, err := os.ReadFile(filepath.Join(project.SiteFolder(site), pipeline.PlanFile))
-	if err != nil {
-		return nil, err
-	}
-	return pipeline.ReadPlan(data)
 }
 
 func (p *program) planCommand() *cobra.Command {
@@ -201,27 +193,7 @@ func (p *program) editPlan(ctx context.Context, file string, data []byte) error 
 func (p *program) diffCommand() *cobra.Command {
 	var step string
 	c := p.withSite("diff ID", "Show what a delivery changes, or one step of it", func(ctx context.Context, project *project.Project, site *pipeline.Site) error {
-		repo, err := git.Open(ctx, site.Repo)
-		if err != nil {
-			return err
-		}
-		from, to := site.Base, "refs/heads/"+site.Branch
-		if step != "" {
-			plan, err := readPlan(project, site)
-			if err != nil {
-				return err
-			}
-			from, to = "", ""
-			for _, s := range plan.Steps {
-				if s.ID == step && s.Commit != "" {
-					from, to = s.Commit+"^", s.Commit
-				}
-			}
-			if to == "" {
-				return fmt.Errorf("step %.40q is not done", step)
-			}
-		}
-		text, err := repo.Patch(ctx, from, to)
+		text, err := project.DeliveryDiff(ctx, site, step)
 		if err == nil {
 			_, err = fmt.Fprint(p.out, text)
 		}
@@ -235,12 +207,9 @@ func (p *program) checksCommand() *cobra.Command {
 	var name string
 	c := p.withSite("checks ID", "List the checks of a delivery, or show the last output of one", func(_ context.Context, project *project.Project, site *pipeline.Site) error {
 		if name != "" {
-			data, err := os.ReadFile(filepath.Join(project.SiteFolder(site), pipeline.OutputFile(name)))
-			if errors.Is(err, fs.ErrNotExist) {
-				return fmt.Errorf("the check %.40q was not run", name)
-			}
+			data, err := project.CheckOutput(site, name)
 			if err == nil {
-				_, err = p.out.Write(data)
+				_, err = fmt.Fprint(p.out, data)
 			}
 			return err
 		}
@@ -256,30 +225,16 @@ func (p *program) checksCommand() *cobra.Command {
 func (p *program) applyCommand() *cobra.Command {
 	var squash, patch bool
 	c := p.withSite("apply ID", "Merge a delivery's branch into what is checked out; nothing is done where that would conflict", func(ctx context.Context, project *project.Project, site *pipeline.Site) error {
-		repo, err := git.Open(ctx, site.Repo)
-		if err != nil {
-			return err
-		}
 		if patch {
-			text, err := repo.Patch(ctx, site.Base, "refs/heads/"+site.Branch)
+			text, err := project.DeliveryDiff(ctx, site, "")
 			if err == nil {
 				_, err = fmt.Fprint(p.out, text)
 			}
 			return err
 		}
-		message := ""
-		if squash {
-			message = terminal.OneLine(site.Request, 72) + "\n\nDelivery " + site.ID + "\n"
-		}
-		before, after, err := repo.Take(ctx, site.Branch, "Merge delivery "+site.ID, message)
+		after, err := project.ApplyDelivery(ctx, site, squash)
 		if err != nil {
-			return fmt.Errorf("delivery %s was not applied: %w", site.ID, err)
-		}
-		if before != after {
-			site.Applied = []string{before, after}
-			if err := site.Save(project.SiteFolder(site)); err != nil {
-				return err
-			}
+			return err
 		}
 		fmt.Fprintf(p.out, "applied: %s is now at %s\n", site.Repo, short(after))
 		return nil
@@ -292,30 +247,13 @@ func (p *program) applyCommand() *cobra.Command {
 
 func (p *program) undoCommand() *cobra.Command {
 	c := p.withSite("undo ID", "Revert what was applied of a delivery, or remove its branch and worktree", func(ctx context.Context, project *project.Project, site *pipeline.Site) error {
-		repo, err := git.Open(ctx, site.Repo)
+		reverted, err := project.UndoDelivery(ctx, site)
 		if err != nil {
 			return err
 		}
-		if len(site.Applied) == 2 {
-			commit, err := repo.Revert(ctx, site.Applied[0], site.Applied[1], "Revert delivery "+site.ID+"\n")
-			if err != nil {
-				return fmt.Errorf("delivery %s was not reverted: %w", site.ID, err)
-			}
-			site.Applied = nil
-			if err := site.Save(project.SiteFolder(site)); err != nil {
-				return err
-			}
-			fmt.Fprintf(p.out, "reverted by %s; the branch %s is still there\n", short(commit), site.Branch)
+		if reverted != "" {
+			fmt.Fprintf(p.out, "reverted by %s; the branch %s is still there\n", short(reverted), site.Branch)
 			return nil
-		}
-		if err := repo.RemoveWorktree(ctx, site.Worktree); err != nil {
-			return err
-		}
-		if err := repo.Drop(ctx, site.Branch, "refs/troupe/"+site.ID+"/"); err != nil {
-			return err
-		}
-		if err := os.RemoveAll(project.SiteFolder(site)); err != nil {
-			return err
 		}
 		fmt.Fprintf(p.out, "removed %s and its worktree; the session %s has the log\n", site.Branch, site.ID)
 		return nil
@@ -370,6 +308,15 @@ func (p *program) resumeDeliveryCommand() *cobra.Command {
 	return c
 }
 
+// endWaiting ends a run that waits for an answer.
+func (p *program) endWaiting(ctx context.Context, s *stage, site *pipeline.Site) error {
+	c, err := s.converse(ctx, project.Deliver, site.Session)
+	if err != nil {
+		return err
+	}
+	return c.follow(s.engine.Run(ctx, c.step, troupe.Input{Session: site.Session, Text: "stop"}), func(*troupe.Event) {})
+}
+
 func (p *program) resumeDelivery(ctx context.Context, s *stage, site *pipeline.Site, from, message string) error {
 	events, err := s.events(ctx, site.Session)
 	if err != nil {
@@ -377,6 +324,12 @@ func (p *program) resumeDelivery(ctx context.Context, s *stage, site *pipeline.S
 	}
 	summary := pipeline.Summarize(events)
 	p.mention(s)
+	if summary.State == "waiting" && from != "" {
+		// The question is settled: what comes is run anew, not answered.
+		if err := p.endWaiting(ctx, s, site); err != nil {
+			return err
+		}
+	}
 	if summary.State == "completed" || from != "" {
 		step, input, err := s.project.ContinueDelivery(ctx, site, from, message)
 		if err != nil {

@@ -7,22 +7,27 @@ import (
 	"sync"
 	"time"
 
+	"github.com/charmbracelet/x/ansi"
+
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/cmd/troupe/internal/terminal"
-	"github.com/troupe-dev/troupe/pipeline"
 )
 
 // progress shows how a delivery comes along: a line for each thing that was done, and on
-// a terminal what is being done now, and for how long.
+// a terminal what is being done now, for how long, and what was spent.
 type progress struct {
-	p     *program
-	saves bool
+	p *program
 
 	mu      sync.Mutex
-	now     string
+	now     string // what is being done
 	wait    terminal.Wait
 	since   time.Time
-	tokens  map[string]int // by run
+	step    string // "step 1 of 2", while one is carried out
+	label   string // the line that is being put together
+	parts   []string
+	round   int
+	heard   int // characters of the answer that is coming in
+	tokens  map[string]int
 	cost    map[string]float64
 	started map[string]time.Time
 	live    bool
@@ -30,51 +35,114 @@ type progress struct {
 	ticking sync.WaitGroup
 }
 
+// quietTime is how long nothing may be shown where there is no terminal to draw on.
+const quietTime = 30 * time.Second
+
 func (p *program) newProgress() *progress {
-	g := &progress{p: p, tokens: map[string]int{}, cost: map[string]float64{}, started: map[string]time.Time{}, over: make(chan struct{}), since: time.Now()}
-	g.live = p.isTerminal(p.err) && !p.flags.quiet
-	if g.live {
+	g := &progress{p: p, tokens: map[string]int{}, cost: map[string]float64{}, started: map[string]time.Time{}, over: make(chan struct{}), since: time.Now(), now: "beginning"}
+	g.live = p.isTerminal(p.err)
+	if !p.flags.quiet {
 		g.ticking.Go(g.tick)
 	}
 	return g
 }
 
-// tick draws what is being done, once a second.
+// tick draws what is being done, once a second, or says it now and then where lines stay.
 func (g *progress) tick() {
-	each := time.NewTicker(time.Second)
+	each, said := time.NewTicker(time.Second), time.Now()
 	defer each.Stop()
 	for {
 		select {
 		case <-g.over:
 			return
 		case <-each.C:
-			g.mu.Lock()
-			if waits, ok := g.wait.For(); ok {
-				fmt.Fprintf(g.p.err, "\r\x1b[K  … %s", waits)
-			} else if g.now != "" {
-				fmt.Fprintf(g.p.err, "\r\x1b[K  … %s, %s", terminal.OneLine(g.now, 70), time.Since(g.since).Round(time.Second))
-			}
-			g.mu.Unlock()
 		}
+		g.mu.Lock()
+		switch {
+		case g.live:
+			fmt.Fprint(g.p.err, "\r\x1b[K"+ansi.Truncate(g.status(time.Now()), 100, "…"))
+		case time.Since(g.since) > quietTime && time.Since(said) > quietTime:
+			g.p.tell("%s", g.status(time.Now()))
+			said = time.Now()
+		}
+		g.mu.Unlock()
 	}
+}
+
+// status is what is being done now.
+func (g *progress) status(now time.Time) string {
+	parts := []string{}
+	if g.step != "" {
+		parts = append(parts, g.step)
+	}
+	if len(g.parts) > 0 {
+		parts = append(parts, strings.TrimSpace(g.label)+" "+strings.Join(g.parts, " "))
+	}
+	doing := g.now
+	if waits, ok := g.wait.For(); ok && strings.HasPrefix(waits, "asking") {
+		doing = waits
+	} else if g.heard > 0 {
+		doing += fmt.Sprintf(" (%s characters so far)", terminal.Count(g.heard))
+	}
+	parts = append(parts, doing, now.Sub(g.since).Round(time.Second).String())
+	return "  … " + terminal.OneLine(strings.Join(parts, " · "), 160) + g.spent("")
+}
+
+// spent is what a run has cost, or all of them.
+func (g *progress) spent(run string) string {
+	tokens, cost := g.tokens[run], g.cost[run]
+	if tokens == 0 {
+		return ""
+	}
+	text := "  " + terminal.Count(tokens) + " tokens"
+	if cost > 0 {
+		text += fmt.Sprintf("  $%.2f", cost)
+	}
+	return text
 }
 
 func (g *progress) close() {
+	g.mu.Lock()
+	g.flush()
+	g.mu.Unlock()
 	close(g.over)
 	g.ticking.Wait()
-	if g.live {
+	if g.live && !g.p.flags.quiet {
 		fmt.Fprint(g.p.err, "\r\x1b[K")
 	}
 }
 
+// line shows something that was done, below what was put together before it.
 func (g *progress) line(format string, args ...any) {
-	if g.live {
-		fmt.Fprint(g.p.err, "\r\x1b[K")
-	}
-	g.p.tell("%s", terminal.Clean(strings.TrimRight(fmt.Sprintf(format, args...), " ")))
+	g.flush()
+	g.print(fmt.Sprintf(format, args...))
 }
 
-func (g *progress) doing(what string) { g.now, g.since = what, time.Now() }
+func (g *progress) print(text string) {
+	if g.live && !g.p.flags.quiet {
+		fmt.Fprint(g.p.err, "\r\x1b[K")
+	}
+	g.p.tell("%s", terminal.Clean(strings.TrimRight(text, " ")))
+}
+
+// add puts something into the line of a label, which is shown once it is whole.
+func (g *progress) add(label, part string) {
+	if label != g.label {
+		g.flush()
+		g.label = label
+	}
+	g.parts = append(g.parts, part)
+}
+
+// flush shows the line that was put together.
+func (g *progress) flush() {
+	if len(g.parts) > 0 {
+		g.print(fmt.Sprintf("%-15s %s", g.label, strings.Join(g.parts, "  ")))
+	}
+	g.label, g.parts = "", nil
+}
+
+func (g *progress) doing(what string) { g.now, g.since, g.heard = what, time.Now(), 0 }
 
 // note shows an event.
 func (g *progress) note(e *troupe.Event) {
@@ -84,29 +152,31 @@ func (g *progress) note(e *troupe.Event) {
 	switch b := e.Body.(type) {
 	case *troupe.RunStarted:
 		g.began(e, b)
+	case *troupe.TextDelta:
+		g.heard += len(b.Text)
 	case *troupe.ModelReplied:
-		for run := e.Run; run != ""; run = above(run) {
+		for run := e.Run; ; run = above(run) {
 			g.tokens[run] += b.Usage.Total()
 			g.cost[run] += b.Cost
+			if run == "" {
+				break
+			}
 		}
 	case *troupe.ToolCalled:
-		g.called(e, b)
+		g.called(b)
 	case *troupe.ToolReturned:
 		if b.Class == "" {
 			g.returned(e, b)
 		}
+		g.doing("thinking")
 	case *troupe.RunFinished:
-		g.ended(e)
-	case *troupe.ArtifactSaved:
-		g.line("  %s", b.Path)
-	case *troupe.Warned, *troupe.ModelFailed:
-		if text, ok := terminal.Warning(e); ok {
-			g.line("  %s", text)
-		}
+		g.ended(e, b)
+	case *troupe.Warned, *troupe.ModelFailed, *troupe.RunResumed, *troupe.LimitReached:
+		g.warned(e)
 	}
 }
 
-// above is the run that a run is nested in.
+// above is the run that a run is nested in, empty for all of them.
 func above(run string) string {
 	i := strings.LastIndex(run, ":")
 	if i < 0 {
@@ -117,10 +187,10 @@ func above(run string) string {
 
 func (g *progress) began(e *troupe.Event, b *troupe.RunStarted) {
 	g.started[e.Run] = e.Time
-	depth := strings.Count(e.Run, ":")
-	switch {
-	case depth == 1 && !isBuilding(e.Agent):
-		g.doing(e.Agent)
+	switch depth := strings.Count(e.Run, ":"); {
+	case depth == 1 && e.Agent != "implementation":
+		g.step = ""
+		g.doing(e.Agent + " is thinking")
 	case depth == 2 && strings.HasPrefix(e.Agent, "step "):
 		var step struct{ ID, Title string }
 		var plan struct{ Steps []struct{ ID string } }
@@ -132,14 +202,13 @@ func (g *progress) began(e *troupe.Event, b *troupe.RunStarted) {
 				at = i + 1
 			}
 		}
-		g.line("%-15s %s", fmt.Sprintf("step %d of %d", at, len(plan.Steps)), step.Title)
-		g.doing(e.Agent)
+		g.step, g.round = fmt.Sprintf("step %d of %d", at, len(plan.Steps)), 0
+		g.line("%-15s %s", g.step, step.Title)
+		g.doing("the builder is thinking")
 	case depth > 1:
-		g.doing(e.Agent + " thinks")
+		g.doing(strings.TrimSuffix(e.Agent, "-agent") + " is thinking")
 	}
 }
-
-func isBuilding(name string) bool { return name == "implementation" }
 
 func decode(value, into any) {
 	data, err := json.Marshal(value)
@@ -148,173 +217,38 @@ func decode(value, into any) {
 	}
 }
 
-func (g *progress) called(e *troupe.Event, b *troupe.ToolCalled) {
-	var in struct{ Check, Command, Path, Pattern, Label string }
+// acts are what the tools of a delivery do, in words.
+var acts = map[string]string{
+	"open_worktree": "making a worktree", "run_setup": "setting up:", "run_check": "running", "apply_changes": "applying the changes", "run_format": "formatting",
+	"commit_step": "committing", "commit_documents": "committing the documents", "try_finding": "trying the reviewer's test", "show_change": "looking at the change",
+	"read_file": "reading", "search_code": "searching", "list_files": "listing", "publish": "checking out the result",
+}
+
+func (g *progress) called(b *troupe.ToolCalled) {
+	var in struct{ Check, Command, Path, Pattern string }
 	decode(json.RawMessage(b.Arguments), &in)
-	what := strings.TrimSpace(strings.ReplaceAll(b.Tool, "_", " ") + " " + in.Check + in.Command + in.Path + in.Pattern)
-	g.doing(what)
-}
-
-// returned shows what a tool of the delivery has done.
-func (g *progress) returned(e *troupe.Event, b *troupe.ToolReturned) {
-	var out struct {
-		ID, Branch, Sandbox, Why, Name, Commit, Remedy, File string
-		Checks                                               []struct {
-			Name, Shell string
-			Argv        []string
-		}
-		Found, OK      bool
-		Left, Tests    int
-		Took           time.Duration
-		Failing, Notes []string
-		Problems       []struct{ Path, Message string }
-		Files          json.RawMessage
-		Cause          string
-		ByHand         []string `json:"by_hand"`
+	act := acts[b.Tool]
+	if act == "" {
+		act = strings.ReplaceAll(b.Tool, "_", " ")
 	}
-	_ = json.Unmarshal([]byte(b.Content), &out) // what has another form is not shown
-	switch b.Tool {
-	case "open_worktree":
-		var names []string
-		for _, c := range out.Checks {
-			names = append(names, c.Name)
-		}
-		list := strings.Join(names, ", ")
-		if list == "" {
-			list = "none"
-		} else if out.Found {
-			list += " (found)"
-		}
-		g.line("delivery %s · branch %s · sandbox %s · checks: %s", out.ID, out.Branch, out.Sandbox, list)
-		if out.Why != "" {
-			g.line("  the sandbox is not full: %s", terminal.OneLine(out.Why, 300))
-		}
-		if out.Left > 0 {
-			g.line("  %s not in this delivery; --include-changes takes them", changedFiles(out.Left))
-		}
-		if g.saves && out.Found && len(out.Checks) > 0 {
-			g.line("pipeline:\n  checks:")
-			for _, c := range out.Checks {
-				run := c.Shell
-				if run == "" {
-					run = strings.ReplaceAll(strings.Join(c.Argv, " "), " -json", "")
-				}
-				g.line("    - {name: %q, run: %q}", c.Name, run)
-			}
-		}
-	case "run_check":
-		g.line("  %s", checkLine(b.Content))
-	case "apply_changes":
-		switch {
-		case len(out.Problems) > 0:
-			g.line("  does not fit: %s, %s", out.Problems[0].Path, terminal.OneLine(out.Problems[0].Message, 120))
-		default:
-			g.line("  %s", statsLine(out.Files))
-		}
-	case "commit_step":
-		g.line("  → %s", short(out.Commit))
-	case "keep_attempt":
-		g.line("  given up; what was tried is kept")
-	}
-	if len(out.ByHand) > 0 {
-		g.line("  changed by hand, and kept: %s", strings.Join(out.ByHand, ", "))
-	}
-}
-
-func changedFiles(n int) string {
-	if n == 1 {
-		return "1 changed file is"
-	}
-	return fmt.Sprintf("%d changed files are", n)
-}
-
-func short(commit string) string { return commit[:min(len(commit), 7)] }
-
-// checkLine is the outcome of a check in a line.
-func checkLine(content string) string {
-	var o struct {
-		Name, Cause, Remedy string
-		OK                  bool
-		Tests               int
-		Failing             []string
-		Took                time.Duration
-	}
-	_ = json.Unmarshal([]byte(content), &o)
-	mark := "✓"
-	if !o.OK {
-		mark = "✗"
-	}
-	text := fmt.Sprintf("%s %s %.1fs", o.Name, mark, o.Took.Seconds())
-	if o.Tests > 0 {
-		text += fmt.Sprintf(" (%s)", counted(o.Tests, "test"))
-	}
-	if len(o.Failing) > 0 {
-		text += " " + terminal.OneLine(strings.Join(o.Failing, ", "), 100)
-	}
-	if o.Cause == "environment" {
-		text += " could not run: " + terminal.OneLine(o.Remedy, 160)
-	}
-	return text
-}
-
-func statsLine(files json.RawMessage) string {
-	var list []struct {
-		Path           string
-		Added, Removed int
-	}
-	_ = json.Unmarshal(files, &list)
-	var parts []string
-	for _, f := range list {
-		parts = append(parts, fmt.Sprintf("%s +%d −%d", f.Path, f.Added, f.Removed))
-	}
-	return terminal.OneLine(strings.Join(parts, ", "), 160)
+	g.doing(strings.TrimSpace(act + " " + in.Check + in.Command + in.Path + in.Pattern))
 }
 
 // ended shows that a phase has come to its end.
-func (g *progress) ended(e *troupe.Event) {
+func (g *progress) ended(e *troupe.Event, end *troupe.RunFinished) {
 	if strings.Count(e.Run, ":") != 1 || e.Parent == "" {
 		return
 	}
-	end, _ := e.Body.(*troupe.RunFinished)
 	status, _ := end.Output.Custom["status"].(string)
 	if status == "" {
 		return
 	}
-	spent := terminal.Count(g.tokens[e.Run]) + " tokens"
-	if g.cost[e.Run] > 0 {
-		spent += fmt.Sprintf("  $%.2f", g.cost[e.Run])
-	}
-	g.line("%-15s %-10s %s  %s", e.Agent, status, spent, terminal.Duration(e.Time.Sub(g.started[e.Run])))
-}
-
-// writeReport says what a delivery into a repository came to.
-func (p *program) writeReport(s *pipeline.Summary) {
-	r := s.Report
-	for _, o := range r.Checks {
-		fmt.Fprintf(p.out, "verified  %s\n", terminal.Clean(o.Mark()))
-	}
-	for _, c := range r.Criteria {
-		fmt.Fprintf(p.out, "%s %s  %s\n", c.ID, strings.ReplaceAll(c.State, "_", " "), terminal.OneLine(c.Text, 100))
-	}
-	for _, f := range r.Findings {
-		if !f.Fell {
-			fmt.Fprintf(p.out, "%s %s %s:%d  %s\n", f.ID, f.Severity, f.Path, f.Line, terminal.OneLine(f.Problem, 120))
+	g.step = ""
+	text := status
+	if made := phaseLine(e.Agent, end); made != "" {
+		if text = made; status != "success" {
+			text = status + ": " + made
 		}
 	}
-	for _, c := range r.Claims {
-		fmt.Fprintf(p.out, "claim beside fact: %s\n", terminal.OneLine(c, 200))
-	}
-	added, removed := 0, 0
-	for _, f := range r.Files {
-		added, removed = added+f.Added, removed+f.Removed
-	}
-	spent := terminal.Count(s.Tokens) + " tokens"
-	if s.Cost > 0 {
-		spent += fmt.Sprintf(", $%.2f", s.Cost)
-	}
-	fmt.Fprintf(p.out, "%s  %s +%d −%d in %s on %s, %s, %s\n", r.Outcome, counted(len(r.Files), "file"), added, removed, counted(len(r.Commits), "commit"), r.Branch, spent, terminal.Duration(time.Duration(s.Duration)))
-	for _, reason := range r.Reasons {
-		fmt.Fprintf(p.out, "- %s\n", terminal.Clean(reason))
-	}
-	p.tell("See it: troupe deliveries diff %s    Take it: troupe deliveries apply %s    Drop it: troupe deliveries undo %s", r.ID, r.ID, r.ID)
+	g.line("%-15s %-40s %s  %s", e.Agent, text, g.spent(e.Run), terminal.Duration(e.Time.Sub(g.started[e.Run])))
 }

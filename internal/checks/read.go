@@ -185,6 +185,8 @@ func cause(r sandbox.Result, text string, o *Outcome) (string, string) {
 		return CauseEnvironment, "it wrote more than it may."
 	case r.Ended == "processes":
 		return CauseEnvironment, "it started more processes than it may."
+	case r.Ended == "memory":
+		return CauseEnvironment, "it took more memory than it may."
 	case r.Exit == 137 || r.Exit == 126:
 		return CauseEnvironment, "it was killed, or could not be started; there may not be enough memory."
 	case noSpace.MatchString(text):

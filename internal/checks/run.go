@@ -24,6 +24,8 @@ type Room struct {
 	Env []string
 	// Keep and Hide are places in Root that are not changed, or not seen.
 	Keep, Hide []string
+	// Redact takes secrets out of what programs print. Nil means that nothing does.
+	Redact func(string) string
 }
 
 // Run runs a check.
@@ -77,12 +79,16 @@ func (room Room) run(ctx context.Context, argv []string, dir string, limits sand
 		build := filepath.Join(room.Cache, "go-build")
 		overlays = append(overlays, sandbox.Overlay{Lower: tools.goCache, Upper: build + ".upper", Target: build})
 	}
-	return room.Sandbox.Run(ctx, sandbox.Command{
+	r, err := room.Sandbox.Run(ctx, sandbox.Command{
 		Overlays: overlays,
 		Argv:     argv, Dir: filepath.Join(room.Root, filepath.FromSlash(dir)), Env: env, Limits: limits, Network: network,
 		Keep: room.Keep, Hide: room.Hide,
 		Write: []string{room.Root, room.Cache}, Read: append(slices.Clone(room.Read), tools.read...),
 	})
+	if room.Redact != nil {
+		r.Output = room.Redact(r.Output)
+	}
+	return r, err
 }
 
 // A toolchain is what compilers and interpreters need of a person's home.

@@ -57,6 +57,10 @@ func cutBlocks(answer string) (blocks map[string]string, rest string, err error)
 			kept.WriteString(line)
 			continue
 		}
+		if m := blockOpens.FindStringSubmatch(strings.TrimRight(line, "\n")); m != nil && m[1] == name {
+			// An answer that was begun anew in the midst of a block.
+			return nil, "", fmt.Errorf("the block %s is opened a second time before it is closed", name)
+		}
 		if strings.TrimRight(line, " \t\r\n") == ">>>"+name {
 			blocks[name] = block.String()
 			name = ""

@@ -114,6 +114,9 @@ type Rules struct {
 	Protected []string
 	// Shown reports whether the agent knows the whole of a file as it is.
 	Shown func(path, content string) bool
+	// Made are files that the agent itself made in this piece of work: a test among them
+	// is not one that was there.
+	Made []string
 }
 
 // A Plan is what changes come to.
@@ -322,7 +325,7 @@ func (m *making) sensitive(c Change) bool {
 	_, exists, _ := m.tree.File(c.Path) // it was read before
 	what := ""
 	switch {
-	case exists && IsTest(c.Path):
+	case exists && IsTest(c.Path) && !slices.Contains(m.rules.Made, c.Path):
 		what = "a test that was there"
 	case IsCheckConfig(c.Path):
 		what = "what defines the checks"

@@ -46,6 +46,11 @@ func (w *Worktree) Tree(ctx context.Context, id string) (*Tree, error) {
 	return t, nil
 }
 
+// Tree reads the names of all files of a commit, for looking at them alone.
+func (r *Repo) Tree(ctx context.Context, id string) (*Tree, error) {
+	return (&Worktree{Repo: r, Dir: r.Top, gitDir: r.Dir}).Tree(ctx, id)
+}
+
 // Paths are those of all files, in git's order.
 func (t *Tree) Paths() []string { return t.paths }
 
@@ -119,11 +124,27 @@ type Stat struct {
 
 // Stats says what differs between two trees or commits.
 func (w *Worktree) Stats(ctx context.Context, from, to string) ([]Stat, error) {
-	out, err := w.git(ctx, "diff", "--no-ext-diff", "--no-textconv", "--no-renames", "--numstat", "-z", from, to, "--")
+	out, err := w.git(ctx, numstat(from, to)...)
 	if err != nil {
 		return nil, err
 	}
-	var stats []Stat
+	return readStats(out), nil
+}
+
+// Stats says what differs between two commits, without a worktree.
+func (r *Repo) Stats(ctx context.Context, from, to string) ([]Stat, error) {
+	out, err := r.at(ctx, r.Top, nil, numstat(from, to)...)
+	if err != nil {
+		return nil, err
+	}
+	return readStats(out), nil
+}
+
+func numstat(from, to string) []string {
+	return []string{"diff", "--no-ext-diff", "--no-textconv", "--no-renames", "--numstat", "-z", from, to, "--"}
+}
+
+func readStats(out string) (stats []Stat) {
 	for line := range strings.SplitSeq(out, "\x00") {
 		fields := strings.SplitN(line, "\t", 3)
 		if len(fields) != 3 {
@@ -135,7 +156,7 @@ func (w *Worktree) Stats(ctx context.Context, from, to string) ([]Stat, error) {
 		stats = append(stats, s)
 	}
 	slices.SortFunc(stats, func(a, b Stat) int { return strings.Compare(a.Path, b.Path) })
-	return stats, nil
+	return stats
 }
 
 // Diff is the unified diff between two trees or commits, of the paths named or of all.

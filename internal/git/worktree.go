@@ -16,6 +16,8 @@ type Worktree struct {
 	Repo   *Repo
 	Dir    string // the folder
 	Branch string
+	// Links are names in the folder that are no part of any tree and stay where they are.
+	Links  []string
 	gitDir string
 }
 
@@ -150,7 +152,11 @@ func (w *Worktree) TreeOf(ctx context.Context, commit string) (string, error) {
 // committed. Neither index nor branch is touched.
 func (w *Worktree) Snapshot(ctx context.Context) (string, error) {
 	return w.inIndex(ctx, "", func(env []string) error {
-		_, err := w.with(ctx, nil, env, "add", "--all", "--", ":/")
+		args := []string{"add", "--all", "--", ":/"}
+		for _, name := range w.Links {
+			args = append(args, ":(top,exclude,literal)"+name)
+		}
+		_, err := w.with(ctx, nil, env, args...)
 		return err
 	})
 }
@@ -198,14 +204,23 @@ func copyIndex(from, to string) error {
 func (w *Worktree) Restore(ctx context.Context, tree string) error {
 	if _, err := w.git(ctx, "read-tree", "--reset", "-u", tree); err != nil {
 		// A file may stand where a directory has to be, and the other way round.
-		if _, again := w.git(ctx, "clean", "-ffdq"); again != nil {
+		if again := w.clean(ctx); again != nil {
 			return errors.Join(err, again)
 		}
 		if _, err := w.git(ctx, "read-tree", "--reset", "-u", tree); err != nil {
 			return err
 		}
 	}
-	_, err := w.git(ctx, "clean", "-ffdq")
+	return w.clean(ctx)
+}
+
+// clean removes what is neither in the index nor ignored.
+func (w *Worktree) clean(ctx context.Context) error {
+	args := []string{"clean", "-ffdq"}
+	for _, name := range w.Links {
+		args = append(args, "-e", "/"+name)
+	}
+	_, err := w.git(ctx, args...)
 	return err
 }
 

@@ -128,6 +128,7 @@ func attend(sp spec, main int, order io.Reader, told <-chan os.Signal) (int, sta
 	look := time.NewTicker(50 * time.Millisecond)
 	defer look.Stop()
 	var late <-chan time.Time
+	most, ticks := memoryLimit(sp.Limits.Memory), 0
 	for {
 		select {
 		case <-gone:
@@ -147,6 +148,10 @@ func attend(sp spec, main int, order io.Reader, told <-chan os.Signal) (int, sta
 			if sp.Level == Full && countProcesses() > sp.Limits.Processes+2 {
 				killOthers(sp)
 				return 137, status{Ended: "processes"}
+			}
+			if ticks++; sp.Level == Full && ticks%4 == 0 && memoryHeld() > most {
+				killOthers(sp)
+				return 137, status{Ended: "memory"}
 			}
 		}
 	}
@@ -203,6 +208,41 @@ func signalChildren(sig syscall.Signal) int {
 		}
 	}
 	return n
+}
+
+// memoryLimit is how much programs may hold: what is asked for, or three quarters of
+// what the machine has.
+func memoryLimit(asked int64) int64 {
+	if asked > 0 {
+		return asked
+	}
+	var info unix.Sysinfo_t
+	if unix.Sysinfo(&info) != nil {
+		return 1 << 62
+	}
+	return int64(info.Totalram) * int64(info.Unit) / 4 * 3
+}
+
+// memoryHeld is what all processes but this one hold. Pages that they share are counted
+// for each.
+func memoryHeld() (held int64) {
+	entries, _ := os.ReadDir("/proc")
+	for _, e := range entries {
+		pid, err := strconv.Atoi(e.Name())
+		if err != nil || pid == os.Getpid() {
+			continue
+		}
+		data, err := os.ReadFile("/proc/" + e.Name() + "/statm")
+		if err != nil {
+			continue
+		}
+		if fields := strings.Fields(string(data)); len(fields) > 2 {
+			resident, _ := strconv.ParseInt(fields[1], 10, 64)
+			shared, _ := strconv.ParseInt(fields[2], 10, 64)
+			held += (resident - shared) * int64(os.Getpagesize())
+		}
+	}
+	return held
 }
 
 func countProcesses() int {

@@ -38,6 +38,7 @@ type Limits struct {
 	Output    int           // bytes that are kept: 1 MiB
 	Written   int64         // bytes by which free space may shrink: 2 GiB
 	Processes int           // 512
+	Memory    int64         // bytes that all of them hold at once, on the level Full: three quarters of the machine's
 }
 
 func (l Limits) filled() Limits {
@@ -86,7 +87,7 @@ type Overlay struct {
 // A Result is how a program ended.
 type Result struct {
 	Exit int
-	// Ended says why it was ended, where it was: "time", "written", "processes", "cancelled".
+	// Ended says why it was ended, where it was: "time", "written", "processes", "memory", "cancelled".
 	Ended string
 	// Missing says that the program could not be started because it is not there.
 	Missing  string

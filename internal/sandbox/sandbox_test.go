@@ -301,6 +301,13 @@ func TestLimits(t *testing.T) {
 			t.Errorf("%d %s %.300s", r.Exit, r.Ended, r.Output)
 		}
 	})
+	t.Run("memory", func(t *testing.T) {
+		// tail keeps a line that does not end.
+		r := p.run(t, s, Limits{Memory: 64 << 20, Time: 30 * time.Second}, "sh", "-c", "head -c 1000000000 /dev/zero | tail -n 1 | wc -c; sleep 20")
+		if r.Ended != "memory" {
+			t.Errorf("%d %s %.300s", r.Exit, r.Ended, r.Output)
+		}
+	})
 	t.Run("written", func(t *testing.T) {
 		r := p.run(t, s, Limits{Written: 8 << 20}, "sh", "-c", "head -c 20000000 /dev/zero >big; ls -l big")
 		if info, err := os.Stat(filepath.Join(p.worktree, "big")); err == nil && info.Size() > 9<<20 {

@@ -74,6 +74,7 @@ async function once(path, body) {
   }
 }
 
+export { get, once, post, query, request };
 export const api = {
   login: (token) => request("POST", "api/login", { token }),
   me: () => get("api/me"),

@@ -6,6 +6,7 @@ import { cost, duration, hour, nameOf, size, fileIcon } from "./format.js";
 import { go, talkAddress } from "./route.js";
 import { Prose } from "./prose.js";
 import { Trouble } from "./trouble.js";
+import { Change, Checks, Documents, Findings, Outcome, SitePlan, useSite } from "./site.js";
 import { html, icon, useState } from "./view.js";
 
 const usual = ["requirements", "architecture", "discovery", "planning", "implementation", "qa"];
@@ -32,6 +33,7 @@ const words = { __proto__: null, idle: "to come", running: "working", waiting: "
 
 export function Delivery({ here, info, status, acts, show }) {
   const { session } = here;
+  const [site, again] = useSite(here.id, [status, session.items.length, session.runs.size, [...session.runs.values()].filter((run) => run.ended).length].join());
   const gate = session.questions.find((q) => q.ask.kind === "gate");
   const list = phases(session);
   const at = gate?.arguments?.phase;
@@ -50,10 +52,12 @@ export function Delivery({ here, info, status, acts, show }) {
       ${!gate && status === "running" && html`<div class="card pad"><div class="acts">${icon("loader-circle", "spin acc")}<span><b>${current ? nameOfPhase(current.name) : "The delivery"}</b> is being worked on</span><span class="grow"></span><button type="button" class="sm" onClick=${acts.stop}>${icon("square")}Stop</button></div></div>`}
       ${!gate && status !== "running" && trouble && html`<${Trouble} code=${trouble.code} context=${{ a: "The delivery", ...trouble.context }} acts=${acts} />`}
       ${!gate && status === "interrupted" && html`<${Trouble} code="interrupted" acts=${acts} />`}
+      ${site && !gate && status !== "running" && html`<${Outcome} site=${site} again=${again} />`}
+      ${site && html`<${Change} site=${site} /><${Findings} site=${site} /><${Checks} site=${site} />`}
       ${done.toReversed().map((p) => html`<${Result} key=${p.name} phase=${p} show=${show} />`)}
       ${!gate && done.length === 0 && status !== "running" && !trouble && html`<p class="dim">Nothing has come of it yet.</p>`}</div>
       <aside class="stack wide-gap"><section class="card pad"><h2 class="h-17">What was asked for</h2><p class="plain small" dir="auto">${request}</p><p class="tiny faint">${info?.spent ? `${cost(info.spent)} so far` : ""}</p></section>
-        <${Plan} list=${list} /><${History} session=${session} gate=${gate} /></aside></div>
+        ${site?.plan ? html`<${SitePlan} site=${site} again=${again} />` : html`<${Plan} list=${list} />`}${site && html`<${Documents} site=${site} show=${show} />`}<${History} session=${session} gate=${gate} /></aside></div>
     ${gate && html`<${Pinned} acts=${acts} item=${gate} />`}</div></div>`;
 }
 
@@ -63,25 +67,35 @@ const forModels = /^(json_\w+|correction\w*):/;
 
 const lines = (list) => (list ?? []).map((line) => (typeof line === "string" ? line : String(line?.description ?? line?.title ?? line?.text ?? JSON.stringify(line))));
 
+// gates are the questions that are not about a phase's result.
+const gates = {
+  __proto__: null,
+  plan: { ask: "carry out this plan?", title: () => "The plan is ready.", go: "Carry it out" },
+  step: { ask: "go on after this step?", title: (phase) => `${phase[0].toUpperCase()}${phase.slice(1)} is done.`, go: "Go on" },
+  diff: { ask: "deliver this change?", title: () => "The change is ready.", go: "Deliver it" },
+  environment: { ask: "can it go on?", title: () => "Something is missing that only you can put right.", go: "Try again" },
+};
+
 // Gate is the page's one spotlight: what happened, what stands against going on, and
 // the decision.
 function Gate({ item, acts, show }) {
-  const { phase = "", next = "", ready = true, blockers, errors, requirements, artifacts = [] } = item.arguments ?? {};
+  const { phase = "", next = "", ready = true, blockers, errors, requirements, artifacts = [], kind = "" } = item.arguments ?? {};
+  const about = gates[kind];
   const [guidance, setGuidance] = useState("");
   const against = [...lines(blockers), ...lines(errors)];
   const onward = () => acts.answer(item, { text: "go on" });
   const ask = () => guidance.trim() && acts.answer(item, { text: guidance.trim() });
   const better = !ready || against.length > 0; // asking for changes is what is recommended
-  const goOn = html`<button type="button" class=${better ? "" : "primary"} onClick=${onward}>${icon("check")}${next ? `Go on to ${nameOfPhase(next).toLowerCase()}` : "Approve and finish"}</button>`;
+  const goOn = html`<button type="button" class=${better ? "" : "primary"} onClick=${onward}>${icon("check")}${about ? about.go : next ? `Go on to ${nameOfPhase(next).toLowerCase()}` : "Approve and finish"}</button>`;
   const change = html`<button type="button" class=${better ? "primary" : ""} disabled=${!guidance.trim()} onClick=${ask}>Ask for changes</button>`;
-  return html`<section class="needs" aria-label="Gate"><header>${icon("hand")}Your decision: ${next ? `go on to ${nameOfPhase(next).toLowerCase()}?` : "is it done?"}</header><div>
-    <div><h2 class="h-17">${nameOfPhase(phase)} is ${ready ? "ready" : "not ready"}.</h2></div>
+  return html`<section class="needs" aria-label="Gate"><header>${icon("hand")}Your decision: ${about ? about.ask : next ? `go on to ${nameOfPhase(next).toLowerCase()}?` : "is it done?"}</header><div>
+    <div><h2 class="h-17">${about ? about.title(phase) : `${nameOfPhase(phase)} is ${ready ? "ready" : "not ready"}.`}</h2></div>
     ${against.length + lines(requirements).length > 0 && html`<ul class="stack small">${against.map((text) => html`<li class="row top" key=${text}>${icon("triangle-alert", "bad")}<span>${text}</span></li>`)}${lines(requirements).map((text) => html`<li class="row top" key=${text}>${icon("info")}<span>${text}</span></li>`)}</ul>`}
     ${artifacts.filter((a) => a.diff).slice(0, 3).map((a) => html`<${Diff} key=${a.path} artifact=${a} show=${show} />`)}
     ${artifacts.length > 0 && html`<div class="row wrap">${artifacts.map((a) => html`<button type="button" class="chip out" key=${a.path} onClick=${() => show(a.path)}>${icon(fileIcon(a.path))}${nameOf(a.path)}</button>`)}</div>`}
-    <details class="small"><summary class="btn ghost sm">${icon("chevron-right", "chev")}The question in full</summary><${Prose} text=${item.question} /></details>
-    <label class="field edge"><input value=${guidance} placeholder="What should be different? Only if you ask for changes." aria-label="What should be different" onInput=${(e) => setGuidance(e.target.value)} onKeyDown=${(e) => e.key === "Enter" && (e.preventDefault(), ask())} /></label>
-    <div class="row wrap end">${better ? [change, goOn] : [goOn, change]}<span class="grow"></span><button type="button" class="ghost danger" onClick=${() => acts.answer(item, { text: "stop" })}>Stop here</button></div></div></section>`;
+    <details class="small" open=${kind === "environment"}><summary class="btn ghost sm">${icon("chevron-right", "chev")}The question in full</summary><${Prose} text=${item.question} /></details>
+    ${kind !== "environment" && html`<label class="field edge"><input value=${guidance} placeholder="What should be different? Only if you ask for changes." aria-label="What should be different" onInput=${(e) => setGuidance(e.target.value)} onKeyDown=${(e) => e.key === "Enter" && (e.preventDefault(), ask())} /></label>`}
+    <div class="row wrap end">${kind === "environment" ? goOn : better ? [change, goOn] : [goOn, change]}<span class="grow"></span><button type="button" class="ghost danger" onClick=${() => acts.answer(item, { text: "stop" })}>Stop here</button></div></div></section>`;
 }
 
 // Pinned are the actions of a gate on a phone.
@@ -151,6 +165,6 @@ export function NewDelivery() {
   };
   return html`<form class="card pad stack" onSubmit=${submit} aria-label="New delivery"><h2>Deliver a request</h2><p class="small dim">It goes through ${usual.map((n) => nameOfPhase(n).toLowerCase()).join(", ")}. You decide at the gates.</p>
     <label class="small" for="request"><b>What is wanted</b></label><label class="field edge tall"><textarea id="request" rows="5" value=${text} placeholder="As a customer I want to …" dir="auto" onInput=${(e) => setText(e.target.value)}></textarea></label>
-    <label class="small row">Where it stops for you <select aria-label="Where it stops for you" value=${approve} onChange=${(e) => setApprove(e.target.value)}><option value="">as configured</option><option value="manual">at every gate</option><option value="auto">only where something is wrong</option></select></label>
+    <label class="small row">Where it stops for you <select aria-label="Where it stops for you" value=${approve} onChange=${(e) => setApprove(e.target.value)}><option value="">as configured</option><option value="auto">only where something is wrong</option><option value="plan">after the plan</option><option value="diff">before the end, with the change</option><option value="manual">after every phase and step</option></select></label>
     <div class="row"><button class="primary" disabled=${busy || !text.trim()}>Deliver</button></div></form>`;
 }

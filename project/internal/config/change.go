@@ -14,25 +14,52 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
+// AddChecks puts checks under pipeline.checks in the troupe.yaml of dir, which has
+// none. What else is in the file stays as it is, comments included.
+func AddChecks(dir string, checks []Check, lookup func(string) (string, bool)) error {
+	var b strings.Builder
+	for i, c := range checks {
+		if i > 0 {
+			b.WriteString(", ")
+		}
+		fmt.Fprintf(&b, "{name: %s, run: %q}", scalar(c.Name), c.Run)
+	}
+	return change(dir, lookup, func(src []byte) ([]byte, error) {
+		const mark = "checks-to-be-put-here"
+		changed, err := set(src, []string{"pipeline", "checks"}, mark)
+		return bytes.Replace(changed, []byte(mark), []byte("["+b.String()+"]"), 1), err
+	})
+}
+
 // Change sets values in the troupe.yaml of dir by their keys, as in limits.cost. An
 // empty value takes the key away. What else is in the file stays as it is, comments
 // included. A file that would not be valid any more is not written.
 func Change(dir string, values map[string]string, lookup func(string) (string, bool)) error {
+	return change(dir, lookup, func(changed []byte) (_ []byte, err error) {
+		keys := make([]string, 0, len(values))
+		for key := range values {
+			keys = append(keys, key)
+		}
+		slices.Sort(keys)
+		for _, key := range keys {
+			if changed, err = set(changed, strings.Split(key, "."), values[key]); err != nil {
+				return nil, fmt.Errorf("set %s: %w", key, err)
+			}
+		}
+		return changed, nil
+	})
+}
+
+// change writes what edit makes of the file, if that is valid.
+func change(dir string, lookup func(string) (string, bool), edit func([]byte) ([]byte, error)) error {
 	name := filepath.Join(dir, Name)
 	src, err := os.ReadFile(name)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("read configuration: %w", err)
 	}
-	changed := src
-	keys := make([]string, 0, len(values))
-	for key := range values {
-		keys = append(keys, key)
-	}
-	slices.Sort(keys)
-	for _, key := range keys {
-		if changed, err = set(changed, strings.Split(key, "."), values[key]); err != nil {
-			return fmt.Errorf("set %s: %w", key, err)
-		}
+	changed, err := edit(src)
+	if err != nil {
+		return err
 	}
 	if bytes.Equal(changed, src) {
 		return nil

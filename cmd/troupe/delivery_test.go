@@ -1,0 +1,197 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// Whatever models do, the program ends, in time, and calls success only what was measured.
+func TestDeliveriesWithModelsOfAllKinds(t *testing.T) {
+	for name, c := range map[string]struct {
+		play    func(phase, step, prompt string, n int) string
+		code    int
+		outcome string
+		most    int    // requests
+		says    string // a reason or a claim
+	}{
+		"good": {goodWork, 0, "delivered", 7, ""},
+		"bad edits, then good ones": {func(phase, step, prompt string, n int) string {
+			if phase == "implementation" && step == "1" && n == 0 {
+				return builtFiles(fields{"name": "base.ok", "path": "base.ok", "type": "edit", "edits": []fields{{"search": "nothing like it", "replace": "x"}}})
+			}
+			if phase == "implementation" && step == "1" && n == 1 {
+				return builtFiles(aFile("step1.ok", "bad\n"))
+			}
+			return goodWork(phase, step, prompt, n)
+		}, 0, "delivered", 9, ""},
+		"never right": {func(phase, step, prompt string, n int) string {
+			if phase == "implementation" {
+				return builtFiles(aFile("step1.ok", strings.Repeat("bad ", n+1)+"\n"))
+			}
+			return goodWork(phase, step, prompt, n)
+		}, 1, "failed", 14, "step 1 failed"},
+		"cut at first": {func(phase, step, prompt string, n int) string {
+			if phase == "implementation" && n < 4 {
+				return "CUT " + builtFiles(aFile("step"+step+".ok", "good\n"))[:60]
+			}
+			return goodWork(phase, step, prompt, n)
+		}, 0, "delivered", 20, ""},
+		"cut always": {func(phase, step, prompt string, n int) string {
+			if phase == "implementation" {
+				return "CUT " + builtFiles(aFile("step"+step+".ok", "good\n"))[:60]
+			}
+			return goodWork(phase, step, prompt, n)
+		}, 1, "failed", 40, "cut off"},
+		"a builder that says it tested": {func(phase, step, prompt string, n int) string {
+			if phase == "implementation" {
+				return strings.Replace(builtFiles(aFile("step1.ok", "bad\n")), "Did it.", "All tests pass.", 1)
+			}
+			return goodWork(phase, step, prompt, n)
+		}, 1, "failed", 14, "step 1 failed"},
+		"a review that never accepts": {func(phase, step, prompt string, n int) string {
+			if phase == "qa" {
+				return reviewed("changes_required", fields{"id": "F1", "severity": "blocker", "path": "base.ok", "problem": "too few files, says review " + strings.Repeat("I", n+1)})
+			}
+			return goodWork(phase, step, prompt, n)
+		}, 1, "partial", 14, "open"},
+		"evidence that is not there": {func(phase, step, prompt string, n int) string {
+			if phase == "qa" {
+				return strings.Replace(reviewed("accept"), "base.ok:1", "made_up_test.go:7", 1)
+			}
+			return goodWork(phase, step, prompt, n)
+		}, 0, "delivered", 7, "is not there"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			a := newAgency(t)
+			a.play = c.play
+			dir := a.newRepository(t)
+			before := inRepository(t, dir, "git rev-parse HEAD main; git status --porcelain; sha256sum .git/index *.*")
+			r, code := a.deliver(t, dir, "deliver", "Make it good")
+			if code != c.code || r.Outcome != c.outcome || r.Success != (c.code == 0) {
+				t.Errorf("exit %d, %s, success %t, because %q", code, r.Outcome, r.Success, r.Reasons)
+			}
+			if a.requests() > c.most {
+				t.Errorf("%d requests, at most %d", a.requests(), c.most)
+			}
+			if all := strings.Join(append(r.Reasons, r.Claims...), "\n"); !strings.Contains(all, c.says) {
+				t.Errorf("nothing says %q: %s", c.says, all)
+			}
+			if after := inRepository(t, dir, "git rev-parse HEAD main; git status --porcelain; sha256sum .git/index *.*"); after != before {
+				t.Errorf("the checkout has changed:\n%s\nwas\n%s", after, before)
+			}
+			if c.outcome == "failed" && inRepository(t, dir, "git log --format=%s main.."+r.Branch+" | grep -vc ^docs: || true") != "0\n" {
+				t.Error("a branch claims more than was reached")
+			}
+		})
+	}
+}
+
+// Two deliveries at the same time, in one repository and one data directory.
+func TestTwoDeliveriesAtTheSameTime(t *testing.T) {
+	a := newAgency(t)
+	dir := a.newRepository(t)
+	var reports [2]deliveryReport
+	var both sync.WaitGroup
+	// Neither comes to its first step before the other has got there.
+	met := make(chan struct{}, 2)
+	var meeting sync.Once
+	together := make(chan struct{})
+	a.play = func(phase, step, prompt string, n int) string {
+		if phase == "implementation" && step == "1" {
+			met <- struct{}{}
+			if len(met) == 2 {
+				meeting.Do(func() { close(together) })
+			}
+			<-together
+		}
+		return goodWork(phase, step, prompt, n)
+	}
+	for i, request := range []string{"Make it good", "Make it better"} {
+		both.Go(func() {
+			var code int
+			if reports[i], code = a.deliver(t, dir, "deliver", request); code != 0 {
+				t.Errorf("%s: exit %d, %q", request, code, reports[i].Reasons)
+			}
+		})
+	}
+	both.Wait()
+	if reports[0].Branch == reports[1].Branch || reports[0].Branch == "" {
+		t.Fatalf("branches %q and %q", reports[0].Branch, reports[1].Branch)
+	}
+	for _, r := range reports {
+		if got := inRepository(t, dir, "git log --format=%s main.."+r.Branch+" -- '*.ok'"); got != "Second\nFirst\n" {
+			t.Errorf("%s has %q", r.Branch, got)
+		}
+	}
+	p := start(t, dir, a.environment(dir), nil, "deliveries", "list")
+	if p.code() != 0 || strings.Count(p.out.String(), "delivered") != 2 {
+		t.Errorf("the list is %s%s", &p.out, &p.err)
+	}
+}
+
+// A document or a plan that a person has edited is what is used from then on.
+func TestWhatWasEditedByHandIsUsed(t *testing.T) {
+	a := newAgency(t)
+	dir := a.newRepository(t)
+	start(t, dir, a.environment(dir), nil, "deliver", "--approve", "plan", "Make it good").code()
+	stories, err := filepath.Glob(filepath.Join(dir, "data", "deliveries", "*", "documents", "specs", "user-stories", "*.md"))
+	if err != nil || len(stories) != 1 {
+		t.Fatalf("the stories are %q: %v", stories, err)
+	}
+	if a.holds("BMAD planning", "zebra") == 0 {
+		t.Error("planning does not see the stories")
+	}
+	if err := os.WriteFile(stories[0], []byte("# Stories\n\nThey speak of a walrus.\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	session := filepath.Base(strings.Split(stories[0], "/documents/")[0])
+	// Planning once more: it sees the edited stories, and nothing before it is run again.
+	p := start(t, dir, a.environment(dir), nil, "deliveries", "resume", session[:8], "--from", "planning")
+	if code := p.code(); code != 4 {
+		t.Fatalf("exit %d\n%s%s", code, &p.out, &p.err)
+	}
+	if a.holds("BMAD planning", "walrus") == 0 || a.holds("BMAD requirements") != 1 {
+		t.Errorf("planning sees the walrus %d times; requirements were asked %d times", a.holds("BMAD planning", "walrus"), a.holds("BMAD requirements"))
+	}
+	plan := filepath.Join(dir, "data", "deliveries", session, "plan.yaml")
+	data, err := os.ReadFile(plan)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(plan, []byte(strings.Replace(string(data), "Second.", "Mind the penguin.", 1)), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	r, code := a.deliver(t, dir, "deliveries", "resume", session[:8], "-m", "go on")
+	if code != 0 || a.holds("BMAD implementation", "penguin") == 0 || a.holds("BMAD implementation", "walrus") == 0 {
+		t.Errorf("exit %d, %q", code, r.Reasons)
+	}
+	if got := inRepository(t, dir, "git show "+r.Branch+":specs/user-stories/"+filepath.Base(stories[0])); !strings.Contains(got, "walrus") {
+		t.Errorf("the branch has other stories: %s", got)
+	}
+}
+
+// The checks that were found are written to troupe.yaml, whose comments stay.
+func TestChecksAreSaved(t *testing.T) {
+	a := newAgency(t)
+	dir := a.newRepository(t)
+	yaml := "# ours\nmodel: local/m\nproviders: {local: {base_url: \"" + a.URL + "/v1\", key_env: CANARY}}\npipeline:\n  rounds: 3 # enough\n"
+	if err := os.WriteFile(filepath.Join(dir, "troupe.yaml"), []byte(yaml), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	inRepository(t, dir, `printf 'check:\n\tsh check.sh\n' > Makefile && git add -A && git commit -qm make`)
+	p := start(t, dir, a.environment(dir), nil, "deliver", "--save-checks", "Make it good")
+	if code := p.code(); code != 0 || !strings.Contains(p.err.String(), "The checks are in troupe.yaml now.") {
+		t.Fatalf("exit %d\n%s%s", code, &p.out, &p.err)
+	}
+	got, err := os.ReadFile(filepath.Join(dir, "troupe.yaml"))
+	if err != nil || !strings.Contains(string(got), "# ours") || !strings.Contains(string(got), "# enough") || !strings.Contains(string(got), `checks: [{name: check, run: "make check"}]`) {
+		t.Errorf("%s %v", got, err)
+	}
+	p = start(t, dir, a.environment(dir), nil, "deliver", "--save-checks", "Make it good")
+	if code := p.code(); code != 0 || !strings.Contains(p.err.String(), "not saved: they are configured already") {
+		t.Errorf("exit %d\n%s%s", code, &p.out, &p.err)
+	}
+}

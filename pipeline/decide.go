@@ -1,0 +1,147 @@
+package pipeline
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// passPlan asks about the plan. What a person says is guidance: planning is run once
+// more with it, or, where planning is no part of this run, the builders get it.
+func (c *course) passPlan(ctx context.Context, plan Plan) error {
+	planning := slices.IndexFunc(c.Phases, func(p Phase) bool { return p.Name == phasePlanning })
+	for round := 0; ; round++ {
+		verdict, err := call[gateResult](ctx, c.run, c.gate, gateRequest{Phase: phasePlanning, Kind: gatePlan, Next: phaseImplementation, Ready: true, Rounds: maxRounds - round, Question: planQuestion(&plan, c.site.ID, maxRounds-round)})
+		switch {
+		case err != nil || verdict.Decision == decisionGoOn:
+			return err
+		case verdict.Decision == decisionStop:
+			c.stopped = stoppedByPerson
+			return nil
+		case planning < 0:
+			c.extras.Guidance = verdict.Guidance
+			return nil
+		}
+		h := c.handed()
+		h.Custom["guidance"] = verdict.Guidance
+		result, passed, err := c.passPhase(ctx, c.run, h, planning, c.results(), phaseImplementation)
+		if err != nil {
+			return err
+		}
+		if c.done = append(c.done, result); !passed {
+			c.stopped = "planning could not follow: " + strings.Join(result.Errors, "; ")
+			return nil
+		}
+		if plan, err = c.makePlan(ctx); err != nil || c.stopped != "" {
+			return err
+		}
+	}
+}
+
+func planQuestion(plan *Plan, id string, rounds int) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "The plan has %s:\n", counted(len(plan.Steps), "step", "steps"))
+	for _, s := range plan.Steps {
+		fmt.Fprintf(&b, "\n%s. %s\n", s.ID, s.Title)
+		if goal := strings.TrimSpace(s.Goal); goal != "" && goal != s.Title {
+			fmt.Fprintf(&b, "   %s\n", strings.ReplaceAll(clipText(goal, 400), "\n", "\n   "))
+		}
+		if len(s.Files) > 0 {
+			fmt.Fprintf(&b, "   files: %s\n", strings.Join(s.Files, ", "))
+		}
+	}
+	fmt.Fprintf(&b, "\nAnswer \"go on\" to carry it out, \"stop\"%s. 'troupe deliveries plan %s --edit' changes it before you do.", orGuidance(rounds), id)
+	return b.String()
+}
+
+func orGuidance(rounds int) string {
+	if rounds <= 0 {
+		return " to end here; anything else ends it, too"
+	}
+	return " to end here, or say what should be different"
+}
+
+// passDiff asks about the whole change. What a person wants changed becomes a step of
+// its own, checked and reviewed like the others.
+func (c *course) passDiff(ctx context.Context) error {
+	for round := 0; ; round++ {
+		question, err := c.diffQuestion(ctx, maxRounds-round)
+		if err != nil {
+			return err
+		}
+		verdict, err := call[gateResult](ctx, c.run, c.gate, gateRequest{Phase: phaseQA, Kind: gateDiff, Ready: true, Rounds: maxRounds - round, Question: question})
+		switch {
+		case err != nil || verdict.Decision == decisionGoOn:
+			return err
+		case verdict.Decision == decisionStop:
+			c.stopped = stoppedByPerson
+			return nil
+		}
+		plan, err := call[Plan](ctx, c.run, c.tools.readPlan, struct{}{})
+		if err != nil {
+			return err
+		}
+		if _, err := call[Plan](ctx, c.run, c.tools.writePlan, planUpdate{Add: []PlanStep{plan.wish(verdict.Guidance, nil)}}); err != nil {
+			return err
+		}
+		if err := c.implement(ctx); err != nil || c.stopped != "" {
+			return err
+		}
+		if c.has(phaseQA) && c.Repository.QARounds > 0 {
+			if err := c.reviewed(ctx); err != nil || c.stopped != "" {
+				return err
+			}
+		}
+	}
+}
+
+// diffQuestion shows all that a person needs to decide.
+func (c *course) diffQuestion(ctx context.Context, rounds int) (string, error) {
+	change, err := call[diffResult](ctx, c.run, c.tools.diff, diffRequest{From: c.site.Base, To: c.now.Head})
+	if err != nil {
+		return "", err
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "The change is ready: %s.\n", statLine(change.Files))
+	for _, o := range c.verified {
+		fmt.Fprintf(&b, "- %s\n", o.Mark())
+	}
+	if c.review != nil {
+		b.WriteString(c.review.lines())
+	}
+	if r := c.result(phaseImplementation); r != nil && len(r.Sensitive) > 0 {
+		fmt.Fprintf(&b, "\nTests and checks that it changes:\n- %s\n", strings.Join(r.Sensitive, "\n- "))
+	}
+	fmt.Fprintf(&b, "\n```diff\n%s\n```\n\nAnswer \"go on\" to deliver it, \"stop\"%s.", clipText(change.Diff, 60<<10), orGuidance(rounds))
+	return b.String(), nil
+}
+
+// wish makes a step of what a person wants changed.
+func (p *Plan) wish(text string, files []string) PlanStep {
+	for n := 1; ; n++ {
+		id := fmt.Sprintf("wish-%d", n)
+		if p.step(id) == nil {
+			return PlanStep{ID: id, Title: clipText(titleOf("# "+strings.ReplaceAll(text, ":", " ")), 70), Goal: "The person who asked for this has seen the change so far and says: " + text, Files: files, Status: StepTodo}
+		}
+	}
+}
+
+// passStep asks about a step that was carried out, where every step is asked about.
+// What a person wants changed becomes the next step.
+func (w *work) passStep(ctx context.Context, plan *Plan, record StepRecord) (stopped bool, err error) {
+	if w.delivery.Approve != ApproveManual || record.State != StepDone {
+		return false, nil
+	}
+	change, err := call[diffResult](ctx, w.run, w.delivery.tools.diff, diffRequest{From: record.Commit + "^", To: record.Commit})
+	if err != nil {
+		return false, err
+	}
+	question := fmt.Sprintf("Step %s (%s) is done: %s.\n\n```diff\n%s\n```\n\nAnswer \"go on\", \"stop\"%s.", record.ID, record.Title, statLine(change.Files), clipText(change.Diff, 30<<10), orGuidance(maxRounds))
+	verdict, err := call[gateResult](ctx, w.run, w.delivery.gate, gateRequest{Phase: "step " + record.ID, Kind: gateStep, Ready: true, Rounds: maxRounds, Status: "success", Question: question})
+	if err != nil || verdict.Decision != decisionAgain {
+		return verdict.Decision == decisionStop, err
+	}
+	_, err = call[Plan](ctx, w.run, w.delivery.tools.writePlan, planUpdate{After: record.ID, Add: []PlanStep{plan.wish(verdict.Guidance, record.Files)}})
+	return false, err
+}

@@ -1,0 +1,233 @@
+package pipeline_test
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/troupe-dev/troupe/pipeline"
+)
+
+// stepsOf are the ids of the steps that became commits.
+func stepsOf(r *pipeline.Report) (ids []string) {
+	for _, c := range r.Commits {
+		ids = append(ids, c.Step)
+	}
+	return ids
+}
+
+// What a person says about a plan is guidance for the planner, not an order to stop.
+func TestAPersonMayWantAnotherPlan(t *testing.T) {
+	y := shellYard(t)
+	y.config.Approve = pipeline.ApprovePlan
+	y.with("planning", func(_, prompt string, _ int) string {
+		if strings.Contains(prompt, "one step is enough") {
+			return thought("planning", yardStep("1", "All at once", nil))
+		}
+		return y.usual("planning", "")
+	})
+	if _, end, err := y.run(nil); err != nil || end.Stop != "input_requested" {
+		t.Fatalf("%+v %v", end, err)
+	}
+	_, end, err := y.say("one step is enough")
+	if err != nil || end.Stop != "input_requested" || !strings.Contains(end.Output.Summary, "The plan has 1 step:") || !strings.Contains(end.Output.Summary, "All at once") {
+		t.Fatalf("%+v %v", end, err)
+	}
+	if len(y.prompts("BMAD planning", "one step is enough", "DOCUMENT OF THE PHASE planning")) == 0 {
+		t.Error("the planner does not see the plan that it is to change")
+	}
+	r, _, err := y.say("go on")
+	if err != nil || r == nil || r.Outcome != pipeline.OutcomeDelivered || !slices.Equal(stepsOf(r), []string{"1"}) {
+		t.Fatalf("%+v %v", r, err)
+	}
+}
+
+// What a person wants changed after seeing the change is a step like any other.
+func TestAPersonMayWantTheChangeChanged(t *testing.T) {
+	y := shellYard(t)
+	y.config.Approve = pipeline.ApproveDiff
+	if _, end, err := y.run(nil); err != nil || end.Stop != "input_requested" {
+		t.Fatalf("%+v %v", end, err)
+	}
+	_, end, err := y.say("Please add a third file, too")
+	if err != nil || end.Stop != "input_requested" || !strings.Contains(end.Output.Summary, "+++ b/stepwish-1.ok") {
+		t.Fatalf("%+v %v", end, err)
+	}
+	if len(y.prompts("BMAD implementation", "Please add a third file, too")) == 0 || len(y.prompts("BMAD qa", "stepwish-1.ok")) == 0 {
+		t.Error("the wish was neither built nor reviewed")
+	}
+	r, _, err := y.say("go on")
+	if err != nil || r == nil || r.Outcome != pipeline.OutcomeDelivered || !slices.Equal(stepsOf(r), []string{"1", "2", "wish-1"}) {
+		t.Fatalf("%+v %v", r, err)
+	}
+}
+
+// With manual approval a person is asked after every phase and after every step.
+func TestManualApprovalAsksAfterEveryStep(t *testing.T) {
+	y := shellYard(t)
+	y.config.Approve = pipeline.ApproveManual
+	_, end, err := y.run(nil)
+	var questions []string
+	answers := map[string]string{"Step 1 (First)": "call it otherwise"}
+	for err == nil && end.Stop == "input_requested" && len(questions) < 20 {
+		first, _, _ := strings.Cut(end.Output.Summary, "\n")
+		questions = append(questions, first)
+		answer := "go on"
+		for part, said := range answers {
+			if strings.HasPrefix(first, part) {
+				answer = said
+			}
+		}
+		_, end, err = y.say(answer)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{"Phase requirements", "Phase architecture", "Phase discovery", "The plan has 2 steps", "Step 1 (First) is done", "Step wish-1 (", "Step 2 (Second) is done", "The change is ready"}
+	if len(questions) != len(want) {
+		t.Fatalf("asked %q", questions)
+	}
+	for i, w := range want {
+		if !strings.HasPrefix(questions[i], w) {
+			t.Errorf("question %d is %q, want %q", i+1, questions[i], w)
+		}
+	}
+	if r := pipeline.ReportOf(y.events()); r == nil || r.Outcome != pipeline.OutcomeDelivered || !slices.Equal(stepsOf(r), []string{"1", "wish-1", "2"}) {
+		t.Errorf("%+v", r)
+	}
+}
+
+// A person who stops after a step keeps what is committed, and can go on.
+func TestAStopAfterAStepKeepsIt(t *testing.T) {
+	y := shellYard(t)
+	y.config.Approve = pipeline.ApproveManual
+	_, end, err := y.run(nil)
+	for err == nil && end.Stop == "input_requested" && !strings.HasPrefix(end.Output.Summary, "Step 1") {
+		_, end, err = y.say("go on")
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, _, err := y.say("stop")
+	if err != nil || r == nil || r.Outcome != pipeline.OutcomePartial || !slices.Equal(stepsOf(r), []string{"1"}) || !slices.Contains(r.Reasons, "stopped by a person") {
+		t.Fatalf("%+v %v", r, err)
+	}
+}
+
+// A sentence is no order to stop: where only a person can put something right, what is
+// neither a yes nor a stop is asked about again.
+func TestASentenceDoesNotStopADelivery(t *testing.T) {
+	y := shellYard(t)
+	y.config.Repository.Checks = []pipeline.Check{{Name: "test", Run: "no-such-command-here"}}
+	if _, end, err := y.run(nil); err != nil || end.Stop != "input_requested" {
+		t.Fatalf("%+v %v", end, err)
+	}
+	_, end, err := y.say("I have installed it now")
+	if err != nil || end.Stop != "input_requested" || !strings.Contains(end.Output.Summary, `neither "go on" nor "stop"`) {
+		t.Fatalf("%+v %v", end, err)
+	}
+	if r, _, err := y.say("stop"); err != nil || r == nil || !slices.Contains(r.Reasons, "stopped by a person") {
+		t.Fatalf("%+v %v", r, err)
+	}
+}
+
+// A test that the builder itself has just written is not one that was there: it may
+// correct it without giving a reason.
+func TestABuilderMayCorrectItsOwnTest(t *testing.T) {
+	needsGo(t)
+	y := newYard(t, goRepository())
+	y.answer = func(phase, step, prompt string, n int) string {
+		switch phase {
+		case "planning":
+			return thought(phase, yardStep("1", "Median", object{"files": []string{"stats.go"}}))
+		case "implementation":
+			if n == 0 {
+				return built(edited("stats.go", minFunc, minFunc+median), fileOf("median_test.go", strings.Replace(medianTest, "2.5", "2.4", 1)))
+			}
+			return built(fileOf("median_test.go", medianTest))
+		case "qa":
+			return reviewed("accept", []object{{"id": "AC1", "state": "met", "evidence": "median_test.go"}, {"id": "AC2", "state": "met", "evidence": "stats.go"}}, nil)
+		}
+		return thought(phase)
+	}
+	y.mustRun(pipeline.OutcomeDelivered)
+	if got := y.prompts("it changes a test that was there"); len(got) > 0 {
+		t.Error("it was asked for a reason")
+	}
+}
+
+// Findings of a second review get numbers of their own, whoever ran the first.
+func TestFixesOfALaterReviewAreMade(t *testing.T) {
+	y := shellYard(t)
+	y.config.Approve = pipeline.ApproveDiff
+	y.with("qa", func(_, prompt string, n int) string {
+		if n == 0 || n == 2 {
+			return reviewed("changes_required", nil, []object{{"id": "F1", "severity": "major", "path": "step1.ok", "problem": []string{"too few files", "", "still too short"}[n], "fix": "Add one"}})
+		}
+		return reviewed("accept", nil, nil)
+	})
+	if _, end, err := y.run(nil); err != nil || end.Stop != "input_requested" {
+		t.Fatalf("%+v %v", end, err)
+	}
+	if _, end, err := y.say("one more file, please"); err != nil || end.Stop != "input_requested" {
+		t.Fatalf("%+v %v", end, err)
+	}
+	r, _, err := y.say("go on")
+	if err != nil || r == nil || !slices.Equal(stepsOf(r), []string{"1", "2", "fix-1", "wish-1", "fix-2"}) {
+		t.Fatalf("%+v %v", r, err)
+	}
+}
+
+// A check that cannot run in the midst of a step is a question, and the step goes on
+// with what the builder has already answered.
+func TestACheckThatCannotRunInAStepIsAQuestion(t *testing.T) {
+	y := shellYard(t)
+	y.config.Repository.Checks = []pipeline.Check{{Name: "test", Run: `test -e step1.ok || exit 0; test -e "$TROUPE_TEST_READY" || missing-command`}}
+	ready := filepath.Join(t.TempDir(), "ready")
+	t.Setenv("TROUPE_TEST_READY", ready)
+	y.config.Repository.Env = []string{"TROUPE_TEST_READY"}
+	y.config.Repository.Read = []string{filepath.Dir(ready)}
+	_, end, err := y.run(nil)
+	if err != nil || end.Stop != "input_requested" || !strings.Contains(end.Output.Summary, "could not run in round 1 of step 1") {
+		t.Fatalf("%+v %v", end, err)
+	}
+	if err := os.WriteFile(ready, nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	r, _, err := y.say("go on")
+	if err != nil || r == nil || r.Outcome != pipeline.OutcomeDelivered {
+		t.Fatalf("%+v %v", r, err)
+	}
+	if n := y.counts["implementation1"]; n != 1 {
+		t.Errorf("the builder of step 1 was asked %d times", n)
+	}
+}
+
+// Commands that discovery proposes are asked about once, where there are no checks, and
+// never run unasked.
+func TestProposedChecksAreAskedAbout(t *testing.T) {
+	for said, outcome := range map[string]string{"go on": pipeline.OutcomeFailed, "stop": pipeline.OutcomePartial} {
+		y := shellYard(t)
+		y.config.Repository.Checks = nil
+		y.with("discovery", func(string, string, int) string {
+			return strings.Replace(thought("discovery"), `"relevant_files"`, `"checks":[{"name":"No ones","argv":["sh","-c","test ! -e step1.ok"]}],"relevant_files"`, 1)
+		})
+		_, end, err := y.run(nil)
+		if err != nil || end.Stop != "input_requested" || !strings.Contains(end.Output.Summary, "no-ones: sh -c test ! -e step1.ok") {
+			t.Fatalf("%+v %v", end, err)
+		}
+		r, _, err := y.say(said)
+		if err != nil || r == nil || r.Outcome != outcome || (len(r.Baseline) == 1) != (said == "go on") {
+			t.Errorf("%s: %+v %v", said, r, err)
+		}
+	}
+	y := shellYard(t)
+	y.with("discovery", func(string, string, int) string {
+		return strings.Replace(thought("discovery"), `"relevant_files"`, `"checks":[{"name":"x","argv":["touch","/never"]}],"relevant_files"`, 1)
+	})
+	if r := y.mustRun(pipeline.OutcomeDelivered); len(r.Checks) != 1 || len(y.warnings("checks_proposed")) != 1 {
+		t.Errorf("%+v", r.Checks)
+	}
+}

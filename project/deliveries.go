@@ -1,0 +1,266 @@
+package project
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/git"
+	"github.com/troupe-dev/troupe/pipeline"
+	"github.com/troupe-dev/troupe/server"
+)
+
+// DeliveryPlan reads the plan of a delivery. One that has none yet is fs.ErrNotExist.
+func (p *Project) DeliveryPlan(site *pipeline.Site) (*pipeline.Plan, error) {
+	data, err := os.ReadFile(p.planFile(site))
+	if err != nil {
+		return nil, err
+	}
+	return pipeline.ReadPlan(data)
+}
+
+func (p *Project) planFile(site *pipeline.Site) string {
+	return filepath.Join(p.SiteFolder(site), pipeline.PlanFile)
+}
+
+// ChangeDeliveryPlan replaces the plan of a delivery and says, line by line, what
+// changed. It is used from the next step on.
+func (p *Project) ChangeDeliveryPlan(site *pipeline.Site, plan *pipeline.Plan) (changes []string, err error) {
+	now, err := pipeline.ReadPlan(plan.YAML())
+	if err != nil {
+		return nil, err
+	}
+	was, err := p.DeliveryPlan(site)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		was = nil // one that is broken may be mended
+	}
+	if changes = pipeline.ComparePlans(was, now); len(changes) == 0 {
+		return nil, nil
+	}
+	temporary := p.planFile(site) + ".new"
+	if err := os.WriteFile(temporary, now.YAML(), 0o644); err != nil {
+		return nil, err
+	}
+	return changes, os.Rename(temporary, p.planFile(site))
+}
+
+// DeliveryDiff is what a delivery changes, or one step of it.
+func (p *Project) DeliveryDiff(ctx context.Context, site *pipeline.Site, step string) (string, error) {
+	repo, err := git.Open(ctx, site.Repo)
+	if err != nil {
+		return "", err
+	}
+	from, to := site.Base, "refs/heads/"+site.Branch
+	if step != "" {
+		if from, to, err = p.commitOf(site, step); err != nil {
+			return "", err
+		}
+	}
+	return repo.Patch(ctx, from, to)
+}
+
+func (p *Project) commitOf(site *pipeline.Site, step string) (from, to string, err error) {
+	plan, err := p.DeliveryPlan(site)
+	if err != nil {
+		return "", "", err
+	}
+	for _, s := range plan.Steps {
+		if s.ID == step && s.Commit != "" {
+			return s.Commit + "^", s.Commit, nil
+		}
+	}
+	return "", "", fmt.Errorf("step %.40q is not done: %w", step, fs.ErrNotExist)
+}
+
+// ApplyDelivery merges a delivery's branch into what is checked out, as one commit
+// where squash says so. Nothing is done where that would conflict.
+func (p *Project) ApplyDelivery(ctx context.Context, site *pipeline.Site, squash bool) (after string, err error) {
+	repo, err := git.Open(ctx, site.Repo)
+	if err != nil {
+		return "", err
+	}
+	message := ""
+	if squash {
+		title, _, _ := strings.Cut(strings.TrimSpace(site.Request), "\n")
+		message = strings.ToValidUTF8(title[:min(len(title), 72)], "") + "\n\nDelivery " + site.ID + "\n"
+	}
+	before, after, err := repo.Take(ctx, site.Branch, "Merge delivery "+site.ID, message)
+	if err != nil {
+		return "", fmt.Errorf("delivery %s was not applied: %w", site.ID, err)
+	}
+	if before != after {
+		site.Applied = []string{before, after}
+		err = site.Save(p.SiteFolder(site))
+	}
+	return after, err
+}
+
+// UndoDelivery reverts what was applied of a delivery, by a commit that it returns; or,
+// where nothing was, removes the delivery's branch, worktree and folder.
+func (p *Project) UndoDelivery(ctx context.Context, site *pipeline.Site) (reverted string, err error) {
+	repo, err := git.Open(ctx, site.Repo)
+	if err != nil {
+		return "", err
+	}
+	if len(site.Applied) == 2 {
+		reverted, err = repo.Revert(ctx, site.Applied[0], site.Applied[1], "Revert delivery "+site.ID+"\n")
+		if err != nil {
+			return "", fmt.Errorf("delivery %s was not reverted: %w", site.ID, err)
+		}
+		site.Applied = nil
+		return reverted, site.Save(p.SiteFolder(site))
+	}
+	for _, dir := range []string{site.Worktree, site.Worktree + "-clean"} {
+		if err := repo.RemoveWorktree(ctx, dir); err != nil {
+			return "", err
+		}
+	}
+	if err := repo.Drop(ctx, site.Branch, "refs/troupe/"+site.ID+"/"); err != nil {
+		return "", err
+	}
+	return "", os.RemoveAll(p.SiteFolder(site))
+}
+
+// CheckOutput is the last output of a check of a delivery, by the check's name, or that
+// of one of its runs, by its file.
+func (p *Project) CheckOutput(site *pipeline.Site, name string) (string, error) {
+	root, err := os.OpenRoot(p.SiteFolder(site))
+	if err != nil {
+		return "", err
+	}
+	defer root.Close()
+	file := pipeline.OutputFile(name)
+	if strings.HasPrefix(name, "checks/") {
+		file = name
+	}
+	data, err := root.ReadFile(filepath.FromSlash(file))
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", fmt.Errorf("the check %.80q was not run: %w", name, fs.ErrNotExist)
+	}
+	return string(data), err
+}
+
+// deliveries are the project's, for its server.
+type deliveries struct{ *stage }
+
+// order is how a delivery is to be done that somebody asks the server for.
+func (d deliveries) order(o server.DeliveryOptions) (Delivery, error) {
+	order := d.project.Delivery()
+	if o.Approve != "" {
+		order.Approve = o.Approve
+	}
+	if order.Agents = o.Agents; o.Project != "" {
+		if !filepath.IsLocal(o.Project) {
+			return order, fmt.Errorf("project: %.80q is not a directory of this project", o.Project)
+		}
+		order.Repo = within(d.project.dir, o.Project)
+	}
+	return order, nil
+}
+
+// Start implements [server.Deliveries].
+func (d deliveries) Start(ctx context.Context, request string, o server.DeliveryOptions) (step troupe.Step, input troupe.Input, err error) {
+	order, err := d.order(o)
+	if err != nil {
+		return nil, input, err
+	}
+	step, input, err = d.project.StartDelivery(ctx, request, order)
+	if o.Budget > 0 {
+		input.Limits.Cost = o.Budget
+	}
+	return step, input, err
+}
+
+// Continue implements [server.Deliveries].
+func (d deliveries) Continue(ctx context.Context, session, from, guidance string) (step troupe.Step, input troupe.Input, err error) {
+	site, err := d.project.Site(session)
+	if err != nil {
+		return nil, input, err
+	}
+	return d.project.ContinueDelivery(ctx, site, from, guidance)
+}
+
+// Step implements [server.Deliveries].
+func (d deliveries) Step(ctx context.Context, session string) (troupe.Step, error) {
+	p, err := d.find(ctx, Deliver, session)
+	if err != nil {
+		return nil, err
+	}
+	return p.Step, nil
+}
+
+// Show implements [server.Deliveries].
+func (d deliveries) Show(ctx context.Context, session string) (view server.DeliverySite, err error) {
+	site, err := pipeline.ReadSite(filepath.Join(d.project.deliveriesDir(), session))
+	if err != nil {
+		return view, err
+	}
+	view = server.DeliverySite{
+		ID: site.ID, Request: site.Request, Repo: site.Repo, Worktree: site.Worktree, Branch: site.Branch, Base: site.Base, Created: site.Created,
+		Sandbox: site.Sandbox, Applied: len(site.Applied) > 0,
+	}
+	if plan, err := d.project.DeliveryPlan(site); err == nil {
+		view.Plan = plan
+	}
+	for i := range site.Checks {
+		view.Checks = append(view.Checks, server.NamedCheck{Name: site.Checks[i].Name, Command: site.Checks[i].Command()})
+	}
+	repo, err := git.Open(ctx, site.Repo)
+	if err != nil {
+		return view, nil //nolint:nilerr // a repository that is gone leaves what is on file
+	}
+	files, err := repo.Stats(ctx, site.Base, "refs/heads/"+site.Branch)
+	if err != nil {
+		return view, nil //nolint:nilerr // so does a branch
+	}
+	for _, f := range files {
+		view.Files = append(view.Files, server.ChangedFile{Path: f.Path, Added: f.Added, Removed: f.Removed})
+	}
+	return view, nil
+}
+
+// ChangePlan implements [server.Deliveries].
+func (d deliveries) ChangePlan(_ context.Context, session string, plan *pipeline.Plan) ([]string, error) {
+	site, err := d.project.Site(session)
+	if err != nil {
+		return nil, err
+	}
+	return d.project.ChangeDeliveryPlan(site, plan)
+}
+
+// Read implements [server.Deliveries].
+func (d deliveries) Read(ctx context.Context, session, kind, name string) (string, error) {
+	site, err := d.project.Site(session)
+	if err != nil {
+		return "", err
+	}
+	if kind == "check" {
+		return d.project.CheckOutput(site, name)
+	}
+	return d.project.DeliveryDiff(ctx, site, name)
+}
+
+// Act implements [server.Deliveries].
+func (d deliveries) Act(ctx context.Context, session, act string) (string, error) {
+	site, err := d.project.Site(session)
+	if err != nil {
+		return "", err
+	}
+	if act == "undo" {
+		reverted, err := d.project.UndoDelivery(ctx, site)
+		if err != nil || reverted == "" {
+			return "The branch " + site.Branch + " is removed.", err
+		}
+		return "It was reverted by " + reverted[:7] + ". The branch " + site.Branch + " is still there.", nil
+	}
+	after, err := d.project.ApplyDelivery(ctx, site, act == "squash")
+	if err != nil {
+		return "", err
+	}
+	return "It is applied: " + site.Repo + " is now at " + after[:7] + ".", nil
+}

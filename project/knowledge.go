@@ -1,0 +1,103 @@
+package project
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+
+	"github.com/troupe-dev/troupe/knowledge"
+	"github.com/troupe-dev/troupe/pipeline"
+	"github.com/troupe-dev/troupe/project/internal/config"
+)
+
+// openKnowledge opens the knowledge base: the project's own, or a server's. With users,
+// each has documents of their own in it, unless they share one.
+func (s *stage) openKnowledge(ctx context.Context) (func(user string) pipeline.Knowledge, error) {
+	c := s.project.config.Knowledge
+	ofEach := s.project.hasUsers() && !c.Shared
+	if c.Server == "" {
+		base, err := s.project.Knowledge(ctx)
+		if err != nil {
+			return nil, err
+		}
+		s.keep(base)
+		return func(user string) pipeline.Knowledge {
+			if ofEach && user != "" {
+				return base.As(userPrefix + user)
+			}
+			return base
+		}, nil
+	}
+	if ofEach {
+		return nil, fmt.Errorf("knowledge.server in %s is one account for all users; set knowledge.shared to true if they are to share it", config.Name)
+	}
+	client, err := s.project.connectKnowledge(ctx)
+	if err != nil {
+		return nil, err
+	}
+	s.keep(closing(client.Close))
+	return func(string) pipeline.Knowledge { return client }, nil
+}
+
+// userPrefix begins the names under which users of the server keep documents, so that
+// none of them is somebody else who uses the base.
+const userPrefix = "server:"
+
+// closing is something that cannot fail to close.
+type closing func()
+
+// Close implements [io.Closer].
+func (c closing) Close() error { c(); return nil }
+
+// Knowledge opens the embedded knowledge base as the project's user. Whoever opens it
+// closes it.
+func (p *Project) Knowledge(ctx context.Context) (*knowledge.Base, error) {
+	c := p.config.Knowledge
+	path := filepath.Join(p.DataDir(), "knowledge.db")
+	if c.Path != "" {
+		path = within(p.dir, c.Path)
+	}
+	base, err := knowledge.Open(ctx, path)
+	if err != nil {
+		return nil, err
+	}
+	if c.User != "" {
+		base = base.As(c.User)
+	}
+	return base, nil
+}
+
+// connectKnowledge reaches the MCP server that keeps the documents. Who we are comes
+// from the environment, and is in no event.
+func (p *Project) connectKnowledge(ctx context.Context) (*knowledge.Client, error) {
+	c, server := p.config.Knowledge, p.config.MCP[p.config.Knowledge.Server]
+	config := knowledge.ClientConfig{
+		Command: server.Command, Args: server.Args, Env: server.Env, Dir: p.dir, URL: server.URL, Timeout: server.Timeout,
+	}
+	switch c.Style {
+	case "gkchatty":
+		config.Mapping = knowledge.GKChatty{}
+	case "memory":
+		config.Mapping = knowledge.Memory{}
+	}
+	if c.UserEnv != "" {
+		config.Username, config.Password = p.models.Getenv(c.UserEnv), knowledge.Secret(p.models.Getenv(c.PasswordEnv))
+		if config.Username == "" {
+			return nil, errors.New("knowledge.user_env: the environment variable " + c.UserEnv + " is not set")
+		}
+	}
+	if server.URL != "" {
+		client, err := p.client(server.URL)
+		if err != nil {
+			return nil, err
+		}
+		client.Timeout = 0 // streams stay open
+		config.HTTPClient = client
+	}
+	return knowledge.Connect(ctx, config)
+}
+
+// KnowledgeUser returns whose documents are those of Knowledge.
+func (p *Project) KnowledgeUser() string { return cmp.Or(p.config.Knowledge.User, knowledge.Local) }

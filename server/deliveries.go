@@ -1,0 +1,324 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"math"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/pipeline"
+)
+
+// Deliveries are what a server can do about deliveries into repositories. A delivery
+// is named by its session; one that has no repository yet is fs.ErrNotExist.
+type Deliveries interface {
+	// Start and Continue return what a delivery is run with: Engine.Run(ctx, step, input).
+	Start(ctx context.Context, request string, options DeliveryOptions) (troupe.Step, troupe.Input, error)
+	Continue(ctx context.Context, session, from, guidance string) (troupe.Step, troupe.Input, error)
+	// Step returns the step of a delivery that has begun: for an answer, or to resume it.
+	Step(ctx context.Context, session string) (troupe.Step, error)
+	Show(ctx context.Context, session string) (DeliverySite, error)
+	// ChangePlan replaces the plan, and says what changed. A plan that makes no sense is
+	// refused and the old one stays.
+	ChangePlan(ctx context.Context, session string, plan *pipeline.Plan) (changes []string, err error)
+	// Read returns a text: a "diff", of a step or of all; or the output of a "check", by
+	// its name or by the file of one of its runs.
+	Read(ctx context.Context, session, kind, name string) (string, error)
+	// Act does "apply", "squash" or "undo", and says what was done.
+	Act(ctx context.Context, session, act string) (string, error)
+}
+
+// A DeliverySite is where a delivery works.
+type DeliverySite struct {
+	ID       string    `json:"id"`
+	Request  string    `json:"request"`
+	Repo     string    `json:"repo"`
+	Worktree string    `json:"worktree"`
+	Branch   string    `json:"branch"`
+	Base     string    `json:"base"`
+	Created  time.Time `json:"created"`
+	Sandbox  string    `json:"sandbox,omitempty"`
+	// Applied says that its branch was taken into the checkout.
+	Applied bool           `json:"applied,omitempty"`
+	Plan    *pipeline.Plan `json:"plan,omitempty"`
+	Checks  []NamedCheck   `json:"checks"`
+	Files   []ChangedFile  `json:"files"`
+}
+
+// A NamedCheck is what a result is checked with.
+type NamedCheck struct {
+	Name    string `json:"name"`
+	Command string `json:"command"`
+}
+
+// A ChangedFile is how much of a file a delivery changes.
+type ChangedFile struct {
+	Path    string `json:"path"`
+	Added   int    `json:"added"`
+	Removed int    `json:"removed"`
+}
+
+// A deliveryView is a delivery as people look at it.
+type deliveryView struct {
+	DeliverySite
+	Session string `json:"session"`
+	// State is running, waiting, completed, failed or cancelled; Outcome, once it has come
+	// to its end, delivered, partial or failed, for Reasons.
+	State    string   `json:"state"`
+	Outcome  string   `json:"outcome,omitempty"`
+	Reasons  []string `json:"reasons,omitempty"`
+	Question string   `json:"question,omitempty"`
+	// Runs are the checks as they were measured, the latest last.
+	Runs      []checkView          `json:"runs"`
+	Commits   []commitView         `json:"commits"`
+	Findings  []pipeline.Finding   `json:"findings"`
+	Criteria  []pipeline.Criterion `json:"criteria"`
+	Claims    []string             `json:"claims,omitempty"`
+	Documents []documentView       `json:"documents"`
+	Warnings  []string             `json:"warnings,omitempty"`
+	Tokens    int                  `json:"tokens"`
+	Cost      float64              `json:"cost"`
+	Seconds   float64              `json:"seconds"`
+	// Acts are what can be done about it now: apply, undo, continue, plan.
+	Acts []string `json:"acts"`
+}
+
+type checkView struct {
+	Label   string    `json:"label"`
+	At      time.Time `json:"at"`
+	Name    string    `json:"name"`
+	Command string    `json:"command"`
+	OK      bool      `json:"ok"`
+	Exit    int       `json:"exit"`
+	// Tests is how many ran, -1 where the runner does not say.
+	Tests   int      `json:"tests"`
+	Failing []string `json:"failing,omitempty"`
+	Remedy  string   `json:"remedy,omitempty"`
+	Seconds float64  `json:"seconds"`
+	// File is what its output is asked for by.
+	File string `json:"file,omitempty"`
+}
+
+type commitView struct {
+	Step   string `json:"step"`
+	Commit string `json:"commit"`
+	Title  string `json:"title"`
+}
+
+type documentView struct {
+	Phase string `json:"phase"`
+	Path  string `json:"path"`
+	State string `json:"state"`
+}
+
+// site finds a delivery of whoever asks.
+func (s *Server) site(c *call) (troupe.SessionInfo, DeliverySite, error) {
+	info, err := s.found(c)
+	if err != nil {
+		return info, DeliverySite{}, err
+	}
+	if s.config.Deliveries == nil {
+		return info, DeliverySite{}, absent("deliveries")
+	}
+	site, err := s.config.Deliveries.Show(c.r.Context(), info.ID)
+	if errors.Is(err, fs.ErrNotExist) {
+		err = refuse(http.StatusNotFound, "this session has no delivery that has begun")
+	}
+	return info, site, err
+}
+
+func (s *Server) showDelivery(c *call) (deliveryView, error) {
+	info, site, err := s.site(c)
+	if err != nil {
+		return deliveryView{}, err
+	}
+	events, err := collect(s.config.Store.Events(c.r.Context(), info.ID, 0), math.MaxInt)
+	if err != nil {
+		return deliveryView{}, err
+	}
+	summary := pipeline.Summarize(events)
+	v := deliveryView{
+		DeliverySite: site, Session: info.ID, State: summary.State, Question: summary.Question, Tokens: summary.Tokens, Cost: summary.Cost, Seconds: summary.Duration.Duration().Seconds(),
+		Runs: []checkView{}, Commits: []commitView{}, Findings: []pipeline.Finding{}, Criteria: []pipeline.Criterion{}, Documents: []documentView{},
+	}
+	v.Checks, v.Files = listed(v.Checks), listed(v.Files)
+	for _, r := range pipeline.CheckRuns(events) {
+		v.Runs = append(v.Runs, checkView{r.Label, r.At, r.Name, r.Command, r.OK, r.Exit, r.Tests, r.Failing, r.Remedy, r.Took.Seconds(), r.File})
+	}
+	for _, d := range pipeline.Documents(events) {
+		v.Documents = append(v.Documents, documentView{d.Phase, d.Path, d.State})
+	}
+	for _, w := range summary.Warnings {
+		v.Warnings = append(v.Warnings, w.Message)
+	}
+	if r := summary.Report; r != nil {
+		v.Outcome, v.Reasons, v.Claims = r.Outcome, r.Reasons, r.Claims
+		findings, criteria := r.PlainFindings()
+		v.Findings, v.Criteria = append(v.Findings, findings...), append(v.Criteria, criteria...)
+	}
+	v.addSteps()
+	v.Acts = v.acts()
+	return v, nil
+}
+
+// addSteps lists the commits of the plan's steps.
+func (v *deliveryView) addSteps() {
+	if v.Plan == nil {
+		return
+	}
+	for _, step := range v.Plan.Steps {
+		if step.Commit != "" {
+			v.Commits = append(v.Commits, commitView{step.ID, step.Commit, step.Title})
+		}
+	}
+}
+
+// acts are what can be done about a delivery as it is.
+func (v *deliveryView) acts() []string {
+	acts := []string{}
+	if v.Plan != nil && v.State != "running" {
+		acts = append(acts, "plan")
+	}
+	if v.State == "running" || v.State == "waiting" {
+		return acts
+	}
+	if len(v.Commits) > 0 && !v.Applied {
+		acts = append(acts, "apply")
+	}
+	if v.Outcome != pipeline.OutcomeDelivered {
+		acts = append(acts, "continue")
+	}
+	return append(acts, "undo")
+}
+
+func (s *Server) showPlan(c *call) (pipeline.Plan, error) {
+	_, site, err := s.site(c)
+	if err == nil && site.Plan == nil {
+		err = refuse(http.StatusNotFound, "there is no plan yet")
+	}
+	if err != nil {
+		return pipeline.Plan{}, err
+	}
+	return *site.Plan, nil
+}
+
+// A planChange says what a person changed of a plan.
+type planChange struct {
+	Changes []string `json:"changes"`
+}
+
+func (s *Server) changePlan(c *call, plan pipeline.Plan) (planChange, error) {
+	info, _, err := s.site(c)
+	if err != nil {
+		return planChange{}, err
+	}
+	changes, err := s.config.Deliveries.ChangePlan(c.r.Context(), info.ID, &plan)
+	if err != nil {
+		return planChange{}, refuse(http.StatusUnprocessableEntity, "%v", err)
+	}
+	return planChange{listed(changes)}, nil
+}
+
+// A deliveryText is a text of a delivery.
+type deliveryText struct {
+	Text string `json:"text"`
+	// Left is how many bytes were left out.
+	Left int `json:"left,omitempty"`
+}
+
+// mostOfText is how many bytes of a diff or of a check's output are sent.
+const mostOfText = 1 << 20
+
+func (s *Server) readDelivery(c *call, kind, name string) (deliveryText, error) {
+	info, _, err := s.site(c)
+	if err != nil {
+		return deliveryText{}, err
+	}
+	text, err := s.config.Deliveries.Read(c.r.Context(), info.ID, kind, name)
+	if errors.Is(err, fs.ErrNotExist) {
+		err = refuse(http.StatusNotFound, "%s", strings.TrimSuffix(err.Error(), ": "+fs.ErrNotExist.Error()))
+	}
+	if err != nil {
+		return deliveryText{}, err
+	}
+	out := deliveryText{Text: strings.ToValidUTF8(text[:min(len(text), mostOfText)], "\ufffd")}
+	out.Left = len(text) - min(len(text), mostOfText)
+	return out, nil
+}
+
+func (s *Server) showDiff(c *call) (deliveryText, error) {
+	return s.readDelivery(c, "diff", c.r.URL.Query().Get("step"))
+}
+
+func (s *Server) showCheck(c *call) (deliveryText, error) {
+	name := c.r.PathValue("check")
+	if file := c.r.URL.Query().Get("file"); file != "" {
+		name = file
+	}
+	return s.readDelivery(c, "check", name)
+}
+
+// A deliveryAct is something to be done about a delivery.
+type deliveryAct struct {
+	// Act is apply, squash, or undo.
+	Act string `json:"act" jsonschema:"apply, squash or undo"`
+}
+
+// A deliveryDone says what was done.
+type deliveryDone struct {
+	Done string `json:"done"`
+}
+
+func (s *Server) actOnDelivery(c *call, in deliveryAct) (deliveryDone, error) {
+	if !slices.Contains([]string{"apply", "squash", "undo"}, in.Act) {
+		return deliveryDone{}, refuse(http.StatusBadRequest, "act: %.20q is neither apply, squash nor undo", in.Act)
+	}
+	info, _, err := s.site(c)
+	if err != nil {
+		return deliveryDone{}, err
+	}
+	if info.Status == "running" {
+		return deliveryDone{}, refuse(http.StatusConflict, "the delivery is being worked on")
+	}
+	done, err := s.config.Deliveries.Act(c.r.Context(), info.ID, in.Act)
+	if err != nil {
+		return deliveryDone{}, refuse(http.StatusConflict, "%v", err)
+	}
+	return deliveryDone{done}, nil
+}
+
+// A continuation is how a delivery that came to its end goes on.
+type continuation struct {
+	Guidance string `json:"guidance,omitempty"`
+	// From is the phase to run again, with all that come after it.
+	From string `json:"from,omitempty"`
+}
+
+func (s *Server) continueDelivery(c *call, in continuation) (started, error) {
+	info, _, err := s.site(c)
+	if err != nil {
+		return started{}, err
+	}
+	if info.Status == "waiting" || info.Status == "running" {
+		return started{}, refuse(http.StatusConflict, "the delivery has not come to its end")
+	}
+	key, err := c.key()
+	if err != nil {
+		return started{}, err
+	}
+	step, input, err := s.config.Deliveries.Continue(c.r.Context(), info.ID, in.From, in.Guidance)
+	if err != nil {
+		return started{}, refuse(http.StatusUnprocessableEntity, "%v", err)
+	}
+	input.IdempotencyKey = key
+	run, err := s.begin(c, step, input)
+	if err != nil {
+		return started{}, err
+	}
+	return run.started, nil
+}

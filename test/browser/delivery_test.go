@@ -1,0 +1,169 @@
+package browser
+
+import (
+	"encoding/json"
+	"os/exec"
+	"strings"
+	"testing"
+)
+
+type fields = map[string]any
+
+// phaseSays is an answer of a phase with outputs of its own.
+func phaseSays(phase string, outputs fields, artifacts ...fields) string {
+	if artifacts == nil {
+		artifacts = []fields{}
+	}
+	data, err := json.Marshal(fields{
+		"status": "success", "phase": phase, "artifacts": artifacts, "outputs": outputs, "validation": fields{"checks": []string{}, "passed": []string{}, "failed": []string{}},
+		"next_phase": fields{"ready": true, "blockers": []string{}, "requirements": []string{}}, "errors": []string{},
+	})
+	if err != nil {
+		panic(err)
+	}
+	return string(data)
+}
+
+func fileArtifact(path, content string) fields {
+	return fields{"name": "file", "path": path, "type": "file", "content": content}
+}
+
+// repository is a project in a git repository that checks itself with a line of shell.
+func repository(t *testing.T, m *model) string {
+	t.Helper()
+	dir := project(t, map[string]string{
+		"base.ok": "good\n", ".gitignore": "/data/\n/.cache/\n/.config/\n",
+		"check.sh":    "for f in *.ok; do grep -qx good \"$f\" || { echo \"$f:1: not good\"; exit 1; }; done; echo \"# tests $(ls *.ok | wc -l)\"\n",
+		"troupe.yaml": "model: stub/stub-1\nproviders: {stub: {base_url: " + m.URL + "/v1, models: {stub-1: {price: {input: 2, output: 8}}}}}\nlimits: {model_tries: 1}\npipeline:\n  checks: [{name: test, run: sh check.sh}]\n",
+	})
+	git(t, dir, "init -q -b main . && git add -A && git -c user.name=Ada -c user.email=ada@example.org commit -qm begin && git config user.name Ada && git config user.email ada@example.org")
+	return dir
+}
+
+func git(t *testing.T, dir, command string) string {
+	t.Helper()
+	c := exec.Command("sh", "-c", "git "+command)
+	c.Dir = dir
+	out, err := c.CombinedOutput()
+	if err != nil {
+		t.Fatalf("git %s: %v\n%s", command, err, out)
+	}
+	return string(out)
+}
+
+// chooses takes an option of a list.
+func (b *tab) chooses(selector, value string) {
+	b.t.Helper()
+	b.holds(`(() => { const list = document.querySelector(%s); if (!list) return false; list.value = %s; list.dispatchEvent(new Event("change", {bubbles: true})); return list.value === %s })()`, selector, value, value)
+}
+
+// thinks plays the phases up to planning.
+func (m *model) thinks(t *testing.T) {
+	t.Helper()
+	m.answers(t, phaseSays("requirements", fields{"user_stories": []string{"As a user I want it"}, "acceptance_criteria": []fields{{"id": "AC1", "text": "It is good", "how": "test"}}, "scope": "MVP", "constraints": []string{}}, fields{"name": "s.md", "type": "file", "content": "# Stories of ours\n"}))
+	m.answers(t, phaseSays("architecture", fields{"components": []string{"a"}, "technologies": []string{"sh"}, "patterns": []string{}, "decisions": []string{}}, fields{"name": "a.md", "type": "file", "content": "# Design\n"}))
+	m.answers(t, phaseSays("discovery", fields{"relevant_files": []fields{{"path": "base.ok", "relevance": "x", "priority": "high"}}, "gkchatty_context": []string{}, "entry_points": []string{}, "dependencies": []string{}}, fields{"name": "d.json", "type": "file", "content": "{}"}))
+	m.answers(t, phaseSays("planning", fields{"total_steps": 2, "estimated_time": "1h", "complexity": "low", "risk_level": "low", "steps": []fields{{"id": "1", "title": "The first file", "goal": "Write it."}, {"id": "2", "title": "The second file", "goal": "Write that, too."}}}))
+}
+
+func (m *model) builds(t *testing.T, path, content string) {
+	t.Helper()
+	m.answers(t, phaseSays("implementation", fields{"summary": "Did it.", "done": true, "files_changed": []string{}, "steps_completed": []string{}, "steps_remaining": []string{}, "notes": []string{}}, fileArtifact(path, content)))
+}
+
+// A delivery into a repository on the page: the plan is looked at and changed, the change
+// is read step by step, checks show their output, and the branch is taken.
+func TestADeliveryIntoARepository(t *testing.T) {
+	t.Parallel()
+	m := newModel(t)
+	dir := repository(t, m)
+	before := git(t, dir, "rev-parse HEAD")
+	b := open(t, serve(t, dir).link)
+	b.click(".side nav a", "Deliveries")
+	b.write("#request", "Make it good")
+	b.chooses(`[aria-label="Where it stops for you"]`, "plan")
+	b.click("form button", "Deliver")
+	m.thinks(t)
+	b.sees("[aria-label=Gate]", "The plan is ready.")
+	b.sees("[aria-label=Plan] .plan", "The second file")
+	b.sees("[aria-label=Checks]", "before the change")
+	b.sees("[aria-label=Documents]", "planning")
+	b.picture("delivery-plan")
+
+	b.click("[aria-label=Plan] button", "Change the plan")
+	b.write(`[aria-label="Title of step 2"]`, "Another file")
+	b.click("[aria-label='Change the plan'] button", "Save the plan")
+	b.sees("[aria-label=Plan] .plan", "Another file")
+	b.click("[aria-label=Gate] button", "Carry it out")
+	b.lacks("[aria-label=Gate]", "")
+	b.sees(".stepper [data-phase=implementation]", "working")
+
+	m.builds(t, "one.ok", "bad\n")
+	m.builds(t, "one.ok", "good\n")
+	second := m.asked(t)
+	if !strings.Contains(second.user, "Another file") {
+		t.Error("the plan that was changed on the page is not what is carried out")
+	}
+	b.sees("[aria-label=Plan] [data-status=done]", "The first file")
+	second.say(phaseSays("implementation", fields{"summary": "Did it.", "done": true, "files_changed": []string{}, "steps_completed": []string{}, "steps_remaining": []string{}, "notes": []string{}}, fileArtifact("two.ok", "good\n")))
+	second.end()
+	m.answers(t, phaseSays("qa", fields{
+		"tests_passed": true, "code_quality": "A", "security_issues": []string{}, "performance_concerns": []string{}, "recommendations": []string{}, "verdict": "accept",
+		"criteria": []fields{{"id": "AC1", "state": "met", "evidence": "one.ok:1"}}, "findings": []fields{{"id": "F1", "severity": "minor", "path": "one.ok", "line": 1, "problem": "It could be better"}},
+	}))
+
+	b.sees("[data-outcome=delivered]", "Delivered")
+	b.sees("[aria-label=Review]", "It is good")
+	b.sees("[aria-label=Review]", "It could be better")
+	b.sees("[aria-label=Checks]", "the result, on a clean checkout")
+	b.sees(".check-run[data-ok=false]", "failed")
+	b.click(".check-run[data-ok=false] button", "Output")
+	b.sees(".check-run .term", "one.ok:1: not good")
+	b.click("[aria-label='The change'] button", "Show it")
+	b.sees(".change .diff .a", "+good")
+	b.chooses(`[aria-label="Which step"]`, "2")
+	b.lacks(".change .diff .h", "one.ok")
+	b.sees(".change .diff .h", "+++ b/two.ok")
+	b.picture("delivery-delivered")
+	b.click("[aria-label=Documents] button", "requirements")
+	b.sees(".panel .prose", "Stories of ours")
+	if git(t, dir, "rev-parse HEAD") != before {
+		t.Error("the checkout was touched before anybody took the branch")
+	}
+
+	b.click("[aria-label=Outcome] button", "Take it")
+	b.sees("[aria-label=Outcome] .chip", "taken")
+	if got := git(t, dir, "show HEAD:two.ok"); got != "good\n" {
+		t.Errorf("two.ok is %q", got)
+	}
+	b.click("[aria-label=Outcome] button", "Take it back")
+	b.sees("[aria-label=Outcome] .chip", "delivered")
+	if got := git(t, dir, "ls-tree --name-only HEAD"); strings.Contains(got, "two.ok") {
+		t.Errorf("it was not taken back: %s", got)
+	}
+}
+
+// A delivery that fails says why, and goes on with what a person says.
+func TestADeliveryThatFailsGoesOnWithGuidance(t *testing.T) {
+	t.Parallel()
+	m := newModel(t)
+	b := open(t, serve(t, repository(t, m)).link)
+	b.click(".side nav a", "Deliveries")
+	b.write("#request", "Make it good")
+	b.click("form button", "Deliver")
+	m.thinks(t)
+	for n := range 4 {
+		m.builds(t, "one.ok", strings.Repeat("bad ", n+1)+"\n")
+	}
+	b.sees("[data-outcome=failed]", "step 1 failed")
+	b.picture("delivery-failed")
+	b.write(`[aria-label="Guidance for going on"]`, "Write the word good")
+	b.click("[aria-label=Outcome] button", "Go on")
+	again := m.asked(t)
+	if !strings.Contains(again.user, "Write the word good") {
+		t.Error("the builder does not see the guidance")
+	}
+	again.say(phaseSays("implementation", fields{"summary": "Did it.", "done": true, "files_changed": []string{}, "steps_completed": []string{}, "steps_remaining": []string{}, "notes": []string{}}, fileArtifact("one.ok", "good\n")))
+	again.end()
+	b.sees("[aria-label=Plan] [data-status=done]", "The first file")
+}

@@ -1,0 +1,156 @@
+// What a delivery does in its repository: plan, change, checks, findings, and what can
+// be done about it. All of it is what the server measured.
+
+import { get, once, post, query, request } from "./api.js";
+import { app, toast } from "./state.js";
+import { duration, nameOf, fileIcon } from "./format.js";
+import { html, icon, useEffect, useState } from "./view.js";
+
+const at = (id, more = "") => "api/deliveries/" + encodeURIComponent(id) + more;
+const api = {
+  delivery: (id) => get(at(id)),
+  changePlan: async (id, plan) => (await request("PUT", at(id, "/plan"), plan)).json(),
+  deliveryDiff: (id, step) => get(query(at(id, "/diff"), { step })),
+  deliveryCheck: (id, check, file) => get(query(at(id, "/checks/" + encodeURIComponent(check)), { file })),
+  continueDelivery: (id, how) => once(at(id, "/continue"), how),
+  actOnDelivery: (id, act) => post(at(id, "/act"), { act }),
+};
+
+// useSite fetches what there is of a delivery, anew whenever something has happened. It
+// is null where the delivery has no repository, or none yet.
+export function useSite(id, key) {
+  const [site, setSite] = useState(null);
+  useEffect(() => {
+    let here = true;
+    const later = setTimeout(() => api.delivery(id).then((found) => here && setSite(found), () => {}), site ? 400 : 0);
+    return () => { here = false; clearTimeout(later); };
+  }, [id, key]);
+  return [site, () => api.delivery(id).then(setSite, () => {})];
+}
+
+const marks = { __proto__: null, done: ["circle-check", "good", "done"], failed: ["circle-x", "bad", "failed"], doing: ["loader-circle", "acc spin", "being done"], skipped: ["circle", "faint", "left out"], todo: ["circle", "faint", "to do"] };
+
+// Outcome says what it came to, and offers what can be done about it.
+export function Outcome({ site, again }) {
+  const [guidance, setGuidance] = useState("");
+  const [busy, setBusy] = useState(false);
+  if (!site.outcome) return null;
+  const can = (act) => site.acts.includes(act);
+  const doing = async (work) => {
+    setBusy(true);
+    try {
+      const { done } = (await work()) ?? {};
+      if (done) toast(done);
+      await again();
+    } catch (problem) {
+      toast(problem.message);
+    }
+    setBusy(false);
+  };
+  const added = site.files.reduce((n, f) => n + f.added, 0);
+  const removed = site.files.reduce((n, f) => n + f.removed, 0);
+  const { operator } = app.me;
+  return html`<section class="card pad outcome" data-outcome=${site.outcome} aria-label="Outcome"><div class="row"><h2 class="grow">${{ delivered: "Delivered", partial: "Partly done", failed: "Not delivered" }[site.outcome] ?? site.outcome}</h2><span class=${"chip t " + (site.outcome === "delivered" ? "good" : "bad")}>${site.applied ? "taken" : site.outcome}</span></div>
+    <p class="small">${site.files.length} ${site.files.length === 1 ? "file" : "files"} <span class="good">+${added}</span> <span class="bad">−${removed}</span> in ${site.commits.length} ${site.commits.length === 1 ? "commit" : "commits"} on <code>${site.branch}</code>${site.seconds ? `, ${duration(site.seconds * 1000)}` : ""}</p>
+    ${site.reasons?.length > 0 && html`<ul class="stack small">${site.reasons.map((text) => html`<li class="row top" key=${text}>${icon("triangle-alert", "bad")}<span>${text}</span></li>`)}</ul>`}
+    ${can("continue") && html`<label class="field edge"><input value=${guidance} placeholder="What should be different? You may leave it empty." aria-label="Guidance for going on" onInput=${(e) => setGuidance(e.target.value)} /></label>`}
+    <div class="row wrap">${can("apply") && operator && html`<button type="button" class=${site.outcome === "delivered" ? "primary" : ""} disabled=${busy} onClick=${() => doing(() => api.actOnDelivery(site.session, "apply"))}>${icon("check")}Take it</button>`}
+      ${can("continue") && html`<button type="button" class="primary" disabled=${busy} onClick=${() => doing(() => api.continueDelivery(site.session, { ...(guidance.trim() && { guidance: guidance.trim() }) }))}>Go on</button>`}
+      <span class="grow"></span>${can("undo") && operator && html`<button type="button" class="ghost danger" disabled=${busy} onClick=${() => doing(() => api.actOnDelivery(site.session, "undo"))}>${site.applied ? "Take it back" : "Drop it"}</button>`}</div></section>`;
+}
+
+// lineKind is what a line of a diff is.
+const lineKind = (line) => (line.startsWith("+++") || line.startsWith("---") || line.startsWith("diff ") || line.startsWith("@@") ? "h" : line.startsWith("+") ? "a" : line.startsWith("-") ? "d" : "");
+
+// Change shows the change, of all steps or of one.
+export function Change({ site }) {
+  const [step, setStep] = useState("");
+  const [diff, setDiff] = useState(null);
+  const [isOpen, setOpen] = useState(false);
+  const last = site.commits.at(-1)?.commit ?? "";
+  useEffect(() => {
+    if (!isOpen) return;
+    setDiff(null);
+    api.deliveryDiff(site.session, step).then(setDiff, (problem) => setDiff({ text: problem.message, left: 0 }));
+  }, [isOpen, step, last]);
+  if (!site.files.length) return null;
+  return html`<section class="card pad change" aria-label="The change"><h2>The change</h2>
+    <ul class="stack small">${site.files.map((f) => html`<li key=${f.path} class="row">${icon(fileIcon(f.path))}<span class="grow cut">${f.path}</span><span class="num good">+${f.added}</span><span class="num bad">−${f.removed}</span></li>`)}</ul>
+    <div class="row wrap"><button type="button" class="sm" aria-expanded=${isOpen} onClick=${() => setOpen(!isOpen)}>${icon("file-diff")}${isOpen ? "Hide it" : "Show it"}</button>
+      ${isOpen && site.commits.length > 0 && html`<select aria-label="Which step" value=${step} onChange=${(e) => setStep(e.target.value)}><option value="">all steps</option>${site.commits.map((c) => html`<option key=${c.step} value=${c.step}>step ${c.step}: ${c.title}</option>`)}</select>`}</div>
+    ${isOpen && (diff ? html`<div class="diff" tabindex="0" role="group" aria-label="Unified diff">${diff.text.split("\n").slice(0, 5000).map((line, i) => html`<div key=${i} class=${lineKind(line)}>${line}</div>`)}</div>${diff.left > 0 && html`<p class="tiny faint">${diff.left} more bytes are not shown.</p>`}` : html`<p class="tiny faint">Loading …</p>`)}</section>`;
+}
+
+const labelOf = (label) => ({ baseline: "before the change", verify: "the result, on a clean checkout" }[label] ?? label);
+
+// Checks shows what was measured, the latest of each kind, with its output.
+export function Checks({ site }) {
+  const groups = new Map();
+  for (const run of site.runs) {
+    if (!groups.has(run.label)) groups.set(run.label, new Map());
+    groups.get(run.label).set(run.name, run);
+  }
+  if (!site.checks.length) return html`<section class="card pad checks" aria-label="Checks"><h2>Checks</h2><p class="small">${icon("triangle-alert", "bad")} This repository has no checks: nothing is measured.</p></section>`;
+  return html`<section class="card pad checks" aria-label="Checks"><h2>Checks</h2><p class="tiny faint">${site.checks.map((c) => `${c.name}: ${c.command}`).join(" · ")}${site.sandbox ? ` · sandbox ${site.sandbox}` : ""}</p>
+    ${[...groups].toReversed().map(([label, runs]) => html`<div key=${label}><h3 class="tiny faint">${labelOf(label)}</h3>${[...runs.values()].map((run) => html`<${CheckRun} key=${run.name + run.at} site=${site} run=${run} />`)}</div>`)}</section>`;
+}
+
+function CheckRun({ site, run }) {
+  const [output, setOutput] = useState(null);
+  const look = () => (output === null ? api.deliveryCheck(site.session, run.name, run.file).then((o) => setOutput(o.text || "(no output)"), (problem) => setOutput(problem.message)) : setOutput(null));
+  return html`<div class="check-run" data-ok=${run.ok}><div class="row small">${icon(run.ok ? "circle-check" : "circle-x", run.ok ? "good" : "bad")}<b>${run.name}</b><span>${run.ok ? "passed" : "failed"}</span><span class="grow faint cut">${run.tests > 0 ? `${run.tests} ${run.tests === 1 ? "test" : "tests"}` : ""}${run.failing?.length ? ` ${run.failing.join(", ")}` : ""}${run.remedy ? ` ${run.remedy}` : ""}</span><span class="faint num">${duration(run.seconds * 1000)}</span><button type="button" class="ghost sm" aria-expanded=${output !== null} onClick=${look}>Output</button></div>
+    ${output !== null && html`<pre class="term" tabindex="0" aria-label=${`Output of ${run.name}`}>${output}</pre>`}</div>`;
+}
+
+// Findings shows what the review came to, and where claims differ from facts.
+export function Findings({ site }) {
+  const open = site.findings.filter((f) => !f.fell);
+  if (!open.length && !site.criteria.length && !site.claims?.length) return null;
+  const states = { __proto__: null, met: ["circle-check", "good", "met"], not_met: ["circle-x", "bad", "not met"], unproven: ["info", "", "not proven"] };
+  return html`<section class="card pad findings" aria-label="Review"><h2>Review</h2>
+    <ul class="stack small">${site.criteria.map((c) => html`<li class="row top" key=${c.id}>${icon(...(states[c.state] ?? states.unproven).slice(0, 2))}<span class="grow"><b>${c.id}</b> ${c.text}</span><span class="faint">${(states[c.state] ?? states.unproven)[2]}${c.evidence ? `, ${c.evidence}` : ""}</span></li>`)}
+      ${open.map((f) => html`<li class="row top" key=${f.id}>${icon("triangle-alert", f.severity === "minor" ? "" : "bad")}<span class="grow"><b>${f.id}</b> ${f.severity}: ${f.problem}${f.proven ? " (proven by a test)" : ""}</span><span class="faint">${f.path ? `${f.path}${f.line ? `:${f.line}` : ""}` : ""}</span></li>`)}
+      ${(site.claims ?? []).map((text) => html`<li class="row top" key=${text}>${icon("info")}<span>${text}</span></li>`)}</ul></section>`;
+}
+
+// Documents are those that the phases wrote.
+export function Documents({ site, show }) {
+  if (!site.documents.length) return null;
+  return html`<section class="card pad" aria-label="Documents"><h2 class="h-17">Documents</h2><div class="stack">${site.documents.map((d) => html`<button type="button" class="link cut" key=${d.path} onClick=${() => show(d.path)}>${icon(fileIcon(d.path))}${nameOf(d.path)} <span class="tiny faint">${d.phase}</span></button>`)}</div></section>`;
+}
+
+// SitePlan shows the plan with how each step stands, and lets a person change it.
+export function SitePlan({ site, again }) {
+  const [draft, setDraft] = useState(null);
+  const steps = site.plan?.steps ?? [];
+  if (!steps.length) return null;
+  const done = steps.filter((s) => s.status === "done").length;
+  const save = async () => {
+    try {
+      const { changes } = await api.changePlan(site.session, { steps: draft });
+      toast(changes.length ? changes.join("; ") : "Nothing has changed.");
+      setDraft(null);
+      await again();
+    } catch (problem) {
+      toast(problem.message);
+    }
+  };
+  return html`<section class="card" aria-label="Plan"><div class="row pad"><h2 class="grow">Plan</h2><span class="meter wide-meter"><i style=${{ width: (done / steps.length) * 100 + "%" }}></i></span><span class="tiny faint">${done} of ${steps.length}</span></div>
+    ${draft ? html`<${PlanEditor} draft=${draft} setDraft=${setDraft} save=${save} />` : html`<ol class="plan">${steps.map((s) => html`<li key=${s.id} data-status=${s.status}>${icon((marks[s.status] ?? marks.todo)[0], (marks[s.status] ?? marks.todo)[1])}<span title=${s.goal}>${s.title}<span class="hidden">, ${(marks[s.status] ?? marks.todo)[2]}</span></span><span class="tiny faint">${s.reason || (s.commit ? s.commit.slice(0, 7) : s.files?.length === 1 ? s.files[0] : s.files?.length ? `${s.files.length} files` : "")}</span></li>`)}</ol>
+    ${site.acts.includes("plan") && html`<div class="row pad-s"><button type="button" class="ghost sm" onClick=${() => setDraft(steps.map((s) => ({ ...s })))}>${icon("pencil")}Change the plan</button></div>`}`}</section>`;
+}
+
+function PlanEditor({ draft, setDraft, save }) {
+  const change = (i, values) => setDraft(draft.map((s, j) => (i === j ? { ...s, ...values } : s)));
+  const move = (i, by) => {
+    const list = [...draft];
+    [list[i], list[i + by]] = [list[i + by], list[i]];
+    setDraft(list);
+  };
+  const free = () => { for (let n = draft.length + 1; ; n++) if (!draft.some((s) => s.id === String(n))) return String(n); };
+  return html`<form class="stack pad" aria-label="Change the plan" onSubmit=${(e) => (e.preventDefault(), save())}>${draft.map((s, i) => html`<fieldset class="stack" key=${s.id}><div class="row"><label class="field edge grow"><input value=${s.title} aria-label=${`Title of step ${s.id}`} disabled=${s.status === "done"} onInput=${(e) => change(i, { title: e.target.value })} /></label>
+      <button type="button" class="tool" aria-label=${`Step ${s.id} earlier`} disabled=${i === 0} onClick=${() => move(i, -1)}>${icon("arrow-up")}</button>${s.status === "done" || s.status === "failed" || s.status === "skipped" ? html`<button type="button" class="ghost sm" onClick=${() => change(i, { status: "todo", commit: "", reason: "" })}>Do it again</button>` : null}
+      <button type="button" class="tool" aria-label=${`Leave out step ${s.id}`} onClick=${() => setDraft(draft.filter((_, j) => j !== i))}>${icon("x")}</button></div>
+      ${s.status !== "done" && html`<label class="field edge tall"><textarea rows="2" aria-label=${`Goal of step ${s.id}`} value=${s.goal ?? ""} onInput=${(e) => change(i, { goal: e.target.value })}></textarea></label>`}</fieldset>`)}
+    <div class="row wrap"><button class="primary">Save the plan</button><button type="button" onClick=${() => setDraft([...draft, { id: free(), title: "", goal: "", status: "todo" }])}>${icon("plus")}Add a step</button><span class="grow"></span><button type="button" class="ghost" onClick=${() => setDraft(null)}>Cancel</button></div></form>`;
+}
