@@ -75,3 +75,50 @@ func TestWordsAreSpelledRight(t *testing.T) {
 		t.Errorf("only %d comparisons seen", seen)
 	}
 }
+
+// mostNames is how many exported names a reader of go doc has to go through.
+const mostNames = 110
+
+func TestTheRootPackageHasFewNames(t *testing.T) {
+	files, err := filepath.Glob("*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	add := func(id *ast.Ident) {
+		if id.IsExported() {
+			names = append(names, id.Name)
+		}
+	}
+	for _, path := range files {
+		if strings.HasSuffix(path, "_test.go") {
+			continue
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, decl := range file.Decls {
+			switch d := decl.(type) {
+			case *ast.FuncDecl:
+				if d.Recv == nil {
+					add(d.Name)
+				}
+			case *ast.GenDecl:
+				for _, spec := range d.Specs {
+					switch s := spec.(type) {
+					case *ast.TypeSpec:
+						add(s.Name)
+					case *ast.ValueSpec:
+						for _, id := range s.Names {
+							add(id)
+						}
+					}
+				}
+			}
+		}
+	}
+	if len(names) > mostNames || len(names) < mostNames/2 {
+		t.Errorf("%d exported names, at most %d fit: %s", len(names), mostNames, strings.Join(names, " "))
+	}
+}

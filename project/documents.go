@@ -21,16 +21,16 @@ import (
 	"github.com/troupe-dev/troupe/workspace"
 )
 
-// A shelf shows people the documents of the project, each with its versions, and takes
+// A library shows people the documents of the project, each with its versions, and takes
 // the versions that they write. Agents have the same documents by the same names.
-type shelf struct {
+type library struct {
 	stage   *stage
 	record  documentRecord
 	writing sync.Mutex
 }
 
-func newShelf(s *stage) *shelf {
-	return &shelf{stage: s, record: documentRecord{stage: s, file: filepath.Join(s.project.DataDir(), "page", "documents.jsonl")}}
+func newLibrary(s *stage) *library {
+	return &library{stage: s, record: documentRecord{stage: s, file: filepath.Join(s.project.DataDir(), "page", "documents.jsonl")}}
 }
 
 // errNoDocument reports a name that no document has.
@@ -45,7 +45,7 @@ func (p *Project) ownerOf(user string) string {
 }
 
 // open opens the documents of a user. It returns nil where there are none yet.
-func (s *shelf) open(user string) (*workspace.Workspace, error) {
+func (s *library) open(user string) (*workspace.Workspace, error) {
 	p := s.stage.project
 	documents := p.documents()
 	dir := documents.DirOf(p.ownerOf(user))
@@ -66,7 +66,7 @@ func (s *shelf) open(user string) (*workspace.Workspace, error) {
 }
 
 // folders are the directories in the project that hold documents which are in place.
-func (s *shelf) folders() []string {
+func (s *library) folders() []string {
 	p := s.stage.project
 	if !p.documents().InPlace {
 		return nil
@@ -84,7 +84,7 @@ func (s *shelf) folders() []string {
 
 // place finds the document of a name. What is beside the documents, such as those of
 // other people and earlier versions, has no name here.
-func (s *shelf) place(ws *workspace.Workspace, name string) (workspace.Location, error) {
+func (s *library) place(ws *workspace.Workspace, name string) (workspace.Location, error) {
 	name = path.Clean(name)
 	first, _, _ := strings.Cut(name, "/")
 	if !filepath.IsLocal(filepath.FromSlash(name)) || isReserved(first) || strings.ContainsAny(name, "{}\\") {
@@ -103,7 +103,7 @@ func isReserved(element string) bool {
 }
 
 // Documents implements [server.Documents].
-func (s *shelf) Documents(ctx context.Context, user string) ([]server.Document, error) {
+func (s *library) Documents(ctx context.Context, user string) ([]server.Document, error) {
 	ws, err := s.open(user)
 	if err != nil || ws == nil {
 		return nil, err
@@ -147,7 +147,7 @@ const documentDepth = 16
 
 // describe says of a document how many versions it had, who wrote the last one and who
 // reads it.
-func (s *shelf) describe(ctx context.Context, ws *workspace.Workspace, user string, d *server.Document) error {
+func (s *library) describe(ctx context.Context, ws *workspace.Workspace, user string, d *server.Document) error {
 	loc, err := s.place(ws, d.Name)
 	if err != nil {
 		return err
@@ -188,7 +188,7 @@ func sumOf(content string) string {
 }
 
 // Versions implements [server.Documents].
-func (s *shelf) Versions(ctx context.Context, user, name string) ([]server.Version, error) {
+func (s *library) Versions(ctx context.Context, user, name string) ([]server.Version, error) {
 	ws, err := s.open(user)
 	if err != nil {
 		return nil, err
@@ -203,7 +203,7 @@ func (s *shelf) Versions(ctx context.Context, user, name string) ([]server.Versi
 	return s.versions(ctx, ws, user, name)
 }
 
-func (s *shelf) versions(ctx context.Context, ws *workspace.Workspace, user, name string) ([]server.Version, error) {
+func (s *library) versions(ctx context.Context, ws *workspace.Workspace, user, name string) ([]server.Version, error) {
 	loc, err := s.place(ws, name)
 	if err != nil {
 		return nil, err
@@ -243,7 +243,7 @@ func (s *shelf) versions(ctx context.Context, ws *workspace.Workspace, user, nam
 }
 
 // version describes a version by its content. Its time is zero where nobody knows.
-func (s *shelf) version(ctx context.Context, user, name, content string, number int) server.Version {
+func (s *library) version(ctx context.Context, user, name, content string, number int) server.Version {
 	v := server.Version{Number: number, Size: int64(len(content)), SHA256: sumOf(content)}
 	if w, ok := s.record.writer(ctx, s.stage.project.ownerOf(user), name, v.SHA256); ok {
 		v.By, v.ByHand, v.At, v.Description = w.By, w.ByHand, w.At.UTC(), w.Description
@@ -252,7 +252,7 @@ func (s *shelf) version(ctx context.Context, user, name, content string, number 
 }
 
 // Read implements [server.Documents].
-func (s *shelf) Read(_ context.Context, user, name string, version int) ([]byte, error) {
+func (s *library) Read(_ context.Context, user, name string, version int) ([]byte, error) {
 	ws, err := s.open(user)
 	if err != nil {
 		return nil, err
@@ -284,7 +284,7 @@ func (s *shelf) Read(_ context.Context, user, name string, version int) ([]byte,
 
 // Write implements [server.Documents]: it replaces a document that is there, whose
 // content is kept as a version.
-func (s *shelf) Write(ctx context.Context, user, name string, content []byte) (server.Version, error) {
+func (s *library) Write(ctx context.Context, user, name string, content []byte) (server.Version, error) {
 	s.writing.Lock()
 	defer s.writing.Unlock()
 	ws, err := s.open(user)

@@ -54,7 +54,7 @@ func (p *Project) Server(ctx context.Context) (*server.Server, error) {
 		Users: users, Operators: p.config.Server.Operators, Hosts: p.config.Server.Hosts, Page: web.Page(), Log: p.log,
 		Dir: filepath.Join(p.DataDir(), "page"), Shelf: s.shelf(), Version: builtVersion(), Models: settings, Settings: settings, Skills: p.listSkills, Made: s.readMade,
 		Explain: p.ExplainOptions(), Deliveries: deliveries{s},
-		Documents: newShelf(s), ToolServers: &toolServers{stage: s}, UserName: p.userName(),
+		Documents: newLibrary(s), ToolServers: &toolServers{stage: s}, UserName: p.userName(),
 		Greeter: func(agent string) (troupe.Input, bool) {
 			text, ok := p.Opening(agent)
 			return troupe.Input{Text: text, Hidden: true}, ok
