@@ -47,13 +47,28 @@ func Serve(ctx context.Context, c Config, in io.Reader, out io.Writer) error {
 	}
 	a := &agent{config: c, projects: map[string]*project.Project{}, sessions: map[string]*session{}}
 	a.out = newAnnouncer(out)
-	a.editor = acp.NewAgentSideConnection(a, a.out, in)
+	ready := make(chan struct{})
+	a.editor = acp.NewAgentSideConnection(a, a.out, heldReader{in, ready})
 	a.editor.SetLogger(c.Log)
+	close(ready)
 	select {
 	case <-a.editor.Done():
 	case <-ctx.Done():
 	}
 	return a.close()
+}
+
+// A heldReader yields nothing before it is ready: the connection reads as soon as it is
+// made, and what it is asked needs the connection.
+type heldReader struct {
+	io.Reader
+	ready <-chan struct{}
+}
+
+// Read implements [io.Reader].
+func (r heldReader) Read(p []byte) (int, error) {
+	<-r.ready
+	return r.Reader.Read(p)
 }
 
 // An agent is what the editor talks with.

@@ -12,7 +12,7 @@ import (
 // Behind a proxy that signs people in, its header says who they are. From anywhere else
 // the header counts for nothing.
 func TestAProxySignsPeopleIn(t *testing.T) {
-	lookup := func(name string) (string, bool) { return "token-of-a-program-123", name == "PROGRAM" }
+	lookup := func(name string) (string, bool) { return "token-of-a-program-0123456789abcdef", name == "PROGRAM" }
 	const clerk = "agents: {clerk: {instructions: You answer.}}\n"
 	p := open(t, write(t, clerk+"server: {hosts: [troupe.example.org], users: {ci: PROGRAM}, operators: [ann],"+
 		" proxy: {user_header: X-Forwarded-User, groups_header: X-Forwarded-Groups, operator_groups: [admins], from: [10.1.0.0/16]}}\n"), project.Options{LookupEnv: lookup})
@@ -40,7 +40,7 @@ func TestAProxySignsPeopleIn(t *testing.T) {
 		"elsewhere":            {ask("10.2.0.1:4000", "/api/agents", user, "bob"), http.StatusUnauthorized},
 		"this machine":         {ask("127.0.0.1:4000", "/api/agents", user, "bob"), http.StatusUnauthorized},
 		"two names":            {ask(proxy, "/api/agents", user, "bob", user, "ann"), http.StatusUnauthorized},
-		"a program":            {ask("10.2.0.1:4000", "/api/agents", "Authorization", "Bearer token-of-a-program-123"), http.StatusOK},
+		"a program":            {ask("10.2.0.1:4000", "/api/agents", "Authorization", "Bearer token-of-a-program-0123456789abcdef"), http.StatusOK},
 		"a wrong token":        {ask(proxy, "/api/agents", "Authorization", "Bearer wrong", user, "bob"), http.StatusUnauthorized},
 		"settings for a user":  {ask(proxy, "/api/settings", user, "bob", groups, "staff"), http.StatusForbidden},
 		"settings for ann":     {ask(proxy, "/api/settings", user, "ann"), http.StatusOK},

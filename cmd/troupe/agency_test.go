@@ -62,8 +62,9 @@ func (a *agency) answer(w http.ResponseWriter, r *http.Request) {
 	n := a.counts[phase+step]
 	a.counts[phase+step]++
 	a.prompts = append(a.prompts, prompt)
+	play := a.play
 	a.mu.Unlock()
-	text, finish := a.play(phase, step, prompt, n), "stop"
+	text, finish := play(phase, step, prompt, n), "stop"
 	if rest, ok := strings.CutPrefix(text, "CUT "); ok {
 		text, finish = rest, "length"
 	}
@@ -77,6 +78,13 @@ func (a *agency) answer(w http.ResponseWriter, r *http.Request) {
 		fmt.Fprintf(w, "data: %s\n\n", data)
 	}
 	fmt.Fprint(w, "data: [DONE]\n\n")
+}
+
+// plays has the agency answer in another way from now on.
+func (a *agency) plays(play func(phase, step, prompt string, n int) string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.play = play
 }
 
 // holds counts the prompts that hold all parts.

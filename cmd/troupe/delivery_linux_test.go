@@ -117,7 +117,7 @@ func TestADeliveryInATerminal(t *testing.T) {
 	a := newAgency(t)
 	dir := a.newRepository(t)
 	shown := make(chan struct{}) // the builder thinks until somebody has seen that it does
-	a.play = func(phase, step, prompt string, n int) string {
+	a.plays(func(phase, step, prompt string, n int) string {
 		if phase == "implementation" && step == "1" && n == 0 {
 			<-shown
 			return builtFiles(aFile("step1.ok", "bad\n"))
@@ -126,7 +126,7 @@ func TestADeliveryInATerminal(t *testing.T) {
 			return planned(aStep("1", "All of it"))
 		}
 		return goodWork(phase, step, prompt, n)
-	}
+	})
 	y := deliverInTerminal(t, dir, a.environment(dir), "deliver", "--approve", "plan", "Make it good")
 	y.sees("delivery ", "sandbox ", "checks: test", "baseline        test ✓", "requirements    1 story, 1 criterion", "planning        2 steps", "The plan has 2 steps", `Answer "go on"`)
 	y.types("one step will do")

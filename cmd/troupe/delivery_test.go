@@ -66,7 +66,7 @@ func TestDeliveriesWithModelsOfAllKinds(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			a := newAgency(t)
-			a.play = c.play
+			a.plays(c.play)
 			dir := a.newRepository(t)
 			before := inRepository(t, dir, "git rev-parse HEAD main; git status --porcelain; sha256sum .git/index *.*")
 			r, code := a.deliver(t, dir, "deliver", "Make it good")
@@ -99,7 +99,7 @@ func TestTwoDeliveriesAtTheSameTime(t *testing.T) {
 	met := make(chan struct{}, 2)
 	var meeting sync.Once
 	together := make(chan struct{})
-	a.play = func(phase, step, prompt string, n int) string {
+	a.plays(func(phase, step, prompt string, n int) string {
 		if phase == "implementation" && step == "1" {
 			met <- struct{}{}
 			if len(met) == 2 {
@@ -108,7 +108,7 @@ func TestTwoDeliveriesAtTheSameTime(t *testing.T) {
 			<-together
 		}
 		return goodWork(phase, step, prompt, n)
-	}
+	})
 	for i, request := range []string{"Make it good", "Make it better"} {
 		both.Go(func() {
 			var code int

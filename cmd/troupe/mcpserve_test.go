@@ -247,12 +247,12 @@ func TestUsersOfMCPSeeTheirOwnSessions(t *testing.T) {
 	}
 	fmt.Fprint(config, "server: {users: {ada: ADA, bo: BO}}\n")
 	config.Close()
-	base, _, stop := serveIn(t, dir, "CANARY=k", "ADA=token-of-ada-12345", "BO=token-of-bo-123456")
+	base, _, stop := serveIn(t, dir, "CANARY=k", "ADA=token-of-ada-0123456789abcdef0123456789", "BO=token-of-bo-0123456789abcdef0123456789")
 	as := func(token string, steps ...mcpStep) mcpSeen {
 		return useMCP(t, mcpPlan{Server: arguments{"url": base + "/mcp", "token": token}, Steps: steps})
 	}
-	session := as("token-of-ada-12345", call("ask_agent", arguments{"agent": "clerk", "message": "Hello."})).Results[0].Reply.Session
-	seen := as("token-of-bo-123456", call("list_sessions", nil),
+	session := as("token-of-ada-0123456789abcdef0123456789", call("ask_agent", arguments{"agent": "clerk", "message": "Hello."})).Results[0].Reply.Session
+	seen := as("token-of-bo-0123456789abcdef0123456789", call("list_sessions", nil),
 		mcpStep{Do: "readResource", With: arguments{"uri": "troupe://sessions/" + session}},
 		call("ask_agent", arguments{"agent": "clerk", "message": "Hello.", "session": session}))
 	if len(seen.Results[0].Reply.Sessions) != 0 || seen.Results[1].Error == "" || !seen.Results[2].IsError {
