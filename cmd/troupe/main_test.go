@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -68,6 +69,9 @@ func latestSession(ts *testscript.TestScript, neg bool, args []string) {
 	var newest string
 	var made time.Time
 	for _, f := range folders {
+		if strings.HasPrefix(f.Name(), ".") {
+			continue // what is on its way to its place, or away
+		}
 		info, err := os.Stat(ts.MkAbs(filepath.Join(args[1], "data", "agent-outputs", f.Name(), "manifest.json")))
 		ts.Check(err)
 		if info.ModTime().After(made) {
