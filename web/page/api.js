@@ -74,7 +74,7 @@ async function once(path, body) {
   }
 }
 
-export { get, once, post, query, request };
+export { once, query };
 export const api = {
   login: (token) => request("POST", "api/login", { token }),
   me: () => get("api/me"),
