@@ -72,7 +72,7 @@ func TestACallIsMadeAsItWasShownOrNotAtAll(t *testing.T) {
 	m.calls(t, "write_file", arguments)
 	b.sees("[aria-label=Approval]", "clerk asks before doing this")
 	b.sees("[aria-label=Approval]", "Save guarded.md?")
-	b.lacks("[aria-label=Approval]", "{session-folder}")
+	b.sees("[aria-label='What will be done']", "To [U+202E]fdp.exe")
 	b.click("[aria-label=Approval] summary", "Show exactly")
 	b.sees("[aria-label='Exact arguments']", `"file_path": "{session-folder}/guarded.md"`)
 	b.sees("[aria-label='Exact arguments']", `"content": "Pay 1.\nTo \u{202e}fdp.exe"`)

@@ -1,15 +1,16 @@
 // The conversation: what was said and done, in turns.
 
-import { did, doing } from "./words.js";
 import { agentOf, labelOf } from "./state.js";
-import { cost, day, duration, fileIcon, hour, nameOf, pathWords, short, size } from "./format.js";
+import { day, hour } from "./format.js";
 import { Prose } from "./prose.js";
 import { blocksOf, turnsOf } from "./turns.js";
-import { fileAddress, fileOf } from "./api.js";
-import { Component, Face, html, icon, lazy, styled, useEffect, useLayoutEffect, useRef, useState } from "./view.js";
+import { Component, Face, html, icon, lazy, styled, useLayoutEffect, useRef, useState } from "./view.js";
 
-const Call = lazy(() => import("./call.js"), "Call", ({ item }) => html`<div>${doing(item.tool, item.arguments, true)}</div>`);
 const Question = lazy(() => styled(() => import("./cards.js")), "Question");
+const Calls = lazy(() => import("./done.js"), "Calls", () => null);
+const Saved = lazy(() => import("./done.js"), "Saved", () => null);
+const Foot = lazy(() => import("./done.js"), "Foot", () => html`<footer></footer>`);
+const Working = lazy(() => import("./done.js"), "Working", () => null);
 const Trouble = lazy(() => styled(() => import("./trouble.js")), "Trouble");
 const Retry = lazy(() => styled(() => import("./trouble.js")), "Retry");
 
@@ -122,42 +123,6 @@ function Part({ block, agent, acts, id, openFile }) {
   }
 }
 
-// Calls is the one line of what tools did. It opens to a list, and each of that to what
-// was sent and what came back.
-function Calls({ items, id }) {
-  const [open, setOpen] = useState(false);
-  const running = items.find((item) => item.state === "running");
-  const failed = items.filter((item) => item.state === "failed").length;
-  const [lead, ...rest] = did(items);
-  return html`<details class="did" open=${open} onToggle=${(e) => setOpen(e.currentTarget.open)}><summary class="acts">${icon(running ? "loader-circle" : "circle-check", running ? "spin acc" : "")}
-      <span>${running ? html`<b>${capital(doing(running.tool, running.arguments))}</b>` : html`<b>${lead}</b>${rest.map((part) => ", " + part)}`}${failed > 0 && html`<span class="faint"> (${failed === items.length ? "it did not work" : `${failed} did not work`})</span>`}</span>${icon("chevron-down", "chev")}</summary>
-    <div class="steps">${open && items.map((item) => html`<${Call} key=${item.key} item=${item} id=${id} />`)}</div></details>`;
-}
-
-const capital = (text) => text && text[0].toUpperCase() + text.slice(1);
-
-// Saved is the card of what was saved: a document, or several files in rows.
-function Saved({ items, id, openFile }) {
-  const row = (item) => html`<div class="doc" key=${item.path}>
-    <button type="button" class="bare row grow" onClick=${() => openFile.open(item.path)}>
-      <span class="leaf">${icon(fileIcon(item.path))}</span><span class="grow"><b><span class="hidden">Open </span>${nameOf(item.path)}</b><span class="small dim cut">${pathWords(item.path)} · ${item.path.startsWith("/") ? "a document of the project" : `version ${item.number}`} · ${size(item.size)}</span></span></button>
-    ${openFile.shown === item.path && html`<span class="chip acc t">open</span>`}
-    <a class="btn tool sm" href=${fileAddress(fileOf(id, item.path))} download title="Download" aria-label=${`Download ${item.path}`}>${icon("download")}</a></div>`;
-  return html`<div class="docs">${items.map(row)}</div>`;
-}
-
-function Foot({ answer, exchange, last, idle, acts, id }) {
-  const took = exchange?.ended ? Date.parse(exchange.ended) - Date.parse(exchange.started) : NaN;
-  const figures = [exchange?.tokens > 0 && `${short(exchange.tokens)} tokens`, cost(exchange?.cost), duration(took)].filter(Boolean).join(" · ");
-  const button = (name, drawing, act, disabled = false) => html`<button type="button" class="tool sm" title=${name} aria-label=${name} disabled=${disabled} onClick=${act}>${icon(drawing)}</button>`;
-  return html`<footer>
-    ${button("Copy the answer", "copy", () => acts.copy(answer.text))}
-    ${last && button("Ask again", "refresh-cw", acts.again, !idle)}
-    ${button("Go on from here in a new conversation", "git-branch", () => acts.fork(answer.seq), !idle)}
-    ${figures && html`<a class="btn ghost sm" href=${`#/s/${id}/run`} title="See what was sent">${figures}</a>`}
-  </footer>`;
-}
-
 function Said({ item, idle, acts }) {
   const label = labelOf(agentOf(acts.agent), item.text);
   return html`<article class="said" aria-label=${`You, ${hour(item.time)}`}>
@@ -166,20 +131,4 @@ function Said({ item, idle, acts }) {
       <button type="button" class="tool sm" title="Edit and try again" aria-label="Edit and try again" disabled=${!idle} onClick=${() => acts.edit(item)}>${icon("pencil")}</button>
       <button type="button" class="tool sm" title="Copy" aria-label="Copy the message" onClick=${() => acts.copy(item.text)}>${icon("copy")}</button></footer>
   </article>`;
-}
-
-// Working says what the run does while nothing is to be seen of it.
-function Working({ session }) {
-  const [, tick] = useState(0);
-  useEffect(() => {
-    const timer = setInterval(() => tick((n) => n + 1), 1000);
-    return () => clearInterval(timer);
-  }, []);
-  const last = session.items.at(-1);
-  if (last?.streaming || last?.state === "running" || last?.type === "retry") return null;
-  const since = Date.parse(last?.time ?? new Date());
-  const silent = Date.now() - since;
-  const agent = agentOf(last?.agent || session.agent);
-  return html`<div class="acts working" role="status">${icon(silent > 180_000 ? "circle-alert" : "loader-circle", silent > 180_000 ? "wait" : "spin acc")}
-    <span>${silent > 180_000 ? `Nothing for ${duration(silent)}. Wait on, or stop.` : silent > 60_000 ? html`The model has been thinking for <b class="num">${duration(silent)}</b>.` : silent > 10_000 ? html`Waiting for the model, <b class="num">${Math.floor(silent / 1000)} s</b>` : `${agent.name || "The agent"} is thinking`}</span></div>`;
 }

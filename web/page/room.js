@@ -6,12 +6,13 @@ import { Composer } from "./composer.js";
 import { Conversation } from "./conversation.js";
 import { useQueue } from "./waiting.js";
 import { address, go, replace, talkAddress } from "./route.js";
-import { app, agentOf, castOf, isFlow, pipeline, refresh, say, tasksOf, titleOf, toast } from "./state.js";
+import { app, agentOf, castOf, isFlow, pipeline, refresh, say, titleOf, toast } from "./state.js";
 import { keep, kept } from "./kept.js";
 import { statusOf, useSession } from "./session.js";
 import { Bones, Face, html, icon, lazy, styled, useEffect, useMemo, useRef, useState } from "./view.js";
 
 const ModelChoice = lazy(() => import("./models.js"), "ModelChoice", () => null);
+const Beginning = lazy(() => styled(() => import("./beginning.js")), "Beginning", () => null);
 const Queue = lazy(() => styled(() => import("./queue.js")), "Queue", () => null);
 const More = lazy(() => styled(() => import("./more.js")), "More", () => null);
 const Trouble = lazy(() => styled(() => import("./trouble.js")), "Trouble");
@@ -142,13 +143,4 @@ export function Room({ route }) {
       </section>`}
       ${file !== undefined && html`<${Panel} key=${file} session=${id} path=${file} route=${route} saved=${session.files} changed=${session.files.size + status + (info?.updated ?? "")} open=${show} close=${() => go(talkAddress(id, route.view, route.at))} />`}
     </div>`;
-}
-
-// Beginning is a conversation in which nothing was said yet.
-function Beginning({ agent, acts }) {
-  return html`<div class="flow beginning"><div class="stack">
-    <${Face} id=${agent.id} name=${agent.name} size="l" /><h2>${agent.name}</h2><p class="dim">${agent.title}</p><p class="dim small">${agent.description}</p>
-    ${agent.broken && html`<${Trouble} code="agent_broken" context=${{ a: agent.name, detail: agent.broken }} />`}
-    <div class="does">${tasksOf(agent).slice(0, 6).map((task) => html`<button type="button" key=${task.cmd} title=${task.trigger} onClick=${() => acts.say(task.trigger)}>${icon("file-text")}<span>${task.label}</span></button>`)}</div>
-  </div></div>`;
 }
