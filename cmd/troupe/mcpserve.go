@@ -1,11 +1,9 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"net/http"
 
 	"github.com/spf13/cobra"
@@ -46,28 +44,16 @@ func (p *program) serveMCP(ctx context.Context, opened *project.Project, address
 	return clients.Serve(ctx, p.in, output{p.out})
 }
 
-func (p *program) serveMCPOverHTTP(ctx context.Context, opened *project.Project, address string) (err error) {
-	web, err := opened.Server(ctx)
-	if err != nil {
-		return err
-	}
-	clients, err := mountMCP(ctx, opened, web)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, clients.Close()) }()
-	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", cmp.Or(address, opened.Addr()))
-	if err != nil {
-		return fmt.Errorf("mcp serve: %w", err)
-	}
-	fmt.Fprintln(p.out, "http://"+listener.Addr().String()+mcpPath)
-	if token := web.Token(); token != "" {
-		p.tell("Clients send this header:")
-		fmt.Fprintln(p.out, "Authorization: Bearer "+token)
-	} else {
-		p.tell("Clients send the token of a user of %s as 'Authorization: Bearer TOKEN'.", project.Name)
-	}
-	return web.Serve(ctx, listener)
+func (p *program) serveMCPOverHTTP(ctx context.Context, opened *project.Project, address string) error {
+	return serveHTTP(ctx, opened, address, "mcp serve", func(base, token string) {
+		fmt.Fprintln(p.out, base+mcpPath)
+		if token != "" {
+			p.tell("Clients send this header:")
+			fmt.Fprintln(p.out, "Authorization: Bearer "+token)
+		} else {
+			p.tell("Clients send the token of a user of %s as 'Authorization: Bearer TOKEN'.", project.Name)
+		}
+	})
 }
 
 // mountMCP offers the project to MCP clients beside the page, to the same users.

@@ -29,7 +29,13 @@ func (p *program) serveCommand() *cobra.Command {
 	return c
 }
 
-func (p *program) serve(ctx context.Context, opened *project.Project, address string) (err error) {
+func (p *program) serve(ctx context.Context, opened *project.Project, address string) error {
+	return serveHTTP(ctx, opened, address, "serve", func(base, token string) { p.tellLink(opened, base, token) })
+}
+
+// serveHTTP serves the project, to MCP clients beside the page, once told has heard where
+// that is and with which token, which is empty where users have their own.
+func serveHTTP(ctx context.Context, opened *project.Project, address, command string, told func(base, token string)) (err error) {
 	web, err := opened.Server(ctx)
 	if err != nil {
 		return err
@@ -41,10 +47,16 @@ func (p *program) serve(ctx context.Context, opened *project.Project, address st
 	defer func() { err = errors.Join(err, clients.Close()) }()
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", cmp.Or(address, opened.Addr()))
 	if err != nil {
-		return fmt.Errorf("serve: %w", err)
+		return fmt.Errorf("%s: %w", command, err)
 	}
-	link := "http://" + listener.Addr().String() + "/"
-	if token := web.Token(); token != "" {
+	told("http://"+listener.Addr().String(), web.Token())
+	return web.Serve(ctx, listener)
+}
+
+// tellLink says where the page is and who may open it.
+func (p *program) tellLink(opened *project.Project, base, token string) {
+	link := base + "/"
+	if token != "" {
 		link += "#token=" + token
 	}
 	switch users := opened.TokenVariables(); {
@@ -57,5 +69,4 @@ func (p *program) serve(ctx context.Context, opened *project.Project, address st
 		}
 	}
 	fmt.Fprintln(p.out, link)
-	return web.Serve(ctx, listener)
 }
