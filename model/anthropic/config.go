@@ -14,7 +14,6 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"github.com/troupe-dev/troupe/internal/wire"
@@ -68,7 +67,7 @@ type Model struct {
 	place     place
 	known     catalog.Info
 	maxTokens int
-	learned   atomic.Uint32
+	lessons   wire.Lessons
 }
 
 // A place is a kind of server, by what it wants around the same messages.

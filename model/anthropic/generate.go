@@ -22,7 +22,7 @@ func (m *Model) Generate(ctx context.Context, req *troupe.Request) iter.Seq2[tro
 	return wire.Generate(ctx, func(emit func(troupe.Chunk) bool) error {
 		form := messageForm{host: m.host, model: m.name}
 		from, err := m.send(ctx, req, form)
-		if m.isAboutThoughts(err) && hasThoughts(req.Messages) {
+		if m.isAboutThoughts(err) && wire.HasOpaque(req.Messages) {
 			m.client.Note("the server refuses thoughts that it had sent itself; they are left out")
 			form.withoutThoughts = true
 			from, err = m.send(ctx, req, form)
@@ -62,15 +62,6 @@ func (m *Model) isAboutThoughts(err error) bool {
 	return strings.Contains(said, "signature") || strings.Contains(said, "thinking` blocks") || strings.Contains(said, "thinking blocks")
 }
 
-func hasThoughts(messages []*troupe.Message) bool {
-	for _, message := range messages {
-		if message.Role == troupe.RoleAssistant && len(message.Opaque) > 0 {
-			return true
-		}
-	}
-	return false
-}
-
 // Lessons are what a server's refusals have taught.
 const (
 	noTemperature = 1 << iota
@@ -80,44 +71,23 @@ const (
 	noCache
 )
 
-func (m *Model) has(lesson uint32) bool { return m.learned.Load()&lesson != 0 }
+func (m *Model) has(lesson uint32) bool { return m.lessons.Has(lesson) }
 
-// adapt learns from a refusal. If the next request will be another one for it, the
-// refusal is temporary: the engine tries again.
+// adapt learns from a refusal, which is temporary where that helps.
 func (m *Model) adapt(err error, req *troupe.Request) error {
-	e, ok := errors.AsType[*troupe.ModelError](err)
-	if !ok || e.Status != http.StatusBadRequest || e.Reason == "context" || e.Reason == "money" || e.Reason == "key" {
-		return err
-	}
-	p := req.Params
-	if p == nil {
-		p = &troupe.Params{}
-	}
-	said := strings.ToLower(e.Message)
-	about := func(words ...string) bool {
-		for _, word := range words {
-			if strings.Contains(said, word) {
-				return true
-			}
+	return m.lessons.Learn(m.client, err, req, func(r *wire.Refusal) uint32 {
+		switch p := r.Params; {
+		case len(p.Schema) > 0 && !m.has(noSchema) && r.Reason == "schema":
+			return noSchema
+		case r.About("temperature", "top_p") && (p.Temperature != nil || p.TopP != nil):
+			return noTemperature
+		case r.About("cache_control") && req.Stable > 0:
+			return noCache
+		case r.About("effort", "adaptive", "thinking") && p.Effort != "" && m.thinksByItself():
+			return noAdaptive
+		case r.About("effort", "thinking", "budget_tokens") && p.Effort != "":
+			return noThinking
 		}
-		return false
-	}
-	var lesson uint32
-	switch {
-	case len(p.Schema) > 0 && !m.has(noSchema) && e.Reason == "schema":
-		lesson = noSchema
-	case about("temperature", "top_p") && (p.Temperature != nil || p.TopP != nil):
-		lesson = noTemperature
-	case about("cache_control") && req.Stable > 0:
-		lesson = noCache
-	case about("effort", "adaptive", "thinking") && p.Effort != "" && m.thinksByItself():
-		lesson = noAdaptive
-	case about("effort", "thinking", "budget_tokens") && p.Effort != "":
-		lesson = noThinking
-	}
-	if lesson != 0 && m.learned.Or(lesson)&lesson == 0 {
-		m.client.Note("the server refuses a request for what it holds (" + e.Message + "); the next one is sent without")
-		e.Temporary = true
-	}
-	return err
+		return 0
+	})
 }

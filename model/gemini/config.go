@@ -14,7 +14,6 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"github.com/troupe-dev/troupe/internal/wire"
@@ -63,7 +62,7 @@ type Model struct {
 	name       string
 	generation int
 	known      catalog.Info
-	learned    atomic.Uint32
+	lessons    wire.Lessons
 }
 
 // New checks the configuration. It sends nothing.

@@ -63,26 +63,17 @@ const (
 	noSchema
 )
 
-func (m *Model) has(lesson uint32) bool { return m.learned.Load()&lesson != 0 }
+func (m *Model) has(lesson uint32) bool { return m.lessons.Has(lesson) }
 
-// adapt learns from a refusal. If the next request will be another one for it, the
-// refusal is temporary: the engine tries again.
+// adapt learns from a refusal, which is temporary where that helps.
 func (m *Model) adapt(err error, req *troupe.Request) error {
-	e, ok := errors.AsType[*troupe.ModelError](err)
-	if !ok || e.Status != http.StatusBadRequest || e.Reason == "context" || e.Reason == "money" || e.Reason == "key" {
-		return err
-	}
-	said := strings.ToLower(e.Message)
-	var lesson uint32
-	switch {
-	case strings.Contains(said, "thinking"):
-		lesson = noThinking
-	case req.Params != nil && len(req.Params.Schema) > 0 && (e.Reason == "schema" || strings.Contains(said, "schema") || strings.Contains(said, "mime")):
-		lesson = noSchema
-	}
-	if lesson != 0 && m.learned.Or(lesson)&lesson == 0 {
-		m.client.Note("the server refuses a request for what it holds (" + e.Message + "); the next one is sent without")
-		e.Temporary = true
-	}
-	return err
+	return m.lessons.Learn(m.client, err, req, func(r *wire.Refusal) uint32 {
+		switch {
+		case r.About("thinking"):
+			return noThinking
+		case len(r.Params.Schema) > 0 && (r.Reason == "schema" || r.About("schema", "mime")):
+			return noSchema
+		}
+		return 0
+	})
 }

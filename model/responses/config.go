@@ -13,7 +13,6 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"github.com/troupe-dev/troupe/internal/wire"
@@ -60,7 +59,7 @@ type Model struct {
 	host    string
 	name    string
 	known   catalog.Info
-	learned atomic.Uint32
+	lessons wire.Lessons
 }
 
 // New checks the configuration. It sends nothing.

@@ -22,7 +22,7 @@ func (m *Model) Generate(ctx context.Context, req *troupe.Request) iter.Seq2[tro
 	return wire.Generate(ctx, func(emit func(troupe.Chunk) bool) error {
 		form := messageForm{host: m.host, model: m.name}
 		from, err := m.send(ctx, req, form)
-		if isAboutReasoning(err) && hasReasoning(req.Messages) {
+		if isAboutReasoning(err) && wire.HasOpaque(req.Messages) {
 			m.client.Note("the server refuses reasoning that it had sent itself; it is left out")
 			form.withoutReasoning = true
 			from, err = m.send(ctx, req, form)
@@ -64,15 +64,6 @@ func isUnsupported(message string) bool {
 	return strings.Contains(message, "not supported") || strings.Contains(message, "unsupported") || strings.Contains(message, "unknown parameter")
 }
 
-func hasReasoning(messages []*troupe.Message) bool {
-	for _, message := range messages {
-		if message.Role == troupe.RoleAssistant && len(message.Opaque) > 0 {
-			return true
-		}
-	}
-	return false
-}
-
 // Lessons are what a server's refusals have taught.
 const (
 	noTemperature = 1 << iota
@@ -84,48 +75,27 @@ const (
 	noSchema
 )
 
-func (m *Model) has(lesson uint32) bool { return m.learned.Load()&lesson != 0 }
+func (m *Model) has(lesson uint32) bool { return m.lessons.Has(lesson) }
 
-// adapt learns from a refusal. If the next request will be another one for it, the
-// refusal is temporary: the engine tries again.
+// adapt learns from a refusal, which is temporary where that helps.
 func (m *Model) adapt(err error, req *troupe.Request) error {
-	e, ok := errors.AsType[*troupe.ModelError](err)
-	if !ok || e.Status != http.StatusBadRequest || e.Reason == "context" || e.Reason == "money" || e.Reason == "key" {
-		return err
-	}
-	said := strings.ToLower(e.Message)
-	about := func(words ...string) bool {
-		for _, word := range words {
-			if strings.Contains(said, word) {
-				return true
-			}
+	return m.lessons.Learn(m.client, err, req, func(r *wire.Refusal) uint32 {
+		switch p := r.Params; {
+		case r.About("temperature", "top_p") && (p.Temperature != nil || p.TopP != nil):
+			return noTemperature
+		case r.About("encrypted"):
+			return noEncrypted
+		case r.About("summar"):
+			return noSummary
+		case r.About("reasoning"):
+			return noEffort
+		case r.About("prompt_cache_key"):
+			return noSession
+		case r.Reason == "schema" && len(p.Schema) > 0 && !m.has(noStrict):
+			return noStrict
+		case r.Reason == "schema" && len(p.Schema) > 0:
+			return noSchema
 		}
-		return false
-	}
-	p := req.Params
-	if p == nil {
-		p = &troupe.Params{}
-	}
-	var lesson uint32
-	switch {
-	case about("temperature", "top_p") && (p.Temperature != nil || p.TopP != nil):
-		lesson = noTemperature
-	case about("encrypted"):
-		lesson = noEncrypted
-	case about("summar"):
-		lesson = noSummary
-	case about("reasoning"):
-		lesson = noEffort
-	case about("prompt_cache_key"):
-		lesson = noSession
-	case e.Reason == "schema" && len(p.Schema) > 0 && !m.has(noStrict):
-		lesson = noStrict
-	case e.Reason == "schema" && len(p.Schema) > 0:
-		lesson = noSchema
-	}
-	if lesson != 0 && m.learned.Or(lesson)&lesson == 0 {
-		m.client.Note("the server refuses a request for what it holds (" + e.Message + "); the next one is sent without")
-		e.Temporary = true
-	}
-	return err
+		return 0
+	})
 }
