@@ -1,8 +1,6 @@
 package project
 
 import (
-	"crypto/sha256"
-	"crypto/subtle"
 	"errors"
 	"fmt"
 	"net/http"
@@ -29,16 +27,16 @@ func (p *Project) signIn() (func(*http.Request) (user, role string, err error), 
 		}
 		return nil, nil
 	}
-	s := &proxySignIn{Proxy: proxy, operators: p.config.Server.Operators, tokens: map[string][sha256.Size]byte{}}
+	s := &proxySignIn{Proxy: proxy, operators: p.config.Server.Operators, tokens: server.Tokens{}}
 	users, err := p.users()
 	if err != nil {
 		return nil, err
 	}
 	for name, token := range users {
-		if len(token) < minUserToken {
-			return nil, fmt.Errorf("server.users.%s in %s: the token has fewer than %d characters", name, config.Name, minUserToken)
+		if len(token) < server.MinToken {
+			return nil, fmt.Errorf("server.users.%s in %s: the token has fewer than %d characters", name, config.Name, server.MinToken)
 		}
-		s.tokens[name] = sha256.Sum256([]byte(token))
+		s.tokens.Add(name, token)
 	}
 	for _, text := range proxy.From {
 		prefix, err := netip.ParsePrefix(text)
@@ -53,15 +51,12 @@ func (p *Project) signIn() (func(*http.Request) (user, role string, err error), 
 	return s.who, nil
 }
 
-// minUserToken is how long a user's token must be, in bytes.
-const minUserToken = 32
-
 // A proxySignIn believes a proxy, and nobody else, who a person is. Programs may have the
 // token of a user instead.
 type proxySignIn struct {
 	config.Proxy
 	operators []string
-	tokens    map[string][sha256.Size]byte
+	tokens    server.Tokens
 	from      []netip.Prefix
 }
 
@@ -69,7 +64,8 @@ var errNotSignedIn = errors.New("nobody is signed in")
 
 func (s *proxySignIn) who(r *http.Request) (user, role string, err error) {
 	if scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " "); strings.EqualFold(scheme, "Bearer") && len(s.tokens) > 0 {
-		if user = s.userOf(token); user == "" {
+		user, known := s.tokens.UserOf(token)
+		if !known {
 			return "", "", errNotSignedIn
 		}
 		return user, s.roleOf(user, nil), nil
@@ -90,17 +86,6 @@ func (s *proxySignIn) who(r *http.Request) (user, role string, err error) {
 		}
 	}
 	return user, s.roleOf(user, groups), nil
-}
-
-// userOf says whose token it is, empty for nobody's.
-func (s *proxySignIn) userOf(token string) (user string) {
-	sum := sha256.Sum256([]byte(token))
-	for name, known := range s.tokens {
-		if subtle.ConstantTimeCompare(sum[:], known[:]) == 1 {
-			user = name
-		}
-	}
-	return user
 }
 
 func (s *proxySignIn) roleOf(user string, groups []string) string {

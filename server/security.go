@@ -124,15 +124,15 @@ func (s *Server) admit(c *call, route *route) *problem {
 // keys are the tokens of users, as hashes: comparing those takes the same time
 // whatever is compared.
 type keys struct {
-	users map[string][sha256.Size]byte
+	users Tokens
 	made  string
 }
 
-// minToken is how long a token must be, in bytes.
-const minToken = 32
+// MinToken is how long a token must be, in bytes.
+const MinToken = 32
 
 func newKeys(users map[string]string, shelf Shelf) (_ keys, err error) {
-	k := keys{users: map[string][sha256.Size]byte{}}
+	k := keys{users: Tokens{}}
 	if len(users) == 0 {
 		var secret [32]byte
 		rand.Read(secret[:])
@@ -146,22 +146,28 @@ func newKeys(users map[string]string, shelf Shelf) (_ keys, err error) {
 	}
 	seen := map[string]bool{}
 	for name, token := range users {
-		if len(token) < minToken {
-			return keys{}, fmt.Errorf("new server: the token of user %q has %d characters, and %d are the least: 'openssl rand -hex 32' makes one", name, len(token), minToken)
+		if len(token) < MinToken {
+			return keys{}, fmt.Errorf("new server: the token of user %q has %d characters, and %d are the least: 'openssl rand -hex 32' makes one", name, len(token), MinToken)
 		}
 		if seen[token] {
 			return keys{}, fmt.Errorf("new server: user %q has the token of another", name)
 		}
 		seen[token] = true
-		k.users[name] = sha256.Sum256([]byte(token))
+		k.users.Add(name, token)
 	}
 	return k, nil
 }
 
-// find says whose token it is.
-func (k *keys) find(token string) (user string, ok bool) {
+// Tokens are those of users, by user, as what is compared of them.
+type Tokens map[string][sha256.Size]byte
+
+// Add gives a user a token.
+func (t Tokens) Add(user, token string) { t[user] = sha256.Sum256([]byte(token)) }
+
+// UserOf says whose token it is, in a time that tells nothing of the others.
+func (t Tokens) UserOf(token string) (user string, ok bool) {
 	sum := sha256.Sum256([]byte(token))
-	for name, key := range k.users {
+	for name, key := range t {
 		if subtle.ConstantTimeCompare(sum[:], key[:]) == 1 {
 			user, ok = name, true
 		}
@@ -197,7 +203,7 @@ func (s *Server) roleOf(user string) string {
 // token says whose token it is: one that was configured, or one of a link that an
 // operator made.
 func (s *Server) token(token string) (user string, ok bool) {
-	if user, ok = s.keys.find(token); ok {
+	if user, ok = s.keys.users.UserOf(token); ok {
 		return user, true
 	}
 	link, ok := s.linkOf(sha256.Sum256([]byte(token)))
