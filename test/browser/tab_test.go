@@ -26,7 +26,7 @@ import (
 
 // patience is how long a condition may take to hold. Nothing waits for so long
 // unless it is broken.
-const patience = 15 * time.Second
+const patience = 45 * time.Second
 
 // A tab shows the page to somebody who looks and clicks. It takes note of what a
 // page of ours must never do.
@@ -196,18 +196,31 @@ func (b *tab) reads(selector string, texts ...string) {
 	b.holds("JSON.stringify(all(%s).map((e) => e.innerText.trim())) === JSON.stringify(%s)", selector, texts)
 }
 
-// click clicks on an element where it can be clicked on.
+// click clicks on an element where it can be clicked on, once it stands still. Where it
+// moved away all the same before the mouse was down, it is looked for again, as a person
+// would.
 func (b *tab) click(selector, name string) {
 	b.t.Helper()
-	at := until[[]float64](b, `(() => {
-		const e = find(%s, %s);
-		if (!e || e.disabled) return null;
-		e.scrollIntoView({ block: "center" });
-		const { left, top, width, height } = e.getBoundingClientRect(), x = left + width / 2, y = top + height / 2;
-		const hit = document.elementFromPoint(x, y);
-		return hit && (e.contains(hit) || hit.contains(e)) ? [x, y] : null;
-	})()`, selector, name)
-	b.do(chromedp.MouseClickXY(at[0], at[1]))
+	for range 5 {
+		at := until[[]float64](b, `(() => {
+			const e = find(%s, %s);
+			if (!e || e.disabled) return null;
+			e.scrollIntoView({ block: "center" });
+			const { left, top, width, height } = e.getBoundingClientRect(), x = left + width / 2, y = top + height / 2;
+			const stands = window.aim?.e === e && window.aim.x === x && window.aim.y === y;
+			window.aim = { e, x, y };
+			const hit = document.elementFromPoint(x, y);
+			if (!stands || !hit || !(e.contains(hit) || hit.contains(e))) return null;
+			addEventListener("click", (event) => (window.aim = e.contains(event.target) || event.target.contains(e) ? "hit" : "missed"), { capture: true, once: true });
+			return [x, y];
+		})()`, selector, name)
+		b.do(chromedp.MouseClickXY(at[0], at[1]))
+		// A click that loads another page takes what it left behind with it.
+		if value[bool](b, "window.aim === undefined || window.aim === 'hit'") {
+			return
+		}
+	}
+	b.t.Fatalf("%s %q does not stand still", selector, name)
 }
 
 // write puts a text into a field in place of what is there.
