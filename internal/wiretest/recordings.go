@@ -46,11 +46,11 @@ type Facts struct {
 		ID, Name  string
 		Arguments any
 	}
-	Stop    Word
-	Usage   json.RawMessage
-	Refusal any
-	Error   any
-	Unsure  string
+	StopWord Word `json:"stop"`
+	Usage    json.RawMessage
+	Refusal  any
+	Error    any
+	Unsure   string
 }
 
 // A Word is a text, or a number that stands for one.

@@ -73,7 +73,7 @@ func check(t *testing.T, r *wiretest.Recording, h *wiretest.Heard) string {
 			t.Errorf("%s: %+v", r.Name, h)
 		}
 		return "unsure"
-	case r.Facts.Stop == "pause_turn":
+	case r.Facts.StopWord == "pause_turn":
 		if failure == nil || !failure.Temporary || failure.Code != "pause_turn" || h.End != nil {
 			t.Errorf("%s: %+v", r.Name, h)
 		}
@@ -83,14 +83,14 @@ func check(t *testing.T, r *wiretest.Recording, h *wiretest.Heard) string {
 		return "failed"
 	}
 	r.CheckSaid(t, h)
-	want := stops[r.Facts.Stop]
+	want := stops[r.Facts.StopWord]
 	if len(h.Calls) > 0 && want == troupe.FinishStop {
 		want = troupe.FinishCalls // one fixture says end_turn with a call
 	}
 	if h.End.Finish != want {
 		t.Errorf("%s: ended with %s, want %s", r.Name, h.End.Finish, want)
 	}
-	if r.Facts.Stop == "refusal" && h.Refusal == "" && r.Has("stop_details") {
+	if r.Facts.StopWord == "refusal" && h.Refusal == "" && r.Has("stop_details") {
 		t.Errorf("%s: nothing is said of the refusal", r.Name)
 	}
 	if n := signatures(h.End.Opaque); n != r.Facts.Signatures {

@@ -72,8 +72,8 @@ func check(t *testing.T, r *wiretest.Recording, h *wiretest.Heard) string {
 			t.Errorf("%s: when to try again is not known", r.Name)
 		}
 		return "status"
-	case r.Facts.Stop == "UNEXPECTED_TOOL_CALL":
-		if failure == nil || !failure.Temporary || failure.Code != string(r.Facts.Stop) || h.Calls != nil || !strings.Contains(failure.Message, "undeclared function") {
+	case r.Facts.StopWord == "UNEXPECTED_TOOL_CALL":
+		if failure == nil || !failure.Temporary || failure.Code != string(r.Facts.StopWord) || h.Calls != nil || !strings.Contains(failure.Message, "undeclared function") {
 			t.Errorf("%s: %+v", r.Name, h)
 		}
 		return "unexpected call"
@@ -93,7 +93,7 @@ func check(t *testing.T, r *wiretest.Recording, h *wiretest.Heard) string {
 		return "arguments in pieces"
 	}
 	r.CheckSaid(t, h)
-	want := stops[r.Facts.Stop]
+	want := stops[r.Facts.StopWord]
 	if len(h.Calls) > 0 && want == troupe.FinishStop {
 		want = troupe.FinishCalls
 	}

@@ -84,7 +84,7 @@ func TestRecordingsAreReadAsTheyWereSent(t *testing.T) {
 			Eval   int `json:"eval_count"`
 		}
 		json.Unmarshal(r.Facts.Usage, &u)
-		if want := (troupe.Usage{Input: u.Prompt, Output: u.Eval}); h.End.Usage != want || string(h.End.Finish) != string(r.Facts.Stop) || h.End.Model == "" {
+		if want := (troupe.Usage{Input: u.Prompt, Output: u.Eval}); h.End.Usage != want || string(h.End.Finish) != string(r.Facts.StopWord) || h.End.Model == "" {
 			t.Errorf("%s: %+v", r.Name, h.End)
 		}
 		read++

@@ -69,12 +69,12 @@ func check(t *testing.T, r *wiretest.Recording, h *wiretest.Heard) string {
 			}
 		}
 		return "status"
-	case r.Facts.Stop == "failed":
+	case r.Facts.StopWord == "failed":
 		if failure == nil || failure.Reason != "money" || failure.Temporary || h.End != nil {
 			t.Errorf("%s: %+v", r.Name, h)
 		}
 		return "failed in the stream"
-	case r.Facts.Stop == "queued" || r.Facts.Stop == "in_progress":
+	case r.Facts.StopWord == "queued" || r.Facts.StopWord == "in_progress":
 		if failure == nil || !failure.Temporary || !errors.Is(failure, io.ErrUnexpectedEOF) || h.End != nil {
 			t.Errorf("%s: %+v", r.Name, h)
 		}

@@ -49,7 +49,7 @@ func TestAnthropicAnswersAreReadAlike(t *testing.T) {
 			switch {
 			case strings.Contains(r.Request.URL, "count_tokens"):
 				return "tokens were counted"
-			case r.Facts.Stop == "pause_turn":
+			case r.Facts.StopWord == "pause_turn":
 				return "a turn that goes on, which is a passing failure to Troupe"
 			}
 			return r.Facts.Unsure

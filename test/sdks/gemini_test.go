@@ -49,7 +49,7 @@ func TestGeminiAnswersAreReadAlike(t *testing.T) {
 			switch {
 			case r.Facts.Error != nil:
 				return "a failure, which the SDK leaves to its user to find"
-			case r.Facts.Stop == "UNEXPECTED_TOOL_CALL":
+			case r.Facts.StopWord == "UNEXPECTED_TOOL_CALL":
 				return "a call of no tool that there is, which is a passing failure to Troupe"
 			}
 			return r.Facts.Unsure
