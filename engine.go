@@ -348,7 +348,7 @@ func (e *Engine) Close() error {
 		x.cancel(ErrClosed)
 	}
 	for _, x := range active {
-		if !x.reader.inLoop.Load() {
+		if !x.inLoop() {
 			<-x.done
 		}
 	}
