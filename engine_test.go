@@ -602,3 +602,28 @@ func reporting(begun, ended *atomic.Int32) troupe.Tool {
 		return "", ctx.Err()
 	}, troupe.ReadOnly())
 }
+
+// Whoever looks at a run through its handle sees what it said, even if the run was over
+// before they looked.
+func TestAHandleShowsWhatWasSaidHoweverLateOneLooks(t *testing.T) {
+	engine := newEngine(t, troupe.Config{})
+	handle, err := engine.Start(t.Context(), newAgent(t, frugal{1}, adder()), troupe.Input{Text: "go"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := handle.Wait(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	var said []string
+	for e, err := range handle.Events(t.Context()) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if delta, ok := e.Body.(*troupe.TextDelta); ok {
+			said = append(said, delta.Text)
+		}
+	}
+	if len(said) != 1 || said[0] != "done" {
+		t.Errorf("it shows %q", said)
+	}
+}
