@@ -73,9 +73,9 @@ func attack(t *testing.T, w world, n int, tools []troupe.Tool, beginnings ...str
 	if testing.Short() {
 		names = names[len(names)-1000:]
 	}
-	toEach := min(each, len(tools))
-	if os.Getenv("TROUPE_EVERY_ATTACK") != "" {
-		toEach = len(tools)
+	toEach := len(tools)
+	if n == attacks && os.Getenv("TROUPE_EVERY_ATTACK") == "" {
+		toEach = each
 	}
 	outcomes := make(map[string]int)
 	inRun(t, session, func(ctx context.Context, run *troupe.Run) error {
