@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -625,5 +626,52 @@ func TestAHandleShowsWhatWasSaidHoweverLateOneLooks(t *testing.T) {
 	}
 	if len(said) != 1 || said[0] != "done" {
 		t.Errorf("it shows %q", said)
+	}
+}
+
+// A call that a kill interrupted says nothing about its tool: what follows it is counted
+// as if it had not been made.
+func TestAnInterruptedCallIsNoFailedAttempt(t *testing.T) {
+	fails := troupe.NewTool("send", "Sends it.", func(context.Context, struct {
+		N int `json:"n"`
+	}) (string, error) { return "", errors.New("the line is down") })
+	model := modelFunc(func(req *troupe.Request) turn {
+		if n := len(req.Messages); n < 8 {
+			return turn{calls: []troupe.ToolCall{call(fmt.Sprint(n), "send", fmt.Sprintf(`{"n":%d}`, n))}}
+		}
+		return turn{text: "I could not."}
+	})
+	engine, agent := newEngine(t, troupe.Config{}), newAgent(t, model, fails)
+	outcome, err := troupe.Collect(engine.Run(t.Context(), agent, troupe.Input{Text: "go"}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	attempts := func(engine *troupe.Engine) (list []int) {
+		for e, err := range engine.Events(t.Context(), outcome.Session, 0) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if called, ok := e.Body.(*troupe.ToolCalled); ok {
+				list = append(list, called.Attempt)
+			}
+		}
+		return list
+	}
+	var log []troupe.Event
+	for e := range engine.Events(t.Context(), outcome.Session, 0) {
+		if log = append(log, e); e.Kind() == "tool_called" {
+			break
+		}
+	}
+	store := troupe.NewMemoryStore()
+	if err := store.Append(t.Context(), outcome.Session, log...); err != nil {
+		t.Fatal(err)
+	}
+	again := newEngine(t, troupe.Config{Store: store})
+	if _, err := troupe.Collect(again.Resume(t.Context(), agent, outcome.Session)); err != nil {
+		t.Fatal(err)
+	}
+	if whole, cut := attempts(engine), attempts(again); !slices.Equal(whole, []int{1, 2, 3}) || !slices.Equal(cut, []int{1, 1, 2}) {
+		t.Errorf("the attempts are %d, and after a kill in the first call %d", whole, cut)
 	}
 }
