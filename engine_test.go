@@ -634,7 +634,9 @@ func TestAHandleShowsWhatWasSaidHoweverLateOneLooks(t *testing.T) {
 func TestAnInterruptedCallIsNoFailedAttempt(t *testing.T) {
 	fails := troupe.NewTool("send", "Sends it.", func(context.Context, struct {
 		N int `json:"n"`
-	}) (string, error) { return "", errors.New("the line is down") })
+	}) (string, error) {
+		return "", errors.New("the line is down")
+	})
 	model := modelFunc(func(req *troupe.Request) turn {
 		if n := len(req.Messages); n < 8 {
 			return turn{calls: []troupe.ToolCall{call(fmt.Sprint(n), "send", fmt.Sprintf(`{"n":%d}`, n))}}
