@@ -54,7 +54,7 @@ func imports(t *testing.T) map[string][]string {
 			return err
 		}
 		if d.IsDir() {
-			if name := d.Name(); file != "." && (strings.HasPrefix(name, ".") || name == "testdata" || name == "bench" || name == "tools" || name == "node_modules") {
+			if name := d.Name(); file != "." && (strings.HasPrefix(name, ".") || name == "testdata" || name == "bench" || name == "tools" || name == "sdks" || name == "node_modules") {
 				return filepath.SkipDir
 			}
 			return nil
