@@ -167,7 +167,7 @@ func (p *play) outcome(b *troupe.ToolReturned) {
 		}
 	case asked.tool == "read_file":
 		p.found(asked.path)
-		p.loaded = p.files.located(asked.path)
+		p.loaded = p.located(asked.path)
 		p.read(p.loaded)
 	}
 }
@@ -181,6 +181,26 @@ func (p *play) found(name string) {
 	if len(p.DeadEnds) == 0 && p.Result == DeadEnd {
 		p.Result = Complete
 	}
+}
+
+// located returns the file that a path means: by itself, or seen from the files that were
+// read before, whose variables it may have and whose neighbour it may be.
+func (p *play) located(name string) string {
+	if file, ok := p.files.find(name); ok {
+		return file
+	}
+	rest := name
+	if strings.HasPrefix(name, "{") {
+		_, rest, _ = strings.Cut(name, "/")
+	}
+	for _, file := range slices.Backward(p.Read) {
+		for _, dir := range []string{path.Dir(file), path.Dir(path.Dir(file))} {
+			if at := path.Join(dir, rest); p.files.isFile(at) {
+				return at
+			}
+		}
+	}
+	return name
 }
 
 func (p *play) read(file string) {
