@@ -58,7 +58,7 @@ func (p *Project) scenes(agent, command string) (scenes []rehearse.Scene, failur
 			scenes = append(scenes, rehearse.Scene{Agent: d, Command: c})
 		}
 	}
-	if found := d.Match(command); len(found) == 1 {
+	if found := d.Match(command); len(found) == 1 && found[0].Exact {
 		scenes = append(scenes, rehearse.Scene{Agent: d, Command: *found[0].Command})
 	}
 	if len(scenes) == 0 && command != "" {
