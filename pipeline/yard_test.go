@@ -46,12 +46,23 @@ func goRepository() map[string]string {
 	}
 }
 
+// beside are the tests that run beside others.
+var beside sync.Map
+
+// besideOthers has a test run beside others: most of its time it waits for processes.
+func besideOthers(t testing.TB) {
+	t.Helper()
+	if t, ok := t.(*testing.T); ok {
+		if _, known := beside.LoadOrStore(t, true); !known {
+			t.Parallel()
+		}
+	}
+}
+
 // newYard makes a repository of files.
 func newYard(t testing.TB, files map[string]string) *yard {
 	t.Helper()
-	for name, value := range map[string]string{"GIT_CONFIG_GLOBAL": "/dev/null", "GIT_AUTHOR_NAME": "Ada", "GIT_AUTHOR_EMAIL": "ada@example.org", "GIT_COMMITTER_NAME": "Ada", "GIT_COMMITTER_EMAIL": "ada@example.org"} {
-		t.Setenv(name, value)
-	}
+	besideOthers(t)
 	dir := t.TempDir()
 	y := &yard{t: t, repo: filepath.Join(dir, "repo"), data: filepath.Join(dir, "data"), counts: map[string]int{}, store: troupe.NewMemoryStore()}
 	for name, content := range files {
