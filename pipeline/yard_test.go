@@ -172,7 +172,7 @@ func yardStep(id, title string, more object) object {
 
 // thought is what a good agent answers in the phases before the implementation.
 func thought(phase string, steps ...object) string {
-	out := output(phase, `"plan_step": {"step": 1`)
+	out := output(phase)
 	switch phase {
 	case "requirements":
 		out["outputs"].(object)["acceptance_criteria"] = []object{{"id": "AC1", "text": "there is a median", "how": "test"}, {"id": "AC2", "text": "NaN is refused", "how": "test"}}
@@ -197,7 +197,7 @@ func built(artifacts ...object) string {
 
 // reviewed is a reviewer's answer.
 func reviewed(verdict string, criteria, findings []object) string {
-	out := output("qa", "")
+	out := output("qa")
 	o := out["outputs"].(object)
 	o["verdict"], o["criteria"], o["findings"] = verdict, criteria, findings
 	return encode(out)

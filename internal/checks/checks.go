@@ -100,6 +100,24 @@ func Find(files Files) []Check {
 	return found
 }
 
+// Standard is Find for a tree whose own word is not taken for anything: only commands
+// that are built in here, and none that a file of it spells out.
+func Standard(files Files) []Check { return Find(standard{files}) }
+
+// standard hides what defines commands.
+type standard struct{ Files }
+
+func (s standard) Paths() []string {
+	return slices.DeleteFunc(slices.Clone(s.Files.Paths()), func(name string) bool { return path.Base(name) == "Makefile" })
+}
+
+func (s standard) Read(name string) string {
+	if path.Base(name) == "package.json" {
+		return "{}"
+	}
+	return s.Files.Read(name)
+}
+
 var nodeTest = regexp.MustCompile(`\.(test|spec)\.(js|mjs|cjs|ts)$|^test\.(js|mjs|cjs)$`)
 
 func testsBelow(hasTests map[string]bool, dir string) bool {

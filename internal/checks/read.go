@@ -70,7 +70,7 @@ var (
 	tapSkipped   = regexp.MustCompile(`(?m)^(?:# |ℹ )(?:skipped|todo) (\d+)`)
 	specFailed   = regexp.MustCompile(`(?m)^\s*✖ (.+?) \([\d.]+ms\)`)
 	goFailed     = regexp.MustCompile(`(?m)^\s*--- FAIL: (\S+)`)
-	pytestFailed = regexp.MustCompile(`(?m)^(?:FAILED|ERROR) (\S+)`)
+	pytestFailed = regexp.MustCompile(`(?m)^(?:FAILED|ERROR) ([^(\s]\S*)`)
 	pytestTests  = regexp.MustCompile(`(?m)^=*\s*(?:(\d+) failed)?,? ?(?:(\d+) passed)?(?:, (\d+) skipped)?[^\n]* in [\d.]+`)
 	unitFailed   = regexp.MustCompile(`(?m)^(?:FAIL|ERROR): (\S+ \([\w.]+\))$`)
 	unitTests    = regexp.MustCompile(`(?m)^Ran (\d+) tests? in [\d.]+s`)
