@@ -23,7 +23,7 @@ function step(by) {
 export function listenTo(acts) {
   let after = "", escaped = 0, waited = -1;
   const letters = {
-    "[": () => acts.side(), "]": () => document.querySelector('.bar [aria-label^="Files of this"]')?.click(), j: () => step(1), k: () => step(-1), m: () => document.querySelector(".model")?.click(),
+    "[": () => acts.side(), "]": () => document.querySelector('.bar [aria-label^="Files of this"]')?.click(), j: () => step(1), k: () => step(-1), m: () => [...document.querySelectorAll(".model")].find((e) => e.checkVisibility())?.click(),
     "?": () => acts.help(), "/": () => document.querySelector(".composer textarea")?.focus(),
     w: () => {
       const list = waiting();
