@@ -35,6 +35,12 @@ function useFocus() {
   return card;
 }
 
+// answering gives an answer, and the focus back to the box that it came from.
+const answering = (acts, item, values) => {
+  acts.answer(item, values);
+  if (!matchMedia("(pointer: coarse)").matches) document.querySelector(".composer textarea")?.focus();
+};
+
 // Choices asks something. The choices are the question's own.
 function Choices({ item, agent, acts }) {
   const choices = item.ask.choices ?? [];
@@ -45,18 +51,18 @@ function Choices({ item, agent, acts }) {
   const submit = (event) => {
     event?.preventDefault();
     const answer = own ? text.trim() : choices[chosen]?.label;
-    if (answer) acts.answer(item, own ? { text: answer } : { choice: answer });
+    if (answer) answering(acts, item, own ? { text: answer } : { choice: answer });
   };
   const keys = (event) => event.key === "Enter" && (event.ctrlKey || event.metaKey) && submit(event);
   const question = choices.length ? item.question.split("\n").filter((line) => !choices.some((c) => line.replace(/[*`]/g, "").includes(c.label))).join("\n") : item.question;
   return html`<form class="needs" ref=${card} tabindex="-1" aria-label="Question" onSubmit=${submit} onKeyDown=${keys}><header>${icon("message-circle-question-mark")}${agent.name} needs your answer to go on</header><div>
-    <${Prose} text=${question} />
+    ${question && html`<${Prose} text=${question} />`}
     ${choices.length > 0 && html`<fieldset class="choice"><legend class="hidden">Your answer</legend>
       ${choices.map((choice, i) => html`<label key=${i}><input type="radio" name=${"q" + item.key} checked=${chosen === i} onChange=${() => setChosen(i)} /><span>${choice.label}${choice.description && html`<small>${choice.description}</small>`}</span></label>`)}
       <label><input type="radio" name=${"q" + item.key} checked=${chosen === choices.length} onChange=${() => setChosen(choices.length)} /><span>Something else…<small>Say it in your own words.</small></span></label></fieldset>`}
     ${own && (choices.length === 0 || chosen === choices.length) && html`<label class="field edge tall"><span class="hidden">Your answer in words</span><textarea rows="2" aria-label="Your answer in words" value=${text} dir="auto" onInput=${(e) => setText(e.target.value)}></textarea></label>`}
     <div class="row wrap end"><button class="primary" disabled=${own ? !text.trim() : chosen < 0}>Answer</button>
-      <button type="button" class="ghost" onClick=${() => acts.answer(item, { text: "You decide." })}>Let ${agent.name} decide</button></div></div></form>`;
+      <button type="button" class="ghost" onClick=${() => answering(acts, item, { text: "You decide." })}>Let ${agent.name} decide</button></div></div></form>`;
 }
 
 // asked is what a question about a call shows below its first line: the arguments, whole
@@ -106,7 +112,7 @@ function Approval({ item, agent, acts, openFile }) {
   const shown = asked(item.question ?? "");
   const target = item.arguments?.file_path ?? item.arguments?.path ?? "";
   const replaces = writers.includes(item.tool) && typeof target === "string" && openFile?.has(placeOf(target));
-  const allow = () => acts.answer(item, { allow: "once" });
+  const allow = () => answering(acts, item, { allow: "once" });
   const keys = (event) => event.key === "Enter" && (event.ctrlKey || event.metaKey) && (event.preventDefault(), allow());
   return html`<section class="needs" ref=${card} tabindex="-1" aria-label="Approval" onKeyDown=${keys}><header>${icon("shield-check")}${agent.name} asks before doing this</header><div>
     <div><h3>${order(item.tool, item.arguments)}?</h3><p class="small dim">${agent.name} wants to use <b>${item.tool.replace(/[_-]+/g, " ")}</b>. It is done exactly as shown below, or not at all.${replaces && " A version is there already; this one takes its place, and the one before is kept."}</p></div>
@@ -114,8 +120,8 @@ function Approval({ item, agent, acts, openFile }) {
     <details class="exact-sent"><summary class="btn ghost sm">${icon("chevron-right", "chev")}Show exactly what is sent</summary><${Pages} text=${json(item.arguments)} name="Exact arguments" /></details>
     <label class="field"><span class="hidden">Why not, or what instead</span><input value=${why} placeholder="If not: why, or what instead" aria-label="Why not, or what instead" onInput=${(e) => setWhy(e.target.value)} /></label>
     <div class="row wrap end"><button type="button" class="primary" onClick=${allow}>Allow once</button>
-      <button type="button" onClick=${() => acts.answer(item, { allow: "session" })}>Allow in this conversation</button>
-      <button type="button" class="ghost danger" onClick=${() => acts.answer(item, { allow: "no", ...(why.trim() && { text: why.trim() }) })}>Do not allow</button></div></div></section>`;
+      <button type="button" onClick=${() => answering(acts, item, { allow: "session" })}>Allow in this conversation</button>
+      <button type="button" class="ghost danger" onClick=${() => answering(acts, item, { allow: "no", ...(why.trim() && { text: why.trim() }) })}>Do not allow</button></div></div></section>`;
 }
 
 function GateLink({ item, id }) {

@@ -18,8 +18,9 @@ const Retry = lazy(() => styled(() => import("./trouble.js")), "Retry");
 const first = 24;
 
 // Conversation shows a session's turns. It stays at the end for as long as its reader
-// does. The acts are what buttons do: see Room.
-export function Conversation({ here, status, acts, openFile }) {
+// does. The acts are what buttons do: see Room. asks is the question that an answer ends
+// with, where it has one.
+export function Conversation({ here, status, acts, openFile, asks = null }) {
   const box = useRef(null);
   const reader = useRef({ atEnd: true, top: 0, said: -1, turns: 0 }).current;
   const [shown, setShown] = useState(first);
@@ -71,6 +72,7 @@ export function Conversation({ here, status, acts, openFile }) {
         date = name;
         return [heading, html`<${Turn} key=${turn.key} turn=${turn} version=${turn.version} agent=${agentOf(turn.agent)} last=${turn === turns.at(-1)} idle=${status !== "running"} acts=${acts} id=${here.id} openFile=${openFile} shownFile=${openFile.shown} />`];
       })}
+      ${asks?.choices?.length > 0 && html`<div class="asks"><${Question} key=${asks.id} item=${{ key: "asks", open: true, question: "", ask: asks }} agent=${agentOf(session.agent)} acts=${acts} id=${here.id} openFile=${openFile} /></div>`}
       ${status === "running" && html`<${Working} session=${session} acts=${acts} />`}
       ${status === "interrupted" && html`<${Trouble} code="interrupted" context=${{ until: hour(session.items.at(-1)?.time) }} acts=${acts} />`}
     </div>

@@ -41,7 +41,8 @@ export function listenTo(acts) {
     if (event.key === "Escape" && !event.defaultPrevented && !document.querySelector("dialog[open], .pop")) {
       if (escaped && Date.now() - escaped < 600) document.querySelector('.composer [aria-label="Stop"]')?.click();
       escaped = Date.now();
-      return document.querySelector(".panel [aria-label=Close]")?.click() ?? document.querySelector(".composer textarea")?.focus();
+      const panel = document.querySelector(".panel [aria-label=Close]");
+      return panel ? panel.click() : document.querySelector(".composer textarea")?.focus();
     }
     if (command || event.altKey || inField(event.target) || !kept("letters", true)) return;
     if (after === "g" && places[event.key]) {

@@ -102,10 +102,11 @@ export function Room({ route }) {
   const file = route.query.file;
   const show = (path, query = {}) => go(address(["s", id, route.view, route.at], { file: path, ...query }));
   const openFile = useMemo(() => ({ open: (path) => show(!here.session.files.has(path) && here.session.files.has("/" + path) ? "/" + path : path), has: (path) => here.session.files.has(path) || here.session.files.has("/" + path), shown: file ?? "" }), [id, route.view, file]);
+  const asks = info?.status === "waiting" && status === "completed" && !session.questions.length ? info.question : null; // an answer may end with a question
   useEffect(() => {
-    if (here.caughtUp && status !== "empty") say(announced(agent.name)[status] ?? "");
+    if (here.caughtUp && status !== "empty") say(announced(agent.name)[asks ? "waiting" : status] ?? "");
     if (info?.unseen && document.visibilityState === "visible") api.seen(id).catch(() => {});
-  }, [status, info?.unseen]);
+  }, [status, !asks, info?.unseen]);
   if (here.problem?.status === 404) return html`<div class="page"><div class="in"><h1 class="hidden">Not here</h1><${Trouble} code="gone" /></div></div>`;
   const drop = async (event) => {
     event.preventDefault();
@@ -138,12 +139,12 @@ export function Room({ route }) {
       ${route.view === "flow" && html`<${Flow} here=${here} at=${route.at} name=${agentID} status=${status} acts=${acts} />`}
       ${route.view === "delivery" && html`<${Delivery} here=${here} info=${info} status=${status} acts=${acts} show=${show} />`}
       ${route.view === "" && html`<section class="talk" aria-label="Conversation">
-        ${!here.caughtUp && here.connection !== "lost" ? html`<div class="flow"><${Bones} /></div>` : session.items.length > 0 || status === "running" ? html`<${Conversation} here=${here} status=${status} acts=${acts} openFile=${openFile} />` : html`<${Beginning} agent=${agent} acts=${acts} />`}
+        ${!here.caughtUp && here.connection !== "lost" ? html`<div class="flow"><${Bones} /></div>` : session.items.length > 0 || status === "running" ? html`<${Conversation} here=${here} status=${status} acts=${acts} openFile=${openFile} asks=${asks} />` : html`<${Beginning} agent=${agent} acts=${acts} />`}
         ${draft.instead && html`<p class="editing small">${icon("git-branch")}<span class="grow">This begins a conversation of its own, which goes on from before the message.</span><button type="button" class="ghost sm" onClick=${() => setDraft(empty)}>Cancel</button></p>`}
         ${queue.messages.length > 0 && html`<${Queue} id=${id} queue=${queue} setQueue=${setQueue} />`}
         <${Composer} key=${id} agent=${agent} draft=${draft} setDraft=${setDraft} running=${status === "running"} context=${session.context} files=${[...session.files.keys()].map((path) => path.replace(/^\//, ""))}
           editLast=${acts.editLast} model=${!delivers && cast.length < 2 && html`<${ModelChoice} tokens=${held} model=${model} choose=${choose} quiet=${true} />`}
-          hint=${session.questions.length ? `Answer above, or write to ${agent.name}` : ""} send=${(d) => acts.send(d, status === "running")} stop=${acts.stop} />
+          hint=${session.questions.length || asks ? `Answer above, or write to ${agent.name}` : ""} send=${(d) => acts.send(d, status === "running")} stop=${acts.stop} />
       </section>`}
       ${file !== undefined && html`<${Panel} key=${file} session=${id} path=${file} route=${route} saved=${session.files} changed=${session.files.size + status + (info?.updated ?? "")} open=${show} close=${() => go(talkAddress(id, route.view, route.at))} />`}
     </div>`;
