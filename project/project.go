@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/troupe-dev/troupe"
@@ -79,6 +80,7 @@ type Project struct {
 	helper  []string // see Options.SandboxHelper
 	inPlace bool     // see Options.InPlace
 	config  *config.Config
+	mcp     atomic.Pointer[map[string]config.MCPServer] // where the page has added one
 	models  models.Chooser
 	bundles *bundle.Live
 	skills  *skill.Library
