@@ -306,6 +306,7 @@ type stage struct {
 	engine  *troupe.Engine
 	folders *outputs.Folders // around the store
 	store   store.Log
+	watched troupe.Store // the engine's own: what is stored in it is observed
 	tracer  *otel.Tracer // nil where nobody asks for traces
 
 	mu      sync.Mutex
@@ -320,6 +321,9 @@ type stage struct {
 // openStage wires an engine: events go to the store, from it into the manifest of
 // the session's folder, and then to the log and to whoever collects traces.
 func (p *Project) openStage(ctx context.Context) (*stage, error) {
+	if err := p.checkEngine(); err != nil {
+		return nil, err
+	}
 	store, err := p.openStore(ctx)
 	if err != nil {
 		return nil, err
@@ -341,7 +345,7 @@ func (p *Project) openStage(ctx context.Context) (*stage, error) {
 	if err != nil {
 		return nil, errors.Join(err, folders.Close(), store.Close())
 	}
-	return &stage{project: p, engine: engine, folders: folders, store: store, tracer: tracer, agents: map[playerKey]*player{}, pinned: map[string]*bundle.Catalog{}, servers: map[string]*mcp.Server{}}, nil
+	return &stage{project: p, engine: engine, folders: folders, store: store, watched: config.Store, tracer: tracer, agents: map[playerKey]*player{}, pinned: map[string]*bundle.Catalog{}, servers: map[string]*mcp.Server{}}, nil
 }
 
 // close stops every run, waits for it, and only then gives up what runs use.
