@@ -40,6 +40,14 @@ func (r *reader) check(c *Config, root *yaml.Node) {
 			r.wrong(lineOf(root, "mcp", name, "url"), "mcp.%s.url must begin with http:// or https:// and a host", name)
 		}
 	}
+	for _, name := range slices.Sorted(maps.Keys(c.A2A)) {
+		if !isToolName(name) {
+			r.wrong(lineOf(root, "a2a", name), "a2a: the name %q must be at most 60 letters, digits, _ and -: it is part of a tool's name", name)
+		}
+		if !isHTTP(c.A2A[name].URL) {
+			r.wrong(lineOf(root, "a2a", name), "a2a.%s.url must begin with http:// or https:// and a host", name)
+		}
+	}
 	if w := c.Web.Search; w.BaseURL != "" && !isHTTP(w.BaseURL) {
 		r.wrong(lineOf(root, "web", "search", "base_url"), "web.search.base_url must begin with http:// or https:// and a host")
 	} else if w.Engine == "searxng" && w.BaseURL == "" {
@@ -71,6 +79,11 @@ func (r *reader) check(c *Config, root *yaml.Node) {
 		}
 		r.checkFlow(&flow, "flows."+name)
 	}
+}
+
+// isToolName says whether models can call a tool of a name that has this in it.
+func isToolName(name string) bool {
+	return name != "" && len(name) <= 60 && strings.Trim(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-") == ""
 }
 
 func isHTTP(address string) bool {

@@ -30,6 +30,7 @@ type Config struct {
 	Agents    map[string]Agent     `yaml:"agents" doc:"What single agents do differently, by id. What \"*\" has holds for all that do not say otherwise."`
 	Limits    Limits               `yaml:"limits" doc:"What a run may use. A negative number means no limit."`
 	MCP       map[string]MCPServer `yaml:"mcp" doc:"MCP servers by name, each with a command or a url."`
+	A2A       map[string]A2AAgent  `yaml:"a2a" doc:"Agents elsewhere that speak the Agent2Agent protocol, by name. Agents here ask them with the tool ask_NAME, where they are given it."`
 	Flows     map[string]Flow      `yaml:"flows" doc:"Agents arranged into flows, by name."`
 	Web       Web                  `yaml:"web" doc:"What the web tools may reach, and how they search."`
 	Approve   []Approval           `yaml:"approve" doc:"Which tool calls a person is asked about. The first rule that matches decides; what none matches is allowed."`
@@ -186,6 +187,14 @@ type MCPServer struct {
 	URL     string            `yaml:"url" doc:"The address of a server that is running already."`
 	Headers map[string]string `yaml:"headers" doc:"Sent with every request to the url."`
 	Timeout time.Duration     `yaml:"timeout" doc:"How long one call may take. Default: that of all tools."`
+}
+
+// An A2AAgent is an agent elsewhere.
+type A2AAgent struct {
+	URL         string            `yaml:"url" doc:"The address of the agent, or of its card."`
+	Description string            `yaml:"description" doc:"What it is good for. Default: what its card says."`
+	Headers     map[string]string `yaml:"headers" doc:"Sent with every request, such as Authorization."`
+	Timeout     time.Duration     `yaml:"timeout" doc:"How long one answer may take. Default: 5m."`
 }
 
 // Log says what is logged.
