@@ -57,7 +57,7 @@ func mountA2A(ctx context.Context, opened *project.Project, web *server.Server) 
 	if err != nil {
 		return err
 	}
-	agents, err := a2a.New(ctx, a2a.Config{Project: opened, Version: buildVersion().Version, Enter: web.Enter, Push: push})
+	agents, err := a2a.New(ctx, a2a.Config{Project: opened, Version: buildVersion().Version, URL: opened.URL(), Enter: web.Enter, Push: push})
 	if err != nil {
 		return err
 	}
