@@ -49,7 +49,7 @@ func TestMessagesAreEncoded(t *testing.T) {
 		message *troupe.Message
 		want    string
 	}{
-		"system":    {&troupe.Message{Role: troupe.RoleSystem, Text: "be\n\"good\""}, `{"role":"system","content":"be\n\"good\""}`},
+		"system": {&troupe.Message{Role: troupe.RoleSystem, Text: "be\n\"good\""}, `{"role":"system","content":"be\n\"good\""}`},
 		"of another API at the same host": {&troupe.Message{Role: troupe.RoleAssistant, Text: "hi", Thought: "hm", ThoughtField: "reasoning", Opaque: []byte(`{"by":{"api":"responses","host":"model.test","model":"m"},"extra_content":{"g":1}}`)},
 			`{"role":"assistant","content":"hi"}`},
 		"of the same host": {&troupe.Message{Role: troupe.RoleAssistant, Text: "hi", Thought: "hm", ThoughtField: "reasoning", Opaque: []byte(`{"by":{"api":"chat","host":"model.test","model":"n"},"extra_content":{"g":1}}`)},
