@@ -4,17 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"iter"
-	"slices"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
-	"time"
 
 	"github.com/troupe-dev/troupe"
-	"github.com/troupe-dev/troupe/flow"
 )
 
 func TestADeletedSessionIsGone(t *testing.T) {
