@@ -53,6 +53,8 @@ type promptData struct {
 	// CanRun names the tool that runs commands, if there is one.
 	CanRun    string
 	CanInvoke bool
+	// HasMemlog says that there is the tool memlog.
+	HasMemlog bool
 }
 
 // Folder is one of the folders of documents, for examples.
@@ -174,6 +176,7 @@ func (s *sessions) promptData(session string, ws *workspace.Workspace) promptDat
 			data.CanRun = name
 		}
 	}
+	data.HasMemlog = d.bundle.keepsMemlog
 	data.CanInvoke = len(d.bundle.catalog.entries) > 1 || s.options.Invoke != nil
 	return data
 }
