@@ -49,13 +49,13 @@ func Parse(line int, src []byte) (root *yaml.Node, notes []Problem, err error) {
 		return nil, nil, &Problem{CodeRefused, line, fmt.Sprintf("more than %d bytes of YAML", MaxBytes)}
 	}
 	c := checker{shift: line - 1}
-	root, err = decode(src)
+	root, err = Decode(src)
 	if err != nil {
 		quoted, lines := quoteScalars(src)
 		if lines == nil {
 			return nil, nil, c.invalid(err)
 		}
-		if root, err = decode(quoted); err != nil {
+		if root, err = Decode(quoted); err != nil {
 			return nil, nil, c.invalid(err)
 		}
 		for _, n := range lines {
@@ -77,7 +77,8 @@ func Parse(line int, src []byte) (root *yaml.Node, notes []Problem, err error) {
 
 var errSecondDocument = errors.New("more than one document")
 
-func decode(src []byte) (*yaml.Node, error) {
+// Decode reads one document strictly. The node is nil if it is empty.
+func Decode(src []byte) (*yaml.Node, error) {
 	decoder := yaml.NewDecoder(bytes.NewReader(src))
 	var document, second yaml.Node
 	switch err := decoder.Decode(&document); {
@@ -106,14 +107,21 @@ func (c *checker) note(code string, line int, format string, args ...any) {
 var libraryLine = regexp.MustCompile(`^yaml: (?:line (\d+): )?`)
 
 func (c *checker) invalid(err error) error {
-	text, line := err.Error(), 1
+	text, line := Explain(err)
+	return &Problem{CodeInvalid, line + c.shift, "this is not YAML: " + text}
+}
+
+// Explain returns what an error of Decode says, and the line of the document that it is
+// about.
+func Explain(err error) (text string, line int) {
+	text, line = err.Error(), 1
 	if m := libraryLine.FindStringSubmatch(text); m != nil {
 		text = text[len(m[0]):]
 		if n, err := strconv.Atoi(m[1]); err == nil {
 			line = n
 		}
 	}
-	return &Problem{CodeInvalid, line + c.shift, "this is not YAML: " + text}
+	return text, line
 }
 
 func (c *checker) visit(n *yaml.Node, depth int) error {
