@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/troupe-dev/troupe"
@@ -22,6 +23,7 @@ import (
 	"github.com/troupe-dev/troupe/project/internal/models"
 	"github.com/troupe-dev/troupe/skill"
 	"github.com/troupe-dev/troupe/store"
+	"github.com/troupe-dev/troupe/tool/a2a"
 	"github.com/troupe-dev/troupe/tool/approve"
 	"github.com/troupe-dev/troupe/tool/mcp"
 	"github.com/troupe-dev/troupe/workspace"
@@ -79,6 +81,7 @@ type Project struct {
 	helper  []string // see Options.SandboxHelper
 	inPlace bool     // see Options.InPlace
 	config  *config.Config
+	mcp     atomic.Pointer[map[string]config.MCPServer] // where the page has added one
 	models  models.Chooser
 	bundles *bundle.Live
 	skills  *skill.Library
@@ -304,6 +307,7 @@ type stage struct {
 	engine  *troupe.Engine
 	folders *outputs.Folders // around the store
 	store   store.Log
+	watched troupe.Store // the engine's own: what is stored in it is observed
 	tracer  *otel.Tracer // nil where nobody asks for traces
 
 	mu      sync.Mutex
@@ -313,11 +317,17 @@ type stage struct {
 	kept    []io.Closer                // what else is closed with the stage
 	// rehearses says that an agent has no model because nobody has chosen one.
 	rehearses bool
+
+	remotesMu sync.Mutex
+	remotes   map[string]*a2a.Agent // agents elsewhere, by name
 }
 
 // openStage wires an engine: events go to the store, from it into the manifest of
 // the session's folder, and then to the log and to whoever collects traces.
 func (p *Project) openStage(ctx context.Context) (*stage, error) {
+	if err := p.checkEngine(); err != nil {
+		return nil, err
+	}
 	store, err := p.openStore(ctx)
 	if err != nil {
 		return nil, err
@@ -339,7 +349,7 @@ func (p *Project) openStage(ctx context.Context) (*stage, error) {
 	if err != nil {
 		return nil, errors.Join(err, folders.Close(), store.Close())
 	}
-	return &stage{project: p, engine: engine, folders: folders, store: store, tracer: tracer, agents: map[playerKey]*player{}, pinned: map[string]*bundle.Catalog{}, servers: map[string]*mcp.Server{}}, nil
+	return &stage{project: p, engine: engine, folders: folders, store: store, watched: config.Store, tracer: tracer, agents: map[playerKey]*player{}, pinned: map[string]*bundle.Catalog{}, servers: map[string]*mcp.Server{}}, nil
 }
 
 // close stops every run, waits for it, and only then gives up what runs use.

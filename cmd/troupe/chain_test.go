@@ -321,7 +321,7 @@ func TestTheChainIsPlayedWithAKillInTheMiddle(t *testing.T) {
 				if i == 1 {
 					select {
 					case <-saved:
-					case <-time.After(time.Minute):
+					case <-time.After(5 * time.Minute):
 						t.Errorf("%s does not save", k.agent)
 					}
 					_ = p.Process.Kill()
