@@ -52,11 +52,22 @@ func Parse(line int, src []byte) (root *yaml.Node, notes []Problem, err error) {
 	root, err = Decode(src)
 	if err != nil {
 		quoted, lines := quoteScalars(src)
-		if lines == nil {
-			return nil, nil, c.invalid(err)
+		second := err
+		if lines != nil {
+			root, second = Decode(quoted)
 		}
-		if root, err = Decode(quoted); err != nil {
-			return nil, nil, c.invalid(err)
+		if second != nil {
+			var joined []int
+			if quoted, joined = foldProse(src); joined == nil {
+				return nil, nil, c.invalid(second)
+			}
+			for _, n := range joined {
+				c.note(CodeUnquoted, n, "YAML wants a text of several lines behind a |; it is read as if it stood there")
+			}
+			quoted, lines = quoteScalars(quoted)
+			if root, err = Decode(quoted); err != nil {
+				return nil, nil, c.invalid(err)
+			}
 		}
 		for _, n := range lines {
 			if isTabbed(src, n) {
@@ -87,7 +98,8 @@ func Decode(src []byte) (*yaml.Node, error) {
 	case err != nil:
 		return nil, err
 	}
-	if err := decoder.Decode(&second); !errors.Is(err, io.EOF) {
+	err := decoder.Decode(&second)
+	if isEmpty := err == nil && len(second.Content) == 1 && second.Content[0].Tag == "!!null"; !errors.Is(err, io.EOF) && !isEmpty {
 		return nil, errSecondDocument
 	}
 	return document.Content[0], nil
