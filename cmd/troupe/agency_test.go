@@ -24,6 +24,7 @@ type agency struct {
 	mu      sync.Mutex
 	counts  map[string]int
 	prompts []string
+	formats map[string]string // how JSON was asked for, by phase
 }
 
 type fields = map[string]any
@@ -34,7 +35,7 @@ var (
 )
 
 func newAgency(t testing.TB) *agency {
-	a := &agency{counts: map[string]int{}, play: goodWork}
+	a := &agency{counts: map[string]int{}, formats: map[string]string{}, play: goodWork}
 	a.Server = httptest.NewServer(http.HandlerFunc(a.answer))
 	t.Cleanup(a.Close)
 	return a
@@ -43,6 +44,7 @@ func newAgency(t testing.TB) *agency {
 func (a *agency) answer(w http.ResponseWriter, r *http.Request) {
 	var request struct {
 		Messages []struct{ Role, Content string }
+		Format   struct{ Type string } `json:"response_format"`
 	}
 	if r.Method != http.MethodPost || json.NewDecoder(r.Body).Decode(&request) != nil {
 		http.Error(w, "not found", http.StatusNotFound)
@@ -62,6 +64,7 @@ func (a *agency) answer(w http.ResponseWriter, r *http.Request) {
 	n := a.counts[phase+step]
 	a.counts[phase+step]++
 	a.prompts = append(a.prompts, prompt)
+	a.formats[phase] = request.Format.Type
 	play := a.play
 	a.mu.Unlock()
 	text, finish := play(phase, step, prompt, n), "stop"

@@ -74,6 +74,9 @@ func TestTheWholeStoryFromOutside(t *testing.T) {
 	if got := inRepository(t, dir, "git log --format=%s main.."+r.Branch); got != "Refuse an empty list\nSettings\nMedian\ndocs: specification of add a median\n" {
 		t.Errorf("the log is %s", got)
 	}
+	if a.formats["planning"] != "json_schema" || a.formats["qa"] != "json_schema" || a.formats["implementation"] != "" {
+		t.Errorf("JSON was asked for as %q", a.formats)
+	}
 	clone := filepath.Join(t.TempDir(), "clone")
 	inRepository(t, dir, "git clone -q -b "+r.Branch+" . "+clone+" && cd "+clone+" && grep -qx 'median = true' .statsrc && node --test")
 	for _, parts := range [][]string{{"occurs 2 times", "Add lines around it"}, {"SyntaxError"}, {"not ok"}, {"cut off"}, {"BMAD planning", "zebra"}, {"BMAD qa", "THE WHOLE CHANGE", "test ✓"}, {"BMAD implementation", "YOUR LAST ANSWER", "Add a median"}} {

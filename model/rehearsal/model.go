@@ -70,11 +70,11 @@ func (model) Generate(ctx context.Context, req *troupe.Request) iter.Seq2[troupe
 
 // reply is what the model says and the tools it calls.
 func reply(req *troupe.Request) (string, []troupe.ToolCall) {
+	if answer, ok := contractReply(req); ok { // it says more than the least that fits a schema
+		return answer, nil
+	}
 	if req.Params != nil && len(req.Params.Schema) > 0 {
 		return minimalJSON(req.Params.Schema), nil
-	}
-	if answer, ok := contractReply(req); ok {
-		return answer, nil
 	}
 	s := newScene(req)
 	s.play()
