@@ -48,7 +48,7 @@ func (p *Project) Server(ctx context.Context) (*server.Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	runs, err := s.runs(ctx)
+	runs, err := p.Runs(ctx)
 	if err != nil {
 		return nil, err
 	}
