@@ -6,10 +6,12 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/troupe-dev/troupe"
@@ -78,6 +80,7 @@ type Project struct {
 	helper  []string // see Options.SandboxHelper
 	inPlace bool     // see Options.InPlace
 	config  *config.Config
+	mcp     atomic.Pointer[map[string]config.MCPServer] // where the page has added one
 	models  models.Chooser
 	bundles *bundle.Live
 	skills  *skill.Library
@@ -154,6 +157,7 @@ func (p *Project) complete() (err error) {
 			return fmt.Errorf("agents.%s in %s has instructions, but there is an agent of that name in bundle %s", e.ID, config.Name, e.Bundle)
 		}
 	}
+	p.recogniseAgents()
 	if _, ok := p.config.Flows[Deliver]; ok || p.isPlain(Deliver) {
 		return fmt.Errorf("%s: the name %s is taken", config.Name, Deliver)
 	}
@@ -172,6 +176,29 @@ func (p *Project) complete() (err error) {
 	}
 	p.walls = p.closedPlaces()
 	return p.maker(nil).Check()
+}
+
+// recogniseAgents has the entries of agents hold for whom people mean: they write dev for
+// bmad-agent-dev, or the name of a persona, as they do when they talk to them.
+func (p *Project) recogniseAgents() {
+	catalog := p.catalog()
+	known := map[string]bool{config.Everyone: true}
+	for _, e := range catalog.Entries() {
+		known[e.ID] = true
+	}
+	for _, id := range slices.Sorted(maps.Keys(p.config.Agents)) {
+		if known[id] || p.isPlain(id) {
+			continue
+		}
+		d, err := catalog.Definition(id)
+		if err != nil {
+			continue
+		}
+		if _, taken := p.config.Agents[d.ID]; !taken {
+			p.config.Agents[d.ID] = p.config.Agents[id]
+			delete(p.config.Agents, id)
+		}
+	}
 }
 
 // directory returns the absolute path of an existing directory.

@@ -79,6 +79,9 @@ type Config struct {
 	// ToolServers and Skills are shown to operators. Nil means none.
 	ToolServers ToolServers
 	Skills      func(ctx context.Context) ([]Skill, error)
+	// Instructions are what an agent's model is told before anybody speaks, for operators.
+	// Its errors are those of [Cast.Step]. Nil means that they are not shown.
+	Instructions func(ctx context.Context, agent string) ([]Instruction, error)
 	// Explain says what is known of where agents' instructions come from, and of prices.
 	Explain explain.Options
 	// StepIn, where set, makes the step of a session in place of Cast and Models, so that

@@ -103,7 +103,7 @@ func (p *program) command() *cobra.Command {
 	root := &cobra.Command{
 		Use:           "troupe",
 		Short:         "Runs troupes of AI agents",
-		Long:          "Troupe runs agents that are written as files, on any OpenAI-compatible model or on none.",
+		Long:          "Troupe runs agents that are written as files, on any model or on none.",
 		Version:       buildVersion().line(),
 		SilenceErrors: true,
 		SilenceUsage:  true,

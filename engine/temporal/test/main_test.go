@@ -3,6 +3,7 @@
 package test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -152,7 +153,9 @@ func keep(t *testing.T, c client.Client, workflow, name string) {
 		all.Events = append(all.Events, event)
 	}
 	data, err := temporalproto.CustomJSONMarshalOptions{Indent: " "}.Marshal(&all)
+	host, _ := os.Hostname()
 	data = identity.ReplaceAll(data, []byte(`"identity": "worker"`))
+	data = bytes.ReplaceAll(data, []byte(`"`+host+`:`), []byte(`"worker:`))
 	if err == nil {
 		err = os.MkdirAll(histories, 0o755)
 	}
