@@ -9,6 +9,7 @@ import (
 	"iter"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -64,8 +65,9 @@ func (p *program) runEach(ctx context.Context, s *stage, name string, o batchOpt
 	if err != nil {
 		return err
 	}
+	var dispatched []string
 	if s.project.EngineKind() == project.EngineTemporal {
-		if err := p.dispatchEach(ctx, s, step, inputs, label, name, o.atOnce); err != nil {
+		if dispatched, err = p.dispatchEach(ctx, s, step, inputs, label, name, o.atOnce); err != nil {
 			return err
 		}
 	}
@@ -75,7 +77,9 @@ func (p *program) runEach(ctx context.Context, s *stage, name string, o batchOpt
 	for range min(o.atOnce, len(inputs)) {
 		workers.Go(func() {
 			for i := next.Add(1) - 1; int(i) < len(inputs) && ctx.Err() == nil; i = next.Add(1) - 1 {
-				if result := s.runOne(ctx, runs, step, inputs[i], inputs[i].Session(label, name)); ctx.Err() == nil || result.Status == "success" {
+				result := s.runOne(ctx, runs, step, inputs[i], inputs[i].Session(label, name))
+				result.Before = result.Before && !slices.Contains(dispatched, result.Session)
+				if ctx.Err() == nil || result.Status == "success" {
 					show.add(result)
 				}
 			}
@@ -125,9 +129,8 @@ func (s *stage) runOne(ctx context.Context, runs server.Runs, step troupe.Step, 
 }
 
 // dispatchEach puts what is not done yet on record and has Temporal carry it out, so many
-// at the same time. It returns when all of it has come to something.
-func (p *program) dispatchEach(ctx context.Context, s *stage, step troupe.Step, inputs []batch.Input, label, name string, atOnce int) error {
-	var sessions []string
+// at the same time. It returns the sessions when all of it has come to something.
+func (p *program) dispatchEach(ctx context.Context, s *stage, step troupe.Step, inputs []batch.Input, label, name string, atOnce int) (sessions []string, err error) {
 	for _, input := range inputs {
 		session := input.Session(label, name)
 		end, err := s.latestEnd(ctx, session)
@@ -136,18 +139,18 @@ func (p *program) dispatchEach(ctx context.Context, s *stage, step troupe.Step, 
 			sessions = append(sessions, session)
 		}
 		if err != nil {
-			return fmt.Errorf("line %d: %w", input.Line, err)
+			return nil, fmt.Errorf("line %d: %w", input.Line, err)
 		}
 	}
 	if len(sessions) == 0 {
-		return nil
+		return nil, nil
 	}
-	err := p.pipeTemporal(ctx, s.project, strings.NewReader(strings.Join(sessions, "\n")+"\n"),
+	err = p.pipeTemporal(ctx, s.project, strings.NewReader(strings.Join(sessions, "\n")+"\n"),
 		"each", "-batch", label+"-"+name, "-step", step.Name(), "-digest", step.Definition().Digest(), "-max", strconv.Itoa(atOnce))
 	if err != nil {
 		p.tell("What is on record is carried out by whichever worker there is; the same command shows what came of it.")
 	}
-	return err
+	return sessions, err
 }
 
 // latestEnd returns how a session's latest run finished, nil if it has not.

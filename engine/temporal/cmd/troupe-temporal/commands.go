@@ -153,16 +153,13 @@ func (p *program) backfill(ctx context.Context, name, from, until string) error 
 
 // examine says what is wrong with the cluster, and which runs no worker can carry out.
 func (p *program) examine(ctx context.Context) error {
-	fmt.Fprintf(p.out, "ok      temporal: namespace %s\n", p.namespace)
+	fmt.Fprintf(p.out, "ok namespace %s\n", p.namespace)
 	stuck, err := temporal.FindStuck(ctx, p.client, 100)
 	if err != nil {
 		return err
 	}
 	for _, run := range stuck {
-		fmt.Fprintf(p.out, "warning temporal: session %s waits for a worker that has its definition: %s\n", run.Session, run.Why)
-	}
-	if len(stuck) > 0 {
-		fmt.Fprintln(p.out, "        start a worker with the files that these runs began with, or cancel them and run them again")
+		fmt.Fprintf(p.out, "warning session %s waits for a worker that has its definition: %s; start one with the files that the run began with, or cancel it\n", run.Session, run.Why)
 	}
 	return nil
 }
