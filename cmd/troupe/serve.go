@@ -52,15 +52,26 @@ func serveHTTP(ctx context.Context, opened *project.Project, address, command st
 	if err != nil {
 		return fmt.Errorf("%s: %w", command, err)
 	}
-	schedules, stop := context.WithCancel(ctx)
-	due := make(chan error, 1)
-	go func() { due <- opened.RunSchedules(schedules) }()
-	defer func() {
-		stop()
-		err = errors.Join(err, <-due)
-	}()
+	stop := beside(ctx, opened.RunSchedules, opened.RunRetention)
+	defer func() { err = errors.Join(err, stop()) }()
 	told("http://"+listener.Addr().String(), web.Token())
 	return web.Serve(ctx, listener)
+}
+
+// beside has functions run until stop is called, which waits for them.
+func beside(ctx context.Context, functions ...func(context.Context) error) (stop func() error) {
+	ctx, cancel := context.WithCancel(ctx)
+	ended := make(chan error, len(functions))
+	for _, f := range functions {
+		go func() { ended <- f(ctx) }()
+	}
+	return func() (err error) {
+		cancel()
+		for range functions {
+			err = errors.Join(err, <-ended)
+		}
+		return err
+	}
 }
 
 // tellLink says where the page is and who may open it.
