@@ -137,12 +137,25 @@ func (t *heldTool) Call(ctx context.Context, in *troupe.Invocation) (troupe.Resu
 	if isReading {
 		named.Arguments = x.findPaths(named.Arguments)
 	}
+	if t.spec.Name == "save_output" {
+		if err := x.mayReplace(named.Arguments); err != nil {
+			return troupe.Result{}, err
+		}
+	}
 	here := func(string) (*workspace.Workspace, error) { return x.workspace(), nil }
 	result, err := t.tool(here).Call(ctx, &named)
-	if err == nil && t.spec.Name == "read_file" {
-		err = t.sessions.noteRead(ctx, in.Run, x, named.Arguments)
+	switch {
+	case t.spec.Name == "read_file" && err != nil:
+		return provide(named.Arguments, result, err)
+	case err != nil:
+		return result, err
+	case t.spec.Name == "read_file":
+		x.hasRead(named.Arguments)
+		return result, t.sessions.noteRead(ctx, in.Run, x, named.Arguments)
+	case t.spec.Name == "save_output" || t.spec.Name == "edit_file":
+		x.hasWritten(named.Arguments)
 	}
-	return result, err
+	return result, nil
 }
 
 // respellPaths rewrites the arguments of a tool that takes a path.

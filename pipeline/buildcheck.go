@@ -29,6 +29,9 @@ func (b *builder) checkAll(ctx context.Context, notes string) (feedback string, 
 	if err != nil {
 		return "", false, "", err
 	}
+	if err := b.delivery.findChecks(ctx, b.run, &b.site, b.now); err != nil {
+		return "", false, "", err
+	}
 	var changed []string
 	for _, f := range change.Files {
 		changed = append(changed, f.Path)

@@ -168,7 +168,7 @@ func (p *Project) examineModels(ctx context.Context) []doctor.Check {
 			check := doctor.Check{Name: "model", Status: doctor.OK, Message: "rehearsal, chosen by " + choice.From}
 			if choice.From == "" {
 				check.Status, check.Message = doctor.Warning, "none is chosen, so agents rehearse"
-				check.Fix = "set OPENAI_API_KEY, or model in troupe.yaml, or pass --model provider/name" + doctor.RunningOllama(ctx, &p.models)
+				check.Fix = "set a provider's key such as OPENAI_API_KEY, or model in troupe.yaml, or pass --model provider/name" + doctor.RunningOllama(ctx, &p.models)
 			}
 			checks = append(checks, check)
 			continue

@@ -49,15 +49,19 @@ func (p *Project) Server(ctx context.Context) (*server.Server, error) {
 	if err != nil {
 		return nil, err
 	}
+	runs, err := s.runs(ctx)
+	if err != nil {
+		return nil, err
+	}
 	audit, err := s.openAudit()
 	if err != nil {
 		return nil, err
 	}
 	web, err := server.New(server.Config{
-		Auth: way.who, Audit: audit,
+		Auth: way.who, Audit: audit, Runs: runs,
 		Engine: s.engine, Store: s.folders, Cast: cast{p, settings}, StepIn: cast{p, settings}.stepIn, Folders: s.folders, Logs: s.searchLogs, Metrics: p.metrics,
 		Users: users, Operators: p.config.Server.Operators, Hosts: p.config.Server.Hosts, Page: web.Page(), Log: p.log,
-		Dir: filepath.Join(p.DataDir(), "page"), Shelf: s.shelf(), Version: builtVersion(), Models: settings, Settings: settings, Skills: p.listSkills, Made: s.readMade,
+		Dir: filepath.Join(p.DataDir(), "page"), Shelf: s.shelf(), Version: builtVersion(), Models: settings, Settings: settings, Skills: p.listSkills, Instructions: p.instructions, Made: s.readMade,
 		Explain: p.ExplainOptions(), Deliveries: deliveries{s},
 		Documents: newLibrary(s), ToolServers: &toolServers{stage: s}, UserName: p.userName(),
 		Greeter: func(agent string) (troupe.Input, bool) {
@@ -92,6 +96,30 @@ func (p *Project) listSkills(context.Context) ([]server.Skill, error) {
 	var list []server.Skill
 	for _, skill := range p.skills.List() {
 		list = append(list, server.Skill{Name: skill.Name, Description: skill.Description, Category: skill.Category})
+	}
+	return list, nil
+}
+
+// instructions are what an agent's model is told before anybody speaks, for the page.
+func (p *Project) instructions(_ context.Context, agent string) ([]server.Instruction, error) {
+	if p.isPlain(agent) {
+		return []server.Instruction{{Name: "instructions", Origin: config.Name, Text: p.config.Agents[agent].Instructions}}, nil
+	}
+	d, err := p.catalog().Definition(agent)
+	if err != nil {
+		return nil, server.ErrUnknown
+	}
+	parts, err := p.catalog().Prompt(agent)
+	if err != nil {
+		return nil, err
+	}
+	list := make([]server.Instruction, 0, len(parts))
+	for _, part := range parts {
+		told := server.Instruction{Name: part.Name, Origin: part.Source, Tokens: part.Tokens, Text: part.Text}
+		if told.Origin == "" && p.lineWith(d.File, tags[part.Name]...) > 0 {
+			told.Origin = d.File
+		}
+		list = append(list, told)
 	}
 	return list, nil
 }

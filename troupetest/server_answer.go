@@ -132,21 +132,15 @@ func (e *Exchange) chunks(model string, usage bool) []string {
 	}
 	delta := func(d object) { add([]object{{"index": 0, "delta": d, "finish_reason": nil}}, nil) }
 
-	thought, text := e.spoken()
-	delta(object{"role": "assistant", "content": nil})
-	for _, word := range words(thought) {
-		delta(e.thoughtDelta(word))
+	pieces := e.deltas()
+	if e.is(ShapeHugeEvent) {
+		pieces = []object{e.oneDelta()}
 	}
-	for _, word := range words(text) {
-		so += word
-		delta(object{"content": word})
-	}
-	if !e.writesCalls() {
-		for i := range e.calls {
-			for _, piece := range e.callDeltas(i) {
-				delta(object{"tool_calls": []object{piece}})
-			}
+	for _, piece := range pieces {
+		if word, ok := piece["content"].(string); ok {
+			so += word
 		}
+		delta(piece)
 	}
 	if e.failure != "" {
 		return append(e.frame(list), e.failEvents()...)
@@ -172,7 +166,7 @@ func (e *Exchange) whole(model string) object {
 		return object{"error": json.RawMessage(e.failure)}
 	}
 	thought, text := e.spoken()
-	message := object{"role": "assistant", "content": text}
+	message := object{"role": "assistant", "content": e.content(text)}
 	if thought != "" {
 		for name, value := range e.thoughtDelta(thought) {
 			if name != "content" {
@@ -180,15 +174,11 @@ func (e *Exchange) whole(model string) object {
 			}
 		}
 	}
-	var calls []object
-	for _, call := range e.calls {
-		if e.writesCalls() {
-			break
+	if calls := e.wholeCalls(); calls != nil {
+		for _, call := range calls {
+			delete(call, "index") // only pieces have one
 		}
-		calls = append(calls, object{"id": call.ID, "type": "function", "function": object{"name": call.Name, "arguments": call.Arguments}})
-	}
-	if calls != nil {
-		message["tool_calls"] = calls
+		message["tool_calls"] = e.callList(calls...)
 	}
 	choice := object{"index": 0, "message": message, "finish_reason": nil}
 	choice["finish_reason"] = e.reason()

@@ -135,7 +135,7 @@ func (p *program) tellHowToGoOn(c *conversation, interactive bool, err error) {
 // mention says that there is no model, where nobody has chosen that.
 func (p *program) mention(s *stage) {
 	if s.project.Rehearses() {
-		p.tell("No model is set, so this is a rehearsal: set OPENAI_API_KEY, or model in troupe.yaml, or pass --model provider/name.")
+		p.tell("No model is set, so this is a rehearsal: set a provider's key such as OPENAI_API_KEY, or model in troupe.yaml, or pass --model provider/name.")
 	}
 }
 

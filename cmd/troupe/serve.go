@@ -52,6 +52,13 @@ func serveHTTP(ctx context.Context, opened *project.Project, address, command st
 	if err != nil {
 		return fmt.Errorf("%s: %w", command, err)
 	}
+	schedules, stop := context.WithCancel(ctx)
+	due := make(chan error, 1)
+	go func() { due <- opened.RunSchedules(schedules) }()
+	defer func() {
+		stop()
+		err = errors.Join(err, <-due)
+	}()
 	told("http://"+listener.Addr().String(), web.Token())
 	return web.Serve(ctx, listener)
 }

@@ -180,8 +180,8 @@ func TestRequestsAreWhole(t *testing.T) {
 				t.Fatal(got.Err)
 			}
 			var sent, want map[string]any
-			if err := json.Unmarshal([]byte(transport.sent[0]), &sent); err != nil {
-				t.Fatalf("%v in %s", err, transport.sent[0])
+			if err := json.Unmarshal([]byte(transport.Sent()[0].Body), &sent); err != nil {
+				t.Fatalf("%v in %s", err, transport.Sent()[0].Body)
 			}
 			if err := json.Unmarshal([]byte(test.want), &want); err != nil {
 				t.Fatal(err)
@@ -202,7 +202,7 @@ func TestParamsThatCannotBeSentAreErrors(t *testing.T) {
 	} {
 		req := hello()
 		req.Params = &troupe.Params{Extra: extra}
-		if got := listen(t.Context(), m, req); got.Err == nil || got.order != "x" {
+		if got := listen(t.Context(), m, req); got.Err == nil || got.Order != "x" {
 			t.Errorf("%s: %+v", name, got)
 		}
 	}
@@ -232,7 +232,7 @@ func TestMessagesAreEncodedOnce(t *testing.T) {
 		}
 		req.Messages = append(req.Messages, &troupe.Message{Role: troupe.RoleAssistant, Text: "a"}, &troupe.Message{Role: troupe.RoleUser, Text: "more"})
 	}
-	if n := strings.Count(transport.sent[19], `"role"`); n != 39 {
+	if n := strings.Count(transport.Sent()[19].Body, `"role"`); n != 39 {
 		t.Errorf("the last request has %d messages", n)
 	}
 }
@@ -244,7 +244,7 @@ func (d discard) RoundTrip(r *http.Request) (*http.Response, error) {
 	if _, err := io.CopyBuffer(struct{ io.Writer }{io.Discard}, r.Body, make([]byte, 4096)); err != nil {
 		return nil, err
 	}
-	return &http.Response{StatusCode: 200, Header: d.answer.header, Body: io.NopCloser(strings.NewReader(d.answer.body))}, nil
+	return &http.Response{StatusCode: 200, Header: d.answer.Header, Body: io.NopCloser(strings.NewReader(d.answer.Body))}, nil
 }
 
 func conversation(n int) *troupe.Request {

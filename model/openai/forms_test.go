@@ -31,10 +31,10 @@ func sentBy(t *testing.T, c Config, req *troupe.Request) (map[string]any, http.H
 		t.Fatal(got.Err)
 	}
 	var sent map[string]any
-	if err := json.Unmarshal([]byte(server.sent[0]), &sent); err != nil {
+	if err := json.Unmarshal([]byte(server.Sent()[0].Body), &sent); err != nil {
 		t.Fatal(err)
 	}
-	return sent, server.got
+	return sent, server.Sent()[0].Header
 }
 
 // What each provider wants is asked of it in the form that it wants.
