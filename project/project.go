@@ -19,6 +19,7 @@ import (
 	"github.com/troupe-dev/troupe/observe"
 	"github.com/troupe-dev/troupe/observe/otel"
 	"github.com/troupe-dev/troupe/outputs"
+	"github.com/troupe-dev/troupe/pipeline"
 	"github.com/troupe-dev/troupe/project/internal/config"
 	"github.com/troupe-dev/troupe/project/internal/models"
 	"github.com/troupe-dev/troupe/skill"
@@ -319,6 +320,8 @@ type stage struct {
 	// rehearses says that an agent has no model because nobody has chosen one.
 	rehearses bool
 
+	searchMu  sync.Mutex
+	search    func(user string) pipeline.Knowledge // nil until somebody searches
 	remotesMu sync.Mutex
 	remotes   map[string]*a2a.Agent // agents elsewhere, by name
 }

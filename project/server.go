@@ -80,6 +80,22 @@ func (p *Project) Server(ctx context.Context) (*server.Server, error) {
 	return web, nil
 }
 
+// MovedFrom names what is elsewhere than in another opening of the same project, so that
+// one cannot take over from the other: empty for nothing.
+func (p *Project) MovedFrom(other *Project) string {
+	switch {
+	case p.DataDir() != other.DataDir():
+		return "data"
+	case p.config.Store != other.config.Store:
+		return "store"
+	case p.Addr() != other.Addr():
+		return "server.addr"
+	case p.config.Log != other.config.Log:
+		return "log"
+	}
+	return ""
+}
+
 // URL is where people and other programs reach the server, empty where nobody says.
 func (p *Project) URL() string { return p.config.Server.URL }
 

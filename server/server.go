@@ -18,6 +18,7 @@ import (
 	"log/slog"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/troupe-dev/troupe"
@@ -199,6 +200,9 @@ type Server struct {
 	frames  *frames
 	bodies  *bodies
 	links   bounded[[sha256.Size]byte, linked]
+	// successor answers in place of this server, which answered in place of predecessor.
+	successor   atomic.Pointer[Server]
+	predecessor *Server
 	// summaries are what is known of sessions, by id.
 	summaries bounded[string, *summary]
 	talks     bounded[talkKey, talkPlace]
