@@ -1,5 +1,5 @@
 # Everything a person needs is one of these targets; each sets up what it needs.
-.PHONY: demo setup test check requirements bench load fuzz torture scale fmt vet staticcheck tidy generated benchbuild toolstest mutants api help
+.PHONY: demo setup test check requirements bench load fuzz torture scale fmt vet staticcheck tidy generated benchbuild toolstest peers mutants api help
 
 # The race detector needs a C compiler; without one the tests run without it.
 RACE := $(shell command -v gcc >/dev/null 2>&1 || command -v clang >/dev/null 2>&1 && echo -race)
@@ -17,7 +17,7 @@ setup: ## installs the programs that tests talk to
 test: setup ## runs all tests
 	@$(GO) test -json $(RACE) -shuffle=on -timeout 30m ./... | $(GO) -C tools run ./testreport
 
-check: fmt vet staticcheck tidy generated api benchbuild toolstest test ## what must be green at every commit
+check: fmt vet staticcheck tidy generated api benchbuild toolstest peers test ## what must be green at every commit
 
 requirements: ## prints which tests show which requirement
 	@$(GO) test -count=1 -run TestEveryRequirementIsShownByATest -v . | sed -n 's/^ *requirements_test.go:[0-9]*: //p; s/^             */         /p'
@@ -40,7 +40,7 @@ scale: ## three workers on PostgreSQL through hundreds of kills, and a million s
 	@$(GO) test -run '^$$' -bench Append -benchtime 5s ./store/postgres
 
 # What mutation testing looks at, and how many mutants of each package it tries.
-MUTATED := . ./flow ./internal/answer ./internal/journal=. ./pipeline ./store/sqlite
+MUTATED := . ./flow=. ./internal/answer ./internal/journal=. ./pipeline ./store/sqlite
 mutants: ## breaks the code in small ways and lists what no test notices: make mutants PACKAGES=./flow SAMPLE=0 (all) SEED=2
 	@$(GO) -C tools run ./mutants -root .. -sample $(or $(SAMPLE),60) -seed $(or $(SEED),1) $(MUTANTS) $(or $(PACKAGES),$(MUTATED))
 
@@ -57,6 +57,7 @@ tidy:
 	@$(GO) mod tidy -diff
 	@$(GO) -C bench mod tidy -diff
 	@$(GO) -C tools mod tidy -diff
+	@$(GO) -C test/sdks mod tidy -diff
 
 # Generated files must be what their generators make of the tree as it is.
 generated:
@@ -73,6 +74,10 @@ cross: ## compiles the program for Windows and macOS
 toolstest:
 	@$(GO) -C tools vet ./...
 	@$(GO) -C tools test ./...
+
+# Building the SDKs takes a minute or two the first time; the tests themselves take seconds.
+peers: ## has the providers' own SDKs read recorded answers and decode our requests
+	@$(GO) -C test/sdks test ./...
 
 benchbuild:
 	@$(GO) -C bench vet ./...

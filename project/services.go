@@ -69,7 +69,15 @@ func (s *stage) webSearch() (troupe.Tool, error) {
 func (p *Project) pinsFile() string { return filepath.Join(p.DataDir(), "mcp-pins.json") }
 
 // MCPServers lists the names of the project's MCP servers.
-func (p *Project) MCPServers() []string { return slices.Sorted(maps.Keys(p.config.MCP)) }
+func (p *Project) MCPServers() []string { return slices.Sorted(maps.Keys(p.mcpServers())) }
+
+// mcpServers are those of troupe.yaml as it is now: the page may have added one.
+func (p *Project) mcpServers() map[string]config.MCPServer {
+	if now := p.mcp.Load(); now != nil {
+		return *now
+	}
+	return p.config.MCP
+}
 
 // AcceptMCPTool has a tool of an MCP server offered as it is now, although it has
 // changed since it was first seen.
@@ -79,10 +87,14 @@ func (p *Project) AcceptMCPTool(ctx context.Context, server string, w mcp.Withhe
 
 // ConnectMCP reaches an MCP server of the project. Whoever connects it closes it.
 func (p *Project) ConnectMCP(ctx context.Context, name string) (*mcp.Server, error) {
-	c, ok := p.config.MCP[name]
+	c, ok := p.mcpServers()[name]
 	if !ok {
 		return nil, fmt.Errorf("mcp in %s: there is no server %.64q%s", config.Name, name, suggest.Hint(name, p.MCPServers()))
 	}
+	return p.connectMCP(ctx, name, c)
+}
+
+func (p *Project) connectMCP(ctx context.Context, name string, c config.MCPServer) (*mcp.Server, error) {
 	server := mcp.Config{
 		Name: name, Command: c.Command, Args: c.Args, Env: c.Env, Dir: p.dir, URL: c.URL, Headers: c.Headers,
 		Pins: p.pinsFile(), CallTimeout: c.Timeout, Logger: p.log,
@@ -102,7 +114,7 @@ func (p *Project) ConnectMCP(ctx context.Context, name string) (*mcp.Server, err
 // server that cannot be reached is warned of, and its tools are done without.
 func (s *stage) servedTools(ctx context.Context, patterns []string) []troupe.Tool {
 	var tools []troupe.Tool
-	for _, name := range slices.Sorted(maps.Keys(s.project.config.MCP)) {
+	for _, name := range slices.Sorted(maps.Keys(s.project.mcpServers())) {
 		if !slices.ContainsFunc(patterns, func(pattern string) bool { return mayMean(pattern, name) }) {
 			continue
 		}
@@ -139,7 +151,7 @@ const toolSeparator = "__"
 // isAbsent reports whether a pattern means tools of a configured server, which may
 // not be there today.
 func (s *stage) isAbsent(pattern string) bool {
-	for name := range s.project.config.MCP {
+	for name := range s.project.mcpServers() {
 		if mayMean(pattern, name) {
 			return true
 		}

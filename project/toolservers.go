@@ -6,14 +6,18 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
 	"time"
 
+	"github.com/troupe-dev/troupe/project/internal/config"
 	"github.com/troupe-dev/troupe/server"
 	"github.com/troupe-dev/troupe/tool/mcp"
 )
@@ -182,6 +186,48 @@ func (t *toolServers) Restart(ctx context.Context, name string) error {
 	}
 	_, err := t.connect(ctx, name)
 	return err
+}
+
+// serverName is what a tool server may be called: its tools are called after it.
+var serverName = regexp.MustCompile(`^[a-z][a-z0-9-]{0,31}$`)
+
+// Add implements [server.ToolServers]: a server that answers at an address goes into
+// troupe.yaml. What does not answer changes nothing.
+func (t *toolServers) Add(ctx context.Context, name, address string) error {
+	if !serverName.MatchString(name) {
+		return errors.New("a tool server is called by small letters, digits and dashes, such as issues")
+	}
+	if u, err := url.Parse(address); err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https") || u.User != nil {
+		return errors.New("this is no address of a tool server: it begins with https:// or http://, and has no password in it")
+	}
+	defer t.hold(name).Unlock()
+	p := t.stage.project
+	if slices.Contains(p.MCPServers(), name) {
+		return fmt.Errorf("there is a tool server called %s already", name)
+	}
+	added := config.MCPServer{URL: address}
+	connecting, cancel := context.WithTimeout(context.WithoutCancel(ctx), connectWithin)
+	defer cancel()
+	s, err := p.connectMCP(connecting, name, added)
+	if err != nil {
+		return fmt.Errorf("nothing was added: %s", plainFailure(err))
+	}
+	if err := config.Change(p.dir, map[string]string{"mcp." + name + ".url": address}, p.lookup); err != nil {
+		s.Close()
+		return err
+	}
+	t.stage.mu.Lock()
+	defer t.stage.mu.Unlock()
+	all := maps.Clone(p.mcpServers())
+	if all == nil {
+		all = map[string]config.MCPServer{}
+	}
+	all[name] = added
+	p.mcp.Store(&all)
+	t.stage.servers[name] = s
+	clear(t.stage.agents) // those that are made from now on may have its tools
+	p.rememberTools(name, s)
+	return nil
 }
 
 // A knownTool is how a tool described itself when it was accepted.

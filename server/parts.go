@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"time"
 )
@@ -57,6 +58,9 @@ type ToolServers interface {
 	// what was looked at, so that nothing else is accepted.
 	Accept(ctx context.Context, name string, tools map[string]string) error
 	Restart(ctx context.Context, name string) error
+	// Add configures a server that runs at an address, if it can be reached. Its error
+	// says what is wrong in words for the operator.
+	Add(ctx context.Context, name, url string) error
 }
 
 // A ToolServer is how an MCP server is listed.
@@ -104,6 +108,39 @@ type acceptance struct {
 
 func (s *Server) acceptTools(c *call, in acceptance) (none, error) {
 	return s.actOnTools(c, func(t ToolServers, ctx context.Context, name string) error { return t.Accept(ctx, name, in.Tools) })
+}
+
+// A newToolServer is one that runs already. Programs to start are named in the
+// configuration alone: whoever has a token must not be able to run what they like.
+type newToolServer struct {
+	Name string `json:"name" jsonschema:"what it is called: small letters, digits and dashes"`
+	URL  string `json:"url" jsonschema:"where it runs"`
+}
+
+func (s *Server) addToolServer(c *call, in newToolServer) (none, error) {
+	return s.actOnTools(c, func(t ToolServers, ctx context.Context, _ string) error { return t.Add(ctx, in.Name, in.URL) })
+}
+
+// An Instruction is a part of what an agent's model is told before anybody speaks.
+type Instruction struct {
+	Name string `json:"name"`
+	// Origin is the file that it comes from, empty where Troupe itself says it.
+	Origin string `json:"origin,omitempty"`
+	Tokens int    `json:"tokens,omitempty"`
+	Text   string `json:"text"`
+}
+
+func (s *Server) showInstructions(c *call) ([]Instruction, error) {
+	if s.config.Instructions == nil {
+		return nil, absent("instructions to show")
+	}
+	list, err := s.config.Instructions(c.r.Context(), c.r.PathValue("id"))
+	if errors.Is(err, ErrUnknown) {
+		return nil, refuse(http.StatusNotFound, "there is no agent %.64q", c.r.PathValue("id"))
+	} else if err != nil {
+		return nil, refuse(http.StatusUnprocessableEntity, "%v", err).withCode("agent_broken")
+	}
+	return listed(list), nil
 }
 
 func (s *Server) restartTools(c *call) (none, error) { return s.actOnTools(c, ToolServers.Restart) }

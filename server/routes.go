@@ -55,6 +55,7 @@ func routes() []route {
 		{"GET", "/api/search", "Finds conversations, files and tasks.", []parameter{{"q", "the words"}}, false, false, reply(http.StatusOK, (*Server).search)},
 		{"GET", "/api/models", "Lists the models that a conversation may choose.", nil, false, false, reply(http.StatusOK, (*Server).listModelsOfSession)},
 		{"GET", "/api/agents", "Lists the agents.", nil, false, false, reply(http.StatusOK, (*Server).listAgents)},
+		{"GET", "/api/agents/{id}/instructions", "Shows what an agent's model is told before anybody speaks.", nil, false, true, reply(http.StatusOK, (*Server).showInstructions)},
 		{"GET", "/api/flows", "Lists the flows.", nil, false, false, reply(http.StatusOK, (*Server).listFlows)},
 		{"GET", "/api/flows/{name}", "Shows a flow as a graph.", nil, false, false, reply(http.StatusOK, (*Server).showFlow)},
 		{"POST", "/api/flows/{name}/runs", "Runs a flow in a session of its own.", nil, false, false, accept(http.StatusAccepted, (*Server).runFlow).large()},
@@ -95,6 +96,7 @@ func routes() []route {
 
 		{"GET", "/api/files", "Lists the files of all conversations.", library, false, false, reply(http.StatusOK, (*Server).listLibrary)},
 		{"POST", "/api/files/zip", "Sends files of any conversations as an archive.", nil, false, false, archive((*Server).zipFiles)},
+		{"POST", "/api/documents/zip", "Sends documents, and files of any conversations, as an archive.", nil, false, false, archive((*Server).zipFiles)},
 		{"GET", "/api/documents", "Lists the project's documents.", ofDocuments, false, false, reply(http.StatusOK, (*Server).listDocuments)},
 		{"PUT", "/api/documents", "Writes a version of a document by hand.", nil, false, false, accept(http.StatusOK, (*Server).editDocument).large()},
 		{"GET", "/api/documents/versions", "Lists the versions of a document, the latest first.", ofFile, false, false, reply(http.StatusOK, (*Server).listDocumentVersions)},
@@ -106,6 +108,7 @@ func routes() []route {
 		{"PUT", "/api/providers/{name}/key", "Sets a provider's key, which is never shown again.", nil, false, true, accept(http.StatusNoContent, (*Server).setProviderKey)},
 		{"POST", "/api/providers/{name}/test", "Tries whether a provider answers.", nil, false, true, reply(http.StatusOK, (*Server).testProvider)},
 		{"GET", "/api/mcp", "Lists the tool servers.", nil, false, true, reply(http.StatusOK, (*Server).listToolServers)},
+		{"POST", "/api/mcp", "Adds a tool server that runs at an address, if it can be reached.", nil, false, true, accept(http.StatusNoContent, (*Server).addToolServer)},
 		{"POST", "/api/mcp/{name}/accept", "Takes the tools of a server as they are now.", nil, false, true, accept(http.StatusNoContent, (*Server).acceptTools)},
 		{"POST", "/api/mcp/{name}/restart", "Starts a tool server anew.", nil, false, true, reply(http.StatusNoContent, (*Server).restartTools)},
 		{"GET", "/api/skills", "Lists the skills.", nil, false, true, reply(http.StatusOK, (*Server).listSkills)},

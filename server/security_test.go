@@ -30,6 +30,7 @@ func everyRoute(t *testing.T, f func(t *testing.T, w *world, r *route, path, bod
 		"/api/sessions/{id}/answers": `{"question":1,"text":"yes"}`, "/api/sessions/{id}/queue/{n}": `{"text":"later"}`, "/api/sessions/{id}/files": `{"path":"manifest.json","content":"x"}`,
 		"/api/sessions/{id}/restore": `{"path":"manifest.json","version":1}`, "/api/files/zip": `{"files":[{"session":"` + session + `","path":"manifest.json"}]}`, "/api/documents": `{"path":"prd.md","content":"x"}`,
 		"/api/documents/restore": `{"path":"prd.md","version":1}`, "/api/settings": `{"values":{"model":"stub/b"}}`, "/api/providers/{name}/key": `{"key":"sk-0123456789"}`, "/api/mcp/{name}/accept": `{"tools":{"look":"hash"}}`,
+		"/api/mcp": `{"name":"issues","url":"https://tools.example/mcp"}`, "/api/documents/zip": `{"files":[{"session":"` + session + `","path":"manifest.json"}]}`,
 		"/v1/chat/completions": `{"model":"clerk","messages":[{"role":"user","content":"go"}]}`,
 	}
 	fill := strings.NewReplacer("{id}", session, "{name}", "round", "{path...}", "manifest.json", "{model}", "clerk", "{n}", "1", "{step}", "3", "{check}", "test")

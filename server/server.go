@@ -29,6 +29,9 @@ import (
 type Config struct {
 	// Engine runs what requests ask for. The server does not close it.
 	Engine *troupe.Engine
+	// Runs carries out what requests ask for, where others than the engine are to do so:
+	// see package work. Nil means the engine.
+	Runs Runs
 	// Store is the engine's own, for listing and reading.
 	Store troupe.Store
 	// Cast is what can run.
@@ -51,6 +54,8 @@ type Config struct {
 	// for a program that knows its users itself. Users and the server's own tokens then
 	// count for nothing. An error refuses the request.
 	Auth func(*http.Request) (user, role string, err error)
+	// Audit hears of every request that may change something, when it was answered.
+	Audit func(Audited)
 	// Operators are the users who may look at and change settings. Without users,
 	// whoever has the token is one.
 	Operators []string
@@ -76,6 +81,9 @@ type Config struct {
 	// ToolServers and Skills are shown to operators. Nil means none.
 	ToolServers ToolServers
 	Skills      func(ctx context.Context) ([]Skill, error)
+	// Instructions are what an agent's model is told before anybody speaks, for operators.
+	// Its errors are those of [Cast.Step]. Nil means that they are not shown.
+	Instructions func(ctx context.Context, agent string) ([]Instruction, error)
 	// Explain says what is known of where agents' instructions come from, and of prices.
 	Explain explain.Options
 	// StepIn, where set, makes the step of a session in place of Cast and Models, so that
@@ -95,6 +103,13 @@ type Config struct {
 	Page fs.FS
 	// Log is told of what goes wrong. Nil means nobody is.
 	Log *slog.Logger
+}
+
+// Runs carries out runs: see [troupe.Engine], which has these methods.
+type Runs interface {
+	Run(ctx context.Context, step troupe.Step, input troupe.Input) iter.Seq2[troupe.Event, error]
+	Resume(ctx context.Context, step troupe.Step, session string) iter.Seq2[troupe.Event, error]
+	Cancel(ctx context.Context, session string) error
 }
 
 // A Cast is what a server can run. It may be used concurrently.
@@ -195,6 +210,9 @@ type Server struct {
 func New(c Config) (*Server, error) {
 	if c.Engine == nil || c.Store == nil || c.Cast == nil {
 		return nil, errors.New("new server: it needs an engine, a store and a cast")
+	}
+	if c.Runs == nil {
+		c.Runs = c.Engine
 	}
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)

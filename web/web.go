@@ -1,20 +1,77 @@
 // Package web holds the page of the server: plain modules and styles, embedded as
-// they are. What is read here is what runs in the browser; nothing is built.
+// they are. What is read here is what runs in the browser, but for the comments, which
+// stay here; nothing is built.
 package web
 
 import (
+	"bytes"
 	"embed"
+	"io"
 	"io/fs"
+	"path"
+	"strings"
+	"time"
 )
 
 //go:embed page
 var embedded embed.FS
 
-// Page returns the page's files, index.html among them.
+// Page returns the page's files, index.html among them. The comments of our own modules
+// are not in them: they would be a twentieth of the first load.
 func Page() fs.FS {
 	page, err := fs.Sub(embedded, "page")
 	if err != nil {
 		panic("web: the page is not embedded: " + err.Error())
 	}
-	return page
+	return uncommented{page}
 }
+
+// uncommented are files without the comments of our own modules.
+type uncommented struct{ files fs.FS }
+
+func (u uncommented) Open(name string) (fs.File, error) {
+	file, err := u.files.Open(name)
+	if err != nil || path.Ext(name) != ".js" || strings.HasPrefix(name, "lib/") {
+		return file, err
+	}
+	defer file.Close()
+	content, err := io.ReadAll(file)
+	if err != nil {
+		return nil, err
+	}
+	info, err := file.Stat()
+	if err != nil {
+		return nil, err
+	}
+	content = withoutComments(content)
+	return &module{bytes.NewReader(content), moduleInfo{info, int64(len(content))}}, nil
+}
+
+// withoutComments leaves out the lines that are nothing but a comment. A test sees to it
+// that no text of the page has such a line.
+func withoutComments(script []byte) []byte {
+	kept := make([]byte, 0, len(script))
+	for line := range bytes.Lines(script) {
+		if !bytes.HasPrefix(bytes.TrimLeft(line, " "), []byte("// ")) {
+			kept = append(kept, line...)
+		}
+	}
+	return kept
+}
+
+// A module is an open file that was made shorter.
+type module struct {
+	*bytes.Reader
+	info moduleInfo
+}
+
+func (m *module) Stat() (fs.FileInfo, error) { return m.info, nil }
+func (m *module) Close() error               { return nil }
+
+type moduleInfo struct {
+	fs.FileInfo
+	size int64
+}
+
+func (i moduleInfo) Size() int64        { return i.size }
+func (i moduleInfo) ModTime() time.Time { return time.Time{} }

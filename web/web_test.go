@@ -109,11 +109,19 @@ func packed(t *testing.T, name string) int {
 }
 
 // What is there when the page is opened at home, and at a conversation: each module
-// with all that it imports.
+// with all that it imports, and what early.js asks for on the way.
 func TestTheFirstLoadIsSmall(t *testing.T) {
-	for _, place := range []string{"home.js", "room.js"} {
+	for place, more := range map[string][]string{"home.js": {"views.css"}, "room.js": nil} {
 		files := loaded(t)
-		left := []string{place}
+		left := append([]string{place}, more...)
+		for _, list := range earlyList.FindAllString(read(t, "early.js"), -1) {
+			if !strings.Contains(list, place) {
+				continue
+			}
+			for _, m := range quoted.FindAllStringSubmatch(list, -1) {
+				left = append(left, m[1])
+			}
+		}
 		for len(left) > 0 {
 			name := left[0]
 			left = left[1:]
@@ -133,6 +141,46 @@ func TestTheFirstLoadIsSmall(t *testing.T) {
 			t.Errorf("%s: the first load is %d bytes, compressed; at most %d are allowed", place, total, mostBytes)
 		}
 		t.Logf("%s: the first load is %d bytes, compressed, of %d", place, total, mostBytes)
+	}
+}
+
+var (
+	earlyList = regexp.MustCompile(`= \[[^\]]*\]`)
+	quoted    = regexp.MustCompile(`"([^"]+)"`)
+)
+
+// What is left out before a module is sent is comments alone: each stands between
+// statements, never in the middle of a text.
+func TestOnlyCommentsAreLeftOut(t *testing.T) {
+	scripts, err := filepath.Glob("page/*.js")
+	if err != nil || len(scripts) < 40 {
+		t.Fatalf("there are %d modules, %v", len(scripts), err)
+	}
+	shorter := 0
+	for _, name := range scripts {
+		source, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sent := read(t, filepath.Base(name))
+		shorter += len(source) - len(sent)
+		if strings.HasPrefix(sent, "// ") || strings.Contains(sent, "\n// ") {
+			t.Errorf("%s is sent with comments", name)
+		}
+		before := ""
+		for i, line := range strings.Split(string(source), "\n") {
+			line = strings.TrimSpace(line)
+			if strings.HasPrefix(line, "// ") {
+				if before != "" && !strings.ContainsAny(before[len(before)-1:], ";{},([:?|&=>") || strings.HasSuffix(before, "/>") || strings.Contains(before, "</") {
+					t.Errorf("%s:%d: a comment after %q", name, i+1, before)
+				}
+				continue
+			}
+			before = line
+		}
+	}
+	if shorter < 10_000 {
+		t.Errorf("only %d bytes were left out", shorter)
 	}
 }
 

@@ -54,7 +54,7 @@ func (p *program) runEach(ctx context.Context, s *stage, name string, o batchOpt
 	if err != nil {
 		return err
 	}
-	p.mention(s)
+	p.mention(ctx, s)
 	label := cmp.Or(o.name, filepath.Base(o.file))
 	show := &batchShow{program: p, bar: terminal.NewBar(p.err, len(inputs), p.isTerminal(p.err) && !p.flags.quiet)}
 	var next atomic.Int64

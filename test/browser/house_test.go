@@ -175,3 +175,13 @@ func (h *house) must(t *testing.T, method, path string, body any) string {
 	}
 	return answer
 }
+
+// read returns a file of the project.
+func (h *house) read(t *testing.T, name string) string {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join(h.dir, filepath.FromSlash(name)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}

@@ -46,6 +46,8 @@ func TestConversationsAreFoundRenamedAndDeleted(t *testing.T) {
 
 	b.click(".bar button", "More")
 	b.click(".pop button", "Delete")
+	// It stays for as long as it has the focus, however slow whoever looks at it is.
+	b.holds("find('.toast', 'Herds') && (find('.toast button', 'Undo').focus(), true)")
 	b.sees(".toast", "“Herds” deleted")
 	b.sees("h1", "Who would you like to work with?")
 	b.click(".toast button", "Undo")

@@ -6,7 +6,7 @@ import { Side, Tabs } from "./side.js";
 import { app, dismiss, enter, load, titleOf, useApp, waiting } from "./state.js";
 import { Component, html, icon, lazy, render, styled, useEffect, useRef, useState } from "./view.js";
 
-const Home = lazy(() => import("./home.js"), "Home");
+const Home = lazy(() => styled(() => import("./home.js")), "Home");
 const Room = lazy(() => import("./room.js"), "Room");
 const SignIn = lazy(() => styled(() => import("./signin.js")), "SignIn");
 const Strip = lazy(() => styled(() => import("./strip.js")), "Strip", () => null);
@@ -36,7 +36,7 @@ function App() {
   useEffect(() => document.getElementById("main")?.scrollTo?.(0, 0), [route.name, route.id]);
   if (!app.known && (app.signedOut || app.problem?.status === 401)) return html`<main><${SignIn} problem=${entered} /></main>`;
   const mini = narrow || (route.name === "s" && (route.query.file !== undefined || ["run", "flow"].includes(route.view)));
-  const talks = route.name === "s";
+  const talks = route.name === "s" && route.view === ""; // its box is where the tabs would be
   return html`<div class=${"app" + (mini ? " mini" : "")}>
     <a class="skip" href="#main" onClick=${(e) => (e.preventDefault(), document.getElementById("main").focus())}>To the content</a>
     <${Side} route=${route} find=${() => setOpen("find")} />
@@ -46,7 +46,7 @@ function App() {
     ${open === "find" && html`<${Find} close=${() => setOpen("")} />`}
     ${open === "help" && html`<${Help} close=${() => setOpen("")} />`}
     ${app.signedOut && html`<${Door} />`}
-    <div class="toasts">${app.toasts.map((one) => html`<div class="toast" role="status" key=${one.key}><span>${one.text}</span>${one.undo && html`<button type="button" class="ghost sm" onClick=${one.undo}>Undo</button>`}<button type="button" class="tool sm" aria-label="Dismiss" onClick=${() => dismiss(one)}>${icon("x")}</button></div>`)}</div>
+    <div class="toasts">${app.toasts.map((one) => html`<div class="toast" role="status" key=${one.key} onMouseEnter=${one.hold} onMouseLeave=${one.go} onFocusIn=${one.hold} onFocusOut=${one.go}><span>${one.text}</span>${one.undo && html`<button type="button" class="ghost sm" onClick=${one.undo}>Undo</button>`}<button type="button" class="tool sm" aria-label="Dismiss" onClick=${() => dismiss(one)}>${icon("x")}</button></div>`)}</div>
     <p class="hidden" role="status" aria-live="polite">${app.said}</p>
   </div>`;
 }

@@ -3,17 +3,18 @@
 
 import { json } from "./format.js";
 import { doing, orders } from "./words.js";
-import { html, icon, useState } from "./view.js";
+import { placeOf } from "./fold.js";
+import { html, icon, useEffect, useRef, useState } from "./view.js";
 import { Prose } from "./prose.js";
 
 // order says what a call would do, as one asks for it: "Save brief.md".
 const order = (tool, args) => doing(tool, args).replace(/^\w+/, (word) => orders[word] ?? word);
 
-export function Question({ item, agent, acts, id }) {
+export function Question({ item, agent, acts, id, openFile }) {
   const kind = item.ask.kind;
   if (!item.open) return html`<div class="acts answered">${icon("circle-check")}<span>${settled(kind, item, agent)}</span></div>`;
   if (kind === "gate") return html`<${GateLink} item=${item} id=${id} />`;
-  return kind === "approval" ? html`<${Approval} item=${item} agent=${agent} acts=${acts} />` : html`<${Choices} item=${item} agent=${agent} acts=${acts} />`;
+  return kind === "approval" ? html`<${Approval} item=${item} agent=${agent} acts=${acts} openFile=${openFile} />` : html`<${Choices} item=${item} agent=${agent} acts=${acts} />`;
 }
 
 function settled(kind, item, agent) {
@@ -23,46 +24,104 @@ function settled(kind, item, agent) {
   return html`${agent.name} asked, you answered${item.answer && html`: <b>${item.answer.slice(0, 120)}</b>`}`;
 }
 
+// useFocus gives a new card the focus, if whoever it is for was about to write and has
+// not begun.
+function useFocus() {
+  const card = useRef(null);
+  useEffect(() => {
+    const box = document.activeElement;
+    if (box?.matches(".composer textarea") && !box.value) (card.current.querySelector("input[type=radio]") ?? card.current).focus();
+  }, []);
+  return card;
+}
+
+// answering gives an answer, and the focus back to the box that it came from.
+const answering = (acts, item, values) => {
+  acts.answer(item, values);
+  if (!matchMedia("(pointer: coarse)").matches) document.querySelector(".composer textarea")?.focus();
+};
+
 // Choices asks something. The choices are the question's own.
 function Choices({ item, agent, acts }) {
   const choices = item.ask.choices ?? [];
   const [chosen, setChosen] = useState(-1);
   const [text, setText] = useState("");
+  const card = useFocus();
   const own = chosen === choices.length || choices.length === 0;
   const submit = (event) => {
     event?.preventDefault();
     const answer = own ? text.trim() : choices[chosen]?.label;
-    if (answer) acts.answer(item, own ? { text: answer } : { choice: answer });
+    if (answer) answering(acts, item, own ? { text: answer } : { choice: answer });
   };
   const keys = (event) => event.key === "Enter" && (event.ctrlKey || event.metaKey) && submit(event);
   const question = choices.length ? item.question.split("\n").filter((line) => !choices.some((c) => line.replace(/[*`]/g, "").includes(c.label))).join("\n") : item.question;
-  return html`<form class="needs" aria-label="Question" onSubmit=${submit} onKeyDown=${keys}><header>${icon("message-circle-question-mark")}${agent.name} needs your answer to go on</header><div>
-    <${Prose} text=${question} />
+  return html`<form class="needs" ref=${card} tabindex="-1" aria-label="Question" onSubmit=${submit} onKeyDown=${keys}><header>${icon("message-circle-question-mark")}${agent.name} needs your answer to go on</header><div>
+    ${question && html`<${Prose} text=${question} />`}
     ${choices.length > 0 && html`<fieldset class="choice"><legend class="hidden">Your answer</legend>
       ${choices.map((choice, i) => html`<label key=${i}><input type="radio" name=${"q" + item.key} checked=${chosen === i} onChange=${() => setChosen(i)} /><span>${choice.label}${choice.description && html`<small>${choice.description}</small>`}</span></label>`)}
       <label><input type="radio" name=${"q" + item.key} checked=${chosen === choices.length} onChange=${() => setChosen(choices.length)} /><span>Something else…<small>Say it in your own words.</small></span></label></fieldset>`}
     ${own && (choices.length === 0 || chosen === choices.length) && html`<label class="field edge tall"><span class="hidden">Your answer in words</span><textarea rows="2" aria-label="Your answer in words" value=${text} dir="auto" onInput=${(e) => setText(e.target.value)}></textarea></label>`}
     <div class="row wrap end"><button class="primary" disabled=${own ? !text.trim() : chosen < 0}>Answer</button>
-      <button type="button" class="ghost" onClick=${() => acts.answer(item, { text: "You decide." })}>Let ${agent.name} decide</button></div></div></form>`;
+      <button type="button" class="ghost" onClick=${() => answering(acts, item, { text: "You decide." })}>Let ${agent.name} decide</button></div></div></form>`;
 }
 
 // asked is what a question about a call shows below its first line: the arguments, whole
-// and decoded, as plain text.
-const asked = (question) => (/\n\n([^]*)/.exec(question)?.[1] ?? "").replace(/^ {4}/gm, "");
+// and decoded, as plain text. Where a file goes is said without the engine's names; what
+// is in it is indented, and stays as it is.
+const asked = (question) => (/\n\n([^]*)/.exec(question)?.[1] ?? "").replace(/^ {4}/gm, "").replace(/^(\w*(?:path|file)\w*): \{session[-_]folder\}\//gm, "$1: this conversation / ").replace(/^(\w*(?:path|file)\w*): \{project[-_]root\}\//gm, "$1: the project / ");
+
+// mostOnPage is how many characters of what is asked are shown at once, and mostLines
+// how many lines.
+const mostOnPage = 6_000;
+const mostLines = 120;
+
+// pagesOf cuts a text into pages: all of it can be read, none of it is left out.
+export function pagesOf(text) {
+  const pages = [];
+  let page = "", lines = 0;
+  for (const line of text.split(/(?<=\n)/)) {
+    for (let at = 0; at < line.length || at === 0; at += mostOnPage) {
+      const piece = line.slice(at, at + mostOnPage);
+      if (page && (page.length + piece.length > mostOnPage || lines >= mostLines)) {
+        pages.push(page);
+        page = "", lines = 0;
+      }
+      page += piece;
+      lines++;
+    }
+  }
+  return [...pages, page];
+}
+
+// Pages shows a text, page by page where it is long.
+function Pages({ text, name }) {
+  const [at, setAt] = useState(0);
+  const pages = pagesOf(text);
+  const shown = Math.min(at, pages.length - 1);
+  return html`<pre tabindex="0" dir="ltr" aria-label=${name}>${pages[shown]}</pre>
+    ${pages.length > 1 && html`<div class="row small pages"><button type="button" class="sm" disabled=${shown === 0} onClick=${() => setAt(shown - 1)}>Page before</button><span aria-live="polite">Page ${shown + 1} of ${pages.length}</span><button type="button" class="sm" disabled=${shown === pages.length - 1} onClick=${() => setAt(shown + 1)}>Next page</button></div>`}`;
+}
+
+const writers = ["save_output", "write_file", "edit_file"];
 
 // Approval asks before something is done. What exactly is sent can be seen before the
 // answer, as it will be read and character by character.
-function Approval({ item, agent, acts }) {
+function Approval({ item, agent, acts, openFile }) {
   const [why, setWhy] = useState("");
+  const card = useFocus();
   const shown = asked(item.question ?? "");
-  return html`<section class="needs" aria-label="Approval"><header>${icon("shield-check")}${agent.name} asks before doing this</header><div>
-    <div><h3>${order(item.tool, item.arguments)}?</h3><p class="small dim">${agent.name} wants to use <b>${item.tool.replace(/[_-]+/g, " ")}</b>. It is done exactly as shown below, or not at all.</p></div>
-    ${shown && html`<div class="exact-sent"><pre tabindex="0" dir="ltr" aria-label="What will be done">${shown}</pre></div>`}
-    <details class="exact-sent"><summary class="btn ghost sm">${icon("chevron-right", "chev")}Show exactly what is sent</summary><pre tabindex="0" aria-label="Exact arguments">${json(item.arguments)}</pre></details>
+  const target = item.arguments?.file_path ?? item.arguments?.path ?? "";
+  const replaces = writers.includes(item.tool) && typeof target === "string" && openFile?.has(placeOf(target));
+  const allow = () => answering(acts, item, { allow: "once" });
+  const keys = (event) => event.key === "Enter" && (event.ctrlKey || event.metaKey) && (event.preventDefault(), allow());
+  return html`<section class="needs" ref=${card} tabindex="-1" aria-label="Approval" onKeyDown=${keys}><header>${icon("shield-check")}${agent.name} asks before doing this</header><div>
+    <div><h3>${order(item.tool, item.arguments)}?</h3><p class="small dim">${agent.name} wants to use <b>${item.tool.replace(/[_-]+/g, " ")}</b>. It is done exactly as shown below, or not at all.${replaces && " A version is there already; this one takes its place, and the one before is kept."}</p></div>
+    ${shown && html`<div class="exact-sent"><${Pages} text=${shown} name="What will be done" /></div>`}
+    <details class="exact-sent"><summary class="btn ghost sm">${icon("chevron-right", "chev")}Show exactly what is sent</summary><${Pages} text=${json(item.arguments)} name="Exact arguments" /></details>
     <label class="field"><span class="hidden">Why not, or what instead</span><input value=${why} placeholder="If not: why, or what instead" aria-label="Why not, or what instead" onInput=${(e) => setWhy(e.target.value)} /></label>
-    <div class="row wrap end"><button type="button" class="primary" onClick=${() => acts.answer(item, { allow: "once" })}>Allow once</button>
-      <button type="button" onClick=${() => acts.answer(item, { allow: "session" })}>Allow in this conversation</button>
-      <button type="button" class="ghost danger" onClick=${() => acts.answer(item, { allow: "no", ...(why.trim() && { text: why.trim() }) })}>Do not allow</button></div></div></section>`;
+    <div class="row wrap end"><button type="button" class="primary" onClick=${allow}>Allow once</button>
+      <button type="button" onClick=${() => answering(acts, item, { allow: "session" })}>Allow in this conversation</button>
+      <button type="button" class="ghost danger" onClick=${() => answering(acts, item, { allow: "no", ...(why.trim() && { text: why.trim() }) })}>Do not allow</button></div></div></section>`;
 }
 
 function GateLink({ item, id }) {

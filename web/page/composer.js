@@ -10,7 +10,7 @@ const longPaste = 4000;
 
 // Composer writes a message to an agent. The draft is { text, files }, which whoever
 // shows the composer keeps. send, queue and stop are what its buttons do.
-export function Composer({ agent, draft, setDraft, running, send, stop, files = [], context = null, hint = "", focus = true }) {
+export function Composer({ agent, draft, setDraft, running, send, stop, files = [], context = null, hint = "", focus = true, editLast = null, model = null }) {
   const field = useRef(null);
   const picker = useRef(null);
   const [chosen, setChosen] = useState(0);
@@ -57,6 +57,9 @@ export function Composer({ agent, draft, setDraft, running, send, stop, files = 
       event.stopPropagation();
       setClosed(true);
       setMenu(false);
+    } else if (event.key === "ArrowUp" && editLast && !draft.text && !draft.files.length) {
+      event.preventDefault();
+      editLast();
     } else if (event.key === "Enter" && !event.shiftKey && !coarse && kept("enterSends", true)) {
       submit(event);
     }
@@ -88,6 +91,7 @@ export function Composer({ agent, draft, setDraft, running, send, stop, files = 
       <button type="button" class="tool sm" title="Attach files" aria-label="Attach files" onClick=${() => picker.current.click()}>${icon("paperclip")}</button>
       <input class="hidden" type="file" multiple ref=${picker} tabindex="-1" aria-hidden="true" onChange=${(e) => attach(e.target.files).finally(() => (picker.current.value = ""))} />
       ${tasksOf(agent).length > 0 && html`<button type="button" class="ghost sm" aria-expanded=${menu} onClick=${() => (setMenu(!menu), setClosed(false), field.current.focus())}>${icon("list")}<span class="desk-only">What ${name} can do</span><span class="phone-only">Tasks</span></button>`}
+      ${model && html`<span class="phone-only">${model}</span>`}
       <span class="grow"></span>
       ${used > 0 && html`<span class="row tiny faint desk-only" title=${`${count(context.system + context.tools + context.history)} of ${count(context.window)} tokens`}><span class="meter"><i style=${{ width: Math.max(2, used * 100) + "%" }}></i></span>${Math.round(used * 100)} %</span>`}
       ${running && empty

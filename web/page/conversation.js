@@ -7,10 +7,10 @@ import { blocksOf, turnsOf } from "./turns.js";
 import { Component, Face, html, icon, lazy, styled, useLayoutEffect, useRef, useState } from "./view.js";
 
 const Question = lazy(() => styled(() => import("./cards.js")), "Question");
-const Calls = lazy(() => import("./done.js"), "Calls", () => null);
-const Saved = lazy(() => import("./done.js"), "Saved", () => null);
-const Foot = lazy(() => import("./done.js"), "Foot", () => html`<footer></footer>`);
-const Working = lazy(() => import("./done.js"), "Working", () => null);
+const Calls = lazy(() => styled(() => import("./done.js")), "Calls", () => null);
+const Saved = lazy(() => styled(() => import("./done.js")), "Saved", () => null);
+const Foot = lazy(() => styled(() => import("./done.js")), "Foot", () => html`<footer></footer>`);
+const Working = lazy(() => styled(() => import("./done.js")), "Working", () => null);
 const Trouble = lazy(() => styled(() => import("./trouble.js")), "Trouble");
 const Retry = lazy(() => styled(() => import("./trouble.js")), "Retry");
 
@@ -18,8 +18,9 @@ const Retry = lazy(() => styled(() => import("./trouble.js")), "Retry");
 const first = 24;
 
 // Conversation shows a session's turns. It stays at the end for as long as its reader
-// does. The acts are what buttons do: see Room.
-export function Conversation({ here, status, acts, openFile }) {
+// does. The acts are what buttons do: see Room. asks is the question that an answer ends
+// with, where it has one.
+export function Conversation({ here, status, acts, openFile, asks = null }) {
   const box = useRef(null);
   const reader = useRef({ atEnd: true, top: 0, said: -1, turns: 0 }).current;
   const [shown, setShown] = useState(first);
@@ -71,8 +72,9 @@ export function Conversation({ here, status, acts, openFile }) {
         date = name;
         return [heading, html`<${Turn} key=${turn.key} turn=${turn} version=${turn.version} agent=${agentOf(turn.agent)} last=${turn === turns.at(-1)} idle=${status !== "running"} acts=${acts} id=${here.id} openFile=${openFile} shownFile=${openFile.shown} />`];
       })}
-      ${status === "running" && html`<${Working} session=${session} />`}
-      ${status === "interrupted" && html`<${Trouble} code="interrupted" acts=${acts} />`}
+      ${asks?.choices?.length > 0 && html`<div class="asks"><${Question} key=${asks.id} item=${{ key: "asks", open: true, question: "", ask: asks }} agent=${agentOf(session.agent)} acts=${acts} id=${here.id} openFile=${openFile} /></div>`}
+      ${status === "running" && html`<${Working} session=${session} acts=${acts} />`}
+      ${status === "interrupted" && html`<${Trouble} code="interrupted" context=${{ until: hour(session.items.at(-1)?.time) }} acts=${acts} />`}
     </div>
   </div>
   ${!reader.atEnd && html`<button type="button" class="latest sm" onClick=${latest}>${icon("arrow-down")}${missed ? `Latest (${missed} new)` : "Latest"}</button>`}`;
@@ -94,7 +96,7 @@ class Turn extends Component {
       <div>
         <header><${Face} id=${turn.agent} name=${name} size="s phone-only" /><b>${name}</b><time datetime=${turn.time}>${hour(turn.time)}</time></header>
         ${blocksOf(turn.items).map((block) => html`<${Part} key=${block.type + block.key} block=${block} agent=${agent} acts=${acts} id=${id} openFile=${openFile} />`)}
-        ${answer && !streaming && html`<${Foot} answer=${answer} exchange=${turn.items.at(-1).exchange} last=${last} idle=${idle} acts=${acts} id=${id} />`}
+        ${answer && (streaming ? html`<footer></footer>` : html`<${Foot} answer=${answer} exchange=${turn.items.at(-1).exchange} last=${last} idle=${idle} acts=${acts} id=${id} />`)}
       </div>
     </article>`;
   }
@@ -111,13 +113,13 @@ function Part({ block, agent, acts, id, openFile }) {
       return html`${item.thought && html`<details class="did"><summary class="acts">${icon("compass")}<span>Thought about it</span>${icon("chevron-down", "chev")}</summary><div class="steps plain" dir="auto">${item.thought}</div></details>`}
         <${Prose} text=${item.text} streaming=${!!item.streaming} openFile=${openFile} />${item.cut && html`<p class="tiny faint">The answer was cut off here.</p>`}`;
     case "question":
-      return html`<${Question} item=${item} agent=${agent} acts=${acts} id=${id} />`;
+      return html`<${Question} item=${item} agent=${agent} acts=${acts} id=${id} openFile=${openFile} />`;
     case "handoff":
       return html`<div class="acts">${icon("arrow-right")}<span>Handed over to <b>${agentOf(item.to).name}</b></span></div>`;
     case "trouble":
       return html`<${Trouble} code=${item.code} context=${{ a: agent.name, p: acts.provider?.(), ...item.context }} acts=${acts} />`;
     case "retry":
-      return html`<${Retry} item=${item} />`;
+      return html`<${Retry} item=${item} acts=${acts} />`;
     case "note":
       return html`<div class="acts">${icon("info")}<span>${item.text}</span></div>`;
   }

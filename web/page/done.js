@@ -30,7 +30,7 @@ export function Saved({ items, id, openFile }) {
       <span class="leaf">${icon(fileIcon(item.path))}</span><span class="grow"><b><span class="hidden">Open </span>${nameOf(item.path)}</b><span class="small dim cut">${pathWords(item.path)} · ${item.path.startsWith("/") ? "a document of the project" : `version ${item.number}`} · ${size(item.size)}</span></span></button>
     ${openFile.shown === item.path && html`<span class="chip acc t">open</span>`}
     <a class="btn tool sm" href=${fileAddress(fileOf(id, item.path))} download title="Download" aria-label=${`Download ${item.path}`}>${icon("download")}</a></div>`;
-  return html`<div class="docs">${items.map(row)}</div>`;
+  return html`<div class=${"docs" + (items.length > 1 ? " many" : "")}>${items.map(row)}</div>`;
 }
 
 // Foot is what can be done with an answer, and what it took.
@@ -47,7 +47,7 @@ export function Foot({ answer, exchange, last, idle, acts, id }) {
 }
 
 // Working says what the run does while nothing is to be seen of it.
-export function Working({ session }) {
+export function Working({ session, acts }) {
   const [, tick] = useState(0);
   useEffect(() => {
     const timer = setInterval(() => tick((n) => n + 1), 1000);
@@ -59,5 +59,5 @@ export function Working({ session }) {
   const silent = Date.now() - since;
   const agent = agentOf(last?.agent || session.agent);
   return html`<div class="acts working" role="status">${icon(silent > 180_000 ? "circle-alert" : "loader-circle", silent > 180_000 ? "wait" : "spin acc")}
-    <span>${silent > 180_000 ? `Nothing for ${duration(silent)}. Wait on, or stop.` : silent > 60_000 ? html`The model has been thinking for <b class="num">${duration(silent)}</b>.` : silent > 10_000 ? html`Waiting for the model, <b class="num">${Math.floor(silent / 1000)} s</b>` : `${agent.name || "The agent"} is thinking`}</span></div>`;
+    <span>${silent > 180_000 ? html`Nothing for ${duration(silent)}. Wait on, or <button type="button" class="link" onClick=${acts.stop}>stop</button>.` : silent > 60_000 ? html`The model has been thinking for <b class="num">${duration(silent)}</b>.` : silent > 10_000 ? html`Waiting for the model, <b class="num">${Math.floor(silent / 1000)} s</b>` : `${agent.name || "The agent"} is thinking`}</span></div>`;
 }

@@ -10,7 +10,9 @@
   }
   if (chosen === "light" || chosen === "dark") document.documentElement.dataset.theme = chosen;
   const talk = ["room.js", "session.js", "fold.js", "conversation.js", "turns.js", "prose.js", "lib/marked.js", "composer.js", "waiting.js"];
-  for (const file of location.hash.startsWith("#/s/") ? talk : ["home.js", "models.js"]) {
+  const home = ["home.js", "models.js", "lib/icons-more.js"];
+  for (const file of location.hash.startsWith("#/s/") ? talk : home) {
     document.head.append(Object.assign(document.createElement("link"), { rel: "modulepreload", href: file }));
   }
+  if (!location.hash.startsWith("#/s/")) document.head.append(Object.assign(document.createElement("link"), { rel: "preload", as: "style", href: "views.css" }));
 })();

@@ -25,10 +25,12 @@ export class Session {
   context = null; // what the last request held
   files = new Map(); // by path
   questions = []; // that wait for an answer
+  limit = ""; // what was said of the last limit that was reached
   exchange = null; // what the answer in the making has taken so far
   totals = { input: 0, cached: 0, output: 0, cost: 0, turns: 0, calls: 0 };
 
   #keys = [0, 0]; // the number of the last event that added an item, and how many it added
+  #retries = 0; // how many items are lines of tries
   #live = 0; // how many items were added by what is not stored
   #open = new Map(); // items and spans that are not complete, by run and step
 
@@ -77,14 +79,18 @@ export class Session {
   retry(event, cause) {
     const before = this.items.find((item) => item.type === "retry" && item.run === event.run && item.step === event.step);
     const values = { code: cause.code, attempt: cause.attempt ?? 1, wait: cause.retry_ms ?? 0, time: event.time };
-    if (before) Object.assign(before, values, { version: before.version + 1 });
-    else this.add(event, { type: "retry", step: event.step, ...values });
+    if (before) return void Object.assign(before, values, { version: before.version + 1 });
+    this.#retries++;
+    this.add(event, { type: "retry", step: event.step, ...values });
   }
 
   // dropRetry takes the line away: what came of it is there.
   dropRetry(event) {
+    if (!this.#retries) return; // as a rule; there may be very many items
     const at = this.items.findIndex((item) => item.type === "retry" && item.run === event.run);
-    if (at >= 0) this.items.splice(at, 1);
+    if (at < 0) return;
+    this.items.splice(at, 1);
+    this.#retries--;
   }
 
   complete(event) {
@@ -265,6 +271,7 @@ const handlers = {
   },
 
   limit_reached(s, e, b) {
+    s.limit = b.message;
     s.warnings.push({ seq: e.seq, time: e.time, run: e.run, agent: e.agent ?? "", code: "limit_reached", text: b.message });
   },
 
@@ -286,9 +293,10 @@ const handlers = {
     if (run) Object.assign(run, { output: b.output, spent: b.spent });
     if (e.parent || waits) return;
     const summary = b.output?.summary ?? "";
-    const said = s.items.some((i) => i.type === "answer" && i.text === summary && i.seq > (run?.seq ?? 0));
+    let said = false;
+    for (let i = s.items.length - 1; i >= 0 && !said && !(s.items[i].seq <= (run?.seq ?? 0)); i--) said = s.items[i].type === "answer" && s.items[i].text === summary;
     if (summary && !said) s.add(e, { type: "answer", text: summary, thought: "", streaming: false });
-    if (!lasting.includes(b.stop)) s.add(e, { type: "trouble", code: b.cause?.code || b.stop, context: { problem: b.cause?.problem } });
+    if (!lasting.includes(b.stop)) s.add(e, { type: "trouble", code: b.cause?.code || b.stop, context: { problem: b.cause?.problem, limit: s.limit } });
   },
 
   run_failed(s, e, b) {

@@ -23,7 +23,7 @@ function step(by) {
 export function listenTo(acts) {
   let after = "", escaped = 0, waited = -1;
   const letters = {
-    "[": () => acts.side(), "]": () => document.querySelector('.bar [aria-label^="Files of this"]')?.click(), j: () => step(1), k: () => step(-1), m: () => document.querySelector(".model")?.click(),
+    "[": () => acts.side(), "]": () => document.querySelector('.bar [aria-label^="Files of this"]')?.click(), j: () => step(1), k: () => step(-1), m: () => [...document.querySelectorAll(".model")].find((e) => e.checkVisibility())?.click(),
     "?": () => acts.help(), "/": () => document.querySelector(".composer textarea")?.focus(),
     w: () => {
       const list = waiting();
@@ -41,7 +41,8 @@ export function listenTo(acts) {
     if (event.key === "Escape" && !event.defaultPrevented && !document.querySelector("dialog[open], .pop")) {
       if (escaped && Date.now() - escaped < 600) document.querySelector('.composer [aria-label="Stop"]')?.click();
       escaped = Date.now();
-      return document.querySelector(".panel [aria-label=Close]")?.click() ?? document.querySelector(".composer textarea")?.focus();
+      const panel = document.querySelector(".panel [aria-label=Close]");
+      return panel ? panel.click() : document.querySelector(".composer textarea")?.focus();
     }
     if (command || event.altKey || inField(event.target) || !kept("letters", true)) return;
     if (after === "g" && places[event.key]) {

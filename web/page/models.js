@@ -9,15 +9,26 @@ export const shortName = (id) => (id ?? "").split("/").slice(1).join("/") || id 
 // usualModel is the one that answers where nobody has chosen.
 export const usualModel = (agent = null) => agent?.model || app.models.find((m) => m.usual)?.id || "";
 
-const about = (model) =>
-  model.reason || [model.id === "rehearsal" ? "No model: plays the workflow by rule" : model.local ? "On this machine" : model.provider, model.id === "rehearsal" ? "" : model.price ? `$${model.price.input} in, $${model.price.output} out, per million tokens` : model.local ? "free" : "", model.window ? `holds ${count(model.window)} tokens` : ""].filter(Boolean).join(" · ");
+// answerCost is about what an answer of a model costs where a request holds so much.
+const answerCost = ({ price }, tokens) => (price && tokens > 0 ? (tokens * price.input + usualAnswer * price.output) / 1e6 : 0);
+
+// usualAnswer is how many tokens an answer has, about.
+const usualAnswer = 600;
+
+const priceWords = (model, tokens) => {
+  const each = answerCost(model, tokens);
+  return each > 0 ? `about $${each < 0.01 ? each.toFixed(4) : each.toFixed(2)} an answer` : model.price ? `$${model.price.input} in, $${model.price.output} out, per million tokens` : model.local ? "free" : "";
+};
+
+const about = (model, tokens) =>
+  model.reason || [model.id === "rehearsal" ? "No model: plays the workflow by rule" : model.local ? "On this machine" : model.provider, model.id === "rehearsal" ? "" : priceWords(model, tokens), model.window ? (tokens > model.window * 0.8 ? "too small for this conversation soon" : `holds ${count(model.window)} tokens`) : ""].filter(Boolean).join(" · ");
 
 // rank orders models: the one that answers, the usual one, others, those that cannot be
 // used, and playing by rule.
 const rank = (m, current) => (m.id === current ? 0 : m.usual ? 1 : m.id === "rehearsal" ? 4 : m.available ? 2 : 3);
 
 // ModelChoice is a button that opens the list of models.
-export function ModelChoice({ model, choose, quiet = false, agent = null, answered = "" }) {
+export function ModelChoice({ model, choose, quiet = false, agent = null, answered = "", tokens = 0 }) {
   const [open, setOpen] = useState(false);
   const [always, setAlways] = useState(false);
   const taken = (id) => {
@@ -46,6 +57,6 @@ export function ModelChoice({ model, choose, quiet = false, agent = null, answer
   if (!app.models.length) return html`<span class="chip out" title="The model that answers">${icon("cpu")}${shortName(model)}</span>`;
   return html`<span class="has-pop" ref=${place}><button type="button" class=${quiet ? "ghost sm model" : "sm model"} title=${answered && shortName(answered) !== shortName(model) ? `The last answer was by ${answered}` : "Which model answers"} aria-haspopup="true" aria-expanded=${open} onClick=${() => setOpen(!open)}>${icon("cpu")}<span class="cut">${shortName(model) || "Model"}</span>${icon("chevron-down")}</button>
     ${open && html`<div class="pop models" role="group" aria-label="Models"><h4>Who answers in this conversation</h4>
-      ${[...app.models].sort((a, b) => rank(a, model) - rank(b, model)).map((m) => html`<button type="button" class="opt" key=${m.id} aria-current=${m.id === model ? "true" : undefined} disabled=${!m.available} onClick=${() => taken(m.id)}>${icon(m.id === model ? "check" : "circle")}<span class="grow">${shortName(m.id)}<small>${about(m)}</small></span></button>`)}
-      ${agent && app.me.operator && can("settings") && html`<label class="row always small"><span class="grow">Also for ${agent.name} from now on</span><input type="checkbox" checked=${always} onChange=${(e) => setAlways(e.target.checked)} /></label>`}</div>`}</span>`;
+      ${[...app.models].sort((a, b) => rank(a, model) - rank(b, model)).map((m) => html`<button type="button" class="opt" key=${m.id} aria-current=${m.id === model ? "true" : undefined} disabled=${!m.available} onClick=${() => taken(m.id)}>${icon(m.id === model ? "check" : "circle")}<span class="grow">${shortName(m.id)}<small>${about(m, tokens)}</small></span></button>`)}
+      ${agent && app.me.operator && can("settings") && html`<div class="row always small"><span class="grow" id="always">Also for ${agent.name} from now on</span><button type="button" class="switch" role="switch" aria-checked=${always} aria-labelledby="always" onClick=${() => setAlways(!always)}></button></div>`}</div>`}</span>`;
 }

@@ -1,14 +1,16 @@
 // What else can be done with a conversation, behind one button.
 
 import { api } from "./api.js";
-import { ModelChoice } from "./models.js";
 import { go, talkAddress } from "./route.js";
 import { app, dismiss, refresh, toast, update } from "./state.js";
-import { html, icon, useEffect, useRef, useState } from "./view.js";
+import { html, icon, lazy, useEffect, useRef, useState } from "./view.js";
+
+const Related = lazy(() => import("./related.js"), "Related", () => null);
 
 export function More({ here, info, route, delivers, flows, model, choose }) {
   const [open, setOpen] = useState(false);
   const [renaming, setRenaming] = useState(false);
+  const [relating, setRelating] = useState(false);
   const dialog = useRef(null);
   const { id } = here;
   const title = info?.title || here.session.title;
@@ -37,12 +39,13 @@ export function More({ here, info, route, delivers, flows, model, choose }) {
   return html`<span class="has-pop"><button type="button" class="tool" title="More" aria-label="More" aria-haspopup="true" aria-expanded=${open} onClick=${() => setOpen(!open)}>${icon("ellipsis")}</button>
     ${open && html`<div class="pop right" role="group" aria-label="More">
       ${delivers && view("delivery", "Delivery", "package-check")}${view("", "Conversation", "message-square")}${view("run", "Run", "activity")}${flows && view("flow", "Flow", "workflow")}
-      <div class="phone-only pad-s">${!delivers && html`<${ModelChoice} model=${model} choose=${choose} />`}</div>
       ${act("Rename", "pencil", () => setRenaming(true), !begun)}
+      ${!delivers && act(`Files of other conversations${info?.related?.length ? ` (${info.related.length})` : ""}`, "link", () => setRelating(true), !begun)}
       ${act(info?.pinned ? "Unpin" : "Pin", "pin", () => api.change(id, { pinned: !info?.pinned }).then(refresh), !begun)}
       ${act(info?.archived ? "Bring back from the archive" : "Archive", "archive", () => api.change(id, { archived: !info?.archived }).then(refresh), !begun)}
       ${here.session.files.size > 0 && html`<a class="opt" href=${api.zipOf(id)} download onClick=${() => setOpen(false)}>${icon("download")}<span class="grow">Download all files</span></a>`}
       ${act("Delete", "trash", () => deleteSession(id, title))}</div>`}
+    ${relating && html`<${Related} id=${id} info=${info} close=${() => setRelating(false)} />`}
     ${renaming && html`<dialog class="ask-dialog" ref=${dialog} aria-label="Rename" onClose=${() => setRenaming(false)}><form class="stack" onSubmit=${rename}><label class="small" for="new-title">New title</label>
       <label class="field edge"><input id="new-title" name="title" value=${title} maxlength="200" autocomplete="off" /></label><div class="row"><button class="primary">Rename</button><button type="button" class="ghost" onClick=${() => setRenaming(false)}>Cancel</button></div></form></dialog>`}</span>`;
 }
@@ -54,14 +57,13 @@ export function deleteSession(id, title) {
   sessions.delete(id);
   update({ sessions });
   if (location.hash.includes(id)) go("#/");
-  let kept = false;
+  let decided = false;
   const undo = () => {
-    kept = true;
+    decided = true;
     dismiss(one);
     if (session) refresh(session);
   };
-  const one = toast(`“${title || "The conversation"}” deleted`, undo, 10_000);
-  const forGood = () => kept || api.remove(id).catch((problem) => (toast(problem.message), session && refresh(session)));
-  const timer = setTimeout(forGood, 10_000);
-  addEventListener("pagehide", () => (clearTimeout(timer), forGood()), { once: true });
+  const forGood = () => decided || ((decided = true), api.remove(id).catch((problem) => (toast(problem.message), session && refresh(session))));
+  const one = toast(`“${title || "The conversation"}” deleted`, undo, 10_000, forGood);
+  addEventListener("pagehide", forGood, { once: true });
 }

@@ -7,11 +7,12 @@ import { Compared, compared, counted, Lines } from "./changes.js";
 import { isText, kindOf, Listing, Preview, WithOutline } from "./preview.js";
 import { hour, nameOf, pathWords, size, when, fileIcon } from "./format.js";
 import { Trouble } from "./trouble.js";
-import { Bones, Face, html, icon, useEffect, useMemo, useRef, useState } from "./view.js";
+import { Bones, Face, html, icon, useEffect, useMemo, useRef, useState, useVisit } from "./view.js";
 
 // Panel shows a file of a session, or with "*" the list of its files.
 export function Panel({ session, path, route, saved, changed, open, close }) {
-  return html`<aside class="panel over" aria-label="Document">${path === "*" ? html`<${All} session=${session} saved=${saved} changed=${changed} open=${open} close=${close} />`
+  const panel = useVisit();
+  return html`<aside class="panel over" ref=${panel} tabindex="-1" aria-label="Document">${path === "*" ? html`<${All} session=${session} saved=${saved} changed=${changed} open=${open} close=${close} />`
     : html`<${Document} file=${fileOf(session, path)} changed=${changed} version=${Number(route.query.v) || 0} choose=${(v) => open(path, { v: v || undefined })} all=${() => open("*")} close=${close} />`}</aside>`;
 }
 
@@ -80,7 +81,7 @@ export function Document({ file, changed, version, choose, close, all = null }) 
       ${tab === "Changes" && versions.length > 1 && changes.known.length > 0 && html`<${Since} changes=${changes} box=${box} />`}
       ${pick("phone-only")}
       ${version > 0 && version !== latest && html`<button type="button" class="sm" onClick=${restore}>${icon("rotate-ccw-clock")}Bring back</button>`}
-      ${text_ && tab !== "Changes" && !version && editing === null && html`<button type="button" class="ghost sm" onClick=${() => setEditing(text)}>${icon("pencil")}Edit</button>`}</div>
+      ${text_ && tab !== "Changes" && !version && editing === null && html`<button type="button" class="ghost sm" disabled=${text === null} onClick=${() => setEditing(text)}>${icon("pencil")}Edit</button>`}</div>
     ${editing !== null ? html`<form class="editor" onSubmit=${(e) => (e.preventDefault(), save())}><textarea aria-label=${`Text of ${file.path}`} value=${editing} dir="auto" onInput=${(e) => setEditing(e.target.value)}></textarea><div class="row pad-s"><button class="primary">Save a version</button><button type="button" class="ghost" onClick=${() => setEditing(null)}>Cancel</button></div></form>`
       : text === null ? html`<div class="sheet"><${Bones} /></div>`
       : tab === "Changes" && versions.length > 1 ? html`<${Changes} changes=${changes} text=${text} box=${box} />`

@@ -2,12 +2,12 @@
 // element by element: no text of a model's ever becomes markup.
 
 import { Lexer, Marked } from "./lib/marked.js";
-import { Component, Fragment, h, html, icon, lazy } from "./view.js";
+import { Component, Fragment, h, html, icon, lazy, styled } from "./view.js";
 
 const bare = ({ text }) => html`<div class="code"><header></header><pre tabindex="0"><code>${text}</code></pre></div>`;
-const Code = lazy(() => import("./code.js"), "Code", bare);
-const Formula = lazy(() => import("./math.js"), "Formula", ({ text }) => html`<code>${text}</code>`);
-const Diagram = lazy(() => import("./diagram.js"), "Diagram", bare);
+const Code = lazy(() => styled(() => import("./code.js")), "Code", bare);
+const Formula = lazy(() => styled(() => import("./math.js")), "Formula", ({ text }) => html`<code>${text}</code>`);
+const Diagram = lazy(() => styled(() => import("./diagram.js")), "Diagram", bare);
 
 // formula recognises mathematics: $$..$$, \[..\] and \(..\).
 const formulas = [

@@ -66,8 +66,10 @@ function actsOn(id, here, { setDraft, setQueue }) {
     again: () => trying(() => lastSaid() && resend(lastSaid(), lastSaid().text, sent(lastSaid().parts.filter((part) => part.data)))),
     fork: (seq) => trying(async () => go(talkAddress((await api.fork(id, seq)).session))),
     answer: (item, values) => trying(() => api.answer(id, { question: item.ask.id, ...values })),
-    provider: () => ((app.sessions.get(id)?.model ?? "").includes("/") ? app.sessions.get(id).model.split("/")[0] : "The provider"),
-    chooseModel: app.models.length ? () => document.querySelector(".bar .model")?.click() : null,
+    provider: () => providerOf(app.sessions.get(id)?.chosen || app.sessions.get(id)?.model || agentOf(here.session.agent || here.agent || "").model),
+    chooseModel: app.models.length ? () => [...document.querySelectorAll(".model")].find((e) => e.checkVisibility())?.click() : null,
+    hurry: () => trying(async () => (await api.cancel(id), await api.resume(id))),
+    editLast: () => here.session.status !== "running" && lastSaid() && setDraft({ text: lastSaid().text, files: lastSaid().parts.filter((part) => part.data), instead: lastSaid() }),
     send: (draft, running) => trying(async () => {
       setDraft(empty);
       try {
@@ -80,6 +82,11 @@ function actsOn(id, here, { setDraft, setQueue }) {
     }),
   };
 }
+
+const providers = { __proto__: null, openai: "OpenAI", anthropic: "Anthropic", gemini: "Google", openrouter: "OpenRouter", xai: "xAI", deepseek: "DeepSeek", mistral: "Mistral", ollama: "Ollama", groq: "Groq" };
+
+// providerOf is what people call the provider of a model.
+const providerOf = (model = "") => (model.includes("/") ? (providers[model.split("/")[0]] ?? model.split("/")[0]) : "The provider");
 
 const announced = (name) => ({
   running: `${name} is working.`, waiting: `${name} needs your answer.`, completed: "The answer is complete.", failed: "It did not work out.", cancelled: "Stopped.", interrupted: "It was interrupted.",
@@ -100,10 +107,11 @@ export function Room({ route }) {
   const file = route.query.file;
   const show = (path, query = {}) => go(address(["s", id, route.view, route.at], { file: path, ...query }));
   const openFile = useMemo(() => ({ open: (path) => show(!here.session.files.has(path) && here.session.files.has("/" + path) ? "/" + path : path), has: (path) => here.session.files.has(path) || here.session.files.has("/" + path), shown: file ?? "" }), [id, route.view, file]);
+  const asks = info?.status === "waiting" && status === "completed" && !session.questions.length ? info.question : null; // an answer may end with a question
   useEffect(() => {
-    if (here.caughtUp && status !== "empty") say(announced(agent.name)[status] ?? "");
+    if (here.caughtUp && status !== "empty") say(announced(agent.name)[asks ? "waiting" : status] ?? "");
     if (info?.unseen && document.visibilityState === "visible") api.seen(id).catch(() => {});
-  }, [status, info?.unseen]);
+  }, [status, !asks, info?.unseen]);
   if (here.problem?.status === 404) return html`<div class="page"><div class="in"><h1 class="hidden">Not here</h1><${Trouble} code="gone" /></div></div>`;
   const drop = async (event) => {
     event.preventDefault();
@@ -119,6 +127,7 @@ export function Room({ route }) {
   const flows = !delivers && (isFlow(agentID) || [...session.runs.values()].some((run) => run.parent));
   const title = titleOf({ agent: agentID, title: info?.title || session.title }) || "New conversation";
   const model = info?.chosen || agent.model || info?.model || session.model;
+  const held = session.context ? session.context.system + session.context.tools + session.context.history : 0;
   const cast = isFlow(agentID) ? castOf(app.flows.find((f) => f.name === agentID)).slice(0, 3) : [];
   const spent = info?.spent ? ` · $${info.spent.toFixed(info.spent < 0.1 ? 4 : 2)}` : "";
   return html`
@@ -126,7 +135,7 @@ export function Room({ route }) {
       <div class="grow"><h1 class="cut">${title}</h1><div class="tiny faint cut">${cast.length > 1 ? `Flow “${agent.name}”` : [agent.name, agent.title].filter(Boolean).join(", ")}${spent}</div></div>
       <nav class="tabs desk-only" aria-label="Views">${delivers && tab("delivery", "Delivery")}${tab("", "Conversation")}${flows && tab("flow", "Flow")}${tab("run", "Run")}</nav>
       ${status === "running" && route.view !== "" && html`<button type="button" class="sm" onClick=${acts.stop}>${icon("square")}Stop</button>`}
-      <span class="desk-only">${!delivers && cast.length < 2 && html`<${ModelChoice} model=${model} answered=${info?.model || session.model} agent=${isFlow(agentID) ? null : agent} choose=${choose} />`}</span>
+      <span class="desk-only">${!delivers && cast.length < 2 && html`<${ModelChoice} tokens=${held} model=${model} answered=${info?.model || session.model} agent=${isFlow(agentID) ? null : agent} choose=${choose} />`}</span>
       <button type="button" class="tool" title=${`Files of this conversation (${session.files.size})`} aria-label=${`Files of this conversation (${session.files.size})`} onClick=${() => (file === undefined ? show("*") : go(talkAddress(id, route.view)))}>${icon("folder-open")}</button>
       <${More} here=${here} info=${info} route=${route} delivers=${delivers} flows=${flows} model=${model} choose=${choose} /></div>
     <div class=${"room" + (file === undefined || route.view ? " solo" : "") + (route.view === "flow" ? " graph-room" : "")} data-dropping=${dropping}
@@ -135,11 +144,12 @@ export function Room({ route }) {
       ${route.view === "flow" && html`<${Flow} here=${here} at=${route.at} name=${agentID} status=${status} acts=${acts} />`}
       ${route.view === "delivery" && html`<${Delivery} here=${here} info=${info} status=${status} acts=${acts} show=${show} />`}
       ${route.view === "" && html`<section class="talk" aria-label="Conversation">
-        ${!here.caughtUp && here.connection !== "lost" ? html`<div class="flow"><${Bones} /></div>` : session.items.length > 0 || status === "running" ? html`<${Conversation} here=${here} status=${status} acts=${acts} openFile=${openFile} />` : html`<${Beginning} agent=${agent} acts=${acts} />`}
+        ${!here.caughtUp && here.connection !== "lost" ? html`<div class="flow"><${Bones} /></div>` : session.items.length > 0 || status === "running" ? html`<${Conversation} here=${here} status=${status} acts=${acts} openFile=${openFile} asks=${asks} />` : html`<${Beginning} agent=${agent} acts=${acts} />`}
         ${draft.instead && html`<p class="editing small">${icon("git-branch")}<span class="grow">This begins a conversation of its own, which goes on from before the message.</span><button type="button" class="ghost sm" onClick=${() => setDraft(empty)}>Cancel</button></p>`}
         ${queue.messages.length > 0 && html`<${Queue} id=${id} queue=${queue} setQueue=${setQueue} />`}
         <${Composer} key=${id} agent=${agent} draft=${draft} setDraft=${setDraft} running=${status === "running"} context=${session.context} files=${[...session.files.keys()].map((path) => path.replace(/^\//, ""))}
-          hint=${session.questions.length ? `Answer above, or write to ${agent.name}` : ""} send=${(d) => acts.send(d, status === "running")} stop=${acts.stop} />
+          editLast=${acts.editLast} model=${!delivers && cast.length < 2 && html`<${ModelChoice} tokens=${held} model=${model} choose=${choose} quiet=${true} />`}
+          hint=${session.questions.length || asks ? `Answer above, or write to ${agent.name}` : ""} send=${(d) => acts.send(d, status === "running")} stop=${acts.stop} />
       </section>`}
       ${file !== undefined && html`<${Panel} key=${file} session=${id} path=${file} route=${route} saved=${session.files} changed=${session.files.size + status + (info?.updated ?? "")} open=${show} close=${() => go(talkAddress(id, route.view, route.at))} />`}
     </div>`;

@@ -8,7 +8,7 @@ import { allEvents } from "./session.js";
 import { did, doing, toolIcon } from "./words.js";
 import { go, talkAddress } from "./route.js";
 import { Lines } from "./changes.js";
-import { Bones, Face, html, icon, useEffect, useMemo, useRef, useState } from "./view.js";
+import { Bones, Face, html, icon, useEffect, useMemo, useRef, useState, useVisit } from "./view.js";
 
 const rowHeight = 32;
 
@@ -169,7 +169,8 @@ function Call({ id, number, turn, step, close }) {
   const fork = () => api.fork(id, number).then(({ session }) => go(talkAddress(session)), (trouble) => toast(trouble.message));
   const button = (name, drawing, act) => html`<button type="button" class="tool sm" title=${name} aria-label=${name} onClick=${act}>${icon(drawing)}</button>`;
   const model = call?.kind === "model";
-  return html`<aside class="panel over" aria-label="Call"><div class="bar">${icon(call && !model ? toolIcon(call.tool) : "cpu")}<div class="grow"><h2 class="cut">${!call ? "…" : model ? `Model${call.purpose ? `, ${call.purpose}` : turn ? `, turn ${turn}` : ""}` : doing(call.tool, call.arguments, true)}</h2><div class="tiny faint cut">${call && `${call.model || call.tool} · ${clock(call.at)}${call.finish ? ` · ${endWords(call)}` : ""}`}</div></div>
+  const panel = useVisit();
+  return html`<aside class="panel over" ref=${panel} tabindex="-1" aria-label="Call"><div class="bar">${icon(call && !model ? toolIcon(call.tool) : "cpu")}<div class="grow"><h2 class="cut">${!call ? "…" : model ? `Model${call.purpose ? `, ${call.purpose}` : turn ? `, turn ${turn}` : ""}` : doing(call.tool, call.arguments, true)}</h2><div class="tiny faint cut">${call && `${call.model || call.tool} · ${clock(call.at)}${call.finish ? ` · ${endWords(call)}` : ""}`}</div></div>
       ${button("The call before", "chevron-up", () => step(-1))}${button("The next call", "chevron-down", () => step(1))}${button("Close", "x", close)}</div>
     <div class="call-body" tabindex="0">${problem ? html`<p class="dim">${problem}</p>` : !call ? html`<${Bones} />` : !model ? html`<${ToolCall} call=${call} />` : html`
       <dl class="facts small-facts"><div><dt>Sent</dt><dd>${count(call.input_tokens)} <small>tokens${call.cached_tokens ? `, ${count(call.cached_tokens)} cached` : ""}</small></dd></div><div><dt>Came back</dt><dd>${count(call.output_tokens)}</dd></div><div><dt>First word</dt><dd>${duration(call.first_token_ms ?? 0)}</dd></div><div><dt>Cost</dt><dd>${cost(call.cost) || "–"}</dd></div></dl>

@@ -8,7 +8,7 @@ import { agentOf, app, can, toast } from "./state.js";
 import { Lines } from "./changes.js";
 import { currentTheme, setTheme } from "./side.js";
 import { kept, keep } from "./kept.js";
-import { count, cost } from "./format.js";
+import { count, cost, nameOf, pathWords, visible } from "./format.js";
 import { shortName } from "./models.js";
 import { Trouble } from "./trouble.js";
 import { Bones, Face, html, icon, useEffect, useState } from "./view.js";
@@ -94,7 +94,8 @@ function ModelSettings() {
   };
   return html`<${Head} title="Models and keys" text="Which model answers, unless an agent or a conversation has its own." />
     <div class="card rows"><div><div><b>Usual model</b><p>For agents that have none of their own.${usual?.locked && html` <span class="wait">${icon("lock")} ${usual.locked}</span>`}</p></div>
-      <label class="btn pick"><span>${usual?.value || usual?.usual || "rehearsal"}</span>${icon("chevron-down")}<select aria-label="Usual model" disabled=${!!usual?.locked} value=${usual?.value ?? ""} onChange=${(e) => save({ model: e.target.value })}><option value="">${usual?.usual ? `as the environment says (${usual.usual})` : "rehearsal"}</option>${app.models.map((m) => html`<option key=${m.id} value=${m.id} disabled=${!m.available}>${m.id}</option>`)}</select></label></div></div>
+      <label class="btn pick"><span>${usual?.value || usual?.usual || "rehearsal"}</span>${icon("chevron-down")}<select aria-label="Usual model" disabled=${!!usual?.locked} value=${usual?.value ?? ""} onChange=${(e) => save({ model: e.target.value })}><option value="">${usual?.usual ? `as the environment says (${usual.usual})` : "rehearsal"}</option>${app.models.map((m) => html`<option key=${m.id} value=${m.id} disabled=${!m.available}>${m.id}</option>`)}</select></label></div>
+      <${Rehearsal} usual=${usual} save=${save} /></div>
     <div class="row sec"><h3 class="h-20 grow">Providers</h3>${others.length > 0 && html`<label class="btn sm pick">${icon("plus")}<span>Add a provider</span><select aria-label="Add a provider" value="" onChange=${(e) => e.target.value && (setAdded(e.target.value), setKeyOf(settings.providers.find((p) => p.name === e.target.value)?.needs_key ? e.target.value : ""))}><option value="">Add…</option>${others.map((p) => html`<option key=${p.name} value=${p.name}>${p.title || p.name}</option>`)}</select></label>`}</div>
     <div class="card rows">${shown.map((p) => {
       const state = tested.get(p.name) ?? p;
@@ -103,6 +104,20 @@ function ModelSettings() {
         <div class="row"><button type="button" class="sm" disabled=${p.needs_key && !p.has_key} onClick=${() => test(p.name)}>Test</button>${p.needs_key && !p.key_fixed && html`<button type="button" class="sm" aria-expanded=${keyOf === p.name} onClick=${() => setKeyOf(keyOf === p.name ? "" : p.name)}>${p.has_key ? "Replace key" : "Set key"}</button>`}</div>
         ${keyOf === p.name && html`<form class="row wrap key-form" onSubmit=${setKey}><label class="field edge grow">${icon("key-round")}<input name="key" type="password" autocomplete="off" placeholder=${p.has_key ? "Paste the new key" : "Paste the key"} aria-label=${`Key for ${p.name}`} required /></label><button class="primary">Save and test</button><button type="button" class="ghost" onClick=${() => setKeyOf("")}>Cancel</button><p>It goes to the server once and is never sent back to any page, event or log.</p></form>`}</div>`;
     })}${shown.length === 0 && html`<p class="pad dim">None is set up: agents play their workflows by rule. Add one to have a model answer.</p>`}</div><${Prices} />`;
+}
+
+// Rehearsal switches between models and playing by rule. What answered before comes back
+// when it is switched off.
+function Rehearsal({ usual, save }) {
+  const answers = usual?.value || usual?.usual || "rehearsal";
+  const on = answers === "rehearsal";
+  const other = on && !usual?.value && usual?.usual === "rehearsal"; // nothing else is set up
+  const change = () => {
+    if (!on) keep("model.before", usual?.value ?? "");
+    const before = kept("model.before", "");
+    save({ model: on ? (before === "rehearsal" ? "" : before) : "rehearsal" });
+  };
+  return html`<div><div><b>With no model: rehearsal</b><p>Agents play their workflows by rule, so that everything can be tried without a key.${other && " No model is set up, so this is what answers now."}</p></div><button type="button" class="switch" role="switch" aria-checked=${on} aria-label="Rehearsal" disabled=${!!usual?.locked || other} onClick=${change}></button></div>`;
 }
 
 // keyWords says what there is to know of a provider's key.
@@ -120,10 +135,22 @@ function Prices() {
   return html`<h3 class="h-20 sec">Prices and windows</h3><div class="wide" tabindex="0" role="group" aria-label="Prices and windows"><table class="list"><thead><tr><th>Model</th><th class="right">Holds</th><th class="right">In / million</th><th class="right">Out / million</th><th>Used by</th></tr></thead><tbody>${app.models.map((m) => html`<tr key=${m.id}><td>${m.id}</td><td class="right num">${m.window ? count(m.window) : "?"}</td><td class="right num">${price(m.price?.input)}</td><td class="right num">${price(m.price?.output)}</td><td>${m.usual ? "usual" : (m.agents ?? []).map((id) => agentOf(id).name).join(", ")}</td></tr>`)}</tbody></table></div>`;
 }
 
+const toldNames = { __proto__: null, persona: "Who it is", activation: "How it begins", tools: "How it uses tools", commands: "What it can be asked for", rules: "Rules", session: "This conversation", instructions: "Instructions" };
+
+// Told shows what an agent's model is told before anybody speaks.
+function Told({ agent }) {
+  const [parts, problem] = useLoaded(() => operate.instructions(agent.id), agent.id);
+  if (problem) return html`<${Trouble} code=${problem.code === "agent_broken" ? "agent_broken" : problem.code} context=${{ a: agent.name, detail: problem.message }} />`;
+  if (!parts) return html`<${Bones} />`;
+  return html`<section class="told" aria-label=${`What the model of ${agent.name} is told`}>${parts.map((part, i) => html`<details key=${i} open=${i === 0}><summary class="row">${icon("chevron-right", "chev")}<span class="grow">${toldNames[part.name] ?? nameOf(part.origin ?? part.name)}</span><span class="tiny faint cut">${part.origin ? pathWords(part.origin) : ""}</span>${part.tokens > 0 && html`<span class="tiny num">${count(part.tokens)} tokens</span>`}</summary><pre tabindex="0">${visible(part.text)}</pre></details>`)}</section>`;
+}
+
 function AgentSettings() {
   const { settings, save } = useSettings();
-  return html`<${Head} title="Agents" text="Who is in the company, and which model answers for each." /><div class="card rows">${app.agents.map((a) => html`<div key=${a.id} class=${a.broken ? "bad-row" : ""}><div class="row gap-3"><${Face} id=${a.id} name=${a.name} /><div><b>${a.name}</b> ${a.broken && html`<span class="chip bad t">cannot start</span>`}<p>${a.broken || [bundleName(a), a.title, a.tools?.length ? `${a.tools.length} tools` : ""].filter(Boolean).join(" · ")}</p></div></div>
-    ${settings && app.models.length > 0 && !a.broken && html`<label class="btn sm pick"><span>${shortName(find(settings, `agents.${a.id}.model`)?.value || a.model) || "usual model"}</span>${icon("chevron-down")}<select aria-label=${`Model of ${a.name}`} value=${find(settings, `agents.${a.id}.model`)?.value ?? ""} onChange=${(e) => save({ [`agents.${a.id}.model`]: e.target.value })}><option value="">usual model</option>${app.models.map((m) => html`<option key=${m.id} value=${m.id} disabled=${!m.available}>${m.id}</option>`)}</select></label>`}</div>`)}</div>${app.agents.length === 0 && html`<p class="dim">There are none.</p>`}`;
+  const [told, setTold] = useState("");
+  return html`<${Head} title="Agents" text="Who is in the company, which model answers for each, and what it is told." /><div class="card rows">${app.agents.map((a) => html`<div key=${a.id} class=${a.broken ? "bad-row" : ""}><div class="row gap-3"><${Face} id=${a.id} name=${a.name} /><div><b>${a.name}</b> ${a.broken && html`<span class="chip bad t">cannot start</span>`}<p>${a.broken || [bundleName(a), a.title, a.tools?.length ? `${a.tools.length} tools` : ""].filter(Boolean).join(" · ")}</p></div></div>
+    <div class="row wrap">${settings && app.models.length > 0 && !a.broken && html`<label class="btn sm pick"><span>${shortName(find(settings, `agents.${a.id}.model`)?.value || a.model) || "usual model"}</span>${icon("chevron-down")}<select aria-label=${`Model of ${a.name}`} value=${find(settings, `agents.${a.id}.model`)?.value ?? ""} onChange=${(e) => save({ [`agents.${a.id}.model`]: e.target.value })}><option value="">usual model</option>${app.models.map((m) => html`<option key=${m.id} value=${m.id} disabled=${!m.available}>${m.id}</option>`)}</select></label>`}<button type="button" class="sm" aria-expanded=${told === a.id} onClick=${() => setTold(told === a.id ? "" : a.id)}>${a.broken ? "See where" : "What its model is told"}</button></div>
+    ${told === a.id && html`<${Told} agent=${a} />`}</div>`)}</div>${app.agents.length === 0 && html`<p class="dim">There are none.</p>`}`;
 }
 
 // suspicious is what a tool's description should not ask a model for.
@@ -151,7 +178,37 @@ function ToolServerSettings() {
   const changes = (s) => open === s.name + "changed" && (s.changed ?? []).map((c) => html`<section class="card cutoff change-list" key=${s.name + c.tool} aria-label=${`${c.tool}: what changed`}><div class="row wrap pad"><h3 class="grow">${c.tool}: ${c.before ? "what changed" : "new"}</h3><button type="button" class="ghost sm danger" onClick=${() => act(operate.acceptTools(s.name, { [c.tool]: c.hash }), `${c.tool} is accepted`)}>Accept anyway</button><button type="button" class="sm primary" onClick=${() => setOpen("")}>Keep it off</button></div>
     <${Lines} before=${c.before ?? ""} after=${c.after ?? ""} />${suspicious.test(c.after ?? "") && !suspicious.test(c.before ?? "") && html`<p class="row pad small bad">${icon("triangle-alert")}The new text tells the model to do more than use this tool. Do not accept it unless you know why.</p>`}</section>`);
   return html`<${Head} title="Tool servers" text="Programs that give agents more tools, over MCP. New or changed tools wait for your word." />
+    ${!problem && can("mcp") && html`<${AddToolServer} added=${again} />`}
     ${problem ? html`<${Missing} problem=${problem} what="tool servers" />` : !list ? html`<${Bones} />` : list.length === 0 ? html`<p class="dim">There are none${can("mcp") ? "" : " that the page can show"}. They are described in <code>troupe.yaml</code> under <code>mcp</code>.</p>` : html`<div class="card rows">${list.map(row)}</div>${list.map(changes)}`}`;
+}
+
+// AddToolServer adds a server that runs already. Those that Troupe is to start are named
+// in troupe.yaml alone.
+function AddToolServer({ added }) {
+  const [open, setOpen] = useState(false);
+  const [busy, setBusy] = useState(false);
+  const [failed, setFailed] = useState("");
+  const submit = async (event) => {
+    event.preventDefault();
+    const given = new FormData(event.target);
+    setBusy(true);
+    setFailed("");
+    try {
+      await operate.addToolServer(given.get("name").trim(), given.get("url").trim());
+      toast("The tool server is added, in troupe.yaml");
+      setOpen(false);
+      added();
+    } catch (trouble) {
+      setFailed(trouble.message);
+    }
+    setBusy(false);
+  };
+  if (!open) return html`<p class="add"><button type="button" class="primary" onClick=${() => setOpen(true)}>${icon("plus")}Add a server</button></p>`;
+  return html`<form class="card stack pad add" aria-label="Add a server" onSubmit=${submit}><label class="small" for="server-name"><b>What it is called</b></label><label class="field edge"><input id="server-name" name="name" required pattern="[a-z][a-z0-9\\-]*" maxlength="32" placeholder="issues" autocomplete="off" /></label>
+    <label class="small" for="server-url"><b>Where it runs</b></label><label class="field edge"><input id="server-url" name="url" type="url" required placeholder="https://tools.example.org/mcp" autocomplete="off" /></label>
+    ${failed && html`<p class="small bad" role="alert">${failed}</p>`}
+    <div class="row"><button class="primary" disabled=${busy}>${busy ? "Trying to reach it…" : "Add it"}</button><button type="button" class="ghost" onClick=${() => setOpen(false)}>Cancel</button></div>
+    <p class="small dim">It is added once it answers. A program that Troupe is to start itself, and which agents may use the tools, stand in <code>troupe.yaml</code>: a page must not be able to run programs.</p></form>`;
 }
 
 function SkillSettings() {

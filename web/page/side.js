@@ -4,7 +4,7 @@ import { app, agentOf, byTime, can, waiting, titleOf } from "./state.js";
 import { day, when } from "./format.js";
 import { now, states } from "./words.js";
 import { talkAddress } from "./route.js";
-import { Face, html, icon, Logo, useState } from "./view.js";
+import { Face, html, icon, Logo, useRef, useState } from "./view.js";
 import { keep } from "./kept.js";
 
 const places = [
@@ -14,9 +14,32 @@ const places = [
 // shown is how many conversations the side bar lists; find has them all.
 const shown = 60;
 
+// stillFor is how long a list stays as it is for a pointer that does not move.
+const stillFor = 3000;
+
+// useStillness keeps what is pointed at where it is: while a pointer moves over a list,
+// its sections are those that were there, and what is new waits.
+function useStillness() {
+  const held = useRef({ ids: null, timer: 0 }).current;
+  const [, draw] = useState(0);
+  const now = [waiting(), byTime().filter((s) => s.status !== "waiting").slice(0, shown)];
+  const release = () => {
+    clearTimeout(held.timer);
+    if (held.ids) draw((n) => n + 1);
+    held.ids = null;
+  };
+  const hold = (event) => {
+    if (event.pointerType !== "mouse") return;
+    held.ids ??= now.map((list) => list.map((s) => s.id));
+    clearTimeout(held.timer);
+    held.timer = setTimeout(release, stillFor);
+  };
+  const lists = held.ids ? held.ids.map((ids) => ids.map((id) => app.sessions.get(id)).filter(Boolean)) : now;
+  return [lists, { onPointerMove: hold, onPointerLeave: release }];
+}
+
 export function Side({ route, find }) {
-  const waits = waiting();
-  const rest = byTime().filter((s) => s.status !== "waiting").slice(0, shown);
+  const [[waits, rest], still] = useStillness();
   const pinned = rest.filter((s) => s.pinned);
   const groups = [["Pinned", pinned]];
   for (const s of rest.filter((one) => !one.pinned)) {
@@ -29,7 +52,7 @@ export function Side({ route, find }) {
     <a class="brand" href="#/" aria-label="Troupe, home"><${Logo} /><span>Troupe</span></a>
     <div class="find"><button type="button" class="field" onClick=${find}>${icon("search")}<span class="grow small">Find anything</span><kbd aria-hidden="true">${/Mac/.test(navigator.platform) ? "⌘" : "Ctrl "}K</kbd></button></div>
     <nav aria-label="Main">${places.filter(([name]) => name !== "activity" || can("logs")).map(([name, drawing, words]) => html`<a href=${"#/" + name} key=${name} aria-current=${route.name === name ? "page" : undefined} title=${words} aria-label=${words}>${icon(drawing)}<span>${words}</span></a>`)}</nav>
-    <div class="scroll" role="navigation" aria-label="Conversations">
+    <div class="scroll" role="navigation" aria-label="Conversations" ...${still}>
       ${section("Waiting for you", waits, html`<span class="dot spot"></span>`)}
       ${groups.map(([name, list]) => section(name, list))}
     </div>
@@ -51,7 +74,7 @@ export function Entry({ session: s, current = false }) {
 
 export function Tabs({ route }) {
   const tabs = [["", "house", "Home"], ["chats", "message-square", "Chats"], ["files", "folder-open", "Files"], ["deliveries", "package-check", "Deliveries"], ["more", "menu", "More"]];
-  return html`<nav class="tabbar" aria-label="Main">${tabs.map(([name, drawing, words]) => html`<a href=${"#/" + name} key=${name} aria-current=${route.name === name ? "page" : undefined}>${icon(drawing)}${words}${name === "chats" && waiting().length > 0 && html`<span class="dot spot"></span><span class="hidden">${states.waiting}</span>`}</a>`)}</nav>`;
+  return html`<nav class="tabbar" aria-label="Main">${tabs.map(([name, drawing, words]) => html`<a href=${"#/" + name} key=${name} aria-current=${route.name === name || (name === "deliveries" && route.view === "delivery") ? "page" : undefined}>${icon(drawing)}${words}${name === "chats" && waiting().length > 0 && html`<span class="dot spot"></span><span class="hidden">${states.waiting}</span>`}</a>`)}</nav>`;
 }
 
 export function currentTheme() {

@@ -143,15 +143,23 @@ export const waiting = () => byTime().filter((s) => s.status === "waiting");
 
 let lastToast = 0;
 
-// toast says something for a while. undo, where given, is a button.
-export function toast(text, undo = null, ms = 6000) {
-  const one = { key: ++lastToast, text, undo };
+// toast says something for a while. undo, where given, is a button. For as long as
+// somebody points at it or has the focus in it, it stays. gone is called when it goes.
+export function toast(text, undo = null, ms = 6000, gone = () => {}) {
+  const one = { key: ++lastToast, text, undo, gone };
+  one.hold = () => clearTimeout(one.timer);
+  one.go = () => (one.hold(), (one.timer = setTimeout(() => dismiss(one), ms)));
+  one.go();
   update({ toasts: [...app.toasts, one] });
-  setTimeout(() => dismiss(one), ms);
   return one;
 }
 
-export const dismiss = (one) => update({ toasts: app.toasts.filter((other) => other !== one) });
+export function dismiss(one) {
+  one.hold();
+  if (!app.toasts.includes(one)) return;
+  update({ toasts: app.toasts.filter((other) => other !== one) });
+  one.gone();
+}
 
 // say has a screen reader say something.
 export const say = (text) => update({ said: text });

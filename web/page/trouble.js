@@ -9,6 +9,13 @@ const again = (acts) => acts.resume && ["Try again", acts.resume];
 const onward = (acts) => acts.resume && ["Go on", acts.resume];
 const operator = "Ask whoever runs Troupe.";
 
+// limitTitle names a limit, and how much it is where the run said so.
+const limitTitle = (what) => ({ limit = "" }) => {
+  const [, number, unit, time] = limit.match(/([\d.]+) (turns|tool calls|tokens|US dollars)|the (\S+) of this run are over/) ?? [];
+  return `The limit of ${unit === "US dollars" ? `$${number}` : number ? `${Number(number).toLocaleString("en")} ${unit}` : time || what} is reached`;
+};
+const limitText = (c) => `${c.a} stopped. What is done is saved.`;
+
 // Each: [icon, title, text, acts, look]. It gets { p: provider, a: agent, ... }.
 const catalogue = {
   __proto__: null, // names come from outside
@@ -25,14 +32,14 @@ const catalogue = {
     (acts) => [other(acts)], "soft"],
   request_too_large: ["paperclip", () => "The attachments are too large for the model", () => "Drop some of them, or use a model that takes more.", (acts) => [acts.anew && ["Edit the message", acts.anew], other(acts)]],
   declined: ["circle-alert", (c) => `The model declined to answer, or ${c.p} withheld the rest`, () => "Saying it in other words may help.", (acts) => [acts.anew && ["Rephrase", acts.anew], other(acts)], "soft"],
-  limit_cost: ["coins", () => "The limit of cost is reached", (c) => `${c.a} stopped. What is done is saved.`, (acts) => [acts.say && ["Let it go on", () => acts.say("Go on.")]], "spot"],
-  limit_time: ["timer", () => "The limit of time is reached", (c) => `${c.a} stopped. What is done is saved.`, (acts) => [onward(acts) ?? (acts.say && ["Go on", () => acts.say("Go on.")])], "spot"],
-  limit_turns: ["repeat", () => "The limit of turns is reached", (c) => `${c.a} stopped. What is done is saved.`, (acts) => [acts.say && ["Let it go on", () => acts.say("Go on.")]], "spot"],
-  limit_tokens: ["gauge", () => "The limit of tokens is reached", (c) => `${c.a} stopped. What is done is saved.`, (acts) => [acts.say && ["Let it go on", () => acts.say("Go on.")]], "spot"],
+  limit_cost: ["coins", limitTitle("cost"), limitText, (acts) => [acts.say && ["Let it go on", () => acts.say("Go on.")]], "spot"],
+  limit_time: ["timer", limitTitle("time"), limitText, (acts) => [onward(acts) ?? (acts.say && ["Go on", () => acts.say("Go on.")])], "spot"],
+  limit_turns: ["repeat", limitTitle("turns"), limitText, (acts) => [acts.say && ["Let it go on", () => acts.say("Go on.")]], "spot"],
+  limit_tokens: ["gauge", limitTitle("tokens"), limitText, (acts) => [acts.say && ["Let it go on", () => acts.say("Go on.")]], "spot"],
   repeating: ["repeat", (c) => `${c.a} did the same thing over and over and was stopped`, () => "Say below what to do instead.", () => [], "soft"],
   tool_server_down: ["plug", () => "Some tools are not there now", (c) => `${c.a} went on without them.`, () => [app.me.operator && ["Settings", () => { location.hash = "#/settings/mcp"; }]], "soft"],
   agent_broken: ["circle-alert", (c) => `${c.a} cannot start`, (c) => c.detail, () => []],
-  interrupted: ["power", () => "Troupe was restarted in the middle of this", () => "Everything up to here is on record, and no tool is used twice.", (acts) => [acts.resume && ["Go on where it stopped", acts.resume]], "soft"],
+  interrupted: ["power", () => "Troupe was restarted in the middle of this", (c) => `Everything up to ${c.until || "here"} is on record, and no tool is used twice.`, (acts) => [acts.resume && ["Go on where it stopped", acts.resume]], "soft"],
   cancelled: ["circle-pause", () => "Stopped", () => "What was said so far is above.", (acts) => [acts.resume && ["Go on where it stopped", acts.resume]], "soft"],
   signed_out: ["lock", () => "You are signed out", () => "What you have typed is kept in this tab.", () => []],
   file_gone: ["file-text", () => "There is no such file any more", () => "It was deleted, or the version was not kept.", () => [], "soft"],
@@ -73,18 +80,19 @@ export function Trouble({ code, context = {}, acts = {} }) {
     ${icon(drawing)}<b>${title(values)}</b>
     <p>${text(values)}</p>
     ${buttons.length > 0 && html`<div class="row wrap">${buttons.map(([name, act], i) => html`<button type="button" key=${name} class=${i === 0 && !look ? "primary sm" : "sm"} onClick=${act}>${name}</button>`)}</div>`}
-    ${values.detail && html`<details open=${!(code in catalogue) && !context.problem}><summary>${icon("chevron-right", "chev")}What exactly was said</summary><pre tabindex="0">${values.detail}</pre>
+    ${values.detail && html`<details open=${!(code in catalogue) && !context.problem}><summary>${icon("chevron-right", "chev")}${code === "context_full" ? "Read the summary" : "What exactly was said"}</summary><pre tabindex="0">${values.detail}</pre>
       <button type="button" class="ghost sm" onClick=${copy}>${icon("copy")}${copied ? "Copied" : "Copy details"}</button></details>`}
   </div>`;
 }
 
 // Retry is the one line of a series of tries: it counts, and the outcome replaces it.
-export function Retry({ item }) {
+export function Retry({ item, acts }) {
   const [, tick] = useState(0);
   const left = Math.max(0, Math.ceil((Date.parse(item.time) + item.wait - Date.now()) / 1000));
   useEffect(() => {
     const timer = setInterval(() => tick((n) => n + 1), 1000);
     return () => clearInterval(timer);
   }, []);
-  return html`<div class="acts retry">${icon("loader-circle", "spin")}<span>${headline(item.code, {})}. ${left > 0 ? `Going on by itself in ${left} s` : "Trying again"}, try ${item.attempt + 1}.</span></div>`;
+  return html`<div class="acts retry">${icon("loader-circle", "spin")}<span>${headline(item.code, {})}. ${left > 0 ? `Going on by itself in ${left} s` : "Trying again"}, try ${item.attempt + 1}.</span>
+    ${left > 1 && html`<button type="button" class="sm" onClick=${acts.hurry}>Try now</button>`}<button type="button" class="ghost sm" onClick=${acts.stop}>Stop</button></div>`;
 }

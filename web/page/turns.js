@@ -24,10 +24,12 @@ export function turnsOf(items) {
 export function blocksOf(items) {
   const blocks = [];
   for (const item of items) {
-    const last = blocks.at(-1);
     if (item.type === "tool" && item.state === "waiting") continue; // its question is there
-    if (item.type === "tool" && last?.type === "calls") last.items.push(item);
-    else if (item.type === "tool") blocks.push({ type: "calls", key: item.key, items: [item] });
+    if (item.type === "tool") {
+      const calls = blocks.findLast((b) => b.type === "calls"); // what was saved in between is no interruption
+      if (calls && blocks.slice(blocks.indexOf(calls) + 1).every((b) => b.type === "files")) calls.items.push(item);
+      else blocks.push({ type: "calls", key: item.key, items: [item] });
+    }
     else if (item.type === "file") {
       const files = blocks.findLast((b) => b.type === "files");
       const between = files ? blocks.slice(blocks.indexOf(files) + 1) : [];

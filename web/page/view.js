@@ -4,6 +4,7 @@
 import { h, render, Component, Fragment } from "./lib/preact.js";
 import htm from "./lib/htm.js";
 import { icons } from "./lib/icons.js";
+import { useEffect, useRef } from "./lib/hooks.js";
 
 export const html = htm.bind(h);
 export { h, render, Component, Fragment };
@@ -50,6 +51,18 @@ export function lazy(load, name, meanwhile = () => html`<${Bones} />`) {
       return failed ? html`<p class="pad dim" role="alert">This part could not be loaded. Load the page again.</p>` : meanwhile(props);
     }
   };
+}
+
+// useVisit gives a panel that was opened by a button the focus, and gives it back when
+// the panel is closed. It returns a reference to the panel.
+export function useVisit() {
+  const panel = useRef(null);
+  useEffect(() => {
+    const before = document.activeElement;
+    if (before?.matches("button, a, [role=listitem], tr")) panel.current?.focus();
+    return () => before?.isConnected && panel.current?.contains(document.activeElement) && before.focus();
+  }, []);
+  return panel;
 }
 
 let styling = null;
