@@ -274,6 +274,7 @@ type Pipeline struct {
 	QARounds  *int     `yaml:"qa_rounds" doc:"How often the result is reviewed; 0 leaves reviews out. Default: 3."`
 	Sandbox   string   `yaml:"sandbox" enum:"auto,full,files,off" doc:"How checks are kept apart. Default: auto, the best there is."`
 	Wrap      []string `yaml:"sandbox_command" doc:"A command that runs a check in place of the sandbox, such as a container engine's; {worktree} is filled in."`
+	Network   []string `yaml:"network" doc:"Hosts that checks may reach, such as registry.example.org, *.example.org or example.org:443. Default: none."`
 	Read      []string `yaml:"read" doc:"Further directories that checks may read."`
 	Env       []string `yaml:"env" doc:"Environment variables that checks get, by name. Default: none of yours."`
 	Cost      float64  `yaml:"cost" doc:"US dollars that a delivery may cost. Default: the project's limit."`
