@@ -139,12 +139,12 @@ func (h *Handle) Wait(ctx context.Context) (Outcome, error) {
 }
 
 // Events yields the run's events from its first on, as they come, until the run has
-// ended.
+// ended. Replies are shown in deltas however late one looks, as to who ranges over it.
 func (h *Handle) Events(ctx context.Context) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
-		for e, err := range h.engine.Tail(ctx, h.Session, h.first) {
+		for e, err := range h.engine.tail(ctx, h.Session, h.first, true) {
 			if err == nil && !journal.Belongs(e.Run, h.Run) {
 				continue
 			}
@@ -228,6 +228,11 @@ func (x *execution) background() *Handle {
 // Tail yields a session's events after the one numbered after, then those to come
 // as they come, until ctx is done. A reply in progress is shown from its beginning.
 func (e *Engine) Tail(ctx context.Context, session string, after int64) iter.Seq2[Event, error] {
+	return e.tail(ctx, session, after, false)
+}
+
+// tail is Tail; where it shows all, replies that are whole are shown in deltas as well.
+func (e *Engine) tail(ctx context.Context, session string, after int64, all bool) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		s, err := e.open(ctx, session)
 		if err != nil {
@@ -238,6 +243,9 @@ func (e *Engine) Tail(ctx context.Context, session string, after int64) iter.Seq
 		var r reader
 		s.feed.follow(&r, after)
 		defer r.unfollow()
+		if all {
+			r.joined = after
+		}
 		look := time.NewTimer(0)
 		defer look.Stop()
 		for {
@@ -348,7 +356,7 @@ func (e *Engine) Close() error {
 		x.cancel(ErrClosed)
 	}
 	for _, x := range active {
-		if !x.reader.inLoop.Load() {
+		if !x.inLoop() {
 			<-x.done
 		}
 	}

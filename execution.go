@@ -13,23 +13,14 @@ import (
 	"github.com/troupe-dev/troupe/internal/journal"
 )
 
-// An execution is one run that a caller started, with all that is nested in it.
+// An execution is one run that a caller started, with all that is nested in it; or, where
+// it has no step, nothing but the right to a session for a moment.
 type execution struct {
 	engine  *Engine
 	session *session
 	feed    *feed
 	step    Step
-	started *RunStarted // what the caller asked for, as it is on record
-	rules   Limits      // with the engine's where the caller set none
-	hidden  bool        // what the run is given is not what a person said
-	budget  budget
-	journal *journal.Log[*Event]
-	stops   map[stopPlace]bool
-	passes  int                // over the log, before this one
-	before  map[string]Handoff // what steps handed back in earlier runs
-	run     Run
-	chain   link
-	reader  reader // of the one who ranges over the run
+	*work
 
 	// base is done when the run is told to stop. It is kept because the last answer
 	// may take longer than the time that the run's own context has.
@@ -46,7 +37,7 @@ type execution struct {
 	// what others ask of whoever has it.
 	lease    Lease
 	released atomic.Bool
-	// ready is closed when it is known which request the run is of.
+	// ready is closed when it is known which request the run is of, if it is of one.
 	ready      chan struct{}
 	requestKey string
 	request    keyed
@@ -56,6 +47,41 @@ type execution struct {
 	left []leftTool
 	root bool // the session's conversation is in use
 }
+
+// work is what there is to an execution that runs a step.
+type work struct {
+	started *RunStarted // what the caller asked for, as it is on record
+	rules   Limits      // with the engine's where the caller set none
+	hidden  bool        // what the run is given is not what a person said
+	budget  budget
+	journal *journal.Log[*Event]
+	stops   map[stopPlace]bool
+	passes  int                // over the log, before this one
+	before  map[string]Handoff // what steps handed back in earlier runs
+	run     Run
+	chain   link
+	reader  reader // of the one who ranges over the run
+}
+
+// newExecution returns an execution of a step, or of none.
+func newExecution(e *Engine, s *session, step Step) *execution {
+	done := make(chan struct{})
+	if step == nil {
+		return &execution{engine: e, session: s, feed: &s.feed, done: done}
+	}
+	whole := &struct {
+		execution
+		work
+	}{
+		execution{engine: e, session: s, feed: &s.feed, step: step, ready: make(chan struct{}), done: done},
+		work{chain: link{step: step}},
+	}
+	whole.execution.work = &whole.work
+	return &whole.execution
+}
+
+// inLoop says whether the run waits for the loop that ranges over it.
+func (x *execution) inLoop() bool { return x.work != nil && x.reader.inLoop.Load() }
 
 // A leftTool did not end when its time was up.
 type leftTool struct {
@@ -219,10 +245,7 @@ func (e *Engine) activate(ctx context.Context, step Step, id string) (x, active 
 	if err != nil {
 		return nil, nil, err
 	}
-	x = &execution{
-		engine: e, session: s, feed: &s.feed, step: step, chain: link{step: step},
-		ready: make(chan struct{}), done: make(chan struct{}),
-	}
+	x = newExecution(e, s, step)
 	e.mu.Lock()
 	active, closed := s.active, e.closed
 	if active == nil && !closed {
@@ -326,7 +349,7 @@ func (x *execution) event(body Body) Event {
 // called from.
 func (x *execution) stop(ctx context.Context, cause error) error {
 	x.cancel(cause)
-	if x.reader.inLoop.Load() {
+	if x.inLoop() {
 		return nil
 	}
 	select {

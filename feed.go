@@ -28,6 +28,7 @@ type feed struct {
 	recent  [][]Event
 	readers []*reader
 	replies []*reply
+	spare   *reply // that is whole, for the next one
 	// contents holds the first context_loaded event of each hash.
 	contents []*ContextLoaded
 	// broken is set once storing failed: nothing is acknowledged after that.
@@ -141,7 +142,7 @@ func (f *feed) seek(seq int64) {
 func (f *feed) rest() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.recent, f.replies = nil, f.replyRoom[:0]
+	f.recent, f.replies, f.spare = nil, f.replyRoom[:0], nil
 }
 
 func (f *feed) isBroken() bool {
@@ -170,14 +171,31 @@ type reply struct {
 	ctx     context.Context
 	front   *reader // of the goroutine that makes it
 	started time.Time
-	replied ModelReplied
-	message Message
-	cost    *float64 // what the provider says it cost
+	replied *ModelReplied // with its message: what is left in the end
+	cost    *float64      // what the provider says it cost
 	ended   bool
 	err     error
 }
 
-// openReply shows an answer to readers while it grows.
+// newReply returns room for an answer.
+func (f *feed) newReply() *reply {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	p := f.spare
+	f.spare = nil
+	if p == nil {
+		p = &reply{}
+	}
+	made := &struct {
+		ModelReplied
+		Message
+	}{}
+	made.ModelReplied.Message = &made.Message
+	p.feed, p.replied, p.started = f, &made.ModelReplied, time.Now()
+	return p
+}
+
+// openReply shows an answer to readers while it grows, until it is stored or dropped.
 func (f *feed) openReply(p *reply) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -193,7 +211,7 @@ func (f *feed) grow(p *reply, text, thought string) {
 	f.wake()
 }
 
-// dropReply forgets a reply that broke off.
+// dropReply forgets a reply that broke off. Nobody uses it after that.
 func (f *feed) dropReply(p *reply) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -201,5 +219,12 @@ func (f *feed) dropReply(p *reply) {
 }
 
 func (f *feed) forget(run, step string) {
-	f.replies = slices.DeleteFunc(f.replies, func(p *reply) bool { return p.run == run && p.step == step })
+	f.replies = slices.DeleteFunc(f.replies, func(p *reply) bool {
+		if p.run != run || p.step != step {
+			return false
+		}
+		*p = reply{}
+		f.spare = p
+		return true
+	})
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"sync"
 	"time"
 )
 
@@ -35,9 +36,13 @@ type Owner struct {
 
 // thisProcess returns this process as an owner from now on.
 func thisProcess() Owner {
-	host, _ := os.Hostname()
-	return Owner{Host: cmp.Or(host, "localhost"), PID: os.Getpid(), Since: time.Now().Round(0).UTC()}
+	return Owner{Host: thisHost(), PID: os.Getpid(), Since: time.Now().Round(0).UTC()}
 }
+
+var thisHost = sync.OnceValue(func() string {
+	host, _ := os.Hostname()
+	return cmp.Or(host, "localhost")
+})
 
 // Error names the owner.
 func (o *Owner) Error() string {

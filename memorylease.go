@@ -16,7 +16,8 @@ type memoryLease struct {
 	owner    Owner
 	epoch    int64
 	last     int64
-	requests chan SessionRequest
+	isOver   bool
+	requests chan SessionRequest // made when somebody asks or listens
 	replies  []Event
 }
 
@@ -28,7 +29,7 @@ func (m *memoryStore) Acquire(_ context.Context, session string) (Lease, error) 
 		return nil, fmt.Errorf("session %s: %w", session, &lease.owner)
 	}
 	m.epoch++
-	lease := &memoryLease{store: m, session: session, owner: thisProcess(), epoch: m.epoch, requests: make(chan SessionRequest, maxRequests)}
+	lease := &memoryLease{store: m, session: session, owner: thisProcess(), epoch: m.epoch}
 	if log := m.logs[session]; log != nil {
 		lease.last = log.info.Events
 	}
@@ -43,7 +44,7 @@ func (m *memoryStore) Ask(_ context.Context, session string, request SessionRequ
 	lease, log := m.leases[session], m.logs[session]
 	if lease != nil {
 		select {
-		case lease.requests <- request:
+		case lease.asked() <- request:
 		default:
 		}
 	}
@@ -64,7 +65,22 @@ func (l *memoryLease) Epoch() int64 { return l.epoch }
 func (l *memoryLease) Last() int64 { return l.last }
 
 // Requests implements [Lease].
-func (l *memoryLease) Requests() <-chan SessionRequest { return l.requests }
+func (l *memoryLease) Requests() <-chan SessionRequest {
+	l.store.mu.Lock()
+	defer l.store.mu.Unlock()
+	return l.asked()
+}
+
+// asked is what requests go through; the store's lock is held.
+func (l *memoryLease) asked() chan SessionRequest {
+	if l.requests == nil {
+		l.requests = make(chan SessionRequest, maxRequests)
+		if l.isOver {
+			close(l.requests)
+		}
+	}
+	return l.requests
+}
 
 // Show implements [Lease].
 func (l *memoryLease) Show(_ context.Context, replies []Event) error {
@@ -87,5 +103,8 @@ func (l *memoryLease) Release(context.Context) error {
 // end makes the lease one that is over; the store's lock is held.
 func (l *memoryLease) end() {
 	delete(l.store.leases, l.session)
-	close(l.requests)
+	l.isOver = true
+	if l.requests != nil {
+		close(l.requests)
+	}
 }

@@ -137,10 +137,8 @@ func (r *Run) pastFailure(step journal.Path) error {
 
 // stream makes one attempt at a reply, showing it as it comes.
 func (r *Run) stream(ctx context.Context, agent *Agent, req *Request, step journal.Path, attempt int, purpose string) (*ModelReplied, error) {
-	p := &reply{
-		run: r.id, parent: r.parent, step: string(step), agent: r.agent, attempt: attempt,
-		feed: r.exec.feed, started: time.Now(), ctx: ctx,
-	}
+	p := r.exec.feed.newReply()
+	p.run, p.parent, p.step, p.agent, p.attempt, p.ctx = r.id, r.parent, string(step), r.agent, attempt, ctx
 	if purpose == "" {
 		p.front = r.front
 		r.exec.feed.openReply(p)
@@ -150,22 +148,23 @@ func (r *Run) stream(ctx context.Context, agent *Agent, req *Request, step journ
 		p.err = &ModelError{Temporary: true, Reason: "incomplete", Err: incomplete{}}
 	}
 	if p.err != nil {
-		r.exec.feed.dropReply(p)
+		broken := &brokenReply{p.err, p.text.String()}
 		if ctx.Err() != nil {
-			p.err = context.Cause(ctx)
+			broken.error = context.Cause(ctx)
 		}
-		return nil, &brokenReply{p.err, p.text.String()}
+		r.exec.feed.dropReply(p)
+		return nil, broken
 	}
-	p.message.Role, p.message.Text, p.message.Thought = RoleAssistant, p.text.String(), p.thought.String()
-	tidyCalls(p.message.Calls, string(step))
-	p.replied.Message, p.replied.Attempt, p.replied.Purpose = &p.message, attempt, purpose
-	p.replied.Latency = Millis(time.Since(p.started))
+	replied, message := p.replied, p.replied.Message
+	message.Role, message.Text, message.Thought = RoleAssistant, p.text.String(), p.thought.String()
+	tidyCalls(message.Calls, string(step))
+	replied.Attempt, replied.Purpose, replied.Latency = attempt, purpose, Millis(time.Since(p.started))
 	if p.cost != nil {
-		p.replied.Cost = *p.cost
+		replied.Cost = *p.cost
 	} else {
-		p.replied.Cost = agent.price.Of(p.replied.Usage)
+		replied.Cost = agent.price.Of(replied.Usage)
 	}
-	return &p.replied, nil
+	return replied, nil
 }
 
 // take adds a chunk to the reply and reports whether more is to come.
@@ -184,9 +183,10 @@ func (p *reply) take(chunk Chunk, err error) bool {
 			return false // the run was told to stop, or whoever reads it has left
 		}
 	}
-	p.message.Refusal += chunk.Refusal
+	message := p.replied.Message
+	message.Refusal += chunk.Refusal
 	if chunk.Call != nil {
-		p.message.Calls = append(p.message.Calls, *chunk.Call)
+		message.Calls = append(message.Calls, *chunk.Call)
 	}
 	if p.text.Len()+p.thought.Len() > maxReply {
 		p.err = fmt.Errorf("the model's answer is over %d bytes", maxReply)
@@ -196,7 +196,7 @@ func (p *reply) take(chunk Chunk, err error) bool {
 		p.ended = true
 		p.replied.Finish, p.replied.Usage, p.replied.Model = end.Finish, end.Usage, end.Model
 		p.cost = end.Cost
-		p.message.ThoughtField, p.message.Opaque = end.ThoughtField, end.Opaque
+		message.ThoughtField, message.Opaque = end.ThoughtField, end.Opaque
 	}
 	return !p.ended
 }

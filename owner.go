@@ -76,9 +76,10 @@ func (f *feed) lose() {
 func (x *execution) heed() {
 	var ticks <-chan time.Time
 	var until time.Time
+	requests := x.lease.Requests()
 	for {
 		select {
-		case request, ok := <-x.lease.Requests():
+		case request, ok := <-requests:
 			switch {
 			case !ok:
 				if !x.released.Load() {

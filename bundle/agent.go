@@ -100,11 +100,15 @@ func (c *Catalog) sessionsOf(d *Definition, o Options) *sessions {
 
 // tools are those that every bundle relies on, then those that the options grant.
 func (s *sessions) tools() []troupe.Tool {
+	save := s.hold(files.Save)
 	tools := []troupe.Tool{
-		stepReader{s.hold(files.Read)}, s.hold(files.Save), s.hold(files.Edit), s.hold(files.List), s.hold(files.Search), s.executeWorkflow(),
+		stepReader{s.hold(files.Read)}, save, s.hold(files.Edit), s.hold(files.List), s.hold(files.Search), s.executeWorkflow(),
 	}
 	if c := s.agent.bundle.catalog; len(c.entries) > 1 || s.options.Invoke != nil {
 		tools = append(tools, c.invokeAgent(s.agent.ID, s.options))
+	}
+	if s.agent.bundle.keepsMemlog {
+		tools = append(tools, s.memlog(save))
 	}
 	return append(tools, s.options.Tools...)
 }
@@ -137,12 +141,25 @@ func (t *heldTool) Call(ctx context.Context, in *troupe.Invocation) (troupe.Resu
 	if isReading {
 		named.Arguments = x.findPaths(named.Arguments)
 	}
+	if t.spec.Name == "save_output" {
+		if err := x.mayReplace(named.Arguments); err != nil {
+			return troupe.Result{}, err
+		}
+	}
 	here := func(string) (*workspace.Workspace, error) { return x.workspace(), nil }
 	result, err := t.tool(here).Call(ctx, &named)
-	if err == nil && t.spec.Name == "read_file" {
-		err = t.sessions.noteRead(ctx, in.Run, x, named.Arguments)
+	switch {
+	case t.spec.Name == "read_file" && err != nil:
+		return provide(named.Arguments, result, err)
+	case err != nil:
+		return result, err
+	case t.spec.Name == "read_file":
+		x.hasRead(named.Arguments)
+		return result, t.sessions.noteRead(ctx, in.Run, x, named.Arguments)
+	case t.spec.Name == "save_output" || t.spec.Name == "edit_file":
+		x.hasWritten(named.Arguments)
 	}
-	return result, err
+	return result, nil
 }
 
 // respellPaths rewrites the arguments of a tool that takes a path.

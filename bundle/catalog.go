@@ -222,15 +222,15 @@ func idsOf(entries []*entry) []string {
 	return ids
 }
 
-// isCalled says whether the agent's persona has a name, or its first part, or a title.
-// Its file is read for it.
+// isCalled says whether the agent's persona has a name, or its first part, or a title, or
+// its file gives it that id. The file is read for it.
 func (e *entry) isCalled(name string) bool {
 	d, err := e.load()
 	if err != nil || name == "" {
 		return false
 	}
 	first, _, _ := strings.Cut(d.Name, " ")
-	return strings.EqualFold(d.Name, name) || strings.EqualFold(first, name) || strings.EqualFold(d.Title, name)
+	return strings.EqualFold(d.Name, name) || strings.EqualFold(first, name) || strings.EqualFold(d.Title, name) || strings.EqualFold(d.Declared, name)
 }
 
 // Close closes the files that the catalog and its agents hold open. Runs of its

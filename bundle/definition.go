@@ -133,7 +133,7 @@ func (d *Definition) parse(name, src string) error {
 		return d.parseSkill(name, src)
 	case path.Base(name) == instructions && strings.Contains(src, pasteMark):
 		return d.parseCoach(src)
-	case strings.HasSuffix(name, ".yaml"), strings.HasSuffix(name, ".yml"):
+	case strings.HasSuffix(name, ".yaml"), strings.HasSuffix(name, ".yml"), strings.HasSuffix(name, ".agent.json"): // JSON is YAML
 		return d.parseAgentYAML(src)
 	}
 	doc, err := markup.Parse([]byte(src), markup.Options{Known: markup.IsAgentTag})

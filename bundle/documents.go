@@ -96,7 +96,7 @@ func (b *Bundle) DocumentFolders() []string {
 			continue
 		}
 		folder = strings.TrimPrefix(folder, "./")
-		if strings.ContainsAny(folder, "{}") || folder == "" || path.IsAbs(folder) {
+		if strings.ContainsAny(folder, "{}") || folder == "" || path.IsAbs(folder) || isSwitch(folder) {
 			continue
 		}
 		if hasExtension(folder) {
@@ -112,6 +112,12 @@ func (b *Bundle) DocumentFolders() []string {
 		folders = append(folders, "docs")
 	}
 	return folders
+}
+
+// isSwitch says whether a value is the answer to a question and names nothing:
+// install_user_docs: false.
+func isSwitch(value string) bool {
+	return slices.Contains([]string{"true", "false", "yes", "no", "on", "off", "none", "null"}, strings.ToLower(value))
 }
 
 // namesFolder says whether a setting of that name is a directory, or a file in one, by

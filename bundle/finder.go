@@ -299,7 +299,11 @@ func (b *Bundle) addFile(name string) {
 
 // agentID is the id of the agent in a file: its name without what says that it is one.
 func agentID(name string) string {
-	return strings.TrimSuffix(stem(name), ".agent")
+	id := stem(name)
+	for _, kind := range []string{".agent", ".chatmode", ".prompt", ".instructions", ".spec"} {
+		id = strings.TrimSuffix(id, kind)
+	}
+	return id
 }
 
 func (b *Bundle) hasFile(name string) bool {

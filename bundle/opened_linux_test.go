@@ -87,8 +87,9 @@ func TestFilesAreOpenedWhenTheyAreNeeded(t *testing.T) {
 	}
 	const home = "bmad/custom/bundles/requirements/"
 	c := find(t, dir, Config{})
-	// What lies in a directory of agents is looked into, to see whether it is one.
-	expect("finding bundles", 8,
+	// What lies in a directory of agents is looked into, to see whether it is one, and so
+	// is a skill.
+	expect("finding bundles", 9, "skills/plain/SKILL.md",
 		home+"bundle.yaml", "bmad/custom/bundles/helper/bundle.yaml", "bmad/custom/bundles/broken/bundle.yaml", "skills/bmad-agent-sage/customize.toml",
 		".bmad-core/agents/list.md", ".bmad-core/agents/map.md", ".bmad-core/agents/qa.md", "bmad/bmm/agents/pm.md")
 	c.Entries()

@@ -89,18 +89,15 @@ func (x *session) visited(at, src string) {
 
 // StepValues are the variables of a step, the file at a path: what its front matter says.
 // A path is relative to the file. Where the workflow is not in the directory that the
-// step gives it, it is in the one around the steps.
+// step gives it, or the step gives none, it is in the one around the steps.
 func StepValues(ws *workspace.Workspace, at, src string) map[string]string {
-	matter, _, _ := markup.FrontMatter([]byte(src))
-	if len(matter) == 0 {
-		return nil
-	}
-	root, _, err := ParseYAML("", 1, matter)
-	if err != nil {
-		return nil
-	}
 	values := map[string]string{}
 	dir := path.Dir(at)
+	matter, _, _ := markup.FrontMatter([]byte(src))
+	root, _, err := ParseYAML("", 1, matter)
+	if err != nil {
+		root = nil
+	}
 	for k, v := range laxyaml.Fields(root) {
 		text := laxyaml.Scalar(v)
 		if text == "" || k.Value == "name" || k.Value == "description" {
@@ -111,11 +108,13 @@ func StepValues(ws *workspace.Workspace, at, src string) map[string]string {
 		}
 		values[k.Value] = text
 	}
+	inSteps := strings.Contains(path.Base(dir), "steps")
+	isPart := inSteps || strings.HasPrefix(path.Base(at), "workflow")
+	if inSteps {
+		dir = path.Dir(dir)
+	}
 	for _, key := range []string{"workflow_path", "installed_path"} {
-		if said := values[key]; said != "" && !isThere(ws, said) {
-			if strings.Contains(path.Base(dir), "steps") {
-				dir = path.Dir(dir)
-			}
+		if said := values[key]; said != "" && !isThere(ws, said) || said == "" && isPart {
 			values[key] = dir
 		}
 	}

@@ -42,6 +42,10 @@ func (r *resolver) collectValues(input map[string]any) {
 // not said, or where the workflow is not to be found at the place that is said.
 func (r *resolver) findOwnDirectory() {
 	base := path.Base(r.loc.Name())
+	own := strings.TrimSuffix(r.loc.String(), "/"+base)
+	if path.Ext(base) == ".md" && r.values["workflow_path"] == "" { // its steps call it so
+		r.values["workflow_path"] = own
+	}
 	if said := r.values["installed_path"]; said != "" {
 		ws := r.ws.With(r.ws.Vars().With(r.values))
 		if _, err := lookAt(ws, r.loc, "{installed_path}/"+base); err == nil {
@@ -51,7 +55,7 @@ func (r *resolver) findOwnDirectory() {
 			r.Findings = append(r.Findings, warning(CodeMoved, r.File, n.Line, "the workflow is not in %s; its own directory is used instead", said))
 		}
 	}
-	r.values["installed_path"] = strings.TrimSuffix(r.loc.String(), "/"+base)
+	r.values["installed_path"] = own
 }
 
 // readConfig reads the file that config_source names, or the config.yaml that the

@@ -140,7 +140,7 @@ func isBackup(name string) bool {
 
 // agentSuffix is that of files which are meant to be agents, whatever is in them.
 func hasAgentSuffix(base string) bool {
-	return strings.HasSuffix(base, ".agent.yaml") || strings.HasSuffix(base, ".agent.yml")
+	return strings.HasSuffix(base, ".agent.yaml") || strings.HasSuffix(base, ".agent.yml") || strings.HasSuffix(base, ".agent.json")
 }
 
 // agentFiles returns the files below agents/ that define agents, relative to dir. An
@@ -152,7 +152,7 @@ func (f *finder) agentFiles(dir string) []string {
 	for _, file := range f.in(home) {
 		rel := strings.TrimPrefix(file, home+"/")
 		base := path.Base(rel)
-		if strings.Count(rel, "/") > 3 || isDecoy("agents/"+rel) || strings.EqualFold(base, "README.md") || f.isInSkill(dir, file) {
+		if strings.Count(rel, "/") > 3 || isDecoy("agents/"+rel) || strings.EqualFold(base, "README.md") || f.isInSkill(dir, file) || f.isSpecified(file) {
 			continue
 		}
 		isAgent := hasAgentSuffix(base)
@@ -173,6 +173,17 @@ func (f *finder) agentFiles(dir string) []string {
 		}
 	}
 	return names
+}
+
+// isSpecified says whether a file is the specification of an agent that is there, too:
+// scout.spec.md of scout.agent.yaml.
+func (f *finder) isSpecified(file string) bool {
+	plan, ok := strings.CutSuffix(file, ".spec.md")
+	if !ok {
+		return false
+	}
+	inOwn := path.Join(plan, path.Base(plan))
+	return slices.ContainsFunc([]string{".agent.yaml", ".agent.yml", ".md", ".yaml"}, func(ext string) bool { return f.has(plan+ext) || f.has(inOwn+ext) })
 }
 
 // isModule says whether a directory is BMAD's beyond doubt, so that what lies in its

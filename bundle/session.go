@@ -53,6 +53,7 @@ type session struct {
 	view  *workspace.Workspace // with all of them
 	trail []string             // the files that were read last
 	begun note                 // the workflow begun last
+	seen  map[string]bool      // checksums of what people wrote and the agent has read
 }
 
 // enterLinked is enter for a call of a tool, which is told what other sessions the user

@@ -312,6 +312,7 @@ func (d *Definition) sectioned(dir, declared, description, text string, line int
 
 // sectionOf returns what stands below a heading of level 2, up to the next.
 func sectionOf(text, title string) string {
+	text = strings.ReplaceAll(text, "\r\n", "\n")
 	_, rest, ok := strings.Cut("\n"+text, "\n## "+title+"\n")
 	if !ok {
 		return ""
@@ -321,18 +322,41 @@ func sectionOf(text, title string) string {
 }
 
 // capabilities reads the table of a skill's menu: code, description, and a skill or
-// the file of a prompt.
+// the file of a prompt. Where no section is called so, because it is in another language,
+// it is any table of codes.
 func (d *Definition) capabilities(text string, line int) {
-	in, header, skip := false, true, 0
+	before := len(d.Commands)
+	d.menuTables(text, line, func(title string) bool {
+		return strings.HasPrefix(title, "## Capabilities") || strings.HasPrefix(title, "## Menu")
+	}, func(string) bool { return true })
+	if len(d.Commands) == before {
+		d.menuTables(text, line, func(string) bool { return true }, tableCode.MatchString)
+	}
+}
+
+// tableCode is a code as menus have them.
+var tableCode = regexp.MustCompile(`^[A-Z][A-Z0-9]{0,4}$`)
+
+// menuTables reads the tables in those sections of a text of which isMenu says that they
+// are meant, and of their rows those that begin with what isItem takes.
+func (d *Definition) menuTables(text string, line int, isMenu, isItem func(string) bool) {
+	in, header, skip, fenced := isMenu(""), true, 0, false
 	for row := range strings.Lines(text) {
 		number := line
 		line++
+		row = strings.TrimSpace(row)
+		if strings.HasPrefix(row, "```") {
+			fenced = !fenced
+		}
 		if strings.HasPrefix(row, "## ") {
-			in, header = strings.HasPrefix(strings.TrimSpace(row), "## Capabilities") || strings.HasPrefix(strings.TrimSpace(row), "## Menu"), true
+			in, header = isMenu(row), true
 			continue
 		}
-		cells := strings.Split(strings.Trim(strings.TrimSpace(row), "|"), "|")
-		if !in || !strings.HasPrefix(strings.TrimSpace(row), "|") || len(cells) < 2 {
+		if !strings.HasPrefix(row, "|") {
+			header = true
+		}
+		cells := strings.Split(strings.Trim(row, "|"), "|")
+		if !in || fenced || !strings.HasPrefix(row, "|") || len(cells) < 2 {
 			continue
 		}
 		for i := range cells {
@@ -349,7 +373,7 @@ func (d *Definition) capabilities(text string, line int) {
 			}
 			continue
 		}
-		if cells = cells[min(skip, len(cells)-2):]; len(cells) < 2 {
+		if cells = cells[min(skip, len(cells)-2):]; len(cells) < 2 || !isItem(cells[0]) {
 			continue
 		}
 		target := ""

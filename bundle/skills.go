@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/troupe-dev/troupe/internal/laxyaml"
+	"github.com/troupe-dev/troupe/markup"
 	"github.com/troupe-dev/troupe/workspace"
 )
 
@@ -108,7 +109,8 @@ func (f *finder) skillAgents() {
 }
 
 // skill makes a bundle of a directory whose SKILL.md is an agent: its customize.toml
-// has an [agent], its manifest says so, or its name does. It says whether it is one.
+// has an [agent], its manifest says so, its name does, or its text is about somebody. It
+// says whether it is one.
 func (f *finder) skill(dir string) bool {
 	in := f.list(dir)
 	if !in[SkillFile] || f.seen[dir] || f.isDecoy(path.Join(dir, "x")) {
@@ -139,6 +141,9 @@ func (f *finder) isSkillAgent(dir string, in map[string]bool) bool {
 		if tableLines(src, "[agent]") != nil || tableLines(src, "[[agent.menu]]") != nil {
 			return true
 		}
+		if tableLines(src, "[workflow]") != nil {
+			return false
+		}
 	}
 	if in[skillManifest] {
 		file := path.Join(dir, skillManifest)
@@ -149,11 +154,20 @@ func (f *finder) isSkillAgent(dir string, in map[string]bool) bool {
 			}
 		}
 	}
-	if !strings.HasPrefix(path.Base(f.host(dir)), "bmad-agent-") {
+	src, err := f.read(path.Join(dir, SkillFile))
+	if err != nil || strings.Contains(src, "LOAD the FULL agent file") {
 		return false
 	}
-	src, err := f.read(path.Join(dir, SkillFile))
-	return err == nil && !strings.Contains(src, "LOAD the FULL agent file")
+	return strings.HasPrefix(path.Base(f.host(dir)), "bmad-agent-") || isPersona(src)
+}
+
+// isPersona says whether a skill's text is about somebody: who that is, how they speak,
+// and what they offer or stand for. People write agents so without saying it elsewhere.
+func isPersona(src string) bool {
+	_, body, _ := markup.FrontMatter([]byte(src))
+	text := string(body)
+	return sectionOf(text, "Identity") != "" && sectionOf(text, "Communication Style") != "" &&
+		(sectionOf(text, "Principles") != "" || sectionOf(text, "Capabilities") != "")
 }
 
 // SkillPath returns the path of the SKILL.md of a skill as agents of the bundle may

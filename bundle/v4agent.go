@@ -59,6 +59,10 @@ func (d *Definition) parseV4(block markup.Fence) error {
 	if persona == nil && laxyaml.Field(agent, "persona") != nil {
 		persona = laxyaml.Field(agent, "persona")
 	}
+	if about := laxyaml.Field(agent, "metadata"); about != nil {
+		d.warn(CodeSchema, about.Line, "an agent of version 4 has name, id and title directly below agent:; they are read all the same")
+		agent = about
+	}
 	d.declare(laxyaml.Scalar(laxyaml.Field(agent, "id")), laxyaml.Scalar(laxyaml.Field(agent, "name")), laxyaml.Scalar(laxyaml.Field(agent, "title")),
 		laxyaml.Scalar(laxyaml.Field(agent, "icon")), laxyaml.Prose(laxyaml.Field(agent, "whenToUse")))
 	d.Persona = Persona{
@@ -123,16 +127,25 @@ func (d *Definition) v4File(written string) (root, file string) {
 	return "{root}/", written
 }
 
-// v4Commands reads the three shapes of commands: a map, a list of maps with one
-// key, and a list of texts.
+// v4Commands reads the shapes of commands: a map, a list of maps with one key, a list of
+// texts, and what people write beside those: items with a name and a description, and
+// groups of commands below a heading.
 func (d *Definition) v4Commands(n *yaml.Node) {
 	if n != nil && n.Kind == yaml.MappingNode {
+		isGrouped := areGroups(n)
 		for k, v := range laxyaml.Fields(n) {
+			if isGrouped {
+				d.v4Commands(v)
+				continue
+			}
 			d.v4Command(k.Value, laxyaml.Prose(v), k.Line)
 		}
 		return
 	}
 	for _, item := range laxyaml.Items(n) {
+		if item.Kind == yaml.MappingNode && d.v4Item(item) {
+			continue
+		}
 		if item.Kind == yaml.MappingNode {
 			for k, v := range laxyaml.Fields(item) {
 				d.v4Command(k.Value, laxyaml.Prose(v), k.Line)
@@ -145,6 +158,48 @@ func (d *Definition) v4Commands(n *yaml.Node) {
 		}
 		d.v4Command(strings.Trim(name, `"'`+"`"), description, item.Line)
 	}
+}
+
+// areGroups says whether all that a map holds are lists of commands.
+func areGroups(n *yaml.Node) bool {
+	for _, v := range laxyaml.Fields(n) {
+		if v.Kind != yaml.SequenceNode || slices.ContainsFunc(v.Content, func(item *yaml.Node) bool { return item.Kind != yaml.MappingNode }) {
+			return false
+		}
+	}
+	return len(n.Content) > 0
+}
+
+// v4Item reads an item that says its name and description under those keys, or that is a
+// heading with commands below it. It says whether the item is one.
+func (d *Definition) v4Item(n *yaml.Node) bool {
+	for _, key := range []string{"items", "commands"} {
+		if list := laxyaml.Field(n, key); list != nil && list.Kind == yaml.SequenceNode {
+			d.v4Commands(list)
+			return true
+		}
+	}
+	name, description := "", ""
+	for _, key := range []string{"name", "command", "cmd", "trigger", "id"} {
+		if name == "" {
+			name = laxyaml.Scalar(laxyaml.Field(n, key))
+		}
+	}
+	for _, key := range descriptionKeys {
+		if description == "" {
+			description = laxyaml.Prose(laxyaml.Field(n, key))
+		}
+	}
+	if name == "" || len(n.Content) < 4 {
+		return false
+	}
+	for k, v := range laxyaml.Fields(n) { // what it uses is found by its mention
+		if text := laxyaml.Prose(v); text != name && text != description {
+			description = strings.TrimSpace(description + " (" + k.Value + ": " + text + ")")
+		}
+	}
+	d.v4Command(name, description, n.Line)
+	return true
 }
 
 // v4Command adds a command. Which task and template it uses is in the words of its

@@ -56,6 +56,7 @@ func (d *Definition) parseAgentYAML(src string) error {
 	for _, n := range laxyaml.Items(y.part("critical_actions", "critical-actions", "activation_steps")) {
 		d.Critical = append(d.Critical, newCriticalAction(laxyaml.Prose(n), n.Line))
 	}
+	y.activation(y.part("activation"))
 	for _, n := range laxyaml.Items(y.part("memories")) {
 		d.Memories = append(d.Memories, laxyaml.Prose(n))
 	}
@@ -63,6 +64,24 @@ func (d *Definition) parseAgentYAML(src string) error {
 	y.prompts(y.part("prompts"))
 	y.rest()
 	return nil
+}
+
+// activation reads the steps for the beginning of a conversation that people take over
+// from compiled agents: a list, or a list under steps, of texts or of maps with a text.
+func (y *yamlAgent) activation(n *yaml.Node) {
+	if steps := laxyaml.Field(n, "steps"); steps != nil {
+		n = steps
+	}
+	for _, step := range laxyaml.Items(n) {
+		text := laxyaml.Prose(step)
+		for _, key := range []string{"content", "text", "instruction", "action", "step"} {
+			if inner := laxyaml.Field(step, key); inner != nil && inner.Kind == yaml.ScalarNode {
+				text = laxyaml.Prose(inner)
+				break
+			}
+		}
+		y.activate(text, step.Line)
+	}
 }
 
 // part returns what the agent has under one of several keys: in it, or beside it.
@@ -178,6 +197,13 @@ func (y *yamlAgent) menuItem(n *yaml.Node, trigger string, line int) {
 			y.multiTrigger(laxyaml.Scalar(multi), one)
 		}
 		return
+	}
+	for _, key := range []string{"items", "commands"} { // below a heading
+		if list := laxyaml.Field(n, key); list != nil && list.Kind == yaml.SequenceNode {
+			y.warn(CodeSchema, line, "the items of a menu stand directly below it; those of this group are read all the same")
+			y.menu(list)
+			return
+		}
 	}
 	if laxyaml.Scalar(laxyaml.Field(n, "web-only")) == "true" {
 		return // an installer leaves it out
@@ -326,17 +352,26 @@ func (y *yamlAgent) prompts(n *yaml.Node) {
 
 // schemaKeys are the keys that the schema of agents knows.
 var schemaKeys = []string{
-	"metadata", "persona", "critical_actions", "critical-actions", "activation_steps", "menu", "commands", "prompts", "memories",
+	"metadata", "persona", "activation", "critical_actions", "critical-actions", "activation_steps", "menu", "commands", "prompts", "memories",
 	"discussion", "conversational_knowledge", "webskip", "localskip", "agent", "name", "id", "title", "icon", "role", "identity",
 	"communication_style", "style", "tone", "principles", "core_principles", "description", "capabilities", "module", "type", "hasSidecar",
 	"version", "whenToUse", "when_to_use", "focus", "background", "displayName", "display_name", "persona_name", "communicationStyle", "communication-style",
 }
 
+// bookkeeping are keys that tell programs of the file, and not the model of its work.
+var bookkeeping = []string{"schema_version", "format_version", "schemaVersion", "schema", "extraction", "$schema"}
+
 // rest keeps what else the author wrote as rules: it was meant for the model.
 func (y *yamlAgent) rest() {
-	for k, v := range laxyaml.Fields(y.agent) {
-		if text := laxyaml.Prose(v); text != "" && !slices.Contains(schemaKeys, k.Value) {
-			y.Rules = append(y.Rules, k.Value+":\n"+text)
+	nodes := []*yaml.Node{y.agent}
+	if y.root != y.agent {
+		nodes = append(nodes, y.root)
+	}
+	for _, n := range nodes {
+		for k, v := range laxyaml.Fields(n) {
+			if text := laxyaml.Prose(v); text != "" && !slices.Contains(schemaKeys, k.Value) && !slices.Contains(bookkeeping, k.Value) {
+				y.Rules = append(y.Rules, k.Value+":\n"+text)
+			}
 		}
 	}
 }

@@ -28,7 +28,7 @@ func mustWrite(t testing.TB, dir, name, content string) {
 func artifacts(t *testing.T, w *world, list ...object) *session {
 	t.Helper()
 	w.answer = func(phase, prompt string) string {
-		answer := output(phase, prompt)
+		answer := output(phase)
 		answer["artifacts"] = list
 		return encode(answer)
 	}
@@ -142,7 +142,7 @@ func TestOnlyWhatThePhaseWroteIsUploaded(t *testing.T) {
 		return open(session)
 	}
 	w.answer = func(phase, prompt string) string {
-		answer := output(phase, prompt)
+		answer := output(phase)
 		answer["artifacts"] = []object{{"name": "a.md", "path": "a.md", "content": "mine", "type": "gkchatty"}}
 		return encode(answer)
 	}

@@ -13,8 +13,8 @@ import (
 	"github.com/troupe-dev/troupe/pipeline"
 )
 
-// steps is a plan of n steps.
-func steps(n int) string {
+// planDocument is a plan of n steps as planners write it.
+func planDocument(n int) string {
 	var b strings.Builder
 	b.WriteString("# Plan\n\nSECRET of the whole plan.\n")
 	for i := range n {
@@ -23,175 +23,116 @@ func steps(n int) string {
 	return b.String()
 }
 
-// planned is a world whose plan has n steps, and whose builder may be overruled.
-func planned(t *testing.T, n int, build func(step, prompt string, answer object) object) *world {
+// planned is a yard whose planner writes a document of n steps and no data.
+func planned(t *testing.T, n int, change func(document string) string) (*yard, *shelf) {
 	t.Helper()
-	w := newWorld(t)
-	w.answer = func(phase, prompt string) string {
-		answer := output(phase, prompt)
-		switch phase {
-		case "planning":
-			answer["artifacts"].([]object)[0]["content"] = steps(n)
-			answer["outputs"].(object)["total_steps"] = 99
-		case "implementation":
-			if build != nil {
-				answer = build(stepInPrompt.FindStringSubmatch(prompt)[1], prompt, answer)
-			}
-		}
+	y := shellYard(t)
+	base := newShelf()
+	y.config.Knowledge = base
+	y.with("planning", func(string, string, int) string {
+		answer := output("planning")
+		answer["artifacts"].([]object)[0]["content"] = change(planDocument(n))
+		answer["outputs"].(object)["total_steps"] = 99
 		return encode(answer)
-	}
-	return w
-}
-
-func TestTheBuilderSeesOneStepAtATime(t *testing.T) {
-	w := planned(t, 3, nil)
-	s, _ := mustEnd(t, deliver(t, w.config()))
-	if want := []string{"create a simple todo app fur zoe", "create a simple todo app fur zoe step 1", "create a simple todo app fur zoe step 2", "create a simple todo app fur zoe step 3"}; !slices.Equal(w.shelf.queries, want) {
-		t.Errorf("the knowledge base was asked %q", w.shelf.queries)
-	}
-	prompt := w.prompt("implementation")
-	for _, part := range []string{"only said in step 3", "src/step1.go", "src/step2.go"} {
-		if !strings.Contains(prompt, part) {
-			t.Errorf("the builder of step 3 is not told %q: %s", part, prompt)
-		}
-	}
-	for _, part := range []string{"SECRET", "only said in step 1", "package step1"} {
-		if strings.Contains(prompt, part) {
-			t.Errorf("the builder of step 3 is told %q: %s", part, prompt)
-		}
-	}
-	var outputs struct {
-		pipeline.Implementation
-		Steps []pipeline.StepRecord
-	}
-	if err := json.Unmarshal(s.result("implementation").Outputs, &outputs); err != nil {
-		t.Fatal(err)
-	}
-	if len(outputs.StepsCompleted) != 3 || len(outputs.FilesChanged) != 3 || outputs.Steps[2].Title != "part 3" || outputs.Steps[2].State != pipeline.StepDone {
-		t.Errorf("got %+v", outputs)
-	}
-}
-
-func TestAFailingStepIsOnRecordAndTheRestGoesOn(t *testing.T) {
-	w := planned(t, 3, func(step, _ string, answer object) object {
-		if step == "2" {
-			answer["status"], answer["errors"], answer["artifacts"] = "failed", []string{"no compiler"}, []object{}
-		}
-		return answer
 	})
-	s, end := mustEnd(t, deliver(t, w.config()))
-	ledger := pipeline.Summarize(s.events()).Ledger
-	var states []string
-	for _, l := range ledger {
-		states = append(states, l.State)
-	}
-	if !slices.Equal(states, []string{"done", "failed", "done"}) || ledger[1].Reason != "no compiler" {
-		t.Errorf("got %+v", ledger)
-	}
-	if end.Output.Meta.Status != "partial" || s.result("implementation").Status != "partial" {
-		t.Errorf("got %+v", end.Output)
-	}
+	return y, base
 }
 
-func TestAStepWhoseAnswerIsNotUnderstoodIsNotDone(t *testing.T) {
-	w := planned(t, 2, nil)
-	good := w.answer
-	w.answer = func(phase, prompt string) string {
-		if phase == "implementation" && !strings.Contains(prompt, `"step": 2`) {
-			return "Done!"
-		}
-		return good(phase, prompt)
-	}
-	s, _ := mustEnd(t, deliver(t, w.config()))
-	if r := s.result("implementation"); r.Steps[0].State != pipeline.StepFailed || r.Steps[0].Reason == "" || r.Steps[1].State != pipeline.StepDone || r.JSON != pipeline.LevelRaw {
-		t.Errorf("got %+v", r)
-	}
-}
+func asItIs(document string) string { return document }
 
-func TestABlockedStepSkipsTheRest(t *testing.T) {
-	w := planned(t, 4, func(step, _ string, answer object) object {
-		if step == "2" {
-			answer["next_phase"] = object{"ready": false, "blockers": []string{"no key"}}
+// Each step is looked up in the knowledge base, and its builder gets that passage.
+func TestStepsAreRetrievedOneByOne(t *testing.T) {
+	y, base := planned(t, 3, asItIs)
+	y.mustRun(pipeline.OutcomeDelivered)
+	const feature = "add a median to the stats package"
+	if want := []string{feature, feature + " step 1", feature + " step 2", feature + " step 3"}; !slices.Equal(base.queries, want) {
+		t.Errorf("the knowledge base was asked %q", base.queries)
+	}
+	for n := 1; n <= 3; n++ {
+		passage := fmt.Sprintf(`"passage": "## Step %d: part %d\n\nDo what is only said in step %d.`, n, n, n)
+		if len(y.prompts("BMAD implementation", passage)) != 1 {
+			t.Errorf("the builder of step %d does not get its passage", n)
 		}
-		return answer
-	})
-	s, end, err := begin(t, deliver(t, w.config()), nil)
-	if err != nil || end.Stop != "input_requested" || !strings.Contains(end.Output.Summary, "no key") {
-		t.Fatalf("got %+v, %v", end, err)
-	}
-	var states []string
-	for _, l := range s.result("implementation").Steps {
-		states = append(states, l.State+" "+l.Reason)
-	}
-	if want := []string{"done ", "failed no key", "skipped step 2 is blocked", "skipped step 2 is blocked"}; !slices.Equal(states, want) {
-		t.Errorf("got %q", states)
 	}
 }
 
 func TestAPlanIsReadFromItsFileWhereTheKnowledgeBaseHasNone(t *testing.T) {
-	for name, change := range map[string]func(*world, *pipeline.Config){
-		"there is none": func(_ *world, c *pipeline.Config) { c.Knowledge = nil },
-		"it is down":    func(w *world, _ *pipeline.Config) { w.shelf.failing = 4 },
-		"it has another": func(w *world, c *pipeline.Config) {
-			w.shelf.failing = 2 // what discovery asks, and the upload
-			w.shelf.documents["other"] = knowledgeOf("other.md", "## Step 1: other\n\nWrong.\n\n## Step 2: other\n\nWrong.\n")
+	for name, change := range map[string]func(*yard, *shelf){
+		"there is none": func(y *yard, _ *shelf) { y.config.Knowledge = nil },
+		"it is down":    func(_ *yard, base *shelf) { base.failing = 4 },
+		"it has another": func(_ *yard, base *shelf) {
+			base.failing = 2 // what discovery asks, and the upload
+			base.documents["other"] = knowledgeOf("other.md", "## Step 1: other\n\nWrong.\n\n## Step 2: other\n\nWrong.\n")
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := planned(t, 2, nil)
-			c := w.config()
-			change(w, &c)
-			s, end := mustEnd(t, deliver(t, c))
-			if len(s.result("implementation").Steps) != 2 || !strings.Contains(w.prompt("implementation"), "only said in step 2") {
-				t.Errorf("got %+v: %s", s.result("implementation"), w.prompt("implementation"))
+			y, base := planned(t, 2, asItIs)
+			change(y, base)
+			r := y.mustRun(pipeline.OutcomeDelivered)
+			if len(r.Commits) != 2 || len(y.prompts("BMAD implementation", `"passage": "## Step 2: part 2`)) == 0 {
+				t.Errorf("got %+v", r.Commits)
 			}
-			if end.Output.Meta.Status != "partial" || len(pipeline.Failed(s.events())) != 1 {
-				t.Errorf("the upload did not fail: %+v", end.Output)
+			if len(pipeline.Failed(y.events())) != 1 {
+				t.Error("the upload is not on record as failed")
 			}
 		})
 	}
 }
 
-// A delivery may begin with the implementation: then the knowledge base alone knows
-// how many steps there are.
-func TestStepsAreCarriedOutUntilThereIsNone(t *testing.T) {
-	w := planned(t, 0, nil)
-	w.shelf.documents["plan"] = knowledgeOf("plan.md", steps(3))
-	c := w.config()
-	c.From, c.To = "implementation", "implementation"
-	s, _ := mustEnd(t, deliver(t, c))
-	if n := len(s.result("implementation").Steps); n != 3 {
-		t.Errorf("%d steps", n)
+// A passage that is nowhere is said to be missing, and the step's goal is what the
+// builder gets.
+func TestAStepWithoutAPassageIsSaidToHaveNone(t *testing.T) {
+	for heading, want := range map[string]int{"Step 2: Page": 0, "The page": 1} {
+		y, _ := planned(t, 2, asItIs)
+		y.with("planning", func(string, string, int) string {
+			return strings.Replace(thought("planning", yardStep("1", "First", nil), yardStep("2", "Second", nil)), "Step 2: Page", heading, 1)
+		})
+		y.mustRun(pipeline.OutcomeDelivered)
+		if said := y.warnings("plan_step_not_found"); len(said) != want || want == 1 && !strings.Contains(said[0], "step 2 (Second)") {
+			t.Errorf("%s: warned %q", heading, said)
+		}
 	}
 }
 
-func TestNoPlanIsAFailure(t *testing.T) {
-	w := planned(t, 0, nil)
-	c := w.config()
-	c.From, c.To = "implementation", "implementation"
-	_, end, err := begin(t, deliver(t, c), nil)
-	if err != nil || end.Stop != "input_requested" || !strings.Contains(end.Output.Summary, "there is no plan") {
-		t.Errorf("got %+v, %v", end, err)
+// A step that fails ends the work; with KeepGoing those that do not need it are done.
+func TestAFailedStepAndWhatDependsOnIt(t *testing.T) {
+	for keepGoing, want := range map[bool]string{false: "1 done, 2 failed, 3 skipped, 4 skipped", true: "1 done, 2 failed, 3 skipped, 4 done"} {
+		y := shellYard(t)
+		y.config.Repository.KeepGoing = keepGoing
+		y.with("planning", func(string, string, int) string {
+			return thought("planning", yardStep("1", "A", nil), yardStep("2", "B", nil), yardStep("3", "C", object{"depends_on": []string{"2"}}), yardStep("4", "D", nil))
+		}).with("implementation", func(step, _ string, _ int) string {
+			if step == "2" {
+				return `{"status":"failed","phase":"implementation","errors":["no compiler"]}`
+			}
+			return y.usual("implementation", step)
+		})
+		y.mustRun(pipeline.OutcomePartial)
+		var states []string
+		for _, s := range pipeline.Summarize(y.events()).Ledger {
+			states = append(states, s.ID+" "+s.State)
+		}
+		if got := strings.Join(states, ", "); got != want {
+			t.Errorf("keep going %t: %s", keepGoing, got)
+		}
 	}
 }
 
 // The embedded knowledge base finds each step of a plan that it was given, long ones
 // in several passages too.
 func TestStepsAreFoundInTheEmbeddedBase(t *testing.T) {
-	w := planned(t, 12, nil)
-	good := w.answer
-	w.answer = func(phase, prompt string) string {
-		return strings.ReplaceAll(good(phase, prompt), "Do what is", strings.Repeat("This is what there is to know. ", 80)+"\\n\\n### Details\\n\\nDo what is")
-	}
+	y, _ := planned(t, 12, func(document string) string {
+		return strings.ReplaceAll(document, "Do what is", strings.Repeat("This is what there is to know. ", 80)+"\n\n### Details\n\nDo what is")
+	})
 	base, err := knowledge.Open(t.Context(), filepath.Join(t.TempDir(), "kb.db"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { base.Close() })
-	c := w.config()
-	c.Knowledge = base
-	s, _ := mustEnd(t, deliver(t, c))
-	for _, e := range s.events() {
+	y.config.Knowledge, y.config.Repository.Checks, y.config.Repository.Unchecked = base, nil, true
+	y.mustRun(pipeline.OutcomeDelivered)
+	found := 0
+	for _, e := range y.events() {
 		b, ok := e.Body.(*troupe.ToolReturned)
 		if !ok || b.Tool != "query_plan" {
 			continue
@@ -204,8 +145,12 @@ func TestStepsAreFoundInTheEmbeddedBase(t *testing.T) {
 		if err := json.Unmarshal([]byte(b.Content), &got); err != nil {
 			t.Fatal(err)
 		}
+		found++
 		if !got.Found || got.Note != "" || !strings.HasPrefix(got.Passage, fmt.Sprintf("## Step %d: ", got.Step)) || !strings.Contains(got.Passage, fmt.Sprintf("only said in step %d.", got.Step)) {
 			t.Errorf("step %d: %s", got.Step, b.Content)
 		}
+	}
+	if found != 12 {
+		t.Errorf("%d steps were looked up", found)
 	}
 }

@@ -74,7 +74,7 @@ func TestCompensationStaysInsideTheOutputRoot(t *testing.T) {
 func TestAnArtifactIsNoAttempt(t *testing.T) {
 	w := newWorld(t)
 	w.answer = func(phase, prompt string) string {
-		answer := output(phase, prompt)
+		answer := output(phase)
 		answer["artifacts"] = []object{{"name": "a.md", "path": "docs/a.md", "type": "file",
 			"content": "I have saved the file to x/y.md\n```go main.go\npackage main\n```\n{\"name\":\"write_file\",\"arguments\":{\"path\":\"z.md\",\"content\":\"z\"}}\n"}}
 		answer["outputs"].(object)["constraints"] = []string{"The document was saved to docs/a.md"}
@@ -91,7 +91,7 @@ func TestAnArtifactIsNoAttempt(t *testing.T) {
 func TestAClaimInsideTheAnswerIsFound(t *testing.T) {
 	w := newWorld(t)
 	w.answer = func(phase, prompt string) string {
-		answer := output(phase, prompt)
+		answer := output(phase)
 		answer["outputs"].(object)["constraints"] = []string{"I have written the stories to specs/stories.md"}
 		return encode(answer)
 	}

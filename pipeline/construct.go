@@ -107,5 +107,5 @@ func (w *work) concludeSteps(ctx context.Context, plan *Plan) error {
 	slices.SortStableFunc(w.Steps, func(a, b StepRecord) int { return a.Step - b.Step })
 	at := w.now
 	w.Site, w.Stopped = &at, w.stopped
-	return w.conclude(nil)
+	return w.conclude()
 }

@@ -388,6 +388,9 @@ func (c *course) verify(ctx context.Context) error {
 	if c.now.Head == c.site.Base && (steps == nil || !slices.ContainsFunc(steps.Steps, func(s StepRecord) bool { return s.Commit != "" })) {
 		return nil
 	}
+	if err := c.findChecks(ctx, c.run, &c.site, c.now); err != nil {
+		return err
+	}
 	for _, check := range c.site.Checks {
 		for {
 			r, err := call[checkResult](ctx, c.run, c.tools.check, checkRequest{state: c.now, Check: check.Name, At: c.run.Now(), Clean: true, Label: "verify"})

@@ -184,10 +184,9 @@ func TestFixesOfALaterReviewAreMade(t *testing.T) {
 // with what the builder has already answered.
 func TestACheckThatCannotRunInAStepIsAQuestion(t *testing.T) {
 	y := shellYard(t)
-	y.config.Repository.Checks = []pipeline.Check{{Name: "test", Run: `test -e step1.ok || exit 0; test -e "$TROUPE_TEST_READY" || missing-command`}}
 	ready := filepath.Join(t.TempDir(), "ready")
-	t.Setenv("TROUPE_TEST_READY", ready)
-	y.config.Repository.Env = []string{"TROUPE_TEST_READY"}
+	y.config.Repository.Checks = []pipeline.Check{{Name: "test", Run: `test "$GIT_AUTHOR_NAME" = Ada || exit 3; test -e step1.ok || exit 0; test -e ` + ready + ` || missing-command`}}
+	y.config.Repository.Env = []string{"GIT_AUTHOR_NAME"}
 	y.config.Repository.Read = []string{filepath.Dir(ready)}
 	_, end, err := y.run(nil)
 	if err != nil || end.Stop != "input_requested" || !strings.Contains(end.Output.Summary, "could not run in round 1 of step 1") {

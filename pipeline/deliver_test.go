@@ -2,8 +2,9 @@ package pipeline_test
 
 import (
 	"encoding/json"
-	"fmt"
 	"maps"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -14,19 +15,14 @@ import (
 	"github.com/troupe-dev/troupe/troupetest"
 )
 
-var six = []string{"requirements", "architecture", "discovery", "planning", "implementation", "qa"}
-
-func TestADeliveryTakesARequestThroughSixAgents(t *testing.T) {
+func TestARequestGoesThroughTheAgentsOfThePhases(t *testing.T) {
 	w := newWorld(t)
 	parts := map[string][]troupetest.Turn{}
-	for _, phase := range six {
-		answer := goodAnswer(phase, "\"plan_step\": {\n \"step\": 1")
-		parts["expert in "+phase] = []troupetest.Turn{troupetest.Say(answer).Using(troupe.Usage{Input: 100, Output: 20})}
+	for _, phase := range thinking() {
+		parts["expert in "+phase.Name] = []troupetest.Turn{troupetest.Say(encode(output(phase.Name))).Using(troupe.Usage{Input: 100, Output: 20})}
 	}
-	parts["expert in implementation"] = append(parts["expert in implementation"], troupetest.Say(goodAnswer("implementation", "\"plan_step\": {\n \"step\": 2")))
 	cast := troupetest.NewCast(t, parts)
 	c := w.config()
-	c.Phases = pipeline.Six()
 	for i := range c.Phases {
 		agent, err := troupe.NewAgent(troupe.AgentConfig{ID: "the-" + c.Phases[i].Name, Instructions: "You are an expert in " + c.Phases[i].Name, Model: cast})
 		if err != nil {
@@ -42,7 +38,7 @@ func TestADeliveryTakesARequestThroughSixAgents(t *testing.T) {
 	want := []string{
 		"specs/architecture/" + date + "-create-a-simple-todo-app-fur-zoe.md", "specs/discovery/" + date + "-create-a-simple-todo-app-fur-zoe.json",
 		"specs/plans/" + date + "-create-a-simple-todo-app-fur-zoe.md", "specs/qa/" + date + "-create-a-simple-todo-app-fur-zoe.md",
-		"specs/user-stories/" + date + "-create-a-simple-todo-app-fur-zoe.md", "src/step1.go", "src/step2.go",
+		"specs/user-stories/" + date + "-create-a-simple-todo-app-fur-zoe.md",
 	}
 	if got := slices.Sorted(maps.Keys(w.files())); !slices.Equal(got, want) {
 		t.Errorf("it wrote %q", got)
@@ -51,29 +47,27 @@ func TestADeliveryTakesARequestThroughSixAgents(t *testing.T) {
 		t.Errorf("uploaded %v, warned %v", w.shelf.documents, s.codes())
 	}
 	prompt := cast.Part("expert in qa").Requests()[0].Messages[1].Text
-	for _, part := range []string{"YOUR LIMITATIONS:\n- CANNOT write files", "As Zoë I add todos", "package step2", `"const": "qa"`, "TASK:\nReview", "specs/qa/" + date} {
+	for _, part := range []string{"YOUR LIMITATIONS:\n- CANNOT write files", "As Zoë I add todos", `"const": "qa"`, "TASK:\nReview", "specs/qa/" + date} {
 		if !strings.Contains(prompt, part) {
 			t.Errorf("the prompt of qa lacks %q: %s", part, prompt)
 		}
 	}
 }
 
-// With no key and no model a delivery still runs to its end, and each phase answers
-// with JSON as asked for.
+// With no key and no model a delivery still runs to its end, in a repository of its own,
+// and each phase answers with JSON as asked for.
 func TestADeliveryIsRehearsedToItsEnd(t *testing.T) {
-	w := newWorld(t)
-	c := w.config()
-	c.Model = rehearsal.New()
-	s, end := mustEnd(t, deliver(t, c))
-	if end.Output.Meta.Status != "success" {
-		t.Errorf("it ended with %s: %s", end.Output.Meta.Status, end.Output.Summary)
-	}
-	sum := pipeline.Summarize(s.events())
+	y := shellYard(t)
+	y.config.Model, y.config.Repository.Dir, y.config.Repository.Create = rehearsal.New(), filepath.Join(t.TempDir(), "new"), true
+	y.config.Repository.Checks, y.config.Repository.Unchecked = nil, true
+	y.config.Knowledge = newShelf()
+	y.mustRun(pipeline.OutcomeDelivered)
+	sum := pipeline.Summarize(y.events())
 	if len(sum.Phases) != 6 || sum.Metrics.JSONCompliance != 1 || len(sum.Ledger) != 2 || !sum.Success {
 		t.Errorf("got %s", encode(sum))
 	}
-	if files := w.files(); len(files) != 7 || files["rehearsal/step-2.md"] == "" {
-		t.Errorf("it wrote %q", slices.Sorted(maps.Keys(files)))
+	if _, err := os.Stat(filepath.Join(y.config.Repository.Dir, "rehearsal", "step-2.md")); err != nil {
+		t.Error(err)
 	}
 }
 
@@ -86,13 +80,13 @@ func TestADeliveryMayBeginLateAndEndEarly(t *testing.T) {
 		t.Errorf("up to planning: %s", encode(got))
 	}
 	c = w.config()
-	c.From = "implementation"
+	c.From = "qa"
 	second, end, err := begin(t, deliver(t, c), map[string]any{"phases": pipeline.Results(first.events())})
 	if err != nil || end.Output.Meta.Status != "success" {
 		t.Fatalf("got %+v, %v", end, err)
 	}
-	if got := pipeline.Summarize(second.events()); len(got.Phases) != 2 || got.Phases[0].Name != "implementation" {
-		t.Errorf("from implementation: %s", encode(got))
+	if got := pipeline.Summarize(second.events()); len(got.Phases) != 1 || got.Phases[0].Name != "qa" {
+		t.Errorf("from qa: %s", encode(got))
 	}
 	if !strings.Contains(w.prompt("qa"), "As Zoë I add todos") {
 		t.Errorf("qa does not know what was found before: %s", w.prompt("qa"))
@@ -149,15 +143,16 @@ func TestWhatCannotBeADeliveryIsRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	for want, change := range map[string]func(*pipeline.Config){
-		"needs an Output":   func(c *pipeline.Config) { c.Output = nil },
-		"needs an Agent":    func(c *pipeline.Config) { c.Model = nil },
-		"approve \"maybe\"": func(c *pipeline.Config) { c.Approve = "maybe" },
-		"no phase \"x\"":    func(c *pipeline.Config) { c.From = "x" },
-		"comes before":      func(c *pipeline.Config) { c.From, c.To = "qa", "planning" },
-		"has no phases":     func(c *pipeline.Config) { c.Phases = []pipeline.Phase{} },
-		"needs a Contract":  func(c *pipeline.Config) { c.Phases = []pipeline.Phase{{Name: "review"}} },
-		"is taken":          func(c *pipeline.Config) { c.Phases = append(pipeline.Six(), pipeline.Six()[0]) },
-		"which is that of":  func(c *pipeline.Config) { c.Phases = []pipeline.Phase{{Name: "planning", Agent: agent}} },
+		"needs an Output":    func(c *pipeline.Config) { c.Output = nil },
+		"needs an Agent":     func(c *pipeline.Config) { c.Model = nil },
+		"approve \"maybe\"":  func(c *pipeline.Config) { c.Approve = "maybe" },
+		"no phase \"x\"":     func(c *pipeline.Config) { c.From = "x" },
+		"comes before":       func(c *pipeline.Config) { c.From, c.To = "qa", "planning" },
+		"needs a Repository": func(c *pipeline.Config) { c.Phases = nil },
+		"has no phases":      func(c *pipeline.Config) { c.Phases = []pipeline.Phase{} },
+		"needs a Contract":   func(c *pipeline.Config) { c.Phases = []pipeline.Phase{{Name: "review"}} },
+		"is taken":           func(c *pipeline.Config) { c.Phases = append(pipeline.Six(), pipeline.Six()[0]) },
+		"which is that of":   func(c *pipeline.Config) { c.Phases = []pipeline.Phase{{Name: "planning", Agent: agent}} },
 	} {
 		c := w.config()
 		change(&c)
@@ -168,51 +163,39 @@ func TestWhatCannotBeADeliveryIsRefused(t *testing.T) {
 }
 
 func TestAModelThatCannotBeAskedFailsTheDeliveryWhichResumes(t *testing.T) {
-	w := newWorld(t)
+	y := shellYard(t)
 	down := true
-	w.answer = func(phase, prompt string) string {
-		if down && phase == "implementation" && strings.Contains(prompt, "\"step\": 2") {
+	y.with("implementation", func(step, _ string, _ int) string {
+		if down && step == "2" {
 			return "FAIL no such model"
 		}
-		return goodAnswer(phase, prompt)
-	}
-	step := deliver(t, w.config())
-	s, _, err := begin(t, step, nil)
-	if err == nil || !strings.Contains(err.Error(), "no such model") {
+		return y.usual("implementation", step)
+	})
+	if _, _, err := y.run(nil); err == nil || !strings.Contains(err.Error(), "no such model") {
 		t.Fatalf("got %v", err)
 	}
 	down = false
-	before := len(w.prompts())
-	end, err := s.gather(s.engine.Resume(t.Context(), step, s.events()[0].Session))
-	if err != nil || end.Output.Meta.Status != "success" {
-		t.Fatalf("got %+v, %v", end, err)
+	before := len(y.asked)
+	r, _, err := y.resume()
+	if err != nil || r == nil || r.Outcome != pipeline.OutcomeDelivered || len(r.Commits) != 2 {
+		t.Fatalf("got %+v, %v", r, err)
 	}
-	if n := len(w.prompts()) - before; n != 2 {
+	if n := len(y.asked) - before; n != 2 {
 		t.Errorf("resumed, the models were asked %d times: step 2 and qa are left", n)
-	}
-	if fmt.Sprint(s.result("implementation").Steps) == "" || len(s.result("implementation").Steps) != 2 {
-		t.Errorf("got %+v", s.result("implementation"))
 	}
 }
 
-// A budget that is used up closes the gate: nothing more is spent unasked.
-func TestABudgetThatIsUsedUpClosesTheGate(t *testing.T) {
-	w := planned(t, 30, nil)
-	step := deliver(t, w.config())
-	s := &session{t: t, store: troupe.NewMemoryStore(), step: step}
-	s.engine = newEngine(t, s.store)
-	end, err := s.gather(s.engine.Run(t.Context(), step, troupe.Input{Text: request, Limits: troupe.Limits{Turns: 7}}))
-	if err != nil || end.Stop != "input_requested" || !strings.Contains(end.Output.Summary, "limit is reached: turns") {
-		t.Fatalf("got %+v, %v", end, err)
+// Where the turns are used up, nothing more is spent unasked, and what is done is kept.
+func TestALimitThatIsReachedLosesNothing(t *testing.T) {
+	y := shellYard(t)
+	_, err := y.gather(y.engine.Run(t.Context(), deliver(t, y.config), troupe.Input{Text: "Add a median", Limits: troupe.Limits{Turns: 5}}))
+	if err == nil || !strings.Contains(err.Error(), "limit is reached: turns") {
+		t.Fatalf("got %v", err)
 	}
-	if n := len(w.prompts()); n != 8 {
+	if n := len(y.asked); n > 6 {
 		t.Errorf("the models were asked %d times", n)
 	}
-	states := map[string]int{}
-	for _, l := range pipeline.Summarize(s.events()).Ledger {
-		states[l.State]++
-	}
-	if states[pipeline.StepDone] != 3 || states[pipeline.StepSkipped] != 26 {
-		t.Errorf("got %v", states)
+	if got := y.sh("git log --format=%s --all"); !strings.Contains(got, "First\n") || strings.Contains(got, "Second") {
+		t.Errorf("committed: %s", got)
 	}
 }

@@ -1,7 +1,7 @@
-// Package pipeline runs phases whose JSON output is checked against a contract,
-// writes artifacts and stops at a closed gate.
+// Package pipeline runs phases whose JSON output is checked against a contract, and
+// delivers what they want into a repository: applied, checked, committed and reviewed.
 //
-// The agents of the phases only think: they have no tools. Each answers with one JSON
+// The agents of the phases only think: they have no tools but such that read. Each answers with one JSON
 // object, an [Output], that names what it found and describes the documents to keep.
 // All effects are the pipeline's own, and each is a tool call on record, so that a
 // delivery that was killed goes on where it was and repeats nothing.

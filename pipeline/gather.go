@@ -35,24 +35,7 @@ func (w *work) projectFiles(ctx context.Context) (*FileMap, error) {
 	if w.delivery.Project == nil {
 		return nil, nil
 	}
-	return w.files(ctx, gatherRequest{Root: gatherProject, Words: strings.Split(w.at.feature, "-")})
-}
-
-// implementedFiles returns what QA gets to see: the files that the implementation
-// has written.
-func (w *work) implementedFiles(ctx context.Context) (*FileMap, error) {
-	in := gatherRequest{Root: gatherOutput}
-	for _, r := range w.earlier {
-		for _, a := range r.Artifacts {
-			if r.Phase == phaseImplementation && a.SHA256 != "" {
-				in.Paths = append(in.Paths, a.Path)
-			}
-		}
-	}
-	if in.Paths == nil {
-		return nil, nil
-	}
-	return w.files(ctx, in)
+	return w.files(ctx, gatherRequest{Words: strings.Split(w.at.feature, "-")})
 }
 
 // files has the tool gather files. Without them a phase can still do its work, so

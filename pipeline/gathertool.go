@@ -24,37 +24,20 @@ const (
 	maxLeftNamed = 20       // names of what was left out
 )
 
-// The roots that files are gathered from.
-const (
-	gatherProject = "project"
-	gatherOutput  = "output"
-)
-
 type gatherRequest struct {
-	Root string `json:"root" jsonschema:"project or output"`
-	// Paths are the files meant, where not all are.
-	Paths []string `json:"paths,omitempty"`
 	Words []string `json:"words,omitempty" jsonschema:"what the excerpts should be about"`
 }
 
-// gatherTool returns the tool gather_files. It only reads, through the workspaces,
-// and keeps to a budget.
-func gatherTool(project *workspace.Workspace, output func(string) (*workspace.Workspace, error)) troupe.Tool {
+// gatherTool returns the tool gather_files. It only reads, through the workspace, and
+// keeps to a budget.
+func gatherTool(project *workspace.Workspace) troupe.Tool {
 	return troupe.NewToolWithCall(toolGather, "Lists the files of a directory, with excerpts.",
-		func(ctx context.Context, call *troupe.Invocation, in gatherRequest) (FileMap, error) {
-			ws, root := project, workspace.ProjectRoot
-			if in.Root == gatherOutput {
-				var err error
-				if ws, err = output(call.Run.Session()); err != nil {
-					return FileMap{}, fmt.Errorf("open output root: %w", err)
-				}
-				root = outputRoot
-			}
-			if ws == nil {
+		func(ctx context.Context, _ *troupe.Invocation, in gatherRequest) (FileMap, error) {
+			if project == nil {
 				return FileMap{}, errors.New("no project was granted")
 			}
-			g := gathering{ws: ws, root: "{" + root + "}"}
-			if err := g.list(ctx, in.Paths); err != nil {
+			g := gathering{ws: project, root: "{" + workspace.ProjectRoot + "}"}
+			if err := g.walk(ctx, "", 1); err != nil {
 				return FileMap{}, err
 			}
 			g.excerpt(ctx, in.Words)
@@ -69,26 +52,6 @@ type gathering struct {
 	root string
 	more int // files beyond the budget
 	FileMap
-}
-
-// list lists the files meant, or all.
-func (g *gathering) list(ctx context.Context, paths []string) error {
-	if paths == nil {
-		return g.walk(ctx, "", 1)
-	}
-	for _, name := range paths {
-		loc, err := g.ws.Resolve(g.root + "/" + name)
-		if err != nil {
-			return err
-		}
-		entry, err := g.ws.Stat(loc)
-		if err != nil {
-			g.leaveOut(name, "cannot be read")
-			continue
-		}
-		g.add(name, entry.Size)
-	}
-	return nil
 }
 
 // walk lists a directory and those below it, which the workspace shows without

@@ -12,5 +12,9 @@ func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == pipeline.SandboxArgument {
 		os.Exit(pipeline.SandboxMain())
 	}
+	// Git commits as Ada, whoever runs the tests.
+	for name, value := range map[string]string{"GIT_CONFIG_GLOBAL": "/dev/null", "GIT_AUTHOR_NAME": "Ada", "GIT_AUTHOR_EMAIL": "ada@example.org", "GIT_COMMITTER_NAME": "Ada", "GIT_COMMITTER_EMAIL": "ada@example.org"} {
+		os.Setenv(name, value)
+	}
 	os.Exit(m.Run())
 }

@@ -122,7 +122,11 @@ func TestAnAnswerThatBreaksOffIsNone(t *testing.T) {
 	answer := answerOf("qa")
 	gate, rest, _ := strings.Cut(answer, `"outputs"`)
 	reordered := gate + `"next_phase": {"ready": true}, "outputs"` + rest
-	for end := 1; end < len(reordered)-1; end++ {
+	stride := 1
+	if isRace {
+		stride = 7
+	}
+	for end := 1; end < len(reordered)-1; end += stride {
 		for _, text := range []string{reordered[:end], "```json\n" + reordered[:end] + "\n```"} {
 			parsed, err := contractOf(t, "qa").Parse(text)
 			if err != nil || parsed.Level != LevelRaw || len(parsed.Output.Artifacts) > 0 || parsed.Output.NextPhase.Ready {
@@ -195,7 +199,10 @@ func TestHostileTextIsReadInLinearTime(t *testing.T) {
 	parts := []string{"{", "[", `{"a":`, `{"a":[`, `[{"a":0,`, `{"":{"`, `{":{":`, `{}`, `{"a":{}}`, `{"status":"success","phase":"requirements"}`,
 		`{"a":"\"`, "```", "'", "{'", "a:1 ", `"x" `, `"x`, `"a":1,`, `"a":[1],`, `{"a} `, `{"a":"x}`, "{a:(} ", `","`, "<think>", "# Scope\n", "- x\n", "{\"a\":/*",
 		strings.Repeat(`{"a":`, 60) + "0" + strings.Repeat("}", 60)}
-	const size = 100_000
+	size := 100_000
+	if isRace { // a text that is read in more than linear time takes too long at this size, too
+		size = 20_000
+	}
 	for i, part := range parts {
 		start := []string{"", `{"a":`, `{'a':[`, "{'a':1,", "# User stories\n"}[i%5]
 		for _, end := range []string{"", `\uZ"`} {

@@ -65,12 +65,10 @@ func (s *phaseStep) Do(ctx context.Context, run *troupe.Run, in troupe.Handoff) 
 	}
 	act := w.think
 	switch {
-	case s.phase.Name == phaseImplementation && s.delivery.Repository != nil:
+	case s.phase.Name == phaseImplementation:
 		act = func(ctx context.Context) error { return w.construct(ctx, s, in) }
 	case s.phase.Name == phaseQA && s.delivery.Repository != nil && in.Custom["round"] != nil:
 		act = func(ctx context.Context) error { return w.inspect(ctx, in) }
-	case s.phase.Name == phaseImplementation:
-		act = w.build
 	}
 	if err := act(ctx); err != nil {
 		return troupe.Handoff{}, err
@@ -168,11 +166,8 @@ func (w *work) inform(ctx context.Context) (err error) {
 	if w.delivery.Repository != nil {
 		return w.informOfRepository(ctx)
 	}
-	switch w.phase.Name {
-	case phaseDiscovery:
+	if w.phase.Name == phaseDiscovery {
 		w.in.Files, err = w.projectFiles(ctx)
-	case phaseQA:
-		w.in.Files, err = w.implementedFiles(ctx)
 	}
 	return err
 }

@@ -26,7 +26,7 @@ func once(t *testing.T, answers ...string) (*world, *session, *troupe.RunFinishe
 func TestEachWayToReadAnAnswerIsOnRecord(t *testing.T) {
 	good := goodAnswer("requirements", "")
 	markdown := "# Work\n\n## User Stories\n- As Zoë I add todos\n\n## Scope\nMVP\n"
-	lacking := output("requirements", "")
+	lacking := output("requirements")
 	delete(lacking["outputs"].(object), "user_stories")
 	for _, c := range []struct {
 		level   pipeline.Level
@@ -66,7 +66,7 @@ func TestEachWayToReadAnAnswerIsOnRecord(t *testing.T) {
 }
 
 func TestACorrectionIsAskedForWithPlacesAndSchema(t *testing.T) {
-	lacking := output("requirements", "")
+	lacking := output("requirements")
 	lacking["outputs"] = object{"scope": "MVP"}
 	w, s, _ := once(t, encode(lacking), goodAnswer("requirements", ""))
 	for _, part := range []string{"- /outputs/user_stories: ", "YOUR LAST ANSWER:\n{", `"const": "requirements"`, request} {
@@ -80,7 +80,7 @@ func TestACorrectionIsAskedForWithPlacesAndSchema(t *testing.T) {
 }
 
 func TestAPhaseThatLacksWhatIsCriticalFailsTheDelivery(t *testing.T) {
-	lacking := output("requirements", "")
+	lacking := output("requirements")
 	delete(lacking["outputs"].(object), "user_stories")
 	_, s, end := once(t, encode(lacking))
 	if end.Stop != "input_requested" || !strings.Contains(end.Output.Summary, "/outputs/user_stories") {
@@ -96,7 +96,7 @@ func TestAPhaseThatLacksWhatIsCriticalFailsTheDelivery(t *testing.T) {
 }
 
 func TestWhatIsOptionalOnlyWarns(t *testing.T) {
-	answer := output("requirements", "")
+	answer := output("requirements")
 	delete(answer, "validation")
 	_, s, end := once(t, encode(answer))
 	if end.Output.Meta.Status != "success" || s.codes()["contract"] == 0 {

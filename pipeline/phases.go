@@ -55,9 +55,10 @@ type Config struct {
 	// and uploads too, and before the tools that its agents are given: it returns others in
 	// their place, of the same names. Gates ask a person anyway.
 	Guard func(...troupe.Tool) []troupe.Tool
-	// Repository, where it is set, is what the delivery changes: in a worktree and a
-	// branch of its own, checked and reviewed. Output may then be nil, for the folder
-	// of documents in Repository.Data.
+	// Repository is what the delivery changes: in a worktree and a branch of its own,
+	// checked and reviewed. Where there is none yet, Repository.Create makes one. Only
+	// phases that write documents alone can do without. Output may be nil where it is
+	// set, for the folder of documents in Repository.Data.
 	Repository *Repository
 }
 
@@ -108,9 +109,9 @@ func Six() []Phase {
 		{Name: phasePlanning, Title: "Planner", Path: "specs/plans/YYYY-MM-DD-<feature>.md",
 			Task: "Write a plan of small steps. Each step has the heading \"## Step N: title\", counted from 1, and says all that its builder must know, because the builder sees one step at a time. Return the plan as one markdown artifact of type \"gkchatty\"."},
 		{Name: phaseImplementation, Title: "Builder",
-			Task: "Carry out the one step of the plan that is given. Return each file that you create or change as an artifact of type \"file\" with its whole content."},
+			Task: stepTask},
 		{Name: phaseQA, Title: "QA Reviewer", Path: "specs/qa/YYYY-MM-DD-<feature>.md",
-			Task: "Review the implemented files against the requirements and the design: quality, security, performance. Judge only what you see. Return the report as one markdown artifact."},
+			Task: "Review what there is against the requirements and the design: quality, security, performance. Judge only what you see. Return the report as one markdown artifact."},
 	}
 }
 
@@ -160,9 +161,12 @@ func newDelivery(c Config) (*delivery, error) {
 		return nil, err
 	}
 	c.Phases = phases[first : last+1]
+	if c.Repository == nil && slices.ContainsFunc(c.Phases, func(p Phase) bool { return p.Name == phaseImplementation }) {
+		return nil, errors.New("phase implementation: it needs a Repository to build in; with Create a new one is made")
+	}
 	d := &delivery{
 		Config: c, write: writeTool(c.Output), upload: uploadTool(c.Output, c.knowledgeFor),
-		gather: gatherTool(c.Project, c.Output), plan: planTool(c.knowledgeFor, c.Output), gate: gateTool(), knowledge: knowledgeTool(c.knowledgeFor),
+		gather: gatherTool(c.Project), plan: planTool(c.knowledgeFor, c.Output), gate: gateTool(), knowledge: knowledgeTool(c.knowledgeFor),
 	}
 	if shop != nil {
 		d.tools = shop.tools()
@@ -183,7 +187,7 @@ func (d *delivery) guardCalls() {
 	for _, tool := range []*troupe.Tool{
 		&d.write, &d.upload, &d.gather, &d.plan, &d.knowledge,
 		&t.prepare, &t.setup, &t.check, &t.apply, &t.format, &t.commit, &t.reset, &t.look, &t.diff, &t.stat, &t.try,
-		&t.readPlan, &t.writePlan, &t.documents, &t.keepDocs, &t.publish,
+		&t.readPlan, &t.writePlan, &t.documents, &t.keepDocs, &t.publish, &t.adopt, &t.findChecks,
 	} {
 		if *tool != nil {
 			*tool = d.Guard(*tool)[0]
@@ -219,11 +223,21 @@ func (p *Phase) complete(model troupe.Model) error {
 		return fmt.Errorf("phase %s: it needs an Agent, or the delivery a Model", p.Name)
 	}
 	agent, err := troupe.NewAgent(troupe.AgentConfig{
-		ID: slugOf(p.Title + " agent"), Model: model,
+		ID: slugOf(p.Title + " agent"), Model: model, Params: p.params(),
 		Instructions: fmt.Sprintf("You are the %s of a delivery pipeline. You think, and answer with JSON; files are written and read for you.", p.Title),
 	})
 	p.Agent = agent
 	return err
+}
+
+// params asks for JSON by the contract's schema: providers that can bind an answer to one
+// do. A builder is not bound, because code in JSON costs quality: it may write texts
+// beside it.
+func (p *Phase) params() troupe.Params {
+	if p.Name == phaseImplementation {
+		return troupe.Params{}
+	}
+	return troupe.Params{Schema: p.Contract.Schema(), SchemaName: slugOf(p.Name)}
 }
 
 // span returns the first and the last phase that from and to name.

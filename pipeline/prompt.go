@@ -49,12 +49,10 @@ type inputContext struct {
 	// Request is text, or JSON where that is what was asked for.
 	Request any            `json:"request"`
 	Earlier []earlierPhase `json:"earlier_phases,omitempty"`
-	// Files is what there is to see of the project, or of what was implemented.
+	// Files is what there is to see of the project, where there is no repository.
 	Files *FileMap `json:"files,omitempty"`
-	// Step is the passage of the plan that is to be carried out, and Made what the
-	// steps before it have written.
+	// Step is the passage of the plan that is to be carried out.
 	Step *planStep `json:"plan_step,omitempty"`
-	Made []string  `json:"files_so_far,omitempty"`
 	// Guidance is what a person said about the phase's last result.
 	Guidance string `json:"guidance,omitempty"`
 	// Passages are what the knowledge base has about the request.

@@ -1,7 +1,9 @@
 package pipeline_test
 
 import (
+	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -270,7 +272,7 @@ func TestStepsAreRecognisedInAllForms(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			y := shellYard(t)
 			y.with("planning", func(string, string, int) string {
-				out := output("planning", "")
+				out := output("planning")
 				out["artifacts"].([]object)[0]["content"] = document
 				return encode(out)
 			})
@@ -283,7 +285,7 @@ func TestStepsAreRecognisedInAllForms(t *testing.T) {
 	t.Run("none", func(t *testing.T) {
 		y := shellYard(t)
 		y.with("planning", func(string, string, int) string {
-			out := output("planning", "")
+			out := output("planning")
 			out["artifacts"].([]object)[0]["content"] = "We will see.\n"
 			return encode(out)
 		})
@@ -321,6 +323,30 @@ func TestWithoutARepositoryOneIsMade(t *testing.T) {
 	found, _ := filepath.Glob(filepath.Join(filepath.Dir(dir), "*", "step2.ok"))
 	if len(found) != 1 {
 		t.Errorf("the files are not there: %q", found)
+	}
+}
+
+// What is built in a new repository is checked with what its own tool chain has, not with
+// what the agent spells out.
+func TestWhatIsBuiltInANewRepositoryIsChecked(t *testing.T) {
+	y := shellYard(t)
+	y.config.Repository.Dir, y.config.Repository.Create, y.config.Repository.Checks = filepath.Join(t.TempDir(), "new"), true, nil
+	y.with("implementation", func(step, prompt string, n int) string {
+		body := "require('node:test')('adds', () => require('node:assert').equal(1 + 1, %s));\n"
+		if n == 0 && step == "1" {
+			return built(fileOf("package.json", `{"scripts":{"test":"exit 0"}}`), fileOf("1.test.js", fmt.Sprintf(body, "3")))
+		}
+		if step == "2" {
+			return built(fileOf("2.test.js", fmt.Sprintf(body, "2")))
+		}
+		return built(edited(step+".test.js", "3", "2"))
+	})
+	if _, err := exec.LookPath("node"); err != nil {
+		t.Skip("node is not installed")
+	}
+	r := y.mustRun(pipeline.OutcomeDelivered)
+	if len(r.Checks) != 1 || !r.Checks[0].OK || r.Checks[0].Tests != 2 || len(y.prompts("BMAD implementation", "YOUR LAST ANSWER", "not ok")) == 0 {
+		t.Errorf("%+v", r.Checks)
 	}
 }
 

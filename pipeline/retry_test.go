@@ -27,9 +27,9 @@ func retry(t *testing.T, w *world, s *session) (*troupe.RunFinished, error) {
 
 func TestOnlyWhatFailedIsProcessedAgain(t *testing.T) {
 	w := newWorld(t)
-	w.shelf.failing = 3 // the upload, and the queries of two steps
+	w.shelf.failing = 2 // what discovery asks, and the upload
 	w.answer = func(phase, prompt string) string {
-		answer := output(phase, prompt)
+		answer := output(phase)
 		if phase == "requirements" {
 			answer["artifacts"].([]object)[0]["path"] = "blocked/r.md"
 		}
@@ -42,7 +42,7 @@ func TestOnlyWhatFailedIsProcessedAgain(t *testing.T) {
 		!strings.Contains(failed[1].Reason, "is down") || failed[1].Content != plan {
 		t.Fatalf("got %s", encode(failed))
 	}
-	if sum := pipeline.Summarize(s.events()); end.Output.Meta.Status != "partial" || sum.Success || sum.Metrics.ArtifactSuccess != 5.0/7 || s.codes()["artifact_failed"] != 2 {
+	if sum := pipeline.Summarize(s.events()); end.Output.Meta.Status != "partial" || sum.Success || sum.Metrics.ArtifactSuccess != 3.0/5 || s.codes()["artifact_failed"] != 2 {
 		t.Errorf("got %s, warned %v", encode(sum), s.codes())
 	}
 	asked := len(w.prompts())
@@ -66,7 +66,7 @@ func TestOnlyWhatFailedIsProcessedAgain(t *testing.T) {
 		t.Errorf("uploads %v, %d more requests", w.shelf.uploads, len(w.prompts())-asked)
 	}
 	sum := pipeline.Summarize(s.events())
-	if sum.Metrics.ArtifactSuccess != 1 || len(sum.Phases) != 6 || sum.Request != request {
+	if sum.Metrics.ArtifactSuccess != 1 || len(sum.Phases) != 5 || sum.Request != request {
 		t.Errorf("got %s", encode(sum))
 	}
 }
@@ -76,7 +76,7 @@ func TestARetryThatIsKilledAnywhereGoesOn(t *testing.T) {
 	w := newWorld(t)
 	w.shelf.failing = 3
 	w.answer = func(phase, prompt string) string {
-		answer := output(phase, prompt)
+		answer := output(phase)
 		if phase == "qa" {
 			answer["artifacts"] = append(answer["artifacts"].([]object), object{"name": "q.md", "path": "q.md", "content": "q", "type": "gkchatty"})
 		}

@@ -285,7 +285,11 @@ func (w *work) holdAgainstFacts(ctx context.Context, r *review, baseline, verifi
 	}
 	_ = json.Unmarshal(w.Outputs, &claim)
 	if said := claim.TestsPassed.String(); said != "" && (said == "true") != passed {
-		r.Claims = append(r.Claims, fmt.Sprintf("the review says tests_passed: %s, measured: %t", said, passed))
+		fact := fmt.Sprintf("measured: %t", passed)
+		if len(verified) == 0 {
+			fact = "and nothing was measured"
+		}
+		r.Claims = append(r.Claims, fmt.Sprintf("the review says tests_passed: %s, %s", said, fact))
 	}
 	w.setTestsPassed(passed)
 	var paths []string

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -22,6 +23,7 @@ import (
 	"github.com/troupe-dev/troupe/project/internal/models"
 	"github.com/troupe-dev/troupe/skill"
 	"github.com/troupe-dev/troupe/store"
+	"github.com/troupe-dev/troupe/tool/a2a"
 	"github.com/troupe-dev/troupe/tool/approve"
 	"github.com/troupe-dev/troupe/tool/mcp"
 	"github.com/troupe-dev/troupe/workspace"
@@ -156,6 +158,7 @@ func (p *Project) complete() (err error) {
 			return fmt.Errorf("agents.%s in %s has instructions, but there is an agent of that name in bundle %s", e.ID, config.Name, e.Bundle)
 		}
 	}
+	p.recogniseAgents()
 	if _, ok := p.config.Flows[Deliver]; ok || p.isPlain(Deliver) {
 		return fmt.Errorf("%s: the name %s is taken", config.Name, Deliver)
 	}
@@ -174,6 +177,29 @@ func (p *Project) complete() (err error) {
 	}
 	p.walls = p.closedPlaces()
 	return p.maker(nil).Check()
+}
+
+// recogniseAgents has the entries of agents hold for whom people mean: they write dev for
+// bmad-agent-dev, or the name of a persona, as they do when they talk to them.
+func (p *Project) recogniseAgents() {
+	catalog := p.catalog()
+	known := map[string]bool{config.Everyone: true}
+	for _, e := range catalog.Entries() {
+		known[e.ID] = true
+	}
+	for _, id := range slices.Sorted(maps.Keys(p.config.Agents)) {
+		if known[id] || p.isPlain(id) {
+			continue
+		}
+		d, err := catalog.Definition(id)
+		if err != nil {
+			continue
+		}
+		if _, taken := p.config.Agents[d.ID]; !taken {
+			p.config.Agents[d.ID] = p.config.Agents[id]
+			delete(p.config.Agents, id)
+		}
+	}
 }
 
 // directory returns the absolute path of an existing directory.
@@ -281,6 +307,8 @@ type stage struct {
 	engine  *troupe.Engine
 	folders *outputs.Folders // around the store
 	store   store.Log
+	files   *sharedFiles // nil where files are on this machine alone
+	watched troupe.Store // the engine's own: what is stored in it is observed
 	tracer  *otel.Tracer // nil where nobody asks for traces
 
 	mu      sync.Mutex
@@ -290,16 +318,23 @@ type stage struct {
 	kept    []io.Closer                // what else is closed with the stage
 	// rehearses says that an agent has no model because nobody has chosen one.
 	rehearses bool
+
+	remotesMu sync.Mutex
+	remotes   map[string]*a2a.Agent // agents elsewhere, by name
 }
 
 // openStage wires an engine: events go to the store, from it into the manifest of
 // the session's folder, and then to the log and to whoever collects traces.
 func (p *Project) openStage(ctx context.Context) (*stage, error) {
+	if err := p.checkEngine(); err != nil {
+		return nil, err
+	}
 	store, err := p.openStore(ctx)
 	if err != nil {
 		return nil, err
 	}
-	folders, err := outputs.Keep(store, p.outputsDir(), outputs.Options{Describe: p.describe, Log: p.log})
+	kept, files := p.withFiles(store)
+	folders, err := outputs.Keep(kept, p.outputsDir(), outputs.Options{Describe: p.describe, Log: p.log})
 	if err != nil {
 		return nil, errors.Join(err, store.Close())
 	}
@@ -311,12 +346,12 @@ func (p *Project) openStage(ctx context.Context) (*stage, error) {
 	if tracer != nil {
 		sinks, config.Tracing = append(slices.Clone(sinks), tracer), tracer
 	}
-	config.Store = observe.Watch(folders, sinks...)
+	config.Store = observe.Watch(sharedFolders{folders, files}, sinks...)
 	engine, err := troupe.New(config)
 	if err != nil {
 		return nil, errors.Join(err, folders.Close(), store.Close())
 	}
-	return &stage{project: p, engine: engine, folders: folders, store: store, tracer: tracer, agents: map[playerKey]*player{}, pinned: map[string]*bundle.Catalog{}, servers: map[string]*mcp.Server{}}, nil
+	return &stage{project: p, engine: engine, folders: folders, store: store, watched: config.Store, files: files, tracer: tracer, agents: map[playerKey]*player{}, pinned: map[string]*bundle.Catalog{}, servers: map[string]*mcp.Server{}}, nil
 }
 
 // close stops every run, waits for it, and only then gives up what runs use.

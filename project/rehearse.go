@@ -23,26 +23,16 @@ func (p *Project) Rehearse(ctx context.Context, agent, command string) ([]rehear
 	if err != nil {
 		return nil, err
 	}
-	for _, s := range scenes {
-		report, err := theatre.Play(ctx, s.agent, s.command)
-		if err != nil {
-			return nil, errors.Join(err, theatre.Close())
-		}
-		reports = append(reports, report)
+	played, err := theatre.PlayAll(ctx, scenes)
+	if err = errors.Join(err, theatre.Close()); err != nil {
+		return nil, err
 	}
-	theatre.Settle(reports)
-	return reports, theatre.Close()
-}
-
-// A scene is a command to be played.
-type scene struct {
-	agent   *bundle.Definition
-	command bundle.Command
+	return append(reports, played...), nil
 }
 
 // scenes lists what is to be played. An agent that cannot be read is a dead end
 // where all are to be played.
-func (p *Project) scenes(agent, command string) (scenes []scene, failures []rehearse.Report, err error) {
+func (p *Project) scenes(agent, command string) (scenes []rehearse.Scene, failures []rehearse.Report, err error) {
 	if agent == "" {
 		definitions, findings := p.catalog().Definitions()
 		for _, f := range findings {
@@ -52,7 +42,7 @@ func (p *Project) scenes(agent, command string) (scenes []scene, failures []rehe
 		}
 		for _, d := range definitions {
 			for _, c := range d.Commands {
-				scenes = append(scenes, scene{d, c})
+				scenes = append(scenes, rehearse.Scene{Agent: d, Command: c})
 			}
 		}
 		return scenes, failures, nil
@@ -64,9 +54,12 @@ func (p *Project) scenes(agent, command string) (scenes []scene, failures []rehe
 	var names []string
 	for _, c := range d.Commands {
 		names = append(names, c.Cmd)
-		if command == "" || strings.TrimPrefix(command, "*") == strings.TrimPrefix(c.Cmd, "*") {
-			scenes = append(scenes, scene{d, c})
+		if command == "" {
+			scenes = append(scenes, rehearse.Scene{Agent: d, Command: c})
 		}
+	}
+	if found := d.Match(command); len(found) == 1 && found[0].Exact {
+		scenes = append(scenes, rehearse.Scene{Agent: d, Command: *found[0].Command})
 	}
 	if len(scenes) == 0 && command != "" {
 		hint := suggest.Hint("*"+strings.TrimPrefix(command, "*"), names)

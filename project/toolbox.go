@@ -26,6 +26,9 @@ import (
 // ofTheBundle stands, among an agent's tools, for all those that its bundle gives it.
 const ofTheBundle = "bundle"
 
+// runCommand is the tool that runs the commands an agent is granted.
+const runCommand = "run_command"
+
 // ready makes the tools that agents can be given by name.
 func (s *stage) ready(id string) map[string]func() (troupe.Tool, error) {
 	tools := map[string]func() (troupe.Tool, error){
@@ -33,7 +36,10 @@ func (s *stage) ready(id string) map[string]func() (troupe.Tool, error) {
 		"web_fetch":  s.webFetch, "web_search": s.webSearch, "wikipedia": s.wikipedia,
 	}
 	if commands := s.project.config.Agent(id).Commands; len(commands) > 0 {
-		tools["run_command"] = func() (troupe.Tool, error) { return s.project.commandTool(commands) }
+		tools[runCommand] = func() (troupe.Tool, error) { return s.project.commandTool(commands) }
+	}
+	for name := range s.project.config.A2A {
+		tools["ask_"+name] = func() (troupe.Tool, error) { return s.elsewhere(name) }
 	}
 	for name, tool := range map[string]func(files.Finder) troupe.Tool{
 		"read_file": files.Read, "list_files": files.List, "search_files": files.Search,
@@ -126,8 +132,7 @@ func (p *Project) guard(tools ...troupe.Tool) []troupe.Tool {
 
 // toolsOf makes the tools of an agent that has no bundle.
 func (s *stage) toolsOf(ctx context.Context, id string) ([]troupe.Tool, error) {
-	wanted := s.project.config.Agent(id).Tools
-	tools, err := s.granted(ctx, id, wanted, nil)
+	tools, err := s.granted(ctx, id, s.wanted(id), nil)
 	if err != nil {
 		return nil, err
 	}
@@ -141,10 +146,23 @@ func (s *stage) skillTools(id string) []troupe.Tool {
 	return skill.Tools(s.project.skills)
 }
 
+// wanted are the patterns of the tools that an agent is given. Whoever is granted commands
+// has the tool that runs them, and a bundle's agent keeps its own with it.
+func (s *stage) wanted(id string) []string {
+	own := s.project.config.Agent(id)
+	if len(own.Commands) == 0 || slices.ContainsFunc(own.Tools, func(pattern string) bool { return fits(pattern, runCommand) }) {
+		return own.Tools
+	}
+	if own.Tools == nil {
+		return []string{ofTheBundle, runCommand}
+	}
+	return append(slices.Clone(own.Tools), runCommand)
+}
+
 // equip adds to what a bundle gives an agent, or takes from it, as troupe.yaml says.
 func (s *stage) equip(ctx context.Context, catalog *bundle.Catalog, id string, o *bundle.Options) error {
 	skills := s.skillTools(id)
-	wanted := s.project.config.Agent(id).Tools
+	wanted := s.wanted(id)
 	if wanted == nil {
 		o.Tools = skills
 		return nil

@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -68,7 +69,7 @@ func (s *sharedServer) do(user, method, target string, body any) (status int, an
 		}
 		reader = bytes.NewReader(data)
 	}
-	ctx, cancel := context.WithTimeout(s.t.Context(), 2*time.Second) // which ends streams
+	ctx, cancel := context.WithCancel(s.t.Context())
 	defer cancel()
 	r := httptest.NewRequestWithContext(ctx, method, target, reader)
 	r.Host = "127.0.0.1"
@@ -77,9 +78,25 @@ func (s *sharedServer) do(user, method, target string, body any) (status int, an
 		r.Header.Set("Content-Type", "application/json")
 	}
 	w := httptest.NewRecorder()
-	s.handler.ServeHTTP(w, r)
+	s.handler.ServeHTTP(&leaving{ResponseRecorder: w, leave: cancel}, r)
 	return w.Code, w.Body.String()
 }
+
+// leaving is a reader of streams that leaves soon after one has begun.
+type leaving struct {
+	*httptest.ResponseRecorder
+	leave func()
+	once  sync.Once
+}
+
+func (l *leaving) Write(data []byte) (int, error) {
+	if strings.HasPrefix(l.Header().Get("Content-Type"), "text/event-stream") {
+		l.once.Do(func() { time.AfterFunc(time.Second, l.leave) })
+	}
+	return l.ResponseRecorder.Write(data)
+}
+
+func (l *leaving) Unwrap() http.ResponseWriter { return l.ResponseRecorder }
 
 func tokenOf(user string) string { return strings.Repeat(user+"-", 12) }
 

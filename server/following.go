@@ -22,8 +22,16 @@ type following struct {
 
 type replyKey struct{ run, step string }
 
-// growth is how much there is of a reply, in bytes.
-type growth struct{ attempt, text, thought int }
+// growth is how much there is of a reply, in bytes, and when the reader was last sent
+// some of it.
+type growth struct {
+	attempt, text, thought int
+	at                     time.Time
+}
+
+// atOnce is how far apart pieces of one reply are at least. What a model sends in between
+// goes with the next piece: nobody reads faster, and each piece costs a reader a write.
+const atOnce = 15 * time.Millisecond
 
 // follow sends a session's events after a number until ctx is done. last is the number
 // of the last one that is known to be stored.
@@ -111,7 +119,7 @@ func (f *following) goAlong(ctx context.Context) (large *frame, isBehind bool, e
 		}
 		began := time.Now()
 		if e.Seq == 0 {
-			err = f.sendDelta(&e)
+			err = f.sendDelta(ctx, &e)
 		} else if large, err = f.sendStored(&e); large != nil {
 			return large, true, nil
 		}
@@ -147,9 +155,17 @@ func (f *following) sendStored(e *troupe.Event) (large *frame, err error) {
 }
 
 // sendDelta sends what is new in a delta, in pieces that a slow reader may hold on to.
-func (f *following) sendDelta(e *troupe.Event) error {
+func (f *following) sendDelta(ctx context.Context, e *troupe.Event) error {
 	if !f.isNew(e) {
 		return nil
+	}
+	key := replyKey{e.Run, e.Step}
+	if told, ok := f.told[key]; ok {
+		if early := atOnce - time.Since(told.at); early > 0 {
+			pause(ctx, early)
+		}
+		told.at = time.Now()
+		f.told[key] = told
 	}
 	return f.sendParts(e)
 }

@@ -168,7 +168,7 @@ func TestAReplyThatBecomesWholeWhileAReaderCatchesUpIsShownWhole(t *testing.T) {
 		Server: s, out: &events{raw: recorder, control: http.NewResponseController(recorder)},
 		told: map[replyKey]growth{}, given: map[replyKey]growth{},
 	}
-	if err := f.sendDelta(&troupe.Event{Run: "r", Step: "1", Body: &troupe.TextDelta{Text: "one ", Attempt: 1}}); err != nil {
+	if err := f.sendDelta(t.Context(), &troupe.Event{Run: "r", Step: "1", Body: &troupe.TextDelta{Text: "one ", Attempt: 1}}); err != nil {
 		t.Fatal(err)
 	}
 	f.given = map[replyKey]growth{}
@@ -194,6 +194,34 @@ func TestAReplyThatBecomesWholeWhileAReaderCatchesUpIsShownWhole(t *testing.T) {
 	if shown != "one two" {
 		t.Errorf("it was shown %q", shown)
 	}
+}
+
+// Pieces of a reply that come faster than anybody reads are held back, so that what
+// comes meanwhile goes with the next; the first piece, and those of other replies, go at
+// once.
+func TestPiecesOfAReplyKeepApart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		recorder := httptest.NewRecorder()
+		f := &following{
+			Server: &Server{frames: newFrames()}, out: &events{raw: recorder, control: http.NewResponseController(recorder)},
+			told: map[replyKey]growth{}, given: map[replyKey]growth{},
+		}
+		began := time.Now()
+		for i, c := range []struct {
+			step  string
+			after time.Duration
+		}{{"1", 0}, {"2", 0}, {"1", atOnce}, {"2", atOnce}, {"1", 2 * atOnce}} {
+			if err := f.sendDelta(t.Context(), &troupe.Event{Run: "r", Step: c.step, Body: &troupe.TextDelta{Text: "word ", Attempt: 1}}); err != nil {
+				t.Fatal(err)
+			}
+			if at := time.Since(began); at != c.after {
+				t.Errorf("piece %d went after %v, not %v", i, at, c.after)
+			}
+		}
+		if n := strings.Count(recorder.Body.String(), "word "); n != 5 {
+			t.Errorf("%d of 5 pieces came", n)
+		}
+	})
 }
 
 func TestAnswersAreLimitedInBytesAndPaged(t *testing.T) {

@@ -209,3 +209,53 @@ func jsonBody(value any) io.Reader {
 	}
 	return bytes.NewReader(data)
 }
+
+// A completion that is sent again with its key is the answer that it was: of a new
+// conversation, of one that goes on, and of one that goes on from an earlier place.
+func TestACompletionWithAKeyIsMadeOnce(t *testing.T) {
+	w := open(t, clerk(t, recited()))
+	once := func(key string, said ...string) (string, string) {
+		t.Helper()
+		text, session := w.complete(turns(said...), nil, with("Idempotency-Key", key))
+		again, same := w.complete(turns(said...), nil, with("Idempotency-Key", key))
+		if again != text || same != session {
+			t.Errorf("%s: %q in %s, and again %q in %s", key, text, session, again, same)
+		}
+		runs := 0
+		for e := range w.store.Events(t.Context(), session, 0) {
+			if b, ok := e.Body.(*troupe.RunStarted); ok && b.IdempotencyKey == key {
+				runs++
+			}
+		}
+		if runs != 1 {
+			t.Errorf("%s: there are %d runs", key, runs)
+		}
+		return text, session
+	}
+	one, first := once("k1", "hello")
+	if _, session := once("k2", "hello", one, "and?"); session != first {
+		t.Errorf("it went on in %s, not %s", session, first)
+	}
+	if _, session := once("k3", "hello", one, "or?"); session == first {
+		t.Error("another way to go on went on in the same session")
+	}
+	status, answer := w.do("POST", "/v1/chat/completions", object{"model": "clerk", "messages": turns("something else")}, with("Idempotency-Key", "k1"))
+	if status != http.StatusUnprocessableEntity {
+		t.Errorf("another request with a known key: %d %s", status, answer)
+	}
+}
+
+// Who may ask again wants the answer, though the connection is gone.
+func TestACompletionWithAKeyOutlivesItsConnection(t *testing.T) {
+	words := make(chan string)
+	w := open(t, clerk(t, gated(words)))
+	session, key := w.session(), with("Idempotency-Key", "k1")
+	body := object{"model": "clerk", "messages": turns("hi"), "stream": true, "user": session}
+	f := w.stream("POST", "/v1/chat/completions", body, key)
+	f.next()
+	f.leave()
+	words <- "yes."
+	if text, same := w.complete(turns("hi"), object{"user": session}, key); text != "Well: yes." || same != session {
+		t.Errorf("it is %q in %s", text, same)
+	}
+}

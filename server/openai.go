@@ -64,7 +64,8 @@ type completing struct {
 }
 
 // complete answers as OpenAI's API does. A client that closes the connection has no
-// other way to say that it wants no answer: the run is cancelled.
+// other way to say that it wants no answer: the run is cancelled, unless the request has
+// a key, by which it may be sent again.
 func (s *Server) complete(c *call, in completionRequest) error {
 	if err := in.check(); err != nil {
 		return err
@@ -87,7 +88,7 @@ func (s *Server) complete(c *call, in completionRequest) error {
 		return err
 	}
 	defer func() {
-		if k.run != nil {
+		if k.run != nil && c.r.Header.Get("Idempotency-Key") == "" {
 			k.run.cancel(errClientLeft)
 		}
 	}()

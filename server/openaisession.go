@@ -8,9 +8,14 @@ import (
 
 // goOn begins a run with what the user says now, in the session of the conversation:
 // the one that the request names, or the one in which the earlier messages were
-// said. If there is none, a new one is told of them.
+// said. If there is none, a new one is told of them. A request that was sent before is
+// the run that it was then.
 func (s *Server) goOn(c *call, step troupe.Step, in *completionRequest, t *talk) (*running, error) {
-	input := troupe.Input{Text: t.text, Parts: t.parts}
+	key, err := c.key()
+	if err != nil {
+		return nil, err
+	}
+	input := troupe.Input{Text: t.text, Parts: t.parts, IdempotencyKey: key}
 	if named := in.named(); named != "" {
 		if _, _, err := s.find(c, named); err != nil {
 			return nil, err
@@ -29,17 +34,36 @@ func (s *Server) goOn(c *call, step troupe.Step, in *completionRequest, t *talk)
 	if err != nil {
 		return nil, err
 	}
+	isKnown, err := s.isOnRecord(c.r.Context(), info.ID, key)
+	if err != nil {
+		return nil, err
+	}
 	input.Session = info.ID
-	if info.Events == place.seq {
-		if run, err := s.begin(c, step, input); !errors.Is(err, troupe.ErrBusy) {
+	if isKnown || info.Events == place.seq {
+		if run, err := s.begin(c, step, input); isKnown || !errors.Is(err, troupe.ErrBusy) {
 			return run, err
 		}
 	}
-	// The session has gone on since: this is another way to go on from there.
-	if input.Session, err = s.fork(c.r.Context(), place.session, place.seq); err != nil {
+	if input.Session, err = s.forkFor(c, key, place); err != nil {
 		return nil, err
 	}
 	return s.begin(c, step, input)
+}
+
+// forkFor returns another way to go on from a place in a session that has gone on since:
+// for a request that has a key, always the same one.
+func (s *Server) forkFor(c *call, key string, place talkPlace) (string, error) {
+	request := talkKey{}.with("request of "+c.user, key, nil)
+	if key != "" {
+		if made, ok := s.placeOf(request); ok {
+			return made.session, nil
+		}
+	}
+	fork, err := s.fork(c.r.Context(), place.session, place.seq)
+	if err == nil && key != "" {
+		s.keepPlace(request, talkPlace{session: fork})
+	}
+	return fork, err
 }
 
 // named returns the id of the session that the request names.

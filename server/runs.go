@@ -76,7 +76,7 @@ func unmade(name string, err error) error {
 func (s *Server) begin(c *call, step troupe.Step, input troupe.Input) (*running, error) {
 	input.User = c.user
 	run, err := s.begun(c, input.Session, func(ctx context.Context) iter.Seq2[troupe.Event, error] {
-		return s.config.Engine.Run(ctx, step, input)
+		return s.config.Runs.Run(ctx, step, input)
 	})
 	return run, otherRequest(input.IdempotencyKey, err)
 }

@@ -29,12 +29,18 @@ import (
 type Config struct {
 	// Engine runs what requests ask for. The server does not close it.
 	Engine *troupe.Engine
+	// Runs carries out what requests ask for, where others than the engine are to do so:
+	// see package work. Nil means the engine.
+	Runs Runs
 	// Store is the engine's own, for listing and reading.
 	Store troupe.Store
 	// Cast is what can run.
 	Cast Cast
 	// Folders are where sessions keep their files. Nil means that they have none.
 	Folders Folders
+	// FileChanged, where set, is told that a person has changed a file of a session, before
+	// that is acknowledged: for folders that are on many machines.
+	FileChanged func(ctx context.Context, session string) error
 	// Logs finds events of all sessions, the latest first. Nil means that nothing
 	// can be searched for.
 	Logs func(ctx context.Context, query LogQuery) iter.Seq2[LogHit, error]
@@ -51,6 +57,8 @@ type Config struct {
 	// for a program that knows its users itself. Users and the server's own tokens then
 	// count for nothing. An error refuses the request.
 	Auth func(*http.Request) (user, role string, err error)
+	// Audit hears of every request that may change something, when it was answered.
+	Audit func(Audited)
 	// Operators are the users who may look at and change settings. Without users,
 	// whoever has the token is one.
 	Operators []string
@@ -98,6 +106,13 @@ type Config struct {
 	Page fs.FS
 	// Log is told of what goes wrong. Nil means nobody is.
 	Log *slog.Logger
+}
+
+// Runs carries out runs: see [troupe.Engine], which has these methods.
+type Runs interface {
+	Run(ctx context.Context, step troupe.Step, input troupe.Input) iter.Seq2[troupe.Event, error]
+	Resume(ctx context.Context, step troupe.Step, session string) iter.Seq2[troupe.Event, error]
+	Cancel(ctx context.Context, session string) error
 }
 
 // A Cast is what a server can run. It may be used concurrently.
@@ -198,6 +213,9 @@ type Server struct {
 func New(c Config) (*Server, error) {
 	if c.Engine == nil || c.Store == nil || c.Cast == nil {
 		return nil, errors.New("new server: it needs an engine, a store and a cast")
+	}
+	if c.Runs == nil {
+		c.Runs = c.Engine
 	}
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)

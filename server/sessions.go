@@ -230,7 +230,7 @@ func (s *Server) cancelRun(c *call) (none, error) {
 	if err != nil {
 		return none{}, err
 	}
-	return none{}, s.config.Engine.Cancel(c.r.Context(), info.ID)
+	return none{}, s.config.Runs.Cancel(c.r.Context(), info.ID)
 }
 
 func (s *Server) resumeRun(c *call) (started, error) {
@@ -243,7 +243,7 @@ func (s *Server) resumeRun(c *call) (started, error) {
 		return started{}, err
 	}
 	run, err := s.begun(c, info.ID, func(ctx context.Context) iter.Seq2[troupe.Event, error] {
-		return s.config.Engine.Resume(ctx, step, info.ID)
+		return s.config.Runs.Resume(ctx, step, info.ID)
 	})
 	if err != nil {
 		return started{}, s.withSeq(c, info.ID, err)

@@ -21,7 +21,7 @@ func encode(v any) string {
 }
 
 // answer carries out an exchange.
-func (e *Exchange) answer(w http.ResponseWriter, r *http.Request, body []byte) {
+func (e *Exchange) answer(w http.ResponseWriter, r *http.Request, speaks protocol, body []byte) {
 	var req struct {
 		Model   string `json:"model"`
 		Stream  bool   `json:"stream"`
@@ -41,6 +41,10 @@ func (e *Exchange) answer(w http.ResponseWriter, r *http.Request, body []byte) {
 	case e.body != nil:
 		w.WriteHeader(e.status)
 		out.write(string(e.body))
+	case speaks.events != nil:
+		w.Header().Set("Content-Type", speaks.contentType)
+		out.write("") // the status goes out before the first event
+		e.stream(r.Context(), out, speaks.events(e, req.Model), speaks.keepAlive())
 	case e.failure != "" && (e.place == ErrorAlone || e.place == ErrorInArray):
 		w.Header().Set("Content-Type", "text/event-stream")
 		alone := `{"error":` + e.failure + "}"
@@ -58,7 +62,7 @@ func (e *Exchange) answer(w http.ResponseWriter, r *http.Request, body []byte) {
 			w.Header().Set("Content-Type", "text/plain")
 		}
 		out.write("") // the status goes out before the first chunk
-		e.stream(r.Context(), out, e.chunks(req.Model, req.Options.IncludeUsage))
+		e.stream(r.Context(), out, e.chunks(req.Model, req.Options.IncludeUsage), speaks.keepAlive())
 	default:
 		w.Header().Set("Content-Type", "application/json")
 		out.write(encode(e.whole(req.Model)))
@@ -66,14 +70,14 @@ func (e *Exchange) answer(w http.ResponseWriter, r *http.Request, body []byte) {
 }
 
 // stream sends events with the faults between them.
-func (e *Exchange) stream(ctx context.Context, out *cutter, events []string) {
+func (e *Exchange) stream(ctx context.Context, out *cutter, events []string, keepAlive string) {
 	for i, event := range events {
 		if i == e.atChunk && !e.suffer(ctx) {
 			return
 		}
 		for range e.keepAlives {
 			e.sleep(ctx)
-			out.write(": keep-alive\n\n")
+			out.write(keepAlive)
 		}
 		e.sleep(ctx)
 		out.write(event)
@@ -132,21 +136,15 @@ func (e *Exchange) chunks(model string, usage bool) []string {
 	}
 	delta := func(d object) { add([]object{{"index": 0, "delta": d, "finish_reason": nil}}, nil) }
 
-	thought, text := e.spoken()
-	delta(object{"role": "assistant", "content": nil})
-	for _, word := range words(thought) {
-		delta(e.thoughtDelta(word))
+	pieces := e.deltas()
+	if e.is(ShapeHugeEvent) {
+		pieces = []object{e.oneDelta()}
 	}
-	for _, word := range words(text) {
-		so += word
-		delta(object{"content": word})
-	}
-	if !e.writesCalls() {
-		for i := range e.calls {
-			for _, piece := range e.callDeltas(i) {
-				delta(object{"tool_calls": []object{piece}})
-			}
+	for _, piece := range pieces {
+		if word, ok := piece["content"].(string); ok {
+			so += word
 		}
+		delta(piece)
 	}
 	if e.failure != "" {
 		return append(e.frame(list), e.failEvents()...)
@@ -172,7 +170,7 @@ func (e *Exchange) whole(model string) object {
 		return object{"error": json.RawMessage(e.failure)}
 	}
 	thought, text := e.spoken()
-	message := object{"role": "assistant", "content": text}
+	message := object{"role": "assistant", "content": e.content(text)}
 	if thought != "" {
 		for name, value := range e.thoughtDelta(thought) {
 			if name != "content" {
@@ -180,15 +178,11 @@ func (e *Exchange) whole(model string) object {
 			}
 		}
 	}
-	var calls []object
-	for _, call := range e.calls {
-		if e.writesCalls() {
-			break
+	if calls := e.wholeCalls(); calls != nil {
+		for _, call := range calls {
+			delete(call, "index") // only pieces have one
 		}
-		calls = append(calls, object{"id": call.ID, "type": "function", "function": object{"name": call.Name, "arguments": call.Arguments}})
-	}
-	if calls != nil {
-		message["tool_calls"] = calls
+		message["tool_calls"] = e.callList(calls...)
 	}
 	choice := object{"index": 0, "message": message, "finish_reason": nil}
 	choice["finish_reason"] = e.reason()

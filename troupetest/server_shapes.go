@@ -34,6 +34,13 @@ const (
 	ShapeCumulative         Shape = "all arguments so far with each piece" // gateways
 	ShapeEmptyFirst         Shape = "empty arguments before the real ones" // translators of the Messages API
 	ShapeCallsInText        Shape = "calls written into the text"          // servers without a tool parser
+	ShapeStringIndex        Shape = "a call's index as a string"           // proxies
+	ShapeNumberID           Shape = "a call's id as a number"              // local servers
+	ShapeOneCall            Shape = "a call that is in no list"            // proxies
+	ShapeInterleavedCalls   Shape = "pieces of all calls by turns"         // servers that write calls at the same time
+	ShapeContentParts       Shape = "text as a list of parts"              // Mistral, gateways
+	ShapeReasoningObject    Shape = "an object as reasoning"               // gateways, beside reasoning_content
+	ShapeHugeEvent          Shape = "all in one event of over a megabyte"  // calls that write a file, padding against eavesdroppers
 )
 
 // Shapes lists all shapes.
@@ -41,7 +48,8 @@ func Shapes() []Shape {
 	return []Shape{
 		ShapeNoReason, ShapeNumberReason, ShapeWhole, ShapeNoBlankLines, ShapeByteOrderMark, ShapePings, ShapeNaN, ShapeMessageBesideDelta,
 		ShapeMistyped, ShapeEmptyUsage, ShapeThinkTags, ShapeReasoning, ShapeReasoningDetails, ShapeWholeCalls, ShapeNoIDs, ShapeObjectArguments,
-		ShapeRepeatedArguments, ShapeCumulative, ShapeEmptyFirst, ShapeCallsInText,
+		ShapeRepeatedArguments, ShapeCumulative, ShapeEmptyFirst, ShapeCallsInText, ShapeStringIndex, ShapeNumberID, ShapeOneCall,
+		ShapeInterleavedCalls, ShapeContentParts, ShapeReasoningObject, ShapeHugeEvent,
 	}
 }
 
@@ -81,17 +89,6 @@ func (e Exchange) FailIn(place ErrorPlace, errorObject string) Exchange {
 
 func (e *Exchange) is(shape Shape) bool { return slices.Contains(e.shapes, shape) }
 
-// thoughtDelta is a piece of a thought.
-func (e *Exchange) thoughtDelta(piece string) object {
-	switch {
-	case e.is(ShapeReasoning):
-		return object{"reasoning": piece}
-	case e.is(ShapeReasoningDetails):
-		return object{"content": "", "reasoning_details": []object{{"type": "reasoning.text", "text": piece, "index": 0}}}
-	}
-	return object{"reasoning_content": piece}
-}
-
 // spoken is what comes as text, and what of the thought comes apart from it.
 func (e *Exchange) spoken() (thought, text string) {
 	thought, text = e.thought, e.text
@@ -109,47 +106,6 @@ func (e *Exchange) spoken() (thought, text string) {
 // writesCalls reports whether calls go into the text.
 func (e *Exchange) writesCalls() bool {
 	return e.is(ShapeCallsInText) && e.text == "" && len(e.calls) > 0
-}
-
-// callDeltas are the pieces in which a call comes.
-func (e *Exchange) callDeltas(i int) []object {
-	call := e.calls[i]
-	var arguments any = call.Arguments
-	if e.is(ShapeObjectArguments) && json.Valid([]byte(call.Arguments)) {
-		arguments = json.RawMessage(call.Arguments)
-	}
-	whole := object{"index": i, "id": call.ID, "type": "function", "function": object{"name": call.Name, "arguments": arguments}}
-	switch {
-	case e.is(ShapeNoIDs):
-		delete(whole, "index")
-		delete(whole, "id")
-		return []object{whole}
-	case e.is(ShapeWholeCalls):
-		whole["index"] = 0
-		return []object{whole}
-	case e.is(ShapeObjectArguments):
-		return []object{whole}
-	}
-	half := len(call.Arguments) / 2
-	pieces := []string{"", call.Arguments[:half], call.Arguments[half:]}
-	switch {
-	case e.is(ShapeRepeatedArguments):
-		pieces = []string{"", call.Arguments[:half], call.Arguments[half:], call.Arguments}
-	case e.is(ShapeCumulative):
-		pieces = []string{"", call.Arguments[:half], call.Arguments}
-	case e.is(ShapeEmptyFirst):
-		pieces = []string{"{}", call.Arguments}
-	}
-	var list []object
-	for n, piece := range pieces {
-		function := object{"arguments": piece}
-		d := object{"index": i, "function": function}
-		if n == 0 {
-			d["id"], d["type"], function["name"] = call.ID, "function", call.Name
-		}
-		list = append(list, d)
-	}
-	return list
 }
 
 // reason is how the end of the answer is put; nil leaves it out.
@@ -183,6 +139,9 @@ func (e *Exchange) distort(chunk object, so string) object {
 		if e.is(ShapeNaN) {
 			choice["logprobs"] = nan{}
 		}
+	}
+	if e.is(ShapeHugeEvent) && len(choices) > 0 && choices[0]["finish_reason"] == nil {
+		chunk["obfuscation"] = strings.Repeat("x", 3<<19)
 	}
 	if e.is(ShapeMistyped) {
 		chunk["created"], chunk["id"], chunk["system_fingerprint"] = "now", 17, []int{1}

@@ -249,10 +249,10 @@ func TestServerKeepsToThePlan(t *testing.T) {
 
 // Every shape is really sent: it differs from the plain answer, and from the others.
 func TestShapesDifferFromThePlainAnswer(t *testing.T) {
-	exchange := troupetest.ServeCalls(troupe.ToolCall{ID: "a", Name: "f", Arguments: `{"x":1}`}).Thought("hm ha")
-	seen := map[string]troupetest.Shape{}
-	for _, shape := range append([]troupetest.Shape{""}, troupetest.Shapes()...) {
-		s := troupetest.NewServer(t, exchange.As(shape))
+	calls := troupetest.ServeCalls(troupe.ToolCall{ID: "a", Name: "f", Arguments: `{"x":1}`}, troupe.ToolCall{ID: "b", Name: "f", Arguments: `{"x":2}`}).Thought("hm ha")
+	seen := map[string]string{}
+	send := func(name string, exchange troupetest.Exchange) {
+		s := troupetest.NewServer(t, exchange)
 		resp, err := s.Client().Post(s.URL+"/chat/completions", "application/json",
 			strings.NewReader(`{"model":"m","stream":true,"messages":[{"role":"user","content":"hi"}],"tools":[{"type":"function","function":{"name":"f","parameters":{}}}]}`))
 		if err != nil {
@@ -261,11 +261,37 @@ func TestShapesDifferFromThePlainAnswer(t *testing.T) {
 		body, err := io.ReadAll(resp.Body)
 		resp.Body.Close()
 		if err != nil || resp.StatusCode != 200 {
-			t.Fatalf("%q: %d, %v", shape, resp.StatusCode, err)
+			t.Fatalf("%q: %d, %v", name, resp.StatusCode, err)
 		}
 		if other, ok := seen[string(body)]; ok {
-			t.Errorf("%q is sent as %q is:\n%s", shape, other, body)
+			t.Errorf("%q is sent as %q is:\n%.2000s", name, other, body)
 		}
-		seen[string(body)] = shape
+		seen[string(body)] = name
+	}
+	send("the plain answer", calls.Text("so"))
+	send("the plain answer without a text", calls)
+	for _, shape := range troupetest.Shapes() {
+		if shape == troupetest.ShapeCallsInText { // only where there is no other text
+			send(string(shape), calls.As(shape))
+			continue
+		}
+		send(string(shape), calls.Text("so").As(shape))
+	}
+}
+
+// An answer that is not streamed has the shapes too that are about what it says.
+func TestWholeAnswersHaveShapes(t *testing.T) {
+	exchange := troupetest.ServeCalls(troupe.ToolCall{ID: "a", Name: "f", Arguments: `{"x":1}`}).Text("so").Thought("hm")
+	for shape, want := range map[troupetest.Shape]string{
+		troupetest.ShapeNumberID:        `"id":7001`,
+		troupetest.ShapeOneCall:         `"tool_calls":{`,
+		troupetest.ShapeContentParts:    `"content":[{`,
+		troupetest.ShapeObjectArguments: `"arguments":{"x":1}`,
+		troupetest.ShapeReasoningObject: `"reasoning":{`,
+	} {
+		s := troupetest.NewServer(t, exchange.As(shape))
+		if _, body, err := post(t.Context(), s, plain); err != nil || !strings.Contains(body, want) {
+			t.Errorf("%q: %v, want %s in %s", shape, err, want, body)
+		}
 	}
 }

@@ -38,6 +38,7 @@ func (l *linter) agent(from viewpoint, d *bundle.Definition) {
 		d = &other
 	}
 	l.persona(d)
+	l.strict(d)
 	l.commands(d)
 	l.builtins(d)
 	l.criticalVariables(from, d)

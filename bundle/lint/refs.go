@@ -106,6 +106,9 @@ func (v viewpoint) stat(loc workspace.Location, err error) (workspace.Location, 
 // judge says what is wrong with a reference that could not be followed to a place.
 func (l *linter) judge(from viewpoint, ref bundle.Reference, at workspace.Location, err error) {
 	b := from.in
+	if bundle.IsProvided(ref.Path) {
+		return
+	}
 	if unknown, ok := errors.AsType[*workspace.UnknownVariable](err); ok {
 		l.unknownVariable(b, ref, unknown.Name)
 		return

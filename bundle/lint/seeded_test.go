@@ -27,6 +27,7 @@ const (
 	alpha = "bmad/bmm/agents/pm.md"
 	pm6   = "_bmad/bmm/agents/pm.md"
 	pm4   = ".bmad-core/agents/pm.md"
+	own   = "src/modules/own/agents/own.agent.yaml"
 )
 
 var defects = []defect{
@@ -93,6 +94,12 @@ var defects = []defect{
 	{"an override of nobody", "toml", "_bmad/custom/bmad-agent-nobody.toml", "", "[agent]\nicon = 'x'\n", [2]string{"_bmad/custom/bmad-agent-nobody.toml"}},
 	{"a central config that is no TOML", "toml", "_bmad/config.toml", `project_name = "Lantern"`, `project_name = Lantern`, [2]string{}},
 	{"a menu's skill that is missing", "toml", ".agents/skills/bmad-agent-pm/customize.toml", "code = \"PRD\"\ndescription = \"Create a PRD\"\nskill = \"bmad-prd\"", "code = \"PX\"\ndescription = \"Create\"\nskill = \"bmad-prod\"", [2]string{".agents/skills/bmad-agent-pm/customize.toml"}},
+	{"a key that the schema does not know", "source", own, "    icon: X", "    icon: X\n    colour: red", [2]string{own, "colour: red"}},
+	{"an agent without an icon", "source", own, "    icon: X\n", "", [2]string{own, "metadata:"}},
+	{"a trigger that the schema refuses", "source", own, "trigger: CP or fuzzy match on create-prd", "trigger: CP or fuzzy match on Create PRD", [2]string{}},
+	{"a description without its code", "source", own, `description: "[CP] Create"`, `description: Create`, [2]string{own, "trigger: CP"}},
+	{"an item without a target", "source", own, "      action: help them\n", "", [2]string{own, "trigger: help-me"}},
+	{"a flag that is none", "source", own, "hasSidecar: false", "hasSidecar: maybe", [2]string{}},
 	{"a reference of a skill that is missing", "toml", ".agents/skills/bmad-prd/SKILL.md", "references/guide.md", "references/guides.md", [2]string{}},
 }
 
@@ -111,9 +118,37 @@ func TestSeededDefectsAreFoundWhereTheyAre(t *testing.T) {
 	}
 }
 
+// ownAgent is an agent as the schema of version 6.0 has it.
+const ownAgent = `agent:
+  metadata:
+    id: "_bmad/own/agents/own.md"
+    name: Ona
+    title: Owner
+    icon: X
+    hasSidecar: false
+  persona:
+    role: r
+    identity: i
+    communication_style: c
+    principles: [p]
+  menu:
+    - trigger: CP or fuzzy match on create-prd
+      action: create it
+      description: "[CP] Create"
+    - trigger: help-me
+      action: help them
+      description: "Help"
+`
+
 // healthy writes a tree without defects and returns its directory.
 func healthy(t *testing.T, tree string) string {
 	t.Helper()
+	if tree == "source" {
+		dir := t.TempDir()
+		put(t, dir, "src/modules/own/module.yaml", "code: own\nname: Own\n")
+		put(t, dir, own, ownAgent)
+		return dir
+	}
 	archive, err := txtar.ParseFile("../testdata/generations/" + tree + ".txtar")
 	if err != nil {
 		t.Fatal(err)

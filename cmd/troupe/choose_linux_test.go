@@ -42,7 +42,7 @@ func inTerminal(t *testing.T, dir, typed string, args ...string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	c := exec.CommandContext(ctx, self, args...)
 	c.Dir, c.Env = dir, append(os.Environ(), "GORACE="+hurry, "TERM=xterm")

@@ -43,7 +43,7 @@ func deliverInTerminal(t *testing.T, dir string, env []string, args ...string) *
 	if err != nil {
 		t.Skipf("no terminal can be had here: %v", err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	t.Cleanup(cancel)
 	y := &tty{t: t, file: master, more: make(chan struct{}, 1), cmd: exec.CommandContext(ctx, "troupe", args...)}
 	y.cmd.Dir, y.cmd.Stdin, y.cmd.Stdout, y.cmd.Stderr = dir, slave, slave, slave
@@ -85,7 +85,7 @@ func (y *tty) screen() string {
 // sees waits until all parts were shown.
 func (y *tty) sees(parts ...string) {
 	y.t.Helper()
-	late := time.After(time.Minute)
+	late := time.After(5 * time.Minute)
 	for {
 		missing, screen := "", y.screen()
 		for _, part := range parts {

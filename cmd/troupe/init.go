@@ -58,7 +58,7 @@ func (p *program) writeProject(dir string) error {
 		p.tellInstalled(opened, at)
 		return nil
 	}
-	p.tell("\nTry:\n  troupe%s agents                 who is there\n  troupe%s rehearse               play every command, with no model\n  troupe%s chat mira              talk to Mira; *decide begins her workflow\n\nNo model is needed for any of this. To use one, set OPENAI_API_KEY, or model in troupe.yaml.", at, at, at)
+	p.tell("\nTry:\n  troupe%s agents                 who is there\n  troupe%s rehearse               play every command, with no model\n  troupe%s chat mira              talk to Mira; *decide begins her workflow\n\nNo model is needed for any of this. To use one, set a provider's key such as OPENAI_API_KEY, or model in troupe.yaml.", at, at, at)
 	return nil
 }
 

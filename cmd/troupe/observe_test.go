@@ -40,7 +40,7 @@ func TestTheLogOfAnotherProcessIsFollowed(t *testing.T) {
 	if first := start(t, dir, nil, nil, "run", "clerk", "before"); first.code() != 0 {
 		t.Fatal(first.err.String())
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	follower := exec.CommandContext(ctx, "troupe", "logs", "--follow", "--json", "--grep", "otter*")
 	follower.Dir, follower.Env = dir, []string{"PATH=" + os.Getenv("PATH"), "GORACE=" + hurry}

@@ -42,7 +42,7 @@ type process struct {
 // start starts troupe in a directory, with nothing in its environment but what is given.
 func start(t *testing.T, dir string, env []string, in io.Reader, args ...string) *process {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	t.Cleanup(cancel)
 	p := &process{Cmd: exec.CommandContext(ctx, "troupe", args...)}
 	p.Dir, p.Stdin, p.Stdout, p.Stderr = dir, in, &p.out, &p.err

@@ -250,5 +250,9 @@ func (g *progress) ended(e *troupe.Event, end *troupe.RunFinished) {
 			text = status + ": " + made
 		}
 	}
-	g.line("%-15s %-40s %s  %s", e.Agent, text, g.spent(e.Run), terminal.Duration(e.Time.Sub(g.started[e.Run])))
+	took := ""
+	if began, ok := g.started[e.Run]; ok { // else it began in a process that is gone
+		took = "  " + terminal.Duration(e.Time.Sub(began))
+	}
+	g.line("%-15s %-40s %s%s", e.Agent, text, g.spent(e.Run), took)
 }

@@ -19,7 +19,7 @@ func (p *program) rehearseCommand() *cobra.Command {
 		Short: "Play commands with no model and report where they lead",
 		Long: "Plays every command of every agent, or those named, with no model: questions get stand-in answers, and what is saved\n" +
 			"is thrown away. Token counts are of the context at the start, of the context by the end, and of the context if all files\n" +
-			"that the agent names were loaded at the start.",
+			"that the agent names were loaded at the start; of a single command, also what each file adds.",
 		Args:              cobra.MaximumNArgs(2),
 		ValidArgsFunction: p.completeAgents,
 		RunE: func(c *cobra.Command, args []string) error {
@@ -64,6 +64,11 @@ func (p *program) writeRehearsal(reports []rehearse.Report) error {
 	}
 	if err := table.Flush(); err != nil {
 		return err
+	}
+	if len(reports) == 1 { // one command was asked for: step by step
+		for _, f := range reports[0].Tokens.Files {
+			fmt.Fprintf(p.out, "%8s tokens more, %s in all: %s\n", "+"+terminal.Count(f.Added), terminal.Count(f.Context), f.File)
+		}
 	}
 	for _, r := range reports {
 		for _, text := range r.DeadEnds {

@@ -33,7 +33,7 @@ func (p *program) serve(ctx context.Context, opened *project.Project, address st
 	return serveHTTP(ctx, opened, address, "serve", func(base, token string) { p.tellLink(opened, base, token) })
 }
 
-// serveHTTP serves the project, to MCP clients beside the page, once told has heard where
+// serveHTTP serves the project, to MCP clients and agents of others beside the page, once told has heard where
 // that is and with which token, which is empty where users have their own.
 func serveHTTP(ctx context.Context, opened *project.Project, address, command string, told func(base, token string)) (err error) {
 	web, err := opened.Server(ctx)
@@ -45,12 +45,33 @@ func serveHTTP(ctx context.Context, opened *project.Project, address, command st
 		return err
 	}
 	defer func() { err = errors.Join(err, clients.Close()) }()
+	if err := mountA2A(ctx, opened, web); err != nil {
+		return err
+	}
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", cmp.Or(address, opened.Addr()))
 	if err != nil {
 		return fmt.Errorf("%s: %w", command, err)
 	}
+	stop := beside(ctx, opened.RunSchedules, opened.RunRetention)
+	defer func() { err = errors.Join(err, stop()) }()
 	told("http://"+listener.Addr().String(), web.Token())
 	return web.Serve(ctx, listener)
+}
+
+// beside has functions run until stop is called, which waits for them.
+func beside(ctx context.Context, functions ...func(context.Context) error) (stop func() error) {
+	ctx, cancel := context.WithCancel(ctx)
+	ended := make(chan error, len(functions))
+	for _, f := range functions {
+		go func() { ended <- f(ctx) }()
+	}
+	return func() (err error) {
+		cancel()
+		for range functions {
+			err = errors.Join(err, <-ended)
+		}
+		return err
+	}
 }
 
 // tellLink says where the page is and who may open it.

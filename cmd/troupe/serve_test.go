@@ -16,7 +16,7 @@ import (
 // serveIn starts the server in a project and returns its address and token.
 func serveIn(t *testing.T, dir string, env ...string) (base, token string, stop func() error) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	t.Cleanup(cancel)
 	server := exec.CommandContext(ctx, "troupe", "serve", "--addr", "127.0.0.1:0")
 	server.Dir, server.Env = dir, append([]string{"PATH=" + os.Getenv("PATH"), "GORACE=" + hurry}, env...)

@@ -64,6 +64,7 @@ const maxDirs = 20
 func Find(files Files) []Check {
 	marks := map[string][]string{} // directory: names of files that mean something
 	hasTests := map[string]bool{}
+	var tests []string // of Python
 	for _, name := range files.Paths() {
 		dir, base := path.Dir(name), path.Base(name)
 		if dir == "." {
@@ -79,9 +80,12 @@ func Find(files Files) []Check {
 		if nodeTest.MatchString(base) {
 			hasTests[dir] = true
 		}
-		if strings.HasPrefix(name, "tests/") && strings.HasPrefix(base, "test_") && strings.HasSuffix(base, ".py") && !slices.Contains(marks[""], "tests/") {
-			marks[""] = append(marks[""], "tests/")
+		if pythonTest.MatchString(name) {
+			tests = append(tests, name)
 		}
+	}
+	if len(tests) > 0 {
+		marks[""] = append(marks[""], pythonTests)
 	}
 	var dirs []string
 	for dir := range marks {
@@ -90,10 +94,28 @@ func Find(files Files) []Check {
 	slices.Sort(dirs)
 	var found []Check
 	for _, dir := range dirs[:min(len(dirs), maxDirs)] {
-		found = append(found, inDir(files, dir, marks[dir], testsBelow(hasTests, dir))...)
+		found = append(found, inDir(files, dir, marks[dir], testsBelow(hasTests, dir), tests)...)
 	}
 	slices.SortStableFunc(found, func(a, b Check) int { return cost(a.Name) - cost(b.Name) })
 	return found
+}
+
+// Standard is Find for a tree whose own word is not taken for anything: only commands
+// that are built in here, and none that a file of it spells out.
+func Standard(files Files) []Check { return Find(standard{files}) }
+
+// standard hides what defines commands.
+type standard struct{ Files }
+
+func (s standard) Paths() []string {
+	return slices.DeleteFunc(slices.Clone(s.Files.Paths()), func(name string) bool { return path.Base(name) == "Makefile" })
+}
+
+func (s standard) Read(name string) string {
+	if path.Base(name) == "package.json" {
+		return "{}"
+	}
+	return s.Files.Read(name)
 }
 
 var nodeTest = regexp.MustCompile(`\.(test|spec)\.(js|mjs|cjs|ts)$|^test\.(js|mjs|cjs)$`)
@@ -116,8 +138,8 @@ func cost(name string) int {
 	return 9
 }
 
-// inDir returns the checks of one directory.
-func inDir(files Files, dir string, marks []string, hasTests bool) (found []Check) {
+// inDir returns the checks of one directory. Tests are the repository's tests in Python.
+func inDir(files Files, dir string, marks []string, hasTests bool, tests []string) (found []Check) {
 	add := func(name, format string, argv ...string) {
 		if dir != "" {
 			name += " " + dir
@@ -148,8 +170,11 @@ func inDir(files Files, dir string, marks []string, hasTests bool) (found []Chec
 		add("check", "", "cargo", "check", "--offline")
 		add("test", "", "cargo", "test", "--offline")
 	}
-	if has("pytest.ini") || has("tests/") || has("pyproject.toml") && strings.Contains(files.Read(path.Join(dir, "pyproject.toml")), "pytest") {
+	switch {
+	case has("pytest.ini") || has("pyproject.toml") && strings.Contains(files.Read(path.Join(dir, "pyproject.toml")), "pytest"):
 		add("test", "", "python3", "-m", "pytest", "-q")
+	case has(pythonTests):
+		add("test", "", pythonCommand(files, tests)...)
 	}
 	if len(found) == 0 && has("Makefile") {
 		for _, target := range []string{"check", "test"} {

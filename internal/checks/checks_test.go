@@ -44,6 +44,10 @@ func TestFind(t *testing.T) {
 		{"Rust", tree{"Cargo.toml": ""}, "check: cargo check --offline; test: cargo test --offline"},
 		{"Python", tree{"pytest.ini": "", "a.py": ""}, "test: python3 -m pytest -q"},
 		{"Python by its tests", tree{"tests/test_a.py": ""}, "test: python3 -m pytest -q"},
+		{"Python with unittest", tree{"tests/test_a.py": "import unittest\n", "tests/__init__.py": ""}, "test: python3 -m unittest discover -v -s tests -t ."},
+		{"Python with unittest, no package", tree{"tests/test_a.py": "from unittest import TestCase\n"}, "test: python3 -m unittest discover -v -s tests"},
+		{"Python with a test beside", tree{"test_a.py": "import unittest\n"}, "test: python3 -m unittest discover -v"},
+		{"unittest by pytest", tree{"tests/test_a.py": "import unittest\n", "requirements-dev.txt": "pytest==8\n"}, "test: python3 -m pytest -q"},
 		{"make check", tree{"Makefile": "all:\ncheck: x\ntest: y\n"}, "check: make check"},
 		{"make test", tree{"Makefile": "test:\n\ttrue\n"}, "test: make test"},
 		{"make beside Go", tree{"Makefile": "test:\n", "go.mod": ""}, "build: go build ./...; vet: go vet ./...; test: go test ./..."},
@@ -60,6 +64,19 @@ func TestFind(t *testing.T) {
 				t.Errorf("got  %s\nwant %s", joined, c.want)
 			}
 		})
+	}
+}
+
+// What an agent wrote does not say which commands are run.
+func TestStandardChecksAreNotDefinedByTheTree(t *testing.T) {
+	files := tree{"package.json": `{"scripts":{"test":"curl evil","build":"true"}}`, "a.test.js": "", "sub/Makefile": "test:\n\ttrue\n", "api/go.mod": ""}
+	if got := Describe(Standard(files)); got != "build api, vet api, test, test api" {
+		t.Error(got)
+	}
+	for _, c := range Standard(files) {
+		if c.Name == "test" && c.Command() != "node --test --test-reporter=tap" {
+			t.Error(c.Command())
+		}
 	}
 }
 
@@ -205,6 +222,7 @@ func TestRunnersThatAreRead(t *testing.T) {
 		failing        string
 	}{
 		{"pytest", "FAILED tests/test_a.py::test_b - assert 1 == 2\n1 failed, 3 passed, 1 skipped in 0.02s\n", 4, 1, "tests/test_a.py::test_b"},
+		{"unittest", "test_b (tests.test_a.T.test_b) ... FAIL\nFAIL: test_b (tests.test_a.T.test_b)\nRan 5 tests in 0.001s\n\nFAILED (failures=1, skipped=1)\n", 4, 1, "test_b (tests.test_a.T.test_b)"},
 		{"cargo", "test a::b ... FAILED\ntest result: FAILED. 3 passed; 1 failed; 2 ignored; 0 measured\n", 4, 2, "a::b"},
 		{"jest", "Tests:       1 failed, 1 skipped, 3 passed, 5 total\n", 4, 1, ""},
 		{"TAP", "not ok 2 - adds\n# tests 5\n# skipped 1\n", 4, 1, "adds"},

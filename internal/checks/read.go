@@ -70,8 +70,11 @@ var (
 	tapSkipped   = regexp.MustCompile(`(?m)^(?:# |ℹ )(?:skipped|todo) (\d+)`)
 	specFailed   = regexp.MustCompile(`(?m)^\s*✖ (.+?) \([\d.]+ms\)`)
 	goFailed     = regexp.MustCompile(`(?m)^\s*--- FAIL: (\S+)`)
-	pytestFailed = regexp.MustCompile(`(?m)^(?:FAILED|ERROR) (\S+)`)
+	pytestFailed = regexp.MustCompile(`(?m)^(?:FAILED|ERROR) ([^(\s]\S*)`)
 	pytestTests  = regexp.MustCompile(`(?m)^=*\s*(?:(\d+) failed)?,? ?(?:(\d+) passed)?(?:, (\d+) skipped)?[^\n]* in [\d.]+`)
+	unitFailed   = regexp.MustCompile(`(?m)^(?:FAIL|ERROR): (\S+ \([\w.]+\))$`)
+	unitTests    = regexp.MustCompile(`(?m)^Ran (\d+) tests? in [\d.]+s`)
+	unitSkipped  = regexp.MustCompile(`(?m)^(?:OK|FAILED) \(.*skipped=(\d+)`)
 	cargoFailed  = regexp.MustCompile(`(?m)^test (\S+) \.\.\. FAILED`)
 	cargoTests   = regexp.MustCompile(`(?m)^test result: \w+\. (\d+) passed; (\d+) failed; (\d+) ignored`)
 	jestTests    = regexp.MustCompile(`(?m)^Tests:\s+(?:(\d+) failed, )?(?:(\d+) skipped, )?(?:(\d+) passed, )?(\d+) total`)
@@ -79,7 +82,7 @@ var (
 
 // readTests reads what the usual runners say.
 func (o *Outcome) readTests(text string) {
-	for _, pattern := range []*regexp.Regexp{tapFailed, specFailed, goFailed, pytestFailed, cargoFailed} {
+	for _, pattern := range []*regexp.Regexp{tapFailed, specFailed, goFailed, pytestFailed, unitFailed, cargoFailed} {
 		for _, m := range pattern.FindAllStringSubmatch(text, 200) {
 			o.Failing = append(o.Failing, strings.TrimSpace(m[1]))
 		}
@@ -101,6 +104,15 @@ func (o *Outcome) readTests(text string) {
 			o.Tests += number(m[1]) + number(m[2])
 			o.Skipped += number(m[3])
 		}
+	case unitTests.MatchString(text):
+		o.Tests = 0
+		for _, m := range unitTests.FindAllStringSubmatch(text, -1) {
+			o.Tests += number(m[1])
+		}
+		for _, m := range unitSkipped.FindAllStringSubmatch(text, -1) {
+			o.Skipped += number(m[1])
+		}
+		o.Tests -= o.Skipped
 	case jestTests.MatchString(text):
 		m := jestTests.FindStringSubmatch(text)
 		o.Skipped = number(m[2])
@@ -196,7 +208,7 @@ func cause(r sandbox.Result, text string, o *Outcome) (string, string) {
 	case noNetwork.MatchString(text):
 		return CauseEnvironment, "it needs the network, which checks do not have: " + lineWith(text, noNetwork) + ". Fetch what it needs in pipeline.setup."
 	case noModules.MatchString(text):
-		return CauseEnvironment, "something that it depends on is not here: " + lineWith(text, noModules) + ". Fetch it in pipeline.setup (npm ci, go mod download, ...), or show it by pipeline.link."
+		return CauseEnvironment, "something that it depends on is not here: " + lineWith(text, noModules) + ". Fetch it in pipeline.setup (npm ci, go mod download, ...), show it by pipeline.link, or set pipeline.checks to what can run here."
 	case noFile.MatchString(text) && len(o.Failing) == 0 && len(o.Diagnostics) == 0:
 		return CauseEnvironment, "it wants to write where it may not: " + lineWith(text, noFile)
 	}

@@ -123,6 +123,44 @@ func treeOf(t testing.TB, w *Worktree) *Tree {
 	return tree
 }
 
+// Git locks a worktree while it makes it. Killed in the midst of that, it leaves the lock,
+// and as much of the folder as it had got to.
+func TestAWorktreeThatWasNotMadeToItsEndIsMadeAnew(t *testing.T) {
+	for name, damage := range map[string]string{"the folder is gone": "rm -rf $W", "half of the folder is there": "rm $W/a.txt $G/index", "nothing is missing": "true"} {
+		t.Run(name, func(t *testing.T) {
+			r := newRepo(t)
+			w := newWorktree(t, r)
+			head := headOf(t, w)
+			sh(t, r.Top, "W="+w.Dir+" G="+w.GitDir()+"; echo initializing >$G/locked; "+damage)
+			again, made, err := r.Worktree(t.Context(), w.Dir, w.Branch, head)
+			if err != nil || !made {
+				t.Fatal(made, err)
+			}
+			if got, err := again.Snapshot(t.Context()); err != nil || got != treeIDOf(t, again) {
+				t.Errorf("it holds %s: %v", got, err)
+			}
+			scratch := filepath.Join(t.TempDir(), "clean")
+			s, err := r.Scratch(t.Context(), scratch, head)
+			if err != nil {
+				t.Fatal(err)
+			}
+			sh(t, r.Top, "W="+s.Dir+" G="+s.GitDir()+"; echo initializing >$G/locked; "+damage)
+			if _, err := r.Scratch(t.Context(), scratch, head); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+func treeIDOf(t testing.TB, w *Worktree) string {
+	t.Helper()
+	id, err := w.TreeOf(t.Context(), "HEAD")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return id
+}
+
 func TestWhatCannotBeWorkedOnIsRefused(t *testing.T) {
 	t.Setenv("GIT_CONFIG_GLOBAL", "/dev/null")
 	if _, err := Open(t.Context(), t.TempDir()); !errors.Is(err, ErrNone) {

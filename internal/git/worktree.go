@@ -82,6 +82,9 @@ func (r *Repo) opened(dir, branch string) (*Worktree, error) {
 		if err != nil || strings.TrimSpace(string(data)) != filepath.Join(dir, ".git") {
 			continue
 		}
+		if _, err := os.Lstat(filepath.Join(folder, "locked")); err == nil {
+			return nil, fmt.Errorf("%s was not made to its end", dir) // git unlocks it then
+		}
 		w := &Worktree{Repo: r, Dir: dir, Branch: branch, gitDir: folder}
 		if branch != "" {
 			head, err := os.ReadFile(filepath.Join(folder, "HEAD"))
@@ -101,8 +104,24 @@ func (r *Repo) removeWorktree(ctx context.Context, dir string) error {
 	if err := removeAll(dir); err != nil {
 		return err
 	}
+	r.unlock(dir)
 	_, err := r.at(ctx, r.Top, nil, "worktree", "prune", "--expire=now")
 	return err
+}
+
+// unlock takes away the lock of a worktree that git was making when it was killed: one
+// that is locked is never pruned, and its folder cannot be used again.
+func (r *Repo) unlock(dir string) {
+	if parent, err := filepath.EvalSymlinks(filepath.Dir(dir)); err == nil {
+		dir = filepath.Join(parent, filepath.Base(dir))
+	}
+	folders, _ := filepath.Glob(filepath.Join(r.Dir, "worktrees", "*"))
+	for _, folder := range folders {
+		data, err := os.ReadFile(filepath.Join(folder, "gitdir"))
+		if err == nil && strings.TrimSpace(string(data)) == filepath.Join(dir, ".git") {
+			_ = os.Remove(filepath.Join(folder, "locked")) // git says so where it cannot go on
+		}
+	}
 }
 
 // removeAll removes a folder, files without permission to write included: Go's module

@@ -81,7 +81,7 @@ func supervise(sp spec, order io.Reader, report *os.File) (int, status) {
 		return 126, status{Error: err.Error()}
 	}
 	cmd := exec.Command("/proc/self/fd/5", HelperArgument)
-	cmd.Env, cmd.Dir = []string{"TROUPE_SANDBOX=2"}, "/"
+	cmd.Env, cmd.Dir = []string{"TROUPE_SANDBOX=2", promptEnd}, "/"
 	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
 	cmd.ExtraFiles = []*os.File{read, report, self}
 	told := make(chan os.Signal, 4)

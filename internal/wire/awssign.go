@@ -23,18 +23,19 @@ type AWSKeys struct {
 	Region, Service string
 }
 
-// Transport is a transport that signs each request and passes it on; nil passes it on to
-// net/http's shared connections.
-func (k AWSKeys) Transport(next http.RoundTripper) http.RoundTripper {
+// Transport is a transport that signs each request, for a service in a region, and passes
+// it on; nil passes it on to net/http's shared connections.
+func (a AWSAccount) Transport(service, region string, next http.RoundTripper) http.RoundTripper {
 	if next == nil {
 		next = http.DefaultTransport
 	}
-	return &signing{k, next}
+	return &signing{a, service, region, next}
 }
 
 type signing struct {
-	keys AWSKeys
-	next http.RoundTripper
+	account         AWSAccount
+	service, region string
+	next            http.RoundTripper
 }
 
 func (s *signing) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -46,10 +47,15 @@ func (s *signing) RoundTrip(r *http.Request) (*http.Response, error) {
 		}
 		r.Body.Close()
 	}
+	keys, err := s.account.Keys(r.Context())
+	if err != nil {
+		return nil, err
+	}
+	keys.Service, keys.Region = s.service, s.region
 	signed := r.Clone(r.Context()) // a transport must not change what it gets
 	signed.Body = io.NopCloser(bytes.NewReader(body))
 	signed.ContentLength = int64(len(body))
-	s.keys.sign(signed, body, time.Now())
+	keys.sign(signed, body, time.Now())
 	return s.next.RoundTrip(signed)
 }
 

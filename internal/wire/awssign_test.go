@@ -40,8 +40,8 @@ func TestASigningTransportLeavesTheRequestAlone(t *testing.T) {
 		return &http.Response{StatusCode: 200, Body: http.NoBody, Header: http.Header{}, Request: r}, err
 	})
 	r := httptest.NewRequest("POST", "https://bedrock-runtime.eu-west-1.amazonaws.com/model/a.b-v1%3A0/invoke", strings.NewReader(`{"a":1}`))
-	keys := AWSKeys{ID: "AK", Secret: "canary", Session: "token", Region: "eu-west-1", Service: "bedrock"}
-	if _, err := keys.Transport(next).RoundTrip(r); err != nil {
+	account := AWSAccount{Keys: always(AWSKeys{ID: "AK", Secret: "canary", Session: "token"})}
+	if _, err := account.Transport("bedrock", "eu-west-1", next).RoundTrip(r); err != nil {
 		t.Fatal(err)
 	}
 	if r.Header.Get("Authorization") != "" || body != `{"a":1}` || got.ContentLength != 7 {

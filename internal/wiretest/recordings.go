@@ -1,13 +1,11 @@
 package wiretest
 
 import (
-	"bufio"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"os"
 	"path/filepath"
 	"reflect"
 	"slices"
@@ -21,10 +19,11 @@ import (
 // A Recording is an exchange between some client and some server.
 type Recording struct {
 	Name    string `json:"-"`
+	Origin  string
 	File    string
 	N       int
 	Model   string
-	F       []string
+	F       Features
 	Request struct {
 		Method, URL, Body string
 	}
@@ -47,11 +46,11 @@ type Facts struct {
 		ID, Name  string
 		Arguments any
 	}
-	Stop    Word
-	Usage   json.RawMessage
-	Refusal any
-	Error   any
-	Unsure  string
+	StopWord Word `json:"stop"`
+	Usage    json.RawMessage
+	Refusal  any
+	Error    any
+	Unsure   string
 }
 
 // A Word is a text, or a number that stands for one.
@@ -66,6 +65,18 @@ func (w *Word) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
+// Features are the names of what is remarkable about a recording. Those of chat
+// completions have an object in their place, which nothing is read of.
+type Features []string
+
+// UnmarshalJSON reads a list.
+func (f *Features) UnmarshalJSON(data []byte) error {
+	if len(data) > 0 && data[0] == '{' {
+		return nil
+	}
+	return json.Unmarshal(data, (*[]string)(f))
+}
+
 // Has reports whether a recording has a feature.
 func (r *Recording) Has(feature string) bool { return slices.Contains(r.F, feature) }
 
@@ -78,23 +89,7 @@ func Recordings(t *testing.T, api string) []*Recording {
 	}
 	var all []*Recording
 	for _, file := range files {
-		f, err := os.Open(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		lines := bufio.NewScanner(f)
-		lines.Buffer(nil, 64<<20)
-		for n := 1; lines.Scan(); n++ {
-			r := &Recording{Name: fmt.Sprintf("%s:%d", filepath.Base(file), n)}
-			if err := json.Unmarshal(lines.Bytes(), r); err != nil {
-				t.Fatalf("%s: %v", r.Name, err)
-			}
-			all = append(all, r)
-		}
-		f.Close()
-		if err := lines.Err(); err != nil {
-			t.Fatal(err)
-		}
+		all = append(all, recordingLines(t, file)...)
 	}
 	return all
 }
@@ -147,7 +142,7 @@ func (r *Recording) CheckSaid(t *testing.T, h *Heard) {
 
 // Next returns the recording that follows in the same conversation, nil if none does.
 func Next(all []*Recording, i int) *Recording {
-	if i+1 < len(all) && all[i+1].File == all[i].File && all[i+1].N == all[i].N+1 {
+	if i+1 < len(all) && all[i+1].Origin == all[i].Origin && all[i+1].File != "" && all[i+1].File == all[i].File && all[i+1].N == all[i].N+1 {
 		return all[i+1]
 	}
 	return nil

@@ -33,22 +33,16 @@ func replaying(t *testing.T, r *wiretest.Recording) *Model {
 	return m
 }
 
-func isCount(r *wiretest.Recording) bool { return strings.Contains(r.Request.URL, "count_tokens") }
+func otherEndpoint(r *wiretest.Recording) string {
+	if strings.Contains(r.Request.URL, "count_tokens") {
+		return "tokens were counted"
+	}
+	return ""
+}
 
 func TestRecordingsAreReadAsTheyWereSent(t *testing.T) {
-	outcomes := map[string]int{}
-	for _, r := range wiretest.Recordings(t, "anthropic") {
-		if isCount(r) {
-			outcomes["not replayed: tokens were counted"]++
-			continue
-		}
-		h := wiretest.Listen(t.Context(), replaying(t, r), wiretest.Hello())
-		outcomes[check(t, r, &h)]++
-	}
-	t.Log(outcomes)
-	if outcomes["answer"] < 250 {
-		t.Errorf("only %d answers", outcomes["answer"])
-	}
+	wiretest.Replay{API: "anthropic", Skip: otherEndpoint, Check: check, Least: 250,
+		Open: func(t *testing.T, r *wiretest.Recording) troupe.Model { return replaying(t, r) }}.Run(t)
 }
 
 // stops are the finishes of the words for the end.
@@ -73,7 +67,7 @@ func check(t *testing.T, r *wiretest.Recording, h *wiretest.Heard) string {
 			t.Errorf("%s: %+v", r.Name, h)
 		}
 		return "unsure"
-	case r.Facts.Stop == "pause_turn":
+	case r.Facts.StopWord == "pause_turn":
 		if failure == nil || !failure.Temporary || failure.Code != "pause_turn" || h.End != nil {
 			t.Errorf("%s: %+v", r.Name, h)
 		}
@@ -82,50 +76,16 @@ func check(t *testing.T, r *wiretest.Recording, h *wiretest.Heard) string {
 		t.Errorf("%s: %v", r.Name, h.Err)
 		return "failed"
 	}
-	r.CheckSaid(t, h)
-	want := stops[r.Facts.Stop]
-	if len(h.Calls) > 0 && want == troupe.FinishStop {
-		want = troupe.FinishCalls // one fixture says end_turn with a call
-	}
-	if h.End.Finish != want {
-		t.Errorf("%s: ended with %s, want %s", r.Name, h.End.Finish, want)
-	}
-	if r.Facts.Stop == "refusal" && h.Refusal == "" && r.Has("stop_details") {
+	if r.Facts.StopWord == "refusal" && h.Refusal == "" && r.Has("stop_details") {
 		t.Errorf("%s: nothing is said of the refusal", r.Name)
 	}
-	if n := signatures(h.End.Opaque); n != r.Facts.Signatures {
-		t.Errorf("%s: %d signatures, want %d", r.Name, n, r.Facts.Signatures)
-	}
-	var u map[string]any
-	json.Unmarshal(r.Facts.Usage, &u)
-	count := func(name string) int { n, _ := u[name].(float64); return int(n) }
-	details, _ := u["output_tokens_details"].(map[string]any)
-	thinking, _ := details["thinking_tokens"].(float64)
-	usage := troupe.Usage{
+	count := r.Facts.Count
+	r.CheckAnswer(t, h, stops[r.Facts.StopWord], troupe.Usage{
 		Input:       count("input_tokens") + count("cache_read_input_tokens") + count("cache_creation_input_tokens"),
 		CachedInput: count("cache_read_input_tokens"), CacheWrite: count("cache_creation_input_tokens"),
-		Output: count("output_tokens"), Reasoning: int(thinking),
-	}
-	if h.End.Usage != usage {
-		t.Errorf("%s: usage %+v, want %+v", r.Name, h.End.Usage, usage)
-	}
+		Output: count("output_tokens"), Reasoning: count("output_tokens_details", "thinking_tokens"),
+	})
 	return "answer"
-}
-
-// signatures counts those that are kept of thoughts.
-func signatures(opaque json.RawMessage) (n int) {
-	var kept struct {
-		Blocks []struct {
-			Signature string
-		}
-	}
-	json.Unmarshal(opaque, &kept)
-	for _, b := range kept.Blocks {
-		if b.Signature != "" {
-			n++
-		}
-	}
-	return n
 }
 
 // changed are answers that their clients did not send back as they were.
@@ -141,7 +101,7 @@ func TestAnswersGoBackAsOthersSentThem(t *testing.T) {
 	same, thoughts, others := 0, 0, map[string]int{}
 	for i, r := range all {
 		next := wiretest.Next(all, i)
-		if next == nil || isCount(r) || isCount(next) || r.Response.Status != 200 || r.Facts.Unsure != "" {
+		if next == nil || otherEndpoint(r) != "" || otherEndpoint(next) != "" || r.Response.Status != 200 || r.Facts.Unsure != "" {
 			continue
 		}
 		want, ok := sentBack(r, next)
@@ -160,10 +120,7 @@ func TestAnswersGoBackAsOthersSentThem(t *testing.T) {
 			continue
 		}
 		encoded := messageForm{host: m.host, model: m.name}.encode(h.Message())
-		var got []any
-		if err := json.Unmarshal([]byte("["+strings.TrimPrefix(string(encoded), ",")+"]"), &got); err != nil {
-			t.Fatalf("%s: %v in %s", r.Name, err, encoded)
-		}
+		got := wiretest.SentBack(t, r, encoded)
 		if diff := cmp.Diff(plain(want), plain(got)); diff != "" {
 			t.Errorf("%s: (-recorded +ours)\n%s", r.Name, diff)
 			continue

@@ -19,41 +19,24 @@ const aMessage = "a message"
 // that is io.ErrUnexpectedEOF and yields no calls. Params.Seed has no counterpart
 // in the API.
 func (m *Model) Generate(ctx context.Context, req *troupe.Request) iter.Seq2[troupe.Chunk, error] {
-	return wire.Generate(ctx, func(emit func(troupe.Chunk) bool) error {
-		form := messageForm{host: m.host, model: m.name}
-		from, err := m.send(ctx, req, form)
-		if m.isAboutThoughts(err) && wire.HasOpaque(req.Messages) {
-			m.client.Note("the server refuses thoughts that it had sent itself; they are left out")
-			form.withoutThoughts = true
-			from, err = m.send(ctx, req, form)
-		}
-		if err != nil {
-			return m.adapt(err, req)
-		}
-		defer from.Close()
-		events, ok := from.Events()
-		if !ok {
-			return from.Foreign(aMessage)
-		}
-		a := &answer{
-			reply:  wire.Reply{From: from, Emit: emit, By: form.by()},
-			events: events,
-			open:   map[int]*piece{},
-		}
-		return m.adapt(a.read(), req)
-	})
-}
-
-func (m *Model) send(ctx context.Context, req *troupe.Request, form messageForm) (*wire.Answer, error) {
-	parts, err := m.parts(req, form)
-	if err != nil {
-		return nil, err
-	}
-	return m.client.Send(ctx, &wire.Exchange{Parts: parts, MayCall: req.Tools.Len() > 0})
+	form := messageForm{host: m.host, model: m.name}
+	return wire.Turn{
+		Client: m.client, Request: req, What: aMessage, By: form.by(),
+		Encode: func(unsigned bool) ([][]byte, error) {
+			form := form
+			form.withoutThoughts = unsigned
+			return m.parts(req, form)
+		},
+		IsAboutSigned: func(err error) bool { return isAboutThoughts(err) && wire.HasOpaque(req.Messages) },
+		Learn:         func(err error) error { return m.adapt(err, req) },
+		Read: func(reply wire.Reply, events *wire.Events) error {
+			return (&answer{reply: reply, events: events, open: map[int]*piece{}}).read()
+		},
+	}.Generate(ctx)
 }
 
 // isAboutThoughts reports whether a server refused thoughts that were sent back to it.
-func (m *Model) isAboutThoughts(err error) bool {
+func isAboutThoughts(err error) bool {
 	e, ok := errors.AsType[*troupe.ModelError](err)
 	if !ok || e.Status != http.StatusBadRequest {
 		return false

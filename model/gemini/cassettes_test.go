@@ -29,22 +29,16 @@ func replaying(t *testing.T, r *wiretest.Recording) *Model {
 	return m
 }
 
-func isCount(r *wiretest.Recording) bool { return strings.Contains(r.Request.URL, "countTokens") }
+func otherEndpoint(r *wiretest.Recording) string {
+	if strings.Contains(r.Request.URL, "countTokens") {
+		return "tokens were counted"
+	}
+	return ""
+}
 
 func TestRecordingsAreReadAsTheyWereSent(t *testing.T) {
-	outcomes := map[string]int{}
-	for _, r := range wiretest.Recordings(t, "gemini") {
-		if isCount(r) {
-			outcomes["not replayed: tokens were counted"]++
-			continue
-		}
-		h := wiretest.Listen(t.Context(), replaying(t, r), wiretest.Hello())
-		outcomes[check(t, r, &h)]++
-	}
-	t.Log(outcomes)
-	if outcomes["answer"] < 270 {
-		t.Errorf("only %d answers", outcomes["answer"])
-	}
+	wiretest.Replay{API: "gemini", Skip: otherEndpoint, Check: check, Least: 270,
+		Open: func(t *testing.T, r *wiretest.Recording) troupe.Model { return replaying(t, r) }}.Run(t)
 }
 
 // stops are the finishes of the words for the end.
@@ -72,8 +66,8 @@ func check(t *testing.T, r *wiretest.Recording, h *wiretest.Heard) string {
 			t.Errorf("%s: when to try again is not known", r.Name)
 		}
 		return "status"
-	case r.Facts.Stop == "UNEXPECTED_TOOL_CALL":
-		if failure == nil || !failure.Temporary || failure.Code != string(r.Facts.Stop) || h.Calls != nil || !strings.Contains(failure.Message, "undeclared function") {
+	case r.Facts.StopWord == "UNEXPECTED_TOOL_CALL":
+		if failure == nil || !failure.Temporary || failure.Code != string(r.Facts.StopWord) || h.Calls != nil || !strings.Contains(failure.Message, "undeclared function") {
 			t.Errorf("%s: %+v", r.Name, h)
 		}
 		return "unexpected call"
@@ -92,45 +86,12 @@ func check(t *testing.T, r *wiretest.Recording, h *wiretest.Heard) string {
 		t.Logf("%s: arguments in pieces: %.300v", r.Name, h.Calls)
 		return "arguments in pieces"
 	}
-	r.CheckSaid(t, h)
-	want := stops[r.Facts.Stop]
-	if len(h.Calls) > 0 && want == troupe.FinishStop {
-		want = troupe.FinishCalls
-	}
-	if h.End.Finish != want {
-		t.Errorf("%s: ended with %s, want %s", r.Name, h.End.Finish, want)
-	}
-	if n := signatures(h.End.Opaque); n != r.Facts.Signatures {
-		t.Errorf("%s: %d signatures, want %d", r.Name, n, r.Facts.Signatures)
-	}
-	var u map[string]any
-	json.Unmarshal(r.Facts.Usage, &u)
-	count := func(name string) int { n, _ := u[name].(float64); return int(n) }
-	usage := troupe.Usage{
+	count := r.Facts.Count
+	r.CheckAnswer(t, h, stops[r.Facts.StopWord], troupe.Usage{
 		Input: count("promptTokenCount") + count("toolUsePromptTokenCount"), CachedInput: count("cachedContentTokenCount"),
 		Output: count("candidatesTokenCount") + count("thoughtsTokenCount"), Reasoning: count("thoughtsTokenCount"),
-	}
-	if h.End.Usage != usage {
-		t.Errorf("%s: usage %+v, want %+v", r.Name, h.End.Usage, usage)
-	}
+	})
 	return "answer"
-}
-
-// signatures counts those that are kept.
-func signatures(opaque json.RawMessage) (n int) {
-	var kept struct {
-		Blocks []struct {
-			Signature string
-			Data      struct{ ThoughtSignature string }
-		}
-	}
-	json.Unmarshal(opaque, &kept)
-	for _, b := range kept.Blocks {
-		if b.Signature != "" || b.Data.ThoughtSignature != "" {
-			n++
-		}
-	}
-	return n
 }
 
 // changed are answers that their clients did not send back as they were.
@@ -145,7 +106,7 @@ func TestAnswersGoBackAsOthersSentThem(t *testing.T) {
 	same, signed, others := 0, 0, map[string]int{}
 	for i, r := range all {
 		next := wiretest.Next(all, i)
-		if next == nil || isCount(r) || isCount(next) || r.Response.Status != 200 || r.Facts.Unsure != "" {
+		if next == nil || otherEndpoint(r) != "" || otherEndpoint(next) != "" || r.Response.Status != 200 || r.Facts.Unsure != "" {
 			continue
 		}
 		want, ok := sentBack(r, next)
@@ -164,10 +125,7 @@ func TestAnswersGoBackAsOthersSentThem(t *testing.T) {
 			continue
 		}
 		encoded := messageForm{host: m.host, model: m.name, generation: m.generation}.encode(h.Message())
-		var got []any
-		if err := json.Unmarshal([]byte("["+strings.TrimPrefix(string(encoded), ",")+"]"), &got); err != nil {
-			t.Fatalf("%s: %v in %s", r.Name, err, encoded)
-		}
+		got := wiretest.SentBack(t, r, encoded)
 		if diff := cmp.Diff(plain(want), plain(got)); diff != "" {
 			t.Errorf("%s: (-recorded +ours)\n%s", r.Name, diff)
 			continue

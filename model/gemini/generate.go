@@ -18,33 +18,20 @@ const anAnswer = "an answer of generateContent"
 // last, when the server has said why the answer ended: one that stops before that
 // is io.ErrUnexpectedEOF and yields no calls.
 func (m *Model) Generate(ctx context.Context, req *troupe.Request) iter.Seq2[troupe.Chunk, error] {
-	return wire.Generate(ctx, func(emit func(troupe.Chunk) bool) error {
-		form := messageForm{host: m.host, model: m.name, generation: m.generation}
-		from, err := m.send(ctx, req, form)
-		if isAboutSignatures(err) {
-			m.client.Note("the server refuses what it had signed itself; it is left out")
-			form.withoutSignatures = true
-			from, err = m.send(ctx, req, form)
-		}
-		if err != nil {
-			return m.adapt(err, req)
-		}
-		defer from.Close()
-		events, ok := from.Events()
-		if !ok {
-			return from.Foreign(anAnswer)
-		}
-		a := &answer{reply: wire.Reply{From: from, Emit: emit, By: form.by(), KeepThoughts: true}, events: events}
-		return a.read()
-	})
-}
-
-func (m *Model) send(ctx context.Context, req *troupe.Request, form messageForm) (*wire.Answer, error) {
-	parts, err := m.parts(req, form)
-	if err != nil {
-		return nil, err
-	}
-	return m.client.Send(ctx, &wire.Exchange{Parts: parts, MayCall: req.Tools.Len() > 0})
+	form := messageForm{host: m.host, model: m.name, generation: m.generation}
+	return wire.Turn{
+		Client: m.client, Request: req, What: anAnswer, By: form.by(), KeepThoughts: true,
+		Encode: func(unsigned bool) ([][]byte, error) {
+			form := form
+			form.withoutSignatures = unsigned
+			return m.parts(req, form)
+		},
+		IsAboutSigned: isAboutSignatures,
+		Learn:         func(err error) error { return m.adapt(err, req) },
+		Read: func(reply wire.Reply, events *wire.Events) error {
+			return (&answer{reply: reply, events: events}).read()
+		},
+	}.Generate(ctx)
 }
 
 // isAboutSignatures reports whether a server refused signatures that were sent back.

@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
-	"sync/atomic"
 	"time"
 
 	"github.com/troupe-dev/troupe/internal/wire"
@@ -57,7 +56,7 @@ type Model struct {
 	host          string
 	name          string
 	contextLength int
-	cannotThink   atomic.Bool // the server has said so
+	lessons       wire.Lessons
 }
 
 // New checks the configuration. It sends nothing.

@@ -3,11 +3,9 @@ package ollama
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"iter"
 	"strconv"
-	"strings"
 
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/wire"
@@ -20,34 +18,27 @@ const aChat = "an answer of Ollama's chat"
 // last, when the server has said that it is done: an answer that stops before that
 // is io.ErrUnexpectedEOF and yields no calls.
 func (m *Model) Generate(ctx context.Context, req *troupe.Request) iter.Seq2[troupe.Chunk, error] {
-	return wire.Generate(ctx, func(emit func(troupe.Chunk) bool) error {
-		parts, err := m.parts(req)
-		if err != nil {
-			return err
-		}
-		from, err := m.client.Send(ctx, &wire.Exchange{Parts: parts, MayCall: req.Tools.Len() > 0})
-		if err != nil {
-			return m.adapt(err, req)
-		}
-		defer from.Close()
-		events, ok := from.Events()
-		if !ok {
-			return from.Foreign(aChat)
-		}
-		a := &answer{events: events}
-		a.reply = wire.Reply{From: from, Emit: emit, By: messageForm{m.host, m.name}.by(), KeepThoughts: true}
-		return a.read()
-	})
+	return wire.Turn{
+		Client: m.client, Request: req, What: aChat, By: messageForm{m.host, m.name}.by(), KeepThoughts: true,
+		Encode: func(bool) ([][]byte, error) { return m.parts(req) }, // nothing is signed
+		Learn:  func(err error) error { return m.adapt(err, req) },
+		Read: func(reply wire.Reply, events *wire.Events) error {
+			return (&answer{reply: reply, events: events}).read()
+		},
+	}.Generate(ctx)
 }
+
+// cannotThink is what a server's refusals may teach.
+const cannotThink = 1
 
 // adapt learns from a refusal of thinking. The next request does not ask for it.
 func (m *Model) adapt(err error, req *troupe.Request) error {
-	e, ok := errors.AsType[*troupe.ModelError](err)
-	if ok && req.Params != nil && req.Params.Effort != "" && strings.Contains(e.Message, "does not support thinking") && !m.cannotThink.Swap(true) {
-		m.client.Note("the model does not think: Effort is left out")
-		e.Temporary = true
-	}
-	return err
+	return m.lessons.Learn(m.client, err, req, func(r *wire.Refusal) uint32 {
+		if r.Params.Effort != "" && r.About("does not support thinking") {
+			return cannotThink
+		}
+		return 0
+	})
 }
 
 // An answer is what has been read of a model's answer so far.

@@ -47,6 +47,12 @@ func hear(t testing.TB, c *wiretest.Canned) wiretest.Heard {
 	return wiretest.Listen(t.Context(), modelOn(t, Config{HTTPClient: c.Client()}), wiretest.Hello())
 }
 
+func TestFaultsAreWhatTheyAre(t *testing.T) {
+	troupetest.TestFaults(t, func(t *testing.T, s *troupetest.Server) troupe.Model {
+		return modelOn(t, Config{BaseURL: s.URL, HTTPClient: s.Client()})
+	})
+}
+
 func TestModelKeepsItsContract(t *testing.T) {
 	troupetest.TestModel(t, func(t *testing.T, does troupetest.Behaviour) troupe.Model {
 		status, ending := http.StatusOK, wiretest.Close
@@ -67,31 +73,26 @@ func TestModelKeepsItsContract(t *testing.T) {
 }
 
 func TestRecordingsAreReadAsTheyWereSent(t *testing.T) {
-	read := 0
-	for _, r := range wiretest.Recordings(t, "ollama") {
-		if !strings.HasSuffix(r.Request.URL, "/api/chat") {
-			t.Logf("not replayed: %s %s", r.Name, r.Request.URL)
-			continue
-		}
-		h := hear(t, r.Answer())
-		if h.Err != nil {
-			t.Errorf("%s: %v", r.Name, h.Err)
-			continue
-		}
-		r.CheckSaid(t, &h)
-		var u struct {
-			Prompt int `json:"prompt_eval_count"`
-			Eval   int `json:"eval_count"`
-		}
-		json.Unmarshal(r.Facts.Usage, &u)
-		if want := (troupe.Usage{Input: u.Prompt, Output: u.Eval}); h.End.Usage != want || string(h.End.Finish) != string(r.Facts.Stop) || h.End.Model == "" {
-			t.Errorf("%s: %+v", r.Name, h.End)
-		}
-		read++
-	}
-	if read < 6 {
-		t.Errorf("only %d", read)
-	}
+	wiretest.Replay{
+		API: "ollama", Least: 6,
+		Open: func(t *testing.T, r *wiretest.Recording) troupe.Model {
+			return modelOn(t, Config{HTTPClient: r.Answer().Client()})
+		},
+		Skip: func(r *wiretest.Recording) string {
+			if !strings.HasSuffix(r.Request.URL, "/api/chat") {
+				return "another endpoint"
+			}
+			return ""
+		},
+		Check: func(t *testing.T, r *wiretest.Recording, h *wiretest.Heard) string {
+			if h.Err != nil || h.End.Model == "" {
+				t.Errorf("%s: %v, %+v", r.Name, h.Err, h.End)
+				return "failed"
+			}
+			r.CheckAnswer(t, h, troupe.Finish(r.Facts.StopWord), troupe.Usage{Input: r.Facts.Count("prompt_eval_count"), Output: r.Facts.Count("eval_count")})
+			return "answer"
+		},
+	}.Run(t)
 }
 
 func TestAnswers(t *testing.T) {

@@ -59,7 +59,7 @@ func (m *Model) head(req *troupe.Request) ([]byte, error) {
 	if len(p.Schema) > 0 && isBound(req) {
 		f.Add("format", p.Schema)
 	}
-	if think := thinking(m.name, p.Effort); think != nil && !m.cannotThink.Load() {
+	if think := thinking(m.name, p.Effort); think != nil && !m.lessons.Has(cannotThink) {
 		f.Add("think", think)
 	}
 	f.Except = nil

@@ -1,15 +1,10 @@
 package openai
 
 import (
-	"bufio"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
-	"net/http"
-	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -17,118 +12,19 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/troupe-dev/troupe"
-	"github.com/troupe-dev/troupe/internal/corpus"
+	"github.com/troupe-dev/troupe/internal/wiretest"
 )
 
-// A recording is an exchange between some client and some server.
-type recording struct {
-	name    string
-	Request struct {
-		Method, URL, Body string
-	}
-	Response struct {
-		Status  int
-		Headers map[string]string
-		Body    string
-	}
-}
-
-func loadRecordings(t *testing.T) []recording {
-	t.Helper()
-	dir := corpus.Path(t, "cassettes")
-	all := loadLines(t, dir, "exchanges.jsonl")
-	all = append(all, loadLines(t, dir, "llama-server.jsonl")...)
-	return append(all, loadFixtures(t, filepath.Join(dir, "vercel-ai"))...)
-}
-
-func loadLines(t *testing.T, dir, file string) (all []recording) {
-	t.Helper()
-	f, err := os.Open(filepath.Join(dir, file))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	lines := bufio.NewScanner(f)
-	lines.Buffer(nil, 64<<20)
-	for n := 1; lines.Scan(); n++ {
-		r := recording{name: fmt.Sprintf("%s:%d", file, n)}
-		if err := json.Unmarshal(lines.Bytes(), &r); err != nil {
-			t.Fatalf("%s: %v", r.name, err)
-		}
-		all = append(all, r)
-	}
-	if err := lines.Err(); err != nil {
-		t.Fatal(err)
-	}
-	return all
-}
-
-// loadFixtures reads bodies without their exchange: .json is a whole answer, .sse a
-// stream, and .chunks.txt has one event's data per line.
-func loadFixtures(t *testing.T, dir string) (all []recording) {
-	t.Helper()
-	err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
-		if err != nil || entry.IsDir() {
-			return err
-		}
-		data, err := os.ReadFile(path)
-		if err != nil {
-			return err
-		}
-		name, _ := filepath.Rel(dir, path)
-		r := recording{name: name}
-		r.Request.Method, r.Request.URL = "POST", "https://fixture.test/v1/chat/completions"
-		r.Response.Status, r.Response.Body = 200, string(data)
-		r.Response.Headers = map[string]string{"content-type": "text/event-stream"}
-		switch {
-		case strings.HasSuffix(path, ".json"):
-			r.Response.Headers["content-type"] = "application/json"
-			if strings.Contains(name, "error") {
-				r.Response.Status = 400
-			}
-		case strings.HasSuffix(path, ".chunks.txt"):
-			r.Response.Body = ""
-			for line := range strings.Lines(string(data)) {
-				r.Response.Body += "data: " + strings.TrimSpace(line) + "\n\n"
-			}
-		}
-		all = append(all, r)
-		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return all
-}
-
-// notAChat says why a recording cannot be replayed as a chat completion, or nothing.
-func notAChat(r *recording) string {
-	switch {
-	case !strings.EqualFold(r.Request.Method, "POST"):
-		return "a download by one of the client's tools"
-	case strings.Contains(r.Request.URL, ":generateContent"):
-		return "another API"
-	case !strings.Contains(r.Request.URL, "/chat/completions") && r.Response.Status < 400:
-		return "another endpoint"
-	}
-	return ""
-}
-
 func TestRecordingsAreReadAsTheyWereSent(t *testing.T) {
-	all := loadRecordings(t)
+	all := wiretest.ChatRecordings(t)
 	replayed, outcomes := 0, map[string]int{}
-	for i := range all {
-		r := &all[i]
-		if why := notAChat(r); why != "" {
-			t.Logf("not replayed: %s %s %s: %s", r.name, r.Request.Method, r.Request.URL, why)
+	for _, r := range all {
+		if why := wiretest.NotAChat(r); why != "" {
+			t.Logf("not replayed: %s %s %s: %s", r.Name, r.Request.Method, r.Request.URL, why)
 			continue
 		}
 		replayed++
-		header := http.Header{}
-		for name, value := range r.Response.Headers {
-			header.Set(name, value)
-		}
-		got := listen(t.Context(), newModel(t, &canned{status: r.Response.Status, header: header, body: r.Response.Body}), hello())
+		got := listen(t.Context(), newModel(t, r.Answer()), hello())
 		outcome := checkReplay(t, r, got)
 		outcomes[outcome]++
 	}
@@ -141,7 +37,7 @@ func TestRecordingsAreReadAsTheyWereSent(t *testing.T) {
 // The conversations that real clients sent are sent alike, message by message.
 func TestRecordedConversationsAreSentAlike(t *testing.T) {
 	compared, skipped := 0, 0
-	for _, r := range loadRecordings(t) {
+	for _, r := range wiretest.ChatRecordings(t) {
 		var request struct{ Messages []map[string]any }
 		if json.Unmarshal([]byte(r.Request.Body), &request) != nil {
 			continue // not a chat, or a request that was meant to be refused
@@ -155,11 +51,11 @@ func TestRecordedConversationsAreSentAlike(t *testing.T) {
 			var again map[string]any
 			encoded := encodeMessage(message, messageForm{host: "model.test"})
 			if err := json.Unmarshal(encoded[1:], &again); err != nil {
-				t.Fatalf("%s: message %d: %v in %s", r.name, i, err, encoded)
+				t.Fatalf("%s: message %d: %v in %s", r.Name, i, err, encoded)
 			}
 			compared++
 			if diff := cmp.Diff(sent, again); diff != "" {
-				t.Errorf("%s: message %d (-recorded +sent)\n%s", r.name, i, diff)
+				t.Errorf("%s: message %d (-recorded +sent)\n%s", r.Name, i, diff)
 			}
 		}
 	}
@@ -220,9 +116,9 @@ func addRecordedCalls(m *troupe.Message, value any) bool {
 
 // checkReplay compares what the client made of a recording with a plain reading of
 // it, and names the outcome.
-func checkReplay(t *testing.T, r *recording, got heard) string {
+func checkReplay(t *testing.T, r *wiretest.Recording, got heard) string {
 	t.Helper()
-	fail := func(format string, args ...any) { t.Errorf(r.name+": "+format, args...) }
+	fail := func(format string, args ...any) { t.Errorf(r.Name+": "+format, args...) }
 	failure, isFailure := errors.AsType[*troupe.ModelError](got.Err)
 	if got.Err != nil && !isFailure {
 		fail("error is no *ModelError: %v", got.Err)

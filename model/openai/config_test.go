@@ -29,8 +29,8 @@ func TestBaseURLsAreTakenAsPeopleWriteThem(t *testing.T) {
 			t.Errorf("%q: %v", base, err)
 			continue
 		}
-		if listen(t.Context(), m, hello()); c.url != want {
-			t.Errorf("%q became %s, want %s", base, c.url, want)
+		if listen(t.Context(), m, hello()); c.Sent()[0].URL != want {
+			t.Errorf("%q became %s, want %s", base, c.Sent()[0].URL, want)
 		}
 	}
 }
@@ -64,7 +64,7 @@ func TestHeadersAreSent(t *testing.T) {
 			t.Fatal(err)
 		}
 		listen(t.Context(), m, hello())
-		return server.got
+		return server.Sent()[0].Header
 	}
 	header := sent(Config{Key: " sk-1 \n", Headers: map[string]string{"x-title": "t", "user-agent": "me"}})
 	for name, want := range map[string]string{

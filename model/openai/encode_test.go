@@ -49,7 +49,11 @@ func TestMessagesAreEncoded(t *testing.T) {
 		message *troupe.Message
 		want    string
 	}{
-		"system":    {&troupe.Message{Role: troupe.RoleSystem, Text: "be\n\"good\""}, `{"role":"system","content":"be\n\"good\""}`},
+		"system": {&troupe.Message{Role: troupe.RoleSystem, Text: "be\n\"good\""}, `{"role":"system","content":"be\n\"good\""}`},
+		"of another API at the same host": {&troupe.Message{Role: troupe.RoleAssistant, Text: "hi", Thought: "hm", ThoughtField: "reasoning", Opaque: []byte(`{"by":{"api":"responses","host":"model.test","model":"m"},"extra_content":{"g":1}}`)},
+			`{"role":"assistant","content":"hi"}`},
+		"of the same host": {&troupe.Message{Role: troupe.RoleAssistant, Text: "hi", Thought: "hm", ThoughtField: "reasoning", Opaque: []byte(`{"by":{"api":"chat","host":"model.test","model":"n"},"extra_content":{"g":1}}`)},
+			`{"role":"assistant","content":"hi","reasoning":"hm","extra_content":{"g":1}}`},
 		"empty":     {&troupe.Message{Role: troupe.RoleUser}, `{"role":"user","content":""}`},
 		"result":    {&troupe.Message{Role: troupe.RoleTool, CallID: "a", Tool: "f", Text: "42"}, `{"role":"tool","tool_call_id":"a","content":"42"}`},
 		"assistant": {&troupe.Message{Role: troupe.RoleAssistant, Text: "hi"}, `{"role":"assistant","content":"hi"}`},
@@ -180,8 +184,8 @@ func TestRequestsAreWhole(t *testing.T) {
 				t.Fatal(got.Err)
 			}
 			var sent, want map[string]any
-			if err := json.Unmarshal([]byte(transport.sent[0]), &sent); err != nil {
-				t.Fatalf("%v in %s", err, transport.sent[0])
+			if err := json.Unmarshal([]byte(transport.Sent()[0].Body), &sent); err != nil {
+				t.Fatalf("%v in %s", err, transport.Sent()[0].Body)
 			}
 			if err := json.Unmarshal([]byte(test.want), &want); err != nil {
 				t.Fatal(err)
@@ -202,7 +206,7 @@ func TestParamsThatCannotBeSentAreErrors(t *testing.T) {
 	} {
 		req := hello()
 		req.Params = &troupe.Params{Extra: extra}
-		if got := listen(t.Context(), m, req); got.Err == nil || got.order != "x" {
+		if got := listen(t.Context(), m, req); got.Err == nil || got.Order != "x" {
 			t.Errorf("%s: %+v", name, got)
 		}
 	}
@@ -232,7 +236,7 @@ func TestMessagesAreEncodedOnce(t *testing.T) {
 		}
 		req.Messages = append(req.Messages, &troupe.Message{Role: troupe.RoleAssistant, Text: "a"}, &troupe.Message{Role: troupe.RoleUser, Text: "more"})
 	}
-	if n := strings.Count(transport.sent[19], `"role"`); n != 39 {
+	if n := strings.Count(transport.Sent()[19].Body, `"role"`); n != 39 {
 		t.Errorf("the last request has %d messages", n)
 	}
 }
@@ -244,7 +248,7 @@ func (d discard) RoundTrip(r *http.Request) (*http.Response, error) {
 	if _, err := io.CopyBuffer(struct{ io.Writer }{io.Discard}, r.Body, make([]byte, 4096)); err != nil {
 		return nil, err
 	}
-	return &http.Response{StatusCode: 200, Header: d.answer.header, Body: io.NopCloser(strings.NewReader(d.answer.body))}, nil
+	return &http.Response{StatusCode: 200, Header: d.answer.Header, Body: io.NopCloser(strings.NewReader(d.answer.Body))}, nil
 }
 
 func conversation(n int) *troupe.Request {

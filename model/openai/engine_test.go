@@ -29,7 +29,7 @@ func run(t *testing.T, plan ...troupetest.Exchange) (log string, outcome troupe.
 	if err != nil {
 		t.Fatal(err)
 	}
-	weather := troupe.NewTool("weather", "Looks it up.", func(context.Context, place) (string, error) { return "rain", nil })
+	weather := troupe.NewTool("weather", "Looks it up.", func(_ context.Context, at place) (string, error) { return "rain in " + at.City, nil })
 	agent, err := troupe.NewAgent(troupe.AgentConfig{ID: "clerk", Instructions: "Be brief.", Model: model, Tools: []troupe.Tool{weather}})
 	if err != nil {
 		t.Fatal(err)
@@ -122,8 +122,8 @@ func TestAnAgentComesToItsAnswerInEveryShape(t *testing.T) {
 				if err != nil || outcome.Text != "Take an umbrella." || outcome.Stop != "answered" {
 					t.Fatalf("%+v, %v\n%s", outcome, err, log)
 				}
-				if n := strings.Count(log, `"kind":"tool_called"`); n != 2 {
-					t.Errorf("%d calls were carried out", n)
+				if n := strings.Count(log, `"kind":"tool_called"`); n != 2 || !strings.Contains(log, "rain in Oslo") || !strings.Contains(log, "rain in Rome") {
+					t.Errorf("%d calls were carried out\n%s", n, log)
 				}
 				if n := len(server.Requests()); n != 2 {
 					t.Errorf("%d requests", n)

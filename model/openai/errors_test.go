@@ -20,9 +20,9 @@ func fails(t *testing.T, status int, body string, header http.Header) *troupe.Mo
 	if header == nil {
 		header = http.Header{}
 	}
-	got := listen(t.Context(), newModel(t, &canned{status: status, header: header, body: body}), hello())
+	got := listen(t.Context(), newModel(t, &canned{Status: status, Header: header, Body: body}), hello())
 	e, ok := errors.AsType[*troupe.ModelError](got.Err)
-	if !ok || got.order != "x" {
+	if !ok || got.Order != "x" {
 		t.Fatalf("got %+v, want a *ModelError and nothing else", got)
 	}
 	return e
@@ -110,7 +110,7 @@ func TestErrorsInsideAGoodAnswer(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			c := stream200(test.stream)
 			if strings.HasPrefix(test.stream, "{") {
-				c.header.Set("Content-Type", "application/json")
+				c.Header.Set("Content-Type", "application/json")
 			}
 			got := listen(t.Context(), newModel(t, c), hello())
 			e, ok := errors.AsType[*troupe.ModelError](got.Err)
@@ -190,12 +190,12 @@ func TestErrorsShowNoSecrets(t *testing.T) {
 	echo := strings.Join(secrets, " and ")
 	quoted, _ := json.Marshal(echo)
 	for name, c := range map[string]*canned{
-		"status":    {status: 401, body: `{"error":{"message":` + string(quoted) + `,"code":` + string(quoted) + `}}`},
-		"text":      {status: 500, body: echo},
-		"a page":    {status: 502, body: "<title>" + echo + "</title>"},
-		"redirect":  {status: 307, header: http.Header{"Location": {"https://evil.test/?x=" + key}}},
+		"status":    {Status: 401, Body: `{"error":{"message":` + string(quoted) + `,"code":` + string(quoted) + `}}`},
+		"text":      {Status: 500, Body: echo},
+		"a page":    {Status: 502, Body: "<title>" + echo + "</title>"},
+		"redirect":  {Status: 307, Header: http.Header{"Location": {"https://evil.test/?x=" + key}}},
 		"stream":    stream200(events(`{"error":{"message":` + string(quoted) + `}}`)),
-		"not ours":  {status: 200, body: echo},
+		"not ours":  {Status: 200, Body: echo},
 		"a reason":  stream200(events(said(`"reasoning":"a"`), because(key))),
 		"garbage":   stream200("data: {" + key + "\n\n"),
 		"no answer": nil,

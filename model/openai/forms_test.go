@@ -31,10 +31,10 @@ func sentBy(t *testing.T, c Config, req *troupe.Request) (map[string]any, http.H
 		t.Fatal(got.Err)
 	}
 	var sent map[string]any
-	if err := json.Unmarshal([]byte(server.sent[0]), &sent); err != nil {
+	if err := json.Unmarshal([]byte(server.Sent()[0].Body), &sent); err != nil {
 		t.Fatal(err)
 	}
-	return sent, server.got
+	return sent, server.Sent()[0].Header
 }
 
 // What each provider wants is asked of it in the form that it wants.
@@ -104,6 +104,29 @@ func TestRequestsHaveTheFormOfTheirProvider(t *testing.T) {
 		if got := header.Get("X-Session-Id"); (got == "session-1") != strings.Contains(test.base, "openrouter") {
 			t.Errorf("%s: X-Session-Id %q", test.base, got)
 		}
+	}
+}
+
+// A conversation that goes on at a provider without tools is told without them, in turns.
+func TestAConversationWithToolsGoesOnWithoutThem(t *testing.T) {
+	req := &troupe.Request{Tools: offering(t, "f"), Messages: []*troupe.Message{
+		{Role: troupe.RoleSystem, Text: "be brief"}, {Role: troupe.RoleUser, Text: "hi"},
+		{Role: troupe.RoleAssistant, Calls: []troupe.ToolCall{tool("a", "f", "{}")}}, {Role: troupe.RoleTool, CallID: "a", Tool: "f", Text: "rain"},
+		{Role: troupe.RoleAssistant, Text: "It rains.", Calls: []troupe.ToolCall{tool("b", "f", "{}")}}, {Role: troupe.RoleTool, CallID: "b", Tool: "f", Text: "sun"},
+		{Role: troupe.RoleUser, Text: "and now?"},
+	}}
+	sent, _ := sentTo(t, "https://api.perplexity.ai", "sonar", req)
+	want := []any{
+		map[string]any{"role": "system", "content": "be brief"},
+		map[string]any{"role": "user", "content": "hi\n\nThe tool f returned:\nrain"},
+		map[string]any{"role": "assistant", "content": "It rains."},
+		map[string]any{"role": "user", "content": "The tool f returned:\nsun\n\nand now?"},
+	}
+	if diff := cmp.Diff(want, sent["messages"]); diff != "" || sent["tools"] != nil {
+		t.Errorf("(-want +sent)\n%s", diff)
+	}
+	if req.Messages[1].Text != "hi" {
+		t.Error("the request was changed")
 	}
 }
 

@@ -8,14 +8,13 @@ import (
 	"sync/atomic"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/wire"
 	"github.com/troupe-dev/troupe/model/provider"
 )
 
-// A lesson is something about a server that its refusals have taught.
-type lesson uint32
-
+// Lessons are what a server's refusals have taught.
 const (
-	noStreamOptions lesson = 1 << iota
+	noStreamOptions = 1 << iota
 	otherTokensField
 	noTemperature
 	oneSystem
@@ -27,19 +26,14 @@ const (
 
 // lessons are what was learned of a server. They may be used concurrently.
 type lessons struct {
-	known  atomic.Uint32
+	wire.Lessons
 	schema atomic.Int32 // how many levels lower than believed answers can be bound
 }
-
-func (l *lessons) has(what lesson) bool { return lesson(l.known.Load())&what != 0 }
-
-// learn notes a lesson and reports whether it is new.
-func (l *lessons) learn(what lesson) bool { return lesson(l.known.Or(uint32(what)))&what == 0 }
 
 // A teaching is a refusal that says how a request has to be. All words of one of
 // its lists stand in the refusal, and the request has what they are about.
 type teaching struct {
-	lesson lesson
+	lesson uint32
 	about  func(*troupe.Request) bool
 	words  [][]string
 }
@@ -78,7 +72,7 @@ func (m *Model) adapt(err error, req *troupe.Request) error {
 	}
 	said := strings.ToLower(e.Code + "\n" + e.Message)
 	for _, t := range teachings {
-		if t.about(req) && t.isIn(said) && m.learned.learn(t.lesson) {
+		if t.about(req) && t.isIn(said) && m.learned.Add(t.lesson) {
 			m.client.Note("the server refuses a request for what it holds (" + e.Message + "); the next one is sent without")
 			e.Temporary = true
 			return err

@@ -28,10 +28,10 @@ func (p *picky) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	p.sent = append(p.sent, good.sent[0])
+	p.sent = append(p.sent, good.Sent()[0].Body)
 	for _, rule := range p.rules {
-		if strings.Contains(good.sent[0], rule.has) {
-			return (&canned{status: rule.status, header: http.Header{}, body: rule.refusal}).RoundTrip(&http.Request{Body: http.NoBody, URL: r.URL})
+		if strings.Contains(good.Sent()[0].Body, rule.has) {
+			return (&canned{Status: rule.status, Header: http.Header{}, Body: rule.refusal}).RoundTrip(&http.Request{Body: http.NoBody, URL: r.URL})
 		}
 	}
 	return resp, nil

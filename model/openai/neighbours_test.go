@@ -1,16 +1,11 @@
 package openai
 
 import (
-	"bufio"
 	"encoding/json"
-	"net/http"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
-	"github.com/troupe-dev/troupe"
-	"github.com/troupe-dev/troupe/internal/corpus"
+	"github.com/troupe-dev/troupe/internal/wiretest"
 )
 
 // sentMessage is what of a message must be the same whichever client sends it.
@@ -26,32 +21,12 @@ type sentMessage struct {
 // An answer that was read goes into the next request as the recorded client sent it:
 // the same text, the same calls under the same ids.
 func TestAnswersGoIntoTheNextRequestAsRecorded(t *testing.T) {
-	f, err := os.Open(filepath.Join(corpus.Path(t, "cassettes"), "exchanges.jsonl"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	type exchange struct {
-		recording
-		Origin, File string
-		N            int
-	}
-	lines := bufio.NewScanner(f)
-	lines.Buffer(nil, 64<<20)
-	var last *exchange
+	all := wiretest.ChatRecordings(t)
 	compared := 0
-	for n := 1; lines.Scan(); n++ {
-		x := &exchange{}
-		if err := json.Unmarshal(lines.Bytes(), x); err != nil {
-			t.Fatal(err)
+	for i, r := range all {
+		if next := wiretest.Next(all, i); next != nil && wiretest.NotAChat(r) == "" {
+			compared += compareNeighbours(t, r, next)
 		}
-		if last != nil && last.Origin == x.Origin && last.File == x.File && x.N == last.N+1 && notAChat(&last.recording) == "" {
-			compared += compareNeighbours(t, n, &last.recording, &x.recording)
-		}
-		last = x
-	}
-	if err := lines.Err(); err != nil {
-		t.Fatal(err)
 	}
 	t.Logf("compared %d answers with the next request", compared)
 	if compared < 50 {
@@ -59,7 +34,7 @@ func TestAnswersGoIntoTheNextRequestAsRecorded(t *testing.T) {
 	}
 }
 
-func compareNeighbours(t *testing.T, line int, asked, next *recording) int {
+func compareNeighbours(t *testing.T, asked, next *wiretest.Recording) int {
 	t.Helper()
 	var before, after struct{ Messages []json.RawMessage }
 	if json.Unmarshal([]byte(asked.Request.Body), &before) != nil || json.Unmarshal([]byte(next.Request.Body), &after) != nil || len(after.Messages) <= len(before.Messages) {
@@ -69,38 +44,32 @@ func compareNeighbours(t *testing.T, line int, asked, next *recording) int {
 	if json.Unmarshal(after.Messages[len(before.Messages)], &want) != nil || want.Role != "assistant" {
 		return 0
 	}
-	header := http.Header{}
-	for name, value := range asked.Response.Headers {
-		header.Set(name, value)
-	}
-	m := newModel(t, &canned{status: asked.Response.Status, header: header, body: asked.Response.Body})
+	m := newModel(t, asked.Answer())
 	got := listen(t.Context(), m, hello())
 	if got.Err != nil {
 		return 0 // a failure is not sent back
 	}
-	message := &troupe.Message{Role: troupe.RoleAssistant, Text: got.Text, Thought: got.Thought, Refusal: got.Refusal, Calls: got.Calls,
-		ThoughtField: got.End.ThoughtField, Opaque: got.End.Opaque}
 	var sent sentMessage
-	if err := json.Unmarshal(encodedBy(m, message)[1:], &sent); err != nil {
+	if err := json.Unmarshal(encodedBy(m, got.Message())[1:], &sent); err != nil {
 		t.Fatal(err)
 	}
 	if why := changedByClient(&want, &sent, asked.Response.Body); why != "" {
-		t.Logf("line %d: not compared: %s", line, why)
+		t.Logf("%s: not compared: %s", asked.Name, why)
 		return 0
 	}
 	wantText, _, _ := split(want.Content)
 	sentText, _, _ := split(sent.Content)
 	if wantText != sentText && wantText != "" {
-		t.Errorf("line %d: text %q was sent as %q", line, wantText, sentText)
+		t.Errorf("%s: text %q was sent as %q", asked.Name, wantText, sentText)
 	}
 	if len(want.ToolCalls) != len(sent.ToolCalls) {
-		t.Errorf("line %d: %d calls were sent as %d", line, len(want.ToolCalls), len(sent.ToolCalls))
+		t.Errorf("%s: %d calls were sent as %d", asked.Name, len(want.ToolCalls), len(sent.ToolCalls))
 		return 1
 	}
 	for i, call := range want.ToolCalls {
 		own := sent.ToolCalls[i]
 		if call.ID != own.ID || call.Function.Name != own.Function.Name || !isSameValue(call.Function.Arguments, own.Function.Arguments) {
-			t.Errorf("line %d: call %+v was sent as %+v", line, call, own)
+			t.Errorf("%s: call %+v was sent as %+v", asked.Name, call, own)
 		}
 	}
 	return 1

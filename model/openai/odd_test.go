@@ -194,8 +194,8 @@ func TestOrdinaryFencesAreNotKeptBack(t *testing.T) {
 	payloads := []string{said(`"content":` + quote("Here:\n```json\n{\"title\": \"An ordinary document that is long enough to be told from a call\",")),
 		said(`"content":` + quote(" \"more\": 1}\n```\nDone.")), because("stop")}
 	got := hear(t, Config{Model: "qwen3"}, stream200(events(payloads...)))
-	if !strings.HasSuffix(got.Text, "\n```\nDone.") || !strings.HasPrefix(got.Text, "Here:\n```json\n{") || strings.Count(got.order, "t") < 2 {
-		t.Errorf("%q in %s", got.Text, got.order)
+	if !strings.HasSuffix(got.Text, "\n```\nDone.") || !strings.HasPrefix(got.Text, "Here:\n```json\n{") || strings.Count(got.Order, "t") < 2 {
+		t.Errorf("%q in %s", got.Text, got.Order)
 	}
 }
 

@@ -26,10 +26,10 @@ func (m *Model) head(req *troupe.Request) ([]byte, error) {
 	f := wire.Fields{Data: []byte{'{'}, Package: "openai", Except: p.Extra}
 	f.Add("model", m.name)
 	f.Add("stream", true)
-	if !m.quirks.NoStreamOptions && !m.learned.has(noStreamOptions) {
+	if !m.quirks.NoStreamOptions && !m.learned.Has(noStreamOptions) {
 		f.Add("stream_options", map[string]bool{"include_usage": true})
 	}
-	if p.Temperature != nil && !m.quirks.NoTemperature && !m.learned.has(noTemperature) {
+	if p.Temperature != nil && !m.quirks.NoTemperature && !m.learned.Has(noTemperature) {
 		f.Add("temperature", *p.Temperature)
 	}
 	if p.TopP != nil {
@@ -44,13 +44,13 @@ func (m *Model) head(req *troupe.Request) ([]byte, error) {
 	if len(p.Stop) > 0 {
 		f.Add("stop", p.Stop)
 	}
-	if p.Effort != "" && !m.learned.has(noEffort) {
+	if p.Effort != "" && !m.learned.Has(noEffort) {
 		f.Add("reasoning_effort", wire.Effort(p.Effort, m.efforts))
 	}
 	if format := responseFormat(m.schemaLevel(req), p); format != nil {
 		f.Add("response_format", format)
 	}
-	if field := m.quirks.SessionField; field != "" && req.Session != "" && len(req.Session) <= maxSession && !m.learned.has(noSession) {
+	if field := m.quirks.SessionField; field != "" && req.Session != "" && len(req.Session) <= maxSession && !m.learned.Has(noSession) {
 		f.Add(field, req.Session)
 	}
 	f.Except = nil
@@ -80,7 +80,7 @@ func (m *Model) maxTokensField() string {
 			field = newer
 		}
 	}
-	if m.learned.has(otherTokensField) {
+	if m.learned.Has(otherTokensField) {
 		switch field {
 		case older:
 			return newer

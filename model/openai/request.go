@@ -18,8 +18,11 @@ func (m *Model) parts(req *troupe.Request) ([][]byte, error) {
 		return nil, err
 	}
 	messages := req.Messages
-	if m.quirks.OneSystem || m.learned.has(oneSystem) {
+	if m.quirks.OneSystem || m.learned.Has(oneSystem) {
 		messages = joinSystem(messages)
+	}
+	if m.quirks.NoTools {
+		messages = withoutCalls(messages)
 	}
 	if level := m.schemaLevel(req); req.Params != nil && len(req.Params.Schema) > 0 && (level == provider.SchemaObject || level == provider.SchemaPrompt) {
 		messages = withSystem(messages, wire.SchemaPrompt(req.Params.Schema))
@@ -61,8 +64,8 @@ type toolsEncoder struct{}
 
 // form is how messages are encoded for the model's server.
 func (m *Model) form() messageForm {
-	form := messageForm{host: m.host, ids: m.quirks.IDs, reasoningBack: m.quirks.ReasoningBack || m.learned.has(reasoningBack)}
-	if m.learned.has(nineIDs) {
+	form := messageForm{host: m.host, ids: m.quirks.IDs, reasoningBack: m.quirks.ReasoningBack || m.learned.Has(reasoningBack)}
+	if m.learned.Has(nineIDs) {
 		form.ids = provider.NineID
 	}
 	return form

@@ -147,6 +147,7 @@ func OfRecord(reason, text string) Problem {
 
 var (
 	recordedStatus = regexp.MustCompile(`\bmodel: (\d{3})\b`)
+	smallWindow    = regexp.MustCompile(`([^\s:]+ uses a window of \d+ tokens for .* to work with\.) (Set .*)`)
 	unexplained    = Problem{Code: "unknown", Sentence: "Something went wrong that Troupe has no explanation for.", Next: "The details say more."}
 	unknownHost    = regexp.MustCompile(`lookup (\S+?):? .*no such host|lookup (\S+): no such host`)
 )
@@ -210,10 +211,23 @@ func ofModel(e *troupe.ModelError) Problem {
 		if e.RetryAfter > 0 {
 			p.Next = fmt.Sprintf("It can be asked again in %s; or use another model.", plainTime(e.RetryAfter))
 		}
+	case "context":
+		p.explainWindow(e.Message)
 	case "model", "refused", "request", "schema":
 		p.Cause = e.Message
 	}
 	return p
+}
+
+// explainWindow tells a server that holds too little from a conversation that is too
+// long: the failure itself says what to set then.
+func (p *Problem) explainWindow(said string) {
+	m := smallWindow.FindStringSubmatch(said)
+	if m == nil {
+		return
+	}
+	p.Sentence = "The server's context length is too small for this agent."
+	p.Cause, p.Next = m[1], m[2]+"; or use another model."
 }
 
 // explainNetwork tells a server that is not running from a network that is not there.

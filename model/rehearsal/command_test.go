@@ -141,9 +141,9 @@ func TestMessagesOfTheEngineAreNotTakenForTheUsers(t *testing.T) {
 		{Role: troupe.RoleUser, Text: "*exit"},
 		{Role: troupe.RoleUser, Text: "[Notice] No more tools can be called."},
 	}}
-	text, _ := reply(req)
+	text, _ := (&model{}).reply(req)
 	mustContain(t, text, "Goodbye")
-	if s := newScene(req); s.part.values["user_name"] != "Robin" {
+	if s := newScene(req, &memory{}); s.part.values["user_name"] != "Robin" {
 		t.Errorf("the configuration says %v", s.part.values)
 	}
 }

@@ -1,7 +1,7 @@
 // Package rehearsal plays a bundle's workflows deterministically with no model at all.
 //
 // What [New] returns is an ordinary [troupe.Model]: it sees the conversation and the tools that a model would see, and
-// nothing else. It keeps no state. For each request it plays the whole conversation again from its beginning, as a
+// nothing else. It keeps nothing between requests but what it has parsed. For each request it plays the whole conversation again from its beginning, as a
 // script: what the script asks for (an answer of the user, the result of a tool) is taken from the conversation as
 // long as it is there, and the first thing that is missing is the reply. So the same bundle and the same answers give
 // the same documents, byte for byte.
@@ -39,13 +39,15 @@ const Name = "rehearsal"
 const banner = "[rehearsal] No model is configured: this is a scripted run-through. Files and tool calls are real; the wording is nobody's."
 
 // New returns the model. It may serve any number of agents and conversations at once.
-func New() troupe.Model { return model{} }
+func New() troupe.Model { return &model{} }
 
-type model struct{}
+// A model plays each request from the beginning, and so reads the same texts again and again: what it has read of the
+// latest ones it remembers. Nothing else depends on that.
+type model struct{ memory }
 
-func (model) Generate(ctx context.Context, req *troupe.Request) iter.Seq2[troupe.Chunk, error] {
+func (m *model) Generate(ctx context.Context, req *troupe.Request) iter.Seq2[troupe.Chunk, error] {
 	return func(yield func(troupe.Chunk, error) bool) {
-		text, calls := reply(req)
+		text, calls := m.reply(req)
 		for piece := range strings.SplitAfterSeq(text, " ") {
 			if err := ctx.Err(); err != nil {
 				yield(troupe.Chunk{}, err)
@@ -69,14 +71,14 @@ func (model) Generate(ctx context.Context, req *troupe.Request) iter.Seq2[troupe
 }
 
 // reply is what the model says and the tools it calls.
-func reply(req *troupe.Request) (string, []troupe.ToolCall) {
+func (m *model) reply(req *troupe.Request) (string, []troupe.ToolCall) {
+	if answer, ok := contractReply(req); ok { // it says more than the least that fits a schema
+		return answer, nil
+	}
 	if req.Params != nil && len(req.Params.Schema) > 0 {
 		return minimalJSON(req.Params.Schema), nil
 	}
-	if answer, ok := contractReply(req); ok {
-		return answer, nil
-	}
-	s := newScene(req)
+	s := newScene(req, &m.memory)
 	s.play()
 	text := strings.TrimSpace(s.said.String())
 	if s.isFirst {

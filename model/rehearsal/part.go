@@ -21,12 +21,16 @@ type command struct {
 }
 
 var (
-	commandLine  = regexp.MustCompile(`^\s*(?:[-•]\s+|\d+[.)]\s+)?\*([A-Za-z][\w-]*)(?:\s+[(\[]([A-Z]{1,4})[)\]])?:?(?:\s+(?:[-–—:]+\s*)?(.*))?$`)
+	commandLine = regexp.MustCompile(`^\s*(?:[-•]\s+|\d+[.)]\s+)?\*([A-Za-z][\w-]*)(?:\s+[(\[]([A-Z]{1,4})[)\]])?:?(?:\s+(?:[-–—:]+\s*)?(.*))?$`)
+	// menuLine is a command as the prompts of bundles list it, whose name may have blanks in it, or places for arguments.
+	menuLine     = regexp.MustCompile(`^\*(\p{L}[\p{L}\p{N}_. '/-]*?)(?: \{[^}]*\})*(?: \(([A-Za-z][A-Za-z0-9]{0,4})\))? - (.*)$`)
 	nameLine     = regexp.MustCompile(`(?m)^You are ([^,.\n]+)`)
 	greetingLine = regexp.MustCompile(`(?mi)^[\s#*]*greeting[^:\n]*:[ \t*]*(?:(\S.*)|\n(.+(?:\n.+)*))`)
-	targetLine   = regexp.MustCompile(`^\s+[^:]+:\s*["']?(` + filePath.String() + `)["']?$`)
-	valueLine    = regexp.MustCompile(`^([A-Za-z_][\w-]*):\s+["']?([^"'#]+?)["']?\s*(?:#.*)?$`)
-	filePath     = regexp.MustCompile("[^\\s\"'`()\\[\\]<>,;:|]+\\.(?:yaml|yml|md|xml|csv|txt|json)\\b")
+	// ownTarget is what such a prompt calls the file behind a command.
+	ownTarget  = regexp.MustCompile(`^  (?:Workflow|Skill|Read and follow|Validate with the checklist of the workflow): (\S.*)$`)
+	targetLine = regexp.MustCompile(`^\s+[^:]+:\s*["']?(` + filePath.String() + `)["']?$`)
+	valueLine  = regexp.MustCompile(`^([A-Za-z_][\w-]*):\s+["']?([^"'#]+?)["']?\s*(?:#.*)?$`)
+	filePath   = regexp.MustCompile("[^\\s\"'`()\\[\\]<>,;:|]+\\.(?:yaml|yml|md|xml|csv|txt|json)\\b")
 )
 
 func readPart(prompt string) part {
@@ -40,6 +44,10 @@ func readPart(prompt string) part {
 	open := false // the latest command may go on
 	for line := range strings.Lines(prompt) {
 		line = strings.TrimRight(line, " \t\r\n")
+		if m := menuLine.FindStringSubmatch(line); m != nil {
+			open = p.add(command{name: m[1], code: m[2], about: m[3]})
+			continue
+		}
 		if m := commandLine.FindStringSubmatch(strings.NewReplacer("`", "", "**", "").Replace(line)); m != nil {
 			open = p.add(command{name: m[1], code: m[2], about: m[3]})
 			continue
@@ -48,6 +56,11 @@ func readPart(prompt string) part {
 			p.values[m[1]] = m[2]
 		}
 		if open = open && (strings.HasPrefix(line, " ") || strings.HasPrefix(line, "\t")); !open {
+			continue
+		}
+		if m := ownTarget.FindStringSubmatch(line); m != nil {
+			p.commands[len(p.commands)-1].target = m[1]
+			p.commands[len(p.commands)-1].validates = strings.HasPrefix(line, "  Validate")
 			continue
 		}
 		if m := targetLine.FindStringSubmatch(line); m != nil && p.commands[len(p.commands)-1].target == "" {
@@ -88,6 +101,9 @@ func (p *part) named(name string) *command {
 
 // wanted returns the commands that the user may mean: by name, by number, by code, or by a part of its name or description.
 func (p *part) wanted(said string) []*command {
+	if c := p.named(strings.TrimSpace(strings.TrimPrefix(said, "*"))); c != nil {
+		return []*command{c}
+	}
 	word, _, _ := strings.Cut(said, " ")
 	if c := p.named(strings.TrimPrefix(word, "*")); c != nil && (word == said || word[0] == '*') {
 		return []*command{c}

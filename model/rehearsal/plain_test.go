@@ -119,7 +119,7 @@ func TestASchemaIsAnsweredWithJSONThatFits(t *testing.T) {
 		`{"type":"number","maximum":-5}`,
 		`{"type":"number","minimum":-5,"maximum":-2}`,
 	} {
-		text, calls := reply(&troupe.Request{Params: &troupe.Params{Schema: []byte(schema)}})
+		text, calls := (&model{}).reply(&troupe.Request{Params: &troupe.Params{Schema: []byte(schema)}})
 		var s jsonschema.Schema
 		if err := s.UnmarshalJSON([]byte(schema)); err != nil {
 			t.Fatal(err)

@@ -27,6 +27,11 @@ type beat struct {
 	end  int    // the beat after all that it governs
 }
 
+// fresh returns the program as if nothing of it had been played.
+func (p *program) fresh() *program {
+	return &program{beats: p.beats, places: p.places, jumps: map[int]int{}, decided: map[*markup.Node]bool{}}
+}
+
 // text is what the tag holds, or the paragraph after it if it is never closed.
 func (b *beat) text() string {
 	if b.node == nil {

@@ -26,13 +26,14 @@ type scene struct {
 	over  bool
 
 	carried string // a request that still lacks arguments
+	memory  *memory
 }
 
 // A cue is something the script waits for: what the user said, or what a tool returned.
 type cue struct{ tool, text string }
 
-func newScene(req *troupe.Request) *scene {
-	s := &scene{tools: req.Tools.Specs(), last: -1, isFirst: true}
+func newScene(req *troupe.Request, m *memory) *scene {
+	s := &scene{memory: m, tools: req.Tools.Specs(), last: -1, isFirst: true}
 	var prompt strings.Builder
 	for _, m := range req.Messages {
 		switch {
@@ -48,7 +49,7 @@ func newScene(req *troupe.Request) *scene {
 			s.cues = append(s.cues, cue{text: m.Text})
 		}
 	}
-	s.part = readPart(prompt.String())
+	s.part = m.part(prompt.String())
 	return s
 }
 

@@ -20,7 +20,7 @@ func returned(tool, text string) *troupe.Message {
 
 func TestAConversationThatAnotherModelBeganGoesOn(t *testing.T) {
 	loaded := encode(workflow("intake", `<step n="1"><ask>First?</ask><ask>Second?</ask></step>`, "", nil))
-	text, calls := reply(conversation(
+	text, calls := (&model{}).reply(conversation(
 		user("*intake"),
 		&troupe.Message{Role: troupe.RoleAssistant, Text: "Let me look around first."},
 		returned("list_files", "[]"), returned("execute_workflow", loaded),
@@ -36,7 +36,7 @@ func TestAConversationThatAnotherModelBeganGoesOn(t *testing.T) {
 }
 
 func TestAResultThatIsNotJSONStopsTheWorkflow(t *testing.T) {
-	text, _ := reply(conversation(user("*intake"), returned("execute_workflow", `{"success":true,"instruc`)))
+	text, _ := (&model{}).reply(conversation(user("*intake"), returned("execute_workflow", `{"success":true,"instruc`)))
 	mustContain(t, text, "could not be loaded: its result is not a JSON object.")
 }
 
@@ -45,17 +45,17 @@ func TestTheConfigurationOfAWorkflowIsKnownByName(t *testing.T) {
 		"variables": map[string]any{"depth": "deep"}, "count": 3, "is_fast": true, "list": []int{1},
 	})
 	loaded["unresolved"] = []string{"story_dir"}
-	text, _ := reply(conversation(user("*intake"), returned("execute_workflow", encode(loaded))))
+	text, _ := (&model{}).reply(conversation(user("*intake"), returned("execute_workflow", encode(loaded))))
 	mustContain(t, text, "deep 3 true", "Step 1: Fast", `stand-ins: ["story_dir"]`)
 }
 
 func TestReplayingAddsNothingToAReply(t *testing.T) {
 	messages := []*troupe.Message{user("*help")}
-	first, _ := reply(conversation(messages...))
+	first, _ := (&model{}).reply(conversation(messages...))
 	for range 20 {
 		messages = append(messages, &troupe.Message{Role: troupe.RoleAssistant, Text: "x"}, user("*help"))
 	}
-	if last, _ := reply(conversation(messages...)); !strings.HasSuffix(first, last) {
+	if last, _ := (&model{}).reply(conversation(messages...)); !strings.HasSuffix(first, last) {
 		t.Errorf("%q is not how %q ends", last, first)
 	}
 }

@@ -84,7 +84,7 @@ func (w *walk) execute(request string) bool {
 		w.say("Not resolved, so left open or filled with stand-ins: %s", encode(open))
 	}
 	text := r.field("instructions")
-	w.program = readProgram(text)
+	w.program = w.memory.program(text)
 	if !w.run() {
 		return false
 	}
@@ -218,14 +218,14 @@ func (w *walk) read(file string) bool {
 		if values, _ := frontMatter(content); values["outputFile"] != "" {
 			w.output = values["outputFile"]
 		}
-		w.program = readProgram(content)
+		w.program = w.memory.program(content)
 		if !w.run() {
 			return false
 		}
 		if strings.HasPrefix(path.Base(file), "step-") {
 			w.files++
 		}
-		file, written = stepAfter(content, file)
+		file, written = w.memory.stepAfter(content, file)
 	}
 	return true
 }

@@ -27,31 +27,20 @@ func replaying(t *testing.T, r *wiretest.Recording) *Model {
 	return m
 }
 
-// isOther says that a recording is of another endpoint, or nothing.
-func isOther(r *wiretest.Recording) string {
+// otherEndpoint says that a recording is of another endpoint, or nothing.
+func otherEndpoint(r *wiretest.Recording) string {
 	switch {
 	case r.Request.Method != "" && r.Request.Method != "POST":
-		return "not replayed: asked for an answer in the background"
+		return "asked for an answer in the background"
 	case strings.HasSuffix(r.Request.URL, "/compact") || strings.HasSuffix(r.Request.URL, "/input_tokens"):
-		return "not replayed: another endpoint"
+		return "another endpoint"
 	}
 	return ""
 }
 
 func TestRecordingsAreReadAsTheyWereSent(t *testing.T) {
-	outcomes := map[string]int{}
-	for _, r := range wiretest.Recordings(t, "responses") {
-		if why := isOther(r); why != "" {
-			outcomes[why]++
-			continue
-		}
-		h := wiretest.Listen(t.Context(), replaying(t, r), wiretest.Hello())
-		outcomes[check(t, r, &h)]++
-	}
-	t.Log(outcomes)
-	if outcomes["answer"] < 260 {
-		t.Errorf("only %d answers", outcomes["answer"])
-	}
+	wiretest.Replay{API: "responses", Skip: otherEndpoint, Check: check, Least: 260,
+		Open: func(t *testing.T, r *wiretest.Recording) troupe.Model { return replaying(t, r) }}.Run(t)
 }
 
 // check compares what was heard with the facts, and names the outcome.
@@ -69,12 +58,12 @@ func check(t *testing.T, r *wiretest.Recording, h *wiretest.Heard) string {
 			}
 		}
 		return "status"
-	case r.Facts.Stop == "failed":
+	case r.Facts.StopWord == "failed":
 		if failure == nil || failure.Reason != "money" || failure.Temporary || h.End != nil {
 			t.Errorf("%s: %+v", r.Name, h)
 		}
 		return "failed in the stream"
-	case r.Facts.Stop == "queued" || r.Facts.Stop == "in_progress":
+	case r.Facts.StopWord == "queued" || r.Facts.StopWord == "in_progress":
 		if failure == nil || !failure.Temporary || !errors.Is(failure, io.ErrUnexpectedEOF) || h.End != nil {
 			t.Errorf("%s: %+v", r.Name, h)
 		}
@@ -89,46 +78,12 @@ func check(t *testing.T, r *wiretest.Recording, h *wiretest.Heard) string {
 	case r.Facts.Unsure != "":
 		return "unsure"
 	}
-	r.CheckSaid(t, h)
-	want := troupe.FinishStop
-	if len(h.Calls) > 0 {
-		want = troupe.FinishCalls
-	}
-	if h.End.Finish != want {
-		t.Errorf("%s: ended with %s, want %s", r.Name, h.End.Finish, want)
-	}
-	if n := signatures(h.End.Opaque); n != r.Facts.Signatures {
-		t.Errorf("%s: %d signatures, want %d", r.Name, n, r.Facts.Signatures)
-	}
-	var u struct {
-		Input   int `json:"input_tokens"`
-		Output  int `json:"output_tokens"`
-		Details struct {
-			Cached int `json:"cached_tokens"`
-			Write  int `json:"cache_write_tokens"`
-		} `json:"input_tokens_details"`
-		OutputDetails struct {
-			Reasoning int `json:"reasoning_tokens"`
-		} `json:"output_tokens_details"`
-	}
-	json.Unmarshal(r.Facts.Usage, &u)
-	usage := troupe.Usage{Input: u.Input, CachedInput: u.Details.Cached, CacheWrite: u.Details.Write, Output: u.Output, Reasoning: u.OutputDetails.Reasoning}
-	if h.End.Usage != usage {
-		t.Errorf("%s: usage %+v, want %+v", r.Name, h.End.Usage, usage)
-	}
+	count := r.Facts.Count
+	r.CheckAnswer(t, h, troupe.FinishStop, troupe.Usage{
+		Input: count("input_tokens"), CachedInput: count("input_tokens_details", "cached_tokens"), CacheWrite: count("input_tokens_details", "cache_write_tokens"),
+		Output: count("output_tokens"), Reasoning: count("output_tokens_details", "reasoning_tokens"),
+	})
 	return "answer"
-}
-
-// signatures counts the reasoning that is kept in encrypted form.
-func signatures(opaque json.RawMessage) (n int) {
-	var kept struct{ Blocks []struct{ Signature string } }
-	json.Unmarshal(opaque, &kept)
-	for _, b := range kept.Blocks {
-		if b.Signature != "" {
-			n++
-		}
-	}
-	return n
 }
 
 // An answer that was read goes back as it stands in the recorded next request of the
@@ -138,7 +93,7 @@ func TestAnswersGoBackAsOthersSentThem(t *testing.T) {
 	same, reasoned, others := 0, 0, map[string]int{}
 	for i, r := range all {
 		next := wiretest.Next(all, i)
-		if next == nil || isOther(r) != "" || isOther(next) != "" || r.Response.Status != 200 || r.Facts.Unsure != "" {
+		if next == nil || otherEndpoint(r) != "" || otherEndpoint(next) != "" || r.Response.Status != 200 || r.Facts.Unsure != "" {
 			continue
 		}
 		m := replaying(t, r)
@@ -148,10 +103,7 @@ func TestAnswersGoBackAsOthersSentThem(t *testing.T) {
 			continue
 		}
 		encoded := messageForm{host: m.host, model: m.name}.encode(h.Message())
-		var got []any
-		if err := json.Unmarshal([]byte("["+strings.TrimPrefix(string(encoded), ",")+"]"), &got); err != nil {
-			t.Fatalf("%s: %v in %s", r.Name, err, encoded)
-		}
+		got := wiretest.SentBack(t, r, encoded)
 		want, ok := sentBack(r, next)
 		if why := changed[r.Name]; why != "" {
 			others[why]++

@@ -19,33 +19,20 @@ const aResponse = "an answer of the Responses API"
 // is io.ErrUnexpectedEOF and yields no calls. Params.Stop and Params.Seed have no
 // counterpart in the API.
 func (m *Model) Generate(ctx context.Context, req *troupe.Request) iter.Seq2[troupe.Chunk, error] {
-	return wire.Generate(ctx, func(emit func(troupe.Chunk) bool) error {
-		form := messageForm{host: m.host, model: m.name}
-		from, err := m.send(ctx, req, form)
-		if isAboutReasoning(err) && wire.HasOpaque(req.Messages) {
-			m.client.Note("the server refuses reasoning that it had sent itself; it is left out")
-			form.withoutReasoning = true
-			from, err = m.send(ctx, req, form)
-		}
-		if err != nil {
-			return m.adapt(err, req)
-		}
-		defer from.Close()
-		events, ok := from.Events()
-		if !ok {
-			return from.Foreign(aResponse)
-		}
-		a := &answer{reply: wire.Reply{From: from, Emit: emit, By: form.by()}, events: events, items: map[int]*item{}}
-		return m.adapt(a.read(), req)
-	})
-}
-
-func (m *Model) send(ctx context.Context, req *troupe.Request, form messageForm) (*wire.Answer, error) {
-	parts, err := m.parts(req, form)
-	if err != nil {
-		return nil, err
-	}
-	return m.client.Send(ctx, &wire.Exchange{Parts: parts, MayCall: req.Tools.Len() > 0})
+	form := messageForm{host: m.host, model: m.name}
+	return wire.Turn{
+		Client: m.client, Request: req, What: aResponse, By: form.by(),
+		Encode: func(unsigned bool) ([][]byte, error) {
+			form := form
+			form.withoutReasoning = unsigned
+			return m.parts(req, form)
+		},
+		IsAboutSigned: func(err error) bool { return isAboutReasoning(err) && wire.HasOpaque(req.Messages) },
+		Learn:         func(err error) error { return m.adapt(err, req) },
+		Read: func(reply wire.Reply, events *wire.Events) error {
+			return (&answer{reply: reply, events: events, items: map[int]*item{}}).read()
+		},
+	}.Generate(ctx)
 }
 
 // isAboutReasoning reports whether a server refused reasoning that was sent back.

@@ -87,6 +87,15 @@ func (l *library) located(path string) string {
 	return path
 }
 
+// isFile says whether there is a file of that name in the project.
+func (l *library) isFile(name string) bool {
+	if !filepath.IsLocal(filepath.FromSlash(name)) {
+		return false
+	}
+	info, err := os.Stat(filepath.Join(l.project, filepath.FromSlash(name)))
+	return err == nil && info.Mode().IsRegular()
+}
+
 // ofWorkflow lists the files that execute_workflow loads at once.
 func (l *library) ofWorkflow(path string) []string {
 	file := l.located(path)

@@ -12,6 +12,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
+	"sync"
 
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/bundle"
@@ -19,7 +21,8 @@ import (
 	"github.com/troupe-dev/troupe/workspace"
 )
 
-// A Theatre is where commands are played. It is for one goroutine.
+// A Theatre is where commands are played. Those of different agents may be played at the
+// same time.
 type Theatre struct {
 	catalog *bundle.Catalog
 	project string // the directory that the catalog's paths are relative to
@@ -27,7 +30,9 @@ type Theatre struct {
 	outputs string
 	engine  *troupe.Engine
 	options func(agent string) bundle.Options
-	actors  map[string]*actor
+
+	mu     sync.Mutex
+	actors map[string]*actor
 }
 
 // An actor is an agent that plays, and all the files that its commands name.
@@ -56,6 +61,8 @@ func (t *Theatre) Close() error {
 }
 
 func (t *Theatre) actor(d *bundle.Definition) (*actor, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
 	if known := t.actors[d.ID]; known != nil {
 		return known, nil
 	}
@@ -72,6 +79,45 @@ func (t *Theatre) actor(d *bundle.Definition) (*actor, error) {
 	a := &actor{agent: agent, files: readLibrary(d, t.project)}
 	t.actors[d.ID] = a
 	return a, nil
+}
+
+// A Scene is a command to be played.
+type Scene struct {
+	Agent   *bundle.Definition
+	Command bundle.Command
+}
+
+// PlayAll plays commands, those of several agents at the same time, and returns the
+// reports in the order of the scenes.
+func (t *Theatre) PlayAll(ctx context.Context, scenes []Scene) ([]Report, error) {
+	reports, errs := make([]Report, len(scenes)), make([]error, len(scenes))
+	byAgent := map[string][]int{}
+	var agents []string
+	for i, s := range scenes {
+		if byAgent[s.Agent.ID] == nil {
+			agents = append(agents, s.Agent.ID)
+		}
+		byAgent[s.Agent.ID] = append(byAgent[s.Agent.ID], i)
+	}
+	free := make(chan struct{}, runtime.GOMAXPROCS(0))
+	var playing sync.WaitGroup
+	for _, agent := range agents {
+		playing.Go(func() {
+			free <- struct{}{}
+			defer func() { <-free }()
+			for _, i := range byAgent[agent] {
+				if reports[i], errs[i] = t.Play(ctx, scenes[i].Agent, scenes[i].Command); errs[i] != nil {
+					return
+				}
+			}
+		})
+	}
+	playing.Wait()
+	if err := errors.Join(errs...); err != nil {
+		return nil, err
+	}
+	t.Settle(reports)
+	return reports, nil
 }
 
 // maxMessages is how often the user speaks before a command counts as endless.

@@ -49,10 +49,21 @@ type Tokens struct {
 	// UpFront is what the first request would hold if all files that the agent's
 	// commands name, or were seen to load, came with it: see [Theatre.Settle].
 	UpFront int `json:"up_front"`
+	// Files are what each file, or workflow with what comes with it, has added, in the
+	// order they were loaded.
+	Files []FileTokens `json:"files"`
+}
+
+// FileTokens are what loading a file has added to the context.
+type FileTokens struct {
+	File string `json:"file"`
+	// Added is how much the context grew with it, Context how large it was then.
+	Added   int `json:"added"`
+	Context int `json:"context"`
 }
 
 func newReport(agent string, c bundle.Command) Report {
-	r := Report{Agent: agent, Command: c.Cmd, Result: Complete, Read: []string{}, Written: []string{}, DeadEnds: []string{}, Unreached: []string{}}
+	r := Report{Agent: agent, Command: c.Cmd, Result: Complete, Read: []string{}, Written: []string{}, DeadEnds: []string{}, Unreached: []string{}, Tokens: Tokens{Files: []FileTokens{}}}
 	if c.Target == "todo" {
 		r.Result = Unbegun
 	}
@@ -68,6 +79,7 @@ type play struct {
 	asked      map[string]request // tool calls that have not returned, by id
 	unsaved    map[string]string  // files that could not be saved, and why
 	isDone     bool               // a workflow has said that it is complete
+	loaded     string             // the file that was loaded since the model last replied
 }
 
 // A request is what a tool was asked for.
@@ -104,6 +116,10 @@ func (p *play) note(e *troupe.Event) {
 	case *troupe.ModelReplied:
 		if p.Tokens.Start == 0 {
 			p.Tokens.Start = b.Context.Total()
+		}
+		if p.loaded != "" {
+			p.Tokens.Files = append(p.Tokens.Files, FileTokens{p.loaded, b.Context.Total() - p.Tokens.End, b.Context.Total()})
+			p.loaded = ""
 		}
 		p.Tokens.End = b.Context.Total()
 		if strings.Contains(b.Message.Text, "Not recognized:") && p.Questions == 0 {
@@ -143,12 +159,16 @@ func (p *play) outcome(b *troupe.ToolReturned) {
 	case b.Class != "":
 		p.dead("%s: %s", asked.tool, b.Error)
 	case asked.tool == "execute_workflow":
-		for _, file := range p.files.ofWorkflow(asked.path) {
+		for i, file := range p.files.ofWorkflow(asked.path) {
 			p.read(file)
+			if i == 0 {
+				p.loaded = file
+			}
 		}
 	case asked.tool == "read_file":
 		p.found(asked.path)
-		p.read(p.files.located(asked.path))
+		p.loaded = p.located(asked.path)
+		p.read(p.loaded)
 	}
 }
 
@@ -161,6 +181,26 @@ func (p *play) found(name string) {
 	if len(p.DeadEnds) == 0 && p.Result == DeadEnd {
 		p.Result = Complete
 	}
+}
+
+// located returns the file that a path means: by itself, or seen from the files that were
+// read before, whose variables it may have and whose neighbour it may be.
+func (p *play) located(name string) string {
+	if file, ok := p.files.find(name); ok {
+		return file
+	}
+	rest := name
+	if strings.HasPrefix(name, "{") {
+		_, rest, _ = strings.Cut(name, "/")
+	}
+	for _, file := range slices.Backward(p.Read) {
+		for _, dir := range []string{path.Dir(file), path.Dir(path.Dir(file))} {
+			if at := path.Join(dir, rest); p.files.isFile(at) {
+				return at
+			}
+		}
+	}
+	return name
 }
 
 func (p *play) read(file string) {

@@ -64,8 +64,8 @@ func (s *Store) look(ctx context.Context, id string) (info troupe.SessionInfo, r
 	err = s.retrying(ctx, func(ctx context.Context) error {
 		var h holder
 		live := "(SELECT replies FROM live WHERE live.session = sessions.id AND live.epoch = sessions.epoch AND o.name IS NOT NULL)"
-		at, err := scanSession(s.pool.QueryRow(ctx, "SELECT "+summary+", o.name, o.host, o.pid, since, "+live+" FROM "+withOwner+" WHERE id = $1 AND events > 0", id),
-			&h.name, &h.host, &h.pid, &h.since, &text)
+		at, err := scanSession(s.pool.QueryRow(ctx, "SELECT "+summary+", o.name, o.host, o.pid, since, "+waits+", "+live+" FROM "+withOwner+" WHERE id = $1 AND events > 0", id),
+			&h.name, &h.host, &h.pid, &h.since, &h.waits, &text)
 		info = h.standing(at.info)
 		return err
 	})

@@ -20,6 +20,7 @@ type holder struct {
 	events     int64
 	alive      bool
 	there      bool // the session has a row
+	waits      bool // a worker is to go on with it
 }
 
 // owner returns the process that it is.
@@ -44,7 +45,7 @@ func (h *holder) owned(session string) error {
 func (h *holder) standing(info troupe.SessionInfo) troupe.SessionInfo {
 	if h.name != nil {
 		info.Owner = h.owner()
-	} else if info.Status == "running" {
+	} else if info.Status == "running" && !h.waits {
 		info.Status = "interrupted"
 	}
 	return info

@@ -53,6 +53,9 @@ const isAlive = "(o.until > clock_timestamp() OR pg_postmaster_start_time() + o.
 // withOwner joins sessions with who has them.
 const withOwner = "sessions LEFT JOIN owners o ON o.name = sessions.owner AND " + isAlive
 
+// waits is the condition under which a worker is to go on with a session's run.
+const waits = "EXISTS (SELECT 1 FROM jobs WHERE jobs.session = sessions.id)"
+
 // listPage is how many sessions are read at a time.
 const listPage = 500
 
@@ -103,9 +106,9 @@ func (s *Store) list(ctx context.Context, match troupe.SessionFilter, after *tro
 	where.equal("agent", match.Agent)
 	switch match.Status {
 	case "running":
-		where.add("status = 'running' AND o.name IS NOT NULL")
+		where.add("status = 'running' AND (o.name IS NOT NULL OR " + waits + ")")
 	case "interrupted":
-		where.add("status = 'running' AND o.name IS NULL")
+		where.add("status = 'running' AND o.name IS NULL AND NOT " + waits)
 	default:
 		where.equal("status", string(match.Status))
 	}
@@ -116,7 +119,7 @@ func (s *Store) list(ctx context.Context, match troupe.SessionFilter, after *tro
 		updated := store.Nanoseconds(after.Updated)
 		where.add("updated <= %s AND (updated < %s OR id > %s)", updated, updated, after.ID)
 	}
-	statement := "SELECT " + summary + ", o.name, o.host, o.pid, since FROM " + withOwner + where.text() + " ORDER BY updated DESC, id LIMIT " + where.value(limit)
+	statement := "SELECT " + summary + ", o.name, o.host, o.pid, since, " + waits + " FROM " + withOwner + where.text() + " ORDER BY updated DESC, id LIMIT " + where.value(limit)
 	err = s.retrying(ctx, func(ctx context.Context) error {
 		rows, err := s.pool.Query(ctx, statement, where.values...)
 		if err != nil {
@@ -124,7 +127,7 @@ func (s *Store) list(ctx context.Context, match troupe.SessionFilter, after *tro
 		}
 		found, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (troupe.SessionInfo, error) {
 			var h holder
-			at, err := scanSession(row, &h.name, &h.host, &h.pid, &h.since)
+			at, err := scanSession(row, &h.name, &h.host, &h.pid, &h.since, &h.waits)
 			return h.standing(at.info), err
 		})
 		return err

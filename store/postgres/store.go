@@ -69,7 +69,7 @@ const (
 
 // Open opens the store at an address such as postgres://user:password@host/database,
 // with what libpq understands after a question mark, and there "schema" for that of the
-// tables, "troupe" by default. It makes the tables where there are none. It fails with a
+// tables, "troupe" by default, and "lease" for [Options.Lease]. It makes the tables where there are none. It fails with a
 // *[VersionError] if a newer Troupe wrote them, with [ErrReadOnly] on a standby, and with
 // [ErrPooler] if notifications do not come through.
 func Open(ctx context.Context, address string, options Options) (*Store, error) {
@@ -95,7 +95,13 @@ func configure(address string, options Options) (*Store, error) {
 		lease: cmp.Or(options.Lease, defaultLease), patience: cmp.Or(options.Patience, defaultPatience),
 		atHand: newSessionCache(), stored: make(chan struct{}, 1),
 	}
+	if text := params["lease"]; text != "" && options.Lease == 0 {
+		if s.lease, err = time.ParseDuration(text); err != nil || s.lease < time.Second {
+			return nil, fmt.Errorf("lease in the address: %.64q is no duration of a second or more, as in lease=15s", text)
+		}
+	}
 	delete(params, "schema")
+	delete(params, "lease")
 	c := config.ConnConfig
 	s.place = fmt.Sprintf("postgres://%s/%s (schema %s)", net.JoinHostPort(c.Host, strconv.Itoa(int(c.Port))), c.Database, s.schema)
 	if params["application_name"] == "" {

@@ -60,8 +60,8 @@ func chore(ledger string) troupe.Step {
 	})
 }
 
-// work does runs, or goes on with them, until all have ended.
-func work(ctx context.Context, address, ledger string, runs int) error {
+// doRuns does runs, or goes on with them, until all have ended.
+func doRuns(ctx context.Context, address, ledger string, runs int) error {
 	s, err := Open(ctx, address, Options{Lease: workLease})
 	if err != nil {
 		return err
@@ -113,7 +113,7 @@ func workIfTold() {
 		return
 	}
 	runs, _ := strconv.Atoi(told[2])
-	if err := work(context.Background(), told[0], told[1], runs); err != nil {
+	if err := doRuns(context.Background(), told[0], told[1], runs); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}

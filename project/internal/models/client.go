@@ -80,14 +80,14 @@ func (c *Chooser) client(e *Endpoint, info catalog.Info) (troupe.Model, error) {
 // signingClient is the client of an endpoint, which signs requests where that is what
 // opens the door.
 func (c *Chooser) signingClient(e *Endpoint) *http.Client {
-	if e.aws == nil {
+	if e.aws.Keys == nil {
 		return c.Client
 	}
 	client := http.Client{}
 	if c.Client != nil {
 		client = *c.Client
 	}
-	client.Transport = e.aws.Transport(client.Transport)
+	client.Transport = e.aws.Transport("bedrock", e.awsRegion, client.Transport)
 	return &client
 }
 

@@ -21,14 +21,17 @@ type Endpoint struct {
 	Provider, Model string
 	API             provider.API
 	BaseURL         string
+	// URLEnv is the variable that the base URL is from, empty where it is from elsewhere.
+	URLEnv string
 	// KeyEnv is the variable that the key is in, empty where none is needed.
 	KeyEnv string
 	Key    wire.Secret
 	// KeyHeader is the header that the key goes into, empty for a bearer token.
 	KeyHeader string
 	Headers   map[string]string
-	// aws sign the requests where there is no key but theirs.
-	aws *wire.AWSKeys
+	// aws signs the requests where there is no key but the account's own, for a region.
+	aws       wire.AWSAccount
+	awsRegion string
 
 	// known is the provider's row of the table, zero for one of the user's own.
 	known      provider.Provider
@@ -61,14 +64,18 @@ func (c *Chooser) Endpoint(choice Choice) (Endpoint, error) {
 	if model == "" {
 		e.Model = c.usual(&known)
 	}
-	if key, _ := known.Key(c.Getenv); known.Name == "bedrock" && key == "" && e.configured.API == "" && c.Getenv("AWS_ACCESS_KEY_ID") != "" && strings.Contains(e.Model, "claude") {
+	account, err := c.awsAccount(&e)
+	if err != nil {
+		return e, wrong(err)
+	}
+	if account.Keys != nil && e.configured.API == "" && strings.Contains(e.Model, "claude") {
 		e.configured.API = string(provider.Messages) // the endpoint that the account's own keys open
 	}
 	at, err := e.protocol()
 	if err != nil {
 		return e, wrong(err)
 	}
-	needsKey, err := c.address(&e, at)
+	needsKey, err := c.address(&e, at, account.Region)
 	if err != nil {
 		return e, wrong(err)
 	}
@@ -76,8 +83,8 @@ func (c *Chooser) Endpoint(choice Choice) (Endpoint, error) {
 		return e, wrong(fmt.Errorf("providers.%s has no base_url", name))
 	}
 	c.open(&e, at)
-	e.aws = c.awsKeys(&e)
-	if needsKey && e.Key == "" && e.aws == nil {
+	e.sign(account)
+	if needsKey && e.Key == "" && e.aws.Keys == nil {
 		return e, &MissingKey{Ref: choice.Ref, From: choice.From, Variable: e.KeyEnv}
 	}
 	return e, nil
@@ -119,7 +126,7 @@ func (e *Endpoint) protocol() (provider.Endpoint, error) {
 var usualKeyHeaders = map[provider.API]string{provider.Messages: "x-api-key", provider.Gemini: "x-goog-api-key"}
 
 // address finds the base URL and reports whether a key is needed there.
-func (c *Chooser) address(e *Endpoint, at provider.Endpoint) (needsKey bool, err error) {
+func (c *Chooser) address(e *Endpoint, at provider.Endpoint, awsRegion string) (needsKey bool, err error) {
 	needsKey = !e.known.Local && len(e.known.KeyEnv) > 0
 	if e.configured.KeyEnv != "" {
 		needsKey = true
@@ -133,13 +140,20 @@ func (c *Chooser) address(e *Endpoint, at provider.Endpoint) (needsKey bool, err
 	if at.URL == "" {
 		return needsKey, nil
 	}
-	address, variable, err := e.known.Address(at, c.Getenv, e.configured.Vars)
+	getenv := func(name string) string {
+		if value := c.Getenv(name); value != "" || name != "AWS_REGION" || c.Getenv("AWS_DEFAULT_REGION") != "" {
+			return value
+		}
+		return awsRegion
+	}
+	address, variable, err := e.known.Address(at, getenv, e.configured.Vars)
 	if missing, ok := errors.AsType[*provider.MissingValue](err); ok {
 		return false, fmt.Errorf("%w; set it, or providers.%s.vars.%s in %s", missing, e.Provider, missing.Name, config.Name)
 	}
 	if err != nil {
 		return false, err
 	}
+	e.URLEnv = variable
 	if variable != "" && e.configured.KeyEnv == "" {
 		needsKey = needsKey && e.Provider != "openai"
 	}
@@ -182,21 +196,26 @@ func (c *Chooser) open(e *Endpoint, at provider.Endpoint) {
 	}
 }
 
-// awsKeys are the keys that sign requests to Bedrock's own endpoint, where people have
-// those of their account and no key for Bedrock. The compatible endpoint takes bearer
-// tokens alone.
-func (c *Chooser) awsKeys(e *Endpoint) *wire.AWSKeys {
+// awsAccount is the account with Amazon of somebody who has no key for Bedrock.
+func (c *Chooser) awsAccount(e *Endpoint) (wire.AWSAccount, error) {
+	key, _ := e.known.Key(c.Getenv)
+	if e.known.Name != "bedrock" || key != "" || e.configured.KeyEnv != "" || authorizes(e.configured.Headers) {
+		return wire.AWSAccount{}, nil
+	}
+	return wire.FindAWSAccount(c.Getenv)
+}
+
+// sign has the account sign the requests to Bedrock's own endpoint. The compatible one
+// takes bearer tokens alone.
+func (e *Endpoint) sign(account wire.AWSAccount) {
 	at, err := url.Parse(e.BaseURL)
-	if err != nil || e.Key != "" || e.API != provider.Messages || authorizes(e.configured.Headers) {
-		return nil
+	if err != nil || e.Key != "" || e.API != provider.Messages {
+		return
 	}
 	rest, ok := strings.CutPrefix(at.Hostname(), "bedrock-runtime.")
-	region, _, found := strings.Cut(rest, ".")
-	keys := &wire.AWSKeys{ID: c.Getenv("AWS_ACCESS_KEY_ID"), Secret: wire.Secret(c.Getenv("AWS_SECRET_ACCESS_KEY")), Session: wire.Secret(c.Getenv("AWS_SESSION_TOKEN")), Region: region, Service: "bedrock"}
-	if !ok || !found || keys.ID == "" || keys.Secret == "" {
-		return nil
+	if region, _, found := strings.Cut(rest, "."); ok && found {
+		e.aws, e.awsRegion = account, region
 	}
-	return keys
 }
 
 // authorizes says whether the headers hold a key themselves.

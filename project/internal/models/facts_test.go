@@ -284,6 +284,9 @@ func refusesAtSecond(t *testing.T, opened models.Opened, fix string) {
 	if !ok || e.Temporary || e.Reason != "context" || !strings.Contains(e.Message, "4096 tokens") || !strings.Contains(e.Message, "about 5346") || !strings.Contains(e.Message, fix) {
 		t.Errorf("error %v, want %s", err, fix)
 	}
+	if p := problem.Of(err); !strings.Contains(p.Sentence, "too small for this agent") || !strings.Contains(p.Next, fix) {
+		t.Errorf("people are told %+v", p)
+	}
 }
 
 // Anthropic lists its models for its own header only, whatever the chat endpoint takes.

@@ -91,6 +91,7 @@ func (c *Chooser) InUse(ctx context.Context) []Listed {
 			} else {
 				l.Ref = opened.Ref
 				l.know(opened.Facts)
+				l.Can = abilities(opened.Known)
 			}
 			list = append(list, l)
 		}

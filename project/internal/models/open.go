@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/model/catalog"
 	"github.com/troupe-dev/troupe/model/fallback"
 	"github.com/troupe-dev/troupe/model/rehearsal"
 	"github.com/troupe-dev/troupe/project/internal/config"
@@ -17,6 +18,8 @@ type Opened struct {
 	Choice
 	Model troupe.Model
 	Facts
+	// Known is what the catalogue has of it, of the first one where there are several.
+	Known catalog.Info
 }
 
 // Open makes the model of a choice. It asks nothing of models, but it may ask a
@@ -45,7 +48,7 @@ func (c *Chooser) openAll(choice Choice) (Opened, error) {
 		}
 		list = append(list, fallback.Choice{Name: one.Ref, Model: one.Model, Price: one.Price})
 		if i == 0 {
-			opened.Facts = one.Facts
+			opened.Facts, opened.Known = one.Facts, one.Known
 		} else if one.Window > 0 && (opened.Window == 0 || one.Window < opened.Window) {
 			opened.Window, opened.WindowFrom = one.Window, one.WindowFrom
 		}
@@ -91,7 +94,7 @@ func (c *Chooser) openOne(choice Choice) (Opened, error) {
 	if e.known.Name == "ollama" && e.IsLocal() && e.configured.Models[e.Model].Window == 0 {
 		model = &roomGuard{Model: model, endpoint: e}
 	}
-	return Opened{Choice: choice, Model: model, Facts: facts}, nil
+	return Opened{Choice: choice, Model: model, Facts: facts, Known: info}, nil
 }
 
 // onlyModel is the model of a server that has only one. Of several, somebody has to

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -156,6 +157,28 @@ func TestClaudeAtBedrockAndVertex(t *testing.T) {
 		if c.path != test.path || !strings.HasPrefix(c.header.Get(test.header), test.value) || !strings.Contains(body, test.has) || strings.Contains(fmt.Sprint(c.header), "canary") {
 			t.Errorf("%s: %s %v %s", test.ref, c.path, c.header, body)
 		}
+	}
+	// A profile has keys and a region, too.
+	home := t.TempDir()
+	if err := os.MkdirAll(filepath.Join(home, ".aws"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(home, ".aws", "credentials"), []byte("[work]\naws_access_key_id = AKWORK\naws_secret_access_key = canary\nregion = eu-north-1\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c := &capture{}
+	work := chooser(t, "", "", "AWS_PROFILE=work HOME="+home)
+	work.Client = &http.Client{Transport: c}
+	opened, err := work.Open(models.Choice{Ref: "bedrock/anthropic.claude-sonnet-5-v1:0", From: "--model"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.show(t, opened.Model, &troupe.Request{Messages: []*troupe.Message{{Role: troupe.RoleUser, Text: "u"}}})
+	if auth := c.header.Get("Authorization"); !strings.HasPrefix(auth, "AWS4-HMAC-SHA256 Credential=AKWORK/") || !strings.Contains(auth, "/eu-north-1/bedrock/") || strings.Contains(auth, "canary") {
+		t.Errorf("signed with %s", auth)
+	}
+	if _, err := chooser(t, "", "", "AWS_REGION=r AWS_PROFILE=wrok HOME="+home).Open(models.Choice{Ref: "bedrock/anthropic.claude-sonnet-5-v1:0", From: "--model"}); err == nil || !strings.Contains(err.Error(), "wrok") {
+		t.Errorf("%v", err)
 	}
 	// Without either there is nothing to sign with.
 	if _, err := chooser(t, "", "", "AWS_REGION=eu-west-1").Open(models.Choice{Ref: "bedrock/anthropic.claude-sonnet-5-v1:0", From: "--model"}); err == nil || !strings.Contains(err.Error(), "AWS_BEARER_TOKEN_BEDROCK") {

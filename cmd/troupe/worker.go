@@ -1,0 +1,95 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"github.com/troupe-dev/troupe/project"
+)
+
+func (p *program) workerCommand() *cobra.Command {
+	var queue string
+	var atOnce int
+	var rate float64
+	c := &cobra.Command{
+		Use:   "worker",
+		Short: "Carry out runs that servers have put on record",
+		Long: "Carries out the runs that servers put on record, with 'engine: workers' or 'engine: temporal' in troupe.yaml and a\n" +
+			"PostgreSQL store. Start as many as there is work for, on any machine that has the project's files.",
+		Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			if atOnce < 1 {
+				return usage("--at-once: at least one")
+			}
+			return p.inProject(func(opened *project.Project) error {
+				if opened.EngineKind() == project.EngineTemporal {
+					return p.runTemporal(c.Context(), opened, "worker", "-queue", queue, "-at-once", strconv.Itoa(atOnce), "-rate", strconv.FormatFloat(rate, 'f', -1, 64))
+				}
+				if rate != 0 {
+					return usage("--rate: limits for all workers of a queue need 'engine: temporal'")
+				}
+				if _, err := opened.SharedStore(c.Context()); err != nil {
+					return err
+				}
+				p.tell("Waiting for runs.")
+				return opened.Work(c.Context(), queue, atOnce)
+			})
+		},
+	}
+	c.Flags().StringVar(&queue, "queue", "", "the queue to take runs from (default: the usual one)")
+	c.Flags().IntVar(&atOnce, "at-once", 16, "how many runs are carried out at the same time")
+	c.Flags().Float64Var(&rate, "rate", 0, "how many runs all workers of the queue begin in a second, with Temporal (default: no limit)")
+	return c
+}
+
+// temporalProgram is the program that has what troupe does not link.
+const temporalProgram = "troupe-temporal"
+
+// runTemporal has the program for Temporal do something, with the project's directory as
+// the first argument. It is looked for beside this one and then where programs are.
+func (p *program) runTemporal(ctx context.Context, opened *project.Project, args ...string) error {
+	return p.pipeTemporal(ctx, opened, nil, args...)
+}
+
+func (p *program) pipeTemporal(ctx context.Context, opened *project.Project, in io.Reader, args ...string) error {
+	path, err := findTemporal()
+	if err != nil {
+		return err
+	}
+	c := exec.CommandContext(ctx, path, append([]string{"-C", opened.Dir(), "-model", p.flags.model}, args...)...)
+	c.Stdin, c.Stdout, c.Stderr = in, p.out, p.err
+	c.Cancel = func() error { return c.Process.Signal(os.Interrupt) }
+	c.WaitDelay = endGrace
+	err = c.Run()
+	if _, ok := errors.AsType[*exec.ExitError](err); ok {
+		return errBroken // it has said why
+	}
+	return err
+}
+
+func findTemporal() (string, error) {
+	name := temporalProgram
+	if runtime.GOOS == "windows" {
+		name += ".exe"
+	}
+	if self, err := os.Executable(); err == nil {
+		beside := filepath.Join(filepath.Dir(self), name)
+		if info, err := os.Stat(beside); err == nil && info.Mode().IsRegular() {
+			return beside, nil
+		}
+	}
+	path, err := exec.LookPath(name)
+	if err != nil {
+		return "", fmt.Errorf("engine: temporal needs the program %s beside this one or on the PATH: go install github.com/troupe-dev/troupe/engine/temporal/cmd/%s@latest", temporalProgram, temporalProgram)
+	}
+	return path, nil
+}

@@ -1,0 +1,264 @@
+package temporal
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/worker"
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/work"
+)
+
+// A Worker carries out the runs of one task queue.
+type Worker struct {
+	// Engine carries out runs, on the store that they were put on record in. The worker
+	// does not close it.
+	Engine *troupe.Engine
+	// Store is the engine's own.
+	Store troupe.Store
+	// Step makes the step of a job. An error leaves the job to other workers.
+	Step func(ctx context.Context, job work.Job) (troupe.Step, error)
+	// Seize makes a session nobody's, whoever has it: see postgres.Store.Seize. It is called where
+	// Temporal has given up the worker that has it. Where it is nil, the next worker
+	// waits until the lease of that one is over.
+	Seize func(ctx context.Context, session string) error
+	// Jobs, where set, is a queue in which a run is as long as it is to be carried out: one
+	// that is no longer there when its turn comes was cancelled.
+	Jobs work.Queue
+	// Begin puts the run of a schedule on record, for the time that it was due. An empty job is
+	// that of a schedule that is no more. Nil means that there are no schedules.
+	Begin func(ctx context.Context, schedule string, due time.Time) (work.Job, error)
+	// Queue is the queue that it takes runs from: the usual one by default.
+	Queue string
+	// MaxParallel is how many runs are carried out at the same time: 16 by default.
+	MaxParallel int
+	// RunsPerSecond is how many runs all workers of the queue together begin in a second,
+	// for a provider with a quota. 0 means no limit.
+	RunsPerSecond float64
+	// StopTimeout is how long a worker that is told to end waits for its runs to be put on
+	// record as interrupted: 10 seconds by default.
+	StopTimeout time.Duration
+}
+
+const defaultParallel = 16
+
+// New returns a worker of the cluster that c is connected to. Its Start, Run and Stop are
+// Temporal's own.
+func (w *Worker) New(c client.Client) worker.Worker {
+	made := worker.New(c, QueueName(w.Queue), worker.Options{
+		MaxConcurrentActivityExecutionSize: cmp.Or(w.MaxParallel, defaultParallel),
+		TaskQueueActivitiesPerSecond:       w.RunsPerSecond,
+		WorkerStopTimeout:                  cmp.Or(w.StopTimeout, 10*time.Second),
+	})
+	RegisterWorkflows(made)
+	made.RegisterActivityWithOptions(w.perform, activity.RegisterOptions{Name: performActivity})
+	made.RegisterActivityWithOptions(w.begin, activity.RegisterOptions{Name: beginActivity})
+	return made
+}
+
+// RegisterWorkflows makes the workflows known to a worker, or to one that replays histories.
+func RegisterWorkflows(r worker.WorkflowRegistry) {
+	r.RegisterWorkflowWithOptions(runJob, workflow.RegisterOptions{Name: runWorkflow})
+	r.RegisterWorkflowWithOptions(runEach, workflow.RegisterOptions{Name: eachWorkflow})
+	r.RegisterWorkflowWithOptions(runScheduled, workflow.RegisterOptions{Name: scheduledWorkflow})
+}
+
+// A holder is the process that carries out a run, as its heartbeats say.
+type holder struct {
+	Host string `json:"host"`
+	PID  int    `json:"pid"`
+}
+
+func thisProcess() holder {
+	host, _ := os.Hostname()
+	return holder{cmp.Or(host, "localhost"), os.Getpid()}
+}
+
+// perform is the activity of a run.
+func (w *Worker) perform(ctx context.Context, job work.Job) (Result, error) {
+	defer w.beat(ctx)()
+	step, err := w.Step(ctx, job)
+	if err != nil {
+		return Result{}, tryAgain(fmt.Errorf("make %s: %w", job.Step, err))
+	}
+	if err := work.Check(job, step); err != nil {
+		return Result{}, temporal.NewApplicationErrorWithOptions(err.Error(), otherDefinition, temporal.ApplicationErrorOptions{NextRetryDelay: 5 * time.Second})
+	}
+	if isDropped, err := w.isDropped(ctx, job); err != nil || isDropped {
+		return Result{Session: job.Session, Status: "cancelled"}, tryAgain(err)
+	}
+	if err := w.takeOver(ctx, job.Session); err != nil {
+		return Result{}, tryAgain(err)
+	}
+	if err := w.resume(ctx, step, job.Session); err != nil {
+		return Result{}, tryAgain(err)
+	}
+	return w.outcome(ctx, job)
+}
+
+// tryAgain is the error of a run that somebody has to go on with.
+func tryAgain(err error) error {
+	if err == nil {
+		return nil
+	}
+	// What the store or a model server said may have content in it: the log has it.
+	return temporal.NewApplicationErrorWithOptions("to be tried again; the worker's log says why", notYet, temporal.ApplicationErrorOptions{Cause: causeOf(err)})
+}
+
+// causeOf is what may be known of an error outside: what kind it is.
+func causeOf(err error) error {
+	for _, known := range []error{troupe.ErrBusy, troupe.ErrConflict, troupe.ErrClosed, troupe.ErrChanged, troupe.ErrNotFound, work.ErrDefinition, context.Canceled, context.DeadlineExceeded} {
+		if errors.Is(err, known) {
+			return known
+		}
+	}
+	return fmt.Errorf("%T", err)
+}
+
+// isDropped reports whether a run was taken out of the queue before its turn.
+func (w *Worker) isDropped(ctx context.Context, job work.Job) (bool, error) {
+	if w.Jobs == nil {
+		return false, nil
+	}
+	_, there, err := w.Jobs.JobOf(ctx, job.Session)
+	return !there, err
+}
+
+// beat says to Temporal that the run goes on here, until the function is called.
+func (w *Worker) beat(ctx context.Context) (stop func()) {
+	every := activity.GetInfo(ctx).HeartbeatTimeout / 3
+	if every <= 0 {
+		return func() {}
+	}
+	beats, done, over := time.NewTicker(every), make(chan struct{}), make(chan struct{})
+	activity.RecordHeartbeat(ctx, thisProcess())
+	go func() {
+		defer close(over)
+		for {
+			select {
+			case <-beats.C:
+				activity.RecordHeartbeat(ctx, thisProcess())
+			case <-done:
+				return
+			}
+		}
+	}()
+	return func() {
+		beats.Stop()
+		close(done)
+		<-over
+	}
+}
+
+// takeOver takes the session from a worker before this one that Temporal has given up.
+func (w *Worker) takeOver(ctx context.Context, session string) error {
+	if w.Seize == nil || activity.GetInfo(ctx).Attempt == 1 || !activity.HasHeartbeatDetails(ctx) {
+		return nil
+	}
+	var before holder
+	if err := activity.GetHeartbeatDetails(ctx, &before); err != nil {
+		return err
+	}
+	info, _, err := w.Store.Ask(ctx, session, troupe.SessionRequest{})
+	if errors.Is(err, troupe.ErrNotFound) {
+		return nil
+	}
+	if err != nil || info.Owner.PID != before.PID || info.Owner.Host != before.Host || before == thisProcess() {
+		return err
+	}
+	return w.Seize(ctx, session)
+}
+
+const (
+	// busyPause is how often a session that somebody has is looked at, and busyTime for how
+	// long, before the attempt is given up.
+	busyPause = 50 * time.Millisecond
+	busyTime  = 5 * time.Second
+)
+
+// resume goes on with a run. Whoever puts it on record has the session for a moment.
+func (w *Worker) resume(ctx context.Context, step troupe.Step, session string) error {
+	until := time.Now().Add(busyTime)
+	for {
+		err := w.goOn(ctx, step, session)
+		if !errors.Is(err, troupe.ErrBusy) || time.Now().After(until) {
+			return err
+		}
+		select {
+		case <-time.After(busyPause):
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// goOn is resume for a session that nobody else has. A workflow that was cancelled cancels
+// the run; one that goes on elsewhere, and a worker that ends, only interrupt it.
+func (w *Worker) goOn(ctx context.Context, step troupe.Step, session string) error {
+	run, interrupt := context.WithCancel(context.WithoutCancel(ctx))
+	defer interrupt()
+	ended, told := make(chan struct{}), make(chan error, 1)
+	go func() {
+		var err error
+		select {
+		case <-ctx.Done():
+			if isCancel(ctx) {
+				err = w.Engine.Cancel(run, session)
+			} else {
+				interrupt()
+			}
+		case <-activity.GetWorkerStopChannel(ctx):
+			interrupt()
+		case <-ended:
+		}
+		told <- err
+	}()
+	err := work.Perform(run, w.Engine, step, session)
+	close(ended)
+	return errors.Join(err, <-told)
+}
+
+// isCancel reports whether an activity ends because its workflow was cancelled.
+func isCancel(ctx context.Context) bool {
+	_, ok := errors.AsType[*temporal.CanceledError](context.Cause(ctx))
+	return ok
+}
+
+// outcome says how a run stands that has come to something.
+func (w *Worker) outcome(ctx context.Context, job work.Job) (Result, error) {
+	cancelled := isCancel(ctx)
+	ctx = context.WithoutCancel(ctx)
+	info, _, err := w.Store.Ask(ctx, job.Session, troupe.SessionRequest{})
+	if err != nil && !errors.Is(err, troupe.ErrNotFound) {
+		return Result{}, tryAgain(err)
+	}
+	if w.Jobs != nil {
+		if _, err := w.Jobs.RemoveJob(ctx, job.Session); err != nil {
+			return Result{}, tryAgain(err)
+		}
+	}
+	switch {
+	case cancelled:
+		return Result{}, temporal.NewCanceledError()
+	case info.Status == "failed":
+		return Result{}, temporal.NewNonRetryableApplicationError("the run failed: session "+job.Session+" says why", failedRun, nil)
+	}
+	return Result{Session: job.Session, Status: info.Status}, nil
+}
+
+// begin is the activity that puts the run of a schedule on record.
+func (w *Worker) begin(ctx context.Context, schedule string, due time.Time) (work.Job, error) {
+	if w.Begin == nil {
+		return work.Job{}, temporal.NewApplicationErrorWithOptions("this worker knows of no schedules", notYet, temporal.ApplicationErrorOptions{NextRetryDelay: 5 * time.Second})
+	}
+	return w.Begin(ctx, schedule, due)
+}

@@ -1,0 +1,230 @@
+package pipeline
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/checks"
+	"github.com/troupe-dev/troupe/internal/edit"
+	"github.com/troupe-dev/troupe/internal/git"
+	"github.com/troupe-dev/troupe/internal/sandbox"
+)
+
+type setupRequest struct {
+	state
+	Command string    `json:"command"`
+	At      time.Time `json:"at"`
+}
+
+func (s *workshop) setupTool() troupe.Tool {
+	return siteTool(toolSetup, "Runs a command that prepares the worktree.", func(ctx context.Context, call *troupe.Invocation, in setupRequest) (checks.Outcome, error) {
+		o, err := s.openSite(ctx, call.Run.Session())
+		if err != nil {
+			return checks.Outcome{}, err
+		}
+		room, err := o.room(ctx, o.worktree)
+		if err != nil {
+			return checks.Outcome{}, err
+		}
+		if _, err := o.find(ctx, in.state, in.At); err != nil {
+			return checks.Outcome{}, err
+		}
+		o.mark()
+		outcome, err := room.Setup(ctx, in.Command)
+		if err != nil {
+			return outcome, err
+		}
+		return outcome, o.become(ctx, in.Tree)
+	})
+}
+
+type checkRequest struct {
+	state
+	Check string    `json:"check"`
+	At    time.Time `json:"at"`
+	// Clean runs it in a checkout of the commit alone, Label says what for.
+	Clean bool   `json:"clean,omitempty"`
+	Label string `json:"label,omitempty"`
+	// Spent is what other checks of the same round took.
+	Spent time.Duration `json:"spent,omitempty"`
+}
+
+// roundTime is how long all checks of a round may take together.
+const roundTime = 30 * time.Minute
+
+// within is a check that keeps to what is left of a round.
+func within(c checks.Check, spent time.Duration) *checks.Check {
+	left := max(roundTime-spent, time.Second)
+	if c.Timeout <= 0 || c.Timeout > left {
+		c.Timeout = min(left, cmp.Or(c.Timeout, 10*time.Minute))
+	}
+	return &c
+}
+
+type checkResult struct {
+	state
+	checks.Outcome
+	// Feedback is what an agent is told of a failure.
+	Feedback string `json:"feedback,omitempty"`
+}
+
+func (s *workshop) checkTool() troupe.Tool {
+	return siteTool(toolCheck, "Runs a check of the repository.", s.check)
+}
+
+func (s *workshop) check(ctx context.Context, call *troupe.Invocation, in checkRequest) (checkResult, error) {
+	out := checkResult{state: in.state}
+	o, err := s.openSite(ctx, call.Run.Session())
+	if err != nil {
+		return out, err
+	}
+	i := slices.IndexFunc(o.Checks, func(c checks.Check) bool { return c.Name == in.Check })
+	if i < 0 {
+		return out, fmt.Errorf("there is no check %q", in.Check)
+	}
+	w := o.worktree
+	if in.Clean {
+		if w, err = o.clean(ctx, in.Head); err != nil {
+			return out, err
+		}
+	} else if out.state, err = o.find(ctx, in.state, in.At); err != nil {
+		return out, err
+	}
+	room, err := o.room(ctx, w)
+	if err != nil {
+		return out, &troupe.ToolError{Class: "failed", Message: err.Error()}
+	}
+	if !in.Clean {
+		o.mark()
+	}
+	if out.Outcome, err = within(o.Checks[i], in.Spent).Run(ctx, room); err != nil {
+		return out, err
+	}
+	if err := o.keepOutput(&out.Outcome, in.Label); err != nil {
+		return out, err
+	}
+	if !out.OK {
+		v, err := o.view(ctx, out.Tree)
+		if err != nil {
+			return out, err
+		}
+		out.Feedback = out.Outcome.Feedback(func(path string) string { content, _, _ := v.Read(path); return content })
+	}
+	if in.Clean {
+		return out, nil
+	}
+	return out, o.become(ctx, out.Tree)
+}
+
+// clean is a checkout of a commit alone: what is committed is what is checked.
+func (o *openSite) clean(ctx context.Context, commit string) (*git.Worktree, error) {
+	dir := filepath.Join(o.workshop.Worktrees, o.ID+"-clean")
+	w, err := o.repo.Scratch(ctx, dir, commit)
+	if err != nil {
+		return nil, err
+	}
+	err = o.furnishAt(ctx, w.Dir)
+	w.Links = o.linked(w.Dir)
+	return w, err
+}
+
+// keepOutput keeps the whole output of a check.
+func (o *openSite) keepOutput(outcome *checks.Outcome, label string) error {
+	name := OutputFile(outcome.Name)
+	if err := replaceFile(filepath.Join(o.folder, name), []byte(outcome.Output)); err != nil {
+		return err
+	}
+	if label != "" {
+		outcome.File = "checks/" + slugOf(label) + "-" + filepath.Base(name)
+		return replaceFile(filepath.Join(o.folder, outcome.File), []byte(outcome.Output))
+	}
+	outcome.File = name
+	return nil
+}
+
+// OutputFile is where the last output of a check is, in a delivery's folder.
+func OutputFile(check string) string { return "checks/" + slugOf(check) + ".txt" }
+
+type formatRequest struct {
+	state
+	Since string    `json:"since" jsonschema:"the tree before the step"`
+	At    time.Time `json:"at"`
+}
+
+func (s *workshop) formatTool() troupe.Tool {
+	return siteTool(toolFormat, "Runs the formatters and keeps what they change in changed files.", func(ctx context.Context, call *troupe.Invocation, in formatRequest) (state, error) {
+		o, err := s.openSite(ctx, call.Run.Session())
+		if err != nil {
+			return in.state, err
+		}
+		at, err := o.find(ctx, in.state, in.At)
+		if err != nil {
+			return at, err
+		}
+		room, err := o.room(ctx, o.worktree)
+		if err != nil {
+			return at, err
+		}
+		o.mark()
+		for _, command := range s.Format {
+			r, err := room.Command(ctx, []string{"/bin/sh", "-c", command}, "", sandbox.Limits{})
+			if err != nil {
+				return at, err
+			}
+			if r.Exit != 0 || r.Missing != "" {
+				return at, errors.Join(fmt.Errorf("format %q: exit code %d: %s%s", command, r.Exit, r.Missing, clipText(r.Output, 1000)), o.become(ctx, at.Tree))
+			}
+		}
+		return o.keepFormatted(ctx, at, in.Since)
+	})
+}
+
+// keepFormatted takes over what formatters did to files that the step changed.
+func (o *openSite) keepFormatted(ctx context.Context, at state, since string) (state, error) {
+	now, err := o.worktree.Snapshot(ctx)
+	if err != nil {
+		return at, err
+	}
+	changed, err := o.worktree.Stats(ctx, since, at.Tree)
+	if err != nil {
+		return at, err
+	}
+	after, err := o.worktree.Tree(ctx, now)
+	if err != nil {
+		return at, err
+	}
+	before, err := o.worktree.Tree(ctx, at.Tree)
+	if err != nil {
+		return at, err
+	}
+	var writes []edit.Write
+	for _, c := range changed {
+		f, ok, err := after.File(c.Path)
+		if err != nil {
+			return at, err
+		}
+		if old, was, _ := before.File(c.Path); ok && was && old.Content != f.Content && edit.IsText(f.Content) {
+			writes = append(writes, edit.Write{Path: c.Path, Content: f.Content, Mode: old.Mode})
+		}
+	}
+	if writes != nil {
+		if at.Tree, err = before.With(writes); err != nil {
+			return at, err
+		}
+	}
+	return at, o.become(ctx, at.Tree)
+}
+
+func clipText(text string, n int) string {
+	if len(text) <= n {
+		return text
+	}
+	return strings.ToValidUTF8(text[:n], "") + "…"
+}

@@ -1,0 +1,46 @@
+package pipeline
+
+import (
+	"context"
+
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/checks"
+)
+
+// findChecksTool finds the checks of a repository that was made for the delivery in what
+// was built there: an empty base has none. They are commands that are built in, never
+// what a file spells out, because an agent wrote that file. Once found, they stay.
+func (s *workshop) findChecksTool() troupe.Tool {
+	return siteTool("find_checks", "Finds the checks of what was built in a new repository.", func(ctx context.Context, call *troupe.Invocation, in state) (adoptedChecks, error) {
+		o, err := s.openSite(ctx, call.Run.Session())
+		if err != nil || !o.Own || s.Checks != nil {
+			return adoptedChecks{}, err
+		}
+		tree, err := o.worktree.Tree(ctx, in.Tree)
+		if err != nil {
+			return adoptedChecks{}, err
+		}
+		known := map[string]bool{}
+		for _, c := range o.Checks {
+			known[c.Name] = true
+		}
+		for _, c := range checks.Standard(treeFiles{tree}) {
+			if !known[c.Name] {
+				o.Checks = append(o.Checks, c)
+			}
+		}
+		return adoptedChecks{o.Checks}, o.Save(o.folder)
+	})
+}
+
+// findChecks looks for the checks of a new repository in what is there now.
+func (d *delivery) findChecks(ctx context.Context, run *troupe.Run, site *prepared, now state) error {
+	if !site.New || d.Repository.Checks != nil {
+		return nil
+	}
+	found, err := call[adoptedChecks](ctx, run, d.tools.findChecks, now)
+	if err == nil {
+		site.Checks = found.Checks
+	}
+	return err
+}

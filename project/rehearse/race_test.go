@@ -1,0 +1,5 @@
+//go:build race
+
+package rehearse_test
+
+const raceEnabled = true
