@@ -197,8 +197,8 @@ func (b *tab) reads(selector string, texts ...string) {
 }
 
 // click clicks on an element where it can be clicked on, once it stands still. Where it
-// moved away all the same before the mouse was down, it is looked for again, as a person
-// would.
+// moved away all the same before the mouse was down, or before it was up again, it is
+// looked for again, as a person would.
 func (b *tab) click(selector, name string) {
 	b.t.Helper()
 	for range 5 {
@@ -211,7 +211,7 @@ func (b *tab) click(selector, name string) {
 			window.aim = { e, x, y };
 			const hit = document.elementFromPoint(x, y);
 			if (!stands || !hit || !(e.contains(hit) || hit.contains(e))) return null;
-			addEventListener("click", (event) => (window.aim = e.contains(event.target) || event.target.contains(e) ? "hit" : "missed"), { capture: true, once: true });
+			addEventListener("click", (event) => (window.aim = e.contains(event.target) || (event.target.contains(e) && event.target.closest("label, summary, button, a")) ? "hit" : "missed"), { capture: true, once: true });
 			return [x, y];
 		})()`, selector, name)
 		b.do(chromedp.MouseClickXY(at[0], at[1]))
