@@ -41,7 +41,7 @@ scale: ## three workers on PostgreSQL through hundreds of kills, and a million s
 	@$(GO) test -run '^$$' -bench Append -benchtime 5s ./store/postgres
 
 # What mutation testing looks at, and how many mutants of each package it tries.
-MUTATED := . ./flow ./internal/answer ./internal/journal=. ./pipeline ./store/sqlite
+MUTATED := . ./flow=. ./internal/answer ./internal/journal=. ./pipeline ./store/sqlite
 mutants: ## breaks the code in small ways and lists what no test notices: make mutants PACKAGES=./flow SAMPLE=0 (all) SEED=2
 	@$(GO) -C tools run ./mutants -root .. -sample $(or $(SAMPLE),60) -seed $(or $(SEED),1) $(MUTANTS) $(or $(PACKAGES),$(MUTATED))
 

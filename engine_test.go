@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -484,126 +483,6 @@ func (b branches) Do(ctx context.Context, run *troupe.Run, in troupe.Handoff) (t
 	return troupe.Handoff{Summary: errors.Join(run.All(ctx, 0, b...)...).Error()}, nil
 }
 
-func TestADeletedSessionIsGone(t *testing.T) {
-	engine := newEngine(t, troupe.Config{})
-	agent := newAgent(t, modelFunc(func(req *troupe.Request) turn { return turn{text: fmt.Sprint(len(req.Messages))} }))
-	events, _ := mustAnswer(t, engine, agent, "hi")
-	session := events[0].Session
-	if err := engine.Delete(t.Context(), session); err != nil {
-		t.Fatal(err)
-	}
-	if err := engine.Delete(t.Context(), session); !errors.Is(err, troupe.ErrNotFound) {
-		t.Errorf("deleting again: %v", err)
-	}
-	// Its id may be used again, for a conversation that knows nothing of the old.
-	if _, end, err := play(t, engine, agent, troupe.Input{Session: session, Text: "hi"}); err != nil || end.Output.Summary != "2" {
-		t.Errorf("%+v, %v", end, err)
-	}
-}
-
-func TestWhatASessionIDLooksLike(t *testing.T) {
-	events, _ := mustAnswer(t, newEngine(t, troupe.Config{}), newAgent(t, inTurn(t, turn{text: "hi"})), "hi")
-	if !troupe.IsSessionID(events[0].Session) {
-		t.Errorf("not %s", events[0].Session)
-	}
-	for _, id := range []string{"", "..", "0000", "00000000-0000-4000-8000-00000000000", "00000000-0000-4000-8000-0000000000000",
-		"0000000000000-4000-8000-000000000000", "00000000-0000-4000-8000-00000000000A", "00000000-0000-4000-8000-00000000000/", "../../../../../../../../../../../etc"} {
-		if troupe.IsSessionID(id) {
-			t.Errorf("%q is taken for one", id)
-		}
-	}
-}
-
-// To any user but the one who began it, a session is not there.
-func TestASessionIsItsOwners(t *testing.T) {
-	for _, reopened := range []bool{false, true} {
-		store := troupe.NewMemoryStore()
-		engine := newEngine(t, troupe.Config{Store: store})
-		agent := newAgent(t, modelFunc(func(*troupe.Request) turn { return turn{text: "hi"} }))
-		events, _, err := play(t, engine, agent, troupe.Input{Text: "one", User: "ann"})
-		if err != nil {
-			t.Fatal(err)
-		}
-		session := events[0].Session
-		if reopened {
-			engine = newEngine(t, troupe.Config{Store: store})
-		}
-		if _, _, err := play(t, engine, agent, troupe.Input{Session: session, Text: "two", User: "bob"}); !errors.Is(err, troupe.ErrNotFound) {
-			t.Errorf("reopened %v: bob goes on with it: %v", reopened, err)
-		}
-		for _, user := range []string{"ann", ""} {
-			if _, _, err := play(t, engine, agent, troupe.Input{Session: session, Text: "two", User: user}); err != nil {
-				t.Errorf("reopened %v: %q may not go on: %v", reopened, user, err)
-			}
-		}
-		for info := range store.Sessions(t.Context(), troupe.SessionFilter{}) {
-			if info.User != "ann" {
-				t.Errorf("it is %q's", info.User)
-			}
-		}
-	}
-}
-
-func TestASessionIsRenamedAtAnyTime(t *testing.T) {
-	store := troupe.NewMemoryStore()
-	engine := newEngine(t, troupe.Config{Store: store})
-	agent := newAgent(t, modelFunc(func(req *troupe.Request) turn { return turn{text: fmt.Sprint(len(req.Messages))} }))
-	events, _ := mustAnswer(t, engine, agent, "one")
-	session := events[0].Session
-	if err := engine.Rename(t.Context(), session, "Otters\nand more"); err != nil {
-		t.Fatal(err)
-	}
-	_, end, err := play(t, engine, agent, troupe.Input{Session: session, Text: "two"})
-	if err != nil || end.Output.Summary != "4" {
-		t.Errorf("the conversation is not what it was: %+v, %v", end, err)
-	}
-	for info := range store.Sessions(t.Context(), troupe.SessionFilter{}) {
-		if info.Title != "Otters …" || info.Status != "completed" {
-			t.Errorf("got %+v", info)
-		}
-	}
-	if err := engine.Rename(t.Context(), "00000000-0000-4000-8000-000000000000", "x"); !errors.Is(err, troupe.ErrNotFound) {
-		t.Errorf("got %v", err)
-	}
-}
-
-// What a run is given beside its task is in the conversation, whether that is at hand
-// or read from the log; the caller's key never is.
-func TestWhatIsGivenStaysInTheConversation(t *testing.T) {
-	var asked []string
-	agent := newAgent(t, modelFunc(func(req *troupe.Request) turn {
-		asked = append(asked, req.Messages[1].Text)
-		return turn{text: "ok"}
-	}))
-	store := troupe.NewMemoryStore()
-	events, _, err := play(t, newEngine(t, troupe.Config{Store: store}), agent, troupe.Input{Text: "one", Custom: map[string]any{"language": "no"}, IdempotencyKey: "k-1"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, _, err := play(t, newEngine(t, troupe.Config{Store: store}), agent, troupe.Input{Session: events[0].Session, Text: "two"}); err != nil {
-		t.Fatal(err)
-	}
-	if asked[0] != asked[1] || !strings.Contains(asked[0], `{"custom":{"language":"no"}}`) || strings.Contains(asked[0], "k-1") {
-		t.Errorf("the model was told %q, then %q", asked[0], asked[1])
-	}
-	if started := bodies[*troupe.RunStarted](events)[0]; started.IdempotencyKey != "k-1" {
-		t.Errorf("the key is not on record: %+v", started)
-	}
-}
-
-// reporting is a tool that says it has begun and waits for its context.
-func reporting(begun, ended *atomic.Int32) troupe.Tool {
-	return troupe.NewToolWithCall("wait", "Waits.", func(ctx context.Context, call *troupe.Invocation, _ struct{}) (string, error) {
-		begun.Add(1)
-		defer ended.Add(1)
-		if err := call.Progress(ctx, "begun"); err != nil {
-			return "", err
-		}
-		<-ctx.Done()
-		return "", ctx.Err()
-	}, troupe.ReadOnly())
-}
-
 // Whoever looks at a run through its handle sees what it said, even if the run was over
 // before they looked.
 func TestAHandleShowsWhatWasSaidHoweverLateOneLooks(t *testing.T) {
@@ -626,64 +505,5 @@ func TestAHandleShowsWhatWasSaidHoweverLateOneLooks(t *testing.T) {
 	}
 	if len(said) != 1 || said[0] != "done" {
 		t.Errorf("it shows %q", said)
-	}
-}
-
-// A call that a kill interrupted says nothing about its tool: what follows it is counted
-// as if it had not been made.
-func TestAnInterruptedCallIsNoFailedAttempt(t *testing.T) {
-	fails := troupe.NewTool("send", "Sends it.", func(context.Context, struct {
-		N int `json:"n"`
-	}) (string, error) {
-		return "", errors.New("the line is down")
-	})
-	model := modelFunc(func(req *troupe.Request) turn {
-		if n := len(req.Messages); n < 8 {
-			return turn{calls: []troupe.ToolCall{call(fmt.Sprint(n), "send", fmt.Sprintf(`{"n":%d}`, n))}}
-		}
-		return turn{text: "I could not."}
-	})
-	engine, agent := newEngine(t, troupe.Config{}), newAgent(t, model, fails)
-	outcome, err := troupe.Collect(engine.Run(t.Context(), agent, troupe.Input{Text: "go"}))
-	if err != nil {
-		t.Fatal(err)
-	}
-	attempts := func(engine *troupe.Engine) (list []int) {
-		for e, err := range engine.Events(t.Context(), outcome.Session, 0) {
-			if err != nil {
-				t.Fatal(err)
-			}
-			if called, ok := e.Body.(*troupe.ToolCalled); ok {
-				list = append(list, called.Attempt)
-			}
-		}
-		return list
-	}
-	if got := attempts(engine); !slices.Equal(got, []int{1, 2, 3}) {
-		t.Errorf("the attempts are %d", got)
-	}
-	for killed, want := range map[int][]int{1: {1, 1, 2}, 2: {1, 2, 2}} {
-		var log []troupe.Event
-		calls := 0
-		for e := range engine.Events(t.Context(), outcome.Session, 0) {
-			log = append(log, e)
-			if e.Kind() == "tool_called" {
-				calls++
-			}
-			if calls == killed {
-				break
-			}
-		}
-		store := troupe.NewMemoryStore()
-		if err := store.Append(t.Context(), outcome.Session, log...); err != nil {
-			t.Fatal(err)
-		}
-		again := newEngine(t, troupe.Config{Store: store})
-		if _, err := troupe.Collect(again.Resume(t.Context(), agent, outcome.Session)); err != nil {
-			t.Fatal(err)
-		}
-		if got := attempts(again); !slices.Equal(got, want) {
-			t.Errorf("after a kill in call %d the attempts are %d, not %d", killed, got, want)
-		}
 	}
 }

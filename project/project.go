@@ -23,6 +23,7 @@ import (
 	"github.com/troupe-dev/troupe/project/internal/models"
 	"github.com/troupe-dev/troupe/skill"
 	"github.com/troupe-dev/troupe/store"
+	"github.com/troupe-dev/troupe/tool/a2a"
 	"github.com/troupe-dev/troupe/tool/approve"
 	"github.com/troupe-dev/troupe/tool/mcp"
 	"github.com/troupe-dev/troupe/workspace"
@@ -317,6 +318,9 @@ type stage struct {
 	kept    []io.Closer                // what else is closed with the stage
 	// rehearses says that an agent has no model because nobody has chosen one.
 	rehearses bool
+
+	remotesMu sync.Mutex
+	remotes   map[string]*a2a.Agent // agents elsewhere, by name
 }
 
 // openStage wires an engine: events go to the store, from it into the manifest of

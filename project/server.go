@@ -14,6 +14,7 @@ import (
 
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/bundle"
+	"github.com/troupe-dev/troupe/internal/signin"
 	"github.com/troupe-dev/troupe/observe"
 	"github.com/troupe-dev/troupe/pipeline"
 	"github.com/troupe-dev/troupe/project/internal/config"
@@ -44,7 +45,7 @@ func (p *Project) Server(ctx context.Context) (*server.Server, error) {
 		return nil, err
 	}
 	settings := newSettings(s)
-	auth, err := p.signIn()
+	way, err := p.signIn()
 	if err != nil {
 		return nil, err
 	}
@@ -52,8 +53,12 @@ func (p *Project) Server(ctx context.Context) (*server.Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	return server.New(server.Config{
-		Auth: auth, Runs: runs,
+	audit, err := s.openAudit()
+	if err != nil {
+		return nil, err
+	}
+	web, err := server.New(server.Config{
+		Auth: way.who, Audit: audit, Runs: runs,
 		Engine: s.engine, Store: s.folders, Cast: cast{p, settings}, StepIn: cast{p, settings}.stepIn, Folders: sharedFolders{s.folders, s.files}, FileChanged: s.fileChanged, Logs: s.searchLogs, Metrics: p.metrics,
 		Users: users, Operators: p.config.Server.Operators, Hosts: p.config.Server.Hosts, Page: web.Page(), Log: p.log,
 		Dir: filepath.Join(p.DataDir(), "page"), Shelf: s.shelf(), Version: builtVersion(), Models: settings, Settings: settings, Skills: p.listSkills, Instructions: p.instructions, Made: s.readMade,
@@ -64,7 +69,19 @@ func (p *Project) Server(ctx context.Context) (*server.Server, error) {
 			return troupe.Input{Text: text, Hidden: true}, ok
 		},
 	})
+	if err != nil || way.desk == nil {
+		return web, err
+	}
+	web.MountOpen(signin.Path+"{path...}", way.desk.Handler(p.log, func(user string, err error) {
+		if audit != nil {
+			audit(server.Audited{User: user, Act: "sign in", OK: err == nil})
+		}
+	}))
+	return web, nil
 }
+
+// URL is where people and other programs reach the server, empty where nobody says.
+func (p *Project) URL() string { return p.config.Server.URL }
 
 // builtVersion is the version of the module that the program was built from.
 func builtVersion() string {

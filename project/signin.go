@@ -8,56 +8,128 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/troupe-dev/troupe/internal/signin"
 	"github.com/troupe-dev/troupe/project/internal/config"
 	"github.com/troupe-dev/troupe/server"
 )
 
 // hasUsers says whether the server tells people apart.
 func (p *Project) hasUsers() bool {
-	return len(p.config.Server.Users) > 0 || p.config.Server.Proxy.UserHeader != ""
+	return len(p.config.Server.Users) > 0 || p.config.Server.Proxy.UserHeader != "" || p.config.Server.OIDC.Issuer != ""
 }
 
-// signIn returns what says who sends a request, where a proxy signs people in: nil where
-// the server does so itself.
-func (p *Project) signIn() (func(*http.Request) (user, role string, err error), error) {
-	proxy := p.config.Server.Proxy
-	if proxy.UserHeader == "" {
-		if proxy.GroupsHeader != "" || len(proxy.OperatorGroups) > 0 || len(proxy.From) > 0 {
-			return nil, fmt.Errorf("server.proxy in %s: user_header says which header has the user's name", config.Name)
-		}
-		return nil, nil
+// An entry is how people come in: what says who sends a request, nil where the server
+// does so itself, and the desk that signs people in, if there is one.
+type entry struct {
+	who  func(*http.Request) (user, role string, err error)
+	desk *signin.Desk
+}
+
+// signIn returns how people come in.
+func (p *Project) signIn() (entry, error) {
+	c := p.config.Server
+	if c.OIDC.Issuer != "" {
+		return p.signInByOIDC()
 	}
-	s := &proxySignIn{Proxy: proxy, operators: p.config.Server.Operators, tokens: server.Tokens{}}
-	users, err := p.users()
+	if c.Proxy.UserHeader == "" {
+		if c.Proxy.GroupsHeader != "" || len(c.Proxy.OperatorGroups) > 0 || len(c.Proxy.From) > 0 {
+			return entry{}, fmt.Errorf("server.proxy in %s: user_header says which header has the user's name", config.Name)
+		}
+		return entry{}, nil
+	}
+	programs, err := p.programs(c.Proxy.OperatorGroups)
 	if err != nil {
-		return nil, err
+		return entry{}, err
 	}
-	for name, token := range users {
-		if len(token) < server.MinToken {
-			return nil, fmt.Errorf("server.users.%s in %s: the token has fewer than %d characters", name, config.Name, server.MinToken)
-		}
-		s.tokens.Add(name, token)
-	}
-	for _, text := range proxy.From {
+	s := &proxySignIn{Proxy: c.Proxy, programs: programs}
+	for _, text := range c.Proxy.From {
 		prefix, err := netip.ParsePrefix(text)
 		if address, failed := netip.ParseAddr(text); failed == nil {
 			prefix, err = netip.PrefixFrom(address, address.BitLen()), nil
 		}
 		if err != nil {
-			return nil, fmt.Errorf("server.proxy.from in %s: %q is no address and no range such as 10.0.0.0/8", config.Name, text)
+			return entry{}, fmt.Errorf("server.proxy.from in %s: %q is no address and no range such as 10.0.0.0/8", config.Name, text)
 		}
 		s.from = append(s.from, prefix)
 	}
-	return s.who, nil
+	return entry{who: s.who}, nil
+}
+
+// signInByOIDC has a provider sign people in. Programs may have the token of a user.
+func (p *Project) signInByOIDC() (entry, error) {
+	c := p.config.Server.OIDC
+	secret := p.models.Getenv(c.SecretEnv)
+	if secret == "" {
+		return entry{}, fmt.Errorf("server.oidc.secret_env in %s: the environment variable %s, which holds the client's secret, is not set", config.Name, c.SecretEnv)
+	}
+	desk, err := signin.New(signin.Config{
+		Issuer: c.Issuer, ClientID: c.ClientID, Secret: secret, URL: p.config.Server.URL, Name: c.Name, UserClaim: c.UserClaim, GroupsClaim: c.GroupsClaim,
+		Groups: c.Groups, Scopes: c.Scopes, Session: c.Session,
+	})
+	if err != nil {
+		return entry{}, fmt.Errorf("server.oidc in %s: %w", config.Name, err)
+	}
+	programs, err := p.programs(c.OperatorGroups)
+	if err != nil {
+		return entry{}, err
+	}
+	return entry{desk: desk, who: func(r *http.Request) (user, role string, err error) {
+		if user, ok := programs.userOf(r); ok {
+			return user, programs.roleOf(user, nil), nil
+		}
+		person, err := desk.Who(r)
+		if err != nil {
+			return "", "", errNotSignedIn
+		}
+		return person.User, programs.roleOf(person.User, person.Groups), nil
+	}}, nil
+}
+
+// programs are users who have tokens of their own beside those who are signed in
+// elsewhere, and what makes an operator.
+type programs struct {
+	tokens         server.Tokens
+	operators      []string
+	operatorGroups []string
+}
+
+func (p *Project) programs(operatorGroups []string) (programs, error) {
+	all := programs{tokens: server.Tokens{}, operators: p.config.Server.Operators, operatorGroups: operatorGroups}
+	users, err := p.users()
+	if err != nil {
+		return all, err
+	}
+	for name, token := range users {
+		if len(token) < server.MinToken {
+			return all, fmt.Errorf("server.users.%s in %s: the token has fewer than %d characters", name, config.Name, server.MinToken)
+		}
+		all.tokens.Add(name, token)
+	}
+	return all, nil
+}
+
+// userOf says whose token a request has.
+func (p *programs) userOf(r *http.Request) (user string, ok bool) {
+	scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+	if !strings.EqualFold(scheme, "Bearer") {
+		return "", false
+	}
+	return p.tokens.UserOf(token)
+}
+
+func (p *programs) roleOf(user string, groups []string) string {
+	if slices.Contains(p.operators, user) || slices.ContainsFunc(groups, func(g string) bool { return g != "" && slices.Contains(p.operatorGroups, g) }) {
+		return server.RoleOperator
+	}
+	return server.RoleUser
 }
 
 // A proxySignIn believes a proxy, and nobody else, who a person is. Programs may have the
 // token of a user instead.
 type proxySignIn struct {
 	config.Proxy
-	operators []string
-	tokens    server.Tokens
-	from      []netip.Prefix
+	programs
+	from []netip.Prefix
 }
 
 var errNotSignedIn = errors.New("nobody is signed in")
@@ -86,13 +158,6 @@ func (s *proxySignIn) who(r *http.Request) (user, role string, err error) {
 		}
 	}
 	return user, s.roleOf(user, groups), nil
-}
-
-func (s *proxySignIn) roleOf(user string, groups []string) string {
-	if slices.Contains(s.operators, user) || slices.ContainsFunc(groups, func(g string) bool { return g != "" && slices.Contains(s.OperatorGroups, g) }) {
-		return server.RoleOperator
-	}
-	return server.RoleUser
 }
 
 // isProxy says whether a request comes from where the proxy is.

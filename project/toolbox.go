@@ -38,6 +38,9 @@ func (s *stage) ready(id string) map[string]func() (troupe.Tool, error) {
 	if commands := s.project.config.Agent(id).Commands; len(commands) > 0 {
 		tools[runCommand] = func() (troupe.Tool, error) { return s.project.commandTool(commands) }
 	}
+	for name := range s.project.config.A2A {
+		tools["ask_"+name] = func() (troupe.Tool, error) { return s.elsewhere(name) }
+	}
 	for name, tool := range map[string]func(files.Finder) troupe.Tool{
 		"read_file": files.Read, "list_files": files.List, "search_files": files.Search,
 		"write_file": files.Write, "edit_file": files.Edit, "make_directory": files.MakeDir,

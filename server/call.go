@@ -22,6 +22,8 @@ type call struct {
 type response struct {
 	http.ResponseWriter
 	status int // 0 until the answer begins
+	// user is who asked, where that is known, and role what they may do.
+	user, role string
 }
 
 func (w *response) WriteHeader(status int) {

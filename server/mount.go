@@ -53,6 +53,21 @@ func (s *Server) Mount(path string, handler http.Handler) {
 	}
 }
 
+// MountOpen adds a handler that answers whoever asks, as for signing people in. It shows
+// nothing and changes nothing of anybody's. Otherwise it is as [Server.Mount].
+func (s *Server) MountOpen(path string, handler http.Handler) {
+	serving := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		r.Body = http.MaxBytesReader(w, r.Body, maxOpenBody)
+		handler.ServeHTTP(w, r)
+	})
+	for _, method := range []string{"GET", "POST"} {
+		s.mux.Handle(method+" "+path, serving)
+	}
+}
+
+// maxOpenBody is how much somebody may send whom nobody knows, in bytes.
+const maxOpenBody = 16 << 10
+
 // readWhole takes the body of a request in, so that the time for it does not run while
 // the request is answered.
 func (s *Server) readWhole(c *call) error {

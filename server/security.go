@@ -27,6 +27,7 @@ const policy = "default-src 'none'; script-src 'self'; style-src 'self'; connect
 func (s *Server) handle(w http.ResponseWriter, r *http.Request) {
 	out := &response{ResponseWriter: w}
 	defer s.counts.note(r, out)
+	defer s.audit(r, out)
 	defer s.recover(out, r)
 	header := w.Header()
 	header.Set("Content-Security-Policy", policy)
@@ -109,6 +110,7 @@ func (s *Server) admit(c *call, route *route) *problem {
 			return p
 		}
 		isKnown(c.r.Context())
+		c.w.user, c.w.role = c.user, c.role
 		if route.operator && c.role != RoleOperator {
 			return refuse(http.StatusForbidden, "only an operator may do this").withCode("not_operator")
 		}

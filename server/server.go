@@ -57,6 +57,8 @@ type Config struct {
 	// for a program that knows its users itself. Users and the server's own tokens then
 	// count for nothing. An error refuses the request.
 	Auth func(*http.Request) (user, role string, err error)
+	// Audit hears of every request that may change something, when it was answered.
+	Audit func(Audited)
 	// Operators are the users who may look at and change settings. Without users,
 	// whoever has the token is one.
 	Operators []string

@@ -59,7 +59,7 @@ func (p *program) runEach(ctx context.Context, s *stage, name string, o batchOpt
 	if err != nil {
 		return err
 	}
-	p.mention(s)
+	p.mention(ctx, s)
 	label := cmp.Or(o.name, filepath.Base(o.file))
 	runs, err := s.project.Runs(ctx)
 	if err != nil {

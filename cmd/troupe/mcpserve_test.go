@@ -104,6 +104,17 @@ func clerkAt(t *testing.T, url string) string {
 		"approve: [{tool: write_file, do: ask}]\nflows: {twice: {description: Asks twice., sequence: [clerk, clerk]}}\n")
 }
 
+// appendTo adds to the configuration of a project.
+func appendTo(t *testing.T, dir, text string) {
+	t.Helper()
+	config, err := os.OpenFile(filepath.Join(dir, "troupe.yaml"), os.O_APPEND|os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer config.Close()
+	fmt.Fprint(config, text)
+}
+
 func writes(name, content string) troupetest.Exchange {
 	data, _ := json.Marshal(arguments{"file_path": name, "content": content})
 	return troupetest.ServeCalls(troupe.ToolCall{ID: "c1", Name: "write_file", Arguments: string(data)})
@@ -241,12 +252,7 @@ func TestUsersOfMCPSeeTheirOwnSessions(t *testing.T) {
 	}))
 	defer models.Close()
 	dir := clerkAt(t, models.URL)
-	config, err := os.OpenFile(filepath.Join(dir, "troupe.yaml"), os.O_APPEND|os.O_WRONLY, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	fmt.Fprint(config, "server: {users: {ada: ADA, bo: BO}}\n")
-	config.Close()
+	appendTo(t, dir, "server: {users: {ada: ADA, bo: BO}}\n")
 	base, _, stop := serveIn(t, dir, "CANARY=k", "ADA=token-of-ada-0123456789abcdef0123456789", "BO=token-of-bo-0123456789abcdef0123456789")
 	as := func(token string, steps ...mcpStep) mcpSeen {
 		return useMCP(t, mcpPlan{Server: arguments{"url": base + "/mcp", "token": token}, Steps: steps})

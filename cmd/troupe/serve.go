@@ -33,7 +33,7 @@ func (p *program) serve(ctx context.Context, opened *project.Project, address st
 	return serveHTTP(ctx, opened, address, "serve", func(base, token string) { p.tellLink(opened, base, token) })
 }
 
-// serveHTTP serves the project, to MCP clients beside the page, once told has heard where
+// serveHTTP serves the project, to MCP clients and agents of others beside the page, once told has heard where
 // that is and with which token, which is empty where users have their own.
 func serveHTTP(ctx context.Context, opened *project.Project, address, command string, told func(base, token string)) (err error) {
 	web, err := opened.Server(ctx)
@@ -45,6 +45,9 @@ func serveHTTP(ctx context.Context, opened *project.Project, address, command st
 		return err
 	}
 	defer func() { err = errors.Join(err, clients.Close()) }()
+	if err := mountA2A(ctx, opened, web); err != nil {
+		return err
+	}
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", cmp.Or(address, opened.Addr()))
 	if err != nil {
 		return fmt.Errorf("%s: %w", command, err)

@@ -8,7 +8,10 @@ export function SignIn({ problem = "" }) {
   const field = useRef(null);
   const [failed, setFailed] = useState(problem);
   const [busy, setBusy] = useState(false);
+  const [way, setWay] = useState(null);
   useEffect(() => field.current?.focus(), []);
+  // A provider that signs people in, where there is one.
+  useEffect(() => void fetch("auth/ways").then((answer) => answer.ok && answer.json()).then((known) => known && setWay(known), () => {}), []);
   const submit = async (event) => {
     event?.preventDefault();
     const code = field.current.value;
@@ -24,6 +27,7 @@ export function SignIn({ problem = "" }) {
   // A pasted link says everything: there is nothing left to press.
   const pasted = (event) => /token=/.test(event.clipboardData.getData("text/plain")) && setTimeout(submit);
   return html`<div class="door"><div><div class="crest"><${Logo} /></div><h1>Welcome to Troupe</h1><p class="dim lead">A company of agents that write, plan and build with you.</p>
+    ${way && html`<p class="lead"><button class="primary" onClick=${() => location.assign(`${way.login}?to=${encodeURIComponent(location.hash)}`)}>Sign in with ${way.name}</button></p>`}
     <form class="card stack" onSubmit=${submit}><label class="small" for="code"><b>Your access code</b></label><label class="field edge">${icon("key-round")}<input id="code" ref=${field} type="password" autocomplete="current-password" placeholder="Paste the code or the whole link" onPaste=${pasted} /></label>
       <button class="primary" disabled=${busy}>Come in</button><p class="small dim">Whoever runs Troupe gave you a link. Opening it signs you in; the code is the part after <code>token=</code>.</p></form>
     ${failed && html`<div class="trouble" role="alert">${icon("circle-alert")}<b>${failed === "unknown" ? "This code is not known here" : "It did not work"}</b><p>${failed === "unknown" ? html`Codes change when Troupe starts anew. Ask for a fresh link, or look at the terminal where <code>troupe serve</code> runs.` : failed}</p></div>`}

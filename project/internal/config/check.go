@@ -40,6 +40,15 @@ func (r *reader) check(c *Config, root *yaml.Node) {
 			r.wrong(lineOf(root, "mcp", name, "url"), "mcp.%s.url must begin with http:// or https:// and a host", name)
 		}
 	}
+	for _, name := range slices.Sorted(maps.Keys(c.A2A)) {
+		if !isToolName(name) {
+			r.wrong(lineOf(root, "a2a", name), "a2a: the name %q must be at most 60 letters, digits, _ and -: it is part of a tool's name", name)
+		}
+		if !isHTTP(c.A2A[name].URL) {
+			r.wrong(lineOf(root, "a2a", name), "a2a.%s.url must begin with http:// or https:// and a host", name)
+		}
+	}
+	r.checkServer(&c.Server, root)
 	if w := c.Web.Search; w.BaseURL != "" && !isHTTP(w.BaseURL) {
 		r.wrong(lineOf(root, "web", "search", "base_url"), "web.search.base_url must begin with http:// or https:// and a host")
 	} else if w.Engine == "searxng" && w.BaseURL == "" {
@@ -71,6 +80,31 @@ func (r *reader) check(c *Config, root *yaml.Node) {
 		}
 		r.checkFlow(&flow, "flows."+name)
 	}
+}
+
+func (r *reader) checkServer(s *Server, root *yaml.Node) {
+	if s.URL != "" && !isHTTP(s.URL) {
+		r.wrong(lineOf(root, "server", "url"), "server.url must begin with http:// or https:// and a host")
+	}
+	o := s.OIDC
+	switch line := lineOf(root, "server", "oidc"); {
+	case o.Issuer == "" && (o.ClientID != "" || o.SecretEnv != "" || len(o.Groups) > 0 || len(o.OperatorGroups) > 0):
+		r.wrong(line, "server.oidc.issuer says which provider signs people in")
+	case o.Issuer == "":
+	case !isHTTP(o.Issuer):
+		r.wrong(lineOf(root, "server", "oidc", "issuer"), "server.oidc.issuer must begin with https:// and a host")
+	case o.ClientID == "" || o.SecretEnv == "":
+		r.wrong(line, "server.oidc needs client_id, and secret_env for the environment variable with the client's secret")
+	case s.URL == "":
+		r.wrong(line, "server.oidc needs server.url: the provider sends people back there")
+	case s.Proxy.UserHeader != "":
+		r.wrong(line, "server.oidc and server.proxy both sign people in: choose one")
+	}
+}
+
+// isToolName says whether models can call a tool of a name that has this in it.
+func isToolName(name string) bool {
+	return name != "" && len(name) <= 60 && strings.Trim(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-") == ""
 }
 
 func isHTTP(address string) bool {

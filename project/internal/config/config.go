@@ -33,6 +33,7 @@ type Config struct {
 	Agents    map[string]Agent     `yaml:"agents" doc:"What single agents do differently, by id. What \"*\" has holds for all that do not say otherwise."`
 	Limits    Limits               `yaml:"limits" doc:"What a run may use. A negative number means no limit."`
 	MCP       map[string]MCPServer `yaml:"mcp" doc:"MCP servers by name, each with a command or a url."`
+	A2A       map[string]A2AAgent  `yaml:"a2a" doc:"Agents elsewhere that speak the Agent2Agent protocol, by name. Agents here ask them with the tool ask_NAME, where they are given it."`
 	Flows     map[string]Flow      `yaml:"flows" doc:"Agents arranged into flows, by name."`
 	Web       Web                  `yaml:"web" doc:"What the web tools may reach, and how they search."`
 	Approve   []Approval           `yaml:"approve" doc:"Which tool calls a person is asked about. The first rule that matches decides; what none matches is allowed."`
@@ -191,6 +192,14 @@ type MCPServer struct {
 	Timeout time.Duration     `yaml:"timeout" doc:"How long one call may take. Default: that of all tools."`
 }
 
+// An A2AAgent is an agent elsewhere.
+type A2AAgent struct {
+	URL         string            `yaml:"url" doc:"The address of the agent, or of its card."`
+	Description string            `yaml:"description" doc:"What it is good for. Default: what its card says."`
+	Headers     map[string]string `yaml:"headers" doc:"Sent with every request, such as Authorization."`
+	Timeout     time.Duration     `yaml:"timeout" doc:"How long one answer may take. Default: 5m."`
+}
+
 // Log says what is logged.
 type Log struct {
 	Level string  `yaml:"level" enum:"debug,info,warn,error" doc:"What standard error gets. With info or debug, that is everything agents do. Default: warn."`
@@ -213,9 +222,26 @@ type Server struct {
 	Hosts []string          `yaml:"hosts" doc:"The names under which other machines reach it, such as troupe.example.org."`
 	Users map[string]string `yaml:"users" doc:"Who may use it: by name, the environment variable that holds the user's token. Default: whoever has the printed link."`
 	// Proxy is for servers behind one that signs people in.
-	Proxy Proxy `yaml:"proxy" doc:"A reverse proxy that signs people in and says in a header who they are."`
+	Proxy Proxy  `yaml:"proxy" doc:"A reverse proxy that signs people in and says in a header who they are."`
+	URL   string `yaml:"url" doc:"Where people and other programs reach it, such as https://troupe.example.org. Needed for oidc; cards of agents have it, too. Default: as requests say."`
+	OIDC  OIDC   `yaml:"oidc" doc:"An OpenID Connect provider that signs people in, such as Keycloak, Entra ID, Google or Okta."`
+	Audit string `yaml:"audit" doc:"A file that gets a line of JSON for everything that somebody changes through the server, and for every sign-in. Default: none."`
 	// Operators are server.Config's.
 	Operators []string `yaml:"operators" doc:"The users who may change settings and keys on the page. Without users, whoever has the printed link may."`
+}
+
+// OIDC says where people sign in, and who they are then.
+type OIDC struct {
+	Issuer         string        `yaml:"issuer" doc:"The provider's address, such as https://login.example.org/realms/company."`
+	ClientID       string        `yaml:"client_id" doc:"What the provider knows this server by. Its redirect address is the server's url with /auth/callback."`
+	SecretEnv      string        `yaml:"secret_env" doc:"The environment variable that holds the client's secret."`
+	Name           string        `yaml:"name" doc:"What people call the provider. Default: its host."`
+	UserClaim      string        `yaml:"user_claim" doc:"The claim that has the user's name. Default: email."`
+	GroupsClaim    string        `yaml:"groups_claim" doc:"The claim that has the user's groups. Default: groups."`
+	Groups         []string      `yaml:"groups" doc:"The groups whose members may use the server. Default: whoever the provider signs in."`
+	OperatorGroups []string      `yaml:"operator_groups" doc:"The groups whose members may change settings and keys, beside operators."`
+	Scopes         []string      `yaml:"scopes" doc:"Asked for beside openid, profile and email."`
+	Session        time.Duration `yaml:"session" doc:"How long somebody stays signed in. Default: 12h."`
 }
 
 // A Proxy signs people in, and passes on who they are.

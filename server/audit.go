@@ -1,0 +1,29 @@
+package server
+
+import (
+	"net/http"
+)
+
+// An Audited act is something that somebody changed through the server, or tried to.
+type Audited struct {
+	// User is empty for whoever runs a server without users, and for strangers.
+	User string `json:"user"`
+	Role string `json:"role,omitempty"`
+	// Act is the method and the route, as in "DELETE /api/sessions/{id}", and Path what
+	// was asked for. There is nothing of what was said in it.
+	Act    string `json:"act"`
+	Path   string `json:"path,omitempty"`
+	From   string `json:"from,omitempty"`
+	Status int    `json:"status,omitempty"`
+	OK     bool   `json:"ok"`
+}
+
+// audit tells the audit log of a request that may have changed something.
+func (s *Server) audit(r *http.Request, w *response) {
+	if s.config.Audit == nil || r.Method == http.MethodGet || r.Method == http.MethodHead || r.Method == http.MethodOptions {
+		return
+	}
+	s.config.Audit(Audited{
+		User: w.user, Role: w.role, Act: r.Pattern, Path: r.URL.Path, From: r.RemoteAddr, Status: w.status, OK: w.status < http.StatusBadRequest,
+	})
+}

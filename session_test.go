@@ -1,0 +1,132 @@
+package troupe_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/troupe-dev/troupe"
+)
+
+func TestADeletedSessionIsGone(t *testing.T) {
+	engine := newEngine(t, troupe.Config{})
+	agent := newAgent(t, modelFunc(func(req *troupe.Request) turn { return turn{text: fmt.Sprint(len(req.Messages))} }))
+	events, _ := mustAnswer(t, engine, agent, "hi")
+	session := events[0].Session
+	if err := engine.Delete(t.Context(), session); err != nil {
+		t.Fatal(err)
+	}
+	if err := engine.Delete(t.Context(), session); !errors.Is(err, troupe.ErrNotFound) {
+		t.Errorf("deleting again: %v", err)
+	}
+	// Its id may be used again, for a conversation that knows nothing of the old.
+	if _, end, err := play(t, engine, agent, troupe.Input{Session: session, Text: "hi"}); err != nil || end.Output.Summary != "2" {
+		t.Errorf("%+v, %v", end, err)
+	}
+}
+
+func TestWhatASessionIDLooksLike(t *testing.T) {
+	events, _ := mustAnswer(t, newEngine(t, troupe.Config{}), newAgent(t, inTurn(t, turn{text: "hi"})), "hi")
+	if !troupe.IsSessionID(events[0].Session) {
+		t.Errorf("not %s", events[0].Session)
+	}
+	for _, id := range []string{"", "..", "0000", "00000000-0000-4000-8000-00000000000", "00000000-0000-4000-8000-0000000000000",
+		"0000000000000-4000-8000-000000000000", "00000000-0000-4000-8000-00000000000A", "00000000-0000-4000-8000-00000000000/", "../../../../../../../../../../../etc"} {
+		if troupe.IsSessionID(id) {
+			t.Errorf("%q is taken for one", id)
+		}
+	}
+}
+
+// To any user but the one who began it, a session is not there.
+func TestASessionIsItsOwners(t *testing.T) {
+	for _, reopened := range []bool{false, true} {
+		store := troupe.NewMemoryStore()
+		engine := newEngine(t, troupe.Config{Store: store})
+		agent := newAgent(t, modelFunc(func(*troupe.Request) turn { return turn{text: "hi"} }))
+		events, _, err := play(t, engine, agent, troupe.Input{Text: "one", User: "ann"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		session := events[0].Session
+		if reopened {
+			engine = newEngine(t, troupe.Config{Store: store})
+		}
+		if _, _, err := play(t, engine, agent, troupe.Input{Session: session, Text: "two", User: "bob"}); !errors.Is(err, troupe.ErrNotFound) {
+			t.Errorf("reopened %v: bob goes on with it: %v", reopened, err)
+		}
+		for _, user := range []string{"ann", ""} {
+			if _, _, err := play(t, engine, agent, troupe.Input{Session: session, Text: "two", User: user}); err != nil {
+				t.Errorf("reopened %v: %q may not go on: %v", reopened, user, err)
+			}
+		}
+		for info := range store.Sessions(t.Context(), troupe.SessionFilter{}) {
+			if info.User != "ann" {
+				t.Errorf("it is %q's", info.User)
+			}
+		}
+	}
+}
+
+func TestASessionIsRenamedAtAnyTime(t *testing.T) {
+	store := troupe.NewMemoryStore()
+	engine := newEngine(t, troupe.Config{Store: store})
+	agent := newAgent(t, modelFunc(func(req *troupe.Request) turn { return turn{text: fmt.Sprint(len(req.Messages))} }))
+	events, _ := mustAnswer(t, engine, agent, "one")
+	session := events[0].Session
+	if err := engine.Rename(t.Context(), session, "Otters\nand more"); err != nil {
+		t.Fatal(err)
+	}
+	_, end, err := play(t, engine, agent, troupe.Input{Session: session, Text: "two"})
+	if err != nil || end.Output.Summary != "4" {
+		t.Errorf("the conversation is not what it was: %+v, %v", end, err)
+	}
+	for info := range store.Sessions(t.Context(), troupe.SessionFilter{}) {
+		if info.Title != "Otters …" || info.Status != "completed" {
+			t.Errorf("got %+v", info)
+		}
+	}
+	if err := engine.Rename(t.Context(), "00000000-0000-4000-8000-000000000000", "x"); !errors.Is(err, troupe.ErrNotFound) {
+		t.Errorf("got %v", err)
+	}
+}
+
+// What a run is given beside its task is in the conversation, whether that is at hand
+// or read from the log; the caller's key never is.
+func TestWhatIsGivenStaysInTheConversation(t *testing.T) {
+	var asked []string
+	agent := newAgent(t, modelFunc(func(req *troupe.Request) turn {
+		asked = append(asked, req.Messages[1].Text)
+		return turn{text: "ok"}
+	}))
+	store := troupe.NewMemoryStore()
+	events, _, err := play(t, newEngine(t, troupe.Config{Store: store}), agent, troupe.Input{Text: "one", Custom: map[string]any{"language": "no"}, IdempotencyKey: "k-1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := play(t, newEngine(t, troupe.Config{Store: store}), agent, troupe.Input{Session: events[0].Session, Text: "two"}); err != nil {
+		t.Fatal(err)
+	}
+	if asked[0] != asked[1] || !strings.Contains(asked[0], `{"custom":{"language":"no"}}`) || strings.Contains(asked[0], "k-1") {
+		t.Errorf("the model was told %q, then %q", asked[0], asked[1])
+	}
+	if started := bodies[*troupe.RunStarted](events)[0]; started.IdempotencyKey != "k-1" {
+		t.Errorf("the key is not on record: %+v", started)
+	}
+}
+
+// reporting is a tool that says it has begun and waits for its context.
+func reporting(begun, ended *atomic.Int32) troupe.Tool {
+	return troupe.NewToolWithCall("wait", "Waits.", func(ctx context.Context, call *troupe.Invocation, _ struct{}) (string, error) {
+		begun.Add(1)
+		defer ended.Add(1)
+		if err := call.Progress(ctx, "begun"); err != nil {
+			return "", err
+		}
+		<-ctx.Done()
+		return "", ctx.Err()
+	}, troupe.ReadOnly())
+}
