@@ -58,7 +58,7 @@ func (p *Project) Server(ctx context.Context) (*server.Server, error) {
 		return nil, err
 	}
 	web, err := server.New(server.Config{
-		Auth: way.who, Audit: audit, Runs: runs,
+		Auth: way.who, Admit: p.admission(), Audit: audit, Runs: runs,
 		Engine: s.engine, Store: s.folders, Cast: cast{p, settings}, StepIn: cast{p, settings}.stepIn, Folders: sharedFolders{s.folders, s.files}, FileChanged: s.fileChanged, Logs: s.searchLogs, Metrics: p.metrics,
 		Users: users, Operators: p.config.Server.Operators, Hosts: p.config.Server.Hosts, Page: web.Page(), Log: p.log,
 		Dir: filepath.Join(p.DataDir(), "page"), Shelf: s.shelf(), Version: builtVersion(), Models: settings, Settings: settings, Skills: p.listSkills, Instructions: p.instructions, Made: s.readMade,
