@@ -1,5 +1,5 @@
 # Everything a person needs is one of these targets; each sets up what it needs.
-.PHONY: demo setup test check requirements bench load fuzz torture scale fmt vet staticcheck tidy generated benchbuild toolstest peers mutants api help
+.PHONY: demo setup test check requirements bench load fuzz torture scale fmt vet staticcheck tidy generated benchbuild toolstest peers temporal mutants api help
 
 # The race detector needs a C compiler; without one the tests run without it.
 RACE := $(shell command -v gcc >/dev/null 2>&1 || command -v clang >/dev/null 2>&1 && echo -race)
@@ -36,11 +36,12 @@ torture: ## kills the program a thousand times and looks for what is lost: make 
 
 scale: ## three workers on PostgreSQL through hundreds of kills, and a million sessions: make scale RUNS=300 KILLS=150
 	@TROUPE_RUNS=$(or $(RUNS),300) TROUPE_KILLS=$(or $(KILLS),150) $(GO) test -count=1 -v -timeout 60m -run TestWorkers ./store/postgres
+	@TROUPE_RUNS=$(or $(RUNS),300) TROUPE_KILLS=$(or $(KILLS),150) $(GO) -C engine/temporal/test test -count=1 -v -timeout 60m -run TestWorkers .
 	@TROUPE_SESSIONS=$(or $(SESSIONS),1000000) $(GO) test -count=1 -v -timeout 60m -run TestTheCostOfAStart ./project
 	@$(GO) test -run '^$$' -bench Append -benchtime 5s ./store/postgres
 
 # What mutation testing looks at, and how many mutants of each package it tries.
-MUTATED := . ./flow ./internal/answer ./internal/journal=. ./pipeline ./store/sqlite
+MUTATED := . ./flow=. ./internal/answer ./internal/journal=. ./pipeline ./store/sqlite
 mutants: ## breaks the code in small ways and lists what no test notices: make mutants PACKAGES=./flow SAMPLE=0 (all) SEED=2
 	@$(GO) -C tools run ./mutants -root .. -sample $(or $(SAMPLE),60) -seed $(or $(SEED),1) $(MUTANTS) $(or $(PACKAGES),$(MUTATED))
 
@@ -57,6 +58,8 @@ tidy:
 	@$(GO) mod tidy -diff
 	@$(GO) -C bench mod tidy -diff
 	@$(GO) -C tools mod tidy -diff
+	@$(GO) -C engine/temporal mod tidy -diff
+	@$(GO) -C engine/temporal/test mod tidy -diff
 	@$(GO) -C test/sdks mod tidy -diff
 
 # Generated files must be what their generators make of the tree as it is.
@@ -74,6 +77,14 @@ cross: ## compiles the program for Windows and macOS
 toolstest:
 	@$(GO) -C tools vet ./...
 	@$(GO) -C tools test ./...
+
+# Temporal is linked by modules of their own; building a whole server of it takes minutes
+# where nothing is cached.
+temporal: setup ## runs the tests of engine/temporal, against a Temporal server in memory
+	@$(GO) -C engine/temporal vet ./...
+	@$(GO) -C engine/temporal test ./...
+	@$(GO) -C engine/temporal/test vet .
+	@$(GO) -C engine/temporal/test test -timeout 30m .
 
 # Building the SDKs takes a minute or two the first time; the tests themselves take seconds.
 peers: ## has the providers' own SDKs read recorded answers and decode our requests

@@ -100,11 +100,15 @@ func (c *Catalog) sessionsOf(d *Definition, o Options) *sessions {
 
 // tools are those that every bundle relies on, then those that the options grant.
 func (s *sessions) tools() []troupe.Tool {
+	save := s.hold(files.Save)
 	tools := []troupe.Tool{
-		stepReader{s.hold(files.Read)}, s.hold(files.Save), s.hold(files.Edit), s.hold(files.List), s.hold(files.Search), s.executeWorkflow(),
+		stepReader{s.hold(files.Read)}, save, s.hold(files.Edit), s.hold(files.List), s.hold(files.Search), s.executeWorkflow(),
 	}
 	if c := s.agent.bundle.catalog; len(c.entries) > 1 || s.options.Invoke != nil {
 		tools = append(tools, c.invokeAgent(s.agent.ID, s.options))
+	}
+	if s.agent.bundle.keepsMemlog {
+		tools = append(tools, s.memlog(save))
 	}
 	return append(tools, s.options.Tools...)
 }

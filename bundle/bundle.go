@@ -47,10 +47,12 @@ type Bundle struct {
 	tree    string // the installation it belongs to, relative to the project, or empty
 	// virtual are the files of a web bundle, by their names; nil for others. They are
 	// unpacked when they are first needed; base is the directory in them with agents.
-	virtual   map[string]string
-	base      string
-	unpacking sync.Mutex
-	unpacked  string
+	virtual map[string]string
+	// keepsMemlog says that its skills are of the versions that keep a log of their runs.
+	keepsMemlog bool
+	base        string
+	unpacking   sync.Mutex
+	unpacked    string
 	// further roots are part of the same installation.
 	further []workspace.Root
 	values  map[string]string

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -34,7 +35,7 @@ func unpackTree(t testing.TB, generation string) string {
 
 // All that a model is told before the user speaks, for one agent of each generation.
 func TestPromptsOfAllGenerations(t *testing.T) {
-	for _, generation := range generations {
+	for _, generation := range append(slices.Clone(generations), "web-v4", "web-alpha", "coach") {
 		t.Run(generation, func(t *testing.T) {
 			c := find(t, unpackTree(t, generation), Config{})
 			d := define(t, c, "pm")

@@ -11,9 +11,9 @@ import (
 
 // PromptVersion names the template that system prompts are made with. A change of
 // what it says is a new version, so that one can tell what an old session was told.
-const PromptVersion = "v2"
+const PromptVersion = "v3"
 
-//go:embed prompt/v2.tmpl
+//go:embed prompt/v3.tmpl
 var promptFiles embed.FS
 
 // prompts are the parts of a system prompt, each a template of its own.
@@ -28,6 +28,10 @@ var prompts = template.Must(template.New("").Funcs(template.FuncMap{
 		}
 		return text
 	},
+	// hang has the further lines of an item of a list stand below its first.
+	"hang": func(text string) string { return strings.ReplaceAll(text, "\n", "\n  ") },
+	// isName says whether a command's code is its name.
+	"isName": func(c Command) bool { return "*"+c.Code == c.Cmd },
 	"indent": func(text string) string { return "    " + strings.ReplaceAll(text, "\n", "\n    ") },
 }).ParseFS(promptFiles, "prompt/"+PromptVersion+".tmpl"))
 
@@ -53,6 +57,8 @@ type promptData struct {
 	// CanRun names the tool that runs commands, if there is one.
 	CanRun    string
 	CanInvoke bool
+	// HasMemlog says that there is the tool memlog.
+	HasMemlog bool
 }
 
 // Folder is one of the folders of documents, for examples.
@@ -96,6 +102,23 @@ func (d *Definition) agentTable() map[string]any {
 		"menu": "the commands below", "persistent_facts": "the facts below",
 		"activation_steps_prepend": "the steps below", "activation_steps_append": "the steps below",
 	}
+}
+
+// Steps are those of the activation in terms of what there is: the configuration is loaded,
+// and what handlers would do stands below each command.
+func (p promptData) Steps() []string {
+	var steps []string
+	for _, step := range p.Activation {
+		text := step.Text
+		switch {
+		case loadingSoon.MatchString(text) && strings.Contains(text, "session variables"):
+			text = "Load the configuration: that is done, and its values are above. Use them for the whole conversation"
+		case strings.Contains(text, "menu-handlers"):
+			text = "When executing a menu item: do what stands below the command in AVAILABLE COMMANDS"
+		}
+		steps = append(steps, text)
+	}
+	return steps
 }
 
 // OwnPrompts are those that commands refer to.
@@ -174,6 +197,7 @@ func (s *sessions) promptData(session string, ws *workspace.Workspace) promptDat
 			data.CanRun = name
 		}
 	}
+	data.HasMemlog = d.bundle.keepsMemlog
 	data.CanInvoke = len(d.bundle.catalog.entries) > 1 || s.options.Invoke != nil
 	return data
 }

@@ -61,7 +61,7 @@ func TestThePromptShowsRulesDependenciesAndTheSkillItself(t *testing.T) {
 	c := find(t, project(t), Config{})
 	for id, want := range map[string][]string{
 		"pm":              {"*create-prd (CP) - Create PRD\n  Workflow: {project-root}/bmad/bmm/", "FURTHER RULES OF THIS AGENT:\n- Stay in character"},
-		"qa":              {"FOCUS:\nQuality", "PRINCIPLES:\nDepth as needed\nCRITICAL: Tests first", "{root}/tasks/review-story.md\n", "story-file-permissions:\n- CRITICAL: Only"},
+		"qa":              {"FOCUS:\nQuality", "PRINCIPLES:\nDepth as needed\nCRITICAL: Tests first", "{root}/tasks/review-story.md\n", "story-file-permissions:\n  - CRITICAL: Only"},
 		"dev":             {"*party-mode (PM) - party mode\n  Workflow: {bundle-root}/workflows/quick/workflow.md"},
 		"bmad-agent-sage": {"Give advice; read `references/advice.md` first.", "Do: Tell a riddle", "[Critical Instruction] Remember: The owl is wise"},
 	} {

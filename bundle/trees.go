@@ -33,6 +33,7 @@ func (f *finder) furnish(b *Bundle, dir, tree string) {
 	if tree != "" {
 		b.tree = f.shown(tree)
 		b.home = f.host(path.Dir(tree))
+		b.keepsMemlog = f.list(tree)["config.toml"]
 		b.values["bmad-folder"] = path.Base(tree)
 		b.further = append(b.further, workspace.Root{Name: bmadRoot, Dir: f.host(tree), Access: workspace.ReadOnly})
 		if custom := path.Join(tree, "custom"); f.list(custom)["bundles"] && !strings.HasPrefix(dir, custom+"/") {

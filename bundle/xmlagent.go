@@ -199,10 +199,17 @@ func attributesOf(n *markup.Node, but string) []Attribute {
 	return attributes
 }
 
-// xmlRules reads the rules, which are elements or lines of a list.
+// xmlRules reads the rules, which are elements or lines of a list. Those that tell a web
+// chat where the files of its bundle are do not hold here: tools read them.
 func (d *Definition) xmlRules(agent *markup.Node) {
+	add := func(rule string) {
+		if d.bundle.Layout == LayoutWeb && aboutBundled.MatchString(rule) {
+			return
+		}
+		d.Rules = append(d.Rules, rule)
+	}
 	for _, n := range agent.Named("r", "rule") {
-		d.Rules = append(d.Rules, n.Text())
+		add(n.Text())
 	}
 	for _, n := range agent.Named("rules") {
 		if len(n.All("r"))+len(n.All("rule")) > 0 {
@@ -210,8 +217,11 @@ func (d *Definition) xmlRules(agent *markup.Node) {
 		}
 		for line := range strings.Lines(n.Text()) {
 			if line = strings.TrimSpace(strings.TrimPrefix(strings.TrimSpace(line), "- ")); line != "" {
-				d.Rules = append(d.Rules, line)
+				add(line)
 			}
 		}
 	}
 }
+
+// aboutBundled is a rule about files in the one that a web chat is given.
+var aboutBundled = regexp.MustCompile(`(?i)<file\b|filesystem|are bundled`)

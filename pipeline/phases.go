@@ -223,11 +223,21 @@ func (p *Phase) complete(model troupe.Model) error {
 		return fmt.Errorf("phase %s: it needs an Agent, or the delivery a Model", p.Name)
 	}
 	agent, err := troupe.NewAgent(troupe.AgentConfig{
-		ID: slugOf(p.Title + " agent"), Model: model,
+		ID: slugOf(p.Title + " agent"), Model: model, Params: p.params(),
 		Instructions: fmt.Sprintf("You are the %s of a delivery pipeline. You think, and answer with JSON; files are written and read for you.", p.Title),
 	})
 	p.Agent = agent
 	return err
+}
+
+// params asks for JSON by the contract's schema: providers that can bind an answer to one
+// do. A builder is not bound, because code in JSON costs quality: it may write texts
+// beside it.
+func (p *Phase) params() troupe.Params {
+	if p.Name == phaseImplementation {
+		return troupe.Params{}
+	}
+	return troupe.Params{Schema: p.Contract.Schema(), SchemaName: slugOf(p.Name)}
 }
 
 // span returns the first and the last phase that from and to name.

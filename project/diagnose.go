@@ -168,7 +168,7 @@ func (p *Project) examineModels(ctx context.Context) []doctor.Check {
 			check := doctor.Check{Name: "model", Status: doctor.OK, Message: "rehearsal, chosen by " + choice.From}
 			if choice.From == "" {
 				check.Status, check.Message = doctor.Warning, "none is chosen, so agents rehearse"
-				check.Fix = "set a provider's key such as OPENAI_API_KEY, or model in troupe.yaml, or pass --model provider/name" + doctor.RunningOllama(ctx, &p.models)
+				check.Fix = p.HowToChooseAModel(ctx)
 			}
 			checks = append(checks, check)
 			continue
@@ -176,6 +176,12 @@ func (p *Project) examineModels(ctx context.Context) []doctor.Check {
 		checks = append(checks, p.examineModel(ctx, choice)...)
 	}
 	return append(checks, doctor.Others(ctx, &p.models, choices)...)
+}
+
+// HowToChooseAModel says what to do where nobody has chosen a model. An Ollama that
+// answers, though nobody has chosen it, is named.
+func (p *Project) HowToChooseAModel(ctx context.Context) string {
+	return "set a provider's key such as OPENAI_API_KEY, or model in troupe.yaml, or pass --model provider/name" + doctor.RunningOllama(ctx, &p.models)
 }
 
 func (p *Project) examineModel(ctx context.Context, choice models.Choice) []doctor.Check {

@@ -1,6 +1,9 @@
 package project_test
 
 import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -48,5 +51,29 @@ func TestDoctorFindsWhatEveryRunWouldFailOn(t *testing.T) {
 				t.Errorf("%s: it has left %v", c.yaml, found)
 			}
 		}
+	}
+}
+
+// Whoever has an Ollama and has chosen nothing is told how to use it.
+func TestARunningOllamaIsNamedWhereNobodyHasChosen(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/api/tags" {
+			http.NotFound(w, r)
+			return
+		}
+		fmt.Fprint(w, `{"models":[{"name":"qwen3:8b","model":"qwen3:8b"}]}`)
+	}))
+	defer server.Close()
+	p, err := project.Open(write(t, "agents: {a: {instructions: x}}\nproviders: {ollama: {base_url: \""+server.URL+"\"}}"), project.Options{LookupEnv: func(string) (string, bool) { return "", false }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	if hint := p.HowToChooseAModel(t.Context()); !strings.HasSuffix(hint, "Ollama is running here: --model ollama/qwen3:8b") {
+		t.Error(hint)
+	}
+	server.Close()
+	if hint := p.HowToChooseAModel(t.Context()); !strings.HasSuffix(hint, "--model provider/name") {
+		t.Error(hint)
 	}
 }

@@ -47,6 +47,11 @@ func (p *Project) ownerOf(user string) string {
 // open opens the documents of a user. It returns nil where there are none yet.
 func (s *library) open(user string) (*workspace.Workspace, error) {
 	p := s.stage.project
+	if s.stage.files != nil {
+		if err := s.stage.files.pullDocuments(context.Background()); err != nil {
+			return nil, err
+		}
+	}
 	documents := p.documents()
 	dir := documents.DirOf(p.ownerOf(user))
 	if _, err := os.Lstat(dir); errors.Is(err, fs.ErrNotExist) {
@@ -314,6 +319,11 @@ func (s *library) Write(ctx context.Context, user, name string, content []byte) 
 	}
 	if err := ws.Write(target, content); err != nil {
 		return server.Version{}, err
+	}
+	if s.stage.files != nil {
+		if err := s.stage.files.pullDocuments(ctx); err != nil { // which stores what was changed here
+			return server.Version{}, err
+		}
 	}
 	list, err := s.versions(ctx, ws, user, name)
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 
@@ -89,6 +90,9 @@ func (p *Project) Knowledge(ctx context.Context) (*knowledge.Base, error) {
 	if c.Path != "" {
 		path = within(p.dir, c.Path)
 	}
+	if err := p.hideData(); err != nil {
+		return nil, err
+	}
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return nil, fmt.Errorf("knowledge base: %w", err)
 	}
@@ -100,6 +104,24 @@ func (p *Project) Knowledge(ctx context.Context) (*knowledge.Base, error) {
 		base = base.As(c.User)
 	}
 	return base, nil
+}
+
+// KnowledgeServer is the name of the server of mcp that keeps the documents, empty where
+// the embedded knowledge base does.
+func (p *Project) KnowledgeServer() string { return p.config.Knowledge.Server }
+
+// OpenKnowledge opens what keeps the project's documents: the server that is configured,
+// or the embedded knowledge base. Whoever opens it closes it.
+func (p *Project) OpenKnowledge(ctx context.Context) (pipeline.Knowledge, io.Closer, error) {
+	if p.KnowledgeServer() == "" {
+		base, err := p.Knowledge(ctx)
+		return base, base, err
+	}
+	client, err := p.connectKnowledge(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	return client, closing(client.Close), nil
 }
 
 // connectKnowledge reaches the MCP server that keeps the documents. Who we are comes

@@ -316,6 +316,7 @@ type stage struct {
 	engine  *troupe.Engine
 	folders *outputs.Folders // around the store
 	store   store.Log
+	files   *sharedFiles // nil where files are on this machine alone
 	watched troupe.Store // the engine's own: what is stored in it is observed
 	tracer  *otel.Tracer // nil where nobody asks for traces
 
@@ -343,7 +344,8 @@ func (p *Project) openStage(ctx context.Context) (*stage, error) {
 	if err != nil {
 		return nil, err
 	}
-	folders, err := outputs.Keep(store, p.outputsDir(), outputs.Options{Describe: p.describe, Log: p.log})
+	kept, files := p.withFiles(store)
+	folders, err := outputs.Keep(kept, p.outputsDir(), outputs.Options{Describe: p.describe, Log: p.log})
 	if err != nil {
 		return nil, errors.Join(err, store.Close())
 	}
@@ -355,12 +357,12 @@ func (p *Project) openStage(ctx context.Context) (*stage, error) {
 	if tracer != nil {
 		sinks, config.Tracing = append(slices.Clone(sinks), tracer), tracer
 	}
-	config.Store = observe.Watch(folders, sinks...)
+	config.Store = observe.Watch(sharedFolders{folders, files}, sinks...)
 	engine, err := troupe.New(config)
 	if err != nil {
 		return nil, errors.Join(err, folders.Close(), store.Close())
 	}
-	s := &stage{project: p, engine: engine, folders: folders, store: store, watched: config.Store, tracer: tracer, agents: map[playerKey]*player{}, pinned: map[string]*bundle.Catalog{}, servers: map[string]*mcp.Server{}}
+	s := &stage{project: p, engine: engine, folders: folders, store: store, watched: config.Store, files: files, tracer: tracer, agents: map[playerKey]*player{}, pinned: map[string]*bundle.Catalog{}, servers: map[string]*mcp.Server{}}
 	if p.meter != nil {
 		p.meter.shelf = s.anyShelf()
 	}

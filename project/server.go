@@ -49,7 +49,7 @@ func (p *Project) Server(ctx context.Context) (*server.Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	runs, err := s.runs(ctx)
+	runs, err := p.Runs(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -59,7 +59,7 @@ func (p *Project) Server(ctx context.Context) (*server.Server, error) {
 	}
 	web, err := server.New(server.Config{
 		Auth: way.who, Admit: p.admission(), Audit: audit, Runs: runs,
-		Engine: s.engine, Store: s.folders, Cast: cast{p, settings}, StepIn: cast{p, settings}.stepIn, Folders: s.folders, Logs: s.searchLogs, Metrics: p.metrics,
+		Engine: s.engine, Store: s.folders, Cast: cast{p, settings}, StepIn: cast{p, settings}.stepIn, Folders: sharedFolders{s.folders, s.files}, FileChanged: s.fileChanged, Logs: s.searchLogs, Metrics: p.metrics,
 		Users: users, Operators: p.config.Server.Operators, Hosts: p.config.Server.Hosts, Page: web.Page(), Log: p.log,
 		Dir: filepath.Join(p.DataDir(), "page"), Shelf: s.shelf(), Version: builtVersion(), Models: settings, Settings: settings, Skills: p.listSkills, Instructions: p.instructions, Made: s.readMade,
 		Explain: p.ExplainOptions(), Deliveries: deliveries{s},

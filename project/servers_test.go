@@ -5,11 +5,13 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -26,6 +28,8 @@ type fleet struct {
 	turn  int
 	// session is the one that {id} means.
 	session string
+	// file is the one that {file} means: the first of the session's.
+	file string
 }
 
 // launch starts servers on one address of a store.
@@ -68,7 +72,9 @@ func launch(t *testing.T, address string, servers int) *fleet {
 func (f *fleet) send(method, path, body string) *http.Response {
 	f.t.Helper()
 	f.turn++
-	url := f.urls[f.turn%len(f.urls)] + strings.ReplaceAll(path, "{id}", f.session)
+	fill := strings.NewReplacer("{id}", f.session, "{file}", f.file)
+	url := f.urls[f.turn%len(f.urls)] + fill.Replace(path)
+	body = fill.Replace(body)
 	request, err := http.NewRequestWithContext(f.t.Context(), method, url, strings.NewReader(body))
 	if err != nil {
 		f.t.Fatal(err)
@@ -83,9 +89,12 @@ func (f *fleet) send(method, path, body string) *http.Response {
 }
 
 var (
-	anID     = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|chatcmpl-\w+|\b[0-9a-f]{12}\b`)
-	aTime    = regexp.MustCompile(`\d{4}-\d\d-\d\dT[0-9:.]+Z`)
-	aMeasure = regexp.MustCompile(`("(?:created|seconds|milliseconds|ms|duration|duration_ms|dur|number|cost)"\s*:\s*)[0-9.]+`)
+	aFile = regexp.MustCompile(`"(?:path|name)":"([^"]+\.md)"`)
+	// The manifest has times in it, which are not all of one length.
+	aManifest = regexp.MustCompile(`"manifest.json","size":\d+`)
+	anID      = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|chatcmpl-\w+|\b[0-9a-f]{12}\b|\b[0-9a-f]{64}\b`)
+	aTime     = regexp.MustCompile(`\d{4}-\d\d-\d\dT[0-9:.]+Z`)
+	aMeasure  = regexp.MustCompile(`("(?:created|seconds|milliseconds|ms|duration|duration_ms|dur|number|cost|elapsed_ms|first_token_ms|uptime|took|latency_ms)"\s*:\s*)[0-9.]+`)
 )
 
 // ask sends a request and returns what is answered, without ids and times.
@@ -97,7 +106,7 @@ func (f *fleet) ask(method, path, body string) string {
 	if err != nil {
 		f.t.Fatal(err)
 	}
-	if method == "POST" && path == "/api/sessions" {
+	if method == "POST" && path == "/api/sessions" && body != "{}" {
 		var made struct {
 			ID string `json:"id"`
 		}
@@ -106,8 +115,12 @@ func (f *fleet) ask(method, path, body string) string {
 		}
 		f.session = made.ID
 	}
+	if found := aFile.FindStringSubmatch(string(data)); path == "/api/sessions/{id}/files" && found != nil {
+		f.file = found[1]
+	}
 	text := anID.ReplaceAllString(string(data), "ID")
 	text = aTime.ReplaceAllString(text, "TIME")
+	text = aManifest.ReplaceAllString(text, `"manifest.json"`)
 	return fmt.Sprintf("%d %s", answer.StatusCode, aMeasure.ReplaceAllString(text, "${1}0"))
 }
 
@@ -145,6 +158,25 @@ func TestAnyServerAnswersAnyRequest(t *testing.T) {
 		{settle, "", ""},
 		{"GET", "/api/sessions", ""},
 		{"GET", "/api/sessions", ""},
+		{"POST", "/api/sessions/{id}/messages", `{"text":"a"}`},
+		{settle, "", ""},
+		{"POST", "/api/sessions/{id}/messages", `{"text":"b"}`},
+		{settle, "", ""},
+		{"POST", "/api/sessions/{id}/messages", `{"text":"c"}`},
+		{settle, "", ""},
+		{"POST", "/api/sessions/{id}/messages", `{"text":"d"}`},
+		{settle, "", ""},
+		{"GET", "/api/sessions/{id}/files", ""},
+		{"GET", "/api/sessions/{id}/files", ""},
+		{"GET", "/api/sessions/{id}/files/{file}", ""},
+		{"GET", "/api/sessions/{id}/files/{file}", ""},
+		{"PUT", "/api/sessions/{id}/files", `{"path":"{file}","content":"by hand"}`},
+		{"GET", "/api/sessions/{id}/files/{file}", ""},
+		{"GET", "/api/sessions/{id}/versions?path={file}", ""},
+		{"POST", "/api/sessions/{id}/restore", `{"path":"{file}","version":1}`},
+		{"GET", "/api/sessions/{id}/files/{file}", ""},
+		{"GET", "/api/sessions/{id}/files/{file}", ""},
+		{"GET", "/api/documents", ""},
 		{"PATCH", "/api/sessions/{id}", `{"title":"renamed","archived":true}`},
 		{"GET", "/api/sessions/{id}", ""},
 		{"POST", "/api/sessions/{id}/seen", `{}`},
@@ -227,4 +259,70 @@ func TestAReaderSeesWhatHappensOnAnotherServer(t *testing.T) {
 		}
 	}
 	t.Errorf("the stream ended after %d events: %v", seen, lines.Err())
+}
+
+// Every route of the API document answers the same, whichever of two servers has what it is
+// asked about.
+func TestEveryRouteAnswersTheSameOnEveryServer(t *testing.T) {
+	database := postgrestest.Start(t)
+	alone, together := launch(t, database.Schema(), 1), launch(t, database.Schema(), 2)
+	both := func(method, path, body string) (one, two string) {
+		return alone.ask(method, path, body), together.ask(method, path, body)
+	}
+	both("POST", "/api/sessions", `{"agent":"mira"}`)
+	both("POST", "/api/sessions/{id}/messages", `{"text":"*help"}`)
+	alone.settle()
+	together.settle()
+	answer := alone.send("GET", "/api/openapi.json", "")
+	defer answer.Body.Close()
+	var document struct {
+		Paths map[string]map[string]any
+	}
+	if err := json.NewDecoder(answer.Body).Decode(&document); err != nil || len(document.Paths) < 40 {
+		t.Fatalf("%d paths, %v", len(document.Paths), err)
+	}
+	skipped := map[string]string{
+		"get /api/sessions/{id}/events":    "it has no end; TestAReaderSeesWhatHappensOnAnotherServer follows it",
+		"get /api/events":                  "it has no end",
+		"get /api/system":                  "it is about one process",
+		"get /api/openapi.json":            "it is the document",
+		"delete /api/sessions/{id}":        "it comes last",
+		"post /api/link":                   "its answer is a secret",
+		"get /api/sessions/{id}/files.zip": "the manifest in it has ids and times",
+		"get /metrics":                     "it is about one process",
+	}
+	placeholder := regexp.MustCompile(`\{[a-z]+(\.\.\.)?\}`)
+	compared := 0
+	for _, path := range slices.Sorted(maps.Keys(document.Paths)) {
+		for _, method := range slices.Sorted(maps.Keys(document.Paths[path])) {
+			if why, ok := skipped[method+" "+path]; ok {
+				t.Logf("%s %s: not compared: %s", method, path, why)
+				continue
+			}
+			filled := placeholder.ReplaceAllStringFunc(path, func(name string) string {
+				if name == "{id}" && strings.HasPrefix(path, "/api/sessions/") {
+					return name
+				}
+				return "1"
+			})
+			body := ""
+			if method != "get" && method != "delete" {
+				body = "{}"
+			}
+			one, two := both(strings.ToUpper(method), filled, body)
+			if one != two {
+				from := 0
+				for from < min(len(one), len(two)) && one[from] == two[from] {
+					from++
+				}
+				from = max(from-100, 0)
+				t.Errorf("%s %s:\none server answers  ...%.400s\ntwo servers answer ...%.400s", method, path, one[from:], two[from:])
+			}
+			compared++
+		}
+	}
+	if one, two := both("DELETE", "/api/sessions/{id}", ""); one != two {
+		t.Errorf("delete: %s, %s", one, two)
+	}
+	t.Logf("%d requests compared", compared)
 }

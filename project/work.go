@@ -73,16 +73,41 @@ func (p *Project) Runner(ctx context.Context) (*work.Runner, error) {
 	return &work.Runner{Engine: s.engine, Recorder: recorder, Queue: shared}, nil
 }
 
-// runs is what carries out the runs of the project's servers.
-func (s *stage) runs(ctx context.Context) (server.Runs, error) {
-	if s.project.EngineKind() == EngineEmbedded {
+// Runs returns what carries out the runs of the project's servers: its engine, or workers.
+func (p *Project) Runs(ctx context.Context) (server.Runs, error) {
+	s, err := p.stage(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if p.EngineKind() == EngineEmbedded {
 		return s.engine, nil
 	}
-	runner, err := s.project.Runner(ctx)
+	runner, err := p.Runner(ctx)
 	if err != nil {
 		return nil, err
 	}
 	return dispatched{runner, s.engine}, nil
+}
+
+// SubmitTo puts a run on record for a scheduler that was told of it, or will be, by its
+// session alone.
+func (p *Project) SubmitTo(ctx context.Context, step troupe.Step, input troupe.Input) error {
+	shared, err := p.SharedStore(ctx)
+	if err != nil {
+		return err
+	}
+	runner, err := p.Runner(ctx)
+	if err != nil {
+		return err
+	}
+	_, err = runner.Recorder.Record(ctx, step, input, func(ctx context.Context, session string) error {
+		job := work.Job{Session: session, Step: step.Name(), Digest: step.Definition().Digest(), User: input.User}
+		if err := shared.AddJob(ctx, job); err != nil {
+			return err
+		}
+		return shared.HandJob(ctx, session)
+	})
+	return err
 }
 
 // dispatched has workers carry out everything but deliveries, which are carried out where their

@@ -39,6 +39,9 @@ type Config struct {
 	Cast Cast
 	// Folders are where sessions keep their files. Nil means that they have none.
 	Folders Folders
+	// FileChanged, where set, is told that a person has changed a file of a session, before
+	// that is acknowledged: for folders that are on many machines.
+	FileChanged func(ctx context.Context, session string) error
 	// Logs finds events of all sessions, the latest first. Nil means that nothing
 	// can be searched for.
 	Logs func(ctx context.Context, query LogQuery) iter.Seq2[LogHit, error]

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -177,7 +178,7 @@ func (s *Server) writeVersion(c *call, session, name, text string, base, restore
 	if base != 0 && base != len(before) {
 		return Version{}, refuse(http.StatusConflict, "version %d was edited, and there is a version %d already", base, len(before)).withCode("edited")
 	}
-	if err := s.writeFile(session, name, text); err != nil {
+	if err := s.writeFile(c.r.Context(), session, name, text); err != nil {
 		return Version{}, err
 	}
 	by := c.user
@@ -198,7 +199,7 @@ func (s *Server) writeVersion(c *call, session, name, text string, base, restore
 }
 
 // writeFile writes a file that is there already into a session's folder.
-func (s *Server) writeFile(session, name, text string) error {
+func (s *Server) writeFile(ctx context.Context, session, name, text string) error {
 	if s.config.Folders == nil {
 		return errNoFile
 	}
@@ -221,5 +222,8 @@ func (s *Server) writeFile(session, name, text string) error {
 	if err := folder.Write(place, []byte(text)); err != nil {
 		return refuse(http.StatusUnprocessableEntity, "the file could not be written")
 	}
-	return nil
+	if s.config.FileChanged == nil {
+		return nil
+	}
+	return s.config.FileChanged(ctx, session)
 }

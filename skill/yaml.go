@@ -2,13 +2,13 @@ package skill
 
 import (
 	"bytes"
-	"errors"
-	"io"
 	"regexp"
 	"strconv"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/troupe-dev/troupe/internal/laxyaml"
 )
 
 // What the header of a skill may hold. Real ones stay far below.
@@ -31,11 +31,11 @@ type matter struct {
 // there is no map to be had.
 func readMatter(file string, src []byte) (matter, bool) {
 	m := matter{file: file, fields: make(map[string]*yaml.Node)}
-	root, err := decodeYAML(src)
+	root, err := laxyaml.Decode(src)
 	if err != nil {
 		quoted, line := quoteValues(src)
 		var second error
-		if root, second = decodeYAML(quoted); second != nil {
+		if root, second = laxyaml.Decode(quoted); second != nil {
 			m.add(invalidYAML(file, err))
 			return m, false
 		}
@@ -121,33 +121,8 @@ func (m *matter) entry(key, inner string) *yaml.Node {
 	return nil
 }
 
-// decodeYAML reads one document. The node is nil if it is empty.
-func decodeYAML(src []byte) (*yaml.Node, error) {
-	decoder := yaml.NewDecoder(bytes.NewReader(src))
-	var document, second yaml.Node
-	switch err := decoder.Decode(&document); {
-	case errors.Is(err, io.EOF):
-		return nil, nil
-	case err != nil:
-		return nil, err
-	}
-	if err := decoder.Decode(&second); !errors.Is(err, io.EOF) {
-		return nil, errors.New("yaml: more than one document")
-	}
-	return document.Content[0], nil
-}
-
-// yamlLine is where the library says that something is wrong; it has no other way.
-var yamlLine = regexp.MustCompile(`^yaml: (?:line (\d+): )?`)
-
 func invalidYAML(file string, err error) Finding {
-	text, line := err.Error(), 1
-	if m := yamlLine.FindStringSubmatch(text); m != nil {
-		text = text[len(m[0]):]
-		if n, err := strconv.Atoi(m[1]); err == nil {
-			line = n
-		}
-	}
+	text, line := laxyaml.Explain(err)
 	return problem(CodeYAML, file, line+1, "the front matter is not YAML: %s", text)
 }
 
@@ -190,7 +165,7 @@ func quoteValues(src []byte) (quoted []byte, first int) {
 			continue
 		}
 		mended := string(m[1]) + "'" + strings.ReplaceAll(string(m[2]), "'", "''") + "'\n"
-		if _, err := decodeYAML(line); err == nil {
+		if _, err := laxyaml.Decode(line); err == nil {
 			mended = string(line)
 		} else if first == 0 {
 			first = number

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"strconv"
 	"testing"
 
 	"github.com/troupe-dev/troupe"
@@ -32,6 +33,16 @@ func TestShapes(t *testing.T, connect func(t *testing.T, s *Server) troupe.Model
 			})
 		}
 	}
+	t.Run("what can be read of side fields is used", func(t *testing.T) {
+		plain := ServeCalls(calls...)
+		got := hear(t.Context(), t, connect(t, NewServer(t, plain.As(ShapeInterleavedCalls, ShapeStringIndex, ShapeNumberID))), shapeRequest(t))
+		got.check(t, &plain)
+		for i, call := range got.calls() {
+			if want := strconv.Itoa(7001 + i); call.ID != want {
+				t.Errorf("the id of call %d is %q, sent was the number %s", i, call.ID, want)
+			}
+		}
+	})
 	for _, place := range ErrorPlaces() {
 		t.Run("an error "+string(place), func(t *testing.T) {
 			failing := ServeText("It is").FailIn(place, `{"message":"rate limit reached","code":429}`)
@@ -66,15 +77,12 @@ func (a *answer) check(t *testing.T, want *Exchange) {
 		t.Fatalf("error %v", a.errs[0])
 	}
 	var text, thought string
-	var calls []troupe.ToolCall
 	var end *troupe.End
 	for _, chunk := range a.chunks {
 		text, thought = text+chunk.Text, thought+chunk.Thought
-		if chunk.Call != nil {
-			calls = append(calls, *chunk.Call)
-		}
 		end = chunk.End
 	}
+	calls := a.calls()
 	if text != want.text || thought != want.thought {
 		t.Errorf("text %q, thought %q; want %q, %q", text, thought, want.text, want.thought)
 	}
@@ -89,6 +97,16 @@ func (a *answer) check(t *testing.T, want *Exchange) {
 			t.Errorf("call %d is %+v, want %+v", i, call, want.calls[i])
 		}
 	}
+}
+
+// calls are those that an answer makes.
+func (a *answer) calls() (list []troupe.ToolCall) {
+	for _, chunk := range a.chunks {
+		if chunk.Call != nil {
+			list = append(list, *chunk.Call)
+		}
+	}
+	return list
 }
 
 func isSameJSON(a, b string) bool {

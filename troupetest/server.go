@@ -16,13 +16,15 @@ import (
 // maxServedBody bounds the requests a Server takes.
 const maxServedBody = 64 << 20
 
-// A Server is a model server with the chat-completions API that answers by plan,
-// and misbehaves by plan. It is as strict as the strictest provider: it fails the
+// A Server is a model server that answers by plan, and misbehaves by plan. It speaks
+// the API that it is spoken to with: chat completions, Anthropic's Messages, OpenAI's
+// Responses, Google's generateContent or Ollama's own; shapes and places of errors are
+// of chat completions. It is as strict as the strictest provider: it fails the
 // test, and answers with an error, when it gets a request that the plan does not
 // have, or a conversation in which calls and results do not match. It also fails
 // the test if some of the plan is left when the test ends.
 type Server struct {
-	// URL is the base URL for clients. It ends in /v1.
+	// URL is the base URL for clients of all APIs. It ends in /v1.
 	URL string
 
 	tb       testing.TB
@@ -111,14 +113,14 @@ func (s *Server) handle(w http.ResponseWriter, r *http.Request) {
 		io.WriteString(w, `{"object":"list","data":[]}`)
 		return // whoever asks what there is gets an answer, and it is no part of the plan
 	}
-	e, refusal := s.next(r, body)
+	e, speaks, refusal := s.next(r, body)
 	if refusal != "" {
 		w.Header().Set("Content-Type", "application/json")
 		w.WriteHeader(http.StatusBadRequest)
 		io.WriteString(w, encode(object{"error": object{"message": refusal, "type": "invalid_request_error", "code": nil}}))
 		return
 	}
-	e.answer(w, r, body)
+	e.answer(w, r, speaks, body)
 }
 
 // begin counts a request in, unless the server is closed.
@@ -132,25 +134,26 @@ func (s *Server) begin() bool {
 }
 
 // next records a request and takes its exchange from the plan, or says why it is refused.
-func (s *Server) next(r *http.Request, body []byte) (e Exchange, refusal string) {
+func (s *Server) next(r *http.Request, body []byte) (e Exchange, speaks protocol, refusal string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.asked = append(s.asked, ServedRequest{r.Header.Clone(), body})
+	speaks, served := protocolOf(r)
 	switch {
-	case r.Method != http.MethodPost || !strings.HasSuffix(r.URL.Path, "/chat/completions"):
+	case !served:
 		refusal = fmt.Sprintf("%s %s is not served here", r.Method, r.URL.Path)
 	case len(s.plan) == 0:
 		refusal = fmt.Sprintf("request %d is not in the plan", len(s.asked))
 	default:
-		refusal = checkConversation(body)
+		refusal = speaks.refusal(body)
 	}
 	if refusal != "" {
 		s.tb.Errorf("model server: %s; the request was %.2000s", refusal, body)
-		return Exchange{}, refusal
+		return Exchange{}, speaks, refusal
 	}
 	e = s.plan[0]
 	if !e.forever {
 		s.plan = s.plan[1:]
 	}
-	return e, ""
+	return e, speaks, ""
 }

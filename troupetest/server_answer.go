@@ -21,7 +21,7 @@ func encode(v any) string {
 }
 
 // answer carries out an exchange.
-func (e *Exchange) answer(w http.ResponseWriter, r *http.Request, body []byte) {
+func (e *Exchange) answer(w http.ResponseWriter, r *http.Request, speaks protocol, body []byte) {
 	var req struct {
 		Model   string `json:"model"`
 		Stream  bool   `json:"stream"`
@@ -41,6 +41,10 @@ func (e *Exchange) answer(w http.ResponseWriter, r *http.Request, body []byte) {
 	case e.body != nil:
 		w.WriteHeader(e.status)
 		out.write(string(e.body))
+	case speaks.events != nil:
+		w.Header().Set("Content-Type", speaks.contentType)
+		out.write("") // the status goes out before the first event
+		e.stream(r.Context(), out, speaks.events(e, req.Model), speaks.keepAlive())
 	case e.failure != "" && (e.place == ErrorAlone || e.place == ErrorInArray):
 		w.Header().Set("Content-Type", "text/event-stream")
 		alone := `{"error":` + e.failure + "}"
@@ -58,7 +62,7 @@ func (e *Exchange) answer(w http.ResponseWriter, r *http.Request, body []byte) {
 			w.Header().Set("Content-Type", "text/plain")
 		}
 		out.write("") // the status goes out before the first chunk
-		e.stream(r.Context(), out, e.chunks(req.Model, req.Options.IncludeUsage))
+		e.stream(r.Context(), out, e.chunks(req.Model, req.Options.IncludeUsage), speaks.keepAlive())
 	default:
 		w.Header().Set("Content-Type", "application/json")
 		out.write(encode(e.whole(req.Model)))
@@ -66,14 +70,14 @@ func (e *Exchange) answer(w http.ResponseWriter, r *http.Request, body []byte) {
 }
 
 // stream sends events with the faults between them.
-func (e *Exchange) stream(ctx context.Context, out *cutter, events []string) {
+func (e *Exchange) stream(ctx context.Context, out *cutter, events []string, keepAlive string) {
 	for i, event := range events {
 		if i == e.atChunk && !e.suffer(ctx) {
 			return
 		}
 		for range e.keepAlives {
 			e.sleep(ctx)
-			out.write(": keep-alive\n\n")
+			out.write(keepAlive)
 		}
 		e.sleep(ctx)
 		out.write(event)

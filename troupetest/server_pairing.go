@@ -12,19 +12,19 @@ type servedMessage struct {
 	Role      string          `json:"role"`
 	Content   json.RawMessage `json:"content"`
 	CallID    string          `json:"tool_call_id"`
-	ToolCalls []struct {
-		ID       string `json:"id"`
-		Function struct {
-			Name      string `json:"name"`
-			Arguments string `json:"arguments"`
-		} `json:"function"`
-	} `json:"tool_calls"`
+	ToolCalls []servedCall    `json:"tool_calls"`
 }
 
-// checkConversation says what a provider would refuse a request for, or nothing:
-// each tool call of an assistant's message is answered by exactly one tool message
-// before anyone else speaks, ids are unique in their message, and arguments are
-// JSON objects.
+type servedCall struct {
+	ID       string `json:"id"`
+	Function struct {
+		Name      string `json:"name"`
+		Arguments string `json:"arguments"`
+	} `json:"function"`
+}
+
+// checkConversation says what a provider of chat completions would refuse a request
+// for, or nothing.
 func checkConversation(body []byte) string {
 	var req struct {
 		Model    string          `json:"model"`
@@ -36,8 +36,15 @@ func checkConversation(body []byte) string {
 	if req.Model == "" || len(req.Messages) == 0 {
 		return "a model and messages are required"
 	}
+	return checkTurns(req.Messages)
+}
+
+// checkTurns says what is wrong with a conversation, or nothing: each tool call of an
+// assistant's message is answered by exactly one tool message before anyone else speaks,
+// ids are unique in their message, and arguments are JSON objects.
+func checkTurns(messages []servedMessage) string {
 	var open []string // calls without a result
-	for i, m := range req.Messages {
+	for i, m := range messages {
 		if m.Role == "tool" {
 			at := slices.Index(open, m.CallID)
 			if at < 0 {

@@ -24,6 +24,7 @@ type agency struct {
 	mu      sync.Mutex
 	counts  map[string]int
 	prompts []string
+	formats map[string]string // how JSON was asked for, by phase
 }
 
 type fields = map[string]any
@@ -34,7 +35,7 @@ var (
 )
 
 func newAgency(t testing.TB) *agency {
-	a := &agency{counts: map[string]int{}, play: goodWork}
+	a := &agency{counts: map[string]int{}, formats: map[string]string{}, play: goodWork}
 	a.Server = httptest.NewServer(http.HandlerFunc(a.answer))
 	t.Cleanup(a.Close)
 	return a
@@ -43,6 +44,7 @@ func newAgency(t testing.TB) *agency {
 func (a *agency) answer(w http.ResponseWriter, r *http.Request) {
 	var request struct {
 		Messages []struct{ Role, Content string }
+		Format   struct{ Type string } `json:"response_format"`
 	}
 	if r.Method != http.MethodPost || json.NewDecoder(r.Body).Decode(&request) != nil {
 		http.Error(w, "not found", http.StatusNotFound)
@@ -62,15 +64,21 @@ func (a *agency) answer(w http.ResponseWriter, r *http.Request) {
 	n := a.counts[phase+step]
 	a.counts[phase+step]++
 	a.prompts = append(a.prompts, prompt)
+	a.formats[phase] = request.Format.Type
 	play := a.play
 	a.mu.Unlock()
 	text, finish := play(phase, step, prompt, n), "stop"
+	delta := fields{"role": "assistant", "content": text}
 	if rest, ok := strings.CutPrefix(text, "CUT "); ok {
-		text, finish = rest, "length"
+		delta["content"], finish = rest, "length"
+	} else if rest, ok := strings.CutPrefix(text, "CALL "); ok {
+		name, arguments, _ := strings.Cut(rest, " ")
+		delta = fields{"role": "assistant", "tool_calls": []fields{{"index": 0, "id": fmt.Sprintf("c%d", n), "type": "function", "function": fields{"name": name, "arguments": arguments}}}}
+		finish = "tool_calls"
 	}
 	w.Header().Set("Content-Type", "text/event-stream")
 	for _, event := range []fields{
-		{"choices": []fields{{"index": 0, "delta": fields{"role": "assistant", "content": text}}}},
+		{"choices": []fields{{"index": 0, "delta": delta}}},
 		{"choices": []fields{{"index": 0, "delta": fields{}, "finish_reason": finish}}, "usage": fields{"prompt_tokens": len(prompt) / 4, "completion_tokens": len(text) / 4}},
 	} {
 		event["object"], event["model"] = "chat.completion.chunk", "m"
@@ -167,12 +175,25 @@ func goodWork(phase, step, _ string, _ int) string {
 // Its check is that every file *.ok says "good".
 func (a *agency) newRepository(t testing.TB) string {
 	t.Helper()
+	return a.repositoryOf(t, "  # how it is checked\n  checks: [{name: test, run: sh check.sh}]\n", map[string]string{
+		"base.ok":  "good\n",
+		"check.sh": "for f in *.ok; do grep -qx good \"$f\" || { echo \"$f:1: not good\"; exit 1; }; done; echo \"# tests $(ls *.ok | wc -l)\"\n",
+	})
+}
+
+// repositoryOf makes a repository of files, with what troupe.yaml has below pipeline.
+func (a *agency) repositoryOf(t testing.TB, settings string, files map[string]string) string {
+	t.Helper()
 	dir := t.TempDir()
-	for name, content := range map[string]string{
-		"base.ok": "good\n", ".gitignore": "/data/\n/.cache/\n",
-		"check.sh":    "for f in *.ok; do grep -qx good \"$f\" || { echo \"$f:1: not good\"; exit 1; }; done; echo \"# tests $(ls *.ok | wc -l)\"\n",
-		"troupe.yaml": "# ours\nmodel: local/m\nproviders: {local: {base_url: \"" + a.URL + "/v1\", key_env: CANARY}}\npipeline:\n  # how it is checked\n  checks: [{name: test, run: sh check.sh}]\n",
-	} {
+	files[".gitignore"] = "/data/\n/.cache/\n"
+	files["troupe.yaml"] = "# ours\nmodel: local/m\nproviders: {local: {base_url: \"" + a.URL + "/v1\", key_env: CANARY}}\n"
+	if settings != "" {
+		files["troupe.yaml"] += "pipeline:\n" + settings
+	}
+	for name, content := range files {
+		if err := os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o755); err != nil {
+			t.Fatal(err)
+		}
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o644); err != nil {
 			t.Fatal(err)
 		}

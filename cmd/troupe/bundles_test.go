@@ -146,3 +146,37 @@ func TestAStepThatNeedsACommand(t *testing.T) {
 		}
 	}
 }
+
+// Stories are shown as a project keeps them, in its own words and several files, and
+// nothing of it is changed.
+func TestStoriesAreShownAsTheyAreKept(t *testing.T) {
+	dir := generationTree(t, "compiled", "documents: in-place\n", &listener{})
+	home := filepath.Join(dir, "_bmad-output", "implementation-artifacts")
+	files := map[string]string{
+		"sprint-status.yaml": "development_status:\n  epic-1: in-progress\n  1-1-login: terminé # par Ada\n  1-2-logout: revue\n",
+		"sprint-2.yaml":      "stories:\n  - {id: 2-1-pay, status: blocked by bank}\n",
+		"1-2-logout.md":      "# 1.2\n\nStatus: ready-for-dev\n" + strings.Repeat("Some text. ", 12_000),
+	}
+	if err := os.MkdirAll(home, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range files {
+		if err := os.WriteFile(filepath.Join(home, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p := start(t, dir, nil, nil, "stories")
+	if code := p.code(); code != 0 {
+		t.Fatalf("exit code %d\n%s", code, &p.err)
+	}
+	for _, want := range []string{"1-1-login", "terminé (done)", "revue (review)", "blocked by bank", "1-2-logout is revue in", "next: 1-2-logout", "1 blocked, 1 done, 1 review"} {
+		if !strings.Contains(p.out.String()+p.err.String(), want) {
+			t.Errorf("no %q in\n%s\n%s", want, &p.out, &p.err)
+		}
+	}
+	for name, text := range files {
+		if data, err := os.ReadFile(filepath.Join(home, name)); err != nil || string(data) != text {
+			t.Errorf("%s was changed: %v", name, err)
+		}
+	}
+}

@@ -92,7 +92,7 @@ func (p *program) chat(ctx context.Context, s *stage, agent, session string, mes
 		}
 		c.related = append(c.related, id)
 	}
-	p.mention(s)
+	p.mention(ctx, s)
 	interactive := len(messages) == 0 && p.isInteractive()
 	if session == "" && (greet || interactive) {
 		show, end := p.listener()
@@ -133,9 +133,9 @@ func (p *program) tellHowToGoOn(c *conversation, interactive bool, err error) {
 }
 
 // mention says that there is no model, where nobody has chosen that.
-func (p *program) mention(s *stage) {
+func (p *program) mention(ctx context.Context, s *stage) {
 	if s.project.Rehearses() {
-		p.tell("No model is set, so this is a rehearsal: set a provider's key such as OPENAI_API_KEY, or model in troupe.yaml, or pass --model provider/name.")
+		p.tell("No model is set, so this is a rehearsal: %s.", s.project.HowToChooseAModel(ctx))
 	}
 }
 

@@ -101,7 +101,7 @@ func (p *program) deliver(ctx context.Context, s *stage, request string, order p
 	if err != nil {
 		return err
 	}
-	p.mention(s)
+	p.mention(ctx, s)
 	c := &conversation{stage: s, step: step}
 	return p.followDelivery(ctx, c, s.engine.Run(ctx, step, input), saves)
 }
@@ -315,7 +315,7 @@ func (p *program) testPhase(ctx context.Context, s *stage, dir, phase, input str
 	if err != nil {
 		return err
 	}
-	p.mention(s)
+	p.mention(ctx, s)
 	var earlier pipeline.Result
 	if json.Unmarshal([]byte(input), &earlier) == nil && earlier.Phase != "" {
 		request.Custom["phases"] = []pipeline.Result{earlier}

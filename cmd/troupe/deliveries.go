@@ -323,7 +323,7 @@ func (p *program) resumeDelivery(ctx context.Context, s *stage, site *pipeline.S
 		return err
 	}
 	summary := pipeline.Summarize(events)
-	p.mention(s)
+	p.mention(ctx, s)
 	if summary.State == "waiting" && from != "" {
 		// The question is settled: what comes is run anew, not answered.
 		if err := p.endWaiting(ctx, s, site); err != nil {

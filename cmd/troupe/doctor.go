@@ -1,6 +1,8 @@
 package main
 
 import (
+	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -23,6 +25,7 @@ func (p *program) doctorCommand() *cobra.Command {
 			v := buildVersion()
 			checks := []project.Check{{Name: "program", Status: project.OK, Message: fmt.Sprintf("troupe %s, %s, %s/%s", v.Version, v.Go, v.OS, v.Arch)}}
 			checks = append(checks, project.Diagnose(c.Context(), p.flags.dir, p.options())...)
+			checks = append(checks, p.examineTemporal(c.Context())...)
 			if verify {
 				checks = append(checks, p.verifySessions(c.Context())...)
 			}
@@ -37,6 +40,31 @@ func (p *program) doctorCommand() *cobra.Command {
 	}
 	command.Flags().BoolVar(&verify, "verify", false, "also check that no event of any session was changed or is missing")
 	return command
+}
+
+// examineTemporal looks at the cluster, where there is one.
+func (p *program) examineTemporal(ctx context.Context) (checks []project.Check) {
+	const name = "temporal"
+	err := p.inProject(func(opened *project.Project) error {
+		if opened.EngineKind() != project.EngineTemporal {
+			return nil
+		}
+		var said, trouble bytes.Buffer
+		examine := &program{in: p.in, out: &said, err: &trouble, lookup: p.lookup, flags: p.flags}
+		if err := examine.runTemporal(ctx, opened, "doctor"); err != nil {
+			fix := "start Temporal, or correct TEMPORAL_ADDRESS and TEMPORAL_NAMESPACE"
+			checks = append(checks, project.Check{Name: name, Status: project.Broken, Message: cmp.Or(strings.TrimSpace(trouble.String()), err.Error()), Fix: fix})
+		}
+		for line := range strings.Lines(said.String()) {
+			status, message, _ := strings.Cut(strings.TrimSpace(line), " ")
+			checks = append(checks, project.Check{Name: name, Status: project.Status(status), Message: strings.TrimSpace(message)})
+		}
+		return nil
+	})
+	if err != nil {
+		return nil // what is wrong with the project is said already
+	}
+	return checks
 }
 
 // maxFaults is how many faulty sessions a report names.

@@ -9,12 +9,17 @@ import (
 	"iter"
 	"os"
 	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/cmd/troupe/internal/batch"
 	"github.com/troupe-dev/troupe/cmd/troupe/internal/terminal"
+	"github.com/troupe-dev/troupe/project"
+	"github.com/troupe-dev/troupe/server"
 )
 
 type batchOptions struct {
@@ -54,15 +59,27 @@ func (p *program) runEach(ctx context.Context, s *stage, name string, o batchOpt
 	if err != nil {
 		return err
 	}
-	p.mention(s)
+	p.mention(ctx, s)
 	label := cmp.Or(o.name, filepath.Base(o.file))
+	runs, err := s.project.Runs(ctx)
+	if err != nil {
+		return err
+	}
+	var dispatched []string
+	if s.project.EngineKind() == project.EngineTemporal {
+		if dispatched, err = p.dispatchEach(ctx, s, step, inputs, label, name, o.atOnce); err != nil {
+			return err
+		}
+	}
 	show := &batchShow{program: p, bar: terminal.NewBar(p.err, len(inputs), p.isTerminal(p.err) && !p.flags.quiet)}
 	var next atomic.Int64
 	var workers sync.WaitGroup
 	for range min(o.atOnce, len(inputs)) {
 		workers.Go(func() {
 			for i := next.Add(1) - 1; int(i) < len(inputs) && ctx.Err() == nil; i = next.Add(1) - 1 {
-				if result := s.runOne(ctx, step, inputs[i], inputs[i].Session(label, name)); ctx.Err() == nil || result.Status == "success" {
+				result := s.runOne(ctx, runs, step, inputs[i], inputs[i].Session(label, name))
+				result.Before = result.Before && !slices.Contains(dispatched, result.Session)
+				if ctx.Err() == nil || result.Status == "success" {
 					show.add(result)
 				}
 			}
@@ -85,17 +102,17 @@ func (p *program) readBatch(file string) ([]batch.Input, error) {
 }
 
 // runOne sees to one input.
-func (s *stage) runOne(ctx context.Context, step troupe.Step, input batch.Input, session string) batchResult {
+func (s *stage) runOne(ctx context.Context, runs server.Runs, step troupe.Step, input batch.Input, session string) batchResult {
 	result := batchResult{Line: input.Line, ID: input.ID, Session: session}
 	end, err := s.latestEnd(ctx, session)
 	switch {
 	case errors.Is(err, troupe.ErrNotFound):
-		end, err = collectEnd(s.engine.Run(ctx, step, troupe.Input{Session: session, Text: input.Task, Custom: input.Custom}))
+		end, err = collectEnd(runs.Run(ctx, step, troupe.Input{Session: session, Text: input.Task, Custom: input.Custom}))
 	case err != nil:
 	case end != nil:
 		result.Before = true
 	default:
-		end, err = collectEnd(s.engine.Resume(ctx, step, session))
+		end, err = collectEnd(runs.Resume(ctx, step, session))
 	}
 	switch {
 	case err != nil:
@@ -109,6 +126,31 @@ func (s *stage) runOne(ctx context.Context, step troupe.Step, input batch.Input,
 		result.Turns, result.Tokens, result.Cost = end.Spent.Turns, end.Spent.Usage.Input+end.Spent.Usage.Output, end.Spent.Cost
 	}
 	return result
+}
+
+// dispatchEach puts what is not done yet on record and has Temporal carry it out, so many
+// at the same time. It returns the sessions when all of it has come to something.
+func (p *program) dispatchEach(ctx context.Context, s *stage, step troupe.Step, inputs []batch.Input, label, name string, atOnce int) (sessions []string, err error) {
+	for _, input := range inputs {
+		session := input.Session(label, name)
+		end, err := s.latestEnd(ctx, session)
+		if errors.Is(err, troupe.ErrNotFound) || err == nil && end == nil {
+			err = s.project.SubmitTo(ctx, step, troupe.Input{Session: session, Text: input.Task, Custom: input.Custom, IdempotencyKey: "each"})
+			sessions = append(sessions, session)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("line %d: %w", input.Line, err)
+		}
+	}
+	if len(sessions) == 0 {
+		return nil, nil
+	}
+	err = p.pipeTemporal(ctx, s.project, strings.NewReader(strings.Join(sessions, "\n")+"\n"),
+		"each", "-batch", label+"-"+name, "-step", step.Name(), "-digest", step.Definition().Digest(), "-max", strconv.Itoa(atOnce))
+	if err != nil {
+		p.tell("What is on record is carried out by whichever worker there is; the same command shows what came of it.")
+	}
+	return sessions, err
 }
 
 // latestEnd returns how a session's latest run finished, nil if it has not.

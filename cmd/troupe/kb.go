@@ -15,6 +15,7 @@ import (
 
 	"github.com/troupe-dev/troupe/cmd/troupe/internal/terminal"
 	"github.com/troupe-dev/troupe/knowledge"
+	"github.com/troupe-dev/troupe/pipeline"
 	"github.com/troupe-dev/troupe/project"
 )
 
@@ -24,7 +25,7 @@ func (p *program) kbCommand() *cobra.Command {
 	var description string
 	upload := &cobra.Command{Use: "upload FILE...", Short: "Keep documents", Args: cobra.MinimumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			return p.inBase(c.Context(), func(_ *project.Project, base *knowledge.Base) error {
+			return p.inKnowledge(c.Context(), func(base pipeline.Knowledge) error {
 				return p.upload(c.Context(), base, args, description)
 			})
 		}}
@@ -32,7 +33,7 @@ func (p *program) kbCommand() *cobra.Command {
 	var limit int
 	search := &cobra.Command{Use: "search WORDS...", Short: "Find passages", Args: cobra.MinimumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			return p.inBase(c.Context(), func(_ *project.Project, base *knowledge.Base) error {
+			return p.inKnowledge(c.Context(), func(base pipeline.Knowledge) error {
 				passages, err := base.Query(c.Context(), strings.Join(args, " "), limit)
 				if err != nil {
 					return err
@@ -43,7 +44,12 @@ func (p *program) kbCommand() *cobra.Command {
 	search.Flags().IntVar(&limit, "limit", 5, "at most so many")
 	list := &cobra.Command{Use: "list", Short: "List the documents", Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			return p.inBase(c.Context(), func(_ *project.Project, base *knowledge.Base) error { return p.listDocuments(c.Context(), base) })
+			return p.inBase(c.Context(), func(project *project.Project, base *knowledge.Base) error {
+				if server := project.KnowledgeServer(); server != "" {
+					return fmt.Errorf("the server %s keeps the documents (knowledge.server) and cannot list them; 'troupe kb search' finds them", server)
+				}
+				return p.listDocuments(c.Context(), base)
+			})
 		}}
 	serve := &cobra.Command{Use: "serve", Short: "Offer the knowledge base as an MCP server on standard input and output", Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
@@ -68,7 +74,18 @@ type output struct{ io.Writer }
 // Close implements [io.Closer].
 func (output) Close() error { return nil }
 
-// inBase opens the project's knowledge base for as long as f takes.
+// inKnowledge opens what keeps the project's documents, a server or the embedded base.
+func (p *program) inKnowledge(ctx context.Context, f func(pipeline.Knowledge) error) error {
+	return p.inProject(func(project *project.Project) error {
+		base, closer, err := project.OpenKnowledge(ctx)
+		if err != nil {
+			return err
+		}
+		return errors.Join(f(base), closer.Close())
+	})
+}
+
+// inBase opens the project's embedded knowledge base for as long as f takes.
 func (p *program) inBase(ctx context.Context, f func(*project.Project, *knowledge.Base) error) error {
 	return p.inProject(func(project *project.Project) error {
 		base, err := project.Knowledge(ctx)
@@ -82,7 +99,7 @@ func (p *program) inBase(ctx context.Context, f func(*project.Project, *knowledg
 // maxDocument bounds what is read of a file, in bytes: one more than is kept.
 const maxDocument = 4<<20 + 1
 
-func (p *program) upload(ctx context.Context, base *knowledge.Base, files []string, description string) error {
+func (p *program) upload(ctx context.Context, base pipeline.Knowledge, files []string, description string) error {
 	for _, file := range files {
 		f, err := os.Open(file)
 		if err != nil {

@@ -122,7 +122,7 @@ func (p *program) command() *cobra.Command {
 	global.BoolVar(&p.flags.noColour, "no-color", false, "use no colours")
 	global.BoolVarP(&p.flags.quiet, "quiet", "q", false, "write nothing but results and errors")
 	root.AddCommand(
-		p.initCommand(), p.addCommand(), p.agentsCommand(), p.lintCommand(), p.rehearseCommand(), p.chatCommand(), p.runCommand(), p.deliverCommand(), p.deliveriesCommand(),
+		p.initCommand(), p.addCommand(), p.agentsCommand(), p.lintCommand(), p.rehearseCommand(), p.storiesCommand(), p.nextCommand(), p.chatCommand(), p.runCommand(), p.deliverCommand(), p.deliveriesCommand(),
 		p.testPhaseCommand(), p.testWorkflowCommand(), p.validateSchemaCommand(), p.kbCommand(),
 		p.serveCommand(), p.workerCommand(), p.scheduleCommand(), p.skillsCommand(), p.mcpCommand(), p.acpCommand(), p.a2aCommand(), p.evalCommand(), p.backupCommand(), p.manCommand(), p.sessionsCommand(), p.logsCommand(), p.metricsCommand(), p.storeCommand(), p.modelsCommand(), p.doctorCommand(), p.versionCommand(),
 	)

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"sync"
 	"syscall"
 	"time"
 
@@ -20,11 +21,11 @@ type generation struct {
 	project *project.Project
 	web     *server.Server
 	clients *mcpserver.Server
-	stop    func()
-	due     chan error
+	// rest ends what is done by the clock, and waits for it. It may be called again.
+	rest func() error
 }
 
-// newGeneration makes a project ready to be served, and begins its schedules.
+// newGeneration makes a project ready to be served, and begins what it does by the clock.
 func newGeneration(ctx context.Context, opened *project.Project) (*generation, error) {
 	web, err := opened.Server(ctx)
 	if err != nil {
@@ -37,22 +38,12 @@ func newGeneration(ctx context.Context, opened *project.Project) (*generation, e
 	if err := mountA2A(ctx, opened, web); err != nil {
 		return nil, errors.Join(err, clients.Close())
 	}
-	schedules, stop := context.WithCancel(ctx)
-	g := &generation{project: opened, web: web, clients: clients, stop: stop, due: make(chan error, 1)}
-	go func() { g.due <- opened.RunSchedules(schedules) }()
-	return g, nil
-}
-
-// endSchedules ends what is begun by the clock, and waits for it. It may be called again.
-func (g *generation) endSchedules() error {
-	g.stop()
-	err := <-g.due
-	g.due <- nil
-	return err
+	rest := sync.OnceValue(beside(ctx, opened.RunSchedules, opened.RunRetention))
+	return &generation{project: opened, web: web, clients: clients, rest: rest}, nil
 }
 
 // close gives up all but the project.
-func (g *generation) close() error { return errors.Join(g.endSchedules(), g.clients.Close()) }
+func (g *generation) close() error { return errors.Join(g.rest(), g.clients.Close()) }
 
 // lookEvery is how often is looked whether the configuration has changed.
 const lookEvery = time.Second
@@ -113,7 +104,7 @@ func (p *program) replace(ctx context.Context, now *generation) (*generation, er
 	if err != nil {
 		return nil, errors.Join(err, opened.Close())
 	}
-	if err := now.endSchedules(); err != nil {
+	if err := now.rest(); err != nil {
 		p.complain(err)
 	}
 	now.web.HandOver(next.web)

@@ -57,6 +57,22 @@ func (p *program) serveHTTP(ctx context.Context, opened *project.Project, addres
 	return first.web.Serve(ctx, listener)
 }
 
+// beside has functions run until stop is called, which waits for them.
+func beside(ctx context.Context, functions ...func(context.Context) error) (stop func() error) {
+	ctx, cancel := context.WithCancel(ctx)
+	ended := make(chan error, len(functions))
+	for _, f := range functions {
+		go func() { ended <- f(ctx) }()
+	}
+	return func() (err error) {
+		cancel()
+		for range functions {
+			err = errors.Join(err, <-ended)
+		}
+		return err
+	}
+}
+
 // tellLink says where the page is and who may open it.
 func (p *program) tellLink(opened *project.Project, base, token string) {
 	link := base + "/"

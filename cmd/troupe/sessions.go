@@ -94,7 +94,7 @@ func (p *program) resumeSessionCommand() *cobra.Command {
 		Args:  cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			return p.inSession(c.Context(), args[0], func(c *conversation, ctx context.Context) error {
-				p.mention(c.stage)
+				p.mention(ctx, c.stage)
 				show, end := p.listener()
 				err := c.resume(ctx, show)
 				end()

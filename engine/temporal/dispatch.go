@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	commonpb "go.temporal.io/api/common/v1"
 	enumspb "go.temporal.io/api/enums/v1"
@@ -26,6 +27,8 @@ type Dispatcher struct {
 	Recorder work.Recorder
 	// Queue is that of the runs it starts: the usual one by default.
 	Queue string
+	// Heartbeat is that of the runs it starts: see [Run].
+	Heartbeat time.Duration
 }
 
 // Start puts a run on record and starts its workflow. Nothing is on record that no workflow was
@@ -50,7 +53,7 @@ func (d *Dispatcher) StartJob(ctx context.Context, job work.Job) error {
 	_, err := d.Client.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
 		ID: workflowID(job.Session), TaskQueue: QueueName(job.Queue), TypedSearchAttributes: attributesOf(job),
 		WorkflowIDConflictPolicy: enumspb.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING,
-	}, runWorkflow, job)
+	}, runWorkflow, Run{job, d.Heartbeat})
 	if err != nil {
 		return fmt.Errorf("start the workflow of session %s: %w", job.Session, Explain(err))
 	}

@@ -43,8 +43,8 @@ const (
 const (
 	// longestRun bounds a run, time between workers included.
 	longestRun = 30 * 24 * time.Hour
-	// heartbeatTimeout is after how long a worker that is not heard of is given up.
-	heartbeatTimeout = 15 * time.Second
+	// defaultHeartbeat is after how long a worker that is not heard of is given up.
+	defaultHeartbeat = 15 * time.Second
 	// childrenPerPass is how many runs a batch starts before it begins a new history.
 	childrenPerPass = 500
 )
@@ -56,23 +56,35 @@ type Result struct {
 	Status  string `json:"status"`
 }
 
-func runOptions(queue string) workflow.ActivityOptions {
+// A Run is what the workflow of a run is given.
+type Run struct {
+	work.Job
+	// Heartbeat is after how long a worker that is not heard of is given up: 15 seconds by
+	// default.
+	Heartbeat time.Duration `json:"heartbeat,omitempty"`
+}
+
+func runOptions(run Run) workflow.ActivityOptions {
+	heartbeat := run.Heartbeat
+	if heartbeat == 0 {
+		heartbeat = defaultHeartbeat
+	}
 	return workflow.ActivityOptions{
-		TaskQueue:           QueueName(queue),
+		TaskQueue:           QueueName(run.Queue),
 		StartToCloseTimeout: longestRun,
-		HeartbeatTimeout:    heartbeatTimeout,
+		HeartbeatTimeout:    heartbeat,
 		WaitForCancellation: true, // what was cancelled has ended when the workflow has
 		RetryPolicy:         &temporal.RetryPolicy{InitialInterval: time.Second, BackoffCoefficient: 1.5, MaximumInterval: 30 * time.Second},
 	}
 }
 
 // runJob is the workflow of a run.
-func runJob(ctx workflow.Context, job work.Job) (result Result, err error) {
+func runJob(ctx workflow.Context, run Run) (result Result, err error) {
 	if err := workflow.UpsertTypedSearchAttributes(ctx, statusKey.ValueSet("running")); err != nil {
 		return Result{}, err
 	}
-	result = Result{Session: job.Session, Status: "cancelled"}
-	failure := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, runOptions(job.Queue)), performActivity, job).Get(ctx, &result)
+	result = Result{Session: run.Session, Status: "cancelled"}
+	failure := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, runOptions(run)), performActivity, run.Job).Get(ctx, &result)
 	if failure != nil && !temporal.IsCanceledError(failure) {
 		result.Status = "failed"
 	}
@@ -87,7 +99,7 @@ type Batch struct {
 	// Name identifies the batch.
 	Name string `json:"name"`
 	// Job is what the runs have in common, and Sessions whose they are.
-	Job      work.Job `json:"job"`
+	Job      Run      `json:"job"`
 	Sessions []string `json:"sessions"`
 	// MaxParallel is how many are carried out at the same time: 16 by default.
 	MaxParallel int `json:"max_parallel,omitempty"`
@@ -130,7 +142,7 @@ func runEach(ctx workflow.Context, batch Batch) (Counts, error) {
 		job.Session = session
 		child := workflow.ExecuteChildWorkflow(workflow.WithChildOptions(ctx, workflow.ChildWorkflowOptions{
 			WorkflowID: workflowID(session), ParentClosePolicy: enumspb.PARENT_CLOSE_POLICY_REQUEST_CANCEL, WaitForCancellation: true,
-			WorkflowIDReusePolicy: enumspb.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE, TypedSearchAttributes: attributesOf(job),
+			WorkflowIDReusePolicy: enumspb.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE, TypedSearchAttributes: attributesOf(job.Job),
 		}), runWorkflow, job)
 		all.Add(1)
 		workflow.Go(ctx, func(ctx workflow.Context) {
@@ -171,7 +183,7 @@ func runScheduled(ctx workflow.Context, schedule string) (Result, error) {
 	if err := workflow.UpsertTypedSearchAttributes(ctx, agentKey.ValueSet(job.Step), sessionKey.ValueSet(job.Session), userKey.ValueSet(job.User)); err != nil {
 		return Result{}, err
 	}
-	return runJob(ctx, job)
+	return runJob(ctx, Run{Job: job})
 }
 
 // attributesOf are the search attributes with which a run begins.

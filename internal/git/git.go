@@ -137,7 +137,7 @@ func safeSettings(filters []string) []string {
 		{"core.autocrlf", "false"}, {"core.quotePath", "false"}, {"core.untrackedCache", "false"}, {"core.pager", "cat"}, {"core.editor", "true"},
 		{"gc.auto", "0"}, {"maintenance.auto", "false"}, {"diff.external", ""}, {"submodule.recurse", "false"}, {"protocol.allow", "never"},
 		{"core.sshCommand", "false"}, {"core.askPass", "true"}, {"credential.helper", ""}, {"core.splitIndex", "false"}, {"core.sparseCheckout", "false"},
-		{"advice.detachedHead", "false"}, {"merge.renormalize", "false"}, {"status.submoduleSummary", "false"}, {"color.ui", "false"},
+		{"advice.detachedHead", "false"}, {"checkout.workers", "0"}, {"merge.renormalize", "false"}, {"status.submoduleSummary", "false"}, {"color.ui", "false"},
 	}
 	for _, name := range filters {
 		settings = append(settings, [2]string{"filter." + name + ".clean", ""}, [2]string{"filter." + name + ".smudge", ""},

@@ -49,14 +49,25 @@ func Parse(line int, src []byte) (root *yaml.Node, notes []Problem, err error) {
 		return nil, nil, &Problem{CodeRefused, line, fmt.Sprintf("more than %d bytes of YAML", MaxBytes)}
 	}
 	c := checker{shift: line - 1}
-	root, err = decode(src)
+	root, err = Decode(src)
 	if err != nil {
 		quoted, lines := quoteScalars(src)
-		if lines == nil {
-			return nil, nil, c.invalid(err)
+		second := err
+		if lines != nil {
+			root, second = Decode(quoted)
 		}
-		if root, err = decode(quoted); err != nil {
-			return nil, nil, c.invalid(err)
+		if second != nil {
+			var joined []int
+			if quoted, joined = foldProse(src); joined == nil {
+				return nil, nil, c.invalid(second)
+			}
+			for _, n := range joined {
+				c.note(CodeUnquoted, n, "YAML wants a text of several lines behind a |; it is read as if it stood there")
+			}
+			quoted, lines = quoteScalars(quoted)
+			if root, err = Decode(quoted); err != nil {
+				return nil, nil, c.invalid(err)
+			}
 		}
 		for _, n := range lines {
 			if isTabbed(src, n) {
@@ -77,7 +88,8 @@ func Parse(line int, src []byte) (root *yaml.Node, notes []Problem, err error) {
 
 var errSecondDocument = errors.New("more than one document")
 
-func decode(src []byte) (*yaml.Node, error) {
+// Decode reads one document strictly. The node is nil if it is empty.
+func Decode(src []byte) (*yaml.Node, error) {
 	decoder := yaml.NewDecoder(bytes.NewReader(src))
 	var document, second yaml.Node
 	switch err := decoder.Decode(&document); {
@@ -86,7 +98,8 @@ func decode(src []byte) (*yaml.Node, error) {
 	case err != nil:
 		return nil, err
 	}
-	if err := decoder.Decode(&second); !errors.Is(err, io.EOF) {
+	err := decoder.Decode(&second)
+	if isEmpty := err == nil && len(second.Content) == 1 && second.Content[0].Tag == "!!null"; !errors.Is(err, io.EOF) && !isEmpty {
 		return nil, errSecondDocument
 	}
 	return document.Content[0], nil
@@ -106,14 +119,21 @@ func (c *checker) note(code string, line int, format string, args ...any) {
 var libraryLine = regexp.MustCompile(`^yaml: (?:line (\d+): )?`)
 
 func (c *checker) invalid(err error) error {
-	text, line := err.Error(), 1
+	text, line := Explain(err)
+	return &Problem{CodeInvalid, line + c.shift, "this is not YAML: " + text}
+}
+
+// Explain returns what an error of Decode says, and the line of the document that it is
+// about.
+func Explain(err error) (text string, line int) {
+	text, line = err.Error(), 1
 	if m := libraryLine.FindStringSubmatch(text); m != nil {
 		text = text[len(m[0]):]
 		if n, err := strconv.Atoi(m[1]); err == nil {
 			line = n
 		}
 	}
-	return &Problem{CodeInvalid, line + c.shift, "this is not YAML: " + text}
+	return text, line
 }
 
 func (c *checker) visit(n *yaml.Node, depth int) error {

@@ -145,3 +145,19 @@ func TestTabsAndBadQuotesAreReadAsTheAuthorMeant(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// A text that goes on below its item is one text, and a closing line of dashes no document.
+func TestProseBelowAnItemIsReadAsTheAuthorMeant(t *testing.T) {
+	src := "steps:\n  - STEP 3: Read these files IN ORDER (all of them):\n    1. Read `a.md` (first: yes)\n    2. Read `b.md`\n  - STEP 4: Greet\nagent:\n  name: Quinn\n---\n"
+	root, notes, err := Parse(1, []byte(src))
+	if err != nil {
+		t.Fatal(err)
+	}
+	steps := Items(Field(root, "steps"))
+	if len(steps) != 2 || !strings.Contains(Prose(steps[0]), "2. Read `b.md`") || Scalar(Field(Field(root, "agent"), "name")) != "Quinn" {
+		t.Errorf("%q", Prose(steps[0]))
+	}
+	if len(notes) == 0 || notes[0].Line != 2 || Field(root, "agent").Line != 7 {
+		t.Errorf("%+v, agent on line %d", notes, Field(root, "agent").Line)
+	}
+}

@@ -67,6 +67,12 @@ func modelOn(t testing.TB, c Config) *Model {
 	return m
 }
 
+func TestFaultsAreWhatTheyAre(t *testing.T) {
+	troupetest.TestFaults(t, func(t *testing.T, s *troupetest.Server) troupe.Model {
+		return modelOn(t, Config{BaseURL: s.URL, HTTPClient: s.Client()})
+	})
+}
+
 func TestModelKeepsItsContract(t *testing.T) {
 	troupetest.TestModel(t, func(t *testing.T, does troupetest.Behaviour) troupe.Model {
 		status, ending := http.StatusOK, wiretest.Close

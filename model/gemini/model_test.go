@@ -52,6 +52,12 @@ func hear(t testing.TB, c *wiretest.Canned) wiretest.Heard {
 	return wiretest.Listen(t.Context(), modelOn(t, Config{HTTPClient: c.Client()}), wiretest.Hello())
 }
 
+func TestFaultsAreWhatTheyAre(t *testing.T) {
+	troupetest.TestFaults(t, func(t *testing.T, s *troupetest.Server) troupe.Model {
+		return modelOn(t, Config{BaseURL: s.URL, HTTPClient: s.Client()})
+	})
+}
+
 func TestModelKeepsItsContract(t *testing.T) {
 	troupetest.TestModel(t, func(t *testing.T, does troupetest.Behaviour) troupe.Model {
 		status, ending := http.StatusOK, wiretest.Close

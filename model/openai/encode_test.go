@@ -49,7 +49,11 @@ func TestMessagesAreEncoded(t *testing.T) {
 		message *troupe.Message
 		want    string
 	}{
-		"system":    {&troupe.Message{Role: troupe.RoleSystem, Text: "be\n\"good\""}, `{"role":"system","content":"be\n\"good\""}`},
+		"system": {&troupe.Message{Role: troupe.RoleSystem, Text: "be\n\"good\""}, `{"role":"system","content":"be\n\"good\""}`},
+		"of another API at the same host": {&troupe.Message{Role: troupe.RoleAssistant, Text: "hi", Thought: "hm", ThoughtField: "reasoning", Opaque: []byte(`{"by":{"api":"responses","host":"model.test","model":"m"},"extra_content":{"g":1}}`)},
+			`{"role":"assistant","content":"hi"}`},
+		"of the same host": {&troupe.Message{Role: troupe.RoleAssistant, Text: "hi", Thought: "hm", ThoughtField: "reasoning", Opaque: []byte(`{"by":{"api":"chat","host":"model.test","model":"n"},"extra_content":{"g":1}}`)},
+			`{"role":"assistant","content":"hi","reasoning":"hm","extra_content":{"g":1}}`},
 		"empty":     {&troupe.Message{Role: troupe.RoleUser}, `{"role":"user","content":""}`},
 		"result":    {&troupe.Message{Role: troupe.RoleTool, CallID: "a", Tool: "f", Text: "42"}, `{"role":"tool","tool_call_id":"a","content":"42"}`},
 		"assistant": {&troupe.Message{Role: troupe.RoleAssistant, Text: "hi"}, `{"role":"assistant","content":"hi"}`},

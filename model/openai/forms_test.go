@@ -107,6 +107,29 @@ func TestRequestsHaveTheFormOfTheirProvider(t *testing.T) {
 	}
 }
 
+// A conversation that goes on at a provider without tools is told without them, in turns.
+func TestAConversationWithToolsGoesOnWithoutThem(t *testing.T) {
+	req := &troupe.Request{Tools: offering(t, "f"), Messages: []*troupe.Message{
+		{Role: troupe.RoleSystem, Text: "be brief"}, {Role: troupe.RoleUser, Text: "hi"},
+		{Role: troupe.RoleAssistant, Calls: []troupe.ToolCall{tool("a", "f", "{}")}}, {Role: troupe.RoleTool, CallID: "a", Tool: "f", Text: "rain"},
+		{Role: troupe.RoleAssistant, Text: "It rains.", Calls: []troupe.ToolCall{tool("b", "f", "{}")}}, {Role: troupe.RoleTool, CallID: "b", Tool: "f", Text: "sun"},
+		{Role: troupe.RoleUser, Text: "and now?"},
+	}}
+	sent, _ := sentTo(t, "https://api.perplexity.ai", "sonar", req)
+	want := []any{
+		map[string]any{"role": "system", "content": "be brief"},
+		map[string]any{"role": "user", "content": "hi\n\nThe tool f returned:\nrain"},
+		map[string]any{"role": "assistant", "content": "It rains."},
+		map[string]any{"role": "user", "content": "The tool f returned:\nsun\n\nand now?"},
+	}
+	if diff := cmp.Diff(want, sent["messages"]); diff != "" || sent["tools"] != nil {
+		t.Errorf("(-want +sent)\n%s", diff)
+	}
+	if req.Messages[1].Text != "hi" {
+		t.Error("the request was changed")
+	}
+}
+
 func TestForeignIDsGetTheFormThatIsInsistedOn(t *testing.T) {
 	for _, test := range []struct {
 		form provider.IDForm

@@ -46,6 +46,10 @@ func isIncomplete(err error) bool {
 	return ok && e.Temporary && errors.Is(e, io.ErrUnexpectedEOF)
 }
 
+func TestFaultsAreWhatTheyAre(t *testing.T) {
+	troupetest.TestFaults(t, func(t *testing.T, s *troupetest.Server) troupe.Model { return modelOn(t, s) })
+}
+
 func TestEveryShapeIsReadAsItIsMeant(t *testing.T) {
 	troupetest.TestShapes(t, func(t *testing.T, s *troupetest.Server) troupe.Model { return modelOn(t, s) })
 }

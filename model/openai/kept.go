@@ -3,6 +3,8 @@ package openai
 import (
 	"bytes"
 	"encoding/json"
+
+	"github.com/troupe-dev/troupe/internal/wire"
 )
 
 // thinkingPart is the [troupe.Message] ThoughtField of a thought that came as a
@@ -12,9 +14,11 @@ const thinkingPart = "thinking"
 // kept is what servers want to see again with a message: it is the form of
 // [troupe.Message] Opaque. Signed or encrypted reasoning must go back as it came.
 type kept struct {
-	// Host is where the message came from, and so the only one to send the rest
-	// and the thought to. A message that does not say may go anywhere.
-	Host string `json:"host,omitempty"`
+	// By is who made the message, and so whom alone the rest and the thought may be sent
+	// to. A message that does not say may go anywhere. Host is how messages that were
+	// stored earlier say it.
+	By   *wire.By `json:"by,omitempty"`
+	Host string   `json:"host,omitempty"`
 	// ReasoningDetails are OpenRouter's, ThinkingBlocks LiteLLM's and ExtraContent
 	// Google's, who also puts some into calls: Calls has it by the call's id.
 	ReasoningDetails []json.RawMessage          `json:"reasoning_details,omitempty"`
@@ -30,6 +34,9 @@ func readKept(opaque json.RawMessage, host string) (k kept, own bool) {
 		return kept{}, true
 	}
 	if json.Unmarshal(opaque, &k) != nil || k.Host != "" && k.Host != host {
+		return kept{}, false
+	}
+	if k.By != nil && (k.By.API != api || k.By.Host != host) {
 		return kept{}, false
 	}
 	return k, true
@@ -65,15 +72,18 @@ func (k *kept) keepCall(id string, extra json.RawMessage) {
 	k.Calls[id] = extra
 }
 
-// opaque encodes what is kept of an answer from the host, or returns nil if there is
+// api is what this package speaks, as messages have it.
+const api = "chat"
+
+// opaque encodes what is kept of an answer, and whose it is, or returns nil if there is
 // nothing to send back and no thought to send back only there.
-func (k *kept) opaque(host string, thought bool) json.RawMessage {
+func (k *kept) opaque(host, model string, thought bool) json.RawMessage {
 	k.ReasoningDetails = mergePieces(k.ReasoningDetails)
 	k.ThinkingBlocks = mergePieces(k.ThinkingBlocks)
 	if !thought && k.ReasoningDetails == nil && k.ThinkingBlocks == nil && k.ExtraContent == nil && k.Calls == nil {
 		return nil
 	}
-	k.Host = host
+	k.By = &wire.By{API: api, Host: host, Model: model}
 	data, err := json.Marshal(k)
 	if err != nil {
 		return nil

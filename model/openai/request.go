@@ -21,6 +21,9 @@ func (m *Model) parts(req *troupe.Request) ([][]byte, error) {
 	if m.quirks.OneSystem || m.learned.Has(oneSystem) {
 		messages = joinSystem(messages)
 	}
+	if m.quirks.NoTools {
+		messages = withoutCalls(messages)
+	}
 	if level := m.schemaLevel(req); req.Params != nil && len(req.Params.Schema) > 0 && (level == provider.SchemaObject || level == provider.SchemaPrompt) {
 		messages = withSystem(messages, wire.SchemaPrompt(req.Params.Schema))
 	}

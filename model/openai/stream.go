@@ -332,7 +332,7 @@ func (a *answer) finished(cause error) error {
 		}
 	}
 	a.end.Finish = finish
-	a.end.Opaque = a.kept.opaque(a.model.host, a.end.ThoughtField != "")
+	a.end.Opaque = a.kept.opaque(a.model.host, a.model.name, a.end.ThoughtField != "")
 	return a.show(troupe.Chunk{End: &a.end})
 }
 

@@ -49,7 +49,7 @@ var unordered = cmpopts.IgnoreFields(heard{}, "Order")
 func TestStreamsAreRead(t *testing.T) {
 	thinking := func(e *troupe.End, field string) *troupe.End {
 		e.ThoughtField = field
-		e.Opaque = []byte(`{"host":"model.test"}`)
+		e.Opaque = []byte(`{"by":{"api":"chat","host":"model.test","model":"m"}}`)
 		return e
 	}
 	counted := func(e *troupe.End, u troupe.Usage) *troupe.End { e.Usage = u; return e }

@@ -46,21 +46,9 @@ func look(t *testing.T, p *provider.Provider) seen {
 	sent, header := sentBy(t, Config{BaseURL: address, Model: "claude", Quirks: &p.Quirks}, req)
 	var s seen
 	s.bound = boundOf(sent)
-	id := sent["messages"].([]any)[2].(map[string]any)["tool_calls"].([]any)[0].(map[string]any)["id"].(string)
-	switch {
-	case id == foreign:
-		s.ids = "any"
-	case len(id) == 9:
-		s.ids = "9 letters or digits"
-	case p.Quirks.IDs == provider.StrictID:
-		s.ids = "letters, digits, `_`, `-`"
-	default:
-		s.ids = "at most 40 bytes"
-	}
-	if _, ok := sent["messages"].([]any)[2].(map[string]any)["reasoning_content"]; ok {
-		s.reasoning = "always"
-	} else {
-		s.reasoning = "as it came"
+	s.ids, s.reasoning = "no calls", "no"
+	if answer := sent["messages"].([]any); len(answer) > 2 {
+		s.ids, s.reasoning = goesBack(answer[2].(map[string]any), foreign, p)
 	}
 	switch {
 	case sent["prompt_cache_key"] != nil:
@@ -77,6 +65,25 @@ func look(t *testing.T, p *provider.Provider) seen {
 	s.tools = sent["tools"] != nil
 	s.boundWithTools = boundOf(sent)
 	return s
+}
+
+// goesBack says in which form a call's id and the reasoning go back.
+func goesBack(answer map[string]any, foreign string, p *provider.Provider) (ids, reasoning string) {
+	reasoning = "as it came"
+	if _, ok := answer["reasoning_content"]; ok {
+		reasoning = "always"
+	}
+	switch id := answer["tool_calls"].([]any)[0].(map[string]any)["id"].(string); {
+	case id == foreign:
+		ids = "any"
+	case len(id) == 9:
+		ids = "9 letters or digits"
+	case p.Quirks.IDs == provider.StrictID:
+		ids = "letters, digits, `_`, `-`"
+	default:
+		ids = "at most 40 bytes"
+	}
+	return ids, reasoning
 }
 
 func boundOf(sent map[string]any) string {

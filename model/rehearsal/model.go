@@ -72,11 +72,11 @@ func (m *model) Generate(ctx context.Context, req *troupe.Request) iter.Seq2[tro
 
 // reply is what the model says and the tools it calls.
 func (m *model) reply(req *troupe.Request) (string, []troupe.ToolCall) {
+	if answer, ok := contractReply(req); ok { // it says more than the least that fits a schema
+		return answer, nil
+	}
 	if req.Params != nil && len(req.Params.Schema) > 0 {
 		return minimalJSON(req.Params.Schema), nil
-	}
-	if answer, ok := contractReply(req); ok {
-		return answer, nil
 	}
 	s := newScene(req, &m.memory)
 	s.play()

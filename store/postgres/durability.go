@@ -20,6 +20,8 @@ type Durability struct {
 	Checksums bool
 	// Standbys are those that are connected now.
 	Standbys []Standby
+	// Waiting is how many runs have waited for a worker for more than a minute.
+	Waiting int
 }
 
 // A Standby is a server that takes over when the first one is lost.
@@ -48,6 +50,12 @@ func (d *Durability) Problems() (problems []Problem) {
 	}
 	if d.SynchronousCommit == "off" {
 		problems = append(problems, Problem{"synchronous_commit is off: a crash loses the events of the last moments although they were acknowledged", "set synchronous_commit = on"})
+	}
+	if d.Waiting > 0 {
+		problems = append(problems, Problem{
+			fmt.Sprintf("%d runs have waited for more than a minute, and no worker takes them up: none is there, or none has the files that they began with", d.Waiting),
+			"start 'troupe worker' with those files, or cancel the runs",
+		})
 	}
 	var late []string
 	for _, s := range d.Standbys {
@@ -89,6 +97,10 @@ func Examine(ctx context.Context, address string) (Durability, error) {
 	}
 	d, err := durability(ctx, conn)
 	d.Place = s.place
+	if err == nil && s.checkVersion(ctx, conn) == nil {
+		err = conn.QueryRow(ctx, `SELECT count(*) FROM jobs j LEFT JOIN sessions ON sessions.id = j.session LEFT JOIN owners o ON o.name = sessions.owner
+WHERE j.since < clock_timestamp() - interval '1 minute' AND NOT coalesce(`+isAlive+`, false)`).Scan(&d.Waiting)
+	}
 	return d, s.explain(err)
 }
 

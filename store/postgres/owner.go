@@ -63,6 +63,7 @@ func (o *owner) keep(ctx context.Context) {
 		case <-sweeps.C:
 			_ = o.store.makeMonths(ctx)
 			_ = o.sweep(ctx)
+			_ = o.store.sweepBlobs(ctx)
 		case <-ctx.Done():
 			return
 		}

@@ -15,25 +15,13 @@ import (
 
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
-
-	"github.com/troupe-dev/troupe/internal/corpus"
 )
 
 func TestNoTextRunsAsAScriptOrReachesAnotherHost(t *testing.T) {
 	t.Parallel()
 	t.Run("ours", func(t *testing.T) { attack(t, payloads) })
 	t.Run("corpus", func(t *testing.T) {
-		data, err := os.ReadFile(corpus.Path(t, "attacks/naughty-strings.txt"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		var texts []string
-		for line := range strings.Lines(string(data)) {
-			if line = strings.TrimRight(line, "\r\n"); strings.TrimSpace(line) != "" && !strings.HasPrefix(line, "#") {
-				texts = append(texts, line)
-			}
-		}
-		attack(t, texts)
+		attack(t, naughty(t))
 	})
 }
 

@@ -50,53 +50,47 @@ func inEveryView(t *testing.T, prepare func(*tab), see func(b *tab, view string)
 	}
 }
 
-func TestNothingIsWiderThanATelephone(t *testing.T) {
-	t.Parallel()
-	narrow := func(b *tab) { b.do(chromedp.EmulateViewport(360, 740)) }
-	inEveryView(t, narrow, func(b *tab, view string) {
-		b.t.Helper()
-		b.picture("360-" + view)
-		const wide = `[...document.querySelectorAll("body *")].filter((e) => seen(e) && e.getBoundingClientRect().width > 1 && (e.getBoundingClientRect().right > 361 || e.getBoundingClientRect().left < -1) && !e.matches(".skip, .hidden, .hidden *") && !e.closest("svg")
+// fits says what is wider than the telephone that is looked at.
+func (b *tab) fits(view string) {
+	b.t.Helper()
+	const wide = `[...document.querySelectorAll("body *")].filter((e) => seen(e) && e.getBoundingClientRect().width > 1 && (e.getBoundingClientRect().right > 361 || e.getBoundingClientRect().left < -1) && !e.matches(".skip, .hidden, .hidden *") && !e.closest("svg")
 			&& !(() => { for (let p = e.parentElement; p; p = p.parentElement) if (["auto", "scroll"].includes(getComputedStyle(p).overflowX) && p.scrollWidth > p.clientWidth && !p.matches(".page, .panel, .side")) return true; })())
 			.map((e) => e.outerHTML.slice(0, 120))`
-		if found := value[[]string](b, wide); len(found) > 0 {
-			b.t.Errorf("%s: beyond the edge:\n%s", view, strings.Join(found, "\n"))
-		}
-		if width := value[int](b, "Math.max(document.documentElement.scrollWidth, ...all('.flow, .page, .panel, .library').map((e) => e.scrollWidth))"); width > 360 {
-			b.t.Errorf("%s scrolls sideways: %d px", view, width)
-		}
-	})
+	if found := value[[]string](b, wide); len(found) > 0 {
+		b.t.Errorf("%s: beyond the edge:\n%s", view, strings.Join(found, "\n"))
+	}
+	if width := value[int](b, "Math.max(document.documentElement.scrollWidth, ...all('.flow, .page, .panel, .library').map((e) => e.scrollWidth))"); width > 360 {
+		b.t.Errorf("%s scrolls sideways: %d px", view, width)
+	}
 }
 
-func TestEveryControlHasAName(t *testing.T) {
-	t.Parallel()
-	inEveryView(t, func(*tab) {}, func(b *tab, view string) {
-		b.t.Helper()
-		tree, err := chromedp.Call(b.ctx, accessibility.GetFullAXTree, accessibility.GetFullAXTreeParams{})
-		if err != nil {
-			b.t.Fatal(err)
+// hasNames says which controls a screen reader has no name for.
+func (b *tab) hasNames(view string) {
+	b.t.Helper()
+	tree, err := chromedp.Call(b.ctx, accessibility.GetFullAXTree, accessibility.GetFullAXTreeParams{})
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	controls := []string{"button", "link", "textbox", "searchbox", "combobox", "checkbox", "listbox", "option", "progressbar", "region", "navigation", "log"}
+	named := 0
+	for _, node := range tree.Nodes {
+		if node.Ignored || node.Role == nil || !slices.Contains(controls, text(node.Role)) {
+			continue
 		}
-		controls := []string{"button", "link", "textbox", "searchbox", "combobox", "checkbox", "listbox", "option", "progressbar", "region", "navigation", "log"}
-		named := 0
-		for _, node := range tree.Nodes {
-			if node.Ignored || node.Role == nil || !slices.Contains(controls, text(node.Role)) {
-				continue
-			}
-			if strings.TrimSpace(text(node.Name)) == "" {
-				b.t.Errorf("%s: a %s has no name", view, text(node.Role))
-			}
-			named++
+		if strings.TrimSpace(text(node.Name)) == "" {
+			b.t.Errorf("%s: a %s has no name", view, text(node.Role))
 		}
-		if named < 8 {
-			b.t.Errorf("%s: there are only %d controls", view, named)
-		}
-		if n := value[int](b, "document.querySelectorAll('main').length"); n != 1 {
-			b.t.Errorf("%s: there are %d main elements", view, n)
-		}
-		if n := value[int](b, "document.querySelectorAll('h1').length"); n != 1 && view != "beginning" && view != "conversation" {
-			b.t.Errorf("%s: there are %d main headings", view, n)
-		}
-	})
+		named++
+	}
+	if named < 8 {
+		b.t.Errorf("%s: there are only %d controls", view, named)
+	}
+	if n := value[int](b, "document.querySelectorAll('main').length"); n != 1 {
+		b.t.Errorf("%s: there are %d main elements", view, n)
+	}
+	if n := value[int](b, "document.querySelectorAll('h1').length"); n != 1 && view != "beginning" && view != "conversation" {
+		b.t.Errorf("%s: there are %d main headings", view, n)
+	}
 }
 
 // text is a value of the accessibility tree.

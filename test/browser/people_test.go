@@ -223,58 +223,83 @@ func TestThePageWorksUnderAPathBehindAProxy(t *testing.T) {
 // faults is a model server that fails in the way that the last message asks for.
 func faults(t *testing.T) *httptest.Server {
 	t.Helper()
-	var tries atomic.Int64
-	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		var request struct {
-			Messages []struct{ Content string }
-		}
-		json.NewDecoder(r.Body).Decode(&request)
-		last := request.Messages[len(request.Messages)-1].Content
-		answer := func(status int, code, message string) {
-			w.Header().Set("Content-Type", "application/json")
-			w.WriteHeader(status)
-			fmt.Fprintf(w, `{"error":{"message":%q,"type":%q,"code":%q}}`, message, code, code)
-		}
-		switch last {
-		case "key":
-			answer(401, "invalid_api_key", "Incorrect API key provided")
-		case "money":
-			answer(402, "insufficient_quota", "You exceeded your current quota")
-		case "model":
-			answer(404, "model_not_found", "The model does not exist")
-		case "large":
-			answer(413, "request_too_large", "Request too large")
-		case "filter":
-			answer(400, "content_filter", "The response was filtered due to the prompt triggering content management policy")
-		case "odd":
-			answer(400, "invalid_request_error", "Unsupported value: 'temperature' does not support 0")
-		case "down":
-			answer(503, "unavailable", "overloaded")
-		case "rate":
-			if tries.Add(1) < 3 {
-				w.Header().Set("Retry-After", "1")
-				answer(429, "rate_limit_exceeded", "Slow down")
-				return
-			}
-			w.Header().Set("Content-Type", "text/event-stream")
-			fmt.Fprint(w, "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"Here I am.\"},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n")
-		default:
-			w.Header().Set("Content-Type", "text/event-stream")
-			fmt.Fprint(w, "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"Half an\"}}]}\n\n")
-		}
-	}))
+	s := httptest.NewServer(&faulty{})
 	t.Cleanup(s.Close)
 	return s
+}
+
+// faulty is that model server. It counts the tries of those that fail at first.
+type faulty struct{ tries atomic.Int64 }
+
+func (f *faulty) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	tries := &f.tries
+	var request struct {
+		Messages []struct{ Content string }
+	}
+	json.NewDecoder(r.Body).Decode(&request)
+	last := request.Messages[len(request.Messages)-1].Content
+	for _, message := range request.Messages {
+		if message.Content == "long" {
+			last = "long" // however often it is asked to go on
+		}
+	}
+	answer := func(status int, code, message string) {
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(status)
+		fmt.Fprintf(w, `{"error":{"message":%q,"type":%q,"code":%q}}`, message, code, code)
+	}
+	switch last {
+	case "key":
+		answer(401, "invalid_api_key", "Incorrect API key provided")
+	case "money":
+		answer(402, "insufficient_quota", "You exceeded your current quota")
+	case "model":
+		answer(404, "model_not_found", "The model does not exist")
+	case "large":
+		answer(413, "request_too_large", "Request too large")
+	case "filter":
+		answer(400, "content_filter", "The response was filtered due to the prompt triggering content management policy")
+	case "odd":
+		answer(400, "invalid_request_error", "Unsupported value: 'temperature' does not support 0")
+	case "down":
+		answer(503, "unavailable", "overloaded")
+	case "context":
+		answer(400, "context_length_exceeded", "This model's maximum context length is 8192 tokens")
+	case "long", "withheld":
+		w.Header().Set("Content-Type", "text/event-stream")
+		fmt.Fprintf(w, "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"As far as it goes\"},\"finish_reason\":%q}]}\n\ndata: [DONE]\n\n", map[string]string{"long": "length", "withheld": "content_filter"}[last])
+	case "slowly":
+		if tries.Add(1) == 1 {
+			w.Header().Set("Retry-After", "50")
+			answer(429, "rate_limit_exceeded", "Slow down")
+			return
+		}
+		w.Header().Set("Content-Type", "text/event-stream")
+		fmt.Fprint(w, "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"At last.\"},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n")
+	case "rate":
+		if tries.Add(1) < 3 {
+			w.Header().Set("Retry-After", "1")
+			answer(429, "rate_limit_exceeded", "Slow down")
+			return
+		}
+		w.Header().Set("Content-Type", "text/event-stream")
+		fmt.Fprint(w, "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"Here I am.\"},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n")
+	default:
+		w.Header().Set("Content-Type", "text/event-stream")
+		fmt.Fprint(w, "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"Half an\"}}]}\n\n")
+	}
 }
 
 func TestWhatGoesWrongIsSaidInPeoplesWords(t *testing.T) {
 	t.Parallel()
 	s := faults(t)
-	h := serve(t, project(t, map[string]string{"troupe.yaml": strings.Replace(strings.Replace(configuration, "URL", s.URL+"/v1", 1), "model_tries: 1", "model_tries: 4", 1), "legal.json": legalSchema}))
+	h := serve(t, project(t, map[string]string{"troupe.yaml": strings.Replace(strings.Replace(configuration, "URL", s.URL+"/v1", 1), "model_tries: 1", "model_tries: 3", 1), "legal.json": legalSchema}))
 	b := open(t, h.link)
 	for _, fault := range []struct{ say, title, act string }{
 		{"key", "did not accept the key", "Replace the key"}, {"money", "has no credit left", "Use another model"}, {"model", "has no model of this name", "Choose another"},
 		{"large", "too large for the model", "Edit the message"}, {"filter", "declined to answer", "Rephrase"}, {"odd", "", "Try again"},
+		{"withheld", "declined to answer", "Rephrase"}, {"context", "too long for the model", "Use another model"}, {"long", "reached the model’s limit", "Go on"},
+		{"down", "has a problem", "Try again"}, {"broken off", "The answer broke off", "Go on from here"},
 	} {
 		value[any](b, "void (location.hash = '#/')")
 		b.click(".agent header button", "clerk")
@@ -296,6 +321,47 @@ func TestWhatGoesWrongIsSaidInPeoplesWords(t *testing.T) {
 	b.reads(answers, "Here I am.")
 	b.lacks(".retry", "")
 	b.lacks(".trouble", "")
+
+	// Whoever does not want to wait does not have to.
+	value[any](b, "void (location.hash = '#/')")
+	b.click(".agent header button", "clerk")
+	s.Config.Handler.(*faulty).tries.Store(0)
+	b.say("slowly")
+	b.sees(".retry", "Going on by itself in")
+	b.click(".retry button", "Try now")
+	b.reads(answers, "At last.")
+	b.lacks(".trouble", "")
+
+	// A conversation that is not there any more.
+	value[any](b, "void (location.hash = '#/s/3f0e7c9a-0000-4000-8000-000000000000')")
+	b.sees(".trouble", "not here any more")
+	b.picture("trouble-gone")
+}
+
+// What ends a run by a limit says which one, and what there is stays.
+func TestLimitsAreNamedAndRepeatsAreStopped(t *testing.T) {
+	t.Parallel()
+	m := newModel(t)
+	look := func(n int) (all []reply) {
+		for i := range n {
+			all = append(all, reply{tool: "read_file", arguments: map[string]any{"file_path": fmt.Sprintf("{session-folder}/%d.md", i)}})
+		}
+		return append(all, reply{text: "This is what I have."})
+	}
+	same := reply{tool: "read_file", arguments: map[string]any{"file_path": "{session-folder}/same.md"}}
+	m.directed(t, script{"Look everywhere", look(3)}, script{"Look at the same", []reply{same, same, same, same, same, same, same, same, {text: "It is not there."}}})
+	for _, c := range []struct{ limits, say, title string }{
+		{"turns: 3", "Look everywhere", "The limit of 3 turns is reached"}, {"tokens: 2000", "Look everywhere", "The limit of 2,000 tokens is reached"},
+		{"cost: 0.004", "Look everywhere", "is reached"}, {"turns: 40", "Look at the same", "did the same thing over and over"},
+	} {
+		m.directed(t, script{"Look everywhere", look(3)})
+		h := serve(t, project(t, map[string]string{"legal.json": legalSchema, "troupe.yaml": strings.NewReplacer("URL", m.URL+"/v1", "model_tries: 1", "model_tries: 1, "+c.limits).Replace(configuration)}))
+		b := begin(t, h.link, "clerk")
+		b.say(c.say)
+		b.sees(".trouble b", c.title)
+		b.sees(answers, "")
+		b.picture("limit-" + strings.SplitN(c.limits, ":", 2)[0])
+	}
 }
 
 // serveUntil serves a project at an address until it is told to stop.

@@ -26,7 +26,7 @@ import (
 
 // patience is how long a condition may take to hold. Nothing waits for so long
 // unless it is broken.
-const patience = 30 * time.Second
+const patience = 2 * time.Minute
 
 // A tab shows the page to somebody who looks and clicks. It takes note of what a
 // page of ours must never do.

@@ -22,8 +22,12 @@ func anthropicClient(client *http.Client) sdk.Client {
 }
 
 func TestAnthropicAnswersAreReadAlike(t *testing.T) {
+	anthropicPeer().compare(t, wiretest.Recordings(t, "anthropic"))
+}
+
+func anthropicPeer() *peer {
 	hello := sdk.MessageNewParams{Model: "m", MaxTokens: 10, Messages: []sdk.MessageParam{sdk.NewUserMessage(sdk.NewTextBlock("hello"))}}
-	p := &peer{
+	return &peer{
 		ours: openAnthropic,
 		stream: func(t *testing.T, client *http.Client) (answer, error) {
 			c := anthropicClient(client)
@@ -56,7 +60,6 @@ func TestAnthropicAnswersAreReadAlike(t *testing.T) {
 		},
 		wants: 250,
 	}
-	p.compare(t, wiretest.Recordings(t, "anthropic"))
 }
 
 func ofMessage(m *sdk.Message) (a answer) {

@@ -16,9 +16,11 @@ func openChat(client *http.Client) (troupe.Model, error) {
 	return openai.New(openai.Config{Model: "m", Key: "k", HTTPClient: client})
 }
 
-func TestChatCompletionsAreReadAlike(t *testing.T) {
+func TestChatCompletionsAreReadAlike(t *testing.T) { chatPeer().compare(t, wiretest.ChatRecordings(t)) }
+
+func chatPeer() *peer {
 	hello := sdk.ChatCompletionNewParams{Model: "m", Messages: []sdk.ChatCompletionMessageParamUnion{sdk.UserMessage("hello")}}
-	p := &peer{
+	return &peer{
 		ours: openChat,
 		stream: func(t *testing.T, client *http.Client) (answer, error) {
 			c := openaiClient(client)
@@ -51,7 +53,6 @@ func TestChatCompletionsAreReadAlike(t *testing.T) {
 		knows: func(_ *wiretest.Recording, ours, _ *answer) { ours.Thought = "" },
 		wants: 330,
 	}
-	p.compare(t, wiretest.ChatRecordings(t))
 }
 
 // misread are answers in shapes that the SDK, which is made for OpenAI's own, takes for

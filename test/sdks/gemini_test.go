@@ -26,7 +26,11 @@ func geminiClient(t *testing.T, client *http.Client) *genai.Client {
 }
 
 func TestGeminiAnswersAreReadAlike(t *testing.T) {
-	p := &peer{
+	geminiPeer().compare(t, wiretest.Recordings(t, "gemini"))
+}
+
+func geminiPeer() *peer {
+	return &peer{
 		ours: openGemini,
 		stream: func(t *testing.T, client *http.Client) (a answer, err error) {
 			for response, err := range geminiClient(t, client).Models.GenerateContentStream(t.Context(), "m", genai.Text("hello"), nil) {
@@ -56,7 +60,6 @@ func TestGeminiAnswersAreReadAlike(t *testing.T) {
 		},
 		wants: 200,
 	}
-	p.compare(t, wiretest.Recordings(t, "gemini"))
 }
 
 func (a *answer) addParts(response *genai.GenerateContentResponse) {

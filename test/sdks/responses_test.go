@@ -24,8 +24,12 @@ func openaiClient(client *http.Client) openai.Client {
 }
 
 func TestResponsesAreReadAlike(t *testing.T) {
+	responsesPeer().compare(t, wiretest.Recordings(t, "responses"))
+}
+
+func responsesPeer() *peer {
 	hello := sdk.ResponseNewParams{Model: "m", Input: sdk.ResponseNewParamsInputUnion{OfString: openai.String("hello")}}
-	p := &peer{
+	return &peer{
 		ours: openResponses,
 		stream: func(t *testing.T, client *http.Client) (a answer, err error) {
 			c := openaiClient(client)
@@ -72,7 +76,6 @@ func TestResponsesAreReadAlike(t *testing.T) {
 		knows: func(_ *wiretest.Recording, ours, _ *answer) { ours.Thought = "" },
 		wants: 230,
 	}
-	p.compare(t, wiretest.Recordings(t, "responses"))
 }
 
 // The SDK decodes the items of the input one by one.

@@ -66,7 +66,7 @@ function actsOn(id, here, { setDraft, setQueue }) {
     again: () => trying(() => lastSaid() && resend(lastSaid(), lastSaid().text, sent(lastSaid().parts.filter((part) => part.data)))),
     fork: (seq) => trying(async () => go(talkAddress((await api.fork(id, seq)).session))),
     answer: (item, values) => trying(() => api.answer(id, { question: item.ask.id, ...values })),
-    provider: () => ((app.sessions.get(id)?.model ?? "").includes("/") ? app.sessions.get(id).model.split("/")[0] : "The provider"),
+    provider: () => providerOf(app.sessions.get(id)?.chosen || app.sessions.get(id)?.model || agentOf(here.session.agent || here.agent || "").model),
     chooseModel: app.models.length ? () => [...document.querySelectorAll(".model")].find((e) => e.checkVisibility())?.click() : null,
     hurry: () => trying(async () => (await api.cancel(id), await api.resume(id))),
     editLast: () => here.session.status !== "running" && lastSaid() && setDraft({ text: lastSaid().text, files: lastSaid().parts.filter((part) => part.data), instead: lastSaid() }),
@@ -82,6 +82,11 @@ function actsOn(id, here, { setDraft, setQueue }) {
     }),
   };
 }
+
+const providers = { __proto__: null, openai: "OpenAI", anthropic: "Anthropic", gemini: "Google", openrouter: "OpenRouter", xai: "xAI", deepseek: "DeepSeek", mistral: "Mistral", ollama: "Ollama", groq: "Groq" };
+
+// providerOf is what people call the provider of a model.
+const providerOf = (model = "") => (model.includes("/") ? (providers[model.split("/")[0]] ?? model.split("/")[0]) : "The provider");
 
 const announced = (name) => ({
   running: `${name} is working.`, waiting: `${name} needs your answer.`, completed: "The answer is complete.", failed: "It did not work out.", cancelled: "Stopped.", interrupted: "It was interrupted.",

@@ -27,6 +27,8 @@ type Config struct {
 	Documents string               `yaml:"documents" enum:"kept,in-place,shared" doc:"Where the documents are that agents name inside the project: kept in the data directory, a set for each user where there are users; shared by all users; or in-place, in the document folders of the project that a bundle's configuration names. Default: kept."`
 	Data      string               `yaml:"data" doc:"The directory for sessions and what agents save. Default: data."`
 	Store     string               `yaml:"store" doc:"Where sessions are kept: a file, or the address of a PostgreSQL database that many servers share, such as postgres://user:${DB_PASSWORD}@host/troupe. Default: troupe.db in the data directory."`
+	Files     string               `yaml:"files" enum:"store,directory" doc:"Where files of sessions and documents are kept, with a PostgreSQL store: in it, so that every machine has them, or in the data directory, which all machines then mount. Default: store."`
+	Retention time.Duration        `yaml:"retention" doc:"How long a session is kept in which nothing happens, such as 720h: 'troupe serve' deletes it then, with its files. Default: for ever."`
 	Engine    string               `yaml:"engine" enum:"embedded,workers,temporal" doc:"Who carries out what servers are asked for: the server itself, workers that share the PostgreSQL store, or workers of a Temporal cluster. Default: embedded."`
 	Agents    map[string]Agent     `yaml:"agents" doc:"What single agents do differently, by id. What \"*\" has holds for all that do not say otherwise."`
 	Limits    Limits               `yaml:"limits" doc:"What a run may use. A negative number means no limit."`

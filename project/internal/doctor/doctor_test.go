@@ -67,8 +67,28 @@ func TestAServerThatIsNotThereIsExplained(t *testing.T) {
 	if c.Status != doctor.Broken || !strings.Contains(c.Message, "nothing listens at "+address) || !strings.Contains(c.Fix, "is the server running?") {
 		t.Errorf("%+v", c)
 	}
-	if strings.Contains(fmt.Sprintf("%+v", c), canary) {
-		t.Errorf("the password is in %+v", c)
+	first := c
+	c = doctor.Provider(t.Context(), models.Endpoint{Provider: "openai", BaseURL: "http://" + address + "/v1", URLEnv: "OPENAI_BASE_URL"})
+	if !strings.HasSuffix(c.Fix, "check OPENAI_BASE_URL") {
+		t.Errorf("%+v", c)
+	}
+	c = doctor.Provider(t.Context(), models.Endpoint{Provider: "ollama", BaseURL: "http://" + address})
+	if !strings.Contains(c.Fix, "'ollama serve' starts it") {
+		t.Errorf("%+v", c)
+	}
+	if strings.Contains(fmt.Sprintf("%+v", first), canary) {
+		t.Errorf("the password is in %+v", first)
+	}
+}
+
+func TestAModelThatIsNotInstalledIsSaidToBe(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		fmt.Fprint(w, `{"data":[{"id":"qwen3:8b"}]}`)
+	}))
+	defer server.Close()
+	c := doctor.Provider(t.Context(), models.Endpoint{Provider: "ollama", Model: "llama3.2", BaseURL: server.URL})
+	if c.Status != doctor.Warning || !strings.HasPrefix(c.Fix, "'ollama pull llama3.2' gets it; or choose another model") {
+		t.Errorf("%+v", c)
 	}
 }
 

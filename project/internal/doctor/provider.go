@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -52,7 +53,7 @@ func Provider(ctx context.Context, e models.Endpoint) Check {
 		// Not every server lists its models; that it answers is enough.
 		return Check{name, OK, fmt.Sprintf("%s answers, and lists no models (%d)", host, status), ""}
 	}
-	return hasModel(Check{name, OK, host + " answers", ""}, e.Model, resp.Body)
+	return hasModel(Check{name, OK, host + " answers", ""}, &e, resp.Body)
 }
 
 func ask(ctx context.Context, e models.Endpoint) (*http.Response, error) {
@@ -79,7 +80,14 @@ func (r *released) Close() error {
 
 // explain says what a request failed of, in words that lead somewhere.
 func explain(err error, host string, e models.Endpoint) (message, fix string) {
-	local := "is the server running? Otherwise check providers." + e.Provider + ".base_url in troupe.yaml"
+	address := "providers." + e.Provider + ".base_url in troupe.yaml"
+	if e.URLEnv != "" {
+		address = e.URLEnv
+	}
+	local := "is the server running? Otherwise check " + address
+	if e.Provider == "ollama" {
+		local = "is the server running? 'ollama serve' starts it. Otherwise check " + cmp.Or(e.URLEnv, "OLLAMA_HOST")
+	}
 	_, isDNS := errors.AsType[*net.DNSError](err)
 	switch {
 	case errors.Is(err, syscall.ECONNREFUSED):
@@ -96,7 +104,8 @@ func explain(err error, host string, e models.Endpoint) (message, fix string) {
 
 // hasModel adds a warning where the server lists models and the chosen one is not
 // among them.
-func hasModel(c Check, model string, body io.Reader) Check {
+func hasModel(c Check, e *models.Endpoint, body io.Reader) Check {
+	model := e.Model
 	var list struct {
 		Data []struct {
 			ID string `json:"id"`
@@ -120,5 +129,8 @@ func hasModel(c Check, model string, body io.Reader) Check {
 	c.Status = Warning
 	c.Message += fmt.Sprintf(" and does not list %s among its %d models", model, len(names))
 	c.Fix = "choose another model" + suggest.Hint(model, names)
+	if e.Provider == "ollama" {
+		c.Fix = "'ollama pull " + model + "' gets it; or " + c.Fix
+	}
 	return c
 }

@@ -21,6 +21,8 @@ type Endpoint struct {
 	Provider, Model string
 	API             provider.API
 	BaseURL         string
+	// URLEnv is the variable that the base URL is from, empty where it is from elsewhere.
+	URLEnv string
 	// KeyEnv is the variable that the key is in, empty where none is needed.
 	KeyEnv string
 	Key    wire.Secret
@@ -151,6 +153,7 @@ func (c *Chooser) address(e *Endpoint, at provider.Endpoint, awsRegion string) (
 	if err != nil {
 		return false, err
 	}
+	e.URLEnv = variable
 	if variable != "" && e.configured.KeyEnv == "" {
 		needsKey = needsKey && e.Provider != "openai"
 	}

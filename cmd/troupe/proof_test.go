@@ -1,0 +1,301 @@
+package main
+
+import (
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// fingerprintOf is all that a person could notice of their checkout.
+func fingerprintOf(t *testing.T, dir string) string {
+	t.Helper()
+	return inRepository(t, dir, "git rev-parse HEAD; git symbolic-ref -q HEAD; git status --porcelain=v2; sha256sum .git/index; find . -path ./.git -prune -o -path ./data -prune -o -path ./.cache -prune -o -type f -print0 | sort -z | xargs -0 sha256sum")
+}
+
+func anEdit(path, search, replace string) fields {
+	return fields{"name": filepath.Base(path), "path": path, "type": "edit", "edits": []fields{{"search": search, "replace": replace}}}
+}
+
+const (
+	statsJS = "exports.max = (xs) => {\n  const s = [...xs];\n  s.sort((a, b) => a - b);\n  return s[s.length - 1];\n};\nexports.min = (xs) => {\n  const s = [...xs];\n  s.sort((a, b) => a - b);\n  return s[0];\n};\n"
+	minJS   = "  return s[0];\n};\n"
+	// medianJS is right; its last line alone is wrong for an even number.
+	medianJS = "exports.median = (xs) => {\n  const s = [...xs].sort((a, b) => a - b);\n  const n = s.length;\n  return n %% 2 ? s[(n - 1) / 2] : (s[n / 2 - 1] + s[n / 2]) / 2%s;\n};\n"
+	testJS   = "const test = require('node:test');\nconst assert = require('node:assert');\nconst stats = require('..');\ntest('%s', () => assert.ok(%s));\n"
+)
+
+// The whole story from outside, in a Node repository: reading, a text that occurs twice,
+// code that does not parse, a test that fails, a cut answer, a dot-file, a review that
+// refuses with a test that proves it, and then accepts.
+func TestTheWholeStoryFromOutside(t *testing.T) {
+	if _, err := exec.LookPath("node"); err != nil {
+		t.Skip("node is not installed")
+	}
+	a := newAgency(t)
+	empty := aFile("test/empty.test.js", fmt.Sprintf(testJS, "refuses an empty list", "(() => { try { stats.median([]); return false; } catch { return true; } })()"))
+	a.plays(func(phase, step, prompt string, n int) string {
+		switch {
+		case phase == "planning":
+			return planned(fields{"id": "1", "title": "Median", "goal": "Add it.", "files": []string{"index.js"}}, aStep("2", "Settings"))
+		case phase == "qa" && n == 0:
+			return reviewed("changes_required", fields{"id": "F1", "severity": "blocker", "path": "index.js", "line": 11, "problem": "says NaN of an empty list", "fix": "Refuse an empty list", "reproduce": []fields{empty}})
+		case phase == "implementation" && step == "1":
+			return []string{`CALL read_file {"path":"index.js"}`,
+				builtFiles(anEdit("index.js", "  s.sort((a, b) => a - b);\n", "  s.sort();\n"), aFile("test/median.test.js", fmt.Sprintf(testJS, "median", "stats.median([4, 1, 2, 3]) === 2.5"))),
+				builtFiles(anEdit("index.js", minJS, minJS+fmt.Sprintf(medianJS, " +"))),
+				builtFiles(anEdit("index.js", " / 2 +;", " / 2 + 1;")),
+				builtFiles(anEdit("index.js", " / 2 + 1;", " / 2;"))}[min(n, 4)]
+		case phase == "implementation" && step == "2" && n < 3:
+			return "CUT " + builtFiles(aFile(".statsrc", "median = tr"))[:80]
+		case phase == "implementation" && step == "2":
+			return builtFiles(aFile(".statsrc", "median = true\n"))
+		case phase == "implementation":
+			return builtFiles(anEdit("index.js", "exports.median = (xs) => {\n", "exports.median = (xs) => {\n  if (xs.length === 0) throw new Error('empty');\n"), empty)
+		}
+		return goodWork(phase, step, prompt, n)
+	})
+	dir := a.repositoryOf(t, "", map[string]string{"index.js": statsJS, "package.json": `{"name":"stats","main":"index.js","scripts":{"test":"node --test"}}`,
+		"test/max.test.js": fmt.Sprintf(testJS, "max", "stats.max([1, 3, 2]) === 3"), "base.ok": "x\n"})
+	inRepository(t, dir, "echo mine > dirty.txt")
+	before := fingerprintOf(t, dir)
+	r, code := a.deliver(t, dir, "deliver", "Add a median")
+	if code != 0 || r.Outcome != "delivered" || !r.Success {
+		t.Fatalf("exit %d, %s, because %q", code, r.Outcome, r.Reasons)
+	}
+	if after := fingerprintOf(t, dir); after != before {
+		t.Errorf("the checkout has changed:\n%s\nwas\n%s", after, before)
+	}
+	if got := inRepository(t, dir, "git log --format=%s main.."+r.Branch); got != "Refuse an empty list\nSettings\nMedian\ndocs: specification of add a median\n" {
+		t.Errorf("the log is %s", got)
+	}
+	if a.formats["planning"] != "json_schema" || a.formats["qa"] != "json_schema" || a.formats["implementation"] != "" {
+		t.Errorf("JSON was asked for as %q", a.formats)
+	}
+	clone := filepath.Join(t.TempDir(), "clone")
+	inRepository(t, dir, "git clone -q -b "+r.Branch+" . "+clone+" && cd "+clone+" && grep -qx 'median = true' .statsrc && node --test")
+	for _, parts := range [][]string{{"occurs 2 times", "Add lines around it"}, {"SyntaxError"}, {"not ok"}, {"cut off"}, {"BMAD planning", "zebra"}, {"BMAD qa", "THE WHOLE CHANGE", "test ✓"}, {"BMAD implementation", "YOUR LAST ANSWER", "Add a median"}} {
+		if a.holds(parts...) == 0 {
+			t.Errorf("no prompt holds %q", parts)
+		}
+	}
+}
+
+// Killed again and again, while models are asked and between that, a delivery comes to
+// the same tree and the same commits, each once. What a person does in between is kept.
+func TestADeliveryThatIsKilledAgainAndAgain(t *testing.T) {
+	a := newAgency(t)
+	whole := a.newRepository(t)
+	r, code := a.deliver(t, whole, "deliver", "Make it good")
+	if code != 0 {
+		t.Fatal(r.Reasons)
+	}
+	want := inRepository(t, whole, "git rev-parse "+r.Branch+"^{tree}; git log --format=%s "+r.Branch)
+	asked := a.requests()
+
+	dir := a.newRepository(t)
+	var mu sync.Mutex
+	var running *process
+	kills := 0
+	a.plays(func(phase, step, prompt string, n int) string {
+		mu.Lock()
+		defer mu.Unlock()
+		if p := running; p != nil && kills < 14 {
+			// Now, while it waits for the answer, or after it has had it for a while.
+			after := time.Duration(kills%5) * 40 * time.Millisecond
+			kills, running = kills+1, nil
+			time.AfterFunc(after, func() { _ = p.Process.Kill() })
+			if after == 0 {
+				_ = p.Process.Kill()
+			}
+		}
+		return goodWork(phase, step, prompt, n)
+	})
+	args := []string{"deliver", "Make it good"}
+	for range 40 {
+		mu.Lock()
+		running = start(t, dir, a.environment(dir), nil, args...)
+		p := running
+		mu.Unlock()
+		if code = p.code(); code >= 0 {
+			break
+		}
+		if folders, _ := filepath.Glob(filepath.Join(dir, "data", "deliveries", "*")); len(folders) == 1 {
+			args = []string{"deliveries", "resume", filepath.Base(folders[0])[:8]}
+		}
+	}
+	branch := strings.TrimSpace(inRepository(t, dir, "git for-each-ref --format='%(refname:short)' 'refs/heads/troupe/*'"))
+	if code != 0 || kills < 6 {
+		t.Fatalf("exit %d after %d kills", code, kills)
+	}
+	if got := inRepository(t, dir, "git rev-parse "+branch+"^{tree}; git log --format=%s "+branch); got != want {
+		t.Errorf("after %d kills it is\n%s\nnot\n%s", kills, got, want)
+	}
+	if n := a.requests() - asked; n > asked+kills {
+		t.Errorf("%d kills, and %d requests in place of %d", kills, n, asked)
+	}
+}
+
+// What checks do, from outside: what the change is to blame for, and what it is not.
+func TestChecksDecideFromOutside(t *testing.T) {
+	one := func(phase, step, prompt string, n int) string {
+		if phase == "planning" {
+			return planned(aStep("1", "First"))
+		}
+		return goodWork(phase, step, prompt, n)
+	}
+	builds := func(artifacts ...fields) func(string, string, string, int) string {
+		return func(phase, step, prompt string, n int) string {
+			if phase == "implementation" {
+				return builtFiles(artifacts...)
+			}
+			return one(phase, step, prompt, n)
+		}
+	}
+	const counts = `echo "# tests $(ls *.ok | wc -l)"`
+	for name, c := range map[string]struct {
+		check   string // what is run, none where it is empty
+		more    string // of the check
+		play    func(string, string, string, int) string
+		code    int
+		outcome string
+		says    string
+	}{
+		"red before, and still":     {"echo 'not ok 1 - old'; exit 1", "", one, 0, "delivered", ""},
+		"red before, more red then": {"echo 'not ok 1 - old'; test -e step1.ok && echo 'not ok 2 - new'; exit 1", "", one, 1, "failed", "new"},
+		"no checks":                 {"", "", one, 1, "partial", "nothing was checked"},
+		"a missing command":         {"no-such-command-here", "", one, 4, "", "pipeline.setup"},
+		"too long, with children":   {"(sleep 300 &) ; sleep 300 & sleep 300", ", timeout: 1s", one, 4, "", "longer than it may"},
+		"much output":               {"head -c 104857600 /dev/zero | tr '\\0' x; echo; " + counts, "", one, 0, "delivered", ""},
+		"loopback":                  {"node loopback.js", "", one, 0, "verified  test ✓", ""},
+		"the internet":              {"node internet.js", "", one, 4, "", "needs the network"},
+		"a deleted test":            {counts, "", builds(fields{"name": "base.ok", "path": "base.ok", "type": "delete", "metadata": fields{"reason": "x"}}), 1, "failed", "tests may not be removed"},
+		"a changed check":           {"sh check.sh", "", builds(fields{"name": "check.sh", "path": "check.sh", "type": "file", "content": "exit 0\n"}, aFile("bad.ok", "bad\n")), 1, "failed", "check.sh"},
+		"only what is good":         {"sh check.sh", "", one, 0, "delivered", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if _, err := exec.LookPath("node"); err != nil && strings.HasPrefix(c.check, "node") {
+				t.Skip("node is not installed")
+			}
+			a := newAgency(t)
+			a.plays(c.play)
+			settings := ""
+			if c.check != "" {
+				settings = fmt.Sprintf("  checks: [{name: test, run: %q%s}]\n", c.check, c.more)
+			}
+			dir := a.repositoryOf(t, settings, map[string]string{"base.ok": "good\n",
+				"loopback.js": "const s = require('net').createServer((c) => c.end()).listen(0, '127.0.0.1', () => require('net').connect(s.address().port, '127.0.0.1').on('connect', () => process.exit(0)));\n",
+				"internet.js": "require('http').get('http://example.org/', () => process.exit(0));\n",
+				"check.sh":    "for f in *.ok; do grep -qx good \"$f\" || { echo \"$f:1: not good\"; exit 1; }; done\n"})
+			p := start(t, dir, a.environment(dir), nil, "deliver", "Make it good")
+			code := p.code()
+			said := p.out.String() + p.err.String()
+			if code != c.code || !strings.Contains(said, c.outcome) || !strings.Contains(said, c.says) {
+				t.Errorf("exit %d, want %d, %q and %q:\n%s", code, c.code, c.outcome, c.says, said)
+			}
+			if left, _ := exec.Command("pgrep", "-f", "sleep 300").Output(); name == "too long, with children" && len(left) > 0 {
+				t.Errorf("its children live on: %s", left)
+			}
+		})
+	}
+}
+
+// Programs that are run as a check try to do what they may not.
+func TestChecksCannotDoWhatTheyWantFromOutside(t *testing.T) {
+	if _, err := exec.LookPath("node"); err != nil {
+		t.Skip("node is not installed")
+	}
+	for _, level := range []string{"full", "files"} {
+		t.Run(level, func(t *testing.T) {
+			a := newAgency(t)
+			outside := t.TempDir()
+			key := filepath.Join(outside, "id_rsa")
+			if err := os.WriteFile(key, []byte("SECRET\n"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			socket, err := net.Listen("unix", filepath.Join(outside, "s"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer socket.Close()
+			port := strings.TrimPrefix(a.URL, "http://127.0.0.1:")
+			attempts := []string{
+				"echo x > " + outside + "/new", "echo x >> " + key, "rm " + key, "mv " + key + " stolen", "cat " + key, "ls " + outside,
+				"echo x > /etc/troupe-test", "echo x > $REPO/.git/hooks/pre-commit", "git --git-dir=$REPO/.git config core.fsmonitor /bin/false",
+				"node dial.js tcp " + port, "node dial.js udp", "node dial.js unix " + outside + "/s",
+				"kill -0 " + fmt.Sprint(os.Getpid()), "test -n \"$CANARY\"",
+			}
+			script := "node -e 0 || echo 'LEAK nothing: node does not run here'\n"
+			for i, attempt := range attempts {
+				script += fmt.Sprintf("if ( %s ) >/dev/null 2>&1; then echo 'LEAK %d'; fi\n", attempt, i)
+			}
+			// What it writes there may be gone with it: that the checkout stays as it is, is measured.
+			script += "echo x > $REPO/base.ok\n(setsid sleep 3000 >/dev/null 2>&1 &)\necho TRIED\n"
+			dir := a.repositoryOf(t, "  checks: [{name: test, run: sh attempts.sh}]\n  sandbox: "+level+"\n", map[string]string{"base.ok": "good\n",
+				"dial.js": "const [, , kind, at] = process.argv;\nconst fail = () => process.exit(1);\n" +
+					"if (kind === 'udp') require('dgram').createSocket('udp4').on('error', fail).send('x', 53, '192.0.2.1', (err) => process.exit(err ? 1 : 0));\n" +
+					"else require('net').connect(kind === 'tcp' ? { port: +at, host: '127.0.0.1' } : { path: at }).on('connect', () => process.exit(0)).on('error', fail);\n"})
+			script = strings.ReplaceAll(script, "$REPO", dir)
+			if err := os.WriteFile(filepath.Join(dir, "attempts.sh"), []byte(script), 0o644); err != nil {
+				t.Fatal(err)
+			}
+			inRepository(t, dir, "git add -A && git commit -qm attempts")
+			before := fingerprintOf(t, dir) + inRepository(t, dir, "cat .git/config; ls .git/hooks; ls "+outside)
+			r, code := a.deliver(t, dir, "deliver", "Make it good")
+			if code != 0 {
+				t.Fatalf("exit %d: %q", code, r.Reasons)
+			}
+			p := start(t, dir, a.environment(dir), nil, "deliveries", "checks", r.ID, "--output", "test")
+			if p.code(); !strings.Contains(p.out.String(), "TRIED") || strings.Contains(p.out.String(), "LEAK") {
+				t.Errorf("on the level %s:\n%s\nof\n%s", level, &p.out, strings.Join(attempts, "\n"))
+			}
+			if after := fingerprintOf(t, dir) + inRepository(t, dir, "cat .git/config; ls .git/hooks; ls "+outside); after != before {
+				t.Errorf("something has changed:\n%s\nwas\n%s", after, before)
+			}
+			if left, _ := exec.Command("pgrep", "-f", "sleep 3000").Output(); len(left) > 0 {
+				t.Errorf("a program lives on: %s", left)
+			}
+		})
+	}
+}
+
+// A repository with all that is odd: what is not part of the change stays as it is.
+func TestAnOddRepositoryFromOutside(t *testing.T) {
+	a := newAgency(t)
+	dir := a.newRepository(t)
+	lfs := "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a214614ab2935c943f9e0ff69d22eadbb8f32b1258daaa5e2ca24d17e2393\nsize 12345\n"
+	if err := os.WriteFile(filepath.Join(dir, "big.bin"), []byte(lfs), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	inRepository(t, dir, `git init -q sub && git -C sub commit -q --allow-empty -m x && git -c advice.addEmbeddedRepo=false add sub
+		echo '*.bin filter=lfs diff=lfs merge=lfs -text' > .gitattributes; git config filter.lfs.smudge 'touch /tmp/never; cat'; git config filter.lfs.required true; git config filter.lfs.clean cat
+		echo a > 'with space'; echo b > "$(printf 'new\nline')"; echo c > Twin; echo d > twin; echo e > -dash; printf 'bom\r\n' > crlf.txt; ln -s base.ok link
+		git add -A && git commit -qm odd && git checkout -q --detach HEAD && echo dirty >> base.ok && echo staged > staged && git add staged && echo new > untracked`)
+	before := fingerprintOf(t, dir)
+	r, code := a.deliver(t, dir, "deliver", "Make it good")
+	if code != 0 {
+		t.Fatalf("exit %d: %q", code, r.Reasons)
+	}
+	if after := fingerprintOf(t, dir); after != before {
+		t.Errorf("the checkout has changed:\n%s\nwas\n%s", after, before)
+	}
+	if got := inRepository(t, dir, "git diff --name-status HEAD "+r.Branch+" -- . ':!specs'"); got != "A\tstep1.ok\nA\tstep2.ok\n" {
+		t.Errorf("it changes %s", got)
+	}
+	p := start(t, dir, a.environment(dir), nil, "deliver", "--include-changes", "Make it better")
+	if p.code() != 0 {
+		t.Fatalf("with the changes: %s%s", &p.out, &p.err)
+	}
+	branch := strings.TrimSpace(inRepository(t, dir, "git for-each-ref --format='%(refname:short)' 'refs/heads/troupe/make-it-better*'"))
+	if got := inRepository(t, dir, "git diff --name-status HEAD "+branch+" -- . ':!specs'"); got != "M\tbase.ok\nA\tstaged\nA\tstep1.ok\nA\tstep2.ok\nA\tuntracked\n" {
+		t.Errorf("with the changes: %s", got)
+	}
+	if after := fingerprintOf(t, dir); after != before {
+		t.Errorf("the checkout has changed:\n%s\nwas\n%s", after, before)
+	}
+}

@@ -1,0 +1,165 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/engine/temporal"
+	"github.com/troupe-dev/troupe/schedule"
+	"github.com/troupe-dev/troupe/work"
+)
+
+// work carries out runs until ctx is done, and hands over those that servers have put on
+// record.
+func (p *program) work(ctx context.Context, args []string) error {
+	flags := flag.NewFlagSet("worker", flag.ContinueOnError)
+	flags.SetOutput(io.Discard)
+	queue := flags.String("queue", "", "")
+	atOnce := flags.Int("at-once", 0, "")
+	rate := flags.Float64("rate", 0, "")
+	if err := flags.Parse(args); err != nil || flags.NArg() > 0 {
+		return errors.New(use)
+	}
+	engine, err := p.project.Engine(ctx)
+	if err != nil {
+		return err
+	}
+	shared, err := p.project.SharedStore(ctx)
+	if err != nil {
+		return err
+	}
+	if err := temporal.Prepare(ctx, p.client, p.namespace); err != nil {
+		p.log.Warn("search attributes not made; an operator can, with 'troupe-temporal setup'", "err", err)
+	}
+	if err := p.syncSchedules(ctx); err != nil {
+		return err
+	}
+	w := &temporal.Worker{
+		Engine: engine, Store: shared, Step: p.project.StepOf, Seize: shared.Seize, Jobs: shared, Begin: p.begin,
+		Queue: *queue, MaxParallel: *atOnce, RunsPerSecond: *rate,
+	}
+	made := w.New(p.client)
+	if err := made.Start(); err != nil {
+		return temporal.Explain(err)
+	}
+	fmt.Fprintln(p.err, "Waiting for runs.")
+	var relay sync.WaitGroup
+	relay.Go(func() { (&temporal.Dispatcher{Client: p.client, Queue: *queue}).Relay(ctx, shared, p.log) })
+	<-ctx.Done()
+	made.Stop()
+	relay.Wait()
+	return nil
+}
+
+// begin puts the run of a schedule on record.
+func (p *program) begin(ctx context.Context, name string, due time.Time) (work.Job, error) {
+	book, err := p.project.Schedules(ctx)
+	if err != nil {
+		return work.Job{}, err
+	}
+	s, err := book.Find(ctx, name)
+	if errors.Is(err, schedule.ErrNone) {
+		return work.Job{}, nil
+	}
+	if err != nil {
+		return work.Job{}, err
+	}
+	return p.submit(ctx, s.Step, troupe.Input{Session: s.Session(due), Text: s.Text, IdempotencyKey: "schedule"})
+}
+
+// submit puts a run on record whose workflow is there already.
+func (p *program) submit(ctx context.Context, name string, input troupe.Input) (job work.Job, err error) {
+	step, err := p.project.StepIn(ctx, name, input.Session)
+	if err != nil {
+		return work.Job{}, err
+	}
+	job = work.Job{Session: input.Session, Step: step.Name(), User: input.User}
+	if d := step.Definition(); d != nil {
+		job.Digest = d.Digest()
+	}
+	return job, p.project.SubmitTo(ctx, step, input)
+}
+
+// each carries out the runs of sessions that are on record, and waits for them.
+func (p *program) each(ctx context.Context, args []string) error {
+	flags := flag.NewFlagSet("each", flag.ContinueOnError)
+	flags.SetOutput(io.Discard)
+	var batch temporal.Batch
+	flags.StringVar(&batch.Name, "batch", "", "")
+	flags.StringVar(&batch.Job.Step, "step", "", "")
+	flags.StringVar(&batch.Job.Digest, "digest", "", "")
+	flags.IntVar(&batch.MaxParallel, "max", 0, "")
+	if err := flags.Parse(args); err != nil || flags.NArg() > 0 || batch.Name == "" {
+		return errors.New(use)
+	}
+	lines := bufio.NewScanner(p.in)
+	for lines.Scan() {
+		session := strings.TrimSpace(lines.Text())
+		if !troupe.IsSessionID(session) {
+			return fmt.Errorf("%.64q is no session's id", session)
+		}
+		batch.Sessions = append(batch.Sessions, session)
+	}
+	if err := lines.Err(); err != nil {
+		return err
+	}
+	run, err := (&temporal.Dispatcher{Client: p.client}).StartBatch(ctx, batch)
+	if err != nil {
+		return err
+	}
+	var counts temporal.Counts
+	return run.Get(ctx, &counts)
+}
+
+func (p *program) syncSchedules(ctx context.Context) error {
+	book, err := p.project.Schedules(ctx)
+	if err != nil {
+		return err
+	}
+	all, err := book.All(ctx)
+	if err != nil {
+		return err
+	}
+	return temporal.SyncSchedules(ctx, p.client, all, "")
+}
+
+func (p *program) backfill(ctx context.Context, name, from, until string) error {
+	first, err := time.Parse(time.RFC3339, from)
+	if err != nil {
+		return err
+	}
+	last, err := time.Parse(time.RFC3339, until)
+	if err != nil {
+		return err
+	}
+	book, err := p.project.Schedules(ctx)
+	if err != nil {
+		return err
+	}
+	s, err := book.Find(ctx, name)
+	if err != nil {
+		return err
+	}
+	return temporal.BackfillSchedule(ctx, p.client, s, first, last)
+}
+
+// examine says what is wrong with the cluster, and which runs no worker can carry out.
+func (p *program) examine(ctx context.Context) error {
+	fmt.Fprintf(p.out, "ok namespace %s\n", p.namespace)
+	stuck, err := temporal.FindStuck(ctx, p.client, 100)
+	if err != nil {
+		return err
+	}
+	for _, run := range stuck {
+		fmt.Fprintf(p.out, "warning session %s waits for a worker that has its definition: %s; start one with the files that the run began with, or cancel it\n", run.Session, run.Why)
+	}
+	return nil
+}

@@ -1,0 +1,172 @@
+//go:build unix
+
+package test
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/troupe-dev/troupe/internal/postgrestest"
+)
+
+// programs builds troupe and what it calls for Temporal, and returns where they are.
+func programs(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	for _, build := range [][]string{{"../../..", "./cmd/troupe"}, {"..", "./cmd/troupe-temporal"}} {
+		c := exec.CommandContext(t.Context(), "go", "build", "-o", dir+string(filepath.Separator), build[1])
+		c.Dir = build[0]
+		if out, err := c.CombinedOutput(); err != nil {
+			t.Fatalf("%v: %s", err, out)
+		}
+	}
+	return dir
+}
+
+// A machine is a directory with the project, as each server and worker has one.
+type machine struct {
+	t   *testing.T
+	bin string
+	dir string
+	env []string
+}
+
+func (m *machine) command(args ...string) *exec.Cmd {
+	ctx, cancel := context.WithTimeout(m.t.Context(), 5*time.Minute)
+	m.t.Cleanup(cancel)
+	c := exec.CommandContext(ctx, filepath.Join(m.bin, "troupe"), args...)
+	c.Dir, c.Env = m.dir, append([]string{"PATH=" + os.Getenv("PATH"), "HOME=" + m.dir}, m.env...)
+	c.Cancel = func() error { return c.Process.Signal(os.Interrupt) }
+	return c
+}
+
+// run runs troupe to its end and returns all it says.
+func (m *machine) run(args ...string) string {
+	m.t.Helper()
+	out, err := m.command(args...).CombinedOutput()
+	if err != nil {
+		m.t.Fatalf("troupe %s: %v: %s", strings.Join(args, " "), err, out)
+	}
+	return string(out)
+}
+
+// serve starts a server and returns its address and token.
+func (m *machine) serve() (base, token string) {
+	m.t.Helper()
+	server := m.command("serve", "--addr", "127.0.0.1:0")
+	out, err := server.StdoutPipe()
+	if err == nil {
+		err = server.Start()
+	}
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	m.t.Cleanup(func() { _, _ = server.Process.Signal(os.Interrupt), server.Wait() })
+	line, err := bufio.NewReader(out).ReadString('\n')
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	base, token, _ = strings.Cut(strings.TrimSpace(line), "/#token=")
+	return base, token
+}
+
+// request asks a server for something.
+func request(t *testing.T, method, url, token, body string, into any) {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Authorization", "Bearer "+token)
+	req.Header.Set("Content-Type", "application/json")
+	response, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	data, err := io.ReadAll(response.Body)
+	if err == nil && into != nil {
+		err = json.Unmarshal(data, into)
+	}
+	if err != nil || response.StatusCode >= 400 {
+		t.Fatalf("%s %s: %d: %v: %.300s", method, url, response.StatusCode, err, data)
+	}
+}
+
+// A server, a worker, many inputs and a schedule, with the programs that people have.
+func TestTheProgramsWorkTogether(t *testing.T) {
+	connect(t)
+	bin, database := programs(t), postgrestest.Start(t).Schema()
+	env := []string{"TEMPORAL_ADDRESS=" + cluster.server.GetFrontendHostPort(), "TEMPORAL_NAMESPACE=" + cluster.server.GetDefaultNamespace()}
+	newMachine := func() *machine {
+		m := &machine{t: t, bin: bin, dir: t.TempDir(), env: env}
+		yaml := "model: rehearsal\nengine: temporal\nagents: {clerk: {instructions: You answer., tools: [calculator]}}\nstore: " + database + "&lease=2s\n"
+		if err := os.WriteFile(filepath.Join(m.dir, "troupe.yaml"), []byte(yaml), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return m
+	}
+	server, other := newMachine(), newMachine()
+	base, token := server.serve()
+	var session struct{ ID, Status string }
+	request(t, "POST", base+"/api/sessions", token, `{"agent":"clerk"}`, &session)
+	// What is said while there is no worker waits for one.
+	request(t, "POST", base+"/api/sessions/"+session.ID+"/messages", token, `{"text":"Calculate 6*7"}`, nil)
+	worker := other.command("worker")
+	worker.Stderr = os.Stderr
+	if err := worker.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _, _ = worker.Process.Signal(os.Interrupt), worker.Wait() })
+	until(t, "the worker answers", func() bool {
+		request(t, "GET", base+"/api/sessions/"+session.ID, token, "", &session)
+		return session.Status == "completed"
+	})
+	var lines strings.Builder
+	for i := range 5 {
+		fmt.Fprintf(&lines, "%q\n", fmt.Sprintf("Calculate %d*2", i))
+	}
+	if err := os.WriteFile(filepath.Join(server.dir, "inputs.jsonl"), []byte(lines.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, before := range []string{"5 inputs: 5 done", "5 of them before"} {
+		if out := server.run("run", "clerk", "--each", "inputs.jsonl", "--at-once", "2"); strings.Count(out, "success") != 5 || !strings.Contains(out, before) {
+			t.Errorf("--each: %s", out)
+		}
+	}
+	server.run("schedule", "add", "often", "clerk", "Calculate 1+1", "--cron", "@every 1s")
+	until(t, "the schedule is carried out", func() bool {
+		var found []struct{ Title, Status string }
+		request(t, "GET", base+"/api/sessions", token, "", &found)
+		n := 0
+		for _, s := range found {
+			if s.Title == "Calculate 1+1" && s.Status == "completed" {
+				n++
+			}
+		}
+		return n >= 2
+	})
+	server.run("schedule", "remove", "often")
+	if out := server.run("doctor"); !strings.Contains(out, "temporal: namespace "+cluster.server.GetDefaultNamespace()) {
+		t.Errorf("doctor: %s", out)
+	}
+	gone := newMachine()
+	gone.env = []string{"TEMPORAL_ADDRESS=127.0.0.1:1"}
+	if out, err := gone.command("worker").CombinedOutput(); err == nil || !strings.Contains(string(out), "TEMPORAL_ADDRESS") {
+		t.Errorf("no cluster: %v: %s", err, out)
+	}
+	gone.env = []string{env[0], "TEMPORAL_NAMESPACE=nowhere"}
+	if out, err := gone.command("worker").CombinedOutput(); err == nil || !strings.Contains(string(out), "no such Temporal namespace") {
+		t.Errorf("no namespace: %v: %s", err, out)
+	}
+}

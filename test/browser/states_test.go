@@ -1,0 +1,114 @@
+package browser
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+)
+
+// inEveryState brings a tab into each of the states that are no view of their own, and
+// calls see in it: signed out, empty, asked, in trouble, tried again, out of reach,
+// restarted, and what opens above the page.
+func inEveryState(t *testing.T, prepare func(*tab), see func(b *tab, state string)) {
+	t.Helper()
+	m, bad := newModel(t), faults(t)
+	m.directed(t,
+		script{"Write the brief", []reply{{tool: "write_file", arguments: map[string]any{"file_path": "{session-folder}/brief.md", "content": "# Lockers\n"}}, {tool: "write_file", arguments: map[string]any{"file_path": "{session-folder}/hours.csv", "content": "a,b\n"}},
+			{text: "It is written. Which way should it recommend?\n\n1. One bank, emptied at ten: the cheapest that works\n2. Two banks: never full"}}},
+		script{"Count slowly", []reply{{text: "One, two", held: true}}},
+	)
+	dir := project(t, map[string]string{"legal.json": legalSchema, "troupe.yaml": strings.NewReplacer("URL,", m.URL+"/v1,", "}}}}}\n", "}}}}, bad: {base_url: "+bad.URL+"/v1, models: {bad-1: {}}}}\n", "model_tries: 1", "model_tries: 3",
+		"agents:\n", "agents:\n  debtor: {instructions: You owe., description: Has no key., skills: false, tools: [], model: bad/bad-1}\n").Replace(configuration)})
+	served := command(context.Background(), dir, "serve", "--addr", "127.0.0.1:0")
+	h := run(t, served)
+	t.Cleanup(func() { served.Process.Kill(); served.Wait() })
+	h.dir = dir
+	origin, _, _ := strings.Cut(h.link, "#")
+
+	b := newTab(t)
+	prepare(b)
+	at := func(hash, seen, state string) {
+		t.Helper()
+		value[any](b, "void (location.hash = %s)", hash)
+		b.holds("find(%s)", seen)
+		b.rests()
+		see(b, state)
+	}
+	b.goTo(origin)
+	b.sees("h1", "Welcome to Troupe")
+	b.write("#code", "not-a-code-0123456789")
+	b.press(kb.Enter)
+	b.sees(".trouble", "This code is not known here")
+	see(b, "sign-in")
+	b.goTo(h.link)
+	b.do(chromedp.Reload())
+	b.sees(".agent", "clerk")
+	b.rests()
+	see(b, "home-empty")
+	at("#/files", ".library .dim", "files-empty")
+	at("#/chats", ".page h1", "chats")
+	at("#/more", ".more-places", "more")
+	at("#/s/3f0e7c9a-0000-4000-8000-000000000000", ".trouble", "gone")
+
+	brief := h.asks(t, "clerk", "", "Write the brief")
+	at("#/s/"+brief, ".asks .choice", "question")
+	b.click(".bar button", "More")
+	b.click(".pop button", "Files of other conversations")
+	b.holds("find('dialog[open]')")
+	see(b, "related")
+	value[any](b, "void find('dialog button', 'Cancel').click()")
+	at("#/s/"+h.begins(t, "debtor", "key"), ".trouble button", "trouble")
+	at("#/s/"+h.begins(t, "debtor", "slowly"), ".retry button", "retry")
+	at("#/settings/skills", ".set h2", "skills")
+	at("#/settings/about", ".set h2", "about")
+	value[any](b, "void (location.hash = '#/settings/agents')")
+	b.click(".rows button", "What its model is told")
+	b.holds("find('.told pre')")
+	see(b, "told")
+	value[any](b, "void (location.hash = '#/settings/mcp')")
+	b.click(".set button", "Add a server")
+	see(b, "add-server")
+	value[any](b, "void document.dispatchEvent(new KeyboardEvent('keydown', { key: '?', bubbles: true }))")
+	b.holds("find('dialog[open]', '')")
+	see(b, "help")
+	value[any](b, "void document.querySelector('dialog[open]').close()")
+
+	// The server dies in the middle of an answer, and comes back.
+	counting := h.begins(t, "clerk", "Count slowly")
+	value[any](b, "void (location.hash = '#/s/' + %s)", counting)
+	b.sees(".turn .prose", "One, two")
+	served.Process.Kill()
+	served.Wait()
+	b.sees(".strip", "Troupe cannot be reached")
+	see(b, "offline")
+	second, _ := serveUntil(t, dir, strings.TrimSuffix(strings.TrimPrefix(origin, "http://"), "/"))
+	b.click(".strip button", "Try now")
+	b.sees("dialog", "You are signed out")
+	see(b, "signed-out")
+	b.write("dialog input", second.link)
+	b.press(kb.Enter)
+	b.lacks("dialog", "You are signed out")
+	b.sees(".trouble", "Troupe was restarted in the middle of this")
+	b.rests()
+	see(b, "restarted")
+}
+
+func TestAxeFindsNothingInAnyState(t *testing.T) {
+	t.Parallel()
+	source := axe(t)
+	for name, prepare := range map[string]func(*tab){"light": func(*tab) {}, "dark": (*tab).inDarkness, "phone": func(b *tab) { b.do(chromedp.EmulateViewport(390, 844)) }} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			inEveryState(t, prepare, func(b *tab, state string) {
+				b.t.Helper()
+				b.picture("state-" + state + "-" + name)
+				if found := b.axeFinds(source); len(found) > 0 {
+					t.Errorf("%s:\n%s", state, strings.Join(found, "\n"))
+				}
+			})
+		})
+	}
+}
