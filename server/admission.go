@@ -45,7 +45,7 @@ var errFull = &problem{
 func (p *pool) enter(ctx context.Context, user string) (_ context.Context, leave func(), _ error) {
 	if p.admit != nil {
 		if err := p.admit(ctx, user); err != nil {
-			return nil, nil, refuse(http.StatusTooManyRequests, "%s", err.Error()).withCode("quota")
+			return nil, nil, refuse(http.StatusTooManyRequests, "%s", err).withCode("quota")
 		}
 	}
 	p.mu.Lock()
