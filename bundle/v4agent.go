@@ -48,7 +48,7 @@ func (d *Definition) parseV4(block markup.Fence) error {
 	d.Format = FormatV4
 	root, notes, err := ParseYAML(d.File, block.Line+1, block.Content)
 	if err != nil {
-		return err
+		return d.salvage(string(block.Content), block.Line+1, err)
 	}
 	d.Findings = append(d.Findings, notes...)
 	agent, persona := laxyaml.Field(root, "agent"), laxyaml.Field(root, "persona")
@@ -193,8 +193,14 @@ func (d *Definition) v4Item(n *yaml.Node) bool {
 	if name == "" || len(n.Content) < 4 {
 		return false
 	}
+	if args := laxyaml.Scalar(laxyaml.Field(n, "args")); strings.HasPrefix(args, "{") {
+		name += " " + args
+	}
 	for k, v := range laxyaml.Fields(n) { // what it uses is found by its mention
-		if text := laxyaml.Prose(v); text != name && text != description {
+		if slices.Contains([]string{"visibility", "category", "args"}, k.Value) {
+			continue
+		}
+		if text := laxyaml.Prose(v); text != strings.TrimSpace(laxyaml.Scalar(v)) || !strings.HasPrefix(name, text) && text != description {
 			description = strings.TrimSpace(description + " (" + k.Value + ": " + text + ")")
 		}
 	}

@@ -39,7 +39,8 @@ func (d *Definition) parseAgentYAML(src string) error {
 	d.Format = FormatYAML
 	root, notes, err := ParseYAML(d.File, 1, []byte(src))
 	if err != nil {
-		return err
+		d.Critical = append(d.Critical, moduleConfig())
+		return d.salvage(src, 1, err)
 	}
 	d.Findings = append(d.Findings, notes...)
 	y := yamlAgent{Definition: d, root: root, agent: laxyaml.Field(root, "agent")}

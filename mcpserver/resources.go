@@ -40,7 +40,8 @@ func (v *visitor) addResources(server *mcp.Server) {
 	for _, s := range v.config.Project.Skills().List() {
 		server.AddResource(&mcp.Resource{URI: skillPrefix + url.PathEscape(s.Name), Name: s.Name, Description: oneLine(s.Description), MIMEType: "text/markdown"}, v.readSkill)
 	}
-	if documents, err := v.base.Documents(context.Background()); err == nil {
+	own, embedded := v.config.Project.KnowledgeOf(v.base, v.user)
+	if documents, err := own.Documents(context.Background()); err == nil && embedded {
 		for _, d := range documents {
 			server.AddResource(&mcp.Resource{
 				URI: knowledgePrefix + strconv.FormatInt(d.ID, 10), Name: d.Name, Description: oneLine(d.Description), MIMEType: converse.MIMEType(d.Name), Size: int64(d.Size),
@@ -124,7 +125,8 @@ func (v *visitor) readDocument(ctx context.Context, request *mcp.ReadResourceReq
 	if err != nil {
 		return nil, mcp.ResourceNotFoundError(request.Params.URI)
 	}
-	document, err := v.base.Document(ctx, id)
+	own, _ := v.config.Project.KnowledgeOf(v.base, v.user)
+	document, err := own.Document(ctx, id)
 	return contents(request.Params.URI, document.Content, converse.MIMEType(document.Name), err)
 }
 

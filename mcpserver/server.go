@@ -54,8 +54,7 @@ type Server struct {
 	config  Config
 	engine  *troupe.Engine
 	folders *outputs.Folders
-	// base is nil where another server keeps the documents.
-	base *knowledge.Base
+	base    *knowledge.Base
 }
 
 // New returns a server for a project, which must outlive it. Whoever makes it closes it.

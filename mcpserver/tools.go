@@ -95,9 +95,17 @@ func (v *visitor) addTools(server *mcp.Server) {
 			v.addTool(server, &mcp.Tool{Name: tool.Spec().Name, Description: tool.Spec().Description, InputSchema: tool.Spec().Input, Annotations: reads}, pass(tool))
 		}
 	}
-	for _, tool := range knowledge.Tools(v.base) {
+	for _, tool := range knowledge.Tools(finder{v}) {
 		v.addTool(server, &mcp.Tool{Name: tool.Spec().Name, Description: tool.Spec().Description, InputSchema: tool.Spec().Input, Annotations: reads}, pass(tool))
 	}
+}
+
+// A finder finds passages of the visitor's documents, wherever they are kept.
+type finder struct{ visitor *visitor }
+
+// Query implements [knowledge.Finder].
+func (f finder) Query(ctx context.Context, question string, limit int) ([]knowledge.Passage, error) {
+	return f.visitor.config.Project.SearchKnowledge(ctx, f.visitor.user, question, limit)
 }
 
 // reads marks tools that change nothing.

@@ -54,6 +54,9 @@ type Repository struct {
 	// KeepGoing carries out steps that do not depend on one that has failed.
 	KeepGoing bool
 	Sandbox   Sandbox
+	// Network are hosts that checks may reach, by way of a proxy: a host, *.host or
+	// host:port. None by default. It needs the level full.
+	Network []string
 	// Read are directories that checks may read besides, Env are variables that they get.
 	Read, Env []string
 	// Version is that of the program, for the commits.

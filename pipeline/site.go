@@ -270,7 +270,7 @@ func (o *openSite) room(ctx context.Context, w *git.Worktree) (checks.Room, erro
 	for _, dir := range o.links(ctx) {
 		read = append(read, filepath.Join(o.Repo, dir))
 	}
-	return checks.Room{Sandbox: o.helper, Root: w.Dir, Read: read, Cache: o.Cache, Env: o.Env, Redact: observe.RedactText}, nil
+	return checks.Room{Sandbox: o.helper, Root: w.Dir, Read: read, Cache: o.Cache, Env: o.Env, Hosts: o.Network, Redact: observe.RedactText}, nil
 }
 
 func absolute(dir, name string) string {

@@ -45,6 +45,9 @@ func newWorkshop(c *Config) (*workshop, error) {
 	if s.refuse != nil && !errors.Is(s.refuse, sandbox.ErrNone) {
 		return nil, s.refuse
 	}
+	if len(r.Network) > 0 && s.helper != nil && s.helper.Level() == sandbox.Files {
+		return nil, fmt.Errorf("repository: network: hosts can only be let through on the level full, and here is files: %s", s.helper.Why)
+	}
 	if c.Output == nil {
 		c.Output = s.documentsRoot()
 	}

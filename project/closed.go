@@ -48,6 +48,9 @@ func (p *Project) ownData() []string {
 		list = append(list, file)
 		list = append(list, p.partsOf(filepath.Dir(file))...)
 	}
+	if path := p.config.Server.Audit; path != "" {
+		list = append(list, within(p.dir, path))
+	}
 	if p.hasUsers() {
 		list = append(list, p.partsOf(within(p.dir, p.config.Pipeline.Output))...)
 	}

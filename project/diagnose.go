@@ -86,6 +86,14 @@ func examineConfig(dir string, o *Options) (*config.Config, doctor.Check) {
 	return c, check
 }
 
+// memoryBound says what keeps checks from taking all of the memory.
+func memoryBound() string {
+	if sandbox.MemoryIsBounded() {
+		return "their memory is bounded by the kernel (cgroup)"
+	}
+	return "their memory is only watched, because no control group (cgroup) can be made here"
+}
+
 // examineSandbox tries out how the checks of deliveries are kept apart.
 func (p *Project) examineSandbox(ctx context.Context, helper []string) doctor.Check {
 	check := doctor.Check{Name: "sandbox", Status: doctor.OK}
@@ -99,9 +107,9 @@ func (p *Project) examineSandbox(ctx context.Context, helper []string) doctor.Ch
 		check.Status, check.Message = doctor.Warning, "the checks of deliveries cannot be kept apart here: "+err.Error()
 		check.Fix = "allow user namespaces, or set pipeline.sandbox_command to a container engine's command, or pipeline.sandbox: off to run checks as they are"
 	case s.Level() == sandbox.Full:
-		check.Message = "full: checks of deliveries see no home directory, no network and no other processes"
+		check.Message = "full: checks of deliveries see no home directory, no network and no other processes; " + memoryBound()
 	case s.Level() == sandbox.Files:
-		check.Status, check.Message = doctor.Warning, "files: checks of deliveries write only where they may and have no sockets ("+s.Why+")"
+		check.Status, check.Message = doctor.Warning, "files: checks of deliveries write only where they may and have no sockets ("+s.Why+"); "+memoryBound()
 		check.Fix = "allow user namespaces for the full sandbox, with a loopback for tests that need one"
 	case s.Level() == sandbox.Wrapped:
 		check.Message = "checks of deliveries are run by pipeline.sandbox_command"

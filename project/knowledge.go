@@ -43,6 +43,35 @@ func (s *stage) openKnowledge(ctx context.Context) (func(user string) pipeline.K
 	return func(string) pipeline.Knowledge { return client }, nil
 }
 
+// SearchKnowledge finds passages for a user: in the embedded base, or at the server that
+// keeps the documents. It is reached when it is first asked.
+func (p *Project) SearchKnowledge(ctx context.Context, user, question string, limit int) ([]knowledge.Passage, error) {
+	s, err := p.stage(ctx)
+	if err != nil {
+		return nil, err
+	}
+	s.searchMu.Lock()
+	if s.search == nil {
+		s.search, err = s.openKnowledge(context.WithoutCancel(ctx))
+	}
+	find := s.search
+	s.searchMu.Unlock()
+	if err != nil {
+		return nil, err
+	}
+	return find(user).Query(ctx, question, limit)
+}
+
+// KnowledgeOf is the embedded base as a user of the server sees it, and false where a
+// server keeps the documents.
+func (p *Project) KnowledgeOf(base *knowledge.Base, user string) (*knowledge.Base, bool) {
+	c := p.config.Knowledge
+	if p.hasUsers() && !c.Shared && user != "" {
+		base = base.As(userPrefix + user)
+	}
+	return base, c.Server == ""
+}
+
 // userPrefix begins the names under which users of the server keep documents, so that
 // none of them is somebody else who uses the base.
 const userPrefix = "server:"
@@ -65,7 +94,7 @@ func (p *Project) Knowledge(ctx context.Context) (*knowledge.Base, error) {
 		return nil, err
 	}
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		return nil, err
+		return nil, fmt.Errorf("knowledge base: %w", err)
 	}
 	base, err := knowledge.Open(ctx, path)
 	if err != nil {

@@ -19,6 +19,7 @@ import (
 	"github.com/troupe-dev/troupe/observe"
 	"github.com/troupe-dev/troupe/observe/otel"
 	"github.com/troupe-dev/troupe/outputs"
+	"github.com/troupe-dev/troupe/pipeline"
 	"github.com/troupe-dev/troupe/project/internal/config"
 	"github.com/troupe-dev/troupe/project/internal/models"
 	"github.com/troupe-dev/troupe/skill"
@@ -91,6 +92,7 @@ type Project struct {
 	logFile io.Closer // nil where there is none
 	// sinks are told of everything that agents do.
 	sinks   []observe.Sink
+	meter   *meter // nil where there is no quota
 	metrics *observe.Metrics
 	// environment is that of the process, without what .env adds, and lookup with it.
 	environment, lookup func(string) (string, bool)
@@ -134,7 +136,14 @@ func Open(dir string, o Options) (*Project, error) {
 		models: models.Chooser{Config: c, Flag: o.Model, Getenv: o.getenv, Client: models.NewClient(), Wrap: o.WrapModel},
 	}
 	p.sinks = append(slices.Clone(o.Observers), p.metrics)
+	if c.Server.Quota != (config.Quota{}) {
+		p.meter = newMeter(c.Server.Quota)
+		p.sinks = append(p.sinks, p.meter)
+	}
 	if err = p.openLog(o.Log); err == nil {
+		if p.meter != nil {
+			p.meter.log = p.log
+		}
 		p.models.Log = p.log
 		err = p.complete()
 	}
@@ -319,6 +328,8 @@ type stage struct {
 	// rehearses says that an agent has no model because nobody has chosen one.
 	rehearses bool
 
+	searchMu  sync.Mutex
+	search    func(user string) pipeline.Knowledge // nil until somebody searches
 	remotesMu sync.Mutex
 	remotes   map[string]*a2a.Agent // agents elsewhere, by name
 }
@@ -351,7 +362,11 @@ func (p *Project) openStage(ctx context.Context) (*stage, error) {
 	if err != nil {
 		return nil, errors.Join(err, folders.Close(), store.Close())
 	}
-	return &stage{project: p, engine: engine, folders: folders, store: store, watched: config.Store, files: files, tracer: tracer, agents: map[playerKey]*player{}, pinned: map[string]*bundle.Catalog{}, servers: map[string]*mcp.Server{}}, nil
+	s := &stage{project: p, engine: engine, folders: folders, store: store, watched: config.Store, files: files, tracer: tracer, agents: map[playerKey]*player{}, pinned: map[string]*bundle.Catalog{}, servers: map[string]*mcp.Server{}}
+	if p.meter != nil {
+		p.meter.shelf = s.anyShelf()
+	}
+	return s, nil
 }
 
 // close stops every run, waits for it, and only then gives up what runs use.

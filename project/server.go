@@ -58,7 +58,7 @@ func (p *Project) Server(ctx context.Context) (*server.Server, error) {
 		return nil, err
 	}
 	web, err := server.New(server.Config{
-		Auth: way.who, Audit: audit, Runs: runs,
+		Auth: way.who, Admit: p.admission(), Audit: audit, Runs: runs,
 		Engine: s.engine, Store: s.folders, Cast: cast{p, settings}, StepIn: cast{p, settings}.stepIn, Folders: sharedFolders{s.folders, s.files}, FileChanged: s.fileChanged, Logs: s.searchLogs, Metrics: p.metrics,
 		Users: users, Operators: p.config.Server.Operators, Hosts: p.config.Server.Hosts, Page: web.Page(), Log: p.log,
 		Dir: filepath.Join(p.DataDir(), "page"), Shelf: s.shelf(), Version: builtVersion(), Models: settings, Settings: settings, Skills: p.listSkills, Instructions: p.instructions, Made: s.readMade,
@@ -78,6 +78,22 @@ func (p *Project) Server(ctx context.Context) (*server.Server, error) {
 		}
 	}))
 	return web, nil
+}
+
+// MovedFrom names what is elsewhere than in another opening of the same project, so that
+// one cannot take over from the other: empty for nothing.
+func (p *Project) MovedFrom(other *Project) string {
+	switch {
+	case p.DataDir() != other.DataDir():
+		return "data"
+	case p.config.Store != other.config.Store:
+		return "store"
+	case p.Addr() != other.Addr():
+		return "server.addr"
+	case p.config.Log != other.config.Log:
+		return "log"
+	}
+	return ""
 }
 
 // URL is where people and other programs reach the server, empty where nobody says.

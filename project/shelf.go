@@ -23,10 +23,15 @@ func (p *Project) Shelf(ctx context.Context) (server.Shelf, error) {
 	if err != nil {
 		return nil, err
 	}
+	return s.anyShelf(), nil
+}
+
+// anyShelf is the database's, or else the data directory's.
+func (s *stage) anyShelf() server.Shelf {
 	if shared := s.shelf(); shared != nil {
-		return shared, nil
+		return shared
 	}
-	return &folderShelf{dir: filepath.Join(p.DataDir(), "shelf")}, nil
+	return &folderShelf{dir: filepath.Join(s.project.DataDir(), "shelf")}
 }
 
 // A folderShelf is a shelf for the processes of one machine: a file for each name.

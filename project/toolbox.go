@@ -108,6 +108,9 @@ func (p *Project) openFiles(id, session string) (*workspace.Workspace, error) {
 	return workspace.Open(workspace.Config{Roots: roots, Closed: p.walls})
 }
 
+// ToolNames lists the tools that troupe.yaml gives an agent, by name or pattern.
+func (p *Project) ToolNames(id string) []string { return slices.Clone(p.config.Agent(id).Tools) }
+
 // usesSkills says whether an agent hears of the project's skills.
 func (p *Project) usesSkills(id string) bool {
 	own := p.config.Agent(id).Skills

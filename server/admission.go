@@ -18,6 +18,8 @@ type pool struct {
 	members map[*member]bool
 	ofUser  map[string]int
 	empty   chan struct{} // closed when the last one has left a closed pool
+	// admit is Config.Admit, nil for none.
+	admit func(ctx context.Context, user string) error
 }
 
 type member struct {
@@ -41,6 +43,11 @@ var errFull = &problem{
 // enter makes room for one more, whose context is done once it is to end. The
 // caller says when it has left.
 func (p *pool) enter(ctx context.Context, user string) (_ context.Context, leave func(), _ error) {
+	if p.admit != nil {
+		if err := p.admit(ctx, user); err != nil {
+			return nil, nil, refuse(http.StatusTooManyRequests, "%s", err.Error()).withCode("quota")
+		}
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.closed || len(p.members) >= p.most || user != "" && p.ofUser[user] >= p.mostOfUser {

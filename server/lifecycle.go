@@ -61,8 +61,11 @@ func (s *Server) stop(web *http.Server) error {
 	var err error
 	var closing sync.WaitGroup
 	closing.Go(func() { err = web.Shutdown(within) }) // which at once accepts nothing more
-	left := s.runs.close(within, finishWithin)
-	left += s.readers.close(within, farewell)
+	left := 0
+	for one := s; one != nil; one = one.successor.Load() {
+		left += one.runs.close(within, finishWithin)
+		left += one.readers.close(within, farewell)
+	}
 	closing.Wait()
 	if err = errors.Join(err, web.Close()); err != nil {
 		return fmt.Errorf("stop serving: %w", err)
@@ -71,4 +74,15 @@ func (s *Server) stop(web *http.Server) error {
 		return fmt.Errorf("stop serving: %d runs and streams did not end within %v", left, stopWithin)
 	}
 	return nil
+}
+
+// HandOver has another server of the same store answer all requests from now on: one with
+// another configuration. What this one has begun goes on, and it goes on listening. The
+// other takes over the token that was made at random, if both have one, and the links.
+func (s *Server) HandOver(to *Server) {
+	if s.config.Auth == nil && to.config.Auth == nil && len(s.config.Users) == 0 && len(to.config.Users) == 0 {
+		to.keys = s.keys
+	}
+	to.predecessor = s
+	s.successor.Store(to)
 }

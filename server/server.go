@@ -18,6 +18,7 @@ import (
 	"log/slog"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/troupe-dev/troupe"
@@ -57,6 +58,9 @@ type Config struct {
 	// for a program that knows its users itself. Users and the server's own tokens then
 	// count for nothing. An error refuses the request.
 	Auth func(*http.Request) (user, role string, err error)
+	// Admit turns a user away who is to begin no run now, as where a quota is used up. Its
+	// error is what they are told.
+	Admit func(ctx context.Context, user string) error
 	// Audit hears of every request that may change something, when it was answered.
 	Audit func(Audited)
 	// Operators are the users who may look at and change settings. Without users,
@@ -199,6 +203,9 @@ type Server struct {
 	frames  *frames
 	bodies  *bodies
 	links   bounded[[sha256.Size]byte, linked]
+	// successor answers in place of this server, which answered in place of predecessor.
+	successor   atomic.Pointer[Server]
+	predecessor *Server
 	// summaries are what is known of sessions, by id.
 	summaries bounded[string, *summary]
 	talks     bounded[talkKey, talkPlace]
@@ -256,6 +263,7 @@ func New(c Config) (*Server, error) {
 		s.mux.Handle(r.method+" "+r.path, s.serving(r))
 	}
 	s.mux.HandleFunc("/", s.lost)
+	s.runs.admit = c.Admit
 	return s, nil
 }
 

@@ -135,6 +135,9 @@ func linkName(sum [sha256.Size]byte) string {
 // linkOf returns whom a link lets in, whichever server made it.
 func (s *Server) linkOf(sum [sha256.Size]byte) (linked, bool) {
 	link, known := s.links.get(sum)
+	if !known && s.predecessor != nil {
+		link, known = s.predecessor.linkOf(sum)
+	}
 	if known || s.config.Shelf == nil {
 		return link, known
 	}

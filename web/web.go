@@ -47,12 +47,13 @@ func (u uncommented) Open(name string) (fs.File, error) {
 	return &module{bytes.NewReader(content), moduleInfo{info, int64(len(content))}}, nil
 }
 
-// withoutComments leaves out the lines that are nothing but a comment. A test sees to it
-// that no text of the page has such a line.
+// withoutComments leaves out the lines that are nothing but a comment, and indentation,
+// which no text of the page depends on. A test sees to it that comments stand between
+// statements.
 func withoutComments(script []byte) []byte {
 	kept := make([]byte, 0, len(script))
 	for line := range bytes.Lines(script) {
-		if !bytes.HasPrefix(bytes.TrimLeft(line, " "), []byte("// ")) {
+		if line = bytes.TrimLeft(line, " "); !bytes.HasPrefix(line, []byte("// ")) {
 			kept = append(kept, line...)
 		}
 	}

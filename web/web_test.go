@@ -244,7 +244,7 @@ func TestTheModules(t *testing.T) {
 	}
 	run := func(t *testing.T, env ...string) {
 		t.Helper()
-		cmd := exec.CommandContext(t.Context(), node, append([]string{"--test", "--test-timeout=60000"}, files...)...)
+		cmd := exec.CommandContext(t.Context(), node, append([]string{"--test", "--test-timeout=300000"}, files...)...)
 		cmd.Env = append(os.Environ(), env...)
 		if out, err := cmd.CombinedOutput(); err != nil {
 			t.Errorf("%v\n%s", err, out)

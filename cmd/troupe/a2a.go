@@ -31,7 +31,7 @@ func (p *program) a2aCommand() *cobra.Command {
 }
 
 func (p *program) serveA2A(ctx context.Context, opened *project.Project, address string) error {
-	return serveHTTP(ctx, opened, address, "a2a serve", func(base, token string) {
+	return p.serveHTTP(ctx, opened, address, "a2a serve", func(base, token string) {
 		var names []string
 		for _, agent := range opened.Agents() {
 			names = append(names, agent.ID)

@@ -72,7 +72,7 @@ func (p *program) listAgents(project *project.Project) error {
 
 func (p *program) showAgent(project *project.Project, id string) error {
 	if instructions, ok := project.Instructions(id); ok {
-		return p.showPlainAgent(agentNamed(project, id), instructions)
+		return p.showPlainAgent(agentNamed(project, id), instructions, project.ToolNames(id))
 	}
 	d, err := project.Definition(id)
 	if err != nil {
@@ -114,7 +114,7 @@ func agentNamed(project *project.Project, id string) server.Agent {
 }
 
 // showPlainAgent shows an agent that is described in troupe.yaml alone.
-func (p *program) showPlainAgent(info server.Agent, instructions string) error {
+func (p *program) showPlainAgent(info server.Agent, instructions string, tools []string) error {
 	if p.flags.json {
 		return p.writeJSON(info)
 	}
@@ -123,6 +123,9 @@ func (p *program) showPlainAgent(info server.Agent, instructions string) error {
 		if text != "" {
 			fmt.Fprintf(p.out, "\n%s\n", terminal.Clean(strings.TrimSpace(text)))
 		}
+	}
+	if len(tools) > 0 {
+		fmt.Fprintf(p.out, "\nTools: %s\n", terminal.OneLine(strings.Join(tools, ", "), 300))
 	}
 	return nil
 }

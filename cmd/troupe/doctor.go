@@ -50,8 +50,7 @@ func (p *program) examineTemporal(ctx context.Context) (checks []project.Check) 
 			return nil
 		}
 		var said, trouble bytes.Buffer
-		examine := *p
-		examine.out, examine.err = &said, &trouble
+		examine := &program{in: p.in, out: &said, err: &trouble, lookup: p.lookup, flags: p.flags}
 		if err := examine.runTemporal(ctx, opened, "doctor"); err != nil {
 			fix := "start Temporal, or correct TEMPORAL_ADDRESS and TEMPORAL_NAMESPACE"
 			checks = append(checks, project.Check{Name: name, Status: project.Broken, Message: cmp.Or(strings.TrimSpace(trouble.String()), err.Error()), Fix: fix})

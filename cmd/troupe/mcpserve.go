@@ -45,7 +45,7 @@ func (p *program) serveMCP(ctx context.Context, opened *project.Project, address
 }
 
 func (p *program) serveMCPOverHTTP(ctx context.Context, opened *project.Project, address string) error {
-	return serveHTTP(ctx, opened, address, "mcp serve", func(base, token string) {
+	return p.serveHTTP(ctx, opened, address, "mcp serve", func(base, token string) {
 		fmt.Fprintln(p.out, base+mcpPath)
 		if token != "" {
 			p.tell("Clients send this header:")

@@ -269,6 +269,26 @@ func TestUsersOfMCPSeeTheirOwnSessions(t *testing.T) {
 	}
 }
 
+// Documents that another server keeps are found there.
+func TestAnMCPClientSearchesTheKnowledgeServer(t *testing.T) {
+	troupe, err := exec.LookPath("troupe")
+	if err != nil {
+		t.Fatal(err)
+	}
+	library := write(t, oneClerk)
+	if err := os.WriteFile(filepath.Join(library, "leave.md"), []byte("# Leave\n\nParental leave is sixteen weeks.\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if p := start(t, library, nil, nil, "kb", "upload", "leave.md"); p.code() != 0 {
+		t.Fatal(&p.err)
+	}
+	dir := write(t, oneClerk+fmt.Sprintf("mcp: {library: {command: %q, args: [-C, %q, kb, serve]}}\nknowledge: {server: library}\n", troupe, library))
+	seen := useMCP(t, mcpPlan{Server: onStdio(t, dir), Steps: []mcpStep{call("search_knowledge", arguments{"query": "parental leave"})}})
+	if r := seen.Results[0]; r.IsError || !strings.Contains(fmt.Sprint(r.Content), "sixteen weeks") {
+		t.Errorf("%+v", r)
+	}
+}
+
 // The inspector of the MCP project uses the server, too.
 func TestTheInspectorUsesMCPServe(t *testing.T) {
 	command := peers.Npm(t, "mcp-inspector")

@@ -101,11 +101,13 @@ func TestADeliveryThatIsKilledAgainAndAgain(t *testing.T) {
 	dir := a.newRepository(t)
 	var mu sync.Mutex
 	var running *process
-	kills := 0
+	kills, at := 0, map[string]int{}
 	a.plays(func(phase, step, prompt string, n int) string {
 		mu.Lock()
 		defer mu.Unlock()
-		if p := running; p != nil && kills < 14 {
+		// Twice at a place: what kills its process each time is given up in the end.
+		if p := running; p != nil && at[phase+step] < 2 {
+			at[phase+step]++
 			// Now, while it waits for the answer, or after it has had it for a while.
 			after := time.Duration(kills%5) * 40 * time.Millisecond
 			kills, running = kills+1, nil
@@ -116,13 +118,14 @@ func TestADeliveryThatIsKilledAgainAndAgain(t *testing.T) {
 		}
 		return goodWork(phase, step, prompt, n)
 	})
-	args := []string{"deliver", "Make it good"}
+	args, said := []string{"deliver", "Make it good"}, ""
 	for range 40 {
 		mu.Lock()
 		running = start(t, dir, a.environment(dir), nil, args...)
 		p := running
 		mu.Unlock()
 		if code = p.code(); code >= 0 {
+			said = p.err.String()
 			break
 		}
 		if folders, _ := filepath.Glob(filepath.Join(dir, "data", "deliveries", "*")); len(folders) == 1 {
@@ -131,7 +134,7 @@ func TestADeliveryThatIsKilledAgainAndAgain(t *testing.T) {
 	}
 	branch := strings.TrimSpace(inRepository(t, dir, "git for-each-ref --format='%(refname:short)' 'refs/heads/troupe/*'"))
 	if code != 0 || kills < 6 {
-		t.Fatalf("exit %d after %d kills", code, kills)
+		t.Fatalf("exit %d after %d kills: %s", code, kills, said)
 	}
 	if got := inRepository(t, dir, "git rev-parse "+branch+"^{tree}; git log --format=%s "+branch); got != want {
 		t.Errorf("after %d kills it is\n%s\nnot\n%s", kills, got, want)

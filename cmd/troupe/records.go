@@ -55,8 +55,16 @@ func (p *program) withLog(ctx context.Context, project *project.Project, id stri
 	return f(info, reader.Events(ctx, info.ID, 0))
 }
 
-// infoOfSession finds the session whose id begins so.
+// lastSession stands for the session that was used last.
+const lastSession = "last"
+
+// infoOfSession finds the session whose id begins so, or the last one.
 func infoOfSession(ctx context.Context, reader store.Log, id string) (found troupe.SessionInfo, err error) {
+	if id == lastSession {
+		for info, err := range reader.Sessions(ctx, troupe.SessionFilter{Limit: 1}) {
+			return info, err
+		}
+	}
 	if !troupe.IsSessionID(id) {
 		alike, err := reader.Complete(ctx, id, maxAlike)
 		if err != nil {

@@ -30,32 +30,31 @@ func (p *program) serveCommand() *cobra.Command {
 }
 
 func (p *program) serve(ctx context.Context, opened *project.Project, address string) error {
-	return serveHTTP(ctx, opened, address, "serve", func(base, token string) { p.tellLink(opened, base, token) })
+	return p.serveHTTP(ctx, opened, address, "serve", func(base, token string) { p.tellLink(opened, base, token) })
 }
 
 // serveHTTP serves the project, to MCP clients and agents of others beside the page, once told has heard where
-// that is and with which token, which is empty where users have their own.
-func serveHTTP(ctx context.Context, opened *project.Project, address, command string, told func(base, token string)) (err error) {
-	web, err := opened.Server(ctx)
+// that is and with which token, which is empty where users have their own. It goes on with another configuration
+// when troupe.yaml changes.
+func (p *program) serveHTTP(ctx context.Context, opened *project.Project, address, command string, told func(base, token string)) (err error) {
+	first, err := newGeneration(ctx, opened)
 	if err != nil {
 		return err
 	}
-	clients, err := mountMCP(ctx, opened, web)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, clients.Close()) }()
-	if err := mountA2A(ctx, opened, web); err != nil {
-		return err
-	}
+	defer func() { err = errors.Join(err, first.close()) }()
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", cmp.Or(address, opened.Addr()))
 	if err != nil {
 		return fmt.Errorf("%s: %w", command, err)
 	}
-	stop := beside(ctx, opened.RunSchedules, opened.RunRetention)
-	defer func() { err = errors.Join(err, stop()) }()
-	told("http://"+listener.Addr().String(), web.Token())
-	return web.Serve(ctx, listener)
+	watching, stop := context.WithCancel(ctx)
+	reloaded := make(chan error, 1)
+	go func() { reloaded <- p.reload(watching, first) }()
+	defer func() {
+		stop()
+		err = errors.Join(err, <-reloaded)
+	}()
+	told("http://"+listener.Addr().String(), first.web.Token())
+	return first.web.Serve(ctx, listener)
 }
 
 // beside has functions run until stop is called, which waits for them.

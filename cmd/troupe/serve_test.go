@@ -16,10 +16,17 @@ import (
 // serveIn starts the server in a project and returns its address and token.
 func serveIn(t *testing.T, dir string, env ...string) (base, token string, stop func() error) {
 	t.Helper()
+	return serveTelling(t, dir, nil, env...)
+}
+
+// serveTelling is serveIn for those who want to hear what the server says of itself.
+func serveTelling(t *testing.T, dir string, told io.Writer, env ...string) (base, token string, stop func() error) {
+	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	t.Cleanup(cancel)
 	server := exec.CommandContext(ctx, "troupe", "serve", "--addr", "127.0.0.1:0")
 	server.Dir, server.Env = dir, append([]string{"PATH=" + os.Getenv("PATH"), "GORACE=" + hurry}, env...)
+	server.Stderr = told
 	out, err := server.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)

@@ -154,6 +154,9 @@ func sessionID(ctx context.Context, p *project.Project, id string) (string, erro
 	case errors.Is(err, project.ErrNoSessions):
 	case err != nil:
 		return "", err
+	case id == lastSession:
+		info, err := infoOfSession(ctx, reader, id)
+		return info.ID, errors.Join(err, reader.Close())
 	default:
 		found, err = reader.Complete(ctx, id, maxAlike)
 		if err = errors.Join(err, reader.Close()); err != nil {

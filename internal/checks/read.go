@@ -206,7 +206,7 @@ func cause(r sandbox.Result, text string, o *Outcome) (string, string) {
 	case r.Exit == 127 && noCommand.MatchString(text):
 		return CauseEnvironment, "a command is missing: " + firstLine(noCommand.FindString(text)) + ". Install it, or add what installs it to pipeline.setup."
 	case noNetwork.MatchString(text):
-		return CauseEnvironment, "it needs the network, which checks do not have: " + lineWith(text, noNetwork) + ". Fetch what it needs in pipeline.setup."
+		return CauseEnvironment, "it needs the network, which checks do not have: " + lineWith(text, noNetwork) + ". Fetch what it needs in pipeline.setup, or name the hosts in pipeline.network."
 	case noModules.MatchString(text):
 		return CauseEnvironment, "something that it depends on is not here: " + lineWith(text, noModules) + ". Fetch it in pipeline.setup (npm ci, go mod download, ...), show it by pipeline.link, or set pipeline.checks to what can run here."
 	case noFile.MatchString(text) && len(o.Failing) == 0 && len(o.Diagnostics) == 0:

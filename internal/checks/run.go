@@ -24,6 +24,8 @@ type Room struct {
 	Env []string
 	// Keep and Hide are places in Root that are not changed, or not seen.
 	Keep, Hide []string
+	// Hosts are those that checks may reach.
+	Hosts []string
 	// Redact takes secrets out of what programs print. Nil means that nothing does.
 	Redact func(string) string
 }
@@ -62,13 +64,13 @@ func (room Room) run(ctx context.Context, argv []string, dir string, limits sand
 	}
 	tools := toolchains(ctx)
 	env := room.environment(tools)
-	if network {
+	if network || len(room.Hosts) > 0 {
 		env = slices.DeleteFunc(env, func(v string) bool {
-			return v == "GOPROXY=off" || strings.HasPrefix(v, "npm_config_offline") || strings.HasPrefix(v, "CARGO_NET") || strings.HasPrefix(v, "GOMODCACHE=")
+			return v == "GOPROXY=off" || strings.HasPrefix(v, "npm_config_offline") || strings.HasPrefix(v, "CARGO_NET") || strings.HasPrefix(v, "PIP_NO_INDEX") || strings.HasPrefix(v, "GOMODCACHE=")
 		})
 		env = append(env, "GOMODCACHE="+filepath.Join(room.Cache, "mod"))
 		for _, name := range []string{"HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "no_proxy", "GOPROXY", "GONOSUMDB", "GOFLAGS", "GONOSUMCHECK", "GOSUMDB", "npm_config_registry", "PIP_INDEX_URL", "SSL_CERT_FILE", "NODE_EXTRA_CA_CERTS"} {
-			if value, ok := os.LookupEnv(name); ok {
+			if value, ok := os.LookupEnv(name); ok && (network || !strings.HasSuffix(strings.ToUpper(name), "_PROXY")) {
 				env = append(env, name+"="+value)
 			}
 		}
@@ -81,7 +83,7 @@ func (room Room) run(ctx context.Context, argv []string, dir string, limits sand
 	}
 	r, err := room.Sandbox.Run(ctx, sandbox.Command{
 		Overlays: overlays,
-		Argv:     argv, Dir: filepath.Join(room.Root, filepath.FromSlash(dir)), Env: env, Limits: limits, Network: network,
+		Argv:     argv, Dir: filepath.Join(room.Root, filepath.FromSlash(dir)), Env: env, Limits: limits, Network: network, Hosts: room.Hosts,
 		Keep: room.Keep, Hide: room.Hide,
 		Write: []string{room.Root, room.Cache}, Read: append(slices.Clone(room.Read), tools.read...),
 	})

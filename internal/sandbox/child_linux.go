@@ -67,6 +67,13 @@ func supervise(sp spec, order io.Reader, report *os.File) (int, status) {
 			if err := raiseLoopback(); err != nil {
 				return 126, status{Error: fmt.Sprintf("set up loopback: %v", err)}
 			}
+			if sp.Gate > 0 {
+				address, err := offerListener(sp.Gate)
+				if err != nil {
+					return 126, status{Error: fmt.Sprintf("set up the way to hosts: %v", err)}
+				}
+				sp.Env = append(sp.Env, proxyEnv(address)...)
+			}
 		}
 	} else if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
 		return 126, status{Error: fmt.Sprintf("adopt orphans: %v", err)}

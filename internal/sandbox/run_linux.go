@@ -33,6 +33,8 @@ type spec struct {
 	Write   []string `json:"write"`
 	Read    []string `json:"read"`
 	Network bool     `json:"network"`
+	// Gate is the descriptor for the listener of a proxy, 0 where there is none.
+	Gate int `json:"gate,omitempty"`
 
 	Overlays []Overlay `json:"overlays,omitempty"`
 	Keep     []string  `json:"keep,omitempty"`
@@ -87,11 +89,20 @@ func (s *Sandbox) Run(ctx context.Context, c Command) (Result, error) {
 		cmd.SysProcAttr.GidMappings = []syscall.SysProcIDMap{{ContainerID: os.Getgid(), HostID: os.Getgid(), Size: 1}}
 		cmd.SysProcAttr.AmbientCaps = []uintptr{unix.CAP_SYS_ADMIN, unix.CAP_NET_ADMIN, unix.CAP_SETPCAP, unix.CAP_KILL, unix.CAP_DAC_OVERRIDE, unix.CAP_SYS_CHROOT}
 	}
-	return s.follow(ctx, cmd, sp)
+	if len(c.Hosts) > 0 && s.level == Full && !c.Network {
+		way, err := newGate(c.Hosts)
+		if err != nil {
+			return Result{}, err
+		}
+		defer way.close()
+		sp.Gate = 5 // after the three usual ones, order and report
+		return s.follow(ctx, cmd, sp, way)
+	}
+	return s.follow(ctx, cmd, sp, nil)
 }
 
 // follow starts the child, tells it what to do, and waits for its end.
-func (s *Sandbox) follow(ctx context.Context, cmd *exec.Cmd, sp spec) (Result, error) {
+func (s *Sandbox) follow(ctx context.Context, cmd *exec.Cmd, sp spec, way *gate) (Result, error) {
 	order, tell, err := os.Pipe() // closed at our end, whatever happens to us: then the child ends
 	if err != nil {
 		return Result{}, err
@@ -105,6 +116,9 @@ func (s *Sandbox) follow(ctx context.Context, cmd *exec.Cmd, sp spec) (Result, e
 	defer answer.Close()
 	defer report.Close()
 	cmd.ExtraFiles = []*os.File{order, report}
+	if way != nil {
+		cmd.ExtraFiles = append(cmd.ExtraFiles, way.theirs)
+	}
 	kept := &output{limit: sp.Limits.Output}
 	cmd.Stdout, cmd.Stderr = kept, kept
 	cmd.WaitDelay = grace
@@ -114,6 +128,11 @@ func (s *Sandbox) follow(ctx context.Context, cmd *exec.Cmd, sp spec) (Result, e
 	}
 	order.Close()
 	report.Close()
+	if way != nil {
+		way.open()
+	}
+	// It waits for its order, so that all that it will start is in the group, too.
+	group := newMemoryGroup(cmd.Process.Pid, memoryLimit(sp.Limits.Memory))
 	var said status
 	var reading sync.WaitGroup
 	reading.Go(func() { _ = json.NewDecoder(answer).Decode(&said) })
@@ -130,6 +149,9 @@ func (s *Sandbox) follow(ctx context.Context, cmd *exec.Cmd, sp spec) (Result, e
 	_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // what is left of its group
 	reading.Wait()
 	r := Result{Exit: cmd.ProcessState.ExitCode(), Output: kept.String(), Dropped: kept.dropped, Duration: time.Since(begun), Missing: said.Missing, Ended: said.Ended}
+	if group.close() && r.Exit != 0 {
+		r.Ended = "memory"
+	}
 	if reason != "" {
 		r.Ended = reason
 	}

@@ -38,7 +38,7 @@ type Limits struct {
 	Output    int           // bytes that are kept: 1 MiB
 	Written   int64         // bytes by which free space may shrink: 2 GiB
 	Processes int           // 512
-	Memory    int64         // bytes that all of them hold at once, on the level Full: three quarters of the machine's
+	Memory    int64         // bytes that all of them hold at once: three quarters of the machine's
 }
 
 func (l Limits) filled() Limits {
@@ -72,8 +72,11 @@ type Command struct {
 	// Overlays are directories that begin as others are: what the program writes goes
 	// elsewhere. On the level Full only, and only where the kernel can do that.
 	Overlays []Overlay
-	// Network lets it use the network as it is.
+	// Network lets it use the network as it is. Hosts are those that it may reach where
+	// it has none, by way of a proxy that the environment names: a host, *.host or
+	// host:port. On the level Full only.
 	Network bool
+	Hosts   []string
 	Limits  Limits
 }
 

@@ -9,15 +9,20 @@ import (
 	"github.com/chromedp/chromedp/kb"
 )
 
-// axeFinds is what axe-core objects to in what is shown.
+// axeFinds is what axe-core objects to in what is shown. In the dark it looks at colours
+// alone: all else is as it is by day.
 func (b *tab) axeFinds(source string) []string {
 	b.t.Helper()
+	rules := `["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]`
+	if value[bool](b, "matchMedia('(prefers-color-scheme: dark)').matches") {
+		rules = `{ type: "rule", values: ["color-contrast"] }`
+	}
 	if value[bool](b, "!globalThis.axe") { // the test puts it there past the page's policy
 		if _, err := chromedp.Run(b.ctx, chromedp.Evaluate[any](source+";void 0")); err != nil {
 			b.t.Fatal(err)
 		}
 	}
-	found, err := chromedp.Run(b.ctx, chromedp.Evaluate[[]string](`axe.run(document, { resultTypes: ["violations"], runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"] }).then((r) => r.violations.flatMap((v) => v.nodes.slice(0, 4).map((n) => v.id + ": " + n.html.slice(0, 160) + " " + (n.any[0]?.message ?? n.all[0]?.message ?? ""))))`, chromedp.EvalAwaitPromise))
+	found, err := chromedp.Run(b.ctx, chromedp.Evaluate[[]string](`axe.run(document, { resultTypes: ["violations"], runOnly: `+rules+` }).then((r) => r.violations.flatMap((v) => v.nodes.slice(0, 4).map((n) => v.id + ": " + n.html.slice(0, 160) + " " + (n.any[0]?.message ?? n.all[0]?.message ?? ""))))`, chromedp.EvalAwaitPromise))
 	if err != nil {
 		b.t.Fatal(err)
 	}

@@ -341,7 +341,6 @@ func TestWhatGoesWrongIsSaidInPeoplesWords(t *testing.T) {
 // What ends a run by a limit says which one, and what there is stays.
 func TestLimitsAreNamedAndRepeatsAreStopped(t *testing.T) {
 	t.Parallel()
-	m := newModel(t)
 	look := func(n int) (all []reply) {
 		for i := range n {
 			all = append(all, reply{tool: "read_file", arguments: map[string]any{"file_path": fmt.Sprintf("{session-folder}/%d.md", i)}})
@@ -349,12 +348,12 @@ func TestLimitsAreNamedAndRepeatsAreStopped(t *testing.T) {
 		return append(all, reply{text: "This is what I have."})
 	}
 	same := reply{tool: "read_file", arguments: map[string]any{"file_path": "{session-folder}/same.md"}}
-	m.directed(t, script{"Look everywhere", look(3)}, script{"Look at the same", []reply{same, same, same, same, same, same, same, same, {text: "It is not there."}}})
 	for _, c := range []struct{ limits, say, title string }{
 		{"turns: 3", "Look everywhere", "The limit of 3 turns is reached"}, {"tokens: 2000", "Look everywhere", "The limit of 2,000 tokens is reached"},
 		{"cost: 0.004", "Look everywhere", "is reached"}, {"turns: 40", "Look at the same", "did the same thing over and over"},
 	} {
-		m.directed(t, script{"Look everywhere", look(3)})
+		m := newModel(t)
+		m.directed(t, script{"Look everywhere", look(3)}, script{"Look at the same", []reply{same, same, same, same, same, same, same, same, {text: "It is not there."}}})
 		h := serve(t, project(t, map[string]string{"legal.json": legalSchema, "troupe.yaml": strings.NewReplacer("URL", m.URL+"/v1", "model_tries: 1", "model_tries: 1, "+c.limits).Replace(configuration)}))
 		b := begin(t, h.link, "clerk")
 		b.say(c.say)

@@ -15,7 +15,7 @@ import (
 )
 
 // patience is how long a command may take.
-const patience = time.Minute
+const patience = 5 * time.Minute
 
 // A command is one invocation of troupe in a project.
 type command struct {

@@ -1,6 +1,6 @@
 // Every event of all conversations, for those who want to know exactly.
 
-import { api } from "./api.js";
+import { api } from "./shelf.js";
 import { app } from "./state.js";
 import { clock, json } from "./format.js";
 import { address, replace, talkAddress } from "./route.js";

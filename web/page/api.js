@@ -74,14 +74,13 @@ async function once(path, body) {
   }
 }
 
-export { once, query };
+export { at, once, query };
 export const api = {
   login: (token) => request("POST", "api/login", { token }),
   me: () => get("api/me"),
   agents: () => get("api/agents"),
   flows: () => get("api/flows"),
   models: () => get("api/models"),
-  search: (q) => get(query("api/search", { q })),
   sessions: (filter = {}) => get(query("api/sessions", { limit: 200, ...filter })),
   session: (id) => get(at(id)),
   create: (agent, more = {}) => post("api/sessions", { agent, ...more }),
@@ -96,20 +95,6 @@ export const api = {
   cancel: (id) => request("POST", at(id) + "/cancel"),
   resume: (id) => post(at(id) + "/resume"),
   fork: (id, after) => post(at(id) + "/fork", { after }),
-  call: (id, number, against) => get(query(`${at(id)}/calls/${number}`, { against })),
-  callAs: async (id, number, as) => (await request("GET", query(`${at(id)}/calls/${number}`, { as }))).text(),
-  runFlow: (name, text) => once(`api/flows/${encodeURIComponent(name)}/runs`, { text }),
-  deliveries: () => get("api/deliveries"),
-  deliver: (order) => once("api/deliveries", order),
-  files: (id) => get(at(id) + "/files"),
-  library: (filter = {}) => get(query("api/files", filter)),
-  documents: (filter = {}) => get(query("api/documents", filter)),
-  text: async (file) => (await request("GET", query(fileAddress(file), { raw: "1", version: file.version }))).text(),
-  versions: (file) => get(file.session ? query(at(file.session) + "/versions", { path: file.path }) : query("api/documents/versions", { path: file.path })),
-  edit: async (file, content, version) => (await request("PUT", file.session ? at(file.session) + "/files" : "api/documents", { path: file.path, content, version })).json(),
-  restore: (file, version) => post(file.session ? at(file.session) + "/restore" : "api/documents/restore", { path: file.path, version }),
-  zip: async (files) => (await request("POST", "api/files/zip", { files })).blob(),
-  logs: (filter) => get(query("api/logs", filter)),
   page: async (id, before, limit = 5000) => (await request("GET", `${at(id)}/events?limit=${limit}&before=${before}`)).text(),
   eventsOf: (id) => at(id) + "/events",
   events: "api/events",

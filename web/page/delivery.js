@@ -1,6 +1,6 @@
 // A delivery: a request on its way through the phases, and the decision that waits.
 
-import { api } from "./api.js";
+import { api } from "./shelf.js";
 import { agentOf, toast } from "./state.js";
 import { cost, duration, hour, nameOf, size, fileIcon } from "./format.js";
 import { go, talkAddress } from "./route.js";

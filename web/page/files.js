@@ -1,6 +1,7 @@
 // The library: the project's documents, and the files of all conversations.
 
-import { api, fileAddress } from "./api.js";
+import { fileAddress } from "./api.js";
+import { api } from "./shelf.js";
 import { agentOf, app, can, toast } from "./state.js";
 import { begin, entryPoints } from "./home.js";
 import { Document } from "./panel.js";

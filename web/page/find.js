@@ -1,6 +1,6 @@
 // Find anything: conversations, files, tasks, places.
 
-import { api } from "./api.js";
+import { api } from "./shelf.js";
 import { agentOf, titleOf } from "./state.js";
 import { begin } from "./home.js";
 import { currentTheme, setTheme } from "./side.js";

@@ -86,3 +86,9 @@ export function fileIcon(path) {
   if (/\.(png|jpe?g|gif|svg|webp)$/i.test(path)) return "image";
   return /\.(md|markdown|txt|pdf|docx|html?)$/i.test(path) ? "file-text" : "file-code";
 }
+
+// states are how a conversation stands, in a word.
+export const states = {
+  __proto__: null, // names come from outside
+  running: "Working", waiting: "Waits for you", completed: "Done", failed: "Did not work out", cancelled: "Stopped", interrupted: "Was interrupted", empty: "Not begun",
+};

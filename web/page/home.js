@@ -1,6 +1,6 @@
 // Home: what to ask, what waits, what to carry on with, and the company.
 
-import { api } from "./api.js";
+import { api } from "./shelf.js";
 import { app, agentOf, byTime, can, castOf, isFlow, pipeline, tasksOf, toast, waiting, titleOf } from "./state.js";
 import { keep, kept } from "./kept.js";
 import { ModelChoice, usualModel } from "./models.js";

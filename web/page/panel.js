@@ -1,7 +1,8 @@
 // The panel beside a conversation: a document to read, what changed in it, its source;
 // or the list of all files.
 
-import { api, fileAddress, fileOf } from "./api.js";
+import { fileAddress, fileOf } from "./api.js";
+import { api } from "./shelf.js";
 import { agentOf, app, toast } from "./state.js";
 import { Compared, compared, counted, Lines } from "./changes.js";
 import { isText, kindOf, Listing, Preview, WithOutline } from "./preview.js";

@@ -1,6 +1,6 @@
 // The run: what happened when, and of every call what was sent and what came back.
 
-import { api } from "./api.js";
+import { api } from "./shelf.js";
 import { agentOf, toast } from "./state.js";
 import { clock, cost, count, duration, json, plainPath, short, visible } from "./format.js";
 import { isFailure } from "./fold.js";

@@ -94,6 +94,13 @@ function folded(events) {
   return session;
 }
 
+// drawn waits until what there is has been drawn. A page that is not looked at draws
+// nothing, and does not wait for it.
+const drawn = () => new Promise((done) => {
+  requestAnimationFrame(() => setTimeout(done));
+  setTimeout(done, 500);
+});
+
 // past takes in what has happened so far: at first the end of it, from the beginning of
 // a run on, and then all. Events that come meanwhile are kept for the whole.
 async function past(here, begin, redraw, isLeft) {
@@ -108,6 +115,7 @@ async function past(here, begin, redraw, isLeft) {
     here.session = folded(events.slice(from));
     here.recent = [];
     begin();
+    await drawn();
   }
   const earlier = await allEvents(here.id, events[0].seq);
   if (isLeft()) return;

@@ -1,8 +1,7 @@
 // The frame: places, what waits, conversations by day; a bar of tabs on a phone.
 
 import { app, agentOf, byTime, can, waiting, titleOf } from "./state.js";
-import { day, when } from "./format.js";
-import { now, states } from "./words.js";
+import { day, states, when } from "./format.js";
 import { talkAddress } from "./route.js";
 import { Face, html, icon, Logo, useRef, useState } from "./view.js";
 import { keep } from "./kept.js";
@@ -66,7 +65,7 @@ export function Side({ route, find }) {
 export function Entry({ session: s, current = false }) {
   const agent = agentOf(s.agent);
   const mark = s.status === "waiting" ? html`<span class="dot spot" title=${states.waiting}></span><span class="hidden">${states.waiting}</span>`
-    : s.status === "running" ? html`${icon("loader-circle", "spin")}<span class="hidden">${now(s)}</span>`
+    : s.status === "running" ? html`${icon("loader-circle", "spin")}<span class="hidden">${states.running}</span>`
     : ["failed", "interrupted"].includes(s.status) ? html`${icon("circle-alert", "bad")}<span class="hidden">${states[s.status]}</span>`
     : s.unseen ? html`<span class="dot live" title="New"></span><span class="hidden">New</span>` : html`<span class="tiny faint">${when(s.updated)}</span>`;
   return html`<a class="item" href=${talkAddress(s.id)} data-status=${s.status} aria-current=${current ? "page" : undefined}><${Face} id=${s.agent} name=${agent.name} size="s" /><span class="cut grow">${titleOf(s)}</span>${mark}</a>`;

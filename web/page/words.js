@@ -1,6 +1,6 @@
 // What machines do, in people's words. Nothing here is ever sent to a model.
 
-import { nameOf, plainPath } from "./format.js";
+import { nameOf, plainPath, states } from "./format.js";
 
 const file = (args) => plainPath(args?.file_path ?? args?.path ?? args?.name ?? "");
 const base = (path) => path.split("/").at(-1);
@@ -68,8 +68,3 @@ export function now(session) {
 }
 
 const capital = (text) => text && text[0].toUpperCase() + text.slice(1);
-
-export const states = {
-  __proto__: null, // names come from outside
-  running: "Working", waiting: "Waits for you", completed: "Done", failed: "Did not work out", cancelled: "Stopped", interrupted: "Was interrupted", empty: "Not begun",
-};

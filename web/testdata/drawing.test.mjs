@@ -11,7 +11,7 @@ const state = await import("../page/state.js");
 // What is loaded on demand is there at once.
 for (const name of ["call", "cards", "trouble", "queue", "more", "code", "math", "diagram"]) await import(`../page/${name}.js`);
 const { Conversation } = await import("../page/conversation.js");
-const { Question } = await import("../page/cards.js");
+const { Question, pagesOf } = await import("../page/cards.js");
 const { Trouble } = await import("../page/trouble.js");
 const { Delivery } = await import("../page/delivery.js");
 const { Home } = await import("../page/home.js");
@@ -93,7 +93,13 @@ test("an approval shows what will be done decoded, whole and as plain text", () 
   const item = { key: 1, open: true, question, tool: "mail", arguments: { text: long }, ask: { id: 1, kind: "approval" } };
   const root = draw(html`<${Question} item=${item} agent=${{ name: "Alex" }} acts=${{}} id="s" />`);
   const shown = textOf(all(root).find((n) => n.attributes?.get("aria-label") === "What will be done"));
-  assert.equal(shown, "text: (25007 bytes)\n" + long.replace(/^/gm, "    ") + "\nhtml: <img src=x onerror=alert(1)>");
+  const whole = "text: (25007 bytes)\n" + long.replace(/^/gm, "    ") + "\nhtml: <img src=x onerror=alert(1)>";
+  const pages = pagesOf(whole);
+  assert.equal(shown, pages[0]); // the rest is a page further
+  assert.equal(pages.join(""), whole); // and nothing is left out
+  assert.ok(pages.length > 10 && pages.every((page) => page.length <= 6000 && page.split("\n").length <= 122), String(pages.length));
+  assert.equal(pagesOf("x".repeat(20_000)).join("").length, 20_000);
+  assert.deepEqual(pagesOf("short"), ["short"]);
   assert.equal(all(root).filter((n) => n.localName === "img").length, 0);
 });
 

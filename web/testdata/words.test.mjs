@@ -33,7 +33,7 @@ test("calls that follow each other are one line, files saved together one card",
   const items = [{ key: 0, type: "user", version: 0, time: "t" }, ...["tool", "tool", "file", "tool", "file", "answer"].map((type, i) => ({ key: i + 1, type, path: "f" + i, agent: "a", depth: 0, text: "x", version: 0, time: "t" }))];
   const turns = turnsOf(items);
   assert.deepEqual(turns.map((t) => t.who), ["you", "agent"]);
-  assert.deepEqual(blocksOf(turns[1].items).map((b) => [b.type, b.items.length]), [["calls", 2], ["files", 2], ["calls", 1], ["answer", 1]]);
+  assert.deepEqual(blocksOf(turns[1].items).map((b) => [b.type, b.items.length]), [["calls", 3], ["files", 2], ["answer", 1]]);
 });
 
 test("a slash offers tasks by their labels", () => {

@@ -86,6 +86,9 @@ func (r *reader) checkServer(s *Server, root *yaml.Node) {
 	if s.URL != "" && !isHTTP(s.URL) {
 		r.wrong(lineOf(root, "server", "url"), "server.url must begin with http:// or https:// and a host")
 	}
+	if min(s.Quota.Runs, s.Quota.Tokens) < 0 || s.Quota.Cost < 0 {
+		r.wrong(lineOf(root, "server", "quota"), "server.quota: nothing in it is negative")
+	}
 	o := s.OIDC
 	switch line := lineOf(root, "server", "oidc"); {
 	case o.Issuer == "" && (o.ClientID != "" || o.SecretEnv != "" || len(o.Groups) > 0 || len(o.OperatorGroups) > 0):

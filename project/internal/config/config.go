@@ -226,8 +226,16 @@ type Server struct {
 	URL   string `yaml:"url" doc:"Where people and other programs reach it, such as https://troupe.example.org. Needed for oidc; cards of agents have it, too. Default: as requests say."`
 	OIDC  OIDC   `yaml:"oidc" doc:"An OpenID Connect provider that signs people in, such as Keycloak, Entra ID, Google or Okta."`
 	Audit string `yaml:"audit" doc:"A file that gets a line of JSON for everything that somebody changes through the server, and for every sign-in. Default: none."`
+	Quota Quota  `yaml:"quota" doc:"What each user may use in a day, UTC. Default: as much as they like."`
 	// Operators are server.Config's.
 	Operators []string `yaml:"operators" doc:"The users who may change settings and keys on the page. Without users, whoever has the printed link may."`
+}
+
+// A Quota is what a user may use in a day. What is under way when it is used up is finished.
+type Quota struct {
+	Runs   int     `yaml:"runs" doc:"How many messages, flows and deliveries."`
+	Tokens int     `yaml:"tokens" doc:"How many tokens, sent and received."`
+	Cost   float64 `yaml:"cost" doc:"In US dollars, where prices are known."`
 }
 
 // OIDC says where people sign in, and who they are then.
@@ -274,6 +282,7 @@ type Pipeline struct {
 	QARounds  *int     `yaml:"qa_rounds" doc:"How often the result is reviewed; 0 leaves reviews out. Default: 3."`
 	Sandbox   string   `yaml:"sandbox" enum:"auto,full,files,off" doc:"How checks are kept apart. Default: auto, the best there is."`
 	Wrap      []string `yaml:"sandbox_command" doc:"A command that runs a check in place of the sandbox, such as a container engine's; {worktree} is filled in."`
+	Network   []string `yaml:"network" doc:"Hosts that checks may reach, such as registry.example.org, *.example.org or example.org:443. Default: none."`
 	Read      []string `yaml:"read" doc:"Further directories that checks may read."`
 	Env       []string `yaml:"env" doc:"Environment variables that checks get, by name. Default: none of yours."`
 	Cost      float64  `yaml:"cost" doc:"US dollars that a delivery may cost. Default: the project's limit."`

@@ -1,0 +1,125 @@
+package main
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/troupe-dev/troupe/mcpserver"
+	"github.com/troupe-dev/troupe/project"
+	"github.com/troupe-dev/troupe/server"
+)
+
+// A generation is a project as it is served with one configuration.
+type generation struct {
+	project *project.Project
+	web     *server.Server
+	clients *mcpserver.Server
+	// rest ends what is done by the clock, and waits for it. It may be called again.
+	rest func() error
+}
+
+// newGeneration makes a project ready to be served, and begins what it does by the clock.
+func newGeneration(ctx context.Context, opened *project.Project) (*generation, error) {
+	web, err := opened.Server(ctx)
+	if err != nil {
+		return nil, err
+	}
+	clients, err := mountMCP(ctx, opened, web)
+	if err != nil {
+		return nil, err
+	}
+	if err := mountA2A(ctx, opened, web); err != nil {
+		return nil, errors.Join(err, clients.Close())
+	}
+	rest := sync.OnceValue(beside(ctx, opened.RunSchedules, opened.RunRetention))
+	return &generation{project: opened, web: web, clients: clients, rest: rest}, nil
+}
+
+// close gives up all but the project.
+func (g *generation) close() error { return errors.Join(g.rest(), g.clients.Close()) }
+
+// lookEvery is how often is looked whether the configuration has changed.
+const lookEvery = time.Second
+
+// reload looks for changes of the configuration until ctx is done, and has each be served
+// by a generation of its own. What is under way goes on as it began. A configuration that
+// is wrong is reported, and the one before stays.
+func (p *program) reload(ctx context.Context, now *generation) (err error) {
+	asked := make(chan os.Signal, 1)
+	signal.Notify(asked, syscall.SIGHUP)
+	defer signal.Stop(asked)
+	look := time.NewTicker(lookEvery)
+	defer look.Stop()
+	var later []*generation
+	defer func() {
+		for _, g := range later {
+			err = errors.Join(err, g.close(), g.project.Close())
+		}
+	}()
+	used := configured(now.project.Dir())
+	seen := used
+	for {
+		isAsked := false
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-asked:
+			isAsked = true
+		case <-look.C:
+		}
+		before := seen
+		seen = configured(now.project.Dir())
+		if !isAsked && (seen == used || seen != before) { // whoever writes it may not be done
+			continue
+		}
+		used = seen
+		next, err := p.replace(ctx, now)
+		if err != nil {
+			p.complain(err)
+			p.tell("The configuration from before stays in use.")
+			continue
+		}
+		p.tell("%s was read again.", project.Name)
+		later, now = append(later, next), next
+	}
+}
+
+// replace has a generation with the configuration as it is now answer in place of another.
+func (p *program) replace(ctx context.Context, now *generation) (*generation, error) {
+	opened, err := project.Open(p.flags.dir, p.options())
+	if err != nil {
+		return nil, err
+	}
+	if place := opened.MovedFrom(now.project); place != "" {
+		return nil, errors.Join(errors.New(place+" in "+project.Name+" has changed: that takes a restart"), opened.Close())
+	}
+	next, err := newGeneration(ctx, opened)
+	if err != nil {
+		return nil, errors.Join(err, opened.Close())
+	}
+	if err := now.rest(); err != nil {
+		p.complain(err)
+	}
+	now.web.HandOver(next.web)
+	return next, nil
+}
+
+// configured sums up the files that the configuration is in.
+func configured(dir string) [sha256.Size]byte {
+	sum := sha256.New()
+	for _, name := range []string{project.Name, ".env", ".env.local"} {
+		data, err := os.ReadFile(filepath.Join(dir, name))
+		if err == nil {
+			sum.Write([]byte(name))
+			sum.Write(data)
+		}
+	}
+	return [sha256.Size]byte(sum.Sum(nil))
+}

@@ -1,0 +1,139 @@
+package project
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/project/internal/config"
+	"github.com/troupe-dev/troupe/server"
+)
+
+// A meter counts what each user has used today, and turns away who has used up their
+// quota. What was used is kept on the shelf: it outlives a restart, and all servers of one
+// store count together.
+type meter struct {
+	quota config.Quota
+	log   *slog.Logger
+	now   func() time.Time
+
+	shelf server.Shelf // set before the first run
+
+	mu    sync.Mutex
+	users map[string]string // by session with a run under way
+	fresh map[string]used   // not on the shelf yet, by user
+}
+
+// used is what somebody has used in a day.
+type used struct {
+	Runs   int     `json:"runs"`
+	Tokens int     `json:"tokens"`
+	Cost   float64 `json:"cost"`
+}
+
+func (u used) plus(v used) used { return used{u.Runs + v.Runs, u.Tokens + v.Tokens, u.Cost + v.Cost} }
+
+// shelfWait is how long the meter waits for its shelf.
+const shelfWait = 10 * time.Second
+
+func newMeter(quota config.Quota) *meter {
+	return &meter{quota: quota, now: time.Now, users: map[string]string{}, fresh: map[string]used{}}
+}
+
+// Note implements [observe.Sink].
+func (m *meter) Note(e *troupe.Event) {
+	switch b := e.Body.(type) {
+	case *troupe.RunStarted:
+		if e.Parent == "" {
+			m.count(e.Session, b.User, used{Runs: 1})
+		}
+	case *troupe.ModelReplied:
+		m.mu.Lock()
+		user := m.users[e.Session]
+		m.mu.Unlock()
+		m.count(e.Session, user, used{Tokens: b.Usage.Input + b.Usage.Output, Cost: b.Cost})
+	case *troupe.RunFinished, *troupe.RunFailed, *troupe.RunCancelled:
+		if e.Parent == "" {
+			m.settle(e.Session)
+		}
+	}
+}
+
+func (m *meter) count(session, user string, more used) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.users[session] = user
+	m.fresh[user] = m.fresh[user].plus(more)
+}
+
+// settle puts what the user of a session has used on the shelf.
+func (m *meter) settle(session string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	user := m.users[session]
+	delete(m.users, session)
+	fresh, ok := m.fresh[user]
+	if !ok {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), shelfWait)
+	defer cancel()
+	err := m.shelf.Change(ctx, m.place(user), func(before []byte) ([]byte, error) {
+		var kept used
+		if before != nil {
+			if err := json.Unmarshal(before, &kept); err != nil {
+				return nil, err
+			}
+		}
+		return json.Marshal(kept.plus(fresh))
+	})
+	if err != nil {
+		m.log.Warn("what was used is not kept", "err", err) // it is counted until the server ends
+		return
+	}
+	delete(m.fresh, user)
+}
+
+func (m *meter) place(user string) string {
+	return "quota/" + m.now().UTC().Format(time.DateOnly) + "/" + user
+}
+
+// admit fails for a user who has used up today's quota.
+func (m *meter) admit(ctx context.Context, user string) error {
+	m.mu.Lock()
+	sum := m.fresh[user]
+	m.mu.Unlock()
+	data, err := m.shelf.Read(ctx, m.place(user))
+	if err != nil {
+		return fmt.Errorf("what was used cannot be read: %w", err)
+	}
+	var kept used
+	if data != nil {
+		if err := json.Unmarshal(data, &kept); err != nil {
+			return err
+		}
+	}
+	sum = sum.plus(kept)
+	q := m.quota
+	switch {
+	case q.Runs > 0 && sum.Runs >= q.Runs:
+		return fmt.Errorf("today's quota of %d messages is used up; it begins anew at midnight UTC", q.Runs)
+	case q.Tokens > 0 && sum.Tokens >= q.Tokens:
+		return fmt.Errorf("today's quota of %d tokens is used up; it begins anew at midnight UTC", q.Tokens)
+	case q.Cost > 0 && sum.Cost >= q.Cost:
+		return fmt.Errorf("today's quota of $%.2f is used up; it begins anew at midnight UTC", q.Cost)
+	}
+	return nil
+}
+
+// admission is what turns users away at the server, nil where there is no quota.
+func (p *Project) admission() func(context.Context, string) error {
+	if p.meter == nil {
+		return nil
+	}
+	return p.meter.admit
+}

@@ -1,0 +1,23 @@
+// The routes that the views behind the first one need: they join those of api.js.
+
+import { api, at, fileAddress, get, once, post, query, request } from "./api.js";
+
+Object.assign(api, {
+  search: (q) => get(query("api/search", { q })),
+  call: (id, number, against) => get(query(`${at(id)}/calls/${number}`, { against })),
+  callAs: async (id, number, as) => (await request("GET", query(`${at(id)}/calls/${number}`, { as }))).text(),
+  runFlow: (name, text) => once(`api/flows/${encodeURIComponent(name)}/runs`, { text }),
+  deliveries: () => get("api/deliveries"),
+  deliver: (order) => once("api/deliveries", order),
+  files: (id) => get(at(id) + "/files"),
+  library: (filter = {}) => get(query("api/files", filter)),
+  documents: (filter = {}) => get(query("api/documents", filter)),
+  text: async (file) => (await request("GET", query(fileAddress(file), { raw: "1", version: file.version }))).text(),
+  versions: (file) => get(file.session ? query(at(file.session) + "/versions", { path: file.path }) : query("api/documents/versions", { path: file.path })),
+  edit: async (file, content, version) => (await request("PUT", file.session ? at(file.session) + "/files" : "api/documents", { path: file.path, content, version })).json(),
+  restore: (file, version) => post(file.session ? at(file.session) + "/restore" : "api/documents/restore", { path: file.path, version }),
+  zip: async (files) => (await request("POST", "api/files/zip", { files })).blob(),
+  logs: (filter) => get(query("api/logs", filter)),
+});
+
+export { api };
