@@ -22,6 +22,7 @@ type lease struct {
 	epoch, last int64
 	requests    chan troupe.SessionRequest
 	shown       string // what others were last shown
+	isShown     bool   // there is something that others are shown; for the writer alone
 }
 
 // Acquire implements [troupe.Store]. A session can be taken over from a process that
@@ -116,7 +117,7 @@ func (l *lease) Release(ctx context.Context) error {
 		return nil
 	}
 	err := l.store.writer.writeLoosely(ctx, func(w *writer) error {
-		if _, err := w.exec("DELETE FROM leases WHERE epoch = ?", l.epoch); err != nil || l.shown == "" {
+		if _, err := w.exec("DELETE FROM leases WHERE epoch = ?", l.epoch); err != nil || !l.isShown {
 			return err
 		}
 		_, err := w.exec("DELETE FROM live WHERE session = ?", l.session)
@@ -143,6 +144,7 @@ func (l *lease) Show(ctx context.Context, replies []troupe.Event) error {
 		if w.owner.leaseOn(l.session) != l {
 			return nil
 		}
+		l.isShown = true
 		_, err := w.exec("INSERT OR REPLACE INTO live (session, replies) VALUES (?, ?)", l.session, string(data))
 		return err
 	})
