@@ -35,7 +35,7 @@ func (e *VersionError) Error() string {
 // ErrNoStore reports a database in which there is no store yet.
 var ErrNoStore = errors.New("there is no store in the database yet")
 
-// known is the latest version that this program knows.
+// known returns the steps to the latest version that this program knows.
 func known() (scripts []string, err error) { return fs.Glob(migrations, "migrations/*.sql") }
 
 // version returns that of the store's schema, 0 if there is none.
