@@ -31,12 +31,12 @@ const patience = 2 * time.Minute
 // A tab shows the page to somebody who looks and clicks. It takes note of what a
 // page of ours must never do.
 type tab struct {
-	t      *testing.T
-	ctx    context.Context
-	origin string
+	t   *testing.T
+	ctx context.Context
 
-	mu    sync.Mutex
-	noted []string
+	mu     sync.Mutex
+	origin string
+	noted  []string
 }
 
 // newTab opens a tab in a profile of its own.
@@ -59,18 +59,29 @@ func newTab(t *testing.T) *tab {
 	dialogs, called := chromedp.Events(ctx, page.JavascriptDialogOpening), chromedp.Events(ctx, runtime.BindingCalled)
 	requests, thrown := chromedp.Events(ctx, network.RequestWillBeSent), chromedp.Events(ctx, runtime.ExceptionThrown)
 	watch(&watching, b, called, func(e runtime.EventBindingCalled) string { return "a script ran: " + e.Payload })
-	watch(&watching, b, thrown, func(e runtime.EventExceptionThrown) string { return "an exception: " + e.ExceptionDetails.Text })
+	watch(&watching, b, thrown, func(e runtime.EventExceptionThrown) string { return "an exception: " + textOf(&e) })
 	watch(&watching, b, dialogs, func(e page.EventJavascriptDialogOpening) string {
 		chromedp.Call(ctx, page.HandleJavaScriptDialog, page.HandleJavaScriptDialogParams{})
 		return "a dialog opened: " + e.Message
 	})
 	watch(&watching, b, requests, func(e network.EventRequestWillBeSent) string {
+		b.mu.Lock()
+		defer b.mu.Unlock()
 		if strings.HasPrefix(e.Request.URL, b.origin+"/") {
 			return ""
 		}
 		return "a request left: " + e.Request.URL
 	})
 	return b
+}
+
+// textOf says what was thrown, and where.
+func textOf(e *runtime.EventExceptionThrown) string {
+	text := e.ExceptionDetails.Text
+	if thrown := e.ExceptionDetails.Exception; thrown != nil {
+		text += " " + thrown.Description
+	}
+	return fmt.Sprintf("%s (%s:%d)", text, e.ExceptionDetails.URL, e.ExceptionDetails.LineNumber+1)
 }
 
 // watch notes what an event means, if anything.
@@ -117,7 +128,9 @@ func (b *tab) goTo(link string) {
 	if err != nil {
 		b.t.Fatal(err)
 	}
+	b.mu.Lock()
 	b.origin = u.Scheme + "://" + u.Host
+	b.mu.Unlock()
 	b.do(chromedp.Navigate(link))
 }
 

@@ -36,6 +36,7 @@ export async function request(method, path, body, headers = {}) {
       headers: body === undefined ? headers : { "Content-Type": "application/json", ...headers },
       body: body === undefined ? undefined : JSON.stringify(body),
       credentials: "same-origin",
+      keepalive: method === "DELETE", // which may be sent when the tab is left
     });
   } catch {
     const problem = new Problem(0, "Troupe cannot be reached.");

@@ -13,16 +13,17 @@ const longPaste = 4000;
 export function Composer({ agent, draft, setDraft, running, send, stop, files = [], context = null, hint = "", focus = true, editLast = null, model = null }) {
   const field = useRef(null);
   const picker = useRef(null);
-  const [chosen, setChosen] = useState(0);
+  const [picked, setPicked] = useState({ text: "", menu: false, at: 0 });
   const [closed, setClosed] = useState(false);
   const [menu, setMenu] = useState(false);
   const offers = closed ? [] : menu ? tasksOf(agent).map(asOffer) : offersFor(agent, draft.text, files);
+  // What was picked counts for what it was picked from.
+  const chosen = picked.text === draft.text && picked.menu === menu && picked.at < offers.length ? picked.at : 0;
   const coarse = matchMedia("(pointer: coarse)").matches;
   const name = agent.name || agent.id;
   useEffect(() => {
     if (focus && !coarse) field.current?.focus();
   }, []);
-  useEffect(() => setChosen(0), [draft.text, menu]);
   useLayoutEffect(() => {
     field.current.style.height = "auto";
     field.current.style.height = Math.min(field.current.scrollHeight, innerHeight * 0.4) + "px";
@@ -48,7 +49,7 @@ export function Composer({ agent, draft, setDraft, running, send, stop, files = 
     const move = { ArrowDown: 1, ArrowUp: -1 }[event.key];
     if (offers.length && move) {
       event.preventDefault();
-      setChosen((chosen + move + offers.length) % offers.length);
+      setPicked({ text: draft.text, menu, at: (chosen + move + offers.length) % offers.length });
     } else if (offers.length && (event.key === "Tab" || (event.key === "Enter" && !event.shiftKey))) {
       event.preventDefault();
       if (offers[chosen].send) setDraft((d) => ({ ...d, text: "" }));
