@@ -135,11 +135,12 @@ func (s *Server) watch(request context.Context, r *running, events iter.Seq2[tro
 		s.active.CompareAndDelete(end.session, mine)
 		close(r.events)
 	}()
-	isOnRecord := false
+	isOnRecord, isOld := false, false
 	for e, err := range events {
 		if end.session == "" && err == nil {
 			end.session = e.Session
-			isOurs = s.claim(end.session, mine) && !e.Time.Before(r.asked.Truncate(time.Millisecond))
+			isOld = e.Time.Before(r.asked.Truncate(time.Millisecond))
+			isOurs = !isOld && s.claim(end.session, mine)
 		}
 		if isOurs && err == nil {
 			s.watched(&e)
@@ -154,7 +155,7 @@ func (s *Server) watch(request context.Context, r *running, events iter.Seq2[tro
 		select {
 		case r.events <- happening{e, err}:
 		case <-request.Done():
-			if !isOurs {
+			if isOld { // to leave a run that this request has begun would be to cancel it
 				return end, false
 			}
 		}

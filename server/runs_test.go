@@ -1,0 +1,44 @@
+package server
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/troupe-dev/troupe"
+)
+
+// While a request that was sent again reads along, another begins a run in the session:
+// that goes on when its request ends.
+func TestWhoReadsAlongDoesNotStandInForWhoHasBegun(t *testing.T) {
+	w := open(t, clerk(t, echo()))
+	session := w.session()
+	event := func(at time.Time, body troupe.Body) troupe.Event {
+		return troupe.Event{Session: session, Run: "r", Step: "0", Time: at, Body: body}
+	}
+	reads := &running{events: make(chan happening), asked: time.Now()}
+	over, done := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(done)
+		w.server.watch(t.Context(), reads, func(yield func(troupe.Event, error) bool) {
+			yield(event(reads.asked.Add(-time.Minute), &troupe.RunStarted{}), nil)
+			<-over
+		})
+	}()
+	<-reads.events
+
+	request, leave := context.WithCancel(t.Context())
+	begins := &running{events: make(chan happening), asked: time.Now()}
+	goesOn := make(chan bool, 1)
+	go w.server.watch(request, begins, func(yield func(troupe.Event, error) bool) {
+		yield(event(time.Now(), &troupe.RunStarted{}), nil)
+		goesOn <- yield(event(time.Now(), &troupe.RunFinished{Stop: "answered"}), nil)
+	})
+	<-begins.events
+	leave()
+	if !<-goesOn {
+		t.Error("the run was cancelled with the request that began it")
+	}
+	close(over)
+	<-done
+}
