@@ -7,6 +7,7 @@ import (
 	"path"
 	"strings"
 	"sync"
+	"time"
 )
 
 // A Live catalog follows what changes on disk: whoever begins a conversation asks for
@@ -20,6 +21,9 @@ type Live struct {
 	current *Catalog
 	stamp   [sha256.Size]byte
 	older   []*Catalog // still in use by conversations that began with them
+	// looked is when the last look at the disk began, and looks counts them, for tests.
+	looked time.Time
+	looks  int
 }
 
 // Open finds the bundles of a project as Find does, and again whenever they have changed.
@@ -33,15 +37,24 @@ func Open(project string, c Config) (*Live, error) {
 
 // Catalog returns the catalog as it is now: the same as before if nothing has changed. It
 // looks at the project's directories for it, and reads none of their files if it need not.
-// Callers do not close it.
-func (l *Live) Catalog() (*Catalog, error) {
+// Callers that come together share a look. They do not close what they get.
+func (l *Live) Catalog() (*Catalog, error) { return l.since(time.Now()) }
+
+// since returns the catalog as it was when it was asked for, or later.
+func (l *Live) since(asked time.Time) (*Catalog, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if l.current != nil && l.looked.After(asked) {
+		return l.current, nil // somebody else has looked since
+	}
+	began := time.Now()
+	l.looks++
 	stamp, err := stampOf(l.project, l.current)
 	if err != nil {
 		return nil, err
 	}
 	if l.current != nil && stamp == l.stamp {
+		l.looked = began
 		return l.current, nil
 	}
 	fresh, err := Find(l.project, l.config)
@@ -53,7 +66,9 @@ func (l *Live) Catalog() (*Catalog, error) {
 		l.retire()
 	}
 	l.current = fresh
-	l.stamp, err = stampOf(l.project, fresh)
+	if l.stamp, err = stampOf(l.project, fresh); err == nil {
+		l.looked = began
+	}
 	return fresh, err
 }
 

@@ -88,3 +88,22 @@ func TestABrokenAgentIsListedWithTheReason(t *testing.T) {
 		t.Errorf("broken are %v", reasons)
 	}
 }
+
+// Those who wait for a look that begins after they asked are given what it finds. Whoever
+// asks later has the disk looked at again.
+func TestCallersThatComeTogetherShareALook(t *testing.T) {
+	live, err := Open(unpackTree(t, generations[0]), Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer live.Close()
+	asked := time.Now()
+	for i, want := range []int{2, 2, 3} {
+		if i == 2 {
+			asked = time.Now()
+		}
+		if _, err := live.since(asked); err != nil || live.looks != want {
+			t.Errorf("after call %d there were %d looks, not %d: %v", i+1, live.looks, want, err)
+		}
+	}
+}
