@@ -50,10 +50,7 @@ func (p *program) listAgents(project *project.Project) error {
 		}
 	}
 	if p.flags.json {
-		if list == nil {
-			list = []server.Agent{}
-		}
-		return p.writeJSON(list)
+		return p.writeJSON(listOf(list))
 	}
 	if len(list) == 0 {
 		p.tell("There are no agents here. 'troupe init' writes some to begin with.")

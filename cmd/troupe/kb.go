@@ -119,10 +119,7 @@ func (p *program) upload(ctx context.Context, base pipeline.Knowledge, files []s
 
 func (p *program) writePassages(passages []knowledge.Passage) error {
 	if p.flags.json {
-		if passages == nil {
-			passages = []knowledge.Passage{}
-		}
-		return p.writeJSON(passages)
+		return p.writeJSON(listOf(passages))
 	}
 	if len(passages) == 0 {
 		p.tell("Nothing was found.")
@@ -143,10 +140,7 @@ func (p *program) listDocuments(ctx context.Context, base *knowledge.Base) error
 		return err
 	}
 	if p.flags.json {
-		if documents == nil {
-			documents = []knowledge.Info{}
-		}
-		return p.writeJSON(documents)
+		return p.writeJSON(listOf(documents))
 	}
 	table := tabwriter.NewWriter(p.out, 0, 0, 2, ' ', 0)
 	for _, d := range documents {

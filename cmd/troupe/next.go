@@ -7,7 +7,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/troupe-dev/troupe/bundle"
 	"github.com/troupe-dev/troupe/cmd/troupe/internal/terminal"
 	"github.com/troupe-dev/troupe/project"
 )
@@ -28,10 +27,7 @@ func (p *program) showNext(project *project.Project) error {
 		return err
 	}
 	if p.flags.json {
-		if tasks == nil {
-			tasks = []bundle.Task{}
-		}
-		return p.writeJSON(tasks)
+		return p.writeJSON(listOf(tasks))
 	}
 	if len(tasks) == 0 {
 		p.tell("There is no catalogue of tasks here: BMAD has one from version 6.0 on.")

@@ -163,6 +163,14 @@ func counted(n int, thing string) string {
 // writeJSON writes one value to standard output.
 func (p *program) writeJSON(value any) error { return encodeJSON(p.out, value) }
 
+// listOf returns a list as JSON has it: one that is empty is a list all the same.
+func listOf[T any](list []T) []T {
+	if list == nil {
+		return []T{}
+	}
+	return list
+}
+
 func encodeJSON(w io.Writer, value any) error {
 	encoder := json.NewEncoder(w)
 	encoder.SetEscapeHTML(false)

@@ -47,10 +47,7 @@ func (p *program) rehearse(ctx context.Context, project *project.Project, args [
 
 func (p *program) writeRehearsal(reports []rehearse.Report) error {
 	if p.flags.json {
-		if reports == nil {
-			reports = []rehearse.Report{}
-		}
-		return p.writeJSON(reports)
+		return p.writeJSON(listOf(reports))
 	}
 	table := tabwriter.NewWriter(p.out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "AGENT\tCOMMAND\tSTEPS\tQUESTIONS\tREAD\tWRITTEN\tSTART\tEND\tUP FRONT\tRESULT")

@@ -147,10 +147,7 @@ func textOf(body troupe.Body) string {
 
 func (p *program) listHits(found []sessionHit) error {
 	if p.flags.json {
-		if found == nil {
-			found = []sessionHit{}
-		}
-		return p.writeJSON(found)
+		return p.writeJSON(listOf(found))
 	}
 	if len(found) == 0 {
 		p.tell("Nothing was found.")

@@ -209,10 +209,7 @@ func parseTime(flag, text string, now time.Time) (time.Time, error) {
 
 func (p *program) listSessions(found []outputs.Manifest) error {
 	if p.flags.json {
-		if found == nil {
-			found = []outputs.Manifest{}
-		}
-		return p.writeJSON(found)
+		return p.writeJSON(listOf(found))
 	}
 	if len(found) == 0 {
 		p.tell("There are no sessions.")

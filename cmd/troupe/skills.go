@@ -87,10 +87,7 @@ func (p *program) newSkillCommand() *cobra.Command {
 
 func (p *program) listSkills(list []skill.Skill) error {
 	if p.flags.json {
-		if list == nil {
-			list = []skill.Skill{}
-		}
-		return p.writeJSON(list)
+		return p.writeJSON(listOf(list))
 	}
 	if len(list) == 0 {
 		p.tell("There are no such skills. 'troupe skills new NAME' writes one to begin with.")
