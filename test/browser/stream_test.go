@@ -43,7 +43,7 @@ func TestWhatIsSaidWhileTheConnectionIsLostIsMissedByNobody(t *testing.T) {
 	b.picture("connection-lost")
 	a.say("two, ")
 	r.mend()
-	b.click(".strip button", "Try now")
+	b.hurries()
 	b.reads(answers, "One, two,")
 	b.lacks(".strip", "")
 	r.cut()

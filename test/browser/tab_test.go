@@ -236,6 +236,13 @@ func (b *tab) click(selector, name string) {
 	b.t.Fatalf("%s %q does not stand still", selector, name)
 }
 
+// hurries has a page that cannot reach its server try at once. It may have tried by itself
+// just before: then there is nothing to click on any more, and nobody would.
+func (b *tab) hurries() {
+	b.t.Helper()
+	value[any](b, "void find('.strip button', 'Try now')?.click()")
+}
+
 // write puts a text into a field in place of what is there.
 func (b *tab) write(selector, text string) {
 	b.t.Helper()
