@@ -263,3 +263,54 @@ func TestAJobOfAnotherDefinitionIsLeftToOthers(t *testing.T) {
 		}
 	})
 }
+
+// Somebody may go on with a session as soon as its run has ended, and the worker removes the job of
+// that run alone.
+func TestWhatIsSaidWhileAJobIsRemovedIsCarriedOut(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStage(t)
+		step := s.echo()
+		var next work.Recorded
+		s.work(t, step, func() {
+			first, err := s.runner.Submit(t.Context(), step, troupe.Input{Text: "one"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			told := make(chan error, 1)
+			s.queue.beforeRemove = func() {
+				if next.Session == "" {
+					var err error
+					next, err = s.runner.Submit(t.Context(), step, troupe.Input{Session: first.Session, Text: "two", IdempotencyKey: "2"})
+					told <- err
+				}
+			}
+			if err := <-told; err != nil {
+				t.Error(err)
+			}
+			time.Sleep(time.Minute)
+		})
+		info, _, err := s.store.Ask(t.Context(), next.Session, troupe.SessionRequest{})
+		if err != nil || info.Status != "completed" || s.calls.Load() != 2 || len(s.queue.jobs) != 0 {
+			t.Errorf("%+v, %v, %d calls, jobs left: %v", info, err, s.calls.Load(), s.queue.jobs)
+		}
+	})
+}
+
+// A run that waits for a worker is not given up for another message, whatever its key.
+func TestAnotherMessageWaitsForARunThatWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStage(t)
+		first := troupe.Input{Text: "one", IdempotencyKey: "1"}
+		run, err := s.runner.Submit(t.Context(), s.echo(), first)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.runner.Submit(t.Context(), s.echo(), troupe.Input{Session: run.Session, Text: "two", IdempotencyKey: "2"}); !errors.Is(err, troupe.ErrBusy) {
+			t.Errorf("another message: %v", err)
+		}
+		first.Session = run.Session
+		if again, err := s.runner.Submit(t.Context(), s.echo(), first); err != nil || again.Run != run.Run {
+			t.Errorf("the same one: %+v, %v", again, err)
+		}
+	})
+}
