@@ -152,17 +152,19 @@ func ways(t *testing.T) []way {
 	}
 	t.Cleanup(func() { file.Close() })
 	database := postgrestest.Start(t, "fsync=on")
-	open := func() *postgres.Store {
-		s, err := postgres.Open(t.Context(), database.Schema(), postgres.Options{})
+	open := func(address string) *postgres.Store {
+		s, err := postgres.Open(t.Context(), address, postgres.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { s.Close() })
 		return s
 	}
-	alone, dispatched := open(), open()
+	address := database.Schema()
+	// The server and the worker are processes of their own elsewhere.
+	alone, serving, dispatched := open(database.Schema()), open(address), open(address)
 	clerk := newClerk(t)
-	runner := &work.Runner{Engine: newTestEngine(t, dispatched), Recorder: work.Recorder{Store: dispatched}, Queue: dispatched}
+	runner := &work.Runner{Engine: newTestEngine(t, serving), Recorder: work.Recorder{Store: serving}, Queue: serving}
 	c := connect(t)
 	worker := (&temporal.Worker{Engine: newTestEngine(t, dispatched), Store: dispatched, Jobs: dispatched, Seize: dispatched.Seize, Step: func(context.Context, work.Job) (troupe.Step, error) {
 		return clerk, nil
