@@ -117,7 +117,7 @@ func TestAStopHoldsTheQueueAndARestartKeepsIt(t *testing.T) {
 // eventually waits for something that happens a moment after its event.
 func (w *world) eventually(holds func() bool) {
 	w.t.Helper()
-	deadline := time.Now().Add(5 * time.Second)
+	deadline := time.Now().Add(time.Minute)
 	for !holds() {
 		if time.Now().After(deadline) {
 			w.t.Fatal("it does not come to hold")
