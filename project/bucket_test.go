@@ -113,3 +113,51 @@ func TestWrongFilesAreSaid(t *testing.T) {
 		}
 	}
 }
+
+// What belongs to sessions goes along from one store to another, and back on another machine.
+func TestFilesGoAlongWithACopy(t *testing.T) {
+	address := postgrestest.Start(t).Schema()
+	const session = "00000000-0000-4000-8000-000000000001"
+	copied := func(dir, from, to string) string {
+		t.Helper()
+		if err := os.WriteFile(filepath.Join(dir, project.Name), []byte("model: rehearsal\nagents: {clerk: {instructions: You answer.}}\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		p, err := project.Open(dir, project.Options{LookupEnv: keys})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer p.Close()
+		target, err := p.OpenPlace(t.Context(), to, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer target.Close()
+		source, err := p.OpenPlace(t.Context(), from, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer source.Close()
+		if err := p.CopyFiles(t.Context(), source, target, []string{session}); err != nil {
+			t.Fatal(err)
+		}
+		return p.DataDir()
+	}
+	here, there := t.TempDir(), t.TempDir()
+	for _, name := range []string{"agent-outputs/" + session + "/sub/plan.md", "documents/prd.md"} {
+		full := filepath.Join(here, "data", filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(full), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(full, []byte("a plan"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	copied(here, "sqlite:one.db", address)
+	data := copied(there, address, "sqlite:two.db")
+	for _, name := range []string{"agent-outputs/" + session + "/sub/plan.md", "documents/prd.md"} {
+		if got, err := os.ReadFile(filepath.Join(data, filepath.FromSlash(name))); err != nil || string(got) != "a plan" {
+			t.Errorf("%s: %q, %v", name, got, err)
+		}
+	}
+}
