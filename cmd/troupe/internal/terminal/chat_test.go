@@ -318,6 +318,21 @@ func TestCtrlDLeavesAndStopsTheReply(t *testing.T) {
 	})
 }
 
+func TestQuitAndExitLeaveWithoutAskingTheModel(t *testing.T) {
+	for _, word := range []string{"/quit", " /exit "} {
+		on(t, 60, 20, func(s *session) {
+			s.answer = func(context.Context, string, func(*troupe.Event)) error {
+				t.Errorf("%s went to the model", word)
+				return nil
+			}
+			s.press(word, "<enter>")
+			if !s.hasLeft() || s.result != nil {
+				t.Errorf("%s: left %v: %v", word, s.hasLeft(), s.result)
+			}
+		})
+	}
+}
+
 func TestToolsAreShownWithTimeAndOutcome(t *testing.T) {
 	on(t, 70, 20, func(s *session) {
 		proceed := make(chan struct{})

@@ -11,6 +11,8 @@ import (
 type Meter struct {
 	Usage troupe.Usage
 	Cost  float64
+	// Context is what the latest request of the conversation's own agent held.
+	Context troupe.ContextUse
 }
 
 // Note takes an event into account.
@@ -18,12 +20,19 @@ func (m *Meter) Note(e *troupe.Event) {
 	if b, ok := e.Body.(*troupe.ModelReplied); ok {
 		m.Usage = m.Usage.Add(b.Usage)
 		m.Cost += b.Cost
+		if e.Parent == "" && b.Purpose == "" {
+			m.Context = b.Context
+		}
 	}
 }
 
-// String shows tokens, and dollars where the price is known.
+// String shows tokens, how full the model's window is where its size is known, and
+// dollars where the price is.
 func (m *Meter) String() string {
 	s := Count(m.Usage.Total()) + " tokens"
+	if m.Context.Window > 0 {
+		s += fmt.Sprintf(" · window %d %% full", 100*m.Context.Total()/m.Context.Window)
+	}
 	if m.Cost > 0 {
 		s += fmt.Sprintf(" · $%.4f", m.Cost)
 	}
