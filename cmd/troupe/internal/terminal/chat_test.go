@@ -350,7 +350,7 @@ func TestToolsAreShownWithTimeAndOutcome(t *testing.T) {
 		s.sees("⠋ read_file a.md"[4:])
 		close(proceed)
 		s.settle()
-		s.sees("› go\n  read_file a.md · 1.5 s\n  ✗ bruno: x: failed: disk full · 0 µs\n\nEnough.\n  ! not finished: turns\n\n›")
+		s.sees("› go\n  read_file a.md · 1.5 s\n  ✗ bruno: x: failed: disk full · 0 µs\n\nEnough.\n  ! not finished: The run has asked the model as often as it may.", "limits.turns.\n\n›")
 		s.seesNot("Not for you")
 	})
 }

@@ -3,8 +3,10 @@ package terminal
 import (
 	"fmt"
 	"strconv"
+	"strings"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/model/problem"
 )
 
 // A Meter adds up what a conversation uses.
@@ -37,6 +39,14 @@ func (m *Meter) String() string {
 		s += fmt.Sprintf(" · $%.4f", m.Cost)
 	}
 	return s
+}
+
+// Unfinished says why a run has ended without the whole of an answer, and what to do.
+func Unfinished(stop string) string {
+	if what := problem.OfStop(stop); what.Sentence != "" {
+		return what.String()
+	}
+	return strings.ReplaceAll(stop, "_", " ")
 }
 
 // Count shows a number with a comma at every thousand.
