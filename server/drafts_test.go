@@ -89,10 +89,15 @@ func TestADraftOutlivesItsServer(t *testing.T) {
 type hooked struct {
 	troupe.Store
 	after func()
+	err   error // instead of an answer
 }
 
 func (h *hooked) Sessions(ctx context.Context, filter troupe.SessionFilter) iter.Seq2[troupe.SessionInfo, error] {
 	return func(yield func(troupe.SessionInfo, error) bool) {
+		if h.err != nil {
+			yield(troupe.SessionInfo{}, h.err)
+			return
+		}
 		for info, err := range h.Store.Sessions(ctx, filter) {
 			if !yield(info, err) {
 				return
@@ -121,4 +126,16 @@ func TestADraftThatBeginsElsewhereIsFound(t *testing.T) {
 	if err != nil || d != nil || info.ID != session || store.after != nil {
 		t.Errorf("%+v, %v, %v", info, d, err)
 	}
+}
+
+// Whoever leaves in the middle of a request does not take a draft along.
+func TestADraftIsKeptWhereTheStoreCannotBeAsked(t *testing.T) {
+	w := open(t, clerk(t, echo()), func(c *Config) { c.Dir = t.TempDir() })
+	session := w.session()
+	w.server.config.Store = &hooked{Store: w.store, err: context.Canceled}
+	if _, _, err := w.server.find(&call{r: httptest.NewRequest("GET", "/", nil)}, session); err == nil {
+		t.Error("the store was not asked")
+	}
+	w.server.config.Store = w.store
+	w.talk(session, "first")
 }

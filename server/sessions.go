@@ -33,7 +33,9 @@ func (s *Server) find(c *call, id string) (info troupe.SessionInfo, d *draft, er
 	// and the look for its file: the store is asked once more.
 	for range 2 {
 		for info, err := range s.config.Store.Sessions(c.r.Context(), troupe.SessionFilter{ID: cmp.Or(id, "-"), User: c.user}) {
-			s.drafts.remove(d)
+			if err == nil { // a store that could not be asked does not say that it has begun
+				s.drafts.remove(d)
+			}
 			return info, nil, err
 		}
 		if d == nil {
