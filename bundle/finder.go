@@ -389,5 +389,5 @@ func (f *finder) read(name string) (string, error) {
 	if err != nil {
 		return "", problem(CodeUnreadable, f.shown(name), 1, "%v", err)
 	}
-	return content, nil
+	return textOf(content), nil
 }

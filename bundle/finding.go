@@ -67,6 +67,13 @@ func asFinding(err error, file string) Finding {
 	return Finding{Error, CodeUnreadable, file, 1, err.Error()}
 }
 
+// withAdvice is asFinding, and goes on to say what comes of it.
+func withAdvice(err error, file, what string) Finding {
+	found := asFinding(err, file)
+	found.Message += what
+	return found
+}
+
 func sortFindings(list []Finding) {
 	slices.SortStableFunc(list, func(a, b Finding) int {
 		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line))
