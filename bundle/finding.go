@@ -30,6 +30,7 @@ const (
 	CodeNoManifest   = "missing-manifest"       // a bundle directory without bundle.yaml
 	CodeNoAgent      = "no-agent"               // a file that should define an agent does not
 	CodeIncomplete   = "incomplete-agent"       // an agent without a name, or a command without a trigger
+	CodeLink         = "link-elsewhere"         // a link to a bundle that leads out of the project
 	CodeShadowed     = "shadowed-agent"         // another agent of the same name counts
 	CodeSchema       = "agent-schema"           // an agent that is written in a way of its own
 	CodeMoved        = "wrong-install-path"     // a workflow that is not where it says it is
