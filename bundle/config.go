@@ -79,8 +79,17 @@ func (b *Bundle) settings(ws *workspace.Workspace) (list []Setting, found []Find
 			set(usual.Name, usual.Value, "")
 		}
 	}
+	for i := range list { // {project-root}/{output_folder}/x, where that begins with the project itself
+		rest, ok := strings.CutPrefix(list[i].Value, projectPrefix+"{")
+		name, _, closed := strings.Cut(rest, "}")
+		if of, known := at[name]; ok && closed && known && strings.HasPrefix(list[of].Value, projectPrefix) {
+			list[i].Value = "{" + rest
+		}
+	}
 	return list, found
 }
+
+const projectPrefix = "{" + workspace.ProjectRoot + "}/"
 
 // usual are the settings that agents of an installation count on, as its installer would
 // have them: installers that nobody answers leave some out, and name them all the same in
