@@ -28,6 +28,9 @@ type Config struct {
 	// Choose takes a message that is about the model and not for the agent: it says what
 	// is to be shown and which model answers from now on. Nil takes none.
 	Choose func(ctx context.Context, text string) (said, model string, ok bool, err error)
+	// Leaves says whether a message means to leave. The agent answers it, and then the
+	// chat is over. Nil takes none for such.
+	Leaves func(text string) bool
 	// History is the file that keeps what the user said; empty keeps nothing.
 	History string
 	// Colour is whether to use any.

@@ -47,6 +47,7 @@ func on(t *testing.T, width, height int, test func(*session)) {
 				}
 				return "now " + ref, ref, ok, nil
 			},
+			Leaves:   func(text string) bool { return text == "*exit" },
 			Commands: []Command{{"*help", "Show what I can do"}, {"*decide", "Think it through"}, {"*second-opinion", "Ask Bruno"}},
 			Say: func(ctx context.Context, text string, show func(*troupe.Event)) error {
 				s.said = append(s.said, text)
@@ -331,6 +332,24 @@ func TestQuitAndExitLeaveWithoutAskingTheModel(t *testing.T) {
 			}
 		})
 	}
+}
+
+// The agent says goodbye, and then the chat is over; but not if it could not answer.
+func TestAMessageMayMeanToLeave(t *testing.T) {
+	on(t, 60, 20, func(s *session) {
+		answer := s.answer
+		s.answer = func(context.Context, string, func(*troupe.Event)) error { return errors.New("broken line") }
+		s.press("*exit", "<enter>")
+		if s.hasLeft() {
+			t.Error("it left without an answer")
+		}
+		s.answer = answer
+		s.press("hello", "<enter>", "*exit", "<enter>")
+		s.sees("You said: *exit")
+		if !s.hasLeft() || s.result != nil {
+			t.Errorf("left %v: %v", s.hasLeft(), s.result)
+		}
+	})
 }
 
 func TestToolsAreShownWithTimeAndOutcome(t *testing.T) {

@@ -15,6 +15,7 @@ var errStopped = errors.New("stopped by the user")
 
 // A turn is one message of the user and what comes of it.
 type turn struct {
+	isLast   bool // after it, the chat is over
 	cancel   context.CancelCauseFunc
 	calls    Calls
 	wait     Wait
