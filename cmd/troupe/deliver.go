@@ -380,7 +380,7 @@ func (p *program) validateSchemaCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return p.writeProblems(append(contract.Check(data), pipeline.CheckPaths(data)...))
+			return p.writeProblems(contract.Validate(data))
 		},
 	}
 }

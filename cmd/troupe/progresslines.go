@@ -166,8 +166,8 @@ func phaseLine(phase string, end *troupe.RunFinished) string {
 	}
 	decode(end.Output.Outputs["result"], &r)
 	number := func(key string) int {
-		var list []json.RawMessage
-		_ = json.Unmarshal(r.Outputs[key], &list)
+		var list pipeline.Items
+		_ = list.UnmarshalJSON(r.Outputs[key]) // one that stands without a list around it is one
 		return len(list)
 	}
 	switch {

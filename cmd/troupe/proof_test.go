@@ -74,7 +74,7 @@ func TestTheWholeStoryFromOutside(t *testing.T) {
 	if got := inRepository(t, dir, "git log --format=%s main.."+r.Branch); got != "Refuse an empty list\nSettings\nMedian\ndocs: specification of add a median\n" {
 		t.Errorf("the log is %s", got)
 	}
-	if a.formats["planning"] != "json_schema" || a.formats["qa"] != "json_schema" || a.formats["implementation"] != "" {
+	if a.formats["planning"] != "json_schema" || a.formats["qa"] != "json_schema" || a.formats["implementation"] != "json_schema" {
 		t.Errorf("JSON was asked for as %q", a.formats)
 	}
 	clone := filepath.Join(t.TempDir(), "clone")
