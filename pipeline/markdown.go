@@ -73,10 +73,17 @@ func (c *Contract) readMarkdown(text string) (Output, bool) {
 	return output, err == nil && c.fits(answer)
 }
 
-// isPlan reports whether a text is what planning is for, whatever else its headings say.
+// stepTitle is how the heading of a step of a plan begins.
+var stepTitle = regexp.MustCompile(`(?i)^\W*(step|task)\W*\d+\b`)
+
+// isPlan reports whether a text is what planning is for: its headings are steps. A list of
+// numbers alone may be anything.
 func (c *Contract) isPlan(text string) bool {
+	if c.phase != phasePlanning || !slices.ContainsFunc(sections(text), func(s section) bool { return stepTitle.MatchString(s.title) }) {
+		return false
+	}
 	plan := planFromText(text)
-	return c.phase == phasePlanning && plan.check() == nil
+	return plan.check() == nil
 }
 
 // outputNamed is the output that a title would name, and what stands after its colon.

@@ -238,3 +238,22 @@ func TestADeliveryKeepsToItsMoney(t *testing.T) {
 		t.Errorf("exit %d, %+v, %d requests, %v\n%s", code, r, a.requests(), err, &p.err)
 	}
 }
+
+// The checks of the base run while the first phases think: here they end only once the
+// second phase was asked.
+func TestTheBaselineRunsBesideTheFirstPhases(t *testing.T) {
+	a := newAgency(t)
+	asked := filepath.Join(t.TempDir(), "asked")
+	a.plays(func(phase, step, prompt string, n int) string {
+		if phase == "architecture" {
+			if err := os.WriteFile(asked, nil, 0o644); err != nil {
+				t.Error(err)
+			}
+		}
+		return goodWork(phase, step, prompt, n)
+	})
+	dir := a.repositoryOf(t, "  sandbox: off\n  checks: [{name: test, timeout: 5m, run: \"while [ ! -e '"+asked+"' ]; do sleep 0.05; done\"}]\n", map[string]string{"base.ok": "good\n"})
+	if r, code := a.deliver(t, dir, "deliver", "Make it good"); code != 0 {
+		t.Errorf("exit %d, because %q", code, r.Reasons)
+	}
+}
