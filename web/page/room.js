@@ -137,8 +137,8 @@ export function Room({ route }) {
   const model = info?.chosen || agent.model || info?.model || session.model;
   const held = session.context ? session.context.system + session.context.tools + session.context.history : 0;
   const cast = isFlow(agentID) ? castOf(app.flows.find((f) => f.name === agentID)).slice(0, 3) : [];
-  const first = delivers ? [...session.runs.values()].find((run) => !run.parent) : null;
-  const begun = first && `Delivery · began ${hour(first.started)} by ${first.user || app.me.name || "you"}`;
+  const first = delivers || cast.length > 1 ? [...session.runs.values()].find((run) => !run.parent) : null;
+  const begun = first && `${delivers ? "Delivery" : `Flow “${agent.name}”`} · began ${hour(first.started)}${delivers ? ` by ${first.user || app.me.name || "you"}` : ""}`;
   const spent = first?.most ? ` · ${cost(info?.spent ?? 0) || "$0"} of $${first.most}` : info?.spent ? ` · $${info.spent.toFixed(info.spent < 0.1 ? 4 : 2)}` : "";
   return html`
     <div class="bar"><a class="btn tool phone-only" href="#/" title="Back" aria-label="Back">${icon("arrow-left")}</a>${cast.length > 1 ? html`<span class="faces">${cast.map((id) => html`<${Face} key=${id} id=${id} name=${agentOf(id).name} size="m" />`)}</span>` : html`<${Face} id=${agentID} name=${agent.name} size="m" />`}
@@ -146,6 +146,7 @@ export function Room({ route }) {
       <nav class="tabs desk-only" aria-label="Views">${delivers && tab("delivery", "Delivery")}${tab("", "Conversation")}${flows && tab("flow", "Flow")}${tab("run", "Run")}</nav>
       ${status === "running" && route.view !== "" && html`<button type="button" class="sm" onClick=${acts.stop}>${icon("square")}Stop</button>`}
       <span class="desk-only">${!delivers && cast.length < 2 && html`<${ModelChoice} tokens=${held} model=${model} answered=${info?.model || session.model} agent=${isFlow(agentID) ? null : agent} choose=${choose} />`}</span>
+      ${delivers && session.files.size > 0 && html`<a class="btn sm desk-only" href=${api.zipOf(id)} download>${icon("archive")}Download all</a>`}
       <button type="button" class="tool" title=${`Files of this conversation (${session.files.size})`} aria-label=${`Files of this conversation (${session.files.size})`} onClick=${() => (file === undefined ? show("*") : go(talkAddress(id, route.view)))}>${icon("folder-open")}</button>
       <${More} here=${here} info=${info} route=${route} delivers=${delivers} flows=${flows} model=${model} choose=${choose} /></div>
     <div class=${"room" + (file === undefined || route.view ? " solo" : "") + (route.view === "flow" ? " graph-room" : "")} data-dropping=${dropping}
