@@ -115,7 +115,7 @@ func (p *Project) connectMCP(ctx context.Context, name string, c config.MCPServe
 func (s *stage) servedTools(ctx context.Context, patterns []string) []troupe.Tool {
 	var tools []troupe.Tool
 	for _, name := range slices.Sorted(maps.Keys(s.project.mcpServers())) {
-		if !slices.ContainsFunc(patterns, func(pattern string) bool { return mayMean(pattern, name) }) {
+		if s.project.mcpServers()[name].Off || !slices.ContainsFunc(patterns, func(pattern string) bool { return mayMean(pattern, name) }) {
 			continue
 		}
 		server, known := s.servers[name]
