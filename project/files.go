@@ -33,11 +33,18 @@ func (p *Project) withFiles(s store.Log) (store.Log, *sharedFiles) {
 	if !ok || !p.filesInStore() {
 		return s, nil
 	}
-	files := &sharedFiles{Log: s, mirror: mirror.New(shared, p.log), outputs: p.outputsDir()}
+	files := p.filesIn(shared)
+	files.Log = s
+	return files, files
+}
+
+// filesIn returns this project's folders as working copies of what blobs have.
+func (p *Project) filesIn(blobs mirror.Blobs) *sharedFiles {
+	files := &sharedFiles{mirror: mirror.New(blobs, p.log), outputs: p.outputsDir()}
 	if p.config.Documents != "in-place" && !p.documents().InPlace {
 		files.documents = filepath.Join(p.DataDir(), "documents")
 	}
-	return files, files
+	return files
 }
 
 func (f *sharedFiles) folder(session string) (space, dir string) {

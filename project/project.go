@@ -340,6 +340,9 @@ func (p *Project) openStage(ctx context.Context) (*stage, error) {
 	if err := p.checkEngine(); err != nil {
 		return nil, err
 	}
+	if _, err := p.bucket(); err != nil {
+		return nil, err
+	}
 	store, err := p.openStore(ctx)
 	if err != nil {
 		return nil, err

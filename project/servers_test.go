@@ -49,23 +49,30 @@ func launch(t *testing.T, address string, servers int) *fleet {
 		if err != nil {
 			t.Fatal(err)
 		}
-		p, err := project.Open(dir, project.Options{Model: "rehearsal"})
-		if err != nil {
-			t.Fatal(err)
-		}
-		s, err := p.Server(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		listening := httptest.NewServer(s.Handler())
-		t.Cleanup(func() { listening.CloseClientConnections(); listening.Close(); p.Close() })
-		f.urls = append(f.urls, listening.URL)
-		if f.token != "" && f.token != s.Token() {
-			t.Error("the servers have different tokens")
-		}
-		f.token = s.Token()
+		f.start(dir, project.Options{Model: "rehearsal"})
 	}
 	return f
+}
+
+// start starts the server of a project.
+func (f *fleet) start(dir string, options project.Options) {
+	t := f.t
+	t.Helper()
+	p, err := project.Open(dir, options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := p.Server(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	listening := httptest.NewServer(s.Handler())
+	t.Cleanup(func() { listening.CloseClientConnections(); listening.Close(); p.Close() })
+	f.urls = append(f.urls, listening.URL)
+	if f.token != "" && f.token != s.Token() {
+		t.Error("the servers have different tokens")
+	}
+	f.token = s.Token()
 }
 
 // send sends a request to the server whose turn it is.

@@ -28,7 +28,7 @@ func (p *Project) storeFile() string {
 // openStore opens the store for writing.
 func (p *Project) openStore(ctx context.Context) (store.Log, error) {
 	if p.sharesStore() {
-		return postgres.Open(ctx, p.config.Store, postgres.Options{})
+		return p.openShared(ctx, p.config.Store, false)
 	}
 	return sqlite.Open(ctx, p.storeFile(), sqlite.Options{})
 }
@@ -76,9 +76,9 @@ func (p *Project) OpenPlace(ctx context.Context, name string, readOnly bool) (st
 	case name == "postgres:" && !p.sharesStore():
 		return nil, errors.New("store in troupe.yaml is no PostgreSQL database: name one, as in postgres://user:password@host/database")
 	case name == "postgres:":
-		return postgres.Open(ctx, p.config.Store, postgres.Options{ReadOnly: readOnly})
+		return p.openShared(ctx, p.config.Store, readOnly)
 	case postgres.IsAddress(name):
-		return postgres.Open(ctx, name, postgres.Options{ReadOnly: readOnly})
+		return p.openShared(ctx, name, readOnly)
 	case isOwn || !isFile:
 		return nil, fmt.Errorf("%.64q is no store: name sqlite:FILE, sqlite: for this project's own file, or postgres://user:password@host/database", name)
 	}
@@ -115,5 +115,5 @@ func (p *Project) examineStore(ctx context.Context) []doctor.Check {
 	for _, problem := range d.Problems() {
 		checks = append(checks, doctor.Check{Name: name, Status: doctor.Warning, Message: problem.What, Fix: problem.Fix})
 	}
-	return checks
+	return append(checks, p.examineBucket(ctx)...)
 }

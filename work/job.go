@@ -24,7 +24,7 @@ type Job struct {
 	// Queue is the one that workers take it from: for a tenant, a provider with a quota,
 	// or machines that have a tool. Empty is the usual one.
 	Queue string `json:"queue,omitempty"`
-	// Since is when it was added.
+	// Since is when it was added, and tells it from one that was added later.
 	Since time.Time `json:"since,omitzero"`
 }
 
@@ -37,6 +37,7 @@ type Queue interface {
 	WaitingJobs(ctx context.Context, queue string, limit int) ([]Job, error)
 	// JobOf returns the job of a session, and whether there is one.
 	JobOf(ctx context.Context, session string) (Job, bool, error)
-	// RemoveJob removes the job of a session and reports whether there was one.
-	RemoveJob(ctx context.Context, session string) (bool, error)
+	// RemoveJob removes a job and reports whether it was there. One that was added to its
+	// session since stays, because it is another run's.
+	RemoveJob(ctx context.Context, job Job) (bool, error)
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"sync"
 	"testing"
+	"time"
 
 	"go.uber.org/goleak"
 
@@ -19,12 +20,17 @@ type queue struct {
 	store troupe.Store
 	mu    sync.Mutex
 	jobs  []work.Job
+	added int64
+	// beforeRemove, where set, is called before a job is removed.
+	beforeRemove func()
 }
 
 func (q *queue) AddJob(_ context.Context, job work.Job) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.jobs = slices.DeleteFunc(q.jobs, func(j work.Job) bool { return j.Session == job.Session })
+	q.added++
+	job.Since = time.Unix(q.added, 0)
 	q.jobs = append(q.jobs, job)
 	return nil
 }
@@ -51,10 +57,13 @@ func (q *queue) JobOf(_ context.Context, session string) (work.Job, bool, error)
 	return q.jobs[i], true, nil
 }
 
-func (q *queue) RemoveJob(_ context.Context, session string) (bool, error) {
+func (q *queue) RemoveJob(_ context.Context, job work.Job) (bool, error) {
+	if q.beforeRemove != nil {
+		q.beforeRemove()
+	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	before := len(q.jobs)
-	q.jobs = slices.DeleteFunc(q.jobs, func(j work.Job) bool { return j.Session == session })
+	q.jobs = slices.DeleteFunc(q.jobs, func(j work.Job) bool { return j.Session == job.Session && j.Since.Equal(job.Since) })
 	return len(q.jobs) < before, nil
 }

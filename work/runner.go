@@ -51,16 +51,51 @@ func (r *Runner) Submit(ctx context.Context, step troupe.Step, input troupe.Inpu
 }
 
 // refuseBusy fails with [troupe.ErrBusy] where a run of the session waits for a worker: it
-// is as good as under way. A request that was sent again is not refused.
+// is as good as under way. A request that was sent again is not refused, and neither is one that comes
+// when the run has ended and its worker is about to remove the job.
 func (r *Runner) refuseBusy(ctx context.Context, input troupe.Input) error {
-	if input.Session == "" || input.IdempotencyKey != "" {
+	if input.Session == "" {
 		return nil
 	}
 	_, waits, err := r.Queue.JobOf(ctx, input.Session)
-	if err == nil && waits {
-		err = fmt.Errorf("session %s: its run waits for a worker: %w", input.Session, troupe.ErrBusy)
+	if err != nil || !waits {
+		return err
 	}
-	return err
+	open := false
+	for e, err := range r.Recorder.Store.Events(ctx, input.Session, 0) {
+		if errors.Is(err, troupe.ErrNotFound) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if key := input.IdempotencyKey; key != "" && keyOf(&e) == key {
+			return nil
+		}
+		// A run that failed or was cancelled may be in the queue to be resumed.
+		if _, finished := e.Body.(*troupe.RunFinished); finished && e.Parent == "" {
+			open = false
+		} else if begins(e.Body) {
+			open = true
+		}
+	}
+	if !open {
+		return nil
+	}
+	return fmt.Errorf("session %s: its run waits for a worker: %w", input.Session, troupe.ErrBusy)
+}
+
+// keyOf is the idempotency key of the request that an event began with.
+func keyOf(e *troupe.Event) string {
+	switch b := e.Body.(type) {
+	case *troupe.RunStarted:
+		if e.Parent == "" {
+			return b.IdempotencyKey
+		}
+	case *troupe.UserSaid:
+		return b.IdempotencyKey
+	}
+	return ""
 }
 
 func digestOf(step troupe.Step) string {
@@ -153,7 +188,7 @@ func (r *Runner) Cancel(ctx context.Context, session string) error {
 		return err
 	}
 	if waited {
-		if _, err := r.Queue.RemoveJob(ctx, session); err != nil {
+		if _, err := r.Queue.RemoveJob(ctx, job); err != nil {
 			return err
 		}
 		err := r.recordCancelled(ctx, job)

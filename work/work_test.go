@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -260,6 +261,51 @@ func TestAJobOfAnotherDefinitionIsLeftToOthers(t *testing.T) {
 		s.work(t, s.echo(), func() { time.Sleep(time.Second) })
 		if len(s.queue.jobs) != 0 || s.calls.Load() != 1 {
 			t.Errorf("%d calls, jobs left: %v", s.calls.Load(), s.queue.jobs)
+		}
+	})
+}
+
+// Somebody may go on with a session as soon as its run has ended, and the worker removes the job of
+// that run alone.
+func TestWhatIsSaidWhileAJobIsRemovedIsCarriedOut(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStage(t)
+		step := s.echo()
+		first, err := s.runner.Submit(t.Context(), step, troupe.Input{Text: "one"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var once sync.Once
+		s.queue.beforeRemove = func() {
+			once.Do(func() {
+				if _, err := s.runner.Submit(t.Context(), step, troupe.Input{Session: first.Session, Text: "two", IdempotencyKey: "2"}); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		s.work(t, step, func() { time.Sleep(time.Minute) })
+		info, _, err := s.store.Ask(t.Context(), first.Session, troupe.SessionRequest{})
+		if err != nil || info.Status != "completed" || s.calls.Load() != 2 || len(s.queue.jobs) != 0 {
+			t.Errorf("%+v, %v, %d calls, jobs left: %v", info, err, s.calls.Load(), s.queue.jobs)
+		}
+	})
+}
+
+// A run that waits for a worker is not given up for another message, whatever its key.
+func TestAnotherMessageWaitsForARunThatWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStage(t)
+		first := troupe.Input{Text: "one", IdempotencyKey: "1"}
+		run, err := s.runner.Submit(t.Context(), s.echo(), first)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.runner.Submit(t.Context(), s.echo(), troupe.Input{Session: run.Session, Text: "two", IdempotencyKey: "2"}); !errors.Is(err, troupe.ErrBusy) {
+			t.Errorf("another message: %v", err)
+		}
+		first.Session = run.Session
+		if again, err := s.runner.Submit(t.Context(), s.echo(), first); err != nil || again.Run != run.Run {
+			t.Errorf("the same one: %+v, %v", again, err)
 		}
 	})
 }

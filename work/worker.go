@@ -92,7 +92,7 @@ func (w *Worker) carryOut(ctx context.Context, job Job) error {
 	if err := Perform(ctx, w.Engine, step, job.Session); err != nil {
 		return err
 	}
-	_, err = w.Queue.RemoveJob(context.WithoutCancel(ctx), job.Session)
+	_, err = w.Queue.RemoveJob(context.WithoutCancel(ctx), job)
 	return err
 }
 

@@ -30,7 +30,8 @@ func (p *program) copyStoreCommand() *cobra.Command {
 		Long: "Adds the sessions of one store to another, event by event, as they are. What is there already is left alone,\n" +
 			"so that a copy that was interrupted goes on when the command is given again. A store is sqlite:FILE, sqlite: for\n" +
 			"the file in this project's data directory, an address such as postgres://user@host/database, or postgres: for that\n" +
-			"of troupe.yaml. Files that agents saved are not in the store: the data directory has them.",
+			"of troupe.yaml. Files that agents saved and documents go along: from this project's data directory into a PostgreSQL\n" +
+			"database or its bucket, and from there into the data directory.",
 		Example: "  troupe store copy sqlite: postgres://troupe@db.example.org/troupe\n  troupe store copy postgres: sqlite:backup.db",
 		Args:    cobra.ExactArgs(2),
 		RunE: func(c *cobra.Command, args []string) error {
@@ -54,8 +55,10 @@ func (p *program) copyStore(ctx context.Context, opened *project.Project, from, 
 	}
 	defer func() { err = errors.Join(err, target.Close()) }()
 	var sessions, events, whole int
+	var ids []string
 	err = store.Copy(ctx, source, target, func(c store.Copied) {
 		sessions++
+		ids = append(ids, c.ID)
 		events += int(c.Added)
 		if c.Added == 0 {
 			whole++
@@ -64,6 +67,9 @@ func (p *program) copyStore(ctx context.Context, opened *project.Project, from, 
 			p.tell("Session %s is running: it was copied up to event %d. Copy again when it has ended.", c.ID, c.Events)
 		}
 	})
+	if err == nil {
+		err = opened.CopyFiles(ctx, source, target, ids)
+	}
 	if err != nil {
 		return err
 	}

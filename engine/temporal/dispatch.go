@@ -40,25 +40,38 @@ func (d *Dispatcher) Start(ctx context.Context, step troupe.Step, input troupe.I
 }
 
 func (d *Dispatcher) jobOf(step troupe.Step, session, user string) work.Job {
-	job := work.Job{Session: session, Step: step.Name(), User: user, Queue: d.Queue}
+	job := work.Job{Session: session, Step: step.Name(), User: user, Queue: d.Queue, Since: time.Now().UTC()}
 	if definition := step.Definition(); definition != nil {
 		job.Digest = definition.Digest()
 	}
 	return job
 }
 
-// StartJob starts the workflow of a run that is on record. Where the session has one
-// under way, that is the one.
+// StartJob starts the workflow of a run that is on record, or about to be. A workflow that the
+// session has under way is told of it: it may be about to end, with the run before.
 func (d *Dispatcher) StartJob(ctx context.Context, job work.Job) error {
-	_, err := d.Client.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
-		ID: workflowID(job.Session), TaskQueue: QueueName(job.Queue), TypedSearchAttributes: attributesOf(job),
-		WorkflowIDConflictPolicy: enumspb.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING,
-	}, runWorkflow, Run{job, d.Heartbeat})
+	var err error
+	for range startTries {
+		_, err = d.Client.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
+			ID: workflowID(job.Session), TaskQueue: QueueName(job.Queue), TypedSearchAttributes: attributesOf(job),
+			WorkflowIDConflictPolicy: enumspb.WORKFLOW_ID_CONFLICT_POLICY_FAIL, WorkflowExecutionErrorWhenAlreadyStarted: true,
+		}, runWorkflow, Run{job, d.Heartbeat})
+		if _, isUnderWay := errors.AsType[*serviceerror.WorkflowExecutionAlreadyStarted](err); !isUnderWay {
+			break
+		}
+		err = d.Client.SignalWorkflow(ctx, workflowID(job.Session), "", againSignal, Run{job, d.Heartbeat})
+		if _, hasEnded := errors.AsType[*serviceerror.NotFound](err); !hasEnded {
+			break
+		}
+	}
 	if err != nil {
 		return fmt.Errorf("start the workflow of session %s: %w", job.Session, Explain(err))
 	}
 	return nil
 }
+
+// startTries is how often a workflow may end just when it is told of another run.
+const startTries = 5
 
 // Wait returns how a session's run stands when its workflow has ended. A run that failed
 // is an outcome, too.

@@ -93,8 +93,12 @@ func (w *Worker) perform(ctx context.Context, job work.Job) (Result, error) {
 	if err := work.Check(job, step); err != nil {
 		return Result{}, temporal.NewApplicationErrorWithOptions(err.Error(), otherDefinition, temporal.ApplicationErrorOptions{NextRetryDelay: 5 * time.Second})
 	}
-	if isDropped, err := w.isDropped(ctx, job); err != nil || isDropped {
-		return Result{Session: job.Session, Status: "cancelled"}, tryAgain(err)
+	if w.Jobs != nil {
+		queued, there, err := w.Jobs.JobOf(ctx, job.Session)
+		if err != nil || !there {
+			return w.dropped(ctx, job.Session, err)
+		}
+		job.Since = queued.Since // whoever put a batch or a schedule's run on record did not know it
 	}
 	if err := w.takeOver(ctx, job.Session); err != nil {
 		return Result{}, tryAgain(err)
@@ -124,13 +128,22 @@ func causeOf(err error) error {
 	return fmt.Errorf("%T", err)
 }
 
-// isDropped reports whether a run was taken out of the queue before its turn.
-func (w *Worker) isDropped(ctx context.Context, job work.Job) (bool, error) {
-	if w.Jobs == nil {
-		return false, nil
+// dropped is what becomes of a run that is no longer in the queue: it was cancelled before its
+// turn, or is done, where a cluster was told of it twice.
+func (w *Worker) dropped(ctx context.Context, session string, err error) (Result, error) {
+	result := Result{Session: session, Status: "cancelled"}
+	if err != nil {
+		return result, tryAgain(err)
 	}
-	_, there, err := w.Jobs.JobOf(ctx, job.Session)
-	return !there, err
+	info, _, err := w.Store.Ask(ctx, session, troupe.SessionRequest{})
+	switch {
+	case errors.Is(err, troupe.ErrNotFound):
+	case err != nil:
+		return result, tryAgain(err)
+	case info.Status == "completed" || info.Status == "waiting" || info.Status == "failed":
+		result.Status = info.Status
+	}
+	return result, nil
 }
 
 // beat says to Temporal that the run goes on here, until the function is called.
@@ -242,7 +255,7 @@ func (w *Worker) outcome(ctx context.Context, job work.Job) (Result, error) {
 		return Result{}, tryAgain(err)
 	}
 	if w.Jobs != nil {
-		if _, err := w.Jobs.RemoveJob(ctx, job.Session); err != nil {
+		if _, err := w.Jobs.RemoveJob(ctx, job); err != nil {
 			return Result{}, tryAgain(err)
 		}
 	}

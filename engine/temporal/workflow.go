@@ -16,6 +16,7 @@ const (
 	runWorkflow       = "troupe.run"
 	eachWorkflow      = "troupe.each"
 	scheduledWorkflow = "troupe.scheduled"
+	againSignal       = "troupe.again"
 	performActivity   = "troupe.perform"
 	beginActivity     = "troupe.begin"
 )
@@ -45,6 +46,8 @@ const (
 	longestRun = 30 * 24 * time.Hour
 	// defaultHeartbeat is after how long a worker that is not heard of is given up.
 	defaultHeartbeat = 15 * time.Second
+	// firstRetry is after how long the next worker gets a run whose worker was given up.
+	firstRetry = 200 * time.Millisecond
 	// childrenPerPass is how many runs a batch starts before it begins a new history.
 	childrenPerPass = 500
 )
@@ -74,7 +77,7 @@ func runOptions(run Run) workflow.ActivityOptions {
 		StartToCloseTimeout: longestRun,
 		HeartbeatTimeout:    heartbeat,
 		WaitForCancellation: true, // what was cancelled has ended when the workflow has
-		RetryPolicy:         &temporal.RetryPolicy{InitialInterval: time.Second, BackoffCoefficient: 1.5, MaximumInterval: 30 * time.Second},
+		RetryPolicy:         &temporal.RetryPolicy{InitialInterval: firstRetry, BackoffCoefficient: 1.5, MaximumInterval: 30 * time.Second},
 	}
 }
 
@@ -88,10 +91,23 @@ func runJob(ctx workflow.Context, run Run) (result Result, err error) {
 	if failure != nil && !temporal.IsCanceledError(failure) {
 		result.Status = "failed"
 	}
+	if next, ok := lastSignal(ctx); ok && !next.Since.Equal(run.Since) {
+		// With a history of its own, in which nothing is cancelled.
+		return Result{}, workflow.NewContinueAsNewError(ctx, runWorkflow, next)
+	}
 	if err := workflow.UpsertTypedSearchAttributes(ctx, statusKey.ValueSet(result.Status)); err != nil {
 		return Result{}, err
 	}
 	return result, failure
+}
+
+// lastSignal returns the run that was put on record after the workflow had begun, if there
+// is one: see [Dispatcher.StartJob].
+func lastSignal(ctx workflow.Context) (next Run, ok bool) {
+	for signals := workflow.GetSignalChannel(ctx, againSignal); signals.ReceiveAsync(&next); {
+		ok = true
+	}
+	return next, ok
 }
 
 // A Batch is runs that are on record, of which so many are carried out at the same time.

@@ -54,6 +54,9 @@ func (s *signing) RoundTrip(r *http.Request) (*http.Response, error) {
 	keys.Service, keys.Region = s.service, s.region
 	signed := r.Clone(r.Context()) // a transport must not change what it gets
 	signed.Body = io.NopCloser(bytes.NewReader(body))
+	if len(body) == 0 {
+		signed.Body = http.NoBody // else it would be sent in chunks, which S3 refuses
+	}
 	signed.ContentLength = int64(len(body))
 	keys.sign(signed, body, time.Now())
 	return s.next.RoundTrip(signed)

@@ -2,6 +2,8 @@ package postgres
 
 import (
 	"context"
+	"crypto/rand"
+	"errors"
 	"fmt"
 
 	"github.com/jackc/pgx/v5"
@@ -32,17 +34,30 @@ func (s *Store) PutFile(ctx context.Context, space, path, hash string, content [
 		return fmt.Errorf("keep %s: %w", path, ErrReadOnly)
 	}
 	err := s.retrying(ctx, func(ctx context.Context) error {
-		return pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
+		name, err := s.keepElsewhere(ctx, hash, content)
+		if err != nil {
+			return err
+		}
+		var used *string // the name that it is kept under
+		err = pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
 			// Whoever removes what nobody has any more waits until the file has its place.
-			tag, err := tx.Exec(ctx, "UPDATE blobs SET made = clock_timestamp() WHERE hash = $1", hash)
-			if err == nil && tag.RowsAffected() == 0 {
-				_, err = tx.Exec(ctx, "INSERT INTO blobs (hash, content) VALUES ($1, $2) ON CONFLICT (hash) DO UPDATE SET made = clock_timestamp()", hash, content)
+			err := tx.QueryRow(ctx, "UPDATE blobs SET made = clock_timestamp() WHERE hash = $1 RETURNING name", hash).Scan(&used)
+			if errors.Is(err, pgx.ErrNoRows) {
+				inside := content
+				if name != nil {
+					inside = nil
+				}
+				err = tx.QueryRow(ctx, "INSERT INTO blobs (hash, content, name) VALUES ($1, $2, $3) ON CONFLICT (hash) DO UPDATE SET made = clock_timestamp() RETURNING name", hash, inside, name).Scan(&used)
 			}
 			if err == nil {
 				_, err = tx.Exec(ctx, "INSERT INTO files (space, path, hash) VALUES ($1, $2, $3) ON CONFLICT (space, path) DO UPDATE SET hash = $3", space, clean(path), hash)
 			}
 			return err
 		})
+		if err == nil && name != nil && (used == nil || *used != *name) {
+			err = s.blobs.Delete(ctx, *name) // somebody else was faster
+		}
+		return err
 	})
 	if err != nil {
 		return fmt.Errorf("keep %s of %s: %w", path, space, err)
@@ -50,11 +65,36 @@ func (s *Store) PutFile(ctx context.Context, space, path, hash string, content [
 	return nil
 }
 
+// keepElsewhere keeps what is in a file where the database does not, under a name of its own, unless
+// it is there. The name is nil where nothing was kept.
+func (s *Store) keepElsewhere(ctx context.Context, hash string, content []byte) (*string, error) {
+	if s.blobs == nil {
+		return nil, nil
+	}
+	var isThere bool
+	if err := s.pool.QueryRow(ctx, "SELECT EXISTS (SELECT 1 FROM blobs WHERE hash = $1 AND made > clock_timestamp() - interval '30 minutes' OR hash = $1 AND EXISTS (SELECT 1 FROM files WHERE files.hash = $1))", hash).Scan(&isThere); err != nil || isThere {
+		return nil, err
+	}
+	name := hash + "-" + rand.Text()
+	if err := s.blobs.Put(ctx, name, content); err != nil {
+		return nil, err
+	}
+	return &name, nil
+}
+
 // ReadBlob returns what is kept under a hash.
 func (s *Store) ReadBlob(ctx context.Context, hash string) (content []byte, err error) {
+	var name *string
 	err = s.retrying(ctx, func(ctx context.Context) error {
-		return s.pool.QueryRow(ctx, "SELECT content FROM blobs WHERE hash = $1", hash).Scan(&content)
+		return s.pool.QueryRow(ctx, "SELECT content, name FROM blobs WHERE hash = $1", hash).Scan(&content, &name)
 	})
+	switch {
+	case err != nil || name == nil:
+	case s.blobs == nil:
+		err = errors.New("it is in a bucket, and none is configured: set files in troupe.yaml as it was")
+	default:
+		content, err = s.blobs.Get(ctx, *name)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("read what is kept as %.16s: %w", hash, err)
 	}
@@ -72,8 +112,21 @@ func (s *Store) DropFile(ctx context.Context, space, path string) error {
 // sweepBlobs removes what no file is any more.
 func (s *Store) sweepBlobs(ctx context.Context) error {
 	_, err := s.pool.Exec(ctx, `DELETE FROM files WHERE space LIKE 'session/%' AND NOT EXISTS (SELECT 1 FROM sessions WHERE sessions.id = substr(files.space, 9))`)
-	if err == nil {
-		_, err = s.pool.Exec(ctx, `DELETE FROM blobs WHERE made < clock_timestamp() - interval '1 hour' AND NOT EXISTS (SELECT 1 FROM files WHERE files.hash = blobs.hash)`)
+	if err != nil {
+		return err
+	}
+	// What is kept elsewhere is left to those who can reach it. It is forgotten first, so that nothing
+	// is ever taken for kept that is not.
+	rows, err := s.pool.Query(ctx, `DELETE FROM blobs WHERE made < clock_timestamp() - interval '1 hour' AND (name IS NULL OR $1)
+AND NOT EXISTS (SELECT 1 FROM files WHERE files.hash = blobs.hash) RETURNING name`, s.blobs != nil)
+	if err != nil {
+		return err
+	}
+	names, err := pgx.CollectRows(rows, pgx.RowTo[*string])
+	for _, name := range names {
+		if name != nil {
+			err = errors.Join(err, s.blobs.Delete(ctx, *name))
+		}
 	}
 	return err
 }

@@ -70,9 +70,9 @@ func (s *Store) JobOf(ctx context.Context, session string) (job work.Job, there 
 }
 
 // RemoveJob implements [work.Queue].
-func (s *Store) RemoveJob(ctx context.Context, session string) (there bool, err error) {
+func (s *Store) RemoveJob(ctx context.Context, job work.Job) (there bool, err error) {
 	err = s.retrying(ctx, func(ctx context.Context) error {
-		tag, err := s.pool.Exec(ctx, "DELETE FROM jobs WHERE session = $1", session)
+		tag, err := s.pool.Exec(ctx, "DELETE FROM jobs WHERE session = $1 AND since = $2", job.Session, job.Since)
 		there = there || err == nil && tag.RowsAffected() > 0
 		return err
 	})

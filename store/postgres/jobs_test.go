@@ -53,11 +53,21 @@ func TestJobsWaitUntilTheyAreDone(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if _, there, err := other.JobOf(ctx, recorded.Session); !there || err != nil {
+	job, there, err := other.JobOf(ctx, recorded.Session)
+	if !there || err != nil {
 		t.Errorf("the job is gone: %v", err)
 	}
+	if err := server.AddJob(ctx, job); err != nil { // for what somebody said since
+		t.Fatal(err)
+	}
+	if there, err := other.RemoveJob(ctx, job); there || err != nil {
+		t.Errorf("the job of a later run was removed: %v, %v", there, err)
+	}
+	if job, _, err = other.JobOf(ctx, recorded.Session); err != nil {
+		t.Fatal(err)
+	}
 	for _, want := range []bool{true, false} {
-		if there, err := server.RemoveJob(ctx, recorded.Session); there != want || err != nil {
+		if there, err := server.RemoveJob(ctx, job); there != want || err != nil {
 			t.Errorf("removed: %v, %v", there, err)
 		}
 	}

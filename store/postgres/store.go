@@ -28,6 +28,7 @@ type Store struct {
 	readOnly bool
 	lease    time.Duration
 	patience time.Duration
+	blobs    Blobs // nil where the database has them
 
 	owner   *owner
 	notices *notices
@@ -53,6 +54,17 @@ type Options struct {
 	// Patience is how long reading and writing wait for a database that does not answer,
 	// because it is started again or another takes its place: a minute by default.
 	Patience time.Duration
+	// Blobs, where set, keep what is in files, in place of the database: see package bucket.
+	Blobs Blobs
+}
+
+// Blobs keep what is in files under names. What is there is never changed, and a name is never
+// used again.
+type Blobs interface {
+	Put(ctx context.Context, name string, content []byte) error
+	Get(ctx context.Context, name string) ([]byte, error)
+	// Delete removes what is kept under a name, if anything is.
+	Delete(ctx context.Context, name string) error
 }
 
 const (
@@ -92,7 +104,7 @@ func configure(address string, options Options) (*Store, error) {
 	params := config.ConnConfig.RuntimeParams
 	s := &Store{
 		config: config, schema: cmp.Or(params["schema"], defaultSchema), user: config.ConnConfig.User, readOnly: options.ReadOnly,
-		lease: cmp.Or(options.Lease, defaultLease), patience: cmp.Or(options.Patience, defaultPatience),
+		lease: cmp.Or(options.Lease, defaultLease), patience: cmp.Or(options.Patience, defaultPatience), blobs: options.Blobs,
 		atHand: newSessionCache(), stored: make(chan struct{}, 1),
 	}
 	if text := params["lease"]; text != "" && options.Lease == 0 {

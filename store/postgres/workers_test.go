@@ -7,10 +7,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
+	"log/slog"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"syscall"
@@ -19,49 +18,32 @@ import (
 
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/postgrestest"
+	"github.com/troupe-dev/troupe/internal/worktest"
+	"github.com/troupe-dev/troupe/work"
 )
 
 // workVariable says to the test's own program that it is a worker: the address of the
-// store, the ledger and the number of runs.
+// store and the place of its work.
 const workVariable = "TROUPE_TEST_WORK"
 
 // workLease is how long a worker that is not heard of keeps its runs.
 const workLease = time.Second
 
-// chore is a run with branches that go on at the same time. Each enters something into a
-// ledger, again and again: what must not be done twice.
-func chore(ledger string) troupe.Step {
-	type entry struct {
-		Branch, Round int
+// workIfTold makes this process a worker, if it was started as one.
+func workIfTold() {
+	told := strings.Split(os.Getenv(workVariable), "\n")
+	if len(told) != 2 {
+		return
 	}
-	enter := troupe.NewToolWithCall("enter", "Enters something into the ledger.", func(_ context.Context, call *troupe.Invocation, _ entry) (string, error) {
-		file, err := os.OpenFile(ledger, os.O_APPEND|os.O_WRONLY|os.O_CREATE, 0o600)
-		if err != nil {
-			return "", err
-		}
-		_, err = fmt.Fprintln(file, call.ID)
-		return "entered " + call.ID, errors.Join(err, file.Close())
-	})
-	return troupe.NewStep("chore", func(ctx context.Context, run *troupe.Run, in troupe.Handoff) (troupe.Handoff, error) {
-		var branches []func(context.Context, *troupe.Run) error
-		for branch := range 3 {
-			branches = append(branches, func(ctx context.Context, run *troupe.Run) error {
-				for round := range 5 {
-					_, err := run.Call(ctx, enter, entry{branch, round})
-					// Nobody knows what became of a call that was interrupted: it is not made again.
-					if failure, ok := errors.AsType[*troupe.ToolError](err); err != nil && (!ok || failure.Class != "interrupted") {
-						return err
-					}
-				}
-				return nil
-			})
-		}
-		return troupe.Handoff{Summary: "done"}, errors.Join(run.All(ctx, 3, branches...)...)
-	})
+	if err := carryOut(context.Background(), told[0], worktest.Place(told[1])); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	os.Exit(0)
 }
 
-// doRuns does runs, or goes on with them, until all have ended.
-func doRuns(ctx context.Context, address, ledger string, runs int) error {
+// carryOut does what 'troupe worker' does, until it is killed.
+func carryOut(ctx context.Context, address string, place worktest.Place) error {
 	s, err := Open(ctx, address, Options{Lease: workLease})
 	if err != nil {
 		return err
@@ -72,60 +54,17 @@ func doRuns(ctx context.Context, address, ledger string, runs int) error {
 		return err
 	}
 	defer engine.Close()
-	step := chore(ledger)
-	for left := 1; left > 0; {
-		left = 0
-		for _, n := range rand.Perm(runs) {
-			status := ""
-			for info, err := range s.Sessions(ctx, troupe.SessionFilter{ID: id(n)}) {
-				if err != nil {
-					return err
-				}
-				status = info.Status
-			}
-			events := engine.Run(ctx, step, troupe.Input{Session: id(n), Text: "go", IdempotencyKey: "once"})
-			switch status {
-			case "completed":
-				continue
-			case "running":
-				left++
-				continue
-			case "":
-			default:
-				events = engine.Resume(ctx, step, id(n))
-			}
-			left++
-			for _, err := range events {
-				if err != nil { // whoever comes next goes on with it
-					fmt.Fprintf(os.Stderr, "run %d, %s: %v\n", n, status, err)
-				}
-			}
-		}
-		wait(ctx, 20*time.Millisecond)
-	}
-	return nil
-}
-
-// workIfTold makes this process a worker, if it was started as one.
-func workIfTold() {
-	told := strings.Split(os.Getenv(workVariable), "\n")
-	if len(told) != 3 {
-		return
-	}
-	runs, _ := strconv.Atoi(told[2])
-	if err := doRuns(context.Background(), told[0], told[1], runs); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
-	os.Exit(0)
+	w := &work.Worker{Engine: engine, Queue: s, Log: slog.New(slog.NewTextHandler(os.Stderr, nil)), Step: func(_ context.Context, job work.Job) (troupe.Step, error) {
+		return place.Step(job.Step)
+	}}
+	return w.Work(ctx)
 }
 
 // A crew is workers that are killed and replaced.
 type crew struct {
 	t       *testing.T
 	address string
-	ledger  string
-	runs    int
+	place   worktest.Place
 	workers []*worker
 }
 
@@ -137,7 +76,7 @@ type worker struct {
 
 func (c *crew) hire() *worker {
 	w := &worker{Cmd: exec.Command(os.Args[0]), ended: make(chan error, 1)}
-	w.Env = append(os.Environ(), workVariable+"="+strings.Join([]string{c.address, c.ledger, strconv.Itoa(c.runs)}, "\n"))
+	w.Env = append(os.Environ(), workVariable+"="+c.address+"\n"+string(c.place))
 	w.Stderr = &w.said
 	if err := w.Start(); err != nil {
 		c.t.Fatal(err)
@@ -146,13 +85,25 @@ func (c *crew) hire() *worker {
 	return w
 }
 
-// entries returns what is in the ledger.
-func (c *crew) entries() []string {
-	data, err := os.ReadFile(c.ledger)
-	if err != nil && !errors.Is(err, os.ErrNotExist) {
-		c.t.Fatal(err)
+// replace has another worker in the place of one that has ended.
+func (c *crew) replace(i int) {
+	_ = c.workers[i].Process.Kill()
+	<-c.workers[i].ended
+	c.workers[i] = c.hire()
+}
+
+// lookAfter replaces workers that came while the database was away.
+func (c *crew) lookAfter() {
+	for i, w := range c.workers {
+		select {
+		case err := <-w.ended:
+			if !strings.Contains(w.said.String(), ErrUnreachable.Error()) {
+				c.t.Errorf("a worker ended: %v: %s", err, w.said.String())
+			}
+			c.workers[i] = c.hire()
+		default:
+		}
 	}
-	return strings.Fields(string(data))
 }
 
 // scaled returns a number of the test, or what an environment variable says instead, for
@@ -170,12 +121,14 @@ func scaled(t *testing.T, variable string, usual int) int {
 }
 
 // Three workers on one database, killed and frozen for longer than their leases last, and
-// the database killed as well: every run ends, and nothing is done twice.
+// the database killed as well: every run ends, those that ask somebody and those that change a
+// repository too, and nothing is done twice.
 func TestWorkersThatAreKilledAndFrozenLoseAndDoubleNothing(t *testing.T) {
 	server := postgrestest.Start(t)
-	c := &crew{t: t, address: server.Address("postgres"), ledger: filepath.Join(t.TempDir(), "ledger"), runs: scaled(t, "TROUPE_RUNS", 12)}
-	s := openAt(t, c.address)
-	kills := scaled(t, "TROUPE_KILLS", 9)
+	c := &crew{t: t, address: server.Address("postgres"), place: worktest.New(t)}
+	s := openAt(t, c.address, Options{Lease: workLease})
+	runs, kills := scaled(t, "TROUPE_RUNS", 12), scaled(t, "TROUPE_KILLS", 9)
+	sessions := c.submit(s, runs)
 	for range 3 {
 		c.workers = append(c.workers, c.hire())
 	}
@@ -185,86 +138,94 @@ func TestWorkersThatAreKilledAndFrozenLoseAndDoubleNothing(t *testing.T) {
 			<-w.ended
 		}
 	}()
-	perKill := max(c.runs*15/(kills+1), 1)
+	total := 0
+	for n := range runs {
+		total += worktest.EntriesOf(worktest.Kind(n))
+	}
+	var takeovers worktest.Takeovers
 	killed, frozen, crashes := 0, 0, 0
-	for done := 0; done < len(c.workers); {
-		i := rand.IntN(len(c.workers))
-		w := c.workers[i]
-		if killed < kills && len(c.entries()) >= (killed+1)*perKill {
-			killed++
-			switch killed % 4 {
-			case 0: // it wakes up when its runs are others'
-				frozen++
-				_ = w.Process.Signal(syscall.SIGSTOP)
-				time.Sleep(2 * workLease)
-				_ = w.Process.Signal(syscall.SIGCONT)
-			case 2:
-				if crashes == 0 {
-					crashes++
-					server.Kill()
-					if err := server.Run(); err != nil {
-						t.Fatal(err)
-					}
-				}
-				fallthrough
-			default:
-				_ = w.Process.Kill()
-				<-w.ended
-				c.workers[i] = c.hire()
-			}
+	for left := runs; left > 0; left = c.answer(s, sessions) {
+		c.lookAfter()
+		if killed+frozen == kills || len(c.place.Entries(t)) < total*(killed+frozen)/(kills+1) {
+			time.Sleep(10 * time.Millisecond)
+			continue
 		}
-		done = 0
-		for i, w := range c.workers {
-			select {
-			case err := <-w.ended:
-				if err != nil && !strings.Contains(w.said.String(), ErrUnreachable.Error()) {
-					t.Errorf("a worker ended: %v: %s", err, w.said.String())
-				}
-				if w.ended <- nil; err == nil {
-					done++
-				} else { // it came while the database was away
-					c.workers[i] = c.hire()
-				}
-			case <-time.After(10 * time.Millisecond):
+		var all []*exec.Cmd
+		for _, w := range c.workers {
+			all = append(all, w.Cmd)
+		}
+		i := worktest.Busiest(t, s, all)
+		process := c.workers[i].Process
+		switch n := killed + frozen; {
+		case n%4 == 3: // it wakes up when its runs are others'
+			frozen++
+			takeovers.Note(t, s, process.Pid, func() { _ = process.Signal(syscall.SIGSTOP) })
+			time.Sleep(2 * workLease)
+			_ = process.Signal(syscall.SIGCONT)
+		case n == 1:
+			crashes++
+			server.Kill()
+			if err := server.Run(); err != nil {
+				t.Fatal(err)
 			}
+			killed++
+			c.replace(i)
+		default:
+			killed++
+			takeovers.Note(t, s, process.Pid, func() { c.replace(i) })
 		}
 	}
-	c.check(s)
-	t.Logf("%d runs, %d entries; %d workers killed, %d frozen, and the database killed %d times", c.runs, len(c.entries()), killed-frozen, frozen, crashes)
+	c.place.Check(t, s, sessions)
+	for fault, err := range s.Verify(t.Context()) {
+		t.Errorf("%+v, %v", fault, err)
+	}
+	t.Logf("%d runs, %d entries; %d workers killed, %d frozen, and the database killed %d times; a lease lasts %s, %s",
+		runs, len(c.place.Entries(t)), killed, frozen, crashes, workLease, takeovers.Report(t, s))
 }
 
-// check compares the ledger with what is on record.
-func (c *crew) check(s *Store) {
-	entered := map[string]int{}
-	for _, call := range c.entries() {
-		if entered[call]++; entered[call] > 1 {
-			c.t.Errorf("%s was done twice", call)
+func (c *crew) runner(s *Store) *work.Runner {
+	return &work.Runner{Recorder: work.Recorder{Store: s}, Queue: s}
+}
+
+// submit puts runs on record.
+func (c *crew) submit(s *Store, runs int) (sessions []string) {
+	for n := range runs {
+		step, err := c.place.Step(worktest.Kind(n))
+		if err != nil {
+			c.t.Fatal(err)
 		}
+		run, err := c.runner(s).Submit(c.t.Context(), step, troupe.Input{Text: "Write a todo app."})
+		if err != nil {
+			c.t.Fatal(err)
+		}
+		sessions = append(sessions, run.Session)
 	}
-	for n := range c.runs {
-		var last troupe.Event
-		returned := 0
-		for e, err := range s.Events(c.t.Context(), id(n), 0) {
-			if err != nil {
-				c.t.Fatalf("run %d: %v", n, err)
-			}
-			if e.Seq != last.Seq+1 {
-				c.t.Errorf("run %d: event %d comes after %d", n, e.Seq, last.Seq)
-			}
-			last = e
-			if b, ok := e.Body.(*troupe.ToolReturned); ok {
-				returned++
-				call, isEntered := strings.CutPrefix(strings.Trim(b.Content, `"`), "entered ")
-				if isEntered && entered[call] != 1 {
-					c.t.Errorf("run %d: %s is on record, and in the ledger %d times", n, call, entered[call])
-				}
+	return sessions
+}
+
+// answer answers the questions of runs, and returns how many have not ended.
+func (c *crew) answer(s *Store, sessions []string) (left int) {
+	step, err := c.place.Step(worktest.Question)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	for _, session := range sessions {
+		info, _, err := s.Ask(c.t.Context(), session, troupe.SessionRequest{})
+		if err != nil {
+			c.t.Fatal(err)
+		}
+		switch info.Status {
+		case "completed":
+			continue
+		case "failed", "cancelled", "interrupted": // nobody would go on with it
+			c.t.Fatalf("session %s: %s", session, info.Status)
+		case "waiting":
+			_, err = c.runner(s).Submit(c.t.Context(), step, troupe.Input{Session: session, IdempotencyKey: "answer", Answer: &troupe.Answer{Text: "yes"}})
+			if err != nil && !errors.Is(err, troupe.ErrBusy) {
+				c.t.Fatal(err)
 			}
 		}
-		if last.Kind() != "run_finished" || returned != 15 {
-			c.t.Errorf("run %d ended with %s, after %d calls", n, last.Kind(), returned)
-		}
+		left++
 	}
-	for fault, err := range s.Verify(c.t.Context()) {
-		c.t.Errorf("%+v, %v", fault, err)
-	}
+	return left
 }

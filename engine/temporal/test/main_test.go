@@ -7,6 +7,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -34,6 +35,7 @@ var cluster struct {
 
 func TestMain(m *testing.M) {
 	workIfTold()
+	serveIfTold()
 	code := m.Run()
 	if cluster.server != nil {
 		cluster.server.Stop()
@@ -53,6 +55,9 @@ func connect(t *testing.T) client.Client {
 	})
 	return cluster.client
 }
+
+// slogTo is a log that the test shows.
+func slogTo(t *testing.T) *slog.Logger { return slog.New(slog.NewTextHandler(t.Output(), nil)) }
 
 // until waits for a condition.
 func until(t *testing.T, what string, is func() bool) {
@@ -141,11 +146,17 @@ var identity = regexp.MustCompile(`"identity": +"[^"]*"`)
 // tests are told to.
 func keep(t *testing.T, c client.Client, workflow, name string) {
 	t.Helper()
+	keepRun(t, c, workflow, "", name)
+}
+
+// keepRun is keep for one run of a workflow that is followed by others.
+func keepRun(t *testing.T, c client.Client, workflow, run, name string) {
+	t.Helper()
 	if os.Getenv("TROUPE_UPDATE") == "" {
 		return
 	}
 	var all historypb.History
-	for events := c.GetWorkflowHistory(t.Context(), workflow, "", false, 0); events.HasNext(); {
+	for events := c.GetWorkflowHistory(t.Context(), workflow, run, false, 0); events.HasNext(); {
 		event, err := events.Next()
 		if err != nil {
 			t.Fatal(err)

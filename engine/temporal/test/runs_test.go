@@ -275,3 +275,46 @@ func TestSchedulesAreTemporalsOwn(t *testing.T) {
 		t.Error("the schedule is still there")
 	}
 }
+
+// A session's next run may be put on record when the workflow of the one before has not ended:
+// then that is followed by another. To be told of the same run twice changes nothing.
+func TestAWorkflowThatIsUnderWayIsToldOfTheNextRun(t *testing.T) {
+	begun, finish := make(chan struct{}, 1), make(chan struct{})
+	slow := troupe.NewStep("slow", func(context.Context, *troupe.Run, troupe.Handoff) (troupe.Handoff, error) {
+		begun <- struct{}{}
+		<-finish
+		return troupe.Handoff{Summary: "done"}, nil
+	})
+	s := newStage(t, slow)
+	s.start(t)
+	job := work.Job{Step: "slow", Queue: s.Queue, Digest: slow.Definition().Digest(), Since: time.Now()}
+	run, err := s.Recorder.Record(t.Context(), slow, troupe.Input{Text: "go"}, func(ctx context.Context, session string) error {
+		job.Session = session
+		return s.StartJob(ctx, job)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	<-begun
+	current := func() string {
+		t.Helper()
+		found, err := s.Client.DescribeWorkflowExecution(t.Context(), "troupe-"+run.Session, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return found.GetWorkflowExecutionInfo().GetExecution().GetRunId()
+	}
+	first := current()
+	next := job
+	next.Since = job.Since.Add(time.Second)
+	for _, told := range []work.Job{job, next} {
+		if err := s.StartJob(t.Context(), told); err != nil {
+			t.Fatal(err)
+		}
+	}
+	close(finish)
+	if result, err := s.Wait(t.Context(), run.Session); err != nil || result.Status != "completed" || current() == first {
+		t.Errorf("%+v, %v, followed by another: %v", result, err, current() != first)
+	}
+	keepRun(t, s.Client, "troupe-"+run.Session, first, "again")
+}

@@ -4,12 +4,9 @@ package test
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"math/rand/v2"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"syscall"
@@ -21,65 +18,38 @@ import (
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/engine/temporal"
 	"github.com/troupe-dev/troupe/internal/postgrestest"
+	"github.com/troupe-dev/troupe/internal/worktest"
 	"github.com/troupe-dev/troupe/store/postgres"
 	"github.com/troupe-dev/troupe/work"
 )
 
 // workVariable says to the test's own program that it is a worker: the address of the
-// store, that of the cluster, the namespace and the ledger.
+// store, that of the cluster and the place of its work.
 const workVariable = "TROUPE_TEST_TEMPORAL_WORK"
 
 const (
 	// heartbeat is after how long a worker that is not heard of is given up.
 	heartbeat = 2 * time.Second
 	// workLease is longer, so that taking over does not depend on it.
-	workLease = 30 * time.Second
-	entries   = 9 // of a run
+	workLease = 5 * time.Second
+	queueName = "chores"
 )
-
-// chore is a run with branches that enter something into a ledger, which must not be done
-// twice.
-func chore(ledger string) troupe.Step {
-	enter := troupe.NewToolWithCall("enter", "Enters something into the ledger.", func(_ context.Context, call *troupe.Invocation, _ struct{ Branch, Round int }) (string, error) {
-		file, err := os.OpenFile(ledger, os.O_APPEND|os.O_WRONLY|os.O_CREATE, 0o600)
-		if err != nil {
-			return "", err
-		}
-		_, err = fmt.Fprintln(file, call.ID)
-		return "entered " + call.ID, errors.Join(err, file.Close())
-	})
-	return troupe.NewStep("chore", func(ctx context.Context, run *troupe.Run, in troupe.Handoff) (troupe.Handoff, error) {
-		var branches []func(context.Context, *troupe.Run) error
-		for branch := range 3 {
-			branches = append(branches, func(ctx context.Context, run *troupe.Run) error {
-				for round := range entries / 3 {
-					_, err := run.Call(ctx, enter, struct{ Branch, Round int }{branch, round})
-					// Nobody knows what became of a call that was interrupted: it is not made again.
-					if failure, ok := errors.AsType[*troupe.ToolError](err); err != nil && (!ok || failure.Class != "interrupted") {
-						return err
-					}
-				}
-				return nil
-			})
-		}
-		return troupe.Handoff{Summary: "done"}, errors.Join(run.All(ctx, 3, branches...)...)
-	})
-}
 
 // workIfTold makes this process a worker, if it was started as one.
 func workIfTold() {
 	told := strings.Split(os.Getenv(workVariable), "\n")
-	if len(told) != 4 {
+	if len(told) != 3 {
 		return
 	}
-	if err := doRuns(context.Background(), told[0], told[1], told[2], told[3]); err != nil {
+	if err := carryOut(context.Background(), told[0], told[1], worktest.Place(told[2])); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
 	os.Exit(0)
 }
 
-func doRuns(ctx context.Context, database, address, namespace, ledger string) error {
+// carryOut does what 'troupe-temporal worker' does, until it is killed.
+func carryOut(ctx context.Context, database, address string, place worktest.Place) error {
 	store, err := postgres.Open(ctx, database, postgres.Options{Lease: workLease})
 	if err != nil {
 		return err
@@ -88,12 +58,12 @@ func doRuns(ctx context.Context, database, address, namespace, ledger string) er
 	if err != nil {
 		return err
 	}
-	c, err := client.Dial(client.Options{HostPort: address, Namespace: namespace})
-	if err != nil {
-		return err
+	c, err := client.Dial(client.Options{HostPort: address, Logger: quiet{}})
+	for ; err != nil; c, err = client.Dial(client.Options{HostPort: address, Logger: quiet{}}) {
+		time.Sleep(100 * time.Millisecond) // it came while the cluster was away
 	}
-	w := &temporal.Worker{Engine: engine, Store: store, Seize: store.Seize, Queue: "chores", MaxParallel: 4, Step: func(context.Context, work.Job) (troupe.Step, error) {
-		return chore(ledger), nil
+	w := &temporal.Worker{Engine: engine, Store: store, Seize: store.Seize, Jobs: store, Queue: queueName, Step: func(_ context.Context, job work.Job) (troupe.Step, error) {
+		return place.Step(job.Step)
 	}}
 	if err := w.New(c).Start(); err != nil {
 		return err
@@ -112,94 +82,154 @@ func scaled(t *testing.T, variable string, usual int) int {
 	return usual
 }
 
-// Three worker processes, killed and frozen again and again: every run ends, and nothing is
-// done twice.
-func TestWorkersThatAreKilledAndFrozenLoseAndDoubleNothing(t *testing.T) {
-	c := connect(t)
-	database := postgrestest.Start(t).Address("postgres")
-	store, err := postgres.Open(t.Context(), database, postgres.Options{})
+// A siege is workers, a database and a cluster that are killed while there is work to do.
+type siege struct {
+	t        *testing.T
+	database *postgrestest.Server
+	cluster  *temporalServer
+	place    worktest.Place
+	store    *postgres.Store
+	runner   *work.Runner
+	sessions []string
+	workers  []*exec.Cmd
+}
+
+func (s *siege) hire() *exec.Cmd {
+	w := exec.Command(os.Args[0])
+	w.Env = append(os.Environ(), workVariable+"="+strings.Join([]string{s.database.Address("postgres"), s.cluster.address(), string(s.place)}, "\n"))
+	w.Stderr = os.Stderr
+	if err := w.Start(); err != nil {
+		s.t.Fatal(err)
+	}
+	return w
+}
+
+// replace has another worker in the place of one.
+func (s *siege) replace(i int) {
+	_ = s.workers[i].Process.Kill()
+	_ = s.workers[i].Wait()
+	s.workers[i] = s.hire()
+}
+
+// submit puts runs on record, as a server does that need not reach the cluster.
+func (s *siege) submit(runs int) (entries int) {
+	for n := range runs {
+		step, err := s.place.Step(worktest.Kind(n))
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		run, err := s.runner.Submit(s.t.Context(), step, troupe.Input{Text: "Write a todo app."})
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		s.sessions = append(s.sessions, run.Session)
+		entries += worktest.EntriesOf(worktest.Kind(n))
+	}
+	return entries
+}
+
+// answer answers the questions of runs, and returns how many have not ended. One that is cancelled is
+// between two workers, because the first was too late to say that it lives.
+func (s *siege) answer() (left int) {
+	step, err := s.place.Step(worktest.Question)
 	if err != nil {
+		s.t.Fatal(err)
+	}
+	for _, session := range s.sessions {
+		info, _, err := s.store.Ask(s.t.Context(), session, troupe.SessionRequest{})
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		switch info.Status {
+		case "completed":
+			continue
+		case "failed":
+			s.t.Fatalf("session %s: %s", session, info.Status)
+		case "waiting":
+			_, err = s.runner.Submit(s.t.Context(), step, troupe.Input{Session: session, IdempotencyKey: "answer", Answer: &troupe.Answer{Text: "yes"}})
+			if err != nil {
+				s.t.Logf("session %s: not answered yet: %v", session, err)
+			}
+		}
+		left++
+	}
+	return left
+}
+
+// Three worker processes, killed and frozen again and again, and the database and Temporal's own
+// server killed under them: every run ends, those that ask somebody and those that change a repository
+// too, and nothing is done twice.
+func TestWorkersThatAreKilledAndFrozenLoseAndDoubleNothing(t *testing.T) {
+	s := &siege{t: t, database: postgrestest.Start(t), cluster: startTemporal(t), place: worktest.New(t)}
+	var err error
+	if s.store, err = postgres.Open(t.Context(), s.database.Address("postgres"), postgres.Options{}); err != nil {
 		t.Fatal(err)
 	}
-	defer store.Close()
-	ledger := filepath.Join(t.TempDir(), "ledger")
+	defer s.store.Close()
+	c := s.cluster.connect()
+	until(t, "the server knows the search attributes", func() bool {
+		return temporal.Prepare(t.Context(), c, client.DefaultNamespace) == nil
+	})
+	s.runner = &work.Runner{Recorder: work.Recorder{Store: s.store}, Queue: s.store, QueueOf: func(string, troupe.Input) string { return queueName }}
 	runs, kills := scaled(t, "TROUPE_RUNS", 24), scaled(t, "TROUPE_KILLS", 6)
-	hire := func() *exec.Cmd {
-		w := exec.Command(os.Args[0])
-		w.Env = append(os.Environ(), workVariable+"="+strings.Join([]string{database, cluster.server.GetFrontendHostPort(), cluster.server.GetDefaultNamespace(), ledger}, "\n"))
-		w.Stderr = os.Stderr
-		if err := w.Start(); err != nil {
-			t.Fatal(err)
-		}
-		return w
-	}
-	var workers []*exec.Cmd
 	for range 3 {
-		workers = append(workers, hire())
+		s.workers = append(s.workers, s.hire())
 	}
+	ctx, cancel := context.WithCancel(t.Context())
+	relayed := make(chan struct{})
+	go func() {
+		defer close(relayed)
+		(&temporal.Dispatcher{Client: c, Queue: queueName, Heartbeat: heartbeat}).Relay(ctx, s.store, slogTo(t))
+	}()
 	defer func() {
-		for _, w := range workers {
+		cancel()
+		<-relayed
+		for _, w := range s.workers {
 			_ = w.Process.Kill()
 			_ = w.Wait()
 		}
 	}()
-	d := &temporal.Dispatcher{Client: c, Recorder: work.Recorder{Store: store}, Queue: "chores", Heartbeat: heartbeat}
-	var sessions []string
 	began := time.Now()
-	for range runs {
-		run, err := d.Start(t.Context(), chore(ledger), troupe.Input{Text: "go"})
-		if err != nil {
-			t.Fatal(err)
+	entries := s.submit(runs)
+	var takeovers worktest.Takeovers
+	killed, frozen, crashes := 0, 0, 0
+	for left := runs; left > 0; left = s.answer() {
+		if time.Since(began) > 20*time.Minute {
+			t.Fatalf("%d runs have not ended", left)
 		}
-		sessions = append(sessions, run.Session)
-	}
-	entered := func() []string {
-		data, err := os.ReadFile(ledger)
-		if err != nil && !errors.Is(err, os.ErrNotExist) {
-			t.Fatal(err)
-		}
-		return strings.Fields(string(data))
-	}
-	for n := range kills {
-		until(t, "runs go on", func() bool { return len(entered()) >= runs*entries*n/(kills+1) })
-		i := rand.IntN(len(workers))
-		if n%3 == 2 { // it wakes up when its runs are others'
-			_ = workers[i].Process.Signal(syscall.SIGSTOP)
-			time.Sleep(2 * heartbeat)
-			_ = workers[i].Process.Signal(syscall.SIGCONT)
+		n := killed + frozen + crashes
+		if n == kills+2 || len(s.place.Entries(t)) < entries*n/(kills+3) {
+			time.Sleep(20 * time.Millisecond)
 			continue
 		}
-		_ = workers[i].Process.Kill()
-		_ = workers[i].Wait()
-		workers[i] = hire()
-	}
-	for _, session := range sessions {
-		if result, err := d.Wait(t.Context(), session); err != nil || result.Status != "completed" {
-			t.Errorf("session %s: %+v, %v", session, result, err)
-		}
-	}
-	times := map[string]int{}
-	for _, call := range entered() {
-		if times[call]++; times[call] > 1 {
-			t.Errorf("%s was done twice", call)
-		}
-	}
-	for _, session := range sessions {
-		returned := 0
-		for e, err := range store.Events(t.Context(), session, 0) {
-			if err != nil {
+		i := worktest.Busiest(t, s.store, s.workers)
+		process := s.workers[i].Process
+		switch {
+		case n == 2:
+			crashes++
+			s.cluster.kill()
+			s.cluster.run()
+			until(t, "the cluster is there again", func() bool { _, err := c.CheckHealth(t.Context(), nil); return err == nil })
+		case n == 4:
+			crashes++
+			s.database.Kill()
+			if err := s.database.Run(); err != nil {
 				t.Fatal(err)
 			}
-			if b, ok := e.Body.(*troupe.ToolReturned); ok {
-				returned++
-				if call, ok := strings.CutPrefix(strings.Trim(b.Content, `"`), "entered "); ok && times[call] != 1 {
-					t.Errorf("%s is on record, and in the ledger %d times", call, times[call])
-				}
-			}
-		}
-		if returned != entries {
-			t.Errorf("session %s: %d calls", session, returned)
+		case n%3 == 2: // it wakes up when its runs are others'
+			frozen++
+			takeovers.Note(t, s.store, process.Pid, func() { _ = process.Signal(syscall.SIGSTOP) })
+			time.Sleep(2 * heartbeat)
+			_ = process.Signal(syscall.SIGCONT)
+		default:
+			killed++
+			takeovers.Note(t, s.store, process.Pid, func() { s.replace(i) })
 		}
 	}
-	t.Logf("%d runs, %d entries, %d kills and freezes, in %s", runs, len(entered()), kills, time.Since(began).Round(time.Millisecond))
+	s.place.Check(t, s.store, s.sessions)
+	for fault, err := range s.store.Verify(t.Context()) {
+		t.Errorf("%+v, %v", fault, err)
+	}
+	t.Logf("%d runs, %d entries in %s; %d workers killed, %d frozen, and Temporal and the database killed %d times; a heartbeat lasts %s, %s",
+		runs, len(s.place.Entries(t)), time.Since(began).Round(time.Millisecond), killed, frozen, crashes, heartbeat, takeovers.Report(t, s.store))
 }
