@@ -127,7 +127,7 @@ func (b *Bundle) open(o Options, documents workspace.Documents, values map[strin
 	}
 	all := maps.Clone(b.values)
 	maps.Copy(all, values)
-	ws, err := workspace.Open(workspace.Config{Roots: roots, Closed: o.Closed, Values: all, Limits: o.Limits, Cache: b.catalog.cache, Documents: documents})
+	ws, err := workspace.Open(workspace.Config{Roots: roots, Closed: o.Closed, Values: all, Limits: o.Limits, Cache: b.catalog.cache, Documents: documents, Buffers: o.Buffers})
 	if err != nil {
 		return nil, err
 	}

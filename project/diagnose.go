@@ -198,7 +198,7 @@ func (p *Project) examineModels(ctx context.Context) []doctor.Check {
 // HowToChooseAModel says what to do where nobody has chosen a model. An Ollama that
 // answers, though nobody has chosen it, is named.
 func (p *Project) HowToChooseAModel(ctx context.Context) string {
-	return "set a provider's key such as OPENAI_API_KEY, or model in troupe.yaml, or pass --model provider/name" + doctor.RunningOllama(ctx, &p.models)
+	return "set a provider's key such as OPENAI_API_KEY, ANTHROPIC_API_KEY or GEMINI_API_KEY, or model in troupe.yaml, or pass --model provider/name" + doctor.RunningOllama(ctx, &p.models)
 }
 
 func (p *Project) examineModel(ctx context.Context, choice models.Choice) []doctor.Check {

@@ -236,7 +236,7 @@ func chosen(model string) func(string) models.Choice {
 
 // stepWith makes the step of a name with a choice of models.
 func (s *stage) stepWith(ctx context.Context, name, session string, choose func(id string) models.Choice) (troupe.Step, error) {
-	player, err := s.findWith(ctx, name, session, choose)
+	player, err := s.findWith(ctx, name, session, casting{choose: choose})
 	if errors.Is(err, bundle.ErrNoAgent) {
 		return nil, fmt.Errorf("%.64q: %w", name, server.ErrUnknown)
 	}

@@ -33,7 +33,7 @@ func (p *program) chatCommand() *cobra.Command {
 				return usage("-m: a message is not empty")
 			}
 			if len(messages) == 0 && session == "" && p.isInteractive() {
-				if err := p.offerConfiguration(); err != nil {
+				if err := p.offerConfiguration(c.Context()); err != nil {
 					return err
 				}
 			}

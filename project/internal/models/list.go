@@ -144,6 +144,21 @@ func (c *Chooser) Of(ctx context.Context, name string) ([]Listed, error) {
 	return list, nil
 }
 
+// mostOffered is how many models of one provider are offered.
+const mostOffered = 40
+
+// Offered lists the models of the providers that could be used as things are. A server that
+// is not there offers nothing.
+func (c *Chooser) Offered(ctx context.Context) []Listed {
+	var list []Listed
+	for _, name := range c.SetUp() {
+		if of, err := c.Of(ctx, name); err == nil {
+			list = append(list, of[:min(len(of), mostOffered)]...)
+		}
+	}
+	return list
+}
+
 func (c *Chooser) listed(ctx context.Context, provider, model string) Listed {
 	l := Listed{Ref: provider + "/" + model}
 	e, err := c.Endpoint(Choice{Ref: l.Ref, From: "troupe models"})
