@@ -78,6 +78,7 @@ type agent struct {
 	out    *announcer
 
 	mu       sync.Mutex
+	can      acp.ClientCapabilities
 	projects map[string]*project.Project // by directory
 	sessions map[string]*session
 }
@@ -127,19 +128,30 @@ func (a *agent) find(id acp.SessionId) (*session, error) {
 }
 
 // Initialize implements [acp.Agent].
-func (a *agent) Initialize(context.Context, acp.InitializeRequest) (acp.InitializeResponse, error) {
+func (a *agent) Initialize(_ context.Context, r acp.InitializeRequest) (acp.InitializeResponse, error) {
+	a.mu.Lock()
+	a.can = r.ClientCapabilities
+	a.mu.Unlock()
 	return acp.InitializeResponse{
 		ProtocolVersion: acp.ProtocolVersionNumber,
 		AgentInfo:       &acp.Implementation{Name: "troupe", Title: acp.Ptr("Troupe"), Version: a.config.Version},
 		AuthMethods:     []acp.AuthMethod{},
 		AgentCapabilities: acp.AgentCapabilities{
 			LoadSession:        true,
+			McpCapabilities:    acp.McpCapabilities{Http: true},
 			PromptCapabilities: acp.PromptCapabilities{Image: true, EmbeddedContext: true},
 			SessionCapabilities: acp.SessionCapabilities{
 				Close: &acp.SessionCloseCapabilities{}, List: &acp.SessionListCapabilities{}, Resume: &acp.SessionResumeCapabilities{},
 			},
 		},
 	}, nil
+}
+
+// capabilities are what the editor can do.
+func (a *agent) capabilities() acp.ClientCapabilities {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.can
 }
 
 // Authenticate implements [acp.Agent]. Whoever starts the program may use it.
@@ -162,17 +174,12 @@ func (a *agent) NewSession(ctx context.Context, r acp.NewSessionRequest) (acp.Ne
 		return acp.NewSessionResponse{}, failure(err)
 	}
 	c.Session = newSessionID()
-	s := a.add(p, c)
-	a.warnOfServers(r.McpServers)
-	a.out.after(c.Session, func() { s.announceCommands(context.WithoutCancel(ctx)) })
-	return acp.NewSessionResponse{SessionId: acp.SessionId(c.Session), Modes: s.modes()}, nil
-}
-
-// warnOfServers says that the editor's MCP servers are not used.
-func (a *agent) warnOfServers(servers []acp.McpServer) {
-	if len(servers) > 0 {
-		a.config.Log.Warn("the editor's MCP servers are not used; mcp in "+project.Name+" names those of the project", "servers", len(servers))
+	s, err := a.add(ctx, p, c, r.McpServers)
+	if err != nil {
+		return acp.NewSessionResponse{}, failure(err)
 	}
+	a.out.after(c.Session, func() { s.announce(context.WithoutCancel(ctx)) })
+	return acp.NewSessionResponse{SessionId: acp.SessionId(c.Session), Modes: s.modes(), Models: s.models(), ConfigOptions: s.options()}, nil
 }
 
 // first is the agent or flow that a session begins with.
@@ -192,16 +199,26 @@ func (a *agent) first(p *project.Project) (string, error) {
 	return "", fmt.Errorf("there are no agents in %s; 'troupe init' writes some to begin with", p.Dir())
 }
 
-func (a *agent) add(p *project.Project, c *converse.Conversation) *session {
+// add makes a conversation one of the editor's, with what the editor brings along.
+func (a *agent) add(ctx context.Context, p *project.Project, c *converse.Conversation, servers []acp.McpServer) (*session, error) {
 	s := &session{agent: a, project: p, conversation: c, plan: newPlan(p, c.Agent), allowed: map[string]bool{}}
+	if err := s.bring(ctx, servers); err != nil {
+		s.leave()
+		return nil, err
+	}
+	s.lookForModels(ctx)
 	a.mu.Lock()
-	defer a.mu.Unlock()
+	before := a.sessions[c.Session]
 	a.sessions[c.Session] = s
-	return s
+	a.mu.Unlock()
+	if before != nil { // the editor has loaded it once more
+		before.stop()
+	}
+	return s, nil
 }
 
 // reopen makes a session of the store one of the editor's.
-func (a *agent) reopen(ctx context.Context, cwd string, id acp.SessionId) (*session, error) {
+func (a *agent) reopen(ctx context.Context, cwd string, id acp.SessionId, servers []acp.McpServer) (*session, error) {
 	p, err := a.projectOf(cwd)
 	if err != nil {
 		return nil, failure(err)
@@ -210,31 +227,34 @@ func (a *agent) reopen(ctx context.Context, cwd string, id acp.SessionId) (*sess
 	if err != nil {
 		return nil, failure(err)
 	}
-	return a.add(p, c), nil
+	s, err := a.add(ctx, p, c, servers)
+	if err != nil {
+		return nil, failure(err)
+	}
+	return s, nil
 }
 
 // LoadSession implements [acp.AgentLoader]: the editor is shown the conversation so far.
 func (a *agent) LoadSession(ctx context.Context, r acp.LoadSessionRequest) (acp.LoadSessionResponse, error) {
-	s, err := a.reopen(ctx, r.Cwd, r.SessionId)
+	s, err := a.reopen(ctx, r.Cwd, r.SessionId, r.McpServers)
 	if err != nil {
 		return acp.LoadSessionResponse{}, err
 	}
-	a.warnOfServers(r.McpServers)
 	if err := s.replay(ctx); err != nil {
 		return acp.LoadSessionResponse{}, failure(err)
 	}
-	s.announceCommands(ctx)
-	return acp.LoadSessionResponse{Modes: s.modes()}, nil
+	s.announce(ctx)
+	return acp.LoadSessionResponse{Modes: s.modes(), Models: s.models(), ConfigOptions: s.options()}, nil
 }
 
 // ResumeSession implements [acp.Agent]: as LoadSession, with nothing shown.
 func (a *agent) ResumeSession(ctx context.Context, r acp.ResumeSessionRequest) (acp.ResumeSessionResponse, error) {
-	s, err := a.reopen(ctx, r.Cwd, r.SessionId)
+	s, err := a.reopen(ctx, r.Cwd, r.SessionId, r.McpServers)
 	if err != nil {
 		return acp.ResumeSessionResponse{}, err
 	}
-	s.announceCommands(ctx)
-	return acp.ResumeSessionResponse{Modes: s.modes()}, nil
+	s.announce(ctx)
+	return acp.ResumeSessionResponse{Modes: s.modes(), Models: s.models(), ConfigOptions: s.options()}, nil
 }
 
 // CloseSession implements [acp.Agent].
@@ -307,18 +327,4 @@ func (a *agent) Cancel(_ context.Context, r acp.CancelNotification) error {
 	}
 	s.cancel()
 	return nil
-}
-
-// SetSessionMode implements [acp.Agent]: another agent has the conversation from then on.
-func (a *agent) SetSessionMode(ctx context.Context, r acp.SetSessionModeRequest) (acp.SetSessionModeResponse, error) {
-	s, err := a.find(r.SessionId)
-	if err != nil {
-		return acp.SetSessionModeResponse{}, err
-	}
-	return acp.SetSessionModeResponse{}, s.switchTo(ctx, string(r.ModeId))
-}
-
-// SetSessionConfigOption implements [acp.Agent]: there are no options.
-func (*agent) SetSessionConfigOption(context.Context, acp.SetSessionConfigOptionRequest) (acp.SetSessionConfigOptionResponse, error) {
-	return acp.SetSessionConfigOptionResponse{}, acp.NewMethodNotFound(acp.AgentMethodSessionSetConfigOption)
 }

@@ -28,6 +28,12 @@ type session struct {
 	plan         *plan
 	// allowed are the tools that the person has allowed for the whole session.
 	allowed map[string]bool
+	// extras are what the editor brought along, and complaint what is missing of it.
+	extras    *project.Extras
+	complaint string
+	// model is what the person has chosen of the choices, empty for nothing.
+	model   string
+	choices []project.Model
 
 	mu   sync.Mutex
 	quit context.CancelFunc // ends the prompt that is being answered, nil for none
@@ -59,6 +65,7 @@ func (s *session) stop() {
 	s.cancel()
 	s.prompting.Lock()
 	defer s.prompting.Unlock()
+	s.leave()
 }
 
 // begin returns the context of a prompt, which cancel ends.
@@ -114,23 +121,6 @@ func optional(text string) *string {
 	return &text
 }
 
-// switchTo has another agent or flow go on with the conversation.
-func (s *session) switchTo(ctx context.Context, name string) error {
-	s.prompting.Lock()
-	defer s.prompting.Unlock()
-	if name == s.conversation.Agent {
-		return nil
-	}
-	c, err := converse.Begin(ctx, s.project, name, "")
-	if err != nil {
-		return failure(err)
-	}
-	c.Session = s.conversation.Session
-	s.conversation, s.plan = c, newPlan(s.project, name)
-	s.announceCommands(ctx)
-	return nil
-}
-
 // commands are those of the agent that has the conversation.
 func (s *session) commands() []server.Command {
 	for _, a := range s.project.Agents() {
@@ -144,6 +134,15 @@ func (s *session) commands() []server.Command {
 // slash is what a person types for a command in the editor.
 func slash(cmd string) string {
 	return strings.Trim(strings.Join(strings.Fields(strings.TrimLeft(cmd, "*/")), "-"), "-")
+}
+
+// announce tells the editor what it cannot know of a session: its commands, and what is
+// missing of what it brought along.
+func (s *session) announce(ctx context.Context) {
+	if s.complaint != "" {
+		s.update(ctx, acp.UpdateAgentThoughtText(s.complaint+"\n"))
+	}
+	s.announceCommands(ctx)
 }
 
 // announceCommands tells the editor which commands there are.

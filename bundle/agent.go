@@ -42,6 +42,8 @@ type Options struct {
 	// Closed are places that no root opens further than they say.
 	Closed []workspace.Closed
 	Limits workspace.Limits
+	// Buffers are files as they stand in a person's editor. Nil means those on disk.
+	Buffers workspace.Buffers
 	// Events, where set, gives back the events of a session, as a store and an engine do:
 	// from them a conversation knows after a restart which workflow it is in. Without it
 	// that is kept in a directory beside the session folders.

@@ -127,7 +127,7 @@ func (b *Bundle) open(o Options, documents workspace.Documents, values map[strin
 	}
 	all := maps.Clone(b.values)
 	maps.Copy(all, values)
-	ws, err := workspace.Open(workspace.Config{Roots: roots, Closed: o.Closed, Values: all, Limits: o.Limits, Cache: b.catalog.cache, Documents: documents})
+	ws, err := workspace.Open(workspace.Config{Roots: roots, Closed: o.Closed, Values: all, Limits: o.Limits, Cache: b.catalog.cache, Documents: documents, Buffers: o.Buffers})
 	if err != nil {
 		return nil, err
 	}
@@ -174,7 +174,7 @@ func (b *Bundle) read(name string) (string, error) {
 	if err != nil {
 		return "", problem(CodeUnreadable, b.file(name), 1, "%v", err)
 	}
-	return strings.ToValidUTF8(content, "\ufffd"), nil
+	return textOf(content), nil
 }
 
 // Locate says which file a reference means, relative to the project. Test the

@@ -92,7 +92,10 @@ func (p *Project) Backup(ctx context.Context, w io.Writer) (_ Backup, err error)
 // canBackUp fails where sessions are elsewhere than in the data directory.
 func (p *Project) canBackUp() error {
 	if p.sharesStore() {
-		return errors.New("backup: the sessions are in a database that others share; save it with its own means (pg_dump), and the data directory as files")
+		return fmt.Errorf("backup: the sessions are in a PostgreSQL database, which saves itself while it is used:\n"+
+			"  pg_dump --format=custom --file=troupe.dump \"$DATABASE_URL\"     # the address that store in %s names\n"+
+			"  pg_restore --clean --if-exists --dbname=\"$DATABASE_URL\" troupe.dump\n"+
+			"then copy the data directory %s as files", Name, p.shown(p.DataDir()))
 	}
 	if file, err := filepath.Abs(p.storeFile()); err != nil || filepath.Dir(file) != filepath.Clean(p.DataDir()) {
 		return fmt.Errorf("backup: store in %s is outside of the data directory %s; only what is in there can be saved", Name, p.shown(p.DataDir()))

@@ -29,11 +29,17 @@ type player struct {
 // find makes the flow or the agent of a name, as it was when the session began
 // where there is one.
 func (s *stage) find(ctx context.Context, name, session string) (*player, error) {
-	return s.findWith(ctx, name, session, s.project.models.For)
+	return s.findWith(ctx, name, session, casting{choose: s.project.models.For})
 }
 
-// findWith is find with a choice of models of the caller's.
-func (s *stage) findWith(ctx context.Context, name, session string, choose func(id string) models.Choice) (*player, error) {
+// A casting says with what agents are made beside what the project says of them.
+type casting struct {
+	choose func(id string) models.Choice
+	extras *Extras // nil for none
+}
+
+// findWith is find with what the caller says of agents.
+func (s *stage) findWith(ctx context.Context, name, session string, c casting) (*player, error) {
 	if name == Deliver {
 		order, err := s.orderOf(ctx, session)
 		if errors.Is(err, troupe.ErrNotFound) { // the session is about to begin
@@ -50,17 +56,17 @@ func (s *stage) findWith(ctx context.Context, name, session string, choose func(
 	}
 	catalog := s.catalogOf(session)
 	if t, ok := s.project.teamNamed(catalog, name); ok {
-		step, err := s.party(ctx, catalog, t, choose)
+		step, err := s.party(ctx, catalog, t, c)
 		if err != nil {
 			return nil, err
 		}
 		return &player{Step: step}, nil
 	}
 	if _, ok := s.project.config.Flows[name]; !ok {
-		return s.agentWith(ctx, catalog, name, choose)
+		return s.agentWith(ctx, catalog, name, c)
 	}
 	step, err := s.project.maker(func(id string) (*troupe.Agent, error) {
-		player, err := s.agentWith(ctx, catalog, id, choose)
+		player, err := s.agentWith(ctx, catalog, id, c)
 		if err != nil {
 			return nil, err
 		}
@@ -82,7 +88,7 @@ type playerKey struct {
 // agent makes the agent of an id as it is now, once. Those that it invokes have the
 // model and the rights that are theirs, not its own.
 func (s *stage) agent(ctx context.Context, id string) (*player, error) {
-	return s.agentWith(ctx, s.catalogOf(""), id, s.project.models.For)
+	return s.agentWith(ctx, s.catalogOf(""), id, casting{choose: s.project.models.For})
 }
 
 // maxPinned is how many sessions are remembered for the agents they began with.
@@ -126,8 +132,8 @@ func (s *stage) isPinned(catalog *bundle.Catalog) bool {
 	return false
 }
 
-// agentWith makes the agent of an id with a model, once for each.
-func (s *stage) agentWith(ctx context.Context, catalog *bundle.Catalog, id string, choose func(id string) models.Choice) (*player, error) {
+// agentWith makes the agent of an id, once for each model and for each of the extras.
+func (s *stage) agentWith(ctx context.Context, catalog *bundle.Catalog, id string, c casting) (*player, error) {
 	var d *bundle.Definition
 	if !s.project.isPlain(id) {
 		var err error
@@ -138,9 +144,10 @@ func (s *stage) agentWith(ctx context.Context, catalog *bundle.Catalog, id strin
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	choice := choose(id)
+	choice := c.choose(id)
 	key := playerKey{catalog, id, choice.Ref}
-	if made := s.agents[key]; made != nil {
+	kept := c.extras.agents(s.agents)
+	if made := kept[key]; made != nil {
 		return made, nil
 	}
 	model, err := s.project.models.Open(choice)
@@ -150,25 +157,25 @@ func (s *stage) agentWith(ctx context.Context, catalog *bundle.Catalog, id strin
 	s.rehearses = s.rehearses || model.From == ""
 	made := &player{definition: d, model: model}
 	if d == nil {
-		made.agent, err = s.plainAgent(ctx, id, model)
+		made.agent, err = s.plainAgent(ctx, id, model, c.extras)
 	} else {
-		made.agent, err = s.bundleAgent(ctx, catalog, id, model)
+		made.agent, err = s.bundleAgent(ctx, catalog, id, model, c.extras)
 	}
 	if err != nil {
 		return nil, err
 	}
 	made.Step = made.agent
-	s.agents[key] = made
+	kept[key] = made
 	return made, nil
 }
 
 // bundleAgent makes an agent of a bundle.
-func (s *stage) bundleAgent(ctx context.Context, catalog *bundle.Catalog, id string, model models.Opened) (*troupe.Agent, error) {
+func (s *stage) bundleAgent(ctx context.Context, catalog *bundle.Catalog, id string, model models.Opened, extras *Extras) (*troupe.Agent, error) {
 	options := s.project.optionsOf(id)
 	options.Model, options.Price, options.Window = model.Model, model.Price, model.Window
 	options.Events = s.engine.Events
 	options.Invoke = func(id string) (troupe.Step, error) {
-		other, err := s.agentWith(context.Background(), catalog, id, s.project.models.For)
+		other, err := s.agentWith(context.Background(), catalog, id, casting{s.project.models.For, extras})
 		if err != nil {
 			return nil, err
 		}
@@ -177,12 +184,13 @@ func (s *stage) bundleAgent(ctx context.Context, catalog *bundle.Catalog, id str
 	if err := s.equip(ctx, catalog, id, &options); err != nil {
 		return nil, err
 	}
+	extras.equip(&options)
 	return catalog.Agent(id, options)
 }
 
 // plainAgent makes an agent that is described in troupe.yaml alone.
-func (s *stage) plainAgent(ctx context.Context, id string, model models.Opened) (*troupe.Agent, error) {
-	tools, err := s.toolsOf(ctx, id)
+func (s *stage) plainAgent(ctx context.Context, id string, model models.Opened, extras *Extras) (*troupe.Agent, error) {
+	tools, err := s.toolsOf(ctx, id, extras)
 	if err != nil {
 		return nil, err
 	}

@@ -129,7 +129,16 @@ func (p *Project) examineAgents() []doctor.Check {
 	catalog := bundles.Last()
 	definitions, findings := catalog.Definitions()
 	check := doctor.Check{Name: "agents", Status: doctor.OK, Message: counted(len(definitions), "agent") + " in " + counted(len(catalog.Bundles()), "bundle")}
-	if len(definitions) == 0 {
+	plain := 0
+	for id := range p.config.Agents {
+		if p.isPlain(id) {
+			plain++
+		}
+	}
+	if plain > 0 {
+		check.Message += ", and " + strconv.Itoa(plain) + " in " + config.Name
+	}
+	if len(definitions)+plain == 0 {
 		check.Status, check.Fix = doctor.Warning, "'troupe init' writes some to begin with"
 	}
 	checks := []doctor.Check{check}
@@ -189,7 +198,7 @@ func (p *Project) examineModels(ctx context.Context) []doctor.Check {
 // HowToChooseAModel says what to do where nobody has chosen a model. An Ollama that
 // answers, though nobody has chosen it, is named.
 func (p *Project) HowToChooseAModel(ctx context.Context) string {
-	return "set a provider's key such as OPENAI_API_KEY, or model in troupe.yaml, or pass --model provider/name" + doctor.RunningOllama(ctx, &p.models)
+	return "set a provider's key such as OPENAI_API_KEY, ANTHROPIC_API_KEY or GEMINI_API_KEY, or model in troupe.yaml, or pass --model provider/name" + doctor.RunningOllama(ctx, &p.models)
 }
 
 func (p *Project) examineModel(ctx context.Context, choice models.Choice) []doctor.Check {
@@ -201,6 +210,9 @@ func (p *Project) examineModel(ctx context.Context, choice models.Choice) []doct
 			check.Message = opened.Ref + ", chosen by " + choice.From + doctor.Describe(opened.Facts)
 			_, endpoint.Model, _ = strings.Cut(opened.Ref, "/")
 		}
+		if slices.Contains(opened.Can, models.NoTools) {
+			check.Status, check.Message, check.Fix = doctor.Warning, check.Message+"; it cannot call tools", "agents that have tools need another model"
+		}
 		if opened.Warning != "" {
 			check.Status, check.Message, check.Fix = doctor.Warning, check.Message+"; "+opened.Warning, "agents need at least 8192 tokens"
 		}
@@ -209,6 +221,9 @@ func (p *Project) examineModel(ctx context.Context, choice models.Choice) []doct
 		check.Status, check.Message, check.Fix = doctor.Broken, err.Error(), "choose a model as provider/name"
 		if missing, ok := errors.AsType[*models.MissingKey](err); ok {
 			check.Fix = "set " + missing.Variable + ", in the environment or in .env"
+		}
+		if refusal, ok := errors.AsType[*models.Refusal](err); ok {
+			check.Message, check.Fix = fmt.Sprintf("%s, chosen by %s: %s", choice.Ref, choice.From, refusal.Why), refusal.Fix
 		}
 		return []doctor.Check{check}
 	}

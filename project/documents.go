@@ -307,6 +307,42 @@ func (s *library) Write(ctx context.Context, user, name string, content []byte) 
 	if entry, err := ws.Stat(loc); err != nil || entry.IsDir {
 		return server.Version{}, errNoDocument
 	}
+	return s.put(ctx, ws, user, name, content)
+}
+
+// Add implements [server.Documents]: the file goes where agents keep their documents. One
+// that is called so already gets a version.
+func (s *library) Add(ctx context.Context, user, name string, content []byte) (string, server.Version, error) {
+	s.writing.Lock()
+	defer s.writing.Unlock()
+	p := s.stage.project
+	if name != path.Base(path.Clean(name)) || strings.HasPrefix(name, ".") || strings.ContainsAny(name, "{}\\") {
+		return "", server.Version{}, fmt.Errorf("a file cannot be called %.100q here", name)
+	}
+	folders := p.documentFolders()
+	if len(folders) == 0 && p.documents().InPlace {
+		return "", server.Version{}, errors.New("no agent of this project names a folder for documents")
+	}
+	if len(folders) > 0 {
+		name = path.Join(folders[0], name)
+	}
+	if err := os.MkdirAll(p.documents().DirOf(p.ownerOf(user)), 0o755); err != nil {
+		return "", server.Version{}, err
+	}
+	ws, err := s.open(user)
+	if err != nil {
+		return "", server.Version{}, err
+	}
+	defer ws.Close()
+	if _, err := s.place(ws, name); err != nil {
+		return "", server.Version{}, err
+	}
+	made, err := s.put(ctx, ws, user, name, content)
+	return name, made, err
+}
+
+// put writes a version of a document, and notes who did.
+func (s *library) put(ctx context.Context, ws *workspace.Workspace, user, name string, content []byte) (server.Version, error) {
 	target, _, err := ws.ResolveOutput("{" + workspace.ProjectRoot + "}/" + path.Clean(name))
 	if err != nil {
 		return server.Version{}, err

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/model/rehearsal"
 	"github.com/troupe-dev/troupe/project/internal/models"
 )
 
@@ -101,13 +102,25 @@ func (p *Project) Providers() []Provider {
 // StepUsing is [Project.StepIn] with another model for all agents of the step, as
 // provider/name or rehearsal.
 func (p *Project) StepUsing(ctx context.Context, name, session, model string) (troupe.Step, error) {
-	s, err := p.stage(ctx)
-	if err != nil {
-		return nil, err
+	return p.StepWith(ctx, name, session, model, nil)
+}
+
+// ModelChoices lists the models that a person may choose from: those that agents use,
+// those that the providers which are set up have, and rehearsal. Servers that do not answer
+// soon offer nothing.
+func (p *Project) ModelChoices(ctx context.Context) []Model {
+	ctx, cancel := context.WithTimeout(ctx, askWithin)
+	defer cancel()
+	list := p.Models(ctx)
+	known := map[string]bool{}
+	for _, m := range list {
+		known[m.Ref] = true
 	}
-	made, err := s.findWith(ctx, name, session, func(string) models.Choice { return models.Choice{Ref: model, From: "/model"} })
-	if err != nil {
-		return nil, err
+	for _, m := range append(p.models.Offered(ctx), models.Listed{Ref: rehearsal.Name}) {
+		if !known[m.Ref] && m.Problem == "" {
+			known[m.Ref] = true
+			list = append(list, Model(m))
+		}
 	}
-	return made.Step, nil
+	return list
 }

@@ -22,6 +22,9 @@ type meter struct {
 	now   func() time.Time
 
 	shelf server.Shelf // set before the first run
+	// owner says whose session it is, of a run that began in another process. It is set
+	// before the first run.
+	owner func(session string) (user string, err error)
 
 	mu    sync.Mutex
 	users map[string]string // by session with a run under way
@@ -52,15 +55,27 @@ func (m *meter) Note(e *troupe.Event) {
 			m.count(e.Session, b.User, used{Runs: 1})
 		}
 	case *troupe.ModelReplied:
-		m.mu.Lock()
-		user := m.users[e.Session]
-		m.mu.Unlock()
-		m.count(e.Session, user, used{Tokens: b.Usage.Input + b.Usage.Output, Cost: b.Cost})
+		m.count(e.Session, m.userOf(e.Session), used{Tokens: b.Usage.Input + b.Usage.Output, Cost: b.Cost})
 	case *troupe.RunFinished, *troupe.RunFailed, *troupe.RunCancelled:
 		if e.Parent == "" {
 			m.settle(e.Session)
 		}
 	}
+}
+
+// userOf says who uses a session. A run that is resumed has begun before anybody counted.
+func (m *meter) userOf(session string) string {
+	m.mu.Lock()
+	user, known := m.users[session]
+	m.mu.Unlock()
+	if known {
+		return user
+	}
+	user, err := m.owner(session)
+	if err != nil {
+		m.log.Warn("it is not known who uses a session; nobody's quota is charged", "session", session, "err", err)
+	}
+	return user
 }
 
 func (m *meter) count(session, user string, more used) {
@@ -128,6 +143,16 @@ func (m *meter) admit(ctx context.Context, user string) error {
 		return fmt.Errorf("today's quota of $%.2f is used up; it begins anew at midnight UTC", q.Cost)
 	}
 	return nil
+}
+
+// ownerOf says whose a session is.
+func (s *stage) ownerOf(session string) (string, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), shelfWait)
+	defer cancel()
+	for info, err := range s.engine.Sessions(ctx, troupe.SessionFilter{ID: session, Limit: 1}) {
+		return info.User, err
+	}
+	return "", fmt.Errorf("session %s: %w", session, troupe.ErrNotFound)
 }
 
 // admission is what turns users away at the server, nil where there is no quota.

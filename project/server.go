@@ -25,6 +25,9 @@ import (
 	"github.com/troupe-dev/troupe/workspace"
 )
 
+// usualTries is how often the engine tries a model call where nobody says.
+const usualTries = 4
+
 // usualAddress is where the server listens where nobody says.
 const usualAddress = "127.0.0.1:7717"
 
@@ -64,6 +67,7 @@ func (p *Project) Server(ctx context.Context) (*server.Server, error) {
 		Dir: filepath.Join(p.DataDir(), "page"), Shelf: s.shelf(), Version: builtVersion(), Models: settings, Settings: settings, Skills: p.listSkills, Instructions: p.instructions, Made: s.readMade,
 		Explain: p.ExplainOptions(), Deliveries: deliveries{s},
 		Documents: newLibrary(s), ToolServers: &toolServers{stage: s}, UserName: p.userName(),
+		SignOut: way.signOut(), ModelTries: cmp.Or(p.config.Limits.ModelTries, usualTries), AddPerson: settings.addPerson, AddExamples: settings.addExamples,
 		Greeter: func(agent string) (troupe.Input, bool) {
 			text, ok := p.Opening(agent)
 			return troupe.Input{Text: text, Hidden: true}, ok
@@ -232,7 +236,7 @@ func chosen(model string) func(string) models.Choice {
 
 // stepWith makes the step of a name with a choice of models.
 func (s *stage) stepWith(ctx context.Context, name, session string, choose func(id string) models.Choice) (troupe.Step, error) {
-	player, err := s.findWith(ctx, name, session, choose)
+	player, err := s.findWith(ctx, name, session, casting{choose: choose})
 	if errors.Is(err, bundle.ErrNoAgent) {
 		return nil, fmt.Errorf("%.64q: %w", name, server.ErrUnknown)
 	}

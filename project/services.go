@@ -95,6 +95,14 @@ func (p *Project) ConnectMCP(ctx context.Context, name string) (*mcp.Server, err
 }
 
 func (p *Project) connectMCP(ctx context.Context, name string, c config.MCPServer) (*mcp.Server, error) {
+	server, err := p.mcpConfig(name, c)
+	if err != nil {
+		return nil, err
+	}
+	return mcp.Connect(ctx, server)
+}
+
+func (p *Project) mcpConfig(name string, c config.MCPServer) (mcp.Config, error) {
 	server := mcp.Config{
 		Name: name, Command: c.Command, Args: c.Args, Env: c.Env, Dir: p.dir, URL: c.URL, Headers: c.Headers,
 		Pins: p.pinsFile(), CallTimeout: c.Timeout, Logger: p.log,
@@ -102,12 +110,12 @@ func (p *Project) connectMCP(ctx context.Context, name string, c config.MCPServe
 	if c.URL != "" {
 		client, err := p.client(c.URL)
 		if err != nil {
-			return nil, err
+			return mcp.Config{}, err
 		}
 		client.Timeout = 0 // streams stay open
 		server.HTTPClient = client
 	}
-	return mcp.Connect(ctx, server)
+	return server, nil
 }
 
 // servedTools returns the tools of the MCP servers that a pattern may mean. A
@@ -115,7 +123,7 @@ func (p *Project) connectMCP(ctx context.Context, name string, c config.MCPServe
 func (s *stage) servedTools(ctx context.Context, patterns []string) []troupe.Tool {
 	var tools []troupe.Tool
 	for _, name := range slices.Sorted(maps.Keys(s.project.mcpServers())) {
-		if !slices.ContainsFunc(patterns, func(pattern string) bool { return mayMean(pattern, name) }) {
+		if s.project.mcpServers()[name].Off || !slices.ContainsFunc(patterns, func(pattern string) bool { return mayMean(pattern, name) }) {
 			continue
 		}
 		server, known := s.servers[name]

@@ -142,8 +142,6 @@ const (
 	// knownFor how long that holds.
 	askWithin = 2 * time.Second
 	knownFor  = time.Minute
-	// mostOffered is how many models of one provider are listed.
-	mostOffered = 40
 )
 
 // offered lists the models of the providers that could be used as things are.
@@ -158,18 +156,13 @@ func (s *settings) offered(ctx context.Context) []server.Model {
 	defer cancel()
 	chooser := &s.stage.project.models
 	known = nil
-	for _, name := range chooser.SetUp() {
-		listed, err := chooser.Of(ctx, name)
-		if err != nil {
-			continue // a server that is not there offers nothing
+	for _, l := range chooser.Offered(ctx) {
+		name, _, _ := strings.Cut(l.Ref, "/")
+		m := server.Model{ID: l.Ref, Provider: name, Window: l.Window, Available: l.Problem == "", Reason: l.Problem}
+		if l.In != nil && l.Out != nil {
+			m.Price = &server.Price{Input: *l.In, Output: *l.Out}
 		}
-		for _, l := range listed[:min(len(listed), mostOffered)] {
-			m := server.Model{ID: l.Ref, Provider: name, Window: l.Window, Available: l.Problem == "", Reason: l.Problem}
-			if l.In != nil && l.Out != nil {
-				m.Price = &server.Price{Input: *l.In, Output: *l.Out}
-			}
-			known = append(known, m)
-		}
+		known = append(known, m)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()

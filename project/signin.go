@@ -25,6 +25,15 @@ type entry struct {
 	desk *signin.Desk
 }
 
+// signOut is where people sign out who have come in at the desk, empty where there is
+// none.
+func (e entry) signOut() string {
+	if e.desk == nil {
+		return ""
+	}
+	return strings.TrimPrefix(signin.LogoutPath, "/")
+}
+
 // signIn returns how people come in.
 func (p *Project) signIn() (entry, error) {
 	c := p.config.Server

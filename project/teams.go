@@ -13,7 +13,6 @@ import (
 	"github.com/troupe-dev/troupe/bundle"
 	"github.com/troupe-dev/troupe/flow"
 	"github.com/troupe-dev/troupe/project/internal/config"
-	"github.com/troupe-dev/troupe/project/internal/models"
 	"github.com/troupe-dev/troupe/server"
 )
 
@@ -107,14 +106,14 @@ When the agents have answered the user, or one of them has asked the user a ques
 
 // party makes the step with which a user talks to a team. Agents that cannot start stay
 // away.
-func (s *stage) party(ctx context.Context, catalog *bundle.Catalog, t team, choose func(id string) models.Choice) (troupe.Step, error) {
+func (s *stage) party(ctx context.Context, catalog *bundle.Catalog, t team, c casting) (troupe.Step, error) {
 	var members []troupe.Step
 	for _, id := range t.agents {
 		if _, err := catalog.PromptWith(id, s.project.optionsOf(id)); err != nil {
 			s.project.log.Warn("an agent cannot join", "team", t.name, "agent", id, "err", err)
 			continue
 		}
-		made, err := s.agentWith(ctx, catalog, id, choose)
+		made, err := s.agentWith(ctx, catalog, id, c)
 		if err != nil {
 			return nil, err
 		}
@@ -123,17 +122,17 @@ func (s *stage) party(ctx context.Context, catalog *bundle.Catalog, t team, choo
 	if len(members) == 0 {
 		return nil, fmt.Errorf("team %s: none of its agents can start; 'troupe agents' says why", t.name)
 	}
-	model, err := s.project.models.Open(choose(""))
+	model, err := s.project.models.Open(c.choose(""))
 	if err != nil {
 		return nil, err
 	}
-	c := flow.GroupChatConfig{Name: t.name + "-round", Members: members, Turns: partyTurns}
-	if model.From == "" || choose("").IsRehearsal() {
-		c.Turns = min(3, len(members)) // nobody could choose: they speak in turn
-	} else if c.Manager, err = troupe.NewAgent(troupe.AgentConfig{ID: "host", Model: model.Model, Price: model.Price, Window: model.Window, Instructions: hostInstructions}); err != nil {
+	chatting := flow.GroupChatConfig{Name: t.name + "-round", Members: members, Turns: partyTurns}
+	if model.From == "" || c.choose("").IsRehearsal() {
+		chatting.Turns = min(3, len(members)) // nobody could choose: they speak in turn
+	} else if chatting.Manager, err = troupe.NewAgent(troupe.AgentConfig{ID: "host", Model: model.Model, Price: model.Price, Window: model.Window, Instructions: hostInstructions}); err != nil {
 		return nil, err
 	}
-	chat, err := flow.NewGroupChat(c)
+	chat, err := flow.NewGroupChat(chatting)
 	if err != nil {
 		return nil, err
 	}

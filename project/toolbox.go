@@ -45,7 +45,7 @@ func (s *stage) ready(id string) map[string]func() (troupe.Tool, error) {
 		"read_file": files.Read, "list_files": files.List, "search_files": files.Search,
 		"write_file": files.Write, "edit_file": files.Edit, "make_directory": files.MakeDir,
 	} {
-		tools[name] = func() (troupe.Tool, error) { return &fileTool{tool(nil).Spec(), tool, s.project, id}, nil }
+		tools[name] = func() (troupe.Tool, error) { return &fileTool{tool(nil).Spec(), tool, s.project, id, nil}, nil }
 	}
 	return tools
 }
@@ -76,12 +76,13 @@ type fileTool struct {
 	tool    func(files.Finder) troupe.Tool
 	project *Project
 	agent   string
+	extras  *Extras // nil for none
 }
 
 func (t *fileTool) Spec() troupe.ToolSpec { return t.spec }
 
 func (t *fileTool) Call(ctx context.Context, in *troupe.Invocation) (troupe.Result, error) {
-	ws, err := t.project.openFiles(t.agent, in.Run.Session())
+	ws, err := t.project.openFiles(t.agent, in.Run.Session(), t.extras)
 	if err != nil {
 		return troupe.Result{}, err
 	}
@@ -90,7 +91,7 @@ func (t *fileTool) Call(ctx context.Context, in *troupe.Invocation) (troupe.Resu
 }
 
 // openFiles opens what an agent without a bundle may touch in a session.
-func (p *Project) openFiles(id, session string) (*workspace.Workspace, error) {
+func (p *Project) openFiles(id, session string, extras *Extras) (*workspace.Workspace, error) {
 	if !troupe.IsSessionID(session) {
 		return nil, fmt.Errorf("session %.64q: the id is not a UUID", session)
 	}
@@ -105,7 +106,7 @@ func (p *Project) openFiles(id, session string) (*workspace.Workspace, error) {
 	if own := p.config.Agent(id); own.MayReadProject() || p.inPlace {
 		roots = append(roots, workspace.Root{Name: workspace.ProjectRoot, Dir: p.dir, Access: workspace.ReadOnly})
 	}
-	return workspace.Open(workspace.Config{Roots: roots, Closed: p.walls})
+	return workspace.Open(workspace.Config{Roots: roots, Closed: p.walls, Buffers: extras.buffers()})
 }
 
 // ToolNames lists the tools that troupe.yaml gives an agent, by name or pattern.
@@ -127,19 +128,29 @@ func (p *Project) tell(id string) []troupe.ContextLoaded {
 
 // guard has the operator's rules decide on every call.
 func (p *Project) guard(tools ...troupe.Tool) []troupe.Tool {
-	if len(p.approve) == 0 {
-		return tools
+	if len(p.approve) > 0 {
+		tools = p.approve.Tools(tools...)
 	}
-	return p.approve.Tools(tools...)
+	for i, tool := range tools {
+		if tool.Spec().Name == runCommand { // outside of the rules, which see the words that are run
+			tools[i] = command.Words(tool)
+		}
+	}
+	return tools
 }
 
 // toolsOf makes the tools of an agent that has no bundle.
-func (s *stage) toolsOf(ctx context.Context, id string) ([]troupe.Tool, error) {
+func (s *stage) toolsOf(ctx context.Context, id string, extras *Extras) ([]troupe.Tool, error) {
 	tools, err := s.granted(ctx, id, s.wanted(id), nil)
 	if err != nil {
 		return nil, err
 	}
-	return append(tools, s.skillTools(id)...), nil
+	for _, tool := range tools {
+		if own, ok := tool.(*fileTool); ok {
+			own.extras = extras
+		}
+	}
+	return slices.Concat(tools, s.skillTools(id), extras.tools()), nil
 }
 
 func (s *stage) skillTools(id string) []troupe.Tool {

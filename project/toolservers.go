@@ -56,6 +56,10 @@ func (t *toolServers) ToolServers(ctx context.Context) ([]server.ToolServer, err
 // describe says how a server stands.
 func (t *toolServers) describe(ctx context.Context, name string) server.ToolServer {
 	found := server.ToolServer{Name: name, State: "running", Tools: []string{}}
+	if t.stage.project.mcpServers()[name].Off {
+		found.State = "off"
+		return found
+	}
 	s, err := t.connected(ctx, name)
 	if err != nil {
 		found.State, found.Detail, found.Said = "stopped", plainFailure(err), err.Error()
@@ -186,6 +190,39 @@ func (t *toolServers) Restart(ctx context.Context, name string) error {
 	}
 	_, err := t.connect(ctx, name)
 	return err
+}
+
+// Switch implements [server.ToolServers]: troupe.yaml says whether a server is off.
+// Agents that are made from then on have its tools, or do without; what runs goes on.
+func (t *toolServers) Switch(_ context.Context, name string, on bool) error {
+	p := t.stage.project
+	if !slices.Contains(p.MCPServers(), name) {
+		return fmt.Errorf("there is no tool server %.64q", name)
+	}
+	defer t.hold(name).Unlock()
+	value := ""
+	if !on {
+		value = "true"
+	}
+	if err := config.Change(p.dir, map[string]string{"mcp." + name + ".off": value}, p.lookup); err != nil {
+		return err
+	}
+	t.stage.mu.Lock()
+	all := maps.Clone(p.mcpServers())
+	changed := all[name]
+	changed.Off = !on
+	all[name] = changed
+	p.mcp.Store(&all)
+	old := t.stage.servers[name]
+	if !on {
+		delete(t.stage.servers, name)
+	}
+	clear(t.stage.agents)
+	t.stage.mu.Unlock()
+	if old != nil && !on {
+		old.Close()
+	}
+	return nil
 }
 
 // serverName is what a tool server may be called: its tools are called after it.

@@ -36,7 +36,7 @@ const retryAfter = 2 * time.Second
 
 // errFull turns a request away that there is no room for.
 var errFull = &problem{
-	Status: http.StatusServiceUnavailable, Detail: "there is too much to do right now; try again in a moment",
+	Status: http.StatusServiceUnavailable, Detail: "there is too much to do right now; try again in a moment", Code: "busy",
 	headers: map[string]string{"Retry-After": strconv.Itoa(int(retryAfter / time.Second)), "Connection": "close"},
 }
 

@@ -20,6 +20,8 @@ type cause struct {
 	// Attempt is how many calls have failed in a row, RetryMS when the next one is made.
 	Attempt int   `json:"attempt,omitempty"`
 	RetryMS int64 `json:"retry_ms,omitempty"`
+	// Server is the tool server that was not there.
+	Server string `json:"server,omitempty"`
 	// Problem says the same in plain words: what happened, why, what to do.
 	Problem *causes.Problem `json:"problem,omitempty"`
 }
@@ -57,6 +59,21 @@ func (c cause) explain(what causes.Problem) cause {
 	return c
 }
 
+// awayWords are those of a call whose MCP server was not there: see [mcp.Server].
+var awayWords = regexp.MustCompile(`^the MCP server (\S+) (?:is not running|did not answer)`)
+
+// toolCause says of a call that failed whether its server was not there. All else that
+// tools fail for is for the model.
+func toolCause(b *troupe.ToolReturned) cause {
+	if b.Class == "" {
+		return cause{}
+	}
+	if m := awayWords.FindStringSubmatch(b.Error); m != nil && strings.HasPrefix(b.Tool, m[1]+"__") {
+		return cause{Code: "tool_server_down", Server: m[1]}
+	}
+	return cause{}
+}
+
 // stopCodes are the codes of the ends that are no answer.
 var stopCodes = map[string]string{
 	"turns": "limit_turns", "tool_calls": "limit_turns", "tokens": "limit_tokens", "cost": "limit_cost", "time": "limit_time",
@@ -75,6 +92,8 @@ func explained(e *troupe.Event, data []byte) []byte {
 		found.Attempt, found.RetryMS = b.Attempt, b.RetryIn.Duration().Milliseconds()
 	case *troupe.RunFinished:
 		found = cause{Code: stopCodes[b.Stop]}.explain(causes.OfStop(b.Stop))
+	case *troupe.ToolReturned:
+		found = toolCause(b)
 	case *troupe.InputRequested:
 		return inserted(data, "ask", questionOf(e, b))
 	}

@@ -30,6 +30,9 @@ type drafts struct {
 	shelf Shelf // in place of the directory, nil where there is none
 	mu    sync.Mutex
 	list  []*draft // the oldest first
+	// before are those of the server whose place this one's has taken: somebody may still
+	// wait there for a session to begin, which it does here.
+	before *drafts
 }
 
 type draft struct {
@@ -180,6 +183,9 @@ func (d *drafts) drop(gone *draft) {
 	}
 	d.list = slices.Delete(d.list, i, i+1)
 	close(gone.over)
+	if d.before != nil {
+		d.before.remove(d.before.find("", gone.info.ID))
+	}
 	if d.shelf != nil {
 		_ = writeShelf(d.shelf, shelfDraft+gone.info.ID, nil) // one that stays is too old some day; the store is asked first
 	} else if d.dir != "" {

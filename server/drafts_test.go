@@ -85,6 +85,38 @@ func TestADraftOutlivesItsServer(t *testing.T) {
 	}
 }
 
+// A server that takes the place of another, as when troupe.yaml has changed, begins what
+// pages have opened there: they are told.
+func TestWhoeverFollowsAServerThatWasReplacedIsTold(t *testing.T) {
+	dir := t.TempDir()
+	first, err := newDrafts(dir, nil)
+	if err == nil {
+		err = first.add(troupe.SessionInfo{ID: "3f0e7c9a-0000-4000-8000-000000000001", Started: time.Now()})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	waits := first.find("", "3f0e7c9a-0000-4000-8000-000000000001")
+	second, err := newDrafts(dir, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, after := &Server{drafts: first}, &Server{drafts: second}
+	before.HandOver(after)
+	second.remove(second.look("", waits.info.ID))
+	select {
+	case <-waits.over:
+	default:
+		t.Error("whoever follows the draft at the first server waits for ever")
+	}
+	ear, deaf := before.hub.listen()
+	defer deaf()
+	after.hub.changed("a")
+	if heard := ear.take(); len(heard) != 1 || heard[0] != "a" {
+		t.Errorf("a stream of the first server hears %v", heard)
+	}
+}
+
 // A store that has a hook has something happen after each look for a session.
 type hooked struct {
 	troupe.Store

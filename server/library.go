@@ -196,6 +196,30 @@ func (s *Server) editDocument(c *call, in fileEdit) (Version, error) {
 	return s.config.Documents.Write(c.r.Context(), c.user, in.Path, []byte(in.Content))
 }
 
+// An addedFile is a file that a person brings.
+type addedFile struct {
+	Name string `json:"name" jsonschema:"what it is called, without a folder"`
+	Data []byte `json:"data" jsonschema:"its content, in base64"`
+}
+
+// An addedDocument is what became of it.
+type addedDocument struct {
+	Path    string  `json:"path"`
+	Version Version `json:"version"`
+}
+
+// addDocument puts a file of a person's among the project's documents.
+func (s *Server) addDocument(c *call, in addedFile) (addedDocument, error) {
+	if s.config.Documents == nil {
+		return addedDocument{}, absent("documents")
+	}
+	name, version, err := s.config.Documents.Add(c.r.Context(), c.user, in.Name, in.Data)
+	if err != nil {
+		return addedDocument{}, refuse(http.StatusUnprocessableEntity, "%v", err)
+	}
+	return addedDocument{name, version}, nil
+}
+
 func (s *Server) restoreDocument(c *call, in restore) (Version, error) {
 	if s.config.Documents == nil {
 		return Version{}, errNoFile

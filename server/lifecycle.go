@@ -84,5 +84,6 @@ func (s *Server) HandOver(to *Server) {
 		to.keys = s.keys
 	}
 	to.predecessor = s
+	to.hub.before, to.drafts.before = &s.hub, s.drafts
 	s.successor.Store(to)
 }

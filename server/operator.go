@@ -115,16 +115,25 @@ type person struct {
 	Can []string `json:"can"`
 	// Started is when the server began: a page that sees another knows of a restart.
 	Started time.Time `json:"started"`
+	// SignOut is where the page posts to sign this person out, empty where that is nothing
+	// of ours, as behind a proxy.
+	SignOut string `json:"sign_out,omitempty"`
+	// ModelTries is how often a model call is tried that fails for a passing reason.
+	ModelTries int `json:"model_tries,omitempty"`
 }
 
 func (s *Server) showMe(c *call) (person, error) {
-	me := person{Name: c.user, Operator: c.role == RoleOperator, Version: s.config.Version, Can: []string{}, Started: s.started.UTC()}
+	me := person{Name: c.user, Operator: c.role == RoleOperator, Version: s.config.Version, Can: []string{}, Started: s.started.UTC(), SignOut: s.config.SignOut, ModelTries: s.config.ModelTries}
+	if s.config.Auth == nil {
+		me.SignOut = "api/logout"
+	}
 	if me.Name == "" {
 		me.Name = s.config.UserName
 	}
 	for name, has := range map[string]bool{
 		"models": s.config.Models != nil, "settings": s.config.Settings != nil, "logs": s.config.Logs != nil, "files": s.config.Folders != nil,
 		"documents": s.config.Documents != nil, "mcp": s.config.ToolServers != nil, "skills": s.config.Skills != nil, "greet": s.config.Greeter != nil,
+		"people": s.config.AddPerson != nil && c.role == RoleOperator, "examples": s.config.AddExamples != nil && c.role == RoleOperator,
 	} {
 		if has {
 			me.Can = append(me.Can, name)
@@ -290,14 +299,44 @@ func (s *Server) listPeople(c *call) ([]personView, error) {
 	return list, nil
 }
 
+// A newPerson is somebody to be let in.
+type newPerson struct {
+	Name string `json:"name" jsonschema:"as the person is to be called"`
+}
+
+// addPerson lets somebody else in. The link holds for as long as the token does, from the
+// moment on at which the configuration was read again.
+func (s *Server) addPerson(c *call, in newPerson) (signInLink, error) {
+	if s.config.AddPerson == nil {
+		return signInLink{}, absent("way to add people")
+	}
+	token, err := s.config.AddPerson(c.r.Context(), in.Name)
+	if err != nil {
+		return signInLink{}, refuse(http.StatusUnprocessableEntity, "%v", err)
+	}
+	return signInLink{Fragment: "#token=" + token}, nil
+}
+
+// addExamples writes the example agents.
+func (s *Server) addExamples(c *call) (none, error) {
+	if s.config.AddExamples == nil {
+		return none{}, absent("examples")
+	}
+	if err := s.config.AddExamples(c.r.Context()); err != nil {
+		return none{}, refuse(http.StatusUnprocessableEntity, "%v", err)
+	}
+	return none{}, nil
+}
+
 // linkLifetime is how long a link that an operator made lets somebody in.
 const linkLifetime = 24 * time.Hour
 
 // A signInLink lets in whoever has it.
 type signInLink struct {
 	// Fragment is what to put behind the page's address.
-	Fragment string    `json:"fragment"`
-	Until    time.Time `json:"until"`
+	Fragment string `json:"fragment"`
+	// Until is when it ends, left out where it does not end by itself.
+	Until time.Time `json:"until,omitzero"`
 }
 
 func (s *Server) makeLink(c *call) (signInLink, error) {

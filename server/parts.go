@@ -18,6 +18,9 @@ type Documents interface {
 	Read(ctx context.Context, user, name string, version int) ([]byte, error)
 	// Write adds a version that a person has written.
 	Write(ctx context.Context, user, name string, content []byte) (Version, error)
+	// Add puts a file that a person brings where agents find it, and returns its name
+	// there. Its error says what is wrong in words for that person.
+	Add(ctx context.Context, user, file string, content []byte) (name string, _ Version, _ error)
 }
 
 // A Document is how a document is listed.
@@ -61,12 +64,14 @@ type ToolServers interface {
 	// Add configures a server that runs at an address, if it can be reached. Its error
 	// says what is wrong in words for the operator.
 	Add(ctx context.Context, name, url string) error
+	// Switch has a server used, or not.
+	Switch(ctx context.Context, name string, on bool) error
 }
 
 // A ToolServer is how an MCP server is listed.
 type ToolServer struct {
 	Name string `json:"name"`
-	// State is running, stopped or changed.
+	// State is running, stopped, changed or off.
 	State string `json:"state"`
 	// Detail says why it is not running, Said is the whole message.
 	Detail  string       `json:"detail,omitempty"`
@@ -119,6 +124,15 @@ type newToolServer struct {
 
 func (s *Server) addToolServer(c *call, in newToolServer) (none, error) {
 	return s.actOnTools(c, func(t ToolServers, ctx context.Context, _ string) error { return t.Add(ctx, in.Name, in.URL) })
+}
+
+// A toolSwitch says whether a tool server is used.
+type toolSwitch struct {
+	On bool `json:"on"`
+}
+
+func (s *Server) switchToolServer(c *call, in toolSwitch) (none, error) {
+	return s.actOnTools(c, func(t ToolServers, ctx context.Context, name string) error { return t.Switch(ctx, name, in.On) })
 }
 
 // An Instruction is a part of what an agent's model is told before anybody speaks.

@@ -22,6 +22,8 @@ type hub struct {
 	tidings bounded[string, *tiding]
 	changes atomic.Int64
 	latest  bounded[string, int64]
+	// before is that of the server whose place this one's has taken: its streams go on.
+	before *hub
 }
 
 // A tiding is how a session stands, for its owner.
@@ -62,6 +64,9 @@ func (h *hub) changed(session string) {
 	h.mu.Unlock()
 	for _, e := range ears {
 		e.hear(session)
+	}
+	if h.before != nil {
+		h.before.changed(session)
 	}
 }
 

@@ -252,6 +252,16 @@ type login struct {
 	Token string `json:"token"`
 }
 
+// logOut takes away the cookies that logIn may have set in this browser.
+func (s *Server) logOut(c *call) (none, error) {
+	for _, name := range []string{secureCookie, plainCookie(c.r)} {
+		if _, err := c.r.Cookie(name); err == nil {
+			http.SetCookie(c.w, &http.Cookie{Name: name, Path: "/", HttpOnly: true, Secure: name == secureCookie, SameSite: http.SameSiteStrictMode, MaxAge: -1})
+		}
+	}
+	return none{}, nil
+}
+
 // logIn sets the cookie that the page's requests carry from then on.
 func (s *Server) logIn(c *call, in login) (none, error) {
 	if _, ok := s.token(in.Token); !ok {

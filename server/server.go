@@ -68,6 +68,17 @@ type Config struct {
 	Operators []string
 	// UserName is how the page calls the one user of a server without users.
 	UserName string
+	// SignOut is where the page posts to sign out somebody whom Auth knows, as in
+	// "auth/logout"; empty where that is done elsewhere. Without Auth the server has a
+	// route of its own for it.
+	SignOut string
+	// ModelTries is how often a model call is tried, for the page to say.
+	ModelTries int
+	// AddPerson lets somebody in from then on, and returns their token; AddExamples writes
+	// agents to begin with into a project that has none. Their errors are shown to the
+	// operator who asked. Nil means that the page cannot do it.
+	AddPerson   func(ctx context.Context, name string) (token string, err error)
+	AddExamples func(ctx context.Context) error
 	// Prefix is the path under which the program mounts the handler, as in "/troupe",
 	// for addresses that answers name. The page itself finds out.
 	Prefix string

@@ -59,7 +59,7 @@ func (w *Workspace) document(loc Location) (content []byte, record string, err e
 	if err != nil || versions == "" {
 		return nil, "", err
 	}
-	text, err := w.ReadFile(loc)
+	text, err := w.ReadCurrent(loc)
 	if errors.Is(err, ErrNotFound) || errors.Is(err, ErrTooLarge) {
 		return nil, "", nil
 	}

@@ -29,12 +29,13 @@ type Text struct {
 func (t Text) Truncated() bool { return !t.Binary && t.Next < t.Size }
 
 // ReadText reads from a file about limit bytes, starting at offset: as many whole
-// characters as fit. A limit of 0 means as much as Limits.TextBytes allows.
+// characters as fit. A limit of 0 means as much as Limits.TextBytes allows. It reads
+// what ReadCurrent does.
 func (w *Workspace) ReadText(loc Location, offset, limit int64) (Text, error) {
 	if offset < 0 || limit < 0 {
 		return Text{}, &Error{Op: "read", Path: loc.String(), Err: syscall.EINVAL, Reason: "offset and limit are not negative"}
 	}
-	content, err := w.ReadFile(loc)
+	content, err := w.ReadCurrent(loc)
 	if err != nil {
 		return Text{}, err
 	}

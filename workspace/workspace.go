@@ -78,6 +78,8 @@ type Config struct {
 	Documents Documents
 	// Cache may be shared by many workspaces. Nil means one of 8 MiB for this one.
 	Cache *Cache
+	// Buffers are files as they stand in a person's editor. Nil means those on disk.
+	Buffers Buffers
 }
 
 // Limits bound what one call may take. A zero field means its default.
@@ -99,6 +101,7 @@ type Workspace struct {
 	writing *sync.Mutex
 	// documents is nil where there are none.
 	documents *documents
+	buffers   Buffers // nil where nobody edits
 }
 
 // root is an open [Root].
@@ -133,6 +136,7 @@ func Open(c Config) (*Workspace, error) {
 		limits:  c.Limits.orDefault(),
 		cache:   cmp.Or(c.Cache, NewCache(8<<20)),
 		writing: new(sync.Mutex),
+		buffers: c.Buffers,
 	}
 	for _, r := range c.Roots {
 		r.Name = foldName(r.Name)

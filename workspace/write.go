@@ -22,7 +22,8 @@ func isTemp(name string) bool { return strings.HasPrefix(name, tempPrefix) }
 // new one, complete: content goes to a temporary file beside it that is moved
 // over the old one. A link there, hard or symbolic, is replaced, not written through.
 //
-// When Write has returned nil, the content is on disk.
+// When Write has returned nil, the content is on disk. A file that a person may be editing
+// is left to [Config.Buffers], where they take it.
 func (w *Workspace) Write(loc Location, content []byte) error {
 	if int64(len(content)) > w.limits.FileBytes {
 		return w.tooLarge("write", loc)
@@ -45,13 +46,26 @@ func (w *Workspace) Write(loc Location, content []byte) error {
 	if err == nil {
 		err = w.keepVersion(target, content)
 	}
-	if err == nil {
+	if err == nil && !w.isWrittenThrough(dir, name, target, content) {
 		err = replaceFile(dir, name, content, perm)
 	}
 	if err != nil {
 		return failed("write", loc.String(), err)
 	}
 	return nil
+}
+
+// isWrittenThrough has the editor write a file, and says whether it has: one that keeps it to
+// itself has not. Links are none of the editor's business, because it would follow them.
+func (w *Workspace) isWrittenThrough(dir *os.Root, name string, target Location, content []byte) bool {
+	if info, err := dir.Lstat(name); err == nil && (!info.Mode().IsRegular() || links(info) > 1) {
+		return false
+	}
+	if !w.writeThrough(target, content) {
+		return false
+	}
+	info, err := dir.Lstat(name)
+	return err == nil && info.Mode().IsRegular()
 }
 
 // MakeDir makes the directory at loc, which ResolveOutput gave, and those on the

@@ -5,9 +5,12 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/peers"
 	"github.com/troupe-dev/troupe/project"
 	"github.com/troupe-dev/troupe/troupetest"
 )
@@ -17,6 +20,9 @@ type acpPlan struct {
 	Agent  arguments `json:"agent"`
 	Permit []string  `json:"permit"`
 	Steps  []acpStep `json:"steps"`
+	// Buffers are files that are open in the editor and not saved, by path. Nil is an
+	// editor that does not let agents at its files.
+	Buffers map[string]string `json:"buffers,omitempty"`
 }
 
 type acpStep struct {
@@ -34,14 +40,20 @@ type acpSeen struct {
 			CurrentModeID  string
 			AvailableModes []struct{ ID, Name string }
 		}
-		Sessions []struct{ SessionID, Title, Cwd string }
+		Sessions      []struct{ SessionID, Title, Cwd string }
+		ConfigOptions []struct {
+			ID, Category, CurrentValue string
+			Options                    []struct{ Name, Value, Description string }
+		}
 	}
 	Updates     [][]acpUpdate
 	Permissions []struct {
 		ToolCall acpUpdate
 		Options  []struct{ Kind, Name string }
 	}
-	Exit int
+	Read    []string
+	Written map[string]string
+	Exit    int
 }
 
 type acpUpdate struct {
@@ -212,5 +224,121 @@ func TestAnEditorCancelsAndHearsOfErrors(t *testing.T) {
 	}
 	if seen.Results[2].Error == "" {
 		t.Errorf("an empty prompt: %+v", seen.Results[2])
+	}
+}
+
+// scribeAt makes a project with an agent that works on files, and two models.
+func scribeAt(t *testing.T, url string) string {
+	dir := write(t, "model: local/m\nproviders: {local: {base_url: \""+url+"/v1\", key_env: CANARY, models: {m: {}, n: {}}}}\nlimits: {model_tries: 1}\n"+
+		"agents: {scribe: {instructions: You write., tools: [read_file, search_files, edit_file], write: {docs: docs}}}\n")
+	if err := os.Mkdir(filepath.Join(dir, "docs"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range map[string]string{"notes.md": "Saved notes.", "docs/plan.md": "The saved plan."} {
+		if err := os.WriteFile(filepath.Join(dir, filepath.FromSlash(name)), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+func calls(tool string, with arguments) troupetest.Exchange {
+	data, _ := json.Marshal(with)
+	return troupetest.ServeCalls(troupe.ToolCall{ID: "c1", Name: tool, Arguments: string(data)})
+}
+
+// What a person has changed in the editor and not saved is what an agent reads and edits,
+// and what it writes is written by the editor.
+func TestAnAgentWorksOnTheEditorsUnsavedFiles(t *testing.T) {
+	models := troupetest.NewServer(t,
+		calls("read_file", arguments{"file_path": "{project-root}/notes.md"}),
+		calls("edit_file", arguments{"file_path": "{docs}/plan.md", "edits": []arguments{{"search": "unsaved", "replace": "edited"}}}),
+		calls("read_file", arguments{"file_path": "{project-root}/.env"}),
+		troupetest.ServeText("Done."),
+	)
+	dir := scribeAt(t, models.URL)
+	notes, plan, secret := filepath.Join(dir, "notes.md"), filepath.Join(dir, "docs", "plan.md"), filepath.Join(dir, ".env")
+	if err := os.WriteFile(secret, []byte("CANARY=k"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	seen := useACP(t, acpPlan{
+		Buffers: map[string]string{notes: "Notes of otters.", plan: "The unsaved plan.", secret: "CANARY=k"},
+		Steps:   []acpStep{newSession(dir), prompt(textBlock("Go."))},
+	})
+	if seen.Results[1].StopReason != "end_turn" {
+		t.Fatalf("%+v", seen.Results[1])
+	}
+	requests := models.Requests()
+	if body := string(requests[1].Body); !strings.Contains(body, "Notes of otters.") || strings.Contains(body, "Saved notes.") {
+		t.Errorf("the model read %s", body)
+	}
+	if got := seen.Written[plan]; got != "The edited plan." {
+		t.Errorf("written by the editor: %v", seen.Written)
+	}
+	if saved, err := os.ReadFile(plan); err != nil || string(saved) != "The edited plan." {
+		t.Errorf("on disk: %q, %v", saved, err)
+	}
+	if slices.Contains(seen.Read, secret) {
+		t.Error("the editor was asked for what agents may not read")
+	}
+}
+
+// The MCP servers of the editor are tools of the session. One that cannot be started is
+// reported, and the rest goes on.
+func TestTheEditorsMCPServersAreToolsOfTheSession(t *testing.T) {
+	memory := peers.Npm(t, "mcp-server-memory")
+	models := troupetest.NewServer(t,
+		calls("my-memory__create_entities", arguments{"entities": []arguments{{"name": "otter", "entityType": "animal", "observations": []string{"It swims."}}}}),
+		calls("my-memory__read_graph", arguments{}), troupetest.ServeText("It is known."),
+	)
+	dir := scribeAt(t, models.URL)
+	begun := newSession(dir)
+	begun.With["mcpServers"] = []arguments{
+		{"name": "my memory", "command": memory[0], "args": memory[1:], "env": []arguments{{"name": "MEMORY_FILE_PATH", "value": filepath.Join(t.TempDir(), "memory.jsonl")}}},
+		{"name": "gone", "command": filepath.Join(dir, "no-such-program"), "args": []string{}, "env": []string{}},
+	}
+	seen := useACP(t, acpPlan{Steps: []acpStep{begun, prompt(textBlock("Remember the otter."))}})
+	if said := seen.text(0, "agent_thought_chunk"); !strings.Contains(said, "gone") || strings.Contains(said, "memory") {
+		t.Errorf("the person hears %q", said)
+	}
+	if said := seen.text(1, "agent_message_chunk"); !strings.Contains(said, "It is known.") {
+		t.Errorf("%q, %+v", said, seen.Results[1])
+	}
+	if body := string(models.Requests()[2].Body); !strings.Contains(body, "It swims.") {
+		t.Errorf("the server remembers nothing: %s", body)
+	}
+}
+
+// A person chooses the model in the editor, and the agent by the same means.
+func TestAModelIsChosenInTheEditor(t *testing.T) {
+	models := troupetest.NewServer(t, troupetest.ServeText("One."), troupetest.ServeText("Two."))
+	dir := scribeAt(t, models.URL)
+	choose := func(option, value string) acpStep {
+		return acpStep{Do: "session/set_config_option", With: arguments{"sessionId": "$session", "configId": option, "value": value}}
+	}
+	seen := useACP(t, acpPlan{Steps: []acpStep{
+		newSession(dir), prompt(textBlock("Go.")), choose("model", "local/n"), prompt(textBlock("Go on.")), choose("model", "nobody/x"), choose("colour", "red"),
+	}})
+	offered := seen.Results[0].ConfigOptions
+	if len(offered) != 2 || offered[0].Category != "mode" || offered[0].CurrentValue != "scribe" || offered[1].Category != "model" || offered[1].CurrentValue != "local/m" {
+		t.Fatalf("options: %+v", offered)
+	}
+	var refs []string
+	for _, o := range offered[1].Options {
+		refs = append(refs, o.Value)
+	}
+	if !slices.Contains(refs, "local/n") || !slices.Contains(refs, "rehearsal") {
+		t.Errorf("models to choose from: %v", refs)
+	}
+	if now := seen.Results[2].ConfigOptions; len(now) != 2 || now[1].CurrentValue != "local/n" {
+		t.Errorf("chosen: %+v", seen.Results[2])
+	}
+	for i, want := range []string{`"model":"m"`, `"model":"n"`} {
+		if body := string(models.Requests()[i].Body); !strings.Contains(body, want) {
+			t.Errorf("request %d: %.200s", i, body)
+		}
+	}
+	if !strings.Contains(seen.Results[4].Error, "nobody") || seen.Results[5].Error == "" {
+		t.Errorf("what there is not: %+v, %+v", seen.Results[4], seen.Results[5])
 	}
 }

@@ -33,7 +33,7 @@ func (p *program) chatCommand() *cobra.Command {
 				return usage("-m: a message is not empty")
 			}
 			if len(messages) == 0 && session == "" && p.isInteractive() {
-				if err := p.offerConfiguration(); err != nil {
+				if err := p.offerConfiguration(c.Context()); err != nil {
 					return err
 				}
 			}
@@ -202,7 +202,7 @@ func (p *program) chatInTerminal(ctx context.Context, c *conversation) error {
 		Colour: p.usesColour(p.out), In: p.in, Out: out,
 	}
 	if d, err := c.stage.project.Definition(c.step.Name()); err == nil {
-		config.Title, config.Agent = titleOf(d), d.Name
+		config.Title, config.Agent, config.Leaves = titleOf(d), d.Name, d.IsExit
 		for _, command := range d.Commands {
 			config.Commands = append(config.Commands, terminal.Command{Name: command.Cmd, Description: command.Description})
 		}

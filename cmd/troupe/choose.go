@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"slices"
 	"strconv"
@@ -124,7 +125,7 @@ func (p *program) readAnswer() (text string, ok bool) {
 
 // offerConfiguration offers a person, once, to write the configuration with which the
 // agents of a BMAD tree work in the project's own files.
-func (p *program) offerConfiguration() error {
+func (p *program) offerConfiguration(ctx context.Context) error {
 	offered := false
 	err := p.inProject(func(opened *project.Project) error {
 		offered = opened.IsOffered()
@@ -138,7 +139,7 @@ func (p *program) offerConfiguration() error {
 		"in %s, and the project stays closed. Write it? [y/N] ", project.Name, "data/documents")
 	answer, _ := p.readAnswer()
 	if answer = strings.ToLower(answer); answer == "y" || answer == "yes" {
-		return p.writeProject(p.flags.dir)
+		return p.writeProject(ctx, p.flags.dir)
 	}
 	return p.inProject(func(opened *project.Project) error { return opened.Refuse() })
 }

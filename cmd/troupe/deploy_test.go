@@ -3,11 +3,13 @@ package main
 import (
 	"encoding/json"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
 
+	"github.com/santhosh-tekuri/jsonschema/v6"
 	"go.yaml.in/yaml/v3"
 
 	"github.com/troupe-dev/troupe/internal/corpus"
@@ -70,5 +72,34 @@ func TestTheFilesOfAReleaseAreThere(t *testing.T) {
 		if found, err := filepath.Glob(filepath.Join(root, pattern)); err != nil || len(found) == 0 {
 			t.Errorf("%s: nothing, %v", pattern, err)
 		}
+	}
+}
+
+// The configuration of releases is what goreleaser's own schema asks for. The schema comes
+// with the module's source, which make setup fetches: the program itself cannot be built from the
+// registry, because one of its dependencies is refused there.
+func TestTheReleaseConfigurationFitsItsSchema(t *testing.T) {
+	cache, err := exec.Command("go", "env", "GOMODCACHE").Output()
+	if err != nil {
+		t.Skip("there is no go command to ask where modules are:", err)
+	}
+	schemas, err := filepath.Glob(filepath.Join(strings.TrimSpace(string(cache)), "github.com", "goreleaser", "goreleaser", "v2@*", "www", "docs", "static", "schema.json"))
+	if err != nil || len(schemas) == 0 {
+		t.Skip("the source of goreleaser is not here: run make setup")
+	}
+	schema, err := jsonschema.NewCompiler().Compile(schemas[len(schemas)-1])
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, err := os.ReadFile(filepath.Join(corpus.ModuleRoot(t), ".goreleaser.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var release any
+	if err := yaml.Unmarshal(data, &release); err != nil {
+		t.Fatal(err)
+	}
+	if err := schema.Validate(release); err != nil {
+		t.Error(err)
 	}
 }

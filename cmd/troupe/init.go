@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"path/filepath"
 
@@ -17,17 +18,17 @@ func (p *program) initCommand() *cobra.Command {
 			"skill. Where there is a BMAD tree, it writes only the configuration for it: documents in place, and leave to read\n" +
 			"the project. A file that is there already is left alone.",
 		Args: cobra.MaximumNArgs(1),
-		RunE: func(_ *cobra.Command, args []string) error {
+		RunE: func(c *cobra.Command, args []string) error {
 			dir := p.flags.dir
 			if len(args) == 1 {
 				dir = within(dir, args[0])
 			}
-			return p.writeProject(dir)
+			return p.writeProject(c.Context(), dir)
 		},
 	}
 }
 
-func (p *program) writeProject(dir string) error {
+func (p *program) writeProject(ctx context.Context, dir string) error {
 	made, kept, err := project.Init(dir)
 	if err != nil {
 		return err
@@ -58,8 +59,16 @@ func (p *program) writeProject(dir string) error {
 		p.tellInstalled(opened, at)
 		return nil
 	}
-	p.tell("\nTry:\n  troupe%s agents                 who is there\n  troupe%s rehearse               play every command, with no model\n  troupe%s chat mira              talk to Mira; *decide begins her workflow\n\nNo model is needed for any of this. To use one, set a provider's key such as OPENAI_API_KEY, or model in troupe.yaml.", at, at, at)
+	p.tell("\nTry:\n  troupe%s agents                 who is there\n  troupe%s rehearse               play every command, with no model\n  troupe%s chat mira              talk to Mira; *decide begins her workflow\n\n%s", at, at, at, modelFound(ctx, opened))
 	return nil
+}
+
+// modelFound says which model agents will use and why, or how to choose one.
+func modelFound(ctx context.Context, opened *project.Project) string {
+	if ref, from := opened.Model(""); from != "" {
+		return fmt.Sprintf("Agents use %s, because of %s. With --model rehearsal none of this needs a model.", ref, from)
+	}
+	return "No model is needed for any of this. To use one, " + opened.HowToChooseAModel(ctx) + "."
 }
 
 // tellInstalled says what the configuration of a BMAD tree grants, and what to do next.

@@ -67,7 +67,10 @@ func stallingServer(t *testing.T) (url string, reached <-chan struct{}) {
 		w.Header().Set("Content-Type", "text/event-stream")
 		fmt.Fprint(w, `data: {"choices":[{"index":0,"delta":{"content":"The beginning"}}]}`+"\n\n")
 		w.(http.Flusher).Flush()
-		asked <- struct{}{}
+		select {
+		case asked <- struct{}{}:
+		default: // it was told before
+		}
 		<-r.Context().Done()
 	}))
 	t.Cleanup(server.Close)

@@ -80,6 +80,8 @@ func (p *program) tellLink(opened *project.Project, base, token string) {
 		link += "#token=" + token
 	}
 	switch users := opened.TokenVariables(); {
+	case len(users) == 0 && token == "":
+		p.tell("Open this address and sign in:")
 	case len(users) == 0:
 		p.tell("Open this link; it lets in whoever has it:")
 	default:

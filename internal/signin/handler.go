@@ -59,7 +59,7 @@ func (d *Desk) Handler(log *slog.Logger, signed func(user string, err error)) ht
 		w.Header().Set("Location", d.base.String()+"/"+to)
 		w.WriteHeader(http.StatusSeeOther)
 	})
-	mux.HandleFunc("POST "+logoutPath, func(w http.ResponseWriter, _ *http.Request) {
+	mux.HandleFunc("POST "+LogoutPath, func(w http.ResponseWriter, _ *http.Request) {
 		d.setCookie(w, d.cookieName(), "", 0)
 		w.WriteHeader(http.StatusNoContent)
 	})

@@ -25,7 +25,7 @@ const (
 	Path         = "/auth/"
 	loginPath    = "/auth/login"
 	callbackPath = "/auth/callback"
-	logoutPath   = "/auth/logout"
+	LogoutPath   = "/auth/logout"
 	waysPath     = "/auth/ways"
 )
 

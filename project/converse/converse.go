@@ -53,6 +53,24 @@ func Begin(ctx context.Context, p *project.Project, name, user string) (*Convers
 	return open(ctx, p, name, user, step)
 }
 
+// Use has the agent, or another one, go on with the conversation with a model of the
+// person's choice where it is not empty, and with what the program adds.
+func (c *Conversation) Use(ctx context.Context, name, model string, extras *project.Extras) error {
+	name, err := c.project.Find(name)
+	if err != nil {
+		return err
+	}
+	step, err := c.project.StepWith(ctx, name, c.Session, model, extras)
+	if err != nil {
+		return err
+	}
+	if name != c.Agent {
+		c.first, c.limits, c.Question = troupe.Input{}, troupe.Limits{}, nil
+	}
+	c.Agent, c.step = name, step
+	return nil
+}
+
 // BeginDelivery begins a delivery: its first message is the request.
 func BeginDelivery(ctx context.Context, p *project.Project, request string, d project.Delivery, user string) (*Conversation, error) {
 	step, input, err := p.StartDelivery(ctx, request, d)

@@ -68,13 +68,14 @@ func attack(t *testing.T, texts []string) {
 	b.holds("all('.list tbody tr[tabindex]').length >= %s", documents)
 	b.isInert()
 	for i := range min(documents, 5) {
-		value[any](b, "void all('.list tbody tr[tabindex]')[%s].click()", i)
+		b.holds("(() => { const e = all('.list tbody tr[tabindex]')[%s]; e?.click(); return e; })()", i)
 		b.holds("find('.glance .versions')")
 		b.isInert()
 	}
 	for _, section := range []string{"models", "agents", "limits", "people", "skills", "mcp"} {
 		value[any](b, "void (location.hash = '#/settings/' + %s)", section)
-		b.holds("find('.set h2')")
+		b.holds("find('.set h2') && find('.set nav [aria-current]').hash === '#/settings/' + %s", section)
+		b.rests()
 		b.isInert()
 	}
 	b.press("k", kb.ModifierCtrl)
@@ -160,6 +161,7 @@ func (m *model) echo(t *testing.T) {
 			case <-t.Context().Done():
 				return
 			case a := <-m.asks:
+				a.mayBeLeft = true
 				if a.role == "user" && a.mayWrite {
 					a.call("write_file", map[string]string{"file_path": "{session-folder}/" + nameOf(a.user), "content": a.user})
 				} else {
@@ -199,12 +201,12 @@ func (b *tab) looksAtFiles(n int) {
 	b.holds("all('.panel .recent a').length >= %s", n)
 	n = value[int](b, "all('.panel .recent a').length")
 	for i := range n {
-		value[any](b, "void all('.panel .recent a')[%s].click()", i)
+		b.holds("(() => { const e = all('.panel .recent a')[%s]; e?.click(); return e; })()", i)
 		b.holds("find('.panel .prose')")
 		b.isInert()
-		value[any](b, "void find('.panel button', 'Source').click()")
+		b.presses(".panel button", "Source")
 		b.holds("find('.panel .listing')")
-		value[any](b, "void find('.panel button', 'All files').click()")
+		b.presses(".panel button", "All files")
 		b.holds("all('.panel .recent a').length === %s", n)
 	}
 }
@@ -256,11 +258,13 @@ func TestATabNotesWhatAPageMustNotDo(t *testing.T) {
 	t.Cleanup(hostile.Close)
 	b := newTab(t)
 	b.goTo(hostile.URL + "/")
-	noted := strings.Join(b.notes(), "\n")
 	for _, want := range []string{"a script ran: ran", "an exception", "a dialog opened: opened", "a request left: " + forbidden.url} {
-		if !strings.Contains(noted, want) {
-			t.Errorf("%q was not noted, but\n%s", want, noted)
-		}
+		eventually(t, func() error { // what the browser reports comes after the page
+			if noted := strings.Join(b.notes(), "\n"); !strings.Contains(noted, want) {
+				return fmt.Errorf("%q was not noted, but\n%s", want, noted)
+			}
+			return nil
+		})
 	}
 	if forbidden.reached.Load() == 0 {
 		t.Error("the trap does not work")

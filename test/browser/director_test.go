@@ -35,6 +35,7 @@ func (m *model) directed(t *testing.T, scripts ...script) {
 	done := make(chan struct{})
 	t.Cleanup(func() { close(done) })
 	perform := func(a *ask) {
+		a.mayBeLeft = true
 		mu.Lock()
 		answer := reply{text: "I have read it and have nothing to add."}
 		for i, s := range scripts {

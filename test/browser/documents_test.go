@@ -153,3 +153,100 @@ func TestDocumentsOfOthersHaveNoName(t *testing.T) {
 		}
 	}
 }
+
+// Somebody brings files of their own: they are documents like all others, which agents
+// find where they keep theirs.
+func TestFilesAreAddedToTheDocuments(t *testing.T) {
+	t.Parallel()
+	m := newModel(t)
+	h := office(t, m, "")
+	dir := t.TempDir()
+	interviews, picture := filepath.Join(dir, "interviews.md"), filepath.Join(dir, "plan.png")
+	for file, content := range map[string]string{interviews: "# What we heard\n\nNine paid a fee.\n", picture: "\x89PNG\r\n\x1a\n\x00\xff"} {
+		if err := os.WriteFile(file, []byte(content), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b := open(t, h.link)
+	b.sees(".agent", "Ada")
+	value[any](b, "void (location.hash = '#/files')")
+	b.sees(".bar button", "Add files")
+	b.choose(".bar input[type=file]", interviews, picture)
+	b.toasted("2 files are among the documents")
+	b.sees(".library tr", "planning / interviews.md")
+	b.sees(".library tr", "What we heard")
+	b.sees(".library tr", "You")
+	b.picture("files-added")
+	if got := h.read(t, "data/documents/planning/plan.png"); got != "\x89PNG\r\n\x1a\n\x00\xff" {
+		t.Errorf("the picture holds %q", got)
+	}
+	if err := os.WriteFile(interviews, []byte("# What we heard\n\nTen paid a fee.\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	b.choose(".bar input[type=file]", interviews)
+	b.toasted("as version 2")
+
+	value[any](b, "void (location.hash = '#/')")
+	b.click(".agent header button", "Ada")
+	b.sees(".beginning h2", "Ada")
+	b.say("What did we hear?")
+	m.calls(t, "read_file", map[string]any{"file_path": "{planning_artifacts}/interviews.md"})
+	a := m.asked(t)
+	if !strings.Contains(a.last, "Ten paid a fee.") {
+		t.Errorf("Ada was given %q", a.last)
+	}
+	a.say("Ten.")
+	a.end()
+	b.sees(answers, "Ten.")
+	for _, bad := range []string{"", "../x.md", "a/b.md", ".env", "{project-root}.md", `a\b`, ".troupe-owners", "..", "."} {
+		if status, answer := h.try(t, "POST", "/api/documents", map[string]any{"name": bad, "data": "eA=="}); status != 422 {
+			t.Errorf("%q: %d %s", bad, status, answer)
+		}
+	}
+}
+
+// A project without agents offers to make some.
+func TestExamplesAreAddedToAProjectWithoutAgents(t *testing.T) {
+	t.Parallel()
+	h := serve(t, project(t, nil))
+	b := open(t, h.link)
+	b.sees("h2", "No company yet")
+	b.picture("nobody")
+	b.click("button", "Add the examples")
+	b.sees(".agent", "Mira")
+	if file := h.read(t, "troupe.yaml"); file == "" {
+		t.Error("there is no troupe.yaml")
+	}
+	if status, answer := h.try(t, "POST", "/api/agents/examples", nil); status != 422 || !strings.Contains(answer, "there are agents already") {
+		t.Errorf("once more: %d %s", status, answer)
+	}
+	b.click(".agent .does button", "decision")
+	b.sees(answers, "What are you trying to decide?")
+}
+
+// What takes a while to load is shown as loading, and long enough to be seen.
+func TestWhatLoadsIsShownAsLoading(t *testing.T) {
+	t.Parallel()
+	b := open(t, rehearse(t).link)
+	b.sees(".agent", "Mira")
+	value[any](b, `void (() => {
+		const real = window.fetch;
+		window.held = [];
+		window.fetch = (address, options) => (String(address).includes("api/files") ? new Promise((go) => window.held.push(() => go(real(address, options)))) : real(address, options));
+		new MutationObserver(() => {
+			const loads = document.querySelector(".library .bones");
+			if (loads) window.begun ??= performance.now();
+			else if (window.begun) window.ended ??= performance.now();
+		}).observe(document.body, { childList: true, subtree: true });
+		location.hash = "#/files";
+	})()`)
+	b.holds("window.held.length > 0 && find('.library .bones').getAnimations().every((a) => a.playState === 'finished')")
+	b.picture("loading")
+	value[any](b, "void window.held.splice(0).forEach((go) => go())")
+	b.sees(".library h2", "From conversations")
+	b.lacks(".bones", "")
+	// It appears after 200 ms, and then stays for 300 at least; a clock may be a moment early.
+	if took := until[float64](b, "window.ended - window.begun"); took < 490 {
+		t.Errorf("it was there for %.0f ms, the time before it appears included", took)
+	}
+}

@@ -88,7 +88,7 @@ func TestTextsAreTextsInEveryOtherField(t *testing.T) {
 		read.WriteString(value[string](b, `find("[aria-label='What will be done']").textContent`))
 		b.isInert()
 		if i < pages-1 {
-			value[any](b, "void find('.pages button', 'Next page').click()")
+			b.presses(".pages button", "Next page")
 		}
 	}
 	for _, part := range []string{"canary('script')", "canary('wide')", "__proto__"} { // from beginning to end
@@ -104,7 +104,7 @@ func TestTextsAreTextsInEveryOtherField(t *testing.T) {
 	b.click(".pop button", "Files of other conversations")
 	b.holds("find('dialog[open]')")
 	b.isInert()
-	value[any](b, "void find('dialog button', 'Cancel').click()")
+	b.presses("dialog button", "Cancel")
 
 	value[any](b, "void (location.hash = '#/settings/mcp')")
 	b.sees(".rows", fmt.Sprintf("%d tools", len(texts)))

@@ -132,8 +132,9 @@ func TestTheGallery(t *testing.T) {
 // rests waits until nothing that loads is to be seen.
 func (b *tab) rests() {
 	b.t.Helper()
-	b.holds("!find('.bones') && document.fonts.status === 'loaded'")
-	value[any](b, "new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))).then(() => 0), 0")
+	// What spins or shines goes on; what appears or slides comes to its end.
+	const moves = "document.getAnimations().some((a) => a.playState === 'running' && a.effect?.getComputedTiming().endTime < Infinity)"
+	b.holds("!find('.bones') && document.fonts.status === 'loaded' && !" + moves)
 }
 
 // furnish fills the house with what the pictures show.

@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 )
@@ -94,9 +95,14 @@ func troupe(t *testing.T, dir string, args ...string) {
 // serve runs the server until the test ends, and then stops it as a person would.
 func serve(t *testing.T, dir string) *house {
 	t.Helper()
-	ctx, cancel := context.WithCancel(context.Background())
-	c := command(ctx, dir, "serve", "--addr", "127.0.0.1:0")
-	c.Cancel = func() error { return c.Process.Signal(os.Interrupt) }
+	h, _ := serveUntil(t, dir)
+	return h
+}
+
+// serveUntil serves a project until it is told to stop, or killed.
+func serveUntil(t *testing.T, dir string) (*house, func(with os.Signal)) {
+	t.Helper()
+	c := command(context.Background(), dir, "serve", "--addr", "127.0.0.1:0")
 	c.WaitDelay = 15 * time.Second
 	var said bytes.Buffer
 	c.Stderr = &said
@@ -107,18 +113,26 @@ func serve(t *testing.T, dir string) *house {
 	if err != nil {
 		t.Fatal(err)
 	}
-	link, err := bufio.NewReader(out).ReadString('\n')
+	var stopped sync.Once
+	stop := func(with os.Signal) {
+		stopped.Do(func() {
+			c.Process.Signal(with)
+			late := time.AfterFunc(15*time.Second, func() { c.Process.Kill() })
+			defer late.Stop()
+			c.Wait() // it was told to stop, and how it did is no matter of the page
+		})
+	}
 	t.Cleanup(func() {
-		cancel()
-		c.Wait() // it was told to stop, and how it did is no matter of the page
+		stop(os.Interrupt)
 		if t.Failed() {
 			t.Logf("the server said:\n%s", &said)
 		}
 	})
+	link, err := bufio.NewReader(out).ReadString('\n')
 	if err != nil {
 		t.Fatalf("the server prints no link: %v", err)
 	}
-	return &house{dir: dir, link: strings.TrimSpace(link)}
+	return &house{dir: dir, link: strings.TrimSpace(link)}, stop
 }
 
 // try sends a request to the server as a program would, and returns the answer once it
@@ -174,6 +188,23 @@ func (h *house) must(t *testing.T, method, path string, body any) string {
 		t.Errorf("%s %s: %d: %s", method, path, status, answer)
 	}
 	return answer
+}
+
+// eventually waits until something outside the page has come about, and says why it has
+// not where it does not.
+func eventually(t *testing.T, holds func() error) {
+	t.Helper()
+	again := time.NewTicker(20 * time.Millisecond)
+	defer again.Stop()
+	for begun := time.Now(); ; <-again.C {
+		err := holds()
+		if err == nil {
+			return
+		}
+		if time.Since(begun) > patience {
+			t.Fatal(err)
+		}
+	}
 }
 
 // read returns a file of the project.

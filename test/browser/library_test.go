@@ -117,7 +117,7 @@ func TestDocumentsInPlaceAreTheProjectsOwnFiles(t *testing.T) {
 	b.click("dialog .related label", "Write the brief")
 	b.picture("related")
 	b.click("dialog button", "Save")
-	b.sees(".toast", "may read the files of 1 other conversation")
+	b.toasted("may read the files of 1 other conversation")
 	if got := reads("And now?"); !strings.Contains(got, "Tom") {
 		t.Errorf("Ben was given %q", got)
 	}

@@ -45,7 +45,7 @@ func prepared(run func() int) (int, error) {
 	if out, err := exec.Command("go", "build", "-o", program, "../../cmd/troupe").CombinedOutput(); err != nil {
 		return 0, fmt.Errorf("build troupe: %w\n%s", err, out)
 	}
-	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.UserDataDir(filepath.Join(dir, "profile")), chromedp.WindowSize(1280, 800))
+	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.UserDataDir(filepath.Join(dir, "profile")), chromedp.WindowSize(1280, 800), chromedp.WSURLReadTimeout(patience))
 	if os.Geteuid() == 0 {
 		options = append(options, chromedp.NoSandbox)
 	}

@@ -12,9 +12,10 @@ import (
 type relay struct {
 	link string
 
-	mu    sync.Mutex
-	isCut bool
-	conns []net.Conn
+	mu     sync.Mutex
+	server string // where it leads to
+	isCut  bool
+	conns  []net.Conn
 }
 
 func newRelay(t *testing.T, link string) *relay {
@@ -29,7 +30,7 @@ func newRelay(t *testing.T, link string) *relay {
 		t.Fatal(err)
 	}
 	to.Host = listener.Addr().String()
-	r := &relay{link: to.String()}
+	r := &relay{link: to.String(), server: server}
 	var group sync.WaitGroup
 	group.Go(func() {
 		for {
@@ -37,7 +38,7 @@ func newRelay(t *testing.T, link string) *relay {
 			if err != nil {
 				return
 			}
-			group.Go(func() { r.pass(&group, conn, server) })
+			group.Go(func() { r.pass(&group, conn) })
 		}
 	})
 	t.Cleanup(func() {
@@ -49,8 +50,11 @@ func newRelay(t *testing.T, link string) *relay {
 }
 
 // pass passes on what both sides say until one has done.
-func (r *relay) pass(group *sync.WaitGroup, browser net.Conn, address string) {
+func (r *relay) pass(group *sync.WaitGroup, browser net.Conn) {
 	defer browser.Close()
+	r.mu.Lock()
+	address := r.server
+	r.mu.Unlock()
 	server, err := net.Dial("tcp", address)
 	if err != nil {
 		return
@@ -79,6 +83,18 @@ func (r *relay) cut() {
 		conn.Close()
 	}
 	r.conns = nil
+}
+
+// leadTo has the relay lead to another server from now on.
+func (r *relay) leadTo(t *testing.T, link string) {
+	t.Helper()
+	to, err := url.Parse(link)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.server = to.Host
 }
 
 func (r *relay) mend() {

@@ -1,7 +1,7 @@
 package browser
 
 import (
-	"context"
+	"os"
 	"strings"
 	"testing"
 
@@ -22,11 +22,9 @@ func inEveryState(t *testing.T, prepare func(*tab), see func(b *tab, state strin
 	)
 	dir := project(t, map[string]string{"legal.json": legalSchema, "troupe.yaml": strings.NewReplacer("URL,", m.URL+"/v1,", "}}}}}\n", "}}}}, bad: {base_url: "+bad.URL+"/v1, models: {bad-1: {}}}}\n", "model_tries: 1", "model_tries: 3",
 		"agents:\n", "agents:\n  debtor: {instructions: You owe., description: Has no key., skills: false, tools: [], model: bad/bad-1}\n").Replace(configuration)})
-	served := command(context.Background(), dir, "serve", "--addr", "127.0.0.1:0")
-	h := run(t, served)
-	t.Cleanup(func() { served.Process.Kill(); served.Wait() })
-	h.dir = dir
-	origin, _, _ := strings.Cut(h.link, "#")
+	h, stop := serveUntil(t, dir)
+	r := newRelay(t, h.link)
+	origin, _, _ := strings.Cut(r.link, "#")
 
 	b := newTab(t)
 	prepare(b)
@@ -43,7 +41,8 @@ func inEveryState(t *testing.T, prepare func(*tab), see func(b *tab, state strin
 	b.press(kb.Enter)
 	b.sees(".trouble", "This code is not known here")
 	see(b, "sign-in")
-	b.goTo(h.link)
+	b.goTo(r.link)
+	b.sees(".agent", "clerk")
 	b.do(chromedp.Reload())
 	b.sees(".agent", "clerk")
 	b.rests()
@@ -59,7 +58,7 @@ func inEveryState(t *testing.T, prepare func(*tab), see func(b *tab, state strin
 	b.click(".pop button", "Files of other conversations")
 	b.holds("find('dialog[open]')")
 	see(b, "related")
-	value[any](b, "void find('dialog button', 'Cancel').click()")
+	b.presses("dialog button", "Cancel")
 	at("#/s/"+h.begins(t, "debtor", "key"), ".trouble button", "trouble")
 	at("#/s/"+h.begins(t, "debtor", "slowly"), ".retry button", "retry")
 	at("#/settings/skills", ".set h2", "skills")
@@ -71,8 +70,7 @@ func inEveryState(t *testing.T, prepare func(*tab), see func(b *tab, state strin
 	value[any](b, "void (location.hash = '#/settings/mcp')")
 	b.click(".set button", "Add a server")
 	see(b, "add-server")
-	value[any](b, "void document.dispatchEvent(new KeyboardEvent('keydown', { key: '?', bubbles: true }))")
-	b.holds("find('dialog[open]', '')")
+	b.holds("find('dialog[open]') || void document.dispatchEvent(new KeyboardEvent('keydown', { key: '?', bubbles: true }))")
 	see(b, "help")
 	value[any](b, "void document.querySelector('dialog[open]').close()")
 
@@ -80,11 +78,11 @@ func inEveryState(t *testing.T, prepare func(*tab), see func(b *tab, state strin
 	counting := h.begins(t, "clerk", "Count slowly")
 	value[any](b, "void (location.hash = '#/s/' + %s)", counting)
 	b.sees(".turn .prose", "One, two")
-	served.Process.Kill()
-	served.Wait()
+	stop(os.Kill)
 	b.sees(".strip", "Troupe cannot be reached")
 	see(b, "offline")
-	second, _ := serveUntil(t, dir, strings.TrimSuffix(strings.TrimPrefix(origin, "http://"), "/"))
+	second, _ := serveUntil(t, dir)
+	r.leadTo(t, second.link)
 	b.hurries()
 	b.sees("dialog", "You are signed out")
 	see(b, "signed-out")

@@ -48,6 +48,9 @@ func newTab(t *testing.T) *tab {
 	ctx, cancel := chromedp.NewContext(chromium, chromedp.WithNewBrowserContext())
 	b := &tab{t: t, ctx: ctx}
 	b.do(chromedp.EmulateViewport(1280, 800))
+	if _, err := chromedp.Call(ctx, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: notesToasts}); err != nil {
+		t.Fatal(err)
+	}
 	if _, err := chromedp.Call(ctx, runtime.AddBinding, runtime.AddBindingParams{Name: "canary"}); err != nil {
 		t.Fatal(err)
 	}
@@ -73,6 +76,21 @@ func newTab(t *testing.T) *tab {
 		return "a request left: " + e.Request.URL
 	})
 	return b
+}
+
+// notesToasts has a page keep what its toasts said. They go away by themselves, perhaps
+// before a busy machine has got round to looking at them.
+const notesToasts = `(() => {
+	const said = (globalThis.toastsSeen = []);
+	new MutationObserver((changes) => {
+		for (const { addedNodes } of changes) for (const node of addedNodes) if (node.matches?.(".toast")) said.push(node.innerText);
+	}).observe(document, { childList: true, subtree: true });
+})()`
+
+// toasted waits until a toast has said a text, whether or not it is still there.
+func (b *tab) toasted(text string) {
+	b.t.Helper()
+	b.holds("globalThis.toastsSeen.some((said) => said.includes(%s))", text)
 }
 
 // textOf says what was thrown, and where.
@@ -152,11 +170,33 @@ const lookup = `
 // value evaluates an expression.
 func value[T any](b *tab, expression string, args ...any) T {
 	b.t.Helper()
-	v, err := chromedp.Run(b.ctx, chromedp.Evaluate[T](fmt.Sprintf("(() => {%s return (%s); })()", lookup, fill(expression, args))))
+	v, err := evaluate[T](b, b.ctx, fmt.Sprintf("(() => {%s return (%s); })()", lookup, fill(expression, args)))
 	if err != nil {
 		b.t.Fatalf("%s: %v", fill(expression, args), err)
 	}
 	return v
+}
+
+// evaluate evaluates a script, once more where the page it was sent to has just been left
+// for another.
+func evaluate[T any](b *tab, ctx context.Context, source string, options ...chromedp.EvaluateOption) (v T, err error) {
+	b.t.Helper()
+	for {
+		v, err = chromedp.Run(ctx, chromedp.Evaluate[T](source, options...))
+		if err == nil || ctx.Err() != nil || !isLeft(err) {
+			return v, err
+		}
+	}
+}
+
+// isLeft says whether a script came to nothing because its page was left.
+func isLeft(err error) bool {
+	for _, words := range []string{"Cannot find context", "context was destroyed", "navigated or closed", "Promise was collected", "Cannot find default execution context"} {
+		if strings.Contains(err.Error(), words) {
+			return true
+		}
+	}
+	return false
 }
 
 // fill writes arguments into an expression, as JSON.
@@ -175,10 +215,12 @@ func until[T any](b *tab, expression string, args ...any) T {
 	ctx, cancel := context.WithTimeout(b.ctx, patience)
 	defer cancel()
 	condition := fill(expression, args)
-	v, err := chromedp.Run(ctx, chromedp.Evaluate[T](fmt.Sprintf(`new Promise((done) => {%s
-		const look = () => { const v = (%s); v ? done(v) : setTimeout(look, 10); };
+	// What a condition looks at may not be there yet: then it does not hold yet.
+	v, err := evaluate[T](b, ctx, fmt.Sprintf(`new Promise((done) => {%s
+		const holds = () => { try { return (%s); } catch { return null; } };
+		const look = () => { const v = holds(); v ? done(v) : setTimeout(look, 10); };
 		look();
-	})`, lookup, condition), chromedp.EvalAwaitPromise))
+	})`, lookup, condition), chromedp.EvalAwaitPromise)
 	if err != nil {
 		b.t.Fatalf("this does not come to hold: %s: %v\nThe page says:\n%s", condition, err, value[string](b, "document.body.innerText"))
 	}
@@ -214,7 +256,7 @@ func (b *tab) reads(selector string, texts ...string) {
 // looked for again, as a person would.
 func (b *tab) click(selector, name string) {
 	b.t.Helper()
-	for range 5 {
+	for begun := time.Now(); time.Since(begun) < patience; {
 		at := until[[]float64](b, `(() => {
 			const e = find(%s, %s);
 			if (!e || e.disabled) return null;
@@ -236,6 +278,13 @@ func (b *tab) click(selector, name string) {
 	b.t.Fatalf("%s %q does not stand still", selector, name)
 }
 
+// presses clicks on an element once it is there, without a mouse: for what is at the edge
+// of what is shown, or one of many.
+func (b *tab) presses(selector, name string) {
+	b.t.Helper()
+	b.holds("(() => { const e = find(%s, %s); if (!e || e.disabled) return false; e.click(); return true; })()", selector, name)
+}
+
 // hurries has a page that cannot reach its server try at once. It may have tried by itself
 // just before: then there is nothing to click on any more, and nobody would.
 func (b *tab) hurries() {
@@ -243,18 +292,32 @@ func (b *tab) hurries() {
 	value[any](b, "void find('.strip button', 'Try now')?.click()")
 }
 
-// write puts a text into a field in place of what is there.
+// write puts a text into a field in place of what is there. Where the focus was taken
+// away before the text came, as by a question that has just been asked, it is written
+// again, as a person would.
 func (b *tab) write(selector, text string) {
 	b.t.Helper()
-	b.holds(`(() => {
-		const field = find(%s);
-		field?.focus(), field?.select();
-		return document.activeElement === field;
-	})()`, selector)
-	b.do(chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
-		_, err := cdp.Call(ctx, target, input.InsertText, input.InsertTextParams{Text: text})
-		return err
-	}))
+	for begun := time.Now(); time.Since(begun) < patience; {
+		b.holds(`(() => {
+			const field = find(%s);
+			if (!field || field.disabled) return false;
+			field.focus(), field.select();
+			window.written = field;
+			return document.activeElement === field;
+		})()`, selector)
+		b.do(chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
+			_, err := cdp.Call(ctx, target, input.InsertText, input.InsertTextParams{Text: text})
+			return err
+		}))
+		// Fields change white space and what is no character; they change nothing else.
+		if value[bool](b, `(() => {
+			const plain = (text) => text.replace(/[^a-z0-9]/gi, "");
+			return !window.written?.isConnected || plain(window.written.value) === plain(%s);
+		})()`, text) {
+			return
+		}
+	}
+	b.t.Fatalf("%s does not take %q", selector, text)
 }
 
 // press presses a key. What it types goes with the key, as a keyboard has it, so that

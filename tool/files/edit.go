@@ -79,7 +79,7 @@ func (v view) editable(loc workspace.Location) (string, error) {
 	if beginning.Binary {
 		return "", &mismatch{text: "this is a binary file; it cannot be edited"}
 	}
-	return v.ReadFile(loc)
+	return v.ReadCurrent(loc)
 }
 
 // elsewhere says of a file that is not where it could be written whether it is

@@ -81,7 +81,7 @@ func read(_ context.Context, v view, _ *troupe.Run, in readRequest) (readResult,
 // byLines turns a request for lines into one for bytes. Lines that are not there
 // are the end of the file.
 func (v view) byLines(loc workspace.Location, in readRequest) (readRequest, error) {
-	text, err := v.ReadFile(loc)
+	text, err := v.ReadCurrent(loc)
 	if err != nil {
 		return in, err
 	}

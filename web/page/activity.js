@@ -4,7 +4,7 @@ import { api } from "./shelf.js";
 import { app } from "./state.js";
 import { clock, json } from "./format.js";
 import { address, replace, talkAddress } from "./route.js";
-import { Bones, html, icon, useEffect, useState } from "./view.js";
+import { Bones, html, icon, useCalm, useEffect, useState } from "./view.js";
 
 const perPage = 100;
 
@@ -18,7 +18,8 @@ const level = ({ kind, body }) => (kind === "run_failed" || body.class ? "error"
 
 export function Activity({ route }) {
   const { q = "", agent = "", tool = "", errors = "", session = "" } = route.query;
-  const [hits, setHits] = useState(null);
+  const [found, setHits] = useState(null);
+  const hits = useCalm(found);
   const [more, setMore] = useState(false);
   const [problem, setProblem] = useState("");
   const set = (values) => replace(address(["activity"], { ...route.query, ...values }));

@@ -26,7 +26,7 @@ export async function problemOf(response) {
 }
 
 // noticed is told of every problem that concerns the whole page.
-export const noticed = { problem: () => {}, answered: () => {} };
+export const noticed = { problem: () => {}, answered: () => {}, full: () => {} };
 
 export async function request(method, path, body, headers = {}) {
   let response;
@@ -69,8 +69,10 @@ async function once(path, body) {
     try {
       return await post(path, body, { "Idempotency-Key": key });
     } catch (problem) {
-      if (problem.status !== 0 || tries === 3) throw problem;
-      await new Promise((resolve) => setTimeout(resolve, 500 * tries));
+      const full = problem.status === 503 && problem.code === "busy"; // it has too much to do, and says when to come back
+      if ((problem.status !== 0 && !full) || tries === (full ? 20 : 3)) throw problem;
+      if (full && tries === 1) noticed.full();
+      await new Promise((resolve) => setTimeout(resolve, full ? Math.max(1, problem.retryAfter) * 1000 : 500 * tries));
     }
   }
 }
@@ -78,8 +80,10 @@ async function once(path, body) {
 export { at, once, query };
 export const api = {
   login: (token) => request("POST", "api/login", { token }),
+  signOut: (where) => request("POST", where),
   me: () => get("api/me"),
   agents: () => get("api/agents"),
+  addExamples: () => request("POST", "api/agents/examples"),
   flows: () => get("api/flows"),
   models: () => get("api/models"),
   sessions: (filter = {}) => get(query("api/sessions", { limit: 200, ...filter })),

@@ -3,14 +3,13 @@
 import { keep, kept } from "./kept.js";
 import { go, replace, talkAddress, useRoute } from "./route.js";
 import { Side, Tabs } from "./side.js";
-import { app, dismiss, enter, load, titleOf, useApp, waiting } from "./state.js";
+import { app, dismiss, enter, load, titleOf, tryNow, useApp, waiting } from "./state.js";
 import { Component, html, icon, lazy, render, styled, useEffect, useRef, useState } from "./view.js";
 
 const Home = lazy(() => styled(() => import("./home.js")), "Home");
 const Room = lazy(() => import("./room.js"), "Room");
 const SignIn = lazy(() => styled(() => import("./signin.js")), "SignIn");
-const Strip = lazy(() => styled(() => import("./strip.js")), "Strip", () => null);
-const Door = lazy(() => styled(() => import("./strip.js")), "Door", () => null);
+const Door = lazy(() => styled(() => import("./door.js")), "Door", () => null);
 const Chats = lazy(() => styled(() => import("./places.js")), "Chats");
 const MorePlaces = lazy(() => styled(() => import("./places.js")), "MorePlaces");
 const Files = lazy(() => styled(() => import("./files.js")), "Files");
@@ -49,6 +48,18 @@ function App() {
     <div class="toasts">${app.toasts.map((one) => html`<div class="toast" role="status" key=${one.key} onMouseEnter=${one.hold} onMouseLeave=${one.go} onFocusIn=${one.hold} onFocusOut=${one.go}><span>${one.text}</span>${one.undo && html`<button type="button" class="ghost sm" onClick=${one.undo}>Undo</button>`}<button type="button" class="tool sm" aria-label="Dismiss" onClick=${() => dismiss(one)}>${icon("x")}</button></div>`)}</div>
     <p class="hidden" role="status" aria-live="polite">${app.said}</p>
   </div>`;
+}
+
+// Strip says that the server cannot be reached, and when it is tried again. It comes with
+// the page: by then nothing more can be loaded.
+function Strip() {
+  const [, tick] = useState(0);
+  useEffect(() => {
+    const timer = setInterval(() => tick((n) => n + 1), 1000);
+    return () => clearInterval(timer);
+  }, []);
+  const left = Math.max(0, Math.ceil((app.retryAt - Date.now()) / 1000));
+  return html`<div class="strip calm" role="status">${icon("wifi-off")}<span class="grow"><b>Troupe cannot be reached.</b> What you type is kept here. ${left > 0 ? `Trying again in ${left} s.` : "Trying again…"}</span><button type="button" class="sm" onClick=${tryNow}>Try now</button></div>`;
 }
 
 function place(route, find) {
@@ -120,9 +131,9 @@ async function begin() {
   root.replaceChildren();
   render(html`<${App} />`, root);
   await first;
-  // What is likely to be wanted next is there when it is, and what says that the server
-  // is not there before it is not.
-  (globalThis.requestIdleCallback ?? setTimeout)(() => styled(() => Promise.all([import("./strip.js"), import("./signin.js"), import("./trouble.js"), import("./room.js"), import("./home.js")])).catch(() => {}));
+  // What is likely to be wanted next is there when it is, and the door before somebody is
+  // signed out.
+  (globalThis.requestIdleCallback ?? setTimeout)(() => styled(() => Promise.all([import("./door.js"), import("./signin.js"), import("./trouble.js"), import("./room.js"), import("./home.js")])).catch(() => {}));
 }
 
 begin();

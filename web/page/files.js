@@ -10,10 +10,13 @@ import { Trouble } from "./trouble.js";
 import { nameOf, pathWords, size, when, fileIcon } from "./format.js";
 import { go, replace, address } from "./route.js";
 import { compared, counted, Lines } from "./changes.js";
-import { Bones, Face, html, icon, useEffect, useState } from "./view.js";
+import { Bones, Face, html, icon, useCalm, useEffect, useRef, useState } from "./view.js";
 
 const kinds = [["", "All", ""], ["document", "Documents", "file-text"], ["data", "Data", "table-2"], ["code", "Code", "file-code"], ["image", "Images", "image"]];
 const rowHeight = 51;
+
+// mostAdded is how large a file may be that is added.
+const mostAdded = 4 << 20;
 
 // asks is who waits for an answer in the conversation that a document comes from.
 const asks = (f) => {
@@ -23,11 +26,14 @@ const asks = (f) => {
 
 export function Files({ route }) {
   const { q = "", kind = "", by = "", file: shownPath, session = "", doc } = route.query; // the one that is shown: of a session, or a document
-  const [lists, setLists] = useState(null);
+  const [found, setLists] = useState(null);
+  const lists = useCalm(found);
   const [chosen, setChosen] = useState(new Map());
   const [compare, setCompare] = useState(null);
   const [top, setTop] = useState(0);
   const [version, setVersion] = useState(0);
+  const [turn, again] = useState(0);
+  const picker = useRef(null);
   useEffect(() => setVersion(0), [shownPath, session, doc]);
   const set = (values) => replace(address(["files"], { ...route.query, ...values }));
   const latest = [...app.sessions.values()].reduce((last, s) => (s.updated > last ? s.updated : last), "");
@@ -39,7 +45,7 @@ export function Files({ route }) {
       left = true;
       clearTimeout(timer);
     };
-  }, [q, latest]);
+  }, [q, latest, turn]);
   const all = [...(lists?.documents ?? []), ...(lists?.files ?? [])];
   const authors = [...new Set(all.map((f) => f.by).filter(Boolean))];
   const fits = (f) => (!kind || f.kind === kind) && (!by || f.by === by);
@@ -49,6 +55,21 @@ export function Files({ route }) {
     next.has(key(f)) ? next.delete(key(f)) : next.set(key(f), f);
     return next;
   });
+  const add = async (list) => {
+    const added = [];
+    for (const file of list) {
+      if (file.size > mostAdded) {
+        toast(`${file.name} is too large: ${size(file.size)} of at most ${size(mostAdded)}`);
+        continue;
+      }
+      const data = await new Promise((done) => Object.assign(new FileReader(), { onload: (e) => done(e.target.result.split(",")[1] ?? ""), onerror: () => done(null) }).readAsDataURL(file));
+      const made = data === null ? null : await api.addDocument(file.name, data).catch((problem) => void toast(`${file.name} was not added: ${problem.message}`));
+      if (made) added.push(made);
+    }
+    if (!added.length) return;
+    again((n) => n + 1);
+    toast(added.length === 1 ? `${nameOf(added[0].path)} is among the documents${added[0].version.number > 1 ? `, as version ${added[0].version.number}` : ""}` : `${added.length} files are among the documents`);
+  };
   const zip = async () => {
     try {
       const url = URL.createObjectURL(await api.zip([...chosen.values()].map((f) => ({ ...(f.session && { session: f.session }), path: f.path }))));
@@ -78,7 +99,7 @@ export function Files({ route }) {
     <td>${documents ? html`<span class="row">${f.by_hand ? html`<span class="face s you" aria-hidden="true">${(f.by || "Y")[0].toUpperCase()}</span><span class="cut">${f.by && f.by !== app.me.name ? f.by : "You"}</span>` : f.by ? html`<${Face} id=${f.by} name=${agentOf(f.by).name} size="s" /><span class="cut">${agentOf(f.by).name}</span>` : ""}</span>` : html`<span class="row"><${Face} id=${f.by} name=${agentOf(f.by).name} size="s" /><span class="cut">${f.title || agentOf(f.by).name}</span></span>`}</td>
     ${documents && html`<td class="num">${f.version}</td>`}<td class="num">${when(f.changed)}</td><td class="right num dim">${size(f.size)}</td></tr>`;
   const head = (second) => html`<thead><tr><th class="tick"><span class="hidden">Choose</span></th><th>Name</th><th>${second}</th>${second === "Last by" && html`<th>Version</th>`}<th>Changed</th><th class="right">Size</th></tr></thead>`;
-  return html`<div class="bar"><h1 class="h-20">Files</h1><span class="grow"></span><label class="field search">${icon("search")}<input placeholder="Find by name or by what is inside" aria-label="Find by name or by what is inside" value=${q} onInput=${(e) => set({ q: e.target.value })} /></label></div>
+  return html`<div class="bar"><h1 class="h-20">Files</h1><span class="grow"></span><label class="field search">${icon("search")}<input placeholder="Find by name or by what is inside" aria-label="Find by name or by what is inside" value=${q} onInput=${(e) => set({ q: e.target.value })} /></label>${can("documents") && html`<button type="button" onClick=${() => picker.current.click()}>${icon("plus")}<span>Add files</span></button><input class="hidden" type="file" multiple ref=${picker} tabindex="-1" aria-hidden="true" onChange=${(e) => add([...e.target.files]).finally(() => (picker.current.value = ""))} />`}</div>
     <div class=${"room lib" + (current ? (route.query.open ? " open" : "") : " solo")}><div class="library" onScroll=${(e) => setTop(Math.floor(e.target.scrollTop / (4 * rowHeight)) * 4 * rowHeight)}>
       <div class="row wrap chips">${kinds.map(([name, words, drawing]) => html`<button type="button" key=${name} class=${"chip " + (kind === name ? "on" : "out")} aria-pressed=${kind === name} onClick=${() => set({ kind: name })}>${drawing && icon(drawing)}${words} ${all.filter((f) => !name || f.kind === name).length}</button>`)}<span class="grow"></span>
         ${authors.length > 1 && html`<label class="btn ghost sm pick">${icon("list-filter")}<span>${by ? agentOf(by).name : "Anyone"}</span><select aria-label="By whom" value=${by} onChange=${(e) => set({ by: e.target.value })}><option value="">Anyone</option>${authors.map((id) => html`<option key=${id} value=${id}>${agentOf(id).name}</option>`)}</select></label>`}</div>

@@ -158,7 +158,7 @@ const handlers = {
   run_started(s, e, b) {
     s.runs.set(e.run, {
       id: e.run, parent: e.parent ?? "", agent: e.agent ?? "", depth: b.depth ?? 0, task: b.input?.task ?? "",
-      started: e.time, ended: "", status: "running", seq: e.seq, output: null, spent: null,
+      started: e.time, ended: "", status: "running", seq: e.seq, output: null, spent: null, user: b.user ?? "", most: b.limits?.cost ?? 0,
     });
     if (e.parent) return;
     s.agent = e.agent ?? "";
@@ -226,6 +226,8 @@ const handlers = {
       Object.assign(entry.span, { end: e.time, class: b.class ?? "" });
     }
     if (!b.asks) s.complete(e);
+    const away = b.cause?.code === "tool_server_down" && b.cause.server;
+    if (away && !s.items.some((item) => item.run === e.run && item.context?.server === away)) s.add(e, { type: "trouble", code: "tool_server_down", context: { server: away, detail: b.error } });
   },
 
   handed_off(s, e, b) {

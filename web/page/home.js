@@ -1,7 +1,7 @@
 // Home: what to ask, what waits, what to carry on with, and the company.
 
 import { api } from "./shelf.js";
-import { app, agentOf, byTime, can, castOf, isFlow, pipeline, tasksOf, toast, waiting, titleOf } from "./state.js";
+import { app, agentOf, byTime, can, castOf, isFlow, load, pipeline, tasksOf, toast, waiting, titleOf } from "./state.js";
 import { keep, kept } from "./kept.js";
 import { ModelChoice, usualModel } from "./models.js";
 import { doing, now, orders } from "./words.js";
@@ -44,8 +44,18 @@ export function Home({ find }) {
   </div></div>`;
 }
 
+// Nobody is what a project without agents shows.
 function Nobody() {
-  return html`<div class="card pad empty"><${Logo} /><h2>No company yet</h2><p class="dim">There are no agents in this project. <code>troupe init</code> writes an example; a bundle goes into <code>bmad/custom/bundles</code>.</p></div>`;
+  const add = async () => {
+    try {
+      await api.addExamples();
+      await load();
+    } catch (problem) {
+      toast(problem.message);
+    }
+  };
+  return html`<section class="card pad empty" aria-label="The company"><${Logo} /><h2>No company yet</h2><p class="dim">There are no agents in this project.</p>
+    ${can("examples") ? html`<div class="row wrap"><button type="button" class="primary" onClick=${add}>${icon("plus")}Add the examples</button></div><p class="small dim">Two agents, a workflow and a skill, as files of the project. A bundle of your own goes into <code>bmad/custom/bundles</code>.</p>` : html`<p class="small dim">Ask whoever runs Troupe.</p>`}</section>`;
 }
 
 // Ask is the one box to begin with.

@@ -14,6 +14,8 @@ export const operate = {
   restartTools: (name) => request("POST", `api/mcp/${encodeURIComponent(name)}/restart`),
   skills: () => get("api/skills"),
   spending: () => get("api/spending"),
+  switchTools: (name, on) => request("PATCH", `api/mcp/${encodeURIComponent(name)}`, { on }),
+  addPerson: (name) => post("api/people", { name }),
   people: () => get("api/people"),
   link: (name) => post(`api/people/${encodeURIComponent(name || "-")}/link`),
 };

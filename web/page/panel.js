@@ -8,7 +8,7 @@ import { Compared, compared, counted, Lines } from "./changes.js";
 import { isText, kindOf, Listing, Preview, WithOutline } from "./preview.js";
 import { hour, nameOf, pathWords, size, when, fileIcon } from "./format.js";
 import { Trouble } from "./trouble.js";
-import { Bones, Face, html, icon, useEffect, useMemo, useRef, useState, useVisit } from "./view.js";
+import { Bones, Face, html, icon, useCalm, useEffect, useMemo, useRef, useState, useVisit } from "./view.js";
 
 // Panel shows a file of a session, or with "*" the list of its files.
 export function Panel({ session, path, route, saved, changed, open, close }) {
@@ -18,7 +18,8 @@ export function Panel({ session, path, route, saved, changed, open, close }) {
 }
 
 function All({ session, saved, changed, close }) {
-  const [list, setList] = useState(null);
+  const [found, setList] = useState(null);
+  const list = useCalm(found);
   useEffect(() => {
     const documents = [...saved.values()].filter((f) => f.path.startsWith("/")).map((f) => ({ path: f.path, size: f.size, modified: f.time }));
     api.files(session).then((found) => setList([...documents, ...found.files.filter((f) => f.path !== "manifest.json")]), () => setList(documents));
@@ -48,6 +49,7 @@ function useFile(file, version, changed) {
 // Document shows a file with its versions. version 0 is the latest.
 export function Document({ file, changed, version, choose, close, all = null }) {
   const [{ text, versions, problem }, setState] = useFile(file, version, changed);
+  const calm = useCalm(text);
   const latest = versions[0]?.number ?? 1;
   const shown = version || latest;
   const [tab, setTab] = useState("Read");
@@ -84,7 +86,7 @@ export function Document({ file, changed, version, choose, close, all = null }) 
       ${version > 0 && version !== latest && html`<button type="button" class="sm" onClick=${restore}>${icon("rotate-ccw-clock")}Bring back</button>`}
       ${text_ && tab !== "Changes" && !version && editing === null && html`<button type="button" class="ghost sm" disabled=${text === null} onClick=${() => setEditing(text)}>${icon("pencil")}Edit</button>`}</div>
     ${editing !== null ? html`<form class="editor" onSubmit=${(e) => (e.preventDefault(), save())}><textarea aria-label=${`Text of ${file.path}`} value=${editing} dir="auto" onInput=${(e) => setEditing(e.target.value)}></textarea><div class="row pad-s"><button class="primary">Save a version</button><button type="button" class="ghost" onClick=${() => setEditing(null)}>Cancel</button></div></form>`
-      : text === null ? html`<div class="sheet"><${Bones} /></div>`
+      : calm === null ? html`<div class="sheet"><${Bones} /></div>`
       : tab === "Changes" && versions.length > 1 ? html`<${Changes} changes=${changes} text=${text} box=${box} />`
       : tab === "Source" ? html`<div class="sheet flush"><${Listing} text=${text} lang=${file.path.split(".").at(-1)} /></div>`
       : html`<div class="sheet" tabindex="0"><${Preview} file=${{ ...file, version: version || undefined }} text=${text} /></div>`}`}</div>`;

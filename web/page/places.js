@@ -1,6 +1,6 @@
 // Places that have no side bar: on a phone.
 
-import { byTime } from "./state.js";
+import { app, byTime, leave } from "./state.js";
 import { Entry } from "./side.js";
 import { html, icon } from "./view.js";
 
@@ -13,5 +13,5 @@ export function Chats() {
 // MorePlaces lists the places that have no tab of their own.
 export function MorePlaces() {
   const list = [["flows", "workflow", "Flows"], ["activity", "activity", "Activity"], ["settings/look", "sun", "This page"], ["settings/models", "settings", "Settings"], ["settings/about", "info", "About"]];
-  return html`<div class="page"><div class="in"><h1>More</h1><div class="does more-places">${list.map(([name, drawing, words]) => html`<a href=${"#/" + name} key=${name}>${icon(drawing)}<span>${words}</span></a>`)}</div></div></div>`;
+  return html`<div class="page"><div class="in"><h1>More</h1><div class="does more-places">${list.map(([name, drawing, words]) => html`<a href=${"#/" + name} key=${name}>${icon(drawing)}<span>${words}</span></a>`)}${app.me.sign_out && html`<button type="button" onClick=${leave}>${icon("log-out")}<span>Sign out</span></button>`}</div></div></div>`;
 }

@@ -7,9 +7,10 @@ import { Conversation } from "./conversation.js";
 import { useQueue } from "./waiting.js";
 import { address, go, replace, talkAddress } from "./route.js";
 import { app, agentOf, castOf, isFlow, pipeline, refresh, say, titleOf, toast } from "./state.js";
+import { cost, hour } from "./format.js";
 import { keep, kept } from "./kept.js";
 import { statusOf, useSession } from "./session.js";
-import { Bones, Face, html, icon, lazy, styled, useEffect, useMemo, useRef, useState } from "./view.js";
+import { Bones, Face, html, icon, lazy, styled, useCalm, useEffect, useMemo, useRef, useState } from "./view.js";
 
 const ModelChoice = lazy(() => import("./models.js"), "ModelChoice", () => null);
 const Beginning = lazy(() => styled(() => import("./beginning.js")), "Beginning", () => null);
@@ -49,6 +50,12 @@ function actsOn(id, here, { setDraft, setQueue }) {
     }
   };
   const sent = (files) => files.map(({ name, mime, data }) => ({ name, mime, data }));
+  // What is said while an answer is in the making waits for it, even where this page has
+  // not heard yet that one is.
+  const said = (draft, running) => api.say(id, draft.text, sent(draft.files), running ? "after" : "").catch((problem) => {
+    if (problem.status !== 409 || problem.code !== "busy") throw problem;
+    return api.say(id, draft.text, sent(draft.files), "after");
+  });
   const lastSaid = () => here.session.items.findLast((item) => item.type === "user");
   const resend = async (item, text, files) => {
     const next = item.after > 0 ? (await api.fork(id, item.after)).session : (await api.create(here.session.agent || here.agent)).id;
@@ -74,9 +81,9 @@ function actsOn(id, here, { setDraft, setQueue }) {
       setDraft(empty);
       try {
         if (draft.instead) await resend(draft.instead, draft.text, sent(draft.files));
-        else if ((await api.say(id, draft.text, sent(draft.files), running ? "after" : "")).queued) setQueue(await api.queue(id));
+        else if ((await said(draft, running)).queued) setQueue(await api.queue(id));
       } catch (problem) {
-        setDraft(draft);
+        setDraft((now) => (now.text || now.files.length ? { ...now, text: `${draft.text}\n${now.text}`, files: [...draft.files, ...now.files] } : draft));
         throw problem;
       }
     }),
@@ -100,6 +107,7 @@ export function Room({ route }) {
   const status = statusOf(here);
   const agentID = session.agent || here.agent || info?.agent || "";
   const agent = agentOf(agentID);
+  const loaded = useCalm(here.caughtUp || here.connection === "lost" ? true : null);
   const [draft, setDraft] = useDraft(id);
   const [queue, setQueue] = useQueue(id, status + (info?.queued ?? 0));
   const [dropping, setDropping] = useState(false);
@@ -129,13 +137,16 @@ export function Room({ route }) {
   const model = info?.chosen || agent.model || info?.model || session.model;
   const held = session.context ? session.context.system + session.context.tools + session.context.history : 0;
   const cast = isFlow(agentID) ? castOf(app.flows.find((f) => f.name === agentID)).slice(0, 3) : [];
-  const spent = info?.spent ? ` · $${info.spent.toFixed(info.spent < 0.1 ? 4 : 2)}` : "";
+  const first = delivers || cast.length > 1 ? [...session.runs.values()].find((run) => !run.parent) : null;
+  const begun = first && `${delivers ? "Delivery" : `Flow “${agent.name}”`} · began ${hour(first.started)}${delivers ? ` by ${first.user || app.me.name || "you"}` : ""}`;
+  const spent = first?.most ? ` · ${cost(info?.spent ?? 0) || "$0"} of $${first.most}` : info?.spent ? ` · $${info.spent.toFixed(info.spent < 0.1 ? 4 : 2)}` : "";
   return html`
     <div class="bar"><a class="btn tool phone-only" href="#/" title="Back" aria-label="Back">${icon("arrow-left")}</a>${cast.length > 1 ? html`<span class="faces">${cast.map((id) => html`<${Face} key=${id} id=${id} name=${agentOf(id).name} size="m" />`)}</span>` : html`<${Face} id=${agentID} name=${agent.name} size="m" />`}
-      <div class="grow"><h1 class="cut">${title}</h1><div class="tiny faint cut">${cast.length > 1 ? `Flow “${agent.name}”` : [agent.name, agent.title].filter(Boolean).join(", ")}${spent}</div></div>
+      <div class="grow"><h1 class="cut">${title}</h1><div class="tiny faint cut">${begun ? begun : cast.length > 1 ? `Flow “${agent.name}”` : [agent.name, agent.title].filter(Boolean).join(", ")}${spent}</div></div>
       <nav class="tabs desk-only" aria-label="Views">${delivers && tab("delivery", "Delivery")}${tab("", "Conversation")}${flows && tab("flow", "Flow")}${tab("run", "Run")}</nav>
       ${status === "running" && route.view !== "" && html`<button type="button" class="sm" onClick=${acts.stop}>${icon("square")}Stop</button>`}
       <span class="desk-only">${!delivers && cast.length < 2 && html`<${ModelChoice} tokens=${held} model=${model} answered=${info?.model || session.model} agent=${isFlow(agentID) ? null : agent} choose=${choose} />`}</span>
+      ${delivers && session.files.size > 0 && html`<a class="btn sm desk-only" href=${api.zipOf(id)} download>${icon("archive")}Download all</a>`}
       <button type="button" class="tool" title=${`Files of this conversation (${session.files.size})`} aria-label=${`Files of this conversation (${session.files.size})`} onClick=${() => (file === undefined ? show("*") : go(talkAddress(id, route.view)))}>${icon("folder-open")}</button>
       <${More} here=${here} info=${info} route=${route} delivers=${delivers} flows=${flows} model=${model} choose=${choose} /></div>
     <div class=${"room" + (file === undefined || route.view ? " solo" : "") + (route.view === "flow" ? " graph-room" : "")} data-dropping=${dropping}
@@ -144,7 +155,7 @@ export function Room({ route }) {
       ${route.view === "flow" && html`<${Flow} here=${here} at=${route.at} name=${agentID} status=${status} acts=${acts} />`}
       ${route.view === "delivery" && html`<${Delivery} here=${here} info=${info} status=${status} acts=${acts} show=${show} />`}
       ${route.view === "" && html`<section class="talk" aria-label="Conversation">
-        ${!here.caughtUp && here.connection !== "lost" ? html`<div class="flow"><${Bones} /></div>` : session.items.length > 0 || status === "running" ? html`<${Conversation} here=${here} status=${status} acts=${acts} openFile=${openFile} asks=${asks} />` : html`<${Beginning} agent=${agent} acts=${acts} />`}
+        ${!loaded ? html`<div class="flow"><${Bones} /></div>` : session.items.length > 0 || status === "running" ? html`<${Conversation} here=${here} status=${status} acts=${acts} openFile=${openFile} asks=${asks} />` : html`<${Beginning} agent=${agent} acts=${acts} />`}
         ${draft.instead && html`<p class="editing small">${icon("git-branch")}<span class="grow">This begins a conversation of its own, which goes on from before the message.</span><button type="button" class="ghost sm" onClick=${() => setDraft(empty)}>Cancel</button></p>`}
         ${queue.messages.length > 0 && html`<${Queue} id=${id} queue=${queue} setQueue=${setQueue} />`}
         <${Composer} key=${id} agent=${agent} draft=${draft} setDraft=${setDraft} running=${status === "running"} context=${session.context} files=${[...session.files.keys()].map((path) => path.replace(/^\//, ""))}

@@ -4,14 +4,14 @@
 import { api } from "./api.js";
 import { bundleName } from "./home.js";
 import { operate } from "./operate.js";
-import { agentOf, app, can, toast } from "./state.js";
+import { agentOf, app, can, leave, toast } from "./state.js";
 import { Lines } from "./changes.js";
 import { currentTheme, setTheme } from "./side.js";
 import { kept, keep } from "./kept.js";
 import { count, cost, nameOf, pathWords, visible } from "./format.js";
 import { shortName } from "./models.js";
 import { Trouble } from "./trouble.js";
-import { Bones, Face, html, icon, useEffect, useState } from "./view.js";
+import { Bones, Face, html, icon, useCalm, useEffect, useState } from "./view.js";
 
 const sections = [["models", "cpu", "Models and keys"], ["agents", "users", "Agents"], ["mcp", "plug", "Tool servers"], ["skills", "book-open", "Skills"], ["limits", "gauge", "Limits"], ["people", "user", "People"], ["look", "sun", "This page"], ["about", "info", "About"]];
 const everybody = ["look", "about"];
@@ -34,7 +34,7 @@ function useLoaded(load, ...changed) {
       left = true;
     };
   }, [turn, ...changed]);
-  return [state.value, state.problem, () => again((n) => n + 1), (value) => setState({ value, problem: null })];
+  return [useCalm(state.value), state.problem, () => again((n) => n + 1), (value) => setState({ value, problem: null })];
 }
 
 const Head = ({ title, text }) => html`<h2 class="h-26">${title}</h2><p class="dim lead-in">${text}</p>`;
@@ -171,10 +171,12 @@ function ToolServerSettings() {
   const act = (what, done) => what.then(() => (toast(done), again()), (trouble) => toast(trouble.message)).finally(() => setBusy(""));
   const restart = (name) => (setBusy(name), act(operate.restartTools(name), "Started anew"));
   const toggle = (name, what) => setOpen(open === name + what ? "" : name + what);
-  const row = (s) => html`<div key=${s.name} class=${s.state === "changed" ? "spot-row" : ""}><div><div class="row"><span class=${"dot " + ({ running: "good", changed: "spot" }[s.state] ?? "bad")}></span><b>${s.name}</b><span class=${"chip t" + (s.state === "stopped" ? " bad" : "")}>${s.state === "changed" ? `${s.changed.length} ${s.changed.length === 1 ? "tool" : "tools"} changed` : s.state === "running" ? `${s.tools.length} ${s.tools.length === 1 ? "tool" : "tools"}` : "stopped"}</span></div>
-      <p>${s.state === "changed" ? changedWords(s) : s.detail}</p>${s.said && html`<details class="small"><summary>${icon("chevron-right", "chev")}What exactly was said</summary><pre class="said-by" tabindex="0">${s.said}</pre></details>`}${open === s.name + "tools" && html`<ul class="small tool-list">${s.tools.map((tool) => html`<li key=${tool}>${tool.replace(/[_-]+/g, " ")}</li>`)}</ul>`}</div>
+  const turn = (s) => act(operate.switchTools(s.name, s.state === "off"), s.state === "off" ? `${s.name} is switched on` : `${s.name} is switched off`);
+  const row = (s) => html`<div key=${s.name} class=${s.state === "changed" ? "spot-row" : ""}><div><div class="row"><span class=${"dot " + ({ running: "good", changed: "spot", off: "" }[s.state] ?? "bad")}></span><b>${s.name}</b><span class=${"chip t" + ({ stopped: " bad", changed: " spot" }[s.state] ?? "")}>${s.state === "changed" ? `${s.changed.length} ${s.changed.length === 1 ? "tool" : "tools"} changed` : s.state === "running" ? `${s.tools.length} ${s.tools.length === 1 ? "tool" : "tools"}` : s.state === "off" ? "off" : "stopped"}</span></div>
+      <p>${s.state === "changed" ? changedWords(s) : s.state === "off" ? "Switched off: nobody has its tools." : s.detail}</p>${s.said && html`<details class="small"><summary>${icon("chevron-right", "chev")}What exactly was said</summary><pre class="said-by" tabindex="0">${s.said}</pre></details>`}${open === s.name + "tools" && html`<ul class="small tool-list">${s.tools.map((tool) => html`<li key=${tool}>${tool.replace(/[_-]+/g, " ")}</li>`)}</ul>`}</div>
     <div class="row">${s.tools.length > 0 && html`<button type="button" class="sm" aria-expanded=${open === s.name + "tools"} onClick=${() => toggle(s.name, "tools")}>Tools</button>`}
-      ${s.state === "changed" ? html`<button type="button" class="sm" aria-expanded=${open === s.name + "changed"} onClick=${() => toggle(s.name, "changed")}>Look and decide</button>` : html`<button type="button" class="sm" disabled=${busy === s.name} onClick=${() => restart(s.name)}>${busy === s.name ? "Starting…" : s.state === "stopped" ? "Start now" : "Start anew"}</button>`}</div></div>`;
+      ${s.state === "changed" ? html`<button type="button" class="sm" aria-expanded=${open === s.name + "changed"} onClick=${() => toggle(s.name, "changed")}>Look and decide</button>` : s.state !== "off" && html`<button type="button" class="sm" disabled=${busy === s.name} onClick=${() => restart(s.name)}>${busy === s.name ? "Starting…" : s.state === "stopped" ? "Start now" : "Start anew"}</button>`}
+      <button type="button" class="switch" role="switch" aria-checked=${s.state !== "off"} aria-label=${`Use ${s.name}`} onClick=${() => turn(s)}></button></div></div>`;
   const changes = (s) => open === s.name + "changed" && (s.changed ?? []).map((c) => html`<section class="card cutoff change-list" key=${s.name + c.tool} aria-label=${`${c.tool}: what changed`}><div class="row wrap pad"><h3 class="grow">${c.tool}: ${c.before ? "what changed" : "new"}</h3><button type="button" class="ghost sm danger" onClick=${() => act(operate.acceptTools(s.name, { [c.tool]: c.hash }), `${c.tool} is accepted`)}>Accept anyway</button><button type="button" class="sm primary" onClick=${() => setOpen("")}>Keep it off</button></div>
     <${Lines} before=${c.before ?? ""} after=${c.after ?? ""} />${suspicious.test(c.after ?? "") && !suspicious.test(c.before ?? "") && html`<p class="row pad small bad">${icon("triangle-alert")}The new text tells the model to do more than use this tool. Do not accept it unless you know why.</p>`}</section>`);
   return html`<${Head} title="Tool servers" text="Programs that give agents more tools, over MCP. New or changed tools wait for your word." />
@@ -226,15 +228,46 @@ function LimitSettings() {
 }
 
 function PeopleSettings() {
-  const [list, problem] = useLoaded(operate.people);
+  const [list, problem, again] = useLoaded(operate.people);
   const [link, setLink] = useState(null);
+  const [failed, setFailed] = useState("");
+  const add = async (event) => {
+    event.preventDefault();
+    const form = event.target, name = new FormData(form).get("name").trim();
+    setFailed("");
+    try {
+      const { fragment } = await operate.addPerson(name);
+      setLink({ name: "", added: name, text: location.origin + location.pathname + fragment });
+      form.reset();
+      setTimeout(again, 3000); // by then the configuration was read again
+    } catch (trouble) {
+      setFailed(trouble.message);
+    }
+  };
   const make = (name) => operate.link(name).then(({ fragment }) => setLink({ name, text: location.origin + location.pathname + fragment }), (trouble) => toast(trouble.message));
   return html`<${Head} title="People" text="Each sees conversations of their own, and the project’s documents." />${problem ? html`<${Missing} problem=${problem} what="people" />` : !list ? html`<${Bones} />` : html`<div class="card rows">${list.map((p) => html`<div key=${p.name}><div class="row gap-3"><span class="face you" aria-hidden="true">${(p.name || app.me.name || "Y")[0].toUpperCase()}</span><div><b>${p.name || app.me.name || "You"}</b>${(p.you || p.operator) && html` <span class="chip t">${[p.you && "you", p.operator && "operator"].filter(Boolean).join(", ")}</span>`}</div></div><button type="button" class="sm" onClick=${() => make(p.name)}>New sign-in link</button>
-    ${link?.name === p.name && html`<div class="key-form"><label class="field edge">${icon("link")}<input readonly aria-label="Sign-in link" value=${link.text} onFocus=${(e) => e.target.select()} /></label><p>It lets in whoever has it, for a day, until the server starts anew.</p></div>`}</div>`)}</div>`}`;
+    ${link?.name === p.name && html`<div class="key-form"><label class="field edge">${icon("link")}<input readonly aria-label="Sign-in link" value=${link.text} onFocus=${(e) => e.target.select()} /></label><p>It lets in whoever has it, for a day, until the server starts anew.</p></div>`}</div>`)}</div>
+    ${can("people") && list.some((p) => p.name) && html`<form class="card stack pad add" aria-label="Add somebody" onSubmit=${add}><label class="small" for="person-name"><b>Add somebody</b></label><div class="row wrap"><label class="field edge grow">${icon("user")}<input id="person-name" name="name" required pattern="[a-z][a-z0-9_\\-]*" maxlength="32" placeholder="bob" autocomplete="off" /></label><button class="primary">Add</button></div>
+      ${failed && html`<p class="small bad" role="alert">${failed}</p>`}
+      ${link?.added && html`<div class="key-form"><label class="field edge">${icon("link")}<input readonly aria-label=${`Sign-in link for ${link.added}`} value=${link.text} onFocus=${(e) => e.target.select()} /></label><p>This link is ${link.added}’s own, and is not shown again. It works in a moment, and until the token in <code>.env</code> is taken away.</p></div>`}
+      <p class="small dim">The name goes into <code>troupe.yaml</code>, the token into <code>.env</code>.</p></form>`}`}`;
 }
 
 function Switch({ name, value, change }) {
   return html`<button type="button" class="switch" role="switch" aria-checked=${value} aria-label=${name} onClick=${() => change(!value)}></button>`;
+}
+
+// Notify has the browser say when somebody waits, for as long as the page is open.
+function Notify() {
+  const [, draw] = useState(0);
+  const known = "Notification" in globalThis;
+  const refused = known && Notification.permission === "denied";
+  const change = async (on) => {
+    keep("notify", on && (await Notification.requestPermission()) === "granted");
+    draw((n) => n + 1);
+  };
+  if (!known) return null;
+  return html`<div><div><b>Tell me when someone waits</b><p>A notification of the browser, only while this page is open.${refused && " This browser does not allow it for this address."}</p></div><button type="button" class="switch" role="switch" aria-checked=${kept("notify", false) && !refused} aria-label="Tell me when someone waits" disabled=${refused} onClick=${() => change(!kept("notify", false))}></button></div>`;
 }
 
 function LookSettings() {
@@ -243,7 +276,9 @@ function LookSettings() {
   const theme = document.documentElement.dataset.theme ?? "";
   return html`<${Head} title="This page" text="Kept in this browser." /><div class="card rows"><div><b>Colours</b><div class="seg" role="group" aria-label="Colours">${[["", "As the machine"], ["light", "Light"], ["dark", "Dark"]].map(([value, words]) => html`<button type="button" key=${value} aria-pressed=${theme === value} onClick=${() => (setTheme(value), draw((n) => n + 1))}>${words}</button>`)}</div></div>
     <div><div><b>Enter sends</b><p>Off on phones: there Enter begins a line.</p></div><${Switch} name="Enter sends" value=${kept("enterSends", true)} change=${(v) => set("enterSends", v)} /></div>
-    <div><div><b>Single letters act</b><p>Such as j and k for the next and the previous turn.</p></div><${Switch} name="Single letters act" value=${kept("letters", true)} change=${(v) => set("letters", v)} /></div></div>`;
+    <div><div><b>Single letters act</b><p>Such as j and k for the next and the previous turn.</p></div><${Switch} name="Single letters act" value=${kept("letters", true)} change=${(v) => set("letters", v)} /></div>
+    <${Notify} />
+    ${app.me.sign_out && html`<div><div><b>Signed in${app.me.name ? ` as ${app.me.name}` : ""}</b><p>What you have typed and not sent stays in this browser.</p></div><button type="button" class="sm" onClick=${leave}>${icon("log-out")}Sign out</button></div>`}</div>`;
 }
 
 function AboutSettings() {

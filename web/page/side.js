@@ -10,6 +10,9 @@ const places = [
   ["", "house", "Home"], ["files", "folder-open", "Files"], ["flows", "workflow", "Flows"], ["deliveries", "package-check", "Deliveries"], ["activity", "activity", "Activity"],
 ];
 
+// within are the places that views of a conversation belong to.
+const within = { __proto__: null, run: "activity", flow: "flows", delivery: "deliveries" };
+
 // shown is how many conversations the side bar lists; find has them all.
 const shown = 60;
 
@@ -50,7 +53,7 @@ export function Side({ route, find }) {
   return html`<aside class="side" aria-label="Troupe">
     <a class="brand" href="#/" aria-label="Troupe, home"><${Logo} /><span>Troupe</span></a>
     <div class="find"><button type="button" class="field" onClick=${find}>${icon("search")}<span class="grow small">Find anything</span><kbd aria-hidden="true">${/Mac/.test(navigator.platform) ? "⌘" : "Ctrl "}K</kbd></button></div>
-    <nav aria-label="Main">${places.filter(([name]) => name !== "activity" || can("logs")).map(([name, drawing, words]) => html`<a href=${"#/" + name} key=${name} aria-current=${route.name === name ? "page" : undefined} title=${words} aria-label=${words}>${icon(drawing)}<span>${words}</span></a>`)}</nav>
+    <nav aria-label="Main">${places.filter(([name]) => name !== "activity" || can("logs")).map(([name, drawing, words]) => html`<a href=${"#/" + name} key=${name} aria-current=${route.name === name ? "page" : route.name === "s" && within[route.view] === name ? "true" : undefined} title=${words} aria-label=${words}>${icon(drawing)}<span>${words}</span></a>`)}</nav>
     <div class="scroll" role="navigation" aria-label="Conversations" ...${still}>
       ${section("Waiting for you", waits, html`<span class="dot spot"></span>`)}
       ${groups.map(([name, list]) => section(name, list))}

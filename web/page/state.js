@@ -4,6 +4,7 @@
 
 import { api, noticed } from "./api.js";
 import { follow, hurry } from "./events.js";
+import { kept } from "./kept.js";
 import { useEffect, useState } from "./view.js";
 
 export const app = {
@@ -104,7 +105,10 @@ function listen() {
     ({ session, gone }) => {
       const sessions = new Map(app.sessions);
       if (gone) sessions.delete(gone);
-      else sessions.set(session.id, session);
+      else {
+        if (session.status === "waiting" && app.known && sessions.get(session.id)?.status !== "waiting") notify(session);
+        sessions.set(session.id, session);
+      }
       update({ sessions });
     },
     (connection, problem = null, wait = 0) => {
@@ -113,6 +117,13 @@ function listen() {
       lost = connection === "lost" || lost;
       update({ connection, retryAt: connection === "lost" ? Date.now() + wait : 0 });
     });
+}
+
+// notify has the browser say that somebody waits, where that is wanted and nobody looks.
+function notify(session) {
+  if (!kept("notify", false) || document.visibilityState === "visible" || globalThis.Notification?.permission !== "granted") return;
+  const note = new Notification(`${agentOf(session.agent).name} needs your answer`, { body: titleOf(session), tag: session.id });
+  note.onclick = () => (focus(), (location.hash = "#/s/" + session.id), note.close());
 }
 
 export const tryNow = () => hurry();
@@ -125,6 +136,9 @@ export async function enter(code) {
   update({ entries: app.entries + 1, signedOut: false });
   await load();
 }
+
+// leave signs out, and shows the door.
+export const leave = () => api.signOut(app.me.sign_out).then(() => location.reload(), (problem) => toast(problem.message));
 
 // codeIn is the code in what somebody pasted: the code itself, or the whole link.
 export const codeIn = (text) => decodeURIComponent(text.trim().match(/token=([^&\s]+)/)?.[1] ?? text.trim());
@@ -163,6 +177,8 @@ export function dismiss(one) {
 
 // say has a screen reader say something.
 export const say = (text) => update({ said: text });
+
+noticed.full = () => toast("Too much at once. It goes on by itself in a moment.");
 
 noticed.problem = (problem) => {
   if (problem.status === 401 && app.known) signedOut();

@@ -37,8 +37,8 @@ const catalogue = {
   limit_turns: ["repeat", limitTitle("turns"), limitText, (acts) => [acts.say && ["Let it go on", () => acts.say("Go on.")]], "spot"],
   limit_tokens: ["gauge", limitTitle("tokens"), limitText, (acts) => [acts.say && ["Let it go on", () => acts.say("Go on.")]], "spot"],
   repeating: ["repeat", (c) => `${c.a} did the same thing over and over and was stopped`, () => "Say below what to do instead.", () => [], "soft"],
-  tool_server_down: ["plug", () => "Some tools are not there now", (c) => `${c.a} went on without them.`, () => [app.me.operator && ["Settings", () => { location.hash = "#/settings/mcp"; }]], "soft"],
-  agent_broken: ["circle-alert", (c) => `${c.a} cannot start`, (c) => c.detail, () => []],
+  tool_server_down: ["plug", (c) => (c.server ? `The tools of ${c.server} are not there now` : "Some tools are not there now"), (c) => `${c.a} went on without them.`, () => [app.me.operator && ["Settings", () => { location.hash = "#/settings/mcp"; }]], "soft"],
+  agent_broken: ["circle-alert", (c) => `${c.a} cannot start`, (c) => (app.me.operator ? "One of the files that it is made of is missing or broken." : operator), () => [app.me.operator && ["See where", () => { location.hash = "#/settings/agents"; }]]],
   interrupted: ["power", () => "Troupe was restarted in the middle of this", (c) => `Everything up to ${c.until || "here"} is on record, and no tool is used twice.`, (acts) => [acts.resume && ["Go on where it stopped", acts.resume]], "soft"],
   cancelled: ["circle-pause", () => "Stopped", () => "What was said so far is above.", (acts) => [acts.resume && ["Go on where it stopped", acts.resume]], "soft"],
   signed_out: ["lock", () => "You are signed out", () => "What you have typed is kept in this tab.", () => []],
@@ -93,6 +93,6 @@ export function Retry({ item, acts }) {
     const timer = setInterval(() => tick((n) => n + 1), 1000);
     return () => clearInterval(timer);
   }, []);
-  return html`<div class="acts retry">${icon("loader-circle", "spin")}<span>${headline(item.code, {})}. ${left > 0 ? `Going on by itself in ${left} s` : "Trying again"}, try ${item.attempt + 1}.</span>
+  return html`<div class="acts retry">${icon("loader-circle", "spin")}<span>${headline(item.code, {})}. ${left > 0 ? `Going on by itself in ${left} s` : "Trying again"}, try ${item.attempt + 1}${item.attempt < app.me.model_tries ? ` of ${app.me.model_tries}` : ""}.</span>
     ${left > 1 && html`<button type="button" class="sm" onClick=${acts.hurry}>Try now</button>`}<button type="button" class="ghost sm" onClick=${acts.stop}>Stop</button></div>`;
 }

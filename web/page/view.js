@@ -4,7 +4,7 @@
 import { h, render, Component, Fragment } from "./lib/preact.js";
 import htm from "./lib/htm.js";
 import { icons } from "./lib/icons.js";
-import { useEffect, useRef } from "./lib/hooks.js";
+import { useEffect, useRef, useState } from "./lib/hooks.js";
 
 export const html = htm.bind(h);
 export { h, render, Component, Fragment };
@@ -33,22 +33,59 @@ export function Face({ id = "", name = "", size = "" }) {
   return html`<span class=${`face ${size} k${hash % 6}`} aria-hidden="true">${letter.toUpperCase()}</span>`;
 }
 
+// What loads is shown after a moment, so that nothing flickers where it comes quickly, and
+// then for long enough to be seen, in milliseconds.
+const appears = 200, stays = 300;
+
+// useCalm is a value that is null while it loads, and stays so for as long as the bones
+// that stand for it must be seen.
+export function useCalm(value) {
+  const mark = useRef({ since: 0 }).current;
+  const [, draw] = useState(0);
+  if (value === null) mark.since ||= performance.now();
+  const shown = mark.since ? performance.now() - mark.since : 0;
+  const left = value !== null && shown > appears ? appears + stays - shown : 0;
+  if (value !== null && left <= 0) mark.since = 0;
+  useEffect(() => {
+    if (left <= 0) return;
+    const timer = setTimeout(() => draw((n) => n + 1), left);
+    return () => clearTimeout(timer);
+  });
+  return left > 0 ? null : value;
+}
+
+const bones = () => html`<${Bones} />`;
+
 // lazy shows a component of a module that is loaded when it is first needed, and until
 // then what meanwhile makes of its properties.
-export function lazy(load, name, meanwhile = () => html`<${Bones} />`) {
+export function lazy(load, name, meanwhile = bones) {
   let loaded = null;
   return class Lazy extends Component {
     componentDidMount() {
-      if (loaded) return;
+      if (!loaded) this.load();
+    }
+
+    // What cannot be loaded now may be there in a moment, as when the server comes back.
+    load() {
+      const begun = performance.now();
       load().then((module) => {
-        loaded = module[name];
-        this.setState({});
-      }, () => this.setState({ failed: true }));
+        const took = performance.now() - begun, early = meanwhile === bones && took > appears ? appears + stays - took : 0;
+        const show = () => ((loaded = module[name]), this.setState({}));
+        if (early > 0) this.timer = setTimeout(show, early);
+        else show();
+      }, () => {
+        this.setState({ failed: true });
+        this.timer = setTimeout(() => this.load(), 2000);
+      });
+    }
+
+    componentWillUnmount() {
+      clearTimeout(this.timer);
     }
 
     render(props, { failed }) {
       if (loaded) return h(loaded, props);
-      return failed ? html`<p class="pad dim" role="alert">This part could not be loaded. Load the page again.</p>` : meanwhile(props);
+      return failed ? html`<p class="pad dim" role="alert">This part could not be loaded yet. It is tried again by itself.</p>` : meanwhile(props);
     }
   };
 }
@@ -78,8 +115,7 @@ export function styled(load) {
   return Promise.all([load(), styling, import("./lib/icons-more.js")]).then(([module]) => module);
 }
 
-// Bones stand for what is being loaded. They are not drawn at once, so that nothing
-// flickers where it comes quickly.
+// Bones stand for what is being loaded. They are not drawn at once: see appears.
 export function Bones() {
   return html`<div class="bones" role="status" aria-label="Loading"><div class="bone"></div><div class="bone"></div><div class="bone"></div></div>`;
 }

@@ -190,6 +190,7 @@ type MCPServer struct {
 	URL     string            `yaml:"url" doc:"The address of a server that is running already."`
 	Headers map[string]string `yaml:"headers" doc:"Sent with every request to the url."`
 	Timeout time.Duration     `yaml:"timeout" doc:"How long one call may take. Default: that of all tools."`
+	Off     bool              `yaml:"off" doc:"Switched off: it is not started, and nobody has its tools."`
 }
 
 // An A2AAgent is an agent elsewhere.

@@ -1,0 +1,63 @@
+package project
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	"github.com/troupe-dev/troupe/project/internal/config"
+)
+
+// personName is what somebody whom the page adds may be called: the name stands in
+// troupe.yaml, in the name of a variable, and in the log.
+var personName = regexp.MustCompile(`^[a-z][a-z0-9_-]{0,31}$`)
+
+// addPerson is [server.Config.AddPerson]: it names the person in troupe.yaml and puts a
+// token for them into .env, which nobody but the server's user can read. The server that
+// runs knows them once it has read both again.
+func (s *settings) addPerson(_ context.Context, name string) (token string, err error) {
+	p := s.stage.project
+	if len(p.config.Server.Users) == 0 {
+		return "", fmt.Errorf("this server has one person, whose conversations would be nobody's if there were several: name yourself under server.users in %s first, and start it anew", config.Name)
+	}
+	if !personName.MatchString(name) {
+		return "", errors.New("a person is called by small letters, digits, dashes and underscores, such as ann")
+	}
+	if _, known := p.config.Server.Users[name]; known {
+		return "", fmt.Errorf("%s may come in already: make a sign-in link for them", name)
+	}
+	variable := "TROUPE_TOKEN_" + strings.ToUpper(strings.ReplaceAll(name, "-", "_"))
+	if value, ok := p.environment(variable); ok && value != "" {
+		return "", fmt.Errorf("the environment variable %s is set where the server was started, and decides: name the person in %s", variable, config.Name)
+	}
+	secret := make([]byte, 32)
+	rand.Read(secret)
+	token = hex.EncodeToString(secret)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	// The token first: a person without one would keep the server from reading its
+	// configuration again.
+	if err := writeEnv(filepath.Join(p.dir, ".env"), variable, token); err != nil {
+		return "", err
+	}
+	s.keys[variable] = token
+	return token, config.Change(p.dir, map[string]string{"server.users." + name: variable}, p.lookup)
+}
+
+// addExamples is [server.Config.AddExamples]: it writes what [Init] does.
+func (s *settings) addExamples(context.Context) error {
+	p := s.stage.project
+	if len(p.agentIDs()) > 0 {
+		return errors.New("there are agents already: the examples are for a project that has none")
+	}
+	made, _, err := Init(p.dir)
+	if err == nil && len(made) == 0 {
+		err = errors.New("the files of the examples are there already, and yet there are no agents: 'troupe lint' says what is wrong with them")
+	}
+	return err
+}
