@@ -174,7 +174,7 @@ func (b *Bundle) read(name string) (string, error) {
 	if err != nil {
 		return "", problem(CodeUnreadable, b.file(name), 1, "%v", err)
 	}
-	return strings.ToValidUTF8(content, "\ufffd"), nil
+	return textOf(content), nil
 }
 
 // Locate says which file a reference means, relative to the project. Test the

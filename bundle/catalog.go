@@ -208,10 +208,38 @@ func (c *Catalog) lookup(id string) (*entry, error) {
 		case len(found) == 1:
 			return found[0], nil
 		case len(found) > 1:
+			if e := mainCopy(found); e != nil {
+				return e, nil
+			}
 			return nil, fmt.Errorf("agent %.64q: %w under this name alone; there are %s", id, ErrNoAgent, strings.Join(idsOf(found), ", "))
 		}
 	}
 	return nil, fmt.Errorf("agent %.64q: %w; there are: %s", id, ErrNoAgent, cmp.Or(strings.Join(idsOf(c.entries), ", "), "none"))
+}
+
+// mainCopy returns the one of several agents that is meant where the others are copies of
+// it: packs bring agents of the method along, and the method's own one counts.
+func mainCopy(found []*entry) *entry {
+	var main *entry
+	for _, e := range found {
+		if e.bundle.Name == "bmad-core" || e.bundle.Name == "bmm" || e.bundle.Name == "core" {
+			if main != nil {
+				return nil
+			}
+			main = e
+		}
+	}
+	if main == nil {
+		return nil
+	}
+	own, err := main.load()
+	for _, e := range found {
+		d, otherErr := e.load()
+		if err != nil || otherErr != nil || d.Name != own.Name || d.Title != own.Title {
+			return nil
+		}
+	}
+	return main
 }
 
 func idsOf(entries []*entry) []string {

@@ -17,7 +17,7 @@ import (
 // A Setting is a value of the configuration and where it comes from.
 type Setting struct {
 	Name, Value string
-	// File is relative to the project.
+	// File is relative to the project, and empty for what no file says.
 	File string
 }
 
@@ -49,7 +49,7 @@ func (b *Bundle) settings(ws *workspace.Workspace) (list []Setting, found []Find
 			return "", "", false
 		}
 		src, err = ws.ReadFile(loc)
-		return src, b.shown(loc), err == nil
+		return textOf(src), b.shown(loc), err == nil
 	}
 	for _, name := range b.configFiles(ws) {
 		src, file, ok := read(name)
@@ -65,10 +65,8 @@ func (b *Bundle) settings(ws *workspace.Workspace) (list []Setting, found []Find
 			set(key, values[key], file)
 		}
 	}
-	merged, layers, err := b.central(read)
-	if err != nil {
-		found = append(found, asFinding(err, path.Join(b.tree, "config.toml")))
-	}
+	merged, layers, wrong := b.central(read)
+	found = append(found, wrong...)
 	for _, table := range b.centralTables(merged) {
 		for _, key := range sortedKeys(table) {
 			if value, ok := plainValue(table[key]); ok && value != "" {
@@ -76,7 +74,42 @@ func (b *Bundle) settings(ws *workspace.Workspace) (list []Setting, found []Find
 			}
 		}
 	}
+	for _, usual := range b.usual() {
+		if _, known := at[usual.Name]; !known {
+			set(usual.Name, usual.Value, "")
+		}
+	}
+	for i := range list { // {project-root}/{output_folder}/x, where that begins with the project itself
+		rest, ok := strings.CutPrefix(list[i].Value, projectPrefix+"{")
+		name, _, closed := strings.Cut(rest, "}")
+		if of, known := at[name]; ok && closed && known && strings.HasPrefix(list[of].Value, projectPrefix) {
+			list[i].Value = "{" + rest
+		}
+	}
 	return list, found
+}
+
+const projectPrefix = "{" + workspace.ProjectRoot + "}/"
+
+// usual are the settings that agents of an installation count on, as its installer would
+// have them: installers that nobody answers leave some out, and name them all the same in
+// others ({project-root}/{output_folder}/planning-artifacts).
+func (b *Bundle) usual() []Setting {
+	if b.tree == "" || b.Layout == LayoutV4 {
+		return nil
+	}
+	list := []Setting{
+		{Name: "user_name", Value: "(no name given)"},
+		{Name: "communication_language", Value: "the language that the user writes in"},
+	}
+	if path.Base(b.tree) != "_bmad" {
+		return append(list, Setting{Name: "output_folder", Value: "{project-root}/docs"})
+	}
+	return append(list,
+		Setting{Name: "output_folder", Value: "{project-root}/_bmad-output"},
+		Setting{Name: "planning_artifacts", Value: "{output_folder}/planning-artifacts"},
+		Setting{Name: "implementation_artifacts", Value: "{output_folder}/implementation-artifacts"},
+	)
 }
 
 // configFiles are the files that hold a bundle's configuration, as paths. Later ones win.
@@ -130,21 +163,28 @@ func (b *Bundle) configFiles(ws *workspace.Workspace) []string {
 }
 
 // central reads the four layers of the central configuration.
-func (b *Bundle) central(read func(string) (src, file string, ok bool)) (map[string]any, []tomlLayer, error) {
-	var layers []tomlLayer
+func (b *Bundle) central(read func(string) (src, file string, ok bool)) (_ map[string]any, layers []tomlLayer, found []Finding) {
 	for _, name := range []string{"config.toml", "config.user.toml", "custom/config.toml", "custom/config.user.toml"} {
 		src, file, ok := read("{" + bmadRoot + "}/" + name)
 		if !ok {
 			continue
 		}
-		layer, err := parseTOML(file, src)
-		if err != nil {
-			return nil, nil, err
+		layer, err := readTOML(file, src)
+		if err == nil {
+			_, err = mergeLayers(append(layers[:len(layers):len(layers)], layer)...)
 		}
+		if err != nil {
+			found = append(found, asFinding(err, file))
+			continue
+		}
+		found = append(found, layer.mended...)
 		layers = append(layers, layer)
 	}
 	merged, err := mergeLayers(layers...)
-	return merged, layers, err
+	if err != nil {
+		found = append(found, asFinding(err, path.Join(b.tree, "config.toml")))
+	}
+	return merged, layers, found
 }
 
 // centralTables returns the tables of a central configuration that hold settings: of

@@ -221,7 +221,7 @@ func (d *Definition) carryOut(ws *workspace.Workspace, action CriticalAction) (*
 		// What is laid over the file goes before it.
 		settings, _ := d.bundle.settings(ws)
 		for _, s := range settings {
-			if strings.HasSuffix(s.File, ".toml") {
+			if strings.HasSuffix(s.File, ".toml") || values[s.Name] == projectPrefix+s.Value {
 				values[s.Name] = s.Value
 			}
 		}

@@ -12,6 +12,13 @@ import (
 // columns are the generations as the page calls them.
 var columns = []struct{ generation, title string }{
 	{"v4", "4.x"}, {"alpha", "6 alpha"}, {"compiled", "6.0 to 6.2.0"}, {"manifest", "6.2.1 to 6.3"}, {"toml", "6.4 and later"},
+	{"web-v4", "4.x web bundle"}, {"web-alpha", "6 alpha web bundle"}, {"coach", "6.8 web bundle"},
+}
+
+// isWeb says whether a generation is one file or folder that is the whole world: it has
+// neither a configuration nor anything laid over it.
+func isWeb(generation string) bool {
+	return strings.HasPrefix(generation, "web-") || generation == "coach"
 }
 
 // A feature is something that is tried on the tree of each generation. What a generation
@@ -43,7 +50,10 @@ var features = []feature{
 		_, named := c.Definition(d.Name)
 		return yes(started == nil && short == nil && named == nil)
 	}},
-	{"commands by number, code, name and words", func(_ *testing.T, _, _ string, _ *Catalog, d *Definition) string {
+	{"commands by number, code, name and words", func(_ *testing.T, _, generation string, _ *Catalog, d *Definition) string {
+		if generation == "coach" {
+			return hasNot
+		}
 		for i := range d.Commands {
 			c := &d.Commands[i]
 			for _, typed := range []string{itoa(i + 1), c.Code, c.Cmd, strings.TrimPrefix(c.Cmd, "*")} {
@@ -64,6 +74,9 @@ var features = []feature{
 		return yes(ok)
 	}},
 	{"configuration is known without being loaded", func(_ *testing.T, _, generation string, _ *Catalog, d *Definition) string {
+		if isWeb(generation) {
+			return hasNot
+		}
 		settings, _ := d.bundle.Settings()
 		want := "Ada"
 		if generation == "v4" {
@@ -86,13 +99,16 @@ var features = []feature{
 			put(t, dir, "_bmad/_config/agents/bmm-pm.customize.yaml", "agent:\n  metadata:\n    name: Petra\nmemories: [Likes tea]\n")
 			d := define(t, find(t, dir, Config{}), "pm")
 			return yes(d.Name == "Petra" && len(d.Memories) == 2)
-		case "manifest":
+		case "manifest", "web-v4", "web-alpha", "coach":
 			return hasNot
 		}
 		return yes(d.Icon == "🛠️" && len(d.Persona.Principles) == 2 && len(d.Overrides) == 1)
 	}},
-	{"a workflow, a task or a skill is loaded with its variables filled in", func(t *testing.T, _, _ string, c *Catalog, d *Definition) string {
+	{"a workflow, a task or a skill is loaded with its variables filled in", func(t *testing.T, _, generation string, c *Catalog, d *Definition) string {
 		call := loadCall(d)
+		if generation == "coach" { // its protocol is one of its files
+			call = troupetest.Call("read_file", `{"file_path":"SKILL.md"}`)
+		}
 		s := play(t, c, d.ID, Options{}, call, troupetest.Say("Done."))
 		return yes(object(t, s.say("go")[0])["success"] == true)
 	}},
@@ -118,7 +134,7 @@ var features = []feature{
 	{"documents are read by the names they were written by, in other sessions", func(t *testing.T, dir, generation string, c *Catalog, d *Definition) string {
 		name := "{planning_artifacts}/prd.md"
 		switch generation {
-		case "v4":
+		case "v4", "web-v4", "web-alpha", "coach":
 			name = "docs/prd.md"
 		case "alpha":
 			name = "{output_folder}/prd.md"
@@ -129,7 +145,7 @@ var features = []feature{
 		return yes(object(t, other.say("read")[0])["content"] == "PRD")
 	}},
 	{"teams, or the roster of party mode", func(_ *testing.T, _, generation string, c *Catalog, d *Definition) string {
-		if generation == "manifest" || generation == "alpha" {
+		if generation == "manifest" || generation == "alpha" || isWeb(generation) {
 			return hasNot
 		}
 		teams := c.Teams()

@@ -237,7 +237,7 @@ func TestABrokenSkillIsAFinding(t *testing.T) {
 		put(t, dir, "skills/s/SKILL.md", "---\nname: s\n---\n")
 		put(t, dir, "skills/s/customize.toml", custom)
 		definitions, found := find(t, dir, Config{}).Definitions()
-		if isRead := strings.HasSuffix(want, CodeSchema); len(definitions) > 0 != isRead || len(found) != 1 || !strings.HasPrefix(want, found[0].File+":"+itoa(found[0].Line)+": "+found[0].Code) {
+		if len(definitions) != 1 || len(found) != 1 || !strings.HasPrefix(want, found[0].File+":"+itoa(found[0].Line)+": "+found[0].Code) {
 			t.Errorf("%q: %v", custom, found)
 		}
 	}

@@ -26,6 +26,7 @@ type finder struct {
 	files    []string // see search; sorted
 	nested   []string // projects inside this one
 	searched int
+	linked   map[string]bool   // directories that were searched by way of a link
 	anywhere bool              // decoys count too: see isDecoy
 	skills   map[string]string // directories of skills, by their names
 	trees    []string          // installations
@@ -39,7 +40,7 @@ func newFinder(dir string) (*finder, error) {
 		return nil, err
 	}
 	return &finder{
-		dir: dir, ws: ws, seen: make(map[string]bool), lists: make(map[string][]workspace.Entry), skills: make(map[string]string),
+		dir: dir, ws: ws, linked: make(map[string]bool), seen: make(map[string]bool), lists: make(map[string][]workspace.Entry), skills: make(map[string]string),
 	}, nil
 }
 
@@ -51,12 +52,14 @@ func (f *finder) everywhere(c Config) error {
 	f.look(false)
 	if len(f.bundles) == 0 && len(f.nested) > 0 && !c.Shallow {
 		f.files, f.nested, f.searched = nil, nil, 0
+		clear(f.linked)
 		f.look(true)
 	}
 	if err := f.configured(c.Bundles); err != nil || len(f.bundles) > 0 {
 		return err
 	}
 	f.files, f.nested, f.searched, f.anywhere = nil, nil, 0, true
+	clear(f.linked)
 	f.look(!c.Shallow)
 	return nil
 }
@@ -389,5 +392,5 @@ func (f *finder) read(name string) (string, error) {
 	if err != nil {
 		return "", problem(CodeUnreadable, f.shown(name), 1, "%v", err)
 	}
-	return content, nil
+	return textOf(content), nil
 }

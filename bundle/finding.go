@@ -30,6 +30,7 @@ const (
 	CodeNoManifest   = "missing-manifest"       // a bundle directory without bundle.yaml
 	CodeNoAgent      = "no-agent"               // a file that should define an agent does not
 	CodeIncomplete   = "incomplete-agent"       // an agent without a name, or a command without a trigger
+	CodeLink         = "link-elsewhere"         // a link to a bundle that leads out of the project
 	CodeShadowed     = "shadowed-agent"         // another agent of the same name counts
 	CodeSchema       = "agent-schema"           // an agent that is written in a way of its own
 	CodeMoved        = "wrong-install-path"     // a workflow that is not where it says it is
@@ -65,6 +66,13 @@ func asFinding(err error, file string) Finding {
 		return *found
 	}
 	return Finding{Error, CodeUnreadable, file, 1, err.Error()}
+}
+
+// withAdvice is asFinding, and goes on to say what comes of it.
+func withAdvice(err error, file, what string) Finding {
+	found := asFinding(err, file)
+	found.Message += what
+	return found
 }
 
 func sortFindings(list []Finding) {

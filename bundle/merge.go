@@ -14,6 +14,39 @@ import (
 type tomlLayer struct {
 	file   string // relative to the project
 	values map[string]any
+	mended []Finding // see readTOML
+}
+
+// maxMended bounds the lines of a file that are left out so that the others count.
+const maxMended = 20
+
+// readTOML reads a layer as parseTOML does, but leaves out lines that are no TOML, and
+// notes them: an agent with all but one of its settings is worth more than none. The
+// error is that of a file in which there is nothing else.
+func readTOML(file, src string) (tomlLayer, error) {
+	layer, err := parseTOML(file, src)
+	if err == nil {
+		return layer, nil
+	}
+	first := err
+	lines := strings.SplitAfter(src, "\n")
+	var mended []Finding
+	for range maxMended {
+		found, ok := errors.AsType[*Finding](err)
+		if !ok || found.Code != CodeTOML || found.Line < 1 || found.Line > len(lines) || strings.TrimSpace(lines[found.Line-1]) == "" {
+			break
+		}
+		lines[found.Line-1] = "\n"
+		mended = append(mended, withAdvice(err, file, "; the line is passed over"))
+		if layer, err = parseTOML(file, strings.Join(lines, "")); err == nil {
+			break
+		}
+	}
+	if err != nil || len(layer.values) == 0 {
+		return tomlLayer{file: file}, first
+	}
+	layer.mended = mended
+	return layer, nil
 }
 
 // parseTOML reads a layer. The error is a *Finding.

@@ -3,6 +3,7 @@ package bundle
 import (
 	"context"
 	"encoding/json"
+	"maps"
 	"path"
 	"path/filepath"
 	"slices"
@@ -83,8 +84,19 @@ func (x *session) visited(at, src string) {
 	if len(x.trail) > maxTrail {
 		x.trail = x.trail[1:]
 	}
-	x.local = values
+	x.local = overlaid(x.local, values)
 	x.see()
+}
+
+// overlaid has the variables of a file lie over those of the files before it: who reads a
+// table or turns to elicitation in the middle of a step comes back to that step.
+func overlaid(before, values map[string]string) map[string]string {
+	all := maps.Clone(before)
+	if all == nil {
+		all = map[string]string{}
+	}
+	maps.Copy(all, values)
+	return all
 }
 
 // StepValues are the variables of a step, the file at a path: what its front matter says.

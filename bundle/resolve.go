@@ -92,6 +92,12 @@ func (r *resolver) readConfig(body string) error {
 	if err != nil {
 		return err
 	}
+	settings, _ := r.bundle.settings(r.ws)
+	for _, s := range settings {
+		if values[s.Name] == projectPrefix+s.Value {
+			values[s.Name] = s.Value
+		}
+	}
 	r.config = r.config.WithConfig(values)
 	return nil
 }

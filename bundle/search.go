@@ -1,7 +1,9 @@
 package bundle
 
 import (
+	"os"
 	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -33,6 +35,8 @@ func (f *finder) search(dir string, depth int, deep bool) {
 		name := path.Join(dir, e.Path)
 		switch {
 		case e.IsLink:
+			f.follow(name, depth, deep)
+		case f.linked[name]: // where a link has led already
 		case !e.IsDir:
 			f.files = append(f.files, name)
 		case slices.Contains(passedOver, strings.ToLower(e.Path)):
@@ -42,6 +46,42 @@ func (f *finder) search(dir string, depth int, deep bool) {
 			f.search(name, depth-1, deep)
 		}
 	}
+}
+
+// linkNames are those of links that people set to what they keep elsewhere: to an
+// installation, to the skills of another editor.
+var linkNames = []string{"bmad", "_bmad", ".bmad", ".bmad-core", "skills", ".claude", ".agents", ".cursor"}
+
+// follow searches the directory of the project that a link leads to, under the link's own
+// name: {project-root}/_bmad is there. A link that leads out of the project is noted.
+func (f *finder) follow(name string, depth int, deep bool) {
+	if !slices.Contains(linkNames, path.Base(name)) {
+		return
+	}
+	target, err := filepath.EvalSymlinks(f.host(name))
+	if err != nil {
+		return // it leads nowhere
+	}
+	info, err := os.Stat(target)
+	if err != nil || !info.IsDir() {
+		return
+	}
+	top, err := filepath.EvalSymlinks(f.dir)
+	if err != nil {
+		return
+	}
+	rel, err := filepath.Rel(top, target)
+	if err != nil || !filepath.IsLocal(rel) {
+		f.found = append(f.found, warning(CodeLink, f.shown(name), 1,
+			"this link leads out of the project and is not followed; copy what it leads to, or name that directory under bundles: in troupe.yaml"))
+		return
+	}
+	rel = filepath.ToSlash(rel)
+	if base := path.Base(name); rel == "." || strings.HasPrefix(name+"/", rel+"/") || f.linked[rel] || base == "skills" || !strings.Contains(base, "bmad") {
+		return // it is found where it is
+	}
+	f.linked[rel] = true
+	f.search(name, depth-1, deep)
 }
 
 // isTree says whether a directory is an installation of BMAD: by its name and what is

@@ -183,6 +183,10 @@ func (s *sessions) start(ctx context.Context, x *session, run *troupe.Run) error
 	return s.restore(ctx, x)
 }
 
+// maxRecalled is how many of the files that were read last give a session that goes on
+// its variables: a step, and what was read in the middle of it.
+const maxRecalled = 8
+
 // restore takes up the workflow that the session was in when it was last open.
 func (s *sessions) restore(ctx context.Context, x *session) error {
 	n, err := s.recallNote(ctx, x.id)
@@ -196,11 +200,10 @@ func (s *sessions) restore(ctx context.Context, x *session) error {
 		}
 	}
 	x.trail = n.Read
-	if len(n.Read) > 0 {
-		last := n.Read[len(n.Read)-1]
-		if loc, err := x.base.Resolve(last); err == nil {
+	for _, at := range n.Read[max(0, len(n.Read)-maxRecalled):] {
+		if loc, err := x.base.Resolve(at); err == nil {
 			if src, err := x.base.ReadFile(loc); err == nil {
-				x.local = StepValues(x.base, last, src)
+				x.local = overlaid(x.local, StepValues(x.base, at, src))
 			}
 		}
 	}

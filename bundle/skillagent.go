@@ -110,10 +110,11 @@ func (d *Definition) parseSkill(name, src string) error {
 	description := laxyaml.Prose(laxyaml.Field(front, "description"))
 	declared := laxyaml.Scalar(laxyaml.Field(front, "name"))
 	custom, err := d.customization(path.Dir(name), "agent")
-	if err != nil {
-		return err
+	if err != nil { // its text says who it is, too
+		d.Findings = append(d.Findings, asFinding(err, d.File))
 	}
 	if custom != nil {
+		d.Findings = append(d.Findings, custom.found...)
 		return d.customized(custom, declared, description, text)
 	}
 	return d.sectioned(path.Dir(name), declared, description, text, line)
@@ -124,6 +125,7 @@ type customized struct {
 	merged map[string]any
 	base   string // the text of the first layer
 	file   string // of that, relative to the project
+	found  []Finding
 }
 
 // customization reads the layers of a skill in dir, a directory of the bundle, that
@@ -172,13 +174,14 @@ func (b *Bundle) customization(dir, table string, override func(tomlLayer)) (*cu
 
 // layered merges a customize.toml with what the project has laid over it.
 func (b *Bundle) layered(file, src, skill, table string, override func(tomlLayer)) (*customized, error) {
-	base, err := parseTOML(file, src)
+	base, err := readTOML(file, src)
 	if err != nil {
 		return nil, err
 	}
 	if base.values[table] == nil {
 		return nil, nil
 	}
+	found := base.mended
 	layers := []tomlLayer{base}
 	for _, name := range []string{skill + ".toml", skill + ".user.toml"} {
 		over := path.Join("{"+bmadRoot+"}/custom", name)
@@ -186,10 +189,15 @@ func (b *Bundle) layered(file, src, skill, table string, override func(tomlLayer
 		if err != nil {
 			continue // it is optional, and so is the tree
 		}
-		layer, err := parseTOML(path.Join(b.tree, "custom", name), text)
-		if err != nil {
-			return nil, err
+		layer, err := readTOML(path.Join(b.tree, "custom", name), text)
+		if err == nil {
+			_, err = mergeLayers(append(layers[:len(layers):len(layers)], layer)...)
 		}
+		if err != nil { // the agent is worth more than what somebody wanted to change of it
+			found = append(found, withAdvice(err, layer.file, "; nothing of the file counts until it is mended"))
+			continue
+		}
+		found = append(found, layer.mended...)
 		layers = append(layers, layer)
 		override(layer)
 	}
@@ -197,7 +205,7 @@ func (b *Bundle) layered(file, src, skill, table string, override func(tomlLayer
 	if err != nil {
 		return nil, err
 	}
-	return &customized{merged: merged, base: src, file: file}, nil
+	return &customized{merged: merged, base: src, file: file, found: found}, nil
 }
 
 // readNamed reads a file by a path as agents write it.
@@ -210,7 +218,8 @@ func (b *Bundle) readNamed(name string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return ws.ReadFile(loc)
+	content, err := ws.ReadFile(loc)
+	return textOf(content), err
 }
 
 // customized reads an agent of which a customize.toml says who it is.

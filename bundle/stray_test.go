@@ -1,6 +1,8 @@
 package bundle
 
 import (
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -168,5 +170,35 @@ func TestAPersonaKeepsWhatNoSchemaKnows(t *testing.T) {
 	contains(t, "the prompt", all, "<voice><tone>Dry</tone></voice>", "<knowledge>Knows tea.</knowledge>")
 	if strings.Contains(all, "a remark") {
 		t.Error("a comment reaches the model")
+	}
+}
+
+// A link to an installation in the project counts under its own name, so that
+// {project-root} is what its author means; one that leads out of the project is told of.
+func TestLinksToInstallations(t *testing.T) {
+	dir, elsewhere := t.TempDir(), t.TempDir()
+	agent := strings.ReplaceAll(xmlAgent, "NAME", "Hedy")
+	put(t, dir, "tools/ai/bmad/bmm/agents/pm.md", agent)
+	put(t, dir, "tools/ai/bmad/bmm/config.yaml", "user_name: Ada\n")
+	put(t, elsewhere, "agents/x.md", agent)
+	for link, target := range map[string]string{"_bmad": "tools/ai/bmad", ".bmad-core": elsewhere, "bmad": "nowhere", "tools/_bmad": ".."} {
+		if err := os.Symlink(target, filepath.Join(dir, link)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c := find(t, dir, Config{})
+	d := define(t, c, "pm")
+	if len(c.Entries()) != 1 || d.File != "_bmad/bmm/agents/pm.md" || !slices.Contains(d.bundle.DocumentFolders(), "_bmad-output") {
+		t.Errorf("%v, %s", c.Entries(), d.File)
+	}
+	var told []string
+	for _, f := range c.Findings() {
+		told = append(told, f.Code+" "+f.File)
+	}
+	if !slices.Equal(told, []string{CodeLink + " .bmad-core"}) {
+		t.Errorf("told of %q", told)
+	}
+	if _, err := c.Prompt("pm"); err != nil {
+		t.Error(err)
 	}
 }

@@ -100,12 +100,12 @@ func (c *Catalog) parties() []Team {
 			continue
 		}
 		seen[b.tree] = true
-		merged, _, err := b.central(func(name string) (src, file string, ok bool) {
+		merged, _, _ := b.central(func(name string) (src, file string, ok bool) {
 			src, err := b.readNamed(name)
 			return src, name, err == nil
 		})
 		agents, _ := merged["agents"].(map[string]any)
-		if err != nil || len(agents) == 0 {
+		if len(agents) == 0 {
 			continue
 		}
 		team := Team{Name: "party", Description: "All agents that the configuration describes", File: path.Join(b.tree, "config.toml")}

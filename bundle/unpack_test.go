@@ -97,7 +97,7 @@ func TestAnArchiveThatIsNoBundleIsRefusedWhole(t *testing.T) {
 		"no bundle.yaml":    {{name: "agent.md", content: "x"}},
 		"beside the bundle": {{name: "one/bundle.yaml", content: tinyManifest}, {name: "two/agent.md"}},
 		"my-bundle":         {{name: "bundle.yaml", content: "type: bundle\nname: ../../evil\n"}},
-		"aliases":           {{name: "bundle.yaml", content: "name: &a x\nb: *a\n"}},
+		"aliases":           {{name: "bundle.yaml", content: "name: &a [*a]\n"}},
 		"files; a bundle":   many,
 		"deeper":            {manifest, {name: strings.Repeat("d/", 40) + "x"}},
 	} {

@@ -175,6 +175,8 @@ func (b *builder) take(ctx context.Context, a answered) (feedback string, done b
 			return "", false, "", err
 		}
 		return b.missed(cutText(a.text), "its answers were cut off again and again")
+	case a.idle:
+		return "", false, idleText, b.warn(ctx, "reply_missing", idleText)
 	case a.parsed.Correction != "" || a.parsed.Level == LevelMarkdown || a.parsed.Level == LevelRaw:
 		b.Corrections++
 		if b.delivery.Repository.Edits == editsAuto {

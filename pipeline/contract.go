@@ -1,13 +1,16 @@
 package pipeline
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"iter"
 	"reflect"
 	"regexp"
 	"strings"
 
+	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/argcheck"
 	"github.com/troupe-dev/troupe/internal/rawjson"
 )
@@ -135,6 +138,28 @@ func (c *Contract) readOutputs(schema []byte) {
 	for _, f := range rawjson.Fields(rawjson.Fields(schema).At("/properties")) {
 		c.outputs[f.Name] = strings.Contains(string(rawjson.Fields(f.Value).At("/type")), `"array"`)
 	}
+}
+
+// Bind returns a model that is asked for answers of the contract's schema, for an agent of
+// your own: providers that can bind an answer to a schema then do.
+func (c *Contract) Bind(model troupe.Model) troupe.Model { return &boundModel{model, c} }
+
+type boundModel struct {
+	model    troupe.Model
+	contract *Contract
+}
+
+// Generate implements [troupe.Model].
+func (b *boundModel) Generate(ctx context.Context, req *troupe.Request) iter.Seq2[troupe.Chunk, error] {
+	bound, params := *req, troupe.Params{}
+	if req.Params != nil {
+		params = *req.Params
+	}
+	if len(params.Schema) == 0 {
+		params.Schema, params.SchemaName = b.contract.schema, slugOf(b.contract.phase)
+	}
+	bound.Params = &params
+	return b.model.Generate(ctx, &bound)
 }
 
 // Phase returns the name of the phase.

@@ -54,13 +54,23 @@ type answered struct {
 	text   string
 	parsed Parsed
 	// cut says that the answer was cut off: nothing of it is used.
-	cut  bool
+	cut bool
+	// idle says that the agent called tools until it was stopped, and gave no answer: asking
+	// once more would lead to the same.
+	idle bool
 	stop string
 }
 
+// idleText says of an agent that it is idle.
+const idleText = "it called tools again and again and gave no answer"
+
 // converse asks the agent of the phase with the conversation as it is.
 func (w *work) converse(ctx context.Context, c *conversation) (answered, error) {
-	out, err := runBelow(ctx, w.run, w.phase.Agent, troupe.Handoff{Task: c.prompt()})
+	agent := w.phase.Agent
+	if w.in.Blocks && w.phase.free != nil {
+		agent = w.phase.free
+	}
+	out, err := runBelow(ctx, w.run, agent, troupe.Handoff{Task: c.prompt()})
 	if err != nil {
 		return answered{}, err
 	}
@@ -78,6 +88,10 @@ func (w *work) converse(ctx context.Context, c *conversation) (answered, error) 
 	if a.parsed, err = w.phase.Contract.Parse(text); err != nil {
 		// Several answers are none; what is left is the raw text.
 		err = w.warn(ctx, "json_ambiguous", err.Error())
+	}
+	if a.idle = (a.stop == "tool_calls" || a.stop == "repeats") && a.parsed.Correction != ""; a.idle {
+		a.parsed.Correction = ""
+		a.parsed.Output.NextPhase.Blockers = append(a.parsed.Output.NextPhase.Blockers, TextItem(idleText))
 	}
 	if isLimit(a.stop) {
 		// Nothing more is to be spent without a person's consent.

@@ -3,6 +3,7 @@ package pipeline
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -24,10 +25,12 @@ type course struct {
 	now  state
 	// earlier are phases that were run before this run, done those of this one.
 	earlier, done []Result
-	baseline      []checks.Outcome
-	verified      []checks.Outcome
-	review        *review
-	stopped       string
+	// thought is how many phases were run, or passed over, so far.
+	thought  int
+	baseline []checks.Outcome
+	verified []checks.Outcome
+	review   *review
+	stopped  string
 	// extras is what a caller gives along: see Custom in [Config.Repository].
 	extras extras
 }
@@ -65,7 +68,7 @@ func (d *delivery) deliver(ctx context.Context, run *troupe.Run, in troupe.Hando
 	if err := redecode(in.Custom["extras"], &c.extras); err != nil {
 		return troupe.Handoff{}, fmt.Errorf("extras: %w", err)
 	}
-	for _, act := range []func(context.Context) error{c.prepare, c.setup, c.measure, c.think, c.build} {
+	for _, act := range []func(context.Context) error{c.prepare, c.setup, c.thinkAndMeasure, c.think, c.build} {
 		if err := act(ctx); err != nil {
 			return troupe.Handoff{}, err
 		}
@@ -120,28 +123,75 @@ func (c *course) setup(ctx context.Context) error {
 	return nil
 }
 
-// measure runs all checks on the base, so that it is known what was broken before.
-func (c *course) measure(ctx context.Context) error {
-	if !c.has(phaseImplementation) {
+// thinkAndMeasure runs all checks on the base, so that it is known what was broken before,
+// while the phases up to discovery think. They are asked about what is wanted, not about
+// what there is. A check that cannot run is asked about after them: one question at a time.
+func (c *course) thinkAndMeasure(ctx context.Context) error {
+	if !c.has(phaseImplementation) || len(c.site.Checks) == 0 {
 		return nil
 	}
-	for _, check := range c.site.Checks {
-		for {
-			r, err := call[checkResult](ctx, c.run, c.tools.check, checkRequest{state: state{Head: c.site.Base, Tree: c.now.Tree}, Check: check.Name, At: c.run.Now(), Clean: true, Label: "baseline"})
-			if err != nil {
-				return err
+	var measured []checks.Outcome
+	thinking := *c
+	errs := c.run.All(ctx, 0,
+		func(ctx context.Context, run *troupe.Run) error {
+			for _, check := range c.site.Checks {
+				r, err := c.checkBase(ctx, run, check.Name)
+				if err != nil {
+					return err
+				}
+				measured = append(measured, r.Outcome)
 			}
-			if r.Cause != checks.CauseEnvironment {
-				c.baseline = append(c.baseline, r.Outcome)
+			return nil
+		},
+		func(ctx context.Context, run *troupe.Run) error {
+			thinking.run = run
+			return thinking.thinkUntil(ctx, phaseDiscovery)
+		})
+	if err := errors.Join(errs...); err != nil {
+		return err
+	}
+	c.done, c.thought, c.stopped = thinking.done, thinking.thought, thinking.stopped
+	if c.stopped != "" {
+		c.baseline = measured
+		return nil
+	}
+	return c.measure(ctx, measured)
+}
+
+// measure completes the baseline: with checks that were not run yet, and with those that
+// could not run until a person has put that right.
+func (c *course) measure(ctx context.Context, measured []checks.Outcome) error {
+	for i, check := range c.site.Checks {
+		for first := true; ; first = false {
+			var o checks.Outcome
+			if first && i < len(measured) {
+				o = measured[i]
+			} else if r, err := c.checkBase(ctx, c.run, check.Name); err != nil {
+				return err
+			} else {
+				o = r.Outcome
+			}
+			if o.Cause != checks.CauseEnvironment {
+				c.baseline = append(c.baseline, o)
 				break
 			}
-			if err := c.askOrStop(ctx, cannotRun(&r.Outcome, "before anything was changed")); err != nil || c.stopped != "" {
+			if err := c.askOrStop(ctx, cannotRun(&o, "before anything was changed")); err != nil || c.stopped != "" {
 				return err
 			}
 		}
 	}
 	return nil
 }
+
+// checkBase runs a check on a clean checkout of the base.
+func (c *course) checkBase(ctx context.Context, run *troupe.Run, check string) (checkResult, error) {
+	return call[checkResult](ctx, run, c.tools.check, checkRequest{
+		state: state{Head: c.site.Base, Tree: c.now.Tree}, Check: check, At: run.Now(), Clean: true, Label: labelBaseline,
+	})
+}
+
+// labelBaseline is the label of checks of the base.
+const labelBaseline = "baseline"
 
 // cannotRun asks what to do about a check that says nothing about the change.
 func cannotRun(o *checks.Outcome, when string) string {
@@ -153,10 +203,13 @@ func (c *course) has(phase string) bool {
 }
 
 // think runs the phases up to the implementation.
-func (c *course) think(ctx context.Context) error {
-	for i := range c.Phases {
-		p := &c.Phases[i]
-		if p.Name == phaseImplementation || p.Name == phaseQA && c.has(phaseImplementation) {
+func (c *course) think(ctx context.Context) error { return c.thinkUntil(ctx, phaseImplementation) }
+
+// thinkUntil runs the phases that are left before one.
+func (c *course) thinkUntil(ctx context.Context, end string) error {
+	for ; c.thought < len(c.Phases); c.thought++ {
+		i, p := c.thought, &c.Phases[c.thought]
+		if p.Name == end || p.Name == phaseImplementation || p.Name == phaseQA && c.has(phaseImplementation) {
 			return nil
 		}
 		if c.extras.Continue && slices.ContainsFunc(c.earlier, func(r Result) bool { return r.Phase == p.Name && r.Status != "failed" }) && p.Name != c.From {

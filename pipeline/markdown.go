@@ -33,8 +33,8 @@ func (c *Contract) readMarkdown(text string) (Output, bool) {
 	}
 	outputs, next := map[string]any{}, NextPhase{Ready: true}
 	for _, s := range sections(text) {
-		name, value, _ := strings.Cut(s.title, ":")
-		name = between.ReplaceAllString(strings.ToLower(ornament.ReplaceAllString(name, "")), "_")
+		name, value := outputNamed(s.title)
+		s.lines = c.withoutOthers(s.lines)
 		if value = strings.Trim(value, " *_"); value != "" {
 			s.lines = append([]string{value}, s.lines...)
 		}
@@ -58,7 +58,7 @@ func (c *Contract) readMarkdown(text string) (Output, bool) {
 		}
 	}
 	data, err := json.Marshal(outputs)
-	if err != nil || len(outputs) == 0 {
+	if err != nil || len(outputs) == 0 && !c.isPlan(text) {
 		return Output{}, false
 	}
 	output := Output{
@@ -71,6 +71,46 @@ func (c *Contract) readMarkdown(text string) (Output, bool) {
 	}
 	answer, err := json.Marshal(output)
 	return output, err == nil && c.fits(answer)
+}
+
+// stepTitle is how the heading of a step of a plan begins.
+var stepTitle = regexp.MustCompile(`(?i)^\W*(step|task)\W*\d+\b`)
+
+// isPlan reports whether a text is what planning is for: its headings are steps. A list of
+// numbers alone may be anything.
+func (c *Contract) isPlan(text string) bool {
+	if c.phase != phasePlanning || !slices.ContainsFunc(sections(text), func(s section) bool { return stepTitle.MatchString(s.title) }) {
+		return false
+	}
+	plan := planFromText(text)
+	return plan.check() == nil
+}
+
+// outputNamed is the output that a title would name, and what stands after its colon.
+func outputNamed(title string) (name, value string) {
+	name, value, _ = strings.Cut(title, ":")
+	return between.ReplaceAllString(strings.ToLower(ornament.ReplaceAllString(name, "")), "_"), value
+}
+
+// withoutOthers leaves out of a section's lines the sections below it that are outputs of
+// their own: a title such as "User Stories" may stand above all that follows.
+func (c *Contract) withoutOthers(lines []string) (own []string) {
+	other := 0 // the level of the section that is left out
+	for _, line := range lines {
+		if match := heading.FindStringSubmatch(line); match != nil {
+			if len(match[1]) <= other {
+				other = 0
+			}
+			name, _ := outputNamed(match[2])
+			if _, isOutput := c.outputs[name]; other == 0 && (isOutput || name == "blockers") {
+				other = len(match[1])
+			}
+		}
+		if other == 0 {
+			own = append(own, line)
+		}
+	}
+	return own
 }
 
 // sections returns the sections of a text. Headings in code blocks are none.

@@ -193,6 +193,34 @@ func TestMarkdownIsReadByItsHeadings(t *testing.T) {
 	}
 }
 
+func TestMarkdownWhoseFirstHeadingStandsAboveAll(t *testing.T) {
+	parsed, err := contractOf(t, "requirements").Parse("# User Stories\n\n- As a user I log in\n- As a user I log out\n\n## Acceptance Criteria\n\n- fast\n\n## Scope\n\nMVP\n\n## Constraints\n\n- none\n")
+	want := `{"acceptance_criteria":["fast"],"constraints":[],"scope":"MVP","user_stories":["As a user I log in","As a user I log out"]}`
+	if err != nil || parsed.Level != LevelMarkdown || string(parsed.Output.Outputs) != want {
+		t.Errorf("%s: %s, %v", parsed.Level, parsed.Output.Outputs, err)
+	}
+}
+
+// The source document's own plan is markdown with headings for its steps.
+func TestAPlanInMarkdownIsAPlan(t *testing.T) {
+	text := "# Implementation Plan\n\n## Step 1: Build\n\nBuild it.\n\n## Step 2: Test\n\nTest it.\n"
+	parsed, err := contractOf(t, "planning").Parse(text)
+	if err != nil || parsed.Level != LevelMarkdown || !parsed.Output.NextPhase.Ready || parsed.Correction == "" {
+		t.Fatalf("%s, %+v, %v", parsed.Level, parsed.Output, err)
+	}
+	if a := parsed.Output.Artifacts; len(a) != 1 || a[0].Content != text || a[0].Type != ArtifactKnowledge {
+		t.Errorf("%+v", a)
+	}
+	for _, none := range []string{"I have thought about it.", "# Implementation Plan\n\nTo be done.\n"} {
+		if parsed, _ := contractOf(t, "planning").Parse(none); parsed.Level != LevelRaw {
+			t.Errorf("%q is %s", none, parsed.Level)
+		}
+	}
+	if parsed, _ := contractOf(t, "architecture").Parse(text); parsed.Level != LevelRaw {
+		t.Errorf("of another phase it is %s", parsed.Level)
+	}
+}
+
 // Twice the text takes about twice the time, whatever is in it.
 func TestHostileTextIsReadInLinearTime(t *testing.T) {
 	c := contractOf(t, "requirements")

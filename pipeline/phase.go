@@ -252,7 +252,7 @@ func clipped(text string) string {
 
 // isLimit reports whether an agent stopped because a budget of the whole run is used up.
 func isLimit(stop string) bool {
-	return slices.Contains([]string{"turns", "tool_calls", "tokens", "cost", "time"}, stop)
+	return slices.Contains([]string{"turns", "tokens", "cost", "time"}, stop)
 }
 
 // judge records how an answer was understood and what is wrong with it.

@@ -29,8 +29,11 @@ type Config struct {
 	Name string
 	// Phases are those of [Six] by default.
 	Phases []Phase
-	// Model thinks in the phases that have no agent.
-	Model troupe.Model
+	// Model thinks in the phases that have no agent. Price is what it costs, for limits in
+	// money, and Window is how many tokens it can hold; both are unknown by default.
+	Model  troupe.Model
+	Price  troupe.Price
+	Window int
 	// Output returns the workspace whose root {output} the session's artifacts are
 	// written to. It is called once per tool call; the workspace must stay open until
 	// that has returned, and stays the caller's to close.
@@ -87,7 +90,15 @@ type Phase struct {
 	// Path is where the phase's document goes unless the agent says otherwise.
 	// YYYY-MM-DD and <feature> in it are filled in.
 	Path string
+
+	// free is the agent as it is asked for texts beside the JSON, which a provider that is
+	// given a schema would not let through. Nil means that Agent is.
+	free *troupe.Agent
 }
+
+// maxCalls is how many tools an agent may call before it has to answer. Those that look at
+// the repository refuse before that, and say so.
+const maxCalls = 48
 
 // The built-in phases that do more than ask their agent once.
 const (
@@ -143,7 +154,7 @@ func newDelivery(c Config) (*delivery, error) {
 	names := []string{c.Name}
 	phases := slices.Clone(c.Phases)
 	for i := range phases {
-		if err := phases[i].complete(c.Model); err != nil {
+		if err := phases[i].complete(&c); err != nil {
 			return nil, err
 		}
 		if slices.Contains(names, phases[i].Name) {
@@ -204,7 +215,7 @@ func (c *Config) knowledgeFor(user string) Knowledge {
 }
 
 // complete fills in what a phase leaves to its defaults.
-func (p *Phase) complete(model troupe.Model) error {
+func (p *Phase) complete(c *Config) error {
 	if p.Name == "" {
 		return errors.New("a phase has no name")
 	}
@@ -219,25 +230,23 @@ func (p *Phase) complete(model troupe.Model) error {
 	if p.Agent != nil {
 		return nil
 	}
-	if model == nil {
+	if c.Model == nil {
 		return fmt.Errorf("phase %s: it needs an Agent, or the delivery a Model", p.Name)
 	}
-	agent, err := troupe.NewAgent(troupe.AgentConfig{
-		ID: slugOf(p.Title + " agent"), Model: model, Params: p.params(),
+	config := troupe.AgentConfig{
+		ID: slugOf(p.Title + " agent"), Model: c.Model, Price: c.Price, Window: c.Window, Limits: troupe.Limits{ToolCalls: maxCalls},
 		Instructions: fmt.Sprintf("You are the %s of a delivery pipeline. You think, and answer with JSON; files are written and read for you.", p.Title),
-	})
-	p.Agent = agent
-	return err
-}
-
-// params asks for JSON by the contract's schema: providers that can bind an answer to one
-// do. A builder is not bound, because code in JSON costs quality: it may write texts
-// beside it.
-func (p *Phase) params() troupe.Params {
-	if p.Name == phaseImplementation {
-		return troupe.Params{}
 	}
-	return troupe.Params{Schema: p.Contract.Schema(), SchemaName: slugOf(p.Name)}
+	var err error
+	if p.Name == phaseImplementation {
+		if p.free, err = troupe.NewAgent(config); err != nil {
+			return err
+		}
+	}
+	// Providers that can bind an answer to a schema are asked to.
+	config.Params = troupe.Params{Schema: p.Contract.Schema(), SchemaName: slugOf(p.Name)}
+	p.Agent, err = troupe.NewAgent(config)
+	return err
 }
 
 // span returns the first and the last phase that from and to name.

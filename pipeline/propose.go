@@ -58,7 +58,7 @@ func (c *course) considerChecks(ctx context.Context, discovered *Result) error {
 		return err
 	}
 	c.site.Checks = adopted.Checks
-	return c.measure(ctx)
+	return c.measure(ctx, nil)
 }
 
 type adoptedChecks struct {

@@ -218,7 +218,7 @@ func readReview(outputs json.RawMessage, criteria []criterion) *review {
 	for name, into := range map[string]any{"verdict": &raw.Verdict, "criteria": &raw.Criteria, "findings": &raw.Findings} {
 		_ = json.Unmarshal(fields[name], into) // a field of another kind stays empty
 	}
-	r := &review{Verdict: raw.Verdict}
+	r := &review{Verdict: verdictOf(raw.Verdict)}
 	for i, data := range raw.Findings {
 		var f finding
 		if json.Unmarshal(data, &f) != nil {
@@ -257,6 +257,18 @@ func readReview(outputs json.RawMessage, criteria []criterion) *review {
 		}
 	}
 	return r
+}
+
+// verdictOf reads a verdict. Words that have one meaning are read as such; what follows of a
+// review is decided by its findings and criteria alone.
+func verdictOf(word string) string {
+	switch plain := strings.Trim(notLetters.ReplaceAllString(strings.ToLower(word), "_"), "_"); plain {
+	case "accept", "accepted", "approve", "approved":
+		return "accept"
+	case "changes_required", "changes_requested", "request_changes", "reject", "rejected":
+		return "changes_required"
+	}
+	return word
 }
 
 // severityOf reads a severity. One that nobody knows is not taken lightly.

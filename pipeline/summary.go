@@ -264,7 +264,7 @@ func (s *summarizing) measure() {
 		s.Tokens, s.Cost = s.Tokens+p.Tokens, s.Cost+p.Cost
 	}
 	if s.Report != nil {
-		s.Success = s.Outcome == OutcomeDelivered && kept == len(s.Artifacts)
+		s.Success = s.Outcome == OutcomeDelivered
 		return
 	}
 	s.Success = s.State == "completed" && successes == len(s.Phases) && kept == len(s.Artifacts)

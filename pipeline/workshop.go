@@ -106,11 +106,16 @@ func (s *workshop) equip(phases []Phase, guard func(...troupe.Tool) []troupe.Too
 		if phases[i].Name == "requirements" {
 			continue
 		}
-		agent, err := phases[i].Agent.With(tools...)
-		if err != nil {
-			return fmt.Errorf("phase %s: %w", phases[i].Name, err)
+		for _, agent := range []**troupe.Agent{&phases[i].Agent, &phases[i].free} {
+			if *agent == nil {
+				continue
+			}
+			equipped, err := (*agent).With(tools...)
+			if err != nil {
+				return fmt.Errorf("phase %s: %w", phases[i].Name, err)
+			}
+			*agent = equipped
 		}
-		phases[i].Agent = agent
 	}
 	return nil
 }

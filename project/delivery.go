@@ -81,6 +81,9 @@ func (p *Project) StartDelivery(ctx context.Context, request string, d Delivery)
 	if err := p.settle(ctx, &d); err != nil {
 		return nil, input, err
 	}
+	if err := p.mayBegin(ctx, &d); err != nil {
+		return nil, input, err
+	}
 	var given []map[string]string
 	for _, name := range slices.Sorted(maps.Keys(d.With)) {
 		given = append(given, map[string]string{"phase": "given", "path": name, "content": d.With[name]})

@@ -26,7 +26,10 @@ func (s *stage) delivery(ctx context.Context, order Delivery) (troupe.Step, erro
 	s.mu.Lock()
 	s.rehearses = s.rehearses || model.From == ""
 	s.mu.Unlock()
-	c.Model = model.Model
+	if s.project.config.Pipeline.Cost > 0 && !model.Price.Known() {
+		return nil, fmt.Errorf("pipeline.cost in %s: the price of %s is not known; add it: providers: {NAME: {models: {MODEL: {price: {input: 1.00, output: 4.00}}}}}, in US dollars per million tokens", config.Name, model.Ref)
+	}
+	c.Model, c.Price, c.Window = model.Model, model.Price, model.Window
 	if c.Phases, err = s.phases(ctx, order.Agents); err != nil {
 		return nil, err
 	}
@@ -101,14 +104,26 @@ func (s *stage) phases(ctx context.Context, agents map[string]string) ([]pipelin
 				return nil, fmt.Errorf("phase %s: %s: %w", c.Name, c.Schema, err)
 			}
 		}
+		if contract, ok := pipeline.ContractOf(c.Name); ok && phase.Contract == nil {
+			phase.Contract = contract
+		}
 		if c.Agent != "" {
 			player, err := s.agent(ctx, c.Agent)
 			if err != nil {
 				return nil, fmt.Errorf("phase %s: %w", c.Name, err)
 			}
 			phase.Agent = player.agent.WithoutTools()
+			if contract := phase.Contract; contract != nil && s.asksForJSON(c.Name) {
+				phase.Agent = phase.Agent.WithModel(contract.Bind(player.model.Model), player.model.Price, player.model.Window)
+			}
 		}
 		phases = append(phases, phase)
 	}
 	return phases, nil
+}
+
+// asksForJSON reports whether the answers of a phase are bound to its schema: not where code
+// is to stand beside the JSON.
+func (s *stage) asksForJSON(phase string) bool {
+	return phase != "implementation" || s.project.config.Pipeline.Edits != "blocks"
 }

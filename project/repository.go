@@ -37,6 +37,19 @@ func (p *Project) settle(ctx context.Context, order *Delivery) error {
 	return nil
 }
 
+// mayBegin says what keeps a delivery from beginning in its repository, before anything of
+// it is on record.
+func (p *Project) mayBegin(ctx context.Context, order *Delivery) error {
+	if order.Create {
+		return nil
+	}
+	repo, err := git.Open(ctx, order.Repo)
+	if err == nil {
+		_, err = repo.Base(ctx, order.Base)
+	}
+	return err
+}
+
 // cacheDir is for what can be made again: never inside a checkout.
 func cacheDir() string {
 	dir, err := os.UserCacheDir()

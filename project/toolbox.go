@@ -128,10 +128,15 @@ func (p *Project) tell(id string) []troupe.ContextLoaded {
 
 // guard has the operator's rules decide on every call.
 func (p *Project) guard(tools ...troupe.Tool) []troupe.Tool {
-	if len(p.approve) == 0 {
-		return tools
+	if len(p.approve) > 0 {
+		tools = p.approve.Tools(tools...)
 	}
-	return p.approve.Tools(tools...)
+	for i, tool := range tools {
+		if tool.Spec().Name == runCommand { // outside of the rules, which see the words that are run
+			tools[i] = command.Words(tool)
+		}
+	}
+	return tools
 }
 
 // toolsOf makes the tools of an agent that has no bundle.

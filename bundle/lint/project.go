@@ -45,7 +45,7 @@ func (l *linter) settings() {
 			continue // no configuration at all is each agent's to miss
 		}
 		for _, key := range coreKeys {
-			if !slices.ContainsFunc(settings, func(s bundle.Setting) bool { return s.Name == key }) {
+			if !slices.ContainsFunc(settings, func(s bundle.Setting) bool { return s.Name == key && s.File != "" }) {
 				l.warn(CodeNoKey, file, 1, "the configuration lacks %s, which agents are told to use; set it", key)
 			}
 		}

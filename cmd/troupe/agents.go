@@ -45,7 +45,7 @@ func (p *program) agentsCommand() *cobra.Command {
 func (p *program) listAgents(project *project.Project) error {
 	list := project.Agents()
 	for _, f := range project.Catalog().Findings() {
-		if f.Severity == bundle.Error {
+		if f.Severity == bundle.Error || f.Code == bundle.CodeLink {
 			p.tell("%s", terminal.Clean(f.Error()))
 		}
 	}
@@ -62,9 +62,17 @@ func (p *program) listAgents(project *project.Project) error {
 		if a.Broken != "" {
 			about = "cannot start: " + terminal.OneLine(a.Broken, 400)
 		}
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", a.ID, cmp.Or(a.Bundle, a.Path), terminal.OneLine(cmp.Or(a.Title, a.Name), 40), about)
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", a.ID, cmp.Or(a.Bundle, a.Path), terminal.OneLine(calledAndDoing(a.Name, a.Title), 48), about)
 	}
 	return table.Flush()
+}
+
+// calledAndDoing is who an agent is in one line: "Mira, Decision guide".
+func calledAndDoing(name, title string) string {
+	if name == "" || title == "" || strings.Contains(title, name) {
+		return cmp.Or(title, name)
+	}
+	return name + ", " + title
 }
 
 func (p *program) showAgent(project *project.Project, id string) error {

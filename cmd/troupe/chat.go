@@ -202,7 +202,7 @@ func (p *program) chatInTerminal(ctx context.Context, c *conversation) error {
 		Colour: p.usesColour(p.out), In: p.in, Out: out,
 	}
 	if d, err := c.stage.project.Definition(c.step.Name()); err == nil {
-		config.Title, config.Agent = titleOf(d), d.Name
+		config.Title, config.Agent, config.Leaves = titleOf(d), d.Name, d.IsExit
 		for _, command := range d.Commands {
 			config.Commands = append(config.Commands, terminal.Command{Name: command.Cmd, Description: command.Description})
 		}

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/cmd/troupe/internal/terminal"
 	"github.com/troupe-dev/troupe/outputs"
 	"github.com/troupe-dev/troupe/workspace"
 )
@@ -131,5 +132,5 @@ func (c *conversation) verdict() error {
 	case "input_requested":
 		return errInput
 	}
-	return fmt.Errorf("%s: not finished: %s", c.step.Name(), strings.ReplaceAll(string(c.stop), "_", " "))
+	return fmt.Errorf("%s: not finished: %s", c.step.Name(), terminal.Unfinished(c.stop))
 }

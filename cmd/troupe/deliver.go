@@ -215,8 +215,14 @@ func (p *program) writeDelivery(_ *project.Project, s *pipeline.Summary) error {
 	if s.Question != "" {
 		fmt.Fprintln(p.out, terminal.Clean(s.Question))
 	}
-	if slices.ContainsFunc(s.Artifacts, func(a pipeline.ArtifactSummary) bool { return a.State == pipeline.StateFailed }) {
-		p.tell("'troupe sessions retry %s' tries again what failed.", s.Session[:8])
+	failed := 0
+	for _, a := range s.Artifacts {
+		if a.State == pipeline.StateFailed {
+			failed++
+		}
+	}
+	if failed > 0 {
+		p.tell("%s could not be written or uploaded: 'troupe sessions retry %s' tries again.", counted(failed, "document"), s.Session[:8])
 	}
 	return nil
 }
@@ -380,7 +386,7 @@ func (p *program) validateSchemaCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return p.writeProblems(append(contract.Check(data), pipeline.CheckPaths(data)...))
+			return p.writeProblems(contract.Validate(data))
 		},
 	}
 }

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -51,6 +53,21 @@ func TestDeliveriesWithModelsOfAllKinds(t *testing.T) {
 			}
 			return goodWork(phase, step, prompt, n)
 		}, 1, "failed", 14, "step 1 failed"},
+		"a builder that only looks": {func(phase, step, prompt string, n int) string {
+			if phase == "implementation" {
+				return fmt.Sprintf(`CALL search_code {"pattern": "nothing %d"}`, n)
+			}
+			return goodWork(phase, step, prompt, n)
+		}, 1, "failed", 110, "gave no answer"},
+		"markdown and plain text": {func(phase, step, prompt string, n int) string {
+			switch phase {
+			case "requirements":
+				return "# User Stories\n\n- As a user I want it\n\n## Acceptance Criteria\n\n- It is good\n\n## Scope\n\nMVP\n"
+			case "planning":
+				return "# Implementation Plan\n\n## Step 1: First\n\nDo it.\n\n## Step 2: Second\n\nDo that.\n"
+			}
+			return goodWork(phase, step, prompt, n)
+		}, 0, "delivered", 11, ""},
 		"a review that never accepts": {func(phase, step, prompt string, n int) string {
 			if phase == "qa" {
 				return reviewed("changes_required", fields{"id": "F1", "severity": "blocker", "path": "base.ok", "problem": "too few files, says review " + strings.Repeat("I", n+1)})
@@ -193,5 +210,50 @@ func TestChecksAreSaved(t *testing.T) {
 	p = start(t, dir, a.environment(dir), nil, "deliver", "--save-checks", "Make it good")
 	if code := p.code(); code != 0 || !strings.Contains(p.err.String(), "not saved: they are configured already") {
 		t.Errorf("exit %d\n%s%s", code, &p.out, &p.err)
+	}
+}
+
+// What a delivery costs is counted, and it stops where the money ends: with the next answer
+// that was under way, nothing more.
+func TestADeliveryKeepsToItsMoney(t *testing.T) {
+	a := newAgency(t)
+	dir := a.repositoryOf(t, "  cost: 0.01\n  checks: [{name: test, run: \"true\"}]\n", map[string]string{"base.ok": "good\n"})
+	name := filepath.Join(dir, "troupe.yaml")
+	yaml, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	priced := strings.Replace(string(yaml), "key_env: CANARY", "key_env: CANARY, models: {m: {price: {input: 5, output: 5}}}", 1)
+	if err := os.WriteFile(name, []byte(priced), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	p := start(t, dir, a.environment(dir), nil, "--json", "deliver", "Make it good")
+	code := p.code()
+	var r struct {
+		Success bool
+		State   string
+		Cost    float64
+	}
+	if err := json.Unmarshal(p.out.Bytes(), &r); err != nil || code == 0 || r.Success || r.Cost < 0.01 || a.requests() > 3 {
+		t.Errorf("exit %d, %+v, %d requests, %v\n%s", code, r, a.requests(), err, &p.err)
+	}
+}
+
+// The checks of the base run while the first phases think: here they end only once the
+// second phase was asked.
+func TestTheBaselineRunsBesideTheFirstPhases(t *testing.T) {
+	a := newAgency(t)
+	asked := filepath.Join(t.TempDir(), "asked")
+	a.plays(func(phase, step, prompt string, n int) string {
+		if phase == "architecture" {
+			if err := os.WriteFile(asked, nil, 0o644); err != nil {
+				t.Error(err)
+			}
+		}
+		return goodWork(phase, step, prompt, n)
+	})
+	dir := a.repositoryOf(t, "  sandbox: off\n  checks: [{name: test, timeout: 5m, run: \"while [ ! -e '"+asked+"' ]; do sleep 0.05; done\"}]\n", map[string]string{"base.ok": "good\n"})
+	if r, code := a.deliver(t, dir, "deliver", "Make it good"); code != 0 {
+		t.Errorf("exit %d, because %q", code, r.Reasons)
 	}
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -18,21 +19,27 @@ import (
 type progress struct {
 	p *program
 
-	mu      sync.Mutex
-	now     string // what is being done
-	wait    terminal.Wait
-	since   time.Time
-	step    string // "step 1 of 2", while one is carried out
-	label   string // the line that is being put together
-	parts   []string
-	round   int
-	heard   int // characters of the answer that is coming in
-	tokens  map[string]int
-	cost    map[string]float64
-	started map[string]time.Time
-	live    bool
-	over    chan struct{}
-	ticking sync.WaitGroup
+	mu    sync.Mutex
+	now   string // what is being done
+	wait  terminal.Wait
+	since time.Time
+	step  string // "step 1 of 2", while one is carried out
+	label string // the line that is being put together
+	parts []string
+	round int
+	// base is what the checks of the base said, which run while the first phases think;
+	// checking is the one that runs, of as many as there are.
+	base        []string
+	checking    string
+	checkedFrom time.Time
+	checks      int
+	heard       int // characters of the answer that is coming in
+	tokens      map[string]int
+	cost        map[string]float64
+	started     map[string]time.Time
+	live        bool
+	over        chan struct{}
+	ticking     sync.WaitGroup
 }
 
 // quietTime is how long nothing may be shown where there is no terminal to draw on.
@@ -78,7 +85,13 @@ func (g *progress) status(now time.Time) string {
 	if len(g.parts) > 0 {
 		parts = append(parts, strings.TrimSpace(g.label)+" "+strings.Join(g.parts, " "))
 	}
-	doing := g.now
+	if g.checking != "" {
+		parts = append(parts, strings.Join(append([]string{"baseline"}, g.base...), " "), "running "+g.checking, now.Sub(g.checkedFrom).Round(time.Second).String())
+		if g.now == "" {
+			return "  … " + terminal.OneLine(strings.Join(parts, " · "), 160) + g.spent("")
+		}
+	}
+	doing := cmp.Or(g.now, "working")
 	if waits, ok := g.wait.For(); ok && strings.HasPrefix(waits, "asking") {
 		doing = waits
 	} else if g.heard > 0 {
@@ -104,6 +117,7 @@ func (g *progress) spent(run string) string {
 func (g *progress) close() {
 	g.mu.Lock()
 	g.flush()
+	g.flushBase()
 	g.mu.Unlock()
 	close(g.over)
 	g.ticking.Wait()
@@ -142,6 +156,14 @@ func (g *progress) flush() {
 	g.label, g.parts = "", nil
 }
 
+// flushBase shows what the checks of the base said.
+func (g *progress) flushBase() {
+	if len(g.base) > 0 {
+		g.line("%-15s %s", "baseline", strings.Join(g.base, "  "))
+	}
+	g.base = nil
+}
+
 func (g *progress) doing(what string) { g.now, g.since, g.heard = what, time.Now(), 0 }
 
 // note shows an event.
@@ -167,6 +189,10 @@ func (g *progress) note(e *troupe.Event) {
 	case *troupe.ToolReturned:
 		if b.Class == "" {
 			g.returned(e, b)
+		}
+		if b.Tool == "run_check" && g.checking != "" {
+			g.checking = ""
+			return
 		}
 		g.doing("thinking")
 	case *troupe.RunFinished:

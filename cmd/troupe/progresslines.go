@@ -79,6 +79,7 @@ func (g *progress) opened(id, branch, sandbox, why string, checks []foundCheck, 
 	} else if found {
 		list += " (found)"
 	}
+	g.checks = len(checks)
 	g.line("delivery %s · branch %s · sandbox %s · checks: %s", id, branch, sandbox, list)
 	if why != "" {
 		g.line("  the sandbox is not full: %s", terminal.OneLine(why, 300))
@@ -107,10 +108,8 @@ func (g *progress) checked(content string) {
 		Took                      time.Duration
 	}
 	_ = json.Unmarshal([]byte(content), &o)
-	label := g.label
+	label, isBase := g.label, strings.HasPrefix(o.File, "checks/baseline")
 	switch {
-	case strings.HasPrefix(o.File, "checks/baseline"):
-		label = "baseline"
 	case strings.HasPrefix(o.File, "checks/verify"):
 		label = "verify"
 	case label == "":
@@ -129,6 +128,12 @@ func (g *progress) checked(content string) {
 	}
 	if o.Cause == "environment" {
 		text += " could not run: " + terminal.OneLine(o.Remedy, 160)
+	}
+	if isBase {
+		if g.base = append(g.base, text); len(g.base) >= g.checks {
+			g.flushBase()
+		}
+		return
 	}
 	g.add(label, text)
 	if !o.OK {
@@ -166,8 +171,8 @@ func phaseLine(phase string, end *troupe.RunFinished) string {
 	}
 	decode(end.Output.Outputs["result"], &r)
 	number := func(key string) int {
-		var list []json.RawMessage
-		_ = json.Unmarshal(r.Outputs[key], &list)
+		var list pipeline.Items
+		_ = list.UnmarshalJSON(r.Outputs[key]) // one that stands without a list around it is one
 		return len(list)
 	}
 	switch {

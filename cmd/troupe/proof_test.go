@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"os"
 	"os/exec"
@@ -74,7 +75,7 @@ func TestTheWholeStoryFromOutside(t *testing.T) {
 	if got := inRepository(t, dir, "git log --format=%s main.."+r.Branch); got != "Refuse an empty list\nSettings\nMedian\ndocs: specification of add a median\n" {
 		t.Errorf("the log is %s", got)
 	}
-	if a.formats["planning"] != "json_schema" || a.formats["qa"] != "json_schema" || a.formats["implementation"] != "" {
+	if a.formats["planning"] != "json_schema" || a.formats["qa"] != "json_schema" || a.formats["implementation"] != "json_schema" {
 		t.Errorf("JSON was asked for as %q", a.formats)
 	}
 	clone := filepath.Join(t.TempDir(), "clone")
@@ -141,6 +142,44 @@ func TestADeliveryThatIsKilledAgainAndAgain(t *testing.T) {
 	}
 	if n := a.requests() - asked; n > asked+kills {
 		t.Errorf("%d kills, and %d requests in place of %d", kills, n, asked)
+	}
+}
+
+// Killed at moments that have nothing to do with what it is doing, it comes to the same.
+func TestADeliveryThatIsKilledAtRandom(t *testing.T) {
+	a := newAgency(t)
+	whole := a.newRepository(t)
+	began := time.Now()
+	r, code := a.deliver(t, whole, "deliver", "Make it good")
+	took := time.Since(began)
+	if code != 0 {
+		t.Fatal(r.Reasons)
+	}
+	want := inRepository(t, whole, "git rev-parse "+r.Branch+"^{tree}; git log --format=%s "+r.Branch)
+	dir, random := a.newRepository(t), rand.New(rand.NewPCG(15, 11))
+	args := []string{"deliver", "Make it good"}
+	for kills := 0; ; kills++ {
+		p := start(t, dir, a.environment(dir), nil, args...)
+		if kills < 4 { // what has killed five processes in a row is given up
+			kill := time.AfterFunc(time.Duration(random.Int64N(int64(took))), func() { _ = p.Process.Kill() })
+			code = p.code()
+			kill.Stop()
+		} else {
+			code = p.code()
+		}
+		if code >= 0 {
+			if code != 0 {
+				t.Fatalf("exit %d: %s", code, &p.err)
+			}
+			break
+		}
+		if folders, _ := filepath.Glob(filepath.Join(dir, "data", "deliveries", "*", "delivery.json")); len(folders) == 1 {
+			args = []string{"deliveries", "resume", filepath.Base(filepath.Dir(folders[0]))[:8]}
+		}
+	}
+	branch := strings.TrimSpace(inRepository(t, dir, "git for-each-ref --format='%(refname:short)' 'refs/heads/troupe/*'"))
+	if got := inRepository(t, dir, "git rev-parse "+branch+"^{tree}; git log --format=%s "+branch); got != want {
+		t.Errorf("it is\n%s\nnot\n%s", got, want)
 	}
 }
 

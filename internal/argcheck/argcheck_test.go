@@ -160,7 +160,7 @@ func TestRepeatedNamesAreFoundHoweverTheyAreWritten(t *testing.T) {
 			`{"\ud800":1,"\udc00":1,"\u00e9":"é"}`: "/\uFFFD",
 		} {
 			mismatch, ok := errors.AsType[*Mismatch](s.Check([]byte(doc)))
-			if !ok || len(mismatch.Problems) != 1 || mismatch.Problems[0] != (Problem{Path: path, Expected: "given twice"}) {
+			if !ok || len(mismatch.Problems) != 1 || mismatch.Problems[0] != (Problem{Path: path, Expected: "given twice", IsRepeated: true}) {
 				t.Errorf("%s %s: got %v", schema, doc, mismatch)
 			}
 		}

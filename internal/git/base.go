@@ -13,14 +13,10 @@ import (
 
 // Base finds the commit that a change begins from: HEAD where ref is empty.
 func (r *Repo) Base(ctx context.Context, ref string) (commit string, err error) {
-	for file, what := range map[string]string{
-		"MERGE_HEAD": "a merge", "rebase-merge": "a rebase", "rebase-apply": "a rebase", "CHERRY_PICK_HEAD": "a cherry-pick", "REVERT_HEAD": "a revert", "BISECT_LOG": "a bisect",
-	} {
-		dir, err := r.at(ctx, r.Top, nil, "rev-parse", "--git-path", file)
-		if err != nil {
+	if ref == "" {
+		if what, err := r.unfinished(ctx); err != nil {
 			return "", err
-		}
-		if _, err := os.Lstat(absolute(r.Top, strings.TrimSpace(dir))); err == nil && ref == "" {
+		} else if what != "" {
 			return "", fmt.Errorf("the repository is in the middle of %s: finish it first, or say what to begin from with --base", what)
 		}
 	}
@@ -36,6 +32,39 @@ func (r *Repo) Base(ctx context.Context, ref string) (commit string, err error) 
 		return "", fmt.Errorf("there is no commit %.80q to begin from", ref)
 	}
 	return strings.TrimSpace(out), nil
+}
+
+// unfinished says what the checkout is in the middle of, if anything.
+func (r *Repo) unfinished(ctx context.Context) (string, error) {
+	files := [][2]string{
+		{"MERGE_HEAD", "a merge"}, {"rebase-merge", "a rebase"}, {"rebase-apply", "a rebase"},
+		{"CHERRY_PICK_HEAD", "a cherry-pick"}, {"REVERT_HEAD", "a revert"}, {"BISECT_LOG", "a bisect"},
+	}
+	args := []string{"rev-parse"}
+	for _, f := range files {
+		args = append(args, "--git-path", f[0])
+	}
+	out, err := r.at(ctx, r.Top, nil, args...)
+	if err != nil {
+		return "", err
+	}
+	names := strings.Split(strings.TrimSuffix(out, "\n"), "\n")
+	if len(names) != len(files) { // a path has newlines
+		names = nil
+		for _, f := range files {
+			one, err := r.at(ctx, r.Top, nil, "rev-parse", "--git-path", f[0])
+			if err != nil {
+				return "", err
+			}
+			names = append(names, strings.TrimSuffix(one, "\n"))
+		}
+	}
+	for i, f := range files {
+		if _, err := os.Lstat(absolute(r.Top, names[i])); err == nil {
+			return f[1], nil
+		}
+	}
+	return "", nil
 }
 
 func absolute(dir, name string) string {

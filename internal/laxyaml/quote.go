@@ -146,7 +146,7 @@ func wantsQuotes(s string) bool {
 	case '!':
 		return false
 	case '&', '-', '?':
-		if len(s) > 1 && s[1] == ' ' {
+		if len(s) == 1 || s[1] == ' ' {
 			return true
 		}
 	}

@@ -1,6 +1,6 @@
 // Package laxyaml reads the YAML that people write: what a value without its quotes
 // was meant to be, and with the line of everything that is wrong. It refuses what
-// could be dangerous, such as aliases.
+// could be dangerous, such as aliases that come to more than a document may hold.
 package laxyaml
 
 import (
@@ -27,7 +27,7 @@ const (
 const (
 	CodeInvalid      = "invalid-yaml"  // not YAML, even read leniently
 	CodeUnquoted     = "unquoted-yaml" // a scalar that YAML wants in quotes
-	CodeRefused      = "refused-yaml"  // aliases, custom tags, more than the limits allow
+	CodeRefused      = "refused-yaml"  // more than the limits allow; a tag that is passed over
 	CodeDuplicateKey = "duplicate-key" // the last one counts
 )
 
@@ -50,7 +50,16 @@ func Parse(line int, src []byte) (root *yaml.Node, notes []Problem, err error) {
 	}
 	c := checker{shift: line - 1}
 	root, err = Decode(src)
+	if hard := []byte("\u00a0"); err != nil && bytes.Contains(src, hard) { // spaces that editors put in, and nobody sees
+		src = bytes.ReplaceAll(src, hard, []byte(" "))
+		root, err = Decode(src)
+	}
+	if errors.Is(err, errSecondDocument) && root.Kind == yaml.MappingNode {
+		c.note(CodeInvalid, 1, "there is more than one document in it, parted by ---; only the first one counts")
+		err = nil
+	}
 	if err != nil {
+		root = nil
 		quoted, lines := quoteScalars(src)
 		second := err
 		if lines != nil {
@@ -80,6 +89,12 @@ func Parse(line int, src []byte) (root *yaml.Node, notes []Problem, err error) {
 	if root == nil {
 		return nil, c.notes, nil
 	}
+	if !isPlain(root) {
+		e := expander{checker: &c, open: map[*yaml.Node]bool{}}
+		if root, err = e.expand(root, 1); err != nil {
+			return nil, nil, err
+		}
+	}
 	if err := c.visit(root, 1); err != nil {
 		return nil, nil, err
 	}
@@ -88,7 +103,8 @@ func Parse(line int, src []byte) (root *yaml.Node, notes []Problem, err error) {
 
 var errSecondDocument = errors.New("more than one document")
 
-// Decode reads one document strictly. The node is nil if it is empty.
+// Decode reads one document strictly. The node is nil if it is empty, and that of the
+// first where there are more.
 func Decode(src []byte) (*yaml.Node, error) {
 	decoder := yaml.NewDecoder(bytes.NewReader(src))
 	var document, second yaml.Node
@@ -100,7 +116,7 @@ func Decode(src []byte) (*yaml.Node, error) {
 	}
 	err := decoder.Decode(&second)
 	if isEmpty := err == nil && len(second.Content) == 1 && second.Content[0].Tag == "!!null"; !errors.Is(err, io.EOF) && !isEmpty {
-		return nil, errSecondDocument
+		return document.Content[0], errSecondDocument
 	}
 	return document.Content[0], nil
 }
@@ -143,12 +159,6 @@ func (c *checker) visit(n *yaml.Node, depth int) error {
 	switch {
 	case depth > maxDepth:
 		return refuse("more than " + strconv.Itoa(maxDepth) + " levels")
-	case n.Kind == yaml.AliasNode || n.Anchor != "":
-		return refuse("anchors and aliases")
-	case n.Tag == "!!merge":
-		return refuse("merge keys")
-	case strings.HasPrefix(n.Tag, "!") && !strings.HasPrefix(n.Tag, "!!"):
-		return refuse("tags of its own")
 	case n.Kind == yaml.MappingNode && len(n.Content) > 2*maxKeys:
 		return refuse("more than " + strconv.Itoa(maxKeys) + " keys in a map")
 	}

@@ -21,7 +21,14 @@ type memoryGroup struct {
 // returns nil where the kernel offers none to us: then what is held is only watched.
 func newMemoryGroup(pid int, most int64) *memoryGroup {
 	data, _ := os.ReadFile("/proc/self/cgroup")
-	for line := range strings.Lines(string(data)) {
+	return memoryGroupIn("/sys/fs/cgroup", string(data), pid, most, func(dir string) error { return os.Mkdir(dir, 0o755) })
+}
+
+// memoryGroupIn makes the group below the groups of this process, which are those of version
+// 2 ("0::/path") or of version 1 ("4:memory:/path"). The kernel puts files into a folder that
+// mkdir has made, and in version 2 those for memory only where the group above allows it.
+func memoryGroupIn(root, own string, pid int, most int64, mkdir func(string) error) *memoryGroup {
+	for line := range strings.Lines(own) {
 		parts := strings.SplitN(strings.TrimSpace(line), ":", 3)
 		if len(parts) != 3 {
 			continue
@@ -29,14 +36,14 @@ func newMemoryGroup(pid int, most int64) *memoryGroup {
 		var parent, limit, kept string
 		switch {
 		case parts[0] == "0" && parts[1] == "":
-			parent, limit, kept = "/sys/fs/cgroup", "memory.max", "memory.events"
+			parent, limit, kept = root, "memory.max", "memory.events"
 		case parts[1] == "memory":
-			parent, limit, kept = "/sys/fs/cgroup/memory", "memory.limit_in_bytes", "memory.oom_control"
+			parent, limit, kept = filepath.Join(root, "memory"), "memory.limit_in_bytes", "memory.oom_control"
 		default:
 			continue
 		}
 		dir := filepath.Join(parent, parts[2], fmt.Sprintf("troupe-%d", pid))
-		if os.Mkdir(dir, 0o755) != nil {
+		if mkdir(dir) != nil {
 			continue
 		}
 		g := &memoryGroup{dir, filepath.Join(dir, kept)}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/tool/approve"
 	"github.com/troupe-dev/troupe/tool/command"
 	"github.com/troupe-dev/troupe/troupetest"
 )
@@ -26,6 +27,11 @@ func call(t *testing.T, c command.Config, arguments string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return callTool(t, command.Words(tool), arguments)
+}
+
+func callTool(t *testing.T, tool troupe.Tool, arguments string) string {
+	t.Helper()
 	model := troupetest.NewScript(t, troupetest.Call("run_command", arguments), troupetest.Say("done"))
 	agent, err := troupe.NewAgent(troupe.AgentConfig{ID: "a", Model: model, Tools: []troupe.Tool{tool}})
 	if err != nil {
@@ -68,6 +74,15 @@ func TestOnlyWhatIsGrantedIsRun(t *testing.T) {
 	defer os.Remove(secret)
 	for _, c := range []struct{ name, arguments, want string }{
 		{"granted", `{"command":["echo","hello"]}`, "hello"},
+		{"as one text", `{"command":"echo  'a  b' \"c\\\"d\" e\\ f"}`, `a  b c\"d e f`},
+		{"as a list of one", `{"command":["echo one two"]}`, "one two"},
+		{"as a list in a text", `{"command":"[\"echo\",\"x y\"]"}`, "x y"},
+		{"a text that is not granted", `{"command":"git push"}`, "is not granted"},
+		{"a text for a shell", `{"command":"echo a && rm -rf x"}`, "no shell here"},
+		{"a text with a variable", `{"command":"echo \"$HOME\""}`, "no shell here"},
+		{"a variable that is none", `{"command":"echo '$HOME'"}`, "$HOME"},
+		{"open quotes", `{"command":"echo 'a"}`, "not closed"},
+		{"an empty text", `{"command":"  "}`, "empty"},
 		{"with any words", `{"command":["echo","a","b","c"]}`, "a b c"},
 		{"not granted", `{"command":["rm","-rf","x"]}`, "is not granted"},
 		{"a prefix is not it", `{"command":["echoes"]}`, "is not granted"},
@@ -120,5 +135,28 @@ func TestClosedPlacesAreClosedToCommands(t *testing.T) {
 	c.Level = "files"
 	if got := call(t, c, `{"command":["sh","-c","cat data/theirs.md"]}`); !strings.Contains(got, "not run here") {
 		t.Errorf("without namespaces: %s", got)
+	}
+}
+
+// A rule sees the words of a command, however the model has written it.
+func TestRulesSeeWhatIsRun(t *testing.T) {
+	tool, err := command.New(config(t, "echo *"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	policy := approve.Policy{{Tool: "run_command", Where: map[string]string{"command": `["echo","secret"*`}, Do: approve.Deny}, {Tool: "*", Do: approve.Allow}}
+	guarded := command.Words(policy.Tools(tool)[0])
+	for arguments, want := range map[string]string{
+		`{"command":["echo","secret"]}`:       "may not be called",
+		`{"command":"echo secret"}`:           "may not be called",
+		`{"command":["echo 'secret' thing"]}`: "may not be called",
+		`{"command":"echo \\secret"}`:         "may not be called",
+		`{"command":"[\"echo\",\"secret\"]"}`: "may not be called",
+		`{"Command":"echo secret"}`:           "command",
+		`{"command":"echo plain"}`:            "plain",
+	} {
+		if got := callTool(t, guarded, arguments); !strings.Contains(got, want) {
+			t.Errorf("%s: %s", arguments, got)
+		}
 	}
 }

@@ -28,6 +28,9 @@ type Config struct {
 	// Choose takes a message that is about the model and not for the agent: it says what
 	// is to be shown and which model answers from now on. Nil takes none.
 	Choose func(ctx context.Context, text string) (said, model string, ok bool, err error)
+	// Leaves says whether a message means to leave. The agent answers it, and then the
+	// chat is over. Nil takes none for such.
+	Leaves func(text string) bool
 	// History is the file that keeps what the user said; empty keeps nothing.
 	History string
 	// Colour is whether to use any.
@@ -84,7 +87,7 @@ func greet(c Config, s *styles) {
 		names = append(names, command.Name)
 	}
 	fmt.Fprintln(c.Out, s.title.Render(OneLine(c.Title, width)))
-	for _, line := range []string{strings.Join(names, "  "), "tab completes a command, ctrl-C stops a reply, ctrl-D leaves"} {
+	for _, line := range []string{strings.Join(names, "  "), "tab completes a command, ctrl-C stops a reply, ctrl-D or /quit leaves"} {
 		if line != "" {
 			fmt.Fprintln(c.Out, s.dim.Render(fold(Clean(line), width)))
 		}

@@ -47,6 +47,7 @@ func on(t *testing.T, width, height int, test func(*session)) {
 				}
 				return "now " + ref, ref, ok, nil
 			},
+			Leaves:   func(text string) bool { return text == "*exit" },
 			Commands: []Command{{"*help", "Show what I can do"}, {"*decide", "Think it through"}, {"*second-opinion", "Ask Bruno"}},
 			Say: func(ctx context.Context, text string, show func(*troupe.Event)) error {
 				s.said = append(s.said, text)
@@ -318,6 +319,39 @@ func TestCtrlDLeavesAndStopsTheReply(t *testing.T) {
 	})
 }
 
+func TestQuitAndExitLeaveWithoutAskingTheModel(t *testing.T) {
+	for _, word := range []string{"/quit", " /exit "} {
+		on(t, 60, 20, func(s *session) {
+			s.answer = func(context.Context, string, func(*troupe.Event)) error {
+				t.Errorf("%s went to the model", word)
+				return nil
+			}
+			s.press(word, "<enter>")
+			if !s.hasLeft() || s.result != nil {
+				t.Errorf("%s: left %v: %v", word, s.hasLeft(), s.result)
+			}
+		})
+	}
+}
+
+// The agent says goodbye, and then the chat is over; but not if it could not answer.
+func TestAMessageMayMeanToLeave(t *testing.T) {
+	on(t, 60, 20, func(s *session) {
+		answer := s.answer
+		s.answer = func(context.Context, string, func(*troupe.Event)) error { return errors.New("broken line") }
+		s.press("*exit", "<enter>")
+		if s.hasLeft() {
+			t.Error("it left without an answer")
+		}
+		s.answer = answer
+		s.press("hello", "<enter>", "*exit", "<enter>")
+		s.sees("You said: *exit")
+		if !s.hasLeft() || s.result != nil {
+			t.Errorf("left %v: %v", s.hasLeft(), s.result)
+		}
+	})
+}
+
 func TestToolsAreShownWithTimeAndOutcome(t *testing.T) {
 	on(t, 70, 20, func(s *session) {
 		proceed := make(chan struct{})
@@ -335,7 +369,7 @@ func TestToolsAreShownWithTimeAndOutcome(t *testing.T) {
 		s.sees("⠋ read_file a.md"[4:])
 		close(proceed)
 		s.settle()
-		s.sees("› go\n  read_file a.md · 1.5 s\n  ✗ bruno: x: failed: disk full · 0 µs\n\nEnough.\n  ! not finished: turns\n\n›")
+		s.sees("› go\n  read_file a.md · 1.5 s\n  ✗ bruno: x: failed: disk full · 0 µs\n\nEnough.\n  ! not finished: The run has asked the model as often as it may.", "limits.turns.\n\n›")
 		s.seesNot("Not for you")
 	})
 }

@@ -114,6 +114,7 @@ func (m *model) handle(msg tea.Msg) tea.Cmd {
 	case happened:
 		m.note(&msg.event)
 	case ended:
+		m.isLeaving = m.isLeaving || m.turn != nil && m.turn.isLast && msg.err == nil
 		m.end(msg.err)
 	case printed:
 		m.printing = false
@@ -162,7 +163,7 @@ func lastPart(text string) string {
 // say sends a message to the agent.
 func (m *model) say(text string) tea.Cmd {
 	ctx, cancel := context.WithCancelCause(m.ctx)
-	m.turn = &turn{cancel: cancel}
+	m.turn = &turn{cancel: cancel, isLast: m.config.Leaves != nil && m.config.Leaves(text)}
 	m.turn.wait.Begin()
 	m.turns.Go(func() {
 		defer cancel(nil)
