@@ -190,11 +190,9 @@ func placeOf(part *explain.Part) string {
 // whyEnded has the words of the catalogue for a failure that it knows, and the failure's
 // own behind them.
 func whyEnded(end explain.End) string {
-	if end.Stop != "failed" {
-		return end.Why
-	}
+	const failed = "failed" // a word of what is explained; runs have others
 	what := problem.OfRecord("", end.Why)
-	if what.Code == "unknown" {
+	if end.Stop != failed || what.Code == "unknown" {
 		return end.Why
 	}
 	return what.Sentence + " (" + end.Why + ")"
