@@ -409,7 +409,7 @@ func limitText(stop string, b *budget) string {
 		stopTurns:     fmt.Sprintf("all %d turns of this run are used up", l.Turns),
 		stopToolCalls: fmt.Sprintf("all %d tool calls of this run are used up", l.ToolCalls),
 		stopTokens:    fmt.Sprintf("the %d tokens of this run are used up", l.Tokens),
-		stopCost:      fmt.Sprintf("the %.2f US dollars of this run are spent", l.Cost),
+		stopCost:      fmt.Sprintf("the %v US dollars of this run are spent", l.Cost),
 		stopTime:      fmt.Sprintf("the %s of this run are over", l.Time),
 		stopRepeats:   "the same call was made again and again with the same result",
 	}[stop]

@@ -65,6 +65,24 @@ func TestEveryLimitEndsInAnAnswerThatSaysWhich(t *testing.T) {
 	}
 }
 
+// A limit below a cent is not said to be none.
+func TestASmallMoneyLimitIsNamedAsItIs(t *testing.T) {
+	agent := agentWith(t, troupe.AgentConfig{ID: "clerk", Model: busy(troupe.Usage{Input: 1000}, "done"), Tools: []troupe.Tool{adder()}, Price: troupe.Price{Input: 1, Output: 1}})
+	events, _, err := play(t, newEngine(t, troupe.Config{}), agent, troupe.Input{Text: "go", Limits: troupe.Limits{Cost: 0.003}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range events {
+		if limit, ok := e.Body.(*troupe.LimitReached); ok {
+			if !strings.Contains(limit.Message, "the 0.003 US dollars") {
+				t.Errorf("%+v", limit)
+			}
+			return
+		}
+	}
+	t.Error("no limit was reached")
+}
+
 func TestCallsBeyondTheLimitAreNotCarriedOut(t *testing.T) {
 	model := modelFunc(func(req *troupe.Request) turn {
 		checkPairing(t, req.Messages)

@@ -28,6 +28,8 @@ type Part struct {
 	Tokens int     `json:"tokens"`
 	Cost   float64 `json:"cost,omitempty"`
 	Text   string  `json:"text"`
+	// Bytes is how long the text is where only its beginning is shown, otherwise 0.
+	Bytes int `json:"bytes,omitempty"`
 	// New says that the call before did not have it.
 	New bool `json:"new"`
 }

@@ -134,7 +134,7 @@ func TestHostileSourcesTakeLinearTime(t *testing.T) {
 			start := time.Now()
 			checkTree(t, src, Options{})
 			// Linear scanning takes some 0.1 s, quadratic scanning many minutes.
-			if took := time.Since(start); took > 20*time.Second {
+			if took := time.Since(start); took > time.Minute {
 				t.Errorf("took %v", took)
 			}
 		})

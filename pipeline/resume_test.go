@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -17,6 +18,9 @@ import (
 type mortal struct {
 	troupe.Store
 	left int
+	// isLate is for one that takes the last event and dies at the next: what comes of
+	// the last event is done, and not on record.
+	isLate bool
 }
 
 var errDead = errors.New("the process was killed")
@@ -30,16 +34,22 @@ func (m *mortal) Append(ctx context.Context, session string, events ...troupe.Ev
 			return err
 		}
 	}
-	if m.left -= len(events); m.left <= 0 {
-		return errDead
+	if m.left -= len(events); m.left > 0 || m.isLate && len(events) > 0 {
+		return nil
 	}
-	return nil
+	return errDead
 }
 
 // killed runs a delivery whose process is killed after so many events.
 func (y *yard) killed(after int) {
 	y.t.Helper()
-	engine := newEngine(y.t, &mortal{y.store, after})
+	y.die(&mortal{Store: y.store, left: after})
+}
+
+// die runs a delivery in a process that is killed.
+func (y *yard) die(store *mortal) {
+	y.t.Helper()
+	engine := newEngine(y.t, store)
 	for e, err := range engine.Run(y.t.Context(), deliver(y.t, y.config), troupe.Input{Text: "Add a median to the stats package", Limits: troupe.Limits{Turns: 300}}) {
 		if err != nil {
 			break
@@ -108,6 +118,57 @@ func TestADeliveryIntoARepositoryIsKilledAnywhere(t *testing.T) {
 		}
 	}
 	t.Logf("%d events, every %dth", events, stride)
+}
+
+// Killed between what a tool did to the worktree and the record of it, a delivery does
+// not take its own work for a person's.
+func TestADeliveryKnowsItsOwnWorkAgain(t *testing.T) {
+	whole := roundabout(t)
+	want := whole.result(whole.mustRun(pipeline.OutcomeDelivered))
+	tried := map[string]int{}
+	for i, e := range whole.events() {
+		called, ok := e.Body.(*troupe.ToolCalled)
+		isChange := ok && (called.Tool == "apply_changes" || called.Tool == "keep_attempt" || called.Tool == "commit_step")
+		if !ok || os.Getenv("TROUPE_EVERY_EVENT") == "" && (!isChange || tried[called.Tool] == 2) {
+			continue
+		}
+		tried[called.Tool]++
+		y := roundabout(t)
+		y.die(&mortal{Store: y.store, left: i + 1, isLate: true})
+		got, end, err := y.resume()
+		if err != nil || got == nil || got.Outcome != pipeline.OutcomeDelivered || y.result(got) != want || len(y.warnings("by_hand")) > 0 {
+			t.Errorf("killed in %s: %v %+v %+v", called.Tool, err, got, end)
+		}
+	}
+	if len(tried) < 2 {
+		t.Errorf("only %v were tried", tried)
+	}
+}
+
+// What a person changes after such a kill is kept, without what the tool did.
+func TestWhatIsChangedByHandOverOurOwnWorkSurvives(t *testing.T) {
+	first := shellYard(t)
+	first.mustRun(pipeline.OutcomeDelivered)
+	at := slices.IndexFunc(first.events(), func(e troupe.Event) bool {
+		called, ok := e.Body.(*troupe.ToolCalled)
+		return ok && called.Tool == "apply_changes"
+	})
+	y := shellYard(t)
+	y.die(&mortal{Store: y.store, left: at + 1, isLate: true})
+	site, err := pipeline.ReadSite(filepath.Join(y.data, y.session))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(site.Worktree, "hand.ok"), []byte("good\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	r, _, err := y.resume()
+	if err != nil || r == nil || r.Outcome != pipeline.OutcomeDelivered {
+		t.Fatalf("%+v %v", r, err)
+	}
+	if files := y.sh("git log --format= --name-only --grep='^By hand' " + r.Branch); strings.TrimSpace(files) != "hand.ok" {
+		t.Errorf("by hand are %q", files)
+	}
 }
 
 // What a person changes in the worktree while the delivery is down survives.

@@ -168,6 +168,11 @@ func (o *openSite) mark() { _ = os.WriteFile(o.pending(), nil, 0o644) }
 
 func (o *openSite) unmark() { _ = os.Remove(o.pending()) }
 
+// last is a file that names the tree that we have put into the worktree. A process may
+// be killed before that is on record: what differs from the record is then not a
+// person's doing, and only what differs from this tree is.
+func (o *openSite) last() string { return filepath.Join(o.folder, "tree") }
+
 // find makes sure that the worktree holds a state. What a person changed in it is kept:
 // as a commit of its own.
 func (o *openSite) find(ctx context.Context, want state, at time.Time) (state, error) {
@@ -199,15 +204,19 @@ func (o *openSite) find(ctx context.Context, want state, at time.Time) (state, e
 		o.mark()
 	}
 	if _, err := os.Stat(o.pending()); err == nil {
-		if err := o.worktree.Restore(ctx, want.Tree); err != nil {
-			return want, err
-		}
-		o.unmark()
-		return want, nil
+		return want, o.become(ctx, want.Tree)
 	}
 	now, err := o.worktree.Snapshot(ctx)
 	if err != nil || now == want.Tree {
 		return want, err
+	}
+	if last, err := os.ReadFile(o.last()); err == nil && string(last) != want.Tree { // which is not on record
+		if now == string(last) {
+			return want, o.become(ctx, want.Tree)
+		}
+		if byHand, ok, err := o.worktree.ApplyDifference(ctx, string(last), now, want.Tree); err == nil && ok {
+			now = byHand
+		}
 	}
 	return o.adopt(ctx, want, now, at)
 }
@@ -240,13 +249,25 @@ func (o *openSite) adopt(ctx context.Context, want state, now string, at time.Ti
 	}
 	want.Tree = now
 	// The index follows, so that the folder is clean but for what is not committed yet.
-	return want, o.worktree.Restore(ctx, now)
+	// Killed here, it must not go back to what is on record: that is without the person's.
+	if err := o.worktree.Restore(ctx, now); err != nil {
+		return want, err
+	}
+	return want, o.holds(now)
 }
 
 // become makes the worktree hold a tree.
 func (o *openSite) become(ctx context.Context, tree string) error {
 	o.mark()
 	if err := o.worktree.Restore(ctx, tree); err != nil {
+		return err
+	}
+	return o.holds(tree)
+}
+
+// holds takes note that the worktree holds a tree because we have put it there.
+func (o *openSite) holds(tree string) error {
+	if err := replaceFile(o.last(), []byte(tree)); err != nil {
 		return err
 	}
 	o.unmark()

@@ -102,8 +102,11 @@ func (s *workshop) prepare(ctx context.Context, call *troupe.Invocation, in prep
 		return p, err
 	}
 	if o.made {
-		o.unmark() // it holds just what git has put there
-	} else if p.state, err = o.find(ctx, p.state, in.At); err != nil {
+		err = o.holds(p.Tree) // just what git has put there
+	} else {
+		p.state, err = o.find(ctx, p.state, in.At)
+	}
+	if err != nil {
 		return p, err
 	}
 	if o.Sandbox = p.Sandbox; o.Save(folder) != nil {

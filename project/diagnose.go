@@ -129,7 +129,16 @@ func (p *Project) examineAgents() []doctor.Check {
 	catalog := bundles.Last()
 	definitions, findings := catalog.Definitions()
 	check := doctor.Check{Name: "agents", Status: doctor.OK, Message: counted(len(definitions), "agent") + " in " + counted(len(catalog.Bundles()), "bundle")}
-	if len(definitions) == 0 {
+	plain := 0
+	for id := range p.config.Agents {
+		if p.isPlain(id) {
+			plain++
+		}
+	}
+	if plain > 0 {
+		check.Message += ", and " + strconv.Itoa(plain) + " in " + config.Name
+	}
+	if len(definitions)+plain == 0 {
 		check.Status, check.Fix = doctor.Warning, "'troupe init' writes some to begin with"
 	}
 	checks := []doctor.Check{check}
@@ -201,6 +210,9 @@ func (p *Project) examineModel(ctx context.Context, choice models.Choice) []doct
 			check.Message = opened.Ref + ", chosen by " + choice.From + doctor.Describe(opened.Facts)
 			_, endpoint.Model, _ = strings.Cut(opened.Ref, "/")
 		}
+		if slices.Contains(opened.Can, models.NoTools) {
+			check.Status, check.Message, check.Fix = doctor.Warning, check.Message+"; it cannot call tools", "agents that have tools need another model"
+		}
 		if opened.Warning != "" {
 			check.Status, check.Message, check.Fix = doctor.Warning, check.Message+"; "+opened.Warning, "agents need at least 8192 tokens"
 		}
@@ -209,6 +221,9 @@ func (p *Project) examineModel(ctx context.Context, choice models.Choice) []doct
 		check.Status, check.Message, check.Fix = doctor.Broken, err.Error(), "choose a model as provider/name"
 		if missing, ok := errors.AsType[*models.MissingKey](err); ok {
 			check.Fix = "set " + missing.Variable + ", in the environment or in .env"
+		}
+		if refusal, ok := errors.AsType[*models.Refusal](err); ok {
+			check.Message, check.Fix = fmt.Sprintf("%s, chosen by %s: %s", choice.Ref, choice.From, refusal.Why), refusal.Fix
 		}
 		return []doctor.Check{check}
 	}

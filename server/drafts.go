@@ -55,6 +55,9 @@ func newDrafts(dir string, shelf Shelf) (*drafts, error) {
 	for _, file := range files {
 		id := strings.TrimSuffix(file.Name(), ".json")
 		kept := d.read(id)
+		if kept == nil && isBeingMade(file) {
+			continue
+		}
 		if kept == nil || time.Since(kept.info.Started) > draftLifetime {
 			os.Remove(filepath.Join(d.dir, file.Name())) // if it stays, it is tried again at the next start
 			continue
@@ -63,6 +66,13 @@ func newDrafts(dir string, shelf Shelf) (*drafts, error) {
 	}
 	slices.SortStableFunc(d.list, func(a, b *draft) int { return a.info.Started.Compare(b.info.Started) })
 	return d, nil
+}
+
+// isBeingMade reports whether a file that is no draft may become one: another server of
+// the same directory is writing it, or has just begun the session and taken it away.
+func isBeingMade(file os.DirEntry) bool {
+	info, err := file.Info()
+	return err != nil || time.Since(info.ModTime()) < time.Hour
 }
 
 // read returns the draft that has a file, nil if it has none or only a part of one.
@@ -111,8 +121,12 @@ func (d *drafts) add(info troupe.SessionInfo) error {
 		}
 	} else if d.dir != "" {
 		data, err := json.Marshal(info)
+		unfinished := d.path(info.ID) + ".new" // nobody reads half of it
 		if err == nil {
-			err = os.WriteFile(d.path(info.ID), data, 0o600)
+			err = os.WriteFile(unfinished, data, 0o600)
+		}
+		if err == nil {
+			err = os.Rename(unfinished, d.path(info.ID))
 		}
 		if err != nil {
 			return fmt.Errorf("keep a draft: %w", err)

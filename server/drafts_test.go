@@ -1,6 +1,9 @@
 package server
 
 import (
+	"context"
+	"iter"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"testing"
@@ -53,7 +56,16 @@ func TestADraftOutlivesItsServer(t *testing.T) {
 	add(first, troupe.SessionInfo{ID: begun, User: "ada", Agent: "clerk", Started: time.Now()})
 	add(first, troupe.SessionInfo{ID: old, User: "ada", Agent: "clerk", Started: time.Now().Add(-2 * draftLifetime)})
 	first.remove(first.find("ada", begun))
-	if err := os.WriteFile(filepath.Join(dir, "drafts", newID()+".json"), []byte(`{"id":"cut of`), 0o600); err != nil {
+	torn := filepath.Join(dir, "drafts", newID()+".json")
+	if err := os.WriteFile(torn, []byte(`{"id":"cut of`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	reopen()
+	if _, err := os.Stat(torn); err != nil {
+		t.Errorf("what another server may be writing was taken away: %v", err)
+	}
+	long := time.Now().Add(-2 * time.Hour)
+	if err := os.Chtimes(torn, long, long); err != nil {
 		t.Fatal(err)
 	}
 	second := reopen()
@@ -71,4 +83,59 @@ func TestADraftOutlivesItsServer(t *testing.T) {
 	if second.find("ada", made) != nil || second.look("bob", made) != nil || second.look("ada", made) == nil || second.find("ada", made) == nil {
 		t.Error("another server of the same directory does not know it by its file")
 	}
+}
+
+// A store that has a hook has something happen after each look for a session.
+type hooked struct {
+	troupe.Store
+	after func()
+	err   error // instead of an answer
+}
+
+func (h *hooked) Sessions(ctx context.Context, filter troupe.SessionFilter) iter.Seq2[troupe.SessionInfo, error] {
+	return func(yield func(troupe.SessionInfo, error) bool) {
+		if h.err != nil {
+			yield(troupe.SessionInfo{}, h.err)
+			return
+		}
+		for info, err := range h.Store.Sessions(ctx, filter) {
+			if !yield(info, err) {
+				return
+			}
+		}
+		if after := h.after; after != nil && filter.ID != "" {
+			h.after = nil
+			after()
+		}
+	}
+}
+
+// A session that was made on one server begins there just while another one looks for
+// it: in the store it is not yet, and a draft it is no longer.
+func TestADraftThatBeginsElsewhereIsFound(t *testing.T) {
+	w := open(t, clerk(t, echo()), func(c *Config) { c.Dir = t.TempDir() })
+	session := w.session()
+	store := &hooked{Store: w.store, after: func() { w.talk(session, "first") }}
+	w.config.Store = store
+	other, err := New(w.config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	other.drafts.list = nil // it was started before the session was made
+	info, d, err := other.find(&call{r: httptest.NewRequest("GET", "/", nil)}, session)
+	if err != nil || d != nil || info.ID != session || store.after != nil {
+		t.Errorf("%+v, %v, %v", info, d, err)
+	}
+}
+
+// Whoever leaves in the middle of a request does not take a draft along.
+func TestADraftIsKeptWhereTheStoreCannotBeAsked(t *testing.T) {
+	w := open(t, clerk(t, echo()), func(c *Config) { c.Dir = t.TempDir() })
+	session := w.session()
+	w.server.config.Store = &hooked{Store: w.store, err: context.Canceled}
+	if _, _, err := w.server.find(&call{r: httptest.NewRequest("GET", "/", nil)}, session); err == nil {
+		t.Error("the store was not asked")
+	}
+	w.server.config.Store = w.store
+	w.talk(session, "first")
 }

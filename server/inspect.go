@@ -3,6 +3,8 @@ package server
 import (
 	"encoding/json"
 	"fmt"
+	"io"
+	"math"
 	"net/http"
 	"strconv"
 	"strings"
@@ -77,8 +79,22 @@ func (s *Server) showCall(c *call) error {
 	if err != nil {
 		return err
 	}
+	part, err := c.number("part", -1, math.MaxInt32)
+	if err != nil {
+		return err
+	}
+	if part >= int64(len(view.Parts)) {
+		return refuse(http.StatusNotFound, "the call has no part %d", part)
+	}
+	if part >= 0 {
+		c.w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+		_, err := io.WriteString(c.w, view.Parts[part].Text)
+		return err
+	}
 	switch as := c.r.URL.Query().Get("as"); as {
 	case "":
+		left := cutParts(view.Parts, shownBytes)
+		cutParts(view.Dropped, left)
 		return c.answer(http.StatusOK, view, nil)
 	case "json":
 		return c.answer(http.StatusOK, view.request(), nil)
@@ -89,6 +105,26 @@ func (s *Server) showCall(c *call) error {
 	default:
 		return refuse(http.StatusBadRequest, "as: %.20q is neither json nor curl", as)
 	}
+}
+
+// A call is shown with so many bytes of texts, and so many of each: a conversation of
+// megabytes is sent to a model at every turn, and nobody reads it twice.
+const (
+	shownBytes     = 2 << 20
+	shownPartBytes = 128 << 10
+)
+
+// cutParts leaves the beginnings of texts that are too long, together at most so many
+// bytes, and returns how many are left.
+func cutParts(parts []explain.Part, left int) int {
+	for i := range parts {
+		p := &parts[i]
+		if most := min(left, shownPartBytes); len(p.Text) > most {
+			p.Bytes, p.Text = len(p.Text), strings.ToValidUTF8(p.Text[:most], "")
+		}
+		left -= len(p.Text)
+	}
+	return left
 }
 
 // inspect goes over the session's events up to the call.

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/explain"
 	"github.com/troupe-dev/troupe/tool/approve"
 )
 
@@ -116,7 +117,7 @@ func TestAStopHoldsTheQueueAndARestartKeepsIt(t *testing.T) {
 // eventually waits for something that happens a moment after its event.
 func (w *world) eventually(holds func() bool) {
 	w.t.Helper()
-	deadline := time.Now().Add(5 * time.Second)
+	deadline := time.Now().Add(time.Minute)
 	for !holds() {
 		if time.Now().After(deadline) {
 			w.t.Fatal("it does not come to hold")
@@ -231,6 +232,35 @@ func TestVersionsOfAFileAreKeptComparedAndBroughtBack(t *testing.T) {
 	var found searchResult
 	if w.want(http.StatusOK, &found, "GET", "/api/search?q=brief", nil); len(found.Files) != 1 {
 		t.Errorf("%+v", found)
+	}
+}
+
+// What is sent to a model may be megabytes, at every turn again: the answer shows the
+// beginnings, and each part can be had whole.
+func TestACallOfMegabytesIsShownByItsBeginnings(t *testing.T) {
+	w := open(t, clerk(t, echo()))
+	session, long := w.session(), strings.Repeat("é", shownPartBytes/2+1)
+	events := w.talk(session, long)
+	at := "/api/sessions/" + session + "/calls/"
+	for _, e := range events {
+		if e.Kind() == "model_replied" {
+			at += number(e.Seq)
+		}
+	}
+	var v callView
+	w.want(http.StatusOK, &v, "GET", at, nil)
+	if p := v.Parts[1]; p.Bytes != len(long) || len(p.Text) != shownPartBytes || v.Parts[0].Bytes != 0 {
+		t.Errorf("%d bytes of %d are shown", len(p.Text), p.Bytes)
+	}
+	if status, text := w.do("GET", at+"?part=1", nil); status != http.StatusOK || text != long {
+		t.Errorf("%d, %d bytes", status, len(text))
+	}
+	w.want(http.StatusNotFound, nil, "GET", at+"?part=2", nil)
+	w.want(http.StatusBadRequest, nil, "GET", at+"?part=x", nil)
+
+	parts := []explain.Part{{Text: "one"}, {Text: strings.Repeat("x", 100)}, {Text: "three"}}
+	if left := cutParts(parts, 20); left != 0 || len(parts[1].Text) != 17 || parts[1].Bytes != 100 || parts[2].Text != "" || parts[2].Bytes != 5 {
+		t.Errorf("%d are left of %+v", left, parts)
 	}
 }
 

@@ -33,7 +33,7 @@ func routes() []route {
 	ofFile := []parameter{{"path", "the file's path"}}
 	library := []parameter{{"q", "only those with these words in their name or text"}, {"kind", "document, data, code or image"}, {"agent", "only of conversations with this agent"}, {"by", "only those that this agent wrote last"}}
 	ofDocuments := []parameter{library[0], library[1], {"agent", "only those that this agent wrote last or has read"}, library[3]}
-	ofCall := []parameter{{"against", "the number of the model call to compare with; by default the one before"}, {"as", "json: the messages as a request has them; curl: as a command, without the key"}}
+	ofCall := []parameter{{"against", "the number of the model call to compare with; by default the one before"}, {"part", "the number of a part, from 0: its text alone, whole"}, {"as", "json: the messages as a request has them; curl: as a command, without the key"}}
 	chosen := []parameter{
 		{"agent", "only of this agent"}, {"since", "since then: 2h, 2026-01-31, or a time as in 2026-01-31T12:00:00Z"}, {"limit", "at most so many"},
 	}

@@ -29,15 +29,21 @@ const (
 // only made so far has a draft. To anybody else it is not there.
 func (s *Server) find(c *call, id string) (info troupe.SessionInfo, d *draft, err error) {
 	d = s.drafts.find(c.user, id) // before the store is asked, which knows what is no draft any more
-	for info, err := range s.config.Store.Sessions(c.r.Context(), troupe.SessionFilter{ID: cmp.Or(id, "-"), User: c.user}) {
-		s.drafts.remove(d)
-		return info, nil, err
-	}
-	if d == nil {
-		d = s.drafts.look(c.user, id)
-	}
-	if d != nil {
-		return d.info, d, nil
+	// A draft that another server has made may begin there between the look at the store
+	// and the look for its file: the store is asked once more.
+	for range 2 {
+		for info, err := range s.config.Store.Sessions(c.r.Context(), troupe.SessionFilter{ID: cmp.Or(id, "-"), User: c.user}) {
+			if err == nil { // a store that could not be asked does not say that it has begun
+				s.drafts.remove(d)
+			}
+			return info, nil, err
+		}
+		if d == nil {
+			d = s.drafts.look(c.user, id)
+		}
+		if d != nil {
+			return d.info, d, nil
+		}
 	}
 	return info, nil, fmt.Errorf("session %.64q: %w", id, troupe.ErrNotFound)
 }

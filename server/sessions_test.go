@@ -165,10 +165,10 @@ func TestAnIdempotencyKeyMakesOneMessageOfMany(t *testing.T) {
 			t.Errorf("run %s is not %s", run, runs[0])
 		}
 	}
-	w.follow(session, 0).until(ends)
+	events := w.follow(session, 0).until(ends)
 	w.want(http.StatusUnprocessableEntity, nil, "POST", "/api/sessions/"+session+"/messages", message{Text: "other"}, key)
 	if len(told) != 1 || told[0] != "once" {
-		t.Errorf("the model was told %q", told)
+		t.Errorf("the model was told %q, and the run ended with %+v", told, events[len(events)-1].Body)
 	}
 
 	// The record has the key, so that a server which starts later knows it.

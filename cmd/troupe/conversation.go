@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/cmd/troupe/internal/terminal"
 	"github.com/troupe-dev/troupe/outputs"
 	"github.com/troupe-dev/troupe/workspace"
 )
@@ -23,6 +24,7 @@ type conversation struct {
 	isOpen  bool          // the last run has not come to its end
 	related []string      // sessions whose files may be read, too
 	parts   []troupe.Part // what goes with the next message
+	failure string        // what the last run says of itself, if it is that it failed
 	saved   []string      // files, as a person in the project would write their paths
 }
 
@@ -98,7 +100,10 @@ func (c *conversation) note(e *troupe.Event) {
 		c.isOpen = c.isOpen || e.Parent == ""
 	case *troupe.RunFinished:
 		if e.Parent == "" {
-			c.stop, c.isOpen = b.Stop, false
+			c.stop, c.isOpen, c.failure = b.Stop, false, ""
+			if b.Output.Meta.Status == "failed" {
+				c.failure = b.Output.Summary
+			}
 		}
 	}
 }
@@ -118,11 +123,14 @@ func (c *conversation) pathOf(saved string) string {
 
 // verdict is what the way in which the conversation stopped means to scripts.
 func (c *conversation) verdict() error {
+	if c.failure != "" { // as a delivery's is that came to its end and is none
+		return fmt.Errorf("%s: %s", c.step.Name(), c.failure)
+	}
 	switch c.stop {
 	case "", "answered":
 		return nil
 	case "input_requested":
 		return errInput
 	}
-	return fmt.Errorf("%s: not finished: %s", c.step.Name(), strings.ReplaceAll(string(c.stop), "_", " "))
+	return fmt.Errorf("%s: not finished: %s", c.step.Name(), terminal.Unfinished(c.stop))
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/cmd/troupe/internal/terminal"
 	"github.com/troupe-dev/troupe/explain"
+	"github.com/troupe-dev/troupe/model/problem"
 	"github.com/troupe-dev/troupe/project"
 )
 
@@ -79,12 +80,12 @@ func (p *program) writeTurns(s *explain.Session) error {
 		fmt.Fprintf(table, "%d\t%s\t%s\t%s\t%s\t%s\t%s\t%v\t%s\n", t.Turn, t.Agent, terminal.OneLine(cmp.Or(t.Model, "-"), 30), terminal.Count(t.Input),
 			terminal.Count(t.Cached), terminal.Count(t.Output), costOf(t.Cost), (time.Duration(t.Latency) * time.Millisecond).Round(10*time.Millisecond), outcomeOf(t))
 		for len(ends) > 0 && ends[0].AfterTurn <= t.Turn {
-			aside("stopped: " + terminal.OneLine(ends[0].Why, 200))
+			aside("stopped: " + terminal.OneLine(whyEnded(ends[0]), 200))
 			ends = ends[1:]
 		}
 	}
 	for _, end := range ends {
-		aside("stopped: " + terminal.OneLine(end.Why, 200))
+		aside("stopped: " + terminal.OneLine(whyEnded(end), 200))
 	}
 	if err := table.Flush(); err != nil {
 		return err
@@ -146,7 +147,7 @@ func (p *program) writeTurn(s *explain.Session, t *explain.Turn, text bool) erro
 	fmt.Fprintf(p.out, "\nCame back (%s): %s\n", cmp.Or(t.Finish, "no reason given"), outcomeOf(t))
 	for _, end := range s.Ends {
 		if end.AfterTurn == t.Turn {
-			fmt.Fprintf(p.out, "The run then stopped: %s\n", terminal.OneLine(end.Why, 300))
+			fmt.Fprintf(p.out, "The run then stopped: %s\n", terminal.OneLine(whyEnded(end), 300))
 		}
 	}
 	return nil
@@ -184,4 +185,17 @@ func placeOf(part *explain.Part) string {
 		return fmt.Sprintf("event %d", part.Event)
 	}
 	return ""
+}
+
+// whyEnded has the words of the catalogue for a failure that it knows, and the failure's
+// own behind them.
+func whyEnded(end explain.End) string {
+	if end.Stop != "failed" {
+		return end.Why
+	}
+	what := problem.OfRecord("", end.Why)
+	if what.Code == "unknown" {
+		return end.Why
+	}
+	return what.Sentence + " (" + end.Why + ")"
 }

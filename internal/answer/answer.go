@@ -129,8 +129,8 @@ func (r *reader) search(text []byte) (Value, *Error) {
 			}
 		}
 	}
-	if nothingWritten.Match(text) {
-		r.leaves, r.part = true, []byte("{}")
+	if all := nothingWritten.FindSubmatch(text); all != nil {
+		r.leaves, r.part = true, []byte{all[1][0], closers[all[1][0]]}
 	}
 	found, failure := r.mend(text)
 	if failure == nil && (found.value == nil || r.isCut) {
@@ -139,8 +139,8 @@ func (r *reader) search(text []byte) (Value, *Error) {
 	return Value{JSON: found.value, How: Mended, Warnings: found.warnings}, failure
 }
 
-// nothingWritten is an object of which all is left out.
-var nothingWritten = regexp.MustCompile(`^\s*\{\s*(?:\.\.\.|…)\s*\}\s*$`)
+// nothingWritten is an object or array of which all is left out.
+var nothingWritten = regexp.MustCompile(`^\s*([{\[])\s*(?:\.\.\.|…)\s*[}\]]\s*$`)
 
 // contradiction looks beside a value that was found for another, in broken syntax, that
 // could be the answer as well.

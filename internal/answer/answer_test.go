@@ -43,6 +43,11 @@ func TestReadTakesWhatHasOneMeaning(t *testing.T) {
 		{"a name without quotes and colon", `{"type": "object"}`, `{a 'b'}`, `{"a":"b"}`, answer.Mended, 0},
 		{"quotes that are all doubled", `{"type": "object"}`, `{""a"": ""b"", ""c"": [""""]}`, `{"a":"b","c":[""]}`, answer.Mended, 0},
 		{"accents for quotes", `{"type": "object"}`, "{`a´: `b´}", `{"a":"b"}`, answer.Mended, 0},
+		{"a field given twice, with the same value", invoice, `{"number": "7", "total": 12.5, "paid": true, "total": 12.5}`, good, answer.Whole, 1},
+		{"fields given twice within each other", `{"type": "object"}`, `{"a": {"b": 1}, "c": 2, "a": {"b": 1, "b": 1}, "c": 2}`, `{"a": {"b": 1}, "c": 2}`, answer.Whole, 3},
+		{"words in brackets, and nothing else", `{"type": "array"}`, "```\n[red, green,blue]\n```", `["red","green","blue"]`, answer.Mended, 0},
+		{"a list whose first quote is missing", `{"type": "array"}`, `[a","b"]`, `["a","b"]`, answer.Mended, 0},
+		{"a tuple, and nothing else", `{"type": "array"}`, `(("a", 1), ("b", None), "c")`, `[["a",1],["b",null],"c"]`, answer.Mended, 0},
 		{"a schema beyond common keywords", `{"anyOf": [{"type": "object", "required": ["a"], "properties": {"a": {"const": "Yes"}}}]}`, `{"a": "yes"}`, `{"a": "Yes"}`, answer.Whole, 1},
 	}
 	for _, test := range tests {
@@ -75,6 +80,10 @@ func TestReadSaysWhyItReadsNothing(t *testing.T) {
 		{"a swallowed field", `{"number: "7", "total": 12.5, "paid": true}`, answer.Broken, "cannot be mended with certainty"},
 		{"a missing value", `{"number": "7", "total": , "paid": true}`, answer.Broken, "a field has no value"},
 		{"something left out", `{"number": "7", "total": 12.5, "paid": true, ...}`, answer.LeftOut, "leaves something out"},
+		{"a field given twice, with other values", `{"number": "7", "total": 12.5, "paid": true, "total": 13}`, answer.Broken, "/total: given twice"},
+		{"an array of which the beginning is left out", "[..., 7, 8, 9]", answer.LeftOut, "leaves something out"},
+		{"an array of which all is left out", "[ ... ]", answer.LeftOut, "leaves something out"},
+		{"cut in a number", `{"total": -`, answer.Cut, "breaks off"},
 		{"all left out", "{ ... }", answer.LeftOut, "leaves something out"},
 		{"two objects in a row", good + ", " + other, answer.Broken, "a bracket is missing"},
 		{"a bracket too many inside", `{"number": "7", "more": {"total": 12.5}}, "paid": true}`, answer.Broken, "a bracket is missing"},

@@ -56,7 +56,7 @@ func remove(document any, path []string) {
 		if !ok {
 			return
 		}
-		step = strings.ReplaceAll(strings.ReplaceAll(step, "~1", "/"), "~0", "~")
+		step = unescapeStep(step)
 		if i == len(path)-1 {
 			delete(object, step)
 			return

@@ -414,6 +414,8 @@ func (m *mender) word(inObject bool) outcome {
 		m.out = append(m.out, text...)
 	case strings.HasSuffix(text, ".") && json.Valid([]byte(text[:len(text)-1])) && !m.isCut:
 		m.out = append(m.out, text[:len(text)-1]...)
+	case m.isCut && text == "-":
+		return ended
 	case m.isCut && json.Valid([]byte(strings.TrimRight(text, ".eE+-"))):
 		m.out = append(m.out, strings.TrimRight(text, ".eE+-")...)
 	case inObject && fieldText.MatchString(text) && !endsOdd.MatchString(text) && !m.isCut && !isQuote:

@@ -8,7 +8,13 @@ import (
 
 var (
 	// properArray is an array that begins a line, with a value that does not look like prose.
-	properArray = regexp.MustCompile("(?m)^[ \t]*(?:```\\w*[ \t]*)?(\\[)\\s*(?:[\\],{\\[\"'“‘\\d-]|//|/\\*|#|$|(?i:true|false|null|none)\\b)")
+	properArray = regexp.MustCompile("(?m)^[ \t]*(?:```\\w*[ \t]*)?(\\[)\\s*(?:[\\]},{\\[\"'“‘\\d-]|//|/\\*|#|$|\\.\\.\\.\\s*,|(?i:true|false|null|none)\\b)")
+	// wordArray and wholeTuple are arrays that are only meant as such where they are all
+	// there is: words in brackets, one of which may have lost its first quote, and what is
+	// a tuple in Python.
+	wordArray  = regexp.MustCompile(`^\[\s*[\pL_][\w.:/@+-]*"?(?:\s*,\s*(?:[\w.:/@+-]+|"[^"\n]*"))+\s*\]$`)
+	wholeTuple = regexp.MustCompile(`^\((?s:.*)\)$`)
+	fenceStart = regexp.MustCompile("^```\\w*\\s*")
 	// escapedObject is how an object begins whose quotes are all escaped, and plainQuote
 	// is a quote that is not.
 	escapedObject = regexp.MustCompile(`^\{\s*(?:\\n\s*)*\\"`)
@@ -21,6 +27,9 @@ var goesOnMended = regexp.MustCompile(`^\s*(?:,[\s,]*[^\s,]|[\]}":])`)
 // maxFailures is after how many values that cannot be mended the search ends. It
 // bounds how often a text is read.
 const maxFailures = 8
+
+// maxWords is the size of the longest list of words without quotes that is looked for.
+const maxWords = 4096
 
 // unescape undoes what happens to JSON that is put in a string.
 var unescape = strings.NewReplacer(`\\`, `\`, `\"`, `"`, `\n`, "\n", `\t`, "\t")
@@ -36,6 +45,9 @@ func (r *reader) mend(text []byte) (found finding, failure *Error) {
 	if start := nextProper(text, 0); start >= 0 && doubledQuotes.Match(text[start:]) && areAllDoubled(text[start:]) {
 		r.work += 2 * len(text)
 		text = undouble(text)
+	}
+	if found, ok := r.mendWhole(bytes.TrimSpace(text)); ok {
+		return found, nil
 	}
 	partners := r.partnersOf(text)
 	for offset, failures := 0, 0; failures < maxFailures; {
@@ -66,6 +78,23 @@ func (r *reader) mend(text []byte) (found finding, failure *Error) {
 		offset = end
 	}
 	return found, nil
+}
+
+// mendWhole mends a text that is an array from its first character to its last, and would
+// not be taken for one in a longer text.
+func (r *reader) mendWhole(text []byte) (found finding, ok bool) {
+	r.work += len(text)
+	text = text[len(fenceStart.Find(text)):]
+	isTuple := wholeTuple.Match(text) && tuple.Match(text)
+	if !isTuple && (len(text) > maxWords || !wordArray.Match(text)) {
+		return finding{}, false
+	}
+	m, ok := r.tryMend(text, 0, false)
+	if !ok || m.pos < len(text) {
+		return finding{}, false
+	}
+	found, failure := r.findEither(m.out)
+	return found, failure == nil && found.value != nil
 }
 
 // doubledQuotes is how an object begins whose quotes are all doubled, as tables have it.

@@ -38,14 +38,18 @@ func (r *reader) nearly(value []byte) ([]byte, []Problem, bool) {
 				return nil, nil, false
 			}
 			edits = append(edits, e)
-			warnings = append(warnings, Problem{Pointer: p.Path, Message: fmt.Sprintf("%s was taken for %s", value[e.from:e.to], e.text)})
+			message := fmt.Sprintf("%s was taken for %s", value[e.from:e.to], e.text)
+			if e.text == "" {
+				message = "given twice, with the same value"
+			}
+			warnings = append(warnings, Problem{Pointer: p.Path, Message: message})
 		}
 		value = apply(value, edits)
 	}
 	return nil, nil, false
 }
 
-// An edit replaces a part of a text.
+// An edit replaces a part of a text, or removes it.
 type edit struct {
 	from, to int
 	text     string
@@ -57,6 +61,9 @@ func apply(value []byte, edits []edit) []byte {
 	var out []byte
 	end := 0
 	for _, e := range edits {
+		if e.from < end { // it is within a part that was removed
+			continue
+		}
 		out = append(append(out, value[end:e.from]...), e.text...)
 		end = e.to
 	}
@@ -66,6 +73,9 @@ func apply(value []byte, edits []edit) []byte {
 // remedy returns the only other way to write the value at the problem that has the
 // same meaning, if there is one.
 func remedy(value []byte, p argcheck.Problem) (edit, bool) {
+	if p.IsRepeated {
+		return withoutRepeated(value, p.Path)
+	}
 	from, to, ok := locate(value, p.Path)
 	if !ok || p.Path == "" || p.IsMissing || p.Got == "" {
 		return edit{}, false
@@ -89,6 +99,36 @@ func remedy(value []byte, p argcheck.Problem) (edit, bool) {
 		return edit{from, to, text}, true
 	}
 	return edit{}, false
+}
+
+// withoutRepeated takes away a field that the same object has before, if its value is the
+// same there.
+func withoutRepeated(value []byte, pointer string) (edit, bool) {
+	i := strings.LastIndexByte(pointer, '/')
+	from, to, ok := locate(value, pointer[:max(i, 0)])
+	if !ok {
+		return edit{}, false
+	}
+	name := unescapeStep(pointer[i+1:])
+	var first []byte
+	end := 0 // of the field before
+	for _, f := range rawjson.Fields(value[from:to]) {
+		start := cap(value) - cap(f.Value) // it is within value
+		switch {
+		case f.Name != name:
+		case first == nil:
+			first = f.Value
+		default:
+			return edit{end, start + len(f.Value), ""}, isSame(first, f.Value)
+		}
+		end = start + len(f.Value)
+	}
+	return edit{}, false
+}
+
+// unescapeStep returns the name that a step of a JSON pointer stands for.
+func unescapeStep(step string) string {
+	return strings.ReplaceAll(strings.ReplaceAll(step, "~1", "/"), "~0", "~")
 }
 
 // sameBut returns the one option that is the text but for the case, as JSON.
@@ -116,7 +156,7 @@ func locate(value []byte, pointer string) (from, to int, ok bool) {
 		if pointer == "" {
 			break
 		}
-		step = strings.ReplaceAll(strings.ReplaceAll(step, "~1", "/"), "~0", "~")
+		step = unescapeStep(step)
 		next := elementAt(part, step)
 		for _, f := range rawjson.Fields(part) {
 			if f.Name == step {

@@ -91,7 +91,7 @@ func isElementEnd(text []byte, i int) bool {
 
 var (
 	valueStart = regexp.MustCompile("^(?:\\.\\.\\.|…|[\\]{\\[\"'`“‘\\d-]|(?i:true|false|null|none)\\b)")
-	isTupleEnd = regexp.MustCompile(`^\s*,?\s*\)\s*[,\]})]`)
+	isTupleEnd = regexp.MustCompile(`^\s*,?\s*\)\s*(?:[,\]})]|$)`)
 	plainField = regexp.MustCompile(`^[\w$-]+\s*:`)
 )
 

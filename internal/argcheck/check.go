@@ -181,6 +181,7 @@ func (c *checker) field(n *node, given *propertySet, unknown *keySet) bool {
 	}
 	if isRepeated && c.hasRoom() {
 		c.report("given twice", "")
+		c.mismatch.Problems[len(c.mismatch.Problems)-1].IsRepeated = true
 	}
 	switch {
 	case isProperty && n.properties[place].declared:

@@ -27,6 +27,8 @@ type Problem struct {
 	Got string
 	// IsMissing says that the field is required and not there.
 	IsMissing bool
+	// IsRepeated says that the object has the field more than once.
+	IsRepeated bool
 	// Options is a JSON array of the strings that an enum or a const allows here, and
 	// empty where there are none.
 	Options string

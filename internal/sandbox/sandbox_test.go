@@ -250,7 +250,7 @@ func TestNothingOutlivesTheCall(t *testing.T) {
 			if r.Ended != "time" {
 				t.Errorf("%+v", r)
 			}
-			if took := time.Since(begun); took > 20*time.Second {
+			if took := time.Since(begun); took > time.Minute {
 				t.Errorf("it took %s", took)
 			}
 			if level != Off {

@@ -22,7 +22,7 @@ func (c *complaint) judge(e *troupe.ModelError) {
 	case "context", "too_large":
 		e.Err = troupe.ErrContextFull
 		e.Temporary = false
-	case "money", "key", "model", "refused":
+	case "money", "key", "model", "refused", "address", "tools":
 		e.Temporary = false
 	case "rate", "overloaded":
 		e.Temporary = e.Temporary || e.Status < 400 || e.Status >= 500
@@ -61,8 +61,12 @@ func (c *complaint) reason(status int) string {
 		return "too_large"
 	case c.isAboutKey(status):
 		return "key"
+	case c.isAboutTools(status):
+		return "tools"
 	case c.isAboutModel(status):
 		return "model"
+	case c.isAboutAddress(status):
+		return "address"
 	case c.isRefused(status):
 		return "refused"
 	case status == http.StatusForbidden: // nothing is said against what was asked, so it is about who asks
@@ -118,6 +122,21 @@ func (c *complaint) isAboutModel(status int) bool {
 	}
 	return (status == http.StatusNotFound || status == http.StatusBadRequest) &&
 		c.mentions("model") && c.mentions("does not exist", "not found", "do not have access", "not supported", "try pulling it", "no endpoints found") && !c.isAboutSchema()
+}
+
+// isAboutTools reports whether the model, or the server as it was started, has no calls.
+func (c *complaint) isAboutTools(status int) bool {
+	return (status == http.StatusBadRequest || status == http.StatusNotFound) &&
+		c.mentions("does not support tools", "support tool use", "tool use is not supported", "tool calling is not supported", "enable-auto-tool-choice") // Ollama, OpenRouter, Groq, vLLM
+}
+
+// isAboutAddress reports whether the server has nothing at the address: it says so, or
+// answers that there is no such page and has no name for the failure.
+func (c *complaint) isAboutAddress(status int) bool {
+	if c.mentions("unknown_url", "unknown request url", "invalid url (", "unexpected endpoint or method", "no route matched") {
+		return true
+	}
+	return (status == http.StatusNotFound || status == http.StatusMethodNotAllowed) && c.code == "" && c.kind == "" && c.status == 0
 }
 
 // isRefused reports whether the provider does not want to answer this request, or

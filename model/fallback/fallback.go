@@ -140,7 +140,7 @@ func (m *Model) failure(ctx context.Context, req *troupe.Request, at int, err er
 	}
 	passing := *e
 	passing.Temporary, passing.RetryAfter, passing.Err = true, 0, err
-	passing.Message = fmt.Sprintf("%s did not answer (%s); %s is asked instead", m.choices[at].Name, e.Error(), m.choices[at+1].Name)
+	passing.Message = fmt.Sprintf("%s is asked instead: %s did not answer (%s)", m.choices[at+1].Name, m.choices[at].Name, e.Error())
 	return &passing
 }
 

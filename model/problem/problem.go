@@ -115,6 +115,9 @@ func OfFailed(e *troupe.ModelFailed) Problem {
 	}
 	if p.Retried = e.RetryIn > 0; p.Retried {
 		p.Next = fmt.Sprintf("Troupe asks again in %s.", plainTime(e.RetryIn.Duration()))
+		if m := askedInstead.FindStringSubmatch(e.Error); m != nil {
+			p.Next = m[1] + " is asked instead."
+		}
 	}
 	return p
 }
@@ -148,6 +151,7 @@ func OfRecord(reason, text string) Problem {
 var (
 	recordedStatus = regexp.MustCompile(`\bmodel: (\d{3})\b`)
 	smallWindow    = regexp.MustCompile(`([^\s:]+ uses a window of \d+ tokens for .* to work with\.) (Set .*)`)
+	askedInstead   = regexp.MustCompile(`: (\S+) is asked instead: `) // words of package fallback
 	unexplained    = Problem{Code: "unknown", Sentence: "Something went wrong that Troupe has no explanation for.", Next: "The details say more."}
 	unknownHost    = regexp.MustCompile(`lookup (\S+?):? .*no such host|lookup (\S+): no such host`)
 )
@@ -213,7 +217,7 @@ func ofModel(e *troupe.ModelError) Problem {
 		}
 	case "context":
 		p.explainWindow(e.Message)
-	case "model", "refused", "request", "schema":
+	case "model", "refused", "request", "schema", "tools":
 		p.Cause = e.Message
 	}
 	return p
@@ -273,9 +277,13 @@ var reasons = map[string]Problem{
 	"certificate": {Code: "certificate", Sentence: "The provider's certificate is not trusted.", Cause: "A proxy replaces certificates, the address is wrong, or the clock is.",
 		Next: "Check the address; behind a company's proxy, install its certificate."},
 	"timeout": {Code: "timeout", Sentence: "The model did not answer in time.", Cause: "It is loading, thinking, or reading a long prompt.",
-		Next: "Try again, or raise begin_timeout and idle_timeout of the provider in troupe.yaml."},
+		Next: "Try again, or raise begin_timeout, idle_timeout or answer_timeout of the provider in troupe.yaml."},
 	"incomplete": {Code: "incomplete", Sentence: "The model's answer broke off.", Cause: "The connection ended before the answer did.", Next: "Try again."},
 	"schema":     {Code: "schema", Sentence: "The provider cannot bind answers to this schema.", Next: "Use another model, or set quirks.schema of the provider in troupe.yaml to prompt."},
+	"address": {Code: "address", Sentence: "The server has nothing at this address.", Cause: "It is not the address of its API; most end in /v1.",
+		Next: "Correct base_url of the provider in troupe.yaml, or the variable it comes from; troupe doctor tries it."},
+	"tools": {Code: "tools", Sentence: "This model cannot call tools, and the agent has some.",
+		Next: "Use a model that can, or give the agent none: agents.NAME.tools: [] in troupe.yaml."},
 	"request": {Code: "request", Sentence: "The provider does not understand the request.", Cause: "The server speaks another API, or lacks something that was asked for.",
 		Next: "troupe doctor tries the provider; its quirks can be set in troupe.yaml."},
 }

@@ -125,6 +125,10 @@ func TestFailedCallsAreExplainedFromTheirEvents(t *testing.T) {
 		t.Errorf("%+v", p)
 	}
 	check(t, p)
+	p = OfFailed(&troupe.ModelFailed{Reason: "overloaded", Error: "model: 503: local/m is asked instead: openai/x did not answer (busy)", RetryIn: 1})
+	if p.Next != "local/m is asked instead." {
+		t.Errorf("%+v", p)
+	}
 	if p := OfFailed(&troupe.ModelFailed{Reason: "time", Error: "up"}); p.Code != "time" || p.Details != "up" {
 		t.Errorf("%+v", p)
 	}

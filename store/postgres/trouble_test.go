@@ -189,7 +189,7 @@ func startPooler(t *testing.T, program, mode string, server *postgrestest.Server
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { cancel(); _ = c.Wait() })
-	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
 		conn, err := net.Dial("tcp", fmt.Sprintf("127.0.0.1:%d", port))
 		if err == nil {
 			conn.Close()

@@ -187,7 +187,7 @@ func TestAFrozenProcessLosesItsSession(t *testing.T) {
 	}
 	engine := engineOn(t, s)
 	var err error
-	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); {
+	for deadline := time.Now().Add(2 * time.Minute); time.Now().Before(deadline); {
 		next := make(chan string, 1)
 		next <- " from another process"
 		if err = last(engine.Resume(t.Context(), talker(t, patient{next}), id(1))); !errors.Is(err, troupe.ErrBusy) {

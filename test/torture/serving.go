@@ -99,8 +99,7 @@ func (h *house) killAround(ctx context.Context, wanted int, talked <-chan struct
 		victim := h.all[i]
 		h.mu.Unlock()
 		if h.killed() >= wanted {
-			<-talked
-			return nil
+			return h.keepUp(ctx, talked)
 		}
 		select {
 		case <-victim.done: // at its point
@@ -122,6 +121,30 @@ func (h *house) killAround(ctx context.Context, wanted int, talked <-chan struct
 		}
 		if err := h.start(ctx, i, point); err != nil {
 			return err
+		}
+	}
+}
+
+// keepUp starts servers in the place of those that have still come to their points, until
+// the clients are done.
+func (h *house) keepUp(ctx context.Context, talked <-chan struct{}) error {
+	for {
+		for i, s := range h.all { // which nobody else changes now
+			select {
+			case <-s.done:
+				if err := h.start(ctx, i, ""); err != nil {
+					return err
+				}
+			default:
+			}
+		}
+		select {
+		case <-h.all[0].done:
+		case <-h.all[1].done:
+		case <-talked:
+			return nil
+		case <-ctx.Done():
+			return ctx.Err()
 		}
 	}
 }

@@ -180,7 +180,7 @@ func TestWhatWouldTakeTooLongIsRefusedAtOnce(t *testing.T) {
 			t.Errorf("%.40s: %v, want %s", expression, err, want)
 		}
 	}
-	if took := time.Since(began); took > 5*time.Second {
+	if took := time.Since(began); took > time.Minute {
 		t.Errorf("all of it took %s", took)
 	}
 }
@@ -297,7 +297,7 @@ func FuzzEvaluate(f *testing.F) {
 	f.Fuzz(func(t *testing.T, expression string) {
 		began := time.Now()
 		v, err := evaluate(expression)
-		if took := time.Since(began); took > 2*time.Second {
+		if took := time.Since(began); took > time.Minute {
 			t.Errorf("took %s", took)
 		}
 		if err != nil {

@@ -205,7 +205,7 @@ func TestCloseDoesNotWaitForACallOverHTTP(t *testing.T) {
 	select {
 	case err := <-done:
 		wantClass(t, err, "interrupted", "whether the call took effect is unknown")
-	case <-time.After(5 * time.Second):
+	case <-time.After(time.Minute):
 		t.Error("the call was not cancelled")
 	}
 }

@@ -67,7 +67,7 @@ func call(t *testing.T, tool troupe.Tool, with arguments) (string, error) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	result, err := tool.Call(ctx, &troupe.Invocation{ID: "1", Arguments: data})
 	return result.Content, err
@@ -123,7 +123,7 @@ func (r *record) Handle(_ context.Context, entry slog.Record) error {
 // wait returns the next line that has the text.
 func (r *record) wait(t *testing.T, text string) string {
 	t.Helper()
-	patience := time.After(20 * time.Second)
+	patience := time.After(time.Minute)
 	for {
 		select {
 		case line := <-r.lines:

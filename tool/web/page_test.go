@@ -113,7 +113,7 @@ func TestHostilePagesTakeNoLongerThanTheirSize(t *testing.T) {
 			t.Logf("%s: %v", name, err)
 		}
 		// It takes a fraction of a second, and minutes where time grows with the square.
-		if took := time.Since(began); took > 5*time.Second {
+		if took := time.Since(began); took > time.Minute {
 			t.Errorf("%s: %d bytes took %s", name, len(page), took)
 		}
 	}

@@ -3,11 +3,17 @@
 // and at the end every test that was skipped, with its reason. It exits with 1 if
 // a test failed, or if CI=true and one was skipped for want of something that
 // could be there: its reason then says "not installed" or "corpus absent".
+//
+// Tests that drive programs of others, a browser above all, can fail because the machine
+// was busy. Those of the packages named by -again that failed are run once more, alone:
+// what passes then is no failure, and is named at the end. A panic or a data race is
+// never looked at twice, nor are more than a few failures.
 package main
 
 import (
 	"bufio"
 	"encoding/json"
+	"flag"
 	"fmt"
 	"os"
 	"strings"
@@ -18,6 +24,8 @@ type event struct {
 }
 
 func main() {
+	again := flag.String("again", "", "packages, by the ends of their paths and with commas between, whose failed tests are run once more, alone")
+	flag.Parse()
 	r := report{output: map[string][]string{}}
 	in := bufio.NewReaderSize(os.Stdin, 1<<20)
 	for {
@@ -28,6 +36,9 @@ func main() {
 		if err != nil {
 			break
 		}
+	}
+	if *again != "" {
+		r.secondTry(strings.Split(*again, ","), alone)
 	}
 	r.close()
 	if r.failed > 0 || os.Getenv("CI") == "true" && r.missing > 0 {
@@ -40,6 +51,8 @@ type report struct {
 	passed, failed int
 	missing        int
 	skipped        []string
+	failures       []failure
+	flaky          []string
 }
 
 func (r *report) read(line []byte) {
@@ -63,12 +76,10 @@ func (r *report) read(line []byte) {
 		}
 		delete(r.output, key)
 	case "fail":
+		output := strings.Join(r.output[key], "")
 		r.failed++
-		if e.Test == "" {
-			fmt.Print(strings.Join(r.output[key], "")) // with the seed of the shuffle
-		} else {
-			fmt.Print(strings.Join(r.output[key], ""))
-		}
+		r.failures = append(r.failures, failure{e.Package, e.Test, output})
+		fmt.Print(output) // that of a package has the seed of the shuffle
 	case "skip":
 		if e.Test != "" {
 			why := reason(r.output[key])
@@ -96,6 +107,9 @@ func (r *report) close() {
 		for _, line := range r.skipped {
 			fmt.Println("  " + line)
 		}
+	}
+	if len(r.flaky) > 0 {
+		fmt.Printf("\nFailed at first, and passed when run again, alone:\n  %s\n", strings.Join(r.flaky, "\n  "))
 	}
 	fmt.Printf("%d passed, %d failed, %d skipped\n", r.passed, r.failed, len(r.skipped))
 }

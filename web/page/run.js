@@ -2,7 +2,7 @@
 
 import { api } from "./shelf.js";
 import { agentOf, toast } from "./state.js";
-import { clock, cost, count, duration, json, plainPath, short, visible } from "./format.js";
+import { clock, cost, count, duration, json, plainPath, short, size, visible } from "./format.js";
 import { isFailure } from "./fold.js";
 import { allEvents } from "./session.js";
 import { did, doing, toolIcon } from "./words.js";
@@ -176,7 +176,7 @@ function Call({ id, number, turn, step, close }) {
       <dl class="facts small-facts"><div><dt>Sent</dt><dd>${count(call.input_tokens)} <small>tokens${call.cached_tokens ? `, ${count(call.cached_tokens)} cached` : ""}</small></dd></div><div><dt>Came back</dt><dd>${count(call.output_tokens)}</dd></div><div><dt>First word</dt><dd>${duration(call.first_token_ms ?? 0)}</dd></div><div><dt>Cost</dt><dd>${cost(call.cost) || "–"}</dd></div></dl>
       <div class="row between wrap"><div class="seg" role="group" aria-label="What to see">${["Sent", "Came back", "What changed", "JSON"].map((name) => html`<button type="button" key=${name} aria-pressed=${tab === name} onClick=${() => setTab(name)}>${name}</button>`)}</div>
         <span class="row">${button("Copy as JSON", "braces", () => copyAs("json"))}${button("Copy as a curl command, without the key", "terminal", () => copyAs("curl"))}<button type="button" class="ghost sm" title="A new conversation that begins here" onClick=${fork}>${icon("git-branch")}Fork here</button></span></div>
-      ${tab === "Sent" && html`<${Sent} parts=${call.parts ?? []} />`}
+      ${tab === "Sent" && html`<${Sent} parts=${call.parts ?? []} whole=${(p) => api.partAddress(id, number, call.parts.indexOf(p))} />`}
       ${tab === "Came back" && html`<${CameBack} answer=${call.answer} finish=${call.finish} />`}
       ${tab === "What changed" && html`<${Changed} id=${id} call=${call} />`}
       ${tab === "JSON" && html`<pre class="exact-json" tabindex="0">${json(call)}</pre>`}`}</div></aside>`;
@@ -189,11 +189,12 @@ function endWords({ finish, answer }) {
   return known[finish] ?? `ended: ${finish}`;
 }
 
-function Sent({ parts }) {
+function Sent({ parts, whole }) {
+  const rest = (p) => p.bytes && html`<a class="link small" target="_blank" rel="noopener" href=${whole(p)}>All of it: ${size(p.bytes)}</a>`;
   const groups = grouped(parts);
   return html`<div class="parts" role="img" aria-label="Tokens by part">${groups.map((g, i) => html`<i key=${i} class=${kinds[g.kind]?.[0] ?? "p6"} style=${{ flex: sum(g) || 1 }}></i>`)}</div>
     <div class="sent">${groups.map((g, i) => html`<details class=${"part " + (kinds[g.kind]?.[0] ?? "p6")} key=${i} open=${i === 0}><summary><span class="sw"></span><span class="grow">${partTitle(g)}</span>${g.fresh && html`<span class="chip note t">new</span>`}${g.parts[0].origin && html`<span class="tiny faint cut origin" title=${g.parts[0].origin}>${plainPath(g.parts[0].origin)}</span>`}<span class="num">${count(sum(g))}</span>${icon("chevron-right", "chev")}</summary>
-      ${g.parts.map((p, j) => (p.kind === "tools" ? html`<p class="small dim" key=${j}>Estimated: how the tools are described is not on record.</p>` : g.parts.length > 1 ? html`<div class="msg" key=${j}><b>${p.name || kinds[p.kind]?.[1]} · ${count(p.tokens)} tokens</b><pre>${visible(p.text)}</pre></div>` : html`<pre key=${j} tabindex="0">${visible(p.text)}</pre>`))}</details>`)}</div>`;
+      ${g.parts.map((p, j) => (p.kind === "tools" ? html`<p class="small dim" key=${j}>Estimated: how the tools are described is not on record.</p>` : g.parts.length > 1 ? html`<div class="msg" key=${j}><b>${p.name || kinds[p.kind]?.[1]} · ${count(p.tokens)} tokens</b><pre>${visible(p.text)}</pre>${rest(p)}</div>` : html`<pre key=${j} tabindex="0">${visible(p.text)}</pre>${rest(p)}`))}</details>`)}</div>`;
 }
 
 const sum = (group) => group.parts.reduce((total, p) => total + p.tokens, 0);

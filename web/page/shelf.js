@@ -6,6 +6,7 @@ Object.assign(api, {
   search: (q) => get(query("api/search", { q })),
   call: (id, number, against) => get(query(`${at(id)}/calls/${number}`, { against })),
   callAs: async (id, number, as) => (await request("GET", query(`${at(id)}/calls/${number}`, { as }))).text(),
+  partAddress: (id, number, part) => query(`${at(id)}/calls/${number}`, { part: String(part) }),
   runFlow: (name, text) => once(`api/flows/${encodeURIComponent(name)}/runs`, { text }),
   deliveries: () => get("api/deliveries"),
   deliver: (order) => once("api/deliveries", order),

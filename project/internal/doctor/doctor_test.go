@@ -81,6 +81,30 @@ func TestAServerThatIsNotThereIsExplained(t *testing.T) {
 	}
 }
 
+func TestAnAddressWithoutItsVersionIsSaidToBe(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/api/v1/models" {
+			http.NotFound(w, r)
+			return
+		}
+		fmt.Fprint(w, `{"data":[{"id":"m"}]}`)
+	}))
+	defer server.Close()
+	host := strings.TrimPrefix(server.URL, "http://")
+	for _, base := range []string{"/api", "/api/"} {
+		c := doctor.Provider(t.Context(), models.Endpoint{Provider: "local", Model: "m", BaseURL: server.URL + base})
+		if c.Status != doctor.Broken || !strings.HasSuffix(c.Message, "and models at "+host+"/api/v1") || c.Fix != "add /v1 to providers.local.base_url in troupe.yaml" {
+			t.Errorf("%+v", c)
+		}
+	}
+	if c := doctor.Provider(t.Context(), models.Endpoint{Provider: "local", Model: "m", BaseURL: server.URL + "/api/v1"}); c.Status != doctor.OK {
+		t.Errorf("%+v", c)
+	}
+	if c := doctor.Provider(t.Context(), models.Endpoint{Provider: "local", Model: "m", BaseURL: server.URL + "/other"}); c.Status != doctor.OK {
+		t.Errorf("%+v", c) // not every server lists its models
+	}
+}
+
 func TestAModelThatIsNotInstalledIsSaidToBe(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		fmt.Fprint(w, `{"data":[{"id":"qwen3:8b"}]}`)

@@ -49,6 +49,8 @@ func Provider(ctx context.Context, e models.Endpoint) Check {
 		return broken(fmt.Sprintf("%s refuses the key in %s (%d)", host, e.KeyEnv, status), "put a valid key into "+e.KeyEnv)
 	case status >= 500:
 		return Check{name, Warning, fmt.Sprintf("%s answers with an error of its own (%d)", host, status), "try again later"}
+	case status == http.StatusNotFound && hasModelsBelow(ctx, e, address):
+		return broken(fmt.Sprintf("there is nothing at %s, and models at %s", host+address.Path, host+strings.TrimRight(address.Path, "/")+"/v1"), "add /v1 to "+addressOf(e))
 	case status >= 300:
 		// Not every server lists its models; that it answers is enough.
 		return Check{name, OK, fmt.Sprintf("%s answers, and lists no models (%d)", host, status), ""}
@@ -78,12 +80,30 @@ func (r *released) Close() error {
 	return r.ReadCloser.Close()
 }
 
+// addressOf says where the address of a provider is set.
+func addressOf(e models.Endpoint) string {
+	return cmp.Or(e.URLEnv, "providers."+e.Provider+".base_url in troupe.yaml")
+}
+
+// hasModelsBelow reports whether /v1 is missing at the end of the address, as it often is.
+func hasModelsBelow(ctx context.Context, e models.Endpoint, address *url.URL) bool {
+	if strings.HasSuffix(strings.TrimRight(address.Path, "/"), "/v1") {
+		return false
+	}
+	below := *address
+	below.Path = strings.TrimRight(address.Path, "/") + "/v1"
+	e.BaseURL = below.String()
+	resp, err := ask(ctx, e)
+	if err != nil {
+		return false
+	}
+	defer resp.Body.Close()
+	return resp.StatusCode == http.StatusOK
+}
+
 // explain says what a request failed of, in words that lead somewhere.
 func explain(err error, host string, e models.Endpoint) (message, fix string) {
-	address := "providers." + e.Provider + ".base_url in troupe.yaml"
-	if e.URLEnv != "" {
-		address = e.URLEnv
-	}
+	address := addressOf(e)
 	local := "is the server running? Otherwise check " + address
 	if e.Provider == "ollama" {
 		local = "is the server running? 'ollama serve' starts it. Otherwise check " + cmp.Or(e.URLEnv, "OLLAMA_HOST")

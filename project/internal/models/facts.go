@@ -20,6 +20,8 @@ type Facts struct {
 	Window, Output int
 	// PriceFrom and WindowFrom say who says so.
 	PriceFrom, WindowFrom string
+	// Can is what the server itself says that the model can do, and [NoTools].
+	Can []string
 	// Warning is set where the window in use is too small for agents.
 	Warning string
 }
@@ -48,6 +50,7 @@ func (c *Chooser) Facts(ctx context.Context, e *Endpoint) (Facts, catalog.Info, 
 	if f.Window == 0 && asksServer(e, info) {
 		said := c.ask(ctx, e)
 		f.take(said.facts(), "the server")
+		f.Can = said.can
 		f.Warning = said.warning(e)
 	}
 	f.take(Facts{Price: info.Price, Window: info.Context, Output: info.Output}, where)

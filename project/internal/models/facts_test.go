@@ -55,14 +55,28 @@ func TestOllamaIsUsedAsPeopleExpect(t *testing.T) {
 		t.Errorf("%+v, %v", opened, err)
 	}
 	many := serving(t, map[string]string{"/api/tags": `{"models":[{"name":"qwen3:8b"},{"name":"llama3.2:latest"}]}`})
-	if _, err = open(t, "ollama", "", "OLLAMA_HOST="+many); err == nil || !strings.Contains(err.Error(), "ollama has qwen3:8b, llama3.2; choose one, as in ollama/qwen3:8b") {
+	if _, err = open(t, "ollama", "", "OLLAMA_HOST="+many); err == nil || !strings.Contains(err.Error(), "ollama has qwen3:8b, llama3.2; choose one, as in --model ollama/qwen3:8b") {
 		t.Errorf("error %v", err)
 	}
 	if _, err = open(t, "ollama", "", "OLLAMA_HOST="+serving(t, map[string]string{"/api/tags": `{"models":[]}`})); err == nil || !strings.Contains(err.Error(), "ollama pull") {
 		t.Errorf("error %v", err)
 	}
-	if _, err = open(t, "ollama", "", "OLLAMA_HOST=127.0.0.1:1"); err == nil || !strings.Contains(err.Error(), "is it running?") {
+	if _, err = open(t, "ollama", "", "OLLAMA_HOST=127.0.0.1:1"); err == nil || !strings.HasSuffix(err.Error(), "nothing listens at 127.0.0.1:1; 'ollama serve' starts it; where it is, OLLAMA_HOST says") {
 		t.Errorf("error %v", err)
+	}
+}
+
+func TestOllamaSaysWhatItsModelsCan(t *testing.T) {
+	for capabilities, want := range map[string]string{`["completion","vision","tools","thinking"]`: "[images reasoning]", `["completion"]`: "[no tools]", `[]`: "[]", `null`: "[]"} {
+		host := serving(t, map[string]string{"/api/show": `{"capabilities":` + capabilities + `}`, "/api/ps": `{}`})
+		opened, err := open(t, "ollama/m", "", "OLLAMA_HOST="+host)
+		if err != nil || fmt.Sprint(opened.Can) != want {
+			t.Errorf("%s: %v, %v", capabilities, opened.Can, err)
+		}
+		list := chooser(t, "ollama/m", "", "OLLAMA_HOST="+host).InUse(t.Context())
+		if len(list) != 1 || fmt.Sprint(list[0].Can) != want {
+			t.Errorf("%s: listed as %+v", capabilities, list)
+		}
 	}
 }
 
@@ -264,6 +278,32 @@ func TestAnOllamaWithTooSmallAWindowIsRefused(t *testing.T) {
 		if chats != 1 {
 			t.Errorf("%s: %d requests", api, chats)
 		}
+	}
+}
+
+// A server that was started anew with a larger window is not refused for the one before.
+func TestARefusalRestsOnAFreshLook(t *testing.T) {
+	answers := map[string]string{
+		"/api/show": `{"model_info":{"x.context_length":40960}}`, "/api/ps": `{"models":[{"name":"m","context_length":4096}]}`,
+		"/api/chat": `{"message":{"role":"assistant","content":"hi"},"done":true,"done_reason":"stop"}`,
+	}
+	opened, err := open(t, "ollama/m", "", "OLLAMA_HOST="+serving(t, answers))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req := &troupe.Request{Messages: []*troupe.Message{{Role: troupe.RoleSystem, Text: strings.Repeat("rule ", 1000)}, {Role: troupe.RoleUser, Text: "hi"}}}
+	ask := func() (failure error) {
+		for _, err := range opened.Model.Generate(t.Context(), req) {
+			failure = err
+		}
+		return failure
+	}
+	if err := ask(); err == nil {
+		t.Error("a window of 4096 is enough")
+	}
+	answers["/api/ps"] = `{"models":[{"name":"m","context_length":32768}]}`
+	if err := ask(); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -91,7 +91,7 @@ func (c *Chooser) InUse(ctx context.Context) []Listed {
 			} else {
 				l.Ref = opened.Ref
 				l.know(opened.Facts)
-				l.Can = abilities(opened.Known)
+				l.Can = append(abilities(opened.Known), opened.Can...)
 			}
 			list = append(list, l)
 		}
@@ -136,7 +136,7 @@ func (c *Chooser) Of(ctx context.Context, name string) ([]Listed, error) {
 	}
 	names, err := Installed(ctx, &e)
 	if err != nil {
-		return nil, fmt.Errorf("%s does not say which models it has (%w); is it running?", proper, err)
+		return nil, fmt.Errorf("%s: %w", proper, noList(&e, err))
 	}
 	for _, model := range names {
 		add(c.listed(ctx, proper, model))
@@ -157,7 +157,7 @@ func (c *Chooser) listed(ctx context.Context, provider, model string) Listed {
 		return l
 	}
 	l.know(facts)
-	l.Can = abilities(info)
+	l.Can = append(abilities(info), facts.Can...)
 	return l
 }
 

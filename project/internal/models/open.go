@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/url"
 	"strings"
+	"syscall"
 
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/model/catalog"
@@ -92,10 +94,16 @@ func (c *Chooser) openOne(choice Choice) (Opened, error) {
 		return wrong(err)
 	}
 	if e.known.Name == "ollama" && e.IsLocal() && e.configured.Models[e.Model].Window == 0 {
-		model = &roomGuard{Model: model, endpoint: e}
+		model = &roomGuard{Model: model, endpoint: e, used: c.ask(ctx, &e)}
 	}
 	return Opened{Choice: choice, Model: model, Facts: facts, Known: info}, nil
 }
+
+// A Refusal is why a model cannot be used as it was chosen, and what to do about it.
+type Refusal struct{ Why, Fix string }
+
+// Error says both.
+func (r *Refusal) Error() string { return r.Why + "; " + r.Fix }
 
 // onlyModel is the model of a server that has only one. Of several, somebody has to
 // choose.
@@ -103,13 +111,13 @@ func onlyModel(ctx context.Context, e *Endpoint) (string, error) {
 	names, err := Installed(ctx, e)
 	switch {
 	case err != nil:
-		return "", fmt.Errorf("%s does not say which models it has (%w); is it running? Choose one as %s/NAME", e.Provider, err, e.Provider)
+		return "", noList(e, err)
 	case len(names) == 0:
-		fix := ""
+		fix := "install one"
 		if e.Provider == "ollama" {
-			fix = "; 'ollama pull qwen3' gets one"
+			fix = "'ollama pull qwen3' gets one"
 		}
-		return "", fmt.Errorf("%s has no models%s", e.Provider, fix)
+		return "", &Refusal{e.Provider + " has no models", fix}
 	case len(names) == 1:
 		return names[0], nil
 	}
@@ -118,7 +126,33 @@ func onlyModel(ctx context.Context, e *Endpoint) (string, error) {
 	if len(names) > most {
 		list += ", ..."
 	}
-	return "", fmt.Errorf("%s has %s; choose one, as in %s/%s", e.Provider, list, e.Provider, names[0])
+	return "", &Refusal{e.Provider + " has " + list, fmt.Sprintf("choose one, as in --model %s/%s, or as model in %s", e.Provider, names[0], config.Name)}
+}
+
+// noList says why a server's models are not known, and what to do.
+func noList(e *Endpoint, err error) error {
+	where, fix := e.BaseURL, "start it, or correct its address"
+	if at, err := url.Parse(e.BaseURL); err == nil {
+		where = at.Host
+	}
+	if e.Provider == "ollama" {
+		fix = "'ollama serve' starts it; where it is, OLLAMA_HOST says"
+	}
+	switch {
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return &Refusal{"nothing listens at " + where, fix}
+	case errors.Is(err, context.DeadlineExceeded):
+		return &Refusal{fmt.Sprintf("%s did not answer within %s", where, askFor), fix}
+	}
+	return &Refusal{fmt.Sprintf("%s does not say which models it has (%v)", where, plain(err)), fmt.Sprintf("is that %s? Otherwise choose one as %s/NAME", e.Provider, e.Provider)}
+}
+
+// plain is the cause of a request that failed, without its address.
+func plain(err error) error {
+	if wrapped, ok := errors.AsType[*url.Error](err); ok {
+		return wrapped.Err
+	}
+	return err
 }
 
 // checkPrice refuses a model without a known price where money is limited: the limit
@@ -128,6 +162,6 @@ func (c *Chooser) checkPrice(e *Endpoint, price troupe.Price) error {
 	if limits.Cost <= 0 || limits.CostUnknown == "allow" || price.Known() || e.known.ReportsCost && e.configured.BaseURL == "" {
 		return nil
 	}
-	return errors.New("limits.cost is set, and what this model costs is not known. Say so in " + config.Name +
-		fmt.Sprintf(": providers: {%s: {models: {%q: {price: {input: 1.00, output: 4.00}}}}}, in US dollars per million tokens; or set limits.cost_unknown to allow", e.Provider, e.Model))
+	return &Refusal{"limits.cost is set, and what this model costs is not known",
+		fmt.Sprintf("say so in %s: providers: {%s: {models: {%q: {price: {input: 1.00, output: 4.00}}}}}, in US dollars per million tokens; or set limits.cost_unknown to allow", config.Name, e.Provider, e.Model)}
 }

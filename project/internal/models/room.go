@@ -43,17 +43,16 @@ func (g *roomGuard) Generate(ctx context.Context, req *troupe.Request) iter.Seq2
 func (g *roomGuard) check(ctx context.Context, req *troupe.Request) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if !g.used.isInUse && g.asked < maxAsks {
+	isKnown := g.used.isInUse
+	if !isKnown && g.asked < maxAsks {
 		g.asked++
-		ctx, cancel := context.WithTimeout(ctx, askFor)
-		g.used = askOllama(ctx, &g.endpoint)
-		cancel()
-	}
-	if !g.used.isInUse {
-		return nil
+		g.ask(ctx)
 	}
 	needed := fixedTokens(req) + roomToWork
-	if g.used.window >= needed {
+	if isKnown && g.used.window < needed {
+		g.ask(ctx) // the server may have been started anew since
+	}
+	if !g.used.isInUse || g.used.window >= needed {
 		return nil
 	}
 	fix := fmt.Sprintf("Set OLLAMA_CONTEXT_LENGTH=%d for 'ollama serve' and start it again", roundUp(needed))
@@ -65,6 +64,13 @@ func (g *roomGuard) check(ctx context.Context, req *troupe.Request) error {
 		Message: fmt.Sprintf("%s uses a window of %d tokens for %s, and this agent needs about %d: its prompt and tools, and %d to work with. %s",
 			g.endpoint.Provider, g.used.window, g.endpoint.Model, needed, roomToWork, fix),
 	}
+}
+
+// ask asks the server which window it uses.
+func (g *roomGuard) ask(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, askFor)
+	defer cancel()
+	g.used = askOllama(ctx, &g.endpoint)
 }
 
 // fixedTokens is about how much of a request is there in every turn.

@@ -35,6 +35,7 @@ type said struct {
 	output  int
 	price   troupe.Price
 	isInUse bool // the window is what the server really uses
+	can     []string
 }
 
 func (s said) facts() Facts { return Facts{Window: s.window, Output: s.output, Price: s.price} }
@@ -94,8 +95,9 @@ var numCtx = regexp.MustCompile(`(?m)^num_ctx\s+(\d+)`)
 // use if it is loaded. Without any of these Ollama decides by the memory it finds.
 func askOllama(ctx context.Context, e *Endpoint) (s said) {
 	var show struct {
-		Parameters string
-		ModelInfo  map[string]any `json:"model_info"`
+		Parameters   string
+		ModelInfo    map[string]any `json:"model_info"`
+		Capabilities []string
 	}
 	body, _ := json.Marshal(map[string]string{"model": e.Model})
 	if e.fetch(ctx, "/api/show", body, &show) != nil {
@@ -106,6 +108,7 @@ func askOllama(ctx context.Context, e *Endpoint) (s said) {
 			s.trained = int(n)
 		}
 	}
+	s.can = ollamaAbilities(show.Capabilities)
 	if m := numCtx.FindStringSubmatch(show.Parameters); m != nil {
 		s.window, _ = strconv.Atoi(m[1])
 	}
@@ -124,6 +127,23 @@ func askOllama(ctx context.Context, e *Endpoint) (s said) {
 	}
 	return s
 }
+
+// ollamaAbilities has Ollama's words for what a model can do in ours. Older servers say
+// nothing, which means nothing.
+func ollamaAbilities(said []string) (can []string) {
+	for _, a := range []struct{ said, name string }{{"vision", "images"}, {"thinking", "reasoning"}} {
+		if slices.Contains(said, a.said) {
+			can = append(can, a.name)
+		}
+	}
+	if len(said) > 0 && !slices.Contains(said, "tools") {
+		can = append(can, NoTools)
+	}
+	return can
+}
+
+// NoTools is what is said of a model that cannot call tools.
+const NoTools = "no tools"
 
 // isSameModel compares names of which the tag latest may be left out.
 func isSameModel(a, b string) bool {

@@ -87,7 +87,7 @@ func greet(c Config, s *styles) {
 		names = append(names, command.Name)
 	}
 	fmt.Fprintln(c.Out, s.title.Render(OneLine(c.Title, width)))
-	for _, line := range []string{strings.Join(names, "  "), "tab completes a command, ctrl-C stops a reply, ctrl-D leaves"} {
+	for _, line := range []string{strings.Join(names, "  "), "tab completes a command, ctrl-C stops a reply, ctrl-D or /quit leaves"} {
 		if line != "" {
 			fmt.Fprintln(c.Out, s.dim.Render(fold(Clean(line), width)))
 		}

@@ -337,6 +337,21 @@ func TestAMessageMayMeanToLeave(t *testing.T) {
 	})
 }
 
+func TestQuitAndExitLeaveWithoutAskingTheModel(t *testing.T) {
+	for _, word := range []string{"/quit", " /exit "} {
+		on(t, 60, 20, func(s *session) {
+			s.answer = func(context.Context, string, func(*troupe.Event)) error {
+				t.Errorf("%s went to the model", word)
+				return nil
+			}
+			s.press(word, "<enter>")
+			if !s.hasLeft() || s.result != nil {
+				t.Errorf("%s: left %v: %v", word, s.hasLeft(), s.result)
+			}
+		})
+	}
+}
+
 func TestToolsAreShownWithTimeAndOutcome(t *testing.T) {
 	on(t, 70, 20, func(s *session) {
 		proceed := make(chan struct{})
@@ -354,7 +369,7 @@ func TestToolsAreShownWithTimeAndOutcome(t *testing.T) {
 		s.sees("⠋ read_file a.md"[4:])
 		close(proceed)
 		s.settle()
-		s.sees("› go\n  read_file a.md · 1.5 s\n  ✗ bruno: x: failed: disk full · 0 µs\n\nEnough.\n  ! not finished: turns\n\n›")
+		s.sees("› go\n  read_file a.md · 1.5 s\n  ✗ bruno: x: failed: disk full · 0 µs\n\nEnough.\n  ! not finished: The run has asked the model as often as it may.", "limits.turns.\n\n›")
 		s.seesNot("Not for you")
 	})
 }

@@ -69,6 +69,10 @@ func (m *model) enter() tea.Cmd {
 		return nil
 	}
 	m.input.Reset()
+	if text == "/quit" || text == "/exit" {
+		m.quit()
+		return nil
+	}
 	if err := m.history.add(text); err != nil {
 		m.notice = err.Error()
 	}

@@ -3,14 +3,18 @@ package terminal
 import (
 	"fmt"
 	"strconv"
+	"strings"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/model/problem"
 )
 
 // A Meter adds up what a conversation uses.
 type Meter struct {
 	Usage troupe.Usage
 	Cost  float64
+	// Context is what the latest request of the conversation's own agent held.
+	Context troupe.ContextUse
 }
 
 // Note takes an event into account.
@@ -18,16 +22,31 @@ func (m *Meter) Note(e *troupe.Event) {
 	if b, ok := e.Body.(*troupe.ModelReplied); ok {
 		m.Usage = m.Usage.Add(b.Usage)
 		m.Cost += b.Cost
+		if e.Parent == "" && b.Purpose == "" {
+			m.Context = b.Context
+		}
 	}
 }
 
-// String shows tokens, and dollars where the price is known.
+// String shows tokens, how full the model's window is where its size is known, and
+// dollars where the price is.
 func (m *Meter) String() string {
 	s := Count(m.Usage.Total()) + " tokens"
+	if m.Context.Window > 0 {
+		s += fmt.Sprintf(" · window %d %% full", 100*m.Context.Total()/m.Context.Window)
+	}
 	if m.Cost > 0 {
 		s += fmt.Sprintf(" · $%.4f", m.Cost)
 	}
 	return s
+}
+
+// Unfinished says why a run has ended without the whole of an answer, and what to do.
+func Unfinished(stop string) string {
+	if what := problem.OfStop(stop); what.Sentence != "" {
+		return what.String()
+	}
+	return strings.ReplaceAll(stop, "_", " ")
 }
 
 // Count shows a number with a comma at every thousand.

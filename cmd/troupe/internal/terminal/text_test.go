@@ -99,3 +99,18 @@ func TestNumbersAreShownAsPeopleReadThem(t *testing.T) {
 		}
 	}
 }
+
+func TestAMeterSaysHowFullTheWindowIs(t *testing.T) {
+	var m Meter
+	note := func(parent, purpose string, history int) {
+		m.Note(&troupe.Event{Parent: parent, Body: &troupe.ModelReplied{
+			Usage: troupe.Usage{Input: 100}, Purpose: purpose, Context: troupe.ContextUse{System: 1000, Tools: 500, History: history, Window: 10_000},
+		}})
+	}
+	note("", "", 500)
+	note("run", "", 9000)     // another agent's window
+	note("", "summary", 9000) // what was summed up is gone
+	if got := m.String(); got != "300 tokens · window 20 % full" {
+		t.Error(got)
+	}
+}

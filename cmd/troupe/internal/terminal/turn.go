@@ -105,7 +105,7 @@ func (m *model) note(e *troupe.Event) {
 			m.printReply(b.Output.Summary)
 		}
 		if b.Stop != "answered" && b.Stop != "input_requested" {
-			m.print(m.styles.dim.Render("  ! not finished: " + strings.ReplaceAll(string(b.Stop), "_", " ")))
+			m.print(m.styles.dim.Render(fold("  ! not finished: "+Unfinished(b.Stop), m.width)))
 		}
 	case *troupe.RunFailed:
 		m.printReply(cmp.Or(b.Partial, t.text.String()))
