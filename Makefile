@@ -15,7 +15,7 @@ setup: ## installs the programs that tests talk to
 	@./scripts/setup
 
 test: setup ## runs all tests
-	@$(GO) test -json $(RACE) -shuffle=on -timeout 30m ./... | $(GO) -C tools run ./testreport -again test/browser,cmd/troupe $(RACE)
+	@$(GO) test -json $(RACE) -shuffle=on -timeout 30m ./... | $(GO) -C tools run ./testreport -again test/browser,cmd/troupe -- $(RACE)
 
 check: fmt vet staticcheck tidy generated api benchbuild toolstest peers test ## what must be green at every commit
 

@@ -64,6 +64,61 @@ func TestWhatAnotherEngineWroteIsNotForgotten(t *testing.T) {
 	}
 }
 
+// A lagging store goes on showing a reply for a while after it was stored: who shows it
+// looks at the clock, and who follows at the log.
+type lagging struct {
+	troupe.Store
+	replies []troupe.Event
+}
+
+func (l *lagging) Ask(ctx context.Context, session string, request troupe.SessionRequest) (troupe.SessionInfo, []troupe.Event, error) {
+	info, replies, err := l.Store.Ask(ctx, session, request)
+	if len(replies) > 0 {
+		l.replies = replies
+	}
+	return info, l.replies, err
+}
+
+func TestAReplyIsNotShownAgainOnceItIsStored(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := troupe.NewMemoryStore()
+		one, two := newEngine(t, troupe.Config{Store: store}), newEngine(t, troupe.Config{Store: &lagging{Store: store}})
+		model := slow{make(chan struct{})}
+		run, err := one.Start(t.Context(), newAgent(t, model), troupe.Input{Text: "go"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		var early, late []string
+		ctx, stop := context.WithCancel(t.Context())
+		follow := func(seen *[]string) {
+			for e, err := range two.Tail(ctx, run.Session, 0) {
+				if err != nil {
+					*seen = append(*seen, err.Error())
+					return
+				}
+				if delta, ok := e.Body.(*troupe.TextDelta); ok {
+					*seen = append(*seen, delta.Text)
+				} else if e.Kind() == "model_replied" {
+					*seen = append(*seen, "stored")
+				}
+			}
+		}
+		var wg sync.WaitGroup
+		wg.Go(func() { follow(&early) })
+		time.Sleep(3 * time.Second)
+		close(model.goOn)
+		time.Sleep(3 * time.Second)
+		wg.Go(func() { follow(&late) })
+		time.Sleep(3 * time.Second)
+		stop()
+		wg.Wait()
+		if got := fmt.Sprintf("%q %q", early, late); got != `["one" " two" "stored" "context canceled"] ["stored" "context canceled"]` {
+			t.Errorf("seen is %s", got)
+		}
+	})
+}
+
 func TestASessionThatAnotherEngineHas(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := troupe.NewMemoryStore()

@@ -99,7 +99,13 @@ type shown struct {
 	run, step     string
 	attempt       int
 	text, thought int
+	// isStored says that the reply is on record. Of one that another process makes more may
+	// be seen for a moment: what it shows of itself lags behind the log.
+	isStored bool
 }
+
+// maxStored is how many replies that are on record a reader knows of.
+const maxStored = 64
 
 // follow adds r as a reader of everything after the event numbered after.
 func (f *feed) follow(r *reader, after int64) {
@@ -188,12 +194,8 @@ func (r *reader) give(e *Event, yield func(Event, error) bool) bool {
 // finish shows the rest of a reply. Of one that was over before the reader came,
 // and of which it has seen nothing, it shows nothing.
 func (r *reader) finish(e *Event, replied *ModelReplied, yield func(Event, error) bool) bool {
-	i := slices.IndexFunc(r.shown, func(s shown) bool { return s.run == e.Run && s.step == e.Step })
-	var s shown
-	if i >= 0 {
-		s = r.shown[i]
-		r.shown = slices.Delete(r.shown, i, i+1)
-	} else if e.Seq <= r.joined {
+	s, isKnown := r.store(e)
+	if !isKnown && e.Seq <= r.joined {
 		return true
 	}
 	if s.attempt != replied.Attempt {
@@ -212,6 +214,26 @@ func (r *reader) finish(e *Event, replied *ModelReplied, yield func(Event, error
 		}
 	}
 	return true
+}
+
+// store takes note that a reply is on record, and returns what was shown of it, if
+// anything was. Where the replies are made here, what is stored is not in progress.
+func (r *reader) store(e *Event) (s shown, isKnown bool) {
+	i := slices.IndexFunc(r.shown, func(s shown) bool { return s.run == e.Run && s.step == e.Step && !s.isStored })
+	if i >= 0 {
+		s, isKnown = r.shown[i], true
+		r.shown = slices.Delete(r.shown, i, i+1)
+	}
+	if r.feed.isOwned() {
+		return s, isKnown
+	}
+	r.shown = append(r.shown, shown{run: e.Run, step: e.Step, isStored: true})
+	if len(r.shown) > maxStored {
+		if i := slices.IndexFunc(r.shown, func(s shown) bool { return s.isStored }); i >= 0 {
+			r.shown = slices.Delete(r.shown, i, i+1)
+		}
+	}
+	return s, isKnown
 }
 
 // passDeltas yields what replies in progress have grown by, as at most one delta
@@ -242,6 +264,9 @@ func (r *reader) takeGrowth(p *reply) {
 		r.shown = append(r.shown, shown{run: p.run, step: p.step})
 	}
 	s := &r.shown[i]
+	if s.isStored {
+		return
+	}
 	if s.attempt != p.attempt {
 		s.attempt, s.text, s.thought = p.attempt, 0, 0
 	}

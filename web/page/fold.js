@@ -66,6 +66,12 @@ export class Session {
     return this.items.at(-1);
   }
 
+  // isReplied says whether an event's step is a reply that is on record. A delta comes a
+  // moment after at most, so only the latest replies are looked at.
+  isReplied(event) {
+    return this.spans.slice(-64).some((span) => span.kind === "model" && span.run === event.run && span.step === event.step);
+  }
+
   // answered says of calls that waited that they do no longer.
   answered(text = "") {
     for (const entry of this.#open.values()) {
@@ -146,6 +152,7 @@ const lasting = ["answered", "input_requested", "handed_off"];
 // delta grows an answer. What an earlier attempt has shown is dropped.
 function delta(field) {
   return (s, e, b) => {
+    if (s.isReplied(e)) return; // what another process shows of a reply lags behind the log
     const entry = s.entry(e) ?? s.begin(e, { type: "answer", text: "", thought: "", streaming: true, attempt: b.attempt });
     if (entry.stale || entry.attempt !== b.attempt) Object.assign(entry, { text: "", thought: "", stale: false, attempt: b.attempt });
     entry[field] += b.text;

@@ -51,6 +51,17 @@ test("an event that was seen changes nothing, and one that is missing is noticed
   assert.throws(() => s.take({ ...events[0], seq: s.seq + 2 }), /missing/);
 });
 
+test("what is shown of a reply that is on record changes nothing", () => {
+  const events = talk();
+  const s = fold(events.slice(0, 5));
+  const before = JSON.stringify(brief(s));
+  s.take(events[2]);
+  assert.equal(JSON.stringify(brief(s)), before);
+  for (const e of events.slice(5)) s.take(e);
+  s.take(events[7]);
+  assert.deepEqual(brief(s), brief(fold(events)));
+});
+
 test("another attempt replaces what the first has shown", () => {
   const e = new Events();
   const s = fold([e.start("alex", "hi"), e.said("hi"), e.delta(2, "Wrong"), e.delta(2, "Right", 2)]);
