@@ -64,7 +64,7 @@ func (c *Chooser) client(e *Endpoint, info catalog.Info) (troupe.Model, error) {
 	case provider.Ollama:
 		return ollama.New(ollama.Config{
 			BaseURL: e.BaseURL, Key: e.Key, Model: e.Model, Headers: e.Headers, HTTPClient: c.Client, Log: c.Log,
-			ContextLength: own.Models[e.Model].Window, // a window that is configured is asked for
+			ContextLength: e.contextLength,
 			BeginTimeout:  begin, IdleTimeout: silence, AnswerTimeout: own.AnswerTimeout, MaxAnswer: own.MaxAnswer, MaxLine: own.MaxLine,
 		})
 	case provider.Chat:

@@ -36,6 +36,8 @@ type Endpoint struct {
 	// known is the provider's row of the table, zero for one of the user's own.
 	known      provider.Provider
 	configured config.Provider
+	// contextLength is the window that the server is asked to use, 0 where it decides.
+	contextLength int
 }
 
 // IsLocal says whether the server is on this machine or in a private network.

@@ -22,12 +22,19 @@ type Facts struct {
 	PriceFrom, WindowFrom string
 	// Can is what the server itself says that the model can do, and [NoTools].
 	Can []string
+	// Asked is the window that the server is asked for, 0 where it decides.
+	Asked int
 	// Warning is set where the window in use is too small for agents.
 	Warning string
 }
 
-// smallWindow is a window in which a system prompt and tools leave no room for work.
-const smallWindow = 8192
+const (
+	// smallWindow is a window in which a system prompt and tools leave no room for work.
+	smallWindow = 8192
+	// usualWindow is what Ollama is asked for at least: by itself it takes 4,096 tokens on
+	// most machines, and cuts off what is longer without a word.
+	usualWindow = 16384
+)
 
 // Facts finds out what is known of a model: the configuration goes first, then what
 // the server itself says, then the user's own catalogue, then the one built in. A
@@ -35,7 +42,7 @@ const smallWindow = 8192
 func (c *Chooser) Facts(ctx context.Context, e *Endpoint) (Facts, catalog.Info, error) {
 	var f Facts
 	own := e.configured.Models[e.Model]
-	f.Window, f.Output = own.Window, own.Output
+	f.Window, f.Output, f.Asked = own.Window, own.Output, own.Window
 	if f.Window > 0 {
 		f.WindowFrom = config.Name
 	}
@@ -49,9 +56,12 @@ func (c *Chooser) Facts(ctx context.Context, e *Endpoint) (Facts, catalog.Info, 
 	}
 	if f.Window == 0 && asksServer(e, info) {
 		said := c.ask(ctx, e)
+		if f.Asked = said.toAskFor(e); f.Asked > 0 {
+			f.Window, f.WindowFrom = f.Asked, "asked for"
+		}
+		f.Warning = said.warning(e)
 		f.take(said.facts(), "the server")
 		f.Can = said.can
-		f.Warning = said.warning(e)
 	}
 	f.take(Facts{Price: info.Price, Window: info.Context, Output: info.Output}, where)
 	if !f.Price.Known() && e.IsLocal() && e.Provider != "litellm" {

@@ -1,6 +1,7 @@
 package models_test
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -44,14 +45,14 @@ func TestOllamaIsUsedAsPeopleExpect(t *testing.T) {
 	}
 	host := strings.TrimPrefix(serving(t, one), "http://")
 	opened, err := open(t, "ollama", "", "OLLAMA_HOST="+host)
-	if err != nil || opened.Ref != "ollama/qwen3:8b" || opened.Window != 4096 || !opened.Price.Free || !strings.Contains(opened.Warning, "40960") || !strings.Contains(opened.Warning, "window: 32768") {
+	if err != nil || opened.Ref != "ollama/qwen3:8b" || opened.Window != 16384 || !opened.Price.Free || !strings.Contains(opened.Warning, "40960; it is asked for 16384") || !strings.Contains(opened.Warning, "window: 32768") {
 		t.Errorf("%+v, %v", opened, err)
 	}
 	if choice := chooser(t, "", "", "OLLAMA_HOST="+host).For("x"); choice.Ref != "ollama" || choice.From != "OLLAMA_HOST" {
 		t.Errorf("%+v", choice)
 	}
 	one["/api/ps"] = `{"models":[{"name":"qwen3:8b","context_length":32768}]}`
-	if opened, err = open(t, "ollama/qwen3:8b", "", "OLLAMA_HOST="+host); err != nil || opened.Window != 32768 || opened.Warning != "" || opened.WindowFrom != "the server" {
+	if opened, err = open(t, "ollama/qwen3:8b", "", "OLLAMA_HOST="+host); err != nil || opened.Window != 32768 || opened.Warning != "" || opened.WindowFrom != "asked for" {
 		t.Errorf("%+v, %v", opened, err)
 	}
 	many := serving(t, map[string]string{"/api/tags": `{"models":[{"name":"qwen3:8b"},{"name":"llama3.2:latest"}]}`})
@@ -268,15 +269,65 @@ func TestAnOllamaWithTooSmallAWindowIsRefused(t *testing.T) {
 		}
 	}))
 	defer server.Close()
-	for api, fix := range map[string]string{"ollama": `providers.ollama.models."m".window to 16384`, "chat": "OLLAMA_CONTEXT_LENGTH=16384"} {
-		loaded, chats = `{"models":[]}`, 0
-		opened, err := open(t, "ollama/m", "providers: {ollama: {api: "+api+"}}", "OLLAMA_HOST="+server.URL)
+	opened, err := open(t, "ollama/m", "providers: {ollama: {api: chat}}", "OLLAMA_HOST="+server.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	refusesAtSecond(t, opened, "OLLAMA_CONTEXT_LENGTH=16384")
+	if chats != 1 {
+		t.Errorf("%d requests", chats)
+	}
+}
+
+// By its own protocol Ollama is asked for a window in which an agent can work, and never
+// for less than it uses. Only what is too long for that is refused.
+func TestOllamaIsAskedForRoomToWork(t *testing.T) {
+	for name, c := range map[string]struct {
+		trained, inUse, configured, want int
+	}{
+		"not loaded": {40960, 0, 0, 16384}, "loaded small": {40960, 4096, 0, 16384}, "loaded large": {131072, 65536, 0, 65536},
+		"a small model": {8192, 0, 0, 8192}, "configured": {40960, 4096, 9000, 9000}, "an old server": {0, 4096, 0, 0},
+	} {
+		var asked []any
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			switch r.URL.Path {
+			case "/api/show":
+				fmt.Fprintf(w, `{"model_info":{"x.context_length":%d}}`, c.trained)
+			case "/api/ps":
+				fmt.Fprintf(w, `{"models":[{"name":"m:latest","context_length":%d}]}`, c.inUse)
+			default:
+				var request struct{ Options map[string]any }
+				json.NewDecoder(r.Body).Decode(&request)
+				asked = append(asked, request.Options["num_ctx"])
+				fmt.Fprint(w, `{"message":{"role":"assistant","content":"hi"},"done":true,"done_reason":"stop"}`)
+			}
+		}))
+		defer server.Close()
+		opened, err := open(t, "ollama/m", fmt.Sprintf("providers: {ollama: {models: {m: {window: %d}}}}", c.configured), "OLLAMA_HOST="+server.URL)
 		if err != nil {
 			t.Fatal(err)
 		}
-		refusesAtSecond(t, opened, fix)
-		if chats != 1 {
-			t.Errorf("%s: %d requests", api, chats)
+		ask := func(words int) (failure error) {
+			req := &troupe.Request{Messages: []*troupe.Message{{Role: troupe.RoleSystem, Text: strings.Repeat("rule ", words)}, {Role: troupe.RoleUser, Text: "hi"}}}
+			for _, err := range opened.Model.Generate(t.Context(), req) {
+				failure = err
+			}
+			return failure
+		}
+		if c.want == 0 {
+			if err := ask(10); err == nil || len(asked) > 0 {
+				t.Errorf("%s: asked for %v: %v", name, asked, err)
+			}
+			continue
+		}
+		if err := ask(1000); err != nil || len(asked) != 1 || asked[0] != float64(c.want) || opened.Window != c.want {
+			t.Errorf("%s: asked for %v, %+v: %v", name, asked, opened.Facts, err)
+		}
+		if c.configured > 0 {
+			continue // whoever has chosen a window knows it
+		}
+		if e, ok := errors.AsType[*troupe.ModelError](ask(c.want)); !ok || e.Reason != "context" || !strings.Contains(e.Message, `providers.ollama.models."m".window to`) || len(asked) != 1 {
+			t.Errorf("%s: what is too long: %v", name, e)
 		}
 	}
 }
@@ -285,9 +336,9 @@ func TestAnOllamaWithTooSmallAWindowIsRefused(t *testing.T) {
 func TestARefusalRestsOnAFreshLook(t *testing.T) {
 	answers := map[string]string{
 		"/api/show": `{"model_info":{"x.context_length":40960}}`, "/api/ps": `{"models":[{"name":"m","context_length":4096}]}`,
-		"/api/chat": `{"message":{"role":"assistant","content":"hi"},"done":true,"done_reason":"stop"}`,
+		"/v1/chat/completions": `{"choices":[{"message":{"content":"hi"},"finish_reason":"stop"}]}`,
 	}
-	opened, err := open(t, "ollama/m", "", "OLLAMA_HOST="+serving(t, answers))
+	opened, err := open(t, "ollama/m", "providers: {ollama: {api: chat}}", "OLLAMA_HOST="+serving(t, answers))
 	if err != nil {
 		t.Fatal(err)
 	}

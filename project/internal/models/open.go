@@ -89,12 +89,13 @@ func (c *Chooser) openOne(choice Choice) (Opened, error) {
 	if facts.Warning != "" && c.Log != nil {
 		c.Log.Warn("the model's window is small", "model", choice.Ref, "why", facts.Warning)
 	}
+	e.contextLength = facts.Asked
 	model, err := c.client(&e, info)
 	if err != nil {
 		return wrong(err)
 	}
 	if e.known.Name == "ollama" && e.IsLocal() && e.configured.Models[e.Model].Window == 0 {
-		model = &roomGuard{Model: model, endpoint: e, used: c.ask(ctx, &e)}
+		model = &roomGuard{Model: model, endpoint: e, used: c.used(ctx, &e)}
 	}
 	return Opened{Choice: choice, Model: model, Facts: facts, Known: info}, nil
 }

@@ -40,6 +40,14 @@ func (g *roomGuard) Generate(ctx context.Context, req *troupe.Request) iter.Seq2
 	return g.Model.Generate(ctx, req)
 }
 
+// used is the window that a server uses: the one that it is asked for, where it is.
+func (c *Chooser) used(ctx context.Context, e *Endpoint) said {
+	if e.contextLength > 0 {
+		return said{window: e.contextLength, isInUse: true}
+	}
+	return c.ask(ctx, e)
+}
+
 func (g *roomGuard) check(ctx context.Context, req *troupe.Request) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -49,7 +57,7 @@ func (g *roomGuard) check(ctx context.Context, req *troupe.Request) error {
 		g.ask(ctx)
 	}
 	needed := fixedTokens(req) + roomToWork
-	if isKnown && g.used.window < needed {
+	if isKnown && g.used.window < needed && g.endpoint.contextLength == 0 {
 		g.ask(ctx) // the server may have been started anew since
 	}
 	if !g.used.isInUse || g.used.window >= needed {

@@ -40,6 +40,16 @@ type said struct {
 
 func (s said) facts() Facts { return Facts{Window: s.window, Output: s.output, Price: s.price} }
 
+// toAskFor is the window that an Ollama is asked for where none is configured, 0 if it is
+// not asked. What it uses already is asked for, too: a request that does not say so would
+// have it load the model again with less.
+func (s said) toAskFor(e *Endpoint) int {
+	if e.API != provider.Ollama || !e.IsLocal() || s.trained == 0 {
+		return 0
+	}
+	return min(s.trained, max(s.window, usualWindow))
+}
+
 // warning says what to do about a window that is too small for agents.
 func (s said) warning(e *Endpoint) string {
 	if s.window == 0 || s.window >= smallWindow || s.trained <= s.window {
@@ -49,8 +59,9 @@ func (s said) warning(e *Endpoint) string {
 	if e.Provider == "ollama" {
 		fix = "set OLLAMA_CONTEXT_LENGTH=" + strconv.Itoa(min(s.trained, 32768)) + " for 'ollama serve'"
 	}
-	if e.API == provider.Ollama {
-		fix = fmt.Sprintf("ask for more in %s: providers: {%s: {models: {%q: {window: %d}}}}", config.Name, e.Provider, e.Model, min(s.trained, 32768))
+	if asked := s.toAskFor(e); asked > 0 {
+		return fmt.Sprintf("%s uses a window of %d tokens by itself, though the model could hold %d; it is asked for %d, and loads the model again if it has to; ask for another one in %s: providers: {%s: {models: {%q: {window: %d}}}}",
+			e.Provider, s.window, s.trained, asked, config.Name, e.Provider, e.Model, min(s.trained, 2*usualWindow))
 	}
 	return fmt.Sprintf("%s uses a window of %d tokens, though the model could hold %d: long prompts are cut off without a word; %s", e.Provider, s.window, s.trained, fix)
 }
