@@ -214,7 +214,10 @@ func (p *Project) examineModel(ctx context.Context, choice models.Choice) []doct
 			check.Status, check.Message, check.Fix = doctor.Warning, check.Message+"; it cannot call tools", "agents that have tools need another model"
 		}
 		if opened.Warning != "" {
-			check.Status, check.Message, check.Fix = doctor.Warning, check.Message+"; "+opened.Warning, "agents need at least 8192 tokens"
+			check.Message += "; " + opened.Warning
+			if opened.Asked == 0 {
+				check.Status, check.Fix = doctor.Warning, "agents need at least 8192 tokens"
+			}
 		}
 	}
 	if err != nil {

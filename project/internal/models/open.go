@@ -86,7 +86,7 @@ func (c *Chooser) openOne(choice Choice) (Opened, error) {
 	if err := c.checkPrice(&e, facts.Price); err != nil {
 		return wrong(err)
 	}
-	if facts.Warning != "" && c.Log != nil {
+	if facts.Warning != "" && facts.Asked == 0 && c.Log != nil {
 		c.Log.Warn("the model's window is small", "model", choice.Ref, "why", facts.Warning)
 	}
 	e.contextLength = facts.Asked
