@@ -16,7 +16,7 @@ func TestThePictureOfThePage(t *testing.T) {
 		t.Skip("scripts/pictures takes the picture, into docs/pictures")
 	}
 	b := open(t, rehearse(t).link)
-	b.do(chromedp.EmulateViewport(1360, 800))
+	b.do(chromedp.EmulateViewport(1280, 720))
 	b.click(".agent header button", "Mira")
 	for _, turn := range []struct{ say, answer string }{
 		{"*decide", "What are you trying to decide"},
@@ -30,7 +30,7 @@ func TestThePictureOfThePage(t *testing.T) {
 		b.holds("find('.composer button', 'Send')")
 	}
 	b.presses(".doc button", "Decision")
-	b.sees(".panel .prose h1", "Decision")
+	b.sees(".panel .prose", "SQLite")
 	b.rests()
 	image, err := chromedp.Run(b.ctx, chromedp.CaptureScreenshot())
 	if err != nil {
