@@ -15,7 +15,7 @@ const (
 	patience = time.Second
 	// mostTurnedAway is how many connections are told at the same time that there is no
 	// room. Beyond that they are closed without a word.
-	mostTurnedAway = 2048
+	mostTurnedAway = 8192
 	// farewellTime is how long one that is turned away has to take that in.
 	farewellTime = time.Second
 )

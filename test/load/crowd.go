@@ -255,6 +255,10 @@ func (c *child) watchOthers(ctx context.Context, d time.Duration) (l latencies, 
 		if ctx.Err() != nil {
 			return l, nil
 		}
+		if err != nil && strings.Contains(err.Error(), "readLoopPeekFail") { // it was told so before it had asked
+			l.turned++
+			continue
+		}
 		if err != nil {
 			return l, fmt.Errorf("somebody else was not served: %w", err)
 		}
