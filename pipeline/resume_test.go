@@ -145,6 +145,24 @@ func TestADeliveryKnowsItsOwnWorkAgain(t *testing.T) {
 	}
 }
 
+// resumeChangedByHand resumes a delivery to its end after somebody has put a file into its
+// worktree.
+func (y *yard) resumeChangedByHand() *pipeline.Report {
+	y.t.Helper()
+	site, err := pipeline.ReadSite(filepath.Join(y.data, y.session))
+	if err != nil {
+		y.t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(site.Worktree, "hand.ok"), []byte("good\n"), 0o644); err != nil {
+		y.t.Fatal(err)
+	}
+	r, _, err := y.resume()
+	if err != nil || r == nil || r.Outcome != pipeline.OutcomeDelivered {
+		y.t.Fatalf("%+v %v", r, err)
+	}
+	return r
+}
+
 // What a person changes after such a kill is kept, without what the tool did.
 func TestWhatIsChangedByHandOverOurOwnWorkSurvives(t *testing.T) {
 	first := shellYard(t)
@@ -155,17 +173,7 @@ func TestWhatIsChangedByHandOverOurOwnWorkSurvives(t *testing.T) {
 	})
 	y := shellYard(t)
 	y.die(&mortal{Store: y.store, left: at + 1, isLate: true})
-	site, err := pipeline.ReadSite(filepath.Join(y.data, y.session))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(site.Worktree, "hand.ok"), []byte("good\n"), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	r, _, err := y.resume()
-	if err != nil || r == nil || r.Outcome != pipeline.OutcomeDelivered {
-		t.Fatalf("%+v %v", r, err)
-	}
+	r := y.resumeChangedByHand()
 	if files := y.sh("git log --format= --name-only --grep='^By hand' " + r.Branch); strings.TrimSpace(files) != "hand.ok" {
 		t.Errorf("by hand are %q", files)
 	}
@@ -184,17 +192,7 @@ func TestWhatIsChangedByHandSurvives(t *testing.T) {
 	}
 	y := shellYard(t)
 	y.killed(at + 4)
-	site, err := pipeline.ReadSite(filepath.Join(y.data, y.session))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(site.Worktree, "hand.ok"), []byte("good\n"), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	r, _, err := y.resume()
-	if err != nil || r == nil || r.Outcome != pipeline.OutcomeDelivered {
-		t.Fatalf("%+v %v", r, err)
-	}
+	r := y.resumeChangedByHand()
 	log := y.sh("git log --format=%s " + r.Branch)
 	if !strings.Contains(log, "By hand") || !strings.Contains(y.sh("git ls-tree -r --name-only "+r.Branch), "hand.ok") {
 		t.Errorf("it is lost: %s", log)
