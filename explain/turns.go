@@ -66,6 +66,8 @@ type End struct {
 	// in plain words.
 	Stop string `json:"stop"`
 	Why  string `json:"why"`
+	// IsFailure says that it failed: Why is then the error.
+	IsFailure bool `json:"-"`
 	// AfterTurn is the last turn before it.
 	AfterTurn int `json:"after_turn"`
 }
@@ -205,7 +207,7 @@ func endOf(e *troupe.Event, limit string) (End, bool) {
 			end.Why += ": " + limit
 		}
 	case *troupe.RunFailed:
-		end.Stop, end.Why = "failed", b.Error
+		end.Stop, end.Why, end.IsFailure = "failed", b.Error, true
 	case *troupe.RunCancelled:
 		end.Stop, end.Why = "cancelled", b.Reason
 		if b.Reason == "" {

@@ -190,9 +190,8 @@ func placeOf(part *explain.Part) string {
 // whyEnded has the words of the catalogue for a failure that it knows, and the failure's
 // own behind them.
 func whyEnded(end explain.End) string {
-	const failed = "failed" // a word of what is explained; runs have others
 	what := problem.OfRecord("", end.Why)
-	if end.Stop != failed || what.Code == "unknown" {
+	if !end.IsFailure || what.Code == "unknown" {
 		return end.Why
 	}
 	return what.Sentence + " (" + end.Why + ")"
