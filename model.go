@@ -168,6 +168,9 @@ type ModelError struct {
 	// Temporary failures are tried again, not before RetryAfter has passed.
 	Temporary  bool
 	RetryAfter time.Duration
+	// Elsewhere says that the request goes to another model when it is tried again, which
+	// it is then however often it was tried.
+	Elsewhere bool
 	// Err is the cause, where there is one. It is [ErrContextFull] where the
 	// provider said that the request was too long, and io.ErrUnexpectedEOF where an
 	// answer stopped before its end.

@@ -258,7 +258,7 @@ func (r *Run) retry(ctx context.Context, err error, attempt int) (time.Duration,
 	if !ok || !failure.Temporary || ctx.Err() != nil {
 		return 0, false
 	}
-	if tries := r.rules.ModelTries; tries >= 0 && attempt >= tries {
+	if tries := r.rules.ModelTries; tries >= 0 && attempt >= tries && !failure.Elsewhere {
 		return 0, false
 	}
 	if failure.RetryAfter > longestRetryAfter {

@@ -139,7 +139,7 @@ func (m *Model) failure(ctx context.Context, req *troupe.Request, at int, err er
 		m.failed = m.failed[1:]
 	}
 	passing := *e
-	passing.Temporary, passing.RetryAfter, passing.Err = true, 0, err
+	passing.Temporary, passing.Elsewhere, passing.RetryAfter, passing.Err = true, true, 0, err
 	passing.Message = fmt.Sprintf("%s is asked instead: %s did not answer (%s)", m.choices[at+1].Name, m.choices[at].Name, e.Error())
 	return &passing
 }

@@ -148,3 +148,29 @@ func TestTheEngineRecordsWhatHappened(t *testing.T) {
 		}
 	})
 }
+
+// However seldom a call is tried, the other models are asked, each as often as that.
+func TestTheNextModelIsAskedWhereNothingIsTriedAgain(t *testing.T) {
+	for name, broken := range map[string]bool{"answers": false, "is down, too": true} {
+		synctest.Test(t, func(t *testing.T) {
+			first, second, third := &scripted{name: "a", fails: []error{down()}}, &scripted{name: "b", fails: []error{down()}}, &scripted{name: "c"}
+			if broken {
+				third.fails = []error{down(), down()}
+			}
+			m := fallback.New(fallback.Choice{Name: "a", Model: first}, fallback.Choice{Name: "b", Model: second}, fallback.Choice{Name: "c", Model: third})
+			agent, err := troupe.NewAgent(troupe.AgentConfig{ID: "clerk", Model: m})
+			if err != nil {
+				t.Fatal(err)
+			}
+			engine, err := troupe.New(troupe.Config{Limits: troupe.Limits{ModelTries: 1}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer engine.Close()
+			outcome, err := troupe.Collect(engine.Run(t.Context(), agent, troupe.Input{Text: "hi"}))
+			if (err != nil) != broken || !broken && outcome.Text != "c" || first.asked != 1 || second.asked != 1 || third.asked != 1 {
+				t.Errorf("the last %s: %q, %v, after %d, %d and %d", name, outcome.Text, err, first.asked, second.asked, third.asked)
+			}
+		})
+	}
+}
