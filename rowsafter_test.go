@@ -91,25 +91,30 @@ func TestAnEditedFlowIsRefusedBeforeAnythingIsDone(t *testing.T) {
 
 // What an agent is told may change under an open run: it goes on with what it began with.
 func TestAnEditedAgentGoesOnWithWhatItBeganWith(t *testing.T) {
-	var systems []string
-	down := true
-	agent := func(instructions string) *troupe.Agent {
-		return agentWith(t, troupe.AgentConfig{ID: "clerk", Instructions: instructions, Model: modelFunc(func(req *troupe.Request) turn {
-			if systems = append(systems, req.Messages[0].Text); down {
-				return turn{err: &troupe.ModelError{Status: 400, Message: "down"}}
-			}
-			return turn{text: "fine"}
-		})})
-	}
-	store := troupe.NewMemoryStore()
-	events, _, _ := play(t, newEngine(t, troupe.Config{Store: store}), agent("Be brief."), troupe.Input{Text: "go"})
-	down = false
-	resumed, _, err := gather(newEngine(t, troupe.Config{Store: store}).Resume(t.Context(), agent("Be long."), events[0].Session))
-	if err != nil || len(systems) != 2 || systems[1] != "Be brief." {
-		t.Errorf("it was told %q, %v", systems, err)
-	}
-	if warned := bodies[*troupe.Warned](resumed); len(warned) != 1 || !strings.Contains(warned[0].Message, "the instructions of agent clerk have changed") {
-		t.Errorf("nobody was warned: %s", kinds(resumed))
+	for name, as := range map[string]func(*troupe.Agent) troupe.Step{
+		"alone":     func(a *troupe.Agent) troupe.Step { return a },
+		"in a flow": func(a *troupe.Agent) troupe.Step { return flow.Sequence("relay", a) },
+	} {
+		var systems []string
+		down := true
+		step := func(instructions string) troupe.Step {
+			return as(agentWith(t, troupe.AgentConfig{ID: "clerk", Instructions: instructions, Model: modelFunc(func(req *troupe.Request) turn {
+				if systems = append(systems, req.Messages[0].Text); down {
+					return turn{err: &troupe.ModelError{Status: 400, Message: "down"}}
+				}
+				return turn{text: "fine"}
+			})}))
+		}
+		store := troupe.NewMemoryStore()
+		events, _, _ := play(t, newEngine(t, troupe.Config{Store: store}), step("Be brief."), troupe.Input{Text: "go"})
+		down = false
+		resumed, _, err := gather(newEngine(t, troupe.Config{Store: store}).Resume(t.Context(), step("Be long."), events[0].Session))
+		if err != nil || len(systems) != 2 || systems[1] != "Be brief." {
+			t.Errorf("%s: it was told %q, %v", name, systems, err)
+		}
+		if warned := bodies[*troupe.Warned](resumed); len(warned) != 1 || !strings.Contains(warned[0].Message, "the instructions of agent clerk have changed") {
+			t.Errorf("%s: nobody was warned: %s", name, kinds(resumed))
+		}
 	}
 }
 
