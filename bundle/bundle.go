@@ -63,6 +63,9 @@ type Bundle struct {
 
 	mu     sync.Mutex
 	reader *workspace.Workspace
+
+	configuring sync.Mutex
+	configs     map[string]*configFile // by their names
 }
 
 // file returns a name in the bundle relative to the project.
@@ -127,7 +130,7 @@ func (b *Bundle) open(o Options, documents workspace.Documents, values map[strin
 	}
 	all := maps.Clone(b.values)
 	maps.Copy(all, values)
-	ws, err := workspace.Open(workspace.Config{Roots: roots, Closed: o.Closed, Values: all, Limits: o.Limits, Cache: b.catalog.cache, Documents: documents, Buffers: o.Buffers})
+	ws, err := workspace.Open(workspace.Config{Roots: roots, Closed: o.Closed, Values: all, Limits: o.Limits, Cache: b.catalog.cache, Documents: documents, Buffers: o.Buffers, Temporary: o.Temporary})
 	if err != nil {
 		return nil, err
 	}

@@ -255,15 +255,31 @@ func plainValue(value any) (string, bool) {
 
 // configValues reads the variables of a config file. A nested value is named by
 // the keys on the way to it, qa.location; lists have no name. Empty values are
-// left out, so that they do not hide others.
+// left out, so that they do not hide others. What it returns is shared and not changed.
 func (b *Bundle) configValues(file, src string) (values map[string]string, order []string, err error) {
+	b.configuring.Lock()
+	defer b.configuring.Unlock()
+	if known := b.configs[file]; known != nil && known.src == src {
+		return known.values, known.order, nil
+	}
 	root, _, err := ParseYAML(file, 1, []byte(src))
 	if err != nil {
 		return nil, nil, err
 	}
 	values = make(map[string]string)
 	b.collect(values, &order, "", root)
+	if b.configs == nil {
+		b.configs = map[string]*configFile{}
+	}
+	b.configs[file] = &configFile{src, values, order}
 	return values, order, nil
+}
+
+// A configFile is a configuration as it was last read: every session asks for it.
+type configFile struct {
+	src    string
+	values map[string]string
+	order  []string
 }
 
 func (b *Bundle) collect(values map[string]string, order *[]string, prefix string, n *yaml.Node) {

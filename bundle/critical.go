@@ -3,6 +3,7 @@ package bundle
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"path"
 	"regexp"
 	"strings"
@@ -215,6 +216,7 @@ func (d *Definition) carryOut(ws *workspace.Workspace, action CriticalAction) (*
 		if err != nil && !action.lenient && !action.implied {
 			return nil, nil, err
 		}
+		values = maps.Clone(values)
 		if err != nil { // the model can make sense of what is no YAML, and lint says what is wrong
 			values = map[string]string{}
 		}
