@@ -92,17 +92,19 @@ func (b *Bundle) settings(ws *workspace.Workspace) (list []Setting, found []Find
 const projectPrefix = "{" + workspace.ProjectRoot + "}/"
 
 // usual are the settings that agents of an installation count on, as its installer would
-// have them: installers that nobody answers leave some out, and name them all the same in
-// others ({project-root}/{output_folder}/planning-artifacts).
+// have them, and skills that somebody has copied without one. Installers that nobody
+// answers leave some out, and name them all the same in others ({project-root}/{output_folder}/planning-artifacts).
 func (b *Bundle) usual() []Setting {
-	if b.tree == "" || b.Layout == LayoutV4 {
+	if b.tree == "" && b.Layout != LayoutSkill || b.Layout == LayoutV4 {
 		return nil
 	}
 	list := []Setting{
 		{Name: "user_name", Value: "(no name given)"},
 		{Name: "communication_language", Value: "the language that the user writes in"},
 	}
-	if path.Base(b.tree) != "_bmad" {
+	if b.tree == "" { // what no installer has filled in is asked for when skills are rendered
+		list = append(list, Setting{Name: "document_output_language", Value: "the language that the user writes in"})
+	} else if path.Base(b.tree) != "_bmad" {
 		return append(list, Setting{Name: "output_folder", Value: "{project-root}/docs"})
 	}
 	return append(list,
