@@ -48,6 +48,8 @@ type Bundle struct {
 	// virtual are the files of a web bundle, by their names; nil for others. They are
 	// unpacked when they are first needed; base is the directory in them with agents.
 	virtual map[string]string
+	// above is how many lines of the web bundle stand before those of a file.
+	above map[string]int
 	// keepsMemlog says that its skills are of the versions that keep a log of their runs.
 	keepsMemlog bool
 	base        string

@@ -115,7 +115,8 @@ func (e *entry) load() (*Definition, error) {
 		return nil, err
 	}
 	d := &Definition{Entry: e.Entry, bundle: e.bundle}
-	if err := d.parse(e.name, src); err != nil {
+	// The lines of a file inside a web bundle are those of the bundle.
+	if err := d.parse(e.name, strings.Repeat("\n", e.bundle.above[e.name])+src); err != nil {
 		return nil, err
 	}
 	d.override(e.plain)
