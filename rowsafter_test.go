@@ -135,7 +135,10 @@ func TestCompactionKeepsTheTaskAndTheWorkflow(t *testing.T) {
 		}
 		return turn{text: "done"}
 	})
-	agent := agentWith(t, troupe.AgentConfig{ID: "clerk", Instructions: "You are a clerk.", Model: model, Window: 2000, Tools: []troupe.Tool{workflow, fill}})
+	begins := func(context.Context, *troupe.Run) ([]troupe.ContextLoaded, error) {
+		return []troupe.ContextLoaded{{Source: "clerk.md", Content: "You are a clerk."}, {Source: "rules.md", Role: troupe.RoleUser, Content: "Critical: never mention cats."}}, nil
+	}
+	agent := agentWith(t, troupe.AgentConfig{ID: "clerk", Context: begins, Model: model, Window: 2000, Tools: []troupe.Tool{workflow, fill}})
 	events, _ := mustAnswer(t, newEngine(t, troupe.Config{}), agent, "Write my brief about otters.")
 	if countOf[*troupe.ContextCompacted](events) == 0 {
 		t.Fatal("nothing was compacted")
@@ -145,7 +148,7 @@ func TestCompactionKeepsTheTaskAndTheWorkflow(t *testing.T) {
 		texts = append(texts, m.Text)
 	}
 	all := strings.Join(texts, "\n")
-	if !strings.Contains(all, "Write my brief about otters.") || !strings.Contains(all, "Step 3 of the workflow") || strings.Contains(all, "Step 1 of the workflow") {
+	if !strings.Contains(all, "You are a clerk.") || !strings.Contains(all, "never mention cats") || !strings.Contains(all, "Write my brief about otters.") || !strings.Contains(all, "Step 3 of the workflow") || strings.Contains(all, "Step 1 of the workflow") {
 		t.Errorf("after compaction the model saw:\n%.3000s", all)
 	}
 	checkPairing(t, last)
