@@ -44,6 +44,8 @@ type Options struct {
 	Limits workspace.Limits
 	// Buffers are files as they stand in a person's editor. Nil means those on disk.
 	Buffers workspace.Buffers
+	// Temporary says that what is saved is thrown away: nothing waits until it is on disk.
+	Temporary bool
 	// Events, where set, gives back the events of a session, as a store and an engine do:
 	// from them a conversation knows after a restart which workflow it is in. Without it
 	// that is kept in a directory beside the session folders.

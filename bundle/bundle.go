@@ -48,6 +48,8 @@ type Bundle struct {
 	// virtual are the files of a web bundle, by their names; nil for others. They are
 	// unpacked when they are first needed; base is the directory in them with agents.
 	virtual map[string]string
+	// above is how many lines of the web bundle stand before those of a file.
+	above map[string]int
 	// keepsMemlog says that its skills are of the versions that keep a log of their runs.
 	keepsMemlog bool
 	base        string
@@ -63,6 +65,9 @@ type Bundle struct {
 
 	mu     sync.Mutex
 	reader *workspace.Workspace
+
+	configuring sync.Mutex
+	configs     map[string]*configFile // by their names
 }
 
 // file returns a name in the bundle relative to the project.
@@ -127,7 +132,7 @@ func (b *Bundle) open(o Options, documents workspace.Documents, values map[strin
 	}
 	all := maps.Clone(b.values)
 	maps.Copy(all, values)
-	ws, err := workspace.Open(workspace.Config{Roots: roots, Closed: o.Closed, Values: all, Limits: o.Limits, Cache: b.catalog.cache, Documents: documents, Buffers: o.Buffers})
+	ws, err := workspace.Open(workspace.Config{Roots: roots, Closed: o.Closed, Values: all, Limits: o.Limits, Cache: b.catalog.cache, Documents: documents, Buffers: o.Buffers, Temporary: o.Temporary})
 	if err != nil {
 		return nil, err
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -37,6 +38,8 @@ type Catalog struct {
 	found   []Finding
 	cache   *workspace.Cache
 	skills  map[string]string // directories, by name
+	// skillFiles are the names of files that are not called SKILL.md, by directory.
+	skillFiles map[string]string
 
 	mu     sync.Mutex
 	troops []*sessions // of the agents that were made
@@ -64,6 +67,9 @@ type entry struct {
 	bundle *Bundle
 	plain  string // its ID within the bundle
 	name   string // of its file, relative to the bundle
+
+	// missing says why there is nothing to read, empty if there is.
+	missing string
 
 	mu         sync.Mutex
 	definition *Definition
@@ -97,8 +103,12 @@ func Find(project string, c Config) (*Catalog, error) {
 	}
 	catalog.bundles, catalog.found = f.bundles, f.found
 	catalog.skills = make(map[string]string, len(f.skills))
+	catalog.skillFiles = make(map[string]string)
 	for name, dir := range f.skills {
 		catalog.skills[name] = f.shown(dir)
+		if file := path.Base(f.skillFile(dir)); file != SkillFile {
+			catalog.skillFiles[f.shown(dir)] = file
+		}
 	}
 	catalog.shadow()
 	catalog.nameEntries()

@@ -92,17 +92,19 @@ func (b *Bundle) settings(ws *workspace.Workspace) (list []Setting, found []Find
 const projectPrefix = "{" + workspace.ProjectRoot + "}/"
 
 // usual are the settings that agents of an installation count on, as its installer would
-// have them: installers that nobody answers leave some out, and name them all the same in
-// others ({project-root}/{output_folder}/planning-artifacts).
+// have them, and skills that somebody has copied without one. Installers that nobody
+// answers leave some out, and name them all the same in others ({project-root}/{output_folder}/planning-artifacts).
 func (b *Bundle) usual() []Setting {
-	if b.tree == "" || b.Layout == LayoutV4 {
+	if b.tree == "" && b.Layout != LayoutSkill || b.Layout == LayoutV4 {
 		return nil
 	}
 	list := []Setting{
 		{Name: "user_name", Value: "(no name given)"},
 		{Name: "communication_language", Value: "the language that the user writes in"},
 	}
-	if path.Base(b.tree) != "_bmad" {
+	if b.tree == "" { // what no installer has filled in is asked for when skills are rendered
+		list = append(list, Setting{Name: "document_output_language", Value: "the language that the user writes in"})
+	} else if path.Base(b.tree) != "_bmad" {
 		return append(list, Setting{Name: "output_folder", Value: "{project-root}/docs"})
 	}
 	return append(list,
@@ -255,15 +257,31 @@ func plainValue(value any) (string, bool) {
 
 // configValues reads the variables of a config file. A nested value is named by
 // the keys on the way to it, qa.location; lists have no name. Empty values are
-// left out, so that they do not hide others.
+// left out, so that they do not hide others. What it returns is shared and not changed.
 func (b *Bundle) configValues(file, src string) (values map[string]string, order []string, err error) {
+	b.configuring.Lock()
+	defer b.configuring.Unlock()
+	if known := b.configs[file]; known != nil && known.src == src {
+		return known.values, known.order, nil
+	}
 	root, _, err := ParseYAML(file, 1, []byte(src))
 	if err != nil {
 		return nil, nil, err
 	}
 	values = make(map[string]string)
 	b.collect(values, &order, "", root)
+	if b.configs == nil {
+		b.configs = map[string]*configFile{}
+	}
+	b.configs[file] = &configFile{src, values, order}
 	return values, order, nil
+}
+
+// A configFile is a configuration as it was last read: every session asks for it.
+type configFile struct {
+	src    string
+	values map[string]string
+	order  []string
 }
 
 func (b *Bundle) collect(values map[string]string, order *[]string, prefix string, n *yaml.Node) {

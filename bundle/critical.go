@@ -3,6 +3,7 @@ package bundle
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"path"
 	"regexp"
 	"strings"
@@ -106,7 +107,12 @@ type CriticalError struct {
 
 // Error begins with the words that scripts and people look for.
 func (e *CriticalError) Error() string {
-	return fmt.Sprintf("Critical action failed: %s: %v", e.Instruction, e.Err)
+	instruction, _, _ := strings.Cut(strings.TrimSpace(e.Instruction), "\n")
+	if _, rest, ok := strings.Cut(e.Instruction, "Load "); ok && instruction != e.Instruction {
+		rest, _, _ = strings.Cut(rest, "\n")
+		instruction = "Load " + rest // the line of many that says what
+	}
+	return fmt.Sprintf("Critical action failed: %s: %v", instruction, e.Err)
 }
 
 func (e *CriticalError) Unwrap() error { return e.Err }
@@ -215,6 +221,7 @@ func (d *Definition) carryOut(ws *workspace.Workspace, action CriticalAction) (*
 		if err != nil && !action.lenient && !action.implied {
 			return nil, nil, err
 		}
+		values = maps.Clone(values)
 		if err != nil { // the model can make sense of what is no YAML, and lint says what is wrong
 			values = map[string]string{}
 		}

@@ -107,12 +107,16 @@ func (e *entry) load() (*Definition, error) {
 	if e.definition != nil {
 		return e.definition, nil
 	}
+	if e.missing != "" {
+		return nil, problem(CodeUnreadable, e.File, 1, "%s", e.missing)
+	}
 	src, err := e.bundle.read(e.name)
 	if err != nil {
 		return nil, err
 	}
 	d := &Definition{Entry: e.Entry, bundle: e.bundle}
-	if err := d.parse(e.name, src); err != nil {
+	// The lines of a file inside a web bundle are those of the bundle.
+	if err := d.parse(e.name, strings.Repeat("\n", e.bundle.above[e.name])+src); err != nil {
 		return nil, err
 	}
 	d.override(e.plain)
@@ -129,11 +133,11 @@ func (e *entry) load() (*Definition, error) {
 // parse finds out the format by what the file holds.
 func (d *Definition) parse(name, src string) error {
 	switch {
-	case path.Base(name) == SkillFile:
+	case isSkillFile(path.Base(name)):
 		return d.parseSkill(name, src)
 	case path.Base(name) == instructions && strings.Contains(src, pasteMark):
 		return d.parseCoach(src)
-	case strings.HasSuffix(name, ".yaml"), strings.HasSuffix(name, ".yml"), strings.HasSuffix(name, ".agent.json"): // JSON is YAML
+	case extensionOf(name) == ".yaml", extensionOf(name) == ".yml", extensionOf(name) == ".json" && hasAgentSuffix(name): // JSON is YAML
 		return d.parseAgentYAML(src)
 	}
 	doc, err := markup.Parse([]byte(src), markup.Options{Known: markup.IsAgentTag})
@@ -147,7 +151,7 @@ func (d *Definition) parse(name, src string) error {
 			return nil
 		}
 	}
-	for _, fence := range markup.Fences([]byte(src)) {
+	for _, fence := range blocksOf(src) {
 		if isV4(fence) {
 			return d.parseV4(fence)
 		}

@@ -86,13 +86,21 @@ func (f *finder) look(deep bool) {
 // findTrees finds the installations, those of the newest layout first.
 func (f *finder) findTrees() {
 	dirs := map[string]bool{}
+	var inEditors []string
 	for _, file := range f.files {
 		for dir := path.Dir(file); dir != "." && !dirs[dir]; dir = path.Dir(dir) {
 			dirs[dir] = true
-			if path.Base(dir) != ".bmad-core" && f.isTree(dir) && !f.isDecoy(dir+"/x") && !isEditorFile(dir+"/x") {
+			switch {
+			case path.Base(dir) == ".bmad-core" || !f.isTree(dir) || f.isDecoy(dir+"/x"):
+			case isEditorFile(dir + "/x"):
+				inEditors = append(inEditors, dir)
+			default:
 				f.trees = append(f.trees, dir)
 			}
 		}
+	}
+	if len(f.trees) == 0 { // somebody has moved it: .claude/_bmad
+		f.trees = slices.DeleteFunc(inEditors, func(dir string) bool { return path.Base(dir) != "_bmad" && path.Base(dir) != "bmad" })
 	}
 	rank := func(dir string) int { return slices.Index([]string{"_bmad", ".bmad", "bmad"}, path.Base(dir)) & 0xf }
 	slices.SortStableFunc(f.trees, func(a, b string) int {
@@ -149,7 +157,7 @@ func (f *finder) strays() {
 		inAgents := slices.Contains(strings.Split(path.Dir(file), "/"), "agents")
 		switch {
 		case hasAgentSuffix(base):
-		case inAgents && slices.Contains([]string{".md", ".yaml", ".yml"}, path.Ext(base)) && f.definesAgent(file):
+		case inAgents && slices.Contains([]string{".md", ".yaml", ".yml"}, extensionOf(base)) && f.definesAgent(file):
 		default:
 			continue
 		}
@@ -363,9 +371,9 @@ func (f *finder) entries(dir string, depth int) []workspace.Entry {
 	if list, known := f.lists[dir]; known && depth == 1 {
 		return list
 	}
-	loc, err := f.ws.Resolve("{" + workspace.BundleRoot + "}/" + dir)
+	loc, err := f.resolve(dir)
 	if err != nil {
-		return nil // a name with braces, which no path can mean
+		return nil
 	}
 	list, err := f.ws.List(loc, depth)
 	if err != nil {
@@ -382,9 +390,18 @@ func (f *finder) entries(dir string, depth int) []workspace.Entry {
 	return list.Entries
 }
 
+// resolve returns the place of a name, which is taken as it is: templates of projects have
+// directories called {{project}}.
+func (f *finder) resolve(name string) (workspace.Location, error) {
+	if !strings.Contains(name, "{") {
+		return f.ws.Resolve("{" + workspace.BundleRoot + "}/" + name)
+	}
+	return f.ws.With(f.ws.Vars().WithValue("name", name)).Resolve("{" + workspace.BundleRoot + "}/{name}")
+}
+
 // read reads a small file below the finder's directory.
 func (f *finder) read(name string) (string, error) {
-	loc, err := f.ws.Resolve("{" + workspace.BundleRoot + "}/" + name)
+	loc, err := f.resolve(name)
 	if err != nil {
 		return "", problem(CodeUnreadable, f.shown(name), 1, "%v", err)
 	}

@@ -177,7 +177,7 @@ func isIn(name string, dirs []string) bool {
 // bundle, by its name.
 func isCandidate(name string) bool {
 	base := path.Base(name)
-	return base == SkillFile || base == CustomizeFile || base == skillManifest || base == manifestFile || base == instructions ||
+	return isSkillFile(base) || base == CustomizeFile || base == skillManifest || base == manifestFile || base == instructions ||
 		hasAgentSuffix(base) || strings.Contains(name, "/agents/") || strings.HasPrefix(name, "agents/") || strings.Contains(name, "/_cfg/") ||
 		strings.Contains(name, "/_config/") || strings.HasSuffix(base, "config.yaml") || strings.HasSuffix(base, "config.toml")
 }

@@ -40,7 +40,36 @@ func (x *session) find(name string) string {
 			}
 		}
 	}
+	for _, at := range slices.Backward(trail) {
+		if found := below(ws, path.Dir(at), path.Base(name)); found != "" {
+			return found
+		}
+	}
 	return name
+}
+
+// below returns the path of the only file of a name in the directories of a workflow, empty
+// if there is none or more than one: workflows name ./step-01.md where they mean
+// ./steps/step-01.md.
+func below(ws *workspace.Workspace, dir, base string) string {
+	loc, err := ws.Resolve(dir)
+	if err != nil || !strings.HasPrefix(base, "step-") {
+		return ""
+	}
+	list, err := ws.List(loc, 2)
+	if err != nil {
+		return ""
+	}
+	found := ""
+	for _, e := range list.Entries {
+		if !e.IsDir && path.Base(e.Path) == base {
+			if found != "" {
+				return ""
+			}
+			found = dir + "/" + e.Path
+		}
+	}
+	return found
 }
 
 // Relatives returns the paths that a plain name in the file at a path may mean, the most

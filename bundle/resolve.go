@@ -2,6 +2,7 @@ package bundle
 
 import (
 	"fmt"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -92,6 +93,7 @@ func (r *resolver) readConfig(body string) error {
 	if err != nil {
 		return err
 	}
+	values = maps.Clone(values)
 	settings, _ := r.bundle.settings(r.ws)
 	for _, s := range settings {
 		if values[s.Name] == projectPrefix+s.Value {

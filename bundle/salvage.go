@@ -13,6 +13,9 @@ var (
 	savedPart = regexp.MustCompile(`^(\s*)([\w-]+):\s*$`)
 	// savedItem is an item of a list of commands: "- create-prd: Create it", "- trigger: CP".
 	savedItem = regexp.MustCompile(`^\s*-\s+["']?\*?([\w][\w{} -]*?)["']?(?::\s+(.*)| - (.*))?$`)
+	// savedQuoted is such an item whose name is quoted, with whatever is in it, and more
+	// behind it, which is no YAML: - '*debate <a> <b>' - Have them debate.
+	savedQuoted = regexp.MustCompile(`^\s*-\s+(?:'\*?([^']+)'|"\*?([^"]+)")\s*(?::|-|–|—)\s+(.*)$`)
 	// savedField is a further line of such an item.
 	savedField = regexp.MustCompile(`^\s+([\w-]+):\s+["']?(.+?)["']?\s*$`)
 )
@@ -66,7 +69,10 @@ func (d *Definition) salvageCommands(text string, line int) {
 		if !inside {
 			continue
 		}
-		if m := savedItem.FindStringSubmatch(row); m != nil {
+		if m := savedQuoted.FindStringSubmatch(row); m != nil {
+			flush()
+			trigger, description, at = m[1]+m[2], strings.Trim(m[3], `"'`), number
+		} else if m := savedItem.FindStringSubmatch(row); m != nil {
 			flush()
 			trigger, description, at = m[1], strings.Trim(m[2]+m[3], `"'`), number
 			if m[1] == "trigger" || m[1] == "name" || m[1] == "command" || m[1] == "cmd" {

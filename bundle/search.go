@@ -180,8 +180,12 @@ func isBackup(name string) bool {
 
 // agentSuffix is that of files which are meant to be agents, whatever is in them.
 func hasAgentSuffix(base string) bool {
+	base = strings.ToLower(base)
 	return strings.HasSuffix(base, ".agent.yaml") || strings.HasSuffix(base, ".agent.yml") || strings.HasSuffix(base, ".agent.json")
 }
+
+// extensionOf is what a file's name ends with, in lower case.
+func extensionOf(name string) string { return strings.ToLower(path.Ext(name)) }
 
 // agentFiles returns the files below agents/ that define agents, relative to dir. An
 // agent with files of its own has a directory, agents/tech-writer/tech-writer.md;
@@ -196,9 +200,9 @@ func (f *finder) agentFiles(dir string) []string {
 			continue
 		}
 		isAgent := hasAgentSuffix(base)
-		if !isAgent && slices.Contains([]string{".md", ".yaml", ".yml"}, path.Ext(base)) {
+		if !isAgent && slices.Contains([]string{".md", ".yaml", ".yml"}, extensionOf(base)) {
 			isAgent = f.definesAgent(file)
-			isMeant := path.Ext(base) == ".md" && (rel == base || base == path.Base(path.Dir(rel))+".md") && !strings.EqualFold(base, "index.md")
+			isMeant := extensionOf(base) == ".md" && (rel == base || stem(base) == path.Base(path.Dir(rel))) && !strings.EqualFold(base, "index.md")
 			if !isAgent && isMeant && f.isModule(dir) {
 				src, err := f.read(file)
 				isAgent = err == nil && len(src) <= maxAgentFile && isProseAgent(src)
@@ -237,11 +241,11 @@ func (f *finder) isModule(dir string) bool {
 // prompts for helpers.
 func (f *finder) isInSkill(dir, file string) bool {
 	for up := path.Dir(file); up != dir && up != "." && len(up) > len(dir); up = path.Dir(up) {
-		if f.has(path.Join(up, SkillFile)) {
+		if f.has(f.skillFile(up)) {
 			return true
 		}
 	}
-	return f.has(path.Join(dir, SkillFile))
+	return f.has(f.skillFile(dir))
 }
 
 // has says whether the search came across a file.
@@ -257,13 +261,13 @@ const maxAgentFile = 256 << 10
 func (f *finder) definesAgent(file string) bool {
 	src, err := f.read(file)
 	if err != nil {
-		return path.Ext(file) == ".md" // which loading will complain of
+		return extensionOf(file) == ".md" // which loading will complain of
 	}
 	return len(src) <= maxAgentFile && definesAgent(file, src)
 }
 
 func definesAgent(file, src string) bool {
-	if ext := path.Ext(file); ext == ".yaml" || ext == ".yml" {
+	if ext := extensionOf(file); ext == ".yaml" || ext == ".yml" {
 		root, _, err := ParseYAML(file, 1, []byte(src))
 		if err != nil {
 			return false
@@ -282,7 +286,7 @@ func definesAgent(file, src string) bool {
 			}
 		}
 	}
-	if slices.ContainsFunc(markup.Fences([]byte(src)), isV4) {
+	if slices.ContainsFunc(blocksOf(src), isV4) {
 		return true
 	}
 	_, ok := bareV4(src)

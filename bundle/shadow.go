@@ -3,6 +3,7 @@ package bundle
 import (
 	"path"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -80,8 +81,8 @@ func isPointer(src string) bool {
 // for an editor: .claude/commands/BMad/agents/pm.md and the like.
 func (f *finder) editorCopies() {
 	for _, file := range f.files {
-		ext := path.Ext(file)
-		if !isEditorFile(file) || ext != ".md" && ext != ".mdc" || strings.Contains(file, "/skills/") {
+		ext := extensionOf(file)
+		if !isEditorFile(file) || ext != ".md" && ext != ".mdc" || strings.Contains(file, "/skills/") || isPattern(file) {
 			continue
 		}
 		id, _, _ := strings.Cut(path.Base(file), ".")
@@ -106,4 +107,13 @@ func (f *finder) editorCopies() {
 		}
 		b.addFile(path.Base(file))
 	}
+}
+
+// isPattern says whether a file shows what an agent looks like, and is none.
+func isPattern(file string) bool {
+	base := strings.ToLower(stem(file))
+	if isDecoy(file) || base == "readme" || strings.HasSuffix(base, "-template") || strings.HasPrefix(base, "template") {
+		return true
+	}
+	return slices.Contains(strings.Split(path.Dir(file), "/"), "schemas")
 }

@@ -15,7 +15,7 @@ func (r *resolver) readSkill(body string) error {
 	dir := strings.TrimSuffix(r.bundle.projectPath(r.loc), "/"+path.Base(r.loc.Name()))
 	r.values["skill-root"], r.values["skill-name"] = dir, path.Base(dir)
 	r.values["installed_path"] = dir
-	r.vars = r.config.With(r.values).WithValue("skill-root", dir).WithValue("skill-name", path.Base(dir))
+	r.vars = r.config.With(r.values).WithPath("skill-root", dir).WithValue("skill-name", path.Base(dir))
 	custom, err := r.skillCustomization(dir)
 	if err != nil {
 		return err

@@ -1,6 +1,7 @@
 package bundle
 
 import (
+	"cmp"
 	"path"
 	"path/filepath"
 	"slices"
@@ -23,7 +24,7 @@ const (
 func (f *finder) indexSkills() {
 	copies := map[string][]string{}
 	for _, file := range f.files {
-		if path.Base(file) == SkillFile && path.Dir(file) != "." {
+		if isSkillFile(path.Base(file)) && path.Dir(file) != "." {
 			copies[path.Base(path.Dir(file))] = append(copies[path.Base(path.Dir(file))], path.Dir(file))
 		}
 	}
@@ -58,7 +59,7 @@ func (f *finder) bestCopy(dirs []string) string {
 	if len(dirs) == 1 {
 		return best
 	}
-	want, err := f.read(path.Join(best, SkillFile))
+	want, err := f.read(f.skillFile(best))
 	if err != nil {
 		return best
 	}
@@ -66,7 +67,7 @@ func (f *finder) bestCopy(dirs []string) string {
 		if f.treeOf(dir) == "" || dir == best {
 			continue
 		}
-		if text, err := f.read(path.Join(dir, SkillFile)); err == nil && text == want {
+		if text, err := f.read(f.skillFile(dir)); err == nil && text == want {
 			return dir
 		}
 	}
@@ -106,6 +107,26 @@ func (f *finder) skillAgents() {
 	for _, name := range sortedKeys(f.skills) {
 		f.skill(f.skills[name])
 	}
+	for _, file := range f.files {
+		if base := path.Base(file); base == skillManifest || base == CustomizeFile {
+			f.skillWithout(path.Dir(file))
+		}
+	}
+}
+
+// skillWithout lists an agent whose text is not there, as it is where an installer or a
+// package has left it out: its author meant one.
+func (f *finder) skillWithout(dir string) {
+	name := path.Base(dir)
+	if in := f.list(dir); !in[CustomizeFile] && slices.ContainsFunc(sortedKeys(in), func(file string) bool { return extensionOf(file) == ".md" }) {
+		return // the manifest is that of the files beside it
+	}
+	if dir == "." || f.seen[dir] || f.skills[name] != "" || f.hasAgent(name) || f.isDecoy(path.Join(dir, "x")) || isBackup(dir) || !f.isSkillAgent(dir, f.list(dir)) {
+		return
+	}
+	b := f.empty(dir, LayoutSkill)
+	b.add(Entry{EntryPoint: true}, b.Name, SkillFile)
+	b.entries[0].missing = "there is no SKILL.md: what is here says that this is an agent, but its text was left out; install the module anew, or copy the SKILL.md from its repository"
 }
 
 // skill makes a bundle of a directory whose SKILL.md is an agent: its customize.toml
@@ -113,7 +134,8 @@ func (f *finder) skillAgents() {
 // says whether it is one.
 func (f *finder) skill(dir string) bool {
 	in := f.list(dir)
-	if !in[SkillFile] || f.seen[dir] || f.isDecoy(path.Join(dir, "x")) {
+	file := path.Base(f.skillFile(dir))
+	if !in[file] || f.seen[dir] || f.isDecoy(path.Join(dir, "x")) {
 		return false
 	}
 	if !f.isSkillAgent(dir, in) {
@@ -127,9 +149,24 @@ func (f *finder) skill(dir string) bool {
 	f.furnish(b, dir, tree)
 	b.further = append(b.further, workspace.Root{Name: "skill-root", Dir: b.host, Access: workspace.ReadOnly})
 	b.values["skill-name"] = b.Name
-	b.add(Entry{EntryPoint: true}, b.Name, SkillFile)
+	b.add(Entry{EntryPoint: true}, b.Name, file)
 	return true
 }
+
+// skillFile returns the file of the skill in a directory: SKILL.md, in whatever case its
+// author has written that.
+func (f *finder) skillFile(dir string) string {
+	if !f.list(dir)[SkillFile] {
+		for name := range f.list(dir) {
+			if isSkillFile(name) {
+				return path.Join(dir, name)
+			}
+		}
+	}
+	return path.Join(dir, SkillFile)
+}
+
+func isSkillFile(base string) bool { return strings.EqualFold(base, SkillFile) }
 
 func (f *finder) isSkillAgent(dir string, in map[string]bool) bool {
 	if in[CustomizeFile] {
@@ -154,7 +191,7 @@ func (f *finder) isSkillAgent(dir string, in map[string]bool) bool {
 			}
 		}
 	}
-	src, err := f.read(path.Join(dir, SkillFile))
+	src, err := f.read(f.skillFile(dir))
 	if err != nil || strings.Contains(src, "LOAD the FULL agent file") {
 		return false
 	}
@@ -187,7 +224,7 @@ func (b *Bundle) SkillPath(name string) string {
 	if err != nil || !filepath.IsLocal(rel) {
 		return ""
 	}
-	return "{" + workspace.ProjectRoot + "}/" + filepath.ToSlash(rel) + "/" + SkillFile
+	return "{" + workspace.ProjectRoot + "}/" + filepath.ToSlash(rel) + "/" + cmp.Or(b.catalog.skillFiles[dir], SkillFile)
 }
 
 // Skills lists the names of the skills in the project.

@@ -202,3 +202,92 @@ func TestLinksToInstallations(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// Trees as packages and people have left them: every agent that was meant is listed and
+// has its commands, or says why it cannot start.
+func TestTreesAsPackagesLeaveThem(t *testing.T) {
+	const v4 = "# h\n\n```yaml\nagent:\n  name: Hedy\n  id: h\n  title: T\npersona:\n  role: r\ncommands:\n  - help: Show\n  - do {story}: Do it\n```\n"
+	xml := strings.ReplaceAll(xmlAgent, "NAME", "Hedy")
+	skill := "---\nname: bmad-agent-h\ndescription: Helps\n---\n\n# Hedy\n\n## Overview\n\nYou are Hedy.\n"
+	menu := "[agent]\nname = 'Hedy'\ntitle = 'T'\n\n[[agent.menu]]\ncode = 'GO'\ndescription = 'Go'\nprompt = 'Go there'\n"
+	config := "user_name: Ada\noutput_folder: docs\n"
+	for name, c := range map[string]struct {
+		files    map[string]string
+		commands []string
+	}{
+		"upper-case extensions":      {map[string]string{"_bmad/bmm/config.yaml": config, "_bmad/bmm/agents/h.MD": xml}, []string{"*go"}},
+		"an upper-case source":       {map[string]string{"mod/agents/h.agent.YAML": "agent:\n  metadata: {name: Hedy}\n  persona: {role: r}\n  menu:\n    - {trigger: go, action: go}\n"}, []string{"*go"}},
+		"a skill in lower case":      {map[string]string{".claude/skills/bmad-agent-h/skill.md": skill, ".claude/skills/bmad-agent-h/customize.toml": menu}, []string{"*GO"}},
+		"a directory with braces":    {map[string]string{"{{cookiecutter.name}}/.bmad-core/agents/h.md": v4}, []string{"*help", "*do {story}"}},
+		"a directory in braces":      {map[string]string{"{module}/_bmad/bmm/config.yaml": config, "{module}/_bmad/bmm/agents/h.md": xml}, []string{"*go"}},
+		"an indented block":          {map[string]string{".bmad-core/agents/h.md": strings.ReplaceAll(v4, "\n", "\n   ")}, []string{"*help", "*do {story}"}},
+		"arguments in angles":        {map[string]string{".bmad-core/agents/h.md": strings.ReplaceAll(v4, "do {story}", `do "<story>" [--fast]`)}, []string{"*help", "*do {story}"}},
+		"no YAML, names in quotes":   {map[string]string{".bmad-core/agents/h.md": "```yaml\nagent:\n  name: Hedy\n  id: h\n  title: T\npersona:\n  role: r\ncommands:\n  - '*help' - Show\n  - '*do <story> \"<why>\" [--a|b]' - Do it\n```\n"}, []string{"*help", "*do {story} {why}"}},
+		"an installation of editors": {map[string]string{".claude/_bmad/bmm/config.yaml": config, ".claude/_bmad/bmm/agents/h.md": `<agent id="h" name="Hedy"><activation><step n="2">Load and read {project-root}/_bmad/bmm/config.yaml NOW</step></activation><menu><item cmd="*go" action="go">Go</item></menu></agent>`}, []string{"*go"}},
+		"patterns of agents beside":  {map[string]string{".aios/agents/h.md": v4, ".aios/templates/x-template.md": v4, ".aios/schemas/README.md": v4}, []string{"*help", "*do {story}"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			for file, text := range c.files {
+				put(t, dir, file, text)
+			}
+			list := find(t, dir, Config{}).List(nil)
+			if len(list) != 1 || list[0].Broken != nil {
+				t.Fatalf("listed are %+v", list)
+			}
+			d := define(t, find(t, dir, Config{}), list[0].ID)
+			var commands []string
+			for _, command := range d.Commands {
+				commands = append(commands, command.Cmd)
+			}
+			if d.Name != "Hedy" || !slices.Equal(commands, c.commands) {
+				t.Errorf("%s has %q, want %q", d.Name, commands, c.commands)
+			}
+		})
+	}
+}
+
+func TestAnAgentWhoseTextWasLeftOutIsBroken(t *testing.T) {
+	dir := t.TempDir()
+	put(t, dir, "src/skills/bmad-cis-agent-h/bmad-skill-manifest.yaml", "type: agent\nname: bmad-cis-agent-h\ndisplayName: Hedy\n")
+	put(t, dir, "src/skills/bmad-cis-flow/bmad-skill-manifest.yaml", "type: skill\nname: bmad-cis-flow\n")
+	list := find(t, dir, Config{}).List(nil)
+	if len(list) != 1 || list[0].ID != "bmad-cis-agent-h" || list[0].Broken == nil || !strings.Contains(list[0].Broken.Error(), "there is no SKILL.md") {
+		t.Errorf("listed are %+v", list)
+	}
+}
+
+// Step files name others from the root of their skill, and workflows name a step as if it
+// lay beside them.
+func TestStepsOfOtherSkillsAreFound(t *testing.T) {
+	dir := t.TempDir()
+	put(t, dir, "src/agents/bmad-agent-h/SKILL.md", "---\nname: bmad-agent-h\ndescription: d\n---\n\n# Hedy\n")
+	put(t, dir, "src/agents/bmad-agent-h/customize.toml", "[agent]\nname = 'Hedy'\n\n[[agent.menu]]\ncode = 'GO'\ndescription = 'Go'\nskill = 'flow'\n")
+	put(t, dir, "src/workflows/flow/SKILL.md", "---\nname: flow\ndescription: d\n---\n\nRead `./step-01-go.md`.\n")
+	put(t, dir, "src/workflows/flow/steps-c/step-01-go.md", "---\nnext: '{skill-root}/steps-c/step-02-end.md'\n---\n\nGo to {next}.\n")
+	put(t, dir, "src/workflows/flow/steps-c/step-02-end.md", "The end.\n")
+	s := newSessions(t, find(t, dir, Config{}), "bmad-agent-h")
+	x, leave := s.use(t, uuid(1), "2026-11-15")
+	defer leave()
+	w, err := s.agent.bundle.workflow(x.base, "flow", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	x.follow(w, nil)
+	x.visited(w.Path, "")
+	first := x.find("./step-01-go.md")
+	if !strings.HasSuffix(first, "/flow/steps-c/step-01-go.md") {
+		t.Fatalf("the first step is %s", first)
+	}
+	x.visited(first, "---\nnext: '{skill-root}/steps-c/step-02-end.md'\n---\n")
+	for _, name := range []string{"{skill-root}/steps-c/step-02-end.md", "{next}"} {
+		loc, err := x.workspace().Resolve(name)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if text, err := x.workspace().ReadFile(loc); err != nil || text != "The end.\n" {
+			t.Errorf("%s is %q, %v", name, text, err)
+		}
+	}
+}

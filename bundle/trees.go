@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/troupe-dev/troupe/internal/laxyaml"
-	"github.com/troupe-dev/troupe/markup"
 	"github.com/troupe-dev/troupe/workspace"
 )
 
@@ -33,6 +32,9 @@ func (f *finder) furnish(b *Bundle, dir, tree string) {
 	if tree != "" {
 		b.tree = f.shown(tree)
 		b.home = f.host(path.Dir(tree))
+		if first, _, _ := strings.Cut(tree, "/"); isEditorFile(tree+"/x") && strings.HasPrefix(first, ".") && first != tree {
+			b.home = f.host(".") // what an editor keeps is not the project
+		}
 		b.keepsMemlog = f.list(tree)["config.toml"]
 		b.values["bmad-folder"] = path.Base(tree)
 		b.further = append(b.further, workspace.Root{Name: bmadRoot, Dir: f.host(tree), Access: workspace.ReadOnly})
@@ -172,11 +174,11 @@ func (f *finder) isV4(dir string) bool {
 		return true
 	}
 	for _, file := range f.in(path.Join(dir, "agents")) {
-		if path.Ext(file) != ".md" {
+		if extensionOf(file) != ".md" {
 			continue
 		}
 		src, err := f.read(file)
-		if err == nil && !strings.Contains(src, "<agent ") && (slices.ContainsFunc(markup.Fences([]byte(src)), isV4) || isBareV4(src)) {
+		if err == nil && !strings.Contains(src, "<agent ") && (slices.ContainsFunc(blocksOf(src), isV4) || isBareV4(src)) {
 			return true
 		}
 	}

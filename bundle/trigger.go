@@ -29,7 +29,7 @@ var (
 // "*exit, leave or goodbye", "plan {topic}".
 func newTrigger(written string) trigger {
 	var t trigger
-	rest := strings.TrimSpace(written)
+	rest := withPlaces(strings.TrimSpace(written))
 	if m := compound.FindStringSubmatch(rest); m != nil {
 		t.code, rest = strings.ToUpper(m[1]), m[2]
 	}
@@ -44,6 +44,19 @@ func newTrigger(written string) trigger {
 		}
 	}
 	return t
+}
+
+// inAngles is an argument as manuals of commands write it.
+var inAngles = regexp.MustCompile(`["']?<([\w .|-]+)>["']?`)
+
+// withPlaces has the arguments of a trigger as menus have them, {topic} for <topic>, and
+// leaves out what need not be given: [--rounds 3].
+func withPlaces(written string) string {
+	written = inAngles.ReplaceAllString(written, "{$1}")
+	if name, _, ok := strings.Cut(written, " ["); ok && strings.TrimSpace(name) != "" {
+		return name
+	}
+	return written
 }
 
 // label cuts the code off a description: what people are shown beside it.

@@ -166,3 +166,12 @@ func FuzzUnpack(f *testing.F) {
 		}
 	})
 }
+
+func TestLinesOfAWebBundleAreThoseOfItsFile(t *testing.T) {
+	dir := t.TempDir()
+	put(t, dir, "team.txt", "# Web Bundle\n\n==================== START: .bmad-core/agents/h.md ====================\n# h\n\n```yaml\nagent:\n  name: Hedy\n  id: h\n  title: T\npersona:\n  role: r\ncommands:\n  - help: Show\n  - go: Go\n```\n==================== END: .bmad-core/agents/h.md ====================\n")
+	d := define(t, find(t, dir, Config{}), "h")
+	if len(d.Commands) != 2 || d.Commands[1].Line != 15 {
+		t.Errorf("commands are %+v, want the last on line 15", d.Commands)
+	}
+}

@@ -24,6 +24,34 @@ func isV4(f markup.Fence) bool {
 	return isYAML && (isAgent || has("persona:") && has("commands:"))
 }
 
+// blocksOf returns the code blocks of a text. What is indented as a whole, as in a list, is
+// returned without that.
+func blocksOf(src string) []markup.Fence {
+	blocks := markup.Fences([]byte(src))
+	for i := range blocks {
+		blocks[i].Content = outdented(blocks[i].Content)
+	}
+	return blocks
+}
+
+// outdented cuts off the blanks that all lines of a text begin with.
+func outdented(text []byte) []byte {
+	common := -1
+	for line := range bytes.Lines(text) {
+		if blanks := len(line) - len(bytes.TrimLeft(line, " ")); len(bytes.TrimSpace(line)) > 0 && (common < 0 || blanks < common) {
+			common = blanks
+		}
+	}
+	if common <= 0 {
+		return text
+	}
+	var out []byte
+	for line := range bytes.Lines(text) {
+		out = append(out, line[min(common, len(line)-len(bytes.TrimLeft(line, " "))):]...)
+	}
+	return out
+}
+
 // bareStart is where the YAML of an agent begins that its author has put into no block.
 var bareStart = regexp.MustCompile(`(?m)^(?:agent|activation-instructions|IDE-FILE-RESOLUTION|persona):`)
 

@@ -51,7 +51,9 @@ func (f *finder) webBundles() {
 				f.coach(file)
 			}
 		case path.Ext(file) == ".txt" && strings.Contains(src, sectionMark):
-			f.webBundle(file, readSections(src))
+			if b := f.webBundle(file, readSections(src)); b != nil {
+				b.above = linesAbove(src)
+			}
 		case strings.Contains(src, "<agent-bundle") || strings.Contains(src, "<team-bundle"):
 			f.webBundle(file, readBundledFiles(src))
 		}
@@ -74,6 +76,15 @@ func readSections(src string) map[string]string {
 		files[strings.TrimPrefix(m[1], "./")] = m[2]
 	}
 	return files
+}
+
+// linesAbove counts the lines before each section of a text.
+func linesAbove(src string) map[string]int {
+	above := map[string]int{}
+	for _, m := range section.FindAllStringSubmatchIndex(src, -1) {
+		above[strings.TrimPrefix(src[m[2]:m[3]], "./")] = strings.Count(src[:m[4]], "\n")
+	}
+	return above
 }
 
 var (
@@ -128,8 +139,8 @@ func dedent(text string) string {
 	return b.String()
 }
 
-// webBundle makes a bundle of files that are all inside one.
-func (f *finder) webBundle(file string, files map[string]string) {
+// webBundle makes a bundle of files that are all inside one, nil if no agent is among them.
+func (f *finder) webBundle(file string, files map[string]string) *Bundle {
 	var names []string
 	for _, name := range sortedKeys(files) {
 		id, _, _ := strings.Cut(path.Base(name), ".")
@@ -138,7 +149,7 @@ func (f *finder) webBundle(file string, files map[string]string) {
 		}
 	}
 	if len(names) == 0 {
-		return
+		return nil
 	}
 	b := f.empty(file, LayoutWeb)
 	b.Name = strings.TrimSuffix(path.Base(file), path.Ext(file))
@@ -158,6 +169,7 @@ func (f *finder) webBundle(file string, files map[string]string) {
 		b.add(Entry{EntryPoint: true}, id, name)
 		b.entries[len(b.entries)-1].File = b.Dir
 	}
+	return b
 }
 
 // hasAgent says whether an agent of that id was found before.

@@ -77,7 +77,7 @@ func (b *Bundle) workflow(ws *workspace.Workspace, name string, input map[string
 	w.beside = []string{w.Path}
 	r := &resolver{Workflow: w, bundle: b, ws: ws, loc: loc}
 	body := ""
-	if ext := path.Ext(loc.Name()); ext == ".yaml" || ext == ".yml" {
+	if ext := extensionOf(loc.Name()); ext == ".yaml" || ext == ".yml" {
 		r.root, w.Findings, err = ParseYAML(w.File, 1, []byte(src))
 	} else {
 		var matter, rest []byte
@@ -118,6 +118,9 @@ func (b *Bundle) findWorkflow(ws *workspace.Workspace, name string) (loc workspa
 	if stem := strings.TrimSuffix(name, path.Ext(name)); hasExtension(name) && path.Base(stem) != "workflow" {
 		// A workflow that has become a directory: correct-course.md.
 		candidates = append(candidates, stem+"/workflow.yaml", stem+"/workflow.md")
+	} else if hasExtension(name) {
+		// One that was rewritten: workflow.yaml has become workflow.md, or a skill.
+		candidates = append(candidates, stem+".yaml", stem+".md", path.Dir(name)+"/"+SkillFile)
 	}
 	for _, candidate := range candidates {
 		if loc, err = ws.Resolve(candidate); err == nil {
@@ -170,7 +173,7 @@ func (r *resolver) resolve(body string, input map[string]any) error {
 		r.Config[k.Value] = value
 	}
 	r.findInputs()
-	if path.Base(r.loc.Name()) == SkillFile {
+	if isSkillFile(path.Base(r.loc.Name())) {
 		return r.readSkill(body)
 	}
 	if body != "" {

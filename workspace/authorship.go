@@ -18,8 +18,12 @@ func Checksum(content []byte) string {
 }
 
 // ByPerson returns the checksum of a document that is not as an agent has left it: a
-// person wrote it, or has changed it since. It is empty for everything else.
+// person wrote it, or has changed it since. It is empty for everything else, and where
+// nothing is kept ([Config.Temporary]).
 func (w *Workspace) ByPerson(loc Location) (string, error) {
+	if !w.isDurable {
+		return "", nil
+	}
 	content, record, err := w.document(loc)
 	if err != nil || record == "" {
 		return "", err
@@ -33,6 +37,9 @@ func (w *Workspace) ByPerson(loc Location) (string, error) {
 
 // WrittenByAgent notes that a document is as an agent has left it.
 func (w *Workspace) WrittenByAgent(loc Location) error {
+	if !w.isDurable {
+		return nil
+	}
 	content, record, err := w.document(loc)
 	if err != nil || record == "" {
 		return err
@@ -46,7 +53,7 @@ func (w *Workspace) WrittenByAgent(loc Location) error {
 		return failed("write", loc.String(), err)
 	}
 	defer in.Close()
-	if err := replaceFile(in, authorFile, []byte(Checksum(content)), 0o644); err != nil {
+	if err := w.replaceFile(in, authorFile, []byte(Checksum(content)), 0o644); err != nil {
 		return failed("write", loc.String(), err)
 	}
 	return nil

@@ -26,14 +26,23 @@ type barrier struct {
 	most   Access
 }
 
-// closeOff finds out which closed places concern the root.
+// realPlaces returns the same places without links on the way to them.
+func realPlaces(closed []Closed) []Closed {
+	list := make([]Closed, len(closed))
+	for i, c := range closed {
+		list[i] = Closed{realPath(c.Path), c.Most}
+	}
+	return list
+}
+
+// closeOff finds out which closed places, as realPlaces returns them, concern the root.
 func (r *root) closeOff(closed []Closed) {
 	r.most = ReadWrite
 	if r.Opens {
 		return
 	}
 	for _, c := range closed {
-		host := realPath(c.Path)
+		host := c.Path
 		if at, err := filepath.Rel(r.real, host); err == nil && filepath.IsLocal(at) && at != "." {
 			at = filepath.ToSlash(at)
 			r.barriers = append(r.barriers, barrier{at, foldPath(at), host, c.Most})

@@ -247,7 +247,7 @@ func (d *documents) versionFiles(dir string) map[int]fs.FileInfo {
 // keepVersion keeps what is at a place that is about to be replaced by content.
 func (w *Workspace) keepVersion(target Location, content []byte) error {
 	d := w.documents
-	if d == nil {
+	if d == nil || !w.isDurable {
 		return nil
 	}
 	name, ok := d.nameOf(target)
@@ -275,7 +275,7 @@ func (w *Workspace) keepVersion(target Location, content []byte) error {
 		return err
 	}
 	defer dir.Close()
-	if err := replaceFile(dir, versionName(last+1), old, 0o644); err != nil {
+	if err := w.replaceFile(dir, versionName(last+1), old, 0o644); err != nil {
 		return err
 	}
 	return d.prune(dir, files)

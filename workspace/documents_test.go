@@ -217,3 +217,37 @@ func TestListsAndPatternsSeeDocumentsOfBothPlaces(t *testing.T) {
 		t.Errorf("docs/old.md is %q, %v", got, err)
 	}
 }
+
+func TestATemporaryWorkspaceKeepsNoVersions(t *testing.T) {
+	kept, project := t.TempDir(), t.TempDir()
+	ws, err := Open(Config{Roots: []Root{{Name: ProjectRoot, Dir: project}}, Documents: Documents{Dir: kept}, Temporary: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ws.Close()
+	for _, content := range []string{"first", "second"} {
+		loc, _, err := ws.ResolveOutput("{project-root}/docs/prd.md")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := ws.Write(loc, []byte(content)); err != nil {
+			t.Fatal(err)
+		}
+		if err := ws.WrittenByAgent(loc); err != nil {
+			t.Fatal(err)
+		}
+		if person, err := ws.ByPerson(loc); person != "" || err != nil {
+			t.Errorf("a person wrote it: %q, %v", person, err)
+		}
+	}
+	loc, err := ws.Resolve("{project-root}/docs/prd.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text, err := ws.ReadFile(loc); text != "second" || err != nil {
+		t.Errorf("read %q, %v", text, err)
+	}
+	if found, _ := os.ReadDir(filepath.Join(kept, versionsDir)); len(found) > 0 {
+		t.Errorf("versions are kept: %v", found)
+	}
+}

@@ -108,6 +108,18 @@ func (v *Vars) WithValue(name, text string) *Vars {
 	return &extended
 }
 
+// WithPath is WithValue for a path that begins with a root, so that names below it can be
+// opened.
+func (v *Vars) WithPath(name, path string) *Vars {
+	pieces, err := v.path(path)
+	if err != nil {
+		return v.WithValue(name, path)
+	}
+	extended := v.WithValue(name, path)
+	extended.engine[foldName(name)] = value{pieces: pieces}
+	return extended
+}
+
 // Names lists all variables that have a value, sorted.
 func (v *Vars) Names() []string {
 	names := namesOf(v.engine)

@@ -80,6 +80,9 @@ type Config struct {
 	Cache *Cache
 	// Buffers are files as they stand in a person's editor. Nil means those on disk.
 	Buffers Buffers
+	// Temporary says that what is written is thrown away with the process: nothing waits
+	// until it is on disk, and earlier versions and who wrote what are not kept.
+	Temporary bool
 }
 
 // Limits bound what one call may take. A zero field means its default.
@@ -102,6 +105,7 @@ type Workspace struct {
 	// documents is nil where there are none.
 	documents *documents
 	buffers   Buffers // nil where nobody edits
+	isDurable bool    // what is written is on disk before a call returns
 }
 
 // root is an open [Root].
@@ -137,6 +141,8 @@ func Open(c Config) (*Workspace, error) {
 		cache:   cmp.Or(c.Cache, NewCache(8<<20)),
 		writing: new(sync.Mutex),
 		buffers: c.Buffers,
+
+		isDurable: !c.Temporary,
 	}
 	for _, r := range c.Roots {
 		r.Name = foldName(r.Name)
@@ -147,9 +153,10 @@ func Open(c Config) (*Workspace, error) {
 	if err := w.openDocuments(c.Documents); err != nil {
 		return nil, errors.Join(fmt.Errorf("open documents: %w", withoutPath(err)), w.Close())
 	}
+	closed := realPlaces(c.Closed)
 	for _, outer := range w.roots {
 		w.relate(outer)
-		outer.closeOff(c.Closed)
+		outer.closeOff(closed)
 	}
 	w.vars = NewVars(c.Values, slices.Collect(maps.Keys(w.roots))...)
 	return w, nil

@@ -22,7 +22,8 @@ func isTemp(name string) bool { return strings.HasPrefix(name, tempPrefix) }
 // new one, complete: content goes to a temporary file beside it that is moved
 // over the old one. A link there, hard or symbolic, is replaced, not written through.
 //
-// When Write has returned nil, the content is on disk. A file that a person may be editing
+// When Write has returned nil, the content is on disk, unless [Config.Temporary] says that
+// it need not be. A file that a person may be editing
 // is left to [Config.Buffers], where they take it.
 func (w *Workspace) Write(loc Location, content []byte) error {
 	if int64(len(content)) > w.limits.FileBytes {
@@ -47,7 +48,7 @@ func (w *Workspace) Write(loc Location, content []byte) error {
 		err = w.keepVersion(target, content)
 	}
 	if err == nil && !w.isWrittenThrough(dir, name, target, content) {
-		err = replaceFile(dir, name, content, perm)
+		err = w.replaceFile(dir, name, content, perm)
 	}
 	if err != nil {
 		return failed("write", loc.String(), err)
@@ -127,7 +128,7 @@ func (w *Workspace) makeDir(dir *os.Root, name string, perm fs.FileMode) error {
 	if err := dir.Mkdir(name, perm); err != nil {
 		return err
 	}
-	return syncDir(dir)
+	return w.syncDir(dir)
 }
 
 // checkTarget says whether a file may be put at name, and with which permissions.
@@ -161,7 +162,7 @@ func (r *root) dirPerm() fs.FileMode {
 	return 0o755
 }
 
-func replaceFile(dir *os.Root, name string, content []byte, perm fs.FileMode) error {
+func (w *Workspace) replaceFile(dir *os.Root, name string, content []byte, perm fs.FileMode) error {
 	temp := tempPrefix + rand.Text()
 	f, err := dir.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, perm)
 	if err != nil {
@@ -169,7 +170,7 @@ func replaceFile(dir *os.Root, name string, content []byte, perm fs.FileMode) er
 	}
 	failpoint.Here(failpoint.FileBegun)
 	_, err = f.Write(content)
-	if err == nil {
+	if err == nil && w.isDurable {
 		err = f.Sync()
 	}
 	if closing := f.Close(); err == nil {
@@ -185,5 +186,13 @@ func replaceFile(dir *os.Root, name string, content []byte, perm fs.FileMode) er
 		return err
 	}
 	failpoint.Here(failpoint.FileAfterRename)
+	return w.syncDir(dir)
+}
+
+// syncDir makes the names in dir as durable as the files.
+func (w *Workspace) syncDir(dir *os.Root) error {
+	if !w.isDurable {
+		return nil
+	}
 	return syncDir(dir)
 }

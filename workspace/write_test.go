@@ -231,7 +231,7 @@ func TestAFailedWriteLeavesTheOldFileAndNothingElse(t *testing.T) {
 	}
 	defer dir.Close()
 	put(t, w.session, "in-the-way/file", "x")
-	if err := replaceFile(dir, "in-the-way", []byte("new"), 0o600); err == nil {
+	if err := new(Workspace).replaceFile(dir, "in-the-way", []byte("new"), 0o600); err == nil {
 		t.Error("a directory was replaced")
 	}
 	wantOnly(t, w.session, "in-the-way", "notes.md")

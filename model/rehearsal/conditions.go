@@ -36,7 +36,7 @@ func (w *walk) judge(condition string) (isTrue, isEvaluated bool) {
 		all, some := true, false
 		for _, claim := range andWord.Split(choice, -1) {
 			claim = strings.Trim(claim, "() ")
-			if m := comparison.FindStringSubmatch(claim); m != nil {
+			if m := compared(claim); m != nil {
 				subject = w.valueOf(m[1])
 			}
 			if isTrue, ok := w.evaluate(claim, subject); ok {
@@ -71,7 +71,7 @@ func (w *walk) evaluate(claim string, subject answer) (isTrue, ok bool) {
 		isTrue, ok = w.evaluate(rest, subject)
 		return !isTrue, ok
 	}
-	if m := comparison.FindStringSubmatch(claim); m != nil {
+	if m := compared(claim); m != nil {
 		return compare(subject, m[2], m[3]), true
 	}
 	if m := quoted.FindStringSubmatch(claim); m != nil {
@@ -90,6 +90,14 @@ func (w *walk) evaluate(claim string, subject answer) (isTrue, ok bool) {
 		return false, false
 	}
 	return w.evaluateAnswer(claim)
+}
+
+// compared returns the parts of a claim that compares a value with a literal, nil for others.
+func compared(claim string) []string {
+	if !strings.ContainsAny(claim, "=<>") {
+		return nil
+	}
+	return comparison.FindStringSubmatch(claim)
 }
 
 // evaluateAnswer compares the latest answer with a claim about it: that the user agrees, chose an option, or said some

@@ -11,6 +11,7 @@ type memory struct {
 	parts    map[string]part
 	programs map[string]*program
 	steps    map[string]nextFile
+	results  map[string]result
 }
 
 // A nextFile is the step that another one leads to, and its name as it is written there.
@@ -28,6 +29,11 @@ func (m *memory) stepAfter(source, file string) (joined, written string) {
 // part returns what a prompt says.
 func (m *memory) part(prompt string) part {
 	return remembered(m, &m.parts, prompt, readPart)
+}
+
+// result returns what a tool has said.
+func (m *memory) result(text string) result {
+	return remembered(m, &m.results, text, readResult)
 }
 
 // program returns the instructions in a text, to be played from their beginning.

@@ -33,6 +33,9 @@ var (
 	filePath   = regexp.MustCompile("[^\\s\"'`()\\[\\]<>,;:|]+\\.(?:yaml|yml|md|xml|csv|txt|json)\\b")
 )
 
+// withoutMarks takes the marks of markdown out of a line.
+var withoutMarks = strings.NewReplacer("`", "", "**", "")
+
 func readPart(prompt string) part {
 	p := part{values: map[string]string{}}
 	if m := nameLine.FindStringSubmatch(prompt); m != nil {
@@ -44,16 +47,22 @@ func readPart(prompt string) part {
 	open := false // the latest command may go on
 	for line := range strings.Lines(prompt) {
 		line = strings.TrimRight(line, " \t\r\n")
-		if m := menuLine.FindStringSubmatch(line); m != nil {
-			open = p.add(command{name: m[1], code: m[2], about: m[3]})
-			continue
+		if strings.HasPrefix(line, "*") {
+			if m := menuLine.FindStringSubmatch(line); m != nil {
+				open = p.add(command{name: m[1], code: m[2], about: m[3]})
+				continue
+			}
 		}
-		if m := commandLine.FindStringSubmatch(strings.NewReplacer("`", "", "**", "").Replace(line)); m != nil {
-			open = p.add(command{name: m[1], code: m[2], about: m[3]})
-			continue
+		if strings.Contains(line, "*") {
+			if m := commandLine.FindStringSubmatch(withoutMarks.Replace(line)); m != nil {
+				open = p.add(command{name: m[1], code: m[2], about: m[3]})
+				continue
+			}
 		}
-		if m := valueLine.FindStringSubmatch(line); m != nil && p.values[m[1]] == "" {
-			p.values[m[1]] = m[2]
+		if name, _, ok := strings.Cut(line, ":"); ok && !strings.ContainsAny(name, " \t") {
+			if m := valueLine.FindStringSubmatch(line); m != nil && p.values[m[1]] == "" {
+				p.values[m[1]] = m[2]
+			}
 		}
 		if open = open && (strings.HasPrefix(line, " ") || strings.HasPrefix(line, "\t")); !open {
 			continue

@@ -123,7 +123,7 @@ func (s *scene) use(tool string, arguments func() map[string]any) (result, bool)
 		s.at++
 		if c.tool == tool {
 			s.said.Reset()
-			return readResult(c.text), true
+			return s.memory.result(c.text), true
 		}
 	}
 	switch {
@@ -151,7 +151,8 @@ func (s *scene) can(tool string) bool {
 	return s.has(tool) || s.at < len(s.cues) && s.cues[s.at].tool == tool
 }
 
-// A result is what a tool returned. Problem is empty if it succeeded.
+// A result is what a tool returned. Problem is empty if it succeeded. It is shared, and not
+// changed.
 type result struct {
 	text    string
 	fields  map[string]any // nil if the text is not a JSON object

@@ -71,6 +71,7 @@ func (t *Theatre) actor(d *bundle.Definition) (*actor, error) {
 		o.Roots[i].Access = min(o.Roots[i].Access, workspace.ReadOnly)
 	}
 	o.Model, o.Outputs, o.Invoke = rehearsal.New(), t.outputs, nil
+	o.Temporary = true
 	o.Documents = bundle.Documents{} // none of the project's own are written
 	agent, err := t.catalog.Agent(d.ID, o)
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 )
 
 // open finds the agents of a project and prepares to play their commands.
-func open(t *testing.T, dir string) (*bundle.Catalog, *rehearse.Theatre) {
+func open(t testing.TB, dir string) (*bundle.Catalog, *rehearse.Theatre) {
 	t.Helper()
 	catalog, err := bundle.Find(dir, bundle.Config{})
 	if err != nil {
