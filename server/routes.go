@@ -63,6 +63,7 @@ func routes() []route {
 		{"POST", "/api/flows/{name}/runs", "Runs a flow in a session of its own.", nil, false, false, accept(http.StatusAccepted, (*Server).runFlow).large()},
 		{"GET", "/api/deliveries", "Lists deliveries, the latest first.", nil, false, false, reply(http.StatusOK, (*Server).listDeliveries)},
 		{"POST", "/api/deliveries", "Takes a request through the phases of the pipeline.", nil, false, false, accept(http.StatusAccepted, (*Server).deliver)},
+		{"GET", "/api/deliveries/usual", "Shows how requests are delivered where nobody says otherwise.", nil, false, false, reply(http.StatusOK, (*Server).showUsualDelivery)},
 		{"GET", "/api/deliveries/{id}", "Shows a delivery: plan, change, checks as measured, findings and documents.", nil, false, false, reply(http.StatusOK, (*Server).showDelivery)},
 		{"GET", "/api/deliveries/{id}/plan", "Shows the plan.", nil, false, false, reply(http.StatusOK, (*Server).showPlan)},
 		{"PUT", "/api/deliveries/{id}/plan", "Replaces the plan, which is used from the next step on.", nil, false, false, accept(http.StatusOK, (*Server).changePlan).large()},

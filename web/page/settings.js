@@ -11,17 +11,19 @@ import { kept, keep } from "./kept.js";
 import { count, cost, nameOf, pathWords, visible } from "./format.js";
 import { shortName } from "./models.js";
 import { Trouble } from "./trouble.js";
-import { Bones, Face, html, icon, useCalm, useEffect, useState } from "./view.js";
+import { Bones, Face, html, icon, useCalm, useEffect, useRef, useState } from "./view.js";
 
 const sections = [["models", "cpu", "Models and keys"], ["agents", "users", "Agents"], ["mcp", "plug", "Tool servers"], ["skills", "book-open", "Skills"], ["limits", "gauge", "Limits"], ["people", "user", "People"], ["look", "sun", "This page"], ["about", "info", "About"]];
 const everybody = ["look", "about"];
 
 export function Settings({ section }) {
+  const nav = useRef(null);
   const mine = sections.filter(([name]) => app.me.operator || everybody.includes(name));
   const shown = mine.some(([name]) => name === section) ? section : "look";
+  useEffect(() => nav.current.querySelector("[aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" }), [shown]); // on a phone they are in a row
   const View = { models: ModelSettings, agents: AgentSettings, mcp: ToolServerSettings, skills: SkillSettings, limits: LimitSettings, people: PeopleSettings, look: LookSettings, about: AboutSettings }[shown];
   return html`<div class="bar"><h1 class="h-20">Settings</h1><span class="grow"></span><span class="small faint desk-only">Kept in troupe.yaml; keys in .env, readable by the server only</span></div>
-    <div class="page"><div class="in set"><nav aria-label="Settings">${mine.map(([name, drawing, words]) => html`<a href=${"#/settings/" + name} key=${name} aria-current=${name === shown ? "page" : undefined}>${icon(drawing)}${words}</a>`)}</nav><div key=${shown}><${View} /></div></div></div>`;
+    <div class="page"><div class="in set"><nav ref=${nav} aria-label="Settings">${mine.map(([name, drawing, words]) => html`<a href=${"#/settings/" + name} key=${name} aria-current=${name === shown ? "page" : undefined}>${icon(drawing)}${words}</a>`)}</nav><div key=${shown}><${View} /></div></div></div>`;
 }
 
 function useLoaded(load, ...changed) {
@@ -49,7 +51,7 @@ function SettingRow({ setting, title, text, save, type = "text" }) {
   useEffect(() => setValue(setting?.value ?? ""), [setting?.value]);
   if (!setting) return null;
   const done = () => value !== setting.value && save({ [setting.key]: value });
-  return html`<div><div><b>${title}</b><p>${text}${setting.locked && html` <span class="wait">${icon("lock")} ${setting.locked}</span>`}</p></div><label class="field edge narrow"><input type=${type} aria-label=${title} value=${value} placeholder=${setting.usual || "none"} disabled=${!!setting.locked} onInput=${(e) => setValue(e.target.value)} onBlur=${done} onKeyDown=${(e) => e.key === "Enter" && done()} /></label></div>`;
+  return html`<div><div><b>${title}</b><p>${text}${setting.locked && html` <span class="faint">${icon("lock")} ${setting.locked}</span>`}</p></div><label class="field edge narrow"><input type=${type} aria-label=${title} value=${value} placeholder=${setting.usual || "none"} disabled=${!!setting.locked} onInput=${(e) => setValue(e.target.value)} onBlur=${done} onKeyDown=${(e) => e.key === "Enter" && done()} /></label></div>`;
 }
 
 const find = (settings, key) => settings?.settings.find((s) => s.key === key);
@@ -93,7 +95,7 @@ function ModelSettings() {
     }
   };
   return html`<${Head} title="Models and keys" text="Which model answers, unless an agent or a conversation has its own." />
-    <div class="card rows"><div><div><b>Usual model</b><p>For agents that have none of their own.${usual?.locked && html` <span class="wait">${icon("lock")} ${usual.locked}</span>`}</p></div>
+    <div class="card rows"><div><div><b>Usual model</b><p>For agents that have none of their own.${usual?.locked && html` <span class="faint">${icon("lock")} ${usual.locked}</span>`}</p></div>
       <label class="btn pick"><span>${usual?.value || usual?.usual || "rehearsal"}</span>${icon("chevron-down")}<select aria-label="Usual model" disabled=${!!usual?.locked} value=${usual?.value ?? ""} onChange=${(e) => save({ model: e.target.value })}><option value="">${usual?.usual ? `as the environment says (${usual.usual})` : "rehearsal"}</option>${app.models.map((m) => html`<option key=${m.id} value=${m.id} disabled=${!m.available}>${m.id}</option>`)}</select></label></div>
       <${Rehearsal} usual=${usual} save=${save} /></div>
     <div class="row sec"><h3 class="h-20 grow">Providers</h3>${others.length > 0 && html`<label class="btn sm pick">${icon("plus")}<span>Add a provider</span><select aria-label="Add a provider" value="" onChange=${(e) => e.target.value && (setAdded(e.target.value), setKeyOf(settings.providers.find((p) => p.name === e.target.value)?.needs_key ? e.target.value : ""))}><option value="">Add…</option>${others.map((p) => html`<option key=${p.name} value=${p.name}>${p.title || p.name}</option>`)}</select></label>`}</div>
