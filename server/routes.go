@@ -117,6 +117,8 @@ func routes() []route {
 		{"POST", "/api/mcp/{name}/accept", "Takes the tools of a server as they are now.", nil, false, true, accept(http.StatusNoContent, (*Server).acceptTools)},
 		{"POST", "/api/mcp/{name}/restart", "Starts a tool server anew.", nil, false, true, reply(http.StatusNoContent, (*Server).restartTools)},
 		{"GET", "/api/skills", "Lists the skills.", nil, false, true, reply(http.StatusOK, (*Server).listSkills)},
+		{"PATCH", "/api/skills/{name}", "Switches a skill on or off.", nil, false, true, accept(http.StatusNoContent, (*Server).switchSkill)},
+		{"GET", "/api/store", "Says how much the store holds.", nil, false, true, reply(http.StatusOK, (*Server).showStore)},
 		{"GET", "/api/spending", "Says what the last 31 days have cost.", nil, false, true, reply(http.StatusOK, (*Server).showSpending)},
 		{"GET", "/api/people", "Lists who may come in.", nil, false, true, reply(http.StatusOK, (*Server).listPeople)},
 		{"POST", "/api/people", "Lets somebody else in, with a token of their own.", nil, false, true, accept(http.StatusCreated, (*Server).addPerson)},
