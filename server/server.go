@@ -235,7 +235,7 @@ type Server struct {
 	mux     *http.ServeMux
 	routes  []route
 	openapi []byte
-	page    map[string]*pageFile
+	page    *pageSet
 }
 
 // New returns a server. It fails if a part is missing that nothing can be done

@@ -183,7 +183,7 @@ func TestAFrameThatIsTakenOverGetsNowhere(t *testing.T) {
 		r.Out.URL.Scheme, r.Out.URL.Host = "http", to.Host
 		r.Out.Host = r.In.Host
 	}})
-	mux.HandleFunc("/frame/diagram.js", func(w http.ResponseWriter, _ *http.Request) {
+	mux.HandleFunc("/v/{edition}/frame/diagram.js", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/javascript")
 		w.Header().Set("Access-Control-Allow-Origin", "*")
 		fmt.Fprint(w, strings.ReplaceAll(hostileFrame, "TRAP", forbidden.url))
