@@ -136,17 +136,12 @@ func usedUp(now time.Time, left, week float64) time.Time {
 	return until
 }
 
-// A month is what was spent in one, as far as this server knows: counted in the store now
-// and then, with what its own runs have cost since.
+// A month is what was spent in one, as it was last counted.
 type month struct {
-	mu      sync.Mutex
-	begins  time.Time
-	counted time.Time
-	spent   float64
+	mu    sync.Mutex
+	begun time.Time // when it was begun to be counted
+	spent float64
 }
-
-// countAgainAfter is for how long what others have spent may go unnoticed.
-const countAgainAfter = time.Minute
 
 func (s *Server) monthBudget() float64 {
 	if s.config.MonthBudget == nil {
@@ -158,7 +153,7 @@ func (s *Server) monthBudget() float64 {
 // mayBegin turns away whoever would begin a run that nobody wants to pay for.
 func (s *Server) mayBegin(ctx context.Context, user string) error {
 	if budget := s.monthBudget(); budget > 0 {
-		spent, err := s.spentThisMonth(ctx, time.Now().UTC())
+		spent, err := s.spentThisMonth(ctx, time.Now())
 		if err != nil {
 			return fmt.Errorf("what was spent this month cannot be read: %w", err)
 		}
@@ -173,27 +168,23 @@ func (s *Server) mayBegin(ctx context.Context, user string) error {
 	return s.config.Admit(ctx, user)
 }
 
+// spentThisMonth counts what is on record. Of those who ask at the same time, the first
+// counts for all that came while it was waited for.
 func (s *Server) spentThisMonth(ctx context.Context, now time.Time) (float64, error) {
 	m := &s.month
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if begins := monthOf(now); !m.begins.Equal(begins) || now.Sub(m.counted) > countAgainAfter {
-		sum := 0.0
-		if err := s.spentSince(ctx, begins, func(_ string, days map[string]float64) {
-			for _, cost := range days {
-				sum += cost
-			}
-		}); err != nil {
-			return 0, err
-		}
-		m.begins, m.counted, m.spent = begins, now, sum
+	if m.begun.After(now) {
+		return m.spent, nil
 	}
-	return m.spent, nil
-}
-
-// add counts what a run of this server has cost just now.
-func (m *month) add(cost float64) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.spent += cost
+	begun, sum := time.Now(), 0.0
+	if err := s.spentSince(ctx, monthOf(now.UTC()), func(_ string, days map[string]float64) {
+		for _, cost := range days {
+			sum += cost
+		}
+	}); err != nil {
+		return 0, err
+	}
+	m.begun, m.spent = begun, sum
+	return sum, nil
 }

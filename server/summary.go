@@ -191,9 +191,6 @@ func (s *Server) watched(e *troupe.Event) {
 	}
 	changed := known.doing != before
 	known.mu.Unlock()
-	if b, ok := e.Body.(*troupe.ModelReplied); ok && isNext && b.Cost > 0 {
-		s.month.add(b.Cost)
-	}
 	if _, isDelta := e.Body.(*troupe.TextDelta); isDelta && !changed {
 		return
 	}
