@@ -242,6 +242,12 @@ func TestNoTextOfADeliveryRunsAsAScript(t *testing.T) {
 	b.sees("[aria-label=Gate]", "")
 	b.opensAll()
 	b.isInert()
+	value[any](b, "void (location.hash = '#/deliveries')") // and what is asked for with another one
+	b.write("#request", texts[0])
+	b.write("#delivery-project", "../<img src=x onerror=canary('project')>")
+	b.click("form button", "Deliver")
+	b.sees("form [role=alert]", "canary('project')")
+	b.isInert()
 	if n := forbidden.reached.Load(); n > 0 {
 		t.Errorf("another host was reached %d times", n)
 	}
