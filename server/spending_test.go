@@ -34,20 +34,19 @@ func TestAMonthsBudgetBoundsEverybody(t *testing.T) {
 		c.MonthBudget = func() float64 { return float64(budget.Load()) / 100 }
 		c.StoreSize = func(context.Context) (int, int64, error) { return 7, 1 << 20, nil }
 	})
-	session := w.session()
-	w.talk(session, "one")
-	w.talk(session, "two") // it was begun before everything was spent
+	w.talk(w.session(), "one")
+	w.talk(w.session(), "two") // it was begun before everything was spent
 	var spent spendingView
 	w.want(http.StatusOK, &spent, "GET", "/api/spending", nil)
-	if spent.Month != 1 || spent.Budget != 0.75 || spent.Usual != 1 || spent.Until.IsZero() {
+	if spent.Month != 1 || spent.Budget != 0.75 || spent.Usual != 0.5 || spent.Until.IsZero() {
 		t.Errorf("%+v", spent)
 	}
-	status, text := w.do("POST", "/api/sessions/"+session+"/messages", message{Text: "three"})
+	status, text := w.do("POST", "/api/sessions/"+w.session()+"/messages", message{Text: "three"})
 	if next := monthOf(time.Now().UTC()).AddDate(0, 1, 0).Format("2 January"); status != http.StatusTooManyRequests || !strings.Contains(text, "budget of $0.75 is spent") || !strings.Contains(text, next) {
 		t.Errorf("%d %s", status, text)
 	}
 	budget.Store(1000)
-	w.talk(session, "three")
+	w.talk(w.session(), "three")
 
 	var people []personView
 	w.want(http.StatusOK, &people, "GET", "/api/people", nil)
