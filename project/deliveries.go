@@ -1,6 +1,7 @@
 package project
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,6 +13,7 @@ import (
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/git"
 	"github.com/troupe-dev/troupe/pipeline"
+	"github.com/troupe-dev/troupe/project/internal/config"
 	"github.com/troupe-dev/troupe/server"
 )
 
@@ -169,11 +171,46 @@ func (d deliveries) Start(ctx context.Context, request string, o server.Delivery
 	if err != nil {
 		return nil, input, err
 	}
+	if o.Budget > 0 {
+		if err := d.canCount(); err != nil {
+			return nil, input, err
+		}
+	}
 	step, input, err = d.project.StartDelivery(ctx, request, order)
 	if o.Budget > 0 {
 		input.Limits.Cost = o.Budget
 	}
 	return step, input, err
+}
+
+// canCount fails where nobody knows what a delivery costs: a budget would hold nothing.
+func (d deliveries) canCount() error {
+	chooser := &d.project.models
+	model, err := chooser.Open(chooser.For(Deliver))
+	if err == nil && model.From != "" && !model.Price.Known() {
+		err = fmt.Errorf("what %s costs is not known, so that a budget would hold nothing: leave it out, or have whoever runs Troupe add the price to %s", model.Ref, config.Name)
+	}
+	return err
+}
+
+// Usual implements [server.Deliveries].
+func (d deliveries) Usual(ctx context.Context) (server.UsualDelivery, error) {
+	c := d.project.config.Pipeline
+	order := d.project.Delivery()
+	usual := server.UsualDelivery{Approve: order.Approve, Budget: cmp.Or(c.Cost, d.project.config.Limits.Cost)}
+	if err := d.project.settle(ctx, &order); err == nil && !order.Create {
+		usual.Repo = filepath.Base(order.Repo) // where it is on this machine is nobody's business
+	}
+	phases := c.Phases
+	if phases == nil {
+		for _, phase := range pipeline.Six() {
+			phases = append(phases, config.Phase{Name: phase.Name})
+		}
+	}
+	for _, phase := range phases {
+		usual.Phases = append(usual.Phases, server.DeliveryPhase{Name: phase.Name, Title: phase.Title, Agent: phase.Agent})
+	}
+	return usual, nil
 }
 
 // Continue implements [server.Deliveries].

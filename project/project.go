@@ -86,13 +86,15 @@ type Project struct {
 	inPlace bool     // see Options.InPlace
 	config  *config.Config
 	mcp     atomic.Pointer[map[string]config.MCPServer] // where the page has added one
-	models  models.Chooser
-	bundles *bundle.Live
-	skills  *skill.Library
-	approve approve.Policy
-	walls   []workspace.Closed // what no grant opens
-	log     *slog.Logger
-	logFile io.Closer // nil where there is none
+	// skillsOff are the skills that nobody hears of: troupe.yaml's, and the page's since.
+	skillsOff atomic.Pointer[map[string]bool]
+	models    models.Chooser
+	bundles   *bundle.Live
+	skills    *skill.Library
+	approve   approve.Policy
+	walls     []workspace.Closed // what no grant opens
+	log       *slog.Logger
+	logFile   io.Closer // nil where there is none
 	// sinks are told of everything that agents do.
 	sinks   []observe.Sink
 	meter   *meter // nil where there is no quota
@@ -188,11 +190,12 @@ func (p *Project) complete() (err error) {
 	if err := p.approve.Check(); err != nil {
 		return fmt.Errorf("approve in %s: %w", config.Name, err)
 	}
+	p.skillsOff.Store(&p.config.SkillsOff)
 	var roots []string
 	for _, dir := range p.config.Skills {
 		roots = append(roots, within(p.dir, dir))
 	}
-	if p.skills, err = skill.Open(skill.Config{Roots: roots, Log: p.log}); err != nil {
+	if p.skills, err = skill.Open(skill.Config{Roots: roots, IsOff: p.isSkillOff, Log: p.log}); err != nil {
 		return err
 	}
 	p.walls = p.closedPlaces()

@@ -61,10 +61,10 @@ func (p *Project) Server(ctx context.Context) (*server.Server, error) {
 		return nil, err
 	}
 	web, err := server.New(server.Config{
-		Auth: way.who, Admit: p.admission(), Audit: audit, Runs: runs,
+		Auth: way.who, Admit: p.admission(), Audit: audit, Runs: runs, MonthBudget: settings.monthBudget, StoreSize: s.storeSize,
 		Engine: s.engine, Store: s.folders, Cast: cast{p, settings}, StepIn: cast{p, settings}.stepIn, Folders: sharedFolders{s.folders, s.files}, FileChanged: s.fileChanged, Logs: s.searchLogs, Metrics: p.metrics,
 		Users: users, Operators: p.config.Server.Operators, Hosts: p.config.Server.Hosts, Page: web.Page(), Log: p.log,
-		Dir: filepath.Join(p.DataDir(), "page"), Shelf: s.shelf(), Version: builtVersion(), Models: settings, Settings: settings, Skills: p.listSkills, Instructions: p.instructions, Made: s.readMade,
+		Dir: filepath.Join(p.DataDir(), "page"), Shelf: s.shelf(), Version: builtVersion(), Models: settings, Settings: settings, Skills: p.listSkills, SwitchSkill: s.switchSkill, Instructions: p.instructions, Made: s.readMade,
 		Explain: p.ExplainOptions(), Deliveries: deliveries{s},
 		Documents: newLibrary(s), ToolServers: &toolServers{stage: s}, UserName: p.userName(),
 		SignOut: way.signOut(), ModelTries: cmp.Or(p.config.Limits.ModelTries, usualTries), AddPerson: settings.addPerson, AddExamples: settings.addExamples,
@@ -114,9 +114,13 @@ func builtVersion() string {
 // listSkills lists the project's skills for the page.
 func (p *Project) listSkills(context.Context) ([]server.Skill, error) {
 	var list []server.Skill
-	for _, skill := range p.skills.List() {
-		list = append(list, server.Skill{Name: skill.Name, Description: skill.Description, Category: skill.Category})
+	for _, s := range p.skills.List() {
+		list = append(list, server.Skill{Name: s.Name, Description: s.Description, Category: s.Category})
 	}
+	for _, s := range p.skills.Off() {
+		list = append(list, server.Skill{Name: s.Name, Description: s.Description, Category: s.Category, Off: true})
+	}
+	slices.SortFunc(list, func(a, b server.Skill) int { return cmp.Compare(a.Name, b.Name) })
 	return list, nil
 }
 

@@ -39,8 +39,11 @@ type settings struct {
 	asked  time.Time
 }
 
+// monthKey is the setting of what everything together may cost in a month.
+const monthKey = "server.month_cost"
+
 // limitKeys are the settings of limits that the page shows.
-var limitKeys = []string{"limits.cost", "limits.time", "limits.turns", "limits.tokens"}
+var limitKeys = []string{monthKey, "limits.cost", "limits.time", "limits.turns", "limits.tokens"}
 
 func newSettings(s *stage) *settings {
 	c := s.project.config
@@ -50,6 +53,7 @@ func newSettings(s *stage) *settings {
 			made.values["agents."+id+".model"] = strings.Join(agent.Model, ", ")
 		}
 	}
+	made.values[monthKey] = plainNumber(c.Server.MonthCost)
 	if l := c.Limits; l != (config.Limits{}) {
 		for key, text := range map[string]string{"limits.cost": plainNumber(l.Cost), "limits.turns": plainNumber(float64(l.Turns)), "limits.tokens": plainNumber(float64(l.Tokens))} {
 			made.values[key] = text
@@ -73,6 +77,15 @@ func plainNumber(n float64) string {
 		return ""
 	}
 	return strconv.FormatFloat(n, 'f', -1, 64)
+}
+
+// monthBudget is [server.Config.MonthBudget], as it was set here or in troupe.yaml.
+func (s *settings) monthBudget() float64 {
+	budget, err := strconv.ParseFloat(s.value(monthKey), 64)
+	if err != nil {
+		return 0 // there is none: what is no number is refused before it gets here
+	}
+	return budget
 }
 
 // choose is the choice of an agent's model: as the command line says, as was set here,

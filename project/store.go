@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path/filepath"
 
+	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/project/internal/doctor"
 	"github.com/troupe-dev/troupe/server"
 	"github.com/troupe-dev/troupe/store"
@@ -40,6 +42,25 @@ func (s *stage) shelf() server.Shelf {
 		return shared
 	}
 	return nil
+}
+
+// storeSize is [server.Config.StoreSize].
+func (s *stage) storeSize(ctx context.Context) (sessions int, bytes int64, err error) {
+	for _, err := range s.store.Sessions(ctx, troupe.SessionFilter{}) {
+		if err != nil {
+			return 0, 0, err
+		}
+		sessions++
+	}
+	if s.project.sharesStore() {
+		return sessions, 0, nil
+	}
+	for _, end := range []string{"", "-wal"} {
+		if info, err := os.Stat(s.project.storeFile() + end); err == nil {
+			bytes += info.Size()
+		}
+	}
+	return sessions, bytes, nil
 }
 
 // OpenReader opens the store for reading, beside whoever writes to it. It fails with

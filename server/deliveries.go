@@ -17,6 +17,8 @@ import (
 // Deliveries are what a server can do about deliveries into repositories. A delivery
 // is named by its session; one that has no repository yet is fs.ErrNotExist.
 type Deliveries interface {
+	// Usual is how a request is delivered where nobody says otherwise.
+	Usual(ctx context.Context) (UsualDelivery, error)
 	// Start and Continue return what a delivery is run with: Engine.Run(ctx, step, input).
 	Start(ctx context.Context, request string, options DeliveryOptions) (troupe.Step, troupe.Input, error)
 	Continue(ctx context.Context, session, from, guidance string) (troupe.Step, troupe.Input, error)
@@ -31,6 +33,34 @@ type Deliveries interface {
 	Read(ctx context.Context, session, kind, name string) (string, error)
 	// Act does "apply", "squash" or "undo", and says what was done.
 	Act(ctx context.Context, session, act string) (string, error)
+}
+
+// A UsualDelivery is how requests are delivered where nobody says otherwise.
+type UsualDelivery struct {
+	// Approve is when a person is asked, Budget what a delivery may cost in US dollars, 0 for
+	// no limit of its own, and Repo the name of the directory that is read and changed, empty
+	// for a new repository.
+	Approve string          `json:"approve"`
+	Budget  float64         `json:"budget,omitempty"`
+	Repo    string          `json:"repo,omitempty"`
+	Phases  []DeliveryPhase `json:"phases"`
+}
+
+// A DeliveryPhase is a phase that requests go through. Agent is empty where the pipeline's
+// own does it.
+type DeliveryPhase struct {
+	Name  string `json:"name"`
+	Title string `json:"title,omitempty"`
+	Agent string `json:"agent,omitempty"`
+}
+
+func (s *Server) showUsualDelivery(c *call) (UsualDelivery, error) {
+	if s.config.Deliveries == nil {
+		return UsualDelivery{}, absent("choice of how to deliver")
+	}
+	usual, err := s.config.Deliveries.Usual(c.r.Context())
+	usual.Phases = listed(usual.Phases)
+	return usual, err
 }
 
 // A DeliverySite is where a delivery works.
@@ -297,6 +327,8 @@ type continuation struct {
 	Guidance string `json:"guidance,omitempty"`
 	// From is the phase to run again, with all that come after it.
 	From string `json:"from,omitempty"`
+	// Budget is the most that it may cost from here on, in US dollars.
+	Budget float64 `json:"budget,omitempty" jsonschema:"the most that it may cost from here on, in US dollars"`
 }
 
 func (s *Server) continueDelivery(c *call, in continuation) (started, error) {
@@ -307,6 +339,9 @@ func (s *Server) continueDelivery(c *call, in continuation) (started, error) {
 	if info.Status == "waiting" || info.Status == "running" {
 		return started{}, refuse(http.StatusConflict, "the delivery has not come to its end")
 	}
+	if in.Budget < 0 {
+		return started{}, errBudget
+	}
 	key, err := c.key()
 	if err != nil {
 		return started{}, err
@@ -315,6 +350,9 @@ func (s *Server) continueDelivery(c *call, in continuation) (started, error) {
 	if err != nil {
 		return started{}, refuse(http.StatusUnprocessableEntity, "%v", err)
 	}
+	if input.Limits.Cost, err = s.budgetFor(c.r.Context(), info.ID, in.Budget, input.Limits.Cost); err != nil {
+		return started{}, err
+	}
 	input.IdempotencyKey = key
 	run, err := s.begin(c, step, input)
 	if err != nil {
@@ -322,3 +360,24 @@ func (s *Server) continueDelivery(c *call, in continuation) (started, error) {
 	}
 	return run.started, nil
 }
+
+// budgetFor is what a delivery that goes on may cost: what is asked for, or as much again as
+// it could before, and no less than is configured.
+func (s *Server) budgetFor(ctx context.Context, session string, asked, configured float64) (float64, error) {
+	if asked > 0 {
+		return asked, nil
+	}
+	before := 0.0
+	for e, err := range s.config.Store.Events(ctx, session, 0) {
+		if err != nil {
+			return 0, err
+		}
+		if b, ok := e.Body.(*troupe.RunStarted); ok && e.Parent == "" {
+			before = b.Limits.Cost
+		}
+	}
+	return max(before, configured), nil
+}
+
+// errBudget is what is said of a budget that is none.
+var errBudget = refuse(http.StatusBadRequest, "budget: it is a number of US dollars above 0")

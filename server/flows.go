@@ -176,6 +176,9 @@ func (o *DeliveryOptions) isEmpty() bool {
 }
 
 func (s *Server) deliver(c *call, in delivery) (started, error) {
+	if in.Budget < 0 {
+		return started{}, errBudget
+	}
 	if s.config.Deliveries == nil && in.isEmpty() {
 		return s.runApart(c, Pipeline, message{Text: in.Request})
 	}

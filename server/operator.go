@@ -8,7 +8,6 @@ import (
 	"encoding/base64"
 	"errors"
 	"maps"
-	"math"
 	"net/http"
 	"slices"
 	"time"
@@ -133,7 +132,7 @@ func (s *Server) showMe(c *call) (person, error) {
 	for name, has := range map[string]bool{
 		"models": s.config.Models != nil, "settings": s.config.Settings != nil, "logs": s.config.Logs != nil, "files": s.config.Folders != nil,
 		"documents": s.config.Documents != nil, "mcp": s.config.ToolServers != nil, "skills": s.config.Skills != nil, "greet": s.config.Greeter != nil,
-		"people": s.config.AddPerson != nil && c.role == RoleOperator, "examples": s.config.AddExamples != nil && c.role == RoleOperator,
+		"switch_skills": s.config.SwitchSkill != nil, "people": s.config.AddPerson != nil && c.role == RoleOperator, "examples": s.config.AddExamples != nil && c.role == RoleOperator,
 	} {
 		if has {
 			me.Can = append(me.Can, name)
@@ -227,76 +226,60 @@ func (s *Server) testProvider(c *call) (Provider, error) {
 	return found, nil
 }
 
-// spendingView is what was spent.
-type spendingView struct {
-	Total    float64      `json:"total"`
-	Sessions int          `json:"sessions"`
-	Dearest  float64      `json:"dearest"`
-	Days     []daySpent   `json:"days"`
-	Agents   []agentSpent `json:"agents"`
-}
-
-type daySpent struct {
-	Day  string  `json:"day"`
-	Cost float64 `json:"cost"`
-}
-
-type agentSpent struct {
-	Agent string  `json:"agent"`
-	Cost  float64 `json:"cost"`
-}
-
-// monthOfSessions is how many sessions are counted at most.
-const monthOfSessions = 5000
-
-func (s *Server) showSpending(c *call) (spendingView, error) {
-	since := time.Now().AddDate(0, 0, -31)
-	days, agents := map[string]float64{}, map[string]float64{}
-	v := spendingView{Days: []daySpent{}, Agents: []agentSpent{}}
-	for info, err := range s.config.Store.Sessions(c.r.Context(), troupe.SessionFilter{Since: since, Limit: monthOfSessions}) {
-		if err != nil {
-			return v, err
-		}
-		known, err := s.summaryOf(c.r.Context(), &info)
-		if err != nil {
-			return v, err
-		}
-		known.mu.Lock()
-		own := 0.0
-		for day, cost := range known.days {
-			if day >= since.UTC().Format(time.DateOnly) {
-				days[day] += cost
-				own += cost
-			}
-		}
-		known.mu.Unlock()
-		agents[info.Agent] += own
-		v.Total += own
-		v.Dearest = math.Max(v.Dearest, own)
-		v.Sessions++
-	}
-	for _, day := range slices.Sorted(maps.Keys(days)) {
-		v.Days = append(v.Days, daySpent{day, days[day]})
-	}
-	for _, agent := range slices.Sorted(maps.Keys(agents)) {
-		v.Agents = append(v.Agents, agentSpent{agent, agents[agent]})
-	}
-	return v, nil
-}
-
 // A personView is somebody who may come in.
 type personView struct {
 	Name     string `json:"name"`
 	Operator bool   `json:"operator"`
 	You      bool   `json:"you"`
+	// Seen is when they last asked this server for anything, or had something run, left out
+	// where nobody knows.
+	Seen time.Time `json:"seen,omitzero"`
 }
 
 func (s *Server) listPeople(c *call) ([]personView, error) {
 	list := []personView{}
 	for _, name := range slices.Sorted(maps.Keys(s.keys.users)) {
-		list = append(list, personView{name, s.roleOf(name) == RoleOperator, name == c.user})
+		seen, err := s.lastSeen(c.r.Context(), name)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, personView{name, s.roleOf(name) == RoleOperator, name == c.user, seen})
 	}
 	return list, nil
+}
+
+// lastSeen is when somebody was last here: what this server has noticed, or, of the time
+// before it began, their latest session.
+func (s *Server) lastSeen(ctx context.Context, user string) (time.Time, error) {
+	seen, _ := s.seen.get(user)
+	if s.predecessor != nil {
+		if before, _ := s.predecessor.seen.get(user); before.After(seen) {
+			seen = before
+		}
+	}
+	for info, err := range s.config.Store.Sessions(ctx, troupe.SessionFilter{User: user, Limit: 1}) {
+		if err != nil {
+			return seen, err
+		}
+		if info.Updated.After(seen) {
+			seen = info.Updated
+		}
+	}
+	return seen.UTC(), nil
+}
+
+// storeView is what the store holds.
+type storeView struct {
+	Sessions int   `json:"sessions"`
+	Bytes    int64 `json:"bytes,omitempty"`
+}
+
+func (s *Server) showStore(c *call) (storeView, error) {
+	if s.config.StoreSize == nil {
+		return storeView{}, absent("store whose size is known")
+	}
+	sessions, bytes, err := s.config.StoreSize(c.r.Context())
+	return storeView{sessions, bytes}, err
 }
 
 // A newPerson is somebody to be let in.

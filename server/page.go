@@ -5,9 +5,12 @@ import (
 	"compress/gzip"
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
 	"io/fs"
+	"maps"
 	"net/http"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -23,22 +26,70 @@ type pageFile struct {
 	tag    string
 }
 
-// loadPage reads the page's files, each once: they do not change.
-func loadPage(page fs.FS) (map[string]*pageFile, error) {
-	files := map[string]*pageFile{}
+// A pageSet are the files of the page, by name, and the edition that they are together: it is
+// another one whenever any of them is.
+type pageSet struct {
+	files   map[string]*pageFile
+	edition string
+}
+
+// editions is where the files of an edition are, in a folder of its name: what a browser
+// has from there it never has to ask for again.
+const editions = "v/"
+
+// loadPage reads the page's files, each once: they do not change. What index.html names is
+// named by its edition there, and so is everything that those files name.
+func loadPage(page fs.FS) (*pageSet, error) {
+	contents := map[string][]byte{}
 	err := fs.WalkDir(page, ".", func(name string, d fs.DirEntry, err error) error {
 		if err != nil || !d.Type().IsRegular() {
 			return err
 		}
-		content, err := fs.ReadFile(page, name)
-		if err != nil {
-			return err
+		contents[name], err = fs.ReadFile(page, name)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	all := sha256.New()
+	for _, name := range slices.Sorted(maps.Keys(contents)) {
+		fmt.Fprintf(all, "%s %d\n", name, len(contents[name]))
+		all.Write(contents[name])
+	}
+	set := &pageSet{map[string]*pageFile{}, hex.EncodeToString(all.Sum(nil)[:8])}
+	for name, content := range contents {
+		if name == indexPage {
+			content = named.ReplaceAllFunc(content, func(reference []byte) []byte {
+				parts := named.FindSubmatch(reference)
+				if contents[string(parts[2])] == nil {
+					return reference
+				}
+				return fmt.Appendf(nil, `%s="%s%s/%s"`, parts[1], editions, set.edition, parts[2])
+			})
 		}
 		sum := sha256.Sum256(content)
-		files[name] = &pageFile{pageType(name), content, sync.OnceValue(func() []byte { return compressed(content) }), `"` + hex.EncodeToString(sum[:12])}
-		return nil
-	})
-	return files, err
+		set.files[name] = &pageFile{pageType(name), content, sync.OnceValue(func() []byte { return compressed(content) }), `"` + hex.EncodeToString(sum[:12])}
+	}
+	return set, nil
+}
+
+const indexPage = "index.html"
+
+// named are the files that index.html names.
+var named = regexp.MustCompile(`(href|src)="([^"]+)"`)
+
+// find returns the file that is meant by a path, and whether it will never be another one.
+// A page of an older edition gets what there is now: it is all there is.
+func (p *pageSet) find(path string) (name string, file *pageFile, isForGood bool) {
+	name = path
+	if rest, ok := strings.CutPrefix(path, editions); ok {
+		edition, inside, _ := strings.Cut(rest, "/")
+		name, isForGood = inside, edition == p.edition
+	}
+	if name == "" {
+		name = indexPage
+	}
+	return name, p.files[name], isForGood && name != indexPage
 }
 
 func compressed(content []byte) []byte {
@@ -65,11 +116,7 @@ func pageType(name string) string {
 
 // sendPage sends a file of the page. A browser that has it is told to use it.
 func (s *Server) sendPage(c *call) error {
-	name := c.r.PathValue("path")
-	if name == "" {
-		name = "index.html"
-	}
-	file := s.page[name]
+	name, file, isForGood := s.page.find(c.r.PathValue("path"))
 	if file == nil {
 		return refuse(http.StatusNotFound, "there is nothing at this address")
 	}
@@ -82,6 +129,9 @@ func (s *Server) sendPage(c *call) error {
 		header.Set("Content-Security-Policy", framePolicy)
 	}
 	header.Set("Cache-Control", "no-cache")
+	if isForGood {
+		header.Set("Cache-Control", "public, max-age=31536000, immutable")
+	}
 	header.Set("Content-Type", file.media)
 	header.Add("Vary", "Accept-Encoding")
 	content, tag := file.plain, file.tag+`"`
@@ -98,14 +148,18 @@ func (s *Server) sendPage(c *call) error {
 // its own, and so none of our cookies and no way to anything but the page's files.
 const (
 	framePage   = "frame/diagram.html"
-	frameFiles  = "/lib/mermaid/"
+	frameFiles  = "lib/mermaid/"
 	framePolicy = "sandbox allow-scripts; default-src 'none'; script-src 'self'; style-src 'unsafe-inline'; frame-ancestors 'self'"
 )
 
 // isForFrame says whether a request is for what the frame of diagrams loads, which
 // comes from an origin that is nobody's.
 func (s *Server) isForFrame(r *http.Request) bool {
-	return r.Method == http.MethodGet && s.page != nil && (strings.HasPrefix(r.URL.Path, frameFiles) || strings.HasPrefix(r.URL.Path, "/frame/"))
+	if r.Method != http.MethodGet || s.page == nil {
+		return false
+	}
+	name, file, _ := s.page.find(strings.TrimPrefix(r.URL.Path, "/"))
+	return file != nil && (strings.HasPrefix(name, frameFiles) || strings.HasPrefix(name, "frame/"))
 }
 
 func acceptsGzip(r *http.Request) bool {

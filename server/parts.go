@@ -96,6 +96,23 @@ type Skill struct {
 	Name        string `json:"name"`
 	Description string `json:"description"`
 	Category    string `json:"category,omitempty"`
+	// Off says that it is switched off: no agent hears of it.
+	Off bool `json:"off,omitempty"`
+}
+
+// A skillSwitch says whether agents may use a skill.
+type skillSwitch struct {
+	On bool `json:"on"`
+}
+
+func (s *Server) switchSkill(c *call, in skillSwitch) (none, error) {
+	if s.config.SwitchSkill == nil {
+		return none{}, absent("way to switch skills")
+	}
+	if err := s.config.SwitchSkill(c.r.Context(), c.r.PathValue("name"), in.On); err != nil {
+		return none{}, refuse(http.StatusUnprocessableEntity, "%v", err)
+	}
+	return none{}, nil
 }
 
 func (s *Server) listToolServers(c *call) ([]ToolServer, error) {

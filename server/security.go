@@ -114,6 +114,7 @@ func (s *Server) admit(c *call, route *route) *problem {
 			return p
 		}
 		isKnown(c.r.Context())
+		s.seen.put(c.user, time.Now())
 		c.w.user, c.w.role = c.user, c.role
 		if route.operator && c.role != RoleOperator {
 			return refuse(http.StatusForbidden, "only an operator may do this").withCode("not_operator")

@@ -61,6 +61,12 @@ type Config struct {
 	// Admit turns a user away who is to begin no run now, as where a quota is used up. Its
 	// error is what they are told.
 	Admit func(ctx context.Context, user string) error
+	// MonthBudget is what all runs together may cost in a calendar month (UTC), in US dollars,
+	// 0 for no limit. When that is spent, no other run begins. Nil means no limit.
+	MonthBudget func() float64
+	// StoreSize says how many sessions the store has, and how many bytes it takes, 0 where
+	// that is not known. Nil means that operators are not shown it.
+	StoreSize func(ctx context.Context) (sessions int, bytes int64, err error)
 	// Audit hears of every request that may change something, when it was answered.
 	Audit func(Audited)
 	// Operators are the users who may look at and change settings. Without users,
@@ -99,6 +105,9 @@ type Config struct {
 	// ToolServers and Skills are shown to operators. Nil means none.
 	ToolServers ToolServers
 	Skills      func(ctx context.Context) ([]Skill, error)
+	// SwitchSkill has agents use a skill from then on, or not. Nil means that the page cannot
+	// do it.
+	SwitchSkill func(ctx context.Context, name string, on bool) error
 	// Instructions are what an agent's model is told before anybody speaks, for operators.
 	// Its errors are those of [Cast.Step]. Nil means that they are not shown.
 	Instructions func(ctx context.Context, agent string) ([]Instruction, error)
@@ -219,11 +228,14 @@ type Server struct {
 	predecessor *Server
 	// summaries are what is known of sessions, by id.
 	summaries bounded[string, *summary]
-	talks     bounded[talkKey, talkPlace]
-	mux       *http.ServeMux
-	routes    []route
-	openapi   []byte
-	page      map[string]*pageFile
+	// month is what was spent in this one, and seen when people last asked for something.
+	month   month
+	seen    bounded[string, time.Time]
+	talks   bounded[talkKey, talkPlace]
+	mux     *http.ServeMux
+	routes  []route
+	openapi []byte
+	page    *pageSet
 }
 
 // New returns a server. It fails if a part is missing that nothing can be done
@@ -274,7 +286,7 @@ func New(c Config) (*Server, error) {
 		s.mux.Handle(r.method+" "+r.path, s.serving(r))
 	}
 	s.mux.HandleFunc("/", s.lost)
-	s.runs.admit = c.Admit
+	s.runs.admit = s.mayBegin
 	return s, nil
 }
 

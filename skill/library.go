@@ -23,6 +23,9 @@ type Config struct {
 	// Roots are directories. Of two skills with one name, that of the earlier root
 	// is used. A root that does not exist has no skills until it does.
 	Roots []string
+	// IsOff says of a skill, by its name, that it is switched off: it is not listed, found or
+	// loaded. It may say something else at another time. Default: none is.
+	IsOff func(name string) bool
 	// Log is told of findings as they come up. Default: nobody is.
 	Log *slog.Logger
 }
@@ -45,6 +48,7 @@ type Skill struct {
 // concurrently, holds nothing open, and needs no closing.
 type Library struct {
 	roots []root
+	isOff func(name string) bool
 	log   *slog.Logger
 
 	mu       sync.Mutex
@@ -67,7 +71,10 @@ type place struct {
 // Open finds the skills below the roots and reads their headers. It fails if a root
 // is something else than a directory; whatever else is wrong is a finding.
 func Open(c Config) (*Library, error) {
-	l := &Library{log: c.Log}
+	l := &Library{isOff: c.IsOff, log: c.Log}
+	if l.isOff == nil {
+		l.isOff = func(string) bool { return false }
+	}
 	if l.log == nil {
 		l.log = slog.New(slog.DiscardHandler)
 	}
@@ -85,8 +92,17 @@ func Open(c Config) (*Library, error) {
 	return l, nil
 }
 
-// List returns all skills, sorted by name.
+// List returns all skills that are not switched off, sorted by name.
 func (l *Library) List() []Skill {
+	return slices.DeleteFunc(l.all(), func(s Skill) bool { return l.isOff(s.Name) })
+}
+
+// Off returns the skills that are switched off, sorted by name.
+func (l *Library) Off() []Skill {
+	return slices.DeleteFunc(l.all(), func(s Skill) bool { return !l.isOff(s.Name) })
+}
+
+func (l *Library) all() []Skill {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.lookAgain()
@@ -98,7 +114,7 @@ func (l *Library) Find(name string) (Skill, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.lookAgain()
-	if e := l.byName[name]; e != nil {
+	if e := l.byName[name]; e != nil && !l.isOff(name) {
 		return e.skill, true
 	}
 	return Skill{}, false

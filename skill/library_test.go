@@ -120,3 +120,26 @@ func TestAnUnknownSkillIsNotFound(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+func TestASkillThatIsSwitchedOffIsNobodys(t *testing.T) {
+	root := t.TempDir()
+	put(t, root, "notes/SKILL.md", text("notes", "Takes notes.", ""))
+	put(t, root, "plain/SKILL.md", text("plain", "Says it plainly.", ""))
+	off := ""
+	l, err := Open(Config{Roots: []string{root}, IsOff: func(name string) bool { return name == off }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := len(l.List()); n != 2 {
+		t.Fatalf("%d skills", n)
+	}
+	off = "notes"
+	_, found := l.Find("notes")
+	_, loaded := l.Load(t.Context(), "notes")
+	if list := l.List(); len(list) != 1 || list[0].Name != "plain" || found || !errors.Is(loaded, ErrNotFound) || strings.Contains(l.Overview(0).Text, "notes") {
+		t.Errorf("notes is switched off: %v, found %v, loaded %v", list, found, loaded)
+	}
+	if list := l.Off(); len(list) != 1 || list[0].Name != "notes" {
+		t.Errorf("off: %v", list)
+	}
+}

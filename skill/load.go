@@ -85,7 +85,7 @@ func (l *Library) place(name string) (place, error) {
 	if l.byName[name] == nil {
 		l.look()
 	}
-	if e := l.byName[name]; e != nil {
+	if e := l.byName[name]; e != nil && !l.isOff(name) {
 		return e.place, nil
 	}
 	return place{}, fmt.Errorf("load skill %.80q: %w", name, ErrNotFound)

@@ -34,7 +34,7 @@ func repository(t *testing.T, m *model) string {
 	dir := project(t, map[string]string{
 		"base.ok": "good\n", ".gitignore": "/data/\n/.cache/\n/.config/\n",
 		"check.sh":    "for f in *.ok; do grep -qx good \"$f\" || { echo \"$f:1: not good\"; exit 1; }; done; echo \"# tests $(ls *.ok | wc -l)\"\n",
-		"troupe.yaml": "model: stub/stub-1\nproviders: {stub: {base_url: " + m.URL + "/v1, models: {stub-1: {price: {input: 2, output: 8}}}}}\nlimits: {model_tries: 1}\npipeline:\n  checks: [{name: test, run: sh check.sh}]\n",
+		"troupe.yaml": "model: stub/stub-1\nproviders: {stub: {base_url: " + m.URL + "/v1, models: {stub-1: {price: {input: 2, output: 8}}}}}\nlimits: {model_tries: 1}\nagents: {critic: {instructions: You are the critic of all work., tools: [], skills: false}}\npipeline:\n  checks: [{name: test, run: sh check.sh}]\n",
 	})
 	git(t, dir, "init -q -b main . && git add -A && git -c user.name=Ada -c user.email=ada@example.org commit -qm begin && git config user.name Ada && git config user.email ada@example.org")
 	return dir
@@ -82,7 +82,18 @@ func TestADeliveryIntoARepository(t *testing.T) {
 	b.click(".side nav a", "Deliveries")
 	b.write("#request", "Make it good")
 	b.chooses(`[aria-label="Where it stops for you"]`, "plan")
+	b.write("#delivery-budget", "much")
+	b.sees("form [role=alert]", "A budget is a number of dollars")
+	b.write("#delivery-budget", "$7,50")
+	b.lacks("form [role=alert]", "A budget")
+	b.write("#delivery-project", "../elsewhere")
 	b.click("form button", "Deliver")
+	b.sees("form [role=alert]", "is not a directory of this project")
+	b.write("#delivery-project", ".")
+	b.chooses("#phase-qa", "critic")
+	b.picture("delivery-new")
+	b.click("form button", "Deliver")
+	b.sees(".bar", "of $7.5")
 	m.thinks(t)
 	b.sees("[aria-label=Gate]", "The plan is ready.")
 	b.sees("[aria-label=Plan] .plan", "The second file")
@@ -107,10 +118,15 @@ func TestADeliveryIntoARepository(t *testing.T) {
 	b.sees("[aria-label=Plan] [data-status=done]", "The first file")
 	second.say(phaseSays("implementation", fields{"summary": "Did it.", "done": true, "files_changed": []string{}, "steps_completed": []string{}, "steps_remaining": []string{}, "notes": []string{}}, fileArtifact("two.ok", "good\n")))
 	second.end()
-	m.answers(t, phaseSays("qa", fields{
+	qa := m.asked(t)
+	if !strings.Contains(qa.all, "You are the critic of all work.") {
+		t.Error("somebody else checks than was chosen")
+	}
+	qa.say(phaseSays("qa", fields{
 		"tests_passed": true, "code_quality": "A", "security_issues": []string{}, "performance_concerns": []string{}, "recommendations": []string{}, "verdict": "accept",
 		"criteria": []fields{{"id": "AC1", "state": "met", "evidence": "one.ok:1"}}, "findings": []fields{{"id": "F1", "severity": "minor", "path": "one.ok", "line": 1, "problem": "It could be better"}},
 	}))
+	qa.end()
 
 	b.sees("[data-outcome=delivered]", "Delivered")
 	b.sees("[aria-label=Review]", "It is good")
@@ -150,6 +166,7 @@ func TestADeliveryThatFailsGoesOnWithGuidance(t *testing.T) {
 	b := open(t, serve(t, repository(t, m)).link)
 	b.click(".side nav a", "Deliveries")
 	b.write("#request", "Make it good")
+	b.write("#delivery-budget", "3")
 	b.click("form button", "Deliver")
 	m.thinks(t)
 	for n := range 4 {
@@ -166,4 +183,5 @@ func TestADeliveryThatFailsGoesOnWithGuidance(t *testing.T) {
 	again.say(phaseSays("implementation", fields{"summary": "Did it.", "done": true, "files_changed": []string{}, "steps_completed": []string{}, "steps_remaining": []string{}, "notes": []string{}}, fileArtifact("one.ok", "good\n")))
 	again.end()
 	b.sees("[aria-label=Plan] [data-status=done]", "The first file")
+	b.sees(".bar", "of $6") // what goes on may cost as much again
 }

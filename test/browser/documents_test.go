@@ -56,7 +56,7 @@ func TestDocumentsOfTheProjectAreOnThePage(t *testing.T) {
 	b.sees(".doc", "planning / brief.md")
 	b.lacks("body", "{") // no name of a variable is shown to anybody
 	b.say("Be exact")
-	saves(t, m, "{planning_artifacts}/brief.md", "# Lockers\n\nNine of fourteen readers pay a fee.\n\nOne bank.\n", "Now it is exact.")
+	saves(t, m, "{planning_artifacts}/brief.md", "# Lockers\n\nNine of fourteen **readers** pay a fee.\n\nOne bank.\n", "Now it is exact.")
 	b.sees(answers, "Now it is exact.")
 
 	b.click(".doc button", "Brief")
@@ -66,6 +66,25 @@ func TestDocumentsOfTheProjectAreOnThePage(t *testing.T) {
 	b.sees(".panel del", "Many")
 	b.sees(".panel ins", "Nine of fourteen")
 	b.click(".panel .seg button", "Read")
+
+	// Words are found in it, even where they are partly bold, and what is between two
+	// paragraphs is not.
+	b.click(".panel button", "Find in this document")
+	b.write(".seek input", "readers pay")
+	b.sees(".seek [role=status]", "1 of 1")
+	b.write(".seek input", "e")
+	b.sees(".seek [role=status]", "1 of ")
+	b.press(kb.Enter)
+	b.sees(".seek [role=status]", "2 of ")
+	b.holds("CSS.highlights.get('found').size > 5 && CSS.highlights.get('found-here').size === 1")
+	b.write(".seek input", "fee.One")
+	b.sees(".seek [role=status]", "not found")
+	b.write(".seek input", "[.*(")
+	b.sees(".seek [role=status]", "not found")
+	b.press(kb.Escape)
+	b.lacks(".seek", "")
+	b.holds("CSS.highlights.get('found').size === 0")
+	b.holds("find('.panel .prose')") // the document is still there
 	b.click(".panel button", "Edit")
 	b.write(".panel textarea", "# Lockers\n\nNine of fourteen readers pay a fee.\n\nTwo banks, says Ann.\n")
 	b.click(".panel button", "Save a version")

@@ -58,7 +58,8 @@ func TestTextsAreTextsInEveryOtherField(t *testing.T) {
 		describeTools(t, file, tools)
 	}
 	describe("")
-	h := serve(t, project(t, map[string]string{"legal.json": legalSchema, "troupe.yaml": strings.Replace(configuration, "URL", m.URL+"/v1", 1) + toolServers(t, map[string]string{"hostile": file})}))
+	skill := "---\nname: hostile\ndescription: '" + strings.ReplaceAll(texts[0]+" <img src=x onerror=canary(skill)>", "'", "''") + "'\n---\nHow.\n"
+	h := serve(t, project(t, map[string]string{"skills/hostile/SKILL.md": skill, "legal.json": legalSchema, "troupe.yaml": strings.Replace(configuration, "URL", m.URL+"/v1", 1) + toolServers(t, map[string]string{"hostile": file})}))
 	guarded := h.asks(t, "clerk", "", "Ask before this")
 	var asked []string
 	for i := range len(scripts) - 1 {
@@ -119,6 +120,10 @@ func TestTextsAreTextsInEveryOtherField(t *testing.T) {
 	value[any](b, "void (location.hash = '#/settings/agents')")
 	b.click(".rows button", "What its model is told")
 	b.holds("find('.told pre')")
+	b.isInert()
+
+	value[any](b, "void (location.hash = '#/settings/skills')")
+	b.sees(".rows", "canary(skill)")
 	b.isInert()
 
 	// What a provider complains with.
@@ -183,7 +188,7 @@ func TestAFrameThatIsTakenOverGetsNowhere(t *testing.T) {
 		r.Out.URL.Scheme, r.Out.URL.Host = "http", to.Host
 		r.Out.Host = r.In.Host
 	}})
-	mux.HandleFunc("/frame/diagram.js", func(w http.ResponseWriter, _ *http.Request) {
+	mux.HandleFunc("/v/{edition}/frame/diagram.js", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/javascript")
 		w.Header().Set("Access-Control-Allow-Origin", "*")
 		fmt.Fprint(w, strings.ReplaceAll(hostileFrame, "TRAP", forbidden.url))

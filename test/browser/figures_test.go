@@ -5,12 +5,15 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/cdproto/performance"
 	"github.com/chromedp/chromedp"
 
@@ -218,18 +221,59 @@ func TestTenThousandCallsScroll(t *testing.T) {
 	t.Logf("10,000 calls are drawn after %.0f ms, and scroll at %.0f frames a second, the longest %.0f ms; %d rows are in the document", f.Open, f.FPS, f.Worst, f.Drawn)
 }
 
-// The first load as the browser counts it, at home and at a conversation.
+// The first load as the browser counts it, and how long it takes on the network of a
+// telephone until somebody can write, reported and not judged. A second one asks for
+// nothing that the browser has.
 func TestTheFirstLoadIsCounted(t *testing.T) {
 	t.Parallel()
-	b := open(t, rehearse(t).link)
-	b.sees(".agent", "Mira")
-	type load struct {
-		Files int
-		Bytes float64
+	b := newTab(t)
+	if _, err := chromedp.Call(b.ctx, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: notesWhenUsable}); err != nil {
+		t.Fatal(err)
 	}
-	l := value[load](b, `(() => { const all = performance.getEntriesByType("resource").filter((e) => !e.name.includes("/api/")); return { Files: all.length, Bytes: all.reduce((sum, e) => sum + e.encodedBodySize, 0) }; })()`)
-	t.Logf("home: %d files, %.0f bytes as sent, what is fetched ahead while idle included", l.Files, l.Bytes)
+	slow := func(latency float64) { // 1.6 and 0.75 Mbit/s, as those who measure pages have it for fast 3G
+		conditions := network.OverrideNetworkStateParams{Latency: latency, DownloadThroughput: 1.6e6 / 8, UploadThroughput: 0.75e6 / 8}
+		if _, err := chromedp.Call(b.ctx, cdp.Command[network.OverrideNetworkStateParams, cdp.Empty]{Method: "Network.emulateNetworkConditions"}, conditions); err != nil {
+			t.Fatal(err)
+		}
+	}
+	h := rehearse(t)
+	slow(150)
+	b.goTo(h.link)
+	usable := until[float64](b, "globalThis.usableAt")
+	b.sees(".agent", "Mira")
+	b.holds("performance.getEntriesByType('resource').some((e) => e.name.endsWith('/room.js'))") // what is likely to be wanted next
+	type load struct {
+		Files, Asked []string
+		Bytes        float64
+	}
+	const counted = `(() => { const all = performance.getEntriesByType("resource").filter((e) => !e.name.includes("/api/")), names = (list) => list.map((e) => e.name); return { Files: names(all), Asked: names(all.filter((e) => e.transferSize > 0)), Bytes: all.reduce((sum, e) => sum + e.encodedBodySize, 0) }; })()`
+	l := value[load](b, counted)
+	b.do(chromedp.Reload())
+	again := until[float64](b, "globalThis.usableAt")
+	b.sees(".agent", "Mira")
+	second := value[load](b, counted)
+	for _, name := range second.Asked {
+		if slices.Contains(l.Files, name) {
+			t.Errorf("%s is asked for again", name)
+		}
+	}
+	slow(562.5)
+	if _, err := chromedp.Call(b.ctx, network.ClearBrowserCache, cdp.Empty{}); err != nil {
+		t.Fatal(err)
+	}
+	b.do(chromedp.Reload())
+	slowest := until[float64](b, "globalThis.usableAt")
+	t.Logf("home: %d files, %.0f bytes as sent, what is fetched ahead while idle included; usable on fast 3G after %.0f ms, the second time after %.0f ms; with 562 ms to every answer after %.0f ms", len(l.Files), l.Bytes, usable, again, slowest)
 }
+
+// notesWhenUsable has a page note when somebody can write, in milliseconds.
+const notesWhenUsable = `(() => {
+	new MutationObserver((_, watch) => {
+		if (!document.querySelector(".ask textarea")) return;
+		watch.disconnect();
+		requestAnimationFrame(() => (globalThis.usableAt = performance.now()));
+	}).observe(document, { childList: true, subtree: true });
+})()`
 
 // A frame of diagrams is attacked: what it is sent can neither run in the page nor
 // reach anything.

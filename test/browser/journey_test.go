@@ -141,7 +141,7 @@ func travel(t *testing.T, use hand) {
 func TestWhichModelAnswersIsSeenAndChanged(t *testing.T) {
 	t.Parallel()
 	m := newModel(t)
-	h := serve(t, project(t, map[string]string{"legal.json": legalSchema, "troupe.yaml": "# Ours.\n" + strings.NewReplacer("URL", m.URL+"/v1", "stub-1: {price: {input: 2, output: 8}}", "stub-1: {price: {input: 2, output: 8}, window: 1000}, large-2: {price: {input: 20, output: 80}, window: 900000}").Replace(configuration)}))
+	h := serve(t, project(t, map[string]string{"skills/notes/SKILL.md": "---\nname: notes\ndescription: Turns a transcript into decisions.\n---\nWrite them down.\n", "legal.json": legalSchema, "troupe.yaml": "# Ours.\n" + strings.NewReplacer("URL", m.URL+"/v1", "stub-1: {price: {input: 2, output: 8}}", "stub-1: {price: {input: 2, output: 8}, window: 1000}, large-2: {price: {input: 20, output: 80}, window: 900000}").Replace(configuration)}))
 	b := begin(t, h.link, "clerk")
 	b.sees(".bar .model", "stub-1")
 	says := func(text, model string) {
@@ -180,4 +180,36 @@ func TestWhichModelAnswersIsSeenAndChanged(t *testing.T) {
 	if file := h.read(t, "troupe.yaml"); !strings.Contains(file, "large-2") || !strings.HasPrefix(file, "# Ours.\n") {
 		t.Errorf("troupe.yaml is now:\n%s", file)
 	}
+	h.isBoundedByItsOperator(t, b)
+}
+
+// isBoundedByItsOperator sets what a month may cost, switches a skill, and looks up what the
+// store holds, all on the page.
+func (h *house) isBoundedByItsOperator(t *testing.T, b *tab) {
+	t.Helper()
+	const month = `[aria-label="Money, this month"]`
+	value[any](b, "void (location.hash = '#/settings/limits')")
+	b.sees(".rows", "With a budget, nothing more begins once it is spent.")
+	b.write(month, "$0,001")
+	b.press(kb.Enter)
+	b.sees(".rows", "nothing more begins before")
+	status, answer := h.try(t, "POST", "/api/flows/review/runs", map[string]string{"text": "go"})
+	if status != 429 || !strings.Contains(answer, "budget") {
+		t.Errorf("a run begins though the month's budget is spent: %d %s", status, answer)
+	}
+	b.write(month, "50")
+	b.press(kb.Enter)
+	b.sees(".rows", "of $50 spent")
+	b.picture("settings-month")
+	b.holds("!find('.toast', 'budget')")
+	value[any](b, "void (location.hash = '#/settings/skills')")
+	b.click("[role=switch]", "Use notes")
+	b.sees(".rows", "no agent hears of it")
+	if file := h.read(t, "troupe.yaml"); !strings.Contains(file, "month_cost: 50") || !strings.Contains(file, "skills_off:") || !strings.HasPrefix(file, "# Ours.\n") {
+		t.Errorf("troupe.yaml is now:\n%s", file)
+	}
+	b.click("[role=switch]", "Use notes")
+	b.lacks(".rows", "no agent hears of it")
+	value[any](b, "void (location.hash = '#/settings/about')")
+	b.sees(".rows", "conversations, ")
 }

@@ -191,6 +191,11 @@ func TestAnOperatorLetsSomebodyIn(t *testing.T) {
 	}
 	other := open(t, link)
 	other.sees(".side .foot", "bob")
+	value[any](b, "void (location.hash = '#/settings/about')")
+	b.sees(".set h2", "About")
+	value[any](b, "void (location.hash = '#/settings/people')")
+	b.sees(".rows", "Here now")
+	b.sees(".rows", "Last here ")
 	for _, bad := range []string{"", "Bob", "x: {y: z}", "a.b", strings.Repeat("x", 40), "../x"} {
 		if status, answer := h.try(t, "POST", "/api/people", map[string]string{"name": bad}); status != 422 {
 			t.Errorf("%q: %d %s", bad, status, answer)

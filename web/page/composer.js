@@ -91,7 +91,7 @@ export function Composer({ agent, draft, setDraft, running, send, stop, files = 
     <div class="row">
       <button type="button" class="tool sm" title="Attach files" aria-label="Attach files" onClick=${() => picker.current.click()}>${icon("paperclip")}</button>
       <input class="hidden" type="file" multiple ref=${picker} tabindex="-1" aria-hidden="true" onChange=${(e) => attach(e.target.files).finally(() => (picker.current.value = ""))} />
-      ${tasksOf(agent).length > 0 && html`<button type="button" class="ghost sm" aria-expanded=${menu} onClick=${() => (setMenu(!menu), setClosed(false), field.current.focus())}>${icon("list")}<span class="desk-only">What ${name} can do</span><span class="phone-only">Tasks</span></button>`}
+      ${tasksOf(agent).length > 0 && html`<button type="button" class="ghost sm tasks" aria-expanded=${menu} onClick=${() => (setMenu(!menu), setClosed(false), field.current.focus())}>${icon("list")}<span class="desk-only">What ${name} can do</span><span class="phone-only">Tasks</span></button>`}
       ${model && html`<span class="phone-only">${model}</span>`}
       <span class="grow"></span>
       ${used > 0 && html`<span class="row tiny faint desk-only" title=${`${count(context.system + context.tools + context.history)} of ${count(context.window)} tokens`}><span class="meter"><i style=${{ width: Math.max(2, used * 100) + "%" }}></i></span>${Math.round(used * 100)} %</span>`}

@@ -1,13 +1,15 @@
 // A delivery: a request on its way through the phases, and the decision that waits.
 
 import { api } from "./shelf.js";
-import { agentOf, toast } from "./state.js";
+import { agentOf, app, toast } from "./state.js";
+import { keep, kept } from "./kept.js";
 import { cost, duration, hour, nameOf, size, fileIcon } from "./format.js";
 import { go, talkAddress } from "./route.js";
+import { mostOf } from "./fold.js";
 import { Prose } from "./prose.js";
 import { Trouble } from "./trouble.js";
 import { Change, Checks, Documents, Findings, Outcome, SitePlan, useSite } from "./site.js";
-import { html, icon, useState } from "./view.js";
+import { html, icon, useEffect, useState } from "./view.js";
 
 const usual = ["requirements", "architecture", "discovery", "planning", "implementation", "qa"];
 const names = { __proto__: null, requirements: "Requirements", architecture: "Architecture", discovery: "Discovery", planning: "Planning", implementation: "Implementation", qa: "Checking" };
@@ -44,13 +46,15 @@ export function Delivery({ here, info, status, acts, show }) {
   const current = list.find((p) => mark(p) === "wait") ?? list.find((p) => mark(p) === "now") ?? list.findLast((p) => p.state === "completed");
   const trouble = session.items.findLast((item) => item.type === "trouble");
   const done = list.filter((p) => p.result);
+  const most = [...session.runs.values()].findLast((run) => !run.parent)?.most ?? 0; // what it may cost, each time
+  const further = { to: mostOf(session) + most, act: () => api.continueDelivery(here.id, most ? { budget: most } : {}).catch((problem) => toast(problem.message)) };
   return html`<div class="page"><div class="in delivery">
     <ol class="stepper" aria-label="Phases" style=${{ gridTemplateColumns: `repeat(${list.length}, 1fr)` }}>${list.map((p, i) => html`<li key=${p.name} class=${mark(p)} data-phase=${p.name} data-state=${p.name === at ? "waiting" : p.state} aria-current=${p === current ? "step" : undefined}><span class="mark">${mark(p) === "done" ? icon("check") : mark(p) === "wait" ? icon("hand") : mark(p) === "now" ? icon("loader-circle", "spin") : mark(p) === "bad" ? icon("x") : i + 1}</span><b>${nameOfPhase(p.name)}</b><small class=${mark(p) === "wait" ? "wait" : ""}>${p.name === at ? "waits for you" : words[p.state] ?? p.state}${p.ms ? `, ${duration(p.ms)}` : ""}${p.rounds > 1 ? `, ${p.rounds} rounds` : ""}</small></li>`)}</ol>
     ${current && html`<p class="phone-only row between small"><b class="serif">${nameOfPhase(current.name)}</b><span class="dim">${list.indexOf(current) + 1} of ${list.length}, ${current.name === at ? "waits for you" : words[current.state]}</span></p>`}
     <div class="two"><div class="stack wide-gap">
       ${gate && html`<${Gate} key=${gate.key} item=${gate} acts=${acts} show=${show} />`}
       ${!gate && status === "running" && html`<div class="card pad"><div class="acts">${icon("loader-circle", "spin acc")}<span><b>${current ? nameOfPhase(current.name) : "The delivery"}</b> is being worked on</span><span class="grow"></span><button type="button" class="sm" onClick=${acts.stop}>${icon("square")}Stop</button></div></div>`}
-      ${!gate && status !== "running" && trouble && html`<${Trouble} code=${trouble.code} context=${{ a: "The delivery", ...trouble.context }} acts=${acts} />`}
+      ${!gate && status !== "running" && trouble && html`<${Trouble} code=${trouble.code} context=${{ a: "The delivery", ...trouble.context }} acts=${{ ...acts, ...(site?.acts.includes("continue") && { further }) }} />`}
       ${!gate && status === "interrupted" && html`<${Trouble} code="interrupted" acts=${acts} />`}
       ${site && !gate && status !== "running" && html`<${Outcome} site=${site} again=${again} />`}
       ${site && html`<${Change} site=${site} /><${Findings} site=${site} /><${Checks} site=${site} />`}
@@ -100,7 +104,11 @@ function Gate({ item, acts, show }) {
 
 // Pinned are the actions of a gate on a phone.
 function Pinned({ acts, item }) {
-  return html`<div class="act"><button type="button" onClick=${() => document.querySelector('[aria-label="What should be different"]')?.focus()}>Ask for changes</button><button type="button" class="primary" onClick=${() => acts.answer(item, { text: "go on" })}>Go on</button></div>`;
+  const { ready = true, blockers, errors, kind = "" } = item.arguments ?? {};
+  const better = !ready || lines(blockers).length + lines(errors).length > 0; // as above: asking for changes is recommended
+  const field = () => document.querySelector('[aria-label="What should be different"]');
+  const ask = () => (field()?.value.trim() ? acts.answer(item, { text: field().value.trim() }) : field()?.focus());
+  return html`<div class="act">${kind !== "environment" && html`<button type="button" class=${better ? "primary" : ""} onClick=${ask}>Ask for changes</button>`}<button type="button" class=${better ? "" : "primary"} onClick=${() => acts.answer(item, { text: "go on" })}>${gates[kind]?.go ?? "Go on"}</button></div>`;
 }
 
 function Diff({ artifact, show }) {
@@ -146,25 +154,46 @@ function History({ session, gate }) {
   return html`<section class="card pad"><h2 class="h-17">What happened</h2><ul class="stack small">${events.slice(0, 20).map((e, i) => html`<li class="row top" key=${i}>${icon(e.icon, e.tint ?? "")}<span class="grow">${e.text}</span><time class="faint num">${hour(e.time)}</time></li>`)}</ul></section>`;
 }
 
-// NewDelivery asks for a request.
+const stops = [["auto", "only where something is wrong"], ["plan", "after the plan"], ["diff", "before the end, with the change"], ["manual", "after every phase and step"]];
+
+// NewDelivery asks for a request: what is wanted, where it stops, what it may cost, what it
+// reads, and who does what. What is left as it is, is as configured.
 export function NewDelivery() {
-  const [text, setText] = useState("");
+  const [text, setText] = useState(kept("draft.delivery", ""));
   const [approve, setApprove] = useState("");
+  const [budget, setBudget] = useState("");
+  const [project, setProject] = useState("");
+  const [agents, setAgents] = useState({});
   const [busy, setBusy] = useState(false);
+  const [failed, setFailed] = useState("");
+  const [known, setKnown] = useState(null);
+  useEffect(() => void api.usualDelivery().then(setKnown, () => {}), []); // a server may have none
+  const write = (value) => (setText(value), keep("draft.delivery", value));
+  const money = Number(budget.replace(/^\s*\$/, "").replace(",", ".").trim());
+  const wrong = budget.trim() && !(money > 0) ? "A budget is a number of dollars, such as 5." : "";
   const submit = async (event) => {
     event.preventDefault();
-    if (!text.trim()) return;
+    if (!text.trim() || wrong) return;
     setBusy(true);
+    setFailed("");
+    const chosen = Object.fromEntries(Object.entries(agents).filter(([, agent]) => agent));
     try {
-      const { session } = await api.deliver({ request: text.trim(), ...(approve && { approve }) });
+      const { session } = await api.deliver({ request: text.trim(), ...(approve && { approve }), ...(money > 0 && { budget: money }), ...(project.trim() && { project: project.trim() }), ...(Object.keys(chosen).length && { agents: chosen }) });
+      write("");
       go(talkAddress(session, "delivery"));
     } catch (problem) {
-      toast(problem.message);
+      setFailed(problem.message);
       setBusy(false);
     }
   };
-  return html`<form class="card pad stack" onSubmit=${submit} aria-label="New delivery"><h2>Deliver a request</h2><p class="small dim">It goes through ${usual.map((n) => nameOfPhase(n).toLowerCase()).join(", ")}. You decide at the gates.</p>
-    <label class="small" for="request"><b>What is wanted</b></label><label class="field edge tall"><textarea id="request" rows="5" value=${text} placeholder="As a customer I want to …" dir="auto" onInput=${(e) => setText(e.target.value)}></textarea></label>
-    <label class="small row">Where it stops for you <select aria-label="Where it stops for you" value=${approve} onChange=${(e) => setApprove(e.target.value)}><option value="">as configured</option><option value="auto">only where something is wrong</option><option value="plan">after the plan</option><option value="diff">before the end, with the change</option><option value="manual">after every phase and step</option></select></label>
-    <div class="row"><button class="primary" disabled=${busy || !text.trim()}>Deliver</button></div></form>`;
+  const phases = known?.phases ?? usual.map((name) => ({ name }));
+  const stop = stops.find(([name]) => name === (known?.approve || "auto"))?.[1];
+  return html`<form class="card pad stack" onSubmit=${submit} aria-label="New delivery"><h2>Deliver a request</h2><p class="small dim">It goes through ${phases.map((p) => nameOfPhase(p.name).toLowerCase()).join(", ")}. You decide at the gates.</p>
+    <label class="small" for="request"><b>What is wanted</b></label><label class="field edge tall"><textarea id="request" rows="5" value=${text} placeholder="As a customer I want to …" dir="auto" onInput=${(e) => write(e.target.value)}></textarea></label>
+    <div class="order-fields"><label class="small" for="delivery-stops"><b>Where it stops for you</b></label><select id="delivery-stops" aria-label="Where it stops for you" value=${approve} onChange=${(e) => setApprove(e.target.value)}><option value="">as configured${known ? `: ${stop}` : ""}</option>${stops.map(([name, words]) => html`<option key=${name} value=${name}>${words}</option>`)}</select>
+      ${known && html`<label class="small" for="delivery-budget"><b>Budget</b><span class="dim">, in dollars</span></label><label class="field edge">${icon("coins")}<input id="delivery-budget" inputmode="decimal" autocomplete="off" value=${budget} placeholder=${known.budget ? String(known.budget) : "no limit of its own"} aria-invalid=${!!wrong} onInput=${(e) => setBudget(e.target.value)} /></label>
+      <label class="small" for="delivery-project"><b>Project to read and change</b></label><label class="field edge">${icon("folder-open")}<input id="delivery-project" autocomplete="off" value=${project} placeholder=${known.repo || "a new one"} onInput=${(e) => setProject(e.target.value)} /></label>`}</div>
+    ${known && app.agents.length > 0 && html`<details class="small who-does"><summary class="btn ghost sm">${icon("chevron-right", "chev")}Who does what${Object.values(agents).some(Boolean) ? ` (${Object.values(agents).filter(Boolean).length} chosen)` : ""}</summary><div class="order-fields">${phases.map((p) => html`<label key=${p.name} class="small" for=${"phase-" + p.name}><b>${nameOfPhase(p.name)}</b></label><select key=${p.name + "s"} id=${"phase-" + p.name} aria-label=${`Who does ${nameOfPhase(p.name).toLowerCase()}`} value=${agents[p.name] ?? ""} onChange=${(e) => setAgents({ ...agents, [p.name]: e.target.value })}><option value="">${p.agent ? agentOf(p.agent).name : p.title || "the delivery’s own agent"}</option>${app.agents.filter((a) => !a.broken && a.id !== p.agent).map((a) => html`<option key=${a.id} value=${a.id}>${a.name}${a.title && a.title !== a.name ? `, ${a.title}` : ""}</option>`)}</select>`)}</div></details>`}
+    ${(wrong || failed) && html`<p class="small bad" role="alert">${wrong || failed}</p>`}
+    <div class="row"><button class="primary" disabled=${busy || !text.trim() || !!wrong}>Deliver</button></div></form>`;
 }

@@ -11,8 +11,9 @@
   if (chosen === "light" || chosen === "dark") document.documentElement.dataset.theme = chosen;
   const talk = ["room.js", "session.js", "fold.js", "conversation.js", "turns.js", "prose.js", "lib/marked.js", "composer.js", "waiting.js"];
   const home = ["home.js", "models.js", "lib/icons-more.js"];
+  const here = document.currentScript.src.replace(/early\.js$/, "");
   for (const file of location.hash.startsWith("#/s/") ? talk : home) {
-    document.head.append(Object.assign(document.createElement("link"), { rel: "modulepreload", href: file }));
+    document.head.append(Object.assign(document.createElement("link"), { rel: "modulepreload", href: here + file }));
   }
-  if (!location.hash.startsWith("#/s/")) document.head.append(Object.assign(document.createElement("link"), { rel: "preload", as: "style", href: "views.css" }));
+  if (!location.hash.startsWith("#/s/")) document.head.append(Object.assign(document.createElement("link"), { rel: "preload", as: "style", href: here + "views.css" }));
 })();

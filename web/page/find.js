@@ -1,14 +1,15 @@
 // Find anything: conversations, files, tasks, places.
 
 import { api } from "./shelf.js";
-import { agentOf, titleOf } from "./state.js";
+import { agentOf, app, titleOf } from "./state.js";
 import { begin } from "./home.js";
 import { currentTheme, setTheme } from "./side.js";
 import { nameOf, pathWords, when, fileIcon } from "./format.js";
 import { go, talkAddress } from "./route.js";
 import { Face, html, icon, useEffect, useRef, useState } from "./view.js";
 
-const places = [["Files", "folder-open", "#/files"], ["Flows", "workflow", "#/flows"], ["Deliveries", "package-check", "#/deliveries"], ["Activity", "activity", "#/activity"], ["Models and keys", "cpu", "#/settings/models"], ["Limits", "gauge", "#/settings/limits"], ["Agents", "users", "#/settings/agents"], ["People", "user", "#/settings/people"]];
+const places = [["Files", "folder-open", "#/files"], ["Flows", "workflow", "#/flows"], ["Deliveries", "package-check", "#/deliveries"], ["Activity", "activity", "#/activity"], ["Models and keys", "cpu", "#/settings/models"], ["Limits", "gauge", "#/settings/limits"], ["Agents", "users", "#/settings/agents"], ["People", "user", "#/settings/people"], ["Tool servers", "plug", "#/settings/mcp"], ["Skills", "book-open", "#/settings/skills"], ["This page: colours, keys, sign out", "sun", "#/settings/look"], ["About this Troupe", "info", "#/settings/about"]];
+const forOperators = /^#\/settings\/(?!look|about)/;
 
 export function Find({ close }) {
   const dialog = useRef(null);
@@ -30,7 +31,7 @@ export function Find({ close }) {
     ["Files", found.files.map((f) => ({ key: f.session + f.path, mark: icon(fileIcon(f.path)), label: f.heading || nameOf(f.path), detail: f.found || pathWords(f.path), act: () => go(f.session ? `#/s/${f.session}?file=${encodeURIComponent(f.path)}` : `#/files?doc=${encodeURIComponent(f.path)}`) }))],
     ["Do", [
       ...found.tasks.map((t, i) => ({ key: "t" + i, mark: html`<${Face} id=${t.agent} name=${t.name} size="s" />`, label: t.label || t.name, detail: `with ${t.name}`, act: () => begin(t.agent, t.trigger ?? "").catch(() => {}) })),
-      ...places.filter(([name]) => fits(name)).map(([name, drawing, to]) => ({ key: to, mark: icon(drawing), label: name, act: () => go(to) })),
+      ...places.filter(([name, , to]) => fits(name) && (app.me.operator || !forOperators.test(to))).map(([name, drawing, to]) => ({ key: to, mark: icon(drawing), label: name, act: () => go(to) })),
       ...(fits("Switch colours") ? [{ key: "theme", mark: icon("moon"), label: "Switch colours", act: () => setTheme(currentTheme() === "dark" ? "light" : "dark") }] : []),
     ]],
   ];

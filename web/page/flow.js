@@ -98,14 +98,19 @@ function Drawing({ flow, states, session, at, select, chips, toList, live }) {
   const [zoom, setZoom] = useState(1);
   const box = useRef(null);
   const drawn = useMemo(() => laidOut(flow), [flow]);
-  const fit = () => setZoom(Math.min(1, (box.current.clientWidth - 60) / drawn.width, (box.current.clientHeight - 150) / drawn.height));
+  const [room, setRoom] = useState({ width: 0, height: 0 });
+  const fit = () => {
+    setRoom({ width: box.current.clientWidth, height: box.current.clientHeight });
+    setZoom(Math.min(1, (box.current.clientWidth - 60) / drawn.width, (box.current.clientHeight - 150) / drawn.height));
+  };
+  const middle = { left: Math.max(30, (room.width - drawn.width * zoom) / 2) + "px", top: Math.max(80, (room.height - drawn.height * zoom) / 2) + "px" };
   useEffect(fit, [drawn]);
   const stateOfEdge = (e) => {
     const from = states.get(e.from)?.state, to = states.get(e.to)?.state;
     return to === "run" && from === "done" ? "go" : from === "done" && to !== "idle" ? "done" : "";
   };
   return html`<div class="stage" ref=${box} tabindex="0" role="group" aria-label="The flow, as a graph"><div class="over-stage">${chips}</div>
-    <div class="canvas" style=${{ width: drawn.width + "px", height: drawn.height + "px", scale: String(zoom) }}>
+    <div class="canvas" style=${{ ...middle, width: drawn.width + "px", height: drawn.height + "px", scale: String(zoom) }}>
       ${drawn.frames.map((f) => html`<div class="frame" key=${f.id} style=${{ left: f.x + "px", top: f.y + "px", width: f.w + "px", height: f.h + "px" }}><span>${icon(frameIcons[f.kind])}${f.title || frameWords[f.kind]}${f.kind === "loop" && rounds(states, flow, f.id)}</span></div>`)}
       <svg aria-hidden="true">${drawn.edges.map((e) => html`<path key=${e.from + e.to} class=${"e " + stateOfEdge(e) + (e.back ? " back" : "")} d=${e.path} />`)}</svg>
       ${flow.nodes.filter((n) => n.kind === "agent").map((n) => html`<${Card} key=${n.id} node=${n} state=${states.get(n.id)} session=${session} at=${at} select=${select} style=${{ left: drawn.places.get(n.id).x + "px", top: drawn.places.get(n.id).y + "px" }} />`)}</div>

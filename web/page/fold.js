@@ -9,6 +9,16 @@ export const isFailure = (kind) => !!kind && !["not_found", "unauthorized", "int
 // folder, or with a slash before it that of a document of the project.
 export const placeOf = (path) => path.replace(/^\{session-folder\}\//, "").replace(/^\{project-root\}\//, "/");
 
+// savedSince is the file that was saved last after an event: { path, version }, of which a
+// document of the project has versions of its own.
+function savedSince(s, seq) {
+  const { path, number } = s.items.findLast((item) => item.type === "file" && item.seq > seq) ?? {};
+  return path ? { path, version: path.startsWith("/") ? 0 : number } : null;
+}
+
+// mostOf is what a session may cost, in dollars: as much as its runs together, 0 for no limit.
+export const mostOf = (s) => [...s.runs.values()].reduce((sum, run) => sum + (run.parent ? 0 : run.most), 0);
+
 // A Session is a session as its events have it so far. The items are what the
 // conversation shows, in order; runs and spans are what the other views draw.
 export class Session {
@@ -305,7 +315,7 @@ const handlers = {
     let said = false;
     for (let i = s.items.length - 1; i >= 0 && !said && !(s.items[i].seq <= (run?.seq ?? 0)); i--) said = s.items[i].type === "answer" && s.items[i].text === summary;
     if (summary && !said) s.add(e, { type: "answer", text: summary, thought: "", streaming: false });
-    if (!lasting.includes(b.stop)) s.add(e, { type: "trouble", code: b.cause?.code || b.stop, context: { problem: b.cause?.problem, limit: s.limit } });
+    if (!lasting.includes(b.stop)) s.add(e, { type: "trouble", code: b.cause?.code || b.stop, context: { problem: b.cause?.problem, limit: s.limit, saved: savedSince(s, run?.seq ?? 0) } });
   },
 
   run_failed(s, e, b) {

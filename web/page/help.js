@@ -4,7 +4,7 @@ import { html, useEffect, useRef } from "./view.js";
 
 const keys = [
   ["Ctrl K", "find anything"], ["Ctrl J", "new conversation"], ["g h, g f, g d, g a, g s", "home, files, deliveries, activity, settings"], ["[", "side bar"], ["]", "files beside the conversation"],
-  ["Enter", "send"], ["Shift Enter", "new line"], ["/", "what the agent can do"], ["@", "name another agent"], ["#", "name a file"], ["Esc", "close, else to the box"], ["Esc Esc", "stop"],
+  ["Enter", "send"], ["Shift Enter", "new line"], ["↑", "in an empty box: edit the last message"], ["/", "what the agent can do"], ["@", "name another agent"], ["#", "name a file"], ["Esc", "close, else to the box"], ["Esc Esc", "stop"],
   ["Ctrl Shift C", "copy the last answer"], ["j, k", "next, previous turn or row"], ["w", "next thing that waits for you"], ["Ctrl Enter", "give the answer of the card"], ["m", "model"], ["?", "this list"],
 ];
 

@@ -24,7 +24,7 @@ export function listenTo(acts) {
   let after = "", escaped = 0, waited = -1;
   const letters = {
     "[": () => acts.side(), "]": () => document.querySelector('.bar [aria-label^="Files of this"]')?.click(), j: () => step(1), k: () => step(-1), m: () => [...document.querySelectorAll(".model")].find((e) => e.checkVisibility())?.click(),
-    "?": () => acts.help(), "/": () => document.querySelector(".composer textarea")?.focus(),
+    "?": () => acts.help(), "/": () => (document.querySelector(".composer .tasks") ? document.querySelector(".composer .tasks").click() : document.querySelector(".composer textarea")?.focus()),
     w: () => {
       const list = waiting();
       if (list.length) go(talkAddress(list[(waited = (waited + 1) % list.length)].id));

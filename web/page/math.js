@@ -1,14 +1,14 @@
 // Mathematics, drawn by KaTeX into an element of its own. It trusts nothing and
 // expands little: a formula can neither link nor load, nor grow without bounds.
 
-import { html, useEffect, useRef, useState } from "./view.js";
+import { here, html, useEffect, useRef, useState } from "./view.js";
 
 let loading = null;
 
 // katex loads the library, its style and its fonts with the first formula.
 function katex() {
   loading ??= new Promise((resolve, reject) => {
-    const style = Object.assign(document.createElement("link"), { rel: "stylesheet", href: "lib/katex/katex.css" });
+    const style = Object.assign(document.createElement("link"), { rel: "stylesheet", href: here("lib/katex/katex.css") });
     const script = Object.assign(document.createElement("script"), { src: "lib/katex/katex.js" });
     script.onload = () => resolve(globalThis.katex);
     script.onerror = reject;

@@ -6,6 +6,7 @@ import { api } from "./shelf.js";
 import { agentOf, app, toast } from "./state.js";
 import { Compared, compared, counted, Lines } from "./changes.js";
 import { isText, kindOf, Listing, Preview, WithOutline } from "./preview.js";
+import { Seek } from "./seek.js";
 import { hour, nameOf, pathWords, size, when, fileIcon } from "./format.js";
 import { Trouble } from "./trouble.js";
 import { Bones, Face, html, icon, useCalm, useEffect, useMemo, useRef, useState, useVisit } from "./view.js";
@@ -55,6 +56,7 @@ export function Document({ file, changed, version, choose, close, all = null }) 
   const [tab, setTab] = useState("Read");
   const [full, setFull] = useState(false);
   const [editing, setEditing] = useState(null);
+  const [seeking, setSeeking] = useState(false);
   const box = useRef(null);
   const changes = useChanges(file, text, shown, versions, tab === "Changes" && versions.length > 1);
   const title = kindOf(file.path) === "document" ? text?.match(/^#\s+(.+)$/m)?.[1]?.replace(/[*`_]/g, "") || nameOf(file.path) : nameOf(file.path);
@@ -68,6 +70,7 @@ export function Document({ file, changed, version, choose, close, all = null }) 
   const save = () => api.edit(file, editing, latest).then((v) => (setEditing(null), reload(`Saved as version ${v.number}`)), (trouble) => toast(trouble.code === "edited" ? "Somebody saved another version meanwhile. Yours is still here: copy it, then look at the new one." : trouble.message));
   const restore = () => api.restore(file, shown).then((v) => reload(`Version ${shown} is back, as version ${v.number}`), (trouble) => toast(trouble.message));
   const text_ = isText(file.path);
+  const seekable = text_ && editing === null && (tab !== "Read" || kindOf(file.path) !== "frame");
   const tabs = [text_ && "Read", text_ && versions.length > 1 && "Changes", text_ && "Source"].filter(Boolean);
   const pick = (where) => versions.length > 0 && html`<label class=${"btn sm pick " + where}>${icon("rotate-ccw-clock")}<span>Version ${shown}</span>${icon("chevron-down")}<select aria-label="Version" value=${String(shown)} onChange=${(e) => choose(Number(e.target.value) === latest ? 0 : Number(e.target.value))}>${versions.map((v) => html`<option key=${v.number} value=${String(v.number)} disabled=${!v.known}>${v.number}, ${v.by_hand ? `by ${v.by || "you"}` : agentOf(v.by).name || "?"}, ${when(v.at)}${v.known ? "" : " (not kept)"}</option>`)}</select></label>`;
   const tool = (name, drawing, act, more = "") => html`<button type="button" class=${"tool sm " + more} title=${name} aria-label=${name} onClick=${act}>${icon(drawing)}</button>`;
@@ -84,7 +87,9 @@ export function Document({ file, changed, version, choose, close, all = null }) 
       ${tab === "Changes" && versions.length > 1 && changes.known.length > 0 && html`<${Since} changes=${changes} box=${box} />`}
       ${pick("phone-only")}
       ${version > 0 && version !== latest && html`<button type="button" class="sm" onClick=${restore}>${icon("rotate-ccw-clock")}Bring back</button>`}
-      ${text_ && tab !== "Changes" && !version && editing === null && html`<button type="button" class="ghost sm" disabled=${text === null} onClick=${() => setEditing(text)}>${icon("pencil")}Edit</button>`}</div>
+      ${seekable && tool("Find in this document", "search", () => setSeeking(!seeking))}
+      ${text_ && tab !== "Changes" && !version && editing === null && html`<button type="button" class="ghost sm" aria-label="Edit" disabled=${text === null} onClick=${() => setEditing(text)}>${icon("pencil")}<span class="desk-only">Edit</span></button>`}</div>
+    ${seeking && seekable && html`<${Seek} key=${tab} close=${() => setSeeking(false)} />`}
     ${editing !== null ? html`<form class="editor" onSubmit=${(e) => (e.preventDefault(), save())}><textarea aria-label=${`Text of ${file.path}`} value=${editing} dir="auto" onInput=${(e) => setEditing(e.target.value)}></textarea><div class="row pad-s"><button class="primary">Save a version</button><button type="button" class="ghost" onClick=${() => setEditing(null)}>Cancel</button></div></form>`
       : calm === null ? html`<div class="sheet"><${Bones} /></div>`
       : tab === "Changes" && versions.length > 1 ? html`<${Changes} changes=${changes} text=${text} box=${box} />`

@@ -8,20 +8,22 @@ import { agentOf, app, can, leave, toast } from "./state.js";
 import { Lines } from "./changes.js";
 import { currentTheme, setTheme } from "./side.js";
 import { kept, keep } from "./kept.js";
-import { count, cost, nameOf, pathWords, visible } from "./format.js";
+import { count, cost, day, hour, nameOf, pathWords, size, visible } from "./format.js";
 import { shortName } from "./models.js";
 import { Trouble } from "./trouble.js";
-import { Bones, Face, html, icon, useCalm, useEffect, useState } from "./view.js";
+import { Bones, Face, html, icon, useCalm, useEffect, useRef, useState } from "./view.js";
 
 const sections = [["models", "cpu", "Models and keys"], ["agents", "users", "Agents"], ["mcp", "plug", "Tool servers"], ["skills", "book-open", "Skills"], ["limits", "gauge", "Limits"], ["people", "user", "People"], ["look", "sun", "This page"], ["about", "info", "About"]];
 const everybody = ["look", "about"];
 
 export function Settings({ section }) {
+  const nav = useRef(null);
   const mine = sections.filter(([name]) => app.me.operator || everybody.includes(name));
   const shown = mine.some(([name]) => name === section) ? section : "look";
+  useEffect(() => nav.current.querySelector("[aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" }), [shown]); // on a phone they are in a row
   const View = { models: ModelSettings, agents: AgentSettings, mcp: ToolServerSettings, skills: SkillSettings, limits: LimitSettings, people: PeopleSettings, look: LookSettings, about: AboutSettings }[shown];
   return html`<div class="bar"><h1 class="h-20">Settings</h1><span class="grow"></span><span class="small faint desk-only">Kept in troupe.yaml; keys in .env, readable by the server only</span></div>
-    <div class="page"><div class="in set"><nav aria-label="Settings">${mine.map(([name, drawing, words]) => html`<a href=${"#/settings/" + name} key=${name} aria-current=${name === shown ? "page" : undefined}>${icon(drawing)}${words}</a>`)}</nav><div key=${shown}><${View} /></div></div></div>`;
+    <div class="page"><div class="in set"><nav ref=${nav} aria-label="Settings">${mine.map(([name, drawing, words]) => html`<a href=${"#/settings/" + name} key=${name} aria-current=${name === shown ? "page" : undefined}>${icon(drawing)}${words}</a>`)}</nav><div key=${shown}><${View} /></div></div></div>`;
 }
 
 function useLoaded(load, ...changed) {
@@ -44,12 +46,12 @@ function Missing({ problem, what }) {
 }
 
 // Row is a setting with a field that saves when it is left.
-function SettingRow({ setting, title, text, save, type = "text" }) {
+function SettingRow({ setting, title, text, save, unit = "", type = "text" }) {
   const [value, setValue] = useState(setting?.value ?? "");
   useEffect(() => setValue(setting?.value ?? ""), [setting?.value]);
   if (!setting) return null;
-  const done = () => value !== setting.value && save({ [setting.key]: value });
-  return html`<div><div><b>${title}</b><p>${text}${setting.locked && html` <span class="wait">${icon("lock")} ${setting.locked}</span>`}</p></div><label class="field edge narrow"><input type=${type} aria-label=${title} value=${value} placeholder=${setting.usual || "none"} disabled=${!!setting.locked} onInput=${(e) => setValue(e.target.value)} onBlur=${done} onKeyDown=${(e) => e.key === "Enter" && done()} /></label></div>`;
+  const done = () => value.trim() !== setting.value && save({ [setting.key]: unit ? value.replace(unit, "").replace(",", ".").trim() : value.trim() });
+  return html`<div><div><b>${title}</b><p>${text}${setting.locked && html` <span class="faint">${icon("lock")} ${setting.locked}</span>`}</p></div><label class="field edge narrow">${unit && html`<span class="faint" aria-hidden="true">${unit}</span>`}<input type=${type} aria-label=${title} value=${value} placeholder=${setting.usual || "none"} disabled=${!!setting.locked} onInput=${(e) => setValue(e.target.value)} onBlur=${done} onKeyDown=${(e) => e.key === "Enter" && done()} /></label></div>`;
 }
 
 const find = (settings, key) => settings?.settings.find((s) => s.key === key);
@@ -93,7 +95,7 @@ function ModelSettings() {
     }
   };
   return html`<${Head} title="Models and keys" text="Which model answers, unless an agent or a conversation has its own." />
-    <div class="card rows"><div><div><b>Usual model</b><p>For agents that have none of their own.${usual?.locked && html` <span class="wait">${icon("lock")} ${usual.locked}</span>`}</p></div>
+    <div class="card rows"><div><div><b>Usual model</b><p>For agents that have none of their own.${usual?.locked && html` <span class="faint">${icon("lock")} ${usual.locked}</span>`}</p></div>
       <label class="btn pick"><span>${usual?.value || usual?.usual || "rehearsal"}</span>${icon("chevron-down")}<select aria-label="Usual model" disabled=${!!usual?.locked} value=${usual?.value ?? ""} onChange=${(e) => save({ model: e.target.value })}><option value="">${usual?.usual ? `as the environment says (${usual.usual})` : "rehearsal"}</option>${app.models.map((m) => html`<option key=${m.id} value=${m.id} disabled=${!m.available}>${m.id}</option>`)}</select></label></div>
       <${Rehearsal} usual=${usual} save=${save} /></div>
     <div class="row sec"><h3 class="h-20 grow">Providers</h3>${others.length > 0 && html`<label class="btn sm pick">${icon("plus")}<span>Add a provider</span><select aria-label="Add a provider" value="" onChange=${(e) => e.target.value && (setAdded(e.target.value), setKeyOf(settings.providers.find((p) => p.name === e.target.value)?.needs_key ? e.target.value : ""))}><option value="">Add…</option>${others.map((p) => html`<option key=${p.name} value=${p.name}>${p.title || p.name}</option>`)}</select></label>`}</div>
@@ -214,17 +216,46 @@ function AddToolServer({ added }) {
 }
 
 function SkillSettings() {
-  const [list, problem] = useLoaded(operate.skills);
-  return html`<${Head} title="Skills" text="Know-how that agents load when a task calls for it." />${problem ? html`<${Missing} problem=${problem} what="skills" />` : !list ? html`<${Bones} />` : list.length === 0 ? html`<p class="dim">There are none. <code>troupe skills new</code> writes one.</p>` : html`<div class="card rows">${list.map((s) => html`<div key=${s.name}><div><b>${s.name}</b><p>${s.description}</p></div><span class="tiny faint">${s.category ?? ""}</span></div>`)}</div>`}`;
+  const [list, problem, again] = useLoaded(operate.skills);
+  const turn = (s) => operate.switchSkill(s.name, !!s.off).then(() => (toast(s.off ? `${s.name} is switched on` : `${s.name} is switched off`), again()), (trouble) => toast(trouble.message));
+  return html`<${Head} title="Skills" text="Know-how that agents load when a task calls for it." />${problem ? html`<${Missing} problem=${problem} what="skills" />` : !list ? html`<${Bones} />` : list.length === 0 ? html`<p class="dim">There are none. <code>troupe skills new</code> writes one.</p>`
+    : html`<div class="card rows">${list.map((s) => html`<div key=${s.name}><div><b>${s.name}</b>${s.category && html` <span class="chip t">${s.category}</span>`}<p>${s.description}${s.off && html`<br />Switched off: no agent hears of it.`}</p></div>${can("switch_skills") && html`<button type="button" class="switch" role="switch" aria-checked=${!s.off} aria-label=${`Use ${s.name}`} onClick=${() => turn(s)}></button>`}</div>`)}</div>`}`;
+}
+
+const asDay = (time) => new Date(time).toLocaleDateString([], { day: "numeric", month: "long" });
+
+// monthWords says what was spent in this month, of how much, and how long that lasts.
+function monthWords({ month, budget, until, days }) {
+  const spent = cost(month) || "$0";
+  if (!budget) return `${spent} spent so far. With a budget, nothing more begins once it is spent.`;
+  if (month >= budget) return `${spent} of $${budget} spent: nothing more begins before ${asDay(Date.UTC(new Date().getUTCFullYear(), new Date().getUTCMonth() + 1, 1, 12))}, unless you raise it.`;
+  return `${spent} of $${budget} spent. ${until ? `At the pace of this week it lasts until ${asDay(until)}.` : days.length ? "At the pace of this week it outlasts the month." : ""}`;
+}
+
+// Month is what everything may cost in a month, with what was spent of it.
+function Month({ spent, setting, save }) {
+  const part = spent?.budget ? Math.min(1, spent.month / spent.budget) : 0;
+  const text = !spent ? "…" : html`${monthWords(spent)}${spent.budget > 0 && html`<span class=${"meter month" + (part >= 1 ? " full" : "")} role="img" aria-label=${`${Math.round(part * 100)} % of this month’s budget are spent`}><i style=${{ width: part * 100 + "%" }}></i></span>`}`;
+  return setting ? html`<${SettingRow} setting=${setting} title="Money, this month" text=${text} save=${save} unit="$" />` : html`<div><div><b>Money, this month</b><p>${text}</p></div></div>`;
 }
 
 function LimitSettings() {
   const { settings, problem, save } = useSettings();
-  const [spent] = useLoaded(operate.spending);
+  const [spent, , again] = useLoaded(operate.spending);
+  const saved = (values) => save(values).then(again);
+  const usual = spent?.usual > 0 ? `The usual conversation costs ${cost(spent.usual)}; the dearest of the last 31 days cost ${cost(spent.dearest)}.` : "In US dollars.";
+  const rows = [["limits.cost", "Money, one answer", usual, "$"], ["limits.time", "Time, one answer", "As in 15m. Waiting for you does not count."], ["limits.turns", "Turns, one answer", "How often the model may be asked before it must answer."], ["limits.tokens", "Tokens, one answer", "Sent and received."]];
   return html`<${Head} title="Limits" text="An agent that reaches one stops, says so, and keeps what it has. You can let it go on." />
-    <div class="card rows"><div><div><b>Spent in the last 31 days</b><p>${spent ? `${cost(spent.total) || "$0"} in ${count(spent.sessions)} conversations; the dearest cost ${cost(spent.dearest) || "$0"}.` : "…"}</p></div></div>
-      ${settings && [["limits.cost", "Money, one answer", "In US dollars."], ["limits.time", "Time, one answer", "As in 15m. Waiting for you does not count."], ["limits.turns", "Turns, one answer", "How often the model may be asked before it must answer."], ["limits.tokens", "Tokens, one answer", "Sent and received."]].map(([key, title, text]) => html`<${SettingRow} key=${key} setting=${find(settings, key)} title=${title} text=${text} save=${save} />`)}</div>
+    <div class="card rows">${(settings || problem) && html`<${Month} spent=${spent} setting=${find(settings, "server.month_cost")} save=${saved} />`}
+      ${settings && rows.map(([key, title, text, unit]) => html`<${SettingRow} key=${key} setting=${find(settings, key)} title=${title} text=${text} unit=${unit} save=${save} />`)}</div>
+    ${spent?.agents.some((a) => a.cost > 0) && html`<h3 class="h-20 sec">Who spent it</h3><div class="wide" tabindex="0" role="group" aria-label="Who spent it"><table class="list"><tbody>${[...spent.agents].filter((a) => a.cost > 0).sort((a, b) => b.cost - a.cost).slice(0, 20).map((a) => html`<tr key=${a.agent}><td><span class="row"><${Face} id=${a.agent} name=${agentOf(a.agent).name} size="s" />${agentOf(a.agent).name}</span></td><td class="right num">${cost(a.cost)}</td></tr>`)}</tbody></table></div><p class="small faint">In the last 31 days, ${cost(spent.total)} in ${count(spent.sessions)} conversations.</p>`}
     ${problem && html`<${Missing} problem=${problem} what="limits" />`}`;
+}
+
+// lastHere says when somebody was last here, as people do.
+function lastHere(time) {
+  const ago = (Date.now() - Date.parse(time)) / 60_000;
+  return ago < 5 ? "just now" : ago < 60 ? `${Math.floor(ago)} min ago` : day(time) === "Today" ? `at ${hour(time)}` : ago < 6 * 1440 ? new Date(time).toLocaleDateString([], { weekday: "long" }) : day(time);
 }
 
 function PeopleSettings() {
@@ -245,7 +276,7 @@ function PeopleSettings() {
     }
   };
   const make = (name) => operate.link(name).then(({ fragment }) => setLink({ name, text: location.origin + location.pathname + fragment }), (trouble) => toast(trouble.message));
-  return html`<${Head} title="People" text="Each sees conversations of their own, and the project’s documents." />${problem ? html`<${Missing} problem=${problem} what="people" />` : !list ? html`<${Bones} />` : html`<div class="card rows">${list.map((p) => html`<div key=${p.name}><div class="row gap-3"><span class="face you" aria-hidden="true">${(p.name || app.me.name || "Y")[0].toUpperCase()}</span><div><b>${p.name || app.me.name || "You"}</b>${(p.you || p.operator) && html` <span class="chip t">${[p.you && "you", p.operator && "operator"].filter(Boolean).join(", ")}</span>`}</div></div><button type="button" class="sm" onClick=${() => make(p.name)}>New sign-in link</button>
+  return html`<${Head} title="People" text="Each sees conversations of their own, and the project’s documents." />${problem ? html`<${Missing} problem=${problem} what="people" />` : !list ? html`<${Bones} />` : html`<div class="card rows">${list.map((p) => html`<div key=${p.name}><div class="row gap-3"><span class="face you" aria-hidden="true">${(p.name || app.me.name || "Y")[0].toUpperCase()}</span><div><b>${p.name || app.me.name || "You"}</b>${(p.you || p.operator) && html` <span class="chip t">${[p.you && "you", p.operator && "operator"].filter(Boolean).join(", ")}</span>`}<p>${p.you ? "Here now" : p.seen ? `Last here ${lastHere(p.seen)}` : "Was never here"}</p></div></div><button type="button" class="sm" onClick=${() => make(p.name)}>New sign-in link</button>
     ${link?.name === p.name && html`<div class="key-form"><label class="field edge">${icon("link")}<input readonly aria-label="Sign-in link" value=${link.text} onFocus=${(e) => e.target.select()} /></label><p>It lets in whoever has it, for a day, until the server starts anew.</p></div>`}</div>`)}</div>
     ${can("people") && list.some((p) => p.name) && html`<form class="card stack pad add" aria-label="Add somebody" onSubmit=${add}><label class="small" for="person-name"><b>Add somebody</b></label><div class="row wrap"><label class="field edge grow">${icon("user")}<input id="person-name" name="name" required pattern="[a-z][a-z0-9_\\-]*" maxlength="32" placeholder="bob" autocomplete="off" /></label><button class="primary">Add</button></div>
       ${failed && html`<p class="small bad" role="alert">${failed}</p>`}
@@ -282,5 +313,8 @@ function LookSettings() {
 }
 
 function AboutSettings() {
-  return html`<${Head} title="About" text="" /><div class="card rows"><div><div><b>Troupe ${app.me.version}</b><p>Up since ${app.me.started ? new Date(app.me.started).toLocaleString() : "?"}.</p></div></div><div><div><b>For programs</b><p>OpenAI-compatible at /v1, events and files at /api. Agents are models there.</p></div><a class="btn sm" href="api/openapi.json" target="_blank" rel="noopener">Description of the API</a></div></div>`;
+  const [store] = useLoaded(() => (app.me.operator ? operate.store() : Promise.resolve(null)));
+  return html`<${Head} title="About" text="" /><div class="card rows"><div><div><b>Troupe ${app.me.version}</b><p>Up since ${app.me.started ? new Date(app.me.started).toLocaleString() : "?"}.</p></div></div>
+    ${store && html`<div><div><b>Store</b><p>${store.sessions.toLocaleString("en")} ${store.sessions === 1 ? "conversation" : "conversations"}${store.bytes ? `, ${size(store.bytes)}` : ""}. <code>troupe doctor --verify</code> checks it, <code>troupe backup</code> keeps a copy.</p></div></div>`}
+    <div><div><b>For programs</b><p>OpenAI-compatible at /v1, events and files at /api. Agents are models there.</p></div><a class="btn sm" href="api/openapi.json" target="_blank" rel="noopener">Description of the API</a></div></div>`;
 }

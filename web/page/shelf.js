@@ -9,6 +9,8 @@ Object.assign(api, {
   partAddress: (id, number, part) => query(`${at(id)}/calls/${number}`, { part: String(part) }),
   runFlow: (name, text) => once(`api/flows/${encodeURIComponent(name)}/runs`, { text }),
   deliveries: () => get("api/deliveries"),
+  usualDelivery: () => get("api/deliveries/usual"),
+  continueDelivery: (id, how) => once("api/deliveries/" + encodeURIComponent(id) + "/continue", how),
   deliver: (order) => once("api/deliveries", order),
   files: (id) => get(at(id) + "/files"),
   library: (filter = {}) => get(query("api/files", filter)),

@@ -1,7 +1,8 @@
 // What a delivery does in its repository: plan, change, checks, findings, and what can
 // be done about it. All of it is what the server measured.
 
-import { get, once, post, query, request } from "./api.js";
+import { get, post, query, request } from "./api.js";
+import { api as shelf } from "./shelf.js";
 import { app, toast } from "./state.js";
 import { duration, nameOf, fileIcon } from "./format.js";
 import { html, icon, useEffect, useState } from "./view.js";
@@ -12,7 +13,6 @@ const api = {
   changePlan: async (id, plan) => (await request("PUT", at(id, "/plan"), plan)).json(),
   deliveryDiff: (id, step) => get(query(at(id, "/diff"), { step })),
   deliveryCheck: (id, check, file) => get(query(at(id, "/checks/" + encodeURIComponent(check)), { file })),
-  continueDelivery: (id, how) => once(at(id, "/continue"), how),
   actOnDelivery: (id, act) => post(at(id, "/act"), { act }),
 };
 
@@ -55,7 +55,7 @@ export function Outcome({ site, again }) {
     ${site.reasons?.length > 0 && html`<ul class="stack small">${site.reasons.map((text) => html`<li class="row top" key=${text}>${icon("triangle-alert", "bad")}<span>${text}</span></li>`)}</ul>`}
     ${can("continue") && html`<label class="field edge"><input value=${guidance} placeholder="What should be different? You may leave it empty." aria-label="Guidance for going on" onInput=${(e) => setGuidance(e.target.value)} /></label>`}
     <div class="row wrap">${can("apply") && operator && html`<button type="button" class=${site.outcome === "delivered" ? "primary" : ""} disabled=${busy} onClick=${() => doing(() => api.actOnDelivery(site.session, "apply"))}>${icon("check")}Take it</button>`}
-      ${can("continue") && html`<button type="button" class="primary" disabled=${busy} onClick=${() => doing(() => api.continueDelivery(site.session, { ...(guidance.trim() && { guidance: guidance.trim() }) }))}>Go on</button>`}
+      ${can("continue") && html`<button type="button" class="primary" disabled=${busy} onClick=${() => doing(() => shelf.continueDelivery(site.session, { ...(guidance.trim() && { guidance: guidance.trim() }) }))}>Go on</button>`}
       <span class="grow"></span>${can("undo") && operator && html`<button type="button" class="ghost danger" disabled=${busy} onClick=${() => doing(() => api.actOnDelivery(site.session, "undo"))}>${site.applied ? "Take it back" : "Drop it"}</button>`}</div></section>`;
 }
 

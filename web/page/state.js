@@ -85,9 +85,10 @@ export function titleOf(session) {
 // load asks for everything, and follows what changes.
 export async function load() {
   try {
-    const [me, agents, flows, sessions, models] = await Promise.all([api.me(), api.agents(), api.flows().catch(() => []), api.sessions(), api.models().catch(() => [])]);
+    api.models().then((models) => update({ models }), () => {}); // providers are asked for them: nobody waits for that
+    const [me, agents, flows, sessions] = await Promise.all([api.me(), api.agents(), api.flows().catch(() => []), api.sessions()]);
     const restarted = app.me.started && app.me.started !== me.started;
-    update({ me, agents, flows, models, sessions: new Map(sessions.map((s) => [s.id, s])), known: true, problem: null, signedOut: false });
+    update({ me, agents, flows, sessions: new Map(sessions.map((s) => [s.id, s])), known: true, problem: null, signedOut: false });
     if (restarted) toast("Troupe was restarted. Everything is on record.");
   } catch (problem) {
     update({ problem, known: app.known });

@@ -1,6 +1,7 @@
 // The catalogue of what can go wrong, by its code: what happened, what it means, what
 // to do. The provider's own words are folded below.
 
+import { nameOf } from "./format.js";
 import { app } from "./state.js";
 import { html, icon, useEffect, useState } from "./view.js";
 
@@ -9,12 +10,25 @@ const again = (acts) => acts.resume && ["Try again", acts.resume];
 const onward = (acts) => acts.resume && ["Go on", acts.resume];
 const operator = "Ask whoever runs Troupe.";
 
+// limitOf reads how much a limit is, where the run said so: [number, unit, time].
+const limitOf = (limit = "") => (limit.match(/([\d.]+) (turns|tool calls|tokens|US dollars)|the (\S+) of this run are over/) ?? []).slice(1);
+const dollars = (n) => (Number.isInteger(n) ? String(n) : n >= 0.01 ? n.toFixed(2) : String(Number(n.toPrecision(2))));
+
 // limitTitle names a limit, and how much it is where the run said so.
-const limitTitle = (what) => ({ limit = "" }) => {
-  const [, number, unit, time] = limit.match(/([\d.]+) (turns|tool calls|tokens|US dollars)|the (\S+) of this run are over/) ?? [];
+const limitTitle = (what) => ({ limit }) => {
+  const [number, unit, time] = limitOf(limit);
   return `The limit of ${unit === "US dollars" ? `$${number}` : number ? `${Number(number).toLocaleString("en")} ${unit}` : time || what} is reached`;
 };
-const limitText = (c) => `${c.a} stopped. What is done is saved.`;
+const limitText = (c) => `${c.a} stopped. What is done is saved${c.saved ? (c.saved.version ? ` as version ${c.saved.version} of ${nameOf(c.saved.path)}` : ` in ${nameOf(c.saved.path)}`) : ""}.`;
+
+// further offers to go on as far again, and to leave it.
+const further = (acts, { limit }) => {
+  const [number, unit] = limitOf(limit);
+  const to = unit === "US dollars" ? ` to $${dollars(acts.further?.to ?? 2 * number)}` : number ? `, to ${(2 * number).toLocaleString("en")} ${unit}` : "";
+  const act = acts.further?.act ?? (acts.say && (() => acts.say("Go on.")));
+  return [act && [`Go on${to}`, act], act && ["Leave it", leave]];
+};
+const leave = "leave"; // folds the card
 
 // Each: [icon, title, text, acts, look]. It gets { p: provider, a: agent, ... }.
 const catalogue = {
@@ -32,10 +46,10 @@ const catalogue = {
     (acts) => [other(acts)], "soft"],
   request_too_large: ["paperclip", () => "The attachments are too large for the model", () => "Drop some of them, or use a model that takes more.", (acts) => [acts.anew && ["Edit the message", acts.anew], other(acts)]],
   declined: ["circle-alert", (c) => `The model declined to answer, or ${c.p} withheld the rest`, () => "Saying it in other words may help.", (acts) => [acts.anew && ["Rephrase", acts.anew], other(acts)], "soft"],
-  limit_cost: ["coins", limitTitle("cost"), limitText, (acts) => [acts.say && ["Let it go on", () => acts.say("Go on.")]], "spot"],
-  limit_time: ["timer", limitTitle("time"), limitText, (acts) => [onward(acts) ?? (acts.say && ["Go on", () => acts.say("Go on.")])], "spot"],
-  limit_turns: ["repeat", limitTitle("turns"), limitText, (acts) => [acts.say && ["Let it go on", () => acts.say("Go on.")]], "spot"],
-  limit_tokens: ["gauge", limitTitle("tokens"), limitText, (acts) => [acts.say && ["Let it go on", () => acts.say("Go on.")]], "spot"],
+  limit_cost: ["coins", limitTitle("cost"), limitText, further, "spot"],
+  limit_time: ["timer", limitTitle("time"), limitText, (acts) => [onward(acts) || (acts.say && ["Go on", () => acts.say("Go on.")]), ["Leave it", leave]], "spot"],
+  limit_turns: ["repeat", limitTitle("turns"), limitText, further, "spot"],
+  limit_tokens: ["gauge", limitTitle("tokens"), limitText, further, "spot"],
   repeating: ["repeat", (c) => `${c.a} did the same thing over and over and was stopped`, () => "Say below what to do instead.", () => [], "soft"],
   tool_server_down: ["plug", (c) => (c.server ? `The tools of ${c.server} are not there now` : "Some tools are not there now"), (c) => `${c.a} went on without them.`, () => [app.me.operator && ["Settings", () => { location.hash = "#/settings/mcp"; }]], "soft"],
   agent_broken: ["circle-alert", (c) => `${c.a} cannot start`, (c) => (app.me.operator ? "One of the files that it is made of is missing or broken." : operator), () => [app.me.operator && ["See where", () => { location.hash = "#/settings/agents"; }]]],
@@ -73,13 +87,15 @@ const filled = (context) => ({ p: "The provider", a: "The agent", ...Object.from
 export function Trouble({ code, context = {}, acts = {} }) {
   const [drawing, title, text, offers, look = ""] = cardOf(code, context.problem);
   const values = filled(context);
-  const buttons = offers(acts).filter(Boolean);
+  const buttons = offers(acts, values).filter(Boolean);
   const [copied, setCopied] = useState(false);
+  const [isLeft, setLeft] = useState(false);
   const copy = () => navigator.clipboard?.writeText(`${code || "unknown"}\n${values.detail ?? ""}`).then(() => setCopied(true), () => {});
+  if (isLeft) return html`<div class="acts">${icon(drawing)}<span>${title(values)}</span></div>`;
   return html`<div class=${"trouble " + look} role=${look ? undefined : "alert"}>
     ${icon(drawing)}<b>${title(values)}</b>
     <p>${text(values)}</p>
-    ${buttons.length > 0 && html`<div class="row wrap">${buttons.map(([name, act], i) => html`<button type="button" key=${name} class=${i === 0 && !look ? "primary sm" : "sm"} onClick=${act}>${name}</button>`)}</div>`}
+    ${buttons.length > 0 && html`<div class="row wrap">${buttons.map(([name, act], i) => html`<button type="button" key=${name} class=${i === 0 && !look ? "primary sm" : "sm"} onClick=${act === leave ? () => setLeft(true) : act}>${name}</button>`)}</div>`}
     ${values.detail && html`<details open=${!(code in catalogue) && !context.problem}><summary>${icon("chevron-right", "chev")}${code === "context_full" ? "Read the summary" : "What exactly was said"}</summary><pre tabindex="0">${values.detail}</pre>
       <button type="button" class="ghost sm" onClick=${copy}>${icon("copy")}${copied ? "Copied" : "Copy details"}</button></details>`}
   </div>`;

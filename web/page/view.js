@@ -102,15 +102,18 @@ export function useVisit() {
   return panel;
 }
 
+// here is the address of a file of the page's own: as a module has it, for good.
+export const here = (name) => new URL(name, import.meta.url).href;
+
 let styling = null;
 
 // styled loads a module of the views that are not there at first, with their icons and
 // their style, which goes before that of phones.
 export function styled(load) {
   styling ??= new Promise((resolve) => {
-    const link = Object.assign(document.createElement("link"), { rel: "stylesheet", href: "views.css" });
+    const link = Object.assign(document.createElement("link"), { rel: "stylesheet", href: here("views.css") });
     link.onload = link.onerror = resolve;
-    document.querySelector('link[href="phone.css"]').before(link);
+    document.querySelector('link[href$="phone.css"]').before(link);
   });
   return Promise.all([load(), styling, import("./lib/icons-more.js")]).then(([module]) => module);
 }

@@ -89,6 +89,9 @@ func (r *reader) checkServer(s *Server, root *yaml.Node) {
 	if min(s.Quota.Runs, s.Quota.Tokens) < 0 || s.Quota.Cost < 0 {
 		r.wrong(lineOf(root, "server", "quota"), "server.quota: nothing in it is negative")
 	}
+	if !(s.MonthCost >= 0) { // which is not true of what is no number
+		r.wrong(lineOf(root, "server", "month_cost"), "server.month_cost must be a number, 0 or more")
+	}
 	o := s.OIDC
 	switch line := lineOf(root, "server", "oidc"); {
 	case o.Issuer == "" && (o.ClientID != "" || o.SecretEnv != "" || len(o.Groups) > 0 || len(o.OperatorGroups) > 0):

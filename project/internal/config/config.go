@@ -24,6 +24,7 @@ type Config struct {
 	Bundles   []string             `yaml:"bundles" doc:"Patterns of further bundle directories, relative to the project."`
 	Core      string               `yaml:"core" doc:"The directory that {core-root} means. Default: bmad/core or _bmad/core."`
 	Skills    []string             `yaml:"skills" doc:"Directories that hold skills. Default: skills."`
+	SkillsOff map[string]bool      `yaml:"skills_off" doc:"Skills that are switched off, by name, as in {meeting-notes: true}: no agent hears of them. Default: none."`
 	Documents string               `yaml:"documents" enum:"kept,in-place,shared" doc:"Where the documents are that agents name inside the project: kept in the data directory, a set for each user where there are users; shared by all users; or in-place, in the document folders of the project that a bundle's configuration names. Default: kept."`
 	Data      string               `yaml:"data" doc:"The directory for sessions and what agents save. Default: data."`
 	Store     string               `yaml:"store" doc:"Where sessions are kept: a file, or the address of a PostgreSQL database that many servers share, such as postgres://user:${DB_PASSWORD}@host/troupe. Default: troupe.db in the data directory."`
@@ -228,6 +229,8 @@ type Server struct {
 	OIDC  OIDC   `yaml:"oidc" doc:"An OpenID Connect provider that signs people in, such as Keycloak, Entra ID, Google or Okta."`
 	Audit string `yaml:"audit" doc:"A file that gets a line of JSON for everything that somebody changes through the server, and for every sign-in. Default: none."`
 	Quota Quota  `yaml:"quota" doc:"What each user may use in a day, UTC. Default: as much as they like."`
+	// MonthCost bounds everybody together.
+	MonthCost float64 `yaml:"month_cost" doc:"What everything together may cost in a calendar month (UTC), in US dollars, where prices are known. When it is spent the server begins nothing more until the next month. Default: no limit."`
 	// Operators are server.Config's.
 	Operators []string `yaml:"operators" doc:"The users who may change settings and keys on the page. Without users, whoever has the printed link may."`
 }

@@ -1,0 +1,190 @@
+package server
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/troupe-dev/troupe"
+)
+
+// spendingView is what was spent in the last 31 days.
+type spendingView struct {
+	Total    float64 `json:"total"`
+	Sessions int     `json:"sessions"`
+	// Usual is what the session in the middle cost, of those that cost anything.
+	Usual   float64      `json:"usual"`
+	Dearest float64      `json:"dearest"`
+	Days    []daySpent   `json:"days"`
+	Agents  []agentSpent `json:"agents"`
+	// Month is what was spent in this calendar month (UTC), Budget what may be, 0 for no
+	// limit. Until is when the budget is used up at the pace of the last seven days, left out
+	// where it outlasts the month.
+	Month  float64   `json:"month"`
+	Budget float64   `json:"budget,omitempty"`
+	Until  time.Time `json:"until,omitzero"`
+}
+
+type daySpent struct {
+	Day  string  `json:"day"`
+	Cost float64 `json:"cost"`
+}
+
+type agentSpent struct {
+	Agent string  `json:"agent"`
+	Cost  float64 `json:"cost"`
+}
+
+// monthOfSessions is how many sessions are counted at most.
+const monthOfSessions = 5000
+
+// spentSince calls yield with what each session has cost since a day, by day.
+func (s *Server) spentSince(ctx context.Context, since time.Time, yield func(agent string, days map[string]float64)) error {
+	first := since.UTC().Format(time.DateOnly)
+	for info, err := range s.config.Store.Sessions(ctx, troupe.SessionFilter{Since: since, Limit: monthOfSessions}) {
+		if err != nil {
+			return err
+		}
+		known, err := s.summaryOf(ctx, &info)
+		if err != nil {
+			return err
+		}
+		days := map[string]float64{}
+		known.mu.Lock()
+		for day, cost := range known.days {
+			if day >= first {
+				days[day] = cost
+			}
+		}
+		known.mu.Unlock()
+		yield(info.Agent, days)
+	}
+	return nil
+}
+
+func (s *Server) showSpending(c *call) (spendingView, error) {
+	now := time.Now().UTC()
+	days, agents, each := map[string]float64{}, map[string]float64{}, []float64{}
+	v := spendingView{Days: []daySpent{}, Agents: []agentSpent{}}
+	err := s.spentSince(c.r.Context(), now.AddDate(0, 0, -31), func(agent string, spent map[string]float64) {
+		own := 0.0
+		for day, cost := range spent {
+			days[day] += cost
+			own += cost
+		}
+		agents[agent] += own
+		v.Total += own
+		v.Dearest = math.Max(v.Dearest, own)
+		v.Sessions++
+		if own > 0 {
+			each = append(each, own)
+		}
+	})
+	if err != nil {
+		return v, err
+	}
+	if slices.Sort(each); len(each) > 0 {
+		v.Usual = each[len(each)/2]
+	}
+	for _, day := range slices.Sorted(maps.Keys(days)) {
+		v.Days = append(v.Days, daySpent{day, days[day]})
+	}
+	for _, agent := range slices.Sorted(maps.Keys(agents)) {
+		v.Agents = append(v.Agents, agentSpent{agent, agents[agent]})
+	}
+	v.Month, v.Budget = spentIn(days, monthOf(now), now), s.monthBudget()
+	v.Until = usedUp(now, v.Budget-v.Month, spentIn(days, now.AddDate(0, 0, -6), now))
+	if v.Budget == 0 {
+		v.Until = time.Time{}
+	}
+	return v, nil
+}
+
+// monthOf is when the month of a time begins.
+func monthOf(now time.Time) time.Time {
+	return time.Date(now.Year(), now.Month(), 1, 0, 0, 0, 0, time.UTC)
+}
+
+// spentIn is what was spent from one day to another.
+func spentIn(days map[string]float64, from, to time.Time) (sum float64) {
+	for day, cost := range days {
+		if day >= from.UTC().Format(time.DateOnly) && day <= to.UTC().Format(time.DateOnly) {
+			sum += cost
+		}
+	}
+	return sum
+}
+
+// usedUp is when what is left is used up where a week takes as much as the last one, zero
+// where that is not in this month.
+func usedUp(now time.Time, left, week float64) time.Time {
+	if left <= 0 {
+		return now
+	}
+	days := left / (week / 7)
+	if week <= 0 || days > 31 {
+		return time.Time{}
+	}
+	until := now.Add(time.Duration(days * float64(24*time.Hour)))
+	if !until.Before(monthOf(now).AddDate(0, 1, 0)) {
+		return time.Time{}
+	}
+	return until
+}
+
+// A month is what was spent in one, as it was last counted.
+type month struct {
+	mu    sync.Mutex
+	begun time.Time // when it was begun to be counted
+	spent float64
+}
+
+func (s *Server) monthBudget() float64 {
+	if s.config.MonthBudget == nil {
+		return 0
+	}
+	return s.config.MonthBudget()
+}
+
+// mayBegin turns away whoever would begin a run that nobody wants to pay for.
+func (s *Server) mayBegin(ctx context.Context, user string) error {
+	if budget := s.monthBudget(); budget > 0 {
+		spent, err := s.spentThisMonth(ctx, time.Now())
+		if err != nil {
+			return fmt.Errorf("what was spent this month cannot be read: %w", err)
+		}
+		if spent >= budget {
+			next := monthOf(time.Now().UTC()).AddDate(0, 1, 0)
+			return fmt.Errorf("this month's budget of $%.2f is spent; it begins anew on %s, or an operator raises it under Settings, Limits", budget, next.Format("2 January"))
+		}
+	}
+	if s.config.Admit == nil {
+		return nil
+	}
+	return s.config.Admit(ctx, user)
+}
+
+// spentThisMonth counts what is on record. Of those who ask at the same time, the first
+// counts for all that came while it was waited for.
+func (s *Server) spentThisMonth(ctx context.Context, now time.Time) (float64, error) {
+	m := &s.month
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.begun.After(now) {
+		return m.spent, nil
+	}
+	begun, sum := time.Now(), 0.0
+	if err := s.spentSince(ctx, monthOf(now.UTC()), func(_ string, days map[string]float64) {
+		for _, cost := range days {
+			sum += cost
+		}
+	}); err != nil {
+		return 0, err
+	}
+	m.begun, m.spent = begun, sum
+	return sum, nil
+}

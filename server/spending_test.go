@@ -1,0 +1,84 @@
+package server
+
+import (
+	"context"
+	"iter"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/troupe-dev/troupe"
+)
+
+// costly is a model whose every answer costs half a dollar.
+type costly struct{}
+
+func (costly) Generate(context.Context, *troupe.Request) iter.Seq2[troupe.Chunk, error] {
+	return func(yield func(troupe.Chunk, error) bool) {
+		cost := 0.5
+		if yield(troupe.Chunk{Text: "Dear."}, nil) {
+			yield(troupe.Chunk{End: &troupe.End{Finish: troupe.FinishStop, Cost: &cost}}, nil)
+		}
+	}
+}
+
+// What a month may cost bounds everybody: who comes when it is spent is told when it goes
+// on, what is under way comes to its end, and an operator who raises it lets others begin.
+func TestAMonthsBudgetBoundsEverybody(t *testing.T) {
+	var budget atomic.Int64 // in cents
+	budget.Store(75)
+	w := open(t, clerk(t, costly{}), withUsers, func(c *Config) {
+		c.Operators = []string{"ann"}
+		c.MonthBudget = func() float64 { return float64(budget.Load()) / 100 }
+		c.StoreSize = func(context.Context) (int, int64, error) { return 7, 1 << 20, nil }
+	})
+	w.talk(w.session(), "one")
+	w.talk(w.session(), "two") // it was begun before everything was spent
+	var spent spendingView
+	w.want(http.StatusOK, &spent, "GET", "/api/spending", nil)
+	if spent.Month != 1 || spent.Budget != 0.75 || spent.Usual != 0.5 || spent.Until.IsZero() {
+		t.Errorf("%+v", spent)
+	}
+	status, text := w.do("POST", "/api/sessions/"+w.session()+"/messages", message{Text: "three"})
+	if next := monthOf(time.Now().UTC()).AddDate(0, 1, 0).Format("2 January"); status != http.StatusTooManyRequests || !strings.Contains(text, "budget of $0.75 is spent") || !strings.Contains(text, next) {
+		t.Errorf("%d %s", status, text)
+	}
+	budget.Store(1000)
+	w.talk(w.session(), "three")
+
+	var people []personView
+	w.want(http.StatusOK, &people, "GET", "/api/people", nil)
+	if people[0].Seen.IsZero() || !people[1].Seen.IsZero() {
+		t.Errorf("ann is here and bob never was: %+v", people)
+	}
+	w.want(http.StatusOK, nil, "GET", "/api/me", nil, as(tokenOfBob))
+	if w.want(http.StatusOK, &people, "GET", "/api/people", nil); people[1].Seen.IsZero() {
+		t.Errorf("bob was here: %+v", people)
+	}
+	w.renew() // whoever had something run is known to have been here
+	seen, err := w.server.lastSeen(t.Context(), "ann")
+	if err != nil || seen.IsZero() {
+		t.Errorf("ann was last here %v, %v", seen, err)
+	}
+}
+
+func TestABudgetLastsUntil(t *testing.T) {
+	now := time.Date(2026, 11, 10, 12, 0, 0, 0, time.UTC)
+	for _, c := range []struct {
+		name       string
+		left, week float64
+		want       time.Time
+	}{
+		{"ten days at this pace", 10, 7, time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)},
+		{"beyond the month", 30, 7, time.Time{}},
+		{"nothing was spent", 30, 0, time.Time{}},
+		{"nothing is left", 0, 7, now},
+		{"a hundred years", 1e9, 1, time.Time{}},
+	} {
+		if got := usedUp(now, c.left, c.week); !got.Equal(c.want) {
+			t.Errorf("%s: %v, want %v", c.name, got, c.want)
+		}
+	}
+}
