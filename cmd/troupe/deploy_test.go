@@ -76,8 +76,7 @@ func TestTheFilesOfAReleaseAreThere(t *testing.T) {
 }
 
 // The configuration of releases is what goreleaser's own schema asks for. The schema comes
-// with the module's source, which make setup fetches: the program itself cannot be built from the
-// registry, because one of its dependencies is refused there.
+// with the module's source, which make setup fetches; make release has the program itself read it.
 func TestTheReleaseConfigurationFitsItsSchema(t *testing.T) {
 	cache, err := exec.Command("go", "env", "GOMODCACHE").Output()
 	if err != nil {
