@@ -33,6 +33,9 @@ func (s *screen) see(e *troupe.Event) {
 	key := e.Run + " " + e.Step
 	grow := func(attempt int) *showing {
 		now := s.shown[key]
+		if now != nil && attempt < now.attempt {
+			s.wrong = append(s.wrong, fmt.Sprintf("%s: attempt %d is shown again after %d", key, attempt, now.attempt))
+		}
 		if now == nil || now.attempt != attempt {
 			now = &showing{attempt: attempt}
 			s.shown[key] = now

@@ -176,7 +176,10 @@ func TestATeamHoldsAConversation(t *testing.T) {
 	ann := agentWith(t, troupe.AgentConfig{ID: "ann", Model: modelFunc(func(*troupe.Request) turn {
 		return turn{calls: []troupe.ToolCall{call("1", "transfer_to_bob", `{"summary":"they want tea"}`)}}
 	})})
-	helper := agentWith(t, troupe.AgentConfig{ID: "bob", Model: modelFunc(func(req *troupe.Request) turn {
+	helper := agentWith(t, troupe.AgentConfig{ID: "bob", Tools: []troupe.Tool{adder()}, Model: modelFunc(func(req *troupe.Request) turn {
+		if len(req.Messages) == 1 {
+			return turn{calls: []troupe.ToolCall{call("sum", "add", `{"a":2,"b":3}`)}}
+		}
 		bob = append(bob, req.Messages)
 		return turn{text: fmt.Sprintf("bob's answer %d", len(bob))}
 	})})
@@ -194,11 +197,11 @@ func TestATeamHoldsAConversation(t *testing.T) {
 			t.Fatalf("%q: %+v, %v", text, end, err)
 		}
 	}
-	if len(bob[0]) != 1 || len(bob[0][0].Parts) != 1 || !strings.Contains(bob[0][0].Text, "they want tea") {
+	if len(bob[0]) != 3 || len(bob[0][0].Parts) != 1 || !strings.Contains(bob[0][0].Text, "they want tea") {
 		t.Errorf("bob was handed %+v", bob[0][0])
 	}
 	last := bob[2]
-	if len(last) != 5 || last[1].Text != "bob's answer 1" || last[2].Text != "And with milk?" || last[4].Text != "Thanks." || len(last[0].Parts) != 1 {
+	if len(last) != 7 || last[2].Text != `{"sum":5}` || last[3].Text != "bob's answer 1" || last[4].Text != "And with milk?" || last[6].Text != "Thanks." || len(last[0].Parts) != 1 {
 		t.Errorf("bob's third request has %d messages, the last %q", len(last), last[len(last)-1].Text)
 	}
 }

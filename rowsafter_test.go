@@ -91,25 +91,30 @@ func TestAnEditedFlowIsRefusedBeforeAnythingIsDone(t *testing.T) {
 
 // What an agent is told may change under an open run: it goes on with what it began with.
 func TestAnEditedAgentGoesOnWithWhatItBeganWith(t *testing.T) {
-	var systems []string
-	down := true
-	agent := func(instructions string) *troupe.Agent {
-		return agentWith(t, troupe.AgentConfig{ID: "clerk", Instructions: instructions, Model: modelFunc(func(req *troupe.Request) turn {
-			if systems = append(systems, req.Messages[0].Text); down {
-				return turn{err: &troupe.ModelError{Status: 400, Message: "down"}}
-			}
-			return turn{text: "fine"}
-		})})
-	}
-	store := troupe.NewMemoryStore()
-	events, _, _ := play(t, newEngine(t, troupe.Config{Store: store}), agent("Be brief."), troupe.Input{Text: "go"})
-	down = false
-	resumed, _, err := gather(newEngine(t, troupe.Config{Store: store}).Resume(t.Context(), agent("Be long."), events[0].Session))
-	if err != nil || len(systems) != 2 || systems[1] != "Be brief." {
-		t.Errorf("it was told %q, %v", systems, err)
-	}
-	if warned := bodies[*troupe.Warned](resumed); len(warned) != 1 || !strings.Contains(warned[0].Message, "the instructions of agent clerk have changed") {
-		t.Errorf("nobody was warned: %s", kinds(resumed))
+	for name, as := range map[string]func(*troupe.Agent) troupe.Step{
+		"alone":     func(a *troupe.Agent) troupe.Step { return a },
+		"in a flow": func(a *troupe.Agent) troupe.Step { return flow.Sequence("relay", a) },
+	} {
+		var systems []string
+		down := true
+		step := func(instructions string) troupe.Step {
+			return as(agentWith(t, troupe.AgentConfig{ID: "clerk", Instructions: instructions, Model: modelFunc(func(req *troupe.Request) turn {
+				if systems = append(systems, req.Messages[0].Text); down {
+					return turn{err: &troupe.ModelError{Status: 400, Message: "down"}}
+				}
+				return turn{text: "fine"}
+			})}))
+		}
+		store := troupe.NewMemoryStore()
+		events, _, _ := play(t, newEngine(t, troupe.Config{Store: store}), step("Be brief."), troupe.Input{Text: "go"})
+		down = false
+		resumed, _, err := gather(newEngine(t, troupe.Config{Store: store}).Resume(t.Context(), step("Be long."), events[0].Session))
+		if err != nil || len(systems) != 2 || systems[1] != "Be brief." {
+			t.Errorf("%s: it was told %q, %v", name, systems, err)
+		}
+		if warned := bodies[*troupe.Warned](resumed); len(warned) != 1 || !strings.Contains(warned[0].Message, "the instructions of agent clerk have changed") {
+			t.Errorf("%s: nobody was warned: %s", name, kinds(resumed))
+		}
 	}
 }
 
@@ -135,7 +140,10 @@ func TestCompactionKeepsTheTaskAndTheWorkflow(t *testing.T) {
 		}
 		return turn{text: "done"}
 	})
-	agent := agentWith(t, troupe.AgentConfig{ID: "clerk", Instructions: "You are a clerk.", Model: model, Window: 2000, Tools: []troupe.Tool{workflow, fill}})
+	begins := func(context.Context, *troupe.Run) ([]troupe.ContextLoaded, error) {
+		return []troupe.ContextLoaded{{Source: "clerk.md", Content: "You are a clerk."}, {Source: "rules.md", Role: troupe.RoleUser, Content: "Critical: never mention cats."}}, nil
+	}
+	agent := agentWith(t, troupe.AgentConfig{ID: "clerk", Context: begins, Model: model, Window: 2000, Tools: []troupe.Tool{workflow, fill}})
 	events, _ := mustAnswer(t, newEngine(t, troupe.Config{}), agent, "Write my brief about otters.")
 	if countOf[*troupe.ContextCompacted](events) == 0 {
 		t.Fatal("nothing was compacted")
@@ -145,7 +153,7 @@ func TestCompactionKeepsTheTaskAndTheWorkflow(t *testing.T) {
 		texts = append(texts, m.Text)
 	}
 	all := strings.Join(texts, "\n")
-	if !strings.Contains(all, "Write my brief about otters.") || !strings.Contains(all, "Step 3 of the workflow") || strings.Contains(all, "Step 1 of the workflow") {
+	if !strings.Contains(all, "You are a clerk.") || !strings.Contains(all, "never mention cats") || !strings.Contains(all, "Write my brief about otters.") || !strings.Contains(all, "Step 3 of the workflow") || strings.Contains(all, "Step 1 of the workflow") {
 		t.Errorf("after compaction the model saw:\n%.3000s", all)
 	}
 	checkPairing(t, last)
