@@ -1,5 +1,5 @@
 # Everything a person needs is one of these targets; each sets up what it needs.
-.PHONY: demo setup test check requirements bench load fuzz torture scale fmt vet staticcheck tidy generated benchbuild toolstest peers temporal mutants takeaway api help
+.PHONY: demo setup test check requirements bench load fuzz torture scale fmt vet staticcheck tidy generated benchbuild toolstest peers temporal mutants takeaway api cross image release help
 
 # The race detector needs a C compiler; without one the tests run without it.
 RACE := $(shell command -v gcc >/dev/null 2>&1 || command -v clang >/dev/null 2>&1 && echo -race)
@@ -78,6 +78,13 @@ api:
 # The program compiles for the systems that no test runs on here.
 cross: ## compiles the program for Windows and macOS
 	@for os in windows darwin; do GOOS=$$os CGO_ENABLED=0 $(GO) build -o /dev/null ./cmd/troupe || exit 1; done
+
+# A container image of the program alone, where there is buildah.
+image: ## builds an image, starts it, has it serve and stops it
+	@./scripts/image
+
+release: ## a dry run of a release by goreleaser, and what came of it tried: make release TARGETS=host
+	@TARGETS=$(TARGETS) BUILD_SECONDS=$(BUILD_SECONDS) ./scripts/release
 
 toolstest:
 	@$(GO) -C tools vet ./...

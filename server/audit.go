@@ -18,9 +18,15 @@ type Audited struct {
 	OK     bool   `json:"ok"`
 }
 
-// audit tells the audit log of a request that may have changed something.
+// audit tells the audit log of a request that may have changed something, and of every
+// token that was refused.
 func (s *Server) audit(r *http.Request, w *response) {
-	if s.config.Audit == nil || r.Method == http.MethodGet || r.Method == http.MethodHead || r.Method == http.MethodOptions {
+	if s.config.Audit == nil {
+		return
+	}
+	isRead := r.Method == http.MethodGet || r.Method == http.MethodHead || r.Method == http.MethodOptions
+	isRefused := w.status == http.StatusUnauthorized && r.Header.Get("Authorization") != ""
+	if isRead && !isRefused {
 		return
 	}
 	s.config.Audit(Audited{

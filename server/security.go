@@ -265,10 +265,12 @@ func (s *Server) logOut(c *call) (none, error) {
 
 // logIn sets the cookie that the page's requests carry from then on.
 func (s *Server) logIn(c *call, in login) (none, error) {
-	if _, ok := s.token(in.Token); !ok {
+	user, ok := s.token(in.Token)
+	if !ok {
 		return none{}, refuse(http.StatusUnauthorized, "the token is wrong").withCode("signed_out")
 	}
 	isKnown(c.r.Context())
+	c.w.user, c.w.role = user, s.roleOf(user)
 	cookie := &http.Cookie{Name: plainCookie(c.r), Value: in.Token, Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode}
 	if c.r.TLS != nil || strings.HasPrefix(c.r.Header.Get("Origin"), "https://") {
 		cookie.Name, cookie.Secure = secureCookie, true

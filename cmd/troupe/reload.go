@@ -48,13 +48,39 @@ func (g *generation) close() error { return errors.Join(g.rest(), g.clients.Clos
 // lookEvery is how often is looked whether the configuration has changed.
 const lookEvery = time.Second
 
-// reload looks for changes of the configuration until ctx is done, and has each be served
-// by a generation of its own. What is under way goes on as it began. A configuration that
-// is wrong is reported, and the one before stays.
-func (p *program) reload(ctx context.Context, now *generation) (err error) {
-	asked := make(chan os.Signal, 1)
-	signal.Notify(asked, syscall.SIGHUP)
-	defer signal.Stop(asked)
+// hangups has SIGHUP no longer end the program until ctx is done, but ask for the configuration to
+// be read again, as services are asked to. Where it comes because the terminal that the server was
+// started in is gone, it ends the server.
+func (p *program) hangups(ctx context.Context, end func(error)) (asked <-chan struct{}) {
+	signals, reads := make(chan os.Signal, 1), make(chan struct{}, 1)
+	isAttended := p.isTerminal(p.in)
+	signal.Ignore(syscall.SIGHUP) // takes it from whoever had it before
+	signal.Notify(signals, syscall.SIGHUP)
+	go func() {
+		defer signal.Stop(signals)
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-signals:
+			}
+			if isAttended && !p.isTerminal(p.in) {
+				end(errInterrupted)
+				return
+			}
+			select {
+			case reads <- struct{}{}:
+			default: // which is asked for already
+			}
+		}
+	}()
+	return reads
+}
+
+// reload looks for changes of the configuration until ctx is done, at once when it is asked to, and
+// has each be served by a generation of its own. What is under way goes on as it began. A
+// configuration that is wrong is reported, and the one before stays.
+func (p *program) reload(ctx context.Context, now *generation, asked <-chan struct{}) (err error) {
 	look := time.NewTicker(lookEvery)
 	defer look.Stop()
 	var later []*generation

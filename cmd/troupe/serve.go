@@ -46,12 +46,14 @@ func (p *program) serveHTTP(ctx context.Context, opened *project.Project, addres
 	if err != nil {
 		return fmt.Errorf("%s: %w", command, err)
 	}
+	ctx, end := context.WithCancelCause(ctx)
 	watching, stop := context.WithCancel(ctx)
-	reloaded := make(chan error, 1)
-	go func() { reloaded <- p.reload(watching, first) }()
+	reloaded, asked := make(chan error, 1), p.hangups(watching, end)
+	go func() { reloaded <- p.reload(watching, first, asked) }()
 	defer func() {
 		stop()
 		err = errors.Join(err, <-reloaded)
+		end(nil)
 	}()
 	told("http://"+listener.Addr().String(), first.web.Token())
 	return first.web.Serve(ctx, listener)

@@ -22,9 +22,21 @@ func serveIn(t *testing.T, dir string, env ...string) (base, token string, stop 
 // serveTelling is serveIn for those who want to hear what the server says of itself.
 func serveTelling(t *testing.T, dir string, told io.Writer, env ...string) (base, token string, stop func() error) {
 	t.Helper()
+	base, token, server := serveProcess(t, dir, told, env...)
+	return base, token, func() error {
+		if err := server.Process.Signal(os.Interrupt); err != nil {
+			return err
+		}
+		return server.Wait()
+	}
+}
+
+// serveProcess is serveTelling for those who want to send signals of their own.
+func serveProcess(t *testing.T, dir string, told io.Writer, env ...string) (base, token string, server *exec.Cmd) {
+	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	t.Cleanup(cancel)
-	server := exec.CommandContext(ctx, "troupe", "serve", "--addr", "127.0.0.1:0")
+	server = exec.CommandContext(ctx, "troupe", "serve", "--addr", "127.0.0.1:0")
 	server.Dir, server.Env = dir, append([]string{"PATH=" + os.Getenv("PATH"), "GORACE=" + hurry}, env...)
 	server.Stderr = told
 	out, err := server.StdoutPipe()
@@ -39,12 +51,7 @@ func serveTelling(t *testing.T, dir string, told io.Writer, env ...string) (base
 		t.Fatal(err)
 	}
 	base, token, _ = strings.Cut(strings.TrimSpace(line), "#token=")
-	return strings.TrimSuffix(base, "/"), token, func() error {
-		if err := server.Process.Signal(os.Interrupt); err != nil {
-			return err
-		}
-		return server.Wait()
-	}
+	return strings.TrimSuffix(base, "/"), token, server
 }
 
 // request asks the server for something and decodes the answer.
