@@ -109,6 +109,9 @@ func (b *builder) carryOut(ctx context.Context) (StepRecord, error) {
 			return record, err
 		}
 		b.now = reset.state
+		if err := b.noteByHand(ctx); err != nil {
+			return record, err
+		}
 		if strings.HasPrefix(why, gaveUp) {
 			break
 		}

@@ -239,3 +239,79 @@ func TestAModelThatIsGone(t *testing.T) {
 		t.Fatalf("%+v %v", r, err)
 	}
 }
+
+// Killed while the worktree is filled, at whatever point, a delivery fills it anew, and
+// takes nothing that is missing there for a person's doing.
+func TestAWorktreeThatIsFilledByHalves(t *testing.T) {
+	whole := shellYard(t)
+	want := whole.result(whole.mustRun(pipeline.OutcomeDelivered))
+	index := func(tool string) int {
+		return slices.IndexFunc(whole.events(), func(e troupe.Event) bool {
+			called, ok := e.Body.(*troupe.ToolCalled)
+			return ok && called.Tool == tool
+		}) + 1
+	}
+	for name, damage := range map[string]string{
+		"nothing is there":       "find $W -mindepth 1 -not -name .git -delete; rm -f $G/index",
+		"half of it is there":    "rm -f $G/index; find $W -type f -not -name .git | sort | head -1 | xargs rm; : >$G/filling.index.lock",
+		"a file is half written": "rm -f $G/index; for f in $W/*; do printf x >$f; done",
+		"all of it is there":     "true",
+	} {
+		for _, tool := range []string{"open_worktree", "run_check", "apply_changes"} {
+			y := shellYard(t)
+			y.die(&mortal{Store: y.store, left: index(tool), isLate: true})
+			site, err := pipeline.ReadSite(filepath.Join(y.data, y.session))
+			if err != nil {
+				t.Fatal(err)
+			}
+			y.sh("W=" + site.Worktree + " G=$(git rev-parse --git-common-dir)/worktrees/" + filepath.Base(site.Worktree) + "; test -d $G && " + damage)
+			got, end, err := y.resume()
+			if err != nil || got == nil || got.Outcome != pipeline.OutcomeDelivered || y.result(got) != want || len(y.warnings("by_hand")) > 0 {
+				t.Errorf("%s, killed in %s: %v %+v %+v", name, tool, err, got, end)
+			}
+		}
+	}
+}
+
+// What a person changes in the worktree while they are asked about the plan is kept.
+func TestWhatIsChangedByHandAtTheGateSurvives(t *testing.T) {
+	y := shellYard(t)
+	y.config.Approve = pipeline.ApprovePlan
+	if _, _, err := y.run(nil); err != nil {
+		t.Fatal(err)
+	}
+	site, err := pipeline.ReadSite(filepath.Join(y.data, y.session))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(site.Worktree, "hand.ok"), []byte("good\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	r, _, err := y.say("go on")
+	if err != nil || r == nil || r.Outcome != pipeline.OutcomeDelivered || !strings.Contains(y.sh("git ls-tree -r --name-only "+r.Branch), "hand.ok") {
+		t.Fatalf("%+v %v", r, err)
+	}
+}
+
+// What a person changes while a step fails is kept beside the attempt.
+func TestWhatIsChangedByHandInAFailingStepSurvives(t *testing.T) {
+	y := shellYard(t)
+	y.with("implementation", func(step, _ string, n int) string {
+		if step != "1" {
+			return built(fileOf("step"+step+".ok", "good\n"))
+		}
+		if site, err := pipeline.ReadSite(filepath.Join(y.data, y.session)); err == nil && n == 2 {
+			if err := os.WriteFile(filepath.Join(site.Worktree, "hand.ok"), []byte("good\n"), 0o644); err != nil {
+				t.Error(err)
+			}
+		}
+		return "I would rather not say."
+	})
+	r, _, err := y.run(nil)
+	if err != nil || r == nil || r.Outcome == pipeline.OutcomeDelivered {
+		t.Fatalf("%+v %v", r, err)
+	}
+	if !strings.Contains(y.sh("git ls-tree -r --name-only "+r.Branch), "hand.ok") {
+		t.Errorf("it is lost: %s", y.sh("git log --stat "+r.Branch))
+	}
+}

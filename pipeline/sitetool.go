@@ -101,13 +101,10 @@ func (s *workshop) prepare(ctx context.Context, call *troupe.Invocation, in prep
 	if p.Tree, err = o.worktree.TreeOf(ctx, p.Head); err != nil {
 		return p, err
 	}
-	if o.made {
-		err = o.holds(p.Tree) // just what git has put there
-	} else {
-		p.state, err = o.find(ctx, p.state, in.At)
-	}
-	if err != nil {
-		return p, err
+	if o.worktree.Filled() { // else whoever works in it first fills it
+		if p.state, err = o.find(ctx, p.state, in.At); err != nil {
+			return p, err
+		}
 	}
 	if o.Sandbox = p.Sandbox; o.Save(folder) != nil {
 		return p, o.Save(folder)
