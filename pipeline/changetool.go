@@ -180,7 +180,7 @@ func (s *workshop) resetTool() troupe.Tool {
 			return out, err
 		}
 		if tree != out.Tree {
-			out.Ref = fmt.Sprintf("refs/troupe/%s/attempts/%s-%d", o.ID, slugOf(in.Step), in.Try)
+			out.Ref = fmt.Sprintf("refs/troupe/%s/attempts/%s-%d", o.ID, nameOf(in.Step), in.Try)
 			if _, err := o.worktree.Keep(ctx, out.Ref, out.Tree, out.Head, "Attempt at step "+in.Step+"\n\n"+o.trailer(in.Step), in.At); err != nil {
 				return out, err
 			}

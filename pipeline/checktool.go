@@ -143,7 +143,7 @@ func (o *openSite) keepOutput(outcome *checks.Outcome, label string) error {
 		return err
 	}
 	if label != "" {
-		outcome.File = "checks/" + slugOf(label) + "-" + filepath.Base(name)
+		outcome.File = "checks/" + nameOf(label) + "-" + filepath.Base(name)
 		return replaceFile(filepath.Join(o.folder, outcome.File), []byte(outcome.Output))
 	}
 	outcome.File = name
@@ -151,7 +151,7 @@ func (o *openSite) keepOutput(outcome *checks.Outcome, label string) error {
 }
 
 // OutputFile is where the last output of a check is, in a delivery's folder.
-func OutputFile(check string) string { return "checks/" + slugOf(check) + ".txt" }
+func OutputFile(check string) string { return "checks/" + nameOf(check) + ".txt" }
 
 type formatRequest struct {
 	state
