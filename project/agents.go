@@ -13,6 +13,7 @@ import (
 	"github.com/troupe-dev/troupe/bundle"
 	"github.com/troupe-dev/troupe/internal/suggest"
 	"github.com/troupe-dev/troupe/project/internal/config"
+	"github.com/troupe-dev/troupe/project/internal/models"
 	"github.com/troupe-dev/troupe/server"
 )
 
@@ -224,6 +225,29 @@ func (p *Project) Plan(name string) (string, error) {
 		return name + "  " + details(name) + "\n", nil
 	}
 	return p.maker(nil).Plan(name, details), nil
+}
+
+// FoundModel is the model of an agent that was made, if nobody has chosen it and it was
+// found on this machine; see [Options.LookForOllama].
+func (p *Project) FoundModel() (ref string, ok bool) {
+	p.opening.Lock()
+	s := p.opened
+	p.opening.Unlock()
+	if s == nil {
+		return "", false
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.found, s.found != ""
+}
+
+// noteUnchosen remembers that nobody has chosen the model of an agent. The caller holds
+// the lock.
+func (s *stage) noteUnchosen(model models.Opened) {
+	s.rehearses = s.rehearses || model.From == ""
+	if model.IsFound() {
+		s.found = model.Ref
+	}
 }
 
 // Rehearses reports whether an agent was made that has no model because nobody has

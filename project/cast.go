@@ -154,7 +154,7 @@ func (s *stage) agentWith(ctx context.Context, catalog *bundle.Catalog, id strin
 	if err != nil {
 		return nil, err
 	}
-	s.rehearses = s.rehearses || model.From == ""
+	s.noteUnchosen(model)
 	made := &player{definition: d, model: model}
 	if d == nil {
 		made.agent, err = s.plainAgent(ctx, id, model, c.extras)

@@ -50,7 +50,7 @@ func Diagnose(ctx context.Context, dir string, o Options) []Check {
 	}
 	c, configured := examineConfig(dir, &o)
 	checks := []doctor.Check{configured}
-	p := &Project{dir: absolute, config: c, models: models.Chooser{Config: c, Flag: o.Model, Getenv: o.getenv}}
+	p := &Project{dir: absolute, config: c, models: models.Chooser{Config: c, Flag: o.Model, Getenv: o.getenv, Local: o.local()}}
 	checks = append(checks, p.examineAgents()...)
 	checks = append(checks, p.examineKeys())
 	checks = append(checks, p.examineModels(ctx)...)
@@ -195,10 +195,14 @@ func (p *Project) examineModels(ctx context.Context) []doctor.Check {
 	return append(checks, doctor.Others(ctx, &p.models, choices)...)
 }
 
-// HowToChooseAModel says what to do where nobody has chosen a model. An Ollama that
-// answers, though nobody has chosen it, is named.
+// HowToChooseAModel says what to do where nobody has chosen a model. Keys that are set
+// and decide nothing by themselves are named, and an Ollama that answers.
 func (p *Project) HowToChooseAModel(ctx context.Context) string {
-	return "set a provider's key such as OPENAI_API_KEY, ANTHROPIC_API_KEY or GEMINI_API_KEY, or model in troupe.yaml, or pass --model provider/name" + doctor.RunningOllama(ctx, &p.models)
+	how := "set a provider's key such as OPENAI_API_KEY, ANTHROPIC_API_KEY or GEMINI_API_KEY, or model in troupe.yaml, or pass --model provider/name"
+	for _, way := range p.models.Undecided() {
+		how += "; " + way
+	}
+	return how + doctor.RunningOllama(ctx, &p.models)
 }
 
 func (p *Project) examineModel(ctx context.Context, choice models.Choice) []doctor.Check {

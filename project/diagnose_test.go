@@ -2,6 +2,7 @@ package project_test
 
 import (
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -50,6 +51,94 @@ func TestDoctorFindsWhatEveryRunWouldFailOn(t *testing.T) {
 			if found, _ := os.ReadDir(dir); len(found) != 1 {
 				t.Errorf("%s: it has left %v", c.yaml, found)
 			}
+		}
+	}
+}
+
+// Whoever has an Ollama that runs and no key has agents that work: with a model that can
+// call tools, before others one that is loaded.
+func TestARunningOllamaIsUsedWhereNobodyHasChosen(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked, _ := io.ReadAll(r.Body)
+		switch r.URL.Path {
+		case "/api/tags":
+			fmt.Fprint(w, `{"models":[{"name":"nomic-embed-text:latest"},{"name":"gemma:2b"},{"name":"qwen3:8b"},{"name":"llama3.2:latest"}]}`)
+		case "/api/ps":
+			fmt.Fprint(w, `{"models":[{"name":"gemma:2b"},{"name":"llama3.2:latest"}]}`)
+		case "/api/show":
+			can := `["completion","tools"]`
+			if strings.Contains(string(asked), "nomic") {
+				can = `["embedding"]`
+			} else if strings.Contains(string(asked), "gemma") {
+				can = `["completion"]`
+			}
+			fmt.Fprintf(w, `{"capabilities":%s,"model_info":{"general.architecture":"x","x.context_length":40960}}`, can)
+		default:
+			http.NotFound(w, r)
+		}
+	}))
+	defer server.Close()
+	none := func(string) (string, bool) { return "", false }
+	dir := write(t, "agents: {a: {instructions: x}, b: {instructions: y, model: rehearsal}}\nproviders: {ollama: {base_url: \""+server.URL+"\"}}")
+	open := func(o project.Options) *project.Project {
+		p, err := project.Open(dir, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { p.Close() })
+		return p
+	}
+	p := open(project.Options{LookupEnv: none, LookForOllama: true})
+	if ref, by := p.Model("a"); ref != "ollama/llama3.2" || by != "the Ollama that runs here" {
+		t.Errorf("%s, chosen by %q", ref, by)
+	}
+	if _, isFound := p.FoundModel(); isFound {
+		t.Error("a model counts as found before there is an agent that has it")
+	}
+	for _, name := range []string{"b", "a"} {
+		if _, err := p.Step(t.Context(), name); err != nil {
+			t.Fatal(err)
+		}
+		if ref, isFound := p.FoundModel(); isFound != (name == "a") || isFound && ref != "ollama/llama3.2" {
+			t.Errorf("%s: %s, %t", name, ref, isFound)
+		}
+	}
+	if p.Rehearses() {
+		t.Error("it rehearses although there is a model")
+	}
+	if ref, _ := open(project.Options{LookupEnv: none}).Model("a"); ref != "rehearsal" {
+		t.Errorf("%s, though nobody looks for one", ref)
+	}
+	key := func(name string) (string, bool) { return "k", name == "OPENAI_API_KEY" }
+	if ref, _ := open(project.Options{LookupEnv: key, LookForOllama: true}).Model("a"); ref != "openai/gpt-4.1-mini" {
+		t.Errorf("%s, though there is a key", ref)
+	}
+	host := func(name string) (string, bool) { return server.URL, name == "OLLAMA_HOST" }
+	p = open(project.Options{LookupEnv: host})
+	if _, err := p.Step(t.Context(), "a"); err != nil {
+		t.Fatal(err)
+	}
+	if ref, by := p.Model("a"); ref != "ollama/llama3.2" || by != "OLLAMA_HOST" {
+		t.Errorf("%s, chosen by %q", ref, by)
+	}
+}
+
+// A key that decides nothing by itself is not passed over in silence.
+func TestKeysThatDecideNothingAreNamed(t *testing.T) {
+	env := map[string]string{"AZURE_OPENAI_API_KEY": "k", "GITHUB_TOKEN": "k"}
+	lookup := func(name string) (string, bool) { value, ok := env[name]; return value, ok }
+	p, err := project.Open(write(t, "agents: {a: {instructions: x}}\nproviders: {ollama: {base_url: \"http://127.0.0.1:1\"}}"), project.Options{LookupEnv: lookup})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	want := "; AZURE_OPENAI_API_KEY is set: --model azure/NAME uses it; GITHUB_TOKEN is set: --model github/openai/gpt-4.1-mini uses it"
+	if how := p.HowToChooseAModel(t.Context()); !strings.HasSuffix(how, want) {
+		t.Error(how)
+	}
+	for _, source := range p.Providers() {
+		if source.Name == "azure" && !source.IsSetUp || source.Name == "github" && source.IsSetUp {
+			t.Errorf("%+v", source)
 		}
 	}
 }

@@ -75,7 +75,8 @@ agents:
 data: DATA
 
 # The model that agents use, as provider/name. Without one, a provider whose key is in the
-# environment or in .env is taken; without that, Troupe rehearses with no model at all.
+# environment or in .env is taken, or an Ollama that runs on this machine; without those,
+# Troupe rehearses with no model at all.
 # model: anthropic/claude-sonnet-4-5
 # model: ollama/qwen3
 

@@ -44,6 +44,9 @@ type Options struct {
 	// troupe.yaml and the environment say. Empty means that those decide, and that
 	// agents rehearse where nobody has chosen a model and no provider's key is there.
 	Model string
+	// LookForOllama has agents use the Ollama that runs on this machine, if one does,
+	// where they would rehearse because nobody has chosen a model.
+	LookForOllama bool
 	// LookupEnv finds environment variables. Nil means [os.LookupEnv]. What it does not
 	// find is looked for in .env.local and .env beside troupe.yaml.
 	LookupEnv func(name string) (value string, ok bool)
@@ -133,7 +136,7 @@ func Open(dir string, o Options) (*Project, error) {
 	}
 	p := &Project{
 		dir: absolute, config: c, bundles: bundles, helper: o.SandboxHelper, inPlace: o.InPlace, metrics: observe.NewMetrics(), environment: environment, lookup: o.LookupEnv,
-		models: models.Chooser{Config: c, Flag: o.Model, Getenv: o.getenv, Client: models.NewClient(), Wrap: o.WrapModel},
+		models: models.Chooser{Config: c, Flag: o.Model, Getenv: o.getenv, Client: models.NewClient(), Wrap: o.WrapModel, Local: o.local()},
 	}
 	p.sinks = append(slices.Clone(o.Observers), p.metrics)
 	if c.Server.Quota != (config.Quota{}) {
@@ -151,6 +154,14 @@ func Open(dir string, o Options) (*Project, error) {
 		return nil, errors.Join(err, p.Close())
 	}
 	return p, nil
+}
+
+// local finds a model of this machine, if that is wanted.
+func (o *Options) local() *models.Local {
+	if !o.LookForOllama {
+		return nil
+	}
+	return new(models.Local)
 }
 
 func (o *Options) getenv(name string) string {
@@ -327,6 +338,8 @@ type stage struct {
 	kept    []io.Closer                // what else is closed with the stage
 	// rehearses says that an agent has no model because nobody has chosen one.
 	rehearses bool
+	// found is the model that an agent has because it was found, though nobody has chosen it.
+	found string
 
 	searchMu  sync.Mutex
 	search    func(user string) pipeline.Knowledge // nil until somebody searches

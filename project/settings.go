@@ -95,7 +95,7 @@ func (s *settings) choose(id string) models.Choice {
 // unset chooses where neither troupe.yaml nor the command line does.
 func (s *settings) unset() *models.Chooser {
 	chooser := &s.stage.project.models
-	return &models.Chooser{Config: &config.Config{Providers: chooser.Config.Providers}, Getenv: chooser.Getenv, Client: chooser.Client, Log: chooser.Log}
+	return &models.Chooser{Config: &config.Config{Providers: chooser.Config.Providers}, Getenv: chooser.Getenv, Client: chooser.Client, Log: chooser.Log, Local: chooser.Local}
 }
 
 // Step implements [server.Models].

@@ -365,3 +365,52 @@ func TestToolsOfOneUserFindNothingOfAnother(t *testing.T) {
 		t.Errorf("%d answers", len(b.heard))
 	}
 }
+
+// The model of a conversation is chosen for it alone, and of an agent for all its
+// conversations that have none of their own.
+func TestTheModelOfAConversationIsChosen(t *testing.T) {
+	var mu sync.Mutex
+	var asked []string
+	model := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var request struct{ Model string }
+		if r.Method != http.MethodPost || json.NewDecoder(r.Body).Decode(&request) != nil {
+			http.NotFound(w, r)
+			return
+		}
+		mu.Lock()
+		asked = append(asked, request.Model)
+		mu.Unlock()
+		w.Header().Set("Content-Type", "text/event-stream")
+		fmt.Fprintf(w, "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"Yes.\"},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n")
+	}))
+	t.Cleanup(model.Close)
+	dir := write(t, fmt.Sprintf("model: local/usual\nproviders: {local: {base_url: %q}}\nserver: {users: {ann: ANN}}\nagents:\n  clerk: {instructions: x}\n  judge: {instructions: x, model: local/own}\n", model.URL))
+	p := open(t, dir, project.Options{LookupEnv: func(name string) (string, bool) { return tokenOf("ann"), name == "ANN" }})
+	server, err := p.Server(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &sharedServer{t, server.Handler()}
+	say := func(agent, session string) string {
+		t.Helper()
+		status, answer := s.do("ann", "POST", "/api/chat", map[string]any{"agentId": agent, "conversationId": session, "message": "Really?"})
+		if status != http.StatusOK {
+			t.Fatalf("%d %s", status, answer)
+		}
+		return answer
+	}
+	session := s.session("ann", "Really?")
+	say("clerk", session)
+	if status, answer := s.do("ann", "PATCH", "/api/sessions/"+session, map[string]any{"model": "local/other"}); status != http.StatusOK {
+		t.Fatalf("%d %s", status, answer)
+	}
+	say("clerk", session)
+	s.session("ann", "And here?")
+	say("judge", "")
+	if status, answer := s.do("ann", "GET", "/api/sessions/"+session, nil); status != http.StatusOK || !strings.Contains(answer, `"model":"local/other"`) {
+		t.Errorf("%d %s", status, answer)
+	}
+	if got, want := fmt.Sprint(asked), "[usual usual other usual own]"; got != want {
+		t.Errorf("asked %s, want %s", got, want)
+	}
+}

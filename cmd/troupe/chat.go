@@ -132,10 +132,13 @@ func (p *program) tellHowToGoOn(c *conversation, interactive bool, err error) {
 	}
 }
 
-// mention says that there is no model, where nobody has chosen that.
+// mention says that there is no model, or one that was found, where nobody has chosen
+// that.
 func (p *program) mention(ctx context.Context, s *stage) {
 	if s.project.Rehearses() {
 		p.tell("No model is set, so this is a rehearsal: %s.", s.project.HowToChooseAModel(ctx))
+	} else if ref, isFound := s.project.FoundModel(); isFound {
+		p.tell("No model is set: %s answers, of the Ollama that runs here. --model provider/name chooses another one, --model rehearsal none.", ref)
 	}
 }
 

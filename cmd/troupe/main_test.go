@@ -39,6 +39,7 @@ func TestScripts(t *testing.T) {
 		UpdateScripts:       *update,
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("GORACE", hurry)
+			env.Setenv("TROUPE_LOOK_FOR_OLLAMA", "no")
 			env.Setenv("EXAMPLES", filepath.Join(corpus.ModuleRoot(t), "examples"))
 			for name, value := range map[string]string{"XDG_CACHE_HOME": filepath.Join(env.WorkDir, ".cache"), "GIT_CONFIG_GLOBAL": "/dev/null", "GIT_AUTHOR_NAME": "Ada", "GIT_AUTHOR_EMAIL": "ada@example.org",
 				"GIT_COMMITTER_NAME": "Ada", "GIT_COMMITTER_EMAIL": "ada@example.org", "GIT_CEILING_DIRECTORIES": filepath.Dir(env.WorkDir)} {

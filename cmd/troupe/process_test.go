@@ -46,7 +46,7 @@ func start(t *testing.T, dir string, env []string, in io.Reader, args ...string)
 	t.Cleanup(cancel)
 	p := &process{Cmd: exec.CommandContext(ctx, "troupe", args...)}
 	p.Dir, p.Stdin, p.Stdout, p.Stderr = dir, in, &p.out, &p.err
-	p.Env = append([]string{"PATH=" + os.Getenv("PATH"), "TMPDIR=" + t.TempDir(), "HOME=/no-home", "GORACE=" + hurry}, env...)
+	p.Env = append([]string{"PATH=" + os.Getenv("PATH"), "TMPDIR=" + t.TempDir(), "HOME=/no-home", "GORACE=" + hurry, "TROUPE_LOOK_FOR_OLLAMA=no"}, env...)
 	if err := p.Start(); err != nil {
 		t.Fatal(err)
 	}

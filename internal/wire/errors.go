@@ -15,7 +15,7 @@ import (
 const (
 	maxErrorBody = 64 << 10
 	maxErrorText = 2 << 10
-	maxRetry     = 24 * time.Hour
+	maxRetry     = 366 * 24 * time.Hour
 )
 
 // refused is the error of an answer whose status says so.

@@ -162,7 +162,7 @@ func TestRetryAfterIsRead(t *testing.T) {
 		date := time.Now().Add(90 * time.Second).UTC().Format(http.TimeFormat)
 		for value, want := range map[string]time.Duration{
 			"2": 2 * time.Second, "0.5": 500 * time.Millisecond, date: 90 * time.Second, "": 0, "soon": 0, "-3": 0, "NaN": 0,
-			"1e300": 24 * time.Hour, "Mon, 01 Jan 1990 00:00:00 GMT": 0,
+			"1e300": 366 * 24 * time.Hour, "190000": 190000 * time.Second, "Mon, 01 Jan 1990 00:00:00 GMT": 0,
 		} {
 			if e := fails(t, 429, "{}", http.Header{"Retry-After": {value}}); e.RetryAfter != want {
 				t.Errorf("Retry-After %q: %v, want %v", value, e.RetryAfter, want)

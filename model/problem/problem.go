@@ -256,8 +256,11 @@ func plainTime(d time.Duration) string {
 		return fmt.Sprintf("%d seconds", int(d.Seconds()))
 	case d < 2*time.Hour:
 		return fmt.Sprintf("%d minutes", int(d.Round(time.Minute).Minutes()))
+	case d < 48*time.Hour:
+		return fmt.Sprintf("%d hours", int(d.Round(time.Hour).Hours()))
 	}
-	return fmt.Sprintf("%d hours", int(d.Round(time.Hour).Hours()))
+	const day = 24 * time.Hour
+	return fmt.Sprintf("%d days", int((d+day-time.Second)/day)) // never too early
 }
 
 // reasons has one problem for every [troupe.ModelError] Reason.

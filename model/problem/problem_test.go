@@ -70,6 +70,7 @@ func TestErrorsAreExplained(t *testing.T) {
 		{&fs.PathError{Op: "open", Path: "x", Err: fs.ErrPermission}, "permission", "permissions"},
 		{&troupe.ModelError{Status: 429, Reason: "rate", Temporary: true, RetryAfter: 90 * time.Second}, "rate", "in 90 seconds"},
 		{&troupe.ModelError{Status: 429, Reason: "rate", RetryAfter: 5 * time.Hour}, "rate", "in 5 hours"},
+		{&troupe.ModelError{Status: 429, Reason: "rate", RetryAfter: 55 * time.Hour}, "rate", "in 3 days"},
 		{&troupe.ModelError{Err: troupe.ErrContextFull}, "context", "window"},
 		{&troupe.ModelError{Reason: "context", Message: "ollama uses a window of 4096 tokens for q:8b, and this agent needs about 7709: its prompt and tools, and 4096 to work with. Set providers.ollama.models.\"q:8b\".window to 16384 in troupe.yaml"},
 			"context", "too small for this agent. Set providers.ollama.models.\"q:8b\".window to 16384 in troupe.yaml; or"},

@@ -34,6 +34,9 @@ type Chooser struct {
 	// Wrap, where set, takes the place of every model that is opened, by its name.
 	Wrap func(ref string, m troupe.Model) (troupe.Model, error)
 
+	// Local finds a model where nobody has chosen one. Nil means that none is looked for.
+	Local *Local
+
 	asked sync.Map // what servers have said of their models, by provider/name
 }
 
@@ -54,10 +57,15 @@ type Choice struct {
 	From string
 	// Then are those to ask where it is down or refuses, with spaces between them.
 	Then string
+	// isFree says that nobody has named a model, so that any one of the provider will do.
+	isFree bool
 }
 
 // IsRehearsal says whether there is no model behind the choice.
 func (c Choice) IsRehearsal() bool { return c.Ref == rehearsal.Name }
+
+// IsFound says whether nobody has chosen the model, which was found on this machine.
+func (c Choice) IsFound() bool { return c.From == runsHere }
 
 // refs are all models of the choice, the first one first.
 func (c Choice) refs() []string { return append([]string{c.Ref}, strings.Fields(c.Then)...) }
@@ -79,7 +87,8 @@ func newChoice(refs []string, from string) Choice {
 
 // For returns the choice for an agent; an empty id means any agent that has no
 // entry of its own. The first of these decides: the flag, the agent's entry, the
-// project's, TROUPE_MODEL, a provider whose key is in the environment.
+// project's, TROUPE_MODEL, a provider whose key is in the environment, an Ollama that
+// runs here.
 func (c *Chooser) For(agent string) Choice {
 	for _, candidate := range []Choice{
 		newChoice([]string{c.Flag}, "--model"),
@@ -98,8 +107,11 @@ func (c *Chooser) For(agent string) Choice {
 			if usual := c.usual(&p); usual != "" {
 				ref += "/" + usual
 			}
-			return Choice{Ref: ref, From: variable}
+			return Choice{Ref: ref, From: variable, isFree: p.Name == "ollama"}
 		}
+	}
+	if ref := c.running(); ref != "" {
+		return Choice{Ref: ref, From: runsHere}
 	}
 	return Choice{Ref: rehearsal.Name}
 }
@@ -108,7 +120,16 @@ func (c *Chooser) For(agent string) Choice {
 // used: that of its key, or of its address. It is empty for one of which nobody
 // could say what model to take.
 func (c *Chooser) opens(p *provider.Provider) string {
-	if p.Shared || c.usual(p) == "" && !p.Local {
+	if c.usual(p) == "" && !p.Local {
+		return ""
+	}
+	return c.setBy(p)
+}
+
+// setBy returns the variable that holds a provider's key or address, empty where none
+// does, or where it may be meant for something else.
+func (c *Chooser) setBy(p *provider.Provider) string {
+	if p.Shared {
 		return ""
 	}
 	variables := append(slices.Clone(p.URLEnv), p.KeyEnv...)
@@ -123,6 +144,22 @@ func (c *Chooser) opens(p *provider.Provider) string {
 		}
 	}
 	return ""
+}
+
+// Undecided says how to use the providers whose keys are set, though no model is chosen
+// because of them: nobody could say which, or the key may be meant for something else.
+func (c *Chooser) Undecided() (ways []string) {
+	for _, p := range provider.All() {
+		for _, variable := range p.KeyEnv {
+			if c.Getenv(variable) == "" || c.opens(&p) != "" {
+				continue
+			}
+			model := cmp.Or(c.usual(&p), "NAME")
+			ways = append(ways, fmt.Sprintf("%s is set: --model %s/%s uses it", variable, p.Name, model))
+			break
+		}
+	}
+	return ways
 }
 
 // usual is the model to take of a provider where nobody says.

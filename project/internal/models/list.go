@@ -45,7 +45,7 @@ type Source struct {
 func (c *Chooser) SetUp() []string {
 	names := slices.Collect(maps.Keys(c.Config.Providers))
 	for _, p := range provider.All() {
-		if c.opens(&p) != "" {
+		if c.setBy(&p) != "" {
 			names = append(names, p.Name)
 		}
 	}

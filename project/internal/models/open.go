@@ -72,7 +72,7 @@ func (c *Chooser) openOne(choice Choice) (Opened, error) {
 	}
 	ctx := context.Background()
 	if e.Model == "" {
-		if e.Model, err = onlyModel(ctx, &e); err != nil {
+		if e.Model, err = onlyModel(ctx, &e, choice.isFree); err != nil {
 			return wrong(err)
 		}
 	}
@@ -107,8 +107,8 @@ type Refusal struct{ Why, Fix string }
 func (r *Refusal) Error() string { return r.Why + "; " + r.Fix }
 
 // onlyModel is the model of a server that has only one. Of several, somebody has to
-// choose.
-func onlyModel(ctx context.Context, e *Endpoint) (string, error) {
+// choose, unless nobody has named the server either.
+func onlyModel(ctx context.Context, e *Endpoint, isFree bool) (string, error) {
 	names, err := Installed(ctx, e)
 	switch {
 	case err != nil:
@@ -121,6 +121,8 @@ func onlyModel(ctx context.Context, e *Endpoint) (string, error) {
 		return "", &Refusal{e.Provider + " has no models", fix}
 	case len(names) == 1:
 		return names[0], nil
+	case isFree:
+		return best(ctx, e, names), nil
 	}
 	const most = 20
 	list := strings.Join(names[:min(len(names), most)], ", ")

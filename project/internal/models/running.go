@@ -1,0 +1,93 @@
+package models
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"sync"
+	"time"
+)
+
+// A Local remembers which model the Ollama on this machine has for whoever has chosen
+// none.
+type Local struct {
+	mu    sync.Mutex
+	ref   string // once it was found
+	asked time.Time
+}
+
+const (
+	// runsHere is who chose a model that was found.
+	runsHere = "the Ollama that runs here"
+	// lookAgain is how long it counts that there is none.
+	lookAgain = 5 * time.Second
+	// maxLooked is how many models are asked what they can do.
+	maxLooked = 8
+)
+
+// running returns a model of an Ollama that answers although nobody has chosen one, as
+// provider/name, and nothing where there is none or it is not to be looked for.
+func (c *Chooser) running() string {
+	l := c.Local
+	if l == nil {
+		return ""
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.ref != "" || !l.asked.IsZero() && time.Since(l.asked) < lookAgain {
+		return l.ref
+	}
+	l.asked = time.Now()
+	e, err := c.Endpoint(Choice{Ref: "ollama", From: runsHere})
+	if err != nil || !e.IsLocal() {
+		return ""
+	}
+	names, err := Installed(context.Background(), &e)
+	if err != nil || len(names) == 0 {
+		return ""
+	}
+	l.ref = "ollama/" + best(context.Background(), &e, names)
+	return l.ref
+}
+
+// best is the model of an Ollama to take where nobody says: one that is loaded goes
+// before others, those before that were installed earlier, and one that can call tools
+// before all that cannot.
+func best(ctx context.Context, e *Endpoint, names []string) string {
+	ctx, cancel := context.WithTimeout(ctx, askFor)
+	defer cancel()
+	names = slices.Clone(names)
+	var loaded struct{ Models []struct{ Name string } }
+	if e.fetch(ctx, "/api/ps", nil, &loaded) == nil {
+		isLoaded := func(name string) bool {
+			return slices.ContainsFunc(loaded.Models, func(m struct{ Name string }) bool { return isSameModel(m.Name, name) })
+		}
+		slices.SortStableFunc(names, func(a, b string) int {
+			switch {
+			case isLoaded(a) == isLoaded(b):
+				return 0
+			case isLoaded(a):
+				return -1
+			}
+			return 1
+		})
+	}
+	speaks := ""
+	for _, name := range names[:min(len(names), maxLooked)] {
+		var show struct{ Capabilities []string }
+		body, _ := json.Marshal(map[string]string{"model": name}) // of a string it cannot fail
+		if e.fetch(ctx, "/api/show", body, &show) != nil {
+			continue
+		}
+		if len(show.Capabilities) == 0 || slices.Contains(show.Capabilities, "tools") {
+			return name
+		}
+		if speaks == "" && slices.Contains(show.Capabilities, "completion") {
+			speaks = name
+		}
+	}
+	if speaks == "" {
+		return names[0]
+	}
+	return speaks
+}
