@@ -233,10 +233,16 @@ func TestAModelThatIsGone(t *testing.T) {
 	if _, _, err := y.run(nil); err == nil {
 		t.Fatal("it came to its end")
 	}
+	if s := pipeline.Summarize(y.events()); s.State != "failed" || len(s.Errors) != 1 {
+		t.Errorf("it is %s: %q", s.State, s.Errors)
+	}
 	isGone = false
 	r, _, err := y.resume()
 	if err != nil || r.Outcome != pipeline.OutcomeDelivered || len(r.Commits) != 2 {
 		t.Fatalf("%+v %v", r, err)
+	}
+	if s := pipeline.Summarize(y.events()); len(s.Errors) > 0 || !s.Success {
+		t.Errorf("delivered, and it still says %q", s.Errors)
 	}
 }
 
