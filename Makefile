@@ -1,5 +1,5 @@
 # Everything a person needs is one of these targets; each sets up what it needs.
-.PHONY: demo setup test check requirements bench load fuzz torture scale fmt vet staticcheck tidy generated benchbuild toolstest peers temporal mutants api help
+.PHONY: demo setup test check requirements bench load fuzz torture scale fmt vet staticcheck tidy generated benchbuild toolstest peers temporal mutants takeaway api help
 
 # The race detector needs a C compiler; without one the tests run without it.
 RACE := $(shell command -v gcc >/dev/null 2>&1 || command -v clang >/dev/null 2>&1 && echo -race)
@@ -46,6 +46,9 @@ scale: ## three workers on PostgreSQL and Temporal through hundreds of kills, a 
 MUTATED := . ./flow=. ./internal/answer ./internal/journal=. ./pipeline ./store/sqlite
 mutants: ## breaks the code in small ways and lists what no test notices: make mutants PACKAGES=./flow SAMPLE=0 (all) SEED=2
 	@$(GO) -C tools run ./mutants -root .. -sample $(or $(SAMPLE),60) -seed $(or $(SEED),1) $(MUTANTS) $(or $(PACKAGES),$(MUTATED))
+
+takeaway: ## takes features away, one at a time, and says which no test misses: make takeaway FEATURES="FR-004 M16"
+	@$(GO) -C tools run ./takeaway -root .. $(FEATURES)
 
 fmt:
 	@test -z "$$(gofmt -l .)" || { echo "gofmt would change:"; gofmt -l .; exit 1; }

@@ -360,6 +360,45 @@ func TestAGroupChatGoesRoundOrIsLed(t *testing.T) {
 	}
 }
 
+// What the manager and the members of a chat are told, word by word.
+func TestWhatIsSaidInAGroupChat(t *testing.T) {
+	var heard []string
+	hears := func(req *troupe.Request) {
+		if last := req.Messages[len(req.Messages)-1]; last.Role == troupe.RoleUser {
+			heard = append(heard, last.Text)
+		} else {
+			heard = append(heard, "("+last.Text+")")
+		}
+	}
+	floor := func(to, instruction string) turn {
+		return turn{calls: []troupe.ToolCall{call("f", "give_floor", fmt.Sprintf(`{"to":%q,"instruction":%q}`, to, instruction))}}
+	}
+	script := inTurn(t,
+		turn{calls: []troupe.ToolCall{call("l", "write_ledger", `{"ledger":"ask bob"}`)}},
+		floor("eve", ""), floor("bob", "Be brief."), turn{text: "It is done."})
+	chair := agentWith(t, troupe.AgentConfig{ID: "chair", Model: modelFunc(func(req *troupe.Request) turn { hears(req); return script(req) })})
+	member := func(name string) troupe.Step {
+		return agentWith(t, troupe.AgentConfig{ID: name, Model: modelFunc(func(req *troupe.Request) turn { hears(req); return turn{text: name + " agrees."} })})
+	}
+	chat := must(t)(flow.NewGroupChat(flow.GroupChatConfig{Name: "panel", Plan: true, Turns: 1, Manager: chair, Members: []troupe.Step{member("ann"), member("bob")}}))
+	_, end := mustAnswer(t, newEngine(t, troupe.Config{}), chat, "Decide.")
+	const lead, choose = "You lead a conversation between ann, bob.\n\nThe task:\nDecide.\n\nNobody has spoken yet.\n\n",
+		"Say who speaks next by calling give_floor. When the task is done, answer it instead: that ends the conversation."
+	want := []string{
+		lead + "Begin by writing the ledger with write_ledger. " + choose,
+		lead + "The ledger:\nask bob\n\nBring it up to date with write_ledger where it no longer holds. " + choose,
+		`({"success":false,"class":"failed","error":"there is no participant \"eve\"; there are: ann, bob","attempt":1,"attempts_left":2})`,
+		"The task:\nDecide.\n\nNobody has spoken yet.\n\nYou are bob, and it is your turn to speak. Be brief.",
+		"The task:\nDecide.\n\nThe conversation so far:\n\n[bob]\nbob agrees.\n\nThe conversation is over. Answer the task with what came of it.",
+	}
+	if !slices.Equal(heard, want) {
+		t.Errorf("heard was\n%s\nwant\n%s", strings.Join(heard, "\n---\n"), strings.Join(want, "\n---\n"))
+	}
+	if end.Output.Summary != "It is done." || end.Output.Outputs["ledger"] != "ask bob" || fmt.Sprint(end.Output.Outputs["conversation"]) != "[map[speaker:bob text:bob agrees.]]" {
+		t.Errorf("got %+v", end.Output)
+	}
+}
+
 func TestALoopEndsWhenItsOutcomeWillDo(t *testing.T) {
 	w := &world{done: map[string]int{}}
 	engine := newEngine(t, troupe.Config{})

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -38,8 +39,19 @@ func TestAnAgentAnswers(t *testing.T) {
 
 func TestAnAgentUsesItsTools(t *testing.T) {
 	t.Attr("FR", "FR-001 FR-003 FR-009 FR-011")
-	model := inTurn(t, turn{text: "I add.", calls: []troupe.ToolCall{call("c1", "add", `{"a":2,"b":3}`)}}, turn{text: "5"})
+	script := inTurn(t, turn{text: "I add.", calls: []troupe.ToolCall{call("c1", "add", `{"a":2,"b":3}`)}}, turn{text: "5"})
+	var sent []string
+	model := modelFunc(func(req *troupe.Request) turn {
+		sent = sent[:0]
+		for _, m := range req.Messages {
+			sent = append(sent, fmt.Sprintf("%s: %s", m.Role, m.Text))
+		}
+		return script(req)
+	})
 	events, end := mustAnswer(t, newEngine(t, troupe.Config{}), newAgent(t, model, adder()), "2+3?")
+	if want := []string{"system: You are a clerk.", "user: 2+3?", "assistant: I add.", `tool: {"sum":5}`}; !slices.Equal(sent, want) {
+		t.Errorf("the model was sent %q, want %q", sent, want)
+	}
 	if end.Output.Summary != "5" {
 		t.Errorf("answer %q", end.Output.Summary)
 	}

@@ -62,15 +62,18 @@ func TestColoursGoByLevelAndAgent(t *testing.T) {
 		return out.String()
 	}
 	shape := regexp.MustCompile(`^\x1b\[2m\S+\x1b\[0m (\x1b\[\d+m)\w+ *\x1b\[0m (\x1b\[38;5;\d+m)\w+\x1b\[0m  m  \x1b\[2merr=\x1b\[0m\x1b\[31mx\x1b\[0m\n$`)
-	levels, agents := map[string]bool{}, map[string]bool{}
+	levels, agents, colours := map[string]bool{}, map[string]bool{}, map[string]bool{}
 	for _, level := range []slog.Level{slog.LevelDebug, slog.LevelInfo, slog.LevelWarn, slog.LevelError} {
 		for _, agent := range []string{"mira", "noor", "alex", "sam"} {
 			got := shape.FindStringSubmatch(show(level, agent))
 			if got == nil {
 				t.Fatalf("%q", show(level, agent))
 			}
-			levels[level.String()+got[1]], agents[agent+got[2]] = true, true
+			levels[level.String()+got[1]], agents[agent+got[2]], colours[got[2]] = true, true, true
 		}
+	}
+	if len(colours) < 2 {
+		t.Error("all agents have the same colour")
 	}
 	if len(levels) != 4 || len(agents) != 4 {
 		t.Errorf("colours change with something else: %v %v", levels, agents)

@@ -97,6 +97,12 @@ func TestErrorsAreLoggedWithTaskStateAndStack(t *testing.T) {
 	if crash["class"] != "panicked" || !strings.Contains(fmt.Sprint(crash["stack"]), "goroutine ") {
 		t.Errorf("crash: %v", crash)
 	}
+	var out bytes.Buffer
+	sink := observe.Log(slog.NewJSONHandler(&out, nil))
+	sink.Note(&troupe.Event{Seq: 1, Body: &troupe.RunFailed{Error: "a step crashed", Task: "go", Stack: "goroutine 7"}})
+	if got := lines(t, &out)[0]; got["stack"] != "goroutine 7" || got["err"] != "a step crashed" {
+		t.Errorf("a step that crashed: %v", got)
+	}
 }
 
 func TestLevelsChooseWhatIsLogged(t *testing.T) {
