@@ -257,24 +257,22 @@ func TestAWorktreeThatIsFilledByHalves(t *testing.T) {
 			return ok && called.Tool == tool
 		}) + 1
 	}
-	for name, damage := range map[string]string{
-		"nothing is there":       "find $W -mindepth 1 -not -name .git -delete; rm -f $G/index",
-		"half of it is there":    "rm -f $G/index; find $W -type f -not -name .git | sort | head -1 | xargs rm; : >$G/filling.index.lock",
-		"a file is half written": "rm -f $G/index; for f in $W/*; do printf x >$f; done",
-		"all of it is there":     "true",
+	for _, c := range []struct{ name, tool, damage string }{
+		{"nothing is there", "open_worktree", "find $W -mindepth 1 -not -name .git -delete; rm -f $G/index"},
+		{"half of it is there", "run_check", "rm -f $G/index; find $W -type f -not -name .git | sort | head -1 | xargs rm; : >$G/filling.index.lock"},
+		{"a file is half written", "run_check", "rm -f $G/index; for f in $W/*; do printf x >$f; done"},
+		{"it is emptied later", "apply_changes", "find $W -mindepth 1 -not -name .git -delete; rm -f $G/index"},
 	} {
-		for _, tool := range []string{"open_worktree", "run_check", "apply_changes"} {
-			y := shellYard(t)
-			y.die(&mortal{Store: y.store, left: index(tool), isLate: true})
-			site, err := pipeline.ReadSite(filepath.Join(y.data, y.session))
-			if err != nil {
-				t.Fatal(err)
-			}
-			y.sh("W=" + site.Worktree + " G=$(git rev-parse --git-common-dir)/worktrees/" + filepath.Base(site.Worktree) + "; test -d $G && " + damage)
-			got, end, err := y.resume()
-			if err != nil || got == nil || got.Outcome != pipeline.OutcomeDelivered || y.result(got) != want || len(y.warnings("by_hand")) > 0 {
-				t.Errorf("%s, killed in %s: %v %+v %+v", name, tool, err, got, end)
-			}
+		y := shellYard(t)
+		y.die(&mortal{Store: y.store, left: index(c.tool), isLate: true})
+		site, err := pipeline.ReadSite(filepath.Join(y.data, y.session))
+		if err != nil {
+			t.Fatal(err)
+		}
+		y.sh("W=" + site.Worktree + " G=$(git rev-parse --git-common-dir)/worktrees/" + filepath.Base(site.Worktree) + "; test -d $G && " + c.damage)
+		got, end, err := y.resume()
+		if err != nil || got == nil || got.Outcome != pipeline.OutcomeDelivered || y.result(got) != want || len(y.warnings("by_hand")) > 0 {
+			t.Errorf("%s, killed in %s: %v %+v %+v", c.name, c.tool, err, got, end)
 		}
 	}
 }
