@@ -19,9 +19,10 @@ import (
 // Local is the user of a base that is used without asking who it is.
 const Local = "local"
 
-// A Base is a file of documents, as one user sees it. It may be used concurrently,
-// and the file by several processes at once.
+// A Base is a file or a database of documents, as one user sees it. It may be used
+// concurrently, and the file or database by several processes at once.
 type Base struct {
+	dialect
 	db     *sql.DB
 	user   string
 	rounds int // what a guess at a password costs
@@ -41,7 +42,7 @@ func Open(ctx context.Context, path string) (*Base, error) {
 	if err := prepare(ctx, db); err != nil {
 		return nil, errors.Join(fmt.Errorf("knowledge base %s: %w", path, err), db.Close())
 	}
-	return &Base{db: db, user: Local, rounds: iterations}, nil
+	return &Base{db: db, dialect: inFile{}, user: Local, rounds: iterations}, nil
 }
 
 const (
@@ -74,9 +75,11 @@ func isBusy(err error) bool {
 
 // As returns the base as another user sees it, who has documents of their own. It
 // asks for no password, and the user need not have been created.
-func (b *Base) As(user string) *Base { return &Base{db: b.db, user: user, rounds: b.rounds} }
+func (b *Base) As(user string) *Base {
+	return &Base{dialect: b.dialect, db: b.db, user: user, rounds: b.rounds}
+}
 
-// Close closes the file, for all users.
+// Close closes the file or the connections, for all users.
 func (b *Base) Close() error { return b.db.Close() }
 
 // create makes an empty file unless there is one. It is closed before it gets its
@@ -109,7 +112,7 @@ func dataSource(path string) string {
 
 // migrations holds the scripts that make a schema of the one before, in order.
 //
-//go:embed migrations/*.sql
+//go:embed sqlite/*.sql
 var migrations embed.FS
 
 // applicationID is what the first migration marks files with.
@@ -117,7 +120,7 @@ const applicationID = 0x546b6273
 
 // migrate takes a file to the latest schema, all steps or none.
 func migrate(ctx context.Context, db *sql.DB) error {
-	scripts, err := fs.Glob(migrations, "migrations/*.sql")
+	scripts, err := fs.Glob(migrations, "sqlite/*.sql")
 	if err != nil {
 		return err
 	}

@@ -44,6 +44,10 @@ func TestWhatIsUploadedIsFoundAfterTheFileIsOpenedAgain(t *testing.T) {
 
 func TestTheSameUploadTwiceIsOne(t *testing.T) {
 	base, _ := newBase(t)
+	uploadTwice(t, base)
+}
+
+func uploadTwice(t *testing.T, base *Base) {
 	first, second := Document{Name: "a.md", Content: "apples", Key: "1"}, Document{Name: "a.md", Content: "pears", Key: "2"}
 	again := Document{Name: "a.md", Content: "apples", Key: "3"}
 	mustUpload(t, base, first, first, again, second, second)
@@ -71,6 +75,10 @@ func TestTheSameUploadTwiceIsOne(t *testing.T) {
 
 func TestWhatCannotBeKeptIsRefused(t *testing.T) {
 	base, _ := newBase(t)
+	refuseWhatCannotBeKept(t, base)
+}
+
+func refuseWhatCannotBeKept(t *testing.T, base *Base) {
 	for name, d := range map[string]Document{
 		"no name":          {Content: "x"},
 		"a name of two":    {Name: "a\nb"},
@@ -96,6 +104,10 @@ func TestWhatCannotBeKeptIsRefused(t *testing.T) {
 
 func TestUsersSeeNothingOfEachOther(t *testing.T) {
 	base, _ := newBase(t)
+	seeNothingOfEachOther(t, base)
+}
+
+func seeNothingOfEachOther(t *testing.T, base *Base) {
 	anna, ben := base.As("anna"), base.As("ben")
 	secret := Document{Name: "a.md", Content: "the treasure is under the oak", Key: "k"}
 	mustUpload(t, anna, secret)
@@ -217,6 +229,10 @@ func TestFilesOfOthersAreLeftAlone(t *testing.T) {
 
 func TestACancelledCallChangesNothing(t *testing.T) {
 	base, _ := newBase(t)
+	cancelACall(t, base)
+}
+
+func cancelACall(t *testing.T, base *Base) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if err := base.Upload(ctx, Document{Name: "a", Content: "b"}); !errors.Is(err, context.Canceled) {

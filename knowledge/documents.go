@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 )
 
@@ -36,18 +38,19 @@ func scanInfo(row interface{ Scan(...any) error }, more ...any) (Info, error) {
 
 // Documents lists the user's documents in their latest version, by name.
 func (b *Base) Documents(ctx context.Context) ([]Info, error) {
-	rows, err := b.db.QueryContext(ctx, "SELECT "+infoColumns+" FROM documents WHERE user = ? AND latest ORDER BY name", b.user)
+	rows, err := b.db.QueryContext(ctx, b.statement("SELECT "+infoColumns+` FROM documents WHERE "user" = ? AND latest`), b.user)
 	list, err := collect(rows, err, func(rows *sql.Rows) (Info, error) { return scanInfo(rows) })
 	if err != nil {
 		return nil, fmt.Errorf("list documents: %w", err)
 	}
+	slices.SortFunc(list, func(a, b Info) int { return strings.Compare(a.Name, b.Name) })
 	return list, nil
 }
 
 // Document returns a document of the user, be it the latest version or not.
 func (b *Base) Document(ctx context.Context, id int64) (Document, error) {
 	var d Document
-	info, err := scanInfo(b.db.QueryRowContext(ctx, "SELECT "+infoColumns+", content FROM documents WHERE user = ? AND id = ?", b.user, id), &d.Content)
+	info, err := scanInfo(b.db.QueryRowContext(ctx, b.statement("SELECT "+infoColumns+`, content FROM documents WHERE "user" = ? AND id = ?`), b.user, id), &d.Content)
 	if errors.Is(err, sql.ErrNoRows) {
 		err = ErrNotFound
 	}
@@ -60,8 +63,8 @@ func (b *Base) Document(ctx context.Context, id int64) (Document, error) {
 
 // Delete removes a document of the user with all its versions.
 func (b *Base) Delete(ctx context.Context, id int64) error {
-	result, err := b.db.ExecContext(ctx, `DELETE FROM documents WHERE user = ?1
-		AND name = (SELECT name FROM documents WHERE user = ?1 AND id = ?2)`, b.user, id)
+	result, err := b.db.ExecContext(ctx, b.statement(`DELETE FROM documents WHERE "user" = ?1
+		AND name = (SELECT name FROM documents WHERE "user" = ?1 AND id = ?2)`), b.user, id)
 	if err == nil {
 		var n int64
 		if n, err = result.RowsAffected(); err == nil && n == 0 {
@@ -76,7 +79,7 @@ func (b *Base) Delete(ctx context.Context, id int64) error {
 
 // named returns the id of the latest document of a name.
 func (b *Base) named(ctx context.Context, name string) (id int64, err error) {
-	err = b.db.QueryRowContext(ctx, "SELECT id FROM documents WHERE user = ? AND name = ? AND latest", b.user, name).Scan(&id)
+	err = b.db.QueryRowContext(ctx, b.statement(`SELECT id FROM documents WHERE "user" = ? AND name = ? AND latest`), b.user, name).Scan(&id)
 	if errors.Is(err, sql.ErrNoRows) {
 		err = ErrNotFound
 	}

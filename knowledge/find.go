@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 	"unicode"
@@ -25,23 +26,17 @@ type Hit struct {
 	Score   float64 `json:"score"`
 }
 
-// found ranks the user's passages that have any word of a question. Words of names
-// and descriptions count as those of the text, words of headings twice. A word that
-// is everywhere counts for nothing.
-const found = `WITH found AS MATERIALIZED (SELECT rowid AS passage, bm25(words, 1, 2, 1) AS score FROM words WHERE words MATCH ?1),
-	mine AS (SELECT passage, document, score FROM found JOIN passages ON passages.id = passage JOIN documents ON documents.id = document
-		WHERE user = ?2) `
-
 // Query returns the passages nearest to a question in plain words, best first.
 // Nothing in the question is syntax. The limit is 5 if it is not positive.
 func (b *Base) Query(ctx context.Context, question string, limit int) ([]Passage, error) {
-	terms := expression(question)
-	if terms == "" {
+	words := telling(question)
+	if len(words) == 0 {
 		return nil, nil
 	}
-	rows, err := b.db.QueryContext(ctx, found+`, top AS (SELECT passage, score FROM mine ORDER BY score, passage LIMIT ?3)
+	found, terms := b.found(words)
+	rows, err := b.db.QueryContext(ctx, b.statement(found+`, top AS (SELECT passage, score FROM mine ORDER BY score, passage LIMIT ?3)
 		SELECT name, heading, text, -score FROM top JOIN passages ON passages.id = passage JOIN documents ON documents.id = document
-		ORDER BY score, passage`, terms, b.user, bounded(limit))
+		ORDER BY score, passage`), terms, b.user, bounded(limit))
 	list, err := collect(rows, err, func(rows *sql.Rows) (p Passage, err error) {
 		return p, rows.Scan(&p.Document, &p.Heading, &p.Text, &p.Score)
 	})
@@ -54,14 +49,15 @@ func (b *Base) Query(ctx context.Context, question string, limit int) ([]Passage
 // Search returns the documents that have the nearest passages, best first. A
 // document is also found by its hash. The limit is 5 if it is not positive.
 func (b *Base) Search(ctx context.Context, query string, limit int) ([]Hit, error) {
-	terms := expression(query)
-	if terms == "" {
+	words := telling(query)
+	if len(words) == 0 {
 		return nil, nil
 	}
-	rows, err := b.db.QueryContext(ctx, found+`, best AS (SELECT document, passage, min(score) AS score FROM mine GROUP BY document
-			ORDER BY 3, document LIMIT ?3)
+	found, terms := b.found(words)
+	rows, err := b.db.QueryContext(ctx, b.statement(found+`, ranked AS (SELECT document, passage, score, row_number() OVER (PARTITION BY document ORDER BY score, passage) AS place FROM mine),
+		best AS (SELECT document, passage, score FROM ranked WHERE place = 1 ORDER BY score, document LIMIT ?3)
 		SELECT `+infoColumns+`, text, -score FROM best JOIN passages ON passages.id = passage JOIN documents ON documents.id = best.document
-		ORDER BY score, documents.id`, terms, b.user, bounded(limit))
+		ORDER BY score, documents.id`), terms, b.user, bounded(limit))
 	list, err := collect(rows, err, func(rows *sql.Rows) (h Hit, err error) {
 		var text string
 		h.Info, err = scanInfo(rows, &text, &h.Score)
@@ -94,26 +90,30 @@ func preview(text string) string {
 // have all passages looked at.
 const stopWords = " a an and are as at be by can do does for from how i if in is it its not of on or our should that the their there they this to was we what when where which who will with you "
 
-// expression asks FTS5 for any of a question's words. All are quoted.
-func expression(question string) string {
-	terms := words(script.Spread(question))
-	if telling := slices.DeleteFunc(slices.Clone(terms), func(term string) bool {
-		return strings.Contains(stopWords, " "+term+" ")
+// telling returns the words of a question that tell something, or all where none does.
+func telling(question string) []string {
+	words := words(script.Spread(question))
+	if telling := slices.DeleteFunc(slices.Clone(words), func(word string) bool {
+		return strings.Contains(stopWords, " "+word+" ")
 	}); len(telling) > 0 {
-		terms = telling
+		return telling
 	}
-	for i, term := range terms {
-		terms[i] = `"` + term + `"`
+	return words
+}
+
+// expression asks FTS5 for any of the words. All are quoted.
+func expression(words []string) string {
+	quoted := make([]string, len(words))
+	for i, word := range words {
+		quoted[i] = `"` + word + `"`
 	}
-	return strings.Join(terms, " OR ")
+	return strings.Join(quoted, " OR ")
 }
 
 // words returns the first words of a text, each once and in lower case.
 func words(text string) []string {
 	var list []string
-	for word := range strings.FieldsFuncSeq(text, func(r rune) bool {
-		return !unicode.IsLetter(r) && !unicode.IsNumber(r) && !unicode.IsMark(r)
-	}) {
+	for word := range allWords(text) {
 		if word = strings.ToLower(word); !slices.Contains(list, word) {
 			list = append(list, word)
 		}
@@ -122,4 +122,11 @@ func words(text string) []string {
 		}
 	}
 	return list
+}
+
+// allWords yields the words of a text, as they are.
+func allWords(text string) iter.Seq[string] {
+	return strings.FieldsFuncSeq(text, func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsNumber(r) && !unicode.IsMark(r)
+	})
 }

@@ -10,6 +10,10 @@ import (
 // A planted passage comes first among a thousand documents, however it is asked for.
 func TestThePassageThatAnswersComesFirst(t *testing.T) {
 	base, _ := newBase(t)
+	findWhatAnswers(t, base)
+}
+
+func findWhatAnswers(t *testing.T, base *Base) {
 	fill(t, base, 1000, 1)
 	mustUpload(t, base,
 		Document{Name: "login-plan.md", Description: "Implementation plan for the login feature", Content: "# Login plan\n\n" +

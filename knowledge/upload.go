@@ -36,12 +36,15 @@ func (b *Base) keep(ctx context.Context, d Document) (Info, error) {
 		return Info{}, fmt.Errorf("upload %s: %w", d.Name, err)
 	}
 	defer tx.Rollback()
+	if err := b.begin(ctx, tx, b.user); err != nil {
+		return Info{}, fmt.Errorf("upload %s: %w", d.Name, err)
+	}
 	known, err := b.known(ctx, tx, d, info.SHA256)
 	if err == nil && known == 0 {
 		known, err = b.insert(ctx, tx, info, d.Content, parts)
 	}
 	if err == nil && d.Key != "" {
-		_, err = tx.ExecContext(ctx, "INSERT OR IGNORE INTO keys VALUES (?, ?, ?)", b.user, d.Key, known)
+		_, err = tx.ExecContext(ctx, b.statement("INSERT INTO keys VALUES (?, ?, ?) ON CONFLICT DO NOTHING"), b.user, b.bytes(d.Key), known)
 	}
 	if err == nil {
 		err = tx.Commit()
@@ -57,8 +60,8 @@ func (b *Base) keep(ctx context.Context, d Document) (Info, error) {
 func (b *Base) known(ctx context.Context, tx *sql.Tx, d Document, hash string) (id int64, err error) {
 	if d.Key != "" {
 		var name, kept string
-		err = tx.QueryRowContext(ctx, `SELECT id, name, sha256 FROM keys JOIN documents ON id = document
-			WHERE keys.user = ? AND key = ?`, b.user, d.Key).Scan(&id, &name, &kept)
+		err = tx.QueryRowContext(ctx, b.statement(`SELECT id, name, sha256 FROM keys JOIN documents ON id = document
+			WHERE keys."user" = ? AND key = ?`), b.user, b.bytes(d.Key)).Scan(&id, &name, &kept)
 		if err == nil && (name != d.Name || kept != hash) {
 			return 0, ErrKey
 		}
@@ -66,7 +69,7 @@ func (b *Base) known(ctx context.Context, tx *sql.Tx, d Document, hash string) (
 			return id, err
 		}
 	}
-	err = tx.QueryRowContext(ctx, "SELECT id FROM documents WHERE user = ? AND name = ? AND latest AND sha256 = ?",
+	err = tx.QueryRowContext(ctx, b.statement(`SELECT id FROM documents WHERE "user" = ? AND name = ? AND latest AND sha256 = ?`),
 		b.user, d.Name, hash).Scan(&id)
 	if errors.Is(err, sql.ErrNoRows) {
 		return 0, nil
@@ -77,10 +80,10 @@ func (b *Base) known(ctx context.Context, tx *sql.Tx, d Document, hash string) (
 // insert adds the latest version of a document.
 func (b *Base) insert(ctx context.Context, tx *sql.Tx, info Info, content string, parts []part) (int64, error) {
 	for _, statement := range []string{
-		"DELETE FROM passages WHERE document IN (SELECT id FROM documents WHERE user = ? AND name = ? AND latest)",
-		"UPDATE documents SET latest = 0 WHERE user = ? AND name = ? AND latest",
+		`DELETE FROM passages WHERE document IN (SELECT id FROM documents WHERE "user" = ? AND name = ? AND latest)`,
+		`UPDATE documents SET latest = FALSE WHERE "user" = ? AND name = ? AND latest`,
 	} {
-		if _, err := tx.ExecContext(ctx, statement, b.user, info.Name); err != nil {
+		if _, err := tx.ExecContext(ctx, b.statement(statement), b.user, info.Name); err != nil {
 			return 0, err
 		}
 	}
@@ -88,40 +91,15 @@ func (b *Base) insert(ctx context.Context, tx *sql.Tx, info Info, content string
 	if err != nil {
 		return 0, err
 	}
-	row, err := tx.ExecContext(ctx, `INSERT INTO documents (user, name, version, latest, sha256, size, uploaded, description, tags, content)
-		SELECT ?1, ?2, 1 + coalesce(max(version), 0), 1, ?3, ?4, ?5, ?6, ?7, ?8 FROM documents WHERE user = ?1 AND name = ?2`,
-		b.user, info.Name, info.SHA256, info.Size, info.Uploaded.UnixNano(), info.Description, string(tags), content)
-	if err != nil {
-		return 0, err
-	}
-	id, err := row.LastInsertId()
+	var id int64
+	err = tx.QueryRowContext(ctx, b.statement(`INSERT INTO documents ("user", name, version, latest, sha256, size, uploaded, description, tags, content)
+		SELECT ?1, ?2, 1 + coalesce(max(version), 0), TRUE, ?3, CAST(?4 AS BIGINT), CAST(?5 AS BIGINT), ?6, ?7, ?8
+		FROM documents WHERE "user" = ?1 AND name = ?2 RETURNING id`),
+		b.user, info.Name, info.SHA256, info.Size, info.Uploaded.UnixNano(), b.bytes(info.Description), string(tags), b.bytes(content)).Scan(&id)
 	if err != nil {
 		return 0, err
 	}
 	// Its hash is among the words, so that a document can be found by it.
 	about := script.Spread(strings.Join([]string{info.Name, info.Description, strings.Join(info.Tags, " "), info.SHA256}, "\n"))
-	return id, index(ctx, tx, id, about, parts)
-}
-
-// index makes the parts of a document findable.
-func index(ctx context.Context, tx *sql.Tx, document int64, about string, parts []part) error {
-	insertPassage, err := tx.PrepareContext(ctx, "INSERT INTO passages (document, heading, text) VALUES (?, ?, ?)")
-	if err != nil {
-		return err
-	}
-	defer insertPassage.Close()
-	insertWords, err := tx.PrepareContext(ctx, "INSERT INTO words (rowid, about, heading, text) VALUES (last_insert_rowid(), ?, ?, ?)")
-	if err != nil {
-		return err
-	}
-	defer insertWords.Close()
-	for _, p := range parts {
-		if _, err := insertPassage.ExecContext(ctx, document, p.heading, p.text); err != nil {
-			return err
-		}
-		if _, err := insertWords.ExecContext(ctx, about, script.Spread(p.heading), script.Spread(p.text)); err != nil {
-			return err
-		}
-	}
-	return nil
+	return id, b.index(ctx, tx, id, about, parts)
 }

@@ -9,6 +9,8 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 )
 
 // The roles of users. Those of [NewServer] who are no administrators see nothing of
@@ -50,7 +52,7 @@ func (b *Base) CreateUser(ctx context.Context, u User, password Secret) error {
 	}
 	created := int64(0)
 	if u.Name != Local {
-		result, err := b.db.ExecContext(ctx, "INSERT INTO users (name, email, role, salt, iterations, hash) VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
+		result, err := b.db.ExecContext(ctx, b.statement("INSERT INTO users (name, email, role, salt, iterations, hash) VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING"),
 			u.Name, u.Email, u.Role, salt, b.rounds, key)
 		if err == nil {
 			created, err = result.RowsAffected()
@@ -67,26 +69,28 @@ func (b *Base) CreateUser(ctx context.Context, u User, password Secret) error {
 
 // Users lists the users that were created, by name.
 func (b *Base) Users(ctx context.Context) ([]User, error) {
-	rows, err := b.db.QueryContext(ctx, "SELECT name, email, role FROM users ORDER BY name")
+	rows, err := b.db.QueryContext(ctx, b.statement("SELECT name, email, role FROM users"))
 	list, err := collect(rows, err, func(rows *sql.Rows) (u User, err error) {
 		return u, rows.Scan(&u.Name, &u.Email, &u.Role)
 	})
 	if err != nil {
 		return nil, fmt.Errorf("list users: %w", err)
 	}
+	slices.SortFunc(list, func(a, b User) int { return strings.Compare(a.Name, b.Name) })
 	return list, nil
 }
 
 // owners lists whose documents there are and how many.
 func (b *Base) owners(ctx context.Context) (names []string, counts map[string]int, err error) {
 	counts = map[string]int{}
-	rows, err := b.db.QueryContext(ctx, "SELECT user, count(*) FROM documents WHERE latest GROUP BY user ORDER BY user")
+	rows, err := b.db.QueryContext(ctx, b.statement(`SELECT "user", count(*) FROM documents WHERE latest GROUP BY "user"`))
 	names, err = collect(rows, err, func(rows *sql.Rows) (name string, err error) {
 		var n int
 		err = rows.Scan(&name, &n)
 		counts[name] = n
 		return name, err
 	})
+	slices.Sort(names)
 	return names, counts, err
 }
 
@@ -98,7 +102,7 @@ var errCredentials = errors.New("authentication failed")
 func (b *Base) admit(ctx context.Context, name string, password Secret) (User, error) {
 	u := User{Name: name}
 	salt, rounds, kept := make([]byte, 16), b.rounds, []byte(nil)
-	err := b.db.QueryRowContext(ctx, "SELECT email, role, salt, iterations, hash FROM users WHERE name = ?", name).
+	err := b.db.QueryRowContext(ctx, b.statement("SELECT email, role, salt, iterations, hash FROM users WHERE name = ?"), name).
 		Scan(&u.Email, &u.Role, &salt, &rounds, &kept)
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
 		return User{}, err

@@ -12,6 +12,7 @@ import (
 	"github.com/troupe-dev/troupe/knowledge"
 	"github.com/troupe-dev/troupe/pipeline"
 	"github.com/troupe-dev/troupe/project/internal/config"
+	"github.com/troupe-dev/troupe/store/postgres"
 )
 
 // openKnowledge opens the knowledge base: the project's own, or a server's. With users,
@@ -82,10 +83,21 @@ type closing func()
 // Close implements [io.Closer].
 func (c closing) Close() error { c(); return nil }
 
-// Knowledge opens the embedded knowledge base as the project's user. Whoever opens it
-// closes it.
+// Knowledge opens the embedded knowledge base as the project's user: in a file, or in the
+// PostgreSQL database that sessions are in. Whoever opens it closes it.
 func (p *Project) Knowledge(ctx context.Context) (*knowledge.Base, error) {
+	base, err := p.openBase(ctx)
+	if err == nil && p.config.Knowledge.User != "" {
+		base = base.As(p.config.Knowledge.User)
+	}
+	return base, err
+}
+
+func (p *Project) openBase(ctx context.Context) (*knowledge.Base, error) {
 	c := p.config.Knowledge
+	if c.Path == "" && p.sharesStore() {
+		return knowledge.OpenPostgres(ctx, p.config.Store)
+	}
 	path := filepath.Join(p.DataDir(), "knowledge.db")
 	if c.Path != "" {
 		path = within(p.dir, c.Path)
@@ -96,14 +108,47 @@ func (p *Project) Knowledge(ctx context.Context) (*knowledge.Base, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return nil, fmt.Errorf("knowledge base: %w", err)
 	}
-	base, err := knowledge.Open(ctx, path)
+	return knowledge.Open(ctx, path)
+}
+
+// CopyKnowledge adds the documents of the embedded knowledge base at one place to that at
+// another, each named as in [Project.OpenPlace]: that of a file is in the data directory.
+// It returns how many were added.
+func (p *Project) CopyKnowledge(ctx context.Context, from, to string) (added int, err error) {
+	if p.KnowledgeServer() != "" || p.config.Knowledge.Path != "" {
+		return 0, nil // they are elsewhere, wherever sessions are
+	}
+	if from == "postgres:" {
+		from = p.config.Store
+	}
+	if to == "postgres:" {
+		to = p.config.Store
+	}
+	file := filepath.Join(p.DataDir(), "knowledge.db")
+	open := func(place string) (*knowledge.Base, error) {
+		if postgres.IsAddress(place) {
+			return knowledge.OpenPostgres(ctx, place)
+		}
+		return knowledge.Open(ctx, file)
+	}
+	if postgres.IsAddress(from) {
+		if isThere, err := knowledge.IsInPostgres(ctx, from); err != nil || !isThere {
+			return 0, err
+		}
+	} else if _, err := os.Stat(file); err != nil || !postgres.IsAddress(to) {
+		return 0, nil // there is none, or it is the same file
+	}
+	source, err := open(from)
 	if err != nil {
-		return nil, err
+		return 0, err
 	}
-	if c.User != "" {
-		base = base.As(c.User)
+	defer func() { err = errors.Join(err, source.Close()) }()
+	target, err := open(to)
+	if err != nil {
+		return 0, err
 	}
-	return base, nil
+	defer func() { err = errors.Join(err, target.Close()) }()
+	return knowledge.Copy(ctx, source, target)
 }
 
 // KnowledgeServer is the name of the server of mcp that keeps the documents, empty where

@@ -30,7 +30,7 @@ func (p *program) copyStoreCommand() *cobra.Command {
 		Long: "Adds the sessions of one store to another, event by event, as they are. What is there already is left alone,\n" +
 			"so that a copy that was interrupted goes on when the command is given again. A store is sqlite:FILE, sqlite: for\n" +
 			"the file in this project's data directory, an address such as postgres://user@host/database, or postgres: for that\n" +
-			"of troupe.yaml. Files that agents saved and documents go along: from this project's data directory into a PostgreSQL\n" +
+			"of troupe.yaml. Files that agents saved, documents and the knowledge base go along: from this project's data directory into a PostgreSQL\n" +
 			"database or its bucket, and from there into the data directory.",
 		Example: "  troupe store copy sqlite: postgres://troupe@db.example.org/troupe\n  troupe store copy postgres: sqlite:backup.db",
 		Args:    cobra.ExactArgs(2),
@@ -70,11 +70,18 @@ func (p *program) copyStore(ctx context.Context, opened *project.Project, from, 
 	if err == nil {
 		err = opened.CopyFiles(ctx, source, target, ids)
 	}
+	known := 0
+	if err == nil {
+		known, err = opened.CopyKnowledge(ctx, from, to)
+	}
 	if err != nil {
 		return err
 	}
 	if p.flags.json {
-		return p.writeJSON(map[string]int{"sessions": sessions, "events": events, "already_there": whole})
+		return p.writeJSON(map[string]int{"sessions": sessions, "events": events, "already_there": whole, "knowledge": known})
+	}
+	if known > 0 {
+		p.tell("%s of the knowledge base copied.", counted(known, "document"))
 	}
 	p.tell("%s copied with %s; %d of them were there already.", counted(sessions, "session"), counted(events, "event"), whole)
 	return nil

@@ -310,7 +310,7 @@ type Phase struct {
 
 // Knowledge says where documents are kept.
 type Knowledge struct {
-	Path        string `yaml:"path" doc:"The file of the embedded base. Default: knowledge.db in the data directory."`
+	Path        string `yaml:"path" doc:"The file of the embedded base. Default: the PostgreSQL database where store names one, else knowledge.db in the data directory."`
 	Shared      bool   `yaml:"shared" doc:"Whether all users of the server share one base. Default: each has documents of their own."`
 	User        string `yaml:"user" doc:"Whose documents they are, in the embedded base. Default: local."`
 	Server      string `yaml:"server" doc:"A server of mcp that keeps them instead."`
