@@ -335,18 +335,28 @@ func (c *conversation) conclude(ctx context.Context, replied *ModelReplied) (str
 	text, stop := answerOf(replied)
 	if stop == stopLength && c.agent.output == nil {
 		if c.cuts++; c.cuts < maxCuts {
-			c.said += replied.Message.Text
+			c.said = joined(c.said, replied.Message.Text)
 			return "", c.tell(ctx, "reply_cut", "Your answer was cut off at the output limit. Go on exactly where it stopped, without repeating anything.")
 		}
 	}
 	if c.agent.output != nil && (stop == stopAnswered || stop == stopLength) {
 		return c.fit(ctx, replied, stop)
 	}
-	if (stop == stopAnswered || stop == stopLength) && c.said+replied.Message.Text != "" {
-		text = c.said + replied.Message.Text
+	if whole := joined(c.said, replied.Message.Text); (stop == stopAnswered || stop == stopLength) && whole != "" {
+		text = whole
 	}
 	c.answer(text, stop)
 	return "", nil
+}
+
+// joined is an answer that was cut off and what its author sent next: the rest of it, or,
+// as models often do where they are asked for the rest, the whole of it from the beginning.
+func joined(said, next string) string {
+	const enough = 24 // bytes, to tell a new beginning from a rest that happens to look like one
+	if begin := strings.TrimSpace(said); len(begin) >= enough && strings.HasPrefix(strings.TrimSpace(next), begin[:enough]) {
+		return next
+	}
+	return said + next
 }
 
 // limit says which limit leaves no room for another turn. What a log says was

@@ -126,6 +126,16 @@ func TestAnAnswerThatWasCutOffGoesOn(t *testing.T) {
 	}
 }
 
+// Asked for the rest, many models send the whole answer once more.
+func TestAnAnswerThatWasCutOffMayBeginAnew(t *testing.T) {
+	const whole = `{"status": "success", "phase": "planning", "errors": []}`
+	turns := []turn{{text: whole[:40], finish: troupe.FinishLength}, {text: "\n" + whole[:50], finish: troupe.FinishLength}, {text: "\n" + whole}}
+	_, end := mustAnswer(t, newEngine(t, troupe.Config{}), newAgent(t, inTurn(t, turns...)), "Plan.")
+	if strings.TrimSpace(end.Output.Summary) != whole || end.Stop != "answered" {
+		t.Errorf("got %+v", end.Output)
+	}
+}
+
 func TestATypeWithoutASchemaIsAMistakeInTheProgram(t *testing.T) {
 	for says, ask := range map[string]func(){
 		"chan int": func() { troupe.OutputOf[chan int]() },

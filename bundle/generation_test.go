@@ -68,3 +68,15 @@ func TestPromptsOfAllGenerations(t *testing.T) {
 		})
 	}
 }
+
+// Among thousands of texts, bundles are found where they are published, and the others
+// are not opened to look for more.
+func TestAWebBundleAmongManyTexts(t *testing.T) {
+	dir := unpackTree(t, "web-v4")
+	for i := range maxWebSearch + 1 {
+		if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf("note%d.txt", i)), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	define(t, find(t, dir, Config{}), "pm")
+}

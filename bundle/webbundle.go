@@ -36,6 +36,9 @@ func (f *finder) webBundles() {
 			files = append(files, file)
 		}
 	}
+	if len(files) > maxWebSearch {
+		files = slices.DeleteFunc(files, func(file string) bool { return !isPublished.MatchString(file) })
+	}
 	// Those of one agent come before those of a team, which repeat it.
 	slices.SortStableFunc(files, func(a, b string) int {
 		return isTeamFile(a) - isTeamFile(b)
@@ -59,6 +62,12 @@ func (f *finder) webBundles() {
 		}
 	}
 }
+
+// maxWebSearch is how many files are opened to see whether they are bundles. A project
+// that has more texts than that keeps bundles, if any, where they are published.
+const maxWebSearch = 1000
+
+var isPublished = regexp.MustCompile(`(?i)bundle|bmad|(^|/)(dist|expansion-packs|agents|teams|gems)/`)
 
 func isTeamFile(file string) int {
 	if strings.Contains(path.Base(file), "team") || strings.Contains(file, "teams/") {

@@ -109,6 +109,9 @@ func (b *builder) carryOut(ctx context.Context) (StepRecord, error) {
 			return record, err
 		}
 		b.now = reset.state
+		if err := b.noteByHand(ctx); err != nil {
+			return record, err
+		}
 		if strings.HasPrefix(why, gaveUp) {
 			break
 		}
@@ -185,7 +188,7 @@ func (b *builder) take(ctx context.Context, a answered) (feedback string, done b
 		if err := b.warn(ctx, codeCorrection, clipText(a.parsed.Correction, 1000)); err != nil {
 			return "", false, "", err
 		}
-		return b.missed(a.parsed.Correction+blocksHint(b.blocks), "its answers were no JSON that could be read")
+		return b.missed(a.parsed.Correction+blocksHint(b.blocks), "its answers were no JSON that could be read; it said: "+clipText(strings.Join(strings.Fields(a.text), " "), 200))
 	}
 	if a.parsed.Level == LevelRepaired && b.delivery.Repository.Edits == editsAuto {
 		b.blocks = true

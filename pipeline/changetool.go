@@ -172,13 +172,16 @@ func (s *workshop) resetTool() troupe.Tool {
 		if err != nil {
 			return out, err
 		}
-		tree, err := o.worktree.TreeOf(ctx, in.Head)
+		if out.state, err = o.find(ctx, in.state, in.At); err != nil { // what a person did is not the attempt's
+			return out, err
+		}
+		tree, err := o.worktree.TreeOf(ctx, out.Head)
 		if err != nil {
 			return out, err
 		}
-		if tree != in.Tree {
-			out.Ref = fmt.Sprintf("refs/troupe/%s/attempts/%s-%d", o.ID, slugOf(in.Step), in.Try)
-			if _, err := o.worktree.Keep(ctx, out.Ref, in.Tree, in.Head, "Attempt at step "+in.Step+"\n\n"+o.trailer(in.Step), in.At); err != nil {
+		if tree != out.Tree {
+			out.Ref = fmt.Sprintf("refs/troupe/%s/attempts/%s-%d", o.ID, nameOf(in.Step), in.Try)
+			if _, err := o.worktree.Keep(ctx, out.Ref, out.Tree, out.Head, "Attempt at step "+in.Step+"\n\n"+o.trailer(in.Step), in.At); err != nil {
 				return out, err
 			}
 		}
@@ -320,6 +323,11 @@ func (s *workshop) tryTool() troupe.Tool {
 		tree, err := o.worktree.Tree(ctx, in.Tree)
 		if err != nil {
 			return trial{}, err
+		}
+		if !o.worktree.Filled() { // what is ignored is said in files
+			if err := o.become(ctx, in.Tree); err != nil {
+				return trial{}, err
+			}
 		}
 		for i := range in.Changes {
 			in.Changes[i].Reason = "reproduces " + in.Finding

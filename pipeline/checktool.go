@@ -117,9 +117,10 @@ func (s *workshop) check(ctx context.Context, call *troupe.Invocation, in checkR
 		}
 		out.Feedback = out.Outcome.Feedback(func(path string) string { content, _, _ := v.Read(path); return content })
 	}
-	if in.Clean {
+	if in.Clean && (in.Label != labelBaseline || o.worktree.Filled()) {
 		return out, nil
 	}
+	// The worktree is filled after the first check of the base, while agents think.
 	return out, o.become(ctx, out.Tree)
 }
 
@@ -130,7 +131,7 @@ func (o *openSite) clean(ctx context.Context, commit string) (*git.Worktree, err
 	if err != nil {
 		return nil, err
 	}
-	err = o.furnishAt(ctx, w.Dir)
+	err = o.furnish(ctx, w.Dir)
 	w.Links = o.linked(w.Dir)
 	return w, err
 }
@@ -142,7 +143,7 @@ func (o *openSite) keepOutput(outcome *checks.Outcome, label string) error {
 		return err
 	}
 	if label != "" {
-		outcome.File = "checks/" + slugOf(label) + "-" + filepath.Base(name)
+		outcome.File = "checks/" + nameOf(label) + "-" + filepath.Base(name)
 		return replaceFile(filepath.Join(o.folder, outcome.File), []byte(outcome.Output))
 	}
 	outcome.File = name
@@ -150,7 +151,7 @@ func (o *openSite) keepOutput(outcome *checks.Outcome, label string) error {
 }
 
 // OutputFile is where the last output of a check is, in a delivery's folder.
-func OutputFile(check string) string { return "checks/" + slugOf(check) + ".txt" }
+func OutputFile(check string) string { return "checks/" + nameOf(check) + ".txt" }
 
 type formatRequest struct {
 	state

@@ -105,7 +105,7 @@ func (d *delivery) askAtGate(ctx context.Context, run *troupe.Run, r *Result, ne
 	answer, err := run.Call(ctx, d.gate, gateRequest{
 		Phase: r.Phase, Next: next, Status: string(r.Status), Ready: r.NextPhase.Ready,
 		Blockers: texts(r.NextPhase.Blockers), Requirements: texts(r.NextPhase.Requirements), Errors: r.Errors,
-		Artifacts: r.Artifacts, Rounds: rounds,
+		Artifacts: r.Artifacts, Said: r.said(), Rounds: rounds,
 	})
 	if err != nil {
 		return verdict, err

@@ -27,6 +27,9 @@ type gateRequest struct {
 	Requirements []string `json:"requirements,omitempty"`
 	Errors       []string `json:"errors,omitempty"`
 	Artifacts    []Saved  `json:"artifacts,omitempty"`
+	// Said is what the agent answered, where that was no output of the phase: it may well
+	// be a question.
+	Said string `json:"said,omitempty"`
 	// Rounds is how often the phase may be run again.
 	Rounds int `json:"rounds"`
 	// Question is the whole question, where it is not about a phase's result. Kind is
@@ -109,6 +112,9 @@ func (g *gateRequest) question() string {
 		if a.Diff != "" {
 			fmt.Fprintf(&b, "\n```diff\n%s```\n", a.Diff)
 		}
+	}
+	if g.Said != "" {
+		fmt.Fprintf(&b, "\nIt said:\n> %s\n", strings.ReplaceAll(g.Said, "\n", "\n> "))
 	}
 	next := "finish"
 	if g.Next != "" {

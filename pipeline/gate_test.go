@@ -36,6 +36,24 @@ func atClosedGate(t *testing.T) (*world, *session) {
 	return w, s
 }
 
+// An agent that asks something in place of an answer is heard, and answered.
+func TestWhatAnAgentAsksIsShown(t *testing.T) {
+	w := newWorld(t)
+	w.answer = func(phase, prompt string) string {
+		if phase == "requirements" && !strings.Contains(prompt, "quite formal") {
+			return "Should it be formal?\nOr informal?"
+		}
+		return encode(output(phase))
+	}
+	s, end, err := begin(t, deliver(t, w.config()), nil)
+	if err != nil || end.Stop != "input_requested" || !strings.Contains(end.Output.Summary, "It said:\n> Should it be formal?\n> Or informal?\n") {
+		t.Fatalf("got %+v, %v", end, err)
+	}
+	if end, err := s.say("quite formal, please"); err != nil || end.Output.Meta.Status != "success" {
+		t.Errorf("got %+v, %v", end, err)
+	}
+}
+
 func TestAClosedGatePassesOnAYes(t *testing.T) {
 	w, s := atClosedGate(t)
 	end, err := s.say("Go on!")

@@ -44,6 +44,17 @@ func (r *Result) opens() bool {
 	return r.Status != "failed" && r.NextPhase.Ready && len(r.NextPhase.Blockers) == 0
 }
 
+// said is what the agent answered instead of what was asked for, in short.
+func (r *Result) said() string {
+	var kept struct {
+		Text string `json:"text"`
+	}
+	if r.JSON == LevelRaw {
+		_ = redecode(r.Outputs, &kept) // what is of another form is shown elsewhere
+	}
+	return clipText(strings.TrimSpace(kept.Text), 1500)
+}
+
 // phaseStep is a phase as a step: it asks the agent, checks the answer and
 // processes the artifacts.
 type phaseStep struct {

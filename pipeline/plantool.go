@@ -164,7 +164,10 @@ func (s *workshop) keepDocsTool() troupe.Tool {
 		if err != nil {
 			return out, err
 		}
-		tree, err := o.worktree.Tree(ctx, in.Tree)
+		if out.state, err = o.find(ctx, in.state, in.At); err != nil {
+			return out, err
+		}
+		tree, err := o.worktree.Tree(ctx, out.Tree)
 		if err != nil {
 			return out, err
 		}
@@ -190,7 +193,7 @@ func (s *workshop) keepDocsTool() troupe.Tool {
 			return out, err
 		}
 		message := "docs: specification of " + strings.ReplaceAll(in.Feature, "-", " ") + "\n\n" + o.trailer("documents")
-		if out.Commit, err = o.worktree.Commit(ctx, out.Tree, in.Head, message, in.At); err != nil {
+		if out.Commit, err = o.worktree.Commit(ctx, out.Tree, out.Head, message, in.At); err != nil {
 			return out, err
 		}
 		out.Head = out.Commit

@@ -147,7 +147,7 @@ func (p *Phase) prompt(in inputContext, at place) (string, error) {
 type place struct{ date, feature string }
 
 func placeOf(now time.Time, request string) place {
-	return place{now.UTC().Format(time.DateOnly), slugOf(request)}
+	return place{now.UTC().Format(time.DateOnly), nameOf(request)}
 }
 
 // fill fills in a path, as the phase has it or as an agent copied it.
@@ -161,27 +161,49 @@ func (p place) fill(name string) string {
 // maxSlug is how long a slug gets, in bytes.
 const maxSlug = 40
 
-// slugOf makes a name for files of a text: words in lower case ASCII with hyphens
-// between them.
+// slugOf makes an identifier of a text: words in lower case ASCII with hyphens between
+// them.
 func slugOf(text string) string {
+	return wordsOf(text, func(r rune) bool { return r <= unicode.MaxASCII })
+}
+
+// nameOf makes a name for files and branches of a text: words in lower case with hyphens
+// between them. Latin letters become ASCII, those of other scripts stay as they are.
+func nameOf(text string) string {
+	return wordsOf(text, func(r rune) bool { return r <= unicode.MaxASCII || !unicode.In(r, unicode.Latin) })
+}
+
+// latin are the letters that no accent has to be taken from to become ASCII.
+var latin = strings.NewReplacer("ß", "ss", "æ", "ae", "œ", "oe", "ø", "o", "ł", "l", "đ", "d", "ð", "d", "þ", "th", "ı", "i", "ħ", "h", "ŋ", "ng")
+
+// wordsOf joins the words of a text, without what is not to be kept of them.
+func wordsOf(text string, keep func(rune) bool) string {
 	const unnamed = "feature"
 	if strings.HasPrefix(strings.TrimSpace(text), "{") { // JSON says nothing that a person would call it
 		return unnamed
 	}
 	var b strings.Builder
-	for word := range strings.FieldsFuncSeq(strings.ToLower(norm.NFKD.String(text)), func(r rune) bool {
-		return !unicode.In(r, unicode.L, unicode.N, unicode.Mn)
+	for word := range strings.FieldsFuncSeq(latin.Replace(strings.ToLower(norm.NFKD.String(text))), func(r rune) bool {
+		return !unicode.In(r, unicode.L, unicode.N, unicode.M)
 	}) {
-		word = strings.Map(func(r rune) rune {
-			if r > unicode.MaxASCII {
+		last := 'a'
+		word = norm.NFC.String(strings.Map(func(r rune) rune {
+			if unicode.Is(unicode.M, r) {
+				if last <= unicode.MaxASCII { // an accent
+					return -1
+				}
+			} else {
+				last = r
+			}
+			if !keep(r) {
 				return -1
 			}
 			return r
-		}, word)
+		}, word))
 		switch {
 		case word == "":
 		case b.Len() == 0:
-			b.WriteString(word[:min(len(word), maxSlug)])
+			b.WriteString(strings.ToValidUTF8(word[:min(len(word), maxSlug)], ""))
 		case b.Len()+1+len(word) <= maxSlug:
 			b.WriteString("-" + word)
 		default:

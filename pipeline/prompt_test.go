@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
 )
 
 func TestASlugIsShortPlainASCII(t *testing.T) {
@@ -25,15 +27,42 @@ func TestASlugIsShortPlainASCII(t *testing.T) {
 	}
 }
 
+// Branches and files are named in the words of the request, in whatever script it is.
+func TestANameKeepsItsScript(t *testing.T) {
+	for text, want := range map[string]string{
+		"Größe und Übersicht ändern": "grosse-und-ubersicht-andern",
+		"Ajoute l'œuvre à la façade": "ajoute-l-oeuvre-a-la-facade",
+		"Łódź, Ångström & Þór":       "lodz-angstrom-thor",
+		"添加中位数函数":                    "添加中位数函数",
+		"给 stats 包添加 median":         "给-stats-包添加-median",
+		"メディアンを追加":                   "メディアンを追加",
+		"중앙값 추가":                     "중앙값-추가",
+		"Добавь ёлку и йод":          "добавь-ёлку-и-йод",
+		"أضف الوسيط":                 "أضف-الوسيط",
+		"माध्य जोड़ें":               "माध्य-जोड़ें",
+		"Πρόσθεσε διάμεσο":           "πρόσθεσε-διάμεσο",
+		"🚀🚀":                         "feature",
+		"../日本/..~^:?*[\\ .lock":     "日本-lock",
+		strings.Repeat("长", 99):      strings.Repeat("长", 13),
+	} {
+		if got := nameOf(text); got != norm.NFC.String(want) {
+			t.Errorf("%q: got %q, want %q", text, got, want)
+		}
+	}
+}
+
 func FuzzSlug(f *testing.F) {
 	f.Add("Create a simple todo app")
 	f.Add("Überraschung ①½ ǅ İ")
 	f.Fuzz(func(t *testing.T, text string) {
-		slug := slugOf(text)
+		slug, name := slugOf(text), nameOf(text)
+		if name == "" || len(name) > maxSlug || strings.HasPrefix(name, "-") || strings.ContainsAny(name, " ~^:?*[\\./@{") || !utf8.ValidString(name) {
+			t.Errorf("%q: %q", text, name)
+		}
 		if slug == "" || len(slug) > maxSlug || strings.Trim(slug, "abcdefghijklmnopqrstuvwxyz0123456789-") != "" || strings.HasPrefix(slug, "-") {
 			t.Errorf("%q: %q", text, slug)
 		}
-		if _, err := cleanPath("a/" + slug + ".md"); err != nil && utf8.ValidString(text) {
+		if _, err := cleanPath("a/" + name + ".md"); err != nil && utf8.ValidString(text) {
 			t.Errorf("%q: %v", text, err)
 		}
 	})

@@ -24,7 +24,7 @@ func proposedChecks(outputs json.RawMessage) (list []checks.Check) {
 	}
 	_ = json.Unmarshal(outputs, &raw) // what has another form proposes nothing
 	for _, c := range raw.Checks {
-		name := slugOf(c.Name)
+		name := nameOf(c.Name)
 		if name == "" || len(c.Argv) == 0 || c.Argv[0] == "" || len(list) == maxProposed || slices.ContainsFunc(list, func(o checks.Check) bool { return o.Name == name }) {
 			continue
 		}

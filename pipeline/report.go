@@ -126,7 +126,7 @@ func (c *course) reasons(steps *Result) (list []string) {
 	}
 	for _, s := range steps.Steps {
 		if s.State != StepDone && !(s.State == StepFailed && c.stopped != "") {
-			list = append(list, strings.TrimSpace(fmt.Sprintf("step %s is %s %s", s.ID, s.State, s.Reason)))
+			list = append(list, strings.TrimSuffix(fmt.Sprintf("step %s is %s: %s", s.ID, s.State, s.Reason), ": "))
 		}
 	}
 	if len(c.site.Checks) == 0 && !c.Repository.Unchecked {

@@ -103,7 +103,7 @@ func (r *Repository) complete() error {
 		}
 		*dir = full
 	}
-	r.Branch = cmp.Or(r.Branch, "troupe/<feature>-<id>")
+	r.Branch = cmp.Or(r.Branch, defaultBranch)
 	r.Documents = cmp.Or(r.Documents, "branch")
 	r.Edits = cmp.Or(r.Edits, editsAuto)
 	r.Version = cmp.Or(r.Version, "devel")
@@ -145,3 +145,6 @@ func (r *Repository) configured() []checks.Check {
 	}
 	return list
 }
+
+// defaultBranch is what the branch of a delivery is called.
+const defaultBranch = "troupe/<feature>-<id>"

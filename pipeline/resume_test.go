@@ -233,9 +233,89 @@ func TestAModelThatIsGone(t *testing.T) {
 	if _, _, err := y.run(nil); err == nil {
 		t.Fatal("it came to its end")
 	}
+	if s := pipeline.Summarize(y.events()); s.State != "failed" || len(s.Errors) != 1 {
+		t.Errorf("it is %s: %q", s.State, s.Errors)
+	}
 	isGone = false
 	r, _, err := y.resume()
 	if err != nil || r.Outcome != pipeline.OutcomeDelivered || len(r.Commits) != 2 {
 		t.Fatalf("%+v %v", r, err)
+	}
+	if s := pipeline.Summarize(y.events()); len(s.Errors) > 0 || !s.Success {
+		t.Errorf("delivered, and it still says %q", s.Errors)
+	}
+}
+
+// Killed while the worktree is filled, at whatever point, a delivery fills it anew, and
+// takes nothing that is missing there for a person's doing.
+func TestAWorktreeThatIsFilledByHalves(t *testing.T) {
+	whole := shellYard(t)
+	want := whole.result(whole.mustRun(pipeline.OutcomeDelivered))
+	index := func(tool string) int {
+		return slices.IndexFunc(whole.events(), func(e troupe.Event) bool {
+			called, ok := e.Body.(*troupe.ToolCalled)
+			return ok && called.Tool == tool
+		}) + 1
+	}
+	for _, c := range []struct{ name, tool, damage string }{
+		{"nothing is there", "open_worktree", "find $W -mindepth 1 -not -name .git -delete; rm -f $G/index"},
+		{"half of it is there", "run_check", "rm -f $G/index; find $W -type f -not -name .git | sort | head -1 | xargs rm; : >$G/filling.index.lock"},
+		{"a file is half written", "run_check", "rm -f $G/index; for f in $W/*; do printf x >$f; done"},
+		{"it is emptied later", "apply_changes", "find $W -mindepth 1 -not -name .git -delete; rm -f $G/index"},
+	} {
+		y := shellYard(t)
+		y.die(&mortal{Store: y.store, left: index(c.tool), isLate: true})
+		site, err := pipeline.ReadSite(filepath.Join(y.data, y.session))
+		if err != nil {
+			t.Fatal(err)
+		}
+		y.sh("W=" + site.Worktree + " G=$(git rev-parse --git-common-dir)/worktrees/" + filepath.Base(site.Worktree) + "; test -d $G && " + c.damage)
+		got, end, err := y.resume()
+		if err != nil || got == nil || got.Outcome != pipeline.OutcomeDelivered || y.result(got) != want || len(y.warnings("by_hand")) > 0 {
+			t.Errorf("%s, killed in %s: %v %+v %+v", c.name, c.tool, err, got, end)
+		}
+	}
+}
+
+// What a person changes in the worktree while they are asked about the plan is kept.
+func TestWhatIsChangedByHandAtTheGateSurvives(t *testing.T) {
+	y := shellYard(t)
+	y.config.Approve = pipeline.ApprovePlan
+	if _, _, err := y.run(nil); err != nil {
+		t.Fatal(err)
+	}
+	site, err := pipeline.ReadSite(filepath.Join(y.data, y.session))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(site.Worktree, "hand.ok"), []byte("good\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	r, _, err := y.say("go on")
+	if err != nil || r == nil || r.Outcome != pipeline.OutcomeDelivered || !strings.Contains(y.sh("git ls-tree -r --name-only "+r.Branch), "hand.ok") {
+		t.Fatalf("%+v %v", r, err)
+	}
+}
+
+// What a person changes while a step fails is kept beside the attempt.
+func TestWhatIsChangedByHandInAFailingStepSurvives(t *testing.T) {
+	y := shellYard(t)
+	y.with("implementation", func(step, _ string, n int) string {
+		if step != "1" {
+			return built(fileOf("step"+step+".ok", "good\n"))
+		}
+		if site, err := pipeline.ReadSite(filepath.Join(y.data, y.session)); err == nil && n == 2 {
+			if err := os.WriteFile(filepath.Join(site.Worktree, "hand.ok"), []byte("good\n"), 0o644); err != nil {
+				t.Error(err)
+			}
+		}
+		return "I would rather not say."
+	})
+	r, _, err := y.run(nil)
+	if err != nil || r == nil || r.Outcome == pipeline.OutcomeDelivered {
+		t.Fatalf("%+v %v", r, err)
+	}
+	if !strings.Contains(y.sh("git ls-tree -r --name-only "+r.Branch), "hand.ok") {
+		t.Errorf("it is lost: %s", y.sh("git log --stat "+r.Branch))
 	}
 }

@@ -139,14 +139,11 @@ func (s *workshop) openSite(ctx context.Context, session string) (*openSite, err
 	if err != nil {
 		return nil, err
 	}
-	o := &openSite{Site: about, workshop: s, repo: repo, worktree: worktree, folder: s.folder(session), made: made}
-	defer func() { o.worktree.Links = o.linked(worktree.Dir) }()
+	o := &openSite{Site: about, workshop: s, repo: repo, worktree: worktree, folder: s.folder(session)}
 	if made {
 		o.mark() // what was in the folder is gone, and nobody has changed it by hand
-		if err := o.furnish(ctx); err != nil {
-			return nil, err
-		}
 	}
+	o.worktree.Links = o.linked(worktree.Dir)
 	return o, nil
 }
 
@@ -157,7 +154,6 @@ type openSite struct {
 	repo     *git.Repo
 	worktree *git.Worktree
 	folder   string
-	made     bool // the worktree's folder is new
 }
 
 // pending is a file that says that we are changing the worktree, so that what is found
@@ -203,7 +199,7 @@ func (o *openSite) find(ctx context.Context, want state, at time.Time) (state, e
 		want.Head, want.Tree = head, tree
 		o.mark()
 	}
-	if _, err := os.Stat(o.pending()); err == nil {
+	if _, err := os.Stat(o.pending()); err == nil || !o.worktree.Filled() {
 		return want, o.become(ctx, want.Tree)
 	}
 	now, err := o.worktree.Snapshot(ctx)
@@ -256,10 +252,18 @@ func (o *openSite) adopt(ctx context.Context, want state, now string, at time.Ti
 	return want, o.holds(now)
 }
 
-// become makes the worktree hold a tree.
+// become makes the worktree hold a tree. The first one fills it, which takes its time in
+// a large repository.
 func (o *openSite) become(ctx context.Context, tree string) error {
 	o.mark()
-	if err := o.worktree.Restore(ctx, tree); err != nil {
+	var err error
+	if o.worktree.Filled() {
+		err = o.worktree.Restore(ctx, tree)
+	} else {
+		err = o.worktree.Fill(ctx, tree, func() error { return o.furnish(ctx, o.worktree.Dir) })
+		o.worktree.Links = o.linked(o.worktree.Dir)
+	}
+	if err != nil {
 		return err
 	}
 	return o.holds(tree)
@@ -302,9 +306,7 @@ func absolute(dir, name string) string {
 }
 
 // furnish puts into a new worktree what git ignores and checks need.
-func (o *openSite) furnish(ctx context.Context) error { return o.furnishAt(ctx, o.worktree.Dir) }
-
-func (o *openSite) furnishAt(ctx context.Context, dir string) error {
+func (o *openSite) furnish(ctx context.Context, dir string) error {
 	for _, name := range o.links(ctx) {
 		target := filepath.Join(dir, filepath.FromSlash(name))
 		if _, err := os.Lstat(target); err == nil {

@@ -101,13 +101,10 @@ func (s *workshop) prepare(ctx context.Context, call *troupe.Invocation, in prep
 	if p.Tree, err = o.worktree.TreeOf(ctx, p.Head); err != nil {
 		return p, err
 	}
-	if o.made {
-		err = o.holds(p.Tree) // just what git has put there
-	} else {
-		p.state, err = o.find(ctx, p.state, in.At)
-	}
-	if err != nil {
-		return p, err
+	if o.worktree.Filled() { // else whoever works in it first fills it
+		if p.state, err = o.find(ctx, p.state, in.At); err != nil {
+			return p, err
+		}
 	}
 	if o.Sandbox = p.Sandbox; o.Save(folder) != nil {
 		return p, o.Save(folder)
@@ -157,9 +154,9 @@ func (s *workshop) choose(ctx context.Context, session string, in prepareRequest
 			return nil, false, err
 		}
 	}
-	branch := strings.NewReplacer("<feature>", in.Feature, "<id>", id).Replace(s.Branch)
-	if found.Has(ctx, "refs/heads/"+branch) {
-		return nil, false, fmt.Errorf("branch %s: %w; name another one in pipeline.branch", branch, git.ErrTaken)
+	branch, err := s.freeBranch(ctx, found, strings.NewReplacer("<feature>", in.Feature, "<id>", id))
+	if err != nil {
+		return nil, false, err
 	}
 	site := &Site{
 		Session: session, ID: id, Request: in.Request, Repo: found.Top, Worktree: filepath.Join(s.Worktrees, id), Branch: branch,
@@ -174,6 +171,31 @@ func (s *workshop) choose(ctx context.Context, session string, in prepareRequest
 		site.Checks = checks.Find(treeFiles{tree})
 	}
 	return site, isNew, nil
+}
+
+// freeBranch names the branch of a delivery. Git keeps branches like files: none can be
+// below one that exists.
+func (s *workshop) freeBranch(ctx context.Context, repo *git.Repo, names *strings.Replacer) (string, error) {
+	branch := names.Replace(s.Branch)
+	above := func(branch string) string {
+		for i, r := range branch {
+			if r == '/' && repo.Has(ctx, "refs/heads/"+branch[:i]) {
+				return branch[:i]
+			}
+		}
+		return ""
+	}
+	taken := above(branch)
+	if taken != "" && s.Branch == defaultBranch {
+		branch, taken = strings.ReplaceAll(branch, "/", "-"), ""
+	}
+	switch {
+	case taken != "":
+		return "", fmt.Errorf("branch %s: there is a branch %s, and git can have none below it; name another one in pipeline.branch", branch, taken)
+	case repo.Has(ctx, "refs/heads/"+branch):
+		return "", fmt.Errorf("branch %s: %w; name another one in pipeline.branch", branch, git.ErrTaken)
+	}
+	return branch, nil
 }
 
 // openOwn opens the repository of a folder. One that is to be made is the folder's own,

@@ -163,6 +163,10 @@ func (s *summarizing) note(e *troupe.Event) {
 		s.warned(p, b)
 	case *troupe.UserSaid:
 		s.State, s.Question = "running", ""
+	case *troupe.RunResumed:
+		if e.Run == s.root { // what it failed at before is no error of a delivery that goes on
+			s.State, s.Errors = "running", nil
+		}
 	case *troupe.RunFinished:
 		s.finished(e, p, b)
 	case *troupe.RunFailed:

@@ -169,7 +169,11 @@ func (p *program) reportDelivery(ctx context.Context, c *conversation, failure e
 	if p.flags.json {
 		err = p.writeJSON(summary)
 	} else {
+		summary.Errors = slices.DeleteFunc(summary.Errors, func(e string) bool { return failure != nil && e == failure.Error() }) // it is said last
 		err = p.writeDelivery(c.stage.project, &summary)
+	}
+	if _, none := c.stage.project.Site(c.session); failure != nil && none == nil {
+		p.tell("Nothing is lost. To go on once that is put right: troupe deliveries resume %s", c.session[:8])
 	}
 	switch {
 	case failure != nil || err != nil:

@@ -41,6 +41,24 @@ func TestDeliveriesWithModelsOfAllKinds(t *testing.T) {
 			}
 			return goodWork(phase, step, prompt, n)
 		}, 0, "delivered", 20, ""},
+		"cut, and begun anew": {func(phase, step, prompt string, n int) string {
+			if whole := goodWork(phase, step, prompt, n); phase != "implementation" || n > 0 {
+				return whole
+			}
+			return "CUT " + builtFiles(aFile("step"+step+".ok", "good\n"))[:200]
+		}, 0, "delivered", 9, ""},
+		"a builder that asks": {func(phase, step, prompt string, n int) string {
+			if phase == "implementation" {
+				return "Before I begin: how good is good?"
+			}
+			return goodWork(phase, step, prompt, n)
+		}, 1, "failed", 16, "how good is good?"},
+		"criteria without a list": {func(phase, step, prompt string, n int) string {
+			if phase == "requirements" {
+				return says(phase, fields{"user_stories": "As a user I want it", "acceptance_criteria": "It is good", "scope": "MVP", "constraints": "none"})
+			}
+			return goodWork(phase, step, prompt, n)
+		}, 0, "delivered", 8, ""},
 		"cut always": {func(phase, step, prompt string, n int) string {
 			if phase == "implementation" {
 				return "CUT " + builtFiles(aFile("step"+step+".ok", "good\n"))[:60]
@@ -103,6 +121,16 @@ func TestDeliveriesWithModelsOfAllKinds(t *testing.T) {
 				t.Error("a branch claims more than was reached")
 			}
 		})
+	}
+}
+
+// Agents of one's own are asked for JSON by schema, too.
+func TestAgentsOfOnesOwnAreBoundToTheSchema(t *testing.T) {
+	a := newAgency(t)
+	dir := a.repositoryOf(t, "  phases: [{name: requirements, agent: pm}]\nagents:\n  pm: {instructions: You are a product owner who writes short stories.}\n", map[string]string{"base.ok": "good\n"})
+	p := start(t, dir, a.environment(dir), nil, "deliver", "Make it good")
+	if code := p.code(); code != 0 || a.formats["requirements"] != "json_schema" {
+		t.Errorf("exit %d, and JSON was asked for as %q:\n%s%s", code, a.formats, &p.out, &p.err)
 	}
 }
 

@@ -317,11 +317,19 @@ func TestAnOddRepositoryFromOutside(t *testing.T) {
 	inRepository(t, dir, `git init -q sub && git -C sub commit -q --allow-empty -m x && git -c advice.addEmbeddedRepo=false add sub
 		echo '*.bin filter=lfs diff=lfs merge=lfs -text' > .gitattributes; git config filter.lfs.smudge 'touch /tmp/never; cat'; git config filter.lfs.required true; git config filter.lfs.clean cat
 		echo a > 'with space'; echo b > "$(printf 'new\nline')"; echo c > Twin; echo d > twin; echo e > -dash; printf 'bom\r\n' > crlf.txt; ln -s base.ok link
-		git add -A && git commit -qm odd && git checkout -q --detach HEAD && echo dirty >> base.ok && echo staged > staged && git add staged && echo new > untracked`)
+		git add -A && git commit -qm odd && git checkout -q --detach HEAD && echo dirty >> base.ok && echo staged > staged && git add staged && echo new > untracked
+		git branch troupe`)
 	before := fingerprintOf(t, dir)
-	r, code := a.deliver(t, dir, "deliver", "Make it good")
+	r, code := a.deliver(t, dir, "deliver", "Größe 添加")
 	if code != 0 {
 		t.Fatalf("exit %d: %q", code, r.Reasons)
+	}
+	// There can be no branch below one that exists, and letters stay what they are.
+	if want := "troupe-grosse-添加-" + r.ID; r.Branch != want {
+		t.Errorf("the branch is %s, not %s", r.Branch, want)
+	}
+	if got := inRepository(t, dir, "git -c core.quotePath=false ls-tree -r --name-only "+r.Branch+" specs | grep -c grosse-添加"); got == "0\n" {
+		t.Error("no document has its name")
 	}
 	if after := fingerprintOf(t, dir); after != before {
 		t.Errorf("the checkout has changed:\n%s\nwas\n%s", after, before)
@@ -333,7 +341,7 @@ func TestAnOddRepositoryFromOutside(t *testing.T) {
 	if p.code() != 0 {
 		t.Fatalf("with the changes: %s%s", &p.out, &p.err)
 	}
-	branch := strings.TrimSpace(inRepository(t, dir, "git for-each-ref --format='%(refname:short)' 'refs/heads/troupe/make-it-better*'"))
+	branch := strings.TrimSpace(inRepository(t, dir, "git for-each-ref --format='%(refname:short)' 'refs/heads/troupe-make-it-better*'"))
 	if got := inRepository(t, dir, "git diff --name-status HEAD "+branch+" -- . ':!specs'"); got != "M\tbase.ok\nA\tstaged\nA\tstep1.ok\nA\tstep2.ok\nA\tuntracked\n" {
 		t.Errorf("with the changes: %s", got)
 	}

@@ -212,11 +212,19 @@ func (e *Error) Error() string {
 func (e *Error) Unwrap() error { return e.Err }
 
 func (r *Repo) run(ctx context.Context, dir string, stdin *strings.Reader, env []string, args ...string) (string, error) {
+	return r.runHolding(ctx, nil, dir, stdin, env, args...)
+}
+
+// runHolding runs git with a lock that it holds for as long as it runs.
+func (r *Repo) runHolding(ctx context.Context, lock *os.File, dir string, stdin *strings.Reader, env []string, args ...string) (string, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, timeout, fmt.Errorf("git took more than %s", timeout))
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "git", args...)
 	cmd.Dir, cmd.Env = dir, r.environment(env...)
 	cmd.WaitDelay = 5 * time.Second
+	if lock != nil {
+		passLock(cmd, lock)
+	}
 	if stdin != nil {
 		cmd.Stdin = stdin
 	}

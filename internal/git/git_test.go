@@ -49,10 +49,18 @@ func newWorktree(t testing.TB, r *Repo) *Worktree {
 		t.Fatal(err)
 	}
 	w, made, err := r.Worktree(t.Context(), filepath.Join(t.TempDir(), "tree"), "troupe/x-1", base)
-	if err != nil || !made {
+	if err != nil || !made || w.Filled() {
 		t.Fatal(made, err)
 	}
+	fill(t, w)
 	return w
+}
+
+func fill(t testing.TB, w *Worktree) {
+	t.Helper()
+	if err := w.Fill(t.Context(), treeIDOf(t, w), func() error { return nil }); err != nil || !w.Filled() {
+		t.Fatal(err)
+	}
 }
 
 // fingerprint is all that a person could notice of their checkout.
@@ -136,6 +144,7 @@ func TestAWorktreeThatWasNotMadeToItsEndIsMadeAnew(t *testing.T) {
 			if err != nil || !made {
 				t.Fatal(made, err)
 			}
+			fill(t, again)
 			if got, err := again.Snapshot(t.Context()); err != nil || got != treeIDOf(t, again) {
 				t.Errorf("it holds %s: %v", got, err)
 			}

@@ -19,13 +19,19 @@ type Worktree struct {
 	// Links are names in the folder that are no part of any tree and stay where they are.
 	Links  []string
 	gitDir string
+	filled bool
+	// index is used instead of the worktree's own, and held is a lock that git keeps,
+	// while the folder is being filled.
+	index string
+	held  *os.File
 }
 
 // ErrTaken reports a branch that exists and was not made for this worktree.
 var ErrTaken = errors.New("the branch exists already")
 
 // Worktree opens a worktree at dir on a branch, and makes what of it is missing: the
-// branch from base, the folder from the branch. Made tells that the folder is new.
+// branch from base, the folder from the branch. Made tells that the folder is new: it
+// is empty until [Worktree.Fill] is called.
 func (r *Repo) Worktree(ctx context.Context, dir, branch, base string) (w *Worktree, made bool, err error) {
 	if w, err = r.opened(dir, branch); err == nil {
 		return w, false, nil
@@ -45,7 +51,7 @@ func (r *Repo) Worktree(ctx context.Context, dir, branch, base string) (w *Workt
 	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
 		return nil, false, err
 	}
-	if _, err := r.at(ctx, r.Top, nil, "worktree", "add", "--quiet", "--force", "--", dir, branch); err != nil {
+	if _, err := r.at(ctx, r.Top, nil, "worktree", "add", "--quiet", "--no-checkout", "--force", "--", dir, branch); err != nil {
 		return nil, false, err
 	}
 	w, err = r.opened(dir, branch)
@@ -95,6 +101,7 @@ func (r *Repo) opened(dir, branch string) (*Worktree, error) {
 		if _, err := os.Lstat(filepath.Join(dir, ".git")); err != nil {
 			return nil, err
 		}
+		w.filled = w.hasIndex()
 		return w, nil
 	}
 	return nil, fmt.Errorf("%s is no worktree of this repository", dir)
@@ -152,7 +159,10 @@ func (w *Worktree) git(ctx context.Context, args ...string) (string, error) {
 
 func (w *Worktree) with(ctx context.Context, stdin *strings.Reader, env []string, args ...string) (string, error) {
 	env = append([]string{"GIT_DIR=" + w.gitDir, "GIT_WORK_TREE=" + w.Dir}, env...)
-	return w.Repo.run(ctx, w.Dir, stdin, env, args...)
+	if w.index != "" {
+		env = append(env, "GIT_INDEX_FILE="+w.index)
+	}
+	return w.Repo.runHolding(ctx, w.held, w.Dir, stdin, env, args...)
 }
 
 // Head is the commit that the worktree is on.
@@ -168,8 +178,12 @@ func (w *Worktree) TreeOf(ctx context.Context, commit string) (string, error) {
 }
 
 // Snapshot returns the tree of what is in the folder now, as if all of it were
-// committed. Neither index nor branch is touched.
+// committed. Neither index nor branch is touched. A folder that is not filled yet is
+// taken for what its branch holds.
 func (w *Worktree) Snapshot(ctx context.Context) (string, error) {
+	if !w.filled {
+		return w.TreeOf(ctx, "HEAD")
+	}
 	return w.inIndex(ctx, "", func(env []string) error {
 		args := []string{"add", "--all", "--", ":/"}
 		for _, name := range w.Links {

@@ -1,0 +1,98 @@
+package pipeline
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/troupe-dev/troupe/internal/checks"
+)
+
+// implement carries out what of the plan is left, and verifies what was committed.
+func (c *course) implement(ctx context.Context) error {
+	r, err := c.phase(ctx, phaseImplementation, map[string]any{"baseline": c.baseline})
+	if err != nil {
+		return err
+	}
+	if failed := r.failedStep(); failed != nil {
+		c.stopped = fmt.Sprintf("step %s failed: %s", failed.ID, failed.Reason)
+	} else if r.Stopped {
+		c.stopped = stoppedByPerson
+	}
+	return c.verify(ctx)
+}
+
+func (r *Result) failedStep() *StepRecord {
+	for i := range r.Steps {
+		if r.Steps[i].State == StepFailed {
+			return &r.Steps[i]
+		}
+	}
+	return nil
+}
+
+// verify runs all checks on a clean checkout: what is committed is what was checked.
+func (c *course) verify(ctx context.Context) error {
+	c.verified = nil
+	steps := c.result(phaseImplementation)
+	if c.now.Head == c.site.Base && (steps == nil || !slices.ContainsFunc(steps.Steps, func(s StepRecord) bool { return s.Commit != "" })) {
+		return nil
+	}
+	if err := c.findChecks(ctx, c.run, &c.site, c.now); err != nil {
+		return err
+	}
+	for _, check := range c.site.Checks {
+		for {
+			r, err := call[checkResult](ctx, c.run, c.tools.check, checkRequest{state: c.now, Check: check.Name, At: c.run.Now(), Clean: true, Label: "verify"})
+			if err != nil {
+				return err
+			}
+			if r.Cause != checks.CauseEnvironment {
+				c.verified = append(c.verified, r.Outcome)
+				break
+			}
+			if err := c.askOrStop(ctx, cannotRun(&r.Outcome, "on a clean checkout")); err != nil || c.stopped != "" {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// reviewed has the change reviewed and puts right what is found, as often as allowed.
+func (c *course) reviewed(ctx context.Context) error {
+	for round := 1; ; round++ {
+		r, err := c.phase(ctx, phaseQA, map[string]any{"baseline": c.baseline, "verified": c.verified, "round": round})
+		if err != nil {
+			return err
+		}
+		before := c.review
+		if c.review = r.Review; c.review == nil {
+			c.stopped = "the review came to nothing: " + strings.Join(r.Errors, "; ")
+			return nil
+		}
+		plan, err := call[Plan](ctx, c.run, c.tools.readPlan, struct{}{})
+		if err != nil {
+			return err
+		}
+		steps := c.review.fixes(plan.countFixes())
+		if len(steps) == 0 {
+			return nil
+		}
+		again := c.review.comesBack(before)
+		if again != "" || round >= c.Repository.QARounds {
+			c.stopped = fmt.Sprintf("%s after %d reviews", counted(len(steps), "finding is", "findings are")+" open", round)
+			if again != "" {
+				c.stopped = fmt.Sprintf("the finding %s came back after its fix", again)
+			}
+			return nil
+		}
+		if _, err := call[Plan](ctx, c.run, c.tools.writePlan, planUpdate{Add: steps}); err != nil {
+			return err
+		}
+		if err := c.implement(ctx); err != nil || c.stopped != "" {
+			return err
+		}
+	}
+}
