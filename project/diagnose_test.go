@@ -109,6 +109,10 @@ func TestARunningOllamaIsUsedWhereNobodyHasChosen(t *testing.T) {
 	if ref, _ := open(project.Options{LookupEnv: none}).Model("a"); ref != "rehearsal" {
 		t.Errorf("%s, though nobody looks for one", ref)
 	}
+	no := func(name string) (string, bool) { return "no", name == "TROUPE_LOOK_FOR_OLLAMA" }
+	if ref, _ := open(project.Options{LookupEnv: no, LookForOllama: true}).Model("a"); ref != "rehearsal" {
+		t.Errorf("%s, though it is kept out", ref)
+	}
 	key := func(name string) (string, bool) { return "k", name == "OPENAI_API_KEY" }
 	if ref, _ := open(project.Options{LookupEnv: key, LookForOllama: true}).Model("a"); ref != "openai/gpt-4.1-mini" {
 		t.Errorf("%s, though there is a key", ref)

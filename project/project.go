@@ -45,7 +45,8 @@ type Options struct {
 	// agents rehearse where nobody has chosen a model and no provider's key is there.
 	Model string
 	// LookForOllama has agents use the Ollama that runs on this machine, if one does,
-	// where they would rehearse because nobody has chosen a model.
+	// where they would rehearse because nobody has chosen a model. The variable
+	// TROUPE_LOOK_FOR_OLLAMA=no keeps them from it.
 	LookForOllama bool
 	// LookupEnv finds environment variables. Nil means [os.LookupEnv]. What it does not
 	// find is looked for in .env.local and .env beside troupe.yaml.
@@ -160,7 +161,7 @@ func Open(dir string, o Options) (*Project, error) {
 
 // local finds a model of this machine, if that is wanted.
 func (o *Options) local() *models.Local {
-	if !o.LookForOllama {
+	if !o.LookForOllama || o.getenv("TROUPE_LOOK_FOR_OLLAMA") == "no" {
 		return nil
 	}
 	return new(models.Local)

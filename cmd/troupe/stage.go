@@ -14,18 +14,11 @@ import (
 
 // options are what the command line says of a project.
 func (p *program) options() project.Options {
-	o := project.Options{Model: p.flags.model, LookupEnv: p.lookup, Log: p.console, LookForOllama: p.looksForOllama()}
+	o := project.Options{Model: p.flags.model, LookupEnv: p.lookup, Log: p.console, LookForOllama: true}
 	if self, err := os.Executable(); err == nil {
 		o.SandboxHelper = []string{self, pipeline.SandboxArgument}
 	}
 	return o
-}
-
-// looksForOllama reports whether agents whose model nobody has chosen use an Ollama that
-// runs here.
-func (p *program) looksForOllama() bool {
-	value, _ := p.lookup("TROUPE_LOOK_FOR_OLLAMA")
-	return value != "no"
 }
 
 // inProject opens the project for as long as f takes.

@@ -81,7 +81,7 @@ func project(t *testing.T, files map[string]string) string {
 // command is troupe in a directory, with nothing of the machine's keys around it.
 func command(ctx context.Context, dir string, args ...string) *exec.Cmd {
 	c := exec.CommandContext(ctx, program, append([]string{"-C", dir}, args...)...)
-	c.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "TMPDIR=" + os.TempDir()}
+	c.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "TMPDIR=" + os.TempDir(), "TROUPE_LOOK_FOR_OLLAMA=no"}
 	return c
 }
 

@@ -54,7 +54,7 @@ func (w *world) serve(ctx context.Context, dir string) (*child, error) {
 	c := &child{cmd: exec.CommandContext(ctx, w.program, "-q", "serve", "--addr", "127.0.0.1:0"), cancel: cancel}
 	c.client = &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: w.concurrent + throng}}
 	c.cmd.Dir, c.cmd.Stderr, c.cmd.WaitDelay = dir, &c.trouble, patience
-	c.cmd.Env = []string{"HOME=" + dir, "PATH=/usr/bin:/bin"}
+	c.cmd.Env = []string{"HOME=" + dir, "PATH=/usr/bin:/bin", "TROUPE_LOOK_FOR_OLLAMA=no"}
 	c.cmd.Cancel = func() error { return c.cmd.Process.Signal(os.Interrupt) }
 	out, err := c.cmd.StdoutPipe()
 	if err == nil {

@@ -67,7 +67,7 @@ func (w *world) useLargeStore(ctx context.Context) error {
 // command runs a command and returns how long it took, and how much of a processor.
 func (w *world) command(ctx context.Context, dir string, args []string) (took, cost time.Duration, err error) {
 	cmd := exec.CommandContext(ctx, w.program, args...)
-	cmd.Dir, cmd.Env = dir, []string{"HOME=" + dir, "PATH=/usr/bin:/bin"}
+	cmd.Dir, cmd.Env = dir, []string{"HOME=" + dir, "PATH=/usr/bin:/bin", "TROUPE_LOOK_FOR_OLLAMA=no"}
 	began := time.Now()
 	out, err := cmd.CombinedOutput()
 	if err != nil {

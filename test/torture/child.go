@@ -53,7 +53,7 @@ func (w *world) start(ctx context.Context, dir string, c command) (func() *outco
 	cmd := exec.CommandContext(ctx, w.program, c.args...)
 	var out, trouble bytes.Buffer
 	cmd.Dir, cmd.Stdin, cmd.Stdout, cmd.Stderr = dir, strings.NewReader(c.input), &out, &trouble
-	cmd.Env = []string{"HOME=" + dir, "TMPDIR=" + filepath.Join(w.dir, "tmp"), "PATH=/usr/bin:/bin"}
+	cmd.Env = []string{"HOME=" + dir, "TMPDIR=" + filepath.Join(w.dir, "tmp"), "PATH=/usr/bin:/bin", "TROUPE_LOOK_FOR_OLLAMA=no"}
 	if c.end.point != "" {
 		cmd.Env = append(cmd.Env, failpoint.Variable+"="+c.end.String())
 	}

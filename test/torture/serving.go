@@ -156,7 +156,7 @@ func (h *house) start(ctx context.Context, i int, point string) error {
 	for range 5 {
 		cmd := exec.CommandContext(ctx, h.world.program, "-q", "serve", "--addr", "127.0.0.1:0")
 		cmd.Dir, cmd.WaitDelay = h.dir, patience
-		cmd.Env = []string{"HOME=" + h.dir, "TMPDIR=" + filepath.Join(h.world.dir, "tmp"), "PATH=/usr/bin:/bin"}
+		cmd.Env = []string{"HOME=" + h.dir, "TMPDIR=" + filepath.Join(h.world.dir, "tmp"), "PATH=/usr/bin:/bin", "TROUPE_LOOK_FOR_OLLAMA=no"}
 		if point != "" {
 			cmd.Env = append(cmd.Env, failpoint.Variable+"="+point)
 		}

@@ -45,7 +45,7 @@ func (m *machine) command(args ...string) *exec.Cmd {
 	ctx, cancel := context.WithTimeout(m.t.Context(), 5*time.Minute)
 	m.t.Cleanup(cancel)
 	c := exec.CommandContext(ctx, filepath.Join(m.bin, "troupe"), args...)
-	c.Dir, c.Env = m.dir, append([]string{"PATH=" + os.Getenv("PATH"), "HOME=" + m.dir}, m.env...)
+	c.Dir, c.Env = m.dir, append([]string{"PATH=" + os.Getenv("PATH"), "HOME=" + m.dir, "TROUPE_LOOK_FOR_OLLAMA=no"}, m.env...)
 	c.Cancel = func() error { return c.Process.Signal(os.Interrupt) }
 	return c
 }
