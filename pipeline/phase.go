@@ -197,7 +197,7 @@ func (w *work) ask(ctx context.Context) (Output, error) {
 		return Output{}, err
 	}
 	text, parsed := first.text, first.parsed
-	for tries := 0; tries < w.corrections(&parsed); tries++ {
+	for tries := 0; tries < w.corrections(); tries++ {
 		correction := w.correction(&parsed)
 		if correction == "" {
 			break
@@ -214,7 +214,7 @@ func (w *work) ask(ctx context.Context) (Output, error) {
 		if again.parsed.Level != LevelMarkdown && again.parsed.Level != LevelRaw {
 			text, parsed = again.text, again.parsed
 			parsed.Level = LevelCorrected
-		} else if w.correction(&again.parsed) != "" && tries+1 < w.corrections(&again.parsed) {
+		} else if w.correction(&again.parsed) != "" && tries+1 < w.corrections() {
 			text = again.text
 		}
 	}
@@ -228,9 +228,9 @@ func (w *work) ask(ctx context.Context) (Output, error) {
 	return parsed.Output, err
 }
 
-// corrections is how often an agent may correct itself: a cut answer, which has to be
-// made shorter, more often than others.
-func (w *work) corrections(p *Parsed) int {
+// corrections is how often an agent may correct itself: once more where there is a
+// repository, whose steps ask for more than a document does.
+func (w *work) corrections() int {
 	if w.delivery.Repository != nil {
 		return 2
 	}
