@@ -73,6 +73,7 @@ func (p *program) tellSoFar(ctx context.Context, c *conversation) error {
 		if err != nil {
 			return err
 		}
+		c.used.Note(&e)
 		if e.Parent != "" {
 			continue
 		}

@@ -194,7 +194,7 @@ func (p *program) chatInTerminal(ctx context.Context, c *conversation) error {
 		out = shielded.File // the chat draws, and cleans what it shows
 	}
 	config := terminal.Config{
-		Title: c.step.Name(), Agent: c.step.Name(), Model: c.model,
+		Title: c.step.Name(), Agent: c.step.Name(), Model: c.model, Used: c.used,
 		Say: c.say, Choose: func(ctx context.Context, text string) (said, model string, ok bool, err error) {
 			ref, ok := asksForModel(text)
 			if ok {

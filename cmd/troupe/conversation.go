@@ -26,6 +26,7 @@ type conversation struct {
 	parts   []troupe.Part // what goes with the next message
 	failure string        // what the last run says of itself, if it is that it failed
 	saved   []string      // files, as a person in the project would write their paths
+	used    terminal.Meter
 }
 
 // converse begins a conversation, or goes on with the session of that id.
@@ -91,6 +92,7 @@ func (c *conversation) follow(events iter.Seq2[troupe.Event, error], show func(*
 
 func (c *conversation) note(e *troupe.Event) {
 	c.session = e.Session
+	c.used.Note(e)
 	switch b := e.Body.(type) {
 	case *troupe.ArtifactSaved:
 		if path := c.pathOf(b.Path); !slices.Contains(c.saved, path) {

@@ -25,3 +25,12 @@ func TestWhatFailedIsNotCalledFinished(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+// What an agent's greeting has cost is counted like all that follows.
+func TestAConversationCountsFromItsGreeting(t *testing.T) {
+	c := &conversation{}
+	c.note(&troupe.Event{Body: &troupe.ModelReplied{Usage: troupe.Usage{Input: 4000, Output: 120}}})
+	if got := c.used.String(); got != "4,120 tokens" {
+		t.Error(got)
+	}
+}

@@ -20,6 +20,8 @@ import (
 type Config struct {
 	// Title is shown at the beginning, Agent and Model in the status line.
 	Title, Agent, Model string
+	// Used is what the conversation has used before.
+	Used Meter
 	// Commands are offered for completion.
 	Commands []Command
 	// Say sends a message and calls show for each event, in order, until the reply is

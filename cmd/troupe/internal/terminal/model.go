@@ -55,7 +55,7 @@ const tickTime = 80 * time.Millisecond
 func tick() tea.Cmd { return tea.Tick(tickTime, func(time.Time) tea.Msg { return ticked{} }) }
 
 func newModel(ctx context.Context, c Config, h *history) *model {
-	m := &model{config: c, ctx: ctx, styles: plain(), history: h, width: 80, height: 24}
+	m := &model{config: c, ctx: ctx, styles: plain(), history: h, meter: c.Used, width: 80, height: 24}
 	if c.Colour {
 		m.styles = colourful()
 	}

@@ -113,4 +113,7 @@ func TestAMeterSaysHowFullTheWindowIs(t *testing.T) {
 	if got := m.String(); got != "300 tokens · window 20 % full" {
 		t.Error(got)
 	}
+	if got := newModel(t.Context(), Config{Agent: "Mira", Model: "test/m", Used: m}, nil).status(); got != "Mira · test/m · 300 tokens · window 20 % full" {
+		t.Errorf("a chat begins with %q", got)
+	}
 }
