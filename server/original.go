@@ -101,7 +101,7 @@ func (s *Server) listConversations(c *call) (originalConversations, error) {
 		known.mu.Lock()
 		one := originalConversation{
 			ID: info.ID, AgentID: info.Agent, AgentTitle: cmp.Or(titles[info.Agent], info.Agent), Title: info.Title, Status: info.Status,
-			MessageCount: known.answers, CreatedAt: info.Started, UpdatedAt: info.Updated,
+			MessageCount: known.messages, CreatedAt: info.Started, UpdatedAt: info.Updated,
 		}
 		known.mu.Unlock()
 		out.Conversations = append(out.Conversations, one)

@@ -26,7 +26,7 @@ func TestClientsOfTheOriginalApplicationAreServed(t *testing.T) {
 	w.write(session, "sub/notes.md", "# Notes")
 	var list originalConversations
 	w.want(http.StatusOK, &list, "GET", "/api/conversations", nil)
-	if len(list.Conversations) != 2 || len(list.GroupedByAgent["clerk"]) != 2 || list.Conversations[0].AgentID != "clerk" {
+	if len(list.Conversations) != 2 || len(list.GroupedByAgent["clerk"]) != 2 || list.Conversations[0].AgentID != "clerk" || list.Conversations[0].MessageCount != 2 || list.Conversations[1].MessageCount != 1 {
 		t.Errorf("conversations: %+v", list)
 	}
 	var talk originalTalk

@@ -73,8 +73,10 @@ type summary struct {
 	tokens   int
 	// answers is how many runs have ended: whoever has seen fewer has missed one.
 	answers int
-	files   map[string]*savedFile
-	days    map[string]float64 // what was spent on each day
+	// messages is how many messages a person and those they talk to have exchanged.
+	messages int
+	files    map[string]*savedFile
+	days     map[string]float64 // what was spent on each day
 }
 
 // note takes an event into account.
@@ -90,6 +92,9 @@ func (s *summary) note(e *troupe.Event) {
 		}
 	case *troupe.UserSaid:
 		s.question, s.hidden = nil, b.Hidden
+		if e.Parent == "" && !b.Hidden && b.Text != "" {
+			s.messages++
+		}
 	case *troupe.TextDelta:
 		if s.doing == nil || s.doing.What != "writing" {
 			s.doing = &Doing{What: "writing", Agent: e.Agent, Since: e.Time}
@@ -116,6 +121,9 @@ func (s *summary) note(e *troupe.Event) {
 		finished, ok := e.Body.(*troupe.RunFinished)
 		s.doing = nil
 		s.answers++
+		if ok && finished.Output.Summary != "" {
+			s.messages++
+		}
 		if !ok || finished.Stop != "input_requested" {
 			s.question = nil
 		}
