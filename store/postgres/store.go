@@ -181,8 +181,8 @@ func (s *Store) begin(ctx context.Context, conn *pgx.Conn) error {
 	if err == nil {
 		err = s.owner.beat(ctx, s.pool)
 	}
-	if failure := <-connected; err == nil {
-		err = failure
+	if failure := <-connected; err == nil || errors.Is(failure, ErrPooler) {
+		err = failure // a pooler also loses where tables are looked for: that is its consequence
 	}
 	if err != nil {
 		s.notices.disconnect()
