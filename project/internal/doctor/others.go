@@ -58,7 +58,7 @@ func RunningOllama(ctx context.Context, c *models.Chooser) string {
 	if err != nil || len(names) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("; Ollama is running here: --model ollama/%s", names[0])
+	return fmt.Sprintf("; Ollama is running here: --model ollama/%s", models.Best(ctx, &e, names))
 }
 
 // Describe says what is known of a model, and who says so.

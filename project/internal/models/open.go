@@ -122,7 +122,7 @@ func onlyModel(ctx context.Context, e *Endpoint, isFree bool) (string, error) {
 	case len(names) == 1:
 		return names[0], nil
 	case isFree:
-		return best(ctx, e, names), nil
+		return Best(ctx, e, names), nil
 	}
 	const most = 20
 	list := strings.Join(names[:min(len(names), most)], ", ")

@@ -46,14 +46,14 @@ func (c *Chooser) running() string {
 	if err != nil || len(names) == 0 {
 		return ""
 	}
-	l.ref = "ollama/" + best(context.Background(), &e, names)
+	l.ref = "ollama/" + Best(context.Background(), &e, names)
 	return l.ref
 }
 
-// best is the model of an Ollama to take where nobody says: one that is loaded goes
+// Best is the model of an Ollama to take where nobody says: one that is loaded goes
 // before others, those before that were installed earlier, and one that can call tools
 // before all that cannot.
-func best(ctx context.Context, e *Endpoint, names []string) string {
+func Best(ctx context.Context, e *Endpoint, names []string) string {
 	ctx, cancel := context.WithTimeout(ctx, askFor)
 	defer cancel()
 	names = slices.Clone(names)
