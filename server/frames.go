@@ -18,11 +18,11 @@ const (
 	// mostInHand is how many bytes of events may be on their way to readers that read
 	// what is stored. Beyond that, the reader which has taken in nothing for longest is
 	// let go.
-	mostInHand = 48 << 20
+	mostInHand = 24 << 20
 	// mostRecent is how many bytes of events are kept that no reader has in hand.
 	mostRecent = 2 << 20
 	// mostReading is how many readers are read from the store for at the same time.
-	mostReading = 4
+	mostReading = 2
 	// unmoved is how long a reader may take in nothing before it may be let go to make
 	// room for others.
 	unmoved = time.Second
