@@ -110,49 +110,27 @@ func dataSource(path string) string {
 		"&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)&_pragma=foreign_keys(1)"
 }
 
-// migrations holds the scripts that make a schema of the one before, in order.
-//
 //go:embed sqlite/*.sql
-var migrations embed.FS
+var fileScripts embed.FS
 
 // applicationID is what the first migration marks files with.
 const applicationID = 0x546b6273
 
-// migrate takes a file to the latest schema, all steps or none.
+// migrate takes a file to the latest schema.
 func migrate(ctx context.Context, db *sql.DB) error {
-	scripts, err := fs.Glob(migrations, "sqlite/*.sql")
-	if err != nil {
+	return migration{fileScripts, fileVersion, func(ctx context.Context, tx *sql.Tx, version int) error {
+		_, err := tx.ExecContext(ctx, fmt.Sprintf("PRAGMA user_version = %d", version))
 		return err
-	}
-	tx, err := db.BeginTx(ctx, nil)
-	if err != nil {
-		return err
-	}
-	defer tx.Rollback()
-	var id, version, tables int
+	}}.run(ctx, db)
+}
+
+// fileVersion is the version of a file's schema, 0 for a new file.
+func fileVersion(ctx context.Context, tx *sql.Tx) (version int, err error) {
+	var id, tables int
 	err = tx.QueryRowContext(ctx, `SELECT application_id, user_version, (SELECT count(*) FROM sqlite_schema)
 		FROM pragma_application_id, pragma_user_version`).Scan(&id, &version, &tables)
-	switch {
-	case err != nil:
-		return err
-	case id != applicationID && (id != 0 || tables > 0):
-		return errors.New("it is a database of another program")
-	case version > len(scripts):
-		return fmt.Errorf("written by a newer Troupe (schema %d, this one knows %d)", version, len(scripts))
-	case version == len(scripts):
-		return nil
+	if err == nil && id != applicationID && (id != 0 || tables > 0) {
+		err = errors.New("it is a database of another program")
 	}
-	for _, name := range scripts[version:] {
-		script, err := migrations.ReadFile(name)
-		if err != nil {
-			return err
-		}
-		if _, err := tx.ExecContext(ctx, string(script)); err != nil {
-			return fmt.Errorf("%s: %w", name, err)
-		}
-	}
-	if _, err := tx.ExecContext(ctx, fmt.Sprintf("PRAGMA user_version = %d", len(scripts))); err != nil {
-		return err
-	}
-	return tx.Commit()
+	return version, err
 }

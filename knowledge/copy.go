@@ -45,7 +45,7 @@ func copyUsers(ctx context.Context, from, to *Base) error {
 		return u, rows.Scan(&u.name, &u.email, &u.role, &u.salt, &u.iterations, &u.hash)
 	})
 	for _, u := range list {
-		if _, err := to.db.ExecContext(ctx, to.statement("INSERT INTO users (name, email, role, salt, iterations, hash) VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING"),
+		if _, err := to.db.ExecContext(ctx, to.statement(insertUser),
 			u.name, u.email, u.role, u.salt, u.iterations, u.hash); err != nil {
 			return err
 		}
@@ -92,7 +92,7 @@ func (b *Base) copyDocument(ctx context.Context, to *Base, name string) (isNew b
 			return false, err
 		}
 		for _, key := range v.keys {
-			if _, err := tx.ExecContext(ctx, to.statement("INSERT INTO keys VALUES (?, ?, ?) ON CONFLICT DO NOTHING"), to.user, to.bytes(key), id); err != nil {
+			if err := to.keepKey(ctx, tx, key, id); err != nil {
 				return false, err
 			}
 		}

@@ -7,7 +7,6 @@ import (
 	"embed"
 	"errors"
 	"fmt"
-	"io/fs"
 	"iter"
 	"maps"
 	"regexp"
@@ -74,63 +73,33 @@ func openPool(address string) (db *sql.DB, schema string, err error) {
 }
 
 //go:embed postgres/*.sql
-var serverMigrations embed.FS
+var serverScripts embed.FS
 
-// migrateServer takes a database to the latest schema, all steps or none. Others who do
-// the same at the same time are waited for.
+// migrateServer takes a database to the latest schema. Others who do the same at the same
+// time are waited for.
 func migrateServer(ctx context.Context, db *sql.DB, schema string) error {
-	scripts, err := fs.Glob(serverMigrations, "postgres/*.sql")
-	if err != nil {
-		return err
+	version := func(ctx context.Context, tx *sql.Tx) (version int, err error) {
+		if _, err := tx.ExecContext(ctx, "SELECT pg_advisory_xact_lock(hashtextextended('troupe knowledge', 0))"); err != nil {
+			return 0, err
+		}
+		isThere, err := isThere(ctx, tx)
+		switch {
+		case err != nil:
+			return 0, err
+		case isThere:
+			err = tx.QueryRowContext(ctx, "SELECT number FROM version").Scan(&version)
+		default:
+			_, err = tx.ExecContext(ctx, "CREATE SCHEMA IF NOT EXISTS "+pgx.Identifier{schema}.Sanitize())
+		}
+		return version, err
 	}
-	tx, err := db.BeginTx(ctx, nil)
-	if err != nil {
-		return err
-	}
-	defer tx.Rollback()
-	if _, err := tx.ExecContext(ctx, "SELECT pg_advisory_xact_lock(hashtextextended('troupe knowledge', 0))"); err != nil {
-		return err
-	}
-	isThere, err := isThere(ctx, tx)
-	version := 0
-	switch {
-	case err != nil:
-		return err
-	case isThere:
-		err = tx.QueryRowContext(ctx, "SELECT number FROM version").Scan(&version)
-	default:
-		_, err = tx.ExecContext(ctx, "CREATE SCHEMA IF NOT EXISTS "+pgx.Identifier{schema}.Sanitize())
-	}
-	if err != nil {
-		return err
-	}
-	switch {
-	case version > len(scripts):
-		return fmt.Errorf("written by a newer Troupe (schema %d, this one knows %d)", version, len(scripts))
-	case version == len(scripts):
-		return nil
-	}
-	for _, name := range scripts[version:] {
-		script, err := serverMigrations.ReadFile(name)
-		if err != nil {
+	return migration{serverScripts, version, func(ctx context.Context, tx *sql.Tx, version int) error {
+		if _, err := tx.ExecContext(ctx, "DELETE FROM version"); err != nil {
 			return err
 		}
-		for statement := range strings.SplitSeq(string(script), ";\n") {
-			if strings.TrimSpace(statement) == "" {
-				continue
-			}
-			if _, err := tx.ExecContext(ctx, statement); err != nil {
-				return fmt.Errorf("%s: %w", name, err)
-			}
-		}
-	}
-	if _, err := tx.ExecContext(ctx, "DELETE FROM version"); err != nil {
+		_, err := tx.ExecContext(ctx, "INSERT INTO version VALUES ($1)", version)
 		return err
-	}
-	if _, err := tx.ExecContext(ctx, "INSERT INTO version VALUES ($1)", len(scripts)); err != nil {
-		return err
-	}
-	return tx.Commit()
+	}}.run(ctx, db)
 }
 
 // onServer is a base in PostgreSQL.

@@ -44,7 +44,7 @@ func (b *Base) keep(ctx context.Context, d Document) (Info, error) {
 		known, err = b.insert(ctx, tx, info, d.Content, parts)
 	}
 	if err == nil && d.Key != "" {
-		_, err = tx.ExecContext(ctx, b.statement("INSERT INTO keys VALUES (?, ?, ?) ON CONFLICT DO NOTHING"), b.user, b.bytes(d.Key), known)
+		err = b.keepKey(ctx, tx, d.Key, known)
 	}
 	if err == nil {
 		err = tx.Commit()
@@ -54,6 +54,12 @@ func (b *Base) keep(ctx context.Context, d Document) (Info, error) {
 	}
 	info.ID = known
 	return info, nil
+}
+
+// keepKey remembers under which key a document was uploaded.
+func (b *Base) keepKey(ctx context.Context, tx *sql.Tx, key string, document int64) error {
+	_, err := tx.ExecContext(ctx, b.statement("INSERT INTO keys VALUES (?, ?, ?) ON CONFLICT DO NOTHING"), b.user, b.bytes(key), document)
+	return err
 }
 
 // known returns the id of the document that an upload would only repeat, or 0.

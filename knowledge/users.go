@@ -30,6 +30,9 @@ type User struct {
 // iterations makes a guess at a password cost some tenths of a second.
 const iterations = 600_000
 
+// insertUser adds a user whose name is not taken.
+const insertUser = "INSERT INTO users (name, email, role, salt, iterations, hash) VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING"
+
 // CreateUser lets a user in by a password, of which only a hash is kept. The name
 // [Local] is taken.
 func (b *Base) CreateUser(ctx context.Context, u User, password Secret) error {
@@ -52,7 +55,7 @@ func (b *Base) CreateUser(ctx context.Context, u User, password Secret) error {
 	}
 	created := int64(0)
 	if u.Name != Local {
-		result, err := b.db.ExecContext(ctx, b.statement("INSERT INTO users (name, email, role, salt, iterations, hash) VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING"),
+		result, err := b.db.ExecContext(ctx, b.statement(insertUser),
 			u.Name, u.Email, u.Role, salt, b.rounds, key)
 		if err == nil {
 			created, err = result.RowsAffected()
