@@ -172,7 +172,7 @@ func (s *stage) agentWith(ctx context.Context, catalog *bundle.Catalog, id strin
 // bundleAgent makes an agent of a bundle.
 func (s *stage) bundleAgent(ctx context.Context, catalog *bundle.Catalog, id string, model models.Opened, extras *Extras) (*troupe.Agent, error) {
 	options := s.project.optionsOf(id)
-	options.Model, options.Price, options.Window = model.Model, model.Price, model.Window
+	options.Model, options.Price, options.Window = model.Model, model.Charge, model.Window
 	options.Events = s.engine.Events
 	options.Invoke = func(id string) (troupe.Step, error) {
 		other, err := s.agentWith(context.Background(), catalog, id, casting{s.project.models.For, extras})
@@ -196,7 +196,7 @@ func (s *stage) plainAgent(ctx context.Context, id string, model models.Opened, 
 	}
 	instructions := troupe.ContextLoaded{Source: "instructions", Content: s.project.config.Agents[id].Instructions}
 	return troupe.NewAgent(troupe.AgentConfig{
-		ID: id, Model: model.Model, Price: model.Price, Window: model.Window, Params: s.project.paramsOf(id), Tools: s.project.guard(tools...),
+		ID: id, Model: model.Model, Price: model.Charge, Window: model.Window, Params: s.project.paramsOf(id), Tools: s.project.guard(tools...),
 		Context: func(context.Context, *troupe.Run) ([]troupe.ContextLoaded, error) {
 			return append([]troupe.ContextLoaded{instructions}, s.project.tell(id)...), nil
 		},

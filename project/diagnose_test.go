@@ -7,10 +7,13 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/project"
+	"github.com/troupe-dev/troupe/troupetest"
 )
 
 // What every run would fail on, doctor finds first, and it leaves nothing behind.
@@ -125,6 +128,9 @@ func TestARunningOllamaIsUsedWhereNobodyHasChosen(t *testing.T) {
 	if ref, by := p.Model("a"); ref != "ollama/llama3.2" || by != "OLLAMA_HOST" {
 		t.Errorf("%s, chosen by %q", ref, by)
 	}
+	if list := p.Models(t.Context()); !slices.ContainsFunc(list, func(m project.Model) bool { return m.Ref == "ollama/llama3.2" && m.Problem == "" }) {
+		t.Errorf("listed are %+v", list)
+	}
 }
 
 // A key that decides nothing by itself is not passed over in silence.
@@ -168,5 +174,45 @@ func TestARunningOllamaIsNamedWhereNobodyHasChosen(t *testing.T) {
 	server.Close()
 	if hint := p.HowToChooseAModel(t.Context()); !strings.HasSuffix(hint, "--model provider/name") {
 		t.Error(hint)
+	}
+}
+
+// A model whose price nobody knows works under a limit in money where that is allowed, and
+// where its provider reports what it bills.
+func TestAModelOfUnknownPriceWorksWhereThatIsAllowed(t *testing.T) {
+	for name, c := range map[string]struct {
+		yaml, ref string
+		works     bool
+	}{
+		"allowed":  {"limits: {cost: 0.02, cost_unknown: allow}", "far/odd", true},
+		"refused":  {"limits: {cost: 0.02}", "far/odd", false},
+		"reported": {"limits: {cost: 0.02}", "openrouter/foo/unknown", true},
+	} {
+		dir := write(t, c.yaml+"\nagents: {a: {instructions: x}}\nproviders: {far: {base_url: \"http://models.example:1/v1\"}}")
+		p, err := project.Open(dir, project.Options{Model: c.ref, LookupEnv: func(name string) (string, bool) { return "k", name == "OPENROUTER_API_KEY" },
+			WrapModel: func(string, troupe.Model) (troupe.Model, error) {
+				return troupetest.NewScript(t, troupetest.Say("Yes.")), nil
+			}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { p.Close() })
+		step, err := p.Step(t.Context(), "a")
+		if !c.works {
+			if err == nil || !strings.Contains(err.Error(), "cost_unknown") {
+				t.Errorf("%s: %v", name, err)
+			}
+			continue
+		}
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		engine, err := p.Engine(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if outcome, err := troupe.Collect(engine.Run(t.Context(), step, troupe.Input{Text: "go"})); err != nil || outcome.Text != "Yes." {
+			t.Errorf("%s: %q, %v", name, outcome.Text, err)
+		}
 	}
 }

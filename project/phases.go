@@ -29,7 +29,7 @@ func (s *stage) delivery(ctx context.Context, order Delivery) (troupe.Step, erro
 	if s.project.config.Pipeline.Cost > 0 && !model.Price.Known() {
 		return nil, fmt.Errorf("pipeline.cost in %s: the price of %s is not known; add it: providers: {NAME: {models: {MODEL: {price: {input: 1.00, output: 4.00}}}}}, in US dollars per million tokens", config.Name, model.Ref)
 	}
-	c.Model, c.Price, c.Window = model.Model, model.Price, model.Window
+	c.Model, c.Price, c.Window = model.Model, model.Charge, model.Window
 	if c.Phases, err = s.phases(ctx, order.Agents); err != nil {
 		return nil, err
 	}
@@ -114,7 +114,7 @@ func (s *stage) phases(ctx context.Context, agents map[string]string) ([]pipelin
 			}
 			phase.Agent = player.agent.WithoutTools()
 			if contract := phase.Contract; contract != nil && s.asksForJSON(c.Name) {
-				phase.Agent = phase.Agent.WithModel(contract.Bind(player.model.Model), player.model.Price, player.model.Window)
+				phase.Agent = phase.Agent.WithModel(contract.Bind(player.model.Model), player.model.Charge, player.model.Window)
 			}
 		}
 		phases = append(phases, phase)

@@ -84,7 +84,7 @@ func (c *Chooser) InUse(ctx context.Context) []Listed {
 	var list []Listed
 	for choice, names := range users {
 		for _, ref := range choice.refs() {
-			one := Choice{Ref: ref, From: choice.From}
+			one := Choice{Ref: ref, From: choice.From, isFree: choice.isFree}
 			l := Listed{Ref: ref, Use: strings.Join(names, ", ")}
 			if opened, err := c.Open(one); err != nil {
 				l.Problem = err.Error()

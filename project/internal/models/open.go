@@ -20,6 +20,9 @@ type Opened struct {
 	Choice
 	Model troupe.Model
 	Facts
+	// Charge is the price that agents are charged with: the model's, or none but what the
+	// provider reports where the price is not known and the model may be used all the same.
+	Charge troupe.Price
 	// Known is what the catalogue has of it, of the first one where there are several.
 	Known catalog.Info
 }
@@ -50,7 +53,7 @@ func (c *Chooser) openAll(choice Choice) (Opened, error) {
 		}
 		list = append(list, fallback.Choice{Name: one.Ref, Model: one.Model, Price: one.Price})
 		if i == 0 {
-			opened.Facts, opened.Known = one.Facts, one.Known
+			opened.Facts, opened.Known, opened.Charge = one.Facts, one.Known, one.Charge
 		} else if one.Window > 0 && (opened.Window == 0 || one.Window < opened.Window) {
 			opened.Window, opened.WindowFrom = one.Window, one.WindowFrom
 		}
@@ -61,7 +64,7 @@ func (c *Chooser) openAll(choice Choice) (Opened, error) {
 
 func (c *Chooser) openOne(choice Choice) (Opened, error) {
 	if choice.IsRehearsal() {
-		return Opened{Choice: choice, Model: rehearsal.New(), Facts: Facts{Price: troupe.Price{Free: true}}}, nil
+		return Opened{Choice: choice, Model: rehearsal.New(), Facts: Facts{Price: troupe.Price{Free: true}}, Charge: troupe.Price{Free: true}}, nil
 	}
 	e, err := c.Endpoint(choice)
 	if err != nil {
@@ -97,7 +100,11 @@ func (c *Chooser) openOne(choice Choice) (Opened, error) {
 	if e.known.Name == "ollama" && e.IsLocal() && e.configured.Models[e.Model].Window == 0 {
 		model = &roomGuard{Model: model, endpoint: e, used: c.used(ctx, &e)}
 	}
-	return Opened{Choice: choice, Model: model, Facts: facts, Known: info}, nil
+	charge := facts.Price
+	if !charge.Known() && c.takesUnknown(&e) {
+		charge.Free = true
+	}
+	return Opened{Choice: choice, Model: model, Facts: facts, Charge: charge, Known: info}, nil
 }
 
 // A Refusal is why a model cannot be used as it was chosen, and what to do about it.
@@ -158,11 +165,17 @@ func plain(err error) error {
 	return err
 }
 
+// takesUnknown reports whether a model is used under a limit in money though nobody knows
+// its price: because that is configured, or because its provider reports what it bills.
+func (c *Chooser) takesUnknown(e *Endpoint) bool {
+	return c.Config.Limits.CostUnknown == "allow" || e.known.ReportsCost && e.configured.BaseURL == ""
+}
+
 // checkPrice refuses a model without a known price where money is limited: the limit
 // would do nothing.
 func (c *Chooser) checkPrice(e *Endpoint, price troupe.Price) error {
 	limits := c.Config.Limits
-	if limits.Cost <= 0 || limits.CostUnknown == "allow" || price.Known() || e.known.ReportsCost && e.configured.BaseURL == "" {
+	if limits.Cost <= 0 || price.Known() || c.takesUnknown(e) {
 		return nil
 	}
 	return &Refusal{"limits.cost is set, and what this model costs is not known",
