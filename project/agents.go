@@ -123,13 +123,18 @@ func (p *Project) Step(ctx context.Context, name string) (troupe.Step, error) {
 }
 
 // StepIn makes the flow or the agent of a name as it was when a session began, so that
-// the session goes on with it. An empty session is one that has not begun.
+// the session goes on with it, and with the model that a person chose for the session. An
+// empty session is one that has not begun.
 func (p *Project) StepIn(ctx context.Context, name, session string) (troupe.Step, error) {
 	s, err := p.stage(ctx)
 	if err != nil {
 		return nil, err
 	}
-	made, err := s.find(ctx, name, session)
+	choose, err := s.choiceOf(session)
+	if err != nil {
+		return nil, err
+	}
+	made, err := s.findWith(ctx, name, session, casting{choose: choose})
 	if err != nil {
 		return nil, err
 	}

@@ -79,10 +79,11 @@ func (s *stage) findWith(ctx context.Context, name, session string, c casting) (
 }
 
 // A playerKey says what makes two agents the same: where they come from, and with what
-// model they work.
+// models they work.
 type playerKey struct {
-	catalog   *bundle.Catalog
-	id, model string
+	catalog *bundle.Catalog
+	id      string
+	choice  models.Choice
 }
 
 // agent makes the agent of an id as it is now, once. Those that it invokes have the
@@ -145,7 +146,7 @@ func (s *stage) agentWith(ctx context.Context, catalog *bundle.Catalog, id strin
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	choice := c.choose(id)
-	key := playerKey{catalog, id, choice.Ref}
+	key := playerKey{catalog, id, choice}
 	kept := c.extras.agents(s.agents)
 	if made := kept[key]; made != nil {
 		return made, nil

@@ -14,7 +14,6 @@ import (
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/bundle"
 	"github.com/troupe-dev/troupe/project/internal/config"
-	"github.com/troupe-dev/troupe/project/internal/models"
 	"github.com/troupe-dev/troupe/tool/mcp"
 	"github.com/troupe-dev/troupe/workspace"
 )
@@ -175,9 +174,12 @@ func (p *Project) StepWith(ctx context.Context, name, session, model string, ext
 	if err != nil {
 		return nil, err
 	}
-	choose := p.models.For
+	choose, err := s.choiceOf(session)
+	if err != nil {
+		return nil, err
+	}
 	if model != "" {
-		choose = func(string) models.Choice { return models.Choice{Ref: model, From: "/model"} }
+		choose = chosen(model)
 	}
 	made, err := s.findWith(ctx, name, session, casting{choose, extras})
 	if err != nil {

@@ -2,10 +2,12 @@ package project
 
 import (
 	"context"
+	"path/filepath"
 
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/model/rehearsal"
 	"github.com/troupe-dev/troupe/project/internal/models"
+	"github.com/troupe-dev/troupe/server"
 )
 
 // A Model is a model as it is listed.
@@ -50,7 +52,7 @@ func (p *Project) Model(id string) (name, chosenBy string) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		for key, made := range s.agents {
-			if key.id == id && key.model == p.models.For(id).Ref {
+			if key.id == id && key.choice == p.models.For(id) {
 				return made.model.Ref, made.model.From
 			}
 		}
@@ -59,12 +61,60 @@ func (p *Project) Model(id string) (name, chosenBy string) {
 	return choice.Ref, choice.From
 }
 
+// AnsweredBy returns the model that the agent of a step asks, and who chose it. Where there
+// are several, Ref names them in order, with commas between them. It is false for flows and
+// for steps that the project has not made.
+func (p *Project) AnsweredBy(step troupe.Step) (m Model, chosenBy string, ok bool) {
+	agent, ok := step.(*troupe.Agent)
+	p.opening.Lock()
+	s := p.opened
+	p.opening.Unlock()
+	if !ok || s == nil {
+		return m, "", false
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, made := range s.agents {
+		if made.agent == agent {
+			return Model(made.model.Listed()), made.model.From, true
+		}
+	}
+	return m, "", false
+}
+
+// ChooseModel has a model answer in a session from its next run on, wherever that is: in a
+// terminal, on the page, in an editor. An empty one means the usual model.
+func (p *Project) ChooseModel(ctx context.Context, session, model string) error {
+	s, err := p.stage(ctx)
+	if err != nil {
+		return err
+	}
+	return server.ChooseModel(p.notesDir(), s.shelf(), session, model)
+}
+
+// notesDir is where servers keep what people decide about sessions.
+func (p *Project) notesDir() string { return filepath.Join(p.DataDir(), "page") }
+
+// choiceOf is how the models of a session are chosen: as the command line says, as a person
+// did for the session, or as usual.
+func (s *stage) choiceOf(session string) (func(id string) models.Choice, error) {
+	usual := s.project.models.For
+	if session == "" || s.project.models.Flag != "" {
+		return usual, nil
+	}
+	model, err := server.ChosenModel(s.project.notesDir(), s.shelf(), session)
+	if err != nil || model == "" {
+		return usual, err
+	}
+	return chosen(model), nil
+}
+
 // OpenModel makes the model of a name, as provider/name or rehearsal, and says what it
 // costs. An empty name means the model of agents that have no entry in troupe.yaml.
 func (p *Project) OpenModel(ref string) (troupe.Model, troupe.Price, error) {
 	choice := p.models.For("")
 	if ref != "" {
-		choice = models.Choice{Ref: ref, From: "the program"}
+		choice = models.NewChoice(ref, "the program")
 	}
 	opened, err := p.models.Open(choice)
 	return opened.Model, opened.Price, err

@@ -26,7 +26,7 @@ func (s *stage) delivery(ctx context.Context, order Delivery) (troupe.Step, erro
 	s.mu.Lock()
 	s.noteUnchosen(model)
 	s.mu.Unlock()
-	if s.project.config.Pipeline.Cost > 0 && !model.Price.Known() {
+	if s.project.config.Pipeline.Cost > 0 && !model.Charge.Known() {
 		return nil, fmt.Errorf("pipeline.cost in %s: the price of %s is not known; add it: providers: {NAME: {models: {MODEL: {price: {input: 1.00, output: 4.00}}}}}, in US dollars per million tokens", config.Name, model.Ref)
 	}
 	c.Model, c.Price, c.Window = model.Model, model.Charge, model.Window

@@ -64,7 +64,7 @@ func (p *Project) Server(ctx context.Context) (*server.Server, error) {
 		Auth: way.who, Admit: p.admission(), Audit: audit, Runs: runs, MonthBudget: settings.monthBudget, StoreSize: s.storeSize,
 		Engine: s.engine, Store: s.folders, Cast: cast{p, settings}, StepIn: cast{p, settings}.stepIn, Folders: sharedFolders{s.folders, s.files}, FileChanged: s.fileChanged, Logs: s.searchLogs, Metrics: p.metrics,
 		Users: users, Operators: p.config.Server.Operators, Hosts: p.config.Server.Hosts, Page: web.Page(), Log: p.log,
-		Dir: filepath.Join(p.DataDir(), "page"), Shelf: s.shelf(), Version: builtVersion(), Models: settings, Settings: settings, Skills: p.listSkills, SwitchSkill: s.switchSkill, Instructions: p.instructions, Made: s.readMade,
+		Dir: p.notesDir(), Shelf: s.shelf(), Version: builtVersion(), Models: settings, Settings: settings, Skills: p.listSkills, SwitchSkill: s.switchSkill, Instructions: p.instructions, Made: s.readMade,
 		Explain: p.ExplainOptions(), Deliveries: deliveries{s},
 		Documents: newLibrary(s), ToolServers: &toolServers{stage: s}, UserName: p.userName(),
 		SignOut: way.signOut(), ModelTries: cmp.Or(p.config.Limits.ModelTries, usualTries), AddPerson: settings.addPerson, AddExamples: settings.addExamples,
@@ -233,9 +233,10 @@ func (c cast) stepIn(ctx context.Context, name, model, session string) (troupe.S
 	return c.settings.stage.stepWith(ctx, name, session, choose)
 }
 
-// chosen is the choice of a model by somebody on the page, for all agents.
+// chosen is the choice of a model by a person for all agents of a session.
 func chosen(model string) func(string) models.Choice {
-	return func(string) models.Choice { return models.Choice{Ref: model, From: "the page"} }
+	choice := models.NewChoice(model, "you, for this conversation")
+	return func(string) models.Choice { return choice }
 }
 
 // stepWith makes the step of a name with a choice of models.

@@ -99,8 +99,7 @@ func (s *settings) choose(id string) models.Choice {
 	own, all := s.values["agents."+id+".model"], s.values["model"]
 	s.mu.Unlock()
 	if refs := cmp.Or(own, all); refs != "" {
-		first, then, _ := strings.Cut(refs, ", ")
-		return models.Choice{Ref: first, From: config.Name, Then: strings.ReplaceAll(then, ", ", " ")}
+		return models.NewChoice(refs, config.Name)
 	}
 	return s.unset().For(id)
 }
@@ -241,7 +240,7 @@ func (s *settings) Change(ctx context.Context, values map[string]string) error {
 			return fmt.Errorf("%s: %s", key, known[at].Locked)
 		}
 		if strings.HasSuffix(key, "model") && value != "" {
-			if _, err := s.stage.project.models.Open(models.Choice{Ref: value, From: config.Name}); err != nil {
+			if _, err := s.stage.project.models.Open(models.NewChoice(value, config.Name)); err != nil {
 				return err
 			}
 		}

@@ -140,15 +140,9 @@ func (p *Project) StepOf(ctx context.Context, job work.Job) (troupe.Step, error)
 	if err != nil {
 		return nil, err
 	}
-	choose := p.models.For
-	if shelf := s.shelf(); shelf != nil {
-		model, err := server.ChosenModel(shelf, job.Session)
-		if err != nil {
-			return nil, err
-		}
-		if model != "" {
-			choose = chosen(model)
-		}
+	choose, err := s.choiceOf(job.Session)
+	if err != nil {
+		return nil, err
 	}
 	return s.stepWith(ctx, job.Step, job.Session, choose)
 }

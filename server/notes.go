@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
+
+	"github.com/gofrs/flock"
 )
 
 // notes are what people have decided about a session and that is no part of what
@@ -40,24 +42,50 @@ func (n *notes) allow(tool string) {
 }
 
 // noteBook keeps the notes of all sessions, one file each, or in memory where it has
-// no directory.
+// no directory. Other processes may change the files: whoever changes one holds the lock
+// beside them, and what is remembered of a file holds only for as long as it is the same.
 type noteBook struct {
-	dir   string
-	shelf Shelf // in place of the directory, nil where there is none
-	mu    sync.Mutex
-	all   map[string]*notes
+	dir    string
+	shelf  Shelf // in place of the directory, nil where there is none
+	mu     sync.Mutex
+	all    map[string]*notes
+	file   map[string]fs.FileInfo // what was remembered of a session is of this file, nil for none
+	others *flock.Flock
+	// isVisitor says that a server may be running which sends what waits in the queues.
+	isVisitor bool
 }
 
 func newNoteBook(dir string, shelf Shelf) (*noteBook, error) {
-	if shelf != nil {
-		return &noteBook{shelf: shelf}, nil
-	}
-	if dir != "" {
+	if dir != "" && shelf == nil {
 		if err := os.MkdirAll(dir, 0o700); err != nil {
 			return nil, fmt.Errorf("keep notes: %w", err)
 		}
 	}
-	return &noteBook{dir: dir, all: map[string]*notes{}}, nil
+	return openNoteBook(dir, shelf), nil
+}
+
+// openNoteBook is newNoteBook of a directory that is there, or from which is only read.
+func openNoteBook(dir string, shelf Shelf) *noteBook {
+	if shelf != nil {
+		return &noteBook{shelf: shelf}
+	}
+	return &noteBook{dir: dir, all: map[string]*notes{}, file: map[string]fs.FileInfo{}, others: flock.New(filepath.Join(dir, ".lock"))}
+}
+
+// lock keeps other goroutines and processes from changing notes until unlock is called.
+func (b *noteBook) lock() (unlock func(), err error) {
+	b.mu.Lock()
+	if b.dir == "" {
+		return b.mu.Unlock, nil
+	}
+	if err := b.others.Lock(); err != nil {
+		b.mu.Unlock()
+		return nil, fmt.Errorf("keep notes: %w", err)
+	}
+	return func() {
+		b.others.Close()
+		b.mu.Unlock()
+	}, nil
 }
 
 // of returns a copy of a session's notes.
@@ -83,8 +111,11 @@ func (b *noteBook) change(session string, f func(*notes)) error {
 	if b.shelf != nil {
 		return changeNotes(b.shelf, session, f)
 	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
+	unlock, err := b.lock()
+	if err != nil {
+		return err
+	}
+	defer unlock()
 	n, err := b.load(session)
 	if err != nil {
 		return err
@@ -96,6 +127,12 @@ func (b *noteBook) change(session string, f func(*notes)) error {
 		return err
 	}
 	b.all[session] = &next
+	if b.dir != "" {
+		// Where it cannot be said which file it is, it is read again.
+		if b.file[session], err = os.Stat(b.path(session)); err != nil {
+			delete(b.all, session)
+		}
+	}
 	return nil
 }
 
@@ -104,9 +141,13 @@ func (b *noteBook) forget(session string) error {
 	if b.shelf != nil {
 		return writeShelf(b.shelf, shelfNotes+session, nil)
 	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
+	unlock, err := b.lock()
+	if err != nil {
+		return err
+	}
+	defer unlock()
 	delete(b.all, session)
+	delete(b.file, session)
 	if b.dir == "" {
 		return nil
 	}
@@ -119,27 +160,47 @@ func (b *noteBook) forget(session string) error {
 func (b *noteBook) path(session string) string { return filepath.Join(b.dir, session+".json") }
 
 func (b *noteBook) load(session string) (*notes, error) {
-	if n := b.all[session]; n != nil {
-		return n, nil
+	known := b.all[session]
+	if b.dir == "" {
+		if known == nil {
+			known = &notes{}
+			b.all[session] = known
+		}
+		return known, nil
 	}
-	n := &notes{}
-	if b.dir != "" && !filepath.IsLocal(session+".json") {
+	if !filepath.IsLocal(session + ".json") {
 		return nil, fmt.Errorf("the notes of %.64q: this is no session's id", session)
 	}
-	if b.dir != "" {
-		data, err := os.ReadFile(b.path(session))
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return nil, fmt.Errorf("the notes of a session: %w", err)
+	now, err := os.Stat(b.path(session))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("the notes of a session: %w", err)
+	}
+	if known != nil && isSame(b.file[session], now) {
+		return known, nil
+	}
+	n := &notes{}
+	data, err := os.ReadFile(b.path(session))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("the notes of a session: %w", err)
+	}
+	if err == nil {
+		if err := json.Unmarshal(data, n); err != nil {
+			return nil, fmt.Errorf("the notes in %s: %w", b.path(session), err)
 		}
-		if err == nil {
-			if err := json.Unmarshal(data, n); err != nil {
-				return nil, fmt.Errorf("the notes in %s: %w", b.path(session), err)
-			}
+		if known == nil && !b.isVisitor {
 			n.Held = len(n.Queue) > 0 // whoever would have sent it is gone
 		}
 	}
-	b.all[session] = n
+	b.all[session], b.file[session] = n, now
 	return n, nil
+}
+
+// isSame reports whether a file is still the one that was read: each change makes a new one.
+func isSame(read, now fs.FileInfo) bool {
+	if read == nil || now == nil {
+		return read == nil && now == nil
+	}
+	return os.SameFile(read, now) && read.ModTime().Equal(now.ModTime()) && read.Size() == now.Size()
 }
 
 func (b *noteBook) save(session string, n *notes) error {

@@ -28,14 +28,6 @@ const (
 	shelfToken = "token"
 )
 
-// ChosenModel returns the model that was chosen for a session on the page, for workers
-// that carry out its runs: empty where none was.
-func ChosenModel(shelf Shelf, session string) (string, error) {
-	var n notes
-	_, err := readShelf(shelf, shelfNotes+session, &n)
-	return n.Model, err
-}
-
 // shelfTime is how long a server waits for its shelf.
 const shelfTime = 10 * time.Second
 

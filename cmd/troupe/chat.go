@@ -12,7 +12,6 @@ import (
 
 	"github.com/troupe-dev/troupe/cmd/troupe/internal/terminal"
 	"github.com/troupe-dev/troupe/project"
-	"github.com/troupe-dev/troupe/server"
 )
 
 func (p *program) chatCommand() *cobra.Command {
@@ -195,12 +194,13 @@ func (p *program) chatInTerminal(ctx context.Context, c *conversation) error {
 	}
 	config := terminal.Config{
 		Title: c.step.Name(), Agent: c.step.Name(), Model: c.model, Used: c.used,
-		Say: c.say, Choose: func(ctx context.Context, text string) (said, model string, ok bool, err error) {
+		Say: c.say, Choose: func(ctx context.Context, text string) (now terminal.Answering, ok bool, err error) {
 			ref, ok := asksForModel(text)
 			if ok {
-				said, err = c.choose(ctx, ref)
+				now.Said, err = c.choose(ctx, ref)
 			}
-			return said, c.model, ok, err
+			now.Model, now.Window = c.model, c.window
+			return now, ok, err
 		}, History: filepath.Join(c.stage.project.DataDir(), "chat-history.jsonl"),
 		Colour: p.usesColour(p.out), In: p.in, Out: out,
 	}
@@ -216,15 +216,6 @@ func (p *program) chatInTerminal(ctx context.Context, c *conversation) error {
 		defer p.log.release()
 	}
 	return terminal.Chat(ctx, config)
-}
-
-// modelOf is what an interactive chat shows of the model.
-func modelOf(p *project.Project, name string) string {
-	if slices.ContainsFunc(p.Flows(), func(f server.Flow) bool { return f.Name == name }) || name == project.Deliver {
-		return "flow"
-	}
-	model, _ := p.Model(name)
-	return model
 }
 
 // tellSaved says where the files are that the agent has saved.

@@ -19,6 +19,8 @@ type conversation struct {
 	stage   *stage
 	step    troupe.Step
 	model   string // that answers
+	window  int    // of the model, 0 where nobody knows
+	chosen  string // by the person and not yet on record, because the session has not begun
 	session string // empty until the first event
 	stop    string
 	isOpen  bool          // the last run has not come to its end
@@ -44,7 +46,11 @@ func (s *stage) converse(ctx context.Context, agent, session string) (*conversat
 	if err != nil {
 		return nil, err
 	}
-	return &conversation{stage: s, step: step, model: modelOf(s.project, step.Name()), session: session}, nil
+	c := &conversation{stage: s, step: step, model: "flow", session: session}
+	if m, _, ok := s.project.AnsweredBy(step); ok {
+		c.model, c.window = m.Ref, m.Window
+	}
+	return c, nil
 }
 
 // mustHave fails if the store does not know the session.
@@ -86,8 +92,21 @@ func (c *conversation) follow(events iter.Seq2[troupe.Event, error], show func(*
 		}
 		c.note(&e)
 		show(&e)
+		if err := c.keepChoice(context.Background()); err != nil {
+			return err
+		}
 	}
 	return nil
+}
+
+// keepChoice has the model that the person chose go on with the session another day, too.
+func (c *conversation) keepChoice(ctx context.Context) error {
+	if c.chosen == "" || c.session == "" {
+		return nil
+	}
+	err := c.stage.project.ChooseModel(ctx, c.session, c.chosen)
+	c.chosen = ""
+	return err
 }
 
 func (c *conversation) note(e *troupe.Event) {

@@ -13,13 +13,10 @@ const modelCommand = "/model"
 // which one it asks for, if any.
 func asksForModel(text string) (ref string, ok bool) {
 	words := strings.Fields(text)
-	switch {
-	case len(words) == 1 && words[0] == modelCommand:
-		return "", true
-	case len(words) == 2 && words[0] == modelCommand:
-		return words[1], true
+	if len(words) == 0 || words[0] != modelCommand {
+		return "", false
 	}
-	return "", false
+	return strings.Join(words[1:], " "), true
 }
 
 // choose says which model answers, or has another one answer from now on.
@@ -27,7 +24,7 @@ func (c *conversation) choose(ctx context.Context, ref string) (said string, err
 	name := c.step.Name()
 	if ref == "" {
 		said = fmt.Sprintf("%s is answered by %s", name, c.model)
-		if _, from := c.stage.project.Model(name); from != "" && c.model == modelOf(c.stage.project, name) {
+		if _, from, ok := c.stage.project.AnsweredBy(c.step); ok && from != "" {
 			said += ", chosen by " + from
 		}
 		return said + ". /model provider/name changes it; 'troupe models' lists models.", nil
@@ -36,6 +33,9 @@ func (c *conversation) choose(ctx context.Context, ref string) (said string, err
 	if err != nil {
 		return "", err
 	}
-	c.step, c.model = step, ref
-	return fmt.Sprintf("From now on %s answers in this conversation.", ref), nil
+	c.step, c.model, c.chosen = step, ref, ref
+	if m, _, ok := c.stage.project.AnsweredBy(step); ok {
+		c.model, c.window = m.Ref, m.Window
+	}
+	return fmt.Sprintf("From now on %s answers in this conversation.", c.model), c.keepChoice(ctx)
 }

@@ -37,6 +37,7 @@ type Conversation struct {
 	step    troupe.Step
 	first   troupe.Input // what the first message is sent with
 	limits  troupe.Limits
+	chosen  string // the model of a session that has not begun
 }
 
 // Begin begins a conversation with the agent or flow of a name. Nothing is stored
@@ -68,7 +69,28 @@ func (c *Conversation) Use(ctx context.Context, name, model string, extras *proj
 		c.first, c.limits, c.Question = troupe.Input{}, troupe.Limits{}, nil
 	}
 	c.Agent, c.step = name, step
-	return nil
+	if model == "" {
+		return nil
+	}
+	c.chosen = model
+	return c.keepChoice(ctx)
+}
+
+// keepChoice has the model that the person chose go on with the session another day, too.
+func (c *Conversation) keepChoice(ctx context.Context) error {
+	if c.chosen == "" || c.Session == "" {
+		return nil
+	}
+	err := c.project.ChooseModel(ctx, c.Session, c.chosen)
+	c.chosen = ""
+	return err
+}
+
+// Model names the model that answers, as provider/name: several with commas between them
+// where there are more to ask. It is empty for flows.
+func (c *Conversation) Model() string {
+	m, _, _ := c.project.AnsweredBy(c.step)
+	return m.Ref
 }
 
 // BeginDelivery begins a delivery: its first message is the request.
@@ -176,6 +198,7 @@ func (c *Conversation) follow(events iter.Seq2[troupe.Event, error], show func(*
 		for e, err := range events {
 			if err == nil {
 				c.note(&e)
+				err = c.keepChoice(context.Background())
 				show(&e)
 			}
 			if !yield(e, err) {

@@ -70,6 +70,13 @@ func (c Choice) IsFound() bool { return c.From == runsHere }
 // refs are all models of the choice, the first one first.
 func (c Choice) refs() []string { return append([]string{c.Ref}, strings.Fields(c.Then)...) }
 
+// NewChoice is the choice that somebody writes as one text: a model, or several with
+// commas between them, of which each is asked where those before it are down or refuse.
+func NewChoice(text, from string) Choice { return newChoice([]string{text}, from) }
+
+// String names all models of the choice as a person writes them.
+func (c Choice) String() string { return strings.Join(c.refs(), ",") }
+
 func newChoice(refs []string, from string) Choice {
 	var list []string
 	for _, ref := range refs {

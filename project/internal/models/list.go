@@ -72,31 +72,35 @@ func (c *Chooser) Sources() []Source {
 	return list
 }
 
-// InUse lists the models that the project's agents use.
-func (c *Chooser) InUse(ctx context.Context) []Listed {
-	users := map[Choice][]string{}
-	users[c.For("")] = []string{"default"}
+// InUse lists the models that the project's agents use: the default first, then by agent,
+// and those of one choice in the order in which they are asked.
+func (c *Chooser) InUse(ctx context.Context) (list []Listed) {
+	choices := []Choice{c.For("")}
+	users := map[Choice][]string{choices[0]: {"default"}}
 	for _, id := range slices.Sorted(maps.Keys(c.Config.Agents)) {
-		if choice := c.For(id); choice != c.For("") {
+		choice := c.For(id)
+		if users[choice] == nil {
+			choices = append(choices, choice)
+		}
+		if choice != choices[0] {
 			users[choice] = append(users[choice], id)
 		}
 	}
-	var list []Listed
-	for choice, names := range users {
-		for _, ref := range choice.refs() {
-			one := Choice{Ref: ref, From: choice.From, isFree: choice.isFree}
-			l := Listed{Ref: ref, Use: strings.Join(names, ", ")}
-			if opened, err := c.Open(one); err != nil {
+	for _, choice := range choices {
+		for i, ref := range choice.refs() {
+			l := Listed{Ref: ref}
+			if opened, err := c.Open(Choice{Ref: ref, From: choice.From, isFree: choice.isFree}); err != nil {
 				l.Problem = err.Error()
 			} else {
-				l.Ref = opened.Ref
-				l.know(opened.Facts)
-				l.Can = append(abilities(opened.Known), opened.Can...)
+				l = opened.Listed()
+			}
+			l.Use = strings.Join(users[choice], ", ")
+			if i > 0 {
+				l.Use += fmt.Sprintf(", choice %d", i+1)
 			}
 			list = append(list, l)
 		}
 	}
-	slices.SortFunc(list, func(a, b Listed) int { return strings.Compare(a.Use+a.Ref, b.Use+b.Ref) })
 	return list
 }
 
@@ -173,6 +177,13 @@ func (c *Chooser) listed(ctx context.Context, provider, model string) Listed {
 	}
 	l.know(facts)
 	l.Can = append(abilities(info), facts.Can...)
+	return l
+}
+
+// Listed is the model as it is listed, or all of them where there are several.
+func (o *Opened) Listed() Listed {
+	l := Listed{Ref: o.String(), Can: append(abilities(o.Known), o.Can...)}
+	l.know(o.Facts)
 	return l
 }
 

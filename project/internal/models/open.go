@@ -51,13 +51,15 @@ func (c *Chooser) openAll(choice Choice) (Opened, error) {
 		if err != nil {
 			return Opened{}, err
 		}
-		list = append(list, fallback.Choice{Name: one.Ref, Model: one.Model, Price: one.Price})
+		list = append(list, fallback.Choice{Name: one.Ref, Model: one.Model, Price: one.Charge})
+		refs[i] = one.Ref
 		if i == 0 {
 			opened.Facts, opened.Known, opened.Charge = one.Facts, one.Known, one.Charge
 		} else if one.Window > 0 && (opened.Window == 0 || one.Window < opened.Window) {
 			opened.Window, opened.WindowFrom = one.Window, one.WindowFrom
 		}
 	}
+	opened.Ref, opened.Then = refs[0], strings.Join(refs[1:], " ")
 	opened.Model = fallback.New(list...)
 	return opened, nil
 }

@@ -29,7 +29,7 @@ type Config struct {
 	Say func(ctx context.Context, text string, show func(*troupe.Event)) error
 	// Choose takes a message that is about the model and not for the agent: it says what
 	// is to be shown and which model answers from now on. Nil takes none.
-	Choose func(ctx context.Context, text string) (said, model string, ok bool, err error)
+	Choose func(ctx context.Context, text string) (now Answering, ok bool, err error)
 	// Leaves says whether a message means to leave. The agent answers it, and then the
 	// chat is over. Nil takes none for such.
 	Leaves func(text string) bool
@@ -41,6 +41,13 @@ type Config struct {
 	// In and Out are the terminal.
 	In  *os.File
 	Out io.Writer
+}
+
+// Answering is the model that answers from now on, and what is to be said of it.
+type Answering struct {
+	Said, Model string
+	// Window is how many tokens the model holds, 0 where nobody knows.
+	Window int
 }
 
 // A Crash is a panic in the part that draws the screen, with the place it came from.

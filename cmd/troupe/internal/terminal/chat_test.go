@@ -40,12 +40,12 @@ func on(t *testing.T, width, height int, test func(*session)) {
 		}
 		s.model = newModel(t.Context(), Config{
 			Agent: "Mira", Model: "test/model",
-			Choose: func(_ context.Context, text string) (said, model string, ok bool, err error) {
+			Choose: func(_ context.Context, text string) (now Answering, ok bool, err error) {
 				ref, ok := strings.CutPrefix(text, "/model ")
 				if ref == "nobody/none" {
-					return "", "", ok, errors.New("no provider is called nobody")
+					return now, ok, errors.New("no provider is called nobody")
 				}
-				return "now " + ref, ref, ok, nil
+				return Answering{Said: "now " + ref, Model: ref, Window: 800}, ok, nil
 			},
 			Leaves:   func(text string) bool { return text == "*exit" },
 			Commands: []Command{{"*help", "Show what I can do"}, {"*decide", "Think it through"}, {"*second-opinion", "Ask Bruno"}},
@@ -438,6 +438,17 @@ func TestTheModelIsShownAndChanged(t *testing.T) {
 		s.press("/model other/model", "<enter>")
 		s.settle()
 		s.sees("now other/model", "Mira · other/model")
+		s.answer = func(_ context.Context, text string, show func(*troupe.Event)) error {
+			said := reply("You said: " + text)
+			said.Body.(*troupe.ModelReplied).Context = troupe.ContextUse{History: 400, Window: 1000}
+			show(said)
+			return nil
+		}
+		s.press("How full is it", "<enter>")
+		s.sees("window 40 % full")
+		s.press("/model other/model", "<enter>")
+		s.settle()
+		s.sees("window 50 % full")
 		s.press("/model nobody/none", "<enter>")
 		s.settle()
 		s.sees("no provider is called nobody", "Mira · other/model")

@@ -159,15 +159,15 @@ func (m *model) choose(text string) bool {
 	if m.config.Choose == nil {
 		return false
 	}
-	said, model, ok, err := m.config.Choose(m.ctx, text)
+	now, ok, err := m.config.Choose(m.ctx, text)
 	switch {
 	case !ok:
 		return false
 	case err != nil:
 		m.print(m.styles.bad.Render(fold("  "+OneLine(err.Error(), 2000), m.width)))
 	default:
-		m.config.Model = model
-		m.print(m.styles.dim.Render(fold("  "+OneLine(said, 2000), m.width)))
+		m.config.Model, m.meter.Context.Window = now.Model, now.Window
+		m.print(m.styles.dim.Render(fold("  "+OneLine(now.Said, 2000), m.width)))
 	}
 	m.print("")
 	return true
