@@ -109,6 +109,22 @@ func TestReadSaysWhyItReadsNothing(t *testing.T) {
 	}
 }
 
+// A draft on one line that makes no sense does not hide the answer after it, unless nobody
+// can say where the draft ends.
+func TestADraftBeforeTheAnswer(t *testing.T) {
+	const good = `{"number": "7", "total": 12.5, "paid": true}`
+	check := schemaOf(t, invoice)
+	for draft, isRead := range map[string]bool{
+		`{"a": 1, 2}`: true, `{"a" "b"}`: true, `{"a": [1, 2}`: true, `{"a": "x\"", 2}`: true, `{"a": 1, "b c", 2}`: true,
+		`{"a": "x}`: false, `{"a": "x", "}`: false, `{"a": "x\\"", 2}`: false, "{\"a\": 1,\n2}": false,
+	} {
+		value, err := answer.Read("I thought of "+draft+" first.\n"+good, check)
+		if isRead != (err == nil) || isRead && string(value.JSON) != good {
+			t.Errorf("%s: %s, %v", draft, value.JSON, err)
+		}
+	}
+}
+
 func TestCutOffIsNeverAnAnswer(t *testing.T) {
 	failure := answer.CutOff(`{"number": "7", "lines": [{"count": 3}, {"cou`)
 	if failure.Reason != answer.Cut || string(failure.Part) != `{"number":"7","lines":[{"count":3},{}]}` || failure.Problems[0].Pointer != "/lines/1" {

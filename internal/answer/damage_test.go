@@ -4,9 +4,12 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
+	"flag"
 	"fmt"
+	"hash/fnv"
 	"math/rand/v2"
 	"os"
+	"path/filepath"
 	"reflect"
 	"slices"
 	"strconv"
@@ -301,8 +304,11 @@ func nameless(d document) string {
 	return b.String() + d.text[end:]
 }
 
+var update = flag.Bool("update", false, "write what is on record in testdata anew")
+
 // No damage makes a wrong value of a document, whatever the schema asks for: this one
-// asks for nothing but an object. How much is read in spite of the damage is logged.
+// asks for nothing but an object. How much is read in spite of the damage is on record, and
+// so is, as a digest, what exactly was read of each text or why it was not.
 func TestNoDamageMakesAWrongValue(t *testing.T) {
 	check := schemaOf(t, `{"type": "object"}`)
 	documents := damageDocuments(rand.New(rand.NewPCG(seed(t))))
@@ -311,6 +317,7 @@ func TestNoDamageMakesAWrongValue(t *testing.T) {
 	}
 	const tries = 24
 	names, all, allRead, wrong := []string{}, 0, 0, 0
+	var record strings.Builder
 	for name := range damages {
 		names = append(names, name)
 	}
@@ -318,6 +325,7 @@ func TestNoDamageMakesAWrongValue(t *testing.T) {
 	for _, name := range names {
 		random := rand.New(rand.NewPCG(seed(t)))
 		seen, read, unnoticed := map[string]bool{}, 0, 0
+		digest := fnv.New64a()
 		for n, d := range documents {
 			for range tries {
 				text := damages[name](d, random)
@@ -326,6 +334,7 @@ func TestNoDamageMakesAWrongValue(t *testing.T) {
 				}
 				seen[text] = true
 				value, err := answer.Read(text, check)
+				fmt.Fprintln(digest, string(value.JSON), value.How, value.Warnings, err)
 				if err != nil {
 					continue
 				}
@@ -347,9 +356,34 @@ func TestNoDamageMakesAWrongValue(t *testing.T) {
 			}
 		}
 		all, allRead = all+len(seen), allRead+read
-		t.Logf("%-30s %5d texts, %5d read, %d sound with another meaning", name, len(seen), read, unnoticed)
+		fmt.Fprintf(&record, "%-30s %5d texts, %5d read, %3d sound with another meaning, %016x\n", name, len(seen), read, unnoticed, digest.Sum64())
 	}
-	t.Logf("%d kinds of damage, %d texts, %d read, %d wrong", len(names), all, allRead, wrong)
+	fmt.Fprintf(&record, "%d kinds of damage, %d texts, %d read, %d wrong\n", len(names), all, allRead, wrong)
+	t.Log("\n" + record.String())
+	if os.Getenv("TROUPE_SEED") == "" {
+		compare(t, "damage.txt", record.String())
+	}
+}
+
+// compare holds something against what is on record of it in testdata.
+func compare(t *testing.T, name, got string) {
+	t.Helper()
+	file := filepath.Join("testdata", name)
+	if *update {
+		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, now := strings.Split(string(want), "\n"), strings.Split(got, "\n")
+	for i := range max(len(before), len(now)) {
+		if i >= len(before) || i >= len(now) || before[i] != now[i] {
+			t.Errorf("line %d of %s is now\n%s\nRead what changed; go test -update puts it on record.", i+1, file, now[min(i, len(now)-1)])
+		}
+	}
 }
 
 // seed is fixed, so that a failure repeats; TROUPE_SEED tries others.

@@ -57,11 +57,10 @@ type edit struct {
 
 func apply(value []byte, edits []edit) []byte {
 	slices.SortFunc(edits, func(a, b edit) int { return a.from - b.from })
-	edits = slices.CompactFunc(edits, func(a, b edit) bool { return a.from == b.from })
 	var out []byte
 	end := 0
 	for _, e := range edits {
-		if e.from < end { // it is within a part that was removed
+		if e.from < end { // it is the same, or within a part that was removed
 			continue
 		}
 		out = append(append(out, value[end:e.from]...), e.text...)
