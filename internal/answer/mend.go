@@ -203,6 +203,9 @@ func (m *mender) container() outcome {
 		}
 		if !hasComma {
 			m.commas++
+			if m.last == 0 && !isApart(m.in, m.pos) { // something may be lost with the comma
+				return m.refuse(m.pos, "a comma is missing between two values")
+			}
 		}
 		quotes, isOdd := m.quotes, false
 		if hasComma && isObject && !isFirst {
@@ -317,11 +320,29 @@ func (m *mender) name() outcome {
 	case c == 0:
 		return ended
 	case !isQuoted && quoteAt(m.in, m.pos) != 0 && m.in[m.pos-1] == ' ' && !isName(m.in, m.pos),
-		isQuoted && (c == '{' || c == '[' || quoteAt(m.in, m.pos) != 0 || plainScalar.Match(m.in[m.pos:min(len(m.in), m.pos+maxWord)])):
+		isQuoted && (c == '{' || c == '[' || quoteAt(m.in, m.pos) != 0 && !isColonInside(m.in, m.pos) || m.isScalar()):
 		m.lacks++
 		return whole
 	}
 	return m.refuse(start, "a colon after the name of a field is missing")
+}
+
+// isScalar reports whether a number or a keyword is here to which a colon is missing. Side
+// by side with the name, more than the colon may be lost, unless it is all that there is.
+func (m *mender) isScalar() bool {
+	scalar := plainScalar.Find(m.in[m.pos:min(len(m.in), m.pos+maxWord)])
+	return scalar != nil && (isApart(m.in, m.pos) || scalar[len(scalar)-1] == '}')
+}
+
+// isApart reports whether there is space before i: what stands side by side may have lost
+// more than the mark between it.
+func isApart(text []byte, i int) bool { return i > 0 && unicode.IsSpace(rune(text[i-1])) }
+
+// isColonInside reports whether the string at i begins with a colon, which may be the one
+// that is missing before it.
+func isColonInside(text []byte, i int) bool {
+	rest := bytes.TrimLeft(text[i+utf8.RuneLen(quoteAt(text, i)):], " ")
+	return bytes.HasPrefix(rest, []byte(":"))
 }
 
 // plainName reads a name without quotes, or with only the quote that ends it.
@@ -412,8 +433,8 @@ func (m *mender) word(inObject bool) outcome {
 		m.out = append(m.out, "null"...)
 	case json.Valid([]byte(text)):
 		m.out = append(m.out, text...)
-	case strings.HasSuffix(text, ".") && json.Valid([]byte(text[:len(text)-1])) && !m.isCut:
-		m.out = append(m.out, text[:len(text)-1]...)
+	case strings.HasSuffix(text, ".") && json.Valid([]byte(text[:len(text)-1])) && !m.isCut && m.in[m.pos] != ',':
+		m.out = append(m.out, text[:len(text)-1]...) // before a comma a digit may be lost with it
 	case m.isCut && text == "-":
 		return ended
 	case m.isCut && json.Valid([]byte(strings.TrimRight(text, ".eE+-"))):

@@ -174,7 +174,7 @@ func isStructure(text []byte, i int, as role) bool {
 		for len(rest) > 0 && rest[0] == ',' {
 			rest = follow(rest, 1)
 		}
-		return len(rest) > 0 && (rest[0] == ':' || rest[0] == '}' || valueStart.Match(rest) || isName(rest, 0))
+		return as != asField || len(rest) > 0 && (rest[0] == ':' || rest[0] == '}' || valueStart.Match(rest) || isName(rest, 0))
 	case '}', ']':
 		rest = bytes.TrimLeft(rest, "]} \t\r\n,")
 		return len(rest) > 0 && (quoteAt(rest, 0) != 0 || rest[0] == '{')
