@@ -9,6 +9,7 @@ import (
 
 	"github.com/troupe-dev/troupe/internal/answer"
 	"github.com/troupe-dev/troupe/internal/argcheck"
+	"github.com/troupe-dev/troupe/internal/rawjson"
 )
 
 // An Output says what an agent's final answer must be: JSON of a schema. The
@@ -24,7 +25,8 @@ type Output struct {
 	// the same conversation: 2 times by default, never where it is negative.
 	Corrections int
 
-	decode func([]byte) error // into the Go type, where there is one
+	// decode checks that a value fits the Go type, where there is one, and returns it as it does.
+	decode func([]byte) ([]byte, error)
 }
 
 const defaultCorrections = 2
@@ -37,8 +39,8 @@ func OutputOf[T any]() *Output {
 	if known.err != nil {
 		panic(fmt.Sprintf("troupe.OutputOf: %s: %v", reflect.TypeFor[T](), known.err))
 	}
-	return &Output{Schema: known.schema, Name: schemaName(reflect.TypeFor[T]().Name()), decode: func(data []byte) error {
-		return json.Unmarshal(data, new(T))
+	return &Output{Schema: known.schema, Name: schemaName(reflect.TypeFor[T]().Name()), decode: func(data []byte) ([]byte, error) {
+		return rawjson.Decode(data, new(T))
 	}}
 }
 
@@ -144,9 +146,7 @@ func (b *boundOutput) read(text string) (json.RawMessage, error) {
 		return nil, err
 	}
 	if b.decode != nil {
-		if err := b.decode(compact.Bytes()); err != nil {
-			return nil, err
-		}
+		return b.decode(compact.Bytes())
 	}
 	return compact.Bytes(), nil
 }

@@ -30,6 +30,44 @@ func (grade) JSONSchema() json.RawMessage {
 
 type grade string
 
+// Models write 3.0 where a 3 is asked for, and JSON Schema has nothing against it. What does
+// not fit a Go type is told in words that a model can act on.
+func TestWholeNumbersAreIntegersForToolsAndAnswers(t *testing.T) {
+	type order struct {
+		Count int   `json:"count"`
+		Small int8  `json:"small,omitempty"`
+		Sizes []int `json:"sizes,omitempty"`
+	}
+	answers := []string{`{"count":99999999999999999999,"small":3}`, `{"count":3.0,"sizes":[1e1,2.0]}`}
+	var told string
+	agent := newAgent(t, modelFunc(func(req *troupe.Request) turn {
+		told = req.Messages[len(req.Messages)-1].Text
+		next := answers[0]
+		answers = answers[1:]
+		return turn{text: next}
+	}))
+	got, outcome, err := troupe.Ask[order](t.Context(), newEngine(t, troupe.Config{}), agent, troupe.Input{Text: "How many?"})
+	if err != nil || got.Count != 3 || !slices.Equal(got.Sizes, []int{10, 2}) || string(outcome.Handoff.Value) != `{"count":3,"sizes":[10,2]}` {
+		t.Errorf("%+v, %s, %v", got, outcome.Handoff.Value, err)
+	}
+	if !strings.Contains(told, "/count: expected a whole number from -9223372036854775808 to") || strings.Contains(told, "Go ") {
+		t.Errorf("the model was told %q", told)
+	}
+	var taken []order
+	tool := troupe.NewTool("order", "Orders.", func(_ context.Context, in order) (string, error) {
+		taken = append(taken, in)
+		return "ok", nil
+	})
+	model := inTurn(t, turn{calls: []troupe.ToolCall{call("c1", "order", `{"count":3.0}`), call("c2", "order", `{"count":99999999999999999999}`)}}, turn{text: "ok"})
+	events, _ := mustAnswer(t, newEngine(t, troupe.Config{}), newAgent(t, model, tool), "go")
+	if len(taken) != 1 || taken[0].Count != 3 {
+		t.Errorf("the tool was given %+v", taken)
+	}
+	if said := bodies[*troupe.ToolReturned](events)[1].Error; !strings.Contains(said, "/count: expected a whole number from -9223372036854775808 to") {
+		t.Errorf("the model was told %q", said)
+	}
+}
+
 // G1: a Go value back, asked for by schema, checked, corrected, typed.
 func TestAskReturnsAGoValue(t *testing.T) {
 	var requests []*troupe.Request

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/troupe-dev/troupe/internal/argcheck"
+	"github.com/troupe-dev/troupe/internal/rawjson"
 )
 
 // An argumentCheck checks arguments against the schema it was made from.
@@ -90,7 +91,7 @@ func (t *typedTool[In, Out]) Spec() ToolSpec { return t.spec }
 
 func (t *typedTool[In, Out]) Call(ctx context.Context, call *Invocation) (Result, error) {
 	var in In
-	if err := json.Unmarshal(call.Arguments, &in); err != nil {
+	if _, err := rawjson.Decode(call.Arguments, &in); err != nil {
 		return Result{}, &ToolError{Class: classInvalidArguments, Err: err}
 	}
 	out, err := t.fn(ctx, call, in)

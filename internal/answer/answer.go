@@ -9,6 +9,7 @@ package answer
 
 import (
 	"bytes"
+	"encoding/json"
 	"regexp"
 	"strings"
 )
@@ -97,8 +98,29 @@ func (r *reader) read(text string) (Value, *Error) {
 				return Value{JSON: value, How: Embedded, Warnings: warnings}, nil
 			}
 		}
+		if value, ok := r.encoded(block); ok {
+			return value, nil
+		}
+	}
+	if value, ok := r.encoded(bytes.TrimSpace(answer)); ok {
+		return value, nil
 	}
 	return r.search(answer)
+}
+
+// encoded reads a JSON string that holds the whole answer as its text.
+func (r *reader) encoded(text []byte) (Value, bool) {
+	var inside string
+	if len(text) == 0 || text[0] != '"' || json.Unmarshal(text, &inside) != nil {
+		return Value{}, false
+	}
+	r.work += len(text)
+	for _, fits := range r.ways() {
+		if value, warnings, ok := fits([]byte(strings.TrimSpace(inside))); ok {
+			return Value{JSON: value, How: Embedded, Warnings: warnings}, true
+		}
+	}
+	return Value{}, false
 }
 
 // A fit says whether a text fits, and returns it as it is to be taken.

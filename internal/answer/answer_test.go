@@ -1,6 +1,7 @@
 package answer_test
 
 import (
+	"encoding/json"
 	"errors"
 	"strings"
 	"testing"
@@ -55,6 +56,20 @@ func TestReadTakesWhatHasOneMeaning(t *testing.T) {
 		if err != nil || string(value.JSON) != test.want || value.How != test.how || len(value.Warnings) != test.warnings {
 			t.Errorf("%s: %s (%s), %v, %v", test.name, value.JSON, value.How, value.Warnings, err)
 		}
+	}
+}
+
+func TestAnAnswerThatIsEncodedAsAStringIsRead(t *testing.T) {
+	const good = `{"number": "7", "total": 12.5, "paid": true}`
+	encoded, _ := json.Marshal(good)
+	check := schemaOf(t, invoice)
+	for _, text := range []string{string(encoded), "\n" + string(encoded) + "\n", "```json\n" + string(encoded) + "\n```"} {
+		if value, err := answer.Read(text, check); err != nil || string(value.JSON) != good {
+			t.Errorf("%s: %s, %v", text, value.JSON, err)
+		}
+	}
+	if value, err := answer.Read(string(encoded[:len(encoded)-4]), check); err == nil {
+		t.Errorf("%s was read of what breaks off", value.JSON)
 	}
 }
 

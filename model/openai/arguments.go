@@ -52,7 +52,7 @@ func (a *arguments) addToComplete(piece string) {
 	switch trimmed := strings.TrimSpace(piece); {
 	case trimmed == "" || sameJSON(trimmed, string(a.text)):
 	case trimmed[0] == '{':
-		if !a.isEmptyObject() {
+		if !a.isEmptyObject() && (a.before == nil || growsTo(a.before, a.text)) {
 			a.before = bytes.Clone(a.text)
 		}
 		a.begin(piece)
@@ -117,6 +117,8 @@ func (a *arguments) isEmptyObject() bool {
 // is not. An object that was encoded twice is decoded once, and null is no arguments.
 func (a *arguments) String() string {
 	switch {
+	case a.before != nil && a.scan.complete() && !growsTo(a.before, a.text):
+		return string(a.before) + string(a.text) // nobody can say which of them is meant: the call is refused
 	case a.scan.complete():
 	case a.again != nil && a.againScan.complete():
 		return string(a.again)
@@ -133,6 +135,16 @@ func (a *arguments) String() string {
 		}
 	}
 	return string(a.text)
+}
+
+// growsTo reports whether complete arguments are what there was so far of others: all but
+// their end is how the others begin.
+func growsTo(before, after []byte) bool {
+	var a, b bytes.Buffer
+	if json.Compact(&a, before) != nil || json.Compact(&b, after) != nil {
+		return false
+	}
+	return bytes.HasPrefix(b.Bytes(), bytes.TrimRight(a.Bytes(), `"]}`))
 }
 
 func (a *arguments) size() int { return len(a.text) + len(a.again) + len(a.before) }
