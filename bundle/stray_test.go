@@ -291,3 +291,16 @@ func TestStepsOfOtherSkillsAreFound(t *testing.T) {
 		}
 	}
 }
+
+// A manifest of agents in YAML stands beside them, and is none itself; a skill that builds
+// agents is none either, where its manifest says so.
+func TestManifestsBesideAgentsAreNoAgents(t *testing.T) {
+	dir := t.TempDir()
+	put(t, dir, "src/bmm/agents/bmad-skill-manifest.yaml", "pm.agent.yaml:\n  canonicalId: bmad-pm\n  type: agent\n")
+	put(t, dir, "src/bmm/agents/pm.agent.yaml", "agent:\n  metadata: {id: pm, name: Jo, title: PM}\n  persona: {role: R, identity: I, communication_style: C, principles: P}\n  menu:\n    - {trigger: x, action: y, description: z}\n")
+	put(t, dir, "src/skills/bmad-agent-builder/SKILL.md", "---\nname: bmad-agent-builder\ndescription: Builds agents. Use when asked for.\n---\n# Agent Builder\n")
+	put(t, dir, "src/skills/bmad-agent-builder/bmad-skill-manifest.yaml", "type: skill\n")
+	if list := find(t, dir, Config{}).List(nil); len(list) != 1 || list[0].ID != "pm" || list[0].Broken != nil {
+		t.Errorf("%+v", list)
+	}
+}

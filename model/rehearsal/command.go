@@ -65,8 +65,8 @@ func (s *scene) obey(said string) {
 func (s *scene) perform(c *command, request string) {
 	target := c.target
 	w := newWalk(s, target)
-	isSkill := path.Base(target) == "SKILL.md" && s.can("execute_workflow")
-	if isSkill || strings.HasSuffix(target, ".yaml") || strings.HasSuffix(target, ".yml") {
+	isLoaded := (c.isWorkflow || path.Base(target) == "SKILL.md") && s.can("execute_workflow")
+	if isLoaded || strings.HasSuffix(target, ".yaml") || strings.HasSuffix(target, ".yml") {
 		w.execute(request)
 		return
 	}

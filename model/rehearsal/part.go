@@ -20,6 +20,7 @@ type command struct {
 	name, code, about, target string
 	template, data            string
 	validates                 bool // the target's checklist is what counts
+	isWorkflow                bool // the target is for execute_workflow, whatever it is called
 }
 
 var (
@@ -87,6 +88,7 @@ func readPart(prompt string) part {
 		if m := ownTarget.FindStringSubmatch(line); m != nil {
 			p.commands[len(p.commands)-1].target = m[1]
 			p.commands[len(p.commands)-1].validates = strings.HasPrefix(line, "  Validate")
+			p.commands[len(p.commands)-1].isWorkflow = strings.HasPrefix(line, "  Workflow:")
 			continue
 		}
 		if m := besideTarget.FindStringSubmatch(line); m != nil {
