@@ -29,6 +29,14 @@ func (s *scene) answer(said string) {
 func (s *scene) obey(said string) {
 	found := s.part.wanted(said)
 	if len(found) != 1 {
+		switch strings.ToLower(strings.Trim(said, "*/.! ")) { // what every agent understands
+		case "help", "menu":
+			s.list()
+			return
+		case "exit", "quit", "goodbye", "bye":
+			s.say("Goodbye. Thank you for the rehearsal.")
+			return
+		}
 		if len(found) == 0 {
 			s.say("Not recognized: %q. These are my commands:", brief(said))
 		} else {

@@ -141,3 +141,10 @@ func FuzzTemplate(f *testing.F) {
 		}
 	})
 }
+
+func TestEveryAgentUnderstandsHelpAndExit(t *testing.T) {
+	d := open(t, "You are Zoé, a writer.\n\nAVAILABLE COMMANDS:\n*rédiger - Rédiger un texte\n  Do: rédige\n*relire - Relire\n  Do: relis\n")
+	mustContain(t, d.say("*help"), "1. *rédiger", "2. *relire")
+	mustLack(t, d.replies[0], "Not recognized")
+	mustContain(t, d.say("*exit"), "Goodbye")
+}
