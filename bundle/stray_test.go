@@ -2,6 +2,7 @@ package bundle
 
 import (
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -280,6 +281,13 @@ func TestStepsOfOtherSkillsAreFound(t *testing.T) {
 		t.Fatalf("the first step is %s", first)
 	}
 	x.visited(first, "---\nnext: '{skill-root}/steps-c/step-02-end.md'\n---\n")
+	if found := x.find("{workflow_path}/step-02-end.md"); !strings.HasSuffix(found, "/flow/steps-c/step-02-end.md") {
+		t.Errorf("the step that another names from the workflow is %s", found)
+	}
+	put(t, dir, "src/workflows/flow/old/workflow.md", "Old.\n")
+	if found := x.find(path.Dir(w.Path) + "/old/workflow.yaml"); !strings.HasSuffix(found, "/flow/old/workflow.md") {
+		t.Errorf("the workflow of another version is %s", found)
+	}
 	for _, name := range []string{"{skill-root}/steps-c/step-02-end.md", "{next}"} {
 		loc, err := x.workspace().Resolve(name)
 		if err != nil {

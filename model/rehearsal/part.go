@@ -33,7 +33,7 @@ var (
 	ownTarget = regexp.MustCompile(`^  (?:Workflow|Skill|Read and follow|Validate with the checklist of the workflow): (\S.*)$`)
 	// besideTarget is what goes with it.
 	besideTarget = regexp.MustCompile(`^  (Template|Data): (\S.*)$`)
-	targetLine   = regexp.MustCompile(`^\s+[^:]+:\s*["']?(` + filePath.String() + `)["']?$`)
+	targetLine   = regexp.MustCompile(`^(?: {1,3}|\t)[^\s:][^:]*:\s*["']?(` + filePath.String() + `)["']?$`)
 	valueLine    = regexp.MustCompile(`^([A-Za-z_][\w.-]*):\s+["']?([^"'#]+?)["']?\s*(?:#.*)?$`)
 	filePath     = regexp.MustCompile("[^\\s\"'`()\\[\\]<>,;:|]+\\.(?:yaml|yml|md|xml|csv|txt|json)\\b")
 )

@@ -148,3 +148,11 @@ func TestEveryAgentUnderstandsHelpAndExit(t *testing.T) {
 	mustLack(t, d.replies[0], "Not recognized")
 	mustContain(t, d.say("*exit"), "Goodbye")
 }
+
+// A path in what a command's description goes on to say is no target of it.
+func TestADescriptionNamesNoTarget(t *testing.T) {
+	p := readPart("You are Linus.\n\nAVAILABLE COMMANDS:\n*review {story} - Review a story.\n    Gate file location: docs/qa/gates/{epic}.{story}-{slug}.yml\n*plan - Plan\n  Exec: tasks/plan.md\n")
+	if len(p.commands) != 2 || p.commands[0].target != "" || p.commands[1].target != "tasks/plan.md" {
+		t.Errorf("%+v", p.commands)
+	}
+}
