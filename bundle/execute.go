@@ -78,6 +78,9 @@ func (x *session) findWorkflow(name string) string {
 	if !strings.ContainsAny(name, "/.") {
 		return name // that of a skill
 	}
+	if strings.HasPrefix(name, "{") {
+		return name // what it may be called instead is found where it is loaded
+	}
 	return x.find(name)
 }
 

@@ -2,7 +2,6 @@ package bundle
 
 import (
 	"encoding/csv"
-	"path"
 	"regexp"
 	"slices"
 	"strings"
@@ -170,29 +169,52 @@ func splitWords(text string) []string {
 	return strings.FieldsFunc(text, func(r rune) bool { return r == '|' || r == ',' || r == ';' || r == ' ' })
 }
 
-// outputsOf finds the documents that look like the outputs of a task.
+// outputsOf finds the documents that look like the outputs of a task: named for the first
+// word of what it leaves, or in a folder that is, in capitals or not; a product brief is
+// also called brief.
 func (b *Bundle) outputsOf(ws *workspace.Workspace, t Task) []string {
-	word, _, _ := strings.Cut(strings.ToLower(strings.TrimSpace(t.Outputs)), " ")
+	words := strings.Fields(strings.ToLower(t.Outputs))
 	found := []string{}
-	if len(word) < 2 || word == "*" {
+	if len(words) == 0 || len(words[0]) < 2 || words[0] == "*" {
 		return found
+	}
+	names := words[:1]
+	if last := words[len(words)-1]; last == "brief" {
+		names = []string{words[0], last}
 	}
 	for _, location := range t.Locations {
 		folder := location
 		if !strings.Contains(location, "{") {
 			folder = "{" + strings.ReplaceAll(location, "-", "_") + "}"
 		}
-		for _, pattern := range []string{folder + "/**/*" + word + "*", folder + "/*" + word + "*"} {
-			matches, err := ws.Glob(pattern)
-			if err != nil {
-				continue
-			}
-			for _, loc := range matches[:min(len(matches), maxInputs)] {
-				if name := loc.String(); !slices.Contains(found, name) && strings.Contains(strings.ToLower(path.Base(name)), word) {
-					found = append(found, name)
-				}
+		home, err := ws.Resolve(folder)
+		if err != nil {
+			continue
+		}
+		matches, err := ws.Glob(folder + "/**/*")
+		if err != nil {
+			continue
+		}
+		for _, loc := range matches {
+			name := loc.String()
+			if len(found) < maxInputs && !slices.Contains(found, name) && isNamedFor(strings.TrimPrefix(name, home.String()+"/"), names) {
+				found = append(found, name)
 			}
 		}
 	}
 	return found
+}
+
+// isNamedFor says whether a file has one of the words in its name, or is in a folder that
+// begins with it.
+func isNamedFor(file string, words []string) bool {
+	segments := strings.Split(strings.ToLower(file), "/")
+	for i, segment := range segments {
+		for _, word := range words {
+			if i == len(segments)-1 && strings.Contains(segment, word) || i < len(segments)-1 && strings.HasPrefix(segment, word) {
+				return true
+			}
+		}
+	}
+	return false
 }

@@ -52,4 +52,21 @@ func TestHelpSaysWhatWasBegun(t *testing.T) {
 	if !prd.Required || !slices.Equal(prd.After, []string{"bmad-brief"}) || len(prd.Found) != 1 || !strings.HasSuffix(prd.Found[0], "planning-artifacts/prd.md") {
 		t.Errorf("%+v", prd)
 	}
+	put(t, dir, "_bmad-output/planning-artifacts/prd.md", "")
+	put(t, dir, "_bmad-output/planning-artifacts/briefs/brief-x/BRIEF.md", "# Brief\n")
+	put(t, dir, "_bmad/bmm/module-help.csv", "module,skill,display-name,menu-code,description,action,args,phase,after,before,required,output-location,outputs\n"+
+		"B,bmad-brief,Brief,CB,d,,,1-analysis,,,false,planning_artifacts,product brief\n"+
+		"B,bmad-architecture,Architecture,CA,d,,,plan,,,true,planning_artifacts,architecture\n"+
+		"B,bmad-ux,UX,CU,d,,,plan,,,true,planning_artifacts,ux design\n")
+	put(t, dir, "_bmad-output/planning-artifacts/architecture/x/ARCHITECTURE-SPINE.md", "# Spine\n")
+	put(t, dir, "_bmad-output/planning-artifacts/ux-designs/ux-x/DESIGN.md", "# Design\n")
+	tasks, err = find(t, dir, Config{}).Help(Options{ReadProject: true})
+	if err != nil || len(tasks) != 3 {
+		t.Fatalf("%+v, %v", tasks, err)
+	}
+	for _, task := range tasks {
+		if len(task.Found) != 1 {
+			t.Errorf("%s has left %q", task.Name, task.Found)
+		}
+	}
 }

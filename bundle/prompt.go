@@ -3,6 +3,9 @@ package bundle
 import (
 	"embed"
 	"fmt"
+	"path"
+	"regexp"
+	"slices"
 	"strings"
 	"text/template"
 
@@ -61,8 +64,18 @@ type promptData struct {
 	HasMemlog bool
 }
 
-// Folder is one of the folders of documents, for examples.
+// Folder is where a PRD belongs, for examples: by the name that instructions have for it, if there is one.
 func (p promptData) Folder() string {
+	for _, name := range []string{"planning_artifacts", "output_folder"} {
+		if slices.ContainsFunc(p.Settings, func(s Setting) bool { return s.Name == name }) {
+			return "{" + name + "}"
+		}
+	}
+	for _, s := range p.Settings {
+		if s.Name == "prd.prdFile" && path.Dir(s.Value) != "." {
+			return path.Dir(s.Value)
+		}
+	}
 	if len(p.Folders) > 0 {
 		return p.Folders[0]
 	}
@@ -87,6 +100,16 @@ func (p promptData) Skill() string {
 	return ""
 }
 
+// SkillName is the file that Skill is in.
+func (p promptData) SkillName() string {
+	for _, prompt := range p.Prompts {
+		if prompt.ID == instructions {
+			return instructions
+		}
+	}
+	return SkillFile
+}
+
 // agentTable is what {agent.name} and the like mean.
 func (d *Definition) agentTable() map[string]any {
 	list := func(texts []string) any {
@@ -99,10 +122,22 @@ func (d *Definition) agentTable() map[string]any {
 	return map[string]any{
 		"name": d.Name, "title": d.Title, "icon": d.Icon, "role": d.Persona.Role, "identity": d.Persona.Identity,
 		"communication_style": d.Persona.CommunicationStyle, "principles": list(d.Persona.Principles),
-		"menu": "the commands below", "persistent_facts": "the facts below",
-		"activation_steps_prepend": "the steps below", "activation_steps_append": "the steps below",
+		"menu": "the commands below", "persistent_facts": d.orNone(rememberFact, "the facts below"),
+		"activation_steps_prepend": d.orNone(beforeGreeting, "the steps below for before the greeting"),
+		"activation_steps_append":  d.orNone(afterGreeting, "the steps below for after the greeting"),
 	}
 }
+
+// orNone is a text where a critical action begins in a way, else none.
+func (d *Definition) orNone(prefix, text string) string {
+	if slices.ContainsFunc(d.Critical, func(a CriticalAction) bool { return strings.HasPrefix(a.Text, prefix) }) {
+		return text
+	}
+	return "none"
+}
+
+// criticalSection is how an activation speaks of the critical actions in the agent's own file.
+var criticalSection = regexp.MustCompile(`(?i)\bcritical-actions section\b`)
 
 // Steps are those of the activation in terms of what there is: the configuration is loaded,
 // and what handlers would do stands below each command.
@@ -115,6 +150,11 @@ func (p promptData) Steps() []string {
 			text = "Load the configuration: that is done, and its values are above. Use them for the whole conversation"
 		case strings.Contains(text, "menu-handlers"):
 			text = "When executing a menu item: do what stands below the command in AVAILABLE COMMANDS"
+		case criticalSection.MatchString(text):
+			if len(p.Critical) == 0 {
+				continue
+			}
+			text = "Carry out your critical actions: files are loaded already, and what they ask of you is below"
 		}
 		steps = append(steps, text)
 	}

@@ -99,3 +99,19 @@ func TestADefinitionsOwnPromptLeavesVariables(t *testing.T) {
 	contains(t, "persona", parts[0].Text, "calls the user {user_name}")
 	contains(t, "session", parts[4].Text, "Session ID: S1")
 }
+
+// A model saves where the example says: it names the folder that a PRD belongs into, not
+// whichever the configuration names first.
+func TestTheExampleOfADocumentIsWhereAPRDBelongs(t *testing.T) {
+	dir := unpackTree(t, "v4")
+	put(t, dir, ".bmad-core/core-config.yaml", "qa:\n  qaLocation: docs/qa\nprd:\n  prdFile: docs/prd.md\n")
+	parts, err := find(t, dir, Config{}).Prompt("pm")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range parts {
+		if p.Name == "tools" {
+			contains(t, "tools", p.Text, "what you save as docs/prd.md is read by that name")
+		}
+	}
+}

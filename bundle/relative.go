@@ -24,7 +24,8 @@ func (x *session) find(name string) string {
 	name = strings.TrimSpace(name)
 	ws := x.workspace()
 	isRelative := strings.HasPrefix(name, "./") || strings.HasPrefix(name, "../")
-	if name == "" || name[0] == '{' || name[0] == '/' {
+	isRooted := name != "" && name[0] == '{'
+	if name == "" || name[0] == '/' || isRooted && !isStepName(name) && otherWorkflow(name) == "" {
 		return name
 	}
 	if !isRelative && isThere(ws, name) {
@@ -35,25 +36,45 @@ func (x *session) find(name string) string {
 	x.mu.Unlock()
 	for _, at := range slices.Backward(trail) {
 		for _, found := range Relatives(at, name) {
-			if isThere(ws, found) {
+			if !isRooted && isThere(ws, found) {
 				return found
 			}
 		}
 	}
 	for _, at := range slices.Backward(trail) {
-		if found := below(ws, path.Dir(at), path.Base(name)); found != "" {
+		if found := FoundInstead(ws, at, name); found != "" {
 			return found
 		}
 	}
 	return name
 }
 
-// below returns the path of the only file of a name in the directories of a workflow, empty
-// if there is none or more than one: workflows name ./step-01.md where they mean
-// ./steps/step-01.md.
-func below(ws *workspace.Workspace, dir, base string) string {
+func isStepName(name string) bool { return strings.HasPrefix(path.Base(name), "step-") }
+
+// otherWorkflow is what the file of a workflow was called in other versions, empty for
+// other files.
+func otherWorkflow(name string) string {
+	dir, base := path.Split(name)
+	switch base {
+	case "workflow.yaml":
+		return dir + "workflow.md"
+	case "workflow.md":
+		return dir + "workflow.yaml"
+	}
+	return ""
+}
+
+// FoundInstead returns the path of what is read where a name in the file at a path leads
+// nowhere, empty if nothing is: a workflow.md for a workflow.yaml, or the only step of
+// that name in the directory of the file and those below it. Workflows name ./step-01.md
+// where they mean ./steps/step-01.md, and steps {workflow_path}/step-02.md.
+func FoundInstead(ws *workspace.Workspace, at, name string) string {
+	if other := otherWorkflow(name); other != "" && other[0] == '{' && isThere(ws, other) {
+		return other
+	}
+	dir, base := path.Dir(at), path.Base(name)
 	loc, err := ws.Resolve(dir)
-	if err != nil || !strings.HasPrefix(base, "step-") {
+	if err != nil || !isStepName(name) {
 		return ""
 	}
 	list, err := ws.List(loc, 2)

@@ -408,22 +408,36 @@ func tableTarget(target string, line int) Attribute {
 	return Attribute{"skill", name, line}
 }
 
+// How the critical actions begin that a customization's steps and facts become.
+const (
+	beforeGreeting = "Before the greeting: "
+	rememberFact   = "Remember: "
+	afterGreeting  = "After the greeting: "
+)
+
 // skillActivation turns the steps and facts of a customization into critical actions.
 // A fact is a sentence, or a file: whose content is one.
 func (d *Definition) skillActivation(before, facts, after []string, line int) {
-	for _, step := range before {
-		d.Critical = append(d.Critical, newCriticalAction(step, line))
-	}
+	d.activationSteps(beforeGreeting, before, line)
 	for _, fact := range facts {
-		action := CriticalAction{Text: "Remember: " + fact, Line: line}
+		action := CriticalAction{Text: rememberFact + fact, Line: line}
 		if file, ok := strings.CutPrefix(fact, "file:"); ok {
 			file = strings.TrimSpace(file)
 			action.Load = &Load{Path: file, Optional: true, many: !isLoadable(file)}
 		}
 		d.Critical = append(d.Critical, action)
 	}
-	for _, step := range after {
-		d.Critical = append(d.Critical, newCriticalAction(step, line))
+	d.activationSteps(afterGreeting, after, line)
+}
+
+// activationSteps adds steps. What loads a file is done before all else; the others say when they are due.
+func (d *Definition) activationSteps(when string, steps []string, line int) {
+	for _, step := range steps {
+		action := newCriticalAction(step, line)
+		if action.Load == nil {
+			action.Text = when + action.Text
+		}
+		d.Critical = append(d.Critical, action)
 	}
 }
 

@@ -118,7 +118,7 @@ func (f *finder) skillAgents() {
 // package has left it out: its author meant one.
 func (f *finder) skillWithout(dir string) {
 	name := path.Base(dir)
-	if in := f.list(dir); !in[CustomizeFile] && slices.ContainsFunc(sortedKeys(in), func(file string) bool { return extensionOf(file) == ".md" }) {
+	if in := f.list(dir); !in[CustomizeFile] && slices.ContainsFunc(sortedKeys(in), func(file string) bool { return extensionOf(file) == ".md" || hasAgentSuffix(file) }) {
 		return // the manifest is that of the files beside it
 	}
 	if dir == "." || f.seen[dir] || f.skills[name] != "" || f.hasAgent(name) || f.isDecoy(path.Join(dir, "x")) || isBackup(dir) || !f.isSkillAgent(dir, f.list(dir)) {
@@ -182,20 +182,23 @@ func (f *finder) isSkillAgent(dir string, in map[string]bool) bool {
 			return false
 		}
 	}
+	saysOther := false
 	if in[skillManifest] {
 		file := path.Join(dir, skillManifest)
 		if src, err := f.read(file); err == nil {
 			root, _, err := ParseYAML(file, 1, []byte(src))
-			if err == nil && strings.EqualFold(laxyaml.Scalar(laxyaml.Field(manifestOf(root), "type")), "agent") {
+			kind := laxyaml.Scalar(laxyaml.Field(manifestOf(root), "type"))
+			if err == nil && strings.EqualFold(kind, "agent") {
 				return true
 			}
+			saysOther = err == nil && kind != ""
 		}
 	}
 	src, err := f.read(f.skillFile(dir))
 	if err != nil || strings.Contains(src, "LOAD the FULL agent file") {
 		return false
 	}
-	return strings.HasPrefix(path.Base(f.host(dir)), "bmad-agent-") || isPersona(src)
+	return strings.HasPrefix(path.Base(f.host(dir)), "bmad-agent-") && !saysOther || isPersona(src)
 }
 
 // isPersona says whether a skill's text is about somebody: who that is, how they speak,

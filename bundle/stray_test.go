@@ -2,6 +2,7 @@ package bundle
 
 import (
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -280,6 +281,13 @@ func TestStepsOfOtherSkillsAreFound(t *testing.T) {
 		t.Fatalf("the first step is %s", first)
 	}
 	x.visited(first, "---\nnext: '{skill-root}/steps-c/step-02-end.md'\n---\n")
+	if found := x.find("{workflow_path}/step-02-end.md"); !strings.HasSuffix(found, "/flow/steps-c/step-02-end.md") {
+		t.Errorf("the step that another names from the workflow is %s", found)
+	}
+	put(t, dir, "src/workflows/flow/old/workflow.md", "Old.\n")
+	if found := x.find(path.Dir(w.Path) + "/old/workflow.yaml"); !strings.HasSuffix(found, "/flow/old/workflow.md") {
+		t.Errorf("the workflow of another version is %s", found)
+	}
 	for _, name := range []string{"{skill-root}/steps-c/step-02-end.md", "{next}"} {
 		loc, err := x.workspace().Resolve(name)
 		if err != nil {
@@ -289,5 +297,18 @@ func TestStepsOfOtherSkillsAreFound(t *testing.T) {
 		if text, err := x.workspace().ReadFile(loc); err != nil || text != "The end.\n" {
 			t.Errorf("%s is %q, %v", name, text, err)
 		}
+	}
+}
+
+// A manifest of agents in YAML stands beside them, and is none itself; a skill that builds
+// agents is none either, where its manifest says so.
+func TestManifestsBesideAgentsAreNoAgents(t *testing.T) {
+	dir := t.TempDir()
+	put(t, dir, "src/bmm/agents/bmad-skill-manifest.yaml", "pm.agent.yaml:\n  canonicalId: bmad-pm\n  type: agent\n")
+	put(t, dir, "src/bmm/agents/pm.agent.yaml", "agent:\n  metadata: {id: pm, name: Jo, title: PM}\n  persona: {role: R, identity: I, communication_style: C, principles: P}\n  menu:\n    - {trigger: x, action: y, description: z}\n")
+	put(t, dir, "src/skills/bmad-agent-builder/SKILL.md", "---\nname: bmad-agent-builder\ndescription: Builds agents. Use when asked for.\n---\n# Agent Builder\n")
+	put(t, dir, "src/skills/bmad-agent-builder/bmad-skill-manifest.yaml", "type: skill\n")
+	if list := find(t, dir, Config{}).List(nil); len(list) != 1 || list[0].ID != "pm" || list[0].Broken != nil {
+		t.Errorf("%+v", list)
 	}
 }

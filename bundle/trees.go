@@ -239,6 +239,9 @@ func (f *finder) furnishV4(b *Bundle, dir string) {
 	if base != ".bmad-core" && base != "bmad-core" {
 		spell(".bmad-"+b.Name, "root")
 		if base != ".bmad-"+b.Name {
+			if !strings.HasPrefix(base, ".") {
+				spell("."+base, "root") // where sources will be installed
+			}
 			spell(base, "root")
 		}
 	}

@@ -38,8 +38,14 @@ func (d *Definition) parseXML(doc *markup.Document, agent *markup.Node, src stri
 			d.Prompts = append(d.Prompts, Prompt{ID: id, Content: content, Line: n.Line})
 		}
 	}
+	if embodied := embodiment.FindString(src[:max(strings.Index(src, "<agent"), 0)]); embodied != "" {
+		d.Rules = append(d.Rules, embodied)
+	}
 	d.xmlRules(agent)
 }
+
+// embodiment is what installers write above a compiled agent.
+var embodiment = regexp.MustCompile(`NEVER break character until given an exit command\.`)
 
 // frontMatter returns the description in the front matter of a compiled agent.
 func (d *Definition) frontMatter(src string) string {

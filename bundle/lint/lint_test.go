@@ -253,3 +253,36 @@ func put(t testing.TB, dir, name, content string) {
 		t.Fatal(err)
 	}
 }
+
+// What runs finds in spite of its name is no error: a step below the workflow that names
+// it, a step beside another, the workflow.md of a newer version, a pack that is installed
+// under a name with a dot.
+func TestWhatIsFoundAnotherWayIsNoError(t *testing.T) {
+	dir := t.TempDir()
+	for name, content := range map[string]string{
+		"_bmad/core/config.yaml":                        "user_name: Ada\n",
+		"_bmad/bmm/config.yaml":                         "user_name: Ada\n",
+		"_bmad/core/workflows/storm/workflow.md":        "---\nname: storm\ndescription: d\n---\nTalk.\n",
+		"_bmad/bmm/agents/pm.md":                        "<agent id=\"pm\" name=\"Jo\" title=\"PM\"><persona><role>r</role></persona><menu><item cmd=\"*go\" exec=\"{project-root}/_bmad/bmm/workflows/go/workflow.md\">Go</item></menu></agent>\n",
+		"_bmad/bmm/workflows/go/workflow.md":            "---\nname: go\ndescription: d\n---\nLoad and execute `./step-01-init.md` to begin.\n",
+		"_bmad/bmm/workflows/go/steps/step-01-init.md":  "---\nname: step-01-init\nworkflow_path: '{project-root}/_bmad/bmm/workflows/go'\nstorm: '{project-root}/_bmad/core/workflows/storm/workflow.yaml'\n---\nThen load `{workflow_path}/step-02-end.md`.\n",
+		"_bmad/bmm/workflows/go/steps/step-02-end.md":   "The end.\n",
+		"expansion-packs/bmad-godot/config.yaml":        "name: bmad-godot\n",
+		"expansion-packs/bmad-godot/tasks/x.md":         "# X\n",
+		"expansion-packs/bmad-godot/agents/game-dev.md": "# game-dev\n\n```yaml\nactivation-instructions:\n  - STEP 1: Load and read `.bmad-godot/config.yaml` before any greeting\nagent:\n  name: G\n  id: game-dev\n  title: T\npersona:\n  role: R\ncommands:\n  - help: Help\n```\n",
+	} {
+		put(t, dir, name, content)
+	}
+	instead := 0
+	for _, f := range lint(t, dir, Options{}).Findings {
+		if f.Severity == bundle.Error {
+			t.Errorf("%s:%d: %s", f.File, f.Line, f.Message)
+		}
+		if strings.Contains(f.Message, "is used instead") {
+			instead++
+		}
+	}
+	if instead != 3 {
+		t.Errorf("%d paths are said to be found another way, want 3", instead)
+	}
+}

@@ -135,8 +135,16 @@ func (l *linter) judge(from viewpoint, ref bundle.Reference, at workspace.Locati
 	}
 }
 
-// usedInstead returns the workflow that is found in spite of a path, empty if none is.
+// usedInstead returns the workflow or step that is found in spite of a path, empty if none
+// is.
 func (l *linter) usedInstead(from viewpoint, ref bundle.Reference) string {
+	if at, err := from.in.Location(from.files, ref.File); err == nil {
+		if found := bundle.FoundInstead(from.files, from.in.ProjectPath(at), from.in.HerePath(from.expand(ref.Path))); found != "" {
+			if loc, err := from.files.Resolve(found); err == nil {
+				return from.in.Shown(loc)
+			}
+		}
+	}
 	if ref.Use != bundle.UseWorkflow && ref.Use != bundle.UseValidate {
 		return ""
 	}

@@ -13,6 +13,7 @@ type Phase string
 const (
 	Unknown    Phase = ""
 	Backlog    Phase = "backlog"
+	Draft      Phase = "draft" // written, and not yet agreed to: nobody may begin with it
 	Ready      Phase = "ready"
 	InProgress Phase = "in progress"
 	Review     Phase = "review"
@@ -29,10 +30,11 @@ var words = map[Phase][]string{
 		"backlog", "pending", "not started", "new", "open", "todo", "to do", "proposed", "idea",
 		"à faire", "a faire", "en attente", "pendiente", "por hacer", "pendente", "a fazer", "бэклог", "не начат", "ожида", "待办", "未开始", "待处理", "待开发", "offen", "geplant",
 	},
+	Draft: {"draft", "drafted", "brouillon", "borrador", "rascunho", "черновик", "草稿", "entwurf"},
 	Ready: {
-		"ready", "ready for dev", "ready for development", "drafted", "draft", "approved", "planned", "scheduled", "selected", "contexted",
-		"prêt", "pret", "brouillon", "approuvé", "listo", "lista", "borrador", "aprobad", "pronto", "pronta", "rascunho", "aprovad", "готов к", "готова к", "черновик", "одобрен",
-		"就绪", "准备就绪", "草稿", "已批准", "bereit", "entwurf",
+		"ready", "ready for dev", "ready for development", "approved", "planned", "scheduled", "selected", "contexted",
+		"prêt", "pret", "approuvé", "listo", "lista", "aprobad", "pronto", "pronta", "aprovad", "готов к", "готова к", "одобрен",
+		"就绪", "准备就绪", "已批准", "bereit",
 	},
 	InProgress: {
 		"in progress", "inprogress", "in dev", "in development", "wip", "doing", "started", "active", "ongoing", "developing", "implementing", "rework", "changes requested",

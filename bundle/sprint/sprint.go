@@ -264,7 +264,7 @@ func (b *Board) readStory(project fs.FS, name string) {
 // Next is the story to go on with: one under review, one in progress, or else the first
 // that is ready or in the backlog. It is nil where all are done.
 func (b *Board) Next() *Item {
-	for _, phase := range []Phase{Review, InProgress, Ready, Backlog} {
+	for _, phase := range []Phase{Review, InProgress, Ready, Draft, Backlog} {
 		for i := range b.Items {
 			if item := &b.Items[i]; item.Kind == "story" && item.Phase == phase {
 				return item

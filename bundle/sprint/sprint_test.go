@@ -14,7 +14,8 @@ func TestStatesInWordsAndLanguagesOfTheirOwn(t *testing.T) {
 		Done:       {"done", "Done ✅", "DONE (2026-02-01)", "completed", "Готово", "выполнена", "terminé", "Terminada", "concluído", "已完成", "完成", "✅", "included", "fertig"},
 		Review:     {"review", "Ready for Review", "in-review", "на ревью", "En revue", "em revisão", "评审中", "QA"},
 		InProgress: {"in-progress", "In Progress", "InProgress", "in_progress", "WIP", "в работе", "en cours", "em andamento", "进行中", "🚧 half"},
-		Ready:      {"ready-for-dev", "drafted", "Draft", "Approved", "готова к разработке", "prêt", "就绪"},
+		Draft:      {"drafted", "Draft", "Brouillon", "черновик", "草稿"},
+		Ready:      {"ready-for-dev", "Approved", "готова к разработке", "prêt", "就绪"},
 		Backlog:    {"backlog", "todo", "pending", "à faire", "pendiente", "待办", "[ ]"},
 		Blocked:    {"blocked", "on-hold", "заблокировано", "bloqueado"},
 		Dropped:    {"cancelled", "deferred-post-mvp", "отменена", "annulé"},
@@ -67,7 +68,7 @@ func TestSprintsAreReadAsPeopleKeepThem(t *testing.T) {
 		"1-10-search in progress out/sprint-status.yaml:7 out/1-10-search.md",
 		"category-fix done out/sprint-status.yaml:8",
 		"epic-1-retrospective optional out/sprint-status.yaml:9",
-		"5.1.old ready docs/stories/5.1.old.md:5 docs/stories/5.1.old.md",
+		"5.1.old draft docs/stories/5.1.old.md:5 docs/stories/5.1.old.md",
 	}
 	if diff := cmp.Diff(want, lines(b)); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)

@@ -15,7 +15,7 @@ func (s *scene) answer(said string) {
 	case strings.HasPrefix(said, "[Opening]"):
 		s.greet()
 	case strings.HasPrefix(path.Base(target), "workflow.y") && s.can("execute_workflow"):
-		s.perform(target, "")
+		s.perform(&command{target: target}, "")
 	case len(s.part.commands) == 0:
 		s.converse(said)
 	case hello.MatchString(said):
@@ -29,6 +29,14 @@ func (s *scene) answer(said string) {
 func (s *scene) obey(said string) {
 	found := s.part.wanted(said)
 	if len(found) != 1 {
+		switch strings.ToLower(strings.Trim(said, "*/.! ")) { // what every agent understands
+		case "help", "menu":
+			s.list()
+			return
+		case "exit", "quit", "goodbye", "bye":
+			s.say("Goodbye. Thank you for the rehearsal.")
+			return
+		}
 		if len(found) == 0 {
 			s.say("Not recognized: %q. These are my commands:", brief(said))
 		} else {
@@ -46,7 +54,12 @@ func (s *scene) obey(said string) {
 			newWalk(s, c.target).validate()
 			return
 		}
-		s.perform(c.target, rest)
+		s.perform(c, strings.TrimSpace(rest))
+	case c.template != "":
+		s.say("Playing *%s.", c.name)
+		if w := newWalk(s, c.template); w.fillIn(c.template) {
+			w.finish()
+		}
 	case strings.EqualFold(c.name, "exit"):
 		s.say("Goodbye. Thank you for the rehearsal.")
 	case strings.EqualFold(c.name, "help"), strings.EqualFold(c.name, "menu"):
@@ -57,14 +70,16 @@ func (s *scene) obey(said string) {
 }
 
 // perform plays the file behind a command, as a workflow or as whatever it is.
-func (s *scene) perform(target, request string) {
+func (s *scene) perform(c *command, request string) {
+	target := c.target
 	w := newWalk(s, target)
-	isSkill := path.Base(target) == "SKILL.md" && s.can("execute_workflow")
-	if isSkill || strings.HasSuffix(target, ".yaml") || strings.HasSuffix(target, ".yml") {
+	isLoaded := (c.isWorkflow || path.Base(target) == "SKILL.md") && s.can("execute_workflow")
+	if isLoaded || strings.HasSuffix(target, ".yaml") || strings.HasSuffix(target, ".yml") {
 		w.execute(request)
 		return
 	}
-	if w.read(target) && w.steps+w.questions > 0 {
+	request, _, w.isYolo = strings.Cut(request, "#yolo")
+	if w.read(target) && w.follow(c, strings.TrimSpace(request)) && (w.steps+w.questions > 0 || w.early != "") {
 		w.finish()
 	}
 }

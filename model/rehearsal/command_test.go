@@ -98,10 +98,10 @@ func TestPromptsAreReadLeniently(t *testing.T) {
 		"  Do: Change the file PRD.md",
 	}, "\n"))
 	want := []command{
-		{"brief", "", "[PB] Write a brief (workflows/brief/workflow.yaml)", "workflows/brief/workflow.yaml", false},
-		{"plan", "MP", "Make PRD.md", "data/plan.csv", false},
-		{"chat", "", "", "", false},
-		{"edit", "", "Edit", "", false},
+		{name: "brief", about: "[PB] Write a brief (workflows/brief/workflow.yaml)", target: "workflows/brief/workflow.yaml"},
+		{name: "plan", code: "MP", about: "Make PRD.md", target: "data/plan.csv"},
+		{name: "chat"},
+		{name: "edit", about: "Edit"},
 	}
 	if len(p.commands) != len(want) {
 		t.Fatalf("commands: %+v", p.commands)

@@ -11,6 +11,7 @@ import (
 type document struct {
 	title    string
 	template string // empty if there is none
+	text     string // all of it, where nothing is to be filled in
 	path     string // where it is to be saved, empty until it first is
 	saved    string // where the tool says that it was saved
 	problem  string // why it could not be saved
@@ -106,6 +107,9 @@ func standInFor(name string) string { return "A model would write the " + words(
 
 // render is the document as it stands.
 func (w *walk) render(d *document, atEnd bool) string {
+	if d.text != "" {
+		return d.text
+	}
 	var b strings.Builder
 	if d.template != "" {
 		b.WriteString(strings.TrimRight(w.fill(d, atEnd), "\n") + "\n")

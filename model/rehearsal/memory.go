@@ -12,6 +12,7 @@ type memory struct {
 	programs map[string]*program
 	steps    map[string]nextFile
 	results  map[string]result
+	layouts  map[string]blueprint
 }
 
 // A nextFile is the step that another one leads to, and its name as it is written there.
@@ -34,6 +35,11 @@ func (m *memory) part(prompt string) part {
 // result returns what a tool has said.
 func (m *memory) result(text string) result {
 	return remembered(m, &m.results, text, readResult)
+}
+
+// blueprint returns the sections of a template.
+func (m *memory) blueprint(source string) blueprint {
+	return remembered(m, &m.layouts, source, readBlueprint)
 }
 
 // program returns the instructions in a text, to be played from their beginning.

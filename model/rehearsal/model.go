@@ -20,6 +20,8 @@
 //     times to the same place. An invoked workflow or task is loaded and played once.
 //   - The document is saved at each <template-output>, or at the last of several in a row, and at the end.
 //   - Instructions without tags are walked by their headings, and a step file leads to the next one.
+//   - A task of BMAD 4 goes on with what it works with: create-doc with a template, section by section, execute-checklist
+//     with a checklist, shard-doc with a document, others with the template that their text names.
 //
 // A message that ends with a schema and a task, as those of a pipeline's phases do, is answered with JSON of that schema.
 // An agent without commands gets the tools called that a message mentions, with the arguments that can be found in it.

@@ -10,14 +10,17 @@ import (
 type part struct {
 	name, greeting string
 	commands       []command
+	files          []string          // what its commands use, besides their targets
 	values         map[string]string // what configuration the prompt quotes
 }
 
 // A command is something the user can ask the agent for by name. Target is the file behind it, if any.
-// Code is a short name for it.
+// Code is a short name for it. Template and data are files that go with the target.
 type command struct {
 	name, code, about, target string
+	template, data            string
 	validates                 bool // the target's checklist is what counts
+	isWorkflow                bool // the target is for execute_workflow, whatever it is called
 }
 
 var (
@@ -27,11 +30,16 @@ var (
 	nameLine     = regexp.MustCompile(`(?m)^You are ([^,.\n]+)`)
 	greetingLine = regexp.MustCompile(`(?mi)^[\s#*]*greeting[^:\n]*:[ \t*]*(?:(\S.*)|\n(.+(?:\n.+)*))`)
 	// ownTarget is what such a prompt calls the file behind a command.
-	ownTarget  = regexp.MustCompile(`^  (?:Workflow|Skill|Read and follow|Validate with the checklist of the workflow): (\S.*)$`)
-	targetLine = regexp.MustCompile(`^\s+[^:]+:\s*["']?(` + filePath.String() + `)["']?$`)
-	valueLine  = regexp.MustCompile(`^([A-Za-z_][\w-]*):\s+["']?([^"'#]+?)["']?\s*(?:#.*)?$`)
-	filePath   = regexp.MustCompile("[^\\s\"'`()\\[\\]<>,;:|]+\\.(?:yaml|yml|md|xml|csv|txt|json)\\b")
+	ownTarget = regexp.MustCompile(`^  (?:Workflow|Skill|Read and follow|Validate with the checklist of the workflow): (\S.*)$`)
+	// besideTarget is what goes with it.
+	besideTarget = regexp.MustCompile(`^  (Template|Data): (\S.*)$`)
+	targetLine   = regexp.MustCompile(`^(?: {1,3}|\t)[^\s:][^:]*:\s*["']?(` + filePath.String() + `)["']?$`)
+	valueLine    = regexp.MustCompile(`^([A-Za-z_][\w.-]*):\s+["']?([^"'#]+?)["']?\s*(?:#.*)?$`)
+	filePath     = regexp.MustCompile("[^\\s\"'`()\\[\\]<>,;:|]+\\.(?:yaml|yml|md|xml|csv|txt|json)\\b")
 )
+
+// filesHeading begins the list of files that commands use.
+const filesHeading = "FILES THAT COMMANDS USE"
 
 // withoutMarks takes the marks of markdown out of a line.
 var withoutMarks = strings.NewReplacer("`", "", "**", "")
@@ -44,9 +52,19 @@ func readPart(prompt string) part {
 	if m := greetingLine.FindStringSubmatch(prompt); m != nil {
 		p.greeting = strings.TrimSpace(m[1] + m[2])
 	}
-	open := false // the latest command may go on
+	open := false   // the latest command may go on
+	listed := false // these are files
 	for line := range strings.Lines(prompt) {
 		line = strings.TrimRight(line, " \t\r\n")
+		switch {
+		case strings.HasPrefix(line, filesHeading):
+			listed = true
+			continue
+		case listed && line != "":
+			p.files = append(p.files, line)
+			continue
+		}
+		listed = false
 		if strings.HasPrefix(line, "*") {
 			if m := menuLine.FindStringSubmatch(line); m != nil {
 				open = p.add(command{name: m[1], code: m[2], about: m[3]})
@@ -70,6 +88,15 @@ func readPart(prompt string) part {
 		if m := ownTarget.FindStringSubmatch(line); m != nil {
 			p.commands[len(p.commands)-1].target = m[1]
 			p.commands[len(p.commands)-1].validates = strings.HasPrefix(line, "  Validate")
+			p.commands[len(p.commands)-1].isWorkflow = strings.HasPrefix(line, "  Workflow:")
+			continue
+		}
+		if m := besideTarget.FindStringSubmatch(line); m != nil {
+			if c := &p.commands[len(p.commands)-1]; m[1] == "Template" {
+				c.template = m[2]
+			} else {
+				c.data = m[2]
+			}
 			continue
 		}
 		if m := targetLine.FindStringSubmatch(line); m != nil && p.commands[len(p.commands)-1].target == "" {

@@ -39,6 +39,7 @@ type walk struct {
 	documents        []*document // the workflow's own first
 	named            map[string]*document
 	steps, questions int
+	task             string // the text of the file that was read first
 	files            int    // step files that were read
 	first            string // the file that the instructions lead to
 	early            string // why it has ended before its last step, if it has
@@ -212,6 +213,7 @@ func (w *walk) read(file string) bool {
 		}
 		content := r.field("content")
 		w.say("Read %s (%d bytes).", file, len(content))
+		w.task = cmp.Or(w.task, content)
 		if ext := path.Ext(file); ext != ".md" && ext != ".xml" {
 			return true
 		}

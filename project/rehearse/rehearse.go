@@ -13,6 +13,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strconv"
 	"sync"
 
 	"github.com/troupe-dev/troupe"
@@ -72,7 +73,9 @@ func (t *Theatre) actor(d *bundle.Definition) (*actor, error) {
 	}
 	o.Model, o.Outputs, o.Invoke = rehearsal.New(), t.outputs, nil
 	o.Temporary = true
-	o.Documents = bundle.Documents{} // none of the project's own are written
+	// None of the project's own documents are written, and none is there because another
+	// agent happened to play before.
+	o.Documents = bundle.Documents{Dir: filepath.Join(t.temp, "documents", strconv.Itoa(len(t.actors)))}
 	agent, err := t.catalog.Agent(d.ID, o)
 	if err != nil {
 		return nil, err

@@ -156,6 +156,8 @@ func (p *play) outcome(b *troupe.ToolReturned) {
 		p.unsaved[asked.path] = b.Error
 	case asked.tool == "save_output":
 		clear(p.unsaved) // it was saved in another place
+	case asked.tool == "read_file" && b.Class == "not_found" && p.isDocument(asked.path):
+		// nobody has written it yet: the rehearsal says what that means
 	case b.Class != "":
 		p.dead("%s: %s", asked.tool, b.Error)
 	case asked.tool == "execute_workflow":
@@ -170,6 +172,11 @@ func (p *play) outcome(b *troupe.ToolReturned) {
 		p.loaded = p.located(asked.path)
 		p.read(p.loaded)
 	}
+}
+
+// isDocument says whether a path is in a folder for documents.
+func (p *play) isDocument(name string) bool {
+	return slices.ContainsFunc(p.definition.Parent().DocumentFolders(), func(folder string) bool { return strings.HasPrefix(name, folder+"/") })
 }
 
 // found takes back that a file leads nowhere: it was found by the name that a text has

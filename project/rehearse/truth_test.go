@@ -1,6 +1,7 @@
 package rehearse_test
 
 import (
+	"cmp"
 	"fmt"
 	"io/fs"
 	"os"
@@ -102,7 +103,27 @@ func (s shelf) judge(r *rehearse.Report, c bundle.Command) string {
 	case !slices.ContainsFunc(there, func(name string) bool { return slices.Contains(r.Read, name) }):
 		return fmt.Sprintf("%s was not read, but %q", target, r.Read)
 	case c.Kind != bundle.KindValidate:
-		return s.judgeComplete(r, path.Dir(there[0]))
+		return cmp.Or(s.judgeTemplate(r, c), s.judgeComplete(r, path.Dir(there[0])))
+	}
+	return ""
+}
+
+var outputFile = regexp.MustCompile(`(?m)^    filename: *["']?([^"'\s]+)`)
+
+// judgeTemplate wants a template that a command names to have been read, and the file to
+// have been written that it is for.
+func (s shelf) judgeTemplate(r *rehearse.Report, c bundle.Command) string {
+	if c.Template == "" {
+		return ""
+	}
+	there := s.named(c.Template)
+	i := slices.IndexFunc(there, func(name string) bool { return slices.Contains(r.Read, name) })
+	if i < 0 {
+		return fmt.Sprintf("the template %s was not read, but %q", c.Template, r.Read)
+	}
+	m := outputFile.FindStringSubmatch(s[there[i]])
+	if m != nil && !strings.Contains(m[1], "{") && !slices.Contains(r.Written, "{project-root}/"+m[1]) {
+		return fmt.Sprintf("%s was not written, but %q", m[1], r.Written)
 	}
 	return ""
 }

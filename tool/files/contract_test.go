@@ -106,6 +106,8 @@ func TestResultsAreWhatBundlesRelyOn(t *testing.T) {
 		{"make a directory of a bad name", MakeDir, object{"path": "a/nul"}, "invalid_arguments",
 			`{"success":false,"error":"write nul: name not allowed: it is reserved on Windows","path":"a/nul"}`},
 
+		{"list what matches where there is no folder yet", List, object{"path": "{session-folder}/plans/*prd*.md"}, "",
+			`{"success":true,"path":"{session-folder}/plans/*prd*.md","entries":[]}`},
 		{"list", List, object{"path": "{bundle-root}"}, "",
 			`{"success":true,"path":"{bundle-root}","entries":[{"name":"config.yaml","type":"file","size":15},{"name":"templates","type":"directory","size":0}]}`},
 		{"list the session", List, object{}, "",

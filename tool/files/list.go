@@ -3,6 +3,7 @@ package files
 import (
 	"context"
 	_ "embed"
+	"errors"
 
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/workspace"
@@ -88,6 +89,9 @@ func listFolders(names []string) listResult {
 // listMatches lists the files that a pattern matches, by names that can be read.
 func listMatches(ws *workspace.Workspace, pattern string) (listResult, error) {
 	found, err := ws.Glob(pattern)
+	if errors.Is(err, workspace.ErrNotFound) {
+		found, err = nil, nil // where there is no folder nothing matches
+	}
 	if err != nil {
 		return listResult{}, err
 	}
