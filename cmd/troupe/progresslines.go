@@ -44,12 +44,14 @@ func (g *progress) returned(e *troupe.Event, b *troupe.ToolReturned) {
 			g.flush()
 		} else if stats := statsLine(out.Files); stats != "" {
 			g.add(g.roundLabel(), stats+" ·")
+		} else {
+			g.add(g.roundLabel(), "changes nothing ·")
 		}
 	case "commit_step":
 		g.add(g.label, "→ "+short(out.Commit))
 		g.flush()
 	case "keep_attempt":
-		g.line("  given up; what was tried is kept")
+		g.line("  taken back; the attempt is kept")
 	case "try_finding":
 		var t struct{ Proven, Fell bool }
 		_ = json.Unmarshal([]byte(b.Content), &t)
