@@ -102,8 +102,32 @@ func (p *program) deliver(ctx context.Context, s *stage, request string, order p
 		return err
 	}
 	p.mention(ctx, s)
+	p.mentionProjectAbove()
 	c := &conversation{stage: s, step: step}
 	return p.followDelivery(ctx, c, s.engine.Run(ctx, step, input), saves)
+}
+
+// mentionProjectAbove says which project is not used where somebody stands below it in the
+// same repository: its checks and its models would be missed.
+func (p *program) mentionProjectAbove() {
+	dir, err := filepath.Abs(p.flags.dir)
+	if err != nil {
+		return
+	}
+	has := func(dir, name string) bool {
+		_, err := os.Stat(filepath.Join(dir, name))
+		return err == nil
+	}
+	for here := dir; !has(here, "troupe.yaml"); here = filepath.Dir(here) {
+		above := filepath.Dir(here)
+		if above == here || has(here, ".git") {
+			return
+		}
+		if has(above, "troupe.yaml") {
+			p.tell("There is no troupe.yaml here. That of %s is not used: troupe -C %s deliver ... does.", above, above)
+			return
+		}
+	}
 }
 
 // followDelivery shows how a delivery comes along, asks at gates where a person is at
