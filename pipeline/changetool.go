@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/troupe-dev/troupe"
-	"github.com/troupe-dev/troupe/internal/checks"
 	"github.com/troupe-dev/troupe/internal/edit"
 	"github.com/troupe-dev/troupe/internal/git"
 	"github.com/troupe-dev/troupe/tool/repo"
@@ -295,81 +294,5 @@ func (s *workshop) statTool() troupe.Tool {
 		}
 		files, err := o.worktree.Stats(ctx, in.From, in.To)
 		return diffResult{Files: append([]git.Stat{}, files...)}, err
-	})
-}
-
-type tryRequest struct {
-	state
-	Changes []edit.Change `json:"changes"`
-	Finding string        `json:"finding"`
-}
-
-// A trial is what became of a test that is to prove a finding.
-type trial struct {
-	// Proven says that the test fails, Fell that it passes. Neither means that it could
-	// not be tried, for Reason.
-	Proven bool   `json:"proven,omitempty"`
-	Fell   bool   `json:"fell,omitempty"`
-	Reason string `json:"reason,omitempty"`
-}
-
-// tryTool runs the checks with a reviewer's test on a checkout that is thrown away.
-func (s *workshop) tryTool() troupe.Tool {
-	return siteTool(toolTry, "Tries the test that a finding is to be proven by.", func(ctx context.Context, call *troupe.Invocation, in tryRequest) (trial, error) {
-		o, err := s.openSite(ctx, call.Run.Session())
-		if err != nil {
-			return trial{}, err
-		}
-		tree, err := o.worktree.Tree(ctx, in.Tree)
-		if err != nil {
-			return trial{}, err
-		}
-		if !o.worktree.Filled() { // what is ignored is said in files
-			if err := o.become(ctx, in.Tree); err != nil {
-				return trial{}, err
-			}
-		}
-		for i := range in.Changes {
-			in.Changes[i].Reason = "reproduces " + in.Finding
-		}
-		plan, err := edit.Make(tree, in.Changes, edit.Rules{Protected: s.Protect, Shown: func(string, string) bool { return true }})
-		if err != nil {
-			return trial{}, err
-		}
-		if len(plan.Problems) > 0 {
-			return trial{Reason: plan.Problems[0].String()}, nil
-		}
-		with, err := tree.With(plan.Writes)
-		if err != nil {
-			return trial{}, err
-		}
-		w, err := o.clean(ctx, in.Head)
-		if err != nil {
-			return trial{}, err
-		}
-		defer w.Remove(context.WithoutCancel(ctx))
-		if err := w.Restore(ctx, with); err != nil {
-			return trial{}, err
-		}
-		room, err := o.room(ctx, w)
-		if err != nil {
-			return trial{Reason: err.Error()}, nil
-		}
-		for i := range o.Checks {
-			outcome, err := o.Checks[i].Run(ctx, room)
-			if err != nil {
-				return trial{}, err
-			}
-			if outcome.Cause == checks.CauseEnvironment {
-				return trial{Reason: outcome.Remedy}, nil
-			}
-			if !outcome.OK {
-				return trial{Proven: true, Reason: outcome.Mark()}, nil
-			}
-		}
-		if len(o.Checks) == 0 {
-			return trial{Reason: "there are no checks"}, nil
-		}
-		return trial{Fell: true}, nil
 	})
 }

@@ -13,7 +13,6 @@ import (
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/checks"
 	"github.com/troupe-dev/troupe/internal/edit"
-	"github.com/troupe-dev/troupe/internal/git"
 	"github.com/troupe-dev/troupe/internal/sandbox"
 )
 
@@ -52,6 +51,8 @@ type checkRequest struct {
 	// Clean runs it in a checkout of the commit alone, Label says what for.
 	Clean bool   `json:"clean,omitempty"`
 	Label string `json:"label,omitempty"`
+	// After are the checks that run before it in the same clean checkout.
+	After []string `json:"after,omitempty"`
 	// Spent is what other checks of the same round took.
 	Spent time.Duration `json:"spent,omitempty"`
 }
@@ -85,26 +86,17 @@ func (s *workshop) check(ctx context.Context, call *troupe.Invocation, in checkR
 	if err != nil {
 		return out, err
 	}
-	i := slices.IndexFunc(o.Checks, func(c checks.Check) bool { return c.Name == in.Check })
-	if i < 0 {
-		return out, fmt.Errorf("there is no check %q", in.Check)
-	}
-	w := o.worktree
-	if in.Clean {
-		if w, err = o.clean(ctx, in.Head); err != nil {
-			return out, err
-		}
-	} else if out.state, err = o.find(ctx, in.state, in.At); err != nil {
+	check, err := o.checkNamed(in.Check)
+	if err != nil {
 		return out, err
 	}
-	room, err := o.room(ctx, w)
+	check = within(*check, in.Spent)
+	if in.Clean {
+		out.Outcome, err = o.checkClean(ctx, check, in.Head, in.After)
+	} else {
+		out.Outcome, out.state, err = o.checkWorktree(ctx, check, in.state, in.At)
+	}
 	if err != nil {
-		return out, &troupe.ToolError{Class: "failed", Message: err.Error()}
-	}
-	if !in.Clean {
-		o.mark()
-	}
-	if out.Outcome, err = within(o.Checks[i], in.Spent).Run(ctx, room); err != nil {
 		return out, err
 	}
 	if err := o.keepOutput(&out.Outcome, in.Label); err != nil {
@@ -124,16 +116,27 @@ func (s *workshop) check(ctx context.Context, call *troupe.Invocation, in checkR
 	return out, o.become(ctx, out.Tree)
 }
 
-// clean is a checkout of a commit alone: what is committed is what is checked.
-func (o *openSite) clean(ctx context.Context, commit string) (*git.Worktree, error) {
-	dir := filepath.Join(o.workshop.Worktrees, o.ID+"-clean")
-	w, err := o.repo.Scratch(ctx, dir, commit)
+// checkWorktree runs a check where the steps work.
+func (o *openSite) checkWorktree(ctx context.Context, check *checks.Check, want state, at time.Time) (checks.Outcome, state, error) {
+	now, err := o.find(ctx, want, at)
 	if err != nil {
-		return nil, err
+		return checks.Outcome{}, now, err
 	}
-	err = o.furnish(ctx, w.Dir)
-	w.Links = o.linked(w.Dir)
-	return w, err
+	room, err := o.room(ctx, o.worktree)
+	if err != nil {
+		return checks.Outcome{}, now, &troupe.ToolError{Class: "failed", Message: err.Error()}
+	}
+	o.mark()
+	outcome, err := check.Run(ctx, room)
+	return outcome, now, err
+}
+
+func (o *openSite) checkNamed(name string) (*checks.Check, error) {
+	i := slices.IndexFunc(o.Checks, func(c checks.Check) bool { return c.Name == name })
+	if i < 0 {
+		return nil, fmt.Errorf("there is no check %q", name)
+	}
+	return &o.Checks[i], nil
 }
 
 // keepOutput keeps the whole output of a check.

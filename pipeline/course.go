@@ -200,6 +200,9 @@ func (c *course) build(ctx context.Context) error {
 	if err := c.settlePlan(ctx); err != nil || c.stopped != "" {
 		return err
 	}
+	if err := c.planWish(ctx); err != nil {
+		return err
+	}
 	if err := c.keepDocuments(ctx); err != nil {
 		return err
 	}

@@ -20,8 +20,8 @@ func (c *course) thinkAndMeasure(ctx context.Context) error {
 	thinking := *c
 	errs := c.run.All(ctx, 0,
 		func(ctx context.Context, run *troupe.Run) error {
-			for _, check := range c.site.Checks {
-				r, err := c.checkBase(ctx, run, check.Name)
+			for i := range c.site.Checks {
+				r, err := c.checkBase(ctx, run, i)
 				if err != nil {
 					return err
 				}
@@ -47,12 +47,12 @@ func (c *course) thinkAndMeasure(ctx context.Context) error {
 // measure completes the baseline: with checks that were not run yet, and with those that
 // could not run until a person has put that right.
 func (c *course) measure(ctx context.Context, measured []checks.Outcome) error {
-	for i, check := range c.site.Checks {
+	for i := range c.site.Checks {
 		for first := true; ; first = false {
 			var o checks.Outcome
 			if first && i < len(measured) {
 				o = measured[i]
-			} else if r, err := c.checkBase(ctx, c.run, check.Name); err != nil {
+			} else if r, err := c.checkBase(ctx, c.run, i); err != nil {
 				return err
 			} else {
 				o = r.Outcome
@@ -69,11 +69,18 @@ func (c *course) measure(ctx context.Context, measured []checks.Outcome) error {
 	return nil
 }
 
-// checkBase runs a check on a clean checkout of the base.
-func (c *course) checkBase(ctx context.Context, run *troupe.Run, check string) (checkResult, error) {
-	return call[checkResult](ctx, run, c.tools.check, checkRequest{
-		state: state{Head: c.site.Base, Tree: c.now.Tree}, Check: check, At: run.Now(), Clean: true, Label: labelBaseline,
-	})
+// checkBase runs the i-th check on a clean checkout of the base.
+func (c *course) checkBase(ctx context.Context, run *troupe.Run, i int) (checkResult, error) {
+	return c.checkClean(ctx, run, state{Head: c.site.Base, Tree: c.now.Tree}, i, labelBaseline)
+}
+
+// checkClean runs the i-th check on a clean checkout of a commit, after those before it.
+func (c *course) checkClean(ctx context.Context, run *troupe.Run, at state, i int, label string) (checkResult, error) {
+	request := checkRequest{state: at, Check: c.site.Checks[i].Name, At: run.Now(), Clean: true, Label: label}
+	for _, before := range c.site.Checks[:i] {
+		request.After = append(request.After, before.Name)
+	}
+	return call[checkResult](ctx, run, c.tools.check, request)
 }
 
 // labelBaseline is the label of checks of the base.

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/troupe-dev/troupe"
 )
 
 // passPlan asks about the plan. What a person says is guidance: planning is run once
@@ -115,6 +117,27 @@ func (c *course) diffQuestion(ctx context.Context, rounds int) (string, error) {
 	}
 	fmt.Fprintf(&b, "\n```diff\n%s\n```\n\nAnswer \"go on\" to deliver it, \"stop\"%s.", clipText(change.Diff, 60<<10), orGuidance(rounds))
 	return b.String(), nil
+}
+
+// planWish makes a step of what a person says about a delivery all of whose steps are done.
+// Where steps are left, or phases are run again, it is said to their agents.
+func (c *course) planWish(ctx context.Context) error {
+	if !c.extras.Continue || c.From != "" {
+		return nil
+	}
+	said := (&gateRequest{Rounds: 1}).decide(troupe.Answer{Text: c.extras.Guidance})
+	if c.extras.Guidance == "" || said.Decision != decisionAgain {
+		return nil
+	}
+	plan, err := call[Plan](ctx, c.run, c.tools.readPlan, struct{}{})
+	if err != nil {
+		return err
+	}
+	if slices.ContainsFunc(plan.Steps, func(s PlanStep) bool { return s.Status != StepDone }) {
+		return nil
+	}
+	_, err = call[Plan](ctx, c.run, c.tools.writePlan, planUpdate{Add: []PlanStep{plan.wish(said.Guidance, nil)}})
+	return err
 }
 
 // wish makes a step of what a person wants changed.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/knowledge"
@@ -249,6 +250,14 @@ func (p *Phase) complete(c *Config) error {
 	return err
 }
 
+func namesOf(phases []Phase) string {
+	var names []string
+	for _, p := range phases {
+		names = append(names, p.Name)
+	}
+	return strings.Join(names, ", ")
+}
+
 // span returns the first and the last phase that from and to name.
 func span(phases []Phase, from, to string) (first, last int, err error) {
 	find := func(name string, otherwise int) int {
@@ -262,9 +271,9 @@ func span(phases []Phase, from, to string) (first, last int, err error) {
 	case len(phases) == 0:
 		err = errors.New("it has no phases")
 	case first < 0:
-		err = fmt.Errorf("there is no phase %q to begin with", from)
+		err = fmt.Errorf("there is no phase %.40q to begin with; there are %s", from, namesOf(phases))
 	case last < 0:
-		err = fmt.Errorf("there is no phase %q to end with", to)
+		err = fmt.Errorf("there is no phase %.40q to end with; there are %s", to, namesOf(phases))
 	case last < first:
 		err = fmt.Errorf("phase %s comes before phase %s", to, from)
 	}

@@ -47,7 +47,7 @@ func (y *yard) killed(after int) {
 }
 
 // die runs a delivery in a process that is killed.
-func (y *yard) die(store *mortal) {
+func (y *yard) die(store troupe.Store) {
 	y.t.Helper()
 	engine := newEngine(y.t, store)
 	for e, err := range engine.Run(y.t.Context(), deliver(y.t, y.config), troupe.Input{Text: "Add a median to the stats package", Limits: troupe.Limits{Turns: 300}}) {

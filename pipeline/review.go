@@ -328,7 +328,7 @@ func (w *work) holdAgainstFacts(ctx context.Context, r *review, baseline, verifi
 		if len(f.Reproduce) == 0 || f.Severity == severityMinor {
 			continue
 		}
-		t, err := call[trial](ctx, w.run, w.delivery.tools.try, tryRequest{state: w.now, Changes: f.Reproduce, Finding: f.ID})
+		t, err := call[trial](ctx, w.run, w.delivery.tools.try, tryRequest{state: w.now, Changes: f.Reproduce, Finding: f.ID, Red: redOnes(verified)})
 		if err != nil {
 			return err
 		}

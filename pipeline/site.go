@@ -357,9 +357,10 @@ func (o *openSite) links(ctx context.Context) []string {
 	return list
 }
 
-// linkable are the names of directories that may be shown.
+// linkable are the names of directories that may be shown. Where nobody has said which,
+// a setup makes them itself: it could not write to those of the checkout.
 func (o *openSite) linkable() (candidates []string) {
-	if o.Link != nil {
+	if o.Link != nil || len(o.Setup) > 0 {
 		return o.Link
 	}
 	for _, name := range []string{"node_modules", ".venv", "venv", "vendor"} {

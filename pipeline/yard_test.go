@@ -68,7 +68,8 @@ func newYard(t testing.TB, files map[string]string) *yard {
 	for name, content := range files {
 		y.write(name, content)
 	}
-	y.sh("git init -q -b main . && git add -A && git commit -qm begin")
+	// Git would tidy up many objects in the background, and beyond the end of the test.
+	y.sh("git init -q -b main . && git config gc.auto 0 && git config maintenance.auto false && git add -A && git commit -qm begin")
 	y.engine = newEngine(t, y.store)
 	y.config = pipeline.Config{Model: y, Repository: &pipeline.Repository{
 		Dir: y.repo, Data: y.data, Worktrees: filepath.Join(dir, "worktrees"),

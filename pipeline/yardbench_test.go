@@ -17,7 +17,6 @@ func filledYard(b *testing.B, files, steps int) *yard {
 		content[fmt.Sprintf("dir%d/file%d.txt", i%100, i)] = fmt.Sprintf("line %d\nanother\n", i)
 	}
 	y := newYard(b, content)
-	y.sh("git config gc.auto 0; git config maintenance.auto false")
 	y.config.Repository.Unchecked, y.config.Repository.QARounds = true, -1
 	y.answer = func(phase, step, _ string, _ int) string {
 		switch phase {

@@ -71,12 +71,16 @@ func (p *Project) commitOf(site *pipeline.Site, step string) (from, to string, e
 	if err != nil {
 		return "", "", err
 	}
+	var ids []string
 	for _, s := range plan.Steps {
 		if s.ID == step && s.Commit != "" {
 			return s.Commit + "^", s.Commit, nil
 		}
+		if s.Commit != "" {
+			ids = append(ids, s.ID)
+		}
 	}
-	return "", "", fmt.Errorf("step %.40q is not done: %w", step, fs.ErrNotExist)
+	return "", "", &noneOf{fmt.Sprintf("there is no step %.40q that is done", step), ids}
 }
 
 // ApplyDelivery merges a delivery's branch into what is checked out, as one commit
@@ -117,6 +121,9 @@ func (p *Project) UndoDelivery(ctx context.Context, site *pipeline.Site) (revert
 		site.Applied = nil
 		return reverted, site.Save(p.SiteFolder(site))
 	}
+	if err := p.notUnderWay(ctx, site); err != nil {
+		return "", fmt.Errorf("delivery %s was not removed: %w", site.ID, err)
+	}
 	for _, dir := range []string{site.Worktree, site.Worktree + "-clean"} {
 		if err := repo.RemoveWorktree(ctx, dir); err != nil {
 			return "", err
@@ -142,10 +149,29 @@ func (p *Project) CheckOutput(site *pipeline.Site, name string) (string, error) 
 	}
 	data, err := root.ReadFile(filepath.FromSlash(file))
 	if errors.Is(err, fs.ErrNotExist) {
-		return "", fmt.Errorf("the check %.80q was not run: %w", name, fs.ErrNotExist)
+		var names []string
+		for _, c := range site.Checks {
+			names = append(names, c.Name)
+		}
+		return "", &noneOf{fmt.Sprintf("the check %.80q was not run", name), names}
 	}
 	return string(data), err
 }
+
+// A noneOf reports something that is not there, with what is. It is an [fs.ErrNotExist].
+type noneOf struct {
+	problem string
+	others  []string
+}
+
+func (n *noneOf) Error() string {
+	if len(n.others) == 0 {
+		return n.problem
+	}
+	return n.problem + "; there is " + strings.Join(n.others, ", ")
+}
+
+func (n *noneOf) Unwrap() error { return fs.ErrNotExist }
 
 // deliveries are the project's, for its server.
 type deliveries struct{ *stage }

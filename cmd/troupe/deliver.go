@@ -102,8 +102,32 @@ func (p *program) deliver(ctx context.Context, s *stage, request string, order p
 		return err
 	}
 	p.mention(ctx, s)
+	p.mentionProjectAbove()
 	c := &conversation{stage: s, step: step}
 	return p.followDelivery(ctx, c, s.engine.Run(ctx, step, input), saves)
+}
+
+// mentionProjectAbove says which project is not used where somebody stands below it in the
+// same repository: its checks and its models would be missed.
+func (p *program) mentionProjectAbove() {
+	dir, err := filepath.Abs(p.flags.dir)
+	if err != nil {
+		return
+	}
+	has := func(dir, name string) bool {
+		_, err := os.Stat(filepath.Join(dir, name))
+		return err == nil
+	}
+	for here := dir; !has(here, "troupe.yaml"); here = filepath.Dir(here) {
+		above := filepath.Dir(here)
+		if above == here || has(here, ".git") {
+			return
+		}
+		if has(above, "troupe.yaml") {
+			p.tell("There is no troupe.yaml here. That of %s is not used: troupe -C %s deliver ... does.", above, above)
+			return
+		}
+	}
 }
 
 // followDelivery shows how a delivery comes along, asks at gates where a person is at
@@ -173,18 +197,26 @@ func (p *program) reportDelivery(ctx context.Context, c *conversation, failure e
 		err = p.writeDelivery(c.stage.project, &summary)
 	}
 	if _, none := c.stage.project.Site(c.session); failure != nil && none == nil {
-		p.tell("Nothing is lost. To go on once that is put right: troupe deliveries resume %s", c.session[:8])
+		p.tell("Nothing is lost. To go on once that is put right: %s resume %s", p.deliveriesHere(), c.session[:8])
 	}
 	switch {
 	case failure != nil || err != nil:
 		return errors.Join(failure, err)
 	case summary.State == "waiting":
-		p.tell("To answer: troupe deliveries resume %s -m '...'", c.session[:8])
+		p.tell("To answer: %s resume %s -m '...'", p.deliveriesHere(), c.session[:8])
 		return errInput
 	case !summary.Success:
 		return errBroken
 	}
 	return nil
+}
+
+// deliveriesHere is the command line that finds this delivery again.
+func (p *program) deliveriesHere() string {
+	if p.trial != "" {
+		return "troupe -C " + p.trial + " deliveries"
+	}
+	return "troupe deliveries"
 }
 
 // events reads a whole log.
@@ -303,6 +335,7 @@ func (p *program) inTemporary(ctx context.Context, f func(s *stage, dir string) 
 		return err
 	}
 	p.tell("Artifacts are in %s", dir)
+	p.trial = dir
 	o := p.options()
 	o.Data = filepath.Join(dir, "data")
 	opened, err := project.Open(p.flags.dir, o)

@@ -15,7 +15,6 @@ import (
 
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/cmd/troupe/internal/terminal"
-	"github.com/troupe-dev/troupe/internal/git"
 	"github.com/troupe-dev/troupe/pipeline"
 	"github.com/troupe-dev/troupe/project"
 )
@@ -263,29 +262,15 @@ func (p *program) undoCommand() *cobra.Command {
 }
 
 func (p *program) cleanCommand() *cobra.Command {
-	return &cobra.Command{Use: "clean", Short: "Remove the worktrees of deliveries; branches and plans stay, and a worktree is made anew when it is needed", Args: cobra.NoArgs,
+	return &cobra.Command{Use: "clean", Short: "Remove the worktrees of deliveries that nobody works in; branches and plans stay, and a worktree is made anew when it is needed", Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			return p.inProject(func(project *project.Project) error {
-				sites, err := project.Sites()
+				n, kept, err := project.CleanDeliveries(c.Context())
 				if err != nil {
 					return err
 				}
-				n := 0
-				for _, site := range sites {
-					repo, err := git.Open(c.Context(), site.Repo)
-					if err != nil {
-						p.tell("%s: %v", site.ID, err)
-						continue
-					}
-					for _, dir := range []string{site.Worktree, site.Worktree + "-clean"} {
-						if _, err := os.Stat(dir); err != nil {
-							continue
-						}
-						if err := repo.RemoveWorktree(c.Context(), dir); err != nil {
-							return err
-						}
-						n++
-					}
+				for _, why := range kept {
+					p.tell("kept, %s", why)
 				}
 				fmt.Fprintf(p.out, "%s removed\n", counted(n, "worktree"))
 				return nil
@@ -304,7 +289,7 @@ func (p *program) resumeDeliveryCommand() *cobra.Command {
 	})
 	c.Aliases = []string{"revise"}
 	c.Flags().StringVar(&from, "from", "", "the phase to run again, with all that come after it")
-	c.Flags().StringVarP(&message, "message", "m", "", "the answer to its question, or guidance")
+	c.Flags().StringVarP(&message, "message", "m", "", "the answer to its question, guidance, or what else you want of a delivery that is done")
 	return c
 }
 
@@ -349,6 +334,9 @@ func (p *program) resumeDelivery(ctx context.Context, s *stage, site *pipeline.S
 		return errInput
 	case summary.State == "waiting":
 		return p.followDelivery(ctx, c, s.engine.Run(ctx, c.step, troupe.Input{Session: site.Session, Text: message}), false)
+	}
+	if message != "" {
+		p.tell("It goes on where it was stopped. What you said is not used: say it once it asks, or at its end.")
 	}
 	return p.followDelivery(ctx, c, s.engine.Resume(ctx, c.step, site.Session), false)
 }

@@ -29,6 +29,8 @@ type program struct {
 	attach   []string // files that go with the first message
 	// isUnderWay says that the command line made sense and a command was begun.
 	isUnderWay bool
+	// trial is the directory of a delivery that only tries something out, if it is one.
+	trial string
 }
 
 // flags are those that every command has.

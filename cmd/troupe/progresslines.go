@@ -44,12 +44,14 @@ func (g *progress) returned(e *troupe.Event, b *troupe.ToolReturned) {
 			g.flush()
 		} else if stats := statsLine(out.Files); stats != "" {
 			g.add(g.roundLabel(), stats+" ·")
+		} else {
+			g.add(g.roundLabel(), "changes nothing ·")
 		}
 	case "commit_step":
 		g.add(g.label, "→ "+short(out.Commit))
 		g.flush()
 	case "keep_attempt":
-		g.line("  given up; what was tried is kept")
+		g.line("  taken back; the attempt is kept")
 	case "try_finding":
 		var t struct{ Proven, Fell bool }
 		_ = json.Unmarshal([]byte(b.Content), &t)
@@ -296,14 +298,15 @@ func (p *program) writeReport(s *pipeline.Summary) {
 		fmt.Fprintf(p.out, "- %s\n", terminal.Clean(reason))
 	}
 	var next []string
+	here := p.deliveriesHere()
 	if len(r.Files) > 0 {
-		next = append(next, "See it: troupe deliveries diff "+r.ID)
+		next = append(next, "See it: "+here+" diff "+r.ID)
 	}
 	if len(r.Commits) > 0 {
-		next = append(next, "Take it: troupe deliveries apply "+r.ID)
+		next = append(next, "Take it: "+here+" apply "+r.ID)
 	}
 	if r.Outcome != pipeline.OutcomeDelivered {
-		next = append(next, "Go on: troupe deliveries resume "+r.ID)
+		next = append(next, "Go on: "+here+" resume "+r.ID)
 	}
-	p.tell("%s", strings.Join(append(next, "Drop it: troupe deliveries undo "+r.ID), "    "))
+	p.tell("%s", strings.Join(append(next, "Drop it: "+here+" undo "+r.ID), "    "))
 }

@@ -48,6 +48,7 @@ func TestChanges(t *testing.T) {
 		{"edit of a link", `{"path":"link","type":"edit","edits":[{"search":"a","replace":"b"}]}`, all, "", "symbolic link"},
 		{"edit of a submodule", `{"path":"sub","type":"edit","edits":[{"search":"a","replace":"b"}]}`, all, "", "submodule"},
 		{"edit below a link", `{"path":"link/x.go","type":"file","content":"x"}`, all, "", "symbolic link"},
+		{"file below a submodule", `{"path":"sub/x.go","type":"file","content":"x"}`, all, "", "sub is a submodule"},
 		{"file below a file", `{"path":"a.go/x.go","type":"file","content":"x"}`, all, "", "a.go is a file"},
 		{"edit of binary", `{"path":"bin.dat","type":"edit","edits":[{"search":"a","replace":"b"}]}`, all, "", "binary"},
 		{"new file", `{"path":"x/y.go","type":"file","content":"package y\n"}`, none, "x/y.go=package y\n", ""},

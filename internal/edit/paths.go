@@ -28,8 +28,11 @@ func (m *making) mayChange(name string) (bool, error) {
 		}
 		if exists {
 			what := "a file"
-			if above.Mode == "120000" {
+			switch above.Mode {
+			case "120000":
 				what = "a symbolic link, which is not followed"
+			case "160000":
+				what = "a submodule, which is a repository of its own and stays as it is"
 			}
 			m.refuse(name, fmt.Sprintf("%s is %s.", dir, what))
 			return false, nil

@@ -445,3 +445,24 @@ func TestRestoreUndoesWhatWasDoneToTrackedFiles(t *testing.T) {
 		t.Fatal(now, err)
 	}
 }
+
+// The sizes of files cost git more than their names: they are read for what is asked about.
+func TestFilesAreReadUpToASize(t *testing.T) {
+	r := newRepo(t, "printf '%0100d' 0 >large; printf 12345 >small; git add -A; git commit -qm sizes")
+	tree, err := r.Tree(t.Context(), "HEAD")
+	if err != nil || tree.sizes != nil {
+		t.Fatalf("%v, sizes %v", err, tree.sizes)
+	}
+	if err := tree.Load([]string{"large", "small", "nothing"}, 50); err != nil {
+		t.Fatal(err)
+	}
+	if _, isRead := tree.read["large"]; isRead || tree.read["small"] != "12345" || tree.sizes != nil {
+		t.Errorf("it has read %q, sizes %v", tree.read, tree.sizes)
+	}
+	if f, ok, err := tree.File("large"); err != nil || !ok || len(f.Content) != 100 {
+		t.Errorf("%+v %t %v", f, ok, err)
+	}
+	if tree.Size("large") != 100 || tree.Size("small") != 5 || tree.Size("nothing") != 0 {
+		t.Errorf("sizes %v", tree.sizes)
+	}
+}

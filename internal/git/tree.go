@@ -18,32 +18,36 @@ type Tree struct {
 	entries  map[string]entry
 	paths    []string
 	read     map[string]string
+	sizes    map[string]int64 // nil until somebody asks
 }
 
-type entry struct {
-	mode, object string
-	size         int64
-}
+type entry struct{ mode, object string }
 
-// Tree reads the names of all files of a tree. Their contents are read when asked for,
-// while ctx is good.
+// Tree reads the names of all files of a tree. Their contents and sizes are read when
+// asked for, while ctx is good.
 func (w *Worktree) Tree(ctx context.Context, id string) (*Tree, error) {
-	out, err := w.git(ctx, "ls-tree", "-r", "-z", "-l", "--full-tree", id)
-	if err != nil {
-		return nil, err
-	}
 	t := &Tree{ctx: ctx, worktree: w, ID: id, entries: map[string]entry{}, read: map[string]string{}}
-	for line := range strings.SplitSeq(out, "\x00") {
-		about, name, ok := strings.Cut(line, "\t")
-		fields := strings.Fields(about)
-		if !ok || len(fields) != 4 {
-			continue
-		}
-		size, _ := strconv.ParseInt(fields[3], 10, 64) // "-" for a submodule
-		t.entries[name] = entry{fields[0], fields[2], size}
+	err := t.list(func(name string, fields []string) {
+		t.entries[name] = entry{fields[0], fields[2]}
 		t.paths = append(t.paths, name)
+	})
+	return t, err
+}
+
+// list calls a function for every file, with what git says of it: mode, type, object, and
+// where the arguments ask for it the size. For that git opens every object, which takes
+// many times as long as their names.
+func (t *Tree) list(each func(name string, fields []string), args ...string) error {
+	out, err := t.worktree.git(t.ctx, append(append([]string{"ls-tree", "-r", "-z", "--full-tree"}, args...), t.ID)...)
+	if err != nil {
+		return err
 	}
-	return t, nil
+	for line := range strings.SplitSeq(out, "\x00") {
+		if about, name, ok := strings.Cut(line, "\t"); ok {
+			each(name, strings.Fields(about))
+		}
+	}
+	return nil
 }
 
 // Tree reads the names of all files of a commit, for looking at them alone.
@@ -54,8 +58,19 @@ func (r *Repo) Tree(ctx context.Context, id string) (*Tree, error) {
 // Paths are those of all files, in git's order.
 func (t *Tree) Paths() []string { return t.paths }
 
-// Size is that of a file in bytes, and Mode its mode; 0 and "" where there is none.
-func (t *Tree) Size(path string) int64  { return t.entries[path].size }
+// Size is that of a file in bytes, 0 where there is none, or where git cannot say.
+func (t *Tree) Size(path string) int64 {
+	if t.sizes == nil {
+		t.sizes = map[string]int64{}
+		_ = t.list(func(name string, fields []string) {
+			size, _ := strconv.ParseInt(fields[len(fields)-1], 10, 64) // "-" for a submodule
+			t.sizes[name] = size
+		}, "-l")
+	}
+	return t.sizes[path]
+}
+
+// Mode is that of a file, "" where there is none.
 func (t *Tree) Mode(path string) string { return t.entries[path].mode }
 
 // File implements [edit.Tree].
@@ -69,10 +84,13 @@ func (t *Tree) File(path string) (edit.File, bool, error) {
 	}
 	content, known := t.read[path]
 	if !known {
-		if e.size > 16<<20 {
-			return edit.File{}, false, fmt.Errorf("%s has %d bytes, more than is read", path, e.size)
+		size, err := t.worktree.git(t.ctx, "cat-file", "-s", e.object)
+		if err != nil {
+			return edit.File{}, false, err
 		}
-		var err error
+		if n, _ := strconv.ParseInt(strings.TrimSpace(size), 10, 64); n > 16<<20 {
+			return edit.File{}, false, fmt.Errorf("%s has %d bytes, more than is read", path, n)
+		}
 		if content, err = t.worktree.git(t.ctx, "cat-file", "blob", e.object); err != nil {
 			return edit.File{}, false, err
 		}
@@ -202,20 +220,45 @@ func (w *Worktree) merged(ctx context.Context, ours, theirs string) (string, boo
 	return tree, true, nil
 }
 
+// atMost are the files that have at most limit bytes. Git is asked about these alone.
+func (t *Tree) atMost(limit int64, paths []string) (list []string, err error) {
+	if len(paths) == 0 {
+		return nil, nil
+	}
+	var objects strings.Builder
+	for _, p := range paths {
+		objects.WriteString(t.entries[p].object + "\n")
+	}
+	out, err := t.worktree.with(t.ctx, strings.NewReader(objects.String()), nil, "cat-file", "--batch-check=%(objectsize)")
+	if err != nil {
+		return nil, err
+	}
+	sizes := strings.Split(out, "\n")
+	for i, p := range paths {
+		if size, err := strconv.ParseInt(sizes[min(i, len(sizes)-1)], 10, 64); err == nil && size <= limit { // one that is missing has none
+			list = append(list, p)
+		}
+	}
+	return list, nil
+}
+
 // Load reads the contents of many files at once, those of at most limit bytes.
 func (t *Tree) Load(paths []string, limit int64) error {
 	var wanted strings.Builder
 	var list []string
 	for _, p := range paths {
 		e, ok := t.entries[p]
-		if _, known := t.read[p]; !ok || known || e.size > limit || e.mode == "160000" || e.mode == "120000" {
+		if _, known := t.read[p]; !ok || known || e.mode == "160000" || e.mode == "120000" {
 			continue
 		}
 		list = append(list, p)
-		wanted.WriteString(e.object + "\n")
 	}
-	if list == nil {
-		return nil
+	list, err := t.atMost(limit, list)
+	if err != nil || len(list) == 0 {
+		return err
+	}
+	for _, p := range list {
+		wanted.WriteString(t.entries[p].object + "\n")
 	}
 	out, err := t.worktree.with(t.ctx, strings.NewReader(wanted.String()), nil, "cat-file", "--batch")
 	if err != nil {

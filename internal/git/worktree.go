@@ -72,6 +72,9 @@ func (r *Repo) Scratch(ctx context.Context, dir, commit string) (*Worktree, erro
 	return r.opened(dir, "")
 }
 
+// OpenScratch opens what [Repo.Scratch] has made.
+func (r *Repo) OpenScratch(dir string) (*Worktree, error) { return r.opened(dir, "") }
+
 // opened opens a worktree that is there.
 func (r *Repo) opened(dir, branch string) (*Worktree, error) {
 	dir, err := filepath.EvalSymlinks(dir)

@@ -67,9 +67,15 @@ func (s *Sandbox) Run(ctx context.Context, c Command) (Result, error) {
 		return Result{}, err
 	}
 	defer removeScratch(scratch)
+	overlays, locks := ownUppers(c.Overlays)
+	defer func() {
+		for _, lock := range locks {
+			lock.Close()
+		}
+	}()
 	sp := spec{
 		Level: s.level, Argv: c.Argv, Dir: c.Dir, Env: c.Env, Write: existing(c.Write), Read: existing(c.Read),
-		Network: c.Network, Overlays: c.Overlays, Keep: existing(c.Keep), Hide: existing(c.Hide), Root: filepath.Join(scratch, "root"), Home: filepath.Join(scratch, "home"), Limits: c.Limits, Stage: 1, grace: 3 * time.Second,
+		Network: c.Network, Overlays: overlays, Keep: existing(c.Keep), Hide: existing(c.Hide), Root: filepath.Join(scratch, "root"), Home: filepath.Join(scratch, "home"), Limits: c.Limits, Stage: 1, grace: 3 * time.Second,
 	}
 	for _, dir := range []string{sp.Root, sp.Home} {
 		if err := os.Mkdir(dir, 0o755); err != nil {

@@ -80,7 +80,8 @@ type Command struct {
 	Limits  Limits
 }
 
-// An Overlay shows Lower at Target, and keeps in Upper what is changed there.
+// An Overlay shows Lower at Target, and keeps in Upper what is changed there; where that is
+// in use, in another directory beside it.
 type Overlay struct {
 	Lower  string `json:"lower"`
 	Upper  string `json:"upper"`

@@ -1,0 +1,137 @@
+package pipeline
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/checks"
+	"github.com/troupe-dev/troupe/internal/git"
+)
+
+// A cleanRound is the checks of a commit that were run in one clean checkout, one after the
+// other as a build server does it: a test finds what the build before it made. It is on
+// file where the checks cannot write, and only while no check is running: a round that was
+// killed in between is begun anew.
+type cleanRound struct {
+	Commit string   `json:"commit"`
+	Checks []string `json:"checks"`
+}
+
+func cleanRoundFile(w *git.Worktree) string { return filepath.Join(w.GitDir(), "checked") }
+
+// isOf reports whether a checkout holds what the round has left there.
+func (r *cleanRound) isOf(w *git.Worktree) bool {
+	data, err := os.ReadFile(cleanRoundFile(w))
+	var found cleanRound
+	return err == nil && json.Unmarshal(data, &found) == nil && found.Commit == r.Commit && slices.Equal(found.Checks, r.Checks)
+}
+
+func (r *cleanRound) save(w *git.Worktree) error {
+	data, err := json.Marshal(r)
+	if err != nil {
+		return err
+	}
+	return replaceFile(cleanRoundFile(w), data)
+}
+
+// checkClean runs a check in a clean checkout of a commit, in which others ran before.
+func (o *openSite) checkClean(ctx context.Context, check *checks.Check, commit string, before []string) (checks.Outcome, error) {
+	round := cleanRound{Commit: commit, Checks: before}
+	w, failed, err := o.cleanAfter(ctx, &round)
+	if err != nil {
+		return checks.Outcome{}, err
+	}
+	if failed != nil {
+		failed.Name = check.Name
+		return *failed, nil
+	}
+	outcome, err := o.runClean(ctx, w, check, commit)
+	if err != nil {
+		return outcome, err
+	}
+	round.Checks = append(slices.Clone(before), check.Name)
+	return outcome, round.save(w)
+}
+
+// cleanAfter is a clean checkout with what a round has left in it. Where that is not at
+// hand, the checks of the round are run once more.
+func (o *openSite) cleanAfter(ctx context.Context, round *cleanRound) (w *git.Worktree, failed *checks.Outcome, err error) {
+	if len(round.Checks) > 0 {
+		if w, err = o.repo.OpenScratch(o.cleanDir()); err == nil && round.isOf(w) {
+			w.Links = o.linked(w.Dir)
+			return w, nil, nil
+		}
+	}
+	if w, failed, err = o.clean(ctx, round.Commit); err != nil || failed != nil {
+		return nil, failed, err
+	}
+	for _, name := range round.Checks {
+		check, err := o.checkNamed(name)
+		if err != nil {
+			return nil, nil, err
+		}
+		if _, err := o.runClean(ctx, w, within(*check, 0), round.Commit); err != nil {
+			return nil, nil, err
+		}
+	}
+	return w, nil, nil
+}
+
+// runClean runs a check and puts the files of the commit back. What git ignores stays.
+func (o *openSite) runClean(ctx context.Context, w *git.Worktree, check *checks.Check, commit string) (checks.Outcome, error) {
+	if err := os.Remove(cleanRoundFile(w)); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return checks.Outcome{}, err
+	}
+	room, err := o.room(ctx, w)
+	if err != nil {
+		return checks.Outcome{}, &troupe.ToolError{Class: "failed", Message: err.Error()}
+	}
+	outcome, err := check.Run(ctx, room)
+	if err != nil {
+		return outcome, err
+	}
+	return outcome, w.Restore(ctx, commit)
+}
+
+func (o *openSite) cleanDir() string { return filepath.Join(o.workshop.Worktrees, o.ID+"-clean") }
+
+// clean is a checkout of a commit alone, set up as the worktree was: what is committed is
+// what is checked. The setup has the network, and runs in what the base holds, which no
+// agent has written. One that failed is returned as the outcome that a check has then.
+func (o *openSite) clean(ctx context.Context, commit string) (w *git.Worktree, failed *checks.Outcome, err error) {
+	if w, err = o.repo.Scratch(ctx, o.cleanDir(), commit); err != nil {
+		return nil, nil, err
+	}
+	if err := o.furnish(ctx, w.Dir); err != nil {
+		return nil, nil, err
+	}
+	w.Links = o.linked(w.Dir)
+	if len(o.Setup) == 0 {
+		return w, nil, nil
+	}
+	if err := w.Restore(ctx, o.Site.Base); err != nil {
+		return nil, nil, err
+	}
+	room, err := o.room(ctx, w)
+	if err != nil {
+		return nil, nil, &troupe.ToolError{Class: "failed", Message: err.Error()}
+	}
+	for _, command := range o.Setup {
+		outcome, err := room.Setup(ctx, command)
+		if err != nil {
+			return nil, nil, err
+		}
+		if !outcome.OK {
+			outcome.Cause = checks.CauseEnvironment
+			outcome.Remedy = fmt.Sprintf("the setup that was to run before it failed on the clean checkout with exit code %d", outcome.Exit)
+			return nil, &outcome, nil
+		}
+	}
+	return w, nil, w.Restore(ctx, commit)
+}
