@@ -20,6 +20,19 @@ type pool struct {
 	empty   chan struct{} // closed when the last one has left a closed pool
 	// admit is Config.Admit, nil for none.
 	admit func(ctx context.Context, user string) error
+	// places count a user's on other servers, too, as what the kind says; nil where there
+	// are none.
+	places Places
+	kind   string
+}
+
+// Places bound how many runs, or readers, a user has at the same time on all servers of one
+// store together. They may be used concurrently.
+type Places interface {
+	// TakePlace takes one of a user's places for a kind of thing, if on all servers together fewer
+	// than most are taken. Whoever took it calls leave. What a server has that is gone is given
+	// back by itself.
+	TakePlace(ctx context.Context, kind, user string, most int) (leave func(), free bool, err error)
 }
 
 type member struct {
@@ -48,6 +61,20 @@ func (p *pool) enter(ctx context.Context, user string) (_ context.Context, leave
 			return nil, nil, refuse(http.StatusTooManyRequests, "%s", err).withCode("quota")
 		}
 	}
+	run, m, err := p.join(ctx, user)
+	if err != nil {
+		return nil, nil, err
+	}
+	giveBack, err := p.takePlace(ctx, user)
+	if err != nil {
+		p.leave(m)
+		return nil, nil, err
+	}
+	return run, func() { giveBack(); p.leave(m) }, nil
+}
+
+// join makes room for one more on this server.
+func (p *pool) join(ctx context.Context, user string) (context.Context, *member, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.closed || len(p.members) >= p.most || user != "" && p.ofUser[user] >= p.mostOfUser {
@@ -57,7 +84,24 @@ func (p *pool) enter(ctx context.Context, user string) (_ context.Context, leave
 	m := &member{user, cancel}
 	p.members[m] = true
 	p.ofUser[user]++
-	return ctx, func() { p.leave(m) }, nil
+	return ctx, m, nil
+}
+
+// takePlace makes room for one more of a user on all servers.
+func (p *pool) takePlace(ctx context.Context, user string) (giveBack func(), err error) {
+	if p.places == nil || user == "" {
+		return func() {}, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, shelfTime)
+	defer cancel()
+	giveBack, free, err := p.places.TakePlace(ctx, p.kind, user, p.mostOfUser)
+	if err != nil {
+		return nil, err
+	}
+	if !free {
+		return nil, errFull
+	}
+	return giveBack, nil
 }
 
 func (p *pool) leave(m *member) {
