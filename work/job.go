@@ -24,6 +24,8 @@ type Job struct {
 	// Queue is the one that workers take it from: for a tenant, a provider with a quota,
 	// or machines that have a tool. Empty is the usual one.
 	Queue string `json:"queue,omitempty"`
+	// Batch is the one that has it carried out, so many at the same time. Empty means none.
+	Batch string `json:"batch,omitempty"`
 	// Since is when it was added, and tells it from one that was added later.
 	Since time.Time `json:"since,omitzero"`
 }

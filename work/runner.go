@@ -16,8 +16,9 @@ type Runner struct {
 	Engine   *troupe.Engine
 	Recorder Recorder
 	Queue    Queue
-	// QueueOf returns the queue for a run: the usual one where it is nil.
-	QueueOf func(step string, input troupe.Input) string
+	// QueueOf returns the queue for a run: the usual one where it is nil. Of a run that is resumed
+	// only the session and the user are known.
+	QueueOf func(step troupe.Step, input troupe.Input) string
 }
 
 // Run puts a run on record and in the queue, and yields its events until it has ended. To
@@ -42,12 +43,17 @@ func (r *Runner) Submit(ctx context.Context, step troupe.Step, input troupe.Inpu
 		return Recorded{}, err
 	}
 	return r.Recorder.Record(ctx, step, input, func(ctx context.Context, session string) error {
-		job := Job{Session: session, Step: step.Name(), Digest: digestOf(step), User: input.User}
-		if r.QueueOf != nil {
-			job.Queue = r.QueueOf(step.Name(), input)
-		}
-		return r.Queue.AddJob(ctx, job)
+		return r.Queue.AddJob(ctx, r.JobFor(step, session, input))
 	})
+}
+
+// JobFor returns the job of a run in a session.
+func (r *Runner) JobFor(step troupe.Step, session string, input troupe.Input) Job {
+	job := Job{Session: session, Step: step.Name(), Digest: digestOf(step), User: input.User}
+	if input.Session = session; r.QueueOf != nil {
+		job.Queue = r.QueueOf(step, input)
+	}
+	return job
 }
 
 // refuseBusy fails with [troupe.ErrBusy] where a run of the session waits for a worker: it
@@ -137,7 +143,7 @@ func (r *Runner) again(ctx context.Context, step troupe.Step, session string) (R
 			again.Run = e.Run
 		}
 	}
-	return again, r.Queue.AddJob(ctx, Job{Session: session, Step: step.Name(), Digest: digestOf(step), User: info.User})
+	return again, r.Queue.AddJob(ctx, r.JobFor(step, session, troupe.Input{User: info.User}))
 }
 
 // follow yields the events of a run until it has ended. What it came to where it did not
