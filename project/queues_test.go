@@ -30,16 +30,22 @@ queues:
   - {name: machines, tools: [calc*]}
 `
 
-func openQueued(t *testing.T, yaml string) (*project.Project, error) {
+func writeQueued(t *testing.T, yaml string) (dir string, options project.Options) {
 	t.Helper()
-	dir := t.TempDir()
+	dir = t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, project.Name), []byte(yaml), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	p, err := project.Open(dir, project.Options{LookupEnv: func(name string) (string, bool) {
+	return dir, project.Options{LookupEnv: func(name string) (string, bool) {
 		value, ok := map[string]string{"KEY": "k", "ANN": strings.Repeat("a", 40), "BOB": strings.Repeat("b", 40)}[name]
 		return value, ok
-	}})
+	}}
+}
+
+func openQueued(t *testing.T, yaml string) (*project.Project, error) {
+	t.Helper()
+	dir, options := writeQueued(t, yaml)
+	p, err := project.Open(dir, options)
 	if err == nil {
 		t.Cleanup(func() { p.Close() })
 	}
@@ -171,12 +177,22 @@ func TestQueuesForNobodyAreRefused(t *testing.T) {
 		if yaml == queued {
 			t.Fatalf("%s is not there", change[0])
 		}
-		p, err := openQueued(t, yaml+"store: postgres://127.0.0.1:1/none\n")
+		dir, options := writeQueued(t, yaml+"store: postgres://127.0.0.1:1/none\n")
+		p, err := project.Open(dir, options)
 		if err == nil {
 			_, err = p.Engine(t.Context())
+			p.Close()
 		}
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", change[1], err)
+		}
+		// Whoever asks what is wrong is told so, too.
+		said := ""
+		for _, check := range project.Diagnose(t.Context(), dir, options) {
+			said += check.Message + "\n"
+		}
+		if !strings.Contains(said, want) {
+			t.Errorf("%s: %s", change[1], said)
 		}
 	}
 }

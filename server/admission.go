@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"strconv"
 	"sync"
@@ -20,10 +21,10 @@ type pool struct {
 	empty   chan struct{} // closed when the last one has left a closed pool
 	// admit is Config.Admit, nil for none.
 	admit func(ctx context.Context, user string) error
-	// places count a user's on other servers, too, as what the kind says; nil where there
-	// are none.
+	// kind is what there is of them: runs, or readers.
+	kind string
+	// places count a user's on other servers, too; nil where there are none.
 	places Places
-	kind   string
 }
 
 // Places bound how many runs, or readers, a user has at the same time on all servers of one
@@ -40,8 +41,8 @@ type member struct {
 	cancel context.CancelCauseFunc
 }
 
-func newPool(most, mostOfUser int) *pool {
-	return &pool{most: most, mostOfUser: mostOfUser, members: map[*member]bool{}, ofUser: map[string]int{}, empty: make(chan struct{})}
+func newPool(kind string, most, mostOfUser int) *pool {
+	return &pool{kind: kind, most: most, mostOfUser: mostOfUser, members: map[*member]bool{}, ofUser: map[string]int{}, empty: make(chan struct{})}
 }
 
 // retryAfter is when a client that was turned away may try again.
@@ -51,6 +52,13 @@ const retryAfter = 2 * time.Second
 var errFull = &problem{
 	Status: http.StatusServiceUnavailable, Detail: "there is too much to do right now; try again in a moment", Code: "busy",
 	headers: map[string]string{"Retry-After": strconv.Itoa(int(retryAfter / time.Second)), "Connection": "close"},
+}
+
+// full turns a user away who has as many as they may.
+func (p *pool) full() *problem {
+	turned := *errFull
+	turned.Detail = fmt.Sprintf("you have %d %s at the same time, which is the most that one user may have: try again when one of them has ended", p.mostOfUser, p.kind)
+	return &turned
 }
 
 // enter makes room for one more, whose context is done once it is to end. The
@@ -77,8 +85,11 @@ func (p *pool) enter(ctx context.Context, user string) (_ context.Context, leave
 func (p *pool) join(ctx context.Context, user string) (context.Context, *member, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.closed || len(p.members) >= p.most || user != "" && p.ofUser[user] >= p.mostOfUser {
+	if p.closed || len(p.members) >= p.most {
 		return nil, nil, errFull
+	}
+	if user != "" && p.ofUser[user] >= p.mostOfUser {
+		return nil, nil, p.full()
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	m := &member{user, cancel}
@@ -99,7 +110,7 @@ func (p *pool) takePlace(ctx context.Context, user string) (giveBack func(), err
 		return nil, err
 	}
 	if !free {
-		return nil, errFull
+		return nil, p.full()
 	}
 	return giveBack, nil
 }

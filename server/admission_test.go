@@ -150,8 +150,8 @@ func TestAUsersRunsAreCountedOnAllServers(t *testing.T) {
 		bob := as(tokenOfBob)
 		one.say(one.session(), "hello")
 		mine := two.session()
-		if code, _ := two.do("POST", "/api/sessions/"+mine+"/messages", message{Text: "hello"}); code != http.StatusServiceUnavailable {
-			t.Errorf("a second run on another server: %d", code)
+		if code, text := two.do("POST", "/api/sessions/"+mine+"/messages", message{Text: "hello"}); code != http.StatusServiceUnavailable || !strings.Contains(text, "you have 1 runs") {
+			t.Errorf("a second run on another server: %d %s", code, text)
 		}
 		two.say(two.session(bob), "hello", bob)
 		words <- "yes"

@@ -271,8 +271,8 @@ func New(c Config) (*Server, error) {
 	}
 	s := &Server{
 		notes: book, drafts: made, frames: newFrames(), bodies: &bodies{most: max(c.Limits.Body, mostBodies)}, config: c, started: time.Now(), keys: keys, hosts: append([]string{"localhost", "127.0.0.1", "::1"}, c.Hosts...),
-		runs:    newPool(c.Limits.Runs, c.Limits.RunsPerUser),
-		readers: newPool(c.Limits.Readers, c.Limits.ReadersPerUser),
+		runs:    newPool("runs", c.Limits.Runs, c.Limits.RunsPerUser),
+		readers: newPool("readers", c.Limits.Readers, c.Limits.ReadersPerUser),
 		mux:     http.NewServeMux(), routes: routes(),
 	}
 	if s.openapi, err = describe(s.routes); err != nil {
@@ -290,8 +290,7 @@ func New(c Config) (*Server, error) {
 	}
 	s.mux.HandleFunc("/", s.lost)
 	s.runs.admit = s.mayBegin
-	s.runs.places, s.runs.kind = c.Places, "runs"
-	s.readers.places, s.readers.kind = c.Places, "readers"
+	s.runs.places, s.readers.places = c.Places, c.Places
 	return s, nil
 }
 

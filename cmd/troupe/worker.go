@@ -69,7 +69,7 @@ func waitingFor(opened *project.Project, queue string) string {
 	case queue != "":
 		return "Waiting for runs of queue " + queue + "."
 	case len(others) > 0:
-		return "Waiting for runs that fit no queue of troupe.yaml; " + strings.Join(others, ", ") + " need workers with --queue."
+		return "Waiting for runs that fit no queue of troupe.yaml (" + strings.Join(others, ", ") + ": see --queue)."
 	}
 	return "Waiting for runs."
 }

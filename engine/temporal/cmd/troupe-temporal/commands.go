@@ -73,7 +73,7 @@ func waitingFor(opened *project.Project, queue string, rate float64) string {
 	if others := opened.Queues(); queue != "" {
 		text += " of queue " + queue
 	} else if len(others) > 0 {
-		text += " that fit no queue of troupe.yaml; " + strings.Join(others, ", ") + " need workers with -queue"
+		text += " that fit no queue of troupe.yaml (" + strings.Join(others, ", ") + ": see --queue)"
 	}
 	if rate > 0 {
 		text += fmt.Sprintf(", of which at most %g begin in a second", rate)
