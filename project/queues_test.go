@@ -2,6 +2,7 @@ package project_test
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"os"
 	"path/filepath"
@@ -11,6 +12,7 @@ import (
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/postgrestest"
 	"github.com/troupe-dev/troupe/project"
+	"github.com/troupe-dev/troupe/work"
 )
 
 // queued is a project of which each queue is for something else.
@@ -194,5 +196,73 @@ func TestQueuesForNobodyAreRefused(t *testing.T) {
 		if !strings.Contains(said, want) {
 			t.Errorf("%s: %s", change[1], said)
 		}
+	}
+}
+
+// What an agent is told is made where it runs: a worker with other files leaves a run that begins to
+// others. One that goes on has on record what it was told.
+func TestARunGoesToAWorkerWithTheSameFiles(t *testing.T) {
+	address := postgrestest.Start(t).Schema()
+	open := func(change ...string) *project.Project {
+		t.Helper()
+		p, err := openQueued(t, strings.NewReplacer(change...).Replace(queued)+"store: "+address+"\n")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p
+	}
+	server, same, edited := open(), open(), open("You answer.", "You answer otherwise.")
+	runner, err := server.Runner(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	check := func(p *project.Project, session string) error {
+		t.Helper()
+		shared, err := p.SharedStore(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		job, _, err := shared.JobOf(t.Context(), session)
+		if err != nil {
+			t.Fatal(err)
+		}
+		step, err := p.StepOf(t.Context(), job)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p.CheckJob(job, step)
+	}
+	for _, name := range []string{"clerk", "both", "clever"} { // of which the last is told the same
+		step, err := server.Step(t.Context(), name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		run, err := runner.Submit(t.Context(), step, troupe.Input{Text: "go"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := check(same, run.Session); err != nil {
+			t.Errorf("%s: with the same files: %v", name, err)
+		}
+		if err := check(edited, run.Session); errors.Is(err, work.ErrDefinition) != (name != "clever") {
+			t.Errorf("%s: with other files: %v", name, err)
+		}
+	}
+	step, err := server.Step(t.Context(), "clerk")
+	if err != nil {
+		t.Fatal(err)
+	}
+	run, err := runner.Submit(t.Context(), step, troupe.Input{Text: "go"})
+	if err == nil {
+		err = runner.Cancel(t.Context(), run.Session)
+	}
+	if err == nil {
+		_, err = runner.Submit(t.Context(), step, troupe.Input{Session: run.Session, Text: "more"})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := check(edited, run.Session); err != nil {
+		t.Errorf("a session that goes on: %v", err)
 	}
 }

@@ -70,7 +70,7 @@ func (p *Project) Runner(ctx context.Context) (*work.Runner, error) {
 	if s.tracer != nil {
 		recorder.Tracing = s.tracer
 	}
-	return &work.Runner{Engine: s.engine, Recorder: recorder, Queue: shared, QueueOf: s.queueOf}, nil
+	return &work.Runner{Engine: s.engine, Recorder: recorder, Queue: shared, QueueOf: s.queueOf, DigestOf: s.digestOf}, nil
 }
 
 // Runs returns what carries out the runs of the project's servers: its engine, or workers.
@@ -100,15 +100,20 @@ func (p *Project) SubmitTo(ctx context.Context, step troupe.Step, input troupe.I
 	if err != nil {
 		return work.Job{}, err
 	}
-	job := runner.JobFor(step, input.Session, input)
-	job.Batch = batch
-	_, err = runner.Recorder.Record(ctx, step, input, func(ctx context.Context, session string) error {
-		job.Session = session
+	var job work.Job
+	recorded, err := runner.Recorder.Record(ctx, step, input, func(ctx context.Context, session string) (err error) {
+		if job, err = runner.JobFor(ctx, step, session, input); err != nil {
+			return err
+		}
+		job.Batch = batch
 		if err := shared.AddJob(ctx, job); err != nil {
 			return err
 		}
 		return shared.HandJob(ctx, session)
 	})
+	if err == nil && recorded.Known { // it was put on record before
+		job, _, err = shared.JobOf(ctx, recorded.Session)
+	}
 	return job, err
 }
 
@@ -166,7 +171,7 @@ func (p *Project) Work(ctx context.Context, queue string, maxParallel int) error
 	if err != nil {
 		return err
 	}
-	w := &work.Worker{Engine: s.engine, Queue: shared, Name: queue, Step: p.StepOf, MaxParallel: maxParallel, Log: p.log}
+	w := &work.Worker{Engine: s.engine, Queue: shared, Name: queue, Step: p.StepOf, Check: p.CheckJob, MaxParallel: maxParallel, Log: p.log}
 	return w.Work(ctx)
 }
 

@@ -16,7 +16,7 @@ type Job struct {
 	// Session is the session whose latest run it is: there is one job for each.
 	Session string `json:"session"`
 	// Step is the name of the agent or flow, and Digest that of its definition: see
-	// [github.com/troupe-dev/troupe.Definition].
+	// [github.com/troupe-dev/troupe.Definition] and [Runner.DigestOf].
 	Step   string `json:"step"`
 	Digest string `json:"digest,omitempty"`
 	// User is who asked.

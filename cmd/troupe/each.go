@@ -131,7 +131,7 @@ func (s *stage) runOne(ctx context.Context, runs server.Runs, step troupe.Step, 
 // at the same time. It returns the sessions when all of it has come to something.
 func (p *program) dispatchEach(ctx context.Context, s *stage, step troupe.Step, inputs []batch.Input, label, name string, atOnce int) (map[string]bool, error) {
 	all := label + "-" + name
-	sessions, queue, err := s.recordEach(ctx, step, inputs, label, name, all)
+	sessions, first, err := s.recordEach(ctx, step, inputs, label, name, all)
 	if err != nil || len(sessions) == 0 {
 		return nil, err
 	}
@@ -140,7 +140,7 @@ func (p *program) dispatchEach(ctx context.Context, s *stage, step troupe.Step, 
 		dispatched[session] = true
 	}
 	err = p.pipeTemporal(ctx, s.project, strings.NewReader(strings.Join(sessions, "\n")+"\n"),
-		"each", "-batch", all, "-step", step.Name(), "-digest", step.Definition().Digest(), "-queue", queue, "-max", strconv.Itoa(atOnce))
+		"each", "-batch", all, "-step", step.Name(), "-digest", first.digest, "-queue", first.queue, "-max", strconv.Itoa(atOnce))
 	if err != nil {
 		p.tell("What is on record is carried out by whichever worker there is; the same command shows what came of it.")
 	}
@@ -151,8 +151,8 @@ func (p *program) dispatchEach(ctx context.Context, s *stage, step troupe.Step, 
 const recordAtOnce = 16
 
 // recordEach puts the inputs that are not done yet on record, and returns their sessions in
-// order and the queue that they are in.
-func (s *stage) recordEach(ctx context.Context, step troupe.Step, inputs []batch.Input, label, name, all string) (sessions []string, queue string, err error) {
+// order and the first of them: the others are in the same queue.
+func (s *stage) recordEach(ctx context.Context, step troupe.Step, inputs []batch.Input, label, name, all string) (sessions []string, first onRecord, err error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	recorded := make([]onRecord, len(inputs))
@@ -172,14 +172,14 @@ func (s *stage) recordEach(ctx context.Context, step troupe.Step, inputs []batch
 	recorders.Wait()
 	for _, one := range recorded {
 		if one.session != "" {
-			sessions, queue = append(sessions, one.session), one.queue
+			sessions, first = append(sessions, one.session), cmp.Or(first, one)
 		}
 	}
-	return sessions, queue, context.Cause(ctx)
+	return sessions, first, context.Cause(ctx)
 }
 
 // onRecord says where a run is that is to be carried out: nowhere, if it is done already.
-type onRecord struct{ session, queue string }
+type onRecord struct{ session, queue, digest string }
 
 // recordOne puts an input on record, unless it is done.
 func (s *stage) recordOne(ctx context.Context, step troupe.Step, input batch.Input, session, all string) (onRecord, error) {
@@ -188,7 +188,7 @@ func (s *stage) recordOne(ctx context.Context, step troupe.Step, input batch.Inp
 		return onRecord{}, err
 	}
 	job, err := s.project.SubmitTo(ctx, step, troupe.Input{Session: session, Text: input.Task, Custom: input.Custom, IdempotencyKey: "each"}, all)
-	return onRecord{job.Session, job.Queue}, err
+	return onRecord{session, job.Queue, job.Digest}, err
 }
 
 // latestEnd returns how a session's latest run finished, nil if it has not.

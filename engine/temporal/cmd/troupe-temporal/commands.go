@@ -11,6 +11,8 @@ import (
 	"sync"
 	"time"
 
+	"go.temporal.io/api/serviceerror"
+
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/engine/temporal"
 	"github.com/troupe-dev/troupe/project"
@@ -45,13 +47,16 @@ func (p *program) work(ctx context.Context, args []string) error {
 		return err
 	}
 	if err := temporal.Prepare(ctx, p.client, p.namespace); err != nil {
+		if _, isMissing := errors.AsType[*serviceerror.NamespaceNotFound](err); isMissing {
+			return err
+		}
 		p.log.Warn("search attributes not made; an operator can, with 'troupe-temporal setup'", "err", err)
 	}
 	if err := p.syncSchedules(ctx); err != nil {
 		return err
 	}
 	w := &temporal.Worker{
-		Engine: engine, Store: shared, Step: p.project.StepOf, Seize: shared.Seize, Jobs: shared, Begin: p.begin,
+		Engine: engine, Store: shared, Step: p.project.StepOf, Check: p.project.CheckJob, Seize: shared.Seize, Jobs: shared, Begin: p.begin,
 		Queue: *queue, MaxParallel: *atOnce, RunsPerSecond: *rate,
 	}
 	made := w.New(p.client)
