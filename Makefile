@@ -34,9 +34,10 @@ fuzz: ## fuzzes every parser for a while: make fuzz FUZZTIME=1m
 torture: ## kills the program a thousand times and looks for what is lost: make torture KILLS=5000
 	@$(GO) run ./test/torture -kills $(or $(KILLS),1000)
 
-scale: ## three workers on PostgreSQL and Temporal through hundreds of kills, a million sessions, and what a turn costs: make scale RUNS=300 KILLS=150
+scale: ## three workers on PostgreSQL and Temporal through hundreds of kills, ten thousand inputs, a million sessions, and what a turn costs: make scale RUNS=300 KILLS=150
 	@TROUPE_RUNS=$(or $(RUNS),300) TROUPE_KILLS=$(or $(KILLS),150) $(GO) test -count=1 -v -timeout 60m -run TestWorkers ./store/postgres
 	@TROUPE_RUNS=$(or $(RUNS),300) TROUPE_KILLS=$(or $(KILLS),150) $(GO) -C engine/temporal/test test -count=1 -v -timeout 60m -run TestWorkers .
+	@TROUPE_INPUTS=$(or $(INPUTS),10000) $(GO) -C engine/temporal/test test -count=1 -v -timeout 90m -run TestManyInputs .
 	@TROUPE_SESSIONS=$(or $(SESSIONS),1000000) $(GO) test -count=1 -v -timeout 60m -run TestTheCostOfAStart ./project
 	@TROUPE_ROUNDS=20 $(GO) test -count=1 -v -timeout 10m -run TestHowSoon ./project
 	@TROUPE_TURNS=$(or $(TURNS),400) $(GO) -C engine/temporal/test test -count=1 -v -timeout 30m -run TestWhatATurnCosts .

@@ -264,6 +264,9 @@ func examineRuns(ctx context.Context, dir string, o Options) []doctor.Check {
 			broken("tools", "correct agents."+id+".tools in "+config.Name, err)
 		}
 	}
+	if err := errors.Join(p.checkEngine(), p.checkQueues()); err != nil {
+		broken("workers", "correct "+config.Name, err)
+	}
 	if _, err := p.users(); err != nil {
 		broken("users", "set the variable where the server is started", err)
 	}

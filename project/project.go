@@ -357,6 +357,9 @@ func (p *Project) openStage(ctx context.Context) (*stage, error) {
 	if err := p.checkEngine(); err != nil {
 		return nil, err
 	}
+	if err := p.checkQueues(); err != nil {
+		return nil, err
+	}
 	if _, err := p.bucket(); err != nil {
 		return nil, err
 	}

@@ -64,7 +64,7 @@ func (p *Project) Server(ctx context.Context) (*server.Server, error) {
 		Auth: way.who, Admit: p.admission(), Audit: audit, Runs: runs, MonthBudget: settings.monthBudget, StoreSize: s.storeSize,
 		Engine: s.engine, Store: s.folders, Cast: cast{p, settings}, StepIn: cast{p, settings}.stepIn, Folders: sharedFolders{s.folders, s.files}, FileChanged: s.fileChanged, Logs: s.searchLogs, Metrics: p.metrics,
 		Users: users, Operators: p.config.Server.Operators, Hosts: p.config.Server.Hosts, Page: web.Page(), Log: p.log,
-		Dir: p.notesDir(), Shelf: s.shelf(), Version: builtVersion(), Models: settings, Settings: settings, Skills: p.listSkills, SwitchSkill: s.switchSkill, Instructions: p.instructions, Made: s.readMade,
+		Dir: p.notesDir(), Shelf: s.shelf(), Places: s.places(), Limits: p.serverLimits(), Version: builtVersion(), Models: settings, Settings: settings, Skills: p.listSkills, SwitchSkill: s.switchSkill, Instructions: p.instructions, Made: s.readMade,
 		Explain: p.ExplainOptions(), Deliveries: deliveries{s},
 		Documents: newLibrary(s), ToolServers: &toolServers{stage: s}, UserName: p.userName(),
 		SignOut: way.signOut(), ModelTries: cmp.Or(p.config.Limits.ModelTries, usualTries), AddPerson: settings.addPerson, AddExamples: settings.addExamples,
@@ -98,6 +98,11 @@ func (p *Project) MovedFrom(other *Project) string {
 		return "log"
 	}
 	return ""
+}
+
+// serverLimits are what troupe.yaml allows each user at the same time.
+func (p *Project) serverLimits() server.Limits {
+	return server.Limits{RunsPerUser: p.config.Server.RunsPerUser, ReadersPerUser: p.config.Server.ReadersPerUser}
 }
 
 // URL is where people and other programs reach the server, empty where nobody says.

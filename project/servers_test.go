@@ -55,7 +55,7 @@ func launch(t *testing.T, address string, servers int) *fleet {
 }
 
 // start starts the server of a project.
-func (f *fleet) start(dir string, options project.Options) {
+func (f *fleet) start(dir string, options project.Options) *project.Project {
 	t := f.t
 	t.Helper()
 	p, err := project.Open(dir, options)
@@ -73,6 +73,7 @@ func (f *fleet) start(dir string, options project.Options) {
 		t.Error("the servers have different tokens")
 	}
 	f.token = s.Token()
+	return p
 }
 
 // send sends a request to the server whose turn it is.
@@ -332,4 +333,79 @@ func TestEveryRouteAnswersTheSameOnEveryServer(t *testing.T) {
 		t.Errorf("delete: %s, %s", one, two)
 	}
 	t.Logf("%d requests compared", compared)
+}
+
+// How much a user may have at the same time is counted over all servers, and what a server had that is
+// gone is free again.
+func TestWhatAUserHasAtTheSameTimeIsCountedOverAllServers(t *testing.T) {
+	database, f := postgrestest.Start(t).Schema(), &fleet{t: t}
+	var servers []*project.Project
+	for range 2 {
+		dir := t.TempDir()
+		yaml := "model: rehearsal\nagents: {clerk: {instructions: You answer.}}\nserver: {users: {ann: ANN, bob: BOB}, readers_per_user: 1}\nstore: " + database + "\n"
+		if err := os.WriteFile(filepath.Join(dir, project.Name), []byte(yaml), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		servers = append(servers, f.start(dir, project.Options{LookupEnv: func(name string) (string, bool) {
+			token, ok := map[string]string{"ANN": strings.Repeat("a", 40), "BOB": strings.Repeat("b", 40)}[name]
+			return token, ok
+		}}))
+	}
+	// follow opens a stream of events on the next server.
+	session := ""
+	follow := func() *http.Response { return f.send("GET", "/api/sessions/"+session+"/events", "") }
+	refused := func() bool {
+		answer := follow()
+		defer answer.Body.Close()
+		return answer.StatusCode == http.StatusServiceUnavailable && answer.Header.Get("Retry-After") != ""
+	}
+	begin := func(token string) {
+		f.token = token
+		f.session = ""
+		f.ask("POST", "/api/sessions", `{"agent":"clerk"}`)
+		session = f.session
+		f.ask("POST", "/api/sessions/{id}/messages", `{"text":"hello"}`)
+		f.settle()
+	}
+	begin(strings.Repeat("a", 40))
+	ann := session
+	first := follow()
+	if first.StatusCode != http.StatusOK {
+		t.Fatalf("the first is answered with %d", first.StatusCode)
+	}
+	for range 2 {
+		if !refused() {
+			t.Error("a second one of the same user is let in on another server")
+		}
+	}
+	begin(strings.Repeat("b", 40))
+	if another := follow(); another.StatusCode != http.StatusOK {
+		t.Errorf("another user is turned away: %d", another.StatusCode)
+	} else {
+		another.Body.Close()
+	}
+	f.token, session = strings.Repeat("a", 40), ann
+	first.Body.Close()
+	// admitted tries again until a server lets a reader in: the others take a moment to notice who has left.
+	admitted := func() *http.Response {
+		for {
+			answer := follow()
+			if answer.StatusCode == http.StatusOK {
+				return answer
+			}
+			answer.Body.Close()
+			time.Sleep(5 * time.Millisecond)
+		}
+	}
+	// That of a server that ends is free on the others.
+	both := f.urls
+	f.urls = both[:1]
+	held := admitted()
+	defer held.Body.Close()
+	f.urls = both[1:]
+	if !refused() {
+		t.Error("one that another server has is free")
+	}
+	servers[0].Close()
+	admitted().Body.Close()
 }

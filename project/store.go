@@ -44,6 +44,15 @@ func (s *stage) shelf() server.Shelf {
 	return nil
 }
 
+// places are where servers that share a store count together what users have at the same
+// time, nil where there is one server.
+func (s *stage) places() server.Places {
+	if shared, ok := s.store.(*postgres.Store); ok {
+		return shared
+	}
+	return nil
+}
+
 // storeSize is [server.Config.StoreSize].
 func (s *stage) storeSize(ctx context.Context) (sessions int, bytes int64, err error) {
 	for _, err := range s.store.Sessions(ctx, troupe.SessionFilter{}) {

@@ -70,7 +70,7 @@ func (p *Project) Runner(ctx context.Context) (*work.Runner, error) {
 	if s.tracer != nil {
 		recorder.Tracing = s.tracer
 	}
-	return &work.Runner{Engine: s.engine, Recorder: recorder, Queue: shared}, nil
+	return &work.Runner{Engine: s.engine, Recorder: recorder, Queue: shared, QueueOf: s.queueOf, DigestOf: s.digestOf}, nil
 }
 
 // Runs returns what carries out the runs of the project's servers: its engine, or workers.
@@ -90,24 +90,31 @@ func (p *Project) Runs(ctx context.Context) (server.Runs, error) {
 }
 
 // SubmitTo puts a run on record for a scheduler that was told of it, or will be, by its
-// session alone.
-func (p *Project) SubmitTo(ctx context.Context, step troupe.Step, input troupe.Input) error {
+// session alone: one of a batch, where that has a name. It returns its job.
+func (p *Project) SubmitTo(ctx context.Context, step troupe.Step, input troupe.Input, batch string) (work.Job, error) {
 	shared, err := p.SharedStore(ctx)
 	if err != nil {
-		return err
+		return work.Job{}, err
 	}
 	runner, err := p.Runner(ctx)
 	if err != nil {
-		return err
+		return work.Job{}, err
 	}
-	_, err = runner.Recorder.Record(ctx, step, input, func(ctx context.Context, session string) error {
-		job := work.Job{Session: session, Step: step.Name(), Digest: step.Definition().Digest(), User: input.User}
+	var job work.Job
+	recorded, err := runner.Recorder.Record(ctx, step, input, func(ctx context.Context, session string) (err error) {
+		if job, err = runner.JobFor(ctx, step, session, input); err != nil {
+			return err
+		}
+		job.Batch = batch
 		if err := shared.AddJob(ctx, job); err != nil {
 			return err
 		}
 		return shared.HandJob(ctx, session)
 	})
-	return err
+	if err == nil && recorded.Known { // it was put on record before
+		job, _, err = shared.JobOf(ctx, recorded.Session)
+	}
+	return job, err
 }
 
 // dispatched has workers carry out everything but deliveries, which are carried out where their
@@ -158,7 +165,7 @@ func (p *Project) Work(ctx context.Context, queue string, maxParallel int) error
 	if err != nil {
 		return err
 	}
-	w := &work.Worker{Engine: s.engine, Queue: shared, Name: queue, Step: p.StepOf, MaxParallel: maxParallel, Log: p.log}
+	w := &work.Worker{Engine: s.engine, Queue: shared, Name: queue, Step: p.StepOf, Check: p.CheckJob, MaxParallel: maxParallel, Log: p.log}
 	return w.Work(ctx)
 }
 

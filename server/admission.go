@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"strconv"
 	"sync"
@@ -20,6 +21,19 @@ type pool struct {
 	empty   chan struct{} // closed when the last one has left a closed pool
 	// admit is Config.Admit, nil for none.
 	admit func(ctx context.Context, user string) error
+	// kind is what there is of them: runs, or readers.
+	kind string
+	// places count a user's on other servers, too; nil where there are none.
+	places Places
+}
+
+// Places bound how many runs, or readers, a user has at the same time on all servers of one
+// store together. They may be used concurrently.
+type Places interface {
+	// TakePlace takes one of a user's places for a kind of thing, if on all servers together fewer
+	// than most are taken. Whoever took it calls leave. What a server has that is gone is given
+	// back by itself.
+	TakePlace(ctx context.Context, kind, user string, most int) (leave func(), free bool, err error)
 }
 
 type member struct {
@@ -27,8 +41,8 @@ type member struct {
 	cancel context.CancelCauseFunc
 }
 
-func newPool(most, mostOfUser int) *pool {
-	return &pool{most: most, mostOfUser: mostOfUser, members: map[*member]bool{}, ofUser: map[string]int{}, empty: make(chan struct{})}
+func newPool(kind string, most, mostOfUser int) *pool {
+	return &pool{kind: kind, most: most, mostOfUser: mostOfUser, members: map[*member]bool{}, ofUser: map[string]int{}, empty: make(chan struct{})}
 }
 
 // retryAfter is when a client that was turned away may try again.
@@ -40,6 +54,13 @@ var errFull = &problem{
 	headers: map[string]string{"Retry-After": strconv.Itoa(int(retryAfter / time.Second)), "Connection": "close"},
 }
 
+// full turns a user away who has as many as they may.
+func (p *pool) full() *problem {
+	turned := *errFull
+	turned.Detail = fmt.Sprintf("you have %d %s at the same time, which is the most that one user may have: try again when one of them has ended", p.mostOfUser, p.kind)
+	return &turned
+}
+
 // enter makes room for one more, whose context is done once it is to end. The
 // caller says when it has left.
 func (p *pool) enter(ctx context.Context, user string) (_ context.Context, leave func(), _ error) {
@@ -48,16 +69,50 @@ func (p *pool) enter(ctx context.Context, user string) (_ context.Context, leave
 			return nil, nil, refuse(http.StatusTooManyRequests, "%s", err).withCode("quota")
 		}
 	}
+	run, m, err := p.join(ctx, user)
+	if err != nil {
+		return nil, nil, err
+	}
+	giveBack, err := p.takePlace(ctx, user)
+	if err != nil {
+		p.leave(m)
+		return nil, nil, err
+	}
+	return run, func() { giveBack(); p.leave(m) }, nil
+}
+
+// join makes room for one more on this server.
+func (p *pool) join(ctx context.Context, user string) (context.Context, *member, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.closed || len(p.members) >= p.most || user != "" && p.ofUser[user] >= p.mostOfUser {
+	if p.closed || len(p.members) >= p.most {
 		return nil, nil, errFull
+	}
+	if user != "" && p.ofUser[user] >= p.mostOfUser {
+		return nil, nil, p.full()
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	m := &member{user, cancel}
 	p.members[m] = true
 	p.ofUser[user]++
-	return ctx, func() { p.leave(m) }, nil
+	return ctx, m, nil
+}
+
+// takePlace makes room for one more of a user on all servers.
+func (p *pool) takePlace(ctx context.Context, user string) (giveBack func(), err error) {
+	if p.places == nil || user == "" {
+		return func() {}, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, shelfTime)
+	defer cancel()
+	giveBack, free, err := p.places.TakePlace(ctx, p.kind, user, p.mostOfUser)
+	if err != nil {
+		return nil, err
+	}
+	if !free {
+		return nil, p.full()
+	}
+	return giveBack, nil
 }
 
 func (p *pool) leave(m *member) {

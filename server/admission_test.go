@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -113,6 +114,59 @@ func TestHealthAndMetricsAreShown(t *testing.T) {
 			if !strings.Contains(text, want+"\n") {
 				t.Errorf("there is no %s in\n%s", want, text)
 			}
+		}
+	})
+}
+
+// sharedPlaces are those of servers in one process.
+type sharedPlaces struct {
+	mu    sync.Mutex
+	taken map[string]int
+	err   error
+}
+
+func (p *sharedPlaces) TakePlace(_ context.Context, kind, user string, most int) (func(), bool, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	key := kind + " " + user
+	if p.err != nil || p.taken[key] >= most {
+		return nil, false, p.err
+	}
+	p.taken[key]++
+	return func() {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.taken[key]--
+	}, true, nil
+}
+
+func TestAUsersRunsAreCountedOnAllServers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		words := make(chan string)
+		all := &sharedPlaces{taken: map[string]int{}}
+		count := func(c *Config) { c.Places, c.Limits = all, Limits{RunsPerUser: 1} }
+		one, _ := openInMemory(t, clerk(t, gated(words)), withUsers, count)
+		two, _ := openInMemory(t, clerk(t, echo()), withUsers, count)
+		bob := as(tokenOfBob)
+		one.say(one.session(), "hello")
+		mine := two.session()
+		if code, text := two.do("POST", "/api/sessions/"+mine+"/messages", message{Text: "hello"}); code != http.StatusServiceUnavailable || !strings.Contains(text, "you have 1 runs") {
+			t.Errorf("a second run on another server: %d %s", code, text)
+		}
+		two.say(two.session(bob), "hello", bob)
+		words <- "yes"
+		synctest.Wait()
+		two.say(mine, "hello")
+		synctest.Wait()
+		all.err = errors.New("the database is away")
+		if code, _ := two.do("POST", "/api/sessions/"+mine+"/messages", message{Text: "again"}); code < 500 {
+			t.Errorf("where nobody can count: %d", code)
+		}
+		all.err = nil
+		two.talk(mine, "again") // what was refused has left no trace
+		synctest.Wait()
+		if n := len(all.taken); n == 0 || all.taken["runs ann"] != 0 {
+			t.Errorf("%v", all.taken)
 		}
 	})
 }

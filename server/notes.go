@@ -11,6 +11,8 @@ import (
 	"sync"
 
 	"github.com/gofrs/flock"
+
+	"github.com/troupe-dev/troupe"
 )
 
 // notes are what people have decided about a session and that is no part of what
@@ -104,6 +106,27 @@ func (b *noteBook) of(session string) (notes, error) {
 	copied := *n
 	copied.Queue, copied.Edits, copied.Allowed = slices.Clone(n.Queue), slices.Clone(n.Edits), slices.Clone(n.Allowed)
 	return copied, nil
+}
+
+// ofAll returns the notes of sessions, in their order. A shelf that can is asked for all of
+// them at once.
+func (b *noteBook) ofAll(list []troupe.SessionInfo) ([]notes, error) {
+	all := make([]notes, len(list))
+	if many, ok := b.shelf.(ManyReader); ok {
+		names := make([]string, len(list))
+		for i := range list {
+			names[i] = shelfNotes + list[i].ID
+		}
+		return all, readShelfAll(many, names, func(i int) any { return &all[i] })
+	}
+	for i := range list {
+		n, err := b.of(list[i].ID)
+		if err != nil {
+			return nil, err
+		}
+		all[i] = n
+	}
+	return all, nil
 }
 
 // change changes a session's notes. It returns when that is on disk.

@@ -94,6 +94,9 @@ type Config struct {
 	// Shelf is where all of that is kept, with the token that is made at random and where
 	// conversations of OpenAI's clients are on record, if the store has other servers, too.
 	Shelf Shelf
+	// Places count the runs and readers of users on all servers of the store together. Nil
+	// means that this server counts its own.
+	Places Places
 	// Version is shown to people.
 	Version string
 	// Models are what a conversation may choose from. Nil means that it may not.
@@ -165,7 +168,7 @@ type Folders interface {
 // Limits bound what requests may take. A zero field means its default.
 type Limits struct {
 	// Runs is how many may be under way at once, 1,000 by default, and RunsPerUser
-	// how many of a user who has a name: 100.
+	// how many of a user who has a name: 100. See [Config.Places].
 	Runs, RunsPerUser int
 	// Readers is how many may follow events at once, 2,000 by default, and
 	// ReadersPerUser how many of a user who has a name: 200.
@@ -268,8 +271,8 @@ func New(c Config) (*Server, error) {
 	}
 	s := &Server{
 		notes: book, drafts: made, frames: newFrames(), bodies: &bodies{most: max(c.Limits.Body, mostBodies)}, config: c, started: time.Now(), keys: keys, hosts: append([]string{"localhost", "127.0.0.1", "::1"}, c.Hosts...),
-		runs:    newPool(c.Limits.Runs, c.Limits.RunsPerUser),
-		readers: newPool(c.Limits.Readers, c.Limits.ReadersPerUser),
+		runs:    newPool("runs", c.Limits.Runs, c.Limits.RunsPerUser),
+		readers: newPool("readers", c.Limits.Readers, c.Limits.ReadersPerUser),
 		mux:     http.NewServeMux(), routes: routes(),
 	}
 	if s.openapi, err = describe(s.routes); err != nil {
@@ -287,6 +290,7 @@ func New(c Config) (*Server, error) {
 	}
 	s.mux.HandleFunc("/", s.lost)
 	s.runs.admit = s.mayBegin
+	s.runs.places, s.readers.places = c.Places, c.Places
 	return s, nil
 }
 

@@ -32,11 +32,16 @@ type sessionView struct {
 
 // view returns a session with what its events and its notes say of it.
 func (s *Server) view(ctx context.Context, info troupe.SessionInfo) (sessionView, error) {
-	known, err := s.summaryOf(ctx, &info)
+	n, err := s.notes.of(info.ID)
 	if err != nil {
 		return sessionView{}, err
 	}
-	n, err := s.notes.of(info.ID)
+	return s.viewWith(ctx, info, &n)
+}
+
+// viewWith is view for somebody who has the notes.
+func (s *Server) viewWith(ctx context.Context, info troupe.SessionInfo, n *notes) (sessionView, error) {
+	known, err := s.summaryOf(ctx, &info)
 	if err != nil {
 		return sessionView{}, err
 	}
@@ -60,9 +65,13 @@ func (s *Server) view(ctx context.Context, info troupe.SessionInfo) (sessionView
 }
 
 func (s *Server) views(ctx context.Context, list []troupe.SessionInfo) ([]sessionView, error) {
+	all, err := s.notes.ofAll(list)
+	if err != nil {
+		return nil, err
+	}
 	views := make([]sessionView, 0, len(list))
-	for _, info := range list {
-		v, err := s.view(ctx, info)
+	for i, info := range list {
+		v, err := s.viewWith(ctx, info, &all[i])
 		if err != nil {
 			return nil, err
 		}

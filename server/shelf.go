@@ -19,6 +19,14 @@ type Shelf interface {
 	Change(ctx context.Context, name string, change func(before []byte) (after []byte, err error)) error
 }
 
+// A ManyReader is a [Shelf] that can be asked for many things at once, so that a list does not
+// cost a request for each of its rows.
+type ManyReader interface {
+	// ReadMany returns what is kept under names, by name. Names under which nothing is kept are not in
+	// it.
+	ReadMany(ctx context.Context, names []string) (map[string][]byte, error)
+}
+
 // The names of what is on a shelf begin so.
 const (
 	shelfNotes = "notes/"
@@ -43,6 +51,22 @@ func readShelf(shelf Shelf, name string, into any) (bool, error) {
 		return false, fmt.Errorf("read %s: %w", name, err)
 	}
 	return data != nil, nil
+}
+
+// readShelfAll reads what is kept under names as JSON, each into its own place.
+func readShelfAll(shelf ManyReader, names []string, into func(i int) any) error {
+	ctx, cancel := context.WithTimeout(context.Background(), shelfTime)
+	defer cancel()
+	kept, err := shelf.ReadMany(ctx, names)
+	for i, name := range names {
+		if data, ok := kept[name]; ok && err == nil {
+			err = json.Unmarshal(data, into(i))
+		}
+		if err != nil {
+			return fmt.Errorf("read %s: %w", name, err)
+		}
+	}
+	return err
 }
 
 // writeShelf keeps a value under a name as JSON, or, if it is nil, nothing.

@@ -16,7 +16,7 @@ type Job struct {
 	// Session is the session whose latest run it is: there is one job for each.
 	Session string `json:"session"`
 	// Step is the name of the agent or flow, and Digest that of its definition: see
-	// [github.com/troupe-dev/troupe.Definition].
+	// [github.com/troupe-dev/troupe.Definition] and [Runner.DigestOf].
 	Step   string `json:"step"`
 	Digest string `json:"digest,omitempty"`
 	// User is who asked.
@@ -24,6 +24,8 @@ type Job struct {
 	// Queue is the one that workers take it from: for a tenant, a provider with a quota,
 	// or machines that have a tool. Empty is the usual one.
 	Queue string `json:"queue,omitempty"`
+	// Batch is the one that has it carried out, so many at the same time. Empty means none.
+	Batch string `json:"batch,omitempty"`
 	// Since is when it was added, and tells it from one that was added later.
 	Since time.Time `json:"since,omitzero"`
 }

@@ -16,8 +16,13 @@ type Runner struct {
 	Engine   *troupe.Engine
 	Recorder Recorder
 	Queue    Queue
-	// QueueOf returns the queue for a run: the usual one where it is nil.
-	QueueOf func(step string, input troupe.Input) string
+	// QueueOf returns the queue for a run: the usual one where it is nil. Of a run that is resumed
+	// only the session and the user are known.
+	QueueOf func(step troupe.Step, input troupe.Input) string
+	// DigestOf returns what a worker has to have for a run of a step, where that is more than
+	// the step's definition says: see [Job.Digest] and [Worker.Check]. Nothing is on record of a session
+	// that is new.
+	DigestOf func(step troupe.Step, session string, isNew bool) string
 }
 
 // Run puts a run on record and in the queue, and yields its events until it has ended. To
@@ -42,12 +47,36 @@ func (r *Runner) Submit(ctx context.Context, step troupe.Step, input troupe.Inpu
 		return Recorded{}, err
 	}
 	return r.Recorder.Record(ctx, step, input, func(ctx context.Context, session string) error {
-		job := Job{Session: session, Step: step.Name(), Digest: digestOf(step), User: input.User}
-		if r.QueueOf != nil {
-			job.Queue = r.QueueOf(step.Name(), input)
+		job, err := r.JobFor(ctx, step, session, input)
+		if err != nil {
+			return err
 		}
 		return r.Queue.AddJob(ctx, job)
 	})
+}
+
+// JobFor returns the job of a run that is about to be put on record in a session.
+func (r *Runner) JobFor(ctx context.Context, step troupe.Step, session string, input troupe.Input) (Job, error) {
+	if r.DigestOf == nil {
+		return r.jobOf(step, session, input, false), nil
+	}
+	_, _, err := r.Recorder.Store.Ask(ctx, session, troupe.SessionRequest{})
+	isNew := errors.Is(err, troupe.ErrNotFound)
+	if err != nil && !isNew {
+		return Job{}, err
+	}
+	return r.jobOf(step, session, input, isNew), nil
+}
+
+func (r *Runner) jobOf(step troupe.Step, session string, input troupe.Input, isNew bool) Job {
+	job := Job{Session: session, Step: step.Name(), Digest: digestOf(step), User: input.User}
+	if r.DigestOf != nil {
+		job.Digest = r.DigestOf(step, session, isNew)
+	}
+	if input.Session = session; r.QueueOf != nil {
+		job.Queue = r.QueueOf(step, input)
+	}
+	return job
 }
 
 // refuseBusy fails with [troupe.ErrBusy] where a run of the session waits for a worker: it
@@ -137,7 +166,7 @@ func (r *Runner) again(ctx context.Context, step troupe.Step, session string) (R
 			again.Run = e.Run
 		}
 	}
-	return again, r.Queue.AddJob(ctx, Job{Session: session, Step: step.Name(), Digest: digestOf(step), User: info.User})
+	return again, r.Queue.AddJob(ctx, r.jobOf(step, session, troupe.Input{User: info.User}, false))
 }
 
 // follow yields the events of a run until it has ended. What it came to where it did not

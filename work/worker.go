@@ -21,6 +21,8 @@ type Worker struct {
 	Name string
 	// Step makes the step of a job. An error leaves the job to others.
 	Step func(ctx context.Context, job Job) (troupe.Step, error)
+	// Check fails if a step is not what a job is of: [Check] by default.
+	Check func(job Job, step troupe.Step) error
 	// MaxParallel is how many runs are carried out at the same time: 16 by default.
 	MaxParallel int
 	// Pause is how often the queue is looked at: every 200 ms by default.
@@ -86,7 +88,11 @@ func (w *Worker) carryOut(ctx context.Context, job Job) error {
 	if err != nil {
 		return err
 	}
-	if err := Check(job, step); err != nil {
+	check := w.Check
+	if check == nil {
+		check = Check
+	}
+	if err := check(job, step); err != nil {
 		return err
 	}
 	if err := Perform(ctx, w.Engine, step, job.Session); err != nil {

@@ -9,7 +9,6 @@ import (
 	"iter"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -65,7 +64,7 @@ func (p *program) runEach(ctx context.Context, s *stage, name string, o batchOpt
 	if err != nil {
 		return err
 	}
-	var dispatched []string
+	var dispatched map[string]bool
 	if s.project.EngineKind() == project.EngineTemporal {
 		if dispatched, err = p.dispatchEach(ctx, s, step, inputs, label, name, o.atOnce); err != nil {
 			return err
@@ -78,7 +77,7 @@ func (p *program) runEach(ctx context.Context, s *stage, name string, o batchOpt
 		workers.Go(func() {
 			for i := next.Add(1) - 1; int(i) < len(inputs) && ctx.Err() == nil; i = next.Add(1) - 1 {
 				result := s.runOne(ctx, runs, step, inputs[i], inputs[i].Session(label, name))
-				result.Before = result.Before && !slices.Contains(dispatched, result.Session)
+				result.Before = result.Before && !dispatched[result.Session]
 				if ctx.Err() == nil || result.Status == "success" {
 					show.add(result)
 				}
@@ -130,27 +129,66 @@ func (s *stage) runOne(ctx context.Context, runs server.Runs, step troupe.Step, 
 
 // dispatchEach puts what is not done yet on record and has Temporal carry it out, so many
 // at the same time. It returns the sessions when all of it has come to something.
-func (p *program) dispatchEach(ctx context.Context, s *stage, step troupe.Step, inputs []batch.Input, label, name string, atOnce int) (sessions []string, err error) {
-	for _, input := range inputs {
-		session := input.Session(label, name)
-		end, err := s.latestEnd(ctx, session)
-		if errors.Is(err, troupe.ErrNotFound) || err == nil && end == nil {
-			err = s.project.SubmitTo(ctx, step, troupe.Input{Session: session, Text: input.Task, Custom: input.Custom, IdempotencyKey: "each"})
-			sessions = append(sessions, session)
-		}
-		if err != nil {
-			return nil, fmt.Errorf("line %d: %w", input.Line, err)
-		}
+func (p *program) dispatchEach(ctx context.Context, s *stage, step troupe.Step, inputs []batch.Input, label, name string, atOnce int) (map[string]bool, error) {
+	all := label + "-" + name
+	sessions, first, err := s.recordEach(ctx, step, inputs, label, name, all)
+	if err != nil || len(sessions) == 0 {
+		return nil, err
 	}
-	if len(sessions) == 0 {
-		return nil, nil
+	dispatched := map[string]bool{}
+	for _, session := range sessions {
+		dispatched[session] = true
 	}
 	err = p.pipeTemporal(ctx, s.project, strings.NewReader(strings.Join(sessions, "\n")+"\n"),
-		"each", "-batch", label+"-"+name, "-step", step.Name(), "-digest", step.Definition().Digest(), "-max", strconv.Itoa(atOnce))
+		"each", "-batch", all, "-step", step.Name(), "-digest", first.digest, "-queue", first.queue, "-max", strconv.Itoa(atOnce))
 	if err != nil {
 		p.tell("What is on record is carried out by whichever worker there is; the same command shows what came of it.")
 	}
-	return sessions, err
+	return dispatched, err
+}
+
+// recordAtOnce is how many inputs are put on record at the same time.
+const recordAtOnce = 16
+
+// recordEach puts the inputs that are not done yet on record, and returns their sessions in
+// order and the first of them: the others are in the same queue.
+func (s *stage) recordEach(ctx context.Context, step troupe.Step, inputs []batch.Input, label, name, all string) (sessions []string, first onRecord, err error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	recorded := make([]onRecord, len(inputs))
+	var next atomic.Int64
+	var recorders sync.WaitGroup
+	for range min(recordAtOnce, len(inputs)) {
+		recorders.Go(func() {
+			for i := next.Add(1) - 1; int(i) < len(inputs) && ctx.Err() == nil; i = next.Add(1) - 1 {
+				one, err := s.recordOne(ctx, step, inputs[i], inputs[i].Session(label, name), all)
+				if err != nil {
+					cancel(fmt.Errorf("line %d: %w", inputs[i].Line, err))
+				}
+				recorded[i] = one
+			}
+		})
+	}
+	recorders.Wait()
+	for _, one := range recorded {
+		if one.session != "" {
+			sessions, first = append(sessions, one.session), cmp.Or(first, one)
+		}
+	}
+	return sessions, first, context.Cause(ctx)
+}
+
+// onRecord says where a run is that is to be carried out: nowhere, if it is done already.
+type onRecord struct{ session, queue, digest string }
+
+// recordOne puts an input on record, unless it is done.
+func (s *stage) recordOne(ctx context.Context, step troupe.Step, input batch.Input, session, all string) (onRecord, error) {
+	end, err := s.latestEnd(ctx, session)
+	if !errors.Is(err, troupe.ErrNotFound) && (err != nil || end != nil) {
+		return onRecord{}, err
+	}
+	job, err := s.project.SubmitTo(ctx, step, troupe.Input{Session: session, Text: input.Task, Custom: input.Custom, IdempotencyKey: "each"}, all)
+	return onRecord{session, job.Queue, job.Digest}, err
 }
 
 // latestEnd returns how a session's latest run finished, nil if it has not.

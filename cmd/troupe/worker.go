@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -24,13 +25,24 @@ func (p *program) workerCommand() *cobra.Command {
 		Use:   "worker",
 		Short: "Carry out runs that servers have put on record",
 		Long: "Carries out the runs that servers put on record, with 'engine: workers' or 'engine: temporal' in troupe.yaml and a\n" +
-			"PostgreSQL store. Start as many as there is work for, on any machine that has the project's files.",
+			"PostgreSQL store. Start as many as there is work for, on any machine that has the project's files. Of the queues in\n" +
+			"troupe.yaml each needs workers of its own, and so does what fits none of them.",
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if atOnce < 1 {
 				return usage("--at-once: at least one")
 			}
+			if !(rate >= 0) {
+				return usage("--rate: a number of runs a second, 0 for no limit")
+			}
 			return p.inProject(func(opened *project.Project) error {
+				usual, err := opened.QueueRate(queue)
+				if err != nil {
+					return err
+				}
+				if !c.Flags().Changed("rate") {
+					rate = usual
+				}
 				if opened.EngineKind() == project.EngineTemporal {
 					return p.runTemporal(c.Context(), opened, "worker", "-queue", queue, "-at-once", strconv.Itoa(atOnce), "-rate", strconv.FormatFloat(rate, 'f', -1, 64))
 				}
@@ -40,15 +52,26 @@ func (p *program) workerCommand() *cobra.Command {
 				if _, err := opened.SharedStore(c.Context()); err != nil {
 					return err
 				}
-				p.tell("Waiting for runs.")
+				p.tell("%s", waitingFor(opened, queue))
 				return opened.Work(c.Context(), queue, atOnce)
 			})
 		},
 	}
 	c.Flags().StringVar(&queue, "queue", "", "the queue to take runs from (default: the usual one)")
 	c.Flags().IntVar(&atOnce, "at-once", 16, "how many runs are carried out at the same time")
-	c.Flags().Float64Var(&rate, "rate", 0, "how many runs all workers of the queue begin in a second, with Temporal (default: no limit)")
+	c.Flags().Float64Var(&rate, "rate", 0, "how many runs all workers of the queue begin in a second, with Temporal (default: as troupe.yaml says)")
 	return c
+}
+
+// waitingFor says what a worker waits for, and what it leaves to others.
+func waitingFor(opened *project.Project, queue string) string {
+	switch others := opened.Queues(); {
+	case queue != "":
+		return "Waiting for runs of queue " + queue + "."
+	case len(others) > 0:
+		return "Waiting for runs that fit no queue of troupe.yaml (" + strings.Join(others, ", ") + ": see --queue)."
+	}
+	return "Waiting for runs."
 }
 
 // temporalProgram is the program that has what troupe does not link.

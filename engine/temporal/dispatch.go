@@ -95,14 +95,30 @@ func (d *Dispatcher) Cancel(ctx context.Context, session string) error {
 	return err
 }
 
+// maxBatch is how many runs a batch may have: their ids are what its workflow is given, and
+// Temporal refuses more than 2 MB of that.
+const maxBatch = 50_000
+
+// isUnderWay reports whether the workflow of a batch has not ended.
+func (d *Dispatcher) isUnderWay(ctx context.Context, batch string) (bool, error) {
+	described, err := d.Client.DescribeWorkflowExecution(ctx, batchID(batch), "")
+	if _, isGone := errors.AsType[*serviceerror.NotFound](err); isGone {
+		return false, nil
+	}
+	return described.GetWorkflowExecutionInfo().GetStatus() == enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING, err
+}
+
 // StartBatch starts the workflow of a batch, whose runs are on record. Where one of its
 // name is under way, that is the one.
 func (d *Dispatcher) StartBatch(ctx context.Context, batch Batch) (client.WorkflowRun, error) {
+	if len(batch.Sessions) > maxBatch {
+		return nil, fmt.Errorf("start batch %s: it has %d runs, and Temporal takes up to %d in one: divide it", batch.Name, len(batch.Sessions), maxBatch)
+	}
 	if batch.MaxParallel < 1 {
 		batch.MaxParallel = defaultParallel
 	}
 	run, err := d.Client.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
-		ID: "troupe-each-" + batch.Name, TaskQueue: QueueName(batch.Job.Queue),
+		ID: batchID(batch.Name), TaskQueue: QueueName(batch.Job.Queue),
 		WorkflowIDConflictPolicy: enumspb.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING,
 	}, eachWorkflow, batch)
 	if err != nil {

@@ -32,16 +32,7 @@ func (d *Dispatcher) Relay(ctx context.Context, box Outbox, log *slog.Logger) {
 	pause := time.NewTicker(relayPause)
 	defer pause.Stop()
 	for {
-		jobs, err := box.UnhandedJobs(ctx, d.Queue, relayBatch, relayAgain)
-		for _, job := range jobs {
-			if err = d.StartJob(ctx, job); err == nil {
-				err = box.HandJob(ctx, job.Session)
-			}
-			if err != nil {
-				break
-			}
-		}
-		if err != nil && ctx.Err() == nil {
+		if err := d.relaySome(ctx, box); err != nil && ctx.Err() == nil {
 			log.Warn("jobs not handed over; they are kept", "err", err)
 		}
 		select {
@@ -50,4 +41,33 @@ func (d *Dispatcher) Relay(ctx context.Context, box Outbox, log *slog.Logger) {
 			return
 		}
 	}
+}
+
+// relaySome starts the workflows of some jobs. Those of a batch that is under way are left to it:
+// it is what bounds how many are carried out at the same time.
+func (d *Dispatcher) relaySome(ctx context.Context, box Outbox) error {
+	jobs, err := box.UnhandedJobs(ctx, d.Queue, relayBatch, relayAgain)
+	if err != nil {
+		return err
+	}
+	batches := map[string]bool{"": false}
+	for _, job := range jobs {
+		underWay, known := batches[job.Batch]
+		if !known {
+			if underWay, err = d.isUnderWay(ctx, job.Batch); err != nil {
+				return err
+			}
+			batches[job.Batch] = underWay
+		}
+		if !underWay {
+			err = d.StartJob(ctx, job)
+		}
+		if err == nil {
+			err = box.HandJob(ctx, job.Session)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }

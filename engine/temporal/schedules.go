@@ -36,11 +36,16 @@ const leastCatchUp = 10 * time.Second
 
 // SyncSchedules makes the schedules of a project those of the cluster, too: what is missing
 // is made, and what is no more is removed. The schedule's name is all that the cluster
-// has of what is run.
-func SyncSchedules(ctx context.Context, c client.Client, all []schedule.Schedule, queue string) error {
+// has of what is run. Each is carried out by the workers of its queue: the usual one where queueOf
+// is nil.
+func SyncSchedules(ctx context.Context, c client.Client, all []schedule.Schedule, queueOf func(schedule.Schedule) string) error {
 	wanted := map[string]bool{}
 	for _, s := range all {
 		wanted[scheduleID(s)] = true
+		queue := ""
+		if queueOf != nil {
+			queue = queueOf(s)
+		}
 		if err := createSchedule(ctx, c, s, queue); err != nil {
 			return err
 		}

@@ -27,6 +27,8 @@ type Worker struct {
 	Store troupe.Store
 	// Step makes the step of a job. An error leaves the job to other workers.
 	Step func(ctx context.Context, job work.Job) (troupe.Step, error)
+	// Check fails if a step is not what a job is of: [work.Check] by default.
+	Check func(job work.Job, step troupe.Step) error
 	// Seize makes a session nobody's, whoever has it: see postgres.Store.Seize. It is called where
 	// Temporal has given up the worker that has it. Where it is nil, the next worker
 	// waits until the lease of that one is over.
@@ -90,7 +92,11 @@ func (w *Worker) perform(ctx context.Context, job work.Job) (Result, error) {
 	if err != nil {
 		return Result{}, tryAgain(fmt.Errorf("make %s: %w", job.Step, err))
 	}
-	if err := work.Check(job, step); err != nil {
+	check := w.Check
+	if check == nil {
+		check = work.Check
+	}
+	if err := check(job, step); err != nil {
 		return Result{}, temporal.NewApplicationErrorWithOptions(err.Error(), otherDefinition, temporal.ApplicationErrorOptions{NextRetryDelay: 5 * time.Second})
 	}
 	if w.Jobs != nil {

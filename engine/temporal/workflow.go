@@ -1,6 +1,7 @@
 package temporal
 
 import (
+	"cmp"
 	"time"
 
 	enumspb "go.temporal.io/api/enums/v1"
@@ -119,6 +120,9 @@ type Batch struct {
 	Sessions []string `json:"sessions"`
 	// MaxParallel is how many are carried out at the same time: 16 by default.
 	MaxParallel int `json:"max_parallel,omitempty"`
+	// PerHistory is how many runs it starts before it begins a new history: 500 by default. Temporal
+	// bounds what a history may hold.
+	PerHistory int `json:"per_history,omitempty"`
 	// Done is what has come of those before.
 	Done Counts `json:"done"`
 }
@@ -147,7 +151,7 @@ func (c *Counts) add(result Result, err error) {
 // runEach is the workflow of a batch: each run is a child, and so many are under way at
 // the same time. Its history begins anew from time to time, so that it never grows long.
 func runEach(ctx workflow.Context, batch Batch) (Counts, error) {
-	now := batch.Sessions[:min(len(batch.Sessions), childrenPerPass)]
+	now := batch.Sessions[:min(len(batch.Sessions), cmp.Or(batch.PerHistory, childrenPerPass))]
 	free := workflow.NewSemaphore(ctx, int64(max(batch.MaxParallel, 1)))
 	all := workflow.NewWaitGroup(ctx)
 	for _, session := range now {
@@ -206,6 +210,9 @@ func runScheduled(ctx workflow.Context, schedule string) (Result, error) {
 func attributesOf(job work.Job) temporal.SearchAttributes {
 	return temporal.NewSearchAttributes(agentKey.ValueSet(job.Step), sessionKey.ValueSet(job.Session), userKey.ValueSet(job.User), statusKey.ValueSet("waiting for a worker"))
 }
+
+// batchID is the id of the workflow of a batch.
+func batchID(name string) string { return "troupe-each-" + name }
 
 // workflowID is the id of the workflow of a session's run: there is one at a time.
 func workflowID(session string) string { return "troupe-" + session }

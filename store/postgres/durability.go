@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/jackc/pgx/v5"
@@ -20,8 +22,8 @@ type Durability struct {
 	Checksums bool
 	// Standbys are those that are connected now.
 	Standbys []Standby
-	// Waiting is how many runs have waited for a worker for more than a minute.
-	Waiting int
+	// Waiting is how many runs have waited for a worker for more than a minute, by queue.
+	Waiting map[string]int
 }
 
 // A Standby is a server that takes over when the first one is lost.
@@ -51,10 +53,14 @@ func (d *Durability) Problems() (problems []Problem) {
 	if d.SynchronousCommit == "off" {
 		problems = append(problems, Problem{"synchronous_commit is off: a crash loses the events of the last moments although they were acknowledged", "set synchronous_commit = on"})
 	}
-	if d.Waiting > 0 {
+	for _, queue := range slices.Sorted(maps.Keys(d.Waiting)) {
+		where, command := "", "troupe worker"
+		if queue != "" {
+			where, command = " in queue "+queue, "troupe worker --queue "+queue
+		}
 		problems = append(problems, Problem{
-			fmt.Sprintf("%d runs have waited for more than a minute, and no worker takes them up: none is there, or none has the files that they began with", d.Waiting),
-			"start 'troupe worker' with those files, or cancel the runs",
+			fmt.Sprintf("%d runs have waited%s for more than a minute, and no worker takes them up: none is there, none has the files that they began with, or the queue's rate holds them back", d.Waiting[queue], where),
+			"start '" + command + "' with those files, or cancel the runs",
 		})
 	}
 	var late []string
@@ -98,10 +104,23 @@ func Examine(ctx context.Context, address string) (Durability, error) {
 	d, err := durability(ctx, conn)
 	d.Place = s.place
 	if err == nil && s.checkVersion(ctx, conn) == nil {
-		err = conn.QueryRow(ctx, `SELECT count(*) FROM jobs j LEFT JOIN sessions ON sessions.id = j.session LEFT JOIN owners o ON o.name = sessions.owner
-WHERE j.since < clock_timestamp() - interval '1 minute' AND NOT coalesce(`+isAlive+`, false)`).Scan(&d.Waiting)
+		d.Waiting, err = waiting(ctx, conn)
 	}
 	return d, s.explain(err)
+}
+
+// waiting returns how many runs have waited for more than a minute, by queue.
+func waiting(ctx context.Context, db querier) (map[string]int, error) {
+	rows, err := db.Query(ctx, `SELECT j.queue, count(*) FROM jobs j LEFT JOIN sessions ON sessions.id = j.session LEFT JOIN owners o ON o.name = sessions.owner
+WHERE j.since < clock_timestamp() - interval '1 minute' AND NOT coalesce(`+isAlive+`, false) GROUP BY j.queue`)
+	if err != nil {
+		return nil, err
+	}
+	counts := map[string]int{}
+	var queue string
+	var n int
+	_, err = pgx.ForEachRow(rows, []any{&queue, &n}, func() error { counts[queue] = n; return nil })
+	return counts, err
 }
 
 // durability returns how durable a server makes what is stored.

@@ -19,16 +19,16 @@ func (s *Store) AddJob(ctx context.Context, job work.Job) error {
 		return err
 	}
 	return s.retrying(ctx, func(ctx context.Context) error {
-		_, err := s.pool.Exec(ctx, `INSERT INTO jobs (session, step, digest, "user", queue) VALUES ($1, $2, $3, $4, $5)
-ON CONFLICT (session) DO UPDATE SET step = $2, digest = $3, "user" = $4, queue = $5, since = clock_timestamp(), handed = NULL`,
-			job.Session, clean(job.Step), job.Digest, clean(job.User), clean(job.Queue))
+		_, err := s.pool.Exec(ctx, `INSERT INTO jobs (session, step, digest, "user", queue, batch) VALUES ($1, $2, $3, $4, $5, $6)
+ON CONFLICT (session) DO UPDATE SET step = $2, digest = $3, "user" = $4, queue = $5, batch = $6, since = clock_timestamp(), handed = NULL`,
+			job.Session, clean(job.Step), job.Digest, clean(job.User), clean(job.Queue), clean(job.Batch))
 		return err
 	})
 }
 
 // WaitingJobs implements [work.Queue].
 func (s *Store) WaitingJobs(ctx context.Context, queue string, limit int) ([]work.Job, error) {
-	return s.jobs(ctx, `SELECT j.session, j.step, j.digest, j."user", j.queue, j.since FROM jobs j
+	return s.jobs(ctx, `SELECT j.session, j.step, j.digest, j."user", j.queue, j.batch, j.since FROM jobs j
 LEFT JOIN sessions ON sessions.id = j.session LEFT JOIN owners o ON o.name = sessions.owner
 WHERE j.queue = $1 AND NOT coalesce(`+isAlive+`, false) ORDER BY j.since LIMIT $2`, queue, limit)
 }
@@ -36,7 +36,7 @@ WHERE j.queue = $1 AND NOT coalesce(`+isAlive+`, false) ORDER BY j.since LIMIT $
 // UnhandedJobs returns the jobs of a queue that were not handed to another scheduler, or
 // so long ago that it may have lost them, the oldest first.
 func (s *Store) UnhandedJobs(ctx context.Context, queue string, limit int, longAgo time.Duration) ([]work.Job, error) {
-	return s.jobs(ctx, `SELECT session, step, digest, "user", queue, since FROM jobs
+	return s.jobs(ctx, `SELECT session, step, digest, "user", queue, batch, since FROM jobs
 WHERE queue = $1 AND (handed IS NULL OR handed < clock_timestamp() - $3::interval) ORDER BY since LIMIT $2`, queue, limit, longAgo)
 }
 
@@ -62,7 +62,7 @@ func (s *Store) jobs(ctx context.Context, query string, args ...any) (list []wor
 
 // JobOf implements [work.Queue].
 func (s *Store) JobOf(ctx context.Context, session string) (job work.Job, there bool, err error) {
-	list, err := s.jobs(ctx, `SELECT session, step, digest, "user", queue, since FROM jobs WHERE session = $1`, session)
+	list, err := s.jobs(ctx, `SELECT session, step, digest, "user", queue, batch, since FROM jobs WHERE session = $1`, session)
 	if err != nil || len(list) == 0 {
 		return work.Job{}, false, err
 	}

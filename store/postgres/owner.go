@@ -58,6 +58,7 @@ func (o *owner) keep(ctx context.Context) {
 			limited, cancel := context.WithTimeout(ctx, o.store.lease/3)
 			if o.beat(limited, o.store.pool) == nil {
 				_ = o.refresh(limited)
+				_ = o.store.places.mend(limited)
 			}
 			cancel()
 		case <-sweeps.C:
@@ -127,6 +128,8 @@ func (o *owner) sweep(ctx context.Context) error {
 	DELETE FROM owners WHERE until < clock_timestamp() - $1::interval RETURNING name
 ), freed AS (
 	UPDATE sessions SET owner = NULL FROM gone WHERE sessions.owner = gone.name AND sessions.events > 0
+), left_behind AS (
+	DELETE FROM places USING gone WHERE places.owner = gone.name
 ) DELETE FROM sessions USING gone WHERE sessions.owner = gone.name AND sessions.events = 0`, silence)
 	if err == nil { // what was made and not used goes, and the links that let nobody in any more
 		_, err = o.store.pool.Exec(ctx, "DELETE FROM shelf WHERE (name LIKE 'draft/%' OR name LIKE 'link/%') AND changed < now() - interval '7 days' OR name LIKE 'talk/%' AND changed < now() - interval '30 days'")
@@ -142,6 +145,8 @@ func (o *owner) leave(ctx context.Context) {
 	// Where the database cannot be told, the leases end by themselves.
 	_, _ = o.store.pool.Exec(ctx, `WITH o AS (
 	DELETE FROM owners WHERE name = $1
+), p AS (
+	DELETE FROM places WHERE owner = $1
 ), d AS (
 	DELETE FROM sessions WHERE owner = $1 AND events = 0
 ) UPDATE sessions SET owner = NULL WHERE owner = $1 AND events > 0`, o.name)

@@ -21,6 +21,22 @@ func (s *Store) Read(ctx context.Context, name string) (value []byte, err error)
 	return value, err
 }
 
+// ReadMany returns what is kept under names, by name, without those under which nothing is.
+func (s *Store) ReadMany(ctx context.Context, names []string) (kept map[string][]byte, err error) {
+	err = s.retrying(ctx, func(ctx context.Context) error {
+		rows, err := s.pool.Query(ctx, "SELECT name, value FROM shelf WHERE name = ANY($1)", names)
+		if err != nil {
+			return err
+		}
+		kept = map[string][]byte{}
+		var name string
+		var value []byte
+		_, err = pgx.ForEachRow(rows, []any{&name, &value}, func() error { kept[name] = value; value = nil; return nil })
+		return err
+	})
+	return kept, err
+}
+
 // Change puts in the place of what is kept under a name what change makes of it, which is
 // called while nobody else changes it. Nil removes it. Where the connection is lost, it is
 // not known whether that was done, and the error says so.

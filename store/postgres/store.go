@@ -31,6 +31,7 @@ type Store struct {
 	blobs    Blobs // nil where the database has them
 
 	owner   *owner
+	places  *places
 	notices *notices
 	atHand  *sessionCache
 	stored  chan struct{} // says that events came in since it was last heard
@@ -173,7 +174,7 @@ func (s *Store) open(ctx context.Context) error {
 
 // begin makes this process one of those that write. It keeps the connection.
 func (s *Store) begin(ctx context.Context, conn *pgx.Conn) error {
-	s.owner, s.notices = newOwner(s), newNotices(s, conn)
+	s.owner, s.places, s.notices = newOwner(s), newPlaces(s), newNotices(s, conn)
 	// Connecting takes a while: the rest is done meanwhile.
 	connected := make(chan error, 1)
 	go func() { connected <- s.notices.begin(ctx) }()

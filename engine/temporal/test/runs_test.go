@@ -234,7 +234,7 @@ func TestSchedulesAreTemporalsOwn(t *testing.T) {
 		t.Helper()
 		all, err := book.All(t.Context())
 		if err == nil {
-			err = temporal.SyncSchedules(t.Context(), s.Client, all, s.Queue)
+			err = temporal.SyncSchedules(t.Context(), s.Client, all, func(schedule.Schedule) string { return s.Queue })
 		}
 		if err != nil {
 			t.Fatal(err)

@@ -170,7 +170,7 @@ func TestWorkersThatAreKilledAndFrozenLoseAndDoubleNothing(t *testing.T) {
 	until(t, "the server knows the search attributes", func() bool {
 		return temporal.Prepare(t.Context(), c, client.DefaultNamespace) == nil
 	})
-	s.runner = &work.Runner{Recorder: work.Recorder{Store: s.store}, Queue: s.store, QueueOf: func(string, troupe.Input) string { return queueName }}
+	s.runner = &work.Runner{Recorder: work.Recorder{Store: s.store}, Queue: s.store, QueueOf: func(troupe.Step, troupe.Input) string { return queueName }}
 	runs, kills := scaled(t, "TROUPE_RUNS", 24), scaled(t, "TROUPE_KILLS", 6)
 	for range 3 {
 		s.workers = append(s.workers, s.hire())

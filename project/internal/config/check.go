@@ -49,6 +49,7 @@ func (r *reader) check(c *Config, root *yaml.Node) {
 		}
 	}
 	r.checkServer(&c.Server, root)
+	r.checkQueues(c, root)
 	if w := c.Web.Search; w.BaseURL != "" && !isHTTP(w.BaseURL) {
 		r.wrong(lineOf(root, "web", "search", "base_url"), "web.search.base_url must begin with http:// or https:// and a host")
 	} else if w.Engine == "searxng" && w.BaseURL == "" {
@@ -89,6 +90,11 @@ func (r *reader) checkServer(s *Server, root *yaml.Node) {
 	if min(s.Quota.Runs, s.Quota.Tokens) < 0 || s.Quota.Cost < 0 {
 		r.wrong(lineOf(root, "server", "quota"), "server.quota: nothing in it is negative")
 	}
+	for key, n := range map[string]int{"runs_per_user": s.RunsPerUser, "readers_per_user": s.ReadersPerUser} {
+		if line := lineOf(root, "server", key); n < 0 {
+			r.wrong(line, "server.%s must be 1 or more; without it there are as many as usual", key)
+		}
+	}
 	if !(s.MonthCost >= 0) { // which is not true of what is no number
 		r.wrong(lineOf(root, "server", "month_cost"), "server.month_cost must be a number, 0 or more")
 	}
@@ -105,6 +111,41 @@ func (r *reader) checkServer(s *Server, root *yaml.Node) {
 		r.wrong(line, "server.oidc needs server.url: the provider sends people back there")
 	case s.Proxy.UserHeader != "":
 		r.wrong(line, "server.oidc and server.proxy both sign people in: choose one")
+	}
+}
+
+// maxQueueName is how long the name of a queue may be: it is part of another's.
+const maxQueueName = 60
+
+func (r *reader) checkQueues(c *Config, root *yaml.Node) {
+	line := lineOf(root, "queues")
+	if len(c.Queues) > 0 && (c.Engine == "" || c.Engine == "embedded") {
+		r.wrong(line, "queues are for workers: set engine: workers or engine: temporal")
+	}
+	seen := map[string]bool{}
+	for i, q := range c.Queues {
+		switch {
+		case q.Name == "":
+			r.wrong(line, "queue %d of queues has no name", i+1)
+		case len(q.Name) > maxQueueName || !isToolName(q.Name):
+			r.wrong(line, "queues: the name %.64q must be at most %d letters, digits, _ and -", q.Name, maxQueueName)
+		case seen[q.Name]:
+			r.wrong(line, "queues: there are two named %s", q.Name)
+		}
+		if !(q.Rate >= 0) { // which is not true of what is no number
+			r.wrong(line, "queues: rate of %s must be a number, 0 or more", q.Name)
+		} else if q.Rate > 0 && c.Engine == "workers" {
+			r.wrong(line, "queues: rate of %s needs engine: temporal", q.Name)
+		}
+		for _, model := range q.Models {
+			if !strings.ContainsAny(model, "/*") && model != "rehearsal" {
+				r.wrong(line, "queues: models of %s are named as provider/name, and %.64q is not; %s/* is all of a provider's", q.Name, model, model)
+			}
+		}
+		if q.FitsAll() && i < len(c.Queues)-1 {
+			r.wrong(line, "queues: %s takes every run, and %s after it none: put it last, or say which users, agents, models or tools it is for", q.Name, c.Queues[i+1].Name)
+		}
+		seen[q.Name] = true
 	}
 }
 

@@ -31,6 +31,7 @@ type Config struct {
 	Files     string               `yaml:"files" doc:"Where files of sessions and documents are kept, with a PostgreSQL store: in it (store), so that every machine has them; in a bucket that speaks S3, such as s3://BUCKET/PREFIX?region=REGION&endpoint=https://HOST; or in the data directory, which all machines then mount (directory). Default: store."`
 	Retention time.Duration        `yaml:"retention" doc:"How long a session is kept in which nothing happens, such as 720h: 'troupe serve' deletes it then, with its files. Default: for ever."`
 	Engine    string               `yaml:"engine" enum:"embedded,workers,temporal" doc:"Who carries out what servers are asked for: the server itself, workers that share the PostgreSQL store, or workers of a Temporal cluster. Default: embedded."`
+	Queues    []Queue              `yaml:"queues" doc:"Which runs go to workers of their own, with engine: workers or temporal. The first queue that fits takes a run; what fits none goes to the usual one."`
 	Agents    map[string]Agent     `yaml:"agents" doc:"What single agents do differently, by id. What \"*\" has holds for all that do not say otherwise."`
 	Limits    Limits               `yaml:"limits" doc:"What a run may use. A negative number means no limit."`
 	MCP       map[string]MCPServer `yaml:"mcp" doc:"MCP servers by name, each with a command or a url."`
@@ -42,6 +43,22 @@ type Config struct {
 	Knowledge Knowledge            `yaml:"knowledge" doc:"The knowledge base."`
 	Log       Log                  `yaml:"log" doc:"What goes to the log."`
 	Server    Server               `yaml:"server" doc:"The HTTP server."`
+}
+
+// A Queue is runs that workers of their own carry out: of a tenant, of a model with a quota,
+// or of tools that only some machines have.
+type Queue struct {
+	Name   string   `yaml:"name" doc:"What workers ask for it by: troupe worker --queue NAME."`
+	Users  []string `yaml:"users" doc:"Whose runs it is for; a star stands for any characters, as in *@example.org. Default: everybody's."`
+	Agents []string `yaml:"agents" doc:"The agents and flows it is for; a star stands for any characters. Default: all."`
+	Models []string `yaml:"models" doc:"Runs in which an agent has one of these models, as provider/name; a star stands for any characters, as in openai/*. Default: any."`
+	Tools  []string `yaml:"tools" doc:"Runs in which an agent has one of these tools; a star stands for any characters. Default: any."`
+	Rate   float64  `yaml:"rate" doc:"How many runs all workers of the queue together begin in a second, with engine: temporal. Default: no limit."`
+}
+
+// FitsAll says that no run is left to the queues after it.
+func (q *Queue) FitsAll() bool {
+	return len(q.Users)+len(q.Agents)+len(q.Models)+len(q.Tools) == 0
 }
 
 // A Provider is a server with models.
@@ -231,6 +248,9 @@ type Server struct {
 	Quota Quota  `yaml:"quota" doc:"What each user may use in a day, UTC. Default: as much as they like."`
 	// MonthCost bounds everybody together.
 	MonthCost float64 `yaml:"month_cost" doc:"What everything together may cost in a calendar month (UTC), in US dollars, where prices are known. When it is spent the server begins nothing more until the next month. Default: no limit."`
+	// RunsPerUser and ReadersPerUser are of server.Limits.
+	RunsPerUser    int `yaml:"runs_per_user" doc:"How many runs a user who has a name may have under way at the same time, on all servers of a PostgreSQL store together. Default: 100."`
+	ReadersPerUser int `yaml:"readers_per_user" doc:"How many pages and programs of theirs may follow events at the same time, likewise. Default: 200."`
 	// Operators are server.Config's.
 	Operators []string `yaml:"operators" doc:"The users who may change settings and keys on the page. Without users, whoever has the printed link may."`
 }

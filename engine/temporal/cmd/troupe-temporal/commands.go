@@ -11,8 +11,11 @@ import (
 	"sync"
 	"time"
 
+	"go.temporal.io/api/serviceerror"
+
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/engine/temporal"
+	"github.com/troupe-dev/troupe/project"
 	"github.com/troupe-dev/troupe/schedule"
 	"github.com/troupe-dev/troupe/work"
 )
@@ -24,9 +27,16 @@ func (p *program) work(ctx context.Context, args []string) error {
 	flags.SetOutput(io.Discard)
 	queue := flags.String("queue", "", "")
 	atOnce := flags.Int("at-once", 0, "")
-	rate := flags.Float64("rate", 0, "")
+	rate := flags.Float64("rate", -1, "")
 	if err := flags.Parse(args); err != nil || flags.NArg() > 0 {
 		return errors.New(use)
+	}
+	usual, err := p.project.QueueRate(*queue)
+	if err != nil {
+		return err
+	}
+	if *rate < 0 {
+		*rate = usual
 	}
 	engine, err := p.project.Engine(ctx)
 	if err != nil {
@@ -37,26 +47,43 @@ func (p *program) work(ctx context.Context, args []string) error {
 		return err
 	}
 	if err := temporal.Prepare(ctx, p.client, p.namespace); err != nil {
+		if _, isMissing := errors.AsType[*serviceerror.NamespaceNotFound](err); isMissing {
+			return err
+		}
 		p.log.Warn("search attributes not made; an operator can, with 'troupe-temporal setup'", "err", err)
 	}
 	if err := p.syncSchedules(ctx); err != nil {
 		return err
 	}
 	w := &temporal.Worker{
-		Engine: engine, Store: shared, Step: p.project.StepOf, Seize: shared.Seize, Jobs: shared, Begin: p.begin,
+		Engine: engine, Store: shared, Step: p.project.StepOf, Check: p.project.CheckJob, Seize: shared.Seize, Jobs: shared, Begin: p.begin,
 		Queue: *queue, MaxParallel: *atOnce, RunsPerSecond: *rate,
 	}
 	made := w.New(p.client)
 	if err := made.Start(); err != nil {
 		return temporal.Explain(err)
 	}
-	fmt.Fprintln(p.err, "Waiting for runs.")
+	fmt.Fprintln(p.err, waitingFor(p.project, *queue, *rate))
 	var relay sync.WaitGroup
 	relay.Go(func() { (&temporal.Dispatcher{Client: p.client, Queue: *queue}).Relay(ctx, shared, p.log) })
 	<-ctx.Done()
 	made.Stop()
 	relay.Wait()
 	return nil
+}
+
+// waitingFor says what a worker waits for, and what it leaves to others.
+func waitingFor(opened *project.Project, queue string, rate float64) string {
+	text := "Waiting for runs"
+	if others := opened.Queues(); queue != "" {
+		text += " of queue " + queue
+	} else if len(others) > 0 {
+		text += " that fit no queue of troupe.yaml (" + strings.Join(others, ", ") + ": see --queue)"
+	}
+	if rate > 0 {
+		text += fmt.Sprintf(", of which at most %g begin in a second", rate)
+	}
+	return text + "."
 }
 
 // begin puts the run of a schedule on record.
@@ -76,16 +103,12 @@ func (p *program) begin(ctx context.Context, name string, due time.Time) (work.J
 }
 
 // submit puts a run on record whose workflow is there already.
-func (p *program) submit(ctx context.Context, name string, input troupe.Input) (job work.Job, err error) {
+func (p *program) submit(ctx context.Context, name string, input troupe.Input) (work.Job, error) {
 	step, err := p.project.StepIn(ctx, name, input.Session)
 	if err != nil {
 		return work.Job{}, err
 	}
-	job = work.Job{Session: input.Session, Step: step.Name(), User: input.User}
-	if d := step.Definition(); d != nil {
-		job.Digest = d.Digest()
-	}
-	return job, p.project.SubmitTo(ctx, step, input)
+	return p.project.SubmitTo(ctx, step, input, "")
 }
 
 // each carries out the runs of sessions that are on record, and waits for them.
@@ -96,6 +119,7 @@ func (p *program) each(ctx context.Context, args []string) error {
 	flags.StringVar(&batch.Name, "batch", "", "")
 	flags.StringVar(&batch.Job.Step, "step", "", "")
 	flags.StringVar(&batch.Job.Digest, "digest", "", "")
+	flags.StringVar(&batch.Job.Queue, "queue", "", "")
 	flags.IntVar(&batch.MaxParallel, "max", 0, "")
 	if err := flags.Parse(args); err != nil || flags.NArg() > 0 || batch.Name == "" {
 		return errors.New(use)
@@ -128,7 +152,13 @@ func (p *program) syncSchedules(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return temporal.SyncSchedules(ctx, p.client, all, "")
+	return temporal.SyncSchedules(ctx, p.client, all, func(s schedule.Schedule) string {
+		queue, err := p.project.QueueFor(ctx, s.Step)
+		if err != nil {
+			p.log.Warn("schedule is in the usual queue", "schedule", s.Name, "err", err)
+		}
+		return queue
+	})
 }
 
 func (p *program) backfill(ctx context.Context, name, from, until string) error {
