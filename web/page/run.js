@@ -113,6 +113,7 @@ function Lanes({ rows, scale, number, id }) {
   const height = phone.matches ? 44 : 32, piece = perPiece * height;
   useLayoutEffect(() => {
     const box = list.current.parentElement, above = list.current.offsetTop;
+    if (!box) return; // it is drawn nowhere
     const scrolled = () => {
       const from = Math.floor((box.scrollTop - above) / piece) - 1, to = Math.floor((box.scrollTop - above + box.clientHeight) / piece) + 1;
       setView((now) => (now[0] === from && now[1] === to ? now : [from, to]));
@@ -126,7 +127,7 @@ function Lanes({ rows, scale, number, id }) {
     };
   }, [piece]);
   useLayoutEffect(() => {
-    const box = list.current.parentElement, at = number ? rows.findIndex((row) => row.span?.seq === number) : -1;
+    const box = list.current.parentElement, at = box && number ? rows.findIndex((row) => row.span?.seq === number) : -1;
     const top = list.current.offsetTop + at * height;
     if (at >= 0 && (top < box.scrollTop + height || top + height > box.scrollTop + box.clientHeight)) box.scrollTop = top - box.clientHeight / 2;
   }, [number, rows.length > 0]);
@@ -156,7 +157,11 @@ function Fill({ span, n, fullest, current }) {
 }
 
 function Lane({ row, scale, current, id }) {
-  const place = (from, to) => ({ left: (scale.at(from) / scale.total) * 100 + "%", width: Math.max(0.2, ((scale.at(to) - scale.at(from)) / scale.total) * 100) + "%" });
+  // What has not ended goes on beyond the last thing that happened: the drawing ends there.
+  const place = (from, to) => {
+    const left = Math.min(99.8, (scale.at(from) / scale.total) * 100);
+    return { left: left + "%", width: Math.min(100 - left, Math.max(0.2, ((scale.at(to) - scale.at(from)) / scale.total) * 100)) + "%" };
+  };
   const end = row.end || new Date().toISOString();
   const ms = row.end ? Date.parse(row.end) - Date.parse(row.start) : NaN;
   let drawing = null, label = "", bars = null;
