@@ -11,7 +11,12 @@ import (
 
 func openWith(t *testing.T, yaml string) *stage {
 	t.Helper()
-	dir := t.TempDir()
+	return openIn(t, t.TempDir(), yaml)
+}
+
+// openIn opens a project in a directory for as long as the test.
+func openIn(t *testing.T, dir, yaml string) *stage {
+	t.Helper()
 	if err := os.WriteFile(filepath.Join(dir, Name), []byte(yaml), 0o600); err != nil {
 		t.Fatal(err)
 	}

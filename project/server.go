@@ -61,10 +61,10 @@ func (p *Project) Server(ctx context.Context) (*server.Server, error) {
 		return nil, err
 	}
 	web, err := server.New(server.Config{
-		Auth: way.who, Admit: p.admission(), Audit: audit, Runs: runs, MonthBudget: settings.monthBudget, StoreSize: s.storeSize,
+		Auth: way.who, Admit: p.admission(), Audit: audit, Runs: runs, MonthBudget: settings.monthBudget, StoreSize: s.storeSize, Diagnose: p.diagnose,
 		Engine: s.engine, Store: s.folders, Cast: cast{p, settings}, StepIn: cast{p, settings}.stepIn, Folders: sharedFolders{s.folders, s.files}, FileChanged: s.fileChanged, Logs: s.searchLogs, Metrics: p.metrics,
 		Users: users, Operators: p.config.Server.Operators, Hosts: p.config.Server.Hosts, Page: web.Page(), Log: p.log,
-		Dir: p.notesDir(), Shelf: s.shelf(), Places: s.places(), Limits: p.serverLimits(), Version: builtVersion(), Models: settings, Settings: settings, Skills: p.listSkills, SwitchSkill: s.switchSkill, Instructions: p.instructions, Made: s.readMade,
+		Dir: p.notesDir(), Shelf: s.shelf(), Places: s.places(), Limits: p.serverLimits(), Version: builtVersion(), Models: settings, Settings: settings, Skills: s.listSkills, SwitchSkill: s.switchSkill, Instructions: p.instructions, Made: s.readMade,
 		Explain: p.ExplainOptions(), Deliveries: deliveries{s},
 		Documents: newLibrary(s), ToolServers: &toolServers{stage: s}, UserName: p.userName(),
 		SignOut: way.signOut(), ModelTries: cmp.Or(p.config.Limits.ModelTries, usualTries), AddPerson: settings.addPerson, AddExamples: settings.addExamples,
@@ -116,17 +116,12 @@ func builtVersion() string {
 	return "development"
 }
 
-// listSkills lists the project's skills for the page.
-func (p *Project) listSkills(context.Context) ([]server.Skill, error) {
-	var list []server.Skill
-	for _, s := range p.skills.List() {
-		list = append(list, server.Skill{Name: s.Name, Description: s.Description, Category: s.Category})
+// diagnose is [server.Config.Diagnose]: what 'troupe doctor' says.
+func (p *Project) diagnose(ctx context.Context) (found []server.Check) {
+	for _, c := range Diagnose(ctx, p.dir, Options{LookupEnv: p.lookup, SandboxHelper: p.helper, Model: p.models.Flag}) {
+		found = append(found, server.Check{Name: c.Name, Status: string(c.Status), Message: c.Message, Fix: c.Fix})
 	}
-	for _, s := range p.skills.Off() {
-		list = append(list, server.Skill{Name: s.Name, Description: s.Description, Category: s.Category, Off: true})
-	}
-	slices.SortFunc(list, func(a, b server.Skill) int { return cmp.Compare(a.Name, b.Name) })
-	return list, nil
+	return found
 }
 
 // instructions are what an agent's model is told before anybody speaks, for the page.

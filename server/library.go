@@ -233,10 +233,11 @@ func (s *Server) restoreDocument(c *call, in restore) (Version, error) {
 
 // A zipOrder names the files that an archive holds.
 type zipOrder struct {
-	Files []zipFile `json:"files"`
+	Files []fileName `json:"files"`
 }
 
-type zipFile struct {
+// A fileName names a file of a session, or a document.
+type fileName struct {
 	// Session is empty for a document.
 	Session string `json:"session,omitempty"`
 	Path    string `json:"path"`
@@ -251,13 +252,8 @@ func (s *Server) zipFiles(c *call, in zipOrder) error {
 	contents := make([]string, len(in.Files))
 	for i, f := range in.Files { // all are read before anything is sent, so that a file that is missing is said
 		var err error
-		if f.Session == "" {
-			contents[i], err = s.readDocument(c, f.Path)
-		} else if _, _, err = s.find(c, f.Session); err == nil {
-			contents[i], err = s.readFile(f.Session, f.Path)
-		}
-		if err != nil {
-			return refuse(http.StatusNotFound, "there is no file %.100q", f.Path)
+		if contents[i], err = s.readNamed(c, f); err != nil {
+			return err
 		}
 	}
 	return c.sendZip("files.zip", func(add func(name, text string) error) error {
@@ -268,6 +264,19 @@ func (s *Server) zipFiles(c *call, in zipOrder) error {
 		}
 		return nil
 	})
+}
+
+// readNamed returns the content of a file that whoever calls may read.
+func (s *Server) readNamed(c *call, f fileName) (content string, err error) {
+	if f.Session == "" {
+		content, err = s.readDocument(c, f.Path)
+	} else if _, _, err = s.find(c, f.Session); err == nil {
+		content, err = s.readFile(f.Session, f.Path)
+	}
+	if err != nil {
+		return "", refuse(http.StatusNotFound, "there is no file %.100q", f.Path)
+	}
+	return content, nil
 }
 
 func (s *Server) readDocument(c *call, name string) (string, error) {

@@ -99,12 +99,18 @@ func (s *Server) postMessage(c *call, in message) (posted, error) {
 		return posted{Session: id, Queued: isQueued}, err
 	}
 	input.Session, input.IdempotencyKey = id, key
+	if err := s.withGiven(c, &input); err != nil {
+		return posted{}, err
+	}
 	run, err := s.say(c, info.Agent, input)
 	if errors.Is(err, troupe.ErrBusy) && in.When == "after" {
 		return posted{Session: id, Queued: true}, s.enqueue(c, id, key, in)
 	}
 	if err != nil {
 		return posted{}, s.withSeq(c, id, err)
+	}
+	if err := s.forgetGiven(id); err != nil {
+		return posted{}, err
 	}
 	return posted{Session: run.Session, Run: run.Run}, nil
 }

@@ -23,6 +23,8 @@ type notes struct {
 	Pinned   bool     `json:"pinned,omitempty"`
 	Archived bool     `json:"archived,omitempty"`
 	Related  []string `json:"related,omitempty"`
+	// Given are the files that the first message comes with.
+	Given []fileName `json:"given,omitempty"`
 	// Seen is how many of the session's runs had ended when its owner last looked.
 	Seen int `json:"seen,omitempty"`
 	// Allowed are the tools that may be called in this session without asking again.

@@ -133,6 +133,7 @@ func (s *Server) showMe(c *call) (person, error) {
 		"models": s.config.Models != nil, "settings": s.config.Settings != nil, "logs": s.config.Logs != nil, "files": s.config.Folders != nil,
 		"documents": s.config.Documents != nil, "mcp": s.config.ToolServers != nil, "skills": s.config.Skills != nil, "greet": s.config.Greeter != nil,
 		"switch_skills": s.config.SwitchSkill != nil, "people": s.config.AddPerson != nil && c.role == RoleOperator, "examples": s.config.AddExamples != nil && c.role == RoleOperator,
+		"check": s.config.Diagnose != nil && c.role == RoleOperator,
 	} {
 		if has {
 			me.Can = append(me.Can, name)
@@ -280,6 +281,23 @@ func (s *Server) showStore(c *call) (storeView, error) {
 	}
 	sessions, bytes, err := s.config.StoreSize(c.r.Context())
 	return storeView{sessions, bytes}, err
+}
+
+// A Check is what was found out about one thing that the server needs.
+type Check struct {
+	Name string `json:"name"`
+	// Status is "ok", "warning" or "broken".
+	Status  string `json:"status"`
+	Message string `json:"message"`
+	// Fix says what to do, where something is to be done.
+	Fix string `json:"fix,omitempty"`
+}
+
+func (s *Server) check(c *call) ([]Check, error) {
+	if s.config.Diagnose == nil {
+		return nil, absent("installation that can be checked")
+	}
+	return s.config.Diagnose(c.r.Context()), nil
 }
 
 // A newPerson is somebody to be let in.

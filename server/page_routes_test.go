@@ -223,12 +223,12 @@ func TestVersionsOfAFileAreKeptComparedAndBroughtBack(t *testing.T) {
 			t.Errorf("%s: %+v", query, list)
 		}
 	}
-	status, text := w.do("POST", "/api/files/zip", zipOrder{[]zipFile{{session, "brief.md"}, {session, "brief.md"}}})
+	status, text := w.do("POST", "/api/files/zip", zipOrder{[]fileName{{session, "brief.md"}, {session, "brief.md"}}})
 	archive, err := zip.NewReader(bytes.NewReader([]byte(text)), int64(len(text)))
 	if err != nil || status != http.StatusOK || len(archive.File) != 2 || archive.File[0].Name == archive.File[1].Name {
 		t.Errorf("%d %v", status, err)
 	}
-	w.want(http.StatusNotFound, nil, "POST", "/api/files/zip", zipOrder{[]zipFile{{session, "absent.md"}}})
+	w.want(http.StatusNotFound, nil, "POST", "/api/files/zip", zipOrder{[]fileName{{session, "absent.md"}}})
 	var found searchResult
 	if w.want(http.StatusOK, &found, "GET", "/api/search?q=brief", nil); len(found.Files) != 1 {
 		t.Errorf("%+v", found)

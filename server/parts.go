@@ -98,6 +98,8 @@ type Skill struct {
 	Category    string `json:"category,omitempty"`
 	// Off says that it is switched off: no agent hears of it.
 	Off bool `json:"off,omitempty"`
+	// Used is how often agents have loaded it in the last seven days.
+	Used int `json:"used,omitempty"`
 }
 
 // A skillSwitch says whether agents may use a skill.

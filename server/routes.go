@@ -119,6 +119,7 @@ func routes() []route {
 		{"GET", "/api/skills", "Lists the skills.", nil, false, true, reply(http.StatusOK, (*Server).listSkills)},
 		{"PATCH", "/api/skills/{name}", "Switches a skill on or off.", nil, false, true, accept(http.StatusNoContent, (*Server).switchSkill)},
 		{"GET", "/api/store", "Says how much the store holds.", nil, false, true, reply(http.StatusOK, (*Server).showStore)},
+		{"POST", "/api/check", "Looks at configuration, keys, providers and directories, and says what to do.", nil, false, true, reply(http.StatusOK, (*Server).check)},
 		{"GET", "/api/spending", "Says what the last 31 days have cost.", nil, false, true, reply(http.StatusOK, (*Server).showSpending)},
 		{"GET", "/api/people", "Lists who may come in.", nil, false, true, reply(http.StatusOK, (*Server).listPeople)},
 		{"POST", "/api/people", "Lets somebody else in, with a token of their own.", nil, false, true, accept(http.StatusCreated, (*Server).addPerson)},

@@ -67,6 +67,9 @@ type Config struct {
 	// StoreSize says how many sessions the store has, and how many bytes it takes, 0 where
 	// that is not known. Nil means that operators are not shown it.
 	StoreSize func(ctx context.Context) (sessions int, bytes int64, err error)
+	// Diagnose looks at everything that the server needs, for operators. Nil means that it
+	// cannot be asked for.
+	Diagnose func(ctx context.Context) []Check
 	// Audit hears of every request that may change something, when it was answered.
 	Audit func(Audited)
 	// Operators are the users who may look at and change settings. Without users,

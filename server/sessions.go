@@ -139,6 +139,8 @@ type newSession struct {
 	Model string `json:"model,omitempty" jsonschema:"the model that answers, if it is not the usual one"`
 	// Greet has the agent speak first, where its author wrote so.
 	Greet bool `json:"greet,omitempty" jsonschema:"the agent speaks first, where its author wrote so"`
+	// Files come with the first message.
+	Files []fileName `json:"files,omitempty" jsonschema:"files of other sessions, and documents, that the first message comes with"`
 }
 
 func (s *Server) createSession(c *call, in newSession) (sessionView, error) {
@@ -147,6 +149,9 @@ func (s *Server) createSession(c *call, in newSession) (sessionView, error) {
 			return sessionView{}, err
 		}
 	} else if _, err := s.step(c.r.Context(), in.Agent); err != nil {
+		return sessionView{}, err
+	}
+	if _, err := s.given(c, in.Files); err != nil {
 		return sessionView{}, err
 	}
 	key, err := c.key()
@@ -166,8 +171,8 @@ func (s *Server) createSession(c *call, in newSession) (sessionView, error) {
 	if err := s.drafts.add(info); err != nil {
 		return sessionView{}, err
 	}
-	if in.Model != "" {
-		if err := s.notes.change(info.ID, func(n *notes) { n.Model = in.Model }); err != nil {
+	if in.Model != "" || len(in.Files) > 0 {
+		if err := s.notes.change(info.ID, func(n *notes) { n.Model, n.Given = in.Model, in.Files }); err != nil {
 			return sessionView{}, err
 		}
 	}

@@ -18,7 +18,7 @@ var company = map[string]string{
 }
 
 func officeAgent(id, name, title string) string {
-	return "# " + name + "\n\n```xml\n" + `<agent id="` + id + `" name="` + name + `" title="` + title + `" icon="x">
+	return "# " + name + "\n\n```xml\n" + `<agent id="` + id + `" name="` + name + `" title="` + title + `" icon="📋">
   <persona><role>` + title + `</role><identity>Works with documents.</identity><communication_style>Plain.</communication_style><principles>Short.</principles></persona>
   <critical-actions><i>Load into memory {bundle-root}/config.yaml and set variables: user_name, planning_artifacts</i></critical-actions>
   <cmds><c cmd="*brief">Write a brief</c><c cmd="*exit">Say goodbye</c></cmds>
@@ -86,7 +86,7 @@ func TestDocumentsOfTheProjectAreOnThePage(t *testing.T) {
 	b.holds("CSS.highlights.get('found').size === 0")
 	b.holds("find('.panel .prose')") // the document is still there
 	b.click(".panel button", "Edit")
-	b.write(".panel textarea", "# Lockers\n\nNine of fourteen readers pay a fee.\n\nTwo banks, says Ann.\n")
+	b.write(".panel textarea", "# Lockers\n\nNine of fourteen readers pay a fee.\n\nTwo banks, says Ann.\n\n- [x] Is it dry?\n- [ ] Who empties it?\n")
 	b.click(".panel button", "Save a version")
 	b.sees(".panel .prose", "Two banks, says Ann.")
 	b.sees(".panel .pick", "Version 3")
@@ -94,10 +94,19 @@ func TestDocumentsOfTheProjectAreOnThePage(t *testing.T) {
 		t.Errorf("the document holds %q, %v", content, err)
 	}
 
+	// A box is ticked where the document is read, and that is a version.
+	b.click(".panel .task input[aria-label='Who empties it?']", "")
+	b.sees(".panel .pick", "Version 4")
+	b.holds("document.querySelectorAll('.panel .task input:checked').length === 2")
+	if content, err := os.ReadFile(filepath.Join(h.dir, "data", "documents", "planning", "brief.md")); err != nil || !strings.HasSuffix(string(content), "- [x] Is it dry?\n- [x] Who empties it?\n") {
+		t.Errorf("the document holds %q, %v", content, err)
+	}
+
 	// Another agent, in another conversation, reads what the person wrote.
 	value[any](b, "void (location.hash = '#/')")
 	b.click(".agent header button", "Ben")
 	b.sees(".beginning h2", "Ben")
+	b.sees(".beginning .sign", "📋") // its author's sign is in its profile, and nowhere else
 	b.say("What does the brief say?")
 	m.calls(t, "read_file", map[string]any{"file_path": "{planning_artifacts}/brief.md"})
 	a := m.asked(t)

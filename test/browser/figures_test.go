@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -183,10 +184,11 @@ func TestTenThousandCallsScroll(t *testing.T) {
 	m := newModel(t)
 	b := begin(t, play(t, m).link, "clerk")
 	type figures struct {
-		Open, FPS, Worst float64
-		Drawn            int
+		Idle, Open, FPS, Worst, Fling float64
+		Drawn, Kept, At               int
+		Place                         string
 	}
-	f, err := chromedp.Run(b.ctx, chromedp.Evaluate[figures](`(async () => {
+	if _, err := chromedp.Run(b.ctx, chromedp.Evaluate[any](`(async () => {
 		const [{ Session }, { Run }, { render }, { html }, { styled }] = await Promise.all([import(location.origin + "/fold.js"), import(location.origin + "/run.js"), import(location.origin + "/lib/preact.js"), import(location.origin + "/view.js"), import(location.origin + "/view.js")]);
 		await styled(() => Promise.resolve({}));
 		const session = new Session(), at = (i) => new Date(1.7e12 + i * 900).toISOString();
@@ -200,25 +202,58 @@ func TestTenThousandCallsScroll(t *testing.T) {
 		const place = Object.assign(document.createElement("div"), { className: "room solo" });
 		place.style.height = "700px";
 		document.querySelector("main").replaceChildren(place);
+		const frame = () => new Promise((done) => requestAnimationFrame(done));
+		const rate = async (n, act) => {
+			const times = [];
+			for (let i = 0; i < n; i++) {
+				act(i);
+				times.push(await frame());
+			}
+			const gaps = times.slice(1).map((t, i) => t - times[i]);
+			return { fps: gaps.length / ((times.at(-1) - times[0]) / 1000), worst: Math.max(...gaps) };
+		};
+		const { fps: idle } = await rate(60, () => {});
 		const begin = performance.now();
 		render(html`+"`<${Run} here=${{ id: 'none', session }} at='' agent=${{ name: 'clerk' }} />`"+`, place);
-		await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
+		await frame(), await frame();
 		const open = performance.now() - begin;
-		const box = place.querySelector(".lanes"), frames = [];
-		for (let i = 0; i < 120; i++) {
-			box.scrollTop += 2400;
-			await new Promise((done) => requestAnimationFrame((t) => (frames.push(t), done())));
-		}
-		const gaps = frames.slice(1).map((t, i) => t - frames[i]);
-		return { Open: open, FPS: gaps.length / ((frames.at(-1) - frames[0]) / 1000), Worst: Math.max(...gaps), Drawn: place.querySelectorAll(".lane").length };
+		const box = place.querySelector(".lanes"), rows = () => [...place.querySelectorAll(".rows-drawn .lane")];
+		Object.assign(globalThis, { measured: { box, place, rows, frame, rate, idle, open } });
+	})()`, chromedp.EvalAwaitPromise)); err != nil {
+		t.Fatal(err)
+	}
+	before := b.spentOn(t)
+	if _, err := chromedp.Run(b.ctx, chromedp.Evaluate[any](`(async () => {
+		measured.scroll = await measured.rate(180, () => (measured.box.scrollTop += 120)); // as a wheel does
+	})()`, chromedp.EvalAwaitPromise)); err != nil {
+		t.Fatal(err)
+	}
+	after := b.spentOn(t)
+	f, err := chromedp.Run(b.ctx, chromedp.Evaluate[figures](`(async () => {
+		const { box, place, rows, frame, rate, idle, open, scroll } = measured;
+		const there = rows();
+		box.scrollTop += 512; // one piece
+		await frame(), await frame();
+		const kept = there.filter((row) => row.isConnected).length;
+		const fling = await rate(60, () => (box.scrollTop += 2400));
+		await frame(), await frame();
+		// What is in view is what belongs there.
+		const y = (e) => e.getBoundingClientRect().top, height = rows()[0].offsetHeight, inView = rows().find((row) => y(row) > y(box) + 40);
+		const number = Math.round((y(inView) - y(place.querySelector(".rows-drawn"))) / height) - 1; // the run itself is a row
+		return { Idle: idle, Open: open, FPS: scroll.fps, Worst: scroll.worst, Fling: fling.fps, Drawn: rows().length, Kept: kept, At: number, Place: inView.innerText };
 	})()`, chromedp.EvalAwaitPromise))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if f.Drawn > 200 {
-		t.Errorf("%d rows of 10,000 are drawn", f.Drawn)
+	if f.Drawn > 100 || f.Kept < 40 {
+		t.Errorf("%d rows of 10,000 are drawn, %d stay where somebody scrolls a little", f.Drawn, f.Kept)
 	}
-	t.Logf("10,000 calls are drawn after %.0f ms, and scroll at %.0f frames a second, the longest %.0f ms; %d rows are in the document", f.Open, f.FPS, f.Worst, f.Drawn)
+	if f.At < 1000 || !strings.Contains(f.Place, strconv.Itoa(f.At)+".md") {
+		t.Errorf("row %d shows %q", f.At, f.Place)
+	}
+	spent := func(name string) float64 { return (after[name] - before[name]) * 1000 / 180 }
+	t.Logf("10,000 calls are drawn after %.0f ms, and scroll at %.0f frames a second (%.0f where nothing happens), the longest %.0f ms; flung, 75 rows a frame, at %.0f; %d rows are in the document; a frame took %.2f ms of script and %.2f ms of layout and style, of %.2f ms in all", f.Open, f.FPS, f.Idle, f.Worst, f.Fling, f.Drawn,
+		spent("ScriptDuration"), spent("LayoutDuration")+spent("RecalcStyleDuration"), spent("TaskDuration"))
 }
 
 // The first load as the browser counts it, and how long it takes on the network of a

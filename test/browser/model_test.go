@@ -48,6 +48,10 @@ func newModel(t *testing.T) *model {
 
 func (m *model) answering(t *testing.T) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodGet { // which models there are
+			io.WriteString(w, `{"data":[{"id":"stub-1"}]}`)
+			return
+		}
 		var request struct {
 			Messages []struct {
 				Role    string

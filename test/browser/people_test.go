@@ -219,6 +219,32 @@ func TestThePageWorksUnderAPathBehindAProxy(t *testing.T) {
 	b.sees("h1", "Files")
 }
 
+// Of attachments that a model does not take it is said which they are and how large, and
+// the message is sent without them by one button.
+func TestAttachmentsThatAreTooLargeAreNamedAndDropped(t *testing.T) {
+	t.Parallel()
+	s := faults(t)
+	h := serve(t, project(t, map[string]string{"troupe.yaml": "model: stub/stub-1\nproviders: {stub: {base_url: " + s.URL + "/v1}}\nlimits: {model_tries: 1}\nagents: {clerk: {instructions: You are the clerk., tools: []}}\n"}))
+	b := begin(t, h.link, "clerk")
+	dir := t.TempDir()
+	var files []string
+	for name, content := range map[string]string{"big.md": "content of big.md" + strings.Repeat(".", 3000), "small.md": "small"} {
+		files = append(files, filepath.Join(dir, name))
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b.choose(".composer input[type=file]", files...)
+	b.holds("all('.attached li').length === 2")
+	b.write(composer, "withheld")
+	b.press(kb.Enter)
+	b.sees(".trouble", "The attachments are too large for the model")
+	b.sees(".trouble p", "big.md, 2.9 KB; small.md, 5 B.")
+	b.click(".trouble button", "Send it without the 2 attachments")
+	b.sees(answers, "As far as it goes")
+	b.lacks(".said", "big.md")
+}
+
 // faults is a model server that fails in the way that the last message asks for.
 func faults(t *testing.T) *httptest.Server {
 	t.Helper()
@@ -240,14 +266,17 @@ type faulty struct {
 func (f *faulty) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	tries := &f.tries
 	var request struct {
-		Messages []struct{ Content string }
+		Messages []struct{ Content any }
 	}
 	json.NewDecoder(r.Body).Decode(&request)
-	last := request.Messages[len(request.Messages)-1].Content
+	last := fmt.Sprint(request.Messages[len(request.Messages)-1].Content)
 	for _, message := range request.Messages {
 		if message.Content == "long" {
 			last = "long" // however often it is asked to go on
 		}
+	}
+	if strings.Contains(last, "content of big.md") {
+		last = "large"
 	}
 	answer := func(status int, code, message string) {
 		w.Header().Set("Content-Type", "application/json")

@@ -193,6 +193,12 @@ func TestAnOperatorLetsSomebodyIn(t *testing.T) {
 	other.sees(".side .foot", "bob")
 	value[any](b, "void (location.hash = '#/settings/about')")
 	b.sees(".set h2", "About")
+	b.click(".set button", "Check the installation")
+	b.sees(".checks", "troupe.yaml has nothing wrong with it")
+	b.holds("/^(All is in order|It works)/.test(find('.set h3[role=status]').innerText)")
+	if status, _ := bob.try(t, "POST", "/api/check", nil); status != 403 {
+		t.Errorf("bob, who is no operator, may check the installation: %d", status)
+	}
 	value[any](b, "void (location.hash = '#/settings/people')")
 	b.sees(".rows", "Here now")
 	b.sees(".rows", "Last here ")

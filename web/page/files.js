@@ -84,11 +84,7 @@ export function Files({ route }) {
     const [before, after] = await Promise.all([api.text(a), api.text(b)]).catch((problem) => (toast(problem.message), []));
     if (before !== undefined) setCompare({ a, b, before, after });
   };
-  const give = async (agent) => {
-    const files = [];
-    for (const f of chosen.values()) files.push({ name: f.path.split("/").at(-1), mime: "text/plain", data: btoa(unescape(encodeURIComponent(await api.text(f)))) });
-    begin(agent, "Here are files for you.", files).catch(() => {});
-  };
+  const give = (agent) => begin(agent, "Here are files for you.", [], "", [...chosen.values()].map(({ session, path }) => ({ session, path }))).catch(() => {});
   const open = (f) => set({ open: undefined, ...(f.session ? { file: f.path, session: f.session, doc: undefined } : { doc: f.path, file: undefined, session: undefined }) });
   const current = doc !== undefined ? { path: doc } : shownPath !== undefined ? { session, path: shownPath } : null;
   const files = (lists?.files ?? []).filter(fits);

@@ -321,7 +321,7 @@ const handlers = {
   run_failed(s, e, b) {
     s.dropRetry(e);
     s.endRun(e, "failed", b.partial);
-    if (!e.parent) s.add(e, { type: "trouble", code: b.cause?.code ?? "", context: { detail: b.error, problem: b.cause?.problem }, passing: true });
+    if (!e.parent) s.add(e, { type: "trouble", code: b.cause?.code ?? "", context: { detail: b.error, problem: b.cause?.problem, ...(b.cause?.code === "request_too_large" && { parts: attachedTo(s.items.findLast((item) => item.type === "user")) }) }, passing: true });
     else s.warnings.push({ seq: e.seq, time: e.time, run: e.run, agent: e.agent ?? "", code: "failed", text: b.error });
   },
 
@@ -331,3 +331,6 @@ const handlers = {
     if (!e.parent) s.add(e, { type: "trouble", code: "cancelled", context: {}, passing: true });
   },
 };
+
+// attachedTo are the attachments of a message, with their sizes in bytes.
+const attachedTo = (item) => (item?.parts ?? []).map(({ name = "", mime = "", data = "" }) => ({ name, mime, size: Math.floor(data.replace(/=+$/, "").length * 0.75) }));

@@ -18,10 +18,10 @@ export function entryPoints() {
 
 // begin makes a conversation and goes there. An agent whose author wrote so speaks
 // first.
-export async function begin(agent, text = "", files = [], model = "") {
+export async function begin(agent, text = "", files = [], model = "", given = []) {
   keep("agent", agent);
   try {
-    const { id } = await api.create(agent, { ...(model && { model }), ...(!text && !files.length && can("greet") && { greet: true }) });
+    const { id } = await api.create(agent, { ...(model && { model }), ...(given.length && { files: given }), ...(!text && !files.length && can("greet") && { greet: true }) });
     if (text || files.length) await api.say(id, text, files);
     go(talkAddress(id));
   } catch (problem) {
@@ -36,7 +36,7 @@ export function Home({ find }) {
   const hour = new Date().getHours();
   const greeting = hour < 5 || hour >= 18 ? "Good evening" : hour < 12 ? "Good morning" : "Good afternoon";
   return html`<div class="page"><div class="in">
-    <div class="row phone-only between head"><span class="brand"><${Logo} />Troupe</span><button type="button" class="tool" aria-label="Find anything" onClick=${find}>${icon("search")}</button><a class="face you" href="#/settings/look" aria-label="Your settings">${(app.me.name || "Y")[0].toUpperCase()}</a></div>
+    <div class="row phone-only head"><span class="brand grow"><${Logo} />Troupe</span><button type="button" class="tool" aria-label="Find anything" onClick=${find}>${icon("search")}</button><a class="face you" href="#/settings/look" aria-label="Your settings">${(app.me.name || "Y")[0].toUpperCase()}</a></div>
     <p class="dim">${greeting}${app.me.name && `, ${app.me.name}`}.</p><h1 class="title">Who would you like to work with?</h1>
     ${entryPoints().length > 0 ? html`<${Ask} />` : html`<${Nobody} />`}
     <div class="now">${waiting().length > 0 && html`<${Waits} />`}<${CarryOn} alone=${waiting().length === 0} /></div>

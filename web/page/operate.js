@@ -15,6 +15,7 @@ export const operate = {
   skills: () => get("api/skills"),
   switchSkill: (name, on) => request("PATCH", "api/skills/" + encodeURIComponent(name), { on }),
   store: () => get("api/store"),
+  check: () => post("api/check"),
   spending: () => get("api/spending"),
   switchTools: (name, on) => request("PATCH", `api/mcp/${encodeURIComponent(name)}`, { on }),
   addPerson: (name) => post("api/people", { name }),

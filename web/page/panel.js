@@ -68,16 +68,19 @@ export function Document({ file, changed, version, choose, close, all = null }) 
     toast(done);
   };
   const save = () => api.edit(file, editing, latest).then((v) => (setEditing(null), reload(`Saved as version ${v.number}`)), (trouble) => toast(trouble.code === "edited" ? "Somebody saved another version meanwhile. Yours is still here: copy it, then look at the new one." : trouble.message));
+  // A box that is ticked is a version at once; what fails shows the box as it was.
+  const change = (to) => api.edit(file, to, latest).then(async (v) => (toast(`Saved as version ${v.number}`), setState({ text: to, versions: await api.versions(file), problem: null })), (trouble) => (toast(trouble.code === "edited" ? "Somebody saved another version meanwhile. Look at that one first." : trouble.message), setState((s) => ({ ...s, text: null })), api.text(file).then((now) => setState((s) => ({ ...s, text: now })))));
   const restore = () => api.restore(file, shown).then((v) => reload(`Version ${shown} is back, as version ${v.number}`), (trouble) => toast(trouble.message));
   const text_ = isText(file.path);
   const seekable = text_ && editing === null && (tab !== "Read" || kindOf(file.path) !== "frame");
   const tabs = [text_ && "Read", text_ && versions.length > 1 && "Changes", text_ && "Source"].filter(Boolean);
-  const pick = (where) => versions.length > 0 && html`<label class=${"btn sm pick " + where}>${icon("rotate-ccw-clock")}<span>Version ${shown}</span>${icon("chevron-down")}<select aria-label="Version" value=${String(shown)} onChange=${(e) => choose(Number(e.target.value) === latest ? 0 : Number(e.target.value))}>${versions.map((v) => html`<option key=${v.number} value=${String(v.number)} disabled=${!v.known}>${v.number}, ${v.by_hand ? `by ${v.by || "you"}` : agentOf(v.by).name || "?"}, ${when(v.at)}${v.known ? "" : " (not kept)"}</option>`)}</select></label>`;
+  const pick = (where) => versions.length > 0 && html`<label class=${"btn sm pick " + where}>${icon("rotate-ccw-clock")}<span>${where === "phone-only" ? shown : `Version ${shown}`}</span>${icon("chevron-down")}<select aria-label="Version" value=${String(shown)} onChange=${(e) => choose(Number(e.target.value) === latest ? 0 : Number(e.target.value))}>${versions.map((v) => html`<option key=${v.number} value=${String(v.number)} disabled=${!v.known}>${v.number}, ${v.by_hand ? `by ${v.by || "you"}` : agentOf(v.by).name || "?"}, ${when(v.at)}${v.known ? "" : " (not kept)"}</option>`)}</select></label>`;
   const tool = (name, drawing, act, more = "") => html`<button type="button" class=${"tool sm " + more} title=${name} aria-label=${name} onClick=${act}>${icon(drawing)}</button>`;
   return html`<div class=${"document" + (full ? " full" : "")}><div class="bar"><a class="btn tool phone-only" href="#" aria-label="Back to the conversation" onClick=${(e) => (e.preventDefault(), close())}>${icon("arrow-left")}</a>
       <div class="grow"><h2 class="cut">${title}</h2><div class="tiny faint cut">${pathWords(file.path)}${info && ` · saved ${when(info.at)}`}</div></div>
       ${pick("desk-only")}
       ${text_ && tool("Copy the text", "copy", () => navigator.clipboard?.writeText(text ?? "").then(() => toast("Copied")), "desk-only")}
+      ${seekable && tool("Find in this document", "search", () => setSeeking(!seeking), "phone-only")}
       <a class="btn tool sm" href=${fileAddress(file) + (version ? `?version=${version}` : "")} download title="Download" aria-label="Download">${icon("download")}</a>
       ${tool(full ? "Beside the conversation" : "Full width", full ? "minimize-2" : "maximize-2", () => setFull(!full), "desk-only")}
       ${all && tool("All files", "folder-open", all, "desk-only")}
@@ -87,14 +90,14 @@ export function Document({ file, changed, version, choose, close, all = null }) 
       ${tab === "Changes" && versions.length > 1 && changes.known.length > 0 && html`<${Since} changes=${changes} box=${box} />`}
       ${pick("phone-only")}
       ${version > 0 && version !== latest && html`<button type="button" class="sm" onClick=${restore}>${icon("rotate-ccw-clock")}Bring back</button>`}
-      ${seekable && tool("Find in this document", "search", () => setSeeking(!seeking))}
+      ${seekable && tool("Find in this document", "search", () => setSeeking(!seeking), "desk-only")}
       ${text_ && tab !== "Changes" && !version && editing === null && html`<button type="button" class="ghost sm" aria-label="Edit" disabled=${text === null} onClick=${() => setEditing(text)}>${icon("pencil")}<span class="desk-only">Edit</span></button>`}</div>
     ${seeking && seekable && html`<${Seek} key=${tab} close=${() => setSeeking(false)} />`}
     ${editing !== null ? html`<form class="editor" onSubmit=${(e) => (e.preventDefault(), save())}><textarea aria-label=${`Text of ${file.path}`} value=${editing} dir="auto" onInput=${(e) => setEditing(e.target.value)}></textarea><div class="row pad-s"><button class="primary">Save a version</button><button type="button" class="ghost" onClick=${() => setEditing(null)}>Cancel</button></div></form>`
       : calm === null ? html`<div class="sheet"><${Bones} /></div>`
       : tab === "Changes" && versions.length > 1 ? html`<${Changes} changes=${changes} text=${text} box=${box} />`
       : tab === "Source" ? html`<div class="sheet flush"><${Listing} text=${text} lang=${file.path.split(".").at(-1)} /></div>`
-      : html`<div class="sheet" tabindex="0"><${Preview} file=${{ ...file, version: version || undefined }} text=${text} /></div>`}`}</div>`;
+      : html`<div class="sheet" tabindex="0"><${Preview} file=${{ ...file, version: version || undefined }} text=${text} change=${version ? undefined : change} /></div>`}`}</div>`;
 }
 
 // useChanges compares the version that is shown with another one of a file, once that

@@ -5,6 +5,7 @@ import { fileAddress, previewAddress } from "./api.js";
 import { Coloured } from "./code.js";
 import { headings, lex, block } from "./prose.js";
 import { size } from "./format.js";
+import { ticked } from "./ticks.js";
 import { html, icon, useEffect, useMemo, useRef, useState } from "./view.js";
 
 const extension = (path) => path.match(/\.([\w]+)$/)?.[1].toLowerCase() ?? "";
@@ -23,10 +24,11 @@ export function kindOf(path) {
 export const isText = (path) => !["image", "other"].includes(kindOf(path)) && extension(path) !== "pdf";
 
 // Preview shows the content of a file: text is what it holds, file where it is.
-export function Preview({ file, text }) {
+// change, where given, saves another text.
+export function Preview({ file, text, change }) {
   switch (kindOf(file.path)) {
     case "document":
-      return html`<${Reading} text=${text} />`;
+      return html`<${Reading} text=${text} change=${change} />`;
     case "table":
       return html`<${Table} text=${text} tabs=${extension(file.path) === "tsv"} />`;
     case "tree":
@@ -66,10 +68,13 @@ export function WithOutline({ tokens, children }) {
   return html`<div class="reading" ref=${box}>${outline.length > 2 && html`<nav class="outline" aria-label="Outline">${links}</nav><details class="outline-small"><summary class="btn ghost sm">${icon("list")}Outline</summary><nav aria-label="Outline">${links}</nav></details>`}${children}</div>`;
 }
 
-// Reading is a document with its outline beside it.
-export function Reading({ text }) {
+// Reading is a document with its outline beside it. Its boxes can be ticked where it can
+// be changed.
+export function Reading({ text, change }) {
   const tokens = useMemo(() => lex(text), [text]);
-  return html`<${WithOutline} tokens=${tokens}><div class="prose" dir="auto">${tokens.map((token, i) => block(token, { key: i }))}</div><//>`;
+  const boxes = useMemo(() => (change ? ticked(text, tokens) : new Map()), [text, !change]);
+  const tick = (item) => boxes.has(item) && (() => change(boxes.get(item)()));
+  return html`<${WithOutline} tokens=${tokens}><div class="prose" dir="auto">${tokens.map((token, i) => block(token, { key: i, tick }))}</div><//>`;
 }
 
 const mostRows = 5000;

@@ -124,7 +124,8 @@ function listItem(item, at) {
   const tokens = (item.tokens ?? []).filter((token) => token.type !== "checkbox");
   const content = tokens.map((token) => (token.type === "text" ? (token.tokens ? inline(token.tokens, at) : token.text) : block(token, at)));
   if (!item.task) return html`<li>${content}</li>`;
-  return html`<li class="task"><input type="checkbox" checked=${!!item.checked} disabled aria-label=${item.checked ? "done" : "to do"} /><span>${content}</span></li>`;
+  const tick = at.tick?.(item); // where the text can be changed
+  return html`<li class="task"><input type="checkbox" checked=${!!item.checked} disabled=${!tick} aria-label=${tick ? plain(item.tokens.filter((token) => token.type !== "list")) : item.checked ? "done" : "to do"} onChange=${tick} /><span>${content}</span></li>`;
 }
 
 function table(token, at) {

@@ -71,6 +71,7 @@ function actsOn(id, here, { setDraft, setQueue }) {
     copy: (text) => navigator.clipboard?.writeText(text).then(() => toast("Copied"), () => toast("This browser does not let the page copy.")),
     edit: (item) => setDraft({ text: item.text, files: item.parts.filter((part) => part.data), instead: item }),
     anew: () => lastSaid() && setDraft({ text: lastSaid().text, files: [], instead: lastSaid() }),
+    drop: () => trying(() => lastSaid()?.text && resend(lastSaid(), lastSaid().text, [])),
     again: () => trying(() => lastSaid() && resend(lastSaid(), lastSaid().text, sent(lastSaid().parts.filter((part) => part.data)))),
     fork: (seq) => trying(async () => go(talkAddress((await api.fork(id, seq)).session))),
     answer: (item, values) => trying(() => api.answer(id, { question: item.ask.id, ...values })),

@@ -8,9 +8,11 @@ import { allEvents } from "./session.js";
 import { did, doing, toolIcon } from "./words.js";
 import { go, talkAddress } from "./route.js";
 import { Lines } from "./changes.js";
-import { Bones, Face, html, icon, useEffect, useMemo, useRef, useState, useVisit } from "./view.js";
+import { Bones, Component, Face, html, icon, useEffect, useLayoutEffect, useMemo, useRef, useState, useVisit } from "./view.js";
 
-const rowHeight = 32;
+// A row is so high: on phones, where fingers want more, it is another height.
+const phone = matchMedia("(max-width: 760px)");
+const perPiece = 16; // rows that are drawn, and taken away, together
 
 // rowsOf makes the rows of the tree: runs, and below them their calls and questions.
 export function rowsOf(session) {
@@ -65,8 +67,6 @@ function figuresOf(rows, session) {
 export function Run({ here, at, agent }) {
   const { session, id } = here;
   const [toScale, setToScale] = useState(false);
-  const [top, setTop] = useState(0);
-  const box = useRef(null);
   const rows = useMemo(() => rowsOf(session), [session.version]);
   const number = Number(at) || 0;
   // What takes longer the more calls there are is computed when something happens, not
@@ -75,12 +75,10 @@ export function Run({ here, at, agent }) {
   const { calls, failed, models, fullest } = useMemo(() => figuresOf(rows, session), [rows]);
   const { totals } = session;
   const took = [...session.runs.values()].filter((r) => !r.parent).reduce((sum, r) => sum + (Date.parse(r.ended || new Date()) - Date.parse(r.started)), 0);
-  const from = Math.max(0, Math.floor(top / rowHeight) - 10), to = Math.min(rows.length, from + 60);
-  const select = (row) => row.span && go(talkAddress(id, "run", String(row.span.seq)));
   const step = (by) => {
     const i = calls.findIndex((r) => r.span.seq === number);
     const next = calls[Math.max(0, Math.min(calls.length - 1, i + by))];
-    if (next) select(next);
+    if (next) select(id, next);
   };
   const exported = () => {
     const link = Object.assign(document.createElement("a"), { download: `${id}.jsonl` });
@@ -94,9 +92,9 @@ export function Run({ here, at, agent }) {
       <div><dt>Tool calls</dt><dd>${count(totals.calls)} ${failed > 0 && html`<small class="bad">${failed} failed</small>`}</dd></div><div><dt>Tokens</dt><dd>${count(totals.input + totals.output)} ${totals.cached > 0 && html`<small>${Math.round((totals.cached / totals.input) * 100)} % from cache</small>`}</dd></div>
       <div><dt>Cost</dt><dd>${cost(totals.cost) || "–"}</dd></div></dl>
       <div class="row wrap desk-only">${[["acc", "model"], ["note", "tool"], ["bad", "failed"], ["spot", "waits for you"]].map(([tint, words]) => html`<span class="chip out" key=${words}><span class=${"dot d-" + tint}></span>${words}</span>`)}<button type="button" class="sm" onClick=${exported}>${icon("download")}Export</button></div></div>
-    <div class=${"inspect" + (number ? "" : " solo")}><div class="lanes" ref=${box} onScroll=${(e) => setTop(Math.floor(e.target.scrollTop / (4 * rowHeight)) * 4 * rowHeight)}>
+    <div class=${"inspect" + (number ? "" : " solo")}><div class="lanes">
       <div class="lane axis" aria-hidden="true"><span><b class="tiny">What happened</b></span><span></span><span class="track">${[0, 0.25, 0.5, 0.75, 1].map((f) => html`<span key=${f} style=${{ left: f * 100 + "%" }}>${duration(scale.total * f)}</span>`)}</span></div>
-      <div role="list" aria-label="What happened, in order"><div style=${{ height: from * rowHeight + "px" }}></div>${rows.slice(from, to).map((row, i) => html`<${Lane} key=${from + i} row=${row} scale=${scale} current=${row.span && row.span.seq === number} select=${() => select(row)} />`)}<div style=${{ height: (rows.length - to) * rowHeight + "px" }}></div></div>
+      <${Lanes} rows=${rows} scale=${scale} number=${number} id=${id} />
       ${rows.length === 0 && html`<p class="dim pad">Nothing has run yet.</p>`}
       ${(scale.folded > 0 || toScale) && html`<p class="small faint pad">${toScale ? "Drawn to scale." : "Waiting is folded in the drawing."} <button type="button" class="link" onClick=${() => setToScale(!toScale)}>${toScale ? "Fold waiting" : "Show it to scale"}</button></p>`}
       ${models.length > 0 && html`<section class="memory"><div class="row"><h2 class="h-17 grow">What filled the model’s memory</h2><span class="tiny faint">at most ${count(fullest)}${models.at(-1).context.window ? ` of ${count(models.at(-1).context.window)}` : ""} tokens</span></div>
@@ -104,13 +102,66 @@ export function Run({ here, at, agent }) {
     </div>${number > 0 && html`<${Call} id=${id} number=${number} key=${number} turn=${calls.find((r) => r.span.seq === number)?.turn} step=${step} close=${() => go(talkAddress(id, "run"))} />`}</div></section>`;
 }
 
+const select = (id, row) => row.span && go(talkAddress(id, "run", String(row.span.seq)));
+
+// Lanes draws the rows that are in view, in pieces, and knows alone how far somebody has
+// scrolled: nothing else of the run is drawn again for that. A piece has its place, so that
+// those that are there already stay untouched when another comes.
+function Lanes({ rows, scale, number, id }) {
+  const [[first, last], setView] = useState([0, 3]);
+  const list = useRef(null);
+  const height = phone.matches ? 44 : 32, piece = perPiece * height;
+  useLayoutEffect(() => {
+    const box = list.current.parentElement, above = list.current.offsetTop;
+    if (!box) return; // it is drawn nowhere
+    const scrolled = () => {
+      const from = Math.floor((box.scrollTop - above) / piece) - 1, to = Math.floor((box.scrollTop - above + box.clientHeight) / piece) + 1;
+      setView((now) => (now[0] === from && now[1] === to ? now : [from, to]));
+    };
+    scrolled();
+    box.addEventListener("scroll", scrolled, { passive: true });
+    addEventListener("resize", scrolled);
+    return () => {
+      box.removeEventListener("scroll", scrolled);
+      removeEventListener("resize", scrolled);
+    };
+  }, [piece]);
+  useLayoutEffect(() => {
+    const box = list.current.parentElement, at = box && number ? rows.findIndex((row) => row.span?.seq === number) : -1;
+    const top = list.current.offsetTop + at * height;
+    if (at >= 0 && (top < box.scrollTop + height || top + height > box.scrollTop + box.clientHeight)) box.scrollTop = top - box.clientHeight / 2;
+  }, [number, rows.length > 0]);
+  const pieces = [];
+  for (let n = Math.max(0, first); n <= last && n * perPiece < rows.length; n++) {
+    const own = rows.slice(n * perPiece, (n + 1) * perPiece);
+    pieces.push(html`<${Piece} key=${n} top=${n * piece} height=${own.length * height} all=${rows} rows=${own} scale=${scale} current=${own.find((row) => row.span && row.span.seq === number)} id=${id} />`);
+  }
+  return html`<div role="list" class="rows-drawn" ref=${list} aria-label="What happened, in order" style=${{ height: rows.length * height + "px" }}>${pieces}</div>`;
+}
+
+// Piece is drawn again only where something has happened, or another row is chosen.
+class Piece extends Component {
+  shouldComponentUpdate(next) {
+    const now = this.props;
+    return next.all !== now.all || next.scale !== now.scale || next.current !== now.current || next.top !== now.top;
+  }
+
+  render({ top, height, rows, scale, current, id }) {
+    return html`<div role="presentation" class="piece" style=${{ top: top + "px", height: height + "px" }}>${rows.map((row, i) => html`<${Lane} key=${i} row=${row} scale=${scale} current=${row === current} id=${id} />`)}</div>`;
+  }
+}
+
 function Fill({ span, n, fullest, current }) {
   const { system, tools, history } = span.context;
   return html`<span class=${current ? "strong" : "dim"}>Turn ${n}</span><div class="parts" role="img" aria-label=${`instructions ${system}, tools ${tools}, conversation ${history} tokens`}>${[["p1", system], ["p3", tools], ["p4", history], ["rest", fullest - system - tools - history]].map(([tint, value]) => value > 0 && html`<i key=${tint} class=${tint} style=${{ flex: value }}></i>`)}</div><span class="right num dim">${count(system + tools + history)}</span>`;
 }
 
-function Lane({ row, scale, current, select }) {
-  const place = (from, to) => ({ left: (scale.at(from) / scale.total) * 100 + "%", width: Math.max(0.2, ((scale.at(to) - scale.at(from)) / scale.total) * 100) + "%" });
+function Lane({ row, scale, current, id }) {
+  // What has not ended goes on beyond the last thing that happened: the drawing ends there.
+  const place = (from, to) => {
+    const left = Math.min(99.8, (scale.at(from) / scale.total) * 100);
+    return { left: left + "%", width: Math.min(100 - left, Math.max(0.2, ((scale.at(to) - scale.at(from)) / scale.total) * 100)) + "%" };
+  };
   const end = row.end || new Date().toISOString();
   const ms = row.end ? Date.parse(row.end) - Date.parse(row.start) : NaN;
   let drawing = null, label = "", bars = null;
@@ -136,8 +187,8 @@ function Lane({ row, scale, current, select }) {
     drawing = icon("circle-x", "bad");
     label = html`<span class="cut">${row.warning.agent}: ${row.warning.text}</span>`;
   }
-  const keys = (event) => event.key === "Enter" && select();
-  return html`<div class="lane" role="listitem" data-kind=${row.kind} data-failed=${isFailure(row.span?.class)} aria-current=${current ? "true" : undefined} tabindex=${row.span ? 0 : undefined} onClick=${select} onKeyDown=${keys}><span style=${{ "--d": row.depth }}>${drawing}${label}</span><span class=${row.kind === "ask" ? "wait" : ""}>${duration(ms)}</span><span class="track">${bars}</span></div>`;
+  const act = () => select(id, row), keys = (event) => event.key === "Enter" && act();
+  return html`<div class="lane" role="listitem" data-kind=${row.kind} data-failed=${isFailure(row.span?.class)} aria-current=${current ? "true" : undefined} tabindex=${row.span ? 0 : undefined} onClick=${act} onKeyDown=${keys}><span style=${{ "--d": row.depth }}>${drawing}${label}</span><span class=${row.kind === "ask" ? "wait" : ""}>${duration(ms)}</span><span class="track">${bars}</span></div>`;
 }
 
 const kinds = { __proto__: null, instructions: ["p1", "Instructions"], context: ["p2", "Loaded before the conversation"], tools: ["p3", "Descriptions of tools"], user: ["p6", "What was said by people"], assistant: ["p4", "What the agent said"], tool: ["p5", "Results of tools"], summary: ["p2", "Summary of earlier turns"] };

@@ -219,7 +219,7 @@ function SkillSettings() {
   const [list, problem, again] = useLoaded(operate.skills);
   const turn = (s) => operate.switchSkill(s.name, !!s.off).then(() => (toast(s.off ? `${s.name} is switched on` : `${s.name} is switched off`), again()), (trouble) => toast(trouble.message));
   return html`<${Head} title="Skills" text="Know-how that agents load when a task calls for it." />${problem ? html`<${Missing} problem=${problem} what="skills" />` : !list ? html`<${Bones} />` : list.length === 0 ? html`<p class="dim">There are none. <code>troupe skills new</code> writes one.</p>`
-    : html`<div class="card rows">${list.map((s) => html`<div key=${s.name}><div><b>${s.name}</b>${s.category && html` <span class="chip t">${s.category}</span>`}<p>${s.description}${s.off && html`<br />Switched off: no agent hears of it.`}</p></div>${can("switch_skills") && html`<button type="button" class="switch" role="switch" aria-checked=${!s.off} aria-label=${`Use ${s.name}`} onClick=${() => turn(s)}></button>`}</div>`)}</div>`}`;
+    : html`<div class="card rows">${list.map((s) => html`<div key=${s.name}><div><b>${s.name}</b>${s.category && html` <span class="chip t">${s.category}</span>`}<p>${s.description}${s.used > 0 && ` Used ${s.used === 1 ? "once" : `${s.used} times`} this week.`}${s.off && html`<br />Switched off: no agent hears of it.`}</p></div>${can("switch_skills") && html`<button type="button" class="switch" role="switch" aria-checked=${!s.off} aria-label=${`Use ${s.name}`} onClick=${() => turn(s)}></button>`}</div>`)}</div>`}`;
 }
 
 const asDay = (time) => new Date(time).toLocaleDateString([], { day: "numeric", month: "long" });
@@ -314,7 +314,22 @@ function LookSettings() {
 
 function AboutSettings() {
   const [store] = useLoaded(() => (app.me.operator ? operate.store() : Promise.resolve(null)));
-  return html`<${Head} title="About" text="" /><div class="card rows"><div><div><b>Troupe ${app.me.version}</b><p>Up since ${app.me.started ? new Date(app.me.started).toLocaleString() : "?"}.</p></div></div>
+  const [checks, setChecks] = useState(null);
+  const look = () => (setChecks("…"), operate.check().then(setChecks, (trouble) => (setChecks(null), toast(trouble.message))));
+  return html`<${Head} title="About" text="" /><div class="card rows"><div><div><b>Troupe ${app.me.version}</b><p>Up since ${app.me.started ? new Date(app.me.started).toLocaleString() : "?"}.</p></div>${can("check") && html`<button type="button" class="sm" disabled=${checks === "…"} onClick=${look}>${checks === "…" ? "Looking…" : "Check the installation"}</button>`}</div>
     ${store && html`<div><div><b>Store</b><p>${store.sessions.toLocaleString("en")} ${store.sessions === 1 ? "conversation" : "conversations"}${store.bytes ? `, ${size(store.bytes)}` : ""}. <code>troupe doctor --verify</code> checks it, <code>troupe backup</code> keeps a copy.</p></div></div>`}
-    <div><div><b>For programs</b><p>OpenAI-compatible at /v1, events and files at /api. Agents are models there.</p></div><a class="btn sm" href="api/openapi.json" target="_blank" rel="noopener">Description of the API</a></div></div>`;
+    <div><div><b>For programs</b><p>OpenAI-compatible at /v1, events and files at /api. Agents are models there.</p></div><a class="btn sm" href="api/openapi.json" target="_blank" rel="noopener">Description of the API</a></div></div>
+    ${Array.isArray(checks) && html`<${Checks} list=${checks} />`}`;
+}
+
+const verdicts = { __proto__: null, ok: ["circle-check", "good", "in order"], warning: ["triangle-alert", "dim", "look at it"], broken: ["circle-x", "bad", "broken"] };
+
+// Checks are what was found out about the installation, and what to do.
+function Checks({ list }) {
+  const broken = list.filter((c) => c.status === "broken").length, odd = list.filter((c) => c.status === "warning").length;
+  return html`<h3 class="h-20 sec" role="status">${broken ? `${broken} ${broken === 1 ? "thing is" : "things are"} broken` : odd ? `It works; ${odd} ${odd === 1 ? "thing wants" : "things want"} a look` : "All is in order"}</h3>
+    <div class="card rows checks">${list.map((c, i) => {
+      const [drawing, tint, words] = verdicts[c.status] ?? verdicts.warning;
+      return html`<div key=${i}><div><b>${icon(drawing, tint)} ${c.name}</b> <span class=${"chip t " + (tint === "bad" ? "bad" : tint === "good" ? "good" : "")}>${words}</span><p>${c.message}</p>${c.fix && html`<p class="strong">${c.fix}</p>`}</div></div>`;
+    })}</div>`;
 }

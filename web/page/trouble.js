@@ -1,7 +1,7 @@
 // The catalogue of what can go wrong, by its code: what happened, what it means, what
 // to do. The provider's own words are folded below.
 
-import { nameOf } from "./format.js";
+import { nameOf, size } from "./format.js";
 import { app } from "./state.js";
 import { html, icon, useEffect, useState } from "./view.js";
 
@@ -30,6 +30,9 @@ const further = (acts, { limit }) => {
 };
 const leave = "leave"; // folds the card
 
+// attached names what a message came with, the largest first.
+const attached = (parts = []) => (parts.length ? [...parts].sort((a, b) => b.size - a.size).map((p) => `${p.name || p.mime}, ${size(p.size)}`).join("; ") + ". " : "");
+
 // Each: [icon, title, text, acts, look]. It gets { p: provider, a: agent, ... }.
 const catalogue = {
   __proto__: null, // names come from outside
@@ -44,7 +47,8 @@ const catalogue = {
   answer_too_long: ["layers", () => "The answer reached the model’s limit", () => "What there is of it is above.", (acts) => [acts.say && ["Go on", () => acts.say("Go on.")]], "soft"],
   context_full: ["layers", () => "The conversation got too long for the model", (c) => (c.dropped ? `The first ${c.dropped} messages were summed up to make room.` : "A model that holds more can go on."),
     (acts) => [other(acts)], "soft"],
-  request_too_large: ["paperclip", () => "The attachments are too large for the model", () => "Drop some of them, or use a model that takes more.", (acts) => [acts.anew && ["Edit the message", acts.anew], other(acts)]],
+  request_too_large: ["paperclip", () => "The attachments are too large for the model", (c) => `${attached(c.parts)}Drop some of them, or use a model that takes more.`,
+    (acts, { parts }) => [acts.drop && parts?.length > 0 && [parts.length === 1 ? `Send it without ${parts[0].name || "the attachment"}` : `Send it without the ${parts.length} attachments`, acts.drop], acts.anew && ["Edit the message", acts.anew], other(acts)]],
   declined: ["circle-alert", (c) => `The model declined to answer, or ${c.p} withheld the rest`, () => "Saying it in other words may help.", (acts) => [acts.anew && ["Rephrase", acts.anew], other(acts)], "soft"],
   limit_cost: ["coins", limitTitle("cost"), limitText, further, "spot"],
   limit_time: ["timer", limitTitle("time"), limitText, (acts) => [onward(acts) || (acts.say && ["Go on", () => acts.say("Go on.")]), ["Leave it", leave]], "spot"],
