@@ -106,12 +106,7 @@ func (p *program) chat(ctx context.Context, s *stage, agent, session string, mes
 	case len(messages) > 0:
 		err = p.talk(ctx, c, p.echoed(listed(messages)))
 	case interactive:
-		if session != "" {
-			if err := p.tellSoFar(ctx, c); err != nil {
-				return err
-			}
-		}
-		err = p.chatInTerminal(ctx, c)
+		err = p.chatInTerminal(ctx, c, session != "")
 	default:
 		err = p.talkInLines(ctx, c)
 	}
@@ -188,13 +183,23 @@ func (p *program) talkInLines(ctx context.Context, c *conversation) error {
 	return p.talk(ctx, c, next)
 }
 
-func (p *program) chatInTerminal(ctx context.Context, c *conversation) error {
+func (p *program) chatInTerminal(ctx context.Context, c *conversation, goesOn bool) error {
+	var earlier []terminal.Said
+	if goesOn {
+		var err error
+		if earlier, err = c.soFar(ctx); err != nil {
+			return err
+		}
+	}
+	if files := attached(c.parts); files != "" {
+		earlier = append(earlier, terminal.Said{By: terminal.Aside, Text: files + "; sent with the first message"})
+	}
 	out := p.out
 	if shielded, ok := out.(*terminal.Safe); ok {
 		out = shielded.File // the chat draws, and cleans what it shows
 	}
 	config := terminal.Config{
-		Title: c.step.Name(), Agent: c.step.Name(), Model: c.model, Used: c.used,
+		Title: c.step.Name(), Agent: c.step.Name(), Model: c.model, Earlier: earlier, Used: c.used,
 		Say: c.say, Choose: func(ctx context.Context, text string) (said, model string, ok bool, err error) {
 			ref, ok := asksForModel(text)
 			if ok {

@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
@@ -16,7 +17,7 @@ func (p *program) listener() (show func(*troupe.Event), end func()) {
 	if p.flags.json {
 		return p.writeEvent, func() {}
 	}
-	l := &plainListener{program: p, isLive: p.isTerminal(p.out), drawsWait: p.isTerminal(p.err)}
+	l := &plainListener{program: p, isLive: p.isTerminal(p.out), drawsWait: p.isTerminal(p.err), line: terminal.Line{W: p.err}}
 	if p.usesColour(p.err) {
 		l.dim = [2]string{"\x1b[2m", "\x1b[0m"}
 	}
@@ -47,7 +48,7 @@ type plainListener struct {
 
 	mu      sync.Mutex
 	wait    terminal.Wait
-	isDrawn bool
+	line    terminal.Line
 	calls   terminal.Calls
 	attempt int    // of the answer that is being written, 0 for none
 	said    string // the answer that was written last
@@ -74,7 +75,7 @@ func (l *plainListener) watch() (end func()) {
 	return func() {
 		close(over)
 		ticking.Wait()
-		l.erase()
+		l.line.Clear()
 	}
 }
 
@@ -82,28 +83,22 @@ func (l *plainListener) tellWait(isMinute bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	text, ok := l.wait.For()
+	if calls := l.calls.Open(); len(calls) > 0 {
+		text, ok = strings.Join(calls, ", "), true
+	}
 	switch {
 	case !ok || l.attempt != 0: // the line belongs to the answer
 	case l.drawsWait:
-		l.isDrawn = true
-		fmt.Fprintf(l.err, "\r\x1b[K%s  … %s%s", l.dim[0], text, l.dim[1])
+		l.line.Draw(l.dim[0] + "  … " + text + l.dim[1])
 	case isMinute:
 		l.tell("  … %s", text)
-	}
-}
-
-// erase takes the line of the wait away.
-func (l *plainListener) erase() {
-	if l.isDrawn {
-		fmt.Fprint(l.err, "\r\x1b[K")
-		l.isDrawn = false
 	}
 }
 
 func (l *plainListener) show(e *troupe.Event) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.erase()
+	l.line.Clear()
 	l.wait.Note(e)
 	if line, ended := l.calls.Note(e); ended {
 		l.aside("  " + line)

@@ -3,11 +3,13 @@ package main
 import (
 	"bytes"
 	"errors"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/cmd/troupe/internal/terminal"
 )
 
 // events shows a listener some events and returns what it wrote.
@@ -74,12 +76,12 @@ func TestALongWaitIsToldWhileItLasts(t *testing.T) {
 		draws bool
 		want  string
 	}{
-		"a person": {true, "\r\x1b[K  … waiting for the model, 5 s\r\x1b[K  … waiting for the model, 6 s\r\x1b[K"},
+		"a person": {true, "\r\x1b[K  … waiting for the model, 2 s\r\x1b[K  … waiting for the model, 3 s\r\x1b[K  … waiting for the model, 4 s\r\x1b[K  … waiting for the model, 5 s\r\x1b[K  … waiting for the model, 6 s\r\x1b[K"},
 		"a log":    {false, ""},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			var o, e bytes.Buffer
-			l := &plainListener{program: &program{out: &o, err: &e}, drawsWait: test.draws}
+			l := &plainListener{program: &program{out: &o, err: &e}, drawsWait: test.draws, line: terminal.Line{W: &e}}
 			end := l.watch()
 			l.show(&troupe.Event{Body: &troupe.RunStarted{}})
 			time.Sleep(6500 * time.Millisecond)
@@ -92,6 +94,17 @@ func TestALongWaitIsToldWhileItLasts(t *testing.T) {
 			}
 		})
 	}
+	synctest.Test(t, func(t *testing.T) {
+		var o, e bytes.Buffer
+		l := &plainListener{program: &program{out: &o, err: &e}, drawsWait: true, line: terminal.Line{W: &e}}
+		end := l.watch()
+		l.show(&troupe.Event{Run: "r", Body: &troupe.ToolCalled{Tool: "search", CallID: "1"}})
+		time.Sleep(3500 * time.Millisecond)
+		end()
+		if want := "  … search · 3 s\r\x1b[K"; !strings.HasSuffix(e.String(), want) {
+			t.Errorf("of a tool it says %q", e.String())
+		}
+	})
 	synctest.Test(t, func(t *testing.T) {
 		var o, e bytes.Buffer
 		l := &plainListener{program: &program{out: &o, err: &e}}

@@ -127,6 +127,7 @@ func (p *program) command() *cobra.Command {
 		p.serveCommand(), p.workerCommand(), p.scheduleCommand(), p.skillsCommand(), p.mcpCommand(), p.acpCommand(), p.a2aCommand(), p.evalCommand(), p.backupCommand(), p.manCommand(), p.sessionsCommand(), p.logsCommand(), p.metricsCommand(), p.storeCommand(), p.modelsCommand(), p.doctorCommand(), p.versionCommand(),
 	)
 	p.completeFlags(root)
+	selfContained(root)
 	return root
 }
 

@@ -433,6 +433,32 @@ func TestALongWaitIsCounted(t *testing.T) {
 	})
 }
 
+func TestWhatTakesLongIsCounted(t *testing.T) {
+	on(t, 60, 20, func(s *session) {
+		more := make(chan struct{})
+		s.answer = func(_ context.Context, _ string, show func(*troupe.Event)) error {
+			show(&troupe.Event{Run: "r", Body: &troupe.ToolCalled{Tool: "search", CallID: "1", Arguments: `{"query": "orders"}`}})
+			<-more
+			show(&troupe.Event{Run: "r", Body: &troupe.ToolReturned{Tool: "search", CallID: "1"}})
+			for range 40 {
+				show(delta("more ", 1))
+				time.Sleep(100 * time.Millisecond)
+			}
+			return nil
+		}
+		s.press("go", "<enter>")
+		s.settle()
+		s.sees("search orders")
+		s.seesNot("search orders ·")
+		time.Sleep(8 * time.Second)
+		s.settle()
+		s.sees("search orders · 10 s")
+		more <- struct{}{}
+		time.Sleep(2 * time.Second)
+		s.sees("writing, 1")
+	})
+}
+
 func TestTheModelIsShownAndChanged(t *testing.T) {
 	on(t, 100, 20, func(s *session) {
 		s.press("/model other/model", "<enter>")

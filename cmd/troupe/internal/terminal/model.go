@@ -163,7 +163,7 @@ func lastPart(text string) string {
 // say sends a message to the agent.
 func (m *model) say(text string) tea.Cmd {
 	ctx, cancel := context.WithCancelCause(m.ctx)
-	m.turn = &turn{cancel: cancel, isLast: m.config.Leaves != nil && m.config.Leaves(text)}
+	m.turn = &turn{began: time.Now(), cancel: cancel, isLast: m.config.Leaves != nil && m.config.Leaves(text)}
 	m.turn.wait.Begin()
 	m.turns.Go(func() {
 		defer cancel(nil)

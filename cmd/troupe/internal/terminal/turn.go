@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"time"
 
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/model/problem"
@@ -15,6 +16,7 @@ var errStopped = errors.New("stopped by the user")
 
 // A turn is one message of the user and what comes of it.
 type turn struct {
+	began    time.Time
 	isLast   bool // after it, the chat is over
 	cancel   context.CancelCauseFunc
 	calls    Calls
@@ -34,22 +36,25 @@ func (t *turn) stop() {
 	t.cancel(errStopped)
 }
 
-// doing is a word for what is waited for.
+// doing says what is waited for, and how long the turn takes where that is long.
 func (t *turn) doing() string {
-	switch {
-	case t.stopping:
+	if t.stopping {
 		return "stopping"
 	}
 	if text, ok := t.wait.For(); ok {
 		return text
 	}
+	text := "waiting"
 	switch {
 	case t.isMusing:
-		return "thinking"
+		text = "thinking"
 	case t.live != "":
-		return "writing"
+		text = "writing"
 	}
-	return "waiting"
+	if took := time.Since(t.began); took >= shownFrom {
+		text += ", " + seconds(took)
+	}
+	return text
 }
 
 // add takes a piece of the reply. One of another attempt begins it anew.

@@ -7,8 +7,8 @@ import (
 	"github.com/troupe-dev/troupe"
 )
 
-// shownFrom is how long nothing happens before a person is told how long it has been.
-const shownFrom = 5 * time.Second
+// shownFrom is how long something takes before a person is told how long it has been.
+const shownFrom = 2 * time.Second
 
 // A Wait knows for how long a run has been silent, and what it waits for. The zero Wait
 // is ready for use.
