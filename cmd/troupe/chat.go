@@ -16,10 +16,7 @@ import (
 )
 
 func (p *program) chatCommand() *cobra.Command {
-	var messages []string
-	var session string
-	var greet bool
-	var links []string
+	var o chatOptions
 	c := &cobra.Command{
 		Use:   "chat [AGENT]",
 		Short: "Talk with an agent",
@@ -29,23 +26,23 @@ func (p *program) chatCommand() *cobra.Command {
 		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: p.completeAgents,
 		RunE: func(c *cobra.Command, args []string) error {
-			if slices.Contains(messages, "") {
+			if slices.Contains(o.messages, "") {
 				return usage("-m: a message is not empty")
 			}
-			if len(messages) == 0 && session == "" && p.isInteractive() {
+			if len(o.messages) == 0 && o.session == "" && p.isInteractive() {
 				if err := p.offerConfiguration(c.Context()); err != nil {
 					return err
 				}
 			}
 			return p.onStage(c.Context(), args, func(s *stage, agent string) error {
-				return p.chat(c.Context(), s, agent, session, messages, links, greet)
+				return p.chat(c.Context(), s, agent, o)
 			})
 		},
 	}
-	c.Flags().StringArrayVarP(&messages, "message", "m", nil, "send this message and exit; may be given several times")
-	c.Flags().BoolVar(&greet, "greet", false, "have the agent speak first, as its author wrote; in a terminal it does by itself")
-	c.Flags().StringArrayVar(&links, "link", nil, "let the agent read the files of this earlier session, too; may be given several times")
-	c.Flags().StringVar(&session, "session", "", "go on with an earlier session")
+	c.Flags().StringArrayVarP(&o.messages, "message", "m", nil, "send this message and exit; may be given several times")
+	c.Flags().BoolVar(&o.greet, "greet", false, "have the agent speak first, as its author wrote; in a terminal it does by itself")
+	c.Flags().StringArrayVar(&o.links, "link", nil, "let the agent read the files of this earlier session, too; may be given several times")
+	c.Flags().StringVar(&o.session, "session", "", "go on with an earlier session")
 	p.attachFlag(c)
 	return c
 }
@@ -72,17 +69,26 @@ func (p *program) onStage(ctx context.Context, args []string, f func(s *stage, a
 	})
 }
 
-func (p *program) chat(ctx context.Context, s *stage, agent, session string, messages, links []string, greet bool) error {
+// chatOptions are how a conversation is held.
+type chatOptions struct {
+	session  string // an earlier one to go on with
+	messages []string
+	links    []string
+	greet    bool
+	prompts  bool // for the answers to questions, where a person is there
+}
+
+func (p *program) chat(ctx context.Context, s *stage, agent string, o chatOptions) error {
 	parts, err := p.attachments()
 	if err != nil {
 		return err
 	}
-	c, err := s.converse(ctx, agent, session)
+	c, err := s.converse(ctx, agent, o.session)
 	if err != nil {
 		return err
 	}
 	c.parts = parts
-	for _, link := range links {
+	for _, link := range o.links {
 		id, err := sessionID(ctx, s.project, link)
 		if err == nil {
 			err = s.mustHave(ctx, id)
@@ -93,8 +99,8 @@ func (p *program) chat(ctx context.Context, s *stage, agent, session string, mes
 		c.related = append(c.related, id)
 	}
 	p.mention(ctx, s)
-	interactive := len(messages) == 0 && p.isInteractive()
-	if session == "" && (greet || interactive) {
+	interactive := len(o.messages) == 0 && p.isInteractive()
+	if o.session == "" && (o.greet || interactive) {
 		show, end := p.listener()
 		err := c.open(ctx, show)
 		end()
@@ -103,10 +109,14 @@ func (p *program) chat(ctx context.Context, s *stage, agent, session string, mes
 		}
 	}
 	switch {
-	case len(messages) > 0:
-		err = p.talk(ctx, c, p.echoed(listed(messages)))
+	case len(o.messages) > 0:
+		next := p.echoed(listed(o.messages))
+		if o.prompts && p.isInteractive() {
+			next = p.prompted(ctx, c, next)
+		}
+		err = p.talk(ctx, c, next)
 	case interactive:
-		err = p.chatInTerminal(ctx, c, session != "")
+		err = p.chatInTerminal(ctx, c, o.session != "")
 	default:
 		err = p.talkInLines(ctx, c)
 	}
@@ -122,6 +132,8 @@ func (p *program) tellHowToGoOn(c *conversation, interactive bool, err error) {
 	case c.session == "":
 	case err != nil && c.isOpen:
 		p.tell("What was done so far is on record: 'troupe sessions resume %s' goes on from there.", c.session)
+	case errors.Is(err, errInput):
+		p.tell("To answer: troupe chat %s --session %s", c.step.Name(), c.session[:8])
 	case interactive:
 		p.tell("To go on: troupe chat %s --session %s", c.step.Name(), c.session[:8])
 	}
@@ -176,6 +188,20 @@ func (p *program) echoed(next source) source {
 	}
 }
 
+// prompted reads the answers to what is asked after the last message, each from a line.
+func (p *program) prompted(ctx context.Context, c *conversation, next source) source {
+	return func() (string, error) {
+		text, err := next()
+		if !errors.Is(err, io.EOF) || c.stop != "input_requested" {
+			return text, err
+		}
+		fmt.Fprint(p.err, "› ")
+		answers, done := readLines(ctx, p.in)
+		defer done()
+		return answers()
+	}
+}
+
 // talkInLines takes every line of standard input for a message.
 func (p *program) talkInLines(ctx context.Context, c *conversation) error {
 	next, done := readLines(ctx, p.in)
@@ -199,7 +225,7 @@ func (p *program) chatInTerminal(ctx context.Context, c *conversation, goesOn bo
 		out = shielded.File // the chat draws, and cleans what it shows
 	}
 	config := terminal.Config{
-		Title: c.step.Name(), Agent: c.step.Name(), Model: c.model, Earlier: earlier, Used: c.used,
+		Title: c.step.Name(), Agent: c.step.Name(), Model: c.model, Where: c.pathOf, Earlier: earlier, Used: c.used,
 		Say: c.say, Choose: func(ctx context.Context, text string) (said, model string, ok bool, err error) {
 			ref, ok := asksForModel(text)
 			if ok {

@@ -112,3 +112,16 @@ func TestAPersonChoosesFromTheAgents(t *testing.T) {
 	shown := inTerminal(t, bmadProject(t), "n\n\nnobody\n", "chat")
 	mustShow(t, shown, "1  one", "Una, First", "2  two", "Which agent?", `agent "nobody": no such agent`)
 }
+
+func TestRunAsksThePersonWhoIsThere(t *testing.T) {
+	dir := t.TempDir()
+	config := "agents:\n  clerk: {instructions: You write files., tools: [write_file]}\napprove:\n  - {tool: write_file, do: ask}\n"
+	if err := os.WriteFile(filepath.Join(dir, "troupe.yaml"), []byte(config), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	shown := inTerminal(t, dir, "yes\n", "--model", "rehearsal", "run", "clerk", `Write "hello" to notes.md`)
+	mustShow(t, shown, "May I call write_file with these arguments?", "› ", "write_file notes.md")
+	if strings.Contains(shown, "To answer") {
+		t.Errorf("it asks once more:\n%s", shown)
+	}
+}

@@ -21,6 +21,9 @@ type Config struct {
 	Title, Agent, Model string
 	// Earlier is what was said before.
 	Earlier []Said
+	// Where says where a file is that an agent has saved under some name. Nil leaves it at
+	// the name that the agent uses.
+	Where func(saved string) string
 	// Used is what the conversation has used before.
 	Used Meter
 	// Commands are offered for completion.

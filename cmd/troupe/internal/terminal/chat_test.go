@@ -459,6 +459,22 @@ func TestWhatTakesLongIsCounted(t *testing.T) {
 	})
 }
 
+func TestWhatIsSavedIsNamedByItsPlaceOnce(t *testing.T) {
+	on(t, 60, 20, func(s *session) {
+		s.model.config.Where = func(name string) string { return "data/" + name }
+		s.answer = func(_ context.Context, _ string, show func(*troupe.Event)) error {
+			for range 2 {
+				show(&troupe.Event{Parent: "r", Body: &troupe.ArtifactSaved{Path: "plan.md"}})
+			}
+			show(reply("Done."))
+			return nil
+		}
+		s.press("go", "<enter>")
+		s.settle()
+		s.sees("› go\n  saved data/plan.md\n\nDone.")
+	})
+}
+
 func TestTheModelIsShownAndChanged(t *testing.T) {
 	on(t, 100, 20, func(s *session) {
 		s.press("/model other/model", "<enter>")

@@ -30,9 +30,10 @@ type model struct {
 	history       *history
 	turn          *turn // nil while the user is writing
 	meter         Meter
-	frame         int    // of what moves while one waits
-	notice        string // shown in place of the status line
-	isArmed       bool   // ctrl-C was pressed at an empty prompt
+	saved         []string // files whose place was shown
+	frame         int      // of what moves while one waits
+	notice        string   // shown in place of the status line
+	isArmed       bool     // ctrl-C was pressed at an empty prompt
 	isLeaving     bool
 
 	queue     []string // lines to be printed above the view

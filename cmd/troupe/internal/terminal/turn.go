@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"time"
 
@@ -94,6 +95,9 @@ func (m *model) note(e *troupe.Event) {
 			m.print(m.styles.dim.Render(fold("  "+line, m.width)))
 		}
 	}
+	if saved, ok := e.Body.(*troupe.ArtifactSaved); ok {
+		m.printSaved(saved.Path)
+	}
 	if e.Parent != "" {
 		return // what a nested agent says is for its caller
 	}
@@ -119,6 +123,15 @@ func (m *model) note(e *troupe.Event) {
 		m.printReply(cmp.Or(b.Partial, t.text.String()))
 		m.finish(t)
 	}
+}
+
+// printSaved says where a file is, the first time that it is saved.
+func (m *model) printSaved(name string) {
+	if m.config.Where == nil || slices.Contains(m.saved, name) {
+		return
+	}
+	m.saved = append(m.saved, name)
+	m.print(m.styles.dim.Render(fold("  saved "+Clean(m.config.Where(name)), m.width)))
 }
 
 func (m *model) printReply(text string) {
