@@ -64,12 +64,10 @@ func (s *show) note(e *troupe.Event) {
 		s.call(e, b)
 	case *troupe.ToolReturned:
 		s.returned(e, b)
-	case *troupe.HandedOff:
-		s.send(acp.UpdateAgentThoughtText("\n" + converse.Step(e) + "\n"))
-	case *troupe.Warned:
-		s.send(acp.UpdateAgentThoughtText("\n" + b.Message + "\n"))
-	case *troupe.ModelFailed:
-		s.send(acp.UpdateAgentThoughtText("\n" + converse.Step(e) + "\n"))
+	case *troupe.HandedOff, *troupe.Warned, *troupe.ModelFailed:
+		if words := converse.Step(e); words != "" {
+			s.send(acp.UpdateAgentThoughtText("\n" + words + "\n"))
+		}
 	case *troupe.RunFinished:
 		s.finish(e, b)
 	}

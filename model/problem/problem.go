@@ -130,6 +130,13 @@ func OfRecord(reason, text string) Problem {
 		p.Details = text
 		return p
 	}
+	for _, known := range own { // of which events have the words alone
+		if known.Problem.Code == "cancelled" && reason == "" && strings.HasSuffix(text, known.Is.Error()) {
+			p := known.Problem
+			p.Details = text
+			return p
+		}
+	}
 	failure := &troupe.ModelError{Reason: reason, Message: text}
 	if m := recordedStatus.FindStringSubmatch(text); m != nil {
 		failure.Status, _ = strconv.Atoi(m[1])

@@ -130,6 +130,11 @@ func TestFailedCallsAreExplainedFromTheirEvents(t *testing.T) {
 	if p.Next != "local/m is asked instead." {
 		t.Errorf("%+v", p)
 	}
+	for _, text := range []string{"context canceled", "the run was cancelled"} {
+		if p := OfFailed(&troupe.ModelFailed{Error: text}); p.Code != "cancelled" {
+			t.Errorf("%s: %+v", text, p)
+		}
+	}
 	if p := OfFailed(&troupe.ModelFailed{Reason: "time", Error: "up"}); p.Code != "time" || p.Details != "up" {
 		t.Errorf("%+v", p)
 	}
