@@ -50,7 +50,7 @@ func (p *program) chatCommand() *cobra.Command {
 // onStage chooses an agent, and opens an engine for as long as f takes.
 func (p *program) onStage(ctx context.Context, args []string, f func(s *stage, agent string) error) error {
 	return p.inProject(func(project *project.Project) error {
-		id, err := p.chooseAgent(project, args)
+		id, err := p.chooseAgent(ctx, project, args)
 		if err != nil {
 			return err
 		}

@@ -83,7 +83,7 @@ func (l *plainListener) tellWait(isMinute bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	text, ok := l.wait.For()
-	if calls := l.calls.Open(); len(calls) > 0 {
+	if calls := l.calls.Open(); len(calls) > 0 && !l.wait.IsOver() {
 		text, ok = strings.Join(calls, ", "), true
 	}
 	switch {

@@ -104,6 +104,20 @@ func TestALongWaitIsToldWhileItLasts(t *testing.T) {
 		if want := "  … search · 3 s\r\x1b[K"; !strings.HasSuffix(e.String(), want) {
 			t.Errorf("of a tool it says %q", e.String())
 		}
+		// A call that asks something is open while the person thinks, who is not to be disturbed.
+		end = l.watch()
+		l.show(&troupe.Event{Body: &troupe.RunFinished{Stop: "input_requested"}})
+		e.Reset()
+		time.Sleep(time.Minute)
+		if e.Len() > 0 {
+			t.Errorf("a person is disturbed by %q", e.String())
+		}
+		l.show(&troupe.Event{Run: "r", Body: &troupe.ToolCalled{Tool: "search", CallID: "1"}})
+		l.show(&troupe.Event{Run: "r", Body: &troupe.ToolReturned{Tool: "search", CallID: "1"}})
+		if open := l.calls.Open(); len(open) > 0 {
+			t.Errorf("still open: %v", open)
+		}
+		end()
 	})
 	synctest.Test(t, func(t *testing.T) {
 		var o, e bytes.Buffer

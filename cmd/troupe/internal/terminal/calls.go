@@ -35,6 +35,7 @@ func (c *Calls) Note(e *troupe.Event) (line string, ended bool) {
 		if e.Parent != "" {
 			line = e.Agent + ": " + line
 		}
+		c.open = slices.DeleteFunc(c.open, func(o openCall) bool { return o.id == e.Run+b.CallID }) // one that asked, and is called again
 		c.open = append(c.open, openCall{e.Run + b.CallID, OneLine(line, maxSubject+30), time.Now()})
 	case *troupe.ToolReturned:
 		i := slices.IndexFunc(c.open, func(o openCall) bool { return o.id == e.Run+b.CallID })

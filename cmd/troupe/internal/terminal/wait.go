@@ -43,6 +43,9 @@ func (w *Wait) Note(e *troupe.Event) {
 	}
 }
 
+// IsOver says that nothing is waited for: it is the person's turn.
+func (w *Wait) IsOver() bool { return w.since.IsZero() }
+
 // For says what has been waited for and for how long, if that is the model and has been
 // long enough to be told: waiting for the model, 40 s.
 func (w *Wait) For() (text string, ok bool) {
