@@ -44,3 +44,24 @@ func TestTroubleshootingQuotesWhatTheProgramSays(t *testing.T) {
 		}
 	}
 }
+
+// Whatever the catalogue of failures says is on the page.
+func TestTroubleshootingHasTheWholeCatalogue(t *testing.T) {
+	page, err := os.ReadFile("docs/troubleshooting.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	catalogue, err := os.ReadFile("model/problem/problem.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	sentences := regexp.MustCompile(`Sentence(?:: | = )"([^"]+)"`).FindAllStringSubmatch(string(catalogue), -1)
+	if len(sentences) < 35 {
+		t.Errorf("only %d sentences", len(sentences))
+	}
+	for _, s := range sentences {
+		if !strings.Contains(string(page), "| `"+s[1]+"` |") {
+			t.Errorf("docs/troubleshooting.md has nothing on %q", s[1])
+		}
+	}
+}

@@ -10,6 +10,7 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2acompat/a2av0"
 	"github.com/a2aproject/a2a-go/v2/a2asrv"
 
+	"github.com/troupe-dev/troupe/project"
 	"github.com/troupe-dev/troupe/server"
 )
 
@@ -20,13 +21,43 @@ type listed struct {
 	Card        string `json:"card"`
 }
 
-func (s *Server) listAgents(w http.ResponseWriter, r *http.Request) {
-	list := []listed{}
+// An offer is something that others can give tasks to.
+type offer struct {
+	name, title, description string
+	skills                   []sdk.AgentSkill
+}
+
+// offers are the agents and flows of the project, and the delivery.
+func (s *Server) offers() []offer {
+	var all []offer
 	for _, a := range s.config.Project.Agents() {
-		list = append(list, listed{a.ID, describe(a), s.address(r, a.ID) + cardSuffix})
+		all = append(all, offer{a.ID, joined(a.Name, a.ID), describe(a), skillsOf(a)})
 	}
 	for _, f := range s.config.Project.Flows() {
-		list = append(list, listed{f.Name, f.Description, s.address(r, f.Name) + cardSuffix})
+		all = append(all, offerOf(f.Name, orName(f.Description, f.Name), "flow"))
+	}
+	return append(all, offerOf(project.Deliver, "Turns a request into a branch of the project's repository that is built, checked and reviewed. It takes long", "delivery"))
+}
+
+// offerOf is an offer that can do one thing.
+func offerOf(name, description, tag string) offer {
+	return offer{name, name, description, []sdk.AgentSkill{{ID: name, Name: name, Description: description, Tags: []string{tag}}}}
+}
+
+// find returns the offer of a name.
+func (s *Server) find(name string) (offer, bool) {
+	for _, o := range s.offers() {
+		if o.name == name {
+			return o, true
+		}
+	}
+	return offer{}, false
+}
+
+func (s *Server) listAgents(w http.ResponseWriter, r *http.Request) {
+	list := []listed{}
+	for _, o := range s.offers() {
+		list = append(list, listed{o.name, o.description, s.address(r, o.name) + cardSuffix})
 	}
 	sendJSON(w, map[string]any{"agents": list})
 }
@@ -40,31 +71,16 @@ func (s *Server) address(r *http.Request, name string) string {
 	return s.baseOf(r) + Path + "/" + url.PathEscape(name)
 }
 
-// offers says whether there is an agent or a flow of a name.
-func (s *Server) offers(name string) bool {
-	for _, a := range s.config.Project.Agents() {
-		if a.ID == name {
-			return true
-		}
-	}
-	for _, f := range s.config.Project.Flows() {
-		if f.Name == name {
-			return true
-		}
-	}
-	return false
-}
-
 // sendCard sends the card of an agent or flow, which clients of both versions of the
 // protocol can read.
 func (s *Server) sendCard(w http.ResponseWriter, r *http.Request, name string) {
-	card := s.cardOf(r, name)
-	if card == nil {
+	found, ok := s.find(name)
+	if !ok {
 		http.Error(w, `{"error":"there is no such agent: GET `+Path+` lists them"}`, http.StatusNotFound)
 		return
 	}
 	// The protocol's own handler would let pages of others read it with our cookie.
-	data, err := a2av0.NewStaticAgentCardProducer(card).(a2asrv.AgentCardJSONProducer).CardJSON(r.Context())
+	data, err := a2av0.NewStaticAgentCardProducer(s.card(s.address(r, name), found)).(a2asrv.AgentCardJSONProducer).CardJSON(r.Context())
 	if err != nil {
 		s.config.Log.Error("agent card not made", "agent", name, "err", err)
 		http.Error(w, `{"error":"the card could not be made"}`, http.StatusInternalServerError)
@@ -74,27 +90,11 @@ func (s *Server) sendCard(w http.ResponseWriter, r *http.Request, name string) {
 	w.Write(data)
 }
 
-// cardOf is nil where there is no such agent.
-func (s *Server) cardOf(r *http.Request, name string) *sdk.AgentCard {
-	for _, a := range s.config.Project.Agents() {
-		if a.ID == name {
-			return s.card(s.address(r, name), joined(a.Name, a.ID), describe(a), skillsOf(a))
-		}
-	}
-	for _, f := range s.config.Project.Flows() {
-		if f.Name == name {
-			skill := sdk.AgentSkill{ID: f.Name, Name: f.Name, Description: orName(f.Description, f.Name), Tags: []string{"flow"}}
-			return s.card(s.address(r, name), f.Name, orName(f.Description, f.Name), []sdk.AgentSkill{skill})
-		}
-	}
-	return nil
-}
-
-func (s *Server) card(address, name, description string, skills []sdk.AgentSkill) *sdk.AgentCard {
+func (s *Server) card(address string, o offer) *sdk.AgentCard {
 	older := sdk.NewAgentInterface(address, sdk.TransportProtocolJSONRPC)
 	older.ProtocolVersion = a2av0.Version
 	return &sdk.AgentCard{
-		Name: name, Description: description, Version: s.config.Version, Skills: skills,
+		Name: o.title, Description: o.description, Version: s.config.Version, Skills: o.skills,
 		SupportedInterfaces: []*sdk.AgentInterface{sdk.NewAgentInterface(address, sdk.TransportProtocolJSONRPC), older},
 		Capabilities:        sdk.AgentCapabilities{Streaming: true, PushNotifications: s.config.Push != nil},
 		DefaultInputModes:   []string{"text/plain", "text/markdown", "image/png", "image/jpeg"},

@@ -1,5 +1,5 @@
-// Package a2a offers the agents and flows of a project to agents of others, by the
-// Agent2Agent protocol: each has a card and takes tasks, which stream, ask back, survive
+// Package a2a offers the agents, flows and deliveries of a project to agents of others, by
+// the Agent2Agent protocol: each has a card and takes tasks, which stream, ask back, survive
 // a restart and are pushed to whoever wants to hear of them.
 //
 // A task belongs to a context, and a context is a session: its id is the session's.
@@ -90,6 +90,10 @@ func New(ctx context.Context, c Config) (*Server, error) {
 // Handler serves everything below [Path]: the list of agents, their cards, and the
 // agents. Whoever mounts it says whose a request is.
 func (s *Server) Handler(userOf func(*http.Request) string) http.Handler {
+	isOffered := func(name string) bool {
+		_, ok := s.find(name)
+		return ok
+	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		rest := strings.TrimPrefix(r.URL.Path, Path)
 		name, place, _ := strings.Cut(strings.TrimPrefix(rest, "/"), "/")
@@ -98,7 +102,7 @@ func (s *Server) Handler(userOf func(*http.Request) string) http.Handler {
 			s.listAgents(w, r)
 		case "/"+place == cardSuffix && r.Method == http.MethodGet:
 			s.sendCard(w, r, name)
-		case place == "" && r.Method == http.MethodPost && s.offers(name):
+		case place == "" && r.Method == http.MethodPost && isOffered(name):
 			s.serve(s.deskOf(name, userOf(r)), w, r)
 		default:
 			http.Error(w, `{"error":"there is no such agent, and nothing else here: GET `+Path+` lists the agents"}`, http.StatusNotFound)

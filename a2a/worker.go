@@ -2,6 +2,7 @@ package a2a
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"iter"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/model/problem"
+	"github.com/troupe-dev/troupe/project"
 	"github.com/troupe-dev/troupe/project/converse"
 )
 
@@ -53,7 +55,7 @@ func (w *worker) prepare(ctx context.Context, call *a2asrv.ExecutorContext) (*co
 	c, err := converse.Continue(ctx, w.server.config.Project, call.ContextID, w.user)
 	switch {
 	case errors.Is(err, troupe.ErrNotFound):
-		if c, err = converse.Begin(ctx, w.server.config.Project, w.agent, w.user); err != nil {
+		if c, err = w.begin(ctx, in.Text); err != nil {
 			return nil, in, refuse(err.Error())
 		}
 		in.Session = call.ContextID
@@ -69,6 +71,18 @@ func (w *worker) prepare(ctx context.Context, call *a2asrv.ExecutorContext) (*co
 		in = answer
 	}
 	return c, in, nil
+}
+
+// begin opens a conversation, or a delivery, whose first message is the request.
+func (w *worker) begin(ctx context.Context, request string) (*converse.Conversation, error) {
+	p := w.server.config.Project
+	switch {
+	case w.agent != project.Deliver:
+		return converse.Begin(ctx, p, w.agent, w.user)
+	case request == "":
+		return nil, errors.New("the request is empty")
+	}
+	return converse.BeginDelivery(ctx, p, request, p.Delivery(), w.user)
 }
 
 // refuse says what is wrong with a message, so that its sender is told.
@@ -97,6 +111,9 @@ func (w *worker) run(ctx context.Context, call *a2asrv.ExecutorContext, c *conve
 		t.end(outcome.Text)
 	}
 	w.sendFiles(c, t)
+	if w.agent == project.Deliver {
+		w.sendReport(&outcome, t)
+	}
 	t.say(w.status(call, c, &outcome))
 }
 
@@ -133,6 +150,8 @@ func (w *worker) status(call *a2asrv.ExecutorContext, c *converse.Conversation, 
 			question.Parts = append(question.Parts, sdk.NewDataPart(map[string]any{"approval": true, "tool": c.Question.Tool, "answer_with": []any{"approve", "deny"}}))
 		}
 		event = sdk.NewStatusUpdateEvent(call, sdk.TaskStateInputRequired, question)
+	case w.agent == project.Deliver && outcome.Handoff.Meta.Status == "failed":
+		event = sdk.NewStatusUpdateEvent(call, sdk.TaskStateFailed, sdk.NewMessageForTask(sdk.MessageRoleAgent, call, sdk.NewTextPart(outcome.Text)))
 	case slices.Contains([]string{"answered", "handed_off", "decided"}, outcome.Stop):
 		event = sdk.NewStatusUpdateEvent(call, sdk.TaskStateCompleted, nil)
 	default:
@@ -162,6 +181,23 @@ func (w *worker) sendFiles(c *converse.Conversation, t *telling) {
 		artifact := &sdk.Artifact{ID: sdk.ArtifactID("file/" + name), Name: name, Parts: sdk.ContentParts{part}}
 		t.say(&sdk.TaskArtifactUpdateEvent{TaskID: t.call.TaskID, ContextID: t.call.ContextID, Artifact: artifact, LastChunk: true})
 	}
+}
+
+// reportID is the artifact that a delivery's report is.
+const reportID sdk.ArtifactID = "delivery"
+
+// sendReport sends what a delivery was measured to be: outcome, branch, commits, checks.
+func (w *worker) sendReport(outcome *troupe.Outcome, t *telling) {
+	var report map[string]any
+	data, err := json.Marshal(outcome.Handoff.Outputs["delivery"])
+	if err == nil {
+		err = json.Unmarshal(data, &report)
+	}
+	if err != nil || report == nil {
+		return // it waits, or has come to no branch
+	}
+	artifact := &sdk.Artifact{ID: reportID, Name: "delivery", Parts: sdk.ContentParts{sdk.NewDataPart(report)}}
+	t.say(&sdk.TaskArtifactUpdateEvent{TaskID: t.call.TaskID, ContextID: t.call.ContextID, Artifact: artifact, LastChunk: true})
 }
 
 // Cancel implements [a2asrv.AgentExecutor]: it has ended when the run has.

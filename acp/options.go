@@ -67,6 +67,9 @@ func (s *session) currentModel() string {
 	if s.model != "" {
 		return s.model
 	}
+	if ref := s.conversation.Model(); ref != "" {
+		return ref
+	}
 	ref, _ := s.project.Model(s.conversation.Agent)
 	return ref
 }

@@ -66,7 +66,10 @@ func (r *Report) WriteJUnit(w io.Writer) error {
 func (s *junitSuite) add(r *Report, one *Result) {
 	s.Tests++
 	test := junitCase{Name: one.Case, Class: r.Suite + "." + one.Variant, Time: seconds(one.Millis * int64(one.Runs))}
-	test.Output = fmt.Sprintf("%d of %d runs passed (%s), $%.4f and %d tokens a run", one.Passes, one.Runs, one.How, one.Cost, one.Tokens)
+	test.Output = fmt.Sprintf("%d of %d runs passed (%s), %d tokens a run", one.Passes, one.Runs, one.How, one.Tokens)
+	if one.Cost > 0 { // else nobody knows what the model costs, or it costs nothing
+		test.Output += fmt.Sprintf(", $%.4f", one.Cost)
+	}
 	if !one.Passed {
 		text := strings.Join(r.reasons(one), "\n")
 		problem := &junitProblem{Message: fmt.Sprintf("%d of %d runs passed, %.0f %% are needed", one.Passes, one.Runs, 100*one.Needed), Text: text}

@@ -100,10 +100,13 @@ func Run(ctx context.Context, s *Suite, o Options) (*Report, error) {
 	var telling sync.Mutex
 	for i := range wanted {
 		room <- struct{}{}
+		if ctx.Err() != nil {
+			break
+		}
 		all.Go(func() {
 			defer func() { <-room }()
 			work.play(ctx, &wanted[i])
-			if o.Done != nil {
+			if o.Done != nil && ctx.Err() == nil { // else nobody knows what would have come of it
 				telling.Lock()
 				defer telling.Unlock()
 				o.Done(wanted[i])

@@ -189,6 +189,78 @@ func TestAnA2AClientGivesATaskThatAsksBack(t *testing.T) {
 	}
 }
 
+// A delivery is a task as well: it asks at its gates, and ends with a report and a branch.
+func TestAnA2AClientHasAChangeDelivered(t *testing.T) {
+	dir := repositoryWith(t, "model: rehearsal\npipeline: {approve: plan, checks: [{name: test, run: sh check.sh}]}\n")
+	base, token, stop := serveIn(t, dir, committer...)
+	seen := useA2A(t, a2aPlan{URL: base + "/a2a/deliver", Token: token, Steps: []arguments{
+		{"do": "stream", "text": "Add a greeting"},
+		{"do": "stream", "message": arguments{"taskId": "$task", "contextId": "$context"}, "text": "go on"},
+		{"do": "getTask", "with": arguments{"id": "$task"}},
+	}})
+	if states := seen.states(0); len(states) == 0 || states[len(states)-1] != stateInputRequired {
+		t.Errorf("at the gate: %v %s %+v", states, seen.said(0), seen.Results[0])
+	}
+	if states := seen.states(1); len(states) == 0 || states[len(states)-1] != stateCompleted {
+		t.Errorf("after it: %v %s %+v", states, seen.said(1), seen.Results[1])
+	}
+	report := seen.Results[2].report()
+	branch, _ := report["branch"].(string)
+	if report["outcome"] != "delivered" || !strings.HasPrefix(branch, "troupe/add-a-greeting-") {
+		t.Errorf("the report: %v", report)
+	}
+	if out, err := exec.Command("git", "-C", dir, "ls-tree", "-r", "--name-only", branch).Output(); err != nil || !strings.Contains(string(out), "rehearsal/step-1.md") {
+		t.Errorf("the branch %s: %v\n%s", branch, err, out)
+	}
+	if err := stop(); err != nil {
+		t.Error(err)
+	}
+}
+
+// A delivery whose checks fail is a task that has failed, with its report.
+func TestAnA2AClientIsToldThatADeliveryFailed(t *testing.T) {
+	dir := repositoryWith(t, "model: rehearsal\npipeline: {rounds: 1, checks: [{name: test, run: test ! -d rehearsal}]}\n")
+	base, token, stop := serveIn(t, dir, committer...)
+	seen := useA2A(t, a2aPlan{URL: base + "/a2a/deliver", Token: token, Steps: []arguments{{"do": "stream", "text": "Add a greeting"}, {"do": "getTask", "with": arguments{"id": "$task"}}}})
+	if states := seen.states(0); len(states) == 0 || states[len(states)-1] != stateFailed {
+		t.Errorf("%v %s", states, seen.said(0))
+	}
+	if outcome := seen.Results[1].report()["outcome"]; outcome == "delivered" || outcome == nil {
+		t.Errorf("the report says %v", outcome)
+	}
+	if err := stop(); err != nil {
+		t.Error(err)
+	}
+}
+
+// committer is who commits what servers of tests deliver.
+var committer = []string{"GIT_AUTHOR_NAME=Ada", "GIT_AUTHOR_EMAIL=ada@example.org", "GIT_COMMITTER_NAME=Ada", "GIT_COMMITTER_EMAIL=ada@example.org"}
+
+// repositoryWith makes a repository with a configuration and a check.
+func repositoryWith(t *testing.T, config string) string {
+	t.Helper()
+	dir := write(t, config)
+	if err := os.WriteFile(filepath.Join(dir, "check.sh"), []byte("echo '# tests 1'\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{{"init", "-q", "-b", "main"}, {"add", "-A"}, {"-c", "user.name=Ada", "-c", "user.email=ada@example.org", "commit", "-qm", "begin"}} {
+		if out, err := exec.Command("git", append([]string{"-C", dir}, args...)...).CombinedOutput(); err != nil {
+			t.Fatalf("%v: %s", err, out)
+		}
+	}
+	return dir
+}
+
+// report is the artifact that a delivery's report is.
+func (t *a2aTask) report() map[string]any {
+	for _, a := range t.Artifacts {
+		if report, ok := a.Parts[0].Content.Data.(map[string]any); ok && a.ArtifactID == "delivery" {
+			return report
+		}
+	}
+	return nil
+}
+
 // A task is pushed to whoever wants to hear of it, where the operator allows the address.
 func TestAnA2ATaskIsPushed(t *testing.T) {
 	var mu sync.Mutex

@@ -217,6 +217,9 @@ func TestAnEditorCancelsAndHearsOfErrors(t *testing.T) {
 	if seen.Results[1].StopReason != "cancelled" || seen.text(1, "agent_message_chunk") != "The beginning" {
 		t.Errorf("%+v %q", seen.Results[1], seen.text(1, "agent_message_chunk"))
 	}
+	if thought := seen.text(1, "agent_thought_chunk"); thought != "" {
+		t.Errorf("whoever has stopped it is told %q", thought)
+	}
 	models := troupetest.NewServer(t, troupetest.ServeStatus(401, `{"error":{"message":"no","code":"invalid_api_key"}}`))
 	seen = useACP(t, acpPlan{Steps: []acpStep{newSession(clerkAt(t, models.URL)), prompt(textBlock("Go.")), prompt()}})
 	if !strings.Contains(seen.Results[1].Error, "key") {

@@ -15,10 +15,7 @@ import (
 )
 
 func (p *program) chatCommand() *cobra.Command {
-	var messages []string
-	var session string
-	var greet bool
-	var links []string
+	var o chatOptions
 	c := &cobra.Command{
 		Use:   "chat [AGENT]",
 		Short: "Talk with an agent",
@@ -28,23 +25,23 @@ func (p *program) chatCommand() *cobra.Command {
 		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: p.completeAgents,
 		RunE: func(c *cobra.Command, args []string) error {
-			if slices.Contains(messages, "") {
+			if slices.Contains(o.messages, "") {
 				return usage("-m: a message is not empty")
 			}
-			if len(messages) == 0 && session == "" && p.isInteractive() {
+			if len(o.messages) == 0 && o.session == "" && p.isInteractive() {
 				if err := p.offerConfiguration(c.Context()); err != nil {
 					return err
 				}
 			}
 			return p.onStage(c.Context(), args, func(s *stage, agent string) error {
-				return p.chat(c.Context(), s, agent, session, messages, links, greet)
+				return p.chat(c.Context(), s, agent, o)
 			})
 		},
 	}
-	c.Flags().StringArrayVarP(&messages, "message", "m", nil, "send this message and exit; may be given several times")
-	c.Flags().BoolVar(&greet, "greet", false, "have the agent speak first, as its author wrote; in a terminal it does by itself")
-	c.Flags().StringArrayVar(&links, "link", nil, "let the agent read the files of this earlier session, too; may be given several times")
-	c.Flags().StringVar(&session, "session", "", "go on with an earlier session")
+	c.Flags().StringArrayVarP(&o.messages, "message", "m", nil, "send this message and exit; may be given several times")
+	c.Flags().BoolVar(&o.greet, "greet", false, "have the agent speak first, as its author wrote; in a terminal it does by itself")
+	c.Flags().StringArrayVar(&o.links, "link", nil, "let the agent read the files of this earlier session, too; may be given several times")
+	c.Flags().StringVar(&o.session, "session", "", "go on with an earlier session")
 	p.attachFlag(c)
 	return c
 }
@@ -52,7 +49,7 @@ func (p *program) chatCommand() *cobra.Command {
 // onStage chooses an agent, and opens an engine for as long as f takes.
 func (p *program) onStage(ctx context.Context, args []string, f func(s *stage, agent string) error) error {
 	return p.inProject(func(project *project.Project) error {
-		id, err := p.chooseAgent(project, args)
+		id, err := p.chooseAgent(ctx, project, args)
 		if err != nil {
 			return err
 		}
@@ -71,17 +68,26 @@ func (p *program) onStage(ctx context.Context, args []string, f func(s *stage, a
 	})
 }
 
-func (p *program) chat(ctx context.Context, s *stage, agent, session string, messages, links []string, greet bool) error {
+// chatOptions are how a conversation is held.
+type chatOptions struct {
+	session  string // an earlier one to go on with
+	messages []string
+	links    []string
+	greet    bool
+	prompts  bool // for the answers to questions, where a person is there
+}
+
+func (p *program) chat(ctx context.Context, s *stage, agent string, o chatOptions) error {
 	parts, err := p.attachments()
 	if err != nil {
 		return err
 	}
-	c, err := s.converse(ctx, agent, session)
+	c, err := s.converse(ctx, agent, o.session)
 	if err != nil {
 		return err
 	}
 	c.parts = parts
-	for _, link := range links {
+	for _, link := range o.links {
 		id, err := sessionID(ctx, s.project, link)
 		if err == nil {
 			err = s.mustHave(ctx, id)
@@ -92,8 +98,8 @@ func (p *program) chat(ctx context.Context, s *stage, agent, session string, mes
 		c.related = append(c.related, id)
 	}
 	p.mention(ctx, s)
-	interactive := len(messages) == 0 && p.isInteractive()
-	if session == "" && (greet || interactive) {
+	interactive := len(o.messages) == 0 && p.isInteractive()
+	if o.session == "" && (o.greet || interactive) {
 		show, end := p.listener()
 		err := c.open(ctx, show)
 		end()
@@ -102,15 +108,14 @@ func (p *program) chat(ctx context.Context, s *stage, agent, session string, mes
 		}
 	}
 	switch {
-	case len(messages) > 0:
-		err = p.talk(ctx, c, p.echoed(listed(messages)))
-	case interactive:
-		if session != "" {
-			if err := p.tellSoFar(ctx, c); err != nil {
-				return err
-			}
+	case len(o.messages) > 0:
+		next := p.echoed(listed(o.messages))
+		if o.prompts && p.isInteractive() {
+			next = p.prompted(ctx, c, next)
 		}
-		err = p.chatInTerminal(ctx, c)
+		err = p.talk(ctx, c, next)
+	case interactive:
+		err = p.chatInTerminal(ctx, c, o.session != "")
 	default:
 		err = p.talkInLines(ctx, c)
 	}
@@ -126,6 +131,8 @@ func (p *program) tellHowToGoOn(c *conversation, interactive bool, err error) {
 	case c.session == "":
 	case err != nil && c.isOpen:
 		p.tell("What was done so far is on record: 'troupe sessions resume %s' goes on from there.", c.session)
+	case errors.Is(err, errInput):
+		p.tell("To answer: troupe chat %s --session %s", c.step.Name(), c.session[:8])
 	case interactive:
 		p.tell("To go on: troupe chat %s --session %s", c.step.Name(), c.session[:8])
 	}
@@ -156,6 +163,9 @@ func (p *program) talk(ctx context.Context, c *conversation, next source) error 
 				p.tell("%s", terminal.Clean(said))
 				continue
 			}
+		} else if said, isCommand := terminal.Help(c.commands(), text); isCommand && err == nil {
+			p.tell("%s", terminal.Clean(said))
+			continue
 		} else if err == nil {
 			err = c.say(ctx, text, show)
 		}
@@ -180,6 +190,20 @@ func (p *program) echoed(next source) source {
 	}
 }
 
+// prompted reads the answers to what is asked after the last message, each from a line.
+func (p *program) prompted(ctx context.Context, c *conversation, next source) source {
+	return func() (string, error) {
+		text, err := next()
+		if !errors.Is(err, io.EOF) || c.stop != "input_requested" {
+			return text, err
+		}
+		fmt.Fprint(p.err, "› ")
+		answers, done := readLines(ctx, p.in)
+		defer done()
+		return answers()
+	}
+}
+
 // talkInLines takes every line of standard input for a message.
 func (p *program) talkInLines(ctx context.Context, c *conversation) error {
 	next, done := readLines(ctx, p.in)
@@ -187,13 +211,23 @@ func (p *program) talkInLines(ctx context.Context, c *conversation) error {
 	return p.talk(ctx, c, next)
 }
 
-func (p *program) chatInTerminal(ctx context.Context, c *conversation) error {
+func (p *program) chatInTerminal(ctx context.Context, c *conversation, goesOn bool) error {
+	var earlier []terminal.Said
+	if goesOn {
+		var err error
+		if earlier, err = c.soFar(ctx); err != nil {
+			return err
+		}
+	}
+	if files := attached(c.parts); files != "" {
+		earlier = append(earlier, terminal.Said{By: terminal.Aside, Text: files + "; sent with the first message"})
+	}
 	out := p.out
 	if shielded, ok := out.(*terminal.Safe); ok {
 		out = shielded.File // the chat draws, and cleans what it shows
 	}
 	config := terminal.Config{
-		Title: c.step.Name(), Agent: c.step.Name(), Model: c.model, Used: c.used,
+		Title: c.step.Name(), Agent: c.step.Name(), Model: c.model, Where: c.pathOf, Earlier: earlier, Used: c.used,
 		Say: c.say, Choose: func(ctx context.Context, text string) (now terminal.Answering, ok bool, err error) {
 			ref, ok := asksForModel(text)
 			if ok {
@@ -206,16 +240,23 @@ func (p *program) chatInTerminal(ctx context.Context, c *conversation) error {
 	}
 	if d, err := c.stage.project.Definition(c.step.Name()); err == nil {
 		config.Title, config.Agent, config.Leaves = titleOf(d), d.Name, d.IsExit
-		for _, command := range d.Commands {
-			config.Commands = append(config.Commands, terminal.Command{Name: command.Cmd, Description: command.Description})
-		}
 	}
-	config.Commands = append(config.Commands, terminal.Command{Name: modelCommand, Description: "Show the model that answers, or change it: /model provider/name"})
+	config.Commands = c.commands()
 	if p.isTerminal(p.err) {
 		p.log.hold()
 		defer p.log.release()
 	}
 	return terminal.Chat(ctx, config)
+}
+
+// commands are the agent's, and those of the program.
+func (c *conversation) commands() (list []terminal.Command) {
+	if d, err := c.stage.project.Definition(c.step.Name()); err == nil {
+		for _, command := range d.Commands {
+			list = append(list, terminal.Command{Name: command.Cmd, Description: command.Description})
+		}
+	}
+	return append(list, terminal.Command{Name: modelCommand, Description: "Show the model that answers, or change it: /model provider/name"})
 }
 
 // tellSaved says where the files are that the agent has saved.

@@ -20,7 +20,7 @@ func (p *program) isInteractive() bool {
 
 // chooseAgent returns the agent that the arguments name, the one that a user would
 // begin with, or the one that the person in the terminal chooses.
-func (p *program) chooseAgent(opened *project.Project, args []string) (string, error) {
+func (p *program) chooseAgent(ctx context.Context, opened *project.Project, args []string) (string, error) {
 	if len(args) > 0 {
 		return args[0], nil
 	}
@@ -41,7 +41,7 @@ func (p *program) chooseAgent(opened *project.Project, args []string) (string, e
 	if !p.isInteractive() {
 		return "", usage("which agent? There are %s", strings.Join(ids, ", "))
 	}
-	return p.askForAgent(list)
+	return p.askForAgent(ctx, list)
 }
 
 // firstAgent is the one that a user begins with where nobody says: the only one, or the
@@ -85,7 +85,7 @@ func nameOf(a *server.Agent) string {
 }
 
 // askForAgent has the person choose from a list.
-func (p *program) askForAgent(list []server.Agent) (string, error) {
+func (p *program) askForAgent(ctx context.Context, list []server.Agent) (string, error) {
 	for i := range list {
 		line := fmt.Sprintf("%3d  %-24s %s", i+1, list[i].ID, nameOf(&list[i]))
 		if list[i].Broken != "" {
@@ -95,7 +95,7 @@ func (p *program) askForAgent(list []server.Agent) (string, error) {
 	}
 	for {
 		fmt.Fprint(p.err, "Which agent? ")
-		answer, ok := p.readAnswer()
+		answer, ok := p.readAnswer(ctx)
 		if !ok {
 			return "", errInterrupted
 		}
@@ -108,11 +108,18 @@ func (p *program) askForAgent(list []server.Agent) (string, error) {
 	}
 }
 
-// readAnswer reads one line of what a person types, and nothing after it.
-func (p *program) readAnswer() (text string, ok bool) {
+// readAnswer reads one line of what a person types, and nothing after it. It ends with
+// ctx.
+func (p *program) readAnswer(ctx context.Context) (text string, ok bool) {
+	in := cancelable(p.in)
+	defer in.Close()
+	defer context.AfterFunc(ctx, func() { in.Cancel() })()
 	var line []byte
 	for one := make([]byte, 1); ; {
-		n, err := p.in.Read(one)
+		n, err := in.Read(one)
+		if ctx.Err() != nil {
+			return "", false
+		}
 		if n == 0 || err != nil {
 			return strings.TrimSpace(string(line)), len(line) > 0
 		}
@@ -137,7 +144,10 @@ func (p *program) offerConfiguration(ctx context.Context) error {
 	fmt.Fprintf(p.err, "There is a BMAD project here and no %s. With one, agents write their documents into the folders that BMAD's\n"+
 		"configuration names, and may read the project's files, except keys, .env and .git. Without, documents are kept\n"+
 		"in %s, and the project stays closed. Write it? [y/N] ", project.Name, "data/documents")
-	answer, _ := p.readAnswer()
+	answer, _ := p.readAnswer(ctx)
+	if err := context.Cause(ctx); err != nil {
+		return err
+	}
 	if answer = strings.ToLower(answer); answer == "y" || answer == "yes" {
 		return p.writeProject(ctx, p.flags.dir)
 	}

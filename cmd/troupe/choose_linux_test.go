@@ -19,6 +19,12 @@ import (
 // text, and returns all that it shows.
 func inTerminal(t *testing.T, dir, typed string, args ...string) string {
 	t.Helper()
+	return inTerminalOnce(t, dir, "", typed, args...)
+}
+
+// inTerminalOnce is inTerminal for somebody who types once something is shown.
+func inTerminalOnce(t *testing.T, dir, awaited, typed string, args ...string) string {
+	t.Helper()
 	master, err := os.OpenFile("/dev/ptmx", os.O_RDWR|syscall.O_NOCTTY, 0)
 	if err != nil {
 		t.Skipf("no terminals here: %v", err)
@@ -35,8 +41,10 @@ func inTerminal(t *testing.T, dir, typed string, args ...string) string {
 	if err != nil {
 		t.Skipf("no terminals here: %v", err)
 	}
-	if _, err := master.WriteString(typed); err != nil {
-		t.Fatal(err)
+	if awaited == "" {
+		if _, err := master.WriteString(typed); err != nil {
+			t.Fatal(err)
+		}
 	}
 	self, err := exec.LookPath("troupe")
 	if err != nil {
@@ -53,8 +61,20 @@ func inTerminal(t *testing.T, dir, typed string, args ...string) string {
 	}
 	_ = terminal.Close()
 	var shown bytes.Buffer
-	_, _ = shown.ReadFrom(master) // ends with an error when the program has ended
-	_ = c.Wait()                  // what it shows says whether it worked
+	for piece := make([]byte, 4096); ; {
+		n, err := master.Read(piece)
+		shown.Write(piece[:n])
+		if err != nil { // the program has ended
+			break
+		}
+		if awaited != "" && strings.Contains(shown.String(), awaited) {
+			awaited = ""
+			if _, err := master.WriteString(typed); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	_ = c.Wait() // what it shows says whether it worked
 	return shown.String()
 }
 
@@ -111,4 +131,39 @@ func TestTheConfigurationIsOfferedOnce(t *testing.T) {
 func TestAPersonChoosesFromTheAgents(t *testing.T) {
 	shown := inTerminal(t, bmadProject(t), "n\n\nnobody\n", "chat")
 	mustShow(t, shown, "1  one", "Una, First", "2  two", "Which agent?", `agent "nobody": no such agent`)
+}
+
+func TestRunAsksThePersonWhoIsThere(t *testing.T) {
+	dir := t.TempDir()
+	config := "agents:\n  clerk: {instructions: You write files., tools: [write_file]}\napprove:\n  - {tool: write_file, do: ask}\n"
+	if err := os.WriteFile(filepath.Join(dir, "troupe.yaml"), []byte(config), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	shown := inTerminal(t, dir, "yes\n", "--model", "rehearsal", "run", "clerk", `Write "hello" to notes.md`)
+	mustShow(t, shown, "May I call write_file with these arguments?", "› ", "write_file notes.md")
+	if strings.Contains(shown, "To answer") {
+		t.Errorf("it asks once more:\n%s", shown)
+	}
+}
+
+// Ctrl-C ends the program at its questions, too.
+func TestAQuestionIsLeftByCtrlC(t *testing.T) {
+	dir := t.TempDir()
+	for _, id := range []string{"one", "two"} {
+		file := filepath.Join(dir, "bmad/custom/bundles", id, "agents", id+".md")
+		if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, []byte("---\nname: "+id+"\n---\n"+strings.NewReplacer("x\" name", id+"\" name", "NAME", id, "TITLE", id).Replace(twoAgents)), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.WriteFile(filepath.Join(dir, "troupe.yaml"), []byte("model: rehearsal\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	shown := inTerminalOnce(t, dir, "Which agent?", "\x03", "chat")
+	mustShow(t, shown, "Which agent?")
+	if strings.Contains(shown, "no such agent") {
+		t.Errorf("it took ctrl-C for an answer:\n%s", shown)
+	}
 }

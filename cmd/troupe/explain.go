@@ -32,14 +32,14 @@ func (p *program) explainSessionCommand() *cobra.Command {
 				return usage("--text needs --turn")
 			}
 			return p.inProject(func(opened *project.Project) error {
-				return p.withLog(c.Context(), opened, args[0], func(_ troupe.SessionInfo, events iter.Seq2[troupe.Event, error]) error {
+				return p.withLog(c.Context(), opened, args[0], func(info troupe.SessionInfo, events iter.Seq2[troupe.Event, error]) error {
 					options := opened.ExplainOptions()
 					options.Turn = turn
 					session, err := explain.Read(events, options)
 					if err != nil {
 						return err
 					}
-					return p.writeExplained(session, turn, text)
+					return p.writeExplained(session, info.Status, turn, text)
 				})
 			})
 		},
@@ -49,12 +49,12 @@ func (p *program) explainSessionCommand() *cobra.Command {
 	return c
 }
 
-func (p *program) writeExplained(s *explain.Session, turn int, text bool) error {
+func (p *program) writeExplained(s *explain.Session, status string, turn int, text bool) error {
 	switch {
 	case p.flags.json:
 		return p.writeJSON(s)
 	case turn == 0:
-		return p.writeTurns(s)
+		return p.writeTurns(s, status)
 	case turn < 0:
 		turn = len(s.Turns)
 	}
@@ -65,8 +65,9 @@ func (p *program) writeExplained(s *explain.Session, turn int, text bool) error 
 	return p.writeTurn(s, &s.Turns[turn-1], text)
 }
 
-// writeTurns lists the model calls, each with what led to it, and the ends of runs.
-func (p *program) writeTurns(s *explain.Session) error {
+// writeTurns lists the model calls, each with what led to it, and the ends of runs. The
+// last run may have none: the status of the session says why.
+func (p *program) writeTurns(s *explain.Session, status string) error {
 	table := tabwriter.NewWriter(p.out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "TURN\tAGENT\tMODEL\tSENT\tCACHED\tCAME BACK\tCOST\tTIME\tWHAT CAME OF IT")
 	// What is said between calls stands in the last column, so that the others line up.
@@ -86,6 +87,12 @@ func (p *program) writeTurns(s *explain.Session) error {
 	}
 	for _, end := range ends {
 		aside("stopped: " + terminal.OneLine(whyEnded(end), 200))
+	}
+	switch status {
+	case "interrupted":
+		aside("stopped: the process that carried it out has ended; 'troupe sessions resume " + s.Session[:8] + "' goes on")
+	case "running":
+		aside("it is under way")
 	}
 	if err := table.Flush(); err != nil {
 		return err

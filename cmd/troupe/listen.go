@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
@@ -16,7 +17,7 @@ func (p *program) listener() (show func(*troupe.Event), end func()) {
 	if p.flags.json {
 		return p.writeEvent, func() {}
 	}
-	l := &plainListener{program: p, isLive: p.isTerminal(p.out), drawsWait: p.isTerminal(p.err)}
+	l := &plainListener{program: p, isLive: p.isTerminal(p.out), drawsWait: p.isTerminal(p.err), line: terminal.Line{W: p.err}}
 	if p.usesColour(p.err) {
 		l.dim = [2]string{"\x1b[2m", "\x1b[0m"}
 	}
@@ -47,10 +48,10 @@ type plainListener struct {
 
 	mu      sync.Mutex
 	wait    terminal.Wait
-	isDrawn bool
+	line    terminal.Line
 	calls   terminal.Calls
-	attempt int    // of the answer that is being written, 0 for none
-	said    string // the answer that was written last
+	pieces  terminal.Pieces
+	attempt int // of the answer that is being written, 0 for none
 }
 
 // watch shows how long the model has been waited for: a person sees the seconds pass, a
@@ -74,7 +75,7 @@ func (l *plainListener) watch() (end func()) {
 	return func() {
 		close(over)
 		ticking.Wait()
-		l.erase()
+		l.line.Clear()
 	}
 }
 
@@ -82,28 +83,22 @@ func (l *plainListener) tellWait(isMinute bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	text, ok := l.wait.For()
+	if calls := l.calls.Open(); len(calls) > 0 && !l.wait.IsOver() {
+		text, ok = strings.Join(calls, ", "), true
+	}
 	switch {
 	case !ok || l.attempt != 0: // the line belongs to the answer
 	case l.drawsWait:
-		l.isDrawn = true
-		fmt.Fprintf(l.err, "\r\x1b[K%s  … %s%s", l.dim[0], text, l.dim[1])
+		l.line.Draw(l.dim[0] + "  … " + text + l.dim[1])
 	case isMinute:
 		l.tell("  … %s", text)
-	}
-}
-
-// erase takes the line of the wait away.
-func (l *plainListener) erase() {
-	if l.isDrawn {
-		fmt.Fprint(l.err, "\r\x1b[K")
-		l.isDrawn = false
 	}
 }
 
 func (l *plainListener) show(e *troupe.Event) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.erase()
+	l.line.Clear()
 	l.wait.Note(e)
 	if line, ended := l.calls.Note(e); ended {
 		l.aside("  " + line)
@@ -120,13 +115,35 @@ func (l *plainListener) show(e *troupe.Event) {
 	case *troupe.TextDelta:
 		l.grow(b)
 	case *troupe.ModelReplied:
-		l.answer(cmp.Or(b.Message.Text, b.Message.Refusal))
+		l.reply(b)
 	case *troupe.RunFinished:
-		if b.Output.Summary != l.said {
-			l.answer(b.Output.Summary)
-		}
+		l.finish(b.Output.Summary)
 	case *troupe.RunFailed, *troupe.RunCancelled:
+		if kept := l.pieces.Rest(); !l.isLive {
+			l.answer(kept)
+		}
 		l.breakOff()
+	}
+}
+
+// reply shows a reply. A program gets an answer that comes in several of them in one
+// piece, a person has seen each grow.
+func (l *plainListener) reply(b *troupe.ModelReplied) {
+	now := l.pieces.Reply(b)
+	if l.isLive {
+		now = cmp.Or(b.Message.Text, b.Message.Refusal)
+	}
+	l.answer(now)
+}
+
+// finish shows a run's result, unless that was said last.
+func (l *plainListener) finish(result string) {
+	isSaid := l.pieces.HasSaid(result)
+	if l.isLive {
+		l.pieces.Rest() // the pieces are on the screen
+	}
+	if text := l.pieces.Finish(result); text != "" && !(l.isLive && isSaid) {
+		l.answer(text)
 	}
 }
 
@@ -150,7 +167,6 @@ func (l *plainListener) answer(text string) {
 	} else if text != "" {
 		fmt.Fprintln(l.out, terminal.Clean(text))
 	}
-	l.said = text
 }
 
 func (l *plainListener) breakOff() {

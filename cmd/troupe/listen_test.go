@@ -3,11 +3,13 @@ package main
 import (
 	"bytes"
 	"errors"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/cmd/troupe/internal/terminal"
 )
 
 // events shows a listener some events and returns what it wrote.
@@ -74,12 +76,12 @@ func TestALongWaitIsToldWhileItLasts(t *testing.T) {
 		draws bool
 		want  string
 	}{
-		"a person": {true, "\r\x1b[K  … waiting for the model, 5 s\r\x1b[K  … waiting for the model, 6 s\r\x1b[K"},
+		"a person": {true, "\r\x1b[K  … waiting for the model, 2 s\r\x1b[K  … waiting for the model, 3 s\r\x1b[K  … waiting for the model, 4 s\r\x1b[K  … waiting for the model, 5 s\r\x1b[K  … waiting for the model, 6 s\r\x1b[K"},
 		"a log":    {false, ""},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			var o, e bytes.Buffer
-			l := &plainListener{program: &program{out: &o, err: &e}, drawsWait: test.draws}
+			l := &plainListener{program: &program{out: &o, err: &e}, drawsWait: test.draws, line: terminal.Line{W: &e}}
 			end := l.watch()
 			l.show(&troupe.Event{Body: &troupe.RunStarted{}})
 			time.Sleep(6500 * time.Millisecond)
@@ -94,6 +96,31 @@ func TestALongWaitIsToldWhileItLasts(t *testing.T) {
 	}
 	synctest.Test(t, func(t *testing.T) {
 		var o, e bytes.Buffer
+		l := &plainListener{program: &program{out: &o, err: &e}, drawsWait: true, line: terminal.Line{W: &e}}
+		end := l.watch()
+		l.show(&troupe.Event{Run: "r", Body: &troupe.ToolCalled{Tool: "search", CallID: "1"}})
+		time.Sleep(3500 * time.Millisecond)
+		end()
+		if want := "  … search · 3 s\r\x1b[K"; !strings.HasSuffix(e.String(), want) {
+			t.Errorf("of a tool it says %q", e.String())
+		}
+		// A call that asks something is open while the person thinks, who is not to be disturbed.
+		end = l.watch()
+		l.show(&troupe.Event{Body: &troupe.RunFinished{Stop: "input_requested"}})
+		e.Reset()
+		time.Sleep(time.Minute)
+		if e.Len() > 0 {
+			t.Errorf("a person is disturbed by %q", e.String())
+		}
+		l.show(&troupe.Event{Run: "r", Body: &troupe.ToolCalled{Tool: "search", CallID: "1"}})
+		l.show(&troupe.Event{Run: "r", Body: &troupe.ToolReturned{Tool: "search", CallID: "1"}})
+		if open := l.calls.Open(); len(open) > 0 {
+			t.Errorf("still open: %v", open)
+		}
+		end()
+	})
+	synctest.Test(t, func(t *testing.T) {
+		var o, e bytes.Buffer
 		l := &plainListener{program: &program{out: &o, err: &e}}
 		end := l.watch()
 		time.Sleep(121 * time.Second)
@@ -102,4 +129,48 @@ func TestALongWaitIsToldWhileItLasts(t *testing.T) {
 			t.Errorf("a log gets %q", e.String())
 		}
 	})
+}
+
+// An answer that reaches the output limit comes in several replies, and is the run's
+// result as a whole.
+func TestAnAnswerInPiecesIsSaidOnce(t *testing.T) {
+	cut := func(text string) *troupe.ModelReplied {
+		return &troupe.ModelReplied{Message: &troupe.Message{Text: text}, Finish: troupe.FinishLength}
+	}
+	ends := func(text string) *troupe.RunFinished {
+		return &troupe.RunFinished{Output: troupe.Handoff{Summary: text}}
+	}
+	called := &troupe.ModelReplied{Message: &troupe.Message{Text: "A look.", Calls: []troupe.ToolCall{{ID: "1", Name: "look"}}}}
+	for name, test := range map[string]struct {
+		bodies []troupe.Body
+		want   string
+	}{
+		"two":              {[]troupe.Body{cut("One, tw"), said("o, three."), ends("One, two, three.")}, "One, two, three.\n"},
+		"three":            {[]troupe.Body{cut("a"), cut("b"), said("c"), ends("abc")}, "abc\n"},
+		"begun anew":       {[]troupe.Body{cut("One, tw"), said("One, two."), ends("One, two.")}, "One, two.\n"},
+		"never complete":   {[]troupe.Body{cut("a"), cut("b"), &troupe.RunFailed{}}, "ab\n"},
+		"a call between":   {[]troupe.Body{cut("a"), called, said("b"), ends("b")}, "aA look.\nb\n"},
+		"and a result":     {[]troupe.Body{cut("a"), said("b"), ends("Anything else?")}, "ab\nAnything else?\n"},
+		"and another turn": {[]troupe.Body{cut("a"), said("b"), ends("ab"), said("ab"), ends("ab")}, "ab\nab\n"},
+	} {
+		if out, _ := events(&plainListener{}, test.bodies...); out != test.want {
+			t.Errorf("%s: %q, want %q", name, out, test.want)
+		}
+	}
+	out, _ := events(&plainListener{isLive: true}, &troupe.TextDelta{Text: "One, tw", Attempt: 1}, cut("One, tw"),
+		&troupe.TextDelta{Text: "o.", Attempt: 1}, said("o."), ends("One, two."))
+	if out != "One, tw\no.\n" {
+		t.Errorf("a person sees %q", out)
+	}
+}
+
+func TestDoctorIsNamedWhereItCanTell(t *testing.T) {
+	for reason, want := range map[string]bool{"key": true, "unreachable": true, "address": true, "money": false, "context": false, "rate": false, "refused": false} {
+		if got := doctorKnows(&troupe.ModelError{Reason: reason}); got != want {
+			t.Errorf("%s: %t", reason, got)
+		}
+	}
+	if doctorKnows(errors.New("no disk")) {
+		t.Error("of other failures it knows nothing")
+	}
 }

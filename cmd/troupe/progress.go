@@ -8,8 +8,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/charmbracelet/x/ansi"
-
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/cmd/troupe/internal/terminal"
 )
@@ -37,7 +35,7 @@ type progress struct {
 	tokens      map[string]int
 	cost        map[string]float64
 	started     map[string]time.Time
-	live        bool
+	live        *terminal.Line // nil where lines stay
 	over        chan struct{}
 	ticking     sync.WaitGroup
 }
@@ -47,7 +45,9 @@ const quietTime = 30 * time.Second
 
 func (p *program) newProgress() *progress {
 	g := &progress{p: p, tokens: map[string]int{}, cost: map[string]float64{}, started: map[string]time.Time{}, over: make(chan struct{}), since: time.Now(), now: "beginning"}
-	g.live = p.isTerminal(p.err)
+	if p.isTerminal(p.err) && !p.flags.quiet {
+		g.live = &terminal.Line{W: p.err}
+	}
 	if !p.flags.quiet {
 		g.ticking.Go(g.tick)
 	}
@@ -66,8 +66,8 @@ func (g *progress) tick() {
 		}
 		g.mu.Lock()
 		switch {
-		case g.live:
-			fmt.Fprint(g.p.err, "\r\x1b[K"+ansi.Truncate(g.status(time.Now()), 100, "…"))
+		case g.live != nil:
+			g.live.Draw(g.status(time.Now()))
 		case time.Since(g.since) > quietTime && time.Since(said) > quietTime:
 			g.p.tell("%s", g.status(time.Now()))
 			said = time.Now()
@@ -121,8 +121,13 @@ func (g *progress) close() {
 	g.mu.Unlock()
 	close(g.over)
 	g.ticking.Wait()
-	if g.live && !g.p.flags.quiet {
-		fmt.Fprint(g.p.err, "\r\x1b[K")
+	g.clear()
+}
+
+// clear takes away what is being done, for a line that stays.
+func (g *progress) clear() {
+	if g.live != nil {
+		g.live.Clear()
 	}
 }
 
@@ -133,9 +138,7 @@ func (g *progress) line(format string, args ...any) {
 }
 
 func (g *progress) print(text string) {
-	if g.live && !g.p.flags.quiet {
-		fmt.Fprint(g.p.err, "\r\x1b[K")
-	}
+	g.clear()
 	g.p.tell("%s", terminal.Clean(strings.TrimRight(text, " ")))
 }
 

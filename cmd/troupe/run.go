@@ -35,7 +35,7 @@ func (p *program) runCommand() *cobra.Command {
 				return usage("the task is empty")
 			}
 			return p.onStage(c.Context(), args, func(s *stage, name string) error {
-				return p.chat(c.Context(), s, name, "", []string{task}, nil, false)
+				return p.chat(c.Context(), s, name, chatOptions{messages: []string{task}, prompts: true})
 			})
 		},
 	}

@@ -94,6 +94,9 @@ func (p *program) resumeSessionCommand() *cobra.Command {
 		Args:  cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			return p.inSession(c.Context(), args[0], func(c *conversation, ctx context.Context) error {
+				if m, err := session(ctx, c.stage.project, c.session); err == nil && m.Execution.Status == "waiting" && c.step.Name() != project.Deliver {
+					return fmt.Errorf("session %s waits for an answer; to give it: troupe chat %s --session %s", c.session[:8], c.step.Name(), c.session[:8])
+				}
 				p.mention(ctx, c.stage)
 				show, end := p.listener()
 				err := c.resume(ctx, show)

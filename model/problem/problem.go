@@ -130,6 +130,13 @@ func OfRecord(reason, text string) Problem {
 		p.Details = text
 		return p
 	}
+	for _, known := range own { // of which events have the words alone
+		if known.Problem.Code == "cancelled" && reason == "" && strings.HasSuffix(text, known.Is.Error()) {
+			p := known.Problem
+			p.Details = text
+			return p
+		}
+	}
 	failure := &troupe.ModelError{Reason: reason, Message: text}
 	if m := recordedStatus.FindStringSubmatch(text); m != nil {
 		failure.Status, _ = strconv.Atoi(m[1])
@@ -150,7 +157,7 @@ func OfRecord(reason, text string) Problem {
 
 var (
 	recordedStatus = regexp.MustCompile(`\bmodel: (\d{3})\b`)
-	smallWindow    = regexp.MustCompile(`([^\s:]+ uses a window of \d+ tokens for .* to work with\.) (Set .*)`)
+	smallWindow    = regexp.MustCompile(`([^\s:]+ uses a window of \d+ tokens for .* to work with\.) ((?:Set|Choose) .*)`)
 	askedInstead   = regexp.MustCompile(`: (\S+) is asked instead: `) // words of package fallback
 	unexplained    = Problem{Code: "unknown", Sentence: "Something went wrong that Troupe has no explanation for.", Next: "The details say more."}
 	unknownHost    = regexp.MustCompile(`lookup (\S+?):? .*no such host|lookup (\S+): no such host`)
@@ -217,6 +224,8 @@ func ofModel(e *troupe.ModelError) Problem {
 		}
 	case "context":
 		p.explainWindow(e.Message)
+	case "address":
+		p.explainScheme(e.Message)
 	case "model", "refused", "request", "schema", "tools":
 		p.Cause = e.Message
 	}
@@ -231,7 +240,26 @@ func (p *Problem) explainWindow(said string) {
 		return
 	}
 	p.Sentence = "The server's context length is too small for this agent."
-	p.Cause, p.Next = m[1], m[2]+"; or use another model."
+	if p.Cause, p.Next = m[1], m[2]+"."; strings.HasPrefix(m[2], "Set") {
+		p.Next = m[2] + "; or use another model."
+	}
+}
+
+// explainScheme tells an address that begins with the wrong protocol from one where
+// nothing is.
+func (p *Problem) explainScheme(said string) {
+	said = strings.ToLower(said)
+	has, wants := "", ""
+	switch {
+	case strings.Contains(said, "speaks http, not https"):
+		has, wants = "https", "http"
+	case strings.Contains(said, "http request to an https server"), strings.Contains(said, "plain http request was sent to https port"):
+		has, wants = "http", "https"
+	default:
+		return
+	}
+	p.Sentence, p.Cause = fmt.Sprintf("The server speaks %s, not %s.", wants, has), ""
+	p.Next = fmt.Sprintf("Write %s:// in place of %s:// in base_url of the provider in troupe.yaml, or in the variable it comes from.", wants, has)
 }
 
 // explainNetwork tells a server that is not running from a network that is not there.

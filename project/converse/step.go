@@ -30,11 +30,14 @@ func Step(e *troupe.Event) string {
 	case *troupe.Warned:
 		return b.Message
 	case *troupe.ModelFailed:
-		told := problem.OfFailed(b).Sentence
-		if b.RetryIn > 0 {
-			return fmt.Sprintf("%s Trying again in %v.", told, b.RetryIn.Duration())
+		what := problem.OfFailed(b)
+		switch {
+		case what.Code == "cancelled": // by whoever knows it
+			return ""
+		case b.RetryIn > 0:
+			return fmt.Sprintf("%s Trying again in %v.", what.Sentence, b.RetryIn.Duration())
 		}
-		return told
+		return what.Sentence
 	case *troupe.Noted:
 		var told struct{ Text string }
 		if b.Name == "progress" && json.Unmarshal(b.Data, &told) == nil {

@@ -21,7 +21,7 @@ func TestAnOlderStoreKnowsWhatWasSpent(t *testing.T) {
 	mustAppend(t, s, eventsOf(id(2), 1, paid("", 4), &troupe.SessionForked{From: id(1), After: 1})...)
 	s.Close()
 	server.SQL(t, "postgres", "DROP TABLE "+s.schema+".spent")
-	server.SQL(t, "postgres", "UPDATE "+s.schema+".troupe_version SET version = 5")
+	server.SQL(t, "postgres", "UPDATE "+s.schema+".troupe_version SET version = 6")
 	n := 0
 	for got, err := range openAt(t, address).Costs(t.Context(), time.Time{}) {
 		n++

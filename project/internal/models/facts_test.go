@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -184,8 +185,62 @@ func TestSeveralModels(t *testing.T) {
 	if choice := chooser(t, "groq/a,ollama/b", yaml, "").For("x"); choice.Ref != "groq/a" || choice.Then != "ollama/b" {
 		t.Errorf("%+v", choice)
 	}
-	if _, err := chooser(t, "", yaml, "OPENAI_API_KEY=a").Open(choice); err == nil || !strings.Contains(err.Error(), "ANTHROPIC_API_KEY") {
-		t.Errorf("error %v", err)
+}
+
+// Of several models, those that cannot be asked as things are do without, and it is said.
+// What is spelt wrong is an error all the same.
+func TestAModelThatIsMissingIsLeftOut(t *testing.T) {
+	const down = "providers: {office: {base_url: http://127.0.0.1:1/v1}, ollama: {base_url: http://127.0.0.1:1}}\n"
+	for _, test := range []struct{ refs, env, want, problem string }{
+		{"office/ok, anthropic/claude-sonnet-5", "", "office/ok", ""},
+		{"anthropic/claude-sonnet-5, office/ok, azure/x", "AZURE_OPENAI_API_KEY=k", "office/ok", ""},
+		{"office/ok, ollama", "", "office/ok", ""},
+		{"openai/gpt-4.1-mini, anthropic/claude-sonnet-5", "", "", "OPENAI_API_KEY is not set"},
+		{"office/ok, antropic/claude-sonnet-5", "", "", `no provider is called "antropic"`},
+	} {
+		var log strings.Builder
+		c := chooser(t, "", down+"model: ["+test.refs+"]", test.env)
+		c.Log = slog.New(slog.NewTextHandler(&log, nil))
+		opened, err := c.Open(c.For(""))
+		if test.problem != "" {
+			if err == nil || !strings.Contains(err.Error(), test.problem) {
+				t.Errorf("%s: error %v", test.refs, err)
+			}
+			continue
+		}
+		if err != nil || opened.String() != test.want || opened.Window != 0 {
+			t.Errorf("%s: %s with a window of %d, %v", test.refs, opened, opened.Window, err)
+		}
+		leftOut := 0
+		for _, l := range c.InUse(t.Context()) {
+			if strings.HasPrefix(l.Problem, "left out: ") {
+				leftOut++
+			}
+		}
+		if missing := strings.Count(test.refs, ","); leftOut != missing || strings.Count(log.String(), "left out") != missing {
+			t.Errorf("%s: %d are left out, and the log has %s", test.refs, leftOut, log.String())
+		}
+	}
+}
+
+// Where there is no command line, nobody is told to use it.
+func TestAdviceFitsItsPlace(t *testing.T) {
+	c := chooser(t, "", "", "")
+	for _, ref := range []string{"openai/gpt-4.1-mini", "openai/a, openai/b"} {
+		_, err := c.Open(models.NewChoice(ref, "you"))
+		if missing, ok := errors.AsType[*models.MissingKey](err); !ok || missing.Variable != "OPENAI_API_KEY" || strings.Contains(err.Error(), "--model") {
+			t.Errorf("%s: error %v", ref, err)
+		}
+	}
+	for _, name := range []string{"bogus", "5", "o", "gpt"} {
+		if _, err := c.Open(models.NewChoice(name, "you")); err == nil || strings.Contains(err.Error(), "openai/"+name+"?") {
+			t.Errorf("%s: error %v", name, err)
+		}
+	}
+	for name, want := range map[string]string{"gpt-4.1-mini": "openai/gpt-4.1-mini?", "gpt-4.1-mimi": "openai/gpt-4.1-mini?", "claude-sonet-5": "anthropic/claude-sonnet-5?", "opnai": "openai?"} {
+		if _, err := c.Open(models.NewChoice(name, "you")); err == nil || !strings.Contains(err.Error(), "did you mean "+want) {
+			t.Errorf("%s: error %v", name, err)
+		}
 	}
 }
 
@@ -287,6 +342,7 @@ func TestOllamaIsAskedForRoomToWork(t *testing.T) {
 	}{
 		"not loaded": {40960, 0, 0, 16384}, "loaded small": {40960, 4096, 0, 16384}, "loaded large": {131072, 65536, 0, 65536},
 		"a small model": {8192, 0, 0, 8192}, "configured": {40960, 4096, 9000, 9000}, "an old server": {0, 4096, 0, 0},
+		"a tiny model": {4096, 0, 0, 4096}, "more than it holds": {4096, 0, 16384, 4096}, "configured small": {40960, 0, 2048, 2048},
 	} {
 		var asked []any
 		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -315,19 +371,27 @@ func TestOllamaIsAskedForRoomToWork(t *testing.T) {
 			return failure
 		}
 		if c.want == 0 {
-			if err := ask(10); err == nil || len(asked) > 0 {
+			if err := ask(10); err != nil || len(asked) != 1 || asked[0] != nil {
 				t.Errorf("%s: asked for %v: %v", name, asked, err)
 			}
 			continue
 		}
-		if err := ask(1000); err != nil || len(asked) != 1 || asked[0] != float64(c.want) || opened.Window != c.want {
+		if err := ask(400); err != nil || len(asked) != 1 || asked[0] != float64(c.want) || opened.Window != c.want {
 			t.Errorf("%s: asked for %v, %+v: %v", name, asked, opened.Facts, err)
 		}
-		if c.configured > 0 {
-			continue // whoever has chosen a window knows it
+		if opened.IsTight != (c.want < 8192) || opened.IsTight == (opened.Warning == "") && c.inUse != 4096 {
+			t.Errorf("%s: %+v", name, opened.Facts)
 		}
-		if e, ok := errors.AsType[*troupe.ModelError](ask(c.want)); !ok || e.Reason != "context" || !strings.Contains(e.Message, `providers.ollama.models."m".window to`) || len(asked) != 1 {
+		fix := `Set providers.ollama.models."m".window to`
+		if c.trained == c.want {
+			fix = "Choose a model with a larger window"
+		}
+		e, ok := errors.AsType[*troupe.ModelError](ask(c.want))
+		if !ok || e.Reason != "context" || !strings.Contains(e.Message, fix) || len(asked) != 1 {
 			t.Errorf("%s: what is too long: %v", name, e)
+		}
+		if p := problem.Of(e); !strings.Contains(p.Sentence, "too small for this agent") || !strings.Contains(p.Next, fix) {
+			t.Errorf("%s: people are told %+v", name, p)
 		}
 	}
 }
@@ -342,7 +406,7 @@ func TestARefusalRestsOnAFreshLook(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	req := &troupe.Request{Messages: []*troupe.Message{{Role: troupe.RoleSystem, Text: strings.Repeat("rule ", 1000)}, {Role: troupe.RoleUser, Text: "hi"}}}
+	req := &troupe.Request{Messages: []*troupe.Message{{Role: troupe.RoleSystem, Text: strings.Repeat("rule ", 3000)}, {Role: troupe.RoleUser, Text: "hi"}}}
 	ask := func() (failure error) {
 		for _, err := range opened.Model.Generate(t.Context(), req) {
 			failure = err
@@ -361,7 +425,7 @@ func TestARefusalRestsOnAFreshLook(t *testing.T) {
 func refusesAtSecond(t *testing.T, opened models.Opened, fix string) {
 	t.Helper()
 	ask := func() (text string, failure error) {
-		req := &troupe.Request{Messages: []*troupe.Message{{Role: troupe.RoleSystem, Text: strings.Repeat("rule ", 1000)}, {Role: troupe.RoleUser, Text: "hi"}}}
+		req := &troupe.Request{Messages: []*troupe.Message{{Role: troupe.RoleSystem, Text: strings.Repeat("rule ", 3000)}, {Role: troupe.RoleUser, Text: "hi"}}}
 		for chunk, err := range opened.Model.Generate(t.Context(), req) {
 			text, failure = text+chunk.Text, err
 		}
@@ -372,7 +436,7 @@ func refusesAtSecond(t *testing.T, opened models.Opened, fix string) {
 	}
 	_, err := ask()
 	e, ok := errors.AsType[*troupe.ModelError](err)
-	if !ok || e.Temporary || e.Reason != "context" || !strings.Contains(e.Message, "4096 tokens") || !strings.Contains(e.Message, "about 5346") || !strings.Contains(e.Message, fix) {
+	if !ok || e.Temporary || e.Reason != "context" || !strings.Contains(e.Message, "4096 tokens") || !strings.Contains(e.Message, "about 4774") || !strings.Contains(e.Message, fix) {
 		t.Errorf("error %v, want %s", err, fix)
 	}
 	if p := problem.Of(err); !strings.Contains(p.Sentence, "too small for this agent") || !strings.Contains(p.Next, fix) {

@@ -9,11 +9,10 @@ import (
 
 // A Bar shows how far many runs have come. It belongs to one goroutine at a time.
 type Bar struct {
-	w            io.Writer // nil where nobody looks
+	line         *Line // nil where nobody looks
 	total        int
 	done, failed int
 	began        time.Time
-	isShown      bool
 }
 
 // barWidth is how many characters a full bar has.
@@ -21,9 +20,9 @@ const barWidth = 24
 
 // NewBar returns a bar for a number of runs. It is drawn only for a person.
 func NewBar(w io.Writer, total int, isTerminal bool) *Bar {
-	b := &Bar{w: w, total: total, began: time.Now()}
-	if !isTerminal {
-		b.w = nil
+	b := &Bar{total: total, began: time.Now()}
+	if isTerminal {
+		b.line = &Line{W: w}
 	}
 	b.draw()
 	return b
@@ -40,18 +39,15 @@ func (b *Bar) Step(failed bool) {
 
 // Clear takes the bar away, for what is to be written in its place.
 func (b *Bar) Clear() {
-	if b.w != nil && b.isShown {
-		fmt.Fprint(b.w, "\r\x1b[K")
-		b.isShown = false
+	if b.line != nil {
+		b.line.Clear()
 	}
 }
 
 func (b *Bar) draw() {
-	if b.w == nil {
-		return
+	if b.line != nil {
+		b.line.Draw(b.text(time.Since(b.began)))
 	}
-	fmt.Fprint(b.w, "\r\x1b[K"+b.text(time.Since(b.began)))
-	b.isShown = true
 }
 
 // text is the bar after some time.

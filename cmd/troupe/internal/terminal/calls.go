@@ -15,7 +15,10 @@ import (
 // The zero Calls is ready for use.
 type Calls struct{ open []openCall }
 
-type openCall struct{ id, line string }
+type openCall struct {
+	id, line string
+	since    time.Time
+}
 
 // maxSubject is how much of a call's arguments is shown, in cells.
 const maxSubject = 70
@@ -32,7 +35,8 @@ func (c *Calls) Note(e *troupe.Event) (line string, ended bool) {
 		if e.Parent != "" {
 			line = e.Agent + ": " + line
 		}
-		c.open = append(c.open, openCall{e.Run + b.CallID, OneLine(line, maxSubject+30)})
+		c.open = slices.DeleteFunc(c.open, func(o openCall) bool { return o.id == e.Run+b.CallID }) // one that asked, and is called again
+		c.open = append(c.open, openCall{e.Run + b.CallID, OneLine(line, maxSubject+30), time.Now()})
 	case *troupe.ToolReturned:
 		i := slices.IndexFunc(c.open, func(o openCall) bool { return o.id == e.Run+b.CallID })
 		if i < 0 {
@@ -51,11 +55,14 @@ func (c *Calls) Note(e *troupe.Event) (line string, ended bool) {
 	return "", false
 }
 
-// Open lists the calls that have not ended.
+// Open lists the calls that have not ended, with their time where that is long.
 func (c *Calls) Open() []string {
 	lines := make([]string, len(c.open))
 	for i := range c.open {
 		lines[i] = c.open[i].line
+		if took := time.Since(c.open[i].since); took >= shownFrom {
+			lines[i] += " · " + seconds(took)
+		}
 	}
 	return lines
 }

@@ -11,7 +11,6 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/colorprofile"
-	"github.com/charmbracelet/x/term"
 
 	"github.com/troupe-dev/troupe"
 )
@@ -20,6 +19,11 @@ import (
 type Config struct {
 	// Title is shown at the beginning, Agent and Model in the status line.
 	Title, Agent, Model string
+	// Earlier is what was said before.
+	Earlier []Said
+	// Where says where a file is that an agent has saved under some name. Nil leaves it at
+	// the name that the agent uses.
+	Where func(saved string) string
 	// Used is what the conversation has used before.
 	Used Meter
 	// Commands are offered for completion.
@@ -68,7 +72,9 @@ func Chat(ctx context.Context, c Config) error {
 	if historyErr != nil {
 		m.notice = historyErr.Error()
 	}
-	greet(c, &m.styles)
+	width := WidthOf(c.In)
+	m.earlier(c.Out, width)
+	greet(c, &m.styles, width)
 	guarded := &guard{model: m}
 	profile := colorprofile.ANSI
 	if !c.Colour {
@@ -86,11 +92,7 @@ func Chat(ctx context.Context, c Config) error {
 }
 
 // greet says whom one talks to, and how.
-func greet(c Config, s *styles) {
-	width, _, err := term.GetSize(c.In.Fd())
-	if err != nil {
-		width = 80
-	}
+func greet(c Config, s *styles, width int) {
 	var names []string
 	for _, command := range c.Commands {
 		names = append(names, command.Name)

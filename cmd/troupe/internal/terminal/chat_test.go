@@ -433,6 +433,48 @@ func TestALongWaitIsCounted(t *testing.T) {
 	})
 }
 
+func TestWhatTakesLongIsCounted(t *testing.T) {
+	on(t, 60, 20, func(s *session) {
+		more := make(chan struct{})
+		s.answer = func(_ context.Context, _ string, show func(*troupe.Event)) error {
+			show(&troupe.Event{Run: "r", Body: &troupe.ToolCalled{Tool: "search", CallID: "1", Arguments: `{"query": "orders"}`}})
+			<-more
+			show(&troupe.Event{Run: "r", Body: &troupe.ToolReturned{Tool: "search", CallID: "1"}})
+			for range 40 {
+				show(delta("more ", 1))
+				time.Sleep(100 * time.Millisecond)
+			}
+			return nil
+		}
+		s.press("go", "<enter>")
+		s.settle()
+		s.sees("search orders")
+		s.seesNot("search orders ·")
+		time.Sleep(8 * time.Second)
+		s.settle()
+		s.sees("search orders · 10 s")
+		more <- struct{}{}
+		time.Sleep(2 * time.Second)
+		s.sees("writing, 1")
+	})
+}
+
+func TestWhatIsSavedIsNamedByItsPlaceOnce(t *testing.T) {
+	on(t, 60, 20, func(s *session) {
+		s.model.config.Where = func(name string) string { return "data/" + name }
+		s.answer = func(_ context.Context, _ string, show func(*troupe.Event)) error {
+			for range 2 {
+				show(&troupe.Event{Parent: "r", Body: &troupe.ArtifactSaved{Path: "plan.md"}})
+			}
+			show(reply("Done."))
+			return nil
+		}
+		s.press("go", "<enter>")
+		s.settle()
+		s.sees("› go\n  saved data/plan.md\n\nDone.")
+	})
+}
+
 func TestTheModelIsShownAndChanged(t *testing.T) {
 	on(t, 100, 20, func(s *session) {
 		s.press("/model other/model", "<enter>")
@@ -466,5 +508,50 @@ func TestAFailureIsExplained(t *testing.T) {
 		s.press("go", "<enter>")
 		s.settle()
 		s.sees("! The provider has trouble of its own. Troupe asks again in 2 seconds.", "The provider does not accept the key.", "troupe doctor", "details: agent mira: model: 401: no such key")
+	})
+}
+
+func TestAnAnswerThatReachesTheOutputLimitIsPrintedOnce(t *testing.T) {
+	on(t, 60, 20, func(s *session) {
+		more := make(chan bool)
+		s.answer = func(_ context.Context, _ string, show func(*troupe.Event)) error {
+			show(delta("One, tw", 1))
+			show(&troupe.Event{Body: &troupe.ModelReplied{Message: &troupe.Message{Text: "One, tw"}, Finish: troupe.FinishLength}})
+			<-more
+			show(delta("o, three.", 1))
+			<-more
+			show(reply("o, three."))
+			show(&troupe.Event{Body: &troupe.RunFinished{Output: troupe.Handoff{Summary: "One, two, three."}, Stop: "answered"}})
+			return nil
+		}
+		s.press("count", "<enter>")
+		s.sees("› count\n\nOne, tw\n")
+		more <- true
+		s.settle()
+		s.sees("› count\n\nOne, two, three.\n")
+		more <- true
+		s.settle()
+		s.sees("› count\n\nOne, two, three.\n\n›\nMira")
+		if n := strings.Count(s.screen.all(), "three"); n != 1 {
+			t.Errorf("it is there %d times:\n%s", n, s.screen.all())
+		}
+	})
+}
+
+// What the model would be asked for nothing is answered here.
+func TestCommandsOfTheProgramAreNotSentToTheAgent(t *testing.T) {
+	on(t, 100, 24, func(s *session) {
+		s.model.config.Commands = append(s.model.config.Commands, Command{"/own", "The agent's own"})
+		s.press("/help", "<enter>")
+		s.sees("*decide          Think it through", "/help            Show this list", "/quit            Leave")
+		s.press("/foo", "<enter>")
+		s.sees("There is no command /foo, and the agent was not asked. /help lists those there are.")
+		if len(s.said) != 0 {
+			t.Errorf("sent: %q", s.said)
+		}
+		for _, text := range []string{"/own", "/etc/hosts", "/tmp is full"} {
+			s.press(text, "<enter>")
+			s.sees("You said: " + text)
+		}
 	})
 }

@@ -30,9 +30,10 @@ type model struct {
 	history       *history
 	turn          *turn // nil while the user is writing
 	meter         Meter
-	frame         int    // of what moves while one waits
-	notice        string // shown in place of the status line
-	isArmed       bool   // ctrl-C was pressed at an empty prompt
+	saved         []string // files whose place was shown
+	frame         int      // of what moves while one waits
+	notice        string   // shown in place of the status line
+	isArmed       bool     // ctrl-C was pressed at an empty prompt
 	isLeaving     bool
 
 	queue     []string // lines to be printed above the view
@@ -141,7 +142,7 @@ func (m *model) tick() tea.Cmd {
 	}
 	m.frame++
 	if m.turn.stale {
-		m.turn.live = m.markdown.render(lastPart(m.turn.text.String()), m.width)
+		m.turn.live = m.markdown.render(lastPart(m.turn.pieces.Kept()+m.turn.text.String()), m.width)
 		m.turn.stale = false
 	}
 	return tick()
@@ -163,7 +164,7 @@ func lastPart(text string) string {
 // say sends a message to the agent.
 func (m *model) say(text string) tea.Cmd {
 	ctx, cancel := context.WithCancelCause(m.ctx)
-	m.turn = &turn{cancel: cancel, isLast: m.config.Leaves != nil && m.config.Leaves(text)}
+	m.turn = &turn{began: time.Now(), cancel: cancel, isLast: m.config.Leaves != nil && m.config.Leaves(text)}
 	m.turn.wait.Begin()
 	m.turns.Go(func() {
 		defer cancel(nil)

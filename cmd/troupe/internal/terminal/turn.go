@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/model/problem"
@@ -15,14 +17,15 @@ var errStopped = errors.New("stopped by the user")
 
 // A turn is one message of the user and what comes of it.
 type turn struct {
+	began    time.Time
 	isLast   bool // after it, the chat is over
 	cancel   context.CancelCauseFunc
 	calls    Calls
 	wait     Wait
 	text     strings.Builder // the reply in the making
 	attempt  int
-	said     string // the reply that was printed last
-	isMusing bool   // the model is thinking, and says nothing yet
+	pieces   Pieces
+	isMusing bool // the model is thinking, and says nothing yet
 	stopping bool
 
 	live  string // text as it is shown, laid out at the last tick
@@ -34,22 +37,25 @@ func (t *turn) stop() {
 	t.cancel(errStopped)
 }
 
-// doing is a word for what is waited for.
+// doing says what is waited for, and how long the turn takes where that is long.
 func (t *turn) doing() string {
-	switch {
-	case t.stopping:
+	if t.stopping {
 		return "stopping"
 	}
 	if text, ok := t.wait.For(); ok {
 		return text
 	}
+	text := "waiting"
 	switch {
 	case t.isMusing:
-		return "thinking"
+		text = "thinking"
 	case t.live != "":
-		return "writing"
+		text = "writing"
 	}
-	return "waiting"
+	if took := time.Since(t.began); took >= shownFrom {
+		text += ", " + seconds(took)
+	}
+	return text
 }
 
 // add takes a piece of the reply. One of another attempt begins it anew.
@@ -89,6 +95,9 @@ func (m *model) note(e *troupe.Event) {
 			m.print(m.styles.dim.Render(fold("  "+line, m.width)))
 		}
 	}
+	if saved, ok := e.Body.(*troupe.ArtifactSaved); ok {
+		m.printSaved(saved.Path)
+	}
 	if e.Parent != "" {
 		return // what a nested agent says is for its caller
 	}
@@ -99,28 +108,36 @@ func (m *model) note(e *troupe.Event) {
 		t.isMusing = true
 	case *troupe.ModelReplied:
 		m.finish(t)
-		m.printReply(cmp.Or(b.Message.Text, b.Message.Refusal))
+		m.printReply(t.pieces.Reply(b))
+		t.stale = t.pieces.Kept() != ""
 	case *troupe.RunFinished:
-		if b.Output.Summary != t.said {
-			m.printReply(b.Output.Summary)
-		}
+		m.finish(t)
+		m.printReply(t.pieces.Finish(b.Output.Summary))
 		if b.Stop != "answered" && b.Stop != "input_requested" {
 			m.print(m.styles.dim.Render(fold("  ! not finished: "+Unfinished(b.Stop), m.width)))
 		}
 	case *troupe.RunFailed:
-		m.printReply(cmp.Or(b.Partial, t.text.String()))
+		m.printReply(cmp.Or(b.Partial, t.pieces.Rest()+t.text.String()))
 		m.finish(t)
 	case *troupe.RunCancelled:
-		m.printReply(cmp.Or(b.Partial, t.text.String()))
+		m.printReply(cmp.Or(b.Partial, t.pieces.Rest()+t.text.String()))
 		m.finish(t)
 	}
+}
+
+// printSaved says where a file is, the first time that it is saved.
+func (m *model) printSaved(name string) {
+	if m.config.Where == nil || slices.Contains(m.saved, name) {
+		return
+	}
+	m.saved = append(m.saved, name)
+	m.print(m.styles.dim.Render(fold("  saved "+Clean(m.config.Where(name)), m.width)))
 }
 
 func (m *model) printReply(text string) {
 	if strings.TrimSpace(text) == "" {
 		return
 	}
-	m.turn.said = text
 	m.print("", m.markdown.render(text, m.width))
 }
 

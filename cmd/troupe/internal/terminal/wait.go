@@ -7,8 +7,8 @@ import (
 	"github.com/troupe-dev/troupe"
 )
 
-// shownFrom is how long nothing happens before a person is told how long it has been.
-const shownFrom = 5 * time.Second
+// shownFrom is how long something takes before a person is told how long it has been.
+const shownFrom = 2 * time.Second
 
 // A Wait knows for how long a run has been silent, and what it waits for. The zero Wait
 // is ready for use.
@@ -42,6 +42,9 @@ func (w *Wait) Note(e *troupe.Event) {
 		}
 	}
 }
+
+// IsOver says that nothing is waited for: it is the person's turn.
+func (w *Wait) IsOver() bool { return w.since.IsZero() }
 
 // For says what has been waited for and for how long, if that is the model and has been
 // long enough to be told: waiting for the model, 40 s.

@@ -19,9 +19,9 @@ func TestWhatIsWaitedForIsToldWithItsTime(t *testing.T) {
 		}
 		says("") // nothing was asked yet
 		w.Begin()
-		time.Sleep(4 * time.Second)
+		time.Sleep(time.Second)
 		says("")
-		time.Sleep(36 * time.Second)
+		time.Sleep(39 * time.Second)
 		says("waiting for the model, 40 s")
 		time.Sleep(5 * time.Minute)
 		says("waiting for the model, 5 min 40 s")
