@@ -220,7 +220,7 @@ func (v *deliveryView) acts() []string {
 	if len(v.Commits) > 0 && !v.Applied {
 		acts = append(acts, "apply")
 	}
-	if v.Outcome != pipeline.OutcomeDelivered {
+	if v.Outcome != pipeline.OutcomeDelivered || len(v.Commits) > 0 { // one that is done, with something else that is wanted
 		acts = append(acts, "continue")
 	}
 	return append(acts, "undo")

@@ -45,7 +45,7 @@ func (g *progress) returned(e *troupe.Event, b *troupe.ToolReturned) {
 		} else if stats := statsLine(out.Files); stats != "" {
 			g.add(g.roundLabel(), stats+" ·")
 		} else {
-			g.add(g.roundLabel(), "changes nothing ·")
+			g.add(g.roundLabel(), "changes nothing")
 		}
 	case "commit_step":
 		g.add(g.label, "→ "+short(out.Commit))

@@ -157,6 +157,13 @@ func TestADeliveryIntoARepository(t *testing.T) {
 	if got := git(t, dir, "ls-tree --name-only HEAD"); strings.Contains(got, "two.ok") {
 		t.Errorf("it was not taken back: %s", got)
 	}
+
+	b.write(`[aria-label="Guidance for going on"]`, "Speak of a walrus, too")
+	b.click("[aria-label=Outcome] button", "Ask for changes")
+	if wish := m.asked(t); !strings.Contains(wish.user, "Speak of a walrus, too") || !strings.Contains(wish.user, "wish-1") {
+		t.Errorf("the builder is asked for\n%s", wish.user)
+	}
+	b.sees("[aria-label=Plan]", "Speak of a walrus, too")
 }
 
 // A delivery that fails says why, and goes on with what a person says.

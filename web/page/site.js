@@ -50,12 +50,13 @@ export function Outcome({ site, again }) {
   const added = site.files.reduce((n, f) => n + f.added, 0);
   const removed = site.files.reduce((n, f) => n + f.removed, 0);
   const { operator } = app.me;
+  const isDone = site.outcome === "delivered";
   return html`<section class="card pad outcome" data-outcome=${site.outcome} aria-label="Outcome"><div class="row"><h2 class="grow">${{ delivered: "Delivered", partial: "Partly done", failed: "Not delivered" }[site.outcome] ?? site.outcome}</h2><span class=${"chip t " + (site.outcome === "delivered" ? "good" : "bad")}>${site.applied ? "taken" : site.outcome}</span></div>
     <p class="small">${site.files.length} ${site.files.length === 1 ? "file" : "files"} <span class="good">+${added}</span> <span class="bad">−${removed}</span> in ${site.commits.length} ${site.commits.length === 1 ? "commit" : "commits"} on <code>${site.branch}</code>${site.seconds ? `, ${duration(site.seconds * 1000)}` : ""}</p>
     ${site.reasons?.length > 0 && html`<ul class="stack small">${site.reasons.map((text) => html`<li class="row top" key=${text}>${icon("triangle-alert", "bad")}<span>${text}</span></li>`)}</ul>`}
-    ${can("continue") && html`<label class="field edge"><input value=${guidance} placeholder="What should be different? You may leave it empty." aria-label="Guidance for going on" onInput=${(e) => setGuidance(e.target.value)} /></label>`}
+    ${can("continue") && html`<label class="field edge"><input value=${guidance} placeholder=${isDone ? "What should be different? It becomes another step." : "What should be different? You may leave it empty."} aria-label="Guidance for going on" onInput=${(e) => setGuidance(e.target.value)} /></label>`}
     <div class="row wrap">${can("apply") && operator && html`<button type="button" class=${site.outcome === "delivered" ? "primary" : ""} disabled=${busy} onClick=${() => doing(() => api.actOnDelivery(site.session, "apply"))}>${icon("check")}Take it</button>`}
-      ${can("continue") && html`<button type="button" class="primary" disabled=${busy} onClick=${() => doing(() => shelf.continueDelivery(site.session, { ...(guidance.trim() && { guidance: guidance.trim() }) }))}>Go on</button>`}
+      ${can("continue") && html`<button type="button" class=${isDone ? "" : "primary"} disabled=${busy || (isDone && !guidance.trim())} onClick=${() => doing(() => shelf.continueDelivery(site.session, { ...(guidance.trim() && { guidance: guidance.trim() }) }))}>${isDone ? "Ask for changes" : "Go on"}</button>`}
       <span class="grow"></span>${can("undo") && operator && html`<button type="button" class="ghost danger" disabled=${busy} onClick=${() => doing(() => api.actOnDelivery(site.session, "undo"))}>${site.applied ? "Take it back" : "Drop it"}</button>`}</div></section>`;
 }
 
