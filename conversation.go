@@ -275,7 +275,7 @@ func (c *conversation) call(ctx context.Context, calls []ToolCall) (string, erro
 		return stopRepeats, nil
 	}
 	if repeats == repeatsWarned {
-		err = c.tell(ctx, "repeated_call", fmt.Sprintf("You have made the same call with the same result %d times. Doing it again will not help: use what you have, or try something else.", repeats))
+		err = c.tell(ctx, "repeated_call", fmt.Sprintf("The model has made the same call with the same result %d times; it is told to use what it has.", repeats), fmt.Sprintf("You have made the same call with the same result %d times. Doing it again will not help: use what you have, or try something else.", repeats))
 	}
 	return "", err
 }
@@ -290,10 +290,10 @@ func (c *conversation) decide(outcome *ToolReturned) {
 	c.out.Meta.Decision, c.out.Meta.Target = outcome.Decision, outcome.Decision.To
 }
 
-// tell warns both the user and the model.
-func (c *conversation) tell(ctx context.Context, code, message string) error {
-	c.history.addNotice(message)
-	return c.run.emit(ctx, &Warned{Code: code, Message: message, Told: true})
+// tell warns both the user and the model, each in words that are meant for them.
+func (c *conversation) tell(ctx context.Context, code, message, notice string) error {
+	c.history.addNotice(notice)
+	return c.run.emit(ctx, &Warned{Code: code, Message: message, Told: true, Notice: notice})
 }
 
 // askUser ends the run with a question; the answer is the session's next input.
@@ -326,7 +326,7 @@ func (c *conversation) cutOff(ctx context.Context, replied *ModelReplied) (strin
 		c.answer(answerOf(replied))
 		return "", nil
 	}
-	return "", c.tell(ctx, "reply_cut", "Your last reply was cut off at the output limit in the middle of a tool call. Nothing was carried out. Call the tool again with shorter arguments, or in smaller pieces.")
+	return "", c.tell(ctx, "reply_cut", "The model reached the output limit in the middle of a tool call, which was not carried out; it is asked for a shorter one.", "Your last reply was cut off at the output limit in the middle of a tool call. Nothing was carried out. Call the tool again with shorter arguments, or in smaller pieces.")
 }
 
 // conclude takes a reply that calls no tool: the answer, unless it is cut off or does
@@ -336,7 +336,7 @@ func (c *conversation) conclude(ctx context.Context, replied *ModelReplied) (str
 	if stop == stopLength && c.agent.output == nil {
 		if c.cuts++; c.cuts < maxCuts {
 			c.said = joined(c.said, replied.Message.Text)
-			return "", c.tell(ctx, "reply_cut", "Your answer was cut off at the output limit. Go on exactly where it stopped, without repeating anything.")
+			return "", c.tell(ctx, "reply_cut", "The answer reached the output limit; the model goes on.", "Your answer was cut off at the output limit. Go on exactly where it stopped, without repeating anything.")
 		}
 	}
 	if c.agent.output != nil && (stop == stopAnswered || stop == stopLength) {

@@ -297,10 +297,13 @@ type BranchesStopped struct{}
 // Warned is something a person should know about and that stopped nothing.
 type Warned struct {
 	// Code is one fixed word, such as "repeated_call". Nothing is decided by it.
-	Code    string `json:"code"`
+	Code string `json:"code"`
+	// Message is for people.
 	Message string `json:"message"`
-	// Told says that the model was given the message too.
+	// Told says that the model was told of it, too: Notice, or Message where there is none.
 	Told bool `json:"told,omitempty"`
+	// Notice is what the model was told, where that is not what people are.
+	Notice string `json:"notice,omitempty"`
 }
 
 // SessionRenamed gives the session another title.

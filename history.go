@@ -1,6 +1,7 @@
 package troupe
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -192,7 +193,7 @@ func (h *history) apply(e *Event) {
 		h.addResult(b)
 	case *Warned:
 		if b.Told {
-			h.addNotice(b.Message)
+			h.addNotice(cmp.Or(b.Notice, b.Message))
 		}
 	case *LimitReached:
 		h.addNotice(b.Message)

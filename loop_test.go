@@ -380,6 +380,34 @@ func TestACallThatWasCutShortIsNotCarriedOut(t *testing.T) {
 	}
 }
 
+// People are not told what is meant for the model, and the model is told what it always
+// was, also when the conversation is read back.
+func TestAnAnswerThatReachesTheOutputLimitGoesOn(t *testing.T) {
+	const notice = "[Notice] Your answer was cut off at the output limit. Go on exactly where it stopped, without repeating anything."
+	var last []*troupe.Message
+	model := modelFunc(func(req *troupe.Request) turn {
+		last = req.Messages
+		if len(req.Messages) == 2 { // what it is, and what is asked
+			return turn{text: "One, tw", finish: troupe.FinishLength}
+		}
+		return turn{text: "o, three."}
+	})
+	engine, agent := newEngine(t, troupe.Config{}), newAgent(t, model)
+	events, end := mustAnswer(t, engine, agent, "count")
+	warned := bodies[*troupe.Warned](events)
+	if len(warned) != 1 || warned[0].Message != "The answer reached the output limit; the model goes on." || end.Output.Summary != "One, two, three." {
+		t.Errorf("warned %+v, ended with %+v", warned, end)
+	}
+	for e, err := range engine.Run(t.Context(), agent, troupe.Input{Session: events[0].Session, Text: "again"}) {
+		if err != nil {
+			t.Fatal(e, err)
+		}
+	}
+	if len(last) != 6 || last[3].Text != notice {
+		t.Errorf("the model was told %+v", last)
+	}
+}
+
 func TestAToolMayAskTheUser(t *testing.T) {
 	tool := troupe.NewTool("ask_user", "Asks.", func(context.Context, struct{}) (string, error) {
 		return "", &troupe.InputNeeded{Question: "Which city?"}

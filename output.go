@@ -166,5 +166,5 @@ func (c *conversation) fit(ctx context.Context, replied *ModelReplied, stop stri
 	if c.misfits++; c.misfits > c.agent.output.Corrections {
 		return "", &OutputError{Agent: c.agent.id, Text: text, Problem: err.Error()}
 	}
-	return "", c.tell(ctx, "answer_misfit", answer.Correction(err, ""))
+	return "", c.tell(ctx, "answer_misfit", "The answer does not fit what the agent is to return; the model is asked again: "+err.Error(), answer.Correction(err, ""))
 }

@@ -22,6 +22,7 @@ type show struct {
 	said    map[string]string
 	attempt map[string]int
 	last    string
+	goesOn  bool                      // the answer reached the output limit, and its rest follows
 	open    map[acp.ToolCallId]bool   // tool calls that have not returned
 	calls   map[string]acp.ToolCallId // by the model's id of the call
 	replays bool
@@ -115,7 +116,10 @@ func (s *show) reply(e *troupe.Event, b *troupe.ModelReplied) {
 	}
 	s.said[e.Run] = ""
 	if e.Parent == "" {
-		s.last = text
+		if s.goesOn {
+			text = s.last + text
+		}
+		s.last, s.goesOn = text, b.Finish == troupe.FinishLength && len(b.Message.Calls) == 0
 	}
 }
 

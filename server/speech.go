@@ -13,6 +13,7 @@ type speech struct {
 	said    strings.Builder
 	step    string
 	attempt int
+	goesOn  bool   // the answer reached the output limit, and its rest follows
 	broken  string // why the run broke off, if that is on record
 }
 
@@ -26,10 +27,12 @@ func (s *speech) note(e *troupe.Event) string {
 	switch b := e.Body.(type) {
 	case *troupe.TextDelta:
 		added = b.Text
-		if e.Step != s.step || b.Attempt != s.attempt {
+		if !s.goesOn && (e.Step != s.step || b.Attempt != s.attempt) {
 			added = s.gap() + added
 		}
-		s.step, s.attempt = e.Step, b.Attempt
+		s.step, s.attempt, s.goesOn = e.Step, b.Attempt, false
+	case *troupe.ModelReplied:
+		s.goesOn = b.Finish == troupe.FinishLength && len(b.Message.Calls) == 0
 	case *troupe.RunFailed:
 		s.broken = b.Error
 	case *troupe.RunCancelled:

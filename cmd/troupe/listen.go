@@ -49,8 +49,8 @@ type plainListener struct {
 	wait    terminal.Wait
 	isDrawn bool
 	calls   terminal.Calls
-	attempt int    // of the answer that is being written, 0 for none
-	said    string // the answer that was written last
+	pieces  terminal.Pieces
+	attempt int // of the answer that is being written, 0 for none
 }
 
 // watch shows how long the model has been waited for: a person sees the seconds pass, a
@@ -120,13 +120,35 @@ func (l *plainListener) show(e *troupe.Event) {
 	case *troupe.TextDelta:
 		l.grow(b)
 	case *troupe.ModelReplied:
-		l.answer(cmp.Or(b.Message.Text, b.Message.Refusal))
+		l.reply(b)
 	case *troupe.RunFinished:
-		if b.Output.Summary != l.said {
-			l.answer(b.Output.Summary)
-		}
+		l.finish(b.Output.Summary)
 	case *troupe.RunFailed, *troupe.RunCancelled:
+		if kept := l.pieces.Rest(); !l.isLive {
+			l.answer(kept)
+		}
 		l.breakOff()
+	}
+}
+
+// reply shows a reply. A program gets an answer that comes in several of them in one
+// piece, a person has seen each grow.
+func (l *plainListener) reply(b *troupe.ModelReplied) {
+	now := l.pieces.Reply(b)
+	if l.isLive {
+		now = cmp.Or(b.Message.Text, b.Message.Refusal)
+	}
+	l.answer(now)
+}
+
+// finish shows a run's result, unless that was said last.
+func (l *plainListener) finish(result string) {
+	isSaid := l.pieces.HasSaid(result)
+	if l.isLive {
+		l.pieces.Rest() // the pieces are on the screen
+	}
+	if text := l.pieces.Finish(result); text != "" && !(l.isLive && isSaid) {
+		l.answer(text)
 	}
 }
 
@@ -150,7 +172,6 @@ func (l *plainListener) answer(text string) {
 	} else if text != "" {
 		fmt.Fprintln(l.out, terminal.Clean(text))
 	}
-	l.said = text
 }
 
 func (l *plainListener) breakOff() {

@@ -103,3 +103,36 @@ func TestALongWaitIsToldWhileItLasts(t *testing.T) {
 		}
 	})
 }
+
+// An answer that reaches the output limit comes in several replies, and is the run's
+// result as a whole.
+func TestAnAnswerInPiecesIsSaidOnce(t *testing.T) {
+	cut := func(text string) *troupe.ModelReplied {
+		return &troupe.ModelReplied{Message: &troupe.Message{Text: text}, Finish: troupe.FinishLength}
+	}
+	ends := func(text string) *troupe.RunFinished {
+		return &troupe.RunFinished{Output: troupe.Handoff{Summary: text}}
+	}
+	called := &troupe.ModelReplied{Message: &troupe.Message{Text: "A look.", Calls: []troupe.ToolCall{{ID: "1", Name: "look"}}}}
+	for name, test := range map[string]struct {
+		bodies []troupe.Body
+		want   string
+	}{
+		"two":              {[]troupe.Body{cut("One, tw"), said("o, three."), ends("One, two, three.")}, "One, two, three.\n"},
+		"three":            {[]troupe.Body{cut("a"), cut("b"), said("c"), ends("abc")}, "abc\n"},
+		"begun anew":       {[]troupe.Body{cut("One, tw"), said("One, two."), ends("One, two.")}, "One, two.\n"},
+		"never complete":   {[]troupe.Body{cut("a"), cut("b"), &troupe.RunFailed{}}, "ab\n"},
+		"a call between":   {[]troupe.Body{cut("a"), called, said("b"), ends("b")}, "aA look.\nb\n"},
+		"and a result":     {[]troupe.Body{cut("a"), said("b"), ends("Anything else?")}, "ab\nAnything else?\n"},
+		"and another turn": {[]troupe.Body{cut("a"), said("b"), ends("ab"), said("ab"), ends("ab")}, "ab\nab\n"},
+	} {
+		if out, _ := events(&plainListener{}, test.bodies...); out != test.want {
+			t.Errorf("%s: %q, want %q", name, out, test.want)
+		}
+	}
+	out, _ := events(&plainListener{isLive: true}, &troupe.TextDelta{Text: "One, tw", Attempt: 1}, cut("One, tw"),
+		&troupe.TextDelta{Text: "o.", Attempt: 1}, said("o."), ends("One, two."))
+	if out != "One, tw\no.\n" {
+		t.Errorf("a person sees %q", out)
+	}
+}

@@ -172,22 +172,29 @@ func (c *Client) unreachable(err error) error {
 		e.Reason = "timeout"
 	case isUntrusted(err):
 		e.Reason, e.Temporary = "certificate", false
+	case IsPlain(err):
+		e.Reason, e.Temporary = "address", false
 	}
 	err = c.Clean(err)
 	e.Message = "no answer from " + c.Host() + ": " + Shorten(err.Error())
+	if e.Reason == "address" {
+		e.Message = c.Host() + " speaks http, not https: " + Shorten(err.Error())
+	}
 	e.Err = err
 	return e
 }
 
-// isUntrusted reports whether a server could not show who it is, or does not speak
-// TLS at all.
+// IsPlain reports whether a server that was asked by https does not speak TLS at all.
+func IsPlain(err error) bool {
+	_, ok := errors.AsType[tls.RecordHeaderError](err)
+	return ok || errors.Is(err, http.ErrSchemeMismatch)
+}
+
+// isUntrusted reports whether a server could not show who it is.
 func isUntrusted(err error) bool {
 	if _, ok := errors.AsType[*tls.CertificateVerificationError](err); ok {
 		return true
 	}
-	if _, ok := errors.AsType[x509.UnknownAuthorityError](err); ok {
-		return true
-	}
-	_, ok := errors.AsType[tls.RecordHeaderError](err)
-	return ok || errors.Is(err, http.ErrSchemeMismatch)
+	_, ok := errors.AsType[x509.UnknownAuthorityError](err)
+	return ok
 }

@@ -133,7 +133,8 @@ func (c *complaint) isAboutTools(status int) bool {
 // isAboutAddress reports whether the server has nothing at the address: it says so, or
 // answers that there is no such page and has no name for the failure.
 func (c *complaint) isAboutAddress(status int) bool {
-	if c.mentions("unknown_url", "unknown request url", "invalid url (", "unexpected endpoint or method", "no route matched") {
+	if c.mentions("unknown_url", "unknown request url", "invalid url (", "unexpected endpoint or method", "no route matched",
+		"http request to an https server", "plain http request was sent to https port") {
 		return true
 	}
 	return (status == http.StatusNotFound || status == http.StatusMethodNotAllowed) && c.code == "" && c.kind == "" && c.status == 0

@@ -1,9 +1,11 @@
 package wire
 
 import (
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/url"
 	"slices"
 	"strings"
 )
@@ -32,9 +34,10 @@ func (Secret) MarshalJSON() ([]byte, error) { return []byte(`"` + redacted + `"`
 // MarshalText encodes "[redacted]".
 func (Secret) MarshalText() ([]byte, error) { return []byte(redacted), nil }
 
-// secretsOf collects what must not appear in an error, longest first, so that a
-// secret that is part of another leaves no rest of it. What is shorter than four
-// bytes is left: it guards nothing, and would garble every message.
+// secretsOf collects what must not appear in an error, in each form that a server may
+// repeat it in: as it is, as in the Authorization header, as in a URL. The longest come
+// first, so that a secret that is part of another leaves no rest of it. What is shorter
+// than four bytes is left: it guards nothing, and would garble every message.
 func secretsOf(c *Config) []string {
 	found := []string{strings.TrimSpace(string(c.Key))}
 	for _, value := range c.Headers {
@@ -43,11 +46,20 @@ func secretsOf(c *Config) []string {
 			found = append(found, token)
 		}
 	}
-	if password, ok := c.URL.User.Password(); ok {
-		found = append(found, password)
+	if user := c.URL.User; user != nil {
+		password, hasPassword := user.Password()
+		basic := []byte(user.Username() + ":" + password)
+		if !hasPassword {
+			password = user.Username() // a token
+		}
+		_, inURL, _ := strings.Cut(user.String(), ":")
+		found = append(found, password, inURL, base64.StdEncoding.EncodeToString(basic), base64.RawURLEncoding.EncodeToString(basic), base64.RawStdEncoding.EncodeToString(basic))
 	}
 	for _, values := range c.URL.Query() {
 		found = append(found, values...)
+	}
+	for _, plain := range slices.Clone(found) {
+		found = append(found, url.QueryEscape(plain), url.PathEscape(plain))
 	}
 	found = slices.DeleteFunc(found, func(s string) bool { return len(s) < 4 })
 	slices.SortFunc(found, func(a, b string) int { return len(b) - len(a) })

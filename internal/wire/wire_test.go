@@ -204,6 +204,8 @@ func TestReasonsOfRefusals(t *testing.T) {
 		{413, ``, "too_large"},
 		{404, "404 page not found\n", "address"},
 		{404, ``, "address"},
+		{400, "Client sent an HTTP request to an HTTPS server.\n", "address"},
+		{400, `<html><head><title>400 The plain HTTP request was sent to HTTPS port</title></head></html>`, "address"},
 		{404, `{"detail":"Not Found"}`, "address"},
 		{405, `<html><title>405 Not Allowed</title></html>`, "address"},
 		{404, `{"error":{"message":"Invalid URL (POST /chat/completions)","type":"invalid_request_error","param":null,"code":null}}`, "address"},
@@ -285,7 +287,8 @@ func TestServersThatAreNotTrustedOrNotThere(t *testing.T) {
 	gone := httptest.NewServer(http.NotFoundHandler())
 	gone.Close()
 	for address, want := range map[string]string{
-		untrusted.URL: "certificate", strings.Replace(plain.URL, "http:", "https:", 1): "certificate", gone.URL: "unreachable",
+		untrusted.URL: "certificate", strings.Replace(plain.URL, "http:", "https:", 1): "address", gone.URL: "unreachable",
+		strings.Replace(untrusted.URL, "https:", "http:", 1): "address",
 	} {
 		at, err := ParseURL("test", address)
 		if err != nil {

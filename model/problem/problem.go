@@ -217,6 +217,8 @@ func ofModel(e *troupe.ModelError) Problem {
 		}
 	case "context":
 		p.explainWindow(e.Message)
+	case "address":
+		p.explainScheme(e.Message)
 	case "model", "refused", "request", "schema", "tools":
 		p.Cause = e.Message
 	}
@@ -232,6 +234,23 @@ func (p *Problem) explainWindow(said string) {
 	}
 	p.Sentence = "The server's context length is too small for this agent."
 	p.Cause, p.Next = m[1], m[2]+"; or use another model."
+}
+
+// explainScheme tells an address that begins with the wrong protocol from one where
+// nothing is.
+func (p *Problem) explainScheme(said string) {
+	said = strings.ToLower(said)
+	has, wants := "", ""
+	switch {
+	case strings.Contains(said, "speaks http, not https"):
+		has, wants = "https", "http"
+	case strings.Contains(said, "http request to an https server"), strings.Contains(said, "plain http request was sent to https port"):
+		has, wants = "http", "https"
+	default:
+		return
+	}
+	p.Sentence, p.Cause = fmt.Sprintf("The server speaks %s, not %s.", wants, has), ""
+	p.Next = fmt.Sprintf("Write %s:// in place of %s:// in base_url of the provider in troupe.yaml, or in the variable it comes from.", wants, has)
 }
 
 // explainNetwork tells a server that is not running from a network that is not there.

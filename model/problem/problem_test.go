@@ -134,3 +134,16 @@ func TestFailedCallsAreExplainedFromTheirEvents(t *testing.T) {
 		t.Errorf("%+v", p)
 	}
 }
+
+func TestAnAddressWithTheWrongProtocolIsToldAsSuch(t *testing.T) {
+	for said, want := range map[string][2]string{
+		"model.test speaks http, not https: tls: first record does not look like a TLS handshake": {"The server speaks http, not https.", "Write http:// "},
+		"Client sent an HTTP request to an HTTPS server.":                                         {"The server speaks https, not http.", "Write https:// "},
+		"404 page not found": {"The server has nothing at this address.", "Correct base_url"},
+	} {
+		got := Of(&troupe.ModelError{Reason: "address", Message: said})
+		if got.Code != "address" || got.Sentence != want[0] || !strings.HasPrefix(got.Next, want[1]) {
+			t.Errorf("%s: %+v", said, got)
+		}
+	}
+}

@@ -14,8 +14,13 @@ import (
 // goes before them, and the first before the second.
 var DotEnv = []string{".env.local", ".env"}
 
+// ownPrefix is what the names of Troupe's own variables begin with: set to nothing, they
+// switch off what the files say.
+const ownPrefix = "TROUPE_"
+
 // Environment returns a lookup that finds what the given one does, and then the
-// variables of [DotEnv] in dir. Problems says what is wrong with those files; no
+// variables of [DotEnv] in dir. A variable of others that is empty is as good as none:
+// containers are given such for what nobody has set outside. Problems says what is wrong with those files; no
 // value is part of it.
 func Environment(dir string, lookup func(string) (string, bool)) (func(string) (string, bool), error) {
 	var found []map[string]string
@@ -39,15 +44,16 @@ func Environment(dir string, lookup func(string) (string, bool)) (func(string) (
 		return lookup, nil
 	}
 	return func(name string) (string, bool) {
-		if value, ok := lookup(name); ok {
-			return value, true
+		here, isSet := lookup(name)
+		if isSet && (here != "" || strings.HasPrefix(name, ownPrefix)) {
+			return here, true
 		}
 		for _, values := range found {
 			if value, ok := values[name]; ok {
 				return value, true
 			}
 		}
-		return "", false
+		return "", isSet
 	}, nil
 }
 

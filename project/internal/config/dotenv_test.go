@@ -57,3 +57,25 @@ func TestWithoutDotEnvThereIsTheEnvironment(t *testing.T) {
 		t.Errorf("%q, %v, %v", value, ok, err)
 	}
 }
+
+// Docker Compose hands on what nobody has set as a variable that is empty.
+func TestAnEmptyVariableDoesNotHideDotEnv(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, ".env"), []byte("OFFICE_KEY=key\nTROUPE_MODEL=office/large\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	empty := map[string]bool{"OFFICE_KEY": true, "TROUPE_MODEL": true, "OTHER": true}
+	lookup, err := Environment(dir, func(name string) (string, bool) { return "", empty[name] })
+	if err != nil {
+		t.Fatal(err)
+	}
+	if value, ok := lookup("OFFICE_KEY"); value != "key" || !ok {
+		t.Errorf("the key is %q, %t", value, ok)
+	}
+	if value, ok := lookup("TROUPE_MODEL"); value != "" || !ok {
+		t.Errorf("a switch of our own that is off is %q, %t", value, ok)
+	}
+	if value, ok := lookup("OTHER"); value != "" || !ok {
+		t.Errorf("what is in no file is %q, %t", value, ok)
+	}
+}

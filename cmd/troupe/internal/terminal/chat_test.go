@@ -468,3 +468,30 @@ func TestAFailureIsExplained(t *testing.T) {
 		s.sees("! The provider has trouble of its own. Troupe asks again in 2 seconds.", "The provider does not accept the key.", "troupe doctor", "details: agent mira: model: 401: no such key")
 	})
 }
+
+func TestAnAnswerThatReachesTheOutputLimitIsPrintedOnce(t *testing.T) {
+	on(t, 60, 20, func(s *session) {
+		more := make(chan bool)
+		s.answer = func(_ context.Context, _ string, show func(*troupe.Event)) error {
+			show(delta("One, tw", 1))
+			show(&troupe.Event{Body: &troupe.ModelReplied{Message: &troupe.Message{Text: "One, tw"}, Finish: troupe.FinishLength}})
+			<-more
+			show(delta("o, three.", 1))
+			<-more
+			show(reply("o, three."))
+			show(&troupe.Event{Body: &troupe.RunFinished{Output: troupe.Handoff{Summary: "One, two, three."}, Stop: "answered"}})
+			return nil
+		}
+		s.press("count", "<enter>")
+		s.sees("› count\n\nOne, tw\n")
+		more <- true
+		s.settle()
+		s.sees("› count\n\nOne, two, three.\n")
+		more <- true
+		s.settle()
+		s.sees("› count\n\nOne, two, three.\n\n›\nMira")
+		if n := strings.Count(s.screen.all(), "three"); n != 1 {
+			t.Errorf("it is there %d times:\n%s", n, s.screen.all())
+		}
+	})
+}

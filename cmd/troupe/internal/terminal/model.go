@@ -141,7 +141,7 @@ func (m *model) tick() tea.Cmd {
 	}
 	m.frame++
 	if m.turn.stale {
-		m.turn.live = m.markdown.render(lastPart(m.turn.text.String()), m.width)
+		m.turn.live = m.markdown.render(lastPart(m.turn.pieces.Kept()+m.turn.text.String()), m.width)
 		m.turn.stale = false
 	}
 	return tick()

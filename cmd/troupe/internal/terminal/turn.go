@@ -21,8 +21,8 @@ type turn struct {
 	wait     Wait
 	text     strings.Builder // the reply in the making
 	attempt  int
-	said     string // the reply that was printed last
-	isMusing bool   // the model is thinking, and says nothing yet
+	pieces   Pieces
+	isMusing bool // the model is thinking, and says nothing yet
 	stopping bool
 
 	live  string // text as it is shown, laid out at the last tick
@@ -99,19 +99,19 @@ func (m *model) note(e *troupe.Event) {
 		t.isMusing = true
 	case *troupe.ModelReplied:
 		m.finish(t)
-		m.printReply(cmp.Or(b.Message.Text, b.Message.Refusal))
+		m.printReply(t.pieces.Reply(b))
+		t.stale = t.pieces.Kept() != ""
 	case *troupe.RunFinished:
-		if b.Output.Summary != t.said {
-			m.printReply(b.Output.Summary)
-		}
+		m.finish(t)
+		m.printReply(t.pieces.Finish(b.Output.Summary))
 		if b.Stop != "answered" && b.Stop != "input_requested" {
 			m.print(m.styles.dim.Render(fold("  ! not finished: "+Unfinished(b.Stop), m.width)))
 		}
 	case *troupe.RunFailed:
-		m.printReply(cmp.Or(b.Partial, t.text.String()))
+		m.printReply(cmp.Or(b.Partial, t.pieces.Rest()+t.text.String()))
 		m.finish(t)
 	case *troupe.RunCancelled:
-		m.printReply(cmp.Or(b.Partial, t.text.String()))
+		m.printReply(cmp.Or(b.Partial, t.pieces.Rest()+t.text.String()))
 		m.finish(t)
 	}
 }
@@ -120,7 +120,6 @@ func (m *model) printReply(text string) {
 	if strings.TrimSpace(text) == "" {
 		return
 	}
-	m.turn.said = text
 	m.print("", m.markdown.render(text, m.width))
 }
 
