@@ -219,8 +219,8 @@ func (p *Project) examineModel(ctx context.Context, choice models.Choice) []doct
 		}
 		if opened.Warning != "" {
 			check.Message += "; " + opened.Warning
-			if opened.Asked == 0 {
-				check.Status, check.Fix = doctor.Warning, "agents need at least 8192 tokens"
+			if opened.IsTight {
+				check.Status, check.Fix = doctor.Warning, "agents work best with 8192 tokens or more"
 			}
 		}
 	}

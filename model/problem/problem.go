@@ -150,7 +150,7 @@ func OfRecord(reason, text string) Problem {
 
 var (
 	recordedStatus = regexp.MustCompile(`\bmodel: (\d{3})\b`)
-	smallWindow    = regexp.MustCompile(`([^\s:]+ uses a window of \d+ tokens for .* to work with\.) (Set .*)`)
+	smallWindow    = regexp.MustCompile(`([^\s:]+ uses a window of \d+ tokens for .* to work with\.) ((?:Set|Choose) .*)`)
 	askedInstead   = regexp.MustCompile(`: (\S+) is asked instead: `) // words of package fallback
 	unexplained    = Problem{Code: "unknown", Sentence: "Something went wrong that Troupe has no explanation for.", Next: "The details say more."}
 	unknownHost    = regexp.MustCompile(`lookup (\S+?):? .*no such host|lookup (\S+): no such host`)
@@ -233,7 +233,9 @@ func (p *Problem) explainWindow(said string) {
 		return
 	}
 	p.Sentence = "The server's context length is too small for this agent."
-	p.Cause, p.Next = m[1], m[2]+"; or use another model."
+	if p.Cause, p.Next = m[1], m[2]+"."; strings.HasPrefix(m[2], "Set") {
+		p.Next = m[2] + "; or use another model."
+	}
 }
 
 // explainScheme tells an address that begins with the wrong protocol from one where

@@ -1,6 +1,7 @@
 package models
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -24,8 +25,11 @@ type Facts struct {
 	Can []string
 	// Asked is the window that the server is asked for, 0 where it decides.
 	Asked int
-	// Warning is set where the window in use is too small for agents.
+	// Warning is set where the server by itself uses a window that is too small for
+	// agents, or another one than it is configured to. IsTight says that it is small even
+	// so, or not as configured.
 	Warning string
+	IsTight bool
 }
 
 const (
@@ -60,14 +64,35 @@ func (c *Chooser) Facts(ctx context.Context, e *Endpoint) (Facts, catalog.Info, 
 			f.Window, f.WindowFrom = f.Asked, "asked for"
 		}
 		f.Warning = said.warning(e)
+		f.IsTight = f.Warning != "" && f.Asked == 0
 		f.take(said.facts(), "the server")
 		f.Can = said.can
+	}
+	if e.known.Name == "ollama" && e.IsLocal() {
+		f.bound(e, c.ask(ctx, e).trained)
 	}
 	f.take(Facts{Price: info.Price, Window: info.Context, Output: info.Output}, where)
 	if !f.Price.Known() && e.IsLocal() && e.Provider != "litellm" {
 		f.Price, f.PriceFrom = troupe.Price{Free: true}, "it runs on your own machines"
 	}
 	return f, info, nil
+}
+
+// bound keeps the window that an Ollama is asked for within what the model holds, where
+// that is known, and says where it is small.
+func (f *Facts) bound(e *Endpoint, held int) {
+	if held > 0 && f.Asked > held {
+		f.Warning, f.IsTight = fmt.Sprintf("%s asks for a window of %d tokens, and the model holds %d: it is asked for no more than that", config.Name, f.Asked, held), true
+		f.Asked, f.Window, f.WindowFrom = held, held, "the server"
+	}
+	if f.IsTight || f.Asked == 0 || f.Asked >= smallWindow {
+		return
+	}
+	fix := "choose a model with a larger one"
+	if held == 0 || held > f.Asked {
+		fix = fmt.Sprintf("ask for more in %s: providers: {%s: {models: {%q: {window: %d}}}}", config.Name, e.Provider, e.Model, cmp.Or(min(held, usualWindow), usualWindow))
+	}
+	f.Warning, f.IsTight = fmt.Sprintf("a window of %d tokens is little for an agent; %s", f.Asked, fix), true
 }
 
 // take adds what is not yet known.

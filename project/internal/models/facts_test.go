@@ -287,6 +287,7 @@ func TestOllamaIsAskedForRoomToWork(t *testing.T) {
 	}{
 		"not loaded": {40960, 0, 0, 16384}, "loaded small": {40960, 4096, 0, 16384}, "loaded large": {131072, 65536, 0, 65536},
 		"a small model": {8192, 0, 0, 8192}, "configured": {40960, 4096, 9000, 9000}, "an old server": {0, 4096, 0, 0},
+		"a tiny model": {4096, 0, 0, 4096}, "more than it holds": {4096, 0, 16384, 4096}, "configured small": {40960, 0, 2048, 2048},
 	} {
 		var asked []any
 		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -315,19 +316,27 @@ func TestOllamaIsAskedForRoomToWork(t *testing.T) {
 			return failure
 		}
 		if c.want == 0 {
-			if err := ask(10); err == nil || len(asked) > 0 {
+			if err := ask(10); err != nil || len(asked) != 1 || asked[0] != nil {
 				t.Errorf("%s: asked for %v: %v", name, asked, err)
 			}
 			continue
 		}
-		if err := ask(1000); err != nil || len(asked) != 1 || asked[0] != float64(c.want) || opened.Window != c.want {
+		if err := ask(400); err != nil || len(asked) != 1 || asked[0] != float64(c.want) || opened.Window != c.want {
 			t.Errorf("%s: asked for %v, %+v: %v", name, asked, opened.Facts, err)
 		}
-		if c.configured > 0 {
-			continue // whoever has chosen a window knows it
+		if opened.IsTight != (c.want < 8192) || opened.IsTight == (opened.Warning == "") && c.inUse != 4096 {
+			t.Errorf("%s: %+v", name, opened.Facts)
 		}
-		if e, ok := errors.AsType[*troupe.ModelError](ask(c.want)); !ok || e.Reason != "context" || !strings.Contains(e.Message, `providers.ollama.models."m".window to`) || len(asked) != 1 {
+		fix := `Set providers.ollama.models."m".window to`
+		if c.trained == c.want {
+			fix = "Choose a model with a larger window"
+		}
+		e, ok := errors.AsType[*troupe.ModelError](ask(c.want))
+		if !ok || e.Reason != "context" || !strings.Contains(e.Message, fix) || len(asked) != 1 {
 			t.Errorf("%s: what is too long: %v", name, e)
+		}
+		if p := problem.Of(e); !strings.Contains(p.Sentence, "too small for this agent") || !strings.Contains(p.Next, fix) {
+			t.Errorf("%s: people are told %+v", name, p)
 		}
 	}
 }
@@ -342,7 +351,7 @@ func TestARefusalRestsOnAFreshLook(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	req := &troupe.Request{Messages: []*troupe.Message{{Role: troupe.RoleSystem, Text: strings.Repeat("rule ", 1000)}, {Role: troupe.RoleUser, Text: "hi"}}}
+	req := &troupe.Request{Messages: []*troupe.Message{{Role: troupe.RoleSystem, Text: strings.Repeat("rule ", 3000)}, {Role: troupe.RoleUser, Text: "hi"}}}
 	ask := func() (failure error) {
 		for _, err := range opened.Model.Generate(t.Context(), req) {
 			failure = err
@@ -361,7 +370,7 @@ func TestARefusalRestsOnAFreshLook(t *testing.T) {
 func refusesAtSecond(t *testing.T, opened models.Opened, fix string) {
 	t.Helper()
 	ask := func() (text string, failure error) {
-		req := &troupe.Request{Messages: []*troupe.Message{{Role: troupe.RoleSystem, Text: strings.Repeat("rule ", 1000)}, {Role: troupe.RoleUser, Text: "hi"}}}
+		req := &troupe.Request{Messages: []*troupe.Message{{Role: troupe.RoleSystem, Text: strings.Repeat("rule ", 3000)}, {Role: troupe.RoleUser, Text: "hi"}}}
 		for chunk, err := range opened.Model.Generate(t.Context(), req) {
 			text, failure = text+chunk.Text, err
 		}
@@ -372,7 +381,7 @@ func refusesAtSecond(t *testing.T, opened models.Opened, fix string) {
 	}
 	_, err := ask()
 	e, ok := errors.AsType[*troupe.ModelError](err)
-	if !ok || e.Temporary || e.Reason != "context" || !strings.Contains(e.Message, "4096 tokens") || !strings.Contains(e.Message, "about 5346") || !strings.Contains(e.Message, fix) {
+	if !ok || e.Temporary || e.Reason != "context" || !strings.Contains(e.Message, "4096 tokens") || !strings.Contains(e.Message, "about 4774") || !strings.Contains(e.Message, fix) {
 		t.Errorf("error %v, want %s", err, fix)
 	}
 	if p := problem.Of(err); !strings.Contains(p.Sentence, "too small for this agent") || !strings.Contains(p.Next, fix) {

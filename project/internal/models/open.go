@@ -91,7 +91,7 @@ func (c *Chooser) openOne(choice Choice) (Opened, error) {
 	if err := c.checkPrice(&e, facts.Price); err != nil {
 		return wrong(err)
 	}
-	if facts.Warning != "" && facts.Asked == 0 && c.Log != nil {
+	if facts.IsTight && c.Log != nil {
 		c.Log.Warn("the model's window is small", "model", choice.Ref, "why", facts.Warning)
 	}
 	e.contextLength = facts.Asked
@@ -99,8 +99,12 @@ func (c *Chooser) openOne(choice Choice) (Opened, error) {
 	if err != nil {
 		return wrong(err)
 	}
-	if e.known.Name == "ollama" && e.IsLocal() && e.configured.Models[e.Model].Window == 0 {
-		model = &roomGuard{Model: model, endpoint: e, used: c.used(ctx, &e)}
+	if e.known.Name == "ollama" && e.IsLocal() {
+		guard := &roomGuard{Model: model, endpoint: e, used: c.used(ctx, &e)}
+		if c.Log != nil {
+			guard.warn = c.Log.Warn
+		}
+		model = guard
 	}
 	charge := facts.Price
 	if !charge.Known() && c.takesUnknown(&e) {

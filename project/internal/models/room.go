@@ -12,7 +12,10 @@ import (
 )
 
 const (
-	// roomToWork is how many tokens a conversation needs beside system prompt and tools.
+	// roomToAnswer is how many tokens a question and its answer need beside system prompt
+	// and tools: with less, nothing can be said.
+	roomToAnswer = 1024
+	// roomToWork is how many tokens a conversation should have beside them.
 	roomToWork = 4096
 	// bytesPerToken is a rough measure of text.
 	bytesPerToken = 4
@@ -26,10 +29,12 @@ const (
 type roomGuard struct {
 	troupe.Model
 	endpoint Endpoint
+	warn     func(message string, args ...any) // nil says nothing
 
-	mu    sync.Mutex
-	asked int
-	used  said
+	mu       sync.Mutex
+	asked    int
+	used     said
+	isWarned bool
 }
 
 // Generate refuses a request of which the beginning alone fills the window.
@@ -42,11 +47,15 @@ func (g *roomGuard) Generate(ctx context.Context, req *troupe.Request) iter.Seq2
 
 // used is the window that a server uses: the one that it is asked for, where it is.
 func (c *Chooser) used(ctx context.Context, e *Endpoint) said {
-	if e.contextLength > 0 {
-		return said{window: e.contextLength, isInUse: true}
+	answer := c.ask(ctx, e)
+	if e.decidesWindow() {
+		answer.window, answer.isInUse = e.contextLength, true
 	}
-	return c.ask(ctx, e)
+	return answer
 }
+
+// decidesWindow reports whether a request says which window is to be used.
+func (e *Endpoint) decidesWindow() bool { return e.contextLength > 0 && e.API == provider.Ollama }
 
 func (g *roomGuard) check(ctx context.Context, req *troupe.Request) error {
 	g.mu.Lock()
@@ -56,22 +65,48 @@ func (g *roomGuard) check(ctx context.Context, req *troupe.Request) error {
 		g.asked++
 		g.ask(ctx)
 	}
-	needed := fixedTokens(req) + roomToWork
-	if isKnown && g.used.window < needed && g.endpoint.contextLength == 0 {
+	fixed := fixedTokens(req)
+	needed := fixed + roomToAnswer
+	if isKnown && g.used.window < needed && !g.endpoint.decidesWindow() {
 		g.ask(ctx) // the server may have been started anew since
 	}
-	if !g.used.isInUse || g.used.window >= needed {
+	if !g.used.isInUse {
 		return nil
 	}
-	fix := fmt.Sprintf("Set OLLAMA_CONTEXT_LENGTH=%d for 'ollama serve' and start it again", roundUp(needed))
-	if g.endpoint.API == provider.Ollama { // which can be asked for another one
-		fix = fmt.Sprintf("Set providers.%s.models.%q.window to %d in %s", g.endpoint.Provider, g.endpoint.Model, roundUp(needed), config.Name)
+	if g.used.window >= needed {
+		g.warnOf(fixed)
+		return nil
 	}
 	return &troupe.ModelError{
 		Reason: "context",
 		Message: fmt.Sprintf("%s uses a window of %d tokens for %s, and this agent needs about %d: its prompt and tools, and %d to work with. %s",
-			g.endpoint.Provider, g.used.window, g.endpoint.Model, needed, roomToWork, fix),
+			g.endpoint.Provider, g.used.window, g.endpoint.Model, needed, roomToAnswer, g.advice(fixed)),
 	}
+}
+
+// advice says how an agent gets the room that it needs: never by more than the model holds.
+func (g *roomGuard) advice(fixed int) string {
+	window := roundUp(fixed + roomToWork)
+	if held := g.used.trained; held > 0 {
+		if held < fixed+roomToAnswer || held <= g.used.window {
+			return fmt.Sprintf("Choose a model with a larger window: this one holds %d tokens", held)
+		}
+		window = min(window, held)
+	}
+	if g.endpoint.API == provider.Ollama { // which can be asked for another one
+		return fmt.Sprintf("Set providers.%s.models.%q.window to %d in %s", g.endpoint.Provider, g.endpoint.Model, window, config.Name)
+	}
+	return fmt.Sprintf("Set OLLAMA_CONTEXT_LENGTH=%d for 'ollama serve' and start it again", window)
+}
+
+// warnOf says once that an agent has little room.
+func (g *roomGuard) warnOf(fixed int) {
+	if g.used.window >= fixed+roomToWork || g.isWarned || g.warn == nil {
+		return
+	}
+	g.isWarned = true
+	g.warn("an agent has little room in the model's window", "model", g.endpoint.Provider+"/"+g.endpoint.Model,
+		"window", g.used.window, "prompt_and_tools", fixed, "what_to_do", g.advice(fixed))
 }
 
 // ask asks the server which window it uses.
