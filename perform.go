@@ -119,7 +119,11 @@ type RunError struct {
 
 // Error names the agent, its task and the cause.
 func (e *RunError) Error() string {
-	return fmt.Sprintf("agent %s: task %q: after %d turns: %v", e.Agent, e.Task, e.Spent.Turns, e.Err)
+	turns := "turns"
+	if e.Spent.Turns == 1 {
+		turns = "turn"
+	}
+	return fmt.Sprintf("agent %s: task %q: after %d %s: %v", e.Agent, e.Task, e.Spent.Turns, turns, e.Err)
 }
 
 func (e *RunError) Unwrap() error { return e.Err }

@@ -156,6 +156,9 @@ func (p *program) talk(ctx context.Context, c *conversation, next source) error 
 				p.tell("%s", terminal.Clean(said))
 				continue
 			}
+		} else if said, isCommand := terminal.Help(c.commands(), text); isCommand && err == nil {
+			p.tell("%s", terminal.Clean(said))
+			continue
 		} else if err == nil {
 			err = c.say(ctx, text, show)
 		}
@@ -206,16 +209,23 @@ func (p *program) chatInTerminal(ctx context.Context, c *conversation) error {
 	}
 	if d, err := c.stage.project.Definition(c.step.Name()); err == nil {
 		config.Title, config.Agent, config.Leaves = titleOf(d), d.Name, d.IsExit
-		for _, command := range d.Commands {
-			config.Commands = append(config.Commands, terminal.Command{Name: command.Cmd, Description: command.Description})
-		}
 	}
-	config.Commands = append(config.Commands, terminal.Command{Name: modelCommand, Description: "Show the model that answers, or change it: /model provider/name"})
+	config.Commands = c.commands()
 	if p.isTerminal(p.err) {
 		p.log.hold()
 		defer p.log.release()
 	}
 	return terminal.Chat(ctx, config)
+}
+
+// commands are the agent's, and those of the program.
+func (c *conversation) commands() (list []terminal.Command) {
+	if d, err := c.stage.project.Definition(c.step.Name()); err == nil {
+		for _, command := range d.Commands {
+			list = append(list, terminal.Command{Name: command.Cmd, Description: command.Description})
+		}
+	}
+	return append(list, terminal.Command{Name: modelCommand, Description: "Show the model that answers, or change it: /model provider/name"})
 }
 
 // tellSaved says where the files are that the agent has saved.

@@ -136,3 +136,14 @@ func TestAnAnswerInPiecesIsSaidOnce(t *testing.T) {
 		t.Errorf("a person sees %q", out)
 	}
 }
+
+func TestDoctorIsNamedWhereItCanTell(t *testing.T) {
+	for reason, want := range map[string]bool{"key": true, "unreachable": true, "address": true, "money": false, "context": false, "rate": false, "refused": false} {
+		if got := doctorKnows(&troupe.ModelError{Reason: reason}); got != want {
+			t.Errorf("%s: %t", reason, got)
+		}
+	}
+	if doctorKnows(errors.New("no disk")) {
+		t.Error("of other failures it knows nothing")
+	}
+}

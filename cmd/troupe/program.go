@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -65,13 +66,21 @@ func (p *program) execute(ctx context.Context, args []string) int {
 	} else if !isReported(err) {
 		p.complain(err)
 	}
-	if _, ok := errors.AsType[*troupe.ModelError](err); ok && code == exitFailed {
+	if code == exitFailed && doctorKnows(err) {
 		p.tell("'troupe doctor' may know why.")
 	}
 	if code == exitUsage {
 		fmt.Fprintf(p.err, "See '%s --help'.\n", called.CommandPath())
 	}
 	return code
+}
+
+// doctorKnows reports whether what a model failed of is something that doctor tries.
+func doctorKnows(err error) bool {
+	if _, ok := errors.AsType[*troupe.ModelError](err); !ok {
+		return false
+	}
+	return slices.Contains([]string{"key", "model", "unreachable", "certificate", "timeout", "address", "tools", "request"}, problem.Of(err).Code)
 }
 
 // explain says what went wrong and what to do in plain words, and then the error

@@ -49,7 +49,7 @@ func (l *Lessons) Learn(c *Client, err error, req *troupe.Request, lessonOf func
 		r.Params = &troupe.Params{}
 	}
 	if lesson := lessonOf(r); lesson != 0 && l.Add(lesson) {
-		c.Note("the server refuses a request for what it holds (" + e.Message + "); the next one is sent without")
+		c.Note("the server does not take something that was sent along (" + e.Message + "); it is asked again without that, and nothing needs to be done")
 		e.Temporary = true
 	}
 	return err

@@ -73,7 +73,7 @@ func (m *Model) adapt(err error, req *troupe.Request) error {
 	said := strings.ToLower(e.Code + "\n" + e.Message)
 	for _, t := range teachings {
 		if t.about(req) && t.isIn(said) && m.learned.Add(t.lesson) {
-			m.client.Note("the server refuses a request for what it holds (" + e.Message + "); the next one is sent without")
+			m.client.Note("the server does not take something that was sent along (" + e.Message + "); it is asked again without that, and nothing needs to be done")
 			e.Temporary = true
 			return err
 		}

@@ -495,3 +495,21 @@ func TestAnAnswerThatReachesTheOutputLimitIsPrintedOnce(t *testing.T) {
 		}
 	})
 }
+
+// What the model would be asked for nothing is answered here.
+func TestCommandsOfTheProgramAreNotSentToTheAgent(t *testing.T) {
+	on(t, 100, 24, func(s *session) {
+		s.model.config.Commands = append(s.model.config.Commands, Command{"/own", "The agent's own"})
+		s.press("/help", "<enter>")
+		s.sees("*decide          Think it through", "/help            Show this list", "/quit            Leave")
+		s.press("/foo", "<enter>")
+		s.sees("There is no command /foo, and the agent was not asked. /help lists those there are.")
+		if len(s.said) != 0 {
+			t.Errorf("sent: %q", s.said)
+		}
+		for _, text := range []string{"/own", "/etc/hosts", "/tmp is full"} {
+			s.press(text, "<enter>")
+			s.sees("You said: " + text)
+		}
+	})
+}

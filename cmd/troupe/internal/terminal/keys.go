@@ -80,6 +80,13 @@ func (m *model) enter() tea.Cmd {
 	if m.choose(text) {
 		return nil
 	}
+	if said, ok := Help(m.config.Commands, text); ok {
+		for line := range strings.Lines(said) {
+			m.print(m.styles.dim.Render(fold("  "+strings.TrimRight(line, "\n"), m.width)))
+		}
+		m.print("")
+		return nil
+	}
 	return m.say(text)
 }
 

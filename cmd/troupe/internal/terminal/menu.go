@@ -1,6 +1,8 @@
 package terminal
 
 import (
+	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/charmbracelet/x/ansi"
@@ -79,4 +81,32 @@ func (m *menu) lines(s *styles, width, room int) []string {
 		lines = append(lines, style.Render(ansi.Truncate(line, width, "…")))
 	}
 	return lines
+}
+
+// slashCommand is a message that is a command of the program, if it is anything: a path
+// has more than one slash, or words behind it.
+var slashCommand = regexp.MustCompile(`^/[a-zA-Z][a-zA-Z0-9_-]*$`)
+
+// Help answers a message that is a command of the program and not for the agent: /help
+// with all that there are, and one that is none with a hint, because asking the model
+// about it would cost money and bring nothing. What an agent has itself goes to the agent.
+func Help(all []Command, text string) (said string, ok bool) {
+	text = strings.TrimSpace(text)
+	has := func(c Command) bool { return c.Name == text }
+	if !slashCommand.MatchString(text) || slices.ContainsFunc(all, has) {
+		return "", false
+	}
+	if text != "/help" {
+		return "There is no command " + text + ", and the agent was not asked. /help lists those there are.", true
+	}
+	all = append(slices.Clone(all), Command{"/help", "Show this list"}, Command{"/quit", "Leave"})
+	widest := 0
+	for _, c := range all {
+		widest = max(widest, ansi.StringWidth(c.Name))
+	}
+	var lines []string
+	for _, c := range all {
+		lines = append(lines, strings.TrimRight(OneLine(c.Name, 80)+strings.Repeat(" ", widest-ansi.StringWidth(c.Name)+2)+OneLine(c.Description, 200), " "))
+	}
+	return strings.Join(lines, "\n"), true
 }
