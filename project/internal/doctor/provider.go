@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/troupe-dev/troupe/internal/suggest"
+	"github.com/troupe-dev/troupe/internal/wire"
 	"github.com/troupe-dev/troupe/model/provider"
 	"github.com/troupe-dev/troupe/project/internal/models"
 )
@@ -116,6 +117,8 @@ func explain(err error, host string, e models.Endpoint) (message, fix string) {
 		return fmt.Sprintf("%s did not answer within %s", host, patience), "are you offline, or behind a proxy (HTTPS_PROXY)?"
 	case isDNS:
 		return host + " is not known", "are you offline? Otherwise check the address"
+	case wire.IsPlain(err):
+		return host + " speaks http, not https", "write http:// in place of https:// in " + address
 	case strings.Contains(err.Error(), "certificate"):
 		return "the certificate of " + host + " is not trusted", "check the address, and whether a proxy replaces certificates"
 	}
