@@ -8,6 +8,7 @@ import (
 	"slices"
 	"sort"
 	"sync"
+	"time"
 )
 
 // A memoryStore keeps sessions for as long as the process lives.
@@ -16,6 +17,7 @@ type memoryStore struct {
 	logs   map[string]*memoryLog
 	leases map[string]*memoryLease
 	epoch  int64
+	spent  []DayCost // by day and agent
 }
 
 type memoryLog struct {
@@ -52,7 +54,39 @@ func (m *memoryStore) Append(_ context.Context, session string, events ...Event)
 	for i := range events {
 		log.info.Note(&events[i])
 	}
+	m.spend(CostsIn(events))
 	return nil
+}
+
+// spend adds to what was spent; m.mu is held.
+func (m *memoryStore) spend(more []DayCost) {
+	for _, one := range more {
+		at, found := slices.BinarySearchFunc(m.spent, one, compareCosts)
+		if found {
+			m.spent[at].Cost += one.Cost
+		} else {
+			m.spent = slices.Insert(m.spent, at, one)
+		}
+	}
+}
+
+// Costs implements [Store].
+func (m *memoryStore) Costs(ctx context.Context, since time.Time) iter.Seq2[DayCost, error] {
+	return func(yield func(DayCost, error) bool) {
+		m.mu.RLock()
+		first, _ := slices.BinarySearchFunc(m.spent, DayCost{Day: since.UTC().Format(time.DateOnly)}, compareCosts)
+		found := slices.Clone(m.spent[first:])
+		m.mu.RUnlock()
+		if err := ctx.Err(); err != nil {
+			yield(DayCost{}, err)
+			return
+		}
+		for _, one := range found {
+			if !yield(one, nil) {
+				return
+			}
+		}
+	}
 }
 
 // check fails if events may not be added to a log.

@@ -21,8 +21,11 @@ type Store interface {
 	Events(ctx context.Context, session string, after int64) iter.Seq2[Event, error]
 	// Sessions yields the sessions that match, the latest first.
 	Sessions(ctx context.Context, match SessionFilter) iter.Seq2[SessionInfo, error]
-	// Delete forgets a session, and with it the lease on it. It fails with ErrNotFound
-	// if there is none.
+	// Costs yields what was spent since a day began (UTC), by day and agent, in that
+	// order. It takes no longer the more sessions there are.
+	Costs(ctx context.Context, since time.Time) iter.Seq2[DayCost, error]
+	// Delete forgets a session, and with it the lease on it; what was spent in it stays
+	// spent. It fails with ErrNotFound if there is none.
 	Delete(ctx context.Context, session string) error
 	// Acquire makes the caller the only one who may write to a session, which need
 	// not exist yet, until the lease is released. It fails with an *Owner while

@@ -103,6 +103,11 @@ func (f *Folders) Sessions(ctx context.Context, match troupe.SessionFilter) iter
 	return f.store.Sessions(ctx, match)
 }
 
+// Costs implements [troupe.Store].
+func (f *Folders) Costs(ctx context.Context, since time.Time) iter.Seq2[troupe.DayCost, error] {
+	return f.store.Costs(ctx, since)
+}
+
 // Acquire implements [troupe.Store].
 func (f *Folders) Acquire(ctx context.Context, session string) (troupe.Lease, error) {
 	return f.store.Acquire(ctx, session)

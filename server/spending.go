@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"math"
 	"slices"
 	"sync"
 	"time"
@@ -16,11 +15,13 @@ import (
 type spendingView struct {
 	Total    float64 `json:"total"`
 	Sessions int     `json:"sessions"`
-	// Usual is what the session in the middle cost, of those that cost anything.
-	Usual   float64      `json:"usual"`
-	Dearest float64      `json:"dearest"`
-	Days    []daySpent   `json:"days"`
-	Agents  []agentSpent `json:"agents"`
+	// Usual is what the session in the middle cost, and Dearest the dearest, of the latest
+	// thousand that cost anything.
+	Usual   float64    `json:"usual"`
+	Dearest float64    `json:"dearest"`
+	Days    []daySpent `json:"days"`
+	// Agents are those that asked the models, on their own or for others.
+	Agents []agentSpent `json:"agents"`
 	// Month is what was spent in this calendar month (UTC), Budget what may be, 0 for no
 	// limit. Until is when the budget is used up at the pace of the last seven days, left out
 	// where it outlasts the month.
@@ -39,56 +40,59 @@ type agentSpent struct {
 	Cost  float64 `json:"cost"`
 }
 
-// monthOfSessions is how many sessions are counted at most.
-const monthOfSessions = 5000
+// usualOf is of how many sessions, the latest, it is said what one costs.
+const usualOf = 1000
 
-// spentSince calls yield with what each session has cost since a day, by day.
-func (s *Server) spentSince(ctx context.Context, since time.Time, yield func(agent string, days map[string]float64)) error {
+// eachSpent says what each of the latest sessions has cost since a day, and how many
+// there are in all.
+func (s *Server) eachSpent(ctx context.Context, since time.Time) (each []float64, all int, err error) {
 	first := since.UTC().Format(time.DateOnly)
-	for info, err := range s.config.Store.Sessions(ctx, troupe.SessionFilter{Since: since, Limit: monthOfSessions}) {
+	for info, err := range s.config.Store.Sessions(ctx, troupe.SessionFilter{Since: since}) {
 		if err != nil {
-			return err
+			return nil, 0, err
+		}
+		if all++; all > usualOf {
+			continue
 		}
 		known, err := s.summaryOf(ctx, &info)
 		if err != nil {
-			return err
+			return nil, 0, err
 		}
-		days := map[string]float64{}
+		own := 0.0
 		known.mu.Lock()
 		for day, cost := range known.days {
 			if day >= first {
-				days[day] = cost
+				own += cost
 			}
 		}
 		known.mu.Unlock()
-		yield(info.Agent, days)
+		if own > 0 {
+			each = append(each, own)
+		}
 	}
-	return nil
+	slices.Sort(each)
+	return each, all, nil
 }
 
 func (s *Server) showSpending(c *call) (spendingView, error) {
 	now := time.Now().UTC()
-	days, agents, each := map[string]float64{}, map[string]float64{}, []float64{}
+	since := now.AddDate(0, 0, -31)
+	days, agents := map[string]float64{}, map[string]float64{}
 	v := spendingView{Days: []daySpent{}, Agents: []agentSpent{}}
-	err := s.spentSince(c.r.Context(), now.AddDate(0, 0, -31), func(agent string, spent map[string]float64) {
-		own := 0.0
-		for day, cost := range spent {
-			days[day] += cost
-			own += cost
+	for one, err := range s.config.Store.Costs(c.r.Context(), since) {
+		if err != nil {
+			return v, err
 		}
-		agents[agent] += own
-		v.Total += own
-		v.Dearest = math.Max(v.Dearest, own)
-		v.Sessions++
-		if own > 0 {
-			each = append(each, own)
-		}
-	})
+		days[one.Day] += one.Cost
+		agents[one.Agent] += one.Cost
+		v.Total += one.Cost
+	}
+	each, all, err := s.eachSpent(c.r.Context(), since)
 	if err != nil {
 		return v, err
 	}
-	if slices.Sort(each); len(each) > 0 {
-		v.Usual = each[len(each)/2]
+	if v.Sessions = all; len(each) > 0 {
+		v.Usual, v.Dearest = each[len(each)/2], each[len(each)-1]
 	}
 	for _, day := range slices.Sorted(maps.Keys(days)) {
 		v.Days = append(v.Days, daySpent{day, days[day]})
@@ -178,12 +182,11 @@ func (s *Server) spentThisMonth(ctx context.Context, now time.Time) (float64, er
 		return m.spent, nil
 	}
 	begun, sum := time.Now(), 0.0
-	if err := s.spentSince(ctx, monthOf(now.UTC()), func(_ string, days map[string]float64) {
-		for _, cost := range days {
-			sum += cost
+	for one, err := range s.config.Store.Costs(ctx, monthOf(now.UTC())) {
+		if err != nil {
+			return 0, err
 		}
-	}); err != nil {
-		return 0, err
+		sum += one.Cost
 	}
 	m.begun, m.spent = begun, sum
 	return sum, nil

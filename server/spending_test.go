@@ -34,15 +34,24 @@ func TestAMonthsBudgetBoundsEverybody(t *testing.T) {
 		c.MonthBudget = func() float64 { return float64(budget.Load()) / 100 }
 		c.StoreSize = func(context.Context) (int, int64, error) { return 7, 1 << 20, nil }
 	})
-	w.talk(w.session(), "one")
+	first := w.session()
+	w.talk(first, "one")
 	w.talk(w.session(), "two") // it was begun before everything was spent
 	var spent spendingView
 	w.want(http.StatusOK, &spent, "GET", "/api/spending", nil)
 	if spent.Month != 1 || spent.Budget != 0.75 || spent.Usual != 0.5 || spent.Until.IsZero() {
 		t.Errorf("%+v", spent)
 	}
+	if len(spent.Agents) != 1 || spent.Agents[0].Cost != 1 || spent.Sessions < 2 || spent.Dearest != 0.5 {
+		t.Errorf("%+v", spent)
+	}
 	status, text := w.do("POST", "/api/sessions/"+w.session()+"/messages", message{Text: "three"})
 	if next := monthOf(time.Now().UTC()).AddDate(0, 1, 0).Format("2 January"); status != http.StatusTooManyRequests || !strings.Contains(text, "budget of $0.75 is spent") || !strings.Contains(text, next) {
+		t.Errorf("%d %s", status, text)
+	}
+	// Who deletes what they have paid for has paid for it all the same.
+	w.want(http.StatusNoContent, nil, "DELETE", "/api/sessions/"+first, nil)
+	if status, text := w.do("POST", "/api/sessions/"+w.session()+"/messages", message{Text: "three"}); status != http.StatusTooManyRequests {
 		t.Errorf("%d %s", status, text)
 	}
 	budget.Store(1000)

@@ -106,6 +106,8 @@ func (s *summary) note(e *troupe.Event) {
 		if b.Model != "" {
 			s.model = b.Model
 		}
+	case *troupe.SessionForked:
+		clear(s.days) // what it began with was paid in another session
 	case *troupe.ToolCalled:
 		s.doing = &Doing{What: "tool", Agent: e.Agent, Tool: b.Tool, Target: targetOf(json.RawMessage(b.Arguments)), Since: e.Time}
 	case *troupe.ToolReturned:

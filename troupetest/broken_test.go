@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/troupetest"
@@ -92,6 +93,7 @@ type brokenStore struct {
 	events   func(ctx context.Context, good troupe.Store, session string, after int64) iter.Seq2[troupe.Event, error]
 	sessions func(ctx context.Context, good troupe.Store, match troupe.SessionFilter) iter.Seq2[troupe.SessionInfo, error]
 	delete   func(ctx context.Context, good troupe.Store, session string) error
+	costs    func(ctx context.Context, good troupe.Store, since time.Time) iter.Seq2[troupe.DayCost, error]
 }
 
 func (b *brokenStore) Append(ctx context.Context, session string, events ...troupe.Event) error {
@@ -120,6 +122,13 @@ func (b *brokenStore) Delete(ctx context.Context, session string) error {
 		return b.delete(ctx, b.Store, session)
 	}
 	return b.Store.Delete(ctx, session)
+}
+
+func (b *brokenStore) Costs(ctx context.Context, since time.Time) iter.Seq2[troupe.DayCost, error] {
+	if b.costs != nil {
+		return b.costs(ctx, b.Store, since)
+	}
+	return b.Store.Costs(ctx, since)
 }
 
 func brokenStores() map[string]brokenStore {
@@ -181,6 +190,9 @@ func brokenStores() map[string]brokenStore {
 			}
 			return troupe.ErrNotFound
 		}, fails: "a_deleted_session"},
+		"adds up all days": {costs: func(ctx context.Context, good troupe.Store, _ time.Time) iter.Seq2[troupe.DayCost, error] {
+			return good.Costs(ctx, time.Time{})
+		}, fails: "what_was_spent"},
 		"heeds no context": {events: func(ctx context.Context, good troupe.Store, session string, after int64) iter.Seq2[troupe.Event, error] {
 			return good.Events(context.WithoutCancel(ctx), session, after)
 		}, fails: "reading_stops_when_its_context"},

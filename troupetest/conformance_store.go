@@ -31,6 +31,7 @@ func TestStore(t *testing.T, open func(tb testing.TB) troupe.Store) {
 	run("sessions are listed, the latest first", (*storeTest).sessions)
 	run("a session's status is that of its latest run", (*storeTest).status)
 	run("a deleted session is forgotten", (*storeTest).deletion)
+	run("what was spent is summed up by day and agent", (*storeTest).spending)
 	run("reading stops at break", (*storeTest).breaking)
 	run("reading stops when its context is done", (*storeTest).cancelling)
 	run("a refused write leaves nothing behind", (*storeTest).cancelledWrite)

@@ -67,13 +67,14 @@ type batch struct {
 	runs, agents, kinds     []string
 	tools, classes          []*string
 	sums                    [][]byte
-	before, after           session // the session without and with them
-	unsure                  bool    // an attempt has no known outcome
-	partitions, fresh, kept bool    // what was done about a refusal
+	spent                   spendings // what they say was spent
+	before, after           session   // the session without and with them
+	unsure                  bool      // an attempt has no known outcome
+	partitions, fresh, kept bool      // what was done about a refusal
 }
 
 func encode(session string, events []troupe.Event) (*batch, error) {
-	b := &batch{session: session, events: events, sums: make([][]byte, len(events))}
+	b := &batch{session: session, events: events, sums: make([][]byte, len(events)), spent: spendingsIn(session, events)}
 	for i := range events {
 		e := &events[i]
 		data, err := e.MarshalJSON()
@@ -218,15 +219,20 @@ func (s *Store) insertIn(ctx context.Context, db execer, b *batch) (stored bool,
 	if epoch == 0 && b.before.info.Events == 0 {
 		statement = appendToNewSession
 	}
+	if len(b.spent.days) > 0 {
+		statement = withSpending(statement)
+	}
 	info := &b.after.info
 	before := b.before.chain
 	if before == nil {
 		before = []byte{}
 	}
-	tag, err := db.Exec(ctx, statement,
+	values := []any{
 		b.session, b.before.info.Events, before, int32(b.after.month), clean(info.User), clean(info.Agent), clean(info.Title), string(info.Status),
 		store.Nanoseconds(info.Started), store.Nanoseconds(info.Updated), info.Events, b.after.chain, epoch, s.owner.name,
-		b.times, b.runs, b.agents, b.kinds, b.tools, b.classes, b.sums, b.contents)
+		b.times, b.runs, b.agents, b.kinds, b.tools, b.classes, b.sums, b.contents,
+	}
+	tag, err := db.Exec(ctx, statement, append(values, b.spent.values()...)...)
 	return err == nil && tag.RowsAffected() > 0, err
 }
 
