@@ -190,7 +190,7 @@ func (p *Project) examineModels(ctx context.Context) []doctor.Check {
 			checks = append(checks, check)
 			continue
 		}
-		checks = append(checks, p.examineModel(ctx, choice)...)
+		checks = append(checks, p.examineChoice(ctx, choice)...)
 	}
 	return append(checks, doctor.Others(ctx, &p.models, choices)...)
 }
@@ -203,6 +203,24 @@ func (p *Project) HowToChooseAModel(ctx context.Context) string {
 		how += "; " + way
 	}
 	return how + doctor.RunningOllama(ctx, &p.models)
+}
+
+// examineChoice checks every model of a choice. What is wrong with one that others stand in
+// for is a warning.
+func (p *Project) examineChoice(ctx context.Context, choice models.Choice) (checks []doctor.Check) {
+	each := choice.Each()
+	if len(each) == 1 {
+		return p.examineModel(ctx, choice)
+	}
+	opened, err := p.models.Open(choice)
+	for _, part := range each {
+		own := p.examineModel(ctx, part)
+		if err == nil && own[0].Status == doctor.Broken {
+			own[0].Status, own[0].Message = doctor.Warning, own[0].Message+"; it is left out, and "+opened.Ref+" is asked"
+		}
+		checks = append(checks, own...)
+	}
+	return checks
 }
 
 func (p *Project) examineModel(ctx context.Context, choice models.Choice) []doctor.Check {

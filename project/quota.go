@@ -40,6 +40,16 @@ type used struct {
 
 func (u used) plus(v used) used { return used{u.Runs + v.Runs, u.Tokens + v.Tokens, u.Cost + v.Cost} }
 
+// MayBegin is an error where no run is to begin any more in this month: what
+// server.month_cost allows everybody together is spent.
+func (p *Project) MayBegin(ctx context.Context) error {
+	s, err := p.stage(ctx)
+	if err != nil {
+		return err
+	}
+	return server.CheckMonth(ctx, s.folders, p.config.Server.MonthCost)
+}
+
 // shelfWait is how long the meter waits for its shelf.
 const shelfWait = 10 * time.Second
 

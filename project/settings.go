@@ -186,7 +186,7 @@ func (s *settings) offered(ctx context.Context) []server.Model {
 func (s *settings) describe(ref string, usual bool, agents []string) server.Model {
 	from, _, _ := strings.Cut(ref, "/")
 	m := server.Model{ID: ref, Provider: from, Usual: usual, Agents: agents, Available: true}
-	opened, err := s.stage.project.models.Open(models.Choice{Ref: ref, From: "the page"})
+	opened, err := s.stage.project.models.Open(models.NewChoice(ref, "the page"))
 	if missing, ok := errors.AsType[*models.MissingKey](err); ok {
 		m.Available, m.Reason = false, "no key is set ("+missing.Variable+")"
 	} else if err != nil {
@@ -388,10 +388,14 @@ func (s *settings) Test(ctx context.Context, name string) (server.Provider, erro
 	if !slices.Contains(chooser.Providers(), name) {
 		return p, fmt.Errorf("there is no provider %.64q", name)
 	}
-	endpoint, err := chooser.Endpoint(models.Choice{Ref: name + "/-", From: "the page"})
+	endpoint, err := chooser.Endpoint(models.NewChoice(name, "the page"))
+	if missing, ok := errors.AsType[*models.MissingKey](err); ok {
+		return p, fmt.Errorf("%s: %s is not set; set the key here, or put it into .env", name, missing.Variable)
+	}
 	if err != nil {
 		return p, err
 	}
+	endpoint.Model = "" // any of its models will do
 	begun := time.Now()
 	check := doctor.Provider(ctx, endpoint)
 	p.Took = time.Since(begun).Milliseconds()

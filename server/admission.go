@@ -2,6 +2,8 @@ package server
 
 import (
 	"context"
+	"errors"
+	"math"
 	"net/http"
 	"strconv"
 	"sync"
@@ -45,7 +47,12 @@ var errFull = &problem{
 func (p *pool) enter(ctx context.Context, user string) (_ context.Context, leave func(), _ error) {
 	if p.admit != nil {
 		if err := p.admit(ctx, user); err != nil {
-			return nil, nil, refuse(http.StatusTooManyRequests, "%s", err).withCode("quota")
+			refusal := refuse(http.StatusTooManyRequests, "%s", err).withCode("quota")
+			if spent, ok := errors.AsType[*MonthSpent](err); ok {
+				wait := max(1, int(math.Ceil(time.Until(spent.Until).Seconds())))
+				refusal.headers = map[string]string{"Retry-After": strconv.Itoa(wait)}
+			}
+			return nil, nil, refusal
 		}
 	}
 	p.mu.Lock()

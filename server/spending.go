@@ -162,8 +162,7 @@ func (s *Server) mayBegin(ctx context.Context, user string) error {
 			return fmt.Errorf("what was spent this month cannot be read: %w", err)
 		}
 		if spent >= budget {
-			next := monthOf(time.Now().UTC()).AddDate(0, 1, 0)
-			return fmt.Errorf("this month's budget of $%.2f is spent; it begins anew on %s, or an operator raises it under Settings, Limits", budget, next.Format("2 January"))
+			return &MonthSpent{Budget: budget, Until: nextMonth(time.Now())}
 		}
 	}
 	if s.config.Admit == nil {
@@ -181,13 +180,52 @@ func (s *Server) spentThisMonth(ctx context.Context, now time.Time) (float64, er
 	if m.begun.After(now) {
 		return m.spent, nil
 	}
-	begun, sum := time.Now(), 0.0
-	for one, err := range s.config.Store.Costs(ctx, monthOf(now.UTC())) {
+	begun := time.Now()
+	sum, err := spentSince(ctx, s.config.Store, monthOf(now.UTC()))
+	if err != nil {
+		return 0, err
+	}
+	m.begun, m.spent = begun, sum
+	return sum, nil
+}
+
+// A MonthSpent turns away a run because a month's budget is spent.
+type MonthSpent struct {
+	Budget float64
+	// Until is when the next month begins.
+	Until time.Time
+}
+
+// Error says when it goes on.
+func (e *MonthSpent) Error() string {
+	return fmt.Sprintf("this month's budget of $%.2f is spent; it begins anew on %s, or an operator raises it under Settings, Limits (server.month_cost)", e.Budget, e.Until.Format("2 January"))
+}
+
+// CheckMonth is a [*MonthSpent] error where what a store has on record for this month is
+// as much as a budget. A budget of 0 is none.
+func CheckMonth(ctx context.Context, store troupe.Store, budget float64) error {
+	if budget <= 0 {
+		return nil
+	}
+	now := time.Now()
+	spent, err := spentSince(ctx, store, monthOf(now.UTC()))
+	if err != nil {
+		return fmt.Errorf("what was spent this month cannot be read: %w", err)
+	}
+	if spent < budget {
+		return nil
+	}
+	return &MonthSpent{Budget: budget, Until: nextMonth(now)}
+}
+
+func nextMonth(now time.Time) time.Time { return monthOf(now.UTC()).AddDate(0, 1, 0) }
+
+func spentSince(ctx context.Context, store troupe.Store, since time.Time) (sum float64, err error) {
+	for one, err := range store.Costs(ctx, since) {
 		if err != nil {
 			return 0, err
 		}
 		sum += one.Cost
 	}
-	m.begun, m.spent = begun, sum
 	return sum, nil
 }

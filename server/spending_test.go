@@ -4,6 +4,7 @@ import (
 	"context"
 	"iter"
 	"net/http"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -48,6 +49,11 @@ func TestAMonthsBudgetBoundsEverybody(t *testing.T) {
 	status, text := w.do("POST", "/api/sessions/"+w.session()+"/messages", message{Text: "three"})
 	if next := monthOf(time.Now().UTC()).AddDate(0, 1, 0).Format("2 January"); status != http.StatusTooManyRequests || !strings.Contains(text, "budget of $0.75 is spent") || !strings.Contains(text, next) {
 		t.Errorf("%d %s", status, text)
+	}
+	response := w.send(t.Context(), "POST", "/api/sessions/"+w.session()+"/messages", message{Text: "three"})
+	response.Body.Close()
+	if wait, err := strconv.Atoi(response.Header.Get("Retry-After")); err != nil || time.Until(nextMonth(time.Now()))-time.Duration(wait)*time.Second > time.Minute || wait > 32*24*3600 {
+		t.Errorf("to be tried again after %q", response.Header.Get("Retry-After"))
 	}
 	// Who deletes what they have paid for has paid for it all the same.
 	w.want(http.StatusNoContent, nil, "DELETE", "/api/sessions/"+first, nil)

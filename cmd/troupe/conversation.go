@@ -68,7 +68,7 @@ func (c *conversation) say(ctx context.Context, text string, show func(*troupe.E
 	if len(c.related) > 0 {
 		input.Custom, input.Values = outputs.Related(c.related)
 	}
-	return c.follow(c.stage.engine.Run(ctx, c.step, input), show)
+	return c.follow(c.stage.run(ctx, c.step, input), show)
 }
 
 // open has the agent speak first, where its author wrote so.
@@ -77,7 +77,7 @@ func (c *conversation) open(ctx context.Context, show func(*troupe.Event)) error
 	if !ok {
 		return nil
 	}
-	return c.follow(c.stage.engine.Run(ctx, c.step, troupe.Input{Session: c.session, Text: text, Hidden: true}), show)
+	return c.follow(c.stage.run(ctx, c.step, troupe.Input{Session: c.session, Text: text, Hidden: true}), show)
 }
 
 // resume goes on with a run that was interrupted, cancelled or failed.

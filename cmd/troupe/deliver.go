@@ -103,7 +103,7 @@ func (p *program) deliver(ctx context.Context, s *stage, request string, order p
 	}
 	p.mention(ctx, s)
 	c := &conversation{stage: s, step: step}
-	return p.followDelivery(ctx, c, s.engine.Run(ctx, step, input), saves)
+	return p.followDelivery(ctx, c, s.run(ctx, step, input), saves)
 }
 
 // followDelivery shows how a delivery comes along, asks at gates where a person is at
@@ -263,7 +263,7 @@ func (p *program) retry(ctx context.Context, s *stage, id string) error {
 	c := &conversation{stage: s, step: step, session: info.ID}
 	progress := p.newProgress()
 	defer progress.close()
-	if err := c.follow(s.engine.Run(ctx, step, input), progress.note); err != nil {
+	if err := c.follow(s.run(ctx, step, input), progress.note); err != nil {
 		return err
 	}
 	if events, err = s.events(ctx, info.ID); err != nil {
@@ -332,7 +332,7 @@ func (p *program) testPhase(ctx context.Context, s *stage, dir, phase, input str
 	}
 	c := &conversation{stage: s, step: step}
 	progress := p.newProgress()
-	err = c.follow(s.engine.Run(ctx, step, request), progress.note)
+	err = c.follow(s.run(ctx, step, request), progress.note)
 	progress.close()
 	if err != nil {
 		return err

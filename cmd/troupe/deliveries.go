@@ -336,7 +336,7 @@ func (p *program) resumeDelivery(ctx context.Context, s *stage, site *pipeline.S
 			return err
 		}
 		c := &conversation{stage: s, step: step, session: site.Session}
-		return p.followDelivery(ctx, c, s.engine.Run(ctx, step, input), false)
+		return p.followDelivery(ctx, c, s.run(ctx, step, input), false)
 	}
 	c, err := s.converse(ctx, project.Deliver, site.Session)
 	if err != nil {
@@ -348,7 +348,7 @@ func (p *program) resumeDelivery(ctx context.Context, s *stage, site *pipeline.S
 		p.tell("To answer: troupe deliveries resume %s -m '...'", site.ID)
 		return errInput
 	case summary.State == "waiting":
-		return p.followDelivery(ctx, c, s.engine.Run(ctx, c.step, troupe.Input{Session: site.Session, Text: message}), false)
+		return p.followDelivery(ctx, c, s.run(ctx, c.step, troupe.Input{Session: site.Session, Text: message}), false)
 	}
 	return p.followDelivery(ctx, c, s.engine.Resume(ctx, c.step, site.Session), false)
 }

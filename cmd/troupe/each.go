@@ -107,7 +107,7 @@ func (s *stage) runOne(ctx context.Context, runs server.Runs, step troupe.Step, 
 	end, err := s.latestEnd(ctx, session)
 	switch {
 	case errors.Is(err, troupe.ErrNotFound):
-		end, err = collectEnd(runs.Run(ctx, step, troupe.Input{Session: session, Text: input.Task, Custom: input.Custom}))
+		end, err = collectEnd(s.paid(ctx, runs.Run(ctx, step, troupe.Input{Session: session, Text: input.Task, Custom: input.Custom})))
 	case err != nil:
 	case end != nil:
 		result.Before = true

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"iter"
 	"os"
 	"path/filepath"
 
@@ -48,6 +49,23 @@ func openStage(ctx context.Context, opened *project.Project) (*stage, error) {
 		return nil, err
 	}
 	return &stage{project: opened, engine: engine, folders: folders}, nil
+}
+
+// run begins a run, unless what a month may cost is spent.
+func (s *stage) run(ctx context.Context, step troupe.Step, input troupe.Input) iter.Seq2[troupe.Event, error] {
+	return s.paid(ctx, s.engine.Run(ctx, step, input))
+}
+
+// paid are the events of a run that begins once they are read, unless what a month may
+// cost is spent.
+func (s *stage) paid(ctx context.Context, events iter.Seq2[troupe.Event, error]) iter.Seq2[troupe.Event, error] {
+	return func(yield func(troupe.Event, error) bool) {
+		if err := s.project.MayBegin(ctx); err != nil {
+			yield(troupe.Event{}, err)
+			return
+		}
+		events(yield)
+	}
 }
 
 // within returns a directory that is relative to another, unless it is absolute.

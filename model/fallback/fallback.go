@@ -1,4 +1,5 @@
-// Package fallback asks another model where the first one is down or refuses.
+// Package fallback asks another model where the first one is down, refuses, withholds its
+// answer or cannot hold the request.
 //
 // The failure of a model is returned as a passing one, and the next attempt asks the
 // next model: so the engine records it, as it records every attempt that failed, and
@@ -25,6 +26,9 @@ type Choice struct {
 	// Price is what it costs. Answers whose cost the provider does not report are
 	// given this one, because the engine knows one price for all.
 	Price troupe.Price
+	// Window is how many tokens it holds, 0 where nobody knows. A request that does not
+	// fit one model goes to the next one that may hold more.
+	Window int
 }
 
 const (
@@ -54,8 +58,9 @@ type Model struct {
 
 // A failedRequest is one that some models have failed to answer.
 type failedRequest struct {
-	req  weak.Pointer[troupe.Request]
-	next int // the choice to ask now
+	req   weak.Pointer[troupe.Request]
+	next  int     // the choice to ask now
+	spent float64 // what answers that were withheld have cost
 }
 
 // String names the models.
@@ -71,16 +76,21 @@ func (m *Model) String() string {
 // temporary, and the same request asked again goes to the next one.
 func (m *Model) Generate(ctx context.Context, req *troupe.Request) iter.Seq2[troupe.Chunk, error] {
 	return func(yield func(troupe.Chunk, error) bool) {
-		at := m.pick(req)
-		choice := m.choices[at]
+		at, spent := m.pick(req)
+		choice, isRefused := m.choices[at], false
 		for chunk, err := range choice.Model.Generate(ctx, req) {
 			if err != nil {
-				yield(chunk, m.failure(ctx, req, at, err))
+				yield(chunk, m.failure(ctx, req, at, spent, err))
 				return
 			}
+			isRefused = isRefused || chunk.Refusal != ""
 			if chunk.End != nil {
+				chunk.End = choice.priced(chunk.End, spent)
+				if err := withheld(chunk.End, isRefused); err != nil && at < len(m.choices)-1 {
+					yield(troupe.Chunk{}, m.failure(ctx, req, at, costOf(chunk.End), err))
+					return
+				}
 				m.settled(req)
-				chunk.End = choice.priced(chunk.End)
 			}
 			if !yield(chunk, nil) {
 				return
@@ -89,40 +99,65 @@ func (m *Model) Generate(ctx context.Context, req *troupe.Request) iter.Seq2[tro
 	}
 }
 
-// priced adds the cost of an answer where its provider did not report it.
-func (c *Choice) priced(end *troupe.End) *troupe.End {
-	if end.Cost != nil || !c.Price.Known() {
+// withheld is why an answer that has come to its end is none: the model or its provider
+// would not give it. It is nil for all others.
+func withheld(end *troupe.End, isRefused bool) error {
+	switch {
+	case end.Finish == troupe.FinishFiltered:
+		return &troupe.ModelError{Reason: "refused", Message: "the provider withheld the answer"}
+	case isRefused:
+		return &troupe.ModelError{Reason: "refused", Message: "the model refused to answer"}
+	}
+	return nil
+}
+
+// priced adds the cost of an answer where its provider did not report it, and what was
+// spent on the request before.
+func (c *Choice) priced(end *troupe.End, spent float64) *troupe.End {
+	if spent == 0 && (end.Cost != nil || !c.Price.Known()) {
 		return end
 	}
 	own := *end
-	cost := c.Price.Of(end.Usage)
+	cost := spent
+	if end.Cost != nil {
+		cost += *end.Cost
+	} else {
+		cost += c.Price.Of(end.Usage)
+	}
 	own.Cost = &cost
 	return &own
 }
 
-// pick returns the choice to ask.
-func (m *Model) pick(req *troupe.Request) int {
+func costOf(end *troupe.End) float64 {
+	if end.Cost == nil {
+		return 0
+	}
+	return *end.Cost
+}
+
+// pick returns the choice to ask, and what was spent on the request before.
+func (m *Model) pick(req *troupe.Request) (at int, spent float64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	key := weak.Make(req)
 	for _, f := range m.failed {
 		if f.req == key {
-			return f.next
+			return f.next, f.spent
 		}
 	}
 	now := time.Now()
 	for i, until := range m.downUntil {
 		if now.After(until) {
-			return i
+			return i, 0
 		}
 	}
-	return 0
+	return 0, 0
 }
 
 // failure notes that a choice has failed and says what that means.
-func (m *Model) failure(ctx context.Context, req *troupe.Request, at int, err error) error {
+func (m *Model) failure(ctx context.Context, req *troupe.Request, at int, spent float64, err error) error {
 	e, ok := errors.AsType[*troupe.ModelError](err)
-	if !ok || ctx.Err() != nil || errors.Is(err, troupe.ErrContextFull) {
+	if !ok || ctx.Err() != nil {
 		return err
 	}
 	m.mu.Lock()
@@ -131,17 +166,33 @@ func (m *Model) failure(ctx context.Context, req *troupe.Request, at int, err er
 		m.downUntil[at] = time.Now().Add(max(rest, e.RetryAfter))
 	}
 	m.forget(req)
-	if at == len(m.choices)-1 {
+	next := at + 1
+	if errors.Is(err, troupe.ErrContextFull) {
+		next = m.larger(at)
+	}
+	if next >= len(m.choices) {
 		return err // the next attempt begins with the first again
 	}
-	m.failed = append(m.failed, failedRequest{weak.Make(req), at + 1})
+	m.failed = append(m.failed, failedRequest{weak.Make(req), next, spent})
 	if len(m.failed) > maxFailed {
 		m.failed = m.failed[1:]
 	}
 	passing := *e
 	passing.Temporary, passing.Elsewhere, passing.RetryAfter, passing.Err = true, true, 0, err
-	passing.Message = fmt.Sprintf("%s is asked instead: %s did not answer (%s)", m.choices[at+1].Name, m.choices[at].Name, e.Error())
+	passing.Message = fmt.Sprintf("%s is asked instead: %s did not answer (%s)", m.choices[next].Name, m.choices[at].Name, e.Error())
 	return &passing
+}
+
+// larger is the next choice that may hold what does not fit this one, as many as there are
+// where none does.
+func (m *Model) larger(at int) int {
+	full := m.choices[at].Window
+	for i, c := range m.choices[at+1:] {
+		if c.Window == 0 || c.Window > full {
+			return at + 1 + i
+		}
+	}
+	return len(m.choices)
 }
 
 // isDown reports whether a failure is one that the next request would meet as well.

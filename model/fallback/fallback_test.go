@@ -18,6 +18,9 @@ type scripted struct {
 	name  string
 	fails []error
 	asked int
+	// finish and refusal are of its first answer, where it has one.
+	finish  troupe.Finish
+	refusal string
 }
 
 func (s *scripted) Generate(context.Context, *troupe.Request) iter.Seq2[troupe.Chunk, error] {
@@ -31,8 +34,13 @@ func (s *scripted) Generate(context.Context, *troupe.Request) iter.Seq2[troupe.C
 			}
 			return
 		}
-		if yield(troupe.Chunk{Text: s.name}, nil) {
-			yield(troupe.Chunk{End: &troupe.End{Finish: troupe.FinishStop, Model: s.name, Usage: troupe.Usage{Input: 1e6}}}, nil)
+		finish, refusal := troupe.FinishStop, s.refusal
+		if s.finish != "" {
+			finish = s.finish
+		}
+		s.finish, s.refusal = "", ""
+		if yield(troupe.Chunk{Text: s.name, Refusal: refusal}, nil) {
+			yield(troupe.Chunk{End: &troupe.End{Finish: finish, Model: s.name, Usage: troupe.Usage{Input: 1e6}}}, nil)
 		}
 	}
 }
@@ -103,17 +111,72 @@ func TestTheLastFailureIsTheLast(t *testing.T) {
 }
 
 func TestSomeFailuresAreNobodyElsesBusiness(t *testing.T) {
-	full := &troupe.ModelError{Status: 400, Reason: "context", Err: troupe.ErrContextFull}
 	plain := errors.New("a mistake in the program")
 	second := &scripted{name: "b"}
-	m := fallback.New(fallback.Choice{Name: "a", Model: &scripted{fails: []error{full, plain}}}, fallback.Choice{Name: "b", Model: second})
-	for _, want := range []error{full, plain} {
-		if _, _, err := ask(t, m, &troupe.Request{}); err != want {
-			t.Errorf("error %v, want %v", err, want)
-		}
+	m := fallback.New(fallback.Choice{Name: "a", Model: &scripted{fails: []error{plain}}}, fallback.Choice{Name: "b", Model: second})
+	if _, _, err := ask(t, m, &troupe.Request{}); err != plain {
+		t.Errorf("error %v, want %v", err, plain)
 	}
 	if second.asked != 0 {
 		t.Error("the other model was asked")
+	}
+}
+
+// What does not fit one model goes to the next one that may hold more, and to none where
+// all hold less: then the engine makes room.
+func TestWhatDoesNotFitGoesToALargerModel(t *testing.T) {
+	for _, test := range []struct {
+		windows [3]int
+		want    string
+	}{
+		{[3]int{8, 8, 32}, "c"}, {[3]int{8, 32, 64}, "b"}, {[3]int{8, 4, 0}, "c"}, {[3]int{0, 4, 8}, "b"}, {[3]int{32, 8, 32}, ""},
+	} {
+		full := &troupe.ModelError{Status: 400, Reason: "context", Err: troupe.ErrContextFull}
+		var choices []fallback.Choice
+		for i, window := range test.windows {
+			model := &scripted{name: string(rune('a' + i))}
+			if i == 0 {
+				model.fails = []error{full}
+			}
+			choices = append(choices, fallback.Choice{Name: model.name, Model: model, Window: window})
+		}
+		m, req := fallback.New(choices...), &troupe.Request{}
+		_, _, err := ask(t, m, req)
+		if test.want == "" {
+			if err != error(full) {
+				t.Errorf("windows %v: error %v", test.windows, err)
+			}
+			continue
+		}
+		if e, ok := errors.AsType[*troupe.ModelError](err); !ok || !e.Temporary || !e.Elsewhere || !errors.Is(err, troupe.ErrContextFull) {
+			t.Errorf("windows %v: error %v", test.windows, err)
+		}
+		if text, _, _ := ask(t, m, req); text != test.want {
+			t.Errorf("windows %v: %q answered", test.windows, text)
+		}
+	}
+}
+
+// An answer that is withheld or refused is asked of the next model, and paid for all the
+// same. The last one's is what there is.
+func TestAWithheldAnswerIsAskedOfTheNextModel(t *testing.T) {
+	for name, first := range map[string]*scripted{
+		"withheld": {name: "a", finish: troupe.FinishFiltered}, "refused": {name: "a", refusal: "I cannot help with that."},
+	} {
+		second := &scripted{name: "b", finish: troupe.FinishFiltered}
+		m := fallback.New(fallback.Choice{Name: "a", Model: first, Price: troupe.Price{Input: 1}}, fallback.Choice{Name: "b", Model: second, Price: troupe.Price{Input: 2}})
+		req := &troupe.Request{}
+		_, _, err := ask(t, m, req)
+		if e, ok := errors.AsType[*troupe.ModelError](err); !ok || e.Reason != "refused" || !e.Elsewhere || !strings.Contains(e.Error(), "b is asked instead") {
+			t.Fatalf("%s: error %v", name, err)
+		}
+		text, end, err := ask(t, m, req)
+		if err != nil || text != "b" || end.Finish != troupe.FinishFiltered || end.Cost == nil || *end.Cost != 3 {
+			t.Errorf("%s: %q, %+v, %v", name, text, end, err)
+		}
+		if text, end, _ := ask(t, m, &troupe.Request{}); text != "a" || *end.Cost != 1 {
+			t.Errorf("%s: another request went to %q", name, text)
+		}
 	}
 }
 

@@ -59,6 +59,9 @@ type Choice struct {
 	Then string
 	// isFree says that nobody has named a model, so that any one of the provider will do.
 	isFree bool
+	// isTyped says that somebody has written it in a conversation, on the page or in a
+	// program, where there is no command line.
+	isTyped bool
 }
 
 // IsRehearsal says whether there is no model behind the choice.
@@ -70,9 +73,25 @@ func (c Choice) IsFound() bool { return c.From == runsHere }
 // refs are all models of the choice, the first one first.
 func (c Choice) refs() []string { return append([]string{c.Ref}, strings.Fields(c.Then)...) }
 
+// Each are the models of the choice, each by itself.
+func (c Choice) Each() (list []Choice) {
+	for _, ref := range c.refs() {
+		list = append(list, Choice{Ref: ref, From: c.From, isFree: c.isFree, isTyped: c.isTyped})
+	}
+	return list
+}
+
+// hasFlag says whether whoever chose it can choose otherwise with --model: it is of the
+// command line, of troupe.yaml or of the environment.
+func (c Choice) hasFlag() bool { return !c.isTyped }
+
 // NewChoice is the choice that somebody writes as one text: a model, or several with
 // commas between them, of which each is asked where those before it are down or refuse.
-func NewChoice(text, from string) Choice { return newChoice([]string{text}, from) }
+func NewChoice(text, from string) Choice {
+	choice := newChoice([]string{text}, from)
+	choice.isTyped = true
+	return choice
+}
 
 // String names all models of the choice as a person writes them.
 func (c Choice) String() string { return strings.Join(c.refs(), ",") }
@@ -220,16 +239,37 @@ func (c *Chooser) split(ref string) (p provider.Provider, name, model string, er
 	}
 	if name == "" || hasModel && model == "" || !hasModel {
 		hint := ""
-		if info, ok := catalog.FindAnywhere(ref); ok && !hasModel {
-			hint = fmt.Sprintf("; did you mean %s/%.64s?", nameOf(info.Provider), ref)
-		} else if !hasModel && ref != "" {
-			hint = cmp.Or(suggest.Hint(ref, c.Providers()), fmt.Sprintf("; did you mean openai/%.64s?", ref))
+		if !hasModel {
+			hint = c.meant(ref)
 		}
 		return p, "", "", fmt.Errorf("a model is chosen as provider/name, or rehearsal%s", hint)
 	}
 	names := c.Providers()
 	hint := cmp.Or(suggest.Hint(name, names), "; there are "+strings.Join(names, ", "))
 	return p, "", "", fmt.Errorf("no provider is called %.64q%s", name, hint)
+}
+
+// meant is the end of a message about a name without a provider: a model or a provider
+// that is known, and nothing where none is near.
+func (c *Chooser) meant(name string) string {
+	if info, ok := catalog.FindAnywhere(name); ok {
+		return fmt.Sprintf("; did you mean %s/%.64s?", nameOf(info.Provider), name)
+	}
+	if hint := suggest.Hint(name, c.Providers()); hint != "" {
+		return hint
+	}
+	for _, p := range provider.All() {
+		var names []string
+		for _, info := range catalog.Builtin().Models(p.Name) {
+			if !info.Retired {
+				names = append(names, info.Name)
+			}
+		}
+		if near, ok := suggest.Closest(name, names); ok {
+			return fmt.Sprintf("; did you mean %s/%s?", p.Name, near)
+		}
+	}
+	return ""
 }
 
 // nameOf is what a provider of the catalogue is called here.

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -184,8 +185,62 @@ func TestSeveralModels(t *testing.T) {
 	if choice := chooser(t, "groq/a,ollama/b", yaml, "").For("x"); choice.Ref != "groq/a" || choice.Then != "ollama/b" {
 		t.Errorf("%+v", choice)
 	}
-	if _, err := chooser(t, "", yaml, "OPENAI_API_KEY=a").Open(choice); err == nil || !strings.Contains(err.Error(), "ANTHROPIC_API_KEY") {
-		t.Errorf("error %v", err)
+}
+
+// Of several models, those that cannot be asked as things are do without, and it is said.
+// What is spelt wrong is an error all the same.
+func TestAModelThatIsMissingIsLeftOut(t *testing.T) {
+	const down = "providers: {office: {base_url: http://127.0.0.1:1/v1}, ollama: {base_url: http://127.0.0.1:1}}\n"
+	for _, test := range []struct{ refs, env, want, problem string }{
+		{"office/ok, anthropic/claude-sonnet-5", "", "office/ok", ""},
+		{"anthropic/claude-sonnet-5, office/ok, azure/x", "AZURE_OPENAI_API_KEY=k", "office/ok", ""},
+		{"office/ok, ollama", "", "office/ok", ""},
+		{"openai/gpt-4.1-mini, anthropic/claude-sonnet-5", "", "", "OPENAI_API_KEY is not set"},
+		{"office/ok, antropic/claude-sonnet-5", "", "", `no provider is called "antropic"`},
+	} {
+		var log strings.Builder
+		c := chooser(t, "", down+"model: ["+test.refs+"]", test.env)
+		c.Log = slog.New(slog.NewTextHandler(&log, nil))
+		opened, err := c.Open(c.For(""))
+		if test.problem != "" {
+			if err == nil || !strings.Contains(err.Error(), test.problem) {
+				t.Errorf("%s: error %v", test.refs, err)
+			}
+			continue
+		}
+		if err != nil || opened.String() != test.want || opened.Window != 0 {
+			t.Errorf("%s: %s with a window of %d, %v", test.refs, opened, opened.Window, err)
+		}
+		leftOut := 0
+		for _, l := range c.InUse(t.Context()) {
+			if strings.HasPrefix(l.Problem, "left out: ") {
+				leftOut++
+			}
+		}
+		if missing := strings.Count(test.refs, ","); leftOut != missing || strings.Count(log.String(), "left out") != missing {
+			t.Errorf("%s: %d are left out, and the log has %s", test.refs, leftOut, log.String())
+		}
+	}
+}
+
+// Where there is no command line, nobody is told to use it.
+func TestAdviceFitsItsPlace(t *testing.T) {
+	c := chooser(t, "", "", "")
+	for _, ref := range []string{"openai/gpt-4.1-mini", "openai/a, openai/b"} {
+		_, err := c.Open(models.NewChoice(ref, "you"))
+		if missing, ok := errors.AsType[*models.MissingKey](err); !ok || missing.Variable != "OPENAI_API_KEY" || strings.Contains(err.Error(), "--model") {
+			t.Errorf("%s: error %v", ref, err)
+		}
+	}
+	for _, name := range []string{"bogus", "5", "o", "gpt"} {
+		if _, err := c.Open(models.NewChoice(name, "you")); err == nil || strings.Contains(err.Error(), "openai/"+name+"?") {
+			t.Errorf("%s: error %v", name, err)
+		}
+	}
+	for name, want := range map[string]string{"gpt-4.1-mini": "openai/gpt-4.1-mini?", "gpt-4.1-mimi": "openai/gpt-4.1-mini?", "claude-sonet-5": "anthropic/claude-sonnet-5?", "opnai": "openai?"} {
+		if _, err := c.Open(models.NewChoice(name, "you")); err == nil || !strings.Contains(err.Error(), "did you mean "+want) {
+			t.Errorf("%s: error %v", name, err)
+		}
 	}
 }
 

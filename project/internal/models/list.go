@@ -87,10 +87,13 @@ func (c *Chooser) InUse(ctx context.Context) (list []Listed) {
 		}
 	}
 	for _, choice := range choices {
-		for i, ref := range choice.refs() {
-			l := Listed{Ref: ref}
-			if opened, err := c.Open(Choice{Ref: ref, From: choice.From, isFree: choice.isFree}); err != nil {
+		for i, part := range choice.Each() {
+			l := Listed{Ref: part.Ref}
+			if opened, err := c.Open(part); err != nil {
 				l.Problem = err.Error()
+				if choice.Then != "" && IsMissing(err) {
+					l.Problem = "left out: " + l.Problem
+				}
 			} else {
 				l = opened.Listed()
 			}

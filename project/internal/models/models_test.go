@@ -74,7 +74,7 @@ func TestAnEndpointHasTheRightAddressAndKey(t *testing.T) {
 
 func TestABadChoiceIsRefusedWithAWayOut(t *testing.T) {
 	for _, test := range []struct{ ref, yaml, want string }{
-		{"gpt-x", "", "did you mean openai/gpt-x?"},
+		{"gpt-4.1-minj", "", "did you mean openai/gpt-4.1-mini?"},
 		{"/x", "", "a model is chosen as provider/name"},
 		{"openai/", "", "a model is chosen as provider/name"},
 		{"openia/x", "", `no provider is called "openia"; did you mean openai?`},

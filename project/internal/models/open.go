@@ -1,6 +1,7 @@
 package models
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/model/catalog"
 	"github.com/troupe-dev/troupe/model/fallback"
+	"github.com/troupe-dev/troupe/model/provider"
 	"github.com/troupe-dev/troupe/model/rehearsal"
 	"github.com/troupe-dev/troupe/project/internal/config"
 )
@@ -38,30 +40,56 @@ func (c *Chooser) Open(choice Choice) (Opened, error) {
 	return opened, err
 }
 
-// openAll makes the model of a choice, or of several that stand in for each other.
+// openAll makes the model of a choice, or of several that stand in for each other. Of
+// several, those that could not be asked as things are do without, if another one can.
 func (c *Chooser) openAll(choice Choice) (Opened, error) {
-	refs := choice.refs()
-	if len(refs) == 1 {
+	each := choice.Each()
+	if len(each) == 1 {
 		return c.openOne(choice)
 	}
 	opened := Opened{Choice: choice}
 	var list []fallback.Choice
-	for i, ref := range refs {
-		one, err := c.openOne(Choice{Ref: ref, From: choice.From})
+	var refs []string
+	var first error
+	for _, part := range each {
+		one, err := c.openOne(part)
+		if IsMissing(err) {
+			first = cmp.Or(first, err)
+			if c.Log != nil {
+				c.Log.Warn("a model is left out: it cannot be asked as things are", "model", part.Ref, "why", err.Error())
+			}
+			continue
+		}
 		if err != nil {
 			return Opened{}, err
 		}
-		list = append(list, fallback.Choice{Name: one.Ref, Model: one.Model, Price: one.Charge})
-		refs[i] = one.Ref
-		if i == 0 {
+		list = append(list, fallback.Choice{Name: one.Ref, Model: one.Model, Price: one.Charge, Window: one.Window})
+		if refs = append(refs, one.Ref); len(refs) == 1 {
 			opened.Facts, opened.Known, opened.Charge = one.Facts, one.Known, one.Charge
 		} else if one.Window > 0 && (opened.Window == 0 || one.Window < opened.Window) {
 			opened.Window, opened.WindowFrom = one.Window, one.WindowFrom
 		}
 	}
+	if len(list) == 0 {
+		return Opened{}, first
+	}
 	opened.Ref, opened.Then = refs[0], strings.Join(refs[1:], " ")
 	opened.Model = fallback.New(list...)
 	return opened, nil
+}
+
+// IsMissing reports whether a model cannot be used because something that it needs is not
+// there yet, as opposed to a choice that is wrong: its key, a part of its address, or its
+// server, which does not run.
+func IsMissing(err error) bool {
+	if _, ok := errors.AsType[*MissingKey](err); ok {
+		return true
+	}
+	if _, ok := errors.AsType[*provider.MissingValue](err); ok {
+		return true
+	}
+	refusal, ok := errors.AsType[*Refusal](err)
+	return ok && refusal.isDown
 }
 
 func (c *Chooser) openOne(choice Choice) (Opened, error) {
@@ -69,6 +97,9 @@ func (c *Chooser) openOne(choice Choice) (Opened, error) {
 		return Opened{Choice: choice, Model: rehearsal.New(), Facts: Facts{Price: troupe.Price{Free: true}}, Charge: troupe.Price{Free: true}}, nil
 	}
 	e, err := c.Endpoint(choice)
+	if missing, ok := errors.AsType[*MissingKey](err); ok && !choice.hasFlag() {
+		return Opened{}, &keyElsewhere{missing}
+	}
 	if err != nil {
 		return Opened{}, err
 	}
@@ -77,7 +108,7 @@ func (c *Chooser) openOne(choice Choice) (Opened, error) {
 	}
 	ctx := context.Background()
 	if e.Model == "" {
-		if e.Model, err = onlyModel(ctx, &e, choice.isFree); err != nil {
+		if e.Model, err = onlyModel(ctx, &e, choice); err != nil {
 			return wrong(err)
 		}
 	}
@@ -109,15 +140,29 @@ func (c *Chooser) openOne(choice Choice) (Opened, error) {
 	return Opened{Choice: choice, Model: model, Facts: facts, Charge: charge, Known: info}, nil
 }
 
+// A keyElsewhere is a key that is missing where no command line is at hand.
+type keyElsewhere struct{ *MissingKey }
+
+// Error names the variable to set.
+func (e *keyElsewhere) Error() string {
+	return fmt.Sprintf("model %s (%s): %s is not set; put the provider's key there or into .env, or choose another model", e.Ref, e.From, e.Variable)
+}
+
+func (e *keyElsewhere) Unwrap() error { return e.MissingKey }
+
 // A Refusal is why a model cannot be used as it was chosen, and what to do about it.
-type Refusal struct{ Why, Fix string }
+type Refusal struct {
+	Why, Fix string
+	// isDown says that its server does not answer.
+	isDown bool
+}
 
 // Error says both.
 func (r *Refusal) Error() string { return r.Why + "; " + r.Fix }
 
 // onlyModel is the model of a server that has only one. Of several, somebody has to
 // choose, unless nobody has named the server either.
-func onlyModel(ctx context.Context, e *Endpoint, isFree bool) (string, error) {
+func onlyModel(ctx context.Context, e *Endpoint, choice Choice) (string, error) {
 	names, err := Installed(ctx, e)
 	switch {
 	case err != nil:
@@ -127,10 +172,10 @@ func onlyModel(ctx context.Context, e *Endpoint, isFree bool) (string, error) {
 		if e.Provider == "ollama" {
 			fix = "'ollama pull qwen3' gets one"
 		}
-		return "", &Refusal{e.Provider + " has no models", fix}
+		return "", &Refusal{Why: e.Provider + " has no models", Fix: fix}
 	case len(names) == 1:
 		return names[0], nil
-	case isFree:
+	case choice.isFree:
 		return Best(ctx, e, names), nil
 	}
 	const most = 20
@@ -138,7 +183,11 @@ func onlyModel(ctx context.Context, e *Endpoint, isFree bool) (string, error) {
 	if len(names) > most {
 		list += ", ..."
 	}
-	return "", &Refusal{e.Provider + " has " + list, fmt.Sprintf("choose one, as in --model %s/%s, or as model in %s", e.Provider, names[0], config.Name)}
+	fix := fmt.Sprintf("choose one, as in %s/%s", e.Provider, names[0])
+	if choice.hasFlag() {
+		fix = fmt.Sprintf("choose one, as in --model %s/%s, or as model in %s", e.Provider, names[0], config.Name)
+	}
+	return "", &Refusal{Why: e.Provider + " has " + list, Fix: fix}
 }
 
 // noList says why a server's models are not known, and what to do.
@@ -152,11 +201,11 @@ func noList(e *Endpoint, err error) error {
 	}
 	switch {
 	case errors.Is(err, syscall.ECONNREFUSED):
-		return &Refusal{"nothing listens at " + where, fix}
+		return &Refusal{Why: "nothing listens at " + where, Fix: fix, isDown: true}
 	case errors.Is(err, context.DeadlineExceeded):
-		return &Refusal{fmt.Sprintf("%s did not answer within %s", where, askFor), fix}
+		return &Refusal{Why: fmt.Sprintf("%s did not answer within %s", where, askFor), Fix: fix, isDown: true}
 	}
-	return &Refusal{fmt.Sprintf("%s does not say which models it has (%v)", where, plain(err)), fmt.Sprintf("is that %s? Otherwise choose one as %s/NAME", e.Provider, e.Provider)}
+	return &Refusal{Why: fmt.Sprintf("%s does not say which models it has (%v)", where, plain(err)), Fix: fmt.Sprintf("is that %s? Otherwise choose one as %s/NAME", e.Provider, e.Provider)}
 }
 
 // plain is the cause of a request that failed, without its address.
@@ -180,6 +229,6 @@ func (c *Chooser) checkPrice(e *Endpoint, price troupe.Price) error {
 	if limits.Cost <= 0 || price.Known() || c.takesUnknown(e) {
 		return nil
 	}
-	return &Refusal{"limits.cost is set, and what this model costs is not known",
-		fmt.Sprintf("say so in %s: providers: {%s: {models: {%q: {price: {input: 1.00, output: 4.00}}}}}, in US dollars per million tokens; or set limits.cost_unknown to allow", config.Name, e.Provider, e.Model)}
+	return &Refusal{Why: "limits.cost is set, and what this model costs is not known",
+		Fix: fmt.Sprintf("say so in %s: providers: {%s: {models: {%q: {price: {input: 1.00, output: 4.00}}}}}, in US dollars per million tokens; or set limits.cost_unknown to allow", config.Name, e.Provider, e.Model)}
 }
