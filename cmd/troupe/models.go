@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/troupe-dev/troupe/cmd/troupe/internal/terminal"
+	"github.com/troupe-dev/troupe/model/rehearsal"
 	"github.com/troupe-dev/troupe/project"
 )
 
@@ -83,9 +84,17 @@ func (p *program) writeModels(list []project.Model) error {
 		if l.Window > 0 {
 			window = terminal.Count(l.Window)
 		}
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\n", terminal.Clean(l.Ref), window, dollars(l.In, l.Price.Free), dollars(l.Out, l.Price.Free), strings.Join(l.Can, " "), l.Use)
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\n", terminal.Clean(l.Ref), window, dollars(l.In, l.Price.Free), dollars(l.Out, l.Price.Free), can(l), l.Use)
 	}
 	return table.Flush()
+}
+
+// can says what a model can do, as far as anybody knows.
+func can(m project.Model) string {
+	if len(m.Can) == 0 && m.Ref != rehearsal.Name {
+		return "?"
+	}
+	return strings.Join(m.Can, " ")
 }
 
 // dollars is a price per million tokens.

@@ -32,8 +32,8 @@ type Provider struct {
 	// KeyEnv are the variables that by custom hold its key, in the order they are
 	// looked at.
 	KeyEnv []string
-	// URLEnv are variables that hold another address. They count like the key as a
-	// sign that the provider is meant to be used.
+	// URLEnv are variables that hold another address, NAME_BASE_URL the last of them. They
+	// count like the key as a sign that the provider is meant to be used.
 	URLEnv []string
 	// Vars are the variables that hold what stands in braces in an address.
 	Vars map[string][]string
@@ -204,6 +204,9 @@ func (p Provider) clone() Provider {
 		p.Endpoints[i].Headers = maps.Clone(p.Endpoints[i].Headers)
 	}
 	p.KeyEnv, p.URLEnv = slices.Clone(p.KeyEnv), slices.Clone(p.URLEnv)
+	if usual := strings.ToUpper(strings.ReplaceAll(p.Name, "-", "_")) + "_BASE_URL"; !slices.Contains(p.URLEnv, usual) {
+		p.URLEnv = append(p.URLEnv, usual)
+	}
 	p.Vars, p.HeaderEnv = maps.Clone(p.Vars), maps.Clone(p.HeaderEnv)
 	return p
 }

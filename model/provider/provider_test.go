@@ -103,6 +103,10 @@ func TestAddresses(t *testing.T) {
 		{"anthropic", Messages, []string{"ANTHROPIC_BASE_URL", "https://proxy.test"}, "https://proxy.test"},
 		{"anthropic", Chat, []string{"ANTHROPIC_BASE_URL", "https://proxy.test"}, "https://proxy.test/v1"},
 		{"lmstudio", Chat, []string{"LM_STUDIO_API_BASE", "http://box:1234/v1"}, "http://box:1234/v1"},
+		{"groq", Chat, []string{"GROQ_BASE_URL", "http://h/v1"}, "http://h/v1"},
+		{"gemini", Gemini, []string{"GEMINI_BASE_URL", "http://h"}, "http://h/v1beta"},
+		{"cloudflare-gateway", Chat, []string{"CLOUDFLARE_GATEWAY_BASE_URL", "http://h/x"}, "http://h/x"},
+		{"vllm", Chat, []string{"VLLM_BASE_URL", "http://h:8000"}, "http://h:8000/v1"},
 	} {
 		p, _ := Find(test.provider)
 		e, ok := p.Endpoint(test.api)
@@ -115,7 +119,7 @@ func TestAddresses(t *testing.T) {
 	}
 	azure, _ := Find("azure")
 	_, _, err := azure.Address(azure.Endpoints[0], env(), nil)
-	if missing, ok := errors.AsType[*MissingValue](err); !ok || !strings.Contains(missing.Error(), "AZURE_RESOURCE_NAME") {
+	if missing, ok := errors.AsType[*MissingValue](err); !ok || !strings.Contains(missing.Error(), "AZURE_RESOURCE_NAME") || !strings.Contains(missing.Error(), "AZURE_OPENAI_ENDPOINT") {
 		t.Errorf("error %v", err)
 	}
 	if got, _, err := azure.Address(azure.Endpoints[0], env(), map[string]string{"resource": "acme"}); err != nil || !strings.Contains(got, "acme.openai") {
@@ -149,6 +153,9 @@ func TestKeysAreFoundUnderAnyUsualName(t *testing.T) {
 	gemini, _ := Find("google")
 	if key, variable := gemini.Key(env("GOOGLE_API_KEY", " k\n")); key != "k" || variable != "GOOGLE_API_KEY" {
 		t.Errorf("%q in %s", key, variable)
+	}
+	if key, _ := gemini.Key(env("GOOGLE_GENERATIVE_AI_API_KEY", "k")); key != "k" {
+		t.Errorf("%q", key)
 	}
 	if key, variable := gemini.Key(env()); key != "" || variable != "GEMINI_API_KEY" {
 		t.Errorf("%q in %s", key, variable)

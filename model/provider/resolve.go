@@ -65,7 +65,11 @@ func (e *MissingValue) Error() string {
 	if len(e.Variables) == 0 {
 		return fmt.Sprintf("the address of %s has a {%s} that nothing says", e.Provider, e.Name)
 	}
-	return fmt.Sprintf("the address of %s needs %s, which is not set", e.Provider, e.Variables[0])
+	whole := ""
+	if p, ok := Find(e.Provider); ok && len(p.URLEnv) > 0 {
+		whole = ", nor is " + p.URLEnv[0] + " for all of it"
+	}
+	return fmt.Sprintf("the address of %s needs %s, which is not set%s", e.Provider, e.Variables[0], whole)
 }
 
 // given is the address that a variable says, with the path that the endpoint has

@@ -37,7 +37,7 @@ var table = []Provider{
 			{API: Gemini, URL: "https://generativelanguage.googleapis.com/v1beta", KeyHeader: "x-goog-api-key"},
 			{API: Chat, URL: "https://generativelanguage.googleapis.com/v1beta/openai"},
 		},
-		KeyEnv: []string{"GEMINI_API_KEY", "GOOGLE_API_KEY"}, URLEnv: []string{"GOOGLE_GEMINI_BASE_URL"},
+		KeyEnv: []string{"GEMINI_API_KEY", "GOOGLE_API_KEY", "GOOGLE_GENERATIVE_AI_API_KEY"}, URLEnv: []string{"GOOGLE_GEMINI_BASE_URL"},
 		Quirks: Quirks{Schema: SchemaJSON},
 	},
 	{
@@ -157,7 +157,7 @@ var table = []Provider{
 	{
 		Name: "huggingface", Shared: true, Title: "Hugging Face", Usual: "openai/gpt-oss-120b",
 		Endpoints: []Endpoint{{API: Chat, URL: "https://router.huggingface.co/v1"}},
-		KeyEnv:    []string{"HF_TOKEN"},
+		KeyEnv:    []string{"HF_TOKEN", "HUGGINGFACE_API_KEY"},
 	},
 	{
 		Name: "cloudflare", Shared: true, Title: "Cloudflare Workers AI", Usual: "@cf/openai/gpt-oss-120b",

@@ -49,6 +49,11 @@ func (r *reader) check(c *Config, root *yaml.Node) {
 		}
 	}
 	r.checkServer(&c.Server, root)
+	r.checkLimits(&c.Limits, root)
+	r.checkModels(root, "model")
+	for _, name := range slices.Sorted(maps.Keys(c.Agents)) {
+		r.checkModels(root, "agents", name, "model")
+	}
 	if w := c.Web.Search; w.BaseURL != "" && !isHTTP(w.BaseURL) {
 		r.wrong(lineOf(root, "web", "search", "base_url"), "web.search.base_url must begin with http:// or https:// and a host")
 	} else if w.Engine == "searxng" && w.BaseURL == "" {
@@ -106,6 +111,54 @@ func (r *reader) checkServer(s *Server, root *yaml.Node) {
 	case s.Proxy.UserHeader != "":
 		r.wrong(line, "server.oidc and server.proxy both sign people in: choose one")
 	}
+}
+
+// checkLimits refuses limits that would bound nothing, though somebody wrote them. Where a
+// limit has a default, a negative one takes it away.
+func (r *reader) checkLimits(l *Limits, root *yaml.Node) {
+	for _, limit := range []struct {
+		key        string
+		value      float64
+		hasDefault bool
+	}{
+		{"cost", l.Cost, false}, {"tokens", float64(l.Tokens), false}, {"time", float64(l.Time), false}, {"tool_calls", float64(l.ToolCalls), true},
+		{"turns", float64(l.Turns), true}, {"depth", float64(l.Depth), true}, {"tool_timeout", float64(l.ToolTimeout), true},
+		{"attempts", float64(l.Attempts), true}, {"model_tries", float64(l.ModelTries), true},
+	} {
+		node := at(root, "limits", limit.key)
+		switch {
+		case node == nil || node.Tag == "!!null" || limit.value > 0:
+		case slices.ContainsFunc(r.problems, func(p Problem) bool { return p.Line == node.Line }): // it could not be read
+		case limit.hasDefault && limit.value == 0:
+			r.wrong(node.Line, "limits.%s must not be 0: leave it out for the default, -1 is no limit", limit.key)
+		case !limit.hasDefault: // 0, negative, or no number
+			r.wrong(node.Line, "limits.%s must be more than 0; leave it out for no limit", limit.key)
+		}
+	}
+}
+
+// checkModels refuses a list without models.
+func (r *reader) checkModels(root *yaml.Node, path ...string) {
+	if node := at(root, path...); node != nil && node.Kind == yaml.SequenceNode && len(node.Content) == 0 {
+		r.wrong(node.Line, "%s has no model in it; leave it out for the usual one", strings.Join(path, "."))
+	}
+}
+
+// at is the value at a path, nil where there is none.
+func at(n *yaml.Node, path ...string) *yaml.Node {
+	for _, key := range path {
+		var next *yaml.Node
+		for i := 0; n.Kind == yaml.MappingNode && i < len(n.Content); i += 2 {
+			if n.Content[i].Value == key {
+				next = n.Content[i+1]
+			}
+		}
+		if next == nil {
+			return nil
+		}
+		n = next
+	}
+	return n
 }
 
 // isToolName says whether models can call a tool of a name that has this in it.
