@@ -61,7 +61,7 @@ func (p *Project) Server(ctx context.Context) (*server.Server, error) {
 		return nil, err
 	}
 	web, err := server.New(server.Config{
-		Auth: way.who, Admit: p.admission(), Audit: audit, Runs: runs, MonthBudget: settings.monthBudget, StoreSize: s.storeSize,
+		Auth: way.who, Admit: p.admission(), Audit: audit, Runs: runs, MonthBudget: settings.monthBudget, UsualModel: func(agent string) string { return settings.choose(agent).String() }, StoreSize: s.storeSize,
 		Engine: s.engine, Store: s.folders, Cast: cast{p, settings}, StepIn: cast{p, settings}.stepIn, Folders: sharedFolders{s.folders, s.files}, FileChanged: s.fileChanged, Logs: s.searchLogs, Metrics: p.metrics,
 		Users: users, Operators: p.config.Server.Operators, Hosts: p.config.Server.Hosts, Page: web.Page(), Log: p.log,
 		Dir: p.notesDir(), Shelf: s.shelf(), Version: builtVersion(), Models: settings, Settings: settings, Skills: p.listSkills, SwitchSkill: s.switchSkill, Instructions: p.instructions, Made: s.readMade,

@@ -28,7 +28,10 @@ func (c choosable) Step(ctx context.Context, name, model string) (troupe.Step, e
 // Whoever chooses another model in the midst of a conversation is answered by it, also
 // where the server was started again in between; and by the usual one in others.
 func TestAnotherModelIsChosenInTheMidstOfAConversation(t *testing.T) {
-	w := open(t, clerk(t, echo()), func(c *Config) { c.Models, c.Dir = choosable{t}, t.TempDir() })
+	w := open(t, clerk(t, echo()), func(c *Config) {
+		c.Models, c.Dir = choosable{t}, t.TempDir()
+		c.UsualModel = func(agent string) string { return "stub/usual-of-" + agent }
+	})
 	session := w.session()
 	seen := map[string]int64{}
 	said := func(session, text string) string {
@@ -45,6 +48,9 @@ func TestAnotherModelIsChosenInTheMidstOfAConversation(t *testing.T) {
 	}
 	if got := said(session, "one"); got != "You said: one" {
 		t.Error(got)
+	}
+	if info := w.info(session); info.Model != "stub/usual-of-clerk" || info.Chosen != "" {
+		t.Errorf("%+v", info)
 	}
 	var info sessionView
 	w.want(http.StatusOK, &info, "PATCH", "/api/sessions/"+session, object{"model": "stub/b"})
@@ -63,5 +69,10 @@ func TestAnotherModelIsChosenInTheMidstOfAConversation(t *testing.T) {
 	}
 	if got := said(w.session(), "four"); got != "You said: four" {
 		t.Error(got)
+	}
+	// What answers next is said by the same kind of name, whoever has answered before.
+	w.want(http.StatusOK, &info, "PATCH", "/api/sessions/"+session, object{"model": ""})
+	if fresh := w.info(w.session()); info.Model != "stub/usual-of-clerk" || fresh.Model != info.Model {
+		t.Errorf("%q, and %q in a new session", info.Model, fresh.Model)
 	}
 }

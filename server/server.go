@@ -64,6 +64,10 @@ type Config struct {
 	// MonthBudget is what all runs together may cost in a calendar month (UTC), in US dollars,
 	// 0 for no limit. When that is spent, no other run begins. Nil means no limit.
 	MonthBudget func() float64
+	// UsualModel names the model that an agent uses where nobody chose another for the
+	// session, as provider/name, several with commas between them. It is asked for every
+	// session that is listed. Nil means that nobody knows.
+	UsualModel func(agent string) string
 	// StoreSize says how many sessions the store has, and how many bytes it takes, 0 where
 	// that is not known. Nil means that operators are not shown it.
 	StoreSize func(ctx context.Context) (sessions int, bytes int64, err error)

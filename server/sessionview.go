@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"slices"
@@ -16,7 +17,8 @@ type sessionView struct {
 	Question *Question `json:"question,omitempty"`
 	// Doing is what the run does now.
 	Doing *Doing `json:"doing,omitempty"`
-	// Model is the one that was chosen for the session, or else the one that answered
+	// Model is the one that answers next, as provider/name: the one that was chosen for the
+	// session, or else the usual one. Where that is not known, it is the one that answered
 	// last, as its provider calls it. Chosen is empty where nobody chose.
 	Model    string   `json:"model,omitempty"`
 	Chosen   string   `json:"chosen,omitempty"`
@@ -48,6 +50,8 @@ func (s *Server) view(ctx context.Context, info troupe.SessionInfo) (sessionView
 	}
 	if n.Model != "" {
 		v.Model, v.Chosen = n.Model, n.Model
+	} else if s.config.UsualModel != nil {
+		v.Model = cmp.Or(s.config.UsualModel(info.Agent), v.Model)
 	}
 	if info.Status == "running" {
 		v.Doing = known.doing

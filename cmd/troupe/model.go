@@ -19,6 +19,9 @@ func asksForModel(text string) (ref string, ok bool) {
 	return strings.Join(words[1:], " "), true
 }
 
+// usualModel is what a person writes to have the configured model answer again.
+const usualModel = "default"
+
 // choose says which model answers, or has another one answer from now on.
 func (c *conversation) choose(ctx context.Context, ref string) (said string, err error) {
 	name := c.step.Name()
@@ -27,7 +30,10 @@ func (c *conversation) choose(ctx context.Context, ref string) (said string, err
 		if _, from, ok := c.stage.project.AnsweredBy(c.step); ok && from != "" {
 			said += ", chosen by " + from
 		}
-		return said + ". /model provider/name changes it; 'troupe models' lists models.", nil
+		return said + ". /model provider/name changes it, /model default goes back to the configured one; 'troupe models' lists models.", nil
+	}
+	if ref == usualModel {
+		return c.chooseUsual(ctx)
 	}
 	step, err := c.stage.project.StepUsing(ctx, name, c.session, ref)
 	if err != nil {
@@ -38,4 +44,26 @@ func (c *conversation) choose(ctx context.Context, ref string) (said string, err
 		c.model, c.window = m.Ref, m.Window
 	}
 	return fmt.Sprintf("From now on %s answers in this conversation.", c.model), c.keepChoice(ctx)
+}
+
+// chooseUsual has the configured model answer again, on another day, too.
+func (c *conversation) chooseUsual(ctx context.Context) (said string, err error) {
+	opened := c.stage.project
+	c.chosen = ""
+	if c.session != "" {
+		if err := opened.ChooseModel(ctx, c.session, ""); err != nil {
+			return "", err
+		}
+	}
+	step, err := opened.StepIn(ctx, c.step.Name(), c.session)
+	if err != nil {
+		return "", err
+	}
+	c.step = step
+	if m, _, ok := opened.AnsweredBy(step); ok {
+		c.model, c.window = m.Ref, m.Window
+	} else {
+		c.model, _ = opened.Model(step.Name())
+	}
+	return fmt.Sprintf("From now on %s answers in this conversation, as configured.", c.model), nil
 }
