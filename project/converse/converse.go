@@ -166,6 +166,9 @@ func open(ctx context.Context, p *project.Project, name, user string, step troup
 // Say sends a message, or an answer, and shows all that happens until the run ends.
 // Ending ctx cancels the run.
 func (c *Conversation) Say(ctx context.Context, in troupe.Input, show func(*troupe.Event)) (troupe.Outcome, error) {
+	if err := c.project.MayBegin(ctx); err != nil {
+		return troupe.Outcome{}, err
+	}
 	if c.Session == "" && c.first.Text != "" {
 		in.Text, in.Custom = c.first.Text, c.first.Custom
 	}

@@ -235,5 +235,5 @@ type MissingKey struct{ Ref, From, Variable string }
 
 // Error names the variable to set.
 func (e *MissingKey) Error() string {
-	return fmt.Sprintf("model %s (%s): %s is not set; put the provider's key there or into .env, or choose another model with --model", e.Ref, e.From, e.Variable)
+	return fmt.Sprintf("model %s (%s): %s is not set; put the provider's key there or into .env, or choose another model", e.Ref, e.From, e.Variable)
 }

@@ -126,10 +126,7 @@ func (c *Chooser) Of(ctx context.Context, name string) ([]Listed, error) {
 	for _, model := range slices.Sorted(maps.Keys(c.Config.Providers[proper].Models)) {
 		add(c.listed(ctx, proper, model))
 	}
-	for _, info := range catalog.Builtin().Models(p.Name) {
-		if info.Retired {
-			continue
-		}
+	for _, info := range worthListing(catalog.Builtin().Models(p.Name), c.usual(&p)) {
 		l := Listed{Ref: proper + "/" + info.Name, Can: abilities(info)}
 		l.know(Facts{Window: info.Context, Output: info.Output, Price: info.Price})
 		add(l)
@@ -149,6 +146,29 @@ func (c *Chooser) Of(ctx context.Context, name string) ([]Listed, error) {
 		add(c.listed(ctx, proper, model))
 	}
 	return list, nil
+}
+
+// worthListing are the models of a catalogue to choose from, the usual one first: neither
+// retired ones, nor those of which nothing but a price is known where more is of others,
+// because such are hardly for agents.
+func worthListing(all []catalog.Info, usual string) []catalog.Info {
+	all = slices.DeleteFunc(slices.Clone(all), func(i catalog.Info) bool { return i.Retired })
+	isBare := func(i catalog.Info) bool {
+		return i.Name != usual && i.Context == 0 && !i.Images && !i.Reasoning && !i.Strict
+	}
+	if known := slices.DeleteFunc(slices.Clone(all), isBare); len(known) > 1 {
+		all = known
+	}
+	slices.SortStableFunc(all, func(a, b catalog.Info) int {
+		switch {
+		case a.Name == usual && b.Name != usual:
+			return -1
+		case b.Name == usual && a.Name != usual:
+			return 1
+		}
+		return 0
+	})
+	return all
 }
 
 // mostOffered is how many models of one provider are offered.

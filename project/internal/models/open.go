@@ -168,6 +168,9 @@ func (r *Refusal) Error() string { return r.Why + "; " + r.Fix }
 // choose, unless nobody has named the server either.
 func onlyModel(ctx context.Context, e *Endpoint, choice Choice) (string, error) {
 	names, err := Installed(ctx, e)
+	if err == nil {
+		names = speaking(ctx, e, names)
+	}
 	switch {
 	case err != nil:
 		return "", noList(e, err)

@@ -91,3 +91,22 @@ func Best(ctx context.Context, e *Endpoint, names []string) string {
 	}
 	return speaks
 }
+
+// speaking are those of an Ollama's models that can hold a conversation, as far as it says:
+// one for embeddings cannot.
+func speaking(ctx context.Context, e *Endpoint, names []string) []string {
+	if e.known.Name != "ollama" {
+		return names
+	}
+	ctx, cancel := context.WithTimeout(ctx, askFor)
+	defer cancel()
+	asked := 0
+	return slices.DeleteFunc(slices.Clone(names), func(name string) bool {
+		if asked++; asked > maxLooked {
+			return false
+		}
+		var show struct{ Capabilities []string }
+		body, _ := json.Marshal(map[string]string{"model": name}) // of a string it cannot fail
+		return e.fetch(ctx, "/api/show", body, &show) == nil && len(show.Capabilities) > 0 && !slices.Contains(show.Capabilities, "completion")
+	})
+}
