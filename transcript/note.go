@@ -96,6 +96,10 @@ func (t *transcript) reply(r *run, b *troupe.ModelReplied) {
 	}
 	t.details("Thought", b.Message.Thought)
 	t.say(r, b.Message.Text)
+	r.said, r.cut = r.cut+b.Message.Text, ""
+	if b.Finish == troupe.FinishLength {
+		r.cut = r.said // the next reply goes on with it
+	}
 	if b.Message.Refusal != "" {
 		t.block("**Refused**")
 		t.say(r, b.Message.Refusal)
@@ -146,7 +150,7 @@ func (t *transcript) ended(e *troupe.Event, r *run) {
 		}
 	case *troupe.RunFailed:
 		spent := b.Spent.Add(b.SpentBelow)
-		t.block("**Failed** after %d turns, %d tool calls and %d tokens", spent.Turns, spent.ToolCalls, spent.Usage.Total())
+		t.block("**Failed** after %s, %s and %s", counted(spent.Turns, "turn"), counted(spent.ToolCalls, "tool call"), counted(spent.Usage.Total(), "token"))
 		t.fence(b.Error)
 		t.partial(b.Partial)
 		t.spent(e, r, spent)
@@ -155,7 +159,15 @@ func (t *transcript) ended(e *troupe.Event, r *run) {
 		t.quote(b.Reason)
 		t.partial(b.Partial)
 	}
-	r.task, r.said = "", ""
+	r.task, r.said, r.cut = "", "", ""
+}
+
+// counted is a number of things.
+func counted(n int, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	return fmt.Sprintf("%d %ss", n, thing)
 }
 
 func (t *transcript) partial(text string) {

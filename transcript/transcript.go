@@ -74,6 +74,7 @@ type run struct {
 	names   []string // those of the runs around it, and its own
 	task    string
 	said    string // its latest words, which its result often repeats
+	cut     string // those of a reply that broke off at the output limit, with what came before
 	started time.Time
 	elapsed time.Duration // 0 where another run is around it
 }

@@ -143,3 +143,17 @@ func eventsOf(conversation []message) []troupe.Event {
 	}
 	return told(bodies...)
 }
+
+func TestAnAnswerInPiecesIsWrittenOnce(t *testing.T) {
+	page := written(t, told(&troupe.RunStarted{}, &troupe.UserSaid{Text: "count"},
+		&troupe.ModelReplied{Message: &troupe.Message{Text: "One, two, "}, Finish: troupe.FinishLength}, &troupe.Warned{Code: "cut_off"},
+		&troupe.ModelReplied{Message: &troupe.Message{Text: "three."}, Finish: troupe.FinishStop},
+		&troupe.RunFinished{Output: troupe.Handoff{Summary: "One, two, three."}, Stop: "answered"}), Options{})
+	if strings.Count(page, "One, two,") != 1 || strings.Count(page, "three.") != 1 {
+		t.Errorf("the page reads %q", page)
+	}
+	failed := written(t, told(&troupe.RunStarted{}, &troupe.RunFailed{Error: "no", Spent: troupe.Spent{Turns: 1}}), Options{})
+	if !strings.Contains(failed, "after 1 turn, 0 tool calls and 0 tokens") {
+		t.Errorf("the page reads %q", failed)
+	}
+}
