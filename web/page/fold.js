@@ -312,8 +312,12 @@ const handlers = {
     if (run) Object.assign(run, { output: b.output, spent: b.spent });
     if (e.parent || waits) return;
     const summary = b.output?.summary ?? "";
-    let said = false;
-    for (let i = s.items.length - 1; i >= 0 && !said && !(s.items[i].seq <= (run?.seq ?? 0)); i--) said = s.items[i].type === "answer" && s.items[i].text === summary;
+    let said = false, pieces = ""; // an answer that reached the output limit comes in several
+    for (let i = s.items.length - 1; i >= 0 && !said && !(s.items[i].seq <= (run?.seq ?? 0)); i--) {
+      if (s.items[i].type !== "answer") continue;
+      pieces = s.items[i].text + pieces;
+      said = s.items[i].text === summary || pieces === summary;
+    }
     if (summary && !said) s.add(e, { type: "answer", text: summary, thought: "", streaming: false });
     if (!lasting.includes(b.stop)) s.add(e, { type: "trouble", code: b.cause?.code || b.stop, context: { problem: b.cause?.problem, limit: s.limit, saved: savedSince(s, run?.seq ?? 0) } });
   },

@@ -103,6 +103,12 @@ test("what a flow hands back is shown where no agent has said it", () => {
   assert.deepEqual(brief(s).at(-1), ["answer", "all done", false]);
 });
 
+test("an answer that comes in pieces is shown once", () => {
+  const e = new Events();
+  const events = [e.start("alex", "count"), e.said("count"), e.replied(2, "One, two, "), e.warned("cut_off"), e.replied(3, "three."), e.finished("One, two, three.")];
+  assert.deepEqual(brief(fold(events)), [["user", "count"], ["answer", "One, two, ", false], ["answer", "three.", false]]);
+});
+
 test("a series of tries is one line, which the outcome replaces", () => {
   const e = new Events();
   const retry = (attempt) => ({ ...e.warned("x"), kind: "model_failed", step: "2", body: { attempt, error: "x", retry_in_ms: 1000, cause: { code: "rate_limited", attempt, retry_ms: 1000 } } });
