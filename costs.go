@@ -14,10 +14,10 @@ type DayCost struct {
 	Cost  float64 `json:"cost"`
 }
 
-// CostsIn returns what events say was spent, by day and agent, in that order. A store
-// adds it to what it has when it stores the events. What a fork begins with was paid in
+// costsIn returns what events say was spent, by day and agent, in that order, for the store
+// in memory. Package store has the same for others: what a fork begins with was paid in
 // another session.
-func CostsIn(events []Event) (all []DayCost) {
+func costsIn(events []Event) (all []DayCost) {
 	for i := paidElsewhere(events); i < len(events); i++ {
 		replied, ok := events[i].Body.(*ModelReplied)
 		if !ok || replied.Cost == 0 {

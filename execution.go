@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/troupe-dev/troupe/internal/journal"
+
+	"github.com/troupe-dev/troupe/internal/sessionid"
 )
 
 // An execution is one run that a caller started, with all that is nested in it; or, where
@@ -146,7 +148,7 @@ func sessionFor(step Step, input *Input) (id string, fresh bool, err error) {
 		return derivedID("request of "+strconv.Quote(input.User)+" to "+strconv.Quote(step.Name()), input.IdempotencyKey), false, nil
 	case input.Session == "":
 		return newSessionID(), true, nil
-	case !IsSessionID(input.Session):
+	case !sessionid.Is(input.Session):
 		return "", false, fmt.Errorf("session %.64q: an id is a UUID in lower case", input.Session)
 	}
 	return input.Session, false, nil

@@ -54,7 +54,7 @@ func (m *memoryStore) Append(_ context.Context, session string, events ...Event)
 	for i := range events {
 		log.info.Note(&events[i])
 	}
-	m.spend(CostsIn(events))
+	m.spend(costsIn(events))
 	return nil
 }
 

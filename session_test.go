@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/sessionid"
 )
 
 func TestADeletedSessionIsGone(t *testing.T) {
@@ -30,12 +31,12 @@ func TestADeletedSessionIsGone(t *testing.T) {
 
 func TestWhatASessionIDLooksLike(t *testing.T) {
 	events, _ := mustAnswer(t, newEngine(t, troupe.Config{}), newAgent(t, inTurn(t, turn{text: "hi"})), "hi")
-	if !troupe.IsSessionID(events[0].Session) {
+	if !sessionid.Is(events[0].Session) {
 		t.Errorf("not %s", events[0].Session)
 	}
 	for _, id := range []string{"", "..", "0000", "00000000-0000-4000-8000-00000000000", "00000000-0000-4000-8000-0000000000000",
 		"0000000000000-4000-8000-000000000000", "00000000-0000-4000-8000-00000000000A", "00000000-0000-4000-8000-00000000000/", "../../../../../../../../../../../etc"} {
-		if troupe.IsSessionID(id) {
+		if sessionid.Is(id) {
 			t.Errorf("%q is taken for one", id)
 		}
 	}

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/troupe-dev/troupe/internal/journal"
+
+	"github.com/troupe-dev/troupe/internal/sessionid"
 )
 
 // Sessions yields the sessions that match, the latest first.
@@ -64,7 +66,7 @@ func (e *Engine) Import(ctx context.Context, agent string, messages []*Message, 
 	id := input.Session
 	if id == "" {
 		id = newSessionID()
-	} else if !IsSessionID(id) {
+	} else if !sessionid.Is(id) {
 		return "", fmt.Errorf("import: session %.64q: an id is a UUID in lower case", id)
 	}
 	importing := &importer{session: id, agent: agent, user: input.User, now: time.Now().Round(0).UTC()}

@@ -13,6 +13,7 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2asrv"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/sessionid"
 	"github.com/troupe-dev/troupe/model/problem"
 	"github.com/troupe-dev/troupe/project"
 	"github.com/troupe-dev/troupe/project/converse"
@@ -49,7 +50,7 @@ func (w *worker) prepare(ctx context.Context, call *a2asrv.ExecutorContext) (*co
 	if err != nil {
 		return nil, in, refuse(err.Error())
 	}
-	if !troupe.IsSessionID(call.ContextID) {
+	if !sessionid.Is(call.ContextID) {
 		return nil, in, refuse(fmt.Sprintf("the contextId %.64q is no UUID; leave it out to begin a conversation", call.ContextID))
 	}
 	c, err := converse.Continue(ctx, w.server.config.Project, call.ContextID, w.user)

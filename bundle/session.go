@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/sessionid"
 	"github.com/troupe-dev/troupe/outputs"
 	"github.com/troupe-dev/troupe/workspace"
 )
@@ -59,7 +60,7 @@ type session struct {
 // enterLinked is enter for a call of a tool, which is told what other sessions the user
 // has linked to this one.
 func (s *sessions) enterLinked(ctx context.Context, call *troupe.Invocation) (*session, error) {
-	related := slices.DeleteFunc(outputs.RelatedIn(call.Values), func(id string) bool { return !troupe.IsSessionID(id) || id == call.Run.Session() })
+	related := slices.DeleteFunc(outputs.RelatedIn(call.Values), func(id string) bool { return !sessionid.Is(id) || id == call.Run.Session() })
 	s.mu.Lock()
 	if x := s.open[call.Run.Session()]; x != nil && !slices.Equal(x.related, related) {
 		s.replace(x)
@@ -148,7 +149,7 @@ func (s *sessions) close() error {
 // start makes the session folder, opens the workspace and carries out the agent's
 // critical actions.
 func (s *sessions) start(ctx context.Context, x *session, run *troupe.Run) error {
-	if !troupe.IsSessionID(x.id) {
+	if !sessionid.Is(x.id) {
 		return fmt.Errorf("session %.64q: the id is not a UUID", x.id)
 	}
 	folder := filepath.Join(s.outputs, x.id)

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/sessionid"
 )
 
 // Options say what events do not. The zero Options are fine.
@@ -120,4 +121,4 @@ func (f *Folders) Ask(ctx context.Context, session string, request troupe.Sessio
 
 // hasFolder reports whether a session of this id gets a folder: such an id is the
 // name of a directory and nothing else.
-func hasFolder(session string) bool { return troupe.IsSessionID(session) }
+func hasFolder(session string) bool { return sessionid.Is(session) }

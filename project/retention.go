@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/sessionid"
 	"github.com/troupe-dev/troupe/store/postgres"
 )
 
@@ -81,7 +82,7 @@ func (s *stage) pruneFolders(ctx context.Context, before time.Time) error {
 	}
 	for _, e := range entries {
 		info, err := e.Info()
-		if err != nil || !e.IsDir() || !troupe.IsSessionID(e.Name()) || info.ModTime().After(before) {
+		if err != nil || !e.IsDir() || !sessionid.Is(e.Name()) || info.ModTime().After(before) {
 			continue
 		}
 		if _, _, err := s.store.Ask(ctx, e.Name(), troupe.SessionRequest{}); !errors.Is(err, troupe.ErrNotFound) {

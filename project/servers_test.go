@@ -290,6 +290,7 @@ func TestEveryRouteAnswersTheSameOnEveryServer(t *testing.T) {
 		t.Fatalf("%d paths, %v", len(document.Paths), err)
 	}
 	skipped := map[string]string{
+		"post /api/check":                  "it names the database, and that has another schema",
 		"get /api/sessions/{id}/events":    "it has no end; TestAReaderSeesWhatHappensOnAnotherServer follows it",
 		"get /api/events":                  "it has no end",
 		"get /api/system":                  "it is about one process",

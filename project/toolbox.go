@@ -14,6 +14,7 @@ import (
 
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/bundle"
+	"github.com/troupe-dev/troupe/internal/sessionid"
 	"github.com/troupe-dev/troupe/internal/suggest"
 	"github.com/troupe-dev/troupe/project/internal/config"
 	"github.com/troupe-dev/troupe/skill"
@@ -92,7 +93,7 @@ func (t *fileTool) Call(ctx context.Context, in *troupe.Invocation) (troupe.Resu
 
 // openFiles opens what an agent without a bundle may touch in a session.
 func (p *Project) openFiles(id, session string, extras *Extras) (*workspace.Workspace, error) {
-	if !troupe.IsSessionID(session) {
+	if !sessionid.Is(session) {
 		return nil, fmt.Errorf("session %.64q: the id is not a UUID", session)
 	}
 	folder := filepath.Join(p.outputsDir(), session)

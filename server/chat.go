@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/sessionid"
 )
 
 // A chatMessage is what clients of the original application send. Its attachments
@@ -74,7 +75,7 @@ func (s *Server) chatParts(c *call, in chatMessage) ([]troupe.Part, error) {
 	var parts []troupe.Part
 	for _, a := range in.Attachments {
 		session, name := in.ConversationID, a.Filepath
-		if first, rest, ok := strings.Cut(a.Filepath, "/"); ok && troupe.IsSessionID(first) {
+		if first, rest, ok := strings.Cut(a.Filepath, "/"); ok && sessionid.Is(first) {
 			session, name = first, rest
 		}
 		info, _, err := s.find(c, session)

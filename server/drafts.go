@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/sessionid"
 )
 
 const (
@@ -87,7 +88,7 @@ func (d *drafts) read(id string) *draft {
 		}
 		return &draft{info, make(chan struct{})}
 	}
-	if d.dir == "" || !troupe.IsSessionID(id) {
+	if d.dir == "" || !sessionid.Is(id) {
 		return nil
 	}
 	data, err := os.ReadFile(d.path(id))

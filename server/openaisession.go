@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/sessionid"
 )
 
 // goOn begins a run with what the user says now, in the session of the conversation:
@@ -71,7 +72,7 @@ func (r *completionRequest) named() string {
 	if id := r.Metadata["session"]; id != "" {
 		return id
 	}
-	if troupe.IsSessionID(r.User) {
+	if sessionid.Is(r.User) {
 		return r.User
 	}
 	return ""

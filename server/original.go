@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/sessionid"
 )
 
 // The routes of the original application, in its shapes: what its clients know keeps
@@ -246,7 +247,7 @@ const (
 func (s *Server) showContent(c *call) (originalContent, error) {
 	asked := c.r.URL.Query().Get("path")
 	session, name, ok := strings.Cut(asked, "/")
-	if !ok || !troupe.IsSessionID(session) {
+	if !ok || !sessionid.Is(session) {
 		return originalContent{}, refuse(http.StatusBadRequest, "path is that of a file: a conversation's id, a slash and the file")
 	}
 	info, _, err := s.find(c, session)

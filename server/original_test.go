@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/sessionid"
 )
 
 // The routes of the original application answer in its shapes, and what is somebody
@@ -16,7 +17,7 @@ func TestClientsOfTheOriginalApplicationAreServed(t *testing.T) {
 	})
 	var begun initialized
 	w.want(http.StatusOK, &begun, "POST", "/api/agent/initialize", initializing{AgentID: "clerk"})
-	if !begun.Success || begun.Data.Greeting != "You said: [Opening] greet" || !troupe.IsSessionID(begun.Data.ConversationID) {
+	if !begun.Success || begun.Data.Greeting != "You said: [Opening] greet" || !sessionid.Is(begun.Data.ConversationID) {
 		t.Errorf("it begins with %+v", begun)
 	}
 	w.want(http.StatusNotFound, nil, "POST", "/api/agent/initialize", initializing{AgentID: "nobody"})

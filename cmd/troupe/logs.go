@@ -9,8 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/cmd/troupe/internal/terminal"
+	"github.com/troupe-dev/troupe/internal/sessionid"
 	"github.com/troupe-dev/troupe/observe"
 	"github.com/troupe-dev/troupe/project"
 	"github.com/troupe-dev/troupe/store"
@@ -77,7 +77,7 @@ func (f *logFlags) complete(now time.Time) (err error) {
 }
 
 func (p *program) showLogs(ctx context.Context, project *project.Project, reader store.Log, f logFlags) error {
-	if f.Session != "" && !troupe.IsSessionID(f.Session) {
+	if f.Session != "" && !sessionid.Is(f.Session) {
 		info, err := infoOfSession(ctx, reader, f.Session)
 		if err != nil {
 			return err

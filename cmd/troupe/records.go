@@ -16,6 +16,7 @@ import (
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/cmd/troupe/internal/terminal"
 	"github.com/troupe-dev/troupe/eval"
+	"github.com/troupe-dev/troupe/internal/sessionid"
 	"github.com/troupe-dev/troupe/project"
 	"github.com/troupe-dev/troupe/store"
 	"github.com/troupe-dev/troupe/transcript"
@@ -65,7 +66,7 @@ func infoOfSession(ctx context.Context, reader store.Log, id string) (found trou
 			return info, err
 		}
 	}
-	if !troupe.IsSessionID(id) {
+	if !sessionid.Is(id) {
 		alike, err := reader.Complete(ctx, id, maxAlike)
 		if err != nil {
 			return found, err

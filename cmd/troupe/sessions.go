@@ -14,6 +14,7 @@ import (
 
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/cmd/troupe/internal/terminal"
+	"github.com/troupe-dev/troupe/internal/sessionid"
 	"github.com/troupe-dev/troupe/outputs"
 	"github.com/troupe-dev/troupe/project"
 )
@@ -148,7 +149,7 @@ func session(ctx context.Context, p *project.Project, id string) (outputs.Manife
 // sessionID completes the beginning of an id. Where the store does not know it, there
 // may be a folder of that name.
 func sessionID(ctx context.Context, p *project.Project, id string) (string, error) {
-	if troupe.IsSessionID(id) {
+	if sessionid.Is(id) {
 		return id, nil
 	}
 	reader, err := p.OpenReader(ctx)

@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/sessionid"
 	"github.com/troupe-dev/troupe/outputs"
 	"github.com/troupe-dev/troupe/project"
 	"github.com/troupe-dev/troupe/workspace"
@@ -142,7 +143,7 @@ func Continue(ctx context.Context, p *project.Project, session, user string) (*C
 // Info looks up a session of the user's: of anybody's where user is empty. It fails
 // with [troupe.ErrNotFound] if there is none.
 func Info(ctx context.Context, engine *troupe.Engine, session, user string) (troupe.SessionInfo, error) {
-	if !troupe.IsSessionID(session) {
+	if !sessionid.Is(session) {
 		return troupe.SessionInfo{}, fmt.Errorf("session %.64q: %w", session, troupe.ErrNotFound)
 	}
 	for info, err := range engine.Sessions(ctx, troupe.SessionFilter{ID: session, User: user, Limit: 1}) {

@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/store"
 )
 
 // spentParts is how many parts there are of what an agent spends in a day: those who
@@ -25,7 +26,7 @@ type spendings struct {
 }
 
 func spendingsIn(session string, events []troupe.Event) (s spendings) {
-	for _, one := range troupe.CostsIn(events) {
+	for _, one := range store.CostsIn(events) {
 		s.days = append(s.days, one.Day)
 		s.agents = append(s.agents, clean(one.Agent))
 		s.costs = append(s.costs, one.Cost)

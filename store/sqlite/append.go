@@ -75,7 +75,7 @@ func (w *writer) append(id string, events []troupe.Event, rows []row) error {
 			return err
 		}
 	}
-	if err := w.spend(troupe.CostsIn(events)); err != nil {
+	if err := w.spend(store.CostsIn(events)); err != nil {
 		return err
 	}
 	if len(w.atHand) == maxAtHand {

@@ -4,8 +4,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/cmd/troupe/internal/batch"
+	"github.com/troupe-dev/troupe/internal/sessionid"
 )
 
 func TestInputsAreTextsOrObjects(t *testing.T) {
@@ -33,7 +33,7 @@ func TestASessionFollowsFromTheInput(t *testing.T) {
 	first := read("\"a\"\n\"b\"\n\"a\"\n{\"id\":\"x\",\"task\":\"old\"}\n")
 	later := read("\"new\"\n\"a\"\n\"a\"\n{\"id\":\"x\",\"task\":\"reworded\"}\n")
 	id := first[0].Session("batch", "flow")
-	if !troupe.IsSessionID(id) || id != later[1].Session("batch", "flow") || first[2].Session("batch", "flow") != later[2].Session("batch", "flow") {
+	if !sessionid.Is(id) || id != later[1].Session("batch", "flow") || first[2].Session("batch", "flow") != later[2].Session("batch", "flow") {
 		t.Errorf("%s is not the same in a file that has changed", id)
 	}
 	if first[3].Session("batch", "flow") != later[3].Session("batch", "flow") {
@@ -67,7 +67,7 @@ func FuzzRead(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		inputs, err := batch.Read("in", strings.NewReader(text))
 		for _, in := range inputs {
-			if err == nil && (in.Task == "" || !troupe.IsSessionID(in.Session("b", "f"))) {
+			if err == nil && (in.Task == "" || !sessionid.Is(in.Session("b", "f"))) {
 				t.Errorf("%+v", in)
 			}
 		}

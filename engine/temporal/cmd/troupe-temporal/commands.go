@@ -15,6 +15,7 @@ import (
 
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/engine/temporal"
+	"github.com/troupe-dev/troupe/internal/sessionid"
 	"github.com/troupe-dev/troupe/project"
 	"github.com/troupe-dev/troupe/schedule"
 	"github.com/troupe-dev/troupe/work"
@@ -127,7 +128,7 @@ func (p *program) each(ctx context.Context, args []string) error {
 	lines := bufio.NewScanner(p.in)
 	for lines.Scan() {
 		session := strings.TrimSpace(lines.Text())
-		if !troupe.IsSessionID(session) {
+		if !sessionid.Is(session) {
 			return fmt.Errorf("%.64q is no session's id", session)
 		}
 		batch.Sessions = append(batch.Sessions, session)
