@@ -135,10 +135,14 @@ func (p *Project) StepIn(ctx context.Context, name, session string) (troupe.Step
 		return nil, err
 	}
 	made, err := s.findWith(ctx, name, session, casting{choose: choose})
-	if err != nil {
-		return nil, err
+	if err == nil {
+		return made.Step, nil
 	}
-	return made.Step, nil
+	if choice := choose(name); choice != p.models.For(name) {
+		// Who chose the model for the session can no longer use it, nor say so there.
+		return nil, fmt.Errorf("%w; with --model provider/name the conversation goes on with another one", err)
+	}
+	return nil, err
 }
 
 // Catalog returns the agents of the project's bundles as they are now. It is the

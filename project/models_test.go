@@ -133,3 +133,16 @@ func TestADeliveryTakesModelsWhoseProviderReportsTheirCost(t *testing.T) {
 		}
 	}
 }
+
+func TestAChosenModelThatIsGoneIsNamedWithAWayOut(t *testing.T) {
+	server := newModelServer(t)
+	dir := server.project(t)
+	p := open(t, dir, project.Options{})
+	session := say(t, p, agent(t, p, "clerk"), "").Session
+	if err := p.ChooseModel(t.Context(), session, "gone/m"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := p.StepIn(t.Context(), "clerk", session); err == nil || !strings.Contains(err.Error(), "gone") || !strings.Contains(err.Error(), "with --model provider/name") {
+		t.Errorf("%v", err)
+	}
+}

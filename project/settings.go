@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
@@ -275,7 +276,7 @@ func (s *settings) provider(name string) server.Provider {
 	if value, ok := s.stage.project.environment(variable); ok && value != "" && variable != "" {
 		p.KeyFixed = "the environment variable " + variable + ", which was set where the server was started, decides"
 	}
-	p.BaseURL = s.stage.project.config.Providers[name].BaseURL
+	p.BaseURL = withoutSecrets(s.stage.project.config.Providers[name].BaseURL)
 	if known, ok := provider.Find(name); ok {
 		p.Title, p.Local = cmp.Or(known.Title, name), known.Local
 		if p.BaseURL == "" && len(known.Endpoints) > 0 && !strings.Contains(known.Endpoints[0].URL, "{") {
@@ -283,6 +284,16 @@ func (s *settings) provider(name string) server.Provider {
 		}
 	}
 	return p
+}
+
+// withoutSecrets is an address without the password and the query that may be in it.
+func withoutSecrets(address string) string {
+	at, err := url.Parse(address)
+	if err != nil {
+		return ""
+	}
+	at.User, at.RawQuery = nil, ""
+	return at.String()
 }
 
 func (s *settings) keyVariable(name string) string {

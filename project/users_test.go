@@ -414,3 +414,24 @@ func TestTheModelOfAConversationIsChosen(t *testing.T) {
 		t.Errorf("asked %s, want %s", got, want)
 	}
 }
+
+// An address may hold a password, which is nobody's to see.
+func TestAPasswordInAnAddressIsNotShown(t *testing.T) {
+	dir := write(t, "model: office/m\nproviders: {office: {base_url: \"http://user:Sup3rSecret@127.0.0.1:1/v1?key=Sup3rSecret\"}}\nserver: {users: {ann: ANN}, operators: [ann]}\nagents: {clerk: {instructions: x}}\n")
+	p := open(t, dir, project.Options{LookupEnv: func(name string) (string, bool) { return tokenOf("ann"), name == "ANN" }})
+	server, err := p.Server(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &sharedServer{t, server.Handler()}
+	for _, path := range []string{"GET /api/settings", "POST /api/providers/office/test", "GET /api/models"} {
+		method, path, _ := strings.Cut(path, " ")
+		status, answer := s.do("ann", method, path, nil)
+		if strings.Contains(answer, "Sup3rSecret") || status >= 500 {
+			t.Errorf("%s: %d %s", path, status, answer)
+		}
+		if path == "/api/settings" && !strings.Contains(answer, "http://127.0.0.1:1/v1") {
+			t.Errorf("the address is not shown: %s", answer)
+		}
+	}
+}

@@ -110,10 +110,10 @@ func (k *completing) atOnce(c *call) error {
 	if err != nil {
 		return said.failure(err)
 	}
-	k.remember(k.talk, &said, end)
+	k.remember(k.talk, said.kept.String(), end)
 	body := end.Body.(*troupe.RunFinished)
 	why := finishOf(body.Stop)
-	k.made.Choices = []choice{{Message: &answer{Role: "assistant", Content: said.said.String()}, FinishReason: &why}}
+	k.made.Choices = []choice{{Message: &answer{Role: "assistant", Content: said.kept.String()}, FinishReason: &why}}
 	k.made.Usage = usageOf(body.Spent.Usage)
 	return c.answer(http.StatusOK, k.made, nil)
 }
@@ -136,7 +136,7 @@ func (k *completing) inPieces(ctx context.Context, out *events) error {
 	if err != nil {
 		return out.sendJSON(said.failure(err).asOpenAI())
 	}
-	k.remember(k.talk, &said, end)
+	k.remember(k.talk, said.said.String(), end)
 	body := end.Body.(*troupe.RunFinished)
 	why := finishOf(body.Stop)
 	if err := piece(answer{}, &why); err != nil {

@@ -96,7 +96,7 @@ func (t *talk) introduced(input troupe.Input) troupe.Input {
 }
 
 // remember notes where the conversation is on record, now that the agent has
-// answered.
-func (s *Server) remember(t *talk, said *speech, end *troupe.Event) {
-	s.keepPlace(t.whole.with("assistant", said.said.String(), nil), talkPlace{end.Session, end.Seq})
+// answered: the client will repeat what it was told.
+func (s *Server) remember(t *talk, told string, end *troupe.Event) {
+	s.keepPlace(t.whole.with("assistant", told, nil), talkPlace{end.Session, end.Seq})
 }

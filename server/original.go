@@ -64,7 +64,7 @@ func (s *Server) initialize(c *call, in initializing) (initialized, error) {
 	if _, err := said.listen(c.r.Context(), run, func(string) error { return nil }); err != nil {
 		return initialized{}, said.failure(err)
 	}
-	out.Data = initializedData{Greeting: said.said.String(), ConversationID: run.Session}
+	out.Data = initializedData{Greeting: said.kept.String(), ConversationID: run.Session}
 	return out, nil
 }
 
