@@ -314,7 +314,7 @@ var reasons = map[string]Problem{
 	"address": {Code: "address", Sentence: "The server has nothing at this address.", Cause: "It is not the address of its API; most end in /v1.",
 		Next: "Correct base_url of the provider in troupe.yaml, or the variable it comes from; troupe doctor tries it."},
 	"tools": {Code: "tools", Sentence: "This model cannot call tools, and the agent has some.",
-		Next: "Use a model that can, or give the agent none: agents.NAME.tools: [] in troupe.yaml."},
+		Next: "Use a model that can, or give the agent none: agents.NAME.tools: [] in troupe.yaml, and skills: false where the project has skills."},
 	"request": {Code: "request", Sentence: "The provider does not understand the request.", Cause: "The server speaks another API, or lacks something that was asked for.",
 		Next: "troupe doctor tries the provider; its quirks can be set in troupe.yaml."},
 }

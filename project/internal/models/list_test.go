@@ -40,6 +40,10 @@ func TestAModelForEmbeddingsIsNoneToTalkTo(t *testing.T) {
 	if err != nil || opened.Ref != "ollama/qwen3:8b" {
 		t.Errorf("%q is taken, %v", opened.Ref, err)
 	}
+	server["/api/tags"] = `{"models":[{"name":"nomic-embed-text:latest"}]}`
+	if _, err := open(t, "ollama", "", "OLLAMA_HOST="+host); err == nil || !strings.Contains(err.Error(), "no models that can hold a conversation") {
+		t.Errorf("with a model for embeddings alone: %v", err)
+	}
 }
 
 // servingModels answers by path, and what is asked of a model by its name.

@@ -168,6 +168,7 @@ func (r *Refusal) Error() string { return r.Why + "; " + r.Fix }
 // choose, unless nobody has named the server either.
 func onlyModel(ctx context.Context, e *Endpoint, choice Choice) (string, error) {
 	names, err := Installed(ctx, e)
+	installed := len(names)
 	if err == nil {
 		names = speaking(ctx, e, names)
 	}
@@ -179,7 +180,11 @@ func onlyModel(ctx context.Context, e *Endpoint, choice Choice) (string, error) 
 		if e.Provider == "ollama" {
 			fix = "'ollama pull qwen3' gets one"
 		}
-		return "", &Refusal{Why: e.Provider + " has no models", Fix: fix}
+		why := e.Provider + " has no models"
+		if installed > 0 {
+			why += " that can hold a conversation"
+		}
+		return "", &Refusal{Why: why, Fix: fix}
 	case len(names) == 1:
 		return names[0], nil
 	case choice.isFree:
