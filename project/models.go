@@ -92,6 +92,19 @@ func (p *Project) ChooseModel(ctx context.Context, session, model string) error 
 	return server.ChooseModel(p.notesDir(), s.shelf(), session, model)
 }
 
+// CopyChoice has the model that a person chose for a session answer in another one, too.
+func (p *Project) CopyChoice(ctx context.Context, from, to string) error {
+	s, err := p.stage(ctx)
+	if err != nil {
+		return err
+	}
+	model, err := server.ChosenModel(p.notesDir(), s.shelf(), from)
+	if err != nil || model == "" {
+		return err
+	}
+	return p.ChooseModel(ctx, to, model)
+}
+
 // notesDir is where servers keep what people decide about sessions.
 func (p *Project) notesDir() string { return filepath.Join(p.DataDir(), "page") }
 

@@ -36,6 +36,11 @@ func TestAModelThatAnotherProgramChoosesIsTheSessions(t *testing.T) {
 	if chosen, err := ChosenModel(dir, nil, session); chosen != "another/model" || err != nil {
 		t.Errorf("after a change by the server %q is chosen, %v", chosen, err)
 	}
+	var made forked
+	w.want(http.StatusCreated, &made, "POST", "/api/sessions/"+session+"/fork", object{"after": 2})
+	if chosen, err := ChosenModel(dir, nil, made.Session); chosen != "another/model" || err != nil {
+		t.Errorf("for a fork %q is chosen, %v", chosen, err)
+	}
 	words <- "One."
 	words <- "Two."
 	w.eventually(func() bool { return w.info(session).Status == "completed" })

@@ -284,12 +284,22 @@ func (s *Server) forkSession(c *call, in cut) (forked, error) {
 	return forked{id}, err
 }
 
-// fork begins a session with the events of another, and with the files that those
-// speak of.
+// fork begins a session with the events of another, with the model that was chosen for it,
+// and with the files that those speak of.
 func (s *Server) fork(ctx context.Context, session string, after int64) (string, error) {
 	id, err := s.config.Engine.Fork(ctx, session, after)
-	if err != nil || s.config.Folders == nil {
+	if err != nil {
 		return id, err
+	}
+	if n, err := s.notes.of(session); err != nil {
+		return "", err
+	} else if n.Model != "" {
+		if err := s.notes.change(id, func(of *notes) { of.Model = n.Model }); err != nil {
+			return "", err
+		}
+	}
+	if s.config.Folders == nil {
+		return id, nil
 	}
 	var files []string
 	for e, err := range s.config.Store.Events(ctx, id, 0) {

@@ -215,6 +215,9 @@ func (p *program) fork(ctx context.Context, s *stage, id string, after int64) er
 	if err != nil {
 		return err
 	}
+	if err := s.project.CopyChoice(ctx, info.ID, forked); err != nil {
+		return err
+	}
 	files, err := savedBefore(ctx, s.folders, info.ID, after)
 	if err != nil {
 		return err
