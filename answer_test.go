@@ -283,3 +283,12 @@ func TestAStepMayCallToolsAndAskThroughThem(t *testing.T) {
 		}
 	}
 }
+
+// What was said before the output limit is the answer, incomplete, where nothing follows.
+func TestACutAnswerThatIsNotGoneOnWithIsKept(t *testing.T) {
+	model := inTurn(t, turn{text: "One, two", finish: troupe.FinishLength}, turn{text: " "})
+	outcome, err := troupe.Collect(newEngine(t, troupe.Config{}).Run(t.Context(), newAgent(t, model), troupe.Input{Text: "count"}))
+	if err != nil || outcome.Text != "One, two" || outcome.Stop != "length" {
+		t.Errorf("%q (%s), %v", outcome.Text, outcome.Stop, err)
+	}
+}

@@ -344,6 +344,8 @@ func (c *conversation) conclude(ctx context.Context, replied *ModelReplied) (str
 	}
 	if whole := joined(c.said, replied.Message.Text); (stop == stopAnswered || stop == stopLength) && whole != "" {
 		text = whole
+	} else if stop == stopEmpty && c.said != "" {
+		text, stop = c.said, stopLength // nothing follows on what was said
 	}
 	c.answer(text, stop)
 	return "", nil
