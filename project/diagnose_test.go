@@ -153,6 +153,22 @@ func TestKeysThatDecideNothingAreNamed(t *testing.T) {
 	}
 }
 
+func TestAMisspeltVariableIsNamed(t *testing.T) {
+	for name, want := range map[string]string{
+		"OPENAI_KEY": "OPENAI_KEY is set: the key of OpenAI is read from OPENAI_API_KEY", "CLAUDE_API_KEY": "read from ANTHROPIC_API_KEY", "GROK_API_KEY": "read from XAI_API_KEY", "GEMINI_KEY": "read from GEMINI_API_KEY",
+	} {
+		p, err := project.Open(write(t, "agents: {a: {instructions: x}}\nproviders: {ollama: {base_url: \"http://127.0.0.1:1\"}}"),
+			project.Options{LookupEnv: func(asked string) (string, bool) { return "k", asked == name }})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer p.Close()
+		if how := p.HowToChooseAModel(t.Context()); !strings.HasSuffix(how, want) {
+			t.Errorf("%s: %s", name, how)
+		}
+	}
+}
+
 // Whoever has an Ollama and has chosen nothing is told how to use it.
 func TestARunningOllamaIsNamedWhereNobodyHasChosen(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

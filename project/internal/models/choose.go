@@ -173,7 +173,8 @@ func (c *Chooser) setBy(p *provider.Provider) string {
 }
 
 // Undecided says how to use the providers whose keys are set, though no model is chosen
-// because of them: nobody could say which, or the key may be meant for something else.
+// because of them: nobody could say which, the key may be meant for something else, or its
+// variable has another name.
 func (c *Chooser) Undecided() (ways []string) {
 	for _, p := range provider.All() {
 		for _, variable := range p.KeyEnv {
@@ -184,8 +185,32 @@ func (c *Chooser) Undecided() (ways []string) {
 			ways = append(ways, fmt.Sprintf("%s is set: --model %s/%s uses it", variable, p.Name, model))
 			break
 		}
+		if misspelt := c.misspelt(&p); misspelt != "" {
+			ways = append(ways, fmt.Sprintf("%s is set: the key of %s is read from %s", misspelt, p.Title, p.KeyEnv[0]))
+		}
 	}
 	return ways
+}
+
+// nearNames are variables that people take for those of a provider's key.
+var nearNames = map[string][]string{"ANTHROPIC_API_KEY": {"CLAUDE_API_KEY", "ANTROPIC_API_KEY"}, "XAI_API_KEY": {"GROK_API_KEY"}}
+
+// misspelt returns a variable that is set, and whose name is nearly that of a provider's key,
+// which is not.
+func (c *Chooser) misspelt(p *provider.Provider) string {
+	if p.Shared || len(p.KeyEnv) == 0 || slices.ContainsFunc(p.KeyEnv, func(name string) bool { return c.Getenv(name) != "" }) {
+		return ""
+	}
+	near := nearNames[p.KeyEnv[0]]
+	if stem, ok := strings.CutSuffix(p.KeyEnv[0], "_API_KEY"); ok {
+		near = append([]string{stem + "_KEY", stem + "_APIKEY", stem + "_API_TOKEN", stem + "_TOKEN"}, near...)
+	}
+	for _, name := range near {
+		if c.Getenv(name) != "" {
+			return name
+		}
+	}
+	return ""
 }
 
 // usual is the model to take of a provider where nobody says.
