@@ -14,38 +14,31 @@ type DayCost struct {
 	Cost  float64 `json:"cost"`
 }
 
-// costsIn returns what events say was spent, by day and agent, in that order, for the store
-// in memory. Package store has the same for others: what a fork begins with was paid in
-// another session.
-func costsIn(events []Event) (all []DayCost) {
-	for i := paidElsewhere(events); i < len(events); i++ {
-		replied, ok := events[i].Body.(*ModelReplied)
-		if !ok || replied.Cost == 0 {
-			continue
-		}
-		one := DayCost{events[i].Time.UTC().Format(time.DateOnly), events[i].Agent, replied.Cost}
-		at, found := slices.BinarySearchFunc(all, one, compareCosts)
-		if found {
-			all[at].Cost += one.Cost
-		} else {
-			all = slices.Insert(all, at, one)
+// AddCost adds what the event says was spent to sums, which are in the order of days and
+// agents. A store adds up the events that it stores together, and adds that to what it has.
+// What a fork begins with, which is stored together with it, was paid in another session.
+func (e *Event) AddCost(sums []DayCost) []DayCost {
+	switch b := e.Body.(type) {
+	case *SessionForked:
+		return sums[:0]
+	case *ModelReplied:
+		if b.Cost != 0 {
+			return addCost(sums, DayCost{e.Time.UTC().Format(time.DateOnly), e.Agent, b.Cost})
 		}
 	}
-	return all
+	return sums
+}
+
+func addCost(sums []DayCost, one DayCost) []DayCost {
+	at, found := slices.BinarySearchFunc(sums, one, compareCosts)
+	if !found {
+		return slices.Insert(sums, at, one)
+	}
+	sums[at].Cost += one.Cost
+	return sums
 }
 
 // compareCosts orders by day and agent.
 func compareCosts(a, b DayCost) int {
 	return cmp.Or(cmp.Compare(a.Day, b.Day), cmp.Compare(a.Agent, b.Agent))
-}
-
-// paidElsewhere is how many events were copied when a session was forked, which stores
-// them and the fork at once.
-func paidElsewhere(events []Event) int {
-	for i := len(events) - 1; i >= 0; i-- {
-		if _, ok := events[i].Body.(*SessionForked); ok {
-			return i
-		}
-	}
-	return 0
 }

@@ -51,23 +51,15 @@ func (m *memoryStore) Append(_ context.Context, session string, events ...Event)
 		m.logs[session] = log
 	}
 	log.batches = append(log.batches, events)
+	var costs []DayCost
 	for i := range events {
 		log.info.Note(&events[i])
+		costs = events[i].AddCost(costs)
 	}
-	m.spend(costsIn(events))
+	for _, one := range costs {
+		m.spent = addCost(m.spent, one)
+	}
 	return nil
-}
-
-// spend adds to what was spent; m.mu is held.
-func (m *memoryStore) spend(more []DayCost) {
-	for _, one := range more {
-		at, found := slices.BinarySearchFunc(m.spent, one, compareCosts)
-		if found {
-			m.spent[at].Cost += one.Cost
-		} else {
-			m.spent = slices.Insert(m.spent, at, one)
-		}
-	}
 }
 
 // Costs implements [Store].

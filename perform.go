@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/troupe-dev/troupe/internal/journal"
+	"github.com/troupe-dev/troupe/internal/words"
 )
 
 // perform runs step in r from its first event to its last.
@@ -119,11 +120,7 @@ type RunError struct {
 
 // Error names the agent, its task and the cause.
 func (e *RunError) Error() string {
-	turns := "turns"
-	if e.Spent.Turns == 1 {
-		turns = "turn"
-	}
-	return fmt.Sprintf("agent %s: task %q: after %d %s: %v", e.Agent, e.Task, e.Spent.Turns, turns, e.Err)
+	return fmt.Sprintf("agent %s: task %q: after %s: %v", e.Agent, e.Task, words.Counted(e.Spent.Turns, "turn"), e.Err)
 }
 
 func (e *RunError) Unwrap() error { return e.Err }

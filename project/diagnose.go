@@ -13,6 +13,7 @@ import (
 	"github.com/troupe-dev/troupe/bundle"
 	"github.com/troupe-dev/troupe/internal/sandbox"
 	"github.com/troupe-dev/troupe/internal/suggest"
+	"github.com/troupe-dev/troupe/internal/words"
 	"github.com/troupe-dev/troupe/project/internal/config"
 	"github.com/troupe-dev/troupe/project/internal/doctor"
 	"github.com/troupe-dev/troupe/project/internal/models"
@@ -128,7 +129,7 @@ func (p *Project) examineAgents() []doctor.Check {
 	p.bundles = bundles
 	catalog := bundles.Last()
 	definitions, findings := catalog.Definitions()
-	check := doctor.Check{Name: "agents", Status: doctor.OK, Message: counted(len(definitions), "agent") + " in " + counted(len(catalog.Bundles()), "bundle")}
+	check := doctor.Check{Name: "agents", Status: doctor.OK, Message: words.Counted(len(definitions), "agent") + " in " + words.Counted(len(catalog.Bundles()), "bundle")}
 	plain := 0
 	for id := range p.config.Agents {
 		if p.isPlain(id) {
@@ -328,12 +329,4 @@ func (s *stage) examineTools(id string) error {
 		}
 	}
 	return nil
-}
-
-// counted is a number of things, as people write it.
-func counted(n int, thing string) string {
-	if n != 1 {
-		thing += "s"
-	}
-	return strconv.Itoa(n) + " " + thing
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/words"
 )
 
 // note puts on the page what an event says.
@@ -150,7 +151,7 @@ func (t *transcript) ended(e *troupe.Event, r *run) {
 		}
 	case *troupe.RunFailed:
 		spent := b.Spent.Add(b.SpentBelow)
-		t.block("**Failed** after %s, %s and %s", counted(spent.Turns, "turn"), counted(spent.ToolCalls, "tool call"), counted(spent.Usage.Total(), "token"))
+		t.block("**Failed** after %s, %s and %s", words.Counted(spent.Turns, "turn"), words.Counted(spent.ToolCalls, "tool call"), words.Counted(spent.Usage.Total(), "token"))
 		t.fence(b.Error)
 		t.partial(b.Partial)
 		t.spent(e, r, spent)
@@ -160,14 +161,6 @@ func (t *transcript) ended(e *troupe.Event, r *run) {
 		t.partial(b.Partial)
 	}
 	r.task, r.said, r.cut = "", "", ""
-}
-
-// counted is a number of things.
-func counted(n int, thing string) string {
-	if n == 1 {
-		return "1 " + thing
-	}
-	return fmt.Sprintf("%d %ss", n, thing)
 }
 
 func (t *transcript) partial(text string) {

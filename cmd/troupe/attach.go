@@ -13,6 +13,7 @@ import (
 
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/cmd/troupe/internal/terminal"
+	"github.com/troupe-dev/troupe/internal/words"
 )
 
 // maxAttachment bounds a file that is attached, in bytes, as the server does.
@@ -97,7 +98,7 @@ func (c *conversation) soFar(ctx context.Context) ([]terminal.Said, error) {
 		}
 	}
 	if left := len(said) - shownMessages; left > 0 {
-		more := fmt.Sprintf("(%s before this; 'troupe sessions export %s' has them all)", counted(left, "message"), c.session[:8])
+		more := fmt.Sprintf("(%s before this; 'troupe sessions export %s' has them all)", words.Counted(left, "message"), c.session[:8])
 		said = append([]terminal.Said{{By: terminal.Aside, Text: more}}, said[left:]...)
 	}
 	return said, nil

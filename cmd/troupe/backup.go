@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/troupe-dev/troupe/cmd/troupe/internal/terminal"
+	"github.com/troupe-dev/troupe/internal/words"
 	"github.com/troupe-dev/troupe/project"
 )
 
@@ -72,6 +73,6 @@ func (p *program) tellBackup(name string, b project.Backup) error {
 	if p.flags.json {
 		return p.writeJSON(b)
 	}
-	_, err := fmt.Fprintf(p.out, "%s: %s, %s bytes, as of %s\n", terminal.Clean(name), counted(b.Files, "file"), terminal.Count(int(b.Bytes)), b.Began.Format(time.RFC3339))
+	_, err := fmt.Fprintf(p.out, "%s: %s, %s bytes, as of %s\n", terminal.Clean(name), words.Counted(b.Files, "file"), terminal.Count(int(b.Bytes)), b.Began.Format(time.RFC3339))
 	return err
 }

@@ -17,6 +17,7 @@ import (
 
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/cmd/troupe/internal/terminal"
+	"github.com/troupe-dev/troupe/internal/words"
 	"github.com/troupe-dev/troupe/pipeline"
 	"github.com/troupe-dev/troupe/project"
 )
@@ -234,7 +235,7 @@ func (s *stage) events(ctx context.Context, session string) ([]troupe.Event, err
 func (p *program) writeDelivery(_ *project.Project, s *pipeline.Summary) error {
 	table := tabwriter.NewWriter(p.out, 0, 0, 2, ' ', 0)
 	for _, phase := range s.Phases {
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s tokens\n", phase.Name, phase.Status, phase.JSON, counted(phase.Artifacts, "artifact"), terminal.Count(phase.Tokens))
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s tokens\n", phase.Name, phase.Status, phase.JSON, words.Counted(phase.Artifacts, "artifact"), terminal.Count(phase.Tokens))
 	}
 	for _, a := range s.Artifacts {
 		fmt.Fprintf(table, "%s\t%s\t%s\n", terminal.OneLine(a.Path, 100), a.State, terminal.OneLine(a.Error, 100))
@@ -258,7 +259,7 @@ func (p *program) writeDelivery(_ *project.Project, s *pipeline.Summary) error {
 		}
 	}
 	if failed > 0 {
-		p.tell("%s could not be written or uploaded: 'troupe sessions retry %s' tries again.", counted(failed, "document"), s.Session[:8])
+		p.tell("%s could not be written or uploaded: 'troupe sessions retry %s' tries again.", words.Counted(failed, "document"), s.Session[:8])
 	}
 	return nil
 }
@@ -302,7 +303,7 @@ func (p *program) retry(ctx context.Context, s *stage, id string) error {
 		return err
 	}
 	left := pipeline.Failed(events)
-	fmt.Fprintf(p.out, "%s processed again, %d failed\n", counted(len(failed), "artifact"), len(left))
+	fmt.Fprintf(p.out, "%s processed again, %d failed\n", words.Counted(len(failed), "artifact"), len(left))
 	for _, f := range left {
 		p.tell("  %s", terminal.OneLine(f.Reason, 200))
 	}
@@ -449,7 +450,7 @@ func (p *program) writeProblems(problems []pipeline.Problem) error {
 			fmt.Fprintln(p.out, terminal.Clean(fmt.Sprintf("%s: %s: %s", problem.Pointer, severity, problem.Message)))
 		}
 	}
-	p.tell("%s, %s", counted(critical, "error"), counted(len(problems)-critical, "warning"))
+	p.tell("%s, %s", words.Counted(critical, "error"), words.Counted(len(problems)-critical, "warning"))
 	if critical > 0 {
 		return errFindings
 	}

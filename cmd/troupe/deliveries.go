@@ -15,6 +15,7 @@ import (
 
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/cmd/troupe/internal/terminal"
+	"github.com/troupe-dev/troupe/internal/words"
 	"github.com/troupe-dev/troupe/pipeline"
 	"github.com/troupe-dev/troupe/project"
 )
@@ -272,7 +273,7 @@ func (p *program) cleanCommand() *cobra.Command {
 				for _, why := range kept {
 					p.tell("kept, %s", why)
 				}
-				fmt.Fprintf(p.out, "%s removed\n", counted(n, "worktree"))
+				fmt.Fprintf(p.out, "%s removed\n", words.Counted(n, "worktree"))
 				return nil
 			})
 		}}

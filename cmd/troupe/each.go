@@ -17,6 +17,7 @@ import (
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/cmd/troupe/internal/batch"
 	"github.com/troupe-dev/troupe/cmd/troupe/internal/terminal"
+	"github.com/troupe-dev/troupe/internal/words"
 	"github.com/troupe-dev/troupe/project"
 	"github.com/troupe-dev/troupe/server"
 )
@@ -253,7 +254,7 @@ func (b *batchShow) close(inputs int) error {
 	for _, n := range b.counts {
 		done += n
 	}
-	text := fmt.Sprintf("%s: %d done", counted(inputs, "input"), done)
+	text := fmt.Sprintf("%s: %d done", words.Counted(inputs, "input"), done)
 	for _, status := range []string{"partial", "failed", needsInput} {
 		if n := b.counts[status]; n > 0 {
 			text += fmt.Sprintf(", %d of them %s", n, status)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/troupe-dev/troupe/internal/words"
 	"github.com/troupe-dev/troupe/project"
 )
 
@@ -44,7 +45,7 @@ func (p *program) writeProject(ctx context.Context, dir string) error {
 		fmt.Fprintln(p.out, filepath.Join(dir, filepath.FromSlash(name)))
 	}
 	if n := len(kept); n > 0 {
-		p.tell("%s there already, left alone.", counted(n, "file"))
+		p.tell("%s there already, left alone.", words.Counted(n, "file"))
 	}
 	at := ""
 	if dir != "." {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/troupe-dev/troupe/bundle/lint"
 	"github.com/troupe-dev/troupe/cmd/troupe/internal/terminal"
+	"github.com/troupe-dev/troupe/internal/words"
 	"github.com/troupe-dev/troupe/project"
 )
 
@@ -38,8 +39,8 @@ func (p *program) writeLint(report *lint.Report) error {
 		for _, f := range report.Findings {
 			fmt.Fprintln(p.out, terminal.Clean(fmt.Sprintf("%s:%d: %s: %s [%s]", f.File, f.Line, f.Severity, f.Message, f.Code)))
 		}
-		p.tell("%s, %s, %s, %s: %s, %s", counted(report.Agents, "agent"), counted(report.Workflows, "workflow"), counted(report.Tasks, "task"),
-			counted(report.Skills, "skill"), counted(report.Errors(), "error"), counted(len(report.Findings)-report.Errors(), "warning"))
+		p.tell("%s, %s, %s, %s: %s, %s", words.Counted(report.Agents, "agent"), words.Counted(report.Workflows, "workflow"), words.Counted(report.Tasks, "task"),
+			words.Counted(report.Skills, "skill"), words.Counted(report.Errors(), "error"), words.Counted(len(report.Findings)-report.Errors(), "warning"))
 	}
 	if report.Errors() > 0 {
 		return errFindings

@@ -8,7 +8,6 @@ import (
 	"io"
 	"os"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/charmbracelet/x/term"
@@ -162,14 +161,6 @@ func (p *program) tell(format string, args ...any) {
 	if !p.flags.quiet {
 		fmt.Fprintf(p.err, format+"\n", args...)
 	}
-}
-
-// counted is a number of things, as people write it.
-func counted(n int, thing string) string {
-	if n != 1 {
-		thing += "s"
-	}
-	return strconv.Itoa(n) + " " + thing
 }
 
 // writeJSON writes one value to standard output.

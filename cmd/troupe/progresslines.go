@@ -10,6 +10,7 @@ import (
 
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/cmd/troupe/internal/terminal"
+	"github.com/troupe-dev/troupe/internal/words"
 	"github.com/troupe-dev/troupe/pipeline"
 )
 
@@ -123,7 +124,7 @@ func (g *progress) checked(content string) {
 	}
 	text := fmt.Sprintf("%s %s %.1fs", o.Name, mark, o.Took.Seconds())
 	if o.Tests > 0 {
-		text += fmt.Sprintf(" (%s)", counted(o.Tests, "test"))
+		text += fmt.Sprintf(" (%s)", words.Counted(o.Tests, "test"))
 	}
 	if len(o.Failing) > 0 {
 		text += " " + terminal.OneLine(strings.Join(o.Failing, ", "), 100)
@@ -190,9 +191,9 @@ func phaseLine(phase string, end *troupe.RunFinished) string {
 	case phase == "requirements":
 		return oneOrMany(number("user_stories"), "story", "stories") + ", " + oneOrMany(number("acceptance_criteria"), "criterion", "criteria")
 	case phase == "discovery":
-		return counted(number("relevant_files"), "file")
+		return words.Counted(number("relevant_files"), "file")
 	case phase == "planning" && number("steps") > 0:
-		return counted(number("steps"), "step")
+		return words.Counted(number("steps"), "step")
 	case phase == "implementation":
 		done := 0
 		for _, s := range r.Steps {
@@ -200,7 +201,7 @@ func phaseLine(phase string, end *troupe.RunFinished) string {
 				done++
 			}
 		}
-		return fmt.Sprintf("%d of %s done", done, counted(len(r.Steps), "step"))
+		return fmt.Sprintf("%d of %s done", done, words.Counted(len(r.Steps), "step"))
 	}
 	return ""
 }
@@ -293,7 +294,7 @@ func (p *program) writeReport(s *pipeline.Summary) {
 	if s.Cost > 0 {
 		spent += fmt.Sprintf(", $%.2f", s.Cost)
 	}
-	fmt.Fprintf(p.out, "%s  %s +%d −%d in %s on %s, %s, %s\n", r.Outcome, counted(len(r.Files), "file"), added, removed, counted(len(r.Commits), "commit"), r.Branch, spent, terminal.Duration(time.Duration(s.Duration)))
+	fmt.Fprintf(p.out, "%s  %s +%d −%d in %s on %s, %s, %s\n", r.Outcome, words.Counted(len(r.Files), "file"), added, removed, words.Counted(len(r.Commits), "commit"), r.Branch, spent, terminal.Duration(time.Duration(s.Duration)))
 	for _, reason := range r.Reasons {
 		fmt.Fprintf(p.out, "- %s\n", terminal.Clean(reason))
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/troupe-dev/troupe/cmd/troupe/internal/terminal"
 	"github.com/troupe-dev/troupe/eval"
 	"github.com/troupe-dev/troupe/internal/sessionid"
+	"github.com/troupe-dev/troupe/internal/words"
 	"github.com/troupe-dev/troupe/project"
 	"github.com/troupe-dev/troupe/store"
 	"github.com/troupe-dev/troupe/transcript"
@@ -306,7 +307,7 @@ func (p *program) delete(ctx context.Context, s *stage, ids []string, until time
 		fmt.Fprintf(p.out, "%s  %s\n", info.ID, terminal.OneLine(info.Title, 60))
 	}
 	if !until.IsZero() && !yes {
-		p.tell("%s would be deleted; --yes deletes them.", counted(len(doomed), "session"))
+		p.tell("%s would be deleted; --yes deletes them.", words.Counted(len(doomed), "session"))
 	}
 	return nil
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/troupe-dev/troupe/cmd/troupe/internal/terminal"
+	"github.com/troupe-dev/troupe/internal/words"
 	"github.com/troupe-dev/troupe/project"
 	"github.com/troupe-dev/troupe/project/rehearse"
 )
@@ -82,6 +83,6 @@ func (p *program) writeRehearsal(reports []rehearse.Report) error {
 			fmt.Fprintf(p.out, "not reached: %s %s: %s\n", r.Agent, r.Command, terminal.OneLine(strings.Join(r.Unreached, ", "), 4000))
 		}
 	}
-	p.tell("%s, %s", counted(len(reports), "command"), counted(dead, "dead end"))
+	p.tell("%s, %s", words.Counted(len(reports), "command"), words.Counted(dead, "dead end"))
 	return nil
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/troupe-dev/troupe/cmd/troupe/internal/terminal"
+	"github.com/troupe-dev/troupe/internal/words"
 	"github.com/troupe-dev/troupe/project"
 	"github.com/troupe-dev/troupe/schedule"
 )
@@ -168,7 +169,7 @@ func (p *program) backfillCommand() *cobra.Command {
 				if err != nil {
 					return notThere(err)
 				}
-				p.tell("%s to carry out, one after the other, while 'troupe serve' is running.", counted(n, "time"))
+				p.tell("%s to carry out, one after the other, while 'troupe serve' is running.", words.Counted(n, "time"))
 				return nil
 			})
 		},

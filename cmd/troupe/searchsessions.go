@@ -11,6 +11,7 @@ import (
 
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/cmd/troupe/internal/terminal"
+	"github.com/troupe-dev/troupe/internal/words"
 	"github.com/troupe-dev/troupe/project"
 	"github.com/troupe-dev/troupe/store"
 )
@@ -154,7 +155,7 @@ func (p *program) listHits(found []sessionHit) error {
 	}
 	for _, h := range found {
 		fmt.Fprintf(p.out, "%s  %s  %s  %s: %s\n          %s\n", h.ID[:8], h.Updated.Local().Format("2006-01-02 15:04"),
-			terminal.OneLine(h.Agent, 30), counted(h.Hits, "hit"), terminal.OneLine(h.Title, 60), h.Excerpt)
+			terminal.OneLine(h.Agent, 30), words.Counted(h.Hits, "hit"), terminal.OneLine(h.Title, 60), h.Excerpt)
 	}
 	return nil
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/cmd/troupe/internal/terminal"
 	"github.com/troupe-dev/troupe/internal/sessionid"
+	"github.com/troupe-dev/troupe/internal/words"
 	"github.com/troupe-dev/troupe/outputs"
 	"github.com/troupe-dev/troupe/project"
 )
@@ -223,7 +224,7 @@ func (p *program) listSessions(found []outputs.Manifest) error {
 	for _, m := range found {
 		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", m.SessionID[:min(8, len(m.SessionID))],
 			m.Execution.StartedAt.Local().Format("2006-01-02 15:04"), terminal.OneLine(m.Agent.Name, 30), terminal.OneLine(m.Workflow.Name, 30),
-			m.Execution.Status, counted(len(m.Outputs), "file"), terminal.OneLine(m.UserSummary, 40))
+			m.Execution.Status, words.Counted(len(m.Outputs), "file"), terminal.OneLine(m.UserSummary, 40))
 	}
 	return table.Flush()
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/troupe-dev/troupe/internal/words"
 	"github.com/troupe-dev/troupe/project"
 	"github.com/troupe-dev/troupe/store"
 	"github.com/troupe-dev/troupe/store/postgres"
@@ -81,8 +82,8 @@ func (p *program) copyStore(ctx context.Context, opened *project.Project, from, 
 		return p.writeJSON(map[string]int{"sessions": sessions, "events": events, "already_there": whole, "knowledge": known})
 	}
 	if known > 0 {
-		p.tell("%s of the knowledge base copied.", counted(known, "document"))
+		p.tell("%s of the knowledge base copied.", words.Counted(known, "document"))
 	}
-	p.tell("%s copied with %s; %d of them were there already.", counted(sessions, "session"), counted(events, "event"), whole)
+	p.tell("%s copied with %s; %d of them were there already.", words.Counted(sessions, "session"), words.Counted(events, "event"), whole)
 	return nil
 }

@@ -11,7 +11,6 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/troupe-dev/troupe"
-	"github.com/troupe-dev/troupe/store"
 )
 
 // spentParts is how many parts there are of what an agent spends in a day: those who
@@ -26,7 +25,11 @@ type spendings struct {
 }
 
 func spendingsIn(session string, events []troupe.Event) (s spendings) {
-	for _, one := range store.CostsIn(events) {
+	var costs []troupe.DayCost
+	for i := range events {
+		costs = events[i].AddCost(costs)
+	}
+	for _, one := range costs {
 		s.days = append(s.days, one.Day)
 		s.agents = append(s.agents, clean(one.Agent))
 		s.costs = append(s.costs, one.Cost)

@@ -59,11 +59,13 @@ func (w *writer) append(id string, events []troupe.Event, rows []row) error {
 	if err != nil {
 		return err
 	}
+	var costs []troupe.DayCost
 	for i := range events {
 		if e := &events[i]; e.Seq != s.info.Events+1 {
 			return fmt.Errorf("event %d after %d: %w", e.Seq, s.info.Events, troupe.ErrConflict)
 		}
 		s.info.Note(&events[i])
+		costs = events[i].AddCost(costs)
 		s.chain = store.Link(s.chain, rows[i].content)
 		rows[i].sum = s.chain
 	}
@@ -75,7 +77,7 @@ func (w *writer) append(id string, events []troupe.Event, rows []row) error {
 			return err
 		}
 	}
-	if err := w.spend(store.CostsIn(events)); err != nil {
+	if err := w.spend(costs); err != nil {
 		return err
 	}
 	if len(w.atHand) == maxAtHand {

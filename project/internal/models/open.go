@@ -169,8 +169,11 @@ func (r *Refusal) Error() string { return r.Why + "; " + r.Fix }
 func onlyModel(ctx context.Context, e *Endpoint, choice Choice) (string, error) {
 	names, err := Installed(ctx, e)
 	installed := len(names)
-	if err == nil {
-		names = speaking(ctx, e, names)
+	ctx, cancel := context.WithTimeout(ctx, askFor)
+	defer cancel()
+	capabilities := e.capabilities(ctx)
+	if err == nil && e.known.Name == "ollama" {
+		names = speaking(names, capabilities)
 	}
 	switch {
 	case err != nil:
@@ -188,7 +191,7 @@ func onlyModel(ctx context.Context, e *Endpoint, choice Choice) (string, error) 
 	case len(names) == 1:
 		return names[0], nil
 	case choice.isFree:
-		return Best(ctx, e, names), nil
+		return best(ctx, e, names, capabilities), nil
 	}
 	const most = 20
 	list := strings.Join(names[:min(len(names), most)], ", ")

@@ -56,6 +56,11 @@ func (c *Chooser) running() string {
 func Best(ctx context.Context, e *Endpoint, names []string) string {
 	ctx, cancel := context.WithTimeout(ctx, askFor)
 	defer cancel()
+	return best(ctx, e, names, e.capabilities(ctx))
+}
+
+// best is Best where it may be known what the models can do.
+func best(ctx context.Context, e *Endpoint, names []string, capabilities func(name string) (can []string, ok bool)) string {
 	names = slices.Clone(names)
 	var loaded struct{ Models []struct{ Name string } }
 	if e.fetch(ctx, "/api/ps", nil, &loaded) == nil {
@@ -74,15 +79,14 @@ func Best(ctx context.Context, e *Endpoint, names []string) string {
 	}
 	speaks := ""
 	for _, name := range names[:min(len(names), maxLooked)] {
-		var show struct{ Capabilities []string }
-		body, _ := json.Marshal(map[string]string{"model": name}) // of a string it cannot fail
-		if e.fetch(ctx, "/api/show", body, &show) != nil {
+		can, ok := capabilities(name)
+		if !ok {
 			continue
 		}
-		if len(show.Capabilities) == 0 || slices.Contains(show.Capabilities, "tools") {
+		if len(can) == 0 || slices.Contains(can, "tools") {
 			return name
 		}
-		if speaks == "" && slices.Contains(show.Capabilities, "completion") {
+		if speaks == "" && slices.Contains(can, "completion") {
 			speaks = name
 		}
 	}
@@ -92,21 +96,36 @@ func Best(ctx context.Context, e *Endpoint, names []string) string {
 	return speaks
 }
 
+// capabilities returns what an Ollama says that its models can do, which it is asked once
+// for each. It is false where the server does not say.
+func (e *Endpoint) capabilities(ctx context.Context) func(name string) (can []string, ok bool) {
+	type answer struct {
+		can []string
+		ok  bool
+	}
+	known := map[string]answer{}
+	return func(name string) ([]string, bool) {
+		said, isKnown := known[name]
+		if !isKnown {
+			var show struct{ Capabilities []string }
+			body, _ := json.Marshal(map[string]string{"model": name}) // of a string it cannot fail
+			said.ok = e.fetch(ctx, "/api/show", body, &show) == nil
+			said.can = show.Capabilities
+			known[name] = said
+		}
+		return said.can, said.ok
+	}
+}
+
 // speaking are those of an Ollama's models that can hold a conversation, as far as it says:
 // one for embeddings cannot.
-func speaking(ctx context.Context, e *Endpoint, names []string) []string {
-	if e.known.Name != "ollama" {
-		return names
-	}
-	ctx, cancel := context.WithTimeout(ctx, askFor)
-	defer cancel()
+func speaking(names []string, capabilities func(name string) (can []string, ok bool)) []string {
 	asked := 0
 	return slices.DeleteFunc(slices.Clone(names), func(name string) bool {
 		if asked++; asked > maxLooked {
 			return false
 		}
-		var show struct{ Capabilities []string }
-		body, _ := json.Marshal(map[string]string{"model": name}) // of a string it cannot fail
-		return e.fetch(ctx, "/api/show", body, &show) == nil && len(show.Capabilities) > 0 && !slices.Contains(show.Capabilities, "completion")
+		can, ok := capabilities(name)
+		return ok && len(can) > 0 && !slices.Contains(can, "completion")
 	})
 }
