@@ -252,12 +252,11 @@ func (e *Engine) tail(ctx context.Context, session string, after int64, all bool
 			select {
 			case <-r.signal:
 			case <-look.C:
-				pause, err := e.mirror(ctx, s)
-				if err != nil && ctx.Err() == nil {
+				if err := e.mirror(ctx, s); err != nil && ctx.Err() == nil {
 					yield(Event{}, err)
 					return
 				}
-				look.Reset(pause)
+				look.Reset(showPause)
 				continue
 			case <-ctx.Done():
 				yield(Event{}, context.Cause(ctx))

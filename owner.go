@@ -10,10 +10,9 @@ import (
 )
 
 const (
-	// showPause is how often those who follow a run from elsewhere see more of a reply,
-	// and watchPause how often they look whether somebody has begun one.
-	showPause  = 100 * time.Millisecond
-	watchPause = 500 * time.Millisecond
+	// showPause is how often those who follow a session from elsewhere look at it. Where
+	// nothing has changed, stores say so without asking their database.
+	showPause = 100 * time.Millisecond
 	// showTime is how long after they last asked they are shown it.
 	showTime = 3 * time.Second
 	// askPause is how often one who waits for a session's owner looks at it,
@@ -146,21 +145,16 @@ func (f *feed) replying() (replies []Event) {
 	return replies
 }
 
-// mirror has the feed's readers see what somebody else does with the session. It
-// returns when to look again.
-func (e *Engine) mirror(ctx context.Context, s *session) (time.Duration, error) {
+// mirror has the feed's readers see what somebody else does with the session.
+func (e *Engine) mirror(ctx context.Context, s *session) error {
 	if s.feed.isOwned() {
-		return watchPause, nil
+		return nil
 	}
 	info, replies, err := e.store.Ask(ctx, s.feed.session, SessionRequest{})
-	if err != nil {
-		return 0, err
+	if err == nil {
+		s.feed.mirror(info.Events, replies)
 	}
-	s.feed.mirror(info.Events, replies)
-	if info.Owner == (Owner{}) {
-		return watchPause, nil
-	}
-	return showPause, nil
+	return err
 }
 
 func (f *feed) isOwned() bool {
@@ -175,6 +169,9 @@ func (f *feed) mirror(last int64, replies []Event) {
 	defer f.mu.Unlock()
 	if f.epoch != 0 {
 		return // a run of this engine's has begun meanwhile
+	}
+	if last <= f.seq && len(replies) == 0 && len(f.replies) == 0 {
+		return // there is nothing to wake anybody for
 	}
 	if last > f.seq {
 		f.seq, f.recent, f.mirrored = last, nil, true

@@ -58,7 +58,7 @@ func (s *Server) followEvents(c *call) error {
 
 // beginningPause is how often somebody who waits for a session to begin looks whether
 // another server has begun it.
-const beginningPause = 200 * time.Millisecond
+const beginningPause = 100 * time.Millisecond
 
 // awaitBeginning waits until something is said in a session that was only made so far. It
 // reports false if ctx is done before.

@@ -50,7 +50,7 @@ func (s *Store) Ask(ctx context.Context, session string, request troupe.SessionR
 	if err != nil {
 		return info, nil, err
 	}
-	asks := info.Owner != (troupe.Owner{}) && (!follows || time.Since(g.asked) > glanceTime)
+	asks := info.Owner != (troupe.Owner{}) && (!follows || info.Owner != g.info.Owner || time.Since(g.asked) > glanceTime)
 	s.owner.remember(session, info, replies, asks && follows)
 	if asks {
 		s.notices.add(notice{kind: asked, session: session, request: request})

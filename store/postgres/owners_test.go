@@ -204,3 +204,34 @@ func TestALeaseThatNobodyKnowsOfIsGivenUp(t *testing.T) {
 	mustAcquire(t, two, id(1))
 	mustAppend(t, one, under(kept, eventsOf(id(2), 1, said("still mine")))...)
 }
+
+// Whoever follows a session asks each of its owners for replies in progress, however soon
+// one comes after the other.
+func TestTheNextOwnerIsAskedForRepliesAtOnce(t *testing.T) {
+	one, two := pair(t, Options{})
+	var last troupe.Owner
+	for n := range 3 {
+		lease := mustAcquire(t, one, id(1))
+		if n == 0 {
+			mustAppend(t, one, under(lease, eventsOf(id(1), 1, &troupe.RunStarted{}))...)
+		}
+		for isNew := false; !isNew; time.Sleep(time.Millisecond) { // until the other has heard of it
+			info, _, err := two.Ask(t.Context(), id(1), troupe.SessionRequest{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			isNew = info.Owner != (troupe.Owner{}) && info.Owner != last
+			if isNew {
+				last = info.Owner
+			}
+		}
+		select {
+		case <-lease.Requests():
+		case <-time.After(10 * time.Second):
+			t.Fatalf("owner %d was not asked", n+1)
+		}
+		if err := lease.Release(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+}

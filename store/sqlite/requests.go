@@ -43,7 +43,7 @@ func (s *Store) Ask(ctx context.Context, session string, request troupe.SessionR
 		return info, nil, err
 	}
 	next := glance{at: now, asked: last.asked, foreign: foreign, info: info, replies: replies}
-	if info.Owner != (troupe.Owner{}) && (!follows || now.Sub(last.asked) > glanceTime) {
+	if info.Owner != (troupe.Owner{}) && (!follows || info.Owner != last.info.Owner || now.Sub(last.asked) > glanceTime) {
 		if follows {
 			next.asked = now
 		}
