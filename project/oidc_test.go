@@ -28,6 +28,7 @@ type provider struct {
 	*httptest.Server
 	key    *rsa.PrivateKey
 	claims map[string]any // of who signs in next
+	info   map[string]any // what it says of them where it is asked
 	codes  map[string]url.Values
 	spoil  func(claims map[string]any) // what is wrong with the next token
 }
@@ -48,9 +49,16 @@ func newProvider(t *testing.T) *provider {
 	}
 	mux.HandleFunc("GET /.well-known/openid-configuration", func(w http.ResponseWriter, _ *http.Request) {
 		send(w, map[string]any{
-			"issuer": p.URL, "authorization_endpoint": p.URL + "/authorize", "token_endpoint": p.URL + "/token", "jwks_uri": p.URL + "/keys",
+			"issuer": p.URL, "authorization_endpoint": p.URL + "/authorize", "token_endpoint": p.URL + "/token", "jwks_uri": p.URL + "/keys", "userinfo_endpoint": p.URL + "/userinfo",
 			"id_token_signing_alg_values_supported": []string{"RS256"}, "response_types_supported": []string{"code"}, "subject_types_supported": []string{"public"},
 		})
+	})
+	mux.HandleFunc("GET /userinfo", func(w http.ResponseWriter, r *http.Request) {
+		if p.info == nil {
+			http.NotFound(w, r)
+			return
+		}
+		send(w, p.info)
 	})
 	mux.HandleFunc("GET /keys", func(w http.ResponseWriter, _ *http.Request) {
 		send(w, map[string]any{"keys": []any{map[string]any{
@@ -213,6 +221,23 @@ func TestAProviderSignsPeopleIn(t *testing.T) {
 		}
 		p.spoil = nil
 	}
+	// Of some the provider says more where it is asked: of them, and of nobody else.
+	for name, c := range map[string]struct {
+		claims, info map[string]any
+		want         int
+	}{
+		"who is not in the token":        {map[string]any{}, map[string]any{"sub": "1", "email": "cy@example.org", "groups": []string{"staff"}}, 200},
+		"groups are not in the token":    {map[string]any{"email": "cy@example.org"}, map[string]any{"sub": "1", "email": "eve@example.org", "groups": []string{"staff"}}, 200},
+		"somebody else":                  {map[string]any{}, map[string]any{"sub": "2", "email": "cy@example.org", "groups": []string{"staff"}}, 401},
+		"an address that is not checked": {map[string]any{}, map[string]any{"sub": "1", "email": "cy@example.org", "email_verified": false, "groups": []string{"staff"}}, 401},
+	} {
+		p.info = c.info
+		b, _, page := signIn(c.claims)
+		if status, body := b.get("/api/me"); status != c.want || status == 200 && !strings.Contains(body, "cy@example.org") {
+			t.Errorf("%s: %d %s; signing in ended with %s", name, status, body, page)
+		}
+	}
+	p.info = nil
 	ask := func(name, value string) int {
 		r, _ := http.NewRequest("GET", web.URL+"/api/me", nil)
 		r.Header.Set(name, value)

@@ -115,7 +115,14 @@ func (d *Desk) receive(r *http.Request) (Person, string, error) {
 	if !ok {
 		return Person{}, "", errors.New("the provider sent no ID token; is the scope openid allowed for this client?")
 	}
-	person, err := d.verify(r.Context(), raw, v.Nonce)
+	claims, err := d.verify(r.Context(), raw, v.Nonce)
+	if err == nil {
+		err = d.complete(r.Context(), provider, token, claims)
+	}
+	if err != nil {
+		return Person{}, "", err
+	}
+	person, err := d.personOf(claims)
 	return person, v.To, err
 }
 

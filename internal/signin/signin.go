@@ -138,7 +138,11 @@ var (
 // this server, which programs may send as a bearer token.
 func (d *Desk) Who(r *http.Request) (Person, error) {
 	if scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " "); strings.EqualFold(scheme, "Bearer") && strings.Count(token, ".") == 2 {
-		return d.verify(r.Context(), token, "")
+		claims, err := d.verify(r.Context(), token, "")
+		if err != nil {
+			return Person{}, err
+		}
+		return d.personOf(claims)
 	}
 	cookie, err := r.Cookie(d.cookieName())
 	if err != nil {
@@ -156,30 +160,58 @@ func (d *Desk) Who(r *http.Request) (Person, error) {
 
 // verify reads an ID token: signed by the provider, for us, not run out, and, where a
 // nonce is given, made for it.
-func (d *Desk) verify(ctx context.Context, raw, nonce string) (Person, error) {
+func (d *Desk) verify(ctx context.Context, raw, nonce string) (claims map[string]any, err error) {
 	provider, err := d.ask(ctx)
 	if err != nil {
-		return Person{}, err
+		return nil, err
 	}
 	token, err := provider.Verifier(&oidc.Config{ClientID: d.config.ClientID, Now: d.config.Now}).Verify(oidc.ClientContext(ctx, d.config.Client), raw)
 	if err != nil {
-		return Person{}, fmt.Errorf("the provider's token is not right: %w", err)
+		return nil, fmt.Errorf("the provider's token is not right: %w", err)
 	}
 	if nonce != "" && token.Nonce != nonce {
-		return Person{}, errors.New("the provider's token was made for another sign-in")
+		return nil, errors.New("the provider's token was made for another sign-in")
 	}
-	var claims map[string]any
 	if err := token.Claims(&claims); err != nil {
-		return Person{}, fmt.Errorf("the provider's token cannot be read: %w", err)
+		return nil, fmt.Errorf("the provider's token cannot be read: %w", err)
 	}
-	return d.personOf(claims)
+	return claims, nil
+}
+
+// complete adds what the provider says of somebody only where it is asked: many have
+// little more than a number in their ID tokens. What is in the token stands.
+func (d *Desk) complete(ctx context.Context, provider *oidc.Provider, token *oauth2.Token, claims map[string]any) error {
+	_, hasUser := claims[d.config.UserClaim]
+	_, hasGroups := claims[d.config.GroupsClaim]
+	if hasUser && hasGroups || provider.UserInfoEndpoint() == "" {
+		return nil
+	}
+	info, err := provider.UserInfo(oidc.ClientContext(ctx, d.config.Client), oauth2.StaticTokenSource(token))
+	var more map[string]any
+	if err == nil {
+		err = info.Claims(&more)
+	}
+	switch {
+	case err != nil && hasUser:
+		return nil // it is known who they are, and without groups they may do no more
+	case err != nil:
+		return fmt.Errorf("the provider does not say who you are: its token has no %s, and its userinfo endpoint cannot be asked: %w", d.config.UserClaim, err)
+	case info.Subject != claims["sub"]:
+		return errors.New("the provider speaks of somebody else than its token does")
+	}
+	for name, value := range more {
+		if _, said := claims[name]; !said {
+			claims[name] = value
+		}
+	}
+	return nil
 }
 
 // personOf says who somebody is, by what the provider says of them.
 func (d *Desk) personOf(claims map[string]any) (Person, error) {
 	user, _ := claims[d.config.UserClaim].(string)
 	if user = strings.TrimSpace(user); user == "" {
-		return Person{}, fmt.Errorf("the provider does not say who you are: its token has no %s; set user_claim to a claim that it has", d.config.UserClaim)
+		return Person{}, fmt.Errorf("the provider does not say who you are: it has no %s; set user_claim to a claim that it has, or scopes to what it takes to have it", d.config.UserClaim)
 	}
 	if verified, said := claims["email_verified"].(bool); d.config.UserClaim == "email" && said && !verified {
 		return Person{}, errors.New("your e-mail address is not verified at the provider")

@@ -1,105 +1,80 @@
 package browser
 
 import (
-	"crypto"
-	"crypto/rand"
-	"crypto/rsa"
-	"crypto/sha256"
-	"encoding/base64"
-	"encoding/json"
+	"bufio"
 	"fmt"
-	"html"
-	"net/http"
-	"net/http/httptest"
-	"net/url"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/chromedp/chromedp"
+
+	"github.com/troupe-dev/troupe/internal/corpus"
 )
 
-const clientSecret = "the-secret-of-the-client"
-
-// companySignIn is an OpenID Connect provider with a page on which people sign in by a button.
-// It gives out one kind of token, for Ann.
-func companySignIn(t *testing.T) *httptest.Server {
+// companySignIn starts an OpenID Connect provider by others, with its own pages for signing
+// in, whose ID tokens hold no more than they must. People come back to an address.
+func companySignIn(t *testing.T, back string) (issuer string) {
 	t.Helper()
-	key, err := rsa.GenerateKey(rand.Reader, 2048)
+	node, err := exec.LookPath("node")
+	if err != nil {
+		t.Skip("node is not installed, and the provider needs it")
+	}
+	modules := filepath.Join(corpus.ModuleRoot(t), "tools", "npm", "node_modules")
+	if _, err := os.Stat(filepath.Join(modules, "oidc-provider")); err != nil {
+		t.Skip("oidc-provider is not installed: run make setup")
+	}
+	listener, err := net.Listen("tcp", "127.0.0.1:0") // for a port that is free
 	if err != nil {
 		t.Fatal(err)
 	}
-	encode := base64.RawURLEncoding.EncodeToString
-	var mu sync.Mutex
-	codes := map[string]url.Values{}
-	mux := http.NewServeMux()
-	provider := httptest.NewServer(mux)
-	t.Cleanup(func() {
-		provider.CloseClientConnections()
-		provider.Close()
-	})
-	send := func(w http.ResponseWriter, value any) {
-		w.Header().Set("Content-Type", "application/json")
-		json.NewEncoder(w).Encode(value)
+	_, port, _ := net.SplitHostPort(listener.Addr().String())
+	listener.Close()
+	var complaint strings.Builder
+	provider := exec.CommandContext(t.Context(), node, filepath.Join("testdata", "provider.mjs"), port, modules, back)
+	provider.Stderr, provider.WaitDelay = &complaint, 5*time.Second
+	out, err := provider.StdoutPipe()
+	if err == nil {
+		err = provider.Start()
 	}
-	mux.HandleFunc("GET /.well-known/openid-configuration", func(w http.ResponseWriter, _ *http.Request) {
-		send(w, map[string]any{
-			"issuer": provider.URL, "authorization_endpoint": provider.URL + "/authorize", "token_endpoint": provider.URL + "/token", "jwks_uri": provider.URL + "/keys",
-			"id_token_signing_alg_values_supported": []string{"RS256"}, "response_types_supported": []string{"code"}, "subject_types_supported": []string{"public"},
-		})
-	})
-	mux.HandleFunc("GET /keys", func(w http.ResponseWriter, _ *http.Request) {
-		send(w, map[string]any{"keys": []any{map[string]any{"kty": "RSA", "alg": "RS256", "use": "sig", "kid": "k1", "n": encode(key.N.Bytes()), "e": encode([]byte{1, 0, 1})}}})
-	})
-	mux.HandleFunc("GET /authorize", func(w http.ResponseWriter, r *http.Request) {
-		code, q := rand.Text(), r.URL.Query()
-		mu.Lock()
-		codes[code] = q
-		mu.Unlock()
-		back := q.Get("redirect_uri") + "?" + url.Values{"code": {code}, "state": {q.Get("state")}}.Encode()
-		w.Header().Set("Content-Type", "text/html")
-		fmt.Fprintf(w, `<!doctype html><title>Company</title><h1>Sign in to Company</h1><a href="%s">I am Ann</a>`, html.EscapeString(back))
-	})
-	mux.HandleFunc("POST /token", func(w http.ResponseWriter, r *http.Request) {
-		r.ParseForm()
-		id, secret, _ := r.BasicAuth()
-		mu.Lock()
-		asked, known := codes[r.Form.Get("code")]
-		delete(codes, r.Form.Get("code"))
-		mu.Unlock()
-		challenge := sha256.Sum256([]byte(r.Form.Get("code_verifier")))
-		if !known || id != "troupe" || secret != clientSecret || encode(challenge[:]) != asked.Get("code_challenge") {
-			http.Error(w, `{"error":"invalid_grant"}`, http.StatusBadRequest)
-			return
-		}
-		head, _ := json.Marshal(map[string]string{"alg": "RS256", "kid": "k1", "typ": "JWT"})
-		claims, _ := json.Marshal(map[string]any{
-			"iss": provider.URL, "aud": "troupe", "sub": "1", "nonce": asked.Get("nonce"), "iat": time.Now().Unix(), "exp": time.Now().Add(time.Hour).Unix(),
-			"email": "ann@example.org", "email_verified": true,
-		})
-		signed := encode(head) + "." + encode(claims)
-		sum := sha256.Sum256([]byte(signed))
-		signature, err := rsa.SignPKCS1v15(rand.Reader, key, crypto.SHA256, sum[:])
-		if err != nil {
-			t.Error(err)
-		}
-		send(w, map[string]any{"access_token": "a", "token_type": "Bearer", "id_token": signed + "." + encode(signature)})
-	})
-	return provider
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { provider.Wait() })
+	if line, _ := bufio.NewReader(out).ReadString('\n'); line != "listening\n" {
+		t.Fatalf("the provider says %q: %s", line, &complaint)
+	}
+	return "http://127.0.0.1:" + port
+}
+
+// signsInAs signs in on the provider's pages.
+func (b *tab) signsInAs(name string) {
+	b.t.Helper()
+	b.click("button", "Sign in with Company")
+	b.sees("h1", "Sign-in")
+	b.write("input[name=login]", name)
+	b.write("input[name=password]", "any")
+	b.click("button", "Sign-in")
+	b.sees("h1", "Authorize")
+	b.click("button", "Continue")
 }
 
 // Somebody signs in at a provider, with the button of the page, comes back to the place
 // that they wanted to see, works, and signs out.
 func TestSomebodySignsInAtAProviderAndOut(t *testing.T) {
 	t.Parallel()
-	provider, m := companySignIn(t), newModel(t)
+	m := newModel(t)
 	r := newRelay(t, "http://127.0.0.1/") // where people reach the server, before there is one
 	address := strings.TrimSuffix(r.link, "/")
+	issuer := companySignIn(t, address+"/auth/callback")
 	h := serve(t, project(t, map[string]string{
-		".env": "SECRET=" + clientSecret + "\n",
+		".env": "SECRET=the-secret-of-the-client\n",
 		"troupe.yaml": strings.Replace("model: stub/stub-1\nproviders: {stub: {base_url: URL, models: {stub-1: {}}}}\nlimits: {model_tries: 1}\nagents: {clerk: {instructions: You are the clerk., skills: false, tools: []}}\n", "URL", m.URL+"/v1", 1) +
-			fmt.Sprintf("server:\n  url: %s\n  oidc: {issuer: %q, client_id: troupe, secret_env: SECRET, name: Company}\n", address, provider.URL),
+			fmt.Sprintf("server:\n  url: %s\n  oidc: {issuer: %q, client_id: troupe, secret_env: SECRET, name: Company, scopes: [groups], groups: [staff], operator_groups: [admins]}\n", address, issuer),
 	}))
 	r.leadTo(t, h.link)
 
@@ -107,9 +82,7 @@ func TestSomebodySignsInAtAProviderAndOut(t *testing.T) {
 	b.goTo(address + "/#/files")
 	b.sees("h1", "Welcome to Troupe")
 	b.picture("sign-in-company")
-	b.click("button", "Sign in with Company")
-	b.sees("h1", "Sign in to Company")
-	b.click("a", "I am Ann")
+	b.signsInAs("ann")
 	b.sees("h1", "Files") // where they wanted to go
 	b.sees(".side .foot", "ann@example.org")
 	value[any](b, "void (location.hash = '#/')")
@@ -118,17 +91,38 @@ func TestSomebodySignsInAtAProviderAndOut(t *testing.T) {
 	b.say("Good morning")
 	m.answers(t, "Good morning, Ann.")
 	b.reads(answers, "Good morning, Ann.")
+	value[any](b, "void (location.hash = '#/settings/people')") // which operators see
+	b.sees(".set h2", "People")
 	b.signsOut()
 	b.sees("button", "Sign in with Company")
 	b.do(chromedp.Reload())
 	b.sees("h1", "Welcome to Troupe")
 
-	// What was said is there when they come back.
+	// What was said is there when they come back; the provider still knows them.
 	b.click("button", "Sign in with Company")
-	b.sees("h1", "Sign in to Company")
-	b.click("a", "I am Ann")
 	b.click(".side .item", "Good morning")
 	b.reads(answers, "Good morning, Ann.")
+}
+
+// Who is signed in at the provider is not for that reason let in.
+func TestAProviderSignsInSomebodyWhoMayNotComeIn(t *testing.T) {
+	t.Parallel()
+	r := newRelay(t, "http://127.0.0.1/")
+	address := strings.TrimSuffix(r.link, "/")
+	issuer := companySignIn(t, address+"/auth/callback")
+	h := serve(t, project(t, map[string]string{
+		".env": "SECRET=the-secret-of-the-client\n",
+		"troupe.yaml": "model: rehearsal\nagents: {clerk: {instructions: You are the clerk.}}\n" +
+			fmt.Sprintf("server:\n  url: %s\n  oidc: {issuer: %q, client_id: troupe, secret_env: SECRET, name: Company, scopes: [groups], groups: [staff]}\n", address, issuer),
+	}))
+	r.leadTo(t, h.link)
+	for name, why := range map[string]string{"bob": "in none of the groups", "eve": "not verified"} {
+		b := newTab(t)
+		b.goTo(address + "/")
+		b.signsInAs(name)
+		b.sees("h1", "Not signed in")
+		b.sees("p", why)
+	}
 }
 
 // signsOut signs out on the page, and waits for the door.
