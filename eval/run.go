@@ -32,8 +32,10 @@ type Options struct {
 	// Replay answers from the recordings alone. Without it they are used where nobody has
 	// chosen a model.
 	Replay bool
-	// Done, where set, is told of each run that has ended.
-	Done func(Played)
+	// Begun, where set, is told how many runs there will be, and Done of each that has
+	// ended: the n-th of so many.
+	Begun func(of int)
+	Done  func(run Played, n, of int)
 }
 
 // A Played is one run of a case.
@@ -98,6 +100,10 @@ func Run(ctx context.Context, s *Suite, o Options) (*Report, error) {
 	room := make(chan struct{}, cmp.Or(max(s.Parallel, 0), 2))
 	var all sync.WaitGroup
 	var telling sync.Mutex
+	done := 0
+	if o.Begun != nil {
+		o.Begun(len(wanted))
+	}
 	for i := range wanted {
 		room <- struct{}{}
 		if ctx.Err() != nil {
@@ -109,7 +115,8 @@ func Run(ctx context.Context, s *Suite, o Options) (*Report, error) {
 			if o.Done != nil && ctx.Err() == nil { // else nobody knows what would have come of it
 				telling.Lock()
 				defer telling.Unlock()
-				o.Done(wanted[i])
+				done++
+				o.Done(wanted[i], done, len(wanted))
 			}
 		})
 	}

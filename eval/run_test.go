@@ -27,8 +27,12 @@ func TestASuiteThatIsStoppedStops(t *testing.T) {
 	enough := errors.New("enough")
 	ctx, stop := context.WithCancelCause(t.Context())
 	var told []Played
-	_, err = Run(ctx, suite, Options{Project: dir, Done: func(p Played) {
+	begun := 0
+	_, err = Run(ctx, suite, Options{Project: dir, Begun: func(of int) { begun = of }, Done: func(p Played, n, of int) {
 		told = append(told, p)
+		if n != 1 || of != 5 || begun != 5 {
+			t.Errorf("this is run %d of %d, and %d were begun", n, of, begun)
+		}
 		stop(enough)
 	}})
 	if !errors.Is(err, enough) || len(told) != 1 || !told[0].Passed() {

@@ -46,7 +46,9 @@ func (p *program) backup(ctx context.Context, opened *project.Project, name stri
 	if err != nil {
 		return fmt.Errorf("backup: %w", err)
 	}
+	busy := p.busy("saving")
 	saved, err := opened.Backup(ctx, f)
+	busy.end()
 	if err = errors.Join(err, f.Sync(), f.Close()); err == nil {
 		err = os.Rename(unfinished, name)
 	}
@@ -62,7 +64,9 @@ func (p *program) restore(ctx context.Context, opened *project.Project, name str
 		return fmt.Errorf("restore: %w", err)
 	}
 	defer f.Close()
+	busy := p.busy("restoring")
 	restored, err := opened.Restore(ctx, f)
+	busy.end()
 	if err != nil {
 		return err
 	}

@@ -24,8 +24,10 @@ func (p *program) doctorCommand() *cobra.Command {
 		RunE: func(c *cobra.Command, _ []string) error {
 			v := buildVersion()
 			checks := []project.Check{{Name: "program", Status: project.OK, Message: fmt.Sprintf("troupe %s, %s, %s/%s", v.Version, v.Go, v.OS, v.Arch)}}
+			busy := p.busy("trying what is configured")
 			checks = append(checks, project.Diagnose(c.Context(), p.flags.dir, p.options())...)
 			checks = append(checks, p.examineTemporal(c.Context())...)
+			busy.end()
 			if verify {
 				checks = append(checks, p.verifySessions(c.Context())...)
 			}
@@ -72,6 +74,7 @@ const maxFaults = 20
 
 // verifySessions looks at every stored event.
 func (p *program) verifySessions(ctx context.Context) (checks []project.Check) {
+	defer p.busy("reading every event").end()
 	err := p.inProject(func(opened *project.Project) error {
 		reader, err := opened.OpenReader(ctx)
 		if err != nil {

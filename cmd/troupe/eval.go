@@ -10,6 +10,7 @@ import (
 
 	"github.com/troupe-dev/troupe/cmd/troupe/internal/terminal"
 	"github.com/troupe-dev/troupe/eval"
+	"github.com/troupe-dev/troupe/internal/words"
 )
 
 func (p *program) evalCommand() *cobra.Command {
@@ -46,14 +47,18 @@ func (p *program) evalCommand() *cobra.Command {
 }
 
 func (p *program) eval(ctx context.Context, suite *eval.Suite, o eval.Options, junit, out string) error {
-	o.Done = func(run eval.Played) {
+	busy := p.busy("beginning")
+	o.Begun = func(of int) { busy.doing("0 of %s", words.Counted(of, "run")) }
+	o.Done = func(run eval.Played, n, of int) {
 		mark := "✓"
 		if !run.Passed() {
 			mark = "✗"
 		}
-		p.tell("%s %s, %s, run %d: %v", mark, terminal.OneLine(run.Case, 60), run.Variant, run.Run, run.Time.Round(1e7))
+		busy.doing("%d of %s", n, words.Counted(of, "run"))
+		busy.tell("%s %s, %s, run %d: %v", mark, terminal.OneLine(run.Case, 60), run.Variant, run.Run, run.Time.Round(1e7))
 	}
 	report, err := eval.Run(ctx, suite, o)
+	busy.end()
 	if err != nil {
 		return err
 	}

@@ -57,6 +57,7 @@ func (p *program) copyStore(ctx context.Context, opened *project.Project, from, 
 	defer func() { err = errors.Join(err, target.Close()) }()
 	var sessions, events, whole int
 	var ids []string
+	busy := p.busy("copying")
 	err = store.Copy(ctx, source, target, func(c store.Copied) {
 		sessions++
 		ids = append(ids, c.ID)
@@ -64,17 +65,20 @@ func (p *program) copyStore(ctx context.Context, opened *project.Project, from, 
 		if c.Added == 0 {
 			whole++
 		}
+		busy.doing("%s copied", words.Counted(sessions, "session"))
 		if c.Owner.PID != 0 {
-			p.tell("Session %s is running: it was copied up to event %d. Copy again when it has ended.", c.ID, c.Events)
+			busy.tell("Session %s is running: it was copied up to event %d. Copy again when it has ended.", c.ID, c.Events)
 		}
 	})
 	if err == nil {
+		busy.doing("copying files")
 		err = opened.CopyFiles(ctx, source, target, ids)
 	}
 	known := 0
 	if err == nil {
 		known, err = opened.CopyKnowledge(ctx, from, to)
 	}
+	busy.end()
 	if err != nil {
 		return err
 	}

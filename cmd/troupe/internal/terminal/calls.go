@@ -61,7 +61,7 @@ func (c *Calls) Open() []string {
 	for i := range c.open {
 		lines[i] = c.open[i].line
 		if took := time.Since(c.open[i].since); took >= shownFrom {
-			lines[i] += " · " + seconds(took)
+			lines[i] += " · " + Seconds(took)
 		}
 	}
 	return lines

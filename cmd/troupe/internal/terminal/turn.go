@@ -53,7 +53,7 @@ func (t *turn) doing() string {
 		text = "writing"
 	}
 	if took := time.Since(t.began); took >= shownFrom {
-		text += ", " + seconds(took)
+		text += ", " + Seconds(took)
 	}
 	return text
 }

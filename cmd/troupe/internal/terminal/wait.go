@@ -51,7 +51,7 @@ func (w *Wait) IsOver() bool { return w.since.IsZero() }
 func (w *Wait) For() (text string, ok bool) {
 	now := time.Now()
 	if left := w.retry.Sub(now); left > 0 {
-		return fmt.Sprintf("asking the model again in %s", seconds(left+time.Second-1)), true
+		return fmt.Sprintf("asking the model again in %s", Seconds(left+time.Second-1)), true
 	}
 	since := w.since
 	if w.retry.After(since) {
@@ -61,11 +61,11 @@ func (w *Wait) For() (text string, ok bool) {
 	if w.since.IsZero() || len(w.open) > 0 || waited < shownFrom {
 		return "", false
 	}
-	return "waiting for the model, " + seconds(waited), true
+	return "waiting for the model, " + Seconds(waited), true
 }
 
-// seconds is a time as it is counted while one waits.
-func seconds(d time.Duration) string {
+// Seconds is a time as it is counted while one waits.
+func Seconds(d time.Duration) string {
 	if n := int(d / time.Second); n < 120 {
 		return fmt.Sprintf("%d s", n)
 	}
