@@ -37,7 +37,14 @@ func (p *Project) openShared(ctx context.Context, address string, readOnly bool)
 	if b != nil {
 		options.Blobs = b
 	}
-	return postgres.Open(ctx, address, options)
+	opened, err := postgres.Open(ctx, address, options)
+	if err != nil || readOnly {
+		return opened, err
+	}
+	if problem, err := opened.ClockProblem(ctx); err == nil && problem != "" {
+		p.log.Warn(problem)
+	}
+	return opened, nil
 }
 
 // examineBucket looks whether files can be kept, where that is in a bucket.

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 )
@@ -22,6 +23,8 @@ type Durability struct {
 	Checksums bool
 	// Standbys are those that are connected now.
 	Standbys []Standby
+	// Ahead is by how much this machine's clock is ahead of the server's.
+	Ahead time.Duration
 	// Waiting is how many runs have waited for a worker for more than a minute, by queue.
 	Waiting map[string]int
 }
@@ -52,6 +55,9 @@ func (d *Durability) Problems() (problems []Problem) {
 	}
 	if d.SynchronousCommit == "off" {
 		problems = append(problems, Problem{"synchronous_commit is off: a crash loses the events of the last moments although they were acknowledged", "set synchronous_commit = on"})
+	}
+	if what := clockProblem(d.Ahead); what != "" {
+		problems = append(problems, Problem{what, "set the clock of this machine or of the database's, as by timedatectl set-ntp true"})
 	}
 	for _, queue := range slices.Sorted(maps.Keys(d.Waiting)) {
 		where, command := "", "troupe worker"
@@ -103,10 +109,50 @@ func Examine(ctx context.Context, address string) (Durability, error) {
 	}
 	d, err := durability(ctx, conn)
 	d.Place = s.place
+	if err == nil {
+		d.Ahead, err = ahead(ctx, conn, time.Now)
+	}
 	if err == nil && s.checkVersion(ctx, conn) == nil {
 		d.Waiting, err = waiting(ctx, conn)
 	}
 	return d, s.explain(err)
+}
+
+// clockTolerance is how far clocks may be apart before anybody is told.
+const clockTolerance = 5 * time.Second
+
+// clockProblem says what is wrong with a clock that is ahead by so much, or behind.
+func clockProblem(ahead time.Duration) string {
+	which := "ahead of"
+	if ahead < 0 {
+		which = "behind"
+	}
+	if ahead.Abs() < clockTolerance {
+		return ""
+	}
+	return fmt.Sprintf("this machine's clock is %v %s the database's: schedules begin at the wrong time, and times on record are wrong; leases go by the database's clock, so that nothing is lost", ahead.Abs().Round(time.Second), which)
+}
+
+// ahead returns by how much a clock is ahead of the server's. It is asked twice, since
+// the first answer may take longer.
+func ahead(ctx context.Context, db querier, now func() time.Time) (off time.Duration, err error) {
+	for range 2 {
+		var there time.Time
+		before := now()
+		if err := db.QueryRow(ctx, "SELECT clock_timestamp()").Scan(&there); err != nil {
+			return 0, err
+		}
+		after := now()
+		off = before.Add(after.Sub(before) / 2).Sub(there)
+	}
+	return off, nil
+}
+
+// ClockProblem says in a sentence what is wrong with this machine's clock, if anything is:
+// it is compared with the database's.
+func (s *Store) ClockProblem(ctx context.Context) (string, error) {
+	off, err := ahead(ctx, s.pool, time.Now)
+	return clockProblem(off), err
 }
 
 // waiting returns how many runs have waited for more than a minute, by queue.

@@ -296,3 +296,28 @@ func TestMonthsFollowEachOther(t *testing.T) {
 		}
 	}
 }
+
+// A machine whose clock is wrong does no harm to leases, and is told all the same.
+func TestAClockThatIsWrongIsTold(t *testing.T) {
+	s := openNew(t)
+	for name, c := range map[string]struct {
+		off  time.Duration
+		want string
+	}{
+		"right": {0, ""}, "a little off": {2 * time.Second, ""},
+		"ahead": {3 * time.Minute, "this machine's clock is 3m0s ahead of the database's"}, "behind": {-2 * time.Hour, "this machine's clock is 2h0m0s behind the database's"},
+	} {
+		off, err := ahead(t.Context(), s.pool, func() time.Time { return time.Now().Add(c.off) })
+		if err != nil {
+			t.Fatal(err)
+		}
+		d := &Durability{FSync: true, FullPageWrites: true, SynchronousCommit: "on", Ahead: off.Round(time.Second)}
+		problems := d.Problems()
+		if c.want == "" && len(problems) > 0 || c.want != "" && (len(problems) != 1 || !strings.HasPrefix(problems[0].What, c.want)) {
+			t.Errorf("%s: %+v", name, problems)
+		}
+	}
+	if problem, err := s.ClockProblem(t.Context()); problem != "" || err != nil {
+		t.Errorf("of one machine's own clock: %q, %v", problem, err)
+	}
+}
