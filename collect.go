@@ -39,7 +39,7 @@ func (c *collector) note(e *Event) {
 	c.Session, c.Run = e.Session, e.Run
 	switch b := e.Body.(type) {
 	case *RunFinished:
-		c.Text, c.Stop, c.Handoff, c.Spent = b.Output.Summary, b.Stop, b.Output, b.Spent.Add(b.SpentBelow)
+		c.Text, c.Stop, c.Handoff, c.Spent = b.Output.Summary, b.Stop, b.Output.Clone(), b.Spent.Add(b.SpentBelow)
 	case *RunFailed:
 		c.Spent = b.Spent.Add(b.SpentBelow)
 	case *RunCancelled:

@@ -3,6 +3,8 @@ package troupe
 import (
 	"encoding/json"
 	"time"
+
+	"github.com/troupe-dev/troupe/internal/rawjson"
 )
 
 // An Event is something that happened: an envelope and one [Body].
@@ -106,6 +108,20 @@ type RunStarted struct {
 	Conversation string `json:"conversation,omitempty"`
 	// Trace is the span of the caller, as a W3C traceparent.
 	Trace string `json:"trace,omitempty"`
+}
+
+// UnmarshalJSON reads what a run's beginning is on record.
+func (b *RunStarted) UnmarshalJSON(data []byte) error {
+	type plain RunStarted
+	read := struct {
+		*plain
+		Values rawjson.Values `json:"values"`
+	}{plain: (*plain)(b)}
+	if err := json.Unmarshal(data, &read); err != nil {
+		return err
+	}
+	b.Values = read.Values
+	return nil
 }
 
 // RunResumed says that another pass over the run's log began.

@@ -4,15 +4,20 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
+	"math"
+	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
+
+	"github.com/troupe-dev/troupe/internal/rawjson"
 )
 
 // A Handoff is what one step gives to the next: plain data that Go code may read
 // and change on the way. What crosses the boundary of a run is JSON, on the first
 // pass as on any later one: numbers among outputs and custom values are float64,
-// lists []any and objects map[string]any.
+// or [json.Number] where that would change them, lists []any and objects
+// map[string]any. Each side has a copy of its own.
 type Handoff struct {
 	// Task is what is asked for.
 	Task string `json:"task,omitempty"`
@@ -49,8 +54,42 @@ type HandoffMeta struct {
 	Asked string `json:"asked,omitempty"`
 }
 
-// asJSON returns the handoff as whoever reads the log gets it. The error names what
-// cannot be JSON.
+// Clone returns a handoff that may be changed without changing h. The bytes of
+// attachments are in both.
+func (h Handoff) Clone() Handoff {
+	h.Outputs, h.Custom = cloneValues(h.Outputs), cloneValues(h.Custom)
+	h.Value, h.Parts, h.Meta.ToolsUsed = slices.Clone(h.Value), slices.Clone(h.Parts), slices.Clone(h.Meta.ToolsUsed)
+	return h
+}
+
+func cloneValues(values map[string]any) map[string]any {
+	if values == nil {
+		return nil
+	}
+	copied := make(map[string]any, len(values))
+	for name, value := range values {
+		copied[name] = cloneValue(value)
+	}
+	return copied
+}
+
+// cloneValue copies what JSON is made of; anything else becomes JSON at the next boundary.
+func cloneValue(value any) any {
+	switch v := value.(type) {
+	case map[string]any:
+		return cloneValues(v)
+	case []any:
+		list := make([]any, len(v))
+		for i := range v {
+			list[i] = cloneValue(v[i])
+		}
+		return list
+	}
+	return value
+}
+
+// asJSON returns a copy of the handoff as whoever reads the log gets it. The error
+// names what cannot be JSON.
 func (h Handoff) asJSON() (Handoff, error) {
 	var err error
 	if h.Outputs, err = valuesAsJSON("output", h.Outputs); err != nil {
@@ -62,32 +101,54 @@ func (h Handoff) asJSON() (Handoff, error) {
 	return h, nil
 }
 
-// valuesAsJSON returns the values as JSON has them. A map of values that are so
-// already is returned as it is.
+// valuesAsJSON returns a copy of the values as JSON has them.
 func valuesAsJSON(what string, values map[string]any) (map[string]any, error) {
-	var converted map[string]any
+	if values == nil {
+		return nil, nil
+	}
+	converted := make(map[string]any, len(values))
 	for name, value := range values {
-		switch value.(type) {
-		case nil, string, bool, float64:
+		if isPlain(value) {
+			converted[name] = value
 			continue
 		}
 		data, err := json.Marshal(value)
 		if err != nil {
 			return nil, fmt.Errorf("%s %q cannot be handed over: %T is not JSON: %w", what, name, value, err)
 		}
-		var plain any
-		if err := json.Unmarshal(data, &plain); err != nil {
+		if converted[name], err = rawjson.Value(data); err != nil {
 			return nil, fmt.Errorf("%s %q cannot be handed over: %w", what, name, err)
 		}
-		if converted == nil {
-			converted = maps.Clone(values)
-		}
-		converted[name] = plain
-	}
-	if converted == nil {
-		return values, nil
 	}
 	return converted, nil
+}
+
+// isPlain reports whether a value is what JSON would make of it.
+func isPlain(value any) bool {
+	switch v := value.(type) {
+	case nil, bool:
+		return true
+	case string:
+		return utf8.ValidString(v)
+	case float64:
+		return !math.IsNaN(v) && !math.IsInf(v, 0)
+	}
+	return false
+}
+
+// UnmarshalJSON reads what a handoff is on record.
+func (h *Handoff) UnmarshalJSON(data []byte) error {
+	type plain Handoff
+	read := struct {
+		*plain
+		Outputs rawjson.Values `json:"key_outputs"`
+		Custom  rawjson.Values `json:"custom"`
+	}{plain: (*plain)(h)}
+	if err := json.Unmarshal(data, &read); err != nil {
+		return err
+	}
+	h.Outputs, h.Custom = read.Outputs, read.Custom
+	return nil
 }
 
 // The frame of what Prompt adds to a task. What stands in it is one line, so that

@@ -26,7 +26,7 @@ func (r *Run) perform(ctx context.Context, step Step, in Handoff) (out Handoff, 
 				return err
 			}
 		}
-		out, err = step.Do(ctx, r, in)
+		out, err = step.Do(ctx, r, in.Clone())
 		return err
 	})
 	if question, ok := errors.AsType[*askingError](err); ok && ctx.Err() == nil {
@@ -70,7 +70,7 @@ func (r *Run) finish(out Handoff) (Handoff, error) {
 		r.note(at, &RunFinished{Output: out, Stop: orElse(out.Meta.Stop, stopAnswered), Spent: own, SpentBelow: below})
 	}
 	if r.parent != "" {
-		return out, nil // the run around it stores it
+		return out.Clone(), nil // the run around it stores it
 	}
 	return out, r.flush()
 }

@@ -147,7 +147,7 @@ func (h *Handle) outcomeOf(e *Event) (Outcome, error) {
 	outcome := Outcome{Session: h.Session, Run: h.Run}
 	switch b := e.Body.(type) {
 	case *RunFinished:
-		outcome.Text, outcome.Stop, outcome.Handoff, outcome.Spent = b.Output.Summary, b.Stop, b.Output, b.Spent.Add(b.SpentBelow)
+		outcome.Text, outcome.Stop, outcome.Handoff, outcome.Spent = b.Output.Summary, b.Stop, b.Output.Clone(), b.Spent.Add(b.SpentBelow)
 	case *RunFailed:
 		outcome.Spent = b.Spent.Add(b.SpentBelow)
 		return outcome, &RunError{Agent: e.Agent, Run: h.Run, Task: b.Task, Spent: outcome.Spent, Err: errors.New(b.Error)}

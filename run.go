@@ -123,7 +123,7 @@ func (r *Run) HandOver(ctx context.Context, from, to string, h Handoff) (Handoff
 	if err != nil {
 		return Handoff{}, fmt.Errorf("%s hands over to %s: %w", from, to, err)
 	}
-	return h, r.emit(ctx, &HandedOff{From: from, To: to, Handoff: h})
+	return h.Clone(), r.emit(ctx, &HandedOff{From: from, To: to, Handoff: h})
 }
 
 // emit records an event of any kind.
@@ -226,7 +226,7 @@ func (r *Run) endOf(e *Event) (Handoff, error) {
 	r.countBelow(e)
 	switch b := e.Body.(type) {
 	case *RunFinished:
-		return b.Output, nil
+		return b.Output.Clone(), nil
 	case *RunFailed:
 		return Handoff{}, &RunError{Agent: e.Agent, Run: e.Run, Task: b.Task, Spent: b.Spent.Add(b.SpentBelow), Err: errors.New(b.Error)}
 	case *RunCancelled:
@@ -300,6 +300,19 @@ func (r *Run) peek() []*Event {
 		return nil
 	}
 	return r.exec.journal.At(r.id, r.prefix.Step(r.count+1))
+}
+
+// Limit says which limit of the run, or of one that it is nested in, leaves no room for
+// another step: "turns", "tool_calls", "tokens", "cost" or "time", and as a rule none. A
+// flow asks before each further step, and ends with what it has. What a log says was begun
+// here before goes on, whatever the counters say now.
+func (r *Run) Limit() string {
+	at := r.prefix.Step(r.count + 1)
+	if log := r.exec.journal; log != nil && (len(log.At(r.id, at)) > 0 || len(log.At(journal.Child(r.id, at), journal.Start)) > 0) {
+		return ""
+	}
+	stop, _ := r.budget.reached()
+	return stop
 }
 
 // answer returns what the user said to the question that was asked last, nil if

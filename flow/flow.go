@@ -16,6 +16,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/rawjson"
 )
 
 // An Edit may change what one step hands to the next. Like a [troupe.Step] it does
@@ -74,11 +75,17 @@ func names(h troupe.Handoff) string {
 func handOver(ctx context.Context, run *troupe.Run, from, to string, h troupe.Handoff, edit Edit) (troupe.Handoff, error) {
 	if edit != nil {
 		var err error
-		if h, err = edit(from, to, h); err != nil {
+		if h, err = edit(from, to, h.Clone()); err != nil {
 			return troupe.Handoff{}, fmt.Errorf("edit what %s hands to %s: %w", from, to, err)
 		}
 	}
 	return run.HandOver(ctx, from, to, h)
+}
+
+// cutShort is what a flow ends with where a limit of the run leaves no room for more.
+func cutShort(h troupe.Handoff, limit string) troupe.Handoff {
+	h.Meta.Status, h.Meta.Stop = "partial", limit
+	return h
 }
 
 // Then returns what comes of a handoff once a step has done its part: the step's
@@ -110,8 +117,7 @@ func Then(h, out troupe.Handoff) troupe.Handoff {
 
 // answerOf is a step's answer as an output: its value where it has one.
 func answerOf(h troupe.Handoff) any {
-	var value any
-	if h.Value != nil && json.Unmarshal(h.Value, &value) == nil {
+	if value, err := rawjson.Value(h.Value); err == nil {
 		return value
 	}
 	return h.Summary

@@ -80,7 +80,11 @@ type remark struct {
 
 func (g *groupChat) Do(ctx context.Context, run *troupe.Run, in troupe.Handoff) (troupe.Handoff, error) {
 	chat := conversation{task: in.Prompt()}
+	limit := ""
 	for turn := range g.Turns {
+		if limit = run.Limit(); limit != "" && turn > 0 {
+			break
+		}
 		speaker := g.Members[turn%len(g.Members)]
 		instruction := ""
 		if g.leader != nil {
@@ -101,7 +105,13 @@ func (g *groupChat) Do(ctx context.Context, run *troupe.Run, in troupe.Handoff) 
 	}
 	last := chat.said[len(chat.said)-1]
 	out := troupe.Handoff{Summary: last.Text, Meta: troupe.HandoffMeta{Source: last.Speaker, Status: "success"}}
-	if g.Manager != nil {
+	if limit == "" && g.Manager != nil {
+		limit = run.Limit()
+	}
+	switch {
+	case limit != "":
+		out = cutShort(out, limit)
+	case g.Manager != nil:
 		var err error
 		if out, err = run.Do(ctx, g.Manager, troupe.Handoff{Task: chat.forLastWord()}); err != nil {
 			return troupe.Handoff{}, err

@@ -79,6 +79,9 @@ func (l *loop) Do(ctx context.Context, run *troupe.Run, in troupe.Handoff) (trou
 		if out.Parts == nil {
 			out.Parts = in.Parts
 		}
+		if limit := run.Limit(); limit != "" && l.Until == nil {
+			return cutShort(out, limit), nil
+		}
 		v, err := l.check(ctx, run, out)
 		switch {
 		case err != nil:
@@ -91,6 +94,9 @@ func (l *loop) Do(ctx context.Context, run *troupe.Run, in troupe.Handoff) (trou
 		if round >= l.MaxRounds {
 			out.Meta.Status = "partial"
 			return out, run.Warn(ctx, "loop_limit", fmt.Sprintf("the outcome still would not do after %d rounds", round))
+		}
+		if limit := run.Limit(); limit != "" {
+			return cutShort(out, limit), nil
 		}
 		if h, err = handOver(ctx, run, l.Body.Name(), l.Body.Name(), again(out, v.feedback), nil); err != nil {
 			return troupe.Handoff{}, err

@@ -1,6 +1,7 @@
 package flow
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -67,28 +68,37 @@ func (p *parallel) Do(ctx context.Context, run *troupe.Run, in troupe.Handoff) (
 		inputs[i] = in
 		if p.Edit != nil {
 			var err error
-			if inputs[i], err = p.Edit(p.Name(), step.Name(), in); err != nil {
+			if inputs[i], err = p.Edit(p.Name(), step.Name(), in.Clone()); err != nil {
 				return troupe.Handoff{}, fmt.Errorf("edit what %s hands to %s: %w", p.Name(), step.Name(), err)
 			}
 		}
 	}
-	outs, errs := p.runAll(ctx, run, inputs)
+	outs, limits, errs := p.runAll(ctx, run, inputs)
 	for _, err := range errs {
 		if err != nil && mustStop(ctx, err) {
 			return troupe.Handoff{}, err
 		}
 	}
+	for i, limit := range limits {
+		if limit != "" {
+			outs[i] = cutShort(troupe.Handoff{Summary: "(not begun: the run's limit on " + strings.ReplaceAll(limit, "_", " ") + " is reached)"}, limit)
+		}
+	}
 	return p.gather(in, outs, errs)
 }
 
-// runAll runs the steps until they are done or there is a quorum of successes.
-func (p *parallel) runAll(ctx context.Context, run *troupe.Run, inputs []troupe.Handoff) ([]troupe.Handoff, []error) {
-	outs := make([]troupe.Handoff, len(p.Steps))
+// runAll runs the steps until they are done, there is a quorum of successes, or a limit of
+// the run leaves no room for those that have not begun.
+func (p *parallel) runAll(ctx context.Context, run *troupe.Run, inputs []troupe.Handoff) (outs []troupe.Handoff, limits []string, errs []error) {
+	outs, limits = make([]troupe.Handoff, len(p.Steps)), make([]string, len(p.Steps))
 	var mu sync.Mutex
 	successes := 0
 	branches := make([]func(context.Context, *troupe.Run) error, len(p.Steps))
 	for i, step := range p.Steps {
 		branches[i] = func(ctx context.Context, run *troupe.Run) (err error) {
+			if limits[i] = run.Limit(); limits[i] != "" {
+				return nil
+			}
 			if outs[i], err = run.Do(ctx, step, inputs[i]); err != nil || outs[i].Meta.Status != "success" {
 				return err
 			}
@@ -102,7 +112,7 @@ func (p *parallel) runAll(ctx context.Context, run *troupe.Run, inputs []troupe.
 			return nil
 		}
 	}
-	return outs, run.All(ctx, p.MaxParallel, branches...)
+	return outs, limits, run.All(ctx, p.MaxParallel, branches...)
 }
 
 // gather makes one outcome of those of all steps.
@@ -125,14 +135,16 @@ func (p *parallel) gather(in troupe.Handoff, outs []troupe.Handoff, errs []error
 				return Then(in, *out), nil
 			}
 		default:
-			all.Meta.Status = "partial"
+			all.Meta.Status, all.Meta.Stop = "partial", cmp.Or(all.Meta.Stop, out.Meta.Stop)
 		}
-		all.Outputs[step.Name()] = answerOf(outs[i])
+		if outs[i].Meta.Source != "" { // else it was not begun
+			all.Outputs[step.Name()] = answerOf(outs[i])
+		}
 		fmt.Fprintf(&b, "## %s\n\n%s\n\n", step.Name(), outs[i].Summary)
 	}
 	switch {
 	case successes >= p.Quorum && p.Quorum > 0:
-		all.Meta.Status = "success"
+		all.Meta.Status, all.Meta.Stop = "success", ""
 	case asking >= 0:
 		return outs[asking], nil
 	case p.Quorum > 0 || len(all.Outputs) == 0:

@@ -46,6 +46,9 @@ func (s *sequence) Do(ctx context.Context, run *troupe.Run, in troupe.Handoff) (
 	h, failures := in, 0
 	for i, step := range s.Steps {
 		if i > 0 {
+			if limit := run.Limit(); limit != "" {
+				return cutShort(h, limit), nil
+			}
 			var err error
 			if h, err = handOver(ctx, run, s.Steps[i-1].Name(), step.Name(), h, s.Edit); err != nil {
 				return troupe.Handoff{}, err

@@ -102,6 +102,9 @@ func (t *team) Do(ctx context.Context, run *troupe.Run, in troupe.Handoff) (trou
 		if err != nil || out.Meta.Stop != "handed_off" {
 			return out, err
 		}
+		if limit := run.Limit(); limit != "" {
+			return cutShort(out, limit), nil
+		}
 		if h, err = handOver(ctx, run, name, out.Meta.Target, Then(h, out), t.Edit); err != nil {
 			return troupe.Handoff{}, err
 		}

@@ -1,0 +1,72 @@
+package troupe_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/flow"
+)
+
+// A limit of a run ends the flow that it is of: what is there by then is the outcome, it
+// is named by the limit, and no further model is asked, however many steps there are.
+func TestALimitOfTheRunEndsAFlow(t *testing.T) {
+	member := func(id string) *troupe.Agent { // each answer costs a cent and 110 tokens
+		return agentWith(t, troupe.AgentConfig{
+			ID: id, Price: troupe.Price{Input: 100},
+			Model: modelFunc(func(*troupe.Request) turn {
+				return turn{text: id + " says: not yet", usage: troupe.Usage{Input: 100, Output: 10}}
+			}),
+		})
+	}
+	var twenty []troupe.Step
+	for i := range 20 {
+		twenty = append(twenty, member(fmt.Sprint("s", i)))
+	}
+	must := func(step troupe.Step, err error) troupe.Step {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return step
+	}
+	never := func(troupe.Handoff) (bool, error) { return false, nil }
+	for name, step := range map[string]troupe.Step{
+		"sequence":          flow.Sequence("q", twenty...),
+		"loop":              must(flow.NewLoop(flow.LoopConfig{Name: "l", Body: member("a"), Until: never, MaxRounds: 20})),
+		"loop with a judge": must(flow.NewLoop(flow.LoopConfig{Name: "l", Body: member("a"), Check: member("judge"), MaxRounds: 20})),
+		"group chat":        must(flow.NewGroupChat(flow.GroupChatConfig{Name: "g", Members: []troupe.Step{member("a"), member("b")}, Turns: 20})),
+		"parallel":          must(flow.NewParallel(flow.ParallelConfig{Name: "p", Steps: twenty, MaxParallel: 1})),
+		"nested":            flow.Sequence("n", flow.Sequence("q", twenty...), must(flow.NewLoop(flow.LoopConfig{Name: "l", Body: member("a"), Until: never, MaxRounds: 20}))),
+	} {
+		for stop, limits := range map[string]troupe.Limits{"cost": {Cost: 0.03}, "turns": {Turns: 3}, "tokens": {Tokens: 330}} {
+			t.Run(name+" by "+stop, func(t *testing.T) {
+				engine := newEngine(t, troupe.Config{})
+				events, end, err := play(t, engine, step, troupe.Input{Text: "go", Limits: limits})
+				if err != nil || end == nil {
+					t.Fatal(err)
+				}
+				spent := end.Spent.Add(end.SpentBelow)
+				if spent.Turns != 3 || end.Stop != stop || end.Output.Meta.Status != "partial" || !strings.Contains(end.Output.Summary, "says: not yet") {
+					t.Errorf("after %d turns it ended with %q, %q: %q", spent.Turns, end.Stop, end.Output.Meta.Status, end.Output.Summary)
+				}
+				if name == "parallel" && (!strings.Contains(end.Output.Summary, "(not begun: the run's limit on "+stop+" is reached)") || len(end.Output.Outputs) != 3) {
+					t.Errorf("%d outputs: %s", len(end.Output.Outputs), end.Output.Summary)
+				}
+				// Killed anywhere, it comes to the same.
+				log := stored(events)
+				for cut := 1; cut < len(log); cut++ {
+					store := troupe.NewMemoryStore()
+					if err := store.Append(t.Context(), log[0].Session, log[:cut]...); err != nil {
+						t.Fatal(err)
+					}
+					_, again, err := gather(newEngine(t, troupe.Config{Store: store}).Resume(t.Context(), step, log[0].Session))
+					if err != nil || again.Stop != stop || again.Spent.Add(again.SpentBelow).Turns != 3 || again.Output.Summary != end.Output.Summary {
+						t.Fatalf("cut after event %d: %+v, %v", cut, again, err)
+					}
+				}
+			})
+		}
+	}
+}
