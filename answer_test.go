@@ -292,3 +292,30 @@ func TestACutAnswerThatIsNotGoneOnWithIsKept(t *testing.T) {
 		t.Errorf("%q (%s), %v", outcome.Text, outcome.Stop, err)
 	}
 }
+
+// An answer that says nothing, or yes and no at once, decides nothing: the question stays
+// open, and whoever would go on without an answer is told what is missing.
+func TestAnAnswerThatSaysNothingIsRefused(t *testing.T) {
+	w := &world{done: map[string]int{}}
+	agent := agentWith(t, troupe.AgentConfig{ID: "wiper", Model: wiper(w, 1), Tools: []troupe.Tool{careful(w)}})
+	engine := newEngine(t, troupe.Config{})
+	outcome, err := troupe.Collect(engine.Run(t.Context(), agent, troupe.Input{Text: "wipe"}))
+	if err != nil || outcome.Stop != "input_requested" {
+		t.Fatal(outcome.Stop, err)
+	}
+	for want, answer := range map[string]troupe.Answer{"says nothing": {Text: " "}, "both": {Approved: true, Denied: true}} {
+		if err := engine.Answer(t.Context(), outcome.Session, outcome.Handoff.Meta.Asked, answer); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%+v: %v", answer, err)
+		}
+		if _, err := troupe.Collect(engine.Run(t.Context(), agent, troupe.Input{Session: outcome.Session, Answer: &answer})); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%+v as input: %v", answer, err)
+		}
+	}
+	if _, err := troupe.Collect(engine.Resume(t.Context(), agent, outcome.Session)); !errors.Is(err, troupe.ErrNothingToResume) || !strings.Contains(err.Error(), "waits for an answer") {
+		t.Errorf("to go on without an answer: %v", err)
+	}
+	outcome, err = troupe.Collect(engine.Run(t.Context(), agent, troupe.Input{Session: outcome.Session, Text: "yes"}))
+	if err != nil || outcome.Text != "wiped" {
+		t.Errorf("answered at last: %q, %v", outcome.Text, err)
+	}
+}

@@ -98,8 +98,11 @@ func (e *Engine) begin(ctx context.Context, step Step, input Input) (*execution,
 	if step == nil {
 		return nil, nil, errors.New("run: there is no step to run")
 	}
-	if input.Answer != nil && input.Text == "" {
-		input.Text = input.Answer.words()
+	if input.Answer != nil {
+		input.Text = orElse(input.Text, input.Answer.words())
+		if err := input.Answer.check(input.Text); err != nil {
+			return nil, nil, fmt.Errorf("run %s: %w", step.Name(), err)
+		}
 	}
 	values, err := valuesAsJSON("value", input.Values)
 	if err != nil {
@@ -202,6 +205,17 @@ func (a *Answer) words() string {
 		return "yes"
 	}
 	return ""
+}
+
+// check refuses an answer that says nothing, or both yes and no.
+func (a *Answer) check(words string) error {
+	switch {
+	case a.Approved && a.Denied:
+		return errors.New("an answer cannot be both approved and denied")
+	case !a.Approved && !a.Denied && strings.TrimSpace(words) == "":
+		return errors.New("the answer says nothing: set Approved, Denied or Text")
+	}
+	return nil
 }
 
 // found begins a session that the store does not know yet.

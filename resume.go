@@ -78,6 +78,8 @@ func (x *execution) recall(ctx context.Context) error {
 func (x *execution) resume(past *past) error {
 	start := past.start
 	switch {
+	case start != nil && past.finished && past.waits:
+		return fmt.Errorf("session %s: its run waits for an answer, by Engine.Answer or Input.Answer: %w", x.feed.session, ErrNothingToResume)
 	case start == nil || past.finished:
 		return fmt.Errorf("session %s: %w", x.feed.session, ErrNothingToResume)
 	case past.open() && past.deaths() >= maxDeaths:

@@ -27,6 +27,9 @@ func (e *Engine) Events(ctx context.Context, session string, after int64) iter.S
 // record when Answer returns; [Engine.Resume] or [Engine.StartAgain] goes on with the
 // run. It fails with [ErrNoQuestion] if that question is not open.
 func (e *Engine) Answer(ctx context.Context, session, question string, answer Answer) error {
+	if err := answer.check(answer.Text); err != nil {
+		return fmt.Errorf("session %s: question %q: %w", session, question, err)
+	}
 	x, err := e.enlist(ctx, nil, session) // nothing runs in it meanwhile
 	if err != nil {
 		return err
