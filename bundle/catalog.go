@@ -185,8 +185,12 @@ func (c *Catalog) Definitions() ([]*Definition, []Finding) {
 	return list, found
 }
 
-// ErrNoAgent reports an id that no agent of the catalog has, or more than one.
-var ErrNoAgent = errors.New("no such agent")
+var (
+	// ErrNoAgent reports an id that no agent of the catalog has, or more than one.
+	ErrNoAgent = errors.New("no such agent")
+	// ErrAmbiguous is the ErrNoAgent of an id that more than one has.
+	ErrAmbiguous = fmt.Errorf("%w under this name alone", ErrNoAgent)
+)
 
 // Definition reads one agent, by its ID or as bundle/id.
 func (c *Catalog) Definition(id string) (*Definition, error) {
@@ -221,7 +225,7 @@ func (c *Catalog) lookup(id string) (*entry, error) {
 			if e := mainCopy(found); e != nil {
 				return e, nil
 			}
-			return nil, fmt.Errorf("agent %.64q: %w under this name alone; there are %s", id, ErrNoAgent, strings.Join(idsOf(found), ", "))
+			return nil, fmt.Errorf("agent %.64q: %w; there are %s", id, ErrAmbiguous, strings.Join(idsOf(found), ", "))
 		}
 	}
 	return nil, fmt.Errorf("agent %.64q: %w; there are: %s", id, ErrNoAgent, cmp.Or(strings.Join(idsOf(c.entries), ", "), "none"))

@@ -180,13 +180,20 @@ func (p *Project) definitionIn(catalog *bundle.Catalog, id string) (*bundle.Defi
 		return d, err
 	}
 	ids := p.agentIDs()
-	if name, ok := suggest.Closest(id, ids); ok {
+	names := append(slices.Clone(ids), slices.Sorted(maps.Keys(p.config.Flows))...)
+	name, isClose := suggest.Closest(id, names)
+	_, isFlow := p.config.Flows[id]
+	switch {
+	case isFlow:
+		return nil, fmt.Errorf("agent %.64q: %w: it is a flow", id, bundle.ErrNoAgent)
+	case isClose:
 		return nil, fmt.Errorf("agent %.64q: %w; did you mean %s?", id, bundle.ErrNoAgent, name)
-	}
-	if len(ids) == 0 {
+	case len(ids) == 0:
 		return nil, fmt.Errorf("agent %.64q: %w: there are none in %s; 'troupe init' writes some to begin with", id, bundle.ErrNoAgent, p.dir)
+	case errors.Is(err, bundle.ErrAmbiguous):
+		return nil, err
 	}
-	return nil, err
+	return nil, fmt.Errorf("agent %.64q: %w; there are: %s", id, bundle.ErrNoAgent, strings.Join(names, ", "))
 }
 
 // Instructions returns those of an agent that is described in troupe.yaml alone, and
@@ -259,8 +266,8 @@ func (s *stage) noteUnchosen(model models.Opened) {
 	}
 }
 
-// Rehearses reports whether an agent was made that has no model because nobody has
-// chosen one.
+// Rehearses reports whether an agent was made, by Agent, Step or a server, that has no
+// model because nobody has chosen one. Before any is made it is false.
 func (p *Project) Rehearses() bool {
 	p.opening.Lock()
 	s := p.opened
