@@ -319,3 +319,46 @@ func TestAnAnswerThatSaysNothingIsRefused(t *testing.T) {
 		t.Errorf("answered at last: %q, %v", outcome.Text, err)
 	}
 }
+
+// A flow of somebody's own need not know that steps ask: the question reaches the user, and
+// the flow is run again with the answer, whatever it makes of what it got before.
+func TestAQuestionInAFlowOfOnesOwnIsNotLost(t *testing.T) {
+	for name, end := range map[string]func(troupe.Handoff, troupe.Handoff) (troupe.Handoff, error){
+		"that takes it for an answer": func(_, other troupe.Handoff) (troupe.Handoff, error) { return other, nil },
+		"that cannot make sense of it": func(got, other troupe.Handoff) (troupe.Handoff, error) {
+			if got.Summary != "wiped" {
+				return troupe.Handoff{}, fmt.Errorf("%q makes no sense", got.Summary)
+			}
+			return other, nil
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := &world{done: map[string]int{}}
+			asks := agentWith(t, troupe.AgentConfig{ID: "wiper", Model: wiper(w, 1), Tools: []troupe.Tool{careful(w)}})
+			other := newAgent(t, modelFunc(func(*troupe.Request) turn { return turn{text: "the longest answer of them all"} }))
+			own := troupe.NewStep("own", func(ctx context.Context, run *troupe.Run, in troupe.Handoff) (troupe.Handoff, error) {
+				steps, answers := []troupe.Step{asks, other}, make([]troupe.Handoff, 2)
+				branches := make([]func(context.Context, *troupe.Run) error, 2)
+				for i := range steps {
+					branches[i] = func(ctx context.Context, run *troupe.Run) (err error) {
+						answers[i], err = run.Do(ctx, steps[i], in)
+						return err
+					}
+				}
+				if err := errors.Join(run.All(ctx, 0, branches...)...); err != nil {
+					return troupe.Handoff{}, err
+				}
+				return end(answers[0], answers[1])
+			}, asks, other)
+			store := troupe.NewMemoryStore()
+			outcome, err := troupe.Collect(newEngine(t, troupe.Config{Store: store}).Run(t.Context(), own, troupe.Input{Text: "wipe"}))
+			if err != nil || outcome.Stop != "input_requested" || w.done["wipe(1)"] > 0 {
+				t.Fatalf("%q, %v; done is %v", outcome.Stop, err, w.done)
+			}
+			outcome, err = troupe.Collect(newEngine(t, troupe.Config{Store: store}).Run(t.Context(), own, troupe.Input{Session: outcome.Session, Text: "yes"}))
+			if err != nil || outcome.Stop != "answered" || outcome.Text != "the longest answer of them all" || w.done["wipe(1)"] != 1 {
+				t.Errorf("%q, %q, %v; done is %v", outcome.Stop, outcome.Text, err, w.done)
+			}
+		})
+	}
+}

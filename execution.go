@@ -48,6 +48,9 @@ type execution struct {
 	mu   sync.Mutex
 	left []leftTool
 	root bool // the session's conversation is in use
+	// asked is what steps handed back that ask the user, by the run around them: the first
+	// of each.
+	asked map[string]Handoff
 }
 
 // work is what there is to an execution that runs a step.
@@ -216,6 +219,29 @@ func (a *Answer) check(words string) error {
 		return errors.New("the answer says nothing: set Approved, Denied or Text")
 	}
 	return nil
+}
+
+// noteAsked takes note of what a step in a run handed back, if that asks something.
+func (x *execution) noteAsked(run string, out *Handoff) {
+	if out.Meta.Asked == "" {
+		return
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.asked == nil {
+		x.asked = map[string]Handoff{}
+	}
+	if _, ok := x.asked[run]; !ok {
+		x.asked[run] = *out
+	}
+}
+
+// askedIn returns what a step in a run handed back that asks the user something.
+func (x *execution) askedIn(run string) (Handoff, bool) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	question, ok := x.asked[run]
+	return question.Clone(), ok
 }
 
 // found begins a session that the store does not know yet.

@@ -188,7 +188,9 @@ func (r *Run) nest(ctx context.Context, step Step, in Handoff, conversation stri
 	}
 	if end, ok := r.exec.journal.Ended(r.id, child.id, at); ok {
 		r.saw(end)
-		return r.endOf(end)
+		out, err := r.endOf(end)
+		r.exec.noteAsked(r.id, &out)
+		return out, err
 	}
 	if err := r.alive(ctx); err != nil && r.exec.journal.At(child.id, journal.Start) == nil {
 		return Handoff{}, err
@@ -197,6 +199,7 @@ func (r *Run) nest(ctx context.Context, step Step, in Handoff, conversation stri
 		return Handoff{}, err
 	}
 	out, err := child.perform(ctx, step, in)
+	r.exec.noteAsked(r.id, &out)
 	r.now = latest(r.now, child.now)
 	// How the child ended is stored together with what this run does about it.
 	r.noted = append(r.noted, child.noted...)

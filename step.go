@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -92,7 +93,8 @@ func (d *Definition) changeFrom(was *Definition) string {
 const kindAgent = "agent"
 
 // NewStep makes a step of a function, which keeps to what [Step] says. The steps
-// that it runs, where given, are part of its definition.
+// that it runs, where given, are part of its definition. Where one of them asks the user
+// something, that is what comes of it, and it is run again with the answer.
 func NewStep(name string, do func(context.Context, *Run, Handoff) (Handoff, error), runs ...Step) Step {
 	definition := &Definition{Kind: "step", Name: name}
 	for _, step := range runs {
@@ -108,6 +110,16 @@ type stepFunc struct {
 
 func (s *stepFunc) Name() string            { return s.definition.Name }
 func (s *stepFunc) Definition() *Definition { return s.definition }
+
+// Do calls the function. A question that a step of it asked reaches the user, whatever the
+// function made of it: it is run again with the answer.
 func (s *stepFunc) Do(ctx context.Context, run *Run, in Handoff) (Handoff, error) {
-	return s.do(ctx, run, in)
+	out, err := s.do(ctx, run, in)
+	if ctx.Err() != nil || errors.Is(err, ErrChanged) || err == nil && out.Meta.Asked != "" {
+		return out, err
+	}
+	if question, ok := run.exec.askedIn(run.id); ok {
+		return question, nil
+	}
+	return out, err
 }

@@ -49,11 +49,6 @@ func tournament(judge *troupe.Agent, players [2]troupe.Step) troupe.Step {
 		if err := errors.Join(run.All(ctx, 0, branches...)...); err != nil {
 			return troupe.Handoff{}, err
 		}
-		for _, answer := range answers {
-			if answer.Meta.Asked != "" {
-				return answer, nil // a player asks the user: the tournament is run again with the answer
-			}
-		}
 		verdict, err := run.Do(ctx, judge, troupe.Handoff{Task: "Which answer is better: 0 or 1?", Outputs: map[string]any{"0": answers[0].Summary, "1": answers[1].Summary}})
 		if err != nil {
 			return troupe.Handoff{}, err
