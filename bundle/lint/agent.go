@@ -48,6 +48,7 @@ func (l *linter) agent(from viewpoint, d *bundle.Definition) {
 			l.addCall(caller, call{to: file, line: ref.Line, conditional: true})
 			l.executed[file] = l.executed[file] || ref.Use == bundle.UseExec
 		}
+		l.validated[file] = l.validated[file] || ref.Use == bundle.UseValidate
 	}
 	l.invocations(caller, d)
 }

@@ -286,3 +286,41 @@ func TestWhatIsFoundAnotherWayIsNoError(t *testing.T) {
 		t.Errorf("%d paths are said to be found another way, want 3", instead)
 	}
 }
+
+// A file that is missing is an error where something would read it: a text, a step that
+// follows, a command that validates. Else it is a line too many, and a warning.
+func TestOnlyWhatWouldBeReadIsMissedAsAnError(t *testing.T) {
+	dir := t.TempDir()
+	menu := `<item cmd="*go" workflow="{project-root}/_bmad/bmm/workflows/go/workflow.yaml">Go</item>` +
+		`<item cmd="*check" validate-workflow="{project-root}/_bmad/bmm/workflows/checked/workflow.yaml">Check</item>`
+	for name, content := range map[string]string{
+		"_bmad/core/config.yaml":             "user_name: Ada\n",
+		"_bmad/bmm/config.yaml":              "user_name: Ada\n",
+		"_bmad/bmm/agents/pm.md":             `<agent id="pm" name="Jo" title="PM"><persona><role>r</role></persona><menu>` + menu + "</menu></agent>\n",
+		"_bmad/bmm/workflows/go/workflow.md": "---\nname: go\ndescription: d\n---\nLoad `./steps/step-01-init.md`.\n",
+		"_bmad/bmm/workflows/go/steps/step-01-init.md": "---\nname: step-01-init\nunreadTemplate: ../unread.md\nreadTemplate: ../read.md\nnextStepFile: ../end.md\n" +
+			"---\nWrite it like {readTemplate}.\n",
+		"_bmad/bmm/workflows/go/workflow.yaml": "name: go\ninstalled_path: '{project-root}/_bmad/bmm/workflows/go'\ninstructions: '{installed_path}/instructions.md'\n" +
+			"unread_data: '{installed_path}/unread.csv'\nread_data: '{installed_path}/read.csv'\nvalidation: '{installed_path}/checklist.md'\n",
+		"_bmad/bmm/workflows/go/instructions.md": "<critical>You MUST have already loaded and processed: {project-root}/_bmad/bmm/workflows/gone/workflow.yaml</critical>\n" +
+			"<critical>Read {project-root}/_bmad/bmm/rules.md</critical>\n<workflow><step n=\"1\"><action>Look into {read_data}; the validation comes later</action></step></workflow>\n",
+		"_bmad/bmm/workflows/checked/workflow.yaml": "name: checked\ninstalled_path: '{project-root}/_bmad/bmm/workflows/checked'\ninstructions: '{installed_path}/instructions.md'\n" +
+			"validation: '{installed_path}/checklist.md'\n",
+		"_bmad/bmm/workflows/checked/instructions.md": "<workflow><step n=\"1\">Go.</step></workflow>\n",
+	} {
+		put(t, dir, name, content)
+	}
+	got := make(map[bundle.Severity][]string)
+	for _, f := range lint(t, dir, Options{}).Findings {
+		if strings.HasPrefix(f.Code, "dangling-") {
+			got[f.Severity] = append(got[f.Severity], fmt.Sprintf("%s:%d", strings.TrimPrefix(f.File, "_bmad/bmm/workflows/"), f.Line))
+		}
+	}
+	want := map[bundle.Severity][]string{
+		bundle.Error:   {"checked/workflow.yaml:4", "go/instructions.md:2", "go/steps/step-01-init.md:4", "go/steps/step-01-init.md:5", "go/workflow.yaml:5"},
+		bundle.Warning: {"go/instructions.md:1", "go/steps/step-01-init.md:3", "go/workflow.yaml:4", "go/workflow.yaml:6"},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+}

@@ -51,7 +51,7 @@ func isIncidental(b *bundle.Bundle, file string) bool {
 	base := path.Base(file)
 	stem := strings.ToLower(strings.TrimSuffix(base, path.Ext(base)))
 	return base[0] == '.' || strings.HasPrefix(stem, "readme") || strings.HasPrefix(stem, "module") || stem == "bmad-skill-manifest" ||
-		slices.Contains([]string{"license", "changelog", "config", "core-config", "bundle", "customize", "skill"}, stem)
+		slices.Contains([]string{"license", "changelog", "config", "core-config", "bundle", "customize", "skill", "install-manifest"}, stem)
 }
 
 // isNamed says whether any other file names this one: by a reference that was
