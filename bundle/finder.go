@@ -158,6 +158,7 @@ func (f *finder) strays() {
 		switch {
 		case hasAgentSuffix(base):
 		case inAgents && slices.Contains([]string{".md", ".yaml", ".yml"}, extensionOf(base)) && f.definesAgent(file):
+		case path.Base(path.Dir(file)) == "agents" && f.isProse(file):
 		default:
 			continue
 		}
@@ -188,6 +189,16 @@ func (f *finder) strays() {
 			b.addFile(name)
 		}
 	}
+}
+
+// isProse says whether a file of an agents directory inside an installation is an agent
+// that is written as plain text.
+func (f *finder) isProse(file string) bool {
+	if extensionOf(file) != ".md" || f.treeOf(file) == "" {
+		return false
+	}
+	src, err := f.read(file)
+	return err == nil && len(src) <= maxAgentFile && isProseAgent(src)
 }
 
 // isTaken says whether a file is an agent of a bundle already, or inside one that

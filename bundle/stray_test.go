@@ -57,6 +57,13 @@ func TestAgentsAsPeopleWriteThem(t *testing.T) {
 			".bmad-core/core-config.yaml": "prd:\n  prdFile: docs/prd.md\n", ".bmad-core/tasks/do.md": "Do",
 			".bmad-core/agents/h.md": "# h\n\n```yaml\nactivation-instructions:\n  - STEP 3: Load and read `bmad-core/core-config.yaml` (project configuration) before any greeting\nagent:\n  name: Hedy\n  id: h\ncommands:\n  - help: Show\n  - do: run task do.md\ndependencies:\n  tasks:\n    - do.md\n```\n",
 		}, "h", "Hedy", []string{"*help", "*do"}, false},
+		"version 4, flat": {map[string]string{
+			".bmad-core/core-config.yaml": "prd:\n  prdFile: docs/prd.md\n", ".bmad-core/tasks/do.md": "Do",
+			".bmad-core/agents/l'aide.md": "# Aide\n\n```yaml\nname: Hedy\nid: h\ntitle: Aide\nicon: ✍️\nrole: Rédige l'aide\nstyle: claire\ncommands:\n  - help: Montre\n  - rédiger {page}: Rédige\n```\n",
+		}, "h", "Hedy", []string{"*help", "*rédiger {page}"}, true},
+		"plain text below custom in an installation": {map[string]string{
+			"_bmad/core/config.yaml": config, "_bmad/custom/agents/h.md": "---\nname: Hedy\ndescription: Diseña datos\n---\n# Hedy\n\n## Comandos\n- *ayuda - muestra la ayuda\n- *modelo - crea el modelo\n",
+		}, "h", "Hedy", []string{"*ayuda", "*modelo"}, true},
 		"a pack under another name": {map[string]string{
 			".my-pack/agents/h.md":   "```yaml\nagent:\n  name: Hedy\n  id: h\npersona:\n  role: r\ncommands:\n  - help: Show\n```\n",
 			".my-pack/tasks/do.md":   "Do",

@@ -324,3 +324,31 @@ func TestOnlyWhatWouldBeReadIsMissedAsAnError(t *testing.T) {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
 }
+
+// A core of version 4 without the dot is that of its packs, and of agents that only an editor
+// has a copy of.
+func TestTheCoreOfVersionFourIsFoundByPacksAndCopies(t *testing.T) {
+	agent := func(id string) string {
+		return "# " + id + "\n\n```yaml\nactivation-instructions:\n  - STEP 3: Load and read `bmad-core/core-config.yaml` before any greeting\nagent:\n  name: N\n  id: " + id +
+			"\n  title: T\npersona:\n  role: R\ncommands:\n  - help: Help\n  - do: use task do.md\n  - exit: Exit\ndependencies:\n  tasks:\n    - do.md\n```\n"
+	}
+	for _, core := range []string{".bmad-core", "bmad-core", "apps/web/.bmad-core"} {
+		dir := t.TempDir()
+		above := strings.TrimSuffix(strings.TrimSuffix(core, "bmad-core"), ".")
+		put(t, dir, core+"/core-config.yaml", "prd:\n  prdFile: docs/prd.md\n")
+		put(t, dir, core+"/tasks/do.md", "# Do\n")
+		put(t, dir, core+"/agents/pm.md", agent("pm"))
+		put(t, dir, above+".bmad-godot/config.yaml", "name: bmad-godot\n")
+		put(t, dir, above+".bmad-godot/agents/gamer.md", agent("gamer"))
+		put(t, dir, above+".claude/commands/BMad/agents/copied.md", agent("copied"))
+		report := lint(t, dir, Options{})
+		if report.Agents != 3 {
+			t.Errorf("%s: %d agents", core, report.Agents)
+		}
+		for _, f := range report.Findings {
+			if f.Severity == bundle.Error {
+				t.Errorf("%s: %s:%d: %s", core, f.File, f.Line, f.Message)
+			}
+		}
+	}
+}
