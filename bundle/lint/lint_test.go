@@ -352,3 +352,29 @@ func TestTheCoreOfVersionFourIsFoundByPacksAndCopies(t *testing.T) {
 		}
 	}
 }
+
+// An agent at the top of a project makes a bundle of all of it. What an installation inside
+// has is that one's, and its documents are not missed.
+func TestAnAgentAtTheTopJudgesNoInstallation(t *testing.T) {
+	dir := t.TempDir()
+	for name, content := range map[string]string{
+		"agents/top.agent.yaml":  "agent:\n  metadata: {name: Top, title: T, icon: i}\n  persona: {role: r, identity: i, communication_style: c, principles: p}\n  menu:\n    - {trigger: rise, description: Rise, action: rise}\n",
+		"_bmad/core/config.yaml": "user_name: Ada\noutput_folder: '{project-root}/out'\n",
+		"_bmad/bmm/config.yaml":  "user_name: Ada\noutput_folder: '{project-root}/out'\nimplementation_artifacts: '{project-root}/out/impl'\n",
+		"_bmad/bmm/agents/sm.md": `<agent id="sm" name="Bob" title="SM"><persona><role>r</role></persona><menu><item cmd="*go" workflow="{project-root}/_bmad/bmm/workflows/go/workflow.yaml">Go</item></menu></agent>` + "\n",
+		"_bmad/bmm/workflows/go/workflow.yaml": "name: go\nconfig_source: '{project-root}/_bmad/bmm/config.yaml'\nimplementation_artifacts: '{config_source}:implementation_artifacts'\n" +
+			"installed_path: '{project-root}/_bmad/bmm/workflows/go'\ninstructions: '{installed_path}/instructions.md'\nsprint_status: '{implementation_artifacts}/sprint-status.yaml'\n",
+		"_bmad/bmm/workflows/go/instructions.md": "<workflow><step n=\"1\"><action>Read {sprint_status}</action></step></workflow>\n",
+	} {
+		put(t, dir, name, content)
+	}
+	report := lint(t, dir, Options{})
+	if report.Agents != 2 || report.Workflows != 1 {
+		t.Errorf("%d agents, %d workflows", report.Agents, report.Workflows)
+	}
+	for _, f := range report.Findings {
+		if f.Severity == bundle.Error {
+			t.Errorf("%s:%d: %s", f.File, f.Line, f.Message)
+		}
+	}
+}
