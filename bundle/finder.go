@@ -167,7 +167,9 @@ func (f *finder) strays() {
 			for path.Base(dir) != "agents" {
 				dir = path.Dir(dir)
 			}
-			dir = path.Dir(dir)
+			if above := path.Dir(dir); above != "." || f.isBundleTop() {
+				dir = above
+			} // else the rest of the project is none of the agent's
 		} else if strings.HasPrefix(base, path.Base(dir)+".") && dir != "." {
 			dir = path.Dir(dir) // an agent in a directory of its own
 		}
@@ -189,6 +191,13 @@ func (f *finder) strays() {
 			b.addFile(name)
 		}
 	}
+}
+
+// isBundleTop says whether the project is a bundle as a whole, and no other project in which
+// somebody keeps agents.
+func (f *finder) isBundleTop() bool {
+	in := f.list(".")
+	return f.isModule(".") || in["workflows"] || in["tasks"] || in["checklists"] || in["agent-teams"]
 }
 
 // isProse says whether a file of an agents directory inside an installation is an agent

@@ -319,3 +319,37 @@ func TestManifestsBesideAgentsAreNoAgents(t *testing.T) {
 		t.Errorf("%+v", list)
 	}
 }
+
+// Agents at the top of a project read what is theirs, and not the project: nobody has granted
+// that.
+func TestAgentsAtTheTopOfAProjectDoNotReadAllOfIt(t *testing.T) {
+	const agent = "agent:\n  metadata: {name: Hedy, title: T}\n  persona: {role: r}\n  menu:\n    - {trigger: plan, action: plan}\n"
+	for extra, reads := range map[string]bool{"": false, "workflows/plan/workflow.yaml": true} {
+		dir := t.TempDir()
+		put(t, dir, "agents/helper.agent.yaml", agent)
+		put(t, dir, "agents/team/other.agent.yaml", strings.ReplaceAll(agent, "Hedy", "Otto"))
+		put(t, dir, "src/main.go", "package main\n")
+		if extra != "" {
+			put(t, dir, extra, "name: plan\n")
+		}
+		catalog := find(t, dir, Config{})
+		if n := len(catalog.Entries()); n != 2 {
+			t.Fatalf("%d agents: %v", n, catalog.Entries())
+		}
+		for _, id := range []string{"helper", "other"} {
+			ws, err := define(t, catalog, id).Parent().Files()
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, name := range []string{"{bundle-root}/src/main.go", "{project-root}/src/main.go"} {
+				loc, err := ws.Resolve(name)
+				if err == nil {
+					_, err = ws.ReadFile(loc)
+				}
+				if (err == nil) != reads {
+					t.Errorf("%s reads %s beside %q: %v", id, name, extra, err)
+				}
+			}
+		}
+	}
+}

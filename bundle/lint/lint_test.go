@@ -353,11 +353,12 @@ func TestTheCoreOfVersionFourIsFoundByPacksAndCopies(t *testing.T) {
 	}
 }
 
-// An agent at the top of a project makes a bundle of all of it. What an installation inside
+// An agent and tasks at the top of a project make a bundle of all of it. What an installation inside
 // has is that one's, and its documents are not missed.
 func TestAnAgentAtTheTopJudgesNoInstallation(t *testing.T) {
 	dir := t.TempDir()
 	for name, content := range map[string]string{
+		"tasks/rise.md":          "# Rise\n",
 		"agents/top.agent.yaml":  "agent:\n  metadata: {name: Top, title: T, icon: i}\n  persona: {role: r, identity: i, communication_style: c, principles: p}\n  menu:\n    - {trigger: rise, description: Rise, action: rise}\n",
 		"_bmad/core/config.yaml": "user_name: Ada\noutput_folder: '{project-root}/out'\n",
 		"_bmad/bmm/config.yaml":  "user_name: Ada\noutput_folder: '{project-root}/out'\nimplementation_artifacts: '{project-root}/out/impl'\n",
