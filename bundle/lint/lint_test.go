@@ -379,3 +379,28 @@ func TestAnAgentAtTheTopJudgesNoInstallation(t *testing.T) {
 		}
 	}
 }
+
+// What a team of version 4 names is used, although another pack has a file of that name.
+func TestWhatATeamNamesIsNotUnused(t *testing.T) {
+	dir := t.TempDir()
+	for _, pack := range []string{".bmad-one", ".bmad-two"} {
+		put(t, dir, pack+"/config.yaml", "name: "+pack[1:]+"\n")
+		put(t, dir, pack+"/agents/dev.md", "# dev\n\n```yaml\nagent:\n  name: D\n  id: dev\n  title: T\npersona:\n  role: R\ncommands:\n  - help: Help\n  - exit: Exit\n```\n")
+		put(t, dir, pack+"/workflows/build.yaml", "workflow:\n  id: build\n  name: Build\n  sequence: []\n")
+		put(t, dir, pack+"/workflows/spare.yaml", "workflow:\n  id: spare\n  name: Spare\n  sequence: []\n")
+		put(t, dir, pack+"/agent-teams/all.yaml", "bundle: {name: All}\nagents: [dev]\nworkflows:\n  - build.yaml\n")
+	}
+	unused := 0
+	for _, f := range lint(t, dir, Options{}).Findings {
+		if f.Code != CodeUnused {
+			continue
+		}
+		unused++
+		if strings.Contains(f.Message, "build.yaml") || !strings.Contains(f.Message, "spare.yaml") {
+			t.Error(f.Message)
+		}
+	}
+	if unused != 2 {
+		t.Errorf("%d findings", unused)
+	}
+}

@@ -74,6 +74,12 @@ func (l *linter) isNamed(file string) bool {
 		slices.ContainsFunc(l.mentions["./"+base], isAbove) || slices.ContainsFunc(l.mentions[parent+"/"], isAbove) {
 		return true
 	}
+	if b := l.owner(file); b != nil && b.Layout == bundle.LayoutV4 { // names are plain there, in teams as in agents
+		isBeside := func(in string) bool { return in != file && l.owner(in) == b }
+		if slices.ContainsFunc(l.mentions["./"+base], isBeside) {
+			return true
+		}
+	}
 	isUnique := len(l.bases[base]) == 1
 	return isUnique && (slices.ContainsFunc(l.mentions[base], isElsewhere) || slices.ContainsFunc(l.mentions[stemOf(base)], isElsewhere))
 }
