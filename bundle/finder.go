@@ -158,6 +158,7 @@ func (f *finder) strays() {
 		switch {
 		case hasAgentSuffix(base):
 		case inAgents && slices.Contains([]string{".md", ".yaml", ".yml"}, extensionOf(base)) && f.definesAgent(file):
+		case path.Base(path.Dir(file)) == "agents" && f.isProse(file):
 		default:
 			continue
 		}
@@ -166,7 +167,9 @@ func (f *finder) strays() {
 			for path.Base(dir) != "agents" {
 				dir = path.Dir(dir)
 			}
-			dir = path.Dir(dir)
+			if above := path.Dir(dir); above != "." || f.isBundleTop() {
+				dir = above
+			} // else the rest of the project is none of the agent's
 		} else if strings.HasPrefix(base, path.Base(dir)+".") && dir != "." {
 			dir = path.Dir(dir) // an agent in a directory of its own
 		}
@@ -188,6 +191,23 @@ func (f *finder) strays() {
 			b.addFile(name)
 		}
 	}
+}
+
+// isBundleTop says whether the project is a bundle as a whole, and no other project in which
+// somebody keeps agents.
+func (f *finder) isBundleTop() bool {
+	in := f.list(".")
+	return f.isModule(".") || in["workflows"] || in["tasks"] || in["checklists"] || in["agent-teams"]
+}
+
+// isProse says whether a file of an agents directory inside an installation is an agent
+// that is written as plain text.
+func (f *finder) isProse(file string) bool {
+	if extensionOf(file) != ".md" || f.treeOf(file) == "" {
+		return false
+	}
+	src, err := f.read(file)
+	return err == nil && len(src) <= maxAgentFile && isProseAgent(src)
 }
 
 // isTaken says whether a file is an agent of a bundle already, or inside one that

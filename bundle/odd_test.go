@@ -85,3 +85,34 @@ func checkOddTree(t *testing.T, dir string, want []string) {
 		t.Errorf("listed are\n%s\nwant\n%s\nfindings: %v", strings.Join(got, "\n"), strings.Join(want, "\n"), c.Findings())
 	}
 }
+
+// A project inside another is found whole from above, with its own configuration, whatever
+// editors have of it; beside a project it is left to itself.
+func TestAProjectInsideAnotherIsWhole(t *testing.T) {
+	inside := map[string]string{
+		".bmad-core/core-config.yaml":        "prd:\n  prdFile: docs/prd.md\n",
+		".bmad-core/tasks/do.md":             "# Do\n",
+		".bmad-core/agents/pm.md":            "# pm\n\n```yaml\nagent:\n  name: John\n  id: pm\n  title: T\npersona:\n  role: R\ncommands:\n  - help: Help\n  - do: use task do.md\n```\n",
+		".bmad-pack/config.yaml":             "name: pack\n",
+		".bmad-pack/agents/pm.md":            "# pm\n\n```yaml\nagent:\n  name: Jane\n  id: pm\n  title: T\npersona:\n  role: R\ncommands:\n  - help: Help\n```\n",
+		".claude/commands/BMad/agents/pm.md": "# /pm\n\n```yaml\nagent:\n  name: John\n  id: pm\n  title: T\npersona:\n  role: R\ncommands:\n  - help: Help\n```\n",
+	}
+	dir := t.TempDir()
+	for name, content := range inside {
+		put(t, dir, "apps/web/"+name, content)
+	}
+	var got []string
+	for _, e := range find(t, dir, Config{}).Entries() {
+		got = append(got, e.ID+" "+e.File)
+	}
+	want := []string{"bmad-core/pm apps/web/.bmad-core/agents/pm.md", "bmad-pack/pm apps/web/.bmad-pack/agents/pm.md"}
+	slices.Sort(got)
+	if !slices.Equal(got, want) {
+		t.Errorf("from above: %q; want %q", got, want)
+	}
+	put(t, dir, "_bmad/core/config.yaml", "user_name: Ada\n")
+	put(t, dir, "_bmad/core/agents/h.md", strings.ReplaceAll(xmlAgent, "NAME", "Hedy"))
+	if all := find(t, dir, Config{}).Entries(); len(all) != 1 || all[0].ID != "h" {
+		t.Errorf("beside a project: %v", all)
+	}
+}

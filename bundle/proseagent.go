@@ -58,7 +58,7 @@ func (d *Definition) parseProse(src string) {
 // commandHeading is that of a section with commands, and listedCommand an item in it:
 // "- `*review {file}` - Review a file".
 var (
-	commandHeading = regexp.MustCompile(`(?i)^#+\s.*\b(?:commands?|menu)\b`)
+	commandHeading = regexp.MustCompile(`(?i)^#+\s.*(?:\bcommands?\b|\bmenu\b|menú|\bcomandos\b|\bcomandi\b|\bcommandes\b|\bbefehle\b|команды|меню|命令|菜单|コマンド)`)
 	listedCommand  = regexp.MustCompile("^\\s*(?:[-+*]|[0-9]+[.)])\\s+[*_]{0,2}[`]?(\\*?[\\p{L}][\\p{L}\\p{N}-]*)((?: \\{[^}]*\\})*)[`]?[*_]{0,2}\\s*(?:[-–—:]+\\s*(.*))?$")
 )
 

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/troupe-dev/troupe/markup"
+	"github.com/troupe-dev/troupe/workspace"
 )
 
 // What a search of a project looks at. Real projects stay below, or keep their agents
@@ -31,7 +32,14 @@ func (f *finder) search(dir string, depth int, deep bool) {
 		return
 	}
 	f.searched++
-	for _, e := range f.entries(dir, 1) {
+	entries := f.entries(dir, 1)
+	if !deep && dir != "." && !isEditorFile(dir+"/x") && slices.ContainsFunc(entries, func(e workspace.Entry) bool {
+		return e.IsDir && !isEditorFile(path.Join(dir, e.Path, "x")) && f.isTree(path.Join(dir, e.Path))
+	}) {
+		f.nested = append(f.nested, dir) // with what editors have of it
+		return
+	}
+	for _, e := range entries {
 		name := path.Join(dir, e.Path)
 		switch {
 		case e.IsLink:
@@ -40,8 +48,6 @@ func (f *finder) search(dir string, depth int, deep bool) {
 		case !e.IsDir:
 			f.files = append(f.files, name)
 		case slices.Contains(passedOver, strings.ToLower(e.Path)):
-		case !deep && dir != "." && !isEditorFile(name+"/x") && f.isTree(name):
-			f.nested = append(f.nested, dir)
 		default:
 			f.search(name, depth-1, deep)
 		}

@@ -57,6 +57,13 @@ func TestAgentsAsPeopleWriteThem(t *testing.T) {
 			".bmad-core/core-config.yaml": "prd:\n  prdFile: docs/prd.md\n", ".bmad-core/tasks/do.md": "Do",
 			".bmad-core/agents/h.md": "# h\n\n```yaml\nactivation-instructions:\n  - STEP 3: Load and read `bmad-core/core-config.yaml` (project configuration) before any greeting\nagent:\n  name: Hedy\n  id: h\ncommands:\n  - help: Show\n  - do: run task do.md\ndependencies:\n  tasks:\n    - do.md\n```\n",
 		}, "h", "Hedy", []string{"*help", "*do"}, false},
+		"version 4, flat": {map[string]string{
+			".bmad-core/core-config.yaml": "prd:\n  prdFile: docs/prd.md\n", ".bmad-core/tasks/do.md": "Do",
+			".bmad-core/agents/l'aide.md": "# Aide\n\n```yaml\nname: Hedy\nid: h\ntitle: Aide\nicon: ✍️\nrole: Rédige l'aide\nstyle: claire\ncommands:\n  - help: Montre\n  - rédiger {page}: Rédige\n```\n",
+		}, "h", "Hedy", []string{"*help", "*rédiger {page}"}, true},
+		"plain text below custom in an installation": {map[string]string{
+			"_bmad/core/config.yaml": config, "_bmad/custom/agents/h.md": "---\nname: Hedy\ndescription: Diseña datos\n---\n# Hedy\n\n## Comandos\n- *ayuda - muestra la ayuda\n- *modelo - crea el modelo\n",
+		}, "h", "Hedy", []string{"*ayuda", "*modelo"}, true},
 		"a pack under another name": {map[string]string{
 			".my-pack/agents/h.md":   "```yaml\nagent:\n  name: Hedy\n  id: h\npersona:\n  role: r\ncommands:\n  - help: Show\n```\n",
 			".my-pack/tasks/do.md":   "Do",
@@ -310,5 +317,39 @@ func TestManifestsBesideAgentsAreNoAgents(t *testing.T) {
 	put(t, dir, "src/skills/bmad-agent-builder/bmad-skill-manifest.yaml", "type: skill\n")
 	if list := find(t, dir, Config{}).List(nil); len(list) != 1 || list[0].ID != "pm" || list[0].Broken != nil {
 		t.Errorf("%+v", list)
+	}
+}
+
+// Agents at the top of a project read what is theirs, and not the project: nobody has granted
+// that.
+func TestAgentsAtTheTopOfAProjectDoNotReadAllOfIt(t *testing.T) {
+	const agent = "agent:\n  metadata: {name: Hedy, title: T}\n  persona: {role: r}\n  menu:\n    - {trigger: plan, action: plan}\n"
+	for extra, reads := range map[string]bool{"": false, "workflows/plan/workflow.yaml": true} {
+		dir := t.TempDir()
+		put(t, dir, "agents/helper.agent.yaml", agent)
+		put(t, dir, "agents/team/other.agent.yaml", strings.ReplaceAll(agent, "Hedy", "Otto"))
+		put(t, dir, "src/main.go", "package main\n")
+		if extra != "" {
+			put(t, dir, extra, "name: plan\n")
+		}
+		catalog := find(t, dir, Config{})
+		if n := len(catalog.Entries()); n != 2 {
+			t.Fatalf("%d agents: %v", n, catalog.Entries())
+		}
+		for _, id := range []string{"helper", "other"} {
+			ws, err := define(t, catalog, id).Parent().Files()
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, name := range []string{"{bundle-root}/src/main.go", "{project-root}/src/main.go"} {
+				loc, err := ws.Resolve(name)
+				if err == nil {
+					_, err = ws.ReadFile(loc)
+				}
+				if (err == nil) != reads {
+					t.Errorf("%s reads %s beside %q: %v", id, name, extra, err)
+				}
+			}
+		}
 	}
 }

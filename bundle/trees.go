@@ -213,6 +213,21 @@ func (f *finder) versionFour() {
 	}
 }
 
+// coreAround returns the core of version 4 that a pack, or an editor's copy of an agent, is
+// installed with: the nearest one beside it or above, empty if there is none.
+func (f *finder) coreAround(dir string) string {
+	for above := path.Dir(dir); ; above = path.Dir(above) {
+		for _, name := range []string{".bmad-core", "bmad-core"} {
+			if core := path.Join(above, name); f.list(core) != nil {
+				return core
+			}
+		}
+		if above == "." || above == "/" {
+			return ""
+		}
+	}
+}
+
 // furnishV4 gives a bundle of version 4 its {root}. A pack may read the core beside it,
 // and the sources share common/.
 func (f *finder) furnishV4(b *Bundle, dir string) {
@@ -223,12 +238,9 @@ func (f *finder) furnishV4(b *Bundle, dir string) {
 		pairs = append(pairs, "{project-root}/"+name+"/", "{"+root+"}/", name+"/", "{"+root+"}/")
 	}
 	base := path.Base(dir)
-	core := path.Join(path.Dir(dir), ".bmad-core")
-	if strings.HasPrefix(dir, "expansion-packs/") {
-		core = "bmad-core"
-	}
+	core := f.coreAround(dir)
 	switch {
-	case base == ".bmad-core" || base == "bmad-core" || f.list(core) == nil:
+	case base == ".bmad-core" || base == "bmad-core" || core == "":
 		spell(".bmad-core", "root") // upstream wrote both
 		spell("bmad-core", "root")
 	default:

@@ -2,6 +2,7 @@ package bundle
 
 import (
 	"bytes"
+	"cmp"
 	"path"
 	"regexp"
 	"slices"
@@ -21,7 +22,8 @@ func isV4(f markup.Fence) bool {
 		return bytes.HasPrefix(f.Content, []byte(key)) || bytes.Contains(f.Content, []byte("\n"+key))
 	}
 	isAgent := has("agent:") && (has("persona:") || has("commands:") || has("activation-instructions:") || bytes.Contains(f.Content, []byte(" id:")))
-	return isYAML && (isAgent || has("persona:") && has("commands:"))
+	isFlat := has("name:") && has("commands:") && (has("role:") || has("whenToUse:") || has("title:") && (has("icon:") || has("id:")))
+	return isYAML && (isAgent || isFlat || has("persona:") && has("commands:"))
 }
 
 // blocksOf returns the code blocks of a text. What is indented as a whole, as in a list, is
@@ -84,8 +86,8 @@ func (d *Definition) parseV4(block markup.Fence) error {
 		d.warn(CodeSchema, block.Line+1, "the block has no map under agent; write one with name, id and title")
 		agent = root
 	}
-	if persona == nil && laxyaml.Field(agent, "persona") != nil {
-		persona = laxyaml.Field(agent, "persona")
+	if persona == nil {
+		persona = cmp.Or(laxyaml.Field(agent, "persona"), agent) // or it is flat
 	}
 	if about := laxyaml.Field(agent, "metadata"); about != nil {
 		d.warn(CodeSchema, about.Line, "an agent of version 4 has name, id and title directly below agent:; they are read all the same")
@@ -112,6 +114,9 @@ func (d *Definition) parseV4(block markup.Fence) error {
 	}
 	known := []string{
 		"agent", "persona", "core_principles", "activation-instructions", "activation_instructions", "startup", "dependencies", "commands",
+	}
+	if agent == root {
+		known = append(known, "id", "name", "title", "icon", "whenToUse", "customization", "role", "identity", "style", "focus")
 	}
 	for k, v := range laxyaml.Fields(root) {
 		if text := laxyaml.Prose(v); text != "" && !slices.Contains(known, k.Value) {

@@ -8,6 +8,7 @@ import (
 	"io"
 	"regexp"
 	"slices"
+	"time"
 
 	"github.com/troupe-dev/troupe"
 )
@@ -53,7 +54,11 @@ type finder func(ctx context.Context, session string) (Manifest, error)
 func (v *View) find(ctx context.Context, filter Filter, again finder) ([]Manifest, error) {
 	var found []Manifest
 	known := map[string]bool{}
-	for info, err := range v.store.Sessions(ctx, troupe.SessionFilter{ID: filter.Session, Agent: filter.Agent, Status: filter.Status}) {
+	match := troupe.SessionFilter{ID: filter.Session, Agent: filter.Agent, Status: filter.Status}
+	if match.Status == waiting {
+		match.Status = "" // some of those whose runs are completed end with a question
+	}
+	for info, err := range v.store.Sessions(ctx, match) {
 		if err != nil {
 			return nil, fmt.Errorf("find outputs: %w", err)
 		}
@@ -91,13 +96,28 @@ func (v *View) standing(ctx context.Context, info *troupe.SessionInfo, again fin
 	if status == "interrupted" {
 		status = "running" // as in the file
 	}
-	if err != nil || m.Execution.Status != status || m.Agent.Name != info.Agent || status == "running" {
+	if err != nil || m.Execution.Status != status && !(asksOnly(&m, info) && !isOlder(&m, info)) || m.Agent.Name != info.Agent || status == "running" {
 		if m, err = again(ctx, info.ID); err != nil {
 			return Manifest{}, err
 		}
 	}
-	m.Execution.Status = info.Status
+	if !asksOnly(&m, info) {
+		m.Execution.Status = info.Status
+	}
 	return m, nil
+}
+
+// waiting is the status of a session that a person is to go on with.
+const waiting = "waiting"
+
+// isOlder says whether something was stored after the run that a manifest tells of had ended.
+func isOlder(m *Manifest, info *troupe.SessionInfo) bool {
+	return m.Execution.CompletedAt.Add(time.Millisecond).Before(info.Updated) // stores may round
+}
+
+// asksOnly says whether the latest run of a session is completed, and ended with a question.
+func asksOnly(m *Manifest, info *troupe.SessionInfo) bool {
+	return info.Status == "completed" && m.Execution.Status == waiting
 }
 
 // unknown returns the manifests in folders of sessions that the store does not know,

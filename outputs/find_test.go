@@ -204,3 +204,47 @@ func TestKeepNeedsADirectory(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// A conversation whose last answer asks something, or ends with a menu, waits for a person,
+// although its run is over: in the manifest, in lists and for filters.
+func TestAConversationThatEndsWithAQuestionWaits(t *testing.T) {
+	store := troupe.NewMemoryStore()
+	f := keep(t, store, t.TempDir(), Options{})
+	says := func(text string) troupe.Body {
+		return &troupe.RunFinished{Output: troupe.Handoff{Summary: text}}
+	}
+	beginAt(t, f, 1, "pm", "create-prd", says("Saved.\n\n[A] Advanced Elicitation [P] Party Mode [C] Continue"))
+	beginAt(t, f, 2, "pm", "create-prd", says("What is it called?"))
+	beginAt(t, f, 3, "pm", "create-prd", says("It is saved."))
+	if m := load(t, f, id(1)); m.Execution.Status != "waiting" || m.Execution.CompletedAt.IsZero() {
+		t.Errorf("the manifest says %+v", m.Execution)
+	}
+	find := func(status string) (found []string) {
+		t.Helper()
+		all, err := f.Find(t.Context(), Filter{Status: status})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range all {
+			found = append(found, m.SessionID+" "+m.Execution.Status)
+		}
+		return found
+	}
+	if got, want := find("waiting"), []string{id(2) + " waiting", id(1) + " waiting"}; !slices.Equal(got, want) {
+		t.Errorf("found %v; want %v", got, want)
+	}
+	if got, want := find("completed"), []string{id(3) + " completed"}; !slices.Equal(got, want) {
+		t.Errorf("found %v; want %v", got, want)
+	}
+	// What was said since counts, also where the folder has not heard of it.
+	later := told(id(2), 5, append(begun("Lantern"), says("Noted."))...)
+	for i := range later {
+		later[i].Agent, later[i].Time = "pm", later[i].Time.Add(time.Hour)
+	}
+	if err := store.Append(t.Context(), id(2), later...); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := find("waiting"), []string{id(1) + " waiting"}; !slices.Equal(got, want) {
+		t.Errorf("found %v; want %v", got, want)
+	}
+}

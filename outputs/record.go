@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/question"
 	"github.com/troupe-dev/troupe/workspace"
 )
 
@@ -111,6 +112,11 @@ func (r *record) noteRun(e *troupe.Event) {
 		}
 	}
 	status := r.info.Status
+	if finished, ok := e.Body.(*troupe.RunFinished); ok && status == "completed" {
+		if _, _, asks := question.In(finished.Output.Summary); asks {
+			status = waiting
+		}
+	}
 	if status == "" || status == m.Execution.Status {
 		return
 	}

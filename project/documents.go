@@ -122,6 +122,7 @@ func (s *library) Documents(ctx context.Context, user string) ([]server.Document
 		roots = s.folders()
 	}
 	var list []server.Document
+	seen := map[string]bool{} // folders may be inside each other
 	for _, root := range roots {
 		loc, err := ws.Resolve(strings.TrimSuffix("{"+workspace.ProjectRoot+"}/"+root, "/"))
 		if err != nil {
@@ -136,6 +137,10 @@ func (s *library) Documents(ctx context.Context, user string) ([]server.Document
 				continue
 			}
 			d := server.Document{Name: path.Join(root, e.Path), Size: e.Size, Changed: e.Modified.UTC()}
+			if seen[d.Name] {
+				continue
+			}
+			seen[d.Name] = true
 			if s.describe(ctx, ws, user, &d) == nil {
 				list = append(list, d)
 			}

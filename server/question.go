@@ -4,11 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
-	"regexp"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/question"
 )
 
 // questionOf makes a question of the event that asks it.
@@ -25,75 +24,25 @@ func questionOf(e *troupe.Event, b *troupe.InputRequested) *Question {
 	return q
 }
 
-// listed choices are lines such as "1. Two banks: never full" or "- [A] Advanced".
-var listedChoice = regexp.MustCompile(`^\s*(?:[-*]\s+)?(?:\d{1,2}[.)]|\[?[A-Za-z]\]?[.)]|\[[A-Za-z0-9]{1,3}\])\s+(.+?)\s*$`)
+// choicesIn returns the answers that a question lists itself.
+func choicesIn(text string) []Choice { return asChoices(question.Choices(text)) }
 
-const (
-	mostChoices   = 9
-	maxChoiceText = 160
-)
-
-// choicesIn finds the answers that a question lists itself, each on a line of its own.
-// Lines that do not follow each other are no list of choices.
-func choicesIn(question string) []Choice {
-	var found []Choice
-	for line := range strings.Lines(question) {
-		m := listedChoice.FindStringSubmatch(line)
-		if m == nil {
-			if strings.TrimSpace(line) != "" && len(found) == 1 {
-				found = nil
-			}
-			continue
-		}
-		label := strings.NewReplacer("**", "", "`", "").Replace(m[1])
-		description := ""
-		for _, cut := range []string{": ", " — ", " – ", " - "} {
-			if before, after, ok := strings.Cut(label, cut); ok {
-				label, description = before, after
-				break
-			}
-		}
-		if len(label) <= maxChoiceText {
-			found = append(found, Choice{label, description})
-		}
+func asChoices(found []question.Choice) []Choice {
+	var choices []Choice
+	for _, c := range found {
+		choices = append(choices, Choice(c))
 	}
-	if len(found) < 2 || len(found) > mostChoices {
-		return nil
-	}
-	return found
+	return choices
 }
 
-// lettered choices are those of a menu: "[C] Continue".
-var lettered = regexp.MustCompile(`(?m)^\s*(?:[-*]\s+)?\[[A-Za-z0-9]{1,3}\]\s+\S`)
-
-// questionMarks end the text of a question, in any script.
-const questionMarks = "?？؟"
-
-// askedIn makes a question of an answer that ends with one, or with choices: then the
+// askedIn makes a question of an answer that ends with one, or with a menu: then the
 // conversation waits for a person, although no run does. It returns nil for others.
 func askedIn(e *troupe.Event, answer string) *Question {
-	text := strings.TrimRight(answer, " \t\r\n*_\"”’)`")
-	if text == "" {
+	asked, choices, ok := question.In(answer)
+	if !ok {
 		return nil
 	}
-	blocks := strings.Split(strings.ReplaceAll(strings.TrimSpace(answer), "\r\n", "\n"), "\n\n")
-	last := blocks[len(blocks)-1]
-	choices, asked := choicesIn(last), last
-	if choices != nil && len(blocks) > 1 {
-		asked = blocks[len(blocks)-2]
-	}
-	switch isMenu := strings.Contains(last, "[") && lettered.MatchString(last); {
-	case choices != nil && !isMenu && !strings.ContainsAny(asked, questionMarks):
-		return nil // a list, which nobody is to choose from
-	case choices == nil && !strings.ContainsRune(questionMarks, lastRune(text)):
-		return nil
-	}
-	return &Question{ID: e.Seq, Kind: "question", Agent: e.Agent, Text: strings.TrimSpace(asked), Choices: choices, Asked: e.Time}
-}
-
-func lastRune(text string) rune {
-	r, _ := utf8.DecodeLastRuneInString(text)
-	return r
+	return &Question{ID: e.Seq, Kind: "question", Agent: e.Agent, Text: asked, Choices: asChoices(choices), Asked: e.Time}
 }
 
 // A decision is what a person answers to a question.

@@ -48,6 +48,7 @@ func (l *linter) agent(from viewpoint, d *bundle.Definition) {
 			l.addCall(caller, call{to: file, line: ref.Line, conditional: true})
 			l.executed[file] = l.executed[file] || ref.Use == bundle.UseExec
 		}
+		l.validated[file] = l.validated[file] || ref.Use == bundle.UseValidate
 	}
 	l.invocations(caller, d)
 }
@@ -103,9 +104,9 @@ func (l *linter) commands(d *bundle.Definition) {
 }
 
 // builtins misses the commands that users expect. Installers add them to agents
-// that are yet to be compiled.
+// that are yet to be compiled, and what is made for a web chat has no commands at all.
 func (l *linter) builtins(d *bundle.Definition) {
-	if d.Format == bundle.FormatYAML || d.Format == bundle.FormatSkill {
+	if d.Format == bundle.FormatYAML || d.Format == bundle.FormatSkill || d.Format == bundle.FormatCoach {
 		return
 	}
 	has := func(names ...string) bool {

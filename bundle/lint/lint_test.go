@@ -286,3 +286,121 @@ func TestWhatIsFoundAnotherWayIsNoError(t *testing.T) {
 		t.Errorf("%d paths are said to be found another way, want 3", instead)
 	}
 }
+
+// A file that is missing is an error where something would read it: a text, a step that
+// follows, a command that validates. Else it is a line too many, and a warning.
+func TestOnlyWhatWouldBeReadIsMissedAsAnError(t *testing.T) {
+	dir := t.TempDir()
+	menu := `<item cmd="*go" workflow="{project-root}/_bmad/bmm/workflows/go/workflow.yaml">Go</item>` +
+		`<item cmd="*check" validate-workflow="{project-root}/_bmad/bmm/workflows/checked/workflow.yaml">Check</item>`
+	for name, content := range map[string]string{
+		"_bmad/core/config.yaml":             "user_name: Ada\n",
+		"_bmad/bmm/config.yaml":              "user_name: Ada\n",
+		"_bmad/bmm/agents/pm.md":             `<agent id="pm" name="Jo" title="PM"><persona><role>r</role></persona><menu>` + menu + "</menu></agent>\n",
+		"_bmad/bmm/workflows/go/workflow.md": "---\nname: go\ndescription: d\n---\nLoad `./steps/step-01-init.md`.\n",
+		"_bmad/bmm/workflows/go/steps/step-01-init.md": "---\nname: step-01-init\nunreadTemplate: ../unread.md\nreadTemplate: ../read.md\nnextStepFile: ../end.md\n" +
+			"---\nWrite it like {readTemplate}.\n",
+		"_bmad/bmm/workflows/go/workflow.yaml": "name: go\ninstalled_path: '{project-root}/_bmad/bmm/workflows/go'\ninstructions: '{installed_path}/instructions.md'\n" +
+			"unread_data: '{installed_path}/unread.csv'\nread_data: '{installed_path}/read.csv'\nvalidation: '{installed_path}/checklist.md'\n",
+		"_bmad/bmm/workflows/go/instructions.md": "<critical>You MUST have already loaded and processed: {project-root}/_bmad/bmm/workflows/gone/workflow.yaml</critical>\n" +
+			"<critical>Read {project-root}/_bmad/bmm/rules.md</critical>\n<workflow><step n=\"1\"><action>Look into {read_data}; the validation comes later</action></step></workflow>\n",
+		"_bmad/bmm/workflows/checked/workflow.yaml": "name: checked\ninstalled_path: '{project-root}/_bmad/bmm/workflows/checked'\ninstructions: '{installed_path}/instructions.md'\n" +
+			"validation: '{installed_path}/checklist.md'\n",
+		"_bmad/bmm/workflows/checked/instructions.md": "<workflow><step n=\"1\">Go.</step></workflow>\n",
+	} {
+		put(t, dir, name, content)
+	}
+	got := make(map[bundle.Severity][]string)
+	for _, f := range lint(t, dir, Options{}).Findings {
+		if strings.HasPrefix(f.Code, "dangling-") {
+			got[f.Severity] = append(got[f.Severity], fmt.Sprintf("%s:%d", strings.TrimPrefix(f.File, "_bmad/bmm/workflows/"), f.Line))
+		}
+	}
+	want := map[bundle.Severity][]string{
+		bundle.Error:   {"checked/workflow.yaml:4", "go/instructions.md:2", "go/steps/step-01-init.md:4", "go/steps/step-01-init.md:5", "go/workflow.yaml:5"},
+		bundle.Warning: {"go/instructions.md:1", "go/steps/step-01-init.md:3", "go/workflow.yaml:4", "go/workflow.yaml:6"},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+}
+
+// A core of version 4 without the dot is that of its packs, and of agents that only an editor
+// has a copy of.
+func TestTheCoreOfVersionFourIsFoundByPacksAndCopies(t *testing.T) {
+	agent := func(id string) string {
+		return "# " + id + "\n\n```yaml\nactivation-instructions:\n  - STEP 3: Load and read `bmad-core/core-config.yaml` before any greeting\nagent:\n  name: N\n  id: " + id +
+			"\n  title: T\npersona:\n  role: R\ncommands:\n  - help: Help\n  - do: use task do.md\n  - exit: Exit\ndependencies:\n  tasks:\n    - do.md\n```\n"
+	}
+	for _, core := range []string{".bmad-core", "bmad-core", "apps/web/.bmad-core"} {
+		dir := t.TempDir()
+		above := strings.TrimSuffix(strings.TrimSuffix(core, "bmad-core"), ".")
+		put(t, dir, core+"/core-config.yaml", "prd:\n  prdFile: docs/prd.md\n")
+		put(t, dir, core+"/tasks/do.md", "# Do\n")
+		put(t, dir, core+"/agents/pm.md", agent("pm"))
+		put(t, dir, above+".bmad-godot/config.yaml", "name: bmad-godot\n")
+		put(t, dir, above+".bmad-godot/agents/gamer.md", agent("gamer"))
+		put(t, dir, above+".claude/commands/BMad/agents/copied.md", agent("copied"))
+		report := lint(t, dir, Options{})
+		if report.Agents != 3 {
+			t.Errorf("%s: %d agents", core, report.Agents)
+		}
+		for _, f := range report.Findings {
+			if f.Severity == bundle.Error {
+				t.Errorf("%s: %s:%d: %s", core, f.File, f.Line, f.Message)
+			}
+		}
+	}
+}
+
+// An agent and tasks at the top of a project make a bundle of all of it. What an installation inside
+// has is that one's, and its documents are not missed.
+func TestAnAgentAtTheTopJudgesNoInstallation(t *testing.T) {
+	dir := t.TempDir()
+	for name, content := range map[string]string{
+		"tasks/rise.md":          "# Rise\n",
+		"agents/top.agent.yaml":  "agent:\n  metadata: {name: Top, title: T, icon: i}\n  persona: {role: r, identity: i, communication_style: c, principles: p}\n  menu:\n    - {trigger: rise, description: Rise, action: rise}\n",
+		"_bmad/core/config.yaml": "user_name: Ada\noutput_folder: '{project-root}/out'\n",
+		"_bmad/bmm/config.yaml":  "user_name: Ada\noutput_folder: '{project-root}/out'\nimplementation_artifacts: '{project-root}/out/impl'\n",
+		"_bmad/bmm/agents/sm.md": `<agent id="sm" name="Bob" title="SM"><persona><role>r</role></persona><menu><item cmd="*go" workflow="{project-root}/_bmad/bmm/workflows/go/workflow.yaml">Go</item></menu></agent>` + "\n",
+		"_bmad/bmm/workflows/go/workflow.yaml": "name: go\nconfig_source: '{project-root}/_bmad/bmm/config.yaml'\nimplementation_artifacts: '{config_source}:implementation_artifacts'\n" +
+			"installed_path: '{project-root}/_bmad/bmm/workflows/go'\ninstructions: '{installed_path}/instructions.md'\nsprint_status: '{implementation_artifacts}/sprint-status.yaml'\n",
+		"_bmad/bmm/workflows/go/instructions.md": "<workflow><step n=\"1\"><action>Read {sprint_status}</action></step></workflow>\n",
+	} {
+		put(t, dir, name, content)
+	}
+	report := lint(t, dir, Options{})
+	if report.Agents != 2 || report.Workflows != 1 {
+		t.Errorf("%d agents, %d workflows", report.Agents, report.Workflows)
+	}
+	for _, f := range report.Findings {
+		if f.Severity == bundle.Error {
+			t.Errorf("%s:%d: %s", f.File, f.Line, f.Message)
+		}
+	}
+}
+
+// What a team of version 4 names is used, although another pack has a file of that name.
+func TestWhatATeamNamesIsNotUnused(t *testing.T) {
+	dir := t.TempDir()
+	for _, pack := range []string{".bmad-one", ".bmad-two"} {
+		put(t, dir, pack+"/config.yaml", "name: "+pack[1:]+"\n")
+		put(t, dir, pack+"/agents/dev.md", "# dev\n\n```yaml\nagent:\n  name: D\n  id: dev\n  title: T\npersona:\n  role: R\ncommands:\n  - help: Help\n  - exit: Exit\n```\n")
+		put(t, dir, pack+"/workflows/build.yaml", "workflow:\n  id: build\n  name: Build\n  sequence: []\n")
+		put(t, dir, pack+"/workflows/spare.yaml", "workflow:\n  id: spare\n  name: Spare\n  sequence: []\n")
+		put(t, dir, pack+"/agent-teams/all.yaml", "bundle: {name: All}\nagents: [dev]\nworkflows:\n  - build.yaml\n")
+	}
+	unused := 0
+	for _, f := range lint(t, dir, Options{}).Findings {
+		if f.Code != CodeUnused {
+			continue
+		}
+		unused++
+		if strings.Contains(f.Message, "build.yaml") || !strings.Contains(f.Message, "spare.yaml") {
+			t.Error(f.Message)
+		}
+	}
+	if unused != 2 {
+		t.Errorf("%d findings", unused)
+	}
+}

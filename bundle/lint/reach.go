@@ -51,7 +51,7 @@ func isIncidental(b *bundle.Bundle, file string) bool {
 	base := path.Base(file)
 	stem := strings.ToLower(strings.TrimSuffix(base, path.Ext(base)))
 	return base[0] == '.' || strings.HasPrefix(stem, "readme") || strings.HasPrefix(stem, "module") || stem == "bmad-skill-manifest" ||
-		slices.Contains([]string{"license", "changelog", "config", "core-config", "bundle", "customize", "skill"}, stem)
+		slices.Contains([]string{"license", "changelog", "config", "core-config", "bundle", "customize", "skill", "install-manifest"}, stem)
 }
 
 // isNamed says whether any other file names this one: by a reference that was
@@ -73,6 +73,12 @@ func (l *linter) isNamed(file string) bool {
 	if slices.ContainsFunc(l.mentions[parent+"/"+base], isElsewhere) || slices.ContainsFunc(l.mentions[parent+"/*"+ext], isElsewhere) ||
 		slices.ContainsFunc(l.mentions["./"+base], isAbove) || slices.ContainsFunc(l.mentions[parent+"/"], isAbove) {
 		return true
+	}
+	if b := l.owner(file); b != nil && b.Layout == bundle.LayoutV4 { // names are plain there, in teams as in agents
+		isBeside := func(in string) bool { return in != file && l.owner(in) == b }
+		if slices.ContainsFunc(l.mentions["./"+base], isBeside) {
+			return true
+		}
 	}
 	isUnique := len(l.bases[base]) == 1
 	return isUnique && (slices.ContainsFunc(l.mentions[base], isElsewhere) || slices.ContainsFunc(l.mentions[stemOf(base)], isElsewhere))

@@ -3,6 +3,7 @@ package lint
 import (
 	"errors"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -128,6 +129,8 @@ func (l *linter) judge(from viewpoint, ref bundle.Reference, at workspace.Locati
 		l.outside(ref, at)
 	case errors.Is(err, workspace.ErrNotFound) && l.usedInstead(from, ref) != "":
 		l.warn(dangling[ref.Use], ref.File, ref.Line, "%s: there is no %s; %s is used instead: correct the path", what(ref), ref.Path, l.usedInstead(from, ref))
+	case errors.Is(err, workspace.ErrNotFound) && l.isUnread(ref):
+		l.warn(dangling[ref.Use], ref.File, ref.Line, "%s: there is no %s, and no text here asks for {%s}; remove the line, or %s", what(ref), ref.Path, lastKey(ref), l.advice(ref))
 	case errors.Is(err, workspace.ErrNotFound):
 		l.report(severity, dangling[ref.Use], ref.File, ref.Line, "%s: there is no %s; %s", what(ref), ref.Path, l.advice(ref))
 	default:
@@ -154,6 +157,34 @@ func (l *linter) usedInstead(from viewpoint, ref bundle.Reference) string {
 	}
 	return w.File
 }
+
+// isUnread says whether a file stands under a key of a workflow or of a step whose texts do
+// not make use of it: nothing goes wrong where it is missing. Steps are led on by theirs in
+// any case.
+func (l *linter) isUnread(ref bundle.Reference) bool {
+	key := lastKey(ref)
+	switch {
+	case ref.Use == useChecklist && l.validated[ref.File], ref.Use != useChecklist && ref.Use != bundle.UseInput:
+		return false
+	case !identifier.MatchString(key), key == keyCritical, leadsOn.MatchString(key):
+		return false
+	}
+	texts := []string{ref.File}
+	if !isStep(ref.File) {
+		texts = l.below(path.Dir(ref.File))
+	}
+	use := regexp.MustCompile(`(?m)^(.*[^\w.-])?` + regexp.QuoteMeta(key) + `([^\w:-]|:[^\s]|$)`)
+	if key == strings.ToLower(key) && !strings.Contains(key, "_") { // a word like any other
+		use = regexp.MustCompile(`\{` + regexp.QuoteMeta(key) + `\}`)
+	}
+	return !slices.ContainsFunc(texts, func(file string) bool { return isText(file) && use.MatchString(l.read(file)) })
+}
+
+// leadsOn is the key of a step's front matter under which there is another step.
+var leadsOn = regexp.MustCompile(`(?i)step`)
+
+// lastKey returns the key of a reference without those that it is below.
+func lastKey(ref bundle.Reference) string { return ref.Key[strings.LastIndexByte(ref.Key, '.')+1:] }
 
 // isTolerated says whether a workflow can do without the file.
 func isTolerated(r bundle.Reference) bool {

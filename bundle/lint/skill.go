@@ -57,6 +57,9 @@ func (l *linter) skill(file string) string {
 	}
 	l.found = append(l.found, notes...)
 	if root == nil || root.Kind != yaml.MappingNode {
+		if l.exists(path.Join(path.Dir(file), "INSTRUCTIONS.md")) {
+			return "" // the text of what is made for a web chat
+		}
 		severity := bundle.Warning
 		if l.isAmongSkills(file) {
 			severity = bundle.Error

@@ -2,12 +2,14 @@ package lint
 
 import (
 	"cmp"
+	"errors"
 	"path"
 	"regexp"
 	"strings"
 
 	"github.com/troupe-dev/troupe/bundle"
 	"github.com/troupe-dev/troupe/markup"
+	"github.com/troupe-dev/troupe/workspace"
 )
 
 // A reading is a file that agents follow, while it is being linted.
@@ -136,13 +138,33 @@ func (r *reading) mention(ref bundle.Reference, within map[string]*markup.Node) 
 		r.invoke(ref, task)
 	case ref.Use == useStep:
 		r.follow(r.at, ref)
-	case within["critical"] != nil && ref.Path[0] == '{':
-		ref.Key = "critical"
+	case within[keyCritical] != nil && ref.Path[0] == '{' && !wasLoaded.MatchString(within[keyCritical].Raw()):
+		ref.Key = keyCritical
 		r.follow(r.at, ref)
+	case within[keyCritical] != nil && ref.Path[0] == '{':
+		r.loadedBefore(ref)
 	default:
 		if loc, err := r.at.locate(ref.File, ref.Path); err == nil {
 			r.named[r.at.in.Shown(loc)] = true
 		}
+	}
+}
+
+// keyCritical is the tag of what binds an agent in any case.
+const keyCritical = "critical"
+
+// wasLoaded recognises a condition: You MUST have already loaded and processed X.
+var wasLoaded = regexp.MustCompile(`(?i)\balready\s+(?:been\s+)?(?:loaded|read)\b`)
+
+// loadedBefore judges the name of a file that was loaded before this one was read. Whatever it
+// is called there, it was loaded.
+func (r *reading) loadedBefore(ref bundle.Reference) {
+	loc, err := r.at.locate(ref.File, ref.Path)
+	switch {
+	case err == nil:
+		r.named[r.at.in.Shown(loc)] = true
+	case errors.Is(err, workspace.ErrNotFound) && !bundle.IsProvided(ref.Path) && !isInstalled(r.at.in, ref.Path):
+		r.warn(dangling[ref.Use], ref.File, ref.Line, "%s: there is no %s; it stands for what was loaded before this text: correct the path", keyCritical, ref.Path)
 	}
 }
 

@@ -39,7 +39,9 @@ type linter struct {
 	named map[string]bool // what references lead to
 	// executed are the files that commands have carried out.
 	executed map[string]bool
-	calls    map[string][]call
+	// validated are the workflows whose checklists commands work through.
+	validated map[string]bool
+	calls     map[string][]call
 
 	mentions map[string][]string // see readMentions; nil until needed
 }
@@ -55,7 +57,7 @@ func newLinter(c *bundle.Catalog, tools []string) (*linter, error) {
 	l := &linter{
 		catalog: c, tools: tools,
 		homes: make(map[string]home), texts: make(map[string]string), bases: make(map[string][]string),
-		known: make(map[*bundle.Bundle]map[string]bool), named: make(map[string]bool), executed: make(map[string]bool), calls: make(map[string][]call),
+		known: make(map[*bundle.Bundle]map[string]bool), named: make(map[string]bool), executed: make(map[string]bool), validated: make(map[string]bool), calls: make(map[string][]call),
 	}
 	dirs := map[string]string{".": c.Project()}
 	for _, b := range c.Bundles() {

@@ -28,6 +28,9 @@ func (l *linter) bundleWorkflows(from viewpoint) {
 	skipped := make(map[string]bool)
 	for _, name := range paths {
 		file := path.Join(b.Dir, strings.TrimPrefix(name, "{"+workspace.BundleRoot+"}/"))
+		if l.owner(file) != b {
+			continue // of a bundle inside this one, which knows better
+		}
 		l.workflows = append(l.workflows, file)
 		l.executed[file] = true
 		if l.isModel(from, file) {
@@ -39,7 +42,7 @@ func (l *linter) bundleWorkflows(from viewpoint) {
 		}
 	}
 	for _, file := range l.below(b.Dir) {
-		if b.Layout == bundle.LayoutV4 || b.Layout == bundle.LayoutSkill || skipped[path.Dir(file)] || !isMarkup(file) {
+		if b.Layout == bundle.LayoutV4 || b.Layout == bundle.LayoutSkill || skipped[path.Dir(file)] || !isMarkup(file) || l.owner(file) != b {
 			continue
 		}
 		if strings.Contains(file, "/reference/") || strings.Contains(file, "/docs/") && strings.Contains(file, "/templates/") {

@@ -105,11 +105,12 @@ var workOf = map[string][]work{
 // the step files by the names that stand in them, looks for what came before, saves, reads
 // back in the same turn, and says how it went. What it has done it sees in the request.
 type workingModel struct {
-	mu    sync.Mutex
-	now   work
-	stall chan struct{} // where set, the next answer after a save waits for it
-	saved chan struct{} // told that the save is on record
-	steps int           // step files that were followed
+	mu     sync.Mutex
+	now    work
+	author string        // what the documents say of who had them written
+	stall  chan struct{} // where set, the next answer after a save waits for it
+	saved  chan struct{} // told that the save is on record
+	steps  int           // step files that were followed
 }
 
 // A spoken message is one of a request.
@@ -127,7 +128,7 @@ func (m *workingModel) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, _ := io.ReadAll(r.Body)
 	_ = json.Unmarshal(body, &request)
 	m.mu.Lock()
-	now, stall, saved := m.now, m.stall, m.saved
+	now, author, stall, saved := m.now, m.author, m.stall, m.saved
 	m.mu.Unlock()
 	w.Header().Set("Content-Type", "text/event-stream")
 	done := doneSoFar(request.Messages)
@@ -137,7 +138,7 @@ func (m *workingModel) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			m.steps++
 			m.mu.Unlock()
 		}
-		_, _ = io.WriteString(w, "data: "+now.asCalls(len(done), calls)+"\n\ndata: [DONE]\n\n")
+		_, _ = io.WriteString(w, "data: "+now.asCalls(author, len(done), calls)+"\n\ndata: [DONE]\n\n")
 		return
 	}
 	if stall != nil {
@@ -270,7 +271,7 @@ func (k work) verdict(done []deed) string {
 }
 
 // asCalls is a piece of an answer with calls.
-func (k work) asCalls(before int, wanted [][2]string) string {
+func (k work) asCalls(author string, before int, wanted [][2]string) string {
 	var calls []map[string]any
 	for i, call := range wanted {
 		arguments := map[string]string{"file_path": call[1]}
@@ -280,7 +281,7 @@ func (k work) asCalls(before int, wanted [][2]string) string {
 		case "execute_workflow":
 			arguments = map[string]string{"workflow_path": call[1]}
 		case "save_output":
-			arguments["content"] = "# " + k.command + "\n"
+			arguments["content"] = "# " + k.command + "\n" + author
 		}
 		data, _ := json.Marshal(arguments)
 		calls = append(calls, map[string]any{

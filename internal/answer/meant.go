@@ -10,11 +10,19 @@ import (
 )
 
 // Meant returns the arguments of a call as they were meant, and reports whether they
-// have one meaning only: as in [Read], and null for a field that may be left out says
-// that it is left out.
+// have one meaning only: as in [Read], null for a field that may be left out says that it
+// is left out, and a field may go by a name that other programs' tools have for it.
 func Meant(arguments []byte, check Checker) ([]byte, bool) {
 	r := &reader{check: check}
-	meant, _, ok := r.nearly(withoutNulls(arguments, check.Check(arguments)))
+	value := withoutNulls(arguments, check.Check(arguments))
+	for range maxRounds { // a check tells of ten problems at most
+		named, changed := renamed(value, check.Check(value))
+		if !changed {
+			break
+		}
+		value = named
+	}
+	meant, _, ok := r.nearly(value)
 	return meant, ok
 }
 

@@ -189,6 +189,7 @@ func (c *checker) field(n *node, given *propertySet, unknown *keySet) bool {
 	case n.additional == never:
 		if c.hasRoom() {
 			c.report(unknownField(string(name), n.known), "")
+			c.mismatch.Problems[len(c.mismatch.Problems)-1].Known = asJSON(n.known)
 		}
 		return c.value(anything)
 	default:

@@ -29,6 +29,9 @@ type Problem struct {
 	IsMissing bool
 	// IsRepeated says that the object has the field more than once.
 	IsRepeated bool
+	// Known is a JSON array of the names that the object may have, where the field is
+	// none of them, and empty else.
+	Known string
 	// Options is a JSON array of the strings that an enum or a const allows here, and
 	// empty where there are none.
 	Options string

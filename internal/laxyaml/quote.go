@@ -13,6 +13,7 @@ import (
 //	title: Story: one
 //	path: "C:\Users"
 //	title: "One" of many
+//	title: 'L'auteur'
 //
 // Tabs that indent a line are two spaces each.
 //
@@ -102,9 +103,13 @@ func spaced(line string) string {
 var badEscape = regexp.MustCompile(`\\(?:[^0abtnvfre "/\\N_LPxuU\t]|x(?:.?$|[^0-9a-fA-F]|.[^0-9a-fA-F])|[uU][^0-9a-fA-F])`)
 
 // isBadlyQuoted says whether a value that begins with a quote is none that YAML can read:
-// something follows the closing quote, or a backslash means nothing.
+// something follows the closing quote, a quote within is like those around it, or a backslash
+// means nothing.
 func isBadlyQuoted(value string) bool {
 	quote := value[:1]
+	if within, ok := enclosed(value); ok && strings.Contains(within, quote) {
+		return true
+	}
 	if len(value) < 2 || strings.Count(value, quote)%2 == 1 {
 		return false
 	}
@@ -114,9 +119,31 @@ func isBadlyQuoted(value string) bool {
 	return quote == `"` && badEscape.MatchString(strings.ReplaceAll(value, `\\`, ""))
 }
 
+// enclosed returns what a value has between its quotes, without the quotes that are escaped.
+// It is not ok where the value does not end with the quote that it begins with.
+func enclosed(value string) (within string, ok bool) {
+	quote := value[:1]
+	if len(value) < 2 || !strings.HasSuffix(value, quote) {
+		return "", false
+	}
+	within = value[1 : len(value)-1]
+	if quote == "'" {
+		return strings.ReplaceAll(within, "''", ""), true
+	}
+	return strings.NewReplacer(`\\`, "", `\"`, "").Replace(within), !strings.HasSuffix(strings.ReplaceAll(within, `\\`, ""), `\`)
+}
+
+// endsAWord recognises quotes that are around the first words only: "One" and "two".
+var endsAWord = regexp.MustCompile(`^[^"']*[^"'\\\s]["'](?:[^\pL\pN\\]|$)`)
+
 // literal quotes a value so that it is read as written, without the quotes around all of it.
 func literal(value string) string {
-	if quote := value[:1]; strings.HasSuffix(value, quote) && strings.Count(value, quote) == 2 {
+	quote := value[:1]
+	within, ok := enclosed(value)
+	switch {
+	case ok && strings.Contains(within, quote) && !endsAWord.MatchString(within):
+		value = strings.NewReplacer(`\`+quote, quote, "''", "'").Replace(value[1 : len(value)-1])
+	case ok && strings.Count(value, quote) == 2:
 		value = value[1 : len(value)-1]
 	}
 	return "'" + strings.ReplaceAll(value, "'", "''") + "'"

@@ -159,7 +159,11 @@ func FuzzYAML(f *testing.F) {
 func TestTabsAndBadQuotesAreReadAsTheAuthorMeant(t *testing.T) {
 	for src, want := range map[string]string{
 		"a:\n\tb: one": "one", "a:\n  b: \"C:\\Users\\ada\"": `C:\Users\ada`, "a:\n  b: \"One\" of many": `"One" of many`,
-		"a:\n  b: \"\\d+ of \\w\"": `\d+ of \w`,
+		"a:\n  b: \"\\d+ of \\w\"":        `\d+ of \w`,
+		"a:\n  b: 'they don\\'t say how'": "they don't say how", "a:\n  b: 'Rédige l'architecture'": "Rédige l'architecture", "a:\n  b: 'l'été'": "l'été",
+		"a:\n  b: 'it''s Ada's'": "it's Ada's", `a:
+  b: "say "hello" now"`: `say "hello" now`, `a:
+  b: "One" and "two"`: `"One" and "two"`, "a:\n  b: 'l'un' # comment\n  c: 'x'": "l'un",
 	} {
 		root, notes, err := Parse(1, []byte(src))
 		if got := Scalar(Field(Field(root, "a"), "b")); err != nil || got != want || len(notes) != 1 || notes[0].Line != 2 {

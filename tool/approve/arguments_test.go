@@ -8,6 +8,7 @@ import (
 
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/tool/approve"
+	"github.com/troupe-dev/troupe/troupetest"
 )
 
 func quoted(text string) string {
@@ -117,5 +118,56 @@ func TestALongQuestionIsNotCut(t *testing.T) {
 		if !strings.HasPrefix(line, "    ") {
 			t.Fatalf("line %d is %q: a program could take it for markup, or a person for another argument", i, line)
 		}
+	}
+}
+
+// An argument by another tool's name has its own before a rule or a person is asked: what
+// they see is what is carried out.
+func TestRulesAndPeopleSeeArgumentsUnderTheirOwnNames(t *testing.T) {
+	type edit struct {
+		Search  string `json:"search"`
+		Replace string `json:"replace"`
+	}
+	type request struct {
+		FilePath string `json:"file_path"`
+		Edits    []edit `json:"edits"`
+	}
+	var done []request
+	tool := troupe.NewTool("edit_file", "Edits.", func(_ context.Context, in request) (string, error) {
+		done = append(done, in)
+		return "edited", nil
+	})
+	policy := approve.Policy{
+		{Tool: "edit_file", Where: map[string]string{"file_path": "secret/*"}, Do: approve.Deny},
+		{Tool: "edit_file", Do: approve.Ask},
+	}
+	agent, err := troupe.NewAgent(troupe.AgentConfig{ID: "ada", Tools: policy.Tools(tool), Model: troupetest.NewScript(nil,
+		troupetest.Call("edit_file", `{"path":"secret/key","old_str":"a","new_str":"b"}`),
+		troupetest.Call("edit_file", `{"path":"notes.md","old_str":"a","new_str":"b"}`), troupetest.Say("Done."))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	engine, err := troupe.New(troupe.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer engine.Close()
+	outcome, err := troupe.Collect(engine.Run(t.Context(), agent, troupe.Input{Text: "go"}))
+	if err != nil || outcome.Stop != "input_requested" || len(done) != 0 {
+		t.Fatalf("%s, %v, done: %v", outcome.Stop, err, done)
+	}
+	for _, part := range []string{"file_path: notes.md", "search", "replace"} {
+		if !strings.Contains(outcome.Text, part) {
+			t.Errorf("the question lacks %q:\n%s", part, outcome.Text)
+		}
+	}
+	if err := engine.Answer(t.Context(), outcome.Session, outcome.Handoff.Meta.Asked, troupe.Answer{Approved: true}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := troupe.Collect(engine.Resume(t.Context(), agent, outcome.Session)); err != nil {
+		t.Fatal(err)
+	}
+	if len(done) != 1 || done[0].FilePath != "notes.md" || len(done[0].Edits) != 1 || done[0].Edits[0] != (edit{"a", "b"}) {
+		t.Errorf("done: %+v", done)
 	}
 }

@@ -221,3 +221,42 @@ func TestCallsOfOneTurnTakeEffectInOrder(t *testing.T) {
 		t.Errorf("found was %.200s", got["5"])
 	}
 }
+
+// M5: the names that other programs' tools have for an argument are understood where they
+// can mean one thing only.
+func TestArgumentsByTheNamesOfOtherToolsAreUnderstood(t *testing.T) {
+	w := newWorld(t)
+	calls := []troupe.ToolCall{
+		asks("write", "write_file", object{"path": "{session-folder}/a.md", "contents": "one <two> three"}),
+		asks("flat", "edit_file", object{"path": "{session-folder}/a.md", "old_str": "one", "new_str": "1"}),
+		asks("list", "edit_file", object{"filename": "{session-folder}/a.md", "edits": []object{{"old_text": "<two>", "new_text": "2"}, {"search": "1", "replace": "I"}}}),
+		asks("saved", "save_output", object{"filePath": "{session-folder}/b.md", "text": "b"}),
+		asks("made", "make_directory", object{"directory": "{session-folder}/c"}),
+		asks("read", "read_file", object{"path": "{session-folder}/a.md"}),
+		asks("listed", "list_files", object{"dir": "{session-folder}"}),
+		// These could mean two things, or nothing.
+		asks("both", "edit_file", object{"file_path": "{session-folder}/a.md", "path": "{session-folder}/b.md", "edits": []object{{"search": "I", "replace": "i"}}}),
+		asks("two", "read_file", object{"path": "{session-folder}/a.md", "filename": "{session-folder}/b.md"}),
+		asks("double", "edit_file", object{"path": "{session-folder}/a.md", "old_str": "I", "old_text": "2", "new_str": "x"}),
+		asks("half", "edit_file", object{"path": "{session-folder}/a.md", "old_str": "I"}),
+		asks("case", "read_file", object{"File_Path": "{session-folder}/a.md"}),
+		asks("other", "read_file", object{"url": "{session-folder}/a.md"}),
+	}
+	events := perform(t, t.Context(), troupe.NewMemoryStore(), w.open(t), script{calls})
+	for _, e := range events {
+		r, ok := e.Body.(*troupe.ToolReturned)
+		if !ok {
+			continue
+		}
+		isWrong := slices.Contains([]string{"both", "two", "double", "half", "case", "other"}, r.CallID)
+		if isWrong != (r.Class == "invalid_arguments") || !isWrong && r.Class != "" {
+			t.Errorf("%s: %q %s", r.CallID, r.Class, r.Content)
+		}
+		if r.CallID == "read" && !strings.Contains(r.Content, "I 2 three") {
+			t.Errorf("the file is %s", r.Content)
+		}
+		if r.CallID == "half" && !strings.Contains(r.Content, "edits") {
+			t.Errorf("the names that there are: %s", r.Content)
+		}
+	}
+}

@@ -1,0 +1,107 @@
+// Package question finds the question that an answer ends with, and the choices that it
+// offers.
+package question
+
+import (
+	"regexp"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// A Choice is an answer that a question offers itself.
+type Choice struct{ Label, Description string }
+
+// listed choices are lines such as "1. Two banks: never full" or "- [A] Advanced".
+var listed = regexp.MustCompile(`^\s*(?:[-*]\s+)?(?:\d{1,2}[.)]|\[?[A-Za-z]\]?[.)]|\[[A-Za-z0-9]{1,3}\])\s+(.+?)\s*$`)
+
+// ticked is a line of a list of things to do.
+var ticked = regexp.MustCompile(`^\s*(?:[-*+]|\d{1,2}[.)])\s+\[[xX]\]\s`)
+
+const (
+	mostChoices   = 9
+	maxChoiceText = 160
+)
+
+// Choices finds the answers that a question lists itself, each on a line of its own.
+// Lines that do not follow each other are no list of choices, and neither are things to do.
+func Choices(text string) []Choice {
+	var found []Choice
+	for line := range strings.Lines(text) {
+		m := listed.FindStringSubmatch(line)
+		if m == nil || ticked.MatchString(line) {
+			if strings.TrimSpace(line) != "" && len(found) == 1 {
+				found = nil
+			}
+			continue
+		}
+		label := strings.NewReplacer("**", "", "`", "").Replace(m[1])
+		description := ""
+		for _, cut := range []string{": ", " — ", " – ", " - "} {
+			if before, after, ok := strings.Cut(label, cut); ok {
+				label, description = before, after
+				break
+			}
+		}
+		if len(label) <= maxChoiceText {
+			found = append(found, Choice{label, description})
+		}
+	}
+	if len(found) < 2 || len(found) > mostChoices {
+		return nil
+	}
+	return found
+}
+
+// marks end the text of a question, in any script.
+const marks = "?？؟"
+
+// In returns what an answer asks at its end, and the choices it gives: then a conversation
+// waits for a person. It is not ok where the answer ends with neither a question nor a menu.
+func In(answer string) (asked string, choices []Choice, ok bool) {
+	text := strings.TrimRight(answer, " \t\r\n*_\"”’)`")
+	if text == "" {
+		return "", nil, false
+	}
+	blocks := strings.Split(strings.ReplaceAll(strings.TrimSpace(answer), "\r\n", "\n"), "\n\n")
+	last := blocks[len(blocks)-1]
+	choices, asked = Choices(last), last
+	if choices != nil && len(blocks) > 1 {
+		asked = blocks[len(blocks)-2]
+	}
+	final, _ := utf8.DecodeLastRuneInString(text)
+	switch {
+	case isMenu(last):
+	case choices != nil && !strings.ContainsAny(asked, marks):
+		return "", nil, false // a list, which nobody is to choose from
+	case choices == nil && !strings.ContainsRune(marks, final):
+		return "", nil, false
+	}
+	return strings.TrimSpace(asked), choices, true
+}
+
+var (
+	// option is what a menu offers: "[C] Continue", on a line of its own or among others.
+	option = regexp.MustCompile(`(?:^|[\s"'“”«*_:,|/>(])\[([A-Za-z]{1,3})\][*_]{0,2}\s+[*_]{0,2}(\S)`)
+	// toGoOn asks for a word, and then goes on: "Type C to continue".
+	toGoOn = regexp.MustCompile(`(?i)\b(?:press|type|enter|reply|say|select|choose)\b[^.\n]{1,30}\bto (?:continue|proceed)\b`)
+)
+
+// isMenu says whether the end of an answer is a menu: several things to choose from by their
+// letters, or the one to go on with.
+func isMenu(block string) bool {
+	letters := make(map[string]bool)
+	goesOn := false
+	for line := range strings.Lines(block) {
+		if ticked.MatchString(line) {
+			continue
+		}
+		for _, m := range option.FindAllStringSubmatch(line, -1) {
+			letters[strings.ToUpper(m[1])] = true
+			first, _ := utf8.DecodeRuneInString(m[2])
+			goesOn = goesOn || m[1] == "C" || m[1] == "c" || len(m[1]) == 1 && unicode.ToUpper(first) == rune(strings.ToUpper(m[1])[0])
+		}
+		goesOn = goesOn || toGoOn.MatchString(line)
+	}
+	return len(letters) > 1 || goesOn
+}

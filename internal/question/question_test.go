@@ -1,0 +1,38 @@
+package question
+
+import "testing"
+
+func TestWhatAnAnswerEndsWith(t *testing.T) {
+	for answer, want := range map[string]struct {
+		ok      bool
+		choices int
+	}{
+		"What is it called?":           {true, 0},
+		"It is called Lantern.":        {false, 0},
+		"Comment s'appelle-t-il ?":     {true, 0},
+		"叫什么名字？":                       {true, 0},
+		"Which one?\n\n1. A\n2. B":     {true, 2},
+		"This was done:\n\n1. A\n2. B": {false, 2},
+		"**4. Menu**\n\n\"[C] Continue - Save this and move on (Step 2 of 11)\"":                                  {true, 0},
+		"Display: \"**Select:** [A] Advanced Elicitation [P] Party Mode [C] Continue to Vision (Step 2b of 13)\"": {true, 0},
+		"Draft complete.\n\n[A] Advanced Elicitation\n[P] Party Mode\n[C] Continue":                               {true, 3},
+		"- **[C]** Continuer\n- **[E]** Éditer":                                                                   {true, 0},
+		"[C] Продолжить":                                                                                          {true, 0},
+		"[c] 继续":                                                                                                  {true, 0},
+		"Reply with C to continue.":                                                                               {true, 0},
+		"[C] to continue":                                                                                         {true, 0},
+		"Type `C` to continue to the next step":                                                                   {true, 0},
+		"Done:\n\n- [x] Write\n- [x] Cut":                                                                         {false, 0},
+		"Done:\n\n- [X] Xylophone\n- [X] Cut":                                                                     {false, 0},
+		"See [C](https://example.com) for more.":                                                                  {false, 0},
+		"The array a[C] holds it.":                                                                                {false, 0},
+		"Sources:\n\n[1] Smith, 2001\n[2] Jones, 2002":                                                            {false, 2},
+		"":    {false, 0},
+		" \n": {false, 0},
+	} {
+		_, choices, ok := In(answer)
+		if ok != want.ok || ok && len(choices) != want.choices {
+			t.Errorf("%q: %v, %v; want %v", answer, choices, ok, want)
+		}
+	}
+}
