@@ -10,6 +10,7 @@ import (
 
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/cmd/troupe/internal/terminal"
+	"github.com/troupe-dev/troupe/internal/checks"
 	"github.com/troupe-dev/troupe/internal/words"
 	"github.com/troupe-dev/troupe/pipeline"
 )
@@ -103,13 +104,7 @@ func short(commit string) string { return commit[:min(len(commit), 7)] }
 
 // checked puts the outcome of a check into the line that it belongs to.
 func (g *progress) checked(content string) {
-	var o struct {
-		Name, Cause, Remedy, File string
-		OK                        bool
-		Tests                     int
-		Failing                   []string
-		Took                      time.Duration
-	}
+	var o checks.Outcome
 	_ = json.Unmarshal([]byte(content), &o)
 	label, isBase := g.label, strings.HasPrefix(o.File, "checks/baseline")
 	switch {
@@ -127,9 +122,9 @@ func (g *progress) checked(content string) {
 		text += fmt.Sprintf(" (%s)", words.Counted(o.Tests, "test"))
 	}
 	if len(o.Failing) > 0 {
-		text += " " + terminal.OneLine(strings.Join(o.Failing, ", "), 100)
+		text += " " + terminal.OneLine(strings.Join(o.ShortFailing(), ", "), 100)
 	}
-	if o.Cause == "environment" {
+	if o.Cause == checks.CauseEnvironment {
 		text += " could not run: " + terminal.OneLine(o.Remedy, 160)
 	}
 	if isBase {

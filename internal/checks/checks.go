@@ -306,13 +306,34 @@ func (o *Outcome) Mark() string {
 	if !o.OK {
 		text = o.Name + " ✗"
 		if len(o.Failing) > 0 {
-			text += " " + strings.Join(o.Failing[:min(len(o.Failing), 3)], ", ")
+			text += " " + strings.Join(o.ShortFailing()[:min(len(o.Failing), 3)], ", ")
 		}
 	}
 	if o.OK && o.Tests > 0 {
 		text += fmt.Sprintf(" (%s)", testCount(o.Tests))
 	}
 	return text
+}
+
+// ShortFailing are the tests that fail, with the last part of their package alone.
+func (o *Outcome) ShortFailing() (list []string) {
+	for _, name := range o.Failing {
+		if pkg, test := splitGoTest(name); test != "" {
+			name = path.Base(pkg) + "." + test
+		}
+		list = append(list, name)
+	}
+	return list
+}
+
+var goTest = regexp.MustCompile(`^(\S*?[^\s/]+)\.((?:Test|Fuzz|Example)\S*)$`)
+
+// splitGoTest takes the name of a test in Go apart; test is empty for any other name.
+func splitGoTest(name string) (pkg, test string) {
+	if m := goTest.FindStringSubmatch(name); m != nil {
+		return m[1], m[2]
+	}
+	return "", ""
 }
 
 func testCount(n int) string {

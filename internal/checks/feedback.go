@@ -62,7 +62,7 @@ func Newly(now, before Outcome) []string {
 	}
 	var fresh []string
 	for _, name := range now.Failing {
-		if !known[name] {
+		if _, test := splitGoTest(name); !known[name] && !(test != "" && known[test]) { // deliveries begun earlier know names alone
 			fresh = append(fresh, name)
 		}
 	}
