@@ -74,13 +74,18 @@ func (b *builder) checksToRun(changed []string) (list []checks.Check) {
 // runCheck runs a check. One that cannot run is a question, never the builder's fault.
 func (b *builder) runCheck(ctx context.Context, check checks.Check, spent time.Duration) (r checkResult, stopped string, err error) {
 	for {
-		r, err = call[checkResult](ctx, b.run, b.delivery.tools.check, checkRequest{state: b.now, Check: check.Name, At: b.run.Now(), Spent: spent, Label: fmt.Sprintf("step %s round %d", b.step.ID, b.rounds+1)})
+		r, err = call[checkResult](ctx, b.run, b.delivery.tools.check, checkRequest{state: b.now, Check: check.Name, At: b.run.Now(), Spent: spent, Retry: retriesInStep, Before: slimBefore(b.baseline, check.Name), Label: fmt.Sprintf("step %s round %d", b.step.ID, b.rounds+1)})
 		if err != nil {
 			return r, "", err
 		}
 		b.now = r.state
 		if err := b.noteByHand(ctx); err != nil {
 			return r, "", err
+		}
+		if len(r.Flaky) > 0 {
+			if err := b.warn(ctx, codeFlaky, flakyNote(&r.Outcome)); err != nil {
+				return r, "", err
+			}
 		}
 		if r.Cause != checks.CauseEnvironment || b.isOurs(&r.Outcome) {
 			return r, "", nil
@@ -115,11 +120,28 @@ func before(baseline []checks.Outcome, name string) *checks.Outcome {
 	return nil
 }
 
+// slimBefore is what a check said of the base, with as much as a comparison needs.
+func slimBefore(baseline []checks.Outcome, name string) *checks.Outcome {
+	was := before(baseline, name)
+	if was == nil {
+		return nil
+	}
+	return &checks.Outcome{Name: name, OK: was.OK, Exit: was.Exit, Failing: was.Failing, Flaky: was.Flaky, Tests: was.Tests}
+}
+
+// codeFlaky is the code of the warning that a test is not to be relied on.
+const codeFlaky = "check_flaky"
+
+// flakyNote says which tests are not to be relied on.
+func flakyNote(o *checks.Outcome) string {
+	return fmt.Sprintf("%s: failed and passed when it was run again, unchanged: %s", o.Name, strings.Join(o.Flaky, ", "))
+}
+
 // verdictOn says what is wrong with an outcome: what failed before may fail now, and no
 // test may be lost.
 func verdictOn(o checks.Outcome, was *checks.Outcome) string {
 	if !o.OK {
-		if was == nil || was.OK {
+		if was == nil || was.OK && len(was.Flaky) == 0 {
 			return "Your change was applied, and a check fails."
 		}
 		if fresh := checks.Newly(o, *was); len(fresh) > 0 {

@@ -41,8 +41,8 @@ func (r *cleanRound) save(w *git.Worktree) error {
 }
 
 // checkClean runs a check in a clean checkout of a commit, in which others ran before.
-func (o *openSite) checkClean(ctx context.Context, check *checks.Check, commit string, before []string) (checks.Outcome, error) {
-	round := cleanRound{Commit: commit, Checks: before}
+func (o *openSite) checkClean(ctx context.Context, check *checks.Check, in *checkRequest) (checks.Outcome, error) {
+	round := cleanRound{Commit: in.Head, Checks: in.After}
 	w, failed, err := o.cleanAfter(ctx, &round)
 	if err != nil {
 		return checks.Outcome{}, err
@@ -51,11 +51,11 @@ func (o *openSite) checkClean(ctx context.Context, check *checks.Check, commit s
 		failed.Name = check.Name
 		return *failed, nil
 	}
-	outcome, err := o.runClean(ctx, w, check, commit)
+	outcome, err := o.runClean(ctx, w, check, in)
 	if err != nil {
 		return outcome, err
 	}
-	round.Checks = append(slices.Clone(before), check.Name)
+	round.Checks = append(slices.Clone(in.After), check.Name)
 	return outcome, round.save(w)
 }
 
@@ -76,7 +76,7 @@ func (o *openSite) cleanAfter(ctx context.Context, round *cleanRound) (w *git.Wo
 		if err != nil {
 			return nil, nil, err
 		}
-		if _, err := o.runClean(ctx, w, within(*check, 0), round.Commit); err != nil {
+		if _, err := o.runClean(ctx, w, within(*check, 0), &checkRequest{state: state{Head: round.Commit}}); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -84,7 +84,7 @@ func (o *openSite) cleanAfter(ctx context.Context, round *cleanRound) (w *git.Wo
 }
 
 // runClean runs a check and puts the files of the commit back. What git ignores stays.
-func (o *openSite) runClean(ctx context.Context, w *git.Worktree, check *checks.Check, commit string) (checks.Outcome, error) {
+func (o *openSite) runClean(ctx context.Context, w *git.Worktree, check *checks.Check, in *checkRequest) (checks.Outcome, error) {
 	if err := os.Remove(cleanRoundFile(w)); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return checks.Outcome{}, err
 	}
@@ -92,11 +92,12 @@ func (o *openSite) runClean(ctx context.Context, w *git.Worktree, check *checks.
 	if err != nil {
 		return checks.Outcome{}, &troupe.ToolError{Class: "failed", Message: err.Error()}
 	}
-	outcome, err := check.Run(ctx, room)
+	restore := func() error { return w.Restore(ctx, in.Head) }
+	outcome, err := check.RunWithRetry(ctx, room, in.retry(restore))
 	if err != nil {
 		return outcome, err
 	}
-	return outcome, w.Restore(ctx, commit)
+	return outcome, restore()
 }
 
 func (o *openSite) cleanDir() string { return filepath.Join(o.workshop.Worktrees, o.ID+"-clean") }

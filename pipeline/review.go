@@ -34,6 +34,14 @@ type review struct {
 	Claims []string `json:"claims,omitempty"`
 }
 
+// claims are those of the review, and that it wants something and does not say what.
+func (r *review) claims() []string {
+	if r.Verdict == "changes_required" && len(r.fixes(0)) == 0 {
+		return append(slices.Clone(r.Claims), "the review requires changes and names none")
+	}
+	return r.Claims
+}
+
 // A judgement is what became of an acceptance criterion.
 type judgement struct {
 	ID       string `json:"id"`

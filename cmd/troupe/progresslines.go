@@ -124,6 +124,9 @@ func (g *progress) checked(content string) {
 	if len(o.Failing) > 0 {
 		text += " " + terminal.OneLine(strings.Join(o.ShortFailing(), ", "), 100)
 	}
+	if len(o.Flaky) > 0 {
+		text += " flaky: " + terminal.OneLine(strings.Join(o.ShortFlaky(), ", "), 100)
+	}
 	if o.Cause == checks.CauseEnvironment {
 		text += " could not run: " + terminal.OneLine(o.Remedy, 160)
 	}
@@ -280,6 +283,9 @@ func (p *program) writeReport(s *pipeline.Summary) {
 	}
 	for _, c := range r.Claims {
 		fmt.Fprintf(p.out, "claim beside fact: %s\n", terminal.OneLine(c, 200))
+	}
+	for _, n := range r.Notes {
+		fmt.Fprintf(p.out, "note: %s\n", terminal.OneLine(n, 300))
 	}
 	added, removed := 0, 0
 	for _, f := range r.Files {

@@ -249,6 +249,8 @@ type Outcome struct {
 	Tests   int      `json:"tests"`
 	Skipped int      `json:"skipped,omitempty"`
 	Failing []string `json:"failing,omitempty"`
+	// Flaky are tests that failed and passed when they were run again, unchanged.
+	Flaky []string `json:"flaky,omitempty"`
 	// Diagnostics are the places that the output names.
 	Diagnostics []Diagnostic `json:"diagnostics,omitempty"`
 	// Excerpt is the beginning and the end of the output, which File holds.
@@ -306,18 +308,26 @@ func (o *Outcome) Mark() string {
 	if !o.OK {
 		text = o.Name + " ✗"
 		if len(o.Failing) > 0 {
-			text += " " + strings.Join(o.ShortFailing()[:min(len(o.Failing), 3)], ", ")
+			text += " " + strings.Join(short(o.Failing[:min(len(o.Failing), 3)]), ", ")
 		}
 	}
 	if o.OK && o.Tests > 0 {
 		text += fmt.Sprintf(" (%s)", testCount(o.Tests))
 	}
+	if len(o.Flaky) > 0 {
+		text += ", flaky: " + strings.Join(short(o.Flaky), ", ")
+	}
 	return text
 }
 
 // ShortFailing are the tests that fail, with the last part of their package alone.
-func (o *Outcome) ShortFailing() (list []string) {
-	for _, name := range o.Failing {
+func (o *Outcome) ShortFailing() []string { return short(o.Failing) }
+
+// ShortFlaky are the tests that are not to be relied on, in the same way.
+func (o *Outcome) ShortFlaky() []string { return short(o.Flaky) }
+
+func short(names []string) (list []string) {
+	for _, name := range names {
 		if pkg, test := splitGoTest(name); test != "" {
 			name = path.Base(pkg) + "." + test
 		}
