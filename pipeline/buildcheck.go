@@ -14,6 +14,9 @@ import (
 // checkAll formats what was changed and runs the checks, cheap ones first. The first
 // that fails ends the round.
 func (b *builder) checkAll(ctx context.Context, notes string) (feedback string, done bool, why string, err error) {
+	if feedback, why, err := b.settleDependencies(ctx); err != nil || feedback+why != "" {
+		return feedback, false, why, err
+	}
 	if len(b.delivery.Repository.Format) > 0 {
 		formatted, err := call[state](ctx, b.run, b.delivery.tools.format, formatRequest{state: b.now, Since: b.start.Tree, At: b.run.Now()})
 		if err != nil {
@@ -50,7 +53,7 @@ func (b *builder) checkAll(ctx context.Context, notes string) (feedback string, 
 				}
 			}
 			b.last = &r.Outcome
-			b.lastFeedback = notes + problem + "\n\n" + r.Feedback
+			b.lastFeedback = notes + problem + "\n" + b.notInstalled(&r.Outcome) + "\n" + r.Feedback
 			return b.failed(b.lastFeedback, &r.Outcome)
 		}
 	}
@@ -104,11 +107,17 @@ func (b *builder) runCheck(ctx context.Context, check checks.Check, spent time.D
 // dependency that was not there before, or a check that ran within its limits before.
 func (b *builder) isOurs(o *checks.Outcome) bool {
 	was := before(b.baseline, o.Name)
-	if was == nil || !was.OK {
+	if was == nil { // all that there is in a new repository came with the change
+		return b.site.New && strings.Contains(o.Remedy, notHere)
+	}
+	if !was.OK {
 		return false
 	}
-	return slices.ContainsFunc([]string{"depends on is not here", "longer than it may", "more processes", "wrote more", "more memory"}, func(part string) bool { return strings.Contains(o.Remedy, part) })
+	return slices.ContainsFunc([]string{notHere, "longer than it may", "more processes", "wrote more", "more memory"}, func(part string) bool { return strings.Contains(o.Remedy, part) })
 }
+
+// notHere is in the remedy of a check that lacks a dependency.
+const notHere = "depends on is not here"
 
 // before is what a check said of the base, nil if it said nothing.
 func before(baseline []checks.Outcome, name string) *checks.Outcome {

@@ -16,34 +16,6 @@ import (
 	"github.com/troupe-dev/troupe/internal/sandbox"
 )
 
-type setupRequest struct {
-	state
-	Command string    `json:"command"`
-	At      time.Time `json:"at"`
-}
-
-func (s *workshop) setupTool() troupe.Tool {
-	return siteTool(toolSetup, "Runs a command that prepares the worktree.", func(ctx context.Context, call *troupe.Invocation, in setupRequest) (checks.Outcome, error) {
-		o, err := s.openSite(ctx, call.Run.Session())
-		if err != nil {
-			return checks.Outcome{}, err
-		}
-		room, err := o.room(ctx, o.worktree)
-		if err != nil {
-			return checks.Outcome{}, err
-		}
-		if _, err := o.find(ctx, in.state, in.At); err != nil {
-			return checks.Outcome{}, err
-		}
-		o.mark()
-		outcome, err := room.Setup(ctx, in.Command)
-		if err != nil {
-			return outcome, err
-		}
-		return outcome, o.become(ctx, in.Tree)
-	})
-}
-
 type checkRequest struct {
 	state
 	Check string    `json:"check"`
@@ -141,6 +113,13 @@ func (o *openSite) checkWorktree(ctx context.Context, check *checks.Check, in *c
 	if err != nil {
 		return checks.Outcome{}, now, &troupe.ToolError{Class: "failed", Message: err.Error()}
 	}
+	if failed, err := o.furnished(ctx, now); err != nil || failed != nil {
+		if failed != nil {
+			failed.Name = check.Name
+			return *failed, now, nil
+		}
+		return checks.Outcome{}, now, err
+	}
 	o.mark()
 	outcome, err := check.RunWithRetry(ctx, room, in.retry(func() error { return o.worktree.Restore(ctx, now.Tree) }))
 	return outcome, now, err
@@ -189,6 +168,12 @@ func (s *workshop) formatTool() troupe.Tool {
 		}
 		room, err := o.room(ctx, o.worktree)
 		if err != nil {
+			return at, err
+		}
+		if failed, err := o.furnished(ctx, at); err != nil || failed != nil {
+			if failed != nil {
+				err = errors.New(failed.Remedy)
+			}
 			return at, err
 		}
 		o.mark()

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -20,6 +19,7 @@ import (
 // killed in between is begun anew.
 type cleanRound struct {
 	Commit string   `json:"commit"`
+	Setup  string   `json:"setup,omitempty"`
 	Checks []string `json:"checks"`
 }
 
@@ -29,7 +29,7 @@ func cleanRoundFile(w *git.Worktree) string { return filepath.Join(w.GitDir(), "
 func (r *cleanRound) isOf(w *git.Worktree) bool {
 	data, err := os.ReadFile(cleanRoundFile(w))
 	var found cleanRound
-	return err == nil && json.Unmarshal(data, &found) == nil && found.Commit == r.Commit && slices.Equal(found.Checks, r.Checks)
+	return err == nil && json.Unmarshal(data, &found) == nil && found.Commit == r.Commit && found.Setup == r.Setup && slices.Equal(found.Checks, r.Checks)
 }
 
 func (r *cleanRound) save(w *git.Worktree) error {
@@ -42,7 +42,7 @@ func (r *cleanRound) save(w *git.Worktree) error {
 
 // checkClean runs a check in a clean checkout of a commit, in which others ran before.
 func (o *openSite) checkClean(ctx context.Context, check *checks.Check, in *checkRequest) (checks.Outcome, error) {
-	round := cleanRound{Commit: in.Head, Checks: in.After}
+	round := cleanRound{Commit: in.Head, Setup: in.Setup, Checks: in.After}
 	w, failed, err := o.cleanAfter(ctx, &round)
 	if err != nil {
 		return checks.Outcome{}, err
@@ -68,7 +68,7 @@ func (o *openSite) cleanAfter(ctx context.Context, round *cleanRound) (w *git.Wo
 			return w, nil, nil
 		}
 	}
-	if w, failed, err = o.clean(ctx, round.Commit); err != nil || failed != nil {
+	if w, failed, err = o.clean(ctx, state{Head: round.Commit, Setup: round.Setup}); err != nil || failed != nil {
 		return nil, failed, err
 	}
 	for _, name := range round.Checks {
@@ -103,36 +103,22 @@ func (o *openSite) runClean(ctx context.Context, w *git.Worktree, check *checks.
 func (o *openSite) cleanDir() string { return filepath.Join(o.workshop.Worktrees, o.ID+"-clean") }
 
 // clean is a checkout of a commit alone, set up as the worktree was: what is committed is
-// what is checked. The setup has the network, and runs in what the base holds, which no
-// agent has written. One that failed is returned as the outcome that a check has then.
-func (o *openSite) clean(ctx context.Context, commit string) (w *git.Worktree, failed *checks.Outcome, err error) {
-	if w, err = o.repo.Scratch(ctx, o.cleanDir(), commit); err != nil {
+// what is checked. A setup that failed is returned as the outcome that a check has then.
+func (o *openSite) clean(ctx context.Context, at state) (w *git.Worktree, failed *checks.Outcome, err error) {
+	if w, err = o.repo.Scratch(ctx, o.cleanDir(), at.Head); err != nil {
 		return nil, nil, err
 	}
-	if err := o.furnish(ctx, w.Dir); err != nil {
-		return nil, nil, err
-	}
-	w.Links = o.linked(w.Dir)
 	if len(o.Setup) == 0 {
-		return w, nil, nil
+		err := o.furnish(ctx, w.Dir)
+		w.Links = o.linked(w.Dir)
+		return w, nil, err
 	}
-	if err := w.Restore(ctx, o.Site.Base); err != nil {
+	if failed, err = o.setUp(ctx, w, o.setupOn(at), nil); err != nil {
 		return nil, nil, err
 	}
-	room, err := o.room(ctx, w)
-	if err != nil {
-		return nil, nil, &troupe.ToolError{Class: "failed", Message: err.Error()}
+	if failed != nil {
+		setupCannotRun(failed, "on the clean checkout")
+		return nil, failed, nil
 	}
-	for _, command := range o.Setup {
-		outcome, err := room.Setup(ctx, command)
-		if err != nil {
-			return nil, nil, err
-		}
-		if !outcome.OK {
-			outcome.Cause = checks.CauseEnvironment
-			outcome.Remedy = fmt.Sprintf("the setup that was to run before it failed on the clean checkout with exit code %d", outcome.Exit)
-			return nil, &outcome, nil
-		}
-	}
-	return w, nil, w.Restore(ctx, commit)
+	return w, nil, w.Restore(ctx, at.Head)
 }

@@ -32,7 +32,7 @@ type Report struct {
 	// Claims are where somebody said otherwise than what was measured.
 	Claims []string `json:"claims,omitempty"`
 	// Notes are what else there is to know of how it was measured: tests that are not to be
-	// relied on.
+	// relied on, dependencies that were not fetched.
 	Notes []string `json:"notes,omitempty"`
 }
 
@@ -82,6 +82,13 @@ func (c *course) report(ctx context.Context) (troupe.Handoff, error) {
 		}
 	}
 	r.Reasons, r.Notes = c.reasons(steps), c.notes()
+	note, err := c.setupNote(ctx)
+	if err != nil {
+		return troupe.Handoff{}, err
+	}
+	if note != "" {
+		r.Notes = append(r.Notes, note)
+	}
 	switch {
 	case len(r.Reasons) == 0:
 		r.Outcome = OutcomeDelivered

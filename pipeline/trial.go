@@ -48,7 +48,7 @@ func (s *workshop) tryTool() troupe.Tool {
 		if err != nil || problem != "" {
 			return trial{Reason: problem}, err
 		}
-		w, failed, err := o.clean(ctx, in.Head)
+		w, failed, err := o.clean(ctx, in.state)
 		if err != nil {
 			return trial{}, err
 		}

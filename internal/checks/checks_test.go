@@ -223,12 +223,52 @@ func TestWhatKeepsAChecksFromSayingAnything(t *testing.T) {
 		{Check{Name: "x", Shell: "no-such-program"}, "Install it"},
 		{Check{Name: "x", Shell: "sleep 30", Timeout: 300 * time.Millisecond}, "more time"},
 		{Check{Name: "x", Shell: "echo 'write: No space left on device'; exit 1"}, "no space"},
-		{Check{Name: "x", Shell: "echo \"Error: Cannot find module 'left-pad'\"; exit 1"}, "pipeline.setup"},
+		{Check{Name: "x", Shell: "echo \"Error: Cannot find module 'left-pad'\"; exit 1"}, "depends on is not here"},
+		{Check{Name: "x", Shell: "echo \"ModuleNotFoundError: No module named 'requests'\"; exit 1"}, "depends on is not here"},
+		{Check{Name: "x", Shell: "echo 'npm error code ENOTFOUND'; exit 1"}, "needs the network"},
 	} {
 		o, err := c.check.Run(t.Context(), room)
 		if err != nil || o.OK || o.Cause != CauseEnvironment || !strings.Contains(o.Remedy, c.remedy) {
 			t.Errorf("%s: %+v %v", c.check.Command(), o, err)
 		}
+	}
+}
+
+// What a change does to manifests matters where it changes dependencies, and commands of
+// an agent do not come along.
+func TestManifests(t *testing.T) {
+	for _, c := range []struct {
+		name, before, after string
+		want                bool
+	}{
+		{"package.json", `{"scripts":{"test":"a"},"dependencies":{"a":"1"}}`, `{"version":"2","scripts":{"test":"b"},"dependencies":{"a":"1"}}`, false},
+		{"package.json", `{"dependencies":{"a":"1"}}`, `{"dependencies":{"a":"2"}}`, true},
+		{"package.json", `{}`, `{"devDependencies":{"a":"2"}}`, true},
+		{"web/package.json", "", `{"name":"web"}`, false},
+		{"package.json", `{"name":"x"}`, `{"name":`, true},
+		{"go.mod", "module a\n", "module a\n\nrequire b v1.0.0\n", true},
+		{"requirements.txt", "a\n", "a\n", false},
+	} {
+		if got := IsManifest(c.name) && ChangesDependencies(c.name, c.before, c.after); got != c.want {
+			t.Errorf("%s: %q to %q: %t", c.name, c.before, c.after, got)
+		}
+	}
+	for name, want := range map[string]bool{"requirements/dev.txt": true, "requirements-dev.txt": true, "notes.txt": false, "node_modules/a/package.json": false, "setup.py": false, "Makefile": false, ".npmrc": false, "a/Cargo.lock": true} {
+		if IsManifest(name) != want {
+			t.Errorf("%s: %t", name, !want)
+		}
+	}
+	got := WithScriptsOf("package.json", `{"scripts":{"postinstall":"evil"},"dependencies":{"a":"<2"}}`, `{"scripts":{"test":"good"}}`)
+	if strings.Contains(got, "evil") || !strings.Contains(got, "good") || !strings.Contains(got, `"a": "<2"`) {
+		t.Errorf("%s", got)
+	}
+	exists := func(name string) bool { return name == "package-lock.json" }
+	commands := LockCommands([]string{"go.mod", "packages/a/package.json", "packages/b/package.json"}, exists)
+	if len(commands) != 2 || commands[1].Dir != "." || commands[1].Argv[0] != "npm" {
+		t.Errorf("%+v", commands)
+	}
+	if commands := LockCommands([]string{"go.mod", "go.sum", "package.json", "package-lock.json"}, exists); len(commands) != 0 {
+		t.Errorf("%+v", commands)
 	}
 }
 

@@ -186,7 +186,7 @@ func at(path, line, column, message string) Diagnostic {
 }
 
 var (
-	noNetwork = regexp.MustCompile(`(?i)getaddrinfo|ENOTFOUND|EAI_AGAIN|ENETUNREACH|name resolution|network is unreachable|no route to host|could not resolve host|dial (?:tcp|udp)[^\n]*(?:lookup|i/o timeout)`)
+	noNetwork = regexp.MustCompile(`(?i)\bgetaddrinfo|\bENOTFOUND\b|\bEAI_AGAIN\b|\bENETUNREACH\b|name resolution|network is unreachable|no route to host|could not resolve host|dial (?:tcp|udp)[^\n]*(?:lookup|i/o timeout)`)
 	noSpace   = regexp.MustCompile(`(?i)no space left on device|ENOSPC|disk quota exceeded|file too large`)
 	noModules = regexp.MustCompile(`(?i)module lookup disabled by GOPROXY=off|missing go\.sum entry|Cannot find (?:module|package) '[^./][^']*'|ERR_MODULE_NOT_FOUND|ModuleNotFoundError: No module named|no matching package named|No module named pytest`)
 	noCommand = regexp.MustCompile(`(?im)^[^\n]*(?:command not found|: not found|No such file or directory: '?(?:npm|node|go|cargo|python3?|make)\b)`)
