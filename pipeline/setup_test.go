@@ -118,15 +118,17 @@ func TestWhetherASetupRunsAgain(t *testing.T) {
 		note         string
 		asked        bool
 	}{
-		"always":                         {mode: pipeline.SetupAlways, build: func(string, string, int) string { return wants("two") }},
-		"never, and it is missing":       {mode: pipeline.SetupNever, build: without},
-		"never, and nothing misses it":   {mode: pipeline.SetupNever, build: bumps, note: "requirements.txt changed, because pipeline.setup_again is never"},
-		"no, and it is missing":          {answer: "no", build: without, asked: true},
-		"no, and nothing misses it":      {answer: "No.", build: bumps, asked: true, note: "requirements.txt changed, because a person did not want it"},
-		"something else is wanted":       {answer: "do without", build: without, asked: true},
-		"it is not to be had":            {mode: pipeline.SetupAlways, build: func(s, p string, n int) string { return strings.ReplaceAll(without(s, p, n), "two", "none") }},
-		"other commands in package.json": {build: func(string, string, int) string { return built(withReason(edited("package.json", `"true"`, `"false"`))) }},
-		"no setup at all":                {mode: "none", build: bumps, note: "requirements.txt changed, because pipeline.setup is empty"},
+		"always":                       {mode: pipeline.SetupAlways, build: func(string, string, int) string { return wants("two") }},
+		"never, and it is missing":     {mode: pipeline.SetupNever, build: without},
+		"never, and nothing misses it": {mode: pipeline.SetupNever, build: bumps, note: "requirements.txt changed, because pipeline.setup_again is never"},
+		"no, and it is missing":        {answer: "no", build: without, asked: true},
+		"no, and nothing misses it":    {answer: "No.", build: bumps, asked: true, note: "requirements.txt changed, because a person did not want it"},
+		"something else is wanted":     {answer: "do without", build: without, asked: true},
+		"it is not to be had":          {mode: pipeline.SetupAlways, build: func(s, p string, n int) string { return strings.ReplaceAll(without(s, p, n), "two", "none") }},
+		"other commands in package.json": {build: func(string, string, int) string {
+			return built(withReason(edited("package.json", `"true"`, `"false"`)))
+		}},
+		"no setup at all": {mode: "none", build: bumps, note: "requirements.txt changed, because pipeline.setup is empty"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			y := setupYard(t)
