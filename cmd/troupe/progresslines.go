@@ -69,7 +69,7 @@ func (g *progress) returned(e *troupe.Event, b *troupe.ToolReturned) {
 	}
 }
 
-func (g *progress) roundLabel() string { return fmt.Sprintf("  round %d", g.round) }
+func (g *progress) roundLabel() string { return fmt.Sprintf("  round %d", max(g.round, 1)) }
 
 // opened is the first line of a delivery.
 func (g *progress) opened(id, branch, sandbox, why string, checks []foundCheck, found bool, left int) {
@@ -155,6 +155,18 @@ func statsLine(files json.RawMessage) string {
 	return terminal.OneLine(strings.Join(parts, ", "), 160)
 }
 
+// findingLine is what a finding is about, with its place where it names one.
+func findingLine(id, severity, path string, line int) string {
+	text := id + " " + severity + " "
+	if path == "" {
+		return text
+	}
+	if line > 0 {
+		path += fmt.Sprintf(":%d", line)
+	}
+	return text + path + " "
+}
+
 // phaseLine is what a phase came to, in a few words.
 func phaseLine(phase string, end *troupe.RunFinished) string {
 	var r struct {
@@ -168,7 +180,8 @@ func phaseLine(phase string, end *troupe.RunFinished) string {
 			}
 			Criteria []struct{ ID, State string }
 		}
-		Steps []struct{ State string }
+		Steps    []struct{ State string }
+		Warnings []string
 	}
 	decode(end.Output.Outputs["result"], &r)
 	number := func(key string) int {
@@ -180,7 +193,7 @@ func phaseLine(phase string, end *troupe.RunFinished) string {
 	case r.Review != nil:
 		return reviewLine(r.Review.Verdict, len(r.Review.Findings), func(i int) (string, bool) {
 			f := r.Review.Findings[i]
-			text := fmt.Sprintf("%s %s %s:%d %s", f.ID, f.Severity, f.Path, f.Line, f.Problem)
+			text := findingLine(f.ID, f.Severity, f.Path, f.Line) + f.Problem
 			if f.Proven {
 				text += " (proven by a test)"
 			}
@@ -189,7 +202,13 @@ func phaseLine(phase string, end *troupe.RunFinished) string {
 	case phase == "requirements":
 		return oneOrMany(number("user_stories"), "story", "stories") + ", " + oneOrMany(number("acceptance_criteria"), "criterion", "criteria")
 	case phase == "discovery":
-		return words.Counted(number("relevant_files"), "file")
+		missing := 0
+		for _, w := range r.Warnings {
+			if strings.HasPrefix(w, "file_missing:") {
+				missing++
+			}
+		}
+		return words.Counted(max(number("relevant_files")-missing, 0), "file")
 	case phase == "planning" && number("steps") > 0:
 		return words.Counted(number("steps"), "step")
 	case phase == "implementation":
@@ -278,7 +297,7 @@ func (p *program) writeReport(s *pipeline.Summary) {
 	}
 	for _, f := range r.Findings {
 		if !f.Fell {
-			fmt.Fprintf(p.out, "%s %s %s:%d  %s\n", f.ID, f.Severity, f.Path, f.Line, terminal.OneLine(f.Problem, 120))
+			fmt.Fprintln(p.out, terminal.OneLine(findingLine(f.ID, f.Severity, f.Path, f.Line)+" "+f.Problem, 240))
 		}
 	}
 	for _, c := range r.Claims {
