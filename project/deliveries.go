@@ -93,7 +93,7 @@ func (p *Project) ApplyDelivery(ctx context.Context, site *pipeline.Site, squash
 	message := ""
 	if squash {
 		title, _, _ := strings.Cut(strings.TrimSpace(site.Request), "\n")
-		message = strings.ToValidUTF8(title[:min(len(title), 72)], "") + "\n\nDelivery " + site.ID + "\n"
+		message = strings.ToValidUTF8(title[:min(len(title), 72)], "") + "\n\nDelivered-by: Troupe " + version() + ", delivery " + site.ID + "\n"
 	}
 	before, after, err := repo.Take(ctx, site.Branch, "Merge delivery "+site.ID, message)
 	if err != nil {
