@@ -308,7 +308,7 @@ func (o *Outcome) Mark() string {
 	if !o.OK {
 		text = o.Name + " ✗"
 		if len(o.Failing) > 0 {
-			text += " " + strings.Join(short(o.Failing[:min(len(o.Failing), 3)]), ", ")
+			text += " " + strings.Join(o.ShortFailing()[:min(len(o.Failing), 3)], ", ")
 		}
 	}
 	if o.OK && o.Tests > 0 {
@@ -320,16 +320,23 @@ func (o *Outcome) Mark() string {
 	return text
 }
 
-// ShortFailing are the tests that fail, with the last part of their package alone.
+// ShortFailing are the tests that fail, with their package only where two have one name.
 func (o *Outcome) ShortFailing() []string { return short(o.Failing) }
 
 // ShortFlaky are the tests that are not to be relied on, in the same way.
 func (o *Outcome) ShortFlaky() []string { return short(o.Flaky) }
 
 func short(names []string) (list []string) {
+	count := map[string]int{}
+	for _, name := range names {
+		_, test := splitGoTest(name)
+		count[test]++
+	}
 	for _, name := range names {
 		if pkg, test := splitGoTest(name); test != "" {
-			name = path.Base(pkg) + "." + test
+			if name = test; count[test] > 1 {
+				name = path.Base(pkg) + "." + test
+			}
 		}
 		list = append(list, name)
 	}

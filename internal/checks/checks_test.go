@@ -143,7 +143,7 @@ func TestGo(t *testing.T) {
 			return !o.OK && o.Name == "build" && o.Cause == CauseChange && len(o.Diagnostics) == 1 && o.Diagnostics[0].Path == "b.go" && o.Diagnostics[0].Line == 3
 		}},
 		{"a test fails", tree{"a.go": "package m\n\nfunc Add(a, b int) int { return a - b }\n"}, func(o Outcome) bool {
-			return !o.OK && o.Cause == CauseChange && slices.Equal(o.Failing, []string{"example.org/m.TestAdd"}) && o.Mark() == "test ✗ m.TestAdd" && o.Tests == 1 && len(o.Diagnostics) == 1
+			return !o.OK && o.Cause == CauseChange && slices.Equal(o.Failing, []string{"example.org/m.TestAdd"}) && o.Mark() == "test ✗ TestAdd" && o.Tests == 1 && len(o.Diagnostics) == 1
 		}},
 		{"a test is skipped", tree{"a_test.go": "package m\n\nimport \"testing\"\n\nfunc TestAdd(t *testing.T) { t.Skip() }\n"}, func(o Outcome) bool { return o.OK && o.Tests == 0 && o.Skipped == 1 }},
 		{"a server on loopback", tree{"s_test.go": "package m\n\nimport (\n\t\"net/http\"\n\t\"net/http/httptest\"\n\t\"testing\"\n)\n\nfunc TestServer(t *testing.T) {\n\ts := httptest.NewServer(http.NotFoundHandler())\n\tdefer s.Close()\n\tif _, err := http.Get(s.URL); err != nil {\n\t\tt.Fatal(err)\n\t}\n}\n"},
@@ -197,6 +197,9 @@ func TestGoTestsAreKnownByTheirPackage(t *testing.T) {
 		if got := strings.Join(Newly(c.now, base), ","); got != c.want {
 			t.Errorf("%s: fails now and did not before: %q, not %q\n%s", name, got, c.want, c.now.Output)
 		}
+	}
+	if got := run(fails, fails); got.Mark() != "test ✗ one.TestIt, two.TestIt" {
+		t.Errorf("people are told %s", got.Mark())
 	}
 	// A delivery that was begun with names alone goes on.
 	if got := Newly(base, Outcome{Name: "test", Exit: 1, Failing: []string{"TestIt"}}); got != nil {
