@@ -6,8 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 )
@@ -238,7 +240,9 @@ func (c *Client) mapping() (Mapping, error) {
 			return m, nil
 		}
 	}
-	return nil, errors.New("knowledge server: it does not have the tools to keep and find documents")
+	names := slices.Sorted(maps.Keys(c.link.tools))
+	return nil, fmt.Errorf("knowledge server: it does not have the tools to keep and find documents: these are %s and %s of GKChatty, or those of a memory server; it has %s",
+		GKChatty{}.upload(), GKChatty{}.search(), cmp.Or(strings.Join(names, ", "), "none"))
 }
 
 func (c *Client) drop(grace time.Duration) {

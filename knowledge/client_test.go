@@ -171,3 +171,21 @@ func TestASecretDoesNotShowItself(t *testing.T) {
 		t.Errorf("logged was %s", text)
 	}
 }
+
+// A server without the tools is told from one that is down: what is needed, and what it has.
+func TestAServerWithoutTheToolsIsToldSo(t *testing.T) {
+	server := mcp.NewServer(&mcp.Implementation{Name: "notes", Version: "1"}, nil)
+	mcp.AddTool(server, &mcp.Tool{Name: "take_note"}, func(context.Context, *mcp.CallToolRequest, struct{}) (*mcp.CallToolResult, any, error) {
+		return &mcp.CallToolResult{}, nil, nil
+	})
+	web := httptest.NewServer(mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return server }, nil))
+	t.Cleanup(web.Close)
+	client, err := Connect(t.Context(), ClientConfig{URL: web.URL, HTTPClient: web.Client()})
+	if err == nil {
+		_, err = client.Query(t.Context(), "x", 1)
+		client.Close()
+	}
+	if err == nil || !strings.Contains(err.Error(), "upload_to_gkchatty") || !strings.Contains(err.Error(), "it has take_note") {
+		t.Error(err)
+	}
+}

@@ -14,6 +14,9 @@ import (
 // checkAll formats what was changed and runs the checks, cheap ones first. The first
 // that fails ends the round.
 func (b *builder) checkAll(ctx context.Context, notes string) (feedback string, done bool, why string, err error) {
+	if feedback, why, err := b.settleDependencies(ctx); err != nil || feedback+why != "" {
+		return feedback, false, why, err
+	}
 	if len(b.delivery.Repository.Format) > 0 {
 		formatted, err := call[state](ctx, b.run, b.delivery.tools.format, formatRequest{state: b.now, Since: b.start.Tree, At: b.run.Now()})
 		if err != nil {
@@ -50,7 +53,7 @@ func (b *builder) checkAll(ctx context.Context, notes string) (feedback string, 
 				}
 			}
 			b.last = &r.Outcome
-			b.lastFeedback = notes + problem + "\n\n" + r.Feedback
+			b.lastFeedback = notes + problem + "\n" + b.notInstalled(&r.Outcome) + "\n" + r.Feedback
 			return b.failed(b.lastFeedback, &r.Outcome)
 		}
 	}
@@ -74,13 +77,18 @@ func (b *builder) checksToRun(changed []string) (list []checks.Check) {
 // runCheck runs a check. One that cannot run is a question, never the builder's fault.
 func (b *builder) runCheck(ctx context.Context, check checks.Check, spent time.Duration) (r checkResult, stopped string, err error) {
 	for {
-		r, err = call[checkResult](ctx, b.run, b.delivery.tools.check, checkRequest{state: b.now, Check: check.Name, At: b.run.Now(), Spent: spent, Label: fmt.Sprintf("step %s round %d", b.step.ID, b.rounds+1)})
+		r, err = call[checkResult](ctx, b.run, b.delivery.tools.check, checkRequest{state: b.now, Check: check.Name, At: b.run.Now(), Spent: spent, Retry: retriesInStep, Before: slimBefore(b.baseline, check.Name), Label: fmt.Sprintf("step %s round %d", b.step.ID, b.rounds+1)})
 		if err != nil {
 			return r, "", err
 		}
 		b.now = r.state
 		if err := b.noteByHand(ctx); err != nil {
 			return r, "", err
+		}
+		if len(r.Flaky) > 0 {
+			if err := b.warn(ctx, codeFlaky, flakyNote(&r.Outcome)); err != nil {
+				return r, "", err
+			}
 		}
 		if r.Cause != checks.CauseEnvironment || b.isOurs(&r.Outcome) {
 			return r, "", nil
@@ -99,11 +107,17 @@ func (b *builder) runCheck(ctx context.Context, check checks.Check, spent time.D
 // dependency that was not there before, or a check that ran within its limits before.
 func (b *builder) isOurs(o *checks.Outcome) bool {
 	was := before(b.baseline, o.Name)
-	if was == nil || !was.OK {
+	if was == nil { // all that there is in a new repository came with the change
+		return b.site.New && strings.Contains(o.Remedy, notHere)
+	}
+	if !was.OK {
 		return false
 	}
-	return slices.ContainsFunc([]string{"depends on is not here", "longer than it may", "more processes", "wrote more", "more memory"}, func(part string) bool { return strings.Contains(o.Remedy, part) })
+	return slices.ContainsFunc([]string{notHere, "longer than it may", "more processes", "wrote more", "more memory"}, func(part string) bool { return strings.Contains(o.Remedy, part) })
 }
+
+// notHere is in the remedy of a check that lacks a dependency.
+const notHere = "depends on is not here"
 
 // before is what a check said of the base, nil if it said nothing.
 func before(baseline []checks.Outcome, name string) *checks.Outcome {
@@ -115,11 +129,28 @@ func before(baseline []checks.Outcome, name string) *checks.Outcome {
 	return nil
 }
 
+// slimBefore is what a check said of the base, with as much as a comparison needs.
+func slimBefore(baseline []checks.Outcome, name string) *checks.Outcome {
+	was := before(baseline, name)
+	if was == nil {
+		return nil
+	}
+	return &checks.Outcome{Name: name, OK: was.OK, Exit: was.Exit, Failing: was.Failing, Flaky: was.Flaky, Tests: was.Tests}
+}
+
+// codeFlaky is the code of the warning that a test is not to be relied on.
+const codeFlaky = "check_flaky"
+
+// flakyNote says which tests are not to be relied on.
+func flakyNote(o *checks.Outcome) string {
+	return fmt.Sprintf("%s: failed and passed when it was run again, unchanged: %s", o.Name, strings.Join(o.Flaky, ", "))
+}
+
 // verdictOn says what is wrong with an outcome: what failed before may fail now, and no
 // test may be lost.
 func verdictOn(o checks.Outcome, was *checks.Outcome) string {
 	if !o.OK {
-		if was == nil || was.OK {
+		if was == nil || was.OK && len(was.Flaky) == 0 {
 			return "Your change was applied, and a check fails."
 		}
 		if fresh := checks.Newly(o, *was); len(fresh) > 0 {

@@ -109,6 +109,7 @@ func (b *builder) carryOut(ctx context.Context) (StepRecord, error) {
 			return record, err
 		}
 		b.now = reset.state
+		b.now.Setup = b.start.Setup // with the attempt go its dependencies
 		if err := b.noteByHand(ctx); err != nil {
 			return record, err
 		}

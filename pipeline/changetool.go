@@ -200,13 +200,49 @@ type lookRequest struct {
 	OnlyMissing bool `json:"only_missing,omitempty"`
 	// ByName takes a file for one of its name, wherever it is.
 	ByName bool `json:"by_name,omitempty"`
+	// Tests are names of tests that are looked for in the files that hold tests.
+	Tests []string `json:"tests,omitempty"`
 }
 
 type lookResult struct {
 	Files string `json:"files,omitempty"`
 	Diff  string `json:"diff,omitempty"`
-	// Missing are paths that are not there.
-	Missing []string `json:"missing,omitempty"`
+	// Missing are paths that are not there, MissingTests names of tests that no test has.
+	Missing      []string `json:"missing,omitempty"`
+	MissingTests []string `json:"missing_tests,omitempty"`
+}
+
+// maxSearched is how many files are searched for the names of tests.
+const maxSearched = 5000
+
+// missingTests are those of the names that no file has: first those are looked at that
+// hold tests. Of a repository with too many files it is not known.
+func missingTests(v *view, names []string) ([]string, error) {
+	missing := slices.Clone(names)
+	paths := slices.Clone(v.Paths())
+	if len(paths) > maxSearched {
+		return nil, nil
+	}
+	slices.SortStableFunc(paths, func(a, b string) int {
+		switch {
+		case edit.IsTest(a) == edit.IsTest(b):
+			return 0
+		case edit.IsTest(a):
+			return -1
+		}
+		return 1
+	})
+	for _, path := range paths {
+		if len(missing) == 0 {
+			break
+		}
+		content, _, err := v.Read(path)
+		if err != nil {
+			return nil, err
+		}
+		missing = slices.DeleteFunc(missing, func(name string) bool { return strings.Contains(content, name) })
+	}
+	return missing, nil
 }
 
 // maxLook is what is shown of the files that a step names, and of a diff, in bytes.
@@ -222,6 +258,9 @@ func (s *workshop) lookTool() troupe.Tool {
 		}
 		v, err := o.view(ctx, in.Tree)
 		if err != nil {
+			return out, err
+		}
+		if out.MissingTests, err = missingTests(v, in.Tests); err != nil {
 			return out, err
 		}
 		var b strings.Builder

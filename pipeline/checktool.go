@@ -16,34 +16,6 @@ import (
 	"github.com/troupe-dev/troupe/internal/sandbox"
 )
 
-type setupRequest struct {
-	state
-	Command string    `json:"command"`
-	At      time.Time `json:"at"`
-}
-
-func (s *workshop) setupTool() troupe.Tool {
-	return siteTool(toolSetup, "Runs a command that prepares the worktree.", func(ctx context.Context, call *troupe.Invocation, in setupRequest) (checks.Outcome, error) {
-		o, err := s.openSite(ctx, call.Run.Session())
-		if err != nil {
-			return checks.Outcome{}, err
-		}
-		room, err := o.room(ctx, o.worktree)
-		if err != nil {
-			return checks.Outcome{}, err
-		}
-		if _, err := o.find(ctx, in.state, in.At); err != nil {
-			return checks.Outcome{}, err
-		}
-		o.mark()
-		outcome, err := room.Setup(ctx, in.Command)
-		if err != nil {
-			return outcome, err
-		}
-		return outcome, o.become(ctx, in.Tree)
-	})
-}
-
 type checkRequest struct {
 	state
 	Check string    `json:"check"`
@@ -55,6 +27,21 @@ type checkRequest struct {
 	After []string `json:"after,omitempty"`
 	// Spent is what other checks of the same round took.
 	Spent time.Duration `json:"spent,omitempty"`
+	// Retry is how often it is run again, unchanged, where tests fail that did not at the
+	// base: Before is what the check said there, nil where that is not known.
+	Retry  int             `json:"retry,omitempty"`
+	Before *checks.Outcome `json:"before,omitempty"`
+}
+
+// How often a check that fails is run again. The last word is on the clean checkout.
+const (
+	retriesInStep  = 1
+	retriesOnClean = 2
+)
+
+// retry is how the check is run again, with what puts the files back in between.
+func (in *checkRequest) retry(restore func() error) checks.Retry {
+	return checks.Retry{Times: in.Retry, Before: in.Before, Restore: restore}
 }
 
 // roundTime is how long all checks of a round may take together.
@@ -92,9 +79,9 @@ func (s *workshop) check(ctx context.Context, call *troupe.Invocation, in checkR
 	}
 	check = within(*check, in.Spent)
 	if in.Clean {
-		out.Outcome, err = o.checkClean(ctx, check, in.Head, in.After)
+		out.Outcome, err = o.checkClean(ctx, check, &in)
 	} else {
-		out.Outcome, out.state, err = o.checkWorktree(ctx, check, in.state, in.At)
+		out.Outcome, out.state, err = o.checkWorktree(ctx, check, &in)
 	}
 	if err != nil {
 		return out, err
@@ -117,8 +104,8 @@ func (s *workshop) check(ctx context.Context, call *troupe.Invocation, in checkR
 }
 
 // checkWorktree runs a check where the steps work.
-func (o *openSite) checkWorktree(ctx context.Context, check *checks.Check, want state, at time.Time) (checks.Outcome, state, error) {
-	now, err := o.find(ctx, want, at)
+func (o *openSite) checkWorktree(ctx context.Context, check *checks.Check, in *checkRequest) (checks.Outcome, state, error) {
+	now, err := o.find(ctx, in.state, in.At)
 	if err != nil {
 		return checks.Outcome{}, now, err
 	}
@@ -126,8 +113,15 @@ func (o *openSite) checkWorktree(ctx context.Context, check *checks.Check, want 
 	if err != nil {
 		return checks.Outcome{}, now, &troupe.ToolError{Class: "failed", Message: err.Error()}
 	}
+	if failed, err := o.furnished(ctx, now); err != nil || failed != nil {
+		if failed != nil {
+			failed.Name = check.Name
+			return *failed, now, nil
+		}
+		return checks.Outcome{}, now, err
+	}
 	o.mark()
-	outcome, err := check.Run(ctx, room)
+	outcome, err := check.RunWithRetry(ctx, room, in.retry(func() error { return o.worktree.Restore(ctx, now.Tree) }))
 	return outcome, now, err
 }
 
@@ -174,6 +168,12 @@ func (s *workshop) formatTool() troupe.Tool {
 		}
 		room, err := o.room(ctx, o.worktree)
 		if err != nil {
+			return at, err
+		}
+		if failed, err := o.furnished(ctx, at); err != nil || failed != nil {
+			if failed != nil {
+				err = errors.New(failed.Remedy)
+			}
 			return at, err
 		}
 		o.mark()

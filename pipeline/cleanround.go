@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -20,6 +19,7 @@ import (
 // killed in between is begun anew.
 type cleanRound struct {
 	Commit string   `json:"commit"`
+	Setup  string   `json:"setup,omitempty"`
 	Checks []string `json:"checks"`
 }
 
@@ -29,7 +29,7 @@ func cleanRoundFile(w *git.Worktree) string { return filepath.Join(w.GitDir(), "
 func (r *cleanRound) isOf(w *git.Worktree) bool {
 	data, err := os.ReadFile(cleanRoundFile(w))
 	var found cleanRound
-	return err == nil && json.Unmarshal(data, &found) == nil && found.Commit == r.Commit && slices.Equal(found.Checks, r.Checks)
+	return err == nil && json.Unmarshal(data, &found) == nil && found.Commit == r.Commit && found.Setup == r.Setup && slices.Equal(found.Checks, r.Checks)
 }
 
 func (r *cleanRound) save(w *git.Worktree) error {
@@ -41,8 +41,8 @@ func (r *cleanRound) save(w *git.Worktree) error {
 }
 
 // checkClean runs a check in a clean checkout of a commit, in which others ran before.
-func (o *openSite) checkClean(ctx context.Context, check *checks.Check, commit string, before []string) (checks.Outcome, error) {
-	round := cleanRound{Commit: commit, Checks: before}
+func (o *openSite) checkClean(ctx context.Context, check *checks.Check, in *checkRequest) (checks.Outcome, error) {
+	round := cleanRound{Commit: in.Head, Setup: in.Setup, Checks: in.After}
 	w, failed, err := o.cleanAfter(ctx, &round)
 	if err != nil {
 		return checks.Outcome{}, err
@@ -51,11 +51,11 @@ func (o *openSite) checkClean(ctx context.Context, check *checks.Check, commit s
 		failed.Name = check.Name
 		return *failed, nil
 	}
-	outcome, err := o.runClean(ctx, w, check, commit)
+	outcome, err := o.runClean(ctx, w, check, in)
 	if err != nil {
 		return outcome, err
 	}
-	round.Checks = append(slices.Clone(before), check.Name)
+	round.Checks = append(slices.Clone(in.After), check.Name)
 	return outcome, round.save(w)
 }
 
@@ -68,7 +68,7 @@ func (o *openSite) cleanAfter(ctx context.Context, round *cleanRound) (w *git.Wo
 			return w, nil, nil
 		}
 	}
-	if w, failed, err = o.clean(ctx, round.Commit); err != nil || failed != nil {
+	if w, failed, err = o.clean(ctx, state{Head: round.Commit, Setup: round.Setup}); err != nil || failed != nil {
 		return nil, failed, err
 	}
 	for _, name := range round.Checks {
@@ -76,7 +76,7 @@ func (o *openSite) cleanAfter(ctx context.Context, round *cleanRound) (w *git.Wo
 		if err != nil {
 			return nil, nil, err
 		}
-		if _, err := o.runClean(ctx, w, within(*check, 0), round.Commit); err != nil {
+		if _, err := o.runClean(ctx, w, within(*check, 0), &checkRequest{state: state{Head: round.Commit}}); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -84,7 +84,7 @@ func (o *openSite) cleanAfter(ctx context.Context, round *cleanRound) (w *git.Wo
 }
 
 // runClean runs a check and puts the files of the commit back. What git ignores stays.
-func (o *openSite) runClean(ctx context.Context, w *git.Worktree, check *checks.Check, commit string) (checks.Outcome, error) {
+func (o *openSite) runClean(ctx context.Context, w *git.Worktree, check *checks.Check, in *checkRequest) (checks.Outcome, error) {
 	if err := os.Remove(cleanRoundFile(w)); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return checks.Outcome{}, err
 	}
@@ -92,46 +92,33 @@ func (o *openSite) runClean(ctx context.Context, w *git.Worktree, check *checks.
 	if err != nil {
 		return checks.Outcome{}, &troupe.ToolError{Class: "failed", Message: err.Error()}
 	}
-	outcome, err := check.Run(ctx, room)
+	restore := func() error { return w.Restore(ctx, in.Head) }
+	outcome, err := check.RunWithRetry(ctx, room, in.retry(restore))
 	if err != nil {
 		return outcome, err
 	}
-	return outcome, w.Restore(ctx, commit)
+	return outcome, restore()
 }
 
 func (o *openSite) cleanDir() string { return filepath.Join(o.workshop.Worktrees, o.ID+"-clean") }
 
 // clean is a checkout of a commit alone, set up as the worktree was: what is committed is
-// what is checked. The setup has the network, and runs in what the base holds, which no
-// agent has written. One that failed is returned as the outcome that a check has then.
-func (o *openSite) clean(ctx context.Context, commit string) (w *git.Worktree, failed *checks.Outcome, err error) {
-	if w, err = o.repo.Scratch(ctx, o.cleanDir(), commit); err != nil {
+// what is checked. A setup that failed is returned as the outcome that a check has then.
+func (o *openSite) clean(ctx context.Context, at state) (w *git.Worktree, failed *checks.Outcome, err error) {
+	if w, err = o.repo.Scratch(ctx, o.cleanDir(), at.Head); err != nil {
 		return nil, nil, err
 	}
-	if err := o.furnish(ctx, w.Dir); err != nil {
-		return nil, nil, err
-	}
-	w.Links = o.linked(w.Dir)
 	if len(o.Setup) == 0 {
-		return w, nil, nil
+		err := o.furnish(ctx, w.Dir)
+		w.Links = o.linked(w.Dir)
+		return w, nil, err
 	}
-	if err := w.Restore(ctx, o.Site.Base); err != nil {
+	if failed, err = o.setUp(ctx, w, o.setupOn(at), nil); err != nil {
 		return nil, nil, err
 	}
-	room, err := o.room(ctx, w)
-	if err != nil {
-		return nil, nil, &troupe.ToolError{Class: "failed", Message: err.Error()}
+	if failed != nil {
+		setupCannotRun(failed, "on the clean checkout")
+		return nil, failed, nil
 	}
-	for _, command := range o.Setup {
-		outcome, err := room.Setup(ctx, command)
-		if err != nil {
-			return nil, nil, err
-		}
-		if !outcome.OK {
-			outcome.Cause = checks.CauseEnvironment
-			outcome.Remedy = fmt.Sprintf("the setup that was to run before it failed on the clean checkout with exit code %d", outcome.Exit)
-			return nil, &outcome, nil
-		}
-	}
-	return w, nil, w.Restore(ctx, commit)
+	return w, nil, w.Restore(ctx, at.Head)
 }

@@ -76,6 +76,7 @@ func (w *work) constructStep(ctx context.Context, s *phaseStep, in troupe.Handof
 		warnings, errors, sensitive []string
 		proposals                   []Proposal
 	}
+	w.now = state{}
 	for key, into := range map[string]any{"record": &record, "now": &w.now, "json": &more.json, "warnings": &more.warnings, "proposals": &more.proposals, "sensitive": &more.sensitive, "errors": &more.errors} {
 		if err := redecode(out.Outputs[key], into); err != nil {
 			return record, fmt.Errorf("step %s: %s: %w", step.ID, key, err)

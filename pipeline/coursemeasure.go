@@ -76,7 +76,10 @@ func (c *course) checkBase(ctx context.Context, run *troupe.Run, i int) (checkRe
 
 // checkClean runs the i-th check on a clean checkout of a commit, after those before it.
 func (c *course) checkClean(ctx context.Context, run *troupe.Run, at state, i int, label string) (checkResult, error) {
-	request := checkRequest{state: at, Check: c.site.Checks[i].Name, At: run.Now(), Clean: true, Label: label}
+	request := checkRequest{state: at, Check: c.site.Checks[i].Name, At: run.Now(), Clean: true, Label: label, Retry: retriesOnClean, Before: slimBefore(c.baseline, c.site.Checks[i].Name)}
+	if label == labelBaseline {
+		request.Retry = retriesInStep
+	}
 	for _, before := range c.site.Checks[:i] {
 		request.After = append(request.After, before.Name)
 	}

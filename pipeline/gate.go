@@ -16,6 +16,8 @@ const (
 	decisionGoOn  = "go_on"
 	decisionAgain = "again" // the phase is run once more, with guidance
 	decisionStop  = "stop"
+	// decisionWithout goes on without what was asked about: see [gateDependencies].
+	decisionWithout = "without"
 )
 
 type gateRequest struct {
@@ -33,7 +35,7 @@ type gateRequest struct {
 	// Rounds is how often the phase may be run again.
 	Rounds int `json:"rounds"`
 	// Question is the whole question, where it is not about a phase's result. Kind is
-	// then what it is about: plan, step, diff or environment.
+	// then what it is about: plan, step, diff, environment or dependencies.
 	Question string `json:"question,omitempty"`
 	Kind     string `json:"kind,omitempty"`
 }
@@ -44,6 +46,8 @@ const (
 	gateStep        = "step"        // one step that was carried out
 	gateDiff        = "diff"        // the whole change
 	gateEnvironment = "environment" // something that only a person can put right
+	// gateDependencies is whether the setup may run again, with other dependencies.
+	gateDependencies = "dependencies"
 )
 
 type gateResult struct {
@@ -73,13 +77,15 @@ func gateTool() troupe.Tool {
 // yes is a stop.
 func (g *gateRequest) decide(said troupe.Answer) gateResult {
 	answer := said.Text
+	word := strings.ToLower(strings.Trim(answer, " \t\r\n.!\"'"))
 	switch {
+	case g.Kind == gateDependencies && (said.Denied && answer == "" || slices.Contains([]string{"no", "n", "skip", "without"}, word)):
+		return gateResult{Decision: decisionWithout}
 	case said.Denied && answer == "":
 		return gateResult{Decision: decisionStop}
 	case said.Approved:
 		return gateResult{Decision: decisionGoOn}
 	}
-	word := strings.ToLower(strings.Trim(answer, " \t\r\n.!\"'"))
 	switch {
 	case slices.Contains([]string{"yes", "y", "ok", "go on", "go", "continue", "approve", "approved", "pass"}, word):
 		return gateResult{Decision: decisionGoOn}

@@ -63,7 +63,7 @@ func (e *AmbiguityError) Error() string {
 // The only error is an [*AmbiguityError]. The text kept raw comes with it.
 func (c *Contract) Parse(text string) (Parsed, error) {
 	value, err := answer.Read(text, critical{c})
-	if err == nil && value.How == answer.Mended {
+	if err == nil && value.How == answer.Mended && !value.SpareCommas {
 		if lost := c.lost(value.JSON); lost != nil {
 			parsed := Parsed{Problems: lost}
 			parsed.note("repaired: what the schema requires is missing after a repair of its syntax")

@@ -137,3 +137,26 @@ func TestWhatACutOffAnswerTriedIsNotPerformed(t *testing.T) {
 		t.Errorf("got %+v, files %v", r.Proposals, w.files())
 	}
 }
+
+// A comma too many is read as the answer without it is: with a warning of what is missing.
+// Where the mending may have lost a field, it is asked for again.
+func TestASpareCommaIsNoDamage(t *testing.T) {
+	contract, _ := pipeline.ContractOf("requirements")
+	out := output("requirements")
+	delete(out, "validation")
+	whole := encode(out)
+	for text, level := range map[string]pipeline.Level{
+		whole:                                 pipeline.LevelStrict,
+		strings.TrimSuffix(whole, "}") + ",}": pipeline.LevelRepaired,
+		"So:\n```json\n" + strings.TrimSuffix(whole, "}") + ",\n}\n```\n": pipeline.LevelRepaired,
+		strings.Replace(whole, `"errors":[]`, `"errors" []`, 1):           pipeline.LevelRaw,
+	} {
+		parsed, err := contract.Parse(text)
+		if err != nil || parsed.Level != level || (parsed.Correction != "") != (level == pipeline.LevelRaw) {
+			t.Errorf("%s: %s, %q, %v", text, parsed.Level, parsed.Correction, err)
+		}
+		if level != pipeline.LevelRaw && len(parsed.Problems) == 0 {
+			t.Errorf("%s: nothing is said of what is missing", text)
+		}
+	}
+}

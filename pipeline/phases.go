@@ -199,7 +199,7 @@ func (d *delivery) guardCalls() {
 	for _, tool := range []*troupe.Tool{
 		&d.write, &d.upload, &d.gather, &d.plan, &d.knowledge,
 		&t.prepare, &t.setup, &t.check, &t.apply, &t.format, &t.commit, &t.reset, &t.look, &t.diff, &t.stat, &t.try,
-		&t.readPlan, &t.writePlan, &t.documents, &t.keepDocs, &t.publish, &t.adopt, &t.findChecks,
+		&t.readPlan, &t.writePlan, &t.documents, &t.keepDocs, &t.publish, &t.adopt, &t.findChecks, &t.dependencies, &t.setupAgain,
 	} {
 		if *tool != nil {
 			*tool = d.Guard(*tool)[0]

@@ -112,6 +112,28 @@ func TestAReviewThatLies(t *testing.T) {
 	}
 }
 
+// Evidence may be a file or a test. One that is not there proves nothing, however it is
+// written; one that is there does.
+func TestEvidenceIsLookedFor(t *testing.T) {
+	for evidence, proven := range map[string]bool{
+		"TestMedian": true, "TestMedian/even": true, "stats.TestMedian": true, "median_test.go:3": true, "median_test.go: TestMedian passes": true, "seen in the diff": true,
+		"TestMode": false, "example.org/stats.TestMode": false, "mode_test.go": false, "median_test.go, TestMode": false, "tests/test_mode.py::test_mode": false,
+	} {
+		t.Run(evidence, func(t *testing.T) {
+			y := shellYard(t)
+			y.with("implementation", func(step, _ string, _ int) string {
+				return built(fileOf("step"+step+".ok", "good\n"), fileOf("median_test.go", "package x\n\nfunc TestMedian() {}\n"))
+			}).with("qa", func(string, string, int) string {
+				return reviewed("accept", []object{{"id": "AC1", "state": "met", "evidence": evidence}}, nil)
+			}).with("planning", func(string, string, int) string { return thought("planning", yardStep("1", "First", nil)) })
+			r := y.mustRun(pipeline.OutcomeDelivered)
+			if got := r.Criteria[0].State == "met"; got != proven || proven != (len(r.Claims) == 0) {
+				t.Errorf("%s is %s, claims %q", evidence, r.Criteria[0].State, r.Claims)
+			}
+		})
+	}
+}
+
 func TestAReviewThatNeverAccepts(t *testing.T) {
 	for name, finding := range map[string]func(n int) object{
 		"the same again": func(int) object {

@@ -3,6 +3,7 @@ package pipeline
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/troupe-dev/troupe"
@@ -30,6 +31,9 @@ type Report struct {
 	Findings []finding        `json:"findings"`
 	// Claims are where somebody said otherwise than what was measured.
 	Claims []string `json:"claims,omitempty"`
+	// Notes are what else there is to know of how it was measured: tests that are not to be
+	// relied on, dependencies that were not fetched.
+	Notes []string `json:"notes,omitempty"`
 }
 
 // A CommitReport is a commit of the branch.
@@ -67,7 +71,7 @@ func (c *course) report(ctx context.Context) (troupe.Handoff, error) {
 		r.Files = change.Files
 	}
 	if c.review != nil {
-		r.Criteria, r.Findings, r.Claims = append(r.Criteria, c.review.Criteria...), append(r.Findings, c.review.Findings...), c.review.Claims
+		r.Criteria, r.Findings, r.Claims = append(r.Criteria, c.review.Criteria...), append(r.Findings, c.review.Findings...), c.review.claims()
 	}
 	steps := c.result(phaseImplementation)
 	if steps != nil {
@@ -77,7 +81,14 @@ func (c *course) report(ctx context.Context) (troupe.Handoff, error) {
 			}
 		}
 	}
-	r.Reasons = c.reasons(steps)
+	r.Reasons, r.Notes = c.reasons(steps), c.notes()
+	note, err := c.setupNote(ctx)
+	if err != nil {
+		return troupe.Handoff{}, err
+	}
+	if note != "" {
+		r.Notes = append(r.Notes, note)
+	}
 	switch {
 	case len(r.Reasons) == 0:
 		r.Outcome = OutcomeDelivered
@@ -154,8 +165,32 @@ func (c *course) reasons(steps *Result) (list []string) {
 				list = append(list, fmt.Sprintf("%s is not met: %s", j.ID, clipText(j.Text, 200)))
 			}
 		}
-		if c.review.Verdict == "changes_required" && len(c.review.fixes(0)) == 0 {
-			c.review.Claims = append(c.review.Claims, "the review requires changes and names none")
+	}
+	return list
+}
+
+// notes say what is to be known of the measurements.
+func (c *course) notes() (list []string) {
+	for _, measured := range []struct {
+		when string
+		list []checks.Outcome
+	}{{"before the change, ", c.baseline}, {"", c.verified}} {
+		for i := range measured.list {
+			if o := &measured.list[i]; len(o.Flaky) > 0 {
+				list = append(list, measured.when+flakyNote(o))
+			}
+		}
+	}
+	for _, o := range c.verified {
+		if was := before(c.baseline, o.Name); !o.OK && verdictOn(o, was) == "" {
+			list = append(list, fmt.Sprintf("%s: fails, and did not always pass before: %s", o.Name, strings.Join(o.Failing, ", ")))
+		}
+	}
+	for _, r := range c.done {
+		for _, w := range r.Warnings {
+			if note, ok := strings.CutPrefix(w, codeFlaky+": "); ok && !slices.Contains(list, note) {
+				list = append(list, note)
+			}
 		}
 	}
 	return list

@@ -35,6 +35,11 @@ type Repository struct {
 	Documents string
 	// Setup are commands that run before the checks, with network.
 	Setup []string
+	// SetupAgain is what becomes of the setup where a change wants other dependencies: ask
+	// (the default), never or always. It then runs on the base's files and the manifests of
+	// the change, without install scripts unless SetupScripts says so.
+	SetupAgain   string
+	SetupScripts bool
 	// Link are directories of the checkout that git ignores and that checks may read:
 	// nil means the usual ones. Copy are files of it that are copied.
 	Link, Copy []string
@@ -106,6 +111,7 @@ func (r *Repository) complete() error {
 	r.Branch = cmp.Or(r.Branch, defaultBranch)
 	r.Documents = cmp.Or(r.Documents, "branch")
 	r.Edits = cmp.Or(r.Edits, editsAuto)
+	r.SetupAgain = cmp.Or(r.SetupAgain, SetupAsk)
 	r.Version = cmp.Or(r.Version, "devel")
 	if r.Rounds <= 0 {
 		r.Rounds = 4
@@ -113,7 +119,7 @@ func (r *Repository) complete() error {
 	if r.QARounds == 0 {
 		r.QARounds = 3
 	}
-	for what, value := range map[string][]string{"documents": {r.Documents, "branch", "outside"}, "edits": {r.Edits, editsAuto, editsJSON, editsBlocks}} {
+	for what, value := range map[string][]string{"documents": {r.Documents, "branch", "outside"}, "edits": {r.Edits, editsAuto, editsJSON, editsBlocks}, "setup_again": {r.SetupAgain, SetupAsk, SetupNever, SetupAlways}} {
 		if !slices.Contains(value[1:], value[0]) {
 			return fmt.Errorf("repository: %s: %.40q is none of %q", what, value[0], value[1:])
 		}

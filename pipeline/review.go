@@ -34,6 +34,14 @@ type review struct {
 	Claims []string `json:"claims,omitempty"`
 }
 
+// claims are those of the review, and that it wants something and does not say what.
+func (r *review) claims() []string {
+	if r.Verdict == "changes_required" && len(r.fixes(0)) == 0 {
+		return append(slices.Clone(r.Claims), "the review requires changes and names none")
+	}
+	return r.Claims
+}
+
 // A judgement is what became of an acceptance criterion.
 type judgement struct {
 	ID       string `json:"id"`
@@ -284,7 +292,56 @@ func severityOf(word string) string {
 	return severityMajor
 }
 
-var evidencePlace = regexp.MustCompile(`([\w@+./-]+\.\w{1,10})(?::(\d+))?`)
+var (
+	evidencePlace = regexp.MustCompile(`([\w@+./-]+\.\w{1,10})(?::(\d+))?`)
+	// evidenceTest is the name of a test, in the languages where it is one word.
+	evidenceTest = regexp.MustCompile(`(?:[\w./-]+\.)?\b((?:Test|Fuzz|Example|Benchmark)[A-Z_]\w*|test_\w+)(\.\w+)?`)
+)
+
+// evidenceIn takes apart what a reviewer names as evidence: a file, and names of tests.
+func evidenceIn(text string) (file string, tests []string) {
+	text = evidenceTest.ReplaceAllStringFunc(text, func(found string) string {
+		m := evidenceTest.FindStringSubmatch(found)
+		if m[2] != "" && !strings.Contains(m[2], "_") && strings.HasPrefix(m[1], "test_") { // a file is called so
+			return found
+		}
+		tests = append(tests, m[1])
+		return " "
+	})
+	if m := evidencePlace.FindStringSubmatch(text); m != nil {
+		file = m[1]
+	}
+	return file, tests
+}
+
+// holdEvidence has criteria unproven whose evidence is not there.
+func (w *work) holdEvidence(ctx context.Context, r *review) error {
+	request := lookRequest{state: w.now, OnlyMissing: true, ByName: true}
+	for _, c := range r.Criteria {
+		file, tests := evidenceIn(c.Evidence)
+		if file != "" {
+			request.Paths = append(request.Paths, file)
+		}
+		request.Tests = append(request.Tests, tests...)
+	}
+	if len(request.Paths)+len(request.Tests) == 0 {
+		return nil
+	}
+	look, err := call[lookResult](ctx, w.run, w.delivery.tools.look, request)
+	if err != nil {
+		return err
+	}
+	for i := range r.Criteria {
+		c := &r.Criteria[i]
+		file, tests := evidenceIn(c.Evidence)
+		isMissing := slices.Contains(look.Missing, file) || slices.ContainsFunc(tests, func(name string) bool { return slices.Contains(look.MissingTests, name) })
+		if c.State == criterionMet && isMissing {
+			c.State = criterionUnproven
+			r.Claims = append(r.Claims, fmt.Sprintf("%s: the evidence %q is not there", c.ID, c.Evidence))
+		}
+	}
+	return nil
+}
 
 // holdAgainstFacts sets claims beside what is known, and tries the tests of findings.
 func (w *work) holdAgainstFacts(ctx context.Context, r *review, baseline, verified []checks.Outcome, change diffResult) error {
@@ -304,24 +361,8 @@ func (w *work) holdAgainstFacts(ctx context.Context, r *review, baseline, verifi
 		r.Claims = append(r.Claims, fmt.Sprintf("the review says tests_passed: %s, %s", said, fact))
 	}
 	w.setTestsPassed(passed)
-	var paths []string
-	for _, c := range r.Criteria {
-		if m := evidencePlace.FindStringSubmatch(c.Evidence); m != nil {
-			paths = append(paths, m[1])
-		}
-	}
-	if len(paths) > 0 {
-		look, err := call[lookResult](ctx, w.run, w.delivery.tools.look, lookRequest{state: w.now, Paths: paths, OnlyMissing: true, ByName: true})
-		if err != nil {
-			return err
-		}
-		for i := range r.Criteria {
-			c := &r.Criteria[i]
-			if m := evidencePlace.FindStringSubmatch(c.Evidence); m != nil && c.State == criterionMet && slices.Contains(look.Missing, m[1]) {
-				c.State = criterionUnproven
-				r.Claims = append(r.Claims, fmt.Sprintf("%s: the evidence %q is not there", c.ID, c.Evidence))
-			}
-		}
+	if err := w.holdEvidence(ctx, r); err != nil {
+		return err
 	}
 	for i := range r.Findings {
 		f := &r.Findings[i]

@@ -38,6 +38,8 @@ type Site struct {
 	Own bool `json:"own,omitempty"`
 	// Applied are the commits of the checkout before and after the branch was taken.
 	Applied []string `json:"applied,omitempty"`
+	// SetupTrees are those that the setup was allowed to run on: see [state].
+	SetupTrees []string `json:"setup_trees,omitempty"`
 }
 
 const siteFile = "delivery.json"
@@ -89,6 +91,10 @@ type state struct {
 	Tree string `json:"tree"`
 	// ByHand are files that a person changed in the meantime.
 	ByHand []string `json:"by_hand,omitempty"`
+	// Setup is the tree that the setup ran on where that is not the base, Declined one that
+	// a person did not want it to run on.
+	Setup    string `json:"setup,omitempty"`
+	Declined string `json:"declined,omitempty"`
 }
 
 // workshop opens the sites of a repository.

@@ -101,6 +101,9 @@ func (s *workshop) prepare(ctx context.Context, call *troupe.Invocation, in prep
 	if p.Tree, err = o.worktree.TreeOf(ctx, p.Head); err != nil {
 		return p, err
 	}
+	if p.Setup, err = o.allowedSetup(ctx, p.Tree); err != nil {
+		return p, err
+	}
 	if o.worktree.Filled() { // else whoever works in it first fills it
 		if p.state, err = o.find(ctx, p.state, in.At); err != nil {
 			return p, err

@@ -18,11 +18,11 @@ type tryRequest struct {
 	Red []checks.Outcome `json:"red,omitempty"`
 }
 
-// redOnes are the checks that fail, with as much of them as a comparison needs.
+// redOnes are the checks that fail, if only now and then, with as much of them as a comparison needs.
 func redOnes(list []checks.Outcome) (red []checks.Outcome) {
 	for _, o := range list {
-		if !o.OK {
-			red = append(red, checks.Outcome{Name: o.Name, Exit: o.Exit, Failing: o.Failing, Tests: o.Tests})
+		if !o.OK || len(o.Flaky) > 0 {
+			red = append(red, checks.Outcome{Name: o.Name, OK: o.OK, Exit: o.Exit, Failing: o.Failing, Flaky: o.Flaky, Tests: o.Tests})
 		}
 	}
 	return red
@@ -48,7 +48,7 @@ func (s *workshop) tryTool() troupe.Tool {
 		if err != nil || problem != "" {
 			return trial{Reason: problem}, err
 		}
-		w, failed, err := o.clean(ctx, in.Head)
+		w, failed, err := o.clean(ctx, in.state)
 		if err != nil {
 			return trial{}, err
 		}
@@ -98,7 +98,12 @@ func (o *openSite) tryChecks(ctx context.Context, w *git.Worktree, red []checks.
 		return trial{Reason: "there are no checks"}, nil
 	}
 	for i := range o.Checks {
-		outcome, err := o.Checks[i].Run(ctx, room)
+		before := slices.IndexFunc(red, func(b checks.Outcome) bool { return b.Name == o.Checks[i].Name })
+		retry := checks.Retry{Times: retriesInStep}
+		if before >= 0 {
+			retry.Before = &red[before]
+		}
+		outcome, err := o.Checks[i].RunWithRetry(ctx, room, retry)
 		if err != nil {
 			return trial{}, err
 		}
@@ -108,7 +113,6 @@ func (o *openSite) tryChecks(ctx context.Context, w *git.Worktree, red []checks.
 		if outcome.OK {
 			continue
 		}
-		before := slices.IndexFunc(red, func(b checks.Outcome) bool { return b.Name == outcome.Name })
 		switch {
 		case before < 0 || len(checks.Newly(outcome, red[before])) > 0:
 			return trial{Proven: true, Reason: outcome.Mark()}, nil

@@ -19,7 +19,7 @@ import (
 
 // siteTools are the tools that work on the repository, for the delivery itself.
 type siteTools struct {
-	prepare, setup, check, apply, format, commit, reset, look, diff, stat, try, readPlan, writePlan, documents, keepDocs, publish, adopt, findChecks troupe.Tool
+	prepare, setup, check, apply, format, commit, reset, look, diff, stat, try, readPlan, writePlan, documents, keepDocs, publish, adopt, findChecks, dependencies, setupAgain troupe.Tool
 }
 
 func (s *workshop) tools() siteTools {
@@ -27,6 +27,7 @@ func (s *workshop) tools() siteTools {
 		prepare: s.prepareTool(), setup: s.setupTool(), check: s.checkTool(), apply: s.applyTool(), format: s.formatTool(), commit: s.commitTool(),
 		reset: s.resetTool(), look: s.lookTool(), diff: s.diffTool(), stat: s.statTool(), try: s.tryTool(),
 		readPlan: s.readPlanTool(), writePlan: s.writePlanTool(), documents: s.documentsTool(), keepDocs: s.keepDocsTool(), publish: s.publishTool(), adopt: s.adoptTool(), findChecks: s.findChecksTool(),
+		dependencies: s.dependenciesTool(), setupAgain: s.setupAgainTool(),
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/troupe-dev/troupe"
@@ -84,7 +85,8 @@ func (p *Project) commitOf(site *pipeline.Site, step string) (from, to string, e
 }
 
 // ApplyDelivery merges a delivery's branch into what is checked out, as one commit
-// where squash says so. Nothing is done where that would conflict.
+// where squash says so. Nothing is done where that would conflict, and site.Applied is as
+// it was where all is there already.
 func (p *Project) ApplyDelivery(ctx context.Context, site *pipeline.Site, squash bool) (after string, err error) {
 	repo, err := git.Open(ctx, site.Repo)
 	if err != nil {
@@ -93,7 +95,7 @@ func (p *Project) ApplyDelivery(ctx context.Context, site *pipeline.Site, squash
 	message := ""
 	if squash {
 		title, _, _ := strings.Cut(strings.TrimSpace(site.Request), "\n")
-		message = strings.ToValidUTF8(title[:min(len(title), 72)], "") + "\n\nDelivery " + site.ID + "\n"
+		message = strings.ToValidUTF8(title[:min(len(title), 72)], "") + "\n\nDelivered-by: Troupe " + version() + ", delivery " + site.ID + "\n"
 	}
 	before, after, err := repo.Take(ctx, site.Branch, "Merge delivery "+site.ID, message)
 	if err != nil {
@@ -321,9 +323,13 @@ func (d deliveries) Act(ctx context.Context, session, act string) (string, error
 		}
 		return "It was reverted by " + reverted[:7] + ". The branch " + site.Branch + " is still there.", nil
 	}
+	had := slices.Clone(site.Applied)
 	after, err := d.project.ApplyDelivery(ctx, site, act == "squash")
 	if err != nil {
 		return "", err
+	}
+	if slices.Equal(had, site.Applied) {
+		return "There is nothing to apply: " + site.Repo + " has what is on " + site.Branch + ", at " + after[:7] + ".", nil
 	}
 	return "It is applied: " + site.Repo + " is now at " + after[:7] + ".", nil
 }

@@ -109,6 +109,7 @@ type deliveryView struct {
 	Findings  []pipeline.Finding   `json:"findings"`
 	Criteria  []pipeline.Criterion `json:"criteria"`
 	Claims    []string             `json:"claims,omitempty"`
+	Notes     []string             `json:"notes,omitempty"`
 	Documents []documentView       `json:"documents"`
 	Warnings  []string             `json:"warnings,omitempty"`
 	Tokens    int                  `json:"tokens"`
@@ -128,6 +129,8 @@ type checkView struct {
 	// Tests is how many ran, -1 where the runner does not say.
 	Tests   int      `json:"tests"`
 	Failing []string `json:"failing,omitempty"`
+	// Flaky are tests that failed and passed when they were run again, unchanged.
+	Flaky   []string `json:"flaky,omitempty"`
 	Remedy  string   `json:"remedy,omitempty"`
 	Seconds float64  `json:"seconds"`
 	// File is what its output is asked for by.
@@ -178,7 +181,7 @@ func (s *Server) showDelivery(c *call) (deliveryView, error) {
 	}
 	v.Checks, v.Files = listed(v.Checks), listed(v.Files)
 	for _, r := range pipeline.CheckRuns(events) {
-		v.Runs = append(v.Runs, checkView{r.Label, r.At, r.Name, r.Command, r.OK, r.Exit, r.Tests, r.Failing, r.Remedy, r.Took.Seconds(), r.File})
+		v.Runs = append(v.Runs, checkView{r.Label, r.At, r.Name, r.Command, r.OK, r.Exit, r.Tests, r.Failing, r.Flaky, r.Remedy, r.Took.Seconds(), r.File})
 	}
 	for _, d := range pipeline.Documents(events) {
 		v.Documents = append(v.Documents, documentView{d.Phase, d.Path, d.State})
@@ -187,7 +190,7 @@ func (s *Server) showDelivery(c *call) (deliveryView, error) {
 		v.Warnings = append(v.Warnings, w.Message)
 	}
 	if r := summary.Report; r != nil {
-		v.Outcome, v.Reasons, v.Claims = r.Outcome, r.Reasons, r.Claims
+		v.Outcome, v.Reasons, v.Claims, v.Notes = r.Outcome, r.Reasons, r.Claims, r.Notes
 		findings, criteria := r.PlainFindings()
 		v.Findings, v.Criteria = append(v.Findings, findings...), append(v.Criteria, criteria...)
 	}

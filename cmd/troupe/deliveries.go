@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"text/tabwriter"
 
@@ -232,9 +233,14 @@ func (p *program) applyCommand() *cobra.Command {
 			}
 			return err
 		}
+		had := slices.Clone(site.Applied)
 		after, err := project.ApplyDelivery(ctx, site, squash)
 		if err != nil {
 			return err
+		}
+		if slices.Equal(had, site.Applied) {
+			fmt.Fprintf(p.out, "nothing to apply: %s has what is on %s, at %s\n", site.Repo, site.Branch, short(after))
+			return nil
 		}
 		fmt.Fprintf(p.out, "applied: %s is now at %s\n", site.Repo, short(after))
 		return nil

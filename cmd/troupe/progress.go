@@ -248,7 +248,7 @@ func decode(value, into any) {
 
 // acts are what the tools of a delivery do, in words.
 var acts = map[string]string{
-	"open_worktree": "making a worktree", "run_setup": "setting up:", "run_check": "running", "apply_changes": "applying the changes", "run_format": "formatting",
+	"open_worktree": "making a worktree", "run_setup": "setting up:", "run_setup_again": "setting up again:", "run_check": "running", "apply_changes": "applying the changes", "run_format": "formatting",
 	"commit_step": "committing", "commit_documents": "committing the documents", "try_finding": "trying the reviewer's test", "show_change": "looking at the change",
 	"read_file": "reading", "search_code": "searching", "list_files": "listing", "publish": "checking out the result",
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/cmd/troupe/internal/terminal"
+	"github.com/troupe-dev/troupe/internal/checks"
 	"github.com/troupe-dev/troupe/internal/words"
 	"github.com/troupe-dev/troupe/pipeline"
 )
@@ -68,7 +69,7 @@ func (g *progress) returned(e *troupe.Event, b *troupe.ToolReturned) {
 	}
 }
 
-func (g *progress) roundLabel() string { return fmt.Sprintf("  round %d", g.round) }
+func (g *progress) roundLabel() string { return fmt.Sprintf("  round %d", max(g.round, 1)) }
 
 // opened is the first line of a delivery.
 func (g *progress) opened(id, branch, sandbox, why string, checks []foundCheck, found bool, left int) {
@@ -103,13 +104,7 @@ func short(commit string) string { return commit[:min(len(commit), 7)] }
 
 // checked puts the outcome of a check into the line that it belongs to.
 func (g *progress) checked(content string) {
-	var o struct {
-		Name, Cause, Remedy, File string
-		OK                        bool
-		Tests                     int
-		Failing                   []string
-		Took                      time.Duration
-	}
+	var o checks.Outcome
 	_ = json.Unmarshal([]byte(content), &o)
 	label, isBase := g.label, strings.HasPrefix(o.File, "checks/baseline")
 	switch {
@@ -127,9 +122,12 @@ func (g *progress) checked(content string) {
 		text += fmt.Sprintf(" (%s)", words.Counted(o.Tests, "test"))
 	}
 	if len(o.Failing) > 0 {
-		text += " " + terminal.OneLine(strings.Join(o.Failing, ", "), 100)
+		text += " " + terminal.OneLine(strings.Join(o.ShortFailing(), ", "), 100)
 	}
-	if o.Cause == "environment" {
+	if len(o.Flaky) > 0 {
+		text += " flaky: " + terminal.OneLine(strings.Join(o.ShortFlaky(), ", "), 100)
+	}
+	if o.Cause == checks.CauseEnvironment {
 		text += " could not run: " + terminal.OneLine(o.Remedy, 160)
 	}
 	if isBase {
@@ -157,6 +155,18 @@ func statsLine(files json.RawMessage) string {
 	return terminal.OneLine(strings.Join(parts, ", "), 160)
 }
 
+// findingLine is what a finding is about, with its place where it names one.
+func findingLine(id, severity, path string, line int) string {
+	text := id + " " + severity + " "
+	if path == "" {
+		return text
+	}
+	if line > 0 {
+		path += fmt.Sprintf(":%d", line)
+	}
+	return text + path + " "
+}
+
 // phaseLine is what a phase came to, in a few words.
 func phaseLine(phase string, end *troupe.RunFinished) string {
 	var r struct {
@@ -170,7 +180,8 @@ func phaseLine(phase string, end *troupe.RunFinished) string {
 			}
 			Criteria []struct{ ID, State string }
 		}
-		Steps []struct{ State string }
+		Steps    []struct{ State string }
+		Warnings []string
 	}
 	decode(end.Output.Outputs["result"], &r)
 	number := func(key string) int {
@@ -182,7 +193,7 @@ func phaseLine(phase string, end *troupe.RunFinished) string {
 	case r.Review != nil:
 		return reviewLine(r.Review.Verdict, len(r.Review.Findings), func(i int) (string, bool) {
 			f := r.Review.Findings[i]
-			text := fmt.Sprintf("%s %s %s:%d %s", f.ID, f.Severity, f.Path, f.Line, f.Problem)
+			text := findingLine(f.ID, f.Severity, f.Path, f.Line) + f.Problem
 			if f.Proven {
 				text += " (proven by a test)"
 			}
@@ -191,7 +202,13 @@ func phaseLine(phase string, end *troupe.RunFinished) string {
 	case phase == "requirements":
 		return oneOrMany(number("user_stories"), "story", "stories") + ", " + oneOrMany(number("acceptance_criteria"), "criterion", "criteria")
 	case phase == "discovery":
-		return words.Counted(number("relevant_files"), "file")
+		missing := 0
+		for _, w := range r.Warnings {
+			if strings.HasPrefix(w, "file_missing:") {
+				missing++
+			}
+		}
+		return words.Counted(max(number("relevant_files")-missing, 0), "file")
 	case phase == "planning" && number("steps") > 0:
 		return words.Counted(number("steps"), "step")
 	case phase == "implementation":
@@ -280,11 +297,14 @@ func (p *program) writeReport(s *pipeline.Summary) {
 	}
 	for _, f := range r.Findings {
 		if !f.Fell {
-			fmt.Fprintf(p.out, "%s %s %s:%d  %s\n", f.ID, f.Severity, f.Path, f.Line, terminal.OneLine(f.Problem, 120))
+			fmt.Fprintln(p.out, terminal.OneLine(findingLine(f.ID, f.Severity, f.Path, f.Line)+" "+f.Problem, 240))
 		}
 	}
 	for _, c := range r.Claims {
 		fmt.Fprintf(p.out, "claim beside fact: %s\n", terminal.OneLine(c, 200))
+	}
+	for _, n := range r.Notes {
+		fmt.Fprintf(p.out, "note: %s\n", terminal.OneLine(n, 300))
 	}
 	added, removed := 0, 0
 	for _, f := range r.Files {

@@ -45,6 +45,9 @@ type Value struct {
 	// Warnings say, field by field, what was not quite as asked for and has one meaning
 	// only, such as "true" for true.
 	Warnings []Problem
+	// SpareCommas says of a mended value that commas before closing brackets are all that
+	// was wrong with it.
+	SpareCommas bool
 }
 
 // Read returns the value in the text. The error is an [*Error].
@@ -158,7 +161,9 @@ func (r *reader) search(text []byte) (Value, *Error) {
 	if failure == nil && (found.value == nil || r.isCut) {
 		failure = r.failure()
 	}
-	return Value{JSON: found.value, How: Mended, Warnings: found.warnings}, failure
+	value := Value{JSON: found.value, How: Mended, Warnings: found.warnings}
+	value.SpareCommas = failure == nil && r.hasSpareCommas(text, found.value)
+	return value, failure
 }
 
 // nothingWritten is an object or array of which all is left out.

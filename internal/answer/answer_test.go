@@ -59,6 +59,20 @@ func TestReadTakesWhatHasOneMeaning(t *testing.T) {
 	}
 }
 
+// Commas before closing brackets are told from damage by which something may be lost.
+func TestSpareCommasLoseNothing(t *testing.T) {
+	check := schemaOf(t, `{"type": "object", "required": ["a"]}`)
+	for text, spare := range map[string]bool{
+		`{"a": 1,}`: true, "Here:\n```json\n{\"a\": [1, 2,], \"b\": {\"c\": \"x,}\",\n},}\n```\n": true, "<think>so {</think>{\"a\": \",]\\\"\", }": true,
+		`{"a": 1,, }`: false, `{'a': 1,}`: false, `{"a": 1, "b": 2 "c": 3,}`: false, `{"a": "x" y",}`: false, `{"a": 1, b: 2,}`: false, `{"a": 1]`: false, `{"a": 1`: false,
+		`{"a": "one, "b": 2,}`: false, `{"a": 1,} and {"a": 2,}`: false,
+	} {
+		if value, err := answer.Read(text, check); err == nil && value.SpareCommas != spare || err != nil && spare {
+			t.Errorf("%s: %+v, %v", text, value, err)
+		}
+	}
+}
+
 func TestAnAnswerThatIsEncodedAsAStringIsRead(t *testing.T) {
 	const good = `{"number": "7", "total": 12.5, "paid": true}`
 	encoded, _ := json.Marshal(good)

@@ -249,6 +249,8 @@ type Outcome struct {
 	Tests   int      `json:"tests"`
 	Skipped int      `json:"skipped,omitempty"`
 	Failing []string `json:"failing,omitempty"`
+	// Flaky are tests that failed and passed when they were run again, unchanged.
+	Flaky []string `json:"flaky,omitempty"`
 	// Diagnostics are the places that the output names.
 	Diagnostics []Diagnostic `json:"diagnostics,omitempty"`
 	// Excerpt is the beginning and the end of the output, which File holds.
@@ -306,13 +308,49 @@ func (o *Outcome) Mark() string {
 	if !o.OK {
 		text = o.Name + " ✗"
 		if len(o.Failing) > 0 {
-			text += " " + strings.Join(o.Failing[:min(len(o.Failing), 3)], ", ")
+			text += " " + strings.Join(o.ShortFailing()[:min(len(o.Failing), 3)], ", ")
 		}
 	}
 	if o.OK && o.Tests > 0 {
 		text += fmt.Sprintf(" (%s)", testCount(o.Tests))
 	}
+	if len(o.Flaky) > 0 {
+		text += ", flaky: " + strings.Join(short(o.Flaky), ", ")
+	}
 	return text
+}
+
+// ShortFailing are the tests that fail, with their package only where two have one name.
+func (o *Outcome) ShortFailing() []string { return short(o.Failing) }
+
+// ShortFlaky are the tests that are not to be relied on, in the same way.
+func (o *Outcome) ShortFlaky() []string { return short(o.Flaky) }
+
+func short(names []string) (list []string) {
+	count := map[string]int{}
+	for _, name := range names {
+		_, test := splitGoTest(name)
+		count[test]++
+	}
+	for _, name := range names {
+		if pkg, test := splitGoTest(name); test != "" {
+			if name = test; count[test] > 1 {
+				name = path.Base(pkg) + "." + test
+			}
+		}
+		list = append(list, name)
+	}
+	return list
+}
+
+var goTest = regexp.MustCompile(`^(\S*?[^\s/]+)\.((?:Test|Fuzz|Example)\S*)$`)
+
+// splitGoTest takes the name of a test in Go apart; test is empty for any other name.
+func splitGoTest(name string) (pkg, test string) {
+	if m := goTest.FindStringSubmatch(name); m != nil {
+		return m[1], m[2]
+	}
+	return "", ""
 }
 
 func testCount(n int) string {

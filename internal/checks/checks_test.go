@@ -143,7 +143,7 @@ func TestGo(t *testing.T) {
 			return !o.OK && o.Name == "build" && o.Cause == CauseChange && len(o.Diagnostics) == 1 && o.Diagnostics[0].Path == "b.go" && o.Diagnostics[0].Line == 3
 		}},
 		{"a test fails", tree{"a.go": "package m\n\nfunc Add(a, b int) int { return a - b }\n"}, func(o Outcome) bool {
-			return !o.OK && o.Cause == CauseChange && slices.Equal(o.Failing, []string{"TestAdd"}) && o.Tests == 1 && len(o.Diagnostics) == 1
+			return !o.OK && o.Cause == CauseChange && slices.Equal(o.Failing, []string{"example.org/m.TestAdd"}) && o.Mark() == "test ✗ TestAdd" && o.Tests == 1 && len(o.Diagnostics) == 1
 		}},
 		{"a test is skipped", tree{"a_test.go": "package m\n\nimport \"testing\"\n\nfunc TestAdd(t *testing.T) { t.Skip() }\n"}, func(o Outcome) bool { return o.OK && o.Tests == 0 && o.Skipped == 1 }},
 		{"a server on loopback", tree{"s_test.go": "package m\n\nimport (\n\t\"net/http\"\n\t\"net/http/httptest\"\n\t\"testing\"\n)\n\nfunc TestServer(t *testing.T) {\n\ts := httptest.NewServer(http.NotFoundHandler())\n\tdefer s.Close()\n\tif _, err := http.Get(s.URL); err != nil {\n\t\tt.Fatal(err)\n\t}\n}\n"},
@@ -162,6 +162,48 @@ func TestGo(t *testing.T) {
 				t.Errorf("%+v\n%s", o, o.Output)
 			}
 		})
+	}
+}
+
+// Two packages may each have a test of the same name, and one may not even come to its
+// tests: what failed before does not excuse the other one.
+func TestGoTestsAreKnownByTheirPackage(t *testing.T) {
+	needs(t, "go")
+	test := func(pkg, body string) string {
+		return "package " + pkg + "\n\nimport (\n\t\"os\"\n\t\"testing\"\n)\n\nfunc TestIt(t *testing.T) {\n\tif os.Getpid() != 0 {\n\t\t" + body + "\n\t}\n}\n"
+	}
+	run := func(a, b string) Outcome {
+		files := tree{"go.mod": "module example.org/m\n\ngo 1.24\n", "one/it_test.go": test("one", a), "two/it_test.go": test("two", b)}
+		check := Find(files)[2]
+		o, err := check.Run(t.Context(), newRoom(t, files))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return o
+	}
+	const passes, fails = "return", `t.Error("no")`
+	base := run(fails, passes)
+	for name, c := range map[string]struct {
+		now  Outcome
+		want string
+	}{
+		"the same":                 {run(fails, passes), ""},
+		"the other one":            {run(passes, fails), "example.org/m/two.TestIt"},
+		"both":                     {run(fails, fails), "example.org/m/two.TestIt"},
+		"one that ends its tests":  {run(fails, "os.Exit(3)"), "example.org/m/two"},
+		"one that does not build":  {run(fails, "undefined()"), "example.org/m/two"},
+		"both end, with no result": {run("os.Exit(3)", "os.Exit(3)"), "example.org/m/one,example.org/m/two"},
+	} {
+		if got := strings.Join(Newly(c.now, base), ","); got != c.want {
+			t.Errorf("%s: fails now and did not before: %q, not %q\n%s", name, got, c.want, c.now.Output)
+		}
+	}
+	if got := run(fails, fails); got.Mark() != "test ✗ one.TestIt, two.TestIt" {
+		t.Errorf("people are told %s", got.Mark())
+	}
+	// A delivery that was begun with names alone goes on.
+	if got := Newly(base, Outcome{Name: "test", Exit: 1, Failing: []string{"TestIt"}}); got != nil {
+		t.Errorf("what is on record without its package is new: %q", got)
 	}
 }
 
@@ -184,12 +226,52 @@ func TestWhatKeepsAChecksFromSayingAnything(t *testing.T) {
 		{Check{Name: "x", Shell: "no-such-program"}, "Install it"},
 		{Check{Name: "x", Shell: "sleep 30", Timeout: 300 * time.Millisecond}, "more time"},
 		{Check{Name: "x", Shell: "echo 'write: No space left on device'; exit 1"}, "no space"},
-		{Check{Name: "x", Shell: "echo \"Error: Cannot find module 'left-pad'\"; exit 1"}, "pipeline.setup"},
+		{Check{Name: "x", Shell: "echo \"Error: Cannot find module 'left-pad'\"; exit 1"}, "depends on is not here"},
+		{Check{Name: "x", Shell: "echo \"ModuleNotFoundError: No module named 'requests'\"; exit 1"}, "depends on is not here"},
+		{Check{Name: "x", Shell: "echo 'npm error code ENOTFOUND'; exit 1"}, "needs the network"},
 	} {
 		o, err := c.check.Run(t.Context(), room)
 		if err != nil || o.OK || o.Cause != CauseEnvironment || !strings.Contains(o.Remedy, c.remedy) {
 			t.Errorf("%s: %+v %v", c.check.Command(), o, err)
 		}
+	}
+}
+
+// What a change does to manifests matters where it changes dependencies, and commands of
+// an agent do not come along.
+func TestManifests(t *testing.T) {
+	for _, c := range []struct {
+		name, before, after string
+		want                bool
+	}{
+		{"package.json", `{"scripts":{"test":"a"},"dependencies":{"a":"1"}}`, `{"version":"2","scripts":{"test":"b"},"dependencies":{"a":"1"}}`, false},
+		{"package.json", `{"dependencies":{"a":"1"}}`, `{"dependencies":{"a":"2"}}`, true},
+		{"package.json", `{}`, `{"devDependencies":{"a":"2"}}`, true},
+		{"web/package.json", "", `{"name":"web"}`, false},
+		{"package.json", `{"name":"x"}`, `{"name":`, true},
+		{"go.mod", "module a\n", "module a\n\nrequire b v1.0.0\n", true},
+		{"requirements.txt", "a\n", "a\n", false},
+	} {
+		if got := IsManifest(c.name) && ChangesDependencies(c.name, c.before, c.after); got != c.want {
+			t.Errorf("%s: %q to %q: %t", c.name, c.before, c.after, got)
+		}
+	}
+	for name, want := range map[string]bool{"requirements/dev.txt": true, "requirements-dev.txt": true, "notes.txt": false, "node_modules/a/package.json": false, "setup.py": false, "Makefile": false, ".npmrc": false, "a/Cargo.lock": true} {
+		if IsManifest(name) != want {
+			t.Errorf("%s: %t", name, !want)
+		}
+	}
+	got := WithScriptsOf("package.json", `{"scripts":{"postinstall":"evil"},"dependencies":{"a":"<2"}}`, `{"scripts":{"test":"good"}}`)
+	if strings.Contains(got, "evil") || !strings.Contains(got, "good") || !strings.Contains(got, `"a": "<2"`) {
+		t.Errorf("%s", got)
+	}
+	exists := func(name string) bool { return name == "package-lock.json" }
+	commands := LockCommands([]string{"go.mod", "packages/a/package.json", "packages/b/package.json"}, exists)
+	if len(commands) != 2 || commands[1].Dir != "." || commands[1].Argv[0] != "npm" {
+		t.Errorf("%+v", commands)
+	}
+	if commands := LockCommands([]string{"go.mod", "go.sum", "package.json", "package-lock.json"}, exists); len(commands) != 0 {
+		t.Errorf("%+v", commands)
 	}
 }
 

@@ -2,6 +2,7 @@ package checks
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -44,29 +45,29 @@ func around(content string, line int) string {
 	return b.String()
 }
 
-// Newly returns the tests that fail now and did not before. Where names are not known,
-// a check that passed before and fails now is one.
+// Newly returns the tests that fail now and did not before, not even now and then. Where
+// names are not known, a check that passed before and fails now is one.
 func Newly(now, before Outcome) []string {
 	if now.OK {
 		return nil
 	}
-	if before.OK || len(now.Failing) == 0 && now.Exit != before.Exit {
+	if before.OK && len(before.Flaky) == 0 || len(now.Failing) == 0 && now.Exit != before.Exit {
 		if len(now.Failing) == 0 {
 			return []string{now.Name}
 		}
 		return now.Failing
 	}
 	known := map[string]bool{}
-	for _, name := range before.Failing {
+	for _, name := range slices.Concat(before.Failing, before.Flaky) {
 		known[name] = true
 	}
 	var fresh []string
 	for _, name := range now.Failing {
-		if !known[name] {
+		if _, test := splitGoTest(name); !known[name] && !(test != "" && known[test]) { // deliveries begun earlier know names alone
 			fresh = append(fresh, name)
 		}
 	}
-	if len(now.Failing) == 0 && len(before.Failing) > 0 { // it does not even come to its tests
+	if len(now.Failing) == 0 && len(before.Failing)+len(before.Flaky) > 0 { // it does not even come to its tests
 		fresh = append(fresh, now.Name)
 	}
 	return fresh

@@ -35,10 +35,13 @@ func (c *Check) read(r sandbox.Result, root string) Outcome {
 	return o
 }
 
-// readGo reads the events of go test -json and returns the output as people see it.
+// readGo reads the events of go test -json and returns the output as people see it. Tests
+// are known by their package and name. A package that fails with no test that does (it was
+// not built, or ended too early) stands for its tests.
 func (o *Outcome) readGo(text string) string {
 	var b strings.Builder
 	run := 0
+	blamed := map[string]bool{} // packages with tests that fail
 	for line := range strings.Lines(text) {
 		var e struct{ Action, Package, Test, Output string }
 		if !strings.HasPrefix(line, "{") || json.Unmarshal([]byte(line), &e) != nil {
@@ -51,9 +54,13 @@ func (o *Outcome) readGo(text string) string {
 				b.WriteString(e.Output)
 			}
 		case e.Test == "":
+			if e.Action == "fail" && !blamed[e.Package] {
+				o.Failing = append(o.Failing, e.Package)
+			}
 		case e.Action == "fail":
 			run++
-			o.Failing = append(o.Failing, e.Test)
+			blamed[e.Package] = true
+			o.Failing = append(o.Failing, e.Package+"."+e.Test)
 		case e.Action == "pass":
 			run++
 		case e.Action == "skip":
@@ -179,7 +186,7 @@ func at(path, line, column, message string) Diagnostic {
 }
 
 var (
-	noNetwork = regexp.MustCompile(`(?i)getaddrinfo|ENOTFOUND|EAI_AGAIN|ENETUNREACH|name resolution|network is unreachable|no route to host|could not resolve host|dial (?:tcp|udp)[^\n]*(?:lookup|i/o timeout)`)
+	noNetwork = regexp.MustCompile(`(?i)\bgetaddrinfo|\bENOTFOUND\b|\bEAI_AGAIN\b|\bENETUNREACH\b|name resolution|network is unreachable|no route to host|could not resolve host|dial (?:tcp|udp)[^\n]*(?:lookup|i/o timeout)`)
 	noSpace   = regexp.MustCompile(`(?i)no space left on device|ENOSPC|disk quota exceeded|file too large`)
 	noModules = regexp.MustCompile(`(?i)module lookup disabled by GOPROXY=off|missing go\.sum entry|Cannot find (?:module|package) '[^./][^']*'|ERR_MODULE_NOT_FOUND|ModuleNotFoundError: No module named|no matching package named|No module named pytest`)
 	noCommand = regexp.MustCompile(`(?im)^[^\n]*(?:command not found|: not found|No such file or directory: '?(?:npm|node|go|cargo|python3?|make)\b)`)

@@ -22,6 +22,8 @@ type Room struct {
 	Cache string
 	// Env names further variables that checks get.
 	Env []string
+	// Vars are variables with their values that programs get besides.
+	Vars []string
 	// Keep and Hide are places in Root that are not changed, or not seen.
 	Keep, Hide []string
 	// Hosts are those that checks may reach.
@@ -53,6 +55,16 @@ func (room Room) Setup(ctx context.Context, shell string) (Outcome, error) {
 	return c.read(r, room.Root), nil
 }
 
+// Lock brings a lock file up to date, with the network.
+func (room Room) Lock(ctx context.Context, lock LockCommand) (Outcome, error) {
+	r, err := room.run(ctx, lock.Argv, lock.Dir, sandbox.Limits{}, true)
+	if err != nil {
+		return Outcome{}, fmt.Errorf("%s: %w", lock.Command(), err)
+	}
+	c := Check{Name: "setup", Shell: lock.Command()}
+	return c.read(r, room.Root), nil
+}
+
 // Command runs any command line as a check would.
 func (room Room) Command(ctx context.Context, argv []string, dir string, limits sandbox.Limits) (sandbox.Result, error) {
 	return room.run(ctx, argv, dir, limits, false)
@@ -75,6 +87,7 @@ func (room Room) run(ctx context.Context, argv []string, dir string, limits sand
 			}
 		}
 	}
+	env = append(env, room.Vars...)
 	var overlays []sandbox.Overlay
 	if isDir(tools.goCache) && !strings.ContainsAny(tools.goCache+room.Cache, ",:\\") {
 		// The person's own cache is where this one begins; it is never written to.

@@ -238,7 +238,7 @@ func (m *making) edit(c Change, old File, exists bool) {
 	for _, misfit := range misfits {
 		m.refuse(c.Path, fmt.Sprintf("edit %d: %s", misfit.Edit, misfit.Message))
 	}
-	if misfits != nil || !m.sensitive(c) {
+	if misfits != nil || !onlyDependencies(c.Path, old.Content, text) && !m.sensitive(c) {
 		return
 	}
 	for _, note := range notes {
@@ -254,7 +254,7 @@ func (m *making) file(c Change, old File, exists bool) {
 		case !m.rules.Shown(c.Path, old.Content):
 			m.refuse(c.Path, `the file exists, and you have not seen all of it as it is now. Read it whole first, or use the type "edit".`)
 			return
-		case !m.sensitive(c):
+		case !onlyDependencies(c.Path, old.Content, content) && !m.sensitive(c):
 			return
 		case c.Reason == "" && lineCount(content)*2 < lineCount(old.Content):
 			m.refuse(c.Path, fmt.Sprintf(`it would lose more than half of its %d lines. Use the type "edit", or say why in metadata.reason.`, lineCount(old.Content)))

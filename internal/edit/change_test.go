@@ -24,7 +24,7 @@ func repository() files {
 	return files{
 		"a.go": {"package a\n", "100644"}, "run.sh": {"#!/bin/sh\necho\n", "100755"}, "a_test.go": {"package a\n\nfunc TestA() {}\n", "100644"},
 		"long.txt": {strings.Repeat("line\n", 40), "100644"}, "dos.txt": {"\ufeffa\r\nb\r\n", "100644"}, "no-end.txt": {"a\nb", "100644"},
-		"link": {"a.go", "120000"}, "sub": {"", "160000"}, "bin.dat": {"\x00\x01", "100644"}, "Makefile": {"test:\n", "100644"}, ".env": {"A=1\n", "100644"},
+		"link": {"a.go", "120000"}, "sub": {"", "160000"}, "bin.dat": {"\x00\x01", "100644"}, "Makefile": {"test:\n", "100644"}, "package.json": {"{\"scripts\":{\"test\":\"x\"},\"dependencies\":{}}\n", "100644"}, ".env": {"A=1\n", "100644"},
 	}
 }
 
@@ -72,6 +72,8 @@ func TestChanges(t *testing.T) {
 		{"delete a test for a reason", `{"path":"a_test.go","type":"delete","metadata":{"reason":"moved"}}`, all, "a_test.go deleted", ""},
 		{"edit a test", `{"path":"a_test.go","type":"edit","edits":[{"search":"TestA","replace":"testA"}]}`, all, "", "metadata.reason"},
 		{"add to a test", `{"path":"a_test.go","type":"edit","edits":[{"search":"func TestA() {}\n","replace":"func TestA() {}\n\nfunc TestB() {}\n"}]}`, all, "a_test.go=package a\n\nfunc TestA() {}\n\nfunc TestB() {}\n", ""},
+		{"change the scripts", `{"path":"package.json","type":"edit","edits":[{"search":"\"x\"","replace":"\"true\""}]}`, all, "", "what defines the checks"},
+		{"add a dependency", `{"path":"package.json","type":"edit","edits":[{"search":"\"dependencies\":{}","replace":"\"dependencies\":{\"a\":\"1\"}"}]}`, all, "package.json={\"scripts\":{\"test\":\"x\"},\"dependencies\":{\"a\":\"1\"}}\n", ""},
 		{"change the checks", `{"path":"Makefile","type":"edit","edits":[{"search":"test:","replace":"test: x"}]}`, all, "", "what defines the checks"},
 		{"rename", `{"path":"a.go","to":"b.go","type":"rename"}`, all, "a.go deleted b.go=package a\n", ""},
 		{"rename to what is there", `{"path":"a.go","to":"run.sh","type":"rename"}`, all, "", "exists already"},

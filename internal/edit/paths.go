@@ -1,8 +1,10 @@
 package edit
 
 import (
+	"encoding/json"
 	"fmt"
 	"path"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -175,4 +177,18 @@ func placeholder(content, old string) string {
 		}
 	}
 	return ""
+}
+
+// onlyDependencies reports whether a package.json differs in what the project depends on
+// alone: it defines the checks by its other fields.
+func onlyDependencies(name, before, after string) bool {
+	var a, b map[string]any
+	if path.Base(name) != "package.json" || json.Unmarshal([]byte(before), &a) != nil || json.Unmarshal([]byte(after), &b) != nil {
+		return false
+	}
+	for _, field := range []string{"dependencies", "devDependencies", "optionalDependencies", "peerDependencies"} {
+		delete(a, field)
+		delete(b, field)
+	}
+	return reflect.DeepEqual(a, b)
 }

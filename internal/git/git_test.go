@@ -364,6 +364,33 @@ func TestTake(t *testing.T) {
 			t.Fatal(got)
 		}
 	})
+	for name, squash := range map[string]string{"merge": "", "squash": "all at once"} {
+		// What somebody has staged is theirs, and taking it twice is taking it once.
+		t.Run(name+" beside what is staged, twice", func(t *testing.T) {
+			r := newRepo(t)
+			w := deliver(t, r, "A\n")
+			sh(t, r.Top, "echo more >m; git add m; git commit -qm more; echo mine >mine; git add mine")
+			before, after, err := r.Take(t.Context(), w.Branch, "Merge it", squash)
+			if err != nil || before == after {
+				t.Fatal(before, after, err)
+			}
+			if got := sh(t, r.Top, "cat a.txt m; git status --porcelain; git show --format= --name-only --first-parent -m HEAD"); got != "A\nmore\nA  mine\na.txt\n" {
+				t.Fatal(got)
+			}
+			if got := strings.Count(sh(t, r.Top, "git log -1 --format=%P"), " "); (got == 1) != (squash == "") {
+				t.Fatal(got)
+			}
+			if before, again, err := r.Take(t.Context(), w.Branch, "Merge it", squash); err != nil || again != after || before != after {
+				t.Fatal(before, again, err)
+			}
+			if _, err := r.Revert(t.Context(), before, after, "revert"); err != nil {
+				t.Fatal(err)
+			}
+			if got := sh(t, r.Top, "cat a.txt m; git status --porcelain"); got != "a\nmore\nA  mine\n" {
+				t.Fatal(got)
+			}
+		})
+	}
 	t.Run("conflict", func(t *testing.T) {
 		r := newRepo(t)
 		w := deliver(t, r, "A\n")

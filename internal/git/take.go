@@ -43,42 +43,64 @@ func (r *Repo) Take(ctx context.Context, branch, message, squash string) (before
 		return "", "", fmt.Errorf("there is no branch %s", branch)
 	}
 	tip = strings.TrimSpace(tip)
-	if err := checkout.mayTake(ctx, before, tip); err != nil {
-		return "", "", err
-	}
-	switch {
-	case squash != "":
-		if _, err = checkout.at(ctx, r.Top, nil, "merge", "--quiet", "--squash", "--no-verify", tip); err == nil {
-			_, err = checkout.at(ctx, r.Top, strings.NewReader(squash), "commit", "--quiet", "--no-verify", "--file=-")
-		}
-	default:
-		_, err = checkout.at(ctx, r.Top, nil, "merge", "--quiet", "--ff", "--no-verify", "--no-edit", "-m", message, tip)
-	}
+	merged, err := checkout.mayTake(ctx, before, tip)
 	if err != nil {
 		return "", "", err
 	}
-	after, err = checkout.Base(ctx, "")
-	return before, after, err
+	commit, err := r.taken(ctx, before, tip, merged, message, squash)
+	if err != nil || commit == before {
+		return before, before, err
+	}
+	if _, err = checkout.at(ctx, r.Top, nil, "merge", "--quiet", "--ff-only", "--no-verify", commit); err != nil {
+		return "", "", err
+	}
+	return before, commit, nil
 }
 
-// mayTake finds out what stands in the way, and changes nothing.
-func (r *Repo) mayTake(ctx context.Context, head, tip string) error {
+// taken is the commit that the checkout comes to: the one it is at, where all is there
+// already. It is made beside the checkout, so that what is staged there is no part of it.
+func (r *Repo) taken(ctx context.Context, before, tip, merged, message, squash string) (string, error) {
+	tree, err := r.at(ctx, r.Top, nil, "rev-parse", "--verify", before+"^{tree}")
+	switch {
+	case err != nil:
+		return "", err
+	case squash != "" && strings.TrimSpace(tree) == merged:
+		return before, nil
+	case squash != "":
+		return r.commitTree(ctx, r.Top, merged, []string{before}, squash, time.Now())
+	}
+	common, err := r.at(ctx, r.Top, nil, "merge-base", before, tip)
+	if err != nil && exitCode(err) != 1 {
+		return "", err
+	}
+	switch strings.TrimSpace(common) {
+	case tip:
+		return before, nil
+	case before:
+		return tip, nil
+	}
+	return r.commitTree(ctx, r.Top, merged, []string{before, tip}, message, time.Now())
+}
+
+// mayTake finds out what stands in the way, and changes nothing. It returns the tree that
+// both come to.
+func (r *Repo) mayTake(ctx context.Context, head, tip string) (merged string, err error) {
 	out, err := r.at(ctx, r.Top, nil, "merge-tree", "--write-tree", "--name-only", "--no-messages", head, tip)
 	if err != nil {
 		if exitCode(err) != 1 {
-			return err
+			return "", err
 		}
 		lines := strings.Split(strings.TrimSpace(out), "\n")
-		return &ConflictError{"these files were changed on both sides", lines[1:]}
+		return "", &ConflictError{"these files were changed on both sides", lines[1:]}
 	}
-	merged, _, _ := strings.Cut(out, "\n")
+	merged, _, _ = strings.Cut(out, "\n")
 	names, err := r.at(ctx, r.Top, nil, "diff", "--no-ext-diff", "--no-textconv", "--no-renames", "--name-only", "-z", head, merged, "--")
 	if err != nil {
-		return err
+		return "", err
 	}
 	dirty, err := r.Changed(ctx)
 	if err != nil {
-		return err
+		return "", err
 	}
 	var both []string
 	for name := range strings.SplitSeq(names, "\x00") {
@@ -87,9 +109,9 @@ func (r *Repo) mayTake(ctx context.Context, head, tip string) error {
 		}
 	}
 	if both != nil {
-		return &ConflictError{"these files have changes in your checkout that are not committed", both}
+		return "", &ConflictError{"these files have changes in your checkout that are not committed", both}
 	}
-	return nil
+	return merged, nil
 }
 
 // userSettings leave the user's filters as they are: it is the user's checkout.
@@ -121,7 +143,7 @@ func (r *Repo) Revert(ctx context.Context, before, after, message string) (strin
 	if err != nil {
 		return "", err
 	}
-	if err := checkout.mayTake(ctx, head, commit); err != nil {
+	if _, err := checkout.mayTake(ctx, head, commit); err != nil {
 		return "", err
 	}
 	_, err = checkout.at(ctx, r.Top, nil, "merge", "--quiet", "--ff-only", "--no-verify", commit)

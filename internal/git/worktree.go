@@ -260,6 +260,12 @@ func (w *Worktree) clean(ctx context.Context) error {
 	return err
 }
 
+// Scrub removes all that is not in the index, what git ignores and links included.
+func (w *Worktree) Scrub(ctx context.Context) error {
+	_, err := w.git(ctx, "clean", "-ffdxq")
+	return err
+}
+
 // Commit puts a tree on the branch, on top of parent. Doing it twice is doing it once:
 // the same tree, parent, message and time are the same commit.
 func (w *Worktree) Commit(ctx context.Context, tree, parent, message string, at time.Time) (string, error) {

@@ -77,6 +77,7 @@ const gates = {
   plan: { ask: "carry out this plan?", title: () => "The plan is ready.", go: "Carry it out" },
   step: { ask: "go on after this step?", title: (phase) => `${phase[0].toUpperCase()}${phase.slice(1)} is done.`, go: "Go on" },
   diff: { ask: "deliver this change?", title: () => "The change is ready.", go: "Deliver it" },
+  dependencies: { ask: "fetch these dependencies?", title: () => "The change wants other dependencies.", go: "Run the setup again" },
   environment: { ask: "can it go on?", title: () => "Something is missing that only you can put right.", go: "Try again" },
 };
 
@@ -97,9 +98,9 @@ function Gate({ item, acts, show }) {
     ${against.length + lines(requirements).length > 0 && html`<ul class="stack small">${against.map((text) => html`<li class="row top" key=${text}>${icon("triangle-alert", "bad")}<span>${text}</span></li>`)}${lines(requirements).map((text) => html`<li class="row top" key=${text}>${icon("info")}<span>${text}</span></li>`)}</ul>`}
     ${artifacts.filter((a) => a.diff).slice(0, 3).map((a) => html`<${Diff} key=${a.path} artifact=${a} show=${show} />`)}
     ${artifacts.length > 0 && html`<div class="row wrap">${artifacts.map((a) => html`<button type="button" class="chip out" key=${a.path} onClick=${() => show(a.path)}>${icon(fileIcon(a.path))}${nameOf(a.path)}</button>`)}</div>`}
-    <details class="small" open=${kind === "environment"}><summary class="btn ghost sm">${icon("chevron-right", "chev")}The question in full</summary><${Prose} text=${item.question} /></details>
+    <details class="small" open=${kind === "environment" || kind === "dependencies"}><summary class="btn ghost sm">${icon("chevron-right", "chev")}The question in full</summary><${Prose} text=${item.question} /></details>
     ${kind !== "environment" && html`<label class="field edge"><input value=${guidance} placeholder="What should be different? Only if you ask for changes." aria-label="What should be different" onInput=${(e) => setGuidance(e.target.value)} onKeyDown=${(e) => e.key === "Enter" && (e.preventDefault(), ask())} /></label>`}
-    <div class="row wrap end">${kind === "environment" ? goOn : better ? [change, goOn] : [goOn, change]}<span class="grow"></span><button type="button" class="ghost danger" onClick=${() => acts.answer(item, { text: "stop" })}>Stop here</button></div></div></section>`;
+    <div class="row wrap end">${kind === "environment" ? goOn : better ? [change, goOn] : [goOn, change]}${kind === "dependencies" && html`<button type="button" onClick=${() => acts.answer(item, { text: "no" })}>Go on without</button>`}<span class="grow"></span><button type="button" class="ghost danger" onClick=${() => acts.answer(item, { text: "stop" })}>Stop here</button></div></div></section>`;
 }
 
 // Pinned are the actions of a gate on a phone.

@@ -99,19 +99,19 @@ export function Checks({ site }) {
 function CheckRun({ site, run }) {
   const [output, setOutput] = useState(null);
   const look = () => (output === null ? api.deliveryCheck(site.session, run.name, run.file).then((o) => setOutput(o.text || "(no output)"), (problem) => setOutput(problem.message)) : setOutput(null));
-  return html`<div class="check-run" data-ok=${run.ok}><div class="row small">${icon(run.ok ? "circle-check" : "circle-x", run.ok ? "good" : "bad")}<b>${run.name}</b><span>${run.ok ? "passed" : "failed"}</span><span class="grow faint cut">${run.tests > 0 ? `${run.tests} ${run.tests === 1 ? "test" : "tests"}` : ""}${run.failing?.length ? ` ${run.failing.join(", ")}` : ""}${run.remedy ? ` ${run.remedy}` : ""}</span><span class="faint num">${duration(run.seconds * 1000)}</span><button type="button" class="ghost sm" aria-expanded=${output !== null} onClick=${look}>Output</button></div>
+  return html`<div class="check-run" data-ok=${run.ok}><div class="row small">${icon(run.ok ? "circle-check" : "circle-x", run.ok ? "good" : "bad")}<b>${run.name}</b><span>${run.ok ? "passed" : "failed"}</span><span class="grow faint cut">${run.tests > 0 ? `${run.tests} ${run.tests === 1 ? "test" : "tests"}` : ""}${run.failing?.length ? ` ${run.failing.join(", ")}` : ""}${run.flaky?.length ? ` flaky: ${run.flaky.join(", ")}` : ""}${run.remedy ? ` ${run.remedy}` : ""}</span><span class="faint num">${duration(run.seconds * 1000)}</span><button type="button" class="ghost sm" aria-expanded=${output !== null} onClick=${look}>Output</button></div>
     ${output !== null && html`<pre class="term" tabindex="0" aria-label=${`Output of ${run.name}`}>${output}</pre>`}</div>`;
 }
 
 // Findings shows what the review came to, and where claims differ from facts.
 export function Findings({ site }) {
   const open = site.findings.filter((f) => !f.fell);
-  if (!open.length && !site.criteria.length && !site.claims?.length) return null;
+  if (!open.length && !site.criteria.length && !site.claims?.length && !site.notes?.length) return null;
   const states = { __proto__: null, met: ["circle-check", "good", "met"], not_met: ["circle-x", "bad", "not met"], unproven: ["info", "", "not proven"] };
   return html`<section class="card pad findings" aria-label="Review"><h2>Review</h2>
     <ul class="stack small">${site.criteria.map((c) => html`<li class="row top" key=${c.id}>${icon(...(states[c.state] ?? states.unproven).slice(0, 2))}<span class="grow"><b>${c.id}</b> ${c.text}</span><span class="faint">${(states[c.state] ?? states.unproven)[2]}${c.evidence ? `, ${c.evidence}` : ""}</span></li>`)}
       ${open.map((f) => html`<li class="row top" key=${f.id}>${icon("triangle-alert", f.severity === "minor" ? "" : "bad")}<span class="grow"><b>${f.id}</b> ${f.severity}: ${f.problem}${f.proven ? " (proven by a test)" : ""}</span><span class="faint">${f.path ? `${f.path}${f.line ? `:${f.line}` : ""}` : ""}</span></li>`)}
-      ${(site.claims ?? []).map((text) => html`<li class="row top" key=${text}>${icon("info")}<span>${text}</span></li>`)}</ul></section>`;
+      ${[...(site.claims ?? []), ...(site.notes ?? [])].map((text) => html`<li class="row top" key=${text}>${icon("info")}<span>${text}</span></li>`)}</ul></section>`;
 }
 
 // Documents are those that the phases wrote.

@@ -296,6 +296,8 @@ type Pipeline struct {
 	Branch    string   `yaml:"branch" doc:"The branch of a delivery; <feature> and <id> are filled in. Default: troupe/<feature>-<id>."`
 	Documents string   `yaml:"documents" enum:"branch,outside" doc:"Whether the phases' documents are a commit of the branch, or kept outside. Default: branch."`
 	Setup     []string `yaml:"setup" doc:"Commands that run before the checks, with network, such as npm ci."`
+	Again     string   `yaml:"setup_again" enum:"ask,never,always" doc:"Whether the setup runs again where a step changes what the project depends on: on the base's files and the changed manifests. Default: ask, with the difference shown."`
+	Scripts   bool     `yaml:"setup_scripts" doc:"Whether install scripts of dependencies run then, where the tool can be told not to. Default: they do not."`
 	Link      []string `yaml:"link" doc:"Directories of the checkout that git ignores and that checks may read. Default: node_modules, .venv, venv and vendor."`
 	Copy      []string `yaml:"copy" doc:"Files of the checkout that git ignores and that are copied. The file .worktreeinclude is read as well."`
 	Checks    []Check  `yaml:"checks" doc:"What the result is checked with. Default: what is found in the repository."`
