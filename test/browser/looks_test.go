@@ -62,6 +62,9 @@ func (b *tab) fits(view string) {
 	if width := value[int](b, "Math.max(document.documentElement.scrollWidth, ...all('.flow, .page, .panel, .library').map((e) => e.scrollWidth))"); width > 360 {
 		b.t.Errorf("%s scrolls sideways: %d px", view, width)
 	}
+	if more := value[int](b, "document.documentElement.scrollHeight - innerHeight"); more > 0 {
+		b.t.Errorf("%s: the whole page scrolls by %d px, with its bars", view, more)
+	}
 }
 
 // hasNames says which controls a screen reader has no name for.
