@@ -103,14 +103,14 @@ export function Composer({ agent, draft, setDraft, running, send, stop, files = 
   </form>`;
 }
 
-const asOffer = (task) => ({ key: task.cmd, icon: "file-text", label: task.label, detail: task.asks ? `asks you ${task.asks} times` : "", title: task.trigger, send: task.trigger });
+const asOffer = (task) => ({ key: task.cmd, icon: "file-text", label: task.label, detail: [task.about, task.asks && `asks you ${task.asks === 1 ? "once" : `${task.asks} times`}`].filter(Boolean).join(" · "), title: task.trigger, send: task.trigger });
 
 // offersFor are what a text may become: tasks behind a slash or a star, agents behind
 // an at sign, files behind a number sign.
 export function offersFor(agent, text, files = []) {
   const task = text.match(/^[/*](\S*)$/)?.[1].toLowerCase();
   if (task !== undefined) {
-    return tasksOf(agent).filter((t) => `${t.label} ${t.trigger}`.toLowerCase().includes(task) && t.trigger !== text).slice(0, 10).map(asOffer);
+    return tasksOf(agent).filter((t) => `${t.label} ${t.about} ${t.trigger}`.toLowerCase().includes(task) && t.trigger !== text).slice(0, 10).map(asOffer);
   }
   const [, mark, word] = text.match(/(?:^|\s)([@#])(\S*)$/) ?? [];
   if (mark === "@") {

@@ -159,7 +159,7 @@ function Company() {
     const name = bundleName(agent);
     groups.set(name, [...(groups.get(name) ?? []), agent]);
   }
-  const shown = [...groups].filter(([name]) => !only || only === name).map(([name, list]) => [name, list.filter((a) => fits(`${a.name} ${a.title} ${a.description} ${tasksOf(a).map((t) => t.label).join(" ")}`))]);
+  const shown = [...groups].filter(([name]) => !only || only === name).map(([name, list]) => [name, list.filter((a) => fits(`${a.name} ${a.title} ${a.description} ${tasksOf(a).map((t) => `${t.label} ${t.about}`).join(" ")}`))]);
   const shownFlows = !only || only === "Flows" ? flows.filter((f) => fits(`${f.name} ${f.description}`)) : [];
   const chip = (name, count) => html`<button type="button" key=${name} class=${"chip " + (only === name ? "on" : "out")} aria-pressed=${only === name} onClick=${() => setOnly(name)}>${name || "All"} ${count}</button>`;
   if (!agents.length && !flows.length) return null;
@@ -178,7 +178,7 @@ function Card({ agent }) {
   return html`<article class="card agent" aria-label=${agent.name}>
     <header><${Face} id=${agent.id} name=${agent.name} /><div class="grow"><button type="button" class="bare" disabled=${!!agent.broken} onClick=${() => start("")}><b>${agent.name}</b></button><div class="small dim">${agent.title}</div></div>${asks && html`<span class="chip spot t">asks you</span>`}${agent.broken && html`<span class="chip bad t">cannot start</span>`}</header>
     ${agent.broken ? html`<p class="bad">${agent.broken}</p>` : agent.description && agent.description !== agent.title && html`<p>${agent.description}</p>`}
-    ${!agent.broken && html`<div class="does">${(all ? tasks : tasks.slice(0, 3)).map((task) => html`<button type="button" key=${task.cmd} title=${task.trigger} onClick=${() => start(task.trigger)}>${icon("file-text")}<span>${task.label}</span></button>`)}
+    ${!agent.broken && html`<div class="does">${(all ? tasks : tasks.slice(0, 3)).map((task) => html`<button type="button" key=${task.cmd} title=${[task.about, task.trigger].filter(Boolean).join(" · ")} onClick=${() => start(task.trigger)}>${icon("file-text")}<span>${task.label}</span></button>`)}
       ${tasks.length > 3 && html`<button type="button" class="more" aria-expanded=${all} onClick=${() => setAll(!all)}>${icon(all ? "chevron-up" : "chevron-down")}<span>${all ? "Fewer" : `${tasks.length - 3} more`}</span></button>`}
       ${tasks.length === 0 && html`<button type="button" onClick=${() => start("")}>${icon("message-square")}<span>Talk to ${agent.name}</span></button>`}</div>`}</article>`;
 }

@@ -67,13 +67,20 @@ export const castOf = (flow) => [...new Set((flow?.nodes ?? []).filter((n) => n.
 
 export const isFlow = (id) => app.flows.some((flow) => flow.name === id);
 
-// tasksOf are what people can ask an agent for.
-export const tasksOf = (agent) => (agent.commands ?? []).filter((command) => !command.hidden && command.label);
+// tasksOf are what people can ask an agent for: each has a label, which is short, and the
+// rest of what its author has written of it. Many write both in one line, with a colon.
+export const tasksOf = (agent) => (agent.commands ?? []).filter((command) => !command.hidden && command.label).map((command) => ({ ...command, ...inTwo(command.label) }));
+
+// inTwo is a task's label, and what stands behind the colon of it.
+export function inTwo(text) {
+  const [, label = text, about = ""] = text.match(/^([^:]{3,40}): (.+)$/s) ?? [];
+  return { label, about };
+}
 
 // labelOf is what people read for a text that is a trigger of the agent's.
 export function labelOf(agent, text) {
   const typed = text.trim();
-  return /^\*\S+$/.test(typed) ? (agent.commands ?? []).find((c) => c.trigger === typed)?.label ?? typed : text;
+  return /^\*\S+$/.test(typed) ? inTwo((agent.commands ?? []).find((c) => c.trigger === typed)?.label ?? typed).label : text;
 }
 
 // titleOf is what a conversation is called.

@@ -111,3 +111,17 @@ test("words that changed are marked in the text, and the rest is as it was", () 
   assert.deepEqual(marked("del"), ["removed: Many", "removed: two"]);
   assert.deepEqual(marked("ins"), ["added: Nine of fourteen", "added: three", "added: New."]);
 });
+
+test("a task is called by its name, and what its author says of it stands below", async () => {
+  const { offersFor } = await import("../page/composer.js");
+  const { Beginning } = await import("../page/beginning.js");
+  const mary = { id: "mary", name: "Mary", title: "Analyst", description: "", broken: "", commands: [
+    { cmd: "CB", trigger: "*create-brief", label: "Create Brief: A guided experience to nail down your product idea" }, { cmd: "RT", trigger: "*ratio", label: "Work out the ratio 3:4" }, { cmd: "LO", trigger: "*long", label: "Whatever is said at such a length before there is a colon: it stays" },
+  ] };
+  Object.assign(state.app, { known: true, agents: [mary], flows: [], models: [], sessions: new Map(), me: { name: "", operator: false, can: [], version: "" } });
+  const rows = (root) => all(root).filter((n) => n.localName === "button" && n.attributes.get("title")?.includes("*") || (n.localName === "button" && String(n.title ?? "").includes("*"))).map((n) => textOf(n));
+  assert.deepEqual(rows(draw(html`<${Home} find=${() => {}} />`)), ["Create Brief", "Work out the ratio 3:4", "Whatever is said at such a length before there is a colon: it stays"]);
+  assert.match(textOf(draw(html`<${Beginning} agent=${mary} acts=${{}} />`)), /Create BriefA guided experience/);
+  assert.deepEqual(offersFor(mary, "/create").map(({ label, detail, send }) => [label, detail, send]), [["Create Brief", "A guided experience to nail down your product idea", "*create-brief"]]);
+  assert.equal(state.titleOf({ agent: "mary", title: "*create-brief" }), "Create Brief");
+});
