@@ -76,6 +76,9 @@ func TestATabThatIsOpenOverARestartLosesNothing(t *testing.T) {
 	b.write(composer, "Typed before the restart")
 	stop(os.Interrupt)
 	b.sees(".strip", "Troupe cannot be reached")
+	b.press(kb.Enter) // it cannot be sent, and stays where it is
+	b.toasted("Troupe cannot be reached. What you typed is kept.")
+	b.holds("find(%s).value === 'Typed before the restart'", composer)
 	second, _ := serveUntil(t, dir)
 	r.leadTo(t, second.link)
 	b.hurries()
@@ -89,6 +92,17 @@ func TestATabThatIsOpenOverARestartLosesNothing(t *testing.T) {
 	b.say("Typed before the restart")
 	m.answers(t, "Here again.")
 	b.reads(answers, "One, two, three.", "Here again.")
+}
+
+// What is on its way to the server when a page is left is in the box when it is opened again.
+func TestAPageThatIsLeftWhileItSendsLosesNothing(t *testing.T) {
+	t.Parallel()
+	b := begin(t, play(t, newModel(t)).link, "clerk")
+	value[any](b, `void ((ask) => { globalThis.fetch = (path, options) => String(path).endsWith("/messages") ? ((globalThis.isSent = true), new Promise(() => {})) : ask(path, options); })(globalThis.fetch)`)
+	b.say("A long and careful message")
+	b.holds("globalThis.isSent && find(%s).value === ''", composer)
+	b.do(chromedp.Reload())
+	b.holds("find(%s).value === 'A long and careful message'", composer)
 }
 
 func TestALinkThatIsPastedIntoATabSignsIn(t *testing.T) {
