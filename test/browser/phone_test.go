@@ -50,6 +50,9 @@ func TestAPhoneHasWhatActsInView(t *testing.T) {
 	// Text from right to left begins at the right.
 	b.holds(`(() => { const cell = find('.turn tbody td'), words = document.createRange(); words.selectNodeContents(cell); return getComputedStyle(cell).direction === 'rtl' && cell.closest('table').getBoundingClientRect().right - words.getBoundingClientRect().right < 20; })()`)
 
+	value[any](b, "void (location.hash = '#/files')")
+	b.holds("find('.library td', 'hours.csv').offsetWidth > 260 && find('.bar h1').offsetHeight < 40 && find('.bar .search').offsetWidth > 300")
+	b.picture("phone-files")
 	value[any](b, "void (location.hash = '#/settings/models')")
 	b.holds("find('.list th', 'Out / million')")
 	value[any](b, "void (location.hash = '#/settings/look')")

@@ -105,9 +105,9 @@ export function Files({ route }) {
       ${compare && html`<section class="card compare" aria-label="Comparison"><div class="row pad-s"><h3 class="grow">${compare.a.path} and ${compare.b.path}</h3><button type="button" class="tool sm" aria-label="Close the comparison" onClick=${() => setCompare(null)}>${icon("x")}</button></div><${Lines} before=${compare.before} after=${compare.after} /></section>`}
       ${lists === null ? html`<${Bones} />` : html`
         ${can("documents") && html`<h2 class="h-17">The project’s documents</h2><p class="small faint">One of each name. Every agent reads and writes the same one; older versions are kept.</p>
-          ${documents.length > 0 ? html`<table class="list" aria-rowcount=${documents.length + 1}>${head("Last by")}<${Rows} list=${documents} row=${row(true)} columns="6" /></table>` : html`<p class="dim small">There are none yet.</p>`}`}
+          ${documents.length > 0 ? html`<table class="list" aria-rowcount=${documents.length + 1}>${head("Last by")}<${Rows} list=${documents} row=${row(true)} /></table>` : html`<p class="dim small">There are none yet.</p>`}`}
         <h2 class="h-17">From conversations</h2>
-        ${files.length > 0 ? html`<table class="list" aria-rowcount=${files.length + 1}>${head("From")}<${Rows} list=${files} row=${row(false)} columns="5" /></table>`
+        ${files.length > 0 ? html`<table class="list" aria-rowcount=${files.length + 1}>${head("From")}<${Rows} list=${files} row=${row(false)} /></table>`
           : html`<p class="dim">${q || kind || by ? "Nothing fits." : "No file was saved yet. Ask an agent for a document."} ${!q && !kind && html`<a class="link" href="#/">Begin</a>`}</p>`}`}</div>
       ${current && (route.query.open ? html`<aside class="panel over" aria-label="Document"><${Document} key=${key(current)} file=${current} version=${version} changed=${latest} choose=${setVersion} close=${() => set({ open: undefined })} /></aside>`
         : html`<aside class="panel over" aria-label="Document"><${Glance} key=${key(current)} file=${current} listed=${all.find((f) => key(f) === key(current))} changed=${latest} choose=${(v) => (setVersion(v), set({ open: 1 }))} close=${() => set({ file: undefined, session: undefined, doc: undefined })} /></aside>`)}</div>`;

@@ -6,7 +6,7 @@ import { html, useLayoutEffect, useRef, useState } from "./view.js";
 const perPiece = 8; // rows that come and go together
 
 // Rows draws list by row, within whatever scrolls around its table.
-export function Rows({ list, row, columns }) {
+export function Rows({ list, row }) {
   const [{ from, to, height }, setView] = useState({ from: 0, to: 3 * perPiece, height: 57 });
   const body = useRef(null);
   useLayoutEffect(() => {
@@ -25,6 +25,6 @@ export function Rows({ list, row, columns }) {
     return () => (box.removeEventListener("scroll", look), resized.disconnect());
   }, [list.length]);
   const begin = Math.min(from, list.length), end = Math.max(begin, Math.min(to, list.length));
-  const gap = (rows) => html`<tr aria-hidden="true" class="gap"><td colspan=${columns} style=${{ height: rows * height + "px" }}></td></tr>`;
+  const gap = (rows) => html`<tr aria-hidden="true" class="gap"><td style=${{ height: rows * height + "px" }}></td></tr>`;
   return html`<tbody ref=${body}>${gap(begin)}${list.slice(begin, end).map((one, i) => row(one, begin + i))}${gap(list.length - end)}</tbody>`;
 }
