@@ -98,8 +98,13 @@ function Ask() {
 
 // Waits are the questions that wait, each with its answers.
 function Waits() {
-  const list = waiting();
-  const answer = (s, values) => api.answer(s.id, { question: s.question.id, ...values }).then(() => toast("Answered"), (problem) => toast(problem.message));
+  const [answered, setAnswered] = useState([]); // which goes before what the stream says of it
+  const key = (s) => `${s.id} ${s.question?.id}`;
+  const list = waiting().filter((s) => !answered.includes(key(s)));
+  const answer = (s, values) => {
+    setAnswered((all) => [...all, key(s)]);
+    api.answer(s.id, { question: s.question.id, ...values }).then(() => toast("Answered"), (problem) => (setAnswered((all) => all.filter((one) => one !== key(s))), toast(problem.message)));
+  };
   const card = (s) => {
     const agent = agentOf(s.agent);
     const q = s.question;
@@ -143,9 +148,12 @@ const placeIn = (f) => (f.session ? `#/s/${f.session}?file=${encodeURIComponent(
 
 const modules = { __proto__: null, bmm: "BMAD Method", cis: "Creative Intelligence", bmb: "Builders", bmgd: "Game Development", gds: "Game Development", tea: "Test Architecture", core: "Core" };
 
+// isName says that what a bundle says of itself is a name, and no sentence.
+const isName = (title = "") => title !== "" && title.length <= 32 && !/[.!?]$/.test(title);
+
 // bundleName is what people call an agent's bundle: what it calls itself, or what it is
 // known by.
-export const bundleName = (agent) => agent.bundle_title || modules[agent.bundle] || agent.bundle || "Agents";
+export const bundleName = (agent) => (isName(agent.bundle_title) ? agent.bundle_title : modules[agent.bundle] || (agent.bundle ? nameOf(agent.bundle + ".md") : "Agents"));
 
 // Company is who can be talked to, by bundle, and the flows.
 function Company() {
@@ -165,7 +173,7 @@ function Company() {
   if (!agents.length && !flows.length) return null;
   return html`<section aria-label="The company"><div class="sec wrap"><h2>The company</h2><span class="grow"></span><label class="field search">${icon("search")}<input placeholder="Find an agent or a task" aria-label="Find an agent or a task" value=${words} onInput=${(e) => setWords(e.target.value)} /></label></div>
     ${groups.size + (flows.length ? 1 : 0) > 1 && html`<div class="row wrap chips">${chip("", agents.length + flows.length)}${[...groups].map(([name, list]) => chip(name, list.length))}${flows.length > 0 && chip("Flows", flows.length)}</div>`}
-    ${shown.map(([name, list]) => list.length > 0 && html`<section key=${name} aria-label=${name}><h3 class="row bundle">${name} <span class="small faint">${list.length === 1 ? "1 agent" : `${list.length} agents`}</span></h3><div class="cast">${list.map((agent) => html`<${Card} key=${agent.id} agent=${agent} />`)}</div></section>`)}
+    ${shown.map(([name, list]) => list.length > 0 && html`<section key=${name} aria-label=${name}><h3 class="row bundle">${name} <span class="small faint">${list.length === 1 ? "1 agent" : `${list.length} agents`}${list[0].bundle_title && !isName(list[0].bundle_title) && `. ${list[0].bundle_title}`}</span></h3><div class="cast">${list.map((agent) => html`<${Card} key=${agent.id} agent=${agent} />`)}</div></section>`)}
     ${shownFlows.length > 0 && html`<section aria-label="Flows"><h3 class="row bundle">Flows <span class="small faint">several agents, one after the other or together</span></h3><div class="cast">${shownFlows.map((flow) => html`<${FlowCard} key=${flow.name} flow=${flow} />`)}</div></section>`}
     ${shown.every(([, list]) => !list.length) && !shownFlows.length && html`<p class="dim">Nobody fits. <button type="button" class="link" onClick=${() => (setWords(""), setOnly(""))}>Show all</button></p>`}</section>`;
 }

@@ -4,7 +4,7 @@
 import { api } from "./api.js";
 import { bundleName } from "./home.js";
 import { operate } from "./operate.js";
-import { agentOf, app, can, leave, toast } from "./state.js";
+import { agentOf, app, can, leave, renew, toast } from "./state.js";
 import { Lines } from "./changes.js";
 import { currentTheme, setTheme } from "./side.js";
 import { kept, keep } from "./kept.js";
@@ -54,6 +54,9 @@ function SettingRow({ setting, title, text, save, unit = "", type = "text" }) {
   return html`<div><div><b>${title}</b><p>${text}${setting.locked && html` <span class="faint">${icon("lock")} ${setting.locked}</span>`}</p></div><label class="field edge narrow">${unit && html`<span class="faint" aria-hidden="true">${unit}</span>`}<input type=${type} aria-label=${title} value=${value} placeholder=${setting.usual || "none"} disabled=${!!setting.locked} onInput=${(e) => setValue(e.target.value)} onBlur=${done} onKeyDown=${(e) => e.key === "Enter" && done()} /></label></div>`;
 }
 
+// takesEffect has the page know what was changed, once the server has read it again.
+const takesEffect = () => (renew(), setTimeout(renew, 3000));
+
 const find = (settings, key) => settings?.settings.find((s) => s.key === key);
 
 function useSettings() {
@@ -61,7 +64,7 @@ function useSettings() {
   const save = (values) => operate.changeSettings(values).then((next) => {
     set(next);
     toast("Saved in troupe.yaml");
-    api.models().then((models) => Object.assign(app, { models }));
+    takesEffect();
   }, (trouble) => (toast(trouble.message), again()));
   return { settings, problem, save, again };
 }
@@ -90,6 +93,7 @@ function ModelSettings() {
       setKeyOf("");
       again();
       test(name);
+      takesEffect();
     } catch (trouble) {
       toast(trouble.message);
     }

@@ -77,11 +77,11 @@ export function inTwo(text) {
   return { label, about };
 }
 
+// taskNamed is the label of the task that has a trigger, "" where none has.
+export const taskNamed = (agent, trigger) => (/^\*\S+$/.test(trigger) && inTwo((agent.commands ?? []).find((c) => c.trigger === trigger)?.label ?? "").label) || "";
+
 // labelOf is what people read for a text that is a trigger of the agent's.
-export function labelOf(agent, text) {
-  const typed = text.trim();
-  return /^\*\S+$/.test(typed) ? inTwo((agent.commands ?? []).find((c) => c.trigger === typed)?.label ?? typed).label : text;
-}
+export const labelOf = (agent, text) => taskNamed(agent, text.trim()) || text;
 
 // titleOf is what a conversation is called.
 export function titleOf(session) {
@@ -103,6 +103,12 @@ export async function load() {
   listen();
 }
 
+// renew asks again for what the configuration decides: who there is, and which models.
+export const renew = () => Promise.all([api.agents(), api.models(), api.flows()]).then(([agents, models, flows]) => update({ agents, models, flows }), () => {});
+
+// isStale says that another model answers for an agent than this page knows of.
+const isStale = ({ agent, chosen, model, status }, before) => status !== "running" && !chosen && model && model !== before?.model && agentOf(agent).model && agentOf(agent).model !== model;
+
 let stop = null;
 
 // listen follows how the conversations stand.
@@ -115,6 +121,7 @@ function listen() {
       if (gone) sessions.delete(gone);
       else {
         if (session.status === "waiting" && app.known && sessions.get(session.id)?.status !== "waiting") notify(session);
+        if (app.known && isStale(session, sessions.get(session.id))) renew();
         sessions.set(session.id, session);
       }
       update({ sessions });
