@@ -67,9 +67,16 @@ export function Delivery({ here, info, status, acts, show }) {
 
 // forModels are the notes of how an answer was read or asked for again: a model is told
 // these, and developers find them in the run.
-const forModels = /^(json_\w+|correction\w*):/;
+const forModels = /^(json_\w+|correction\w*|contract):/;
 
-const lines = (list) => (list ?? []).map((line) => (typeof line === "string" ? line : String(line?.description ?? line?.title ?? line?.text ?? JSON.stringify(line))));
+const lines = (list) => [...new Set((list ?? []).map((line) => plainly(typeof line === "string" ? line : String(line?.description ?? line?.title ?? line?.text ?? JSON.stringify(line)))))];
+
+// plainly says to people what was said to a model about the form of its answer.
+function plainly(text) {
+  const missing = text.match(/^\/(?:\w+\/)*(\w+): required, but missing$/)?.[1];
+  if (missing) return `It says nothing about ${missing.replace(/_/g, " ")}.`;
+  return /^the answer\b|^\/\w[\w/]*: |\bJSON\b/.test(text) ? "The answer was not in the form that the next phase needs, so it could not be used as it is." : text;
+}
 
 // gates are the questions that are not about a phase's result.
 const gates = {
@@ -86,7 +93,7 @@ function Gate({ item, acts, show }) {
   const { phase = "", next = "", ready = true, blockers, errors, requirements, artifacts = [], kind = "" } = item.arguments ?? {};
   const about = gates[kind];
   const [guidance, setGuidance] = useState("");
-  const against = [...lines(blockers), ...lines(errors)];
+  const against = [...new Set([...lines(blockers), ...lines(errors)])];
   const onward = () => acts.answer(item, { text: "go on" });
   const ask = () => guidance.trim() && acts.answer(item, { text: guidance.trim() });
   const better = !ready || against.length > 0; // asking for changes is what is recommended
@@ -139,13 +146,15 @@ function Plan({ list }) {
     <ol class="plan">${steps.map((s, i) => html`<li key=${i}>${icon(["done", "success", "built"].includes(s.state) ? "circle-check" : s.state === "failed" ? "circle-x" : "circle", ["done", "success", "built"].includes(s.state) ? "good" : s.state === "failed" ? "bad" : "faint")}<span>${s.title || `Step ${s.step ?? i + 1}`}</span><span class="tiny faint">${s.reason || (s.files?.length === 1 ? s.files[0] : s.files?.length ? `${s.files.length} files` : "")}</span></li>`)}</ol></section>`;
 }
 
+const isPartial = (run) => (run.output?.key_outputs?.result?.status ?? "success") !== "success";
+
 // History is what happened, the latest first.
 function History({ session, gate }) {
   const events = [];
   for (const run of session.runs.values()) {
     if (run.depth !== 1) continue;
     events.push({ time: run.started, icon: "play", text: `${nameOfPhase(run.agent)} began` });
-    if (run.ended && run.status !== "running") events.push({ time: run.ended, icon: run.status === "failed" ? "circle-x" : "check", tint: run.status === "failed" ? "bad" : "good", text: `${nameOfPhase(run.agent)} ${run.status === "failed" ? "failed" : run.status === "waiting" ? "asks for a decision" : "is done"}` });
+    if (run.ended && run.status !== "running") events.push({ time: run.ended, icon: run.status === "failed" ? "circle-x" : isPartial(run) ? "triangle-alert" : "check", tint: run.status === "failed" ? "bad" : isPartial(run) ? "" : "good", text: `${nameOfPhase(run.agent)} ${run.status === "failed" ? "failed" : run.status === "waiting" ? "asks for a decision" : isPartial(run) ? "is partly done" : "is done"}` });
   }
   for (const item of session.items) if (item.type === "question" && !item.open) events.push({ time: item.time, icon: "hand", text: `You decided: ${item.answer || "go on"}` });
   if (gate) events.push({ time: gate.time, icon: "hand", tint: "wait", text: "Waits for your decision" });

@@ -55,9 +55,12 @@ export function agentOf(id) {
   const agent = app.agents.find((a) => a.id === id);
   if (agent) return agent;
   if (id === pipeline) return delivering;
-  if (!unknown.has(id)) unknown.set(id, { id, name: id, title: "", icon: "", commands: [] });
+  if (!unknown.has(id)) unknown.set(id, { id, name: plainName(id), title: "", icon: "", commands: [] });
   return unknown.get(id);
 }
+
+// plainName is what an agent of a delivery is called, which nobody has given a name.
+const plainName = (id) => (/^[a-z][a-z-]+-agent$/.test(id) ? id[0].toUpperCase() + id.slice(1, -6).replaceAll("-", " ") : id);
 
 export const pipeline = "deliver";
 const delivering = { id: pipeline, name: "Delivery", title: "", icon: "", commands: [] };

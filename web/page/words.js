@@ -22,6 +22,18 @@ const tools = {
   web_fetch: ["external-link", (a) => `reading ${host(a?.url)}`, (a) => `Read ${host(a?.url)}`, (n) => `read ${n} pages`],
   wikipedia: ["book-open", (a) => "looking in Wikipedia for" + quoted(a?.query), (a) => "Looked in Wikipedia for" + quoted(a?.query), () => "looked in Wikipedia"],
   calculate: ["zap", () => "calculating", () => "Calculated", () => "calculated"],
+  open_worktree: ["folder-open", () => "making a working copy of the project", () => "Made a working copy of the project", () => "made a working copy of the project"],
+  run_setup: ["wrench", () => "setting the project up", () => "Set the project up", () => "set the project up"],
+  run_check: ["circle-check", () => "running the checks", () => "Ran the checks", () => "ran the checks"],
+  apply_changes: ["pencil", () => "changing files of the project", () => "Changed files of the project", () => "changed files of the project"],
+  run_format: ["pencil", () => "tidying up the code", () => "Tidied up the code", () => "tidied up the code"],
+  commit_step: ["check", () => "recording the step", () => "Recorded the step", (n) => `recorded ${n} steps`],
+  keep_attempt: ["archive", () => "putting the attempt aside", () => "Put the attempt aside", (n) => `put ${n} attempts aside`],
+  show_files: ["file-text", () => "looking at the project’s files", () => "Looked at the project’s files", () => "looked at the project’s files"],
+  show_change: ["file-text", () => "looking at the change", () => "Looked at the change", () => "looked at the change"],
+  try_finding: ["zap", () => "trying out a finding", () => "Tried out a finding", (n) => `tried out ${n} findings`],
+  write_artifact: ["download", (a) => `saving ${base(file(a)) || "a document"}`, (a) => `Saved ${base(file(a)) || "a document"}`, (n) => `Saved ${n} documents`],
+  gate: ["hand", () => "asking for your decision", () => "Asked for your decision", () => "asked for your decisions"],
   search_knowledge: ["search", (a) => "looking in the library for" + quoted(a?.query), (a) => "Looked in the library for" + quoted(a?.query), () => "looked in the library"],
 };
 

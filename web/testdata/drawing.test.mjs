@@ -125,3 +125,16 @@ test("a task is called by its name, and what its author says of it stands below"
   assert.deepEqual(offersFor(mary, "/create").map(({ label, detail, send }) => [label, detail, send]), [["Create Brief", "A guided experience to nail down your product idea", "*create-brief"]]);
   assert.equal(state.titleOf({ agent: "mary", title: "*create-brief" }), "Create Brief");
 });
+
+test("what is wrong with the form of an answer is said to people in their words", () => {
+  const session = new Session();
+  const e = new Events();
+  for (const event of [e.start("deliver", "Lockers"), e.said("Lockers")]) session.take(event);
+  const wrong = ["the answer: it holds no JSON that could be read", "/outputs/acceptance_criteria: required, but missing", "The line is down."];
+  const gate = { key: 7, type: "question", open: true, question: "Phase requirements is not ready.", tool: "gate", time: new Date().toISOString(), arguments: { phase: "requirements", next: "architecture", ready: false, errors: wrong, blockers: wrong }, ask: { id: 7, kind: "gate" } };
+  session.items.push(gate);
+  session.questions.push(gate);
+  const shown = textOf(draw(html`<${Delivery} here=${here(session)} info=${null} status="waiting" acts=${{}} show=${() => {}} />`));
+  assert.match(shown, /not in the form that the next phase needs.*It says nothing about acceptance criteria\..*The line is down\./);
+  assert.doesNotMatch(shown, /JSON|\/outputs/);
+});
