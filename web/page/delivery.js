@@ -33,6 +33,11 @@ export function phases(session) {
 
 const words = { __proto__: null, idle: "to come", running: "working", waiting: "waits for you", completed: "done", failed: "failed", cancelled: "stopped" };
 
+// isWhole says that a phase has made what it was to make.
+const isWhole = (p) => !p.result || p.result.status === "success";
+
+const standing = (p) => (p.state === "completed" && !isWhole(p) ? (p.result.status === "failed" ? "failed" : "partly done") : words[p.state] ?? p.state);
+
 export function Delivery({ here, info, status, acts, show }) {
   const { session } = here;
   const [site, again] = useSite(here.id, [status, session.items.length, session.runs.size, [...session.runs.values()].filter((run) => run.ended).length].join());
@@ -42,15 +47,15 @@ export function Delivery({ here, info, status, acts, show }) {
   const next = gate?.arguments?.next;
   if (next && !list.some((p) => p.name === next)) list.push({ name: next, state: "idle", rounds: 0, result: null });
   const request = session.items.find((item) => item.type === "user")?.text ?? [...session.runs.values()][0]?.task ?? "";
-  const mark = (p) => (p.name === at ? "wait" : { completed: "done", running: "now", failed: "bad" }[p.state] ?? "");
+  const mark = (p) => (p.name === at ? "wait" : { completed: isWhole(p) ? "done" : "bad", running: "now", failed: "bad" }[p.state] ?? "");
   const current = list.find((p) => mark(p) === "wait") ?? list.find((p) => mark(p) === "now") ?? list.findLast((p) => p.state === "completed");
   const trouble = session.items.findLast((item) => item.type === "trouble");
   const done = list.filter((p) => p.result);
   const most = [...session.runs.values()].findLast((run) => !run.parent)?.most ?? 0; // what it may cost, each time
   const further = { to: mostOf(session) + most, act: () => api.continueDelivery(here.id, most ? { budget: most } : {}).catch((problem) => toast(problem.message)) };
   return html`<div class="page"><div class="in delivery">
-    <ol class="stepper" aria-label="Phases" style=${{ gridTemplateColumns: `repeat(${list.length}, 1fr)` }}>${list.map((p, i) => html`<li key=${p.name} class=${mark(p)} data-phase=${p.name} data-state=${p.name === at ? "waiting" : p.state} aria-current=${p === current ? "step" : undefined}><span class="mark">${mark(p) === "done" ? icon("check") : mark(p) === "wait" ? icon("hand") : mark(p) === "now" ? icon("loader-circle", "spin") : mark(p) === "bad" ? icon("x") : i + 1}</span><b>${nameOfPhase(p.name)}</b><small class=${mark(p) === "wait" ? "wait" : ""}>${p.name === at ? "waits for you" : words[p.state] ?? p.state}${p.ms ? `, ${duration(p.ms)}` : ""}${p.rounds > 1 ? `, ${p.rounds} rounds` : ""}</small></li>`)}</ol>
-    ${current && html`<p class="phone-only row between small"><b class="serif">${nameOfPhase(current.name)}</b><span class="dim">${list.indexOf(current) + 1} of ${list.length}, ${current.name === at ? "waits for you" : words[current.state]}</span></p>`}
+    <ol class="stepper" aria-label="Phases" style=${{ gridTemplateColumns: `repeat(${list.length}, 1fr)` }}>${list.map((p, i) => html`<li key=${p.name} class=${mark(p)} data-phase=${p.name} data-state=${p.name === at ? "waiting" : p.state} aria-current=${p === current ? "step" : undefined}><span class="mark">${mark(p) === "done" ? icon("check") : mark(p) === "wait" ? icon("hand") : mark(p) === "now" ? icon("loader-circle", "spin") : mark(p) === "bad" ? icon("x") : i + 1}</span><b>${nameOfPhase(p.name)}</b><small class=${mark(p) === "wait" ? "wait" : ""}>${p.name === at ? "waits for you" : standing(p)}${p.ms ? `, ${duration(p.ms)}` : ""}${p.rounds > 1 ? `, ${p.rounds} rounds` : ""}</small></li>`)}</ol>
+    ${current && html`<p class="phone-only row between small"><b class="serif">${nameOfPhase(current.name)}</b><span class="dim">${list.indexOf(current) + 1} of ${list.length}, ${current.name === at ? "waits for you" : standing(current)}</span></p>`}
     <div class="two"><div class="stack wide-gap">
       ${gate && html`<${Gate} key=${gate.key} item=${gate} acts=${acts} show=${show} />`}
       ${!gate && status === "running" && html`<div class="card pad"><div class="acts">${icon("loader-circle", "spin acc")}<span><b>${current ? nameOfPhase(current.name) : "The delivery"}</b> is being worked on</span><span class="grow"></span><button type="button" class="sm" onClick=${acts.stop}>${icon("square")}Stop</button></div></div>`}
