@@ -367,7 +367,7 @@ func TestWhatGoesWrongIsSaidInPeoplesWords(t *testing.T) {
 	value[any](b, "void (location.hash = '#/')")
 	b.click(".agent header button", "clerk")
 	b.say("rate")
-	b.sees(".retry", "asks us to slow down")
+	b.sees(".retry", "stub asks us to slow down")
 	b.holds("all('.retry').length === 1")
 	b.picture("retry")
 	close(s.Config.Handler.(*faulty).may) // the line stays until something comes of it
