@@ -63,6 +63,24 @@ func TestThreeFilesThatAreChosenAreThreeAttached(t *testing.T) {
 	b.holds("all('.said .attachment').length === 3")
 }
 
+// What is dropped anywhere on the first screen is attached there; the browser does not go
+// where the file is.
+func TestFilesAreDroppedOnTheFirstScreen(t *testing.T) {
+	t.Parallel()
+	b := open(t, play(t, newModel(t)).link)
+	b.sees(".agent", "clerk")
+	value[any](b, `void (() => {
+		const held = new DataTransfer();
+		for (const name of ["a.md", "b.csv"]) held.items.add(new File(["text"], name));
+		const drop = new DragEvent("drop", { dataTransfer: held, bubbles: true, cancelable: true });
+		find(".agent").dispatchEvent(drop);
+		globalThis.isHandled = drop.defaultPrevented;
+	})()`)
+	b.sees(".ask .attached", "a.md")
+	b.sees(".ask .attached", "b.csv")
+	b.holds("globalThis.isHandled")
+}
+
 func TestATabThatIsOpenOverARestartLosesNothing(t *testing.T) {
 	t.Parallel()
 	m := newModel(t)

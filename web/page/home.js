@@ -68,7 +68,6 @@ function Ask() {
   const [model, setModel] = useState("");
   const [busy, setBusy] = useState(false);
   const picker = useRef(null);
-  if (!agent) return null;
   const write = (value) => (setText(value), keep("draft.home", value));
   const submit = async (event) => {
     event?.preventDefault();
@@ -86,7 +85,18 @@ function Ask() {
     const { addFiles } = await import("./attach.js");
     setFiles(await addFiles(files, list, toast));
   };
+  useEffect(() => {
+    const over = (event) => event.preventDefault(); // or the browser leaves the page for the file
+    const drop = (event) => {
+      event.preventDefault();
+      if (event.dataTransfer?.files.length) attach([...event.dataTransfer.files]);
+    };
+    document.addEventListener("dragover", over);
+    document.addEventListener("drop", drop);
+    return () => (document.removeEventListener("dragover", over), document.removeEventListener("drop", drop));
+  }, [files]);
   const keys = (event) => event.key === "Enter" && !event.shiftKey && !event.isComposing && !matchMedia("(pointer: coarse)").matches && submit(event);
+  if (!agent) return null;
   return html`<form class="ask" onSubmit=${submit} aria-label="Begin"><textarea aria-label="What do you need?" placeholder=${`Say what you need. ${agent.name} will begin, or choose someone else below.`} rows="2" value=${text} dir="auto" onInput=${(e) => write(e.target.value)} onKeyDown=${keys}></textarea>
     ${files.length > 0 && html`<ul class="row wrap attached" aria-label="Attached files">${files.map((f) => html`<li class="chip out" key=${f.name}>${icon("paperclip")}${f.name}<button type="button" class="bare" aria-label=${"Remove " + f.name} onClick=${() => setFiles(files.filter((other) => other !== f))}>${icon("x")}</button></li>`)}</ul>`}
     <div class="row"><button type="button" class="ghost sm" onClick=${() => picker.current.click()}>${icon("paperclip")}<span class="desk-only">Attach</span><span class="hidden">files</span></button>
