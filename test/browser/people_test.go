@@ -63,22 +63,32 @@ func TestThreeFilesThatAreChosenAreThreeAttached(t *testing.T) {
 	b.holds("all('.said .attachment').length === 3")
 }
 
-// What is dropped anywhere on the first screen is attached there; the browser does not go
-// where the file is.
-func TestFilesAreDroppedOnTheFirstScreen(t *testing.T) {
+// What is dropped on the first screen is attached there, and on the files added to them;
+// nowhere does the browser go where the file is.
+func TestFilesAreDroppedOnThePage(t *testing.T) {
 	t.Parallel()
 	b := open(t, play(t, newModel(t)).link)
 	b.sees(".agent", "clerk")
-	value[any](b, `void (() => {
-		const held = new DataTransfer();
-		for (const name of ["a.md", "b.csv"]) held.items.add(new File(["text"], name));
-		const drop = new DragEvent("drop", { dataTransfer: held, bubbles: true, cancelable: true });
-		find(".agent").dispatchEvent(drop);
-		globalThis.isHandled = drop.defaultPrevented;
-	})()`)
+	drop := func(on string) {
+		t.Helper()
+		if !value[bool](b, `(() => {
+			const held = new DataTransfer();
+			for (const name of ["a.md", "b.csv"]) held.items.add(new File(["text"], name));
+			const drop = new DragEvent("drop", { dataTransfer: held, bubbles: true, cancelable: true });
+			find(%s).dispatchEvent(drop);
+			return drop.defaultPrevented;
+		})()`, on) {
+			t.Errorf("the browser goes where what is dropped on %s is", on)
+		}
+	}
+	drop(".agent")
 	b.sees(".ask .attached", "a.md")
 	b.sees(".ask .attached", "b.csv")
-	b.holds("globalThis.isHandled")
+	drop(".side")
+	value[any](b, "void (location.hash = '#/files')")
+	b.holds("find('.library p')")
+	drop(".library p")
+	b.sees(".library td", "b.csv")
 }
 
 func TestATabThatIsOpenOverARestartLosesNothing(t *testing.T) {

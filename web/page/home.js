@@ -86,14 +86,9 @@ function Ask() {
     setFiles(await addFiles(files, list, toast));
   };
   useEffect(() => {
-    const over = (event) => event.preventDefault(); // or the browser leaves the page for the file
-    const drop = (event) => {
-      event.preventDefault();
-      if (event.dataTransfer?.files.length) attach([...event.dataTransfer.files]);
-    };
-    document.addEventListener("dragover", over);
+    const drop = (event) => event.dataTransfer?.files.length && attach([...event.dataTransfer.files]);
     document.addEventListener("drop", drop);
-    return () => (document.removeEventListener("dragover", over), document.removeEventListener("drop", drop));
+    return () => document.removeEventListener("drop", drop);
   }, [files]);
   const keys = (event) => event.key === "Enter" && !event.shiftKey && !event.isComposing && !matchMedia("(pointer: coarse)").matches && submit(event);
   if (!agent) return null;
