@@ -45,7 +45,7 @@ func TestWhoeverBeginsSetsAKeyAndIsAnswered(t *testing.T) {
 	b.sees(".ask .model", "stub-1")
 	b.write(".ask textarea", "Where do we keep orders?")
 	b.click(".ask button", "Send")
-	b.sees(answers, "Type Think a decision through in four questions, and write it down to think it through.")
+	b.sees(answers, "Type “Think a decision through in four questions, and write it down” to think it through.")
 	b.sees(".bar .model", "stub-1")
 
 	b.holds("find('.composer button', 'Send')")

@@ -191,7 +191,7 @@ function span(token, at) {
 // its label, which asks for it.
 function named(text, { tasks }) {
   if (!tasks || !text.includes("*")) return text;
-  return text.split(/(?<![\w*])(\*[a-z][\w-]*\w)(?![\w*-])/i).map((piece, i) => (i % 2 && tasks.labelOf(piece) ? html`<button type="button" class="link" title=${piece} onClick=${() => tasks.ask(piece)}>${tasks.labelOf(piece)}</button>` : piece));
+  return text.split(/(?<![\w*])(\*[a-z][\w-]*\w)(?![\w*-])/i).map((piece, i) => (i % 2 && tasks.labelOf(piece) ? html`<button type="button" class="link" title=${piece} onClick=${() => tasks.ask(piece)}>“${tasks.labelOf(piece)}”</button>` : piece));
 }
 
 // link leads to the web, or to a file of the conversation; anywhere else it is text.
