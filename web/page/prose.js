@@ -188,10 +188,10 @@ function span(token, at) {
 }
 
 // named has what an agent calls by a trigger, as in "type *create-brief", be called by
-// its label, which asks for it.
+// its label, which asks for it; but where both are written, as in a list of all tasks.
 function named(text, { tasks }) {
   if (!tasks || !text.includes("*")) return text;
-  return text.split(/(?<![\w*])(\*[a-z][\w-]*\w)(?![\w*-])/i).map((piece, i) => (i % 2 && tasks.labelOf(piece) ? html`<button type="button" class="link" title=${piece} onClick=${() => tasks.ask(piece)}>“${tasks.labelOf(piece)}”</button>` : piece));
+  return text.split(/(?<![\w*])(\*[a-z][\w-]*\w)(?![\w*-])/i).map((piece, i) => (i % 2 && tasks.labelOf(piece) && !text.includes(tasks.labelOf(piece)) ? html`<button type="button" class="link" title=${piece} onClick=${() => tasks.ask(piece)}>“${tasks.labelOf(piece)}”</button>` : piece));
 }
 
 // link leads to the web, or to a file of the conversation; anywhere else it is text.
