@@ -180,6 +180,7 @@ func TestADeliveryThatFailsGoesOnWithGuidance(t *testing.T) {
 		m.builds(t, "one.ok", strings.Repeat("bad ", n+1)+"\n")
 	}
 	b.sees("[data-outcome=failed]", "step 1 failed")
+	b.sees(".stepper .bad", "Implementation") // it is not done
 	b.picture("delivery-failed")
 	b.write(`[aria-label="Guidance for going on"]`, "Write the word good")
 	b.click("[aria-label=Outcome] button", "Go on")

@@ -185,7 +185,7 @@ func TestTenThousandCallsScroll(t *testing.T) {
 	b := begin(t, play(t, m).link, "clerk")
 	type figures struct {
 		Idle, Open, FPS, Worst, Fling float64
-		Drawn, Kept, At               int
+		Drawn, Kept, At, Ruled, Left  int
 		Place                         string
 	}
 	if _, err := chromedp.Run(b.ctx, chromedp.Evaluate[any](`(async () => {
@@ -235,12 +235,14 @@ func TestTenThousandCallsScroll(t *testing.T) {
 		box.scrollTop += 512; // one piece
 		await frame(), await frame();
 		const kept = there.filter((row) => row.isConnected).length;
-		const fling = await rate(60, () => (box.scrollTop += 2400));
+		let ruled = 0;
+		const unread = () => place.querySelectorAll(".piece.ruled").length;
+		const fling = await rate(60, () => ((box.scrollTop += 2400), (ruled = Math.max(ruled, unread()))));
 		await frame(), await frame();
 		// What is in view is what belongs there.
 		const y = (e) => e.getBoundingClientRect().top, height = rows()[0].offsetHeight, inView = rows().find((row) => y(row) > y(box) + 40);
 		const number = Math.round((y(inView) - y(place.querySelector(".rows-drawn"))) / height) - 1; // the run itself is a row
-		return { Idle: idle, Open: open, FPS: scroll.fps, Worst: scroll.worst, Fling: fling.fps, Drawn: rows().length, Kept: kept, At: number, Place: inView.innerText };
+		return { Idle: idle, Open: open, FPS: scroll.fps, Worst: scroll.worst, Fling: fling.fps, Drawn: rows().length, Kept: kept, At: number, Place: inView.innerText, Ruled: ruled, Left: unread() };
 	})()`, chromedp.EvalAwaitPromise))
 	if err != nil {
 		t.Fatal(err)
@@ -250,6 +252,9 @@ func TestTenThousandCallsScroll(t *testing.T) {
 	}
 	if f.At < 1000 || !strings.Contains(f.Place, strconv.Itoa(f.At)+".md") {
 		t.Errorf("row %d shows %q", f.At, f.Place)
+	}
+	if f.Ruled == 0 || f.Left != 0 {
+		t.Errorf("flung past, %d pieces are only ruled, and %d when it has ended", f.Ruled, f.Left)
 	}
 	spent := func(name string) float64 { return (after[name] - before[name]) * 1000 / 180 }
 	t.Logf("10,000 calls are drawn after %.0f ms, and scroll at %.0f frames a second (%.0f where nothing happens), the longest %.0f ms; flung, 75 rows a frame, at %.0f; %d rows are in the document; a frame took %.2f ms of script and %.2f ms of layout and style, of %.2f ms in all", f.Open, f.FPS, f.Idle, f.Worst, f.Fling, f.Drawn,

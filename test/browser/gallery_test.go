@@ -93,39 +93,55 @@ func TestTheGallery(t *testing.T) {
 		"legal.json":  legalSchema,
 	})
 	h := serve(t, dir)
-	views := h.furnish(t, issues)
+	houses := map[string][]view{h.link: h.furnish(t, issues)}
+	built := serve(t, gallerySite(t))
+	houses[built.link] = built.deliveries(t)
 	for _, look := range []struct {
 		name          string
 		width, height int
 		dark          bool
 	}{{"light", 1400, 900, false}, {"dark", 1400, 900, true}, {"phone", 390, 844, false}} {
-		b := open(t, h.link)
-		b.do(chromedp.EmulateViewport(int64(look.width), int64(look.height)))
-		scheme := "light"
-		if look.dark {
-			scheme = "dark"
-		}
-		if _, err := chromedp.Call(b.ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
-			Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}, {Name: "prefers-reduced-motion", Value: "reduce"}},
-		}); err != nil {
-			t.Fatal(err)
-		}
-		b.sees(".agent", "Mary")
-		only := os.Getenv("TROUPE_GALLERY")
-		for _, v := range views {
-			if only != "1" && !strings.Contains(v.name, only) {
-				continue
+		for link, views := range houses {
+			b := open(t, link)
+			b.do(chromedp.EmulateViewport(int64(look.width), int64(look.height)))
+			if look.dark {
+				b.inDarkness()
+			} else {
+				b.inLight()
 			}
-			value[any](b, "void (location.hash = %s)", v.hash)
-			b.holds("find(%s)", v.seen)
-			if v.act != nil {
-				v.act(b)
-			}
-			b.rests()
-			b.picture("gallery/" + v.name + "-" + look.name)
-			value[any](b, "void (document.querySelector('dialog[open]')?.close(), location.hash = '#/settings/about')")
-			b.holds("find('.set')")
+			b.holds("find('.agent')")
+			b.gallery(views, look.name)
 		}
+	}
+}
+
+// gallery takes the pictures of views, or those that TROUPE_GALLERY names.
+func (b *tab) gallery(views []view, look string) {
+	b.t.Helper()
+	only := os.Getenv("TROUPE_GALLERY")
+	for _, v := range views {
+		if only != "1" && !strings.Contains(v.name, only) {
+			continue
+		}
+		value[any](b, "void (location.hash = %s)", v.hash)
+		b.holds("find(%s)", v.seen)
+		if v.act != nil {
+			v.act(b)
+		}
+		b.rests()
+		b.picture("gallery/" + v.name + "-" + look)
+		value[any](b, "void (document.querySelector('dialog[open]')?.close(), location.hash = '#/settings/about')")
+		b.holds("find('.set')")
+	}
+}
+
+// inLight has a tab use light colours, and nothing move.
+func (b *tab) inLight() {
+	b.t.Helper()
+	if _, err := chromedp.Call(b.ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
+		Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: "light"}, {Name: "prefers-reduced-motion", Value: "reduce"}},
+	}); err != nil {
+		b.t.Fatal(err)
 	}
 }
 
@@ -142,7 +158,7 @@ func (h *house) furnish(t *testing.T, issues string) []view {
 	t.Helper()
 	mary := h.asks(t, "analyst", "", "Numbers first: is one bank of lockers enough for the main branch?")
 	h.asks(t, "analyst", mary, "Then a version that names the numbers, please")
-	h.asks(t, "pm", "", "Should it work without a smartphone?")
+	asked := h.asks(t, "pm", "", "Should it work without a smartphone?")
 	h.asks(t, "architect", "", "One bank or three?")
 	h.must(t, "PUT", "/api/documents", map[string]any{"path": "_bmad-output/planning-artifacts/architecture.md", "content": "# Architecture\n\nOne bank of lockers talks to the library system through a small service in the branch. When the line is down the bank goes on alone and settles later.\n\n## Decisions\n\n**D1.** The bank keeps the list of cards it may open for. **D2.** A book counts as returned when the door closes.\n"})
 	arabic := h.asks(t, "analyst", "", "اكتب عن خزائن الإرجاع")
@@ -192,7 +208,10 @@ func (h *house) furnish(t *testing.T, issues string) []view {
 		{"02h-chinese", at(chinese, ""), ".turn ol", nil},
 		{"02i-approval", at(guarded, ""), ".needs", nil},
 		{"02j-running", at(running, ""), ".turn .prose", nil},
+		{"02k-question", at(asked, ""), ".asks .choice", nil},
+		{"03b-files-list", "#/files", ".library td", nil},
 		{"03-files", "#/files?doc=_bmad-output%2Fplanning-artifacts%2Farchitecture.md", ".glance .versions", func(b *tab) {
+			b.holds("all('.library input[type=checkbox]').length > 1 || innerWidth < 760")
 			value[any](b, "void all('.library input[type=checkbox]').slice(0, 2).forEach((e) => e.checked || e.click())")
 		}},
 		{"04-run", at(mary, "/run"), ".lane[data-kind=model]", nil},

@@ -62,6 +62,9 @@ func (b *tab) fits(view string) {
 	if width := value[int](b, "Math.max(document.documentElement.scrollWidth, ...all('.flow, .page, .panel, .library').map((e) => e.scrollWidth))"); width > 360 {
 		b.t.Errorf("%s scrolls sideways: %d px", view, width)
 	}
+	if more := value[int](b, "document.documentElement.scrollHeight - innerHeight"); more > 0 {
+		b.t.Errorf("%s: the whole page scrolls by %d px, with its bars", view, more)
+	}
 }
 
 // hasNames says which controls a screen reader has no name for.
@@ -108,14 +111,14 @@ func TestColoursAreDarkWhereTheMachinesAreAndWhereSomebodyChoseThem(t *testing.T
 	b := open(t, rehearse(t).link)
 	b.click(".agent header button", "Mira")
 	b.say("*help")
-	b.sees(answers, "decide")
+	b.sees(answers, "Think a decision")
 	light := value[string](b, ground)
 	b.click(".side button", "Switch to dark colours")
 	b.holds(ground+" !== %s", light)
 	dark := value[string](b, ground)
 	b.picture("dark")
 	b.do(chromedp.Reload())
-	b.sees(answers, "decide")
+	b.sees(answers, "Think a decision")
 	b.holds(ground+" === %s", dark)
 	b.click(".side button", "Switch to light colours")
 	b.holds(ground+" === %s", light)

@@ -63,6 +63,34 @@ func TestThreeFilesThatAreChosenAreThreeAttached(t *testing.T) {
 	b.holds("all('.said .attachment').length === 3")
 }
 
+// What is dropped on the first screen is attached there, and on the files added to them;
+// nowhere does the browser go where the file is.
+func TestFilesAreDroppedOnThePage(t *testing.T) {
+	t.Parallel()
+	b := open(t, play(t, newModel(t)).link)
+	b.sees(".agent", "clerk")
+	drop := func(on string) {
+		t.Helper()
+		if !value[bool](b, `(() => {
+			const held = new DataTransfer();
+			for (const name of ["a.md", "b.csv"]) held.items.add(new File(["text"], name));
+			const drop = new DragEvent("drop", { dataTransfer: held, bubbles: true, cancelable: true });
+			find(%s).dispatchEvent(drop);
+			return drop.defaultPrevented;
+		})()`, on) {
+			t.Errorf("the browser goes where what is dropped on %s is", on)
+		}
+	}
+	drop(".agent")
+	b.sees(".ask .attached", "a.md")
+	b.sees(".ask .attached", "b.csv")
+	drop(".side")
+	value[any](b, "void (location.hash = '#/files')")
+	b.holds("find('.library p')")
+	drop(".library p")
+	b.sees(".library td", "b.csv")
+}
+
 func TestATabThatIsOpenOverARestartLosesNothing(t *testing.T) {
 	t.Parallel()
 	m := newModel(t)
@@ -76,6 +104,9 @@ func TestATabThatIsOpenOverARestartLosesNothing(t *testing.T) {
 	b.write(composer, "Typed before the restart")
 	stop(os.Interrupt)
 	b.sees(".strip", "Troupe cannot be reached")
+	b.press(kb.Enter) // it cannot be sent, and stays where it is
+	b.toasted("Troupe cannot be reached. What you typed is kept.")
+	b.holds("find(%s).value === 'Typed before the restart'", composer)
 	second, _ := serveUntil(t, dir)
 	r.leadTo(t, second.link)
 	b.hurries()
@@ -89,6 +120,17 @@ func TestATabThatIsOpenOverARestartLosesNothing(t *testing.T) {
 	b.say("Typed before the restart")
 	m.answers(t, "Here again.")
 	b.reads(answers, "One, two, three.", "Here again.")
+}
+
+// What is on its way to the server when a page is left is in the box when it is opened again.
+func TestAPageThatIsLeftWhileItSendsLosesNothing(t *testing.T) {
+	t.Parallel()
+	b := begin(t, play(t, newModel(t)).link, "clerk")
+	value[any](b, `void ((ask) => { globalThis.fetch = (path, options) => String(path).endsWith("/messages") ? ((globalThis.isSent = true), new Promise(() => {})) : ask(path, options); })(globalThis.fetch)`)
+	b.say("A long and careful message")
+	b.holds("globalThis.isSent && find(%s).value === ''", composer)
+	b.do(chromedp.Reload())
+	b.holds("find(%s).value === 'A long and careful message'", composer)
 }
 
 func TestALinkThatIsPastedIntoATabSignsIn(t *testing.T) {
@@ -353,7 +395,7 @@ func TestWhatGoesWrongIsSaidInPeoplesWords(t *testing.T) {
 	value[any](b, "void (location.hash = '#/')")
 	b.click(".agent header button", "clerk")
 	b.say("rate")
-	b.sees(".retry", "asks us to slow down")
+	b.sees(".retry", "stub asks us to slow down")
 	b.holds("all('.retry').length === 1")
 	b.picture("retry")
 	close(s.Config.Handler.(*faulty).may) // the line stays until something comes of it

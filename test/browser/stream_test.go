@@ -81,6 +81,23 @@ func TestAStoppedAnswerStaysAndCanGoOn(t *testing.T) {
 	b.holds("find('.composer button', 'Send')")
 }
 
+// Escape, twice, stops an answer, also where the next message is half written.
+func TestEscapeTwiceStops(t *testing.T) {
+	t.Parallel()
+	m := newModel(t)
+	b := begin(t, play(t, m).link, "clerk")
+	b.say("Count to three")
+	a := m.asked(t)
+	a.say("One, two")
+	b.reads(answers, "One, two")
+	b.write(composer, "And then")
+	b.holds("find('.composer button', 'Stop')")
+	value[any](b, "void [1, 2].forEach(() => find(%s).dispatchEvent(new KeyboardEvent('keydown', { key: 'Escape', bubbles: true })))", composer) // at once: a busy machine may be slow
+	a.isLeft()
+	b.sees(".trouble", "Stopped")
+	b.holds("find(%s).value === 'And then'", composer)
+}
+
 func TestAnEditedMessageBeginsAConversationOfItsOwn(t *testing.T) {
 	t.Parallel()
 	m := newModel(t)

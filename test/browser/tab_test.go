@@ -351,6 +351,10 @@ func (b *tab) say(text string) {
 	b.t.Helper()
 	b.holds("find('.composer button', 'Send') && !find('.composer button', 'after')") // nobody else is speaking
 	b.write(composer, text)
+	if value[bool](b, "matchMedia('(pointer: coarse)').matches") { // there Enter is a line
+		b.presses(".composer button", "Send")
+		return
+	}
 	b.press(kb.Enter)
 }
 

@@ -25,7 +25,7 @@ func TestACommandLeadsThroughItsQuestionsToTheSavedDocument(t *testing.T) {
 		{"Which database to use", "Which options do you see?"},
 		{"SQLite, or Postgres", "What must be true of a good choice"},
 		{"It runs without an operator", "Which option do you choose"},
-		{"SQLite, until we need two machines", "second-opinion"},
+		{"SQLite, until we need two machines", "“Have Bruno look at it”"}, // what the agent calls *second-opinion
 	} {
 		b.say(step.answer)
 		b.sees(answers, step.next)

@@ -85,10 +85,10 @@ func TestTheLogAndTheTimelineShowWhatHappened(t *testing.T) {
 	m.calls(t, "read_file", map[string]any{"file_path": "{session-folder}/absent.md"})
 	m.answers(t, "There is no such file.")
 	b.reads(answers, "There is no such file.")
-	b.sees(".acts", "Read absent.md")
+	b.sees(".acts", "Did not find absent.md")
 	b.lacks("main", "read_file")
-	b.click(".did > summary", "Read absent.md")
-	b.click(".call summary", "Read absent.md")
+	b.click(".did > summary", "Did not find absent.md")
+	b.click(".call summary", "Did not find absent.md")
 	b.sees(".call dd", "absent.md")
 	b.picture("tool-call")
 

@@ -118,6 +118,9 @@ async function token() {
   return true;
 }
 
+// What is dropped where nothing takes it must not have the browser leave the page for it.
+for (const kind of ["dragover", "drop"]) addEventListener(kind, (event) => event.preventDefault());
+
 let before = "#/";
 addEventListener("hashchange", () => {
   if (location.hash.startsWith("#token=")) token();

@@ -85,7 +85,7 @@ export function Composer({ agent, draft, setDraft, running, send, stop, files = 
     ${draft.files.length > 0 && html`<ul class="row wrap attached" aria-label="Attached files">
       ${draft.files.map((f, i) => html`<li key=${i} class="chip out">${icon("paperclip")}${f.name}<span class="faint">${size(f.size ?? f.data.length * 0.75)}</span>
         <button type="button" class="bare" aria-label=${"Remove " + f.name} onClick=${() => setDraft((d) => ({ ...d, files: d.files.filter((other) => other !== f) }))}>${icon("x")}</button></li>`)}</ul>`}
-    <textarea ref=${field} rows="1" aria-label=${`Message to ${name}`} placeholder=${hint || `Write to ${name}. / for what ${name} can do`} value=${draft.text} dir="auto"
+    <textarea ref=${field} rows="1" aria-label=${`Message to ${name}`} placeholder=${hint || `Write to ${name}.${tasksOf(agent).length ? ` / for what ${name} can do` : ""}`} value=${draft.text} dir="auto"
       aria-haspopup="listbox" aria-controls=${offers.length ? "offers" : undefined} aria-autocomplete="list" aria-activedescendant=${offers.length ? "offer-" + chosen : undefined}
       onInput=${(e) => (setClosed(false), setMenu(false), setDraft((d) => ({ ...d, text: e.target.value })))} onKeyDown=${keys} onPaste=${paste}></textarea>
     <div class="row">
@@ -97,20 +97,20 @@ export function Composer({ agent, draft, setDraft, running, send, stop, files = 
       ${used > 0 && html`<span class="row tiny faint desk-only" title=${`${count(context.system + context.tools + context.history)} of ${count(context.window)} tokens`}><span class="meter"><i style=${{ width: Math.max(2, used * 100) + "%" }}></i></span>${Math.round(used * 100)} %</span>`}
       ${running && empty
         ? html`<button type="button" class="primary send" aria-label="Stop" title="Stop" onClick=${stop}>${icon("square")}</button>`
-        : html`${running && html`<button type="button" class="ghost sm" onClick=${stop}>${icon("square")}Stop</button>`}
+        : html`${running && html`<button type="button" class="ghost sm" aria-label="Stop" onClick=${stop}>${icon("square")}Stop</button>`}
           <button class="primary send" aria-label=${running ? "Send after this answer" : "Send"} title=${running ? "Send after this answer" : "Send"} disabled=${empty}>${icon(running ? "corner-down-left" : "arrow-up")}</button>`}
     </div>
   </form>`;
 }
 
-const asOffer = (task) => ({ key: task.cmd, icon: "file-text", label: task.label, detail: task.asks ? `asks you ${task.asks} times` : "", title: task.trigger, send: task.trigger });
+const asOffer = (task) => ({ key: task.cmd, icon: "file-text", label: task.label, detail: [task.about, task.asks && `asks you ${task.asks === 1 ? "once" : `${task.asks} times`}`].filter(Boolean).join(" · "), title: task.trigger, send: task.trigger });
 
 // offersFor are what a text may become: tasks behind a slash or a star, agents behind
 // an at sign, files behind a number sign.
 export function offersFor(agent, text, files = []) {
   const task = text.match(/^[/*](\S*)$/)?.[1].toLowerCase();
   if (task !== undefined) {
-    return tasksOf(agent).filter((t) => `${t.label} ${t.trigger}`.toLowerCase().includes(task) && t.trigger !== text).slice(0, 10).map(asOffer);
+    return tasksOf(agent).filter((t) => `${t.label} ${t.about} ${t.trigger}`.toLowerCase().includes(task) && t.trigger !== text).slice(0, 10).map(asOffer);
   }
   const [, mark, word] = text.match(/(?:^|\s)([@#])(\S*)$/) ?? [];
   if (mark === "@") {

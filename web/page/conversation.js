@@ -1,6 +1,6 @@
 // The conversation: what was said and done, in turns.
 
-import { agentOf, labelOf } from "./state.js";
+import { agentOf, labelOf, taskNamed } from "./state.js";
 import { day, hour } from "./format.js";
 import { Prose } from "./prose.js";
 import { blocksOf, turnsOf } from "./turns.js";
@@ -111,7 +111,7 @@ function Part({ block, agent, acts, id, openFile }) {
       return html`<${Saved} items=${block.items} id=${id} openFile=${openFile} />`;
     case "answer":
       return html`${item.thought && html`<details class="did"><summary class="acts">${icon("compass")}<span>Thought about it</span>${icon("chevron-down", "chev")}</summary><div class="steps plain" dir="auto">${item.thought}</div></details>`}
-        <${Prose} text=${item.text} streaming=${!!item.streaming} openFile=${openFile} />${item.cut && html`<p class="tiny faint">The answer was cut off here.</p>`}`;
+        <${Prose} text=${item.text} streaming=${!!item.streaming} openFile=${openFile} tasks=${{ labelOf: (trigger) => taskNamed(agent, trigger), ask: acts.ask }} />${item.cut && html`<p class="tiny faint">The answer was cut off here.</p>`}`;
     case "question":
       return html`<${Question} item=${item} agent=${agent} acts=${acts} id=${id} openFile=${openFile} />`;
     case "handoff":

@@ -33,6 +33,11 @@ export function phases(session) {
 
 const words = { __proto__: null, idle: "to come", running: "working", waiting: "waits for you", completed: "done", failed: "failed", cancelled: "stopped" };
 
+// isWhole says that a phase has made what it was to make.
+const isWhole = (p) => !p.result || p.result.status === "success";
+
+const standing = (p) => (p.state === "completed" && !isWhole(p) ? (p.result.status === "failed" ? "failed" : "partly done") : words[p.state] ?? p.state);
+
 export function Delivery({ here, info, status, acts, show }) {
   const { session } = here;
   const [site, again] = useSite(here.id, [status, session.items.length, session.runs.size, [...session.runs.values()].filter((run) => run.ended).length].join());
@@ -42,15 +47,15 @@ export function Delivery({ here, info, status, acts, show }) {
   const next = gate?.arguments?.next;
   if (next && !list.some((p) => p.name === next)) list.push({ name: next, state: "idle", rounds: 0, result: null });
   const request = session.items.find((item) => item.type === "user")?.text ?? [...session.runs.values()][0]?.task ?? "";
-  const mark = (p) => (p.name === at ? "wait" : { completed: "done", running: "now", failed: "bad" }[p.state] ?? "");
+  const mark = (p) => (p.name === at ? "wait" : { completed: isWhole(p) ? "done" : "bad", running: "now", failed: "bad" }[p.state] ?? "");
   const current = list.find((p) => mark(p) === "wait") ?? list.find((p) => mark(p) === "now") ?? list.findLast((p) => p.state === "completed");
   const trouble = session.items.findLast((item) => item.type === "trouble");
   const done = list.filter((p) => p.result);
   const most = [...session.runs.values()].findLast((run) => !run.parent)?.most ?? 0; // what it may cost, each time
   const further = { to: mostOf(session) + most, act: () => api.continueDelivery(here.id, most ? { budget: most } : {}).catch((problem) => toast(problem.message)) };
   return html`<div class="page"><div class="in delivery">
-    <ol class="stepper" aria-label="Phases" style=${{ gridTemplateColumns: `repeat(${list.length}, 1fr)` }}>${list.map((p, i) => html`<li key=${p.name} class=${mark(p)} data-phase=${p.name} data-state=${p.name === at ? "waiting" : p.state} aria-current=${p === current ? "step" : undefined}><span class="mark">${mark(p) === "done" ? icon("check") : mark(p) === "wait" ? icon("hand") : mark(p) === "now" ? icon("loader-circle", "spin") : mark(p) === "bad" ? icon("x") : i + 1}</span><b>${nameOfPhase(p.name)}</b><small class=${mark(p) === "wait" ? "wait" : ""}>${p.name === at ? "waits for you" : words[p.state] ?? p.state}${p.ms ? `, ${duration(p.ms)}` : ""}${p.rounds > 1 ? `, ${p.rounds} rounds` : ""}</small></li>`)}</ol>
-    ${current && html`<p class="phone-only row between small"><b class="serif">${nameOfPhase(current.name)}</b><span class="dim">${list.indexOf(current) + 1} of ${list.length}, ${current.name === at ? "waits for you" : words[current.state]}</span></p>`}
+    <ol class="stepper" aria-label="Phases" style=${{ gridTemplateColumns: `repeat(${list.length}, 1fr)` }}>${list.map((p, i) => html`<li key=${p.name} class=${mark(p)} data-phase=${p.name} data-state=${p.name === at ? "waiting" : p.state} aria-current=${p === current ? "step" : undefined}><span class="mark">${mark(p) === "done" ? icon("check") : mark(p) === "wait" ? icon("hand") : mark(p) === "now" ? icon("loader-circle", "spin") : mark(p) === "bad" ? icon("x") : i + 1}</span><b>${nameOfPhase(p.name)}</b><small class=${mark(p) === "wait" ? "wait" : ""}>${p.name === at ? "waits for you" : standing(p)}${p.ms ? `, ${duration(p.ms)}` : ""}${p.rounds > 1 ? `, ${p.rounds} rounds` : ""}</small></li>`)}</ol>
+    ${current && html`<p class="phone-only row between small"><b class="serif">${nameOfPhase(current.name)}</b><span class="dim">${list.indexOf(current) + 1} of ${list.length}, ${current.name === at ? "waits for you" : standing(current)}</span></p>`}
     <div class="two"><div class="stack wide-gap">
       ${gate && html`<${Gate} key=${gate.key} item=${gate} acts=${acts} show=${show} />`}
       ${!gate && status === "running" && html`<div class="card pad"><div class="acts">${icon("loader-circle", "spin acc")}<span><b>${current ? nameOfPhase(current.name) : "The delivery"}</b> is being worked on</span><span class="grow"></span><button type="button" class="sm" onClick=${acts.stop}>${icon("square")}Stop</button></div></div>`}
@@ -67,9 +72,16 @@ export function Delivery({ here, info, status, acts, show }) {
 
 // forModels are the notes of how an answer was read or asked for again: a model is told
 // these, and developers find them in the run.
-const forModels = /^(json_\w+|correction\w*):/;
+const forModels = /^(json_\w+|correction\w*|contract):/;
 
-const lines = (list) => (list ?? []).map((line) => (typeof line === "string" ? line : String(line?.description ?? line?.title ?? line?.text ?? JSON.stringify(line))));
+const lines = (list) => [...new Set((list ?? []).map((line) => plainly(typeof line === "string" ? line : String(line?.description ?? line?.title ?? line?.text ?? JSON.stringify(line)))))];
+
+// plainly says to people what was said to a model about the form of its answer.
+function plainly(text) {
+  const missing = text.match(/^\/(?:\w+\/)*(\w+): required, but missing$/)?.[1];
+  if (missing) return `It says nothing about ${missing.replace(/_/g, " ")}.`;
+  return /^the answer\b|^\/\w[\w/]*: |\bJSON\b/.test(text) ? "The answer was not in the form that the next phase needs, so it could not be used as it is." : text;
+}
 
 // gates are the questions that are not about a phase's result.
 const gates = {
@@ -87,7 +99,7 @@ function Gate({ item, acts, show }) {
   const { phase = "", next = "", ready = true, blockers, errors, requirements, artifacts = [], kind = "" } = item.arguments ?? {};
   const about = gates[kind];
   const [guidance, setGuidance] = useState("");
-  const against = [...lines(blockers), ...lines(errors)];
+  const against = [...new Set([...lines(blockers), ...lines(errors)])];
   const onward = () => acts.answer(item, { text: "go on" });
   const ask = () => guidance.trim() && acts.answer(item, { text: guidance.trim() });
   const better = !ready || against.length > 0; // asking for changes is what is recommended
@@ -140,13 +152,15 @@ function Plan({ list }) {
     <ol class="plan">${steps.map((s, i) => html`<li key=${i}>${icon(["done", "success", "built"].includes(s.state) ? "circle-check" : s.state === "failed" ? "circle-x" : "circle", ["done", "success", "built"].includes(s.state) ? "good" : s.state === "failed" ? "bad" : "faint")}<span>${s.title || `Step ${s.step ?? i + 1}`}</span><span class="tiny faint">${s.reason || (s.files?.length === 1 ? s.files[0] : s.files?.length ? `${s.files.length} files` : "")}</span></li>`)}</ol></section>`;
 }
 
+const isPartial = (run) => (run.output?.key_outputs?.result?.status ?? "success") !== "success";
+
 // History is what happened, the latest first.
 function History({ session, gate }) {
   const events = [];
   for (const run of session.runs.values()) {
     if (run.depth !== 1) continue;
     events.push({ time: run.started, icon: "play", text: `${nameOfPhase(run.agent)} began` });
-    if (run.ended && run.status !== "running") events.push({ time: run.ended, icon: run.status === "failed" ? "circle-x" : "check", tint: run.status === "failed" ? "bad" : "good", text: `${nameOfPhase(run.agent)} ${run.status === "failed" ? "failed" : run.status === "waiting" ? "asks for a decision" : "is done"}` });
+    if (run.ended && run.status !== "running") events.push({ time: run.ended, icon: run.status === "failed" ? "circle-x" : isPartial(run) ? "triangle-alert" : "check", tint: run.status === "failed" ? "bad" : isPartial(run) ? "" : "good", text: `${nameOfPhase(run.agent)} ${run.status === "failed" ? "failed" : run.status === "waiting" ? "asks for a decision" : isPartial(run) ? "is partly done" : "is done"}` });
   }
   for (const item of session.items) if (item.type === "question" && !item.open) events.push({ time: item.time, icon: "hand", text: `You decided: ${item.answer || "go on"}` });
   if (gate) events.push({ time: gate.time, icon: "hand", tint: "wait", text: "Waits for your decision" });

@@ -10,10 +10,10 @@ import { Trouble } from "./trouble.js";
 import { nameOf, pathWords, size, when, fileIcon } from "./format.js";
 import { go, replace, address } from "./route.js";
 import { compared, counted, Lines } from "./changes.js";
+import { Rows } from "./rows.js";
 import { Bones, Face, html, icon, useCalm, useEffect, useRef, useState } from "./view.js";
 
 const kinds = [["", "All", ""], ["document", "Documents", "file-text"], ["data", "Data", "table-2"], ["code", "Code", "file-code"], ["image", "Images", "image"]];
-const rowHeight = 51;
 
 // mostAdded is how large a file may be that is added.
 const mostAdded = 4 << 20;
@@ -30,7 +30,6 @@ export function Files({ route }) {
   const lists = useCalm(found);
   const [chosen, setChosen] = useState(new Map());
   const [compare, setCompare] = useState(null);
-  const [top, setTop] = useState(0);
   const [version, setVersion] = useState(0);
   const [turn, again] = useState(0);
   const picker = useRef(null);
@@ -88,15 +87,15 @@ export function Files({ route }) {
   const open = (f) => set({ open: undefined, ...(f.session ? { file: f.path, session: f.session, doc: undefined } : { doc: f.path, file: undefined, session: undefined }) });
   const current = doc !== undefined ? { path: doc } : shownPath !== undefined ? { session, path: shownPath } : null;
   const files = (lists?.files ?? []).filter(fits);
-  const from = Math.max(0, Math.floor(top / rowHeight) - 10), to = Math.min(files.length, from + 60);
-  const row = (f, documents) => html`<tr key=${key(f)} tabindex="0" aria-selected=${chosen.has(key(f))} aria-current=${current && key(f) === key(current) ? "true" : undefined} onClick=${() => open(f)} onKeyDown=${(e) => e.key === "Enter" && open(f)}>
+  const documents = (lists?.documents ?? []).filter(fits);
+  const row = (documents) => (f, i) => html`<tr key=${key(f)} tabindex="0" aria-rowindex=${i + 2} aria-selected=${chosen.has(key(f))} aria-current=${current && key(f) === key(current) ? "true" : undefined} onClick=${() => open(f)} onKeyDown=${(e) => e.key === "Enter" && open(f)}>
     <td onClick=${(e) => e.stopPropagation()}><input type="checkbox" checked=${chosen.has(key(f))} aria-label=${`Choose ${f.path}`} onChange=${() => toggle(f)} /></td>
     <td><div class="row gap-3"><span class="page-i">${icon(fileIcon(f.path))}</span><div class="grow"><div class="row"><span class="cut strong">${f.heading || nameOf(f.path)}</span>${asks(f) && html`<span class="chip spot t">${asks(f)} asks</span>`}</div><div class="tiny faint cut">${f.found ? `…${f.found}…` : pathWords(f.path)}</div></div></div></td>
     <td>${documents ? html`<span class="row">${f.by_hand ? html`<span class="face s you" aria-hidden="true">${(f.by || "Y")[0].toUpperCase()}</span><span class="cut">${f.by && f.by !== app.me.name ? f.by : "You"}</span>` : f.by ? html`<${Face} id=${f.by} name=${agentOf(f.by).name} size="s" /><span class="cut">${agentOf(f.by).name}</span>` : ""}</span>` : html`<span class="row"><${Face} id=${f.by} name=${agentOf(f.by).name} size="s" /><span class="cut">${f.title || agentOf(f.by).name}</span></span>`}</td>
     ${documents && html`<td class="num">${f.version}</td>`}<td class="num">${when(f.changed)}</td><td class="right num dim">${size(f.size)}</td></tr>`;
   const head = (second) => html`<thead><tr><th class="tick"><span class="hidden">Choose</span></th><th>Name</th><th>${second}</th>${second === "Last by" && html`<th>Version</th>`}<th>Changed</th><th class="right">Size</th></tr></thead>`;
   return html`<div class="bar"><h1 class="h-20">Files</h1><span class="grow"></span><label class="field search">${icon("search")}<input placeholder="Find by name or by what is inside" aria-label="Find by name or by what is inside" value=${q} onInput=${(e) => set({ q: e.target.value })} /></label>${can("documents") && html`<button type="button" onClick=${() => picker.current.click()}>${icon("plus")}<span>Add files</span></button><input class="hidden" type="file" multiple ref=${picker} tabindex="-1" aria-hidden="true" onChange=${(e) => add([...e.target.files]).finally(() => (picker.current.value = ""))} />`}</div>
-    <div class=${"room lib" + (current ? (route.query.open ? " open" : "") : " solo")}><div class="library" onScroll=${(e) => setTop(Math.floor(e.target.scrollTop / (4 * rowHeight)) * 4 * rowHeight)}>
+    <div class=${"room lib" + (current ? (route.query.open ? " open" : "") : " solo")} onDrop=${(e) => can("documents") && add([...e.dataTransfer.files])}><div class="library">
       <div class="row wrap chips">${kinds.map(([name, words, drawing]) => html`<button type="button" key=${name} class=${"chip " + (kind === name ? "on" : "out")} aria-pressed=${kind === name} onClick=${() => set({ kind: name })}>${drawing && icon(drawing)}${words} ${all.filter((f) => !name || f.kind === name).length}</button>`)}<span class="grow"></span>
         ${authors.length > 1 && html`<label class="btn ghost sm pick">${icon("list-filter")}<span>${by ? agentOf(by).name : "Anyone"}</span><select aria-label="By whom" value=${by} onChange=${(e) => set({ by: e.target.value })}><option value="">Anyone</option>${authors.map((id) => html`<option key=${id} value=${id}>${agentOf(id).name}</option>`)}</select></label>`}</div>
       ${chosen.size > 0 && html`<div class="row card chosen" role="group" aria-label="What was chosen"><b class="small">${chosen.size} chosen</b><span class="grow"></span>
@@ -106,9 +105,9 @@ export function Files({ route }) {
       ${compare && html`<section class="card compare" aria-label="Comparison"><div class="row pad-s"><h3 class="grow">${compare.a.path} and ${compare.b.path}</h3><button type="button" class="tool sm" aria-label="Close the comparison" onClick=${() => setCompare(null)}>${icon("x")}</button></div><${Lines} before=${compare.before} after=${compare.after} /></section>`}
       ${lists === null ? html`<${Bones} />` : html`
         ${can("documents") && html`<h2 class="h-17">The project’s documents</h2><p class="small faint">One of each name. Every agent reads and writes the same one; older versions are kept.</p>
-          ${lists.documents.filter(fits).length > 0 ? html`<table class="list">${head("Last by")}<tbody>${lists.documents.filter(fits).map((f) => row(f, true))}</tbody></table>` : html`<p class="dim small">There are none yet.</p>`}`}
+          ${documents.length > 0 ? html`<table class="list" aria-rowcount=${documents.length + 1}>${head("Last by")}<${Rows} list=${documents} row=${row(true)} /></table>` : html`<p class="dim small">There are none yet.</p>`}`}
         <h2 class="h-17">From conversations</h2>
-        ${files.length > 0 ? html`<table class="list">${head("From")}<tbody><tr aria-hidden="true" class="gap"><td colspan="5" style=${{ height: from * rowHeight + "px" }}></td></tr>${files.slice(from, to).map((f) => row(f, false))}<tr aria-hidden="true" class="gap"><td colspan="5" style=${{ height: (files.length - to) * rowHeight + "px" }}></td></tr></tbody></table>`
+        ${files.length > 0 ? html`<table class="list" aria-rowcount=${files.length + 1}>${head("From")}<${Rows} list=${files} row=${row(false)} /></table>`
           : html`<p class="dim">${q || kind || by ? "Nothing fits." : "No file was saved yet. Ask an agent for a document."} ${!q && !kind && html`<a class="link" href="#/">Begin</a>`}</p>`}`}</div>
       ${current && (route.query.open ? html`<aside class="panel over" aria-label="Document"><${Document} key=${key(current)} file=${current} version=${version} changed=${latest} choose=${setVersion} close=${() => set({ open: undefined })} /></aside>`
         : html`<aside class="panel over" aria-label="Document"><${Glance} key=${key(current)} file=${current} listed=${all.find((f) => key(f) === key(current))} changed=${latest} choose=${(v) => (setVersion(v), set({ open: 1 }))} close=${() => set({ file: undefined, session: undefined, doc: undefined })} /></aside>`)}</div>`;

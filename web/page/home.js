@@ -68,7 +68,6 @@ function Ask() {
   const [model, setModel] = useState("");
   const [busy, setBusy] = useState(false);
   const picker = useRef(null);
-  if (!agent) return null;
   const write = (value) => (setText(value), keep("draft.home", value));
   const submit = async (event) => {
     event?.preventDefault();
@@ -86,7 +85,13 @@ function Ask() {
     const { addFiles } = await import("./attach.js");
     setFiles(await addFiles(files, list, toast));
   };
+  useEffect(() => {
+    const drop = (event) => event.dataTransfer?.files.length && attach([...event.dataTransfer.files]);
+    document.addEventListener("drop", drop);
+    return () => document.removeEventListener("drop", drop);
+  }, [files]);
   const keys = (event) => event.key === "Enter" && !event.shiftKey && !event.isComposing && !matchMedia("(pointer: coarse)").matches && submit(event);
+  if (!agent) return null;
   return html`<form class="ask" onSubmit=${submit} aria-label="Begin"><textarea aria-label="What do you need?" placeholder=${`Say what you need. ${agent.name} will begin, or choose someone else below.`} rows="2" value=${text} dir="auto" onInput=${(e) => write(e.target.value)} onKeyDown=${keys}></textarea>
     ${files.length > 0 && html`<ul class="row wrap attached" aria-label="Attached files">${files.map((f) => html`<li class="chip out" key=${f.name}>${icon("paperclip")}${f.name}<button type="button" class="bare" aria-label=${"Remove " + f.name} onClick=${() => setFiles(files.filter((other) => other !== f))}>${icon("x")}</button></li>`)}</ul>`}
     <div class="row"><button type="button" class="ghost sm" onClick=${() => picker.current.click()}>${icon("paperclip")}<span class="desk-only">Attach</span><span class="hidden">files</span></button>
@@ -98,8 +103,13 @@ function Ask() {
 
 // Waits are the questions that wait, each with its answers.
 function Waits() {
-  const list = waiting();
-  const answer = (s, values) => api.answer(s.id, { question: s.question.id, ...values }).then(() => toast("Answered"), (problem) => toast(problem.message));
+  const [answered, setAnswered] = useState([]); // which goes before what the stream says of it
+  const key = (s) => `${s.id} ${s.question?.id}`;
+  const list = waiting().filter((s) => !answered.includes(key(s)));
+  const answer = (s, values) => {
+    setAnswered((all) => [...all, key(s)]);
+    api.answer(s.id, { question: s.question.id, ...values }).then(() => toast("Answered"), (problem) => (setAnswered((all) => all.filter((one) => one !== key(s))), toast(problem.message)));
+  };
   const card = (s) => {
     const agent = agentOf(s.agent);
     const q = s.question;
@@ -143,9 +153,12 @@ const placeIn = (f) => (f.session ? `#/s/${f.session}?file=${encodeURIComponent(
 
 const modules = { __proto__: null, bmm: "BMAD Method", cis: "Creative Intelligence", bmb: "Builders", bmgd: "Game Development", gds: "Game Development", tea: "Test Architecture", core: "Core" };
 
+// isName says that what a bundle says of itself is a name, and no sentence.
+const isName = (title = "") => title !== "" && title.length <= 32 && !/[.!?]$/.test(title);
+
 // bundleName is what people call an agent's bundle: what it calls itself, or what it is
 // known by.
-export const bundleName = (agent) => agent.bundle_title || modules[agent.bundle] || agent.bundle || "Agents";
+export const bundleName = (agent) => (isName(agent.bundle_title) ? agent.bundle_title : modules[agent.bundle] || (agent.bundle ? nameOf(agent.bundle + ".md") : "Agents"));
 
 // Company is who can be talked to, by bundle, and the flows.
 function Company() {
@@ -159,13 +172,13 @@ function Company() {
     const name = bundleName(agent);
     groups.set(name, [...(groups.get(name) ?? []), agent]);
   }
-  const shown = [...groups].filter(([name]) => !only || only === name).map(([name, list]) => [name, list.filter((a) => fits(`${a.name} ${a.title} ${a.description} ${tasksOf(a).map((t) => t.label).join(" ")}`))]);
+  const shown = [...groups].filter(([name]) => !only || only === name).map(([name, list]) => [name, list.filter((a) => fits(`${a.name} ${a.title} ${a.description} ${tasksOf(a).map((t) => `${t.label} ${t.about}`).join(" ")}`))]);
   const shownFlows = !only || only === "Flows" ? flows.filter((f) => fits(`${f.name} ${f.description}`)) : [];
   const chip = (name, count) => html`<button type="button" key=${name} class=${"chip " + (only === name ? "on" : "out")} aria-pressed=${only === name} onClick=${() => setOnly(name)}>${name || "All"} ${count}</button>`;
   if (!agents.length && !flows.length) return null;
   return html`<section aria-label="The company"><div class="sec wrap"><h2>The company</h2><span class="grow"></span><label class="field search">${icon("search")}<input placeholder="Find an agent or a task" aria-label="Find an agent or a task" value=${words} onInput=${(e) => setWords(e.target.value)} /></label></div>
     ${groups.size + (flows.length ? 1 : 0) > 1 && html`<div class="row wrap chips">${chip("", agents.length + flows.length)}${[...groups].map(([name, list]) => chip(name, list.length))}${flows.length > 0 && chip("Flows", flows.length)}</div>`}
-    ${shown.map(([name, list]) => list.length > 0 && html`<section key=${name} aria-label=${name}><h3 class="row bundle">${name} <span class="small faint">${list.length === 1 ? "1 agent" : `${list.length} agents`}</span></h3><div class="cast">${list.map((agent) => html`<${Card} key=${agent.id} agent=${agent} />`)}</div></section>`)}
+    ${shown.map(([name, list]) => list.length > 0 && html`<section key=${name} aria-label=${name}><h3 class="row bundle">${name} <span class="small faint">${list.length === 1 ? "1 agent" : `${list.length} agents`}${list[0].bundle_title && !isName(list[0].bundle_title) && `. ${list[0].bundle_title}`}</span></h3><div class="cast">${list.map((agent) => html`<${Card} key=${agent.id} agent=${agent} />`)}</div></section>`)}
     ${shownFlows.length > 0 && html`<section aria-label="Flows"><h3 class="row bundle">Flows <span class="small faint">several agents, one after the other or together</span></h3><div class="cast">${shownFlows.map((flow) => html`<${FlowCard} key=${flow.name} flow=${flow} />`)}</div></section>`}
     ${shown.every(([, list]) => !list.length) && !shownFlows.length && html`<p class="dim">Nobody fits. <button type="button" class="link" onClick=${() => (setWords(""), setOnly(""))}>Show all</button></p>`}</section>`;
 }
@@ -178,7 +191,7 @@ function Card({ agent }) {
   return html`<article class="card agent" aria-label=${agent.name}>
     <header><${Face} id=${agent.id} name=${agent.name} /><div class="grow"><button type="button" class="bare" disabled=${!!agent.broken} onClick=${() => start("")}><b>${agent.name}</b></button><div class="small dim">${agent.title}</div></div>${asks && html`<span class="chip spot t">asks you</span>`}${agent.broken && html`<span class="chip bad t">cannot start</span>`}</header>
     ${agent.broken ? html`<p class="bad">${agent.broken}</p>` : agent.description && agent.description !== agent.title && html`<p>${agent.description}</p>`}
-    ${!agent.broken && html`<div class="does">${(all ? tasks : tasks.slice(0, 3)).map((task) => html`<button type="button" key=${task.cmd} title=${task.trigger} onClick=${() => start(task.trigger)}>${icon("file-text")}<span>${task.label}</span></button>`)}
+    ${!agent.broken && html`<div class="does">${(all ? tasks : tasks.slice(0, 3)).map((task) => html`<button type="button" key=${task.cmd} title=${[task.about, task.trigger].filter(Boolean).join(" · ")} onClick=${() => start(task.trigger)}>${icon("file-text")}<span>${task.label}</span></button>`)}
       ${tasks.length > 3 && html`<button type="button" class="more" aria-expanded=${all} onClick=${() => setAll(!all)}>${icon(all ? "chevron-up" : "chevron-down")}<span>${all ? "Fewer" : `${tasks.length - 3} more`}</span></button>`}
       ${tasks.length === 0 && html`<button type="button" onClick=${() => start("")}>${icon("message-square")}<span>Talk to ${agent.name}</span></button>`}</div>`}</article>`;
 }

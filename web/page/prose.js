@@ -44,7 +44,8 @@ export function lex(text) {
 }
 
 // Prose shows a text. One that grows is read from its last block on: what is complete
-// is never touched again. openFile, where given, is what links to files do.
+// is never touched again. openFile, where given, is what links to files do, and tasks are
+// what an agent names by its triggers: { labelOf, ask }.
 export class Prose extends Component {
   #whole = []; // tokens that are complete
   #length = 0; // and how much of the text they are
@@ -54,7 +55,7 @@ export class Prose extends Component {
     return next.text !== this.props.text || next.streaming !== this.props.streaming;
   }
 
-  render({ text = "", streaming = false, openFile = null, lang = undefined }) {
+  render({ text = "", streaming = false, openFile = null, tasks = null, lang = undefined }) {
     if (!text.startsWith(this.#text.slice(0, this.#length))) {
       this.#whole = [];
       this.#length = 0;
@@ -71,7 +72,7 @@ export class Prose extends Component {
       open = rest.slice(Math.max(last, 0));
     }
     const blocks = [...this.#whole, ...open].filter((token) => token.type !== "space");
-    return html`<div class="prose" dir="auto" lang=${lang}>${blocks.map((token, i) => html`<${Block} key=${i} token=${token} open=${streaming && i === blocks.length - 1} openFile=${openFile} />`)}</div>`;
+    return html`<div class="prose" dir="auto" lang=${lang}>${blocks.map((token, i) => html`<${Block} key=${i} token=${token} open=${streaming && i === blocks.length - 1} openFile=${openFile} tasks=${tasks} />`)}</div>`;
   }
 }
 
@@ -80,8 +81,8 @@ class Block extends Component {
     return next.token !== this.props.token && (next.token.raw !== this.props.token.raw || next.open !== this.props.open) || next.open !== this.props.open;
   }
 
-  render({ token, open, openFile }) {
-    return block(token, { open, openFile });
+  render({ token, open, openFile, tasks }) {
+    return block(token, { open, openFile, tasks });
   }
 }
 
@@ -168,7 +169,7 @@ function span(token, at) {
     case "del":
       return html`<s>${inline(token.tokens, at)}</s>`;
     case "codespan":
-      return html`<code>${plainNames(token.text)}</code>`;
+      return at.tasks?.labelOf(token.text) ? named(token.text, at) : html`<code>${plainNames(token.text)}</code>`;
     case "br":
       return html`<br />`;
     case "link":
@@ -180,10 +181,17 @@ function span(token, at) {
     case "escape":
       return token.text;
     case "text":
-      return token.tokens ? inline(token.tokens, at) : plainNames(unescaped(token.text));
+      return token.tokens ? inline(token.tokens, at) : named(plainNames(unescaped(token.text)), at);
     default:
       return token.raw ?? "";
   }
+}
+
+// named has what an agent calls by a trigger, as in "type *create-brief", be called by
+// its label, which asks for it; but where both are written, as in a list of all tasks.
+function named(text, { tasks }) {
+  if (!tasks || !text.includes("*")) return text;
+  return text.split(/(?<![\w*])(\*[a-z][\w-]*\w)(?![\w*-])/i).map((piece, i) => (i % 2 && tasks.labelOf(piece) && !text.includes(tasks.labelOf(piece)) ? html`<button type="button" class="link" title=${piece} onClick=${() => tasks.ask(piece)}>“${tasks.labelOf(piece)}”</button>` : piece));
 }
 
 // link leads to the web, or to a file of the conversation; anywhere else it is text.

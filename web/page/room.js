@@ -6,7 +6,7 @@ import { Composer } from "./composer.js";
 import { Conversation } from "./conversation.js";
 import { useQueue } from "./waiting.js";
 import { address, go, replace, talkAddress } from "./route.js";
-import { app, agentOf, castOf, isFlow, pipeline, refresh, say, titleOf, toast } from "./state.js";
+import { app, agentOf, castOf, isFlow, pipeline, refresh, say, titleOf, toast, tryNow } from "./state.js";
 import { cost, hour } from "./format.js";
 import { keep, kept } from "./kept.js";
 import { mostOf } from "./fold.js";
@@ -14,7 +14,7 @@ import { statusOf, useSession } from "./session.js";
 import { Bones, Face, html, icon, lazy, styled, useCalm, useEffect, useMemo, useRef, useState } from "./view.js";
 
 const ModelChoice = lazy(() => import("./models.js"), "ModelChoice", () => null);
-const Beginning = lazy(() => styled(() => import("./beginning.js")), "Beginning", () => null);
+const Beginning = lazy(() => styled(() => import("./beginning.js")), "Beginning", () => html`<div class="flow"></div>`); // the box stays below
 const Queue = lazy(() => styled(() => import("./queue.js")), "Queue", () => null);
 const More = lazy(() => styled(() => import("./more.js")), "More", () => null);
 const Trouble = lazy(() => styled(() => import("./trouble.js")), "Trouble");
@@ -30,7 +30,7 @@ const empty = { text: "", files: [], instead: null };
 function useDraft(id) {
   const drafts = useRef(new Map()).current;
   const [, draw] = useState(0);
-  if (!drafts.has(id)) drafts.set(id, { ...empty, text: kept("draft." + id, "") });
+  if (!drafts.has(id)) drafts.set(id, { ...empty, text: kept("draft." + id, "") || kept("sending." + id, "") });
   const set = (next) => {
     const draft = typeof next === "function" ? next(drafts.get(id)) : next;
     drafts.set(id, draft);
@@ -57,6 +57,10 @@ function actsOn(id, here, { setDraft, setQueue }) {
     if (problem.status !== 409 || problem.code !== "busy") throw problem;
     return api.say(id, draft.text, sent(draft.files), "after");
   });
+  const delivered = async (draft, running) => {
+    if ((await said(draft, running)).queued) setQueue(await api.queue(id));
+  };
+  let sending = false;
   const lastSaid = () => here.session.items.findLast((item) => item.type === "user");
   const resend = async (item, text, files) => {
     const next = item.after > 0 ? (await api.fork(id, item.after)).session : (await api.create(here.session.agent || here.agent)).id;
@@ -79,14 +83,23 @@ function actsOn(id, here, { setDraft, setQueue }) {
     chooseModel: app.models.length ? () => [...document.querySelectorAll(".model")].find((e) => e.checkVisibility())?.click() : null,
     hurry: () => trying(async () => (await api.cancel(id), await api.resume(id))),
     editLast: () => here.session.status !== "running" && lastSaid() && setDraft({ text: lastSaid().text, files: lastSaid().parts.filter((part) => part.data), instead: lastSaid() }),
+    ask: (text) => trying(() => delivered({ text, files: [] })),
     send: (draft, running) => trying(async () => {
-      setDraft(empty);
+      if (sending) return;
+      sending = app.connection === "lost"; // then it stays in the box until the server has it
+      if (sending) tryNow();
+      else setDraft(empty);
+      keep("sending." + id, draft.instead ? "" : draft.text); // should the page be left meanwhile
       try {
         if (draft.instead) await resend(draft.instead, draft.text, sent(draft.files));
-        else if ((await said(draft, running)).queued) setQueue(await api.queue(id));
+        else await delivered(draft, running);
+        if (sending) setDraft(empty);
       } catch (problem) {
-        setDraft((now) => (now.text || now.files.length ? { ...now, text: `${draft.text}\n${now.text}`, files: [...draft.files, ...now.files] } : draft));
+        if (!sending) setDraft((now) => (now.text || now.files.length ? { ...now, text: `${draft.text}\n${now.text}`, files: [...draft.files, ...now.files] } : draft));
         throw problem;
+      } finally {
+        sending = false;
+        keep("sending." + id, "");
       }
     }),
   };
@@ -161,7 +174,7 @@ export function Room({ route }) {
         ${draft.instead && html`<p class="editing small">${icon("git-branch")}<span class="grow">This begins a conversation of its own, which goes on from before the message.</span><button type="button" class="ghost sm" onClick=${() => setDraft(empty)}>Cancel</button></p>`}
         ${queue.messages.length > 0 && html`<${Queue} id=${id} queue=${queue} setQueue=${setQueue} />`}
         <${Composer} key=${id} agent=${agent} draft=${draft} setDraft=${setDraft} running=${status === "running"} context=${session.context} files=${[...session.files.keys()].map((path) => path.replace(/^\//, ""))}
-          editLast=${acts.editLast} model=${!delivers && cast.length < 2 && html`<${ModelChoice} tokens=${held} model=${model} choose=${choose} quiet=${true} />`}
+          editLast=${acts.editLast} model=${!delivers && cast.length < 2 && html`<${ModelChoice} tokens=${held} model=${model} agent=${isFlow(agentID) ? null : agent} choose=${choose} quiet=${true} />`}
           hint=${session.questions.length || asks ? `Answer above, or write to ${agent.name}` : ""} send=${(d) => acts.send(d, status === "running")} stop=${acts.stop} />
       </section>`}
       ${file !== undefined && html`<${Panel} key=${file} session=${id} path=${file} route=${route} saved=${session.files} changed=${session.files.size + status + (info?.updated ?? "")} open=${show} close=${() => go(talkAddress(id, route.view, route.at))} />`}

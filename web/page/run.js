@@ -106,22 +106,31 @@ const select = (id, row) => row.span && go(talkAddress(id, "run", String(row.spa
 
 // Lanes draws the rows that are in view, in pieces, and knows alone how far somebody has
 // scrolled: nothing else of the run is drawn again for that. A piece has its place, so that
-// those that are there already stay untouched when another comes.
+// those that are there already stay untouched when another comes. What is flung past faster
+// than a screen a frame cannot be read: it is ruled lines until the flinging ends.
 function Lanes({ rows, scale, number, id }) {
-  const [[first, last], setView] = useState([0, 3]);
+  const [{ first, last, flung }, setView] = useState({ first: 0, last: 3, flung: false });
   const list = useRef(null);
   const height = phone.matches ? 44 : 32, piece = perPiece * height;
   useLayoutEffect(() => {
     const box = list.current.parentElement, above = list.current.offsetTop;
     if (!box) return; // it is drawn nowhere
-    const scrolled = () => {
+    let top = box.scrollTop, moves = 0;
+    const show = (flies) => {
       const from = Math.floor((box.scrollTop - above) / piece) - 1, to = Math.floor((box.scrollTop - above + box.clientHeight) / piece) + 1;
-      setView((now) => (now[0] === from && now[1] === to ? now : [from, to]));
+      setView((now) => (now.first === from && now.last === to && now.flung === flies ? now : { first: from, last: to, flung: flies }));
     };
-    scrolled();
+    const scrolled = () => {
+      const flies = Math.abs(box.scrollTop - top) > box.clientHeight, move = ++moves;
+      top = box.scrollTop;
+      show(flies);
+      if (flies) requestAnimationFrame(() => requestAnimationFrame(() => move === moves && show(false)));
+    };
+    show(false);
     box.addEventListener("scroll", scrolled, { passive: true });
     addEventListener("resize", scrolled);
     return () => {
+      moves++;
       box.removeEventListener("scroll", scrolled);
       removeEventListener("resize", scrolled);
     };
@@ -134,20 +143,22 @@ function Lanes({ rows, scale, number, id }) {
   const pieces = [];
   for (let n = Math.max(0, first); n <= last && n * perPiece < rows.length; n++) {
     const own = rows.slice(n * perPiece, (n + 1) * perPiece);
-    pieces.push(html`<${Piece} key=${n} top=${n * piece} height=${own.length * height} all=${rows} rows=${own} scale=${scale} current=${own.find((row) => row.span && row.span.seq === number)} id=${id} />`);
+    pieces.push(html`<${Piece} key=${n} top=${n * piece} height=${own.length * height} flung=${flung} all=${rows} rows=${own} scale=${scale} current=${own.find((row) => row.span && row.span.seq === number)} id=${id} />`);
   }
   return html`<div role="list" class="rows-drawn" ref=${list} aria-label="What happened, in order" style=${{ height: rows.length * height + "px" }}>${pieces}</div>`;
 }
 
-// Piece is drawn again only where something has happened, or another row is chosen.
+// Piece is drawn again only where something has happened, or another row is chosen. Its
+// rows stay once they are there, also while somebody flings past.
 class Piece extends Component {
   shouldComponentUpdate(next) {
     const now = this.props;
-    return next.all !== now.all || next.scale !== now.scale || next.current !== now.current || next.top !== now.top;
+    return (!next.flung && !this.isDrawn) || next.all !== now.all || next.scale !== now.scale || next.current !== now.current || next.top !== now.top;
   }
 
-  render({ top, height, rows, scale, current, id }) {
-    return html`<div role="presentation" class="piece" style=${{ top: top + "px", height: height + "px" }}>${rows.map((row, i) => html`<${Lane} key=${i} row=${row} scale=${scale} current=${row === current} id=${id} />`)}</div>`;
+  render({ top, height, flung, rows, scale, current, id }) {
+    this.isDrawn ||= !flung;
+    return html`<div role="presentation" class=${this.isDrawn ? "piece" : "piece ruled"} style=${{ top: top + "px", height: height + "px" }}>${this.isDrawn && rows.map((row, i) => html`<${Lane} key=${i} row=${row} scale=${scale} current=${row === current} id=${id} />`)}</div>`;
   }
 }
 

@@ -4,7 +4,7 @@
 import { api } from "./api.js";
 import { bundleName } from "./home.js";
 import { operate } from "./operate.js";
-import { agentOf, app, can, leave, toast } from "./state.js";
+import { agentOf, app, can, leave, renew, toast } from "./state.js";
 import { Lines } from "./changes.js";
 import { currentTheme, setTheme } from "./side.js";
 import { kept, keep } from "./kept.js";
@@ -54,6 +54,9 @@ function SettingRow({ setting, title, text, save, unit = "", type = "text" }) {
   return html`<div><div><b>${title}</b><p>${text}${setting.locked && html` <span class="faint">${icon("lock")} ${setting.locked}</span>`}</p></div><label class="field edge narrow">${unit && html`<span class="faint" aria-hidden="true">${unit}</span>`}<input type=${type} aria-label=${title} value=${value} placeholder=${setting.usual || "none"} disabled=${!!setting.locked} onInput=${(e) => setValue(e.target.value)} onBlur=${done} onKeyDown=${(e) => e.key === "Enter" && done()} /></label></div>`;
 }
 
+// takesEffect has the page know what was changed, once the server has read it again.
+const takesEffect = () => (renew(), setTimeout(renew, 3000));
+
 const find = (settings, key) => settings?.settings.find((s) => s.key === key);
 
 function useSettings() {
@@ -61,7 +64,7 @@ function useSettings() {
   const save = (values) => operate.changeSettings(values).then((next) => {
     set(next);
     toast("Saved in troupe.yaml");
-    api.models().then((models) => Object.assign(app, { models }));
+    takesEffect();
   }, (trouble) => (toast(trouble.message), again()));
   return { settings, problem, save, again };
 }
@@ -90,6 +93,7 @@ function ModelSettings() {
       setKeyOf("");
       again();
       test(name);
+      takesEffect();
     } catch (trouble) {
       toast(trouble.message);
     }
@@ -133,8 +137,8 @@ function keyWords(p) {
 
 function Prices() {
   if (!app.models.length) return null;
-  const price = (value) => (value === undefined ? "?" : value === 0 ? "free" : `$${value.toFixed(2)}`);
-  return html`<h3 class="h-20 sec">Prices and windows</h3><div class="wide" tabindex="0" role="group" aria-label="Prices and windows"><table class="list"><thead><tr><th>Model</th><th class="right">Holds</th><th class="right">In / million</th><th class="right">Out / million</th><th>Used by</th></tr></thead><tbody>${app.models.map((m) => html`<tr key=${m.id}><td>${m.id}</td><td class="right num">${m.window ? count(m.window) : "?"}</td><td class="right num">${price(m.price?.input)}</td><td class="right num">${price(m.price?.output)}</td><td>${m.usual ? "usual" : (m.agents ?? []).map((id) => agentOf(id).name).join(", ")}</td></tr>`)}</tbody></table></div>`;
+  const price = (value) => (value === undefined ? "–" : value === 0 ? "free" : `$${value.toFixed(2)}`);
+  return html`<h3 class="h-20 sec">Prices and windows</h3><div class="wide" tabindex="0" role="group" aria-label="Prices and windows"><table class="list"><thead><tr><th>Model</th><th class="right">Holds</th><th class="right">In / million</th><th class="right">Out / million</th><th>Used by</th></tr></thead><tbody>${app.models.map((m) => html`<tr key=${m.id}><td>${m.id}</td><td class="right num">${m.window ? count(m.window) : "–"}</td><td class="right num">${price(m.price?.input)}</td><td class="right num">${price(m.price?.output)}</td><td>${m.usual ? "usual" : (m.agents ?? []).map((id) => agentOf(id).name).join(", ")}</td></tr>`)}</tbody></table></div>`;
 }
 
 const toldNames = { __proto__: null, persona: "Who it is", activation: "How it begins", tools: "How it uses tools", commands: "What it can be asked for", rules: "Rules", session: "This conversation", instructions: "Instructions" };
@@ -244,7 +248,7 @@ function LimitSettings() {
   const [spent, , again] = useLoaded(operate.spending);
   const saved = (values) => save(values).then(again);
   const usual = spent?.usual > 0 ? `The usual conversation costs ${cost(spent.usual)}; the dearest of the last 31 days cost ${cost(spent.dearest)}.` : "In US dollars.";
-  const rows = [["limits.cost", "Money, one answer", usual, "$"], ["limits.time", "Time, one answer", "As in 15m. Waiting for you does not count."], ["limits.turns", "Turns, one answer", "How often the model may be asked before it must answer."], ["limits.tokens", "Tokens, one answer", "Sent and received."]];
+  const rows = [["limits.cost", "Money, one answer", usual, "$"], ["limits.time", "Time, one answer", "For example 15m, or 1h30m. Waiting for you does not count."], ["limits.turns", "Turns, one answer", "How often the model may be asked before it must answer."], ["limits.tokens", "Tokens, one answer", "Sent and received."]];
   return html`<${Head} title="Limits" text="An agent that reaches one stops, says so, and keeps what it has. You can let it go on." />
     <div class="card rows">${(settings || problem) && html`<${Month} spent=${spent} setting=${find(settings, "server.month_cost")} save=${saved} />`}
       ${settings && rows.map(([key, title, text, unit]) => html`<${SettingRow} key=${key} setting=${find(settings, key)} title=${title} text=${text} unit=${unit} save=${save} />`)}</div>

@@ -1,6 +1,6 @@
 // The frame: places, what waits, conversations by day; a bar of tabs on a phone.
 
-import { app, agentOf, byTime, can, waiting, titleOf } from "./state.js";
+import { app, agentOf, byTime, can, pipeline, waiting, titleOf } from "./state.js";
 import { day, states, when } from "./format.js";
 import { talkAddress } from "./route.js";
 import { Face, html, icon, Logo, useRef, useState } from "./view.js";
@@ -71,7 +71,7 @@ export function Entry({ session: s, current = false }) {
     : s.status === "running" ? html`${icon("loader-circle", "spin")}<span class="hidden">${states.running}</span>`
     : ["failed", "interrupted"].includes(s.status) ? html`${icon("circle-alert", "bad")}<span class="hidden">${states[s.status]}</span>`
     : s.unseen ? html`<span class="dot live" title="New"></span><span class="hidden">New</span>` : html`<span class="tiny faint">${when(s.updated)}</span>`;
-  return html`<a class="item" href=${talkAddress(s.id)} data-status=${s.status} aria-current=${current ? "page" : undefined}><${Face} id=${s.agent} name=${agent.name} size="s" /><span class="cut grow">${titleOf(s)}</span>${mark}</a>`;
+  return html`<a class="item" href=${talkAddress(s.id, s.agent === pipeline ? "delivery" : "")} data-status=${s.status} aria-current=${current ? "page" : undefined}><${Face} id=${s.agent} name=${agent.name} size="s" /><span class="cut grow">${titleOf(s)}</span>${mark}</a>`;
 }
 
 export function Tabs({ route }) {

@@ -63,6 +63,9 @@ export function Outcome({ site, again }) {
 // lineKind is what a line of a diff is.
 const lineKind = (line) => (line.startsWith("+++") || line.startsWith("---") || line.startsWith("diff ") || line.startsWith("@@") ? "h" : line.startsWith("+") ? "a" : line.startsWith("-") ? "d" : "");
 
+// forGit are the lines of a diff that say nothing to people.
+const forGit = /^(index [0-9a-f]+\.\.|diff --git |new file mode |deleted file mode )/;
+
 // Change shows the change, of all steps or of one.
 export function Change({ site }) {
   const [step, setStep] = useState("");
@@ -79,7 +82,7 @@ export function Change({ site }) {
     <ul class="stack small">${site.files.map((f) => html`<li key=${f.path} class="row">${icon(fileIcon(f.path))}<span class="grow cut">${f.path}</span><span class="num good">+${f.added}</span><span class="num bad">−${f.removed}</span></li>`)}</ul>
     <div class="row wrap"><button type="button" class="sm" aria-expanded=${isOpen} onClick=${() => setOpen(!isOpen)}>${icon("file-diff")}${isOpen ? "Hide it" : "Show it"}</button>
       ${isOpen && site.commits.length > 0 && html`<select aria-label="Which step" value=${step} onChange=${(e) => setStep(e.target.value)}><option value="">all steps</option>${site.commits.map((c) => html`<option key=${c.step} value=${c.step}>step ${c.step}: ${c.title}</option>`)}</select>`}</div>
-    ${isOpen && (diff ? html`<div class="diff" tabindex="0" role="group" aria-label="Unified diff">${diff.text.split("\n").slice(0, 5000).map((line, i) => html`<div key=${i} class=${lineKind(line)}>${line}</div>`)}</div>${diff.left > 0 && html`<p class="tiny faint">${diff.left} more bytes are not shown.</p>`}` : html`<p class="tiny faint">Loading …</p>`)}</section>`;
+    ${isOpen && (diff ? html`<div class="diff" tabindex="0" role="group" aria-label="Unified diff">${diff.text.split("\n").filter((line) => !forGit.test(line)).slice(0, 5000).map((line, i) => html`<div key=${i} class=${lineKind(line)}>${line}</div>`)}</div>${diff.left > 0 && html`<p class="tiny faint">${diff.left} more bytes are not shown.</p>`}` : html`<p class="tiny faint">Loading …</p>`)}</section>`;
 }
 
 const labelOf = (label) => ({ baseline: "before the change", verify: "the result, on a clean checkout" }[label] ?? label);
@@ -114,10 +117,13 @@ export function Findings({ site }) {
       ${[...(site.claims ?? []), ...(site.notes ?? [])].map((text) => html`<li class="row top" key=${text}>${icon("info")}<span>${text}</span></li>`)}</ul></section>`;
 }
 
+// written is what people call what a phase writes; its file has a date for a name.
+const written = { __proto__: null, requirements: "User stories", architecture: "Architecture", discovery: "Files that matter", planning: "Plan" };
+
 // Documents are those that the phases wrote.
 export function Documents({ site, show }) {
   if (!site.documents.length) return null;
-  return html`<section class="card pad" aria-label="Documents"><h2 class="h-17">Documents</h2><div class="stack">${site.documents.map((d) => html`<button type="button" class="link cut" key=${d.path} onClick=${() => show(d.path)}>${icon(fileIcon(d.path))}${nameOf(d.path)} <span class="tiny faint">${d.phase}</span></button>`)}</div></section>`;
+  return html`<section class="card pad" aria-label="Documents"><h2 class="h-17">Documents</h2><div class="stack">${site.documents.map((d) => html`<button type="button" class="link cut" key=${d.path} onClick=${() => show(d.path)}>${icon(fileIcon(d.path))}${written[d.phase] ?? nameOf(d.path)} <span class="tiny faint">${d.phase}</span></button>`)}</div></section>`;
 }
 
 // SitePlan shows the plan with how each step stands, and lets a person change it.

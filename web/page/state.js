@@ -55,9 +55,12 @@ export function agentOf(id) {
   const agent = app.agents.find((a) => a.id === id);
   if (agent) return agent;
   if (id === pipeline) return delivering;
-  if (!unknown.has(id)) unknown.set(id, { id, name: id, title: "", icon: "", commands: [] });
+  if (!unknown.has(id)) unknown.set(id, { id, name: plainName(id), title: "", icon: "", commands: [] });
   return unknown.get(id);
 }
+
+// plainName is what an agent of a delivery is called, which nobody has given a name.
+const plainName = (id) => (/^[a-z][a-z-]+-agent$/.test(id) ? id[0].toUpperCase() + id.slice(1, -6).replaceAll("-", " ") : id);
 
 export const pipeline = "deliver";
 const delivering = { id: pipeline, name: "Delivery", title: "", icon: "", commands: [] };
@@ -67,14 +70,21 @@ export const castOf = (flow) => [...new Set((flow?.nodes ?? []).filter((n) => n.
 
 export const isFlow = (id) => app.flows.some((flow) => flow.name === id);
 
-// tasksOf are what people can ask an agent for.
-export const tasksOf = (agent) => (agent.commands ?? []).filter((command) => !command.hidden && command.label);
+// tasksOf are what people can ask an agent for: each has a label, which is short, and the
+// rest of what its author has written of it. Many write both in one line, with a colon.
+export const tasksOf = (agent) => (agent.commands ?? []).filter((command) => !command.hidden && command.label).map((command) => ({ ...command, ...inTwo(command.label) }));
+
+// inTwo is a task's label, and what stands behind the colon of it.
+export function inTwo(text) {
+  const [, label = text, about = ""] = text.match(/^([^:]{3,40}): (.+)$/s) ?? [];
+  return { label, about };
+}
+
+// taskNamed is the label of the task that has a trigger, "" where none has.
+export const taskNamed = (agent, trigger) => (/^\*\S+$/.test(trigger) && inTwo((agent.commands ?? []).find((c) => c.trigger === trigger)?.label ?? "").label) || "";
 
 // labelOf is what people read for a text that is a trigger of the agent's.
-export function labelOf(agent, text) {
-  const typed = text.trim();
-  return /^\*\S+$/.test(typed) ? (agent.commands ?? []).find((c) => c.trigger === typed)?.label ?? typed : text;
-}
+export const labelOf = (agent, text) => taskNamed(agent, text.trim()) || text;
 
 // titleOf is what a conversation is called.
 export function titleOf(session) {
@@ -96,6 +106,12 @@ export async function load() {
   listen();
 }
 
+// renew asks again for what the configuration decides: who there is, and which models.
+export const renew = () => Promise.all([api.agents(), api.models(), api.flows()]).then(([agents, models, flows]) => update({ agents, models, flows }), () => {});
+
+// isStale says that another model answers for an agent than this page knows of.
+const isStale = ({ agent, chosen, model, status }, before) => status !== "running" && !chosen && model && model !== before?.model && agentOf(agent).model && agentOf(agent).model !== model;
+
 let stop = null;
 
 // listen follows how the conversations stand.
@@ -108,6 +124,7 @@ function listen() {
       if (gone) sessions.delete(gone);
       else {
         if (session.status === "waiting" && app.known && sessions.get(session.id)?.status !== "waiting") notify(session);
+        if (app.known && isStale(session, sessions.get(session.id))) renew();
         sessions.set(session.id, session);
       }
       update({ sessions });

@@ -10,6 +10,7 @@ const quoted = (text) => (text ? ` “${String(text).slice(0, 80)}”` : "");
 const tools = {
   __proto__: null, // names come from outside
   read_file: ["file-text", (a) => `reading ${base(file(a)) || "a file"}`, (a) => `Read ${base(file(a)) || "a file"}`, (n) => `Read ${n} files`],
+  "read_file, not found": ["file-text", (a) => `looking for ${base(file(a))}`, (a) => `Did not find ${base(file(a)) || "a file"}`, (n) => `Did not find ${n} files`],
   list_files: ["folder-open", () => "looking what files there are", () => "Looked what files there are", (n) => `Looked for files ${n} times`],
   save_output: ["download", (a) => `saving ${base(file(a))}`, (a) => `Saved ${base(file(a))}`, (n) => `Saved ${n} files`],
   write_file: ["download", (a) => `saving ${base(file(a))}`, (a) => `Saved ${base(file(a))}`, (n) => `Saved ${n} files`],
@@ -22,6 +23,18 @@ const tools = {
   web_fetch: ["external-link", (a) => `reading ${host(a?.url)}`, (a) => `Read ${host(a?.url)}`, (n) => `read ${n} pages`],
   wikipedia: ["book-open", (a) => "looking in Wikipedia for" + quoted(a?.query), (a) => "Looked in Wikipedia for" + quoted(a?.query), () => "looked in Wikipedia"],
   calculate: ["zap", () => "calculating", () => "Calculated", () => "calculated"],
+  open_worktree: ["folder-open", () => "making a working copy of the project", () => "Made a working copy of the project", () => "made a working copy of the project"],
+  run_setup: ["wrench", () => "setting the project up", () => "Set the project up", () => "set the project up"],
+  run_check: ["circle-check", () => "running the checks", () => "Ran the checks", () => "ran the checks"],
+  apply_changes: ["pencil", () => "changing files of the project", () => "Changed files of the project", () => "changed files of the project"],
+  run_format: ["pencil", () => "tidying up the code", () => "Tidied up the code", () => "tidied up the code"],
+  commit_step: ["check", () => "recording the step", () => "Recorded the step", (n) => `recorded ${n} steps`],
+  keep_attempt: ["archive", () => "putting the attempt aside", () => "Put the attempt aside", (n) => `put ${n} attempts aside`],
+  show_files: ["file-text", () => "looking at the project’s files", () => "Looked at the project’s files", () => "looked at the project’s files"],
+  show_change: ["file-text", () => "looking at the change", () => "Looked at the change", () => "looked at the change"],
+  try_finding: ["zap", () => "trying out a finding", () => "Tried out a finding", (n) => `tried out ${n} findings`],
+  write_artifact: ["download", (a) => `saving ${base(file(a)) || "a document"}`, (a) => `Saved ${base(file(a)) || "a document"}`, (n) => `Saved ${n} documents`],
+  gate: ["hand", () => "asking for your decision", () => "Asked for your decision", () => "asked for your decisions"],
   search_knowledge: ["search", (a) => "looking in the library for" + quoted(a?.query), (a) => "Looked in the library for" + quoted(a?.query), () => "looked in the library"],
 };
 
@@ -49,10 +62,16 @@ export function doing(tool, args, over = false) {
 
 export const toolIcon = (tool) => tools[tool]?.[0] ?? "wrench";
 
+// called is what a call counts as: a file that is not there was not read.
+const called = (call) => (call.tool === "read_file" && call.class === "not_found" ? "read_file, not found" : call.tool);
+
+// done says what a call did, in one line.
+export const done = (call) => doing(called(call), call.arguments, true);
+
 // did sums up several calls: "Read 3 files, searched the web, calculated".
 export function did(calls) {
   const counts = new Map();
-  for (const call of calls) counts.set(call.tool, [...(counts.get(call.tool) ?? []), call]);
+  for (const call of calls) counts.set(called(call), [...(counts.get(called(call)) ?? []), call]);
   const parts = [...counts].map(([tool, list]) => (list.length === 1 ? doing(tool, list[0].arguments, true) : tools[tool]?.[3](list.length) ?? `Used ${plain(tool)} ${list.length} times`));
   return parts.map((part, i) => (i ? part[0].toLowerCase() + part.slice(1) : part[0].toUpperCase() + part.slice(1)));
 }

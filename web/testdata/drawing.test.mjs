@@ -111,3 +111,30 @@ test("words that changed are marked in the text, and the rest is as it was", () 
   assert.deepEqual(marked("del"), ["removed: Many", "removed: two"]);
   assert.deepEqual(marked("ins"), ["added: Nine of fourteen", "added: three", "added: New."]);
 });
+
+test("a task is called by its name, and what its author says of it stands below", async () => {
+  const { offersFor } = await import("../page/composer.js");
+  const { Beginning } = await import("../page/beginning.js");
+  const mary = { id: "mary", name: "Mary", title: "Analyst", description: "", broken: "", commands: [
+    { cmd: "CB", trigger: "*create-brief", label: "Create Brief: A guided experience to nail down your product idea" }, { cmd: "RT", trigger: "*ratio", label: "Work out the ratio 3:4" }, { cmd: "LO", trigger: "*long", label: "Whatever is said at such a length before there is a colon: it stays" },
+  ] };
+  Object.assign(state.app, { known: true, agents: [mary], flows: [], models: [], sessions: new Map(), me: { name: "", operator: false, can: [], version: "" } });
+  const rows = (root) => all(root).filter((n) => n.localName === "button" && n.attributes.get("title")?.includes("*") || (n.localName === "button" && String(n.title ?? "").includes("*"))).map((n) => textOf(n));
+  assert.deepEqual(rows(draw(html`<${Home} find=${() => {}} />`)), ["Create Brief", "Work out the ratio 3:4", "Whatever is said at such a length before there is a colon: it stays"]);
+  assert.match(textOf(draw(html`<${Beginning} agent=${mary} acts=${{}} />`)), /Create BriefA guided experience/);
+  assert.deepEqual(offersFor(mary, "/create").map(({ label, detail, send }) => [label, detail, send]), [["Create Brief", "A guided experience to nail down your product idea", "*create-brief"]]);
+  assert.equal(state.titleOf({ agent: "mary", title: "*create-brief" }), "Create Brief");
+});
+
+test("what is wrong with the form of an answer is said to people in their words", () => {
+  const session = new Session();
+  const e = new Events();
+  for (const event of [e.start("deliver", "Lockers"), e.said("Lockers")]) session.take(event);
+  const wrong = ["the answer: it holds no JSON that could be read", "/outputs/acceptance_criteria: required, but missing", "The line is down."];
+  const gate = { key: 7, type: "question", open: true, question: "Phase requirements is not ready.", tool: "gate", time: new Date().toISOString(), arguments: { phase: "requirements", next: "architecture", ready: false, errors: wrong, blockers: wrong }, ask: { id: 7, kind: "gate" } };
+  session.items.push(gate);
+  session.questions.push(gate);
+  const shown = textOf(draw(html`<${Delivery} here=${here(session)} info=${null} status="waiting" acts=${{}} show=${() => {}} />`));
+  assert.match(shown, /not in the form that the next phase needs.*It says nothing about acceptance criteria\..*The line is down\./);
+  assert.doesNotMatch(shown, /JSON|\/outputs/);
+});

@@ -69,6 +69,7 @@ export function install() {
     documentElement: { dataset: {} },
     querySelector: () => ({ before(link) { setTimeout(() => link.onload?.()); } }),
     addEventListener() {},
+    removeEventListener() {},
     head: { append(...all) { for (const node of all) setTimeout(() => node.onerror?.(new Error("nothing is fetched"))); } },
     visibilityState: "visible",
   };

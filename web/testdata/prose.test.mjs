@@ -76,3 +76,11 @@ test("what is made to be hard to read takes no longer than its share", () => {
     assert.ok((process.cpuUsage().user - start) / 1000 < 3000, `${JSON.stringify(shape)} takes too long`);
   }
 });
+
+test("a trigger that an agent names is called by the label of its task", () => {
+  const tasks = { labelOf: (trigger) => ({ "*create-brief": "Create Brief", "*go": "Go" })[trigger] ?? "", ask() {} };
+  const text = "Type *create-brief, `*go` or *unknown, and *this*. **Bold** stays.";
+  assert.equal(draw(text, { tasks }).childNodes.map(show).join(""), "<p>Type <button>“Create Brief”</button>, <button>“Go”</button> or *unknown, and <em>this</em>. <strong>Bold</strong> stays.</p>");
+  assert.equal(draw("*create-brief: Create Brief", { tasks }).childNodes.map(show).join(""), "<p>*create-brief: Create Brief</p>");
+  assert.equal(shown("Type *create-brief"), "<p>Type *create-brief</p>");
+});

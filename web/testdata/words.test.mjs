@@ -7,7 +7,7 @@ const { did, doing } = await import("../page/words.js");
 const { parsed } = await import("../page/preview.js");
 const { blocksOf, turnsOf } = await import("../page/turns.js");
 const { nameOf, plainPath } = await import("../page/format.js");
-const { codeIn } = await import("../page/state.js");
+const { agentOf, codeIn } = await import("../page/state.js");
 const { offersFor } = await import("../page/composer.js");
 const { elements } = await import("../page/code.js");
 const { routeOf, address } = await import("../page/route.js");
@@ -16,6 +16,9 @@ test("what tools do is said without variables, paths of the machine or names of 
   assert.equal(doing("read_file", { file_path: "{session-folder}/plans/a.md" }), "reading a.md");
   assert.deepEqual(did([{ tool: "read_file", arguments: { file_path: "{bundle-root}/x.md" } }, { tool: "read_file", arguments: {} }, { tool: "web_search", arguments: { query: "q" } }]), ["Read 2 files", "searched the web for “q”"]);
   assert.equal(doing("issues_create-issue", {}, true), "Used issues create issue");
+  assert.deepEqual(did([{ tool: "read_file", arguments: { file_path: "a.md" } }, { tool: "read_file", class: "not_found", arguments: { file_path: "{session-folder}/b.md" } }]), ["Read a.md", "did not find b.md"]);
+  assert.deepEqual(did([{ tool: "open_worktree" }, { tool: "run_check" }, { tool: "run_check" }]), ["Made a working copy of the project", "ran the checks"]);
+  assert.equal(agentOf("product-owner-agent").name, "Product owner");
   assert.equal(plainPath("{{output_folder}}/a/b.md"), "a/b.md");
   assert.equal(nameOf("planning/project-brief.md"), "Project brief");
 });

@@ -1,0 +1,69 @@
+package browser
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+)
+
+// inView says that an element is wholly within what its telephone shows.
+const inView = `((e) => { const r = e?.getBoundingClientRect(); return !!r && r.width > 0 && r.top >= 0 && r.left >= 0 && r.bottom <= innerHeight && r.right <= innerWidth && e.contains(document.elementFromPoint(r.left + r.width / 2, r.top + r.height / 2)); })`
+
+// On a phone, what answers a question stays in view however long the question is, tables
+// of little fit, and nothing that can be done elsewhere is missing.
+func TestAPhoneHasWhatActsInView(t *testing.T) {
+	t.Parallel()
+	m := newModel(t)
+	long := strings.Repeat("One bank is the cheapest that works, and is full on 41 nights. ", 12)
+	m.directed(t,
+		script{"Which way", []reply{{text: "There is much to be said.\n\n" + strings.Repeat("A line of it.\n\n", 10) + "Which way should it be?\n\n1. One bank: " + long + "\n2. Two banks: " + long}}},
+		script{"Count the hours", []reply{{tool: "write_file", arguments: map[string]any{"file_path": "{session-folder}/hours.csv", "content": "hour,returns\n18,31\n19,44\n"}}, {text: arabicText}}},
+		script{"Guarded and long", []reply{{tool: "write_file", arguments: map[string]any{"file_path": "{session-folder}/guarded.md", "content": strings.Repeat("All night, every night.\n", 80)}}}},
+		script{"Say which licences", []reply{{text: "```json\n" + phaseAnswer("legal", "It may go on.") + "\n```"}}},
+	)
+	h := play(t, m)
+	b := open(t, h.link)
+	b.do(chromedp.EmulateViewport(390, 844))
+
+	value[any](b, "void (location.hash = '#/s/' + %s)", h.asks(t, "clerk", "", "Which way?"))
+	b.holds("find('.asks .choice')")
+	value[any](b, "void find('.asks .choice').scrollIntoView({ block: 'start' })")
+	b.holds(inView + "(find('.needs button', 'Answer')) && " + inView + "(find('.needs button', 'decide'))")
+	b.holds("document.documentElement.scrollHeight === innerHeight && " + inView + "(find('.bar h1'))") // only the conversation scrolls
+	b.picture("phone-question")
+
+	value[any](b, "void (location.hash = '#/s/' + %s)", h.asks(t, "clerk", "", "Guarded and long"))
+	b.holds("find('[aria-label=Approval]')")
+	value[any](b, "void find('[aria-label=Approval] h3').scrollIntoView({ block: 'start' })")
+	for _, name := range []string{"Allow once", "Allow in this conversation", "Do not allow"} {
+		b.holds(inView+"(find('.needs button', %s))", name)
+	}
+	b.picture("phone-approval")
+
+	hours := h.asks(t, "clerk", "", "Count the hours")
+	value[any](b, "void (location.hash = '#/s/' + %s + '?file=hours.csv')", hours)
+	b.holds("find('.sheet-table th', 'returns')")
+	b.holds(inView + "(find('.sheet-table th', 'returns'))")
+	value[any](b, "void (location.hash = '#/s/' + %s)", hours)
+	b.holds("find('.turn td')")
+	// Text from right to left begins at the right.
+	b.holds(`(() => { const cell = find('.turn tbody td'), words = document.createRange(); words.selectNodeContents(cell); return getComputedStyle(cell).direction === 'rtl' && cell.closest('table').getBoundingClientRect().right - words.getBoundingClientRect().right < 20; })()`)
+
+	value[any](b, "void (location.hash = '#/files')")
+	b.holds("find('.library td', 'hours.csv').offsetWidth > 260 && find('.bar h1').offsetHeight < 40 && find('.bar .search').offsetWidth > 300")
+	b.picture("phone-files")
+	value[any](b, "void (location.hash = '#/settings/models')")
+	b.holds("find('.list th', 'Out / million')")
+	value[any](b, "void (location.hash = '#/settings/look')")
+	b.holds("Math.abs(find('.rows [role=switch]').getBoundingClientRect().top - find('.rows [role=switch]').previousElementSibling.getBoundingClientRect().top) < 40") // beside its words
+
+	value[any](b, "void (location.hash = '#/deliveries')")
+	b.write("#request", "Lockers")
+	b.click("form button", "Deliver")
+	b.holds(inView + "(find('.act button', 'Go on'))")
+	value[any](b, "void find('.needs button', 'Stop here').scrollIntoView({ block: 'center' })")
+	b.holds(inView + "(find('.needs button', 'Stop here'))")
+	b.click(".needs button", "Stop here")
+	b.lacks(".needs", "")
+}
