@@ -381,9 +381,11 @@ func (c *conversation) lastTurn(ctx context.Context, stop string) (Handoff, erro
 	if stop == stopTime {
 		ctx = c.run.grace
 	}
-	message := limitText(stop, c.run.budget)
-	c.history.addNotice(message)
-	if err := c.run.emit(ctx, &LimitReached{Stop: stop, Message: message}); err != nil {
+	what := limitText(stop, c.run.budget)
+	notice := "No more tools can be called: " + what + ". Answer now with what you have, and say what is missing."
+	c.history.addNotice(notice)
+	message := strings.ToUpper(what[:1]) + what[1:] + "; the agent answers with what it has."
+	if err := c.run.emit(ctx, &LimitReached{Stop: stop, Message: message, Notice: notice}); err != nil {
 		return Handoff{}, err
 	}
 	replied, err := c.ask(ctx, nil)
@@ -406,26 +408,37 @@ func (c *conversation) lastTurn(ctx context.Context, stop string) (Handoff, erro
 			c.out.Value = value
 			return c.out, nil
 		}
-		return Handoff{}, &OutputError{Agent: c.agent.id, Text: text, Problem: "the run was stopped before there was an answer that fits: " + message}
+		return Handoff{}, &OutputError{Agent: c.agent.id, Text: text, Problem: "the run was stopped before there was an answer that fits: " + what}
 	}
 	c.answer(text, stop)
 	return c.out, nil
 }
 
-// limitText tells the model which limit ended its work.
+// limitText says which limit ended a run's work, in lower case.
 func limitText(stop string, b *budget) string {
 	for ; b.outer != nil && b.reachedHere() != stop; b = b.outer {
 	}
 	l := &b.limits
-	what := map[string]string{
-		stopTurns:     fmt.Sprintf("all %d turns of this run are used up", l.Turns),
-		stopToolCalls: fmt.Sprintf("all %d tool calls of this run are used up", l.ToolCalls),
-		stopTokens:    fmt.Sprintf("the %d tokens of this run are used up", l.Tokens),
-		stopCost:      fmt.Sprintf("the %v US dollars of this run are spent", l.Cost),
-		stopTime:      fmt.Sprintf("the %s of this run are over", l.Time),
-		stopRepeats:   "the same call was made again and again with the same result",
-	}[stop]
-	return "No more tools can be called: " + what + ". Answer now with what you have, and say what is missing."
+	switch stop {
+	case stopTurns:
+		return usedUp(l.Turns, "turn")
+	case stopToolCalls:
+		return usedUp(l.ToolCalls, "tool call")
+	case stopTokens:
+		return fmt.Sprintf("the %d tokens of this run are used up", l.Tokens)
+	case stopCost:
+		return fmt.Sprintf("the %v US dollars of this run are spent", l.Cost)
+	case stopTime:
+		return fmt.Sprintf("the %s of this run are over", l.Time)
+	}
+	return "the same call was made again and again with the same result"
+}
+
+func usedUp(n int, what string) string {
+	if n == 1 {
+		return "the 1 " + what + " of this run is used up"
+	}
+	return fmt.Sprintf("all %d %ss of this run are used up", n, what)
 }
 
 // report is the answer where the model has none.

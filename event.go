@@ -284,11 +284,14 @@ type ContextCompacted struct {
 	TokensAfter  int `json:"tokens_after"`
 }
 
-// LimitReached says that a limit ended an agent's work: its model was told Message
-// and gives a last answer.
+// LimitReached says that a limit ended an agent's work: its model was told so and gives
+// a last answer.
 type LimitReached struct {
-	Stop    string `json:"stop"`
+	Stop string `json:"stop"`
+	// Message is for people.
 	Message string `json:"message"`
+	// Notice is what the model was told: Message where there is none, as in older logs.
+	Notice string `json:"notice,omitempty"`
 }
 
 // BranchesStopped says that a branch of a run ended the others: see [Run.StopOthers].

@@ -74,13 +74,59 @@ func TestASmallMoneyLimitIsNamedAsItIs(t *testing.T) {
 	}
 	for _, e := range events {
 		if limit, ok := e.Body.(*troupe.LimitReached); ok {
-			if !strings.Contains(limit.Message, "the 0.003 US dollars") {
+			if !strings.Contains(limit.Message, "The 0.003 US dollars") {
 				t.Errorf("%+v", limit)
 			}
 			return
 		}
 	}
 	t.Error("no limit was reached")
+}
+
+// What the model is told is not what a person reads, and the model is told the same
+// by the log.
+func TestALimitIsToldToPeopleInWordsForThem(t *testing.T) {
+	var told []string
+	model := modelFunc(func(req *troupe.Request) turn {
+		last := req.Messages[len(req.Messages)-1].Text
+		for _, m := range req.Messages {
+			if strings.HasPrefix(m.Text, "[Notice] ") {
+				told = append(told, m.Text)
+			}
+		}
+		if req.Tools == nil || last == "and then?" {
+			return turn{text: "as far as I came"}
+		}
+		return turn{calls: []troupe.ToolCall{call("1", "add", `{"a":1,"b":0}`)}}
+	})
+	agent := newAgent(t, model, adder())
+	events, _, err := play(t, newEngine(t, troupe.Config{}), agent, troupe.Input{Text: "go", Limits: troupe.Limits{Turns: 1}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	limits := bodies[*troupe.LimitReached](events)
+	if len(limits) != 1 || limits[0].Message != "The 1 turn of this run is used up; the agent answers with what it has." {
+		t.Fatalf("%+v", limits)
+	}
+	goOn := func() {
+		store, log := troupe.NewMemoryStore(), stored(events)
+		if err := store.Append(t.Context(), log[0].Session, log...); err != nil {
+			t.Fatal(err)
+		}
+		if _, _, err := play(t, newEngine(t, troupe.Config{Store: store}), agent, troupe.Input{Session: log[0].Session, Text: "and then?"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	goOn()
+	const want = "[Notice] No more tools can be called: the 1 turn of this run is used up. Answer now with what you have, and say what is missing."
+	if len(told) != 2 || told[0] != want || told[1] != want {
+		t.Errorf("the model was told %q", told)
+	}
+	limits[0].Message, limits[0].Notice = "No more tools.", "" // as in older logs
+	goOn()
+	if len(told) != 3 || told[2] != "[Notice] No more tools." {
+		t.Errorf("the model was told %q", told)
+	}
 }
 
 func TestCallsBeyondTheLimitAreNotCarriedOut(t *testing.T) {

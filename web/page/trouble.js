@@ -11,7 +11,7 @@ const onward = (acts) => acts.resume && ["Go on", acts.resume];
 const operator = "Ask whoever runs Troupe.";
 
 // limitOf reads how much a limit is, where the run said so: [number, unit, time].
-const limitOf = (limit = "") => (limit.match(/([\d.]+) (turns|tool calls|tokens|US dollars)|the (\S+) of this run are over/) ?? []).slice(1);
+const limitOf = (limit = "") => (limit.match(/([\d.]+) (turns?|tool calls?|tokens|US dollars)|[Tt]he (\S+) of this run are over/) ?? []).slice(1);
 const dollars = (n) => (Number.isInteger(n) ? String(n) : n >= 0.01 ? n.toFixed(2) : String(Number(n.toPrecision(2))));
 
 // limitTitle names a limit, and how much it is where the run said so.
@@ -24,7 +24,7 @@ const limitText = (c) => `${c.a} stopped. What is done is saved${c.saved ? (c.sa
 // further offers to go on as far again, and to leave it.
 const further = (acts, { limit }) => {
   const [number, unit] = limitOf(limit);
-  const to = unit === "US dollars" ? ` to $${dollars(acts.further?.to ?? 2 * number)}` : number ? `, to ${(2 * number).toLocaleString("en")} ${unit}` : "";
+  const to = unit === "US dollars" ? ` to $${dollars(acts.further?.to ?? 2 * number)}` : number ? `, to ${(2 * number).toLocaleString("en")} ${unit.replace(/s?$/, "s")}` : "";
   const act = acts.further?.act ?? (acts.say && (() => acts.say("Go on.")));
   return [act && [`Go on${to}`, act], act && ["Leave it", leave]];
 };
