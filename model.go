@@ -171,6 +171,9 @@ type ModelError struct {
 	// Elsewhere says that the request goes to another model when it is tried again, which
 	// it is then however often it was tried.
 	Elsewhere bool
+	// End is how the answer ended that came to nothing, as far as the provider said so:
+	// what it used is paid for. It is nil where nothing is known of that.
+	End *End
 	// Err is the cause, where there is one. It is [ErrContextFull] where the
 	// provider said that the request was too long, and io.ErrUnexpectedEOF where an
 	// answer stopped before its end.

@@ -80,6 +80,10 @@ func (d *details) body(body troupe.Body) {
 		if b.RetryIn > 0 {
 			d.add(slog.Duration("retry_in", b.RetryIn.Duration()))
 		}
+		if b.Cost != 0 || b.Usage.Total() != 0 {
+			d.word("model", b.Model)
+			d.spent(b.Usage, b.Cost)
+		}
 	case *troupe.Noted:
 		d.word("name", b.Name)
 		d.text("data", string(b.Data))

@@ -106,6 +106,10 @@ func (s *summary) note(e *troupe.Event) {
 		if b.Model != "" {
 			s.model = b.Model
 		}
+	case *troupe.ModelFailed: // what it has used is paid for
+		s.cost += b.Cost
+		s.tokens += b.Usage.Total()
+		s.days[e.Time.UTC().Format(time.DateOnly)] += b.Cost
 	case *troupe.SessionForked:
 		clear(s.days) // what it began with was paid in another session
 	case *troupe.ToolCalled:

@@ -72,9 +72,18 @@ func (p *program) writeTurns(s *explain.Session, status string) error {
 	fmt.Fprintln(table, "TURN\tAGENT\tMODEL\tSENT\tCACHED\tCAME BACK\tCOST\tTIME\tWHAT CAME OF IT")
 	// What is said between calls stands in the last column, so that the others line up.
 	aside := func(text string) { fmt.Fprintf(table, "%s%s\n", strings.Repeat("\t", 8), text) }
-	ends := s.Ends
+	ends, paid := s.Ends, s.Paid
+	// Answers that came to nothing stand where they came.
+	wasted := func(before int) {
+		for ; len(paid) > 0 && paid[0].AfterTurn < before; paid = paid[1:] {
+			one := &paid[0]
+			fmt.Fprintf(table, "-\t%s\t%s\t%s\t-\t%s\t%s\t-\tfailed: %s\n", one.Agent, terminal.OneLine(cmp.Or(one.Model, "-"), 30), terminal.Count(one.Input),
+				terminal.Count(one.Output), costOf(one.Cost), terminal.OneLine(one.Error, 100))
+		}
+	}
 	for i := range s.Turns {
 		t := &s.Turns[i]
+		wasted(t.Turn)
 		for _, c := range t.Compacted {
 			aside(describeCompaction(&c))
 		}
@@ -85,6 +94,7 @@ func (p *program) writeTurns(s *explain.Session, status string) error {
 			ends = ends[1:]
 		}
 	}
+	wasted(len(s.Turns) + 1)
 	for _, end := range ends {
 		aside("stopped: " + terminal.OneLine(whyEnded(end), 200))
 	}
