@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/flow"
 )
 
 // busy is a model that never stops of itself: it calls a tool with other
@@ -128,6 +129,30 @@ func TestALimitIsToldToPeopleInWordsForThem(t *testing.T) {
 	goOn()
 	if len(told) != 3 || told[2] != "[Notice] No more tools." {
 		t.Errorf("the model was told %q", told)
+	}
+}
+
+// A limit is checked between answers: one that goes past it is the last one, and people
+// are told what it has cost.
+func TestAnAnswerThatCostsMoreThanTheLimitIsToldOf(t *testing.T) {
+	for _, c := range []struct {
+		limit float64
+		want  string
+	}{{0.1, "This run has cost $2.0000, and may cost $0.1: a limit is checked between answers, and one answer went past it."}, {2, ""}, {3, ""}} {
+		agent := agentWith(t, troupe.AgentConfig{ID: "clerk", Model: modelFunc(func(*troupe.Request) turn { return turn{text: "dear", usage: troupe.Usage{Input: 2e6}} }), Price: troupe.Price{Input: 1}})
+		for name, step := range map[string]troupe.Step{"an agent": agent, "a flow": flow.Sequence("flow", agent)} {
+			events, end, err := play(t, newEngine(t, troupe.Config{}), step, troupe.Input{Text: "go", Limits: troupe.Limits{Cost: c.limit}})
+			if err != nil || end.Stop != "answered" {
+				t.Fatalf("%s: %+v, %v", name, end, err)
+			}
+			told := ""
+			for _, w := range bodies[*troupe.Warned](events) {
+				told += w.Code + " " + w.Message
+			}
+			if want := strings.TrimSpace("cost_exceeded " + c.want); c.want != "" && told != want || c.want == "" && told != "" {
+				t.Errorf("%s, limit %v: %q", name, c.limit, told)
+			}
+		}
 	}
 }
 

@@ -168,7 +168,7 @@ export class Session {
 }
 
 // shown are the warnings that concern people.
-const shown = ["tool_server_down"];
+const shown = ["tool_server_down", "cost_exceeded"];
 
 // lasting are the ends of a run that need no word.
 const lasting = ["answered", "input_requested", "handed_off"];

@@ -51,6 +51,7 @@ const catalogue = {
     (acts, { parts }) => [acts.drop && parts?.length > 0 && [parts.length === 1 ? `Send it without ${parts[0].name || "the attachment"}` : `Send it without the ${parts.length} attachments`, acts.drop], acts.anew && ["Edit the message", acts.anew], other(acts)]],
   declined: ["circle-alert", (c) => `The model declined to answer, or ${c.p} withheld the rest`, () => "Saying it in other words may help.", (acts) => [acts.anew && ["Rephrase", acts.anew], other(acts)], "soft"],
   limit_cost: ["coins", limitTitle("cost"), limitText, further, "spot"],
+  cost_exceeded: ["coins", () => "This cost more than it may", () => "A limit is checked between answers, and one answer went past it.", () => [], "soft"],
   limit_time: ["timer", limitTitle("time"), limitText, (acts) => [onward(acts) || (acts.say && ["Go on", () => acts.say("Go on.")]), ["Leave it", leave]], "spot"],
   limit_turns: ["repeat", limitTitle("turns"), limitText, further, "spot"],
   limit_tokens: ["gauge", limitTitle("tokens"), limitText, further, "spot"],
