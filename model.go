@@ -79,8 +79,9 @@ type End struct {
 	// Cost is what the provider says the answer cost, in US dollars, nil where it
 	// does not say. It goes before any price.
 	Cost *float64
-	// Model is the model that answered, as the provider names it.
-	Model string
+	// Model is the model that answered, as the provider names it, and Provider is that
+	// provider, as whoever configured it calls it. It may be empty.
+	Model, Provider string
 	// ThoughtField and Opaque are kept in the message: see [Message].
 	ThoughtField string
 	Opaque       json.RawMessage

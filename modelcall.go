@@ -114,7 +114,7 @@ const reasonTime, reasonContext = "time", "context"
 func (r *Run) noteFailure(step journal.Path, agent *Agent, failed ModelFailed, err error) error {
 	failed.Error, failed.Reason = clip(err.Error(), maxErrorText), reasonOf(err)
 	if end := endOf(err); end != nil {
-		failed.Usage, failed.Cost, failed.Model = end.Usage, agent.costOf(end), end.Model
+		failed.Usage, failed.Cost, failed.Model, failed.Provider = end.Usage, agent.costOf(end), end.Model, end.Provider
 	}
 	r.note(step, &failed)
 	return err
@@ -199,7 +199,7 @@ func (r *Run) pastFailure(step journal.Path) error {
 	}
 	past := &ModelError{Message: last.Error, Reason: last.Reason}
 	if last.isPaid() {
-		past.End = &End{Usage: last.Usage, Cost: &last.Cost, Model: last.Model}
+		past.End = &End{Usage: last.Usage, Cost: &last.Cost, Model: last.Model, Provider: last.Provider}
 	}
 	return &brokenReply{past, ""}
 }
@@ -259,7 +259,7 @@ func (p *reply) take(chunk Chunk, err error) bool {
 	}
 	if end := chunk.End; end != nil {
 		p.ended = true
-		p.replied.Finish, p.replied.Usage, p.replied.Model = end.Finish, end.Usage, end.Model
+		p.replied.Finish, p.replied.Usage, p.replied.Model, p.replied.Provider = end.Finish, end.Usage, end.Model, end.Provider
 		p.cost = end.Cost
 		message.ThoughtField, message.Opaque = end.ThoughtField, end.Opaque
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/words"
 )
 
 // A Turn is one call of a model.
@@ -117,7 +118,7 @@ func Read(events iter.Seq2[troupe.Event, error], o Options) (*Session, error) {
 		case *troupe.ModelFailed:
 			pending.Failed = append(pending.Failed, b.Error)
 			if b.Cost != 0 || b.Usage.Total() != 0 {
-				s.Paid = append(s.Paid, Paid{len(s.Turns), e.Seq, e.Agent, b.Model, b.Error, b.Usage.Input, b.Usage.Output, b.Cost})
+				s.Paid = append(s.Paid, Paid{len(s.Turns), e.Seq, e.Agent, words.ModelName(b.Provider, b.Model), b.Error, b.Usage.Input, b.Usage.Output, b.Cost})
 			}
 		case *troupe.LimitReached:
 			limit = b.Message
@@ -159,7 +160,7 @@ func Read(events iter.Seq2[troupe.Event, error], o Options) (*Session, error) {
 
 func turnOf(e *troupe.Event, b *troupe.ModelReplied) Turn {
 	t := Turn{
-		Event: e.Seq, Agent: e.Agent, Run: e.Run, At: e.Time, Model: b.Model, Purpose: b.Purpose, Finish: string(b.Finish),
+		Event: e.Seq, Agent: e.Agent, Run: e.Run, At: e.Time, Model: words.ModelName(b.Provider, b.Model), Purpose: b.Purpose, Finish: string(b.Finish),
 		Input: b.Usage.Input, Cached: b.Usage.CachedInput, Output: b.Usage.Output, Window: b.Context.Window, Cost: b.Cost,
 		Latency: b.Latency.Duration().Milliseconds(), reply: b,
 	}

@@ -82,6 +82,7 @@ func (d *details) body(body troupe.Body) {
 		}
 		if b.Cost != 0 || b.Usage.Total() != 0 {
 			d.word("model", b.Model)
+			d.word("provider", b.Provider)
 			d.spent(b.Usage, b.Cost)
 		}
 	case *troupe.Noted:
@@ -111,6 +112,7 @@ func (d *details) body(body troupe.Body) {
 func (d *details) reply(b *troupe.ModelReplied) {
 	d.add(slog.Duration("dur", b.Latency.Duration()))
 	d.word("model", b.Model)
+	d.word("provider", b.Provider)
 	d.word("purpose", b.Purpose)
 	d.add(slog.Int("attempt", b.Attempt))
 	d.spent(b.Usage, b.Cost)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/words"
 	"github.com/troupe-dev/troupe/workspace"
 )
 
@@ -104,7 +105,7 @@ func (s *summary) note(e *troupe.Event) {
 		s.tokens += b.Usage.Input + b.Usage.Output
 		s.days[e.Time.UTC().Format(time.DateOnly)] += b.Cost
 		if b.Model != "" {
-			s.model = b.Model
+			s.model = words.ModelName(b.Provider, b.Model)
 		}
 	case *troupe.ModelFailed: // what it has used is paid for
 		s.cost += b.Cost

@@ -77,7 +77,7 @@ func (p *program) writeTurns(s *explain.Session, status string) error {
 	wasted := func(before int) {
 		for ; len(paid) > 0 && paid[0].AfterTurn < before; paid = paid[1:] {
 			one := &paid[0]
-			fmt.Fprintf(table, "-\t%s\t%s\t%s\t-\t%s\t%s\t-\tfailed: %s\n", one.Agent, terminal.OneLine(cmp.Or(one.Model, "-"), 30), terminal.Count(one.Input),
+			fmt.Fprintf(table, "-\t%s\t%s\t%s\t-\t%s\t%s\t-\tfailed: %s\n", one.Agent, terminal.OneLine(cmp.Or(one.Model, "-"), 40), terminal.Count(one.Input),
 				terminal.Count(one.Output), costOf(one.Cost), terminal.OneLine(one.Error, 100))
 		}
 	}
@@ -87,7 +87,7 @@ func (p *program) writeTurns(s *explain.Session, status string) error {
 		for _, c := range t.Compacted {
 			aside(describeCompaction(&c))
 		}
-		fmt.Fprintf(table, "%d\t%s\t%s\t%s\t%s\t%s\t%s\t%v\t%s\n", t.Turn, t.Agent, terminal.OneLine(cmp.Or(t.Model, "-"), 30), terminal.Count(t.Input),
+		fmt.Fprintf(table, "%d\t%s\t%s\t%s\t%s\t%s\t%s\t%v\t%s\n", t.Turn, t.Agent, terminal.OneLine(cmp.Or(t.Model, "-"), 40), terminal.Count(t.Input),
 			terminal.Count(t.Cached), terminal.Count(t.Output), costOf(t.Cost), (time.Duration(t.Latency) * time.Millisecond).Round(10*time.Millisecond), outcomeOf(t))
 		for len(ends) > 0 && ends[0].AfterTurn <= t.Turn {
 			aside("stopped: " + terminal.OneLine(whyEnded(ends[0]), 200))

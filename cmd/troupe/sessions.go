@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -240,12 +241,36 @@ func (p *program) showSession(ctx context.Context, project *project.Project, id 
 	fmt.Fprintf(p.out, "session   %s\nagent     %s, %s (%s)\nworkflow  %s\nstatus    %s\nstarted   %s\nmessages  %d\n", m.SessionID,
 		terminal.OneLine(m.Agent.Name, 60), terminal.OneLine(m.Agent.Title, 60), terminal.OneLine(m.Agent.Bundle, 60),
 		terminal.OneLine(m.Workflow.Name, 60), m.Execution.Status, m.Execution.StartedAt.Local().Format(time.DateTime), m.MessageCount)
+	if err := p.withLog(ctx, project, m.SessionID, p.writeAnswering); err != nil {
+		return err
+	}
 	for _, output := range m.Outputs {
 		path := output.File
 		if filepath.IsLocal(path) && !strings.HasPrefix(path, "{") {
 			path = shown(project, filepath.Join(project.DataDir(), "agent-outputs", m.SessionID, path))
 		}
 		fmt.Fprintf(p.out, "file      %s\n", terminal.Clean(path))
+	}
+	return nil
+}
+
+// writeAnswering names the models that have answered in a session, the first one first.
+func (p *program) writeAnswering(_ troupe.SessionInfo, events iter.Seq2[troupe.Event, error]) error {
+	var names []string
+	for e, err := range events {
+		if err != nil {
+			return err
+		}
+		b, ok := e.Body.(*troupe.ModelReplied)
+		if !ok {
+			continue
+		}
+		if name := words.ModelName(b.Provider, b.Model); name != "" && !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	if len(names) > 0 {
+		fmt.Fprintf(p.out, "model     %s\n", terminal.OneLine(strings.Join(names, ", "), 200))
 	}
 	return nil
 }

@@ -44,3 +44,16 @@ func TestADearAnswerThatIsWithheldEndsTheRun(t *testing.T) {
 	shows(t, troupeIn(t, dir, "sessions", "explain", "last"), "1,000", "500", "$1.5000", "failed: model: the provider withheld the answer", "the limit of cost was reached")
 	shows(t, troupeIn(t, dir, "metrics"), "1,000", "1.5")
 }
+
+// Where models stand in for each other, people see whose model has answered, also if two
+// providers call it by the same name.
+func TestAnAnswerSaysWhichProviderItIsFrom(t *testing.T) {
+	models := troupetest.NewServer(t, troupetest.ServeStatus(401, `{"error":{"message":"no","code":"invalid_api_key"}}`), troupetest.ServeText("Hello."))
+	dir := write(t, "model: [one/m, two/m]\nproviders:\n  one: {base_url: \""+models.URL+"/v1\", key_env: CANARY}\n  two: {base_url: \""+models.URL+"/v1\", key_env: CANARY}\n"+
+		"agents: {clerk: {instructions: You answer., tools: []}}\n")
+	troupeIn(t, dir, "run", "clerk", "Go.")
+	shows(t, troupeIn(t, dir, "sessions", "explain", "last"), "  two/")
+	shows(t, troupeIn(t, dir, "sessions", "explain", "last", "--turn", "1"), "clerk, two/")
+	shows(t, troupeIn(t, dir, "sessions", "show", "last"), "model     two/")
+	shows(t, troupeIn(t, dir, "sessions", "show", "last", "--events"), `"provider":"two"`)
+}

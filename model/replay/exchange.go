@@ -43,6 +43,7 @@ type end struct {
 	Usage        troupe.Usage    `json:"usage"`
 	Cost         *float64        `json:"cost,omitempty"`
 	Model        string          `json:"model,omitempty"`
+	Provider     string          `json:"provider,omitempty"`
 	ThoughtField string          `json:"thought_field,omitempty"`
 	Opaque       json.RawMessage `json:"opaque,omitempty"`
 }

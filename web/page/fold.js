@@ -167,6 +167,9 @@ export class Session {
   }
 }
 
+// nameOfModel names the model of a call as people choose it. Older logs do not say whose it is.
+const nameOfModel = ({ provider = "", model = "" }) => (provider && model && !model.startsWith(provider + "/") ? `${provider}/${model}` : model);
+
 // shown are the warnings that concern people.
 const shown = ["tool_server_down", "cost_exceeded"];
 
@@ -219,12 +222,13 @@ const handlers = {
   model_replied(s, e, b) {
     const usage = s.spend(b);
     s.totals.turns++;
-    s.model = b.model || s.model;
+    const model = nameOfModel(b);
+    s.model = model || s.model;
     s.context = b.context ?? s.context;
-    if (s.exchange) Object.assign(s.exchange, { model: b.model ?? "", ended: e.time });
+    if (s.exchange) Object.assign(s.exchange, { model, ended: e.time });
     s.dropRetry(e);
     s.spans.push({
-      kind: "model", seq: e.seq, step: e.step, context: b.context, finish: b.finish, attempt: b.attempt, run: e.run, agent: e.agent, name: b.model || "model", purpose: b.purpose ?? "", end: e.time,
+      kind: "model", seq: e.seq, step: e.step, context: b.context, finish: b.finish, attempt: b.attempt, run: e.run, agent: e.agent, name: model || "model", purpose: b.purpose ?? "", end: e.time,
       start: new Date(Date.parse(e.time) - (b.latency_ms ?? 0)).toISOString(), first: b.first_token_ms ?? 0, usage, cost: b.cost ?? 0,
     });
     if (b.purpose) return;

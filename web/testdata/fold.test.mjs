@@ -109,6 +109,15 @@ test("an answer that comes in pieces is shown once", () => {
   assert.deepEqual(brief(fold(events)), [["user", "count"], ["answer", "One, two, ", false], ["answer", "three.", false]]);
 });
 
+test("a model is named with its provider, where the log says whose it is", () => {
+  for (const [body, want] of [[{ model: "m" }, "m"], [{ model: "m", provider: "local" }, "local/m"], [{ provider: "local" }, ""]]) {
+    const e = new Events(), events = [e.start("alex", "hi"), e.said("hi"), e.replied(2, "Hello")];
+    Object.assign(events[2].body, body);
+    const s = fold(events);
+    assert.deepEqual([s.model, s.exchange.model, s.spans[0].name], [want, want, want || "model"]);
+  }
+});
+
 test("what came to nothing is paid for", () => {
   const e = new Events();
   const paid = fold([e.start("alex", "hi"), { ...e.warned("x"), kind: "model_failed", body: { attempt: 1, error: "withheld", usage: { input_tokens: 7, output_tokens: 3 }, cost: 0.5 } }]);
