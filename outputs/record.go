@@ -109,6 +109,9 @@ func (r *record) noteRun(e *troupe.Event) {
 			m.MessageCount++
 			r.behind = true
 		}
+		if m.Execution.Stop = b.Stop; slices.Contains([]string{"answered", "handed_off", "decided", "input_requested"}, b.Stop) {
+			m.Execution.Stop = ""
+		}
 	}
 	status := r.info.Status
 	if status == "" || status == m.Execution.Status {
@@ -116,7 +119,7 @@ func (r *record) noteRun(e *troupe.Event) {
 	}
 	m.Execution.Status, m.Execution.CompletedAt = status, e.Time
 	if status == "running" {
-		m.Execution.CompletedAt = time.Time{}
+		m.Execution.CompletedAt, m.Execution.Stop = time.Time{}, ""
 	}
 	r.behind = true
 }
