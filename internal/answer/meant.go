@@ -11,9 +11,16 @@ import (
 
 // Meant returns the arguments of a call as they were meant, and reports whether they
 // have one meaning only: as in [Read], and null for a field that may be left out says
-// that it is left out.
+// that it is left out. An object may be encoded as the text of a JSON string.
 func Meant(arguments []byte, check Checker) ([]byte, bool) {
 	r := &reader{check: check}
+	var inside string
+	if text := bytes.TrimSpace(arguments); len(text) > 0 && text[0] == '"' && json.Unmarshal(text, &inside) == nil {
+		arguments = []byte(strings.TrimSpace(inside))
+		if _, _, ok := r.exactly(arguments); ok {
+			return arguments, true
+		}
+	}
 	meant, _, ok := r.nearly(withoutNulls(arguments, check.Check(arguments)))
 	return meant, ok
 }
