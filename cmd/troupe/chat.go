@@ -22,7 +22,7 @@ func (p *program) chatCommand() *cobra.Command {
 		Short: "Talk with an agent",
 		Long: "Talks with an agent: in the terminal, or with the messages that -m gives, or with the lines of standard input\n" +
 			"where that is no terminal. AGENT is an id, the name of a persona or a title. It may be left out where the project\n" +
-			"has only one to begin with, or an analyst; in a terminal there is a list to choose from otherwise.",
+			"has only one to begin with, a default_agent in troupe.yaml, or an analyst; in a terminal there is a list to choose from otherwise.",
 		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: p.completeAgents,
 		RunE: func(c *cobra.Command, args []string) error {
