@@ -104,7 +104,7 @@ func (c *conversation) sumUp(ctx context.Context, messages []*Message) (string, 
 	if err == nil && replied.Message.Text != "" {
 		return replied.Message.Text, nil
 	}
-	if ctx.Err() != nil || isTimeUp(err) {
+	if ctx.Err() != nil || isTimeUp(err) || c.overspent(err) != "" {
 		return "", err
 	}
 	reason := "the model gave no summary"

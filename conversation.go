@@ -51,6 +51,8 @@ func (a *Agent) Do(ctx context.Context, run *Run, in Handoff) (Handoff, error) {
 		switch {
 		case isTimeUp(err):
 			return c.lastTurn(ctx, stopTime)
+		case c.overspent(err) != "":
+			return c.noTurn(ctx, c.overspent(err))
 		case err != nil:
 			return Handoff{}, err
 		case c.out.Meta.Stop != "":
@@ -374,6 +376,30 @@ func (c *conversation) limit() string {
 	return stop
 }
 
+// overspent says which limit an answer has reached that was paid for and came to nothing.
+func (c *conversation) overspent(err error) string {
+	if endOf(err) == nil {
+		return ""
+	}
+	for _, e := range c.run.peek() {
+		if reached, ok := e.Body.(*LimitReached); ok {
+			return reached.Stop
+		}
+	}
+	return c.run.budget.overspent()
+}
+
+// noTurn ends the run where a limit leaves nothing to ask a model with.
+func (c *conversation) noTurn(ctx context.Context, stop string) (Handoff, error) {
+	what := limitText(stop, c.run.budget)
+	message := capital(what) + "; the last answer was paid for and came to nothing, and no model is asked any more."
+	c.history.addNotice(message)
+	if err := c.run.emit(ctx, &LimitReached{Stop: stop, Message: message}); err != nil {
+		return Handoff{}, err
+	}
+	return c.close("", stop, what)
+}
+
 // lastTurn has the model answer with what it has: a limit ends the work, not the
 // user's hope for an answer.
 func (c *conversation) lastTurn(ctx context.Context, stop string) (Handoff, error) {
@@ -381,9 +407,11 @@ func (c *conversation) lastTurn(ctx context.Context, stop string) (Handoff, erro
 	if stop == stopTime {
 		ctx = c.run.grace
 	}
-	message := limitText(stop, c.run.budget)
-	c.history.addNotice(message)
-	if err := c.run.emit(ctx, &LimitReached{Stop: stop, Message: message}); err != nil {
+	what := limitText(stop, c.run.budget)
+	notice := "No more tools can be called: " + what + ". Answer now with what you have, and say what is missing."
+	c.history.addNotice(notice)
+	message := capital(what) + "; the agent answers with what it has."
+	if err := c.run.emit(ctx, &LimitReached{Stop: stop, Message: message, Notice: notice}); err != nil {
 		return Handoff{}, err
 	}
 	replied, err := c.ask(ctx, nil)
@@ -398,6 +426,15 @@ func (c *conversation) lastTurn(ctx context.Context, stop string) (Handoff, erro
 		if up, ok := errors.AsType[*timeUpError](cause); ok && up.agent == c.agent.id {
 			return Handoff{}, fmt.Errorf("%w, and its model gave no closing answer", up)
 		}
+	}
+	return c.close(text, stop, what)
+}
+
+func capital(text string) string { return strings.ToUpper(text[:1]) + text[1:] }
+
+// close answers with what there is after a limit, which what says.
+func (c *conversation) close(text, stop, what string) (Handoff, error) {
+	if strings.TrimSpace(text) == "" {
 		text = c.report(stop)
 	}
 	if c.agent.output != nil {
@@ -406,26 +443,37 @@ func (c *conversation) lastTurn(ctx context.Context, stop string) (Handoff, erro
 			c.out.Value = value
 			return c.out, nil
 		}
-		return Handoff{}, &OutputError{Agent: c.agent.id, Text: text, Problem: "the run was stopped before there was an answer that fits: " + message}
+		return Handoff{}, &OutputError{Agent: c.agent.id, Text: text, Problem: "the run was stopped before there was an answer that fits: " + what}
 	}
 	c.answer(text, stop)
 	return c.out, nil
 }
 
-// limitText tells the model which limit ended its work.
+// limitText says which limit ended a run's work, in lower case.
 func limitText(stop string, b *budget) string {
-	for ; b.outer != nil && b.reachedHere() != stop; b = b.outer {
+	for ; b.outer != nil && b.reachedHere() != stop && b.overspentHere() != stop; b = b.outer {
 	}
 	l := &b.limits
-	what := map[string]string{
-		stopTurns:     fmt.Sprintf("all %d turns of this run are used up", l.Turns),
-		stopToolCalls: fmt.Sprintf("all %d tool calls of this run are used up", l.ToolCalls),
-		stopTokens:    fmt.Sprintf("the %d tokens of this run are used up", l.Tokens),
-		stopCost:      fmt.Sprintf("the %v US dollars of this run are spent", l.Cost),
-		stopTime:      fmt.Sprintf("the %s of this run are over", l.Time),
-		stopRepeats:   "the same call was made again and again with the same result",
-	}[stop]
-	return "No more tools can be called: " + what + ". Answer now with what you have, and say what is missing."
+	switch stop {
+	case stopTurns:
+		return usedUp(l.Turns, "turn")
+	case stopToolCalls:
+		return usedUp(l.ToolCalls, "tool call")
+	case stopTokens:
+		return fmt.Sprintf("the %d tokens of this run are used up", l.Tokens)
+	case stopCost:
+		return fmt.Sprintf("the %v US dollars of this run are spent", l.Cost)
+	case stopTime:
+		return fmt.Sprintf("the %s of this run are over", l.Time)
+	}
+	return "the same call was made again and again with the same result"
+}
+
+func usedUp(n int, what string) string {
+	if n == 1 {
+		return "the 1 " + what + " of this run is used up"
+	}
+	return fmt.Sprintf("all %d %ss of this run are used up", n, what)
 }
 
 // report is the answer where the model has none.

@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// A DayCost is what the answers that an agent got from models on a day have cost.
+// A DayCost is what the answers that an agent got from models on a day have cost, those
+// included that came to nothing.
 type DayCost struct {
 	// Day is as in 2024-02-29, in UTC.
 	Day   string  `json:"day"`
@@ -18,15 +19,19 @@ type DayCost struct {
 // agents. A store adds up the events that it stores together, and adds that to what it has.
 // What a fork begins with, which is stored together with it, was paid in another session.
 func (e *Event) AddCost(sums []DayCost) []DayCost {
+	cost := 0.0
 	switch b := e.Body.(type) {
 	case *SessionForked:
 		return sums[:0]
 	case *ModelReplied:
-		if b.Cost != 0 {
-			return addCost(sums, DayCost{e.Time.UTC().Format(time.DateOnly), e.Agent, b.Cost})
-		}
+		cost = b.Cost
+	case *ModelFailed:
+		cost = b.Cost
 	}
-	return sums
+	if cost == 0 {
+		return sums
+	}
+	return addCost(sums, DayCost{e.Time.UTC().Format(time.DateOnly), e.Agent, cost})
 }
 
 func addCost(sums []DayCost, one DayCost) []DayCost {

@@ -179,8 +179,11 @@ type ModelReplied struct {
 	Cost       float64 `json:"cost,omitempty"`
 	Latency    Millis  `json:"latency_ms"`
 	FirstToken Millis  `json:"first_token_ms"`
-	Model      string  `json:"model,omitempty"`
-	Attempt    int     `json:"attempt"`
+	// Model is the model that answered, as its provider names it, and Provider is that
+	// one, where it is known.
+	Model    string `json:"model,omitempty"`
+	Provider string `json:"provider,omitempty"`
+	Attempt  int    `json:"attempt"`
 	// Purpose is empty for a turn of the conversation, "summary" for a call that
 	// makes room in the context.
 	Purpose string `json:"purpose,omitempty"`
@@ -199,6 +202,12 @@ type ModelFailed struct {
 	RetryIn Millis `json:"retry_in_ms,omitempty"`
 	// Purpose is that of the call: see [ModelReplied].
 	Purpose string `json:"purpose,omitempty"`
+	// Usage, Cost, Model and Provider are of an answer that was paid for and is not used,
+	// as where it was withheld, as far as the provider reported them.
+	Usage    Usage   `json:"usage,omitzero"`
+	Cost     float64 `json:"cost,omitempty"`
+	Model    string  `json:"model,omitempty"`
+	Provider string  `json:"provider,omitempty"`
 }
 
 // ContextUse is how many tokens each part of a request takes, estimated.
@@ -300,11 +309,14 @@ type ContextCompacted struct {
 	TokensAfter  int `json:"tokens_after"`
 }
 
-// LimitReached says that a limit ended an agent's work: its model was told Message
-// and gives a last answer.
+// LimitReached says that a limit ended an agent's work: its model was told so and gives
+// a last answer.
 type LimitReached struct {
-	Stop    string `json:"stop"`
+	Stop string `json:"stop"`
+	// Message is for people.
 	Message string `json:"message"`
+	// Notice is what the model was told: Message where there is none, as in older logs.
+	Notice string `json:"notice,omitempty"`
 }
 
 // BranchesStopped says that a branch of a run ended the others: see [Run.StopOthers].

@@ -196,7 +196,7 @@ func (h *history) apply(e *Event) {
 			h.addNotice(cmp.Or(b.Notice, b.Message))
 		}
 	case *LimitReached:
-		h.addNotice(b.Message)
+		h.addNotice(cmp.Or(b.Notice, b.Message))
 	case *ContextCompacted:
 		h.compact(b)
 	case *RunFinished:

@@ -218,18 +218,37 @@ func (b *budget) reached() (string, *budget) {
 
 func (b *budget) reachedHere() string {
 	l := &b.limits
-	sum := func(own, below *atomic.Int64) int64 { return own.Load() + below.Load() }
 	switch {
-	case l.Turns > 0 && sum(&b.own.turns, &b.below.turns) >= int64(l.Turns):
+	case l.Turns > 0 && b.own.turns.Load()+b.below.turns.Load() >= int64(l.Turns):
 		return stopTurns
 	case l.ToolCalls > 0 && b.toolCalls() >= int64(l.ToolCalls):
 		return stopToolCalls
+	case b.overspentHere() != "":
+		return b.overspentHere()
+	case l.Time > 0 && b.elapsed() >= l.Time-answerTime(l.Time):
+		return stopTime
+	}
+	return ""
+}
+
+// overspent says which limit on what models use is reached, whatever other one is.
+func (b *budget) overspent() string {
+	for ; b != nil; b = b.outer {
+		if stop := b.overspentHere(); stop != "" {
+			return stop
+		}
+	}
+	return ""
+}
+
+func (b *budget) overspentHere() string {
+	l := &b.limits
+	sum := func(own, below *atomic.Int64) int64 { return own.Load() + below.Load() }
+	switch {
 	case l.Tokens > 0 && sum(&b.own.input, &b.below.input)+sum(&b.own.output, &b.below.output) >= int64(l.Tokens):
 		return stopTokens
 	case l.Cost > 0 && float64(sum(&b.own.nanoCost, &b.below.nanoCost)) >= l.Cost*1e9:
 		return stopCost
-	case l.Time > 0 && b.elapsed() >= l.Time-answerTime(l.Time):
-		return stopTime
 	}
 	return ""
 }

@@ -1,12 +1,15 @@
 package troupe_test
 
 import (
+	"context"
 	"fmt"
+	"iter"
 	"strings"
 	"testing"
 	"testing/synctest"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/flow"
 )
 
 // busy is a model that never stops of itself: it calls a tool with other
@@ -74,13 +77,161 @@ func TestASmallMoneyLimitIsNamedAsItIs(t *testing.T) {
 	}
 	for _, e := range events {
 		if limit, ok := e.Body.(*troupe.LimitReached); ok {
-			if !strings.Contains(limit.Message, "the 0.003 US dollars") {
+			if !strings.Contains(limit.Message, "The 0.003 US dollars") {
 				t.Errorf("%+v", limit)
 			}
 			return
 		}
 	}
 	t.Error("no limit was reached")
+}
+
+// What the model is told is not what a person reads, and the model is told the same
+// by the log.
+func TestALimitIsToldToPeopleInWordsForThem(t *testing.T) {
+	var told []string
+	model := modelFunc(func(req *troupe.Request) turn {
+		last := req.Messages[len(req.Messages)-1].Text
+		for _, m := range req.Messages {
+			if strings.HasPrefix(m.Text, "[Notice] ") {
+				told = append(told, m.Text)
+			}
+		}
+		if req.Tools == nil || last == "and then?" {
+			return turn{text: "as far as I came"}
+		}
+		return turn{calls: []troupe.ToolCall{call("1", "add", `{"a":1,"b":0}`)}}
+	})
+	agent := newAgent(t, model, adder())
+	events, _, err := play(t, newEngine(t, troupe.Config{}), agent, troupe.Input{Text: "go", Limits: troupe.Limits{Turns: 1}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	limits := bodies[*troupe.LimitReached](events)
+	if len(limits) != 1 || limits[0].Message != "The 1 turn of this run is used up; the agent answers with what it has." {
+		t.Fatalf("%+v", limits)
+	}
+	goOn := func() {
+		store, log := troupe.NewMemoryStore(), stored(events)
+		if err := store.Append(t.Context(), log[0].Session, log...); err != nil {
+			t.Fatal(err)
+		}
+		if _, _, err := play(t, newEngine(t, troupe.Config{Store: store}), agent, troupe.Input{Session: log[0].Session, Text: "and then?"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	goOn()
+	const want = "[Notice] No more tools can be called: the 1 turn of this run is used up. Answer now with what you have, and say what is missing."
+	if len(told) != 2 || told[0] != want || told[1] != want {
+		t.Errorf("the model was told %q", told)
+	}
+	limits[0].Message, limits[0].Notice = "No more tools.", "" // as in older logs
+	goOn()
+	if len(told) != 3 || told[2] != "[Notice] No more tools." {
+		t.Errorf("the model was told %q", told)
+	}
+}
+
+// A limit is checked between answers: one that goes past it is the last one, and people
+// are told what it has cost.
+func TestAnAnswerThatCostsMoreThanTheLimitIsToldOf(t *testing.T) {
+	for _, c := range []struct {
+		limit float64
+		want  string
+	}{{0.1, "This run has cost $2.0000, and may cost $0.1: a limit is checked between answers, and one answer went past it."}, {2, ""}, {3, ""}} {
+		agent := agentWith(t, troupe.AgentConfig{ID: "clerk", Model: modelFunc(func(*troupe.Request) turn { return turn{text: "dear", usage: troupe.Usage{Input: 2e6}} }), Price: troupe.Price{Input: 1}})
+		for name, step := range map[string]troupe.Step{"an agent": agent, "a flow": flow.Sequence("flow", agent)} {
+			events, end, err := play(t, newEngine(t, troupe.Config{}), step, troupe.Input{Text: "go", Limits: troupe.Limits{Cost: c.limit}})
+			if err != nil || end.Stop != "answered" {
+				t.Fatalf("%s: %+v, %v", name, end, err)
+			}
+			told := ""
+			for _, w := range bodies[*troupe.Warned](events) {
+				told += w.Code + " " + w.Message
+			}
+			if want := strings.TrimSpace("cost_exceeded " + c.want); c.want != "" && told != want || c.want == "" && told != "" {
+				t.Errorf("%s, limit %v: %q", name, c.limit, told)
+			}
+		}
+	}
+}
+
+// moody withholds its answers, which are paid for, and has another model asked, which
+// answers.
+type moody struct {
+	asked int
+	cost  float64
+}
+
+func (m *moody) Generate(context.Context, *troupe.Request) iter.Seq2[troupe.Chunk, error] {
+	return func(yield func(troupe.Chunk, error) bool) {
+		if m.asked++; m.asked > 1 {
+			yield(troupe.Chunk{Text: "here you are", End: &troupe.End{Finish: troupe.FinishStop, Usage: troupe.Usage{Input: 10}}}, nil)
+			return
+		}
+		cause := &troupe.ModelError{Reason: "refused", Message: "withheld", End: &troupe.End{Usage: troupe.Usage{Input: 1000, Output: 500}, Cost: &m.cost, Model: "m-1"}}
+		passing := *cause
+		passing.Temporary, passing.Elsewhere, passing.Message, passing.Err = true, true, "b is asked instead", cause
+		yield(troupe.Chunk{}, &passing)
+	}
+}
+
+// An answer that was withheld is paid for: it counts, and where it takes the rest of
+// what a run may cost no other model is asked. A log says the same again.
+func TestAnAnswerThatCameToNothingCounts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for _, c := range []struct {
+			name   string
+			cost   float64
+			limits troupe.Limits
+			stop   string
+			asked  int
+		}{
+			{"cheap", 0.01, troupe.Limits{Cost: 1}, "answered", 2},
+			{"dear", 2, troupe.Limits{Cost: 1}, "cost", 1},
+			{"dear in the last turn", 2, troupe.Limits{Cost: 1, Turns: 1}, "cost", 1},
+			{"long", 0.01, troupe.Limits{Tokens: 1500}, "tokens", 1},
+		} {
+			model := &moody{cost: c.cost}
+			agent := agentWith(t, troupe.AgentConfig{ID: "clerk", Model: model, Price: troupe.Price{Input: 1, Output: 1}})
+			events, end, err := play(t, newEngine(t, troupe.Config{}), agent, troupe.Input{Text: "go", Limits: c.limits})
+			if err != nil || end.Stop != c.stop || model.asked != c.asked {
+				t.Fatalf("%s: %+v, %v; asked %d times", c.name, end, err, model.asked)
+			}
+			if end.Spent.Cost < c.cost || end.Spent.Usage.Output != 500 || end.Spent.Usage.Input < 1000 {
+				t.Errorf("%s: spent %+v", c.name, end.Spent)
+			}
+			failed := bodies[*troupe.ModelFailed](events)
+			if len(failed) != 1 || failed[0].Cost != c.cost || failed[0].Usage.Input != 1000 || failed[0].Model != "m-1" || (failed[0].RetryIn > 0) != (c.asked > 1) {
+				t.Errorf("%s: %+v", c.name, failed)
+			}
+			if isTold := strings.Contains(failed[0].Error, "b is asked instead"); isTold != (c.asked > 1) {
+				t.Errorf("%s: %s", c.name, failed[0].Error)
+			}
+			if limits := bodies[*troupe.LimitReached](events); (len(limits) == 1) != (c.asked == 1) || len(limits) == 1 && !strings.Contains(limits[0].Message, "no model is asked any more") {
+				t.Errorf("%s: %+v", c.name, limits)
+			}
+			var sums []troupe.DayCost
+			log := stored(events)
+			for i := range log {
+				sums = log[i].AddCost(sums)
+			}
+			if len(sums) != 1 || sums[0].Cost < c.cost {
+				t.Errorf("%s: costs %+v", c.name, sums)
+			}
+			for cut := 1; cut < len(log); cut++ {
+				store := troupe.NewMemoryStore()
+				if err := store.Append(t.Context(), log[0].Session, log[:cut]...); err != nil {
+					t.Fatal(err)
+				}
+				again := &moody{cost: c.cost}
+				_, resumed, err := gather(newEngine(t, troupe.Config{Store: store}).Resume(t.Context(), agentWith(t, troupe.AgentConfig{ID: "clerk", Model: again, Price: troupe.Price{Input: 1, Output: 1}}), log[0].Session))
+				if err != nil || resumed.Stop != c.stop || resumed.Spent.Cost < c.cost {
+					t.Errorf("%s, cut after %d: %+v, %v", c.name, cut, resumed, err)
+				}
+			}
+		}
+	})
 }
 
 func TestCallsBeyondTheLimitAreNotCarriedOut(t *testing.T) {

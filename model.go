@@ -79,8 +79,9 @@ type End struct {
 	// Cost is what the provider says the answer cost, in US dollars, nil where it
 	// does not say. It goes before any price.
 	Cost *float64
-	// Model is the model that answered, as the provider names it.
-	Model string
+	// Model is the model that answered, as the provider names it, and Provider is that
+	// provider, as whoever configured it calls it. It may be empty.
+	Model, Provider string
 	// ThoughtField and Opaque are kept in the message: see [Message].
 	ThoughtField string
 	Opaque       json.RawMessage
@@ -171,6 +172,9 @@ type ModelError struct {
 	// Elsewhere says that the request goes to another model when it is tried again, which
 	// it is then however often it was tried.
 	Elsewhere bool
+	// End is how the answer ended that came to nothing, as far as the provider said so:
+	// what it used is paid for. It is nil where nothing is known of that.
+	End *End
 	// Err is the cause, where there is one. It is [ErrContextFull] where the
 	// provider said that the request was too long, and io.ErrUnexpectedEOF where an
 	// answer stopped before its end.

@@ -39,6 +39,7 @@ func (r *Run) ask(ctx context.Context, agent *Agent, req *Request, purpose strin
 	}
 	if recorded != nil {
 		replied := recorded.Body.(*ModelReplied)
+		r.countFailures(step)
 		r.budget.add(&Spent{Usage: replied.Usage, Cost: replied.Cost})
 		return replied, nil
 	}
@@ -47,7 +48,7 @@ func (r *Run) ask(ctx context.Context, agent *Agent, req *Request, purpose strin
 	}
 	first := r.firstAttempt(step)
 	if err := r.alive(ctx); err != nil {
-		return nil, r.noteFailure(step, first, purpose, err)
+		return nil, r.noteFailure(step, agent, ModelFailed{Attempt: first, Purpose: purpose}, err)
 	}
 	if err := r.flush(); err != nil {
 		return nil, err
@@ -61,18 +62,22 @@ func (r *Run) ask(ctx context.Context, agent *Agent, req *Request, purpose strin
 			r.note(step, replied)
 			return replied, nil
 		}
+		failed := ModelFailed{Attempt: attempt, Purpose: purpose}
 		wait, again := r.retry(ctx, err, attempt-first+1)
-		if !again {
-			return nil, r.noteFailure(step, attempt, purpose, err)
+		if isSpent := r.spentOn(agent, err); again && isSpent {
+			err, again = unsent(err), false
 		}
-		r.note(step, &ModelFailed{
-			Attempt: attempt, Error: clip(err.Error(), maxErrorText), Reason: reasonOf(err), RetryIn: Millis(wait), Purpose: purpose,
-		})
+		if failed.RetryIn = Millis(wait); !again {
+			failed.RetryIn = 0
+		}
+		if err := r.noteFailure(step, agent, failed, err); !again {
+			return nil, err
+		}
 		if err := r.flush(); err != nil {
 			return nil, err
 		}
 		if err := r.sleep(ctx, wait); err != nil {
-			return nil, r.noteFailure(step, attempt+1, purpose, err)
+			return nil, r.noteFailure(step, agent, ModelFailed{Attempt: attempt + 1, Purpose: purpose}, err)
 		}
 	}
 }
@@ -105,16 +110,76 @@ func reasonOf(err error) string {
 
 const reasonTime, reasonContext = "time", "context"
 
-// noteFailure records that a model call came to nothing, and returns err.
-func (r *Run) noteFailure(step journal.Path, attempt int, purpose string, err error) error {
-	r.note(step, &ModelFailed{Attempt: attempt, Error: clip(err.Error(), maxErrorText), Reason: reasonOf(err), Purpose: purpose})
+// noteFailure records that an attempt at a model call came to nothing, and returns err.
+func (r *Run) noteFailure(step journal.Path, agent *Agent, failed ModelFailed, err error) error {
+	failed.Error, failed.Reason = clip(err.Error(), maxErrorText), reasonOf(err)
+	if end := endOf(err); end != nil {
+		failed.Usage, failed.Cost, failed.Model, failed.Provider = end.Usage, agent.costOf(end), end.Model, end.Provider
+	}
+	r.note(step, &failed)
 	return err
 }
 
+// endOf is how an answer ended that came to nothing, nil where nobody said.
+func endOf(err error) *End {
+	if failure, ok := errors.AsType[*ModelError](err); ok {
+		return failure.End
+	}
+	return nil
+}
+
+// costOf is what an answer has cost, 0 where nobody knows.
+func (a *Agent) costOf(end *End) float64 {
+	if end.Cost != nil {
+		return *end.Cost
+	}
+	return a.price.Of(end.Usage)
+}
+
+// spentOn counts what an attempt has used that came to nothing, and reports whether that
+// leaves no money or tokens to make another one with.
+func (r *Run) spentOn(agent *Agent, err error) bool {
+	end := endOf(err)
+	if end == nil {
+		return false
+	}
+	r.budget.add(&Spent{Usage: end.Usage, Cost: agent.costOf(end)})
+	return r.budget.overspent() != ""
+}
+
+// unsent is the failure of a request that does not go to another model after all.
+func unsent(err error) error {
+	broken, ok := errors.AsType[*brokenReply](err)
+	failure, isFailure := errors.AsType[*ModelError](err)
+	if !ok || !isFailure || !failure.Elsewhere {
+		return err
+	}
+	if cause, ok := errors.AsType[*ModelError](failure.Err); ok {
+		return &brokenReply{cause, broken.partial}
+	}
+	return err
+}
+
+// countFailures counts what attempts on record have used that came to nothing, and
+// reports whether any did.
+func (r *Run) countFailures(step journal.Path) (any bool) {
+	for _, e := range r.exec.journal.At(r.id, step) {
+		if failed, ok := e.Body.(*ModelFailed); ok && failed.isPaid() {
+			r.budget.add(&Spent{Usage: failed.Usage, Cost: failed.Cost})
+			any = true
+		}
+	}
+	return any
+}
+
+func (f *ModelFailed) isPaid() bool { return f.Cost != 0 || f.Usage != Usage{} }
+
 // pastFailure returns the failure that a log has for a model call, if the run
-// went on after it. Else the call is worth another try.
+// went on after it, or has nothing left to make another attempt with. Else the call is
+// worth another try.
 func (r *Run) pastFailure(step journal.Path) error {
-	if !r.exec.journal.Passed(r.id, step) {
+	isSpent := r.countFailures(step) && r.budget.overspent() != ""
+	if !isSpent && !r.exec.journal.Passed(r.id, step) {
 		return nil
 	}
 	var last *ModelFailed
@@ -132,7 +197,11 @@ func (r *Run) pastFailure(step journal.Path) error {
 	case last.Reason == reasonContext:
 		return &brokenReply{ErrContextFull, ""}
 	}
-	return &brokenReply{&ModelError{Message: last.Error, Reason: last.Reason}, ""}
+	past := &ModelError{Message: last.Error, Reason: last.Reason}
+	if last.isPaid() {
+		past.End = &End{Usage: last.Usage, Cost: &last.Cost, Model: last.Model, Provider: last.Provider}
+	}
+	return &brokenReply{past, ""}
 }
 
 // stream makes one attempt at a reply, showing it as it comes.
@@ -159,11 +228,7 @@ func (r *Run) stream(ctx context.Context, agent *Agent, req *Request, step journ
 	message.Role, message.Text, message.Thought = RoleAssistant, p.text.String(), p.thought.String()
 	tidyCalls(message.Calls, string(step))
 	replied.Attempt, replied.Purpose, replied.Latency = attempt, purpose, Millis(time.Since(p.started))
-	if p.cost != nil {
-		replied.Cost = *p.cost
-	} else {
-		replied.Cost = agent.price.Of(replied.Usage)
-	}
+	replied.Cost = agent.costOf(&End{Usage: replied.Usage, Cost: p.cost})
 	return replied, nil
 }
 
@@ -194,7 +259,7 @@ func (p *reply) take(chunk Chunk, err error) bool {
 	}
 	if end := chunk.End; end != nil {
 		p.ended = true
-		p.replied.Finish, p.replied.Usage, p.replied.Model = end.Finish, end.Usage, end.Model
+		p.replied.Finish, p.replied.Usage, p.replied.Model, p.replied.Provider = end.Finish, end.Usage, end.Model, end.Provider
 		p.cost = end.Cost
 		message.ThoughtField, message.Opaque = end.ThoughtField, end.Opaque
 	}

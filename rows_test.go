@@ -105,16 +105,17 @@ func TestArgumentsAreTakenAsMeant(t *testing.T) {
 	model := inTurn(t, turn{calls: []troupe.ToolCall{
 		call("1", "read", `{"path":"a","lines":null,"deep":null}`), call("2", "read", `{"path":"a","lines":"12","deep":"true"}`),
 		call("3", "read", `{"path":"a","mode":"TEXT"}`), call("4", "read", `{"path":"a","lines":"a dozen"}`), call("5", "read", `{"path":null}`),
+		call("6", "read", `"{\"path\":\"a\",\"lines\":12}"`), call("7", "read", ` "{\"path\":\"a\",\"lines\":\"12\",\"deep\":null}" `), call("8", "read", `"{\"lines\":12}"`), call("9", "read", `"a"`),
 	}}, turn{text: "ok"})
 	events, _ := mustAnswer(t, newEngine(t, troupe.Config{}), newAgent(t, model, tool), "go")
 	classes := map[string]string{}
 	for _, r := range bodies[*troupe.ToolReturned](events) {
 		classes[r.CallID] = string(r.Class) + r.Error
 	}
-	if len(got) != 3 || classes["1"]+classes["2"]+classes["3"] != "" {
+	if len(got) != 5 || classes["1"]+classes["2"]+classes["3"]+classes["6"]+classes["7"] != "" {
 		t.Errorf("taken: %+v; %v", got, classes)
 	}
-	if !strings.Contains(classes["4"], "/lines") || !strings.Contains(classes["5"], "/path") {
+	if !strings.Contains(classes["4"], "/lines") || !strings.Contains(classes["5"], "/path") || classes["8"] == "" || classes["9"] == "" {
 		t.Errorf("told: %v", classes)
 	}
 	for _, in := range got {

@@ -46,7 +46,7 @@ func TestAnAgentsLimitsBoundItAlone(t *testing.T) {
 	if end.Stop != "answered" || end.SpentBelow.Turns != 9 || end.Spent.Turns != 4 {
 		t.Errorf("%+v", end)
 	}
-	if limits := bodies[*troupe.LimitReached](events); len(limits) != 3 || limits[0].Stop != "turns" || !strings.Contains(limits[0].Message, "all 2 turns") {
+	if limits := bodies[*troupe.LimitReached](events); len(limits) != 3 || limits[0].Stop != "turns" || !strings.Contains(limits[0].Message, "All 2 turns") {
 		t.Errorf("limits: %+v", limits)
 	}
 }

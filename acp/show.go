@@ -65,7 +65,7 @@ func (s *show) note(e *troupe.Event) {
 		s.call(e, b)
 	case *troupe.ToolReturned:
 		s.returned(e, b)
-	case *troupe.HandedOff, *troupe.Warned, *troupe.ModelFailed:
+	case *troupe.HandedOff, *troupe.Warned, *troupe.LimitReached, *troupe.ModelFailed:
 		if words := converse.Step(e); words != "" {
 			s.send(acp.UpdateAgentThoughtText("\n" + words + "\n"))
 		}

@@ -58,7 +58,7 @@ func TestWhatMadeRoomAndWhyItStoppedAreTold(t *testing.T) {
 	s, err := Read(logged(
 		&troupe.RunStarted{}, &troupe.UserSaid{Text: "one"}, reply("1", 10, 1, 0), &troupe.UserSaid{Text: "two"},
 		&troupe.ContextCompacted{Summary: "they count", Dropped: 2, Kept: 1, TokensBefore: 30, TokensAfter: 20},
-		&troupe.ModelFailed{Error: "overloaded", Attempt: 1}, &troupe.LimitReached{Stop: "turns", Message: "2 turns"},
+		&troupe.ModelFailed{Error: "overloaded", Attempt: 1, Usage: troupe.Usage{Input: 7, Output: 3}, Cost: 0.5, Model: "m"}, &troupe.LimitReached{Stop: "turns", Message: "2 turns"},
 		reply("2", 20, 1, 0), &troupe.RunFinished{Stop: "turns"}, &troupe.RunStarted{}, &troupe.RunFailed{Error: "no route"},
 	), Options{Turn: 2})
 	if err != nil {
@@ -67,6 +67,9 @@ func TestWhatMadeRoomAndWhyItStoppedAreTold(t *testing.T) {
 	last := s.Turns[1]
 	if len(last.Compacted) != 1 || last.Compacted[0].Dropped != 2 || len(last.Failed) != 1 {
 		t.Errorf("%+v", last)
+	}
+	if want := (Paid{AfterTurn: 1, Event: 6, Agent: "clerk", Model: "m", Error: "overloaded", Input: 7, Output: 3, Cost: 0.5}); len(s.Paid) != 1 || s.Paid[0] != want {
+		t.Errorf("paid for nothing: %+v", s.Paid)
 	}
 	var kinds []string
 	for _, p := range last.Parts {

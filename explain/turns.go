@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/words"
 )
 
 // A Turn is one call of a model.
@@ -50,10 +51,25 @@ type Compaction struct {
 	TokensAfter  int    `json:"tokens_after"`
 }
 
+// A Paid is an answer that came to nothing, as where it was withheld, and what it took.
+type Paid struct {
+	// AfterTurn is the turn before it, 0 for none.
+	AfterTurn int     `json:"after_turn"`
+	Event     int64   `json:"event"`
+	Agent     string  `json:"agent,omitempty"`
+	Model     string  `json:"model,omitempty"`
+	Error     string  `json:"error"`
+	Input     int     `json:"input_tokens"`
+	Output    int     `json:"output_tokens"`
+	Cost      float64 `json:"cost,omitempty"`
+}
+
 // A Session is what a session's model calls were sent, and why its runs ended.
 type Session struct {
 	Session string `json:"session"`
 	Turns   []Turn `json:"turns"`
+	// Paid are answers that came to nothing and were paid for, in order.
+	Paid []Paid `json:"paid,omitempty"`
 	// Ends are why runs that a person started ended, in order.
 	Ends []End `json:"ends"`
 }
@@ -101,6 +117,9 @@ func Read(events iter.Seq2[troupe.Event, error], o Options) (*Session, error) {
 			pending.Compacted = append(pending.Compacted, Compaction{b.Dropped, b.Kept, b.Summary, b.ResultCap, b.TokensBefore, b.TokensAfter})
 		case *troupe.ModelFailed:
 			pending.Failed = append(pending.Failed, b.Error)
+			if b.Cost != 0 || b.Usage.Total() != 0 {
+				s.Paid = append(s.Paid, Paid{len(s.Turns), e.Seq, e.Agent, words.ModelName(b.Provider, b.Model), b.Error, b.Usage.Input, b.Usage.Output, b.Cost})
+			}
 		case *troupe.LimitReached:
 			limit = b.Message
 		case *troupe.ModelReplied:
@@ -141,7 +160,7 @@ func Read(events iter.Seq2[troupe.Event, error], o Options) (*Session, error) {
 
 func turnOf(e *troupe.Event, b *troupe.ModelReplied) Turn {
 	t := Turn{
-		Event: e.Seq, Agent: e.Agent, Run: e.Run, At: e.Time, Model: b.Model, Purpose: b.Purpose, Finish: string(b.Finish),
+		Event: e.Seq, Agent: e.Agent, Run: e.Run, At: e.Time, Model: words.ModelName(b.Provider, b.Model), Purpose: b.Purpose, Finish: string(b.Finish),
 		Input: b.Usage.Input, Cached: b.Usage.CachedInput, Output: b.Usage.Output, Window: b.Context.Window, Cost: b.Cost,
 		Latency: b.Latency.Duration().Milliseconds(), reply: b,
 	}

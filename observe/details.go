@@ -80,6 +80,11 @@ func (d *details) body(body troupe.Body) {
 		if b.RetryIn > 0 {
 			d.add(slog.Duration("retry_in", b.RetryIn.Duration()))
 		}
+		if b.Cost != 0 || b.Usage.Total() != 0 {
+			d.word("model", b.Model)
+			d.word("provider", b.Provider)
+			d.spent(b.Usage, b.Cost)
+		}
 	case *troupe.Noted:
 		d.word("name", b.Name)
 		d.text("data", string(b.Data))
@@ -107,6 +112,7 @@ func (d *details) body(body troupe.Body) {
 func (d *details) reply(b *troupe.ModelReplied) {
 	d.add(slog.Duration("dur", b.Latency.Duration()))
 	d.word("model", b.Model)
+	d.word("provider", b.Provider)
 	d.word("purpose", b.Purpose)
 	d.add(slog.Int("attempt", b.Attempt))
 	d.spent(b.Usage, b.Cost)

@@ -97,6 +97,7 @@ func (m *Metrics) Note(e *troupe.Event) {
 	case *troupe.ContextCompacted:
 		m.add(m.compactions, 1, e.Agent)
 	case *troupe.ModelFailed:
+		m.spent(e.Agent, b.Model, b.Usage, b.Cost)
 		if m.add(m.warnings, 1, "model_failed"); b.RetryIn == 0 {
 			m.add(m.errors, 1, "model_failed")
 		}
@@ -194,11 +195,7 @@ func (m *Metrics) reply(e *troupe.Event, b *troupe.ModelReplied) {
 		m.run(e).turns++
 	}
 	m.add(m.replies, 1, e.Agent, b.Model)
-	m.add(m.tokens, float64(b.Usage.Input), e.Agent, b.Model, "input")
-	m.add(m.tokens, float64(b.Usage.CachedInput), e.Agent, b.Model, "cached_input")
-	m.add(m.tokens, float64(b.Usage.Output), e.Agent, b.Model, "output")
-	m.add(m.tokens, float64(b.Usage.Reasoning), e.Agent, b.Model, "reasoning")
-	m.add(m.cost, b.Cost, e.Agent, b.Model)
+	m.spent(e.Agent, b.Model, b.Usage, b.Cost)
 	m.observe(m.latency, b.Latency.Duration().Seconds(), b.Model)
 	if b.FirstToken > 0 {
 		m.observe(m.firstToken, b.FirstToken.Duration().Seconds(), b.Model)
@@ -212,6 +209,18 @@ func (m *Metrics) reply(e *troupe.Event, b *troupe.ModelReplied) {
 	if b.Context.Window > 0 {
 		m.observe(m.contextShare, float64(b.Context.Total())/float64(b.Context.Window), e.Agent)
 	}
+}
+
+// spent counts what an answer took, whether it came to something or not.
+func (m *Metrics) spent(agent, model string, u troupe.Usage, cost float64) {
+	if cost == 0 && u == (troupe.Usage{}) && model == "" {
+		return
+	}
+	m.add(m.tokens, float64(u.Input), agent, model, "input")
+	m.add(m.tokens, float64(u.CachedInput), agent, model, "cached_input")
+	m.add(m.tokens, float64(u.Output), agent, model, "output")
+	m.add(m.tokens, float64(u.Reasoning), agent, model, "reasoning")
+	m.add(m.cost, cost, agent, model)
 }
 
 func (m *Metrics) tool(e *troupe.Event, b *troupe.ToolReturned) {

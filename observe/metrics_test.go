@@ -138,6 +138,18 @@ func TestARunThatGoesOnIsNotCountedTwice(t *testing.T) {
 	}
 }
 
+// What came to nothing is paid for, and counted.
+func TestAnAnswerThatCameToNothingIsCounted(t *testing.T) {
+	m := folded(eventsOf("s", "r", "mira", &troupe.RunStarted{}, &troupe.ModelFailed{Error: "withheld", Usage: troupe.Usage{Input: 7, Output: 3}, Cost: 0.5, Model: "m"},
+		&troupe.ModelFailed{Error: "down"})...)
+	all := exposition(t, exposed(t, m))
+	for name, want := range map[string]float64{`troupe_cost_dollars_total{agent="mira",model="m"}`: 0.5, `troupe_tokens_total{agent="mira",model="m",type="input"}`: 7} {
+		if all[name] != want {
+			t.Errorf("%s is %v of %v", name, all[name], all)
+		}
+	}
+}
+
 func TestPhasesArtifactsAndErrorsOfAPipeline(t *testing.T) {
 	var events []troupe.Event
 	note := func(run, parent string, body troupe.Body) {

@@ -56,7 +56,10 @@ type Execution struct {
 	CompletedAt time.Time `json:"completed_at,omitzero"`
 	StartedAt   time.Time `json:"started_at"` // of the first run
 	Status      string    `json:"status"`
-	User        string    `json:"user"`
+	// Stop is what ended a run that is completed and whose answer is not whole: a limit,
+	// "length", "content_filter", "refused" or "empty", as in the run's last event.
+	Stop string `json:"stop,omitempty"`
+	User string `json:"user"`
 }
 
 // An Output is a file that came of a session.

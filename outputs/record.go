@@ -110,6 +110,9 @@ func (r *record) noteRun(e *troupe.Event) {
 			m.MessageCount++
 			r.behind = true
 		}
+		if m.Execution.Stop = b.Stop; slices.Contains([]string{"answered", "handed_off", "decided", "input_requested"}, b.Stop) {
+			m.Execution.Stop = ""
+		}
 	}
 	status := r.info.Status
 	if finished, ok := e.Body.(*troupe.RunFinished); ok && status == "completed" {
@@ -122,7 +125,7 @@ func (r *record) noteRun(e *troupe.Event) {
 	}
 	m.Execution.Status, m.Execution.CompletedAt = status, e.Time
 	if status == "running" {
-		m.Execution.CompletedAt = time.Time{}
+		m.Execution.CompletedAt, m.Execution.Stop = time.Time{}, ""
 	}
 	r.behind = true
 }

@@ -159,6 +159,11 @@ func (s *summarizing) note(e *troupe.Event) {
 			p.Tokens += b.Usage.Total()
 			p.Cost += b.Cost
 		}
+	case *troupe.ModelFailed:
+		if p != nil {
+			p.Tokens += b.Usage.Total()
+			p.Cost += b.Cost
+		}
 	case *troupe.Warned:
 		s.warned(p, b)
 	case *troupe.UserSaid:

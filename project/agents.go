@@ -202,6 +202,10 @@ func (p *Project) Instructions(id string) (string, bool) {
 	return p.config.Agents[id].Instructions, p.isPlain(id)
 }
 
+// DefaultAgent is the agent or flow that troupe.yaml says people talk with where they name
+// none, empty where it says nothing.
+func (p *Project) DefaultAgent() string { return p.config.DefaultAgent }
+
 // Find returns the name of the flow or the agent that a name means. Its errors are
 // those of Agent.
 func (p *Project) Find(name string) (string, error) {

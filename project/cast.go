@@ -303,5 +303,10 @@ func (p *Project) Warnings() []string {
 			told = append(told, fmt.Sprintf("agents.%s in %s: there is no such agent%s", id, config.Name, suggest.Hint(id, ids)))
 		}
 	}
+	if name := p.config.DefaultAgent; name != "" {
+		if _, err := p.Find(name); err != nil {
+			told = append(told, fmt.Sprintf("default_agent in %s: there is no agent %s%s", config.Name, name, suggest.Hint(name, ids)))
+		}
+	}
 	return told
 }

@@ -283,6 +283,7 @@ func examineRuns(ctx context.Context, dir string, o Options) []doctor.Check {
 			broken("tools", "correct agents."+id+".tools in "+config.Name, err)
 		}
 	}
+	checks = append(checks, s.examineRoom(ctx)...)
 	if err := errors.Join(p.checkEngine(), p.checkQueues()); err != nil {
 		broken("workers", "correct "+config.Name, err)
 	}

@@ -66,6 +66,10 @@ func (m *meter) Note(e *troupe.Event) {
 		}
 	case *troupe.ModelReplied:
 		m.count(e.Session, m.userOf(e.Session), used{Tokens: b.Usage.Input + b.Usage.Output, Cost: b.Cost})
+	case *troupe.ModelFailed: // what it has used is paid for
+		if b.Cost != 0 || b.Usage.Total() != 0 {
+			m.count(e.Session, m.userOf(e.Session), used{Tokens: b.Usage.Total(), Cost: b.Cost})
+		}
 	case *troupe.RunFinished, *troupe.RunFailed, *troupe.RunCancelled:
 		if e.Parent == "" {
 			m.settle(e.Session)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/explain"
+	"github.com/troupe-dev/troupe/internal/words"
 )
 
 // A callView is a model call or a tool call, as it was made.
@@ -174,7 +175,7 @@ func begunView(e *troupe.Event, sent []explain.Part) *callView {
 	view := &callView{Number: e.Seq, Agent: e.Agent, Run: e.Run, Step: e.Step, At: e.Time}
 	switch b := e.Body.(type) {
 	case *troupe.ModelReplied:
-		view.Kind, view.Model, view.Purpose, view.Finish, view.Cost = "model", b.Model, b.Purpose, string(b.Finish), b.Cost
+		view.Kind, view.Model, view.Purpose, view.Finish, view.Cost = "model", words.ModelName(b.Provider, b.Model), b.Purpose, string(b.Finish), b.Cost
 		view.Latency, view.First, view.Attempts = b.Latency.Duration().Milliseconds(), b.FirstToken.Duration().Milliseconds(), b.Attempt
 		view.Input, view.Cached, view.Output, view.Window = b.Usage.Input, b.Usage.CachedInput, b.Usage.Output, b.Context.Window
 		view.Parts = sent

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/words"
 	"github.com/troupe-dev/troupe/workspace"
 )
 
@@ -104,8 +105,12 @@ func (s *summary) note(e *troupe.Event) {
 		s.tokens += b.Usage.Input + b.Usage.Output
 		s.days[e.Time.UTC().Format(time.DateOnly)] += b.Cost
 		if b.Model != "" {
-			s.model = b.Model
+			s.model = words.ModelName(b.Provider, b.Model)
 		}
+	case *troupe.ModelFailed: // what it has used is paid for
+		s.cost += b.Cost
+		s.tokens += b.Usage.Total()
+		s.days[e.Time.UTC().Format(time.DateOnly)] += b.Cost
 	case *troupe.SessionForked:
 		clear(s.days) // what it began with was paid in another session
 	case *troupe.ToolCalled:

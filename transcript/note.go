@@ -49,6 +49,8 @@ func (t *transcript) note(e *troupe.Event) {
 		t.block("**Compacted**: %d messages dropped, %d kept, %d tokens before, %d after", b.Dropped, b.Kept, b.TokensBefore, b.TokensAfter)
 		t.details("Summary", b.Summary)
 	case *troupe.ModelFailed:
+		t.total.Usage = t.total.Usage.Add(b.Usage)
+		t.total.Cost += b.Cost
 		if t.block("**Model failed** attempt %d", b.Attempt); b.RetryIn > 0 {
 			t.block("Tried again after %v", rounded(b.RetryIn.Duration()))
 		}

@@ -230,6 +230,16 @@ func TestAnEditorCancelsAndHearsOfErrors(t *testing.T) {
 	}
 }
 
+// A limit is told in words for people, not in those that its model was told.
+func TestAnEditorHearsOfALimit(t *testing.T) {
+	models := troupetest.NewServer(t, calls("read_file", arguments{"file_path": "{project-root}/notes.md"}), troupetest.ServeText("As far as I came."))
+	dir := write(t, "model: local/m\nproviders: {local: {base_url: \""+models.URL+"/v1\", key_env: CANARY}}\nlimits: {turns: 1}\nagents: {scribe: {instructions: You write., tools: [read_file]}}\n")
+	seen := useACP(t, acpPlan{Steps: []acpStep{newSession(dir), prompt(textBlock("Go."))}})
+	if thought := seen.text(1, "agent_thought_chunk"); !strings.Contains(thought, "The 1 turn of this run is used up; the agent answers") || strings.Contains(thought, "No more tools") {
+		t.Errorf("the editor is told %q", thought)
+	}
+}
+
 // scribeAt makes a project with an agent that works on files, and two models.
 func scribeAt(t *testing.T, url string) string {
 	dir := write(t, "model: local/m\nproviders: {local: {base_url: \""+url+"/v1\", key_env: CANARY, models: {m: {}, n: {}}}}\nlimits: {model_tries: 1}\n"+

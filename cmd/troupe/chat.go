@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -21,7 +22,7 @@ func (p *program) chatCommand() *cobra.Command {
 		Short: "Talk with an agent",
 		Long: "Talks with an agent: in the terminal, or with the messages that -m gives, or with the lines of standard input\n" +
 			"where that is no terminal. AGENT is an id, the name of a persona or a title. It may be left out where the project\n" +
-			"has only one to begin with, or an analyst; in a terminal there is a list to choose from otherwise.",
+			"has only one to begin with, a default_agent in troupe.yaml, or an analyst; in a terminal there is a list to choose from otherwise.",
 		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: p.completeAgents,
 		RunE: func(c *cobra.Command, args []string) error {
@@ -128,6 +129,8 @@ func (p *program) chat(ctx context.Context, s *stage, agent string, o chatOption
 // off at once.
 func (p *program) tellHowToGoOn(c *conversation, interactive bool, err error) {
 	switch {
+	case c.session == "" && c.chosen != "":
+		p.tell("Nothing was said, so there is no conversation that the choice could be kept for. For every conversation: model: %s in troupe.yaml, or --model.", c.model)
 	case c.session == "":
 	case err != nil && c.isOpen:
 		p.tell("What was done so far is on record: 'troupe sessions resume %s' goes on from there.", c.session)
@@ -152,17 +155,24 @@ func (p *program) mention(ctx context.Context, s *stage) {
 func (p *program) talk(ctx context.Context, c *conversation, next source) error {
 	show, end := p.listener()
 	defer end()
+	var unchosen error
 	for {
 		text, err := next()
 		if errors.Is(err, io.EOF) {
 			break
 		}
 		if ref, ok := asksForModel(text); ok && err == nil {
-			var said string
-			if said, err = c.choose(ctx, ref); err == nil {
-				p.tell("%s", terminal.Clean(said))
+			said, err := c.choose(ctx, ref)
+			if err != nil && ctx.Err() == nil { // the conversation goes on as it was
+				p.complain(err)
+				unchosen = errBroken
 				continue
 			}
+			if err != nil {
+				return err
+			}
+			p.tell("%s", terminal.Clean(said))
+			continue
 		} else if said, isCommand := terminal.Help(c.commands(), text); isCommand && err == nil {
 			p.tell("%s", terminal.Clean(said))
 			continue
@@ -176,7 +186,7 @@ func (p *program) talk(ctx context.Context, c *conversation, next source) error 
 	if err := context.Cause(ctx); err != nil {
 		return err
 	}
-	return c.verdict()
+	return cmp.Or(c.verdict(), unchosen)
 }
 
 // echoed shows each message as it is sent, so that what is shown reads as a talk.

@@ -25,6 +25,15 @@ func (p *program) chooseAgent(ctx context.Context, opened *project.Project, args
 		return args[0], nil
 	}
 	list := opened.Agents()
+	if name := opened.DefaultAgent(); name != "" {
+		if _, err := opened.Find(name); err != nil {
+			return "", fmt.Errorf("default_agent in %s: %w", project.Name, err)
+		}
+		if len(list) > 1 {
+			p.tell("This is %s; 'troupe agents' lists the others, and 'troupe chat NAME' begins with one of them.", name)
+		}
+		return name, nil
+	}
 	if len(list) == 0 {
 		return "", fmt.Errorf("there are no agents in %s; 'troupe init' writes some to begin with", opened.Dir())
 	}

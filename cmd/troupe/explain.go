@@ -72,19 +72,29 @@ func (p *program) writeTurns(s *explain.Session, status string) error {
 	fmt.Fprintln(table, "TURN\tAGENT\tMODEL\tSENT\tCACHED\tCAME BACK\tCOST\tTIME\tWHAT CAME OF IT")
 	// What is said between calls stands in the last column, so that the others line up.
 	aside := func(text string) { fmt.Fprintf(table, "%s%s\n", strings.Repeat("\t", 8), text) }
-	ends := s.Ends
+	ends, paid := s.Ends, s.Paid
+	// Answers that came to nothing stand where they came.
+	wasted := func(before int) {
+		for ; len(paid) > 0 && paid[0].AfterTurn < before; paid = paid[1:] {
+			one := &paid[0]
+			fmt.Fprintf(table, "-\t%s\t%s\t%s\t-\t%s\t%s\t-\tfailed: %s\n", one.Agent, terminal.OneLine(cmp.Or(one.Model, "-"), 40), terminal.Count(one.Input),
+				terminal.Count(one.Output), costOf(one.Cost), terminal.OneLine(one.Error, 100))
+		}
+	}
 	for i := range s.Turns {
 		t := &s.Turns[i]
+		wasted(t.Turn)
 		for _, c := range t.Compacted {
 			aside(describeCompaction(&c))
 		}
-		fmt.Fprintf(table, "%d\t%s\t%s\t%s\t%s\t%s\t%s\t%v\t%s\n", t.Turn, t.Agent, terminal.OneLine(cmp.Or(t.Model, "-"), 30), terminal.Count(t.Input),
+		fmt.Fprintf(table, "%d\t%s\t%s\t%s\t%s\t%s\t%s\t%v\t%s\n", t.Turn, t.Agent, terminal.OneLine(cmp.Or(t.Model, "-"), 40), terminal.Count(t.Input),
 			terminal.Count(t.Cached), terminal.Count(t.Output), costOf(t.Cost), (time.Duration(t.Latency) * time.Millisecond).Round(10*time.Millisecond), outcomeOf(t))
 		for len(ends) > 0 && ends[0].AfterTurn <= t.Turn {
 			aside("stopped: " + terminal.OneLine(whyEnded(ends[0]), 200))
 			ends = ends[1:]
 		}
 	}
+	wasted(len(s.Turns) + 1)
 	for _, end := range ends {
 		aside("stopped: " + terminal.OneLine(whyEnded(end), 200))
 	}

@@ -22,6 +22,9 @@ func asksForModel(text string) (ref string, ok bool) {
 // usualModel is what a person writes to have the configured model answer again.
 const usualModel = "default"
 
+// byFlag is who has chosen a model that the command line names.
+const byFlag = "--model"
+
 // choose says which model answers, or has another one answer from now on.
 func (c *conversation) choose(ctx context.Context, ref string) (said string, err error) {
 	name := c.step.Name()
@@ -60,10 +63,12 @@ func (c *conversation) chooseUsual(ctx context.Context) (said string, err error)
 		return "", err
 	}
 	c.step = step
-	if m, _, ok := opened.AnsweredBy(step); ok {
-		c.model, c.window = m.Ref, m.Window
-	} else {
-		c.model, _ = opened.Model(step.Name())
+	m, by, ok := opened.AnsweredBy(step)
+	if c.model, c.window = m.Ref, m.Window; !ok {
+		c.model, by = opened.Model(step.Name())
+	}
+	if by == byFlag {
+		return fmt.Sprintf("From now on %s answers in this conversation: --model goes before what is configured, until you leave.", c.model), nil
 	}
 	return fmt.Sprintf("From now on %s answers in this conversation, as configured.", c.model), nil
 }

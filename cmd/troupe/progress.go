@@ -180,13 +180,7 @@ func (g *progress) note(e *troupe.Event) {
 	case *troupe.TextDelta:
 		g.heard += len(b.Text)
 	case *troupe.ModelReplied:
-		for run := e.Run; ; run = above(run) {
-			g.tokens[run] += b.Usage.Total()
-			g.cost[run] += b.Cost
-			if run == "" {
-				break
-			}
-		}
+		g.count(e.Run, b.Usage, b.Cost)
 	case *troupe.ToolCalled:
 		g.called(b)
 	case *troupe.ToolReturned:
@@ -200,8 +194,22 @@ func (g *progress) note(e *troupe.Event) {
 		g.doing("thinking")
 	case *troupe.RunFinished:
 		g.ended(e, b)
-	case *troupe.Warned, *troupe.ModelFailed, *troupe.RunResumed, *troupe.LimitReached:
+	case *troupe.ModelFailed:
+		g.count(e.Run, b.Usage, b.Cost)
 		g.warned(e)
+	case *troupe.Warned, *troupe.RunResumed, *troupe.LimitReached:
+		g.warned(e)
+	}
+}
+
+// count adds what a model call has used to its run and to those around it.
+func (g *progress) count(run string, usage troupe.Usage, cost float64) {
+	for ; ; run = above(run) {
+		g.tokens[run] += usage.Total()
+		g.cost[run] += cost
+		if run == "" {
+			return
+		}
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -212,6 +213,14 @@ func parseTime(flag, text string, now time.Time) (time.Time, error) {
 	return time.Time{}, usage("%s: %.40q is neither a duration such as 2h nor a date such as 2026-01-31", flag, text)
 }
 
+// standing says how the latest run of a session stands, and what cut its answer short.
+func standing(m *outputs.Manifest) string {
+	if m.Execution.Stop == "" {
+		return m.Execution.Status
+	}
+	return m.Execution.Status + " (" + terminal.OneLine(strings.ReplaceAll(m.Execution.Stop, "_", " "), 20) + ")"
+}
+
 func (p *program) listSessions(found []outputs.Manifest) error {
 	if p.flags.json {
 		return p.writeJSON(listOf(found))
@@ -224,7 +233,7 @@ func (p *program) listSessions(found []outputs.Manifest) error {
 	for _, m := range found {
 		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", m.SessionID[:min(8, len(m.SessionID))],
 			m.Execution.StartedAt.Local().Format("2006-01-02 15:04"), terminal.OneLine(m.Agent.Name, 30), terminal.OneLine(m.Workflow.Name, 30),
-			m.Execution.Status, words.Counted(len(m.Outputs), "file"), terminal.OneLine(m.UserSummary, 40))
+			standing(&m), words.Counted(len(m.Outputs), "file"), terminal.OneLine(m.UserSummary, 40))
 	}
 	return table.Flush()
 }
@@ -237,15 +246,43 @@ func (p *program) showSession(ctx context.Context, project *project.Project, id 
 	if p.flags.json {
 		return p.writeJSON(m)
 	}
+	status := m.Execution.Status
+	if stop := m.Execution.Stop; stop != "" {
+		status += ", not finished: " + terminal.OneLine(terminal.Unfinished(stop), 300)
+	}
 	fmt.Fprintf(p.out, "session   %s\nagent     %s, %s (%s)\nworkflow  %s\nstatus    %s\nstarted   %s\nmessages  %d\n", m.SessionID,
 		terminal.OneLine(m.Agent.Name, 60), terminal.OneLine(m.Agent.Title, 60), terminal.OneLine(m.Agent.Bundle, 60),
-		terminal.OneLine(m.Workflow.Name, 60), m.Execution.Status, m.Execution.StartedAt.Local().Format(time.DateTime), m.MessageCount)
+		terminal.OneLine(m.Workflow.Name, 60), status, m.Execution.StartedAt.Local().Format(time.DateTime), m.MessageCount)
+	if err := p.withLog(ctx, project, m.SessionID, p.writeAnswering); err != nil {
+		return err
+	}
 	for _, output := range m.Outputs {
 		path := output.File
 		if filepath.IsLocal(path) && !strings.HasPrefix(path, "{") {
 			path = shown(project, filepath.Join(project.DataDir(), "agent-outputs", m.SessionID, path))
 		}
 		fmt.Fprintf(p.out, "file      %s\n", terminal.Clean(path))
+	}
+	return nil
+}
+
+// writeAnswering names the models that have answered in a session, the first one first.
+func (p *program) writeAnswering(_ troupe.SessionInfo, events iter.Seq2[troupe.Event, error]) error {
+	var names []string
+	for e, err := range events {
+		if err != nil {
+			return err
+		}
+		b, ok := e.Body.(*troupe.ModelReplied)
+		if !ok {
+			continue
+		}
+		if name := words.ModelName(b.Provider, b.Model); name != "" && !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	if len(names) > 0 {
+		fmt.Fprintf(p.out, "model     %s\n", terminal.OneLine(strings.Join(names, ", "), 200))
 	}
 	return nil
 }

@@ -11,9 +11,17 @@ import (
 
 // Meant returns the arguments of a call as they were meant, and reports whether they
 // have one meaning only: as in [Read], null for a field that may be left out says that it
-// is left out, and a field may go by a name that other programs' tools have for it.
+// is left out, and a field may go by a name that other programs' tools have for it. An
+// object may be encoded as the text of a JSON string.
 func Meant(arguments []byte, check Checker) ([]byte, bool) {
 	r := &reader{check: check}
+	var inside string
+	if text := bytes.TrimSpace(arguments); len(text) > 0 && text[0] == '"' && json.Unmarshal(text, &inside) == nil {
+		arguments = []byte(strings.TrimSpace(inside))
+		if _, _, ok := r.exactly(arguments); ok {
+			return arguments, true
+		}
+	}
 	value := withoutNulls(arguments, check.Check(arguments))
 	for range maxRounds { // a check tells of ten problems at most
 		named, changed := renamed(value, check.Check(value))

@@ -86,6 +86,16 @@ func (a *Answer) Incomplete(cause error) error {
 	return e
 }
 
+// Paid adds to the error of an answer how it ended, where its server has said what it
+// takes: it is paid for. It returns err.
+func Paid(err error, end troupe.End) error {
+	failure, ok := errors.AsType[*troupe.ModelError](err)
+	if ok && failure.End == nil && (end.Cost != nil || end.Usage != troupe.Usage{}) {
+		failure.End = &end
+	}
+	return err
+}
+
 // TooLarge is the error of an answer beyond its bounds, which limits says.
 func (a *Answer) TooLarge(limits string) error {
 	return &troupe.ModelError{

@@ -9,9 +9,12 @@ import (
 	"errors"
 	"io"
 	"mime"
+	"net"
 	"net/http"
 	"net/url"
 	"regexp"
+	"strings"
+	"syscall"
 
 	"github.com/troupe-dev/troupe"
 )
@@ -172,16 +175,38 @@ func (c *Client) unreachable(err error) error {
 		e.Reason = "timeout"
 	case isUntrusted(err):
 		e.Reason, e.Temporary = "certificate", false
-	case IsPlain(err):
+	case IsPlain(err), c.url.Scheme == "http" && IsTLS(err):
 		e.Reason, e.Temporary = "address", false
 	}
+	hungUp := c.url.Scheme == "http" && HungUp(err)
 	err = c.Clean(err)
 	e.Message = "no answer from " + c.Host() + ": " + Shorten(err.Error())
-	if e.Reason == "address" {
+	switch {
+	case e.Reason == "address" && c.url.Scheme == "http":
+		e.Message = c.Host() + " speaks https, not http: " + Shorten(err.Error())
+	case e.Reason == "address":
 		e.Message = c.Host() + " speaks http, not https: " + Shorten(err.Error())
+	case hungUp:
+		e.Message += "; it may speak https, and was asked by http"
 	}
 	e.Err = err
 	return e
+}
+
+// IsTLS reports whether a server that was asked by http answers in TLS.
+func IsTLS(err error) bool {
+	return strings.Contains(err.Error(), `malformed HTTP response "\x15\x03`) // an alert
+}
+
+// HungUp reports whether a server has closed the connection without a word, as many do
+// that speak TLS alone and are asked by http.
+func HungUp(err error) bool {
+	for _, is := range []error{syscall.ECONNRESET, syscall.EPIPE, io.EOF, io.ErrUnexpectedEOF, net.ErrClosed} {
+		if errors.Is(err, is) {
+			return true
+		}
+	}
+	return false
 }
 
 // IsPlain reports whether a server that was asked by https does not speak TLS at all.

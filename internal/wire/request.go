@@ -44,6 +44,10 @@ func Arguments(arguments string) string {
 	case trimmed[0] == '{' && json.Valid([]byte(arguments)):
 		return arguments
 	}
+	var inside string // an object that is encoded twice
+	if trimmed[0] == '"' && json.Unmarshal([]byte(trimmed), &inside) == nil && strings.HasPrefix(strings.TrimSpace(inside), "{") && json.Valid([]byte(inside)) {
+		return inside
+	}
 	return string(append(AppendString([]byte(`{"invalid_json":`), arguments), '}'))
 }
 

@@ -1,7 +1,10 @@
 // Package words writes what several parts of the program say in the same way.
 package words
 
-import "strconv"
+import (
+	"strconv"
+	"strings"
+)
 
 // Counted is a number of things, as people write it.
 func Counted(n int, thing string) string {
@@ -9,4 +12,13 @@ func Counted(n int, thing string) string {
 		thing += "s"
 	}
 	return strconv.Itoa(n) + " " + thing
+}
+
+// ModelName names a model by its provider, as people write it where they choose one. The
+// provider may not be known.
+func ModelName(provider, model string) string {
+	if provider == "" || model == "" || strings.HasPrefix(model, provider+"/") {
+		return model
+	}
+	return provider + "/" + model
 }

@@ -9,3 +9,11 @@ func TestCounted(t *testing.T) {
 		}
 	}
 }
+
+func TestModelName(t *testing.T) {
+	for _, c := range [][3]string{{"", "m", "m"}, {"local", "", ""}, {"local", "m", "local/m"}, {"router", "openai/m", "router/openai/m"}, {"openai", "openai/m", "openai/m"}} {
+		if got := ModelName(c[0], c[1]); got != c[2] {
+			t.Errorf("%q of %q is written %q, want %q", c[1], c[0], got, c[2])
+		}
+	}
+}

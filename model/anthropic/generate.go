@@ -30,7 +30,10 @@ func (m *Model) Generate(ctx context.Context, req *troupe.Request) iter.Seq2[tro
 		IsAboutSigned: func(err error) bool { return isAboutThoughts(err) && wire.HasOpaque(req.Messages) },
 		Learn:         func(err error) error { return m.adapt(err, req) },
 		Read: func(reply wire.Reply, events *wire.Events) error {
-			return (&answer{reply: reply, events: events, open: map[int]*piece{}}).read()
+			a := &answer{reply: reply, events: events, open: map[int]*piece{}}
+			err := a.read()
+			a.reply.End.Usage = a.counts.usage()
+			return wire.Paid(err, a.reply.End)
 		},
 	}.Generate(ctx)
 }

@@ -175,6 +175,14 @@ func TestFaults(t *testing.T) {
 	}
 }
 
+// What came to nothing is paid for where the server says what it took.
+func TestAFailedAnswerSaysWhatItTook(t *testing.T) {
+	e, ok := errors.AsType[*troupe.ModelError](hear(t, wiretest.Stream(wiretest.Events(start, textBegin, textPiece("x"), ends("pause_turn"), stop))).Err)
+	if !ok || e.End == nil || e.End.Usage.Input != 8 || e.End.Usage.CachedInput != 5 || e.End.Model != "claude-x" {
+		t.Errorf("%+v", e)
+	}
+}
+
 func TestEnds(t *testing.T) {
 	for why, want := range map[string]troupe.Finish{
 		"end_turn": troupe.FinishStop, "stop_sequence": troupe.FinishStop, "max_tokens": troupe.FinishLength, "model_context_window_exceeded": troupe.FinishLength,

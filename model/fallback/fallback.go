@@ -58,9 +58,8 @@ type Model struct {
 
 // A failedRequest is one that some models have failed to answer.
 type failedRequest struct {
-	req   weak.Pointer[troupe.Request]
-	next  int     // the choice to ask now
-	spent float64 // what answers that were withheld have cost
+	req  weak.Pointer[troupe.Request]
+	next int // the choice to ask now
 }
 
 // String names the models.
@@ -76,18 +75,18 @@ func (m *Model) String() string {
 // temporary, and the same request asked again goes to the next one.
 func (m *Model) Generate(ctx context.Context, req *troupe.Request) iter.Seq2[troupe.Chunk, error] {
 	return func(yield func(troupe.Chunk, error) bool) {
-		at, spent := m.pick(req)
+		at := m.pick(req)
 		choice, isRefused := m.choices[at], false
 		for chunk, err := range choice.Model.Generate(ctx, req) {
 			if err != nil {
-				yield(chunk, m.failure(ctx, req, at, spent, err))
+				yield(chunk, m.failure(ctx, req, at, err))
 				return
 			}
 			isRefused = isRefused || chunk.Refusal != ""
 			if chunk.End != nil {
-				chunk.End = choice.priced(chunk.End, spent)
+				chunk.End = choice.priced(chunk.End)
 				if err := withheld(chunk.End, isRefused); err != nil && at < len(m.choices)-1 {
-					yield(troupe.Chunk{}, m.failure(ctx, req, at, costOf(chunk.End), err))
+					yield(troupe.Chunk{}, m.failure(ctx, req, at, err))
 					return
 				}
 				m.settled(req)
@@ -100,65 +99,56 @@ func (m *Model) Generate(ctx context.Context, req *troupe.Request) iter.Seq2[tro
 }
 
 // withheld is why an answer that has come to its end is none: the model or its provider
-// would not give it. It is nil for all others.
+// would not give it. It is nil for all others. The answer is paid for all the same.
 func withheld(end *troupe.End, isRefused bool) error {
 	switch {
 	case end.Finish == troupe.FinishFiltered:
-		return &troupe.ModelError{Reason: "refused", Message: "the provider withheld the answer"}
+		return &troupe.ModelError{Reason: "refused", Message: "the provider withheld the answer", End: end}
 	case isRefused:
-		return &troupe.ModelError{Reason: "refused", Message: "the model refused to answer"}
+		return &troupe.ModelError{Reason: "refused", Message: "the model refused to answer", End: end}
 	}
 	return nil
 }
 
-// priced adds the cost of an answer where its provider did not report it, and what was
-// spent on the request before.
-func (c *Choice) priced(end *troupe.End, spent float64) *troupe.End {
-	if spent == 0 && (end.Cost != nil || !c.Price.Known()) {
+// priced adds the cost of an answer where its provider did not report it.
+func (c *Choice) priced(end *troupe.End) *troupe.End {
+	if end == nil || end.Cost != nil || !c.Price.Known() {
 		return end
 	}
-	own := *end
-	cost := spent
-	if end.Cost != nil {
-		cost += *end.Cost
-	} else {
-		cost += c.Price.Of(end.Usage)
-	}
+	own, cost := *end, c.Price.Of(end.Usage)
 	own.Cost = &cost
 	return &own
 }
 
-func costOf(end *troupe.End) float64 {
-	if end.Cost == nil {
-		return 0
-	}
-	return *end.Cost
-}
-
-// pick returns the choice to ask, and what was spent on the request before.
-func (m *Model) pick(req *troupe.Request) (at int, spent float64) {
+// pick returns the choice to ask.
+func (m *Model) pick(req *troupe.Request) int {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	key := weak.Make(req)
 	for _, f := range m.failed {
 		if f.req == key {
-			return f.next, f.spent
+			return f.next
 		}
 	}
 	now := time.Now()
 	for i, until := range m.downUntil {
 		if now.After(until) {
-			return i, 0
+			return i
 		}
 	}
-	return 0, 0
+	return 0
 }
 
 // failure notes that a choice has failed and says what that means.
-func (m *Model) failure(ctx context.Context, req *troupe.Request, at int, spent float64, err error) error {
+func (m *Model) failure(ctx context.Context, req *troupe.Request, at int, err error) error {
 	e, ok := errors.AsType[*troupe.ModelError](err)
 	if !ok || ctx.Err() != nil {
 		return err
+	}
+	if e.End != nil {
+		own := *e
+		own.End = m.choices[at].priced(e.End)
+		e, err = &own, &own
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -173,7 +163,7 @@ func (m *Model) failure(ctx context.Context, req *troupe.Request, at int, spent 
 	if next >= len(m.choices) {
 		return err // the next attempt begins with the first again
 	}
-	m.failed = append(m.failed, failedRequest{weak.Make(req), next, spent})
+	m.failed = append(m.failed, failedRequest{weak.Make(req), next})
 	if len(m.failed) > maxFailed {
 		m.failed = m.failed[1:]
 	}

@@ -167,11 +167,12 @@ func TestAWithheldAnswerIsAskedOfTheNextModel(t *testing.T) {
 		m := fallback.New(fallback.Choice{Name: "a", Model: first, Price: troupe.Price{Input: 1}}, fallback.Choice{Name: "b", Model: second, Price: troupe.Price{Input: 2}})
 		req := &troupe.Request{}
 		_, _, err := ask(t, m, req)
-		if e, ok := errors.AsType[*troupe.ModelError](err); !ok || e.Reason != "refused" || !e.Elsewhere || !strings.Contains(e.Error(), "b is asked instead") {
+		if e, ok := errors.AsType[*troupe.ModelError](err); !ok || e.Reason != "refused" || !e.Elsewhere || !strings.Contains(e.Error(), "b is asked instead") ||
+			e.End == nil || e.End.Usage.Input != 1e6 || e.End.Cost == nil || *e.End.Cost != 1 || e.End.Model != "a" {
 			t.Fatalf("%s: error %v", name, err)
 		}
 		text, end, err := ask(t, m, req)
-		if err != nil || text != "b" || end.Finish != troupe.FinishFiltered || end.Cost == nil || *end.Cost != 3 {
+		if err != nil || text != "b" || end.Finish != troupe.FinishFiltered || end.Cost == nil || *end.Cost != 2 {
 			t.Errorf("%s: %q, %+v, %v", name, text, end, err)
 		}
 		if text, end, _ := ask(t, m, &troupe.Request{}); text != "a" || *end.Cost != 1 {

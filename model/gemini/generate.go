@@ -29,7 +29,8 @@ func (m *Model) Generate(ctx context.Context, req *troupe.Request) iter.Seq2[tro
 		IsAboutSigned: isAboutSignatures,
 		Learn:         func(err error) error { return m.adapt(err, req) },
 		Read: func(reply wire.Reply, events *wire.Events) error {
-			return (&answer{reply: reply, events: events}).read()
+			a := &answer{reply: reply, events: events}
+			return wire.Paid(a.read(), a.reply.End)
 		},
 	}.Generate(ctx)
 }

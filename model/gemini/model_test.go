@@ -153,6 +153,17 @@ func TestFaults(t *testing.T) {
 	}
 }
 
+// What came to nothing is paid for where the server says what it took.
+func TestAFailedAnswerSaysWhatItTook(t *testing.T) {
+	e, ok := errors.AsType[*troupe.ModelError](hear(t, wiretest.Stream(ends("MALFORMED_FUNCTION_CALL", ""))).Err)
+	if !ok || e.End == nil || e.End.Usage.Input != 7 || e.End.Usage.Output != 7 || e.End.Model != "g-1" {
+		t.Errorf("%+v", e)
+	}
+	if e, _ := errors.AsType[*troupe.ModelError](hear(t, wiretest.Stream(piece(`{"text":"half"}`))).Err); e.End != nil {
+		t.Errorf("nothing is known of it: %+v", e.End)
+	}
+}
+
 var fine = ends("STOP", `{"text":"x"}`)
 
 func sent(t *testing.T, c Config, req *troupe.Request) (map[string]any, wiretest.Sent) {

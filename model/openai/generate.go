@@ -55,7 +55,7 @@ func (m *Model) ask(ctx context.Context, req *troupe.Request, emit func(troupe.C
 	}
 	a := &answer{model: m, emit: emit, from: from, events: events, choice: -1}
 	a.speech.calls = newTextCalls(m.textCalls, m.name, req.Tools)
-	return m.adapt(a.read(), req)
+	return m.adapt(wire.Paid(a.read(), a.end), req)
 }
 
 // aCompletion is what an answer should be.

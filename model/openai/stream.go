@@ -92,6 +92,7 @@ func (a *answer) read() error {
 			}
 		}
 		if trouble := c.trouble(event.Data); trouble != nil {
+			a.count(c.Usage)
 			return a.from.Failed(trouble)
 		}
 		if event.Whole && c.Choices == nil {

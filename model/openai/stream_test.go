@@ -234,6 +234,19 @@ func TestWhatHasNoEndIsIncomplete(t *testing.T) {
 	}
 }
 
+// What came to nothing is paid for where the server says what it took.
+func TestAFailedAnswerSaysWhatItTook(t *testing.T) {
+	for name, last := range map[string]string{
+		"beside the error": `{"error":{"message":"Provider returned error","code":502},"choices":[{"delta":{},"finish_reason":"error"}],"usage":{"prompt_tokens":7,"completion_tokens":3,"cost":0.5}}`,
+		"before it":        `{"choices":[],"usage":{"prompt_tokens":7,"completion_tokens":3,"cost":0.5}}` + "\n\ndata: " + `{"error":{"message":"overloaded","code":503}}`,
+	} {
+		e, ok := errors.AsType[*troupe.ModelError](listen(t.Context(), newModel(t, stream200(events(said(`"content":"hello"`), last))), hello()).Err)
+		if !ok || e.End == nil || e.End.Usage.Input != 7 || e.End.Usage.Output != 3 || e.End.Cost == nil || *e.End.Cost != 0.5 {
+			t.Errorf("%s: %+v", name, e)
+		}
+	}
+}
+
 func checkIncomplete(t *testing.T, got heard) {
 	t.Helper()
 	e, ok := errors.AsType[*troupe.ModelError](got.Err)

@@ -197,6 +197,8 @@ func (p *Problem) explainWords(text string) {
 			name = m[1] + m[2]
 		}
 		p.explainNetwork(&net.DNSError{Name: name})
+	default:
+		p.explainNetwork(errors.New(text))
 	}
 }
 
@@ -253,7 +255,7 @@ func (p *Problem) explainScheme(said string) {
 	switch {
 	case strings.Contains(said, "speaks http, not https"):
 		has, wants = "https", "http"
-	case strings.Contains(said, "http request to an https server"), strings.Contains(said, "plain http request was sent to https port"):
+	case strings.Contains(said, "speaks https, not http"), strings.Contains(said, "http request to an https server"), strings.Contains(said, "plain http request was sent to https port"):
 		has, wants = "http", "https"
 	default:
 		return
@@ -269,6 +271,9 @@ func (p *Problem) explainNetwork(err error) {
 	case errors.Is(err, syscall.ECONNREFUSED):
 		p.Cause = "Nothing listens at its address."
 		p.Next = "Start the server (for Ollama: ollama serve), or correct the address."
+	case strings.Contains(err.Error(), "it may speak https"): // words of package wire
+		p.Cause = "The server closed the connection without an answer."
+		p.Next = "If it speaks https, write https:// in place of http:// in base_url of the provider in troupe.yaml, or in the variable it comes from; otherwise its log says more."
 	case isUnknown:
 		p.Cause = fmt.Sprintf("The name %s is not known.", unknown.Name)
 		p.Next = "Are you offline? Otherwise correct the address."

@@ -140,10 +140,20 @@ func TestFailedCallsAreExplainedFromTheirEvents(t *testing.T) {
 	}
 }
 
+func TestAServerThatHangsUpMayWantHTTPS(t *testing.T) {
+	const said = "no answer from model.test: read: connection reset by peer; it may speak https, and was asked by http"
+	for name, got := range map[string]Problem{"an error": Of(&troupe.ModelError{Reason: "unreachable", Message: said}), "an event": OfRecord("unreachable", "model: "+said)} {
+		if got.Code != "unreachable" || !strings.HasPrefix(got.Next, "If it speaks https, write https:// in place of http://") {
+			t.Errorf("%s: %+v", name, got)
+		}
+	}
+}
+
 func TestAnAddressWithTheWrongProtocolIsToldAsSuch(t *testing.T) {
 	for said, want := range map[string][2]string{
 		"model.test speaks http, not https: tls: first record does not look like a TLS handshake": {"The server speaks http, not https.", "Write http:// "},
 		"Client sent an HTTP request to an HTTPS server.":                                         {"The server speaks https, not http.", "Write https:// "},
+		"model.test speaks https, not http: malformed HTTP response":                              {"The server speaks https, not http.", "Write https:// "},
 		"404 page not found": {"The server has nothing at this address.", "Correct base_url"},
 	} {
 		got := Of(&troupe.ModelError{Reason: "address", Message: said})

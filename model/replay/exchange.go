@@ -43,6 +43,7 @@ type end struct {
 	Usage        troupe.Usage    `json:"usage"`
 	Cost         *float64        `json:"cost,omitempty"`
 	Model        string          `json:"model,omitempty"`
+	Provider     string          `json:"provider,omitempty"`
 	ThoughtField string          `json:"thought_field,omitempty"`
 	Opaque       json.RawMessage `json:"opaque,omitempty"`
 }
@@ -61,6 +62,7 @@ type failure struct {
 	Temporary  bool          `json:"temporary,omitempty"`
 	RetryAfter troupe.Millis `json:"retry_after_ms,omitempty"`
 	Cause      string        `json:"cause,omitempty"`
+	End        *end          `json:"end,omitempty"`
 }
 
 // causes are the errors that callers look for, by the name a file has for them.
@@ -71,7 +73,7 @@ func failureOf(err error) *failure {
 	if !ok {
 		return &failure{Text: cmp.Or(err.Error(), "an error without a text")}
 	}
-	f := &failure{Status: told.Status, Code: told.Code, Message: told.Message, Reason: told.Reason, Temporary: told.Temporary, RetryAfter: troupe.Millis(told.RetryAfter)}
+	f := &failure{Status: told.Status, Code: told.Code, Message: told.Message, Reason: told.Reason, Temporary: told.Temporary, RetryAfter: troupe.Millis(told.RetryAfter), End: (*end)(told.End)}
 	if told.Err != nil {
 		f.Cause = told.Err.Error()
 	}
@@ -87,7 +89,7 @@ func (f *failure) error() error {
 	if f.Text != "" {
 		return errors.New(f.Text)
 	}
-	told := &troupe.ModelError{Status: f.Status, Code: f.Code, Message: f.Message, Reason: f.Reason, Temporary: f.Temporary, RetryAfter: time.Duration(f.RetryAfter)}
+	told := &troupe.ModelError{Status: f.Status, Code: f.Code, Message: f.Message, Reason: f.Reason, Temporary: f.Temporary, RetryAfter: time.Duration(f.RetryAfter), End: (*troupe.End)(f.End)}
 	if told.Err = causes[f.Cause]; told.Err == nil && f.Cause != "" {
 		told.Err = errors.New(f.Cause)
 	}

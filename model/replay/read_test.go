@@ -12,7 +12,7 @@ func FuzzRead(f *testing.F) {
 	hi := message{Role: troupe.RoleUser, Text: "hi"}
 	line, err := json.Marshal(exchange{
 		Key: "k", Messages: []string{digest(encode(hi))}, New: []message{hi},
-		Chunks: []chunk{{Text: "x"}, {End: &end{Finish: troupe.FinishStop}}}, Error: &failure{Status: 500, Cause: "incomplete"},
+		Chunks: []chunk{{Text: "x"}, {End: &end{Finish: troupe.FinishStop}}}, Error: &failure{Status: 500, Cause: "incomplete", End: &end{Usage: troupe.Usage{Input: 7}}},
 	})
 	if err != nil {
 		f.Fatal(err)

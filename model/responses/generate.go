@@ -30,7 +30,8 @@ func (m *Model) Generate(ctx context.Context, req *troupe.Request) iter.Seq2[tro
 		IsAboutSigned: func(err error) bool { return isAboutReasoning(err) && wire.HasOpaque(req.Messages) },
 		Learn:         func(err error) error { return m.adapt(err, req) },
 		Read: func(reply wire.Reply, events *wire.Events) error {
-			return (&answer{reply: reply, events: events, items: map[int]*item{}}).read()
+			a := &answer{reply: reply, events: events, items: map[int]*item{}}
+			return wire.Paid(a.read(), a.reply.End)
 		},
 	}.Generate(ctx)
 }

@@ -129,6 +129,7 @@ func (t *Tracer) mentioned(body troupe.Body) []attribute.KeyValue {
 	switch b := body.(type) {
 	case *troupe.ModelFailed:
 		list = append(list, text(troupeCode, b.Reason))
+		list = append(list, used(b.Usage, b.Cost)...)
 		content = append(content, text(troupeMessage, b.Error))
 	case *troupe.LimitReached:
 		list = append(list, text(troupeStop, string(b.Stop)))

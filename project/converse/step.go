@@ -29,6 +29,8 @@ func Step(e *troupe.Event) string {
 		return e.Agent + " sums up the conversation so far"
 	case *troupe.Warned:
 		return b.Message
+	case *troupe.LimitReached:
+		return b.Message
 	case *troupe.ModelFailed:
 		what := problem.OfFailed(b)
 		switch {

@@ -49,6 +49,20 @@ export class Session {
     this.seq = after;
   }
 
+  // spend counts what a model call has used, whatever came of it, and returns its tokens.
+  spend({ usage = {}, cost = 0 }) {
+    const { input_tokens: input = 0, cached_input_tokens: cached = 0, output_tokens: output = 0 } = usage;
+    this.totals.input += input;
+    this.totals.cached += cached;
+    this.totals.output += output;
+    this.totals.cost += cost;
+    if (this.exchange) {
+      this.exchange.tokens += input + output;
+      this.exchange.cost += cost;
+    }
+    return usage;
+  }
+
   // take adds an event. One that was seen already changes nothing; one that does
   // not follow the last is refused, for then something is missing.
   take(event) {
@@ -153,8 +167,11 @@ export class Session {
   }
 }
 
+// nameOfModel names the model of a call as people choose it. Older logs do not say whose it is.
+const nameOfModel = ({ provider = "", model = "" }) => (provider && model && !model.startsWith(provider + "/") ? `${provider}/${model}` : model);
+
 // shown are the warnings that concern people.
-const shown = ["tool_server_down"];
+const shown = ["tool_server_down", "cost_exceeded"];
 
 // lasting are the ends of a run that need no word.
 const lasting = ["answered", "input_requested", "handed_off"];
@@ -203,18 +220,15 @@ const handlers = {
   thought_delta: delta("thought"),
 
   model_replied(s, e, b) {
-    const usage = b.usage ?? {};
-    s.totals.input += usage.input_tokens ?? 0;
-    s.totals.cached += usage.cached_input_tokens ?? 0;
-    s.totals.output += usage.output_tokens ?? 0;
-    s.totals.cost += b.cost ?? 0;
+    const usage = s.spend(b);
     s.totals.turns++;
-    s.model = b.model || s.model;
+    const model = nameOfModel(b);
+    s.model = model || s.model;
     s.context = b.context ?? s.context;
-    if (s.exchange) Object.assign(s.exchange, { tokens: s.exchange.tokens + (usage.input_tokens ?? 0) + (usage.output_tokens ?? 0), cost: s.exchange.cost + (b.cost ?? 0), model: b.model ?? "", ended: e.time });
+    if (s.exchange) Object.assign(s.exchange, { model, ended: e.time });
     s.dropRetry(e);
     s.spans.push({
-      kind: "model", seq: e.seq, step: e.step, context: b.context, finish: b.finish, attempt: b.attempt, run: e.run, agent: e.agent, name: b.model || "model", purpose: b.purpose ?? "", end: e.time,
+      kind: "model", seq: e.seq, step: e.step, context: b.context, finish: b.finish, attempt: b.attempt, run: e.run, agent: e.agent, name: model || "model", purpose: b.purpose ?? "", end: e.time,
       start: new Date(Date.parse(e.time) - (b.latency_ms ?? 0)).toISOString(), first: b.first_token_ms ?? 0, usage, cost: b.cost ?? 0,
     });
     if (b.purpose) return;
@@ -285,6 +299,7 @@ const handlers = {
 
   // What ends the run is said by its end.
   model_failed(s, e, b) {
+    s.spend(b);
     s.warnings.push({ seq: e.seq, time: e.time, run: e.run, agent: e.agent ?? "", code: "model_failed", text: b.error });
     if (b.retry_in_ms) s.retry(e, b.cause ?? { code: "provider_down", attempt: b.attempt, retry_ms: b.retry_in_ms });
   },

@@ -11,7 +11,7 @@ const onward = (acts) => acts.resume && ["Go on", acts.resume];
 const operator = "Ask whoever runs Troupe.";
 
 // limitOf reads how much a limit is, where the run said so: [number, unit, time].
-const limitOf = (limit = "") => (limit.match(/([\d.]+) (turns|tool calls|tokens|US dollars)|the (\S+) of this run are over/) ?? []).slice(1);
+const limitOf = (limit = "") => (limit.match(/([\d.]+) (turns?|tool calls?|tokens|US dollars)|[Tt]he (\S+) of this run are over/) ?? []).slice(1);
 const dollars = (n) => (Number.isInteger(n) ? String(n) : n >= 0.01 ? n.toFixed(2) : String(Number(n.toPrecision(2))));
 
 // limitTitle names a limit, and how much it is where the run said so.
@@ -24,7 +24,7 @@ const limitText = (c) => `${c.a} stopped. What is done is saved${c.saved ? (c.sa
 // further offers to go on as far again, and to leave it.
 const further = (acts, { limit }) => {
   const [number, unit] = limitOf(limit);
-  const to = unit === "US dollars" ? ` to $${dollars(acts.further?.to ?? 2 * number)}` : number ? `, to ${(2 * number).toLocaleString("en")} ${unit}` : "";
+  const to = unit === "US dollars" ? ` to $${dollars(acts.further?.to ?? 2 * number)}` : number ? `, to ${(2 * number).toLocaleString("en")} ${unit.replace(/s?$/, "s")}` : "";
   const act = acts.further?.act ?? (acts.say && (() => acts.say("Go on.")));
   return [act && [`Go on${to}`, act], act && ["Leave it", leave]];
 };
@@ -51,6 +51,7 @@ const catalogue = {
     (acts, { parts }) => [acts.drop && parts?.length > 0 && [parts.length === 1 ? `Send it without ${parts[0].name || "the attachment"}` : `Send it without the ${parts.length} attachments`, acts.drop], acts.anew && ["Edit the message", acts.anew], other(acts)]],
   declined: ["circle-alert", (c) => `The model declined to answer, or ${c.p} withheld the rest`, () => "Saying it in other words may help.", (acts) => [acts.anew && ["Rephrase", acts.anew], other(acts)], "soft"],
   limit_cost: ["coins", limitTitle("cost"), limitText, further, "spot"],
+  cost_exceeded: ["coins", () => "This cost more than it may", () => "A limit is checked between answers, and one answer went past it.", () => [], "soft"],
   limit_time: ["timer", limitTitle("time"), limitText, (acts) => [onward(acts) || (acts.say && ["Go on", () => acts.say("Go on.")]), ["Leave it", leave]], "spot"],
   limit_turns: ["repeat", limitTitle("turns"), limitText, further, "spot"],
   limit_tokens: ["gauge", limitTitle("tokens"), limitText, further, "spot"],

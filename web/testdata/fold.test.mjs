@@ -109,6 +109,21 @@ test("an answer that comes in pieces is shown once", () => {
   assert.deepEqual(brief(fold(events)), [["user", "count"], ["answer", "One, two, ", false], ["answer", "three.", false]]);
 });
 
+test("a model is named with its provider, where the log says whose it is", () => {
+  for (const [body, want] of [[{ model: "m" }, "m"], [{ model: "m", provider: "local" }, "local/m"], [{ provider: "local" }, ""]]) {
+    const e = new Events(), events = [e.start("alex", "hi"), e.said("hi"), e.replied(2, "Hello")];
+    Object.assign(events[2].body, body);
+    const s = fold(events);
+    assert.deepEqual([s.model, s.exchange.model, s.spans[0].name], [want, want, want || "model"]);
+  }
+});
+
+test("what came to nothing is paid for", () => {
+  const e = new Events();
+  const paid = fold([e.start("alex", "hi"), { ...e.warned("x"), kind: "model_failed", body: { attempt: 1, error: "withheld", usage: { input_tokens: 7, output_tokens: 3 }, cost: 0.5 } }]);
+  assert.deepEqual([paid.totals.input, paid.totals.output, paid.totals.cost, paid.exchange.tokens], [7, 3, 0.5, 10]);
+});
+
 test("a series of tries is one line, which the outcome replaces", () => {
   const e = new Events();
   const retry = (attempt) => ({ ...e.warned("x"), kind: "model_failed", step: "2", body: { attempt, error: "x", retry_in_ms: 1000, cause: { code: "rate_limited", attempt, retry_ms: 1000 } } });

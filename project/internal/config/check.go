@@ -51,9 +51,9 @@ func (r *reader) check(c *Config, root *yaml.Node) {
 	r.checkServer(&c.Server, root)
 	r.checkQueues(c, root)
 	r.checkLimits(&c.Limits, root)
-	r.checkModels(root, "model")
+	r.checkModels(c.Model, root, "model")
 	for _, name := range slices.Sorted(maps.Keys(c.Agents)) {
-		r.checkModels(root, "agents", name, "model")
+		r.checkModels(c.Agents[name].Model, root, "agents", name, "model")
 	}
 	if w := c.Web.Search; w.BaseURL != "" && !isHTTP(w.BaseURL) {
 		r.wrong(lineOf(root, "web", "search", "base_url"), "web.search.base_url must begin with http:// or https:// and a host")
@@ -100,8 +100,8 @@ func (r *reader) checkServer(s *Server, root *yaml.Node) {
 			r.wrong(line, "server.%s must be 1 or more; without it there are as many as usual", key)
 		}
 	}
-	if !(s.MonthCost >= 0) { // which is not true of what is no number
-		r.wrong(lineOf(root, "server", "month_cost"), "server.month_cost must be a number, 0 or more")
+	if node := at(root, "server", "month_cost"); node != nil && node.Tag != "!!null" && !(s.MonthCost > 0) && !r.hasProblem(node.Line) { // which is not true of what is no number
+		r.wrong(node.Line, "server.month_cost must be more than 0; leave it out for no limit")
 	}
 	o := s.OIDC
 	switch line := lineOf(root, "server", "oidc"); {
@@ -169,7 +169,7 @@ func (r *reader) checkLimits(l *Limits, root *yaml.Node) {
 		node := at(root, "limits", limit.key)
 		switch {
 		case node == nil || node.Tag == "!!null" || limit.value > 0:
-		case slices.ContainsFunc(r.problems, func(p Problem) bool { return p.Line == node.Line }): // it could not be read
+		case r.hasProblem(node.Line): // it could not be read
 		case limit.hasDefault && limit.value == 0:
 			r.wrong(node.Line, "limits.%s must not be 0: leave it out for the default, -1 is no limit", limit.key)
 		case !limit.hasDefault: // 0, negative, or no number
@@ -178,10 +178,30 @@ func (r *reader) checkLimits(l *Limits, root *yaml.Node) {
 	}
 }
 
-// checkModels refuses a list without models.
-func (r *reader) checkModels(root *yaml.Node, path ...string) {
-	if node := at(root, path...); node != nil && node.Kind == yaml.SequenceNode && len(node.Content) == 0 {
-		r.wrong(node.Line, "%s has no model in it; leave it out for the usual one", strings.Join(path, "."))
+// hasProblem reports whether something is known to be wrong with a line.
+func (r *reader) hasProblem(line int) bool {
+	return slices.ContainsFunc(r.problems, func(p Problem) bool { return p.Line == line })
+}
+
+// checkModels refuses a list without models, and a model without a name: agents would
+// rehearse, and nobody has said so.
+func (r *reader) checkModels(refs []string, root *yaml.Node, path ...string) {
+	node := at(root, path...)
+	if node == nil || node.Tag == "!!null" {
+		return
+	}
+	name := strings.Join(path, ".")
+	if node.Kind == yaml.SequenceNode && len(node.Content) == 0 {
+		r.wrong(node.Line, "%s has no model in it; leave it out for the usual one", name)
+	}
+	for i, ref := range refs {
+		line := node.Line
+		if node.Kind == yaml.SequenceNode && i < len(node.Content) {
+			line = node.Content[i].Line
+		}
+		if strings.TrimSpace(ref) == "" && !r.hasProblem(line) {
+			r.wrong(line, "%s is empty: write provider/name, as in openai/gpt-4.1-mini, or rehearsal; leave it out for the usual one", name)
+		}
 	}
 }
 

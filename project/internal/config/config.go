@@ -19,30 +19,31 @@ type Config struct {
 	// Path is the file that was read, empty where there is none.
 	Path string `yaml:"-"`
 
-	Model     []string             `yaml:"model" doc:"The model that agents use unless they have their own, as provider/name. Of several, each is asked where the one before is down or refuses."`
-	Providers map[string]Provider  `yaml:"providers" doc:"Model servers by the name that models are chosen with. Known names need an entry only to change something."`
-	Bundles   []string             `yaml:"bundles" doc:"Patterns of further bundle directories, relative to the project."`
-	Core      string               `yaml:"core" doc:"The directory that {core-root} means. Default: bmad/core or _bmad/core."`
-	Skills    []string             `yaml:"skills" doc:"Directories that hold skills. Default: skills."`
-	SkillsOff map[string]bool      `yaml:"skills_off" doc:"Skills that are switched off, by name, as in {meeting-notes: true}: no agent hears of them. Default: none."`
-	Documents string               `yaml:"documents" enum:"kept,in-place,shared" doc:"Where the documents are that agents name inside the project: kept in the data directory, a set for each user where there are users; shared by all users; or in-place, in the document folders of the project that a bundle's configuration names. Default: kept."`
-	Data      string               `yaml:"data" doc:"The directory for sessions and what agents save. Default: data."`
-	Store     string               `yaml:"store" doc:"Where sessions are kept: a file, or the address of a PostgreSQL database that many servers share, such as postgres://user:${DB_PASSWORD}@host/troupe. Default: troupe.db in the data directory."`
-	Files     string               `yaml:"files" doc:"Where files of sessions and documents are kept, with a PostgreSQL store: in it (store), so that every machine has them; in a bucket that speaks S3, such as s3://BUCKET/PREFIX?region=REGION&endpoint=https://HOST; or in the data directory, which all machines then mount (directory). Default: store."`
-	Retention time.Duration        `yaml:"retention" doc:"How long a session is kept in which nothing happens, such as 720h: 'troupe serve' deletes it then, with its files. Default: for ever."`
-	Engine    string               `yaml:"engine" enum:"embedded,workers,temporal" doc:"Who carries out what servers are asked for: the server itself, workers that share the PostgreSQL store, or workers of a Temporal cluster. Default: embedded."`
-	Queues    []Queue              `yaml:"queues" doc:"Which runs go to workers of their own, with engine: workers or temporal. The first queue that fits takes a run; what fits none goes to the usual one."`
-	Agents    map[string]Agent     `yaml:"agents" doc:"What single agents do differently, by id. What \"*\" has holds for all that do not say otherwise."`
-	Limits    Limits               `yaml:"limits" doc:"What a run may use. A negative number means no limit."`
-	MCP       map[string]MCPServer `yaml:"mcp" doc:"MCP servers by name, each with a command or a url."`
-	A2A       map[string]A2AAgent  `yaml:"a2a" doc:"Agents elsewhere that speak the Agent2Agent protocol, by name. Agents here ask them with the tool ask_NAME, where they are given it."`
-	Flows     map[string]Flow      `yaml:"flows" doc:"Agents arranged into flows, by name."`
-	Web       Web                  `yaml:"web" doc:"What the web tools may reach, and how they search."`
-	Approve   []Approval           `yaml:"approve" doc:"Which tool calls a person is asked about. The first rule that matches decides; what none matches is allowed."`
-	Pipeline  Pipeline             `yaml:"pipeline" doc:"How requests are delivered, phase by phase."`
-	Knowledge Knowledge            `yaml:"knowledge" doc:"The knowledge base."`
-	Log       Log                  `yaml:"log" doc:"What goes to the log."`
-	Server    Server               `yaml:"server" doc:"The HTTP server."`
+	Model        []string             `yaml:"model" doc:"The model that agents use unless they have their own, as provider/name. Of several, each is asked where the one before is down or refuses."`
+	Providers    map[string]Provider  `yaml:"providers" doc:"Model servers by the name that models are chosen with. Known names need an entry only to change something."`
+	Bundles      []string             `yaml:"bundles" doc:"Patterns of further bundle directories, relative to the project."`
+	Core         string               `yaml:"core" doc:"The directory that {core-root} means. Default: bmad/core or _bmad/core."`
+	Skills       []string             `yaml:"skills" doc:"Directories that hold skills. Default: skills."`
+	SkillsOff    map[string]bool      `yaml:"skills_off" doc:"Skills that are switched off, by name, as in {meeting-notes: true}: no agent hears of them. Default: none."`
+	Documents    string               `yaml:"documents" enum:"kept,in-place,shared" doc:"Where the documents are that agents name inside the project: kept in the data directory, a set for each user where there are users; shared by all users; or in-place, in the document folders of the project that a bundle's configuration names. Default: kept."`
+	Data         string               `yaml:"data" doc:"The directory for sessions and what agents save. Default: data."`
+	Store        string               `yaml:"store" doc:"Where sessions are kept: a file, or the address of a PostgreSQL database that many servers share, such as postgres://user:${DB_PASSWORD}@host/troupe. Default: troupe.db in the data directory."`
+	Files        string               `yaml:"files" doc:"Where files of sessions and documents are kept, with a PostgreSQL store: in it (store), so that every machine has them; in a bucket that speaks S3, such as s3://BUCKET/PREFIX?region=REGION&endpoint=https://HOST; or in the data directory, which all machines then mount (directory). Default: store."`
+	Retention    time.Duration        `yaml:"retention" doc:"How long a session is kept in which nothing happens, such as 720h: 'troupe serve' deletes it then, with its files. Default: for ever."`
+	Engine       string               `yaml:"engine" enum:"embedded,workers,temporal" doc:"Who carries out what servers are asked for: the server itself, workers that share the PostgreSQL store, or workers of a Temporal cluster. Default: embedded."`
+	Queues       []Queue              `yaml:"queues" doc:"Which runs go to workers of their own, with engine: workers or temporal. The first queue that fits takes a run; what fits none goes to the usual one."`
+	Agents       map[string]Agent     `yaml:"agents" doc:"What single agents do differently, by id. What \"*\" has holds for all that do not say otherwise."`
+	DefaultAgent string               `yaml:"default_agent" doc:"The agent or flow that 'troupe chat' talks with where nobody names one. Default: the only one, or an analyst."`
+	Limits       Limits               `yaml:"limits" doc:"What a run may use. A negative number means no limit."`
+	MCP          map[string]MCPServer `yaml:"mcp" doc:"MCP servers by name, each with a command or a url."`
+	A2A          map[string]A2AAgent  `yaml:"a2a" doc:"Agents elsewhere that speak the Agent2Agent protocol, by name. Agents here ask them with the tool ask_NAME, where they are given it."`
+	Flows        map[string]Flow      `yaml:"flows" doc:"Agents arranged into flows, by name."`
+	Web          Web                  `yaml:"web" doc:"What the web tools may reach, and how they search."`
+	Approve      []Approval           `yaml:"approve" doc:"Which tool calls a person is asked about. The first rule that matches decides; what none matches is allowed."`
+	Pipeline     Pipeline             `yaml:"pipeline" doc:"How requests are delivered, phase by phase."`
+	Knowledge    Knowledge            `yaml:"knowledge" doc:"The knowledge base."`
+	Log          Log                  `yaml:"log" doc:"What goes to the log."`
+	Server       Server               `yaml:"server" doc:"The HTTP server."`
 }
 
 // A Queue is runs that workers of their own carry out: of a tenant, of a model with a quota,

@@ -14,6 +14,10 @@ import (
 
 func (r *reader) fillScalar(n *yaml.Node, v reflect.Value, at place) {
 	if n.Kind != yaml.ScalarNode {
+		if v.Kind() == reflect.Bool {
+			r.wrong(n.Line, "%s must be true or false", at.name())
+			return
+		}
 		r.wrong(n.Line, "%s must be a single value", at.name())
 		return
 	}

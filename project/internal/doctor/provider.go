@@ -109,6 +109,7 @@ func explain(err error, host string, e models.Endpoint) (message, fix string) {
 	if e.Provider == "ollama" {
 		local = "is the server running? 'ollama serve' starts it. Otherwise check " + cmp.Or(e.URLEnv, "OLLAMA_HOST")
 	}
+	isHTTP := strings.HasPrefix(e.BaseURL, "http://")
 	_, isDNS := errors.AsType[*net.DNSError](err)
 	switch {
 	case errors.Is(err, syscall.ECONNREFUSED):
@@ -119,6 +120,10 @@ func explain(err error, host string, e models.Endpoint) (message, fix string) {
 		return host + " is not known", "are you offline? Otherwise check the address"
 	case wire.IsPlain(err):
 		return host + " speaks http, not https", "write http:// in place of https:// in " + address
+	case isHTTP && wire.IsTLS(err):
+		return host + " speaks https, not http", "write https:// in place of http:// in " + address
+	case isHTTP && wire.HungUp(err):
+		return host + " closed the connection without an answer", "if it speaks https, write https:// in place of http:// in " + address + "; otherwise its log says more"
 	case strings.Contains(err.Error(), "certificate"):
 		return "the certificate of " + host + " is not trusted", "check the address, and whether a proxy replaces certificates"
 	}

@@ -137,6 +137,7 @@ func (c *Chooser) openOne(choice Choice) (Opened, error) {
 		}
 		model = guard
 	}
+	model = &named{model, e.Provider, e.Model}
 	charge := facts.Price
 	if !charge.Known() && c.takesUnknown(&e) {
 		charge.Free = true

@@ -12,11 +12,11 @@ import (
 )
 
 const (
-	// roomToAnswer is how many tokens a question and its answer need beside system prompt
+	// RoomToAnswer is how many tokens a question and its answer need beside system prompt
 	// and tools: with less, nothing can be said.
-	roomToAnswer = 1024
-	// roomToWork is how many tokens a conversation should have beside them.
-	roomToWork = 4096
+	RoomToAnswer = 1024
+	// RoomToWork is how many tokens a conversation should have beside them.
+	RoomToWork = 4096
 	// bytesPerToken is a rough measure of text.
 	bytesPerToken = 4
 	// maxAsks is how often a server is asked how large a window it uses: it does not
@@ -66,7 +66,7 @@ func (g *roomGuard) check(ctx context.Context, req *troupe.Request) error {
 		g.ask(ctx)
 	}
 	fixed := fixedTokens(req)
-	needed := fixed + roomToAnswer
+	needed := fixed + RoomToAnswer
 	if isKnown && g.used.window < needed && !g.endpoint.decidesWindow() {
 		g.ask(ctx) // the server may have been started anew since
 	}
@@ -80,15 +80,15 @@ func (g *roomGuard) check(ctx context.Context, req *troupe.Request) error {
 	return &troupe.ModelError{
 		Reason: "context",
 		Message: fmt.Sprintf("%s uses a window of %d tokens for %s, and this agent needs about %d: its prompt and tools, and %d to work with. %s",
-			g.endpoint.Provider, g.used.window, g.endpoint.Model, needed, roomToAnswer, g.advice(fixed)),
+			g.endpoint.Provider, g.used.window, g.endpoint.Model, needed, RoomToAnswer, g.advice(fixed)),
 	}
 }
 
 // advice says how an agent gets the room that it needs: never by more than the model holds.
 func (g *roomGuard) advice(fixed int) string {
-	window := roundUp(fixed + roomToWork)
+	window := WindowFor(fixed)
 	if held := g.used.trained; held > 0 {
-		if held < fixed+roomToAnswer || held <= g.used.window {
+		if held < fixed+RoomToAnswer || held <= g.used.window {
 			return fmt.Sprintf("Choose a model with a larger window: this one holds %d tokens", held)
 		}
 		window = min(window, held)
@@ -101,7 +101,7 @@ func (g *roomGuard) advice(fixed int) string {
 
 // warnOf says once that an agent has little room.
 func (g *roomGuard) warnOf(fixed int) {
-	if g.used.window >= fixed+roomToWork || g.isWarned || g.warn == nil {
+	if g.used.window >= fixed+RoomToWork || g.isWarned || g.warn == nil {
 		return
 	}
 	g.isWarned = true
@@ -131,10 +131,14 @@ func fixedTokens(req *troupe.Request) int {
 	return size / bytesPerToken
 }
 
+// WindowFor is a window in which an agent can work whose prompt and tools take so many
+// tokens.
+func WindowFor(fixed int) int { return roundUp(fixed + RoomToWork) }
+
 // roundUp is the next power of two, as context lengths usually are, and twice that
 // for good measure.
 func roundUp(tokens int) int {
-	n := roomToWork
+	n := RoomToWork
 	for n < tokens {
 		n *= 2
 	}

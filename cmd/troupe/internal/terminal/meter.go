@@ -19,7 +19,11 @@ type Meter struct {
 
 // Note takes an event into account.
 func (m *Meter) Note(e *troupe.Event) {
-	if b, ok := e.Body.(*troupe.ModelReplied); ok {
+	switch b := e.Body.(type) {
+	case *troupe.ModelFailed: // what it has used is paid for
+		m.Usage = m.Usage.Add(b.Usage)
+		m.Cost += b.Cost
+	case *troupe.ModelReplied:
 		m.Usage = m.Usage.Add(b.Usage)
 		m.Cost += b.Cost
 		if e.Parent == "" && b.Purpose == "" {

@@ -1,0 +1,52 @@
+package project_test
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/troupe-dev/troupe/project"
+)
+
+// An agent whose prompt and tools do not fit the window of its model, or barely, is named
+// before anybody talks with it, with the figures. An Ollama says which window it uses.
+func TestAnAgentThatDoesNotFitItsModelIsNamed(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		switch r.URL.Path {
+		case "/api/show":
+			fmt.Fprint(w, `{"capabilities":["completion","tools"],"model_info":{"x.context_length":40960}}`)
+		case "/api/ps":
+			fmt.Fprint(w, `{"models":[{"name":"m:latest","model":"m:latest","context_length":4096}]}`)
+		default:
+			fmt.Fprint(w, `{"data":[{"id":"m"}]}`)
+		}
+	}))
+	defer server.Close()
+	long := strings.Repeat("word ", 2400) // 3,000 tokens
+	dir := write(t, "model: local/m\nproviders:\n  local: {base_url: \""+server.URL+"/v1\", models: {m: {window: 8000}, s: {window: 6000}, xs: {window: 3500}}}\n  ollama: {base_url: \""+server.URL+"/v1\"}\n"+
+		"agents:\n  easy: {instructions: Be brief., tools: []}\n  fits: {instructions: "+long+", tools: []}\n  barely: {instructions: "+long+", tools: [calculator], model: local/s}\n"+
+		"  large: {instructions: "+long+", tools: [calculator], model: local/xs}\n  small: {instructions: "+long+", tools: [], model: ollama/m}\n")
+	found := map[string]project.Check{}
+	for _, check := range project.Diagnose(t.Context(), dir, project.Options{LookupEnv: func(string) (string, bool) { return "", false }}) {
+		found[check.Name] = check
+	}
+	for name, want := range map[string]struct {
+		status       project.Status
+		message, fix string
+	}{
+		"agent barely": {project.Warning, "it barely fits local/s: its prompt takes about 3000 tokens and its tools ", "agents.barely.model"},
+		"agent large":  {project.Broken, "it does not fit local/xs: its prompt takes about 3000 tokens and its tools ", "agents.large.tools"},
+		"agent small":  {project.Warning, "it barely fits ollama/m: its prompt takes about 3000 tokens and its tools 0, of a window of 4096; 1096 are left for the conversation", "OLLAMA_CONTEXT_LENGTH"},
+	} {
+		if got := found[name]; got.Status != want.status || !strings.HasPrefix(got.Message, want.message) || !strings.Contains(got.Fix, want.fix) {
+			t.Errorf("%s: %+v", name, got)
+		}
+	}
+	if found["agent easy"].Name != "" || found["agent fits"].Name != "" {
+		t.Errorf("%+v, %+v", found["agent easy"], found["agent fits"])
+	}
+}
