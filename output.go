@@ -10,6 +10,7 @@ import (
 	"github.com/troupe-dev/troupe/internal/answer"
 	"github.com/troupe-dev/troupe/internal/argcheck"
 	"github.com/troupe-dev/troupe/internal/rawjson"
+	"github.com/troupe-dev/troupe/internal/typeschema"
 )
 
 // An Output says what an agent's final answer must be: JSON of a schema. The
@@ -32,10 +33,13 @@ type Output struct {
 const defaultCorrections = 2
 
 // OutputOf is the Output of a Go type. Its fields are described by tags as those of
-// a tool are, see [NewTool]. It panics where the type has no schema, or a tag makes
+// a tool are, see [NewTool]. The schema is what encoding/json reads into the type: a
+// type with a method UnmarshalText is a string, one with UnmarshalJSON may be anything
+// unless it has a method JSONSchema, and one without, such as url.URL, is an object of
+// its exported fields. OutputOf panics where the type has no schema, or a tag makes
 // none, which is a mistake in the program.
 func OutputOf[T any]() *Output {
-	known := schemaOf[T]()
+	known := schemaOf[T](typeschema.Read)
 	if known.err != nil {
 		panic(fmt.Sprintf("troupe.OutputOf: %s: %v", reflect.TypeFor[T](), known.err))
 	}
@@ -102,15 +106,13 @@ func (o *Output) bind() (*boundOutput, error) {
 	if err := checkToolName(b.Name); err != nil {
 		return nil, fmt.Errorf("output: its name %q: use letters, digits, underscores and hyphens", b.Name)
 	}
-	var head struct {
-		Type any `json:"type"`
+	var keywords map[string]json.RawMessage
+	if err := json.Unmarshal(o.Schema, &keywords); err != nil || keywords == nil {
+		return nil, fmt.Errorf("output: its schema is not a JSON object: %.60s", o.Schema)
 	}
-	if err := json.Unmarshal(o.Schema, &head); err != nil {
-		return nil, fmt.Errorf("output: its schema is not a JSON object: %w", err)
-	}
-	if head.Type != "object" {
+	if !isObject(o.Schema) {
 		b.wrapped = true
-		b.schema = json.RawMessage(fmt.Sprintf(`{"type":"object","properties":{"answer":%s},"required":["answer"],"additionalProperties":false}`, o.Schema))
+		b.schema = wrap(o.Schema, keywords)
 	}
 	check, err := argcheck.Compile(b.schema)
 	if err != nil {
@@ -118,6 +120,20 @@ func (o *Output) bind() (*boundOutput, error) {
 	}
 	b.check = check
 	return b, nil
+}
+
+// wrap returns the schema of an object whose field "answer" fits a schema. What the
+// schema refers to stays where the references lead.
+func wrap(schema json.RawMessage, keywords map[string]json.RawMessage) json.RawMessage {
+	shared := ""
+	for _, name := range []string{"$defs", "definitions"} {
+		if defs, ok := keywords[name]; ok {
+			shared += fmt.Sprintf(`,%q:%s`, name, defs)
+			delete(keywords, name)
+			schema, _ = encodeJSON(keywords) // it was JSON before
+		}
+	}
+	return json.RawMessage(fmt.Sprintf(`{"type":"object","properties":{"answer":%s},"required":["answer"],"additionalProperties":false%s}`, schema, shared))
 }
 
 // prompt tells the model what it is to answer with.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/troupe-dev/troupe/internal/argcheck"
 	"github.com/troupe-dev/troupe/internal/rawjson"
+	"github.com/troupe-dev/troupe/internal/typeschema"
 )
 
 // An argumentCheck checks arguments against the schema it was made from.
@@ -29,8 +30,8 @@ type argumentCheck struct {
 //
 // A field without omitempty or omitzero is required. The tags enum:"a,b", minimum,
 // maximum, minLength, maxLength, minItems, maxItems, pattern and format say what
-// values it takes, or its type does, with a method JSONSchema() json.RawMessage. What
-// fn returns is given to the model as JSON, a string as it is, and a [Result] may hold
+// values it takes, or its type does, with a method JSONSchema() json.RawMessage. A
+// format is told to the model and not checked. What fn returns is given to the model as JSON, a string as it is, and a [Result] may hold
 // more than text. NewTool panics if the name or a type cannot be a tool's, or a tag
 // says nothing that its field can have, which is a mistake in the program.
 func NewTool[In, Out any](name, description string, fn func(context.Context, In) (Out, error), options ...ToolOption) Tool {
@@ -45,15 +46,18 @@ func NewToolWithCall[In, Out any](name, description string, fn func(context.Cont
 	if err := checkToolName(name); err != nil {
 		panic("troupe.NewTool: " + err.Error())
 	}
-	in, out := *schemaOf[In](), schemaOf[Out]()
-	if reflect.TypeFor[Out]() == reflect.TypeFor[Result]() {
-		out = &typeSchema{}
+	in, out := *schemaOf[In](typeschema.Read), &typeSchema{}
+	if reflect.TypeFor[Out]() != reflect.TypeFor[Result]() {
+		out = schemaOf[Out](typeschema.Written)
 	}
 	if in.err == nil && !in.isObject {
 		in.err = notAnObject(reflect.TypeFor[In]())
 	}
 	if in.err != nil {
 		panic(fmt.Sprintf("troupe.NewTool: tool %s: input: %v", name, in.err))
+	}
+	if out.err != nil {
+		panic(fmt.Sprintf("troupe.NewTool: tool %s: output: %v", name, out.err))
 	}
 	t := &typedTool[In, Out]{fn: fn, spec: ToolSpec{
 		Name: name, Description: description, Input: in.schema, Output: out.schema, check: in.check,
