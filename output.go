@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 
 	"github.com/troupe-dev/troupe/internal/answer"
 	"github.com/troupe-dev/troupe/internal/argcheck"
@@ -96,7 +98,13 @@ type boundOutput struct {
 	Output
 	schema  json.RawMessage // what is asked for: always an object
 	check   *argcheck.Schema
-	wrapped bool
+	wrapped *wrappedOutput // nil where the answer is an object
+}
+
+// A wrappedOutput is one that is asked for as the field "answer" of an object.
+type wrappedOutput struct {
+	check *argcheck.Schema
+	types []string // that the schema names
 }
 
 func (o *Output) bind() (*boundOutput, error) {
@@ -111,7 +119,11 @@ func (o *Output) bind() (*boundOutput, error) {
 		return nil, fmt.Errorf("output: its schema is not a JSON object: %.60s", o.Schema)
 	}
 	if !isObject(o.Schema) {
-		b.wrapped = true
+		bare, err := argcheck.Compile(o.Schema)
+		if err != nil {
+			return nil, fmt.Errorf("output: %w", err)
+		}
+		b.wrapped = &wrappedOutput{check: bare, types: typesOf(keywords["type"])}
 		b.schema = wrap(o.Schema, keywords)
 	}
 	check, err := argcheck.Compile(b.schema)
@@ -141,21 +153,32 @@ func (b *boundOutput) prompt() string {
 	return "Your final answer must be a single JSON value that fits this JSON schema, with nothing before or after it:\n" + string(b.schema)
 }
 
+// typesOf returns the types that a schema's keyword names.
+func typesOf(keyword json.RawMessage) (types []string) {
+	var name string
+	if json.Unmarshal(keyword, &name) == nil {
+		return []string{name}
+	}
+	_ = json.Unmarshal(keyword, &types) // none where it names none
+	return types
+}
+
 // read returns the value that an answer holds.
 func (b *boundOutput) read(text string) (json.RawMessage, error) {
 	value, err := answer.Read(text, b.check)
-	if err != nil {
-		return nil, err
-	}
 	data := value.JSON
-	if b.wrapped {
+	switch {
+	case err != nil && b.wrapped != nil:
+		data, err = b.wrapped.readBare(text, err)
+	case err == nil && b.wrapped != nil:
 		var outer struct {
 			Answer json.RawMessage `json:"answer"`
 		}
-		if err := json.Unmarshal(data, &outer); err != nil {
-			return nil, err
-		}
+		err = json.Unmarshal(data, &outer)
 		data = outer.Answer
+	}
+	if err != nil {
+		return nil, err
 	}
 	var compact bytes.Buffer
 	if err := json.Compact(&compact, data); err != nil {
@@ -165,6 +188,33 @@ func (b *boundOutput) read(text string) (json.RawMessage, error) {
 		return b.decode(compact.Bytes())
 	}
 	return compact.Bytes(), nil
+}
+
+// readBare returns the value of an answer that has it without the object that was asked
+// for, of which err says what is wrong with it.
+func (w *wrappedOutput) readBare(text string, err error) ([]byte, error) {
+	failure, ok := errors.AsType[*answer.Error](err)
+	if !ok {
+		return nil, err
+	}
+	takesObjects := slices.Contains(w.types, "object")
+	maySearch := (takesObjects || slices.Contains(w.types, "array")) &&
+		(failure.Reason == answer.NoJSON || failure.Reason == answer.Misfit || failure.Reason == answer.Broken)
+	value, bareErr := answer.ReadBare(text, w.check, maySearch)
+	if bareErr == nil {
+		return value.JSON, nil
+	}
+	nearest := failure.Nearest
+	bare, _ := errors.AsType[*answer.Error](bareErr)
+	isBare := nearest != nil && (nearest[0] != '{' || takesObjects && !hasAnswer(nearest))
+	if bare.Reason == answer.Ambiguous || bare.Reason == answer.Misfit && isBare {
+		return nil, bareErr
+	}
+	return nil, err
+}
+
+func hasAnswer(object []byte) bool {
+	return slices.ContainsFunc(rawjson.Fields(object), func(f rawjson.Field) bool { return f.Name == "answer" })
 }
 
 // fit takes an answer that must fit the agent's Output, or has the model correct it.

@@ -69,8 +69,11 @@ type inference struct {
 // providers want an object.
 func (in *inference) inlined(schema *jsonschema.Schema) *jsonschema.Schema {
 	for name, def := range in.defs {
-		if schema.Ref == refTo(name) {
-			schema = def
+		switch root := *def; {
+		case schema.Ref == refTo(name):
+			return &root
+		case schema.AnyOf != nil && schema.AnyOf[0].Ref == refTo(name):
+			return orNull(&root)
 		}
 	}
 	root := *schema
