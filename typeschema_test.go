@@ -223,3 +223,36 @@ func TestATypeWithoutASchemaIsToldByFieldAndRemedy(t *testing.T) {
 		}()
 	}
 }
+
+// What cannot be a tool is found when it is made, not when a model calls it.
+func TestAToolThatCannotBeCalledIsRefused(t *testing.T) {
+	for want, make := range map[string]func(){
+		"troupe.NewTool: tool x: there is no function to call": func() { troupe.NewTool[struct{}, string]("x", "", nil) },
+		"troupe.NewTool: tool y: there is no function to call": func() { troupe.NewToolWithCall[struct{}, string]("y", "", nil) },
+		"troupe.NewTool: tool z: output: chan int has no form": func() {
+			troupe.NewTool("z", "", func(context.Context, struct{}) (chan int, error) { return nil, nil })
+		},
+	} {
+		func() {
+			defer func() {
+				if got := fmt.Sprint(recover()); !strings.Contains(got, want) {
+					t.Errorf("got %q, want %q", got, want)
+				}
+			}()
+			make()
+		}()
+	}
+	fn := func(context.Context, *troupe.Invocation) (troupe.Result, error) { return troupe.Result{}, nil }
+	if _, err := troupe.NewRawTool(troupe.ToolSpec{Name: "r"}, nil); err == nil || err.Error() != "tool r: there is no function to call" {
+		t.Errorf("got %v", err)
+	}
+	for schema, isTool := range map[string]bool{
+		`{"type":"string"}`: false, `{"type":["array","null"]}`: false, `true`: true, `{}`: true, `{"type":["object","null"]}`: true,
+		`{"anyOf":[{"type":"object"}]}`: true, ``: true,
+	} {
+		_, err := troupe.NewRawTool(troupe.ToolSpec{Name: "r", Input: json.RawMessage(schema)}, fn)
+		if (err == nil) != isTool || err != nil && !strings.Contains(err.Error(), "tool r: input schema: it must describe an object, and is of type") {
+			t.Errorf("%s: got %v", schema, err)
+		}
+	}
+}
