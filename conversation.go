@@ -401,12 +401,7 @@ func (c *conversation) lastTurn(ctx context.Context, stop string) (Handoff, erro
 		text = c.report(stop)
 	}
 	if c.agent.output != nil {
-		if value, misfit := c.agent.output.read(text); misfit == nil {
-			c.answer(string(value), stop)
-			c.out.Value = value
-			return c.out, nil
-		}
-		return Handoff{}, &OutputError{Agent: c.agent.id, Text: text, Problem: "the run was stopped before there was an answer that fits: " + message}
+		return c.fitLast(text, stop)
 	}
 	c.answer(text, stop)
 	return c.out, nil

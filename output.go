@@ -21,12 +21,12 @@ import (
 type Output struct {
 	// Schema is a JSON schema. One that does not describe an object is asked for as
 	// the field "answer" of one, because providers take nothing else.
-	Schema json.RawMessage
+	Schema json.RawMessage `json:"schema"`
 	// Name is what the provider is told the answer is called: "answer" by default.
-	Name string
+	Name string `json:"name,omitempty"`
 	// Corrections is how often a model is asked again whose answer does not fit, in
 	// the same conversation: 2 times by default, never where it is negative.
-	Corrections int
+	Corrections int `json:"corrections,omitempty"`
 
 	// decode checks that a value fits the Go type, where there is one, and returns it as it does.
 	decode func([]byte) ([]byte, error)
@@ -60,21 +60,33 @@ func schemaName(name string) string {
 
 // Ask has the agent answer with a T: its output is bound to the type for this run.
 // The error is an *[OutputError] where the model does not manage to, and the outcome
-// says what the run came to in any case.
+// says what the run came to in any case. An input that names a session and nothing else
+// resumes that session's latest run, which was asked for the same type.
 func Ask[T any](ctx context.Context, engine *Engine, agent *Agent, input Input) (T, Outcome, error) {
 	var value T
+	if agent == nil {
+		return value, Outcome{}, errors.New("ask: there is no agent to ask")
+	}
 	bound, err := agent.WithOutput(OutputOf[T]())
 	if err != nil {
 		return value, Outcome{}, err
 	}
-	outcome, err := Collect(engine.Run(ctx, bound, input))
+	events := engine.Run(ctx, bound, input)
+	if input.Session != "" && reflect.DeepEqual(input, Input{Session: input.Session}) {
+		events = engine.Resume(ctx, bound, input.Session)
+	}
+	outcome, err := Collect(events)
 	switch {
 	case err != nil:
 		return value, outcome, err
 	case outcome.Handoff.Value == nil:
 		return value, outcome, &OutputError{Agent: agent.id, Text: outcome.Text, Problem: "the run ended before there was an answer: " + string(outcome.Stop)}
 	}
-	if err := json.Unmarshal(outcome.Handoff.Value, &value); err != nil {
+	// A run that was begun before may have been asked for another type.
+	if err = bound.output.fits(outcome.Handoff.Value); err == nil {
+		err = json.Unmarshal(outcome.Handoff.Value, &value)
+	}
+	if err != nil {
 		return value, outcome, &OutputError{Agent: agent.id, Text: outcome.Text, Problem: err.Error()}
 	}
 	return value, outcome, nil
@@ -217,6 +229,46 @@ func hasAnswer(object []byte) bool {
 	return slices.ContainsFunc(rawjson.Fields(object), func(f rawjson.Field) bool { return f.Name == "answer" })
 }
 
+// fits says what is wrong with a value that is on record as an answer.
+func (b *boundOutput) fits(value json.RawMessage) error {
+	if b.wrapped != nil {
+		return b.wrapped.check.Check(value)
+	}
+	return b.check.Check(value)
+}
+
+// outputOf returns what a step's final answer must fit, as it goes on record.
+func outputOf(step Step) *Output {
+	agent, ok := step.(*Agent)
+	if !ok || agent.output == nil {
+		return nil
+	}
+	return &Output{Schema: agent.output.Schema, Name: agent.output.Name, Corrections: agent.output.Corrections}
+}
+
+// keepOutput has an agent whose run is resumed answer with what the run began with.
+func (x *execution) keepOutput(began *Output) error {
+	agent, ok := x.chain.step.(*Agent)
+	if !ok || began == nil || agent.output != nil && bytes.Equal(agent.output.Schema, began.Schema) {
+		return nil
+	}
+	bound, err := agent.WithOutput(began)
+	if err != nil {
+		return err
+	}
+	x.chain.step = bound
+	return nil
+}
+
+// changedOutput says that a step has come to another output since a run began, empty
+// where it has not.
+func changedOutput(step Step, began *Output) string {
+	if now := outputOf(step); now != nil && began != nil && !bytes.Equal(now.Schema, began.Schema) {
+		return fmt.Sprintf("the output of agent %s has changed since the run began", step.Name())
+	}
+	return ""
+}
+
 // fit takes an answer that must fit the agent's Output, or has the model correct it.
 func (c *conversation) fit(ctx context.Context, replied *ModelReplied, stop string) (string, error) {
 	text := replied.Message.Text
@@ -233,4 +285,16 @@ func (c *conversation) fit(ctx context.Context, replied *ModelReplied, stop stri
 		return "", &OutputError{Agent: c.agent.id, Text: text, Problem: err.Error()}
 	}
 	return "", c.tell(ctx, "answer_misfit", "The answer does not fit what the agent is to return; the model is asked again: "+err.Error(), answer.Correction(err, ""))
+}
+
+// fitLast takes the answer that a model was asked for because a limit was reached. There
+// is no room to correct it.
+func (c *conversation) fitLast(text, stop string) (Handoff, error) {
+	value, err := c.agent.output.read(text)
+	if err != nil {
+		return Handoff{}, &OutputError{Agent: c.agent.id, Text: text, Problem: fmt.Sprintf("a limit (%s) was reached before there was an answer that fits: %s", stop, err)}
+	}
+	c.answer(string(value), stop)
+	c.out.Value = value
+	return c.out, nil
 }
