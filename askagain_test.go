@@ -111,6 +111,13 @@ func TestAnAskThatWaitsKeepsItsOutput(t *testing.T) {
 	}
 }
 
+func TestAskForATypeWithoutASchemaIsAnError(t *testing.T) {
+	_, _, err := troupe.Ask[chan int](t.Context(), newEngine(t, troupe.Config{}), newAgent(t, inTurn(t)), troupe.Input{Text: "go"})
+	if err == nil || !strings.HasPrefix(err.Error(), "ask: chan int: chan int has no form in JSON") {
+		t.Errorf("got %v", err)
+	}
+}
+
 func TestAskWithoutAnAgentIsAnError(t *testing.T) {
 	if _, _, err := troupe.Ask[verdict](t.Context(), newEngine(t, troupe.Config{}), nil, troupe.Input{Text: "go"}); err == nil {
 		t.Error("no error")

@@ -41,13 +41,21 @@ const defaultCorrections = 2
 // its exported fields. OutputOf panics where the type has no schema, or a tag makes
 // none, which is a mistake in the program.
 func OutputOf[T any]() *Output {
+	output, err := outputFor[T]()
+	if err != nil {
+		panic("troupe.OutputOf: " + err.Error())
+	}
+	return output
+}
+
+func outputFor[T any]() (*Output, error) {
 	known := schemaOf[T](typeschema.Read)
 	if known.err != nil {
-		panic(fmt.Sprintf("troupe.OutputOf: %s: %v", reflect.TypeFor[T](), known.err))
+		return nil, fmt.Errorf("%s: %w", reflect.TypeFor[T](), known.err)
 	}
 	return &Output{Schema: known.schema, Name: schemaName(reflect.TypeFor[T]().Name()), decode: func(data []byte) ([]byte, error) {
 		return rawjson.Decode(data, new(T))
-	}}
+	}}, nil
 }
 
 // schemaName is a type's name as providers take it.
@@ -67,7 +75,11 @@ func Ask[T any](ctx context.Context, engine *Engine, agent *Agent, input Input) 
 	if agent == nil {
 		return value, Outcome{}, errors.New("ask: there is no agent to ask")
 	}
-	bound, err := agent.WithOutput(OutputOf[T]())
+	output, err := outputFor[T]()
+	if err != nil {
+		return value, Outcome{}, fmt.Errorf("ask: %w", err)
+	}
+	bound, err := agent.WithOutput(output)
 	if err != nil {
 		return value, Outcome{}, err
 	}
