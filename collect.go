@@ -5,9 +5,11 @@ import "iter"
 // An Outcome is what a run came to.
 type Outcome struct {
 	Session, Run string
-	// Text is the answer. It is not empty if the run ended without an error.
+	// Text is the answer. That of an agent is not empty if the run ended without an
+	// error; a step of one's own may hand back none.
 	Text string
-	// Stop says why the run ended: stopAnswered unless a limit or the like ended it.
+	// Stop says why the run ended: "answered" unless a question, a limit or the like
+	// ended it, empty where it ended with an error.
 	Stop    string
 	Handoff Handoff
 	// Spent is what the run has used with all that was nested in it.

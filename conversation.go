@@ -397,7 +397,7 @@ func (c *conversation) noTurn(ctx context.Context, stop string) (Handoff, error)
 	if err := c.run.emit(ctx, &LimitReached{Stop: stop, Message: message}); err != nil {
 		return Handoff{}, err
 	}
-	return c.close("", stop, what)
+	return c.close("", stop)
 }
 
 // lastTurn has the model answer with what it has: a limit ends the work, not the
@@ -427,23 +427,18 @@ func (c *conversation) lastTurn(ctx context.Context, stop string) (Handoff, erro
 			return Handoff{}, fmt.Errorf("%w, and its model gave no closing answer", up)
 		}
 	}
-	return c.close(text, stop, what)
+	return c.close(text, stop)
 }
 
 func capital(text string) string { return strings.ToUpper(text[:1]) + text[1:] }
 
-// close answers with what there is after a limit, which what says.
-func (c *conversation) close(text, stop, what string) (Handoff, error) {
+// close answers with what there is after a limit.
+func (c *conversation) close(text, stop string) (Handoff, error) {
 	if strings.TrimSpace(text) == "" {
 		text = c.report(stop)
 	}
 	if c.agent.output != nil {
-		if value, misfit := c.agent.output.read(text); misfit == nil {
-			c.answer(string(value), stop)
-			c.out.Value = value
-			return c.out, nil
-		}
-		return Handoff{}, &OutputError{Agent: c.agent.id, Text: text, Problem: "the run was stopped before there was an answer that fits: " + what}
+		return c.fitLast(text, stop)
 	}
 	c.answer(text, stop)
 	return c.out, nil

@@ -103,6 +103,9 @@ type RunStarted struct {
 	Values         map[string]any `json:"values,omitempty"`
 	// Definition is what was run.
 	Definition *Definition `json:"definition,omitempty"`
+	// Output is what the final answer must fit, where a caller started the run of an
+	// agent that has one. A run that is resumed keeps it.
+	Output *Output `json:"output,omitempty"`
 	// Conversation names the conversation that the run goes on with, where it is
 	// nested and has one: see [Run.Converse].
 	Conversation string `json:"conversation,omitempty"`

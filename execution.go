@@ -64,7 +64,7 @@ type work struct {
 	passes  int                // over the log, before this one
 	before  map[string]Handoff // what steps handed back in earlier runs
 	run     Run
-	chain   link
+	chain   link   // its step is the one that is run
 	reader  reader // of the one who ranges over the run
 }
 
@@ -360,7 +360,7 @@ func (x *execution) execute() {
 		ctx, cancel = x.run.limitTime(ctx, limit, "")
 		defer cancel()
 	}
-	out, err := x.run.perform(ctx, x.step, x.started.Input)
+	out, err := x.run.perform(ctx, x.chain.step, x.started.Input)
 	x.err = err
 	if x.outcome != nil {
 		own, below := x.budget.spent()

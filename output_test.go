@@ -177,7 +177,7 @@ func TestAnAnswerThatWasCutOffMayBeginAnew(t *testing.T) {
 func TestATypeWithoutASchemaIsAMistakeInTheProgram(t *testing.T) {
 	for says, ask := range map[string]func(){
 		"chan int": func() { troupe.OutputOf[chan int]() },
-		`field N of`: func() {
+		`field N: tag`: func() {
 			troupe.OutputOf[struct {
 				N int `minimum:"few"`
 			}]()

@@ -44,7 +44,7 @@ func (r *Run) perform(ctx context.Context, step Step, in Handoff) (out Handoff, 
 // started is the first event of a run.
 func (r *Run) started(step Step, in Handoff) *RunStarted {
 	if r.parent == "" {
-		r.exec.started.Definition = step.Definition()
+		r.exec.started.Definition, r.exec.started.Output = step.Definition(), outputOf(step)
 		return r.exec.started
 	}
 	return &RunStarted{Input: in, Depth: r.depth, Conversation: r.conversation, Definition: step.Definition()}

@@ -87,11 +87,13 @@ func (x *execution) resume(past *past) error {
 	case start.Agent != x.step.Name():
 		return fmt.Errorf("session %s: its run is of %s, not of %s: %w", x.feed.session, start.Agent, x.step.Name(), ErrChanged)
 	}
+	began := start.Body.(*RunStarted)
+	changed := changedOutput(x.step, began.Output)
 	if err := x.goOver(past); err != nil {
 		return err
 	}
 	x.run.noted = append(x.run.noted, x.event(&RunResumed{Trace: x.started.Trace}))
-	if changed := x.changedAgents(start.Body.(*RunStarted).Definition, x.step.Definition()); changed != "" {
+	if changed = orElse(changed, x.changedAgents(began.Definition, x.chain.step.Definition())); changed != "" {
 		x.run.noted = append(x.run.noted, x.event(&Warned{Code: "definition_changed", Message: changed}))
 	}
 	return nil
@@ -103,6 +105,9 @@ func (x *execution) goOver(past *past) error {
 	started := past.start.Body.(*RunStarted)
 	if change := x.step.Definition().changeFrom(started.Definition); change != "" {
 		return fmt.Errorf("session %s: %s since the run began: %w; put it back to go on, or fork the session from before the run", x.feed.session, change, ErrChanged)
+	}
+	if err := x.keepOutput(started.Output); err != nil {
+		return fmt.Errorf("session %s: %w", x.feed.session, err)
 	}
 	x.started, x.rules = started, started.Limits.with(x.engine.limits)
 	x.budget.before = past.elapsed

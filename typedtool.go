@@ -6,10 +6,13 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/troupe-dev/troupe/internal/argcheck"
 	"github.com/troupe-dev/troupe/internal/rawjson"
+	"github.com/troupe-dev/troupe/internal/typeschema"
 )
 
 // An argumentCheck checks arguments against the schema it was made from.
@@ -29,14 +32,17 @@ type argumentCheck struct {
 //
 // A field without omitempty or omitzero is required. The tags enum:"a,b", minimum,
 // maximum, minLength, maxLength, minItems, maxItems, pattern and format say what
-// values it takes, or its type does, with a method JSONSchema() json.RawMessage. What
-// fn returns is given to the model as JSON, a string as it is, and a [Result] may hold
-// more than text. NewTool panics if the name or a type cannot be a tool's, or a tag
-// says nothing that its field can have, which is a mistake in the program.
+// values it takes, or its type does, with a method JSONSchema() json.RawMessage. A
+// format is told to the model and not checked. What fn returns is given to the model as
+// JSON, a string as it is, and a [Result] may hold more than text. NewTool panics if the
+// name, a type or the function cannot be a tool's, or a tag says nothing that its field
+// can have, which is a mistake in the program.
 func NewTool[In, Out any](name, description string, fn func(context.Context, In) (Out, error), options ...ToolOption) Tool {
-	return NewToolWithCall(name, description, func(ctx context.Context, _ *Invocation, in In) (Out, error) {
-		return fn(ctx, in)
-	}, options...)
+	var withCall func(context.Context, *Invocation, In) (Out, error)
+	if fn != nil {
+		withCall = func(ctx context.Context, _ *Invocation, in In) (Out, error) { return fn(ctx, in) }
+	}
+	return NewToolWithCall(name, description, withCall, options...)
 }
 
 // NewToolWithCall is NewTool for a function that also gets the invocation: to run steps
@@ -45,15 +51,21 @@ func NewToolWithCall[In, Out any](name, description string, fn func(context.Cont
 	if err := checkToolName(name); err != nil {
 		panic("troupe.NewTool: " + err.Error())
 	}
-	in, out := *schemaOf[In](), schemaOf[Out]()
-	if reflect.TypeFor[Out]() == reflect.TypeFor[Result]() {
-		out = &typeSchema{}
+	if fn == nil {
+		panic(fmt.Sprintf("troupe.NewTool: tool %s: there is no function to call", name))
+	}
+	in, out := *schemaOf[In](typeschema.Read), &typeSchema{}
+	if reflect.TypeFor[Out]() != reflect.TypeFor[Result]() {
+		out = schemaOf[Out](typeschema.Written)
 	}
 	if in.err == nil && !in.isObject {
 		in.err = notAnObject(reflect.TypeFor[In]())
 	}
 	if in.err != nil {
 		panic(fmt.Sprintf("troupe.NewTool: tool %s: input: %v", name, in.err))
+	}
+	if out.err != nil {
+		panic(fmt.Sprintf("troupe.NewTool: tool %s: output: %v", name, out.err))
 	}
 	t := &typedTool[In, Out]{fn: fn, spec: ToolSpec{
 		Name: name, Description: description, Input: in.schema, Output: out.schema, check: in.check,
@@ -123,6 +135,9 @@ func NewRawTool(spec ToolSpec, fn func(context.Context, *Invocation) (Result, er
 	if err != nil {
 		return nil, err
 	}
+	if fn == nil {
+		return nil, fmt.Errorf("tool %s: there is no function to call", spec.Name)
+	}
 	t.spec = checked
 	return t, nil
 }
@@ -156,6 +171,11 @@ func checkedSpec(tool Tool) (ToolSpec, error) {
 	check, err := argcheck.Compile(spec.Input)
 	if err != nil {
 		return ToolSpec{}, fmt.Errorf("tool %s: input %w", spec.Name, err)
+	}
+	var keywords map[string]json.RawMessage
+	_ = json.Unmarshal(spec.Input, &keywords) // a schema may also be true
+	if types := typesOf(keywords["type"]); len(types) > 0 && !slices.Contains(types, "object") {
+		return ToolSpec{}, fmt.Errorf("tool %s: input schema: it must describe an object, and is of type %s", spec.Name, strings.Join(types, " or "))
 	}
 	spec.check = &argumentCheck{spec.Input, check}
 	return spec, nil

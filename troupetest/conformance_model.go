@@ -119,7 +119,9 @@ func conformanceRequest(t *testing.T) *troupe.Request {
 	lookup, err := troupe.NewRawTool(troupe.ToolSpec{
 		Name: "lookup", Description: "Looks up a city.",
 		Input: json.RawMessage(`{"type":"object","properties":{"city":{"type":"string"}},"required":["city"]}`),
-	}, nil)
+	}, func(context.Context, *troupe.Invocation) (troupe.Result, error) {
+		return troupe.Result{}, nil
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -216,7 +216,9 @@ func TestScriptRefusesConversationsThatDoNotMatch(t *testing.T) {
 }
 
 func TestChecksExamineTheRequest(t *testing.T) {
-	tool, err := troupe.NewRawTool(troupe.ToolSpec{Name: "add"}, nil)
+	tool, err := troupe.NewRawTool(troupe.ToolSpec{Name: "add"}, func(context.Context, *troupe.Invocation) (troupe.Result, error) {
+		return troupe.Result{}, nil
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -54,7 +54,7 @@ type Value struct {
 //
 // Besides what the checker takes, it takes what differs from that only in a string for
 // a boolean or number ("true", "5"), a number or boolean for a string, and the case of
-// an enum's string, and warns of it.
+// an enum's string, and null for a field that may be left out, and warns of it.
 //
 // It takes time in proportion to the length of the text, whatever is in it.
 func Read(text string, check Checker) (Value, error) {
@@ -68,8 +68,9 @@ func Read(text string, check Checker) (Value, error) {
 
 // A reader reads one text.
 type reader struct {
-	check Checker
-	work  int // bytes looked at, checks included
+	check  Checker
+	isBare bool // only a value that is in no other counts: see ReadBare
+	work   int  // bytes looked at, checks included
 
 	// What is to be said if nothing fits.
 	nearest []byte // the largest sound value that does not fit
@@ -81,34 +82,47 @@ type reader struct {
 }
 
 func (r *reader) read(text string) (Value, *Error) {
+	value, rest, failure := r.readWhole(text)
+	if failure != nil || value.JSON != nil {
+		return value, failure
+	}
+	return r.search(rest)
+}
+
+// readWhole reads a text that is nothing but the value, or but a code block that is. Else
+// it returns the text without what was thought.
+func (r *reader) readWhole(text string) (value Value, rest []byte, failure *Error) {
 	if len(text) > MaxText {
-		return Value{}, tooLong(len(text))
+		return Value{}, nil, tooLong(len(text))
 	}
 	whole := []byte(text)
 	for _, fits := range r.ways() {
 		if value, warnings, ok := fits(whole); ok {
-			return Value{JSON: value, How: Whole, Warnings: warnings}, nil
+			return Value{JSON: value, How: Whole, Warnings: warnings}, nil, nil
 		}
 	}
 	plain, isThought := withoutThoughts(text)
 	if isThought {
-		return Value{}, &Error{Reason: Cut, Problems: []Problem{{Message: "it ends within the thoughts, before the answer begins"}}}
+		return Value{}, nil, &Error{Reason: Cut, Problems: []Problem{{Message: "it ends within the thoughts, before the answer begins"}}}
 	}
 	answer := []byte(plain)
-	if block := fenced(answer); block != nil {
+	for _, part := range [][]byte{fenced(answer), bytes.TrimSpace(answer)} {
+		if part == nil {
+			continue
+		}
 		for _, fits := range r.ways() {
-			if value, warnings, ok := fits(block); ok {
-				return Value{JSON: value, How: Embedded, Warnings: warnings}, nil
+			if value, warnings, ok := fits(part); ok {
+				return Value{JSON: value, How: Embedded, Warnings: warnings}, nil, nil
 			}
 		}
-		if value, ok := r.encoded(block); ok {
-			return value, nil
+		if value, ok := r.encoded(part); ok {
+			return value, nil, nil
+		}
+		if len(part) > 0 && part[0] != '{' && part[0] != '[' && anything.Check(part) == nil {
+			r.nearest = part
 		}
 	}
-	if value, ok := r.encoded(bytes.TrimSpace(answer)); ok {
-		return value, nil
-	}
-	return r.search(answer)
+	return Value{}, answer, nil
 }
 
 // encoded reads a JSON string that holds the whole answer as its text.
@@ -172,8 +186,8 @@ var nothingWritten = regexp.MustCompile(`^\s*([{\[])\s*(?:\.\.\.|…)\s*[}\]]\s*
 // contradiction looks beside a value that was found for another, in broken syntax, that
 // could be the answer as well.
 func (r *reader) contradiction(text []byte, found finding, fits fit) *Error {
-	before := reader{check: r.check}
-	after := reader{check: r.check}
+	before := reader{check: r.check, isBare: r.isBare}
+	after := reader{check: r.check, isBare: r.isBare}
 	defer func() { r.work += before.work + after.work }()
 	for _, side := range []struct {
 		r    *reader

@@ -157,7 +157,7 @@ func (r *reader) find(text []byte, opener byte, fits fit) (found finding, failur
 				continue
 			}
 		}
-		if text[i] == opener && (i == 0 || isProper(text, i) || r.unsound == nil) {
+		if text[i] == opener && r.mayBegin(text, i, end) {
 			value, warnings, ok := fits(text[i:end])
 			if ok && (found.value != nil && !isSame(found.value, value) || rival != nil && !isSame(rival, value)) {
 				return finding{}, ambiguous()
@@ -177,10 +177,19 @@ func (r *reader) find(text []byte, opener byte, fits fit) (found finding, failur
 			}
 		}
 		around = append(around, end)
-		if i++; len(around) > maxWrappings {
+		if i++; len(around) > maxWrappings || r.isBare {
 			i = end
 		}
 	}
+}
+
+// mayBegin reports whether a sound value is looked at. A bare one is not where it could
+// be part of a sentence, as [1] could.
+func (r *reader) mayBegin(text []byte, from, to int) bool {
+	if r.isBare {
+		return isProper(text, from) || from == 0 && to == len(text)
+	}
+	return from == 0 || isProper(text, from) || r.unsound == nil
 }
 
 // partOfBroken notes a value that does not stand alone and returns it if it fits, because

@@ -15,7 +15,7 @@ import (
 
 // maxRounds is how often a value is checked for what is nearly right. A check tells of
 // ten problems at most.
-const maxRounds = 4
+const maxRounds = 6
 
 // nearly takes a value in which each problem has one remedy that leaves its meaning
 // alone.
@@ -30,6 +30,10 @@ func (r *reader) nearly(value []byte) ([]byte, []Problem, bool) {
 		mismatch, ok := errors.AsType[*argcheck.Mismatch](err)
 		if !ok {
 			return nil, nil, false
+		}
+		if shorter, nulls := withoutNulls(value, mismatch); nulls != nil {
+			value, warnings = shorter, append(warnings, nulls...)
+			continue
 		}
 		var edits []edit
 		for _, p := range mismatch.Problems {
@@ -103,12 +107,11 @@ func remedy(value []byte, p argcheck.Problem) (edit, bool) {
 // withoutRepeated takes away a field that the same object has before, if its value is the
 // same there.
 func withoutRepeated(value []byte, pointer string) (edit, bool) {
-	i := strings.LastIndexByte(pointer, '/')
-	from, to, ok := locate(value, pointer[:max(i, 0)])
+	object, name := parentOf(pointer)
+	from, to, ok := locate(value, object)
 	if !ok {
 		return edit{}, false
 	}
-	name := unescapeStep(pointer[i+1:])
 	var first []byte
 	end := 0 // of the field before
 	for _, f := range rawjson.Fields(value[from:to]) {
@@ -123,6 +126,12 @@ func withoutRepeated(value []byte, pointer string) (edit, bool) {
 		end = start + len(f.Value)
 	}
 	return edit{}, false
+}
+
+// parentOf returns the pointer to what a field is in, and the field's name.
+func parentOf(pointer string) (parent, name string) {
+	i := strings.LastIndexByte(pointer, '/')
+	return pointer[:max(i, 0)], unescapeStep(pointer[i+1:])
 }
 
 // unescapeStep returns the name that a step of a JSON pointer stands for.

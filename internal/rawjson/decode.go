@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"fmt"
-	"math"
 	"reflect"
 	"strconv"
 	"strings"
@@ -15,37 +13,22 @@ import (
 // fraction, such as 1.0 and 1e2, are integers, as JSON Schema has it. It returns the JSON as
 // it was decoded. The error names the field and what it wants.
 func Decode(data []byte, v any) (as []byte, err error) {
-	err = json.Unmarshal(data, v)
-	misfit, ok := errors.AsType[*json.UnmarshalTypeError](err)
-	if !ok {
+	if err = json.Unmarshal(data, v); err == nil {
+		return data, nil
+	}
+	if _, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+		if whole := integers(data); !bytes.Equal(whole, data) {
+			reflect.ValueOf(v).Elem().SetZero() // of what the first try left
+			if err = json.Unmarshal(whole, v); err == nil {
+				return whole, nil
+			}
+			return data, misfit(whole, reflect.TypeOf(v).Elem(), err)
+		}
+	}
+	if !json.Valid(data) {
 		return data, err
 	}
-	if whole := integers(data); !bytes.Equal(whole, data) {
-		reflect.ValueOf(v).Elem().SetZero() // of what the first try left
-		if err = json.Unmarshal(whole, v); err == nil {
-			return whole, nil
-		}
-		if again, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
-			misfit = again
-		}
-	}
-	return data, inWords(misfit)
-}
-
-// inWords says what is wrong in words that are not Go's.
-func inWords(e *json.UnmarshalTypeError) error {
-	where := "/" + strings.ReplaceAll(e.Field, ".", "/")
-	kind, number := e.Type.Kind(), strings.TrimPrefix(e.Value, "number ")
-	switch {
-	case number == e.Value:
-		return fmt.Errorf("%s: %s does not fit here", where, e.Value)
-	case kind >= reflect.Int && kind <= reflect.Int64:
-		most := uint64(math.MaxUint64) >> (65 - e.Type.Bits())
-		return fmt.Errorf("%s: expected a whole number from -%d to %d, got %s", where, most+1, most, number)
-	case kind >= reflect.Uint && kind <= reflect.Uint64:
-		return fmt.Errorf("%s: expected a whole number from 0 to %d, got %s", where, uint64(math.MaxUint64)>>(64-e.Type.Bits()), number)
-	}
-	return fmt.Errorf("%s: %s does not fit here", where, e.Value)
+	return data, misfit(data, reflect.TypeOf(v).Elem(), err)
 }
 
 // integers writes every number that has no fraction without a point and an exponent.

@@ -105,7 +105,7 @@ func isClosedPart(value any, wantsAll bool, depth int) bool {
 	case []any:
 		return !slices.ContainsFunc(value, func(part any) bool { return !isClosedPart(part, wantsAll, depth+1) })
 	case map[string]any:
-		if value["type"] == "object" && (value["additionalProperties"] != false || wantsAll && !requiresAll(value)) {
+		if takesObjects(value["type"]) && (value["additionalProperties"] != false || wantsAll && !requiresAll(value)) {
 			return false
 		}
 		for _, part := range value {
@@ -115,6 +115,12 @@ func isClosedPart(value any, wantsAll bool, depth int) bool {
 		}
 	}
 	return true
+}
+
+// takesObjects reports whether a type, or one of a list of types, is that of objects.
+func takesObjects(types any) bool {
+	list, _ := types.([]any)
+	return types == "object" || slices.Contains(list, any("object"))
 }
 
 func requiresAll(object map[string]any) bool {

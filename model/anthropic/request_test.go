@@ -1,6 +1,7 @@
 package anthropic
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"strings"
@@ -31,7 +32,9 @@ func sent(t *testing.T, c Config, req *troupe.Request) (map[string]any, wiretest
 
 func lookup(t *testing.T) *troupe.ToolSet {
 	t.Helper()
-	tool, err := troupe.NewRawTool(troupe.ToolSpec{Name: "lookup", Description: "Looks up.", Input: json.RawMessage(`{"type":"object"}`)}, nil)
+	tool, err := troupe.NewRawTool(troupe.ToolSpec{Name: "lookup", Description: "Looks up.", Input: json.RawMessage(`{"type":"object"}`)}, func(context.Context, *troupe.Invocation) (troupe.Result, error) {
+		return troupe.Result{}, nil
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,6 +1,7 @@
 package ollama
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"net/http"
@@ -161,7 +162,9 @@ func sent(t *testing.T, c Config, req *troupe.Request) (map[string]any, wiretest
 }
 
 func TestAWholeRequest(t *testing.T) {
-	tool, _ := troupe.NewRawTool(troupe.ToolSpec{Name: "lookup", Description: "Looks up.", Input: json.RawMessage(`{"type":"object"}`)}, nil)
+	tool, _ := troupe.NewRawTool(troupe.ToolSpec{Name: "lookup", Description: "Looks up.", Input: json.RawMessage(`{"type":"object"}`)}, func(context.Context, *troupe.Invocation) (troupe.Result, error) {
+		return troupe.Result{}, nil
+	})
 	tools, err := troupe.NewToolSet(tool)
 	if err != nil {
 		t.Fatal(err)

@@ -174,10 +174,11 @@ func TestEffortIsTheNearestThatIsTaken(t *testing.T) {
 
 func TestStrictSchemas(t *testing.T) {
 	for schema, want := range map[string]bool{
-		`{"type":"object","properties":{"a":{"type":"string"}},"required":["a"],"additionalProperties":false}`:                                                true,
-		`{"type":"object","properties":{"a":{"type":"string"}},"additionalProperties":false}`:                                                                 false,
-		`{"type":"object","properties":{"a":{"type":"string"}},"required":["a"]}`:                                                                             false,
-		`{"type":"object","properties":{"a":{"type":"array","items":{"type":"object","properties":{"b":{}}}}},"required":["a"],"additionalProperties":false}`: false,
+		`{"type":"object","properties":{"a":{"type":"string"}},"required":["a"],"additionalProperties":false}`:                                                   true,
+		`{"type":"object","properties":{"a":{"type":"string"}},"additionalProperties":false}`:                                                                    false,
+		`{"type":"object","properties":{"a":{"type":"string"}},"required":["a"]}`:                                                                                false,
+		`{"type":"object","properties":{"a":{"type":"array","items":{"type":"object","properties":{"b":{}}}}},"required":["a"],"additionalProperties":false}`:    false,
+		`{"type":"object","properties":{"a":{"type":["null","object"],"additionalProperties":{"type":"string"}}},"required":["a"],"additionalProperties":false}`: false,
 		`{"type":"array"}`: false, `true`: false, ``: false,
 	} {
 		if got := wire.IsClosed([]byte(schema), true); got != want {

@@ -171,7 +171,9 @@ func TestTheFileIsReadableAndHasEachMessageOnce(t *testing.T) {
 func TestARequestThatWasNotRecordedSaysHowItDiffers(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "answers.jsonl")
 	tools := func(name, schema string) *troupe.ToolSet {
-		tool, err := troupe.NewRawTool(troupe.ToolSpec{Name: name, Input: []byte(schema)}, nil)
+		tool, err := troupe.NewRawTool(troupe.ToolSpec{Name: name, Input: []byte(schema)}, func(context.Context, *troupe.Invocation) (troupe.Result, error) {
+			return troupe.Result{}, nil
+		})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,6 +1,7 @@
 package models_test
 
 import (
+	"context"
 	"encoding/json"
 	"flag"
 	"fmt"
@@ -43,7 +44,9 @@ func (c *capture) show(t *testing.T, m troupe.Model, req *troupe.Request) string
 
 // The table of protocols in docs/models.md says what requests show.
 func TestTheTableOfProtocolsInTheDocuments(t *testing.T) {
-	tool, _ := troupe.NewRawTool(troupe.ToolSpec{Name: "f", Input: json.RawMessage(`{"type":"object"}`)}, nil)
+	tool, _ := troupe.NewRawTool(troupe.ToolSpec{Name: "f", Input: json.RawMessage(`{"type":"object"}`)}, func(context.Context, *troupe.Invocation) (troupe.Result, error) {
+		return troupe.Result{}, nil
+	})
 	tools, err := troupe.NewToolSet(tool)
 	if err != nil {
 		t.Fatal(err)
