@@ -78,8 +78,8 @@ func TestWhoeverChangesAHandoffChangesTheirOwnCopy(t *testing.T) {
 		}
 		switch b := e.Body.(type) {
 		case *troupe.RunStarted:
-			if k := b.Input.Custom["k"]; e.Agent == "own" && k != "original" {
-				t.Errorf("on record it began with %v", k)
+			if k := b.Input.Custom["k"]; (e.Agent == "own" || e.Agent == "first") && k != "original" {
+				t.Errorf("on record %s began with %v", e.Agent, k)
 			}
 		case *troupe.RunFinished:
 			if k := b.Output.Custom["k"]; e.Agent == "first" && k != "first" || k == "changed by the caller" {
