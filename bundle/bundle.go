@@ -141,7 +141,11 @@ func (b *Bundle) open(o Options, documents workspace.Documents, values map[strin
 
 // noSession has what a session would give a value stand for itself.
 func noSession() map[string]string {
-	return map[string]string{"session-id": "{session-id}", "session-folder": "{session-folder}", "date": "{date}"}
+	values := map[string]string{"session-id": "{session-id}", "session-folder": "{session-folder}"}
+	for _, name := range systemGenerated {
+		values[name] = "{" + name + "}"
+	}
+	return values
 }
 
 // files returns a workspace without a session, which stays open.

@@ -172,7 +172,11 @@ func (s *sessions) start(ctx context.Context, x *session, run *troupe.Run) error
 			roots = append(roots, workspace.Root{Name: "session-" + id, Dir: filepath.Join(s.outputs, id), Access: workspace.ReadOnly, Opens: true})
 		}
 	}
-	ws, err := s.agent.bundle.open(s.options, documents, map[string]string{"session-id": x.id, "date": x.date}, roots...)
+	values := map[string]string{"session-id": x.id}
+	for _, name := range systemGenerated {
+		values[name] = x.date
+	}
+	ws, err := s.agent.bundle.open(s.options, documents, values, roots...)
 	if err != nil {
 		return err
 	}
@@ -217,8 +221,16 @@ func (x *session) on(date string) *workspace.Workspace {
 	if date == "" || date == x.date {
 		return x.base
 	}
-	return x.base.With(x.base.Vars().WithValue("date", date))
+	vars := x.base.Vars()
+	for _, name := range systemGenerated {
+		vars = vars.WithValue(name, date)
+	}
+	return x.base.With(vars)
 }
+
+// systemGenerated are the variables that have the day as their value. Their authors fix no
+// format for any of them.
+var systemGenerated = []string{"date", "now", "timestamp"}
 
 // causeOf returns an error without the host's path in it.
 func causeOf(err error) error {

@@ -73,8 +73,10 @@ func TestASessionOfAnotherDayIsOpenedAnew(t *testing.T) {
 	old, leaveOld := s.use(t, uuid(1), "2026-11-15")
 	fresh, leaveFresh := s.use(t, uuid(1), "2026-11-16")
 	for x, want := range map[*session]string{old: "2026-11-15", fresh: "2026-11-16"} {
-		if got, _, err := x.workspace().Vars().Expand("{date}"); err != nil || got != want {
-			t.Errorf("{date} is %s, %v", got, err)
+		for _, name := range []string{"{date}", "{now}", "{timestamp}"} {
+			if got, missing, err := x.workspace().Vars().Expand(name); err != nil || got != want || len(missing) > 0 {
+				t.Errorf("%s is %s, %v", name, got, err)
+			}
 		}
 		if !isOpen(x) {
 			t.Error("a session in use was closed")

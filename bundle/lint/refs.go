@@ -278,7 +278,7 @@ func (l *linter) advice(ref bundle.Reference) string {
 // variables lists what a bundle's config files set, and what its installer asks for.
 func (l *linter) variables(b *bundle.Bundle) map[string]bool {
 	known := make(map[string]bool)
-	for _, name := range []string{"user_name", "communication_language", "document_output_language", "output_folder", "project_name", "date"} {
+	for _, name := range []string{"user_name", "communication_language", "document_output_language", "output_folder", "project_name", "date", "now", "timestamp"} {
 		known[name] = true // every installation has these
 	}
 	dirs := []string{b.Dir}
