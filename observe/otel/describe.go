@@ -54,7 +54,7 @@ func (t *Tracer) replied(b *troupe.ModelReplied) []attribute.KeyValue {
 	if b.Model != "" {
 		list = append(list, text(requestModel, b.Model), text(responseModel, b.Model))
 	}
-	if name := providerOf(b.Model); name != "" {
+	if name := providerOf(b.Provider, b.Model); name != "" {
 		list = append(list, providerName.String(name))
 	}
 	if b.Purpose != "" {

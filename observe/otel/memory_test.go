@@ -46,8 +46,20 @@ func TestAModelsNameMayTellItsProvider(t *testing.T) {
 		"gpt-4o-2024-08-06": "openai", "openai/o3-mini": "openai", "openai/gpt-oss-20b": "",
 		"Claude-sonnet-4": "anthropic", "models/gemini-2.5-pro": "gcp.gemini", "qwen3:8b": "", "": "", "/": "",
 	} {
-		if got := providerOf(model); got != want {
+		if got := providerOf("", model); got != want {
 			t.Errorf("%q: %q", model, got)
+		}
+	}
+}
+
+func TestAProviderThatIsKnownIsNamed(t *testing.T) {
+	for provider, want := range map[string]string{"ollama": "ollama", "bedrock": "aws.bedrock", "office": "office"} {
+		found := false
+		for _, a := range (&Tracer{}).replied(&troupe.ModelReplied{Model: "gpt-oss:20b", Provider: provider}) {
+			found = found || a.Key == providerName && a.Value.AsString() == want
+		}
+		if !found {
+			t.Errorf("%s is not named %s", provider, want)
 		}
 	}
 }
