@@ -178,6 +178,8 @@ type ModelReplied struct {
 	Message *Message `json:"message"`
 	Finish  Finish   `json:"finish"`
 	Usage   Usage    `json:"usage"`
+	// Estimated says that the provider did not say what it used, and a limit had to know.
+	Estimated bool `json:"estimated,omitempty"`
 	// Cost is in US dollars, 0 where the price is not known.
 	Cost       float64 `json:"cost,omitempty"`
 	Latency    Millis  `json:"latency_ms"`

@@ -1,6 +1,7 @@
 package troupe_test
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"testing"
@@ -67,6 +68,31 @@ func TestALimitOfTheRunEndsAFlow(t *testing.T) {
 					}
 				}
 			})
+		}
+	}
+}
+
+// A provider that does not say what an answer took is bounded all the same: by an estimate,
+// which says that it is one.
+func TestLimitsHoldWhereNobodySaysWhatWasUsed(t *testing.T) {
+	for stop, limits := range map[string]troupe.Limits{"tokens": {Tokens: 500}, "cost": {Cost: 0.0005}} {
+		asked := 0
+		endless := modelFunc(func(*troupe.Request) turn {
+			asked++
+			return turn{calls: []troupe.ToolCall{call(fmt.Sprint(asked), "look", fmt.Sprintf(`{"n":%d}`, asked))}}
+		})
+		look := troupe.NewTool("look", "Looks.", func(_ context.Context, in struct{ N int }) (string, error) {
+			return strings.Repeat("what there is to see ", 10), nil
+		})
+		agent := agentWith(t, troupe.AgentConfig{ID: "a", Model: endless, Tools: []troupe.Tool{look}, Price: troupe.Price{Input: 1, Output: 1}})
+		events, end, err := play(t, newEngine(t, troupe.Config{}), agent, troupe.Input{Text: "go", Limits: limits})
+		if err != nil || end.Stop != stop || asked > 20 {
+			t.Errorf("%s: after %d answers it ended with %q, %v", stop, asked, end.Stop, err)
+		}
+		for _, e := range events {
+			if b, ok := e.Body.(*troupe.ModelReplied); ok && (!b.Estimated || b.Usage.Total() == 0 || b.Cost == 0) {
+				t.Errorf("%s: %+v", stop, b)
+			}
 		}
 	}
 }

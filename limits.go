@@ -205,6 +205,16 @@ func (b *budget) boundsCost() bool {
 	return false
 }
 
+// boundsUsage reports whether what the run may use of models has a limit.
+func (b *budget) boundsUsage() bool {
+	for ; b != nil; b = b.outer {
+		if b.limits.Cost > 0 || b.limits.Tokens > 0 {
+			return true
+		}
+	}
+	return false
+}
+
 // reached says which limit leaves no room for another turn, and whose it is: none,
 // as a rule.
 func (b *budget) reached() (string, *budget) {

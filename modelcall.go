@@ -58,6 +58,7 @@ func (r *Run) ask(ctx context.Context, agent *Agent, req *Request, purpose strin
 		if err == nil {
 			failpoint.Here(failpoint.ModelReplied)
 			replied.Context = use
+			r.estimate(agent, req, replied)
 			r.budget.add(&Spent{Usage: replied.Usage, Cost: replied.Cost})
 			r.note(step, replied)
 			return replied, nil
@@ -145,6 +146,25 @@ func (r *Run) spentOn(agent *Agent, err error) bool {
 	}
 	r.budget.add(&Spent{Usage: end.Usage, Cost: agent.costOf(end)})
 	return r.budget.overspent() != ""
+}
+
+// estimate fills in what a reply took where its provider does not say, and a limit on
+// tokens or cost would bound nothing without.
+func (r *Run) estimate(agent *Agent, req *Request, replied *ModelReplied) {
+	if replied.Usage != (Usage{}) || !r.budget.boundsUsage() {
+		return
+	}
+	input := replied.Context.Total()
+	if input == 0 {
+		for _, m := range req.Messages {
+			input += m.size() / bytesPerToken
+		}
+	}
+	replied.Usage = Usage{Input: input, Output: replied.Message.size()/bytesPerToken + 1}
+	replied.Estimated = true
+	if replied.Cost == 0 {
+		replied.Cost = agent.price.Of(replied.Usage)
+	}
 }
 
 // unsent is the failure of a request that does not go to another model after all.

@@ -86,7 +86,7 @@ func (r *reader) read(text string) (Value, *Error) {
 	if failure != nil || value.JSON != nil {
 		return value, failure
 	}
-	return r.search(rest)
+	return r.searchAnswer(rest)
 }
 
 // readWhole reads a text that is nothing but the value, or but a code block that is. Else

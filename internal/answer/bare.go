@@ -12,7 +12,7 @@ func ReadBare(text string, check Checker, maySearch bool) (Value, error) {
 	case failure == nil && value.JSON != nil:
 		return value, nil
 	case failure == nil && maySearch:
-		value, failure = r.search(rest)
+		value, failure = r.searchAnswer(rest)
 	case failure == nil:
 		failure = r.failure()
 	}

@@ -318,3 +318,27 @@ func withoutThoughts(text string) (answer string, isThought bool) {
 	}
 	return text, thoughtStart.MatchString(text)
 }
+
+var thoughtClose = regexp.MustCompile(`</(?:think|thinking|reasoning)>`)
+
+// searchAnswer searches a text in which thoughts may end in the middle of a line, without
+// having begun, as those of models do whose template begins them. What comes after is the
+// answer. A value before it is a draft, unless it goes on after it: then the tag is in it.
+func (r *reader) searchAnswer(text []byte) (Value, *Error) {
+	places := thoughtClose.FindAllIndex(text, -1)
+	if len(places) == 0 {
+		return r.search(text)
+	}
+	last := places[len(places)-1]
+	after := &reader{check: r.check, isBare: r.isBare, work: r.work}
+	value, failure := after.search(text[last[1]:])
+	if failure == nil {
+		return value, nil
+	}
+	before := &reader{check: r.check, isBare: r.isBare, work: after.work}
+	if _, isElsewhere := before.search(text[:last[0]]); isElsewhere == nil {
+		return Value{}, failure
+	}
+	r.work = before.work
+	return r.search(text)
+}

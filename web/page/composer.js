@@ -76,7 +76,7 @@ export function Composer({ agent, draft, setDraft, running, send, stop, files = 
       attach([new File([text], "pasted.txt", { type: "text/plain" })]);
     }
   };
-  const used = context?.window ? (context.system + context.tools + context.history) / context.window : 0;
+  const used = context?.window ? context.used / context.window : 0;
   const empty = !draft.text.trim() && !draft.files.length;
   return html`<form class="composer" onSubmit=${submit} aria-label="Message">
     ${offers.length > 0 && html`<div class="pop offers"><h4>${menu || draft.text.startsWith("/") ? `What ${name} can do` : "Choose"}</h4><ul id="offers" role="listbox" aria-label=${`What ${name} can do`}>
@@ -94,7 +94,7 @@ export function Composer({ agent, draft, setDraft, running, send, stop, files = 
       ${tasksOf(agent).length > 0 && html`<button type="button" class="ghost sm tasks" aria-expanded=${menu} onClick=${() => (setMenu(!menu), setClosed(false), field.current.focus())}>${icon("list")}<span class="desk-only">What ${name} can do</span><span class="phone-only">Tasks</span></button>`}
       ${model && html`<span class="phone-only">${model}</span>`}
       <span class="grow"></span>
-      ${used > 0 && html`<span class="row tiny faint desk-only" title=${`${count(context.system + context.tools + context.history)} of ${count(context.window)} tokens`}><span class="meter"><i style=${{ width: Math.max(2, used * 100) + "%" }}></i></span>${Math.round(used * 100)} %</span>`}
+      ${used > 0 && html`<span class="row tiny faint desk-only" title=${`${count(context.used)} of ${count(context.window)} tokens`}><span class="meter"><i style=${{ width: Math.max(2, used * 100) + "%" }}></i></span>${Math.round(used * 100)} %</span>`}
       ${running && empty
         ? html`<button type="button" class="primary send" aria-label="Stop" title="Stop" onClick=${stop}>${icon("square")}</button>`
         : html`${running && html`<button type="button" class="ghost sm" aria-label="Stop" onClick=${stop}>${icon("square")}Stop</button>`}

@@ -224,7 +224,7 @@ const handlers = {
     s.totals.turns++;
     const model = nameOfModel(b);
     s.model = model || s.model;
-    s.context = b.context ?? s.context;
+    s.context = b.context ? { ...b.context, used: b.usage?.input || b.context.system + b.context.tools + b.context.history } : s.context;
     if (s.exchange) Object.assign(s.exchange, { model, ended: e.time });
     s.dropRetry(e);
     s.spans.push({

@@ -482,7 +482,8 @@ func TestTheModelIsShownAndChanged(t *testing.T) {
 		s.sees("now other/model", "Mira · other/model")
 		s.answer = func(_ context.Context, text string, show func(*troupe.Event)) error {
 			said := reply("You said: " + text)
-			said.Body.(*troupe.ModelReplied).Context = troupe.ContextUse{History: 400, Window: 1000}
+			replied := said.Body.(*troupe.ModelReplied)
+			replied.Usage.Input, replied.Context = 400, troupe.ContextUse{History: 300, Window: 1000}
 			show(said)
 			return nil
 		}

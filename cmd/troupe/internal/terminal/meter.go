@@ -1,6 +1,7 @@
 package terminal
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 	"strings"
@@ -13,8 +14,10 @@ import (
 type Meter struct {
 	Usage troupe.Usage
 	Cost  float64
-	// Context is what the latest request of the conversation's own agent held.
+	// Context is what the latest request of the conversation's own agent held, and Filled
+	// how many tokens that was: as its provider counts, where it says so.
 	Context troupe.ContextUse
+	Filled  int
 }
 
 // Note takes an event into account.
@@ -27,7 +30,7 @@ func (m *Meter) Note(e *troupe.Event) {
 		m.Usage = m.Usage.Add(b.Usage)
 		m.Cost += b.Cost
 		if e.Parent == "" && b.Purpose == "" {
-			m.Context = b.Context
+			m.Context, m.Filled = b.Context, cmp.Or(b.Usage.Input, b.Context.Total())
 		}
 	}
 }
@@ -37,7 +40,7 @@ func (m *Meter) Note(e *troupe.Event) {
 func (m *Meter) String() string {
 	s := Count(m.Usage.Total()) + " tokens"
 	if m.Context.Window > 0 {
-		s += fmt.Sprintf(" · window %d %% full", 100*m.Context.Total()/m.Context.Window)
+		s += fmt.Sprintf(" · window %d %% full", 100*m.Filled/m.Context.Window)
 	}
 	if m.Cost > 0 {
 		s += fmt.Sprintf(" · $%.4f", m.Cost)

@@ -104,16 +104,17 @@ func TestAMeterSaysHowFullTheWindowIs(t *testing.T) {
 	var m Meter
 	note := func(parent, purpose string, history int) {
 		m.Note(&troupe.Event{Parent: parent, Body: &troupe.ModelReplied{
-			Usage: troupe.Usage{Input: 100}, Purpose: purpose, Context: troupe.ContextUse{System: 1000, Tools: 500, History: history, Window: 10_000},
+			Usage: troupe.Usage{Input: 5000}, Purpose: purpose, Context: troupe.ContextUse{System: 1000, Tools: 500, History: history, Window: 10_000},
 		}})
 	}
 	note("", "", 500)
 	note("run", "", 9000)     // another agent's window
 	note("", "summary", 9000) // what was summed up is gone
-	if got := m.String(); got != "300 tokens · window 20 % full" {
+	if got := m.String(); got != "15,000 tokens · window 50 % full" { // as its provider counts
 		t.Error(got)
 	}
-	if got := newModel(t.Context(), Config{Agent: "Mira", Model: "test/m", Used: m}, nil).status(); got != "Mira · test/m · 300 tokens · window 20 % full" {
+	m.Note(&troupe.Event{Body: &troupe.ModelReplied{Context: troupe.ContextUse{History: 2000, Window: 10_000}}}) // which does not say
+	if got := newModel(t.Context(), Config{Agent: "Mira", Model: "test/m", Used: m}, nil).status(); got != "Mira · test/m · 15,000 tokens · window 20 % full" {
 		t.Errorf("a chat begins with %q", got)
 	}
 }
