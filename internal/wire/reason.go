@@ -121,13 +121,22 @@ func (c *complaint) isAboutModel(status int) bool {
 		return true
 	}
 	return (status == http.StatusNotFound || status == http.StatusBadRequest) &&
-		c.mentions("model") && c.mentions("does not exist", "not found", "do not have access", "not supported", "try pulling it", "no endpoints found") && !c.isAboutSchema()
+		c.mentions("model") && c.mentions("does not exist", "not found", "do not have access", "not supported", "try pulling it", "no endpoints found") &&
+		!c.isAboutSchema() && !c.isAboutParameter()
+}
+
+// isAboutParameter reports whether the server has the model, and does not take something
+// that was sent along for it.
+func (c *complaint) isAboutParameter() bool {
+	return c.mentions("unsupported parameter", "unsupported_parameter", "unsupported value", "unsupported_value",
+		"not supported with this model", "not supported by this model", "not supported for this model", "not supported in this model", "not supported on this model")
 }
 
 // isAboutTools reports whether the model, or the server as it was started, has no calls.
 func (c *complaint) isAboutTools(status int) bool {
 	return (status == http.StatusBadRequest || status == http.StatusNotFound) &&
-		c.mentions("does not support tools", "support tool use", "tool use is not supported", "tool calling is not supported", "enable-auto-tool-choice") // Ollama, OpenRouter, Groq, vLLM
+		c.mentions("does not support tools", "support tool use", "tool use is not supported", "tool calling is not supported", "enable-auto-tool-choice", // Ollama, OpenRouter, Groq, vLLM
+			"'tools' is not supported") // OpenAI
 }
 
 // isAboutAddress reports whether the server has nothing at the address: it says so, or

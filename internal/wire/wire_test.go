@@ -227,6 +227,11 @@ func TestReasonsOfRefusals(t *testing.T) {
 		{400, `{"error":{"message":"The response was filtered due to the prompt triggering Azure OpenAI's content management policy.","code":"content_filter"}}`, "refused"},
 		{400, `{"error":{"message":"This model does not support response_format json_schema"}}`, "schema"},
 		{400, `{"error":{"message":"messages: field required"}}`, "request"},
+		{400, `{"error":{"message":"Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.","type":"invalid_request_error","param":"max_tokens","code":"unsupported_parameter"}}`, "request"},
+		{400, `{"error":{"message":"Unsupported value: 'temperature' does not support 0.2 with this model.","type":"invalid_request_error","code":"unsupported_value"}}`, "request"},
+		{400, `{"error":{"message":"logprobs is not supported by this model"}}`, "request"},
+		{400, `{"error":{"message":"Unsupported parameter: 'tools' is not supported with this model.","code":"unsupported_parameter"}}`, "tools"},
+		{400, `{"error":{"message":"The model x is not supported"}}`, "model"},
 	} {
 		_, err := client(t, slow{status: test.status, pieces: []piece{{0, test.body}}}, Patience{}).Send(t.Context(), &Exchange{Parts: [][]byte{}})
 		if e, ok := errors.AsType[*troupe.ModelError](err); !ok || e.Reason != test.reason {
