@@ -22,7 +22,7 @@ func (c *complaint) judge(e *troupe.ModelError) {
 	case "context", "too_large":
 		e.Err = troupe.ErrContextFull
 		e.Temporary = false
-	case "money", "key", "model", "refused", "address", "tools":
+	case "money", "key", "model", "memory", "refused", "address", "tools":
 		e.Temporary = false
 	case "rate", "overloaded":
 		e.Temporary = e.Temporary || e.Status < 400 || e.Status >= 500
@@ -59,6 +59,8 @@ func (c *complaint) reason(status int) string {
 		return "context"
 	case status == http.StatusRequestEntityTooLarge || status == http.StatusTooManyRequests && c.mentions("request too large"):
 		return "too_large"
+	case status != http.StatusTooManyRequests && c.isAboutMemory():
+		return "memory"
 	case c.isAboutKey(status):
 		return "key"
 	case c.isAboutTools(status):
@@ -130,6 +132,13 @@ func (c *complaint) isAboutModel(status int) bool {
 func (c *complaint) isAboutParameter() bool {
 	return c.mentions("unsupported parameter", "unsupported_parameter", "unsupported value", "unsupported_value",
 		"not supported with this model", "not supported by this model", "not supported for this model", "not supported in this model", "not supported on this model")
+}
+
+// isAboutMemory reports whether the server cannot hold the model, or the window that it
+// was asked for: it will not the next time either.
+func (c *complaint) isAboutMemory() bool {
+	return c.mentions("requires more system memory", "out of memory", "outofmemory", "cudamalloc failed", "not enough memory",
+		"insufficient memory") || c.mentions("buffer") && c.mentions("failed to allocate", "unable to allocate") // Ollama, llama.cpp, vLLM, LM Studio
 }
 
 // isAboutTools reports whether the model, or the server as it was started, has no calls.

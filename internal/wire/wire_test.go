@@ -232,9 +232,23 @@ func TestReasonsOfRefusals(t *testing.T) {
 		{400, `{"error":{"message":"logprobs is not supported by this model"}}`, "request"},
 		{400, `{"error":{"message":"Unsupported parameter: 'tools' is not supported with this model.","code":"unsupported_parameter"}}`, "tools"},
 		{400, `{"error":{"message":"The model x is not supported"}}`, "model"},
+		{500, `{"error":"model requires more system memory (9.9 GiB) than is available (4.1 GiB)"}`, "memory"},
+		{500, `{"error":{"message":"llama runner process has terminated: CUDA error: out of memory"}}`, "memory"},
+		{500, `{"error":{"code":500,"message":"CUDA out of memory. Tried to allocate 2.00 GiB.","type":"server_error"}}`, "memory"},
+		{500, `{"error":"llama runner process has terminated: cudaMalloc failed"}`, "memory"},
+		{500, `{"error":{"message":"unable to allocate CUDA0 buffer"}}`, "memory"},
+		{200, `{"error":"model requires more system memory (9.9 GiB) than is available"}`, "memory"},
 	} {
-		_, err := client(t, slow{status: test.status, pieces: []piece{{0, test.body}}}, Patience{}).Send(t.Context(), &Exchange{Parts: [][]byte{}})
-		if e, ok := errors.AsType[*troupe.ModelError](err); !ok || e.Reason != test.reason {
+		answer, err := client(t, slow{status: test.status, pieces: []piece{{0, test.body}}}, Patience{}).Send(t.Context(), &Exchange{Parts: [][]byte{}})
+		if err == nil { // what is said in the midst of an answer
+			err = answer.Failed([]byte(test.body))
+			answer.Close()
+		}
+		e, ok := errors.AsType[*troupe.ModelError](err)
+		if ok && e.Temporary && test.reason == "memory" {
+			t.Errorf("%d %s: is tried again", test.status, test.body)
+		}
+		if !ok || e.Reason != test.reason {
 			t.Errorf("%d %s: %v, reason %q, want %q", test.status, test.body, err, e.Reason, test.reason)
 		}
 	}

@@ -228,7 +228,7 @@ func ofModel(e *troupe.ModelError) Problem {
 		p.explainWindow(e.Message)
 	case "address":
 		p.explainScheme(e.Message)
-	case "model", "refused", "request", "schema", "tools":
+	case "model", "refused", "request", "schema", "tools", "memory":
 		p.Cause = e.Message
 	}
 	return p
@@ -320,6 +320,8 @@ var reasons = map[string]Problem{
 		Next: "Correct base_url of the provider in troupe.yaml, or the variable it comes from; troupe doctor tries it."},
 	"tools": {Code: "tools", Sentence: "This model cannot call tools, and the agent has some.",
 		Next: "Use a model that can, or give the agent none: agents.NAME.tools: [] in troupe.yaml, and skills: false where the project has skills."},
+	"memory": {Code: "memory", Sentence: "The model does not fit into the server's memory.",
+		Next: "Choose a smaller model, or a smaller window for it: window of the model in troupe.yaml."},
 	"request": {Code: "request", Sentence: "The provider does not understand the request.", Cause: "The server speaks another API, or lacks something that was asked for.",
 		Next: "troupe doctor tries the provider; its quirks can be set in troupe.yaml."},
 }
