@@ -165,7 +165,7 @@ type ModelError struct {
 	// Reason says in one word what is wrong, where that is known: "key", "money",
 	// "model", "too_large", "context", "rate", "overloaded", "refused", "unreachable",
 	// "certificate", "timeout", "incomplete", "schema", "address", "tools",
-	// "memory" or "request".
+	// "memory", "country" or "request".
 	Reason string
 	// Temporary failures are tried again, not before RetryAfter has passed.
 	Temporary  bool

@@ -22,7 +22,7 @@ func (c *complaint) judge(e *troupe.ModelError) {
 	case "context", "too_large":
 		e.Err = troupe.ErrContextFull
 		e.Temporary = false
-	case "money", "key", "model", "memory", "refused", "address", "tools":
+	case "money", "key", "model", "memory", "country", "refused", "address", "tools":
 		e.Temporary = false
 	case "rate", "overloaded":
 		e.Temporary = e.Temporary || e.Status < 400 || e.Status >= 500
@@ -63,6 +63,8 @@ func (c *complaint) reason(status int) string {
 		return "memory"
 	case c.isAboutKey(status):
 		return "key"
+	case c.isAboutCountry(status):
+		return "country"
 	case c.isAboutTools(status):
 		return "tools"
 	case c.isAboutModel(status):
@@ -148,11 +150,21 @@ func (c *complaint) isAboutTools(status int) bool {
 			"'tools' is not supported") // OpenAI
 }
 
+// isAboutCountry reports whether the provider does not serve where the request is from.
+func (c *complaint) isAboutCountry(status int) bool {
+	return c.mentions("unsupported_country", "user location is not supported") || // OpenAI, Google
+		status == http.StatusForbidden && !c.isPage && c.mentions("country", "region", "territor")
+}
+
 // isAboutAddress reports whether the server has nothing at the address: it says so, or
-// answers that there is no such page and has no name for the failure.
+// answers that there is no such page and has no name for the failure. No API forbids by
+// a page: that is of something in between.
 func (c *complaint) isAboutAddress(status int) bool {
 	if c.mentions("unknown_url", "unknown request url", "invalid url (", "unexpected endpoint or method", "no route matched",
 		"http request to an https server", "plain http request was sent to https port") {
+		return true
+	}
+	if status == http.StatusForbidden && c.isPage {
 		return true
 	}
 	return (status == http.StatusNotFound || status == http.StatusMethodNotAllowed) && c.code == "" && c.kind == "" && c.status == 0
@@ -161,7 +173,7 @@ func (c *complaint) isAboutAddress(status int) bool {
 // isRefused reports whether the provider does not want to answer this request, or
 // this user.
 func (c *complaint) isRefused(status int) bool {
-	if status == http.StatusUnavailableForLegalReasons || status == http.StatusForbidden && c.mentions("policy", "violat", "unsafe", "country", "region", "territor") {
+	if status == http.StatusUnavailableForLegalReasons || status == http.StatusForbidden && c.mentions("policy", "violat", "unsafe") {
 		return true
 	}
 	return status != http.StatusTooManyRequests && c.mentions("content_filter", "content_policy", "content policy", "content management policy", "moderation", "flagged", "safety system")

@@ -227,8 +227,8 @@ func ofModel(e *troupe.ModelError) Problem {
 	case "context":
 		p.explainWindow(e.Message)
 	case "address":
-		p.explainScheme(e.Message)
-	case "model", "refused", "request", "schema", "tools", "memory":
+		p.explainAddress(e.Message)
+	case "model", "refused", "request", "schema", "tools", "memory", "country":
 		p.Cause = e.Message
 	}
 	return p
@@ -247,9 +247,15 @@ func (p *Problem) explainWindow(said string) {
 	}
 }
 
-// explainScheme tells an address that begins with the wrong protocol from one where
-// nothing is.
-func (p *Problem) explainScheme(said string) {
+// explainAddress tells an address that begins with the wrong protocol, and one where
+// something else answers, from one where nothing is.
+func (p *Problem) explainAddress(said string) {
+	if strings.Contains(said, "a web page answered in place of the API") { // words of package wire
+		p.Sentence = "A web page answered in place of the provider's API."
+		p.Cause = "base_url is the address of a page, or something in between blocks the request: a firewall, a proxy, a check for browsers."
+		p.Next = "Check base_url of the provider in troupe.yaml; otherwise try from another network, or ask whoever runs this one."
+		return
+	}
 	said = strings.ToLower(said)
 	has, wants := "", ""
 	switch {
@@ -322,6 +328,7 @@ var reasons = map[string]Problem{
 		Next: "Use a model that can, or give the agent none: agents.NAME.tools: [] in troupe.yaml, and skills: false where the project has skills."},
 	"memory": {Code: "memory", Sentence: "The model does not fit into the server's memory.",
 		Next: "Choose a smaller model, or a smaller window for it: window of the model in troupe.yaml."},
+	"country": {Code: "country", Sentence: "The provider does not serve this country or region.", Next: "Use another provider, or a server where this one is offered."},
 	"request": {Code: "request", Sentence: "The provider does not understand the request.", Cause: "The server speaks another API, or lacks something that was asked for.",
 		Next: "troupe doctor tries the provider; its quirks can be set in troupe.yaml."},
 }

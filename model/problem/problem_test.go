@@ -154,6 +154,7 @@ func TestAnAddressWithTheWrongProtocolIsToldAsSuch(t *testing.T) {
 		"model.test speaks http, not https: tls: first record does not look like a TLS handshake": {"The server speaks http, not https.", "Write http:// "},
 		"Client sent an HTTP request to an HTTPS server.":                                         {"The server speaks https, not http.", "Write https:// "},
 		"model.test speaks https, not http: malformed HTTP response":                              {"The server speaks https, not http.", "Write https:// "},
+		"a web page answered in place of the API: Just a moment...":                               {"A web page answered in place of the provider's API.", "Check base_url"},
 		"404 page not found": {"The server has nothing at this address.", "Correct base_url"},
 	} {
 		got := Of(&troupe.ModelError{Reason: "address", Message: said})
