@@ -63,6 +63,9 @@ func (c *Client) failed(status int, body []byte) *troupe.ModelError {
 	if status == http.StatusForbidden && said.isPage {
 		e.Message = Shorten("a web page answered in place of the API: " + e.Message)
 	}
+	if status == http.StatusProxyAuthRequired {
+		e.Message = Shorten(lockedProxy + ": " + e.Message)
+	}
 	return e
 }
 

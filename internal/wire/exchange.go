@@ -175,6 +175,8 @@ func (c *Client) unreachable(err error) error {
 		e.Reason = "timeout"
 	case isUntrusted(err):
 		e.Reason, e.Temporary = "certificate", false
+	case strings.Contains(err.Error(), lockedProxy): // net/http has the words alone
+		e.Temporary = false
 	case IsPlain(err), c.url.Scheme == "http" && IsTLS(err):
 		e.Reason, e.Temporary = "address", false
 	}
@@ -192,6 +194,9 @@ func (c *Client) unreachable(err error) error {
 	e.Err = err
 	return e
 }
+
+// lockedProxy is what a proxy says that wants a password.
+const lockedProxy = "Proxy Authentication Required"
 
 // IsTLS reports whether a server that was asked by http answers in TLS.
 func IsTLS(err error) bool {

@@ -53,6 +53,8 @@ func (c *complaint) reason(status int) string {
 		return "refused"
 	}
 	switch {
+	case status == http.StatusProxyAuthRequired: // no provider's
+		return "unreachable"
 	case c.isAboutMoney() || status == http.StatusPaymentRequired:
 		return "money"
 	case c.isAboutLength(status):

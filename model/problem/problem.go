@@ -189,6 +189,8 @@ func reasonIn(status int, text string) string {
 // explainWords is explainNetwork for an error of which only the words are left.
 func (p *Problem) explainWords(text string) {
 	switch {
+	case strings.Contains(text, "proxyconnect"):
+		p.explainNetwork(errors.New(text))
 	case strings.Contains(text, "connection refused"):
 		p.explainNetwork(syscall.ECONNREFUSED)
 	case strings.Contains(text, "no such host"):
@@ -274,6 +276,12 @@ func (p *Problem) explainAddress(said string) {
 func (p *Problem) explainNetwork(err error) {
 	unknown, isUnknown := errors.AsType[*net.DNSError](err)
 	switch {
+	case strings.Contains(err.Error(), "Proxy Authentication Required"):
+		p.Sentence = "The proxy wants a user name and a password."
+		p.Next = "Write them into HTTPS_PROXY and HTTP_PROXY, as in http://user:password@host:port; NO_PROXY names hosts that are asked directly."
+	case strings.Contains(err.Error(), "proxyconnect"): // words of net/http
+		p.Cause = "The proxy that HTTPS_PROXY or HTTP_PROXY names does not answer."
+		p.Next = "Correct or unset HTTPS_PROXY and HTTP_PROXY, or name the provider's host in NO_PROXY."
 	case errors.Is(err, syscall.ECONNREFUSED):
 		p.Cause = "Nothing listens at its address."
 		p.Next = "Start the server (for Ollama: ollama serve), or correct the address."

@@ -149,6 +149,21 @@ func TestAServerThatHangsUpMayWantHTTPS(t *testing.T) {
 	}
 }
 
+func TestAProxyIsToldAsTheProxy(t *testing.T) {
+	gone := &net.OpError{Op: "proxyconnect", Net: "tcp", Err: &net.OpError{Op: "dial", Net: "tcp", Err: syscall.ECONNREFUSED}}
+	for name, got := range map[string]Problem{
+		"gone":               Of(&troupe.ModelError{Reason: "unreachable", Message: "no answer from model.test: " + gone.Error(), Err: gone}),
+		"gone, an event":     OfRecord("unreachable", "model: no answer from model.test: "+gone.Error()),
+		"password":           Of(&troupe.ModelError{Status: 407, Reason: "unreachable", Message: "Proxy Authentication Required: x"}),
+		"password, an event": OfRecord("unreachable", "model: 407: Proxy Authentication Required: x"),
+	} {
+		if got.Code != "unreachable" || !strings.Contains(got.Next, "HTTPS_PROXY and HTTP_PROXY") || strings.Contains(got.String(), "ollama") {
+			t.Errorf("%s: %+v", name, got)
+		}
+		check(t, got)
+	}
+}
+
 func TestAnAddressWithTheWrongProtocolIsToldAsSuch(t *testing.T) {
 	for said, want := range map[string][2]string{
 		"model.test speaks http, not https: tls: first record does not look like a TLS handshake": {"The server speaks http, not https.", "Write http:// "},
