@@ -228,6 +228,8 @@ func ofModel(e *troupe.ModelError) Problem {
 		}
 	case "context":
 		p.explainWindow(e.Message)
+	case "incomplete":
+		p.explainCall(e.Error())
 	case "address":
 		p.explainAddress(e.Message)
 	case "model", "refused", "request", "schema", "tools", "memory", "country":
@@ -246,6 +248,17 @@ func (p *Problem) explainWindow(said string) {
 	p.Sentence = "The server's context length is too small for this agent."
 	if p.Cause, p.Next = m[1], m[2]+"."; strings.HasPrefix(m[2], "Set") {
 		p.Next = m[2] + "; or use another model."
+	}
+}
+
+// explainCall tells an answer that ended with a call nobody can read from one whose
+// connection ended.
+func (p *Problem) explainCall(said string) {
+	said = strings.ToLower(said)
+	if strings.Contains(said, "called a tool in a way that cannot be read") || strings.Contains(said, "malformed_function_call") { // Gemini, by both of its APIs
+		p.Sentence = "The model called a tool in a way that cannot be read."
+		p.Cause = "The provider threw the malformed call away, and the answer with it."
+		p.Next = "Try again, or use another model."
 	}
 }
 

@@ -149,6 +149,21 @@ func TestAServerThatHangsUpMayWantHTTPS(t *testing.T) {
 	}
 }
 
+func TestAMalformedCallIsToldAsSuch(t *testing.T) {
+	const gemini = "the model called a tool in a way that cannot be read, or one that it does not have: Malformed function call"
+	for name, got := range map[string]Problem{
+		"an error":                 Of(&troupe.ModelError{Status: 200, Code: "MALFORMED_FUNCTION_CALL", Reason: "incomplete", Temporary: true, Message: gemini, Err: io.ErrUnexpectedEOF}),
+		"an event":                 OfRecord("incomplete", "model: 200 MALFORMED_FUNCTION_CALL: "+gemini),
+		"in OpenAI's protocol":     Of(&troupe.ModelError{Reason: "incomplete", Temporary: true, Err: errors.New(`the server ended it with "malformed_function_call"`)}),
+		"and of an event's record": OfFailed(&troupe.ModelFailed{Reason: "incomplete", Error: "model: 200: " + gemini, RetryIn: 1}),
+	} {
+		if got.Code != "incomplete" || !strings.Contains(got.Sentence, "called a tool") || strings.Contains(got.Cause, "connection") {
+			t.Errorf("%s: %+v", name, got)
+		}
+		check(t, got)
+	}
+}
+
 func TestAProxyIsToldAsTheProxy(t *testing.T) {
 	gone := &net.OpError{Op: "proxyconnect", Net: "tcp", Err: &net.OpError{Op: "dial", Net: "tcp", Err: syscall.ECONNREFUSED}}
 	for name, got := range map[string]Problem{
