@@ -45,9 +45,8 @@ type Answer struct {
 	src    *bufio.Reader
 }
 
-// Send sends a request and returns its answer, which the caller has to close. An
-// answer whose status is no success is returned as a [troupe.ModelError].
-func (c *Client) Send(ctx context.Context, x *Exchange) (*Answer, error) {
+// send is [Client.Send], once.
+func (c *Client) send(ctx context.Context, x *Exchange) (*Answer, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	r, err := c.request(ctx, x)
 	if err != nil {
