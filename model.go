@@ -164,7 +164,8 @@ type ModelError struct {
 	Message string
 	// Reason says in one word what is wrong, where that is known: "key", "money",
 	// "model", "too_large", "context", "rate", "overloaded", "refused", "unreachable",
-	// "certificate", "timeout", "incomplete", "schema", "address", "tools" or "request".
+	// "certificate", "timeout", "incomplete", "schema", "address", "tools",
+	// "memory", "country" or "request".
 	Reason string
 	// Temporary failures are tried again, not before RetryAfter has passed.
 	Temporary  bool

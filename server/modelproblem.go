@@ -22,7 +22,7 @@ var modelStatuses = map[string]struct {
 	"rate": {http.StatusTooManyRequests, "rate_limit_exceeded"}, "overloaded": {http.StatusServiceUnavailable, ""},
 	"refused": {http.StatusBadRequest, "content_filter"}, "unreachable": {http.StatusBadGateway, ""}, "certificate": {http.StatusBadGateway, ""},
 	"timeout": {http.StatusGatewayTimeout, ""}, "incomplete": {http.StatusBadGateway, ""}, "schema": {http.StatusBadGateway, ""},
-	"address": {http.StatusBadGateway, ""}, "tools": {http.StatusBadGateway, ""}, "request": {http.StatusBadGateway, ""}, "output": {http.StatusBadGateway, ""},
+	"address": {http.StatusBadGateway, ""}, "tools": {http.StatusBadGateway, ""}, "memory": {http.StatusBadGateway, ""}, "country": {http.StatusBadGateway, ""}, "request": {http.StatusBadGateway, ""}, "output": {http.StatusBadGateway, ""},
 }
 
 // modelProblem says in the words of the catalogue why a model gave no answer. It is nil

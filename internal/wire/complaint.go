@@ -16,6 +16,7 @@ type complaint struct {
 	number string // a code that is a number
 	status int    // a code that is an HTTP status
 	wait   string // how long to wait, such as "34s"
+	isPage bool   // it is for a browser
 }
 
 // readComplaint reads the body of an error in any of the forms that servers have.
@@ -27,6 +28,7 @@ func readComplaint(body []byte) complaint {
 	}
 	if c.text == "" {
 		c.text = plainText(body)
+		c.isPage = strings.HasPrefix(strings.TrimSpace(string(body)), "<")
 	}
 	for _, name := range []string{c.kind, c.number} {
 		if c.code == "" {

@@ -60,6 +60,12 @@ func (c *Client) failed(status int, body []byte) *troupe.ModelError {
 		e.Message = http.StatusText(status)
 	}
 	said.judge(e)
+	if status == http.StatusForbidden && said.isPage {
+		e.Message = Shorten("a web page answered in place of the API: " + e.Message)
+	}
+	if status == http.StatusProxyAuthRequired {
+		e.Message = Shorten(lockedProxy + ": " + e.Message)
+	}
 	return e
 }
 

@@ -45,9 +45,8 @@ type Answer struct {
 	src    *bufio.Reader
 }
 
-// Send sends a request and returns its answer, which the caller has to close. An
-// answer whose status is no success is returned as a [troupe.ModelError].
-func (c *Client) Send(ctx context.Context, x *Exchange) (*Answer, error) {
+// send is [Client.Send], once.
+func (c *Client) send(ctx context.Context, x *Exchange) (*Answer, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	r, err := c.request(ctx, x)
 	if err != nil {
@@ -175,6 +174,8 @@ func (c *Client) unreachable(err error) error {
 		e.Reason = "timeout"
 	case isUntrusted(err):
 		e.Reason, e.Temporary = "certificate", false
+	case strings.Contains(err.Error(), lockedProxy): // net/http has the words alone
+		e.Temporary = false
 	case IsPlain(err), c.url.Scheme == "http" && IsTLS(err):
 		e.Reason, e.Temporary = "address", false
 	}
@@ -192,6 +193,9 @@ func (c *Client) unreachable(err error) error {
 	e.Err = err
 	return e
 }
+
+// lockedProxy is what a proxy says that wants a password.
+const lockedProxy = "Proxy Authentication Required"
 
 // IsTLS reports whether a server that was asked by http answers in TLS.
 func IsTLS(err error) bool {

@@ -22,7 +22,7 @@ func (c *complaint) judge(e *troupe.ModelError) {
 	case "context", "too_large":
 		e.Err = troupe.ErrContextFull
 		e.Temporary = false
-	case "money", "key", "model", "refused", "address", "tools":
+	case "money", "key", "model", "memory", "country", "refused", "address", "tools":
 		e.Temporary = false
 	case "rate", "overloaded":
 		e.Temporary = e.Temporary || e.Status < 400 || e.Status >= 500
@@ -53,14 +53,20 @@ func (c *complaint) reason(status int) string {
 		return "refused"
 	}
 	switch {
+	case status == http.StatusProxyAuthRequired: // no provider's
+		return "unreachable"
 	case c.isAboutMoney() || status == http.StatusPaymentRequired:
 		return "money"
 	case c.isAboutLength(status):
 		return "context"
 	case status == http.StatusRequestEntityTooLarge || status == http.StatusTooManyRequests && c.mentions("request too large"):
 		return "too_large"
+	case status != http.StatusTooManyRequests && c.isAboutMemory():
+		return "memory"
 	case c.isAboutKey(status):
 		return "key"
+	case c.isAboutCountry(status):
+		return "country"
 	case c.isAboutTools(status):
 		return "tools"
 	case c.isAboutModel(status):
@@ -121,20 +127,46 @@ func (c *complaint) isAboutModel(status int) bool {
 		return true
 	}
 	return (status == http.StatusNotFound || status == http.StatusBadRequest) &&
-		c.mentions("model") && c.mentions("does not exist", "not found", "do not have access", "not supported", "try pulling it", "no endpoints found") && !c.isAboutSchema()
+		c.mentions("model") && c.mentions("does not exist", "not found", "do not have access", "not supported", "try pulling it", "no endpoints found") &&
+		!c.isAboutSchema() && !c.isAboutParameter()
+}
+
+// isAboutParameter reports whether the server has the model, and does not take something
+// that was sent along for it.
+func (c *complaint) isAboutParameter() bool {
+	return c.mentions("unsupported parameter", "unsupported_parameter", "unsupported value", "unsupported_value",
+		"not supported with this model", "not supported by this model", "not supported for this model", "not supported in this model", "not supported on this model")
+}
+
+// isAboutMemory reports whether the server cannot hold the model, or the window that it
+// was asked for: it will not the next time either.
+func (c *complaint) isAboutMemory() bool {
+	return c.mentions("requires more system memory", "out of memory", "outofmemory", "cudamalloc failed", "not enough memory",
+		"insufficient memory") || c.mentions("buffer") && c.mentions("failed to allocate", "unable to allocate") // Ollama, llama.cpp, vLLM, LM Studio
 }
 
 // isAboutTools reports whether the model, or the server as it was started, has no calls.
 func (c *complaint) isAboutTools(status int) bool {
 	return (status == http.StatusBadRequest || status == http.StatusNotFound) &&
-		c.mentions("does not support tools", "support tool use", "tool use is not supported", "tool calling is not supported", "enable-auto-tool-choice") // Ollama, OpenRouter, Groq, vLLM
+		c.mentions("does not support tools", "support tool use", "tool use is not supported", "tool calling is not supported", "enable-auto-tool-choice", // Ollama, OpenRouter, Groq, vLLM
+			"'tools' is not supported") // OpenAI
+}
+
+// isAboutCountry reports whether the provider does not serve where the request is from.
+func (c *complaint) isAboutCountry(status int) bool {
+	return c.mentions("unsupported_country", "user location is not supported") || // OpenAI, Google
+		status == http.StatusForbidden && !c.isPage && c.mentions("country", "region", "territor")
 }
 
 // isAboutAddress reports whether the server has nothing at the address: it says so, or
-// answers that there is no such page and has no name for the failure.
+// answers that there is no such page and has no name for the failure. No API forbids by
+// a page: that is of something in between.
 func (c *complaint) isAboutAddress(status int) bool {
 	if c.mentions("unknown_url", "unknown request url", "invalid url (", "unexpected endpoint or method", "no route matched",
 		"http request to an https server", "plain http request was sent to https port") {
+		return true
+	}
+	if status == http.StatusForbidden && c.isPage {
 		return true
 	}
 	return (status == http.StatusNotFound || status == http.StatusMethodNotAllowed) && c.code == "" && c.kind == "" && c.status == 0
@@ -143,7 +175,7 @@ func (c *complaint) isAboutAddress(status int) bool {
 // isRefused reports whether the provider does not want to answer this request, or
 // this user.
 func (c *complaint) isRefused(status int) bool {
-	if status == http.StatusUnavailableForLegalReasons || status == http.StatusForbidden && c.mentions("policy", "violat", "unsafe", "country", "region", "territor") {
+	if status == http.StatusUnavailableForLegalReasons || status == http.StatusForbidden && c.mentions("policy", "violat", "unsafe") {
 		return true
 	}
 	return status != http.StatusTooManyRequests && c.mentions("content_filter", "content_policy", "content policy", "content management policy", "moderation", "flagged", "safety system")

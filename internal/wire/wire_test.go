@@ -222,14 +222,35 @@ func TestReasonsOfRefusals(t *testing.T) {
 		{503, ``, "overloaded"},
 		{504, ``, "timeout"},
 		{403, `{"error":{"message":"Your input was flagged"}}`, "refused"},
-		{403, `{"error":{"message":"Country, region, or territory not supported","code":"unsupported_country_region_territory"}}`, "refused"},
+		{403, `{"error":{"message":"Country, region, or territory not supported","code":"unsupported_country_region_territory"}}`, "country"},
+		{400, `{"error":{"code":400,"message":"User location is not supported for the API use.","status":"FAILED_PRECONDITION"}}`, "country"},
+		{403, `<!DOCTYPE html><html><head><title>Just a moment...</title></head></html>`, "address"},
 		{403, `{"error":{"message":"You are not allowed to do this"}}`, "key"},
 		{400, `{"error":{"message":"The response was filtered due to the prompt triggering Azure OpenAI's content management policy.","code":"content_filter"}}`, "refused"},
 		{400, `{"error":{"message":"This model does not support response_format json_schema"}}`, "schema"},
 		{400, `{"error":{"message":"messages: field required"}}`, "request"},
+		{400, `{"error":{"message":"Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.","type":"invalid_request_error","param":"max_tokens","code":"unsupported_parameter"}}`, "request"},
+		{400, `{"error":{"message":"Unsupported value: 'temperature' does not support 0.2 with this model.","type":"invalid_request_error","code":"unsupported_value"}}`, "request"},
+		{400, `{"error":{"message":"logprobs is not supported by this model"}}`, "request"},
+		{400, `{"error":{"message":"Unsupported parameter: 'tools' is not supported with this model.","code":"unsupported_parameter"}}`, "tools"},
+		{400, `{"error":{"message":"The model x is not supported"}}`, "model"},
+		{500, `{"error":"model requires more system memory (9.9 GiB) than is available (4.1 GiB)"}`, "memory"},
+		{500, `{"error":{"message":"llama runner process has terminated: CUDA error: out of memory"}}`, "memory"},
+		{500, `{"error":{"code":500,"message":"CUDA out of memory. Tried to allocate 2.00 GiB.","type":"server_error"}}`, "memory"},
+		{500, `{"error":"llama runner process has terminated: cudaMalloc failed"}`, "memory"},
+		{500, `{"error":{"message":"unable to allocate CUDA0 buffer"}}`, "memory"},
+		{200, `{"error":"model requires more system memory (9.9 GiB) than is available"}`, "memory"},
 	} {
-		_, err := client(t, slow{status: test.status, pieces: []piece{{0, test.body}}}, Patience{}).Send(t.Context(), &Exchange{Parts: [][]byte{}})
-		if e, ok := errors.AsType[*troupe.ModelError](err); !ok || e.Reason != test.reason {
+		answer, err := client(t, slow{status: test.status, pieces: []piece{{0, test.body}}}, Patience{}).Send(t.Context(), &Exchange{Parts: [][]byte{}})
+		if err == nil { // what is said in the midst of an answer
+			err = answer.Failed([]byte(test.body))
+			answer.Close()
+		}
+		e, ok := errors.AsType[*troupe.ModelError](err)
+		if ok && e.Temporary && test.reason == "memory" {
+			t.Errorf("%d %s: is tried again", test.status, test.body)
+		}
+		if !ok || e.Reason != test.reason {
 			t.Errorf("%d %s: %v, reason %q, want %q", test.status, test.body, err, e.Reason, test.reason)
 		}
 	}

@@ -183,9 +183,18 @@ func TestAFailedAnswerSaysWhatItTook(t *testing.T) {
 	}
 }
 
+// A window that fills up while the model answers is a full context: a larger max_tokens
+// would not help, and making room does.
+func TestAWindowThatFillsUpIsAFullContext(t *testing.T) {
+	e, ok := errors.AsType[*troupe.ModelError](hear(t, wiretest.Stream(wiretest.Events(start, textBegin, textPiece("x"), ends("model_context_window_exceeded"), stop))).Err)
+	if !ok || e.Reason != "context" || e.Temporary || !errors.Is(e, troupe.ErrContextFull) || e.End == nil || e.End.Usage.Input != 8 {
+		t.Errorf("%#v", e)
+	}
+}
+
 func TestEnds(t *testing.T) {
 	for why, want := range map[string]troupe.Finish{
-		"end_turn": troupe.FinishStop, "stop_sequence": troupe.FinishStop, "max_tokens": troupe.FinishLength, "model_context_window_exceeded": troupe.FinishLength,
+		"end_turn": troupe.FinishStop, "stop_sequence": troupe.FinishStop, "max_tokens": troupe.FinishLength,
 		"refusal": troupe.FinishFiltered, "something_new": troupe.FinishStop,
 	} {
 		h := hear(t, wiretest.Stream(wiretest.Events(start, textBegin, textPiece("x"), ends(why), stop)))

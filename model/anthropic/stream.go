@@ -262,8 +262,13 @@ func (a *answer) finishOf() (troupe.Finish, error) {
 	switch a.stop {
 	case "end_turn", "stop_sequence", "tool_use":
 		return troupe.FinishStop, nil
-	case "max_tokens", "model_context_window_exceeded":
+	case "max_tokens":
 		return troupe.FinishLength, nil
+	case "model_context_window_exceeded":
+		return "", &troupe.ModelError{
+			Status: a.reply.From.Status, Code: a.stop, Reason: "context", Err: troupe.ErrContextFull,
+			Message: "the model's context window was full before the answer ended",
+		}
 	case "refusal":
 		return troupe.FinishFiltered, nil
 	case "pause_turn":

@@ -188,7 +188,7 @@ func (m *Model) larger(at int) int {
 // isDown reports whether a failure is one that the next request would meet as well.
 func isDown(e *troupe.ModelError) bool {
 	switch e.Reason {
-	case "key", "money", "model", "rate", "overloaded", "unreachable", "certificate":
+	case "key", "money", "model", "memory", "country", "rate", "overloaded", "unreachable", "certificate":
 		return true
 	}
 	return false

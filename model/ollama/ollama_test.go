@@ -132,7 +132,7 @@ func TestFaults(t *testing.T) {
 		"cut":               {lines(said("half")), "incomplete", true},
 		"cut in a line":     {lines(said("half") + done[:40]), "incomplete", true},
 		"nothing":           {lines(""), "incomplete", true},
-		"error in a stream": {lines(said("half") + `{"error":"an error was encountered while running the model: CUDA out of memory"}` + "\n"), "overloaded", true},
+		"error in a stream": {lines(said("half") + `{"error":"an error was encountered while running the model: CUDA out of memory"}` + "\n"), "memory", false},
 		"no model":          {&wiretest.Canned{Status: 404, Body: `{"error":"model \"m\" not found, try pulling it first"}`}, "model", false},
 		"too long":          {&wiretest.Canned{Status: 400, Body: `{"error":"prompt too long; exceeded max context length by 4 tokens"}`}, "context", false},
 		"loading":           {&wiretest.Canned{Status: 503, Body: `{"error":"server busy, please try again.  maximum pending requests exceeded"}`}, "overloaded", true},

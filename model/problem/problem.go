@@ -189,6 +189,8 @@ func reasonIn(status int, text string) string {
 // explainWords is explainNetwork for an error of which only the words are left.
 func (p *Problem) explainWords(text string) {
 	switch {
+	case strings.Contains(text, "proxyconnect"):
+		p.explainNetwork(errors.New(text))
 	case strings.Contains(text, "connection refused"):
 		p.explainNetwork(syscall.ECONNREFUSED)
 	case strings.Contains(text, "no such host"):
@@ -226,9 +228,11 @@ func ofModel(e *troupe.ModelError) Problem {
 		}
 	case "context":
 		p.explainWindow(e.Message)
+	case "incomplete":
+		p.explainCall(e.Error())
 	case "address":
-		p.explainScheme(e.Message)
-	case "model", "refused", "request", "schema", "tools":
+		p.explainAddress(e.Message)
+	case "model", "refused", "request", "schema", "tools", "memory", "country":
 		p.Cause = e.Message
 	}
 	return p
@@ -247,9 +251,26 @@ func (p *Problem) explainWindow(said string) {
 	}
 }
 
-// explainScheme tells an address that begins with the wrong protocol from one where
-// nothing is.
-func (p *Problem) explainScheme(said string) {
+// explainCall tells an answer that ended with a call nobody can read from one whose
+// connection ended.
+func (p *Problem) explainCall(said string) {
+	said = strings.ToLower(said)
+	if strings.Contains(said, "called a tool in a way that cannot be read") || strings.Contains(said, "malformed_function_call") { // Gemini, by both of its APIs
+		p.Sentence = "The model called a tool in a way that cannot be read."
+		p.Cause = "The provider threw the malformed call away, and the answer with it."
+		p.Next = "Try again, or use another model."
+	}
+}
+
+// explainAddress tells an address that begins with the wrong protocol, and one where
+// something else answers, from one where nothing is.
+func (p *Problem) explainAddress(said string) {
+	if strings.Contains(said, "a web page answered in place of the API") { // words of package wire
+		p.Sentence = "A web page answered in place of the provider's API."
+		p.Cause = "base_url is the address of a page, or something in between blocks the request: a firewall, a proxy, a check for browsers."
+		p.Next = "Check base_url of the provider in troupe.yaml; otherwise try from another network, or ask whoever runs this one."
+		return
+	}
 	said = strings.ToLower(said)
 	has, wants := "", ""
 	switch {
@@ -268,6 +289,12 @@ func (p *Problem) explainScheme(said string) {
 func (p *Problem) explainNetwork(err error) {
 	unknown, isUnknown := errors.AsType[*net.DNSError](err)
 	switch {
+	case strings.Contains(err.Error(), "Proxy Authentication Required"):
+		p.Sentence = "The proxy wants a user name and a password."
+		p.Next = "Write them into HTTPS_PROXY and HTTP_PROXY, as in http://user:password@host:port; NO_PROXY names hosts that are asked directly."
+	case strings.Contains(err.Error(), "proxyconnect"): // words of net/http
+		p.Cause = "The proxy that HTTPS_PROXY or HTTP_PROXY names does not answer."
+		p.Next = "Correct or unset HTTPS_PROXY and HTTP_PROXY, or name the provider's host in NO_PROXY."
 	case errors.Is(err, syscall.ECONNREFUSED):
 		p.Cause = "Nothing listens at its address."
 		p.Next = "Start the server (for Ollama: ollama serve), or correct the address."
@@ -320,6 +347,9 @@ var reasons = map[string]Problem{
 		Next: "Correct base_url of the provider in troupe.yaml, or the variable it comes from; troupe doctor tries it."},
 	"tools": {Code: "tools", Sentence: "This model cannot call tools, and the agent has some.",
 		Next: "Use a model that can, or give the agent none: agents.NAME.tools: [] in troupe.yaml, and skills: false where the project has skills."},
+	"memory": {Code: "memory", Sentence: "The model does not fit into the server's memory.",
+		Next: "Choose a smaller model, or a smaller window for it: window of the model in troupe.yaml."},
+	"country": {Code: "country", Sentence: "The provider does not serve this country or region.", Next: "Use another provider, or a server where this one is offered."},
 	"request": {Code: "request", Sentence: "The provider does not understand the request.", Cause: "The server speaks another API, or lacks something that was asked for.",
 		Next: "troupe doctor tries the provider; its quirks can be set in troupe.yaml."},
 }

@@ -149,11 +149,42 @@ func TestAServerThatHangsUpMayWantHTTPS(t *testing.T) {
 	}
 }
 
+func TestAMalformedCallIsToldAsSuch(t *testing.T) {
+	const gemini = "the model called a tool in a way that cannot be read, or one that it does not have: Malformed function call"
+	for name, got := range map[string]Problem{
+		"an error":                 Of(&troupe.ModelError{Status: 200, Code: "MALFORMED_FUNCTION_CALL", Reason: "incomplete", Temporary: true, Message: gemini, Err: io.ErrUnexpectedEOF}),
+		"an event":                 OfRecord("incomplete", "model: 200 MALFORMED_FUNCTION_CALL: "+gemini),
+		"in OpenAI's protocol":     Of(&troupe.ModelError{Reason: "incomplete", Temporary: true, Err: errors.New(`the server ended it with "malformed_function_call"`)}),
+		"and of an event's record": OfFailed(&troupe.ModelFailed{Reason: "incomplete", Error: "model: 200: " + gemini, RetryIn: 1}),
+	} {
+		if got.Code != "incomplete" || !strings.Contains(got.Sentence, "called a tool") || strings.Contains(got.Cause, "connection") {
+			t.Errorf("%s: %+v", name, got)
+		}
+		check(t, got)
+	}
+}
+
+func TestAProxyIsToldAsTheProxy(t *testing.T) {
+	gone := &net.OpError{Op: "proxyconnect", Net: "tcp", Err: &net.OpError{Op: "dial", Net: "tcp", Err: syscall.ECONNREFUSED}}
+	for name, got := range map[string]Problem{
+		"gone":               Of(&troupe.ModelError{Reason: "unreachable", Message: "no answer from model.test: " + gone.Error(), Err: gone}),
+		"gone, an event":     OfRecord("unreachable", "model: no answer from model.test: "+gone.Error()),
+		"password":           Of(&troupe.ModelError{Status: 407, Reason: "unreachable", Message: "Proxy Authentication Required: x"}),
+		"password, an event": OfRecord("unreachable", "model: 407: Proxy Authentication Required: x"),
+	} {
+		if got.Code != "unreachable" || !strings.Contains(got.Next, "HTTPS_PROXY and HTTP_PROXY") || strings.Contains(got.String(), "ollama") {
+			t.Errorf("%s: %+v", name, got)
+		}
+		check(t, got)
+	}
+}
+
 func TestAnAddressWithTheWrongProtocolIsToldAsSuch(t *testing.T) {
 	for said, want := range map[string][2]string{
 		"model.test speaks http, not https: tls: first record does not look like a TLS handshake": {"The server speaks http, not https.", "Write http:// "},
 		"Client sent an HTTP request to an HTTPS server.":                                         {"The server speaks https, not http.", "Write https:// "},
 		"model.test speaks https, not http: malformed HTTP response":                              {"The server speaks https, not http.", "Write https:// "},
+		"a web page answered in place of the API: Just a moment...":                               {"A web page answered in place of the provider's API.", "Check base_url"},
 		"404 page not found": {"The server has nothing at this address.", "Correct base_url"},
 	} {
 		got := Of(&troupe.ModelError{Reason: "address", Message: said})

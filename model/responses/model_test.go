@@ -170,7 +170,7 @@ func TestFaultsAndEnds(t *testing.T) {
 	}
 	h := hear(t, wiretest.Stream(wiretest.Events(created, message, `{"type":"response.refusal.delta","output_index":0,"delta":"Not that."}`,
 		`{"type":"response.output_item.done","output_index":0,"item":{"type":"message","role":"assistant","content":[{"type":"refusal","refusal":"Not that."}]}}`, ends("completed", ""))))
-	if h.Err != nil || h.Refusal != "Not that." || h.End.Finish != troupe.FinishFiltered {
+	if h.Err != nil || h.Refusal != "Not that." || h.End.Finish != troupe.FinishStop {
 		t.Errorf("refusal: %+v", h)
 	}
 	h = hear(t, wiretest.Stream(wiretest.Events(created, message, textPiece("x"), ends("incomplete", `,"incomplete_details":{"reason":"content_filter"}`))))

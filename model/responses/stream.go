@@ -313,9 +313,6 @@ func (a *answer) finish(r *response) error {
 			}
 		}
 	}
-	if a.refused && finish == troupe.FinishStop && !a.reply.Called() {
-		finish = troupe.FinishFiltered
-	}
 	return a.reply.Finish(finish)
 }
 
