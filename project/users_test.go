@@ -435,3 +435,30 @@ func TestAPasswordInAnAddressIsNotShown(t *testing.T) {
 		}
 	}
 }
+
+// A model whose key is not set, or whose server is not there, is a problem with a code and
+// with what to do about it, in every API.
+func TestAModelThatCannotBeAskedIsExplained(t *testing.T) {
+	dir := write(t, "server: {users: {ann: ANN}, operators: [ann]}\nproviders: {ollama: {base_url: \"http://127.0.0.1:1\"}}\n"+
+		"agents:\n  nokey: {instructions: x, model: anthropic/claude-sonnet-4-5}\n  down: {instructions: x, model: ollama}\n")
+	p := open(t, dir, project.Options{LookupEnv: func(name string) (string, bool) { return tokenOf("ann"), name == "ANN" }})
+	server, err := p.Server(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &sharedServer{t, server.Handler()}
+	for agent, want := range map[string][2]string{
+		"nokey": {`"code":"key"`, "ANTHROPIC_API_KEY is not set; put the provider's key there or into .env"},
+		"down":  {`"code":"unreachable"`, "nothing listens at "},
+	} {
+		for path, body := range map[string]map[string]any{
+			"/api/sessions":        {"agent": agent},
+			"/v1/chat/completions": {"model": agent, "messages": []map[string]string{{"role": "user", "content": "Hello"}}},
+		} {
+			status, answer := s.do("ann", "POST", path, body)
+			if status != http.StatusServiceUnavailable || !strings.Contains(answer, want[0]) || !strings.Contains(answer, want[1]) {
+				t.Errorf("%s of %s: %d %s", path, agent, status, answer)
+			}
+		}
+	}
+}
