@@ -462,3 +462,30 @@ func TestAModelThatCannotBeAskedIsExplained(t *testing.T) {
 		}
 	}
 }
+
+// Where requests go is shown, whether troupe.yaml says so or a variable does.
+func TestTheAddressInAVariableIsShown(t *testing.T) {
+	vars := map[string]string{"ANN": tokenOf("ann"), "OPENAI_BASE_URL": "http://user:Sup3rSecret@127.0.0.1:1/own/v1?key=Sup3rSecret"}
+	dir := write(t, "model: openai/m\nserver: {users: {ann: ANN}, operators: [ann]}\nagents: {clerk: {instructions: x}}\n")
+	p := open(t, dir, project.Options{LookupEnv: func(name string) (string, bool) { return vars[name], vars[name] != "" }})
+	server, err := p.Server(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &sharedServer{t, server.Handler()}
+	for path, want := range map[string][]string{
+		"GET /api/settings":               {`"base_url":"http://127.0.0.1:1/own/v1"`, `"base_url":"https://api.anthropic.com`},
+		"POST /api/providers/openai/test": {`"base_url":"http://127.0.0.1:1/own/v1"`},
+	} {
+		method, path, _ := strings.Cut(path, " ")
+		status, answer := s.do("ann", method, path, nil)
+		for _, one := range want {
+			if !strings.Contains(answer, one) {
+				t.Errorf("%s: %d, no %s in %s", path, status, one, answer)
+			}
+		}
+		if strings.Contains(answer, "Sup3rSecret") || strings.Contains(answer, "api.openai.com") {
+			t.Errorf("%s: %s", path, answer)
+		}
+	}
+}
