@@ -276,12 +276,10 @@ func (s *settings) provider(name string) server.Provider {
 	if value, ok := s.stage.project.environment(variable); ok && value != "" && variable != "" {
 		p.KeyFixed = "the environment variable " + variable + ", which was set where the server was started, decides"
 	}
-	p.BaseURL = withoutSecrets(s.stage.project.config.Providers[name].BaseURL)
+	at, _ := s.stage.project.models.Endpoint(models.NewChoice(name, "the page")) // without a key, the address is known too
+	p.BaseURL = withoutSecrets(cmp.Or(at.BaseURL, s.stage.project.config.Providers[name].BaseURL))
 	if known, ok := provider.Find(name); ok {
 		p.Title, p.Local = cmp.Or(known.Title, name), known.Local
-		if p.BaseURL == "" && len(known.Endpoints) > 0 && !strings.Contains(known.Endpoints[0].URL, "{") {
-			p.BaseURL = known.Endpoints[0].URL
-		}
 	}
 	return p
 }
@@ -411,7 +409,7 @@ func (s *settings) Test(ctx context.Context, name string) (server.Provider, erro
 	check := doctor.Provider(ctx, endpoint)
 	p.Took = time.Since(begun).Milliseconds()
 	p.State, p.Detail = "answers", ""
-	if check.Status == doctor.Broken {
+	if check.Status != doctor.OK {
 		p.State, p.Detail = "provider_down", check.Message+"; "+check.Fix
 		if strings.Contains(check.Message, "key") {
 			p.State = "key_refused"

@@ -435,3 +435,57 @@ func TestAPasswordInAnAddressIsNotShown(t *testing.T) {
 		}
 	}
 }
+
+// A model whose key is not set, or whose server is not there, is a problem with a code and
+// with what to do about it, in every API.
+func TestAModelThatCannotBeAskedIsExplained(t *testing.T) {
+	dir := write(t, "server: {users: {ann: ANN}, operators: [ann]}\nproviders: {ollama: {base_url: \"http://127.0.0.1:1\"}}\n"+
+		"agents:\n  nokey: {instructions: x, model: anthropic/claude-sonnet-4-5}\n  down: {instructions: x, model: ollama}\n")
+	p := open(t, dir, project.Options{LookupEnv: func(name string) (string, bool) { return tokenOf("ann"), name == "ANN" }})
+	server, err := p.Server(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &sharedServer{t, server.Handler()}
+	for agent, want := range map[string][2]string{
+		"nokey": {`"code":"key"`, "ANTHROPIC_API_KEY is not set; put the provider's key there or into .env"},
+		"down":  {`"code":"unreachable"`, "nothing listens at "},
+	} {
+		for path, body := range map[string]map[string]any{
+			"/api/sessions":        {"agent": agent},
+			"/v1/chat/completions": {"model": agent, "messages": []map[string]string{{"role": "user", "content": "Hello"}}},
+		} {
+			status, answer := s.do("ann", "POST", path, body)
+			if status != http.StatusServiceUnavailable || !strings.Contains(answer, want[0]) || !strings.Contains(answer, want[1]) {
+				t.Errorf("%s of %s: %d %s", path, agent, status, answer)
+			}
+		}
+	}
+}
+
+// Where requests go is shown, whether troupe.yaml says so or a variable does.
+func TestTheAddressInAVariableIsShown(t *testing.T) {
+	vars := map[string]string{"ANN": tokenOf("ann"), "OPENAI_BASE_URL": "http://user:Sup3rSecret@127.0.0.1:1/own/v1?key=Sup3rSecret"}
+	dir := write(t, "model: openai/m\nserver: {users: {ann: ANN}, operators: [ann]}\nagents: {clerk: {instructions: x}}\n")
+	p := open(t, dir, project.Options{LookupEnv: func(name string) (string, bool) { return vars[name], vars[name] != "" }})
+	server, err := p.Server(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &sharedServer{t, server.Handler()}
+	for path, want := range map[string][]string{
+		"GET /api/settings":               {`"base_url":"http://127.0.0.1:1/own/v1"`, `"base_url":"https://api.anthropic.com`},
+		"POST /api/providers/openai/test": {`"base_url":"http://127.0.0.1:1/own/v1"`},
+	} {
+		method, path, _ := strings.Cut(path, " ")
+		status, answer := s.do("ann", method, path, nil)
+		for _, one := range want {
+			if !strings.Contains(answer, one) {
+				t.Errorf("%s: %d, no %s in %s", path, status, one, answer)
+			}
+		}
+		if strings.Contains(answer, "Sup3rSecret") || strings.Contains(answer, "api.openai.com") {
+			t.Errorf("%s: %s", path, answer)
+		}
+	}
+}

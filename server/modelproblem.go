@@ -52,3 +52,24 @@ func modelProblem(err error) *problem {
 	}
 	return p
 }
+
+// An unopened is an error of a model that cannot be asked as things stand, as where its
+// key is not set. Its words are for whoever can put that right, and hold no secrets.
+type unopened interface {
+	error
+	// Reason is that of a [troupe.ModelError].
+	Reason() string
+}
+
+// unopenedProblem says why a model cannot be asked. It is nil for an error that is about
+// something else.
+func unopenedProblem(err error) *problem {
+	why, ok := errors.AsType[unopened](err)
+	if !ok {
+		return nil
+	}
+	return &problem{
+		Status: http.StatusServiceUnavailable, Detail: why.Error(), Code: why.Reason(), code: why.Reason(),
+		headers: map[string]string{"X-Should-Retry": "false"},
+	}
+}

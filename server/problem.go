@@ -67,6 +67,9 @@ func problemOf(err error) *problem {
 	if p := modelProblem(err); p != nil {
 		return p
 	}
+	if p := unopenedProblem(err); p != nil {
+		return p
+	}
 	_, malformed := errors.AsType[*argcheck.Malformed](err)
 	_, mismatch := errors.AsType[*argcheck.Mismatch](err)
 	switch {

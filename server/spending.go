@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -198,7 +200,17 @@ type MonthSpent struct {
 
 // Error says when it goes on.
 func (e *MonthSpent) Error() string {
-	return fmt.Sprintf("this month's budget of $%.2f is spent; it begins anew on %s, or an operator raises it under Settings, Limits (server.month_cost)", e.Budget, e.Until.Format("2 January"))
+	return fmt.Sprintf("this month's budget of $%s is spent; it begins anew on %s, or an operator raises it under Settings, Limits (server.month_cost)", dollars(e.Budget), e.Until.Format("2 January"))
+}
+
+// dollars is an amount as people write it: with cents, and with more digits where it has
+// more.
+func dollars(amount float64) string {
+	text := strconv.FormatFloat(amount, 'f', -1, 64)
+	if _, cents, _ := strings.Cut(text, "."); len(cents) > 2 {
+		return text
+	}
+	return strconv.FormatFloat(amount, 'f', 2, 64)
 }
 
 // CheckMonth is a [*MonthSpent] error where what a store has on record for this month is

@@ -1,6 +1,8 @@
 package doctor
 
 import (
+	"bufio"
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -56,7 +58,17 @@ func Provider(ctx context.Context, e models.Endpoint) Check {
 		// Not every server lists its models; that it answers is enough.
 		return Check{name, OK, fmt.Sprintf("%s answers, and lists no models (%d)", host, status), ""}
 	}
-	return hasModel(Check{name, OK, host + " answers", ""}, &e, resp.Body)
+	body := bufio.NewReader(io.LimitReader(resp.Body, maxList))
+	if isPage(body) {
+		return Check{name, Warning, host + " answers with a web page, not as an API does", "check " + addressOf(e) + ": most end in /v1"}
+	}
+	return hasModel(Check{name, OK, host + " answers", ""}, &e, body)
+}
+
+// isPage reports whether an answer is a page for people.
+func isPage(body *bufio.Reader) bool {
+	begun, _ := body.Peek(512) // of a shorter one, what there is
+	return bytes.HasPrefix(bytes.TrimSpace(begun), []byte("<"))
 }
 
 func ask(ctx context.Context, e models.Endpoint) (*http.Response, error) {
@@ -139,7 +151,7 @@ func hasModel(c Check, e *models.Endpoint, body io.Reader) Check {
 			ID string `json:"id"`
 		} `json:"data"`
 	}
-	if err := json.NewDecoder(io.LimitReader(body, maxList)).Decode(&list); err != nil || len(list.Data) == 0 {
+	if err := json.NewDecoder(body).Decode(&list); err != nil || len(list.Data) == 0 {
 		return c
 	}
 	var names []string

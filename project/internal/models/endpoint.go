@@ -237,3 +237,6 @@ type MissingKey struct{ Ref, From, Variable string }
 func (e *MissingKey) Error() string {
 	return fmt.Sprintf("model %s (%s): %s is not set; put the provider's key there or into .env, or choose another model", e.Ref, e.From, e.Variable)
 }
+
+// Reason is the word that the catalogue of failures has for it: see [troupe.ModelError].
+func (e *MissingKey) Reason() string { return "key" }

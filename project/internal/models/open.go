@@ -165,6 +165,14 @@ type Refusal struct {
 // Error says both.
 func (r *Refusal) Error() string { return r.Why + "; " + r.Fix }
 
+// Reason is the word that the catalogue of failures has for it: see [troupe.ModelError].
+func (r *Refusal) Reason() string {
+	if r.isDown {
+		return "unreachable"
+	}
+	return "model"
+}
+
 // onlyModel is the model of a server that has only one. Of several, somebody has to
 // choose, unless nobody has named the server either.
 func onlyModel(ctx context.Context, e *Endpoint, choice Choice) (string, error) {

@@ -1,6 +1,9 @@
 package terminal
 
-import "github.com/troupe-dev/troupe"
+import (
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/model/problem"
+)
 
 // Hop returns the line that shows a step of a flow: who hands over to whom, what a
 // nested agent came to, or that it could not go on.
@@ -14,8 +17,17 @@ func Hop(e *troupe.Event) (line string, ok bool) {
 		}
 	case *troupe.RunFailed:
 		if e.Parent != "" {
-			return OneLine("✗ "+e.Agent+": "+b.Error, 200), true
+			return OneLine("✗ "+e.Agent+": "+failure(b), 400), true
 		}
 	}
 	return "", false
+}
+
+// failure says why a run failed: in the catalogue's words where it has some, otherwise in
+// the error's.
+func failure(b *troupe.RunFailed) string {
+	if what := problem.OfRecord(b.Reason, b.Error); what.Code != "unknown" {
+		return what.String()
+	}
+	return b.Error
 }

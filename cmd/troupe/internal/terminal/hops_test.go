@@ -20,6 +20,8 @@ func TestTheStepsOfAFlowAreShown(t *testing.T) {
 		{troupe.Event{Agent: "ann", Body: &troupe.RunFinished{Output: out("ann")}}, ""},               // the answer is shown anyway
 		{troupe.Event{Parent: "r", Agent: "ann", Body: &troupe.RunFinished{Output: out("ann"), Stop: "handed_off"}}, ""},
 		{troupe.Event{Parent: "r", Agent: "ann", Body: &troupe.RunFailed{Error: "no\x1b[31m"}}, "✗ ann: no[31m"},
+		{troupe.Event{Parent: "r", Agent: "ann", Body: &troupe.RunFailed{Reason: "money", Error: "agent ann: after 1 turn: model: 402 invalid_request_error: Insufficient Balance"}},
+			"✗ ann: The account with the provider is empty or at its limit. Add credit or raise the limit there, or use another model."},
 		{troupe.Event{Agent: "ann", Body: &troupe.RunFailed{Error: "no"}}, ""},
 	} {
 		line, ok := Hop(&c.event)
