@@ -297,8 +297,14 @@ func (w *world) say(session, text string, headers ...header) string {
 // talk posts a message and waits until the run has ended.
 func (w *world) talk(session, text string, headers ...header) []troupe.Event {
 	w.t.Helper()
+	before := int64(0) // the last event of what was said before
+	for e, err := range w.store.Events(w.t.Context(), session, 0) {
+		if err == nil {
+			before = e.Seq
+		}
+	}
 	w.say(session, text, headers...)
-	return w.follow(session, 0, headers...).until(ends)
+	return w.follow(session, 0, headers...).until(func(e *troupe.Event) bool { return e.Seq > before && ends(e) })
 }
 
 // A follower reads a session's events.
