@@ -108,8 +108,8 @@ func TestAMeterSaysHowFullTheWindowIs(t *testing.T) {
 		}})
 	}
 	note("", "", 500)
-	note("run", "", 9000)     // another agent's window
-	note("", "summary", 9000) // what was summed up is gone
+	note("run", "", 9000)                                             // another agent's window
+	note("", "summary", 9000)                                         // what was summed up is gone
 	if got := m.String(); got != "15,000 tokens · window 50 % full" { // as its provider counts
 		t.Error(got)
 	}
