@@ -197,18 +197,18 @@ func (b *budget) toolCalls() int64 { return b.own.toolCalls.Load() + b.below.too
 
 // boundsCost reports whether what the run may cost has a limit.
 func (b *budget) boundsCost() bool {
-	for ; b != nil; b = b.outer {
-		if b.limits.Cost > 0 {
-			return true
-		}
-	}
-	return false
+	return b.bounds(func(l *Limits) bool { return l.Cost > 0 })
 }
 
 // boundsUsage reports whether what the run may use of models has a limit.
 func (b *budget) boundsUsage() bool {
+	return b.bounds(func(l *Limits) bool { return l.Cost > 0 || l.Tokens > 0 })
+}
+
+// bounds reports whether limits of the run, or of one that it is nested in, are such.
+func (b *budget) bounds(such func(*Limits) bool) bool {
 	for ; b != nil; b = b.outer {
-		if b.limits.Cost > 0 || b.limits.Tokens > 0 {
+		if such(&b.limits) {
 			return true
 		}
 	}

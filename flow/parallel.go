@@ -73,15 +73,10 @@ func (p *parallel) Do(ctx context.Context, run *troupe.Run, in troupe.Handoff) (
 			}
 		}
 	}
-	outs, limits, errs := p.runAll(ctx, run, inputs)
+	outs, errs := p.runAll(ctx, run, inputs)
 	for _, err := range errs {
 		if err != nil && mustStop(ctx, err) {
 			return troupe.Handoff{}, err
-		}
-	}
-	for i, limit := range limits {
-		if limit != "" {
-			outs[i] = cutShort(troupe.Handoff{Summary: "(not begun: the run's limit on " + strings.ReplaceAll(limit, "_", " ") + " is reached)"}, limit)
 		}
 	}
 	return p.gather(in, outs, errs)
@@ -89,14 +84,15 @@ func (p *parallel) Do(ctx context.Context, run *troupe.Run, in troupe.Handoff) (
 
 // runAll runs the steps until they are done, there is a quorum of successes, or a limit of
 // the run leaves no room for those that have not begun.
-func (p *parallel) runAll(ctx context.Context, run *troupe.Run, inputs []troupe.Handoff) (outs []troupe.Handoff, limits []string, errs []error) {
-	outs, limits = make([]troupe.Handoff, len(p.Steps)), make([]string, len(p.Steps))
+func (p *parallel) runAll(ctx context.Context, run *troupe.Run, inputs []troupe.Handoff) ([]troupe.Handoff, []error) {
+	outs := make([]troupe.Handoff, len(p.Steps))
 	var mu sync.Mutex
 	successes := 0
 	branches := make([]func(context.Context, *troupe.Run) error, len(p.Steps))
 	for i, step := range p.Steps {
 		branches[i] = func(ctx context.Context, run *troupe.Run) (err error) {
-			if limits[i] = run.Limit(); limits[i] != "" {
+			if limit := run.Limit(); limit != "" {
+				outs[i] = cutShort(troupe.Handoff{Summary: "(not begun: the run's limit on " + strings.ReplaceAll(limit, "_", " ") + " is reached)"}, limit)
 				return nil
 			}
 			if outs[i], err = run.Do(ctx, step, inputs[i]); err != nil || outs[i].Meta.Status != "success" {
@@ -112,7 +108,7 @@ func (p *parallel) runAll(ctx context.Context, run *troupe.Run, inputs []troupe.
 			return nil
 		}
 	}
-	return outs, limits, run.All(ctx, p.MaxParallel, branches...)
+	return outs, run.All(ctx, p.MaxParallel, branches...)
 }
 
 // gather makes one outcome of those of all steps.
