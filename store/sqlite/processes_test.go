@@ -8,6 +8,7 @@ import (
 	"io"
 	"iter"
 	"os"
+	"os/exec"
 	"strings"
 	"sync"
 	"syscall"
@@ -45,9 +46,13 @@ func talker(t *testing.T, model troupe.Model) *troupe.Agent {
 	return agent
 }
 
+const childLease = "TROUPE_SQLITE_CHILD_LEASE"
+
 // TestTalkInAChild has a run in session 1 that goes on when the process is told to.
 func TestTalkInAChild(t *testing.T) {
-	s, err := Open(t.Context(), inChild(t), Options{Lease: 500 * time.Millisecond})
+	path := inChild(t)
+	lease, _ := time.ParseDuration(os.Getenv(childLease))
+	s, err := Open(t.Context(), path, Options{Lease: lease})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -82,14 +87,18 @@ type talking struct {
 	stdin io.Writer
 }
 
-func startTalking(t *testing.T, path string) *talking {
+// startTalking starts a process that has a run in session 1, under a lease: 0 is one as
+// usual. A short one
+// may be lost on a busy machine: it is for tests in which it is to be lost.
+func startTalking(t *testing.T, path string, lease time.Duration) *talking {
 	t.Helper()
 	reader, writer, err := os.Pipe()
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { reader.Close(); writer.Close() })
-	cmd, output := child(t, "TestTalkInAChild", path, nil, reader)
+	short := func(cmd *exec.Cmd) { cmd.Env = append(cmd.Env, childLease+"="+lease.String()) }
+	cmd, output := child(t, "TestTalkInAChild", path, short, reader)
 	p := &talking{t, cmd.Process.Pid, bufio.NewScanner(output), writer}
 	p.wait("running")
 	return p
@@ -109,10 +118,12 @@ func (p *talking) wait(beginning string) string {
 
 func TestASessionThatAnotherProcessHas(t *testing.T) {
 	path := file(t)
-	other := startTalking(t, path)
+	other := startTalking(t, path, 0)
 	s := openAt(t, path)
 	engine := engineOn(t, s)
-	agent := talker(t, patient{})
+	ended := make(chan string)
+	close(ended)
+	agent := talker(t, patient{ended}) // a session that it gets is a failure, not an endless run
 	for what, err := range map[string]error{
 		"a message": last(engine.Run(t.Context(), agent, troupe.Input{Session: id(1), Text: "and?"})),
 		"a resume":  last(engine.Resume(t.Context(), agent, id(1))),
@@ -165,7 +176,7 @@ func last(events iter.Seq2[troupe.Event, error]) (failure error) {
 
 func TestARunInAnotherProcessIsCancelled(t *testing.T) {
 	path := file(t)
-	other := startTalking(t, path)
+	other := startTalking(t, path, 0)
 	s := openAt(t, path)
 	if err := engineOn(t, s).Cancel(t.Context(), id(1)); err != nil {
 		t.Fatal(err)
@@ -180,7 +191,7 @@ func TestARunInAnotherProcessIsCancelled(t *testing.T) {
 // goes on it writes nothing.
 func TestAFrozenProcessLosesItsSession(t *testing.T) {
 	path := file(t)
-	other := startTalking(t, path)
+	other := startTalking(t, path, 500*time.Millisecond)
 	s := openAt(t, path)
 	if err := syscall.Kill(other.pid, syscall.SIGSTOP); err != nil {
 		t.Fatal(err)

@@ -15,7 +15,9 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
+	"maps"
 	"os"
+	"slices"
 	"strings"
 )
 
@@ -77,10 +79,15 @@ func (r *report) read(line []byte) {
 		delete(r.output, key)
 	case "fail":
 		output := strings.Join(r.output[key], "")
+		delete(r.output, key)
+		if e.Test == "" {
+			output = r.unfinished(e.Package) + output
+		}
 		r.failed++
 		r.failures = append(r.failures, failure{e.Package, e.Test, output})
 		fmt.Print(output) // that of a package has the seed of the shuffle
 	case "skip":
+		defer delete(r.output, key)
 		if e.Test != "" {
 			why := reason(r.output[key])
 			r.skipped = append(r.skipped, key+": "+why)
@@ -89,6 +96,19 @@ func (r *report) read(line []byte) {
 			}
 		}
 	}
+}
+
+// unfinished is what the tests said that had no end when their package failed: where one
+// panicked, or took too long, nothing else tells it.
+func (r *report) unfinished(pkg string) string {
+	var text strings.Builder
+	for _, key := range slices.Sorted(maps.Keys(r.output)) {
+		if strings.HasPrefix(key, pkg+" ") {
+			text.WriteString(strings.Join(r.output[key], ""))
+			delete(r.output, key)
+		}
+	}
+	return text.String()
 }
 
 // reason is what a test said when it was skipped.

@@ -1,0 +1,26 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+func TestWhatATestWithoutAnEndSaidIsTold(t *testing.T) {
+	r := report{output: map[string][]string{}}
+	line := func(action, test, output string) {
+		r.read(fmt.Appendf(nil, `{"Action":%q,"Package":"p","Test":%q,"Output":%q}`, action, test, output))
+	}
+	line("output", "TestA", "said by A\n")
+	line("pass", "TestA", "")
+	line("output", "TestB", "failed in B\n")
+	line("fail", "TestB", "")
+	line("output", "TestC", "panic: test timed out\n")
+	line("fail", "", "")
+	if len(r.failures) != 2 {
+		t.Fatalf("%d failures are told", len(r.failures))
+	}
+	if got := r.failures[1].output; !strings.Contains(got, "panic: test timed out") || strings.Contains(got, "B") || strings.Contains(got, "A") {
+		t.Errorf("of the package it says %q", got)
+	}
+}
