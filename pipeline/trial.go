@@ -55,7 +55,7 @@ func (s *workshop) tryTool() troupe.Tool {
 		if failed != nil {
 			return trial{Reason: failed.Remedy}, nil
 		}
-		defer w.Remove(context.WithoutCancel(ctx))
+		defer w.Remove()
 		if err := w.Restore(ctx, with); err != nil {
 			return trial{}, err
 		}

@@ -127,7 +127,7 @@ func (p *Project) UndoDelivery(ctx context.Context, site *pipeline.Site) (revert
 		return "", fmt.Errorf("delivery %s was not removed: %w", site.ID, err)
 	}
 	for _, dir := range []string{site.Worktree, site.Worktree + "-clean"} {
-		if err := repo.RemoveWorktree(ctx, dir); err != nil {
+		if err := repo.RemoveWorktree(dir); err != nil {
 			return "", err
 		}
 	}

@@ -42,7 +42,7 @@ func (p *Project) cleanDelivery(ctx context.Context, site *pipeline.Site) (remov
 				return 0, err
 			}
 		}
-		if err := repo.RemoveWorktree(ctx, dir); err != nil {
+		if err := repo.RemoveWorktree(dir); err != nil {
 			return removed, err
 		}
 		removed++

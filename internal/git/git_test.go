@@ -161,6 +161,25 @@ func TestAWorktreeThatWasNotMadeToItsEndIsMadeAnew(t *testing.T) {
 	}
 }
 
+// A worktree of a person may be on a disk that is not there now, and one of another delivery
+// may be in the making: git has written nothing yet of where it is.
+func TestWorktreesOfOthersAreLeftAlone(t *testing.T) {
+	r := newRepo(t)
+	theirs := filepath.Join(t.TempDir(), "theirs")
+	sh(t, r.Top, "git worktree add -q -b mine "+theirs+"; mv "+theirs+" "+theirs+".away; mkdir .git/worktrees/begun")
+	w := newWorktree(t, r)
+	if err := w.Remove(); err != nil {
+		t.Fatal(err)
+	}
+	sh(t, r.Top, "mv "+theirs+".away "+theirs+"; test -d .git/worktrees/begun")
+	if got := sh(t, theirs, "git status --short --branch"); got != "## mine\n" {
+		t.Errorf("git says of it %q", got)
+	}
+	if _, err := os.Stat(w.GitDir()); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("of what was removed git has %s still: %v", w.GitDir(), err)
+	}
+}
+
 func treeIDOf(t testing.TB, w *Worktree) string {
 	t.Helper()
 	id, err := w.TreeOf(t.Context(), "HEAD")

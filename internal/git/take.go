@@ -177,8 +177,3 @@ func (r *Repo) Has(ctx context.Context, name string) bool {
 	_, err := r.at(ctx, r.Top, nil, "rev-parse", "--verify", "--quiet", "--end-of-options", name+"^{commit}")
 	return err == nil
 }
-
-// RemoveWorktree removes the folder of a worktree, whoever made it.
-func (r *Repo) RemoveWorktree(ctx context.Context, dir string) error {
-	return r.removeWorktree(ctx, dir)
-}

@@ -45,13 +45,7 @@ func (r *Repo) Worktree(ctx context.Context, dir, branch, base string) (w *Workt
 			return nil, false, fmt.Errorf("branch %s: %w", branch, err)
 		}
 	}
-	if err := r.removeWorktree(ctx, dir); err != nil {
-		return nil, false, err
-	}
-	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
-		return nil, false, err
-	}
-	if _, err := r.at(ctx, r.Top, nil, "worktree", "add", "--quiet", "--no-checkout", "--force", "--", dir, branch); err != nil {
+	if err := r.addWorktree(ctx, dir, "--no-checkout", "--", dir, branch); err != nil {
 		return nil, false, err
 	}
 	w, err = r.opened(dir, branch)
@@ -60,13 +54,7 @@ func (r *Repo) Worktree(ctx context.Context, dir, branch, base string) (w *Workt
 
 // Scratch makes a worktree of a commit, without a branch, for trying something out.
 func (r *Repo) Scratch(ctx context.Context, dir, commit string) (*Worktree, error) {
-	if err := r.removeWorktree(ctx, dir); err != nil {
-		return nil, err
-	}
-	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
-		return nil, err
-	}
-	if _, err := r.at(ctx, r.Top, nil, "worktree", "add", "--quiet", "--force", "--detach", "--", dir, commit); err != nil {
+	if err := r.addWorktree(ctx, dir, "--detach", "--", dir, commit); err != nil {
 		return nil, err
 	}
 	return r.opened(dir, "")
@@ -110,28 +98,45 @@ func (r *Repo) opened(dir, branch string) (*Worktree, error) {
 	return nil, fmt.Errorf("%s is no worktree of this repository", dir)
 }
 
-func (r *Repo) removeWorktree(ctx context.Context, dir string) error {
-	if err := removeAll(dir); err != nil {
-		return err
+// addWorktree has git make a worktree at dir, in place of what is there. Somebody who
+// prunes worktrees at that moment, as git does on its own now and then, takes away what
+// git has begun: it is tried once more.
+func (r *Repo) addWorktree(ctx context.Context, dir string, args ...string) (err error) {
+	for range 2 {
+		if err := r.RemoveWorktree(dir); err != nil {
+			return err
+		}
+		if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
+			return err
+		}
+		if _, err = r.at(ctx, r.Top, nil, append([]string{"worktree", "add", "--quiet", "--force"}, args...)...); err == nil || ctx.Err() != nil {
+			return err
+		}
 	}
-	r.unlock(dir)
-	_, err := r.at(ctx, r.Top, nil, "worktree", "prune", "--expire=now")
 	return err
 }
 
-// unlock takes away the lock of a worktree that git was making when it was killed: one
-// that is locked is never pruned, and its folder cannot be used again.
-func (r *Repo) unlock(dir string) {
+// RemoveWorktree removes a worktree's folder, and what the repository has of it. Others
+// are not looked at, as pruning would: one may be in the making, and one of a person may
+// be on a disk that is not there now.
+func (r *Repo) RemoveWorktree(dir string) error {
+	if err := removeAll(dir); err != nil {
+		return err
+	}
 	if parent, err := filepath.EvalSymlinks(filepath.Dir(dir)); err == nil {
 		dir = filepath.Join(parent, filepath.Base(dir))
 	}
 	folders, _ := filepath.Glob(filepath.Join(r.Dir, "worktrees", "*"))
 	for _, folder := range folders {
 		data, err := os.ReadFile(filepath.Join(folder, "gitdir"))
-		if err == nil && strings.TrimSpace(string(data)) == filepath.Join(dir, ".git") {
-			_ = os.Remove(filepath.Join(folder, "locked")) // git says so where it cannot go on
+		if err != nil || strings.TrimSpace(string(data)) != filepath.Join(dir, ".git") {
+			continue
+		}
+		if err := removeAll(folder); err != nil {
+			return err
 		}
 	}
+	return nil
 }
 
 // removeAll removes a folder, files without permission to write included: Go's module
@@ -150,7 +155,7 @@ func removeAll(dir string) error {
 }
 
 // Remove removes the worktree's folder. Its branch stays.
-func (w *Worktree) Remove(ctx context.Context) error { return w.Repo.removeWorktree(ctx, w.Dir) }
+func (w *Worktree) Remove() error { return w.Repo.RemoveWorktree(w.Dir) }
 
 // GitDir is the worktree's own part of the repository's folder.
 func (w *Worktree) GitDir() string { return w.gitDir }

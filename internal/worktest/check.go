@@ -164,3 +164,16 @@ func (l *loss) takeover(events []troupe.Event) (time.Duration, bool) {
 	}
 	return 0, false
 }
+
+// Why says how a session has ended and what its last events tell about it.
+func Why(tb testing.TB, store troupe.Store, session, status string) string {
+	tb.Helper()
+	events := eventsOf(tb, store, session)
+	var text strings.Builder
+	fmt.Fprintf(&text, "session %s: %s", session, status)
+	for _, e := range events[max(0, len(events)-6):] {
+		body, _ := json.Marshal(e.Body)
+		fmt.Fprintf(&text, "\n  %d %s %s %s", e.Seq, e.Step, e.Kind(), body)
+	}
+	return text.String()
+}

@@ -144,7 +144,7 @@ func (s *siege) answer() (left int) {
 		case "completed":
 			continue
 		case "failed":
-			s.t.Fatalf("session %s: %s", session, info.Status)
+			s.t.Fatal(worktest.Why(s.t, s.store, session, info.Status))
 		case "waiting":
 			_, err = s.runner.Submit(s.t.Context(), step, troupe.Input{Session: session, IdempotencyKey: "answer", Answer: &troupe.Answer{Text: "yes"}})
 			if err != nil {
