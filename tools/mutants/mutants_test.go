@@ -250,3 +250,16 @@ func TestWhatCannotBeTriedIsAnError(t *testing.T) {
 		t.Error("no package is taken for all")
 	}
 }
+
+func TestFastTestsThatReachAMutantRunFirst(t *testing.T) {
+	at := func(line int) coverage {
+		return coverage{"p.go": {{StartLine: line, StartCol: 1, EndLine: line, EndCol: 80, Count: 1}}}
+	}
+	tests := []reach{{"A", at(1), time.Second}, {"B", at(2), time.Second}, {"C", at(1), 3 * time.Second}, {"D", at(1), time.Minute}}
+	for line, want := range map[int][]string{1: {"^(A|C)$", "^(D)$"}, 2: {"^(B)$"}, 3: nil} {
+		got, took := rounds(tests, &mutant{path: "p.go", Line: line, Column: 5})
+		if !slices.Equal(got, want) || len(took) != len(want) || len(took) == 2 && (took[0] != 4*time.Second || took[1] != time.Minute) {
+			t.Errorf("line %d: %q, %s", line, got, took)
+		}
+	}
+}

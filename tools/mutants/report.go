@@ -27,7 +27,7 @@ type attempt struct {
 type report struct {
 	Package  string        `json:"package"`
 	Seed     uint64        `json:"seed"`
-	Tests    time.Duration `json:"tests_ns"` // how long the tests take unbroken
+	Tests    time.Duration `json:"tests_ns"` // how long the tests take unbroken, each alone
 	Covered  int           `json:"covered"`  // mutants of lines that the tests reach
 	Killed   int           `json:"killed"`
 	TimedOut int           `json:"timed_out"`

@@ -22,12 +22,11 @@ import (
 // A trial is a package whose mutants are tried.
 type trial struct {
 	options
-	pkg   *packages.Package
-	tests *packages.Package // whose tests are run
-	dir   string            // of that one
-	temp  string
-	// allowed is the time that the tests of one mutant get.
-	allowed time.Duration
+	pkg     *packages.Package
+	tests   *packages.Package // whose tests are run
+	dir     string            // of that one
+	temp    string
+	reached []reach // what each test carries out, the fastest first
 }
 
 // tryPackage tries the mutants of one package, or a sample of them. The tests are
@@ -51,18 +50,21 @@ func tryPackage(ctx context.Context, o options, pattern string) (*report, error)
 	}
 	defer os.RemoveAll(temp)
 	t := &trial{options: o, pkg: p, tests: by, dir: filepath.Dir(by.CompiledGoFiles[0]), temp: temp}
-	covered, took, err := t.unbroken(ctx)
-	if err != nil {
+	if t.reached, err = t.unbroken(ctx); err != nil {
 		return nil, err
 	}
-	t.allowed = cmp.Or(o.limit, 3*took+5*time.Second)
 	all, err := breed(p, os.ReadFile)
 	if err != nil {
 		return nil, err
 	}
-	reached := slices.DeleteFunc(all, func(m mutant) bool { return !covered.has(m.path, m.Line, m.Column) })
-	r := &report{Package: pattern, Seed: o.seed, Covered: len(reached), Tests: took}
-	for _, m := range sample(reached, o.sample, o.seed) {
+	covered := slices.DeleteFunc(all, func(m mutant) bool {
+		return !slices.ContainsFunc(t.reached, func(r reach) bool { return r.covered.has(m.path, m.Line, m.Column) })
+	})
+	r := &report{Package: pattern, Seed: o.seed, Covered: len(covered)}
+	for _, test := range t.reached {
+		r.Tests += test.took
+	}
+	for _, m := range sample(covered, o.sample, o.seed) {
 		if m.File, err = filepath.Rel(o.root, m.path); err != nil {
 			return nil, err
 		}
@@ -108,24 +110,6 @@ func sample(all []mutant, n int, seed uint64) []mutant {
 	return some
 }
 
-// unbroken runs the tests as they are, to see what they reach and how long they take.
-func (t *trial) unbroken(ctx context.Context) (coverage, time.Duration, error) {
-	profile, program := filepath.Join(t.temp, "cover"), filepath.Join(t.temp, "unbroken")
-	if out, err := t.build(ctx, program, "-cover", "-covermode=set", "-coverpkg="+t.pkg.PkgPath); err != nil {
-		return nil, 0, fmt.Errorf("its tests do not build: %w\n%s", err, out)
-	}
-	if _, err := os.Stat(program); err != nil {
-		return nil, 0, errors.New("it has no tests")
-	}
-	began := time.Now()
-	if out, err := t.test(ctx, program, time.Hour, "-test.coverprofile="+profile); err != nil {
-		return nil, 0, fmt.Errorf("its tests fail as they are: %w\n%s", err, tail(out))
-	}
-	took := time.Since(began)
-	covered, err := readCoverage(profile, t.pkg)
-	return covered, took, err
-}
-
 // all tries every mutant, several at a time, and writes down what became of it.
 func (t *trial) all(ctx context.Context, attempts []attempt) error {
 	next := make(chan *attempt)
@@ -146,7 +130,7 @@ func (t *trial) all(ctx context.Context, attempts []attempt) error {
 	return errors.Join(errs...)
 }
 
-// one compiles one mutant in the place of the real file, and runs the tests.
+// one compiles one mutant in the place of the real file, and runs the tests that reach it.
 func (t *trial) one(ctx context.Context, a *attempt, dir string) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -161,16 +145,21 @@ func (t *trial) one(ctx context.Context, a *attempt, dir string) error {
 		a.Outcome, a.Detail = notBuilt, tail(out)
 		return ctx.Err()
 	}
-	out, err := t.test(ctx, program, t.allowed)
-	switch {
-	case ctx.Err() != nil:
-		return ctx.Err()
-	case err == nil:
-		a.Outcome = survived
-	case errors.Is(err, context.DeadlineExceeded) || strings.Contains(out, "panic: test timed out after"):
-		a.Outcome = timedOut
-	default:
-		a.Outcome = killed
+	a.Outcome = survived
+	patterns, took := rounds(t.reached, &a.mutant)
+	for i, tests := range patterns {
+		out, err := t.test(ctx, program, cmp.Or(t.limit, 3*took[i]+5*time.Second), "-test.run="+tests)
+		switch {
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case err == nil:
+			continue
+		case errors.Is(err, context.DeadlineExceeded) || strings.Contains(out, "panic: test timed out after"):
+			a.Outcome = timedOut
+		default:
+			a.Outcome = killed
+		}
+		break
 	}
 	return nil
 }

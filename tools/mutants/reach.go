@@ -1,0 +1,115 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// A reach is what one test carries out of the package that is broken.
+type reach struct {
+	test    string
+	covered coverage
+	took    time.Duration
+}
+
+// quick is for how long the fastest tests that reach a mutant run before the others do.
+// Most mutants die in it.
+const quick = 5 * time.Second
+
+// unbroken runs each test as it is and alone, to see what it reaches and how long it takes.
+func (t *trial) unbroken(ctx context.Context) ([]reach, error) {
+	program := filepath.Join(t.temp, "unbroken")
+	if out, err := t.build(ctx, program, "-cover", "-covermode=set", "-coverpkg="+t.pkg.PkgPath); err != nil {
+		return nil, fmt.Errorf("its tests do not build: %w\n%s", err, out)
+	}
+	if _, err := os.Stat(program); err != nil {
+		return nil, errors.New("it has no tests")
+	}
+	names, err := t.list(ctx, program)
+	if err != nil {
+		return nil, err
+	}
+	tests := make([]reach, len(names))
+	errs := make([]error, len(names))
+	free := make(chan struct{}, max(t.parallel, 1))
+	var all sync.WaitGroup
+	for i, name := range names {
+		free <- struct{}{}
+		all.Go(func() {
+			defer func() { <-free }()
+			tests[i], errs[i] = t.look(ctx, program, name)
+		})
+	}
+	all.Wait()
+	slices.SortFunc(tests, func(a, b reach) int { return cmp.Compare(a.took, b.took) })
+	return tests, errors.Join(errs...)
+}
+
+// list names the tests of a program that -skip leaves.
+func (t *trial) list(ctx context.Context, program string) (names []string, err error) {
+	out, err := t.test(ctx, program, time.Minute, "-test.list=^(Test|Example|Fuzz)")
+	if err != nil {
+		return nil, fmt.Errorf("its tests cannot be listed: %w\n%s", err, tail(out))
+	}
+	skip, err := regexp.Compile(t.skip)
+	if err != nil {
+		return nil, err
+	}
+	for name := range strings.FieldsSeq(out) {
+		if t.skip == "" || !skip.MatchString(name) {
+			names = append(names, name)
+		}
+	}
+	return names, nil
+}
+
+// look runs one test. One that fails is run once more: other programs can be late.
+func (t *trial) look(ctx context.Context, program, name string) (r reach, err error) {
+	profile := filepath.Join(t.temp, name+".cover")
+	var out string
+	for range 2 {
+		began := time.Now()
+		if out, err = t.test(ctx, program, time.Hour, "-test.run=^"+name+"$", "-test.coverprofile="+profile); err == nil || ctx.Err() != nil {
+			r = reach{test: name, took: time.Since(began)}
+			break
+		}
+	}
+	if err != nil {
+		return r, fmt.Errorf("its tests fail as they are: %w\n%s", err, tail(out))
+	}
+	r.covered, err = readCoverage(profile, t.pkg)
+	return r, err
+}
+
+// rounds are the tests that reach a mutant, those that take no time before the others,
+// and how long each round takes.
+func rounds(tests []reach, m *mutant) (patterns []string, took []time.Duration) {
+	var names [2][]string
+	var sums [2]time.Duration
+	for _, r := range tests {
+		if !r.covered.has(m.path, m.Line, m.Column) {
+			continue
+		}
+		round := 0
+		if sums[0]+r.took > quick && len(names[0]) > 0 {
+			round = 1
+		}
+		names[round] = append(names[round], r.test)
+		sums[round] += r.took
+	}
+	for i, some := range names {
+		if len(some) > 0 {
+			patterns, took = append(patterns, "^("+strings.Join(some, "|")+")$"), append(took, sums[i])
+		}
+	}
+	return patterns, took
+}
