@@ -161,7 +161,8 @@ type UserSaid struct {
 }
 
 // TextDelta is a piece of an answer in the making. It is shown, not stored. A
-// reader that sees the attempt change drops what it showed of the earlier one.
+// reader that sees the attempt change drops what it showed of the earlier one. The
+// attempt is negative from where the text shown before has turned out to be a thought.
 type TextDelta struct {
 	Text    string `json:"text"`
 	Attempt int    `json:"attempt"`
@@ -189,6 +190,9 @@ type ModelReplied struct {
 	Model    string `json:"model,omitempty"`
 	Provider string `json:"provider,omitempty"`
 	Attempt  int    `json:"attempt"`
+	// Recast says that the thoughts were shown as text at first: see [Chunk]. Deltas with
+	// the attempt as a negative number took the place of those before.
+	Recast bool `json:"recast,omitempty"`
 	// Purpose is empty for a turn of the conversation, "summary" for a call that
 	// makes room in the context.
 	Purpose string `json:"purpose,omitempty"`

@@ -261,6 +261,9 @@ func (p *reply) take(chunk Chunk, err error) bool {
 	if p.replied.FirstToken == 0 {
 		p.replied.FirstToken = Millis(max(time.Since(p.started), 1))
 	}
+	if chunk.WasThought {
+		p.feed.recast(p)
+	}
 	if chunk.Text != "" || chunk.Thought != "" {
 		p.feed.grow(p, chunk.Text, chunk.Thought)
 		p.front.show()
