@@ -72,13 +72,13 @@ func (p *program) writeTurns(s *explain.Session, status string) error {
 	fmt.Fprintln(table, "TURN\tAGENT\tMODEL\tSENT\tCACHED\tCAME BACK\tCOST\tTIME\tWHAT CAME OF IT")
 	// What is said between calls stands in the last column, so that the others line up.
 	aside := func(text string) { fmt.Fprintf(table, "%s%s\n", strings.Repeat("\t", 8), text) }
-	ends, paid := s.Ends, s.Paid
-	// Answers that came to nothing stand where they came.
+	ends, failed := s.Ends, s.FailedAttempts
+	// Attempts that came to nothing stand where they were made.
 	wasted := func(before int) {
-		for ; len(paid) > 0 && paid[0].AfterTurn < before; paid = paid[1:] {
-			one := &paid[0]
-			fmt.Fprintf(table, "-\t%s\t%s\t%s\t-\t%s\t%s\t-\tfailed: %s\n", one.Agent, terminal.OneLine(cmp.Or(one.Model, "-"), 40), terminal.Count(one.Input),
-				terminal.Count(one.Output), costOf(one.Cost), terminal.OneLine(one.Error, 100))
+		for ; len(failed) > 0 && failed[0].AfterTurn < before; failed = failed[1:] {
+			one := &failed[0]
+			fmt.Fprintf(table, "-\t%s\t%s\t%s\t-\t%s\t%s\t-\tfailed: %s\n", one.Agent, terminal.OneLine(cmp.Or(one.Model, "-"), 40), counted(one.Input),
+				counted(one.Output), costOf(one.Cost), terminal.OneLine(whyFailed(one)+" ("+one.Error+")", 240))
 		}
 	}
 	for i := range s.Turns {
@@ -135,6 +135,23 @@ func outcomeOf(t *explain.Turn) string {
 	return terminal.OneLine(t.Answer, 60)
 }
 
+// counted is a number of tokens, of which none means that nobody said.
+func counted(n int) string {
+	if n == 0 {
+		return "-"
+	}
+	return terminal.Count(n)
+}
+
+// whyFailed says in the catalogue's words why an attempt failed and what was done then.
+func whyFailed(a *explain.FailedAttempt) string {
+	what := problem.OfFailed(a.Failed())
+	if a.RetryIn == 0 {
+		return what.Sentence
+	}
+	return what.Past()
+}
+
 func costOf(cost float64) string {
 	if cost == 0 {
 		return "-"
@@ -149,8 +166,10 @@ func (p *program) writeTurn(s *explain.Session, t *explain.Turn, text bool) erro
 	for _, c := range t.Compacted {
 		fmt.Fprintf(p.out, "Before it, %s.\n\n", describeCompaction(&c))
 	}
-	for _, failed := range t.Failed {
-		fmt.Fprintf(p.out, "Before it, an attempt failed: %s\n\n", terminal.OneLine(failed, 200))
+	for i := range s.FailedAttempts {
+		if failed := &s.FailedAttempts[i]; failed.AfterTurn == t.Turn-1 {
+			fmt.Fprintf(p.out, "Before it, an attempt failed: %s\n  details: %s\n\n", terminal.OneLine(whyFailed(failed), 300), terminal.OneLine(failed.Error, 300))
+		}
 	}
 	if err := p.writeParts(t.Parts, text); err != nil {
 		return err

@@ -122,6 +122,16 @@ func OfFailed(e *troupe.ModelFailed) Problem {
 	return p
 }
 
+// Past is the sentence and what was done then, of an attempt after which another was made.
+func (p Problem) Past() string {
+	if m := askingAgain.FindStringSubmatch(p.Next); m != nil {
+		return p.Sentence + " Troupe asked again after " + m[1] + "."
+	}
+	return p.String()
+}
+
+var askingAgain = regexp.MustCompile(`^Troupe asks again in (.*)\.$`)
+
 // OfRecord says what a failure on record is about: by the reason that events have, else
 // by the words of the error.
 func OfRecord(reason, text string) Problem {
