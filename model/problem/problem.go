@@ -168,7 +168,8 @@ func OfRecord(reason, text string) Problem {
 var (
 	recordedStatus = regexp.MustCompile(`\bmodel: (\d{3})\b`)
 	smallWindow    = regexp.MustCompile(`([^\s:]+ uses a window of \d+ tokens for .* to work with\.) ((?:Set|Choose) .*)`)
-	askedInstead   = regexp.MustCompile(`: (\S+) is asked instead: `) // words of package fallback
+	notPulled      = regexp.MustCompile(`model ['"]([\w./:-]+)['"] not found`) // words of Ollama
+	askedInstead   = regexp.MustCompile(`: (\S+) is asked instead: `)          // words of package fallback
 	unexplained    = Problem{Code: "unknown", Sentence: "Something went wrong that Troupe has no explanation for.", Next: "The details say more."}
 	unknownHost    = regexp.MustCompile(`lookup (\S+?):? .*no such host|lookup (\S+): no such host`)
 )
@@ -242,7 +243,12 @@ func ofModel(e *troupe.ModelError) Problem {
 		p.explainCall(e.Error())
 	case "address":
 		p.explainAddress(e.Message)
-	case "model", "refused", "request", "schema", "tools", "memory", "country":
+	case "model":
+		p.Cause = e.Message
+		if m := notPulled.FindStringSubmatch(e.Message); m != nil {
+			p.Sentence, p.Next = "Ollama does not have this model.", "'ollama pull "+m[1]+"' gets it; troupe models lists those there are."
+		}
+	case "refused", "request", "schema", "tools", "memory", "country":
 		p.Cause = e.Message
 	}
 	return p
