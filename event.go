@@ -181,8 +181,10 @@ type ModelReplied struct {
 	Usage   Usage    `json:"usage"`
 	// Estimated says that the provider did not say what it used, and a limit had to know.
 	Estimated bool `json:"estimated,omitempty"`
-	// Cost is in US dollars, 0 where the price is not known.
+	// Cost is in US dollars, 0 where the model is free or, then Unpriced is set, nobody knows
+	// its price.
 	Cost       float64 `json:"cost,omitempty"`
+	Unpriced   bool    `json:"unpriced,omitempty"`
 	Latency    Millis  `json:"latency_ms"`
 	FirstToken Millis  `json:"first_token_ms"`
 	// Model is the model that answered, as its provider names it, and Provider is that

@@ -26,7 +26,9 @@ type Turn struct {
 	Output  int       `json:"output_tokens"`
 	Window  int       `json:"window,omitempty"`
 	Cost    float64   `json:"cost,omitempty"`
-	Latency int64     `json:"latency_ms"`
+	// Unpriced says that nobody knows the model's price.
+	Unpriced bool  `json:"unpriced,omitempty"`
+	Latency  int64 `json:"latency_ms"`
 	// Parts are what was sent, in order, and Dropped what the call before had and this one
 	// not. Both are there for one turn alone: see [Session.Turn].
 	Parts   []Part `json:"parts,omitempty"`
@@ -181,7 +183,7 @@ func Read(events iter.Seq2[troupe.Event, error], o Options) (*Session, error) {
 func turnOf(e *troupe.Event, b *troupe.ModelReplied) Turn {
 	t := Turn{
 		Event: e.Seq, Agent: e.Agent, Run: e.Run, At: e.Time, Model: words.ModelName(b.Provider, b.Model), Purpose: b.Purpose, Finish: string(b.Finish),
-		Input: b.Usage.Input, Cached: b.Usage.CachedInput, Output: b.Usage.Output, Window: b.Context.Window, Cost: b.Cost,
+		Input: b.Usage.Input, Cached: b.Usage.CachedInput, Output: b.Usage.Output, Window: b.Context.Window, Cost: b.Cost, Unpriced: b.Unpriced,
 		Latency: b.Latency.Duration().Milliseconds(), reply: b,
 	}
 	if b.Message != nil {

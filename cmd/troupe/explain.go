@@ -88,7 +88,7 @@ func (p *program) writeTurns(s *explain.Session, status string) error {
 			aside(describeCompaction(&c))
 		}
 		fmt.Fprintf(table, "%d\t%s\t%s\t%s\t%s\t%s\t%s\t%v\t%s\n", t.Turn, t.Agent, terminal.OneLine(cmp.Or(t.Model, "-"), 40), terminal.Count(t.Input),
-			terminal.Count(t.Cached), terminal.Count(t.Output), costOf(t.Cost), (time.Duration(t.Latency) * time.Millisecond).Round(10*time.Millisecond), outcomeOf(t))
+			terminal.Count(t.Cached), terminal.Count(t.Output), costOrUnknown(t), (time.Duration(t.Latency) * time.Millisecond).Round(10*time.Millisecond), outcomeOf(t))
 		for len(ends) > 0 && ends[0].AfterTurn <= t.Turn {
 			aside("stopped: " + terminal.OneLine(whyEnded(ends[0]), 200))
 			ends = ends[1:]
@@ -152,6 +152,13 @@ func whyFailed(a *explain.FailedAttempt) string {
 	return what.Past()
 }
 
+func costOrUnknown(t *explain.Turn) string {
+	if t.Unpriced && t.Cost == 0 {
+		return "?" // as troupe models has it
+	}
+	return costOf(t.Cost)
+}
+
 func costOf(cost float64) string {
 	if cost == 0 {
 		return "-"
@@ -162,7 +169,7 @@ func costOf(cost float64) string {
 // writeTurn shows what one call was sent.
 func (p *program) writeTurn(s *explain.Session, t *explain.Turn, text bool) error {
 	fmt.Fprintf(p.out, "Turn %d of %d: %s, %s, %s tokens sent (%s from the cache), %s came back, %s\n\n", t.Turn, len(s.Turns), t.Agent, cmp.Or(t.Model, "no model"),
-		terminal.Count(t.Input), terminal.Count(t.Cached), terminal.Count(t.Output), costOf(t.Cost))
+		terminal.Count(t.Input), terminal.Count(t.Cached), terminal.Count(t.Output), costOrUnknown(t))
 	for _, c := range t.Compacted {
 		fmt.Fprintf(p.out, "Before it, %s.\n\n", describeCompaction(&c))
 	}

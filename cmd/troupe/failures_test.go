@@ -32,6 +32,28 @@ func TestEveryCommandExplainsAFailedModel(t *testing.T) {
 	shows(t, troupeIn(t, dir, "--json", "eval", "suite.yaml"), `"problem": "`+sentence)
 }
 
+// Where nobody knows what a model costs, that is said where the cost would be.
+func TestAPriceThatIsNotKnownIsSaidSo(t *testing.T) {
+	answer := `data: {"model":"m","choices":[{"delta":{"content":"Hello."},"finish_reason":"stop"}],"usage":{"prompt_tokens":1000,"completion_tokens":500}}` + "\n\ndata: [DONE]\n\n"
+	for name, test := range map[string]struct{ provider, show, explain, models string }{
+		"unknown": {"", "used      1,500 tokens, price not known\n", "  ?  ", "  ?"},
+		"known":   {", models: {m: {price: {input: 1, output: 2}}}", "used      1,500 tokens, $0.0020\n", "$0.0020", "$1"},
+		"free":    {", models: {m: {price: {free: true}}}", "used      1,500 tokens\n", "  -  ", "free"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			models := troupetest.NewServer(t, troupetest.ServeRaw("text/event-stream", answer))
+			_, port, _ := strings.Cut(strings.TrimPrefix(models.URL, "http://"), ":")
+			// A host that is not of a private network: there models would cost nothing.
+			t.Setenv("HTTP_PROXY", "http://127.0.0.1:"+port)
+			dir := write(t, "model: one/m\nproviders:\n  one: {base_url: \"http://models.example/v1\", key_env: CANARY"+test.provider+"}\nagents: {clerk: {instructions: You answer., tools: []}}\n")
+			shows(t, troupeIn(t, dir, "run", "clerk", "Go."), "Hello.")
+			shows(t, troupeIn(t, dir, "sessions", "show", "last"), test.show)
+			shows(t, troupeIn(t, dir, "sessions", "explain", "last"), test.explain)
+			shows(t, troupeIn(t, dir, "models"), test.models)
+		})
+	}
+}
+
 // Attempts that failed stand where they were made, with what they cost and who was asked
 // next, whether or not they were paid for.
 func TestFailedAttemptsAndFallbacksAreExplained(t *testing.T) {

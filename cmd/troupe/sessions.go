@@ -271,10 +271,12 @@ func (p *program) showSession(ctx context.Context, project *project.Project, id 
 func (p *program) writeAnswering(_ troupe.SessionInfo, events iter.Seq2[troupe.Event, error]) error {
 	var names []string
 	var failed *troupe.RunFailed
+	var meter terminal.Meter
 	for e, err := range events {
 		if err != nil {
 			return err
 		}
+		meter.Note(&e)
 		switch b := e.Body.(type) {
 		case *troupe.ModelReplied:
 			if name := words.ModelName(b.Provider, b.Model); name != "" && !slices.Contains(names, name) {
@@ -297,6 +299,13 @@ func (p *program) writeAnswering(_ troupe.SessionInfo, events iter.Seq2[troupe.E
 	}
 	if len(names) > 0 {
 		fmt.Fprintf(p.out, "model     %s\n", terminal.OneLine(strings.Join(names, ", "), 200))
+	}
+	if used := meter.Usage.Total(); used > 0 {
+		text := terminal.Count(used) + " tokens"
+		if spent := terminal.Spent(meter.Cost, meter.Unpriced); spent != "" {
+			text += ", " + spent
+		}
+		fmt.Fprintf(p.out, "used      %s\n", text)
 	}
 	return nil
 }
