@@ -161,7 +161,8 @@ type UserSaid struct {
 }
 
 // TextDelta is a piece of an answer in the making. It is shown, not stored. A
-// reader that sees the attempt change drops what it showed of the earlier one.
+// reader that sees the attempt change drops what it showed of the earlier one. The
+// attempt is negative from where the text shown before has turned out to be a thought.
 type TextDelta struct {
 	Text    string `json:"text"`
 	Attempt int    `json:"attempt"`
@@ -180,8 +181,10 @@ type ModelReplied struct {
 	Usage   Usage    `json:"usage"`
 	// Estimated says that the provider did not say what it used, and a limit had to know.
 	Estimated bool `json:"estimated,omitempty"`
-	// Cost is in US dollars, 0 where the price is not known.
+	// Cost is in US dollars, 0 where the model is free or, then Unpriced is set, nobody knows
+	// its price.
 	Cost       float64 `json:"cost,omitempty"`
+	Unpriced   bool    `json:"unpriced,omitempty"`
 	Latency    Millis  `json:"latency_ms"`
 	FirstToken Millis  `json:"first_token_ms"`
 	// Model is the model that answered, as its provider names it, and Provider is that
@@ -189,6 +192,9 @@ type ModelReplied struct {
 	Model    string `json:"model,omitempty"`
 	Provider string `json:"provider,omitempty"`
 	Attempt  int    `json:"attempt"`
+	// Recast says that the thoughts were shown as text at first: see [Chunk]. Deltas with
+	// the attempt as a negative number took the place of those before.
+	Recast bool `json:"recast,omitempty"`
 	// Purpose is empty for a turn of the conversation, "summary" for a call that
 	// makes room in the context.
 	Purpose string `json:"purpose,omitempty"`

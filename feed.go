@@ -211,6 +211,19 @@ func (f *feed) grow(p *reply, text, thought string) {
 	f.wake()
 }
 
+// recast makes a thought of the text so far: readers drop what they were shown of it,
+// because the attempt changes.
+func (f *feed) recast(p *reply) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	p.thought.WriteString(strings.TrimRight(p.text.String(), " \t\r\n"))
+	p.text.Reset()
+	if !p.replied.Recast {
+		p.replied.Recast, p.attempt = true, -p.attempt
+	}
+	f.wake()
+}
+
 // dropReply forgets a reply that broke off. Nobody uses it after that.
 func (f *feed) dropReply(p *reply) {
 	f.mu.Lock()

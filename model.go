@@ -62,6 +62,9 @@ type Chunk struct {
 	Text    string
 	Thought string
 	Refusal string
+	// WasThought says that all text so far was thought, and no part of the answer: some
+	// models only let see so at the end of a thought. The engine withdraws it.
+	WasThought bool
 	// Call is a whole tool call: providers put its pieces together.
 	Call *ToolCall
 	// Growing names the tool of a call that is yielded when it is whole, and Grown is

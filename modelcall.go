@@ -163,7 +163,7 @@ func (r *Run) estimate(agent *Agent, req *Request, replied *ModelReplied) {
 	replied.Usage = Usage{Input: input, Output: replied.Message.size()/bytesPerToken + 1}
 	replied.Estimated = true
 	if replied.Cost == 0 {
-		replied.Cost = agent.price.Of(replied.Usage)
+		replied.Cost, replied.Unpriced = agent.price.Of(replied.Usage), !agent.price.Known()
 	}
 }
 
@@ -249,6 +249,7 @@ func (r *Run) stream(ctx context.Context, agent *Agent, req *Request, step journ
 	tidyCalls(message.Calls, string(step))
 	replied.Attempt, replied.Purpose, replied.Latency = attempt, purpose, Millis(time.Since(p.started))
 	replied.Cost = agent.costOf(&End{Usage: replied.Usage, Cost: p.cost})
+	replied.Unpriced = p.cost == nil && !agent.price.Known() && replied.Usage != (Usage{})
 	return replied, nil
 }
 
@@ -260,6 +261,9 @@ func (p *reply) take(chunk Chunk, err error) bool {
 	}
 	if p.replied.FirstToken == 0 {
 		p.replied.FirstToken = Millis(max(time.Since(p.started), 1))
+	}
+	if chunk.WasThought {
+		p.feed.recast(p)
 	}
 	if chunk.Text != "" || chunk.Thought != "" {
 		p.feed.grow(p, chunk.Text, chunk.Thought)

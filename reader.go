@@ -198,22 +198,31 @@ func (r *reader) finish(e *Event, replied *ModelReplied, yield func(Event, error
 	if !isKnown && e.Seq <= r.joined {
 		return true
 	}
-	if s.attempt != replied.Attempt {
+	attempt := replied.shownAs()
+	if s.attempt != attempt {
 		s.text, s.thought = 0, 0
 	}
 	delta := *e
 	delta.Seq = 0
 	if rest := replied.Message.Thought[min(s.thought, len(replied.Message.Thought)):]; rest != "" {
-		if delta.Body = (&ThoughtDelta{rest, replied.Attempt}); !yield(delta, nil) {
+		if delta.Body = (&ThoughtDelta{rest, attempt}); !yield(delta, nil) {
 			return false
 		}
 	}
 	if rest := replied.Message.Text[min(s.text, len(replied.Message.Text)):]; rest != "" {
-		if delta.Body = r.textDelta(rest, replied.Attempt); !yield(delta, nil) {
+		if delta.Body = r.textDelta(rest, attempt); !yield(delta, nil) {
 			return false
 		}
 	}
 	return true
+}
+
+// shownAs is the attempt of the deltas that make up a reply.
+func (b *ModelReplied) shownAs() int {
+	if b.Recast {
+		return -b.Attempt
+	}
+	return b.Attempt
 }
 
 // store takes note that a reply is on record, and returns what was shown of it, if

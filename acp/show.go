@@ -58,6 +58,9 @@ func (s *show) note(e *troupe.Event) {
 	case *troupe.TextDelta:
 		s.grow(e, b.Text, b.Attempt)
 	case *troupe.ThoughtDelta:
+		if b.Attempt < 0 && s.said[e.Run] != "" && s.attempt[e.Run] != b.Attempt {
+			return // it was shown as text
+		}
 		s.send(acp.UpdateAgentThoughtText(b.Text))
 	case *troupe.ModelReplied:
 		s.reply(e, b)
@@ -89,12 +92,20 @@ func (s *show) text(e *troupe.Event, text string) {
 
 func (s *show) grow(e *troupe.Event, text string, attempt int) {
 	if s.said[e.Run] != "" && s.attempt[e.Run] != attempt {
-		s.text(e, "\n\n(The answer broke off and begins again.)\n\n")
+		s.text(e, anew(attempt))
 		s.said[e.Run] = ""
 	}
 	s.attempt[e.Run] = attempt
 	s.said[e.Run] += text
 	s.text(e, text)
+}
+
+// anew says what becomes of an answer that was shown: an editor cannot be told to drop it.
+func anew(attempt int) string {
+	if attempt < 0 { // it has turned out to be a thought
+		return "\n\n(So far the model was thinking. Its answer follows.)\n\n"
+	}
+	return "\n\n(The answer broke off and begins again.)\n\n"
 }
 
 // reply shows what has not been shown of an answer that is whole.

@@ -1,6 +1,7 @@
 package eval
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"math"
@@ -134,7 +135,10 @@ func (r *Report) WriteText(w io.Writer) error {
 		p := &r.Runs[i]
 		where := fmt.Sprintf("%s, %s, run %d", p.Case, p.Variant, p.Run)
 		if p.Error != "" {
-			fmt.Fprintf(w, "\n✗ %s: could not be carried out: %s\n", where, p.Error)
+			fmt.Fprintf(w, "\n✗ %s: could not be carried out: %s\n", where, cmp.Or(p.Problem, p.Error))
+			if p.Problem != "" {
+				fmt.Fprintf(w, "  details: %s\n", p.Error)
+			}
 		}
 		for _, f := range p.Failures {
 			fmt.Fprintf(w, "\n✗ %s: %s%s: %s\n", where, f.Check, atLine(f.Line), f.Reason)

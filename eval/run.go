@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/model/problem"
 	"github.com/troupe-dev/troupe/model/replay"
 	"github.com/troupe-dev/troupe/project"
 	"github.com/troupe-dev/troupe/project/converse"
@@ -56,6 +57,7 @@ type Played struct {
 	// Error is why the case could not be carried out, Failures which checks failed and
 	// Skipped which were not made, with the reasons.
 	Error    string        `json:"error,omitempty"`
+	Problem  string        `json:"problem,omitempty"` // what Error is about and what to do, in plain words
 	Failures []CheckResult `json:"failures,omitempty"`
 	Skipped  []CheckResult `json:"skipped,omitempty"`
 	// Judged are the scores of judges.
@@ -157,6 +159,9 @@ func (r *runner) play(ctx context.Context, p *Played) {
 	}
 	if err != nil {
 		p.Error = err.Error()
+		if what := problem.Of(err); what.Code != "unknown" {
+			p.Problem = what.String()
+		}
 	}
 	p.Millis = p.Time.Milliseconds()
 }

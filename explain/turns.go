@@ -26,7 +26,9 @@ type Turn struct {
 	Output  int       `json:"output_tokens"`
 	Window  int       `json:"window,omitempty"`
 	Cost    float64   `json:"cost,omitempty"`
-	Latency int64     `json:"latency_ms"`
+	// Unpriced says that nobody knows the model's price.
+	Unpriced bool  `json:"unpriced,omitempty"`
+	Latency  int64 `json:"latency_ms"`
 	// Parts are what was sent, in order, and Dropped what the call before had and this one
 	// not. Both are there for one turn alone: see [Session.Turn].
 	Parts   []Part `json:"parts,omitempty"`
@@ -64,12 +66,30 @@ type Paid struct {
 	Cost      float64 `json:"cost,omitempty"`
 }
 
+// A FailedAttempt is an attempt at a model call that came to nothing, paid for or not.
+type FailedAttempt struct {
+	Paid
+	// Attempt counts from 1, Reason is one word, and RetryIn is when the next attempt began,
+	// 0 after the last one: see [troupe.ModelFailed].
+	Attempt int    `json:"attempt"`
+	Reason  string `json:"reason,omitempty"`
+	RetryIn int64  `json:"retry_in_ms,omitempty"`
+	Purpose string `json:"purpose,omitempty"`
+}
+
+// Failed is what the catalogue of failures explains.
+func (a *FailedAttempt) Failed() *troupe.ModelFailed {
+	return &troupe.ModelFailed{Error: a.Error, Reason: a.Reason, RetryIn: troupe.Millis(time.Duration(a.RetryIn) * time.Millisecond)}
+}
+
 // A Session is what a session's model calls were sent, and why its runs ended.
 type Session struct {
 	Session string `json:"session"`
 	Turns   []Turn `json:"turns"`
 	// Paid are answers that came to nothing and were paid for, in order.
 	Paid []Paid `json:"paid,omitempty"`
+	// FailedAttempts are all that came to nothing, those of Paid among them, in order.
+	FailedAttempts []FailedAttempt `json:"failed_attempts,omitempty"`
 	// Ends are why runs that a person started ended, in order.
 	Ends []End `json:"ends"`
 }
@@ -117,9 +137,11 @@ func Read(events iter.Seq2[troupe.Event, error], o Options) (*Session, error) {
 			pending.Compacted = append(pending.Compacted, Compaction{b.Dropped, b.Kept, b.Summary, b.ResultCap, b.TokensBefore, b.TokensAfter})
 		case *troupe.ModelFailed:
 			pending.Failed = append(pending.Failed, b.Error)
+			paid := Paid{len(s.Turns), e.Seq, e.Agent, words.ModelName(b.Provider, b.Model), b.Error, b.Usage.Input, b.Usage.Output, b.Cost}
 			if b.Cost != 0 || b.Usage.Total() != 0 {
-				s.Paid = append(s.Paid, Paid{len(s.Turns), e.Seq, e.Agent, words.ModelName(b.Provider, b.Model), b.Error, b.Usage.Input, b.Usage.Output, b.Cost})
+				s.Paid = append(s.Paid, paid)
 			}
+			s.FailedAttempts = append(s.FailedAttempts, FailedAttempt{paid, b.Attempt, b.Reason, b.RetryIn.Duration().Milliseconds(), b.Purpose})
 		case *troupe.LimitReached:
 			limit = b.Message
 		case *troupe.ModelReplied:
@@ -161,7 +183,7 @@ func Read(events iter.Seq2[troupe.Event, error], o Options) (*Session, error) {
 func turnOf(e *troupe.Event, b *troupe.ModelReplied) Turn {
 	t := Turn{
 		Event: e.Seq, Agent: e.Agent, Run: e.Run, At: e.Time, Model: words.ModelName(b.Provider, b.Model), Purpose: b.Purpose, Finish: string(b.Finish),
-		Input: b.Usage.Input, Cached: b.Usage.CachedInput, Output: b.Usage.Output, Window: b.Context.Window, Cost: b.Cost,
+		Input: b.Usage.Input, Cached: b.Usage.CachedInput, Output: b.Usage.Output, Window: b.Context.Window, Cost: b.Cost, Unpriced: b.Unpriced,
 		Latency: b.Latency.Duration().Milliseconds(), reply: b,
 	}
 	if b.Message != nil {

@@ -153,6 +153,57 @@ func TestKeysThatDecideNothingAreNamed(t *testing.T) {
 	}
 }
 
+// An address without a key leads nowhere, and whoever has set it is told what is missing.
+func TestAnAddressWithoutAKeyIsNamed(t *testing.T) {
+	for name, want := range map[string]string{
+		"AZURE_OPENAI_ENDPOINT": "; AZURE_OPENAI_ENDPOINT is set, but no key: AZURE_OPENAI_API_KEY and --model azure/NAME use it",
+		"AZURE_RESOURCE_NAME":   "; AZURE_RESOURCE_NAME is set, but no key: AZURE_OPENAI_API_KEY and --model azure/NAME use it",
+		"DATABRICKS_HOST":       "; DATABRICKS_HOST is set, but no key: DATABRICKS_TOKEN and --model databricks/NAME use it",
+		"AWS_REGION":            "pass --model provider/name",
+	} {
+		p, err := project.Open(write(t, "agents: {a: {instructions: x}}\nproviders: {ollama: {base_url: \"http://127.0.0.1:1\"}}"),
+			project.Options{LookupEnv: func(asked string) (string, bool) { return "https://h.test", asked == name }})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer p.Close()
+		if how := p.HowToChooseAModel(t.Context()); !strings.HasSuffix(how, want) {
+			t.Errorf("%s: %s", name, how)
+		}
+	}
+}
+
+// Quotes around a variable, which docker --env-file passes on, are no part of it.
+func TestQuotesAroundAKeyAreNoPartOfIt(t *testing.T) {
+	for _, quoted := range []string{`"sk-real"`, `'sk-real'`, ` "sk-real" `, `sk-real`} {
+		var sent string
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			sent = r.Header.Get("Authorization")
+			w.Header().Set("Content-Type", "text/event-stream")
+			io.WriteString(w, `data: {"choices":[{"delta":{"content":"Hello."},"finish_reason":"stop"}]}`+"\n\ndata: [DONE]\n\n")
+		}))
+		env := map[string]string{"OPENAI_API_KEY": quoted, "OPENAI_BASE_URL": `"` + server.URL + `/v1"`}
+		p, err := project.Open(write(t, "agents: {a: {instructions: x, tools: []}}"), project.Options{LookupEnv: func(name string) (string, bool) { value, ok := env[name]; return value, ok }})
+		if err != nil {
+			t.Fatal(err)
+		}
+		step, err := p.Step(t.Context(), "a")
+		if err != nil {
+			t.Fatal(err)
+		}
+		engine, err := troupe.New(troupe.Config{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := troupe.Collect(engine.Run(t.Context(), step, troupe.Input{Text: "Hi"})); err != nil || sent != "Bearer sk-real" {
+			t.Errorf("%s: sent %q, %v", quoted, sent, err)
+		}
+		engine.Close()
+		p.Close()
+		server.Close()
+	}
+}
+
 func TestAMisspeltVariableIsNamed(t *testing.T) {
 	for name, want := range map[string]string{
 		"OPENAI_KEY": "OPENAI_KEY is set: the key of OpenAI is read from OPENAI_API_KEY", "CLAUDE_API_KEY": "read from ANTHROPIC_API_KEY", "GROK_API_KEY": "read from XAI_API_KEY", "GEMINI_KEY": "read from GEMINI_API_KEY",

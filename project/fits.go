@@ -41,15 +41,27 @@ func (s *stage) examineRoom(_ context.Context) (checks []doctor.Check) {
 			continue
 		}
 		check.Fix = "choose a model with a larger window for it (agents." + id + ".model), or give it fewer tools (agents." + id + ".tools)"
-		switch provider, name, _ := strings.Cut(model.Ref, "/"); {
-		case model.Asked == 0 && provider == "ollama":
-			check.Fix = fmt.Sprintf("start 'ollama serve' with OLLAMA_CONTEXT_LENGTH=%d, if the model holds it; or %s", models.WindowFor(size), check.Fix)
-		case model.Asked > 0 && provider == "ollama":
-			check.Fix = fmt.Sprintf("ask for a larger window, if the model holds it: providers.%s.models.%q.window: %d in %s; or %s", provider, name, models.WindowFor(size), config.Name, check.Fix)
-		}
+		check.Fix = largerWindow(&model, size) + check.Fix
 		checks = append(checks, check)
 	}
 	return checks
+}
+
+// largerWindow says how an agent of a size gets a larger window of an Ollama, as far as the
+// model holds one.
+func largerWindow(model *models.Opened, size int) string {
+	provider, name, _ := strings.Cut(model.Ref, "/")
+	if provider != "ollama" || model.Held > 0 && model.Held <= max(model.Window, size+models.RoomToAnswer-1) {
+		return ""
+	}
+	window, condition := models.WindowFor(size), ", if the model holds it"
+	if model.Held > 0 {
+		window, condition = min(window, model.Held), ""
+	}
+	if model.Asked == 0 {
+		return fmt.Sprintf("start 'ollama serve' with OLLAMA_CONTEXT_LENGTH=%d%s; or ", window, condition)
+	}
+	return fmt.Sprintf("ask for a larger window%s: providers.%s.models.%q.window: %d in %s; or ", condition, provider, name, window, config.Name)
 }
 
 // sizeOf is about how many tokens an agent's prompt and its tools take.

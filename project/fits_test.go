@@ -15,12 +15,18 @@ import (
 // before anybody talks with it, with the figures. An Ollama says which window it uses.
 func TestAnAgentThatDoesNotFitItsModelIsNamed(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		_, _ = io.Copy(io.Discard, r.Body)
+		body, _ := io.ReadAll(r.Body)
 		switch r.URL.Path {
 		case "/api/show":
-			fmt.Fprint(w, `{"capabilities":["completion","tools"],"model_info":{"x.context_length":40960}}`)
+			held := 40960
+			if strings.Contains(string(body), "tiny") {
+				held = 4096
+			} else if strings.Contains(string(body), "middling") {
+				held = 6000
+			}
+			fmt.Fprintf(w, `{"capabilities":["completion","tools"],"model_info":{"x.context_length":%d}}`, held)
 		case "/api/ps":
-			fmt.Fprint(w, `{"models":[{"name":"m:latest","model":"m:latest","context_length":4096}]}`)
+			fmt.Fprint(w, `{"models":[{"name":"m:latest","model":"m:latest","context_length":4096},{"name":"tiny:latest","model":"tiny:latest","context_length":4096},{"name":"middling:latest","model":"middling:latest","context_length":4096}]}`)
 		default:
 			fmt.Fprint(w, `{"data":[{"id":"m"}]}`)
 		}
@@ -29,7 +35,8 @@ func TestAnAgentThatDoesNotFitItsModelIsNamed(t *testing.T) {
 	long := strings.Repeat("word ", 2400) // 3,000 tokens
 	dir := write(t, "model: local/m\nproviders:\n  local: {base_url: \""+server.URL+"/v1\", models: {m: {window: 8000}, s: {window: 6000}, xs: {window: 3500}}}\n  ollama: {base_url: \""+server.URL+"/v1\"}\n"+
 		"agents:\n  easy: {instructions: Be brief., tools: []}\n  fits: {instructions: "+long+", tools: []}\n  barely: {instructions: "+long+", tools: [calculator], model: local/s}\n"+
-		"  large: {instructions: "+long+", tools: [calculator], model: local/xs}\n  small: {instructions: "+long+", tools: [], model: ollama/m}\n")
+		"  large: {instructions: "+long+", tools: [calculator], model: local/xs}\n  small: {instructions: "+long+", tools: [], model: ollama/m}\n"+
+		"  full: {instructions: "+long+", tools: [], model: ollama/tiny}\n  more: {instructions: "+long+", tools: [], model: ollama/middling}\n")
 	found := map[string]project.Check{}
 	for _, check := range project.Diagnose(t.Context(), dir, project.Options{LookupEnv: func(string) (string, bool) { return "", false }}) {
 		found[check.Name] = check
@@ -40,11 +47,16 @@ func TestAnAgentThatDoesNotFitItsModelIsNamed(t *testing.T) {
 	}{
 		"agent barely": {project.Warning, "it barely fits local/s: its prompt takes about 3000 tokens and its tools ", "agents.barely.model"},
 		"agent large":  {project.Broken, "it does not fit local/xs: its prompt takes about 3000 tokens and its tools ", "agents.large.tools"},
-		"agent small":  {project.Warning, "it barely fits ollama/m: its prompt takes about 3000 tokens and its tools 0, of a window of 4096; 1096 are left for the conversation", "OLLAMA_CONTEXT_LENGTH"},
+		"agent small":  {project.Warning, "it barely fits ollama/m: its prompt takes about 3000 tokens and its tools 0, of a window of 4096; 1096 are left for the conversation", "start 'ollama serve' with OLLAMA_CONTEXT_LENGTH=16384; or choose"},
+		"agent full":   {project.Warning, "it barely fits ollama/tiny", "choose a model with a larger window"},
+		"agent more":   {project.Warning, "it barely fits ollama/middling", "OLLAMA_CONTEXT_LENGTH=6000; or choose"},
 	} {
 		if got := found[name]; got.Status != want.status || !strings.HasPrefix(got.Message, want.message) || !strings.Contains(got.Fix, want.fix) {
 			t.Errorf("%s: %+v", name, got)
 		}
+	}
+	if strings.Contains(found["agent full"].Fix, "OLLAMA") {
+		t.Errorf("a window that the model does not hold: %+v", found["agent full"])
 	}
 	if found["agent easy"].Name != "" || found["agent fits"].Name != "" {
 		t.Errorf("%+v, %+v", found["agent easy"], found["agent fits"])

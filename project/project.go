@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -169,9 +170,20 @@ func (o *Options) local() *models.Local {
 
 func (o *Options) getenv(name string) string {
 	if value, ok := o.LookupEnv(name); ok {
-		return value
+		return unquoted(value)
 	}
 	return ""
+}
+
+// unquoted is a variable's value without the quotes around it: docker --env-file, systemd's
+// older releases and CI systems pass on those that a .env file has. No key, address or model
+// begins and ends with one.
+func unquoted(value string) string {
+	trimmed := strings.TrimSpace(value)
+	if n := len(trimmed); n >= 2 && trimmed[0] == trimmed[n-1] && (trimmed[0] == '"' || trimmed[0] == '\'') {
+		return trimmed[1 : n-1]
+	}
+	return value
 }
 
 // complete adds what depends on the agents that were found.

@@ -264,17 +264,21 @@ func (f *following) restOf(e *troupe.Event) (rest []troupe.Event) {
 	if !ok || !isBegun || replied.Purpose != "" {
 		return nil
 	}
-	if told.attempt != replied.Attempt {
+	attempt := replied.Attempt
+	if replied.Recast {
+		attempt = -attempt
+	}
+	if told.attempt != attempt {
 		told = growth{}
 	}
 	delta := *e
 	delta.Seq = 0
 	if text := replied.Message.Thought; told.thought < len(text) {
-		delta.Body = &troupe.ThoughtDelta{Text: text[told.thought:], Attempt: replied.Attempt}
+		delta.Body = &troupe.ThoughtDelta{Text: text[told.thought:], Attempt: attempt}
 		rest = append(rest, delta)
 	}
 	if text := replied.Message.Text; told.text < len(text) {
-		delta.Body = &troupe.TextDelta{Text: text[told.text:], Attempt: replied.Attempt}
+		delta.Body = &troupe.TextDelta{Text: text[told.text:], Attempt: attempt}
 		rest = append(rest, delta)
 	}
 	return rest

@@ -149,6 +149,11 @@ func TestAReaderThatComesBackInTheMiddleIsShownNoMoreAndNoLess(t *testing.T) {
 	if again := f.restOf(replied); again != nil {
 		t.Errorf("of a reply that was never begun it is shown %+v", again)
 	}
+	give("thought ", 1) // as it turns out
+	recast := &troupe.Event{Seq: 10, Run: "r", Step: "1", Body: &troupe.ModelReplied{Attempt: 1, Recast: true, Message: &troupe.Message{Text: "and the answer", Thought: "thought"}}}
+	if rest := f.restOf(recast); len(rest) != 2 || *rest[0].Body.(*troupe.ThoughtDelta) != (troupe.ThoughtDelta{Text: "thought", Attempt: -1}) || *rest[1].Body.(*troupe.TextDelta) != (troupe.TextDelta{Text: "and the answer", Attempt: -1}) {
+		t.Errorf("of an answer that was taken for a thought it is shown %+v", rest)
+	}
 	give("another ", 1)
 	give("try ", 2)
 	f.given = map[replyKey]growth{}

@@ -247,7 +247,11 @@ func (p *program) writeDelivery(_ *project.Project, s *pipeline.Summary) error {
 		p.writeReport(s)
 	}
 	for _, e := range s.Errors {
-		p.tell("✗ %s", terminal.OneLine(e, 300))
+		said := terminal.Failure("", e)
+		p.tell("✗ %s", terminal.OneLine(said, 300))
+		if said != e {
+			p.tell("  details: %s", terminal.OneLine(e, 300))
+		}
 	}
 	if s.Question != "" {
 		fmt.Fprintln(p.out, terminal.Clean(s.Question))

@@ -18,6 +18,7 @@ import (
 	"github.com/troupe-dev/troupe/cmd/troupe/internal/batch"
 	"github.com/troupe-dev/troupe/cmd/troupe/internal/terminal"
 	"github.com/troupe-dev/troupe/internal/words"
+	"github.com/troupe-dev/troupe/model/problem"
 	"github.com/troupe-dev/troupe/project"
 	"github.com/troupe-dev/troupe/server"
 )
@@ -35,6 +36,7 @@ type batchResult struct {
 	Status  string  `json:"status"` // success, partial, failed or needs_input
 	Answer  string  `json:"answer,omitempty"`
 	Error   string  `json:"error,omitempty"`
+	Problem string  `json:"problem,omitempty"` // what the error is about and what to do, in plain words
 	Turns   int     `json:"turns,omitempty"`
 	Tokens  int     `json:"tokens,omitempty"`
 	Cost    float64 `json:"cost,omitempty"`
@@ -117,6 +119,9 @@ func (s *stage) runOne(ctx context.Context, runs server.Runs, step troupe.Step, 
 	switch {
 	case err != nil:
 		result.Status, result.Error = "failed", err.Error()
+		if what := problem.Of(err); what.Code != "unknown" {
+			result.Problem = what.String()
+		}
 	case end.Stop == "input_requested":
 		result.Status, result.Answer = needsInput, end.Output.Summary
 	default:
@@ -240,7 +245,7 @@ func (b *batchShow) add(r batchResult) {
 			fmt.Fprintf(b.out, "%s\n", line)
 		}
 	} else {
-		fmt.Fprintf(b.out, "%d\t%s\t%s\t%s\n", r.Line, r.Status, r.Session[:8], terminal.OneLine(cmp.Or(r.Error, r.Answer), 100))
+		fmt.Fprintf(b.out, "%d\t%s\t%s\t%s\n", r.Line, r.Status, r.Session[:8], terminal.OneLine(cmp.Or(r.Problem, r.Error, r.Answer), 200))
 	}
 	b.bar.Step(r.Status == "failed")
 }

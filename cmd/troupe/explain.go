@@ -72,13 +72,13 @@ func (p *program) writeTurns(s *explain.Session, status string) error {
 	fmt.Fprintln(table, "TURN\tAGENT\tMODEL\tSENT\tCACHED\tCAME BACK\tCOST\tTIME\tWHAT CAME OF IT")
 	// What is said between calls stands in the last column, so that the others line up.
 	aside := func(text string) { fmt.Fprintf(table, "%s%s\n", strings.Repeat("\t", 8), text) }
-	ends, paid := s.Ends, s.Paid
-	// Answers that came to nothing stand where they came.
+	ends, failed := s.Ends, s.FailedAttempts
+	// Attempts that came to nothing stand where they were made.
 	wasted := func(before int) {
-		for ; len(paid) > 0 && paid[0].AfterTurn < before; paid = paid[1:] {
-			one := &paid[0]
-			fmt.Fprintf(table, "-\t%s\t%s\t%s\t-\t%s\t%s\t-\tfailed: %s\n", one.Agent, terminal.OneLine(cmp.Or(one.Model, "-"), 40), terminal.Count(one.Input),
-				terminal.Count(one.Output), costOf(one.Cost), terminal.OneLine(one.Error, 100))
+		for ; len(failed) > 0 && failed[0].AfterTurn < before; failed = failed[1:] {
+			one := &failed[0]
+			fmt.Fprintf(table, "-\t%s\t%s\t%s\t-\t%s\t%s\t-\tfailed: %s\n", one.Agent, terminal.OneLine(cmp.Or(one.Model, "-"), 40), counted(one.Input),
+				counted(one.Output), costOf(one.Cost), terminal.OneLine(whyFailed(one)+" ("+one.Error+")", 240))
 		}
 	}
 	for i := range s.Turns {
@@ -88,7 +88,7 @@ func (p *program) writeTurns(s *explain.Session, status string) error {
 			aside(describeCompaction(&c))
 		}
 		fmt.Fprintf(table, "%d\t%s\t%s\t%s\t%s\t%s\t%s\t%v\t%s\n", t.Turn, t.Agent, terminal.OneLine(cmp.Or(t.Model, "-"), 40), terminal.Count(t.Input),
-			terminal.Count(t.Cached), terminal.Count(t.Output), costOf(t.Cost), (time.Duration(t.Latency) * time.Millisecond).Round(10*time.Millisecond), outcomeOf(t))
+			terminal.Count(t.Cached), terminal.Count(t.Output), costOrUnknown(t), (time.Duration(t.Latency) * time.Millisecond).Round(10*time.Millisecond), outcomeOf(t))
 		for len(ends) > 0 && ends[0].AfterTurn <= t.Turn {
 			aside("stopped: " + terminal.OneLine(whyEnded(ends[0]), 200))
 			ends = ends[1:]
@@ -135,6 +135,30 @@ func outcomeOf(t *explain.Turn) string {
 	return terminal.OneLine(t.Answer, 60)
 }
 
+// counted is a number of tokens, of which none means that nobody said.
+func counted(n int) string {
+	if n == 0 {
+		return "-"
+	}
+	return terminal.Count(n)
+}
+
+// whyFailed says in the catalogue's words why an attempt failed and what was done then.
+func whyFailed(a *explain.FailedAttempt) string {
+	what := problem.OfFailed(a.Failed())
+	if a.RetryIn == 0 {
+		return what.Sentence
+	}
+	return what.Past()
+}
+
+func costOrUnknown(t *explain.Turn) string {
+	if t.Unpriced && t.Cost == 0 {
+		return "?" // as troupe models has it
+	}
+	return costOf(t.Cost)
+}
+
 func costOf(cost float64) string {
 	if cost == 0 {
 		return "-"
@@ -145,12 +169,14 @@ func costOf(cost float64) string {
 // writeTurn shows what one call was sent.
 func (p *program) writeTurn(s *explain.Session, t *explain.Turn, text bool) error {
 	fmt.Fprintf(p.out, "Turn %d of %d: %s, %s, %s tokens sent (%s from the cache), %s came back, %s\n\n", t.Turn, len(s.Turns), t.Agent, cmp.Or(t.Model, "no model"),
-		terminal.Count(t.Input), terminal.Count(t.Cached), terminal.Count(t.Output), costOf(t.Cost))
+		terminal.Count(t.Input), terminal.Count(t.Cached), terminal.Count(t.Output), costOrUnknown(t))
 	for _, c := range t.Compacted {
 		fmt.Fprintf(p.out, "Before it, %s.\n\n", describeCompaction(&c))
 	}
-	for _, failed := range t.Failed {
-		fmt.Fprintf(p.out, "Before it, an attempt failed: %s\n\n", terminal.OneLine(failed, 200))
+	for i := range s.FailedAttempts {
+		if failed := &s.FailedAttempts[i]; failed.AfterTurn == t.Turn-1 {
+			fmt.Fprintf(p.out, "Before it, an attempt failed: %s\n  details: %s\n\n", terminal.OneLine(whyFailed(failed), 300), terminal.OneLine(failed.Error, 300))
+		}
 	}
 	if err := p.writeParts(t.Parts, text); err != nil {
 		return err

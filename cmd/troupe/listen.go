@@ -154,7 +154,11 @@ func (l *plainListener) grow(d *troupe.TextDelta) {
 	}
 	if l.attempt != 0 && l.attempt != d.Attempt {
 		l.breakOff()
-		l.aside("  ! the answer broke off and begins again")
+		if d.Attempt < 0 {
+			l.aside("  ! so far the model was thinking: its answer follows")
+		} else {
+			l.aside("  ! the answer broke off and begins again")
+		}
 	}
 	l.attempt = d.Attempt
 	fmt.Fprint(l.out, terminal.Clean(d.Text))

@@ -43,6 +43,14 @@ func TestAPersonSeesAnswersGrow(t *testing.T) {
 	}
 }
 
+func TestAPersonIsToldThatWhatWasShownWasAThought(t *testing.T) {
+	out, aside := events(&plainListener{isLive: true},
+		&troupe.TextDelta{Text: "hm", Attempt: 1}, &troupe.ThoughtDelta{Text: "hm", Attempt: -1}, &troupe.TextDelta{Text: "two", Attempt: -1}, said("two"))
+	if out != "hm\ntwo\n" || aside != "  ! so far the model was thinking: its answer follows\n" {
+		t.Errorf("out %q, aside %q", out, aside)
+	}
+}
+
 func TestTheFinalWordIsSaidOnce(t *testing.T) {
 	out, _ := events(&plainListener{}, said("Let me see."), said(""),
 		&troupe.RunFinished{Output: troupe.Handoff{Summary: "What is your name?"}, Stop: "input_requested"})

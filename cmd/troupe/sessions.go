@@ -266,23 +266,46 @@ func (p *program) showSession(ctx context.Context, project *project.Project, id 
 	return nil
 }
 
-// writeAnswering names the models that have answered in a session, the first one first.
+// writeAnswering names the models that have answered in a session, the first one first, and
+// says why its latest run failed, if it did.
 func (p *program) writeAnswering(_ troupe.SessionInfo, events iter.Seq2[troupe.Event, error]) error {
 	var names []string
+	var failed *troupe.RunFailed
+	var meter terminal.Meter
 	for e, err := range events {
 		if err != nil {
 			return err
 		}
-		b, ok := e.Body.(*troupe.ModelReplied)
-		if !ok {
-			continue
+		meter.Note(&e)
+		switch b := e.Body.(type) {
+		case *troupe.ModelReplied:
+			if name := words.ModelName(b.Provider, b.Model); name != "" && !slices.Contains(names, name) {
+				names = append(names, name)
+			}
+		case *troupe.RunFailed:
+			if e.Parent == "" {
+				failed = b
+			}
+		case *troupe.RunStarted, *troupe.RunResumed, *troupe.UserSaid:
+			failed = nil
 		}
-		if name := words.ModelName(b.Provider, b.Model); name != "" && !slices.Contains(names, name) {
-			names = append(names, name)
+	}
+	if failed != nil {
+		said := terminal.Failure(failed.Reason, failed.Error)
+		fmt.Fprintf(p.out, "problem   %s\n", terminal.OneLine(said, 400))
+		if said != failed.Error {
+			fmt.Fprintf(p.out, "details   %s\n", terminal.OneLine(failed.Error, 400))
 		}
 	}
 	if len(names) > 0 {
 		fmt.Fprintf(p.out, "model     %s\n", terminal.OneLine(strings.Join(names, ", "), 200))
+	}
+	if used := meter.Usage.Total(); used > 0 {
+		text := terminal.Count(used) + " tokens"
+		if spent := terminal.Spent(meter.Cost, meter.Unpriced); spent != "" {
+			text += ", " + spent
+		}
+		fmt.Fprintf(p.out, "used      %s\n", text)
 	}
 	return nil
 }

@@ -41,7 +41,7 @@ func TestADearAnswerThatIsWithheldEndsTheRun(t *testing.T) {
 	if strings.Contains(said, "asked instead") {
 		t.Errorf("nobody is asked instead: %s", said)
 	}
-	shows(t, troupeIn(t, dir, "sessions", "explain", "last"), "1,000", "500", "$1.5000", "failed: model: the provider withheld the answer", "the limit of cost was reached")
+	shows(t, troupeIn(t, dir, "sessions", "explain", "last"), "1,000", "500", "$1.5000", "failed: The provider refuses this request.", "(model: the provider withheld the answer)", "the limit of cost was reached")
 	shows(t, troupeIn(t, dir, "metrics"), "1,000", "1.5")
 }
 

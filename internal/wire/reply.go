@@ -53,6 +53,7 @@ type Reply struct {
 	size          int
 	shown         int // bytes of calls that progress was shown of
 	said          bool
+	blank         int // bytes of white space that the text ends with
 }
 
 // Said reports whether text or a refusal has come, and Called whether a call has.
@@ -100,6 +101,11 @@ func (r *Reply) Text(piece string) error {
 	r.text += len(piece)
 	b.To = r.text
 	r.said = true
+	if blank := len(piece) - len(strings.TrimRight(piece, " \t\r\n")); blank < len(piece) {
+		r.blank = blank
+	} else {
+		r.blank += blank
+	}
 	if err := r.Weigh(len(piece)); err != nil {
 		return err
 	}
@@ -118,6 +124,18 @@ func (r *Reply) Thought(piece string) error {
 		return err
 	}
 	return r.show(troupe.Chunk{Thought: piece})
+}
+
+// Recast says that the text so far was thought: see [troupe.Chunk].
+func (r *Reply) Recast() error {
+	if r.text == 0 {
+		return nil
+	}
+	r.blocks = slices.DeleteFunc(r.blocks, func(b *Block) bool { return b.Kind == TextBlock || b.Kind == ThoughtBlock })
+	r.thought += r.text - r.blank
+	r.blocks = slices.Insert(r.blocks, 0, &Block{Kind: ThoughtBlock, To: r.thought})
+	r.text, r.blank, r.said = 0, 0, false
+	return r.show(troupe.Chunk{WasThought: true})
 }
 
 // Refusal yields what the model says instead of an answer.

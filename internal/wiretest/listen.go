@@ -21,7 +21,8 @@ type Heard struct {
 	End                    *troupe.End
 	Err                    error
 	// Order has one letter for each chunk: h a thought, t text, r a refusal, c a
-	// call, p progress, e the end, x an error.
+	// call, p progress, e the end, x an error, and w before one that says that the text
+	// so far was thought.
 	Order string
 }
 
@@ -44,6 +45,10 @@ func Listen(ctx context.Context, m troupe.Model, req *troupe.Request) Heard {
 			letter = "h"
 		case chunk.Text != "":
 			letter = "t"
+		}
+		if chunk.WasThought {
+			h.Order += "w"
+			h.Thought, h.Text = h.Thought+strings.TrimRight(h.Text, " \t\r\n"), ""
 		}
 		h.Order += letter
 		h.Text += chunk.Text

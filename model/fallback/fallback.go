@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"net/http"
 	"sync"
 	"time"
 	"weak"
@@ -36,6 +37,9 @@ const (
 	rest = time.Minute
 	// maxFailed bounds how many requests are remembered.
 	maxFailed = 256
+	// maxAgain is how often a model that finds fault with the form of a request is asked again
+	// in another form: there are a few that it may find fault with, one after the other.
+	maxAgain = 3
 )
 
 // New returns a model that asks the first of the choices which is not known to be
@@ -60,6 +64,8 @@ type Model struct {
 type failedRequest struct {
 	req  weak.Pointer[troupe.Request]
 	next int // the choice to ask now
+	// again is how often that one was asked again because it is sent something else now.
+	again int
 }
 
 // String names the models.
@@ -155,7 +161,12 @@ func (m *Model) failure(ctx context.Context, req *troupe.Request, at int, err er
 	if isDown(e) {
 		m.downUntil[at] = time.Now().Add(max(rest, e.RetryAfter))
 	}
+	again := m.again(req)
 	m.forget(req)
+	if isSentOtherwise(e) && again < maxAgain {
+		m.remember(failedRequest{weak.Make(req), at, again + 1})
+		return err
+	}
 	next := at + 1
 	if errors.Is(err, troupe.ErrContextFull) {
 		next = m.larger(at)
@@ -163,14 +174,35 @@ func (m *Model) failure(ctx context.Context, req *troupe.Request, at int, err er
 	if next >= len(m.choices) {
 		return err // the next attempt begins with the first again
 	}
-	m.failed = append(m.failed, failedRequest{weak.Make(req), next})
-	if len(m.failed) > maxFailed {
-		m.failed = m.failed[1:]
-	}
+	m.remember(failedRequest{weak.Make(req), next, 0})
 	passing := *e
 	passing.Temporary, passing.Elsewhere, passing.RetryAfter, passing.Err = true, true, 0, err
 	passing.Message = fmt.Sprintf("%s is asked instead: %s did not answer (%s)", m.choices[next].Name, m.choices[at].Name, e.Error())
 	return &passing
+}
+
+// again is how often the model of a request was asked again.
+func (m *Model) again(req *troupe.Request) int {
+	key := weak.Make(req)
+	for _, f := range m.failed {
+		if f.req == key {
+			return f.again
+		}
+	}
+	return 0
+}
+
+func (m *Model) remember(f failedRequest) {
+	m.failed = append(m.failed, f)
+	if len(m.failed) > maxFailed {
+		m.failed = m.failed[1:]
+	}
+}
+
+// isSentOtherwise reports whether a model has refused the form of a request and will get
+// another one the next time: only then such a refusal is a passing one.
+func isSentOtherwise(e *troupe.ModelError) bool {
+	return e.Temporary && (e.Status == http.StatusBadRequest || e.Status == http.StatusUnprocessableEntity)
 }
 
 // larger is the next choice that may hold what does not fit this one, as many as there are

@@ -100,6 +100,44 @@ func TestARefusalIsOfOneRequestOnly(t *testing.T) {
 	}
 }
 
+// A request that one model finds malformed may suit the next. One that will be sent otherwise
+// the next time goes to the same model, but not for ever.
+func TestARequestThatIsNotUnderstoodGoesToTheNextModel(t *testing.T) {
+	unknown := func() error { return &troupe.ModelError{Status: 400, Reason: "request", Message: "unknown parameter"} }
+	learned := func() error {
+		return &troupe.ModelError{Status: 400, Reason: "request", Message: "unknown parameter", Temporary: true}
+	}
+	for name, test := range map[string]struct {
+		fails []error
+		want  string
+	}{
+		"not understood":                    {[]error{unknown()}, "a- b"},
+		"learned from":                      {[]error{learned()}, "a- a"},
+		"learned from twice":                {[]error{learned(), learned()}, "a- a- a"},
+		"learned from and still not":        {[]error{learned(), unknown()}, "a- a- b"},
+		"not understood however it is sent": {[]error{learned(), learned(), learned(), learned()}, "a- a- a- a- b"},
+	} {
+		first, second := &scripted{name: "a", fails: test.fails}, &scripted{name: "b"}
+		m, req := fallback.New(fallback.Choice{Name: "a", Model: first}, fallback.Choice{Name: "b", Model: second}), &troupe.Request{}
+		var asked []string
+		for {
+			before := first.asked
+			text, _, err := ask(t, m, req)
+			if err == nil {
+				asked = append(asked, text)
+				break
+			}
+			if e, ok := errors.AsType[*troupe.ModelError](err); !ok || !e.Temporary || first.asked == before {
+				t.Fatalf("%s: %v", name, err)
+			}
+			asked = append(asked, "a-")
+		}
+		if got := strings.Join(asked, " "); got != test.want {
+			t.Errorf("%s: asked %s, want %s", name, got, test.want)
+		}
+	}
+}
+
 func TestTheLastFailureIsTheLast(t *testing.T) {
 	hard := &troupe.ModelError{Status: 400, Reason: "request"}
 	m := fallback.New(fallback.Choice{Name: "a", Model: &scripted{fails: []error{down()}}}, fallback.Choice{Name: "b", Model: &scripted{fails: []error{hard}}})

@@ -23,7 +23,7 @@ func (m *Model) Generate(ctx context.Context, req *troupe.Request) iter.Seq2[tro
 		Encode: func(bool) ([][]byte, error) { return m.parts(req) }, // nothing is signed
 		Learn:  func(err error) error { return m.adapt(err, req) },
 		Read: func(reply wire.Reply, events *wire.Events) error {
-			a := &answer{reply: reply, events: events}
+			a := &answer{reply: reply, events: events, note: m.client.Note}
 			return wire.Paid(a.read(), a.reply.End)
 		},
 	}.Generate(ctx)
@@ -47,6 +47,8 @@ type answer struct {
 	reply  wire.Reply
 	events *wire.Events
 	tags   thinkTags
+	late   wire.LateTag
+	note   func(string)
 }
 
 // chunk is a line of a stream, or a whole answer.
@@ -132,14 +134,29 @@ func (a *answer) take(c *chunk) error {
 }
 
 func (a *answer) say(thought, said string) error {
+	if thought != "" {
+		a.late.Off()
+	}
 	if err := a.reply.Thought(thought); err != nil {
 		return err
 	}
-	return a.reply.Text(said)
+	said, ended, after := a.late.Add(said)
+	if err := a.reply.Text(said); err != nil || !ended {
+		return err
+	}
+	a.note(wire.LateThoughts)
+	if err := a.reply.Recast(); err != nil {
+		return err
+	}
+	a.tags = thinkTags{state: afterThought}
+	return a.say(a.tags.add(after))
 }
 
 func (a *answer) finish(c *chunk) error {
 	if err := a.say(a.tags.end()); err != nil {
+		return err
+	}
+	if err := a.reply.Text(a.late.End()); err != nil {
 		return err
 	}
 	a.reply.End.Usage = wire.Usage(c.Prompt, 0, 0, c.Eval, 0)

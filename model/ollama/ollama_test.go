@@ -103,13 +103,14 @@ func TestAnswers(t *testing.T) {
 		thought, text string
 		finish        troupe.Finish
 	}{
-		"thinking":                 {thinking + said("yes") + done, "hm", "yes", troupe.FinishStop},
-		"tags":                     {said("<thi") + said("nk>\nh") + said("m\n</") + said("think>\n\ny") + said("es") + done, "hm", "yes", troupe.FinishStop},
-		"a tag that is none":       {said("<thin") + said("g>") + done, "", "<thing>", troupe.FinishStop},
-		"a thought without an end": {said("<think>hm ") + done, "hm", "", troupe.FinishStop},
-		"cut":                      {said("ye") + strings.Replace(done, `"stop"`, `"length"`, 1), "", "ye", troupe.FinishLength},
-		"no reason":                {said("yes") + `{"done":true}`, "", "yes", troupe.FinishStop},
-		"calls":                    {thinking + callChunk + done, "hm", "", troupe.FinishCalls},
+		"thinking":                  {thinking + said("yes") + done, "hm", "yes", troupe.FinishStop},
+		"tags":                      {said("<thi") + said("nk>\nh") + said("m\n</") + said("think>\n\ny") + said("es") + done, "hm", "yes", troupe.FinishStop},
+		"a tag that is none":        {said("<thin") + said("g>") + done, "", "<thing>", troupe.FinishStop},
+		"only the end of a thought": {said("Let me see") + said(".\n</th") + said("ink>\n") + said("\nTwo.") + done, "Let me see.", "Two.", troupe.FinishStop},
+		"a thought without an end":  {said("<think>hm ") + done, "hm", "", troupe.FinishStop},
+		"cut":                       {said("ye") + strings.Replace(done, `"stop"`, `"length"`, 1), "", "ye", troupe.FinishLength},
+		"no reason":                 {said("yes") + `{"done":true}`, "", "yes", troupe.FinishStop},
+		"calls":                     {thinking + callChunk + done, "hm", "", troupe.FinishCalls},
 	} {
 		h := hear(t, lines(test.body))
 		if h.Err != nil || h.Thought != test.thought || h.Text != test.text || h.End.Finish != test.finish {

@@ -1,6 +1,10 @@
 package ollama
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/troupe-dev/troupe/internal/wire"
+)
 
 const (
 	thinkBegin = "<think>"
@@ -45,7 +49,7 @@ func (t *thinkTags) add(text string) (thought, said string) {
 	if t.state == inThought {
 		before, after, ended := strings.Cut(t.held, thinkEnd)
 		if !ended {
-			certain := strings.TrimRight(t.held[:len(t.held)-partOf(t.held, thinkEnd)], " \t\r\n")
+			certain := strings.TrimRight(t.held[:len(t.held)-wire.PartOf(t.held, thinkEnd)], " \t\r\n")
 			t.held = t.held[len(certain):]
 			return certain, ""
 		}
@@ -70,14 +74,4 @@ func (t *thinkTags) take() string {
 	held := t.held
 	t.held = ""
 	return held
-}
-
-// partOf is how much of the end of text may be the beginning of tag.
-func partOf(text, tag string) int {
-	for n := min(len(tag)-1, len(text)); n > 0; n-- {
-		if strings.HasSuffix(text, tag[:n]) {
-			return n
-		}
-	}
-	return 0
 }

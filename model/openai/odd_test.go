@@ -100,6 +100,15 @@ func TestThoughtsInTheTextAreThoughts(t *testing.T) {
 		"white space first":      {[]string{"\n", " ", "so"}, "", "\n so"},
 		"a lone end":             {[]string{"why</think>so"}, "", "why</think>so"},
 		"a call is only started": {[]string{"<tool"}, "", "<tool"},
+
+		"only its end":                   {[]string{"Let me", " see. ", "Two\n\n", "</thi", "nk>", "\n\n", "It is", " 2."}, "Let me see. Two", "It is 2."},
+		"only its end, after a sentence": {[]string{"Two, so.", "</think>", "\n\nIt is 2."}, "Two, so.", "It is 2."},
+		"only its end, at once":          {[]string{"why not\n</think>\n\nso"}, "why not", "so"},
+		"only its end, and nothing else": {[]string{"\n</think>\n\n", "so"}, "", "so"},
+		"its end in a sentence":          {[]string{"Thoughts end with ", "</think>", " in R1."}, "", "Thoughts end with </think> in R1."},
+		"its end in quotes":              {[]string{"Look for `", "</think>", "`\nand cut."}, "", "Look for `</think>`\nand cut."},
+		"its end in a code block":        {[]string{"Like so:\n``", "`\nhm\n</think>\n", "```\nDone."}, "", "Like so:\n```\nhm\n</think>\n```\nDone."},
+		"both tags in a text":            {[]string{"Tags:\n<thi", "nk>\nhm\n</think>\nDone."}, "", "Tags:\n<think>\nhm\n</think>\nDone."},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var payloads []string
@@ -112,7 +121,7 @@ func TestThoughtsInTheTextAreThoughts(t *testing.T) {
 			}
 			back := string(encodeMessage(&troupe.Message{Role: troupe.RoleAssistant, Text: got.Text, Thought: got.Thought,
 				ThoughtField: got.End.ThoughtField, Opaque: got.End.Opaque}, messageForm{host: "api.openai.com"}))
-			if strings.Contains(back, "why") && test.thought != "" {
+			if strings.Contains(back, "why") && test.thought != "" || got.Thought != "" && got.End.ThoughtField != thinkTag {
 				t.Errorf("the thought is sent back: %s", back)
 			}
 		})
@@ -295,6 +304,25 @@ func TestRawControlCharactersAreRead(t *testing.T) {
 	got := hear(t, Config{}, stream200("data: {\"choices\":[{\"delta\":{\"content\":\"a\tb \\\"c\\\"\"},\"finish_reason\":\"stop\"}]}\n\n"))
 	if got.Err != nil || got.Text != "a\tb \"c\"" {
 		t.Errorf("%q, %v", got.Text, got.Err)
+	}
+}
+
+// A call that follows thoughts without a beginning is one.
+func TestACallAfterTheEndOfAThoughtIsMade(t *testing.T) {
+	for _, pieces := range [][]string{
+		{"Let me look.\n</think>\n\n<tool_call>\n{\"name\":\"f\",\"arguments\":{}}\n</tool_call>"},
+		{"Let me look: <tool_call> it is.\n", "</think>\n\n<tool_", "call>\n{\"name\":\"f\",\"arguments\":{}}\n</tool_call>"},
+	} {
+		var payloads []string
+		for _, p := range pieces {
+			payloads = append(payloads, said(`"content":`+quote(p)))
+		}
+		for _, name := range []string{"QwQ-32B", "deepseek-r1", "qwen3"} {
+			got := hear(t, Config{Model: name}, stream200(events(append(payloads, because("stop"))...)))
+			if len(got.Calls) != 1 || got.Text != "" || !strings.HasPrefix(got.Thought, "Let me look") || got.Err != nil {
+				t.Errorf("%s: %q: %+v", name, pieces, got)
+			}
+		}
 	}
 }
 

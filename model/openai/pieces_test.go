@@ -94,7 +94,7 @@ func TestCumulativeArgumentsAreTheLastPiece(t *testing.T) {
 // What is said, thought and called does not depend on where a text was cut.
 func TestTextIsReadAlikeWhereverItIsCut(t *testing.T) {
 	words := rapid.SampledFrom([]string{"<think>", "</think>", "<tool_call>", "</tool_call>", `{"name":"f","arguments":{"x":1}}`, "```json\n", "```", "<function=f>", "</function>",
-		"{", "}", `"name"`, "a word ", " ", "\n", "<", "[TOOL_CALLS]", "é"})
+		"{", "}", `"name"`, "a word ", " ", "\n", "\n</think>\n", "<", "[TOOL_CALLS]", "é"})
 	rapid.Check(t, func(t *rapid.T) {
 		text := strings.Join(rapid.SliceOfN(words, 0, 12).Draw(t, "text"), "")
 		calls := textCalls{tools: fTool, anywhere: rapid.Bool().Draw(t, "anywhere")}
@@ -103,7 +103,7 @@ func TestTextIsReadAlikeWhereverItIsCut(t *testing.T) {
 		if gotThought != wantThought || gotSaid != wantSaid || len(gotCalls) != len(wantCalls) {
 			t.Fatalf("%q (anywhere %v): cut, it is %q, %q, %d calls; whole, %q, %q, %d calls", text, calls.anywhere, gotThought, gotSaid, len(gotCalls), wantThought, wantSaid, len(wantCalls))
 		}
-		if len(gotCalls) == 0 && gotThought == "" && !strings.HasPrefix(strings.TrimLeft(text, " \n"), "<think>") && gotSaid != text {
+		if len(gotCalls) == 0 && gotThought == "" && !strings.HasPrefix(strings.TrimLeft(text, " \n"), "<think>") && !strings.Contains(text, "</think>") && gotSaid != text {
 			t.Fatalf("%q is shown as %q", text, gotSaid)
 		}
 	})
@@ -119,10 +119,16 @@ var fTool = func() *troupe.ToolSet {
 
 func heardAs(calls textCalls, pieces []string) (thought, said string, list []troupe.ToolCall) {
 	s := speech{calls: calls}
-	for _, piece := range pieces {
-		moreThought, moreSaid := s.add(piece)
-		thought, said = thought+moreThought, said+moreSaid
+	hear := func(t told) {
+		thought, said = thought+t.thought, said+t.said
+		if t.wasThought {
+			thought, said = thought+strings.TrimRight(said, " \t\r\n"), t.after
+		}
 	}
-	moreThought, moreSaid, list := s.end()
-	return thought + moreThought, said + moreSaid, list
+	for _, piece := range pieces {
+		hear(s.add(piece))
+	}
+	last, list := s.end()
+	hear(last)
+	return thought, said, list
 }

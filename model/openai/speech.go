@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/wire"
 )
 
 // thinkTag is the [troupe.Message] ThoughtField of a thought that came inside the
@@ -22,10 +23,29 @@ type speech struct {
 	state speechState
 	held  string // not yet told apart
 	begun bool   // some of the thought was told
+	late  wire.LateTag
 	// sure says that what looked like calls will be looked at when it is whole, and
-	// late is what came since then: it may be long.
+	// rest is what came since then: it may be long.
 	sure bool
-	late strings.Builder
+	rest strings.Builder
+}
+
+// A told is what can be told of an answer: what is thought, then what is said. If
+// wasThought is set, all that was said so far was thought, and after is what is said.
+type told struct {
+	thought, said string
+	wasThought    bool
+	after         string
+}
+
+func (t *told) add(more told) {
+	t.thought += more.thought
+	if t.wasThought {
+		t.after += more.said
+		return
+	}
+	t.said += more.said
+	t.wasThought, t.after = more.wasThought, more.after
 }
 
 type speechState byte
@@ -38,63 +58,57 @@ const (
 	inCalls // keeping back what looks like calls, to the end
 )
 
-// add takes in text and returns what can be told of it: thought, said, or nothing
-// as yet.
-func (s *speech) add(text string) (thought, said string) {
-	if s.state == inText && s.held == "" && !s.calls.anywhere {
-		return "", text
-	}
+// add takes in text and returns what can be told of it, which may be nothing as yet.
+func (s *speech) add(text string) (t told) {
 	if s.state == inCalls && s.sure {
-		s.late.WriteString(text)
-		return "", ""
+		s.rest.WriteString(text)
+		return told{}
 	}
 	s.held += text
 	for {
 		before := s.state
-		moreThought, moreSaid := s.step()
-		thought, said = thought+moreThought, said+moreSaid
+		t.add(s.step())
 		if s.state == before {
-			return thought, said
+			return t
 		}
 	}
 }
 
-func (s *speech) step() (thought, said string) {
+func (s *speech) step() told {
 	switch s.state {
 	case atBeginning, afterThought:
-		return "", s.begin()
+		s.begin()
 	case inThought:
-		return s.think(), ""
+		return told{thought: s.think()}
 	case inText:
-		return "", s.say()
+		return s.say()
 	case inCalls:
 		// What turns out to be no call is shown without waiting for the end.
 		var n int
 		if n, s.sure = s.calls.hopeless(s.held); n > 0 {
-			said = s.held[:n]
+			no := s.held[:n]
 			s.held, s.state, s.sure = s.held[n:], inText, false
+			return s.utter(no)
 		}
 	}
-	return "", said
+	return told{}
 }
 
 // begin decides what an answer, or the rest of one after a thought, begins with.
-func (s *speech) begin() string {
+func (s *speech) begin() {
 	rest := strings.TrimLeft(s.held, " \t\r\n")
 	if s.state == atBeginning {
 		if after, ok := strings.CutPrefix(rest, thinkBegin); ok {
 			s.held, s.state = after, inThought
-			return ""
+			s.late.Off()
+			return
 		}
 		if strings.HasPrefix(thinkBegin, rest) {
-			return "" // more may come, or nothing at all
+			return // more may come, or nothing at all
 		}
 	}
-	if s.calls.mayBegin(rest) {
-		return ""
-	}
-	if rest == "" {
-		return ""
+	if s.calls.mayBegin(rest) || rest == "" {
+		return
 	}
 	if s.state == afterThought {
 		s.held = rest
@@ -103,7 +117,6 @@ func (s *speech) begin() string {
 	if s.calls.begins(rest) {
 		s.state = inCalls
 	}
-	return ""
 }
 
 // think returns what is thought for certain: not what may be the end tag, nor white
@@ -117,61 +130,60 @@ func (s *speech) think() string {
 		s.held, s.state = rest, afterThought
 		return strings.TrimRight(thought, " \t\r\n")
 	}
-	certain := strings.TrimRight(s.held[:len(s.held)-partOf(s.held, thinkEnd)], " \t\r\n")
+	certain := strings.TrimRight(s.held[:len(s.held)-wire.PartOf(s.held, thinkEnd)], " \t\r\n")
 	s.held = s.held[len(certain):]
 	s.begun = s.begun || certain != ""
 	return certain
 }
 
 // say returns what is said for certain: not what may be a call.
-func (s *speech) say() string {
-	if !s.calls.anywhere {
-		said := s.held
-		s.held = ""
-		return said
+func (s *speech) say() told {
+	at, found := len(s.held), false
+	if s.calls.anywhere {
+		at, found = s.calls.find(s.held)
 	}
-	at, found := s.calls.find(s.held)
 	said := s.held[:at]
 	s.held = s.held[at:]
-	if found {
+	t := s.utter(said)
+	if found && !t.wasThought {
+		t.said += s.late.Flush()
 		s.state = inCalls
 	}
-	return said
+	return t
+}
+
+// utter says a text, unless it ends a thought that did not begin.
+func (s *speech) utter(text string) told {
+	said, ended, after := s.late.Add(text)
+	if ended {
+		s.held, s.state = after+s.held, afterThought
+	}
+	return told{said: said, wasThought: ended}
 }
 
 // end returns what was kept back, and the calls in it if it is made of calls.
-func (s *speech) end() (thought, said string, calls []troupe.ToolCall) {
-	held := s.held + s.late.String()
+func (s *speech) end() (t told, calls []troupe.ToolCall) {
+	held := s.held + s.rest.String()
 	s.held = ""
 	switch s.state {
 	case inThought:
-		return strings.TrimRight(held, " \t\r\n"), "", nil
+		return told{thought: strings.TrimRight(held, " \t\r\n")}, nil
 	case afterThought:
-		return "", "", nil
+		return told{}, nil
 	case inCalls, atBeginning, inText:
 		if calls, ok := s.calls.read(held); ok {
-			return "", "", calls
+			return told{said: s.late.End()}, calls
 		}
 	}
-	return "", held, nil
-}
-
-// partOf is how much of the end of text may be the beginning of tag.
-func partOf(text, tag string) int {
-	for n := min(len(tag)-1, len(text)); n > 0; n-- {
-		if strings.HasSuffix(text, tag[:n]) {
-			return n
-		}
+	t = s.utter(held)
+	if !t.wasThought {
+		t.said += s.late.End()
+		return t, nil
 	}
-	return 0
-}
-
-// withThinkTag adds the tag that a thought begins with where only the end is there,
-// as of models whose template begins the thought. It takes a whole text to see that.
-func withThinkTag(text string) string {
-	before, _, ended := strings.Cut(text, thinkEnd)
-	if !ended || strings.Contains(before, thinkBegin) {
-		return text
+	after := strings.TrimLeft(s.held, " \t\r\n")
+	if calls, ok := s.calls.read(after); ok && after != "" {
+		return t, calls
 	}
-	return thinkBegin + text
+	t.after = after
+	return t, nil
 }

@@ -1,11 +1,13 @@
 package openai
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/wire"
@@ -153,9 +155,6 @@ func (a *answer) takeChoice(c *choice, whole bool) error {
 	case !whole && (a.said || len(a.calls) > 0 || c.Delta != nil && c.FinishReason == ""):
 		// All of it was said before, piece by piece.
 	default:
-		if text, ok := c.Message.Content.(string); ok && whole {
-			c.Message.Content = withThinkTag(text)
-		}
 		err = a.takeDelta(c.Message, a.calls.addWhole)
 	}
 	if err != nil {
@@ -231,11 +230,7 @@ func (a *answer) speak(d *delta) error {
 		return err
 	}
 	if text != "" {
-		inText, said := a.speech.add(text)
-		if err := a.think(inText, thinkTag); err != nil {
-			return err
-		}
-		if err := a.say(said); err != nil {
+		if err := a.tell(a.speech.add(text)); err != nil {
 			return err
 		}
 	}
@@ -260,6 +255,28 @@ func (a *answer) think(thought, field string) error {
 		a.end.ThoughtField = field
 	}
 	return a.show(troupe.Chunk{Thought: thought})
+}
+
+// tell yields what was thought and said in the text.
+func (a *answer) tell(t told) error {
+	if t.wasThought && !a.said { // nothing of it was shown
+		t = told{thought: t.thought + strings.TrimSpace(t.said), said: t.after}
+	}
+	if err := a.think(t.thought, thinkTag); err != nil {
+		return err
+	}
+	if err := a.say(t.said); err != nil {
+		return err
+	}
+	if t.wasThought {
+		a.said = false
+		a.end.ThoughtField = cmp.Or(a.end.ThoughtField, thinkTag)
+		a.model.client.Note(wire.LateThoughts + ": have its server tell them apart (vLLM: --reasoning-parser, llama.cpp: --reasoning-format deepseek)")
+		if err := a.show(troupe.Chunk{WasThought: true}); err != nil {
+			return err
+		}
+	}
+	return a.say(t.after)
 }
 
 func (a *answer) say(text string) error {
@@ -303,28 +320,27 @@ func (a *answer) broken(err error) error {
 // server did not say that the answer has ended.
 func (a *answer) finished(cause error) error {
 	calls := a.calls.whole(&a.kept)
-	thought, said, written := a.speech.end()
+	wasCalls := a.speech.state == inCalls
+	last, written := a.speech.end()
 	if len(calls) == 0 {
 		calls = withIDs(written)
 	}
-	if a.speech.state == inCalls && said != "" {
+	hasSaid := (a.said || last.said != "") && !last.wasThought || last.after != ""
+	if wasCalls && last.said+last.after != "" {
 		a.model.client.Note("the model writes into its text what looks like a call and cannot be carried out: its server or its template does not know its way to call")
 	}
 	reason := a.reason
-	if reason == "" && a.done && a.calls.areComplete() && (a.said || said != "" || len(calls) > 0) {
+	if reason == "" && a.done && a.calls.areComplete() && (hasSaid || len(calls) > 0) {
 		reason = "stop"
 	}
-	finish, ok := reason.finish(a.said || said != "", len(calls) > 0)
+	finish, ok := reason.finish(hasSaid, len(calls) > 0)
 	if !ok {
 		if a.reason != "" {
 			cause = fmt.Errorf("the server ended it with %.40q", string(a.reason))
 		}
 		return a.from.Incomplete(cause)
 	}
-	if err := a.think(thought, thinkTag); err != nil {
-		return err
-	}
-	if err := a.say(said); err != nil {
+	if err := a.tell(last); err != nil {
 		return err
 	}
 	for i := range calls {

@@ -108,8 +108,11 @@ func TestTheTableInTheDocuments(t *testing.T) {
 	for _, p := range provider.All() {
 		s := look(t, &p)
 		key := "none"
-		if len(p.KeyEnv) > 0 && !p.Local {
+		if len(p.KeyEnv) > 0 {
 			key = "`" + strings.Join(p.KeyEnv, "`, `") + "`"
+		}
+		if len(p.KeyEnv) > 0 && p.Local {
+			key += ", if it wants one"
 		}
 		tools := "yes"
 		if !s.tools {

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/wire"
 )
 
 // TextCalls says what becomes of a call that a model writes into its text, because
@@ -93,7 +94,7 @@ func (c *textCalls) find(text string) (at int, found bool) {
 		return at, true
 	}
 	for _, mark := range c.marks() {
-		at = min(at, len(text)-partOf(text, mark))
+		at = min(at, len(text)-wire.PartOf(text, mark))
 	}
 	return at, false
 }

@@ -122,6 +122,16 @@ func OfFailed(e *troupe.ModelFailed) Problem {
 	return p
 }
 
+// Past is the sentence and what was done then, of an attempt after which another was made.
+func (p Problem) Past() string {
+	if m := askingAgain.FindStringSubmatch(p.Next); m != nil {
+		return p.Sentence + " Troupe asked again after " + m[1] + "."
+	}
+	return p.String()
+}
+
+var askingAgain = regexp.MustCompile(`^Troupe asks again in (.*)\.$`)
+
 // OfRecord says what a failure on record is about: by the reason that events have, else
 // by the words of the error.
 func OfRecord(reason, text string) Problem {
@@ -158,7 +168,8 @@ func OfRecord(reason, text string) Problem {
 var (
 	recordedStatus = regexp.MustCompile(`\bmodel: (\d{3})\b`)
 	smallWindow    = regexp.MustCompile(`([^\s:]+ uses a window of \d+ tokens for .* to work with\.) ((?:Set|Choose) .*)`)
-	askedInstead   = regexp.MustCompile(`: (\S+) is asked instead: `) // words of package fallback
+	notPulled      = regexp.MustCompile(`model ['"]([\w./:-]+)['"] not found`) // words of Ollama
+	askedInstead   = regexp.MustCompile(`: (\S+) is asked instead: `)          // words of package fallback
 	unexplained    = Problem{Code: "unknown", Sentence: "Something went wrong that Troupe has no explanation for.", Next: "The details say more."}
 	unknownHost    = regexp.MustCompile(`lookup (\S+?):? .*no such host|lookup (\S+): no such host`)
 )
@@ -232,7 +243,12 @@ func ofModel(e *troupe.ModelError) Problem {
 		p.explainCall(e.Error())
 	case "address":
 		p.explainAddress(e.Message)
-	case "model", "refused", "request", "schema", "tools", "memory", "country":
+	case "model":
+		p.Cause = e.Message
+		if m := notPulled.FindStringSubmatch(e.Message); m != nil {
+			p.Sentence, p.Next = "Ollama does not have this model.", "'ollama pull "+m[1]+"' gets it; troupe models lists those there are."
+		}
+	case "refused", "request", "schema", "tools", "memory", "country":
 		p.Cause = e.Message
 	}
 	return p

@@ -41,6 +41,22 @@ func TestEveryReasonIsExplained(t *testing.T) {
 	}
 }
 
+// A model that an Ollama lacks is got with one command, which is said wherever a run fails.
+func TestAModelThatOllamaLacksIsPulled(t *testing.T) {
+	for _, said := range []string{`model 'qwen3:8b' not found`, `model "qwen3:8b" not found, try pulling it first`} {
+		e := &troupe.ModelError{Status: 404, Reason: "model", Message: said}
+		for _, p := range []Problem{Of(e), OfRecord("model", "agent a: "+e.Error()), OfRecord("", "agent a: "+e.Error())} {
+			if p.Code != "model" || !strings.HasPrefix(p.Next, "'ollama pull qwen3:8b' gets it") {
+				t.Errorf("%s: %+v", said, p)
+			}
+			check(t, p)
+		}
+	}
+	if p := Of(&troupe.ModelError{Status: 404, Reason: "model", Message: "The model `x` does not exist"}); strings.Contains(p.Next, "ollama") {
+		t.Errorf("%+v", p)
+	}
+}
+
 // check wants a whole sentence, a step to take, and no Go in either.
 func check(t *testing.T, p Problem) {
 	t.Helper()

@@ -92,9 +92,13 @@ func (p *Provider) given(e Endpoint, value string) (string, error) {
 	}
 	if strings.Trim(at.Path, "/") == "" && p.Name != "openai" {
 		at.Path = own.Path
+	} else if p.Name == "gemini" && !hasVersion.MatchString(at.Path) {
+		at.Path = strings.TrimRight(at.Path, "/") + own.Path // as Google's own libraries do
 	}
 	return at.String(), nil
 }
+
+var hasVersion = regexp.MustCompile(`/v\d+(alpha|beta)?\d*(/|$)`)
 
 // OllamaURL reads OLLAMA_HOST as Ollama's own programs do: a host, a port or both,
 // with or without a scheme and a path. An address that a server listens on for

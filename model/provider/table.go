@@ -5,6 +5,7 @@ var otherNames = map[string]string{
 	"claude": "anthropic", "google": "gemini", "google-ai": "gemini", "grok": "xai", "hf": "huggingface", "kimi": "moonshot",
 	"azure-openai": "azure", "aws": "bedrock", "llama.cpp": "llamacpp", "llama-cpp": "llamacpp", "llama-server": "llamacpp",
 	"lm-studio": "lmstudio", "github-models": "github", "github-copilot": "copilot", "together-ai": "together", "togetherai": "together",
+	"alibaba": "dashscope", "qwen": "dashscope", "bailian": "dashscope", "z.ai": "zai", "z-ai": "zai", "zhipu": "zai", "nim": "nvidia", "nvidia-nim": "nvidia",
 	"fireworks-ai": "fireworks", "gateway": "vercel", "ai-gateway": "vercel", "vertex-ai": "vertex", "workers-ai": "cloudflare",
 }
 
@@ -104,6 +105,30 @@ var table = []Provider{
 		Endpoints: []Endpoint{{API: Chat, URL: "https://api.cohere.ai/compatibility/v1"}},
 		KeyEnv:    []string{"COHERE_API_KEY", "CO_API_KEY"},
 		Quirks:    Quirks{NoStreamOptions: true, Schema: SchemaObject},
+	},
+	{
+		Name: "dashscope", Title: "Alibaba Model Studio (Qwen)", Usual: "qwen-plus",
+		Endpoints: []Endpoint{{API: Chat, URL: "https://dashscope-intl.aliyuncs.com/compatible-mode/v1"}}, // China has another: see URLEnv
+		KeyEnv:    []string{"DASHSCOPE_API_KEY"}, URLEnv: []string{"DASHSCOPE_API_BASE"},
+		Quirks: Quirks{MaxTokensField: "max_tokens"},
+	},
+	{
+		Name: "deepinfra", Title: "DeepInfra", Usual: "openai/gpt-oss-120b",
+		Endpoints: []Endpoint{{API: Chat, URL: "https://api.deepinfra.com/v1/openai"}},
+		KeyEnv:    []string{"DEEPINFRA_API_KEY", "DEEPINFRA_TOKEN", "DEEPINFRA_API_TOKEN"},
+		Quirks:    Quirks{MaxTokensField: "max_tokens"},
+	},
+	{
+		Name: "zai", Title: "Z.ai", Usual: "glm-4.7",
+		Endpoints: []Endpoint{{API: Chat, URL: "https://api.z.ai/api/paas/v4"}},
+		KeyEnv:    []string{"ZAI_API_KEY"},
+		Quirks:    Quirks{MaxTokensField: "max_tokens", Schema: SchemaObject},
+	},
+	{
+		Name: "nvidia", Title: "NVIDIA NIM", Usual: "openai/gpt-oss-20b",
+		Endpoints: []Endpoint{{API: Chat, URL: "https://integrate.api.nvidia.com/v1"}},
+		KeyEnv:    []string{"NVIDIA_API_KEY", "NVIDIA_NIM_API_KEY"},
+		Quirks:    Quirks{MaxTokensField: "max_tokens"},
 	},
 	{
 		Name: "azure", Title: "Azure OpenAI",

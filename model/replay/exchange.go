@@ -34,6 +34,7 @@ type chunk struct {
 	Text    string           `json:"text,omitempty"`
 	Thought string           `json:"thought,omitempty"`
 	Refusal string           `json:"refusal,omitempty"`
+	Was     bool             `json:"was_thought,omitempty"`
 	Call    *troupe.ToolCall `json:"call,omitempty"`
 	End     *end             `json:"end,omitempty"`
 }
@@ -49,7 +50,7 @@ type end struct {
 }
 
 func (c *chunk) chunk() troupe.Chunk {
-	return troupe.Chunk{Text: c.Text, Thought: c.Thought, Refusal: c.Refusal, Call: c.Call, End: (*troupe.End)(c.End)}
+	return troupe.Chunk{Text: c.Text, Thought: c.Thought, Refusal: c.Refusal, WasThought: c.Was, Call: c.Call, End: (*troupe.End)(c.End)}
 }
 
 // A failure is an error in JSON. One that is no [troupe.ModelError] has only text.

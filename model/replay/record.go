@@ -62,7 +62,7 @@ func (r *Recorder) Generate(ctx context.Context, req *troupe.Request) iter.Seq2[
 			}
 			complete := err != nil || piece.End != nil
 			if err == nil && piece.Growing == "" {
-				chunks = append(chunks, chunk{piece.Text, piece.Thought, piece.Refusal, piece.Call, (*end)(piece.End)})
+				chunks = append(chunks, chunk{piece.Text, piece.Thought, piece.Refusal, piece.WasThought, piece.Call, (*end)(piece.End)})
 			}
 			if complete {
 				// Written before it is passed on: after its end nobody asks for more.

@@ -37,7 +37,7 @@ export class Session {
   questions = []; // that wait for an answer
   limit = ""; // what was said of the last limit that was reached
   exchange = null; // what the answer in the making has taken so far
-  totals = { input: 0, cached: 0, output: 0, cost: 0, turns: 0, calls: 0 };
+  totals = { input: 0, cached: 0, output: 0, cost: 0, unpriced: false, turns: 0, calls: 0 };
 
   #keys = [0, 0]; // the number of the last event that added an item, and how many it added
   #retries = 0; // how many items are lines of tries
@@ -50,12 +50,13 @@ export class Session {
   }
 
   // spend counts what a model call has used, whatever came of it, and returns its tokens.
-  spend({ usage = {}, cost = 0 }) {
+  spend({ usage = {}, cost = 0, unpriced = false }) {
     const { input_tokens: input = 0, cached_input_tokens: cached = 0, output_tokens: output = 0 } = usage;
     this.totals.input += input;
     this.totals.cached += cached;
     this.totals.output += output;
     this.totals.cost += cost;
+    this.totals.unpriced ||= unpriced;
     if (this.exchange) {
       this.exchange.tokens += input + output;
       this.exchange.cost += cost;

@@ -185,11 +185,29 @@ func (c *Chooser) Undecided() (ways []string) {
 			ways = append(ways, fmt.Sprintf("%s is set: --model %s/%s uses it", variable, p.Name, model))
 			break
 		}
+		if variable := c.addressAlone(&p); variable != "" {
+			ways = append(ways, fmt.Sprintf("%s is set, but no key: %s and --model %s/%s use it", variable, p.KeyEnv[0], p.Name, cmp.Or(c.usual(&p), "NAME")))
+		}
 		if misspelt := c.misspelt(&p); misspelt != "" {
 			ways = append(ways, fmt.Sprintf("%s is set: the key of %s is read from %s", misspelt, p.Title, p.KeyEnv[0]))
 		}
 	}
 	return ways
+}
+
+// addressAlone returns the variable that says where a provider's server is, if its key is not
+// set and nothing is chosen because of it. What is often set for other purposes does not count.
+func (c *Chooser) addressAlone(p *provider.Provider) string {
+	if p.Local || len(p.KeyEnv) == 0 || c.opens(p) != "" || slices.ContainsFunc(p.KeyEnv, func(name string) bool { return c.Getenv(name) != "" }) {
+		return ""
+	}
+	variables := append(slices.Clone(p.URLEnv), p.Vars["resource"]...)   // Azure's
+	for _, variable := range append(variables, p.Vars["workspace"]...) { // Databricks'
+		if c.Getenv(variable) != "" {
+			return variable
+		}
+	}
+	return ""
 }
 
 // nearNames are variables that people take for those of a provider's key.

@@ -23,8 +23,9 @@ type Facts struct {
 	PriceFrom, WindowFrom string
 	// Can is what the server itself says that the model can do, and [NoTools].
 	Can []string
-	// Asked is the window that the server is asked for, 0 where it decides.
-	Asked int
+	// Asked is the window that the server is asked for, 0 where it decides, and Held what the
+	// model could hold, 0 where an Ollama does not say so.
+	Asked, Held int
 	// Warning is set where the server by itself uses a window that is too small for
 	// agents, or another one than it is configured to. IsTight says that it is small even
 	// so, or not as configured.
@@ -69,7 +70,8 @@ func (c *Chooser) Facts(ctx context.Context, e *Endpoint) (Facts, catalog.Info, 
 		f.Can = said.can
 	}
 	if e.known.Name == "ollama" && e.IsLocal() {
-		f.bound(e, c.ask(ctx, e).trained)
+		f.Held = c.ask(ctx, e).trained
+		f.bound(e, f.Held)
 	}
 	f.take(Facts{Price: info.Price, Window: info.Context, Output: info.Output}, where)
 	if !f.Price.Known() && e.IsLocal() && e.Provider != "litellm" {

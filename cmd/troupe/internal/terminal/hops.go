@@ -17,17 +17,17 @@ func Hop(e *troupe.Event) (line string, ok bool) {
 		}
 	case *troupe.RunFailed:
 		if e.Parent != "" {
-			return OneLine("✗ "+e.Agent+": "+failure(b), 400), true
+			return OneLine("✗ "+e.Agent+": "+Failure(b.Reason, b.Error), 400), true
 		}
 	}
 	return "", false
 }
 
-// failure says why a run failed: in the catalogue's words where it has some, otherwise in
-// the error's.
-func failure(b *troupe.RunFailed) string {
-	if what := problem.OfRecord(b.Reason, b.Error); what.Code != "unknown" {
+// Failure says what a failure on record is about and what to do: in the catalogue's words
+// where it has some, otherwise in the error's.
+func Failure(reason, text string) string {
+	if what := problem.OfRecord(reason, text); what.Code != "unknown" {
 		return what.String()
 	}
-	return b.Error
+	return text
 }

@@ -14,6 +14,8 @@ import (
 type Meter struct {
 	Usage troupe.Usage
 	Cost  float64
+	// Unpriced says that some of it was used by a model whose price nobody knows.
+	Unpriced bool
 	// Context is what the latest request of the conversation's own agent held, and Filled
 	// how many tokens that was: as its provider counts, where it says so.
 	Context troupe.ContextUse
@@ -29,6 +31,7 @@ func (m *Meter) Note(e *troupe.Event) {
 	case *troupe.ModelReplied:
 		m.Usage = m.Usage.Add(b.Usage)
 		m.Cost += b.Cost
+		m.Unpriced = m.Unpriced || b.Unpriced
 		if e.Parent == "" && b.Purpose == "" {
 			m.Context, m.Filled = b.Context, cmp.Or(b.Usage.Input, b.Context.Total())
 		}
@@ -36,16 +39,29 @@ func (m *Meter) Note(e *troupe.Event) {
 }
 
 // String shows tokens, how full the model's window is where its size is known, and
-// dollars where the price is.
+// dollars, or that the price is not known.
 func (m *Meter) String() string {
 	s := Count(m.Usage.Total()) + " tokens"
 	if m.Context.Window > 0 {
 		s += fmt.Sprintf(" · window %d %% full", 100*m.Filled/m.Context.Window)
 	}
-	if m.Cost > 0 {
-		s += fmt.Sprintf(" · $%.4f", m.Cost)
+	if spent := Spent(m.Cost, m.Unpriced); spent != "" {
+		s += " · " + spent
 	}
 	return s
+}
+
+// Spent is what something cost, as far as anybody knows; it is empty for what is free.
+func Spent(cost float64, unpriced bool) string {
+	switch {
+	case cost > 0 && unpriced:
+		return fmt.Sprintf("$%.4f and more (a price is not known)", cost)
+	case cost > 0:
+		return fmt.Sprintf("$%.4f", cost)
+	case unpriced:
+		return "price not known"
+	}
+	return ""
 }
 
 // Unfinished says why a run has ended without the whole of an answer, and what to do.

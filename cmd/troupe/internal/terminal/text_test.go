@@ -100,6 +100,23 @@ func TestNumbersAreShownAsPeopleReadThem(t *testing.T) {
 	}
 }
 
+func TestAMeterSaysWhatIsNotKnown(t *testing.T) {
+	for want, replies := range map[string][]*troupe.ModelReplied{
+		"15 tokens":                   {{Usage: troupe.Usage{Input: 10, Output: 5}}},
+		"15 tokens · price not known": {{Usage: troupe.Usage{Input: 10, Output: 5}, Unpriced: true}},
+		"15 tokens · $0.5000":         {{Usage: troupe.Usage{Input: 10, Output: 5}, Cost: 0.5}},
+		"30 tokens · $0.5000 and more (a price is not known)": {{Usage: troupe.Usage{Input: 10, Output: 5}, Cost: 0.5}, {Usage: troupe.Usage{Input: 10, Output: 5}, Unpriced: true}},
+	} {
+		var m Meter
+		for _, replied := range replies {
+			m.Note(&troupe.Event{Body: replied})
+		}
+		if got := m.String(); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
 func TestAMeterSaysHowFullTheWindowIs(t *testing.T) {
 	var m Meter
 	note := func(parent, purpose string, history int) {

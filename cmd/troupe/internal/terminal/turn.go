@@ -105,6 +105,9 @@ func (m *model) note(e *troupe.Event) {
 	case *troupe.TextDelta:
 		t.add(b)
 	case *troupe.ThoughtDelta:
+		if b.Attempt < 0 && b.Attempt != t.attempt { // what was shown was thought
+			t.add(&troupe.TextDelta{Attempt: b.Attempt})
+		}
 		t.isMusing = true
 	case *troupe.ModelReplied:
 		m.finish(t)
