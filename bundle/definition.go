@@ -151,8 +151,14 @@ func (d *Definition) parse(name, src string) error {
 			return nil
 		}
 	}
+	if root, body := frontAgent(src); root != nil {
+		d.warn(CodeSchema, 2, "the agent stands in the front matter; it is read all the same, but others will not find it: write an *.agent.yaml")
+		d.Persona.More = strings.TrimSpace(body)
+		return d.readAgentYAML(root)
+	}
 	for _, fence := range blocksOf(src) {
 		if isV4(fence) {
+			d.Persona.More = textAfter(src, fence)
 			return d.parseV4(fence)
 		}
 	}
@@ -160,7 +166,7 @@ func (d *Definition) parse(name, src string) error {
 		d.warn(CodeSchema, block.Line+1, "the agent's YAML stands in no block; it is read all the same, but others will not find it: put ```yaml before it and ``` after it")
 		return d.parseV4(block)
 	}
-	if isProseAgent(src) {
+	if isProseAgent(withName(d.File, src)) {
 		d.parseProse(src)
 		return nil
 	}
