@@ -82,6 +82,10 @@ type Prompt struct {
 // Parent returns the bundle that the agent belongs to.
 func (d *Definition) Parent() *Bundle { return d.bundle }
 
+// IsForEditor says whether the agent's file is an editor's, .claude/agents/x.md and the like,
+// and not one of an installation.
+func (d *Definition) IsForEditor() bool { return isEditorFile(d.File) && d.Format != FormatSkill }
+
 // References lists the files that the definition names.
 func (d *Definition) References() []Reference {
 	var refs []Reference

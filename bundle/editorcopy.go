@@ -23,6 +23,41 @@ func isPointer(src string) bool {
 func (f *finder) editorCopies() {
 	f.editorFiles(func(_, src string) bool { return definesAgent("x.md", src) })
 	f.editorFiles(f.isEditorAgent) // which may be a copy of one of those
+	if !slices.ContainsFunc(f.bundles, func(b *Bundle) bool { return len(b.entries) > 0 }) {
+		f.lostAgents()
+	}
+}
+
+// pointedTo is the agent's file that a pointer names.
+var pointedTo = regexp.MustCompile(`(?:@|\{project-root\}/|\s)([\w.-]+(?:/[\w.-]+)*/agents/[\w./-]+\.md)\b`)
+
+// lostAgents lists the agents that editors are only pointed to, where the installation
+// itself is not there: many people keep it out of their repository.
+func (f *finder) lostAgents() {
+	for _, file := range f.files {
+		if !isEditorFile(file) || !slices.Contains([]string{".md", ".mdc", ".toml"}, extensionOf(file)) {
+			continue
+		}
+		src, err := f.read(file)
+		if err != nil || !isPointer(src) {
+			continue
+		}
+		m := pointedTo.FindStringSubmatch(src)
+		if m == nil || f.hasAgent(agentID(m[1])) {
+			continue
+		}
+		dir := path.Dir(file)
+		b := f.bundleAt(dir)
+		if b == nil {
+			b = f.empty(dir, LayoutInstalled)
+			module, _, _ := strings.Cut(m[1], "/agents/")
+			b.Name = path.Base(module)
+		}
+		b.addFile(path.Base(file))
+		e := b.entries[len(b.entries)-1]
+		e.plain = agentID(m[1])
+		e.missing = "the agent itself is in " + m[1] + ", which is not here; put that folder back (it may be kept out of the repository), or install BMAD anew"
+	}
 }
 
 // editorFiles adds the agents of editors that were not found before.
@@ -33,7 +68,7 @@ func (f *finder) editorFiles(isAgent func(file, src string) bool) {
 			continue
 		}
 		id, _, _ := strings.Cut(path.Base(file), ".")
-		if f.hasAgent(id) {
+		if f.hasAgent(id) || f.hasAgent(installedPrefix.ReplaceAllString(id, "")) {
 			continue
 		}
 		src, err := f.read(file)
@@ -70,7 +105,7 @@ func (f *finder) copyBundle(file string) (b *Bundle, name string) {
 var editorAgentDirs = []string{"agents", "agent", "chatmodes", "modes", "subagents", "droids"}
 
 // installedPrefix is what installers put before the name of the agent that a copy is of.
-var installedPrefix = regexp.MustCompile(`^(?:bmad-|bmd-|bmm-|bmb-|cis-|core-|custom-|agent-)+`)
+var installedPrefix = regexp.MustCompile(`^(?:bma?d-(?:agent-|custom-|core-)*)?(?:bmm-|bmb-|bmgd-|cis-)?`)
 
 // isEditorAgent says whether a file is an agent that somebody wrote for an editor, as plain
 // text, and no copy of one that was found.
@@ -83,14 +118,13 @@ func (f *finder) isEditorAgent(file, src string) bool {
 	if len(matter) == 0 || strings.TrimSpace(string(body)) == "" || !isProseAgent(withName(file, src)) {
 		return false
 	}
-	plain := installedPrefix.ReplaceAllString(agentID(file), "")
-	return !f.hasAgent(plain) && !f.hasAgent("bmad-agent-"+plain)
+	return !f.hasAgent("bmad-agent-" + installedPrefix.ReplaceAllString(agentID(file), ""))
 }
 
 // isPattern says whether a file shows what an agent looks like, and is none.
 func isPattern(file string) bool {
-	base := strings.ToLower(stem(file))
-	if isDecoy(file) || base == "readme" || strings.HasSuffix(base, "-template") || strings.HasPrefix(base, "template") {
+	base := strings.ToLower(agentID(file))
+	if isDecoy(file) || strings.HasSuffix(base, "readme") || strings.HasSuffix(base, "-template") || strings.HasPrefix(base, "template") {
 		return true
 	}
 	return slices.Contains(strings.Split(path.Dir(file), "/"), "schemas")

@@ -66,6 +66,9 @@ func (d *Definition) parseProse(src string) {
 	d.Critical = append(d.Critical, moduleConfig())
 	d.capabilities(text, line)
 	d.listedCommands(text, line)
+	if d.IsForEditor() {
+		return // which wants it like this
+	}
 	d.warn(CodeSchema, 1, "the agent is plain text; it is read all the same, but others will not find its commands: write an *.agent.yaml")
 }
 
