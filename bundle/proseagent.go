@@ -61,7 +61,7 @@ func (d *Definition) parseProse(src string) {
 	if title != "" || !strings.EqualFold(name, declared) {
 		name = declared
 	}
-	d.declare(cmp.Or(field("id"), declared), cmp.Or(name, declared), cmp.Or(field("title"), title), field("icon"), field("description"))
+	d.declare(cmp.Or(field("id"), declared), cmp.Or(laxyaml.Scalar(laxyaml.Field(front, "agent")), name, declared), cmp.Or(field("title"), title), field("icon"), field("description"))
 	d.Persona = Persona{Role: field("role"), Identity: field("identity"), CommunicationStyle: field("communication_style", "style"), More: text}
 	d.Critical = append(d.Critical, moduleConfig())
 	d.capabilities(text, line)
