@@ -349,7 +349,7 @@ func (c *Command) group(line, input string) {
 		}
 	}
 	if part := labelPart(line, c.Code); part != "" {
-		c.Label = part
+		c.Label, c.Description = part, "["+c.Code+"] "+part
 	}
 }
 
