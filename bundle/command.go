@@ -75,7 +75,7 @@ func (c *Command) decide() {
 		c.Kind, c.Target = KindSkill, target
 		return
 	}
-	if target, ok := c.attribute("run-workflow", "workflow"); ok {
+	if target, ok := c.attribute("run-workflow", "workflow"); ok && !slices.Contains(noWorkflow, strings.ToLower(target)) {
 		c.Kind, c.Target = KindWorkflow, target
 		return
 	}
@@ -105,6 +105,9 @@ func (c *Command) decide() {
 		c.Kind = KindNone
 	}
 }
+
+// noWorkflow is what people write where a command has none.
+var noWorkflow = []string{"inline", "none", "internal", "built-in", "builtin", "n/a", "false"}
 
 func (c *Command) attribute(names ...string) (value string, ok bool) {
 	for _, a := range c.Attributes {

@@ -174,7 +174,7 @@ func (d *Definition) perform(ws *workspace.Workspace) (*workspace.Workspace, []m
 
 // canDoWithout says whether an agent starts without the file of an action. A config that
 // an activation insists on is not one, unless the agent is of a version that knows what
-// to do without.
+// to do without, or is all that an editor has of an installation that is gone.
 func (d *Definition) canDoWithout(action CriticalAction, err error) bool {
 	switch {
 	case !isAbsent(err):
@@ -182,7 +182,7 @@ func (d *Definition) canDoWithout(action CriticalAction, err error) bool {
 	case action.Load.many || isMemory(action.Load.Path):
 		return true
 	case action.lenient:
-		return action.Load.Optional || !isConfig(action.Load.Path) || d.Format == FormatV4
+		return action.Load.Optional || !isConfig(action.Load.Path) || d.Format == FormatV4 || d.IsForEditor()
 	}
 	return action.Load.Optional && errors.Is(err, workspace.ErrNotFound)
 }

@@ -82,6 +82,10 @@ type Prompt struct {
 // Parent returns the bundle that the agent belongs to.
 func (d *Definition) Parent() *Bundle { return d.bundle }
 
+// IsForEditor says whether the agent's file is an editor's, .claude/agents/x.md and the like,
+// and not one of an installation.
+func (d *Definition) IsForEditor() bool { return isEditorFile(d.File) && d.Format != FormatSkill }
+
 // References lists the files that the definition names.
 func (d *Definition) References() []Reference {
 	var refs []Reference
@@ -151,8 +155,14 @@ func (d *Definition) parse(name, src string) error {
 			return nil
 		}
 	}
+	if root, body := frontAgent(src); root != nil {
+		d.warn(CodeSchema, 2, "the agent stands in the front matter; it is read all the same, but others will not find it: write an *.agent.yaml")
+		d.Persona.More = strings.TrimSpace(body)
+		return d.readAgentYAML(root)
+	}
 	for _, fence := range blocksOf(src) {
 		if isV4(fence) {
+			d.Persona.More = textAfter(src, fence)
 			return d.parseV4(fence)
 		}
 	}
@@ -160,7 +170,7 @@ func (d *Definition) parse(name, src string) error {
 		d.warn(CodeSchema, block.Line+1, "the agent's YAML stands in no block; it is read all the same, but others will not find it: put ```yaml before it and ``` after it")
 		return d.parseV4(block)
 	}
-	if isProseAgent(src) {
+	if isProseAgent(withName(d.File, src)) {
 		d.parseProse(src)
 		return nil
 	}

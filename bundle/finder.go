@@ -325,7 +325,7 @@ func (f *finder) empty(dir string, layout Layout) *Bundle {
 
 // addFile adds the agent in a file, whose id is the file's name.
 func (b *Bundle) addFile(name string) {
-	b.add(Entry{EntryPoint: true}, agentID(name), name)
+	b.add(Entry{EntryPoint: true}, agentID(path.Join(filepath.ToSlash(b.host), name)), name)
 }
 
 // agentID is the id of the agent in a file: its name without what says that it is one.
@@ -333,6 +333,9 @@ func agentID(name string) string {
 	id := stem(name)
 	for _, kind := range []string{".agent", ".chatmode", ".prompt", ".instructions", ".spec"} {
 		id = strings.TrimSuffix(id, kind)
+	}
+	if dir := path.Base(path.Dir(name)); strings.EqualFold(id, "agent") && !strings.EqualFold(dir, "agents") && dir != "." && dir != "/" {
+		return dir // an agent in a directory of its own
 	}
 	return id
 }

@@ -116,3 +116,38 @@ func TestAProjectInsideAnotherIsWhole(t *testing.T) {
 		t.Errorf("beside a project: %v", all)
 	}
 }
+
+// What an author wrote beside the agent's definition reaches the model: handlers in the
+// place of prompts, a list of colleagues, text below the block.
+func TestWhatStandsBesideTheDefinitionIsInThePrompt(t *testing.T) {
+	for tree, want := range map[string]map[string][]string{
+		"handlers-as-prompts":    {"concierge": {"LIRE la requête", `name="Amelia"`, "Toujours reformuler.", "Zoé"}},
+		"squads":                 {"guardiao": {"报告发现时", "每个代码路径都必须经过测试", "{root}/tasks/qa-gate.md"}},
+		"newer-yaml-in-markdown": {"evaluator": {"You judge agents by what they do.", "a box that is shown", "assess"}, "qa": {"Check all references"}},
+	} {
+		archive, err := txtar.ParseFile("testdata/odd/" + tree + ".txtar")
+		if err != nil {
+			t.Fatal(err)
+		}
+		dir := t.TempDir()
+		for _, f := range archive.Files {
+			put(t, dir, f.Name, string(f.Data))
+		}
+		c := find(t, dir, Config{})
+		for id, parts := range want {
+			all, err := c.Prompt(id)
+			if err != nil {
+				t.Fatal(err)
+			}
+			prompt := ""
+			for _, part := range all {
+				prompt += part.Text + "\n"
+			}
+			for _, part := range parts {
+				if !strings.Contains(prompt, part) {
+					t.Errorf("the prompt of %s lacks %q:\n%s", id, part, prompt)
+				}
+			}
+		}
+	}
+}

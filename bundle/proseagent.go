@@ -28,6 +28,19 @@ func isProseAgent(src string) bool {
 	return false
 }
 
+// withName has the front matter of a file say a name, which some editors take from the
+// file's.
+func withName(file, src string) string {
+	matter, _, _ := markup.FrontMatter([]byte(src))
+	if len(matter) == 0 || nameKey.Match(matter) {
+		return src
+	}
+	first, rest, _ := strings.Cut(src, "\n")
+	return first + "\nname: " + agentID(file) + "\n" + rest
+}
+
+var nameKey = regexp.MustCompile(`(?m)^name:`)
+
 // parseProse reads an agent that is written as plain text. The text is who it is.
 func (d *Definition) parseProse(src string) {
 	d.Format = FormatProse
@@ -44,14 +57,18 @@ func (d *Definition) parseProse(src string) {
 	}
 	text := strings.TrimSpace(string(body))
 	name, title := headingName(text)
-	if declared := field("name"); title != "" || !strings.EqualFold(name, declared) {
+	declared := cmp.Or(field("name"), agentID(d.File))
+	if title != "" || !strings.EqualFold(name, declared) {
 		name = declared
 	}
-	d.declare(field("id", "name"), cmp.Or(name, field("name")), cmp.Or(field("title"), title), field("icon"), field("description"))
+	d.declare(cmp.Or(field("id"), declared), cmp.Or(laxyaml.Scalar(laxyaml.Field(front, "agent")), name, declared), cmp.Or(field("title"), title), field("icon"), field("description"))
 	d.Persona = Persona{Role: field("role"), Identity: field("identity"), CommunicationStyle: field("communication_style", "style"), More: text}
 	d.Critical = append(d.Critical, moduleConfig())
 	d.capabilities(text, line)
 	d.listedCommands(text, line)
+	if d.IsForEditor() {
+		return // which wants it like this
+	}
 	d.warn(CodeSchema, 1, "the agent is plain text; it is read all the same, but others will not find its commands: write an *.agent.yaml")
 }
 

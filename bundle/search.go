@@ -292,7 +292,7 @@ func definesAgent(file, src string) bool {
 			}
 		}
 	}
-	if slices.ContainsFunc(blocksOf(src), isV4) {
+	if root, _ := frontAgent(src); root != nil || slices.ContainsFunc(blocksOf(src), isV4) {
 		return true
 	}
 	_, ok := bareV4(src)

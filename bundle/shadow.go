@@ -2,8 +2,6 @@ package bundle
 
 import (
 	"path"
-	"regexp"
-	"slices"
 	"strings"
 )
 
@@ -67,53 +65,4 @@ func (b *Bundle) drop(gone *entry) {
 			return
 		}
 	}
-}
-
-// declaredID is the id that a copy of an agent gives itself.
-var declaredID = regexp.MustCompile(`(?m)<agent [^>]*\bid="([^"]+)"|^ +id: *["']?([\w-]+)`)
-
-// isPointer says whether a file only says where the agent is.
-func isPointer(src string) bool {
-	return strings.Contains(src, "LOAD the FULL agent file") || strings.Contains(src, "Load persona from {project-root}")
-}
-
-// editorCopies finds agents that are there only as the copies which an installer made
-// for an editor: .claude/commands/BMad/agents/pm.md and the like.
-func (f *finder) editorCopies() {
-	for _, file := range f.files {
-		ext := extensionOf(file)
-		if !isEditorFile(file) || ext != ".md" && ext != ".mdc" || strings.Contains(file, "/skills/") || isPattern(file) {
-			continue
-		}
-		id, _, _ := strings.Cut(path.Base(file), ".")
-		if f.hasAgent(id) {
-			continue
-		}
-		src, err := f.read(file)
-		if err != nil || len(src) > maxAgentFile || isPointer(src) || !definesAgent("x.md", src) {
-			continue
-		}
-		if m := declaredID.FindStringSubmatch(src); m != nil && f.hasAgent(stem(strings.TrimSuffix(m[1]+m[2], ".agent.yaml"))) {
-			continue
-		}
-		dir := path.Dir(file)
-		b := f.bundleAt(dir)
-		if b == nil {
-			b = f.moduleWithout(dir)
-			b.Layout = LayoutV4
-			f.furnishV4(b, dir)
-			b.home = ""
-			b.Name = strings.Trim(strings.ReplaceAll(dir, "/", "-"), ".-")
-		}
-		b.addFile(path.Base(file))
-	}
-}
-
-// isPattern says whether a file shows what an agent looks like, and is none.
-func isPattern(file string) bool {
-	base := strings.ToLower(stem(file))
-	if isDecoy(file) || base == "readme" || strings.HasSuffix(base, "-template") || strings.HasPrefix(base, "template") {
-		return true
-	}
-	return slices.Contains(strings.Split(path.Dir(file), "/"), "schemas")
 }

@@ -336,7 +336,7 @@ func sectionOf(text, title string) string {
 func (d *Definition) capabilities(text string, line int) {
 	before := len(d.Commands)
 	d.menuTables(text, line, func(title string) bool {
-		return strings.HasPrefix(title, "## Capabilities") || strings.HasPrefix(title, "## Menu")
+		return strings.HasPrefix(title, "## Capabilities") || commandHeading.MatchString(title)
 	}, func(string) bool { return true })
 	if len(d.Commands) == before {
 		d.menuTables(text, line, func(string) bool { return true }, tableCode.MatchString)
@@ -370,6 +370,9 @@ func (d *Definition) menuTables(text string, line int, isMenu, isItem func(strin
 		}
 		for i := range cells {
 			cells[i] = strings.Trim(strings.TrimSpace(cells[i]), "`*")
+			if i == 0 && strings.HasPrefix(cells[i], "[") {
+				cells[i] = strings.Trim(cells[i], "[]")
+			}
 		}
 		if strings.Trim(cells[0], "-: ") == "" {
 			header = false
@@ -394,6 +397,14 @@ func (d *Definition) menuTables(text string, line int, isMenu, isItem func(strin
 }
 
 func tableTarget(target string, line int) Attribute {
+	for _, kind := range []string{"workflow", "exec", "action"} { // as the menus of agents in XML have it
+		if value, ok := strings.CutPrefix(target, kind+":"); ok {
+			return Attribute{kind, strings.Trim(strings.TrimSpace(value), "`"), line}
+		}
+	}
+	if strings.Trim(target, "-–— ") == "" {
+		return Attribute{"skill", "", line}
+	}
 	if file, ok := strings.CutPrefix(target, "prompt:"); ok {
 		file = strings.Trim(strings.TrimSpace(file), "`")
 		if isPath(file) {

@@ -353,3 +353,29 @@ func TestAgentsAtTheTopOfAProjectDoNotReadAllOfIt(t *testing.T) {
 		}
 	}
 }
+
+// Where the installation is kept out of the repository, the agents that editors are pointed
+// to are listed, with what to do.
+func TestAgentsWhoseInstallationIsGoneAreListed(t *testing.T) {
+	dir := t.TempDir()
+	const pointer = "---\nname: 'pm'\ndescription: 'pm agent'\n---\n\n1. LOAD the FULL agent file from @_bmad/bmm/agents/pm.md\n"
+	put(t, dir, ".claude/commands/bmad/bmm/agents/pm.md", pointer)
+	put(t, dir, ".opencode/agent/bmad-agent-bmm-pm.md", pointer)
+	put(t, dir, ".gemini/commands/bmad-agent-bmm-dev.toml", "prompt = \"\"\"\n1. LOAD the FULL agent file from {project-root}/_bmad/bmm/agents/dev.md\n\"\"\"\n")
+	listed := find(t, dir, Config{}).List(nil)
+	var got []string
+	for _, l := range listed {
+		got = append(got, l.ID)
+		if l.Broken == nil || !strings.Contains(l.Broken.Error(), "_bmad/bmm/agents/"+l.ID+".md, which is not here") {
+			t.Errorf("%s: %v", l.ID, l.Broken)
+		}
+	}
+	if slices.Sort(got); !slices.Equal(got, []string{"dev", "pm"}) {
+		t.Errorf("listed are %v", got)
+	}
+	put(t, dir, "_bmad/bmm/config.yaml", "user_name: Ada\n")
+	put(t, dir, "_bmad/bmm/agents/pm.md", strings.ReplaceAll(xmlAgent, "NAME", "John"))
+	if listed := find(t, dir, Config{}).List(nil); len(listed) != 1 || listed[0].Broken != nil {
+		t.Errorf("with the installation there are %v", listed)
+	}
+}

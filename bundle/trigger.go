@@ -30,6 +30,9 @@ var (
 func newTrigger(written string) trigger {
 	var t trigger
 	rest := withPlaces(strings.TrimSpace(written))
+	if !strings.Contains(rest, "{") {
+		rest = strings.ReplaceAll(rest, "|", ", ")
+	}
 	if m := compound.FindStringSubmatch(rest); m != nil {
 		t.code, rest = strings.ToUpper(m[1]), m[2]
 	}

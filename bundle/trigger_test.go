@@ -57,3 +57,18 @@ func TestWhatUsersTypeIsMatchedAsMenusPromise(t *testing.T) {
 		}
 	}
 }
+
+// Commands that share a line of the menu are each described by their part of it.
+func TestCommandsOfOneLineAreDescribedApart(t *testing.T) {
+	dir := t.TempDir()
+	put(t, dir, "_bmad/bmm/config.yaml", "user_name: Ada\n")
+	put(t, dir, "_bmad/bmm/agents/h.md", `<agent id="h" name="Hedy"><persona><role>r</role></persona><menu>
+<item type="multi">[SPM] Start Party Mode (suggest a topic), [CH] Chat
+<handler match="SPM or fuzzy match start party mode" action="Party"></handler>
+<handler match="CH or fuzzy match chat" action="Chat"></handler></item></menu></agent>`)
+	for i, want := range []string{"[SPM] Start Party Mode (suggest a topic)", "[CH] Chat"} {
+		if c := define(t, find(t, dir, Config{}), "h").Commands[i]; c.Description != want || c.Group == "" {
+			t.Errorf("%s is described as %q", c.Cmd, c.Description)
+		}
+	}
+}

@@ -36,6 +36,18 @@ func blocksOf(src string) []markup.Fence {
 	return blocks
 }
 
+// textAfter returns what an author wrote below the block with the agent: how its commands
+// work, rules, examples.
+func textAfter(src string, block markup.Fence) string {
+	lines := strings.SplitAfter(src, "\n")
+	from := min(block.Line+bytes.Count(block.Content, []byte{'\n'})+1, len(lines))
+	text := strings.TrimSpace(strings.Join(lines[from:], ""))
+	if strings.Trim(text, "-` \n\r\t") == "" {
+		return ""
+	}
+	return strings.TrimSpace(strings.TrimPrefix(text, "---"))
+}
+
 // outdented cuts off the blanks that all lines of a text begin with.
 func outdented(text []byte) []byte {
 	common := -1
@@ -81,6 +93,9 @@ func (d *Definition) parseV4(block markup.Fence) error {
 		return d.salvage(string(block.Content), block.Line+1, err)
 	}
 	d.Findings = append(d.Findings, notes...)
+	if isNewer(root) {
+		return d.readAgentYAML(root)
+	}
 	agent, persona := laxyaml.Field(root, "agent"), laxyaml.Field(root, "persona")
 	if agent == nil || agent.Kind != yaml.MappingNode {
 		d.warn(CodeSchema, block.Line+1, "the block has no map under agent; write one with name, id and title")
@@ -94,8 +109,9 @@ func (d *Definition) parseV4(block markup.Fence) error {
 		agent = about
 	}
 	d.declare(laxyaml.Scalar(laxyaml.Field(agent, "id")), laxyaml.Scalar(laxyaml.Field(agent, "name")), laxyaml.Scalar(laxyaml.Field(agent, "title")),
-		laxyaml.Scalar(laxyaml.Field(agent, "icon")), laxyaml.Prose(laxyaml.Field(agent, "whenToUse")))
+		laxyaml.Scalar(laxyaml.Field(agent, "icon")), cmp.Or(laxyaml.Prose(laxyaml.Field(agent, "whenToUse")), laxyaml.Prose(laxyaml.Field(agent, "when_to_use"))))
 	d.Persona = Persona{
+		More:               d.Persona.More,
 		Role:               laxyaml.Prose(laxyaml.Field(persona, "role")),
 		Identity:           laxyaml.Prose(laxyaml.Field(persona, "identity")),
 		CommunicationStyle: laxyaml.Prose(laxyaml.Field(persona, "style")),
@@ -131,6 +147,9 @@ func (d *Definition) parseV4(block markup.Fence) error {
 func (d *Definition) v4Dependencies(n *yaml.Node) {
 	for kind, names := range laxyaml.Fields(n) {
 		for _, name := range laxyaml.Items(names) {
+			if name.Kind == yaml.MappingNode && len(name.Content) == 2 { // - qa-gate.md: What it is for
+				name = name.Content[0]
+			}
 			root, file := d.v4File(path.Join(kind.Value, laxyaml.Scalar(name)))
 			d.Dependencies = append(d.Dependencies, Reference{Path: root + file, Use: UseDependency, Key: kind.Value, File: d.File, Line: name.Line})
 		}

@@ -3,6 +3,7 @@ package bundle
 import (
 	"cmp"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/troupe-dev/troupe/internal/laxyaml"
@@ -32,11 +33,9 @@ func (d *Definition) parseXML(doc *markup.Document, agent *markup.Node, src stri
 	d.xmlCritical(agent, activation)
 	d.Greeting = agent.Find("greeting").Text()
 	d.xmlCommands(agent)
-	for _, n := range agent.Named("prompt") {
-		if id, ok := n.Attr("id"); ok {
-			content := cmp.Or(n.Find("content").Text(), n.Text())
-			d.Prompts = append(d.Prompts, Prompt{ID: id, Content: content, Line: n.Line})
-		}
+	d.xmlPrompts(agent)
+	if after := afterAgent(agent, src); after != "" {
+		d.Rules = append(d.Rules, after)
 	}
 	if embodied := embodiment.FindString(src[:max(strings.Index(src, "<agent"), 0)]); embodied != "" {
 		d.Rules = append(d.Rules, embodied)
@@ -44,11 +43,39 @@ func (d *Definition) parseXML(doc *markup.Document, agent *markup.Node, src stri
 	d.xmlRules(agent)
 }
 
+// xmlPrompts reads the prompts, and the handlers that commands name as if they were some.
+func (d *Definition) xmlPrompts(agent *markup.Node) {
+	for _, n := range agent.Named("prompt", "handler", "action") {
+		id, ok := n.Attr("id")
+		if !ok || !n.Is("prompt") && !slices.ContainsFunc(d.Commands, func(c Command) bool { return c.Target == "#"+id }) {
+			continue
+		}
+		content := cmp.Or(n.Find("content").Text(), n.Text())
+		d.Prompts = append(d.Prompts, Prompt{ID: id, Content: content, Line: n.Line})
+	}
+}
+
+// afterAgent returns what stands below the agent in its file, outside of the block it is in.
+func afterAgent(agent *markup.Node, src string) string {
+	_, after, ok := strings.Cut(src, agent.Raw())
+	if !ok {
+		return ""
+	}
+	after = strings.TrimSpace(strings.TrimPrefix(strings.TrimSpace(after), "```"))
+	if strings.Trim(after, "-` \n\r\t") == "" || strings.HasPrefix(after, "</") || strings.Contains(after, "<agent") {
+		return "" // the end of what is around it, or the next one
+	}
+	return after
+}
+
 // embodiment is what installers write above a compiled agent.
 var embodiment = regexp.MustCompile(`NEVER break character until given an exit command\.`)
 
 // frontMatter returns the description in the front matter of a compiled agent.
 func (d *Definition) frontMatter(src string) string {
+	if loc := comment.FindStringIndex(src); loc != nil && strings.TrimSpace(src[:loc[0]]) == "" {
+		src = strings.TrimLeft(src[loc[1]:], " \t\r\n") // people say there what the file is
+	}
 	matter, _, _ := markup.FrontMatter([]byte(src))
 	if len(matter) == 0 {
 		return ""
@@ -88,7 +115,7 @@ func looseText(n *markup.Node) string {
 	}
 	var b strings.Builder
 	for _, child := range n.Children {
-		if child.Kind == markup.Text {
+		if child.Kind == markup.Text || child.Is("agent") { // a list of whom it works with
 			b.WriteString(child.Raw())
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/troupe-dev/troupe/internal/laxyaml"
+	"github.com/troupe-dev/troupe/markup"
 )
 
 // A yamlAgent is an agent in YAML that is being read. The schema has everything under
@@ -36,13 +37,44 @@ func isAgentYAML(root *yaml.Node) bool {
 // parseAgentYAML reads an *.agent.yaml, from which an installer would make a
 // compiled agent.
 func (d *Definition) parseAgentYAML(src string) error {
-	d.Format = FormatYAML
 	root, notes, err := ParseYAML(d.File, 1, []byte(src))
 	if err != nil {
+		d.Format = FormatYAML
 		d.Critical = append(d.Critical, moduleConfig())
 		return d.salvage(src, 1, err)
 	}
 	d.Findings = append(d.Findings, notes...)
+	return d.readAgentYAML(root)
+}
+
+// isNewer says whether the block of a markdown file has an agent as the schema of
+// *.agent.yaml wants it: people write those down between fences or as front matter, too.
+func isNewer(root *yaml.Node) bool {
+	agent := laxyaml.Field(root, "agent")
+	if laxyaml.Field(root, "commands") != nil || laxyaml.Field(agent, "commands") != nil {
+		return false
+	}
+	return slices.ContainsFunc([]string{"metadata", "menu", "critical_actions", "prompts"}, func(key string) bool { return laxyaml.Field(agent, key) != nil }) ||
+		laxyaml.Field(root, "menu") != nil
+}
+
+// frontAgent returns the agent that the front matter of a file holds, nil if it holds none,
+// and the text below it.
+func frontAgent(src string) (root *yaml.Node, body string) {
+	matter, text, _ := markup.FrontMatter([]byte(src))
+	if len(matter) == 0 || !strings.Contains(string(matter), "agent:") {
+		return nil, ""
+	}
+	root, _, err := ParseYAML("", 2, matter)
+	if agent := laxyaml.Field(root, "agent"); err != nil || agent == nil || agent.Kind != yaml.MappingNode || !isAgentYAML(root) {
+		return nil, ""
+	}
+	return root, string(text)
+}
+
+// readAgentYAML reads an agent of the schema of *.agent.yaml, wherever that stands.
+func (d *Definition) readAgentYAML(root *yaml.Node) error {
+	d.Format = FormatYAML
 	y := yamlAgent{Definition: d, root: root, agent: laxyaml.Field(root, "agent")}
 	if y.agent == nil || y.agent.Kind != yaml.MappingNode {
 		if !isAgentYAML(root) {
@@ -317,7 +349,7 @@ func (c *Command) group(line, input string) {
 		}
 	}
 	if part := labelPart(line, c.Code); part != "" {
-		c.Label = part
+		c.Label, c.Description = part, "["+c.Code+"] "+part
 	}
 }
 

@@ -37,10 +37,12 @@ func (l *linter) agent(from viewpoint, d *bundle.Definition) {
 		other.File = beside
 		d = &other
 	}
-	l.persona(d)
-	l.strict(d)
-	l.commands(d)
-	l.builtins(d)
+	if d.Format != bundle.FormatProse || !d.IsForEditor() { // an editor wants no more than a text
+		l.persona(d)
+		l.strict(d)
+		l.commands(d)
+		l.builtins(d)
+	}
 	l.criticalVariables(from, d)
 	for _, ref := range d.References() {
 		file, ok := l.follow(from, ref)

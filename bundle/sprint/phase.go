@@ -32,7 +32,7 @@ var words = map[Phase][]string{
 	},
 	Draft: {"draft", "drafted", "brouillon", "borrador", "rascunho", "черновик", "草稿", "entwurf"},
 	Ready: {
-		"ready", "ready for dev", "ready for development", "approved", "planned", "scheduled", "selected", "contexted",
+		"ready", "ready for dev", "dispatch ready", "ready for development", "approved", "planned", "scheduled", "selected", "contexted",
 		"prêt", "pret", "approuvé", "listo", "lista", "aprobad", "pronto", "pronta", "aprovad", "готов к", "готова к", "одобрен",
 		"就绪", "准备就绪", "已批准", "bereit",
 	},
@@ -51,10 +51,10 @@ var words = map[Phase][]string{
 		"готово", "готов", "готова", "сделан", "выполнен", "заверш", "закрыт", "完成", "已完成", "已关闭", "已发布", "erledigt", "fertig", "abgeschlossen",
 	},
 	Blocked: {
-		"blocked", "on hold", "waiting", "stuck", "paused", "bloqué", "bloqueado", "bloqueada", "en pausa", "заблокирован", "приостановлен", "阻塞", "暂停", "blockiert",
+		"blocked", "on hold", "needs clarification", "needs info", "waiting", "stuck", "paused", "bloqué", "bloqueado", "bloqueada", "en pausa", "заблокирован", "приостановлен", "阻塞", "暂停", "blockiert",
 	},
 	Dropped: {
-		"cancelled", "canceled", "dropped", "deferred", "skipped", "superseded", "obsolete", "wontfix", "won't do", "removed", "archived", "descoped", "moved",
+		"cancelled", "canceled", "dropped", "deferred", "skipped", "superseded", "obsolete", "wontfix", "won't do", "deprecated", "duplicate", "retired", "removed", "archived", "descoped", "moved",
 		"annulé", "reporté", "abandonné", "cancelado", "cancelada", "descartad", "aplazad", "adiad", "отменен", "отменён", "отложен", "取消", "已取消", "推迟", "abgebrochen", "verschoben",
 	},
 	Optional: {"optional", "optionnel", "opcional", "необязательн", "可选"},

@@ -210,6 +210,13 @@ func (b *Board) add(file, key, state string, line int) {
 	}
 	for i := range b.Items {
 		if other := &b.Items[i]; other.Key == key {
+			switch {
+			case PhaseOf(state) == Unknown && other.File == file:
+				return // the same file says something else of it there: a tier, an owner
+			case other.Phase == Unknown && other.File == file:
+				other.State, other.Phase, other.Line = state, PhaseOf(state), line
+				return
+			}
 			if other.Phase != PhaseOf(state) {
 				b.Notes = append(b.Notes, key+" is "+other.State+" in "+at(other.File, other.Line)+" and "+state+" in "+at(file, line))
 			}

@@ -15,10 +15,10 @@ func TestStatesInWordsAndLanguagesOfTheirOwn(t *testing.T) {
 		Review:     {"review", "Ready for Review", "in-review", "на ревью", "En revue", "em revisão", "评审中", "QA"},
 		InProgress: {"in-progress", "In Progress", "InProgress", "in_progress", "WIP", "в работе", "en cours", "em andamento", "进行中", "🚧 half"},
 		Draft:      {"drafted", "Draft", "Brouillon", "черновик", "草稿"},
-		Ready:      {"ready-for-dev", "Approved", "готова к разработке", "prêt", "就绪"},
+		Ready:      {"ready-for-dev", "Approved", "готова к разработке", "dispatch-ready", "prêt", "就绪"},
 		Backlog:    {"backlog", "todo", "pending", "à faire", "pendiente", "待办", "[ ]"},
-		Blocked:    {"blocked", "on-hold", "заблокировано", "bloqueado"},
-		Dropped:    {"cancelled", "deferred-post-mvp", "отменена", "annulé"},
+		Blocked:    {"blocked", "on-hold", "needs-clarification", "заблокировано", "bloqueado"},
+		Dropped:    {"cancelled", "deprecated", "deferred-post-mvp", "отменена", "annulé"},
 		Optional:   {"optional"},
 		Unknown:    {"", "purple", "donut", "newish"},
 	} {
@@ -91,4 +91,14 @@ func FuzzRead(f *testing.F) {
 		b := Read(fstest.MapFS{"a/sprint-status.yaml": {Data: []byte(text)}, "a/1-1-x.md": {Data: []byte(text)}}, "a")
 		b.Next()
 	})
+}
+
+// What else a file says of a story, an owner or a tier, is not its state, wherever it stands.
+func TestWhatElseIsSaidOfAStoryIsNotItsState(t *testing.T) {
+	const status = "owners:\n  1-1-login: ada\ndevelopment_status:\n  1-1-login: review\n  1-2-user: ready-for-dev\nexecution_tiers:\n  1-2-user: pro\n"
+	b := Read(fstest.MapFS{"out/sprint-status.yaml": {Data: []byte(status)}}, "out")
+	want := []string{"1-1-login review out/sprint-status.yaml:4", "1-2-user ready out/sprint-status.yaml:5"}
+	if diff := cmp.Diff(want, lines(b)); diff != "" || len(b.Notes) > 0 {
+		t.Errorf("%s\nnotes: %v", diff, b.Notes)
+	}
 }
