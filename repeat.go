@@ -45,7 +45,7 @@ func (s *session) noteKeyOf(e *Event, p *past) {
 // goes on: then there is no handle, and the execution is another pass over it.
 func (x *execution) repeat(past *past, known keyed, input *Input) (*Handle, error) {
 	if known.text != input.Text {
-		return nil, fmt.Errorf("session %s: the idempotency key %.64q was used for another request: %w", x.feed.session, input.IdempotencyKey, ErrConflict)
+		return nil, otherRequest(x.feed.session, input)
 	}
 	if past.start != nil && past.start.Run == known.run && (past.open() || past.closed) {
 		return nil, x.resume(past)
@@ -53,8 +53,13 @@ func (x *execution) repeat(past *past, known keyed, input *Input) (*Handle, erro
 	return &Handle{engine: x.engine, first: known.first, Session: x.feed.session, Run: known.run}, nil
 }
 
-// underWay returns the run of a request that was sent again while the first one is
-// being carried out, here or in another process. Otherwise the error stands.
+func otherRequest(session string, input *Input) error {
+	return fmt.Errorf("session %s: the idempotency key %.64q was used for another request: %w", session, input.IdempotencyKey, ErrConflict)
+}
+
+// underWay returns the run of a request that was sent again while its session is at work,
+// here or in another process: with that request, or with a later one. Otherwise the error
+// stands.
 func (e *Engine) underWay(ctx context.Context, step Step, session string, input *Input, busy error) (*execution, *Handle, error) {
 	if input.IdempotencyKey == "" || !errors.Is(busy, ErrBusy) {
 		return nil, nil, busy
@@ -62,10 +67,9 @@ func (e *Engine) underWay(ctx context.Context, step Step, session string, input 
 	if active := e.activeIn(session); active != nil {
 		select {
 		case <-active.ready:
-			if active.requestKey != input.IdempotencyKey || active.request.text != input.Text {
-				return nil, nil, busy
+			if active.requestKey == input.IdempotencyKey && active.request.text == input.Text {
+				return nil, &Handle{engine: e, exec: active, first: active.request.first, Session: session, Run: active.request.run}, nil
 			}
-			return nil, &Handle{engine: e, exec: active, first: active.request.first, Session: session, Run: active.request.run}, nil
 		case <-active.done:
 			return e.begin(ctx, step, *input)
 		}
@@ -75,8 +79,11 @@ func (e *Engine) underWay(ctx context.Context, step Step, session string, input 
 		return nil, nil, errors.Join(busy, err)
 	}
 	known, ok := log.keys[input.IdempotencyKey]
-	if !ok || known.text != input.Text {
+	switch {
+	case !ok:
 		return nil, nil, busy
+	case known.text != input.Text:
+		return nil, nil, otherRequest(session, input)
 	}
 	return nil, &Handle{engine: e, first: known.first, Session: session, Run: known.run}, nil
 }

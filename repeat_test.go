@@ -93,6 +93,52 @@ func TestARequestThatIsUnderWayIsFollowed(t *testing.T) {
 	})
 }
 
+// While a run goes on with an answer, every key of it is known: what was asked for first as
+// well as the answer, and another text under either is no case of being busy.
+func TestAllKeysAreKnownWhileARunGoesOn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := troupe.NewMemoryStore()
+		one, two := newEngine(t, troupe.Config{Store: store}), newEngine(t, troupe.Config{Store: store})
+		goOn := make(chan struct{})
+		agent := approving(t, modelFunc(func(req *troupe.Request) turn {
+			if req.Messages[len(req.Messages)-1].Role != troupe.RoleTool {
+				return turn{calls: []troupe.ToolCall{call("c1", "send", `{}`)}}
+			}
+			<-goOn
+			return turn{text: "sent"}
+		}), func() {})
+		asked, err := one.Start(t.Context(), agent, troupe.Input{Text: "Send it.", IdempotencyKey: "k1"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := asked.Wait(t.Context()); err != nil || got.Stop != "input_requested" {
+			t.Fatal(got, err)
+		}
+		answered, err := one.Start(t.Context(), agent, troupe.Input{Session: asked.Session, Text: "yes", IdempotencyKey: "k2"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		for name, engine := range map[string]*troupe.Engine{"the same engine": one, "another": two} {
+			for key, text := range map[string]string{"k1": "Send it.", "k2": "yes"} {
+				if run, err := engine.Start(t.Context(), agent, troupe.Input{Session: asked.Session, Text: text, IdempotencyKey: key}); err != nil || run.Run != answered.Run {
+					t.Errorf("%s, %s: %+v, %v", name, key, run, err)
+				}
+				if _, err := engine.Start(t.Context(), agent, troupe.Input{Session: asked.Session, Text: "something else", IdempotencyKey: key}); !errors.Is(err, troupe.ErrConflict) || errors.Is(err, troupe.ErrBusy) {
+					t.Errorf("%s, %s with another text: %v", name, key, err)
+				}
+			}
+			if _, err := engine.Start(t.Context(), agent, troupe.Input{Session: asked.Session, Text: "yes", IdempotencyKey: "k3"}); !errors.Is(err, troupe.ErrBusy) {
+				t.Errorf("%s, a new request: %v", name, err)
+			}
+		}
+		close(goOn)
+		if got, err := answered.Wait(t.Context()); err != nil || got.Text != "sent" {
+			t.Errorf("%+v, %v", got, err)
+		}
+	})
+}
+
 // approving is an agent whose tool asks before it acts.
 func approving(t testing.TB, model troupe.Model, done func()) *troupe.Agent {
 	return newAgent(t, model, troupe.NewToolWithCall("send", "Sends it.", func(_ context.Context, call *troupe.Invocation, _ struct{}) (string, error) {

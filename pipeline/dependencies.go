@@ -109,6 +109,8 @@ func (c *course) setupNote(ctx context.Context) (string, error) {
 	}
 	why := "a person did not want it"
 	switch {
+	case len(change.Programs) > 0:
+		change.Paths, why = change.Programs, "that is a program of its own, and none that an agent wrote is run with the network"
 	case len(c.Repository.Setup) == 0:
 		// The tool chain of Go compares what it finds with the sums on file.
 		change.Paths = slices.DeleteFunc(change.Paths, func(name string) bool { return strings.HasPrefix(path.Base(name), "go.") })

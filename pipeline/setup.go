@@ -88,7 +88,11 @@ func (o *openSite) setUp(ctx context.Context, w *git.Worktree, on string, lock [
 		return nil, &troupe.ToolError{Class: "failed", Message: err.Error()}
 	}
 	if on != o.Base && !o.SetupScripts {
-		room.Vars = checks.WithoutScripts()
+		tree, err := o.worktree.Tree(ctx, on)
+		if err != nil {
+			return nil, err
+		}
+		room.Vars = checks.WithoutScripts(tree.Paths())
 	}
 	for _, command := range lock {
 		outcome, err := room.Lock(ctx, command)
@@ -135,6 +139,8 @@ type dependencyChange struct {
 	// Paths are the manifests that want other dependencies than the setup ran with.
 	Paths []string `json:"paths,omitempty"`
 	Diff  string   `json:"diff,omitempty"`
+	// Programs are files that may want other dependencies, and that no setup takes over.
+	Programs []string `json:"programs,omitempty"`
 	// Setup is the tree that a setup would run on, empty where it is the base.
 	Setup string `json:"setup,omitempty"`
 }
@@ -161,6 +167,14 @@ func (o *openSite) dependencies(ctx context.Context, in state) (out dependencyCh
 	}
 	for _, f := range stats {
 		out.Paths = append(out.Paths, f.Path)
+	}
+	if stats, err = o.worktree.Stats(ctx, o.Base, in.Tree); err != nil {
+		return out, err
+	}
+	for _, f := range stats {
+		if checks.IsProgramManifest(f.Path) {
+			out.Programs = append(out.Programs, f.Path)
+		}
 	}
 	if out.Paths != nil {
 		// The files as they are: what of them is not taken over is seen, too.

@@ -128,7 +128,8 @@ func TestWhetherASetupRunsAgain(t *testing.T) {
 		"other commands in package.json": {build: func(string, string, int) string {
 			return built(withReason(edited("package.json", `"true"`, `"false"`)))
 		}},
-		"no setup at all": {mode: "none", build: bumps, note: "requirements.txt changed, because pipeline.setup is empty"},
+		"a program that names dependencies": {build: func(string, string, int) string { return built(fileOf("Gemfile", "gem 'two'\n")) }, note: "Gemfile changed, because that is a program of its own"},
+		"no setup at all":                   {mode: "none", build: bumps, note: "requirements.txt changed, because pipeline.setup is empty"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			y := setupYard(t)

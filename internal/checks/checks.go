@@ -74,7 +74,7 @@ func Find(files Files) []Check {
 			continue
 		}
 		switch base {
-		case "go.mod", "package.json", "Cargo.toml", "pyproject.toml", "pytest.ini", "setup.py", "Makefile":
+		case "go.mod", "package.json", "Cargo.toml", "pyproject.toml", "pytest.ini", "setup.py", "Makefile", "makefile", "GNUmakefile", "phpunit.xml", "phpunit.xml.dist", "Gemfile":
 			marks[dir] = append(marks[dir], base)
 		}
 		if nodeTest.MatchString(base) {
@@ -108,7 +108,9 @@ func Standard(files Files) []Check { return Find(standard{files}) }
 type standard struct{ Files }
 
 func (s standard) Paths() []string {
-	return slices.DeleteFunc(slices.Clone(s.Files.Paths()), func(name string) bool { return path.Base(name) == "Makefile" })
+	return slices.DeleteFunc(slices.Clone(s.Files.Paths()), func(name string) bool {
+		return slices.Contains(makefiles, path.Base(name)) || path.Base(name) == "Gemfile" || strings.HasPrefix(path.Base(name), "phpunit.xml")
+	})
 }
 
 func (s standard) Read(name string) string {
@@ -156,14 +158,18 @@ func inDir(files Files, dir string, marks []string, hasTests bool, tests []strin
 		add("test", formatGo, "go", "test", "-json", "./...")
 	}
 	if has("package.json") {
-		before := len(found)
+		before, manager := len(found), nodeManager(files, dir)
 		for _, script := range scripts(files.Read(path.Join(dir, "package.json"))) {
 			// The script as it is now: a change to it takes effect once a person has seen it.
-			add(script[0], "", "/bin/sh", "-c", `PATH="$PWD/node_modules/.bin:$PATH"; export PATH; `+script[1])
-			found[len(found)-1].Shown = "npm run " + script[0]
+			add(script[0], "", "/bin/sh", "-c", `PATH="`+binFolders(dir)+`$PATH"; export PATH; `+script[1])
+			found[len(found)-1].Shown = manager + " run " + script[0]
 		}
 		if hasTests && !slices.ContainsFunc(found[before:], func(c Check) bool { return strings.HasPrefix(c.Name, "test") }) && !has("go.mod") {
-			add("test", "", "node", "--test", "--test-reporter=tap")
+			if manager == "bun" {
+				add("test", "", "bun", "test")
+			} else {
+				add("test", "", "node", "--test", "--test-reporter=tap")
+			}
 		}
 	}
 	if has("Cargo.toml") {
@@ -176,13 +182,14 @@ func inDir(files Files, dir string, marks []string, hasTests bool, tests []strin
 	case has(pythonTests):
 		add("test", "", pythonCommand(files, tests)...)
 	}
-	if len(found) == 0 && has("Makefile") {
-		for _, target := range []string{"check", "test"} {
-			if regexp.MustCompile(`(?m)^` + target + `:`).MatchString(files.Read(path.Join(dir, "Makefile"))) {
-				add(target, "", "make", target)
-				break
-			}
-		}
+	if has("phpunit.xml") || has("phpunit.xml.dist") {
+		add("test", "", "vendor/bin/phpunit")
+	}
+	if argv := rubyTest(files, dir); has("Gemfile") && argv != nil {
+		add("test", "", argv...)
+	}
+	if target := makeTarget(files, dir, marks); len(found) == 0 && target != "" {
+		add(target, "", "make", target)
 	}
 	return found
 }

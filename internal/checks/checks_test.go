@@ -53,6 +53,18 @@ func TestFind(t *testing.T) {
 		{"make beside Go", tree{"Makefile": "test:\n", "go.mod": ""}, "build: go build ./...; vet: go vet ./...; test: go test ./..."},
 		{"several", tree{"api/go.mod": "", "web/package.json": `{"scripts":{"test":"x"}}`}, "build api: go build ./... (in api); vet api: go vet ./... (in api); test api: go test ./... (in api); test web: npm run test (in web)"},
 		{"what others made", tree{"node_modules/a/package.json": `{"scripts":{"test":"x"}}`, "testdata/go.mod": "", "vendor/go.mod": ""}, ""},
+		{"pnpm", tree{"package.json": `{"scripts":{"test":"vitest run"}}`, "pnpm-lock.yaml": ""}, "test: pnpm run test"},
+		{"a workspace of pnpm", tree{"package.json": `{}`, "pnpm-workspace.yaml": "", "pnpm-lock.yaml": "", "packages/a/package.json": `{"scripts":{"test":"vitest run"}}`}, "test packages/a: pnpm run test (in packages/a)"},
+		{"Yarn", tree{"package.json": `{"scripts":{"build":"tsc","test":"jest"}}`, "yarn.lock": ""}, "build: yarn run build; test: yarn run test"},
+		{"bun", tree{"package.json": `{"scripts":{"typecheck":"tsc"}}`, "bun.lock": "", "a.test.ts": ""}, "typecheck: bun run typecheck; test: bun test"},
+		{"PHP", tree{"composer.json": "{}", "phpunit.xml.dist": ""}, "test: vendor/bin/phpunit"},
+		{"PHP without a configuration", tree{"composer.json": "{}"}, ""},
+		{"Ruby with rspec", tree{"Gemfile": "", "spec/a_spec.rb": ""}, "test: bundle exec rspec"},
+		{"Ruby with rake", tree{"Gemfile": "", "Rakefile": "", "test/a_test.rb": ""}, "test: bundle exec rake test"},
+		{"Ruby with Rails", tree{"Gemfile": "", "bin/rails": "", "Rakefile": "", "test/a_test.rb": ""}, "test: bundle exec rails test"},
+		{"Ruby without tests", tree{"Gemfile": ""}, ""},
+		{"makefile", tree{"makefile": "test : all\n\t./run\n"}, "test: make test"},
+		{"a variable of make", tree{"Makefile": "test := x\nall:\n"}, ""},
 		{"nothing", tree{"README.md": ""}, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -99,6 +111,38 @@ func newRoom(t testing.TB, files tree) Room {
 		}
 	}
 	return room
+}
+
+// Scripts of a package in a workspace find what is installed at its root.
+func TestScriptsFindProgramsOfTheirWorkspace(t *testing.T) {
+	files := tree{"package.json": "{}", "packages/a/package.json": `{"scripts":{"test":"checker && own"}}`}
+	room := newRoom(t, files)
+	for _, name := range []string{"node_modules/.bin/checker", "packages/a/node_modules/.bin/own"} {
+		full := filepath.Join(room.Root, name)
+		if err := os.MkdirAll(filepath.Dir(full), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(full, []byte("#!/bin/sh\necho ran $(basename $0)\n"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if o := runAll(t, room, files); !o.OK || !strings.Contains(o.Output, "ran checker") || !strings.Contains(o.Output, "ran own") {
+		t.Errorf("%+v\n%s", o, o.Output)
+	}
+}
+
+// A project in Python is checked with its own environment, where there is one.
+func TestChecksUseTheEnvironmentOfAProject(t *testing.T) {
+	for _, name := range []string{".venv", "venv"} {
+		room := newRoom(t, tree{name + "/pyvenv.cfg": "", name + "/bin/python3": "#!/bin/sh\necho the environment of $VIRTUAL_ENV\n"})
+		if err := os.Chmod(filepath.Join(room.Root, name, "bin/python3"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		o, err := (&Check{Name: "test", Argv: []string{"python3", "-m", "pytest", "-q"}}).Run(t.Context(), room)
+		if err != nil || !o.OK || !strings.Contains(o.Output, "the environment of "+name+"\n") {
+			t.Errorf("%+v %v\n%s", o, err, o.Output)
+		}
+	}
 }
 
 func goModule(more tree) tree {
@@ -265,6 +309,19 @@ func TestManifests(t *testing.T) {
 	if strings.Contains(got, "evil") || !strings.Contains(got, "good") || !strings.Contains(got, `"a": "<2"`) {
 		t.Errorf("%s", got)
 	}
+	for name, c := range map[string][3]string{ // before, after, and what may not come along
+		"package.json":        {`{"packageManager":"pnpm@9.0.0"}`, `{"packageManager":"pnpm@EVIL","trustedDependencies":["EVIL"],"pnpm":{"onlyBuiltDependencies":["EVIL"]},"devEngines":{"packageManager":"EVIL"}}`, "pnpm@9.0.0"},
+		"composer.json":       {`{"config":{"sort-packages":true}}`, `{"config":{"allow-plugins":{"EVIL":true}},"require":{"a/b":"1"}}`, "sort-packages"},
+		"pnpm-workspace.yaml": {"packages: [a]\nsharedWorkspaceLockfile: false\n", "packages: [a, b]\nignoreScripts: false\nonlyBuiltDependencies: [EVIL]\nconfigDependencies: {EVIL: '1'}\n", "sharedWorkspaceLockfile: false"},
+	} {
+		got := WithScriptsOf(name, c[1], c[0])
+		if strings.Contains(got, "EVIL") || strings.Contains(got, "ignoreScripts") || !strings.Contains(got, c[2]) {
+			t.Errorf("%s: %s", name, got)
+		}
+	}
+	if got := WithScriptsOf("pnpm-workspace.yaml", "packages: [a, b]\ncatalog: {x: '2'}\n", "packages: [a]\n"); !strings.Contains(got, "- b") || !strings.Contains(got, "x:") {
+		t.Error(got)
+	}
 	exists := func(name string) bool { return name == "package-lock.json" }
 	commands := LockCommands([]string{"go.mod", "packages/a/package.json", "packages/b/package.json"}, exists)
 	if len(commands) != 2 || commands[1].Dir != "." || commands[1].Argv[0] != "npm" {
@@ -272,6 +329,37 @@ func TestManifests(t *testing.T) {
 	}
 	if commands := LockCommands([]string{"go.mod", "go.sum", "package.json", "package-lock.json"}, exists); len(commands) != 0 {
 		t.Errorf("%+v", commands)
+	}
+}
+
+// Lock files are brought up to date by the tool that wrote them.
+func TestLockCommands(t *testing.T) {
+	for _, c := range []struct{ changed, there, want string }{
+		{"package.json", "pnpm-lock.yaml", ".: pnpm install --lockfile-only --ignore-scripts --no-frozen-lockfile"},
+		{"packages/a/package.json packages/b/package.json", "pnpm-lock.yaml pnpm-workspace.yaml", ".: pnpm install --lockfile-only --ignore-scripts --no-frozen-lockfile"},
+		{"pnpm-workspace.yaml", "pnpm-lock.yaml", ".: pnpm install --lockfile-only --ignore-scripts --no-frozen-lockfile"},
+		{"package.json pnpm-lock.yaml", "pnpm-lock.yaml", ""},
+		{"web/package.json", "web/yarn.lock", "web: yarn install --ignore-scripts"},
+		{"web/package.json", "web/yarn.lock .yarnrc.yml", "web: yarn install --mode=update-lockfile --no-immutable"},
+		{"package.json", "bun.lock", ".: bun install --lockfile-only --ignore-scripts"},
+		{"package.json", "bun.lockb", ""}, // not to be written as a text
+		{"pyproject.toml", "uv.lock", ".: uv lock --no-build"},
+		{"pyproject.toml", "poetry.lock", ""}, // builds what it looks at
+		{"crates/a/Cargo.toml", "Cargo.lock", ".: cargo update --workspace"},
+		{"composer.json", "composer.lock", ".: composer update --minimal-changes --no-install --no-scripts --no-plugins --no-interaction"},
+		{"composer.json", "", ""},
+		{"package.json", "", ""},
+	} {
+		var got []string
+		for _, command := range LockCommands(strings.Fields(c.changed), func(name string) bool { return slices.Contains(strings.Fields(c.there), name) }) {
+			got = append(got, command.Dir+": "+command.Command())
+		}
+		if joined := strings.Join(got, "; "); joined != c.want {
+			t.Errorf("%s beside %s: %q, want %q", c.changed, c.there, joined, c.want)
+		}
+	}
+	if slices.Contains(WithoutScripts([]string{"web/.yarnrc.yml"}), "YARN_IGNORE_SCRIPTS=true") || !slices.Contains(WithoutScripts(nil), "YARN_IGNORE_SCRIPTS=true") {
+		t.Error("Yarn 1 is told by a variable that later ones refuse")
 	}
 }
 

@@ -1,7 +1,9 @@
 package checks
 
 import (
+	"os"
 	"path"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -44,4 +46,24 @@ func pythonCommand(files Files, tests []string) []string {
 		argv = append(argv, "-t", ".") // so that tests may import each other
 	}
 	return argv
+}
+
+// virtual has programs that run in a directory use the virtual environment of their
+// project, as they do for a person who has activated it. Such an environment may name the
+// checkout that it was made for: what is below src here comes first.
+func (room Room) virtual(env []string, dir string) []string {
+	for _, folder := range []string{filepath.Join(room.Root, filepath.FromSlash(dir)), room.Root} {
+		for _, name := range []string{".venv", "venv"} {
+			home := filepath.Join(folder, name)
+			if _, err := os.Stat(filepath.Join(home, "pyvenv.cfg")); err != nil {
+				continue
+			}
+			env = append(slices.Clone(env), "VIRTUAL_ENV="+home, "PATH="+filepath.Join(home, "bin")+string(filepath.ListSeparator)+os.Getenv("PATH"))
+			if src := filepath.Join(folder, "src"); isDir(src) {
+				env = append(env, "PYTHONPATH="+src)
+			}
+			return slices.DeleteFunc(env, func(v string) bool { return v == "PATH="+os.Getenv("PATH") })
+		}
+	}
+	return env
 }

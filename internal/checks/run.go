@@ -87,7 +87,7 @@ func (room Room) run(ctx context.Context, argv []string, dir string, limits sand
 			}
 		}
 	}
-	env = append(env, room.Vars...)
+	env = append(room.virtual(env, dir), room.Vars...)
 	var overlays []sandbox.Overlay
 	if isDir(tools.goCache) && !strings.ContainsAny(tools.goCache+room.Cache, ",:\\") {
 		// The person's own cache is where this one begins; it is never written to.

@@ -2,7 +2,9 @@ package browser
 
 import (
 	"encoding/json"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -192,4 +194,93 @@ func TestADeliveryThatFailsGoesOnWithGuidance(t *testing.T) {
 	again.end()
 	b.sees("[aria-label=Plan] [data-status=done]", "The first file")
 	b.sees(".bar", "of $6") // what goes on may cost as much again
+}
+
+// dependent is a repository whose setup fetches what package.json names, and whose check
+// wants what uses.txt names.
+func dependent(t *testing.T, m *model) string {
+	t.Helper()
+	dir := repository(t, m)
+	for name, content := range map[string]string{
+		"install.sh":   "mkdir -p deps; for name in $(grep -o 'dep-[a-z]*' package.json); do echo fetched > deps/$name; echo setup fetched $name; done\n",
+		"check.sh":     "while read -r name; do test -e deps/$name || { echo \"uses.txt:1: $name is not installed\"; exit 1; }; done < uses.txt; echo '# tests 1'\n",
+		"package.json": "{\n  \"name\": \"shop\",\n  \"dependencies\": {\n    \"dep-one\": \"1\"\n  }\n}\n",
+		"uses.txt":     "dep-one\n",
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	settings := filepath.Join(dir, "troupe.yaml")
+	data, err := os.ReadFile(settings)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(settings, append(data, "  setup: [sh install.sh]\n  setup_again: ask\n"...), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	git(t, dir, "-c core.excludesFile=/dev/null add -A && echo /deps/ >> .gitignore && git add -A && git commit -qm dependencies")
+	return dir
+}
+
+// needs plays a builder that adds a dependency.
+func (m *model) needs(t *testing.T, name string) {
+	t.Helper()
+	edits := func(path, search, replace string) fields {
+		return fields{"name": path, "path": path, "type": "edit", "edits": []fields{{"search": search, "replace": replace}}}
+	}
+	m.answers(t, phaseSays("implementation", fields{"summary": "Uses " + name, "done": true, "files_changed": []string{}, "steps_completed": []string{}, "steps_remaining": []string{}, "notes": []string{}},
+		edits("uses.txt", "dep-one\n", "dep-one\n"+name+"\n"), edits("package.json", "    \"dep-one\": \"1\"\n", "    \"dep-one\": \"1\",\n    \""+name+"\": \"2\"\n")))
+}
+
+// A change that wants other dependencies is shown to a person, who has the setup run again
+// with a click, goes on without, or says what should be different.
+func TestADeliveryAsksBeforeItFetchesDependencies(t *testing.T) {
+	t.Parallel()
+	m := newModel(t)
+	dir := dependent(t, m)
+	b := open(t, serve(t, dir).link)
+	b.click(".side nav a", "Deliveries")
+	b.write("#request", "Use the second one")
+	b.click("form button", "Deliver")
+	m.thinks(t)
+	m.needs(t, "dep-two")
+	b.sees("[aria-label=Gate] header", "fetch these dependencies?")
+	b.sees("[aria-label=Gate]", "The change wants other dependencies.")
+	b.sees("[aria-label=Gate] .prose", "sh install.sh")
+	b.sees("[aria-label=Gate] .prose pre", `+    "dep-two": "2"`)
+	b.lacks("[aria-label=Gate] .prose pre", "uses.txt") // only what the setup would see
+	b.rests()
+	b.picture("delivery-dependencies")
+
+	b.click(".side nav a", "Home")
+	b.sees("[aria-label='Waiting for you']", "Fetch these dependencies?")
+	b.click("[aria-label='Waiting for you'] a", "Look and decide")
+
+	b.write(`[aria-label="What should be different"]`, "Take dep-three, dep-two is dead")
+	b.click("[aria-label=Gate] button", "Ask for changes")
+	again := m.asked(t)
+	if !strings.Contains(again.user, "Take dep-three, dep-two is dead") {
+		t.Errorf("the builder is told\n%s", again.user)
+	}
+	again.say(phaseSays("implementation", fields{"summary": "Uses dep-three", "done": true, "files_changed": []string{}, "steps_completed": []string{}, "steps_remaining": []string{}, "notes": []string{}},
+		fileArtifact("uses.txt", "dep-one\ndep-three\n"), fileArtifact("package.json", "{\n  \"name\": \"shop\",\n  \"dependencies\": {\n    \"dep-one\": \"1\",\n    \"dep-three\": \"3\"\n  }\n}\n")))
+	again.end()
+	b.sees("[aria-label=Gate] .prose pre", `+    "dep-three": "3"`)
+	b.click("[aria-label=Gate] button", "Run the setup again")
+	b.sees("[aria-label=Plan] [data-status=done]", "The first file")
+	b.lacks("[aria-label=Gate]", "")
+
+	m.builds(t, "two.ok", "good\n") // what was fetched is asked about once
+	m.answers(t, phaseSays("qa", fields{
+		"tests_passed": true, "code_quality": "A", "security_issues": []string{}, "performance_concerns": []string{}, "recommendations": []string{}, "verdict": "accept",
+		"criteria": []fields{{"id": "AC1", "state": "met", "evidence": "two.ok:1"}}, "findings": []fields{},
+	}))
+	b.sees("[data-outcome=delivered]", "Delivered")
+	b.picture("delivery-dependencies-delivered")
+	b.click("[aria-label=Outcome] button", "Take it")
+	b.sees("[aria-label=Outcome] .chip", "taken")
+	if got := git(t, dir, "show HEAD:uses.txt"); got != "dep-one\ndep-three\n" {
+		t.Errorf("uses.txt is %q", got)
+	}
 }

@@ -6,6 +6,7 @@ import { keep, kept } from "./kept.js";
 import { cost, duration, hour, nameOf, size, fileIcon } from "./format.js";
 import { go, talkAddress } from "./route.js";
 import { mostOf } from "./fold.js";
+import { gates } from "./words.js";
 import { Prose } from "./prose.js";
 import { Trouble } from "./trouble.js";
 import { Change, Checks, Documents, Findings, Outcome, SitePlan, useSite } from "./site.js";
@@ -82,16 +83,6 @@ function plainly(text) {
   if (missing) return `It says nothing about ${missing.replace(/_/g, " ")}.`;
   return /^the answer\b|^\/\w[\w/]*: |\bJSON\b/.test(text) ? "The answer was not in the form that the next phase needs, so it could not be used as it is." : text;
 }
-
-// gates are the questions that are not about a phase's result.
-const gates = {
-  __proto__: null,
-  plan: { ask: "carry out this plan?", title: () => "The plan is ready.", go: "Carry it out" },
-  step: { ask: "go on after this step?", title: (phase) => `${phase[0].toUpperCase()}${phase.slice(1)} is done.`, go: "Go on" },
-  diff: { ask: "deliver this change?", title: () => "The change is ready.", go: "Deliver it" },
-  dependencies: { ask: "fetch these dependencies?", title: () => "The change wants other dependencies.", go: "Run the setup again" },
-  environment: { ask: "can it go on?", title: () => "Something is missing that only you can put right.", go: "Try again" },
-};
 
 // Gate is the page's one spotlight: what happened, what stands against going on, and
 // the decision.

@@ -4,7 +4,7 @@ import { api } from "./shelf.js";
 import { app, agentOf, byTime, can, castOf, isFlow, load, pipeline, tasksOf, toast, waiting, titleOf } from "./state.js";
 import { keep, kept } from "./kept.js";
 import { ModelChoice, usualModel } from "./models.js";
-import { doing, now, orders } from "./words.js";
+import { doing, gates, now, orders } from "./words.js";
 import { nameOf, since, when, fileIcon } from "./format.js";
 import { go, talkAddress } from "./route.js";
 import { Bones, Face, html, icon, lazy, styled, Logo, useEffect, useRef, useState } from "./view.js";
@@ -124,8 +124,10 @@ function Waits() {
 }
 
 // gateWords says in a sentence where a delivery stands.
-function gateWords({ arguments: { phase = "", next = "", ready = true, blockers, errors } = {}, text }) {
+function gateWords({ arguments: { phase = "", next = "", ready = true, blockers, errors, kind = "" } = {}, text }) {
   if (!phase) return firstLines(text);
+  const about = gates[kind];
+  if (about) return `${about.title(phase)} ${about.ask[0].toUpperCase()}${about.ask.slice(1)}`;
   const against = (blockers?.length ?? 0) + (errors?.length ?? 0);
   const plainPhase = (name) => name.replace(/[_-]+/g, " ");
   return `${plainPhase(phase)[0].toUpperCase() + plainPhase(phase).slice(1)} is ${ready ? "ready" : "not ready"}${against ? `, ${against} ${against === 1 ? "thing stands" : "things stand"} against it` : ""}. ${next ? `Shall it go on to ${plainPhase(next)}?` : "Is it done?"}`;
