@@ -174,7 +174,7 @@ const stops = [["auto", "only where something is wrong"], ["plan", "after the pl
 // NewDelivery asks for a request: what is wanted, where it stops, what it may cost, what it
 // reads, and who does what. What is left as it is, is as configured.
 export function NewDelivery() {
-  const [text, setText] = useState(kept("draft.delivery", ""));
+  const [text, setText] = useState(kept("draft.delivery." + app.me.name, ""));
   const [approve, setApprove] = useState("");
   const [budget, setBudget] = useState("");
   const [project, setProject] = useState("");
@@ -183,7 +183,7 @@ export function NewDelivery() {
   const [failed, setFailed] = useState("");
   const [known, setKnown] = useState(null);
   useEffect(() => void api.usualDelivery().then(setKnown, () => {}), []); // a server may have none
-  const write = (value) => (setText(value), keep("draft.delivery", value));
+  const write = (value) => (setText(value), keep("draft.delivery." + app.me.name, value));
   const money = Number(budget.replace(/^\s*\$/, "").replace(",", ".").trim());
   const wrong = budget.trim() && !(money > 0) ? "A budget is a number of dollars, such as 5." : "";
   const submit = async (event) => {
