@@ -145,3 +145,36 @@ func TestEditingPutsADraftAside(t *testing.T) {
 	b.holds("find(%s).value === 'Half a thought'", composer)
 	b.sees(attached, "one.md")
 }
+
+// What is changed by hand in a document, and what is half of an answer, are there when the
+// page is opened again; a version that came meanwhile is not overwritten by them.
+func TestWhatIsHalfWrittenElsewhereIsKept(t *testing.T) {
+	t.Parallel()
+	m := newModel(t)
+	h := play(t, m)
+	b := begin(t, h.link, "clerk")
+	m.directed(t, script{"Write it down", []reply{{tool: "write_file", arguments: map[string]any{"file_path": "{session-folder}/brief.md", "content": "# Brief\n\nOne bank."}}, {text: "Saved. Is it for readers?\n\n1. Yes, for readers\n2. No, for the porter"}}},
+		script{"And then", []reply{{tool: "write_file", arguments: map[string]any{"file_path": "{session-folder}/brief.md", "content": "# Brief\n\nTwo banks."}}, {text: "Two."}}})
+	b.say("Write it down")
+	b.sees(".asks .choice", "Yes, for readers")
+	b.click(".asks label", "Something else")
+	b.write(".asks textarea", "For both, I think")
+	b.do(chromedp.Reload())
+	b.holds("find('.asks textarea')?.value === 'For both, I think'")
+
+	b.presses(".doc button", "Brief")
+	b.sees(".panel .prose", "One bank.")
+	b.click(".panel button", "Edit")
+	b.write(".editor textarea", "# Brief\n\nOne bank, by hand.")
+	b.do(chromedp.Reload())
+	b.holds("find('.editor textarea')?.value.includes('by hand')")
+	h.asks(t, "clerk", value[string](b, "location.hash.match(/s\\/([^?]+)/)[1]"), "And then")
+	b.holds("find('.panel .pick', 'Version 2')")
+	b.click(".editor button", "Save a version")
+	b.toasted("Somebody saved another version meanwhile. Yours is still here")
+	b.holds("find('.editor textarea')?.value.includes('by hand')")
+	b.click(".editor button", "Cancel")
+	b.sees(".panel .prose", "Two banks.")
+	b.do(chromedp.Reload())
+	b.sees(".panel .prose", "Two banks.")
+}

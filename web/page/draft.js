@@ -56,6 +56,12 @@ export function sendingOf(id, draft, set) {
   };
 }
 
+// useKept is the text of another field that people write into, kept until it is "".
+export function useKept(key) {
+  const [text, setText] = useState(kept(key, ""));
+  return [text, (next) => (setText(next), keep(key, next))];
+}
+
 // forget takes away the draft of a conversation that is gone.
 export function forget(id) {
   for (const key of ["draft.", "sending."]) keep(key + id, null);

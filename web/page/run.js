@@ -91,7 +91,7 @@ export function Run({ here, at, agent }) {
       <div><dt>Took</dt><dd>${duration(took)} ${scale.folded > 5000 && html`<small>and ${duration(scale.folded)} waiting</small>`}</dd></div><div><dt>Model calls</dt><dd>${count(totals.turns)}</dd></div>
       <div><dt>Tool calls</dt><dd>${count(totals.calls)} ${failed > 0 && html`<small class="bad">${failed} failed</small>`}</dd></div><div><dt>Tokens</dt><dd>${count(totals.input + totals.output)} ${totals.cached > 0 && html`<small>${Math.round((totals.cached / totals.input) * 100)} % from cache</small>`}</dd></div>
       <div><dt>Cost</dt><dd>${cost(totals.cost) || "–"}</dd></div></dl>
-      <div class="row wrap desk-only">${[["acc", "model"], ["note", "tool"], ["bad", "failed"], ["spot", "waits for you"]].map(([tint, words]) => html`<span class="chip out" key=${words}><span class=${"dot d-" + tint}></span>${words}</span>`)}<button type="button" class="sm" onClick=${exported}>${icon("download")}Export</button></div></div>
+      <div class="row wrap">${[["acc", "model"], ["note", "tool"], ["bad", "failed"], ["spot", "waits for you"]].map(([tint, words]) => html`<span class="chip out desk-only" key=${words}><span class=${"dot d-" + tint}></span>${words}</span>`)}<button type="button" class="sm" onClick=${exported}>${icon("download")}Export</button></div></div>
     <div class=${"inspect" + (number ? "" : " solo")}><div class="lanes">
       <div class="lane axis" aria-hidden="true"><span><b class="tiny">What happened</b></span><span></span><span class="track">${[0, 0.25, 0.5, 0.75, 1].map((f) => html`<span key=${f} style=${{ left: f * 100 + "%" }}>${duration(scale.total * f)}</span>`)}</span></div>
       <${Lanes} rows=${rows} scale=${scale} number=${number} id=${id} />
