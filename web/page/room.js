@@ -61,6 +61,11 @@ function actsOn(id, here, { setDraft, setQueue }) {
     drop: () => trying(() => lastSaid()?.text && resend(lastSaid(), lastSaid().text, [])),
     again: () => trying(() => lastSaid() && resend(lastSaid(), lastSaid().text, sent(lastSaid().parts.filter((part) => part.data)))),
     fork: (seq) => trying(async () => go(talkAddress((await api.fork(id, seq)).session))),
+    rerun: (seq) => trying(async () => {
+      const { session } = await api.fork(id, seq);
+      await api.resume(session);
+      go(talkAddress(session, "flow"));
+    }),
     answer: (item, values, done = () => {}) => trying(() => api.answer(id, { question: item.ask.id, ...values }).then(done)),
     provider: () => providerOf(app.sessions.get(id)?.chosen || app.sessions.get(id)?.model || agentOf(here.session.agent || here.agent || "").model),
     chooseModel: app.models.length ? () => [...document.querySelectorAll(".model")].find((e) => e.checkVisibility())?.click() : null,
