@@ -25,6 +25,7 @@ export function Conversation({ here, status, acts, openFile, asks = null }) {
   const reader = useRef({ atEnd: true, top: 0, said: -1, turns: 0 }).current;
   const [shown, setShown] = useState(first);
   const [missed, setMissed] = useState(0);
+  const [, draw] = useState(0);
   const { session } = here;
   const all = turnsOf(session.items);
   const turns = all.slice(-shown);
@@ -54,7 +55,7 @@ export function Conversation({ here, status, acts, openFile, asks = null }) {
     }
     if (scrollTop < 600 && shown < all.length) setShown((n) => n + first);
     reader.top = scrollTop;
-    if (reader.atEnd !== reader.wasAtEnd) setMissed((n) => n + 0);
+    if (reader.atEnd !== reader.wasAtEnd) draw((n) => n + 1);
     reader.wasAtEnd = reader.atEnd;
   };
   const latest = () => {

@@ -95,7 +95,7 @@ function Ask() {
   if (!agent) return null;
   return html`<form class="ask" onSubmit=${submit} aria-label="Begin"><textarea aria-label="What do you need?" placeholder=${`Say what you need. ${agent.name} will begin, or choose someone else below.`} rows="2" value=${text} dir="auto" onInput=${(e) => setDraft((draft) => ({ ...draft, text: e.target.value }))} onKeyDown=${keys}></textarea>
     ${files.length > 0 && html`<ul class="row wrap attached" aria-label="Attached files">${files.map((f) => html`<li class="chip out" key=${f.name}>${icon("paperclip")}${f.name}<button type="button" class="bare" aria-label=${"Remove " + f.name} onClick=${() => setFiles(files.filter((other) => other !== f))}>${icon("x")}</button></li>`)}</ul>`}
-    <div class="row"><button type="button" class="ghost sm" onClick=${() => picker.current.click()}>${icon("paperclip")}<span class="desk-only">Attach</span><span class="hidden">files</span></button>
+    <div class="row"><button type="button" class="ghost sm" aria-label="Attach files" onClick=${() => picker.current.click()}>${icon("paperclip")}<span class="desk-only">Attach</span></button>
       <input class="hidden" type="file" multiple ref=${picker} tabindex="-1" aria-hidden="true" onChange=${(e) => attach([...e.target.files])} />
       <label class="btn sm pick"><${Face} id=${agent.id} name=${agent.name} size="s" /><span>${agent.name}</span>${icon("chevron-down")}<select aria-label="Who begins" value=${agent.id} onChange=${(e) => setID(e.target.value)}>${agents.map((a) => html`<option value=${a.id} key=${a.id}>${a.name}${a.title && `, ${a.title}`}</option>`)}</select></label>
       <${ModelChoice} model=${model || usualModel(agent)} choose=${setModel} quiet=${true} />
