@@ -82,7 +82,7 @@ func (g *graph) flow(f *config.Flow, in string, depth int) ends {
 	case "team":
 		return g.team(f.Team, g.node(server.FlowNode{Kind: "team", Title: f.Name, In: in}))
 	case "loop":
-		return g.loop(f, g.node(server.FlowNode{Kind: "loop", Title: f.Name, In: in}), depth)
+		return g.loop(f, g.node(server.FlowNode{Kind: "loop", Title: f.Name, In: in, MaxRounds: f.MaxRounds}), depth)
 	case "agent":
 		frame := g.node(server.FlowNode{Kind: "experts", Title: f.Name, In: in})
 		lead := g.agent(f.Agent, frame)

@@ -112,6 +112,8 @@ type FlowNode struct {
 	Title string `json:"title,omitempty"`
 	// In is the frame that it is in.
 	In string `json:"in,omitempty"`
+	// MaxRounds is how often a loop goes round at most, where its author has said so.
+	MaxRounds int `json:"max_rounds,omitempty"`
 }
 
 // A FlowEdge leads from what is done to what is done next.

@@ -1,6 +1,7 @@
 package browser
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/chromedp/chromedp"
@@ -121,4 +122,22 @@ func TestAnEditedMessageBeginsAConversationOfItsOwn(t *testing.T) {
 	value[any](b, "void (location.hash = %s)", original)
 	b.reads(answers, "The first answer.", "The second answer.")
 	b.reads(said, "Say first", "Say second")
+}
+
+// Whoever goes up in a conversation finds the way back at once, also where nothing happens
+// any more.
+func TestWhoeverGoesUpFindsTheWayBack(t *testing.T) {
+	t.Parallel()
+	m := newModel(t)
+	m.directed(t, script{"At length", []reply{{text: strings.Repeat("A line of it.\n\n", 80)}}})
+	h := play(t, m)
+	b := open(t, h.link)
+	value[any](b, "void (location.hash = '#/s/' + %s)", h.asks(t, "clerk", "", "At length"))
+	b.holds("find('.turn .prose p') && find('.turn footer a') && ((box) => box.scrollHeight - box.scrollTop - box.clientHeight < 2)(find('.flow'))")
+	for range 3 {
+		value[any](b, "void (find('.flow').scrollTop = 0)")
+		b.holds("find('.latest')")
+		b.click(".latest", "Latest")
+		b.holds("!find('.latest') && ((box) => box.scrollHeight - box.scrollTop - box.clientHeight < 2)(find('.flow'))")
+	}
 }

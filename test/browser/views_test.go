@@ -35,6 +35,21 @@ func TestTheFlowLightsUpWhereSomebodyWorks(t *testing.T) {
 	b.sees(".node[data-state=done]", "critic")
 	b.click(".tabs a", "Conversation")
 	b.reads(answers, "Filed.", "Looking good.")
+
+	// From a node on it is done again, in a conversation of its own.
+	b.click(".tabs a", "Flow")
+	original := value[string](b, "location.hash")
+	b.click(".node", "critic")
+	b.click(".panel button", "Run again from here")
+	again := m.asked(t)
+	if !strings.Contains(again.all, "You are the critic") || !strings.Contains(again.all, "Filed.") {
+		t.Errorf("it was asked: %s", again.all)
+	}
+	b.sees(".node[data-state=run]", "critic")
+	b.holds("location.hash !== %s", original)
+	again.say("On second thoughts.")
+	again.end()
+	b.sees(".node[data-state=done]", "On second thoughts.")
 }
 
 // phaseAnswer is what the agent of a phase answers.

@@ -1,7 +1,9 @@
 // What waits for a person, as cards: a question with its choices, an act that needs a
 // yes, a gate of a delivery. Answered, a card is one line.
 
+import { useKept } from "./draft.js";
 import { json } from "./format.js";
+import { kept } from "./kept.js";
 import { doing, orders } from "./words.js";
 import { placeOf } from "./fold.js";
 import { html, icon, useEffect, useRef, useState } from "./view.js";
@@ -36,22 +38,22 @@ function useFocus() {
 }
 
 // answering gives an answer, and the focus back to the box that it came from.
-const answering = (acts, item, values) => {
-  acts.answer(item, values);
+const answering = (acts, item, values, done) => {
+  acts.answer(item, values, done);
   if (!matchMedia("(pointer: coarse)").matches) document.querySelector(".composer textarea")?.focus();
 };
 
 // Choices asks something. The choices are the question's own.
 function Choices({ item, agent, acts }) {
   const choices = item.ask.choices ?? [];
-  const [chosen, setChosen] = useState(-1);
-  const [text, setText] = useState("");
+  const [chosen, setChosen] = useState(kept("answer." + item.ask.id) ? choices.length : -1);
+  const [text, setText] = useKept("answer." + item.ask.id);
   const card = useFocus();
   const own = chosen === choices.length || choices.length === 0;
   const submit = (event) => {
     event?.preventDefault();
     const answer = own ? text.trim() : choices[chosen]?.label;
-    if (answer) answering(acts, item, own ? { text: answer } : { choice: answer });
+    if (answer) answering(acts, item, own ? { text: answer } : { choice: answer }, () => setText(""));
   };
   const keys = (event) => event.key === "Enter" && (event.ctrlKey || event.metaKey) && submit(event);
   const question = choices.length ? item.question.split("\n").filter((line) => !choices.some((c) => line.replace(/[*`]/g, "").includes(c.label))).join("\n") : item.question;

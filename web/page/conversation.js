@@ -4,7 +4,7 @@ import { agentOf, labelOf, taskNamed } from "./state.js";
 import { day, hour } from "./format.js";
 import { Prose } from "./prose.js";
 import { blocksOf, turnsOf } from "./turns.js";
-import { Component, Face, html, icon, lazy, styled, useLayoutEffect, useRef, useState } from "./view.js";
+import { Component, Face, html, icon, lazy, speaks, styled, useLayoutEffect, useRef, useState } from "./view.js";
 
 const Question = lazy(() => styled(() => import("./cards.js")), "Question");
 const Calls = lazy(() => styled(() => import("./done.js")), "Calls", () => null);
@@ -25,6 +25,7 @@ export function Conversation({ here, status, acts, openFile, asks = null }) {
   const reader = useRef({ atEnd: true, top: 0, said: -1, turns: 0 }).current;
   const [shown, setShown] = useState(first);
   const [missed, setMissed] = useState(0);
+  const [, draw] = useState(0);
   const { session } = here;
   const all = turnsOf(session.items);
   const turns = all.slice(-shown);
@@ -54,7 +55,7 @@ export function Conversation({ here, status, acts, openFile, asks = null }) {
     }
     if (scrollTop < 600 && shown < all.length) setShown((n) => n + first);
     reader.top = scrollTop;
-    if (reader.atEnd !== reader.wasAtEnd) setMissed((n) => n + 0);
+    if (reader.atEnd !== reader.wasAtEnd) draw((n) => n + 1);
     reader.wasAtEnd = reader.atEnd;
   };
   const latest = () => {
@@ -110,7 +111,7 @@ function Part({ block, agent, acts, id, openFile }) {
     case "files":
       return html`<${Saved} items=${block.items} id=${id} openFile=${openFile} />`;
     case "answer":
-      return html`${item.thought && html`<details class="did"><summary class="acts">${icon("compass")}<span>Thought about it</span>${icon("chevron-down", "chev")}</summary><div class="steps plain" dir="auto">${item.thought}</div></details>`}
+      return html`${item.thought && html`<details class="did"><summary class="acts">${icon("compass")}<span>Thought about it</span>${icon("chevron-down", "chev")}</summary><div class="steps plain" dir="auto" ref=${(e) => speaks(e, item.thought)}>${item.thought}</div></details>`}
         <${Prose} text=${item.text} streaming=${!!item.streaming} openFile=${openFile} tasks=${{ labelOf: (trigger) => taskNamed(agent, trigger), ask: acts.ask }} />${item.cut && html`<p class="tiny faint">The answer was cut off here.</p>`}`;
     case "question":
       return html`<${Question} item=${item} agent=${agent} acts=${acts} id=${id} openFile=${openFile} />`;
@@ -128,7 +129,7 @@ function Part({ block, agent, acts, id, openFile }) {
 function Said({ item, idle, acts }) {
   const label = labelOf(agentOf(acts.agent), item.text);
   return html`<article class="said" aria-label=${`You, ${hour(item.time)}`}>
-    <div><p class="plain" dir="auto" title=${label === item.text ? undefined : item.text}>${label}</p>${item.parts.map((part) => html`<p class="attachment small dim">${icon("paperclip")} ${part.name || part.mime}</p>`)}</div>
+    <div><p class="plain" dir="auto" ref=${(e) => speaks(e, label)} title=${label === item.text ? undefined : item.text}>${label}</p>${item.parts.map((part) => html`<p class="attachment small dim">${icon("paperclip")} ${part.name || part.mime}</p>`)}</div>
     <footer><time datetime=${item.time}>${hour(item.time)}</time>
       <button type="button" class="tool sm" title="Edit and try again" aria-label="Edit and try again" disabled=${!idle} onClick=${() => acts.edit(item)}>${icon("pencil")}</button>
       <button type="button" class="tool sm" title="Copy" aria-label="Copy the message" onClick=${() => acts.copy(item.text)}>${icon("copy")}</button></footer>

@@ -2,7 +2,7 @@
 
 import { api } from "./shelf.js";
 import { agentOf, app, toast } from "./state.js";
-import { keep, kept } from "./kept.js";
+import { useKept } from "./draft.js";
 import { cost, duration, hour, nameOf, size, fileIcon } from "./format.js";
 import { go, talkAddress } from "./route.js";
 import { mostOf } from "./fold.js";
@@ -89,10 +89,10 @@ function plainly(text) {
 function Gate({ item, acts, show }) {
   const { phase = "", next = "", ready = true, blockers, errors, requirements, artifacts = [], kind = "" } = item.arguments ?? {};
   const about = gates[kind];
-  const [guidance, setGuidance] = useState("");
+  const [guidance, setGuidance] = useKept("answer." + item.ask.id);
   const against = [...new Set([...lines(blockers), ...lines(errors)])];
   const onward = () => acts.answer(item, { text: "go on" });
-  const ask = () => guidance.trim() && acts.answer(item, { text: guidance.trim() });
+  const ask = () => guidance.trim() && acts.answer(item, { text: guidance.trim() }, () => setGuidance(""));
   const better = !ready || against.length > 0; // asking for changes is what is recommended
   const goOn = html`<button type="button" class=${better ? "" : "primary"} onClick=${onward}>${icon("check")}${about ? about.go : next ? `Go on to ${nameOfPhase(next).toLowerCase()}` : "Approve and finish"}</button>`;
   const change = html`<button type="button" class=${better ? "primary" : ""} disabled=${!guidance.trim()} onClick=${ask}>Ask for changes</button>`;
@@ -165,7 +165,7 @@ const stops = [["auto", "only where something is wrong"], ["plan", "after the pl
 // NewDelivery asks for a request: what is wanted, where it stops, what it may cost, what it
 // reads, and who does what. What is left as it is, is as configured.
 export function NewDelivery() {
-  const [text, setText] = useState(kept("draft.delivery", ""));
+  const [text, write] = useKept("draft.delivery." + app.me.name);
   const [approve, setApprove] = useState("");
   const [budget, setBudget] = useState("");
   const [project, setProject] = useState("");
@@ -174,7 +174,6 @@ export function NewDelivery() {
   const [failed, setFailed] = useState("");
   const [known, setKnown] = useState(null);
   useEffect(() => void api.usualDelivery().then(setKnown, () => {}), []); // a server may have none
-  const write = (value) => (setText(value), keep("draft.delivery", value));
   const money = Number(budget.replace(/^\s*\$/, "").replace(",", ".").trim());
   const wrong = budget.trim() && !(money > 0) ? "A budget is a number of dollars, such as 5." : "";
   const submit = async (event) => {

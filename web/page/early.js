@@ -9,8 +9,8 @@
     // Without storage the machine's choice stands.
   }
   if (chosen === "light" || chosen === "dark") document.documentElement.dataset.theme = chosen;
-  const talk = ["room.js", "session.js", "fold.js", "conversation.js", "turns.js", "prose.js", "lib/marked.js", "composer.js", "waiting.js"];
-  const home = ["home.js", "models.js", "lib/icons-more.js"];
+  const talk = ["room.js", "session.js", "fold.js", "conversation.js", "turns.js", "prose.js", "lib/marked.js", "composer.js", "draft.js", "waiting.js"];
+  const home = ["home.js", "draft.js", "models.js", "lib/icons-more.js"];
   const here = document.currentScript.src.replace(/early\.js$/, "");
   for (const file of location.hash.startsWith("#/s/") ? talk : home) {
     document.head.append(Object.assign(document.createElement("link"), { rel: "modulepreload", href: here + file }));

@@ -7,6 +7,7 @@ import { cost, duration, short } from "./format.js";
 import { go, talkAddress } from "./route.js";
 import { kept, keep } from "./kept.js";
 import { Prose } from "./prose.js";
+import { doing, done } from "./words.js";
 import { Face, html, icon, useEffect, useMemo, useRef, useState } from "./view.js";
 
 const width = 168, height = 84;
@@ -19,12 +20,21 @@ export function statesOf(flow, session) {
   const nodes = flow.nodes.filter((n) => n.kind === "agent");
   const several = new Map();
   for (const n of nodes) several.set(n.agent, [...(several.get(n.agent) ?? []), n.id]);
-  return new Map(nodes.map((n) => {
+  const states = new Map(nodes.map((n) => {
     const own = several.get(n.agent), runs = byAgent.get(n.agent) ?? [];
     const mine = own.length > 1 ? runs.filter((_, i) => i % own.length === own.indexOf(n.id)) : runs;
     return [n.id, { runs: mine, state: stateOf(mine.at(-1), session) }];
   }));
+  // What is done of the round before is to come in this one.
+  for (const loop of flow.nodes.filter((n) => n.kind === "loop")) {
+    const own = agentsIn(flow, loop.id).map((id) => states.get(id)), round = Math.max(...own.map((s) => s.runs.length));
+    if (own.some((s) => s.state === "run" || s.state === "wait")) for (const s of own) if (s.state === "done" && s.runs.length < round) s.state = "idle";
+  }
+  return states;
 }
+
+// agentsIn are the agents of a frame, and of the frames in it.
+const agentsIn = (flow, frame) => flow.nodes.filter((n) => n.in === frame).flatMap((n) => (n.kind === "agent" ? [n.id] : agentsIn(flow, n.id)));
 
 function stateOf(run, session) {
   if (!run) return "idle";
@@ -54,15 +64,15 @@ export function Flow({ here, at, name, status, acts }) {
   const phone = matchMedia("(max-width: 760px)").matches;
   const states = statesOf(flow, session);
   const agents = flow.nodes.filter((n) => n.kind === "agent");
-  const done = [...states.values()].filter((s) => s.state === "done").length;
+  const over = [...states.values()].filter((s) => s.state === "done").length;
   const failed = [...states.values()].filter((s) => s.state === "fail").length;
   const now = agents.filter((n) => states.get(n.id).state === "run").map((n) => agentOf(n.agent).name);
   const select = (node) => go(talkAddress(id, "flow", node));
-  const chips = html`<div class="row wrap"><span class="chip out">${icon("circle-check", "acc")}${done} of ${agents.length} done</span>${now.length > 0 && html`<span class="chip out">${icon("loader-circle", "spin acc")}${now.join(" and ")} ${now.length > 1 ? "are" : "is"} working</span>`}${failed > 0 && html`<span class="chip bad">${failed} failed</span>`}</div>`;
+  const chips = html`<div class="row wrap"><span class="chip out">${icon("circle-check", "acc")}${over} of ${agents.length} done</span>${now.length > 0 && html`<span class="chip out">${icon("loader-circle", "spin acc")}${now.join(" and ")} ${now.length > 1 ? "are" : "is"} working</span>`}${failed > 0 && html`<span class="chip bad">${failed} failed</span>`}</div>`;
   const chosen = flow.nodes.find((n) => n.id === at);
   const button = (title, drawing, act) => html`<button type="button" class="tool sm" title=${title} aria-label=${title} onClick=${act}>${icon(drawing)}</button>`;
   return html`<div class=${"room graph" + (chosen ? "" : " solo")}>
-    ${list || phone ? html`<div class="flow-list"><h2 class="hidden">The flow, as a list</h2>${chips}${!phone && html`<button type="button" class="sm" onClick=${() => (setList(false), keep("flowList", false))}>${icon("workflow")}As a graph</button>`}<${List} flow=${flow} states=${states} session=${session} at=${at} select=${select} /></div>`
+    ${list || phone ? html`<div class="flow-list"><h2 class="hidden">The flow, as a list</h2><div class="row between">${chips}${!phone && html`<button type="button" class="sm" onClick=${() => (setList(false), keep("flowList", false))}>${icon("workflow")}As a graph</button>`}</div><${List} flow=${flow} states=${states} session=${session} at=${at} select=${select} /></div>`
       : html`<${Drawing} flow=${flow} states=${states} session=${session} at=${at} select=${select} chips=${chips} toList=${() => (setList(true), keep("flowList", true))} live=${status === "running"} />`}
     ${chosen && html`<${Node} key=${at} node=${chosen} state=${states.get(at) ?? { runs: [], state: "idle" }} session=${session} id=${id} acts=${acts} close=${() => go(talkAddress(id, "flow"))} />`}</div>`;
 }
@@ -75,22 +85,31 @@ function spentOf(session, runs) {
   return [duration(ms), tokens && short(tokens), cost(spans.reduce((sum, s) => sum + s.cost, 0))].filter(Boolean).join(" · ");
 }
 
-// lastWords is what a node says now, or said last.
-function lastWords(session, runs) {
-  const item = session.items.findLast((i) => i.type === "answer" && runs.some((r) => r.id === i.run));
+// lastWords is what a node says now, or said or did last, and why it failed.
+function lastWords(session, { runs, state }) {
+  const last = runs.at(-1)?.id;
+  if (state === "fail") return session.warnings.find((w) => w.run === last && w.code === "failed")?.text ?? "";
+  const item = session.items.findLast((i) => i.run === last && ((i.type === "answer" && i.text) || (i.type === "tool" && i.state !== "waiting")));
   if (!item) return "";
-  return item.streaming ? `Writing, ${item.text.split(/\s+/).length} words` : item.text.replace(/[#*_`]/g, "").split("\n").find(Boolean)?.slice(0, 60) ?? "";
+  if (item.type === "tool") return capital(item.state === "running" ? doing(item.tool, item.arguments) : done(item));
+  if (item.streaming) return `Writing, ${item.text.trim().split(/\s+/).length} words`;
+  return item.text.replace(/[#*_`]/g, "").split("\n").find(Boolean)?.slice(0, 200) ?? "";
 }
+
+const capital = (text) => text && text[0].toUpperCase() + text.slice(1);
 
 function Card({ node, state, session, at, select, style }) {
   const agent = agentOf(node.agent);
   const [drawing, tint] = icons[state.state];
   return html`<button type="button" class=${"node " + state.state} data-state=${state.state} style=${style} aria-current=${at === node.id ? "true" : undefined} onClick=${() => select(node.id)}>
     <span class="row"><${Face} id=${node.agent} name=${agent.name} size="s" /><b class="grow cut">${node.title || agent.name}</b>${icon(drawing, tint)}<span class="hidden">${words[state.state]}</span></span>
-    <span class="dim cut">${state.state === "idle" ? words.idle : lastWords(session, state.runs) || words[state.state]}</span>${state.runs.length > 0 && html`<span class="tiny faint num cut">${spentOf(session, state.runs)}</span>`}</button>`;
+    <span class="dim cut">${lastWords(session, state) || words[state.state]}</span>${state.runs.length > 0 && html`<span class="tiny faint num cut">${spentOf(session, state.runs)}</span>`}</button>`;
 }
 
 const frameWords = { __proto__: null, parallel: "at the same time", loop: "until it will do", team: "team", group_chat: "group chat", experts: "with experts", sequence: "one after the other" };
+// named is what a frame is called: by its author's name, what kind it is, and its round.
+const named = (frame, states, flow) => [frame.title, (frame.kind === "loop" && rounds(states, flow, frame)) || frameWords[frame.kind]].filter(Boolean).join(": ");
+
 const frameIcons = { __proto__: null, parallel: "columns-2", loop: "repeat", team: "users", group_chat: "message-square", experts: "users", sequence: "arrow-right" };
 
 // Drawing lays the graph out from left to right.
@@ -104,24 +123,66 @@ function Drawing({ flow, states, session, at, select, chips, toList, live }) {
     setZoom(Math.min(1, (box.current.clientWidth - 60) / drawn.width, (box.current.clientHeight - 150) / drawn.height));
   };
   const middle = { left: Math.max(30, (room.width - drawn.width * zoom) / 2) + "px", top: Math.max(80, (room.height - drawn.height * zoom) / 2) + "px" };
-  useEffect(fit, [drawn]);
-  const stateOfEdge = (e) => {
-    const from = states.get(e.from)?.state, to = states.get(e.to)?.state;
-    return to === "run" && from === "done" ? "go" : from === "done" && to !== "idle" ? "done" : "";
-  };
+  useEffect(() => {
+    const resized = new ResizeObserver(fit); // as when a node is opened beside it
+    resized.observe(box.current);
+    return () => resized.disconnect();
+  }, [drawn]);
+  const ways = handed(flow, session);
+  const edges = [...drawn.edges, ...beyond(ways, drawn.edges).map((e) => drawnEdge(e, drawn.places))];
   return html`<div class="stage" ref=${box} tabindex="0" role="group" aria-label="The flow, as a graph"><div class="over-stage">${chips}</div>
     <div class="canvas" style=${{ ...middle, width: drawn.width + "px", height: drawn.height + "px", scale: String(zoom) }}>
-      ${drawn.frames.map((f) => html`<div class="frame" key=${f.id} style=${{ left: f.x + "px", top: f.y + "px", width: f.w + "px", height: f.h + "px" }}><span>${icon(frameIcons[f.kind])}${f.title || frameWords[f.kind]}${f.kind === "loop" && rounds(states, flow, f.id)}</span></div>`)}
-      <svg aria-hidden="true">${drawn.edges.map((e) => html`<path key=${e.from + e.to} class=${"e " + stateOfEdge(e) + (e.back ? " back" : "")} d=${e.path} />`)}</svg>
+      ${drawn.frames.map((f) => html`<div class="frame" key=${f.id} style=${{ left: f.x + "px", top: f.y + "px", width: f.w + "px", height: f.h + "px" }}><span>${icon(frameIcons[f.kind])}${named(f, states, flow)}</span></div>`)}
+      <svg aria-hidden="true"><defs>${["", "go"].map((tint) => html`<marker key=${tint} id=${"tip" + tint} class=${tint} viewBox="0 0 8 8" refX="7" refY="4" markerWidth="8" markerHeight="8" markerUnits="userSpaceOnUse" orient="auto"><path d="M0 0L8 4L0 8z" /></marker>`)}</defs>
+        ${edges.map((e) => [e, stateOfEdge(e, states, ways)]).map(([e, state]) => html`<path key=${e.from + " " + e.to} class=${"e " + state + (e.back ? " back" : "")} d=${e.path} marker-end=${state === "done" ? undefined : `url(#tip${state})`} />`)}</svg>
       ${flow.nodes.filter((n) => n.kind === "agent").map((n) => html`<${Card} key=${n.id} node=${n} state=${states.get(n.id)} session=${session} at=${at} select=${select} style=${{ left: drawn.places.get(n.id).x + "px", top: drawn.places.get(n.id).y + "px" }} />`)}</div>
     <div class="zoom">${[["Smaller", "zoom-out", () => setZoom(zoom * 0.85)], ["Larger", "zoom-in", () => setZoom(Math.min(2, zoom * 1.15))], ["All of it", "scan", fit], ["As a list", "list-tree", toList]].map(([title, drawing, act]) => html`<button type="button" class="tool sm" key=${title} title=${title} aria-label=${title} onClick=${act}>${icon(drawing)}</button>`)}</div>
     ${live && html`<span class="chip out live-chip"><span class="dot live"></span>Live, following</span>`}</div>`;
 }
 
+// rounds says which round a loop is in, and of how many.
 function rounds(states, flow, frame) {
-  const most = Math.max(0, ...flow.nodes.filter((n) => n.in === frame).map((n) => states.get(n.id)?.runs.length ?? 0));
-  return most > 0 ? `: round ${most}` : "";
+  const now = Math.max(0, ...agentsIn(flow, frame.id).map((id) => states.get(id)?.runs.length ?? 0));
+  return now > 0 ? `round ${now}${frame.max_rounds ? ` of ${frame.max_rounds}` : ""}` : "";
 }
+
+// stateOfEdge says whether something is handed over there now, or was. Into a later round
+// of a loop it is what leads back that hands over.
+function stateOfEdge(e, states, ways) {
+  const from = states.get(e.from), to = states.get(e.to);
+  if (e.team) return !ways.some(same(e)) ? "" : to.state === "run" && same(e)(ways.findLast((way) => way.to === e.to)) ? "go" : "done";
+  const again = to.runs.length > from.runs.length && from.runs.length > 0;
+  if (e.back) return to.state === "run" && to.runs.length > 1 ? "go" : to.runs.length > 1 ? "done" : "";
+  if (to.state === "run" && from.state === "done") return again ? "done" : "go";
+  return from.state === "done" && to.runs.length > 0 ? "done" : "";
+}
+
+// handed are the ways in which members of teams handed over to each other so far: who may
+// is not who did.
+function handed(flow, session) {
+  const member = (agent) => flow.nodes.find((n) => n.agent === agent && flow.nodes.some((f) => f.id === n.in && f.kind === "team"))?.id;
+  return session.items.filter((i) => i.type === "handoff").map((i) => ({ from: member(i.from), to: member(i.to), team: true })).filter((e) => e.from && e.to);
+}
+
+const same = (a) => (b) => a.from === b.from && a.to === b.to;
+
+// beyond are the ways that are not drawn anyway, each once.
+const beyond = (ways, edges = []) => ways.filter((e, i) => !edges.some(same(e)) && ways.findIndex(same(e)) === i);
+
+// drawnEdge is an edge with its path: onwards from side to side, back from below to below,
+// and to one above or below straight there.
+function drawnEdge(e, places) {
+  const a = places.get(e.from), b = places.get(e.to), middle = width / 2;
+  if (Math.abs(a.x - b.x) < width) {
+    const down = b.y > a.y;
+    return { ...e, path: `M${a.x + middle} ${down ? a.y + height : a.y} L ${b.x + middle} ${down ? b.y : b.y + height}` };
+  }
+  if (e.back || b.x < a.x) return { ...e, path: `M${a.x + middle} ${a.y + height} C ${a.x + middle} ${a.y + height + turn} ${b.x + middle} ${b.y + height + turn} ${b.x + middle} ${b.y + height}` };
+  const x1 = a.x + width, y1 = a.y + height / 2, x2 = b.x, y2 = b.y + height / 2, mid = Math.max(24, (x2 - x1) / 2);
+  return { ...e, path: `M${x1} ${y1} C ${x1 + mid} ${y1} ${x2 - mid} ${y2} ${x2} ${y2}` };
+}
+
+const turn = 44; // how far what leads back swings out
 
 function laidOut(flow) {
   const g = new Graph({ compound: true });
@@ -132,26 +193,34 @@ function laidOut(flow) {
   for (const e of flow.edges ?? []) if (!e.back) g.setEdge(e.from, e.to);
   layout(g);
   const places = new Map(flow.nodes.filter((n) => n.kind === "agent").map((n) => [n.id, { x: g.node(n.id).x - width / 2, y: g.node(n.id).y - height / 2 }]));
-  const inside = (frame) => flow.nodes.filter((n) => n.in === frame).flatMap((n) => (n.kind === "agent" ? [n.id] : inside(n.id)));
+  inOrder(flow, places);
+  const isTeam = (id) => flow.nodes.some((f) => f.kind === "team" && f.id === flow.nodes.find((n) => n.id === id)?.in);
+  const swings = (frame) => (flow.edges ?? []).some((e) => e.back && flow.nodes.find((n) => n.id === e.from)?.in === frame);
   const frames = flow.nodes.filter((n) => !["agent", "sequence"].includes(n.kind)).flatMap((f) => {
-    const own = inside(f.id).map((id) => places.get(id));
+    const own = agentsIn(flow, f.id).map((id) => places.get(id));
     if (!own.length) return [];
     const x = Math.min(...own.map((p) => p.x)) - 16, y = Math.min(...own.map((p) => p.y)) - 20;
-    return [{ ...f, x, y, w: Math.max(...own.map((p) => p.x)) + width + 16 - x, h: Math.max(...own.map((p) => p.y)) + height + 16 - y }];
+    return [{ ...f, x, y, w: Math.max(...own.map((p) => p.x)) + width + 16 - x, h: Math.max(...own.map((p) => p.y)) + height + (swings(f.id) ? turn : 16) - y }];
   });
-  const edges = (flow.edges ?? []).filter((e) => places.has(e.from) && places.has(e.to)).map((e) => {
-    const a = places.get(e.from), b = places.get(e.to);
-    if (e.back) return { ...e, path: `M${a.x + width / 2} ${a.y + height} C ${a.x + width / 2} ${a.y + height + 50} ${b.x + width / 2} ${b.y + height + 50} ${b.x + width / 2} ${b.y + height}` };
-    const x1 = a.x + width, y1 = a.y + height / 2, x2 = b.x, y2 = b.y + height / 2, mid = Math.max(24, (x2 - x1) / 2);
-    return { ...e, path: `M${x1} ${y1} C ${x1 + mid} ${y1} ${x2 - mid} ${y2} ${x2} ${y2}` };
-  });
+  const edges = (flow.edges ?? []).filter((e) => places.has(e.from) && places.has(e.to)).map((e) => drawnEdge({ ...e, team: isTeam(e.from) && isTeam(e.to) }, places));
   return { places, frames, edges, width: (g.graph().width ?? 400) + 24, height: (g.graph().height ?? 200) + 60 };
+}
+
+// inOrder has agents of one frame that are above each other stand in the order in which
+// their author has named them.
+function inOrder(flow, places) {
+  const columns = new Map();
+  for (const n of flow.nodes) if (n.kind === "agent") columns.set(`${n.in} ${Math.round(places.get(n.id).x)}`, [...(columns.get(`${n.in} ${Math.round(places.get(n.id).x)}`) ?? []), places.get(n.id)]);
+  for (const column of columns.values()) {
+    const heights = column.map((place) => place.y).sort((a, b) => a - b);
+    column.forEach((place, i) => (place.y = heights[i]));
+  }
 }
 
 // List is the same as the graph, to be read from top to bottom.
 function List({ flow, states, session, at, select }) {
   const level = (frame) => flow.nodes.filter((n) => (n.in ?? "") === frame).map((n) => (n.kind === "agent" ? html`<li key=${n.id}><${Card} node=${n} state=${states.get(n.id)} session=${session} at=${at} select=${select} /></li>`
-    : html`<li key=${n.id}><b class="tiny faint row">${icon(frameIcons[n.kind] ?? "circle")}${n.title || frameWords[n.kind]}${n.kind === "loop" && rounds(states, flow, n.id)}</b><ul class="nested">${level(n.id)}</ul></li>`));
+    : html`<li key=${n.id}><b class="tiny faint row">${icon(frameIcons[n.kind] ?? "circle")}${named(n, states, flow)}</b><ul class="nested">${level(n.id)}</ul></li>`));
   return html`<ul class="flow-nodes" aria-label="Steps">${level("")}</ul>`;
 }
 
@@ -163,11 +232,11 @@ function Node({ node, state, session, id, acts, close }) {
   const answers = session.items.filter((i) => i.type === "answer" && i.text && state.runs.some((r) => r.id === i.run));
   const said = answers.filter((i) => i.run === run?.id);
   const first = session.spans.find((s) => s.kind === "model" && s.run === run?.id);
-  const given = session.items.findLast((i) => i.type === "handoff" && i.to === node.agent)?.handoff;
+  const { handoff: given, from } = session.items.findLast((i) => i.type === "handoff" && i.to === node.agent && i.seq < (run?.seq ?? 0)) ?? {};
   return html`<aside class="panel over" aria-label=${agent.name}><div class="bar"><${Face} id=${node.agent} name=${agent.name} size="m" /><div class="grow"><h2>${agent.name}</h2><div class="tiny faint">${state.runs.length > 1 ? `Round ${state.runs.length}, ` : ""}${words[state.state]}</div></div><button type="button" class="tool sm" title="Close" aria-label="Close" onClick=${close}>${icon("x")}</button></div>
     <div class="call-body" tabindex="0"><div class="seg" role="group" aria-label="What to see">${["Was given", "Writes", `Rounds ${state.runs.length}`].map((name) => html`<button type="button" key=${name} aria-pressed=${tab === name.split(" ")[0]} onClick=${() => setTab(name.split(" ")[0])}>${name}</button>`)}</div>
-      ${tab === "Was" && html`<dl class="given"><div><dt>Task</dt><dd>${run?.task || "–"}</dd></div>${given?.summary && html`<div><dt>Summary</dt><dd>${given.summary}</dd></div>`}${given?.from && html`<div><dt>From</dt><dd>${agentOf(given.from).name}</dd></div>`}</dl>`}
+      ${tab === "Was" && html`<dl class="given"><div><dt>Task</dt><dd>${run?.task || "–"}</dd></div>${given?.summary && html`<div><dt>Summary</dt><dd>${given.summary}</dd></div>`}${given?.outputs?.feedback && html`<div><dt>To be better</dt><dd>${given.outputs.feedback}</dd></div>`}${from && html`<div><dt>From</dt><dd>${agentOf(from).name}</dd></div>`}</dl>`}
       ${tab === "Writes" && (said.length ? said.map((i) => html`<${Prose} key=${i.key} text=${i.text} streaming=${!!i.streaming} />`) : html`<p class="dim">${run ? "Nothing yet." : "This step is to come."}</p>`)}
       ${tab === "Rounds" && state.runs.map((r, n) => html`<details key=${r.id} class="part" open=${n === state.runs.length - 1}><summary><span class="grow">Round ${n + 1}</span><span class="tiny faint">${duration(Date.parse(r.ended || new Date()) - Date.parse(r.started))}</span></summary>${answers.filter((i) => i.run === r.id).map((i) => html`<${Prose} key=${i.key} text=${i.text} />`)}</details>`)}
-      <div class="row wrap">${first && html`<a class="btn sm" href=${talkAddress(id, "run", String(first.seq))}>${icon("activity")}See the calls</a>`}${run && state.state !== "run" && html`<button type="button" class="ghost sm" onClick=${() => acts.fork(run.seq - 1)}>${icon("git-branch")}Run again from here</button>`}</div></div></aside>`;
+      <div class="row wrap">${first && html`<a class="btn sm" href=${talkAddress(id, "run", String(first.seq))}>${icon("activity")}See the calls</a>`}${run && state.state !== "run" && html`<button type="button" class="ghost sm" title="A conversation of its own, in which this step and what follows are done again" onClick=${() => acts.rerun(run.seq - 1)}>${icon("git-branch")}Run again from here</button>`}</div></div></aside>`;
 }

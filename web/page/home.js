@@ -2,6 +2,7 @@
 
 import { api } from "./shelf.js";
 import { app, agentOf, byTime, can, castOf, isFlow, load, pipeline, tasksOf, toast, waiting, titleOf } from "./state.js";
+import { empty, useDraft } from "./draft.js";
 import { keep, kept } from "./kept.js";
 import { ModelChoice, usualModel } from "./models.js";
 import { doing, gates, now, orders } from "./words.js";
@@ -63,19 +64,19 @@ function Ask() {
   const agents = entryPoints().filter((a) => !a.broken);
   const [id, setID] = useState(kept("agent", ""));
   const agent = agents.find((a) => a.id === id) ?? agents[0];
-  const [text, setText] = useState(kept("draft.home", ""));
-  const [files, setFiles] = useState([]);
+  const place = "home." + app.me.name; // several people may use one browser
+  const [{ text, files }, setDraft] = useDraft(place);
   const [model, setModel] = useState("");
   const [busy, setBusy] = useState(false);
   const picker = useRef(null);
-  const write = (value) => (setText(value), keep("draft.home", value));
+  const setFiles = (list) => setDraft((draft) => ({ ...draft, files: list }));
   const submit = async (event) => {
     event?.preventDefault();
     if (busy || (!text.trim() && !files.length)) return;
     setBusy(true);
     try {
       await begin(agent.id, text, files.map(({ name, mime, data }) => ({ name, mime, data })), model);
-      write("");
+      setDraft(empty);
     } catch {
       setBusy(false); // what was typed is still there
     }
@@ -92,9 +93,9 @@ function Ask() {
   }, [files]);
   const keys = (event) => event.key === "Enter" && !event.shiftKey && !event.isComposing && !matchMedia("(pointer: coarse)").matches && submit(event);
   if (!agent) return null;
-  return html`<form class="ask" onSubmit=${submit} aria-label="Begin"><textarea aria-label="What do you need?" placeholder=${`Say what you need. ${agent.name} will begin, or choose someone else below.`} rows="2" value=${text} dir="auto" onInput=${(e) => write(e.target.value)} onKeyDown=${keys}></textarea>
+  return html`<form class="ask" onSubmit=${submit} aria-label="Begin"><textarea aria-label="What do you need?" placeholder=${`Say what you need. ${agent.name} will begin, or choose someone else below.`} rows="2" value=${text} dir="auto" onInput=${(e) => setDraft((draft) => ({ ...draft, text: e.target.value }))} onKeyDown=${keys}></textarea>
     ${files.length > 0 && html`<ul class="row wrap attached" aria-label="Attached files">${files.map((f) => html`<li class="chip out" key=${f.name}>${icon("paperclip")}${f.name}<button type="button" class="bare" aria-label=${"Remove " + f.name} onClick=${() => setFiles(files.filter((other) => other !== f))}>${icon("x")}</button></li>`)}</ul>`}
-    <div class="row"><button type="button" class="ghost sm" onClick=${() => picker.current.click()}>${icon("paperclip")}<span class="desk-only">Attach</span><span class="hidden">files</span></button>
+    <div class="row"><button type="button" class="ghost sm" aria-label="Attach files" onClick=${() => picker.current.click()}>${icon("paperclip")}<span class="desk-only">Attach</span></button>
       <input class="hidden" type="file" multiple ref=${picker} tabindex="-1" aria-hidden="true" onChange=${(e) => attach([...e.target.files])} />
       <label class="btn sm pick"><${Face} id=${agent.id} name=${agent.name} size="s" /><span>${agent.name}</span>${icon("chevron-down")}<select aria-label="Who begins" value=${agent.id} onChange=${(e) => setID(e.target.value)}>${agents.map((a) => html`<option value=${a.id} key=${a.id}>${a.name}${a.title && `, ${a.title}`}</option>`)}</select></label>
       <${ModelChoice} model=${model || usualModel(agent)} choose=${setModel} quiet=${true} />

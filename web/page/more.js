@@ -1,6 +1,7 @@
 // What else can be done with a conversation, behind one button.
 
 import { api } from "./api.js";
+import { forget } from "./draft.js";
 import { go, talkAddress } from "./route.js";
 import { app, dismiss, refresh, toast, update } from "./state.js";
 import { html, icon, lazy, useEffect, useRef, useState } from "./view.js";
@@ -63,7 +64,7 @@ export function deleteSession(id, title) {
     dismiss(one);
     if (session) refresh(session);
   };
-  const forGood = () => decided || ((decided = true), api.remove(id).catch((problem) => (toast(problem.message), session && refresh(session))));
+  const forGood = () => decided || ((decided = true), forget(id), api.remove(id).catch((problem) => (toast(problem.message), session && refresh(session))));
   const one = toast(`“${title || "The conversation"}” deleted`, undo, 10_000, forGood);
   addEventListener("pagehide", forGood, { once: true });
 }

@@ -6,6 +6,7 @@ import { api } from "./shelf.js";
 import { agentOf, app, toast } from "./state.js";
 import { Compared, compared, counted, Lines } from "./changes.js";
 import { isText, kindOf, Listing, Preview, WithOutline } from "./preview.js";
+import { keep, kept } from "./kept.js";
 import { Seek } from "./seek.js";
 import { hour, nameOf, pathWords, size, when, fileIcon } from "./format.js";
 import { Trouble } from "./trouble.js";
@@ -55,7 +56,9 @@ export function Document({ file, changed, version, choose, close, all = null }) 
   const shown = version || latest;
   const [tab, setTab] = useState("Read");
   const [full, setFull] = useState(false);
-  const [editing, setEditing] = useState(null);
+  const place = `edited.${app.me.name}.${file.session ?? ""}.${file.path}`;
+  const [editing, setEdited] = useState(kept(place)); // { text, base }: base is the version that it changes
+  const setEditing = (now) => (setEdited(now), keep(place, now));
   const [seeking, setSeeking] = useState(false);
   const box = useRef(null);
   const changes = useChanges(file, text, shown, versions, tab === "Changes" && versions.length > 1);
@@ -67,7 +70,7 @@ export function Document({ file, changed, version, choose, close, all = null }) 
     api.versions(file).then(async (list) => setState({ versions: list, text: await api.text(file), problem: null }), () => {});
     toast(done);
   };
-  const save = () => api.edit(file, editing, latest).then((v) => (setEditing(null), reload(`Saved as version ${v.number}`)), (trouble) => toast(trouble.code === "edited" ? "Somebody saved another version meanwhile. Yours is still here: copy it, then look at the new one." : trouble.message));
+  const save = () => api.edit(file, editing.text, editing.base).then((v) => (setEditing(null), reload(`Saved as version ${v.number}`)), (trouble) => toast(trouble.code === "edited" ? "Somebody saved another version meanwhile. Yours is still here: copy it, then look at the new one." : trouble.message));
   // A box that is ticked is a version at once; what fails shows the box as it was.
   const change = (to) => api.edit(file, to, latest).then(async (v) => (toast(`Saved as version ${v.number}`), setState({ text: to, versions: await api.versions(file), problem: null })), (trouble) => (toast(trouble.code === "edited" ? "Somebody saved another version meanwhile. Look at that one first." : trouble.message), setState((s) => ({ ...s, text: null })), api.text(file).then((now) => setState((s) => ({ ...s, text: now })))));
   const restore = () => api.restore(file, shown).then((v) => reload(`Version ${shown} is back, as version ${v.number}`), (trouble) => toast(trouble.message));
@@ -79,7 +82,7 @@ export function Document({ file, changed, version, choose, close, all = null }) 
   return html`<div class=${"document" + (full ? " full" : "")}><div class="bar"><a class="btn tool phone-only" href="#" aria-label="Back to the conversation" onClick=${(e) => (e.preventDefault(), close())}>${icon("arrow-left")}</a>
       <div class="grow"><h2 class="cut">${title}</h2><div class="tiny faint cut">${pathWords(file.path)}${info && ` · saved ${when(info.at)}`}</div></div>
       ${pick("desk-only")}
-      ${text_ && tool("Copy the text", "copy", () => navigator.clipboard?.writeText(text ?? "").then(() => toast("Copied")), "desk-only")}
+      ${text_ && tool("Copy the text", "copy", () => navigator.clipboard?.writeText(text ?? "").then(() => toast("Copied")))}
       ${seekable && tool("Find in this document", "search", () => setSeeking(!seeking), "phone-only")}
       <a class="btn tool sm" href=${fileAddress(file) + (version ? `?version=${version}` : "")} download title="Download" aria-label="Download">${icon("download")}</a>
       ${tool(full ? "Beside the conversation" : "Full width", full ? "minimize-2" : "maximize-2", () => setFull(!full), "desk-only")}
@@ -91,9 +94,9 @@ export function Document({ file, changed, version, choose, close, all = null }) 
       ${pick("phone-only")}
       ${version > 0 && version !== latest && html`<button type="button" class="sm" onClick=${restore}>${icon("rotate-ccw-clock")}Bring back</button>`}
       ${seekable && tool("Find in this document", "search", () => setSeeking(!seeking), "desk-only")}
-      ${text_ && tab !== "Changes" && !version && editing === null && html`<button type="button" class="ghost sm" aria-label="Edit" disabled=${text === null} onClick=${() => setEditing(text)}>${icon("pencil")}<span class="desk-only">Edit</span></button>`}</div>
+      ${text_ && tab !== "Changes" && !version && editing === null && html`<button type="button" class="ghost sm" aria-label="Edit" disabled=${text === null} onClick=${() => setEditing({ text, base: latest })}>${icon("pencil")}<span class="desk-only">Edit</span></button>`}</div>
     ${seeking && seekable && html`<${Seek} key=${tab} close=${() => setSeeking(false)} />`}
-    ${editing !== null ? html`<form class="editor" onSubmit=${(e) => (e.preventDefault(), save())}><textarea aria-label=${`Text of ${file.path}`} value=${editing} dir="auto" onInput=${(e) => setEditing(e.target.value)}></textarea><div class="row pad-s"><button class="primary">Save a version</button><button type="button" class="ghost" onClick=${() => setEditing(null)}>Cancel</button></div></form>`
+    ${editing !== null ? html`<form class="editor" onSubmit=${(e) => (e.preventDefault(), save())}><textarea aria-label=${`Text of ${file.path}`} value=${editing.text} dir="auto" onInput=${(e) => setEditing({ ...editing, text: e.target.value })}></textarea><div class="row pad-s"><button class="primary">Save a version</button><button type="button" class="ghost" onClick=${() => setEditing(null)}>Cancel</button></div></form>`
       : calm === null ? html`<div class="sheet"><${Bones} /></div>`
       : tab === "Changes" && versions.length > 1 ? html`<${Changes} changes=${changes} text=${text} box=${box} />`
       : tab === "Source" ? html`<div class="sheet flush"><${Listing} text=${text} lang=${file.path.split(".").at(-1)} /></div>`

@@ -6,7 +6,7 @@ import { Coloured } from "./code.js";
 import { headings, lex, block } from "./prose.js";
 import { size } from "./format.js";
 import { ticked } from "./ticks.js";
-import { html, icon, useEffect, useMemo, useRef, useState } from "./view.js";
+import { html, icon, speaks, useEffect, useMemo, useRef, useState } from "./view.js";
 
 const extension = (path) => path.match(/\.([\w]+)$/)?.[1].toLowerCase() ?? "";
 
@@ -74,7 +74,7 @@ export function Reading({ text, change }) {
   const tokens = useMemo(() => lex(text), [text]);
   const boxes = useMemo(() => (change ? ticked(text, tokens) : new Map()), [text, !change]);
   const tick = (item) => boxes.has(item) && (() => change(boxes.get(item)()));
-  return html`<${WithOutline} tokens=${tokens}><div class="prose" dir="auto">${tokens.map((token, i) => block(token, { key: i, tick }))}</div><//>`;
+  return html`<${WithOutline} tokens=${tokens}><div class="prose" dir="auto" ref=${(e) => speaks(e, text)}>${tokens.map((token, i) => block(token, { key: i, tick }))}</div><//>`;
 }
 
 const mostRows = 5000;

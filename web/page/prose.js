@@ -2,7 +2,7 @@
 // element by element: no text of a model's ever becomes markup.
 
 import { Lexer, Marked } from "./lib/marked.js";
-import { Component, Fragment, h, html, icon, lazy, styled } from "./view.js";
+import { Component, Fragment, h, html, icon, lazy, speaks, styled } from "./view.js";
 
 const bare = ({ text }) => html`<div class="code"><header></header><pre tabindex="0"><code>${text}</code></pre></div>`;
 const Code = lazy(() => styled(() => import("./code.js")), "Code", bare);
@@ -55,7 +55,15 @@ export class Prose extends Component {
     return next.text !== this.props.text || next.streaming !== this.props.streaming;
   }
 
-  render({ text = "", streaming = false, openFile = null, tasks = null, lang = undefined }) {
+  componentDidMount() {
+    if (!this.props.streaming) speaks(this.base, this.props.text);
+  }
+
+  componentDidUpdate() {
+    this.componentDidMount();
+  }
+
+  render({ text = "", streaming = false, openFile = null, tasks = null }) {
     if (!text.startsWith(this.#text.slice(0, this.#length))) {
       this.#whole = [];
       this.#length = 0;
@@ -72,7 +80,7 @@ export class Prose extends Component {
       open = rest.slice(Math.max(last, 0));
     }
     const blocks = [...this.#whole, ...open].filter((token) => token.type !== "space");
-    return html`<div class="prose" dir="auto" lang=${lang}>${blocks.map((token, i) => html`<${Block} key=${i} token=${token} open=${streaming && i === blocks.length - 1} openFile=${openFile} tasks=${tasks} />`)}</div>`;
+    return html`<div class="prose" dir="auto">${blocks.map((token, i) => html`<${Block} key=${i} token=${token} open=${streaming && i === blocks.length - 1} openFile=${openFile} tasks=${tasks} />`)}</div>`;
   }
 }
 
@@ -94,7 +102,7 @@ export function block(token, at = {}) {
     case "paragraph":
       return html`<p>${inline(token.tokens, at)}</p>`;
     case "text":
-      return token.tokens ? html`<p>${inline(token.tokens, at)}</p>` : html`<p>${token.text}</p>`;
+      return html`<p>${token.tokens ? inline(token.tokens, at) : token.text}</p>`;
     case "code":
       if (/^mermaid\b/.test(token.lang ?? "")) return html`<${Diagram} text=${token.text} open=${at.open} />`;
       return html`<${Code} text=${token.text} lang=${(token.lang ?? "").split(/\s/)[0]} open=${at.open} />`;

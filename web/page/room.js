@@ -4,11 +4,11 @@
 import { api } from "./api.js";
 import { Composer } from "./composer.js";
 import { Conversation } from "./conversation.js";
+import { empty, sendingOf, useDraft } from "./draft.js";
 import { useQueue } from "./waiting.js";
 import { address, go, replace, talkAddress } from "./route.js";
 import { app, agentOf, castOf, isFlow, pipeline, refresh, say, titleOf, toast, tryNow } from "./state.js";
 import { cost, hour } from "./format.js";
-import { keep, kept } from "./kept.js";
 import { mostOf } from "./fold.js";
 import { statusOf, useSession } from "./session.js";
 import { Bones, Face, html, icon, lazy, styled, useCalm, useEffect, useMemo, useRef, useState } from "./view.js";
@@ -22,23 +22,6 @@ const Panel = lazy(() => styled(() => import("./panel.js")), "Panel");
 const Run = lazy(() => styled(() => import("./run.js")), "Run");
 const Flow = lazy(() => styled(() => import("./flow.js")), "Flow");
 const Delivery = lazy(() => styled(() => import("./delivery.js")), "Delivery");
-
-const empty = { text: "", files: [], instead: null };
-
-// useDraft is what is being written in a session. It survives whatever becomes of the
-// page; files that are attached do for as long as the page is open.
-function useDraft(id) {
-  const drafts = useRef(new Map()).current;
-  const [, draw] = useState(0);
-  if (!drafts.has(id)) drafts.set(id, { ...empty, text: kept("draft." + id, "") || kept("sending." + id, "") });
-  const set = (next) => {
-    const draft = typeof next === "function" ? next(drafts.get(id)) : next;
-    drafts.set(id, draft);
-    keep("draft." + id, draft.instead ? "" : draft.text);
-    draw((n) => n + 1);
-  };
-  return [drafts.get(id), set];
-}
 
 // actsOn returns what can be done in a session. instead of a draft is the message that
 // it replaces: then the session is forked before that.
@@ -78,7 +61,12 @@ function actsOn(id, here, { setDraft, setQueue }) {
     drop: () => trying(() => lastSaid()?.text && resend(lastSaid(), lastSaid().text, [])),
     again: () => trying(() => lastSaid() && resend(lastSaid(), lastSaid().text, sent(lastSaid().parts.filter((part) => part.data)))),
     fork: (seq) => trying(async () => go(talkAddress((await api.fork(id, seq)).session))),
-    answer: (item, values) => trying(() => api.answer(id, { question: item.ask.id, ...values })),
+    rerun: (seq) => trying(async () => {
+      const { session } = await api.fork(id, seq);
+      await api.resume(session);
+      go(talkAddress(session, "flow"));
+    }),
+    answer: (item, values, done = () => {}) => trying(() => api.answer(id, { question: item.ask.id, ...values }).then(done)),
     provider: () => providerOf(app.sessions.get(id)?.chosen || app.sessions.get(id)?.model || agentOf(here.session.agent || here.agent || "").model),
     chooseModel: app.models.length ? () => [...document.querySelectorAll(".model")].find((e) => e.checkVisibility())?.click() : null,
     hurry: () => trying(async () => (await api.cancel(id), await api.resume(id))),
@@ -87,19 +75,19 @@ function actsOn(id, here, { setDraft, setQueue }) {
     send: (draft, running) => trying(async () => {
       if (sending) return;
       sending = app.connection === "lost"; // then it stays in the box until the server has it
+      const ended = sendingOf(id, draft, setDraft);
       if (sending) tryNow();
-      else setDraft(empty);
-      keep("sending." + id, draft.instead ? "" : draft.text); // should the page be left meanwhile
+      else setDraft(draft.aside ?? empty);
       try {
         if (draft.instead) await resend(draft.instead, draft.text, sent(draft.files));
         else await delivered(draft, running);
-        if (sending) setDraft(empty);
+        if (sending) setDraft(draft.aside ?? empty);
       } catch (problem) {
-        if (!sending) setDraft((now) => (now.text || now.files.length ? { ...now, text: `${draft.text}\n${now.text}`, files: [...draft.files, ...now.files] } : draft));
+        if (!sending) setDraft((now) => (!draft.instead && (now.text || now.files.length) ? { ...now, text: `${draft.text}\n${now.text}`, files: [...draft.files, ...now.files] } : draft));
         throw problem;
       } finally {
         sending = false;
-        keep("sending." + id, "");
+        ended();
       }
     }),
   };
@@ -171,7 +159,7 @@ export function Room({ route }) {
       ${route.view === "delivery" && html`<${Delivery} here=${here} info=${info} status=${status} acts=${acts} show=${show} />`}
       ${route.view === "" && html`<section class="talk" aria-label="Conversation">
         ${!loaded ? html`<div class="flow"><${Bones} /></div>` : session.items.length > 0 || status === "running" ? html`<${Conversation} here=${here} status=${status} acts=${acts} openFile=${openFile} asks=${asks} />` : html`<${Beginning} agent=${agent} acts=${acts} />`}
-        ${draft.instead && html`<p class="editing small">${icon("git-branch")}<span class="grow">This begins a conversation of its own, which goes on from before the message.</span><button type="button" class="ghost sm" onClick=${() => setDraft(empty)}>Cancel</button></p>`}
+        ${draft.instead && html`<p class="editing small">${icon("git-branch")}<span class="grow">This begins a conversation of its own, which goes on from before the message.</span><button type="button" class="ghost sm" onClick=${() => setDraft(draft.aside ?? empty)}>Cancel</button></p>`}
         ${queue.messages.length > 0 && html`<${Queue} id=${id} queue=${queue} setQueue=${setQueue} />`}
         <${Composer} key=${id} agent=${agent} draft=${draft} setDraft=${setDraft} running=${status === "running"} context=${session.context} files=${[...session.files.keys()].map((path) => path.replace(/^\//, ""))}
           editLast=${acts.editLast} model=${!delivers && cast.length < 2 && html`<${ModelChoice} tokens=${held} model=${model} agent=${isFlow(agentID) ? null : agent} choose=${choose} quiet=${true} />`}

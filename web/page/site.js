@@ -3,6 +3,7 @@
 
 import { get, post, query, request } from "./api.js";
 import { api as shelf } from "./shelf.js";
+import { useKept } from "./draft.js";
 import { app, toast } from "./state.js";
 import { duration, nameOf, fileIcon } from "./format.js";
 import { html, icon, useEffect, useState } from "./view.js";
@@ -32,7 +33,7 @@ const marks = { __proto__: null, done: ["circle-check", "good", "done"], failed:
 
 // Outcome says what it came to, and offers what can be done about it.
 export function Outcome({ site, again }) {
-  const [guidance, setGuidance] = useState("");
+  const [guidance, setGuidance] = useKept("guidance." + site.session);
   const [busy, setBusy] = useState(false);
   if (!site.outcome) return null;
   const can = (act) => site.acts.includes(act);
@@ -56,7 +57,7 @@ export function Outcome({ site, again }) {
     ${site.reasons?.length > 0 && html`<ul class="stack small">${site.reasons.map((text) => html`<li class="row top" key=${text}>${icon("triangle-alert", "bad")}<span>${text}</span></li>`)}</ul>`}
     ${can("continue") && html`<label class="field edge"><input value=${guidance} placeholder=${isDone ? "What should be different? It becomes another step." : "What should be different? You may leave it empty."} aria-label="Guidance for going on" onInput=${(e) => setGuidance(e.target.value)} /></label>`}
     <div class="row wrap">${can("apply") && operator && html`<button type="button" class=${site.outcome === "delivered" ? "primary" : ""} disabled=${busy} onClick=${() => doing(() => api.actOnDelivery(site.session, "apply"))}>${icon("check")}Take it</button>`}
-      ${can("continue") && html`<button type="button" class=${isDone ? "" : "primary"} disabled=${busy || (isDone && !guidance.trim())} onClick=${() => doing(() => shelf.continueDelivery(site.session, { ...(guidance.trim() && { guidance: guidance.trim() }) }))}>${isDone ? "Ask for changes" : "Go on"}</button>`}
+      ${can("continue") && html`<button type="button" class=${isDone ? "" : "primary"} disabled=${busy || (isDone && !guidance.trim())} onClick=${() => doing(() => shelf.continueDelivery(site.session, { ...(guidance.trim() && { guidance: guidance.trim() }) }).then((made) => (setGuidance(""), made)))}>${isDone ? "Ask for changes" : "Go on"}</button>`}
       <span class="grow"></span>${can("undo") && operator && html`<button type="button" class="ghost danger" disabled=${busy} onClick=${() => doing(() => api.actOnDelivery(site.session, "undo"))}>${site.applied ? "Take it back" : "Drop it"}</button>`}</div></section>`;
 }
 

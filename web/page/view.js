@@ -102,6 +102,10 @@ export function useVisit() {
   return panel;
 }
 
+// speaks has an element that holds a text say in which language that is, for screen
+// readers and for the shapes of letters. It takes a moment: nobody waits for it.
+export const speaks = (element, text) => void (element && text && import("./language.js").then(({ mark }) => mark(element, text)).catch(() => {}));
+
 // here is the address of a file of the page's own: as a module has it, for good.
 export const here = (name) => new URL(name, import.meta.url).href;
 

@@ -34,6 +34,10 @@ const tools = {
   show_change: ["file-text", () => "looking at the change", () => "Looked at the change", () => "looked at the change"],
   try_finding: ["zap", () => "trying out a finding", () => "Tried out a finding", (n) => `tried out ${n} findings`],
   write_artifact: ["download", (a) => `saving ${base(file(a)) || "a document"}`, (a) => `Saved ${base(file(a)) || "a document"}`, (n) => `Saved ${n} documents`],
+  accept: ["check", () => "accepting it", () => "Accepted it", () => "accepted it"],
+  revise: ["repeat", () => "asking for a better one", (a) => `Sent it back:${quoted(a?.feedback)}`, (n) => `sent it back ${n} times`],
+  give_floor: ["message-square", (a) => `letting ${a?.to ?? "somebody"} speak`, (a) => `Let ${a?.to ?? "somebody"} speak`, (n) => `let others speak ${n} times`],
+  write_ledger: ["pencil", () => "noting where it stands", () => "Noted where it stands", () => "noted where it stands"],
   gate: ["hand", () => "asking for your decision", () => "Asked for your decision", () => "asked for your decisions"],
   search_knowledge: ["search", (a) => "looking in the library for" + quoted(a?.query), (a) => "Looked in the library for" + quoted(a?.query), () => "looked in the library"],
 };
@@ -57,6 +61,8 @@ export const orders = { __proto__: null, reading: "Read", looking: "Look", savin
 export function doing(tool, args, over = false) {
   const known = tools[tool];
   if (known) return known[over ? 2 : 1](args);
+  const to = tool.match(/^transfer_to_(.+)$/)?.[1];
+  if (to) return `${over ? "Handed over" : "handing over"} to ${plain(to)}`;
   return over ? `Used ${plain(tool)}` : `using ${plain(tool)}`;
 }
 

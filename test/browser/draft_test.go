@@ -1,0 +1,180 @@
+package browser
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+)
+
+// written writes files to be attached.
+func written(t *testing.T, names ...string) (files []string) {
+	t.Helper()
+	dir := t.TempDir()
+	for _, name := range names {
+		files = append(files, filepath.Join(dir, name))
+		if err := os.WriteFile(files[len(files)-1], []byte("content of "+name), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return files
+}
+
+const attached = ".attached li"
+
+// What is attached and not sent is there when the page is opened again, as what is typed
+// is, and goes to the model as it was.
+func TestTheFilesOfADraftAreKept(t *testing.T) {
+	t.Parallel()
+	m := newModel(t)
+	b := begin(t, play(t, m).link, "clerk")
+	b.choose(".composer input[type=file]", written(t, "one.md", "two.csv")...)
+	b.holds("all(%s).length === 2", attached)
+	b.write(composer, "Look at these")
+	b.settled(2)
+	b.do(chromedp.Reload())
+	b.holds("find(%s).value === 'Look at these'", composer)
+	b.sees(attached, "one.md")
+	b.sees(attached, "two.csv")
+
+	// What was taken away stays away.
+	b.click(attached+" button", "Remove two.csv")
+	b.settled(1)
+	b.do(chromedp.Reload())
+	b.sees(attached, "one.md")
+	b.holds("all(%s).length === 1", attached)
+
+	// On its way to the server it is kept, until that has it.
+	value[any](b, `void ((ask) => { globalThis.fetch = (path, options) => String(path).endsWith("/messages") ? ((globalThis.isSent = true), new Promise(() => {})) : ask(path, options); })(globalThis.fetch)`)
+	b.press(kb.Enter)
+	b.holds("globalThis.isSent && find(%s).value === ''", composer)
+	b.do(chromedp.Reload())
+	b.holds("find(%s).value === 'Look at these'", composer)
+	b.sees(attached, "one.md")
+	b.click(".composer button", "Send")
+	a := m.asked(t)
+	if !strings.Contains(a.all, "content of one.md") || strings.Contains(a.all, "content of two.csv") {
+		t.Errorf("the model was asked: %s", a.all)
+	}
+	a.say("One file.")
+	a.end()
+	b.reads(answers, "One file.")
+	b.settled(0)
+	b.do(chromedp.Reload())
+	b.reads(answers, "One file.")
+	b.holds("all(%s).length === 0 && find(%s).value === ''", attached, composer)
+}
+
+// settled waits until the browser has kept so many files of a draft.
+func (b *tab) settled(files int) {
+	b.t.Helper()
+	b.holds(`(() => {
+		const asked = indexedDB.open("troupe", 1);
+		asked.onupgradeneeded = () => asked.transaction.abort(); // it is the page that makes it
+		asked.onsuccess = () => {
+			const got = asked.result.transaction("attached").objectStore("attached").getAll();
+			got.onsuccess = () => ((window.keptFiles = got.result.flat().length), asked.result.close());
+		};
+		return window.keptFiles === %s;
+	})()`, files)
+}
+
+// The first screen keeps them too, also over signing out, which says so.
+func TestTheFilesOfTheFirstScreenAreKeptOverSigningOut(t *testing.T) {
+	t.Parallel()
+	m := newModel(t)
+	link := play(t, m).link
+	b := open(t, link)
+	b.sees(".agent", "clerk")
+	b.choose(".ask input[type=file]", written(t, "one.md")...)
+	b.sees(".ask "+attached, "one.md")
+	b.write(".ask textarea", "Look at this")
+	b.settled(1)
+	value[any](b, "void (location.hash = '#/settings/look')")
+	b.click(".rows button", "Sign out")
+	b.sees("h1", "Welcome to Troupe")
+	value[any](b, "void (location.href = %s)", link)
+	value[any](b, "void (location.hash = '#/')")
+	b.sees(".ask "+attached, "one.md")
+	b.holds("find('.ask textarea').value === 'Look at this'")
+	b.click(".ask button", "Send")
+	if a := m.asked(t); !strings.Contains(a.all, "content of one.md") {
+		t.Errorf("the model was asked: %s", a.all)
+	} else {
+		a.end()
+	}
+	b.settled(0)
+}
+
+// Where the browser has no room the file goes with the message all the same; that it
+// would not outlive the page is said when it is attached, and that it did not when the
+// page is there again.
+func TestAFileThatCannotBeKeptIsNamed(t *testing.T) {
+	t.Parallel()
+	m := newModel(t)
+	b := begin(t, play(t, m).link, "clerk")
+	value[any](b, `void (IDBObjectStore.prototype.put = () => { throw new DOMException("no room", "QuotaExceededError"); })`)
+	b.choose(".composer input[type=file]", written(t, "one.md", "two.csv")...)
+	b.toasted("one.md and two.csv cannot be kept in this browser. Should you load the page again before you send, attach them again.")
+	b.holds("all(%s).length === 2", attached)
+	b.do(chromedp.Reload())
+	b.toasted("one.md and two.csv could not be kept in this browser. Attach them again.")
+	b.holds("all(%s).length === 0", attached)
+	b.do(chromedp.Reload()) // it is said once
+	b.holds("find(%s)", composer)
+	b.holds("all('.toast').length === 0 && !localStorage.getItem('troupe.attached.' + location.hash.slice(4))")
+}
+
+// Whoever edits what was said before finds what was in the box when they let it be.
+func TestEditingPutsADraftAside(t *testing.T) {
+	t.Parallel()
+	m := newModel(t)
+	b := begin(t, play(t, m).link, "clerk")
+	b.say("Say first")
+	m.answers(t, "The first answer.")
+	b.reads(answers, "The first answer.")
+	b.write(composer, "Half a thought")
+	b.choose(".composer input[type=file]", written(t, "one.md")...)
+	b.sees(attached, "one.md")
+	b.presses(".said button", "Edit and try again")
+	b.holds("find(%s).value === 'Say first' && all(%s).length === 0", composer, attached)
+	b.click(".editing button", "Cancel")
+	b.holds("find(%s).value === 'Half a thought'", composer)
+	b.sees(attached, "one.md")
+}
+
+// What is changed by hand in a document, and what is half of an answer, are there when the
+// page is opened again; a version that came meanwhile is not overwritten by them.
+func TestWhatIsHalfWrittenElsewhereIsKept(t *testing.T) {
+	t.Parallel()
+	m := newModel(t)
+	h := play(t, m)
+	b := begin(t, h.link, "clerk")
+	m.directed(t, script{"Write it down", []reply{{tool: "write_file", arguments: map[string]any{"file_path": "{session-folder}/brief.md", "content": "# Brief\n\nOne bank."}}, {text: "Saved. Is it for readers?\n\n1. Yes, for readers\n2. No, for the porter"}}},
+		script{"And then", []reply{{tool: "write_file", arguments: map[string]any{"file_path": "{session-folder}/brief.md", "content": "# Brief\n\nTwo banks."}}, {text: "Two."}}})
+	b.say("Write it down")
+	b.sees(".asks .choice", "Yes, for readers")
+	b.click(".asks label", "Something else")
+	b.write(".asks textarea", "For both, I think")
+	b.do(chromedp.Reload())
+	b.holds("find('.asks textarea')?.value === 'For both, I think'")
+
+	b.presses(".doc button", "Brief")
+	b.sees(".panel .prose", "One bank.")
+	b.click(".panel button", "Edit")
+	b.write(".editor textarea", "# Brief\n\nOne bank, by hand.")
+	b.do(chromedp.Reload())
+	b.holds("find('.editor textarea')?.value.includes('by hand')")
+	h.asks(t, "clerk", value[string](b, "location.hash.match(/s\\/([^?]+)/)[1]"), "And then")
+	b.holds("find('.panel .pick', 'Version 2')")
+	b.click(".editor button", "Save a version")
+	b.toasted("Somebody saved another version meanwhile. Yours is still here")
+	b.holds("find('.editor textarea')?.value.includes('by hand')")
+	b.click(".editor button", "Cancel")
+	b.sees(".panel .prose", "Two banks.")
+	b.do(chromedp.Reload())
+	b.sees(".panel .prose", "Two banks.")
+}

@@ -1,0 +1,69 @@
+// What is being written and not sent yet: a text, and files that go with it. It survives
+// whatever becomes of the page.
+
+import { keep, kept } from "./kept.js";
+import { toast } from "./state.js";
+import { useEffect, useRef, useState } from "./view.js";
+
+export const empty = { text: "", files: [], instead: null };
+
+// keeping has the browser keep the files of a draft. Their names are kept beside them: a
+// page that is opened again knows by them that there is something to look for.
+function keeping(id, files) {
+  if (!files.length && !kept("attached." + id)) return;
+  keep("attached." + id, files.length ? files.map((file) => file.name) : null);
+  import("./attached.js").then(({ keepFiles }) => keepFiles(id, files)).catch(() => files.length && toast(`${namesOf(files.map((file) => file.name))} cannot be kept in this browser. Should you load the page again before you send, attach ${files.length > 1 ? "them" : "it"} again.`));
+}
+
+const namesOf = (names) => names.join(", ").replace(/, ([^,]*)$/, " and $1");
+
+// useDraft is the draft of a conversation, or of another place where people write:
+// { text, files, instead }. instead is the message that it replaces: meanwhile what was
+// in the box before is put aside.
+export function useDraft(id) {
+  const drafts = useRef(new Map()).current;
+  const [, draw] = useState(0);
+  if (!drafts.has(id)) drafts.set(id, { ...empty, text: kept("draft." + id, "") || kept("sending." + id)?.text || "" });
+  const set = (next) => {
+    const before = drafts.get(id);
+    const draft = typeof next === "function" ? next(before) : next;
+    drafts.set(id, draft.instead && !draft.aside ? { ...draft, aside: before.aside ?? before } : draft);
+    draw((n) => n + 1);
+    if (draft.instead) return;
+    keep("draft." + id, draft.text);
+    if (draft.files !== before.files && !kept("sending." + id)) keeping(id, draft.files);
+  };
+  useEffect(() => {
+    const names = kept("attached." + id, []);
+    if (!names.length) return;
+    import("./attached.js").then(({ keptFiles }) => keptFiles(id)).catch(() => []).then((files) => {
+      const lost = names.filter((name) => !files.some((file) => file.name === name));
+      if (lost.length) toast(`${namesOf(lost)} could not be kept in this browser. Attach ${lost.length > 1 ? "them" : "it"} again.`);
+      if (drafts.get(id).files.length === 0) set((draft) => ({ ...draft, files }));
+    });
+  }, [id]);
+  return [drafts.get(id), set];
+}
+
+// sendingOf marks a draft as on its way, and returns what to call when it has come to its
+// end: what is sent is kept until the server has it, should the page be left meanwhile.
+export function sendingOf(id, draft, set) {
+  if (draft.instead) return () => {};
+  keep("sending." + id, { text: draft.text });
+  return () => {
+    keep("sending." + id, null);
+    set((now) => ({ ...now, files: [...now.files] })); // which keeps those that are left
+  };
+}
+
+// useKept is the text of another field that people write into, kept until it is "".
+export function useKept(key) {
+  const [text, setText] = useState(kept(key, ""));
+  return [text, (next) => (setText(next), keep(key, next))];
+}
+
+// forget takes away the draft of a conversation that is gone.
+export function forget(id) {
+  for (const key of ["draft.", "sending."]) keep(key + id, null);
+  keeping(id, []);
+}
