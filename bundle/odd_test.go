@@ -151,3 +151,19 @@ func TestWhatStandsBesideTheDefinitionIsInThePrompt(t *testing.T) {
 		}
 	}
 }
+
+// A command that loads one of the agent's own files leads there.
+func TestACommandOfATableLeadsToItsFile(t *testing.T) {
+	archive, err := txtar.ParseFile("testdata/odd/skills-of-the-builder.txtar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	for _, f := range archive.Files {
+		put(t, dir, f.Name, string(f.Data))
+	}
+	c := define(t, find(t, dir, Config{}), "bmad-agent-tessa").Commands[0]
+	if c.Kind != KindExec || c.Target != "{skill-root}/references/explore.md" {
+		t.Errorf("%s is %s %s", c.Cmd, c.Kind, c.Target)
+	}
+}

@@ -396,11 +396,17 @@ func (d *Definition) menuTables(text string, line int, isMenu, isItem func(strin
 	}
 }
 
+// tableFile is a file of the agent's own that a command loads: "Load `./references/x.md`".
+var tableFile = regexp.MustCompile("^(?i:(?:load|read|follow)\\s+)?`?((?:\\./)?[\\w-]+(?:/[\\w.-]+)+)`?$")
+
 func tableTarget(target string, line int) Attribute {
 	for _, kind := range []string{"workflow", "exec", "action"} { // as the menus of agents in XML have it
 		if value, ok := strings.CutPrefix(target, kind+":"); ok {
 			return Attribute{kind, strings.Trim(strings.TrimSpace(value), "`"), line}
 		}
+	}
+	if m := tableFile.FindStringSubmatch(target); m != nil && isPath(m[1]) {
+		return Attribute{"exec", "{skill-root}/" + path.Clean(m[1]), line}
 	}
 	if strings.Trim(target, "-–— ") == "" {
 		return Attribute{"skill", "", line}

@@ -198,7 +198,16 @@ func (f *finder) isSkillAgent(dir string, in map[string]bool) bool {
 	if err != nil || strings.Contains(src, "LOAD the FULL agent file") {
 		return false
 	}
-	return strings.HasPrefix(path.Base(f.host(dir)), "bmad-agent-") && !saysOther || isPersona(src)
+	name := path.Base(f.host(dir))
+	return !saysOther && (strings.HasPrefix(name, "bmad-agent-") || strings.Contains(name, "-agent-") && isOffering(src)) || isPersona(src)
+}
+
+// isOffering says whether a skill's text is that of somebody who is activated and says what
+// there is: the builder calls such agents MODULE-agent-NAME.
+func isOffering(src string) bool {
+	_, body, _ := markup.FrontMatter([]byte(src))
+	text := string(body)
+	return sectionOf(text, "On Activation") != "" && sectionOf(text, "Capabilities") != ""
 }
 
 // isPersona says whether a skill's text is about somebody: who that is, how they speak,
