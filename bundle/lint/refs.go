@@ -129,8 +129,6 @@ func (l *linter) judge(from viewpoint, ref bundle.Reference, at workspace.Locati
 		l.outside(ref, at)
 	case errors.Is(err, workspace.ErrNotFound) && l.usedInstead(from, ref) != "":
 		l.warn(dangling[ref.Use], ref.File, ref.Line, "%s: there is no %s; %s is used instead: correct the path", what(ref), ref.Path, l.usedInstead(from, ref))
-	case errors.Is(err, workspace.ErrNotFound) && ref.Use == bundle.UseCritical && path.Base(ref.Path) == "config.yaml":
-		l.warn(dangling[ref.Use], ref.File, ref.Line, "%s: there is no %s; the agent starts without it, in the user's own language and with the usual folders: write it, or install the module anew", what(ref), ref.Path)
 	case errors.Is(err, workspace.ErrNotFound) && l.isUnread(ref):
 		l.warn(dangling[ref.Use], ref.File, ref.Line, "%s: there is no %s, and no text here asks for {%s}; remove the line, or %s", what(ref), ref.Path, lastKey(ref), l.advice(ref))
 	case errors.Is(err, workspace.ErrNotFound):
