@@ -147,9 +147,6 @@ func (d *Definition) perform(ws *workspace.Workspace) (*workspace.Workspace, []m
 				switch {
 				case isMemory(action.Load.Path):
 					told = append(told, message{"critical instruction", "[Critical Action] Nothing is written in " + action.Load.Path + " yet. It is yours to write."})
-				case action.lenient && isConfig(action.Load.Path):
-					told = append(told, message{"critical instruction", "[Critical Action] There is no " + action.Load.Path + " here; every user has their own. Do not stop for it: " +
-						"speak the language that the user writes in, and ask for what you need when you need it."})
 				case action.lenient && !action.Load.Optional:
 					told = append(told, message{"critical instruction", "[Critical Action] Not available: " + action.Load.Path + ". Do with it what your activation says, and ask the user for what you need of it."})
 				}
@@ -177,8 +174,7 @@ func (d *Definition) perform(ws *workspace.Workspace) (*workspace.Workspace, []m
 
 // canDoWithout says whether an agent starts without the file of an action. A config that
 // an activation insists on is not one, unless the agent is of a version that knows what
-// to do without, or is part of an installation: teams keep its configuration out of their
-// repository, since it has the name and the language of one person.
+// to do without, or is all that an editor has of an installation that is gone.
 func (d *Definition) canDoWithout(action CriticalAction, err error) bool {
 	switch {
 	case !isAbsent(err):
@@ -186,7 +182,7 @@ func (d *Definition) canDoWithout(action CriticalAction, err error) bool {
 	case action.Load.many || isMemory(action.Load.Path):
 		return true
 	case action.lenient:
-		return action.Load.Optional || !isConfig(action.Load.Path) || d.Format == FormatV4 || d.IsForEditor() || d.bundle.tree != ""
+		return action.Load.Optional || !isConfig(action.Load.Path) || d.Format == FormatV4 || d.IsForEditor()
 	}
 	return action.Load.Optional && errors.Is(err, workspace.ErrNotFound)
 }

@@ -139,9 +139,6 @@ func (d *Definition) orNone(prefix, text string) string {
 // criticalSection is how an activation speaks of the critical actions in the agent's own file.
 var criticalSection = regexp.MustCompile(`(?i)\bcritical-actions section\b`)
 
-// keepsConfig is how a step says that it loads the configuration, and what to do without.
-var keepsConfig = regexp.MustCompile(`session variables|(?i:\bconfig\b.*\bstop and report)`)
-
 // Steps are those of the activation in terms of what there is: the configuration is loaded,
 // and what handlers would do stands below each command.
 func (p promptData) Steps() []string {
@@ -149,7 +146,7 @@ func (p promptData) Steps() []string {
 	for _, step := range p.Activation {
 		text := step.Text
 		switch {
-		case loadingSoon.MatchString(text) && keepsConfig.MatchString(text):
+		case loadingSoon.MatchString(text) && strings.Contains(text, "session variables"):
 			text = "Load the configuration: that is done, and its values are above. Use them for the whole conversation"
 		case strings.Contains(text, "menu-handlers"):
 			text = "When executing a menu item: do what stands below the command in AVAILABLE COMMANDS"

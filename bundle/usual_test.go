@@ -50,33 +50,3 @@ func TestAnInstallationThatNobodyAnswered(t *testing.T) {
 		})
 	}
 }
-
-// Teams keep the configuration of an installation out of their repository. Its agents start
-// without, and the model is told no braces.
-func TestAnInstallationWithoutConfiguration(t *testing.T) {
-	dir := t.TempDir()
-	put(t, dir, "_bmad/_config/manifest.yaml", "installation:\n  version: 6.0.4\n")
-	put(t, dir, "_bmad/bmm/agents/pm.md", `<agent id="pm" name="John" title="T"><activation critical="MANDATORY"><step n="1">Load and read {project-root}/_bmad/bmm/config.yaml NOW
-- VERIFY: If config not loaded, STOP and report error to user</step>
-<step n="2">Greet {user_name} in {communication_language}</step></activation><menu><item cmd="*go" action="go">Go</item></menu></agent>`)
-	c := find(t, dir, Config{})
-	if listed := c.List(nil); len(listed) != 1 || listed[0].Broken != nil {
-		t.Fatalf("listed are %v", listed)
-	}
-	parts, err := c.Prompt("pm")
-	if err != nil {
-		t.Fatal(err)
-	}
-	all := ""
-	for _, part := range parts {
-		all += part.Text
-	}
-	for _, word := range []string{"{user_name}", "{communication_language}", "STOP and report"} {
-		if strings.Contains(all, word) {
-			t.Errorf("the model is told %s:\n%s", word, all)
-		}
-	}
-	if !strings.Contains(all, "There is no {project-root}/_bmad/bmm/config.yaml here") {
-		t.Errorf("the model is not told that there is none:\n%s", all)
-	}
-}
