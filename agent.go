@@ -247,6 +247,13 @@ func (a *Agent) onlyReads(name string) bool {
 	return i < 0 || set.specs[i].ReadOnly
 }
 
+// repeats reports whether a tool may be called again for the same.
+func (a *Agent) repeats(name string) bool {
+	set := a.toolSet()
+	i := set.index(name)
+	return i >= 0 && set.specs[i].RepeatSafe
+}
+
 // withholds reports whether the agent knows a tool that it may not use.
 func (a *Agent) withholds(name string) bool {
 	return slices.ContainsFunc(a.tools[a.grants:], func(t Tool) bool { return t.Spec().Name == name })

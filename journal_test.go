@@ -401,6 +401,77 @@ func TestAFailedRunIsResumed(t *testing.T) {
 	}
 }
 
+// A call by a step whose failure ended the run is made again when the run is resumed, and
+// only then: one that the step went on after, or that may not be repeated, stays as it was.
+func TestACallThatEndedARunIsMadeAgain(t *testing.T) {
+	for name, c := range map[string]struct {
+		options   []troupe.ToolOption
+		isHandled bool
+		calls     int // of the tool in all
+	}{
+		"it may be repeated":        {[]troupe.ToolOption{troupe.RepeatSafe()}, false, 3},
+		"it may not be repeated":    {nil, false, 1},
+		"the step went on after it": {[]troupe.ToolOption{troupe.RepeatSafe()}, true, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			calls, isDown, isLaterDown := 0, true, true
+			fetch := troupe.NewTool("fetch", "Fetches it.", func(context.Context, struct{}) (string, error) {
+				if calls++; isDown {
+					return "", errors.New("the disk is full")
+				}
+				return "fetched", nil
+			}, c.options...)
+			later := troupe.NewTool("later", "Comes later.", func(context.Context, struct{}) (string, error) {
+				if isLaterDown {
+					return "", errors.New("not yet")
+				}
+				return "done", nil
+			}, troupe.RepeatSafe())
+			step := troupe.NewStep("own", func(ctx context.Context, run *troupe.Run, in troupe.Handoff) (troupe.Handoff, error) {
+				_, err := run.Call(ctx, fetch, struct{}{})
+				if err != nil && !c.isHandled {
+					return troupe.Handoff{}, err
+				}
+				if _, later := run.Call(ctx, later, struct{}{}); later != nil {
+					return troupe.Handoff{}, later
+				}
+				in.Summary = fmt.Sprint(err)
+				return in, nil
+			})
+			engine := newEngine(t, troupe.Config{})
+			events, _, err := play(t, engine, step, troupe.Input{Text: "go"})
+			if err == nil {
+				t.Fatal("it did not fail")
+			}
+			again := func() (*troupe.RunFinished, error) {
+				_, end, err := gather(engine.Resume(t.Context(), step, events[0].Session))
+				return end, err
+			}
+			if _, err := again(); err == nil {
+				t.Fatal("it did not fail again")
+			}
+			isDown = false
+			if _, err := again(); err == nil {
+				t.Fatal("what comes later did not fail")
+			}
+			isLaterDown = false
+			end, err := again() // and over a call that was made several times
+			if calls != c.calls {
+				t.Errorf("it was called %d times, want %d", calls, c.calls)
+			}
+			if c.options == nil {
+				if err == nil {
+					t.Error("a call was repeated that may not be")
+				}
+				return
+			}
+			if want := map[bool]string{false: "<nil>", true: "the disk is full"}[c.isHandled]; err != nil || !strings.Contains(end.Output.Summary, want) {
+				t.Errorf("%+v %v", end, err)
+			}
+		})
+	}
+}
+
 // A parent that goes on after a child failed does so again, without running the
 // child again.
 func TestAFailureThatWasHandledIsAnOutcome(t *testing.T) {

@@ -239,7 +239,8 @@ func presentable(content string) string {
 
 // Call has a step call a tool itself, with arguments that become JSON. The call is
 // on record like that of a model, and counts against the same limits: when the run is
-// gone over again, its outcome is that of the log. The error is a *[ToolError] if
+// gone over again, its outcome is that of the log. Only a failure that ended the run is
+// not: the call is made again, if the tool is [RepeatSafe]. The error is a *[ToolError] if
 // the tool failed. If the tool asks the user (see [InputNeeded] with CallAgain), the
 // step returns the error as it is: its run ends with the question, and when that is
 // answered the call is made again.

@@ -95,7 +95,7 @@ func (r *Run) prepare(t *toolRun, record *callRecord, agent *Agent, call *ToolCa
 	}
 	r.budget.add(&Spent{ToolCalls: 1})
 	t.at = at
-	if past.returned != nil {
+	if past.returned != nil && !r.isWorthAnotherTry(past.returned, agent, at) {
 		t.outcome = past.returned
 		t.settled.Store(true)
 		for _, nested := range r.exec.journal.Within(r.id, at) {
@@ -108,7 +108,7 @@ func (r *Run) prepare(t *toolRun, record *callRecord, agent *Agent, call *ToolCa
 	t.outcome = &record.returned
 	t.outcome.CallID, t.outcome.Tool = call.ID, call.Name
 	switch {
-	case past.state != "" && r.exec.journal.Passed(r.id, at):
+	case past.state != "" && past.returned == nil && r.exec.journal.Passed(r.id, at):
 		// The run was stopped here, and went on without the outcome.
 		t.outcome.Class, t.outcome.Content = classInterrupted, noResult
 		t.settled.Store(true)
@@ -145,6 +145,13 @@ func (r *Run) prepare(t *toolRun, record *callRecord, agent *Agent, call *ToolCa
 	return nil
 }
 
+// isWorthAnotherTry says that a step called a tool itself, and that its failure has ended
+// the run: going over it again is to get past that, as with a model that failed. What a
+// model is told is not taken back.
+func (r *Run) isWorthAnotherTry(returned *ToolReturned, caller *Agent, at journal.Path) bool {
+	return caller.model == nil && isFailure(returned.Class) && caller.repeats(returned.Tool) && !r.exec.journal.Passed(r.id, at)
+}
+
 // A callLog is what the log says of a call.
 type callLog struct {
 	// state is the latest kind of event: called, asked, answered or returned.
@@ -161,6 +168,7 @@ func (r *Run) pastCall(at journal.Path, tool string) (past callLog, err error) {
 			if b.Tool != tool {
 				return past, fmt.Errorf("run %s step %s: the log has a call of %s there, the code now calls %s: %w", r.id, at, b.Tool, tool, ErrChanged)
 			}
+			past.returned = nil // it was made again
 		case *InputRequested:
 			past.question = b.Question
 		case *UserSaid:

@@ -83,7 +83,7 @@ func (c *Contract) isPlan(text string) bool {
 		return false
 	}
 	plan := planFromText(text)
-	return plan.check() == nil
+	return plan.Check() == nil
 }
 
 // outputNamed is the output that a title would name, and what stands after its colon.

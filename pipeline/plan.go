@@ -43,17 +43,6 @@ type PlanStep struct {
 	Reason string   `json:"reason,omitempty" yaml:"reason,omitempty"`
 }
 
-// ReadPlan reads a plan from YAML and says what is wrong with it, with lines.
-func ReadPlan(data []byte) (*Plan, error) {
-	var p Plan
-	decoder := yaml.NewDecoder(strings.NewReader(string(data)))
-	decoder.KnownFields(true)
-	if err := decoder.Decode(&p); err != nil {
-		return nil, fmt.Errorf("plan: %w", err)
-	}
-	return &p, p.check()
-}
-
 // YAML returns the plan as people edit it.
 func (p *Plan) YAML() []byte {
 	data, err := yaml.Marshal(p)
@@ -63,8 +52,8 @@ func (p *Plan) YAML() []byte {
 	return append([]byte("# The plan of a delivery. Steps may be added, dropped, reordered and set back to 'status: todo'.\n"), data...)
 }
 
-// check completes a plan and refuses one that cannot be carried out.
-func (p *Plan) check() error {
+// Check completes a plan and refuses one that cannot be carried out.
+func (p *Plan) Check() error {
 	if len(p.Steps) == 0 {
 		return fmt.Errorf("plan: it has no steps")
 	}
@@ -78,17 +67,17 @@ func (p *Plan) check() error {
 		s.Title = cmp.Or(strings.TrimSpace(s.Title), titleOf(s.Goal), "Step "+s.ID)
 		s.Status = cmp.Or(s.Status, StepTodo)
 		if !slices.Contains([]string{StepTodo, StepDoing, StepDone, StepFailed, StepSkipped}, s.Status) {
-			return fmt.Errorf("plan: step %s: status %.40q is none of todo, doing, done, failed, skipped", s.ID, s.Status)
+			return &stepError{i, fmt.Sprintf("step %s: status %.40q is none of todo, doing, done, failed, skipped", s.ID, s.Status)}
 		}
 		if ids[s.ID] {
-			return fmt.Errorf("plan: there are two steps with the id %.40q", s.ID)
+			return &stepError{i, fmt.Sprintf("there are two steps with the id %.40q", s.ID)}
 		}
 		ids[s.ID] = true
 	}
-	for _, s := range p.Steps {
+	for i, s := range p.Steps {
 		for _, id := range s.DependsOn {
 			if !ids[id] {
-				return fmt.Errorf("plan: step %s depends on %.40q, and there is no such step", s.ID, id)
+				return &stepError{i, fmt.Sprintf("step %s depends on %.40q, and there is no such step", s.ID, id)}
 			}
 		}
 	}
@@ -185,7 +174,7 @@ func planOf(outputs json.RawMessage, document string) (*Plan, error) {
 	if len(p.Steps) == 0 {
 		p = planFromText(document)
 	}
-	return &p, p.check()
+	return &p, p.Check()
 }
 
 // readStep reads a step as agents write it: an object, or a text.

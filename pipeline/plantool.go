@@ -89,7 +89,7 @@ func (s *workshop) writePlanTool() troupe.Tool {
 				p.Steps = slices.Insert(p.Steps, at, add)
 			}
 		}
-		if err := p.check(); err != nil {
+		if err := p.Check(); err != nil {
 			return Plan{}, err
 		}
 		return *p, replaceFile(s.planFile(session), p.YAML())

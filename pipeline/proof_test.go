@@ -284,6 +284,38 @@ func TestPlansThatCannotBeCarriedOutAreRefused(t *testing.T) {
 	}
 }
 
+// A mistake in a plan is told with its own line, and with what to do about it.
+func TestMistakesInPlansAreToldWithTheirLine(t *testing.T) {
+	const begin = "# The plan of a delivery.\nsteps:\n    - id: \"1\"\n      title: First\n" // four lines
+	for text, complaint := range map[string]string{
+		begin + "\t  goal: x\n":                                      "line 5: \"\\t  goal: x\" cannot be read. Indent it with spaces",
+		begin + "      goal: Do it: now\n      files: [a]\n":         "line 5: \"      goal: Do it: now\" cannot be read. A text with a colon in it needs quotes",
+		begin + "     goal: x\n    - id: \"2\"\n":                    "line 5: \"     goal: x\" cannot be read. Indent it as far",
+		begin + "        goal: x\n":                                  "line 5: \"        goal: x\" cannot be read. Indent it as far",
+		begin + "      goal: \"x\n      status: todo\n":              "line 5: \"      goal: \\\"x\" cannot be read. A quote is opened",
+		begin + "      files: [a, b\n      status: todo\n":           "line 5: \"      files: [a, b\" cannot be read. A bracket is opened",
+		begin + "      goal: *all* of it\n":                          "line 5: \"      goal: *all* of it\" cannot be read. A text that begins with such a sign",
+		begin + "      goal: `x`\n":                                  "line 5: \"      goal: `x`\" cannot be read. A text that begins",
+		begin + "    -id: \"2\"\n":                                   "line 5: \"    -id: \\\"2\\\"\" cannot be read. After the dash",
+		begin + "      goal: |\n        one\n     two\n":             "line 7: \"     two\" cannot be read. Indent it as far",
+		begin + "      titel: x\n":                                   "line 5: there is no field \"titel\"; a step has id, title",
+		begin + "      files: a.go\n":                                "line 5: a list is wanted, and \"a.go\" is none: write it in brackets",
+		begin + "      rounds: many\n":                               "line 5: a number is wanted, and \"many\" is none",
+		begin + "      title: Second\n":                              "line 5: mapping key \"title\" already defined at line 4",
+		"- id: \"1\"\n  title: First\n":                              "line 1: a plan begins with the line 'steps:'",
+		"steps:\n- Do it\n":                                          "line 2: each step begins with a dash and has fields",
+		begin + "    - id: \"2\"\n      depends_on: [\"7\"]\n":       "line 5: step 2 depends on \"7\", and there is no such step",
+		begin + "    - id: \"1\"\n      title: Second\n":             "line 5: there are two steps with the id \"1\"",
+		begin + "---\nsteps:\n- id: a\n":                             "line 5: the plan ends at '---'",
+		"":                                                           "it has no steps",
+		strings.ReplaceAll(begin+"      goal: a: b\n", "\n", "\r\n"): "line 5: \"      goal: a: b\" cannot be read. A text with a colon",
+	} {
+		if _, err := pipeline.ReadPlan([]byte(text)); err == nil || !strings.HasPrefix(err.Error(), "plan: "+complaint) {
+			t.Errorf("%q\n%v\nwant: %s", text, err, complaint)
+		}
+	}
+}
+
 // Planning that gives no steps is asked again; a plan in any of the usual forms is read.
 func TestStepsAreRecognisedInAllForms(t *testing.T) {
 	for name, document := range map[string]string{

@@ -301,7 +301,13 @@ func (o *openSite) room(ctx context.Context, w *git.Worktree) (checks.Room, erro
 	for _, dir := range o.links(ctx) {
 		read = append(read, filepath.Join(o.Repo, dir))
 	}
-	return checks.Room{Sandbox: o.helper, Root: w.Dir, Read: read, Cache: o.Cache, Env: o.Env, Hosts: o.Network, Redact: observe.RedactText}, nil
+	var keep []string
+	for _, name := range o.linked(w.Dir) {
+		if at := filepath.Join(w.Dir, filepath.FromSlash(name)); isMirror(at) {
+			keep = append(keep, at)
+		}
+	}
+	return checks.Room{Sandbox: o.helper, Root: w.Dir, Read: read, Cache: o.Cache, Env: o.Env, Hosts: o.Network, Keep: keep, Redact: observe.RedactText}, nil
 }
 
 func absolute(dir, name string) string {
@@ -321,7 +327,7 @@ func (o *openSite) furnish(ctx context.Context, dir string) error {
 		if err := os.MkdirAll(filepath.Dir(target), 0o755); err != nil {
 			return err
 		}
-		if err := os.Symlink(filepath.Join(o.Repo, filepath.FromSlash(name)), target); err != nil {
+		if err := o.link(filepath.Join(o.Repo, filepath.FromSlash(name)), target, dir); err != nil {
 			return fmt.Errorf("link %s: %w", name, err)
 		}
 	}
@@ -341,7 +347,8 @@ func (o *openSite) furnish(ctx context.Context, dir string) error {
 // node_modules/ ignore directories alone, so that git would take them for files.
 func (o *openSite) linked(dir string) (list []string) {
 	for _, name := range o.linkable() {
-		if target, err := os.Readlink(filepath.Join(dir, filepath.FromSlash(name))); err == nil && target == filepath.Join(o.Repo, filepath.FromSlash(name)) {
+		at := filepath.Join(dir, filepath.FromSlash(name))
+		if target, err := os.Readlink(at); err == nil && target == filepath.Join(o.Repo, filepath.FromSlash(name)) || isMirror(at) {
 			list = append(list, name)
 		}
 	}
@@ -377,6 +384,7 @@ func (o *openSite) linkable() (candidates []string) {
 			}
 		}
 	}
+	candidates = append(candidates, o.packageFolders()...)
 	slices.Sort(candidates)
 	return slices.Compact(candidates)
 }

@@ -34,8 +34,8 @@ func (p *Project) planFile(site *pipeline.Site) string {
 // ChangeDeliveryPlan replaces the plan of a delivery and says, line by line, what
 // changed. It is used from the next step on.
 func (p *Project) ChangeDeliveryPlan(site *pipeline.Site, plan *pipeline.Plan) (changes []string, err error) {
-	now, err := pipeline.ReadPlan(plan.YAML())
-	if err != nil {
+	now := plan
+	if err := now.Check(); err != nil {
 		return nil, err
 	}
 	was, err := p.DeliveryPlan(site)

@@ -159,8 +159,8 @@ func (p *program) editPlan(ctx context.Context, file string, data []byte) error 
 	if editor == "" {
 		return usage("set EDITOR to the editor that plans are to be opened in, or edit %s", file)
 	}
-	draft := strings.TrimSuffix(file, ".yaml") + "-draft.yaml"
-	if err := os.WriteFile(draft, data, 0o644); err != nil {
+	draft, err := p.planDraft(file, data)
+	if err != nil {
 		return err
 	}
 	cmd := exec.CommandContext(ctx, "/bin/sh", "-c", editor+` "$1"`, "sh", draft)
@@ -175,7 +175,7 @@ func (p *program) editPlan(ctx context.Context, file string, data []byte) error 
 	was, _ := pipeline.ReadPlan(data) // one that is broken may be mended
 	now, err := pipeline.ReadPlan(edited)
 	if err != nil {
-		return fmt.Errorf("%w; the plan is as it was, your draft is %s", err, draft)
+		return fmt.Errorf("%w; the plan is as it was, and 'plan --edit' opens your draft again: %s", err, draft)
 	}
 	lines := pipeline.ComparePlans(was, now)
 	if len(lines) == 0 {
@@ -189,6 +189,26 @@ func (p *program) editPlan(ctx context.Context, file string, data []byte) error 
 		return err
 	}
 	return os.Rename(draft, file)
+}
+
+// planDraft is the file that a plan is edited in: a copy of it, or what somebody began
+// before, where nothing has become of the plan since.
+func (p *program) planDraft(file string, data []byte) (string, error) {
+	draft := strings.TrimSuffix(file, ".yaml") + "-draft.yaml"
+	begun, err := os.Stat(draft)
+	if err != nil {
+		return draft, os.WriteFile(draft, data, 0o644)
+	}
+	if plan, err := os.Stat(file); err == nil && !plan.ModTime().After(begun.ModTime()) {
+		p.tell("This is your draft, which could not be used as it was.")
+		return draft, nil
+	}
+	old := strings.TrimSuffix(draft, ".yaml") + "-" + begun.ModTime().UTC().Format("20060102-150405") + ".yaml"
+	p.tell("The plan has changed since your draft, which is now %s.", old)
+	if err := os.Rename(draft, old); err != nil {
+		return "", err
+	}
+	return draft, os.WriteFile(draft, data, 0o644)
 }
 
 func (p *program) diffCommand() *cobra.Command {

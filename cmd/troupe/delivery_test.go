@@ -218,6 +218,54 @@ func TestWhatWasEditedByHandIsUsed(t *testing.T) {
 	}
 }
 
+// A mistake in a plan is told by its line, the draft is opened again, and a plan that was
+// broken in its file stops the delivery until it is mended.
+func TestAMistakeInAPlanIsMended(t *testing.T) {
+	a := newAgency(t)
+	dir := a.newRepository(t)
+	start(t, dir, a.environment(dir), nil, "deliver", "--approve", "plan", "Make it good").code()
+	plans, err := filepath.Glob(filepath.Join(dir, "data", "deliveries", "*", "plan.yaml"))
+	if err != nil || len(plans) != 1 {
+		t.Fatalf("the plans are %q: %v", plans, err)
+	}
+	id := filepath.Base(filepath.Dir(plans[0]))[:8]
+	before, err := os.ReadFile(plans[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	edits := func(sed string) (int, string) {
+		p := start(t, dir, append(a.environment(dir), "EDITOR=sed -i '"+sed+"'"), nil, "deliveries", "plan", id, "--edit")
+		return p.code(), p.out.String() + p.err.String()
+	}
+	line := strings.Count(strings.Split(string(before), "title: Second")[0], "\n") + 1
+	if code, said := edits("s/title: Second/title: Second: more/"); code != 1 || !strings.Contains(said, fmt.Sprintf("line %d: ", line)) || !strings.Contains(said, "needs quotes") {
+		t.Errorf("exit %d: %s", code, said)
+	}
+	if now, _ := os.ReadFile(plans[0]); string(now) != string(before) {
+		t.Errorf("a broken draft has become the plan:\n%s", now)
+	}
+	if code, said := edits("s/Second: more/Second, and more/"); code != 0 || !strings.Contains(said, "changed: 2 Second, and more") {
+		t.Errorf("exit %d: %s", code, said)
+	}
+	good, err := os.ReadFile(plans[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(plans[0], []byte(strings.Replace(string(good), "      title: Second", "\ttitle: Second", 1)), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	p := start(t, dir, a.environment(dir), nil, "deliveries", "resume", id, "-m", "go on")
+	if code := p.code(); code == 0 || !strings.Contains(p.out.String()+p.err.String(), "with spaces, not with a tab") {
+		t.Errorf("with a broken plan: exit %d\n%s%s", code, &p.out, &p.err)
+	}
+	if err := os.WriteFile(plans[0], good, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if r, code := a.deliver(t, dir, "deliveries", "resume", id); code != 0 || a.holds("BMAD implementation", "Second, and more") == 0 {
+		t.Errorf("mended: exit %d, %q", code, r.Reasons)
+	}
+}
+
 // The checks that were found are written to troupe.yaml, whose comments stay.
 func TestChecksAreSaved(t *testing.T) {
 	a := newAgency(t)

@@ -195,7 +195,10 @@ func (w *Worktree) Snapshot(ctx context.Context) (string, error) {
 	return w.inIndex(ctx, "", func(env []string) error {
 		args := []string{"add", "--all", "--", ":/"}
 		for _, name := range w.Links {
-			args = append(args, ":(top,exclude,literal)"+name)
+			// What git ignores it leaves out by itself, and refuses to hear of.
+			if _, err := w.git(ctx, "check-ignore", "--quiet", "--no-index", "--", name); err != nil {
+				args = append(args, ":(top,exclude,literal)"+name)
+			}
 		}
 		_, err := w.with(ctx, nil, env, args...)
 		return err
