@@ -44,12 +44,14 @@ func (f *family) sorted() []labelValues {
 	return slices.SortedFunc(maps.Keys(f.series), func(a, b labelValues) int { return slices.Compare(a[:], b[:]) })
 }
 
-// labelled renders label names and values. Every family has a label.
+// labelled renders label names and values. Every family has a label that has a value.
 func (f *family) labelled(values labelValues) string {
 	escape := strings.NewReplacer(`\`, `\\`, "\n", `\n`, `"`, `\"`)
-	pairs := make([]string, len(f.labels))
+	var pairs []string
 	for i, label := range f.labels {
-		pairs[i] = label + `="` + escape.Replace(values[i]) + `"`
+		if values[i] != "" {
+			pairs = append(pairs, label+`="`+escape.Replace(values[i])+`"`)
+		}
 	}
 	return strings.Join(pairs, ",")
 }

@@ -22,8 +22,8 @@ const (
 	histogram familyKind = "histogram"
 )
 
-// labelValues are the values of a family's labels, in their order.
-type labelValues [3]string
+// labelValues are the values of a family's labels, in their order. An empty one is none.
+type labelValues [4]string
 
 // A series is a number, or of a histogram what is known of the numbers observed.
 type series struct {
@@ -55,11 +55,11 @@ func newFamilies() *families {
 	f.runsStarted = add(counter, "runs_started_total", "Runs that were started.", "agent nested")
 	f.runsEnded = add(counter, "runs_ended_total", "Ends of runs. A run that was stopped and resumed ends again.", "agent nested outcome")
 	f.runTurns = add(histogram, "run_turns", "Model turns of a run between its start, or its last end, and its end.", "agent", 1, 2, 3, 5, 8, 13, 21, 34, 50)
-	f.replies = add(counter, "model_replies_total", "Replies of models.", "agent model")
-	f.tokens = add(counter, "tokens_total", "Tokens. Cached input is part of input, reasoning of output.", "agent model type")
-	f.cost = add(counter, "cost_dollars_total", "Cost in US dollars, where prices are known.", "agent model")
-	f.latency = add(histogram, "model_latency_seconds", "Time until a reply was complete.", "model", .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 120)
-	f.firstToken = add(histogram, "model_first_token_seconds", "Time until a reply began.", "model", .05, .1, .25, .5, 1, 2.5, 5, 10, 30)
+	f.replies = add(counter, "model_replies_total", "Replies of models.", "agent model provider")
+	f.tokens = add(counter, "tokens_total", "Tokens. Cached input is part of input, reasoning of output.", "agent model type provider")
+	f.cost = add(counter, "cost_dollars_total", "Cost in US dollars, where prices are known.", "agent model provider")
+	f.latency = add(histogram, "model_latency_seconds", "Time until a reply was complete.", "model provider", .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 120)
+	f.firstToken = add(histogram, "model_first_token_seconds", "Time until a reply began.", "model provider", .05, .1, .25, .5, 1, 2.5, 5, 10, 30)
 	f.contextTokens = add(gauge, "context_tokens", "Estimated tokens of the latest request.", "agent part")
 	f.contextShare = add(histogram, "context_window_ratio", "Share of the model's window that a request took.", "agent", .1, .25, .5, .75, .9, 1)
 	f.compactions = add(counter, "context_compactions_total", "Times that older messages made room for newer ones.", "agent")

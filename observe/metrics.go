@@ -97,7 +97,7 @@ func (m *Metrics) Note(e *troupe.Event) {
 	case *troupe.ContextCompacted:
 		m.add(m.compactions, 1, e.Agent)
 	case *troupe.ModelFailed:
-		m.spent(e.Agent, b.Model, b.Usage, b.Cost)
+		m.spent(e.Agent, b.Model, b.Provider, b.Usage, b.Cost)
 		if m.add(m.warnings, 1, "model_failed"); b.RetryIn == 0 {
 			m.add(m.errors, 1, "model_failed")
 		}
@@ -194,11 +194,11 @@ func (m *Metrics) reply(e *troupe.Event, b *troupe.ModelReplied) {
 	if b.Purpose == "" {
 		m.run(e).turns++
 	}
-	m.add(m.replies, 1, e.Agent, b.Model)
-	m.spent(e.Agent, b.Model, b.Usage, b.Cost)
-	m.observe(m.latency, b.Latency.Duration().Seconds(), b.Model)
+	m.add(m.replies, 1, e.Agent, b.Model, b.Provider)
+	m.spent(e.Agent, b.Model, b.Provider, b.Usage, b.Cost)
+	m.observe(m.latency, b.Latency.Duration().Seconds(), b.Model, b.Provider)
 	if b.FirstToken > 0 {
-		m.observe(m.firstToken, b.FirstToken.Duration().Seconds(), b.Model)
+		m.observe(m.firstToken, b.FirstToken.Duration().Seconds(), b.Model, b.Provider)
 	}
 	if b.Context.Total() == 0 {
 		return
@@ -212,15 +212,15 @@ func (m *Metrics) reply(e *troupe.Event, b *troupe.ModelReplied) {
 }
 
 // spent counts what an answer took, whether it came to something or not.
-func (m *Metrics) spent(agent, model string, u troupe.Usage, cost float64) {
+func (m *Metrics) spent(agent, model, provider string, u troupe.Usage, cost float64) {
 	if cost == 0 && u == (troupe.Usage{}) && model == "" {
 		return
 	}
-	m.add(m.tokens, float64(u.Input), agent, model, "input")
-	m.add(m.tokens, float64(u.CachedInput), agent, model, "cached_input")
-	m.add(m.tokens, float64(u.Output), agent, model, "output")
-	m.add(m.tokens, float64(u.Reasoning), agent, model, "reasoning")
-	m.add(m.cost, cost, agent, model)
+	m.add(m.tokens, float64(u.Input), agent, model, "input", provider)
+	m.add(m.tokens, float64(u.CachedInput), agent, model, "cached_input", provider)
+	m.add(m.tokens, float64(u.Output), agent, model, "output", provider)
+	m.add(m.tokens, float64(u.Reasoning), agent, model, "reasoning", provider)
+	m.add(m.cost, cost, agent, model, provider)
 }
 
 func (m *Metrics) tool(e *troupe.Event, b *troupe.ToolReturned) {
@@ -282,6 +282,8 @@ func (m *Metrics) values(f *family, labels ...string) (values labelValues) {
 		}
 		switch {
 		case known[value]:
+		case value == "" && f.labels[i] == "provider": // a library's user need not name it
+			continue
 		case value == "":
 			value = "unknown"
 		case len(known) >= maxLabelValues, len(value) > maxLabelBytes, !utf8.ValidString(value):

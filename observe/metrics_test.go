@@ -138,6 +138,29 @@ func TestARunThatGoesOnIsNotCountedTwice(t *testing.T) {
 	}
 }
 
+// Two providers may call a model the same: what they take and cost is told apart, and the
+// summary has both together.
+func TestProvidersAreToldApart(t *testing.T) {
+	reply := func(provider string, cost float64, latency time.Duration) *troupe.ModelReplied {
+		return &troupe.ModelReplied{Message: &troupe.Message{}, Model: "m", Provider: provider, Cost: cost, Usage: troupe.Usage{Input: 7}, Latency: troupe.Millis(latency), FirstToken: troupe.Millis(latency)}
+	}
+	m := folded(eventsOf("s", "r", "mira", &troupe.RunStarted{}, reply("one", 0.5, time.Second), reply("two", 0.25, 3*time.Second),
+		&troupe.ModelFailed{Error: "withheld", Usage: troupe.Usage{Input: 3}, Cost: 1, Model: "m", Provider: "two"})...)
+	all := exposition(t, exposed(t, m))
+	for name, want := range map[string]float64{
+		`troupe_cost_dollars_total{agent="mira",model="m",provider="one"}`: 0.5, `troupe_cost_dollars_total{agent="mira",model="m",provider="two"}`: 1.25,
+		`troupe_tokens_total{agent="mira",model="m",type="input",provider="two"}`: 10, `troupe_model_replies_total{agent="mira",model="m",provider="one"}`: 1,
+		`troupe_model_latency_seconds_sum{model="m",provider="two"}`: 3, `troupe_model_first_token_seconds_count{model="m",provider="one"}`: 1,
+	} {
+		if all[name] != want {
+			t.Errorf("%s is %v", name, all[name])
+		}
+	}
+	if s := m.Summary().Models["m"]; s.Replies != 2 || s.Spent.Cost != 1.75 || s.Latency.Mean != 2000 || s.Latency.Max != 3000 {
+		t.Errorf("%+v", s)
+	}
+}
+
 // What came to nothing is paid for, and counted.
 func TestAnAnswerThatCameToNothingIsCounted(t *testing.T) {
 	m := folded(eventsOf("s", "r", "mira", &troupe.RunStarted{}, &troupe.ModelFailed{Error: "withheld", Usage: troupe.Usage{Input: 7, Output: 3}, Cost: 0.5, Model: "m"},

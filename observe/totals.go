@@ -110,11 +110,16 @@ func (f *family) by(label int, values ...string) map[string]int {
 }
 
 func (f *family) timing(value string) Timing {
-	s := f.series[labelValues{value}]
-	if s == nil {
+	var all series
+	for labels, s := range f.series {
+		if labels.match(value) {
+			all.value, all.count, all.max = all.value+s.value, all.count+s.count, max(all.max, s.max)
+		}
+	}
+	if all.count == 0 {
 		return Timing{}
 	}
-	return Timing{Mean: inMillis(s.value / float64(s.count)), Max: inMillis(s.max)}
+	return Timing{Mean: inMillis(all.value / float64(all.count)), Max: inMillis(all.max)}
 }
 
 // inMillis turns seconds into milliseconds, to the microsecond.

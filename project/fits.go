@@ -3,6 +3,8 @@ package project
 import (
 	"context"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -11,12 +13,14 @@ import (
 	"github.com/troupe-dev/troupe/project/internal/config"
 	"github.com/troupe-dev/troupe/project/internal/doctor"
 	"github.com/troupe-dev/troupe/project/internal/models"
+	"github.com/troupe-dev/troupe/tool/mcp"
 )
 
 // examineRoom says which agents do not fit the window of their model, or barely: their
-// prompt and tools are sent in every turn. Tools of MCP servers are not asked for, and not
-// counted; what is wrong with a model or an agent is said elsewhere.
-func (s *stage) examineRoom(_ context.Context) (checks []doctor.Check) {
+// prompt and tools are sent in every turn, those of MCP servers as well. What is wrong with
+// a model or an agent is said elsewhere.
+func (s *stage) examineRoom(ctx context.Context) (checks []doctor.Check) {
+	served, checks := s.examineServers(ctx)
 	opened := map[models.Choice]models.Opened{}
 	for _, id := range s.project.agentIDs() {
 		choice := s.project.models.For(id)
@@ -28,6 +32,11 @@ func (s *stage) examineRoom(_ context.Context) (checks []doctor.Check) {
 		prompt, tools, err := s.sizeOf(id)
 		if err != nil || model.Window == 0 {
 			continue
+		}
+		for _, spec := range served {
+			if slices.ContainsFunc(s.wanted(id), func(pattern string) bool { return fits(pattern, spec.Name) }) {
+				tools += sizeOfTool(spec)
+			}
 		}
 		check := doctor.Check{Name: "agent " + id, Status: doctor.Warning}
 		size := prompt + tools
@@ -45,6 +54,57 @@ func (s *stage) examineRoom(_ context.Context) (checks []doctor.Check) {
 		checks = append(checks, check)
 	}
 	return checks
+}
+
+// examineServers reaches the MCP servers whose tools some agent is given, says which cannot be
+// reached, and returns the tools of all others. What was accepted of them is not changed.
+func (s *stage) examineServers(ctx context.Context) (tools []troupe.ToolSpec, checks []doctor.Check) {
+	var patterns []string
+	for _, id := range s.project.agentIDs() {
+		patterns = append(patterns, s.wanted(id)...)
+	}
+	for _, name := range s.project.MCPServers() {
+		c := s.project.mcpServers()[name]
+		if c.Off || !slices.ContainsFunc(patterns, func(pattern string) bool { return mayMean(pattern, name) }) {
+			continue
+		}
+		own, err := s.toolsServedBy(ctx, name, c)
+		if err != nil {
+			checks = append(checks, doctor.Check{Name: "mcp " + name, Status: doctor.Warning, Message: "it cannot be reached, and agents do without its tools: " + err.Error(),
+				Fix: "correct mcp." + name + " in " + config.Name + ", or start the server; 'troupe mcp' shows what it offers"})
+		}
+		tools = append(tools, own...)
+	}
+	return tools, checks
+}
+
+// toolsServedBy asks an MCP server for its tools, by a copy of what was accepted of it.
+func (s *stage) toolsServedBy(ctx context.Context, name string, c config.MCPServer) (specs []troupe.ToolSpec, err error) {
+	dir, err := os.MkdirTemp("", "troupe-doctor-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	known, err := s.project.mcpConfig(name, c)
+	if err != nil {
+		return nil, err
+	}
+	pins := filepath.Join(dir, "pins.json")
+	if accepted, err := os.ReadFile(known.Pins); err == nil {
+		if err := os.WriteFile(pins, accepted, 0o600); err != nil {
+			return nil, err
+		}
+	}
+	known.Pins = pins
+	server, err := mcp.Connect(ctx, known)
+	if err != nil {
+		return nil, err
+	}
+	defer server.Close()
+	for _, tool := range server.Tools() {
+		specs = append(specs, tool.Spec())
+	}
+	return specs, nil
 }
 
 // largerWindow says how an agent of a size gets a larger window of an Ollama, as far as the

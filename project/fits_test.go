@@ -1,12 +1,17 @@
 package project_test
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/troupe-dev/troupe/project"
 )
@@ -60,5 +65,34 @@ func TestAnAgentThatDoesNotFitItsModelIsNamed(t *testing.T) {
 	}
 	if found["agent easy"].Name != "" || found["agent fits"].Name != "" {
 		t.Errorf("%+v, %+v", found["agent easy"], found["agent fits"])
+	}
+}
+
+// Tools of MCP servers count, and one that cannot be reached is named. Nothing is left behind.
+func TestToolsOfMCPServersCount(t *testing.T) {
+	served := sdk.NewServer(&sdk.Implementation{Name: "wordy"}, nil)
+	sdk.AddTool(served, &sdk.Tool{Name: "look", Description: strings.Repeat("word ", 3200)}, func(context.Context, *sdk.CallToolRequest, struct{}) (*sdk.CallToolResult, any, error) {
+		return nil, nil, nil
+	})
+	server := httptest.NewServer(sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return served }, nil))
+	defer server.Close()
+	dir := write(t, "model: local/m\nproviders:\n  local: {base_url: \""+server.URL+"/v1\", models: {m: {window: 4500}}}\n"+
+		"mcp:\n  wordy: {url: \""+server.URL+"\"}\n  gone: {url: \"http://127.0.0.1:1\"}\n  unused: {url: \"http://127.0.0.1:1\"}\n"+
+		"agents:\n  plain: {instructions: Be brief., tools: []}\n  armed: {instructions: Be brief., tools: [\"wordy__*\", \"gone__*\"]}\n")
+	found := map[string]project.Check{}
+	for _, check := range project.Diagnose(t.Context(), dir, project.Options{LookupEnv: func(string) (string, bool) { return "", false }}) {
+		found[check.Name] = check
+	}
+	if c := found["agent armed"]; c.Status != project.Warning || !strings.Contains(c.Message, "it barely fits local/m") || !strings.Contains(c.Message, "its tools 10") {
+		t.Errorf("%+v", c)
+	}
+	if c := found["mcp gone"]; c.Status != project.Warning || !strings.Contains(c.Message, "cannot be reached") || !strings.Contains(c.Fix, "mcp.gone") {
+		t.Errorf("%+v", c)
+	}
+	if found["agent plain"].Name != "" || found["mcp wordy"].Name != "" || found["mcp unused"].Name != "" {
+		t.Errorf("%+v", found)
+	}
+	if _, err := os.Stat(filepath.Join(dir, "data")); !os.IsNotExist(err) {
+		t.Errorf("something is left behind: %v", err)
 	}
 }

@@ -1,12 +1,14 @@
 package main
 
 import (
+	"bytes"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/troupe-dev/troupe/pipeline"
 	"github.com/troupe-dev/troupe/troupetest"
 )
 
@@ -72,4 +74,15 @@ func TestFailedAttemptsAndFallbacksAreExplained(t *testing.T) {
 	}
 	shows(t, troupeIn(t, dir, "sessions", "explain", "last", "--turn", "1"), "an attempt failed: The provider does not accept the key.")
 	shows(t, troupeIn(t, dir, "--json", "sessions", "explain", "last"), `"failed_attempts"`, `"reason": "key"`, `"reason": "refused"`, `"cost": 0.15`)
+}
+
+// A delivery that a model has failed says so in the same words.
+func TestADeliveryExplainsAFailedModel(t *testing.T) {
+	var out, aside bytes.Buffer
+	p := &program{out: &out, err: &aside}
+	failed := "agent qa: task \"x\": after 1 turn: model: 401 invalid_api_key: no"
+	if err := p.writeDelivery(nil, &pipeline.Summary{Session: "5f0c2b6e", Errors: []string{failed, "the plan has no steps"}}); err != nil && !isReported(err) {
+		t.Fatal(err)
+	}
+	shows(t, aside.String(), "✗ The provider does not accept the key. Check the key; troupe doctor says which variable it is read from.\n  details: "+failed, "✗ the plan has no steps\n")
 }

@@ -160,6 +160,9 @@ func (r *reader) search(text []byte) (Value, *Error) {
 			if failure == nil && found.value != nil {
 				failure = r.contradiction(text, found, fits)
 			}
+			if failure == nil && found.value != nil {
+				failure = r.disowned(text, found)
+			}
 			if failure != nil {
 				return Value{}, failure
 			}

@@ -18,6 +18,8 @@ type finding struct {
 	value    []byte // nil if nothing fits
 	warnings []Problem
 	from, to int // of the outermost value around it
+	// start and end are its own, as it is written.
+	start, end int
 }
 
 var (
@@ -164,7 +166,7 @@ func (r *reader) find(text []byte, opener byte, fits fit) (found finding, failur
 			}
 			if ok {
 				if found.value == nil {
-					found = finding{value: value, warnings: warnings, from: outermost, to: end}
+					found = finding{value: value, warnings: warnings, from: outermost, to: end, start: i, end: end}
 				}
 				if len(around) > 0 {
 					found.to = around[0]

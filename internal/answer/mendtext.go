@@ -73,6 +73,9 @@ func (r *reader) mend(text []byte) (found finding, failure *Error) {
 			return finding{}, ambiguous()
 		}
 		if other.value != nil {
+			if failure := r.disownedAt(text, start, min(end, len(text)), m.out, m.out[other.start:other.end]); failure != nil {
+				return finding{}, failure
+			}
 			found = other
 		}
 		offset = end
