@@ -7,12 +7,12 @@ package a2a
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"encoding/json"
 	"io"
 	"log/slog"
 	"net/http"
+	"regexp"
 	"strings"
 	"sync"
 
@@ -159,8 +159,22 @@ func (s *Server) baseOf(r *http.Request) string {
 	if r.TLS != nil {
 		scheme = "https"
 	}
-	// Whoever asks is told where it has asked: a proxy says how it was reached.
-	return cmp.Or(r.Header.Get("X-Forwarded-Proto"), scheme) + "://" + r.Host
+	// Whoever asks is told where it has asked, and nobody else: a proxy says how it was reached.
+	if said := r.Header.Get("X-Forwarded-Proto"); said == "http" || said == "https" {
+		scheme = said
+	}
+	return scheme + "://" + r.Host + prefixOf(r)
+}
+
+// plainPath is what a proxy may have taken away of a path.
+var plainPath = regexp.MustCompile(`^(/[A-Za-z0-9._~-]+)+$`)
+
+// prefixOf is the path below which a proxy serves all of this, empty for none.
+func prefixOf(r *http.Request) string {
+	if said := strings.TrimSuffix(r.Header.Get("X-Forwarded-Prefix"), "/"); plainPath.MatchString(said) {
+		return said
+	}
+	return ""
 }
 
 // A flushing writer can be flushed by those who look for the method.

@@ -20,6 +20,8 @@ type Filter struct {
 	AgentLike, WorkflowLike *regexp.Regexp // matches a part of the name
 	Status                  string
 	Limit                   int
+	// Stored leaves folders out of sessions that the store does not know.
+	Stored bool
 }
 
 func (f *Filter) matches(m *Manifest) bool {
@@ -75,6 +77,9 @@ func (v *View) find(ctx context.Context, filter Filter, again finder) ([]Manifes
 		if filter.Limit > 0 && len(found) == filter.Limit {
 			return found, nil
 		}
+	}
+	if filter.Stored {
+		return found, nil
 	}
 	left, err := v.unknown(ctx, filter.Session, known)
 	if err != nil {

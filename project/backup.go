@@ -18,6 +18,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/store/sqlite"
 )
 
@@ -66,7 +67,8 @@ func (p *Project) Backup(ctx context.Context, w io.Writer) (_ Backup, err error)
 	if err != nil {
 		return b, err
 	}
-	// The databases go first: a file is there before an event says so.
+	// The databases go first: a file is there before an event says so. Folders of sessions
+	// that began since are not in the copy, and are left out.
 	for i, name := range names {
 		copied := filepath.Join(copies, fmt.Sprint(i))
 		if err := sqlite.Snapshot(ctx, filepath.Join(p.DataDir(), filepath.FromSlash(name)), copied); err != nil {
@@ -75,6 +77,9 @@ func (p *Project) Backup(ctx context.Context, w io.Writer) (_ Backup, err error)
 		if err := archive.addFile(name, copied); err != nil {
 			return b, err
 		}
+	}
+	if archive.sessions, err = p.sessionsIn(ctx, copies, names); err != nil {
+		return b, err
 	}
 	if err := archive.addTree(ctx, root, names); err != nil {
 		return b, err
@@ -87,6 +92,24 @@ func (p *Project) Backup(ctx context.Context, w io.Writer) (_ Backup, err error)
 		return b, err
 	}
 	return b, errors.Join(archive.tar.Close(), packed.Close())
+}
+
+// sessionsIn are the ids of the sessions in the copy of the store.
+func (p *Project) sessionsIn(ctx context.Context, copies string, databases []string) (ids map[string]bool, err error) {
+	copied := filepath.Join(copies, fmt.Sprint(slices.Index(databases, filepath.Base(p.storeFile()))))
+	reader, err := sqlite.OpenReadOnly(ctx, copied)
+	if err != nil {
+		return nil, fmt.Errorf("backup: %w", err)
+	}
+	defer func() { err = errors.Join(err, reader.Close()) }()
+	ids = map[string]bool{}
+	for info, err := range reader.Sessions(ctx, troupe.SessionFilter{}) {
+		if err != nil {
+			return nil, fmt.Errorf("backup: %w", err)
+		}
+		ids[info.ID] = true
+	}
+	return ids, nil
 }
 
 // canBackUp fails where sessions are elsewhere than in the data directory.
@@ -118,6 +141,8 @@ func databases(root *os.Root) (names []string, err error) {
 type archiver struct {
 	tar    *tar.Writer
 	backup *Backup
+	// sessions are those whose folders are saved.
+	sessions map[string]bool
 }
 
 func (a *archiver) add(name string, content []byte) error {
@@ -165,6 +190,9 @@ func (a *archiver) addFile(name, file string) error {
 // passedOver are files that mean something to running processes alone.
 var passedOver = []string{".db-wal", ".db-shm", ".db-journal", ".lock", ".unfinished"}
 
+// ownerMark is in the name of a file that a process keeps locked which has a store open.
+const ownerMark = ".db.owner-"
+
 // addTree adds the files that are no databases. One that goes away meanwhile is left out.
 func (a *archiver) addTree(ctx context.Context, root *os.Root, databases []string) error {
 	return fs.WalkDir(root.FS(), ".", func(name string, d fs.DirEntry, err error) error {
@@ -175,7 +203,9 @@ func (a *archiver) addTree(ctx context.Context, root *os.Root, databases []strin
 			return err
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
-		case !d.Type().IsRegular() || slices.Contains(databases, name):
+		case d.IsDir() && path.Dir(name) == outputsName && !a.sessions[path.Base(name)]:
+			return fs.SkipDir
+		case !d.Type().IsRegular() || slices.Contains(databases, name) || strings.Contains(path.Base(name), ownerMark):
 			return nil
 		}
 		for _, suffix := range passedOver {
@@ -195,7 +225,8 @@ func (a *archiver) addTree(ctx context.Context, root *os.Root, databases []strin
 }
 
 // Restore unpacks a backup into the project's data directory, which must be empty or not
-// be there. Nothing is there before all of it was read and found to be whole.
+// be there. Nothing is there before all of it was read and found to be whole. What root
+// restores belongs to whom the project's directory belongs to.
 func (p *Project) Restore(ctx context.Context, r io.Reader) (Backup, error) {
 	dir := p.DataDir()
 	if err := p.canBackUp(); err != nil {
@@ -212,6 +243,9 @@ func (p *Project) Restore(ctx context.Context, r io.Reader) (Backup, error) {
 		return Backup{}, err
 	}
 	b, err := unpack(ctx, r, unpacked)
+	if err == nil {
+		err = giveTo(unpacked, p.dir)
+	}
 	if err == nil {
 		if err = os.Remove(dir); errors.Is(err, fs.ErrNotExist) {
 			err = nil

@@ -259,7 +259,10 @@ func (p *Project) Dir() string { return p.dir }
 // documents. It need not exist yet.
 func (p *Project) DataDir() string { return within(p.dir, p.config.Data) }
 
-func (p *Project) outputsDir() string { return filepath.Join(p.DataDir(), "agent-outputs") }
+func (p *Project) outputsDir() string { return filepath.Join(p.DataDir(), outputsName) }
+
+// outputsName is the directory of the sessions' folders in the data directory.
+const outputsName = "agent-outputs"
 
 // within returns a directory that is relative to another, unless it is absolute.
 func within(dir, name string) string {

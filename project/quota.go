@@ -150,13 +150,18 @@ func (m *meter) admit(ctx context.Context, user string) error {
 	q := m.quota
 	switch {
 	case q.Runs > 0 && sum.Runs >= q.Runs:
-		return fmt.Errorf("today's quota of %d messages is used up; it begins anew at midnight UTC", q.Runs)
+		return m.spent("%d runs", q.Runs)
 	case q.Tokens > 0 && sum.Tokens >= q.Tokens:
-		return fmt.Errorf("today's quota of %d tokens is used up; it begins anew at midnight UTC", q.Tokens)
+		return m.spent("%d tokens", q.Tokens)
 	case q.Cost > 0 && sum.Cost >= q.Cost:
-		return fmt.Errorf("today's quota of $%.2f is used up; it begins anew at midnight UTC", q.Cost)
+		return m.spent("$%.2f", q.Cost)
 	}
 	return nil
+}
+
+// spent turns a user away until the next day begins.
+func (m *meter) spent(format string, quota any) error {
+	return &server.QuotaSpent{Quota: fmt.Sprintf(format, quota), Until: m.now().UTC().Truncate(24*time.Hour).AddDate(0, 0, 1)}
 }
 
 // ownerOf says whose a session is.

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"iter"
 	"maps"
+	"net/http"
 	"path/filepath"
 	"runtime/debug"
 	"slices"
@@ -61,7 +62,7 @@ func (p *Project) Server(ctx context.Context) (*server.Server, error) {
 		return nil, err
 	}
 	web, err := server.New(server.Config{
-		Auth: way.who, Admit: p.admission(), Audit: audit, Runs: runs, MonthBudget: settings.monthBudget, UsualModel: func(agent string) string { return settings.choose(agent).String() }, StoreSize: s.storeSize, Diagnose: p.diagnose,
+		Auth: way.who, IsProxy: way.isProxy, StoreTrouble: s.trouble(), Admit: p.admission(), Audit: audit, Runs: runs, MonthBudget: settings.monthBudget, UsualModel: func(agent string) string { return settings.choose(agent).String() }, StoreSize: s.storeSize, Diagnose: p.diagnose,
 		Engine: s.engine, Store: s.folders, Cast: cast{p, settings}, StepIn: cast{p, settings}.stepIn, Folders: sharedFolders{s.folders, s.files}, FileChanged: s.fileChanged, Logs: s.searchLogs, Metrics: p.metrics,
 		Users: users, Operators: p.config.Server.Operators, Hosts: p.config.Server.Hosts, Page: web.Page(), Log: p.log,
 		Dir: p.notesDir(), Shelf: s.shelf(), Places: s.places(), Limits: p.serverLimits(), Version: builtVersion(), Models: settings, Settings: settings, Skills: s.listSkills, SwitchSkill: s.switchSkill, Instructions: p.instructions, Made: s.readMade,
@@ -76,10 +77,15 @@ func (p *Project) Server(ctx context.Context) (*server.Server, error) {
 	if err != nil || way.desk == nil {
 		return web, err
 	}
-	web.MountOpen(signin.Path+"{path...}", way.desk.Handler(p.log, func(user string, err error) {
-		if audit != nil {
-			audit(server.Audited{User: user, Act: "sign in", OK: err == nil})
+	web.MountOpen(signin.Path+"{path...}", way.desk.Handler(p.log, func(r *http.Request, person signin.Person, status int) {
+		if audit == nil {
+			return
 		}
+		a := server.Audited{User: person.User, Act: "sign in", Path: r.URL.Path, From: web.From(r), Status: status, OK: status < http.StatusBadRequest}
+		if a.OK {
+			a.Role = way.roleOf(person.User, person.Groups)
+		}
+		audit(a)
 	}))
 	return web, nil
 }

@@ -14,7 +14,8 @@ import (
 var ErrNoSessions = errors.New("there are no sessions here yet")
 
 // Sessions reads the manifests of the project's sessions, beside whoever has them
-// open. Where there are none, it makes no directory for them.
+// open. Where there are none, it makes no directory for them. Where there is a store, folders
+// of sessions that it does not have are nobody's: they cannot be read, continued or deleted.
 func (p *Project) Sessions(ctx context.Context, filter outputs.Filter) (found []outputs.Manifest, err error) {
 	if _, err := os.Stat(p.outputsDir()); errors.Is(err, fs.ErrNotExist) {
 		if !p.sharesStore() {
@@ -31,7 +32,7 @@ func (p *Project) Sessions(ctx context.Context, filter outputs.Filter) (found []
 	case err != nil:
 		return nil, err
 	default:
-		store = reader
+		store, filter.Stored = reader, true
 		defer func() { err = errors.Join(err, reader.Close()) }()
 	}
 	view, err := outputs.Look(store, p.outputsDir(), outputs.Options{Describe: p.describe, Log: p.log})

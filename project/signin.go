@@ -1,11 +1,14 @@
 package project
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"net/netip"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/troupe-dev/troupe/internal/signin"
@@ -18,11 +21,41 @@ func (p *Project) hasUsers() bool {
 	return len(p.config.Server.Users) > 0 || p.config.Server.Proxy.UserHeader != "" || p.config.Server.OIDC.Issuer != ""
 }
 
+// Entrance says who signs people in where the server does not, empty where it does.
+func (p *Project) Entrance() string {
+	c := p.config.Server
+	switch {
+	case c.OIDC.Issuer != "":
+		return fmt.Sprintf("Open this address: people sign in with %s.", cmp.Or(c.OIDC.Name, c.OIDC.Issuer))
+	case c.Proxy.UserHeader != "":
+		return fmt.Sprintf("People come in through the proxy at %s, which says in %s who they are. Open the proxy's address; this one is for the proxy:",
+			cmp.Or(strings.Join(c.Proxy.From, ", "), "this machine"), c.Proxy.UserHeader)
+	}
+	return ""
+}
+
+// Reached is where people reach a server that listens on an address: server.url, or the
+// address itself, by one of its names where it is no machine's in particular.
+func (p *Project) Reached(address net.Addr) string {
+	c := p.config.Server
+	if c.URL != "" && c.Proxy.UserHeader == "" {
+		return strings.TrimSuffix(c.URL, "/")
+	}
+	if tcp, ok := address.(*net.TCPAddr); ok && tcp.IP.IsUnspecified() && len(c.Hosts) > 0 {
+		return "http://" + net.JoinHostPort(c.Hosts[0], strconv.Itoa(tcp.Port))
+	}
+	return "http://" + address.String()
+}
+
 // An entry is how people come in: what says who sends a request, nil where the server
 // does so itself, and the desk that signs people in, if there is one.
 type entry struct {
 	who  func(*http.Request) (user, role string, err error)
 	desk *signin.Desk
+	// roleOf is what somebody may do who has come in at the desk.
+	roleOf func(user string, groups []string) string
+	// isProxy is [server.Config.IsProxy].
+	isProxy func(address string) bool
 }
 
 // signOut is where people sign out who have come in at the desk, empty where there is
@@ -37,31 +70,47 @@ func (e entry) signOut() string {
 // signIn returns how people come in.
 func (p *Project) signIn() (entry, error) {
 	c := p.config.Server
+	from, err := proxiesIn(c.Proxy.From)
+	if err != nil {
+		return entry{}, err
+	}
+	at := proxies(from)
+	if c.Proxy.UserHeader == "" {
+		way := entry{}
+		if c.OIDC.Issuer != "" {
+			way, err = p.signInByOIDC()
+		} else if c.Proxy.GroupsHeader != "" || len(c.Proxy.OperatorGroups) > 0 {
+			err = fmt.Errorf("server.proxy in %s: user_header says which header has the user's name", config.Name)
+		}
+		if len(from) > 0 { // whoever signs people in, the proxy says where they come from
+			way.isProxy = at.isProxy
+		}
+		return way, err
+	}
 	if c.OIDC.Issuer != "" {
 		return p.signInByOIDC()
-	}
-	if c.Proxy.UserHeader == "" {
-		if c.Proxy.GroupsHeader != "" || len(c.Proxy.OperatorGroups) > 0 || len(c.Proxy.From) > 0 {
-			return entry{}, fmt.Errorf("server.proxy in %s: user_header says which header has the user's name", config.Name)
-		}
-		return entry{}, nil
 	}
 	programs, err := p.programs(c.Proxy.OperatorGroups)
 	if err != nil {
 		return entry{}, err
 	}
-	s := &proxySignIn{Proxy: c.Proxy, programs: programs}
-	for _, text := range c.Proxy.From {
+	s := &proxySignIn{Proxy: c.Proxy, programs: programs, proxies: at}
+	return entry{who: s.who, isProxy: at.isProxy}, nil
+}
+
+// proxiesIn reads the addresses of proxies.
+func proxiesIn(from []string) (all []netip.Prefix, err error) {
+	for _, text := range from {
 		prefix, err := netip.ParsePrefix(text)
 		if address, failed := netip.ParseAddr(text); failed == nil {
 			prefix, err = netip.PrefixFrom(address, address.BitLen()), nil
 		}
 		if err != nil {
-			return entry{}, fmt.Errorf("server.proxy.from in %s: %q is no address and no range such as 10.0.0.0/8", config.Name, text)
+			return nil, fmt.Errorf("server.proxy.from in %s: %q is no address and no range such as 10.0.0.0/8", config.Name, text)
 		}
-		s.from = append(s.from, prefix)
+		all = append(all, prefix)
 	}
-	return entry{who: s.who}, nil
+	return all, nil
 }
 
 // signInByOIDC has a provider sign people in. Programs may have the token of a user.
@@ -82,7 +131,7 @@ func (p *Project) signInByOIDC() (entry, error) {
 	if err != nil {
 		return entry{}, err
 	}
-	return entry{desk: desk, who: func(r *http.Request) (user, role string, err error) {
+	return entry{desk: desk, roleOf: programs.roleOf, who: func(r *http.Request) (user, role string, err error) {
 		if user, ok := programs.userOf(r); ok {
 			return user, programs.roleOf(user, nil), nil
 		}
@@ -138,8 +187,11 @@ func (p *programs) roleOf(user string, groups []string) string {
 type proxySignIn struct {
 	config.Proxy
 	programs
-	from []netip.Prefix
+	proxies
 }
+
+// proxies are where proxies are: this machine, where nobody says.
+type proxies []netip.Prefix
 
 var errNotSignedIn = errors.New("nobody is signed in")
 
@@ -170,14 +222,14 @@ func (s *proxySignIn) who(r *http.Request) (user, role string, err error) {
 }
 
 // isProxy says whether a request comes from where the proxy is.
-func (s *proxySignIn) isProxy(remote string) bool {
+func (s proxies) isProxy(remote string) bool {
 	at, err := netip.ParseAddrPort(remote)
 	if err != nil {
 		return false
 	}
 	address := at.Addr().Unmap()
-	if len(s.from) == 0 {
+	if len(s) == 0 {
 		return address.IsLoopback()
 	}
-	return slices.ContainsFunc(s.from, func(p netip.Prefix) bool { return p.Contains(address) })
+	return slices.ContainsFunc(s, func(p netip.Prefix) bool { return p.Contains(address) })
 }

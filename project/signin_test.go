@@ -52,7 +52,7 @@ func TestAProxySignsPeopleIn(t *testing.T) {
 	}
 	short := func(name string) (string, bool) { return "short", name == "SHORT_TOKEN" }
 	for yaml, want := range map[string]string{
-		"server: {proxy: {from: [10.0.0.0/8]}}\n":                            "user_header says",
+		"server: {proxy: {groups_header: X-Groups}}\n":                       "user_header says",
 		"server: {proxy: {user_header: X-User, from: [somewhere]}}\n":        "is no address",
 		"server: {proxy: {user_header: X-User}, users: {ci: SHORT_TOKEN}}\n": "fewer than 32",
 	} {

@@ -53,6 +53,35 @@ func (s *stage) places() server.Places {
 	return nil
 }
 
+// trouble is [server.Config.StoreTrouble]: nil where nobody knows, as of a database that
+// others run.
+func (s *stage) trouble() func() error {
+	if file, ok := s.store.(*sqlite.Store); ok {
+		return file.Trouble
+	}
+	return nil
+}
+
+// StoreStopped waits until the store takes nothing more and opening it again may help, and
+// returns why. It returns nil when ctx is done.
+func (p *Project) StoreStopped(ctx context.Context) error {
+	s, err := p.stage(ctx)
+	if err != nil {
+		return err
+	}
+	file, ok := s.store.(*sqlite.Store)
+	if !ok {
+		<-ctx.Done()
+		return nil
+	}
+	select {
+	case <-ctx.Done():
+		return nil
+	case <-file.Stopped():
+		return file.Trouble()
+	}
+}
+
 // storeSize is [server.Config.StoreSize].
 func (s *stage) storeSize(ctx context.Context) (sessions int, bytes int64, err error) {
 	for _, err := range s.store.Sessions(ctx, troupe.SessionFilter{}) {

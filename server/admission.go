@@ -56,6 +56,11 @@ var errFull = &problem{
 	headers: map[string]string{"Retry-After": strconv.Itoa(int(retryAfter / time.Second)), "Connection": "close"},
 }
 
+// errEnding turns a request away that came when the server was told to end.
+var errEnding = &problem{
+	Status: http.StatusServiceUnavailable, Detail: "Troupe is shutting down. Try again in a moment.", Code: "closed", headers: errFull.headers,
+}
+
 // full turns a user away who has as many as they may.
 func (p *pool) full() *problem {
 	turned := *errFull
@@ -69,8 +74,8 @@ func (p *pool) enter(ctx context.Context, user string) (_ context.Context, leave
 	if p.admit != nil {
 		if err := p.admit(ctx, user); err != nil {
 			refusal := refuse(http.StatusTooManyRequests, "%s", err).withCode("quota")
-			if spent, ok := errors.AsType[*MonthSpent](err); ok {
-				wait := max(1, int(math.Ceil(time.Until(spent.Until).Seconds())))
+			if until, ok := goesOn(err); ok {
+				wait := max(1, int(math.Ceil(time.Until(until).Seconds())))
 				refusal.headers = map[string]string{"Retry-After": strconv.Itoa(wait)}
 			}
 			return nil, nil, refusal
@@ -88,11 +93,38 @@ func (p *pool) enter(ctx context.Context, user string) (_ context.Context, leave
 	return run, func() { giveBack(); p.leave(m) }, nil
 }
 
+// goesOn is when somebody who was turned away may begin again, where that is known.
+func goesOn(err error) (until time.Time, ok bool) {
+	if month, ok := errors.AsType[*MonthSpent](err); ok {
+		return month.Until, true
+	}
+	if day, ok := errors.AsType[*QuotaSpent](err); ok {
+		return day.Until, true
+	}
+	return time.Time{}, false
+}
+
+// A QuotaSpent is the error of a user who has used up what they may use in a day.
+type QuotaSpent struct {
+	// Quota is what is used up, as in "3 runs".
+	Quota string
+	// Until is when the next day begins.
+	Until time.Time
+}
+
+// Error says when it goes on.
+func (e *QuotaSpent) Error() string {
+	return fmt.Sprintf("today's quota of %s is used up; it begins anew at midnight UTC", e.Quota)
+}
+
 // join makes room for one more on this server.
 func (p *pool) join(ctx context.Context, user string) (context.Context, *member, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.closed || len(p.members) >= p.most {
+	if p.closed {
+		return nil, nil, errEnding
+	}
+	if len(p.members) >= p.most {
 		return nil, nil, errFull
 	}
 	if user != "" && p.ofUser[user] >= p.mostOfUser {

@@ -89,10 +89,10 @@ func TestNothingIsBegunWhileTheServerStops(t *testing.T) {
 		w.say(w.session(), "go")
 		w.stop()
 		synctest.Wait()
-		if _, _, err := w.server.runs.enter(context.Background(), ""); !errors.Is(err, errFull) {
+		if _, _, err := w.server.runs.enter(context.Background(), ""); !errors.Is(err, errEnding) {
 			t.Errorf("another run: %v", err)
 		}
-		if _, err := w.server.ready(&call{}); !errors.Is(err, errFull) {
+		if _, err := w.server.ready(&call{}); !errors.Is(err, errEnding) {
 			t.Errorf("ready: %v", err)
 		}
 	})

@@ -49,6 +49,12 @@ func (b *bounded[K, V]) claim(key K, value V, isValid func(V) bool) (there V, cl
 	return value, true
 }
 
+func (b *bounded[K, V]) keys() []K {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return slices.Clone(b.order)
+}
+
 func (b *bounded[K, V]) forget(key K) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -32,9 +32,11 @@ var errStopping = errors.New("the server is stopping")
 // streams. A cancelled run can be resumed. A listener that other machines can reach
 // is refused unless Users and Hosts are configured.
 func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
-	if addr, ok := listener.Addr().(*net.TCPAddr); ok && !addr.IP.IsLoopback() && (len(s.config.Users) == 0 && s.config.Auth == nil || len(s.config.Hosts) == 0) {
-		return errors.Join(fmt.Errorf("serve on %s: other machines can reach it; configure users and hosts first", addr), listener.Close())
+	if err := s.MayServe(listener.Addr()); err != nil {
+		return errors.Join(err, listener.Close())
 	}
+	s.config.Log.Info("server started", "address", listener.Addr().String(), "version", s.config.Version)
+	defer s.config.Log.Info("server stopped")
 	gate := newGate(listener, s.config.Limits.within(openFiles()))
 	web := &http.Server{
 		Handler: s.Handler(), ReadHeaderTimeout: headerTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeader,
@@ -50,8 +52,19 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 		s.stop(web)
 		return fmt.Errorf("serve: %w", err)
 	case <-ctx.Done():
+		s.config.Log.Info("server stops", "cause", context.Cause(ctx), "runs", s.runs.size())
 		return s.stop(web)
 	}
+}
+
+// MayServe is an error where other machines can reach an address and nothing says who may
+// come in.
+func (s *Server) MayServe(address net.Addr) error {
+	tcp, ok := address.(*net.TCPAddr)
+	if ok && !tcp.IP.IsLoopback() && (len(s.config.Users) == 0 && s.config.Auth == nil || len(s.config.Hosts) == 0) {
+		return fmt.Errorf("serve on %s: other machines can reach it; configure users and hosts first", tcp)
+	}
+	return nil
 }
 
 // stop ends everything that the server has begun.

@@ -46,10 +46,14 @@ func TestWithoutLogsNothingCanBeSearchedFor(t *testing.T) {
 type fullStore struct {
 	troupe.Store
 	room int
+	err  error // why, of the program's own where it is nil
 }
 
 func (s *fullStore) Append(ctx context.Context, session string, events ...troupe.Event) error {
 	if s.room -= len(events); s.room < 0 {
+		if s.err != nil {
+			return s.err
+		}
 		return errors.New("the disk is full at /secret/place")
 	}
 	return s.Store.Append(ctx, session, events...)
@@ -66,7 +70,7 @@ func (s *fullStore) Sessions(ctx context.Context, match troupe.SessionFilter) it
 
 func withRoomFor(events int) option {
 	return func(c *Config) {
-		c.Store = &fullStore{troupe.NewMemoryStore(), events}
+		c.Store = &fullStore{Store: troupe.NewMemoryStore(), room: events}
 		c.Engine, _ = troupe.New(troupe.Config{Store: c.Store})
 	}
 }

@@ -58,6 +58,13 @@ func (s *Server) showMetrics(c *call) error {
 	s.counts.write(&b)
 	fmt.Fprintf(&b, "# HELP troupe_http_readers Streams that are being read.\n# TYPE troupe_http_readers gauge\ntroupe_http_readers %d\n", s.readers.size())
 	fmt.Fprintf(&b, "# HELP troupe_http_runs Runs under way that requests began.\n# TYPE troupe_http_runs gauge\ntroupe_http_runs %d\n", s.runs.size())
+	if s.config.StoreTrouble != nil {
+		writable := 1
+		if s.config.StoreTrouble() != nil {
+			writable = 0
+		}
+		fmt.Fprintf(&b, "# HELP troupe_store_writable Whether the store takes what happens: 0 while its disk is full or fails.\n# TYPE troupe_store_writable gauge\ntroupe_store_writable %d\n", writable)
+	}
 	c.w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
 	_, err := c.w.Write(b.Bytes())
 	return err
@@ -73,15 +80,35 @@ func (*Server) health(*call) (health, error) { return health{"ok"}, nil }
 // readyWithin is how long the store may take to answer.
 const readyWithin = 2 * time.Second
 
+// ready answers whoever asks, as load balancers do, and tells strangers nothing but whether
+// it is so and what is not.
 func (s *Server) ready(c *call) (health, error) {
 	if s.runs.isClosed() {
-		return health{}, errFull
+		return health{}, errEnding
+	}
+	if s.config.StoreTrouble != nil {
+		if err := s.config.StoreTrouble(); err != nil {
+			return health{}, s.notReady(c, "the store cannot be written", err)
+		}
 	}
 	ctx, cancel := context.WithTimeout(c.r.Context(), readyWithin)
 	defer cancel()
 	if _, err := collect(s.config.Store.Sessions(ctx, troupe.SessionFilter{Limit: 1}), 1); err != nil {
 		s.config.Log.Warn("store does not answer", "err", err)
-		return health{}, refuse(http.StatusServiceUnavailable, "the store does not answer")
+		return health{}, s.notReady(c, "the store does not answer", err)
 	}
 	return health{"ready"}, nil
+}
+
+// notReady says that the server cannot do its work, and to those who are known why, where
+// there are words for it.
+func (s *Server) notReady(c *call, what string, err error) *problem {
+	p := refuse(http.StatusServiceUnavailable, "%s", what).withCode("store")
+	if _, _, stranger := s.authenticate(c.r); stranger != nil {
+		return p
+	}
+	if why := diskProblem(err); why != nil {
+		p.Code, p.Cause, p.Next = why.Code, strings.TrimSpace(why.Detail+" "+why.Cause), why.Next
+	}
+	return p
 }

@@ -58,6 +58,11 @@ func (s *Server) Mount(path string, handler http.Handler) {
 func (s *Server) MountOpen(path string, handler http.Handler) {
 	serving := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		r.Body = http.MaxBytesReader(w, r.Body, maxOpenBody)
+		if out, ok := w.(*response); ok && r.Method == http.MethodPost {
+			if user, role, err := s.authenticate(r); err == nil { // for the audit log
+				out.user, out.role = user, role
+			}
+		}
 		handler.ServeHTTP(w, r)
 	})
 	for _, method := range []string{"GET", "POST"} {

@@ -239,14 +239,32 @@ type personView struct {
 
 func (s *Server) listPeople(c *call) ([]personView, error) {
 	list := []personView{}
-	for _, name := range slices.Sorted(maps.Keys(s.keys.users)) {
+	for _, name := range s.people() {
 		seen, err := s.lastSeen(c.r.Context(), name)
 		if err != nil {
 			return nil, err
 		}
-		list = append(list, personView{name, s.roleOf(name) == RoleOperator, name == c.user, seen})
+		role, known := s.roles.get(name)
+		if !known {
+			role = s.roleOf(name)
+		}
+		list = append(list, personView{name, role == RoleOperator, name == c.user, seen})
 	}
 	return list, nil
+}
+
+// people are those who have tokens, and of those who are signed in elsewhere whoever was
+// here since the server was started.
+func (s *Server) people() []string {
+	if s.config.Auth == nil {
+		return slices.Sorted(maps.Keys(s.keys.users))
+	}
+	names := slices.Collect(maps.Keys(s.config.Users))
+	for one := s; one != nil; one = one.predecessor {
+		names = append(names, one.roles.keys()...)
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
 }
 
 // lastSeen is when somebody was last here: what this server has noticed, or, of the time

@@ -5,10 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strconv"
 	"strings"
+	"time"
 
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/argcheck"
+	causes "github.com/troupe-dev/troupe/model/problem"
 )
 
 // A problem is why a request was not done, as RFC 9457 has it. It is shown to the
@@ -29,6 +32,8 @@ type problem struct {
 	Seq int64 `json:"seq,omitempty"`
 
 	headers map[string]string
+	// hidden is the error that a client is told nothing of, nil for any other.
+	hidden error
 	// param and code are for clients that know OpenAI's errors.
 	param, code string
 }
@@ -53,8 +58,25 @@ func (p *problem) withCode(code string) *problem {
 	return p
 }
 
-// errGeneric is all that a client is told of what went wrong in here.
-var errGeneric = refuse(http.StatusInternalServerError, "something went wrong; the server's log says what")
+// generic is all that a client is told of what went wrong in here.
+func generic(err error) *problem {
+	p := refuse(http.StatusInternalServerError, "something went wrong; the server's log says what")
+	p.hidden = err
+	return p
+}
+
+// diskProblem says in the words of the catalogue why nothing can be stored. It is nil for
+// an error that is about something else. The error itself has names of files in it.
+func diskProblem(err error) *problem {
+	what := causes.Of(err)
+	if !strings.HasPrefix(what.Code, "disk_") {
+		return nil
+	}
+	p := refuse(http.StatusServiceUnavailable, "%s", what.Sentence).withCode(what.Code)
+	p.Cause, p.Next, p.code, p.hidden = what.Cause, what.Next, what.Code, err
+	p.headers = map[string]string{"Retry-After": strconv.Itoa(int(retryAfter / time.Second))}
+	return p
+}
 
 // problemOf says what to tell of an error. What it has no words for is not told.
 func problemOf(err error) *problem {
@@ -68,6 +90,9 @@ func problemOf(err error) *problem {
 		return p
 	}
 	if p := unopenedProblem(err); p != nil {
+		return p
+	}
+	if p := diskProblem(err); p != nil {
 		return p
 	}
 	_, malformed := errors.AsType[*argcheck.Malformed](err)
@@ -84,9 +109,9 @@ func problemOf(err error) *problem {
 	case errors.Is(err, troupe.ErrConflict):
 		return refuse(http.StatusConflict, "somebody else has written to the session")
 	case errors.Is(err, troupe.ErrClosed), errors.Is(err, errStopping):
-		return errFull
+		return errEnding
 	}
-	return errGeneric
+	return generic(err)
 }
 
 // fail answers a request that was not done, or logs why it was broken off.
@@ -95,7 +120,10 @@ func (s *Server) fail(c *call, err error) {
 		return // nobody is there to be told
 	}
 	p := problemOf(err)
-	if p == errGeneric || c.w.status != 0 {
+	if p.hidden != nil {
+		err = p.hidden
+	}
+	if p.hidden != nil || c.w.status != 0 {
 		s.config.Log.Error("request not done", "method", c.r.Method, "route", c.r.Pattern, "err", err)
 	}
 	if c.w.status == 0 {

@@ -10,6 +10,7 @@ import (
 	"mime"
 	"net"
 	"net/http"
+	"net/netip"
 	"net/url"
 	"runtime/debug"
 	"slices"
@@ -55,7 +56,7 @@ func (s *Server) handle(w http.ResponseWriter, r *http.Request) {
 // name under which it reached us, by where it says to come from, and by what the
 // browser says of it.
 func (s *Server) checkSource(r *http.Request) *problem {
-	if !slices.Contains(s.hosts, hostname(r.Host)) {
+	if !slices.Contains(s.hosts, hostname(r.Host)) && !isProbe(r) {
 		return refuse(http.StatusForbidden, "this server does not answer to that name")
 	}
 	if s.isForFrame(r) {
@@ -71,6 +72,16 @@ func (s *Server) checkSource(r *http.Request) *problem {
 		return refuse(http.StatusForbidden, "requests from other origins are refused")
 	}
 	return nil
+}
+
+// isProbe says whether a request asks by an address how the server is, as load balancers
+// do. A page of somebody else's that was made to look like ours comes by a name.
+func isProbe(r *http.Request) bool {
+	if _, err := netip.ParseAddr(hostname(r.Host)); err != nil {
+		return false
+	}
+	isRead := r.Method == http.MethodGet || r.Method == http.MethodHead
+	return isRead && (r.URL.Path == "/healthz" || r.URL.Path == "/readyz")
 }
 
 // hostname returns the value of Host without its port.
@@ -97,7 +108,7 @@ func (s *Server) recover(w *response, r *http.Request) {
 	if w.status != 0 {
 		panic(http.ErrAbortHandler) // so that what was begun is not taken for whole
 	}
-	errGeneric.write(w, r)
+	generic(nil).write(w, r)
 }
 
 // admit checks what a route asks of its requests and says whose this one is.
@@ -115,6 +126,9 @@ func (s *Server) admit(c *call, route *route) *problem {
 		}
 		isKnown(c.r.Context())
 		s.seen.put(c.user, time.Now())
+		if s.config.Auth != nil {
+			s.roles.put(c.user, c.role)
+		}
 		c.w.user, c.w.role = c.user, c.role
 		if route.operator && c.role != RoleOperator {
 			return refuse(http.StatusForbidden, "only an operator may do this").withCode("not_operator")
@@ -255,6 +269,9 @@ type login struct {
 
 // logOut takes away the cookies that logIn may have set in this browser.
 func (s *Server) logOut(c *call) (none, error) {
+	if user, role, err := s.authenticate(c.r); err == nil {
+		c.w.user, c.w.role = user, role
+	}
 	for _, name := range []string{secureCookie, plainCookie(c.r)} {
 		if _, err := c.r.Cookie(name); err == nil {
 			http.SetCookie(c.w, &http.Cookie{Name: name, Path: "/", HttpOnly: true, Secure: name == secureCookie, SameSite: http.SameSiteStrictMode, MaxAge: -1})

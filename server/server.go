@@ -76,6 +76,12 @@ type Config struct {
 	Diagnose func(ctx context.Context) []Check
 	// Audit hears of every request that may change something, when it was answered.
 	Audit func(Audited)
+	// IsProxy says of the address of a connection, with its port, whether it is a proxy of
+	// ours, which says in X-Forwarded-For whom it was asked by. Nil means that none is.
+	IsProxy func(address string) bool
+	// StoreTrouble says why the store takes nothing at the moment, nil if it does. Without
+	// it nobody knows before something is to be stored.
+	StoreTrouble func() error
 	// Operators are the users who may look at and change settings. Without users,
 	// whoever has the token is one.
 	Operators []string
@@ -241,6 +247,7 @@ type Server struct {
 	// month is what was spent in this one, and seen when people last asked for something.
 	month   month
 	seen    bounded[string, time.Time]
+	roles   bounded[string, string] // of those whom Config.Auth knows, by user
 	talks   bounded[talkKey, talkPlace]
 	mux     *http.ServeMux
 	routes  []route

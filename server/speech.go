@@ -67,7 +67,7 @@ func (s *speech) note(e *troupe.Event) string {
 // failure says why there is no answer: what is on record, which the client may read
 // anyway, or else as little as of any other error.
 func (s *speech) failure(err error) *problem {
-	if p := problemOf(err); p != errGeneric || s.broken == "" {
+	if p := problemOf(err); p.Status != http.StatusInternalServerError || p.hidden == nil || s.broken == "" {
 		return p
 	}
 	return refuse(http.StatusInternalServerError, "%s", s.broken)

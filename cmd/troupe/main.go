@@ -32,9 +32,14 @@ func run() (code int) {
 // endGrace is how long the program may take to end once it was told to.
 const endGrace = 10 * time.Second
 
+// sameWish is how long after the first signal others mean the same.
+const sameWish = 500 * time.Millisecond
+
 // interruptible returns a context that is done with errInterrupted when the process
 // is told to end. Whoever tells it a second time, or has waited for long, is obeyed
-// at once: what was stored is stored, and a run resumes from its log.
+// at once: what was stored is stored, and a run resumes from its log. What comes within a
+// moment of the first is the same wish: programs that start this one pass on what the
+// terminal has sent to all of them.
 func interruptible(parent context.Context) (ctx context.Context, stop func()) {
 	ctx, cancel := context.WithCancelCause(parent)
 	told := make(chan os.Signal, 2)
@@ -48,13 +53,23 @@ func interruptible(parent context.Context) (ctx context.Context, stop func()) {
 		case <-over:
 			return
 		}
-		select {
-		case <-told:
-		case <-time.After(endGrace):
-		case <-over:
-			return
+		moment, late := time.After(sameWish), time.After(endGrace)
+		var again <-chan os.Signal // nil, which nothing comes from, for a moment
+		for {
+			select {
+			case <-moment:
+				again = told
+				for len(told) > 0 {
+					<-told
+				}
+				continue
+			case <-again:
+			case <-late:
+			case <-over:
+				return
+			}
+			os.Exit(exitInterrupted)
 		}
-		os.Exit(exitInterrupted)
 	})
 	return ctx, func() {
 		signal.Stop(told)

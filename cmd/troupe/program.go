@@ -62,8 +62,9 @@ func (p *program) execute(ctx context.Context, args []string) int {
 		return exitFailed
 	}
 	code := exitCode(ctx, err)
-	if _, ok := errors.AsType[*troupe.ModelError](err); ok && !isReported(err) {
-		p.explain(problem.Of(err))
+	_, isModel := errors.AsType[*troupe.ModelError](err)
+	if what := problem.Of(err); (isModel || strings.HasPrefix(what.Code, "disk_")) && !isReported(err) {
+		p.explain(what)
 	} else if !isReported(err) {
 		p.complain(err)
 	}

@@ -36,7 +36,7 @@ func TestAQuotaIsKeptPerUser(t *testing.T) {
 		t.Error(err)
 	}
 	base, _, stop = serveIn(t, dir, env...)
-	if code, text := say(base, ada); code != http.StatusTooManyRequests || !strings.Contains(text, "quota of 2 messages is used up") {
+	if code, text := say(base, ada); code != http.StatusTooManyRequests || !strings.Contains(text, "quota of 2 runs is used up") {
 		t.Errorf("beyond the quota: %d %s", code, text)
 	}
 	if code, text := say(base, bo); code != 200 {

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -25,8 +26,9 @@ type generation struct {
 	rest func() error
 }
 
-// newGeneration makes a project ready to be served, and begins what it does by the clock.
-func newGeneration(ctx context.Context, opened *project.Project) (*generation, error) {
+// newGeneration makes a project ready to be served, and begins what it does by the clock. Where
+// its store takes nothing more, it has all end.
+func newGeneration(ctx context.Context, opened *project.Project, end context.CancelCauseFunc) (*generation, error) {
 	web, err := opened.Server(ctx)
 	if err != nil {
 		return nil, err
@@ -38,7 +40,13 @@ func newGeneration(ctx context.Context, opened *project.Project) (*generation, e
 	if err := mountA2A(ctx, opened, web); err != nil {
 		return nil, errors.Join(err, clients.Close())
 	}
-	rest := sync.OnceValue(beside(ctx, opened.RunSchedules, opened.RunRetention))
+	watch := func(ctx context.Context) error {
+		if err := opened.StoreStopped(ctx); err != nil {
+			end(&storeStopped{err})
+		}
+		return nil
+	}
+	rest := sync.OnceValue(beside(ctx, opened.RunSchedules, opened.RunRetention, watch))
 	return &generation{project: opened, web: web, clients: clients, rest: rest}, nil
 }
 
@@ -80,7 +88,7 @@ func (p *program) hangups(ctx context.Context, end func(error)) (asked <-chan st
 // reload looks for changes of the configuration until ctx is done, at once when it is asked to, and
 // has each be served by a generation of its own. What is under way goes on as it began. A
 // configuration that is wrong is reported, and the one before stays.
-func (p *program) reload(ctx context.Context, now *generation, asked <-chan struct{}) (err error) {
+func (p *program) reload(ctx context.Context, now *generation, asked <-chan struct{}, end context.CancelCauseFunc) (err error) {
 	look := time.NewTicker(lookEvery)
 	defer look.Stop()
 	var later []*generation
@@ -105,20 +113,21 @@ func (p *program) reload(ctx context.Context, now *generation, asked <-chan stru
 		if !isAsked && (seen == used || seen != before) { // whoever writes it may not be done
 			continue
 		}
+		changed := used.changed(seen)
 		used = seen
-		next, err := p.replace(ctx, now)
+		next, err := p.replace(ctx, now, end)
 		if err != nil {
 			p.complain(err)
 			p.tell("The configuration from before stays in use.")
 			continue
 		}
-		p.tell("%s was read again.", project.Name)
+		p.tell("%s was read again.", strings.Join(changed, " and "))
 		later, now = append(later, next), next
 	}
 }
 
 // replace has a generation with the configuration as it is now answer in place of another.
-func (p *program) replace(ctx context.Context, now *generation) (*generation, error) {
+func (p *program) replace(ctx context.Context, now *generation, end context.CancelCauseFunc) (*generation, error) {
 	opened, err := project.Open(p.flags.dir, p.options())
 	if err != nil {
 		return nil, err
@@ -126,7 +135,7 @@ func (p *program) replace(ctx context.Context, now *generation) (*generation, er
 	if place := opened.MovedFrom(now.project); place != "" {
 		return nil, errors.Join(errors.New(place+" in "+project.Name+" has changed: that takes a restart"), opened.Close())
 	}
-	next, err := newGeneration(ctx, opened)
+	next, err := newGeneration(ctx, opened, end)
 	if err != nil {
 		return nil, errors.Join(err, opened.Close())
 	}
@@ -137,15 +146,31 @@ func (p *program) replace(ctx context.Context, now *generation) (*generation, er
 	return next, nil
 }
 
+// sums are those of the files that the configuration is in, in the order of configFiles.
+type sums [3][sha256.Size]byte
+
+var configFiles = [len(sums{})]string{project.Name, ".env", ".env.local"}
+
 // configured sums up the files that the configuration is in.
-func configured(dir string) [sha256.Size]byte {
-	sum := sha256.New()
-	for _, name := range []string{project.Name, ".env", ".env.local"} {
-		data, err := os.ReadFile(filepath.Join(dir, name))
-		if err == nil {
-			sum.Write([]byte(name))
-			sum.Write(data)
+func configured(dir string) (all sums) {
+	for i, name := range configFiles {
+		if data, err := os.ReadFile(filepath.Join(dir, name)); err == nil {
+			all[i] = sha256.Sum256(data)
 		}
 	}
-	return [sha256.Size]byte(sum.Sum(nil))
+	return all
+}
+
+// changed names the files that are not what they were: all of it where none is, for somebody
+// who asks that it be read again.
+func (s sums) changed(now sums) (names []string) {
+	for i, name := range configFiles {
+		if s[i] != now[i] {
+			names = append(names, name)
+		}
+	}
+	if names == nil {
+		names = []string{project.Name}
+	}
+	return names
 }

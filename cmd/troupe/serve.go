@@ -8,6 +8,7 @@ import (
 	"maps"
 	"net"
 	"slices"
+	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -37,27 +38,49 @@ func (p *program) serve(ctx context.Context, opened *project.Project, address st
 // that is and with which token, which is empty where users have their own. It goes on with another configuration
 // when troupe.yaml changes.
 func (p *program) serveHTTP(ctx context.Context, opened *project.Project, address, command string, told func(base, token string)) (err error) {
-	first, err := newGeneration(ctx, opened)
+	ctx, end := context.WithCancelCause(ctx)
+	defer end(nil)
+	first, err := newGeneration(ctx, opened, end)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, first.close()) }()
-	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", cmp.Or(address, opened.Addr()))
+	address = cmp.Or(address, opened.Addr())
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", address)
+	if errors.Is(err, syscall.EADDRINUSE) {
+		return fmt.Errorf("%s: %s is in use: another 'troupe serve' or another program listens there; end it, or choose another address with --addr or server.addr in %s", command, address, project.Name)
+	}
 	if err != nil {
 		return fmt.Errorf("%s: %w", command, err)
 	}
-	ctx, end := context.WithCancelCause(ctx)
+	if err := first.web.MayServe(listener.Addr()); err != nil {
+		return errors.Join(err, listener.Close())
+	}
 	watching, stop := context.WithCancel(ctx)
 	reloaded, asked := make(chan error, 1), p.hangups(watching, end)
-	go func() { reloaded <- p.reload(watching, first, asked) }()
+	go func() { reloaded <- p.reload(watching, first, asked, end) }()
 	defer func() {
 		stop()
 		err = errors.Join(err, <-reloaded)
 		end(nil)
 	}()
-	told("http://"+listener.Addr().String(), first.web.Token())
-	return first.web.Serve(ctx, listener)
+	told(opened.Reached(listener.Addr()), first.web.Token())
+	err = first.web.Serve(ctx, listener)
+	if stopped, ok := errors.AsType[*storeStopped](context.Cause(ctx)); ok {
+		err = errors.Join(stopped, err)
+	}
+	return err
 }
+
+// A storeStopped ends a server whose store takes nothing more: whoever has started it starts
+// it again, which opens the store again and checks it.
+type storeStopped struct{ err error }
+
+func (e *storeStopped) Error() string {
+	return "the server ends, so that it is started again and the store is checked: " + e.err.Error()
+}
+
+func (e *storeStopped) Unwrap() error { return e.err }
 
 // beside has functions run until stop is called, which waits for them.
 func beside(ctx context.Context, functions ...func(context.Context) error) (stop func() error) {
@@ -81,16 +104,21 @@ func (p *program) tellLink(opened *project.Project, base, token string) {
 	if token != "" {
 		link += "#token=" + token
 	}
-	switch users := opened.TokenVariables(); {
-	case len(users) == 0 && token == "":
-		p.tell("Open this address and sign in:")
+	users, entrance := opened.TokenVariables(), opened.Entrance()
+	if entrance != "" {
+		p.tell("%s", terminal.Clean(entrance))
+	}
+	switch {
+	case entrance != "" && len(users) > 0:
+		p.tell("Programs have tokens:")
+	case entrance != "":
 	case len(users) == 0:
 		p.tell("Open this link; it lets in whoever has it:")
 	default:
 		p.tell("Open this address and sign in with your own token. There are:")
-		for _, name := range slices.Sorted(maps.Keys(users)) {
-			p.tell("  %s, whose token is in %s", terminal.Clean(name), terminal.Clean(users[name]))
-		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(users)) {
+		p.tell("  %s, whose token is in %s", terminal.Clean(name), terminal.Clean(users[name]))
 	}
 	fmt.Fprintln(p.out, link)
 }

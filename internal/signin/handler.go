@@ -27,9 +27,9 @@ type visit struct {
 // visitTime is how long somebody may take at the provider.
 const visitTime = 10 * time.Minute
 
-// Handler serves everything below [Path]. Signed hears of who was signed in, and of who
-// was not and why, for the audit log.
-func (d *Desk) Handler(log *slog.Logger, signed func(user string, err error)) http.Handler {
+// Handler serves everything below [Path]. Signed hears of who was signed in, and of who was
+// not, as far as the provider says who that is, and with which status that was answered.
+func (d *Desk) Handler(log *slog.Logger, signed func(r *http.Request, person Person, status int)) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET "+waysPath, func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
@@ -43,17 +43,19 @@ func (d *Desk) Handler(log *slog.Logger, signed func(user string, err error)) ht
 	})
 	mux.HandleFunc("GET "+callbackPath, func(w http.ResponseWriter, r *http.Request) {
 		person, to, err := d.receive(r)
-		signed(person.User, err)
 		if err != nil {
+			signed(r, person, http.StatusForbidden)
 			log.Warn("sign-in refused", "err", err)
 			d.refuse(w, http.StatusForbidden, "You are not signed in: "+err.Error()+".")
 			return
 		}
 		sealed, err := d.close("session", person)
 		if err != nil {
+			signed(r, person, http.StatusInternalServerError)
 			d.refuse(w, http.StatusInternalServerError, "You are not signed in.")
 			return
 		}
+		signed(r, person, http.StatusSeeOther)
 		d.setCookie(w, d.visitCookie(), "", 0)
 		d.setCookie(w, d.cookieName(), sealed, d.config.Session)
 		w.Header().Set("Location", d.base.String()+"/"+to)

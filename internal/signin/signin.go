@@ -142,7 +142,11 @@ func (d *Desk) Who(r *http.Request) (Person, error) {
 		if err != nil {
 			return Person{}, err
 		}
-		return d.personOf(claims)
+		person, err := d.personOf(claims)
+		if err != nil {
+			return Person{}, err
+		}
+		return person, nil
 	}
 	cookie, err := r.Cookie(d.cookieName())
 	if err != nil {
@@ -207,14 +211,15 @@ func (d *Desk) complete(ctx context.Context, provider *oidc.Provider, token *oau
 	return nil
 }
 
-// personOf says who somebody is, by what the provider says of them.
+// personOf says who somebody is, by what the provider says of them: with an error, too, that
+// keeps them out.
 func (d *Desk) personOf(claims map[string]any) (Person, error) {
 	user, _ := claims[d.config.UserClaim].(string)
 	if user = strings.TrimSpace(user); user == "" {
 		return Person{}, fmt.Errorf("the provider does not say who you are: it has no %s; set user_claim to a claim that it has, or scopes to what it takes to have it", d.config.UserClaim)
 	}
 	if verified, said := claims["email_verified"].(bool); d.config.UserClaim == "email" && said && !verified {
-		return Person{}, errors.New("your e-mail address is not verified at the provider")
+		return Person{User: user}, errors.New("your e-mail address is not verified at the provider")
 	}
 	person := Person{User: user, Until: d.config.Now().Add(d.config.Session)}
 	switch groups := claims[d.config.GroupsClaim].(type) {
@@ -228,7 +233,7 @@ func (d *Desk) personOf(claims map[string]any) (Person, error) {
 		}
 	}
 	if len(d.config.Groups) > 0 && !slices.ContainsFunc(person.Groups, func(g string) bool { return slices.Contains(d.config.Groups, g) }) {
-		return Person{}, fmt.Errorf("%s is in none of the groups that may use this server; ask whoever runs it", user)
+		return Person{User: user}, fmt.Errorf("%s is in none of the groups that may use this server; ask whoever runs it", user)
 	}
 	return person, nil
 }

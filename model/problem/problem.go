@@ -103,6 +103,9 @@ var own = []Known{
 	{troupe.ErrChanged, Problem{Code: "changed", Sentence: "The agent or the flow has changed since this run began.", Next: "Start a new run, or fork the conversation before the change."}},
 	{troupe.ErrCircular, Problem{Code: "circular", Sentence: "Agents called each other in a circle, or too deep.", Next: "Take one of the calls out of the circle, or raise limits.depth."}},
 	{syscall.ENOSPC, Problem{Code: "disk_full", Sentence: "The disk is full: nothing was written.", Next: "Make room, and resume the run."}},
+	{syscall.EFBIG, Problem{Code: "disk_limit", Sentence: "The file with the conversations cannot be written: nothing was.", Cause: "A quota or a limit on the size of files is reached, or the disk fails.", Next: "Make room or raise the limit, and resume the run."}},
+	{syscall.EDQUOT, Problem{Code: "disk_limit", Sentence: "The file with the conversations cannot be written: nothing was.", Cause: "The disk quota is used up.", Next: "Make room or raise the quota, and resume the run."}},
+	{syscall.EIO, Problem{Code: "disk_failed", Sentence: "The disk failed, so nothing more is written.", Cause: "What it was given last may not be on it. What was acknowledged before is.", Next: "Start Troupe again, which checks the file; if it stays so, replace the disk."}},
 	{fs.ErrPermission, Problem{Code: "permission", Sentence: "A file may not be read or written.", Next: "Check its permissions; troupe doctor tries the data directory."}},
 }
 

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"time"
 
@@ -73,6 +74,9 @@ func stakeClaim(ctx context.Context, path string) (*claim, error) {
 	name := path + lockSuffix
 	c := &claim{lock: flock.New(name)}
 	locked, err := c.wait(ctx)
+	if errors.Is(err, fs.ErrPermission) {
+		return nil, fmt.Errorf("lock: %w%s", err, whose(name))
+	}
 	if err != nil {
 		return nil, fmt.Errorf("lock: %w", err)
 	}

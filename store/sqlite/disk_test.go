@@ -3,6 +3,7 @@
 package sqlite
 
 import (
+	"bufio"
 	"errors"
 	"fmt"
 	"os"
@@ -12,6 +13,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/troupe-dev/troupe"
 )
@@ -55,9 +57,8 @@ func TestAFullFileRefusesAndRecovers(t *testing.T) {
 	expectLog(t, s, id(1), stored+1)
 }
 
-// TestBreakADiskInAChild cannot write beyond a size, which is an error of the disk
-// to SQLite.
-func TestBreakADiskInAChild(t *testing.T) {
+// TestLimitADiskInAChild cannot write beyond a size, as where a quota is reached.
+func TestLimitADiskInAChild(t *testing.T) {
 	path := inChild(t)
 	signal.Ignore(syscall.SIGXFSZ)
 	s := openAt(t, path)
@@ -71,33 +72,103 @@ func TestBreakADiskInAChild(t *testing.T) {
 		t.Fatal(err)
 	}
 	stored, err := fillUp(t, s, id(1))
-	if !errors.Is(err, ErrStopped) || errors.Is(err, ErrFull) || stored == 0 || !strings.Contains(err.Error(), "cannot be written") {
+	if !errors.Is(err, ErrUnwritable) || errors.Is(err, ErrStopped) || errors.Is(err, ErrFull) || stored == 0 {
 		t.Fatalf("after %d events: %v", stored, err)
 	}
+	if !errors.Is(s.Trouble(), ErrUnwritable) {
+		t.Errorf("trouble: %v", s.Trouble())
+	}
+	if err := s.Append(t.Context(), id(2), eventsOf(id(2), 1, said(strings.Repeat("x", 20_000)))...); !errors.Is(err, ErrUnwritable) {
+		t.Errorf("while nothing can be written: %v", err)
+	}
+	expectLog(t, s, id(1), stored)
 	if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &limit); err != nil {
 		t.Fatal(err)
 	}
-	// The disk is well again. The store does not pretend that nothing happened.
-	if err := s.Append(t.Context(), id(2), eventsOf(id(2), 1, said("hi"))...); !errors.Is(err, ErrStopped) {
-		t.Errorf("after an error of the disk: %v", err)
+	// There is room again. The store notices by itself, and nothing is missing or there twice.
+	for end := time.Now().Add(time.Minute); s.Trouble() != nil; expectLog(t, s, id(1), stored) {
+		if time.Now().After(end) {
+			t.Fatal(s.Trouble())
+		}
 	}
-	if err := s.Delete(t.Context(), id(1)); !errors.Is(err, ErrStopped) {
-		t.Errorf("after an error of the disk: %v", err)
-	}
-	expectLog(t, s, id(1), stored)
-	mustClose(t, s)
-	if c, err := stakeClaim(t.Context(), path); err != nil || !c.note.Suspect {
-		t.Errorf("the file is not to be checked: %+v, %v", c, err)
-	} else {
-		c.release()
-	}
-	s = openAt(t, path)
-	expectLog(t, s, id(1), stored)
+	mustAppend(t, s, eventsOf(id(1), stored+1, said("there is room again"))...)
 	mustAppend(t, s, eventsOf(id(2), 1, said("hi"))...)
+	mustClose(t, s)
+	s = openAt(t, path)
+	expectLog(t, s, id(1), stored+1)
+	for fault, err := range s.Verify(t.Context()) {
+		t.Error(fault, err)
+	}
+}
+
+func TestAStoreThatCannotWriteGoesOnWhenItCan(t *testing.T) {
+	passes(t, "TestLimitADiskInAChild", file(t), nil)
+}
+
+// TestBreakADiskInAChild has a disk that does not take its log file.
+func TestBreakADiskInAChild(t *testing.T) {
+	path := inChild(t)
+	s := openAt(t, path)
+	mustAppend(t, s, eventsOf(id(1), 3, said("hello"))...)
+	if s.Trouble() != nil {
+		t.Errorf("before: %v", s.Trouble())
+	}
+	failFrom(t, path+"-wal")
+	if err := s.Append(t.Context(), id(1), eventsOf(id(1), 4, said("hi"))...); !errors.Is(err, ErrStopped) {
+		t.Errorf("what may not be on disk is acknowledged: %v", err)
+	}
+	<-s.Stopped()
+	// The store does not pretend that nothing happened.
+	if err := s.Delete(t.Context(), id(1)); !errors.Is(err, ErrStopped) || !errors.Is(s.Trouble(), ErrStopped) {
+		t.Errorf("after an error of the disk: %v, %v", err, s.Trouble())
+	}
+	if note := readNote(s.claim.file); !note.Suspect {
+		t.Errorf("the file is not to be checked: %+v", note)
+	}
+	if ids := sessionsOf(t, s); len(ids) != 20 {
+		t.Errorf("%d sessions can be read", len(ids))
+	}
+	mustClose(t, s)
+}
+
+// failFrom has the disk fail from now on for this process, whenever it is to synchronize
+// a file.
+func failFrom(t *testing.T, name string) {
+	t.Helper()
+	cmd := exec.Command("strace", "-f", "-o", os.DevNull, "-P", name, "-e", "inject=fsync,fdatasync:error=EIO", "-p", fmt.Sprint(os.Getpid()))
+	said, err := cmd.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Skip("it takes strace to make a disk fail: ", err)
+	}
+	t.Cleanup(func() {
+		cmd.Process.Signal(os.Interrupt)
+		cmd.Wait()
+	})
+	if line, err := bufio.NewReader(said).ReadString('\n'); !strings.Contains(line, "attached") {
+		t.Skipf("strace may not be used: %s%v", line, err)
+	}
 }
 
 func TestAfterAnErrorOfTheDiskTheStoreStops(t *testing.T) {
-	passes(t, "TestBreakADiskInAChild", file(t), nil)
+	path := sound(t)
+	passes(t, "TestBreakADiskInAChild", path, nil)
+	// Opened again, all that was acknowledged is there, and the log file begins anew: its
+	// header, which all that follows in it hangs on, is another one.
+	const header = 32
+	before := get(t, path+"-wal")
+	s := openAt(t, path)
+	if after := get(t, path+"-wal"); len(before) > header && len(after) > header && string(before[:header]) == string(after[:header]) {
+		t.Error("the log file goes on after what the disk did not take")
+	}
+	for n := range 20 {
+		if got := lengthOf(t, s, id(n)); got < 2 || n == 1 && got < 3 {
+			t.Errorf("session %d has %d events", n, got)
+		}
+	}
+	mustAppend(t, s, eventsOf(id(2), 3, said("hi"))...)
 }
 
 // TestOpenWhereNothingCanBeWrittenInAChild may not write where the store is.
@@ -109,6 +180,37 @@ func TestOpenWhereNothingCanBeWrittenInAChild(t *testing.T) {
 			t.Errorf("%s: got %v; want one line that names the directory", name, err)
 		}
 	}
+}
+
+// TestOpenWhatBelongsToAnotherInAChild may write where the store is, and not open it.
+func TestOpenWhatBelongsToAnotherInAChild(t *testing.T) {
+	path := inChild(t)
+	_, err := Open(t.Context(), path, Options{})
+	if !errors.Is(err, os.ErrPermission) || !strings.Contains(err.Error(), path+": permission denied: it belongs to user 0, and this is user 65534; run troupe as its owner") {
+		t.Errorf("got %v; want the file, whose it is and what to do", err)
+	}
+}
+
+func TestAStoreOfAnotherUserIsNamed(t *testing.T) {
+	if os.Getuid() != 0 {
+		t.Skip("it takes root to be another user")
+	}
+	path := sound(t)
+	dir := filepath.Dir(path)
+	if err := os.Chown(dir, 65534, 65534); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chown(path+lockSuffix, 65534, 65534); err != nil {
+		t.Fatal(err)
+	}
+	for parent := filepath.Dir(dir); strings.HasPrefix(parent, os.TempDir()+"/"); parent = filepath.Dir(parent) {
+		if err := os.Chmod(parent, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	passes(t, "TestOpenWhatBelongsToAnotherInAChild", path, func(cmd *exec.Cmd) {
+		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
+	})
 }
 
 // withoutWriting runs a test in a process of its own that may read a directory and

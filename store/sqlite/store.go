@@ -47,7 +47,7 @@ type Options struct {
 func Open(ctx context.Context, path string, options Options) (*Store, error) {
 	s, err := open(ctx, path, options)
 	if err != nil {
-		return nil, fmt.Errorf("open store: %w", err)
+		return nil, fmt.Errorf("open store: %w", whyUnopened(path, err))
 	}
 	return s, nil
 }

@@ -28,6 +28,10 @@ type writer struct {
 	counters
 	// broken is set once the file or the disk is not to be trusted.
 	broken atomic.Pointer[error]
+	// trouble is why the last write came to nothing, until one can be done again, and
+	// stopped is closed when the store is broken and its file is not damaged.
+	trouble atomic.Pointer[error]
+	stopped chan struct{}
 
 	// What follows belongs to the writer's goroutine.
 	prepared map[string]*sql.Stmt
@@ -37,6 +41,7 @@ type writer struct {
 	version  int64 // of the data, which other processes' changes change
 	loose    bool  // commits do not wait for the disk
 	renewed  time.Time
+	tried    time.Time // when it was last tried whether something can be written
 }
 
 // A job is one change. It may be done again, after a transaction that came to
@@ -58,7 +63,7 @@ func newWriter(ctx context.Context, path string, c *claim, o *owner) (*writer, e
 		return nil, err
 	}
 	w := &writer{
-		path: path, db: db, conn: conn, claim: c, owner: o, jobs: make(chan *job), stop: make(chan struct{}), stored: make(chan struct{}, 1),
+		path: path, db: db, conn: conn, claim: c, owner: o, jobs: make(chan *job), stop: make(chan struct{}), stored: make(chan struct{}, 1), stopped: make(chan struct{}),
 		prepared: map[string]*sql.Stmt{}, atHand: map[string]session{},
 	}
 	if err := w.begin(ctx, path); err != nil {
@@ -91,6 +96,11 @@ func (w *writer) begin(ctx context.Context, path string) error {
 	if err := tx.Commit(); err != nil {
 		return explain(err)
 	}
+	if w.claim.first && w.claim.note.Suspect {
+		if err := w.writeAnew(ctx); err != nil {
+			return err
+		}
+	}
 	w.lastKey = w.claim.note.Given
 	if w.claim.rebuild {
 		if err := w.replaceIndex(ctx); err != nil {
@@ -98,6 +108,17 @@ func (w *writer) begin(ctx context.Context, path string) error {
 		}
 	}
 	return w.refresh()
+}
+
+// writeAnew writes into the database what is in the log file of a store that had stopped,
+// and begins the log file anew: of what is in there, the system may take for written what
+// is not on disk, and what follows it would be lost with it.
+func (w *writer) writeAnew(ctx context.Context) error {
+	moved, err := w.checkpoint(ctx)
+	if err == nil && !moved {
+		err = errors.New("the log file of a store that had stopped cannot be written anew: another process reads it")
+	}
+	return err
 }
 
 // refresh learns what other processes have changed.
@@ -125,12 +146,30 @@ func (w *writer) look() (changed bool, err error) {
 // tickPause is how often the writer looks for what other processes want.
 const tickPause = 100 * time.Millisecond
 
+// tryPause is how often a store that could not write tries whether it can.
+const tryPause = time.Second
+
+// tryAgain ends the trouble if something can be written: a page, to the disk.
+func (w *writer) tryAgain() {
+	w.tried = time.Now()
+	probe := &job{do: func(w *writer) error {
+		_, err := w.exec("UPDATE indexed SET upto = upto")
+		return err
+	}}
+	if w.transact([]*job{probe}) == nil {
+		w.trouble.Store(nil)
+	}
+}
+
 // tick does what has to be done from time to time: it notices what other processes
 // have changed, passes on what they ask for, and keeps leases alive. What fails is
 // tried again at the next tick.
 func (w *writer) tick() {
 	if w.broken.Load() != nil {
 		return
+	}
+	if w.trouble.Load() != nil && time.Since(w.tried) > tryPause {
+		w.tryAgain()
 	}
 	changed, err := w.look()
 	if err == nil && changed {
@@ -307,9 +346,18 @@ func (w *writer) synchronize(loose bool) error {
 // judge decides whether the store can go on after an error.
 func (w *writer) judge(err error) error {
 	err = explain(err)
-	if isFatal(err) {
+	switch {
+	case isFatal(err):
+		isDamaged := isDamage(err)
 		err = fmt.Errorf("%w: %w", ErrStopped, err)
 		w.broken.Store(&err)
+		w.claim.note.Suspect = true
+		w.claim.write() // else it is noted on closing
+		if !isDamaged {
+			close(w.stopped)
+		}
+	case isTrouble(err):
+		w.trouble.Store(&err)
 	}
 	return err
 }
