@@ -1,6 +1,8 @@
 package project
 
 import (
+	"crypto/sha256"
+	"crypto/subtle"
 	"errors"
 	"fmt"
 	"net/http"
@@ -41,7 +43,7 @@ func (p *Project) signIn() (entry, error) {
 		return p.signInByOIDC()
 	}
 	if c.Proxy.UserHeader == "" {
-		if c.Proxy.GroupsHeader != "" || len(c.Proxy.OperatorGroups) > 0 || len(c.Proxy.From) > 0 {
+		if c.Proxy.GroupsHeader != "" || len(c.Proxy.OperatorGroups) > 0 || len(c.Proxy.From) > 0 || c.Proxy.SecretEnv != "" {
 			return entry{}, fmt.Errorf("server.proxy in %s: user_header says which header has the user's name", config.Name)
 		}
 		return entry{}, nil
@@ -51,6 +53,11 @@ func (p *Project) signIn() (entry, error) {
 		return entry{}, err
 	}
 	s := &proxySignIn{Proxy: c.Proxy, programs: programs}
+	if name := c.Proxy.SecretEnv; name != "" {
+		if s.secret = p.models.Getenv(name); len(s.secret) < server.MinToken {
+			return entry{}, fmt.Errorf("server.proxy.secret_env in %s: the environment variable %s, which holds the proxy's secret, must have %d characters or more", config.Name, name, server.MinToken)
+		}
+	}
 	for _, text := range c.Proxy.From {
 		prefix, err := netip.ParsePrefix(text)
 		if address, failed := netip.ParseAddr(text); failed == nil {
@@ -138,8 +145,12 @@ func (p *programs) roleOf(user string, groups []string) string {
 type proxySignIn struct {
 	config.Proxy
 	programs
-	from []netip.Prefix
+	from   []netip.Prefix
+	secret string // of the proxy and this server, empty where the address is enough
 }
+
+// proxySecretHeader has the secret that a proxy shows it is the one by.
+const proxySecretHeader = "X-Troupe-Proxy-Secret"
 
 var errNotSignedIn = errors.New("nobody is signed in")
 
@@ -152,7 +163,7 @@ func (s *proxySignIn) who(r *http.Request) (user, role string, err error) {
 		return user, s.roleOf(user, nil), nil
 	}
 	values := r.Header.Values(s.UserHeader)
-	if !s.isProxy(r.RemoteAddr) || len(values) != 1 {
+	if !s.isProxy(r.RemoteAddr) || !s.hasSecret(r) || len(values) != 1 {
 		return "", "", errNotSignedIn // two names are one too many to believe
 	}
 	if user = strings.TrimSpace(values[0]); user == "" {
@@ -167,6 +178,12 @@ func (s *proxySignIn) who(r *http.Request) (user, role string, err error) {
 		}
 	}
 	return user, s.roleOf(user, groups), nil
+}
+
+// hasSecret says whether a request has the proxy's secret, where there is one.
+func (s *proxySignIn) hasSecret(r *http.Request) bool {
+	given, want := sha256.Sum256([]byte(r.Header.Get(proxySecretHeader))), sha256.Sum256([]byte(s.secret))
+	return s.secret == "" || subtle.ConstantTimeCompare(given[:], want[:]) == 1
 }
 
 // isProxy says whether a request comes from where the proxy is.
