@@ -229,6 +229,9 @@ func TestAnEditorIsAskedForPermission(t *testing.T) {
 	if asked.Kind != "edit" || len(asked.Locations) != 1 || !strings.Contains(string(asked.Content), `"newText":"# Otters"`) {
 		t.Errorf("asked: %+v %s", asked, asked.Content)
 	}
+	if title := filepath.ToSlash(asked.Title); !strings.HasPrefix(title, "write_file data/") || !strings.HasSuffix(title, "/otter.md") {
+		t.Errorf("the title names no place that a person can open: %q", title)
+	}
 	if again := seen.Permissions[2].ToolCall; !strings.Contains(string(again.Content), `"oldText":"# Otters"`) {
 		t.Errorf("the difference: %s", again.Content)
 	}
