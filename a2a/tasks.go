@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -74,6 +75,7 @@ func (t *tasks) Create(ctx context.Context, task *sdk.Task) (taskstore.TaskVersi
 // Update implements [taskstore.Store].
 func (t *tasks) Update(ctx context.Context, update *taskstore.UpdateRequest) (taskstore.TaskVersion, error) {
 	id := string(update.Task.ID)
+	joinPieces(update.Task)
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	known := t.live[id]
@@ -111,6 +113,21 @@ func (t *tasks) Update(ctx context.Context, update *taskstore.UpdateRequest) (ta
 		return taskstore.TaskVersion(next.version), t.list(ctx, update.Task)
 	}
 	return taskstore.TaskVersion(next.version), nil
+}
+
+// joinPieces makes one part of the pieces in which the answer was told: clients show parts
+// as paragraphs. The task is the caller's own copy, and what clients get is made of it.
+func joinPieces(task *sdk.Task) {
+	for _, artifact := range task.Artifacts {
+		if artifact.ID != answerID || len(artifact.Parts) < 2 {
+			continue
+		}
+		var whole strings.Builder
+		for _, part := range artifact.Parts {
+			whole.WriteString(part.Text())
+		}
+		artifact.Parts = sdk.ContentParts{textPart(whole.String())}
+	}
 }
 
 // Get implements [taskstore.Store].

@@ -83,12 +83,17 @@ func (t *telling) release(isLast bool) {
 }
 
 func (t *telling) send(text string, appends, isLast bool) {
-	part := sdk.NewTextPart(text)
-	part.MediaType = "text/markdown"
 	t.say(&sdk.TaskArtifactUpdateEvent{
 		TaskID: t.call.TaskID, ContextID: t.call.ContextID, Append: appends, LastChunk: isLast,
-		Artifact: &sdk.Artifact{ID: answerID, Name: "answer", Parts: sdk.ContentParts{part}},
+		Artifact: &sdk.Artifact{ID: answerID, Name: "answer", Parts: sdk.ContentParts{textPart(text)}},
 	})
+}
+
+// textPart is a part of the answer.
+func textPart(text string) *sdk.Part {
+	part := sdk.NewTextPart(text)
+	part.MediaType = "text/markdown"
+	return part
 }
 
 // end completes the answer: what was told is replaced where the answer is another.

@@ -211,6 +211,9 @@ func (s *show) describe(tool string, arguments troupe.Arguments) acp.ToolCallUpd
 		return d
 	}
 	d.Locations = []acp.ToolCallLocation{{Path: path}}
+	if shown, err := filepath.Rel(s.session.project.Dir(), path); err == nil && filepath.IsLocal(shown) {
+		d.Title = acp.Ptr(strings.Replace(*d.Title, name, shown, 1)) // a place that a person can open
+	}
 	if content, ok := given["content"].(string); ok && *d.Kind == acp.ToolKindEdit {
 		if old, err := os.ReadFile(path); err == nil && !s.replays {
 			d.Content = []acp.ToolCallContent{acp.ToolDiffContent(path, content, string(old))}

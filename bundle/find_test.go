@@ -265,3 +265,24 @@ func TestWhatAnAgentLacksIsAFinding(t *testing.T) {
 		t.Errorf("c: %v", err)
 	}
 }
+
+// A directory among the bundles that has no manifest is a bundle if it has an agent, and
+// nobody is told otherwise.
+func TestABundleNeedsNoManifest(t *testing.T) {
+	dir := t.TempDir()
+	put(t, dir, "bmad/custom/bundles/office/agents/fern.md", "<agent id=\"fern\" name=\"Fern\" title=\"Clerk\"><persona><role>Clerk</role></persona></agent>\n")
+	put(t, dir, "bmad/custom/bundles/empty/notes.txt", "Nothing.\n")
+	definitions, found := find(t, dir, Config{}).Definitions()
+	if len(definitions) != 1 || definitions[0].ID != "fern" {
+		t.Errorf("the agents are %v", definitions)
+	}
+	var without []string
+	for _, f := range found {
+		if f.Code == CodeNoManifest {
+			without = append(without, f.File)
+		}
+	}
+	if !slices.Equal(without, []string{"bmad/custom/bundles/empty"}) {
+		t.Errorf("without a manifest: %v", without)
+	}
+}

@@ -30,6 +30,7 @@ type finder struct {
 	anywhere bool              // decoys count too: see isDecoy
 	skills   map[string]string // directories of skills, by their names
 	trees    []string          // installations
+	unlisted []string          // directories among the bundles without a manifest
 }
 
 func newFinder(dir string) (*finder, error) {
@@ -81,6 +82,7 @@ func (f *finder) look(deep bool) {
 	f.strays()
 	f.webBundles()
 	f.editorCopies()
+	f.emptyBundles()
 }
 
 // findTrees finds the installations, those of the newest layout first.
@@ -129,10 +131,23 @@ func (f *finder) customBundles() {
 	for _, tree := range []string{"bmad", "_bmad", ".bmad"} {
 		for _, dir := range f.match(tree + "/custom/bundles/*") {
 			if !f.manifest(dir) {
-				f.found = append(f.found, warning(CodeNoManifest, f.shown(dir), 1, "a bundle needs a bundle.yaml; this directory has none and is passed over"))
+				f.unlisted = append(f.unlisted, dir)
 			}
 		}
 	}
+}
+
+// emptyBundles warns of directories among the bundles that neither say what they hold nor
+// hold an agent.
+func (f *finder) emptyBundles() {
+	for _, dir := range f.unlisted {
+		if !slices.ContainsFunc(f.bundles, func(b *Bundle) bool {
+			return len(b.entries) > 0 && strings.HasPrefix(b.Dir+"/", f.shown(dir)+"/")
+		}) {
+			f.found = append(f.found, warning(CodeNoManifest, f.shown(dir), 1, "a bundle needs a bundle.yaml, or an agent in agents; this directory has neither and is passed over"))
+		}
+	}
+	f.unlisted = nil
 }
 
 // single takes a directory for a bundle of whatever layout its content suggests.

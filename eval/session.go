@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"iter"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -34,7 +35,7 @@ func CaseOf(info troupe.SessionInfo, events iter.Seq2[troupe.Event, error]) ([]b
 				tools = append(tools, b.Tool)
 			}
 		case *troupe.ArtifactSaved:
-			if name := path.Base(b.Path); !slices.Contains(files, name) {
+			if name := undated(path.Base(b.Path)); !slices.Contains(files, name) {
 				files = append(files, name)
 			}
 		case *troupe.RunFinished:
@@ -66,6 +67,15 @@ func CaseOf(info troupe.SessionInfo, events iter.Seq2[troupe.Event, error]) ([]b
 		return nil, fmt.Errorf("session %s: %w", info.ID, err)
 	}
 	return data, nil
+}
+
+// date is a day in a file's name, and a time that follows it.
+var date = regexp.MustCompile(`(?:19|20)\d\d[-_.]?(?:0[1-9]|1[0-2])[-_.]?(?:0[1-9]|[12]\d|3[01])(?:[-_.T]?(?:[01]\d|2[0-3])[-_.:]?[0-5]\d(?:[-_.:]?[0-5]\d)?Z?)?`)
+
+// undated is a pattern for files of a name on any day: the case is played on others.
+func undated(name string) string {
+	name = strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`).Replace(name)
+	return date.ReplaceAllLiteralString(name, "*")
 }
 
 // taken is a case as it is written.

@@ -54,6 +54,7 @@ func Diagnose(ctx context.Context, dir string, o Options) []Check {
 	p := &Project{dir: absolute, config: c, models: models.Chooser{Config: c, Flag: o.Model, Getenv: o.getenv, Local: o.local()}}
 	checks = append(checks, p.examineAgents()...)
 	checks = append(checks, p.examineKeys())
+	checks = append(checks, p.examineKeyFiles(ctx)...)
 	checks = append(checks, p.examineModels(ctx)...)
 	checks = append(checks, p.examineStore(ctx)...)
 	checks = append(checks, doctor.Directory("data", p.DataDir(), p.shown(p.DataDir())))

@@ -105,6 +105,33 @@ func (p *Project) CopyChoice(ctx context.Context, from, to string) error {
 	return p.ChooseModel(ctx, to, model)
 }
 
+// ChooseAgent has an agent or flow go on with a session as it is now, before anything is
+// said to it.
+func (p *Project) ChooseAgent(ctx context.Context, session troupe.SessionInfo, agent string) error {
+	s, err := p.stage(ctx)
+	if err != nil {
+		return err
+	}
+	return server.ChooseAgent(p.notesDir(), s.shelf(), session.ID, agent, session.Events)
+}
+
+// ChosenAgent is who goes on with a session: whoever was chosen since its latest run, or
+// who that run is of.
+func (p *Project) ChosenAgent(ctx context.Context, session troupe.SessionInfo) (string, error) {
+	s, err := p.stage(ctx)
+	if err != nil {
+		return "", err
+	}
+	agent, err := server.ChosenAgent(p.notesDir(), s.shelf(), session.ID, session.Events)
+	if err != nil {
+		return "", err
+	}
+	if name, err := p.Find(agent); agent != "" && err == nil && name == agent {
+		return agent, nil
+	}
+	return session.Agent, nil
+}
+
 // notesDir is where servers keep what people decide about sessions.
 func (p *Project) notesDir() string { return filepath.Join(p.DataDir(), "page") }
 

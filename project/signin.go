@@ -2,6 +2,8 @@ package project
 
 import (
 	"cmp"
+	"crypto/sha256"
+	"crypto/subtle"
 	"errors"
 	"fmt"
 	"net"
@@ -79,7 +81,7 @@ func (p *Project) signIn() (entry, error) {
 		way := entry{}
 		if c.OIDC.Issuer != "" {
 			way, err = p.signInByOIDC()
-		} else if c.Proxy.GroupsHeader != "" || len(c.Proxy.OperatorGroups) > 0 {
+		} else if c.Proxy.GroupsHeader != "" || len(c.Proxy.OperatorGroups) > 0 || c.Proxy.SecretEnv != "" {
 			err = fmt.Errorf("server.proxy in %s: user_header says which header has the user's name", config.Name)
 		}
 		if len(from) > 0 { // whoever signs people in, the proxy says where they come from
@@ -95,6 +97,11 @@ func (p *Project) signIn() (entry, error) {
 		return entry{}, err
 	}
 	s := &proxySignIn{Proxy: c.Proxy, programs: programs, proxies: at}
+	if name := c.Proxy.SecretEnv; name != "" {
+		if s.secret = p.models.Getenv(name); len(s.secret) < server.MinToken {
+			return entry{}, fmt.Errorf("server.proxy.secret_env in %s: the environment variable %s, which holds the proxy's secret, must have %d characters or more", config.Name, name, server.MinToken)
+		}
+	}
 	return entry{who: s.who, isProxy: at.isProxy}, nil
 }
 
@@ -188,7 +195,11 @@ type proxySignIn struct {
 	config.Proxy
 	programs
 	proxies
+	secret string // of the proxy and this server, empty where the address is enough
 }
+
+// proxySecretHeader has the secret that a proxy shows it is the one by.
+const proxySecretHeader = "X-Troupe-Proxy-Secret"
 
 // proxies are where proxies are: this machine, where nobody says.
 type proxies []netip.Prefix
@@ -204,7 +215,7 @@ func (s *proxySignIn) who(r *http.Request) (user, role string, err error) {
 		return user, s.roleOf(user, nil), nil
 	}
 	values := r.Header.Values(s.UserHeader)
-	if !s.isProxy(r.RemoteAddr) || len(values) != 1 {
+	if !s.isProxy(r.RemoteAddr) || !s.hasSecret(r) || len(values) != 1 {
 		return "", "", errNotSignedIn // two names are one too many to believe
 	}
 	if user = strings.TrimSpace(values[0]); user == "" {
@@ -219,6 +230,12 @@ func (s *proxySignIn) who(r *http.Request) (user, role string, err error) {
 		}
 	}
 	return user, s.roleOf(user, groups), nil
+}
+
+// hasSecret says whether a request has the proxy's secret, where there is one.
+func (s *proxySignIn) hasSecret(r *http.Request) bool {
+	given, want := sha256.Sum256([]byte(r.Header.Get(proxySecretHeader))), sha256.Sum256([]byte(s.secret))
+	return s.secret == "" || subtle.ConstantTimeCompare(given[:], want[:]) == 1
 }
 
 // isProxy says whether a request comes from where the proxy is.

@@ -55,9 +55,40 @@ func TestAProxySignsPeopleIn(t *testing.T) {
 		"server: {proxy: {groups_header: X-Groups}}\n":                       "user_header says",
 		"server: {proxy: {user_header: X-User, from: [somewhere]}}\n":        "is no address",
 		"server: {proxy: {user_header: X-User}, users: {ci: SHORT_TOKEN}}\n": "fewer than 32",
+		"server: {proxy: {user_header: X-User, secret_env: SHORT_TOKEN}}\n":  "32 characters or more",
+		"server: {proxy: {user_header: X-User, secret_env: NO_TOKEN}}\n":     "NO_TOKEN",
+		"server: {proxy: {secret_env: SHORT_TOKEN}}\n":                       "user_header says",
 	} {
 		if _, err := open(t, write(t, clerk+yaml), project.Options{LookupEnv: short}).Server(t.Context()); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", yaml, err)
+		}
+	}
+}
+
+// A proxy that has a secret is believed with it alone: whatever else reaches the server
+// from the proxy's address is nobody.
+func TestAProxyHasASecret(t *testing.T) {
+	const secret = "secret-of-the-proxy-0123456789abcdef"
+	lookup := func(name string) (string, bool) { return secret, name == "PROXY_SECRET" }
+	p := open(t, write(t, "agents: {clerk: {instructions: You answer.}}\n"+
+		"server: {hosts: [troupe.example.org], proxy: {user_header: X-Forwarded-User, secret_env: PROXY_SECRET}}\n"), project.Options{LookupEnv: lookup})
+	s, err := p.Server(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for given, want := range map[string]int{
+		secret: http.StatusOK, "": http.StatusUnauthorized, secret + "x": http.StatusUnauthorized, secret[1:]: http.StatusUnauthorized,
+	} {
+		r := httptest.NewRequest("GET", "http://troupe.example.org/api/agents", nil)
+		r.RemoteAddr = "127.0.0.1:4000"
+		r.Header.Set("X-Forwarded-User", "bob")
+		if given != "" {
+			r.Header.Set("X-Troupe-Proxy-Secret", given)
+		}
+		w := httptest.NewRecorder()
+		s.Handler().ServeHTTP(w, r)
+		if w.Code != want {
+			t.Errorf("with %q: %d, not %d", given, w.Code, want)
 		}
 	}
 }

@@ -78,13 +78,27 @@ func (p *Project) Site(id string) (*pipeline.Site, error) {
 	return nil, fmt.Errorf("%d deliveries begin with %.40q", len(found), id)
 }
 
+// hideOwnData is hideData for a directory that holds nothing but what Troupe makes. Where it
+// cannot be written to, whoever opens the store says so.
+func (p *Project) hideOwnData() {
+	dir := p.DataDir()
+	if relative, err := filepath.Rel(dir, p.dir); err == nil && filepath.IsLocal(relative) {
+		return // the project is in it
+	}
+	there, err := os.ReadDir(dir)
+	isOwn := slices.ContainsFunc(there, func(e fs.DirEntry) bool { return e.Name() == filepath.Base(p.storeFile()) })
+	if isOwn || errors.Is(err, fs.ErrNotExist) || err == nil && len(there) == 0 {
+		_ = p.hideData()
+	}
+}
+
 // hideData keeps what Troupe makes out of the repository around the project.
 func (p *Project) hideData() error {
 	name := filepath.Join(p.DataDir(), ".gitignore")
 	if _, err := os.Stat(name); err == nil {
 		return nil
 	}
-	if err := os.MkdirAll(p.DataDir(), 0o755); err != nil {
+	if err := os.MkdirAll(p.DataDir(), 0o700); err != nil {
 		return err
 	}
 	return os.WriteFile(name, []byte("*\n"), 0o644)

@@ -32,6 +32,7 @@ func (p *Project) openStore(ctx context.Context) (store.Log, error) {
 	if p.sharesStore() {
 		return p.openShared(ctx, p.config.Store, false)
 	}
+	p.hideOwnData()
 	return sqlite.Open(ctx, p.storeFile(), sqlite.Options{})
 }
 

@@ -19,7 +19,10 @@ import (
 // happened in it: they change nothing that an agent is told.
 type notes struct {
 	// Model is the model that answers in this session, where one was chosen.
-	Model    string   `json:"model,omitempty"`
+	Model string `json:"model,omitempty"`
+	// Agent is who was chosen to go on with this session when it had After events.
+	Agent    string   `json:"agent,omitempty"`
+	After    int64    `json:"after,omitempty"`
 	Pinned   bool     `json:"pinned,omitempty"`
 	Archived bool     `json:"archived,omitempty"`
 	Related  []string `json:"related,omitempty"`

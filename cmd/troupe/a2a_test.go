@@ -128,6 +128,27 @@ func useA2A(t *testing.T, plan a2aPlan) (seen a2aSeen) {
 	return seen
 }
 
+// An answer that came in pieces is one part of the finished task: clients show parts as
+// paragraphs.
+func TestAFinishedAnswerIsOnePart(t *testing.T) {
+	models := newHeldModel(t)
+	models.let <- struct{}{}
+	base, token, stop := serveIn(t, clerkAt(t, models.URL), "CANARY=k")
+	seen := useA2A(t, a2aPlan{URL: base + "/a2a/clerk", Token: token, Steps: []arguments{
+		{"do": "send", "text": "Well?"}, {"do": "getTask", "with": arguments{"id": "$task"}},
+	}})
+	for i, r := range seen.Results {
+		if r.Error != "" || len(r.Artifacts) != 1 || len(r.Artifacts[0].Parts) != 1 || r.artifact("answer") != "First half, second half." {
+			t.Errorf("step %d: %s %+v", i, r.Error, r.Artifacts)
+		} else if kind := r.Artifacts[0].Parts[0].MediaType; kind != "text/markdown" {
+			t.Errorf("step %d: it is %q", i, kind)
+		}
+	}
+	if err := stop(); err != nil {
+		t.Error(err)
+	}
+}
+
 // The official JavaScript client gives an agent a task that asks back: it is streamed, is
 // answered, leaves a file, is on record, and goes on in its context.
 func TestAnA2AClientGivesATaskThatAsksBack(t *testing.T) {

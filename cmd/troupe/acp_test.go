@@ -163,6 +163,43 @@ func TestAnEditorTalksWithABMADAgent(t *testing.T) {
 	}
 }
 
+// An agent that was chosen has the session when the editor is started again, although
+// nothing was said to it yet; once somebody else went on with the session, it is theirs.
+func TestAChosenAgentKeepsTheSession(t *testing.T) {
+	dir := t.TempDir()
+	if _, _, err := project.Init(dir); err != nil {
+		t.Fatal(err)
+	}
+	session := "$session"
+	choose := func(agent string) acpStep {
+		return acpStep{Do: "session/set_mode", With: arguments{"sessionId": session, "modeId": agent}}
+	}
+	help := func() acpStep {
+		return acpStep{Do: "session/prompt", With: arguments{"sessionId": session, "prompt": []arguments{textBlock("/help")}}}
+	}
+	session = useACP(t, acpPlan{Steps: []acpStep{newSession(dir), help(), choose("bruno")}}).Results[0].SessionID
+	mode := func(steps ...acpStep) string {
+		t.Helper()
+		load := acpStep{Do: "session/load", With: arguments{"sessionId": session, "cwd": dir, "mcpServers": []any{}}}
+		seen := useACP(t, acpPlan{Steps: append([]acpStep{load}, steps...)})
+		for i, r := range seen.Results {
+			if r.Error != "" {
+				t.Errorf("step %d: %s", i, r.Error)
+			}
+		}
+		return seen.Results[0].Modes.CurrentModeID
+	}
+	if got := mode(choose("mira"), choose("bruno")); got != "bruno" {
+		t.Errorf("after choosing bruno it is %s", got)
+	}
+	if got := mode(choose("mira"), help()); got != "bruno" {
+		t.Errorf("after choosing bruno again it is %s", got)
+	}
+	if got := mode(); got != "mira" {
+		t.Errorf("after a word to mira it is %s", got)
+	}
+}
+
 // What a rule wants to be asked about is a request for permission, with the change that
 // is to be made.
 func TestAnEditorIsAskedForPermission(t *testing.T) {
@@ -191,6 +228,9 @@ func TestAnEditorIsAskedForPermission(t *testing.T) {
 	asked := seen.Permissions[0].ToolCall
 	if asked.Kind != "edit" || len(asked.Locations) != 1 || !strings.Contains(string(asked.Content), `"newText":"# Otters"`) {
 		t.Errorf("asked: %+v %s", asked, asked.Content)
+	}
+	if title := filepath.ToSlash(asked.Title); !strings.HasPrefix(title, "write_file data/") || !strings.HasSuffix(title, "/otter.md") {
+		t.Errorf("the title names no place that a person can open: %q", title)
 	}
 	if again := seen.Permissions[2].ToolCall; !strings.Contains(string(again.Content), `"oldText":"# Otters"`) {
 		t.Errorf("the difference: %s", again.Content)

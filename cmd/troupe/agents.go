@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
@@ -56,7 +55,7 @@ func (p *program) listAgents(project *project.Project) error {
 		p.tell("There are no agents here. 'troupe init' writes some to begin with.")
 		return nil
 	}
-	table := tabwriter.NewWriter(p.out, 0, 0, 2, ' ', 0)
+	table := p.table()
 	for _, a := range list {
 		about := terminal.OneLine(a.Description, 80)
 		if a.Broken != "" {
@@ -102,7 +101,7 @@ func (p *program) showAgent(project *project.Project, id string) error {
 		fmt.Fprintf(p.out, "\nIt cannot start: %s\n", terminal.Clean(info.Broken))
 	}
 	fmt.Fprintln(p.out)
-	table := tabwriter.NewWriter(p.out, 0, 0, 2, ' ', 0)
+	table := p.table()
 	for _, c := range d.Commands {
 		fmt.Fprintf(table, "%s\t%s\t%s\n", c.Cmd, c.Kind, terminal.OneLine(c.Description, 100))
 	}

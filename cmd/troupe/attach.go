@@ -13,6 +13,7 @@ import (
 
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/cmd/troupe/internal/terminal"
+	"github.com/troupe-dev/troupe/internal/wire"
 	"github.com/troupe-dev/troupe/internal/words"
 )
 
@@ -40,9 +41,20 @@ func (p *program) attachments() (parts []troupe.Part, err error) {
 		if err != nil {
 			return nil, usage("--attach: %w", err)
 		}
-		parts = append(parts, troupe.Part{Name: filepath.Base(name), MIME: typeOf(name, data), Data: data})
+		part := troupe.Part{Name: filepath.Base(name), MIME: typeOf(name, data), Data: data}
+		if !isShown(part.MIME) {
+			p.tell("%s is %s, which models cannot read: they are told its name, type and size.", name, part.MIME)
+		}
+		parts = append(parts, part)
 	}
 	return parts, nil
+}
+
+// isShown says whether there are models that are shown files of a type: text, and what some
+// can see or hear.
+func isShown(media string) bool {
+	kind, _, _ := strings.Cut(media, "/")
+	return wire.IsText(media) || kind == "image" || kind == "audio" || kind == "video" || media == "application/pdf"
 }
 
 // typeOf says of what type a file is, by its name or else by what it begins with.

@@ -34,6 +34,9 @@ func (p *program) chatCommand() *cobra.Command {
 					return err
 				}
 			}
+			if len(args) == 0 && o.session != "" {
+				args = p.agentOf(c.Context(), o.session)
+			}
 			return p.onStage(c.Context(), args, func(s *stage, agent string) error {
 				return p.chat(c.Context(), s, agent, o)
 			})

@@ -10,6 +10,7 @@ import (
 
 	"github.com/troupe-dev/troupe/cmd/troupe/internal/terminal"
 	"github.com/troupe-dev/troupe/project"
+	"github.com/troupe-dev/troupe/project/converse"
 	"github.com/troupe-dev/troupe/server"
 )
 
@@ -51,6 +52,34 @@ func (p *program) chooseAgent(ctx context.Context, opened *project.Project, args
 		return "", usage("which agent? There are %s", strings.Join(ids, ", "))
 	}
 	return p.askForAgent(ctx, list)
+}
+
+// agentOf is who goes on with a session, as the arguments of a command would have it: nobody
+// where the session is not there, or of somebody who is not there any more.
+func (p *program) agentOf(ctx context.Context, session string) (args []string) {
+	_ = p.inProject(func(opened *project.Project) error { // what is wrong with it is said by whoever opens it next
+		id, err := sessionID(ctx, opened, session)
+		if err != nil {
+			return err
+		}
+		engine, err := opened.Engine(ctx)
+		if err != nil {
+			return err
+		}
+		info, err := converse.Info(ctx, engine, id, "")
+		if err != nil {
+			return err
+		}
+		agent, err := opened.ChosenAgent(ctx, info)
+		if err != nil {
+			return err
+		}
+		if _, err := opened.Find(agent); err == nil {
+			args = []string{agent}
+		}
+		return nil
+	})
+	return args
 }
 
 // firstAgent is the one that a user begins with where nobody says: the only one, or the

@@ -11,7 +11,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
@@ -233,7 +232,7 @@ func (s *stage) events(ctx context.Context, session string) ([]troupe.Event, err
 }
 
 func (p *program) writeDelivery(_ *project.Project, s *pipeline.Summary) error {
-	table := tabwriter.NewWriter(p.out, 0, 0, 2, ' ', 0)
+	table := p.table()
 	for _, phase := range s.Phases {
 		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s tokens\n", phase.Name, phase.Status, phase.JSON, words.Counted(phase.Artifacts, "artifact"), terminal.Count(phase.Tokens))
 	}

@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
@@ -76,7 +75,7 @@ func stateOf(s *pipeline.Summary) string {
 
 func (p *program) listDeliveries(ctx context.Context, s *stage, sites []*pipeline.Site) error {
 	var rows []map[string]any
-	table := tabwriter.NewWriter(p.out, 0, 0, 2, ' ', 0)
+	table := p.table()
 	for _, site := range sites {
 		events, err := s.events(ctx, site.Session)
 		if err != nil && !errors.Is(err, troupe.ErrNotFound) {

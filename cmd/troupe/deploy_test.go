@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -54,8 +55,11 @@ func TestTheFilesOfAReleaseAreThere(t *testing.T) {
 	}
 	var release struct {
 		Archives []struct{ Files []string }
-		Nfpms    []struct{ Contents []struct{ Src string } }
-		Images   []struct{ Dockerfile string } `yaml:"dockers_v2"`
+		Nfpms    []struct {
+			Contents []struct{ Src string }
+			Scripts  map[string]string
+		}
+		Images []struct{ Dockerfile string } `yaml:"dockers_v2"`
 	}
 	if err := yaml.Unmarshal(data, &release); err != nil {
 		t.Fatal(err)
@@ -63,6 +67,9 @@ func TestTheFilesOfAReleaseAreThere(t *testing.T) {
 	files := release.Archives[0].Files
 	for _, c := range release.Nfpms[0].Contents {
 		files = append(files, c.Src)
+	}
+	for _, script := range release.Nfpms[0].Scripts {
+		files = append(files, script)
 	}
 	files = append(files, release.Images[0].Dockerfile, "deploy/Dockerfile")
 	for _, pattern := range files {
@@ -100,5 +107,46 @@ func TestTheReleaseConfigurationFitsItsSchema(t *testing.T) {
 	}
 	if err := schema.Validate(release); err != nil {
 		t.Error(err)
+	}
+}
+
+// The scripts of deb and rpm make the service's user and directory, have a service that runs
+// be the new program, and end it only when the package goes. Each command that they would
+// call is put on record in its place.
+func TestThePackagesScriptsKeepTheServiceInOrder(t *testing.T) {
+	shell, err := exec.LookPath("sh")
+	if err != nil || runtime.GOOS != "linux" {
+		t.Skip("there is no shell here that packages run")
+	}
+	for _, c := range []struct{ script, argument, systemd, want string }{
+		{"postinstall", "configure", "yes", "systemd-sysusers troupe.conf|systemd-tmpfiles --create troupe.conf|systemctl daemon-reload|systemctl try-restart troupe.service|"},
+		{"postinstall", "2", "no", "systemd-sysusers troupe.conf|systemd-tmpfiles --create troupe.conf|"},
+		{"preremove", "upgrade", "yes", ""},
+		{"preremove", "1", "yes", ""},
+		{"preremove", "remove", "yes", "systemctl disable --now troupe.service|"},
+		{"preremove", "0", "yes", "systemctl disable --now troupe.service|"},
+		{"preremove", "remove", "no", ""},
+		{"postremove", "upgrade", "yes", ""},
+		{"postremove", "remove", "yes", "systemctl daemon-reload|"},
+		{"postremove", "purge", "yes", ""},
+	} {
+		bin, run := t.TempDir(), t.TempDir()
+		for _, name := range []string{"systemd-sysusers", "systemd-tmpfiles", "systemctl"} {
+			if err := os.WriteFile(filepath.Join(bin, name), []byte("#!"+shell+"\nprintf '%s|' \"${0##*/} $*\"\n"), 0o700); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if c.systemd == "no" {
+			run = filepath.Join(run, "none")
+		}
+		text, err := os.ReadFile(filepath.Join(corpus.ModuleRoot(t), "deploy", "linux", c.script+".sh"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		command := exec.Command(shell, "-c", strings.ReplaceAll(string(text), "/run/systemd/system", run), "script", c.argument)
+		command.Env = []string{"PATH=" + bin}
+		if said, err := command.CombinedOutput(); err != nil || string(said) != c.want {
+			t.Errorf("%s %s, systemd %s: %v\n%s\nnot\n%s", c.script, c.argument, c.systemd, err, said, c.want)
+		}
 	}
 }

@@ -114,10 +114,12 @@ func (p *program) writeChecks(checks []project.Check) error {
 	}
 	for _, c := range checks {
 		mark := map[project.Status]string{project.OK: "ok     ", project.Warning: "warning", project.Broken: "BROKEN "}[c.Status]
-		fmt.Fprintf(p.out, "%s  %s: %s\n", mark, c.Name, terminal.Clean(strings.ReplaceAll(c.Message, "\n", "\n         ")))
+		const indent = "         "
+		text := fmt.Sprintf("%s  %s: %s", mark, c.Name, terminal.Clean(strings.ReplaceAll(c.Message, "\n", "\n"+indent)))
 		if c.Fix != "" {
-			fmt.Fprintf(p.out, "         → %s\n", terminal.Clean(c.Fix))
+			text += "\n" + indent + "→ " + terminal.Clean(c.Fix)
 		}
+		fmt.Fprintln(p.out, p.folded(p.out, text, indent))
 	}
 	return nil
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"iter"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -68,7 +67,7 @@ func (p *program) writeExplained(s *explain.Session, status string, turn int, te
 // writeTurns lists the model calls, each with what led to it, and the ends of runs. The
 // last run may have none: the status of the session says why.
 func (p *program) writeTurns(s *explain.Session, status string) error {
-	table := tabwriter.NewWriter(p.out, 0, 0, 2, ' ', 0)
+	table := p.table()
 	fmt.Fprintln(table, "TURN\tAGENT\tMODEL\tSENT\tCACHED\tCAME BACK\tCOST\tTIME\tWHAT CAME OF IT")
 	// What is said between calls stands in the last column, so that the others line up.
 	aside := func(text string) { fmt.Fprintf(table, "%s%s\n", strings.Repeat("\t", 8), text) }
@@ -197,7 +196,7 @@ func (p *program) writeTurn(s *explain.Session, t *explain.Turn, text bool) erro
 }
 
 func (p *program) writeParts(parts []explain.Part, text bool) error {
-	table := tabwriter.NewWriter(p.out, 0, 0, 2, ' ', 0)
+	table := p.table()
 	for _, part := range parts {
 		fresh := ""
 		if part.New {

@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -142,7 +141,7 @@ func (p *program) listDocuments(ctx context.Context, base *knowledge.Base) error
 	if p.flags.json {
 		return p.writeJSON(listOf(documents))
 	}
-	table := tabwriter.NewWriter(p.out, 0, 0, 2, ' ', 0)
+	table := p.table()
 	for _, d := range documents {
 		fmt.Fprintf(table, "%d\t%s\t%s\t%s\n", d.ID, terminal.OneLine(d.Name, 60), d.Uploaded.Local().Format(time.DateTime), terminal.OneLine(d.Description, 80))
 	}

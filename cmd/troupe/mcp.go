@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
@@ -54,7 +53,7 @@ func (p *program) listServers(ctx context.Context, opened *project.Project) erro
 		p.tell("There are no MCP servers: mcp in %s names them.", project.Name)
 		return nil
 	}
-	table := tabwriter.NewWriter(p.out, 0, 0, 2, ' ', 0)
+	table := p.table()
 	for _, server := range list {
 		if server.Error != "" {
 			fmt.Fprintf(table, "%s\tnot connected\t%s\n", server.Server, terminal.OneLine(server.Error, 200))

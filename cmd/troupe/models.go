@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
@@ -48,7 +47,7 @@ func (p *program) writeProviders(ctx context.Context, opened *project.Project) e
 		return err
 	}
 	fmt.Fprintln(p.out)
-	table := tabwriter.NewWriter(p.out, 0, 0, 2, ' ', 0)
+	table := p.table()
 	fmt.Fprintln(table, "PROVIDER\tNAME\tMODELS\tSTATE")
 	for _, s := range sources {
 		state := "set up"
@@ -73,7 +72,7 @@ func (p *program) writeModels(list []project.Model) error {
 			Models []project.Model `json:"models"`
 		}{list})
 	}
-	table := tabwriter.NewWriter(p.out, 0, 0, 2, ' ', 0)
+	table := p.table()
 	fmt.Fprintln(table, "MODEL\tWINDOW\tIN\tOUT\tCAN\tUSE")
 	for _, l := range list {
 		if l.Problem != "" {

@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
@@ -33,7 +32,7 @@ func (p *program) showNext(project *project.Project) error {
 		p.tell("There is no catalogue of tasks here: BMAD has one from version 6.0 on.")
 		return nil
 	}
-	table := tabwriter.NewWriter(p.out, 0, 0, 2, ' ', 0)
+	table := p.table()
 	next := ""
 	for _, t := range tasks {
 		mark := ""

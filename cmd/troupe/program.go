@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -9,6 +10,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"text/tabwriter"
 
 	"github.com/charmbracelet/x/term"
 	"github.com/spf13/cobra"
@@ -160,8 +162,43 @@ func (p *program) getenv(name string) string {
 // tell writes a line that is not a result.
 func (p *program) tell(format string, args ...any) {
 	if !p.flags.quiet {
-		fmt.Fprintf(p.err, format+"\n", args...)
+		fmt.Fprintln(p.err, p.folded(p.err, fmt.Sprintf(format, args...), ""))
 	}
+}
+
+// folded is a text with its lines broken between words where a terminal ends. What the lines
+// are continued with stands below it. Files and other programs get the text as it is.
+func (p *program) folded(w io.Writer, text, indent string) string {
+	if !p.isTerminal(w) {
+		return text
+	}
+	return terminal.Fold(text, terminal.WidthOf(w), indent)
+}
+
+// table lays out columns, with lines that a terminal is too narrow for folded.
+func (p *program) table() *tabwriter.Writer {
+	return tabwriter.NewWriter(&foldedLines{p: p}, 0, 0, 2, ' ', 0)
+}
+
+// foldedLines writes to standard output line by line, each folded.
+type foldedLines struct {
+	p    *program
+	line []byte
+}
+
+// Write implements [io.Writer].
+func (f *foldedLines) Write(data []byte) (int, error) {
+	f.line = append(f.line, data...)
+	end := bytes.LastIndexByte(f.line, '\n') + 1
+	if end == 0 {
+		return len(data), nil
+	}
+	whole := string(f.line[:end-1])
+	f.line = f.line[end:]
+	if _, err := fmt.Fprintln(f.p.out, f.p.folded(f.p.out, whole, "    ")); err != nil {
+		return 0, err
+	}
+	return len(data), nil
 }
 
 // writeJSON writes one value to standard output.

@@ -119,6 +119,11 @@ func behindProxy(t *testing.T, p proxy, block, prefix string) {
 			t.Errorf("%s: %d, %v: %.200s", path, response.StatusCode, err, body)
 		}
 	}
+	if prefix == "" {
+		if status, card := answerTo(t, client, outside, "/a2a/clerk/.well-known/agent-card.json", []string{"Authorization: Bearer " + token}); status != 200 || !strings.Contains(card, outside+"/a2a/clerk") {
+			t.Errorf("the card names another address: %d %s", status, card)
+		}
+	}
 	if err := stop(); err != nil {
 		t.Error(err)
 	}

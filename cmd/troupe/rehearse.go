@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
@@ -50,7 +49,7 @@ func (p *program) writeRehearsal(reports []rehearse.Report) error {
 	if p.flags.json {
 		return p.writeJSON(listOf(reports))
 	}
-	table := tabwriter.NewWriter(p.out, 0, 0, 2, ' ', 0)
+	table := p.table()
 	fmt.Fprintln(table, "AGENT\tCOMMAND\tSTEPS\tQUESTIONS\tREAD\tWRITTEN\tSTART\tEND\tUP FRONT\tRESULT")
 	dead := 0
 	for _, r := range reports {

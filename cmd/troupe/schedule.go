@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -99,7 +98,7 @@ func (p *program) showSchedules(all []schedule.Schedule) error {
 		p.tell("There are no schedules. 'troupe schedule add' adds one.")
 		return nil
 	}
-	table := tabwriter.NewWriter(p.out, 0, 0, 2, ' ', 0)
+	table := p.table()
 	fmt.Fprintln(table, "NAME\tWHEN\tRUNS\tNEXT\tLATEST\tNOTE")
 	for _, s := range all {
 		latest, note := "-", ""

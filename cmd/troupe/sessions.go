@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -229,7 +228,7 @@ func (p *program) listSessions(found []outputs.Manifest) error {
 		p.tell("There are no sessions.")
 		return nil
 	}
-	table := tabwriter.NewWriter(p.out, 0, 0, 2, ' ', 0)
+	table := p.table()
 	for _, m := range found {
 		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", m.SessionID[:min(8, len(m.SessionID))],
 			m.Execution.StartedAt.Local().Format("2006-01-02 15:04"), terminal.OneLine(m.Agent.Name, 30), terminal.OneLine(m.Workflow.Name, 30),

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"path/filepath"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
@@ -93,7 +92,7 @@ func (p *program) listSkills(list []skill.Skill) error {
 		p.tell("There are no such skills. 'troupe skills new NAME' writes one to begin with.")
 		return nil
 	}
-	table := tabwriter.NewWriter(p.out, 0, 0, 2, ' ', 0)
+	table := p.table()
 	for _, s := range list {
 		fmt.Fprintf(table, "%s\t%s\t%s\n", terminal.OneLine(s.Name, 64), terminal.OneLine(s.Category, 30), terminal.OneLine(s.Description, 100))
 	}

@@ -5,7 +5,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
@@ -37,7 +36,7 @@ func (p *program) showStories(project *project.Project) error {
 		p.tell("There are no stories here, and no sprint file.")
 		return nil
 	}
-	table := tabwriter.NewWriter(p.out, 0, 0, 2, ' ', 0)
+	table := p.table()
 	for _, item := range board.Items {
 		name := item.Key
 		if item.Kind == "story" {

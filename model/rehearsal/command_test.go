@@ -11,7 +11,7 @@ import (
 
 func TestTheFirstLineSaysThatItIsARehearsal(t *testing.T) {
 	d := open(t, prompt)
-	if first := d.say("hello"); !strings.HasPrefix(first, "[rehearsal] No model is configured") {
+	if first := d.say("hello"); !strings.HasPrefix(first, "[rehearsal] No model is asked") {
 		t.Errorf("it begins with %q", first)
 	}
 	mustLack(t, d.say("hello"), "[rehearsal]")

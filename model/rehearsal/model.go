@@ -38,7 +38,7 @@ import (
 // Name is what [troupe.End] calls this model.
 const Name = "rehearsal"
 
-const banner = "[rehearsal] No model is configured: this is a scripted run-through. Files and tool calls are real; the wording is nobody's."
+const banner = "[rehearsal] No model is asked: this is a scripted run-through. Files and tool calls are real; the wording is nobody's."
 
 // New returns the model. It may serve any number of agents and conversations at once.
 func New() troupe.Model { return &model{} }

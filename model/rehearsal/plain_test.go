@@ -72,7 +72,7 @@ func TestAPlainAgentAsksForWhatIsMissing(t *testing.T) {
 }
 
 func TestAPlainAgentWithoutToolsSaysWhatItUnderstood(t *testing.T) {
-	mustContain(t, open(t, "").say("Write a poem"), "[rehearsal] No model is configured", `I understood: "Write a poem".`, "set a model")
+	mustContain(t, open(t, "").say("Write a poem"), "[rehearsal] No model is asked", `I understood: "Write a poem".`, "set a model")
 }
 
 func TestALimitEndsWithWhatThereIs(t *testing.T) {

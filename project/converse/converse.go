@@ -68,6 +68,9 @@ func (c *Conversation) Use(ctx context.Context, name, model string, extras *proj
 	}
 	if name != c.Agent {
 		c.first, c.limits, c.Question = troupe.Input{}, troupe.Limits{}, nil
+		if err := c.keepAgent(ctx, name); err != nil {
+			return err
+		}
 	}
 	c.Agent, c.step = name, step
 	if model == "" {
@@ -85,6 +88,22 @@ func (c *Conversation) keepChoice(ctx context.Context) error {
 	err := c.project.ChooseModel(ctx, c.Session, c.chosen)
 	c.chosen = ""
 	return err
+}
+
+// keepAgent has the agent that the person chose go on with the session in another program,
+// too, although nothing was said to it yet. Of a session that has not begun nobody knows.
+func (c *Conversation) keepAgent(ctx context.Context, name string) error {
+	if c.Session == "" {
+		return nil
+	}
+	info, err := Info(ctx, c.engine, c.Session, c.User)
+	if errors.Is(err, troupe.ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return c.project.ChooseAgent(ctx, info, name)
 }
 
 // Model names the model that answers, as provider/name: several with commas between them
@@ -119,11 +138,15 @@ func Continue(ctx context.Context, p *project.Project, session, user string) (*C
 	if err != nil {
 		return nil, err
 	}
-	step, err := p.StepIn(ctx, info.Agent, session)
+	agent, err := p.ChosenAgent(ctx, info)
 	if err != nil {
 		return nil, err
 	}
-	c, err := open(ctx, p, info.Agent, user, step)
+	step, err := p.StepIn(ctx, agent, session)
+	if err != nil {
+		return nil, err
+	}
+	c, err := open(ctx, p, agent, user, step)
 	if err != nil {
 		return nil, err
 	}
@@ -134,7 +157,7 @@ func Continue(ctx context.Context, p *project.Project, session, user string) (*C
 		}
 		c.note(&e)
 	}
-	if info.Status != "waiting" {
+	if info.Status != "waiting" || agent != info.Agent {
 		c.Question = nil
 	}
 	return c, nil

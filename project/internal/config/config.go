@@ -283,6 +283,7 @@ type Proxy struct {
 	GroupsHeader   string   `yaml:"groups_header" doc:"The header that has the user's groups, with commas between them."`
 	OperatorGroups []string `yaml:"operator_groups" doc:"The groups whose members may change settings and keys, beside operators."`
 	From           []string `yaml:"from" doc:"The addresses of the proxy, such as 10.0.0.0/8. Headers from anywhere else count for nothing. Default: this machine."`
+	SecretEnv      string   `yaml:"secret_env" doc:"The environment variable that holds a secret of the proxy and this server, of 32 characters or more. The headers are then believed only beside it, in X-Troupe-Proxy-Secret. Default: the address is enough."`
 }
 
 // Pipeline says how requests are delivered.

@@ -62,6 +62,27 @@ func fold(text string, width int) string {
 	return xansi.Hardwrap(xansi.Wrap(text, width, ""), width, true)
 }
 
+// Fold breaks the lines of a text that are wider than a terminal, between words if it can,
+// and begins what they go on with by an indent.
+func Fold(text string, width int, indent string) string {
+	if width <= 2*len(indent) {
+		indent = ""
+	}
+	var out []string
+	for line := range strings.SplitSeq(text, "\n") {
+		first, _, isWide := strings.Cut(fold(line, width), "\n")
+		out = append(out, strings.TrimRight(first, " "))
+		if isWide {
+			// The rest has less room: it is folded anew, from where the line was broken.
+			rest := strings.TrimLeft(line[min(len(line), len(first)):], " ")
+			for part := range strings.SplitSeq(fold(rest, width-len(indent)), "\n") {
+				out = append(out, indent+strings.TrimRight(part, " "))
+			}
+		}
+	}
+	return strings.Join(out, "\n")
+}
+
 // trimLines drops blanks that only pad lines, and empty lines at both ends.
 func trimLines(text string) string {
 	lines := strings.Split(text, "\n")

@@ -135,3 +135,21 @@ func TestAMeterSaysHowFullTheWindowIs(t *testing.T) {
 		t.Errorf("a chat begins with %q", got)
 	}
 }
+
+func TestLinesAreFoldedBetweenWords(t *testing.T) {
+	for _, c := range []struct {
+		text, indent, want string
+		width              int
+	}{
+		{"short", "  ", "short", 20},
+		{"one two three four", "  ", "one two\n  three\n  four", 9},
+		{"one  two\nthree", "", "one  two\nthree", 8},
+		{"averylongwordindeed", "", "averylongw\nordindeed", 10},
+		{"ok       data: it can be written to", "         ", "ok       data: it can\n         be written to", 22},
+		{"one two three", "          ", "one two\nthree", 8},
+	} {
+		if got := Fold(c.text, c.width, c.indent); got != c.want {
+			t.Errorf("%q in %d:\n%s\nnot\n%s", c.text, c.width, got, c.want)
+		}
+	}
+}
