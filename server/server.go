@@ -238,6 +238,8 @@ type Server struct {
 	predecessor *Server
 	// summaries are what is known of sessions, by id.
 	summaries bounded[string, *summary]
+	// writing is held while a version is added by hand.
+	writing sync.Mutex
 	// month is what was spent in this one, and seen when people last asked for something.
 	month   month
 	seen    bounded[string, time.Time]
@@ -296,6 +298,7 @@ func New(c Config) (*Server, error) {
 		s.mux.Handle(r.method+" "+r.path, s.serving(r))
 	}
 	s.mux.HandleFunc("/", s.lost)
+	s.frames.number = s.versionNumber
 	s.runs.admit = s.mayBegin
 	s.runs.places, s.readers.places = c.Places, c.Places
 	return s, nil
