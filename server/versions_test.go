@@ -76,7 +76,13 @@ func TestVersionsAreCountedTheSameEverywhere(t *testing.T) {
 	if w.want(http.StatusOK, &list, "GET", "/api/files?by=Ann", nil); len(list.Files) != 1 {
 		t.Errorf("of Ann's: %+v", list)
 	}
+	if edited := w.info(session).Edited; edited["brief.md"] != 2 {
+		t.Errorf("the session says that version %v is by hand", edited)
+	}
 	w.talk(session, "# Three")
+	if edited := w.info(session).Edited; len(edited) != 0 {
+		t.Errorf("the session says that version %v is by hand", edited)
+	}
 	listed(libraryFile{Version: 3, By: "clerk", Size: 7})
 	w.want(http.StatusOK, &v, "POST", path+"/restore", restore{"brief.md", 1})
 	w.talk(session, "# Five")

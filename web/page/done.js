@@ -26,10 +26,10 @@ const capital = (text) => text && text[0].toUpperCase() + text.slice(1);
 // Saved is the card of what was saved: a document, or several files in rows.
 export function Saved({ items, id, openFile }) {
   const row = (item) => html`<div class="doc" key=${item.path}>
-    <button type="button" class="bare row grow" onClick=${() => openFile.open(item.path)}>
+    <button type="button" class="bare row grow" onClick=${() => openFile.open(item.path, item.path.startsWith("/") ? undefined : item.number)}>
       <span class="leaf">${icon(fileIcon(item.path))}</span><span class="grow"><b><span class="hidden">Open </span>${nameOf(item.path)}</b><span class="small dim cut">${pathWords(item.path)} · ${item.path.startsWith("/") ? "a document of the project" : `version ${item.number}`} · ${size(item.size)}</span></span></button>
-    ${openFile.shown === item.path && html`<span class="chip acc t">open</span>`}
-    <a class="btn tool sm" href=${fileAddress(fileOf(id, item.path))} download title="Download" aria-label=${`Download ${item.path}`}>${icon("download")}</a></div>`;
+    ${openFile.shown === `${item.path} ${item.number}` && html`<span class="chip acc t">open</span>`}
+    <a class="btn tool sm" href=${fileAddress(fileOf(id, item.path)) + (item.path.startsWith("/") ? "" : "?version=" + item.number)} download title="Download" aria-label=${`Download ${item.path}`}>${icon("download")}</a></div>`;
   return html`<div class=${"docs" + (items.length > 1 ? " many" : "")}>${items.map(row)}</div>`;
 }
 
