@@ -161,6 +161,10 @@ type Cast interface {
 // ErrUnknown reports a name that neither an agent nor a flow has.
 var ErrUnknown = errors.New("no such agent or flow")
 
+// ErrBroken reports an agent that cannot start as it is configured. What the error says is
+// shown to whoever wants to talk to it.
+var ErrBroken = errors.New("the agent cannot start")
+
 // Pipeline is the name under which a [Cast] has the step that takes a request
 // through all phases.
 const Pipeline = "deliver"
