@@ -4,6 +4,7 @@
 import { did, doing } from "./words.js";
 import { cost, duration, fileIcon, nameOf, pathWords, short, size } from "./format.js";
 import { agentOf } from "./state.js";
+import { choosesModel } from "./models.js";
 import { fileAddress, fileOf } from "./api.js";
 import { html, icon, lazy, useEffect, useState } from "./view.js";
 
@@ -38,7 +39,7 @@ export function Foot({ answer, exchange, last, idle, acts, id }) {
   const took = exchange?.ended ? Date.parse(exchange.ended) - Date.parse(exchange.started) : NaN;
   const figures = [exchange?.tokens > 0 && `${short(exchange.tokens)} tokens`, cost(exchange?.cost), duration(took)].filter(Boolean).join(" · ");
   const button = (name, drawing, act, disabled = false) => html`<button type="button" class="tool sm" title=${name} aria-label=${name} disabled=${disabled} onClick=${act}>${icon(drawing)}</button>`;
-  return html`<footer>
+  return html`${answer.text.startsWith("[rehearsal] No model") && html`<p class="small dim">Nobody has thought about this: no model is chosen. ${choosesModel()}</p>`}<footer>
     ${button("Copy the answer", "copy", () => acts.copy(answer.text))}
     ${last && button("Ask again", "refresh-cw", acts.again, !idle)}
     ${button("Go on from here in a new conversation", "git-branch", () => acts.fork(answer.seq), !idle)}
