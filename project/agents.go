@@ -36,6 +36,14 @@ func (p *Project) Agents() []server.Agent {
 			list = append(list, p.plainInfo(id))
 		}
 	}
+	s := &stage{project: p}
+	for i := range list {
+		if list[i].Broken == "" && len(p.config.Agents[list[i].ID].Tools) > 0 {
+			if err := s.examineTools(list[i].ID); err != nil {
+				list[i].Broken = err.Error()
+			}
+		}
+	}
 	return list
 }
 

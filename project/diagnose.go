@@ -323,11 +323,11 @@ func (s *stage) examineTools(id string) error {
 				continue
 			}
 			if _, err := ready[name](); err != nil {
-				return fmt.Errorf("agents.%s.tools: %s: %w", id, name, err)
+				return fmt.Errorf("agents.%s.tools in %s: %s: %w", id, config.Name, name, err)
 			}
 		}
 		if !found {
-			return fmt.Errorf("agents.%s.tools: there is no tool %s%s; there are %s", id, pattern, suggest.Hint(pattern, known), strings.Join(known, ", "))
+			return fmt.Errorf("agents.%s.tools in %s: there is no tool %s%s; there are %s", id, config.Name, pattern, suggest.Hint(pattern, known), strings.Join(known, ", "))
 		}
 	}
 	return nil

@@ -40,7 +40,7 @@ func Lint(path string, lookup func(string) (string, bool)) (*lint.Report, error)
 		report.Findings = slices.DeleteFunc(report.Findings, func(f bundle.Finding) bool { return f.Code == "nothing-found" })
 	}
 	report.Findings = append(report.Findings, lintSkills(path, c, report.Findings)...)
-	for _, problem := range slices.Concat(problems, lintFlows(path, c)) {
+	for _, problem := range slices.Concat(problems, lintFlows(path, c), lintTools(path, c, lookup)) {
 		report.Findings = append(report.Findings, bundle.Finding{
 			Severity: bundle.Error, Code: "invalid-config", File: filepath.Base(problem.File), Line: max(1, problem.Line), Message: problem.Message,
 		})
@@ -72,6 +72,29 @@ func lintFlows(path string, c *config.Config) config.Problems {
 	}
 	defer bundles.Close()
 	problems, _ := errors.AsType[config.Problems]((&Project{config: c, bundles: bundles}).maker(nil).Check())
+	return problems
+}
+
+// lintTools says which agents have tools that nobody has, or that cannot be made: as
+// [Diagnose] does.
+func lintTools(path string, c *config.Config, lookup func(string) (string, bool)) (problems config.Problems) {
+	if c == nil || len(c.Agents) == 0 {
+		return nil
+	}
+	p, err := Open(path, Options{LookupEnv: lookup})
+	if err != nil {
+		return nil // what it fails on is reported by itself
+	}
+	defer p.Close()
+	s := &stage{project: p}
+	for _, id := range p.agentIDs() {
+		if len(c.Agents[id].Tools) == 0 {
+			continue
+		}
+		if err := s.examineTools(id); err != nil {
+			problems = append(problems, config.Problem{File: c.Path, Line: config.LineOf(c.Path, "agents", id, "tools"), Message: err.Error()})
+		}
+	}
 	return problems
 }
 

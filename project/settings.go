@@ -278,6 +278,7 @@ func (s *settings) provider(name string) server.Provider {
 	}
 	at, _ := s.stage.project.models.Endpoint(models.NewChoice(name, "the page")) // without a key, the address is known too
 	p.BaseURL = withoutSecrets(cmp.Or(at.BaseURL, s.stage.project.config.Providers[name].BaseURL))
+	p.KeyVariable, p.API = variable, string(at.API)
 	if known, ok := provider.Find(name); ok {
 		p.Title, p.Local = cmp.Or(known.Title, name), known.Local
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/troupe-dev/troupe/internal/sessionid"
 	"github.com/troupe-dev/troupe/internal/suggest"
 	"github.com/troupe-dev/troupe/project/internal/config"
+	"github.com/troupe-dev/troupe/server"
 	"github.com/troupe-dev/troupe/skill"
 	"github.com/troupe-dev/troupe/tool/calc"
 	"github.com/troupe-dev/troupe/tool/command"
@@ -209,6 +210,14 @@ func (s *stage) equip(ctx context.Context, catalog *bundle.Catalog, id string, o
 	return nil
 }
 
+// misconfigured is why an agent cannot be made of what troupe.yaml says of it: a
+// [server.ErrBroken].
+type misconfigured struct{ error }
+
+func (m misconfigured) Unwrap() error { return m.error }
+
+func (m misconfigured) Is(target error) bool { return target == server.ErrBroken }
+
 // granted makes the tools that patterns name, but for those that the agent has of
 // its own. A name that is nobody's is an error.
 func (s *stage) granted(ctx context.Context, id string, patterns, own []string) ([]troupe.Tool, error) {
@@ -223,8 +232,8 @@ func (s *stage) granted(ctx context.Context, id string, patterns, own []string) 
 	var tools []troupe.Tool
 	for _, pattern := range patterns {
 		if pattern != ofTheBundle && !slices.ContainsFunc(known, func(name string) bool { return fits(pattern, name) }) && !s.isAbsent(pattern) {
-			return nil, fmt.Errorf("agents.%s.tools in %s: there is no tool %s%s; there are %s",
-				id, config.Name, pattern, suggest.Hint(pattern, known), strings.Join(known, ", "))
+			return nil, misconfigured{fmt.Errorf("agents.%s.tools in %s: there is no tool %s%s; there are %s",
+				id, config.Name, pattern, suggest.Hint(pattern, known), strings.Join(known, ", "))}
 		}
 	}
 	wanted := func(name string) bool {
@@ -236,7 +245,7 @@ func (s *stage) granted(ctx context.Context, id string, patterns, own []string) 
 		}
 		tool, err := ready[name]()
 		if err != nil {
-			return nil, fmt.Errorf("agents.%s.tools in %s: %s: %w", id, config.Name, name, err)
+			return nil, misconfigured{fmt.Errorf("agents.%s.tools in %s: %s: %w", id, config.Name, name, err)}
 		}
 		tools = append(tools, tool)
 	}

@@ -172,11 +172,11 @@ func (s *Server) readEvents(ctx context.Context, session string, from, before in
 		if e.Seq >= before {
 			break
 		}
-		data, err := shown(e).MarshalJSON()
+		data, err := s.frames.json(&e)
 		if err != nil {
 			return nil, err
 		}
-		read = append(read, explained(&e, data))
+		read = append(read, data)
 	}
 	return read, nil
 }

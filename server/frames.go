@@ -61,6 +61,8 @@ type frames struct {
 	slow map[*events]bool
 	// encoded counts, for tests.
 	encoded int
+	// number is which version of a file an event tells of, 0 for none. It may be nil.
+	number func(*troupe.Event) (int, error)
 }
 
 func newFrames() *frames {
@@ -85,7 +87,7 @@ func (f *frames) of(e *troupe.Event) (*frame, error) {
 	f.all[key] = made
 	f.encoded++
 	f.mu.Unlock()
-	made.data, made.err = frameOf(e)
+	made.data, made.err = f.encode(e)
 	f.mu.Lock()
 	f.inHand += len(made.data)
 	f.mu.Unlock()
@@ -96,13 +98,43 @@ func (f *frames) of(e *troupe.Event) (*frame, error) {
 	return made, made.err
 }
 
-// frameOf makes an event what is sent to clients.
+// encode makes a stored event what is sent to clients.
+func (f *frames) encode(e *troupe.Event) ([]byte, error) {
+	data, err := f.json(e)
+	if err != nil {
+		return nil, err
+	}
+	return framed(e, data)
+}
+
+// json is a stored event as clients see it.
+func (f *frames) json(e *troupe.Event) ([]byte, error) {
+	data, err := shown(*e).MarshalJSON()
+	if err != nil {
+		return nil, err
+	}
+	if f.number != nil {
+		number, err := f.number(e)
+		if err != nil {
+			return nil, err
+		}
+		if number > 0 {
+			data = inserted(data, "version", number)
+		}
+	}
+	return explained(e, data), nil
+}
+
+// frameOf makes an event that is not stored what is sent to clients.
 func frameOf(e *troupe.Event) ([]byte, error) {
 	data, err := shown(*e).MarshalJSON()
 	if err != nil {
 		return nil, err
 	}
-	data = explained(e, data)
+	return framed(e, explained(e, data))
+}
+
+func framed(e *troupe.Event, data []byte) ([]byte, error) {
 	var id []byte
 	if e.Seq > 0 {
 		id = strconv.AppendInt(nil, e.Seq, 10)

@@ -25,7 +25,9 @@ type callView struct {
 	Step   string    `json:"step"`
 	At     time.Time `json:"at"`
 
-	Model    string  `json:"model,omitempty"`
+	Model    string `json:"model,omitempty"`
+	provider string // where it is, and sent is what that calls it
+	sent     string
 	Purpose  string  `json:"purpose,omitempty"`
 	Finish   string  `json:"finish,omitempty"`
 	Cost     float64 `json:"cost,omitempty"`
@@ -101,7 +103,11 @@ func (s *Server) showCall(c *call) error {
 		return c.answer(http.StatusOK, view.request(), nil)
 	case "curl":
 		c.w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-		_, err := fmt.Fprint(c.w, view.curl())
+		at, err := s.providerNamed(c, view.provider)
+		if err != nil {
+			return err
+		}
+		_, err = fmt.Fprint(c.w, view.curl(at))
 		return err
 	default:
 		return refuse(http.StatusBadRequest, "as: %.20q is neither json nor curl", as)
@@ -176,6 +182,7 @@ func begunView(e *troupe.Event, sent []explain.Part) *callView {
 	switch b := e.Body.(type) {
 	case *troupe.ModelReplied:
 		view.Kind, view.Model, view.Purpose, view.Finish, view.Cost = "model", words.ModelName(b.Provider, b.Model), b.Purpose, string(b.Finish), b.Cost
+		view.provider, view.sent = b.Provider, b.Model
 		view.Latency, view.First, view.Attempts = b.Latency.Duration().Milliseconds(), b.FirstToken.Duration().Milliseconds(), b.Attempt
 		view.Input, view.Cached, view.Output, view.Window = b.Usage.Input, b.Usage.CachedInput, b.Usage.Output, b.Context.Window
 		view.Parts = sent
@@ -208,7 +215,7 @@ type sentMessage struct {
 }
 
 func (v *callView) request() sentRequest {
-	request := sentRequest{Model: v.Model, Messages: []sentMessage{}, Stream: true}
+	request := sentRequest{Model: v.sent, Messages: []sentMessage{}, Stream: true}
 	roles := map[string]string{"instructions": "system", "context": "system", "summary": "user"}
 	for _, p := range v.Parts {
 		role := roles[p.Kind]
@@ -222,12 +229,42 @@ func (v *callView) request() sentRequest {
 	return request
 }
 
-// curl is a command that sends the same messages. The key is a variable.
-func (v *callView) curl() string {
+// providerNamed is a provider as the settings have it, or one of which nothing is known.
+func (s *Server) providerNamed(c *call, name string) (Provider, error) {
+	if s.config.Settings == nil || name == "" {
+		return Provider{}, nil
+	}
+	list, err := s.config.Settings.Providers(c.r.Context())
+	if err != nil {
+		return Provider{}, err
+	}
+	for _, p := range list {
+		if p.Name == name {
+			return p, nil
+		}
+	}
+	return Provider{}, nil
+}
+
+// curl is a command that sends the same messages to where they were sent. The key is the
+// variable that it is in.
+func (v *callView) curl(at Provider) string {
 	data, err := json.MarshalIndent(v.request(), "", "  ")
 	if err != nil {
 		return ""
 	}
-	quoted := strings.ReplaceAll(string(data), "'", `'\''`)
-	return "curl \"$OPENAI_BASE_URL/chat/completions\" \\\n  -H \"Authorization: Bearer $OPENAI_API_KEY\" \\\n  -H 'Content-Type: application/json' \\\n  -d '" + quoted + "'\n"
+	var b strings.Builder
+	address := "$OPENAI_BASE_URL"
+	variable := "OPENAI_API_KEY"
+	if at.Name != "" && (at.API == "" || at.API == "chat") {
+		address, variable = strings.TrimSuffix(at.BaseURL, "/"), at.KeyVariable
+	} else if at.Name != "" {
+		fmt.Fprintf(&b, "# %s speaks an API of its own (%s), by which this was sent. The same messages for a server that is compatible with OpenAI's:\n", at.Name, at.API)
+	}
+	fmt.Fprintf(&b, "curl \"%s/chat/completions\" \\\n", address)
+	if variable != "" {
+		fmt.Fprintf(&b, "  -H \"Authorization: Bearer $%s\" \\\n", variable)
+	}
+	fmt.Fprintf(&b, "  -H 'Content-Type: application/json' \\\n  -d '%s'\n", strings.ReplaceAll(string(data), "'", `'\''`))
+	return b.String()
 }

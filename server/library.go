@@ -73,10 +73,14 @@ func (s *Server) listLibrary(c *call) (libraryList, error) {
 		if err != nil {
 			return list, err
 		}
+		n, err := s.notes.of(info.ID)
+		if err != nil {
+			return list, err
+		}
 		known.mu.Lock()
 		var own []libraryFile
 		for _, f := range known.files {
-			own = append(own, libraryFile{Session: info.ID, Title: info.Title, Path: f.Path, Heading: f.heading(), Kind: kindOf(f.Path), Size: f.Size, Version: f.Versions, Changed: f.Changed, By: f.Agent})
+			own = append(own, n.listed(f, &info))
 		}
 		known.mu.Unlock()
 		for _, f := range own {
@@ -92,6 +96,36 @@ func (s *Server) listLibrary(c *call) (libraryList, error) {
 	}
 	slices.SortStableFunc(list.Files, func(a, b libraryFile) int { return b.Changed.Compare(a.Changed) })
 	return list, nil
+}
+
+// listed is a file of a session as the library has it: by its latest version, whoever wrote that.
+func (n *notes) listed(f *savedFile, info *troupe.SessionInfo) libraryFile {
+	edits := n.editsOf(f.Path)
+	l := libraryFile{
+		Session: info.ID, Title: info.Title, Path: f.Path, Heading: f.heading(), Kind: kindOf(f.Path),
+		Size: f.Size, Version: len(f.Saved) + len(edits), Changed: f.Changed, By: f.Agent,
+	}
+	if len(edits) == 0 {
+		return l
+	}
+	if last := edits[len(edits)-1]; !last.precedes(f.Saved[len(f.Saved)-1], f.Changed) {
+		l.Size, l.Changed, l.By, l.ByHand = int64(len(last.Content)), last.At, last.By, true
+		if l.Kind == "document" {
+			l.Heading = headingOf(last.Content)
+		}
+	}
+	return l
+}
+
+// headingOf is the first heading of a markdown text, "" if it has none.
+func headingOf(text string) string {
+	for line := range strings.Lines(text[:min(len(text), 4<<10)]) {
+		heading := strings.TrimLeft(line, "#")
+		if level := len(line) - len(heading); level > 0 && level <= 6 && strings.HasPrefix(heading, " ") {
+			return strings.TrimSpace(strings.ToValidUTF8(heading, ""))
+		}
+	}
+	return ""
 }
 
 // finds says whether a file has the words in its name or in its text, and where.
@@ -191,7 +225,7 @@ func (s *Server) editDocument(c *call, in fileEdit) (Version, error) {
 		return Version{}, errNoFile
 	}
 	if in.Version != 0 && in.Version != versions[0].Number {
-		return Version{}, refuse(http.StatusConflict, "version %d was edited, and there is a version %d already", in.Version, versions[0].Number).withCode("edited")
+		return Version{}, errEdited(in.Version, versions[0].Number)
 	}
 	return s.config.Documents.Write(c.r.Context(), c.user, in.Path, []byte(in.Content))
 }

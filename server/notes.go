@@ -39,6 +39,9 @@ type notes struct {
 	Next  int      `json:"next,omitempty"` // the number of the next message in the queue
 	// Edits are versions of files that people wrote by hand.
 	Edits []edit `json:"edits,omitempty"`
+	// Kept are texts of versions that agents saved and that only the file had, until somebody
+	// wrote into it by hand.
+	Kept []string `json:"kept,omitempty"`
 }
 
 // allow lets a tool be called in this session without asking again.
@@ -109,7 +112,7 @@ func (b *noteBook) of(session string) (notes, error) {
 		return notes{}, err
 	}
 	copied := *n
-	copied.Queue, copied.Edits, copied.Allowed = slices.Clone(n.Queue), slices.Clone(n.Edits), slices.Clone(n.Allowed)
+	copied.Queue, copied.Edits, copied.Allowed, copied.Kept = slices.Clone(n.Queue), slices.Clone(n.Edits), slices.Clone(n.Allowed), slices.Clone(n.Kept)
 	return copied, nil
 }
 
@@ -149,7 +152,7 @@ func (b *noteBook) change(session string, f func(*notes)) error {
 		return err
 	}
 	next := *n
-	next.Queue, next.Edits, next.Allowed = slices.Clone(n.Queue), slices.Clone(n.Edits), slices.Clone(n.Allowed)
+	next.Queue, next.Edits, next.Allowed, next.Kept = slices.Clone(n.Queue), slices.Clone(n.Edits), slices.Clone(n.Allowed), slices.Clone(n.Kept)
 	f(&next)
 	if err := b.save(session, &next); err != nil {
 		return err

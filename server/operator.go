@@ -86,6 +86,10 @@ type Provider struct {
 	// NeedsKey and HasKey say what there is to set. The key itself is never shown.
 	NeedsKey bool `json:"needs_key"`
 	HasKey   bool `json:"has_key"`
+	// KeyVariable is the environment variable that its key is in, and API the protocol that
+	// it speaks, as in providers.NAME.api of troupe.yaml.
+	KeyVariable string `json:"key_variable,omitempty"`
+	API         string `json:"api,omitempty"`
 	// KeyBy and KeyAt say who set the key and when, where that was done on the page, and
 	// KeyFixed that the server's environment has it.
 	KeyBy    string     `json:"key_by,omitempty"`

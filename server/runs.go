@@ -65,6 +65,9 @@ func unmade(name string, err error) error {
 	if errors.Is(err, ErrUnknown) {
 		return refuse(http.StatusNotFound, "there is no agent or flow named %.64q", name).concerning("model", "model_not_found")
 	}
+	if errors.Is(err, ErrBroken) {
+		return refuse(http.StatusUnprocessableEntity, "%s cannot start: %v", name, err).withCode("agent_broken")
+	}
 	if err != nil {
 		return fmt.Errorf("make %s: %w", name, err)
 	}

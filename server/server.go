@@ -167,6 +167,10 @@ type Cast interface {
 // ErrUnknown reports a name that neither an agent nor a flow has.
 var ErrUnknown = errors.New("no such agent or flow")
 
+// ErrBroken reports an agent that cannot start as it is configured. What the error says is
+// shown to whoever wants to talk to it.
+var ErrBroken = errors.New("the agent cannot start")
+
 // Pipeline is the name under which a [Cast] has the step that takes a request
 // through all phases.
 const Pipeline = "deliver"
@@ -244,6 +248,8 @@ type Server struct {
 	predecessor *Server
 	// summaries are what is known of sessions, by id.
 	summaries bounded[string, *summary]
+	// writing is held while a version is added by hand.
+	writing sync.Mutex
 	// month is what was spent in this one, and seen when people last asked for something.
 	month   month
 	seen    bounded[string, time.Time]
@@ -303,6 +309,7 @@ func New(c Config) (*Server, error) {
 		s.mux.Handle(r.method+" "+r.path, s.serving(r))
 	}
 	s.mux.HandleFunc("/", s.lost)
+	s.frames.number = s.versionNumber
 	s.runs.admit = s.mayBegin
 	s.runs.places, s.readers.places = c.Places, c.Places
 	return s, nil

@@ -20,16 +20,18 @@ type sessionView struct {
 	// Model is the one that answers next, as provider/name: the one that was chosen for the
 	// session, or else the usual one. Where that is not known, it is the one that answered
 	// last, as its provider calls it. Chosen is empty where nobody chose.
-	Model    string   `json:"model,omitempty"`
-	Chosen   string   `json:"chosen,omitempty"`
-	Spent    float64  `json:"spent"`
-	Tokens   int      `json:"tokens"`
-	Unseen   bool     `json:"unseen"`
-	Files    int      `json:"files"`
-	Queued   int      `json:"queued"`
-	Pinned   bool     `json:"pinned"`
-	Archived bool     `json:"archived"`
-	Related  []string `json:"related,omitempty"`
+	Model  string  `json:"model,omitempty"`
+	Chosen string  `json:"chosen,omitempty"`
+	Spent  float64 `json:"spent"`
+	Tokens int     `json:"tokens"`
+	Unseen bool    `json:"unseen"`
+	Files  int     `json:"files"`
+	// Edited are the files whose latest version is by hand, with its number.
+	Edited   map[string]int `json:"edited,omitempty"`
+	Queued   int            `json:"queued"`
+	Pinned   bool           `json:"pinned"`
+	Archived bool           `json:"archived"`
+	Related  []string       `json:"related,omitempty"`
 }
 
 // view returns a session with what its events and its notes say of it.
@@ -52,6 +54,14 @@ func (s *Server) viewWith(ctx context.Context, info troupe.SessionInfo, n *notes
 	v := sessionView{
 		SessionInfo: info, Model: known.model, Spent: known.cost, Tokens: known.tokens, Unseen: known.answers > n.Seen,
 		Files: len(known.files), Queued: len(n.Queue), Pinned: n.Pinned, Archived: n.Archived, Related: n.Related,
+	}
+	for _, f := range known.files {
+		if listed := n.listed(f, &info); listed.ByHand {
+			if v.Edited == nil {
+				v.Edited = map[string]int{}
+			}
+			v.Edited[f.Path] = listed.Version
+		}
 	}
 	if n.Model != "" {
 		v.Model, v.Chosen = n.Model, n.Model

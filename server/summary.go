@@ -49,7 +49,7 @@ type savedFile struct {
 	Path        string
 	Agent       string
 	Size        int64
-	Versions    int
+	Saved       []int64 // the numbers of the events that tell of it
 	Changed     time.Time
 	Description string
 }
@@ -151,7 +151,7 @@ func (s *summary) save(e *troupe.Event, b *troupe.ArtifactSaved) {
 		s.files[name] = f
 	}
 	f.Agent, f.Size, f.Changed = e.Agent, b.Size, e.Time
-	f.Versions++
+	f.Saved = append(f.Saved, e.Seq)
 	if b.Description != "" {
 		f.Description = b.Description
 	}

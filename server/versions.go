@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -24,20 +25,63 @@ type edit struct {
 	Content string    `json:"content"`
 	// Restored is the number of the version that it brings back, 0 for none.
 	Restored int `json:"restored,omitempty"`
+	// After is the number of the session's last event when it was written: what agents save
+	// later is a later version, whatever the clocks say. It is 0 in what was written before
+	// this was noted, where the time decides.
+	After int64 `json:"after,omitempty"`
+	// Original says that nobody wrote it here: it is what the file held before the first edit.
+	Original bool `json:"original,omitempty"`
+}
+
+// precedes says whether an edit was there when an event happened.
+func (e *edit) precedes(seq int64, at time.Time) bool {
+	if e.After == 0 {
+		return e.At.Before(at)
+	}
+	return e.After < seq
+}
+
+// editsOf are the edits of one file, in order.
+func (n *notes) editsOf(name string) (list []edit) {
+	for _, e := range n.Edits {
+		if e.Path == name {
+			list = append(list, e)
+		}
+	}
+	return list
+}
+
+func (e *edit) version() content {
+	return content{Version{At: e.At, Size: int64(len(e.Content)), By: e.By, ByHand: !e.Original, Known: true, SHA256: sumOf(e.Content)}, e.Content, false}
 }
 
 // A content is a version with what it held.
 type content struct {
 	Version
 	text string
+	// isInFile says that the file alone has its text: whoever writes into it has to keep that.
+	isInFile bool
 }
 
 // contents returns all versions of a session's file, the first one first: those that
 // agents saved, by the calls on record, and those that people wrote.
-func (s *Server) contents(c *call, session, name string) ([]content, error) {
+func (s *Server) contents(ctx context.Context, session, name string) ([]content, error) {
+	n, err := s.notes.of(session)
+	if err != nil {
+		return nil, err
+	}
+	return s.contentsWith(ctx, session, name, &n)
+}
+
+// contentsWith is contents for somebody who has the notes.
+func (s *Server) contentsWith(ctx context.Context, session, name string, n *notes) ([]content, error) {
 	var list []content
+	edits := n.editsOf(name)
 	written := map[string]string{} // by hash: what calls were given to write
-	for e, err := range s.config.Store.Events(c.r.Context(), session, 0) {
+	for _, text := range n.Kept {
+		written[sumOf(text)] = text
+	}
+	for e, err := range s.config.Store.Events(ctx, session, 0) {
 		if err != nil {
 			return nil, err
 		}
@@ -50,28 +94,24 @@ func (s *Server) contents(c *call, session, name string) ([]content, error) {
 			if path, ok := strings.CutPrefix(b.Path, "{"+workspace.SessionFolder+"}/"); !ok || path != name {
 				continue
 			}
+			for len(edits) > 0 && edits[0].precedes(e.Seq, e.Time) {
+				list, edits = append(list, edits[0].version()), edits[1:]
+			}
 			v := content{Version: Version{At: e.Time, Size: b.Size, By: e.Agent, SHA256: b.SHA256, Description: b.Description}}
 			v.text, v.Known = written[b.SHA256]
 			list = append(list, v)
 		}
 	}
-	n, err := s.notes.of(session)
-	if err != nil {
-		return nil, err
+	for i := range edits {
+		list = append(list, edits[i].version())
 	}
-	for _, e := range n.Edits {
-		if e.Path == name {
-			v := Version{At: e.At, Size: int64(len(e.Content)), By: e.By, ByHand: true, Known: true, SHA256: sumOf(e.Content)}
-			list = append(list, content{v, e.Content})
-		}
-	}
-	slices.SortStableFunc(list, func(a, b content) int { return a.At.Compare(b.At) })
 	if current, err := s.readFile(session, name); err == nil {
 		sum := sumOf(current)
 		if len(list) == 0 {
 			list = append(list, content{Version: Version{At: time.Now().UTC(), Size: int64(len(current)), SHA256: sum}})
 		}
 		if last := &list[len(list)-1]; last.SHA256 == sum || last.SHA256 == "" {
+			last.isInFile = !last.Known
 			last.text, last.Known = current, true
 		}
 	}
@@ -102,7 +142,7 @@ func (s *Server) listVersions(c *call) ([]Version, error) {
 	if err != nil {
 		return nil, err
 	}
-	list, err := s.contents(c, info.ID, c.r.URL.Query().Get("path"))
+	list, err := s.contents(c.r.Context(), info.ID, c.r.URL.Query().Get("path"))
 	if err != nil {
 		return nil, err
 	}
@@ -118,7 +158,7 @@ func (s *Server) listVersions(c *call) ([]Version, error) {
 
 // versionOf returns a version of a session's file.
 func (s *Server) versionOf(c *call, session, name string, number int64) (string, error) {
-	list, err := s.contents(c, session, name)
+	list, err := s.contents(c.r.Context(), session, name)
 	if err != nil {
 		return "", err
 	}
@@ -167,35 +207,101 @@ func (s *Server) restoreFile(c *call, in restore) (Version, error) {
 }
 
 // writeVersion adds a version by hand. What was there is kept first.
-func (s *Server) writeVersion(c *call, session, name, text string, base, restored int) (Version, error) {
-	before, err := s.contents(c, session, name)
-	if err != nil {
-		return Version{}, err
-	}
-	if len(before) == 0 {
-		return Version{}, errNoFile
-	}
-	if base != 0 && base != len(before) {
-		return Version{}, refuse(http.StatusConflict, "version %d was edited, and there is a version %d already", base, len(before)).withCode("edited")
-	}
-	if err := s.writeFile(c.r.Context(), session, name, text); err != nil {
-		return Version{}, err
-	}
+func (s *Server) writeVersion(c *call, session, name, text string, base, restored int) (v Version, err error) {
 	by := c.user
 	if by == "" {
 		by = s.config.UserName
 	}
-	added := edit{Path: name, By: by, At: time.Now().UTC(), Content: text, Restored: restored}
-	err = s.notes.change(session, func(n *notes) { n.Edits = append(n.Edits, added) })
+	s.writing.Lock()
+	defer s.writing.Unlock()
+	info, err := s.found(c) // with what has happened until now
 	if err != nil {
-		return Version{}, err
+		return v, err
+	}
+	before, err := s.contents(c.r.Context(), session, name)
+	if err != nil {
+		return v, err
+	}
+	if len(before) == 0 {
+		return v, errNoFile
+	}
+	last := before[len(before)-1]
+	if base != 0 && base != last.Number {
+		return v, errEdited(base, last.Number)
+	}
+	n, err := s.notes.of(session)
+	if err != nil {
+		return v, err
+	}
+	edits, isLate := len(n.editsOf(name)), false
+	added := edit{Path: name, By: by, At: time.Now().UTC(), Content: text, Restored: restored, After: info.Events}
+	err = s.notes.change(session, func(n *notes) {
+		if isLate = base != 0 && len(n.editsOf(name)) != edits; isLate { // by way of another server
+			return
+		}
+		if last.isInFile && last.Number == 1 && last.By == "" {
+			n.Edits = append(n.Edits, edit{Path: name, At: last.At, Content: last.text, After: info.Events, Original: true})
+		} else if last.isInFile {
+			n.Kept = append(n.Kept, last.text)
+		}
+		n.Edits = append(n.Edits, added)
+	})
+	if err != nil {
+		return v, err
+	}
+	if isLate {
+		return v, errEdited(base, last.Number+1)
+	}
+	if err := s.writeFile(c.r.Context(), session, name, text); err != nil {
+		return v, errors.Join(err, s.notes.change(session, func(n *notes) {
+			n.Edits = slices.DeleteFunc(n.Edits, func(e edit) bool { return e == added })
+		}))
 	}
 	s.hub.changed(session)
-	after, err := s.contents(c, session, name)
+	after, err := s.contents(c.r.Context(), session, name)
 	if err != nil {
-		return Version{}, err
+		return v, err
 	}
 	return after[len(after)-1].Version, nil
+}
+
+// errEdited says that somebody has edited a version which is not the latest one.
+func errEdited(base, latest int) error {
+	return refuse(http.StatusConflict, "version %d was edited, and there is a version %d already", base, latest).withCode("edited")
+}
+
+// versionNumber is the number of the version that an event tells of, 0 if it tells of none.
+func (s *Server) versionNumber(e *troupe.Event) (int, error) {
+	saved, ok := e.Body.(*troupe.ArtifactSaved)
+	if !ok {
+		return 0, nil
+	}
+	name, inFolder := strings.CutPrefix(saved.Path, "{"+workspace.SessionFolder+"}/")
+	if !inFolder {
+		return 0, nil
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), shelfTime)
+	defer cancel()
+	known, err := s.summaryOf(ctx, &troupe.SessionInfo{ID: e.Session, Events: e.Seq})
+	if err != nil {
+		return 0, err
+	}
+	n, err := s.notes.of(e.Session)
+	if err != nil {
+		return 0, err
+	}
+	number := 0
+	known.mu.Lock()
+	if f := known.files[name]; f != nil {
+		number, _ = slices.BinarySearch(f.Saved, e.Seq+1)
+	}
+	known.mu.Unlock()
+	for _, edited := range n.editsOf(name) {
+		if edited.precedes(e.Seq, e.Time) {
+			number++
+		}
+	}
+	return number, nil
 }
 
 // writeFile writes a file that is there already into a session's folder.

@@ -60,7 +60,7 @@ func (p *program) writeProject(ctx context.Context, dir string) error {
 		p.tellInstalled(opened, at)
 		return nil
 	}
-	p.tell("\nTry:\n  troupe%s agents                 who is there\n  troupe%s rehearse               play every command, with no model\n  troupe%s chat mira              talk to Mira; *decide begins her workflow\n\n%s", at, at, at, modelFound(ctx, opened))
+	p.tell("\nTry:\n  troupe%s agents                 who is there\n  troupe%s rehearse               play every command, with no model\n  troupe%s chat mira              talk to Mira; *decide begins her workflow\n  troupe%s serve                  the page, for the browser\n\n%s", at, at, at, at, modelFound(ctx, opened))
 	return nil
 }
 
@@ -83,5 +83,5 @@ func (p *program) tellInstalled(opened *project.Project, at string) {
 	if agent, ok := firstAgent(opened.Agents()); ok {
 		first = agent.ID
 	}
-	p.tell("\nTry:\n  troupe%s agents                 who is there\n  troupe%s chat %s\n  troupe%s lint                   what is wrong with the bundle", at, at, first, at)
+	p.tell("\nTry:\n  troupe%s agents                 who is there\n  troupe%s chat %s\n  troupe%s lint                   what is wrong with the bundle\n  troupe%s serve                  the page, for the browser", at, at, first, at, at)
 }

@@ -4,6 +4,7 @@
 import { did, doing } from "./words.js";
 import { cost, duration, fileIcon, nameOf, pathWords, short, size } from "./format.js";
 import { agentOf } from "./state.js";
+import { choosesModel } from "./models.js";
 import { fileAddress, fileOf } from "./api.js";
 import { html, icon, lazy, useEffect, useState } from "./view.js";
 
@@ -26,10 +27,10 @@ const capital = (text) => text && text[0].toUpperCase() + text.slice(1);
 // Saved is the card of what was saved: a document, or several files in rows.
 export function Saved({ items, id, openFile }) {
   const row = (item) => html`<div class="doc" key=${item.path}>
-    <button type="button" class="bare row grow" onClick=${() => openFile.open(item.path)}>
+    <button type="button" class="bare row grow" onClick=${() => openFile.open(item.path, item.path.startsWith("/") ? undefined : item.number)}>
       <span class="leaf">${icon(fileIcon(item.path))}</span><span class="grow"><b><span class="hidden">Open </span>${nameOf(item.path)}</b><span class="small dim cut">${pathWords(item.path)} · ${item.path.startsWith("/") ? "a document of the project" : `version ${item.number}`} · ${size(item.size)}</span></span></button>
-    ${openFile.shown === item.path && html`<span class="chip acc t">open</span>`}
-    <a class="btn tool sm" href=${fileAddress(fileOf(id, item.path))} download title="Download" aria-label=${`Download ${item.path}`}>${icon("download")}</a></div>`;
+    ${openFile.shown === `${item.path} ${item.number}` && html`<span class="chip acc t">open</span>`}
+    <a class="btn tool sm" href=${fileAddress(fileOf(id, item.path)) + (item.path.startsWith("/") ? "" : "?version=" + item.number)} download title="Download" aria-label=${`Download ${item.path}`}>${icon("download")}</a></div>`;
   return html`<div class=${"docs" + (items.length > 1 ? " many" : "")}>${items.map(row)}</div>`;
 }
 
@@ -38,7 +39,7 @@ export function Foot({ answer, exchange, last, idle, acts, id }) {
   const took = exchange?.ended ? Date.parse(exchange.ended) - Date.parse(exchange.started) : NaN;
   const figures = [exchange?.tokens > 0 && `${short(exchange.tokens)} tokens`, cost(exchange?.cost), duration(took)].filter(Boolean).join(" · ");
   const button = (name, drawing, act, disabled = false) => html`<button type="button" class="tool sm" title=${name} aria-label=${name} disabled=${disabled} onClick=${act}>${icon(drawing)}</button>`;
-  return html`<footer>
+  return html`${answer.text.startsWith("[rehearsal] No model") && html`<p class="small dim">Nobody has thought about this: no model is chosen. ${choosesModel()}</p>`}<footer>
     ${button("Copy the answer", "copy", () => acts.copy(answer.text))}
     ${last && button("Ask again", "refresh-cw", acts.again, !idle)}
     ${button("Go on from here in a new conversation", "git-branch", () => acts.fork(answer.seq), !idle)}

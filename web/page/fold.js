@@ -278,7 +278,7 @@ const handlers = {
 
   artifact_saved(s, e, b) {
     const path = placeOf(b.path);
-    const version = (s.files.get(path)?.version ?? 0) + 1;
+    const version = b.version ?? (s.files.get(path)?.version ?? 0) + 1;
     s.files.set(path, { path, size: b.size, version, agent: e.agent ?? "", time: e.time });
     s.add(e, { type: "file", path, size: b.size, version: 0, number: version, description: b.description ?? "" });
   },

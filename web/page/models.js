@@ -9,6 +9,9 @@ export const shortName = (id) => (id ?? "").split("/").slice(1).join("/") || id 
 // usualModel is the one that answers where nobody has chosen.
 export const usualModel = (agent = null) => agent?.model || app.models.find((m) => m.usual)?.id || "";
 
+// choosesModel leads to where a model is chosen, or says who can.
+export const choosesModel = () => (app.me.operator && can("settings") ? html`<a class="link" href="#/settings/models">Choose a model</a>` : "Ask whoever runs Troupe.");
+
 // answerCost is about what an answer of a model costs where a request holds so much.
 const answerCost = ({ price }, tokens) => (price && tokens > 0 ? (tokens * price.input + usualAnswer * price.output) / 1e6 : 0);
 

@@ -60,6 +60,14 @@ export function Document({ file, changed, version, choose, close, all = null }) 
   const [editing, setEdited] = useState(kept(place)); // { text, base }: base is the version that it changes
   const setEditing = (now) => (setEdited(now), keep(place, now));
   const [seeking, setSeeking] = useState(false);
+  const old = version > 0 && versions.length > 0 && version !== latest;
+  const isEditing = editing !== null && !old; // an older version is shown, not edited
+  const drop = () => (editing.text !== text && toast("Your changes are put away.", () => setEditing(editing), 10_000), setEditing(null));
+  const followed = useRef(0);
+  useEffect(() => { // whoever looks at the latest version goes on doing so
+    if (versions.length && version && followed.current === version && latest > version) choose(0);
+    followed.current = versions.length ? latest : 0;
+  }, [latest, versions.length > 0]);
   const box = useRef(null);
   const changes = useChanges(file, text, shown, versions, tab === "Changes" && versions.length > 1);
   const title = kindOf(file.path) === "document" ? text?.match(/^#\s+(.+)$/m)?.[1]?.replace(/[*`_]/g, "") || nameOf(file.path) : nameOf(file.path);
@@ -70,12 +78,13 @@ export function Document({ file, changed, version, choose, close, all = null }) 
     api.versions(file).then(async (list) => setState({ versions: list, text: await api.text(file), problem: null }), () => {});
     toast(done);
   };
-  const save = () => api.edit(file, editing.text, editing.base).then((v) => (setEditing(null), reload(`Saved as version ${v.number}`)), (trouble) => toast(trouble.code === "edited" ? "Somebody saved another version meanwhile. Yours is still here: copy it, then look at the new one." : trouble.message));
+  const look = () => api.versions(file).then(async (list) => setState({ versions: list, text: await api.text({ ...file, version: version || undefined }), problem: null }), (trouble) => toast(trouble.message));
+  const save = (base) => api.edit(file, editing.text, base).then((v) => (setEditing(null), reload(`Saved as version ${v.number}`)), (trouble) => (trouble.code === "edited" ? look() : toast(trouble.message)));
   // A box that is ticked is a version at once; what fails shows the box as it was.
   const change = (to) => api.edit(file, to, latest).then(async (v) => (toast(`Saved as version ${v.number}`), setState({ text: to, versions: await api.versions(file), problem: null })), (trouble) => (toast(trouble.code === "edited" ? "Somebody saved another version meanwhile. Look at that one first." : trouble.message), setState((s) => ({ ...s, text: null })), api.text(file).then((now) => setState((s) => ({ ...s, text: now })))));
   const restore = () => api.restore(file, shown).then((v) => reload(`Version ${shown} is back, as version ${v.number}`), (trouble) => toast(trouble.message));
   const text_ = isText(file.path);
-  const seekable = text_ && editing === null && (tab !== "Read" || kindOf(file.path) !== "frame");
+  const seekable = text_ && !isEditing && (tab !== "Read" || kindOf(file.path) !== "frame");
   const tabs = [text_ && "Read", text_ && versions.length > 1 && "Changes", text_ && "Source"].filter(Boolean);
   const pick = (where) => versions.length > 0 && html`<label class=${"btn sm pick " + where}>${icon("rotate-ccw-clock")}<span>${where === "phone-only" ? shown : `Version ${shown}`}</span>${icon("chevron-down")}<select aria-label="Version" value=${String(shown)} onChange=${(e) => choose(Number(e.target.value) === latest ? 0 : Number(e.target.value))}>${versions.map((v) => html`<option key=${v.number} value=${String(v.number)} disabled=${!v.known}>${v.number}, ${v.by_hand ? `by ${v.by || "you"}` : agentOf(v.by).name || "?"}, ${when(v.at)}${v.known ? "" : " (not kept)"}</option>`)}</select></label>`;
   const tool = (name, drawing, act, more = "") => html`<button type="button" class=${"tool sm " + more} title=${name} aria-label=${name} onClick=${act}>${icon(drawing)}</button>`;
@@ -92,15 +101,25 @@ export function Document({ file, changed, version, choose, close, all = null }) 
     <div class="row bar-2"><div class="seg" role="group" aria-label="How to look at it">${tabs.map((name) => html`<button type="button" key=${name} aria-pressed=${tab === name} onClick=${() => setTab(name)}>${name}</button>`)}</div><span class="grow"></span>
       ${tab === "Changes" && versions.length > 1 && changes.known.length > 0 && html`<${Since} changes=${changes} box=${box} />`}
       ${pick("phone-only")}
-      ${version > 0 && version !== latest && html`<button type="button" class="sm" onClick=${restore}>${icon("rotate-ccw-clock")}Bring back</button>`}
+      ${old && html`<button type="button" class="sm" onClick=${restore}>${icon("rotate-ccw-clock")}Bring back</button>`}
       ${seekable && tool("Find in this document", "search", () => setSeeking(!seeking), "desk-only")}
-      ${text_ && tab !== "Changes" && !version && editing === null && html`<button type="button" class="ghost sm" aria-label="Edit" disabled=${text === null} onClick=${() => setEditing({ text, base: latest })}>${icon("pencil")}<span class="desk-only">Edit</span></button>`}</div>
+      ${text_ && tab !== "Changes" && !old && !isEditing && html`<button type="button" class="ghost sm" aria-label="Edit" disabled=${text === null} onClick=${() => setEditing({ text, base: latest })}>${icon("pencil")}<span class="desk-only">Edit</span></button>`}</div>
     ${seeking && seekable && html`<${Seek} key=${tab} close=${() => setSeeking(false)} />`}
-    ${editing !== null ? html`<form class="editor" onSubmit=${(e) => (e.preventDefault(), save())}><textarea aria-label=${`Text of ${file.path}`} value=${editing.text} dir="auto" onInput=${(e) => setEditing({ ...editing, text: e.target.value })}></textarea><div class="row pad-s"><button class="primary">Save a version</button><button type="button" class="ghost" onClick=${() => setEditing(null)}>Cancel</button></div></form>`
+    ${editing !== null && old && html`<div class="row wrap card chosen" role="status"><span class="grow small">Your changes of version ${editing.base} are not saved yet. They are kept.</span><button type="button" class="sm" onClick=${() => choose(0)}>${icon("pencil")}Go on editing</button></div>`}
+    ${isEditing ? html`<form class="editor" onSubmit=${(e) => (e.preventDefault(), save(editing.base))}><textarea aria-label=${`Text of ${file.path}`} value=${editing.text} dir="auto" onInput=${(e) => setEditing({ ...editing, text: e.target.value })}></textarea>${latest > editing.base ? html`<${Clash} theirs=${versions[0]} text=${text ?? ""} editing=${editing} save=${() => save(latest)} drop=${drop} />` : html`<div class="row pad-s"><button class="primary">Save a version</button><button type="button" class="ghost" onClick=${drop}>Cancel</button></div>`}</form>`
       : calm === null ? html`<div class="sheet"><${Bones} /></div>`
       : tab === "Changes" && versions.length > 1 ? html`<${Changes} changes=${changes} text=${text} box=${box} />`
       : tab === "Source" ? html`<div class="sheet flush"><${Listing} text=${text} lang=${file.path.split(".").at(-1)} /></div>`
-      : html`<div class="sheet" tabindex="0"><${Preview} file=${{ ...file, version: version || undefined }} text=${text} change=${version ? undefined : change} /></div>`}`}</div>`;
+      : html`<div class="sheet" tabindex="0"><${Preview} file=${{ ...file, version: version || undefined }} text=${text} change=${old ? undefined : change} /></div>`}`}</div>`;
+}
+
+// Clash says that another version was saved while somebody wrote theirs, and lets them choose.
+function Clash({ theirs, text, editing, save, drop }) {
+  const [compare, setCompare] = useState(false);
+  const who = theirs.by_hand ? (theirs.by && theirs.by !== app.me.name ? theirs.by : "You") : agentOf(theirs.by).name || "Somebody";
+  return html`<div class="card clash" role="alert"><p class="small"><b>${who} saved version ${theirs.number} meanwhile</b>, ${when(theirs.at)}. What you write here changes version ${editing.base}. Save yours, and version ${theirs.number} is kept as well.</p>
+    ${compare && html`<div class="scroll"><${Lines} before=${text} after=${editing.text} /></div>`}
+    <div class="row wrap"><button type="button" class="primary" onClick=${save}>Save mine as version ${theirs.number + 1}</button><button type="button" onClick=${drop}>Take version ${theirs.number}</button><button type="button" class="ghost" aria-expanded=${compare} onClick=${() => setCompare(!compare)}>${compare ? "Hide the difference" : "Show the difference"}</button></div></div>`;
 }
 
 // useChanges compares the version that is shown with another one of a file, once that

@@ -241,7 +241,7 @@ function Call({ id, number, turn, step, close }) {
       ${tab === "Sent" && html`<${Sent} parts=${call.parts ?? []} whole=${(p) => api.partAddress(id, number, call.parts.indexOf(p))} />`}
       ${tab === "Came back" && html`<${CameBack} answer=${call.answer} finish=${call.finish} />`}
       ${tab === "What changed" && html`<${Changed} id=${id} call=${call} />`}
-      ${tab === "JSON" && html`<pre class="exact-json" tabindex="0">${json(call)}</pre>`}`}</div></aside>`;
+      ${tab === "JSON" && html`<${Request} key=${number} id=${id} number=${number} />`}`}</div></aside>`;
 }
 
 // endWords says why an answer ended.
@@ -288,4 +288,11 @@ function ToolCall({ call }) {
     ${call.changed?.length > 0 && html`<h3>Changed since the attempt before</h3><pre tabindex="0">${json(call.changed)}</pre>`}
     ${call.error && html`<h3>What went wrong</h3><pre tabindex="0">${visible(call.error)}</pre>`}
     <h3>Came back</h3><pre tabindex="0">${visible(call.result ?? "")}</pre>`;
+}
+
+// Request is a call as one asks for it by chat completions.
+function Request({ id, number }) {
+  const [text, setText] = useState(null);
+  useEffect(() => void api.callAs(id, number, "json").then((found) => setText(json(JSON.parse(found))), (trouble) => setText(trouble.message)), []);
+  return html`<p class="tiny faint">The messages as they were sent, as the body of a chat completions request. What is not on record is not in it: the descriptions of tools, and parameters such as the temperature.</p>${text === null ? html`<${Bones} />` : html`<pre class="exact-json" tabindex="0">${text}</pre>`}`;
 }

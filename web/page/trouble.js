@@ -57,7 +57,7 @@ const catalogue = {
   limit_tokens: ["gauge", limitTitle("tokens"), limitText, further, "spot"],
   repeating: ["repeat", (c) => `${c.a} did the same thing over and over and was stopped`, () => "Say below what to do instead.", () => [], "soft"],
   tool_server_down: ["plug", (c) => (c.server ? `The tools of ${c.server} are not there now` : "Some tools are not there now"), (c) => `${c.a} went on without them.`, () => [app.me.operator && ["Settings", () => { location.hash = "#/settings/mcp"; }]], "soft"],
-  agent_broken: ["circle-alert", (c) => `${c.a} cannot start`, (c) => (app.me.operator ? "One of the files that it is made of is missing or broken." : operator), () => [app.me.operator && ["See where", () => { location.hash = "#/settings/agents"; }]]],
+  agent_broken: ["circle-alert", (c) => `${c.a} cannot start`, (c) => (app.me.operator ? "Something that it is made of is missing or wrong." : operator), () => [app.me.operator && ["See where", () => { location.hash = "#/settings/agents"; }]]],
   interrupted: ["power", () => "Troupe was restarted in the middle of this", (c) => `Everything up to ${c.until || "here"} is on record, and no tool is used twice.`, (acts) => [acts.resume && ["Go on where it stopped", acts.resume]], "soft"],
   cancelled: ["circle-pause", () => "Stopped", () => "What was said so far is above.", (acts) => [acts.resume && ["Go on where it stopped", acts.resume]], "soft"],
   signed_out: ["lock", () => "You are signed out", () => "What you have typed is kept in this tab.", () => []],

@@ -3,6 +3,7 @@ package config
 import (
 	"maps"
 	"net/url"
+	"os"
 	"slices"
 	"strings"
 
@@ -230,6 +231,17 @@ func isToolName(name string) bool {
 func isHTTP(address string) bool {
 	u, err := url.Parse(address)
 	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Hostname() != ""
+}
+
+// LineOf returns the line of the key at the end of a path in a file, or of as much of the
+// path as is there; 0 if the file cannot be read.
+func LineOf(file string, path ...string) int {
+	src, err := os.ReadFile(file)
+	var document yaml.Node
+	if err != nil || yaml.Unmarshal(src, &document) != nil || len(document.Content) == 0 {
+		return 0
+	}
+	return lineOf(document.Content[0], path...)
 }
 
 // lineOf returns the line of the key at the end of a path, or of as much of the

@@ -1,0 +1,92 @@
+package project_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/troupe-dev/troupe/project"
+	"github.com/troupe-dev/troupe/server"
+)
+
+// request sends a request to a server that does not listen.
+func request(s *server.Server, method, path, body string) (int, string) {
+	r := httptest.NewRequest(method, "http://127.0.0.1"+path, strings.NewReader(body))
+	r.Header.Set("Authorization", "Bearer "+s.Token())
+	if body != "" {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	w := httptest.NewRecorder()
+	s.Handler().ServeHTTP(w, r)
+	return w.Code, w.Body.String()
+}
+
+// A call that is copied is the one that was sent: to the address it went to, with the name
+// that the model has there and the variable that its key is in.
+func TestACopiedCallIsWhatWasSent(t *testing.T) {
+	type body struct {
+		Model    string `json:"model"`
+		Messages []struct{ Role, Content string }
+	}
+	var sent body
+	office := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		data, _ := io.ReadAll(r.Body)
+		if strings.HasSuffix(r.URL.Path, "/chat/completions") && r.Header.Get("Authorization") == "Bearer key-of-the-office" {
+			sent = body{}
+			if err := json.Unmarshal(data, &sent); err != nil {
+				t.Error(err)
+			}
+		}
+		w.Header().Set("Content-Type", "text/event-stream")
+		fmt.Fprint(w, "data: {\"model\":\"big\",\"choices\":[{\"index\":0,\"delta\":{\"content\":\"Well.\"},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n")
+	}))
+	defer office.Close()
+	dir := write(t, "model: office/big\nproviders: {office: {base_url: "+office.URL+"/v1, key_env: OFFICE_KEY}}\nagents: {clerk: {instructions: You answer., tools: []}}\n")
+	p := open(t, dir, project.Options{LookupEnv: func(name string) (string, bool) { return "key-of-the-office", name == "OFFICE_KEY" }})
+	s, err := p.Server(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if status, text := request(s, "POST", "/v1/chat/completions", `{"model":"clerk","messages":[{"role":"user","content":"it's me"}]}`); status != http.StatusOK {
+		t.Fatalf("%d %s", status, text)
+	}
+	var sessions []struct{ ID string }
+	if _, text := request(s, "GET", "/api/sessions", ""); json.Unmarshal([]byte(text), &sessions) != nil || len(sessions) != 1 {
+		t.Fatal(text)
+	}
+	var page struct {
+		Events []struct {
+			Seq  int
+			Kind string
+		}
+	}
+	path := "/api/sessions/" + sessions[0].ID
+	if _, text := request(s, "GET", path+"/events?before=1000&limit=100", ""); json.Unmarshal([]byte(text), &page) != nil {
+		t.Fatal(text)
+	}
+	for _, e := range page.Events {
+		if e.Kind != "model_replied" {
+			continue
+		}
+		_, curl := request(s, "GET", fmt.Sprintf("%s/calls/%d?as=curl", path, e.Seq), "")
+		for _, want := range []string{`curl "` + office.URL + `/v1/chat/completions"`, `Bearer $OFFICE_KEY"`, `"model": "big"`} {
+			if !strings.Contains(curl, want) {
+				t.Errorf("%s is not in\n%s", want, curl)
+			}
+		}
+		if strings.Contains(curl, "key-of-the-office") {
+			t.Error("the key is in it")
+		}
+		_, text := request(s, "GET", fmt.Sprintf("%s/calls/%d?as=json", path, e.Seq), "")
+		var copied body
+		if err := json.Unmarshal([]byte(text), &copied); err != nil || fmt.Sprint(copied) != fmt.Sprint(sent) {
+			t.Errorf("%v: copied is\n%+v, sent was\n%+v", err, copied, sent)
+		}
+		return
+	}
+	t.Errorf("no call in %+v", page)
+}
