@@ -61,6 +61,9 @@ func (p *Project) listedAgent(catalog *bundle.Catalog, found *bundle.Listed) ser
 		return info
 	}
 	info.Format = string(d.Format)
+	if info.Description == "" || info.Description == info.Title {
+		info.About = firstSentence(d.Persona.Identity)
+	}
 	_, info.Greets = d.Opening()
 	for _, c := range d.Commands {
 		info.Commands = append(info.Commands, server.Command{
@@ -81,6 +84,21 @@ func (p *Project) listedAgent(catalog *bundle.Catalog, found *bundle.Listed) ser
 		info.Tools = names
 	}
 	return info
+}
+
+// mostOfSentence is how long a sentence may be that people read at a glance.
+const mostOfSentence = 200
+
+// firstSentence is how a text begins, empty where that is too long to be read at a glance.
+func firstSentence(text string) string {
+	text, _, _ = strings.Cut(strings.TrimSpace(text), "\n")
+	if at := strings.Index(text, ". "); at >= 0 {
+		text = text[:at+1]
+	}
+	if len(text) > mostOfSentence {
+		return ""
+	}
+	return strings.TrimSpace(text)
 }
 
 // synonyms are what else a command can be called by.

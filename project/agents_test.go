@@ -2,10 +2,12 @@ package project_test
 
 import (
 	"errors"
+	"os"
 	"strings"
 	"testing"
 
 	"github.com/troupe-dev/troupe/bundle"
+	"github.com/troupe-dev/troupe/internal/corpus"
 	"github.com/troupe-dev/troupe/project"
 )
 
@@ -19,5 +21,25 @@ func TestWhatThereIsIsSaidToWhoeverMisspellsIt(t *testing.T) {
 	}
 	if _, err := p.Agent(t.Context(), "article"); err == nil || !strings.Contains(err.Error(), "it is a flow") {
 		t.Errorf("a flow as an agent: %v", err)
+	}
+}
+
+// An agent that nobody has described says in its author's words who it is, in one sentence.
+func TestAnAgentIsListedWithASentence(t *testing.T) {
+	dir := write(t, "model: rehearsal\n")
+	if err := os.CopyFS(dir, os.DirFS(corpus.Path(t, "bmad/installed-6.0.4"))); err != nil {
+		t.Fatal(err)
+	}
+	about := map[string]string{}
+	for _, a := range open(t, dir, project.Options{}).Agents() {
+		about[a.Name] = a.About
+	}
+	if got, want := about["Mary"], "Senior analyst with deep expertise in market research, competitive analysis, and requirements elicitation."; got != want {
+		t.Errorf("Mary: %q, want %q", got, want)
+	}
+	for _, name := range []string{"Winston", "John", "Sally"} {
+		if !strings.HasSuffix(about[name], ".") {
+			t.Errorf("%s: %q", name, about[name])
+		}
 	}
 }

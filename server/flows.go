@@ -19,9 +19,11 @@ type Agent struct {
 	Title       string `json:"title"`
 	Icon        string `json:"icon"`
 	Description string `json:"description"`
-	EntryPoint  bool   `json:"entry_point"`
-	Format      string `json:"format"`
-	Path        string `json:"path"`
+	// About is a sentence on who it is, by its author, where there is no description.
+	About      string `json:"about,omitempty"`
+	EntryPoint bool   `json:"entry_point"`
+	Format     string `json:"format"`
+	Path       string `json:"path"`
 	// Broken says why the agent cannot start, empty if it can.
 	Broken string `json:"broken,omitempty"`
 	// Model is the one that answers for it.

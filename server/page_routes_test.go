@@ -114,6 +114,27 @@ func TestAStopHoldsTheQueueAndARestartKeepsIt(t *testing.T) {
 	w.eventually(func() bool { return w.info(session).Status == "completed" })
 }
 
+func TestGoingOnGoesOnWithTheQueue(t *testing.T) {
+	words := make(chan string)
+	w := open(t, clerk(t, gated(words)))
+	session := w.session()
+	w.want(http.StatusAccepted, nil, "POST", "/api/sessions/"+session+"/messages", message{Text: "one"})
+	w.want(http.StatusAccepted, nil, "POST", "/api/sessions/"+session+"/messages", message{Text: "two", When: "after"})
+	follow := w.follow(session, 0)
+	w.want(http.StatusNoContent, nil, "POST", "/api/sessions/"+session+"/cancel", nil)
+	follow.until(ends)
+	queue := func() (q queueView) {
+		w.want(http.StatusOK, &q, "GET", "/api/sessions/"+session+"/queue", nil)
+		return q
+	}
+	w.eventually(func() bool { return queue().Held })
+	w.want(http.StatusAccepted, nil, "POST", "/api/sessions/"+session+"/resume", nil)
+	words <- "One."
+	words <- "Two."
+	w.eventually(func() bool { return w.info(session).Status == "completed" && len(queue().Messages) == 0 })
+	w.want(http.StatusConflict, nil, "POST", "/api/sessions/"+session+"/resume", nil) // there is nothing to go on with
+}
+
 // eventually waits for something that happens a moment after its event.
 func (w *world) eventually(holds func() bool) {
 	w.t.Helper()

@@ -264,6 +264,15 @@ func (s *Server) ended(user string, end ending) {
 	}
 }
 
+// release has the queue of a session no longer be held, and says whether it was.
+func (s *Server) release(session string) (held bool, err error) {
+	n, err := s.notes.of(session)
+	if err != nil || !n.Held {
+		return false, err
+	}
+	return true, s.notes.change(session, func(n *notes) { n.Held = false })
+}
+
 // allow answers a question about a call that is allowed in the whole session.
 func (s *Server) allow(c *call, session string, tools []string) (bool, error) {
 	info, _, err := s.find(c, session)

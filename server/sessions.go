@@ -253,10 +253,17 @@ func (s *Server) resumeRun(c *call) (started, error) {
 	if err != nil {
 		return started{}, err
 	}
+	held, err := s.release(info.ID) // who goes on goes on with what waits for it
+	if err != nil {
+		return started{}, err
+	}
 	run, err := s.begun(c, info.ID, func(ctx context.Context) iter.Seq2[troupe.Event, error] {
 		return s.config.Runs.Resume(ctx, step, info.ID)
 	})
 	if err != nil {
+		if held {
+			err = errors.Join(err, s.notes.change(info.ID, func(n *notes) { n.Held = true }))
+		}
 		return started{}, s.withSeq(c, info.ID, err)
 	}
 	return run.started, nil

@@ -57,27 +57,61 @@ func Choices(text string) []Choice {
 const marks = "?？؟"
 
 // In returns what an answer asks at its end, and the choices it gives: then a conversation
-// waits for a person. It is not ok where the answer ends with neither a question nor a menu.
+// waits for a person. It is not ok where the answer ends with neither a question nor a menu,
+// or with a question that is asked out of courtesy.
 func In(answer string) (asked string, choices []Choice, ok bool) {
-	text := strings.TrimRight(answer, " \t\r\n*_\"”’)`")
+	answer = strings.TrimSpace(strings.ReplaceAll(answer, "\r\n", "\n"))
+	if !isMenu(lastBlock(answer)) {
+		answer = withoutManner(answer)
+	}
+	text := strings.TrimRight(answer, " \t\n*_\"”’)`")
 	if text == "" {
 		return "", nil, false
 	}
-	blocks := strings.Split(strings.ReplaceAll(strings.TrimSpace(answer), "\r\n", "\n"), "\n\n")
-	last := blocks[len(blocks)-1]
+	last := lastBlock(answer)
 	choices, asked = Choices(last), last
-	if choices != nil && len(blocks) > 1 {
-		asked = blocks[len(blocks)-2]
+	if before := strings.TrimSpace(strings.TrimSuffix(answer, last)); choices != nil && before != "" {
+		asked = lastBlock(before)
 	}
 	final, _ := utf8.DecodeLastRuneInString(text)
 	switch {
 	case isMenu(last):
 	case choices != nil && !strings.ContainsAny(asked, marks):
 		return "", nil, false // a list, which nobody is to choose from
-	case choices == nil && !strings.ContainsRune(marks, final):
+	case choices == nil && (!strings.ContainsRune(marks, final) || courtesy.MatchString(lastSentence(text))):
 		return "", nil, false
 	}
 	return strings.TrimSpace(asked), choices, true
+}
+
+func lastBlock(text string) string { return text[strings.LastIndex(text, "\n\n")+1:] }
+
+// lastSentence is the sentence that a text ends with, without the mark at its end.
+func lastSentence(text string) string {
+	text = strings.TrimRight(text, marks+" ")
+	return strings.TrimSpace(text[strings.LastIndexAny(text, ".!?:;\n")+1:])
+}
+
+var (
+	// courtesy ends an answer and waits for nothing: "Anything else?"
+	courtesy = regexp.MustCompile(`(?i)^(?:.{0,40}\b)?anything else(?:,? (?:(?:that )?(?:i|you|we)\b|for (?:you|now|today)\b|today|now|to (?:do|add)\b).*)?$|^(?:what|how) else (?:can|may|could|should) i\b.*|^how (?:can|may) i help\b.*|\b(?:sonst )?noch (?:etwas|was)(?: tun| für dich tun| für sie tun| helfen)?$`)
+	// manner says how to answer, and may follow the question: "One sentence is enough."
+	manner = regexp.MustCompile(`(?i)^[\s*_]*(?:\(.{1,100}\)|(?:please|just|simply|choose|pick|select|answer|reply|type|enter|tell me|say|give|for example|e\.g\.|one (?:word|sentence|line)|a (?:word|sentence|line|number|few words))\b.{0,100})$`)
+)
+
+// withoutManner is an answer without the line or the sentence that says how to answer what
+// it asks.
+func withoutManner(answer string) string {
+	if cut := strings.LastIndex(answer, "\n"); cut >= 0 && manner.MatchString(answer[cut+1:]) && !strings.ContainsAny(answer[cut+1:], marks) {
+		answer = strings.TrimSpace(answer[:cut])
+	}
+	if at := strings.LastIndexAny(answer, marks); at >= 0 {
+		_, width := utf8.DecodeRuneInString(answer[at:])
+		if manner.MatchString(answer[at+width:]) {
+			return answer[:at+width]
+		}
+	}
+	return answer
 }
 
 var (

@@ -27,6 +27,23 @@ func TestWhatAnAnswerEndsWith(t *testing.T) {
 		"See [C](https://example.com) for more.":                                                                  {false, 0},
 		"The array a[C] holds it.":                                                                                {false, 0},
 		"Sources:\n\n[1] Smith, 2001\n[2] Jones, 2002":                                                            {false, 2},
+		// What is asked for out of courtesy waits for nobody.
+		"Done: I saved what you asked for. Anything else?":         {false, 0},
+		"It is saved. Is there anything else I can help you with?": {false, 0},
+		"Saved.\n\nWould you like anything else?":                  {false, 0},
+		"The brief is there. How else can I help?":                 {false, 0},
+		"Fertig. Kann ich sonst noch etwas tun?":                   {false, 0},
+		"Anything else?\n\n1. A brief\n2. A plan":                  {true, 2},
+		"Is there anything else in the contract that binds us?":    {true, 0},
+		"Shall I write the brief?":                                 {true, 0},
+		// A word on how to answer may follow the question.
+		"What are you trying to decide? One sentence is enough.":                {true, 0},
+		"Which one do you want?\n\n1. A\n2. B\n3. C\n\nPlease choose.":          {true, 3},
+		"Which one do you want?\n1. A\n2. B\n3. C\nPlease choose.":              {true, 3},
+		"Who is it for? (Readers, or the porter.)":                              {true, 0},
+		"Why does it fail? The port is taken.":                                  {false, 0},
+		"Why does it fail? The port is taken, so choose another and say which.": {false, 0},
+		"The steps:\n\n1. A\n2. B\n\nPlease choose.":                            {false, 0},
 		"":    {false, 0},
 		" \n": {false, 0},
 	} {

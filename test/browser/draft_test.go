@@ -143,6 +143,10 @@ func TestEditingPutsADraftAside(t *testing.T) {
 	b.holds("find(%s).value === 'Say first' && all(%s).length === 0", composer, attached)
 	b.click(".editing button", "Cancel")
 	b.holds("find(%s).value === 'Half a thought'", composer)
+	b.presses(".said button", "Edit and try again")
+	b.holds("find(%s).value === 'Say first' && (find(%s).focus(), true)", composer, composer)
+	b.press(kb.Escape)
+	b.holds("!find('.editing') && find(%s).value === 'Half a thought'", composer)
 	b.sees(attached, "one.md")
 }
 

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
@@ -91,11 +92,17 @@ func TestTheGallery(t *testing.T) {
 	dir := tree(t, "installed-6.0.4", map[string]string{
 		"troupe.yaml": strings.Replace(galleryConfiguration, "URL", m.URL+"/v1", 1) + toolServers(t, map[string]string{"issues": issues, "calendar": filepath.Join(t.TempDir(), "none.json")}),
 		"legal.json":  legalSchema,
+		"data/documents/_bmad-output/planning-artifacts/interviews.md":       "# Interviews\n\nNine of fourteen readers paid a late fee in the last year.\n",
+		"data/documents/_bmad-output/planning-artifacts/returns-by-hour.csv": "hour,returns\n18,31\n19,44\n20,61\n21,72\n",
 	})
 	h := serve(t, dir)
 	houses := map[string][]view{h.link: h.furnish(t, issues)}
 	built := serve(t, gallerySite(t))
 	houses[built.link] = built.deliveries(t)
+	talks := newModel(t)
+	talks.directed(t, flowScripts()...)
+	arranged := serve(t, flowsHouse(t, talks))
+	houses[arranged.link] = arranged.arrangements(t)
 	for _, look := range []struct {
 		name          string
 		width, height int
@@ -129,7 +136,14 @@ func (b *tab) gallery(views []view, look string) {
 			v.act(b)
 		}
 		b.rests()
+		missing := b.lacking(v.name)
+		for begun := time.Now(); len(missing) > 0 && time.Since(begun) < 10*time.Second; missing = b.lacking(v.name) {
+			// What is asked for apart comes a moment later.
+		}
 		b.picture("gallery/" + v.name + "-" + look)
+		for _, missing := range missing {
+			b.t.Errorf("%s, %s: it lacks %s", v.name, look, missing)
+		}
 		value[any](b, "void (document.querySelector('dialog[open]')?.close(), location.hash = '#/settings/about')")
 		b.holds("find('.set')")
 	}
@@ -189,7 +203,10 @@ func (h *house) furnish(t *testing.T, issues string) []view {
 		b.click(".spot-row button", "Look and decide")
 		b.holds("find('.change-list')")
 	}
-	top := func(b *tab) { value[any](b, "void (find('.flow').scrollTop = 0)") }
+	// Whoever goes up stays there: a page that is still being laid out follows its end.
+	top := func(b *tab) {
+		b.holds("((box) => (box.scrollTop > 0 && (box.scrollTop = 0), find('.latest')))(find('.flow'))")
+	}
 	return []view{
 		{"01-home", "#/", ".waits .card", nil},
 		{"01b-find", "#/", ".agent", func(b *tab) {

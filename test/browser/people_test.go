@@ -133,6 +133,52 @@ func TestAPageThatIsLeftWhileItSendsLosesNothing(t *testing.T) {
 	b.holds("find(%s).value === 'A long and careful message'", composer)
 }
 
+// Who signs in in one tab is signed in in all of them.
+func TestSigningInHoldsForEveryTab(t *testing.T) {
+	t.Parallel()
+	m := newModel(t)
+	dir := project(t, map[string]string{"troupe.yaml": strings.Replace(configuration, "URL", m.URL+"/v1", 1), "legal.json": legalSchema})
+	first, stop := serveUntil(t, dir)
+	r := newRelay(t, first.link)
+	b := begin(t, r.link, "clerk")
+	ctx, cancel := chromedp.NewContext(b.ctx) // another tab of the same browser
+	t.Cleanup(cancel)
+	other := &tab{t: t, ctx: ctx}
+	origin, _, _ := strings.Cut(r.link, "#")
+	other.do(chromedp.Navigate(origin))
+	other.sees(".agent", "clerk")
+	stop(os.Interrupt)
+	for _, tab := range []*tab{b, other} {
+		tab.sees(".strip", "Troupe cannot be reached")
+	}
+	second, _ := serveUntil(t, dir)
+	r.leadTo(t, second.link)
+	for _, tab := range []*tab{b, other} {
+		tab.hurries()
+		tab.sees("dialog", "You are signed out")
+	}
+	b.write("dialog input", second.link)
+	b.press(kb.Enter)
+	b.lacks("dialog", "")
+	other.lacks("dialog", "")
+	other.holds("!find('.strip')")
+}
+
+// What no model can read is not sent to one.
+func TestWhatNoModelReadsIsNotAttached(t *testing.T) {
+	t.Parallel()
+	b := begin(t, play(t, newModel(t)).link, "clerk")
+	files := written(t, "notes.md")
+	noise := filepath.Join(t.TempDir(), "noise.bin")
+	if err := os.WriteFile(noise, []byte("MZ\x00\x01\x02noise"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	b.choose(".composer input[type=file]", append(files, noise)...)
+	b.toasted("noise.bin is neither text nor a picture nor a PDF: models cannot read it. It was not attached.")
+	b.reads(attached+" button", "") // one, whose cross has no words
+	b.sees(attached, "notes.md")
+}
+
 func TestALinkThatIsPastedIntoATabSignsIn(t *testing.T) {
 	t.Parallel()
 	link := rehearse(t).link
@@ -180,7 +226,8 @@ func TestWhatIsSaidWhileAnAgentWorksWaitsItsTurn(t *testing.T) {
 	b.sees(".queues", "Next: “Fourth”")
 	b.presses(".composer button", "Stop")
 	next.isLeft()
-	b.sees(".queues", "Held: “Fourth”") // a stop holds the queue
+	b.sees(".queues", "Held: the answer before was stopped") // a stop holds the queue
+	b.sees(".queues", "“Fourth”")
 	b.click(".queues button", "Send now")
 	m.answers(t, "Four.")
 	b.sees(answers, "Four.")

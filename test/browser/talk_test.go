@@ -18,6 +18,8 @@ func TestACommandLeadsThroughItsQuestionsToTheSavedDocument(t *testing.T) {
 	b.picture("agents")
 	b.click(".agent .does button", "decision")
 	b.sees(answers, "What are you trying to decide?")
+	b.sees(said, "Think a decision through")
+	b.holds("find('.side .item[data-status=waiting]')") // a word on how to answer does not make it no question
 	if address := value[string](b, "location.href"); strings.Contains(address, "token") {
 		t.Errorf("the token is still in the address: %s", address)
 	}

@@ -21,10 +21,17 @@ export async function addFiles(files, list, tell) {
       tell(`${file.name} ${file.size ? `is too large: ${size(mostBytes)} each and ${size(mostTogether)} together` : "is empty, or a folder"}. It was not attached.`);
       continue;
     }
+    if (!/^(image|audio|video)\/|^application\/pdf$/.test(file.type) && (await isNoText(file))) {
+      tell(`${file.name} is neither text nor a picture nor a PDF: models cannot read it. It was not attached.`);
+      continue;
+    }
     added.push({ name: file.name, mime: typeOf(file), data: await encoded(file), size: file.size });
   }
   return added;
 }
+
+// isNoText says that a file holds what no text does.
+const isNoText = (file) => file.slice(0, 8192).arrayBuffer().then((bytes) => new Uint8Array(bytes).includes(0));
 
 // typeOf is the file's type. Browsers know few kinds of text.
 function typeOf(file) {

@@ -2,6 +2,7 @@
 
 import { app, tasksOf, toast } from "./state.js";
 import { html, icon, useEffect, useLayoutEffect, useRef, useState } from "./view.js";
+import { empty } from "./draft.js";
 import { kept } from "./kept.js";
 import { short, size, count } from "./format.js";
 
@@ -58,6 +59,9 @@ export function Composer({ agent, draft, setDraft, running, send, stop, files = 
       event.stopPropagation();
       setClosed(true);
       setMenu(false);
+    } else if (event.key === "Escape" && draft.instead) {
+      event.stopPropagation();
+      setDraft(draft.aside ?? empty);
     } else if (event.key === "ArrowUp" && editLast && !draft.text && !draft.files.length) {
       event.preventDefault();
       editLast();

@@ -1,6 +1,8 @@
 // Computes what the page shows of a session from the session's events. It is the
 // only place that knows what they mean; it touches nothing but its own state.
 
+import { isNoTool } from "./format.js";
+
 // isFailure says whether a tool did not work. That something is not there, or not
 // allowed, is an answer.
 export const isFailure = (kind) => !!kind && !["not_found", "unauthorized", "interrupted"].includes(kind);
@@ -253,7 +255,7 @@ const handlers = {
     const entry = s.entry(e);
     if (entry?.span) entry.span.error = b.error ?? "";
     if (entry) {
-      const state = b.asks ? "waiting" : isFailure(b.class) ? "failed" : "done";
+      const state = b.asks ? "waiting" : isFailure(b.class) || isNoTool(b) ? "failed" : "done";
       Object.assign(entry, { state, content: b.content, class: b.class ?? "", error: b.error ?? "", size: b.size, ms: b.duration_ms, version: entry.version + 1 });
       Object.assign(entry.span, { end: e.time, class: b.class ?? "" });
     }
@@ -287,9 +289,13 @@ const handlers = {
     s.add(e, { type: "trouble", code: "context_full", context: { dropped: b.dropped, detail: b.summary ?? "" } });
   },
 
+  // A run that goes on asks for the answer anew that was cut off: the half of it goes. The
+  // time until then is nobody's.
   run_resumed(s, e) {
     s.status = "running";
-    s.items = s.items.filter((item) => !(item.type === "trouble" && item.passing && item.run === e.run));
+    const within = (id) => id === e.run || (s.runs.get(id)?.parent && within(s.runs.get(id).parent));
+    s.items = s.items.filter((item) => !(item.type === "trouble" && item.passing && item.run === e.run) && !(item.cut && within(item.run)));
+    if (!e.parent && s.exchange?.ended) s.exchange.started = new Date(Date.parse(s.exchange.started) + Date.parse(e.time) - Date.parse(s.exchange.ended)).toISOString();
     const run = s.runs.get(e.run);
     if (run) Object.assign(run, { status: "running", ended: "" });
   },
@@ -334,7 +340,8 @@ const handlers = {
       pieces = s.items[i].text + pieces;
       said = s.items[i].text === summary || pieces === summary;
     }
-    if (summary && !said) s.add(e, { type: "answer", text: summary, thought: "", streaming: false });
+    const isOurs = !lasting.includes(b.stop) && /^\(.*\)$/s.test(summary); // what the engine says for a model that says nothing; the card below does
+    if (summary && !said && !isOurs) s.add(e, { type: "answer", text: summary, thought: "", streaming: false });
     if (!lasting.includes(b.stop)) s.add(e, { type: "trouble", code: b.cause?.code || b.stop, context: { problem: b.cause?.problem, limit: s.limit, saved: savedSince(s, run?.seq ?? 0) } });
   },
 

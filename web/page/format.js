@@ -92,3 +92,7 @@ export const states = {
   __proto__: null, // names come from outside
   running: "Working", waiting: "Waits for you", completed: "Done", failed: "Did not work out", cancelled: "Stopped", interrupted: "Was interrupted", empty: "Not begun",
 };
+
+// isNoTool says that a model has called a tool which is not there. What else is not there
+// is an answer.
+export const isNoTool = ({ class: kind, error = "", content = "" }) => kind === "not_found" && /^there is no tool /.test(error || content);

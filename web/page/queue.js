@@ -11,6 +11,7 @@ export function Queue({ id, queue, setQueue }) {
     await api.removeQueued(id, m.number);
     setQueue({ ...queue, messages: queue.messages.filter((other) => other !== m) });
   });
+  const now = (m) => trying(async () => setQueue(await api.changeQueued(id, m.number, { now: true })));
   const save = (event) => {
     event.preventDefault();
     trying(async () => {
@@ -19,11 +20,11 @@ export function Queue({ id, queue, setQueue }) {
     });
   };
   if (!queue.messages.length) return null;
-  return html`<ul class="queues" aria-label="What is sent next">${queue.messages.map((m, i) => html`<li class="queue row" key=${m.number}>${icon(queue.held ? "circle-pause" : "corner-down-left")}
+  return html`<ul class="queues" aria-label="What is sent next">${queue.held && html`<li class="queue row">${icon("circle-pause")}<span class="grow">Held: the answer before was stopped, did not work out, or asks you something.</span><button type="button" class="sm" onClick=${() => now(queue.messages[0])}>Send ${queue.messages.length > 1 ? "them" : "it"}</button></li>`}${queue.messages.map((m, i) => html`<li class="queue row" key=${m.number}>${icon("corner-down-left")}
     ${editing?.number === m.number
       ? html`<form class="row grow" onSubmit=${save}><input class="grow" aria-label="Queued message" value=${editing.text} onInput=${(e) => setEditing({ ...editing, text: e.target.value })} /><button class="sm">Keep</button></form>`
-      : html`<span class="cut grow">${queue.held ? "Held: " : i === 0 ? "Next: " : "Then: "}“${m.text || m.attachments.join(", ")}”</span>
-        <button type="button" class="tool sm" title="Send now" aria-label="Send now" onClick=${() => trying(async () => setQueue(await api.changeQueued(id, m.number, { now: true })))}>${icon("arrow-up")}</button>
+      : html`<span class="cut grow">${i === 0 ? "Next: " : "Then: "}“${m.text || m.attachments.join(", ")}”</span>
+        <button type="button" class="tool sm" title="Send now" aria-label="Send now" onClick=${() => now(m)}>${icon("arrow-up")}</button>
         <button type="button" class="tool sm" title="Edit" aria-label="Edit the queued message" onClick=${() => setEditing({ number: m.number, text: m.text })}>${icon("pencil")}</button>
         <button type="button" class="tool sm" title="Remove" aria-label="Remove the queued message" onClick=${() => remove(m)}>${icon("x")}</button>`}</li>`)}</ul>`;
 }

@@ -25,7 +25,7 @@ const Delivery = lazy(() => styled(() => import("./delivery.js")), "Delivery");
 
 // actsOn returns what can be done in a session. instead of a draft is the message that
 // it replaces: then the session is forked before that.
-function actsOn(id, here, { setDraft, setQueue }) {
+function actsOn(id, here, { agentID, setDraft, setQueue }) {
   const trying = async (what) => {
     try {
       return await what();
@@ -51,7 +51,7 @@ function actsOn(id, here, { setDraft, setQueue }) {
     go(talkAddress(next));
   };
   return {
-    agent: here.session.agent || here.agent || "",
+    agent: agentID,
     say: (text) => trying(() => api.say(id, text)),
     stop: () => trying(() => api.cancel(id)),
     resume: () => trying(() => api.resume(id)),
@@ -114,7 +114,7 @@ export function Room({ route }) {
   const [draft, setDraft] = useDraft(id);
   const [queue, setQueue] = useQueue(id, status + (info?.queued ?? 0));
   const [dropping, setDropping] = useState(false);
-  const acts = useMemo(() => actsOn(id, here, { setDraft, setQueue }), [id, agentID]);
+  const acts = useMemo(() => actsOn(id, here, { agentID, setDraft, setQueue }), [id, agentID]);
   const file = route.query.file;
   const show = (path, query = {}) => go(address(["s", id, route.view, route.at], { file: path, ...query }));
   const openFile = useMemo(() => ({ open: (path, v) => show(!here.session.files.has(path) && here.session.files.has("/" + path) ? "/" + path : path, { v }), has: (path) => here.session.files.has(path) || here.session.files.has("/" + path), shown: file === undefined ? "" : `${file} ${route.query.v || Math.max(session.files.get(file)?.version ?? 0, info?.edited?.[file] ?? 0)}` }), [id, route.view, file, route.query.v, session.files.get(file)?.version, info?.edited?.[file]]);

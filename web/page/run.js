@@ -268,9 +268,18 @@ function partTitle(group) {
 
 const nameOfSource = (source = "") => source.split("/").at(-1) || "Context";
 
+// laidOut is JSON over several lines, and anything else as it is.
+function laidOut(text) {
+  try {
+    return json(JSON.parse(text));
+  } catch {
+    return visible(text);
+  }
+}
+
 function CameBack({ answer, finish }) {
   return html`<div class="stack came">${answer?.thought && html`<details><summary>Thought</summary><pre tabindex="0">${visible(answer.thought)}</pre></details>`}${answer?.text && html`<pre tabindex="0">${visible(answer.text)}</pre>`}${answer?.refusal && html`<pre tabindex="0">${visible(answer.refusal)}</pre>`}
-    ${(answer?.calls ?? []).map((c, i) => html`<div class="msg" key=${i}><b>calls ${c.name}</b><pre>${visible(c.arguments)}</pre></div>`)}<p class="small faint">It ended: ${finish || "without saying why"}.</p></div>`;
+    ${(answer?.calls ?? []).map((c, i) => html`<div class="msg" key=${i}><b>calls ${c.name}</b><pre>${laidOut(c.arguments)}</pre></div>`)}<p class="small faint">It ended: ${finish || "without saying why"}.</p></div>`;
 }
 
 function Changed({ id, call }) {

@@ -8,7 +8,7 @@ import { agentOf, app, can, leave, renew, toast } from "./state.js";
 import { Lines } from "./changes.js";
 import { currentTheme, setTheme } from "./side.js";
 import { kept, keep } from "./kept.js";
-import { count, cost, day, hour, nameOf, pathWords, size, visible } from "./format.js";
+import { count, cost, day, duration, hour, nameOf, pathWords, size, visible } from "./format.js";
 import { shortName } from "./models.js";
 import { Trouble } from "./trouble.js";
 import { Bones, Face, html, icon, useCalm, useEffect, useRef, useState } from "./view.js";
@@ -22,7 +22,7 @@ export function Settings({ section }) {
   const shown = mine.some(([name]) => name === section) ? section : "look";
   useEffect(() => nav.current.querySelector("[aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" }), [shown]); // on a phone they are in a row
   const View = { models: ModelSettings, agents: AgentSettings, mcp: ToolServerSettings, skills: SkillSettings, limits: LimitSettings, people: PeopleSettings, look: LookSettings, about: AboutSettings }[shown];
-  return html`<div class="bar"><h1 class="h-20">Settings</h1><span class="grow"></span><span class="small faint desk-only">Kept in troupe.yaml; keys in .env, readable by the server only</span></div>
+  return html`<div class="bar"><h1 class="h-20">Settings</h1><span class="grow"></span>${app.me.operator && html`<span class="small faint desk-only">Kept in troupe.yaml; keys in .env, readable by the server only</span>`}</div>
     <div class="page"><div class="in set"><nav ref=${nav} aria-label="Settings">${mine.map(([name, drawing, words]) => html`<a href=${"#/settings/" + name} key=${name} aria-current=${name === shown ? "page" : undefined}>${icon(drawing)}${words}</a>`)}</nav><div key=${shown}><${View} /></div></div></div>`;
 }
 
@@ -105,7 +105,7 @@ function ModelSettings() {
     <div class="row sec"><h3 class="h-20 grow">Providers</h3>${others.length > 0 && html`<label class="btn sm pick">${icon("plus")}<span>Add a provider</span><select aria-label="Add a provider" value="" onChange=${(e) => e.target.value && (setAdded(e.target.value), setKeyOf(settings.providers.find((p) => p.name === e.target.value)?.needs_key ? e.target.value : ""))}><option value="">Add…</option>${others.map((p) => html`<option key=${p.name} value=${p.name}>${p.title || p.name}</option>`)}</select></label>`}</div>
     <div class="card rows">${shown.map((p) => {
       const state = tested.get(p.name) ?? p;
-      return html`<div key=${p.name} class=${state.state && !["answers", "testing"].includes(state.state) ? "bad-row" : ""}><div><div class="row wrap"><b>${p.title || p.name}</b>${state.state === "answers" ? html`<span class="chip good t">${icon("check")}answers${state.took_ms ? `, ${(state.took_ms / 1000).toFixed(1)} s` : ""}</span>` : state.state === "testing" ? html`<span class="chip t">${icon("loader-circle", "spin")}trying</span>` : state.state ? html`<span class="chip bad t">${icon("circle-alert")}${state.state === "key_refused" ? "refuses the key" : "does not answer"}</span>` : null}</div>
+      return html`<div key=${p.name} class=${state.state && !["answers", "testing"].includes(state.state) ? "bad-row" : ""}><div><div class="row wrap"><b>${p.title || p.name}</b>${state.state === "answers" ? html`<span class="chip good t">${icon("check")}answers${state.took_ms ? `, ${duration(state.took_ms)}` : ""}</span>` : state.state === "testing" ? html`<span class="chip t">${icon("loader-circle", "spin")}trying</span>` : state.state ? html`<span class="chip bad t">${icon("circle-alert")}${state.state === "key_refused" ? "refuses the key" : "does not answer"}</span>` : null}</div>
         <p>${keyWords(p)}${state.detail && html`<br />${state.detail}`}</p></div>
         <div class="row"><button type="button" class="sm" disabled=${p.needs_key && !p.has_key} onClick=${() => test(p.name)}>Test</button>${p.needs_key && !p.key_fixed && html`<button type="button" class="sm" aria-expanded=${keyOf === p.name} onClick=${() => setKeyOf(keyOf === p.name ? "" : p.name)}>${p.has_key ? "Replace key" : "Set key"}</button>`}</div>
         ${keyOf === p.name && html`<form class="row wrap key-form" onSubmit=${setKey}><label class="field edge grow">${icon("key-round")}<input name="key" type="password" autocomplete="off" placeholder=${p.has_key ? "Paste the new key" : "Paste the key"} aria-label=${`Key for ${p.name}`} required /></label><button class="primary">Save and test</button><button type="button" class="ghost" onClick=${() => setKeyOf("")}>Cancel</button><p>It goes to the server once and is never sent back to any page, event or log.</p></form>`}</div>`;
@@ -320,7 +320,7 @@ function AboutSettings() {
   const [store] = useLoaded(() => (app.me.operator ? operate.store() : Promise.resolve(null)));
   const [checks, setChecks] = useState(null);
   const look = () => (setChecks("…"), operate.check().then(setChecks, (trouble) => (setChecks(null), toast(trouble.message))));
-  return html`<${Head} title="About" text="" /><div class="card rows"><div><div><b>Troupe ${app.me.version}</b><p>Up since ${app.me.started ? new Date(app.me.started).toLocaleString() : "?"}.</p></div>${can("check") && html`<button type="button" class="sm" disabled=${checks === "…"} onClick=${look}>${checks === "…" ? "Looking…" : "Check the installation"}</button>`}</div>
+  return html`<${Head} title="About" text="" /><div class="card rows"><div><div><b>Troupe ${app.me.version}</b><p>Up since ${app.me.started ? new Date(app.me.started).toLocaleString([], { dateStyle: "medium", timeStyle: "short", hourCycle: "h23" }) : "?"}.</p></div>${can("check") && html`<button type="button" class="sm" disabled=${checks === "…"} onClick=${look}>${checks === "…" ? "Looking…" : "Check the installation"}</button>`}</div>
     ${store && html`<div><div><b>Store</b><p>${store.sessions.toLocaleString("en")} ${store.sessions === 1 ? "conversation" : "conversations"}${store.bytes ? `, ${size(store.bytes)}` : ""}. <code>troupe doctor --verify</code> checks it, <code>troupe backup</code> keeps a copy.</p></div></div>`}
     <div><div><b>For programs</b><p>OpenAI-compatible at /v1, events and files at /api. Agents are models there.</p></div><a class="btn sm" href="api/openapi.json" target="_blank" rel="noopener">Description of the API</a></div></div>
     ${Array.isArray(checks) && html`<${Checks} list=${checks} />`}`;

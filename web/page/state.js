@@ -4,7 +4,7 @@
 
 import { api, noticed } from "./api.js";
 import { follow, hurry } from "./events.js";
-import { kept } from "./kept.js";
+import { keep, kept } from "./kept.js";
 import { useEffect, useState } from "./view.js";
 
 export const app = {
@@ -151,9 +151,14 @@ export const signedOut = () => update({ signedOut: true });
 // enter exchanges an access code for a cookie, and begins again where everybody was.
 export async function enter(code) {
   await api.login(codeIn(code));
-  update({ entries: app.entries + 1, signedOut: false });
-  await load();
+  keep("entered", Date.now()); // for the other tabs
+  await entered();
 }
+
+const entered = () => (update({ entries: app.entries + 1, signedOut: false }), load());
+
+// Who signs in does so in every tab of the browser.
+globalThis.addEventListener?.("storage", ({ key, newValue }) => key === "troupe.entered" && newValue && app.signedOut && entered());
 
 // leave signs out, and shows the door.
 export const leave = () => api.signOut(app.me.sign_out).then(() => location.reload(), (problem) => toast(problem.message));

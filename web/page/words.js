@@ -1,6 +1,6 @@
 // What machines do, in people's words. Nothing here is ever sent to a model.
 
-import { nameOf, plainPath, states } from "./format.js";
+import { isNoTool, nameOf, plainPath, states } from "./format.js";
 
 const file = (args) => plainPath(args?.file_path ?? args?.path ?? args?.name ?? "");
 const base = (path) => path.split("/").at(-1);
@@ -34,6 +34,7 @@ const tools = {
   show_change: ["file-text", () => "looking at the change", () => "Looked at the change", () => "looked at the change"],
   try_finding: ["zap", () => "trying out a finding", () => "Tried out a finding", (n) => `tried out ${n} findings`],
   write_artifact: ["download", (a) => `saving ${base(file(a)) || "a document"}`, (a) => `Saved ${base(file(a)) || "a document"}`, (n) => `Saved ${n} documents`],
+  "no tool": ["wrench", () => "looking for a tool", () => "Looked for a tool that is not there", (n) => `looked for ${n} tools that are not there`],
   accept: ["check", () => "accepting it", () => "Accepted it", () => "accepted it"],
   revise: ["repeat", () => "asking for a better one", (a) => `Sent it back:${quoted(a?.feedback)}`, (n) => `sent it back ${n} times`],
   give_floor: ["message-square", (a) => `letting ${a?.to ?? "somebody"} speak`, (a) => `Let ${a?.to ?? "somebody"} speak`, (n) => `let others speak ${n} times`],
@@ -69,7 +70,7 @@ export function doing(tool, args, over = false) {
 export const toolIcon = (tool) => tools[tool]?.[0] ?? "wrench";
 
 // called is what a call counts as: a file that is not there was not read.
-const called = (call) => (call.tool === "read_file" && call.class === "not_found" ? "read_file, not found" : call.tool);
+const called = (call) => (isNoTool(call) ? "no tool" : call.tool === "read_file" && call.class === "not_found" ? "read_file, not found" : call.tool);
 
 // done says what a call did, in one line.
 export const done = (call) => doing(called(call), call.arguments, true);

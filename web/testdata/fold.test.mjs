@@ -68,14 +68,14 @@ test("another attempt replaces what the first has shown", () => {
   assert.deepEqual(brief(s).at(-1), ["answer", "Right", true]);
 });
 
-test("an answer that breaks off is kept, and going on adds to it", () => {
+test("an answer that breaks off is kept until it is there whole", () => {
   const e = new Events();
   const s = fold([e.start("alex", "hi"), e.said("hi"), e.delta(2, "Half"), e.failed("gone", "Half")]);
   assert.deepEqual(brief(s), [["user", "hi"], ["answer", "Half", false, true], ["trouble"]]);
   assert.equal(s.items.at(-1).context.detail, "gone");
   assert.equal(s.status, "failed");
   for (const event of [e.resumed(), e.delta(2, "Whole"), e.replied(2, "Whole"), e.finished("Whole")]) s.take(event);
-  assert.deepEqual(brief(s).slice(2), [["answer", "Whole", false]]); // and the trouble is over
+  assert.deepEqual(brief(s).slice(1), [["answer", "Whole", false]]); // and the trouble is over
   assert.equal(s.status, "completed");
 });
 
@@ -151,4 +151,10 @@ test("tokens, cost and time are summed up", () => {
   const s = fold(talk());
   assert.deepEqual([s.totals.turns, s.totals.calls, s.totals.input, s.totals.output], [2, 1, 20, 4]);
   assert.deepEqual(s.spans.map((span) => span.kind), ["model", "tool", "model"]);
+});
+
+test("what the engine says for a model that says nothing is no answer of it", () => {
+  const e = new Events();
+  const s = fold([e.start("alex", "hi"), e.said("hi"), e.finished("(The model gave an empty answer.)", "empty")]);
+  assert.deepEqual(brief(s), [["user", "hi"], ["trouble"]]);
 });

@@ -16,6 +16,8 @@ test("what tools do is said without variables, paths of the machine or names of 
   assert.equal(doing("read_file", { file_path: "{session-folder}/plans/a.md" }), "reading a.md");
   assert.deepEqual(did([{ tool: "read_file", arguments: { file_path: "{bundle-root}/x.md" } }, { tool: "read_file", arguments: {} }, { tool: "web_search", arguments: { query: "q" } }]), ["Read 2 files", "searched the web for “q”"]);
   assert.equal(doing("issues_create-issue", {}, true), "Used issues create issue");
+  assert.deepEqual(did([{ tool: "no_such_tool", class: "not_found", content: "there is no tool no_such_tool; there are: read_file" }]), ["Looked for a tool that is not there"]);
+  assert.deepEqual(did([{ tool: "transfer_to_lawyer" }, { tool: "revise", arguments: { feedback: "Too long." } }]), ["Handed over to lawyer", "sent it back: “Too long.”"]);
   assert.deepEqual(did([{ tool: "read_file", arguments: { file_path: "a.md" } }, { tool: "read_file", class: "not_found", arguments: { file_path: "{session-folder}/b.md" } }]), ["Read a.md", "did not find b.md"]);
   assert.deepEqual(did([{ tool: "open_worktree" }, { tool: "run_check" }, { tool: "run_check" }]), ["Made a working copy of the project", "ran the checks"]);
   assert.equal(agentOf("product-owner-agent").name, "Product owner");
