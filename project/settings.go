@@ -108,7 +108,7 @@ func (s *settings) choose(id string) models.Choice {
 // unset chooses where neither troupe.yaml nor the command line does.
 func (s *settings) unset() *models.Chooser {
 	chooser := &s.stage.project.models
-	return &models.Chooser{Config: &config.Config{Providers: chooser.Config.Providers}, Getenv: chooser.Getenv, Client: chooser.Client, Log: chooser.Log, Local: chooser.Local}
+	return &models.Chooser{Config: &config.Config{Providers: chooser.Configured()}, Getenv: chooser.Getenv, Client: chooser.Client, Log: chooser.Log, Local: chooser.Local}
 }
 
 // Step implements [server.Models].
@@ -128,7 +128,7 @@ func (s *settings) Models(ctx context.Context) ([]server.Model, error) {
 		}
 	}
 	known := []string{rehearsal.Name}
-	for name, c := range p.config.Providers {
+	for name, c := range p.models.Configured() {
 		for model := range c.Models {
 			known = append(known, name+"/"+model)
 		}
@@ -268,7 +268,7 @@ func (s *settings) Providers(context.Context) ([]server.Provider, error) {
 func (s *settings) provider(name string) server.Provider {
 	variable := s.keyVariable(name)
 	p := server.Provider{Name: name, Title: name, NeedsKey: variable != "", HasKey: variable != "" && s.stage.project.models.Getenv(variable) != ""}
-	_, configured := s.stage.project.config.Providers[name]
+	_, configured := s.stage.project.models.Configured()[name]
 	p.IsSetUp = configured || p.HasKey
 	if set, ok := s.keysSet()[name]; ok && p.HasKey {
 		p.KeyBy, p.KeyAt = set.By, &set.At
@@ -277,10 +277,10 @@ func (s *settings) provider(name string) server.Provider {
 		p.KeyFixed = "the environment variable " + variable + ", which was set where the server was started, decides"
 	}
 	at, _ := s.stage.project.models.Endpoint(models.NewChoice(name, "the page")) // without a key, the address is known too
-	p.BaseURL = withoutSecrets(cmp.Or(at.BaseURL, s.stage.project.config.Providers[name].BaseURL))
+	p.BaseURL = withoutSecrets(cmp.Or(at.BaseURL, s.stage.project.models.Configured()[name].BaseURL))
 	p.KeyVariable, p.API = variable, string(at.API)
 	if known, ok := provider.Find(name); ok {
-		p.Title, p.Local = cmp.Or(known.Title, name), known.Local
+		p.Title, p.Local, p.Known = cmp.Or(known.Title, name), known.Local, true
 	}
 	return p
 }
@@ -306,7 +306,7 @@ func (s *settings) keyVariable(name string) string {
 			}
 		}
 	}
-	configured, ok := s.stage.project.config.Providers[name]
+	configured, ok := s.stage.project.models.Configured()[name]
 	if ok && configured.KeyEnv == "" && configured.BaseURL != "" {
 		return ""
 	}
@@ -321,8 +321,8 @@ func (s *settings) SetKey(_ context.Context, name, key, by string) error {
 	switch {
 	case variable == "":
 		return fmt.Errorf("%q needs no key, or is not known", name)
-	case len(key) < 8 || strings.ContainsAny(key, " \t\r\n\"'"):
-		return errors.New("this does not look like a key")
+	case !looksLikeKey(key):
+		return errNoKey
 	}
 	if value, ok := s.stage.project.environment(variable); ok && value != "" {
 		return fmt.Errorf("the environment variable %s is set where the server was started, and decides", variable)
@@ -336,6 +336,10 @@ func (s *settings) SetKey(_ context.Context, name, key, by string) error {
 	s.asked = time.Time{} // other models may be there now
 	return s.noteKey(name, by)
 }
+
+var errNoKey = errors.New("this does not look like a key")
+
+func looksLikeKey(key string) bool { return len(key) >= 8 && !strings.ContainsAny(key, " \t\r\n\"'") }
 
 // A keySet says who has set a key on the page, and when.
 type keySet struct {

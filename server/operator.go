@@ -59,6 +59,9 @@ type Settings interface {
 	Providers(ctx context.Context) ([]Provider, error)
 	// SetKey keeps the key of a provider, which is never shown again, and who set it.
 	SetKey(ctx context.Context, provider, key, by string) error
+	// SetAddress adds a server that speaks OpenAI's API, or changes the address of one that
+	// runs here; key may be empty. Its error says what is wrong in words for the operator.
+	SetAddress(ctx context.Context, provider, address, key, by string) error
 	// Test asks the provider something that costs nothing.
 	Test(ctx context.Context, provider string) (Provider, error)
 }
@@ -80,9 +83,11 @@ type Provider struct {
 	// Title is what people call it.
 	Title   string `json:"title,omitempty"`
 	BaseURL string `json:"base_url,omitempty"`
-	// IsSetUp says that it can be used as things are; Local, that it runs here.
+	// IsSetUp says that it can be used as things are; Local, that it runs here; Known, that
+	// Troupe knows the name.
 	IsSetUp bool `json:"set_up"`
 	Local   bool `json:"local,omitempty"`
+	Known   bool `json:"known,omitempty"`
 	// NeedsKey and HasKey say what there is to set. The key itself is never shown.
 	NeedsKey bool `json:"needs_key"`
 	HasKey   bool `json:"has_key"`
@@ -218,6 +223,23 @@ func (s *Server) setProviderKey(c *call, in providerKey) (none, error) {
 		return none{}, refuse(http.StatusUnprocessableEntity, "%v", err)
 	}
 	return none{}, nil
+}
+
+// A providerAddress is where a server with models is.
+type providerAddress struct {
+	BaseURL string `json:"base_url" jsonschema:"its address, such as http://localhost:8000/v1"`
+	Key     string `json:"key,omitempty" jsonschema:"its key, which is never shown again; left out where none is needed or it stays"`
+}
+
+// setProvider adds a server with models, or changes its address, and tries it.
+func (s *Server) setProvider(c *call, in providerAddress) (Provider, error) {
+	if s.config.Settings == nil {
+		return Provider{}, absent("settings")
+	}
+	if err := s.config.Settings.SetAddress(c.r.Context(), c.r.PathValue("name"), in.BaseURL, in.Key, cmp.Or(c.user, s.config.UserName)); err != nil {
+		return Provider{}, refuse(http.StatusUnprocessableEntity, "%v", err)
+	}
+	return s.testProvider(c)
 }
 
 func (s *Server) testProvider(c *call) (Provider, error) {

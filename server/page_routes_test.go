@@ -349,7 +349,8 @@ func (f *fakeSettings) Change(_ context.Context, values map[string]string) error
 func (f *fakeSettings) Providers(context.Context) ([]Provider, error) {
 	return []Provider{{Name: "stub", NeedsKey: true, HasKey: f.key != ""}}, nil
 }
-func (f *fakeSettings) SetKey(_ context.Context, _, key, _ string) error { f.key = key; return nil }
+func (f *fakeSettings) SetKey(_ context.Context, _, key, _ string) error                 { f.key = key; return nil }
+func (f *fakeSettings) SetAddress(context.Context, string, string, string, string) error { return nil }
 func (f *fakeSettings) Test(context.Context, string) (Provider, error) {
 	return Provider{Name: "stub", State: "answers"}, nil
 }

@@ -109,6 +109,7 @@ func routes() []route {
 
 		{"GET", "/api/settings", "Shows the settings and the providers.", nil, false, true, reply(http.StatusOK, (*Server).showSettings)},
 		{"PATCH", "/api/settings", "Changes settings.", nil, false, true, accept(http.StatusOK, (*Server).changeSettings)},
+		{"PUT", "/api/providers/{name}", "Adds a server with models by its address, or changes that, and tries it.", nil, false, true, accept(http.StatusOK, (*Server).setProvider)},
 		{"PUT", "/api/providers/{name}/key", "Sets a provider's key, which is never shown again.", nil, false, true, accept(http.StatusNoContent, (*Server).setProviderKey)},
 		{"POST", "/api/providers/{name}/test", "Tries whether a provider answers.", nil, false, true, reply(http.StatusOK, (*Server).testProvider)},
 		{"GET", "/api/mcp", "Lists the tool servers.", nil, false, true, reply(http.StatusOK, (*Server).listToolServers)},

@@ -29,7 +29,7 @@ func everyRoute(t *testing.T, f func(t *testing.T, w *world, r *route, path, bod
 		"/api/sessions/{id}/fork": `{"after":1}`, "/api/chat": `{"agentId":"clerk","message":"go"}`, "/api/agent/initialize": `{"agentId":"clerk"}`,
 		"/api/sessions/{id}/answers": `{"question":1,"text":"yes"}`, "/api/sessions/{id}/queue/{n}": `{"text":"later"}`, "/api/sessions/{id}/files": `{"path":"manifest.json","content":"x"}`,
 		"/api/sessions/{id}/restore": `{"path":"manifest.json","version":1}`, "/api/files/zip": `{"files":[{"session":"` + session + `","path":"manifest.json"}]}`, "/api/documents": `{"path":"prd.md","content":"x"}`,
-		"/api/documents/restore": `{"path":"prd.md","version":1}`, "/api/settings": `{"values":{"model":"stub/b"}}`, "/api/providers/{name}/key": `{"key":"sk-0123456789"}`, "/api/mcp/{name}/accept": `{"tools":{"look":"hash"}}`,
+		"/api/documents/restore": `{"path":"prd.md","version":1}`, "/api/settings": `{"values":{"model":"stub/b"}}`, "/api/providers/{name}": `{"base_url":"http://localhost:8000/v1"}`, "/api/providers/{name}/key": `{"key":"sk-0123456789"}`, "/api/mcp/{name}/accept": `{"tools":{"look":"hash"}}`,
 		"/api/mcp": `{"name":"issues","url":"https://tools.example/mcp"}`, "/api/documents/zip": `{"files":[{"session":"` + session + `","path":"manifest.json"}]}`,
 		"/api/mcp/{name}": `{"on":true}`, "/api/skills/{name}": `{"on":true}`, "/api/people": `{"name":"bob"}`, "POST /api/documents": `{"name":"a.md","data":"eA=="}`,
 		"/v1/chat/completions": `{"model":"clerk","messages":[{"role":"user","content":"go"}]}`,

@@ -6,6 +6,7 @@ export const operate = {
   settings: () => get("api/settings"),
   changeSettings: async (values) => (await request("PATCH", "api/settings", { values })).json(),
   setKey: (provider, key) => request("PUT", `api/providers/${encodeURIComponent(provider)}/key`, { key }),
+  setAddress: async (provider, address, key) => (await request("PUT", `api/providers/${encodeURIComponent(provider)}`, { base_url: address, ...(key && { key }) })).json(),
   testProvider: (provider) => post(`api/providers/${encodeURIComponent(provider)}/test`),
   toolServers: () => get("api/mcp"),
   addToolServer: (name, url) => request("POST", "api/mcp", { name, url }),

@@ -74,6 +74,7 @@ function ModelSettings() {
   const [tested, setTested] = useState(new Map());
   const [keyOf, setKeyOf] = useState("");
   const [added, setAdded] = useState("");
+  const [addressOf, setAddressOf] = useState(null); // a provider's name, "" for a new server
   if (problem) return html`<${Head} title="Models and keys" text="" /><${Missing} problem=${problem} what="models and keys" /><${Prices} />`;
   if (!settings) return html`<${Bones} />`;
   const usual = find(settings, "model");
@@ -98,18 +99,48 @@ function ModelSettings() {
       toast(trouble.message);
     }
   };
+  const setAddress = async (name, address, key) => {
+    const result = await operate.setAddress(name, address, key);
+    setAddressOf(null);
+    setAdded(name);
+    setTested((t) => new Map(t).set(name, result));
+    again();
+    takesEffect();
+  };
+  const addressForm = (p) => html`<${AddressForm} key=${p?.name ?? ""} provider=${p} save=${setAddress} close=${() => setAddressOf(null)} />`;
   return html`<${Head} title="Models and keys" text="Which model answers, unless an agent or a conversation has its own." />
     <div class="card rows"><div><div><b>Usual model</b><p>For agents that have none of their own.${usual?.locked && html` <span class="faint">${icon("lock")} ${usual.locked}</span>`}</p></div>
       <label class="btn pick"><span>${usual?.value || usual?.usual || "rehearsal"}</span>${icon("chevron-down")}<select aria-label="Usual model" disabled=${!!usual?.locked} value=${usual?.value ?? ""} onChange=${(e) => save({ model: e.target.value })}><option value="">${usual?.usual ? `as the environment says (${usual.usual})` : "rehearsal"}</option>${app.models.map((m) => html`<option key=${m.id} value=${m.id} disabled=${!m.available}>${m.id}</option>`)}</select></label></div>
       <${Rehearsal} usual=${usual} save=${save} /></div>
-    <div class="row sec"><h3 class="h-20 grow">Providers</h3>${others.length > 0 && html`<label class="btn sm pick">${icon("plus")}<span>Add a provider</span><select aria-label="Add a provider" value="" onChange=${(e) => e.target.value && (setAdded(e.target.value), setKeyOf(settings.providers.find((p) => p.name === e.target.value)?.needs_key ? e.target.value : ""))}><option value="">Add…</option>${others.map((p) => html`<option key=${p.name} value=${p.name}>${p.title || p.name}</option>`)}</select></label>`}</div>
+    <div class="row sec"><h3 class="h-20 grow">Providers</h3>${others.length > 0 && html`<label class="btn sm pick">${icon("plus")}<span>Add a provider</span><select aria-label="Add a provider" value="" onChange=${(e) => e.target.value === "/" ? setAddressOf("") : e.target.value && (setAdded(e.target.value), setKeyOf(settings.providers.find((p) => p.name === e.target.value)?.needs_key ? e.target.value : ""))}><option value="">Add…</option><option value="/">A server of your own, by its address</option>${others.map((p) => html`<option key=${p.name} value=${p.name}>${p.title || p.name}</option>`)}</select></label>`}</div>
+    ${addressOf === "" && addressForm(null)}
     <div class="card rows">${shown.map((p) => {
       const state = tested.get(p.name) ?? p;
       return html`<div key=${p.name} class=${state.state && !["answers", "testing"].includes(state.state) ? "bad-row" : ""}><div><div class="row wrap"><b>${p.title || p.name}</b>${state.state === "answers" ? html`<span class="chip good t">${icon("check")}answers${state.took_ms ? `, ${duration(state.took_ms)}` : ""}</span>` : state.state === "testing" ? html`<span class="chip t">${icon("loader-circle", "spin")}trying</span>` : state.state ? html`<span class="chip bad t">${icon("circle-alert")}${state.state === "key_refused" ? "refuses the key" : "does not answer"}</span>` : null}</div>
         <p>${keyWords(p)}${state.detail && html`<br />${state.detail}`}</p></div>
-        <div class="row"><button type="button" class="sm" disabled=${p.needs_key && !p.has_key} onClick=${() => test(p.name)}>Test</button>${p.needs_key && !p.key_fixed && html`<button type="button" class="sm" aria-expanded=${keyOf === p.name} onClick=${() => setKeyOf(keyOf === p.name ? "" : p.name)}>${p.has_key ? "Replace key" : "Set key"}</button>`}</div>
+        <div class="row"><button type="button" class="sm" disabled=${p.needs_key && !p.has_key} onClick=${() => test(p.name)}>Test</button>${(p.local || !p.known) && html`<button type="button" class="sm" aria-expanded=${addressOf === p.name} onClick=${() => setAddressOf(addressOf === p.name ? null : p.name)}>Change address</button>`}${p.needs_key && !p.key_fixed && html`<button type="button" class="sm" aria-expanded=${keyOf === p.name} onClick=${() => setKeyOf(keyOf === p.name ? "" : p.name)}>${p.has_key ? "Replace key" : "Set key"}</button>`}</div>
+        ${addressOf === p.name && addressForm(p)}
         ${keyOf === p.name && html`<form class="row wrap key-form" onSubmit=${setKey}><label class="field edge grow">${icon("key-round")}<input name="key" type="password" autocomplete="off" placeholder=${p.has_key ? "Paste the new key" : "Paste the key"} aria-label=${`Key for ${p.name}`} required /></label><button class="primary">Save and test</button><button type="button" class="ghost" onClick=${() => setKeyOf("")}>Cancel</button><p>It goes to the server once and is never sent back to any page, event or log.</p></form>`}</div>`;
     })}${shown.length === 0 && html`<p class="pad dim">None is set up: agents play their workflows by rule. Add one to have a model answer.</p>`}</div><${Prices} />`;
+}
+
+// AddressForm adds a server that speaks OpenAI's API, or changes where one is.
+function AddressForm({ provider, save, close }) {
+  const [busy, setBusy] = useState(false);
+  const [wrong, setWrong] = useState("");
+  const submit = async (event) => {
+    event.preventDefault();
+    const values = Object.fromEntries(new FormData(event.target));
+    setBusy(true);
+    await save(provider?.name ?? values.name.trim(), values.address.trim(), (values.key ?? "").trim()).catch((trouble) => (setWrong(trouble.message), setBusy(false)));
+  };
+  const field = (name, label, hint, more = {}) => html`<label class="stack small"><span>${label}</span><span class="field edge"><input name=${name} placeholder=${hint} autocomplete="off" spellcheck=${false} ...${more} /></span></label>`;
+  return html`<form class="card address-form" aria-label=${provider ? `Address of ${provider.title || provider.name}` : "A server of your own"} onSubmit=${submit}>
+    ${!provider && html`<p class="small dim">Any server that is compatible with OpenAI’s: vLLM, llama.cpp, LM Studio, a gateway of your company.</p>${field("name", "Name", "office", { required: true, pattern: "[a-z][a-z0-9_\\-]*", title: "small letters, digits, - and _" })}`}
+    ${field("address", "Address", "http://localhost:8000/v1", { required: true, value: provider?.base_url ?? "" })}
+    ${!provider && field("key", "Key, if it needs one", "", { type: "password" })}
+    ${wrong && html`<p class="bad small" role="alert">${wrong}</p>`}
+    <div class="row"><button class="primary" disabled=${busy}>Save and test</button><button type="button" class="ghost" onClick=${close}>Cancel</button></div></form>`;
 }
 
 // Rehearsal switches between models and playing by rule. What answered before comes back

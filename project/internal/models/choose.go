@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/suggest"
@@ -38,6 +39,23 @@ type Chooser struct {
 	Local *Local
 
 	asked sync.Map // what servers have said of their models, by provider/name
+	// configured are the providers since somebody has changed them, nil before.
+	configured atomic.Pointer[map[string]config.Provider]
+}
+
+// Configured are the providers of the configuration, as they are now. They are not changed.
+func (c *Chooser) Configured() map[string]config.Provider {
+	if now := c.configured.Load(); now != nil {
+		return *now
+	}
+	return c.Config.Providers
+}
+
+// Configure takes over providers of a configuration that was changed, for models that are
+// opened from now on. What servers have said is asked anew.
+func (c *Chooser) Configure(providers map[string]config.Provider) {
+	c.configured.Store(&providers)
+	c.asked.Clear()
 }
 
 // NewClient returns a client that keeps a connection for each of many conversations
@@ -159,7 +177,7 @@ func (c *Chooser) setBy(p *provider.Provider) string {
 		return ""
 	}
 	variables := append(slices.Clone(p.URLEnv), p.KeyEnv...)
-	if own := c.Config.Providers[p.Name].KeyEnv; own != "" {
+	if own := c.Configured()[p.Name].KeyEnv; own != "" {
 		variables = append(slices.Clone(p.URLEnv), own)
 	} else if !p.Local {
 		variables = append(slices.Clone(p.KeyEnv), p.URLEnv...)
@@ -243,7 +261,7 @@ func (c *Chooser) KeyVariables() []string {
 	for _, p := range provider.All() {
 		variables = append(variables, p.KeyEnv...)
 	}
-	for _, p := range c.Config.Providers {
+	for _, p := range c.Configured() {
 		if p.KeyEnv != "" {
 			variables = append(variables, p.KeyEnv)
 		}
@@ -254,7 +272,7 @@ func (c *Chooser) KeyVariables() []string {
 
 // Providers lists the names that a choice can begin with, sorted.
 func (c *Chooser) Providers() []string {
-	names := slices.Collect(maps.Keys(c.Config.Providers))
+	names := slices.Collect(maps.Keys(c.Configured()))
 	for _, p := range provider.All() {
 		names = append(names, p.Name)
 	}
@@ -266,7 +284,7 @@ func (c *Chooser) Providers() []string {
 // its proper name.
 func (c *Chooser) find(name string) (p provider.Provider, proper string, ok bool) {
 	p, known := provider.Find(name)
-	if _, configured := c.Config.Providers[name]; configured {
+	if _, configured := c.Configured()[name]; configured {
 		return p, name, true
 	}
 	return p, p.Name, known

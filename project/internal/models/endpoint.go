@@ -62,7 +62,7 @@ func (c *Chooser) Endpoint(choice Choice) (Endpoint, error) {
 		return Endpoint{}, fmt.Errorf("model %.100q (%s): %w", choice.Ref, cmp.Or(choice.From, "default"), err)
 	}
 	wrong := func(err error) error { return fmt.Errorf("model %s (%s): %w", choice.Ref, choice.From, err) }
-	e := Endpoint{Provider: name, Model: model, known: known, configured: c.Config.Providers[name]}
+	e := Endpoint{Provider: name, Model: model, known: known, configured: c.Configured()[name]}
 	if model == "" {
 		e.Model = c.usual(&known)
 	}

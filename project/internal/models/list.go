@@ -43,7 +43,7 @@ type Source struct {
 // SetUp lists the providers that could be used as things are: their key is set, or
 // the configuration says where they are.
 func (c *Chooser) SetUp() []string {
-	names := slices.Collect(maps.Keys(c.Config.Providers))
+	names := slices.Collect(maps.Keys(c.Configured()))
 	for _, p := range provider.All() {
 		if c.setBy(&p) != "" {
 			names = append(names, p.Name)
@@ -64,7 +64,7 @@ func (c *Chooser) Sources() []Source {
 		}
 		list = append(list, s)
 	}
-	for _, name := range slices.Sorted(maps.Keys(c.Config.Providers)) {
+	for _, name := range slices.Sorted(maps.Keys(c.Configured())) {
 		if _, known := provider.Find(name); !known {
 			list = append(list, Source{Name: name, Title: "in " + config.Name, IsSetUp: true})
 		}
@@ -123,7 +123,7 @@ func (c *Chooser) Of(ctx context.Context, name string) ([]Listed, error) {
 		}
 		seen[l.Ref] = true
 	}
-	for _, model := range slices.Sorted(maps.Keys(c.Config.Providers[proper].Models)) {
+	for _, model := range slices.Sorted(maps.Keys(c.Configured()[proper].Models)) {
 		add(c.listed(ctx, proper, model))
 	}
 	for _, info := range worthListing(catalog.Builtin().Models(p.Name), c.usual(&p)) {
