@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -112,7 +113,10 @@ func TestEveryKindIsKnownToEveryConsumer(t *testing.T) {
 			"run_started": "what the user said is found", "context_loaded": "prompts are left out", "run_finished": "the reply is found",
 			"run_resumed": "it has no text", "branches_stopped": "it has no text", "session_forked": "it has no text",
 		})},
-		"the page": {func(t *testing.T, e troupe.Event) bool { return strings.Contains(page, string(e.Kind())) }, map[string]string{
+		"the page": {func(t *testing.T, e troupe.Event) bool {
+			kind := regexp.QuoteMeta(string(e.Kind())) // as a name in the code, not as a word that people read
+			return regexp.MustCompile(`["'` + "`" + `]` + kind + `["'` + "`" + `]|\b` + kind + `\s*[:(]`).MatchString(page)
+		}, map[string]string{
 			"context_loaded": "what a model was told is asked from the API, call by call", "noted": "it is the program's own",
 			"branches_stopped": "the branches show how they ended",
 		}},
