@@ -64,10 +64,10 @@ export function Document({ file, changed, version, choose, close, all = null }) 
   const isEditing = editing !== null && !old; // an older version is shown, not edited
   const drop = () => (editing.text !== text && toast("Your changes are put away.", () => setEditing(editing), 10_000), setEditing(null));
   const followed = useRef(0);
-  useEffect(() => { // whoever looks at the latest version goes on doing so
-    if (versions.length && version && followed.current === version && latest > version) choose(0);
+  useEffect(() => { // whoever looks at the latest version, or edits it, goes on doing so
+    if (versions.length && version && latest > version && (followed.current === version || editing?.base === version)) choose(0);
     followed.current = versions.length ? latest : 0;
-  }, [latest, versions.length > 0]);
+  }, [latest, versions.length > 0, version]);
   const box = useRef(null);
   const changes = useChanges(file, text, shown, versions, tab === "Changes" && versions.length > 1);
   const title = kindOf(file.path) === "document" ? text?.match(/^#\s+(.+)$/m)?.[1]?.replace(/[*`_]/g, "") || nameOf(file.path) : nameOf(file.path);
