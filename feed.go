@@ -172,9 +172,10 @@ type reply struct {
 	front   *reader // of the goroutine that makes it
 	started time.Time
 	replied *ModelReplied // with its message: what is left in the end
-	cost    *float64      // what the provider says it cost
-	ended   bool
 	err     error
+	cost    *float64 // what the provider says it cost
+	// unpriced says that nobody knows what it cost.
+	unpriced, ended bool
 }
 
 // newReply returns room for an answer.

@@ -80,8 +80,10 @@ type End struct {
 	Finish Finish
 	Usage  Usage
 	// Cost is what the provider says the answer cost, in US dollars, nil where it
-	// does not say. It goes before any price.
-	Cost *float64
+	// does not say. It goes before any price. Unpriced says that nobody knows, and that the
+	// agent's price is not this model's.
+	Cost     *float64
+	Unpriced bool
 	// Model is the model that answered, as the provider names it, and Provider is that
 	// provider, as whoever configured it calls it. It may be empty.
 	Model, Provider string

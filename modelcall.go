@@ -131,8 +131,11 @@ func endOf(err error) *End {
 
 // costOf is what an answer has cost, 0 where nobody knows.
 func (a *Agent) costOf(end *End) float64 {
-	if end.Cost != nil {
+	switch {
+	case end.Cost != nil:
 		return *end.Cost
+	case end.Unpriced:
+		return 0
 	}
 	return a.price.Of(end.Usage)
 }
@@ -162,7 +165,7 @@ func (r *Run) estimate(agent *Agent, req *Request, replied *ModelReplied) {
 	}
 	replied.Usage = Usage{Input: input, Output: replied.Message.size()/bytesPerToken + 1}
 	replied.Estimated = true
-	if replied.Cost == 0 {
+	if replied.Cost == 0 && !replied.Unpriced {
 		replied.Cost, replied.Unpriced = agent.price.Of(replied.Usage), !agent.price.Known()
 	}
 }
@@ -248,8 +251,8 @@ func (r *Run) stream(ctx context.Context, agent *Agent, req *Request, step journ
 	message.Role, message.Text, message.Thought = RoleAssistant, p.text.String(), p.thought.String()
 	tidyCalls(message.Calls, string(step))
 	replied.Attempt, replied.Purpose, replied.Latency = attempt, purpose, Millis(time.Since(p.started))
-	replied.Cost = agent.costOf(&End{Usage: replied.Usage, Cost: p.cost})
-	replied.Unpriced = p.cost == nil && !agent.price.Known() && replied.Usage != (Usage{})
+	replied.Cost = agent.costOf(&End{Usage: replied.Usage, Cost: p.cost, Unpriced: p.unpriced})
+	replied.Unpriced = p.cost == nil && (p.unpriced || !agent.price.Known() && replied.Usage != (Usage{}))
 	return replied, nil
 }
 
@@ -284,7 +287,7 @@ func (p *reply) take(chunk Chunk, err error) bool {
 	if end := chunk.End; end != nil {
 		p.ended = true
 		p.replied.Finish, p.replied.Usage, p.replied.Model, p.replied.Provider = end.Finish, end.Usage, end.Model, end.Provider
-		p.cost = end.Cost
+		p.cost, p.unpriced = end.Cost, end.Unpriced
 		message.ThoughtField, message.Opaque = end.ThoughtField, end.Opaque
 	}
 	return !p.ended

@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"iter"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 	"weak"
@@ -25,11 +26,14 @@ type Choice struct {
 	Name  string
 	Model troupe.Model
 	// Price is what it costs. Answers whose cost the provider does not report are
-	// given this one, because the engine knows one price for all.
+	// given this one, because the engine knows one price for all. Where only others have
+	// one, nobody knows what its answers cost; where none has, the agent's price holds.
 	Price troupe.Price
 	// Window is how many tokens it holds, 0 where nobody knows. A request that does not
 	// fit one model goes to the next one that may hold more.
 	Window int
+
+	othersPriced bool
 }
 
 const (
@@ -47,6 +51,11 @@ const (
 func New(choices ...Choice) *Model {
 	if len(choices) == 0 {
 		panic("fallback: no model to choose from")
+	}
+	choices = slices.Clone(choices)
+	isPriced := slices.ContainsFunc(choices, func(c Choice) bool { return c.Price.Known() })
+	for i := range choices {
+		choices[i].othersPriced = isPriced
 	}
 	return &Model{choices: choices, downUntil: make([]time.Time, len(choices))}
 }
@@ -118,11 +127,15 @@ func withheld(end *troupe.End, isRefused bool) error {
 
 // priced adds the cost of an answer where its provider did not report it.
 func (c *Choice) priced(end *troupe.End) *troupe.End {
-	if end == nil || end.Cost != nil || !c.Price.Known() {
+	if end == nil || end.Cost != nil {
 		return end
 	}
-	own, cost := *end, c.Price.Of(end.Usage)
-	own.Cost = &cost
+	own := *end
+	if cost := c.Price.Of(end.Usage); c.Price.Known() {
+		own.Cost = &cost
+	} else {
+		own.Unpriced = own.Unpriced || c.othersPriced
+	}
 	return &own
 }
 

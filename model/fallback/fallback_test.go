@@ -84,6 +84,43 @@ func TestTheNextModelIsAskedWhereOneIsDown(t *testing.T) {
 	})
 }
 
+// The agent's price is that of the first model: what another one costs that nobody knows
+// the price of is not known.
+func TestAnAnswerIsNotChargedAtThePriceOfAnotherModel(t *testing.T) {
+	price := troupe.Price{Input: 1}
+	for name, c := range map[string]struct {
+		first, second troupe.Price
+		unpriced      bool
+		cost          float64
+	}{
+		"only the first has a price": {first: price, unpriced: true},
+		"both have one":              {first: price, second: troupe.Price{Input: 2}, cost: 2},
+		"the agent has it alone":     {cost: 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			refusal := &troupe.ModelError{Status: 403, Reason: "refused"}
+			m := fallback.New(fallback.Choice{Name: "a", Model: &scripted{name: "a", fails: []error{refusal}}, Price: c.first}, fallback.Choice{Name: "b", Model: &scripted{name: "b"}, Price: c.second})
+			agent, err := troupe.NewAgent(troupe.AgentConfig{ID: "clerk", Model: m, Price: price})
+			if err != nil {
+				t.Fatal(err)
+			}
+			engine, err := troupe.New(troupe.Config{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer engine.Close()
+			for e, err := range engine.Run(t.Context(), agent, troupe.Input{Text: "hi"}) {
+				if err != nil {
+					t.Fatal(err)
+				}
+				if b, ok := e.Body.(*troupe.ModelReplied); ok && (b.Unpriced != c.unpriced || b.Cost != c.cost) {
+					t.Errorf("it cost %v, unpriced %v", b.Cost, b.Unpriced)
+				}
+			}
+		})
+	}
+}
+
 func TestARefusalIsOfOneRequestOnly(t *testing.T) {
 	refusal := &troupe.ModelError{Status: 403, Reason: "refused"}
 	first, second := &scripted{name: "a", fails: []error{refusal}}, &scripted{name: "b"}

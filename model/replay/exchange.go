@@ -43,6 +43,7 @@ type end struct {
 	Finish       troupe.Finish   `json:"finish"`
 	Usage        troupe.Usage    `json:"usage"`
 	Cost         *float64        `json:"cost,omitempty"`
+	Unpriced     bool            `json:"unpriced,omitempty"`
 	Model        string          `json:"model,omitempty"`
 	Provider     string          `json:"provider,omitempty"`
 	ThoughtField string          `json:"thought_field,omitempty"`
