@@ -144,7 +144,10 @@ func TestEditingPutsADraftAside(t *testing.T) {
 	b.click(".editing button", "Cancel")
 	b.holds("find(%s).value === 'Half a thought'", composer)
 	b.presses(".said button", "Edit and try again")
-	b.holds("find(%s).value === 'Say first' && (find(%s).focus(), true)", composer, composer)
+	b.holds("find(%s).value === 'Say first'", composer)
+	b.write(composer, "Say second")
+	b.do(chromedp.Reload()) // what is changed of it stays changed
+	b.holds("find('.editing') && find(%s)?.value === 'Say second' && all(%s).length === 0 && (find(%s).focus(), true)", composer, attached, composer)
 	b.press(kb.Escape)
 	b.holds("!find('.editing') && find(%s).value === 'Half a thought'", composer)
 	b.sees(attached, "one.md")

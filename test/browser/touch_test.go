@@ -18,13 +18,13 @@ func (b *tab) byTouch() {
 	b.holds("matchMedia('(pointer: coarse)').matches")
 }
 
-// tooSmall are the things that act and are lower than a finger wants. Links in a text are
+// tooSmall are the things that act and are lower than so many pixels. Links in a text are
 // as high as the text; what is hidden in a label is as high as that.
-const tooSmall = `all("button, a[href], summary, select, input, [role=option], tr[tabindex], .lane[tabindex]").filter((e) => {
+const tooSmall = `((size) => all("button, a[href], summary, select, input, [role=option], tr[tabindex], .lane[tabindex]").filter((e) => {
 	if (e.matches(".link, .skip, .hidden, .hidden *, .prose *, .said-by *, .outline a, input[type=file]") || e.closest("[inert], .beginning-of") || e.disabled) return false;
 	const own = e.matches("input, select") ? (e.closest("label, td") ?? e) : e;
-	return own.getBoundingClientRect().height > 0 && own.getBoundingClientRect().height < 43.5 && !(parseFloat(getComputedStyle(own, "::before").height) >= 43.5);
-}).map((e) => Math.round(e.getBoundingClientRect().height) + " px: " + e.outerHTML.slice(0, 140))`
+	return own.getBoundingClientRect().height > 0 && own.getBoundingClientRect().height < size - 0.5 && !(parseFloat(getComputedStyle(own, "::before").height) >= size - 0.5);
+}).map((e) => Math.round(e.getBoundingClientRect().height) + " px: " + e.outerHTML.slice(0, 140)))`
 
 // Whatever acts is large enough for a finger, and 320 px are enough for everything.
 func TestAFingerFindsWhatActs(t *testing.T) {
@@ -33,7 +33,7 @@ func TestAFingerFindsWhatActs(t *testing.T) {
 		b.t.Helper()
 		b.rests()
 		b.picture("touch-" + view)
-		if found := value[[]string](b, tooSmall); len(found) > 0 {
+		if found := value[[]string](b, tooSmall+"(44)"); len(found) > 0 {
 			b.t.Errorf("%s:\n%s", view, strings.Join(found, "\n"))
 		}
 		// Of the buttons of a row none lies on another, or beyond the edge.
@@ -42,6 +42,19 @@ func TestAFingerFindsWhatActs(t *testing.T) {
 		}
 		if width := value[int](b, "Math.max(document.documentElement.scrollWidth, ...all('.flow, .page, .panel, .library').map((e) => e.scrollWidth))"); width > 320 {
 			b.t.Errorf("%s scrolls sideways: %d px of 320", view, width)
+		}
+	})
+}
+
+// And for a mouse, however small it looks.
+func TestAMouseFindsWhatActs(t *testing.T) {
+	t.Parallel()
+	inEveryView(t, func(*tab) {}, func(b *tab, view string) {
+		b.t.Helper()
+		b.rests()
+		b.picture("mouse-" + view)
+		if found := value[[]string](b, tooSmall+"(36)"); len(found) > 0 {
+			b.t.Errorf("%s:\n%s", view, strings.Join(found, "\n"))
 		}
 	})
 }

@@ -29,6 +29,7 @@ export function useDraft(id) {
     const draft = typeof next === "function" ? next(before) : next;
     drafts.set(id, draft.instead && !draft.aside ? { ...draft, aside: before.aside ?? before } : draft);
     draw((n) => n + 1);
+    if (draft.instead || before.instead) keep("editing." + id, draft.instead && { after: draft.instead.after, text: draft.text });
     if (draft.instead) return;
     keep("draft." + id, draft.text);
     if (draft.files !== before.files && !kept("sending." + id)) keeping(id, draft.files);
@@ -39,10 +40,17 @@ export function useDraft(id) {
     import("./attached.js").then(({ keptFiles }) => keptFiles(id)).catch(() => []).then((files) => {
       const lost = names.filter((name) => !files.some((file) => file.name === name));
       if (lost.length) toast(`${namesOf(lost)} could not be kept in this browser. Attach ${lost.length > 1 ? "them" : "it"} again.`);
-      if (drafts.get(id).files.length === 0) set((draft) => ({ ...draft, files }));
+      const { files: now, instead, aside } = drafts.get(id);
+      if (instead ? aside.files.length === 0 : now.length === 0) set((draft) => (instead ? { ...draft, aside: { ...aside, files } } : { ...draft, files }));
     });
   }, [id]);
   return [drafts.get(id), set];
+}
+
+// editedBefore is the draft of a message that was being edited when the page was left.
+export function editedBefore(id, items) {
+  const was = kept("editing." + id), item = was && items.findLast((one) => one.type === "user" && one.after === was.after);
+  return item ? { text: was.text, files: item.parts.filter((part) => part.data), instead: item } : null;
 }
 
 // sendingOf marks a draft as on its way, and returns what to call when it has come to its
@@ -64,6 +72,6 @@ export function useKept(key) {
 
 // forget takes away the draft of a conversation that is gone.
 export function forget(id) {
-  for (const key of ["draft.", "sending."]) keep(key + id, null);
+  for (const key of ["draft.", "sending.", "editing."]) keep(key + id, null);
   keeping(id, []);
 }

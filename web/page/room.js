@@ -4,7 +4,7 @@
 import { api } from "./api.js";
 import { Composer } from "./composer.js";
 import { Conversation } from "./conversation.js";
-import { empty, sendingOf, useDraft } from "./draft.js";
+import { editedBefore, empty, sendingOf, useDraft } from "./draft.js";
 import { useQueue } from "./waiting.js";
 import { address, go, replace, talkAddress } from "./route.js";
 import { app, agentOf, castOf, isFlow, pipeline, refresh, say, titleOf, toast, tryNow } from "./state.js";
@@ -123,6 +123,10 @@ export function Room({ route }) {
     if (here.caughtUp && status !== "empty") say(announced(agent.name)[asks ? "waiting" : status] ?? "");
     if (info?.unseen && document.visibilityState === "visible") api.seen(id).catch(() => {});
   }, [status, !asks, info?.unseen]);
+  useEffect(() => {
+    const was = here.caughtUp && editedBefore(id, session.items);
+    if (was) setDraft(was);
+  }, [id, here.caughtUp]);
   if (here.problem?.status === 404) return html`<div class="page"><div class="in"><h1 class="hidden">Not here</h1><${Trouble} code="gone" /></div></div>`;
   const drop = async (event) => {
     event.preventDefault();

@@ -111,7 +111,7 @@ const select = (id, row) => row.span && go(talkAddress(id, "run", String(row.spa
 function Lanes({ rows, scale, number, id }) {
   const [{ first, last, flung }, setView] = useState({ first: 0, last: 3, flung: false });
   const list = useRef(null);
-  const height = phone.matches ? 44 : 32, piece = perPiece * height;
+  const height = phone.matches ? 44 : 36, piece = perPiece * height;
   useLayoutEffect(() => {
     const box = list.current.parentElement, above = list.current.offsetTop;
     if (!box) return; // it is drawn nowhere
