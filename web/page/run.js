@@ -145,7 +145,7 @@ function Lanes({ rows, scale, number, id }) {
     const own = rows.slice(n * perPiece, (n + 1) * perPiece);
     pieces.push(html`<${Piece} key=${n} top=${n * piece} height=${own.length * height} flung=${flung} all=${rows} rows=${own} scale=${scale} current=${own.find((row) => row.span && row.span.seq === number)} id=${id} />`);
   }
-  return html`<div role="list" class="rows-drawn" ref=${list} aria-label="What happened, in order" style=${{ height: rows.length * height + "px" }}>${pieces}</div>`;
+  return html`<div role="tree" class="rows-drawn" ref=${list} aria-label="What happened, in order" style=${{ height: rows.length * height + "px" }}>${pieces}</div>`;
 }
 
 // Piece is drawn again only where something has happened, or another row is chosen. Its
@@ -199,7 +199,7 @@ function Lane({ row, scale, current, id }) {
     label = html`<span class="cut">${row.warning.agent}: ${row.warning.text}</span>`;
   }
   const act = () => select(id, row), keys = (event) => event.key === "Enter" && act();
-  return html`<div class="lane" role="listitem" data-kind=${row.kind} data-failed=${isFailure(row.span?.class)} aria-current=${current ? "true" : undefined} tabindex=${row.span ? 0 : undefined} onClick=${act} onKeyDown=${keys}><span style=${{ "--d": row.depth }}>${drawing}${label}</span><span class=${row.kind === "ask" ? "wait" : ""}>${duration(ms)}</span><span class="track">${bars}</span></div>`;
+  return html`<div class="lane" role="treeitem" aria-level=${row.depth + 1} aria-selected=${current} data-kind=${row.kind} data-failed=${isFailure(row.span?.class)} aria-current=${current ? "true" : undefined} tabindex=${row.span ? 0 : undefined} onClick=${act} onKeyDown=${keys}><span style=${{ "--d": row.depth }}>${drawing}${label}</span><span class=${row.kind === "ask" ? "wait" : ""}>${duration(ms)}</span><span class="track">${bars}</span></div>`;
 }
 
 const kinds = { __proto__: null, instructions: ["p1", "Instructions"], context: ["p2", "Loaded before the conversation"], tools: ["p3", "Descriptions of tools"], user: ["p6", "What was said by people"], assistant: ["p4", "What the agent said"], tool: ["p5", "Results of tools"], summary: ["p2", "Summary of earlier turns"] };
