@@ -449,6 +449,9 @@ func TestWhatGoesWrongIsSaidInPeoplesWords(t *testing.T) {
 	b.reads(answers, "Here I am.")
 	b.lacks(".retry", "")
 	b.lacks(".trouble", "")
+	value[any](b, "void (location.hash += '/run')") // attempts that failed are in the row of their call
+	b.holds("all('.lane[data-kind=model]').length === 1 && find('.lane[data-kind=model]').querySelectorAll('i.er').length > 0")
+	b.picture("retry-run")
 
 	// Whoever does not want to wait does not have to.
 	value[any](b, "void (location.hash = '#/')")

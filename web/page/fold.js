@@ -307,7 +307,7 @@ const handlers = {
   // What ends the run is said by its end.
   model_failed(s, e, b) {
     s.spend(b);
-    s.warnings.push({ seq: e.seq, time: e.time, run: e.run, agent: e.agent ?? "", code: "model_failed", text: b.error });
+    s.warnings.push({ seq: e.seq, time: e.time, run: e.run, step: e.step, agent: e.agent ?? "", code: "model_failed", text: b.error });
     if (b.retry_in_ms) s.retry(e, b.cause ?? { code: "provider_down", attempt: b.attempt, retry_ms: b.retry_in_ms });
   },
 

@@ -24,12 +24,14 @@ export function rowsOf(session) {
     ...session.items.filter((i) => i.type === "question").map((item) => ({ kind: "ask", item, depth: item.depth + 1, start: item.time, end: answeredAt(session, item), order: item.seq })),
     ...session.warnings.filter((w) => w.code === "failed").map((w) => ({ kind: "warning", warning: w, depth: 1, start: w.time, end: w.time, order: w.seq })),
   ];
-  const turns = new Map();
+  const turns = new Map(), failed = new Map();
+  for (const w of session.warnings.filter((one) => one.code === "model_failed")) failed.set(w.run + " " + w.step, [...(failed.get(w.run + " " + w.step) ?? []), w]);
   for (const e of entries.sort((a, b) => a.order - b.order)) {
     if (e.kind === "model") {
       const n = (turns.get(e.span.run) ?? 0) + 1;
       turns.set(e.span.run, n);
       e.turn = n;
+      e.failed = failed.get(e.span.run + " " + e.span.step) ?? []; // attempts before it
     }
     rows.push(e);
   }
@@ -185,7 +187,7 @@ function Lane({ row, scale, current, id }) {
     const first = new Date(Date.parse(row.start) + (row.span.first || 0)).toISOString();
     drawing = icon("cpu");
     label = html`<span class="cut">${row.span.purpose ? `Model, ${row.span.purpose}` : `Model, turn ${row.turn}`}${row.span.attempt > 1 ? `, try ${row.span.attempt}` : ""}</span>`;
-    bars = html`<i class="tt" style=${place(row.start, first)}></i><i style=${place(first, end)}></i>`;
+    bars = html`${row.failed.map((w) => html`<i key=${w.seq} class="er" title=${w.text} style=${place(w.time, w.time)}></i>`)}<i class="tt" style=${place(row.start, first)}></i><i style=${place(first, end)}></i>`;
   } else if (row.kind === "tool") {
     drawing = icon(isFailure(row.span.class) ? "circle-x" : toolIcon(row.span.name), isFailure(row.span.class) ? "bad" : "");
     label = html`<span class="cut">${doing(row.span.name, row.span.arguments, true)}${row.span.attempt > 1 ? ", again" : ""}</span>`;
