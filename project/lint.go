@@ -76,12 +76,18 @@ func lintFlows(path string, c *config.Config) config.Problems {
 }
 
 // lintTools says which agents have tools that nobody has, or that cannot be made: as
-// [Diagnose] does.
+// [Diagnose] does. Keys may be set elsewhere than where the files are looked at.
 func lintTools(path string, c *config.Config, lookup func(string) (string, bool)) (problems config.Problems) {
 	if c == nil || len(c.Agents) == 0 {
 		return nil
 	}
-	p, err := Open(path, Options{LookupEnv: lookup})
+	withKey := func(name string) (string, bool) {
+		if name == c.Web.Search.KeyEnv {
+			return "set elsewhere", true
+		}
+		return lookup(name)
+	}
+	p, err := Open(path, Options{LookupEnv: withKey})
 	if err != nil {
 		return nil // what it fails on is reported by itself
 	}

@@ -60,7 +60,9 @@ func (s *stage) webSearch() (troupe.Tool, error) {
 	}
 	key := ""
 	if search.KeyEnv != "" {
-		key = s.project.models.Getenv(search.KeyEnv)
+		if key = s.project.models.Getenv(search.KeyEnv); key == "" {
+			return nil, fmt.Errorf("%s, which holds the key of %s, is not set", search.KeyEnv, search.Engine)
+		}
 	}
 	return web.NewSearch(web.SearchConfig{Engine: web.Engine(search.Engine), BaseURL: search.BaseURL, Key: web.Secret(key), Client: client})
 }
