@@ -128,7 +128,7 @@ func TestADeliveryInATerminal(t *testing.T) {
 		return goodWork(phase, step, prompt, n)
 	})
 	y := deliverInTerminal(t, dir, a.environment(dir), "deliver", "--approve", "plan", "Make it good")
-	y.sees("delivery ", "sandbox ", "checks: test", "baseline        test ✓", "requirements    1 story, 1 criterion", "planning        2 steps", "The plan has 2 steps", `Answer "go on"`)
+	y.sees("delivery ", "sandbox ", "checks:", "baseline        test ✓", "requirements    1 story, 1 criterion", "planning        2 steps", "The plan has 2 steps", `Answer "go on"`)
 	y.types("one step will do")
 	y.sees("The plan has 1 step:", "All of it")
 	y.types("go on")

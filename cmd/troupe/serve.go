@@ -64,7 +64,11 @@ func (p *program) serveHTTP(ctx context.Context, opened *project.Project, addres
 		err = errors.Join(err, <-reloaded)
 		end(nil)
 	}()
-	told(opened.Reached(listener.Addr()), first.web.Token())
+	base, own := opened.Reached(listener.Addr()), "http://"+listener.Addr().String()
+	if at, ok := listener.Addr().(*net.TCPAddr); ok && base != own && !at.IP.IsUnspecified() {
+		p.tell("It listens on %s.", own)
+	}
+	told(base, first.web.Token())
 	err = first.web.Serve(ctx, listener)
 	if stopped, ok := errors.AsType[*storeStopped](context.Cause(ctx)); ok {
 		err = errors.Join(stopped, err)

@@ -25,6 +25,8 @@ func TestAServerSaysHowPeopleComeIn(t *testing.T) {
 		"proxy": {"server: {hosts: [troupe.example.org], users: {ci: CI}, proxy: {user_header: X-Forwarded-User}}\n", "127.0.0.1:0", "http://127.0.0.1:",
 			"People come in through the proxy at this machine, which says in X-Forwarded-User who they are.", "your own token"},
 		"oidc": {"server: {url: \"https://troupe.example.org/\", hosts: [troupe.example.org], users: {ci: CI}, oidc: {issuer: \"https://login.example.org\", client_id: x, secret_env: CI, name: Company}}\n",
+			"127.0.0.1:0", "https://troupe.example.org/\n", "It listens on http://127.0.0.1:", "your own token"},
+		"oidc, in words": {"server: {url: \"https://troupe.example.org/\", hosts: [troupe.example.org], users: {ci: CI}, oidc: {issuer: \"https://login.example.org\", client_id: x, secret_env: CI, name: Company}}\n",
 			"127.0.0.1:0", "https://troupe.example.org/\n", "people sign in with Company.", "your own token"},
 		"all addresses": {"server: {hosts: [troupe.example.org], users: {ci: CI}}\n", "0.0.0.0:0", "http://troupe.example.org:", "your own token", "//[::]"},
 	} {

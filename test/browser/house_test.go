@@ -20,6 +20,40 @@ import (
 type house struct {
 	dir  string
 	link string
+	said *whispers
+}
+
+// whispers are what a server says beside its link.
+type whispers struct {
+	mu   sync.Mutex
+	text strings.Builder
+	more sync.Cond
+}
+
+func (s *whispers) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.more.Broadcast()
+	return s.text.Write(p)
+}
+
+func (s *whispers) String() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.text.String()
+}
+
+// listens is where a server listens that is reached elsewhere.
+func (h *house) listens() string {
+	h.said.mu.Lock()
+	defer h.said.mu.Unlock()
+	for {
+		if _, after, _ := strings.Cut(h.said.text.String(), "It listens on "); strings.Contains(after, ".\n") {
+			address, _, _ := strings.Cut(after, ".\n")
+			return address
+		}
+		h.said.more.Wait()
+	}
 }
 
 // configuration is a project of plain agents whose model is the test's.
@@ -104,8 +138,9 @@ func serveUntil(t *testing.T, dir string) (*house, func(with os.Signal)) {
 	t.Helper()
 	c := command(context.Background(), dir, "serve", "--addr", "127.0.0.1:0")
 	c.WaitDelay = 15 * time.Second
-	var said bytes.Buffer
-	c.Stderr = &said
+	said := &whispers{}
+	said.more.L = &said.mu
+	c.Stderr = said
 	out, err := c.StdoutPipe()
 	if err == nil {
 		err = c.Start()
@@ -125,14 +160,14 @@ func serveUntil(t *testing.T, dir string) (*house, func(with os.Signal)) {
 	t.Cleanup(func() {
 		stop(os.Interrupt)
 		if t.Failed() {
-			t.Logf("the server said:\n%s", &said)
+			t.Logf("the server said:\n%s", said)
 		}
 	})
 	link, err := bufio.NewReader(out).ReadString('\n')
 	if err != nil {
 		t.Fatalf("the server prints no link: %v", err)
 	}
-	return &house{dir: dir, link: strings.TrimSpace(link)}, stop
+	return &house{dir: dir, link: strings.TrimSpace(link), said: said}, stop
 }
 
 // try sends a request to the server as a program would, and returns the answer once it

@@ -4,6 +4,7 @@ import (
 	"io"
 	"net"
 	"net/url"
+	"strings"
 	"sync"
 	"testing"
 )
@@ -91,6 +92,9 @@ func (r *relay) leadTo(t *testing.T, link string) {
 	to, err := url.Parse(link)
 	if err != nil {
 		t.Fatal(err)
+	}
+	if strings.Contains(r.link, to.Host) {
+		t.Fatal("a relay that leads to itself takes all the files that there are")
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -76,7 +76,7 @@ func TestSomebodySignsInAtAProviderAndOut(t *testing.T) {
 		"troupe.yaml": strings.Replace("model: stub/stub-1\nproviders: {stub: {base_url: URL, models: {stub-1: {}}}}\nlimits: {model_tries: 1}\nagents: {clerk: {instructions: You are the clerk., skills: false, tools: []}}\n", "URL", m.URL+"/v1", 1) +
 			fmt.Sprintf("server:\n  url: %s\n  oidc: {issuer: %q, client_id: troupe, secret_env: SECRET, name: Company, scopes: [groups], groups: [staff], operator_groups: [admins]}\n", address, issuer),
 	}))
-	r.leadTo(t, h.link)
+	r.leadTo(t, h.listens())
 
 	b := newTab(t) // it leaves our origin, as it must
 	b.goTo(address + "/#/files")
@@ -115,7 +115,7 @@ func TestAProviderSignsInSomebodyWhoMayNotComeIn(t *testing.T) {
 		"troupe.yaml": "model: rehearsal\nagents: {clerk: {instructions: You are the clerk.}}\n" +
 			fmt.Sprintf("server:\n  url: %s\n  oidc: {issuer: %q, client_id: troupe, secret_env: SECRET, name: Company, scopes: [groups], groups: [staff]}\n", address, issuer),
 	}))
-	r.leadTo(t, h.link)
+	r.leadTo(t, h.listens())
 	for name, why := range map[string]string{"bob": "in none of the groups", "eve": "not verified"} {
 		b := newTab(t)
 		b.goTo(address + "/")
