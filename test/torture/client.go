@@ -210,6 +210,8 @@ func (c *client) follow(ctx context.Context, s *served, t *talk, run string) (do
 		case *troupe.InputRequested:
 			t.asks = e.Seq // which the server shows with more than is stored
 			continue
+		case *troupe.ArtifactSaved:
+			continue // so it does this: it adds which version it is
 		case *troupe.RunFailed:
 			if !strings.HasPrefix(b.Error, "given up: ") {
 				return false, fmt.Errorf("run %s failed: %s", e.Run, b.Error)

@@ -205,7 +205,7 @@ function ToolServerSettings() {
   const [list, problem, again] = useLoaded(operate.toolServers);
   const [open, setOpen] = useState("");
   const [busy, setBusy] = useState("");
-  const act = (what, done) => what.then(() => (toast(done), again()), (trouble) => toast(trouble.message)).finally(() => setBusy(""));
+  const act = (what, done) => what.then(() => (toast(done), again(), takesEffect()), (trouble) => toast(trouble.message)).finally(() => setBusy(""));
   const restart = (name) => (setBusy(name), act(operate.restartTools(name), "Started anew"));
   const toggle = (name, what) => setOpen(open === name + what ? "" : name + what);
   const turn = (s) => act(operate.switchTools(s.name, s.state === "off"), s.state === "off" ? `${s.name} is switched on` : `${s.name} is switched off`);
@@ -217,7 +217,7 @@ function ToolServerSettings() {
   const changes = (s) => open === s.name + "changed" && (s.changed ?? []).map((c) => html`<section class="card cutoff change-list" key=${s.name + c.tool} aria-label=${`${c.tool}: what changed`}><div class="row wrap pad"><h3 class="grow">${c.tool}: ${c.before ? "what changed" : "new"}</h3><button type="button" class="ghost sm danger" onClick=${() => act(operate.acceptTools(s.name, { [c.tool]: c.hash }), `${c.tool} is accepted`)}>Accept anyway</button><button type="button" class="sm primary" onClick=${() => setOpen("")}>Keep it off</button></div>
     <${Lines} before=${c.before ?? ""} after=${c.after ?? ""} />${suspicious.test(c.after ?? "") && !suspicious.test(c.before ?? "") && html`<p class="row pad small bad">${icon("triangle-alert")}The new text tells the model to do more than use this tool. Do not accept it unless you know why.</p>`}</section>`);
   return html`<${Head} title="Tool servers" text="Programs that give agents more tools, over MCP. New or changed tools wait for your word." />
-    ${!problem && can("mcp") && html`<${AddToolServer} added=${again} />`}
+    ${!problem && can("mcp") && html`<${AddToolServer} added=${() => (again(), takesEffect())} />`}
     ${problem ? html`<${Missing} problem=${problem} what="tool servers" />` : !list ? html`<${Bones} />` : list.length === 0 ? html`<p class="dim">There are none${can("mcp") ? "" : " that the page can show"}. They are described in <code>troupe.yaml</code> under <code>mcp</code>.</p>` : html`<div class="card rows">${list.map(row)}</div>${list.map(changes)}`}`;
 }
 
