@@ -76,8 +76,9 @@ func (p *project) sessionOf(ctx context.Context, task int, o *outcome) (id strin
 	return "", err
 }
 
-// isClear matches what a user is told when something cannot be written.
-var isClear = regexp.MustCompile(`\A(troupe: .*(disk is full|file too large|cannot be written).*\n)+\z`)
+// isClear matches what a user is told when something cannot be written: first that, then
+// what to do.
+var isClear = regexp.MustCompile(`\Atroupe: .*(disk is full|file too large|cannot be written).*\n(troupe: .*\n)*\z`)
 
 // fillDisk has troupe work where files can only be so large, first hardly at all,
 // then larger and larger.
