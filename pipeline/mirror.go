@@ -86,14 +86,19 @@ func (o *openSite) member(link string) (string, bool) {
 }
 
 // packageFolders are the node_modules of the packages of a workspace, in the usual places.
-func (o *openSite) packageFolders() (list []string) {
+// They are looked for once, when the site is opened.
+func (o *openSite) packageFolders() []string {
+	if o.packages != nil {
+		return o.packages
+	}
+	o.packages = []string{}
 	for _, pattern := range []string{"*/node_modules", "*/*/node_modules"} {
 		found, _ := filepath.Glob(filepath.Join(o.Repo, pattern))
 		for _, at := range found {
 			if name, err := filepath.Rel(o.Repo, at); err == nil && strings.Count(filepath.ToSlash(name), "node_modules") == 1 && !strings.HasPrefix(name, ".") {
-				list = append(list, filepath.ToSlash(name))
+				o.packages = append(o.packages, filepath.ToSlash(name))
 			}
 		}
 	}
-	return list
+	return o.packages
 }

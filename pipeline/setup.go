@@ -157,8 +157,14 @@ func (s *workshop) dependenciesTool() troupe.Tool {
 }
 
 func (o *openSite) dependencies(ctx context.Context, in state) (out dependencyChange, err error) {
-	if out.Setup, err = o.setupTree(ctx, in.Tree); err != nil {
+	var changed []git.Stat
+	if out.Setup, changed, err = o.setupTree(ctx, in.Tree); err != nil {
 		return out, err
+	}
+	for _, f := range changed {
+		if checks.IsProgramManifest(f.Path) {
+			out.Programs = append(out.Programs, f.Path)
+		}
 	}
 	was := o.setupOn(in)
 	stats, err := o.worktree.Stats(ctx, was, cmp.Or(out.Setup, o.Base))
@@ -168,14 +174,6 @@ func (o *openSite) dependencies(ctx context.Context, in state) (out dependencyCh
 	for _, f := range stats {
 		out.Paths = append(out.Paths, f.Path)
 	}
-	if stats, err = o.worktree.Stats(ctx, o.Base, in.Tree); err != nil {
-		return out, err
-	}
-	for _, f := range stats {
-		if checks.IsProgramManifest(f.Path) {
-			out.Programs = append(out.Programs, f.Path)
-		}
-	}
 	if out.Paths != nil {
 		// The files as they are: what of them is not taken over is seen, too.
 		out.Diff, err = o.worktree.Diff(ctx, was, in.Tree, out.Paths...)
@@ -183,33 +181,33 @@ func (o *openSite) dependencies(ctx context.Context, in state) (out dependencyCh
 	return out, err
 }
 
-// setupTree is the base with the manifests of a tree, empty where these are the base's.
-func (o *openSite) setupTree(ctx context.Context, tree string) (string, error) {
+// setupTree is the base with the manifests of a tree, empty where these are the base's, and
+// all that the tree differs in from the base.
+func (o *openSite) setupTree(ctx context.Context, tree string) (setup string, changed []git.Stat, err error) {
+	if changed, err = o.worktree.Stats(ctx, o.Base, tree); err != nil || !slices.ContainsFunc(changed, func(f git.Stat) bool { return checks.IsManifest(f.Path) }) {
+		return "", changed, err
+	}
 	base, err := o.worktree.Tree(ctx, o.Base)
 	if err != nil {
-		return "", err
+		return "", nil, err
 	}
 	now, err := o.worktree.Tree(ctx, tree)
 	if err != nil {
-		return "", err
-	}
-	stats, err := o.worktree.Stats(ctx, o.Base, tree)
-	if err != nil {
-		return "", err
+		return "", nil, err
 	}
 	var writes []edit.Write
-	for _, f := range stats {
+	for _, f := range changed {
 		if !checks.IsManifest(f.Path) {
 			continue
 		}
 		was, _, err := base.File(f.Path)
 		if err != nil {
-			return "", err
+			return "", nil, err
 		}
 		is, ok, err := now.File(f.Path)
 		switch {
 		case err != nil:
-			return "", err
+			return "", nil, err
 		case !ok:
 			writes = append(writes, edit.Write{Path: f.Path, Delete: true})
 		case checks.ChangesDependencies(f.Path, was.Content, is.Content):
@@ -217,9 +215,10 @@ func (o *openSite) setupTree(ctx context.Context, tree string) (string, error) {
 		}
 	}
 	if writes == nil {
-		return "", nil
+		return "", changed, nil
 	}
-	return base.With(writes)
+	setup, err = base.With(writes)
+	return setup, changed, err
 }
 
 type setupAgainResult struct {
@@ -262,7 +261,7 @@ func (s *workshop) setupAgainTool() troupe.Tool {
 		if out.Locks, err = o.keepLocks(ctx, &out.state, tree); err != nil {
 			return out, err
 		}
-		if out.Setup, err = o.setupTree(ctx, out.Tree); err != nil {
+		if out.Setup, _, err = o.setupTree(ctx, out.Tree); err != nil {
 			return out, err
 		}
 		if out.Setup != "" && !slices.Contains(o.SetupTrees, out.Setup) {
@@ -278,7 +277,7 @@ func (o *openSite) allowedSetup(ctx context.Context, tree string) (string, error
 	if len(o.SetupTrees) == 0 {
 		return "", nil
 	}
-	on, err := o.setupTree(ctx, tree)
+	on, _, err := o.setupTree(ctx, tree)
 	if err != nil || !slices.Contains(o.SetupTrees, on) {
 		return "", err
 	}

@@ -160,6 +160,7 @@ type openSite struct {
 	repo     *git.Repo
 	worktree *git.Worktree
 	folder   string
+	packages []string // see packageFolders
 }
 
 // pending is a file that says that we are changing the worktree, so that what is found
