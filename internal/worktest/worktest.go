@@ -28,11 +28,15 @@ const (
 	Delivery = "delivery"
 )
 
-const (
-	branches, rounds = 3, 3
-	// takes is how long it takes to enter something.
-	takes = 50 * time.Millisecond
-)
+const branches, rounds = 3, 3
+
+// takes is how long it takes to enter something.
+func takes() time.Duration {
+	if isLong() {
+		return 500 * time.Millisecond
+	}
+	return 50 * time.Millisecond
+}
 
 // A Place is a directory that all workers share, with a ledger and a repository in it.
 type Place string
@@ -92,7 +96,7 @@ func (p Place) enter() troupe.Tool {
 		}
 		_, err = fmt.Fprintln(file, call.ID)
 		select {
-		case <-time.After(takes):
+		case <-time.After(takes()):
 		case <-ctx.Done():
 		}
 		return "entered " + call.ID, errors.Join(err, file.Close())

@@ -10,7 +10,6 @@ import (
 	"log/slog"
 	"os"
 	"os/exec"
-	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -106,20 +105,6 @@ func (c *crew) lookAfter() {
 	}
 }
 
-// scaled returns a number of the test, or what an environment variable says instead, for
-// the long form of it: make scale.
-func scaled(t *testing.T, variable string, usual int) int {
-	text := os.Getenv(variable)
-	if text == "" {
-		return usual
-	}
-	n, err := strconv.Atoi(text)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return n
-}
-
 // Three workers on one database, killed and frozen for longer than their leases last, and
 // the database killed as well: every run ends, those that ask somebody and those that change a
 // repository too, and nothing is done twice.
@@ -127,8 +112,6 @@ func TestWorkersThatAreKilledAndFrozenLoseAndDoubleNothing(t *testing.T) {
 	server := postgrestest.Start(t)
 	c := &crew{t: t, address: server.Address("postgres"), place: worktest.New(t)}
 	s := openAt(t, c.address, Options{Lease: workLease})
-	runs, kills := scaled(t, "TROUPE_RUNS", 12), scaled(t, "TROUPE_KILLS", 9)
-	sessions := c.submit(s, runs)
 	for range 3 {
 		c.workers = append(c.workers, c.hire())
 	}
@@ -138,19 +121,23 @@ func TestWorkersThatAreKilledAndFrozenLoseAndDoubleNothing(t *testing.T) {
 			<-w.ended
 		}
 	}()
+	pace := worktest.Begin(t, 12, 9)
 	total := 0
-	for n := range runs {
+	for n := range pace.Runs {
 		total += worktest.EntriesOf(worktest.Kind(n))
 	}
+	var sessions []string
 	var takeovers worktest.Takeovers
 	killed, frozen, crashes := 0, 0, 0
-	pace, last := time.Duration(0), time.Now()
-	if os.Getenv("TROUPE_KILLS") != "" {
-		pace = 2 * time.Second // more often, and a run gives up that takes workers with it
-	}
-	for left := runs; left > 0; left = c.answer(s, sessions) {
+	last := time.Now()
+	for left := pace.Runs; left > 0; left = pace.Runs - len(sessions) + c.answer(s, sessions) {
+		for len(sessions) < pace.Due() {
+			sessions = append(sessions, c.submit(s, worktest.Kind(len(sessions))))
+		}
 		c.lookAfter()
-		if killed+frozen == kills || len(c.place.Entries(t)) < total*(killed+frozen)/(kills+1) || time.Since(last) < pace {
+		blows := killed + frozen
+		isEarly := time.Since(last) < pace.Between || pace.Between == 0 && len(c.place.Entries(t)) < total*(blows+1)/(pace.Blows+2)
+		if blows == pace.Blows || isEarly {
 			time.Sleep(10 * time.Millisecond)
 			continue
 		}
@@ -161,13 +148,13 @@ func TestWorkersThatAreKilledAndFrozenLoseAndDoubleNothing(t *testing.T) {
 		last = time.Now()
 		i := worktest.Busiest(t, s, all)
 		process := c.workers[i].Process
-		switch n := killed + frozen; {
-		case n%4 == 3: // it wakes up when its runs are others'
+		switch {
+		case blows%4 == 3: // it wakes up when its runs are others'
 			frozen++
 			takeovers.Note(t, s, process.Pid, func() { _ = process.Signal(syscall.SIGSTOP) })
 			time.Sleep(2 * workLease)
 			_ = process.Signal(syscall.SIGCONT)
-		case n == 1:
+		case blows == 1:
 			crashes++
 			server.Kill()
 			if err := server.Run(); err != nil {
@@ -185,27 +172,24 @@ func TestWorkersThatAreKilledAndFrozenLoseAndDoubleNothing(t *testing.T) {
 		t.Errorf("%+v, %v", fault, err)
 	}
 	t.Logf("%d runs, %d entries; %d workers killed, %d frozen, and the database killed %d times; a lease lasts %s, %s",
-		runs, len(c.place.Entries(t)), killed, frozen, crashes, workLease, takeovers.Report(t, s))
+		pace.Runs, len(c.place.Entries(t)), killed, frozen, crashes, workLease, takeovers.Report(t, s))
 }
 
 func (c *crew) runner(s *Store) *work.Runner {
 	return &work.Runner{Recorder: work.Recorder{Store: s}, Queue: s}
 }
 
-// submit puts runs on record.
-func (c *crew) submit(s *Store, runs int) (sessions []string) {
-	for n := range runs {
-		step, err := c.place.Step(worktest.Kind(n))
-		if err != nil {
-			c.t.Fatal(err)
-		}
-		run, err := c.runner(s).Submit(c.t.Context(), step, troupe.Input{Text: "Write a todo app."})
-		if err != nil {
-			c.t.Fatal(err)
-		}
-		sessions = append(sessions, run.Session)
+// submit puts a run on record and returns its session.
+func (c *crew) submit(s *Store, kind string) string {
+	step, err := c.place.Step(kind)
+	if err != nil {
+		c.t.Fatal(err)
 	}
-	return sessions
+	run, err := c.runner(s).Submit(c.t.Context(), step, troupe.Input{Text: "Write a todo app."})
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	return run.Session
 }
 
 // answer answers the questions of runs, and returns how many have not ended.

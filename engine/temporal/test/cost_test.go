@@ -18,6 +18,7 @@ import (
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/engine/temporal"
 	"github.com/troupe-dev/troupe/internal/postgrestest"
+	"github.com/troupe-dev/troupe/internal/worktest"
 	"github.com/troupe-dev/troupe/store/postgres"
 	"github.com/troupe-dev/troupe/store/sqlite"
 	"github.com/troupe-dev/troupe/work"
@@ -190,7 +191,7 @@ func ways(t *testing.T) []way {
 // What an append and a turn cost in each of the ways, in one run: in few turns here, in many by
 // make scale.
 func TestWhatATurnCosts(t *testing.T) {
-	turns := scaled(t, "TROUPE_TURNS", 8)
+	turns := worktest.Scaled(t, "TROUPE_TURNS", 8)
 	for _, w := range ways(t) {
 		t.Logf("%-24s appends %s", w.name, w.appends(t, 4*turns))
 		t.Logf("%-24s turns   %s", w.name, w.turns(t, turns))

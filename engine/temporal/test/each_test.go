@@ -62,7 +62,7 @@ func TestManyInputsAreCarriedOutWithACap(t *testing.T) {
 	})
 	s := newStage(t, quick)
 	s.worker.MaxParallel = 50
-	inputs, perHistory := scaled(t, "TROUPE_INPUTS", 150), 0
+	inputs, perHistory := worktest.Scaled(t, "TROUPE_INPUTS", 150), 0
 	if inputs < 1000 {
 		perHistory = 40
 	}

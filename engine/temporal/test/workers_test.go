@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -71,17 +70,6 @@ func carryOut(ctx context.Context, database, address string, place worktest.Plac
 	select {} // until it is killed
 }
 
-func scaled(t *testing.T, variable string, usual int) int {
-	if text := os.Getenv(variable); text != "" {
-		n, err := strconv.Atoi(text)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return n
-	}
-	return usual
-}
-
 // A siege is workers, a database and a cluster that are killed while there is work to do.
 type siege struct {
 	t        *testing.T
@@ -111,21 +99,17 @@ func (s *siege) replace(i int) {
 	s.workers[i] = s.hire()
 }
 
-// submit puts runs on record, as a server does that need not reach the cluster.
-func (s *siege) submit(runs int) (entries int) {
-	for n := range runs {
-		step, err := s.place.Step(worktest.Kind(n))
-		if err != nil {
-			s.t.Fatal(err)
-		}
-		run, err := s.runner.Submit(s.t.Context(), step, troupe.Input{Text: "Write a todo app."})
-		if err != nil {
-			s.t.Fatal(err)
-		}
-		s.sessions = append(s.sessions, run.Session)
-		entries += worktest.EntriesOf(worktest.Kind(n))
+// submit puts the next run on record, as a server does that need not reach the cluster.
+func (s *siege) submit() {
+	step, err := s.place.Step(worktest.Kind(len(s.sessions)))
+	if err != nil {
+		s.t.Fatal(err)
 	}
-	return entries
+	run, err := s.runner.Submit(s.t.Context(), step, troupe.Input{Text: "Write a todo app."})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.sessions = append(s.sessions, run.Session)
 }
 
 // answer answers the questions of runs, and returns how many have not ended. One that is cancelled is
@@ -171,7 +155,6 @@ func TestWorkersThatAreKilledAndFrozenLoseAndDoubleNothing(t *testing.T) {
 		return temporal.Prepare(t.Context(), c, client.DefaultNamespace) == nil
 	})
 	s.runner = &work.Runner{Recorder: work.Recorder{Store: s.store}, Queue: s.store, QueueOf: func(troupe.Step, troupe.Input) string { return queueName }}
-	runs, kills := scaled(t, "TROUPE_RUNS", 24), scaled(t, "TROUPE_KILLS", 6)
 	for range 3 {
 		s.workers = append(s.workers, s.hire())
 	}
@@ -189,19 +172,28 @@ func TestWorkersThatAreKilledAndFrozenLoseAndDoubleNothing(t *testing.T) {
 			_ = w.Wait()
 		}
 	}()
-	began := time.Now()
-	entries := s.submit(runs)
+	pace := worktest.Begin(t, 24, 6)
+	entries := 0
+	for n := range pace.Runs {
+		entries += worktest.EntriesOf(worktest.Kind(n))
+	}
 	var takeovers worktest.Takeovers
 	killed, frozen, crashes := 0, 0, 0
-	for left := runs; left > 0; left = s.answer() {
+	began, last := time.Now(), time.Now()
+	for left := pace.Runs; left > 0; left = pace.Runs - len(s.sessions) + s.answer() {
+		for len(s.sessions) < pace.Due() {
+			s.submit()
+		}
 		if time.Since(began) > 20*time.Minute {
 			t.Fatalf("%d runs have not ended", left)
 		}
 		n := killed + frozen + crashes
-		if n == kills+2 || len(s.place.Entries(t)) < entries*n/(kills+3) {
+		isEarly := time.Since(last) < pace.Between || pace.Between == 0 && len(s.place.Entries(t)) < entries*(n+1)/(pace.Blows+4)
+		if n == pace.Blows+2 || isEarly {
 			time.Sleep(20 * time.Millisecond)
 			continue
 		}
+		last = time.Now()
 		i := worktest.Busiest(t, s.store, s.workers)
 		process := s.workers[i].Process
 		switch {
@@ -231,5 +223,5 @@ func TestWorkersThatAreKilledAndFrozenLoseAndDoubleNothing(t *testing.T) {
 		t.Errorf("%+v, %v", fault, err)
 	}
 	t.Logf("%d runs, %d entries in %s; %d workers killed, %d frozen, and Temporal and the database killed %d times; a heartbeat lasts %s, %s",
-		runs, len(s.place.Entries(t)), time.Since(began).Round(time.Millisecond), killed, frozen, crashes, heartbeat, takeovers.Report(t, s.store))
+		pace.Runs, len(s.place.Entries(t)), time.Since(began).Round(time.Millisecond), killed, frozen, crashes, heartbeat, takeovers.Report(t, s.store))
 }
