@@ -82,19 +82,25 @@ func (f *Folders) write(r *record, registered ...Output) error {
 	if err := f.makeFolder(r.session); err != nil {
 		return err
 	}
-	updated, err := f.updated(r, registered)
+	// Every turn comes by here: the folder is found once for all that is done in it.
+	folder, err := f.base.OpenRoot(r.session)
+	if err != nil {
+		return err
+	}
+	defer folder.Close()
+	updated, err := f.updated(folder, r, registered)
 	if err != nil || updated == nil {
 		return err
 	}
 	failpoint.Here(failpoint.ManifestBehind)
-	return f.replace(r, updated)
+	return replace(folder, r, updated)
 }
 
 // updated returns what the manifest's file is to have, nil if it has it already. What
 // others have added to it stays. That takes no reading where the file is the one that
 // was written last, and nobody else's words are in it.
-func (f *Folders) updated(r *record, registered []Output) ([]byte, error) {
-	if info, err := f.base.Lstat(r.session + "/" + manifestFile); err == nil && r.plain != nil && isSame(info, r.plain) && len(registered) == 0 {
+func (f *Folders) updated(folder *os.Root, r *record, registered []Output) ([]byte, error) {
+	if info, err := folder.Lstat(manifestFile); err == nil && r.plain != nil && isSame(info, r.plain) && len(registered) == 0 {
 		return r.manifest.alone()
 	}
 	r.plain, r.ours = nil, false
@@ -117,19 +123,19 @@ func isSame(now, before fs.FileInfo) bool {
 
 // replace puts a manifest into its place. It does not wait for the disk: what is lost
 // with the power is made again from the log.
-func (f *Folders) replace(r *record, content []byte) error {
-	temp := r.session + "/" + tempPrefix + rand.Text()
-	file, err := f.base.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+func replace(folder *os.Root, r *record, content []byte) error {
+	temp := tempPrefix + rand.Text()
+	file, err := folder.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return err
 	}
 	_, err = file.Write(content)
 	info, lost := file.Stat()
 	if err = errors.Join(err, lost, file.Close()); err == nil {
-		err = f.base.Rename(temp, r.session+"/"+manifestFile)
+		err = folder.Rename(temp, manifestFile)
 	}
 	if err != nil {
-		return errors.Join(err, f.base.Remove(temp))
+		return errors.Join(err, folder.Remove(temp))
 	}
 	if r.ours {
 		r.plain = info

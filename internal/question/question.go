@@ -127,7 +127,8 @@ func isMenu(block string) bool {
 	letters := make(map[string]bool)
 	goesOn := false
 	for line := range strings.Lines(block) {
-		if ticked.MatchString(line) {
+		// Most lines are neither, which is soon seen: every answer comes by here.
+		if low := strings.ToLower(line); !strings.Contains(line, "[") && !strings.Contains(low, "to continue") && !strings.Contains(low, "to proceed") || ticked.MatchString(line) {
 			continue
 		}
 		for _, m := range option.FindAllStringSubmatch(line, -1) {
