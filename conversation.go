@@ -42,25 +42,34 @@ func (a *Agent) Do(ctx context.Context, run *Run, in Handoff) (Handoff, error) {
 	if err := c.open(ctx, &in); err != nil {
 		return Handoff{}, err
 	}
-	for {
-		var err error
-		stop := c.limit()
-		if stop == "" {
+	stop, err := c.goOn(ctx)
+	return c.conclusion(ctx, stop, err)
+}
+
+// goOn takes turns until there is an answer, in c.out, or a reason to stop. It is where a run
+// waits: see [Run.perform].
+func (c *conversation) goOn(ctx context.Context) (stop string, err error) {
+	for stop == "" && err == nil && c.out.Meta.Stop == "" {
+		if stop = c.limit(); stop == "" {
 			stop, err = c.turn(ctx)
 		}
-		switch {
-		case isTimeUp(err):
-			return c.lastTurn(ctx, stopTime)
-		case c.overspent(err) != "":
-			return c.noTurn(ctx, c.overspent(err))
-		case err != nil:
-			return Handoff{}, err
-		case c.out.Meta.Stop != "":
-			return c.out, nil
-		case stop != "":
-			return c.lastTurn(ctx, stop)
-		}
 	}
+	return stop, err
+}
+
+// conclusion is what the conversation has come to.
+func (c *conversation) conclusion(ctx context.Context, stop string, err error) (Handoff, error) {
+	switch {
+	case isTimeUp(err):
+		return c.lastTurn(ctx, stopTime)
+	case c.overspent(err) != "":
+		return c.noTurn(ctx, c.overspent(err))
+	case err != nil:
+		return Handoff{}, err
+	case c.out.Meta.Stop != "":
+		return c.out, nil
+	}
+	return c.lastTurn(ctx, stop)
 }
 
 // limit makes the agent's own limits those of the run, beside those around it.

@@ -360,22 +360,27 @@ func (x *execution) execute() {
 		ctx, cancel = x.run.limitTime(ctx, limit, "")
 		defer cancel()
 	}
-	out, err := x.run.perform(ctx, x.chain.step, x.started.Input)
-	x.err = err
+	var out Handoff
+	x.err = x.run.perform(ctx, x.chain.step, &x.started.Input, &out)
+	x.settle(&out)
+	x.awaitLeft()
+	x.cancel(nil)
+}
+
+// settle takes into account what the run came to.
+func (x *execution) settle(out *Handoff) {
 	if x.outcome != nil {
 		own, below := x.budget.spent()
 		*x.outcome = Outcome{
-			Session: x.feed.session, Run: x.run.id, Text: out.Summary, Stop: out.Meta.Stop, Handoff: out, Spent: own.Add(below),
+			Session: x.feed.session, Run: x.run.id, Text: out.Summary, Stop: out.Meta.Stop, Handoff: *out, Spent: own.Add(below),
 		}
-		if err == nil {
+		if x.err == nil {
 			x.outcome.Stop = orElse(x.outcome.Stop, stopAnswered)
 		}
 	}
-	if err != nil || !x.root || out.Meta.Stop == stopInput {
+	if x.err != nil || !x.root || out.Meta.Stop == stopInput {
 		x.session.talks = nil // the log knows better what is left of it
 	}
-	x.awaitLeft()
-	x.cancel(nil)
 }
 
 // event makes an event about the run that is not an effect of its steps.

@@ -10,35 +10,59 @@ import (
 	"github.com/troupe-dev/troupe/internal/words"
 )
 
-// perform runs step in r from its first event to its last.
-func (r *Run) perform(ctx context.Context, step Step, in Handoff) (out Handoff, err error) {
+// perform runs step in r from its first event to its last, and sets out to what it came to.
+// A run waits in here for most of its life, thousands of them side by side in a server: what
+// is large is in the functions around step.Do, so that the stack below it stays small.
+func (r *Run) perform(ctx context.Context, step Step, in, out *Handoff) error {
+	if err := r.begin(step, in); err != nil {
+		return err
+	}
+	return r.end(ctx, in, out, r.do(ctx, step, in, out))
+}
+
+// begin records that a run has begun.
+func (r *Run) begin(step Step, in *Handoff) error {
 	if r.budget.started.IsZero() {
 		r.budget.started = time.Now()
 	}
-	if recorded, err := r.recorded(journal.Start, "run_started"); err != nil {
-		return Handoff{}, err
-	} else if recorded == nil {
-		r.note(journal.Start, r.started(step, in))
+	recorded, err := r.recorded(journal.Start, "run_started")
+	if err == nil && recorded == nil {
+		r.note(journal.Start, r.started(step, *in))
 	}
-	err = safely(func() (err error) {
+	return err
+}
+
+// do carries out the step.
+func (r *Run) do(ctx context.Context, step Step, in, out *Handoff) error {
+	return safely(func() (err error) {
 		if r.parent == "" {
-			if err := r.emit(ctx, &UserSaid{Text: in.Task, Parts: in.Parts, Hidden: r.exec.hidden}); err != nil {
+			if err := r.sayInput(ctx, in); err != nil {
 				return err
 			}
 		}
-		out, err = step.Do(ctx, r, in.Clone())
+		*out, err = step.Do(ctx, r, in.Clone())
 		return err
 	})
+}
+
+func (r *Run) sayInput(ctx context.Context, in *Handoff) error {
+	return r.emit(ctx, &UserSaid{Text: in.Task, Parts: in.Parts, Hidden: r.exec.hidden})
+}
+
+// end records what a run came to, which out is then as it is on record.
+func (r *Run) end(ctx context.Context, in, out *Handoff, err error) error {
 	if question, ok := errors.AsType[*askingError](err); ok && ctx.Err() == nil {
-		out, err = question.handoff(in), nil
+		*out, err = question.handoff(*in), nil
 	}
 	if err == nil {
-		out, err = out.asJSON()
+		*out, err = out.asJSON()
 	}
 	if err != nil {
-		return Handoff{}, r.fail(ctx, in, err)
+		*out = Handoff{}
+		return r.fail(ctx, *in, err)
 	}
-	return r.finish(out)
+	*out, err = r.finish(*out)
+	return err
 }
 
 // started is the first event of a run.

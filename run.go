@@ -198,7 +198,8 @@ func (r *Run) nest(ctx context.Context, step Step, in Handoff, conversation stri
 	if err := r.flush(); err != nil {
 		return Handoff{}, err
 	}
-	out, err := child.perform(ctx, step, in)
+	var out Handoff
+	err = child.perform(ctx, step, &in, &out)
 	r.exec.noteAsked(r.id, &out)
 	r.now = latest(r.now, child.now)
 	// How the child ended is stored together with what this run does about it.

@@ -84,26 +84,31 @@ func (a *answer) read() error {
 		case string(event.Name) == "error":
 			return a.from.Failed(event.Data)
 		}
-		c = completion{}
-		if err := a.events.Decode(event.Data, &c, "choices", "choices.delta", "choices.message"); err != nil {
-			if c, err = readOdd(event.Data, err); err != nil && event.Whole {
-				return a.from.NotAnAnswer(aCompletion, event.Data)
-			}
-			if err != nil {
-				return a.from.Incomplete(fmt.Errorf("read event: %w", err))
-			}
-		}
-		if trouble := c.trouble(event.Data); trouble != nil {
-			a.count(c.Usage)
-			return a.from.Failed(trouble)
-		}
-		if event.Whole && c.Choices == nil {
-			return a.from.NotAnAnswer(aCompletion, event.Data)
-		}
-		if err := a.take(&c, event.Whole); err != nil {
+		if err := a.readEvent(event, &c); err != nil {
 			return err
 		}
 	}
+}
+
+// readEvent reads a chunk, or a whole answer, by way of c.
+func (a *answer) readEvent(event wire.Event, c *completion) error {
+	*c = completion{}
+	if err := a.events.Decode(event.Data, c, "choices", "choices.delta", "choices.message"); err != nil {
+		if *c, err = readOdd(event.Data, err); err != nil && event.Whole {
+			return a.from.NotAnAnswer(aCompletion, event.Data)
+		}
+		if err != nil {
+			return a.from.Incomplete(fmt.Errorf("read event: %w", err))
+		}
+	}
+	if trouble := c.trouble(event.Data); trouble != nil {
+		a.count(c.Usage)
+		return a.from.Failed(trouble)
+	}
+	if event.Whole && c.Choices == nil {
+		return a.from.NotAnAnswer(aCompletion, event.Data)
+	}
+	return a.take(c, event.Whole)
 }
 
 // take reads one chunk, or a whole answer. It reads one choice only, which is the

@@ -12,6 +12,7 @@ import (
 
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/engine/temporal"
+	"github.com/troupe-dev/troupe/internal/worktest"
 	"github.com/troupe-dev/troupe/work"
 )
 
