@@ -72,20 +72,6 @@ func (c *conversation) conclusion(ctx context.Context, stop string, err error) (
 	return c.lastTurn(ctx, stop)
 }
 
-// limit makes the agent's own limits those of the run, beside those around it.
-func (r *Run) limit(ctx context.Context, a *Agent) (context.Context, context.CancelFunc) {
-	if a.limits == nil {
-		return ctx, func() {}
-	}
-	rules := a.limits.with(*r.rules)
-	r.rules = &rules
-	r.budget.limits = r.budget.limits.tighter(a.limits)
-	if a.limits.Time <= 0 {
-		return ctx, func() {}
-	}
-	return r.limitTime(ctx, a.limits.Time, a.id)
-}
-
 // history is the conversation that an agent in this run goes on with: that of the
 // session for the run a caller started, and for a nested run a new one unless it
 // has a conversation of its own.
@@ -451,33 +437,6 @@ func (c *conversation) close(text, stop string) (Handoff, error) {
 	}
 	c.answer(text, stop)
 	return c.out, nil
-}
-
-// limitText says which limit ended a run's work, in lower case.
-func limitText(stop string, b *budget) string {
-	for ; b.outer != nil && b.reachedHere() != stop && b.overspentHere() != stop; b = b.outer {
-	}
-	l := &b.limits
-	switch stop {
-	case stopTurns:
-		return usedUp(l.Turns, "turn")
-	case stopToolCalls:
-		return usedUp(l.ToolCalls, "tool call")
-	case stopTokens:
-		return fmt.Sprintf("the %d tokens of this run are used up", l.Tokens)
-	case stopCost:
-		return fmt.Sprintf("the %v US dollars of this run are spent", l.Cost)
-	case stopTime:
-		return fmt.Sprintf("the %s of this run are over", l.Time)
-	}
-	return "the same call was made again and again with the same result"
-}
-
-func usedUp(n int, what string) string {
-	if n == 1 {
-		return "the 1 " + what + " of this run is used up"
-	}
-	return fmt.Sprintf("all %d %ss of this run are used up", n, what)
 }
 
 // report is the answer where the model has none.

@@ -112,58 +112,6 @@ type Input struct {
 	User string
 }
 
-// A Handle is a run that was started and goes on by itself.
-type Handle struct {
-	engine *Engine
-	exec   *execution // nil where the run is another process's, or is over
-	first  int64      // the event before the run's own
-	// Session is the conversation, and Run the run in it.
-	Session, Run string
-}
-
-// Wait returns what the run came to, when it has ended. If ctx is done before, the
-// error is its cause and the run goes on.
-func (h *Handle) Wait(ctx context.Context) (Outcome, error) {
-	if h.exec == nil {
-		return h.recorded(ctx)
-	}
-	select {
-	case <-h.exec.done:
-		if h.exec.outcome == nil { // the run was ranged over, and this handle joined it
-			return h.recorded(ctx)
-		}
-		return *h.exec.outcome, h.exec.err
-	case <-ctx.Done():
-		return Outcome{Session: h.Session, Run: h.Run}, context.Cause(ctx)
-	}
-}
-
-// Events yields the run's events from its first on, as they come, until the run has
-// ended. Replies are shown in deltas however late one looks, as to who ranges over it.
-func (h *Handle) Events(ctx context.Context) iter.Seq2[Event, error] {
-	return func(yield func(Event, error) bool) {
-		ctx, cancel := context.WithCancel(ctx)
-		defer cancel()
-		for e, err := range h.engine.tail(ctx, h.Session, h.first, true) {
-			if err == nil && !journal.Belongs(e.Run, h.Run) {
-				continue
-			}
-			if !yield(e, err) || err != nil || e.Run == h.Run && endsRun(e.Body) {
-				return
-			}
-		}
-	}
-}
-
-// endsRun reports whether a body is the last of a run.
-func endsRun(body Body) bool {
-	switch body.(type) {
-	case *RunFinished, *RunFailed, *RunCancelled:
-		return true
-	}
-	return false
-}
-
 // Run runs step on input when ranged over and yields the events of the run, those
 // of nested runs included; the error comes last. To break off is to cancel the
 // run and to wait until all it started has ended.
@@ -284,60 +232,6 @@ func (e *Engine) Cancel(ctx context.Context, session string) error {
 		return e.askOwner(ctx, session, SessionRequest{Cancel: true}, func(SessionInfo) bool { return false })
 	}
 	return x.stop(ctx, ErrCancelled)
-}
-
-// Delete forgets a session that has no run under way.
-func (e *Engine) Delete(ctx context.Context, session string) error {
-	x, err := e.enlist(ctx, nil, session) // nothing runs in it meanwhile
-	if err != nil {
-		return err
-	}
-	defer x.withdraw()
-	err = e.store.Delete(ctx, session)
-	e.mu.Lock()
-	e.drop(x.session)
-	e.mu.Unlock()
-	return err
-}
-
-// Rename gives a session another title, whether or not a run is under way.
-func (e *Engine) Rename(ctx context.Context, session, title string) error {
-	event := renamed(session, title)
-	wanted := event.Body.(*SessionRenamed).Title
-	for {
-		x, err := e.enlist(ctx, nil, session)
-		if err == nil {
-			if _, err = x.session.load(ctx, false); err == nil {
-				err = x.feed.publish([]Event{event})
-			}
-			x.withdraw()
-			return err
-		}
-		if _, elsewhere := errors.AsType[*Owner](err); !elsewhere {
-			if !errors.Is(err, ErrBusy) {
-				return err
-			}
-			return e.renameRunning(ctx, event)
-		}
-		renamed := false
-		err = e.askOwner(ctx, session, SessionRequest{Title: wanted}, func(info SessionInfo) bool {
-			renamed = info.Title == wanted
-			return renamed
-		})
-		if err != nil || renamed {
-			return err
-		}
-	}
-}
-
-// renameRunning renames a session that has a run of this engine's under way.
-func (e *Engine) renameRunning(ctx context.Context, event Event) error {
-	s, err := e.open(ctx, event.Session)
-	if err != nil {
-		return err
-	}
-	defer e.leave(s)
-	return s.feed.publish([]Event{event})
 }
 
 // Close stops every run, waits for them, and refuses new ones.

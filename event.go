@@ -202,6 +202,14 @@ type ModelReplied struct {
 	Context ContextUse `json:"context"`
 }
 
+// ShownAs is the attempt of the deltas that make up the reply: see Recast.
+func (b *ModelReplied) ShownAs() int {
+	if b.Recast {
+		return -b.Attempt
+	}
+	return b.Attempt
+}
+
 // ModelFailed says that an attempt at a model call came to nothing.
 type ModelFailed struct {
 	Attempt int    `json:"attempt"`

@@ -1,6 +1,8 @@
 package troupe
 
 import (
+	"context"
+	"fmt"
 	"sync/atomic"
 	"time"
 )
@@ -104,6 +106,20 @@ var defaultLimits = Limits{
 
 // answerTime is how much of a time limit is set aside for the last answer.
 func answerTime(limit time.Duration) time.Duration { return min(limit/4, maxAnswerTime) }
+
+// limit makes the agent's own limits those of the run, beside those around it.
+func (r *Run) limit(ctx context.Context, a *Agent) (context.Context, context.CancelFunc) {
+	if a.limits == nil {
+		return ctx, func() {}
+	}
+	rules := a.limits.with(*r.rules)
+	r.rules = &rules
+	r.budget.limits = r.budget.limits.tighter(a.limits)
+	if a.limits.Time <= 0 {
+		return ctx, func() {}
+	}
+	return r.limitTime(ctx, a.limits.Time, a.id)
+}
 
 // Spent is what a run has used.
 type Spent struct {
@@ -261,4 +277,31 @@ func (b *budget) overspentHere() string {
 		return stopCost
 	}
 	return ""
+}
+
+// limitText says which limit ended a run's work, in lower case.
+func limitText(stop string, b *budget) string {
+	for ; b.outer != nil && b.reachedHere() != stop && b.overspentHere() != stop; b = b.outer {
+	}
+	l := &b.limits
+	switch stop {
+	case stopTurns:
+		return usedUp(l.Turns, "turn")
+	case stopToolCalls:
+		return usedUp(l.ToolCalls, "tool call")
+	case stopTokens:
+		return fmt.Sprintf("the %d tokens of this run are used up", l.Tokens)
+	case stopCost:
+		return fmt.Sprintf("the %v US dollars of this run are spent", l.Cost)
+	case stopTime:
+		return fmt.Sprintf("the %s of this run are over", l.Time)
+	}
+	return "the same call was made again and again with the same result"
+}
+
+func usedUp(n int, what string) string {
+	if n == 1 {
+		return "the 1 " + what + " of this run is used up"
+	}
+	return fmt.Sprintf("all %d %ss of this run are used up", n, what)
 }

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"time"
-
-	"github.com/troupe-dev/troupe/internal/journal"
 )
 
 const (
@@ -105,13 +103,6 @@ func (x *execution) heed() {
 				ticks = time.After(showPause)
 			}
 		}
-	}
-}
-
-// renamed is the event that gives a session a title.
-func renamed(session, title string) Event {
-	return Event{
-		Time: time.Now().Round(0).UTC(), Session: session, Step: string(journal.Start), Body: &SessionRenamed{Title: shorten(title, titleRunes)},
 	}
 }
 

@@ -198,7 +198,7 @@ func (r *reader) finish(e *Event, replied *ModelReplied, yield func(Event, error
 	if !isKnown && e.Seq <= r.joined {
 		return true
 	}
-	attempt := replied.shownAs()
+	attempt := replied.ShownAs()
 	if s.attempt != attempt {
 		s.text, s.thought = 0, 0
 	}
@@ -215,14 +215,6 @@ func (r *reader) finish(e *Event, replied *ModelReplied, yield func(Event, error
 		}
 	}
 	return true
-}
-
-// shownAs is the attempt of the deltas that make up a reply.
-func (b *ModelReplied) shownAs() int {
-	if b.Recast {
-		return -b.Attempt
-	}
-	return b.Attempt
 }
 
 // store takes note that a reply is on record, and returns what was shown of it, if

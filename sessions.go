@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/troupe-dev/troupe/internal/journal"
-
 	"github.com/troupe-dev/troupe/internal/sessionid"
 )
 
@@ -21,6 +20,67 @@ func (e *Engine) Sessions(ctx context.Context, match SessionFilter) iter.Seq2[Se
 // is, where [Engine.Tail] waits for more.
 func (e *Engine) Events(ctx context.Context, session string, after int64) iter.Seq2[Event, error] {
 	return e.store.Events(ctx, session, after)
+}
+
+// Delete forgets a session that has no run under way.
+func (e *Engine) Delete(ctx context.Context, session string) error {
+	x, err := e.enlist(ctx, nil, session) // nothing runs in it meanwhile
+	if err != nil {
+		return err
+	}
+	defer x.withdraw()
+	err = e.store.Delete(ctx, session)
+	e.mu.Lock()
+	e.drop(x.session)
+	e.mu.Unlock()
+	return err
+}
+
+// Rename gives a session another title, whether or not a run is under way.
+func (e *Engine) Rename(ctx context.Context, session, title string) error {
+	event := renamed(session, title)
+	wanted := event.Body.(*SessionRenamed).Title
+	for {
+		x, err := e.enlist(ctx, nil, session)
+		if err == nil {
+			if _, err = x.session.load(ctx, false); err == nil {
+				err = x.feed.publish([]Event{event})
+			}
+			x.withdraw()
+			return err
+		}
+		if _, elsewhere := errors.AsType[*Owner](err); !elsewhere {
+			if !errors.Is(err, ErrBusy) {
+				return err
+			}
+			return e.renameRunning(ctx, event)
+		}
+		renamed := false
+		err = e.askOwner(ctx, session, SessionRequest{Title: wanted}, func(info SessionInfo) bool {
+			renamed = info.Title == wanted
+			return renamed
+		})
+		if err != nil || renamed {
+			return err
+		}
+	}
+}
+
+// renameRunning renames a session that has a run of this engine's under way.
+func (e *Engine) renameRunning(ctx context.Context, event Event) error {
+	s, err := e.open(ctx, event.Session)
+	if err != nil {
+		return err
+	}
+	defer e.leave(s)
+	return s.feed.publish([]Event{event})
+}
+
+// renamed is the event that gives a session a title.
+func renamed(session, title string) Event {
+	return Event{
+		Time: time.Now().Round(0).UTC(), Session: session, Step: string(journal.Start), Body: &SessionRenamed{Title: shorten(title, titleRunes)},
+	}
 }
 
 // Answer decides what a session's latest run asked and waits for. The decision is on

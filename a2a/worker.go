@@ -123,18 +123,7 @@ func (w *worker) failure(call *a2asrv.ExecutorContext, err error) sdk.Event {
 	if errors.Is(err, troupe.ErrCancelled) || errors.Is(err, context.Canceled) {
 		return sdk.NewStatusUpdateEvent(call, sdk.TaskStateCanceled, nil)
 	}
-	p := problem.Of(err)
-	words := []string{p.Sentence}
-	for _, more := range []string{p.Cause, p.Next} {
-		if more != "" && more != p.Details {
-			words = append(words, more)
-		}
-	}
-	said := strings.TrimSpace(strings.Join(words, " "))
-	if said == "" {
-		said = err.Error()
-	}
-	return failed(call, said)
+	return failed(call, strings.Join(problem.Of(err).Lines(), " "))
 }
 
 func failed(call *a2asrv.ExecutorContext, why string) sdk.Event {

@@ -185,12 +185,9 @@ func failure(err error) error {
 	if errors.Is(err, troupe.ErrNotFound) {
 		return &acp.RequestError{Code: -32002, Message: err.Error()}
 	}
-	p := problem.Of(err)
-	message := p.Sentence
-	if _, ok := errors.AsType[*troupe.ModelError](err); !ok || message == "" {
-		message = err.Error()
-	} else if p.Next != "" {
-		message += " " + p.Next
+	message := err.Error()
+	if _, ok := errors.AsType[*troupe.ModelError](err); ok {
+		message = problem.Of(err).String()
 	}
 	return &acp.RequestError{Code: -32603, Message: message, Data: map[string]any{"details": err.Error()}}
 }

@@ -158,10 +158,7 @@ func (r *runner) play(ctx context.Context, p *Played) {
 		err = r.playIn(ctx, p, c, v, filepath.Join(data, "data"))
 	}
 	if err != nil {
-		p.Error = err.Error()
-		if what := problem.Of(err); what.Code != "unknown" {
-			p.Problem = what.String()
-		}
+		p.Error, p.Problem = err.Error(), problem.Of(err).Words()
 	}
 	p.Millis = p.Time.Milliseconds()
 }

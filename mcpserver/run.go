@@ -83,17 +83,7 @@ func explained(c *converse.Conversation, err error) error {
 	if errors.Is(err, context.Canceled) {
 		return fmt.Errorf("session %s: cancelled", c.Session)
 	}
-	p := problem.Of(err)
-	words := []string{p.Sentence}
-	for _, more := range []string{p.Cause, p.Next} {
-		if more != "" && more != p.Details {
-			words = append(words, more)
-		}
-	}
-	told := strings.TrimSpace(strings.Join(words, " "))
-	if told == "" {
-		told = err.Error()
-	}
+	told := strings.Join(problem.Of(err).Lines(), " ")
 	if c.Session == "" {
 		return errors.New(told)
 	}

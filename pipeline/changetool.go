@@ -42,15 +42,12 @@ type applyResult struct {
 }
 
 func (s *workshop) applyTool() troupe.Tool {
-	return siteTool(toolApply, "Applies changes to the worktree: all of them, or none.", s.apply)
+	return onSite(s, toolApply, "Applies changes to the worktree: all of them, or none.", func(ctx context.Context, o *openSite, in applyRequest) (applyResult, error) {
+		return o.apply(ctx, in)
+	})
 }
 
-func (s *workshop) apply(ctx context.Context, call *troupe.Invocation, in applyRequest) (applyResult, error) {
-	out := applyResult{state: in.state}
-	o, err := s.openSite(ctx, call.Run.Session())
-	if err != nil {
-		return out, err
-	}
+func (o *openSite) apply(ctx context.Context, in applyRequest) (out applyResult, err error) {
 	if out.state, err = o.find(ctx, in.state, in.At); err != nil {
 		return out, err
 	}
@@ -59,7 +56,7 @@ func (s *workshop) apply(ctx context.Context, call *troupe.Invocation, in applyR
 		return out, err
 	}
 	shown := o.shown(in.Runs)
-	plan, err := edit.Make(tree, in.Changes, edit.Rules{Protected: s.Protect, Made: in.Made, Shown: func(path, content string) bool {
+	plan, err := edit.Make(tree, in.Changes, edit.Rules{Protected: o.Protect, Made: in.Made, Shown: func(path, content string) bool {
 		return slices.Contains(in.Own, path) || slices.Contains(shown, path+" "+hashOf(content))
 	}})
 	if err != nil {
@@ -133,12 +130,8 @@ type commitResult struct {
 }
 
 func (s *workshop) commitTool() troupe.Tool {
-	return siteTool(toolCommit, "Commits what was checked.", func(ctx context.Context, call *troupe.Invocation, in commitRequest) (commitResult, error) {
-		out := commitResult{state: in.state}
-		o, err := s.openSite(ctx, call.Run.Session())
-		if err != nil {
-			return out, err
-		}
+	return onSite(s, toolCommit, "Commits what was checked.", func(ctx context.Context, o *openSite, in commitRequest) (out commitResult, err error) {
+		out.state = in.state
 		message := strings.TrimSpace(in.Message) + "\n\n" + o.trailer(in.Step)
 		if out.Commit, err = o.worktree.Commit(ctx, in.Tree, in.Head, message, in.At); err != nil {
 			return out, err
@@ -165,12 +158,7 @@ type resetResult struct {
 
 // resetTool goes back to the last commit, and keeps what was tried under a ref.
 func (s *workshop) resetTool() troupe.Tool {
-	return siteTool(toolReset, "Goes back to the last commit and keeps what was tried.", func(ctx context.Context, call *troupe.Invocation, in resetRequest) (resetResult, error) {
-		out := resetResult{state: in.state}
-		o, err := s.openSite(ctx, call.Run.Session())
-		if err != nil {
-			return out, err
-		}
+	return onSite(s, toolReset, "Goes back to the last commit and keeps what was tried.", func(ctx context.Context, o *openSite, in resetRequest) (out resetResult, err error) {
 		if out.state, err = o.find(ctx, in.state, in.At); err != nil { // what a person did is not the attempt's
 			return out, err
 		}
@@ -249,13 +237,7 @@ func missingTests(v *view, names []string) ([]string, error) {
 const maxLook = 48 << 10
 
 func (s *workshop) lookTool() troupe.Tool {
-	return siteTool(toolLook, "Shows files with line numbers, and what was changed so far.", func(ctx context.Context, call *troupe.Invocation, in lookRequest) (lookResult, error) {
-		var out lookResult
-		session := call.Run.Session()
-		o, err := s.openSite(ctx, session)
-		if err != nil {
-			return out, err
-		}
+	return onSite(s, toolLook, "Shows files with line numbers, and what was changed so far.", func(ctx context.Context, o *openSite, in lookRequest) (out lookResult, err error) {
 		v, err := o.view(ctx, in.Tree)
 		if err != nil {
 			return out, err
@@ -284,7 +266,7 @@ func (s *workshop) lookTool() troupe.Tool {
 			}
 			b.WriteString(text + "\n")
 			if whole {
-				if err := s.noteShown(session, in.Run, path, content); err != nil {
+				if err := s.noteShown(o.session, in.Run, path, content); err != nil {
 					return out, err
 				}
 			}
@@ -309,12 +291,7 @@ type diffResult struct {
 }
 
 func (s *workshop) diffTool() troupe.Tool {
-	return siteTool(toolDiff, "Shows the whole change.", func(ctx context.Context, call *troupe.Invocation, in diffRequest) (diffResult, error) {
-		o, err := s.openSite(ctx, call.Run.Session())
-		if err != nil {
-			return diffResult{}, err
-		}
-		var out diffResult
+	return onSite(s, toolDiff, "Shows the whole change.", func(ctx context.Context, o *openSite, in diffRequest) (out diffResult, err error) {
 		if out.Files, err = o.worktree.Stats(ctx, in.From, in.To); err != nil {
 			return out, err
 		}
@@ -326,11 +303,7 @@ func (s *workshop) diffTool() troupe.Tool {
 
 // statTool says which files differ, without showing how.
 func (s *workshop) statTool() troupe.Tool {
-	return siteTool("count_changes", "Says which files were changed.", func(ctx context.Context, call *troupe.Invocation, in diffRequest) (diffResult, error) {
-		o, err := s.openSite(ctx, call.Run.Session())
-		if err != nil {
-			return diffResult{}, err
-		}
+	return onSite(s, "count_changes", "Says which files were changed.", func(ctx context.Context, o *openSite, in diffRequest) (diffResult, error) {
 		files, err := o.worktree.Stats(ctx, in.From, in.To)
 		return diffResult{Files: append([]git.Stat{}, files...)}, err
 	})

@@ -64,15 +64,13 @@ type checkResult struct {
 }
 
 func (s *workshop) checkTool() troupe.Tool {
-	return siteTool(toolCheck, "Runs a check of the repository.", s.check)
+	return onSite(s, toolCheck, "Runs a check of the repository.", func(ctx context.Context, o *openSite, in checkRequest) (checkResult, error) {
+		return o.check(ctx, in)
+	})
 }
 
-func (s *workshop) check(ctx context.Context, call *troupe.Invocation, in checkRequest) (checkResult, error) {
+func (o *openSite) check(ctx context.Context, in checkRequest) (checkResult, error) {
 	out := checkResult{state: in.state}
-	o, err := s.openSite(ctx, call.Run.Session())
-	if err != nil {
-		return out, err
-	}
 	check, err := o.checkNamed(in.Check)
 	if err != nil {
 		return out, err
@@ -157,11 +155,7 @@ type formatRequest struct {
 }
 
 func (s *workshop) formatTool() troupe.Tool {
-	return siteTool(toolFormat, "Runs the formatters and keeps what they change in changed files.", func(ctx context.Context, call *troupe.Invocation, in formatRequest) (state, error) {
-		o, err := s.openSite(ctx, call.Run.Session())
-		if err != nil {
-			return in.state, err
-		}
+	return onSite(s, toolFormat, "Runs the formatters and keeps what they change in changed files.", func(ctx context.Context, o *openSite, in formatRequest) (state, error) {
 		at, err := o.find(ctx, in.state, in.At)
 		if err != nil {
 			return at, err

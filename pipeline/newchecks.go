@@ -11,10 +11,9 @@ import (
 // was built there: an empty base has none. They are commands that are built in, never
 // what a file spells out, because an agent wrote that file. Once found, they stay.
 func (s *workshop) findChecksTool() troupe.Tool {
-	return siteTool("find_checks", "Finds the checks of what was built in a new repository.", func(ctx context.Context, call *troupe.Invocation, in state) (adoptedChecks, error) {
-		o, err := s.openSite(ctx, call.Run.Session())
-		if err != nil || !o.Own || s.Checks != nil {
-			return adoptedChecks{}, err
+	return onSite(s, "find_checks", "Finds the checks of what was built in a new repository.", func(ctx context.Context, o *openSite, in state) (adoptedChecks, error) {
+		if !o.Own || s.Checks != nil {
+			return adoptedChecks{}, nil
 		}
 		tree, err := o.worktree.Tree(ctx, in.Tree)
 		if err != nil {

@@ -158,12 +158,7 @@ type keepDocsRequest struct {
 
 // keepDocsTool commits the documents of the phases, at their own paths.
 func (s *workshop) keepDocsTool() troupe.Tool {
-	return siteTool(toolKeepDocs, "Commits the documents of the phases.", func(ctx context.Context, call *troupe.Invocation, in keepDocsRequest) (commitResult, error) {
-		out := commitResult{state: in.state}
-		o, err := s.openSite(ctx, call.Run.Session())
-		if err != nil {
-			return out, err
-		}
+	return onSite(s, toolKeepDocs, "Commits the documents of the phases.", func(ctx context.Context, o *openSite, in keepDocsRequest) (out commitResult, err error) {
 		if out.state, err = o.find(ctx, in.state, in.At); err != nil {
 			return out, err
 		}
@@ -173,7 +168,7 @@ func (s *workshop) keepDocsTool() troupe.Tool {
 		}
 		var writes []edit.Write
 		for _, name := range in.Paths {
-			content, err := s.readDocument(call.Run.Session(), name)
+			content, err := s.readDocument(o.session, name)
 			if err != nil || edit.CheckPath(name) != "" || !edit.IsText(content) {
 				continue
 			}

@@ -67,11 +67,7 @@ type adoptedChecks struct {
 
 // adoptTool makes checks those of the site, once a person has agreed to them.
 func (s *workshop) adoptTool() troupe.Tool {
-	return siteTool("adopt_checks", "Takes proposed commands as the checks of the delivery.", func(ctx context.Context, call *troupe.Invocation, in adoptedChecks) (adoptedChecks, error) {
-		o, err := s.openSite(ctx, call.Run.Session())
-		if err != nil {
-			return in, err
-		}
+	return onSite(s, "adopt_checks", "Takes proposed commands as the checks of the delivery.", func(_ context.Context, o *openSite, in adoptedChecks) (adoptedChecks, error) {
 		o.Checks = in.Checks
 		return in, o.Save(o.folder)
 	})

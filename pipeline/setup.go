@@ -35,11 +35,7 @@ type setupRequest struct {
 }
 
 func (s *workshop) setupTool() troupe.Tool {
-	return siteTool(toolSetup, "Runs a command that prepares the worktree.", func(ctx context.Context, call *troupe.Invocation, in setupRequest) (checks.Outcome, error) {
-		o, err := s.openSite(ctx, call.Run.Session())
-		if err != nil {
-			return checks.Outcome{}, err
-		}
+	return onSite(s, toolSetup, "Runs a command that prepares the worktree.", func(ctx context.Context, o *openSite, in setupRequest) (checks.Outcome, error) {
 		room, err := o.room(ctx, o.worktree)
 		if err != nil {
 			return checks.Outcome{}, err
@@ -147,11 +143,7 @@ type dependencyChange struct {
 
 // dependenciesTool compares manifests with those that the setup ran with.
 func (s *workshop) dependenciesTool() troupe.Tool {
-	return siteTool("compare_dependencies", "Finds out whether the change wants other dependencies.", func(ctx context.Context, call *troupe.Invocation, in state) (dependencyChange, error) {
-		o, err := s.openSite(ctx, call.Run.Session())
-		if err != nil {
-			return dependencyChange{}, err
-		}
+	return onSite(s, "compare_dependencies", "Finds out whether the change wants other dependencies.", func(ctx context.Context, o *openSite, in state) (dependencyChange, error) {
 		return o.dependencies(ctx, in)
 	})
 }
@@ -230,12 +222,8 @@ type setupAgainResult struct {
 
 // setupAgainTool runs the setup with the manifests of a change.
 func (s *workshop) setupAgainTool() troupe.Tool {
-	return siteTool("run_setup_again", "Runs the setup with the dependencies of the change.", func(ctx context.Context, call *troupe.Invocation, in setupRequest) (setupAgainResult, error) {
-		out := setupAgainResult{state: in.state, Outcome: checks.Outcome{Name: "setup", OK: true}}
-		o, err := s.openSite(ctx, call.Run.Session())
-		if err != nil {
-			return out, err
-		}
+	return onSite(s, "run_setup_again", "Runs the setup with the dependencies of the change.", func(ctx context.Context, o *openSite, in setupRequest) (out setupAgainResult, err error) {
+		out.Outcome = checks.Outcome{Name: "setup", OK: true}
 		if out.state, err = o.find(ctx, in.state, in.At); err != nil {
 			return out, err
 		}
@@ -249,7 +237,7 @@ func (s *workshop) setupAgainTool() troupe.Tool {
 		if err != nil {
 			return out, err
 		}
-		exists := func(name string) bool { return slices.Contains(tree.Paths(), name) }
+		exists := func(name string) bool { return tree.Mode(name) != "" }
 		failed, err := o.setUp(ctx, o.worktree, on, checks.LockCommands(change.Paths, exists))
 		if err != nil {
 			return out, err

@@ -145,7 +145,7 @@ func (s *workshop) openSite(ctx context.Context, session string) (*openSite, err
 	if err != nil {
 		return nil, err
 	}
-	o := &openSite{Site: about, workshop: s, repo: repo, worktree: worktree, folder: s.folder(session)}
+	o := &openSite{Site: about, workshop: s, session: session, repo: repo, worktree: worktree, folder: s.folder(session)}
 	if made {
 		o.mark() // what was in the folder is gone, and nobody has changed it by hand
 	}
@@ -157,6 +157,7 @@ func (s *workshop) openSite(ctx context.Context, session string) (*openSite, err
 type openSite struct {
 	*Site
 	*workshop
+	session  string
 	repo     *git.Repo
 	worktree *git.Worktree
 	folder   string

@@ -34,6 +34,17 @@ func siteTool[In, Out any](name, description string, fn func(context.Context, *t
 	return troupe.NewToolWithCall(name, description, fn, troupe.RepeatSafe(), troupe.Timeout(-1))
 }
 
+// onSite is siteTool for one that works on the site of its session, which is opened for it.
+func onSite[In, Out any](s *workshop, name, description string, fn func(context.Context, *openSite, In) (Out, error)) troupe.Tool {
+	return siteTool(name, description, func(ctx context.Context, call *troupe.Invocation, in In) (out Out, err error) {
+		o, err := s.openSite(ctx, call.Run.Session())
+		if err != nil {
+			return out, err
+		}
+		return fn(ctx, o, in)
+	})
+}
+
 type prepareRequest struct {
 	Request string    `json:"request"`
 	Feature string    `json:"feature"`
@@ -214,10 +225,9 @@ func (s *workshop) openOwn(ctx context.Context, dir string) (*git.Repo, error) {
 
 // publishTool shows the result in the checkout of a repository that was made for it.
 func (s *workshop) publishTool() troupe.Tool {
-	return siteTool("publish", "Shows the result in a repository that was made for it.", func(ctx context.Context, call *troupe.Invocation, _ struct{}) (state, error) {
-		o, err := s.openSite(ctx, call.Run.Session())
-		if err != nil || !o.Own {
-			return state{}, err
+	return onSite(s, "publish", "Shows the result in a repository that was made for it.", func(ctx context.Context, o *openSite, _ struct{}) (state, error) {
+		if !o.Own {
+			return state{}, nil
 		}
 		before, after, err := o.repo.Take(ctx, o.Branch, "Take the delivery", "")
 		if err != nil {

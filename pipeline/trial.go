@@ -39,11 +39,7 @@ type trial struct {
 
 // tryTool runs the checks with a reviewer's test on a checkout that is thrown away.
 func (s *workshop) tryTool() troupe.Tool {
-	return siteTool(toolTry, "Tries the test that a finding is to be proven by.", func(ctx context.Context, call *troupe.Invocation, in tryRequest) (trial, error) {
-		o, err := s.openSite(ctx, call.Run.Session())
-		if err != nil {
-			return trial{}, err
-		}
+	return onSite(s, toolTry, "Tries the test that a finding is to be proven by.", func(ctx context.Context, o *openSite, in tryRequest) (trial, error) {
 		with, problem, err := o.withReproduction(ctx, &in)
 		if err != nil || problem != "" {
 			return trial{Reason: problem}, err

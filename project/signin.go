@@ -76,22 +76,24 @@ func (p *Project) signIn() (entry, error) {
 	if err != nil {
 		return entry{}, err
 	}
-	at := proxies(from)
-	if c.Proxy.UserHeader == "" {
-		way := entry{}
-		if c.OIDC.Issuer != "" {
-			way, err = p.signInByOIDC()
-		} else if c.Proxy.GroupsHeader != "" || len(c.Proxy.OperatorGroups) > 0 || c.Proxy.SecretEnv != "" {
-			err = fmt.Errorf("server.proxy in %s: user_header says which header has the user's name", config.Name)
-		}
-		if len(from) > 0 { // whoever signs people in, the proxy says where they come from
-			way.isProxy = at.isProxy
-		}
-		return way, err
+	var way entry
+	switch {
+	case c.OIDC.Issuer != "":
+		way, err = p.signInByOIDC()
+	case c.Proxy.UserHeader != "":
+		return p.signInByProxy(from)
+	case c.Proxy.GroupsHeader != "" || len(c.Proxy.OperatorGroups) > 0 || c.Proxy.SecretEnv != "":
+		err = fmt.Errorf("server.proxy in %s: user_header says which header has the user's name", config.Name)
 	}
-	if c.OIDC.Issuer != "" {
-		return p.signInByOIDC()
+	if len(from) > 0 { // whoever signs people in, the proxy says where they come from
+		way.isProxy = from.isProxy
 	}
+	return way, err
+}
+
+// signInByProxy has a proxy sign people in. Programs may have the token of a user.
+func (p *Project) signInByProxy(at proxies) (entry, error) {
+	c := p.config.Server
 	programs, err := p.programs(c.Proxy.OperatorGroups)
 	if err != nil {
 		return entry{}, err
@@ -106,7 +108,7 @@ func (p *Project) signIn() (entry, error) {
 }
 
 // proxiesIn reads the addresses of proxies.
-func proxiesIn(from []string) (all []netip.Prefix, err error) {
+func proxiesIn(from []string) (all proxies, err error) {
 	for _, text := range from {
 		prefix, err := netip.ParsePrefix(text)
 		if address, failed := netip.ParseAddr(text); failed == nil {

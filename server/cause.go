@@ -52,7 +52,7 @@ func causeOf(reason, text string) cause {
 
 // explain adds the words of the catalogue, without the details, which the event has.
 func (c cause) explain(what causes.Problem) cause {
-	if what.Code != "" && what.Code != "unknown" {
+	if what.IsExplained() {
 		what.Details = ""
 		c.Problem = &what
 	}

@@ -264,10 +264,7 @@ func (f *following) restOf(e *troupe.Event) (rest []troupe.Event) {
 	if !ok || !isBegun || replied.Purpose != "" {
 		return nil
 	}
-	attempt := replied.Attempt
-	if replied.Recast {
-		attempt = -attempt
-	}
+	attempt := replied.ShownAs()
 	if told.attempt != attempt {
 		told = growth{}
 	}

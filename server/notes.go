@@ -44,6 +44,14 @@ type notes struct {
 	Kept []string `json:"kept,omitempty"`
 }
 
+// clone returns notes that can be changed while others read these.
+func (n *notes) clone() notes {
+	c := *n
+	c.Related, c.Given, c.Allowed = slices.Clone(n.Related), slices.Clone(n.Given), slices.Clone(n.Allowed)
+	c.Queue, c.Edits, c.Kept = slices.Clone(n.Queue), slices.Clone(n.Edits), slices.Clone(n.Kept)
+	return c
+}
+
 // allow lets a tool be called in this session without asking again.
 func (n *notes) allow(tool string) {
 	if !slices.Contains(n.Allowed, tool) {
@@ -111,9 +119,7 @@ func (b *noteBook) of(session string) (notes, error) {
 	if err != nil {
 		return notes{}, err
 	}
-	copied := *n
-	copied.Queue, copied.Edits, copied.Allowed, copied.Kept = slices.Clone(n.Queue), slices.Clone(n.Edits), slices.Clone(n.Allowed), slices.Clone(n.Kept)
-	return copied, nil
+	return n.clone(), nil
 }
 
 // ofAll returns the notes of sessions, in their order. A shelf that can is asked for all of
@@ -151,8 +157,7 @@ func (b *noteBook) change(session string, f func(*notes)) error {
 	if err != nil {
 		return err
 	}
-	next := *n
-	next.Queue, next.Edits, next.Allowed, next.Kept = slices.Clone(n.Queue), slices.Clone(n.Edits), slices.Clone(n.Allowed), slices.Clone(n.Kept)
+	next := n.clone()
 	f(&next)
 	if err := b.save(session, &next); err != nil {
 		return err

@@ -55,12 +55,12 @@ func (s *Server) viewWith(ctx context.Context, info troupe.SessionInfo, n *notes
 		SessionInfo: info, Model: known.model, Spent: known.cost, Tokens: known.tokens, Unseen: known.answers > n.Seen,
 		Files: len(known.files), Queued: len(n.Queue), Pinned: n.Pinned, Archived: n.Archived, Related: n.Related,
 	}
-	for _, f := range known.files {
-		if listed := n.listed(f, &info); listed.ByHand {
-			if v.Edited == nil {
-				v.Edited = map[string]int{}
+	if len(n.Edits) > 0 {
+		v.Edited = map[string]int{}
+		for _, f := range known.files {
+			if listed := n.listed(f, &info); listed.ByHand {
+				v.Edited[f.Path] = listed.Version
 			}
-			v.Edited[f.Path] = listed.Version
 		}
 	}
 	if n.Model != "" {

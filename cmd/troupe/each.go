@@ -118,10 +118,7 @@ func (s *stage) runOne(ctx context.Context, runs server.Runs, step troupe.Step, 
 	}
 	switch {
 	case err != nil:
-		result.Status, result.Error = "failed", err.Error()
-		if what := problem.Of(err); what.Code != "unknown" {
-			result.Problem = what.String()
-		}
+		result.Status, result.Error, result.Problem = "failed", err.Error(), problem.Of(err).Words()
 	case end.Stop == "input_requested":
 		result.Status, result.Answer = needsInput, end.Output.Summary
 	default:

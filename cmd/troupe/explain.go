@@ -144,11 +144,7 @@ func counted(n int) string {
 
 // whyFailed says in the catalogue's words why an attempt failed and what was done then.
 func whyFailed(a *explain.FailedAttempt) string {
-	what := problem.OfFailed(a.Failed())
-	if a.RetryIn == 0 {
-		return what.Sentence
-	}
-	return what.Past()
+	return problem.OfPast(a.Failed()).String()
 }
 
 func costOrUnknown(t *explain.Turn) string {
@@ -233,7 +229,7 @@ func placeOf(part *explain.Part) string {
 // own behind them.
 func whyEnded(end explain.End) string {
 	what := problem.OfRecord("", end.Why)
-	if !end.IsFailure || what.Code == "unknown" {
+	if !end.IsFailure || !what.IsExplained() {
 		return end.Why
 	}
 	return what.Sentence + " (" + end.Why + ")"

@@ -90,10 +90,8 @@ func doctorKnows(err error) bool {
 // explain says what went wrong and what to do in plain words, and then the error
 // itself.
 func (p *program) explain(what problem.Problem) {
-	for _, line := range []string{what.Sentence, what.Cause, what.Next} {
-		if line != "" && line != what.Details {
-			fmt.Fprintf(p.err, "troupe: %s\n", terminal.Clean(line))
-		}
+	for _, line := range what.Lines() {
+		fmt.Fprintf(p.err, "troupe: %s\n", terminal.Clean(line))
 	}
 	p.complain(errors.New("details: " + what.Details))
 }

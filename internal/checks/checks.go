@@ -55,17 +55,35 @@ type Files interface {
 	Read(path string) string
 }
 
+// listed are files whose paths were asked for once.
+type listed struct {
+	Files
+	paths   []string
+	isThere map[string]bool // by path
+}
+
+func newListed(files Files) *listed {
+	l := &listed{Files: files, paths: files.Paths(), isThere: map[string]bool{}}
+	for _, name := range l.paths {
+		l.isThere[name] = true
+	}
+	return l
+}
+
+func (l *listed) has(name string) bool { return l.isThere[name] }
+
 var skippedDir = regexp.MustCompile(`(^|/)(node_modules|vendor|testdata|third_party|fixtures|examples?|\.[^/]+)(/|$)`)
 
 // maxDirs bounds the directories of a repository that checks are found for.
 const maxDirs = 20
 
 // Find returns the checks of a repository, cheap ones first.
-func Find(files Files) []Check {
+func Find(all Files) []Check {
+	files := newListed(all)
 	marks := map[string][]string{} // directory: names of files that mean something
 	hasTests := map[string]bool{}
 	var tests []string // of Python
-	for _, name := range files.Paths() {
+	for _, name := range files.paths {
 		dir, base := path.Dir(name), path.Base(name)
 		if dir == "." {
 			dir = ""
@@ -141,7 +159,7 @@ func cost(name string) int {
 }
 
 // inDir returns the checks of one directory. Tests are the repository's tests in Python.
-func inDir(files Files, dir string, marks []string, hasTests bool, tests []string) (found []Check) {
+func inDir(files *listed, dir string, marks []string, hasTests bool, tests []string) (found []Check) {
 	add := func(name, format string, argv ...string) {
 		if dir != "" {
 			name += " " + dir
@@ -185,11 +203,15 @@ func inDir(files Files, dir string, marks []string, hasTests bool, tests []strin
 	if has("phpunit.xml") || has("phpunit.xml.dist") {
 		add("test", "", "vendor/bin/phpunit")
 	}
-	if argv := rubyTest(files, dir); has("Gemfile") && argv != nil {
-		add("test", "", argv...)
+	if has("Gemfile") {
+		if argv := rubyTest(files, dir); argv != nil {
+			add("test", "", argv...)
+		}
 	}
-	if target := makeTarget(files, dir, marks); len(found) == 0 && target != "" {
-		add(target, "", "make", target)
+	if len(found) == 0 {
+		if target := makeTarget(files, dir, marks); target != "" {
+			add(target, "", "make", target)
+		}
 	}
 	return found
 }

@@ -9,18 +9,17 @@ import (
 
 // nodeManager is what runs the scripts of a package: whose lock file there is, in the
 // package's directory or above it.
-func nodeManager(files Files, dir string) string {
-	exists := func(name string) bool { return slices.Contains(files.Paths(), name) }
-	for dir = path.Join(".", dir); ; dir = path.Dir(dir) {
-		for _, m := range [][2]string{{"pnpm-lock.yaml", "pnpm"}, {"yarn.lock", "yarn"}, {"bun.lock", "bun"}, {"bun.lockb", "bun"}, {"package-lock.json", "npm"}} {
-			if exists(path.Join(dir, m[0])) {
-				return m[1]
-			}
-		}
-		if dir == "." {
-			return "npm"
-		}
+func nodeManager(files *listed, dir string) string {
+	lock, _ := above(dir, files.has, "pnpm-lock.yaml", "yarn.lock", "bun.lock", "bun.lockb", "package-lock.json")
+	switch path.Base(lock) {
+	case "pnpm-lock.yaml":
+		return "pnpm"
+	case "yarn.lock":
+		return "yarn"
+	case "bun.lock", "bun.lockb":
+		return "bun"
 	}
+	return "npm"
 }
 
 // binFolders are where scripts of a package find their programs: its own, and those of the
@@ -39,7 +38,7 @@ func binFolders(dir string) string {
 var makefiles = []string{"GNUmakefile", "makefile", "Makefile"}
 
 // makeTarget is the target of a Makefile that checks something, empty where none does.
-func makeTarget(files Files, dir string, marks []string) string {
+func makeTarget(files *listed, dir string, marks []string) string {
 	for _, name := range makefiles {
 		if !slices.Contains(marks, name) {
 			continue
@@ -56,10 +55,10 @@ func makeTarget(files Files, dir string, marks []string) string {
 }
 
 // rubyTest runs the tests of a project in Ruby with what they are written for.
-func rubyTest(files Files, dir string) []string {
-	has := func(name string) bool { return slices.Contains(files.Paths(), path.Join(dir, name)) }
+func rubyTest(files *listed, dir string) []string {
+	has := func(name string) bool { return files.has(path.Join(dir, name)) }
 	below := func(folder, suffix string) bool {
-		return slices.ContainsFunc(files.Paths(), func(name string) bool {
+		return slices.ContainsFunc(files.paths, func(name string) bool {
 			return strings.HasPrefix(name, path.Join(dir, folder)+"/") && strings.HasSuffix(name, suffix)
 		})
 	}

@@ -47,14 +47,14 @@ func LockCommands(changed []string, exists func(name string) bool) (list []LockC
 			if tool.manifest != path.Base(name) {
 				continue
 			}
-			dir, ok := above(path.Dir(name), tool.lock, exists)
-			if !ok || slices.Contains(changed, path.Join(dir, tool.lock)) {
+			lock, ok := above(path.Dir(name), exists, tool.lock)
+			if !ok || slices.Contains(changed, lock) {
 				continue
 			}
-			argv := tool.argv
+			dir, argv := path.Dir(lock), tool.argv
 			if tool.lock == "yarn.lock" {
 				argv = []string{"yarn", "install", "--ignore-scripts"}
-				if _, isLater := above(dir, ".yarnrc.yml", exists); isLater {
+				if _, isLater := above(dir, exists, ".yarnrc.yml"); isLater {
 					argv = []string{"yarn", "install", "--mode=update-lockfile", "--no-immutable"}
 				}
 			}
@@ -64,11 +64,13 @@ func LockCommands(changed []string, exists func(name string) bool) (list []LockC
 	return list
 }
 
-// above is the directory with a file of that name, at a directory or above it.
-func above(dir, name string, exists func(string) bool) (string, bool) {
+// above is the path of the first file with one of the names, in a directory or else above it.
+func above(dir string, exists func(string) bool, names ...string) (string, bool) {
 	for ; ; dir = path.Dir(dir) {
-		if exists(path.Join(dir, name)) {
-			return dir, true
+		for _, name := range names {
+			if file := path.Join(dir, name); exists(file) {
+				return file, true
+			}
 		}
 		if dir == "." || dir == "" || dir == "/" {
 			return "", false

@@ -20,9 +20,9 @@ const maxTestsRead = 50
 
 // pythonCommand runs tests with what they are written for: unittest, which every Python
 // has, where all of them import it and nothing speaks of pytest.
-func pythonCommand(files Files, tests []string) []string {
+func pythonCommand(files *listed, tests []string) []string {
 	pytest := []string{"python3", "-m", "pytest", "-q"}
-	for _, name := range files.Paths() {
+	for _, name := range files.paths {
 		switch base := path.Base(name); {
 		case base == "conftest.py":
 			return pytest
@@ -42,7 +42,7 @@ func pythonCommand(files Files, tests []string) []string {
 		return []string{"python3", "-m", "unittest", "discover", "-v"}
 	}
 	argv := []string{"python3", "-m", "unittest", "discover", "-v", "-s", folder}
-	if slices.Contains(files.Paths(), folder+"/__init__.py") {
+	if files.has(folder + "/__init__.py") {
 		argv = append(argv, "-t", ".") // so that tests may import each other
 	}
 	return argv

@@ -2,9 +2,10 @@ package wire
 
 import "strings"
 
+// What models without a field for it put around a thought in their text.
 const (
-	thinkBegin = "<think>"
-	thinkEnd   = "</think>"
+	ThinkBegin = "<think>"
+	ThinkEnd   = "</think>"
 )
 
 // A LateTag looks in what a model says for the end of a thought that never began: some
@@ -33,9 +34,9 @@ func (l *LateTag) Add(text string) (said string, ended bool, after string) {
 	l.held += text
 	var out strings.Builder
 	for {
-		at := strings.Index(l.held, thinkEnd)
+		at := strings.Index(l.held, ThinkEnd)
 		if at < 0 {
-			certain := len(l.held) - PartOf(l.held, thinkEnd)
+			certain := len(l.held) - PartOf(l.held, ThinkEnd)
 			l.say(&out, certain)
 			return out.String(), false, ""
 		}
@@ -43,7 +44,7 @@ func (l *LateTag) Add(text string) (said string, ended bool, after string) {
 		if l.off {
 			return out.String() + l.End(), false, ""
 		}
-		switch rest := l.held[len(thinkEnd):]; {
+		switch rest := l.held[len(ThinkEnd):]; {
 		case l.inFence:
 		case !l.inLine, rest != "" && (rest[0] == '\n' || rest[0] == '\r') && !strings.ContainsRune(" \t`'\"(", rune(l.last)):
 			l.off, l.held = true, ""
@@ -51,7 +52,7 @@ func (l *LateTag) Add(text string) (said string, ended bool, after string) {
 		case rest == "":
 			return out.String(), false, "" // the next piece decides
 		}
-		l.say(&out, len(thinkEnd))
+		l.say(&out, len(ThinkEnd))
 	}
 }
 
@@ -92,8 +93,8 @@ func (l *LateTag) say(out *strings.Builder, n int) {
 		}
 	}
 	l.tail += text
-	l.off = strings.Contains(l.tail, thinkBegin)
-	l.tail = l.tail[max(0, len(l.tail)-len(thinkBegin)):]
+	l.off = strings.Contains(l.tail, ThinkBegin)
+	l.tail = l.tail[max(0, len(l.tail)-len(ThinkBegin)):]
 }
 
 // PartOf is how much of the end of text may be the beginning of tag.
@@ -108,4 +109,4 @@ func PartOf(text, tag string) int {
 
 // LateThoughts is what there is to know of a model whose thoughts come without their
 // beginning.
-const LateThoughts = "the model's thoughts come as text that ends with " + thinkEnd + ", and are shown as its answer until then"
+const LateThoughts = "the model's thoughts come as text that ends with " + ThinkEnd + ", and are shown as its answer until then"

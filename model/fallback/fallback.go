@@ -32,8 +32,6 @@ type Choice struct {
 	// Window is how many tokens it holds, 0 where nobody knows. A request that does not
 	// fit one model goes to the next one that may hold more.
 	Window int
-
-	othersPriced bool
 }
 
 const (
@@ -52,17 +50,17 @@ func New(choices ...Choice) *Model {
 	if len(choices) == 0 {
 		panic("fallback: no model to choose from")
 	}
-	choices = slices.Clone(choices)
-	isPriced := slices.ContainsFunc(choices, func(c Choice) bool { return c.Price.Known() })
-	for i := range choices {
-		choices[i].othersPriced = isPriced
+	return &Model{
+		choices:   slices.Clone(choices),
+		isPriced:  slices.ContainsFunc(choices, func(c Choice) bool { return c.Price.Known() }),
+		downUntil: make([]time.Time, len(choices)),
 	}
-	return &Model{choices: choices, downUntil: make([]time.Time, len(choices))}
 }
 
 // A Model asks one of several. It implements [troupe.Model].
 type Model struct {
-	choices []Choice
+	choices  []Choice
+	isPriced bool // at least one of them
 
 	mu        sync.Mutex
 	downUntil []time.Time
@@ -91,15 +89,15 @@ func (m *Model) String() string {
 func (m *Model) Generate(ctx context.Context, req *troupe.Request) iter.Seq2[troupe.Chunk, error] {
 	return func(yield func(troupe.Chunk, error) bool) {
 		at := m.pick(req)
-		choice, isRefused := m.choices[at], false
-		for chunk, err := range choice.Model.Generate(ctx, req) {
+		isRefused := false
+		for chunk, err := range m.choices[at].Model.Generate(ctx, req) {
 			if err != nil {
 				yield(chunk, m.failure(ctx, req, at, err))
 				return
 			}
 			isRefused = isRefused || chunk.Refusal != ""
 			if chunk.End != nil {
-				chunk.End = choice.priced(chunk.End)
+				chunk.End = m.priced(at, chunk.End)
 				if err := withheld(chunk.End, isRefused); err != nil && at < len(m.choices)-1 {
 					yield(troupe.Chunk{}, m.failure(ctx, req, at, err))
 					return
@@ -125,16 +123,16 @@ func withheld(end *troupe.End, isRefused bool) error {
 	return nil
 }
 
-// priced adds the cost of an answer where its provider did not report it.
-func (c *Choice) priced(end *troupe.End) *troupe.End {
+// priced adds the cost of a choice's answer where its provider did not report it.
+func (m *Model) priced(at int, end *troupe.End) *troupe.End {
 	if end == nil || end.Cost != nil {
 		return end
 	}
-	own := *end
-	if cost := c.Price.Of(end.Usage); c.Price.Known() {
+	own, price := *end, m.choices[at].Price
+	if cost := price.Of(end.Usage); price.Known() {
 		own.Cost = &cost
 	} else {
-		own.Unpriced = own.Unpriced || c.othersPriced
+		own.Unpriced = own.Unpriced || m.isPriced
 	}
 	return &own
 }
@@ -143,11 +141,8 @@ func (c *Choice) priced(end *troupe.End) *troupe.End {
 func (m *Model) pick(req *troupe.Request) int {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	key := weak.Make(req)
-	for _, f := range m.failed {
-		if f.req == key {
-			return f.next
-		}
+	if f, ok := m.known(req); ok {
+		return f.next
 	}
 	now := time.Now()
 	for i, until := range m.downUntil {
@@ -166,7 +161,7 @@ func (m *Model) failure(ctx context.Context, req *troupe.Request, at int, err er
 	}
 	if e.End != nil {
 		own := *e
-		own.End = m.choices[at].priced(e.End)
+		own.End = m.priced(at, e.End)
 		e, err = &own, &own
 	}
 	m.mu.Lock()
@@ -174,10 +169,10 @@ func (m *Model) failure(ctx context.Context, req *troupe.Request, at int, err er
 	if isDown(e) {
 		m.downUntil[at] = time.Now().Add(max(rest, e.RetryAfter))
 	}
-	again := m.again(req)
+	before, _ := m.known(req)
 	m.forget(req)
-	if isSentOtherwise(e) && again < maxAgain {
-		m.remember(failedRequest{weak.Make(req), at, again + 1})
+	if isSentOtherwise(e) && before.again < maxAgain {
+		m.remember(failedRequest{weak.Make(req), at, before.again + 1})
 		return err
 	}
 	next := at + 1
@@ -194,15 +189,13 @@ func (m *Model) failure(ctx context.Context, req *troupe.Request, at int, err er
 	return &passing
 }
 
-// again is how often the model of a request was asked again.
-func (m *Model) again(req *troupe.Request) int {
+// known is what is remembered of a request that has failed; m.mu is held.
+func (m *Model) known(req *troupe.Request) (f failedRequest, ok bool) {
 	key := weak.Make(req)
-	for _, f := range m.failed {
-		if f.req == key {
-			return f.again
-		}
+	if i := slices.IndexFunc(m.failed, func(f failedRequest) bool { return f.req == key }); i >= 0 {
+		return m.failed[i], true
 	}
-	return 0
+	return failedRequest{}, false
 }
 
 func (m *Model) remember(f failedRequest) {
@@ -247,11 +240,8 @@ func (m *Model) settled(req *troupe.Request) {
 
 // forget drops what is known of a request, and of those that are no more.
 func (m *Model) forget(req *troupe.Request) {
-	kept := m.failed[:0]
-	for _, f := range m.failed {
-		if known := f.req.Value(); known != nil && known != req {
-			kept = append(kept, f)
-		}
-	}
-	m.failed = kept
+	m.failed = slices.DeleteFunc(m.failed, func(f failedRequest) bool {
+		known := f.req.Value()
+		return known == nil || known == req
+	})
 }

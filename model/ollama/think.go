@@ -6,11 +6,6 @@ import (
 	"github.com/troupe-dev/troupe/internal/wire"
 )
 
-const (
-	thinkBegin = "<think>"
-	thinkEnd   = "</think>"
-)
-
 // thinkTags tells what a model says from what it thinks between tags at the
 // beginning of its text, as models do whose template the server cannot read.
 type thinkTags struct {
@@ -35,11 +30,11 @@ func (t *thinkTags) add(text string) (thought, said string) {
 	t.held += text
 	if t.state == beforeText {
 		rest := strings.TrimLeft(t.held, " \t\r\n")
-		after, ok := strings.CutPrefix(rest, thinkBegin)
+		after, ok := strings.CutPrefix(rest, wire.ThinkBegin)
 		switch {
 		case ok:
 			t.held, t.state = strings.TrimLeft(after, "\r\n"), inThought
-		case strings.HasPrefix(thinkBegin, rest):
+		case strings.HasPrefix(wire.ThinkBegin, rest):
 			return "", ""
 		default:
 			t.state = inText
@@ -47,9 +42,9 @@ func (t *thinkTags) add(text string) (thought, said string) {
 		}
 	}
 	if t.state == inThought {
-		before, after, ended := strings.Cut(t.held, thinkEnd)
+		before, after, ended := strings.Cut(t.held, wire.ThinkEnd)
 		if !ended {
-			certain := strings.TrimRight(t.held[:len(t.held)-wire.PartOf(t.held, thinkEnd)], " \t\r\n")
+			certain := strings.TrimRight(t.held[:len(t.held)-wire.PartOf(t.held, wire.ThinkEnd)], " \t\r\n")
 			t.held = t.held[len(certain):]
 			return certain, ""
 		}

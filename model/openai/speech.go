@@ -11,11 +11,6 @@ import (
 // text. It does not go back.
 const thinkTag = "think"
 
-const (
-	thinkBegin = "<think>"
-	thinkEnd   = "</think>"
-)
-
 // A speech tells what a model says from what it thinks, where both come as text,
 // and keeps back what may be a call that was written into the text.
 type speech struct {
@@ -98,12 +93,12 @@ func (s *speech) step() told {
 func (s *speech) begin() {
 	rest := strings.TrimLeft(s.held, " \t\r\n")
 	if s.state == atBeginning {
-		if after, ok := strings.CutPrefix(rest, thinkBegin); ok {
+		if after, ok := strings.CutPrefix(rest, wire.ThinkBegin); ok {
 			s.held, s.state = after, inThought
 			s.late.Off()
 			return
 		}
-		if strings.HasPrefix(thinkBegin, rest) {
+		if strings.HasPrefix(wire.ThinkBegin, rest) {
 			return // more may come, or nothing at all
 		}
 	}
@@ -125,12 +120,12 @@ func (s *speech) think() string {
 	if !s.begun {
 		s.held = strings.TrimLeft(s.held, " \t\r\n")
 	}
-	thought, rest, ended := strings.Cut(s.held, thinkEnd)
+	thought, rest, ended := strings.Cut(s.held, wire.ThinkEnd)
 	if ended {
 		s.held, s.state = rest, afterThought
 		return strings.TrimRight(thought, " \t\r\n")
 	}
-	certain := strings.TrimRight(s.held[:len(s.held)-wire.PartOf(s.held, thinkEnd)], " \t\r\n")
+	certain := strings.TrimRight(s.held[:len(s.held)-wire.PartOf(s.held, wire.ThinkEnd)], " \t\r\n")
 	s.held = s.held[len(certain):]
 	s.begun = s.begun || certain != ""
 	return certain

@@ -13,6 +13,7 @@ import (
 	"io/fs"
 	"net"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -44,6 +45,22 @@ func (p Problem) String() string {
 		text += " " + p.Next
 	}
 	return text
+}
+
+// Words are the sentence and what to do, empty where Troupe has no explanation.
+func (p Problem) Words() string {
+	if !p.IsExplained() {
+		return ""
+	}
+	return p.String()
+}
+
+// IsExplained reports whether Troupe knows what the failure is about.
+func (p Problem) IsExplained() bool { return p.Code != "" && p.Code != unexplained.Code }
+
+// Lines are what happened, why and what to do, as far as they are known and not the details.
+func (p Problem) Lines() []string {
+	return slices.DeleteFunc([]string{p.Sentence, p.Cause, p.Next}, func(line string) bool { return line == "" || line == p.Details })
 }
 
 // A Known is an error that a package defines and this one does not know, with what
@@ -112,7 +129,7 @@ var own = []Known{
 // OfFailed says what an event of a failed model call is about.
 func OfFailed(e *troupe.ModelFailed) Problem {
 	p := OfRecord(e.Reason, e.Error)
-	if p.Code == "unknown" {
+	if !p.IsExplained() {
 		p = reasons["request"]
 		p.Details = e.Error
 	}
@@ -125,15 +142,18 @@ func OfFailed(e *troupe.ModelFailed) Problem {
 	return p
 }
 
-// Past is the sentence and what was done then, of an attempt after which another was made.
-func (p Problem) Past() string {
-	if m := askingAgain.FindStringSubmatch(p.Next); m != nil {
-		return p.Sentence + " Troupe asked again after " + m[1] + "."
+// OfPast is OfFailed for somebody who looks back: next is what was done then, nothing
+// after the last attempt.
+func OfPast(e *troupe.ModelFailed) Problem {
+	p := OfFailed(e)
+	switch {
+	case e.RetryIn == 0:
+		p.Next = ""
+	case !askedInstead.MatchString(e.Error):
+		p.Next = fmt.Sprintf("Troupe asked again after %s.", plainTime(e.RetryIn.Duration()))
 	}
-	return p.String()
+	return p
 }
-
-var askingAgain = regexp.MustCompile(`^Troupe asks again in (.*)\.$`)
 
 // OfRecord says what a failure on record is about: by the reason that events have, else
 // by the words of the error.

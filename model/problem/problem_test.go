@@ -156,6 +156,34 @@ func TestFailedCallsAreExplainedFromTheirEvents(t *testing.T) {
 	}
 }
 
+// Looking back, what was done then is told, and nothing where nothing was.
+func TestAttemptsThatAreOverAreToldInThePast(t *testing.T) {
+	for want, e := range map[string]*troupe.ModelFailed{
+		"The provider has trouble of its own. Troupe asked again after 90 seconds.": {Reason: "overloaded", Error: "model: 529: busy", RetryIn: troupe.Millis(90 * time.Second)},
+		"The provider has trouble of its own. local/m is asked instead.":            {Reason: "overloaded", Error: "model: 503: local/m is asked instead: openai/x did not answer (busy)", RetryIn: 1},
+		"The provider has trouble of its own.":                                      {Reason: "overloaded", Error: "model: 529: busy"},
+	} {
+		if got := OfPast(e).String(); got != want {
+			t.Errorf("%q, not %q", got, want)
+		}
+	}
+}
+
+func TestThereAreWordsOnlyForWhatIsExplained(t *testing.T) {
+	for _, p := range []Problem{{}, Of(nil), Of(errors.New("odd"))} {
+		if p.IsExplained() || p.Words() != "" {
+			t.Errorf("%+v is explained as %q", p, p.Words())
+		}
+	}
+	p := Of(syscall.ENOSPC)
+	if want := p.Sentence + " " + p.Next; !p.IsExplained() || p.Words() != want || strings.Join(p.Lines(), " ") != want {
+		t.Errorf("%q and %q, not %q", p.Words(), p.Lines(), want)
+	}
+	if p = (Problem{Sentence: "s", Cause: "c", Next: "n", Details: "c"}); fmt.Sprint(p.Lines()) != "[s n]" {
+		t.Errorf("%q", p.Lines())
+	}
+}
+
 func TestAServerThatHangsUpMayWantHTTPS(t *testing.T) {
 	const said = "no answer from model.test: read: connection reset by peer; it may speak https, and was asked by http"
 	for name, got := range map[string]Problem{"an error": Of(&troupe.ModelError{Reason: "unreachable", Message: said}), "an event": OfRecord("unreachable", "model: "+said)} {

@@ -10,6 +10,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"net/http"
+	"regexp"
 	"strings"
 	"time"
 
@@ -206,12 +207,13 @@ func (c *client) follow(ctx context.Context, s *served, t *talk, run string) (do
 			return false, fmt.Errorf("event %d came after %d", e.Seq, t.last)
 		}
 		t.last = e.Seq
+		data := message.Data
 		switch b := e.Body.(type) {
 		case *troupe.InputRequested:
 			t.asks = e.Seq // which the server shows with more than is stored
 			continue
 		case *troupe.ArtifactSaved:
-			continue // so it does this: it adds which version it is
+			data = asStored(data)
 		case *troupe.RunFailed:
 			if !strings.HasPrefix(b.Error, "given up: ") {
 				return false, fmt.Errorf("run %s failed: %s", e.Run, b.Error)
@@ -219,9 +221,14 @@ func (c *client) follow(ctx context.Context, s *served, t *talk, run string) (do
 			_, err := c.post(ctx, s, "/api/sessions/"+t.id+"/resume", "", map[string]any{}, &struct{}{})
 			return false, err
 		}
-		t.shown[e.Seq] = string(message.Data) + "\n"
+		t.shown[e.Seq] = string(data) + "\n"
 		if _, ended := e.Body.(*troupe.RunFinished); ended && e.Run == run && e.Parent == "" {
 			return true, nil
 		}
 	}
 }
+
+var shownVersion = regexp.MustCompile(`"body":\{"version":[1-9][0-9]*,`)
+
+// asStored is a saved file as it is on record: the server shows which version it is, too.
+func asStored(shown []byte) []byte { return shownVersion.ReplaceAll(shown, []byte(`"body":{`)) }

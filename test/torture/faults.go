@@ -76,9 +76,11 @@ func (p *project) sessionOf(ctx context.Context, task int, o *outcome) (id strin
 	return "", err
 }
 
-// isClear matches what a user is told when something cannot be written: first that, then
-// what to do.
-var isClear = regexp.MustCompile(`\Atroupe: .*(disk is full|file too large|cannot be written).*\n(troupe: .*\n)*\z`)
+// isClear matches what a user is told when something cannot be written: that, why and what
+// to do, and the error itself, every line of which says it again.
+var isClear = regexp.MustCompile(`\Atroupe: .*` + noRoom + `.*\n(troupe: .*\n){1,2}troupe: details: .*` + noRoom + `.*\n(troupe: .*` + noRoom + `.*\n)*\z`)
+
+const noRoom = `(disk is full|file too large|cannot be written)`
 
 // fillDisk has troupe work where files can only be so large, first hardly at all,
 // then larger and larger.

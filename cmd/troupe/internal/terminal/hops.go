@@ -1,6 +1,8 @@
 package terminal
 
 import (
+	"cmp"
+
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/model/problem"
 )
@@ -26,8 +28,5 @@ func Hop(e *troupe.Event) (line string, ok bool) {
 // Failure says what a failure on record is about and what to do: in the catalogue's words
 // where it has some, otherwise in the error's.
 func Failure(reason, text string) string {
-	if what := problem.OfRecord(reason, text); what.Code != "unknown" {
-		return what.String()
-	}
-	return text
+	return cmp.Or(problem.OfRecord(reason, text).Words(), text)
 }

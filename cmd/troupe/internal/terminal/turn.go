@@ -162,11 +162,9 @@ func (m *model) end(err error) {
 // knows it, and then the error itself.
 func (m *model) printFailure(err error) {
 	what := problem.Of(err)
-	if what.Code != "unknown" {
-		for _, line := range []string{what.Sentence, what.Cause, what.Next} {
-			if line != "" {
-				m.print(m.styles.bad.Render(fold("  "+OneLine(line, 2000), m.width)))
-			}
+	if what.IsExplained() {
+		for _, line := range what.Lines() {
+			m.print(m.styles.bad.Render(fold("  "+OneLine(line, 2000), m.width)))
 		}
 		m.print(m.styles.dim.Render(fold("  details: "+OneLine(what.Details, 2000), m.width)))
 		return
