@@ -164,7 +164,7 @@ func Read(events iter.Seq2[troupe.Event, error], o Options) (*Session, error) {
 		case *troupe.LimitReached:
 			limit = b.Message
 		case *troupe.SessionForked:
-			if b.Input != nil {
+			if b.Input != nil && b.Was != nil {
 				s.Edits = append(s.Edits, Edit{e.Seq, b.Agent, b.Run, b.From, b.User, b.Was.Prompt(), b.Input.Prompt(), len(s.Turns)})
 			}
 		case *troupe.ModelReplied:

@@ -102,7 +102,7 @@ func (d *details) body(body troupe.Body) {
 		d.word("from", b.From)
 		d.add(slog.Int64("after", b.After))
 		d.word("step", b.Agent)
-		if b.Input != nil {
+		if b.Input != nil && b.Was != nil {
 			d.add(slog.Bool("edited", true))
 			d.word("edited_by", b.User)
 			d.text("was", b.Was.Prompt())

@@ -86,12 +86,13 @@ func (t *transcript) note(e *troupe.Event) {
 func (t *transcript) forked(b *troupe.SessionForked) {
 	t.block("**Forked** from session %s after event %d", code(b.From), b.After)
 	if b.Run != "" {
-		t.block("%s is done again, and what follows it", code(b.Agent))
+		t.block("**Done again**: %s, and what follows it", code(b.Agent))
 	}
-	if b.Input != nil {
-		t.block("**Edited** by %s: what %s is given. It was", person(b.User), code(b.Agent))
+	if b.Input != nil && b.Was != nil {
+		t.block("**Edited** by %s: what %s is given", person(b.User), code(b.Agent))
+		t.block("**Was before**")
 		t.fence(b.Was.Prompt())
-		t.block("and is now")
+		t.block("**Is now**")
 		t.fence(b.Input.Prompt())
 	}
 }
