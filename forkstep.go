@@ -291,6 +291,9 @@ func editsIn(events []Event) map[string]*SessionForked {
 // unless a person has edited it, see [Engine.ForkStep]. A flow asks which has more use
 // for h than to give it to that step.
 func (r *Run) Given(h Handoff) Handoff {
+	if r.exec.edits == nil {
+		return h
+	}
 	if forked := r.exec.edits[journal.Child(r.id, r.prefix.Step(r.count+1))]; forked != nil {
 		return forked.Input.Clone()
 	}

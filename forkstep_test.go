@@ -387,6 +387,40 @@ func TestWhatCannotBeDoneAgainByItself(t *testing.T) {
 	}
 }
 
+// A question that a branch beside the step has asked is still open, and is answered in the
+// fork.
+func TestAQuestionBesideAnEditedStepStaysOpen(t *testing.T) {
+	w := &world{done: map[string]int{}}
+	asker := agentWith(t, troupe.AgentConfig{ID: "asker", Tools: []troupe.Tool{troupe.NewTool("ask", "Asks.", func(context.Context, struct{}) (string, error) {
+		return "", &troupe.InputNeeded{Question: "Which?"}
+	})}, Model: counted(w, "asker", func(req *troupe.Request) turn {
+		if results(req) == 0 {
+			return turn{calls: []troupe.ToolCall{call("1", "ask", "{}")}}
+		}
+		return turn{text: "asker: " + req.Messages[len(req.Messages)-1].Text}
+	})})
+	both := flow.Parallel("both", asker, echo(t, w, "bob"))
+	engine := newEngine(t, troupe.Config{})
+	log, end := mustAnswer(t, engine, both, "go")
+	if end.Stop != "input_requested" {
+		t.Fatalf("it ended with %s", end.Stop)
+	}
+	id, err := engine.ForkStep(t.Context(), log[0].Session, runOf(t, log, "bob", 0), saying("EDITED"), troupe.Input{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, end, err = gather(engine.Resume(t.Context(), both, id)); err != nil || end.Stop != "input_requested" {
+		t.Fatalf("it came to %v: %v", end, err)
+	}
+	_, end, err = play(t, engine, both, troupe.Input{Session: id, Text: "This one."})
+	if err != nil || !strings.Contains(end.Output.Summary, "asker: This one.") || !strings.Contains(end.Output.Summary, "bob heard EDITED") {
+		t.Errorf("it came to %v: %v", end, err)
+	}
+	if n := w.total()["asker is asked with 1 messages"]; n != 1 {
+		t.Errorf("the one who asks was asked %d times", n)
+	}
+}
+
 // A run of an earlier message is forked without what was said after it, and what was
 // loaded there is still known.
 func TestAStepOfAnEarlierRunIsEdited(t *testing.T) {
