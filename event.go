@@ -103,14 +103,18 @@ type RunStarted struct {
 	Values         map[string]any `json:"values,omitempty"`
 	// Definition is what was run.
 	Definition *Definition `json:"definition,omitempty"`
-	// Output is what the final answer must fit, where a caller started the run of an
-	// agent that has one. A run that is resumed keeps it.
+	// Output is what the final answer must fit, where the run is of an agent that has one.
+	// A run that a caller started and that is resumed keeps it.
 	Output *Output `json:"output,omitempty"`
 	// Conversation names the conversation that the run goes on with, where it is
 	// nested and has one: see [Run.Converse].
 	Conversation string `json:"conversation,omitempty"`
 	// Trace is the span of the caller, as a W3C traceparent.
 	Trace string `json:"trace,omitempty"`
+	// Edited says that a person has put Input in place of what the step would have been
+	// given, and EditedBy who, empty for whoever runs the engine: see [Engine.ForkStep].
+	Edited   bool   `json:"edited,omitempty"`
+	EditedBy string `json:"edited_by,omitempty"`
 }
 
 // UnmarshalJSON reads what a run's beginning is on record.
@@ -358,10 +362,20 @@ type SessionRenamed struct {
 	Title string `json:"title"`
 }
 
-// SessionForked ends what a session has from another: its log up to an event.
+// SessionForked ends what a session has from another: its log up to an event, or where
+// Run is set, all of it that does not come after a step: see [Engine.ForkStep].
 type SessionForked struct {
-	From  string `json:"from"`
-	After int64  `json:"after"`
+	From string `json:"from"`
+	// After is the number of the last event, or of the one before the step began.
+	After int64 `json:"after"`
+	// Run is the step's run and Agent its name. Input is what the step gets in place of
+	// Was, where a person has edited that, and User who has, empty for whoever runs the
+	// engine.
+	Run   string   `json:"run,omitempty"`
+	Agent string   `json:"agent,omitempty"`
+	Input *Handoff `json:"input,omitempty"`
+	Was   *Handoff `json:"was,omitempty"`
+	User  string   `json:"user,omitempty"`
 }
 
 // RunFinished is the last event of a run that came to an end of its own.

@@ -8,6 +8,7 @@ import (
 	"log"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/flow"
 	"github.com/troupe-dev/troupe/troupetest"
 )
 
@@ -62,6 +63,32 @@ func ExampleEngine_Fork() {
 	coffee := orPanic(troupe.Collect(engine.Run(ctx, agent, troupe.Input{Session: fork, Text: "Coffee."})))
 	fmt.Println(tea.Text, coffee.Text)
 	// Output: Here is tea. Here is coffee.
+}
+
+// ForkStep: do a step of a flow again with another input. The steps before it are not
+// asked again, and the log says who has edited what.
+func ExampleEngine_ForkStep() {
+	ctx := context.Background()
+	engine := orPanic(troupe.New(troupe.Config{}))
+	defer engine.Close()
+	agent := func(id string, says ...troupetest.Turn) *troupe.Agent {
+		return orPanic(troupe.NewAgent(troupe.AgentConfig{ID: id, Model: troupetest.NewScript(nil, says...)}))
+	}
+	article := flow.Sequence("article", agent("writer", troupetest.Say("A draft.")), agent("editor", troupetest.Say("Dull."), troupetest.Say("Bold.")))
+	first := orPanic(troupe.Collect(engine.Run(ctx, article, troupe.Input{Text: "Write about queues."})))
+	editor := ""
+	for event, err := range engine.Events(ctx, first.Session, 0) {
+		if orPanic(event, err).Agent == "editor" {
+			editor = event.Run
+		}
+	}
+	again := orPanic(engine.ForkStep(ctx, first.Session, editor, func(h troupe.Handoff) (troupe.Handoff, error) {
+		h.Summary = "A bolder draft."
+		return h, nil
+	}, troupe.Input{User: "ann"}))
+	second := orPanic(troupe.Collect(engine.Resume(ctx, article, again)))
+	fmt.Println(first.Text, second.Text, second.Handoff.Outputs["writer"])
+	// Output: Dull. Bold. A bolder draft.
 }
 
 // Human in the loop: a tool asks before it acts. The run ends with the question, the

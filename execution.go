@@ -61,8 +61,9 @@ type work struct {
 	budget  budget
 	journal *journal.Log[*Event]
 	stops   map[stopPlace]bool
-	passes  int                // over the log, before this one
-	before  map[string]Handoff // what steps handed back in earlier runs
+	edits   map[string]*SessionForked // what persons have put in place of what steps were given, by run
+	passes  int                       // over the log, before this one
+	before  map[string]Handoff        // what steps handed back in earlier runs
 	run     Run
 	chain   link   // its step is the one that is run
 	reader  reader // of the one who ranges over the run

@@ -71,7 +71,11 @@ func (r *Run) started(step Step, in Handoff) *RunStarted {
 		r.exec.started.Definition, r.exec.started.Output = step.Definition(), outputOf(step)
 		return r.exec.started
 	}
-	return &RunStarted{Input: in, Depth: r.depth, Conversation: r.conversation, Definition: step.Definition()}
+	started := &RunStarted{Input: in, Depth: r.depth, Conversation: r.conversation, Definition: step.Definition(), Output: outputOf(step)}
+	if forked := r.exec.edits[r.id]; forked != nil {
+		started.Edited, started.EditedBy = true, forked.User
+	}
+	return started
 }
 
 // finish records what a run came to.

@@ -112,7 +112,7 @@ func (x *execution) goOver(past *past) error {
 	x.started, x.rules = started, started.Limits.with(x.engine.limits)
 	x.budget.before = past.elapsed
 	x.passes = past.passes + 1
-	x.journal, x.stops = newJournal(past.events), stopsIn(past.events)
+	x.journal, x.stops, x.edits = newJournal(past.events), stopsIn(past.events), editsIn(past.events)
 	x.session.talks, x.before = past.before, past.outputs
 	x.begin(past.start.Run, past.start.Agent)
 	return nil

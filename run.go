@@ -163,6 +163,7 @@ func (r *Run) nest(ctx context.Context, step Step, in Handoff, conversation stri
 	if step == nil {
 		return Handoff{}, fmt.Errorf("%s runs a step that is nil", r.agent)
 	}
+	in = r.Given(in)
 	at := r.next()
 	if err := r.mayNest(step); err != nil {
 		return Handoff{}, err

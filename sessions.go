@@ -224,26 +224,9 @@ func (e *Engine) Fork(ctx context.Context, session string, after int64) (string,
 	if n := int64(len(events)); n < after {
 		return "", fmt.Errorf("fork session %s: it has %d events, and none numbered %d", session, n, after)
 	}
-	events = append(events, latest.cut(session, after)...)
+	events = append(events, latest.cut(after, &SessionForked{From: session, After: after}, fmt.Sprintf("forked from session %s after event %d", session, after))...)
 	if err := e.store.Append(ctx, id, events...); err != nil {
 		return "", fmt.Errorf("fork session %s: %w", session, err)
 	}
 	return id, nil
-}
-
-// cut is what follows the beginning of a log that became one of its own.
-func (p *past) cut(from string, after int64) []Event {
-	var bodies []Body
-	if p.open() {
-		bodies = append(bodies, &RunCancelled{Reason: fmt.Sprintf("forked from session %s after event %d", from, after)})
-	}
-	bodies = append(bodies, &SessionForked{From: from, After: after})
-	var events []Event
-	for i, body := range bodies {
-		events = append(events, Event{
-			Seq: after + 1 + int64(i), Time: time.Now().Round(0).UTC(), Session: p.start.Session,
-			Run: p.start.Run, Step: string(journal.Start), Agent: p.start.Agent, Body: body,
-		})
-	}
-	return events
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/words"
 )
 
 // A Part is a piece of what a model was sent.
@@ -79,8 +80,12 @@ func (r *Recorder) Take(e *troupe.Event) {
 	t := r.talk(e)
 	switch b := e.Body.(type) {
 	case *troupe.RunStarted:
-		if e.Parent != "" && b.Input.Task != "" {
-			t.add(Part{Kind: "user", Name: "task", Event: e.Seq, Text: b.Input.Task})
+		if prompt := b.Input.Prompt(); e.Parent != "" && prompt != "" {
+			name := "task"
+			if b.Edited {
+				name = "task, edited by " + words.Person(b.EditedBy)
+			}
+			t.add(Part{Kind: "user", Name: name, Event: e.Seq, Text: prompt})
 		}
 	case *troupe.ContextLoaded:
 		content := b.Content

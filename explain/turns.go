@@ -90,8 +90,27 @@ type Session struct {
 	Paid []Paid `json:"paid,omitempty"`
 	// FailedAttempts are all that came to nothing, those of Paid among them, in order.
 	FailedAttempts []FailedAttempt `json:"failed_attempts,omitempty"`
+	// Edits are inputs of steps that a person has edited, in order.
+	Edits []Edit `json:"edits,omitempty"`
 	// Ends are why runs that a person started ended, in order.
 	Ends []End `json:"ends"`
+}
+
+// An Edit says that a person has put another input in place of what a step was given, in a
+// session that was forked from another.
+type Edit struct {
+	Event int64 `json:"event"`
+	// Agent is the step, Run its run and From the session where it was given Was.
+	Agent string `json:"agent"`
+	Run   string `json:"run"`
+	From  string `json:"from"`
+	// User is who has edited it, empty for whoever runs the engine.
+	User string `json:"user,omitempty"`
+	// Was and Input are as a model is sent them.
+	Was   string `json:"was"`
+	Input string `json:"input"`
+	// AfterTurn is the last turn before it.
+	AfterTurn int `json:"after_turn"`
 }
 
 // An End is why a run ended.
@@ -144,6 +163,10 @@ func Read(events iter.Seq2[troupe.Event, error], o Options) (*Session, error) {
 			s.FailedAttempts = append(s.FailedAttempts, FailedAttempt{paid, b.Attempt, b.Reason, b.RetryIn.Duration().Milliseconds(), b.Purpose})
 		case *troupe.LimitReached:
 			limit = b.Message
+		case *troupe.SessionForked:
+			if b.Input != nil && b.Was != nil {
+				s.Edits = append(s.Edits, Edit{e.Seq, b.Agent, b.Run, b.From, b.User, b.Was.Prompt(), b.Input.Prompt(), len(s.Turns)})
+			}
 		case *troupe.ModelReplied:
 			t := turnOf(&e, b)
 			t.Turn, t.Compacted, t.Failed = len(s.Turns)+1, pending.Compacted, pending.Failed

@@ -54,6 +54,7 @@ func (s *sequence) Do(ctx context.Context, run *troupe.Run, in troupe.Handoff) (
 				return troupe.Handoff{}, err
 			}
 		}
+		h = run.Given(h)
 		out, err := run.Do(ctx, step, h)
 		switch {
 		case err != nil && (!s.ContinueOnError || mustStop(ctx, err) || failures == len(s.Steps)-1):

@@ -98,6 +98,7 @@ func (t *team) Do(ctx context.Context, run *troupe.Run, in troupe.Handoff) (trou
 		if handoffs >= t.MaxHandoffs {
 			agent = t.last[name]
 		}
+		h = run.Given(h)
 		out, err := run.Converse(ctx, agent, h)
 		if err != nil || out.Meta.Stop != "handed_off" {
 			return out, err

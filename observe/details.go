@@ -43,6 +43,10 @@ func (d *details) body(body troupe.Body) {
 	switch b := body.(type) {
 	case *troupe.RunStarted:
 		d.text("task", b.Input.Task)
+		if b.Edited {
+			d.add(slog.Bool("edited", true))
+			d.word("edited_by", b.EditedBy)
+		}
 	case *troupe.ContextLoaded:
 		d.word("source", b.Source)
 		d.add(slog.Int("size", b.Size))
@@ -97,6 +101,13 @@ func (d *details) body(body troupe.Body) {
 	case *troupe.SessionForked:
 		d.word("from", b.From)
 		d.add(slog.Int64("after", b.After))
+		d.word("step", b.Agent)
+		if b.Input != nil && b.Was != nil {
+			d.add(slog.Bool("edited", true))
+			d.word("edited_by", b.User)
+			d.text("was", b.Was.Prompt())
+			d.text("input", b.Input.Prompt())
+		}
 	case *troupe.SessionRenamed:
 		d.text("text", b.Title)
 	case *troupe.RunFinished:

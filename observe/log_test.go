@@ -85,6 +85,25 @@ func TestHandoffsAndNestedRunsAreTold(t *testing.T) {
 	}
 }
 
+func TestWhatAPersonHasEditedIsLogged(t *testing.T) {
+	var out bytes.Buffer
+	sink := observe.Log(slog.NewJSONHandler(&out, nil))
+	was, now := troupe.Handoff{Task: "dull"}, troupe.Handoff{Task: "bold"}
+	sink.Note(&troupe.Event{Seq: 1, Run: "r", Body: &troupe.SessionForked{From: "s", After: 3, Run: "r:1", Agent: "noor", Was: &was, Input: &now, User: "ann"}})
+	sink.Note(&troupe.Event{Seq: 2, Run: "r:1", Parent: "r", Agent: "noor", Body: &troupe.RunStarted{Input: now, Edited: true, EditedBy: "ann"}})
+	sink.Note(&troupe.Event{Seq: 3, Run: "r", Body: &troupe.SessionForked{From: "s", After: 3, Run: "r:1", Agent: "noor"}})
+	records := lines(t, &out)
+	if r := records[0]; r["from"] != "s" || r["step"] != "noor" || r["edited"] != true || r["edited_by"] != "ann" || r["was"] != "dull" || r["input"] != "bold" {
+		t.Errorf("fork: %v", r)
+	}
+	if r := records[1]; r["edited"] != true || r["edited_by"] != "ann" || r["task"] != "bold" {
+		t.Errorf("run: %v", r)
+	}
+	if r := records[2]; r["edited"] != nil || r["step"] != "noor" {
+		t.Errorf("nothing was edited: %v", r)
+	}
+}
+
 func TestErrorsAreLoggedWithTaskStateAndStack(t *testing.T) {
 	t.Attr("FR", "FR-030")
 	records, _ := play(t, slog.LevelInfo)

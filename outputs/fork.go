@@ -23,8 +23,8 @@ func forkIn(events []troupe.Event) *troupe.SessionForked {
 	if len(events) == 0 || events[0].Seq != 1 {
 		return nil
 	}
-	for i := range events {
-		if forked, ok := events[i].Body.(*troupe.SessionForked); ok {
+	for _, e := range slices.Backward(events) { // a fork of a fork has those before it, too
+		if forked, ok := e.Body.(*troupe.SessionForked); ok {
 			return forked
 		}
 	}

@@ -37,6 +37,24 @@ func TestAForkHasItsFilesWhenItIsStored(t *testing.T) {
 	}
 }
 
+// A fork of a fork has the files of the one that it was made from, not of the first.
+func TestAForkOfAForkHasItsFiles(t *testing.T) {
+	f := keep(t, troupe.NewMemoryStore(), t.TempDir(), Options{})
+	appendTo(t, f, id(1), 1, begun("hi")...)
+	put(t, fileIn(t, f, id(1), "a.md"), "x")
+	if err := f.Append(t.Context(), id(2), forkedLog()...); err != nil {
+		t.Fatal(err)
+	}
+	put(t, fileIn(t, f, id(2), "a.md"), "y")
+	again := append(begun("hi"), &troupe.ArtifactSaved{Path: "{session-folder}/a.md", Size: 1}, &troupe.SessionForked{From: id(1), After: 3}, &troupe.SessionForked{From: id(2), After: 4})
+	if err := f.Append(t.Context(), id(3), told(id(3), 1, again...)...); err != nil {
+		t.Fatal(err)
+	}
+	if content, err := os.ReadFile(fileIn(t, f, id(3), "a.md")); err != nil || string(content) != "y" {
+		t.Errorf("the file is %q, %v", content, err)
+	}
+}
+
 type refusal struct{ troupe.Store }
 
 func (refusal) Append(context.Context, string, ...troupe.Event) error { return errStubborn }

@@ -88,7 +88,7 @@ func routes() []route {
 		{"GET", "/api/sessions/{id}/calls/{step}", "Shows what a model was sent, part by part, and what came back; or a tool call.", ofCall, false, false, send("application/json", (*Server).showCall).or(typeOf[callView]())},
 		{"POST", "/api/sessions/{id}/cancel", "Stops the session's run.", nil, false, false, reply(http.StatusNoContent, (*Server).cancelRun)},
 		{"POST", "/api/sessions/{id}/resume", "Goes on with a run that was stopped, failed or interrupted.", nil, false, false, reply(http.StatusAccepted, (*Server).resumeRun)},
-		{"POST", "/api/sessions/{id}/fork", "Begins a new session with the events of this one up to a number.", nil, false, false, accept(http.StatusCreated, (*Server).forkSession)},
+		{"POST", "/api/sessions/{id}/fork", "Begins a new session with the events of this one up to a number, or up to a step of a flow that is to be done again, with what a person has changed of its input.", nil, false, false, accept(http.StatusCreated, (*Server).forkSession).large()},
 		{"GET", "/api/sessions/{id}/files", "Lists the session's files.", nil, false, false, reply(http.StatusOK, (*Server).listFiles)},
 		{"GET", "/api/sessions/{id}/files/{path...}", "Sends one of the session's files.", asFile, false, false, send("application/octet-stream", (*Server).sendFile)},
 

@@ -10,11 +10,9 @@ import (
 	"math"
 	"net/http"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/troupe-dev/troupe"
-	"github.com/troupe-dev/troupe/workspace"
 )
 
 // sessionEmpty is the status of a session in which nothing was said yet.
@@ -267,61 +265,6 @@ func (s *Server) resumeRun(c *call) (started, error) {
 		return started{}, s.withSeq(c, info.ID, err)
 	}
 	return run.started, nil
-}
-
-// A cut is where a session is forked.
-type cut struct {
-	After int64 `json:"after" jsonschema:"the number of the last event that the new session has"`
-}
-
-// A forked session is one that goes on from another.
-type forked struct {
-	Session string `json:"session"`
-}
-
-func (s *Server) forkSession(c *call, in cut) (forked, error) {
-	info, err := s.found(c)
-	if err != nil {
-		return forked{}, err
-	}
-	if in.After < 1 || in.After > info.Events {
-		return forked{}, refuse(http.StatusBadRequest, "the session's events are numbered from 1 to %d", info.Events)
-	}
-	id, err := s.fork(c.r.Context(), info.ID, in.After)
-	return forked{id}, err
-}
-
-// fork begins a session with the events of another, with the model that was chosen for it,
-// and with the files that those speak of.
-func (s *Server) fork(ctx context.Context, session string, after int64) (string, error) {
-	id, err := s.config.Engine.Fork(ctx, session, after)
-	if err != nil {
-		return id, err
-	}
-	if n, err := s.notes.of(session); err != nil {
-		return "", err
-	} else if n.Model != "" {
-		if err := s.notes.change(id, func(of *notes) { of.Model = n.Model }); err != nil {
-			return "", err
-		}
-	}
-	if s.config.Folders == nil {
-		return id, nil
-	}
-	var files []string
-	for e, err := range s.config.Store.Events(ctx, id, 0) {
-		if err != nil {
-			return "", err
-		}
-		if saved, ok := e.Body.(*troupe.ArtifactSaved); ok {
-			name, inFolder := strings.CutPrefix(saved.Path, "{"+workspace.SessionFolder+"}/")
-			if inFolder && !slices.Contains(files, name) {
-				files = append(files, name)
-			}
-		}
-	}
-	_, err = s.config.Folders.Copy(ctx, session, id, files) // those that are gone were deleted since
-	return id, err
 }
 
 // withSeq says in the problem of a busy session how far that has come.

@@ -133,13 +133,13 @@ func TestASessionIsForkedWithItsFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	var made forked
-	w.want(http.StatusCreated, &made, "POST", "/api/sessions/"+session+"/fork", cut{saved.Seq})
+	w.want(http.StatusCreated, &made, "POST", "/api/sessions/"+session+"/fork", cut{After: saved.Seq})
 	if got := stored(w.follow(made.Session, 0).until(isKind("session_forked"))); !strings.HasSuffix(got, "run_finished artifact_saved session_forked") {
 		t.Errorf("it has %s", got)
 	}
 	w.want(http.StatusOK, nil, "GET", "/api/sessions/"+made.Session+"/files/notes.md", nil)
 	for _, after := range []int64{0, -1, 100} {
-		w.want(http.StatusBadRequest, nil, "POST", "/api/sessions/"+session+"/fork", cut{after})
+		w.want(http.StatusBadRequest, nil, "POST", "/api/sessions/"+session+"/fork", cut{After: after})
 	}
 }
 
@@ -251,7 +251,7 @@ func TestAnotherUsersSessionIsNotThere(t *testing.T) {
 				continue
 			}
 			body := map[string]any{
-				"/api/sessions/{id}": object{"title": "mine"}, "/api/sessions/{id}/messages": message{Text: "hello"}, "/api/sessions/{id}/fork": cut{1},
+				"/api/sessions/{id}": object{"title": "mine"}, "/api/sessions/{id}/messages": message{Text: "hello"}, "/api/sessions/{id}/fork": cut{After: 1},
 				"/api/sessions/{id}/answers": decision{Question: 1, Text: "yes"}, "/api/sessions/{id}/queue/{n}": object{"text": "x"},
 				"/api/sessions/{id}/files": fileEdit{Path: "secret.md", Content: "x"}, "/api/sessions/{id}/restore": restore{"secret.md", 1},
 				"/api/deliveries/{id}/plan": object{"steps": []object{{"id": "1", "title": "x"}}}, "/api/deliveries/{id}/continue": continuation{}, "/api/deliveries/{id}/act": deliveryAct{"undo"},

@@ -24,6 +24,10 @@ func (t *transcript) note(e *troupe.Event) {
 			t.block("**Task**")
 			t.quote(r.task)
 		}
+		if b.Edited {
+			t.block("**Given** what %s has edited", person(b.EditedBy))
+			t.fence(b.Input.Prompt())
+		}
 	case *troupe.ContextLoaded:
 		t.block("**Loaded** %s, %s", code(b.Source), size(b.Size))
 	case *troupe.UserSaid:
@@ -65,7 +69,7 @@ func (t *transcript) note(e *troupe.Event) {
 		t.block("**Renamed**")
 		t.quote(b.Title)
 	case *troupe.SessionForked:
-		t.block("**Forked** from session %s after event %d", code(b.From), b.After)
+		t.forked(b)
 	case *troupe.RunResumed:
 		t.block("**Resumed**")
 	case *troupe.BranchesStopped:
@@ -76,6 +80,29 @@ func (t *transcript) note(e *troupe.Event) {
 	case *troupe.RunFinished, *troupe.RunFailed, *troupe.RunCancelled:
 		t.ended(e, r)
 	}
+}
+
+// forked says where a session comes from, and what a person has changed on the way.
+func (t *transcript) forked(b *troupe.SessionForked) {
+	t.block("**Forked** from session %s after event %d", code(b.From), b.After)
+	if b.Run != "" {
+		t.block("**Done again**: %s, and what follows it", code(b.Agent))
+	}
+	if b.Input != nil && b.Was != nil {
+		t.block("**Edited** by %s: what %s is given", person(b.User), code(b.Agent))
+		t.block("**Was before**")
+		t.fence(b.Was.Prompt())
+		t.block("**Is now**")
+		t.fence(b.Input.Prompt())
+	}
+}
+
+// person names somebody, whose name is not to be taken for markup.
+func person(name string) string {
+	if name == "" {
+		return words.Person("")
+	}
+	return code(name)
 }
 
 func (t *transcript) user(b *troupe.UserSaid) {

@@ -127,6 +127,8 @@ func everywhere(text string) []troupe.Event {
 		&troupe.Warned{Code: text, Message: text},
 		&troupe.RunFailed{Error: text, Task: text, Partial: text, Stack: text},
 		&troupe.RunCancelled{Reason: text, Partial: text},
+		&troupe.SessionForked{From: text, Run: text, Agent: text, Input: &h, Was: &h, User: text},
+		&troupe.RunStarted{Input: h, Edited: true, EditedBy: text},
 		&troupe.RunFinished{Output: h, Stop: string(text)},
 	}
 	events := told(bodies...)

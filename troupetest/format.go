@@ -42,6 +42,9 @@ func Format(events []troupe.Event) string {
 func wordsOf(e *troupe.Event, contents map[string]string) []string {
 	switch b := e.Body.(type) {
 	case *troupe.RunStarted:
+		if b.Edited {
+			return []string{e.Agent, quote(b.Input.Task), "edited", b.EditedBy}
+		}
 		return []string{e.Agent, quote(b.Input.Task)}
 	case *troupe.ContextLoaded:
 		return []string{string(b.Role), "from", b.Source, quote(contents[b.SHA256])}
@@ -72,7 +75,11 @@ func wordsOf(e *troupe.Event, contents map[string]string) []string {
 	case *troupe.SessionRenamed:
 		return []string{quote(b.Title)}
 	case *troupe.SessionForked:
-		return []string{counted("after", int(b.After), 0)}
+		words := []string{counted("after", int(b.After), 0), b.Agent}
+		if b.Input != nil {
+			words = append(words, "edited", b.User, quote(b.Input.Task), quote(b.Input.Summary))
+		}
+		return words
 	case *troupe.RunFinished:
 		spent := b.Spent.Add(b.SpentBelow)
 		return []string{string(b.Stop), quote(b.Output.Summary), counted("turns", spent.Turns, 0), counted("calls", spent.ToolCalls, 0)}

@@ -12,6 +12,7 @@ import (
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/cmd/troupe/internal/terminal"
 	"github.com/troupe-dev/troupe/explain"
+	"github.com/troupe-dev/troupe/internal/words"
 	"github.com/troupe-dev/troupe/model/problem"
 	"github.com/troupe-dev/troupe/project"
 )
@@ -71,7 +72,7 @@ func (p *program) writeTurns(s *explain.Session, status string) error {
 	fmt.Fprintln(table, "TURN\tAGENT\tMODEL\tSENT\tCACHED\tCAME BACK\tCOST\tTIME\tWHAT CAME OF IT")
 	// What is said between calls stands in the last column, so that the others line up.
 	aside := func(text string) { fmt.Fprintf(table, "%s%s\n", strings.Repeat("\t", 8), text) }
-	ends, failed := s.Ends, s.FailedAttempts
+	ends, failed, edits := s.Ends, s.FailedAttempts, s.Edits
 	// Attempts that came to nothing stand where they were made.
 	wasted := func(before int) {
 		for ; len(failed) > 0 && failed[0].AfterTurn < before; failed = failed[1:] {
@@ -92,8 +93,14 @@ func (p *program) writeTurns(s *explain.Session, status string) error {
 			aside("stopped: " + terminal.OneLine(whyEnded(ends[0]), 200))
 			ends = ends[1:]
 		}
+		for ; len(edits) > 0 && edits[0].AfterTurn <= t.Turn; edits = edits[1:] {
+			aside(terminal.OneLine(describeEdit(&edits[0]), 200))
+		}
 	}
 	wasted(len(s.Turns) + 1)
+	for i := range edits {
+		aside(terminal.OneLine(describeEdit(&edits[i]), 200))
+	}
 	for _, end := range ends {
 		aside("stopped: " + terminal.OneLine(whyEnded(end), 200))
 	}
@@ -110,6 +117,10 @@ func (p *program) writeTurns(s *explain.Session, status string) error {
 		p.tell("'troupe sessions explain %s --turn %d' shows what the last one was sent.", s.Session[:8], len(s.Turns))
 	}
 	return nil
+}
+
+func describeEdit(e *explain.Edit) string {
+	return fmt.Sprintf("edited: what %s is given, by %s; session %.8s has what it was", e.Agent, words.Person(e.User), e.From)
 }
 
 func describeCompaction(c *explain.Compaction) string {

@@ -7,8 +7,6 @@ import (
 	"io"
 	"iter"
 	"os"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -21,7 +19,6 @@ import (
 	"github.com/troupe-dev/troupe/project"
 	"github.com/troupe-dev/troupe/store"
 	"github.com/troupe-dev/troupe/transcript"
-	"github.com/troupe-dev/troupe/workspace"
 )
 
 // reading opens the store for reading for as long as f takes. Where nothing has run
@@ -169,20 +166,6 @@ func (p *program) export(info troupe.SessionInfo, events iter.Seq2[troupe.Event,
 	return transcript.Write(to, events, transcript.Options{Session: info})
 }
 
-func (p *program) forkSessionCommand() *cobra.Command {
-	var after int64
-	c := &cobra.Command{
-		Use:   "fork ID",
-		Short: "Begin a new session with another's events, up to any of them; 'show --events' has their numbers",
-		Args:  cobra.ExactArgs(1),
-		RunE: func(c *cobra.Command, args []string) error {
-			return p.inStore(c.Context(), func(s *stage) error { return p.fork(c.Context(), s, args[0], after) })
-		},
-	}
-	c.Flags().Int64Var(&after, "after", 0, "the number of the last event to take over (default: the last of all)")
-	return c
-}
-
 // inStore opens the stage with no agent in mind.
 func (p *program) inStore(ctx context.Context, f func(*stage) error) error {
 	return p.inProject(func(opened *project.Project) error {
@@ -202,59 +185,6 @@ func (p *program) inStore(ctx context.Context, f func(*stage) error) error {
 		}
 		return f(s)
 	})
-}
-
-func (p *program) fork(ctx context.Context, s *stage, id string, after int64) error {
-	info, err := s.infoOfSession(ctx, id)
-	if err != nil {
-		return err
-	}
-	if after == 0 {
-		after = info.Events
-	}
-	forked, err := s.engine.Fork(ctx, info.ID, after)
-	if err != nil {
-		return err
-	}
-	if err := s.project.CopyChoice(ctx, info.ID, forked); err != nil {
-		return err
-	}
-	files, err := savedBefore(ctx, s.folders, info.ID, after)
-	if err != nil {
-		return err
-	}
-	missing, err := s.folders.Copy(ctx, info.ID, forked, files)
-	if err != nil {
-		return err
-	}
-	for _, name := range missing {
-		p.tell("%s is not there any more", terminal.Clean(name))
-	}
-	if p.flags.json {
-		return p.writeJSON(map[string]any{"session": forked, "forked_from": info.ID, "after": after})
-	}
-	fmt.Fprintln(p.out, forked)
-	return nil
-}
-
-// savedBefore returns the files in a session's folder that its first events saved.
-func savedBefore(ctx context.Context, store troupe.Store, session string, after int64) ([]string, error) {
-	var files []string
-	for e, err := range store.Events(ctx, session, 0) {
-		if err != nil {
-			return nil, err
-		}
-		if e.Seq > after {
-			break
-		}
-		if saved, ok := e.Body.(*troupe.ArtifactSaved); ok {
-			name, inFolder := strings.CutPrefix(saved.Path, "{"+workspace.SessionFolder+"}/")
-			if inFolder && !slices.Contains(files, name) {
-				files = append(files, name)
-			}
-		}
-	}
-	return files, nil
 }
 
 func (p *program) deleteSessionsCommand() *cobra.Command {

@@ -265,11 +265,23 @@ func (p *program) showSession(ctx context.Context, project *project.Project, id 
 	return nil
 }
 
+// writeForked says which session another goes on from, and what a person has edited there.
+func (p *program) writeForked(b *troupe.SessionForked) {
+	if b == nil {
+		return
+	}
+	fmt.Fprintf(p.out, "forked    from %s after event %d\n", b.From, b.After)
+	if b.Input != nil {
+		fmt.Fprintf(p.out, "edited    what %s is given, by %s: %s\n", terminal.OneLine(b.Agent, 60), terminal.OneLine(words.Person(b.User), 60), terminal.OneLine(b.Input.Prompt(), 300))
+	}
+}
+
 // writeAnswering names the models that have answered in a session, the first one first, and
 // says why its latest run failed, if it did.
 func (p *program) writeAnswering(_ troupe.SessionInfo, events iter.Seq2[troupe.Event, error]) error {
 	var names []string
 	var failed *troupe.RunFailed
+	var forked *troupe.SessionForked
 	var meter terminal.Meter
 	for e, err := range events {
 		if err != nil {
@@ -287,8 +299,11 @@ func (p *program) writeAnswering(_ troupe.SessionInfo, events iter.Seq2[troupe.E
 			}
 		case *troupe.RunStarted, *troupe.RunResumed, *troupe.UserSaid:
 			failed = nil
+		case *troupe.SessionForked:
+			forked = b
 		}
 	}
+	p.writeForked(forked)
 	if failed != nil {
 		said := terminal.Failure(failed.Reason, failed.Error)
 		fmt.Fprintf(p.out, "problem   %s\n", terminal.OneLine(said, 400))

@@ -22,3 +22,11 @@ func ModelName(provider, model string) string {
 	}
 	return provider + "/" + model
 }
+
+// Person names somebody who did something. Whoever runs the program alone has no name.
+func Person(name string) string {
+	if name == "" {
+		return "a person"
+	}
+	return name
+}

@@ -17,3 +17,11 @@ func TestModelName(t *testing.T) {
 		}
 	}
 }
+
+func TestPerson(t *testing.T) {
+	for name, want := range map[string]string{"": "a person", "ann": "ann"} {
+		if got := Person(name); got != want {
+			t.Errorf("%q is written %q, want %q", name, got, want)
+		}
+	}
+}

@@ -40,6 +40,7 @@ const (
 	troupeToolCalls   attribute.Key = "troupe.tool_calls"
 	troupeCost        attribute.Key = "troupe.cost_usd"
 	troupeAttempt     attribute.Key = "troupe.attempt"
+	troupeEdited      attribute.Key = "troupe.input.edited"
 	troupePurpose     attribute.Key = "troupe.purpose"
 	troupeCode        attribute.Key = "troupe.code"
 	troupeMessage     attribute.Key = "troupe.message"

@@ -55,6 +55,9 @@ func (s *session) note(e *troupe.Event) {
 	switch b := e.Body.(type) {
 	case *troupe.RunStarted:
 		r.span.SetAttributes(t.asked(b)...)
+		if b.Edited {
+			r.span.SetAttributes(troupeEdited.Bool(true))
+		}
 	case *troupe.ContextLoaded:
 		r.tell(t, b)
 	case *troupe.ModelReplied:

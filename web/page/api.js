@@ -100,6 +100,7 @@ export const api = {
   cancel: (id) => request("POST", at(id) + "/cancel"),
   resume: (id) => post(at(id) + "/resume"),
   fork: (id, after) => post(at(id) + "/fork", { after }),
+  forkStep: (id, run, input) => once(at(id) + "/fork", { run, input }),
   page: async (id, before, limit = 5000) => (await request("GET", `${at(id)}/events?limit=${limit}&before=${before}`)).text(),
   eventsOf: (id) => at(id) + "/events",
   events: "api/events",

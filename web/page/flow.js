@@ -6,6 +6,7 @@ import { agentOf, app } from "./state.js";
 import { cost, duration, short } from "./format.js";
 import { go, talkAddress } from "./route.js";
 import { kept, keep } from "./kept.js";
+import { ChangeGiven, Given } from "./given.js";
 import { Prose } from "./prose.js";
 import { doing, done } from "./words.js";
 import { Face, html, icon, useEffect, useMemo, useRef, useState } from "./view.js";
@@ -224,19 +225,28 @@ function List({ flow, states, session, at, select }) {
   return html`<ul class="flow-nodes" aria-label="Steps">${level("")}</ul>`;
 }
 
+// isStep says whether a run is a step of a flow, and not what an agent has called as a tool.
+function isStep(session, run) {
+  for (let outer = session.runs.get(run.parent); outer; outer = session.runs.get(outer.parent)) if (outer.kind === "agent") return false;
+  return !!run.parent;
+}
+
 // Node opens one node: what it was given, what it writes, its rounds, its calls.
 function Node({ node, state, session, id, acts, close }) {
   const [tab, setTab] = useState("Writes");
+  const [changing, setChanging] = useState(null); // the run whose input is being changed
   const agent = agentOf(node.agent);
   const run = state.runs.at(-1);
   const answers = session.items.filter((i) => i.type === "answer" && i.text && state.runs.some((r) => r.id === i.run));
   const said = answers.filter((i) => i.run === run?.id);
   const first = session.spans.find((s) => s.kind === "model" && s.run === run?.id);
-  const { handoff: given, from } = session.items.findLast((i) => i.type === "handoff" && i.to === node.agent && i.seq < (run?.seq ?? 0)) ?? {};
+  const { from } = session.items.findLast((i) => i.type === "handoff" && i.to === node.agent && i.seq < (run?.seq ?? 0)) ?? {};
+  const again = (r) => r && r.status !== "running" && isStep(session, r) && html`<button type="button" class="ghost sm" title="A conversation of its own, in which this step gets what you make of its input" onClick=${() => (setTab("Was"), setChanging(r))}>${icon("pencil")}Change and run from here</button>
+    <button type="button" class="ghost sm" title="A conversation of its own, in which this step and what follows are done again" onClick=${() => acts.rerun(r.id)}>${icon("git-branch")}Run again from here</button>`;
   return html`<aside class="panel over" aria-label=${agent.name}><div class="bar"><${Face} id=${node.agent} name=${agent.name} size="m" /><div class="grow"><h2>${agent.name}</h2><div class="tiny faint">${state.runs.length > 1 ? `Round ${state.runs.length}, ` : ""}${words[state.state]}</div></div><button type="button" class="tool sm" title="Close" aria-label="Close" onClick=${close}>${icon("x")}</button></div>
     <div class="call-body" tabindex="0"><div class="seg" role="group" aria-label="What to see">${["Was given", "Writes", `Rounds ${state.runs.length}`].map((name) => html`<button type="button" key=${name} aria-pressed=${tab === name.split(" ")[0]} onClick=${() => setTab(name.split(" ")[0])}>${name}</button>`)}</div>
-      ${tab === "Was" && html`<dl class="given"><div><dt>Task</dt><dd>${run?.task || "–"}</dd></div>${given?.summary && html`<div><dt>Summary</dt><dd>${given.summary}</dd></div>`}${given?.outputs?.feedback && html`<div><dt>To be better</dt><dd>${given.outputs.feedback}</dd></div>`}${from && html`<div><dt>From</dt><dd>${agentOf(from).name}</dd></div>`}</dl>`}
+      ${tab === "Was" && (changing ? html`<${ChangeGiven} key=${changing.id} run=${changing} send=${(input) => acts.runFrom(changing.id, input)} close=${() => setChanging(null)} />` : run ? html`<${Given} run=${run} from=${from} edit=${session.edits.get(run.id)} />` : html`<p class="dim">This step is to come.</p>`)}
       ${tab === "Writes" && (said.length ? said.map((i) => html`<${Prose} key=${i.key} text=${i.text} streaming=${!!i.streaming} />`) : html`<p class="dim">${run ? "Nothing yet." : "This step is to come."}</p>`)}
-      ${tab === "Rounds" && state.runs.map((r, n) => html`<details key=${r.id} class="part" open=${n === state.runs.length - 1}><summary><span class="grow">Round ${n + 1}</span><span class="tiny faint">${duration(Date.parse(r.ended || new Date()) - Date.parse(r.started))}</span></summary>${answers.filter((i) => i.run === r.id).map((i) => html`<${Prose} key=${i.key} text=${i.text} />`)}</details>`)}
-      <div class="row wrap">${first && html`<a class="btn sm" href=${talkAddress(id, "run", String(first.seq))}>${icon("activity")}See the calls</a>`}${run && state.state !== "run" && html`<button type="button" class="ghost sm" title="A conversation of its own, in which this step and what follows are done again" onClick=${() => acts.rerun(run.seq - 1)}>${icon("git-branch")}Run again from here</button>`}</div></div></aside>`;
+      ${tab === "Rounds" && state.runs.map((r, n) => html`<details key=${r.id} class="part" open=${n === state.runs.length - 1}><summary><span class="grow">Round ${n + 1}</span><span class="tiny faint">${duration(Date.parse(r.ended || new Date()) - Date.parse(r.started))}</span></summary>${answers.filter((i) => i.run === r.id).map((i) => html`<${Prose} key=${i.key} text=${i.text} />`)}${r !== run && html`<div class="row wrap">${again(r)}</div>`}</details>`)}
+      ${!(changing && tab === "Was") && html`<div class="row wrap">${first && html`<a class="btn sm" href=${talkAddress(id, "run", String(first.seq))}>${icon("activity")}See the calls</a>`}${again(run)}</div>`}</div></aside>`;
 }

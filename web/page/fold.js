@@ -31,6 +31,7 @@ export class Session {
   status = "empty"; // running, waiting, completed, failed, cancelled
   items = [];
   runs = new Map(); // by id, in order of their beginning
+  edits = new Map(); // what people have changed of what runs are given, by run
   spans = []; // model and tool calls
   warnings = [];
   model = "";
@@ -194,7 +195,7 @@ const handlers = {
   __proto__: null, // names come from outside
   run_started(s, e, b) {
     s.runs.set(e.run, {
-      id: e.run, parent: e.parent ?? "", agent: e.agent ?? "", depth: b.depth ?? 0, task: b.input?.task ?? "",
+      id: e.run, parent: e.parent ?? "", agent: e.agent ?? "", depth: b.depth ?? 0, task: b.input?.task ?? "", input: b.input, kind: b.definition?.kind ?? "", edited: !!b.edited, editedBy: b.edited_by ?? "",
       started: e.time, ended: "", status: "running", seq: e.seq, output: null, spent: null, user: b.user ?? "", most: b.limits?.cost ?? 0,
     });
     if (e.parent) return;
@@ -300,8 +301,9 @@ const handlers = {
     if (run) Object.assign(run, { status: "running", ended: "" });
   },
 
-  session_forked(s, e) {
-    s.add(e, { type: "note", code: "forked", text: "This conversation goes on from another one." });
+  session_forked(s, e, b) {
+    if (b.input) s.edits.set(b.run, b);
+    s.add(e, { type: "note", code: "forked", text: "This conversation goes on from another one." + (b.input ? ` What ${b.agent} is given was changed by ${b.user || "hand"}.` : "") });
   },
 
   // What ends the run is said by its end.

@@ -50,6 +50,13 @@ function actsOn(id, here, { agentID, setDraft, setQueue }) {
     await api.say(next, text, files);
     go(talkAddress(next));
   };
+  // A step is done again, and what follows it, in a session of its own. What has failed is
+  // reported where it was asked for.
+  const runFrom = async (run, input) => {
+    const { session } = await api.forkStep(id, run, input);
+    await api.resume(session);
+    go(talkAddress(session, "flow"));
+  };
   return {
     agent: agentID,
     say: (text) => trying(() => api.say(id, text)),
@@ -61,11 +68,8 @@ function actsOn(id, here, { agentID, setDraft, setQueue }) {
     drop: () => trying(() => lastSaid()?.text && resend(lastSaid(), lastSaid().text, [])),
     again: () => trying(() => lastSaid() && resend(lastSaid(), lastSaid().text, sent(lastSaid().parts.filter((part) => part.data)))),
     fork: (seq) => trying(async () => go(talkAddress((await api.fork(id, seq)).session))),
-    rerun: (seq) => trying(async () => {
-      const { session } = await api.fork(id, seq);
-      await api.resume(session);
-      go(talkAddress(session, "flow"));
-    }),
+    rerun: (run) => trying(() => runFrom(run)),
+    runFrom,
     answer: (item, values, done = () => {}) => trying(() => api.answer(id, { question: item.ask.id, ...values }).then(done)),
     provider: () => providerOf(app.sessions.get(id)?.chosen || app.sessions.get(id)?.model || agentOf(here.session.agent || here.agent || "").model),
     chooseModel: app.models.length ? () => [...document.querySelectorAll(".model")].find((e) => e.checkVisibility())?.click() : null,

@@ -1,0 +1,46 @@
+// What a step of a flow was given, and a form in which a person changes that and has the
+// flow run from there.
+
+import { agentOf, app } from "./state.js";
+import { changedInput, fieldsOf } from "./handoff.js";
+import { html, icon, useState } from "./view.js";
+
+const labelOf = ({ output, label }) => (output === "feedback" ? "To be better" : output ? agentOf(output).name : label);
+
+const shown = (fields) => fields.filter((f) => f.text).map((f) => html`<div key=${f.id}><dt>${labelOf(f)}</dt><dd dir="auto">${f.json ? html`<pre>${f.text}</pre>` : f.text}</dd></div>`);
+
+// Given shows what a run was given, from whom, and whether a person has changed it.
+export function Given({ run, from, edit }) {
+  return html`${run.edited && html`<p class="small row">${icon("pencil", "acc")}<span>Changed by ${run.editedBy && run.editedBy !== app.me.name ? run.editedBy : "you"}</span></p>`}
+    <dl class="given">${shown(fieldsOf(run.input))}${from && html`<div><dt>From</dt><dd>${agentOf(from).name}</dd></div>`}</dl>
+    ${edit?.was && html`<details class="part"><summary><span class="grow">What it was before</span></summary><dl class="given">${shown(fieldsOf(edit.was))}</dl></details>`}`;
+}
+
+// ChangeGiven is the form. send is given what was changed, undefined where nothing was.
+export function ChangeGiven({ run, send, close }) {
+  const [texts, setTexts] = useState({});
+  const [failed, setFailed] = useState("");
+  const [busy, setBusy] = useState(false);
+  const { input, wrong } = changedInput(run.input, texts);
+  const isWrong = Object.keys(wrong).length > 0;
+  const submit = async (e) => {
+    e.preventDefault();
+    if (busy || isWrong) return;
+    setBusy(true);
+    setFailed("");
+    try {
+      await send(input);
+    } catch (problem) {
+      setFailed(problem.message);
+      setBusy(false);
+    }
+  };
+  const rows = (text) => Math.min(14, Math.max(2, text.split("\n").reduce((n, line) => n + 1 + Math.floor(line.length / 46), 0)));
+  return html`<form class="change-given" aria-label="Change what it is given" onSubmit=${submit}>
+    ${fieldsOf(run.input).map((f, n) => html`<div key=${f.id}><label class="small" for=${"given-" + n}><b>${labelOf(f)}</b></label>
+      <div class="field edge tall"><textarea id=${"given-" + n} class=${f.json ? "mono" : ""} rows=${rows(f.text)} value=${texts[f.id] ?? f.text} dir="auto" spellcheck=${!f.json} aria-invalid=${wrong[f.id] ? "true" : undefined} aria-describedby=${wrong[f.id] ? `given-${n}-wrong` : undefined} onInput=${(e) => setTexts({ ...texts, [f.id]: e.target.value })}></textarea></div>
+      ${wrong[f.id] && html`<p class="small bad" id=${`given-${n}-wrong`}>${wrong[f.id]}</p>`}</div>`)}
+    ${failed && html`<p class="small bad" role="alert">${failed}</p>`}
+    <p class="small dim">In a conversation of its own: what was done before this step is kept, this step and what follows are done again. This conversation stays as it is.</p>
+    <div class="row wrap"><button type="submit" class="primary sm" disabled=${busy || isWrong}>${icon("git-branch")}Run from here</button><button type="button" class="ghost sm" onClick=${close}>Cancel</button></div></form>`;
+}
