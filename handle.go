@@ -137,16 +137,13 @@ func (h *Handle) recorded(ctx context.Context) (Outcome, error) {
 
 // outcomeOf returns what a run came to, as its last event says.
 func (h *Handle) outcomeOf(e *Event) (Outcome, error) {
-	outcome := Outcome{Session: h.Session, Run: h.Run}
+	var c collector
+	c.note(e)
 	switch b := e.Body.(type) {
-	case *RunFinished:
-		outcome.Text, outcome.Stop, outcome.Handoff, outcome.Spent = b.Output.Summary, b.Stop, b.Output.Clone(), b.Spent.Add(b.SpentBelow)
 	case *RunFailed:
-		outcome.Spent = b.Spent.Add(b.SpentBelow)
-		return outcome, &RunError{Agent: e.Agent, Run: h.Run, Task: b.Task, Spent: outcome.Spent, Err: errors.New(b.Error)}
+		c.err = &RunError{Agent: e.Agent, Run: h.Run, Task: b.Task, Spent: c.Spent, Err: errors.New(b.Error)}
 	case *RunCancelled:
-		outcome.Spent = b.Spent.Add(b.SpentBelow)
-		return outcome, fmt.Errorf("run %s: %w: %s", h.Run, ErrCancelled, b.Reason)
+		c.err = fmt.Errorf("run %s: %w: %s", h.Run, ErrCancelled, b.Reason)
 	}
-	return outcome, nil
+	return c.Outcome, c.err
 }

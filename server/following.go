@@ -211,36 +211,37 @@ func parted(e *troupe.Event) []troupe.Event {
 // isNew says whether there is something in a delta that the reader has not seen, and
 // leaves only that in it.
 func (f *following) isNew(e *troupe.Event) bool {
-	key := replyKey{e.Run, e.Step}
 	switch b := e.Body.(type) {
 	case *troupe.TextDelta:
-		g, t := f.both(key, b.Attempt)
-		from := g.text
-		g.text += len(b.Text)
-		f.given[key] = g
-		if g.text <= t.text {
-			return false
+		seen, isNew := f.take(e, b.Attempt, len(b.Text), func(g *growth) *int { return &g.text })
+		if isNew && seen > 0 {
+			e.Body = &troupe.TextDelta{Text: b.Text[seen:], Attempt: b.Attempt}
 		}
-		if t.text > from {
-			e.Body = &troupe.TextDelta{Text: b.Text[t.text-from:], Attempt: b.Attempt}
-		}
-		t.text = g.text
-		f.told[key] = t
+		return isNew
 	case *troupe.ThoughtDelta:
-		g, t := f.both(key, b.Attempt)
-		from := g.thought
-		g.thought += len(b.Text)
-		f.given[key] = g
-		if g.thought <= t.thought {
-			return false
+		seen, isNew := f.take(e, b.Attempt, len(b.Text), func(g *growth) *int { return &g.thought })
+		if isNew && seen > 0 {
+			e.Body = &troupe.ThoughtDelta{Text: b.Text[seen:], Attempt: b.Attempt}
 		}
-		if t.thought > from {
-			e.Body = &troupe.ThoughtDelta{Text: b.Text[t.thought-from:], Attempt: b.Attempt}
-		}
-		t.thought = g.thought
-		f.told[key] = t
+		return isNew
 	}
 	return true
+}
+
+// take notes that a delta of so many bytes was given, of the text or of the thought, and
+// returns how many of them the reader has seen and whether there are more.
+func (f *following) take(e *troupe.Event, attempt, size int, of func(*growth) *int) (seen int, isNew bool) {
+	key := replyKey{e.Run, e.Step}
+	g, t := f.both(key, attempt)
+	given, told := of(&g), of(&t)
+	seen = max(*told-*given, 0)
+	*given += size
+	f.given[key] = g
+	if isNew = *given > *told; isNew {
+		*told = *given
+		f.told[key] = t
+	}
+	return seen, isNew
 }
 
 // both returns how much of an attempt at a reply was given and told.

@@ -2,6 +2,7 @@ package wire
 
 import (
 	"crypto/sha256"
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -163,6 +164,37 @@ func PartText(p *troupe.Part) string {
 		return text
 	}
 	return p.Name + ":\n" + text
+}
+
+// AppendContent adds a message's text, as a list where it has parts as well: first the
+// text, if there is one, then the parts, each in the form that an API has for it.
+func AppendContent(dst []byte, m *troupe.Message, text func(dst []byte, text string) []byte, part func(dst []byte, p *troupe.Part) []byte) []byte {
+	if len(m.Parts) == 0 {
+		return AppendString(dst, m.Text)
+	}
+	dst = append(dst, '[')
+	if m.Text != "" {
+		dst = append(text(dst, m.Text), ',')
+	}
+	for i := range m.Parts {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = part(dst, &m.Parts[i])
+	}
+	return append(dst, ']')
+}
+
+// AppendURL adds where a part is, or the part itself as a data URL.
+func AppendURL(dst []byte, p *troupe.Part) []byte {
+	if len(p.Data) == 0 {
+		return AppendString(dst, p.URL)
+	}
+	dst = append(dst, `"data:`...)
+	dst = AppendEscaped(dst, p.MIME)
+	dst = append(dst, ";base64,"...)
+	dst = base64.StdEncoding.AppendEncode(dst, p.Data)
+	return append(dst, '"')
 }
 
 // Refuse returns an error if extra parameters have a name that the client sets

@@ -10,21 +10,7 @@ import (
 
 // appendContent adds a message's text, as an array where it has parts as well.
 func appendContent(dst []byte, m *troupe.Message) []byte {
-	dst = append(dst, `,"content":`...)
-	if len(m.Parts) == 0 {
-		return wire.AppendString(dst, m.Text)
-	}
-	dst = append(dst, '[')
-	if m.Text != "" {
-		dst = append(appendTextPart(dst, m.Text), ',')
-	}
-	for i := range m.Parts {
-		if i > 0 {
-			dst = append(dst, ',')
-		}
-		dst = appendPart(dst, &m.Parts[i])
-	}
-	return append(dst, ']')
+	return wire.AppendContent(append(dst, `,"content":`...), m, appendTextPart, appendPart)
 }
 
 // appendPart adds a part in the form the API has for its type: pictures, sound and
@@ -34,7 +20,7 @@ func appendPart(dst []byte, p *troupe.Part) []byte {
 	switch {
 	case kind == "image":
 		dst = append(dst, `{"type":"image_url","image_url":{"url":`...)
-		return append(appendURL(dst, p), "}}"...)
+		return append(wire.AppendURL(dst, p), "}}"...)
 	case len(p.Data) == 0 && p.URL != "" || wire.IsText(p.MIME):
 		return appendTextPart(dst, wire.PartText(p))
 	case soundFormat(p.MIME) != "":
@@ -45,24 +31,12 @@ func appendPart(dst []byte, p *troupe.Part) []byte {
 	dst = append(dst, `{"type":"file","file":{"filename":`...)
 	dst = wire.AppendString(dst, p.Name)
 	dst = append(dst, `,"file_data":`...)
-	return append(appendURL(dst, p), "}}"...)
+	return append(wire.AppendURL(dst, p), "}}"...)
 }
 
 func appendTextPart(dst []byte, text string) []byte {
 	dst = append(dst, `{"type":"text","text":`...)
 	return append(wire.AppendString(dst, text), '}')
-}
-
-// appendURL adds where the part is, or the part itself as a data URL.
-func appendURL(dst []byte, p *troupe.Part) []byte {
-	if len(p.Data) == 0 {
-		return wire.AppendString(dst, p.URL)
-	}
-	dst = append(dst, `"data:`...)
-	dst = wire.AppendEscaped(dst, p.MIME)
-	dst = append(dst, ";base64,"...)
-	dst = base64.StdEncoding.AppendEncode(dst, p.Data)
-	return append(dst, '"')
 }
 
 func soundFormat(mime string) string {

@@ -1,7 +1,6 @@
 package responses
 
 import (
-	"encoding/base64"
 	"encoding/json"
 	"maps"
 	"slices"
@@ -135,12 +134,12 @@ func (f messageForm) encode(m *troupe.Message) []byte {
 		dst = append(dst, `,{"type":"function_call_output","call_id":`...)
 		dst = wire.AppendString(dst, callID(m.CallID))
 		dst = append(dst, `,"output":`...)
-		return append(appendContent(dst, m), '}')
+		return append(wire.AppendContent(dst, m, appendText, appendPart), '}')
 	}
 	dst = append(dst, `,{"role":`...)
 	dst = wire.AppendString(dst, string(m.Role))
 	dst = append(dst, `,"content":`...)
-	return append(appendContent(dst, m), '}')
+	return append(wire.AppendContent(dst, m, appendText, appendPart), '}')
 }
 
 // callID keeps an id within what the API takes.
@@ -255,24 +254,6 @@ func appendPieces(dst []byte, kind, thought string, lengths []int) ([]byte, stri
 	return dst, thought
 }
 
-// appendContent adds a text, as a list where there is more.
-func appendContent(dst []byte, m *troupe.Message) []byte {
-	if len(m.Parts) == 0 {
-		return wire.AppendString(dst, m.Text)
-	}
-	dst = append(dst, '[')
-	if m.Text != "" {
-		dst = append(appendText(dst, m.Text), ',')
-	}
-	for i := range m.Parts {
-		if i > 0 {
-			dst = append(dst, ',')
-		}
-		dst = appendPart(dst, &m.Parts[i])
-	}
-	return append(dst, ']')
-}
-
 func appendText(dst []byte, text string) []byte {
 	dst = append(dst, `{"type":"input_text","text":`...)
 	return append(wire.AppendString(dst, text), '}')
@@ -284,7 +265,7 @@ func appendPart(dst []byte, p *troupe.Part) []byte {
 	switch {
 	case strings.HasPrefix(p.MIME, "image/"):
 		dst = append(dst, `{"type":"input_image","image_url":`...)
-		return append(appendURL(dst, p), '}')
+		return append(wire.AppendURL(dst, p), '}')
 	case p.MIME == "application/pdf" && len(p.Data) == 0:
 		dst = append(dst, `{"type":"input_file","file_url":`...)
 		return append(wire.AppendString(dst, p.URL), '}')
@@ -296,21 +277,9 @@ func appendPart(dst []byte, p *troupe.Part) []byte {
 		dst = append(dst, `{"type":"input_file","filename":`...)
 		dst = wire.AppendString(dst, name)
 		dst = append(dst, `,"file_data":`...)
-		return append(appendURL(dst, p), '}')
+		return append(wire.AppendURL(dst, p), '}')
 	}
 	return appendText(dst, wire.PartText(p))
-}
-
-// appendURL adds where the part is, or the part itself as a data URL.
-func appendURL(dst []byte, p *troupe.Part) []byte {
-	if len(p.Data) == 0 {
-		return wire.AppendString(dst, p.URL)
-	}
-	dst = append(dst, `"data:`...)
-	dst = wire.AppendEscaped(dst, p.MIME)
-	dst = append(dst, ";base64,"...)
-	dst = base64.StdEncoding.AppendEncode(dst, p.Data)
-	return append(dst, '"')
 }
 
 // encodeTools is the request's field for a set of tools, behind a comma. Without a

@@ -61,18 +61,11 @@ func (s *Store) search(ctx context.Context, q *store.Query, yield func(store.Hit
 			return err
 		}
 	}
-	m, err := s.moment(ctx)
+	scan, m, err := s.newScan(ctx, q, yield)
 	if err != nil {
 		return err
 	}
 	before := m.end
-	if q.Before > 0 {
-		before = min(before, q.Before)
-	}
-	scan := &scan{store: s, yield: yield, left: q.Limit}
-	if scan.left <= 0 {
-		scan.left = math.MaxInt
-	}
 	if q.Text == "" {
 		return scan.pass(ctx, &selection{query: q, before: before, latestFirst: true})
 	}
@@ -98,19 +91,11 @@ func (s *Store) scan(ctx context.Context, q *store.Query, yield func(store.Hit, 
 	if err != nil || q.Text != "" && len(terms) == 0 {
 		return err
 	}
-	m, err := s.moment(ctx)
+	scan, m, err := s.newScan(ctx, q, yield)
 	if err != nil {
 		return err
 	}
-	before := m.end
-	if q.Before > 0 {
-		before = min(before, q.Before)
-	}
-	scan := &scan{store: s, yield: yield, left: q.Limit}
-	if scan.left <= 0 {
-		scan.left = math.MaxInt
-	}
-	return scan.pass(ctx, &selection{query: q, terms: terms, before: before, until: m.snapshot})
+	return scan.pass(ctx, &selection{query: q, terms: terms, before: m.end, until: m.snapshot})
 }
 
 // A scan yields hits as long as they are wanted.
@@ -118,6 +103,20 @@ type scan struct {
 	store *Store
 	yield func(store.Hit, error) bool
 	left  int // how many more are wanted
+}
+
+// newScan is a scan for as many hits as a query wants, and the moment that is now, whose end
+// is before what the query does not want.
+func (s *Store) newScan(ctx context.Context, q *store.Query, yield func(store.Hit, error) bool) (*scan, moment, error) {
+	m, err := s.moment(ctx)
+	if q.Before > 0 {
+		m.end = min(m.end, q.Before)
+	}
+	c := &scan{store: s, yield: yield, left: q.Limit}
+	if c.left <= 0 {
+		c.left = math.MaxInt
+	}
+	return c, m, err
 }
 
 // pass yields what a selection finds.
