@@ -15,10 +15,10 @@ import (
 	"github.com/troupe-dev/troupe/flow"
 )
 
-// saying returns an edit that changes the summary.
+// saying returns an edit that changes the summary. Where it comes from cannot be changed.
 func saying(text string) func(troupe.Handoff) (troupe.Handoff, error) {
 	return func(h troupe.Handoff) (troupe.Handoff, error) {
-		h.Summary = text
+		h.Summary, h.Meta.Source = text, "nobody"
 		return h, nil
 	}
 }
@@ -179,6 +179,70 @@ func TestAnEditReachesTheStepsAfterIt(t *testing.T) {
 	}
 	if end.Output.Outputs["ann"] != "EDITED" || !strings.Contains(end.Output.Summary, "cid heard EDITED") {
 		t.Errorf("the steps after it heard of %v: %s", end.Output.Outputs, end.Output.Summary)
+	}
+}
+
+// What is handed to a member of a team is what the members after it hear of.
+func TestAnEditReachesTheMembersAfterIt(t *testing.T) {
+	w := &world{done: map[string]int{}}
+	to := func(name, summary string) func(troupe.Handoff) turn {
+		return func(troupe.Handoff) turn {
+			return turn{calls: []troupe.ToolCall{call("t", "transfer_to_"+name, `{"summary":"`+summary+`"}`)}}
+		}
+	}
+	desk := func() troupe.Step {
+		return flow.Team("desk", caller(t, w, "front", to("bills", "wants money")), caller(t, w, "bills", to("boss", "ask the boss")), echo(t, w, "boss"))
+	}
+	engine := newEngine(t, troupe.Config{})
+	log, _ := mustAnswer(t, engine, desk(), "go")
+	id, err := engine.ForkStep(t.Context(), log[0].Session, runOf(t, log, "bills", 0), saying("EDITED"), troupe.Input{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := gather(engine.Resume(t.Context(), desk(), id)); err != nil {
+		t.Fatal(err)
+	}
+	forked := collectOf(t, engine, id)
+	for _, e := range nestedIn(forked) {
+		if b := e.Body.(*troupe.RunStarted); e.Agent == "boss" && (b.Input.Outputs["front"] != "EDITED" || b.Input.Summary != "ask the boss") {
+			t.Errorf("the boss was given %+v", b.Input)
+		}
+	}
+}
+
+// A step that took its flow down gets another input, and the flow goes on from there. That
+// it failed happened in the other session.
+func TestAStepThatFailedIsEdited(t *testing.T) {
+	w := &world{done: map[string]int{}}
+	picky := agentWith(t, troupe.AgentConfig{ID: "picky", Model: modelFunc(func(req *troupe.Request) turn {
+		if !strings.Contains(req.Messages[0].Text, "EDITED") {
+			return turn{err: &troupe.ModelError{Status: 400, Message: "not so"}}
+		}
+		return turn{text: "fine"}
+	})})
+	relay := flow.Sequence("relay", echo(t, w, "ann"), picky, echo(t, w, "bob"))
+	engine := newEngine(t, troupe.Config{})
+	log, _, err := play(t, engine, relay, troupe.Input{Text: "go"})
+	if err == nil {
+		t.Fatal("it did not fail")
+	}
+	if _, _, err := gather(engine.Resume(t.Context(), relay, log[0].Session)); err == nil { // nor does that help
+		t.Fatal("it did not fail again")
+	}
+	id, err := engine.ForkStep(t.Context(), log[0].Session, runOf(t, log, "picky", 0), saying("EDITED"), troupe.Input{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, end, err := gather(engine.Resume(t.Context(), relay, id))
+	if err != nil || end.Output.Summary != "bob heard fine" {
+		t.Errorf("it came to %v: %v", end, err)
+	}
+	forked := collectOf(t, engine, id)
+	if failed, cancelled := countOf[*troupe.RunFailed](forked), countOf[*troupe.RunCancelled](forked); failed != 0 || cancelled != 1 {
+		t.Errorf("the log has %d failures and was cut %d times", failed, cancelled)
+	}
+	if n := w.total()["ann is asked with 1 messages"]; n != 1 {
+		t.Errorf("the first step was asked %d times", n)
 	}
 }
 

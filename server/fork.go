@@ -87,12 +87,18 @@ func (s *Server) forkStep(c *call, session string, in cut) (forked, error) {
 	case key != "" && errors.Is(err, troupe.ErrConflict): // the same request was quicker
 		_, err := s.forkedBefore(c, session, input.Session, in)
 		return forked{input.Session}, err
-	case errors.Is(err, errors.ErrUnsupported):
+	case isRefusal(err):
 		return forked{}, refuse(http.StatusUnprocessableEntity, "%v", errors.Unwrap(err)).withCode("not_editable")
 	case err != nil:
 		return forked{}, err
 	}
 	return forked{id}, s.equip(c.r.Context(), session, id)
+}
+
+// isRefusal reports whether an engine says that a step cannot be done again so. What a disk
+// does not support has a cause of its own, and is nobody's business.
+func isRefusal(err error) bool {
+	return errors.Is(err, errors.ErrUnsupported) && errors.Unwrap(errors.Unwrap(err)) == nil
 }
 
 // put makes the input of a step what a person wants it to be.
