@@ -165,12 +165,14 @@ type record struct {
 	testing.TB
 	failures []string
 	cleanups []func()
+	skipped  bool
 }
 
 func (r *record) Errorf(format string, args ...any) {
 	r.failures = append(r.failures, fmt.Sprintf(format, args...))
 }
 func (r *record) Failed() bool     { return len(r.failures) > 0 }
+func (r *record) Skipped() bool    { return r.skipped }
 func (r *record) Cleanup(f func()) { r.cleanups = append(r.cleanups, f) }
 func (r *record) end() {
 	for _, f := range r.cleanups {
@@ -244,6 +246,12 @@ func TestServerKeepsToThePlan(t *testing.T) {
 	r.end()
 	if len(r.failures) != 1 || !strings.Contains(r.failures[0], "2 of the planned requests never came") {
 		t.Errorf("two requests too few: %q", r.failures)
+	}
+
+	r = &record{TB: t, skipped: true}
+	troupetest.NewServer(r, troupetest.ServeText("never"))
+	if r.end(); len(r.failures) > 0 {
+		t.Errorf("in a test that was skipped: %q", r.failures)
 	}
 }
 
