@@ -11,6 +11,7 @@ import { go, talkAddress } from "./route.js";
 import { Bones, Face, html, icon, lazy, styled, Logo, useEffect, useRef, useState } from "./view.js";
 
 const Trouble = lazy(() => styled(() => import("./trouble.js")), "Trouble");
+const ApprovalAtHome = lazy(() => styled(() => import("./cards.js")), "ApprovalAtHome");
 
 // entryPoints are the agents that people talk to: all, where none is marked.
 export function entryPoints() {
@@ -115,11 +116,10 @@ function Waits() {
     const agent = agentOf(s.agent);
     const q = s.question;
     const gate = q?.kind === "gate";
-    return html`<article class="card" key=${s.id}><a class="row" href=${talkAddress(s.id, gate ? "delivery" : "")}><${Face} id=${s.agent} name=${agent.name} size="m" /><div class="grow"><b class="serif">${gate ? "A delivery is at its gate" : q?.kind === "approval" ? `${agent.name} asks before doing something` : `${agent.name} asks`}</b><div class="tiny dim cut">${titleOf(s)} · ${since(q?.asked ?? s.updated)}</div></div></a>
+    return html`<article class=${"card" + (q?.kind === "approval" ? " whole" : "")} key=${s.id}><a class="row" href=${talkAddress(s.id, gate ? "delivery" : "")}><${Face} id=${s.agent} name=${agent.name} size="m" /><div class="grow"><b class="serif">${gate ? "A delivery is at its gate" : q?.kind === "approval" ? `${agent.name} asks before doing something` : `${agent.name} asks`}</b><div class="tiny dim cut">${titleOf(s)} · ${since(q?.asked ?? s.updated)}</div></div></a>
       <p class="small clamp">${q?.kind === "approval" ? `May ${agent.name} do this: ${doing(q.tool, q.arguments).replace(/^\w+/, (word) => orders[word] ?? word)}?` : gate ? gateWords(q) : firstLines(q?.text ?? "")}</p>
-      <div class="row wrap end">${gate || !q ? html`<a class="chip out" href=${talkAddress(s.id, "delivery")}>${icon("scan-search")}Look and decide</a>`
-        : q.kind === "approval" ? html`<a class="chip out" href=${talkAddress(s.id)}>${icon("scan-search")}Look and decide</a><button type="button" class="chip out" onClick=${() => answer(s, { allow: "no" })}>Do not allow</button>`
-        : html`${(q.choices ?? []).slice(0, 4).map((choice) => html`<button type="button" class="chip out" key=${choice.label} onClick=${() => answer(s, { choice: choice.label })}>${choice.label}</button>`)}<a class="chip out" href=${talkAddress(s.id)}>Answer</a>`}</div></article>`;
+      ${q?.kind === "approval" ? html`<${ApprovalAtHome} key=${q.id} id=${s.id} q=${q} agent=${agent} answer=${(values) => answer(s, values)} />` : html`<div class="row wrap end">${gate || !q ? html`<a class="chip out" href=${talkAddress(s.id, "delivery")}>${icon("scan-search")}Look and decide</a>`
+        : html`${(q.choices ?? []).slice(0, 4).map((choice) => html`<button type="button" class="chip out" key=${choice.label} onClick=${() => answer(s, { choice: choice.label })}>${choice.label}</button>`)}<a class="chip out" href=${talkAddress(s.id)}>Answer</a>`}</div>`}</article>`;
   };
   return html`<section aria-label="Waiting for you"><div class="sec"><h2>Waiting for you</h2><span class="chip spot t">${list.length}</span></div><div class="waits">${list.slice(0, 6).map(card)}</div></section>`;
 }
@@ -128,7 +128,7 @@ function Waits() {
 function gateWords({ arguments: { phase = "", next = "", ready = true, blockers, errors, kind = "" } = {}, text }) {
   if (!phase) return firstLines(text);
   const about = gates[kind];
-  if (about) return `${about.title(phase)} ${about.ask[0].toUpperCase()}${about.ask.slice(1)}`;
+  if (about) return `${about.title(phase, text)} ${about.ask[0].toUpperCase()}${about.ask.slice(1)}`;
   const against = (blockers?.length ?? 0) + (errors?.length ?? 0);
   const plainPhase = (name) => name.replace(/[_-]+/g, " ");
   return `${plainPhase(phase)[0].toUpperCase() + plainPhase(phase).slice(1)} is ${ready ? "ready" : "not ready"}${against ? `, ${against} ${against === 1 ? "thing stands" : "things stand"} against it` : ""}. ${next ? `Shall it go on to ${plainPhase(next)}?` : "Is it done?"}`;
