@@ -1,6 +1,7 @@
 package browser
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -54,4 +55,30 @@ func TestAGateWithinAPhaseIsWholeAndAnsweredOnce(t *testing.T) {
 	b.sees("[aria-label='What happened']", "Implementation was stopped")
 	b.lacks("[aria-label='What happened']", "Implementation is done")
 	b.picture("delivery-stopped")
+}
+
+// A change of dependencies that is long is read page by page: what was written first, all
+// of what a tool wrote after it.
+func TestALongChangeOfDependenciesIsReadPageByPage(t *testing.T) {
+	t.Parallel()
+	m := newModel(t)
+	b := open(t, serve(t, dependent(t, m)).link)
+	b.click(".side nav a", "Deliveries")
+	b.write("#request", "Use the second one")
+	b.click("form button", "Deliver")
+	m.thinks(t)
+	var lock strings.Builder
+	for i := range 2000 {
+		fmt.Fprintf(&lock, "the sum of package-%d\n", i)
+	}
+	m.answers(t, phaseSays("implementation", fields{"summary": "Uses it", "done": true, "files_changed": []string{}, "steps_completed": []string{}, "steps_remaining": []string{}, "notes": []string{}},
+		fields{"name": "p", "path": "package.json", "type": "edit", "edits": []fields{{"search": "    \"dep-one\": \"1\"\n", "replace": "    \"dep-one\": \"1\",\n    \"dep-two\": \"2\"\n"}}},
+		fileArtifact("package-lock.json", lock.String())))
+	asked := "[aria-label=Gate] [aria-label='The question']"
+	b.sees(asked, `+    "dep-two": "2"`)
+	b.sees("[aria-label=Gate] .pages", "Page 1 of")
+	for !value[bool](b, "find(%s).innerText.includes('+the sum of package-1999')", asked) {
+		b.click("[aria-label=Gate] .pages button", "Next page")
+	}
+	b.picture("delivery-dependencies-long")
 }

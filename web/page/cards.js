@@ -97,7 +97,7 @@ export function pagesOf(text) {
 }
 
 // Pages shows a text, page by page where it is long.
-function Pages({ text, name }) {
+export function Pages({ text, name }) {
   const [at, setAt] = useState(0);
   const pages = pagesOf(text);
   const shown = Math.min(at, pages.length - 1);

@@ -7,6 +7,7 @@ import { cost, duration, hour, nameOf, size, fileIcon } from "./format.js";
 import { go, talkAddress } from "./route.js";
 import { mostOf } from "./fold.js";
 import { gates } from "./words.js";
+import { Pages } from "./cards.js";
 import { Prose } from "./prose.js";
 import { Trouble } from "./trouble.js";
 import { Change, Checks, Documents, Findings, Outcome, SitePlan, useSite, written } from "./site.js";
@@ -94,6 +95,9 @@ function plainly(text) {
   return /^the answer\b|^\/\w[\w/]*: |\bJSON\b/.test(text) ? "The answer was not in the form that the next phase needs, so it could not be used as it is." : text;
 }
 
+// long is how many characters a question has that is read page by page, as it is.
+const long = 20_000;
+
 // asSaid is a question as it was written, line by line, without what to type for an
 // answer: here there are buttons.
 export function asSaid(question) {
@@ -121,7 +125,7 @@ function Gate({ item, busy, decide, show }) {
     ${against.length + lines(requirements).length > 0 && html`<ul class="stack small">${against.map((text) => html`<li class="row top" key=${text}>${icon("triangle-alert", "bad")}<span>${text}</span></li>`)}${lines(requirements).map((text) => html`<li class="row top" key=${text}>${icon("info")}<span>${text}</span></li>`)}</ul>`}
     ${artifacts.filter((a) => a.diff).slice(0, 3).map((a) => html`<${Diff} key=${a.path} artifact=${a} show=${show} />`)}
     ${artifacts.length > 0 && html`<div class="row wrap">${artifacts.map((a) => html`<button type="button" class="chip out" key=${a.path} onClick=${() => show(a.path)}>${icon(fileIcon(a.path))}${(artifacts.length === 1 && written[phase]) || nameOf(a.path)}</button>`)}</div>`}
-    <details class="small" open=${kind === "environment" || kind === "dependencies"}><summary class="btn ghost sm">${icon("chevron-right", "chev")}The question in full</summary><${Prose} text=${asSaid(item.question)} /></details>
+    <details class="small" open=${kind === "environment" || kind === "dependencies"}><summary class="btn ghost sm">${icon("chevron-right", "chev")}The question in full</summary>${item.question.length > long ? html`<div class="exact-sent"><${Pages} text=${item.question} name="The question" /></div>` : html`<${Prose} text=${asSaid(item.question)} />`}</details>
     ${kind !== "environment" && html`<label class="field edge"><input value=${guidance} placeholder="What should be different? Only if you ask for changes." aria-label="What should be different" onInput=${(e) => setGuidance(e.target.value)} onKeyDown=${(e) => e.key === "Enter" && (e.preventDefault(), ask())} /></label>`}
     <div class="row wrap end">${kind === "environment" ? goOn : better ? [change, goOn] : [goOn, change]}${kind === "dependencies" && html`<button type="button" class="also" disabled=${busy} onClick=${() => decide({ text: "no" })}>Go on without</button>`}<span class="grow"></span><button type="button" class="ghost danger" disabled=${busy} onClick=${() => decide({ text: "stop" })}>Stop here</button></div></div></section>`;
 }
