@@ -83,8 +83,9 @@ export function pagesOf(text) {
   const pages = [];
   let page = "", lines = 0;
   for (const line of text.split(/(?<=\n)/)) {
-    for (let at = 0; at < line.length || at === 0; at += mostOnPage) {
-      const piece = line.slice(at, at + mostOnPage);
+    for (let at = 0, size = 0; at < line.length || at === 0; at += size) {
+      size = line.length > mostOnPage && page.length < mostOnPage ? mostOnPage - page.length : mostOnPage; // a very long line fills what is left of a page
+      const piece = line.slice(at, at + size);
       if (page && (page.length + piece.length > mostOnPage || lines >= mostLines)) {
         pages.push(page);
         page = "", lines = 0;

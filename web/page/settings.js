@@ -47,10 +47,11 @@ function Missing({ problem, what }) {
 
 // Row is a setting with a field that saves when it is left.
 function SettingRow({ setting, title, text, save, unit = "", type = "text" }) {
-  const [value, setValue] = useState(setting?.value ?? "");
-  useEffect(() => setValue(setting?.value ?? ""), [setting?.value]);
+  const known = (setting?.value ?? "").replace(/^(\d.*[hm])0s$/, "$1").replace(/^(\d+h)0m$/, "$1"); // a time as people write it
+  const [value, setValue] = useState(known);
+  useEffect(() => setValue(known), [known]);
   if (!setting) return null;
-  const done = () => value.trim() !== setting.value && save({ [setting.key]: unit ? value.replace(unit, "").replace(",", ".").trim() : value.trim() });
+  const done = () => value.trim() !== known && save({ [setting.key]: unit ? value.replace(unit, "").replace(",", ".").trim() : value.trim() });
   return html`<div><div><b>${title}</b><p>${text}${setting.locked && html` <span class="faint">${icon("lock")} ${setting.locked}</span>`}</p></div><label class="field edge narrow">${unit && html`<span class="faint" aria-hidden="true">${unit}</span>`}<input type=${type} aria-label=${title} value=${value} placeholder=${setting.usual || "none"} disabled=${!!setting.locked} onInput=${(e) => setValue(e.target.value)} onBlur=${done} onKeyDown=${(e) => e.key === "Enter" && done()} /></label></div>`;
 }
 
