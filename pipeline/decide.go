@@ -115,7 +115,7 @@ func (c *course) diffQuestion(ctx context.Context, rounds int) (string, error) {
 	if r := c.result(phaseImplementation); r != nil && len(r.Sensitive) > 0 {
 		fmt.Fprintf(&b, "\nTests and checks that it changes:\n- %s\n", strings.Join(r.Sensitive, "\n- "))
 	}
-	fmt.Fprintf(&b, "\n```diff\n%s\n```\n\nAnswer \"go on\" to deliver it, \"stop\"%s.", clipText(change.Diff, 60<<10), orGuidance(rounds))
+	fmt.Fprintf(&b, "\n%s\n\nAnswer \"go on\" to deliver it, \"stop\"%s.", fenced("diff", clipText(change.Diff, 60<<10)), orGuidance(rounds))
 	return b.String(), nil
 }
 
@@ -160,11 +160,20 @@ func (w *work) passStep(ctx context.Context, plan *Plan, record StepRecord) (sto
 	if err != nil {
 		return false, err
 	}
-	question := fmt.Sprintf("Step %s (%s) is done: %s.\n\n```diff\n%s\n```\n\nAnswer \"go on\", \"stop\"%s.", record.ID, record.Title, statLine(change.Files), clipText(change.Diff, 30<<10), orGuidance(maxRounds))
+	question := fmt.Sprintf("Step %s (%s) is done: %s.\n\n%s\n\nAnswer \"go on\", \"stop\"%s.", record.ID, record.Title, statLine(change.Files), fenced("diff", clipText(change.Diff, 30<<10)), orGuidance(maxRounds))
 	verdict, err := call[gateResult](ctx, w.run, w.delivery.gate, gateRequest{Phase: "step " + record.ID, Kind: gateStep, Ready: true, Rounds: maxRounds, Status: "success", Question: question})
 	if err != nil || verdict.Decision != decisionAgain {
 		return verdict.Decision == decisionStop, err
 	}
 	_, err = call[Plan](ctx, w.run, w.delivery.tools.writePlan, planUpdate{After: record.ID, Add: []PlanStep{plan.wish(verdict.Guidance, record.Files)}})
 	return false, err
+}
+
+// fenced is a text as a block of code that nothing in the text ends.
+func fenced(kind, text string) string {
+	fence := "```"
+	for strings.Contains(text, fence) {
+		fence += "`"
+	}
+	return fence + kind + "\n" + text + "\n" + fence
 }

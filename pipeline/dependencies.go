@@ -10,15 +10,23 @@ import (
 	"github.com/troupe-dev/troupe/internal/checks"
 )
 
-// dependencyQuestion asks whether the setup may run again.
+// mostShown is how much of a change of dependencies is shown; what is more is counted.
+const mostShown = 1 << 20
+
+// dependencyQuestion asks whether the setup may run again. It shows the whole change:
+// whoever agrees has seen what is fetched.
 func (b *builder) dependencyQuestion(change *dependencyChange) string {
 	scripts := "no install scripts are run where the tool can be told so"
 	if b.delivery.Repository.SetupScripts {
 		scripts = "install scripts are run (pipeline.setup_scripts)"
 	}
-	return fmt.Sprintf("Step %s (%s) changes what the project depends on: %s.\n\n```diff\n%s\n```\n\nThe setup (%s) has the network. It would run again on the base's files and these alone; %s.\n"+
+	diff, left := change.Diff, ""
+	if more := len(diff) - mostShown; more > 0 {
+		diff, left = clipText(diff, mostShown), fmt.Sprintf("%d more bytes are not shown: read the files before you agree.\n\n", more)
+	}
+	return fmt.Sprintf("Step %s (%s) changes what the project depends on: %s.\n\n%s\n\n%sThe setup (%s) has the network. It would run again on the base's files and these alone; %s.\n"+
 		"Answer \"go on\" to run it again, \"no\" to go on with what is installed, \"stop\", or say what should be different.",
-		b.step.ID, b.step.Title, strings.Join(change.Paths, ", "), clipText(change.Diff, 20<<10), strings.Join(b.delivery.Repository.Setup, "; "), scripts)
+		b.step.ID, b.step.Title, strings.Join(change.Paths, ", "), fenced("diff", diff), left, strings.Join(b.delivery.Repository.Setup, "; "), scripts)
 }
 
 // settleDependencies has the setup run again where the change wants other dependencies and

@@ -116,7 +116,7 @@ func (g *gateRequest) question() string {
 	}
 	for _, a := range g.Artifacts {
 		if a.Diff != "" {
-			fmt.Fprintf(&b, "\n```diff\n%s```\n", a.Diff)
+			fmt.Fprintf(&b, "\n%s\n", fenced("diff", strings.TrimSuffix(a.Diff, "\n")))
 		}
 	}
 	if g.Said != "" {

@@ -166,11 +166,22 @@ func (o *openSite) dependencies(ctx context.Context, in state) (out dependencyCh
 	for _, f := range stats {
 		out.Paths = append(out.Paths, f.Path)
 	}
-	if out.Paths != nil {
+	// What tools write comes after what it follows from, which is far shorter.
+	locks := slices.DeleteFunc(slices.Clone(out.Paths), func(name string) bool { return !checks.IsLock(name) })
+	written := slices.DeleteFunc(out.Paths, checks.IsLock)
+	out.Paths = slices.Concat(written, locks)
+	for _, paths := range [][]string{written, locks} {
+		if len(paths) == 0 {
+			continue
+		}
 		// The files as they are: what of them is not taken over is seen, too.
-		out.Diff, err = o.worktree.Diff(ctx, was, in.Tree, out.Paths...)
+		diff, err := o.worktree.Diff(ctx, was, in.Tree, paths...)
+		if err != nil {
+			return out, err
+		}
+		out.Diff += diff
 	}
-	return out, err
+	return out, nil
 }
 
 // setupTree is the base with the manifests of a tree, empty where these are the base's, and

@@ -1,6 +1,7 @@
 package pipeline_test
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -92,6 +93,31 @@ func TestASetupRunsAgainForADependency(t *testing.T) {
 	r, end, err = y.again("One more file, please")
 	if err != nil || r == nil || r.Outcome != pipeline.OutcomeDelivered || len(r.Notes) != 0 {
 		t.Fatalf("%+v %+v %v", r, end, err)
+	}
+}
+
+// What a setup would fetch is shown whole: what a person wrote or an agent before what a
+// tool writes, however long that is, and nothing in it ends the block that it is shown in.
+func TestAllThatASetupWouldFetchIsShown(t *testing.T) {
+	y := setupYard(t)
+	y.sh("printf 'one\\n```\\nend\\n' > poetry.lock && git commit -qam lock")
+	var lock strings.Builder
+	for i := range 4000 {
+		fmt.Fprintf(&lock, "package-%d\n", i)
+	}
+	y.with("implementation", func(string, string, int) string {
+		return built(edited("uses.txt", "one\n", "one\ntwo\n"), edited("requirements.txt", "one\n", "one\ntwo\n"), edited("poetry.lock", "one\n", "one\n"+lock.String()))
+	})
+	_, end, err := y.run(nil)
+	if err != nil || end.Stop != "input_requested" {
+		t.Fatalf("%+v %v", end, err)
+	}
+	asked := end.Output.Summary
+	if before, after, ok := strings.Cut(asked, "+two\n"); !ok || strings.Contains(before, "+package-") || strings.Count(after, "+package-") != 4000 {
+		t.Errorf("of %d bytes, %d lines of the lock file are shown", len(asked), strings.Count(asked, "+package-"))
+	}
+	if !strings.Contains(asked, "\n````diff\n") || strings.Count(asked, "\n````") != 2 || !strings.Contains(asked, "\n ```\n") {
+		t.Errorf("the question begins with %.300s", asked)
 	}
 }
 

@@ -415,10 +415,16 @@ func (s *settings) Test(ctx context.Context, name string) (server.Provider, erro
 	p.Took = time.Since(begun).Milliseconds()
 	p.State, p.Detail = "answers", ""
 	if check.Status != doctor.OK {
-		p.State, p.Detail = "provider_down", check.Message+"; "+check.Fix
-		if strings.Contains(check.Message, "key") {
-			p.State = "key_refused"
-		}
+		p.State, p.Detail = stateOf(check.Message), check.Message+"; "+check.Fix
 	}
 	return p, nil
+}
+
+// stateOf is the state of a provider that does not answer as it should, by what the doctor
+// says of it. The name of a host may hold any word.
+func stateOf(message string) string {
+	if strings.Contains(message, " refuses the key in ") || strings.Contains(message, " wants a key (") {
+		return "key_refused"
+	}
+	return "provider_down"
 }

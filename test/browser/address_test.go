@@ -1,6 +1,11 @@
 package browser
 
-import "testing"
+import (
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+)
 
 // Somebody who writes no YAML adds a server of their own by its address, and it answers.
 func TestAServerOfOnesOwnIsAddedOnThePage(t *testing.T) {
@@ -23,4 +28,46 @@ func TestAServerOfOnesOwnIsAddedOnThePage(t *testing.T) {
 	b.click(".rows button", "Change address")
 	b.holds("document.querySelector('.address-form input[name=address]').value.endsWith('/v1')")
 	b.picture("address-change")
+}
+
+// A server that wants a key says so, and is given one where its address is: what a test
+// comes to is said in words of this page, not of files and variables.
+func TestAServerThatWantsAKeyIsGivenOneOnThePage(t *testing.T) {
+	t.Parallel()
+	const key = "sk-a-key-that-is-right"
+	m := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Authorization") != "Bearer "+key {
+			http.Error(w, `{"error":{"message":"no"}}`, http.StatusUnauthorized)
+			return
+		}
+		io.WriteString(w, `{"data":[{"id":"stub-1"}]}`)
+	}))
+	defer m.Close()
+	h := serve(t, project(t, map[string]string{"troupe.yaml": "model: rehearsal\nagents: {clerk: {instructions: You answer., tools: []}}\n"}))
+	b := open(t, h.link)
+	value[any](b, "void (location.hash = '#/settings/models')")
+	b.sees(".page", "nobody thinks about what you say") // a rehearsal
+	b.chooses("select[aria-label='Add a provider']", "/")
+	b.write(".address-form input[name=name]", "office")
+	b.write(".address-form input[name=address]", m.URL)
+	b.click(".address-form button", "Save and test")
+	b.sees(".rows .bad-row .chip", "wants a key")
+	b.sees(".rows .bad-row", "office wants a key: give it one with “Change address”.")
+	b.click(".rows button", "Change address")
+	b.write(".address-form input[name=key]", key)
+	b.click(".address-form button", "Save and test")
+	b.sees(".rows .chip", "answers")
+
+	b.click(".rows button", "Replace key")
+	b.write(".key-form input", "sk-a-key-that-is-wrong")
+	b.click(".key-form button", "Save and test")
+	b.sees(".rows .bad-row", "office did not accept the key. It may be mistyped or withdrawn: replace it.")
+	b.lacks(".rows .bad-row", "OFFICE_API_KEY")
+	b.picture("key-refused")
+
+	m.Close()
+	b.click(".rows button", "Test")
+	b.sees(".rows .bad-row .chip", "does not answer")
+	b.sees(".rows .bad-row", "is the server running? Otherwise check the address.")
+	b.lacks(".rows .bad-row", "troupe.yaml")
 }

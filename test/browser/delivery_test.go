@@ -149,6 +149,7 @@ func TestADeliveryIntoARepository(t *testing.T) {
 		t.Error("the checkout was touched before anybody took the branch")
 	}
 
+	b.sees("[aria-label=Outcome]", "onto the branch that is checked out")
 	b.click("[aria-label=Outcome] button", "Take it")
 	b.sees("[aria-label=Outcome] .chip", "taken")
 	if got := git(t, dir, "show HEAD:two.ok"); got != "good\n" {

@@ -202,6 +202,12 @@ func (h *house) isBoundedByItsOperator(t *testing.T, b *tab) {
 	b.sees(".rows", "of $50 spent")
 	b.picture("settings-month")
 	b.holds("!find('.toast', 'budget')")
+	const most = `[aria-label="Time, one answer"]`
+	b.write(most, "1h30m")
+	b.press(kb.Enter)
+	b.toasted("Saved in troupe.yaml")
+	b.do(chromedp.Reload())
+	b.holds("find(%s)?.value === '1h30m'", most) // as it was written
 	value[any](b, "void (location.hash = '#/settings/skills')")
 	b.click("[role=switch]", "Use notes")
 	b.sees(".rows", "no agent hears of it")

@@ -121,6 +121,14 @@ func TestALongQuestionIsNotCut(t *testing.T) {
 	}
 }
 
+func TestWhereSomethingGoesIsReadBeforeAllOfWhatGoesThere(t *testing.T) {
+	got := ask(t, `{"content":`+quoted(strings.Repeat("line\n", 20))+`,"path":"a.md","note":"one\ntwo"}`)
+	want := "May I call fetch with these arguments? (yes or no)\n\n    path: a.md\n    note: (7 bytes)\n        one\n        two\n    content: (100 bytes)\n        line\n"
+	if !strings.HasPrefix(got, want) || strings.Count(got, "        line") != 20 {
+		t.Errorf("got\n%s", got)
+	}
+}
+
 // An argument by another tool's name has its own before a rule or a person is asked: what
 // they see is what is carried out.
 func TestRulesAndPeopleSeeArgumentsUnderTheirOwnNames(t *testing.T) {

@@ -11,9 +11,10 @@ import (
 )
 
 // question asks whether a tool may be called with the arguments. It shows all of them,
-// decoded, each in its order, as text that is plain everywhere: indented, so that no
-// program takes it for markup, and with what cannot be seen, or changes how the rest is
-// shown, named by its number, as [U+202E].
+// decoded, as text that is plain everywhere: indented, so that no program takes it for
+// markup, and with what cannot be seen, or changes how the rest is shown, named by its
+// number, as [U+202E]. They come in their order, but for those of many lines, which are
+// last: where something goes is read before all of what goes there.
 func question(tool string, arguments json.RawMessage) string {
 	names, values, err := fields(arguments)
 	if len(names) == 0 && err == nil {
@@ -24,11 +25,22 @@ func question(tool string, arguments json.RawMessage) string {
 	if err != nil {
 		writeText(&b, indent, string(arguments))
 	}
+	var long strings.Builder
 	for i, name := range names {
-		writeField(&b, indent, plainLine(name)+":", values[i])
+		var field strings.Builder
+		writeField(&field, indent, plainLine(name)+":", values[i])
+		if strings.Count(field.String(), "\n") > manyLines {
+			long.WriteString(field.String())
+		} else {
+			b.WriteString(field.String())
+		}
 	}
+	b.WriteString(long.String())
 	return strings.TrimSuffix(b.String(), "\n")
 }
+
+// manyLines is how many lines of an argument do not push the others out of sight.
+const manyLines = 8
 
 // indent makes a line one that markdown shows as it is.
 const indent = "    "

@@ -1,12 +1,13 @@
 // What waits for a person, as cards: a question with its choices, an act that needs a
 // yes, a gate of a delivery. Answered, a card is one line.
 
+import { api } from "./shelf.js";
 import { useKept } from "./draft.js";
 import { json } from "./format.js";
 import { kept } from "./kept.js";
 import { doing, orders } from "./words.js";
 import { placeOf } from "./fold.js";
-import { html, icon, useEffect, useRef, useState } from "./view.js";
+import { Bones, html, icon, useEffect, useRef, useState } from "./view.js";
 import { Prose } from "./prose.js";
 
 // order says what a call would do, as one asks for it: "Save brief.md".
@@ -82,8 +83,9 @@ export function pagesOf(text) {
   const pages = [];
   let page = "", lines = 0;
   for (const line of text.split(/(?<=\n)/)) {
-    for (let at = 0; at < line.length || at === 0; at += mostOnPage) {
-      const piece = line.slice(at, at + mostOnPage);
+    for (let at = 0, size = 0; at < line.length || at === 0; at += size) {
+      size = line.length > mostOnPage && page.length < mostOnPage ? mostOnPage - page.length : mostOnPage; // a very long line fills what is left of a page
+      const piece = line.slice(at, at + size);
       if (page && (page.length + piece.length > mostOnPage || lines >= mostLines)) {
         pages.push(page);
         page = "", lines = 0;
@@ -96,7 +98,7 @@ export function pagesOf(text) {
 }
 
 // Pages shows a text, page by page where it is long.
-function Pages({ text, name }) {
+export function Pages({ text, name }) {
   const [at, setAt] = useState(0);
   const pages = pagesOf(text);
   const shown = Math.min(at, pages.length - 1);
@@ -106,24 +108,48 @@ function Pages({ text, name }) {
 
 const writers = ["save_output", "write_file", "edit_file"];
 
+// replaces says that a call would write over a file; has knows which there are.
+function replaces(tool, args, has) {
+  const target = args?.file_path ?? args?.path ?? "";
+  return writers.includes(tool) && typeof target === "string" && !!has?.(placeOf(target));
+}
+
+// Exactly is what would be done, whole: as it will be read, and character by character.
+function Exactly({ agent, tool, args, question, over }) {
+  const shown = asked(question ?? "");
+  return html`<p class="small dim">${agent.name} wants to use <b>${tool.replace(/[_-]+/g, " ")}</b>. It is done exactly as shown below, or not at all.${over && " A version is there already; this one takes its place, and the one before is kept."}</p>
+    ${shown && html`<div class="exact-sent"><${Pages} text=${shown} name="What will be done" /></div>`}
+    <details class="exact-sent"><summary class="btn ghost sm">${icon("chevron-right", "chev")}Show exactly what is sent</summary><${Pages} text=${json(args)} name="Exact arguments" /></details>`;
+}
+
 // Approval asks before something is done. What exactly is sent can be seen before the
-// answer, as it will be read and character by character.
+// answer.
 function Approval({ item, agent, acts, openFile }) {
   const [why, setWhy] = useState("");
   const card = useFocus();
-  const shown = asked(item.question ?? "");
-  const target = item.arguments?.file_path ?? item.arguments?.path ?? "";
-  const replaces = writers.includes(item.tool) && typeof target === "string" && openFile?.has(placeOf(target));
   const allow = () => answering(acts, item, { allow: "once" });
   const keys = (event) => event.key === "Enter" && (event.ctrlKey || event.metaKey) && (event.preventDefault(), allow());
   return html`<section class="needs" ref=${card} tabindex="-1" aria-label="Approval" onKeyDown=${keys}><header>${icon("shield-check")}${agent.name} asks before doing this</header><div>
-    <div><h3>${order(item.tool, item.arguments)}?</h3><p class="small dim">${agent.name} wants to use <b>${item.tool.replace(/[_-]+/g, " ")}</b>. It is done exactly as shown below, or not at all.${replaces && " A version is there already; this one takes its place, and the one before is kept."}</p></div>
-    ${shown && html`<div class="exact-sent"><${Pages} text=${shown} name="What will be done" /></div>`}
-    <details class="exact-sent"><summary class="btn ghost sm">${icon("chevron-right", "chev")}Show exactly what is sent</summary><${Pages} text=${json(item.arguments)} name="Exact arguments" /></details>
+    <h3>${order(item.tool, item.arguments)}?</h3>
+    <${Exactly} agent=${agent} tool=${item.tool} args=${item.arguments} question=${item.question} over=${replaces(item.tool, item.arguments, openFile?.has)} />
     <label class="field"><span class="hidden">Why not, or what instead</span><input value=${why} placeholder="If not: why, or what instead" aria-label="Why not, or what instead" onInput=${(e) => setWhy(e.target.value)} /></label>
     <div class="row wrap end"><button type="button" class="primary" onClick=${allow}>Allow once</button>
       <button type="button" onClick=${() => answering(acts, item, { allow: "session" })}>Allow in this conversation</button>
       <button type="button" class="ghost danger" onClick=${() => answering(acts, item, { allow: "no", ...(why.trim() && { text: why.trim() }) })}>Do not allow</button></div></div></section>`;
+}
+
+// ApprovalAtHome is the same outside of the conversation, whose files are asked for:
+// until it is known whether one would be replaced, there is nothing to agree to.
+export function ApprovalAtHome({ id, q, agent, answer }) {
+  const [files, setFiles] = useState(null);
+  useEffect(() => {
+    const known = (list) => setFiles(new Set(list));
+    if (!writers.includes(q.tool)) known([]);
+    else Promise.all([api.files(id), api.documents().catch(() => ({ files: [] }))]).then(([own, shared]) => known([...own.files.map((f) => f.path), ...shared.files.map((f) => "/" + f.path)]), () => known([]));
+  }, [id, q.id]);
+  if (!files) return html`<${Bones} />`;
+  return html`<${Exactly} agent=${agent} tool=${q.tool} args=${q.arguments} question=${q.text} over=${replaces(q.tool, q.arguments, (path) => files.has(path) || files.has("/" + path))} />
+    <div class="row wrap end"><button type="button" class="sm" onClick=${() => answer({ allow: "once" })}>Allow once</button><button type="button" class="sm" onClick=${() => answer({ allow: "session" })}>Allow in this conversation</button><button type="button" class="ghost danger sm" onClick=${() => answer({ allow: "no" })}>Do not allow</button></div>`;
 }
 
 function GateLink({ item, id }) {

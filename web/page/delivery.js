@@ -7,10 +7,11 @@ import { cost, duration, hour, nameOf, size, fileIcon } from "./format.js";
 import { go, talkAddress } from "./route.js";
 import { mostOf } from "./fold.js";
 import { gates } from "./words.js";
+import { Pages } from "./cards.js";
 import { Prose } from "./prose.js";
 import { Trouble } from "./trouble.js";
-import { Change, Checks, Documents, Findings, Outcome, SitePlan, useSite } from "./site.js";
-import { html, icon, useEffect, useState } from "./view.js";
+import { Change, Checks, Documents, Findings, Outcome, SitePlan, useSite, written } from "./site.js";
+import { html, icon, useEffect, useRef, useState } from "./view.js";
 
 const usual = ["requirements", "architecture", "discovery", "planning", "implementation", "qa"];
 const names = { __proto__: null, requirements: "Requirements", architecture: "Architecture", discovery: "Discovery", planning: "Planning", implementation: "Implementation", qa: "Checking" };
@@ -44,7 +45,17 @@ export function Delivery({ here, info, status, acts, show }) {
   const [site, again] = useSite(here.id, [status, session.items.length, session.runs.size, [...session.runs.values()].filter((run) => run.ended).length].join());
   const gate = session.questions.find((q) => q.ask.kind === "gate");
   const list = phases(session);
-  const at = gate?.arguments?.phase;
+  const asking = gate?.arguments?.phase; // a phase, or a step of one
+  const at = list.some((p) => p.name === asking) ? asking : gate && list.find((p) => p.state === "waiting")?.name;
+  const sent = useRef(null); // the question whose answer is on its way: a second press is none
+  const [, draw] = useState(0);
+  const busy = !!gate && sent.current === gate.key;
+  const decide = async (values, done) => {
+    if (sent.current === gate.key) return;
+    const given = (key) => ((sent.current = key), draw((n) => n + 1));
+    given(gate.key);
+    if (!(await acts.answer(gate, values, done))) given(null);
+  };
   const next = gate?.arguments?.next;
   if (next && !list.some((p) => p.name === next)) list.push({ name: next, state: "idle", rounds: 0, result: null });
   const request = session.items.find((item) => item.type === "user")?.text ?? [...session.runs.values()][0]?.task ?? "";
@@ -58,9 +69,9 @@ export function Delivery({ here, info, status, acts, show }) {
     <ol class="stepper" aria-label="Phases" style=${{ gridTemplateColumns: `repeat(${list.length}, 1fr)` }}>${list.map((p, i) => html`<li key=${p.name} class=${mark(p)} data-phase=${p.name} data-state=${p.name === at ? "waiting" : p.state} aria-current=${p === current ? "step" : undefined}><span class="mark">${mark(p) === "done" ? icon("check") : mark(p) === "wait" ? icon("hand") : mark(p) === "now" ? icon("loader-circle", "spin") : mark(p) === "bad" ? icon("x") : i + 1}</span><b>${nameOfPhase(p.name)}</b><small class=${mark(p) === "wait" ? "wait" : ""}>${p.name === at ? "waits for you" : standing(p)}${p.ms ? `, ${duration(p.ms)}` : ""}${p.rounds > 1 ? `, ${p.rounds} rounds` : ""}</small></li>`)}</ol>
     ${current && html`<p class="phone-only row between small"><b class="serif">${nameOfPhase(current.name)}</b><span class="dim">${list.indexOf(current) + 1} of ${list.length}, ${current.name === at ? "waits for you" : standing(current)}</span></p>`}
     <div class="two"><div class="stack wide-gap">
-      ${gate && html`<${Gate} key=${gate.key} item=${gate} acts=${acts} show=${show} />`}
+      ${gate && html`<${Gate} key=${gate.key} item=${gate} busy=${busy} decide=${decide} show=${show} />`}
       ${!gate && status === "running" && html`<div class="card pad"><div class="acts">${icon("loader-circle", "spin acc")}<span><b>${current ? nameOfPhase(current.name) : "The delivery"}</b> is being worked on</span><span class="grow"></span><button type="button" class="sm" onClick=${acts.stop}>${icon("square")}Stop</button></div></div>`}
-      ${!gate && status !== "running" && trouble && html`<${Trouble} code=${trouble.code} context=${{ a: "The delivery", ...trouble.context }} acts=${{ ...acts, ...(site?.acts.includes("continue") && { further }) }} />`}
+      ${!gate && status !== "running" && trouble && html`<${Trouble} code=${trouble.code} context=${{ a: "The delivery", delivers: true, ...trouble.context }} acts=${{ ...acts, ...(site?.acts.includes("continue") && { further }) }} />`}
       ${!gate && status === "interrupted" && html`<${Trouble} code="interrupted" acts=${acts} />`}
       ${site && !gate && status !== "running" && html`<${Outcome} site=${site} again=${again} />`}
       ${site && html`<${Change} site=${site} /><${Findings} site=${site} /><${Checks} site=${site} />`}
@@ -68,7 +79,7 @@ export function Delivery({ here, info, status, acts, show }) {
       ${!gate && done.length === 0 && status !== "running" && !trouble && html`<p class="dim">Nothing has come of it yet.</p>`}</div>
       <aside class="stack wide-gap"><section class="card pad"><h2 class="h-17">What was asked for</h2><p class="plain small" dir="auto">${request}</p><p class="tiny faint">${info?.spent ? `${cost(info.spent)} so far` : ""}</p></section>
         ${site?.plan ? html`<${SitePlan} site=${site} again=${again} />` : html`<${Plan} list=${list} />`}${site && html`<${Documents} site=${site} show=${show} />`}<${History} session=${session} gate=${gate} /></aside></div>
-    ${gate && html`<${Pinned} acts=${acts} item=${gate} />`}</div></div>`;
+    ${gate && html`<${Pinned} item=${gate} busy=${busy} decide=${decide} />`}</div></div>`;
 }
 
 // forModels are the notes of how an answer was read or asked for again: a model is told
@@ -84,35 +95,48 @@ function plainly(text) {
   return /^the answer\b|^\/\w[\w/]*: |\bJSON\b/.test(text) ? "The answer was not in the form that the next phase needs, so it could not be used as it is." : text;
 }
 
+// long is how many characters a question has that is read page by page, as it is.
+const long = 20_000;
+
+// asSaid is a question as it was written, line by line, without what to type for an
+// answer: here there are buttons.
+export function asSaid(question) {
+  let code = false;
+  return question.replace(/\n+Answer "go on"[^\n]*$/, "").split("\n").map((line) => {
+    if (line.startsWith("```")) code = !code;
+    return code || line.startsWith("```") || !line.trim() ? line : line + "  ";
+  }).join("\n");
+}
+
 // Gate is the page's one spotlight: what happened, what stands against going on, and
 // the decision.
-function Gate({ item, acts, show }) {
+function Gate({ item, busy, decide, show }) {
   const { phase = "", next = "", ready = true, blockers, errors, requirements, artifacts = [], kind = "" } = item.arguments ?? {};
   const about = gates[kind];
   const [guidance, setGuidance] = useKept("answer." + item.ask.id);
   const against = [...new Set([...lines(blockers), ...lines(errors)])];
-  const onward = () => acts.answer(item, { text: "go on" });
-  const ask = () => guidance.trim() && acts.answer(item, { text: guidance.trim() }, () => setGuidance(""));
+  const onward = () => decide({ text: "go on" });
+  const ask = () => guidance.trim() && decide({ text: guidance.trim() }, () => setGuidance(""));
   const better = !ready || against.length > 0; // asking for changes is what is recommended
-  const goOn = html`<button type="button" class=${better ? "" : "primary"} onClick=${onward}>${icon("check")}${about ? about.go : next ? `Go on to ${nameOfPhase(next).toLowerCase()}` : "Approve and finish"}</button>`;
-  const change = html`<button type="button" class=${better ? "primary" : ""} disabled=${!guidance.trim()} onClick=${ask}>Ask for changes</button>`;
+  const goOn = html`<button type="button" class=${better ? "" : "primary"} disabled=${busy} onClick=${onward}>${icon("check")}${about ? about.go : next ? `Go on to ${nameOfPhase(next).toLowerCase()}` : "Approve and finish"}</button>`;
+  const change = html`<button type="button" class=${better ? "primary" : ""} disabled=${busy || !guidance.trim()} onClick=${ask}>Ask for changes</button>`;
   return html`<section class="needs" aria-label="Gate"><header>${icon("hand")}Your decision: ${about ? about.ask : next ? `go on to ${nameOfPhase(next).toLowerCase()}?` : "is it done?"}</header><div>
-    <div><h2 class="h-17">${about ? about.title(phase) : `${nameOfPhase(phase)} is ${ready ? "ready" : "not ready"}.`}</h2></div>
+    <div><h2 class="h-17">${about ? about.title(phase, item.question) : `${nameOfPhase(phase)} is ${ready ? "ready" : "not ready"}.`}</h2></div>
     ${against.length + lines(requirements).length > 0 && html`<ul class="stack small">${against.map((text) => html`<li class="row top" key=${text}>${icon("triangle-alert", "bad")}<span>${text}</span></li>`)}${lines(requirements).map((text) => html`<li class="row top" key=${text}>${icon("info")}<span>${text}</span></li>`)}</ul>`}
     ${artifacts.filter((a) => a.diff).slice(0, 3).map((a) => html`<${Diff} key=${a.path} artifact=${a} show=${show} />`)}
-    ${artifacts.length > 0 && html`<div class="row wrap">${artifacts.map((a) => html`<button type="button" class="chip out" key=${a.path} onClick=${() => show(a.path)}>${icon(fileIcon(a.path))}${nameOf(a.path)}</button>`)}</div>`}
-    <details class="small" open=${kind === "environment" || kind === "dependencies"}><summary class="btn ghost sm">${icon("chevron-right", "chev")}The question in full</summary><${Prose} text=${item.question} /></details>
-    ${kind !== "environment" && html`<label class="field edge"><input value=${guidance} placeholder="What should be different? Only if you ask for changes." aria-label="What should be different" onInput=${(e) => setGuidance(e.target.value)} onKeyDown=${(e) => e.key === "Enter" && (e.preventDefault(), ask())} /></label>`}
-    <div class="row wrap end">${kind === "environment" ? goOn : better ? [change, goOn] : [goOn, change]}${kind === "dependencies" && html`<button type="button" onClick=${() => acts.answer(item, { text: "no" })}>Go on without</button>`}<span class="grow"></span><button type="button" class="ghost danger" onClick=${() => acts.answer(item, { text: "stop" })}>Stop here</button></div></div></section>`;
+    ${artifacts.length > 0 && html`<div class="row wrap">${artifacts.map((a) => html`<button type="button" class="chip out" key=${a.path} onClick=${() => show(a.path)}>${icon(fileIcon(a.path))}${(artifacts.length === 1 && written[phase]) || nameOf(a.path)}</button>`)}</div>`}
+    <details class="small" open=${kind === "environment" || kind === "dependencies"}><summary class="btn ghost sm">${icon("chevron-right", "chev")}The question in full</summary>${item.question.length > long ? html`<div class="exact-sent"><${Pages} text=${item.question} name="The question" /></div>` : html`<${Prose} text=${asSaid(item.question)} />`}</details>
+    ${kind !== "environment" && html`<label class="field edge tall"><textarea rows="2" dir="auto" value=${guidance} placeholder="What should be different? Only if you ask for changes." aria-label="What should be different" onInput=${(e) => setGuidance(e.target.value)} onKeyDown=${(e) => e.key === "Enter" && !e.shiftKey && !e.isComposing && !matchMedia("(pointer: coarse)").matches && (e.preventDefault(), ask())}></textarea></label>`}
+    <div class="row wrap end">${kind === "environment" ? goOn : better ? [change, goOn] : [goOn, change]}${kind === "dependencies" && html`<button type="button" class="also" disabled=${busy} onClick=${() => decide({ text: "no" })}>Go on without</button>`}<span class="grow"></span><button type="button" class="ghost danger" disabled=${busy} onClick=${() => decide({ text: "stop" })}>Stop here</button></div></div></section>`;
 }
 
 // Pinned are the actions of a gate on a phone.
-function Pinned({ acts, item }) {
+function Pinned({ item, busy, decide }) {
   const { ready = true, blockers, errors, kind = "" } = item.arguments ?? {};
   const better = !ready || lines(blockers).length + lines(errors).length > 0; // as above: asking for changes is recommended
   const field = () => document.querySelector('[aria-label="What should be different"]');
-  const ask = () => (field()?.value.trim() ? acts.answer(item, { text: field().value.trim() }) : field()?.focus());
-  return html`<div class="act">${kind !== "environment" && html`<button type="button" class=${better ? "primary" : ""} onClick=${ask}>Ask for changes</button>`}<button type="button" class=${better ? "" : "primary"} onClick=${() => acts.answer(item, { text: "go on" })}>${gates[kind]?.go ?? "Go on"}</button></div>`;
+  const ask = () => (field()?.value.trim() ? decide({ text: field().value.trim() }) : field()?.focus());
+  return html`<div class="act">${kind !== "environment" && html`<button type="button" class=${better ? "primary" : ""} disabled=${busy} onClick=${ask}>Ask for changes</button>`}<button type="button" class=${better ? "" : "primary"} disabled=${busy} onClick=${() => decide({ text: "go on" })}>${gates[kind]?.go ?? "Go on"}</button></div>`;
 }
 
 function Diff({ artifact, show }) {
@@ -145,19 +169,41 @@ function Plan({ list }) {
 
 const isPartial = (run) => (run.output?.key_outputs?.result?.status ?? "success") !== "success";
 
+// ended says how a phase ended: [icon, tint, words].
+function ended(run) {
+  if (run.status === "failed") return ["circle-x", "bad", "failed"];
+  if (run.status === "cancelled") return ["circle-pause", "", "was stopped"];
+  if (run.status === "waiting") return ["hand", "", "asks for a decision"];
+  return isPartial(run) ? ["triangle-alert", "", "is partly done"] : ["check", "good", "is done"];
+}
+
+// decided says what a person has decided.
+function decided(answer) {
+  const words = { __proto__: null, "": "You went on", "go on": "You went on", stop: "You stopped it here", no: "You went on without it" };
+  return words[answer.trim().toLowerCase()] ?? `You asked for changes: ${answer}`;
+}
+
+// mostShown is how much of what happened is shown at first.
+const mostShown = 20;
+
 // History is what happened, the latest first.
 function History({ session, gate }) {
+  const [whole, setWhole] = useState(false);
   const events = [];
   for (const run of session.runs.values()) {
     if (run.depth !== 1) continue;
     events.push({ time: run.started, icon: "play", text: `${nameOfPhase(run.agent)} began` });
-    if (run.ended && run.status !== "running") events.push({ time: run.ended, icon: run.status === "failed" ? "circle-x" : isPartial(run) ? "triangle-alert" : "check", tint: run.status === "failed" ? "bad" : isPartial(run) ? "" : "good", text: `${nameOfPhase(run.agent)} ${run.status === "failed" ? "failed" : run.status === "waiting" ? "asks for a decision" : isPartial(run) ? "is partly done" : "is done"}` });
+    if (!run.ended || run.status === "running" || (gate && run.status === "waiting")) continue; // what waits is said below, once
+    const [drawing, tint, how] = ended(run);
+    events.push({ time: run.ended, icon: drawing, tint, text: `${nameOfPhase(run.agent)} ${how}` });
   }
-  for (const item of session.items) if (item.type === "question" && !item.open) events.push({ time: item.time, icon: "hand", text: `You decided: ${item.answer || "go on"}` });
+  for (const item of session.items) if (item.type === "question" && !item.open) events.push({ time: item.answeredAt || item.time, icon: "hand", text: item.ask.kind === "gate" ? decided(item.answer) : `You answered: ${item.answer}` });
   if (gate) events.push({ time: gate.time, icon: "hand", tint: "wait", text: "Waits for your decision" });
   if (!events.length) return null;
   events.sort((a, b) => (a.time < b.time ? 1 : -1));
-  return html`<section class="card pad"><h2 class="h-17">What happened</h2><ul class="stack small">${events.slice(0, 20).map((e, i) => html`<li class="row top" key=${i}>${icon(e.icon, e.tint ?? "")}<span class="grow">${e.text}</span><time class="faint num">${hour(e.time)}</time></li>`)}</ul></section>`;
+  const shown = whole ? events : events.slice(0, mostShown);
+  return html`<section class="card pad" aria-label="What happened"><h2 class="h-17">What happened</h2><ul class="stack small">${shown.map((e, i) => html`<li class="row top" key=${i}>${icon(e.icon, e.tint ?? "")}<span class="grow">${e.text}</span><time class="faint num">${hour(e.time)}</time></li>`)}</ul>
+    ${events.length > shown.length && html`<button type="button" class="ghost sm" onClick=${() => setWhole(true)}>Show ${events.length - shown.length} earlier</button>`}</section>`;
 }
 
 const stops = [["auto", "only where something is wrong"], ["plan", "after the plan"], ["diff", "before the end, with the change"], ["manual", "after every phase and step"]];

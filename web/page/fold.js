@@ -101,11 +101,11 @@ export class Session {
   }
 
   // answered says of calls that waited that they do no longer.
-  answered(text = "") {
+  answered(text = "", time = "") {
     for (const entry of this.#open.values()) {
       if (entry.state === "waiting") Object.assign(entry, { state: "answered", version: entry.version + 1 });
     }
-    for (const question of this.questions) Object.assign(question, { open: false, answer: text, version: question.version + 1 });
+    for (const question of this.questions) Object.assign(question, { open: false, answer: text, answeredAt: time, version: question.version + 1 });
     this.questions = [];
   }
 
@@ -211,7 +211,7 @@ const handlers = {
     const after = begins ? (s.runs.get(e.run)?.seq ?? e.seq) - 1 : e.seq - 1;
     const answers = !begins && s.questions.length > 0 && s.questions[0].ask.kind !== "question";
     if (!answers && !b.hidden) s.add(e, { type: "user", text: b.text, parts: b.parts ?? [], after });
-    s.answered(b.text);
+    s.answered(b.text, e.time);
     s.status = "running";
     for (let id = e.run; id; id = s.runs.get(id)?.parent) {
       const run = s.runs.get(id);

@@ -11,6 +11,7 @@ import { go, talkAddress } from "./route.js";
 import { Bones, Face, html, icon, lazy, styled, Logo, useEffect, useRef, useState } from "./view.js";
 
 const Trouble = lazy(() => styled(() => import("./trouble.js")), "Trouble");
+const ApprovalAtHome = lazy(() => styled(() => import("./cards.js")), "ApprovalAtHome");
 
 // entryPoints are the agents that people talk to: all, where none is marked.
 export function entryPoints() {
@@ -39,7 +40,7 @@ export function Home({ find }) {
   return html`<div class="page"><div class="in">
     <div class="row phone-only head"><span class="brand grow"><${Logo} />Troupe</span><button type="button" class="tool" aria-label="Find anything" onClick=${find}>${icon("search")}</button><a class="face you" href="#/settings/look" aria-label="Your settings">${(app.me.name || "Y")[0].toUpperCase()}</a></div>
     <p class="dim">${greeting}${app.me.name && `, ${app.me.name}`}.</p><h1 class="title">Who would you like to work with?</h1>
-    ${entryPoints().length > 0 ? html`<${Ask} />${usualModel() === "rehearsal" && html`<p class="small dim">No model is chosen yet: answers are only rehearsed. ${choosesModel()}</p>`}` : html`<${Nobody} />`}
+    ${entryPoints().length > 0 ? html`<${Ask} />${usualModel() === "rehearsal" && html`<p class="small dim">No model is chosen yet: agents only rehearse, and nobody thinks about what you say. ${choosesModel()}</p>`}` : html`<${Nobody} />`}
     <div class="now">${waiting().length > 0 && html`<${Waits} />`}<${CarryOn} alone=${waiting().length === 0} /></div>
     <${Company} />
   </div></div>`;
@@ -115,11 +116,10 @@ function Waits() {
     const agent = agentOf(s.agent);
     const q = s.question;
     const gate = q?.kind === "gate";
-    return html`<article class="card" key=${s.id}><a class="row" href=${talkAddress(s.id, gate ? "delivery" : "")}><${Face} id=${s.agent} name=${agent.name} size="m" /><div class="grow"><b class="serif">${gate ? "A delivery is at its gate" : q?.kind === "approval" ? `${agent.name} asks before doing something` : `${agent.name} asks`}</b><div class="tiny dim cut">${titleOf(s)} · ${since(q?.asked ?? s.updated)}</div></div></a>
+    return html`<article class=${"card" + (q?.kind === "approval" ? " whole" : "")} key=${s.id}><a class="row" href=${talkAddress(s.id, gate ? "delivery" : "")}><${Face} id=${s.agent} name=${agent.name} size="m" /><div class="grow"><b class="serif">${gate ? "A delivery is at its gate" : q?.kind === "approval" ? `${agent.name} asks before doing something` : `${agent.name} asks`}</b><div class="tiny dim cut">${titleOf(s)} · ${since(q?.asked ?? s.updated)}</div></div></a>
       <p class="small clamp">${q?.kind === "approval" ? `May ${agent.name} do this: ${doing(q.tool, q.arguments).replace(/^\w+/, (word) => orders[word] ?? word)}?` : gate ? gateWords(q) : firstLines(q?.text ?? "")}</p>
-      <div class="row wrap end">${gate || !q ? html`<a class="chip out" href=${talkAddress(s.id, "delivery")}>${icon("scan-search")}Look and decide</a>`
-        : q.kind === "approval" ? html`<a class="chip out" href=${talkAddress(s.id)}>${icon("scan-search")}Look and decide</a><button type="button" class="chip out" onClick=${() => answer(s, { allow: "no" })}>Do not allow</button>`
-        : html`${(q.choices ?? []).slice(0, 4).map((choice) => html`<button type="button" class="chip out" key=${choice.label} onClick=${() => answer(s, { choice: choice.label })}>${choice.label}</button>`)}<a class="chip out" href=${talkAddress(s.id)}>Answer</a>`}</div></article>`;
+      ${q?.kind === "approval" ? html`<${ApprovalAtHome} key=${q.id} id=${s.id} q=${q} agent=${agent} answer=${(values) => answer(s, values)} />` : html`<div class="row wrap end">${gate || !q ? html`<a class="chip out" href=${talkAddress(s.id, "delivery")}>${icon("scan-search")}Look and decide</a>`
+        : html`${(q.choices ?? []).slice(0, 4).map((choice) => html`<button type="button" class="chip out" key=${choice.label} onClick=${() => answer(s, { choice: choice.label })}>${choice.label}</button>`)}<a class="chip out" href=${talkAddress(s.id)}>Answer</a>`}</div>`}</article>`;
   };
   return html`<section aria-label="Waiting for you"><div class="sec"><h2>Waiting for you</h2><span class="chip spot t">${list.length}</span></div><div class="waits">${list.slice(0, 6).map(card)}</div></section>`;
 }
@@ -128,7 +128,7 @@ function Waits() {
 function gateWords({ arguments: { phase = "", next = "", ready = true, blockers, errors, kind = "" } = {}, text }) {
   if (!phase) return firstLines(text);
   const about = gates[kind];
-  if (about) return `${about.title(phase)} ${about.ask[0].toUpperCase()}${about.ask.slice(1)}`;
+  if (about) return `${about.title(phase, text)} ${about.ask[0].toUpperCase()}${about.ask.slice(1)}`;
   const against = (blockers?.length ?? 0) + (errors?.length ?? 0);
   const plainPhase = (name) => name.replace(/[_-]+/g, " ");
   return `${plainPhase(phase)[0].toUpperCase() + plainPhase(phase).slice(1)} is ${ready ? "ready" : "not ready"}${against ? `, ${against} ${against === 1 ? "thing stands" : "things stand"} against it` : ""}. ${next ? `Shall it go on to ${plainPhase(next)}?` : "Is it done?"}`;

@@ -24,7 +24,7 @@ const priceWords = (model, tokens) => {
 };
 
 const about = (model, tokens) =>
-  model.reason || [model.id === "rehearsal" ? "No model: plays the workflow by rule" : model.local ? "On this machine" : model.provider, model.id === "rehearsal" ? "" : priceWords(model, tokens), model.window ? (tokens > model.window * 0.8 ? "too small for this conversation soon" : `holds ${count(model.window)} tokens`) : ""].filter(Boolean).join(" · ");
+  model.reason || [model.id === "rehearsal" ? "No model: only goes through its author’s steps" : model.local ? "On this machine" : model.provider, model.id === "rehearsal" ? "" : priceWords(model, tokens), model.window ? (tokens > model.window * 0.8 ? "too small for this conversation soon" : `holds ${count(model.window)} tokens`) : ""].filter(Boolean).join(" · ");
 
 // rank orders models: the one that answers, the usual one, others, those that cannot be
 // used, and playing by rule.

@@ -70,7 +70,7 @@ function actsOn(id, here, { agentID, setDraft, setQueue }) {
     fork: (seq) => trying(async () => go(talkAddress((await api.fork(id, seq)).session))),
     rerun: (run) => trying(() => runFrom(run)),
     runFrom,
-    answer: (item, values, done = () => {}) => trying(() => api.answer(id, { question: item.ask.id, ...values }).then(done)),
+    answer: (item, values, done = () => {}) => trying(() => api.answer(id, { question: item.ask.id, ...values }).then(() => (done(), true))),
     provider: () => providerOf(app.sessions.get(id)?.chosen || app.sessions.get(id)?.model || agentOf(here.session.agent || here.agent || "").model),
     chooseModel: app.models.length ? () => [...document.querySelectorAll(".model")].find((e) => e.checkVisibility())?.click() : null,
     hurry: () => trying(async () => (await api.cancel(id), await api.resume(id))),

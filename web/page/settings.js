@@ -47,10 +47,11 @@ function Missing({ problem, what }) {
 
 // Row is a setting with a field that saves when it is left.
 function SettingRow({ setting, title, text, save, unit = "", type = "text" }) {
-  const [value, setValue] = useState(setting?.value ?? "");
-  useEffect(() => setValue(setting?.value ?? ""), [setting?.value]);
+  const known = (setting?.value ?? "").replace(/^(\d.*[hm])0s$/, "$1").replace(/^(\d+h)0m$/, "$1"); // a time as people write it
+  const [value, setValue] = useState(known);
+  useEffect(() => setValue(known), [known]);
   if (!setting) return null;
-  const done = () => value.trim() !== setting.value && save({ [setting.key]: unit ? value.replace(unit, "").replace(",", ".").trim() : value.trim() });
+  const done = () => value.trim() !== known && save({ [setting.key]: unit ? value.replace(unit, "").replace(",", ".").trim() : value.trim() });
   return html`<div><div><b>${title}</b><p>${text}${setting.locked && html` <span class="faint">${icon("lock")} ${setting.locked}</span>`}</p></div><label class="field edge narrow">${unit && html`<span class="faint" aria-hidden="true">${unit}</span>`}<input type=${type} aria-label=${title} value=${value} placeholder=${setting.usual || "none"} disabled=${!!setting.locked} onInput=${(e) => setValue(e.target.value)} onBlur=${done} onKeyDown=${(e) => e.key === "Enter" && done()} /></label></div>`;
 }
 
@@ -110,18 +111,18 @@ function ModelSettings() {
   const addressForm = (p) => html`<${AddressForm} key=${p?.name ?? ""} provider=${p} save=${setAddress} close=${() => setAddressOf(null)} />`;
   return html`<${Head} title="Models and keys" text="Which model answers, unless an agent or a conversation has its own." />
     <div class="card rows"><div><div><b>Usual model</b><p>For agents that have none of their own.${usual?.locked && html` <span class="faint">${icon("lock")} ${usual.locked}</span>`}</p></div>
-      <label class="btn pick"><span>${usual?.value || usual?.usual || "rehearsal"}</span>${icon("chevron-down")}<select aria-label="Usual model" disabled=${!!usual?.locked} value=${usual?.value ?? ""} onChange=${(e) => save({ model: e.target.value })}><option value="">${usual?.usual ? `as the environment says (${usual.usual})` : "rehearsal"}</option>${app.models.map((m) => html`<option key=${m.id} value=${m.id} disabled=${!m.available}>${m.id}</option>`)}</select></label></div>
+      <label class="btn pick"><span>${usual?.value || usual?.usual || "rehearsal"}</span>${icon("chevron-down")}<select aria-label="Usual model" disabled=${!!usual?.locked} value=${usual?.value ?? ""} onChange=${(e) => save({ model: e.target.value })}><option value="">${usual?.usual ? `not chosen here (${usual.usual})` : "rehearsal"}</option>${app.models.map((m) => html`<option key=${m.id} value=${m.id} disabled=${!m.available}>${m.id}</option>`)}</select></label></div>
       <${Rehearsal} usual=${usual} save=${save} /></div>
     <div class="row sec"><h3 class="h-20 grow">Providers</h3>${others.length > 0 && html`<label class="btn sm pick">${icon("plus")}<span>Add a provider</span><select aria-label="Add a provider" value="" onChange=${(e) => e.target.value === "/" ? setAddressOf("") : e.target.value && (setAdded(e.target.value), setKeyOf(settings.providers.find((p) => p.name === e.target.value)?.needs_key ? e.target.value : ""))}><option value="">Add…</option><option value="/">A server of your own, by its address</option>${others.map((p) => html`<option key=${p.name} value=${p.name}>${p.title || p.name}</option>`)}</select></label>`}</div>
     ${addressOf === "" && addressForm(null)}
     <div class="card rows">${shown.map((p) => {
       const state = tested.get(p.name) ?? p;
-      return html`<div key=${p.name} class=${state.state && !["answers", "testing"].includes(state.state) ? "bad-row" : ""}><div><div class="row wrap"><b>${p.title || p.name}</b>${state.state === "answers" ? html`<span class="chip good t">${icon("check")}answers${state.took_ms ? `, ${duration(state.took_ms)}` : ""}</span>` : state.state === "testing" ? html`<span class="chip t">${icon("loader-circle", "spin")}trying</span>` : state.state ? html`<span class="chip bad t">${icon("circle-alert")}${state.state === "key_refused" ? "refuses the key" : "does not answer"}</span>` : null}</div>
-        <p>${keyWords(p)}${state.detail && html`<br />${state.detail}`}</p></div>
+      return html`<div key=${p.name} class=${state.state && !["answers", "testing"].includes(state.state) ? "bad-row" : ""}><div><div class="row wrap"><b>${p.title || p.name}</b>${state.state === "answers" ? html`<span class="chip good t">${icon("check")}answers${state.took_ms ? `, ${duration(state.took_ms)}` : ""}</span>` : state.state === "testing" ? html`<span class="chip t">${icon("loader-circle", "spin")}trying</span>` : state.state ? html`<span class="chip bad t">${icon("circle-alert")}${state.state !== "key_refused" ? "does not answer" : p.needs_key ? "refuses the key" : "wants a key"}</span>` : null}</div>
+        <p>${keyWords(p)}${state.detail && html`<br />${testWords(p, state)}`}</p></div>
         <div class="row"><button type="button" class="sm" disabled=${p.needs_key && !p.has_key} onClick=${() => test(p.name)}>Test</button>${(p.local || !p.known) && html`<button type="button" class="sm" aria-expanded=${addressOf === p.name} onClick=${() => setAddressOf(addressOf === p.name ? null : p.name)}>Change address</button>`}${p.needs_key && !p.key_fixed && html`<button type="button" class="sm" aria-expanded=${keyOf === p.name} onClick=${() => setKeyOf(keyOf === p.name ? "" : p.name)}>${p.has_key ? "Replace key" : "Set key"}</button>`}</div>
         ${addressOf === p.name && addressForm(p)}
         ${keyOf === p.name && html`<form class="row wrap key-form" onSubmit=${setKey}><label class="field edge grow">${icon("key-round")}<input name="key" type="password" autocomplete="off" placeholder=${p.has_key ? "Paste the new key" : "Paste the key"} aria-label=${`Key for ${p.name}`} required /></label><button class="primary">Save and test</button><button type="button" class="ghost" onClick=${() => setKeyOf("")}>Cancel</button><p>It goes to the server once and is never sent back to any page, event or log.</p></form>`}</div>`;
-    })}${shown.length === 0 && html`<p class="pad dim">None is set up: agents play their workflows by rule. Add one to have a model answer.</p>`}</div><${Prices} />`;
+    })}${shown.length === 0 && html`<p class="pad dim">None is set up, so agents only rehearse. Add one to have a model answer.</p>`}</div><${Prices} />`;
 }
 
 // AddressForm adds a server that speaks OpenAI's API, or changes where one is.
@@ -138,7 +139,7 @@ function AddressForm({ provider, save, close }) {
   return html`<form class="card address-form" aria-label=${provider ? `Address of ${provider.title || provider.name}` : "A server of your own"} onSubmit=${submit}>
     ${!provider && html`<p class="small dim">Any server that is compatible with OpenAI’s: vLLM, llama.cpp, LM Studio, a gateway of your company.</p>${field("name", "Name", "office", { required: true, pattern: "[a-z][a-z0-9_\\-]*", title: "small letters, digits, - and _" })}`}
     ${field("address", "Address", "http://localhost:8000/v1", { required: true, value: provider?.base_url ?? "" })}
-    ${!provider && field("key", "Key, if it needs one", "", { type: "password" })}
+    ${!provider?.needs_key && field("key", "Key, if it needs one", "", { type: "password" })}
     ${wrong && html`<p class="bad small" role="alert">${wrong}</p>`}
     <div class="row"><button class="primary" disabled=${busy}>Save and test</button><button type="button" class="ghost" onClick=${close}>Cancel</button></div></form>`;
 }
@@ -154,7 +155,15 @@ function Rehearsal({ usual, save }) {
     const before = kept("model.before", "");
     save({ model: on ? (before === "rehearsal" ? "" : before) : "rehearsal" });
   };
-  return html`<div><div><b>With no model: rehearsal</b><p>Agents play their workflows by rule, so that everything can be tried without a key.${other && " No model is set up, so this is what answers now."}</p></div><button type="button" class="switch" role="switch" aria-checked=${on} aria-label="Rehearsal" disabled=${!!usual?.locked || other} onClick=${change}></button></div>`;
+  return html`<div><div><b>Rehearse without a model</b><p>Agents then go through the steps that their authors wrote, and nobody thinks about what you say. It costs nothing and needs no key.${other && " No model is set up, so this is what answers now."}</p></div><button type="button" class="switch" role="switch" aria-checked=${on} aria-label="Rehearsal" disabled=${!!usual?.locked || other} onClick=${change}></button></div>`;
+}
+
+// testWords says what came of a test, and what can be done about it on this page. The
+// server's words name the file and the variable that an address and a key are kept in.
+function testWords(p, { state, detail }) {
+  const name = p.title || p.name;
+  if (state === "key_refused") return p.needs_key ? `${name} did not accept the key. It may be mistyped or withdrawn: replace it.` : `${name} wants a key: give it one with “Change address”.`;
+  return `${detail.replace(/providers\.[\w-]+\.base_url in troupe\.yaml/g, "the address").replace(/^\w/, (letter) => letter.toUpperCase())}.`.replace(/([.?!])\.$/, "$1");
 }
 
 // keyWords says what there is to know of a provider's key.
@@ -169,7 +178,7 @@ function keyWords(p) {
 function Prices() {
   if (!app.models.length) return null;
   const price = (value) => (value === undefined ? "–" : value === 0 ? "free" : `$${value.toFixed(2)}`);
-  return html`<h3 class="h-20 sec">Prices and windows</h3><div class="wide" tabindex="0" role="group" aria-label="Prices and windows"><table class="list"><thead><tr><th>Model</th><th class="right">Holds</th><th class="right">In / million</th><th class="right">Out / million</th><th>Used by</th></tr></thead><tbody>${app.models.map((m) => html`<tr key=${m.id}><td>${m.id}</td><td class="right num">${m.window ? count(m.window) : "–"}</td><td class="right num">${price(m.price?.input)}</td><td class="right num">${price(m.price?.output)}</td><td>${m.usual ? "usual" : (m.agents ?? []).map((id) => agentOf(id).name).join(", ")}</td></tr>`)}</tbody></table></div>`;
+  return html`<h3 class="h-20 sec">Prices and windows</h3><p class="small dim">In tokens, which are pieces of words: 1,000 are about 750 words. What a model holds is how much of a conversation it can take in at once.</p><div class="wide" tabindex="0" role="group" aria-label="Prices and windows"><table class="list"><thead><tr><th>Model</th><th class="right">Holds</th><th class="right">In / million</th><th class="right">Out / million</th><th>Used by</th></tr></thead><tbody>${app.models.map((m) => html`<tr key=${m.id}><td>${m.id}</td><td class="right num">${m.window ? count(m.window) : "–"}</td><td class="right num">${price(m.price?.input)}</td><td class="right num">${price(m.price?.output)}</td><td>${m.usual ? "usual" : (m.agents ?? []).map((id) => agentOf(id).name).join(", ")}</td></tr>`)}</tbody></table></div>`;
 }
 
 const toldNames = { __proto__: null, persona: "Who it is", activation: "How it begins", tools: "How it uses tools", commands: "What it can be asked for", rules: "Rules", session: "This conversation", instructions: "Instructions" };
@@ -279,7 +288,7 @@ function LimitSettings() {
   const [spent, , again] = useLoaded(operate.spending);
   const saved = (values) => save(values).then(again);
   const usual = spent?.usual > 0 ? `The usual conversation costs ${cost(spent.usual)}; the dearest of the last 31 days cost ${cost(spent.dearest)}.` : "In US dollars.";
-  const rows = [["limits.cost", "Money, one answer", usual, "$"], ["limits.time", "Time, one answer", "For example 15m, or 1h30m. Waiting for you does not count."], ["limits.turns", "Turns, one answer", "How often the model may be asked before it must answer."], ["limits.tokens", "Tokens, one answer", "Sent and received."]];
+  const rows = [["limits.cost", "Money, one answer", usual, "$"], ["limits.time", "Time, one answer", "For example 15m, or 1h30m. Waiting for you does not count."], ["limits.turns", "Turns, one answer", "How often the model may be asked before it must answer."], ["limits.tokens", "Tokens, one answer", "Sent and received. A token is a piece of a word: 1,000 are about 750 words."]];
   return html`<${Head} title="Limits" text="An agent that reaches one stops, says so, and keeps what it has. You can let it go on." />
     <div class="card rows">${(settings || problem) && html`<${Month} spent=${spent} setting=${find(settings, "server.month_cost")} save=${saved} />`}
       ${settings && rows.map(([key, title, text, unit]) => html`<${SettingRow} key=${key} setting=${find(settings, key)} title=${title} text=${text} unit=${unit} save=${save} />`)}</div>

@@ -55,6 +55,7 @@ export function Outcome({ site, again }) {
   return html`<section class="card pad outcome" data-outcome=${site.outcome} aria-label="Outcome"><div class="row"><h2 class="grow">${{ delivered: "Delivered", partial: "Partly done", failed: "Not delivered" }[site.outcome] ?? site.outcome}</h2><span class=${"chip t " + (site.outcome === "delivered" ? "good" : "bad")}>${site.applied ? "taken" : site.outcome}</span></div>
     <p class="small">${site.files.length} ${site.files.length === 1 ? "file" : "files"} <span class="good">+${added}</span> <span class="bad">−${removed}</span> in ${site.commits.length} ${site.commits.length === 1 ? "commit" : "commits"} on <code>${site.branch}</code>${site.seconds ? `, ${duration(site.seconds * 1000)}` : ""}</p>
     ${site.reasons?.length > 0 && html`<ul class="stack small">${site.reasons.map((text) => html`<li class="row top" key=${text}>${icon("triangle-alert", "bad")}<span>${text}</span></li>`)}</ul>`}
+    ${can("apply") && operator && html`<p class="tiny faint">Taking it puts these commits onto the branch that is checked out in your project. It can be taken back.</p>`}
     ${can("continue") && html`<label class="field edge"><input value=${guidance} placeholder=${isDone ? "What should be different? It becomes another step." : "What should be different? You may leave it empty."} aria-label="Guidance for going on" onInput=${(e) => setGuidance(e.target.value)} /></label>`}
     <div class="row wrap">${can("apply") && operator && html`<button type="button" class=${site.outcome === "delivered" ? "primary" : ""} disabled=${busy} onClick=${() => doing(() => api.actOnDelivery(site.session, "apply"))}>${icon("check")}Take it</button>`}
       ${can("continue") && html`<button type="button" class=${isDone ? "" : "primary"} disabled=${busy || (isDone && !guidance.trim())} onClick=${() => doing(() => shelf.continueDelivery(site.session, { ...(guidance.trim() && { guidance: guidance.trim() }) }).then((made) => (setGuidance(""), made)))}>${isDone ? "Ask for changes" : "Go on"}</button>`}
@@ -82,22 +83,29 @@ export function Change({ site }) {
   return html`<section class="card pad change" aria-label="The change"><h2>The change</h2>
     <ul class="stack small">${site.files.map((f) => html`<li key=${f.path} class="row">${icon(fileIcon(f.path))}<span class="grow cut">${f.path}</span><span class="num good">+${f.added}</span><span class="num bad">−${f.removed}</span></li>`)}</ul>
     <div class="row wrap"><button type="button" class="sm" aria-expanded=${isOpen} onClick=${() => setOpen(!isOpen)}>${icon("file-diff")}${isOpen ? "Hide it" : "Show it"}</button>
-      ${isOpen && site.commits.length > 0 && html`<select aria-label="Which step" value=${step} onChange=${(e) => setStep(e.target.value)}><option value="">all steps</option>${site.commits.map((c) => html`<option key=${c.step} value=${c.step}>step ${c.step}: ${c.title}</option>`)}</select>`}</div>
+      ${isOpen && site.commits.length > 0 && html`<select aria-label="Which step" value=${step} onChange=${(e) => setStep(e.target.value)}><option value="">all steps</option>${site.commits.map((c) => html`<option key=${c.step} value=${c.step}>${c.title || `step ${c.step}`}</option>`)}</select>`}</div>
     ${isOpen && (diff ? html`<div class="diff" tabindex="0" role="group" aria-label="Unified diff">${diff.text.split("\n").filter((line) => !forGit.test(line)).slice(0, 5000).map((line, i) => html`<div key=${i} class=${lineKind(line)}>${line}</div>`)}</div>${diff.left > 0 && html`<p class="tiny faint">${diff.left} more bytes are not shown.</p>`}` : html`<p class="tiny faint">Loading …</p>`)}</section>`;
 }
 
-const labelOf = (label) => ({ baseline: "before the change", verify: "the result, on a clean checkout" }[label] ?? label);
+// labelOf says when checks were run; a step is called by its title.
+function labelOf(label, steps = []) {
+  const [, id, round] = /^step (.+) round (\d+)$/.exec(label) ?? [];
+  return { baseline: "before the change", verify: "the result, on a clean checkout" }[label] ?? (id ? `${steps.find((s) => s.id === id)?.title || `step ${id}`}, round ${round}` : label);
+}
 
-// Checks shows what was measured, the latest of each kind, with its output.
+// Checks shows what was measured, the latest of each kind, with its output. What was
+// before the change is last, also where it was measured again.
 export function Checks({ site }) {
-  const groups = new Map();
+  const groups = new Map([["baseline", new Map()]]);
   for (const run of site.runs) {
-    if (!groups.has(run.label)) groups.set(run.label, new Map());
-    groups.get(run.label).set(run.name, run);
+    const group = groups.get(run.label) ?? new Map();
+    if (run.label !== "baseline") groups.delete(run.label); // it is now the latest
+    groups.set(run.label, group.set(run.name, run));
   }
+  if (!groups.get("baseline").size) groups.delete("baseline");
   if (!site.checks.length) return html`<section class="card pad checks" aria-label="Checks"><h2>Checks</h2><p class="small">${icon("triangle-alert", "bad")} This repository has no checks: nothing is measured.</p></section>`;
   return html`<section class="card pad checks" aria-label="Checks"><h2>Checks</h2><p class="tiny faint">${site.checks.map((c) => `${c.name}: ${c.command}`).join(" · ")}${site.sandbox ? ` · sandbox ${site.sandbox}` : ""}</p>
-    ${[...groups].toReversed().map(([label, runs]) => html`<div key=${label}><h3 class="tiny faint">${labelOf(label)}</h3>${[...runs.values()].map((run) => html`<${CheckRun} key=${run.name + run.at} site=${site} run=${run} />`)}</div>`)}</section>`;
+    ${[...groups].toReversed().map(([label, runs]) => html`<div key=${label}><h3 class="tiny faint">${labelOf(label, site.plan?.steps)}</h3>${[...runs.values()].map((run) => html`<${CheckRun} key=${run.name + run.at} site=${site} run=${run} />`)}</div>`)}</section>`;
 }
 
 function CheckRun({ site, run }) {
@@ -119,12 +127,12 @@ export function Findings({ site }) {
 }
 
 // written is what people call what a phase writes; its file has a date for a name.
-const written = { __proto__: null, requirements: "User stories", architecture: "Architecture", discovery: "Files that matter", planning: "Plan" };
+export const written = { __proto__: null, requirements: "User stories", architecture: "Architecture", discovery: "Files that matter", planning: "Plan", qa: "Review" };
 
 // Documents are those that the phases wrote.
 export function Documents({ site, show }) {
   if (!site.documents.length) return null;
-  return html`<section class="card pad" aria-label="Documents"><h2 class="h-17">Documents</h2><div class="stack">${site.documents.map((d) => html`<button type="button" class="link cut" key=${d.path} onClick=${() => show(d.path)}>${icon(fileIcon(d.path))}${written[d.phase] ?? nameOf(d.path)} <span class="tiny faint">${d.phase}</span></button>`)}</div></section>`;
+  return html`<section class="card pad" aria-label="Documents"><h2 class="h-17">Documents</h2><div class="stack">${site.documents.map((d) => html`<button type="button" class="link cut" key=${d.path} onClick=${() => show(d.path)}>${icon(fileIcon(d.path))}${written[d.phase] ?? nameOf(d.path)} <span class="tiny faint">${d.phase === "qa" ? "checking" : d.phase}</span></button>`)}</div></section>`;
 }
 
 // SitePlan shows the plan with how each step stands, and lets a person change it.

@@ -59,7 +59,7 @@ const catalogue = {
   tool_server_down: ["plug", (c) => (c.server ? `The tools of ${c.server} are not there now` : "Some tools are not there now"), (c) => `${c.a} went on without them.`, () => [app.me.operator && ["Settings", () => { location.hash = "#/settings/mcp"; }]], "soft"],
   agent_broken: ["circle-alert", (c) => `${c.a} cannot start`, (c) => (app.me.operator ? "Something that it is made of is missing or wrong." : operator), () => [app.me.operator && ["See where", () => { location.hash = "#/settings/agents"; }]]],
   interrupted: ["power", () => "Troupe was restarted in the middle of this", (c) => `Everything up to ${c.until || "here"} is on record, and no tool is used twice.`, (acts) => [acts.resume && ["Go on where it stopped", acts.resume]], "soft"],
-  cancelled: ["circle-pause", () => "Stopped", () => "What was said so far is above. To go on is to begin this answer anew; what was done for it stays done.", (acts) => [acts.resume && ["Go on", acts.resume]], "soft"],
+  cancelled: ["circle-pause", () => "Stopped", (c) => c.delivers ? "Every step that was finished is kept. Going on begins with what was being worked on." : "What was said so far is above. To go on is to begin this answer anew; what was done for it stays done.", (acts) => [acts.resume && ["Go on", acts.resume]], "soft"],
   signed_out: ["lock", () => "You are signed out", () => "What you have typed is kept in this tab.", () => []],
   file_gone: ["file-text", () => "There is no such file any more", () => "It was deleted, or the version was not kept.", () => [], "soft"],
   gone: ["trash", () => "This conversation is not here any more", () => "It was deleted, or it is somebody else’s.", () => [["Home", () => { location.hash = "#/"; }]], "soft"],

@@ -95,11 +95,14 @@ export function now(session) {
 
 const capital = (text) => text && text[0].toUpperCase() + text.slice(1);
 
+// stepDone names the step that a question says is done by its title.
+const stepDone = (asked = "") => asked.replace(/^Step \S+ \((.+)\) is done: [^]*$|[^]*/, (_, title) => (title ? `“${title}” is done.` : ""));
+
 // gates are the questions of a delivery that are not about a phase's result.
 export const gates = {
   __proto__: null,
   plan: { ask: "carry out this plan?", title: () => "The plan is ready.", go: "Carry it out" },
-  step: { ask: "go on after this step?", title: (phase) => `${phase[0].toUpperCase()}${phase.slice(1)} is done.`, go: "Go on" },
+  step: { ask: "go on after this step?", title: (phase, asked) => stepDone(asked) || `${phase[0].toUpperCase()}${phase.slice(1)} is done.`, go: "Go on" },
   diff: { ask: "deliver this change?", title: () => "The change is ready.", go: "Deliver it" },
   dependencies: { ask: "fetch these dependencies?", title: () => "The change wants other dependencies.", go: "Run the setup again" },
   environment: { ask: "can it go on?", title: () => "Something is missing that only you can put right.", go: "Try again" },

@@ -108,6 +108,9 @@ test("an approval shows what will be done decoded, whole and as plain text", () 
   assert.ok(pages.length > 10 && pages.every((page) => page.length <= 6000 && page.split("\n").length <= 122), String(pages.length));
   assert.equal(pagesOf("x".repeat(20_000)).join("").length, 20_000);
   assert.deepEqual(pagesOf("short"), ["short"]);
+  const json = `{\n  "text": "${"x".repeat(9_000)}",\n  "to": "a"\n}`; // a page is not left empty before a long line
+  assert.deepEqual(pagesOf(json).map((page) => page.length), [6_000, json.length - 6_000]);
+  assert.equal(pagesOf(json).join(""), json);
   assert.equal(all(root).filter((n) => n.localName === "img").length, 0);
 });
 

@@ -3,7 +3,7 @@ import test from "node:test";
 import { install } from "./fakedom.mjs";
 
 install();
-const { did, doing } = await import("../page/words.js");
+const { did, doing, gates } = await import("../page/words.js");
 const { parsed } = await import("../page/preview.js");
 const { blocksOf, turnsOf } = await import("../page/turns.js");
 const { nameOf, plainPath } = await import("../page/format.js");
@@ -23,6 +23,11 @@ test("what tools do is said without variables, paths of the machine or names of 
   assert.equal(agentOf("product-owner-agent").name, "Product owner");
   assert.equal(plainPath("{{output_folder}}/a/b.md"), "a/b.md");
   assert.equal(nameOf("planning/project-brief.md"), "Project brief");
+});
+
+test("a step of a plan is called by its title", () => {
+  assert.equal(gates.step.title("step step-1", "Step step-1 (Take it (all) off) is done: 2 files +16 −0.\n\nmore (x) is done: y"), "“Take it (all) off” is done.");
+  assert.equal(gates.step.title("step step-1", "Something else"), "Step step-1 is done.");
 });
 
 test("comma-separated values are read as they are written", () => {
