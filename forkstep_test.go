@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -448,6 +449,40 @@ func TestWhatCannotBeDoneAgainByItself(t *testing.T) {
 	}
 	if _, end, err := gather(engine.Resume(t.Context(), race, id)); err != nil || !strings.Contains(end.Output.Summary, "EDITED") {
 		t.Errorf("the one that ended the others, done again: %v, %v", end, err)
+	}
+}
+
+// One of several successes that ended the others is done again: the others of them stay, and
+// what was ended goes on.
+func TestAStepOfAQuorumIsEdited(t *testing.T) {
+	begun := make(chan struct{})
+	begin := sync.OnceFunc(func() { close(begun) })
+	slow := agentWith(t, troupe.AgentConfig{ID: "slow", Model: generator(func(ctx context.Context, _ *troupe.Request, yield func(troupe.Chunk, error) bool) {
+		begin()
+		<-ctx.Done()
+		yield(troupe.Chunk{}, ctx.Err())
+	})})
+	quick := func(id string) *troupe.Agent {
+		return agentWith(t, troupe.AgentConfig{ID: id, Model: modelFunc(func(req *troupe.Request) turn {
+			<-begun
+			return turn{text: id + " was told " + req.Messages[0].Text}
+		})})
+	}
+	two := must(t)(flow.NewParallel(flow.ParallelConfig{Name: "two", Quorum: 2, Steps: []troupe.Step{quick("bob"), quick("cid"), slow}}))
+	engine := newEngine(t, troupe.Config{})
+	log, _ := mustAnswer(t, engine, two, "go")
+	for edited, other := range map[string]string{"bob": "cid", "cid": "bob"} {
+		id, err := engine.ForkStep(t.Context(), log[0].Session, runOf(t, log, edited, 0), saying("EDITED"), troupe.Input{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, end, err := gather(engine.Resume(t.Context(), two, id))
+		if err != nil || !strings.Contains(fmt.Sprint(end.Output.Outputs[edited]), "EDITED") || end.Output.Outputs[other] != other+" was told go" {
+			t.Errorf("%s edited: it came to %v: %v", edited, end, err)
+		}
+	}
+	if _, err := engine.ForkStep(t.Context(), log[0].Session, runOf(t, log, "slow", 0), nil, troupe.Input{}); !errors.Is(err, errors.ErrUnsupported) {
+		t.Errorf("the one that was ended: %v", err)
 	}
 }
 
