@@ -159,6 +159,9 @@ func (p *stepPlace) keep(events []Event, session string) (kept []Event, err erro
 			continue
 		}
 		if _, ok := e.Body.(*BranchesStopped); ok && p.isWithin(&e) {
+			if p.isDoneIn(e.Run, events) {
+				continue // it was one of those that the others were ended for
+			}
 			return nil, refused("%s was ended, or not begun, because enough of the others were done: do one of those again, or a step before them", p.start.Agent)
 		}
 		e.Session, e.Seq = session, int64(len(kept))+1
@@ -194,6 +197,24 @@ func (s stopPlace) placeOf(e *Event) (journal.Path, bool) {
 	}
 	at, _, _ := strings.Cut(e.Run[len(s.run)+1:], ":")
 	return journal.Path(at), true
+}
+
+// isDoneIn reports whether the step came to an end of its own, and so did all that it is
+// nested in below a run.
+func (p *stepPlace) isDoneIn(run string, events []Event) bool {
+	finished := map[string]bool{}
+	for i := range events {
+		if endsRun(events[i].Body) {
+			_, finished[events[i].Run] = events[i].Body.(*RunFinished)
+		}
+	}
+	for inner := p.run; inner != run; {
+		if !finished[inner] {
+			return false
+		}
+		inner, _, _ = journal.Outer(inner)
+	}
+	return true
 }
 
 // isWithin reports whether the step is in one of the branches that an event ended.
