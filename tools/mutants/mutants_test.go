@@ -159,6 +159,21 @@ func TestWhatNoTestNoticesSurvives(t *testing.T) {
 	}
 }
 
+func TestPlacesAndTestsMayBeChosen(t *testing.T) {
+	dir := module(t, code, "func TestClamp(t *testing.T) {\n\tif Clamp(5, 3) != 3 {\n\t\tt.Error(1)\n\t}\n}\n\nfunc TestSum(t *testing.T) {\n\tif Clamp(2, 3)+Sum([]int{1, 2}) != 5 {\n\t\tt.Error(1)\n\t}\n}\n")
+	for _, c := range []struct{ at, only, want string }{
+		{"p/p.go:4", "", "./p: 2 of 2 mutants of covered lines tried (seed 0): 1 killed"},
+		{"p/p.go", "Clamp", "./p: 3 of 3 mutants of covered lines tried (seed 0): 2 killed"},
+		{"p/q.go", "", "./p: 0 of 0 mutants"},
+	} {
+		var out bytes.Buffer
+		o := options{root: dir, parallel: 2, limit: 20 * time.Second, at: c.at, only: c.only}
+		if err := run(t.Context(), o, []string{"./p"}, &out); err != nil || !strings.HasPrefix(out.String(), c.want) {
+			t.Errorf("at %s, tests %s: %v, %s", c.at, c.only, err, &out)
+		}
+	}
+}
+
 func TestAPackageMayBeTestedByAnother(t *testing.T) {
 	dir := module(t, code, "")
 	for name, text := range map[string]string{

@@ -66,18 +66,22 @@ func (t *trial) unbroken(ctx context.Context) ([]reach, error) {
 
 var isTest = regexp.MustCompile("^(Test|Example|Fuzz)")
 
-// list names the tests of a program that -skip leaves.
+// list names the tests of a program that -run and -skip leave.
 func (t *trial) list(ctx context.Context, program string) (names []string, err error) {
 	out, err := t.test(ctx, program, time.Minute, "-test.list=.")
 	if err != nil {
 		return nil, fmt.Errorf("its tests cannot be listed: %w\n%s", err, tail(out))
+	}
+	only, err := regexp.Compile(t.only)
+	if err != nil {
+		return nil, err
 	}
 	skip, err := regexp.Compile(t.skip)
 	if err != nil {
 		return nil, err
 	}
 	for name := range strings.FieldsSeq(out) {
-		if isTest.MatchString(name) && (t.skip == "" || !skip.MatchString(name)) {
+		if isTest.MatchString(name) && only.MatchString(name) && (t.skip == "" || !skip.MatchString(name)) {
 			names = append(names, name)
 		}
 	}
