@@ -174,6 +174,18 @@ func TestPlacesAndTestsMayBeChosen(t *testing.T) {
 	}
 }
 
+// A test that cannot be run by a program that counts what is reached counts like any other.
+func TestATestThatFailsOnlyWhileItIsCountedIsRun(t *testing.T) {
+	dir := module(t, code, "func Test(t *testing.T) {\n\tif Clamp(5, 3) != 3 || testing.CoverMode() != \"\" {\n\t\tt.Error(1)\n\t}\n}\n")
+	var out bytes.Buffer
+	if err := run(t.Context(), options{root: dir, parallel: 2, limit: 20 * time.Second}, []string{"./p"}, &out); err != nil {
+		t.Fatal(err)
+	}
+	if want := "./p: 3 of 3 mutants of covered lines tried (seed 0): 2 killed"; !strings.HasPrefix(out.String(), want) {
+		t.Error(out.String())
+	}
+}
+
 func TestAPackageMayBeTestedByAnother(t *testing.T) {
 	dir := module(t, code, "")
 	for name, text := range map[string]string{
