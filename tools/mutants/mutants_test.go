@@ -282,10 +282,10 @@ func TestFastTestsThatReachAMutantRunFirst(t *testing.T) {
 	at := func(line int) coverage {
 		return coverage{"p.go": {{StartLine: line, StartCol: 1, EndLine: line, EndCol: 80, Count: 1}}}
 	}
-	tests := []reach{{"A", at(1), time.Second}, {"B", at(2), time.Second}, {"C", at(1), 3 * time.Second}, {"D", at(1), time.Minute}}
-	for line, want := range map[int][]string{1: {"^(A|C)$", "^(D)$"}, 2: {"^(B)$"}, 3: nil} {
+	tests := []reach{{"A", at(1), time.Second}, {"B", at(2), time.Second}, {"C", at(1), 3 * time.Second}, {"D", at(1), 7 * time.Second}, {"E", at(1), 8 * time.Second}, {"F", at(1), time.Minute}}
+	for line, want := range map[int][]string{1: {"^(A|C)$", "^(D|E)$", "^(F)$"}, 2: {"^(B)$"}, 3: nil} {
 		got, took := rounds(tests, &mutant{path: "p.go", Line: line, Column: 5})
-		if !slices.Equal(got, want) || len(took) != len(want) || len(took) == 2 && (took[0] != 4*time.Second || took[1] != time.Minute) {
+		if !slices.Equal(got, want) || len(took) != len(want) || len(took) == 3 && (took[0] != 4*time.Second || took[1] != 15*time.Second || took[2] != time.Minute) {
 			t.Errorf("line %d: %q, %s", line, got, took)
 		}
 	}

@@ -22,7 +22,6 @@ type reach struct {
 }
 
 // quick is for how long the fastest tests that reach a mutant run before the others do.
-// Most mutants die in it.
 const quick = 5 * time.Second
 
 // unbroken runs each test as it is and alone, to see what it reaches and how long it takes.
@@ -121,26 +120,28 @@ func (t *trial) look(ctx context.Context, program string, plain func() (string, 
 	return r, err
 }
 
-// rounds are the tests that reach a mutant, those that take no time before the others,
-// and how long each round takes.
+// rounds are the tests that reach a mutant, the fastest first, and how long each round takes:
+// most mutants die in the first, and each of the others takes three times as long.
 func rounds(tests []reach, m *mutant) (patterns []string, took []time.Duration) {
-	var names [2][]string
-	var sums [2]time.Duration
+	var names []string
+	var sum time.Duration
+	room := quick
+	end := func() {
+		if len(names) > 0 {
+			patterns, took = append(patterns, "^("+strings.Join(names, "|")+")$"), append(took, sum)
+		}
+		names, sum = nil, 0
+	}
 	for _, r := range tests {
 		if !r.covered.has(m.path, m.Line, m.Column) {
 			continue
 		}
-		round := 0
-		if sums[0]+r.took > quick && len(names[0]) > 0 {
-			round = 1
+		if sum+r.took > room && len(names) > 0 {
+			end()
+			room *= 3
 		}
-		names[round] = append(names[round], r.test)
-		sums[round] += r.took
+		names, sum = append(names, r.test), sum+r.took
 	}
-	for i, some := range names {
-		if len(some) > 0 {
-			patterns, took = append(patterns, "^("+strings.Join(some, "|")+")$"), append(took, sums[i])
-		}
-	}
+	end()
 	return patterns, took
 }
