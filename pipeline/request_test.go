@@ -31,6 +31,35 @@ func TestAnArtifactIsMadeOfWhatAnAgentDescribes(t *testing.T) {
 	}
 }
 
+// A path that is not plainly one below the output root is the agent's mistake, and nothing is
+// opened for it.
+func TestAPathOutsideOfTheOutputRootIsRefusedAsSuch(t *testing.T) {
+	ws, err := workspace.Open(workspace.Config{Roots: []workspace.Root{{Name: outputRoot, Dir: t.TempDir(), Access: workspace.ReadWrite}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ws.Close()
+	opened := 0
+	output := func(session string) (*workspace.Workspace, error) {
+		if opened++; session != "s" {
+			return nil, errors.New("it is gone")
+		}
+		return ws, nil
+	}
+	for name, want := range map[string]string{"": "has no path", "./": "has no path", "/a": "is absolute", "a/../b": "leads upwards", "a/": "is that of a directory", "a/con\x00": "path"} {
+		found, _, err := locate(output, "s", name)
+		if failure, ok := errors.AsType[*troupe.ToolError](err); !ok || failure.Class != "invalid_arguments" || !strings.Contains(failure.Err.Error(), want) || found != nil || opened != 0 {
+			t.Errorf("%q: %v", name, err)
+		}
+	}
+	if found, loc, err := locate(output, "s", "a/./b.md"); found != ws || loc.Name() != "a/b.md" || err != nil {
+		t.Errorf("%s, %v", loc.Name(), err)
+	}
+	if _, _, err := locate(output, "other", "a"); err == nil || err.Error() != "open output root: it is gone" {
+		t.Error(err)
+	}
+}
+
 func TestARequestIsTextOrJSON(t *testing.T) {
 	if got := requestOf(` {"a": 1} `); string(got.(json.RawMessage)) != `{"a": 1}` {
 		t.Errorf("got %v", got)
