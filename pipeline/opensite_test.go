@@ -332,3 +332,77 @@ func TestWhatFormattersDoToOtherFilesIsUndone(t *testing.T) {
 		t.Errorf("%+v, %v", same, err)
 	}
 }
+
+// An agent sees what was changed so far, or by one step, as a whole or in one file.
+func TestAnAgentSeesWhatWasChanged(t *testing.T) {
+	o, at := filled(t, map[string]string{"a": "1\n", "b": "1\n"}, Repository{})
+	commit := func(files map[string]string) string {
+		write(t, o.Worktree, files)
+		run(t, o.Worktree, "git add -A && git commit -qm step")
+		return run(t, o.Worktree, "git rev-parse HEAD")
+	}
+	first := commit(map[string]string{"a": "first\n"})
+	commit(map[string]string{"b": "second\n"})
+	write(t, o.Worktree, map[string]string{"c": "third\n"})
+	if _, err := o.diffFor(t.Context(), "session", "", "1"); err == nil {
+		t.Error("there is no plan")
+	}
+	plan := planOfSteps(PlanStep{ID: "1", Status: StepDone, Commit: first}, PlanStep{ID: "2"})
+	if err := plan.Check(); err != nil {
+		t.Fatal(err)
+	}
+	write(t, o.folder, map[string]string{PlanFile: string(plan.YAML())})
+	for _, c := range []struct {
+		path, step string
+		want       []string
+	}{
+		{"", "", []string{"+first", "+second", "+third"}}, {"b", "", []string{"+second"}}, {"", "1", []string{"+first"}}, {"b", "1", nil},
+	} {
+		got, err := o.diffFor(t.Context(), "session", c.path, c.step)
+		var lines []string
+		for line := range strings.Lines(got) {
+			if strings.HasPrefix(line, "+") && !strings.HasPrefix(line, "+++") {
+				lines = append(lines, strings.TrimSpace(line))
+			}
+		}
+		if err != nil || !slices.Equal(lines, c.want) {
+			t.Errorf("%q of step %q: %q, %v", c.path, c.step, lines, err)
+		}
+	}
+	for _, step := range []string{"2", "3"} {
+		if _, err := o.diffFor(t.Context(), "session", "", step); err == nil || !strings.Contains(err.Error(), "is not done") {
+			t.Errorf("step %s: %v", step, err)
+		}
+	}
+	if at.Head != o.Base {
+		t.Errorf("the base is %s", o.Base)
+	}
+}
+
+// Hosts are let through on the level full alone; documents are kept where nobody says where.
+func TestAWorkshopIsMadeOfItsRepository(t *testing.T) {
+	dir := t.TempDir()
+	c := Config{Repository: &Repository{Dir: dir, Data: filepath.Join(dir, "data"), Worktrees: dir, Cache: dir, Sandbox: Sandbox{Level: "off"}, Network: []string{"example.org"}}}
+	s, err := newWorkshop(&c)
+	if err != nil || s == nil || c.Output == nil || c.Repository.Rounds != 4 {
+		t.Fatalf("%+v, %v", s, err)
+	}
+	first, err := c.Output("one")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer first.Close()
+	again, err := c.Output("one")
+	if err != nil || again != first {
+		t.Errorf("the folder of documents is opened twice: %v", err)
+	}
+	if _, err := os.Stat(filepath.Join(dir, "data", "one", DocumentsDir)); err != nil {
+		t.Error(err)
+	}
+	if s, err := newWorkshop(&Config{}); s != nil || err != nil {
+		t.Errorf("without a repository: %+v, %v", s, err)
+	}
+	if _, err := newWorkshop(&Config{Repository: &Repository{}}); err == nil {
+		t.Error("a repository without a folder")
+	}
+}
