@@ -40,6 +40,7 @@ func TestWhyAChangeIsNotDelivered(t *testing.T) {
 		"it failed before":        {func(c *course) { c.verified = []checks.Outcome{{Name: "test"}}; c.baseline = c.verified }, done, nil},
 		"it was not reviewed":     {func(c *course) { c.review = nil }, done, []string{"it was not reviewed"}},
 		"no review is wanted":     {func(c *course) { c.review = nil; c.Repository.QARounds = -1 }, done, nil},
+		"no rounds of review":     {func(c *course) { c.review = nil; c.Repository.QARounds = 0 }, done, nil},
 		"there is no reviewer":    {func(c *course) { c.review = nil; c.Phases = c.Phases[:1] }, done, nil},
 		"stopped before a review": {func(c *course) { c.review = nil; c.stopped = "stopped" }, done, []string{"stopped"}},
 		"a finding is open": {func(c *course) {
