@@ -33,6 +33,9 @@ func (l *log) phase(run, name string, status Status, json Level, more ...troupe.
 func TestASummaryFollowsTheLog(t *testing.T) {
 	var l log
 	l.add("root", "", "deliver", &troupe.RunStarted{})
+	if s := Summarize(l); s.Session != "s" || s.State != "running" { // before its first phase
+		t.Errorf("got %+v", s)
+	}
 	l.phase("a", "requirements", "success", LevelStrict, &troupe.Warned{Code: codeCorrection, Message: "m"}, &troupe.ModelFailed{Usage: troupe.Usage{Input: 1}, Cost: 0.25})
 	l.phase("b", "planning", "partial", LevelMarkdown, &troupe.Warned{Code: "other"})
 	l.add("c", "root", "qa", &troupe.RunStarted{Input: troupe.Handoff{Task: "the request"}})
