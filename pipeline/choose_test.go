@@ -13,6 +13,7 @@ import (
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/checks"
 	"github.com/troupe-dev/troupe/internal/git"
+	"github.com/troupe-dev/troupe/internal/sandbox"
 )
 
 func TestWhereADeliveryWorksIsChosen(t *testing.T) {
@@ -169,4 +170,35 @@ func TestARoomHasWhatChecksMayRead(t *testing.T) {
 	if _, err := o.room(t.Context(), o.worktree); err == nil || !strings.Contains(err.Error(), "no sandbox") {
 		t.Error(err)
 	}
+}
+
+// After a setup the worktree holds what is committed, and is known to be set up once the last
+// command has run.
+func TestASetupLeavesTheFilesAsTheyAre(t *testing.T) {
+	o, at := filled(t, map[string]string{"a": "1\n", ".gitignore": "made\n"}, Repository{Setup: []string{"echo 2 >a; echo dep >made", "test -e made"}})
+	helper, err := sandbox.Open(t.Context(), sandbox.Off, nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.workshop.helper, o.workshop.Cache = helper, t.TempDir()
+	inRun(t, func(ctx context.Context, run *troupe.Run) error {
+		o.moved(t, run)
+		for i, command := range append(o.Setup, "false") {
+			outcome, err := call[checks.Outcome](ctx, run, o.setupTool(), setupRequest{state: at, Command: command, At: time.Unix(0, 0)})
+			if err != nil || outcome.OK != (i < 2) {
+				t.Errorf("%s: %+v, %v", command, outcome, err)
+			}
+			if got := shell(t, o.Worktree, "cat a made; git status --porcelain"); got != "1\ndep" {
+				t.Errorf("%s: the worktree holds %q", command, got)
+			}
+			if _, err := os.Stat(o.pending()); err == nil {
+				t.Errorf("%s: it is still being changed", command)
+			}
+			on, _ := os.ReadFile(setupFile(o.worktree))
+			if want := map[int]string{1: o.Base, 2: o.Base}[i]; string(on) != want {
+				t.Errorf("%s: it is set up on %q", command, on)
+			}
+		}
+		return nil
+	})
 }
