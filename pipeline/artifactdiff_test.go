@@ -18,6 +18,12 @@ func TestADiffIsWhatDiffSays(t *testing.T) {
 		"all new":        {"", "a\n", "@@ -0,0 +1,1 @@\n+a\n"},
 		"no last line":   {"a", "a\n", "@@ -1,1 +1,1 @@\n-a\n\\ No newline at end of file\n+a\n"},
 		"far apart":      {"1\n2\n3\n4\n5\n6\n7\n8\n9\n", "x\n2\n3\n4\n5\n6\n7\n8\ny\n", "@@ -1,4 +1,4 @@\n-1\n+x\n 2\n 3\n 4\n@@ -6,4 +6,4 @@\n 6\n 7\n 8\n-9\n+y\n"},
+		"six in between": {"1\n2\n3\n4\n5\n6\n7\n8\n", "x\n2\n3\n4\n5\n6\n7\ny\n", "@@ -1,8 +1,8 @@\n-1\n+x\n 2\n 3\n 4\n 5\n 6\n 7\n-8\n+y\n"},
+		"in the middle":  {"1\n2\n3\n4\n5\n6\n7\n8\n9\n", "1\n2\n3\n4\n6\n7\n8\n9\n", "@@ -2,7 +2,6 @@\n 2\n 3\n 4\n-5\n 6\n 7\n 8\n"},
+		"all gone":       {"a\n", "", "@@ -1,1 +0,0 @@\n-a\n"},
+		"the shortest":   {"a\nb\nc\nd\n", "b\nx\nd\ny\n", "@@ -1,4 +1,4 @@\n-a\n b\n-c\n+x\n d\n+y\n"},
+		"a line twice":   {"a\nb\n", "a\na\nb\n", "@@ -1,2 +1,3 @@\n a\n+a\n b\n"},
+		"nothing":        {"a\n", "a\n", ""},
 		"close together": {"1\n2\n3\n4\n", "x\n2\n3\ny\n", "@@ -1,4 +1,4 @@\n-1\n+x\n 2\n 3\n-4\n+y\n"},
 	} {
 		if got := unifiedDiff("f", c.before, c.after); got != "--- a/f\n+++ b/f\n"+c.want {
@@ -61,7 +67,19 @@ func TestALargeDiffIsCut(t *testing.T) {
 		fmt.Fprintf(&after, "new %d\n", i)
 	}
 	got := unifiedDiff("f", before.String(), after.String())
-	if len(got) > maxDiff+100 || !strings.Contains(got, "[cut here: ") {
-		t.Errorf("got %d bytes", len(got))
+	whole := len("--- a/f\n+++ b/f\n@@ -1,3000 +1,3000 @@\n") + before.Len() + after.Len() + 6000
+	shown, note, ok := strings.Cut(got, "[cut here: ")
+	if !ok || len(shown) > maxDiff || len(shown) < maxDiff-20 || !strings.HasSuffix(shown, "\n") || note != fmt.Sprintf("%d of %d bytes of the diff shown]\n", len(shown), whole) {
+		t.Errorf("got %d bytes: %q", len(got), note)
+	}
+	if !strings.Contains(shown, "\n-old 0\n-old 1\n") {
+		t.Errorf("got %.200s", shown)
+	}
+	room := maxDiff - len("--- a/f\n+++ b/f\n@@ -0,0 +1,1 @@\n+\n")
+	if got := unifiedDiff("f", "", strings.Repeat("x", room)+"\n"); len(got) != maxDiff || strings.Contains(got, "[cut") {
+		t.Errorf("what fits is cut: %d bytes", len(got))
+	}
+	if got := unifiedDiff("f", "", strings.Repeat("x", room+1)+"\n"); !strings.Contains(got, "[cut") {
+		t.Errorf("what does not fit is not cut: %d bytes", len(got))
 	}
 }

@@ -157,7 +157,7 @@ func verdictOn(o checks.Outcome, was *checks.Outcome) string {
 			return "Your change was applied, and what passed before fails now: " + strings.Join(fresh, ", ") + "."
 		}
 	}
-	if was != nil && was.Tests > 0 && o.Tests >= 0 && o.Tests < was.Tests {
+	if was != nil && o.Tests >= 0 && o.Tests < was.Tests {
 		return fmt.Sprintf("Only %d tests ran in %q, and %d did before: tests may not be removed or skipped. Bring them back.", o.Tests, o.Name, was.Tests)
 	}
 	return ""

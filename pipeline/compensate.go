@@ -96,7 +96,7 @@ func fencedFiles(text string) (found []Proposal, rest string) {
 			block.WriteString(line)
 			continue
 		case len(marks) >= 3:
-			name = title
+			name, title = title, "" // it names one block, not the next one too
 			if m := fenceInfo.FindStringSubmatch(strings.TrimSpace(trimmed[len(marks):])); m != nil {
 				name = m[1]
 			}

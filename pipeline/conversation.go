@@ -89,7 +89,7 @@ func (w *work) converse(ctx context.Context, c *conversation) (answered, error) 
 		// Several answers are none; what is left is the raw text.
 		err = w.warn(ctx, "json_ambiguous", err.Error())
 	}
-	if a.idle = (a.stop == "tool_calls" || a.stop == "repeats") && a.parsed.Correction != ""; a.idle {
+	if a.idle = (a.stop == "tool_calls" || a.stop == "repeated_calls") && a.parsed.Correction != ""; a.idle {
 		a.parsed.Correction = ""
 		a.parsed.Output.NextPhase.Blockers = append(a.parsed.Output.NextPhase.Blockers, TextItem(idleText))
 	}

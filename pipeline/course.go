@@ -126,6 +126,9 @@ func (c *course) has(phase string) bool {
 	return slices.ContainsFunc(c.Phases, func(p Phase) bool { return p.Name == phase })
 }
 
+// isReviewed says whether changes are reviewed at all.
+func (c *course) isReviewed() bool { return c.has(phaseQA) && c.Repository.QARounds > 0 }
+
 // think runs the phases up to the implementation.
 func (c *course) think(ctx context.Context) error { return c.thinkUntil(ctx, phaseImplementation) }
 
@@ -209,7 +212,7 @@ func (c *course) build(ctx context.Context) error {
 	if err := c.implement(ctx); err != nil || c.stopped != "" {
 		return err
 	}
-	if c.has(phaseQA) && c.Repository.QARounds > 0 {
+	if c.isReviewed() {
 		if err := c.reviewed(ctx); err != nil {
 			return err
 		}

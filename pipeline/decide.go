@@ -90,7 +90,7 @@ func (c *course) passDiff(ctx context.Context) error {
 		if err := c.implement(ctx); err != nil || c.stopped != "" {
 			return err
 		}
-		if c.has(phaseQA) && c.Repository.QARounds > 0 {
+		if c.isReviewed() {
 			if err := c.reviewed(ctx); err != nil || c.stopped != "" {
 				return err
 			}

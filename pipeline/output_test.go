@@ -78,3 +78,13 @@ func TestStringsMeanWhatTheStandardLibrarySays(t *testing.T) {
 		}
 	}
 }
+
+// A text takes any value, whatever it was before.
+func TestATextTakesAnyValue(t *testing.T) {
+	for value, want := range map[string]anyText{` "a\u00e9" `: "aé", " null ": "", `{"a": 1}`: `{"a": 1}`, "7": "7", `""`: ""} {
+		text := anyText("before")
+		if err := text.UnmarshalJSON([]byte(value)); err != nil || text != want {
+			t.Errorf("%s: %q, %v", value, text, err)
+		}
+	}
+}

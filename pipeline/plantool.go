@@ -126,11 +126,11 @@ func (s *workshop) documentsTool() troupe.Tool {
 			if err != nil {
 				continue
 			}
-			d.Content = clipText(text, min(maxDocument, room))
-			if room <= 0 {
-				d.Content = "(there is no room for it here: read_document shows it)"
+			d.Content = "(there is no room for it here: read_document shows it)"
+			if room > 0 {
+				d.Content = clipText(text, min(maxDocument, room))
+				room -= len(d.Content)
 			}
-			room -= len(d.Content)
 			out.Documents = append(out.Documents, d)
 		}
 		slices.Reverse(out.Documents)

@@ -47,38 +47,42 @@ func (y *yard) with(phase string, answer func(step, prompt string, n int) string
 }
 
 func TestAModelThatNeverGetsItRight(t *testing.T) {
-	for name, answer := range map[string]func(step, prompt string, n int) string{
-		"the check fails":      func(_, _ string, n int) string { return built(fileOf("a.ok", strings.Repeat("bad ", n+1)+"\n")) },
-		"the same failure":     func(_, _ string, n int) string { return built(fileOf("a.ok", "bad\n")) },
-		"edits that never fit": func(string, string, int) string { return built(edited("notes.txt", "nothing like it", "x")) },
-		"no JSON":              func(string, string, int) string { return "I have written the file." },
-		"always cut off":       func(string, string, int) string { return "CUT {\"status\": \"success\", \"phase\"" },
-		"no change at all":     func(string, string, int) string { return built() },
-		"always more to come": func(string, string, int) string {
+	for name, c := range map[string]struct {
+		asked  int // how often, in two conversations unless it is hopeless
+		reason string
+		answer func(step, prompt string, n int) string
+	}{
+		"the check fails":      {4, "after 4 rounds: test ✗\na.ok:1: not good", func(_, _ string, n int) string { return built(fileOf("a.ok", strings.Repeat("bad ", n+1)+"\n")) }},
+		"the same failure":     {6, "its answers change nothing, and the check still fails: test ✗", func(_, _ string, n int) string { return built(fileOf("a.ok", "bad\n")) }},
+		"edits that never fit": {8, "its edits did not fit: notes.txt, edit 1: no such text", func(string, string, int) string { return built(edited("notes.txt", "nothing like it", "x")) }},
+		"no JSON":              {8, "its answers were no JSON that could be read; it said: I have written the file.", func(string, string, int) string { return "I have written the file." }},
+		"always cut off":       {24, "its answers were cut off again and again", func(string, string, int) string { return "CUT {\"status\": \"success\", \"phase\"" }},
+		"no change at all":     {4, "its answers change nothing", func(string, string, int) string { return built() }},
+		"always more to come": {18, "it sent more than 8 parts", func(string, string, int) string {
 			return strings.Replace(built(fileOf("a.ok", "good\n")), `"done":true`, `"done":true,"more":true`, 1)
-		},
-		"it gives up": func(string, string, int) string {
+		}},
+		"it gives up": {1, "the builder says that it cannot be done: too hard", func(string, string, int) string {
 			return `{"status":"failed","phase":"implementation","errors":["too hard"]}`
-		},
-		"escapes":               func(string, string, int) string { return built(fileOf("../../escaped", "x\n")) },
-		"rewrites git's folder": func(string, string, int) string { return built(fileOf(".git/hooks/pre-commit", "x\n")) },
-		"half a file":           func(string, string, int) string { return built(fileOf("notes.txt", "one\n// ... rest of the code\n")) },
-		"weakens the test count": func(string, string, int) string {
+		}},
+		"escapes":               {8, "its edits did not fit: ../../escaped, the path leads upwards.", func(string, string, int) string { return built(fileOf("../../escaped", "x\n")) }},
+		"rewrites git's folder": {8, "its edits did not fit: .git/hooks/pre-commit, it is in the repository's own folder.", func(string, string, int) string { return built(fileOf(".git/hooks/pre-commit", "x\n")) }},
+		"half a file":           {8, "its edits did not fit: notes.txt, it leaves something out", func(string, string, int) string { return built(fileOf("notes.txt", "one\n// ... rest of the code\n")) }},
+		"weakens the test count": {10, "its edits did not fit: base.ok, there is no such file.", func(string, string, int) string {
 			return built(object{"name": "base.ok", "path": "base.ok", "type": "delete"})
-		},
+		}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			y := shellYard(t)
 			before := y.fingerprint()
-			y.with("implementation", func(step, prompt string, n int) string { return answer(step, prompt, n) })
+			y.with("implementation", c.answer)
 			r := y.mustRun(pipeline.OutcomeFailed)
-			if len(r.Reasons) == 0 || len(r.Commits) != 0 {
+			if len(r.Reasons) == 0 || !strings.HasPrefix(r.Reasons[0], "step 1 failed: "+c.reason) || len(r.Commits) != 0 {
 				t.Errorf("%+v", r)
 			}
 			if got := y.sh("git log --format=%s " + r.Branch); got != "docs: specification of add a median to the stats package\nbegin\n" {
 				t.Errorf("the branch claims %s", got)
 			}
-			if n := len(y.prompts("BMAD implementation")); n > 40 {
+			if n := len(y.prompts("BMAD implementation")); n != c.asked {
 				t.Errorf("the builder was asked %d times", n)
 			}
 			if len(y.prompts("BMAD qa")) != 0 {
@@ -135,23 +139,26 @@ func TestEvidenceIsLookedFor(t *testing.T) {
 }
 
 func TestAReviewThatNeverAccepts(t *testing.T) {
-	for name, finding := range map[string]func(n int) object{
-		"the same again": func(int) object {
+	for name, c := range map[string]struct {
+		reviews, commits int
+		reason           string
+		finding          func(n int) object
+	}{
+		"the same again": {2, 3, "the finding F1 came back after its fix", func(int) object {
 			return object{"id": "F1", "severity": "blocker", "path": "notes.txt", "problem": "it is not right"}
-		},
-		"always another": func(n int) object {
+		}},
+		"always another": {3, 4, "1 finding is open after 3 reviews", func(n int) object {
 			return object{"id": "F1", "severity": "major", "path": "notes.txt", "problem": "problem " + strings.Repeat("x", n+1)}
-		},
+		}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			y := shellYard(t)
-			y.with("qa", func(_, _ string, n int) string { return reviewed("changes_required", nil, []object{finding(n)}) })
+			y.with("qa", func(_, _ string, n int) string {
+				return reviewed("changes_required", nil, []object{c.finding(n)})
+			})
 			r := y.mustRun(pipeline.OutcomePartial)
-			if n := len(y.prompts("BMAD qa")); n > 3 {
-				t.Errorf("%d reviews", n)
-			}
-			if len(r.Commits) < 3 || len(r.Findings) != 1 {
-				t.Errorf("%+v", r)
+			if n := len(y.prompts("BMAD qa")); n != c.reviews || len(r.Commits) != c.commits || len(r.Findings) != 1 || len(r.Reasons) != 2 || r.Reasons[0] != c.reason {
+				t.Errorf("%d reviews: %+v", n, r)
 			}
 		})
 	}

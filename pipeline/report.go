@@ -151,7 +151,7 @@ func (c *course) reasons(steps *Result) (list []string) {
 			list = append(list, "on a clean checkout: "+o.Mark())
 		}
 	}
-	if c.has(phaseQA) && c.Repository.QARounds > 0 && c.review == nil && c.stopped == "" {
+	if c.isReviewed() && c.review == nil && c.stopped == "" {
 		list = append(list, "it was not reviewed")
 	}
 	if c.review != nil {

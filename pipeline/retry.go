@@ -52,19 +52,15 @@ func (d *delivery) retry(ctx context.Context, run *troupe.Run, in troupe.Handoff
 	if err := redecode(in.Custom["artifacts"], &failed); err != nil {
 		return troupe.Handoff{}, fmt.Errorf("artifacts: %w", err)
 	}
-	status, done := "success", []Saved{}
+	status, done, left := "success", []Saved{}, 0
 	for _, f := range failed {
 		saved, err := d.keep(ctx, run, f.writeRequest)
 		if err != nil {
 			return troupe.Handoff{}, err
 		}
 		if done = append(done, saved); saved.State == StateFailed {
-			status = "partial"
+			status, left = "partial", left+1
 		}
-	}
-	left := 0
-	for _, s := range done {
-		left += oneIf(s.State == StateFailed)
 	}
 	return troupe.Handoff{
 		Task: in.Task, Summary: fmt.Sprintf("%d artifacts processed again, %d of them failed", len(done), left),

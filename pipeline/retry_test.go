@@ -47,11 +47,11 @@ func TestOnlyWhatFailedIsProcessedAgain(t *testing.T) {
 	}
 	asked := len(w.prompts())
 	w.shelf.failing = 1
-	if end, err := retry(t, w, s); err != nil || end.Output.Meta.Status != "partial" || len(pipeline.Failed(s.events())) != 2 {
+	if end, err := retry(t, w, s); err != nil || end.Output.Meta.Status != "partial" || end.Output.Summary != "2 artifacts processed again, 2 of them failed" || len(pipeline.Failed(s.events())) != 2 {
 		t.Errorf("it is down, but: %+v, %v", end, err)
 	}
 	w.remove("blocked")
-	if end, err := retry(t, w, s); err != nil || end.Output.Meta.Status != "success" {
+	if end, err := retry(t, w, s); err != nil || end.Output.Meta.Status != "success" || end.Output.Summary != "2 artifacts processed again, 0 of them failed" {
 		t.Errorf("got %+v, %v", end, err)
 	}
 	if left := pipeline.Failed(s.events()); left != nil || w.files()["blocked/r.md"] != "# requirements\n" {

@@ -6,7 +6,10 @@
 //
 //	mutants -root .. -sample 100 ./flow ./store/sqlite ./internal/journal=.
 //
-// The last breaks internal/journal and runs the tests of the root package.
+// The last breaks internal/journal and runs the tests of the root package. All mutants of
+// one file, against the tests that are meant for it, take little time:
+//
+//	mutants -root .. -at pipeline/markdown.go -run Markdown ./pipeline
 package main
 
 import (
@@ -29,8 +32,10 @@ type options struct {
 	seed     uint64
 	parallel int
 	limit    time.Duration
-	memory   int // MiB of address space for a test program; 0 is no limit
+	memory   int    // MiB of address space for a test program; 0 is no limit
+	only     string // the tests that are run, as go test -run
 	skip     string
+	at       string // the place whose mutants are tried: FILE or FILE:LINE
 	short    bool
 	least    float64
 	report   string
@@ -44,6 +49,8 @@ func main() {
 	flag.IntVar(&o.parallel, "parallel", 2, "how many mutants are tried at the same time")
 	flag.DurationVar(&o.limit, "limit", 0, "time for the tests of one mutant; 0 is 5 s more than three times what they take unbroken")
 	flag.IntVar(&o.memory, "memory", 8192, "address space for the tests of one mutant, in MiB; 0 is no limit")
+	flag.StringVar(&o.at, "at", "", "try only the mutants of this place, FILE or FILE:LINE, relative to the module")
+	flag.StringVar(&o.only, "run", "", "tests to run, as go test -run")
 	flag.StringVar(&o.skip, "skip", "", "tests to leave out, as go test -skip")
 	flag.BoolVar(&o.short, "short", false, "run the tests with -short")
 	flag.Float64Var(&o.least, "least", 0, "fail if a smaller part of the mutants dies, in percent")

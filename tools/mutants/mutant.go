@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"go/ast"
 	"go/token"
 	"go/types"
@@ -242,6 +243,11 @@ func (b *breeder) add(kind string, from, to token.Pos, after, text string) {
 		Before: string(b.source[start.Offset:end.Offset]), After: after,
 		path: b.path, start: start.Offset, end: end.Offset, text: text,
 	})
+}
+
+// isAt says whether it is at a place, FILE or FILE:LINE; all are at "".
+func (m *mutant) isAt(place string) bool {
+	return place == "" || place == m.File || place == fmt.Sprintf("%s:%d", m.File, m.Line)
 }
 
 // apply returns the file with the change in it.

@@ -159,6 +159,33 @@ func TestWhatNoTestNoticesSurvives(t *testing.T) {
 	}
 }
 
+func TestPlacesAndTestsMayBeChosen(t *testing.T) {
+	dir := module(t, code, "func TestClamp(t *testing.T) {\n\tif Clamp(5, 3) != 3 {\n\t\tt.Error(1)\n\t}\n}\n\nfunc TestSum(t *testing.T) {\n\tif Clamp(2, 3)+Sum([]int{1, 2}) != 5 {\n\t\tt.Error(1)\n\t}\n}\n")
+	for _, c := range []struct{ at, only, want string }{
+		{"p/p.go:4", "", "./p: 2 of 2 mutants of covered lines tried (seed 0): 1 killed"},
+		{"p/p.go", "Clamp", "./p: 3 of 3 mutants of covered lines tried (seed 0): 2 killed"},
+		{"p/q.go", "", "./p: 0 of 0 mutants"},
+	} {
+		var out bytes.Buffer
+		o := options{root: dir, parallel: 2, limit: 20 * time.Second, at: c.at, only: c.only}
+		if err := run(t.Context(), o, []string{"./p"}, &out); err != nil || !strings.HasPrefix(out.String(), c.want) {
+			t.Errorf("at %s, tests %s: %v, %s", c.at, c.only, err, &out)
+		}
+	}
+}
+
+// A test that cannot be run by a program that counts what is reached counts like any other.
+func TestATestThatFailsOnlyWhileItIsCountedIsRun(t *testing.T) {
+	dir := module(t, code, "func Test(t *testing.T) {\n\tif Clamp(5, 3) != 3 || testing.CoverMode() != \"\" {\n\t\tt.Error(1)\n\t}\n}\n")
+	var out bytes.Buffer
+	if err := run(t.Context(), options{root: dir, parallel: 2, limit: 20 * time.Second}, []string{"./p"}, &out); err != nil {
+		t.Fatal(err)
+	}
+	if want := "./p: 3 of 3 mutants of covered lines tried (seed 0): 2 killed"; !strings.HasPrefix(out.String(), want) {
+		t.Error(out.String())
+	}
+}
+
 func TestAPackageMayBeTestedByAnother(t *testing.T) {
 	dir := module(t, code, "")
 	for name, text := range map[string]string{
@@ -255,10 +282,10 @@ func TestFastTestsThatReachAMutantRunFirst(t *testing.T) {
 	at := func(line int) coverage {
 		return coverage{"p.go": {{StartLine: line, StartCol: 1, EndLine: line, EndCol: 80, Count: 1}}}
 	}
-	tests := []reach{{"A", at(1), time.Second}, {"B", at(2), time.Second}, {"C", at(1), 3 * time.Second}, {"D", at(1), time.Minute}}
-	for line, want := range map[int][]string{1: {"^(A|C)$", "^(D)$"}, 2: {"^(B)$"}, 3: nil} {
+	tests := []reach{{"A", at(1), time.Second}, {"B", at(2), time.Second}, {"C", at(1), 3 * time.Second}, {"D", at(1), 7 * time.Second}, {"E", at(1), 8 * time.Second}, {"F", at(1), time.Minute}}
+	for line, want := range map[int][]string{1: {"^(A|C)$", "^(D|E)$", "^(F)$"}, 2: {"^(B)$"}, 3: nil} {
 		got, took := rounds(tests, &mutant{path: "p.go", Line: line, Column: 5})
-		if !slices.Equal(got, want) || len(took) != len(want) || len(took) == 2 && (took[0] != 4*time.Second || took[1] != time.Minute) {
+		if !slices.Equal(got, want) || len(took) != len(want) || len(took) == 3 && (took[0] != 4*time.Second || took[1] != 15*time.Second || took[2] != time.Minute) {
 			t.Errorf("line %d: %q, %s", line, got, took)
 		}
 	}

@@ -22,12 +22,10 @@ type reach struct {
 }
 
 // quick is for how long the fastest tests that reach a mutant run before the others do.
-// Most mutants die in it.
 const quick = 5 * time.Second
 
 // unbroken runs each test as it is and alone, to see what it reaches and how long it takes.
-// One that fails is left out, and named: some cannot be run by a program that counts what
-// is reached.
+// One that fails is left out, and named.
 func (t *trial) unbroken(ctx context.Context) ([]reach, error) {
 	program := filepath.Join(t.temp, "unbroken")
 	if out, err := t.build(ctx, program, "-cover", "-covermode=set", "-coverpkg="+t.pkg.PkgPath); err != nil {
@@ -40,6 +38,11 @@ func (t *trial) unbroken(ctx context.Context) ([]reach, error) {
 	if err != nil {
 		return nil, err
 	}
+	plain := sync.OnceValues(func() (string, error) {
+		at := filepath.Join(t.temp, "plain")
+		_, err := t.build(ctx, at)
+		return at, err
+	})
 	tests := make([]reach, len(names))
 	errs := make([]error, len(names))
 	free := make(chan struct{}, max(t.parallel, 1))
@@ -48,7 +51,7 @@ func (t *trial) unbroken(ctx context.Context) ([]reach, error) {
 		free <- struct{}{}
 		all.Go(func() {
 			defer func() { <-free }()
-			tests[i], errs[i] = t.look(ctx, program, name)
+			tests[i], errs[i] = t.look(ctx, program, plain, name)
 		})
 	}
 	all.Wait()
@@ -66,33 +69,48 @@ func (t *trial) unbroken(ctx context.Context) ([]reach, error) {
 
 var isTest = regexp.MustCompile("^(Test|Example|Fuzz)")
 
-// list names the tests of a program that -skip leaves.
+// list names the tests of a program that -run and -skip leave.
 func (t *trial) list(ctx context.Context, program string) (names []string, err error) {
 	out, err := t.test(ctx, program, time.Minute, "-test.list=.")
 	if err != nil {
 		return nil, fmt.Errorf("its tests cannot be listed: %w\n%s", err, tail(out))
+	}
+	only, err := regexp.Compile(t.only)
+	if err != nil {
+		return nil, err
 	}
 	skip, err := regexp.Compile(t.skip)
 	if err != nil {
 		return nil, err
 	}
 	for name := range strings.FieldsSeq(out) {
-		if isTest.MatchString(name) && (t.skip == "" || !skip.MatchString(name)) {
+		if isTest.MatchString(name) && only.MatchString(name) && (t.skip == "" || !skip.MatchString(name)) {
 			names = append(names, name)
 		}
 	}
 	return names, nil
 }
 
-// look runs one test. One that fails is run once more: other programs can be late.
-func (t *trial) look(ctx context.Context, program, name string) (r reach, err error) {
+// look runs one test. One that fails is run once more, because other programs can be late,
+// and then by a plain program: one that counts what is reached may print more than it should.
+// What such a test reaches is on file all the same.
+func (t *trial) look(ctx context.Context, program string, plain func() (string, error), name string) (r reach, err error) {
 	profile := filepath.Join(t.temp, name+".cover")
+	run := func(program string, flags ...string) (out string, err error) {
+		began := time.Now()
+		out, err = t.test(ctx, program, time.Hour, append(flags, "-test.run=^"+name+"$")...)
+		r = reach{test: name, took: time.Since(began)}
+		return out, err
+	}
 	var out string
 	for range 2 {
-		began := time.Now()
-		if out, err = t.test(ctx, program, time.Hour, "-test.run=^"+name+"$", "-test.coverprofile="+profile); err == nil || ctx.Err() != nil {
-			r = reach{test: name, took: time.Since(began)}
+		if out, err = run(program, "-test.coverprofile="+profile); err == nil || ctx.Err() != nil {
 			break
+		}
+	}
+	if err != nil && ctx.Err() == nil {
+		if other, built := plain(); built == nil {
+			out, err = run(other)
 		}
 	}
 	if err != nil {
@@ -102,26 +120,28 @@ func (t *trial) look(ctx context.Context, program, name string) (r reach, err er
 	return r, err
 }
 
-// rounds are the tests that reach a mutant, those that take no time before the others,
-// and how long each round takes.
+// rounds are the tests that reach a mutant, the fastest first, and how long each round takes:
+// most mutants die in the first, and each of the others takes three times as long.
 func rounds(tests []reach, m *mutant) (patterns []string, took []time.Duration) {
-	var names [2][]string
-	var sums [2]time.Duration
+	var names []string
+	var sum time.Duration
+	room := quick
+	end := func() {
+		if len(names) > 0 {
+			patterns, took = append(patterns, "^("+strings.Join(names, "|")+")$"), append(took, sum)
+		}
+		names, sum = nil, 0
+	}
 	for _, r := range tests {
 		if !r.covered.has(m.path, m.Line, m.Column) {
 			continue
 		}
-		round := 0
-		if sums[0]+r.took > quick && len(names[0]) > 0 {
-			round = 1
+		if sum+r.took > room && len(names) > 0 {
+			end()
+			room *= 3
 		}
-		names[round] = append(names[round], r.test)
-		sums[round] += r.took
+		names, sum = append(names, r.test), sum+r.took
 	}
-	for i, some := range names {
-		if len(some) > 0 {
-			patterns, took = append(patterns, "^("+strings.Join(some, "|")+")$"), append(took, sums[i])
-		}
-	}
+	end()
 	return patterns, took
 }

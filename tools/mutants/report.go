@@ -62,9 +62,14 @@ func (r *report) print(w io.Writer) {
 		r.Package, len(r.Tried), r.Covered, r.Seed, r.Killed, r.TimedOut, r.Survived, r.NotBuilt, r.Score)
 	for _, a := range r.Tried {
 		if a.Outcome == survived {
-			fmt.Fprintf(w, "  survived %s:%d:%d: %s\n", a.File, a.Line, a.Column, a.describe())
+			fmt.Fprintf(w, "  survived %s\n", a.at())
 		}
 	}
+}
+
+// at is the change after its place.
+func (m *mutant) at() string {
+	return fmt.Sprintf("%s:%d:%d: %s", m.File, m.Line, m.Column, m.describe())
 }
 
 func (m *mutant) describe() string {

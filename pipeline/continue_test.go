@@ -1,0 +1,88 @@
+package pipeline_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/pipeline"
+)
+
+// goOn runs the session's delivery once more after its end, with what a person says.
+func (y *yard) goOn(guidance string) *pipeline.Report {
+	y.t.Helper()
+	custom := map[string]any{"phases": pipeline.Results(y.events()), "extras": map[string]any{"continue": true, "guidance": guidance}}
+	if _, err := y.gather(y.engine.Run(y.t.Context(), deliver(y.t, y.config), troupe.Input{Session: y.session, Text: "Add a median to the stats package", Custom: custom})); err != nil {
+		y.t.Fatal(err)
+	}
+	return pipeline.ReportOf(y.events())
+}
+
+func stepsIn(r *pipeline.Report) string {
+	var steps []string
+	for _, c := range r.Commits {
+		steps = append(steps, c.Step)
+	}
+	return strings.Join(steps, " ")
+}
+
+// What a person says about a delivery whose steps are all done is a step of its own. A yes is
+// none.
+func TestADeliveryGoesOnWithWhatAPersonSays(t *testing.T) {
+	y := shellYard(t)
+	if r := y.mustRun("delivered"); stepsIn(r) != "1 2" {
+		t.Fatalf("the steps are %s", stepsIn(r))
+	}
+	thought := len(y.prompts("BMAD requirements specialist"))
+	if r := y.goOn("go on"); r.Outcome != "delivered" || stepsIn(r) != "1 2" {
+		t.Errorf("%s: %s", r.Outcome, stepsIn(r))
+	}
+	if r := y.goOn("Name it better"); r.Outcome != "delivered" || stepsIn(r) != "1 2 wish-1" {
+		t.Errorf("%s: %s, %q", r.Outcome, stepsIn(r), r.Reasons)
+	}
+	if n := len(y.prompts("BMAD requirements specialist")); n != thought {
+		t.Error("phases that were done are run again")
+	}
+	if len(y.prompts(`"id": "wish-1"`, "Name it better")) == 0 {
+		t.Error("the builder was not told")
+	}
+}
+
+// Where steps are left, what a person says is guidance for them.
+func TestADeliveryGoesOnWithTheStepsThatAreLeft(t *testing.T) {
+	y := shellYard(t)
+	bad := true
+	y.with("implementation", func(step, _ string, n int) string {
+		if bad && step == "2" {
+			return `{"status": "failed", "phase": "implementation", "errors": ["no idea"]}`
+		}
+		return y.usual("implementation", step)
+	})
+	if r := y.mustRun("partial"); stepsIn(r) != "1" || r.Reasons[0] != "step 2 failed: the builder says that it cannot be done: no idea" {
+		t.Fatalf("%s: %q", stepsIn(r), r.Reasons)
+	}
+	bad = false
+	file := y.data + "/" + y.session + "/" + pipeline.PlanFile
+	y.sh("sed -i 's/status: failed/status: todo/' " + file)
+	if r := y.goOn("Look at base.ok"); r.Outcome != "delivered" || stepsIn(r) != "1 2" {
+		t.Errorf("%s: %s, %q", r.Outcome, stepsIn(r), r.Reasons)
+	}
+	if len(y.prompts(`"id": "2"`, `"guidance": "Look at base.ok"`)) == 0 {
+		t.Error("the builder was not told")
+	}
+}
+
+// A phase that is run again after the end makes a plan anew, and the phases after it.
+func TestADeliveryIsPlannedAnew(t *testing.T) {
+	y := shellYard(t)
+	y.mustRun("delivered")
+	y.config.From = "planning"
+	y.with("planning", func(string, string, int) string { return thought("planning", yardStep("n1", "New", nil)) })
+	designed := len(y.prompts("BMAD architecture specialist"))
+	if r := y.goOn("Other steps"); r.Outcome != "delivered" || stepsIn(r) != "n1" {
+		t.Errorf("%s: %s, %q", r.Outcome, stepsIn(r), r.Reasons)
+	}
+	if len(y.prompts("BMAD planning specialist", `"guidance": "Other steps"`)) == 0 || len(y.prompts("BMAD architecture specialist")) != designed {
+		t.Error("the wrong phases are run again")
+	}
+}

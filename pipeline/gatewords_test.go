@@ -1,0 +1,116 @@
+package pipeline
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/git"
+)
+
+func TestAnAnswerAtAGateIsReadByWhatWasAsked(t *testing.T) {
+	for _, c := range []struct {
+		kind   string
+		rounds int
+		said   troupe.Answer
+		want   gateResult
+	}{
+		{"", 3, troupe.Answer{Text: " Go on! "}, gateResult{Decision: decisionGoOn}},
+		{"", 3, troupe.Answer{Text: "approved"}, gateResult{Decision: decisionGoOn}},
+		{"", 3, troupe.Answer{Text: "\"Stop.\""}, gateResult{Decision: decisionStop}},
+		{"", 3, troupe.Answer{Text: "no"}, gateResult{Decision: decisionStop}},
+		{"", 1, troupe.Answer{Text: " use Rust "}, gateResult{Decision: decisionAgain, Guidance: "use Rust"}},
+		{"", 0, troupe.Answer{Text: "use Rust"}, gateResult{Decision: decisionStop}},
+		{"", 0, troupe.Answer{Text: "yes"}, gateResult{Decision: decisionGoOn}},
+		{"", 3, troupe.Answer{Approved: true}, gateResult{Decision: decisionGoOn}},
+		{"", 3, troupe.Answer{Approved: true, Text: "use Rust"}, gateResult{Decision: decisionGoOn}},
+		{"", 3, troupe.Answer{Denied: true}, gateResult{Decision: decisionStop}},
+		{"", 3, troupe.Answer{Denied: true, Text: "use Rust"}, gateResult{Decision: decisionAgain, Guidance: "use Rust"}},
+		{"", 3, troupe.Answer{Text: "skip"}, gateResult{Decision: decisionAgain, Guidance: "skip"}},
+		{gateEnvironment, 0, troupe.Answer{Text: "it is fixed"}, gateResult{Decision: decisionAgain, Guidance: "it is fixed"}},
+		{gateEnvironment, 0, troupe.Answer{Text: "quit"}, gateResult{Decision: decisionStop}},
+		{gateDependencies, 3, troupe.Answer{Text: "No"}, gateResult{Decision: decisionWithout}},
+		{gateDependencies, 3, troupe.Answer{Text: "without"}, gateResult{Decision: decisionWithout}},
+		{gateDependencies, 3, troupe.Answer{Denied: true}, gateResult{Decision: decisionWithout}},
+		{gateDependencies, 3, troupe.Answer{Denied: true, Text: "another one"}, gateResult{Decision: decisionAgain, Guidance: "another one"}},
+		{gateDependencies, 3, troupe.Answer{Text: "stop"}, gateResult{Decision: decisionStop}},
+		{gateDependencies, 3, troupe.Answer{Text: "go on"}, gateResult{Decision: decisionGoOn}},
+	} {
+		if got := (&gateRequest{Kind: c.kind, Rounds: c.rounds}).decide(c.said); got != c.want {
+			t.Errorf("%q with %d rounds, %+v: got %+v", c.kind, c.rounds, c.said, got)
+		}
+	}
+}
+
+func TestAGateSaysWhyItAsks(t *testing.T) {
+	for _, c := range []struct {
+		request gateRequest
+		want    string
+	}{
+		{gateRequest{Question: "Well?", Phase: "qa"}, "Well?"},
+		{gateRequest{Phase: "planning", Next: "implementation", Status: "success", Ready: true, Rounds: 1},
+			"Phase planning is done and waits for approval (status success).\n\nAnswer \"go on\" to go on with implementation, \"stop\" to end here, or say what planning should do differently; it is then run once more."},
+		{gateRequest{Phase: "qa", Status: "partial", Ready: true, Blockers: []string{"one", "two"}},
+			"Phase qa is not ready for what comes next (status partial).\n\nBlockers:\n- one\n- two\n\nAnswer \"go on\" to finish; anything else ends the delivery here."},
+		{gateRequest{Phase: "qa", Status: "failed", Ready: true, Errors: []string{"it broke"}, Said: "What\nnow?"},
+			"Phase qa is not ready for what comes next (status failed).\n\nErrors:\n- it broke\n\nIt said:\n> What\n> now?\n\nAnswer \"go on\" to finish; anything else ends the delivery here."},
+		{gateRequest{Phase: "qa", Status: "success", Requirements: []string{"a key"}, Artifacts: []Saved{
+			{Path: "a.md", Change: "changed", Size: 7, State: StateSaved, Diff: "+x\n"}, {Path: "b.md", State: StateFailed, Error: "no room"}}},
+			"Phase qa is not ready for what comes next (status success).\n\nRequired first:\n- a key\n\nArtifacts:\n- a.md (changed, 7 bytes)\n- b.md: failed: no room\n\n```diff\n+x\n```\n\nAnswer \"go on\" to finish; anything else ends the delivery here."},
+	} {
+		if got := c.request.question(); got != c.want {
+			t.Errorf("got %q, want %q", got, c.want)
+		}
+	}
+}
+
+func TestAPlanIsAskedAboutWithItsSteps(t *testing.T) {
+	plan := &Plan{Steps: []PlanStep{
+		{ID: "1", Title: "First", Goal: "First"},
+		{ID: "2", Title: "Second", Goal: " Two\nlines ", Files: []string{"a.go", "b.go"}},
+	}}
+	want := "The plan has 2 steps:\n\n1. First\n\n2. Second\n   Two\n   lines\n   files: a.go, b.go\n\n" +
+		"Answer \"go on\" to carry it out, \"stop\" to end here, or say what should be different. 'troupe deliveries plan abc --edit' changes it before you do."
+	if got := planQuestion(plan, "abc", 1); got != want {
+		t.Errorf("got %q", got)
+	}
+	if got := planQuestion(&Plan{Steps: plan.Steps[:1]}, "abc", 0); !strings.HasPrefix(got, "The plan has 1 step:\n") || !strings.Contains(got, "\"stop\" to end here; anything else ends it, too.") {
+		t.Errorf("got %q", got)
+	}
+}
+
+func TestFilesAndLinesAreCounted(t *testing.T) {
+	for want, files := range map[string][]git.Stat{
+		"0 files +0 −0": nil,
+		"1 file +3 −2":  {{Path: "a", Added: 3, Removed: 2}},
+		"2 files +8 −3": {{Path: "a", Added: 3, Removed: 2}, {Path: "b", Added: 5, Removed: 1}},
+	} {
+		if got := statLine(files); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}
+
+// What a person wants changed is a step of its own, with a name that is free.
+func TestAWishIsAStep(t *testing.T) {
+	plan := &Plan{Steps: []PlanStep{{ID: "1"}, {ID: "wish-1"}}}
+	got := plan.wish("Name it: better.\nAnd more.", []string{"a.go"})
+	if got.ID != "wish-2" || got.Title != "Name it  better." || !strings.HasSuffix(got.Goal, "says: Name it: better.\nAnd more.") || len(got.Files) != 1 || got.Status != StepTodo {
+		t.Errorf("got %+v", got)
+	}
+	if got := (&Plan{}).wish(strings.Repeat("long ", 40), nil); got.ID != "wish-1" || len(got.Title) > 70+len("…") {
+		t.Errorf("got %+v", got)
+	}
+}
+
+func TestTheQuestionAboutDependenciesSaysWhetherScriptsRun(t *testing.T) {
+	for scripts, want := range map[bool]string{false: "no install scripts are run", true: "install scripts are run (pipeline.setup_scripts)"} {
+		b := &builder{work: &work{delivery: &delivery{Config: Config{Repository: &Repository{Setup: []string{"npm ci", "make"}, SetupScripts: scripts}}}}, step: PlanStep{ID: "3", Title: "Third"}}
+		got := b.dependencyQuestion(&dependencyChange{Paths: []string{"package.json", "package-lock.json"}, Diff: "+left-pad"})
+		for _, part := range []string{"Step 3 (Third) changes what the project depends on: package.json, package-lock.json.", "+left-pad", "(npm ci; make)", want} {
+			if !strings.Contains(got, part) {
+				t.Errorf("%q is not in %q", part, got)
+			}
+		}
+	}
+}

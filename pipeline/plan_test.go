@@ -1,0 +1,201 @@
+package pipeline
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func planOfSteps(steps ...PlanStep) *Plan { return &Plan{Steps: steps} }
+
+func TestAPlanIsCompleted(t *testing.T) {
+	p := planOfSteps(PlanStep{}, PlanStep{ID: " b ", Title: " T ", Status: StepDone}, PlanStep{Goal: "## Do it\nwell"})
+	if err := p.Check(); err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, s := range p.Steps {
+		got = append(got, s.ID+"|"+s.Title+"|"+s.Status)
+	}
+	if want := []string{"1|Step 1|todo", "b|T|done", "3|Do it|todo"}; !slices.Equal(got, want) {
+		t.Errorf("got %q", got)
+	}
+}
+
+func TestAPlanHasSoManySteps(t *testing.T) {
+	if err := planOfSteps(make([]PlanStep, maxSteps)...).Check(); err != nil {
+		t.Error(err)
+	}
+	if err := planOfSteps(make([]PlanStep, maxSteps+1)...).Check(); err == nil || err.Error() != "plan: it has 201 steps, and at most 200 are carried out" {
+		t.Error(err)
+	}
+}
+
+func TestStepsThatWaitForEachOtherAreNamed(t *testing.T) {
+	p := planOfSteps(PlanStep{ID: "1"}, PlanStep{ID: "2", DependsOn: []string{"1", "4"}}, PlanStep{ID: "3", DependsOn: []string{"2"}}, PlanStep{ID: "4", DependsOn: []string{"3"}})
+	if err := p.Check(); err == nil || err.Error() != "plan: the steps 2, 3, 4 wait for each other" {
+		t.Error(err)
+	}
+	if err := planOfSteps(PlanStep{ID: "1", DependsOn: []string{"3"}}, PlanStep{ID: "2", DependsOn: []string{"1"}}, PlanStep{ID: "3"}).Check(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestTheNextStepIsTheFirstThatCanBeDone(t *testing.T) {
+	for want, p := range map[string]*Plan{
+		"1": planOfSteps(PlanStep{ID: "1", Status: StepTodo}, PlanStep{ID: "2", Status: StepTodo}),
+		"2": planOfSteps(PlanStep{ID: "1", Status: StepDone}, PlanStep{ID: "2", Status: StepDoing, DependsOn: []string{"1"}}),
+		"3": planOfSteps(PlanStep{ID: "1", Status: StepFailed}, PlanStep{ID: "2", Status: StepTodo, DependsOn: []string{"3", "1"}}, PlanStep{ID: "3", Status: StepTodo}),
+		"":  planOfSteps(PlanStep{ID: "1", Status: StepSkipped}, PlanStep{ID: "2", Status: StepTodo, DependsOn: []string{"1"}}, PlanStep{ID: "3", Status: StepTodo, DependsOn: []string{"gone"}}),
+	} {
+		got := ""
+		if s := p.next(); s != nil {
+			got = s.ID
+		}
+		if got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}
+
+func TestStepsAreSkippedThatWaitForOneThatIsNotDone(t *testing.T) {
+	p := planOfSteps(
+		PlanStep{ID: "0", Status: StepTodo, DependsOn: []string{"3"}}, PlanStep{ID: "1", Status: StepFailed}, PlanStep{ID: "2", Status: StepDone, DependsOn: []string{"1"}},
+		PlanStep{ID: "3", Status: StepDoing, DependsOn: []string{"2", "1"}}, PlanStep{ID: "4", Status: StepTodo, DependsOn: []string{"2"}})
+	p.skipWaiting()
+	var got []string
+	for _, s := range p.Steps {
+		got = append(got, s.ID+" "+s.Status+" "+s.Reason)
+	}
+	if want := []string{"0 skipped step 3 is not done", "1 failed ", "2 done ", "3 skipped step 1 is not done", "4 todo "}; !slices.Equal(got, want) {
+		t.Errorf("got %q", got)
+	}
+}
+
+func TestAStepIsReadAsAgentsWriteIt(t *testing.T) {
+	for text, want := range map[string]PlanStep{
+		`"Build: the page\nwith care"`: {Title: "the page", Goal: "Build: the page\nwith care"},
+		`{"step": 2, "name": "N", "description": "D", "files": ["a.go", {"path": "b.go"}], "dependencies": [1], "acceptance_criteria": ["AC1"], "checks": "test"}`: {
+			ID: "2", Title: "N", Goal: "D", Files: []string{"a.go", "b.go"}, DependsOn: []string{"1"}, Acceptance: []string{"AC1"}, Checks: []string{"test"}},
+		`{"id": "x", "title": "T", "name": "N", "goal": "G", "description": "D", "depends_on": ["1"], "dependencies": ["2"], "acceptance": ["AC1"], "acceptance_criteria": ["AC2"]}`: {
+			ID: "x", Title: "T", Goal: "G", DependsOn: []string{"1", "2"}, Acceptance: []string{"AC1", "AC2"}},
+		`{"title": ["of", "another", "kind"], "goal": "G"}`: {Goal: "G"},
+		`7`: {},
+	} {
+		got := readStep(json.RawMessage(text))
+		if fmt.Sprint(got) != fmt.Sprint(want) || (got.DependsOn == nil) != (want.DependsOn == nil) {
+			t.Errorf("%s: got %+v, want %+v", text, got, want)
+		}
+	}
+}
+
+func TestAPlanIsMadeOfTheStepsElseOfTheDocument(t *testing.T) {
+	document := "## Step 1: One\na\n### Step 1.2: Part\nb\n## Step 2: Two\nc\n"
+	p, err := planOf(json.RawMessage(`{"steps": ["From the steps"]}`), document)
+	if err != nil || len(p.Steps) != 1 || p.Steps[0].Title != "From the steps" {
+		t.Errorf("%+v, %v", p, err)
+	}
+	p, err = planOf(json.RawMessage(`{"steps": 2}`), document)
+	if err != nil || len(p.Steps) != 2 || p.Steps[0].Goal != "## Step 1: One\na\n### Step 1.2: Part\nb" || p.Steps[1].ID != "2" || p.Steps[1].Goal != "## Step 2: Two\nc" {
+		t.Errorf("%+v, %v", p, err)
+	}
+	if _, err := planOf(nil, "no steps"); err == nil {
+		t.Error("a plan of nothing")
+	}
+	p, err = planOf(nil, "- [ ] One\n- [x] Two\n")
+	if err != nil || len(p.Steps) != 2 || p.Steps[0].ID != "1" || p.Steps[1].ID != "2" || p.Steps[1].Title != "Two" {
+		t.Errorf("%+v, %v", p, err)
+	}
+}
+
+func TestAPlanIsWrittenAsADocument(t *testing.T) {
+	p := planOfSteps(PlanStep{ID: "a", Title: "One", Goal: "Do one."}, PlanStep{ID: "b", Title: "Two", Goal: "Do two.", Files: []string{"a.go", "b.go"}, DependsOn: []string{"a"}, Acceptance: []string{"AC1"}})
+	want := "# Implementation plan\n\n## Step 1: One\n\nDo one.\n\n## Step 2: Two\n\nDo two.\n\nFiles: a.go, b.go\n\nDepends on: a\n\nAcceptance: AC1\n"
+	if got := p.Markdown(); got != want {
+		t.Errorf("got %q", got)
+	}
+}
+
+func TestPlansAreComparedStepByStep(t *testing.T) {
+	was := planOfSteps(PlanStep{ID: "1", Title: "One"}, PlanStep{ID: "2", Title: "Two", Status: StepTodo}, PlanStep{ID: "3", Title: "Three", Files: []string{"a"}}, PlanStep{ID: "4", Title: "Four"})
+	for name, c := range map[string]struct {
+		was, now *Plan
+		want     []string
+	}{
+		"the same":                   {was, was, nil},
+		"all is new":                 {nil, planOfSteps(PlanStep{ID: "1", Title: "One"}), []string{"added: 1 One"}},
+		"dropped":                    {was, planOfSteps(was.Steps[0], was.Steps[1], was.Steps[2]), []string{"dropped: 4 Four"}},
+		"reordered":                  {was, planOfSteps(was.Steps[1], was.Steps[0], was.Steps[2], was.Steps[3]), []string{"order: 2, 1, 3, 4"}},
+		"in between":                 {planOfSteps(was.Steps[:2]...), planOfSteps(was.Steps[0], PlanStep{ID: "n", Title: "New"}, was.Steps[1]), []string{"added: n New"}},
+		"status":                     {planOfSteps(was.Steps[1]), planOfSteps(PlanStep{ID: "2", Title: "Other", Status: StepDone}), []string{"step 2: done, was todo"}},
+		"title":                      {planOfSteps(was.Steps[0]), planOfSteps(PlanStep{ID: "1", Title: "Uno"}), []string{"changed: 1 Uno"}},
+		"goal":                       {planOfSteps(was.Steps[0]), planOfSteps(PlanStep{ID: "1", Title: "One", Goal: "g"}), []string{"changed: 1 One"}},
+		"files":                      {planOfSteps(was.Steps[2]), planOfSteps(PlanStep{ID: "3", Title: "Three"}), []string{"changed: 3 Three"}},
+		"depends on":                 {planOfSteps(was.Steps[2]), planOfSteps(PlanStep{ID: "3", Title: "Three", Files: []string{"a"}, DependsOn: []string{"1"}}), []string{"changed: 3 Three"}},
+		"acceptance is not compared": {planOfSteps(was.Steps[0]), planOfSteps(PlanStep{ID: "1", Title: "One", Acceptance: []string{"AC1"}}), nil},
+	} {
+		if got := ComparePlans(c.was, c.now); !slices.Equal(got, c.want) {
+			t.Errorf("%s: got %q", name, got)
+		}
+	}
+}
+
+func TestATitleIsTheFirstLineOfAPassage(t *testing.T) {
+	for text, want := range map[string]string{
+		"": "", "\n## **Step 1: Do it**\nmore": "Do it", "No colon": "No colon", strings.Repeat("é", 100): strings.Repeat("é", 60), "x" + strings.Repeat("é", 100): "x" + strings.Repeat("é", 59),
+	} {
+		if got := titleOf(text); got != want {
+			t.Errorf("%q: got %q", text, got)
+		}
+	}
+}
+
+func TestFixesOfReviewsAreCounted(t *testing.T) {
+	if n := planOfSteps(PlanStep{ID: "fix-1"}, PlanStep{ID: "1"}, PlanStep{ID: "fix-2"}, PlanStep{ID: "wish-1"}).countFixes(); n != 2 {
+		t.Errorf("got %d", n)
+	}
+}
+
+// A plan has as many steps as its headings count, else as many as planning says.
+func TestThePathOfThePlanIsThatOfItsSteps(t *testing.T) {
+	for name, c := range map[string]struct {
+		earlier []Result
+		path    string
+		steps   int
+	}{
+		"no planning": {[]Result{{Phase: "requirements", Artifacts: []Saved{{Path: "a.md", Steps: 3}}}}, "", 0},
+		"headings":    {[]Result{{Phase: phasePlanning, Outputs: json.RawMessage(`{"total_steps": 5}`), Artifacts: []Saved{{Path: "a.md"}, {Path: "b.md", Steps: 3}, {Path: "c.md", Steps: 4}}}}, "b.md", 3},
+		"a number":    {[]Result{{Phase: phasePlanning, Outputs: json.RawMessage(`{"total_steps": 5}`), Artifacts: []Saved{{Path: "a.md"}, {Path: "b.md"}}}}, "a.md", 5},
+		"below zero":  {[]Result{{Phase: phasePlanning, Outputs: json.RawMessage(`{"total_steps": -5}`)}}, "", 0},
+		"words":       {[]Result{{Phase: phasePlanning, Outputs: json.RawMessage(`{"total_steps": "a few"}`)}}, "", 0},
+	} {
+		if path, steps := (&work{earlier: c.earlier}).planned(); path != c.path || steps != c.steps {
+			t.Errorf("%s: got %q and %d", name, path, steps)
+		}
+	}
+}
+
+func TestTheLedgerSaysHowTheImplementationWent(t *testing.T) {
+	done, failed := StepRecord{Step: 1, Title: "One", State: StepDone, Files: []string{"a.go", "b.go"}}, StepRecord{Step: 2, Title: "Two", State: StepFailed, Files: []string{"a.go"}}
+	for _, c := range []struct {
+		steps  []StepRecord
+		status Status
+		errors int
+	}{
+		{[]StepRecord{done}, "success", 0}, {[]StepRecord{done, failed}, "partial", 0}, {[]StepRecord{failed}, "failed", 0}, {nil, "failed", 1},
+	} {
+		w := &work{phase: &Phase{Name: phaseImplementation}, Result: Result{Steps: c.steps}}
+		if err := w.conclude(); err != nil || w.Status != c.status || len(w.Errors) != c.errors || w.NextPhase.Ready != (c.status != "failed") {
+			t.Errorf("%+v: %v, %+v", c.steps, err, w.Result)
+		}
+		if len(c.steps) == 2 {
+			var outputs Implementation
+			_ = json.Unmarshal(w.Outputs, &outputs)
+			if got := fmt.Sprint(outputs.StepsCompleted.Strings(), outputs.StepsRemaining.Strings(), outputs.FilesChanged.Strings()); got != "[Step 1: One] [Step 2: Two] [a.go b.go]" {
+				t.Errorf("got %s", got)
+			}
+		}
+	}
+}
