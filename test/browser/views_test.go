@@ -73,7 +73,7 @@ func TestADeliveryShowsItsPhasesAndAsksAtItsGates(t *testing.T) {
 	b.sees(".stepper [data-phase=legal][data-state=waiting]", "waits for you")
 	b.sees(".side .item[data-status=waiting]", "")
 	b.picture("delivery-gate")
-	b.write("[aria-label=Gate] input", "Say it shorter")
+	b.write("[aria-label=Gate] textarea", "Say it shorter")
 	b.click("[aria-label=Gate] button", "Ask for changes")
 	again := m.asked(t)
 	b.sees(".stepper [data-phase=legal][data-state=running]", "working")
