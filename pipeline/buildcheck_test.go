@@ -188,3 +188,12 @@ func TestATextIsClippedWhereACharacterEnds(t *testing.T) {
 		t.Error("an answer is cut at another place")
 	}
 }
+
+func TestACheckIsRunAgainAsItIsAskedTo(t *testing.T) {
+	restored := false
+	in := checkRequest{Retry: 2, Before: &checks.Outcome{Name: "test"}}
+	got := in.retry(func() error { restored = true; return nil })
+	if got.Restore == nil || got.Restore() != nil || !restored || got.Times != 2 || got.Before != in.Before {
+		t.Errorf("got %+v", got)
+	}
+}

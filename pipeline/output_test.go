@@ -88,3 +88,15 @@ func TestATextTakesAnyValue(t *testing.T) {
 		}
 	}
 }
+
+func TestOnlyAnObjectIsAnOutput(t *testing.T) {
+	for _, text := range []string{"", " \n", "[]", `"{}"`, "null"} {
+		if err := new(Output).UnmarshalJSON([]byte(text)); err == nil {
+			t.Errorf("%q is an output", text)
+		}
+	}
+	o := Output{Phase: "before"}
+	if err := o.UnmarshalJSON([]byte(" {}")); err != nil || o.Phase != "" || o.Artifacts == nil {
+		t.Errorf("%+v, %v", o, err)
+	}
+}
