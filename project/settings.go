@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/wire"
 	"github.com/troupe-dev/troupe/model/provider"
 	"github.com/troupe-dev/troupe/model/rehearsal"
 	"github.com/troupe-dev/troupe/project/internal/config"
@@ -315,7 +316,7 @@ func (s *settings) keyVariable(name string) string {
 
 // SetKey implements [server.Settings]: the key goes to .env, which nobody but the
 // server's user can read.
-func (s *settings) SetKey(_ context.Context, name, key, by string) error {
+func (s *settings) SetKey(ctx context.Context, name, key, by string) error {
 	variable := s.keyVariable(name)
 	key = strings.TrimSpace(key)
 	switch {
@@ -327,6 +328,9 @@ func (s *settings) SetKey(_ context.Context, name, key, by string) error {
 	if value, ok := s.stage.project.environment(variable); ok && value != "" {
 		return fmt.Errorf("the environment variable %s is set where the server was started, and decides", variable)
 	}
+	if s.stage.project.models.Getenv(variable) != "" && s.isRefused(ctx, name, key) {
+		return fmt.Errorf("%s does not accept this key; the one that is set stays", name)
+	}
 	if err := writeEnv(filepath.Join(s.stage.project.dir, ".env"), variable, key); err != nil {
 		return err
 	}
@@ -335,6 +339,18 @@ func (s *settings) SetKey(_ context.Context, name, key, by string) error {
 	s.keys[variable] = key
 	s.asked = time.Time{} // other models may be there now
 	return s.noteKey(name, by)
+}
+
+// isRefused reports whether a provider says of a key that it is none of its own. Keys that may
+// not list models, and providers that are out of reach, say nothing about it.
+func (s *settings) isRefused(ctx context.Context, name, key string) bool {
+	endpoint, err := s.stage.project.models.Endpoint(models.NewChoice(name, "the page"))
+	if err != nil {
+		return false
+	}
+	endpoint.Model, endpoint.Key = "", wire.Secret(key)
+	check := doctor.Provider(ctx, endpoint)
+	return stateOf(check.Message) == "key_refused" && strings.Contains(check.Message, "(401)")
 }
 
 var errNoKey = errors.New("this does not look like a key")

@@ -4,6 +4,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"sync/atomic"
 	"testing"
 )
 
@@ -35,8 +36,9 @@ func TestAServerOfOnesOwnIsAddedOnThePage(t *testing.T) {
 func TestAServerThatWantsAKeyIsGivenOneOnThePage(t *testing.T) {
 	t.Parallel()
 	const key = "sk-a-key-that-is-right"
+	var isWithdrawn atomic.Bool
 	m := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.Header.Get("Authorization") != "Bearer "+key {
+		if r.Header.Get("Authorization") != "Bearer "+key || isWithdrawn.Load() {
 			http.Error(w, `{"error":{"message":"no"}}`, http.StatusUnauthorized)
 			return
 		}
@@ -61,6 +63,12 @@ func TestAServerThatWantsAKeyIsGivenOneOnThePage(t *testing.T) {
 	b.click(".rows button", "Replace key")
 	b.write(".key-form input", "sk-a-key-that-is-wrong")
 	b.click(".key-form button", "Save and test")
+	b.sees(".key-form [role=alert]", "office does not accept this key; the one that is set stays")
+	b.click(".key-form button", "Cancel")
+	b.click(".rows button", "Test")
+	b.sees(".rows .chip", "answers")
+	isWithdrawn.Store(true)
+	b.click(".rows button", "Test")
 	b.sees(".rows .bad-row", "office did not accept the key. It may be mistyped or withdrawn: replace it.")
 	b.lacks(".rows .bad-row", "OFFICE_API_KEY")
 	b.picture("key-refused")

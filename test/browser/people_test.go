@@ -357,7 +357,10 @@ func (f *faulty) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	var request struct {
 		Messages []struct{ Content any }
 	}
-	json.NewDecoder(r.Body).Decode(&request)
+	if json.NewDecoder(r.Body).Decode(&request) != nil || len(request.Messages) == 0 {
+		http.Error(w, "no messages", http.StatusBadRequest) // somebody asks for its models
+		return
+	}
 	last := fmt.Sprint(request.Messages[len(request.Messages)-1].Content)
 	for _, message := range request.Messages {
 		if message.Content == "long" {

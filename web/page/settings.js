@@ -73,7 +73,9 @@ function useSettings() {
 function ModelSettings() {
   const { settings, problem, save, again } = useSettings();
   const [tested, setTested] = useState(new Map());
-  const [keyOf, setKeyOf] = useState("");
+  const [keyOf, chooseKeyOf] = useState("");
+  const [keyWrong, setKeyWrong] = useState("");
+  const setKeyOf = (name) => (setKeyWrong(""), chooseKeyOf(name));
   const [added, setAdded] = useState("");
   const [addressOf, setAddressOf] = useState(null); // a provider's name, "" for a new server
   if (problem) return html`<${Head} title="Models and keys" text="" /><${Missing} problem=${problem} what="models and keys" /><${Prices} />`;
@@ -88,6 +90,7 @@ function ModelSettings() {
   };
   const setKey = async (event) => {
     event.preventDefault();
+    setKeyWrong("");
     try {
       await operate.setKey(keyOf, new FormData(event.target).get("key").trim());
       toast("The key is kept. It is never shown again.");
@@ -97,7 +100,7 @@ function ModelSettings() {
       test(name);
       takesEffect();
     } catch (trouble) {
-      toast(trouble.message);
+      setKeyWrong(trouble.message);
     }
   };
   const setAddress = async (name, address, key) => {
@@ -121,7 +124,7 @@ function ModelSettings() {
         <p>${keyWords(p)}${state.detail && html`<br />${testWords(p, state)}`}</p></div>
         <div class="row"><button type="button" class="sm" disabled=${p.needs_key && !p.has_key} onClick=${() => test(p.name)}>Test</button>${(p.local || !p.known) && html`<button type="button" class="sm" aria-expanded=${addressOf === p.name} onClick=${() => setAddressOf(addressOf === p.name ? null : p.name)}>Change address</button>`}${p.needs_key && !p.key_fixed && html`<button type="button" class="sm" aria-expanded=${keyOf === p.name} onClick=${() => setKeyOf(keyOf === p.name ? "" : p.name)}>${p.has_key ? "Replace key" : "Set key"}</button>`}</div>
         ${addressOf === p.name && addressForm(p)}
-        ${keyOf === p.name && html`<form class="row wrap key-form" onSubmit=${setKey}><label class="field edge grow">${icon("key-round")}<input name="key" type="password" autocomplete="off" placeholder=${p.has_key ? "Paste the new key" : "Paste the key"} aria-label=${`Key for ${p.name}`} required /></label><button class="primary">Save and test</button><button type="button" class="ghost" onClick=${() => setKeyOf("")}>Cancel</button><p>It goes to the server once and is never sent back to any page, event or log.</p></form>`}</div>`;
+        ${keyOf === p.name && html`<form class="row wrap key-form" onSubmit=${setKey}><label class="field edge grow">${icon("key-round")}<input name="key" type="password" autocomplete="off" placeholder=${p.has_key ? "Paste the new key" : "Paste the key"} aria-label=${`Key for ${p.name}`} required /></label><button class="primary">Save and test</button><button type="button" class="ghost" onClick=${() => setKeyOf("")}>Cancel</button>${keyWrong && html`<p class="bad" role="alert">${keyWrong}</p>`}<p>It goes to the server once and is never sent back to any page, event or log.</p></form>`}</div>`;
     })}${shown.length === 0 && html`<p class="pad dim">None is set up, so agents only rehearse. Add one to have a model answer.</p>`}</div><${Prices} />`;
 }
 
