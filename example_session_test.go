@@ -56,7 +56,7 @@ func ExampleEngine_Fork() {
 		last = event.Seq
 	}
 	tea := orPanic(troupe.Collect(engine.Run(ctx, agent, troupe.Input{Session: first.Session, Text: "Tea."})))
-	fork, err := engine.Fork(ctx, first.Session, last)
+	fork, err := engine.Fork(ctx, first.Session, last, troupe.Input{})
 	if err != nil {
 		log.Fatal(err)
 	}

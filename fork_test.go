@@ -23,7 +23,7 @@ func TestAForkGoesOnFromAnyEvent(t *testing.T) {
 			}
 			log := stored(first)
 			for cut := 1; cut < len(log); cut++ {
-				id, err := engine.Fork(t.Context(), log[0].Session, int64(cut))
+				id, err := engine.Fork(t.Context(), log[0].Session, int64(cut), troupe.Input{})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -66,7 +66,7 @@ func TestAForkLeavesTheOtherSessionAsItIs(t *testing.T) {
 		t.Fatal(err)
 	}
 	before := collect(t, store, session)
-	id, err := engine.Fork(t.Context(), session, firstEnd)
+	id, err := engine.Fork(t.Context(), session, firstEnd, troupe.Input{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -97,11 +97,11 @@ func TestWhatCannotBeForked(t *testing.T) {
 	events, _ := mustAnswer(t, engine, newAgent(t, inTurn(t, turn{text: "hi"})), "hi")
 	session, last := events[0].Session, events[len(events)-1].Seq
 	for _, after := range []int64{-1, 0, last + 1} {
-		if _, err := engine.Fork(t.Context(), session, after); err == nil || !strings.Contains(err.Error(), fmt.Sprint("none numbered ", after)) {
+		if _, err := engine.Fork(t.Context(), session, after, troupe.Input{}); err == nil || !strings.Contains(err.Error(), fmt.Sprint("none numbered ", after)) {
 			t.Errorf("after %d: %v", after, err)
 		}
 	}
-	if _, err := engine.Fork(t.Context(), "00000000-0000-4000-8000-000000000000", 1); !errors.Is(err, troupe.ErrNotFound) {
+	if _, err := engine.Fork(t.Context(), "00000000-0000-4000-8000-000000000000", 1, troupe.Input{}); !errors.Is(err, troupe.ErrNotFound) {
 		t.Errorf("no session: %v", err)
 	}
 }

@@ -34,9 +34,9 @@ func (e *Engine) ForkStep(ctx context.Context, session, run string, edit func(Ha
 }
 
 func (e *Engine) forkStep(ctx context.Context, session, run string, edit func(Handoff) (Handoff, error), input Input) (string, error) {
-	id := orElse(input.Session, newSessionID())
-	if !sessionid.Is(id) {
-		return "", fmt.Errorf("session %.64q: an id is a UUID in lower case", id)
+	id, err := forkID(input)
+	if err != nil {
+		return "", err
 	}
 	events, err := e.eventsAround(ctx, session, run)
 	if err != nil {
@@ -66,6 +66,15 @@ func (e *Engine) forkStep(ctx context.Context, session, run string, edit func(Ha
 	}
 	kept = append(kept, latest.cut(int64(len(kept)), forked, fmt.Sprintf("forked from session %s to do %s again", session, place.start.Agent))...)
 	return id, e.store.Append(ctx, id, kept...)
+}
+
+// forkID is the id of a fork: the one that was chosen for it, if one was.
+func forkID(input Input) (string, error) {
+	id := orElse(input.Session, newSessionID())
+	if !sessionid.Is(id) {
+		return "", fmt.Errorf("session %.64q: an id is a UUID in lower case", id)
+	}
+	return id, nil
 }
 
 // eventsAround returns a session's log up to the end of the run that a run is nested in.

@@ -202,12 +202,17 @@ func (im *importer) emit(at journal.Path, body Body) {
 // Fork begins a new session with the events of another up to the one numbered
 // after, and returns its id. The other session stays as it is. Where the cut is in
 // the middle of a run, the new session's run counts as cancelled: [Engine.Resume]
-// goes on with it from there, and the next message begins another.
-func (e *Engine) Fork(ctx context.Context, session string, after int64) (string, error) {
+// goes on with it from there, and the next message begins another. Input.Session is the
+// new session's id, where the caller wants to choose one: making it a second time fails with
+// [ErrConflict]. The rest of input is not used.
+func (e *Engine) Fork(ctx context.Context, session string, after int64, input Input) (string, error) {
 	if after < 1 {
 		return "", fmt.Errorf("fork session %s: events are numbered from 1, there is none numbered %d", session, after)
 	}
-	id := newSessionID()
+	id, err := forkID(input)
+	if err != nil {
+		return "", fmt.Errorf("fork session %s: %w", session, err)
+	}
 	var events []Event
 	var latest past
 	for event, err := range e.store.Events(ctx, session, 0) {

@@ -84,7 +84,7 @@ func TestAForkIsNotToldAgain(t *testing.T) {
 	}
 	for _, after := range []int64{int64(len(told)), 2} {
 		told = nil
-		fork, err := engine.Fork(t.Context(), session, after)
+		fork, err := engine.Fork(t.Context(), session, after, troupe.Input{})
 		if err != nil {
 			t.Fatal(err)
 		}

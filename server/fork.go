@@ -53,13 +53,55 @@ func (s *Server) forkSession(c *call, in cut) (forked, error) {
 	case in.After < 1 || in.After > info.Events:
 		return forked{}, refuse(http.StatusBadRequest, "the session's events are numbered from 1 to %d", info.Events)
 	}
-	id, err := s.fork(c.r.Context(), info.ID, in.After)
-	return forked{id}, err
+	return s.forkAfter(c, info.ID, in.After)
+}
+
+// forkAfter begins a session with the events of another up to one of them. A request that is
+// sent again under its key is answered with the session that it has made.
+func (s *Server) forkAfter(c *call, session string, after int64) (forked, error) {
+	key, err := c.key()
+	if err != nil {
+		return forked{}, err
+	}
+	id := sessionID(c.user, "a fork of "+session, key)
+	isMade, err := s.hasForked(c, id, session, after)
+	if err == nil && !isMade {
+		_, err = s.config.Engine.Fork(c.r.Context(), session, after, troupe.Input{Session: id})
+	}
+	if key != "" && errors.Is(err, troupe.ErrConflict) { // the same request was quicker
+		_, err = s.hasForked(c, id, session, after)
+	}
+	if err != nil {
+		return forked{}, err
+	}
+	return forked{id}, s.equip(c.r.Context(), session, id) // it may have been killed before that
+}
+
+// hasForked reports whether a session is there, made as a fork of another after one of its
+// events. It fails if it was made otherwise.
+func (s *Server) hasForked(c *call, id, from string, after int64) (bool, error) {
+	if _, _, err := s.find(c, id); errors.Is(err, troupe.ErrNotFound) {
+		return false, nil
+	} else if err != nil {
+		return false, err
+	}
+	for e, err := range s.config.Store.Events(c.r.Context(), id, after) {
+		if err != nil {
+			return false, err
+		}
+		if b, ok := e.Body.(*troupe.SessionForked); ok {
+			if b.From == from && b.After == after && b.Run == "" {
+				return true, nil
+			}
+			break
+		}
+	}
+	return false, errOtherRequest
 }
 
 // fork begins a session with the events of another up to one of them.
 func (s *Server) fork(ctx context.Context, session string, after int64) (string, error) {
-	id, err := s.config.Engine.Fork(ctx, session, after)
+	id, err := s.config.Engine.Fork(ctx, session, after, troupe.Input{})
 	if err != nil {
 		return id, err
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 
@@ -110,6 +111,34 @@ func TestAStepIsDoneAgainWithWhatAPersonHasEdited(t *testing.T) {
 	w.want(http.StatusOK, &explained, "GET", "/api/sessions/"+made.Session+"/explain", nil)
 	if len(explained.Edits) != 1 || explained.Edits[0].Agent != "writer" || explained.Edits[0].User != "ann" {
 		t.Errorf("explained as %+v", explained)
+	}
+}
+
+// A request to fork a session that is sent again under its key makes no second one, however
+// many are under way and whoever was killed.
+func TestAForkUnderAKeyIsMadeOnce(t *testing.T) {
+	w := open(t, newsroom(t, new(atomic.Int64)), withUsers, func(c *Config) { c.Dir = t.TempDir() })
+	var begun started
+	w.want(http.StatusAccepted, &begun, "POST", "/api/flows/news/runs", message{Text: "go"})
+	w.runs(begun.Session) // until it has ended
+	path, key := "/api/sessions/"+begun.Session+"/fork", with("Idempotency-Key", "k-1")
+	made := make([]forked, 4)
+	var all sync.WaitGroup
+	for i := range made {
+		all.Go(func() { w.want(http.StatusCreated, &made[i], "POST", path, cut{After: 3}, key) })
+	}
+	all.Wait()
+	w = w.restarted()
+	w.want(http.StatusCreated, &made[0], "POST", path, cut{After: 3}, key)
+	for _, m := range made {
+		if m != made[0] {
+			t.Errorf("two sessions were made: %v", made)
+		}
+	}
+	w.want(http.StatusUnprocessableEntity, nil, "POST", path, cut{After: 4}, key)
+	var other forked
+	if w.want(http.StatusCreated, &other, "POST", path, cut{After: 3}); other == made[0] {
+		t.Error("a request without a key is another one")
 	}
 }
 

@@ -80,7 +80,7 @@ func (p *program) fork(ctx context.Context, s *stage, id string, order forkOrder
 			order.after = info.Events
 		}
 		made["after"] = order.after
-		if forked, err = s.engine.Fork(ctx, info.ID, order.after); err != nil {
+		if forked, err = s.engine.Fork(ctx, info.ID, order.after, troupe.Input{}); err != nil {
 			return err
 		}
 	}
