@@ -18,7 +18,7 @@ var providerName = regexp.MustCompile(`^[a-z][a-z0-9_-]{0,39}$`)
 
 // SetAddress implements [server.Settings]: it writes providers.NAME of troupe.yaml, whose
 // comments stay, and the key to .env. Models that are opened from then on are there.
-func (s *settings) SetAddress(ctx context.Context, name, address, key, by string) error {
+func (s *settings) SetAddress(_ context.Context, name, address, key, by string) error {
 	known, isKnown := provider.Find(name)
 	key = strings.TrimSpace(key)
 	switch {
@@ -54,7 +54,7 @@ func (s *settings) SetAddress(ctx context.Context, name, address, key, by string
 	if key == "" {
 		return nil
 	}
-	return s.SetKey(ctx, name, key, by)
+	return s.storeKey(name, key, by)
 }
 
 // serverAddress is an address as people write it, with what they leave out: http://, and

@@ -314,11 +314,19 @@ func (s *settings) keyVariable(name string) string {
 	return cmp.Or(configured.KeyEnv, variable)
 }
 
-// SetKey implements [server.Settings]: the key goes to .env, which nobody but the
-// server's user can read.
+// SetKey implements [server.Settings]. A key that the provider refuses does not take the place
+// of another one.
 func (s *settings) SetKey(ctx context.Context, name, key, by string) error {
-	variable := s.keyVariable(name)
 	key = strings.TrimSpace(key)
+	if variable := s.keyVariable(name); variable != "" && looksLikeKey(key) && s.stage.project.models.Getenv(variable) != "" && s.isRefused(ctx, name, key) {
+		return fmt.Errorf("%s does not accept this key; the one that is set stays", name)
+	}
+	return s.storeKey(name, key, by)
+}
+
+// storeKey puts a key into .env, which nobody but the server's user can read.
+func (s *settings) storeKey(name, key, by string) error {
+	variable := s.keyVariable(name)
 	switch {
 	case variable == "":
 		return fmt.Errorf("%q needs no key, or is not known", name)
@@ -327,9 +335,6 @@ func (s *settings) SetKey(ctx context.Context, name, key, by string) error {
 	}
 	if value, ok := s.stage.project.environment(variable); ok && value != "" {
 		return fmt.Errorf("the environment variable %s is set where the server was started, and decides", variable)
-	}
-	if s.stage.project.models.Getenv(variable) != "" && s.isRefused(ctx, name, key) {
-		return fmt.Errorf("%s does not accept this key; the one that is set stays", name)
 	}
 	if err := writeEnv(filepath.Join(s.stage.project.dir, ".env"), variable, key); err != nil {
 		return err
