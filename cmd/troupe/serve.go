@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/troupe-dev/troupe/cmd/troupe/internal/terminal"
+	"github.com/troupe-dev/troupe/internal/memory"
 	"github.com/troupe-dev/troupe/project"
 )
 
@@ -38,6 +39,7 @@ func (p *program) serve(ctx context.Context, opened *project.Project, address st
 // that is and with which token, which is empty where users have their own. It goes on with another configuration
 // when troupe.yaml changes.
 func (p *program) serveHTTP(ctx context.Context, opened *project.Project, address, command string, told func(base, token string)) (err error) {
+	defer memory.Govern()()
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
 	first, err := newGeneration(ctx, opened, end)

@@ -1,0 +1,79 @@
+// Package memory has a server spend memory while it has little of it in use, and processor
+// time on keeping it when it has much.
+package memory
+
+import (
+	"os"
+	"runtime"
+	"runtime/debug"
+	"runtime/metrics"
+	"sync/atomic"
+)
+
+// How much garbage there may be for what is in use, in percent, before it is collected: much
+// of little, and little of much.
+const (
+	ofLittle = 200
+	ofMuch   = 50
+	// much is what counts as much, in bytes: some hundreds of conversations at the same time.
+	much = 64 << 20
+)
+
+// Govern sets how often garbage is collected in this process, and goes on doing so as it
+// grows and shrinks, until stop is called. It leaves that alone where somebody has said in
+// GOGC or GOMEMLIMIT how they want it.
+func Govern() (stop func()) {
+	if os.Getenv("GOGC") != "" || os.Getenv("GOMEMLIMIT") != "" {
+		return func() {}
+	}
+	return govern(much)
+}
+
+func govern(much uint64) (stop func()) {
+	before := debug.SetGCPercent(ofLittle)
+	var stopped atomic.Bool
+	isMuch := false
+	afterEachCollection(func() bool {
+		if stopped.Load() {
+			return false
+		}
+		// To set it stops the world: it is not changed at every wavering.
+		switch used := inUse(); {
+		case !isMuch && used > much:
+			isMuch = true
+			debug.SetGCPercent(ofMuch)
+		case isMuch && used < much*3/4:
+			isMuch = false
+			debug.SetGCPercent(ofLittle)
+		}
+		return true
+	})
+	return func() {
+		stopped.Store(true)
+		debug.SetGCPercent(before)
+	}
+}
+
+// inUse is what the last collection left: the heap, and the stacks.
+func inUse() (sum uint64) {
+	samples := []metrics.Sample{{Name: "/gc/heap/live:bytes"}, {Name: "/gc/scan/stack:bytes"}}
+	metrics.Read(samples)
+	for _, s := range samples {
+		if s.Value.Kind() == metrics.KindUint64 {
+			sum += s.Value.Uint64()
+		}
+	}
+	return sum
+}
+
+// A sentinel is what nothing refers to: that it is found means that garbage is collected.
+type sentinel struct{ _ *byte }
+
+// afterEachCollection calls do whenever garbage has been collected, until it returns false.
+func afterEachCollection(do func() bool) {
+	runtime.SetFinalizer(&sentinel{}, func(*sentinel) {
+		if do() {
+			afterEachCollection(do)
+		}
+	})
+}
