@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/troupe-dev/troupe"
@@ -92,5 +93,26 @@ func TestCopyFollowsNoLinkAndLeavesNoFolder(t *testing.T) {
 	}
 	if _, err := f.Copy(t.Context(), "x", id(1), nil); !errors.Is(err, troupe.ErrNotFound) {
 		t.Errorf("got %v", err)
+	}
+}
+
+// Requests that are sent again come together: whoever makes the folder, nobody fails.
+func TestCopiesThatAreMadeTogetherShareAFolder(t *testing.T) {
+	f := keep(t, troupe.NewMemoryStore(), t.TempDir(), Options{})
+	appendTo(t, f, id(1), 1, begun("hi")...)
+	put(t, fileIn(t, f, id(1), "a.md"), "x")
+	for n := range 20 {
+		var all sync.WaitGroup
+		for range 8 {
+			all.Go(func() {
+				if _, err := f.Copy(t.Context(), id(1), id(2+n), []string{"a.md"}); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		all.Wait()
+		if content, err := os.ReadFile(fileIn(t, f, id(2+n), "a.md")); err != nil || string(content) != "x" {
+			t.Errorf("the file is %q, %v", content, err)
+		}
 	}
 }

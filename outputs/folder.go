@@ -49,7 +49,11 @@ func (f *Folders) makeFolder(session string) error {
 	if err != nil || there {
 		return err
 	}
-	return f.makeDir(session)
+	if err := f.makeDir(session); !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	_, err = f.isThere(session) // somebody else was quicker
+	return err
 }
 
 // isThere reports whether a session has a folder. A link in its place is an error.
