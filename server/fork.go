@@ -64,7 +64,10 @@ func (s *Server) forkAfter(c *call, session string, after int64) (forked, error)
 		return forked{}, err
 	}
 	id := sessionID(c.user, "a fork of "+session, key)
-	isMade, err := s.hasForked(c, id, session, after)
+	isMade := false
+	if key != "" {
+		isMade, err = s.hasForked(c, id, session, after)
+	}
 	if err == nil && !isMade {
 		_, err = s.config.Engine.Fork(c.r.Context(), session, after, troupe.Input{Session: id})
 	}
@@ -77,26 +80,39 @@ func (s *Server) forkAfter(c *call, session string, after int64) (forked, error)
 	return forked{id}, s.equip(c.r.Context(), session, id) // it may have been killed before that
 }
 
-// hasForked reports whether a session is there, made as a fork of another after one of its
-// events. It fails if it was made otherwise.
+// hasForked reports whether a session was made as a fork of another after one of its events.
+// It fails if it was made otherwise.
 func (s *Server) hasForked(c *call, id, from string, after int64) (bool, error) {
-	if _, _, err := s.find(c, id); errors.Is(err, troupe.ErrNotFound) {
-		return false, nil
-	} else if err != nil {
+	b, err := s.forkOf(c, id)
+	if b == nil || err != nil {
 		return false, err
 	}
-	for e, err := range s.config.Store.Events(c.r.Context(), id, after) {
+	if b.From != from || b.After != after || b.Run != "" {
+		return false, errOtherRequest
+	}
+	return true, nil
+}
+
+// forkOf says how a session was forked, nil if there is no such session. One of the same id that
+// was made otherwise is of another request.
+func (s *Server) forkOf(c *call, id string) (b *troupe.SessionForked, err error) {
+	if _, _, err := s.find(c, id); errors.Is(err, troupe.ErrNotFound) {
+		return nil, nil
+	} else if err != nil {
+		return nil, err
+	}
+	for e, err := range s.config.Store.Events(c.r.Context(), id, 0) {
 		if err != nil {
-			return false, err
+			return nil, err
 		}
-		if b, ok := e.Body.(*troupe.SessionForked); ok {
-			if b.From == from && b.After == after && b.Run == "" {
-				return true, nil
-			}
-			break
+		if forked, ok := e.Body.(*troupe.SessionForked); ok {
+			b = forked // its own is the last: those before it are of the session that it is a fork of
 		}
 	}
-	return false, errOtherRequest
+	if b == nil {
+		return nil, errOtherRequest
+	}
+	return b, nil
 }
 
 // fork begins a session with the events of another up to one of them.
@@ -181,14 +197,15 @@ func decoded(raw map[string]json.RawMessage) map[string]any {
 // forkedBefore reports whether a session was made by the same request. It fails if
 // that was another one.
 func (s *Server) forkedBefore(c *call, session, id string, in cut) (bool, error) {
-	if _, _, err := s.find(c, id); errors.Is(err, troupe.ErrNotFound) {
-		return false, nil
-	} else if err != nil {
+	b, err := s.forkOf(c, id)
+	if b == nil || err != nil {
 		return false, err
 	}
-	ctx := c.r.Context()
+	if b.From != session || b.Run != in.Run {
+		return false, errOtherRequest
+	}
 	var was troupe.Handoff
-	for e, err := range s.config.Store.Events(ctx, session, 0) {
+	for e, err := range s.config.Store.Events(c.r.Context(), session, 0) {
 		if err != nil {
 			return false, err
 		}
@@ -196,22 +213,14 @@ func (s *Server) forkedBefore(c *call, session, id string, in cut) (bool, error)
 			was = b.Input
 		}
 	}
-	for e, err := range s.config.Store.Events(ctx, id, 0) {
-		if err != nil {
-			return false, err
-		}
-		if b, ok := e.Body.(*troupe.SessionForked); ok && b.From == session && b.Run == in.Run {
-			now := was
-			if b.Input != nil {
-				now = *b.Input
-			}
-			if wanted, err := in.Input.put(was.Clone()); err != nil || !sameInput(was, now, wanted) {
-				return false, errOtherRequest
-			}
-			return true, nil
-		}
+	now := was
+	if b.Input != nil {
+		now = *b.Input
 	}
-	return false, errOtherRequest
+	if wanted, err := in.Input.put(was.Clone()); err != nil || !sameInput(was, now, wanted) {
+		return false, errOtherRequest
+	}
+	return true, nil
 }
 
 // sameInput reports whether two edits of an input say the same. An engine keeps value and
