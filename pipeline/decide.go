@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/words"
 )
 
 // passPlan asks about the plan. What a person says is guidance: planning is run once
@@ -171,9 +172,6 @@ func (w *work) passStep(ctx context.Context, plan *Plan, record StepRecord) (sto
 
 // fenced is a text as a block of code that nothing in the text ends.
 func fenced(kind, text string) string {
-	fence := "```"
-	for strings.Contains(text, fence) {
-		fence += "`"
-	}
+	fence := words.Fence(text)
 	return fence + kind + "\n" + text + "\n" + fence
 }

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/troupe-dev/troupe/internal/words"
 )
 
 // clean makes text fit for a page: UTF-8, without colours of a terminal, control
@@ -44,7 +46,7 @@ func oneLine(text string) string {
 // code returns text as a code span.
 func code(text string) string {
 	text = oneLine(text)
-	ticks := strings.Repeat("`", 1+longestTicks(text))
+	ticks := strings.Repeat("`", 1+words.LongestTicks(text))
 	if len(ticks) > 1 {
 		text = " " + text + " "
 	}
@@ -63,18 +65,6 @@ func codes(names []string) []string {
 func plain(text string) string { return meaningful.ReplaceAllString(oneLine(text), `\$0`) }
 
 var meaningful = regexp.MustCompile("[\\\\`*_~\\[\\]<>&|#$!]")
-
-// longestTicks returns how many backticks stand side by side in text at most.
-func longestTicks(text string) int {
-	longest, n := 0, 0
-	for _, r := range text {
-		if n++; r != '`' {
-			n = 0
-		}
-		longest = max(longest, n)
-	}
-	return longest
-}
 
 // cut returns at most n bytes of text, whole characters.
 func cut(text string, n int) string {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/words"
 )
 
 // print writes to the page, under the heading where that belongs.
@@ -88,7 +89,7 @@ func (t *transcript) fence(text string) {
 		json.Indent(&laidOut, []byte(shown), "", "  ") == nil && laidOut.Len() < 8*len(text) {
 		language, shown = "json", laidOut.String()
 	}
-	ticks := strings.Repeat("`", max(3, 1+longestTicks(shown)))
+	ticks := words.Fence(shown)
 	t.block("%s%s\n%s\n%s", ticks, language, strings.TrimRight(shown, "\n"), ticks)
 	if len(text) > t.MaxBytes {
 		t.block("The first %d of %s.", t.MaxBytes, size(len(text)))

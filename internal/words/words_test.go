@@ -25,3 +25,11 @@ func TestPerson(t *testing.T) {
 		}
 	}
 }
+
+func TestNothingInATextEndsItsFence(t *testing.T) {
+	for text, want := range map[string]string{"": "```", "a `b` c": "```", "```go\nx\n```": "````", "`````": "``````"} {
+		if got := Fence(text); got != want {
+			t.Errorf("%q is put between %s, want %s", text, got, want)
+		}
+	}
+}
