@@ -120,6 +120,20 @@ func TestImportsGoDownTheLayers(t *testing.T) {
 	}
 }
 
+// G8: the flows that come with the library are written with what everybody has. What a
+// user writes can do what they do.
+func TestFlowsAreWrittenWithPublicMeans(t *testing.T) {
+	list, ok := imports(t)["flow"]
+	if !ok {
+		t.Fatal("there is no package flow")
+	}
+	for _, other := range list {
+		if strings.Contains(other, "internal") {
+			t.Errorf("flow imports %s, which a user's flow cannot", other)
+		}
+	}
+}
+
 // The root package links few modules, so that a program which uses the library
 // gets little that it did not ask for.
 func TestTheRootPackageLinksFewModules(t *testing.T) {

@@ -44,6 +44,35 @@ func documents(t *testing.T) []string {
 	return append([]string{"README.md"}, files...)
 }
 
+// G10: who looks for a word of the field finds a heading and, in the glossary, what it
+// means and where it is told.
+func TestTheDocumentsHaveTheWordsOfTheField(t *testing.T) {
+	var headings strings.Builder
+	for _, file := range documents(t) {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for line := range strings.Lines(string(text)) {
+			if strings.HasPrefix(line, "#") {
+				headings.WriteString(strings.ToLower(line))
+			}
+		}
+	}
+	glossary, err := os.ReadFile("docs/glossary.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, word := range []string{"structured output", "middleware", "handoff", "idempotency", "guardrail", "human in the loop", "durable execution", "trace"} {
+		if !strings.Contains(headings.String(), word) {
+			t.Errorf("no heading has %q", word)
+		}
+		if !strings.Contains(string(glossary), "| "+word) {
+			t.Errorf("the glossary does not have %q", word)
+		}
+	}
+}
+
 // Every Go block in the documents is a whole file, and compiles.
 func TestGoInTheDocumentsCompiles(t *testing.T) {
 	if err := os.MkdirAll("testdata", 0o755); err != nil {

@@ -95,6 +95,44 @@ func flowScenes() []scene {
 			return in, nil
 		}), echo(t, w, "bob"))
 	}
+	// G8: a flow of one's own, by the same means: branches, an agent's checked answer, a
+	// conversation that goes on, a note, a tool.
+	own := func(t testing.TB, w *world) troupe.Step {
+		players := []troupe.Step{echo(t, w, "ann"), echo(t, w, "bob")}
+		judge := agentWith(t, troupe.AgentConfig{ID: "judge", Output: troupe.OutputOf[struct{ Winner int }](), Model: counted(w, "judge", func(*troupe.Request) turn {
+			return turn{text: `{"Winner":1}`}
+		})})
+		work := countedTool(w, "work", true)
+		return troupe.NewStep("tournament", func(ctx context.Context, run *troupe.Run, in troupe.Handoff) (troupe.Handoff, error) {
+			answers := make([]troupe.Handoff, len(players))
+			errs := run.All(ctx, 0, func(ctx context.Context, run *troupe.Run) (err error) {
+				answers[0], err = run.Do(ctx, players[0], in)
+				return err
+			}, func(ctx context.Context, run *troupe.Run) (err error) {
+				answers[1], err = run.Do(ctx, players[1], in)
+				return err
+			})
+			if err := errors.Join(errs...); err != nil {
+				return troupe.Handoff{}, err
+			}
+			verdict, err := run.Do(ctx, judge, troupe.Handoff{Task: "Who?", Outputs: map[string]any{"0": answers[0].Answer(), "1": answers[1].Answer()}})
+			if err != nil {
+				return troupe.Handoff{}, err
+			}
+			choice, err := flow.Output[struct{ Winner int }](verdict, "judge")
+			if err != nil {
+				return troupe.Handoff{}, err
+			}
+			if err := run.Note(ctx, "winner", choice.Winner); err != nil {
+				return troupe.Handoff{}, err
+			}
+			result, err := run.Call(ctx, work, map[string]int{"a": choice.Winner, "b": 1})
+			if err != nil {
+				return troupe.Handoff{}, err
+			}
+			return troupe.Handoff{Summary: answers[choice.Winner].Summary + " " + result.Content, Outputs: map[string]any{"verdict": verdict.Answer()}}, nil
+		}, append(players, judge)...)
+	}
 	in := troupe.Input{Text: "go"}
 	return []scene{
 		{"a sequence with a parallel in it", relay, in},
@@ -102,6 +140,7 @@ func flowScenes() []scene {
 		{"a group chat with a plan", panel, in},
 		{"a loop with a check", polish, in},
 		{"a function between agents", function, in},
+		{"a flow of one's own", own, in},
 	}
 }
 

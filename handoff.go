@@ -62,6 +62,15 @@ func (h Handoff) Clone() Handoff {
 	return h
 }
 
+// Answer is what a finished step answered, as it would be among the outputs of a handoff:
+// its value where it has one, and otherwise its summary.
+func (h Handoff) Answer() any {
+	if value, err := rawjson.Value(h.Value); err == nil {
+		return value
+	}
+	return h.Summary
+}
+
 func cloneValues(values map[string]any) map[string]any {
 	if values == nil {
 		return nil

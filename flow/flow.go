@@ -16,7 +16,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/troupe-dev/troupe"
-	"github.com/troupe-dev/troupe/internal/rawjson"
 )
 
 // An Edit may change what one step hands to the next. Like a [troupe.Step] it does
@@ -97,7 +96,7 @@ func Then(h, out troupe.Handoff) troupe.Handoff {
 		outputs = map[string]any{}
 	}
 	if (h.Summary != "" || h.Value != nil) && h.Meta.Source != "" {
-		outputs[h.Meta.Source] = answerOf(h)
+		outputs[h.Meta.Source] = h.Answer()
 	}
 	maps.Copy(outputs, out.Outputs)
 	if len(outputs) > 0 {
@@ -113,14 +112,6 @@ func Then(h, out troupe.Handoff) troupe.Handoff {
 		out.Parts = h.Parts
 	}
 	return out
-}
-
-// answerOf is a step's answer as an output: its value where it has one.
-func answerOf(h troupe.Handoff) any {
-	if value, err := rawjson.Value(h.Value); err == nil {
-		return value
-	}
-	return h.Summary
 }
 
 // failure is what a flow that goes on without a step hands on in its place.

@@ -134,7 +134,7 @@ func (p *parallel) gather(in troupe.Handoff, outs []troupe.Handoff, errs []error
 			all.Meta.Status, all.Meta.Stop = "partial", cmp.Or(all.Meta.Stop, out.Meta.Stop)
 		}
 		if outs[i].Meta.Source != "" { // else it was not begun
-			all.Outputs[step.Name()] = answerOf(outs[i])
+			all.Outputs[step.Name()] = outs[i].Answer()
 		}
 		fmt.Fprintf(&b, "## %s\n\n%s\n\n", step.Name(), outs[i].Summary)
 	}

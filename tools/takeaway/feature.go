@@ -18,6 +18,7 @@ import (
 type feature struct {
 	name, what string
 	file       string
+	isRead     bool     // by tests, as a file
 	old, new   []string // lines
 	tests      map[string][]string
 }
@@ -26,7 +27,7 @@ type feature struct {
 var list string
 
 // readAll reads the list of features. Each begins with its name and what is taken away;
-// the file follows, then lines that go (-) and that come (+), and tests that must notice,
+// the file follows, with "(read)" where tests read it as a file, then lines that go (-) and that come (+), and tests that must notice,
 // after the directory of their package (=).
 func readAll() (features []*feature, err error) {
 	var f *feature
@@ -48,7 +49,7 @@ func readAll() (features []*feature, err error) {
 			}
 			f.tests[words[0]] = append(f.tests[words[0]], words[1:]...)
 		case strings.HasPrefix(line, " "):
-			f.file = strings.TrimSpace(line)
+			f.file, f.isRead = strings.CutSuffix(strings.TrimSpace(line), " (read)")
 		default:
 			name, what, ok := strings.Cut(line, " ")
 			if !ok {

@@ -4,7 +4,8 @@
 // features.txt says how each feature is taken away: a small edit of one file. The tests
 // that must notice are those named there, and for a requirement those that say by t.Attr
 // that they show it. At least one of them has to fail. The tree is never changed: the
-// edited file is compiled in the place of the real one by an overlay.
+// edited file is compiled in the place of the real one by an overlay or, where tests read
+// it as a file, stands in a copy of the tree.
 //
 //	takeaway -root .. FR-004 M16
 package main
@@ -90,20 +91,21 @@ func (f *feature) takeAway(ctx context.Context, root string) (failed []string, e
 		return nil, err
 	}
 	defer os.RemoveAll(temp)
-	edited, overlay := filepath.Join(temp, "edited.go"), filepath.Join(temp, "overlay.json")
-	list, err := json.Marshal(map[string]map[string]string{"Replace": {filepath.Join(root, f.file): edited}})
-	if err != nil {
-		return nil, err
-	}
-	if err := errors.Join(os.WriteFile(edited, source, 0o600), os.WriteFile(overlay, list, 0o600)); err != nil {
-		return nil, err
-	}
 	if len(f.tests) == 0 {
 		return nil, errors.New("no test is said to show it")
 	}
+	without := overlaid
+	if f.isRead {
+		without = copied
+	}
+	dir, flags, err := without(ctx, root, temp, f.file, source)
+	if err != nil {
+		return nil, err
+	}
 	for pkg, tests := range f.tests {
-		command := exec.CommandContext(ctx, "go", "test", "-count=1", "-timeout=5m", "-overlay", overlay, "-run", "^("+strings.Join(tests, "|")+")$", "./"+pkg)
-		command.Dir = root
+		arguments := append([]string{"test", "-count=1", "-timeout=5m", "-run", "^(" + strings.Join(tests, "|") + ")$"}, flags...)
+		command := exec.CommandContext(ctx, "go", append(arguments, "./"+pkg)...)
+		command.Dir = dir
 		output, err := command.CombinedOutput()
 		if err == nil {
 			continue
@@ -123,4 +125,47 @@ func (f *feature) takeAway(ctx context.Context, root string) (failed []string, e
 	}
 	slices.Sort(failed)
 	return slices.Compact(failed), nil
+}
+
+// overlaid has a file compiled as source. It returns where tests are run, and with which flags.
+func overlaid(_ context.Context, root, temp, file string, source []byte) (dir string, flags []string, err error) {
+	edited, overlay := filepath.Join(temp, "edited.go"), filepath.Join(temp, "overlay.json")
+	list, err := json.Marshal(map[string]map[string]string{"Replace": {filepath.Join(root, file): edited}})
+	if err != nil {
+		return "", nil, err
+	}
+	err = errors.Join(os.WriteFile(edited, source, 0o600), os.WriteFile(overlay, list, 0o600))
+	return root, []string{"-overlay", overlay}, err
+}
+
+// copied makes a copy of the tree in which a file is source.
+func copied(ctx context.Context, root, temp, file string, source []byte) (dir string, flags []string, err error) {
+	list := exec.CommandContext(ctx, "git", "ls-files", "-z", "--cached", "--others", "--exclude-standard")
+	list.Dir = root
+	names, err := list.Output()
+	if err != nil {
+		return "", nil, fmt.Errorf("git ls-files: %w", err)
+	}
+	tree, err := os.OpenRoot(temp)
+	if err != nil {
+		return "", nil, err
+	}
+	defer tree.Close()
+	for name := range strings.SplitSeq(strings.TrimSuffix(string(names), "\x00"), "\x00") {
+		info, err := os.Lstat(filepath.Join(root, name))
+		if errors.Is(err, os.ErrNotExist) || err == nil && !info.Mode().IsRegular() {
+			continue // deleted and not yet committed, or a link that no test of this kind needs
+		}
+		data, err := os.ReadFile(filepath.Join(root, name))
+		if err != nil {
+			return "", nil, err
+		}
+		if name == file {
+			data = source
+		}
+		if err := errors.Join(tree.MkdirAll(filepath.Dir(name), 0o700), tree.WriteFile(name, data, info.Mode().Perm())); err != nil {
+			return "", nil, err
+		}
+	}
+	return temp, nil, nil
 }
