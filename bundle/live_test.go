@@ -107,3 +107,22 @@ func TestCallersThatComeTogetherShareALook(t *testing.T) {
 		}
 	}
 }
+
+// A look costs what the project is, not what has been said in it: the directories of
+// sessions are not listed.
+func TestTheDirectoriesOfSessionsAreNotListed(t *testing.T) {
+	dir := t.TempDir()
+	put(t, dir, "agents/ann.agent.yaml", "agent: {}")
+	put(t, dir, "data/agent-outputs/s1/notes.md", "")
+	put(t, dir, "data/page/drafts/d1.json", "{}")
+	put(t, dir, "elsewhere/agent-outputs/s1/_cfg/manifest.yaml", "")
+	f, err := newFinder(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.close()
+	f.search(".", maxSearchDepth, false)
+	if got := strings.Join(sortedKeys(f.lists), " "); got != ". agents data elsewhere" {
+		t.Errorf("listed were %s", got)
+	}
+}

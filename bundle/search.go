@@ -18,9 +18,14 @@ const (
 	maxSearchDirs  = 20_000
 )
 
+// outputsDir is the directory of a project's data that has a directory for every session.
+const outputsDir = "agent-outputs"
+
+func isPassedOver(name string) bool { return slices.Contains(passedOver, strings.ToLower(name)) }
+
 // passedOver are directories that hold what programs have made or fetched.
 var passedOver = []string{
-	"node_modules", "vendor", "__pycache__", "venv", "env", "target", "coverage", "agent-outputs", "testdata", "fixtures", "pods", "obj",
+	"node_modules", "vendor", "__pycache__", "venv", "env", "target", "coverage", outputsDir, "testdata", "fixtures", "pods", "obj",
 	".git", ".hg", ".svn", ".venv", ".next", ".nuxt", ".cache", ".idea", ".gradle", ".terraform", ".mypy_cache", ".pytest_cache", ".ruff_cache",
 	".svelte-kit", ".yarn", ".pnpm-store", ".tox", ".direnv", ".turbo", ".angular", ".dart_tool", ".ipynb_checkpoints", ".unpacking",
 }
@@ -33,8 +38,11 @@ func (f *finder) search(dir string, depth int, deep bool) {
 	}
 	f.searched++
 	entries := f.entries(dir, 1)
+	if dir != "." && slices.ContainsFunc(entries, func(e workspace.Entry) bool { return e.IsDir && e.Path == outputsDir }) {
+		return // what Troupe itself keeps: no agents, and a directory for every session
+	}
 	if !deep && dir != "." && !isEditorFile(dir+"/x") && slices.ContainsFunc(entries, func(e workspace.Entry) bool {
-		return e.IsDir && !isEditorFile(path.Join(dir, e.Path, "x")) && f.isTree(path.Join(dir, e.Path))
+		return e.IsDir && !isPassedOver(e.Path) && !isEditorFile(path.Join(dir, e.Path, "x")) && f.isTree(path.Join(dir, e.Path))
 	}) {
 		f.nested = append(f.nested, dir) // with what editors have of it
 		return
@@ -47,7 +55,7 @@ func (f *finder) search(dir string, depth int, deep bool) {
 		case f.linked[name]: // where a link has led already
 		case !e.IsDir:
 			f.files = append(f.files, name)
-		case slices.Contains(passedOver, strings.ToLower(e.Path)):
+		case isPassedOver(e.Path):
 		default:
 			f.search(name, depth-1, deep)
 		}
