@@ -15,14 +15,17 @@ import (
 	"time"
 )
 
-// question is what everybody says to it.
-const question = "What is six times seven?"
+// question is what everybody says to it, and greeting what needs no calculation.
+const (
+	question = "What is six times seven?"
+	greeting = "Say what you have said to everybody."
+)
 
 // tokens is how many pieces an answer has.
 const tokens = 40
 
 // A model is a server of the chat-completions API. It first asks for a calculation,
-// and then tells the result, token by token.
+// unless it is only greeted, and then tells the result, token by token.
 type model struct {
 	server http.Server
 	done   sync.WaitGroup
@@ -62,7 +65,7 @@ func (m *model) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return // whoever asked has left
 	}
 	answer := asking
-	if isResult(body) {
+	if isLast(body, `"role":"tool"`) || isLast(body, `"role":"user","content":"`+greeting) {
 		answer = telling
 		m.count(1)
 		defer m.count(-1)
@@ -87,10 +90,10 @@ func sleep(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// isResult says whether the last message of a request is what a tool returned.
-func isResult(request []byte) bool {
+// isLast says whether the last message of a request begins so.
+func isLast(request []byte, message string) bool {
 	last := bytes.LastIndex(request, []byte(`"role":`))
-	return last >= 0 && bytes.HasPrefix(request[last:], []byte(`"role":"tool"`))
+	return last >= 0 && bytes.HasPrefix(request[last:], []byte(message))
 }
 
 func (m *model) count(n int) {
