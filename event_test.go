@@ -1,6 +1,7 @@
 package troupe_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"strings"
@@ -132,4 +133,45 @@ func FuzzEvent(f *testing.F) {
 			t.Fatalf("%s\n%s\n%v", written, twice, err)
 		}
 	})
+}
+
+// An event is written field by field, and comes out as encoding/json would have it.
+func TestAnEventIsWrittenAsItsFieldsAre(t *testing.T) {
+	type envelope struct {
+		Seq     int64       `json:"seq"`
+		Time    time.Time   `json:"time"`
+		Session string      `json:"session"`
+		Run     string      `json:"run"`
+		Parent  string      `json:"parent,omitempty"`
+		Step    string      `json:"step"`
+		Agent   string      `json:"agent,omitempty"`
+		Kind    string      `json:"kind"`
+		Body    troupe.Body `json:"body"`
+	}
+	at := time.Date(2026, 2, 3, 4, 5, 6, 7000, time.FixedZone("", 3600))
+	for _, agent := range []string{"", "ann", `a"b\c`, "Zoë\u2028\x00\x7f\xff<b>&"} {
+		for _, parent := range []string{"", "1:2"} {
+			for _, seq := range []int64{0, -1, 1 << 40} {
+				e := troupe.Event{Seq: seq, Time: at, Session: agent, Run: "r", Parent: parent, Step: "1/" + agent, Agent: agent, Body: &troupe.TextDelta{Text: agent, Attempt: 2}}
+				got, err := e.MarshalJSON()
+				if err != nil {
+					t.Fatal(err)
+				}
+				var want bytes.Buffer
+				encoder := json.NewEncoder(&want)
+				encoder.SetEscapeHTML(false)
+				if err := encoder.Encode(envelope{seq, at, agent, "r", parent, "1/" + agent, agent, "text_delta", e.Body}); err != nil {
+					t.Fatal(err)
+				}
+				if string(got)+"\n" != want.String() {
+					t.Errorf("written is\n%s\nnot\n%s", got, &want)
+				}
+			}
+		}
+	}
+	for _, e := range []troupe.Event{{Seq: 7}, {Seq: 7, Time: time.Date(12026, 1, 1, 0, 0, 0, 0, time.UTC), Body: &troupe.TextDelta{}}} {
+		if _, err := e.MarshalJSON(); err == nil || !strings.Contains(err.Error(), "event 7") {
+			t.Errorf("%v", err)
+		}
+	}
 }

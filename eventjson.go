@@ -6,10 +6,12 @@ import (
 	"fmt"
 	"math"
 	"strconv"
+	"sync"
 	"time"
+	"unicode/utf8"
 )
 
-// envelope is the JSON form of an [Event].
+// envelope is the JSON form of an [Event], for reading.
 type envelope struct {
 	Seq     int64           `json:"seq"`
 	Time    time.Time       `json:"time"`
@@ -29,11 +31,48 @@ func (e Event) MarshalJSON() ([]byte, error) {
 	if e.Body == nil {
 		return nil, fmt.Errorf("event %d: it has no body", e.Seq)
 	}
-	body, err := encodeJSON(e.Body)
-	if err != nil {
+	enc := encoders.Get().(*encoder)
+	defer enc.release()
+	if err := e.writeTo(enc); err != nil {
 		return nil, fmt.Errorf("event %d: %w", e.Seq, err)
 	}
-	return encodeJSON(envelope{e.Seq, e.Time, e.Session, e.Run, e.Parent, e.Step, e.Agent, e.Kind(), body})
+	return bytes.Clone(enc.Bytes()), nil
+}
+
+// writeTo writes the fields of an envelope one by one: an event is written for the store
+// and again for its readers, and a body that is JSON need not be looked through for that.
+func (e *Event) writeTo(enc *encoder) (err error) {
+	b := append(enc.AvailableBuffer(), `{"seq":`...)
+	b = append(strconv.AppendInt(b, e.Seq, 10), `,"time":"`...)
+	if b, err = e.Time.AppendText(b); err != nil {
+		return fmt.Errorf("its time: %w", err)
+	}
+	b = appendJSONString(append(b, `","session":`...), e.Session)
+	b = appendJSONString(append(b, `,"run":`...), e.Run)
+	if e.Parent != "" {
+		b = appendJSONString(append(b, `,"parent":`...), e.Parent)
+	}
+	b = appendJSONString(append(b, `,"step":`...), e.Step)
+	if e.Agent != "" {
+		b = appendJSONString(append(b, `,"agent":`...), e.Agent)
+	}
+	b = appendJSONString(append(b, `,"kind":`...), e.Kind())
+	enc.Write(append(b, `,"body":`...))
+	if err := enc.encode(e.Body); err != nil {
+		return err
+	}
+	return enc.WriteByte('}')
+}
+
+// appendJSONString appends a string as encodeJSON writes it.
+func appendJSONString(b []byte, text string) []byte {
+	for i := range len(text) {
+		if c := text[i]; c < ' ' || c >= utf8.RuneSelf || c == '"' || c == '\\' || c == 0x7f {
+			quoted, _ := encodeJSON(text) // a string always can be
+			return append(b, quoted...)
+		}
+	}
+	return append(append(append(b, '"'), text...), '"')
 }
 
 // UnmarshalJSON reads what MarshalJSON wrote. A kind it does not know is an error
@@ -69,13 +108,44 @@ func decodeBody(kind string, data []byte) (Body, error) {
 // encodeJSON is json.Marshal without the escaping meant for HTML pages, so that
 // what people and models wrote stays readable in a log.
 func encodeJSON(v any) ([]byte, error) {
-	var buf bytes.Buffer
-	enc := json.NewEncoder(&buf)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
+	enc := encoders.Get().(*encoder)
+	defer enc.release()
+	if err := enc.encode(v); err != nil {
 		return nil, err
 	}
-	return bytes.TrimSuffix(buf.Bytes(), []byte{'\n'}), nil
+	return bytes.Clone(enc.Bytes()), nil
+}
+
+// An encoder writes JSON into its buffer. There are some for all to use.
+type encoder struct {
+	bytes.Buffer
+	json *json.Encoder
+}
+
+var encoders = sync.Pool{New: func() any {
+	enc := new(encoder)
+	enc.json = json.NewEncoder(&enc.Buffer)
+	enc.json.SetEscapeHTML(false)
+	return enc
+}}
+
+// encode writes v without the newline that an encoder ends with.
+func (e *encoder) encode(v any) error {
+	if err := e.json.Encode(v); err != nil {
+		return err
+	}
+	e.Truncate(e.Len() - 1)
+	return nil
+}
+
+// maxKept is the largest buffer that is kept for the next.
+const maxKept = 64 << 10
+
+func (e *encoder) release() {
+	if e.Cap() <= maxKept {
+		e.Reset()
+		encoders.Put(e)
+	}
 }
 
 // Arguments is the text of a tool call's arguments. In JSON it is the object
