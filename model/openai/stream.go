@@ -30,6 +30,8 @@ type answer struct {
 	calls  calls
 	kept   kept
 	end    troupe.End
+	// pattern is what the chunks have in common.
+	pattern pattern
 }
 
 // completion is a chunk of a stream, or a whole answer.
@@ -92,6 +94,9 @@ func (a *answer) read() error {
 
 // readEvent reads a chunk, or a whole answer, by way of c.
 func (a *answer) readEvent(event wire.Event, c *completion) error {
+	if !event.Whole && a.pattern.fits(event.Data, c) {
+		return a.take(c, false)
+	}
 	*c = completion{}
 	if err := a.events.Decode(event.Data, c, "choices", "choices.delta", "choices.message"); err != nil {
 		if *c, err = readOdd(event.Data, err); err != nil && event.Whole {
@@ -107,6 +112,9 @@ func (a *answer) readEvent(event wire.Event, c *completion) error {
 	}
 	if event.Whole && c.Choices == nil {
 		return a.from.NotAnAnswer(aCompletion, event.Data)
+	}
+	if !event.Whole {
+		a.pattern.learn(event.Data, c)
 	}
 	return a.take(c, event.Whole)
 }
