@@ -5,9 +5,10 @@ import (
 	"compress/gzip"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
+	"io"
 	"io/fs"
-	"maps"
 	"net/http"
 	"path"
 	"regexp"
@@ -18,11 +19,12 @@ import (
 )
 
 // A pageFile is a file of the page as it is sent: as it is, and compressed, which is
-// done when it is first asked for.
+// done when it is first asked for. What is in the program need not be in memory as well:
+// plain reads it again.
 type pageFile struct {
 	media  string
-	plain  []byte
-	packed func() []byte
+	plain  func() ([]byte, error)
+	packed func() ([]byte, error)
 	tag    string
 }
 
@@ -37,40 +39,74 @@ type pageSet struct {
 // has from there it never has to ask for again.
 const editions = "v/"
 
-// loadPage reads the page's files, each once: they do not change. What index.html names is
-// named by its edition there, and so is everything that those files name.
+// loadPage looks through the page's files, each once: they do not change. What index.html
+// names is named by its edition there, and so is everything that those files name.
 func loadPage(page fs.FS) (*pageSet, error) {
-	contents := map[string][]byte{}
-	err := fs.WalkDir(page, ".", func(name string, d fs.DirEntry, err error) error {
+	sums := map[string][sha256.Size]byte{}
+	all := sha256.New()
+	err := fs.WalkDir(page, ".", func(name string, d fs.DirEntry, err error) error { // in order of their names
 		if err != nil || !d.Type().IsRegular() {
 			return err
 		}
-		contents[name], err = fs.ReadFile(page, name)
+		sum, size, err := fileSum(page, name)
+		sums[name] = sum
+		fmt.Fprintf(all, "%s %d %x\n", name, size, sum)
 		return err
 	})
 	if err != nil {
 		return nil, err
 	}
-	all := sha256.New()
-	for _, name := range slices.Sorted(maps.Keys(contents)) {
-		fmt.Fprintf(all, "%s %d\n", name, len(contents[name]))
-		all.Write(contents[name])
-	}
 	set := &pageSet{map[string]*pageFile{}, hex.EncodeToString(all.Sum(nil)[:8])}
-	for name, content := range contents {
+	for name, sum := range sums {
+		plain := func() ([]byte, error) { return unchanged(page, name, sum) }
 		if name == indexPage {
-			content = named.ReplaceAllFunc(content, func(reference []byte) []byte {
-				parts := named.FindSubmatch(reference)
-				if contents[string(parts[2])] == nil {
-					return reference
-				}
-				return fmt.Appendf(nil, `%s="%s%s/%s"`, parts[1], editions, set.edition, parts[2])
-			})
+			content, err := plain()
+			if err != nil {
+				return nil, err
+			}
+			content = set.withEditions(content, sums)
+			sum, plain = sha256.Sum256(content), func() ([]byte, error) { return content, nil }
 		}
-		sum := sha256.Sum256(content)
-		set.files[name] = &pageFile{pageType(name), content, sync.OnceValue(func() []byte { return compressed(content) }), `"` + hex.EncodeToString(sum[:12])}
+		packed := sync.OnceValues(func() ([]byte, error) {
+			content, err := plain()
+			return compressed(content), err
+		})
+		set.files[name] = &pageFile{pageType(name), plain, packed, `"` + hex.EncodeToString(sum[:12])}
 	}
 	return set, nil
+}
+
+// withEditions names the files that a page names by their edition.
+func (p *pageSet) withEditions(content []byte, files map[string][sha256.Size]byte) []byte {
+	return named.ReplaceAllFunc(content, func(reference []byte) []byte {
+		parts := named.FindSubmatch(reference)
+		if _, ok := files[string(parts[2])]; !ok {
+			return reference
+		}
+		return fmt.Appendf(nil, `%s="%s%s/%s"`, parts[1], editions, p.edition, parts[2])
+	})
+}
+
+// fileSum reads a file for its sum alone.
+func fileSum(files fs.FS, name string) (sum [sha256.Size]byte, size int64, err error) {
+	file, err := files.Open(name)
+	if err != nil {
+		return sum, 0, err
+	}
+	hash := sha256.New()
+	size, err = io.Copy(hash, file)
+	hash.Sum(sum[:0])
+	return sum, size, errors.Join(err, file.Close())
+}
+
+// unchanged reads a file that has a sum. Browsers keep what they have under its name, so
+// it must not be another one.
+func unchanged(files fs.FS, name string, sum [sha256.Size]byte) ([]byte, error) {
+	content, err := fs.ReadFile(files, name)
+	if err == nil && sha256.Sum256(content) != sum {
+		err = fmt.Errorf("%s of the page has changed since the server began: start it again", name)
+	}
+	return content, err
 }
 
 const indexPage = "index.html"
@@ -134,10 +170,17 @@ func (s *Server) sendPage(c *call) error {
 	}
 	header.Set("Content-Type", file.media)
 	header.Add("Vary", "Accept-Encoding")
-	content, tag := file.plain, file.tag+`"`
-	if acceptsGzip(c.r) && c.r.Header.Get("Range") == "" {
+	read, tag := file.plain, file.tag+`"`
+	isPacked := acceptsGzip(c.r) && c.r.Header.Get("Range") == ""
+	if isPacked {
+		read, tag = file.packed, file.tag+`-gzip"`
+	}
+	content, err := read()
+	if err != nil {
+		return err
+	}
+	if isPacked {
 		header.Set("Content-Encoding", "gzip")
-		content, tag = file.packed(), file.tag+`-gzip"`
 	}
 	header.Set("ETag", tag)
 	http.ServeContent(c.w, c.r, "", time.Time{}, bytes.NewReader(content))

@@ -15,8 +15,8 @@ import (
 const (
 	ofLittle = 200
 	ofMuch   = 50
-	// much is what counts as much, in bytes: some hundreds of conversations at the same time.
-	much = 64 << 20
+	// room is what garbage may take in between, in bytes.
+	room = 48 << 20
 )
 
 // Govern sets how often garbage is collected in this process, and goes on doing so as it
@@ -26,25 +26,21 @@ func Govern() (stop func()) {
 	if os.Getenv("GOGC") != "" || os.Getenv("GOMEMLIMIT") != "" {
 		return func() {}
 	}
-	return govern(much)
+	return govern(room)
 }
 
-func govern(much uint64) (stop func()) {
+func govern(room uint64) (stop func()) {
 	before := debug.SetGCPercent(ofLittle)
 	var stopped atomic.Bool
-	isMuch := false
+	now := ofLittle
 	afterEachCollection(func() bool {
 		if stopped.Load() {
 			return false
 		}
 		// To set it stops the world: it is not changed at every wavering.
-		switch used := inUse(); {
-		case !isMuch && used > much:
-			isMuch = true
-			debug.SetGCPercent(ofMuch)
-		case isMuch && used < much*3/4:
-			isMuch = false
-			debug.SetGCPercent(ofLittle)
+		if wanted := percentOf(inUse(), room); wanted*5 < now*4 || wanted*4 > now*5 || wanted != now && (wanted == ofLittle || wanted == ofMuch) {
+			now = wanted
+			debug.SetGCPercent(now)
 		}
 		return true
 	})
@@ -52,6 +48,11 @@ func govern(much uint64) (stop func()) {
 		stopped.Store(true)
 		debug.SetGCPercent(before)
 	}
+}
+
+// percentOf is how much garbage there may be beside what is in use.
+func percentOf(used, room uint64) int {
+	return int(min(max(100*room/max(used, 1), ofMuch), ofLittle))
 }
 
 // inUse is what the last collection left: the heap, and the stacks.

@@ -28,11 +28,11 @@ func becomes(t *testing.T, want int) {
 }
 
 func TestMuchIsCollectedMoreOftenThanLittle(t *testing.T) {
-	const much = 32 << 20
+	const room = 32 << 20
 	before := percent()
-	stop := govern(much)
+	stop := govern(room)
 	becomes(t, ofLittle)
-	held := make([]byte, 2*much)
+	held := make([]byte, 3*room)
 	becomes(t, ofMuch)
 	runtime.KeepAlive(held)
 	held = nil
@@ -54,5 +54,13 @@ func TestWhatSomebodyHasSaidStays(t *testing.T) {
 				t.Errorf("it is %d, and was %d", percent(), before)
 			}
 		})
+	}
+}
+
+func TestGarbageHasItsRoom(t *testing.T) {
+	for used, want := range map[uint64]int{0: 200, 10 << 20: 200, 24 << 20: 200, 48 << 20: 100, 60 << 20: 80, 96 << 20: 50, 1 << 40: 50} {
+		if got := percentOf(used, 48<<20); got != want {
+			t.Errorf("%d bytes in use: %d percent, not %d", used, got, want)
+		}
 	}
 }

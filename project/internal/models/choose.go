@@ -63,6 +63,7 @@ func (c *Chooser) Configure(providers map[string]config.Provider) {
 func NewClient() *http.Client {
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.MaxIdleConns, transport.MaxIdleConnsPerHost = 1024, 256
+	transport.WriteBufferSize = 1 << 10 // of each connection: a request is written once, and then read for long
 	return &http.Client{Transport: transport}
 }
 
