@@ -265,6 +265,9 @@ func (a *Agent) withholds(name string) bool {
 // an interruption is safe, because it resumes from its own log. Calls of agents all
 // of whose tools only read run at the same time, others one after the other.
 func AsTool(step Step, description string, options ...ToolOption) Tool {
+	if isNil(step) {
+		panic("troupe.AsTool: the step is nil: was the error of what makes it looked at?")
+	}
 	options = append([]ToolOption{Timeout(-1), RepeatSafe(), func(s *ToolSpec) {
 		s.Output = nil
 		if agent, ok := step.(*Agent); ok {

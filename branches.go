@@ -35,14 +35,18 @@ func (g *branchGroup) isStopped() bool {
 // in the order given when all have returned. At most limit of them are at work at
 // the same time, and they begin in order; 0 means all.
 func (r *Run) All(ctx context.Context, limit int, branches ...func(context.Context, *Run) error) []error {
-	at := r.next()
 	errs := make([]error, len(branches))
-	if err := r.flush(); err != nil {
+	err := r.mayAct()
+	if err == nil {
+		err = r.flush()
+	}
+	if err != nil {
 		for i := range errs {
 			errs[i] = err
 		}
 		return errs
 	}
+	at := r.next()
 	if len(branches) == 0 {
 		return nil
 	}
@@ -57,6 +61,8 @@ func (r *Run) All(ctx context.Context, limit int, branches ...func(context.Conte
 		runs[i] = r.branch(at.Branch(i))
 		runs[i].group, runs[i].member = group, i
 	}
+	atomic.StoreUint32(&r.branching, 1)
+	defer atomic.StoreUint32(&r.branching, 0)
 	var left atomic.Int64
 	left.Store(int64(len(branches)))
 	room := make(chan struct{}, max(orElse(limit, len(branches)), 1))
@@ -107,7 +113,7 @@ func (r *Run) StopOthers(ctx context.Context) error {
 // branch returns a Run for what happens below a step.
 func (r *Run) branch(at journal.Path) Run {
 	b := *r
-	b.prefix, b.count, b.noted, b.front = at, 0, nil, nil
+	b.prefix, b.count, b.noted, b.front, b.branching = at, 0, nil, nil, 0
 	return b
 }
 

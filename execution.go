@@ -99,25 +99,26 @@ type leftTool struct {
 // key is on record, it returns that run: as an execution if it has to go on, else as
 // a handle of what it came to or is about to come to.
 func (e *Engine) begin(ctx context.Context, step Step, input Input) (*execution, *Handle, error) {
-	if step == nil {
+	if isNil(step) {
 		return nil, nil, errors.New("run: there is no step to run")
 	}
+	name := step.Name() // before there is anything to undo
 	if input.Answer != nil {
 		input.Text = orElse(input.Text, input.Answer.words())
 		if err := input.Answer.check(input.Text); err != nil {
-			return nil, nil, fmt.Errorf("run %s: %w", step.Name(), err)
+			return nil, nil, fmt.Errorf("run %s: %w", name, err)
 		}
 	}
 	values, err := valuesAsJSON("value", input.Values)
 	if err != nil {
-		return nil, nil, fmt.Errorf("run %s: %w", step.Name(), err)
+		return nil, nil, fmt.Errorf("run %s: %w", name, err)
 	}
 	in, err := Handoff{Task: input.Text, Parts: input.Parts, Custom: input.Custom}.asJSON()
 	if err != nil {
-		return nil, nil, fmt.Errorf("run %s: %w", step.Name(), err)
+		return nil, nil, fmt.Errorf("run %s: %w", name, err)
 	}
 	if input.Answer != nil && input.Session == "" {
-		return nil, nil, fmt.Errorf("run %s: an answer without a session: %w", step.Name(), ErrNoQuestion)
+		return nil, nil, fmt.Errorf("run %s: an answer without a session: %w", name, ErrNoQuestion)
 	}
 	id, fresh, err := sessionFor(step, &input)
 	if err != nil {
@@ -127,23 +128,25 @@ func (e *Engine) begin(ctx context.Context, step Step, input Input) (*execution,
 	if err != nil {
 		return e.underWay(ctx, step, id, &input, err)
 	}
+	made := false
+	defer func() {
+		if !made { // also where what somebody else wrote has panicked
+			x.comeToNothing()
+		}
+	}()
 	x.rules, x.hidden = input.Limits.with(e.limits), input.Hidden
 	x.started = &RunStarted{Input: in, Limits: input.Limits, User: input.User, IdempotencyKey: input.IdempotencyKey, Values: values}
 	if e.tracing != nil {
 		x.started.Trace = e.tracing.Parent(ctx)
 	}
-	x.begin(newRunID(), step.Name())
+	x.begin(newRunID(), name)
 	if fresh {
 		x.session.found(input.User)
-		x.isReady(&input)
-		return x, nil, nil
-	}
-	known, err := x.join(ctx, input)
-	if err != nil || known != nil {
-		x.comeToNothing()
+	} else if known, err := x.join(ctx, input); err != nil || known != nil {
 		return nil, known, err
 	}
 	x.isReady(&input)
+	made = true
 	return x, nil, nil
 }
 
@@ -333,6 +336,16 @@ func (x *execution) release() {
 // watch executes the run in the goroutine of whoever ranges over it, and yields its
 // events as they come. It returns when the run has ended.
 func (x *execution) watch(yield func(Event, error) bool) {
+	// What it came to is said when the run is over and the session free: who hears it may
+	// close the engine, or go on with the session.
+	if err := x.show(yield); err != nil {
+		yield(Event{}, err)
+	}
+}
+
+// show is watch without the error, which it returns, if whoever ranges over the run is still
+// there to hear it.
+func (x *execution) show(yield func(Event, error) bool) error {
 	r := &x.reader
 	x.feed.follow(r, x.feed.last())
 	r.yield, r.leave = yield, func() { x.cancel(errReaderLeft) }
@@ -345,9 +358,10 @@ func (x *execution) watch(yield func(Event, error) bool) {
 	if r.crash != nil {
 		panic(r.crash.value)
 	}
-	if !r.left && x.err != nil {
-		yield(Event{}, x.err)
+	if r.left {
+		return nil
 	}
+	return x.err
 }
 
 // execute runs the step to its end.

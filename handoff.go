@@ -71,6 +71,22 @@ func (h Handoff) Answer() any {
 	return h.Summary
 }
 
+// given is what a step is given, where it comes from aside, as its log has it.
+func (h Handoff) given() string {
+	h.Meta = HandoffMeta{}
+	data, err := encodeJSON(h)
+	if err == nil {
+		var read Handoff // what is no UTF-8 reads otherwise than it was written
+		if err = json.Unmarshal(data, &read); err == nil {
+			data, err = encodeJSON(read)
+		}
+	}
+	if err != nil {
+		return err.Error()
+	}
+	return string(data)
+}
+
 func cloneValues(values map[string]any) map[string]any {
 	if values == nil {
 		return nil

@@ -32,6 +32,9 @@ func (r *Run) Ask(ctx context.Context, agent *Agent, req *Request) (*ModelReplie
 }
 
 func (r *Run) ask(ctx context.Context, agent *Agent, req *Request, purpose string, use ContextUse) (*ModelReplied, error) {
+	if err := r.mayAct(); err != nil {
+		return nil, err
+	}
 	step := r.next()
 	recorded, err := r.recorded(step, "model_replied")
 	if err != nil {

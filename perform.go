@@ -14,7 +14,7 @@ import (
 // A run waits in here for most of its life, thousands of them side by side in a server: what
 // is large is in the functions around step.Do, so that the stack below it stays small.
 func (r *Run) perform(ctx context.Context, step Step, in, out *Handoff) error {
-	if err := r.begin(step, in); err != nil {
+	if err := safely(func() error { return r.begin(step, in) }); err != nil {
 		return err
 	}
 	return r.end(ctx, in, out, r.do(ctx, step, in, out))

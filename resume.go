@@ -49,18 +49,24 @@ func (p *past) answerEvent(said *UserSaid) *Event {
 
 // beginAgain prepares another pass over a session's latest run.
 func (e *Engine) beginAgain(ctx context.Context, step Step, id string) (*execution, error) {
-	if step == nil {
+	if isNil(step) {
 		return nil, errors.New("resume: there is no step to run")
 	}
 	x, err := e.enlist(ctx, step, id)
 	if err != nil {
 		return nil, err
 	}
+	made := false
+	defer func() {
+		if !made { // also where what somebody else wrote has panicked
+			x.comeToNothing()
+		}
+	}()
 	if err := x.recall(ctx); err != nil {
-		x.comeToNothing()
 		return nil, err
 	}
 	x.first = x.feed.last()
+	made = true
 	return x, nil
 }
 

@@ -47,6 +47,9 @@ type Run struct {
 	noted []Event
 	// over, where set, says that nobody waits for what this branch does.
 	over *atomic.Bool
+	// branching is 1 while the run waits for its branches; it is read by whatever goroutine
+	// uses the run in place of its own.
+	branching uint32
 }
 
 // A link is one step of the chain of steps that are being run, innermost first.
@@ -128,6 +131,9 @@ func (r *Run) HandOver(ctx context.Context, from, to string, h Handoff) (Handoff
 
 // emit records an event of any kind.
 func (r *Run) emit(ctx context.Context, body Body) error {
+	if err := r.mayAct(); err != nil {
+		return err
+	}
 	step := r.next()
 	if recorded, err := r.recorded(step, body.Kind()); recorded != nil || err != nil {
 		return err
@@ -160,8 +166,11 @@ func (r *Run) Converse(ctx context.Context, step Step, in Handoff) (Handoff, err
 }
 
 func (r *Run) nest(ctx context.Context, step Step, in Handoff, conversation string) (Handoff, error) {
-	if step == nil {
+	if isNil(step) {
 		return Handoff{}, fmt.Errorf("%s runs a step that is nil", r.agent)
+	}
+	if err := r.mayAct(); err != nil {
+		return Handoff{}, err
 	}
 	in = r.Given(in)
 	at := r.next()
@@ -184,7 +193,7 @@ func (r *Run) nest(ctx context.Context, step Step, in Handoff, conversation stri
 		depth: r.depth + 1, chain: &child.link, budget: &child.budget, rules: r.rules,
 		conversation: conversation, grace: r.grace, front: r.front, group: r.group, member: r.member, now: r.now, over: r.over,
 	}
-	if err := r.sameChild(child.id, step); err != nil {
+	if err := r.sameChild(child.id, step, &in); err != nil {
 		return Handoff{}, err
 	}
 	if end, ok := r.exec.journal.Ended(r.id, child.id, at); ok {
@@ -208,8 +217,9 @@ func (r *Run) nest(ctx context.Context, step Step, in Handoff, conversation stri
 	return out, err
 }
 
-// sameChild fails if the log has a run of something else at a child's place.
-func (r *Run) sameChild(child string, step Step) error {
+// sameChild fails if the log has a run of something else at a child's place, or one that
+// was given something else: its answer would be that of another question.
+func (r *Run) sameChild(child string, step Step, in *Handoff) error {
 	for _, e := range r.exec.journal.At(child, journal.Start) {
 		started, ok := e.Body.(*RunStarted)
 		if !ok {
@@ -220,6 +230,10 @@ func (r *Run) sameChild(child string, step Step) error {
 		}
 		if change := step.Definition().changeFrom(started.Definition); change != "" {
 			return fmt.Errorf("run %s: %s: %w", child, change, ErrChanged)
+		}
+		if was, is := started.Input.given(), in.given(); was != is {
+			return fmt.Errorf("run %s: the log has a run of %s there that was given %s, the code now gives it %s; a step that is gone over again must do the same things in the same order: %w",
+				child, e.Agent, shorten(was, 200), shorten(is, 200), ErrChanged)
 		}
 	}
 	return nil
@@ -291,6 +305,15 @@ func (r *Run) path(step Step) string {
 	}
 	slices.Reverse(names)
 	return strings.Join(names, " → ")
+}
+
+// mayAct fails while the run waits for its branches: whoever uses it then has taken it for
+// the one that the branch was given.
+func (r *Run) mayAct() error {
+	if atomic.LoadUint32(&r.branching) != 0 {
+		return fmt.Errorf("%s: a branch of Run.All uses the Run that All was called on; it has one of its own, the second argument of its function", r.agent)
+	}
+	return nil
 }
 
 // next returns the id of the run's next step.

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"reflect"
 	"slices"
 )
 
@@ -91,6 +92,16 @@ func (d *Definition) changeFrom(was *Definition) string {
 }
 
 const kindAgent = "agent"
+
+// isNil reports whether there is no step: also where somebody has passed on an agent that
+// could not be made.
+func isNil(step Step) bool {
+	if step == nil {
+		return true
+	}
+	v := reflect.ValueOf(step)
+	return v.Kind() == reflect.Pointer && v.IsNil()
+}
 
 // NewStep makes a step of a function, which keeps to what [Step] says. The steps
 // that it runs, where given, are part of its definition. Where one of them asks the user

@@ -245,7 +245,10 @@ func presentable(content string) string {
 // step returns the error as it is: its run ends with the question, and when that is
 // answered the call is made again.
 func (r *Run) Call(ctx context.Context, tool Tool, arguments any) (Result, error) {
-	data, err := json.Marshal(arguments)
+	if err := r.mayAct(); err != nil {
+		return Result{}, err
+	}
+	data, err := encodeJSON(arguments)
 	if err != nil {
 		return Result{}, fmt.Errorf("call %s: %w", tool.Spec().Name, err)
 	}

@@ -5,11 +5,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
 	"strings"
 
 	"github.com/troupe-dev/troupe/internal/answer"
 	"github.com/troupe-dev/troupe/internal/failpoint"
 	"github.com/troupe-dev/troupe/internal/journal"
+	"github.com/troupe-dev/troupe/internal/rawjson"
 )
 
 // callAll carries out the calls that a model asked for and returns them settled, in
@@ -89,7 +91,7 @@ func (r *Run) carryOut(ctx context.Context, runs []toolRun) error {
 // prepare settles a call at once where that can be done: from the log, or because
 // it may not be carried out. Else it makes t ready to be started.
 func (r *Run) prepare(t *toolRun, record *callRecord, agent *Agent, call *ToolCall, habits *habits, at journal.Path) error {
-	past, err := r.pastCall(at, call.Name)
+	past, err := r.pastCall(at, agent, call)
 	if err != nil {
 		return err
 	}
@@ -161,12 +163,16 @@ type callLog struct {
 	returned *ToolReturned
 }
 
-func (r *Run) pastCall(at journal.Path, tool string) (past callLog, err error) {
+func (r *Run) pastCall(at journal.Path, caller *Agent, call *ToolCall) (past callLog, err error) {
 	for _, e := range r.exec.journal.At(r.id, at) {
 		switch b := e.Body.(type) {
 		case *ToolCalled:
-			if b.Tool != tool {
-				return past, fmt.Errorf("run %s step %s: the log has a call of %s there, the code now calls %s: %w", r.id, at, b.Tool, tool, ErrChanged)
+			if b.Tool != call.Name {
+				return past, fmt.Errorf("run %s step %s: the log has a call of %s there, the code now calls %s: %w", r.id, at, b.Tool, call.Name, ErrChanged)
+			}
+			if caller.model == nil && !sameJSON(string(b.Arguments), call.Arguments) { // a step's own call, not a model's
+				return past, fmt.Errorf("run %s step %s: the log has a call of %s with %s there, the code now calls it with %s; a step that is gone over again must do the same things in the same order: %w",
+					r.id, at, b.Tool, shorten(string(b.Arguments), 200), shorten(call.Arguments, 200), ErrChanged)
 			}
 			past.returned = nil // it was made again
 		case *InputRequested:
@@ -188,6 +194,16 @@ func (r *Run) pastCall(at journal.Path, tool string) (past callLog, err error) {
 		past.state = e.Kind()
 	}
 	return past, nil
+}
+
+// sameJSON reports whether two texts are the same JSON.
+func sameJSON(a, b string) bool {
+	if a == b {
+		return true
+	}
+	first, err := rawjson.Value([]byte(a))
+	second, err2 := rawjson.Value([]byte(b))
+	return err == nil && err2 == nil && reflect.DeepEqual(first, second)
 }
 
 // argumentsOf returns the call's arguments; models leave them out where there are

@@ -152,7 +152,7 @@ func check(kind, name string, steps []troupe.Step) error {
 	}
 	for i, step := range steps {
 		switch {
-		case step == nil:
+		case step == nil || reflect.ValueOf(step).Kind() == reflect.Pointer && reflect.ValueOf(step).IsNil():
 			return fmt.Errorf("%s %s: step %d is nil", kind, name, i+1)
 		case step.Name() == "":
 			return fmt.Errorf("%s %s: step %d has no name", kind, name, i+1)
