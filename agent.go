@@ -260,7 +260,8 @@ func (a *Agent) withholds(name string) bool {
 }
 
 // AsTool makes a step, most often an agent, a tool that other agents can call. The
-// step runs nested in the caller's run and shares its budget; its depth and its
+// step runs nested in the caller's run and shares its budget: at a limit it is not begun,
+// and of the time for a last answer it leaves half to its caller. Its depth and its
 // chain of callers are checked before any model is asked. Calling it again after
 // an interruption is safe, because it resumes from its own log. Calls of agents all
 // of whose tools only read run at the same time, others one after the other.
@@ -275,6 +276,10 @@ func AsTool(step Step, description string, options ...ToolOption) Tool {
 		}
 	}}, options...)
 	return NewToolWithCall(tidyName(step.Name()), description, func(ctx context.Context, call *Invocation, in agentTask) (string, error) {
+		if stop := call.Run.Limit(); stop != "" {
+			return "", &ToolError{Class: classUnauthorized, Message: "not carried out: " + limitText(stop, call.Run.budget)}
+		}
+		defer call.Run.leaveTime(ctx)()
 		out, err := call.Run.Do(ctx, step, Handoff{Task: in.Task})
 		if err == nil && out.Meta.Stop == stopInput {
 			// The question goes to the user, and the answer to the one who asked.

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/flow"
 	"github.com/troupe-dev/troupe/tool/approve"
 )
 
@@ -64,8 +65,109 @@ func TestAskWithASessionAloneResumes(t *testing.T) {
 	if err != nil || got.N != 4 || outcome.Session != session || len(*asked) != 2 {
 		t.Errorf("got %+v, %+v, %v after %d calls", got, outcome, err, len(*asked))
 	}
-	if _, _, err := troupe.Ask[verdict](t.Context(), engine, agent, troupe.Input{Session: session}); !errors.Is(err, troupe.ErrNothingToResume) {
-		t.Errorf("got %v", err)
+	// It has finished: whoever was killed before they heard of it hears of it now.
+	got, outcome, err = troupe.Ask[verdict](t.Context(), engine, agent, troupe.Input{Session: session})
+	if err != nil || got.N != 4 || outcome.Stop != "answered" || outcome.Spent.Turns != 1 || len(*asked) != 2 {
+		t.Errorf("got %+v, %+v, %v after %d calls", got, outcome, err, len(*asked))
+	}
+	if known, err := engine.Outcome(t.Context(), session); err != nil || string(known.Handoff.Value) != `{"n":4}` || known.Run != outcome.Run {
+		t.Errorf("its outcome is %+v, %v", known, err)
+	}
+	plain, err := troupe.Collect(engine.Run(t.Context(), newAgent(t, modelFunc(func(*troupe.Request) turn { return turn{text: "words"} })), troupe.Input{Text: "go"}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := troupe.Ask[verdict](t.Context(), engine, agent, troupe.Input{Session: plain.Session}); err == nil || !strings.Contains(err.Error(), "was not asked for a value") {
+		t.Errorf("of a run without a value: %v", err)
+	}
+}
+
+func TestAnOutcomeIsThatOfARunThatHasEnded(t *testing.T) {
+	engine := newEngine(t, troupe.Config{})
+	if _, err := engine.Outcome(t.Context(), "00000000-0000-4000-8000-000000000000"); !errors.Is(err, troupe.ErrNotFound) {
+		t.Errorf("of no session: %v", err)
+	}
+	handle, err := engine.Start(t.Context(), newAgent(t, hang{}), troupe.Input{Text: "go"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range handle.Events(t.Context()) {
+		break
+	}
+	if _, err := engine.Outcome(t.Context(), handle.Session); !errors.Is(err, troupe.ErrBusy) {
+		t.Errorf("of a run under way: %v", err)
+	}
+	if err := engine.Cancel(t.Context(), handle.Session); err != nil {
+		t.Fatal(err)
+	}
+	if outcome, err := engine.Outcome(t.Context(), handle.Session); !errors.Is(err, troupe.ErrCancelled) || outcome.Run != handle.Run {
+		t.Errorf("of a run that was cancelled: %+v, %v", outcome, err)
+	}
+}
+
+// A run that failed because no answer fitted is resumed to get past that: the model is asked
+// again, and what it says then is on record as everything is.
+func TestAnAskThatNeverFittedIsAskedAgain(t *testing.T) {
+	for _, nested := range []bool{false, true} {
+		answers := []string{"prose"}
+		asked := 0
+		typed := agentWith(t, troupe.AgentConfig{ID: "typed", Output: troupe.OutputOf[verdict](), Model: modelFunc(func(*troupe.Request) turn {
+			asked++
+			return turn{text: answers[min(asked, len(answers))-1]}
+		})})
+		step := troupe.Step(typed)
+		if nested {
+			step = flow.Sequence("relay", typed)
+		}
+		store := troupe.NewMemoryStore()
+		outcome, err := troupe.Collect(newEngine(t, troupe.Config{Store: store}).Run(t.Context(), step, troupe.Input{Text: "go"}))
+		if err == nil || asked != 3 {
+			t.Fatalf("after %d calls: %v", asked, err)
+		}
+		if _, err = troupe.Collect(newEngine(t, troupe.Config{Store: store}).Resume(t.Context(), step, outcome.Session)); err == nil || asked != 6 {
+			t.Fatalf("resumed, after %d calls: %v", asked, err)
+		}
+		answers = []string{"prose", "prose", "prose", "prose", "prose", "prose", "prose", `{"n":4}`}
+		outcome, err = troupe.Collect(newEngine(t, troupe.Config{Store: store}).Resume(t.Context(), step, outcome.Session))
+		if err != nil || string(outcome.Handoff.Value) != `{"n":4}` || asked != 8 || outcome.Spent.Turns != 8 {
+			t.Errorf("well again, after %d calls: %+v, %v", asked, outcome, err)
+		}
+	}
+}
+
+// Whatever the reason: an agent that is to return a value and has none has failed, and the
+// flow around it does not go on with words in its place. To say nothing is corrected.
+func TestAValueThatIsNotThereIsAFailure(t *testing.T) {
+	for name, test := range map[string]struct {
+		reply turn
+		asked int
+		stop  string
+	}{
+		"empty":    {turn{}, 3, "empty"},
+		"refused":  {turn{refuse: "I can't."}, 1, "refused"},
+		"withheld": {turn{text: "half", finish: troupe.FinishFiltered}, 1, "content_filter"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			asked, further := 0, 0
+			typed := agentWith(t, troupe.AgentConfig{ID: "typed", Output: troupe.OutputOf[verdict](), Model: modelFunc(func(*troupe.Request) turn {
+				asked++
+				return test.reply
+			})})
+			second := agentWith(t, troupe.AgentConfig{ID: "second", Model: modelFunc(func(*troupe.Request) turn {
+				further++
+				return turn{text: "fine"}
+			})})
+			_, err := troupe.Collect(newEngine(t, troupe.Config{}).Run(t.Context(), flow.Sequence("relay", typed, second), troupe.Input{Text: "go"}))
+			misfit, ok := errors.AsType[*troupe.OutputError](err)
+			if !ok || misfit.Stop != test.stop || asked != test.asked || further != 0 {
+				t.Errorf("%v after %d calls, and %d of the next agent", err, asked, further)
+			}
+		})
+	}
+	replies := []turn{{}, {text: `{"n":4}`}}
+	got, _, err := troupe.Ask[verdict](t.Context(), newEngine(t, troupe.Config{}), newAgent(t, inTurn(t, replies...)), troupe.Input{Text: "go"})
+	if err != nil || got.N != 4 {
+		t.Errorf("after an empty answer: %+v, %v", got, err)
 	}
 }
 

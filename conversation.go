@@ -336,7 +336,7 @@ func (c *conversation) conclude(ctx context.Context, replied *ModelReplied) (str
 			return "", c.tell(ctx, "reply_cut", "The answer reached the output limit; the model goes on.", "Your answer was cut off at the output limit. Go on exactly where it stopped, without repeating anything.")
 		}
 	}
-	if c.agent.output != nil && (stop == stopAnswered || stop == stopLength) {
+	if c.agent.output != nil {
 		return c.fit(ctx, replied, stop)
 	}
 	if whole := joined(c.said, replied.Message.Text); (stop == stopAnswered || stop == stopLength) && whole != "" {
@@ -406,7 +406,11 @@ func (c *conversation) lastTurn(ctx context.Context, stop string) (Handoff, erro
 	notice := "No more tools can be called: " + what + ". Answer now with what you have, and say what is missing."
 	c.history.addNotice(notice)
 	message := capital(what) + "; the agent answers with what it has."
-	if err := c.run.emit(ctx, &LimitReached{Stop: stop, Message: message, Notice: notice}); err != nil {
+	reached := ctx
+	if isTimeUp(context.Cause(ctx)) {
+		reached = context.WithoutCancel(ctx) // that there is no time for an answer either is to be told
+	}
+	if err := c.run.emit(reached, &LimitReached{Stop: stop, Message: message, Notice: notice}); err != nil {
 		return Handoff{}, err
 	}
 	replied, err := c.ask(ctx, nil)

@@ -3,8 +3,11 @@ package troupe_test
 import (
 	"context"
 	"fmt"
+	"iter"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/flow"
@@ -95,4 +98,55 @@ func TestLimitsHoldWhereNobodySaysWhatWasUsed(t *testing.T) {
 			}
 		}
 	}
+}
+
+// An agent that is called as a tool is not begun where a limit leaves its caller nothing but
+// a last answer; and where its time is up, its caller has some left to say so.
+func TestAnAgentAsAToolLeavesItsCallerALastAnswer(t *testing.T) {
+	boss := func(expert troupe.Model) troupe.Step {
+		return agentWith(t, troupe.AgentConfig{ID: "boss", Model: modelFunc(func(req *troupe.Request) turn {
+			if req.Tools == nil {
+				return turn{text: "what I have"}
+			}
+			return turn{calls: []troupe.ToolCall{call(fmt.Sprint(len(req.Messages)), "expert", fmt.Sprintf(`{"task":"q%d"}`, len(req.Messages)))}, usage: troupe.Usage{Output: 100}}
+		}), Tools: []troupe.Tool{troupe.AsTool(agentWith(t, troupe.AgentConfig{ID: "expert", Model: expert}), "Knows.")}})
+	}
+	for stop, limits := range map[string]troupe.Limits{"turns": {Turns: 5}, "tokens": {Tokens: 450}} {
+		begun := 0
+		expert := modelFunc(func(*troupe.Request) turn {
+			begun++
+			return turn{text: "so", usage: troupe.Usage{Output: 100}}
+		})
+		_, end, err := play(t, newEngine(t, troupe.Config{}), boss(expert), troupe.Input{Text: "go", Limits: limits})
+		if err != nil || end.Stop != stop || end.Output.Summary != "what I have" || begun != 2 {
+			t.Errorf("%s: %v, %+v, the expert was asked %d times", stop, err, end, begun)
+		}
+	}
+	synctest.Test(t, func(t *testing.T) {
+		for _, limit := range []time.Duration{500 * time.Millisecond, 2 * time.Second, time.Minute} {
+			began := time.Now()
+			_, end, err := play(t, newEngine(t, troupe.Config{}), boss(hang{}), troupe.Input{Text: "go", Limits: troupe.Limits{Time: limit}})
+			if err != nil || end.Stop != "time" || end.Output.Summary != "what I have" || time.Since(began) > limit {
+				t.Errorf("%s: %v, %+v after %s", limit, err, end, time.Since(began))
+			}
+		}
+		// Even its own model has nothing to say in time.
+		mute := agentWith(t, troupe.AgentConfig{ID: "mute", Model: hang{}})
+		_, end, err := play(t, newEngine(t, troupe.Config{}), agentWith(t, troupe.AgentConfig{ID: "boss", Model: oneCall{"mute"}, Tools: []troupe.Tool{troupe.AsTool(mute, "Says nothing.")}}), troupe.Input{Text: "go", Limits: troupe.Limits{Time: time.Second}})
+		if err != nil || end.Stop != "time" || !strings.Contains(end.Output.Summary, "I had to stop") {
+			t.Errorf("%v, %+v", err, end)
+		}
+	})
+}
+
+// oneCall is a model that calls a tool and then never answers.
+type oneCall struct{ tool string }
+
+func (m oneCall) Generate(ctx context.Context, req *troupe.Request) iter.Seq2[troupe.Chunk, error] {
+	if len(req.Messages) > 1 {
+		return hang{}.Generate(ctx, req)
+	}
+	return modelFunc(func(*troupe.Request) turn {
+		return turn{calls: []troupe.ToolCall{call("1", m.tool, `{"task":"x"}`)}}
+	}).Generate(ctx, req)
 }

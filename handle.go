@@ -122,6 +122,29 @@ func (h *Handle) show(ctx context.Context, yield func(Event, error) bool) {
 	}
 }
 
+// Outcome returns what a session's latest run came to, which has ended: for whoever was not
+// there to hear it. A run that has not ended, or was interrupted, is ErrBusy.
+func (e *Engine) Outcome(ctx context.Context, session string) (Outcome, error) {
+	var run string
+	var last *Event
+	for event, err := range e.store.Events(ctx, session, 0) {
+		switch {
+		case err != nil:
+			return Outcome{}, err
+		case event.Kind() == "run_started" && event.Parent == "":
+			run, last = event.Run, nil
+		case event.Run == run && (event.Kind() == "run_resumed" || event.Kind() == "user_said"):
+			last = nil
+		case event.Run == run && endsRun(event.Body):
+			last = &event
+		}
+	}
+	if last == nil {
+		return Outcome{Session: session, Run: run}, fmt.Errorf("session %s: its latest run has not ended: %w", session, ErrBusy)
+	}
+	return (&Handle{engine: e, Session: session, Run: run}).outcomeOf(last)
+}
+
 // recorded returns what a run that is on record came to, when it has ended.
 func (h *Handle) recorded(ctx context.Context) (Outcome, error) {
 	for e, err := range h.Events(ctx) {

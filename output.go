@@ -69,7 +69,8 @@ func schemaName(name string) string {
 // Ask has the agent answer with a T: its output is bound to the type for this run.
 // The error is an *[OutputError] where the model does not manage to, and the outcome
 // says what the run came to in any case. An input that names a session and nothing else
-// resumes that session's latest run, which was asked for the same type.
+// resumes that session's latest run, which was asked for the same type, or returns what it
+// came to if it has finished.
 func Ask[T any](ctx context.Context, engine *Engine, agent *Agent, input Input) (T, Outcome, error) {
 	var value T
 	if agent == nil {
@@ -88,11 +89,16 @@ func Ask[T any](ctx context.Context, engine *Engine, agent *Agent, input Input) 
 		events = engine.Resume(ctx, bound, input.Session)
 	}
 	outcome, err := Collect(events)
+	if errors.Is(err, ErrNothingToResume) {
+		if known, lost := engine.Outcome(ctx, input.Session); lost == nil && known.Stop != stopInput {
+			outcome, err = known, nil
+		}
+	}
 	switch {
 	case err != nil:
 		return value, outcome, err
 	case outcome.Handoff.Value == nil:
-		return value, outcome, &OutputError{Agent: agent.id, Text: outcome.Text, Problem: "the run ended before there was an answer: " + string(outcome.Stop)}
+		return value, outcome, &OutputError{Agent: agent.id, Text: outcome.Text, Problem: noValue(outcome.Stop), Stop: outcome.Stop}
 	}
 	// A run that was begun before may have been asked for another type.
 	if err = bound.output.fits(outcome.Handoff.Value); err == nil {
@@ -104,12 +110,22 @@ func Ask[T any](ctx context.Context, engine *Engine, agent *Agent, input Input) 
 	return value, outcome, nil
 }
 
+// noValue says why a run that has ended has no value.
+func noValue(stop string) string {
+	if stop == stopAnswered {
+		return "the run was not asked for a value: it has answered in words"
+	}
+	return "the run ended before there was an answer: " + stop
+}
+
 // An OutputError says that an agent gave no answer that fits its [Output].
 type OutputError struct {
 	Agent string
 	// Text is the answer that does not fit, and Problem says why.
 	Text    string
 	Problem string
+	// Stop is why the model stopped, as in [RunFinished]: "refused", "empty" and the like.
+	Stop string
 }
 
 // Error says whose answer does not fit, and why.
@@ -284,8 +300,16 @@ func changedOutput(step Step, began *Output) string {
 // fit takes an answer that must fit the agent's Output, or has the model correct it.
 func (c *conversation) fit(ctx context.Context, replied *ModelReplied, stop string) (string, error) {
 	text := replied.Message.Text
-	value, err := json.RawMessage(nil), error(answer.CutOff(text))
-	if stop != stopLength {
+	var value json.RawMessage
+	var err error
+	switch stop {
+	case stopLength:
+		err = answer.CutOff(text)
+	case stopRefused:
+		text, err = replied.Message.Refusal, errors.New("the model refused to answer")
+	case stopFiltered:
+		err = errors.New("the provider withheld the answer, or a part of it")
+	default:
 		value, err = c.agent.output.read(text)
 	}
 	if err == nil {
@@ -293,8 +317,13 @@ func (c *conversation) fit(ctx context.Context, replied *ModelReplied, stop stri
 		c.out.Value = value
 		return "", nil
 	}
-	if c.misfits++; c.misfits > c.agent.output.Corrections {
-		return "", &OutputError{Agent: c.agent.id, Text: text, Problem: err.Error()}
+	c.misfits++
+	isDeliberate := stop == stopRefused || stop == stopFiltered // to ask again does not change it
+	if c.misfits > c.agent.output.Corrections || isDeliberate {
+		if !c.run.isPast() {
+			return "", &OutputError{Agent: c.agent.id, Text: text, Problem: err.Error(), Stop: stop}
+		}
+		c.misfits = 0
 	}
 	return "", c.tell(ctx, "answer_misfit", "The answer does not fit what the agent is to return; the model is asked again: "+err.Error(), answer.Correction(err, ""))
 }
@@ -304,7 +333,7 @@ func (c *conversation) fit(ctx context.Context, replied *ModelReplied, stop stri
 func (c *conversation) fitLast(text, stop string) (Handoff, error) {
 	value, err := c.agent.output.read(text)
 	if err != nil {
-		return Handoff{}, &OutputError{Agent: c.agent.id, Text: text, Problem: fmt.Sprintf("a limit (%s) was reached before there was an answer that fits: %s", stop, err)}
+		return Handoff{}, &OutputError{Agent: c.agent.id, Text: text, Problem: fmt.Sprintf("a limit (%s) was reached before there was an answer that fits: %s", stop, err), Stop: stop}
 	}
 	c.answer(string(value), stop)
 	c.out.Value = value

@@ -181,9 +181,21 @@ func (r *Run) limitTime(ctx context.Context, limit time.Duration, agent string) 
 	up := &timeUpError{agent, limit}
 	left := limit - r.budget.elapsed()
 	grace, endGrace := context.WithTimeoutCause(r.grace, left, up)
-	r.grace = grace
+	r.grace, r.up = grace, up
 	ctx, end := context.WithTimeoutCause(ctx, left-answerTime(limit), up)
 	return ctx, func() { end(); endGrace() }
+}
+
+// leaveTime halves the time that is left for last answers, so that whoever called the step
+// that this run is about to do has some for its own.
+func (r *Run) leaveTime(ctx context.Context) (end context.CancelFunc) {
+	work, limited := ctx.Deadline()
+	grace, isSet := r.grace.Deadline()
+	if !limited || !isSet || r.up == nil || !grace.After(work) {
+		return func() {}
+	}
+	r.grace, end = context.WithDeadlineCause(r.grace, work.Add(grace.Sub(work)/2), r.up)
+	return end
 }
 
 // askingError is the error of a step that cannot go on until the user has answered.

@@ -36,6 +36,8 @@ type Run struct {
 	conversation string
 	// grace ends when the last answer must be there, after the context that steps get.
 	grace context.Context
+	// up says whose time it is that ends with grace.
+	up *timeUpError
 	// front shows events to whoever ranges over the run; nil in other goroutines.
 	front *reader
 	// group is the branches that this one, number member, belongs to.
@@ -191,7 +193,7 @@ func (r *Run) nest(ctx context.Context, step Step, in Handoff, conversation stri
 	child.Run = Run{
 		exec: r.exec, id: journal.Child(r.id, at), parent: r.id, agent: step.Name(),
 		depth: r.depth + 1, chain: &child.link, budget: &child.budget, rules: r.rules,
-		conversation: conversation, grace: r.grace, front: r.front, group: r.group, member: r.member, now: r.now, over: r.over,
+		conversation: conversation, grace: r.grace, up: r.up, front: r.front, group: r.group, member: r.member, now: r.now, over: r.over,
 	}
 	if err := r.sameChild(child.id, step, &in); err != nil {
 		return Handoff{}, err
@@ -328,6 +330,25 @@ func (r *Run) peek() []*Event {
 		return nil
 	}
 	return r.exec.journal.At(r.id, r.prefix.Step(r.count+1))
+}
+
+// isPast reports whether what the log has at the run's latest step ended the run, which is
+// gone over again to get past that.
+func (r *Run) isPast() bool {
+	log, at := r.exec.journal, r.prefix.Step(r.count)
+	if len(log.At(r.id, at)) == 0 {
+		return false
+	}
+	end, ok := log.End(r.id)
+	return log.Passed(r.id, at) || ok && isStop(end.Body)
+}
+
+func isStop(body Body) bool {
+	switch body.(type) {
+	case *RunFailed, *RunCancelled:
+		return true
+	}
+	return false
 }
 
 // Limit says which limit of the run, or of one that it is nested in, leaves no room for
