@@ -109,6 +109,9 @@ func (e *Engine) begin(ctx context.Context, step Step, input Input) (*execution,
 			return nil, nil, fmt.Errorf("run %s: %w", name, err)
 		}
 	}
+	if err := input.check(step); err != nil {
+		return nil, nil, fmt.Errorf("run %s: %w", name, err)
+	}
 	values, err := valuesAsJSON("value", input.Values)
 	if err != nil {
 		return nil, nil, fmt.Errorf("run %s: %w", name, err)
@@ -148,6 +151,19 @@ func (e *Engine) begin(ctx context.Context, step Step, input Input) (*execution,
 	x.isReady(&input)
 	made = true
 	return x, nil, nil
+}
+
+// check refuses what no provider takes: a message that says nothing, a part with nothing in it.
+func (i *Input) check(step Step) error {
+	if isAgent(step) && strings.TrimSpace(i.Text) == "" && len(i.Parts) == 0 && len(i.Custom) == 0 {
+		return errors.New("the input says nothing: set Text or Parts")
+	}
+	for n, part := range i.Parts {
+		if len(part.Data) == 0 && part.URL == "" {
+			return fmt.Errorf("part %d of the input (%s) has neither Data nor a URL", n+1, orElse(part.Name, part.MIME))
+		}
+	}
+	return nil
 }
 
 // sessionFor returns the session that an input belongs in. One that is new is fresh,

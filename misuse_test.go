@@ -176,6 +176,26 @@ func panics(f func()) (said string) {
 	return ""
 }
 
+// What says nothing is refused before a session is made for it.
+func TestAnInputThatSaysNothingIsRefused(t *testing.T) {
+	engine := newEngine(t, troupe.Config{})
+	agent := newAgent(t, modelFunc(func(*troupe.Request) turn { return turn{text: "ok"} }))
+	for want, input := range map[string]troupe.Input{
+		"set Text or Parts":           {Text: " \n"},
+		"part 2 of the input (p.png)": {Text: "x", Parts: []troupe.Part{{MIME: "image/png", URL: "https://a.test/p.png"}, {MIME: "image/png", Name: "p.png"}}},
+	} {
+		if _, _, err := gather(engine.Run(t.Context(), agent, input)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%+v: %v", input, err)
+		}
+	}
+	for _, err := range engine.Sessions(t.Context(), troupe.SessionFilter{}) {
+		t.Errorf("there is a session: %v", err)
+	}
+	if said := panics(func() { troupe.NewStep("", nil) }); !strings.Contains(said, "needs a name and a function") {
+		t.Errorf("NewStep: %s", said)
+	}
+}
+
 // Whoever hears that a run has failed may close the engine, or have the session go on.
 func TestWhoeverHearsOfAFailureMayCloseOrGoOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -107,6 +107,9 @@ func isNil(step Step) bool {
 // that it runs, where given, are part of its definition. Where one of them asks the user
 // something, that is what comes of it, and it is run again with the answer.
 func NewStep(name string, do func(context.Context, *Run, Handoff) (Handoff, error), runs ...Step) Step {
+	if name == "" || do == nil {
+		panic(fmt.Sprintf("troupe.NewStep(%q): a step needs a name and a function", name))
+	}
 	definition := &Definition{Kind: "step", Name: name}
 	for _, step := range runs {
 		definition.Steps = append(definition.Steps, step.Definition())
