@@ -98,10 +98,11 @@ type deliveryView struct {
 	DeliverySite
 	Session string `json:"session"`
 	// State is running, waiting, completed, failed or cancelled; Outcome, once it has come
-	// to its end, delivered, partial or failed, for Reasons.
+	// to its end, delivered, partial or failed, for Reasons. Advice is what can be done then.
 	State    string   `json:"state"`
 	Outcome  string   `json:"outcome,omitempty"`
 	Reasons  []string `json:"reasons,omitempty"`
+	Advice   string   `json:"advice,omitempty"`
 	Question string   `json:"question,omitempty"`
 	// Runs are the checks as they were measured, the latest last.
 	Runs      []checkView          `json:"runs"`
@@ -190,7 +191,7 @@ func (s *Server) showDelivery(c *call) (deliveryView, error) {
 		v.Warnings = append(v.Warnings, w.Message)
 	}
 	if r := summary.Report; r != nil {
-		v.Outcome, v.Reasons, v.Claims, v.Notes = r.Outcome, r.Reasons, r.Claims, r.Notes
+		v.Outcome, v.Reasons, v.Advice, v.Claims, v.Notes = r.Outcome, r.Reasons, r.Advice, r.Claims, r.Notes
 		findings, criteria := r.PlainFindings()
 		v.Findings, v.Criteria = append(v.Findings, findings...), append(v.Criteria, criteria...)
 	}
