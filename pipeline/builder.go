@@ -157,7 +157,7 @@ func (b *builder) converseUntilDone(ctx context.Context) (done bool, why *setbac
 			return false, nil, err
 		}
 		if isLimit(a.stop) {
-			return false, nil, fmt.Errorf("step %s: the run's limit is reached: %s; 'troupe deliveries resume' goes on once it is raised", b.step.ID, a.stop)
+			return false, nil, fmt.Errorf("step %s: %s; 'troupe deliveries resume' goes on once it is raised", b.step.ID, limitText(a.stop))
 		}
 		feedback, done, why, err := b.take(ctx, a)
 		if done || why != nil || err != nil {
