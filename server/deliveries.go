@@ -253,7 +253,7 @@ func (s *Server) changePlan(c *call, plan pipeline.Plan) (planChange, error) {
 	}
 	changes, err := s.config.Deliveries.ChangePlan(c.r.Context(), info.ID, &plan)
 	if err != nil {
-		return planChange{}, refuse(http.StatusUnprocessableEntity, "%v", err)
+		return planChange{}, told(http.StatusUnprocessableEntity, err)
 	}
 	return planChange{listed(changes)}, nil
 }
@@ -321,7 +321,7 @@ func (s *Server) actOnDelivery(c *call, in deliveryAct) (deliveryDone, error) {
 	}
 	done, err := s.config.Deliveries.Act(c.r.Context(), info.ID, in.Act)
 	if err != nil {
-		return deliveryDone{}, refuse(http.StatusConflict, "%v", err)
+		return deliveryDone{}, told(http.StatusConflict, err)
 	}
 	return deliveryDone{done}, nil
 }
@@ -352,7 +352,7 @@ func (s *Server) continueDelivery(c *call, in continuation) (started, error) {
 	}
 	step, input, err := s.config.Deliveries.Continue(c.r.Context(), info.ID, in.From, in.Guidance)
 	if err != nil {
-		return started{}, refuse(http.StatusUnprocessableEntity, "%v", err)
+		return started{}, told(http.StatusUnprocessableEntity, err)
 	}
 	if input.Limits.Cost, err = s.budgetFor(c.r.Context(), info.ID, in.Budget, input.Limits.Cost); err != nil {
 		return started{}, err
