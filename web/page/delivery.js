@@ -103,7 +103,7 @@ const long = 20_000;
 // answer: here there are buttons.
 export function asSaid(question) {
   let code = false;
-  return question.replace(/\n+Answer "go on"[^\n]*$/, "").split("\n").map((line) => {
+  return question.replace(/\s+(Answer|Put that right and answer|Then answer) "go on"[^\n]*$/, "").split("\n").map((line) => {
     if (line.startsWith("```")) code = !code;
     return code || line.startsWith("```") || !line.trim() ? line : line + "  ";
   }).join("\n");

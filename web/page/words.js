@@ -4,6 +4,7 @@ import { isNoTool, nameOf, nameOfPhase, plainPath, states } from "./format.js";
 
 const file = (args) => plainPath(args?.file_path ?? args?.path ?? args?.name ?? "");
 const base = (path) => path.split("/").at(-1);
+const command = (a) => (Array.isArray(a?.command) ? a.command.join(" ") : "");
 const quoted = (text) => (text ? ` “${String(text).slice(0, 80)}”` : "");
 
 // Each tool: [icon, what it does now, what it did, the same of several].
@@ -24,7 +25,7 @@ const tools = {
   wikipedia: ["book-open", (a) => "looking in Wikipedia for" + quoted(a?.query), (a) => "Looked in Wikipedia for" + quoted(a?.query), () => "looked in Wikipedia"],
   calculate: ["zap", () => "calculating", () => "Calculated", () => "calculated"],
   calculator: ["zap", () => "calculating", () => "Calculated", () => "calculated"],
-  run_command: ["terminal", () => "running a program", () => "Ran a program", (n) => `ran ${n} programs`],
+  run_command: ["terminal", (a) => `running${quoted(command(a)) || " a program"}`, (a) => `Ran${quoted(command(a)) || " a program"}`, (n) => `ran ${n} programs`],
   add_knowledge: ["archive", (a) => `putting ${a?.name ?? "a document"} into the library`, (a) => `Put ${a?.name ?? "a document"} into the library`, (n) => `put ${n} documents into the library`],
   search_code: ["search", (a) => "searching the project for" + (quoted(a?.pattern) || " something"), (a) => "Searched the project for" + (quoted(a?.pattern) || " something"), (n) => `searched the project ${n} times`],
   outline: ["list", (a) => `looking at what is in ${base(file(a)) || "the project"}`, (a) => `Looked at what is in ${base(file(a)) || "the project"}`, () => "looked at what is in the project"],
@@ -87,7 +88,7 @@ function host(url) {
 const plain = (tool) => tool.replace(/^mcp__/, "").replace(/[_-]+/g, " ");
 
 // orders are the verbs of what a call would do, as one asks for it: "Save brief.md".
-export const orders = { __proto__: null, reading: "Read", looking: "Look", saving: "Save", changing: "Change", opening: "Open", asking: "Ask", searching: "Search", calculating: "Calculate", using: "Use" };
+export const orders = { __proto__: null, reading: "Read", looking: "Look", saving: "Save", changing: "Change", opening: "Open", asking: "Ask", searching: "Search", calculating: "Calculate", using: "Use", running: "Run", putting: "Put" };
 
 // doing says what a call does, or did, in one line.
 export function doing(tool, args, over = false) {

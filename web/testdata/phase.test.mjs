@@ -4,7 +4,7 @@ import { install } from "./fakedom.mjs";
 
 install();
 const { inWords, isData, partsOf, valueIn } = await import("../page/phase.js");
-const { did } = await import("../page/words.js");
+const { did, doing, orders } = await import("../page/words.js");
 const { Session, workedOn } = await import("../page/fold.js");
 const { duration } = await import("../page/format.js");
 
@@ -46,6 +46,13 @@ test("no tool of a delivery is shown by its name", () => {
 test("changes that were not made are not said to be", () => {
   assert.deepEqual(did([{ tool: "apply_changes", content: '{"head":"h","problems":[{"path":"a","message":"m"}]}' }]), ["Changed nothing, because not everything fitted"]);
   assert.deepEqual(did([{ tool: "apply_changes", content: '{"head":"h","files":[]}' }]), ["Changed files of the project"]);
+});
+
+test("what an approval is about begins with what would be done", () => {
+  const order = (tool, args) => doing(tool, args).replace(/^\w+/, (word) => orders[word] ?? word);
+  assert.equal(order("run_command", { command: ["go", "test", "./..."] }), "Run “go test ./...”");
+  assert.equal(order("add_knowledge", { name: "a.md" }), "Put a.md into the library");
+  assert.equal(order("calculator", {}), "Calculate");
 });
 
 test("a document of a delivery is called what it is", () => {
