@@ -74,7 +74,7 @@ const most = 8; // lines of a part that are shown at first
 function Lines({ title, lines }) {
   const [whole, setWhole] = useState(false);
   const shown = whole ? lines : lines.slice(0, most);
-  return html`<h4 class="tiny faint small-head">${title}</h4>${lines.length === 1 ? html`<p class="plain" dir="auto">${lines[0]}</p>` : html`<ul class="said-lines">${shown.map((text, i) => html`<li key=${i} dir="auto">${text}</li>`)}</ul>`}
+  return html`<p class="faint small-head">${title}</p>${lines.length === 1 ? html`<p class="plain" dir="auto">${lines[0]}</p>` : html`<ul class="said-lines">${shown.map((text, i) => html`<li key=${i} dir="auto">${text}</li>`)}</ul>`}
     ${lines.length > shown.length && html`<button type="button" class="ghost sm" onClick=${() => setWhole(true)}>${lines.length - shown.length} more</button>`}`;
 }
 
