@@ -120,7 +120,7 @@ func TestAnAgentWhoseCriticalActionFailsNeverReachesTheModel(t *testing.T) {
 	}
 	s := play(t, find(t, dir, Config{}), "alex", Options{})
 	_, err := troupe.Collect(s.engine.Run(t.Context(), s.agent, troupe.Input{Text: "hello"}))
-	if _, ok := errors.AsType[*CriticalError](err); !ok || !strings.Contains(err.Error(), "Critical action failed: Load into memory {bundle-root}/config.yaml and set variables: project_name") {
+	if failed, ok := errors.AsType[*CriticalError](err); !ok || failed.Missing != "{bundle-root}/config.yaml" || !strings.Contains(err.Error(), "Critical action failed: Load into memory {bundle-root}/config.yaml and set variables: project_name") {
 		t.Errorf("%v", err)
 	}
 	if len(s.script.Requests()) > 0 {

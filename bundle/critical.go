@@ -103,6 +103,9 @@ func moduleConfig() CriticalAction {
 type CriticalError struct {
 	Instruction string
 	Err         error
+	// Missing is the file that is not there, as its author names it; empty where something
+	// else is wrong.
+	Missing string
 }
 
 // Error begins with the words that scripts and people look for.
@@ -154,7 +157,11 @@ func (d *Definition) perform(ws *workspace.Workspace) (*workspace.Workspace, []m
 				if isAbsent(err) && action.lenient {
 					err = fmt.Errorf("%w; install BMAD again, or write the file with user_name, communication_language and output_folder", err)
 				}
-				return nil, nil, &CriticalError{action.Text, err}
+				failure := &CriticalError{Instruction: action.Text, Err: err}
+				if isAbsent(err) {
+					failure.Missing = action.Load.Path
+				}
+				return nil, nil, failure
 			}
 			if action.implied || action.lenient || action.Load.many || isMemory(action.Load.Path) || err == nil && !action.Load.more {
 				continue
@@ -165,7 +172,7 @@ func (d *Definition) perform(ws *workspace.Workspace) (*workspace.Workspace, []m
 			err = fmt.Errorf("more than %d bytes of instructions: %w", maxCritical, workspace.ErrTooLarge)
 		}
 		if err != nil {
-			return nil, nil, &CriticalError{action.Text, err}
+			return nil, nil, &CriticalError{Instruction: action.Text, Err: err}
 		}
 		told = append(told, message{"critical instruction", "[Critical Instruction] " + text})
 	}

@@ -22,8 +22,12 @@ type StepRecord struct {
 	Title  string   `json:"title,omitempty"`
 	State  string   `json:"state"`
 	Files  []string `json:"files,omitempty"`
-	// Reason is why it failed or was skipped.
+	// Reason is why it failed or was skipped, in words for people.
 	Reason string `json:"reason,omitempty"`
+	// Cause is the same in a word: edits, unreadable, too_long, no_answer, unchanged, checks,
+	// blocked, environment or stopped. Detail is what a program printed about it.
+	Cause  string `json:"cause,omitempty"`
+	Detail string `json:"detail,omitempty"`
 }
 
 // planned returns the path of the plan and how many steps it has: as many as its

@@ -13,8 +13,8 @@ import (
 
 // checkAll formats what was changed and runs the checks, cheap ones first. The first
 // that fails ends the round.
-func (b *builder) checkAll(ctx context.Context, notes string) (feedback string, done bool, why string, err error) {
-	if feedback, why, err := b.settleDependencies(ctx); err != nil || feedback+why != "" {
+func (b *builder) checkAll(ctx context.Context, notes string) (feedback string, done bool, why *setback, err error) {
+	if feedback, why, err := b.settleDependencies(ctx); err != nil || feedback != "" || why != nil {
 		return feedback, false, why, err
 	}
 	if len(b.delivery.Repository.Format) > 0 {
@@ -22,18 +22,18 @@ func (b *builder) checkAll(ctx context.Context, notes string) (feedback string, 
 		if err != nil {
 			reason, err := isToolFailure(err)
 			if err != nil {
-				return "", false, "", err
+				return "", false, nil, err
 			}
-			return b.failed("The formatter failed, so that nothing was checked:\n"+reason, nil)
+			return b.failed("The formatter failed, so that nothing was checked:\n"+reason, formatterFailed(reason))
 		}
 		b.now = formatted
 	}
 	change, err := call[diffResult](ctx, b.run, b.delivery.tools.stat, diffRequest{From: b.start.Tree, To: b.now.Tree})
 	if err != nil {
-		return "", false, "", err
+		return "", false, nil, err
 	}
 	if err := b.delivery.findChecks(ctx, b.run, &b.site, b.now); err != nil {
-		return "", false, "", err
+		return "", false, nil, err
 	}
 	var changed []string
 	for _, f := range change.Files {
@@ -42,22 +42,22 @@ func (b *builder) checkAll(ctx context.Context, notes string) (feedback string, 
 	var spent time.Duration
 	for _, check := range b.checksToRun(changed) {
 		r, stopped, err := b.runCheck(ctx, check, spent)
-		if err != nil || stopped != "" {
+		if err != nil || stopped != nil {
 			return "", false, stopped, err
 		}
 		spent += r.Took
-		if problem := verdictOn(r.Outcome, before(b.baseline, check.Name)); problem != "" {
+		if problem := verdictOn(r.Outcome, before(b.baseline, check.Name)); problem != nil {
 			if r.OK { // then nothing else tells why the round counts as failed
-				if err := b.warn(ctx, "tests_missing", problem); err != nil {
-					return "", false, "", err
+				if err := b.warn(ctx, "tests_missing", problem.person); err != nil {
+					return "", false, nil, err
 				}
 			}
 			b.last = &r.Outcome
-			b.lastFeedback = notes + problem + "\n" + b.notInstalled(&r.Outcome) + "\n" + r.Feedback
-			return b.failed(b.lastFeedback, &r.Outcome)
+			b.lastFeedback = notes + problem.agent + "\n" + b.notInstalled(&r.Outcome) + "\n" + r.Feedback
+			return b.failed(b.lastFeedback, checkFailed(&r.Outcome))
 		}
 	}
-	return "", true, "", nil
+	return "", true, nil, nil
 }
 
 // checksToRun are those that the step names, or all, where changed files lie.
@@ -75,30 +75,32 @@ func (b *builder) checksToRun(changed []string) (list []checks.Check) {
 }
 
 // runCheck runs a check. One that cannot run is a question, never the builder's fault.
-func (b *builder) runCheck(ctx context.Context, check checks.Check, spent time.Duration) (r checkResult, stopped string, err error) {
+func (b *builder) runCheck(ctx context.Context, check checks.Check, spent time.Duration) (r checkResult, stopped *setback, err error) {
 	for {
 		r, err = call[checkResult](ctx, b.run, b.delivery.tools.check, checkRequest{state: b.now, Check: check.Name, At: b.run.Now(), Spent: spent, Retry: retriesInStep, Before: slimBefore(b.baseline, check.Name), Label: fmt.Sprintf("step %s round %d", b.step.ID, b.rounds+1)})
 		if err != nil {
-			return r, "", err
+			return r, nil, err
 		}
 		b.now = r.state
 		if err := b.noteByHand(ctx); err != nil {
-			return r, "", err
+			return r, nil, err
 		}
 		if len(r.Flaky) > 0 {
 			if err := b.warn(ctx, codeFlaky, flakyNote(&r.Outcome)); err != nil {
-				return r, "", err
+				return r, nil, err
 			}
 		}
 		if r.Cause != checks.CauseEnvironment || b.isOurs(&r.Outcome) {
-			return r, "", nil
+			return r, nil, nil
 		}
 		verdict, err := call[gateResult](ctx, b.run, b.delivery.gate, gateRequest{Phase: "step " + b.step.ID, Kind: gateEnvironment, Question: cannotRun(&r.Outcome, fmt.Sprintf("in round %d of step %s", b.rounds+1, b.step.ID))})
 		if err != nil {
-			return r, "", err
+			return r, nil, err
 		}
 		if verdict.Decision != decisionGoOn {
-			return r, gaveUp + "the check " + check.Name + " could not run: " + r.Remedy, nil
+			stopped = byBoth(causeEnvironment, "the check "+check.Name+" could not run: "+r.Remedy)
+			stopped.final = true
+			return r, stopped, nil
 		}
 	}
 }
@@ -146,29 +148,41 @@ func flakyNote(o *checks.Outcome) string {
 	return fmt.Sprintf("%s: failed and passed when it was run again, unchanged: %s", o.Name, strings.Join(o.Flaky, ", "))
 }
 
-// verdictOn says what is wrong with an outcome: what failed before may fail now, and no
-// test may be lost.
-func verdictOn(o checks.Outcome, was *checks.Outcome) string {
+// verdictOn says what is wrong with an outcome, nil where nothing is: what failed before
+// may fail now, and no test may be lost.
+func verdictOn(o checks.Outcome, was *checks.Outcome) *setback {
 	if !o.OK {
 		if was == nil || was.OK && len(was.Flaky) == 0 {
-			return "Your change was applied, and a check fails."
+			return &setback{agent: "Your change was applied, and a check fails.", person: "a check fails"}
 		}
 		if fresh := checks.Newly(o, *was); len(fresh) > 0 {
-			return "Your change was applied, and what passed before fails now: " + strings.Join(fresh, ", ") + "."
+			list := strings.Join(fresh, ", ")
+			return &setback{agent: "Your change was applied, and what passed before fails now: " + list + ".", person: "what passed before fails now: " + list}
 		}
 	}
 	if was != nil && o.Tests >= 0 && o.Tests < was.Tests {
-		return fmt.Sprintf("Only %d tests ran in %q, and %d did before: tests may not be removed or skipped. Bring them back.", o.Tests, o.Name, was.Tests)
+		return &setback{
+			agent:  fmt.Sprintf("Only %d tests ran in %q, and %d did before: tests may not be removed or skipped. Bring them back.", o.Tests, o.Name, was.Tests),
+			person: fmt.Sprintf("only %d tests ran in %q, and %d did before: tests may not be removed or skipped", o.Tests, o.Name, was.Tests),
+		}
 	}
-	return ""
+	return nil
 }
 
+// A failure is what a round failed at. Outcome is nil where it was no check.
+type failure struct {
+	mark, output string
+	outcome      *checks.Outcome
+}
+
+func checkFailed(o *checks.Outcome) failure { return failure{o.Mark(), o.Excerpt, o} }
+
+func formatterFailed(output string) failure { return failure{"the formatter failed", output, nil} }
+
 // failed counts a round that failed, and says what the agent is told.
-func (b *builder) failed(feedback string, o *checks.Outcome) (string, bool, string, error) {
+func (b *builder) failed(feedback string, f failure) (string, bool, *setback, error) {
 	b.rounds++
-	mark, output := "the formatter failed", feedback
-	if o != nil {
-		mark, output = o.Mark(), o.Excerpt
+	if o := f.outcome; o != nil {
 		if b.lastSignature == o.Signature() && o.Errors() >= b.lastErrors {
 			b.same++
 		} else {
@@ -176,11 +190,13 @@ func (b *builder) failed(feedback string, o *checks.Outcome) (string, bool, stri
 		}
 		b.lastSignature, b.lastErrors = o.Signature(), o.Errors()
 	}
+	output := clipText(f.output, 1500)
 	switch {
 	case b.rounds >= b.delivery.Repository.Rounds:
-		return "", false, gaveUp + fmt.Sprintf("after %s: %s\n%s", counted(b.rounds, "round", "rounds"), mark, clipText(output, 1500)), nil
+		tried := fmt.Sprintf("after %s: %s", counted(b.rounds, "round", "rounds"), f.mark)
+		return "", false, &setback{agent: tried + "\n" + output, person: tried, detail: output, cause: causeChecks, final: true}, nil
 	case b.same >= 1:
-		return "", false, fmt.Sprintf("it was stuck at %s\n%s", mark, clipText(output, 1500)), nil
+		return "", false, &setback{agent: fmt.Sprintf("it was stuck at %s\n%s", f.mark, output), person: "the builder did not get past " + f.mark, detail: output, cause: causeChecks}, nil
 	}
-	return feedback, false, "", nil
+	return feedback, false, nil, nil
 }

@@ -34,8 +34,9 @@ func TestWhatFailedBeforeMayFailNow(t *testing.T) {
 		"there were none":                    {unknown, &none, ""},
 		"a test is new":                      {green, &fewer, ""},
 	} {
-		if got := verdictOn(c.now, c.was); c.want == "" && got != "" || !strings.Contains(got, c.want) {
-			t.Errorf("%s: got %q, want %q", name, got, c.want)
+		got := verdictOn(c.now, c.was)
+		if (c.want == "") != (got == nil) || got != nil && (!strings.Contains(got.agent, c.want) || got.person == "" || forAgents.MatchString(got.person)) {
+			t.Errorf("%s: got %+v, want %q", name, got, c.want)
 		}
 	}
 }
@@ -54,16 +55,23 @@ func TestRoundsThatFailAreCounted(t *testing.T) {
 		outcomes []*checks.Outcome
 		whys     []string // "" goes on
 	}{
-		"other failures":        {[]*checks.Outcome{broken("a"), broken("b"), broken("c")}, []string{"", "", "!after 3 rounds: test ✗\nthe excerpt"}},
-		"the same failure":      {[]*checks.Outcome{broken("a"), broken("a")}, []string{"", "it was stuck at test ✗\nthe excerpt"}},
-		"the formatter":         {[]*checks.Outcome{nil, nil, nil}, []string{"", "", "!after 3 rounds: the formatter failed\nfeedback"}},
-		"not the same in a row": {[]*checks.Outcome{broken("a"), broken("b"), broken("b")}, []string{"", "", "!after 3 rounds: test ✗\nthe excerpt"}},
+		"other failures":        {[]*checks.Outcome{broken("a"), broken("b"), broken("c")}, []string{"", "", "after 3 rounds: test ✗, final"}},
+		"the same failure":      {[]*checks.Outcome{broken("a"), broken("a")}, []string{"", "the builder did not get past test ✗"}},
+		"the formatter":         {[]*checks.Outcome{nil, nil, nil}, []string{"", "", "after 3 rounds: the formatter failed, final"}},
+		"not the same in a row": {[]*checks.Outcome{broken("a"), broken("b"), broken("b")}, []string{"", "", "after 3 rounds: test ✗, final"}},
 	} {
 		b := &builder{work: &work{delivery: &delivery{Config: Config{Repository: &Repository{Rounds: 3}}}}}
 		for i, o := range c.outcomes {
-			feedback, done, why, err := b.failed("feedback", o)
-			if why != c.whys[i] || done || err != nil || (feedback == "feedback") != (why == "") || b.rounds != i+1 {
-				t.Errorf("%s, round %d: %q, %t, %q, %v", name, i+1, feedback, done, why, err)
+			f := formatterFailed("the excerpt")
+			if o != nil {
+				f = checkFailed(o)
+			}
+			feedback, done, why, err := b.failed("feedback", f)
+			if inShort(why) != c.whys[i] || done || err != nil || (feedback == "feedback") != (why == nil) || b.rounds != i+1 {
+				t.Errorf("%s, round %d: %q, %t, %+v, %v", name, i+1, feedback, done, why, err)
+			}
+			if why != nil && (why.detail != "the excerpt" || !strings.HasSuffix(why.agent, "\nthe excerpt") || why.cause != causeChecks) {
+				t.Errorf("%s: %+v", name, why)
 			}
 		}
 	}
@@ -72,11 +80,11 @@ func TestRoundsThatFailAreCounted(t *testing.T) {
 // What has got less is no longer the same failure.
 func TestAFailureThatShrinksIsNotTheSame(t *testing.T) {
 	b := &builder{work: &work{delivery: &delivery{Config: Config{Repository: &Repository{Rounds: 9}}}}, lastSignature: "test\nTestA", lastErrors: 2}
-	if _, _, why, _ := b.failed("feedback", &checks.Outcome{Name: "test", Failing: []string{"TestA"}}); why != "" || b.same != 0 || b.lastErrors != 1 {
-		t.Errorf("%q, %d, %d", why, b.same, b.lastErrors)
+	if _, _, why, _ := b.failed("feedback", checkFailed(&checks.Outcome{Name: "test", Failing: []string{"TestA"}})); why != nil || b.same != 0 || b.lastErrors != 1 {
+		t.Errorf("%+v, %d, %d", why, b.same, b.lastErrors)
 	}
-	if _, _, why, _ := b.failed("feedback", &checks.Outcome{Name: "test", Failing: []string{"TestA"}}); why == "" || b.same != 1 {
-		t.Errorf("the same failure again is none: %q, %d", why, b.same)
+	if _, _, why, _ := b.failed("feedback", checkFailed(&checks.Outcome{Name: "test", Failing: []string{"TestA"}})); why == nil || b.same != 1 {
+		t.Errorf("the same failure again is none: %+v, %d", why, b.same)
 	}
 }
 

@@ -90,7 +90,7 @@ type builder struct {
 func (b *builder) carryOut(ctx context.Context) (StepRecord, error) {
 	record := StepRecord{ID: b.step.ID, Title: b.step.Title, State: StepFailed}
 	b.blocks = b.delivery.Repository.Edits == editsBlocks
-	reason := ""
+	var last *setback
 	for b.tries = 1; b.tries <= 2; b.tries++ {
 		if err := b.open(ctx); err != nil {
 			return record, err
@@ -102,8 +102,8 @@ func (b *builder) carryOut(ctx context.Context) (StepRecord, error) {
 		if done {
 			return b.commit(ctx, record)
 		}
-		reason = why
-		b.attempts = append(b.attempts, why)
+		last = why
+		b.attempts = append(b.attempts, why.agent)
 		reset, err := call[resetResult](ctx, b.run, b.delivery.tools.reset, resetRequest{state: b.now, At: b.run.Now(), Step: b.step.ID, Try: b.tries})
 		if err != nil {
 			return record, err
@@ -113,16 +113,13 @@ func (b *builder) carryOut(ctx context.Context) (StepRecord, error) {
 		if err := b.noteByHand(ctx); err != nil {
 			return record, err
 		}
-		if strings.HasPrefix(why, gaveUp) {
+		if why.final {
 			break
 		}
 	}
-	record.Rounds, record.Reason = b.rounds, strings.TrimPrefix(reason, gaveUp)
+	record.Rounds, record.Reason, record.Cause, record.Detail = b.rounds, last.person, last.cause, last.detail
 	return record, nil
 }
-
-// gaveUp begins a reason that another conversation would not change.
-const gaveUp = "!"
 
 // open begins a conversation: the first, or a fresh one that knows what was tried.
 func (b *builder) open(ctx context.Context) error {
@@ -153,17 +150,17 @@ func (b *builder) open(ctx context.Context) error {
 
 // converseUntilDone goes through rounds of asking, applying and checking. Why says
 // what the conversation failed at.
-func (b *builder) converseUntilDone(ctx context.Context) (done bool, why string, err error) {
+func (b *builder) converseUntilDone(ctx context.Context) (done bool, why *setback, err error) {
 	for {
 		a, err := b.converse(ctx, &b.talk)
 		if err != nil {
-			return false, "", err
+			return false, nil, err
 		}
 		if isLimit(a.stop) {
-			return false, "", fmt.Errorf("step %s: the run's limit is reached: %s; 'troupe deliveries resume' goes on once it is raised", b.step.ID, a.stop)
+			return false, nil, fmt.Errorf("step %s: %s; 'troupe deliveries resume' goes on once it is raised", b.step.ID, limitText(a.stop))
 		}
 		feedback, done, why, err := b.take(ctx, a)
-		if done || why != "" || err != nil {
+		if done || why != nil || err != nil {
 			return done, why, err
 		}
 		b.talk.add(a.text, feedback)
@@ -172,35 +169,40 @@ func (b *builder) converseUntilDone(ctx context.Context) (done bool, why string,
 
 // take uses one answer: feedback is what the agent is told next, why is set where
 // nothing more is to be expected of this conversation.
-func (b *builder) take(ctx context.Context, a answered) (feedback string, done bool, why string, err error) {
+func (b *builder) take(ctx context.Context, a answered) (feedback string, done bool, why *setback, err error) {
 	switch {
 	case a.cut:
 		if err := b.warn(ctx, "reply_cut", "the answer was cut off; nothing of it was used"); err != nil {
-			return "", false, "", err
+			return "", false, nil, err
 		}
-		return b.missed(cutText(a.text), "its answers were cut off again and again")
+		return b.missed(cutText(a.text), setback{agent: "its answers were cut off again and again", person: "they were cut off, because they are longer than the model can write", cause: causeTooLong})
 	case a.idle:
-		return "", false, idleText, b.warn(ctx, "reply_missing", idleText)
+		return "", false, byBoth(causeNoAnswer, idleText), b.warn(ctx, "reply_missing", idleText)
 	case a.parsed.Correction != "" || a.parsed.Level == LevelMarkdown || a.parsed.Level == LevelRaw:
 		b.Corrections++
 		if b.delivery.Repository.Edits == editsAuto {
 			b.blocks = true
 		}
-		if err := b.warn(ctx, codeCorrection, clipText(a.parsed.Correction, 1000)); err != nil {
-			return "", false, "", err
+		if err := b.warn(ctx, codeCorrection, a.parsed.forPeople()); err != nil {
+			return "", false, nil, err
 		}
-		return b.missed(a.parsed.Correction+blocksHint(b.blocks), "its answers were no JSON that could be read; it said: "+clipText(strings.Join(strings.Fields(a.text), " "), 200))
+		return b.missed(a.parsed.Correction+blocksHint(b.blocks), setback{
+			agent:  "its answers were no JSON that could be read; it said: " + clipText(strings.Join(strings.Fields(a.text), " "), 200),
+			person: "they were not in the form that was asked for" + quotedAnswer(a.text), cause: causeUnreadable,
+		})
 	}
 	if a.parsed.Level == LevelRepaired && b.delivery.Repository.Edits == editsAuto {
 		b.blocks = true
 	}
 	if err := b.judge(ctx, a.text, &a.parsed); err != nil {
-		return "", false, "", err
+		return "", false, nil, err
 	}
 	out := &a.parsed.Output
 	if len(out.NextPhase.Blockers) > 0 || out.Status == "failed" {
 		reasons := append(texts(out.NextPhase.Blockers), texts(out.Errors)...)
-		return "", false, gaveUp + "the builder says that it cannot be done: " + strings.Join(reasons, "; "), nil
+		why := byBoth(causeBlocked, "the builder says that it cannot be done: "+strings.Join(reasons, "; "))
+		why.final = true
+		return "", false, why, nil
 	}
 	var outputs struct {
 		More    bool   `json:"more"`
@@ -219,11 +221,12 @@ func blocksHint(blocks bool) string {
 }
 
 // missed counts answers in a row that could not be used.
-func (b *builder) missed(feedback, why string) (string, bool, string, error) {
+func (b *builder) missed(feedback string, why setback) (string, bool, *setback, error) {
 	if b.misses++; b.misses > maxMisses {
-		return "", false, why, nil
+		why.person = fmt.Sprintf("the builder tried %d times in a row, and its answers could not be used: %s", b.misses, why.person)
+		return "", false, &why, nil
 	}
-	return feedback, false, "", nil
+	return feedback, false, nil, nil
 }
 
 // changesOf are the artifacts of an answer as changes.
@@ -263,48 +266,51 @@ func together(changes []edit.Change) (list []edit.Change) {
 }
 
 // applyAndCheck applies what an answer wants done, with what was held before.
-func (b *builder) applyAndCheck(ctx context.Context, changes []edit.Change, more bool) (feedback string, done bool, why string, err error) {
+func (b *builder) applyAndCheck(ctx context.Context, changes []edit.Change, more bool) (feedback string, done bool, why *setback, err error) {
 	b.hold(changes)
 	if len(b.held) == 0 && b.now.Tree == b.start.Tree {
 		b.same++
 		if b.same >= 2 {
-			return "", false, "its answers change nothing", nil
+			return "", false, &setback{agent: "its answers change nothing", person: "the builder's answers change nothing", cause: causeUnchanged}, nil
 		}
-		return "Your answer changes nothing: it has no artifacts. Send the changes of this step as artifacts.", false, "", nil
+		return "Your answer changes nothing: it has no artifacts. Send the changes of this step as artifacts.", false, nil, nil
 	}
 	if more {
 		if b.parts++; b.parts > maxParts {
-			return "", false, fmt.Sprintf("it sent more than %d parts", maxParts), nil
+			return "", false, &setback{agent: fmt.Sprintf("it sent more than %d parts", maxParts), person: fmt.Sprintf("the builder did not come to an end: it sent more than %d parts", maxParts), cause: causeTooLong}, nil
 		}
-		return fmt.Sprintf("Part %d is held: %s. Send the next part.", b.parts, strings.Join(pathsIn(b.held), ", ")), false, "", nil
+		return fmt.Sprintf("Part %d is held: %s. Send the next part.", b.parts, strings.Join(pathsIn(b.held), ", ")), false, nil, nil
 	}
 	r, err := call[applyResult](ctx, b.run, b.delivery.tools.apply, applyRequest{
 		state: b.now, At: b.run.Now(), Step: b.step.ID, Changes: b.held, Runs: []string{b.run.ID()}, Own: b.own, Made: b.made,
 	})
 	if err != nil {
-		return "", false, "", err
+		return "", false, nil, err
 	}
 	b.now = r.state
 	if err := b.noteByHand(ctx); err != nil {
-		return "", false, "", err
+		return "", false, nil, err
 	}
 	for _, note := range r.Notes {
 		if err := b.warn(ctx, "edit_inexact", note); err != nil {
-			return "", false, "", err
+			return "", false, nil, err
 		}
 	}
 	if len(r.Problems) > 0 {
 		b.held = slices.DeleteFunc(b.held, func(c edit.Change) bool { return !slices.Contains(r.Fits, c.Path) })
-		return b.missed(problemText(&r, b.held), "its edits did not fit: "+r.Problems[0].String())
+		return b.missed(problemText(&r, b.held), setback{agent: "its edits did not fit: " + r.Problems[0].String(), person: r.Problems[0].ForPeople(), cause: causeEdits})
 	}
 	b.own, b.made = append(b.own, pathsIn(b.held)...), append(b.made, r.Made...)
 	b.held, b.misses = nil, 0
 	b.sensitive = append(b.sensitive, r.Sensitive...)
 	if len(r.Files) == 0 && b.last != nil {
 		if b.same++; b.same >= 2 {
-			return "", false, "its answers change nothing, and the check still fails: " + b.last.Mark(), nil
+			return "", false, &setback{
+				agent:  "its answers change nothing, and the check still fails: " + b.last.Mark(),
+				person: "the builder's answers change nothing any more, and the check still fails: " + b.last.Mark(), cause: causeChecks, detail: clipText(b.last.Excerpt, 1500),
+			}, nil
 		}
-		return "Your answer changes nothing in the files. " + b.lastFeedback, false, "", nil
+		return "Your answer changes nothing in the files. " + b.lastFeedback, false, nil, nil
 	}
 	return b.checkAll(ctx, notesText(r.Notes))
 }

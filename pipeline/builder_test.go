@@ -60,12 +60,12 @@ func TestAnAnswerReplacesWhatWasHeldForItsPath(t *testing.T) {
 func TestAnswersThatCannotBeUsedAreCounted(t *testing.T) {
 	b := &builder{}
 	for n := range maxMisses {
-		if feedback, done, why, err := b.missed("again", "it never fits"); feedback != "again" || done || why != "" || err != nil {
-			t.Errorf("miss %d: %q, %t, %q, %v", n+1, feedback, done, why, err)
+		if feedback, done, why, err := b.missed("again", setback{agent: "Make it fit.", person: "it never fits"}); feedback != "again" || done || why != nil || err != nil {
+			t.Errorf("miss %d: %q, %t, %+v, %v", n+1, feedback, done, why, err)
 		}
 	}
-	if feedback, done, why, err := b.missed("again", "it never fits"); feedback != "" || done || why != "it never fits" || err != nil {
-		t.Errorf("the last miss: %q, %t, %q, %v", feedback, done, why, err)
+	if feedback, done, why, err := b.missed("again", setback{agent: "Make it fit.", person: "it never fits"}); feedback != "" || done || inShort(why) != "the builder tried 4 times in a row, and its answers could not be used: it never fits" || why.agent != "Make it fit." || err != nil {
+		t.Errorf("the last miss: %q, %t, %+v, %v", feedback, done, why, err)
 	}
 }
 

@@ -82,7 +82,7 @@ func (w *work) converse(ctx context.Context, c *conversation) (answered, error) 
 	}
 	text, err := edit.Blocks(out.Summary)
 	if err != nil {
-		a.parsed = Parsed{Level: LevelRaw, Correction: "Your last answer cannot be used: " + err.Error() + "."}
+		a.parsed = Parsed{Level: LevelRaw, Correction: "Your last answer cannot be used: " + err.Error() + ".", plain: "a part of it is missing or not complete"}
 		return a, nil
 	}
 	if a.parsed, err = w.phase.Contract.Parse(text); err != nil {
@@ -90,15 +90,20 @@ func (w *work) converse(ctx context.Context, c *conversation) (answered, error) 
 		err = w.warn(ctx, "json_ambiguous", err.Error())
 	}
 	if a.idle = (a.stop == "tool_calls" || a.stop == "repeated_calls") && a.parsed.Correction != ""; a.idle {
-		a.parsed.Correction = ""
+		a.parsed.Correction, a.parsed.plain = "", "there is none"
 		a.parsed.Output.NextPhase.Blockers = append(a.parsed.Output.NextPhase.Blockers, TextItem(idleText))
 	}
 	if isLimit(a.stop) {
 		// Nothing more is to be spent without a person's consent.
-		a.parsed.Correction = ""
-		a.parsed.Output.NextPhase.Blockers = append(a.parsed.Output.NextPhase.Blockers, TextItem("the run's limit is reached: "+string(a.stop)))
+		a.parsed.Correction, a.parsed.plain = "", limitText(a.stop)
+		a.parsed.Output.NextPhase.Blockers = append(a.parsed.Output.NextPhase.Blockers, TextItem(limitText(a.stop)))
 	}
 	return a, err
+}
+
+// limitText says to people which limit of the run is reached.
+func limitText(stop string) string {
+	return "the limit on " + map[string]string{"turns": "turns of the model", "tokens": "tokens", "cost": "cost", "time": "time"}[stop] + " is reached"
 }
 
 // cutText asks for less after an answer that was cut off.

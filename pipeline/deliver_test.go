@@ -189,7 +189,7 @@ func TestAModelThatCannotBeAskedFailsTheDeliveryWhichResumes(t *testing.T) {
 func TestALimitThatIsReachedLosesNothing(t *testing.T) {
 	y := shellYard(t)
 	_, err := y.gather(y.engine.Run(t.Context(), deliver(t, y.config), troupe.Input{Text: "Add a median", Limits: troupe.Limits{Turns: 5}}))
-	if err == nil || !strings.Contains(err.Error(), "limit is reached: turns") {
+	if err == nil || !strings.Contains(err.Error(), "the limit on turns of the model is reached") {
 		t.Fatalf("got %v", err)
 	}
 	if n := len(y.asked); n > 6 {

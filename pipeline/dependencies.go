@@ -31,26 +31,26 @@ func (b *builder) dependencyQuestion(change *dependencyChange) string {
 
 // settleDependencies has the setup run again where the change wants other dependencies and
 // that is allowed. Feedback is what the agent is told, where the round ends with that.
-func (b *builder) settleDependencies(ctx context.Context) (feedback, why string, err error) {
+func (b *builder) settleDependencies(ctx context.Context) (feedback string, why *setback, err error) {
 	r := b.delivery.Repository
 	if len(r.Setup) == 0 {
-		return "", "", nil
+		return "", nil, nil
 	}
 	change, err := call[dependencyChange](ctx, b.run, b.delivery.tools.dependencies, b.now)
 	if err != nil || len(change.Paths) == 0 || r.SetupAgain == SetupNever || change.Setup != "" && change.Setup == b.now.Declined {
-		return "", "", err
+		return "", nil, err
 	}
 	if r.SetupAgain == SetupAsk {
 		verdict, err := call[gateResult](ctx, b.run, b.delivery.gate, gateRequest{Phase: "step " + b.step.ID, Kind: gateDependencies, Ready: true, Rounds: maxRounds, Question: b.dependencyQuestion(&change)})
 		if err != nil {
-			return "", "", err
+			return "", nil, err
 		}
 		switch verdict.Decision {
 		case decisionStop:
-			return "", gaveUp + stoppedByPerson, nil
+			return "", &setback{agent: stoppedByPerson, person: stoppedByPerson, cause: causeStopped, final: true}, nil
 		case decisionWithout:
 			b.now.Declined = change.Setup
-			return "", "", nil
+			return "", nil, nil
 		case decisionAgain:
 			return b.failedSetup("A person has seen what you want the project to depend on, and says: "+verdict.Guidance, &checks.Outcome{Name: "dependencies", Excerpt: verdict.Guidance})
 		}
@@ -58,39 +58,41 @@ func (b *builder) settleDependencies(ctx context.Context) (feedback, why string,
 	return b.setUpAgain(ctx)
 }
 
-func (b *builder) setUpAgain(ctx context.Context) (feedback, why string, err error) {
+func (b *builder) setUpAgain(ctx context.Context) (feedback string, why *setback, err error) {
 	for {
 		done, err := call[setupAgainResult](ctx, b.run, b.delivery.tools.setupAgain, setupRequest{state: b.now, Command: strings.Join(b.delivery.Repository.Setup, "; "), At: b.run.Now()})
 		if err != nil {
-			return "", "", err
+			return "", nil, err
 		}
 		b.now = done.state
 		if err := b.noteByHand(ctx); err != nil {
-			return "", "", err
+			return "", nil, err
 		}
 		if done.OK {
 			if len(done.Locks) > 0 {
 				err = b.warn(ctx, "lock_written", "brought up to date by the setup, as part of the change: "+strings.Join(done.Locks, ", "))
 			}
-			return "", "", err
+			return "", nil, err
 		}
 		if done.Cause != checks.CauseEnvironment {
 			return b.failedSetup("Your change was applied, and what it wants the project to depend on could not be set up.\n\n"+done.Feedback(func(string) string { return "" }), &done.Outcome)
 		}
 		verdict, err := call[gateResult](ctx, b.run, b.delivery.gate, gateRequest{Phase: "step " + b.step.ID, Kind: gateEnvironment, Question: cannotRun(&done.Outcome, fmt.Sprintf("with the dependencies of step %s", b.step.ID))})
 		if err != nil {
-			return "", "", err
+			return "", nil, err
 		}
 		if verdict.Decision != decisionGoOn {
-			return "", gaveUp + "the setup could not run: " + done.Remedy, nil
+			why = byBoth(causeEnvironment, "the setup could not run: "+done.Remedy)
+			why.final = true
+			return "", why, nil
 		}
 	}
 }
 
 // failedSetup ends a round before its checks.
-func (b *builder) failedSetup(feedback string, o *checks.Outcome) (string, string, error) {
+func (b *builder) failedSetup(feedback string, o *checks.Outcome) (string, *setback, error) {
 	b.last, b.lastFeedback = o, feedback
-	feedback, _, why, err := b.failed(feedback, o)
+	feedback, _, why, err := b.failed(feedback, checkFailed(o))
 	return feedback, why, err
 }
 

@@ -73,10 +73,10 @@ func TestWhatAPersonSaysAboutDependenciesIsDone(t *testing.T) {
 		"back to the base":     {Repository{Setup: []string{"x"}, SetupAgain: SetupAlways}, dependencyChange{Paths: []string{"package.json"}}, "", gateResult{}, ok, "0 1  0 | "},
 		"yes":                  {Repository{Setup: []string{"x"}, SetupAgain: SetupAsk}, wanted, "", gateResult{Decision: decisionGoOn}, locked, "1 1  1 | "},
 		"without":              {Repository{Setup: []string{"x"}, SetupAgain: SetupAsk}, wanted, "", gateResult{Decision: decisionWithout}, ok, "1 0 tree 0 | "},
-		"stop":                 {Repository{Setup: []string{"x"}, SetupAgain: SetupAsk}, wanted, "", gateResult{Decision: decisionStop}, ok, "1 0  0 |!stopped by a person "},
+		"stop":                 {Repository{Setup: []string{"x"}, SetupAgain: SetupAsk}, wanted, "", gateResult{Decision: decisionStop}, ok, "1 0  0 |stopped by a person, final "},
 		"another one":          {Repository{Setup: []string{"x"}, SetupAgain: SetupAsk}, wanted, "", gateResult{Decision: decisionAgain, Guidance: "use b"}, ok, "1 0  0 A person has seen| "},
 		"it cannot be had":     {Repository{Setup: []string{"x"}, SetupAgain: SetupAlways}, wanted, "", gateResult{}, broken, "0 1  0 Your change was a| "},
-		"it cannot run, stop":  {Repository{Setup: []string{"x"}, SetupAgain: SetupAlways}, wanted, "", gateResult{Decision: decisionStop}, elsewhere, "1 1  0 |!the setup could not run: no network "},
+		"it cannot run, stop":  {Repository{Setup: []string{"x"}, SetupAgain: SetupAlways}, wanted, "", gateResult{Decision: decisionStop}, elsewhere, "1 1  0 |the setup could not run: no network, final "},
 	} {
 		inRun(t, func(ctx context.Context, run *troupe.Run) error {
 			var looked, asked, again int
@@ -86,7 +86,7 @@ func TestWhatAPersonSaysAboutDependenciesIsDone(t *testing.T) {
 			}}
 			b := &builder{work: &work{delivery: d, run: run, now: state{Declined: c.declined}}}
 			feedback, why, err := b.settleDependencies(ctx)
-			if got := fmt.Sprintf("%d %d %s %d %.17s|%s ", asked, again, b.now.Declined, len(b.Warnings), feedback, why); got != c.want {
+			if got := fmt.Sprintf("%d %d %s %d %.17s|%s ", asked, again, b.now.Declined, len(b.Warnings), feedback, inShort(why)); got != c.want {
 				t.Errorf("%s: got %q, want %q", name, got, c.want)
 			}
 			if looked != oneIf(len(c.r.Setup) > 0) || again > 0 && b.now.Tree != "after" || (feedback != "") != (b.last != nil && b.lastFeedback == feedback) {

@@ -78,15 +78,18 @@ func (w *work) informOfRepository(ctx context.Context) error {
 }
 
 // demandSteps asks for the steps of a plan, where there are none.
-func demandSteps(p *Parsed) string {
+func demandSteps(p *Parsed) *setback {
 	text := ""
 	for _, a := range p.Output.Artifacts {
 		text += a.Content + "\n"
 	}
 	if _, err := planOf(p.Output.Outputs, text); err != nil {
-		return fmt.Sprintf(`Your last answer has no plan that can be carried out: %v. Put the steps into outputs.steps: [{"id": "1", "title": "...", "goal": "all that the builder must know", "files": ["..."], "depends_on": [], "acceptance": ["AC1"]}].`, err)
+		return &setback{
+			agent:  fmt.Sprintf(`Your last answer has no plan that can be carried out: %v. Put the steps into outputs.steps: [{"id": "1", "title": "...", "goal": "all that the builder must know", "files": ["..."], "depends_on": [], "acceptance": ["AC1"]}].`, err),
+			person: fmt.Sprintf("it has no plan that can be carried out: %v", err),
+		}
 	}
-	return ""
+	return nil
 }
 
 // consult asks the knowledge base what it has about the request.

@@ -41,7 +41,7 @@ func TestACheckThatCannotRunIsRunAgain(t *testing.T) {
 	}{
 		"it fails":         {[]checks.Outcome{fails}, "", "1 0 0 "},
 		"it is put right":  {[]checks.Outcome{cannot, cannot, fails}, decisionGoOn, "3 2 0 "},
-		"it is not":        {[]checks.Outcome{cannot}, decisionStop, "1 1 0 !the check test could not run: install it"},
+		"it is not":        {[]checks.Outcome{cannot}, decisionStop, "1 1 0 the check test could not run: install it, final"},
 		"it is flaky":      {[]checks.Outcome{flaky}, "", "1 0 1 "},
 		"the change's own": {[]checks.Outcome{ours}, "", "1 0 0 "},
 	} {
@@ -51,7 +51,7 @@ func TestACheckThatCannotRunIsRunAgain(t *testing.T) {
 			d := &delivery{gate: inTurn(toolGate, &questions, gateResult{Decision: c.decision}), tools: siteTools{check: inTurn(toolCheck, &asked, outcomes(c.outcomes...)...)}}
 			b := &builder{work: &work{delivery: d, run: run, now: state{Tree: "x"}}, step: PlanStep{ID: "1"}, rounds: 2, baseline: []checks.Outcome{{Name: "test", OK: true}}}
 			_, stopped, err := b.runCheck(ctx, checks.Check{Name: "test"}, time.Minute)
-			if got := fmt.Sprintf("%d %d %d %s", len(asked), len(questions), len(b.Warnings), stopped); got != c.want || b.now.Tree != "t" {
+			if got := fmt.Sprintf("%d %d %d %s", len(asked), len(questions), len(b.Warnings), inShort(stopped)); got != c.want || b.now.Tree != "t" {
 				t.Errorf("%s: got %q", name, got)
 			}
 			if in := asked[0]; in.Check != "test" || in.Tree != "x" || in.Spent != time.Minute || in.Retry != retriesInStep || in.Before == nil || in.Label != "step 1 round 3" || in.Clean {
@@ -176,11 +176,13 @@ func TestClaimsOfAReviewAreHeldAgainstFacts(t *testing.T) {
 		claim, fact        string
 	}{
 		"true, and it is":      {"true", green, green, "", "true"},
-		"true, and it is not":  {"true", green, red, "the review says tests_passed: true, measured: false", "false"},
+		"true, and it is not":  {"true", green, red, "the review says that the tests pass, and it was measured that they do not", "false"},
 		"false, and it is not": {"false", green, red, "", "false"},
 		"red as before":        {"true", red, red, "", "true"},
-		"nothing was measured": {"true", nil, nil, "the review says tests_passed: true, and nothing was measured", "false"},
-		"one of two":           {"true", nil, append(slices.Clone(red), green...), "the review says tests_passed: true, measured: false", "false"},
+		"nothing was measured": {"true", nil, nil, "the review says that the tests pass, and nothing was measured", "false"},
+		"one of two":           {"true", nil, append(slices.Clone(red), green...), "the review says that the tests pass, and it was measured that they do not", "false"},
+		"false, and it is":     {"false", green, green, "the review says that the tests do not pass, and it was measured that they do", "true"},
+		"something else":       {`"17 of 17"`, green, green, `the review says of the tests: "17 of 17", and it was measured that they do`, "true"},
 		"it says nothing":      {`""`, green, red, "", "false"},
 	} {
 		inRun(t, func(ctx context.Context, run *troupe.Run) error {

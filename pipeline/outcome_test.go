@@ -72,6 +72,9 @@ func TestWhatAnAgentSaidIsShownWhereItIsNoOutput(t *testing.T) {
 	if r.JSON = LevelStrict; r.said() != "" {
 		t.Errorf("got %q", r.said())
 	}
+	if r = (Result{JSON: LevelRaw, Outputs: []byte(`{"text": " {\"status\": 7}"}`)}); r.said() != "" {
+		t.Errorf("data is shown as what it said: %q", r.said())
+	}
 	r = Result{JSON: LevelRaw, Outputs: []byte(`{"text": "` + strings.Repeat("x", 1600) + `"}`)}
 	if got := r.said(); len(got) != 1500+len("…") {
 		t.Errorf("got %d bytes", len(got))

@@ -1,10 +1,12 @@
 package pipeline
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/troupe-dev/troupe/internal/answer"
 )
@@ -37,7 +39,43 @@ type Parsed struct {
 	// JSON is the answer as it was read, nil where Level is markdown or raw.
 	JSON json.RawMessage
 
-	isCut bool // the text breaks off, so that nothing in it is to be acted on
+	isCut bool   // the text breaks off, so that nothing in it is to be acted on
+	plain string // what is wrong with the text, for people; empty where it was read as JSON
+}
+
+// forPeople says why an answer is asked for again.
+func (p *Parsed) forPeople() string {
+	return "its answer could not be used and is asked for again: " + cmp.Or(p.plain, notAsAsked)
+}
+
+// notAsAsked is what people are told of an answer whose form alone is wrong.
+const notAsAsked = "it is not in the form that was asked for"
+
+// plainWords says to people why nothing was read from a text: Problems and Correction say
+// it to agents, by the fields of the JSON.
+func plainWords(problems []Problem, reason answer.Reason) string {
+	switch reason {
+	case answer.Cut:
+		return "it breaks off before its end"
+	case answer.LeftOut:
+		return "it leaves things out"
+	case answer.Ambiguous:
+		return "it holds several different results, and it cannot be told which one is meant"
+	case answer.TooLong:
+		return "it is too long"
+	}
+	var missing []string
+	for _, p := range problems {
+		name, ok := strings.CutPrefix(p.Pointer, "/outputs/")
+		name, _, _ = strings.Cut(name, "/")
+		if name = strings.ReplaceAll(name, "_", " "); ok && p.Critical && !slices.Contains(missing, name) {
+			missing = append(missing, name)
+		}
+	}
+	if len(missing) == 0 {
+		return notAsAsked
+	}
+	return "it says nothing usable about " + strings.Join(missing, ", ")
 }
 
 // An AmbiguityError says that a text holds different values that all fit, so that
@@ -84,7 +122,7 @@ func (c *Contract) Parse(text string) (Parsed, error) {
 	if output, ok := c.readMarkdown(answer.WithoutThoughts(text)); ok && failure.Reason != answer.Cut {
 		parsed.Output, parsed.Level = output, LevelMarkdown
 		parsed.note("markdown: headings name outputs")
-		parsed.Correction = c.correction(parsed.Problems, failure.Reason)
+		parsed.Correction, parsed.plain = c.correction(parsed.Problems, failure.Reason), plainWords(parsed.Problems, failure.Reason)
 		return parsed, nil
 	}
 	parsed.note("markdown: no headings name the outputs that are needed")
@@ -135,7 +173,7 @@ func (p *Parsed) keepRaw(c *Contract, text string, reason answer.Reason) {
 		}
 	}
 	p.note("raw: the text is kept as it is")
-	p.Correction = c.correction(p.Problems, reason)
+	p.Correction, p.plain = c.correction(p.Problems, reason), plainWords(p.Problems, reason)
 }
 
 // problemsIn says why a text that nothing was read from is not an answer: what is wrong

@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -22,8 +23,9 @@ type Result struct {
 	Outputs     json.RawMessage `json:"outputs,omitempty"`
 	Artifacts   []Saved         `json:"artifacts,omitempty"`
 	NextPhase   NextPhase       `json:"next_phase"`
-	// Errors are what the agent reported, and what the contract misses that the
-	// phase cannot do without. Warnings stopped nothing.
+	// Errors are what the agent reported, and what is missing that the phase cannot do
+	// without, in words for people. Warnings stopped nothing; those of a contract name
+	// the fields.
 	Errors   []string `json:"errors,omitempty"`
 	Warnings []string `json:"warnings,omitempty"`
 	// Proposals are files that the agent tried to write itself.
@@ -44,13 +46,17 @@ func (r *Result) opens() bool {
 	return r.Status != "failed" && r.NextPhase.Ready && len(r.NextPhase.Blockers) == 0
 }
 
-// said is what the agent answered instead of what was asked for, in short.
+// said is what the agent answered instead of what was asked for, in short; nothing where
+// that is data.
 func (r *Result) said() string {
 	var kept struct {
 		Text string `json:"text"`
 	}
 	if r.JSON == LevelRaw {
 		_ = redecode(r.Outputs, &kept) // what is of another form is shown elsewhere
+	}
+	if isData(kept.Text) {
+		return ""
 	}
 	return clipText(strings.TrimSpace(kept.Text), 1500)
 }
@@ -140,8 +146,8 @@ type work struct {
 	given []document
 	// stopped says that a person ended the phase.
 	stopped bool
-	// demand says what else is missing in an answer, for a correction.
-	demand func(*Parsed) string
+	// demand says what else is missing in an answer, for a correction; nil where nothing is.
+	demand func(*Parsed) *setback
 }
 
 // think is a phase that asks its agent once.
@@ -199,14 +205,14 @@ func (w *work) ask(ctx context.Context) (Output, error) {
 	text, parsed := first.text, first.parsed
 	for tries := 0; tries < w.corrections(); tries++ {
 		correction := w.correction(&parsed)
-		if correction == "" {
+		if correction == nil {
 			break
 		}
 		w.Corrections++
-		if err := w.warn(ctx, codeCorrection, clipText(correction, 2000)); err != nil {
+		if err := w.warn(ctx, codeCorrection, correction.person); err != nil {
 			return Output{}, err
 		}
-		talk.add(text, correction)
+		talk.add(text, correction.agent)
 		again, err := w.converse(ctx, &talk)
 		if err != nil {
 			return Output{}, err
@@ -214,14 +220,14 @@ func (w *work) ask(ctx context.Context) (Output, error) {
 		if again.parsed.Level != LevelMarkdown && again.parsed.Level != LevelRaw {
 			text, parsed = again.text, again.parsed
 			parsed.Level = LevelCorrected
-		} else if w.correction(&again.parsed) != "" && tries+1 < w.corrections() {
+		} else if w.correction(&again.parsed) != nil && tries+1 < w.corrections() {
 			text = again.text
 		}
 	}
 	if w.demand != nil && parsed.Level != LevelRaw && parsed.Output.Status != "failed" {
-		if missing := w.demand(&parsed); missing != "" {
+		if missing := w.demand(&parsed); missing != nil {
 			parsed.Output.Status = "failed"
-			parsed.Output.Errors = append(parsed.Output.Errors, TextItem(missing))
+			parsed.Output.Errors = append(parsed.Output.Errors, TextItem(missing.person))
 		}
 	}
 	err = w.judge(ctx, text, &parsed)
@@ -237,15 +243,15 @@ func (w *work) corrections() int {
 	return 1
 }
 
-// correction is what the agent is to put right, empty where nothing is.
-func (w *work) correction(p *Parsed) string {
+// correction is what the agent is to put right, nil where nothing is.
+func (w *work) correction(p *Parsed) *setback {
 	if p.Correction != "" {
-		return p.Correction
+		return &setback{agent: p.Correction, person: p.forPeople()}
 	}
 	if w.demand != nil && p.Level != LevelRaw && p.Output.Status != "failed" && len(p.Output.NextPhase.Blockers) == 0 {
 		return w.demand(p)
 	}
-	return ""
+	return nil
 }
 
 // codeCorrection is the code of the warning that an agent was asked to correct itself.
@@ -284,8 +290,13 @@ func (w *work) judge(ctx context.Context, text string, parsed *Parsed) error {
 			return err
 		}
 	}
-	for _, item := range parsed.Output.Errors {
-		w.Errors = append(w.Errors, item.String())
+	if parsed.Level == LevelRaw {
+		// Its errors are by the fields of the JSON, as the warnings are: people are told the rest.
+		w.Errors = append(w.Errors, "the answer could not be used: "+cmp.Or(parsed.plain, notAsAsked))
+	} else {
+		for _, item := range parsed.Output.Errors {
+			w.Errors = append(w.Errors, item.String())
+		}
 	}
 	return w.compensate(ctx, text, parsed)
 }

@@ -52,22 +52,23 @@ func TestAModelThatNeverGetsItRight(t *testing.T) {
 		reason string
 		answer func(step, prompt string, n int) string
 	}{
-		"the check fails":      {4, "after 4 rounds: test ✗\na.ok:1: not good", func(_, _ string, n int) string { return built(fileOf("a.ok", strings.Repeat("bad ", n+1)+"\n")) }},
-		"the same failure":     {6, "its answers change nothing, and the check still fails: test ✗", func(_, _ string, n int) string { return built(fileOf("a.ok", "bad\n")) }},
-		"edits that never fit": {8, "its edits did not fit: notes.txt, edit 1: no such text", func(string, string, int) string { return built(edited("notes.txt", "nothing like it", "x")) }},
-		"no JSON":              {8, "its answers were no JSON that could be read; it said: I have written the file.", func(string, string, int) string { return "I have written the file." }},
-		"always cut off":       {24, "its answers were cut off again and again", func(string, string, int) string { return "CUT {\"status\": \"success\", \"phase\"" }},
-		"no change at all":     {4, "its answers change nothing", func(string, string, int) string { return built() }},
-		"always more to come": {18, "it sent more than 8 parts", func(string, string, int) string {
+		"the check fails":      {4, "after 4 rounds: test ✗", func(_, _ string, n int) string { return built(fileOf("a.ok", strings.Repeat("bad ", n+1)+"\n")) }},
+		"the same failure":     {6, "the builder's answers change nothing any more, and the check still fails: test ✗", func(_, _ string, n int) string { return built(fileOf("a.ok", "bad\n")) }},
+		"edits that never fit": {8, "the builder tried 4 times in a row, and its answers could not be used: notes.txt: the text that was to be replaced is not in it", func(string, string, int) string { return built(edited("notes.txt", "nothing like it", "x")) }},
+		"no JSON":              {8, "the builder tried 4 times in a row, and its answers could not be used: they were not in the form that was asked for; it said: I have written the file.", func(string, string, int) string { return "I have written the file." }},
+		"always cut off":       {24, "the builder tried 4 times in a row, and its answers could not be used: they were cut off, because they are longer than the model can write", func(string, string, int) string { return "CUT {\"status\": \"success\", \"phase\"" }},
+		"no change at all":     {4, "the builder's answers change nothing", func(string, string, int) string { return built() }},
+		"always more to come": {18, "the builder did not come to an end: it sent more than 8 parts", func(string, string, int) string {
 			return strings.Replace(built(fileOf("a.ok", "good\n")), `"done":true`, `"done":true,"more":true`, 1)
 		}},
 		"it gives up": {1, "the builder says that it cannot be done: too hard", func(string, string, int) string {
 			return `{"status":"failed","phase":"implementation","errors":["too hard"]}`
 		}},
-		"escapes":               {8, "its edits did not fit: ../../escaped, the path leads upwards.", func(string, string, int) string { return built(fileOf("../../escaped", "x\n")) }},
-		"rewrites git's folder": {8, "its edits did not fit: .git/hooks/pre-commit, it is in the repository's own folder.", func(string, string, int) string { return built(fileOf(".git/hooks/pre-commit", "x\n")) }},
-		"half a file":           {8, "its edits did not fit: notes.txt, it leaves something out", func(string, string, int) string { return built(fileOf("notes.txt", "one\n// ... rest of the code\n")) }},
-		"weakens the test count": {10, "its edits did not fit: base.ok, there is no such file.", func(string, string, int) string {
+		"escapes":               {8, "the builder tried 4 times in a row, and its answers could not be used: ../../escaped: the path leads upwards", func(string, string, int) string { return built(fileOf("../../escaped", "x\n")) }},
+		"rewrites git's folder": {8, "the builder tried 4 times in a row, and its answers could not be used: .git/hooks/pre-commit: it is in the repository's own folder", func(string, string, int) string { return built(fileOf(".git/hooks/pre-commit", "x\n")) }},
+		"not read":              {8, "the builder tried 4 times in a row, and its answers could not be used: base.ok: it was about to be replaced without having been read whole", func(string, string, int) string { return built(fileOf("base.ok", "good\n")) }},
+		"half a file":           {8, "the builder tried 4 times in a row, and its answers could not be used: notes.txt: only a part of it was written", func(string, string, int) string { return built(fileOf("notes.txt", "one\n// ... rest of the code\n")) }},
+		"weakens the test count": {10, "the builder tried 4 times in a row, and its answers could not be used: base.ok: there is no such file", func(string, string, int) string {
 			return built(object{"name": "base.ok", "path": "base.ok", "type": "delete"})
 		}},
 	} {
@@ -91,8 +92,17 @@ func TestAModelThatNeverGetsItRight(t *testing.T) {
 			if y.fingerprint() != before {
 				t.Error("the checkout has changed")
 			}
-			if s := pipeline.Summarize(y.events()); s.Success {
+			s := pipeline.Summarize(y.events())
+			if s.Success {
 				t.Errorf("success: %+v", s)
+			}
+			if r.Advice == "" || s.Ledger[0].Cause == "" {
+				t.Errorf("nobody is told what to do: %+v", s.Ledger[0])
+			}
+			for _, told := range append(append(r.Reasons, s.Errors...), s.Ledger[0].Reason, r.Advice) {
+				if pipeline.ForAgents.MatchString(told) {
+					t.Errorf("a person is told what was meant for the agent: %s", told)
+				}
 			}
 			if strings.HasPrefix(name, "the ") && !strings.Contains(y.sh("git for-each-ref"), "refs/troupe/"+r.ID+"/attempts/1-1") {
 				t.Error("the attempt is not kept")

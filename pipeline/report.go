@@ -16,8 +16,9 @@ import (
 type Report struct {
 	// Outcome is "delivered", "partial" or "failed".
 	Outcome string `json:"outcome"`
-	// Reasons are why it is not delivered.
+	// Reasons are why it is not delivered, Advice what a person can do about it.
 	Reasons  []string         `json:"reasons,omitempty"`
+	Advice   string           `json:"advice,omitempty"`
 	ID       string           `json:"id"`
 	Branch   string           `json:"branch"`
 	Base     string           `json:"base"`
@@ -97,6 +98,9 @@ func (c *course) report(ctx context.Context) (troupe.Handoff, error) {
 	default:
 		r.Outcome = OutcomeFailed
 	}
+	if r.Outcome != OutcomeDelivered {
+		r.Advice = c.advice(steps)
+	}
 	status := map[string]string{OutcomeDelivered: "success", OutcomePartial: "partial", OutcomeFailed: "failed"}[r.Outcome]
 	summary := []string{fmt.Sprintf("%s: %s, %s on %s", r.Outcome, statLine(r.Files), counted(len(r.Commits), "commit", "commits"), r.Branch)}
 	for _, reason := range r.Reasons {
@@ -147,7 +151,7 @@ func (c *course) reasons(steps *Result) (list []string) {
 		list = append(list, "not all checks ran on the result")
 	}
 	for _, o := range c.verified {
-		if verdictOn(o, before(c.baseline, o.Name)) != "" {
+		if verdictOn(o, before(c.baseline, o.Name)) != nil {
 			list = append(list, "on a clean checkout: "+o.Mark())
 		}
 	}
@@ -169,6 +173,19 @@ func (c *course) reasons(steps *Result) (list []string) {
 	return list
 }
 
+// advice says what a person can do about what failed.
+func (c *course) advice(steps *Result) string {
+	if steps != nil {
+		if s := steps.failedStep(); s != nil {
+			return adviceOnStep(s)
+		}
+	}
+	if slices.ContainsFunc(c.done, func(r Result) bool { return r.Status == "failed" }) {
+		return adviceOnPhase
+	}
+	return ""
+}
+
 // notes say what is to be known of the measurements.
 func (c *course) notes() (list []string) {
 	for _, measured := range []struct {
@@ -182,7 +199,7 @@ func (c *course) notes() (list []string) {
 		}
 	}
 	for _, o := range c.verified {
-		if was := before(c.baseline, o.Name); !o.OK && verdictOn(o, was) == "" {
+		if was := before(c.baseline, o.Name); !o.OK && verdictOn(o, was) == nil {
 			list = append(list, fmt.Sprintf("%s: fails, and did not always pass before: %s", o.Name, strings.Join(o.Failing, ", ")))
 		}
 	}

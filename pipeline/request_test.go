@@ -151,11 +151,11 @@ func TestStepsAreDemandedOfAPlan(t *testing.T) {
 		"steps": {good, ""}, "none": {none, "Your last answer has no plan"}, "a document": {written, ""}, "failed": {failed, ""}, "raw": {raw, ""}, "blocked": {blocked, ""},
 		"another": {Parsed{Correction: "Correct it.", Level: LevelRaw}, "Correct it."},
 	} {
-		if got := w.correction(&c.parsed); (got == "") != (c.want == "") || !strings.HasPrefix(got, c.want) {
-			t.Errorf("%s: got %q", name, got)
+		if got := w.correction(&c.parsed); (got == nil) != (c.want == "") || got != nil && (!strings.HasPrefix(got.agent, c.want) || got.person == "" || forAgents.MatchString(got.person)) {
+			t.Errorf("%s: got %+v", name, got)
 		}
 	}
-	if w.demand = nil; w.correction(&none) != "" {
+	if w.demand = nil; w.correction(&none) != nil {
 		t.Error("steps are demanded of another phase")
 	}
 	if w.corrections() != 1 {

@@ -347,18 +347,21 @@ func (w *work) holdEvidence(ctx context.Context, r *review) error {
 func (w *work) holdAgainstFacts(ctx context.Context, r *review, baseline, verified []checks.Outcome, change diffResult) error {
 	passed := len(verified) > 0
 	for _, o := range verified {
-		passed = passed && (o.OK || verdictOn(o, before(baseline, o.Name)) == "")
+		passed = passed && (o.OK || verdictOn(o, before(baseline, o.Name)) == nil)
 	}
 	var claim struct {
 		TestsPassed Item `json:"tests_passed"`
 	}
 	_ = json.Unmarshal(w.Outputs, &claim)
 	if said := claim.TestsPassed.String(); said != "" && (said == "true") != passed {
-		fact := fmt.Sprintf("measured: %t", passed)
-		if len(verified) == 0 {
-			fact = "and nothing was measured"
+		claimed, fact := map[string]string{"true": "that the tests pass", "false": "that the tests do not pass"}[said], "it was measured that they do not"
+		switch {
+		case len(verified) == 0:
+			fact = "nothing was measured"
+		case passed:
+			fact = "it was measured that they do"
 		}
-		r.Claims = append(r.Claims, fmt.Sprintf("the review says tests_passed: %s, %s", said, fact))
+		r.Claims = append(r.Claims, fmt.Sprintf("the review says %s, and %s", cmp.Or(claimed, fmt.Sprintf("of the tests: %q", said)), fact))
 	}
 	w.setTestsPassed(passed)
 	if err := w.holdEvidence(ctx, r); err != nil {

@@ -35,10 +35,13 @@ type Summary struct {
 
 // A PhaseSummary is a phase at a glance: its latest run, where there were several.
 type PhaseSummary struct {
-	Name     string        `json:"name"`
-	Status   string        `json:"status"` // success, partial, failed or running
-	Started  time.Time     `json:"started"`
+	Name    string    `json:"name"`
+	Status  string    `json:"status"` // success, partial, failed or running
+	Started time.Time `json:"started"`
+	// Duration is how long it was worked on. Waited is how long it waited for a person
+	// besides that.
 	Duration troupe.Millis `json:"duration_ms"`
+	Waited   troupe.Millis `json:"waited_ms,omitempty"`
 	// Runs, Tokens, Cost and Corrections are of all its runs.
 	Runs        int     `json:"runs"`
 	Tokens      int     `json:"tokens"`
@@ -48,6 +51,10 @@ type PhaseSummary struct {
 	Artifacts   int     `json:"artifacts"`
 
 	run string
+	// isOpen says that its run has not come to its end, idle is how long nobody worked on
+	// it until now.
+	isOpen bool
+	idle   time.Duration
 }
 
 // An ArtifactSummary is an artifact as it is by now.
@@ -128,7 +135,8 @@ func Summarize(events []troupe.Event) Summary {
 // summarizing is a summary in the making.
 type summarizing struct {
 	Summary
-	root string // the run of the delivery
+	root string    // the run of the delivery
+	last time.Time // of the event before
 	// tokens and cost are of runs before that one.
 	tokens int
 	cost   float64
@@ -140,10 +148,11 @@ func (s *summarizing) restart(root string, e *troupe.Event) {
 	for _, p := range s.Phases {
 		tokens, cost = tokens+p.Tokens, cost+p.Cost
 	}
-	*s = summarizing{root: root, tokens: tokens, cost: cost, Summary: Summary{Session: e.Session, State: "running", Started: e.Time}}
+	*s = summarizing{root: root, last: s.last, tokens: tokens, cost: cost, Summary: Summary{Session: e.Session, State: "running", Started: e.Time}}
 }
 
 func (s *summarizing) note(e *troupe.Event) {
+	s.pause(e)
 	if start, ok := e.Body.(*troupe.RunStarted); ok {
 		s.begin(e, start)
 		return
@@ -190,6 +199,27 @@ func (s *summarizing) note(e *troupe.Event) {
 	}
 }
 
+// pause notes how long nothing was done until somebody answered, or had the delivery
+// go on.
+func (s *summarizing) pause(e *troupe.Event) {
+	gap := max(e.Time.Sub(s.last), 0)
+	s.last = e.Time
+	_, answers := e.Body.(*troupe.UserSaid)
+	if _, resumes := e.Body.(*troupe.RunResumed); !answers && !resumes {
+		return
+	}
+	for i := range s.Phases {
+		p := &s.Phases[i]
+		if !p.isOpen {
+			continue
+		}
+		p.idle += gap
+		if answers {
+			p.Waited += troupe.Millis(gap)
+		}
+	}
+}
+
 // begin notes the start of a delivery or of a phase. A run that has neither phases
 // nor anything else of a delivery, such as a retry, leaves no trace.
 func (s *summarizing) begin(e *troupe.Event, start *troupe.RunStarted) {
@@ -207,6 +237,7 @@ func (s *summarizing) begin(e *troupe.Event, start *troupe.RunStarted) {
 		p = &s.Phases[len(s.Phases)-1]
 	}
 	p.run, p.Status, p.Started, p.JSON = e.Run, "running", e.Time, ""
+	p.isOpen, p.idle, p.Waited = true, 0, 0
 	p.Runs++
 }
 
@@ -220,7 +251,8 @@ func (s *summarizing) finished(e *troupe.Event, p *PhaseSummary, end *troupe.Run
 	case p != nil && p.run == e.Run:
 		p.Status, _ = end.Output.Custom["status"].(string)
 		form, _ := end.Output.Custom["json"].(string)
-		p.JSON, p.Duration = Level(form), troupe.Millis(e.Time.Sub(p.Started))
+		p.JSON, p.Duration = Level(form), troupe.Millis(max(e.Time.Sub(p.Started)-p.idle, 0))
+		p.isOpen = end.Stop == "input_requested"
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"path"
 	"slices"
 	"strings"
 
@@ -55,6 +56,9 @@ func (p *Project) listedAgent(catalog *bundle.Catalog, found *bundle.Listed) ser
 	}
 	if found.Broken != nil {
 		info.Broken = found.Broken.Error()
+		if failure, ok := errors.AsType[*bundle.CriticalError](found.Broken); ok && failure.Missing != "" {
+			info.Lacks = path.Base(failure.Missing)
+		}
 	}
 	d := found.Definition
 	if d == nil {

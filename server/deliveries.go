@@ -98,10 +98,11 @@ type deliveryView struct {
 	DeliverySite
 	Session string `json:"session"`
 	// State is running, waiting, completed, failed or cancelled; Outcome, once it has come
-	// to its end, delivered, partial or failed, for Reasons.
+	// to its end, delivered, partial or failed, for Reasons. Advice is what can be done then.
 	State    string   `json:"state"`
 	Outcome  string   `json:"outcome,omitempty"`
 	Reasons  []string `json:"reasons,omitempty"`
+	Advice   string   `json:"advice,omitempty"`
 	Question string   `json:"question,omitempty"`
 	// Runs are the checks as they were measured, the latest last.
 	Runs      []checkView          `json:"runs"`
@@ -190,7 +191,7 @@ func (s *Server) showDelivery(c *call) (deliveryView, error) {
 		v.Warnings = append(v.Warnings, w.Message)
 	}
 	if r := summary.Report; r != nil {
-		v.Outcome, v.Reasons, v.Claims, v.Notes = r.Outcome, r.Reasons, r.Claims, r.Notes
+		v.Outcome, v.Reasons, v.Advice, v.Claims, v.Notes = r.Outcome, r.Reasons, r.Advice, r.Claims, r.Notes
 		findings, criteria := r.PlainFindings()
 		v.Findings, v.Criteria = append(v.Findings, findings...), append(v.Criteria, criteria...)
 	}
@@ -252,7 +253,7 @@ func (s *Server) changePlan(c *call, plan pipeline.Plan) (planChange, error) {
 	}
 	changes, err := s.config.Deliveries.ChangePlan(c.r.Context(), info.ID, &plan)
 	if err != nil {
-		return planChange{}, refuse(http.StatusUnprocessableEntity, "%v", err)
+		return planChange{}, told(http.StatusUnprocessableEntity, err)
 	}
 	return planChange{listed(changes)}, nil
 }
@@ -320,7 +321,7 @@ func (s *Server) actOnDelivery(c *call, in deliveryAct) (deliveryDone, error) {
 	}
 	done, err := s.config.Deliveries.Act(c.r.Context(), info.ID, in.Act)
 	if err != nil {
-		return deliveryDone{}, refuse(http.StatusConflict, "%v", err)
+		return deliveryDone{}, told(http.StatusConflict, err)
 	}
 	return deliveryDone{done}, nil
 }
@@ -351,7 +352,7 @@ func (s *Server) continueDelivery(c *call, in continuation) (started, error) {
 	}
 	step, input, err := s.config.Deliveries.Continue(c.r.Context(), info.ID, in.From, in.Guidance)
 	if err != nil {
-		return started{}, refuse(http.StatusUnprocessableEntity, "%v", err)
+		return started{}, told(http.StatusUnprocessableEntity, err)
 	}
 	if input.Limits.Cost, err = s.budgetFor(c.r.Context(), info.ID, in.Budget, input.Limits.Cost); err != nil {
 		return started{}, err

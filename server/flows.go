@@ -24,8 +24,10 @@ type Agent struct {
 	EntryPoint bool   `json:"entry_point"`
 	Format     string `json:"format"`
 	Path       string `json:"path"`
-	// Broken says why the agent cannot start, empty if it can.
+	// Broken says why the agent cannot start, empty if it can. It is for developers; Lacks is
+	// the name of the file that is missing, where that is why, for everybody.
 	Broken string `json:"broken,omitempty"`
+	Lacks  string `json:"lacks,omitempty"`
 	// Model is the one that answers for it.
 	Model string `json:"model,omitempty"`
 	// Tools are those that it may use.
@@ -195,7 +197,7 @@ func (s *Server) deliver(c *call, in delivery) (started, error) {
 	}
 	step, input, err := s.config.Deliveries.Start(c.r.Context(), in.Request, in.DeliveryOptions)
 	if err != nil {
-		return started{}, refuse(http.StatusUnprocessableEntity, "%v", err)
+		return started{}, told(http.StatusUnprocessableEntity, err)
 	}
 	input.IdempotencyKey = asked.IdempotencyKey
 	run, err := s.begin(c, step, input)

@@ -249,7 +249,7 @@ func (s *Server) addDocument(c *call, in addedFile) (addedDocument, error) {
 	}
 	name, version, err := s.config.Documents.Add(c.r.Context(), c.user, in.Name, in.Data)
 	if err != nil {
-		return addedDocument{}, refuse(http.StatusUnprocessableEntity, "%v", err)
+		return addedDocument{}, told(http.StatusUnprocessableEntity, err)
 	}
 	return addedDocument{name, version}, nil
 }

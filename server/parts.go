@@ -112,7 +112,7 @@ func (s *Server) switchSkill(c *call, in skillSwitch) (none, error) {
 		return none{}, absent("way to switch skills")
 	}
 	if err := s.config.SwitchSkill(c.r.Context(), c.r.PathValue("name"), in.On); err != nil {
-		return none{}, refuse(http.StatusUnprocessableEntity, "%v", err)
+		return none{}, told(http.StatusUnprocessableEntity, err)
 	}
 	return none{}, nil
 }
@@ -183,7 +183,7 @@ func (s *Server) actOnTools(c *call, act func(ToolServers, context.Context, stri
 		return none{}, absent("tool servers")
 	}
 	if err := act(s.config.ToolServers, c.r.Context(), c.r.PathValue("name")); err != nil {
-		return none{}, refuse(http.StatusUnprocessableEntity, "%v", err)
+		return none{}, told(http.StatusUnprocessableEntity, err)
 	}
 	return none{}, nil
 }

@@ -1,10 +1,16 @@
 package server
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"io/fs"
 	"net/http"
+	"os"
+	"os/exec"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -65,6 +71,20 @@ func generic(err error) *problem {
 	return p
 }
 
+// told refuses a request with the words of an error that is about what was asked for. One
+// about the machine's files, programs or time is ours: its words are for the log.
+func told(status int, err error) error {
+	_, isFile := errors.AsType[*fs.PathError](err)
+	_, isLink := errors.AsType[*os.LinkError](err)
+	_, isCall := errors.AsType[*os.SyscallError](err)
+	_, isProgram := errors.AsType[*exec.Error](err)
+	isOther := slices.ContainsFunc([]error{context.DeadlineExceeded, context.Canceled, io.EOF, io.ErrUnexpectedEOF}, func(other error) bool { return errors.Is(err, other) })
+	if isFile || isLink || isCall || isProgram || isOther {
+		return err
+	}
+	return refuse(status, "%v", err)
+}
+
 // diskProblem says in the words of the catalogue why nothing can be stored. It is nil for
 // an error that is about something else. The error itself has names of files in it.
 func diskProblem(err error) *problem {
@@ -105,7 +125,10 @@ func problemOf(err error) *problem {
 	case errors.Is(err, troupe.ErrBusy):
 		return refuse(http.StatusConflict, "the session has a run under way").withCode("busy")
 	case errors.Is(err, troupe.ErrNothingToResume), errors.Is(err, troupe.ErrChanged):
-		return refuse(http.StatusConflict, "%v", err)
+		what := causes.Of(err)
+		p := refuse(http.StatusConflict, "%s", what.Sentence)
+		p.Cause, p.Next, p.Details = what.Cause, what.Next, err.Error()
+		return p
 	case errors.Is(err, troupe.ErrConflict):
 		return refuse(http.StatusConflict, "somebody else has written to the session")
 	case errors.Is(err, troupe.ErrClosed), errors.Is(err, errStopping):

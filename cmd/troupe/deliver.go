@@ -234,7 +234,7 @@ func (s *stage) events(ctx context.Context, session string) ([]troupe.Event, err
 func (p *program) writeDelivery(_ *project.Project, s *pipeline.Summary) error {
 	table := p.table()
 	for _, phase := range s.Phases {
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s tokens\n", phase.Name, phase.Status, phase.JSON, words.Counted(phase.Artifacts, "artifact"), terminal.Count(phase.Tokens))
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s tokens\t%s\n", phase.Name, phase.Status, phase.JSON, words.Counted(phase.Artifacts, "artifact"), terminal.Count(phase.Tokens), timeOf(&phase))
 	}
 	for _, a := range s.Artifacts {
 		fmt.Fprintf(table, "%s\t%s\t%s\n", terminal.OneLine(a.Path, 100), a.State, terminal.OneLine(a.Error, 100))
@@ -265,6 +265,18 @@ func (p *program) writeDelivery(_ *project.Project, s *pipeline.Summary) error {
 		p.tell("%s could not be written or uploaded: 'troupe sessions retry %s' tries again.", words.Counted(failed, "document"), s.Session[:8])
 	}
 	return nil
+}
+
+// timeOf is how long a phase was worked on, and how long it waited for a person.
+func timeOf(p *pipeline.PhaseSummary) string {
+	var parts []string
+	if p.Duration > 0 {
+		parts = append(parts, terminal.Duration(p.Duration.Duration()))
+	}
+	if p.Waited > 0 {
+		parts = append(parts, "waited "+terminal.Duration(p.Waited.Duration())+" for you")
+	}
+	return strings.Join(parts, ", ")
 }
 
 func (p *program) retrySessionCommand() *cobra.Command {

@@ -113,7 +113,7 @@ func (p *program) showDeliveryCommand() *cobra.Command {
 		fmt.Fprintf(p.out, "request   %s\n", terminal.OneLine(site.Request, 200))
 		if plan, err := project.DeliveryPlan(site); err == nil {
 			for _, step := range plan.Steps {
-				fmt.Fprintf(p.out, "step %s  %-7s %s %s\n", step.ID, step.Status, short(step.Commit), terminal.OneLine(step.Title+" "+step.Reason, 120))
+				fmt.Fprintf(p.out, "step %s  %-7s %s %s\n", step.ID, step.Status, short(step.Commit), terminal.OneLine(strings.TrimSuffix(step.Title+": "+step.Reason, ": "), 160))
 			}
 		}
 		return p.writeDelivery(project, &summary)

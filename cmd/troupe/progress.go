@@ -259,6 +259,10 @@ var acts = map[string]string{
 	"open_worktree": "making a worktree", "run_setup": "setting up:", "run_setup_again": "setting up again:", "run_check": "running", "apply_changes": "applying the changes", "run_format": "formatting",
 	"commit_step": "committing", "commit_documents": "committing the documents", "try_finding": "trying the reviewer's test", "show_change": "looking at the change",
 	"read_file": "reading", "search_code": "searching", "list_files": "listing", "publish": "checking out the result",
+	"read_plan": "looking at the plan", "write_plan": "noting how the plan stands", "query_plan": "looking up the step", "query_knowledge": "looking in the knowledge base", "gather_files": "looking what files there are",
+	"read_documents": "reading the documents", "read_document": "reading a document", "write_artifact": "saving", "upload_artifact": "putting into the knowledge base:", "show_files": "looking at files", "show_diff": "looking at the change",
+	"check_output": "looking at what a check said", "outline": "looking at what is in", "count_changes": "looking what has changed", "find_checks": "looking for checks", "adopt_checks": "taking over the checks",
+	"compare_dependencies": "looking what the project depends on", "keep_attempt": "putting the attempt aside", "gate": "asking",
 }
 
 func (g *progress) called(b *troupe.ToolCalled) {

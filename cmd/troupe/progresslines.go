@@ -3,14 +3,13 @@ package main
 import (
 	"encoding/json"
 	"fmt"
-	"regexp"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/cmd/troupe/internal/terminal"
 	"github.com/troupe-dev/troupe/internal/checks"
+	"github.com/troupe-dev/troupe/internal/edit"
 	"github.com/troupe-dev/troupe/internal/words"
 	"github.com/troupe-dev/troupe/pipeline"
 )
@@ -28,7 +27,7 @@ func (g *progress) returned(e *troupe.Event, b *troupe.ToolReturned) {
 		Checks                           []foundCheck
 		Found                            bool
 		Left                             int
-		Problems                         []struct{ Path, Message string }
+		Problems                         []edit.Problem
 		Files                            json.RawMessage
 		ByHand                           []string `json:"by_hand"`
 	}
@@ -42,7 +41,7 @@ func (g *progress) returned(e *troupe.Event, b *troupe.ToolReturned) {
 		g.round++
 		g.flush()
 		if len(out.Problems) > 0 {
-			g.add(g.roundLabel(), "does not fit: "+out.Problems[0].Path+", "+terminal.OneLine(out.Problems[0].Message, 120))
+			g.add(g.roundLabel(), "does not fit: "+terminal.OneLine(out.Problems[0].ForPeople(), 160))
 			g.flush()
 		} else if stats := statsLine(out.Files); stats != "" {
 			g.add(g.roundLabel(), stats+" ·")
@@ -249,8 +248,6 @@ func reviewLine(verdict string, n int, finding func(int) (text string, blocks bo
 	return fmt.Sprintf("changes required: %s, and %d more", terminal.OneLine(open[0], 120), len(open)-1)
 }
 
-var missingField = regexp.MustCompile(`^/outputs/([\w/]+): required, but missing$`)
-
 // warned shows a warning in words for the person who waits, not for the agent.
 func (g *progress) warned(e *troupe.Event) {
 	b, ok := e.Body.(*troupe.Warned)
@@ -261,29 +258,17 @@ func (g *progress) warned(e *troupe.Event) {
 		return
 	}
 	switch {
-	case b.Code == "contract" && missingField.MatchString(b.Message):
-		return // the summary has it; nothing depends on it
 	case b.Code == "json_correction":
-		g.line("  ! its answer is asked for again: %s", terminal.OneLine(firstComplaint(b.Message), 160))
+		g.line("  ! %s", terminal.OneLine(b.Message, 200))
 	case b.Code == "reply_cut":
 		g.line("  ! its answer was cut off at the model's output limit; it is asked for the rest, or for less")
-	case slices.Contains([]string{"json_extracted", "json_repaired", "json_corrected"}, b.Code):
-		return
+	case strings.HasPrefix(b.Code, "json_") || strings.HasPrefix(b.Code, "contract"):
+		return // how an answer was read, field by field: the log has it, the result says what it came to
 	default:
 		if text, ok := terminal.Warning(e); ok {
 			g.line("  %s", text)
 		}
 	}
-}
-
-// firstComplaint is the first thing that is wrong with an answer.
-func firstComplaint(correction string) string {
-	for line := range strings.Lines(correction) {
-		if text, ok := strings.CutPrefix(strings.TrimSpace(line), "- "); ok {
-			return text
-		}
-	}
-	return correction
 }
 
 // writeReport says what a delivery into a repository came to.
@@ -317,6 +302,14 @@ func (p *program) writeReport(s *pipeline.Summary) {
 	fmt.Fprintf(p.out, "%s  %s +%d −%d in %s on %s, %s, %s\n", r.Outcome, words.Counted(len(r.Files), "file"), added, removed, words.Counted(len(r.Commits), "commit"), r.Branch, spent, terminal.Duration(time.Duration(s.Duration)))
 	for _, reason := range r.Reasons {
 		fmt.Fprintf(p.out, "- %s\n", terminal.Clean(reason))
+	}
+	for _, step := range s.Ledger {
+		if detail := strings.TrimSpace(terminal.Clean(step.Detail)); detail != "" && step.State == pipeline.StepFailed {
+			fmt.Fprintf(p.out, "  %s\n", strings.ReplaceAll(detail, "\n", "\n  "))
+		}
+	}
+	if r.Advice != "" {
+		fmt.Fprintln(p.out, r.Advice)
 	}
 	var next []string
 	here := p.deliveriesHere()

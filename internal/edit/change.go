@@ -1,6 +1,7 @@
 package edit
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"path"
@@ -99,14 +100,27 @@ type Write struct {
 	Delete  bool
 }
 
-// A Problem says why a change cannot be made.
+// A Problem says why a change cannot be made: to the agent that wrote it, and to a
+// person, who can neither see the change nor write another.
 type Problem struct {
-	Path    string `json:"path"`
+	Path string `json:"path"`
+	// Message is for the agent: what is wrong, and how to write it instead.
 	Message string `json:"message"`
+	// Plain is for people: what was wrong, and nothing of how changes are written.
+	Plain string `json:"plain,omitempty"`
 }
 
 // String is the problem as an agent is told it.
 func (p Problem) String() string { return p.Path + ", " + p.Message }
+
+// ForPeople is the problem as a person is told it.
+func (p Problem) ForPeople() string {
+	plain := cmp.Or(p.Plain, "the change could not be made") // those on record before there was Plain
+	if p.Path == "" {
+		return plain
+	}
+	return p.Path + ": " + plain
+}
 
 // Rules are what a change must keep to.
 type Rules struct {
@@ -136,13 +150,14 @@ type Plan struct {
 func Make(tree Tree, changes []Change, rules Rules) (*Plan, error) {
 	m := &making{tree: tree, rules: rules, Plan: &Plan{}}
 	if len(changes) > MaxFiles {
-		m.refuse("the answer", fmt.Sprintf("it changes %d files; %d are allowed. Set outputs.more to true and send the rest next.", len(changes), MaxFiles))
+		m.Problems = append(m.Problems, Problem{"the answer", fmt.Sprintf("it changes %d files; %d are allowed. Set outputs.more to true and send the rest next.", len(changes), MaxFiles),
+			fmt.Sprintf("it changes %d files at once; %d are allowed", len(changes), MaxFiles)})
 		return m.Plan, nil
 	}
 	taken := map[string]bool{}
 	for _, c := range changes {
 		if taken[c.Path] {
-			m.refuse(c.Path, "it is there twice. Put all edits of a file into one artifact.")
+			m.explain(c.Path, "it is there twice. Put all edits of a file into one artifact.", "it was changed twice at once")
 			continue
 		}
 		taken[c.Path] = true
@@ -165,13 +180,19 @@ type making struct {
 	*Plan
 }
 
+// refuse notes a problem that agents and people are told in the same words.
 func (m *making) refuse(path, message string) {
-	m.Problems = append(m.Problems, Problem{path, message})
+	m.explain(path, message, strings.TrimSuffix(message, "."))
+}
+
+// explain notes a problem in the words for the agent and in those for people.
+func (m *making) explain(path, message, plain string) {
+	m.Problems = append(m.Problems, Problem{path, message, plain})
 }
 
 func (m *making) change(c Change) error {
 	if c.Broken != "" {
-		m.refuse(c.Path, c.Broken+".")
+		m.explain(c.Path, c.Broken+".", "the change could not be read")
 		return nil
 	}
 	targets := []string{c.Path}
@@ -205,7 +226,7 @@ func (m *making) change(c Change) error {
 	case TypeRename:
 		return m.rename(c, old, exists)
 	default:
-		m.refuse(c.Path, fmt.Sprintf("type %.40q is none of edit, file, delete and rename.", c.Type))
+		m.explain(c.Path, fmt.Sprintf("type %.40q is none of edit, file, delete and rename.", c.Type), "it is not clear what was to be done with it")
 	}
 	return nil
 }
@@ -219,7 +240,7 @@ func (m *making) missing(c Change) {
 	if c.Type == TypeEdit {
 		text += ` A new file has the type "file" and its whole content.`
 	}
-	m.refuse(c.Path, text)
+	m.explain(c.Path, text, "there is no such file")
 }
 
 func (m *making) edit(c Change, old File, exists bool) {
@@ -228,7 +249,7 @@ func (m *making) edit(c Change, old File, exists bool) {
 		m.missing(c)
 		return
 	case len(c.Edits) == 0:
-		m.refuse(c.Path, `an artifact of the type "edit" needs edits.`)
+		m.explain(c.Path, `an artifact of the type "edit" needs edits.`, "it was not said what to change in it")
 		return
 	case !IsText(old.Content):
 		m.refuse(c.Path, "it is binary.")
@@ -236,7 +257,7 @@ func (m *making) edit(c Change, old File, exists bool) {
 	}
 	text, notes, misfits := Apply(old.Content, c.Edits)
 	for _, misfit := range misfits {
-		m.refuse(c.Path, fmt.Sprintf("edit %d: %s", misfit.Edit, misfit.Message))
+		m.explain(c.Path, fmt.Sprintf("edit %d: %s", misfit.Edit, misfit.Message), misfit.Plain)
 	}
 	if misfits != nil || !onlyDependencies(c.Path, old.Content, text) && !m.sensitive(c) {
 		return
@@ -252,18 +273,19 @@ func (m *making) file(c Change, old File, exists bool) {
 	if exists {
 		switch {
 		case !m.rules.Shown(c.Path, old.Content):
-			m.refuse(c.Path, `the file exists, and you have not seen all of it as it is now. Read it whole first, or use the type "edit".`)
+			m.explain(c.Path, `the file exists, and you have not seen all of it as it is now. Read it whole first, or use the type "edit".`, "it was about to be replaced without having been read whole")
 			return
 		case !onlyDependencies(c.Path, old.Content, content) && !m.sensitive(c):
 			return
 		case c.Reason == "" && lineCount(content)*2 < lineCount(old.Content):
-			m.refuse(c.Path, fmt.Sprintf(`it would lose more than half of its %d lines. Use the type "edit", or say why in metadata.reason.`, lineCount(old.Content)))
+			m.explain(c.Path, fmt.Sprintf(`it would lose more than half of its %d lines. Use the type "edit", or say why in metadata.reason.`, lineCount(old.Content)),
+				fmt.Sprintf("it would have lost more than half of its %d lines, and no reason was given", lineCount(old.Content)))
 			return
 		}
 		content = keepForm(content, old.Content)
 	}
 	if place := placeholder(content, old.Content); place != "" {
-		m.refuse(c.Path, fmt.Sprintf(`it leaves something out: %q. Send the whole content, or use the type "edit".`, place))
+		m.explain(c.Path, fmt.Sprintf(`it leaves something out: %q. Send the whole content, or use the type "edit".`, place), fmt.Sprintf("only a part of it was written: %q", place))
 		return
 	}
 	m.write(c.Path, content, modeOf(c.Mode, old.Mode))
@@ -299,7 +321,7 @@ func (m *making) rename(c Change, old File, exists bool) error {
 	if len(c.Edits) > 0 {
 		var misfits []Misfit
 		if text, _, misfits = Apply(text, c.Edits); misfits != nil {
-			m.refuse(c.Path, fmt.Sprintf("edit %d: %s", misfits[0].Edit, misfits[0].Message))
+			m.explain(c.Path, fmt.Sprintf("edit %d: %s", misfits[0].Edit, misfits[0].Message), misfits[0].Plain)
 			return nil
 		}
 	}
@@ -333,7 +355,7 @@ func (m *making) sensitive(c Change) bool {
 		return true
 	}
 	if c.Reason == "" && !m.onlyAdds(c) {
-		m.refuse(c.Path, fmt.Sprintf("it changes %s. Say why in metadata.reason; a person will see it.", what))
+		m.explain(c.Path, fmt.Sprintf("it changes %s. Say why in metadata.reason; a person will see it.", what), fmt.Sprintf("this is %s, and no reason was given for changing it", what))
 		return false
 	}
 	m.Sensitive = append(m.Sensitive, fmt.Sprintf("%s (%s, %s): %s", c.Path, c.Type, what, c.Reason))

@@ -2,6 +2,7 @@ package edit
 
 import (
 	"encoding/json"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -108,6 +109,11 @@ func TestChanges(t *testing.T) {
 				if len(plan.Problems) == 0 || !strings.Contains(plan.Problems[0].String(), c.problem) {
 					t.Fatalf("problems: %v, writes: %v", plan.Problems, plan.Writes)
 				}
+				for _, p := range plan.Problems {
+					if p.Plain == "" || forAgents.MatchString(p.ForPeople()) {
+						t.Errorf("a person is told %q", p.ForPeople())
+					}
+				}
 				return
 			}
 			if len(plan.Problems) > 0 {
@@ -130,6 +136,9 @@ func TestChanges(t *testing.T) {
 		})
 	}
 }
+
+// forAgents is what only an agent can make sense of: orders, and how changes are written.
+var forAgents = regexp.MustCompile(`(?i)\b(you|your|artifact|metadata|outputs?|search text|edit \d|type "|send|read it|say why|use the|put all)\b|type "`)
 
 func TestBlocksStandBesideTheJSON(t *testing.T) {
 	got, err := Blocks("{\"content\": {\"block\":\"b1\"}, \"x\": { \"block\" : \"b2\" }}\n<<<b1\npackage a\n\n\"quoted\" \\n\n>>>b1\n<<<b2\nb\n>>>b2\n")

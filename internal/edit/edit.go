@@ -53,11 +53,13 @@ func (e *Edit) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// A Misfit says why an edit cannot be made, in words for whoever wrote it.
+// A Misfit says why an edit cannot be made: Message to whoever wrote it, Plain to a
+// person who did not.
 type Misfit struct {
 	// Edit counts from 1.
 	Edit    int    `json:"edit"`
 	Message string `json:"message"`
+	Plain   string `json:"plain,omitempty"`
 }
 
 // span is a place in a text and what comes there.
@@ -73,9 +75,10 @@ type span struct {
 func Apply(text string, edits []Edit) (result string, notes []string, misfits []Misfit) {
 	var spans []span
 	for i, e := range edits {
-		found, note, problem := e.find(text)
-		if problem != "" {
-			misfits = append(misfits, Misfit{i + 1, problem})
+		found, note, misfit := e.find(text)
+		if misfit != nil {
+			misfit.Edit = i + 1
+			misfits = append(misfits, *misfit)
 			continue
 		}
 		if note != "" {
@@ -107,7 +110,8 @@ func overlaps(text string, spans []span) (misfits []Misfit) {
 	for i := 1; i < len(spans); i++ {
 		a, b := spans[i-1], spans[i]
 		if b.start < a.end || a.start == b.start {
-			misfits = append(misfits, Misfit{b.edit, fmt.Sprintf("it overlaps with edit %d (line %d). Make one edit of the two.", a.edit, lineAt(text, b.start))})
+			misfits = append(misfits, Misfit{b.edit, fmt.Sprintf("it overlaps with edit %d (line %d). Make one edit of the two.", a.edit, lineAt(text, b.start)),
+				fmt.Sprintf("line %d was to be changed in two ways at once", lineAt(text, b.start))})
 		}
 	}
 	return misfits
@@ -115,14 +119,14 @@ func overlaps(text string, spans []span) (misfits []Misfit) {
 
 // find returns the places that an edit means, and how they were found where that was
 // not exact.
-func (e *Edit) find(text string) (found []span, note, problem string) {
+func (e *Edit) find(text string) (found []span, note string, misfit *Misfit) {
 	switch {
 	case e.Search == e.Replace:
-		return nil, "search and replace are the same: skipped", ""
+		return nil, "search and replace are the same: skipped", nil
 	case e.Search == "" && text != "":
-		return nil, "", "the search text is empty, and the file is not. Say which lines are to be replaced."
+		return nil, "", &Misfit{Message: "the search text is empty, and the file is not. Say which lines are to be replaced.", Plain: "it was not said which lines were to be replaced"}
 	case e.Search == "":
-		return []span{{text: e.Replace}}, "", ""
+		return []span{{text: e.Replace}}, "", nil
 	}
 	for _, level := range []func(*Edit, string) ([]span, string){(*Edit).exact, (*Edit).loose, (*Edit).shifted} {
 		found, note = level(e, text)
@@ -133,9 +137,9 @@ func (e *Edit) find(text string) (found []span, note, problem string) {
 	want := max(e.Count, 1)
 	switch {
 	case len(found) == 0:
-		return nil, "", nearest(text, e.Search)
+		return nil, "", &Misfit{Message: nearest(text, e.Search), Plain: "the text that was to be replaced is not in it"}
 	case e.All || len(found) == want:
-		return found, note, ""
+		return found, note, nil
 	}
 	var lines []string
 	for _, s := range found[:min(len(found), 10)] {
@@ -145,7 +149,10 @@ func (e *Edit) find(text string) (found []span, note, problem string) {
 	if e.Count > 1 {
 		advice = fmt.Sprintf("You said %d.", e.Count)
 	}
-	return nil, "", fmt.Sprintf("the search text occurs %s (lines %s). %s", times(len(found)), strings.Join(lines, ", "), advice)
+	return nil, "", &Misfit{
+		Message: fmt.Sprintf("the search text occurs %s (lines %s). %s", times(len(found)), strings.Join(lines, ", "), advice),
+		Plain:   fmt.Sprintf("the text that was to be replaced is in it %s (lines %s), and it was not clear which was meant", times(len(found)), strings.Join(lines, ", ")),
+	}
 }
 
 func times(n int) string {

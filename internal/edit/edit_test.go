@@ -118,6 +118,9 @@ func TestEdits(t *testing.T) {
 				all := ""
 				for _, m := range misfits {
 					all += m.Message + "\n"
+					if m.Plain == "" || forAgents.MatchString(m.Plain) {
+						t.Errorf("a person is told %q", m.Plain)
+					}
 				}
 				if !strings.Contains(all, c.complaint) {
 					t.Fatalf("the complaint is %s", all)

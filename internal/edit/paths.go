@@ -13,6 +13,10 @@ import (
 
 // mayChange refuses paths that no agent may write to.
 func (m *making) mayChange(name string) (bool, error) {
+	if name == "" {
+		m.explain(name, CheckPath(name), "it was not said which file was to be changed")
+		return false, nil
+	}
 	if problem := CheckPath(name); problem != "" {
 		m.refuse(name, problem)
 		return false, nil

@@ -182,7 +182,7 @@ func TestADeliveryThatFailsGoesOnWithGuidance(t *testing.T) {
 	for n := range 4 {
 		m.builds(t, "one.ok", strings.Repeat("bad ", n+1)+"\n")
 	}
-	b.sees("[data-outcome=failed]", "step 1 failed")
+	b.sees("[data-outcome=failed]", "Step 1 failed: after 4 rounds: test ✗")
 	b.sees(".stepper .bad", "Implementation") // it is not done
 	b.picture("delivery-failed")
 	b.write(`[aria-label="Guidance for going on"]`, "Write the word good")

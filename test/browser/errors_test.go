@@ -140,6 +140,7 @@ func TestAnAgentThatCannotStartSaysWhy(t *testing.T) {
 	}
 	b.do(chromedp.Reload())
 	b.sees(".trouble b", "Ada cannot start")
+	b.sees(".trouble p", "config.yaml is missing.")
 	b.opensAll()
 	b.sees(".trouble pre", "config.yaml")
 	b.picture("trouble-agent")
@@ -148,6 +149,8 @@ func TestAnAgentThatCannotStartSaysWhy(t *testing.T) {
 	b.do(chromedp.Reload())
 	b.sees(".bad-row", "cannot start")
 	value[any](b, "void (location.hash = '#/')")
-	b.sees(".agent .bad", "config.yaml")
+	b.sees(".agent .bad", "config.yaml is missing. See where")
+	b.lacks(".agent", "Critical action")
+	b.lacks(".agent", "{")
 	b.holds("find('.agent header button', 'Ada').disabled")
 }

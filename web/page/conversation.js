@@ -1,7 +1,7 @@
 // The conversation: what was said and done, in turns.
 
 import { agentOf, labelOf, taskNamed } from "./state.js";
-import { day, hour } from "./format.js";
+import { day, hour, nameOfPhase } from "./format.js";
 import { Prose } from "./prose.js";
 import { blocksOf, turnsOf } from "./turns.js";
 import { Component, Face, html, icon, lazy, speaks, styled, useLayoutEffect, useRef, useState } from "./view.js";
@@ -12,6 +12,7 @@ const Saved = lazy(() => styled(() => import("./done.js")), "Saved", () => null)
 const Foot = lazy(() => styled(() => import("./done.js")), "Foot", () => html`<footer></footer>`);
 const Working = lazy(() => styled(() => import("./done.js")), "Working", () => null);
 const Trouble = lazy(() => styled(() => import("./trouble.js")), "Trouble");
+const PhaseAnswer = lazy(() => styled(() => import("./phase.js")), "PhaseAnswer", () => null);
 const Retry = lazy(() => styled(() => import("./trouble.js")), "Retry");
 
 // first is how many turns are drawn at first; older ones come when they are near.
@@ -89,7 +90,7 @@ class Turn extends Component {
 
   render({ turn, agent, last, idle, acts, id, openFile }) {
     if (turn.who === "you") return html`<${Said} item=${turn.items[0]} idle=${idle} acts=${acts} />`;
-    const name = agent.name || turn.agent || "Troupe";
+    const name = turn.step || (turn.phase && nameOfPhase(turn.phase)) || agent.name || turn.agent || "Troupe";
     const answer = turn.items.findLast((item) => item.type === "answer" && item.text);
     const streaming = turn.items.some((item) => item.streaming);
     return html`<article class="turn" data-depth=${Math.min(turn.depth ?? 0, 3)} aria-label=${`${name}, ${hour(turn.time)}`}>
@@ -112,7 +113,7 @@ function Part({ block, agent, acts, id, openFile }) {
       return html`<${Saved} items=${block.items} id=${id} openFile=${openFile} />`;
     case "answer":
       return html`${item.thought && html`<details class="did"><summary class="acts">${icon("compass")}<span>Thought about it</span>${icon("chevron-down", "chev")}</summary><div class="steps plain" dir="auto" ref=${(e) => speaks(e, item.thought)}>${item.thought}</div></details>`}
-        <${Prose} text=${item.text} streaming=${!!item.streaming} openFile=${openFile} tasks=${{ labelOf: (trigger) => taskNamed(agent, trigger), ask: acts.ask }} />${item.cut && html`<p class="tiny faint">The answer was cut off here.</p>`}`;
+        ${item.phase ? item.text && html`<${PhaseAnswer} item=${item} openFile=${openFile} />` : html`<${Prose} text=${item.text} streaming=${!!item.streaming} openFile=${openFile} tasks=${{ labelOf: (trigger) => taskNamed(agent, trigger), ask: acts.ask }} />`}${item.cut && html`<p class="tiny faint">The answer was cut off here.</p>`}`;
     case "question":
       return html`<${Question} item=${item} agent=${agent} acts=${acts} id=${id} openFile=${openFile} />`;
     case "handoff":

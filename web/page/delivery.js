@@ -3,19 +3,18 @@
 import { api } from "./shelf.js";
 import { agentOf, app, toast } from "./state.js";
 import { useKept } from "./draft.js";
-import { cost, duration, hour, nameOf, size, fileIcon } from "./format.js";
+import { cost, duration, hour, nameOf, nameOfPhase, size, fileIcon } from "./format.js";
 import { go, talkAddress } from "./route.js";
-import { mostOf } from "./fold.js";
-import { gates } from "./words.js";
+import { mostOf, workedOn } from "./fold.js";
+import { gates, written } from "./words.js";
+import { inWords } from "./phase.js";
 import { Pages } from "./cards.js";
 import { Prose } from "./prose.js";
 import { Trouble } from "./trouble.js";
-import { Change, Checks, Documents, Findings, Outcome, SitePlan, useSite, written } from "./site.js";
+import { Change, Checks, Documents, Findings, Outcome, SitePlan, useSite } from "./site.js";
 import { html, icon, useEffect, useRef, useState } from "./view.js";
 
 const usual = ["requirements", "architecture", "discovery", "planning", "implementation", "qa"];
-const names = { __proto__: null, requirements: "Requirements", architecture: "Architecture", discovery: "Discovery", planning: "Planning", implementation: "Implementation", qa: "Checking" };
-const nameOfPhase = (name) => names[name] ?? nameOf(name + ".md");
 
 // phases returns what became of each phase: of one that was run again, the last time.
 export function phases(session) {
@@ -25,7 +24,7 @@ export function phases(session) {
     const before = found.get(run.agent);
     found.set(run.agent, {
       name: run.agent, state: run.status, rounds: (before?.rounds ?? 0) + 1, result: run.output?.key_outputs?.result ?? null, run,
-      ms: run.ended ? Date.parse(run.ended) - Date.parse(run.started) : undefined,
+      ms: workedOn(run), waited: run.waited,
     });
   }
   const own = found.size > 0 && !usual.some((name) => found.has(name));
@@ -66,12 +65,12 @@ export function Delivery({ here, info, status, acts, show }) {
   const most = [...session.runs.values()].findLast((run) => !run.parent)?.most ?? 0; // what it may cost, each time
   const further = { to: mostOf(session) + most, act: () => api.continueDelivery(here.id, most ? { budget: most } : {}).catch((problem) => toast(problem.message)) };
   return html`<div class="page"><div class="in delivery">
-    <ol class="stepper" aria-label="Phases" style=${{ gridTemplateColumns: `repeat(${list.length}, 1fr)` }}>${list.map((p, i) => html`<li key=${p.name} class=${mark(p)} data-phase=${p.name} data-state=${p.name === at ? "waiting" : p.state} aria-current=${p === current ? "step" : undefined}><span class="mark">${mark(p) === "done" ? icon("check") : mark(p) === "wait" ? icon("hand") : mark(p) === "now" ? icon("loader-circle", "spin") : mark(p) === "bad" ? icon("x") : i + 1}</span><b>${nameOfPhase(p.name)}</b><small class=${mark(p) === "wait" ? "wait" : ""}>${p.name === at ? "waits for you" : standing(p)}${p.ms ? `, ${duration(p.ms)}` : ""}${p.rounds > 1 ? `, ${p.rounds} rounds` : ""}</small></li>`)}</ol>
+    <ol class="stepper" aria-label="Phases" style=${{ gridTemplateColumns: `repeat(${list.length}, 1fr)` }}>${list.map((p, i) => html`<li key=${p.name} class=${mark(p)} data-phase=${p.name} data-state=${p.name === at ? "waiting" : p.state} aria-current=${p === current ? "step" : undefined}><span class="mark">${mark(p) === "done" ? icon("check") : mark(p) === "wait" ? icon("hand") : mark(p) === "now" ? icon("loader-circle", "spin") : mark(p) === "bad" ? icon("x") : i + 1}</span><b>${nameOfPhase(p.name)}</b><small class=${mark(p) === "wait" ? "wait" : ""}>${p.name === at ? "waits for you" : standing(p)}${p.ms ? `, ${duration(p.ms)}` : ""}${p.waited >= 1000 && p.name !== at ? `, waited ${duration(p.waited)} for you` : ""}${p.rounds > 1 ? `, ${p.rounds} rounds` : ""}</small></li>`)}</ol>
     ${current && html`<p class="phone-only row between small"><b class="serif">${nameOfPhase(current.name)}</b><span class="dim">${list.indexOf(current) + 1} of ${list.length}, ${current.name === at ? "waits for you" : standing(current)}</span></p>`}
     <div class="two"><div class="stack wide-gap">
       ${gate && html`<${Gate} key=${gate.key} item=${gate} busy=${busy} decide=${decide} show=${show} />`}
       ${!gate && status === "running" && html`<div class="card pad"><div class="acts">${icon("loader-circle", "spin acc")}<span><b>${current ? nameOfPhase(current.name) : "The delivery"}</b> is being worked on</span><span class="grow"></span><button type="button" class="sm" onClick=${acts.stop}>${icon("square")}Stop</button></div></div>`}
-      ${!gate && status !== "running" && trouble && html`<${Trouble} code=${trouble.code} context=${{ a: "The delivery", delivers: true, ...trouble.context }} acts=${{ ...acts, ...(site?.acts.includes("continue") && { further }) }} />`}
+      ${!gate && status !== "running" && trouble && html`<${Trouble} code=${trouble.code || (trouble.context.problem ? "" : "delivery_stopped")} context=${{ a: "The delivery", delivers: true, ...trouble.context }} acts=${{ ...acts, ...(site?.acts.includes("continue") && { further }) }} />`}
       ${!gate && status === "interrupted" && html`<${Trouble} code="interrupted" acts=${acts} />`}
       ${site && !gate && status !== "running" && html`<${Outcome} site=${site} again=${again} />`}
       ${site && html`<${Change} site=${site} /><${Findings} site=${site} /><${Checks} site=${site} />`}
@@ -82,17 +81,19 @@ export function Delivery({ here, info, status, acts, show }) {
     ${gate && html`<${Pinned} item=${gate} busy=${busy} decide=${decide} />`}</div></div>`;
 }
 
-// forModels are the notes of how an answer was read or asked for again: a model is told
-// these, and developers find them in the run.
-const forModels = /^(json_\w+|correction\w*|contract):/;
+// concerns are the warnings that people are told, by their codes. The others say how an
+// answer was read, and are in the run for developers.
+const concerns = { __proto__: null, by_hand: true, check_flaky: true, lock_written: true, claim: true, file_missing: true, tests_missing: true, reply_cut: true };
 
-const lines = (list) => [...new Set((list ?? []).map((line) => plainly(typeof line === "string" ? line : String(line?.description ?? line?.title ?? line?.text ?? JSON.stringify(line)))))];
+const told = (warnings) => (warnings ?? []).map((text) => String(text).match(/^(\w+): ([^]*)$/) ?? []).filter(([, code]) => concerns[code]).map(([, , text]) => text);
 
-// plainly says to people what was said to a model about the form of its answer.
-function plainly(text) {
+const lines = (list) => [...new Set((list ?? []).map((item) => older(inWords(item))).filter(Boolean))];
+
+// older says to people what logs from before they were told apart have for models alone.
+function older(text) {
   const missing = text.match(/^\/(?:\w+\/)*(\w+): required, but missing$/)?.[1];
   if (missing) return `It says nothing about ${missing.replace(/_/g, " ")}.`;
-  return /^the answer\b|^\/\w[\w/]*: |\bJSON\b/.test(text) ? "The answer was not in the form that the next phase needs, so it could not be used as it is." : text;
+  return /^the answer: |^\/\w[\w/]*: /.test(text) ? "The answer was not in the form that the next phase needs, so it could not be used as it is." : text;
 }
 
 // long is how many characters a question has that is read page by page, as it is.
@@ -102,7 +103,7 @@ const long = 20_000;
 // answer: here there are buttons.
 export function asSaid(question) {
   let code = false;
-  return question.replace(/\n+Answer "go on"[^\n]*$/, "").split("\n").map((line) => {
+  return question.replace(/\s+(Answer|Put that right and answer|Then answer) "go on"[^\n]*$/, "").split("\n").map((line) => {
     if (line.startsWith("```")) code = !code;
     return code || line.startsWith("```") || !line.trim() ? line : line + "  ";
   }).join("\n");
@@ -149,8 +150,8 @@ function Result({ phase, show }) {
   const list = (title, all, drawing, tint = "") => lines(all).length > 0 && html`<h3 class="tiny faint small-head">${title}</h3><ul class="stack small">${lines(all).map((text) => html`<li class="row top" key=${text}>${icon(drawing, tint)}<span>${text}</span></li>`)}</ul>`;
   const tests = result.outputs?.tests ?? result.tests;
   return html`<section class="card pad phase-result" data-phase=${phase.name}><div class="row"><h2 class="grow">${nameOfPhase(phase.name)}</h2><span class=${"chip t " + (result.status === "success" ? "good" : result.status === "failed" ? "bad" : "")}>${{ success: "done", partial: "partly done", failed: "failed" }[result.status] ?? result.status}</span></div>
-    ${result.artifacts?.length > 0 && html`<ul class="stack">${result.artifacts.map((a) => html`<li key=${a.path} class="row small"><button type="button" class="link cut" onClick=${() => show(a.path)}>${a.path}</button><span class="faint">${a.state === "failed" ? `failed: ${a.error}` : `${a.change ?? a.state}, ${size(a.size)}`}</span></li>`)}</ul>`}
-    ${list("What went wrong", result.errors, "circle-x", "bad")}${list("Against going on", result.next_phase?.blockers, "triangle-alert", "bad")}${list("To be aware of", (result.warnings ?? []).filter((text) => !forModels.test(String(text?.text ?? text))), "info")}
+    ${result.artifacts?.length > 0 && html`<ul class="stack">${result.artifacts.map((a) => html`<li key=${a.path} class="row small"><button type="button" class="link cut" onClick=${() => show(a.path)}>${a.path}</button><span class="faint">${a.state === "failed" ? "could not be saved" : `${a.change ?? a.state}, ${size(a.size)}`}</span></li>`)}</ul>`}
+    ${list("What went wrong", result.errors, "circle-x", "bad")}${list("Against going on", result.next_phase?.blockers, "triangle-alert", "bad")}${list("To be aware of", told(result.warnings), "info")}
     ${Array.isArray(tests) && html`<${Tests} tests=${tests} />`}</section>`;
 }
 

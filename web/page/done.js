@@ -1,7 +1,7 @@
 // What agents did in a turn: their calls, what they saved, and what can be done with an
 // answer.
 
-import { did, doing } from "./words.js";
+import { did, doing, written } from "./words.js";
 import { cost, duration, fileIcon, nameOf, pathWords, short, size } from "./format.js";
 import { agentOf } from "./state.js";
 import { choosesModel } from "./models.js";
@@ -28,7 +28,7 @@ const capital = (text) => text && text[0].toUpperCase() + text.slice(1);
 export function Saved({ items, id, openFile }) {
   const row = (item) => html`<div class="doc" key=${item.path}>
     <button type="button" class="bare row grow" onClick=${() => openFile.open(item.path, item.path.startsWith("/") ? undefined : item.number)}>
-      <span class="leaf">${icon(fileIcon(item.path))}</span><span class="grow"><b><span class="hidden">Open </span>${nameOf(item.path)}</b><span class="small dim cut">${pathWords(item.path)} · ${item.path.startsWith("/") ? "a document of the project" : `version ${item.number}`} · ${size(item.size)}</span></span></button>
+      <span class="leaf">${icon(fileIcon(item.path))}</span><span class="grow"><b><span class="hidden">Open </span>${written[item.phase] ?? nameOf(item.path)}</b><span class="small dim cut">${pathWords(item.path)} · ${item.path.startsWith("/") ? "a document of the project" : `version ${item.number}`} · ${size(item.size)}</span></span></button>
     ${openFile.shown === `${item.path} ${item.number}` && html`<span class="chip acc t">open</span>`}
     <a class="btn tool sm" href=${fileAddress(fileOf(id, item.path)) + (item.path.startsWith("/") ? "" : "?version=" + item.number)} download title="Download" aria-label=${`Download ${item.path}`}>${icon("download")}</a></div>`;
   return html`<div class=${"docs" + (items.length > 1 ? " many" : "")}>${items.map(row)}</div>`;

@@ -8,6 +8,7 @@ import { go, talkAddress } from "./route.js";
 import { kept, keep } from "./kept.js";
 import { ChangeGiven, Given } from "./given.js";
 import { Prose } from "./prose.js";
+import { headline, knows } from "./trouble.js";
 import { doing, done } from "./words.js";
 import { Face, html, icon, useEffect, useMemo, useRef, useState } from "./view.js";
 
@@ -89,7 +90,10 @@ function spentOf(session, runs) {
 // lastWords is what a node says now, or said or did last, and why it failed.
 function lastWords(session, { runs, state }) {
   const last = runs.at(-1)?.id;
-  if (state === "fail") return session.warnings.find((w) => w.run === last && w.code === "failed")?.text ?? "";
+  if (state === "fail") {
+    const cause = session.warnings.find((w) => w.run === last && w.code === "failed")?.cause;
+    return knows(cause?.code) ? headline(cause.code) : cause?.problem?.sentence ?? ""; // the error itself is in the run
+  }
   const item = session.items.findLast((i) => i.run === last && ((i.type === "answer" && i.text) || (i.type === "tool" && i.state !== "waiting")));
   if (!item) return "";
   if (item.type === "tool") return capital(item.state === "running" ? doing(item.tool, item.arguments) : done(item));

@@ -18,6 +18,13 @@ function savedSince(s, seq) {
   return path ? { path, version: path.startsWith("/") ? 0 : number } : null;
 }
 
+// between is how many milliseconds a time is after another, none if it is before it.
+const between = (from, to) => Math.max(0, Date.parse(to) - Date.parse(from)) || 0;
+
+// workedOn is how long a run was worked on, in milliseconds: without what it waited for a
+// person, and without the time for which nobody did anything.
+export const workedOn = (run) => (run.ended ? Math.max(0, between(run.started, run.ended) - run.waited - run.idle) : undefined);
+
 // mostOf is what a session may cost, in dollars: as much as its runs together, 0 for no limit.
 export const mostOf = (s) => [...s.runs.values()].reduce((sum, run) => sum + (run.parent ? 0 : run.most), 0);
 
@@ -39,6 +46,9 @@ export class Session {
   files = new Map(); // by path
   questions = []; // that wait for an answer
   limit = ""; // what was said of the last limit that was reached
+  limited = ""; // which limit that was, for as long as its run goes on
+  last = ""; // the time of the last stored event
+  resumed = ""; // when it last went on after a break
   exchange = null; // what the answer in the making has taken so far
   totals = { input: 0, cached: 0, output: 0, cost: 0, unpriced: false, turns: 0, calls: 0 };
 
@@ -75,6 +85,7 @@ export class Session {
     if (event.seq) this.seq = event.seq;
     this.version++;
     handlers[event.kind]?.(this, event, event.body);
+    if (event.seq) this.last = event.time;
   }
 
   // reconnected says that what comes next of an answer in the making is all of it
@@ -136,9 +147,19 @@ export class Session {
     const run = this.runs.get(event.run);
     this.items.push({
       key: this.#key(event), version: 0, seq: event.seq, time: event.time,
-      run: event.run, agent: event.agent ?? "", depth: run?.depth ?? 0, exchange: this.exchange, ...item,
+      run: event.run, agent: event.agent ?? "", depth: run?.depth ?? 0, exchange: this.exchange, ...this.#part(run, item), ...item,
     });
     return this.items.at(-1);
+  }
+
+  // part says of an item which part of a delivery it is of: a step of the plan by its
+  // title, and of an answer whether it is a phase's, which is data.
+  #part(run, { type }) {
+    const around = this.runs.get(run?.parent);
+    if (run?.kind === "phase") return { phase: run.agent };
+    if (run?.kind === "plan step") return { phase: "implementation", step: run.input?.custom?.step?.title || run.agent };
+    if (type !== "answer" || !around) return {};
+    return around.kind === "phase" ? { phase: around.agent } : around.kind === "plan step" ? { phase: "implementation" } : {};
   }
 
   // key is the same for the same item, wherever the session began to be read.
@@ -152,6 +173,7 @@ export class Session {
   // was cut off.
   endRun(event, status, partial = "") {
     const run = this.runs.get(event.run);
+    if (run?.ended) run.idle += between(run.ended, this.resumed); // it had ended, and went on
     if (run) Object.assign(run, { status, ended: event.time });
     if (!event.parent && this.exchange) this.exchange.ended = event.time;
     let shown = false;
@@ -180,6 +202,9 @@ const shown = ["tool_server_down", "cost_exceeded"];
 // lasting are the ends of a run that need no word.
 const lasting = ["answered", "input_requested", "handed_off"];
 
+// limits are the limits that end a run, by their words in the log.
+const limits = { __proto__: null, cost: "limit_cost", time: "limit_time", turns: "limit_turns", tokens: "limit_tokens" };
+
 // delta grows an answer. What an earlier attempt has shown is dropped.
 function delta(field) {
   return (s, e, b) => {
@@ -196,11 +221,12 @@ const handlers = {
   run_started(s, e, b) {
     s.runs.set(e.run, {
       id: e.run, parent: e.parent ?? "", agent: e.agent ?? "", depth: b.depth ?? 0, task: b.input?.task ?? "", input: b.input, kind: b.definition?.kind ?? "", edited: !!b.edited, editedBy: b.edited_by ?? "",
-      started: e.time, ended: "", status: "running", seq: e.seq, output: null, spent: null, user: b.user ?? "", most: b.limits?.cost ?? 0,
+      started: e.time, ended: "", waited: 0, idle: 0, status: "running", seq: e.seq, output: null, spent: null, user: b.user ?? "", most: b.limits?.cost ?? 0,
     });
     if (e.parent) return;
     s.agent = e.agent ?? "";
     s.status = "running";
+    s.limited = "";
     s.exchange = { tokens: 0, cost: 0, started: e.time, ended: "", model: "" };
   },
 
@@ -215,6 +241,7 @@ const handlers = {
     s.status = "running";
     for (let id = e.run; id; id = s.runs.get(id)?.parent) {
       const run = s.runs.get(id);
+      if (run?.ended) run.waited += between(run.ended, e.time);
       if (run) Object.assign(run, { status: "running", ended: "" });
     }
     if (!s.title && !b.hidden) s.title = b.text.slice(0, 60);
@@ -294,10 +321,14 @@ const handlers = {
   // time until then is nobody's.
   run_resumed(s, e) {
     s.status = "running";
+    s.limited = "";
+    s.resumed = e.time;
     const within = (id) => id === e.run || (s.runs.get(id)?.parent && within(s.runs.get(id).parent));
     s.items = s.items.filter((item) => !(item.type === "trouble" && item.passing && item.run === e.run) && !(item.cut && within(item.run)));
     if (!e.parent && s.exchange?.ended) s.exchange.started = new Date(Date.parse(s.exchange.started) + Date.parse(e.time) - Date.parse(s.exchange.ended)).toISOString();
+    for (const run of s.runs.values()) if (within(run.id) && !run.ended) run.idle += between(s.last, e.time);
     const run = s.runs.get(e.run);
+    if (run?.ended) run.idle += between(run.ended, e.time);
     if (run) Object.assign(run, { status: "running", ended: "" });
   },
 
@@ -315,6 +346,7 @@ const handlers = {
 
   limit_reached(s, e, b) {
     s.limit = b.message;
+    s.limited = b.stop;
     s.warnings.push({ seq: e.seq, time: e.time, run: e.run, agent: e.agent ?? "", code: "limit_reached", text: b.message });
   },
 
@@ -323,6 +355,8 @@ const handlers = {
   warned(s, e, b) {
     s.warnings.push({ seq: e.seq, time: e.time, run: e.run, agent: e.agent ?? "", code: b.code, text: b.message });
     if (shown.includes(b.code)) s.add(e, { type: "trouble", code: b.code, context: { detail: b.message } });
+    const refused = b.code === "json_correction" && s.items.findLast((item) => item.type === "answer" && s.runs.get(item.run)?.parent === e.run);
+    if (refused) Object.assign(refused, { refused: b.message, version: refused.version + 1 });
   },
 
   session_renamed(s, e, b) {
@@ -350,8 +384,8 @@ const handlers = {
   run_failed(s, e, b) {
     s.dropRetry(e);
     s.endRun(e, "failed", b.partial);
-    if (!e.parent) s.add(e, { type: "trouble", code: b.cause?.code ?? "", context: { detail: b.error, problem: b.cause?.problem, ...(b.cause?.code === "request_too_large" && { parts: attachedTo(s.items.findLast((item) => item.type === "user")) }) }, passing: true });
-    else s.warnings.push({ seq: e.seq, time: e.time, run: e.run, agent: e.agent ?? "", code: "failed", text: b.error });
+    if (!e.parent) s.add(e, { type: "trouble", code: b.cause?.code || limits[s.limited] || "", context: { limit: s.limit, detail: b.error, problem: b.cause?.problem, ...(b.cause?.code === "request_too_large" && { parts: attachedTo(s.items.findLast((item) => item.type === "user")) }) }, passing: true });
+    else s.warnings.push({ seq: e.seq, time: e.time, run: e.run, agent: e.agent ?? "", code: "failed", text: b.error, cause: b.cause });
   },
 
   run_cancelled(s, e, b) {

@@ -12,7 +12,9 @@ export function size(bytes) {
 export function duration(ms) {
   if (!(ms >= 0)) return "";
   if (ms < 1000) return `${Math.round(ms)} ms`;
-  return ms < 60_000 ? `${(ms / 1000).toFixed(1)} s` : `${Math.floor(ms / 60_000)} min ${Math.round((ms % 60_000) / 1000)} s`;
+  if (ms < 60_000) return `${(ms / 1000).toFixed(1)} s`;
+  const seconds = Math.round(ms / 1000), minutes = Math.floor(seconds / 60);
+  return minutes < 60 ? `${minutes} min ${seconds % 60} s` : `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
 }
 
 // cost is in dollars; most answers cost less than a cent.
@@ -50,6 +52,9 @@ export function nameOf(path) {
   const words = base.replace(/\.\w+$/, "").replace(/[-_]+/g, " ").trim();
   return words ? (shortForms.test(words) ? words.toUpperCase() : words[0].toUpperCase() + words.slice(1)) : base;
 }
+
+// nameOfPhase is what people call a phase of a delivery.
+export const nameOfPhase = (name) => (name === "qa" ? "Checking" : nameOf(name + ".md"));
 
 // plainPath is a path without what only machines know: "{session-folder}/a/b.md" is
 // "a/b.md".

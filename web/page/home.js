@@ -1,7 +1,7 @@
 // Home: what to ask, what waits, what to carry on with, and the company.
 
 import { api } from "./shelf.js";
-import { app, agentOf, byTime, can, castOf, isFlow, load, pipeline, tasksOf, toast, waiting, titleOf } from "./state.js";
+import { app, agentOf, brokenWords, byTime, can, castOf, isFlow, load, pipeline, tasksOf, toast, waiting, titleOf } from "./state.js";
 import { empty, useDraft } from "./draft.js";
 import { keep, kept } from "./kept.js";
 import { choosesModel, ModelChoice, usualModel } from "./models.js";
@@ -194,7 +194,7 @@ function Card({ agent }) {
   const start = (text) => begin(agent.id, text).catch(() => {});
   return html`<article class="card agent" aria-label=${agent.name}>
     <header><${Face} id=${agent.id} name=${agent.name} /><div class="grow"><button type="button" class="bare" disabled=${!!agent.broken} onClick=${() => start("")}><b>${agent.name}</b></button><div class="small dim">${agent.title}</div></div>${asks && html`<span class="chip spot t">asks you</span>`}${agent.broken && html`<span class="chip bad t">cannot start</span>`}</header>
-    ${agent.broken ? html`<p class="bad">${agent.broken}</p>` : sentence && html`<p>${sentence}</p>`}
+    ${agent.broken ? html`<p class="bad">${brokenWords(agent.lacks)}${app.me.operator && html` <a class="link" href="#/settings/agents">See where</a>`}</p>` : sentence && html`<p>${sentence}</p>`}
     ${!agent.broken && html`<div class="does">${(all ? tasks : tasks.slice(0, 3)).map((task) => html`<button type="button" key=${task.cmd} title=${[task.about, task.trigger].filter(Boolean).join(" · ")} onClick=${() => start(task.trigger)}>${icon("file-text")}<span>${task.label}</span></button>`)}
       ${tasks.length > 3 && html`<button type="button" class="more" aria-expanded=${all} onClick=${() => setAll(!all)}>${icon(all ? "chevron-up" : "chevron-down")}<span>${all ? "Fewer" : `${tasks.length - 3} more`}</span></button>`}
       ${tasks.length === 0 && html`<button type="button" onClick=${() => start("")}>${icon("message-square")}<span>Talk to ${agent.name}</span></button>`}</div>`}</article>`;

@@ -6,6 +6,7 @@ import { api as shelf } from "./shelf.js";
 import { useKept } from "./draft.js";
 import { app, toast } from "./state.js";
 import { duration, nameOf, fileIcon } from "./format.js";
+import { written } from "./words.js";
 import { html, icon, useEffect, useState } from "./view.js";
 
 const at = (id, more = "") => "api/deliveries/" + encodeURIComponent(id) + more;
@@ -28,6 +29,8 @@ export function useSite(id, key) {
   }, [id, key]);
   return [site, () => api.delivery(id).then(setSite, () => {})];
 }
+
+const capital = (text) => text && text[0].toUpperCase() + text.slice(1);
 
 const marks = { __proto__: null, done: ["circle-check", "good", "done"], failed: ["circle-x", "bad", "failed"], doing: ["loader-circle", "acc spin", "being done"], skipped: ["circle", "faint", "left out"], todo: ["circle", "faint", "to do"] };
 
@@ -54,7 +57,8 @@ export function Outcome({ site, again }) {
   const isDone = site.outcome === "delivered";
   return html`<section class="card pad outcome" data-outcome=${site.outcome} aria-label="Outcome"><div class="row"><h2 class="grow">${{ delivered: "Delivered", partial: "Partly done", failed: "Not delivered" }[site.outcome] ?? site.outcome}</h2><span class=${"chip t " + (site.outcome === "delivered" ? "good" : "bad")}>${site.applied ? "taken" : site.outcome}</span></div>
     <p class="small">${site.files.length} ${site.files.length === 1 ? "file" : "files"} <span class="good">+${added}</span> <span class="bad">−${removed}</span> in ${site.commits.length} ${site.commits.length === 1 ? "commit" : "commits"} on <code>${site.branch}</code>${site.seconds ? `, ${duration(site.seconds * 1000)}` : ""}</p>
-    ${site.reasons?.length > 0 && html`<ul class="stack small">${site.reasons.map((text) => html`<li class="row top" key=${text}>${icon("triangle-alert", "bad")}<span>${text}</span></li>`)}</ul>`}
+    ${site.reasons?.length > 0 && html`<ul class="stack small">${site.reasons.map((text) => html`<li class="row top" key=${text}>${icon("triangle-alert", "bad")}<span>${capital(text)}</span></li>`)}</ul>`}
+    ${site.advice && html`<p class="small advice">${site.advice}</p>`}
     ${can("apply") && operator && html`<p class="tiny faint">Taking it puts these commits onto the branch that is checked out in your project. It can be taken back.</p>`}
     ${can("continue") && html`<label class="field edge"><input value=${guidance} placeholder=${isDone ? "What should be different? It becomes another step." : "What should be different? You may leave it empty."} aria-label="Guidance for going on" onInput=${(e) => setGuidance(e.target.value)} /></label>`}
     <div class="row wrap">${can("apply") && operator && html`<button type="button" class=${site.outcome === "delivered" ? "primary" : ""} disabled=${busy} onClick=${() => doing(() => api.actOnDelivery(site.session, "apply"))}>${icon("check")}Take it</button>`}
@@ -126,9 +130,6 @@ export function Findings({ site }) {
       ${[...(site.claims ?? []), ...(site.notes ?? [])].map((text) => html`<li class="row top" key=${text}>${icon("info")}<span>${text}</span></li>`)}</ul></section>`;
 }
 
-// written is what people call what a phase writes; its file has a date for a name.
-export const written = { __proto__: null, requirements: "User stories", architecture: "Architecture", discovery: "Files that matter", planning: "Plan", qa: "Review" };
-
 // Documents are those that the phases wrote.
 export function Documents({ site, show }) {
   if (!site.documents.length) return null;
@@ -152,7 +153,7 @@ export function SitePlan({ site, again }) {
     }
   };
   return html`<section class="card" aria-label="Plan"><div class="row pad"><h2 class="grow">Plan</h2><span class="meter wide-meter"><i style=${{ width: (done / steps.length) * 100 + "%" }}></i></span><span class="tiny faint">${done} of ${steps.length}</span></div>
-    ${draft ? html`<${PlanEditor} draft=${draft} setDraft=${setDraft} save=${save} />` : html`<ol class="plan">${steps.map((s) => html`<li key=${s.id} data-status=${s.status}>${icon((marks[s.status] ?? marks.todo)[0], (marks[s.status] ?? marks.todo)[1])}<span title=${s.goal}>${s.title}<span class="hidden">, ${(marks[s.status] ?? marks.todo)[2]}</span></span><span class="tiny faint">${s.reason || (s.commit ? s.commit.slice(0, 7) : s.files?.length === 1 ? s.files[0] : s.files?.length ? `${s.files.length} files` : "")}</span></li>`)}</ol>
+    ${draft ? html`<${PlanEditor} draft=${draft} setDraft=${setDraft} save=${save} />` : html`<ol class="plan">${steps.map((s) => html`<li key=${s.id} data-status=${s.status}>${icon((marks[s.status] ?? marks.todo)[0], (marks[s.status] ?? marks.todo)[1])}<span title=${s.goal}>${s.title}<span class="hidden">, ${(marks[s.status] ?? marks.todo)[2]}</span>${s.reason && html`<small class="why">${capital(s.reason)}</small>`}</span><span class="tiny faint">${s.status === "failed" ? "failed" : (s.commit ? s.commit.slice(0, 7) : s.files?.length === 1 ? s.files[0] : s.files?.length ? `${s.files.length} files` : "")}</span></li>`)}</ol>
     ${site.acts.includes("plan") && html`<div class="row pad-s"><button type="button" class="ghost sm" onClick=${() => setDraft(steps.map((s) => ({ ...s })))}>${icon("pencil")}Change the plan</button></div>`}`}</section>`;
 }
 

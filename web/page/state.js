@@ -65,6 +65,9 @@ const plainName = (id) => (/^[a-z][a-z-]+-agent$/.test(id) ? id[0].toUpperCase()
 export const pipeline = "deliver";
 const delivering = { id: pipeline, name: "Delivery", title: "", icon: "", commands: [] };
 
+// brokenWords says why an agent cannot start: lacks is the file that is missing, if one is.
+export const brokenWords = (lacks) => `${lacks ? `${lacks} is missing.` : "Something that it is made of is missing or wrong."}${app.me.operator ? "" : " Ask whoever runs Troupe."}`;
+
 // castOf are the agents of a flow.
 export const castOf = (flow) => [...new Set((flow?.nodes ?? []).filter((n) => n.kind === "agent").map((n) => n.agent))];
 

@@ -2,7 +2,7 @@
 // to do. The provider's own words are folded below.
 
 import { nameOf, size } from "./format.js";
-import { app } from "./state.js";
+import { app, brokenWords } from "./state.js";
 import { html, icon, useEffect, useState } from "./view.js";
 
 const other = (acts) => acts.chooseModel && ["Use another model", acts.chooseModel];
@@ -57,9 +57,10 @@ const catalogue = {
   limit_tokens: ["gauge", limitTitle("tokens"), limitText, further, "spot"],
   repeating: ["repeat", (c) => `${c.a} did the same thing over and over and was stopped`, () => "Say below what to do instead.", () => [], "soft"],
   tool_server_down: ["plug", (c) => (c.server ? `The tools of ${c.server} are not there now` : "Some tools are not there now"), (c) => `${c.a} went on without them.`, () => [app.me.operator && ["Settings", () => { location.hash = "#/settings/mcp"; }]], "soft"],
-  agent_broken: ["circle-alert", (c) => `${c.a} cannot start`, (c) => (app.me.operator ? "Something that it is made of is missing or wrong." : operator), () => [app.me.operator && ["See where", () => { location.hash = "#/settings/agents"; }]]],
+  agent_broken: ["circle-alert", (c) => `${c.a} cannot start`, (c) => brokenWords(c.lacks), () => [app.me.operator && ["See where", () => { location.hash = "#/settings/agents"; }]]],
   interrupted: ["power", () => "Troupe was restarted in the middle of this", (c) => `Everything up to ${c.until || "here"} is on record, and no tool is used twice.`, (acts) => [acts.resume && ["Go on where it stopped", acts.resume]], "soft"],
   cancelled: ["circle-pause", () => "Stopped", (c) => c.delivers ? "Every step that was finished is kept. Going on begins with what was being worked on." : "What was said so far is above. To go on is to begin this answer anew; what was done for it stays done.", (acts) => [acts.resume && ["Go on", acts.resume]], "soft"],
+  delivery_stopped: ["circle-alert", () => "The delivery could not go on", () => "Every step that was finished is kept. Below is what stopped it: once that is put right, it goes on from there.", (acts) => [onward(acts)]],
   signed_out: ["lock", () => "You are signed out", () => "What you have typed is kept in this tab.", () => []],
   file_gone: ["file-text", () => "There is no such file any more", () => "It was deleted, or the version was not kept.", () => [], "soft"],
   gone: ["trash", () => "This conversation is not here any more", () => "It was deleted, or it is somebody else’s.", () => [["Home", () => { location.hash = "#/"; }]], "soft"],

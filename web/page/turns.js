@@ -9,11 +9,11 @@ export function turnsOf(items) {
     const last = turns.at(-1);
     if (item.type === "user") {
       turns.push({ key: item.key, who: "you", agent: "", time: item.time, items: [item], version: item.version });
-    } else if (last?.who === "agent" && last.agent === item.agent && last.depth === item.depth) {
+    } else if (last?.who === "agent" && last.agent === item.agent && last.depth === item.depth && last.step === item.step) {
       last.items.push(item);
       last.version += item.version + 1;
     } else {
-      turns.push({ key: item.key, who: "agent", agent: item.agent, depth: item.depth, time: item.time, items: [item], version: item.version });
+      turns.push({ key: item.key, who: "agent", agent: item.agent, step: item.step, phase: item.type === "answer" ? undefined : item.phase, depth: item.depth, time: item.time, items: [item], version: item.version });
     }
   }
   return turns;

@@ -1,9 +1,10 @@
 // What machines do, in people's words. Nothing here is ever sent to a model.
 
-import { isNoTool, nameOf, plainPath, states } from "./format.js";
+import { isNoTool, nameOf, nameOfPhase, plainPath, states } from "./format.js";
 
 const file = (args) => plainPath(args?.file_path ?? args?.path ?? args?.name ?? "");
 const base = (path) => path.split("/").at(-1);
+const command = (a) => (Array.isArray(a?.command) ? a.command.join(" ") : "");
 const quoted = (text) => (text ? ` “${String(text).slice(0, 80)}”` : "");
 
 // Each tool: [icon, what it does now, what it did, the same of several].
@@ -23,17 +24,40 @@ const tools = {
   web_fetch: ["external-link", (a) => `reading ${host(a?.url)}`, (a) => `Read ${host(a?.url)}`, (n) => `read ${n} pages`],
   wikipedia: ["book-open", (a) => "looking in Wikipedia for" + quoted(a?.query), (a) => "Looked in Wikipedia for" + quoted(a?.query), () => "looked in Wikipedia"],
   calculate: ["zap", () => "calculating", () => "Calculated", () => "calculated"],
+  calculator: ["zap", () => "calculating", () => "Calculated", () => "calculated"],
+  run_command: ["terminal", (a) => `running${quoted(command(a)) || " a program"}`, (a) => `Ran${quoted(command(a)) || " a program"}`, (n) => `ran ${n} programs`],
+  add_knowledge: ["archive", (a) => `putting ${a?.name ?? "a document"} into the library`, (a) => `Put ${a?.name ?? "a document"} into the library`, (n) => `put ${n} documents into the library`],
+  search_code: ["search", (a) => "searching the project for" + (quoted(a?.pattern) || " something"), (a) => "Searched the project for" + (quoted(a?.pattern) || " something"), (n) => `searched the project ${n} times`],
+  outline: ["list", (a) => `looking at what is in ${base(file(a)) || "the project"}`, (a) => `Looked at what is in ${base(file(a)) || "the project"}`, () => "looked at what is in the project"],
+  show_diff: ["file-text", () => "looking at the change", () => "Looked at the change", () => "looked at the change"],
+  check_output: ["circle-check", () => "looking at what the checks said", () => "Looked at what the checks said", () => "looked at what the checks said"],
+  read_document: ["file-text", (a) => `reading what came of ${phaseIn(a)}`, (a) => `Read what came of ${phaseIn(a)}`, (n) => `read ${n} documents of the delivery`],
+  read_documents: ["file-text", () => "reading the documents of the delivery", () => "Read the documents of the delivery", () => "read the documents of the delivery"],
+  read_plan: ["list", () => "looking at the plan", () => "Looked at the plan", () => "looked at the plan"],
+  write_plan: ["pencil", () => "noting how the plan stands", () => "Noted how the plan stands", () => "noted how the plan stands"],
+  query_plan: ["search", () => "looking up the step in the plan", () => "Looked up the step in the plan", (n) => `looked up ${n} steps in the plan`],
+  query_knowledge: ["search", () => "looking in the library", () => "Looked in the library", () => "looked in the library"],
+  gather_files: ["folder-open", () => "looking what files there are", () => "Looked what files there are", () => "looked what files there are"],
+  upload_artifact: ["archive", (a) => `putting ${documentIn(a)} into the library`, (a) => `Put ${documentIn(a)} into the library`, (n) => `put ${n} documents into the library`],
+  commit_documents: ["check", () => "recording the documents", () => "Recorded the documents", () => "recorded the documents"],
+  count_changes: ["file-text", () => "looking which files have changed", () => "Looked which files have changed", () => "looked which files have changed"],
+  find_checks: ["circle-check", () => "looking for checks", () => "Looked for checks", () => "looked for checks"],
+  adopt_checks: ["circle-check", () => "taking over the checks", () => "Took over the checks", () => "took over the checks"],
+  compare_dependencies: ["file-text", () => "looking what the project depends on", () => "Looked what the project depends on", () => "looked what the project depends on"],
+  run_setup_again: ["wrench", () => "setting the project up again", () => "Set the project up again", () => "set the project up again"],
+  publish: ["check", () => "putting the result into its folder", () => "Put the result into its folder", () => "put the result into its folder"],
   open_worktree: ["folder-open", () => "making a working copy of the project", () => "Made a working copy of the project", () => "made a working copy of the project"],
   run_setup: ["wrench", () => "setting the project up", () => "Set the project up", () => "set the project up"],
   run_check: ["circle-check", () => "running the checks", () => "Ran the checks", () => "ran the checks"],
   apply_changes: ["pencil", () => "changing files of the project", () => "Changed files of the project", () => "changed files of the project"],
+  "apply_changes, none": ["pencil", () => "changing files of the project", () => "Changed nothing, because not everything fitted", (n) => `changed nothing ${n} times, because not everything fitted`],
   run_format: ["pencil", () => "tidying up the code", () => "Tidied up the code", () => "tidied up the code"],
   commit_step: ["check", () => "recording the step", () => "Recorded the step", (n) => `recorded ${n} steps`],
   keep_attempt: ["archive", () => "putting the attempt aside", () => "Put the attempt aside", (n) => `put ${n} attempts aside`],
   show_files: ["file-text", () => "looking at the project’s files", () => "Looked at the project’s files", () => "looked at the project’s files"],
   show_change: ["file-text", () => "looking at the change", () => "Looked at the change", () => "looked at the change"],
   try_finding: ["zap", () => "trying out a finding", () => "Tried out a finding", (n) => `tried out ${n} findings`],
-  write_artifact: ["download", (a) => `saving ${base(file(a)) || "a document"}`, (a) => `Saved ${base(file(a)) || "a document"}`, (n) => `Saved ${n} documents`],
+  write_artifact: ["download", (a) => `saving ${documentIn(a)}`, (a) => `Saved ${documentIn(a)}`, (n) => `Saved ${n} documents`],
   "no tool": ["wrench", () => "looking for a tool", () => "Looked for a tool that is not there", (n) => `looked for ${n} tools that are not there`],
   accept: ["check", () => "accepting it", () => "Accepted it", () => "accepted it"],
   revise: ["repeat", () => "asking for a better one", (a) => `Sent it back:${quoted(a?.feedback)}`, (n) => `sent it back ${n} times`],
@@ -42,6 +66,14 @@ const tools = {
   gate: ["hand", () => "asking for your decision", () => "Asked for your decision", () => "asked for your decisions"],
   search_knowledge: ["search", (a) => "looking in the library for" + quoted(a?.query), (a) => "Looked in the library for" + quoted(a?.query), () => "looked in the library"],
 };
+
+// written is what people call what a phase writes; its file has a date for a name.
+export const written = { __proto__: null, requirements: "User stories", architecture: "Architecture", discovery: "Files that matter", planning: "Plan", qa: "Review" };
+
+// documentIn is what people call the document that a call is about.
+const documentIn = (a) => (written[a?.phase] ? `“${written[a.phase]}”` : base(file(a)) || "a document");
+
+const phaseIn = (a) => (a?.phase ? nameOfPhase(String(a.phase)).toLowerCase() : "a phase");
 
 const workflow = (a) => quoted(nameOf(plainPath(a?.workflow_path ?? "").replace(/\/workflow\.\w+$/, ""))).trim();
 
@@ -56,7 +88,7 @@ function host(url) {
 const plain = (tool) => tool.replace(/^mcp__/, "").replace(/[_-]+/g, " ");
 
 // orders are the verbs of what a call would do, as one asks for it: "Save brief.md".
-export const orders = { __proto__: null, reading: "Read", looking: "Look", saving: "Save", changing: "Change", opening: "Open", asking: "Ask", searching: "Search", calculating: "Calculate", using: "Use" };
+export const orders = { __proto__: null, reading: "Read", looking: "Look", saving: "Save", changing: "Change", opening: "Open", asking: "Ask", searching: "Search", calculating: "Calculate", using: "Use", running: "Run", putting: "Put" };
 
 // doing says what a call does, or did, in one line.
 export function doing(tool, args, over = false) {
@@ -69,8 +101,13 @@ export function doing(tool, args, over = false) {
 
 export const toolIcon = (tool) => tools[tool]?.[0] ?? "wrench";
 
-// called is what a call counts as: a file that is not there was not read.
-const called = (call) => (isNoTool(call) ? "no tool" : call.tool === "read_file" && call.class === "not_found" ? "read_file, not found" : call.tool);
+// called is what a call counts as: a file that is not there was not read, and changes of
+// which one does not fit are not made.
+function called(call) {
+  if (isNoTool(call)) return "no tool";
+  if (call.tool === "read_file" && call.class === "not_found") return "read_file, not found";
+  return call.tool === "apply_changes" && /"problems":\s*\[\s*\{/.test(call.content ?? "") ? "apply_changes, none" : call.tool;
+}
 
 // done says what a call did, in one line.
 export const done = (call) => doing(called(call), call.arguments, true);

@@ -149,3 +149,16 @@ test("what is wrong with the form of an answer is said to people in their words"
   assert.match(shown, /not in the form that the next phase needs.*It says nothing about acceptance criteria\..*The line is down\./);
   assert.doesNotMatch(shown, /JSON|\/outputs/);
 });
+
+test("a phase says how long it was worked on, and apart how long it waited", () => {
+  const session = new Session();
+  const at = (seconds) => new Date(1e12 + seconds * 1000).toISOString();
+  let seq = 0;
+  for (const [run, parent, kind, seconds, body] of [
+    ["d", "", "run_started", 0, { input: { task: "Lockers" } }], ["p", "d", "run_started", 0, { depth: 1, definition: { kind: "phase" } }],
+    ["p", "d", "run_finished", 10, { stop: "input_requested", output: {} }], ["d", "", "run_finished", 10, { stop: "input_requested", output: {} }],
+    ["p", "d", "user_said", 7270, { text: "go on", call_id: "c" }], ["p", "d", "run_finished", 7500, { output: {} }],
+  ]) session.take({ seq: ++seq, time: at(seconds), session: "s", run, parent, step: "1", agent: parent ? "implementation" : "deliver", kind, body });
+  const shown = textOf(draw(html`<${Delivery} here=${here(session)} info=${null} status="running" acts=${{}} show=${() => {}} />`));
+  assert.match(shown, /Implementationdone, 4 min 0 s, waited 2 h 1 min for you/);
+});
