@@ -362,7 +362,7 @@ func (s *settings) isRefused(ctx context.Context, name, key string) bool {
 	}
 	endpoint.Model, endpoint.Key = "", wire.Secret(key)
 	check := doctor.Provider(ctx, endpoint)
-	return stateOf(check.Message) == "key_refused" && strings.Contains(check.Message, "(401)")
+	return check.Key == doctor.KeyRefused
 }
 
 var errNoKey = errors.New("this does not look like a key")
@@ -428,16 +428,10 @@ func (s *settings) Test(ctx context.Context, name string) (server.Provider, erro
 	p.Took = time.Since(begun).Milliseconds()
 	p.State, p.Detail = "answers", ""
 	if check.Status != doctor.OK {
-		p.State, p.Detail = stateOf(check.Message), check.Message+"; "+check.Fix
+		p.State, p.Detail = "provider_down", check.Message+"; "+check.Fix
+	}
+	if check.Key != "" {
+		p.State = "key_refused"
 	}
 	return p, nil
-}
-
-// stateOf is the state of a provider that does not answer as it should, by what the doctor
-// says of it. The name of a host may hold any word.
-func stateOf(message string) string {
-	if strings.Contains(message, " refuses the key in ") || strings.Contains(message, " wants a key (") {
-		return "key_refused"
-	}
-	return "provider_down"
 }
