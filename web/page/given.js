@@ -44,6 +44,6 @@ export function ChangeGiven({ run, send, close }) {
       <div class="field edge tall"><textarea id=${"given-" + n} class=${f.json ? "mono" : ""} rows=${rows(f.text)} value=${texts[f.id] ?? f.text} dir="auto" spellcheck=${!f.json} aria-invalid=${problemOf(f.id) ? "true" : undefined} aria-describedby=${problemOf(f.id) ? `given-${n}-wrong` : undefined} onInput=${(e) => (setFailed(""), setTexts({ ...texts, [f.id]: e.target.value }))}></textarea></div>
       ${problemOf(f.id) && html`<p class="small bad" id=${`given-${n}-wrong`} role=${refused === f.id ? "alert" : undefined}>${problemOf(f.id)}</p>`}</div>`)}
     ${failed && !refused && html`<p class="small bad" role="alert">${failed}</p>`}
-    <p class="small dim">In a conversation of its own: what was done before this step is kept, this step and what follows are done again. This conversation stays as it is.</p>
+    <p class="small dim">In a conversation of its own: what was done before this step is kept, this step and what follows are done again. Files are as they were then, as far as they are on record; the project’s documents are today’s. This conversation stays as it is.</p>
     <div class="row wrap"><button type="submit" class="primary sm" disabled=${busy || isWrong}>${icon("git-branch")}Run from here</button><button type="button" class="ghost sm" onClick=${close}>Cancel</button></div></form>`;
 }
