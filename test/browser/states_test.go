@@ -122,7 +122,11 @@ func TestAxeFindsNothingInAnyState(t *testing.T) {
 			t.Parallel()
 			inEveryState(t, prepare, func(b *tab, state string) {
 				b.t.Helper()
-				if found := b.axeFinds(source); len(found) > 0 {
+				look := b.axeFinds
+				if state == "loading" {
+					look = b.axeFindsNow // it does not come to rest
+				}
+				if found := look(source); len(found) > 0 {
 					t.Errorf("%s:\n%s", state, strings.Join(found, "\n"))
 				}
 			})
