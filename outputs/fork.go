@@ -6,7 +6,6 @@ import (
 	"io/fs"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/troupe-dev/troupe"
@@ -31,25 +30,32 @@ func forkIn(events []troupe.Event) *troupe.SessionForked {
 	return nil
 }
 
-// stageFork copies the files of a fork that is about to be stored.
+// stageFork puts the files of a fork that is about to be stored where they wait for that. Each is
+// as it was at the end of the fork's log, if an agent has saved it again since and the log has
+// its text; any other is as it is now, with what people have made of it.
 func (f *Folders) stageFork(ctx context.Context, session, from string, events []troupe.Event) error {
 	there, err := f.isThere(from)
 	if err != nil || !there || !hasFolder(from) {
 		return err
 	}
-	var files []string
+	kept := newShelf()
 	for i := range events {
-		saved, ok := events[i].Body.(*troupe.ArtifactSaved)
-		if !ok {
-			continue
-		}
-		name, inFolder := strings.CutPrefix(saved.Path, "{"+workspace.SessionFolder+"}/")
-		if inFolder && filepath.IsLocal(name) && !slices.Contains(files, name) {
-			files = append(files, name)
-		}
+		kept.note(&events[i])
 	}
-	if len(files) == 0 {
+	if len(kept.files) == 0 {
 		return nil
+	}
+	now := newShelf()
+	for e, err := range f.store.Events(ctx, from, 0) {
+		if errors.Is(err, troupe.ErrNotFound) {
+			break // it was deleted, and its folder stays for a while
+		}
+		if err != nil {
+			return err
+		}
+		if saved, ok := e.Body.(*troupe.ArtifactSaved); ok {
+			now.noteSaved(saved)
+		}
 	}
 	staged := forkFolder + "/" + session
 	for _, dir := range []string{forkFolder, staged} {
@@ -57,11 +63,46 @@ func (f *Folders) stageFork(ctx context.Context, session, from string, events []
 			return err
 		}
 	}
-	_, err = f.copyInto(ctx, from, filepath.Join(f.dir, staged), files) // those that are gone were deleted since
+	var same []string
+	earlier := map[string]string{}
+	for _, name := range kept.files {
+		text, isKnown := kept.text(name)
+		if isKnown && now.saves[name] > kept.saves[name] {
+			earlier[name] = text
+		} else {
+			same = append(same, name)
+		}
+	}
+	_, err = f.copyInto(ctx, from, filepath.Join(f.dir, staged), same) // those that are gone were deleted since
+	if err == nil {
+		err = writeInto(filepath.Join(f.dir, staged), earlier)
+	}
 	if err != nil {
 		f.dropStaged(session)
 	}
 	return err
+}
+
+// writeInto writes files of a session's folder into a directory.
+func writeInto(dir string, files map[string]string) error {
+	if len(files) == 0 {
+		return nil
+	}
+	target, err := openFiles(dir, workspace.ReadWrite)
+	if err != nil {
+		return err
+	}
+	defer target.Close()
+	for name, text := range files {
+		loc, _, err := target.ResolveOutput("{" + workspace.SessionFolder + "}/" + name)
+		if err == nil {
+			err = target.Write(loc, []byte(text))
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // placeFork moves the files of a fork that is stored to their place.

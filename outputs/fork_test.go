@@ -2,9 +2,14 @@ package outputs
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
@@ -91,4 +96,48 @@ func TestAForkThatWasCutIsFinishedOrForgotten(t *testing.T) {
 	if left, err := os.ReadDir(filepath.Join(dir, forkFolder)); err != nil || len(left) != 0 {
 		t.Errorf("of a fork that was never stored %v are left, %v", left, err)
 	}
+}
+
+// saves are what a run records that writes a file: the call with its content, and what came of it.
+func saves(path, content string) []troupe.Body {
+	arguments, _ := json.Marshal(map[string]string{"file_path": path, "content": content})
+	sum := sha256.Sum256([]byte(content))
+	return []troupe.Body{
+		&troupe.ToolCalled{Tool: "save_output", Arguments: troupe.Arguments(arguments)},
+		&troupe.ArtifactSaved{Path: path, Size: int64(len(content)), SHA256: hex.EncodeToString(sum[:])},
+	}
+}
+
+// A fork from an earlier point has the files of that point, as far as the log has their text.
+func TestAForkHasTheFilesAsOfItsPoint(t *testing.T) {
+	const a, edited, binary, by = "{session-folder}/a.md", "{session-folder}/edited.md", "{session-folder}/b.png", "{session-folder}/sub/by-hand.md"
+	f := keep(t, troupe.NewMemoryStore(), t.TempDir(), Options{})
+	first := slices.Concat(begun("hi"), saves(a, "one"), saves(edited, "draft"), saves(by, "agent's"), []troupe.Body{&troupe.ArtifactSaved{Path: binary, Size: 1, SHA256: "before"}})
+	later := slices.Concat(saves(a, "two"), []troupe.Body{&troupe.ArtifactSaved{Path: binary, Size: 1, SHA256: "after"}, &troupe.ArtifactSaved{Path: edited, Size: 6, SHA256: "by an edit"}}, saves("{session-folder}/new.md", "new"))
+	appendTo(t, f, id(1), 1, slices.Concat(first, later)...)
+	for name, content := range map[string]string{"a.md": "two", "edited.md": "edited", "b.png": "today's", "sub/by-hand.md": "a person's", "new.md": "new"} {
+		put(t, fileIn(t, f, id(1), name), content)
+	}
+	fork := func(session int, log []troupe.Body) {
+		t.Helper()
+		log = append(slices.Clone(log), &troupe.SessionForked{From: id(1), After: int64(len(log))})
+		if err := f.Append(t.Context(), id(session), told(id(session), 1, log...)...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	has := func(session int, want map[string]string) {
+		t.Helper()
+		for name, content := range want {
+			got, err := os.ReadFile(fileIn(t, f, id(session), name))
+			if content == "" && !errors.Is(err, fs.ErrNotExist) || content != "" && string(got) != content {
+				t.Errorf("fork %d: %s is %q (%v), want %q", session, name, got, err, content)
+			}
+		}
+	}
+	fork(2, first)
+	// What agents saved later is as it was; what people wrote, and what nobody has the text of, is today's.
+	has(2, map[string]string{"a.md": "one", "edited.md": "draft", "b.png": "today's", "sub/by-hand.md": "a person's", "new.md": ""})
+	fork(3, slices.Concat(first, later))
+	has(3, map[string]string{"a.md": "two", "edited.md": "edited", "b.png": "today's", "sub/by-hand.md": "a person's", "new.md": "new"})
+	has(1, map[string]string{"a.md": "two", "edited.md": "edited"})
 }

@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"regexp"
 	"strings"
 
@@ -42,7 +41,7 @@ func (s *settings) addPerson(_ context.Context, name string) (token string, err 
 	defer s.mu.Unlock()
 	// The token first: a person without one would keep the server from reading its
 	// configuration again.
-	if err := writeEnv(filepath.Join(p.dir, ".env"), variable, token); err != nil {
+	if err := config.SetVariable(p.dir, variable, token); err != nil {
 		return "", err
 	}
 	s.keys[variable] = token

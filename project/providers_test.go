@@ -10,6 +10,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
 	"github.com/troupe-dev/troupe/project"
 )
 
@@ -70,4 +73,166 @@ func TestAServerIsAddedByItsAddress(t *testing.T) {
 	if status, text := put("vllm", host+"/v1", ""); status != http.StatusOK || !strings.Contains(text, `"base_url":"`+office.URL+`/v1"`) {
 		t.Errorf("another address for a known one: %d %s", status, text)
 	}
+}
+
+// A provider goes with its key, from both files, and nothing else does. What a setting names,
+// and what the environment sets up, stays.
+func TestAProviderIsRemovedWithItsKey(t *testing.T) {
+	const before = `# ours
+model: home/small
+
+providers:
+  # in the cellar
+  office:
+    base_url: http://127.0.0.1:1/v1
+    key_env: OFFICE_API_KEY
+
+  # at home
+  home: {base_url: "http://127.0.0.1:2/v1"} # mine
+  cloud:
+    base_url: http://127.0.0.1:3/v1
+    key_env: CLOUD_KEY
+  shared: {base_url: "http://127.0.0.1:4/v1", key_env: SHARED_KEY}
+
+# who works here
+agents:
+  clerk: {instructions: You answer., tools: [], model: [home/small, cloud/big]}
+mcp:
+  issues: {url: "http://127.0.0.1:5/mcp", headers: {Authorization: "Bearer ${SHARED_KEY}"}}
+`
+	dir := write(t, before)
+	const env = "# keys\nOFFICE_API_KEY=of-the-office\nCLOUD_KEY=of-the-cloud\nOTHER=1\nSHARED_KEY=of-both\nMISTRAL_API_KEY=of-mistral\n"
+	if err := os.WriteFile(filepath.Join(dir, ".env"), []byte(env), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p := open(t, dir, project.Options{LookupEnv: func(name string) (string, bool) {
+		value, ok := map[string]string{"OPENAI_API_KEY": "of-the-environment"}[name]
+		return value, ok
+	}})
+	s, err := p.Server(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, why := range map[string]string{
+		"home": "in use, by agents.clerk.model, model", "cloud": "in use, by agents.clerk.model: choose others", "openai": "OPENAI_API_KEY", "groq": "not set up", "nobody": "no provider",
+	} {
+		if status, text := request(s, "DELETE", "/api/providers/"+name, ""); status != http.StatusUnprocessableEntity || !strings.Contains(text, why) {
+			t.Errorf("%s: %d %s", name, status, text)
+		}
+	}
+	if yaml, env2 := read(t, dir, project.Name), read(t, dir, ".env"); yaml != before || env2 != env {
+		t.Errorf("what was refused has changed the files:\n%s\n%s", yaml, env2)
+	}
+	if status, text := request(s, "PUT", "/api/providers/office/key", `{"key":"of-the-office-too"}`); status != http.StatusNoContent {
+		t.Fatalf("%d %s", status, text)
+	}
+	for _, name := range []string{"office", "shared", "mistral"} {
+		if status, text := request(s, "DELETE", "/api/providers/"+name, ""); status != http.StatusNoContent {
+			t.Errorf("%s: %d %s", name, status, text)
+		}
+		if status, text := request(s, "DELETE", "/api/providers/"+name, ""); status != http.StatusUnprocessableEntity {
+			t.Errorf("%s, once more: %d %s", name, status, text)
+		}
+	}
+	want := strings.NewReplacer("  office:\n    base_url: http://127.0.0.1:1/v1\n    key_env: OFFICE_API_KEY\n", "", "  shared: {base_url: \"http://127.0.0.1:4/v1\", key_env: SHARED_KEY}\n", "").Replace(before)
+	if diff := cmp.Diff(want, read(t, dir, project.Name)); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff("# keys\nCLOUD_KEY=of-the-cloud\nOTHER=1\nSHARED_KEY=of-both\n", read(t, dir, ".env")); diff != "" {
+		t.Error(diff)
+	}
+	_, text := request(s, "GET", "/api/settings", "")
+	var view struct {
+		Providers []struct {
+			Name  string
+			SetUp bool   `json:"set_up"`
+			KeyBy string `json:"key_by"`
+		}
+	}
+	if err := json.Unmarshal([]byte(text), &view); err != nil {
+		t.Fatal(err)
+	}
+	var setUp []string
+	for _, p := range view.Providers {
+		if p.SetUp {
+			setUp = append(setUp, p.Name)
+		}
+	}
+	if diff := cmp.Diff([]string{"cloud", "home", "openai"}, setUp); diff != "" {
+		t.Error(diff)
+	}
+	if noted := read(t, dir, "data/page/keys.json"); strings.Contains(noted, "office") {
+		t.Errorf("who set the key is still on record: %s", noted)
+	}
+	open(t, dir, project.Options{}) // which can be read
+}
+
+// A provider that stands nowhere but in .env can be removed though it answers where nobody
+// has chosen: another does then, or nobody.
+func TestTheProviderThatIsFoundByItsKeyIsRemoved(t *testing.T) {
+	dir := write(t, "agents: {clerk: {instructions: You answer., tools: []}}\n")
+	if err := os.WriteFile(filepath.Join(dir, ".env"), []byte("GEMINI_API_KEY=one-of-two\nGOOGLE_API_KEY=two-of-two\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s, err := open(t, dir, project.Options{}).Server(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, text := request(s, "GET", "/api/settings", ""); !strings.Contains(text, `"usual":"gemini`) {
+		t.Fatalf("%s", text)
+	}
+	if status, text := request(s, "DELETE", "/api/providers/gemini", ""); status != http.StatusNoContent {
+		t.Errorf("%d %s", status, text)
+	}
+	if env := read(t, dir, ".env"); env != "" {
+		t.Errorf(".env is %q", env)
+	}
+	if _, text := request(s, "GET", "/api/settings", ""); !strings.Contains(text, `"usual":"rehearsal`) {
+		t.Errorf("%s", text)
+	}
+}
+
+// A tool server goes out of troupe.yaml, unless an agent's tools or the knowledge are its own.
+func TestAToolServerIsRemoved(t *testing.T) {
+	tools := mcp.NewServer(&mcp.Implementation{Name: "tools", Version: "1"}, nil)
+	remote := httptest.NewServer(mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return tools }, nil))
+	t.Cleanup(func() {
+		remote.CloseClientConnections()
+		remote.Close()
+	})
+	server := func(name string) string {
+		return "  # about " + name + "\n  " + name + ": {url: \"" + remote.URL + "\"} # here\n"
+	}
+	dir := write(t, "# ours\nagents:\n  clerk: {instructions: You answer., tools: [issues__*]}\n  all: {instructions: You answer., tools: [\"*__*\"]}\nknowledge: {server: books}\nmcp:\n"+server("issues")+server("books")+server("spare"))
+	s, err := open(t, dir, project.Options{}).Server(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, why := range map[string]string{"issues": "by agents.clerk.tools in troupe.yaml", "books": "by knowledge.server", "nobody": "no tool server"} {
+		if status, text := request(s, "DELETE", "/api/mcp/"+name, ""); status != http.StatusUnprocessableEntity || !strings.Contains(text, why) {
+			t.Errorf("%s: %d %s", name, status, text)
+		}
+	}
+	if status, text := request(s, "DELETE", "/api/mcp/spare", ""); status != http.StatusNoContent {
+		t.Errorf("%d %s", status, text)
+	}
+	if yaml := read(t, dir, project.Name); !strings.HasPrefix(yaml, "# ours\n") || !strings.HasSuffix(yaml, server("issues")+server("books")+"  # about spare\n") {
+		t.Errorf("troupe.yaml is\n%s", yaml)
+	}
+	if _, text := request(s, "GET", "/api/mcp", ""); strings.Contains(text, "spare") || !strings.Contains(text, `"used_by":["agents.clerk.tools"]`) {
+		t.Errorf("%s", text)
+	}
+	if status, text := request(s, "POST", "/v1/chat/completions", `{"model":"all","messages":[{"role":"user","content":"hello"}]}`); status != http.StatusOK {
+		t.Errorf("%d %s", status, text)
+	}
+}
+
+// read is the text of a file of a project.
+func read(t *testing.T, dir, name string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(dir, name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
 }

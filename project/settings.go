@@ -34,7 +34,7 @@ type settings struct {
 	mu sync.Mutex
 	// values are those of troupe.yaml that the page may change, as they are now.
 	values map[string]string
-	// keys are those that were set here, by their variables.
+	// keys are those that were set here, by their variables; those that were removed are empty.
 	keys map[string]string
 	// models are those that providers have offered, when they were last asked.
 	models []server.Model
@@ -68,7 +68,10 @@ func newSettings(s *stage) *settings {
 	s.project.models.Getenv = func(name string) string {
 		made.mu.Lock()
 		defer made.mu.Unlock()
-		return cmp.Or(made.keys[name], next(name))
+		if key, changed := made.keys[name]; changed {
+			return key
+		}
+		return next(name)
 	}
 	return made
 }
@@ -283,6 +286,10 @@ func (s *settings) provider(name string) server.Provider {
 	if known, ok := provider.Find(name); ok {
 		p.Title, p.Local, p.Known = cmp.Or(known.Title, name), known.Local, true
 	}
+	if p.IsSetUp {
+		p.UsedBy = s.usersOf(name)
+		p.Kept, p.KeyKept = s.kept(name, p.Known)
+	}
 	return p
 }
 
@@ -336,7 +343,7 @@ func (s *settings) storeKey(name, key, by string) error {
 	if value, ok := s.stage.project.environment(variable); ok && value != "" {
 		return fmt.Errorf("the environment variable %s is set where the server was started, and decides", variable)
 	}
-	if err := writeEnv(filepath.Join(s.stage.project.dir, ".env"), variable, key); err != nil {
+	if err := config.SetVariable(s.stage.project.dir, variable, key); err != nil {
 		return err
 	}
 	s.mu.Lock()
@@ -355,7 +362,7 @@ func (s *settings) isRefused(ctx context.Context, name, key string) bool {
 	}
 	endpoint.Model, endpoint.Key = "", wire.Secret(key)
 	check := doctor.Provider(ctx, endpoint)
-	return stateOf(check.Message) == "key_refused" && strings.Contains(check.Message, "(401)")
+	return check.Key == doctor.KeyRefused
 }
 
 var errNoKey = errors.New("this does not look like a key")
@@ -384,6 +391,10 @@ func (s *settings) keysSet() map[string]keySet {
 func (s *settings) noteKey(name, by string) error {
 	known := s.keysSet()
 	known[name] = keySet{by, time.Now().UTC()}
+	return s.writeKeysSet(known)
+}
+
+func (s *settings) writeKeysSet(known map[string]keySet) error {
 	data, err := json.Marshal(known)
 	if err == nil {
 		err = os.MkdirAll(filepath.Dir(s.keysFile()), 0o700)
@@ -395,25 +406,6 @@ func (s *settings) noteKey(name, by string) error {
 		return fmt.Errorf("note who set the key: %w", err)
 	}
 	return nil
-}
-
-// writeEnv sets a variable in a file of variables, and leaves the others as they are.
-func writeEnv(path, name, value string) error {
-	data, err := os.ReadFile(path)
-	if err != nil && !errors.Is(err, os.ErrNotExist) {
-		return fmt.Errorf("read .env: %w", err)
-	}
-	lines := strings.Split(strings.TrimSuffix(string(data), "\n"), "\n")
-	at := slices.IndexFunc(lines, func(line string) bool { return strings.HasPrefix(strings.TrimSpace(line), name+"=") })
-	if line := name + "=" + value; at >= 0 {
-		lines[at] = line
-	} else if lines = append(lines, line); lines[0] == "" {
-		lines = lines[1:]
-	}
-	if err := os.WriteFile(path, []byte(strings.Join(lines, "\n")+"\n"), 0o600); err != nil {
-		return fmt.Errorf("write .env: %w", err)
-	}
-	return os.Chmod(path, 0o600)
 }
 
 // Test implements [server.Settings].
@@ -436,16 +428,10 @@ func (s *settings) Test(ctx context.Context, name string) (server.Provider, erro
 	p.Took = time.Since(begun).Milliseconds()
 	p.State, p.Detail = "answers", ""
 	if check.Status != doctor.OK {
-		p.State, p.Detail = stateOf(check.Message), check.Message+"; "+check.Fix
+		p.State, p.Detail = "provider_down", check.Message+"; "+check.Fix
+	}
+	if check.Key != "" {
+		p.State = "key_refused"
 	}
 	return p, nil
-}
-
-// stateOf is the state of a provider that does not answer as it should, by what the doctor
-// says of it. The name of a host may hold any word.
-func stateOf(message string) string {
-	if strings.Contains(message, " refuses the key in ") || strings.Contains(message, " wants a key (") {
-		return "key_refused"
-	}
-	return "provider_down"
 }

@@ -55,8 +55,9 @@ func (t *toolServers) ToolServers(ctx context.Context) ([]server.ToolServer, err
 
 // describe says how a server stands.
 func (t *toolServers) describe(ctx context.Context, name string) server.ToolServer {
-	found := server.ToolServer{Name: name, State: "running", Tools: []string{}}
-	if t.stage.project.mcpServers()[name].Off {
+	configured := t.stage.project.mcpServers()[name]
+	found := server.ToolServer{Name: name, State: "running", Tools: []string{}, IsProgram: configured.Command != "", UsedBy: t.usersOf(name)}
+	if configured.Off {
 		found.State = "off"
 		return found
 	}
@@ -223,6 +224,50 @@ func (t *toolServers) Switch(_ context.Context, name string, on bool) error {
 		old.Close()
 	}
 	return nil
+}
+
+// Remove implements [server.ToolServers]: the server's lines go out of troupe.yaml. What was
+// accepted of its tools stays in the file of pins, so that another server of that name is not
+// taken for it.
+func (t *toolServers) Remove(_ context.Context, name string) error {
+	p := t.stage.project
+	if !slices.Contains(p.MCPServers(), name) {
+		return fmt.Errorf("there is no tool server %.64q", name)
+	}
+	if users := t.usersOf(name); len(users) > 0 {
+		return fmt.Errorf("%s is in use, by %s in %s: take it out there first", name, strings.Join(users, ", "), config.Name)
+	}
+	defer t.hold(name).Unlock()
+	if err := config.Remove(p.dir, []string{"mcp", name}, p.lookup); err != nil {
+		return err
+	}
+	t.stage.mu.Lock()
+	all := maps.Clone(p.mcpServers())
+	delete(all, name)
+	p.mcp.Store(&all)
+	old := t.stage.servers[name]
+	delete(t.stage.servers, name)
+	clear(t.stage.agents)
+	t.stage.mu.Unlock()
+	if old != nil {
+		old.Close()
+	}
+	return nil
+}
+
+// usersOf are the settings that name a tool server. Agents that may use whatever tools there
+// are do without its own.
+func (t *toolServers) usersOf(name string) (users []string) {
+	c := t.stage.project.config
+	for _, id := range slices.Sorted(maps.Keys(c.Agents)) {
+		if slices.ContainsFunc(c.Agents[id].Tools, func(pattern string) bool { return strings.HasPrefix(pattern, name+toolSeparator) }) {
+			users = append(users, "agents."+id+".tools")
+		}
+	}
+	if c.Knowledge.Server == name {
+		users = append(users, "knowledge.server")
+	}
+	return users
 }
 
 // serverName is what a tool server may be called: its tools are called after it.

@@ -250,23 +250,84 @@ func (s *Server) chooseAs(session, id string) error {
 }
 
 // equip gives a fork the model that was chosen for the session that it goes on from, and
-// the files that its events speak of.
+// the files that its events speak of: as they were at its point where that is known, as they
+// are now where not. A fork that has gone on has files of its own.
 func (s *Server) equip(ctx context.Context, session, id string) error {
 	if err := s.chooseAs(session, id); err != nil || s.config.Folders == nil {
 		return err
 	}
 	var files []string
+	var forked *troupe.SessionForked
+	saves, hasGoneOn := map[string]int{}, false
 	for e, err := range s.config.Store.Events(ctx, id, 0) {
 		if err != nil {
 			return err
 		}
-		if saved, ok := e.Body.(*troupe.ArtifactSaved); ok {
-			name, inFolder := strings.CutPrefix(saved.Path, "{"+workspace.SessionFolder+"}/")
-			if inFolder && !slices.Contains(files, name) {
+		hasGoneOn = true
+		switch b := e.Body.(type) {
+		case *troupe.SessionForked:
+			forked, hasGoneOn = b, false
+		case *troupe.ArtifactSaved:
+			name, inFolder := strings.CutPrefix(b.Path, "{"+workspace.SessionFolder+"}/")
+			if inFolder && saves[name] == 0 {
 				files = append(files, name)
+			}
+			if inFolder {
+				saves[name]++
 			}
 		}
 	}
-	_, err := s.config.Folders.Copy(ctx, session, id, files) // those that are gone were deleted since
-	return err
+	if forked == nil || hasGoneOn {
+		return nil
+	}
+	earlier := map[string]string{}
+	for _, name := range files {
+		text, isEarlier, err := s.asOf(ctx, session, name, saves[name], forked.After)
+		if err != nil {
+			return err
+		}
+		if isEarlier {
+			earlier[name] = text
+		}
+	}
+	files = slices.DeleteFunc(files, func(name string) bool { _, ok := earlier[name]; return ok })
+	if _, err := s.config.Folders.Copy(ctx, session, id, files); err != nil { // those that are gone were deleted since
+		return err
+	}
+	for name, text := range earlier {
+		if err := s.writeFile(ctx, id, name, text); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// asOf is what a file of a session held when agents had saved it so many times and the session
+// had so many events, with what people had made of it until then. It reports false if that is
+// what it holds now, or nobody has kept it.
+func (s *Server) asOf(ctx context.Context, session, name string, saves int, after int64) (string, bool, error) {
+	n, err := s.notes.of(session)
+	if err != nil {
+		return "", false, err
+	}
+	list, err := s.contentsWith(ctx, session, name, &n)
+	if err != nil {
+		return "", false, err
+	}
+	at, edits := -1, n.editsOf(name)
+	for i, v := range list {
+		isEdit := len(edits) > 0 && edits[0].At.Equal(v.At) && sumOf(edits[0].Content) == v.SHA256
+		switch {
+		case isEdit && edits[0].After <= after:
+			at, edits = i, edits[1:]
+		case isEdit:
+			edits = edits[1:]
+		case saves > 0:
+			at, saves = i, saves-1
+		}
+	}
+	if at < 0 || at == len(list)-1 || !list[at].Known {
+		return "", false, nil
+	}
+	return list[at].text, true, nil
 }

@@ -62,6 +62,10 @@ type Settings interface {
 	// SetAddress adds a server that speaks OpenAI's API, or changes the address of one that
 	// runs here; key may be empty. Its error says what is wrong in words for the operator.
 	SetAddress(ctx context.Context, provider, address, key, by string) error
+	// RemoveProvider forgets a provider and its key. It refuses one that a setting names, and
+	// one that the server's environment sets up; what is under way goes on. It changes all or
+	// nothing, and its error says what is wrong in words for the operator.
+	RemoveProvider(ctx context.Context, provider string) error
 	// Test asks the provider something that costs nothing.
 	Test(ctx context.Context, provider string) (Provider, error)
 }
@@ -100,6 +104,12 @@ type Provider struct {
 	KeyBy    string     `json:"key_by,omitempty"`
 	KeyAt    *time.Time `json:"key_at,omitempty"`
 	KeyFixed string     `json:"key_fixed,omitempty"`
+	// UsedBy are the settings that name one of its models, as in agents.mary.model, and Kept
+	// says what else keeps it from being removed. KeyKept says why its key would stay where it
+	// is, though the provider is removed.
+	UsedBy  []string `json:"used_by,omitempty"`
+	Kept    string   `json:"kept,omitempty"`
+	KeyKept string   `json:"key_kept,omitempty"`
 	// State is empty where it was not tried, else answers or the code of what is
 	// wrong; Detail is what the provider said.
 	State  string `json:"state,omitempty"`
@@ -240,6 +250,16 @@ func (s *Server) setProvider(c *call, in providerAddress) (Provider, error) {
 		return Provider{}, refuse(http.StatusUnprocessableEntity, "%v", err)
 	}
 	return s.testProvider(c)
+}
+
+func (s *Server) removeProvider(c *call) (none, error) {
+	if s.config.Settings == nil {
+		return none{}, absent("settings")
+	}
+	if err := s.config.Settings.RemoveProvider(c.r.Context(), c.r.PathValue("name")); err != nil {
+		return none{}, refuse(http.StatusUnprocessableEntity, "%v", err)
+	}
+	return none{}, nil
 }
 
 func (s *Server) testProvider(c *call) (Provider, error) {

@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"iter"
 	"net/http"
 	"net/http/httptest"
@@ -351,6 +352,13 @@ func (f *fakeSettings) Providers(context.Context) ([]Provider, error) {
 }
 func (f *fakeSettings) SetKey(_ context.Context, _, key, _ string) error                 { f.key = key; return nil }
 func (f *fakeSettings) SetAddress(context.Context, string, string, string, string) error { return nil }
+func (f *fakeSettings) RemoveProvider(_ context.Context, name string) error {
+	if name != "stub" {
+		return fmt.Errorf("there is no provider %q", name)
+	}
+	f.key = ""
+	return nil
+}
 func (f *fakeSettings) Test(context.Context, string) (Provider, error) {
 	return Provider{Name: "stub", State: "answers"}, nil
 }
@@ -386,6 +394,10 @@ func TestSettingsAreForOperatorsAndKeysAreNeverShown(t *testing.T) {
 	}
 	w.want(http.StatusOK, nil, "PATCH", "/api/settings", settingValues{map[string]string{"model": "stub/b"}})
 	w.want(http.StatusUnprocessableEntity, nil, "PATCH", "/api/settings", settingValues{map[string]string{"model": "bad"}})
+	w.want(http.StatusUnprocessableEntity, nil, "DELETE", "/api/providers/other", nil)
+	if w.want(http.StatusNoContent, nil, "DELETE", "/api/providers/stub", nil); settings.key != "" {
+		t.Error("the provider was not removed")
+	}
 	var me person
 	if w.want(http.StatusOK, &me, "GET", "/api/me", nil, bob); me.Operator || me.Name != "bob" {
 		t.Errorf("%+v", me)

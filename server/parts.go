@@ -66,6 +66,9 @@ type ToolServers interface {
 	Add(ctx context.Context, name, url string) error
 	// Switch has a server used, or not.
 	Switch(ctx context.Context, name string, on bool) error
+	// Remove forgets a server. It refuses one that a setting names; what was accepted of its
+	// tools stays on record, for whatever is called so next.
+	Remove(ctx context.Context, name string) error
 }
 
 // A ToolServer is how an MCP server is listed.
@@ -78,6 +81,10 @@ type ToolServer struct {
 	Said    string       `json:"said,omitempty"`
 	Tools   []string     `json:"tools"`
 	Changed []ToolChange `json:"changed,omitempty"`
+	// IsProgram says that Troupe starts it, which only the configuration can ask for; UsedBy are the
+	// settings that name it, as in agents.mary.tools: while there are any it is not removed.
+	IsProgram bool     `json:"program,omitempty"`
+	UsedBy    []string `json:"used_by,omitempty"`
 }
 
 // A ToolChange is a tool that describes itself otherwise than when it was accepted.
@@ -153,6 +160,8 @@ type toolSwitch struct {
 func (s *Server) switchToolServer(c *call, in toolSwitch) (none, error) {
 	return s.actOnTools(c, func(t ToolServers, ctx context.Context, name string) error { return t.Switch(ctx, name, in.On) })
 }
+
+func (s *Server) removeToolServer(c *call) (none, error) { return s.actOnTools(c, ToolServers.Remove) }
 
 // An Instruction is a part of what an agent's model is told before anybody speaks.
 type Instruction struct {

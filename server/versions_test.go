@@ -163,3 +163,47 @@ func TestAHandEditKeepsWhatWasInTheFile(t *testing.T) {
 		}
 	}
 }
+
+// A fork has the files as of its point, what people made of them included, and keeps what it has
+// made of them itself.
+func TestAForkHasTheFilesOfItsPoint(t *testing.T) {
+	w := writer(t, func(c *Config) { c.UserName, c.Dir = "Ann", t.TempDir() })
+	session := w.session()
+	path := "/api/sessions/" + session
+	w.talk(session, "# One")
+	ended := w.info(session).Events
+	var saved int64
+	for _, e := range w.follow(session, 0).until(ends) {
+		if _, ok := e.Body.(*troupe.ArtifactSaved); ok {
+			saved = e.Seq
+		}
+	}
+	w.want(http.StatusOK, nil, "PUT", path+"/files", fileEdit{Path: "brief.md", Content: "# By hand", Version: 1})
+	w.talk(session, "# Two")
+	brief := func(session string) string {
+		t.Helper()
+		status, text := w.do("GET", "/api/sessions/"+session+"/files/brief.md?raw", nil)
+		if status != http.StatusOK {
+			t.Errorf("%d %s", status, text)
+		}
+		return text
+	}
+	for after, want := range map[int64]string{saved: "# One", ended: "# By hand", ended + 1: "# By hand", w.info(session).Events: "# Two"} {
+		var made forked
+		w.want(http.StatusCreated, &made, "POST", path+"/fork", cut{After: after})
+		if got := brief(made.Session); got != want {
+			t.Errorf("after %d of %d: it is %q, want %q", after, w.info(session).Events, got, want)
+		}
+	}
+	var first, again forked
+	key := with("Idempotency-Key", "once")
+	w.want(http.StatusCreated, &first, "POST", path+"/fork", cut{After: ended}, key)
+	w.talk(first.Session, "# Three")
+	w.want(http.StatusCreated, &again, "POST", path+"/fork", cut{After: ended}, key)
+	if got := brief(first.Session); again != first || got != "# Three" {
+		t.Errorf("sent again, the fork's file is %q", got)
+	}
+	if got := brief(session); got != "# Two" {
+		t.Errorf("the session's own file is %q", got)
+	}
+}

@@ -3,7 +3,11 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -139,8 +143,8 @@ func stepRun(ctx context.Context, store troupe.Store, session, step string) (str
 	return "", fmt.Errorf("session %.8s: no step %.64q has run in it; these have: %s", session, step, terminal.OneLine(strings.Join(names, ", "), 300))
 }
 
-// equip gives a fork the model that was chosen for the session that it goes on from, and
-// the files that its events speak of.
+// equip gives a fork the model that was chosen for the session that it goes on from, and says
+// which of the files that its events speak of were not there to go with it.
 func (p *program) equip(ctx context.Context, s *stage, session, forked string) error {
 	if err := s.project.CopyChoice(ctx, session, forked); err != nil {
 		return err
@@ -149,12 +153,17 @@ func (p *program) equip(ctx context.Context, s *stage, session, forked string) e
 	if err != nil {
 		return err
 	}
-	missing, err := s.folders.Copy(ctx, session, forked, files)
+	if _, err := s.folders.Copy(ctx, session, forked, nil); err != nil { // the folder is there, and elsewhere too where it is shared
+		return err
+	}
+	dir, err := s.folders.Path(forked)
 	if err != nil {
 		return err
 	}
-	for _, name := range missing {
-		p.tell("%s is not there any more", terminal.Clean(name))
+	for _, name := range files {
+		if _, err := os.Lstat(filepath.Join(dir, filepath.FromSlash(name))); errors.Is(err, fs.ErrNotExist) {
+			p.tell("%s is not there any more", terminal.Clean(name))
+		}
 	}
 	return nil
 }

@@ -107,7 +107,7 @@ func TestTheGallery(t *testing.T) {
 		name          string
 		width, height int
 		dark          bool
-	}{{"light", 1400, 900, false}, {"dark", 1400, 900, true}, {"phone", 390, 844, false}} {
+	}{{"light", 1400, 900, false}, {"dark", 1400, 900, true}, {"phone", 390, 844, false}, {"phone-dark", 390, 844, true}} {
 		for link, views := range houses {
 			b := open(t, link)
 			b.do(chromedp.EmulateViewport(int64(look.width), int64(look.height)))

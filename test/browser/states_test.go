@@ -10,7 +10,7 @@ import (
 )
 
 // inEveryState brings a tab into each of the states that are no view of their own, and
-// calls see in it: signed out, empty, asked, in trouble, tried again, out of reach,
+// calls see in it: signed out, empty, loading, asked, in trouble, tried again, out of reach,
 // restarted, and what opens above the page.
 func inEveryState(t *testing.T, prepare func(*tab), see func(b *tab, state string)) {
 	t.Helper()
@@ -53,6 +53,7 @@ func inEveryState(t *testing.T, prepare func(*tab), see func(b *tab, state strin
 	at("#/s/3f0e7c9a-0000-4000-8000-000000000000", ".trouble", "gone")
 
 	brief := h.asks(t, "clerk", "", "Write the brief")
+	at("#/", ".waits", "home-waiting")
 	at("#/s/"+brief, ".asks .choice", "question")
 	b.click(".bar button", "More")
 	b.click(".pop button", "Files of other conversations")
@@ -70,6 +71,11 @@ func inEveryState(t *testing.T, prepare func(*tab), see func(b *tab, state strin
 	value[any](b, "void (location.hash = '#/settings/mcp')")
 	b.click(".set button", "Add a server")
 	see(b, "add-server")
+	// What takes its time to be loaded.
+	value[any](b, "void (globalThis.inTime = fetch, globalThis.fetch = (address, ...more) => (String(address).includes('api/people') ? new Promise(() => {}) : inTime(address, ...more)), location.hash = '#/settings/people')")
+	b.holds("find('.bones')")
+	see(b, "loading")
+	value[any](b, "void (globalThis.fetch = inTime, location.hash = '#/settings/mcp')")
 	b.holds("find('dialog[open]') || void document.dispatchEvent(new KeyboardEvent('keydown', { key: '?', bubbles: true }))")
 	see(b, "help")
 	value[any](b, "void document.querySelector('dialog[open]').close()")
@@ -94,17 +100,53 @@ func inEveryState(t *testing.T, prepare func(*tab), see func(b *tab, state strin
 	see(b, "restarted")
 }
 
+// looks are how the states are looked at: in both themes, on a desk and on a phone.
+var looks = map[string]func(*tab){
+	"light": (*tab).inLight,
+	"dark":  (*tab).inDarkness,
+	"phone": func(b *tab) {
+		b.inLight()
+		b.do(chromedp.EmulateViewport(390, 844))
+	},
+	"phone-dark": func(b *tab) {
+		b.inDarkness()
+		b.do(chromedp.EmulateViewport(390, 844))
+	},
+}
+
 func TestAxeFindsNothingInAnyState(t *testing.T) {
 	t.Parallel()
 	source := axe(t)
-	for name, prepare := range map[string]func(*tab){"light": func(*tab) {}, "dark": (*tab).inDarkness, "phone": func(b *tab) { b.do(chromedp.EmulateViewport(390, 844)) }} {
+	for name, prepare := range looks {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			inEveryState(t, prepare, func(b *tab, state string) {
 				b.t.Helper()
-				b.picture("state-" + state + "-" + name)
-				if found := b.axeFinds(source); len(found) > 0 {
+				look := b.axeFinds
+				if state == "loading" {
+					look = b.axeFindsNow // it does not come to rest
+				}
+				if found := look(source); len(found) > 0 {
 					t.Errorf("%s:\n%s", state, strings.Join(found, "\n"))
+				}
+			})
+		})
+	}
+}
+
+// TestTheGalleryOfStates takes the pictures of the states that are no view of their own, for
+// the gallery. Nothing in them is wider than the screen.
+func TestTheGalleryOfStates(t *testing.T) {
+	if os.Getenv("TROUPE_GALLERY") == "" {
+		t.Skip("takes minutes; TROUPE_GALLERY=1 takes the pictures, into test-results/gallery")
+	}
+	for name, prepare := range looks {
+		t.Run(name, func(t *testing.T) {
+			inEveryState(t, prepare, func(b *tab, state string) {
+				b.t.Helper()
+				b.picture("gallery/08-" + state + "-" + name)
+				if value[bool](b, "document.documentElement.scrollWidth > innerWidth") {
+					t.Errorf("%s: it is wider than the screen", state)
 				}
 			})
 		})

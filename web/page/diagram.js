@@ -6,6 +6,20 @@ import { here, html, icon, useEffect, useRef, useState } from "./view.js";
 
 const most = 20_000;
 
+const themeNow = () => document.documentElement.dataset.theme ?? (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light");
+
+// useTheme is the theme of the page, as it is switched here or on the machine.
+function useTheme() {
+  const [theme, setTheme] = useState(themeNow);
+  useEffect(() => {
+    const look = () => setTheme(themeNow()), machine = matchMedia("(prefers-color-scheme: dark)"), page = new MutationObserver(look);
+    page.observe(document.documentElement, { attributes: true, attributeFilter: ["data-theme"] });
+    machine.addEventListener("change", look);
+    return () => (page.disconnect(), machine.removeEventListener("change", look));
+  }, []);
+  return theme;
+}
+
 export function Diagram({ text, open }) {
   const frame = useRef(null);
   const [height, setHeight] = useState(0);
@@ -23,7 +37,7 @@ export function Diagram({ text, open }) {
     addEventListener("message", heard);
     return () => removeEventListener("message", heard);
   }, []);
-  const theme = document.documentElement.dataset.theme ?? (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light");
+  const theme = useTheme();
   useEffect(() => {
     if (!ready || !drawable) return;
     setFailed("");

@@ -7,5 +7,5 @@ import { html, icon, useEffect, useRef } from "./view.js";
 export function Door() {
   const dialog = useRef(null);
   useEffect(() => dialog.current.showModal(), []);
-  return html`<dialog class="doorway" ref=${dialog} aria-label="You are signed out" onCancel=${(e) => e.preventDefault()}><p class="strip calm">${icon("lock")}<b>You are signed out.</b> What you typed is kept in this tab.</p><${SignIn} /></dialog>`;
+  return html`<dialog class="doorway" ref=${dialog} aria-label="You are signed out" onCancel=${(e) => e.preventDefault()}><p class="strip calm">${icon("lock")}<span><b>You are signed out.</b> What you typed is kept in this tab.</span></p><${SignIn} /></dialog>`;
 }

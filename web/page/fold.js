@@ -334,7 +334,7 @@ const handlers = {
 
   session_forked(s, e, b) {
     if (b.input) s.edits.set(b.run, b);
-    s.add(e, { type: "note", code: "forked", text: "This conversation goes on from another one." + (b.input ? ` What ${b.agent} is given was changed by ${b.user || "hand"}.` : "") });
+    s.add(e, { type: "note", code: "forked", text: "This conversation goes on from another one, with its files as of then, as far as they are on record; the project’s documents are today’s." + (b.input ? ` What ${b.agent} is given was changed by ${b.user || "hand"}.` : "") });
   },
 
   // What ends the run is said by its end.

@@ -23,6 +23,9 @@ export function ChangeGiven({ run, send, close }) {
   const [busy, setBusy] = useState(false);
   const { input, wrong } = changedInput(run.input, texts);
   const isWrong = Object.keys(wrong).length > 0;
+  // A value is all that is checked against something: what was refused is said below it.
+  const refused = failed && input?.value !== undefined && !isWrong ? "value" : "";
+  const problemOf = (id) => wrong[id] || (refused === id ? failed : "");
   const submit = async (e) => {
     e.preventDefault();
     if (busy || isWrong) return;
@@ -31,16 +34,16 @@ export function ChangeGiven({ run, send, close }) {
     try {
       await send(input);
     } catch (problem) {
-      setFailed(problem.message);
+      setFailed(problem.message.replace(/^[a-z]/, (letter) => letter.toUpperCase()));
       setBusy(false);
     }
   };
   const rows = (text) => Math.min(14, Math.max(2, text.split("\n").reduce((n, line) => n + 1 + Math.floor(line.length / 46), 0)));
   return html`<form class="change-given" aria-label="Change what it is given" onSubmit=${submit}>
     ${fieldsOf(run.input).map((f, n) => html`<div key=${f.id}><label class="small" for=${"given-" + n}><b>${labelOf(f)}</b></label>
-      <div class="field edge tall"><textarea id=${"given-" + n} class=${f.json ? "mono" : ""} rows=${rows(f.text)} value=${texts[f.id] ?? f.text} dir="auto" spellcheck=${!f.json} aria-invalid=${wrong[f.id] ? "true" : undefined} aria-describedby=${wrong[f.id] ? `given-${n}-wrong` : undefined} onInput=${(e) => setTexts({ ...texts, [f.id]: e.target.value })}></textarea></div>
-      ${wrong[f.id] && html`<p class="small bad" id=${`given-${n}-wrong`}>${wrong[f.id]}</p>`}</div>`)}
-    ${failed && html`<p class="small bad" role="alert">${failed}</p>`}
-    <p class="small dim">In a conversation of its own: what was done before this step is kept, this step and what follows are done again. This conversation stays as it is.</p>
+      <div class="field edge tall"><textarea id=${"given-" + n} class=${f.json ? "mono" : ""} rows=${rows(f.text)} value=${texts[f.id] ?? f.text} dir="auto" spellcheck=${!f.json} aria-invalid=${problemOf(f.id) ? "true" : undefined} aria-describedby=${problemOf(f.id) ? `given-${n}-wrong` : undefined} onInput=${(e) => (setFailed(""), setTexts({ ...texts, [f.id]: e.target.value }))}></textarea></div>
+      ${problemOf(f.id) && html`<p class="small bad" id=${`given-${n}-wrong`} role=${refused === f.id ? "alert" : undefined}>${problemOf(f.id)}</p>`}</div>`)}
+    ${failed && !refused && html`<p class="small bad" role="alert">${failed}</p>`}
+    <p class="small dim">In a conversation of its own: what was done before this step is kept, this step and what follows are done again. Files are as they were then, as far as they are on record; the project’s documents are today’s. This conversation stays as it is.</p>
     <div class="row wrap"><button type="submit" class="primary sm" disabled=${busy || isWrong}>${icon("git-branch")}Run from here</button><button type="button" class="ghost sm" onClick=${close}>Cancel</button></div></form>`;
 }

@@ -11,6 +11,16 @@ function parsed(text) {
   }
 }
 
+// notJSON says that a text is no JSON, with what the browser says of it: what it did not
+// expect, or where.
+function notJSON(text) {
+  try {
+    JSON.parse(text);
+  } catch ({ message }) {
+    return `This is not JSON: ${message.replace(/ is not valid JSON$/, "").replace(/^(JSON\.parse|JSON Parse error): /, "").replace(/\s+/g, " ")}.`;
+  }
+}
+
 // fieldsOf are the fields of a handoff: { id, label, text, json }. An agent that returns a
 // value says it in its summary, too: then it is shown once.
 export function fieldsOf(input = {}) {
@@ -31,7 +41,7 @@ export function changedInput(given = {}, texts = {}) {
   for (const { id, text, json, output } of fieldsOf(given)) {
     const now = texts[id] ?? text;
     const value = json ? parsed(now) : now;
-    if (value === undefined) wrong[id] = "This is not JSON.";
+    if (value === undefined) wrong[id] = notJSON(now);
     else if (id === "custom" && (value === null || typeof value !== "object" || Array.isArray(value))) wrong[id] = "This must be an object: { … }.";
     else if (now === text || (json && same(value, parsed(text)))) continue;
     else if (output === undefined) input[id] = value;

@@ -153,8 +153,7 @@ function Since({ changes, box }) {
     next?.scrollIntoView({ block: "center" });
   };
   const { known, against, setAgainst, readable, added, removed } = changes;
-  return html`<label class="tiny dim pick since"><span>Since version ${against}:</span><select aria-label="Compare with" value=${String(against)} onChange=${(e) => setAgainst(Number(e.target.value))}>${known.map((v) => html`<option key=${v.number} value=${String(v.number)}>version ${v.number}</option>`)}</select></label>
-    ${readable && html`<span class="tiny dim"><span class="good">+${added}</span> <span class="bad">−${removed}</span> words</span>`}
+  return html`<label class="tiny dim pick since"><span>Since version ${against}:${readable && html` <span class="good">+${added}</span> <span class="bad">−${removed}</span> words`}</span><select aria-label="Compare with" value=${String(against)} onChange=${(e) => setAgainst(Number(e.target.value))}>${known.map((v) => html`<option key=${v.number} value=${String(v.number)}>version ${v.number}</option>`)}</select></label>
     <button type="button" class="tool sm" aria-label="Change before" title="Change before" onClick=${() => jump(-1)}>${icon("chevron-up")}</button><button type="button" class="tool sm" aria-label="Next change" title="Next change" onClick=${() => jump(1)}>${icon("chevron-down")}</button>`;
 }
 

@@ -10,6 +10,7 @@ import { currentTheme, setTheme } from "./side.js";
 import { kept, keep } from "./kept.js";
 import { count, cost, day, duration, hour, nameOf, pathWords, size, visible } from "./format.js";
 import { shortName } from "./models.js";
+import { RemoveProvider, RemoveToolServer } from "./remove.js";
 import { Trouble } from "./trouble.js";
 import { Bones, Face, html, icon, useCalm, useEffect, useRef, useState } from "./view.js";
 
@@ -78,6 +79,7 @@ function ModelSettings() {
   const setKeyOf = (name) => (setKeyWrong(""), chooseKeyOf(name));
   const [added, setAdded] = useState("");
   const [addressOf, setAddressOf] = useState(null); // a provider's name, "" for a new server
+  const [leaving, setLeaving] = useState(null); // a provider that is to be removed
   if (problem) return html`<${Head} title="Models and keys" text="" /><${Missing} problem=${problem} what="models and keys" /><${Prices} />`;
   if (!settings) return html`<${Bones} />`;
   const usual = find(settings, "model");
@@ -111,6 +113,14 @@ function ModelSettings() {
     again();
     takesEffect();
   };
+  const removed = () => {
+    toast(`${leaving.title || leaving.name} is removed`);
+    setTested((t) => (t = new Map(t), t.delete(leaving.name), t));
+    setAdded("");
+    setLeaving(null);
+    again();
+    takesEffect();
+  };
   const addressForm = (p) => html`<${AddressForm} key=${p?.name ?? ""} provider=${p} save=${setAddress} close=${() => setAddressOf(null)} />`;
   return html`<${Head} title="Models and keys" text="Which model answers, unless an agent or a conversation has its own." />
     <div class="card rows"><div><div><b>Usual model</b><p>For agents that have none of their own.${usual?.locked && html` <span class="faint">${icon("lock")} ${usual.locked}</span>`}</p></div>
@@ -122,10 +132,11 @@ function ModelSettings() {
       const state = tested.get(p.name) ?? p;
       return html`<div key=${p.name} class=${state.state && !["answers", "testing"].includes(state.state) ? "bad-row" : ""}><div><div class="row wrap"><b>${p.title || p.name}</b>${state.state === "answers" ? html`<span class="chip good t">${icon("check")}answers${state.took_ms ? `, ${duration(state.took_ms)}` : ""}</span>` : state.state === "testing" ? html`<span class="chip t">${icon("loader-circle", "spin")}trying</span>` : state.state ? html`<span class="chip bad t">${icon("circle-alert")}${state.state !== "key_refused" ? "does not answer" : p.needs_key ? "refuses the key" : "wants a key"}</span>` : null}</div>
         <p>${keyWords(p)}${state.detail && html`<br />${testWords(p, state)}`}</p></div>
-        <div class="row"><button type="button" class="sm" disabled=${p.needs_key && !p.has_key} onClick=${() => test(p.name)}>Test</button>${(p.local || !p.known) && html`<button type="button" class="sm" aria-expanded=${addressOf === p.name} onClick=${() => setAddressOf(addressOf === p.name ? null : p.name)}>Change address</button>`}${p.needs_key && !p.key_fixed && html`<button type="button" class="sm" aria-expanded=${keyOf === p.name} onClick=${() => setKeyOf(keyOf === p.name ? "" : p.name)}>${p.has_key ? "Replace key" : "Set key"}</button>`}</div>
+        <div class="row wrap"><button type="button" class="sm" disabled=${p.needs_key && !p.has_key} onClick=${() => test(p.name)}>Test</button>${(p.local || !p.known) && html`<button type="button" class="sm" aria-expanded=${addressOf === p.name} onClick=${() => setAddressOf(addressOf === p.name ? null : p.name)}>Change address</button>`}${p.needs_key && !p.key_fixed && html`<button type="button" class="sm" aria-expanded=${keyOf === p.name} onClick=${() => setKeyOf(keyOf === p.name ? "" : p.name)}>${p.has_key ? "Replace key" : "Set key"}</button>`}${p.set_up && html`<button type="button" class="sm danger" aria-label=${`Remove ${p.title || p.name}`} onClick=${() => setLeaving(p)}>Remove</button>`}</div>
         ${addressOf === p.name && addressForm(p)}
         ${keyOf === p.name && html`<form class="row wrap key-form" onSubmit=${setKey}><label class="field edge grow">${icon("key-round")}<input name="key" type="password" autocomplete="off" placeholder=${p.has_key ? "Paste the new key" : "Paste the key"} aria-label=${`Key for ${p.name}`} required /></label><button class="primary">Save and test</button><button type="button" class="ghost" onClick=${() => setKeyOf("")}>Cancel</button>${keyWrong && html`<p class="bad" role="alert">${keyWrong}</p>`}<p>It goes to the server once and is never sent back to any page, event or log.</p></form>`}</div>`;
-    })}${shown.length === 0 && html`<p class="pad dim">None is set up, so agents only rehearse. Add one to have a model answer.</p>`}</div><${Prices} />`;
+    })}${shown.length === 0 && html`<p class="pad dim">None is set up, so agents only rehearse. Add one to have a model answer.</p>`}</div><${Prices} />
+    ${leaving && html`<${RemoveProvider} provider=${leaving} usual=${usual} done=${removed} close=${() => setLeaving(null)} />`}`;
 }
 
 // AddressForm adds a server that speaks OpenAI's API, or changes where one is.
@@ -217,20 +228,24 @@ function ToolServerSettings() {
   const [list, problem, again] = useLoaded(operate.toolServers);
   const [open, setOpen] = useState("");
   const [busy, setBusy] = useState("");
+  const [leaving, setLeaving] = useState(null); // a server that is to be removed
+  const removed = () => (toast(`${leaving.name} is removed`), setLeaving(null), again(), takesEffect());
   const act = (what, done) => what.then(() => (toast(done), again(), takesEffect()), (trouble) => toast(trouble.message)).finally(() => setBusy(""));
   const restart = (name) => (setBusy(name), act(operate.restartTools(name), "Started anew"));
   const toggle = (name, what) => setOpen(open === name + what ? "" : name + what);
   const turn = (s) => act(operate.switchTools(s.name, s.state === "off"), s.state === "off" ? `${s.name} is switched on` : `${s.name} is switched off`);
   const row = (s) => html`<div key=${s.name} class=${s.state === "changed" ? "spot-row" : ""}><div><div class="row"><span class=${"dot " + ({ running: "good", changed: "spot", off: "" }[s.state] ?? "bad")}></span><b>${s.name}</b><span class=${"chip t" + ({ stopped: " bad", changed: " spot" }[s.state] ?? "")}>${s.state === "changed" ? `${s.changed.length} ${s.changed.length === 1 ? "tool" : "tools"} changed` : s.state === "running" ? `${s.tools.length} ${s.tools.length === 1 ? "tool" : "tools"}` : s.state === "off" ? "off" : "stopped"}</span></div>
       <p>${s.state === "changed" ? changedWords(s) : s.state === "off" ? "Switched off: nobody has its tools." : s.detail}</p>${s.said && html`<details class="small"><summary>${icon("chevron-right", "chev")}What exactly was said</summary><pre class="said-by" tabindex="0">${s.said}</pre></details>`}${open === s.name + "tools" && html`<ul class="small tool-list">${s.tools.map((tool) => html`<li key=${tool}>${tool.replace(/[_-]+/g, " ")}</li>`)}</ul>`}</div>
-    <div class="row">${s.tools.length > 0 && html`<button type="button" class="sm" aria-expanded=${open === s.name + "tools"} onClick=${() => toggle(s.name, "tools")}>Tools</button>`}
+    <div class="row wrap">${s.tools.length > 0 && html`<button type="button" class="sm" aria-expanded=${open === s.name + "tools"} onClick=${() => toggle(s.name, "tools")}>Tools</button>`}
       ${s.state === "changed" ? html`<button type="button" class="sm" aria-expanded=${open === s.name + "changed"} onClick=${() => toggle(s.name, "changed")}>Look and decide</button>` : s.state !== "off" && html`<button type="button" class="sm" disabled=${busy === s.name} onClick=${() => restart(s.name)}>${busy === s.name ? "Starting…" : s.state === "stopped" ? "Start now" : "Start anew"}</button>`}
+      <button type="button" class="sm danger" aria-label=${`Remove ${s.name}`} onClick=${() => setLeaving(s)}>Remove</button>
       <button type="button" class="switch" role="switch" aria-checked=${s.state !== "off"} aria-label=${`Use ${s.name}`} onClick=${() => turn(s)}></button></div></div>`;
   const changes = (s) => open === s.name + "changed" && (s.changed ?? []).map((c) => html`<section class="card cutoff change-list" key=${s.name + c.tool} aria-label=${`${c.tool}: what changed`}><div class="row wrap pad"><h3 class="grow">${c.tool}: ${c.before ? "what changed" : "new"}</h3><button type="button" class="ghost sm danger" onClick=${() => act(operate.acceptTools(s.name, { [c.tool]: c.hash }), `${c.tool} is accepted`)}>Accept anyway</button><button type="button" class="sm primary" onClick=${() => setOpen("")}>Keep it off</button></div>
     <${Lines} before=${c.before ?? ""} after=${c.after ?? ""} />${suspicious.test(c.after ?? "") && !suspicious.test(c.before ?? "") && html`<p class="row pad small bad">${icon("triangle-alert")}The new text tells the model to do more than use this tool. Do not accept it unless you know why.</p>`}</section>`);
   return html`<${Head} title="Tool servers" text="Programs that give agents more tools, over MCP. New or changed tools wait for your word." />
     ${!problem && can("mcp") && html`<${AddToolServer} added=${() => (again(), takesEffect())} />`}
-    ${problem ? html`<${Missing} problem=${problem} what="tool servers" />` : !list ? html`<${Bones} />` : list.length === 0 ? html`<p class="dim">There are none${can("mcp") ? "" : " that the page can show"}. They are described in <code>troupe.yaml</code> under <code>mcp</code>.</p>` : html`<div class="card rows">${list.map(row)}</div>${list.map(changes)}`}`;
+    ${problem ? html`<${Missing} problem=${problem} what="tool servers" />` : !list ? html`<${Bones} />` : list.length === 0 ? html`<p class="dim">There are none${can("mcp") ? "" : " that the page can show"}. They are described in <code>troupe.yaml</code> under <code>mcp</code>.</p>` : html`<div class="card rows">${list.map(row)}</div>${list.map(changes)}`}
+    ${leaving && html`<${RemoveToolServer} server=${leaving} done=${removed} close=${() => setLeaving(null)} />`}`;
 }
 
 // AddToolServer adds a server that runs already. Those that Troupe is to start are named

@@ -74,11 +74,15 @@ export function install() {
     visibilityState: "visible",
   };
   globalThis.location = { hash: "#/", pathname: "/", origin: "http://localhost" };
-  globalThis.matchMedia = () => ({ matches: false });
+  globalThis.matchMedia = () => ({ matches: false, addEventListener() {}, removeEventListener() {} });
   globalThis.addEventListener = () => {};
   globalThis.removeEventListener = () => {};
   globalThis.innerHeight = 800;
   globalThis.navigator ??= { platform: "" };
+  globalThis.MutationObserver = class {
+    observe() {}
+    disconnect() {}
+  };
   globalThis.ResizeObserver = class {
     observe() {}
     disconnect() {}

@@ -30,6 +30,8 @@ test("only what was changed is sent", () => {
 test("what is no JSON is told, field by field", () => {
   const { wrong } = changedInput({ ...given, value: 1 }, { value: "{", custom: "[1]" });
   assert.deepEqual(Object.keys(wrong), ["value", "custom"]);
+  assert.match(wrong.value, /^This is not JSON/);
+  assert.match(changedInput({ value: {} }, { value: '{\n  "pages": many\n}' }).wrong.value, /^This is not JSON: .*many.*\.$/);
 });
 
 test("a session knows what a person has changed", () => {

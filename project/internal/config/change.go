@@ -50,6 +50,18 @@ func Change(dir string, values map[string]string, lookup func(string) (string, b
 	})
 }
 
+// Remove takes the key at the end of a path away, as Change does with an empty value. A key
+// that is not there is no error.
+func Remove(dir string, path []string, lookup func(string) (string, bool)) error {
+	return change(dir, lookup, func(src []byte) ([]byte, error) {
+		changed, err := set(src, path, "")
+		if err != nil {
+			return nil, fmt.Errorf("remove %s: %w", strings.Join(path, "."), err)
+		}
+		return changed, nil
+	})
+}
+
 // change writes what edit makes of the file, if that is valid.
 func change(dir string, lookup func(string) (string, bool), edit func([]byte) ([]byte, error)) error {
 	name := filepath.Join(dir, Name)
@@ -112,7 +124,7 @@ func set(src []byte, path []string, value string) ([]byte, error) {
 		}
 	}
 	if value == "" {
-		return without(&document, parent, path[len(path)-1])
+		return without(src, &document, parent, path[len(path)-1])
 	}
 	if found.Kind != yaml.ScalarNode || found.Style&(yaml.LiteralStyle|yaml.FoldedStyle) != 0 {
 		return nil, errors.New("there is more than a value")
@@ -205,17 +217,6 @@ func added(src []byte, document, root, parent *yaml.Node, path []string, depth i
 		*parent = yaml.Node{Kind: yaml.MappingNode, Tag: "!!map"}
 	}
 	parent.Content = append(parent.Content, tree.Content[0].Content...)
-	return encoded(document)
-}
-
-// without takes a key away.
-func without(document, parent *yaml.Node, key string) ([]byte, error) {
-	for i := 0; i+1 < len(parent.Content); i += 2 {
-		if parent.Content[i].Value == key {
-			parent.Content = slices.Delete(parent.Content, i, i+2)
-			break
-		}
-	}
 	return encoded(document)
 }
 

@@ -104,3 +104,88 @@ func TestChangingAddsAndTakesAway(t *testing.T) {
 		t.Errorf("a refused change has changed the file:\n%s", after)
 	}
 }
+
+// What is removed takes its own lines along, and no comment of anything else.
+func TestRemovingLeavesTheRestOfTheFile(t *testing.T) {
+	const file = `# Ours.
+model: rehearsal # for now
+
+providers:
+  # The office, ask Bob.
+  office: # in the cellar
+    base_url: http://127.0.0.1:1/v1
+    # inside
+    models:
+      big: {window: 8000}
+
+  # At home.
+  home: {base_url: "http://127.0.0.1:2/v1"} # mine
+
+# Who works here.
+
+agents:
+  mary:
+    instructions: |
+      You write.
+      # not a comment
+`
+	for name, test := range map[string]struct {
+		path []string
+		src  string
+		want string
+	}{
+		"a block": {[]string{"providers", "office"}, file, `# Ours.
+model: rehearsal # for now
+
+providers:
+  # The office, ask Bob.
+
+  # At home.
+  home: {base_url: "http://127.0.0.1:2/v1"} # mine
+
+# Who works here.
+
+agents:
+  mary:
+    instructions: |
+      You write.
+      # not a comment
+`},
+		"all of a mapping": {[]string{"providers"}, file, `# Ours.
+model: rehearsal # for now
+
+
+# Who works here.
+
+agents:
+  mary:
+    instructions: |
+      You write.
+      # not a comment
+`},
+		"the only one":        {[]string{"providers", "stub"}, "providers: # those\n  stub:\n    base_url: http://127.0.0.1:1/v1\n# the end\n", "providers: {} # those\n# the end\n"},
+		"a long text":         {[]string{"agents", "mary", "instructions"}, "agents:\n  mary:\n    instructions: |\n      You write.\n      # not a comment\n    description: Writes.\n", "agents:\n  mary:\n    description: Writes.\n"},
+		"a list":              {[]string{"agents", "mary", "tools"}, "agents:\n  mary:\n    instructions: x\n    tools:\n    - calculate\n    - bundle\nlimits: {turns: 7}\n", "agents:\n  mary:\n    instructions: x\nlimits: {turns: 7}\n"},
+		"in braces":           {[]string{"providers", "a"}, "# ours\nproviders: {a: {base_url: \"http://127.0.0.1:1/v1\"}, b: {base_url: \"http://127.0.0.1:2/v1\"}} # two\n# the end\nmodel: rehearsal\n", "# ours\nproviders: {b: {base_url: \"http://127.0.0.1:2/v1\"}} # two\n# the end\nmodel: rehearsal\n"},
+		"the last in braces":  {[]string{"agents", "mary", "model"}, "agents:\n  mary: {instructions: \"a, } b\", tools: [a, b], model: [x/y, \"z/}\"]} # last\n\n# end\n", "agents:\n  mary: {instructions: \"a, } b\", tools: [a, b]} # last\n\n# end\n"},
+		"the first in braces": {[]string{"agents", "mary", "instructions"}, "agents:\n  mary: {instructions: \"it's, } b\", tools: [a, b]} # last\n\n# end\n", "agents:\n  mary: {tools: [a, b]} # last\n\n# end\n"},
+		"the only in braces":  {[]string{"agents", "mary", "model"}, "agents:\n  mary: {model: stub/a}\n\n# end\n", "agents:\n  mary: {}\n\n# end\n"},
+		"letters of others":   {[]string{"agents", "mary", "model"}, "agents:\n  mary: {description: Größe 宏, model: stub/a, tools: []}\n\n# end\n", "agents:\n  mary: {description: Größe 宏, tools: []}\n\n# end\n"},
+		"a name with a dot":   {[]string{"providers", "a.b"}, "providers:\n  a.b:\n    base_url: http://127.0.0.1:1/v1\n  a:\n    base_url: http://127.0.0.1:2/v1\n", "providers:\n  a:\n    base_url: http://127.0.0.1:2/v1\n"},
+		"what is not there":   {[]string{"providers", "c"}, file, file},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			at := filepath.Join(dir, Name)
+			if err := os.WriteFile(at, []byte(test.src), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if err := Remove(dir, test.path, none); err != nil {
+				t.Fatal(err)
+			}
+			if got, _ := os.ReadFile(at); string(got) != test.want {
+				t.Errorf("it is now\n%s\nwant\n%s", got, test.want)
+			}
+		})
+	}
+}

@@ -15,7 +15,7 @@ func Directory(name, dir, shown string) Check {
 	for {
 		info, err := os.Stat(existing)
 		if err == nil && !info.IsDir() {
-			return Check{name, Broken, fmt.Sprintf("%s is not a directory", existing), "remove it, or set data in troupe.yaml to another directory"}
+			return Check{Name: name, Status: Broken, Message: fmt.Sprintf("%s is not a directory", existing), Fix: "remove it, or set data in troupe.yaml to another directory"}
 		}
 		parent := filepath.Dir(existing)
 		if !errors.Is(err, fs.ErrNotExist) || parent == existing {
@@ -25,11 +25,11 @@ func Directory(name, dir, shown string) Check {
 	}
 	f, err := os.CreateTemp(existing, ".troupe-doctor-*")
 	if err != nil {
-		return Check{name, Broken, fmt.Sprintf("%s cannot be written to: %v", shown, cause(err)), "change its permissions, or set data in troupe.yaml to another directory"}
+		return Check{Name: name, Status: Broken, Message: fmt.Sprintf("%s cannot be written to: %v", shown, cause(err)), Fix: "change its permissions, or set data in troupe.yaml to another directory"}
 	}
 	_, err = f.WriteString("troupe doctor was here\n")
 	if err := errors.Join(err, f.Close(), os.Remove(f.Name())); err != nil {
-		return Check{name, Broken, fmt.Sprintf("%s cannot be written to: %v", shown, cause(err)), "is the disk full?"}
+		return Check{Name: name, Status: Broken, Message: fmt.Sprintf("%s cannot be written to: %v", shown, cause(err)), Fix: "is the disk full?"}
 	}
 	message := shown + " can be written to"
 	if existing != dir {

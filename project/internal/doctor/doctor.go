@@ -11,6 +11,17 @@ const (
 	Broken  Status = "broken"
 )
 
+// A KeyState says what a provider thinks of the key that it was sent. It is empty where it
+// said nothing about it.
+type KeyState string
+
+// What is wrong with a key. One that is denied may be good for all but a list of models.
+const (
+	KeyWanted  KeyState = "wanted"  // none was sent
+	KeyRefused KeyState = "refused" // it is none of the provider's own
+	KeyDenied  KeyState = "denied"
+)
+
 // A Check is one thing that was looked at.
 type Check struct {
 	Name    string `json:"name"`
@@ -18,4 +29,6 @@ type Check struct {
 	Message string `json:"message"`
 	// Fix says what to do, where something is to be done.
 	Fix string `json:"fix,omitempty"`
+	// Key says whether the check failed because of a provider's key.
+	Key KeyState `json:"-"`
 }

@@ -25,18 +25,20 @@ func TestAProvidersAnswerIsExplained(t *testing.T) {
 		want        doctor.Status
 		message     string
 		fix         string
+		key         doctor.KeyState
 	}{
-		{"small", list, 200, doctor.OK, "answers and has small", ""},
-		{"large", list, 200, doctor.OK, "answers and has large", ""},
-		{"smal", list, 200, doctor.Warning, "does not list smal among its 2 models", "did you mean small?"},
-		{"small", "\n<!doctype html><title>Welcome</title>", 200, doctor.Warning, "answers with a web page", "check providers.local.base_url in troupe.yaml: most end in /v1"},
-		{"small", "<html>" + strings.Repeat("x", 4096), 200, doctor.Warning, "answers with a web page", "base_url"},
-		{"small", "{}", 200, doctor.OK, "answers", ""},
-		{"small", "", 200, doctor.OK, "answers", ""},
-		{"small", "", 404, doctor.OK, "lists no models (404)", ""},
-		{"small", "", 302, doctor.OK, "lists no models (302)", ""},
-		{"small", canary, 401, doctor.Broken, "refuses the key in MY_KEY (401)", "put a valid key into MY_KEY"},
-		{"small", "", 503, doctor.Warning, "an error of its own (503)", "try again later"},
+		{"small", list, 200, doctor.OK, "answers and has small", "", ""},
+		{"large", list, 200, doctor.OK, "answers and has large", "", ""},
+		{"smal", list, 200, doctor.Warning, "does not list smal among its 2 models", "did you mean small?", ""},
+		{"small", "\n<!doctype html><title>Welcome</title>", 200, doctor.Warning, "answers with a web page", "check providers.local.base_url in troupe.yaml: most end in /v1", ""},
+		{"small", "<html>" + strings.Repeat("x", 4096), 200, doctor.Warning, "answers with a web page", "base_url", ""},
+		{"small", "{}", 200, doctor.OK, "answers", "", ""},
+		{"small", "", 200, doctor.OK, "answers", "", ""},
+		{"small", "", 404, doctor.OK, "lists no models (404)", "", ""},
+		{"small", "", 302, doctor.OK, "lists no models (302)", "", ""},
+		{"small", canary, 401, doctor.Broken, "refuses the key in MY_KEY (401)", "put a valid key into MY_KEY", doctor.KeyRefused},
+		{"small", canary, 403, doctor.Broken, "refuses the key in MY_KEY (403)", "put a valid key into MY_KEY", doctor.KeyDenied},
+		{"small", "", 503, doctor.Warning, "an error of its own (503)", "try again later", ""},
 	} {
 		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if r.URL.Path != "/v1/models" || r.Header.Get("Authorization") != "Bearer "+canary {
@@ -50,7 +52,7 @@ func TestAProvidersAnswerIsExplained(t *testing.T) {
 			Provider: "local", Model: test.model, BaseURL: server.URL + "/v1?key=" + canary, KeyEnv: "MY_KEY", Key: openai.Secret(canary),
 		})
 		server.Close()
-		if c.Status != test.want || !strings.Contains(c.Message, test.message) || !strings.Contains(c.Fix, test.fix) {
+		if c.Status != test.want || !strings.Contains(c.Message, test.message) || !strings.Contains(c.Fix, test.fix) || c.Key != test.key {
 			t.Errorf("%d: %+v", test.status, c)
 		}
 		if strings.Contains(fmt.Sprintf("%+v", c), canary) {
@@ -144,5 +146,23 @@ func TestADirectoryIsTriedAndLeftAsItWas(t *testing.T) {
 	}
 	if after, _ := os.ReadDir(dir); len(after) != len(before) {
 		t.Errorf("left behind: %v", after)
+	}
+}
+
+// What a key has to do with it is data: the name of a host may hold any word.
+func TestAProviderIsNotAboutItsKeyBecauseOfItsName(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, port, _ := net.SplitHostPort(listener.Addr().String())
+	listener.Close() // nothing listens there from now on
+	if c := doctor.Provider(t.Context(), models.Endpoint{Provider: "key", BaseURL: "http://refuses-the-key.localhost:" + port + "/v1", KeyEnv: "MY_KEY"}); c.Status != doctor.Broken || c.Key != "" {
+		t.Errorf("%+v", c)
+	}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusUnauthorized) }))
+	defer server.Close()
+	if c := doctor.Provider(t.Context(), models.Endpoint{Provider: "local", BaseURL: server.URL + "/v1"}); c.Key != doctor.KeyWanted {
+		t.Errorf("%+v", c)
 	}
 }

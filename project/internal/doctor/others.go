@@ -34,10 +34,10 @@ func Others(ctx context.Context, c *models.Chooser, chosen []models.Choice) []Ch
 func other(ctx context.Context, c *models.Chooser, name string) Check {
 	e, err := c.Endpoint(models.Choice{Ref: name, From: "its own settings"})
 	if missing, ok := errors.AsType[*models.MissingKey](err); ok {
-		return Check{"provider " + name, Warning, missing.Variable + " is not set", "set it, in the environment or in .env, if you want to use this provider"}
+		return Check{Name: "provider " + name, Status: Warning, Message: missing.Variable + " is not set", Fix: "set it, in the environment or in .env, if you want to use this provider"}
 	}
 	if err != nil {
-		return Check{"provider " + name, Warning, err.Error(), "set it right if you want to use this provider"}
+		return Check{Name: "provider " + name, Status: Warning, Message: err.Error(), Fix: "set it right if you want to use this provider"}
 	}
 	e.Model = ""
 	check := Provider(ctx, e)

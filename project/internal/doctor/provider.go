@@ -32,7 +32,7 @@ const maxList = 4 << 20
 // else of its address, which may hold a key.
 func Provider(ctx context.Context, e models.Endpoint) Check {
 	name := "provider " + e.Provider
-	broken := func(message, fix string) Check { return Check{name, Broken, message, fix} }
+	broken := func(message, fix string) Check { return Check{Name: name, Status: Broken, Message: message, Fix: fix} }
 	address, err := url.Parse(e.BaseURL)
 	if err != nil {
 		return broken("its base URL is not a URL", "set providers."+e.Provider+".base_url in troupe.yaml")
@@ -46,23 +46,30 @@ func Provider(ctx context.Context, e models.Endpoint) Check {
 	defer resp.Body.Close()
 	switch status := resp.StatusCode; {
 	case status == http.StatusUnauthorized || status == http.StatusForbidden || status == http.StatusBadRequest && e.API == provider.Gemini: // Google's status for a wrong key
-		if e.KeyEnv == "" {
-			return broken(fmt.Sprintf("%s wants a key (%d)", host, status), "set providers."+e.Provider+".key_env in troupe.yaml to the variable that holds it")
+		refused := func(state KeyState, message, fix string) Check {
+			return Check{Name: name, Status: Broken, Message: message, Fix: fix, Key: state}
 		}
-		return broken(fmt.Sprintf("%s refuses the key in %s (%d)", host, e.KeyEnv, status), "put a valid key into "+e.KeyEnv)
+		if e.KeyEnv == "" {
+			return refused(KeyWanted, fmt.Sprintf("%s wants a key (%d)", host, status), "set providers."+e.Provider+".key_env in troupe.yaml to the variable that holds it")
+		}
+		state := KeyDenied
+		if status == http.StatusUnauthorized {
+			state = KeyRefused
+		}
+		return refused(state, fmt.Sprintf("%s refuses the key in %s (%d)", host, e.KeyEnv, status), "put a valid key into "+e.KeyEnv)
 	case status >= 500:
-		return Check{name, Warning, fmt.Sprintf("%s answers with an error of its own (%d)", host, status), "try again later"}
+		return Check{Name: name, Status: Warning, Message: fmt.Sprintf("%s answers with an error of its own (%d)", host, status), Fix: "try again later"}
 	case status == http.StatusNotFound && hasModelsBelow(ctx, e, address):
 		return broken(fmt.Sprintf("there is nothing at %s, and models at %s", host+address.Path, host+strings.TrimRight(address.Path, "/")+"/v1"), "add /v1 to "+addressOf(e))
 	case status >= 300:
 		// Not every server lists its models; that it answers is enough.
-		return Check{name, OK, fmt.Sprintf("%s answers, and lists no models (%d)", host, status), ""}
+		return Check{Name: name, Status: OK, Message: fmt.Sprintf("%s answers, and lists no models (%d)", host, status)}
 	}
 	body := bufio.NewReader(io.LimitReader(resp.Body, maxList))
 	if isPage(body) {
-		return Check{name, Warning, host + " answers with a web page, not as an API does", "check " + addressOf(e) + ": most end in /v1"}
+		return Check{Name: name, Status: Warning, Message: host + " answers with a web page, not as an API does", Fix: "check " + addressOf(e) + ": most end in /v1"}
 	}
-	return hasModel(Check{name, OK, host + " answers", ""}, &e, body)
+	return hasModel(Check{Name: name, Status: OK, Message: host + " answers"}, &e, body)
 }
 
 // isPage reports whether an answer is a page for people.

@@ -15,9 +15,11 @@ let drawn = 0;
 
 addEventListener("message", async ({ source, data }) => {
   if (source !== parent || typeof data?.text !== "string") return;
+  const own = colours[data.theme === "dark" ? "dark" : "light"];
+  document.documentElement.style.background = own.background; // a frame stands on white otherwise
   try {
     mermaid.initialize({
-      startOnLoad: false, layout: "dagre", securityLevel: "strict", htmlLabels: false, flowchart: { htmlLabels: false }, theme: "base", themeVariables: { ...colours[data.theme === "dark" ? "dark" : "light"], fontSize: "14px", fontFamily: "system-ui, sans-serif" },
+      startOnLoad: false, layout: "dagre", securityLevel: "strict", htmlLabels: false, flowchart: { htmlLabels: false }, theme: "base", themeVariables: { ...own, fontSize: "14px", fontFamily: "system-ui, sans-serif" },
       maxTextSize: 20_000, maxEdges: 300, suppressErrorRendering: true,
     });
     const { svg } = await mermaid.render("drawing" + ++drawn, data.text);
