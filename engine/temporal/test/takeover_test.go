@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	enumspb "go.temporal.io/api/enums/v1"
+
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/engine/temporal"
 	"github.com/troupe-dev/troupe/internal/worktest"
@@ -77,6 +79,7 @@ func (s *siege) untilHeld(session string, w *exec.Cmd) {
 // untilOver waits until a run and its workflow have ended.
 func (s *siege) untilOver(session, status string) {
 	s.t.Helper()
+	until(s.t, "Temporal answers", func() bool { _, err := s.client.CheckHealth(s.t.Context(), nil); return err == nil })
 	result, err := (&temporal.Dispatcher{Client: s.client}).Wait(s.t.Context(), session)
 	if err != nil || result.Status != status {
 		s.t.Errorf("the workflow: %+v, %v", result, err)
@@ -153,6 +156,27 @@ func TestARunThatWasTakenOverIsGivenUpByAWorkerThatEnds(t *testing.T) {
 	}
 	s.untilHeld(session, s.workers[1])
 	s.openGate()
+	s.untilOver(session, "completed")
+}
+
+// While Temporal is away, a run goes on whose worker is killed, and when it is back, it hears what came of it.
+func TestALostRunGoesOnWhileTemporalIsAway(t *testing.T) {
+	s := newSiege(t, time.Second, heartbeat)
+	session := s.begin()
+	s.workers = append(s.workers, s.hire())
+	until(t, "both workers take runs", func() bool {
+		queue, err := s.client.DescribeTaskQueue(t.Context(), temporal.QueueName(queueName), enumspb.TASK_QUEUE_TYPE_ACTIVITY)
+		return err == nil && len(queue.GetPollers()) == 2
+	})
+	s.cluster.kill()
+	_ = s.workers[0].Process.Kill()
+	s.untilHeld(session, s.workers[1])
+	s.openGate()
+	until(t, "the run has ended", func() bool {
+		info, _, err := s.store.Ask(t.Context(), session, troupe.SessionRequest{})
+		return err == nil && info.Status == "completed"
+	})
+	s.cluster.run()
 	s.untilOver(session, "completed")
 }
 
