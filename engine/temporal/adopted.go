@@ -1,6 +1,7 @@
 package temporal
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"sync"
@@ -14,8 +15,8 @@ import (
 )
 
 // adopted is the activity of a run that is carried out by another process than the one that Temporal has
-// given it to. It is known by its id. One that cannot be found is looked for again: Temporal
-// may be away, or about to give it to somebody.
+// given it to. It is known by its id, which is the same for all attempts. One that cannot be found
+// is looked for again: Temporal may be away.
 type adopted struct {
 	client    client.Client
 	namespace string
@@ -71,30 +72,29 @@ func (a *adopted) beat(ctx context.Context) (cancelled bool) {
 		}
 	}
 	err := a.client.RecordActivityHeartbeatByID(ctx, a.namespace, a.workflow, a.run, a.activity, thisProcess())
-	if isNotFound(err) {
-		a.activity = "" // between two attempts, or ended
+	if isNotFound(err) { // between two attempts, or ended
+		return a.find(ctx)
 	}
 	return temporal.IsCanceledError(err)
 }
 
-// complete says what came of the run.
+// complete says what came of the run, if the activity is known.
 func (a *adopted) complete(ctx context.Context, result Result, failure error) {
-	ctx, stop := context.WithTimeout(ctx, completeTime)
-	defer stop()
-	if a.activity == "" {
-		a.find(ctx)
-	}
 	if a.activity == "" {
 		return
 	}
+	ctx, stop := context.WithTimeout(ctx, completeTime)
+	defer stop()
 	// Nothing depends on it: see completeTime.
 	_ = a.client.CompleteActivityByID(ctx, a.namespace, a.workflow, a.run, a.activity, result, failure)
 }
 
 // find looks for the activity, and reports whether it has ended because its workflow was cancelled.
 func (a *adopted) find(ctx context.Context) (cancelled bool) {
-	described, err := a.client.DescribeWorkflowExecution(ctx, workflowID(a.session), "")
-	if isNotFound(err) {
+	ctx, stop := context.WithTimeout(ctx, completeTime)
+	defer stop()
+	described, err := a.client.DescribeWorkflowExecution(ctx, cmp.Or(a.workflow, workflowID(a.session)), a.run)
+	if isNotFound(err) && a.workflow == "" {
 		described, err = a.findScheduled(ctx)
 	}
 	if err != nil || described == nil {

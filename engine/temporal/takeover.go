@@ -105,8 +105,16 @@ func (w *Worker) adopt(ctx context.Context, a *adopted, job work.Job) error {
 		a.complete(late, Result{}, temporal.NewApplicationError("to be tried again; the worker's log says why", notYet))
 		return err
 	}
-	result, err := w.outcome(late, job, isCancelled)
-	a.complete(late, result, err)
+	isKnown := a.activity != ""
+	if !isKnown {
+		a.find(late)
+	}
+	result, isRemoved, err := w.outcome(late, job, isCancelled)
+	// What was found when the run had ended may be the activity of the session's next run, unless
+	// the job of this one was still there afterwards.
+	if isKnown || isRemoved {
+		a.complete(late, result, err)
+	}
 	return nil
 }
 

@@ -30,6 +30,7 @@ type cluster struct {
 	// isBetween says that the activity is between two attempts, isCancelled that its workflow was
 	// cancelled, and isScheduled that a schedule began it.
 	isBetween, isCancelled, isScheduled bool
+	takes                               time.Duration // to describe a workflow
 	beats                               int
 	completed                           chan completion
 }
@@ -40,7 +41,10 @@ type completion struct {
 	err                error
 }
 
-func (c *cluster) DescribeWorkflowExecution(_ context.Context, id, _ string) (*workflowservice.DescribeWorkflowExecutionResponse, error) {
+func (c *cluster) DescribeWorkflowExecution(ctx context.Context, id, _ string) (*workflowservice.DescribeWorkflowExecutionResponse, error) {
+	if !pause(ctx, c.takes) {
+		return nil, context.Cause(ctx)
+	}
 	if c.isScheduled && id != "news-2026" {
 		return nil, serviceerror.NewNotFound("no such workflow")
 	}
@@ -161,6 +165,32 @@ func TestALostRunGoesOnInThePlaceOfItsWorker(t *testing.T) {
 					t.Errorf("in a minute Temporal heard %d times that it lives", c.beats)
 				}
 			})
+		})
+	}
+}
+
+// A queue has the jobs of runs, or those of later ones.
+type queue struct {
+	work.Queue
+	isThere bool
+}
+
+func (q queue) RemoveJob(context.Context, work.Job) (bool, error) { return q.isThere, nil }
+
+// The activity that is found when a run has ended is its own only if its job is still there: the
+// session may have another run by then, whose activity goes on.
+func TestTheActivityOfALaterRunIsLeftAlone(t *testing.T) {
+	for _, isThere := range []bool{true, false} {
+		synctest.Test(t, func(t *testing.T) {
+			quick := troupe.NewStep("quick", func(context.Context, *troupe.Run, troupe.Handoff) (troupe.Handoff, error) {
+				return troupe.Handoff{}, nil
+			})
+			take := takeOver(t, quick, 1, &cluster{takes: time.Second}, &Worker{Jobs: queue{isThere: isThere}})
+			time.Sleep(time.Minute)
+			take.stop()
+			if completed := len(take.cluster.completed) > 0; completed != isThere {
+				t.Errorf("the job is there: %v, and the activity was completed: %v", isThere, completed)
+			}
 		})
 	}
 }

@@ -125,7 +125,8 @@ func (w *Worker) carryOut(ctx context.Context, job work.Job) (Result, error) {
 	if err := w.resume(ctx, step, job.Session); err != nil {
 		return Result{}, w.leave(ctx, job.Session, err)
 	}
-	return w.outcome(context.WithoutCancel(ctx), job, isCancel(ctx))
+	result, _, err := w.outcome(context.WithoutCancel(ctx), job, isCancel(ctx))
+	return result, err
 }
 
 // leave is the error of a run that could not go on here. Where that is because another has its session, that
@@ -297,24 +298,25 @@ func isCancel(ctx context.Context) bool {
 	return ok
 }
 
-// outcome says how a run stands that has come to something.
-func (w *Worker) outcome(ctx context.Context, job work.Job, cancelled bool) (Result, error) {
+// outcome says how a run stands that has come to something, and whether its job was there and is not
+// any more.
+func (w *Worker) outcome(ctx context.Context, job work.Job, cancelled bool) (result Result, isRemoved bool, err error) {
 	info, _, err := w.Store.Ask(ctx, job.Session, troupe.SessionRequest{})
 	if err != nil && !errors.Is(err, troupe.ErrNotFound) {
-		return Result{}, tryAgain(err)
+		return Result{}, false, tryAgain(err)
 	}
 	if w.Jobs != nil {
-		if _, err := w.Jobs.RemoveJob(ctx, job); err != nil {
-			return Result{}, tryAgain(err)
+		if isRemoved, err = w.Jobs.RemoveJob(ctx, job); err != nil {
+			return Result{}, isRemoved, tryAgain(err)
 		}
 	}
 	switch {
 	case cancelled:
-		return Result{}, temporal.NewCanceledError()
+		return Result{}, isRemoved, temporal.NewCanceledError()
 	case info.Status == "failed":
-		return Result{}, temporal.NewNonRetryableApplicationError("the run failed: session "+job.Session+" says why", failedRun, nil)
+		return Result{}, isRemoved, temporal.NewNonRetryableApplicationError("the run failed: session "+job.Session+" says why", failedRun, nil)
 	}
-	return Result{Session: job.Session, Status: info.Status}, nil
+	return Result{Session: job.Session, Status: info.Status}, isRemoved, nil
 }
 
 // begin is the activity that puts the run of a schedule on record.
