@@ -129,11 +129,13 @@ func (w *Worker) carryOut(ctx context.Context, job work.Job) (Result, error) {
 	return result, err
 }
 
-// leave is the error of a run that could not go on here. Where that is because another has its session, that
+// leave is the error of a run that could not go on here. Where that is because another has taken it over, that
 // one says to Temporal that it lives, and what came of it: see [Worker.TakeOver]. If it does not, the
-// activity is tried again when its heartbeat is missed.
+// activity is tried again when its heartbeat is missed. A session that somebody has at the first attempt
+// is more likely to be had by whoever puts the run on record.
 func (w *Worker) leave(ctx context.Context, session string, err error) error {
-	if isCancel(ctx) || !errors.Is(err, troupe.ErrBusy) && !errors.Is(err, troupe.ErrConflict) {
+	isTaken := errors.Is(err, troupe.ErrConflict) || errors.Is(err, troupe.ErrBusy) && activity.GetInfo(ctx).Attempt > 1
+	if !isTaken || isCancel(ctx) {
 		return tryAgain(err)
 	}
 	if info, _, asked := w.Store.Ask(context.WithoutCancel(ctx), session, troupe.SessionRequest{}); asked != nil || info.Owner == (troupe.Owner{}) {

@@ -2,6 +2,7 @@ package temporal
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -66,6 +67,27 @@ func TestARunIsCancelledWhereverItIs(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A session that somebody has for longer than usual as a run is put on record is tried again soon.
+func TestARunWhoseSessionIsHadAtFirstIsTriedAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := troupe.NewMemoryStore()
+		run, err := work.Recorder{Store: store}.Record(t.Context(), slow(), troupe.Input{Text: "go"}, func(context.Context, string) error { return nil })
+		if err != nil {
+			t.Fatal(err)
+		}
+		lease, err := store.Acquire(t.Context(), run.Session)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer lease.Release(t.Context())
+		w := &Worker{Engine: newTestEngine(t, store), Store: store, Step: func(context.Context, work.Job) (troupe.Step, error) { return slow(), nil }}
+		err = perform(t.Context(), w, work.Job{Session: run.Session, Step: "slow"})
+		if failure, ok := errors.AsType[*temporal.ApplicationError](err); !ok || failure.Type() != notYet {
+			t.Errorf("%v", err)
+		}
+	})
 }
 
 // perform has a worker carry out an activity, which ends when ctx is done.
