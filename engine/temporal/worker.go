@@ -29,10 +29,10 @@ type Worker struct {
 	Step func(ctx context.Context, job work.Job) (troupe.Step, error)
 	// Check fails if a step is not what a job is of: [work.Check] by default.
 	Check func(job work.Job, step troupe.Step) error
-	// Seize makes a session nobody's, whoever has it: see postgres.Store.Seize. It is called where
+	// Seize makes a session nobody's that a process has: see postgres.Store.Seize. It is called where
 	// Temporal has given up the worker that has it. Where it is nil, the next worker
 	// waits until the lease of that one is over.
-	Seize func(ctx context.Context, session string) error
+	Seize func(ctx context.Context, session string, from troupe.Owner) error
 	// Jobs, where set, is a queue in which a run is as long as it is to be carried out: one
 	// that is no longer there when its turn comes was cancelled.
 	Jobs work.Queue
@@ -49,15 +49,17 @@ type Worker struct {
 	// StopTimeout is how long a worker that is told to end waits for its runs to be put on
 	// record as interrupted: 10 seconds by default.
 	StopTimeout time.Duration
+
+	slots slots
 }
 
 const defaultParallel = 16
 
 // New returns a worker of the cluster that c is connected to. Its Start, Run and Stop are
-// Temporal's own.
+// Temporal's own. Beside it, [Worker.TakeOver] goes on with what other workers leave behind.
 func (w *Worker) New(c client.Client) worker.Worker {
 	made := worker.New(c, QueueName(w.Queue), worker.Options{
-		MaxConcurrentActivityExecutionSize: cmp.Or(w.MaxParallel, defaultParallel),
+		MaxConcurrentActivityExecutionSize: w.maxParallel(),
 		TaskQueueActivitiesPerSecond:       w.RunsPerSecond,
 		WorkerStopTimeout:                  cmp.Or(w.StopTimeout, 10*time.Second),
 	})
@@ -74,7 +76,8 @@ func RegisterWorkflows(r worker.WorkflowRegistry) {
 	r.RegisterWorkflowWithOptions(runScheduled, workflow.RegisterOptions{Name: scheduledWorkflow})
 }
 
-// A holder is the process that carries out a run, as its heartbeats say.
+// A holder is the process that carries out a run, as its heartbeats say. The empty one is
+// nobody.
 type holder struct {
 	Host string `json:"host"`
 	PID  int    `json:"pid"`
@@ -87,17 +90,27 @@ func thisProcess() holder {
 
 // perform is the activity of a run.
 func (w *Worker) perform(ctx context.Context, job work.Job) (Result, error) {
-	defer w.beat(ctx)()
+	stop := w.beat(ctx)
+	result, err := w.carryOut(ctx, job)
+	stop()
+	if err != nil && ctx.Err() == nil {
+		activity.RecordHeartbeat(ctx, holder{}) // whoever is next has nobody to take the session from
+	}
+	return result, err
+}
+
+// carryOut goes on with a run that Temporal has given to this worker.
+func (w *Worker) carryOut(ctx context.Context, job work.Job) (Result, error) {
+	if err := w.slots.wait(ctx, w.maxParallel()); err != nil {
+		return Result{}, w.leave(ctx, job.Session, err)
+	}
+	defer w.slots.free()
 	step, err := w.Step(ctx, job)
 	if err != nil {
 		return Result{}, tryAgain(fmt.Errorf("make %s: %w", job.Step, err))
 	}
-	check := w.Check
-	if check == nil {
-		check = work.Check
-	}
-	if err := check(job, step); err != nil {
-		return Result{}, temporal.NewApplicationErrorWithOptions(err.Error(), otherDefinition, temporal.ApplicationErrorOptions{NextRetryDelay: 5 * time.Second})
+	if err := w.check(job, step); err != nil {
+		return Result{}, temporal.NewApplicationErrorWithOptions(err.Error(), otherDefinition, temporal.ApplicationErrorOptions{NextRetryDelay: leaveFor})
 	}
 	if w.Jobs != nil {
 		queued, there, err := w.Jobs.JobOf(ctx, job.Session)
@@ -110,10 +123,35 @@ func (w *Worker) perform(ctx context.Context, job work.Job) (Result, error) {
 		return Result{}, tryAgain(err)
 	}
 	if err := w.resume(ctx, step, job.Session); err != nil {
-		return Result{}, tryAgain(err)
+		return Result{}, w.leave(ctx, job.Session, err)
 	}
-	return w.outcome(ctx, job)
+	result, _, err := w.outcome(context.WithoutCancel(ctx), job, isCancel(ctx))
+	return result, err
 }
+
+// leave is the error of a run that could not go on here. Where that is because another has taken it over, that
+// one says to Temporal that it lives, and what came of it: see [Worker.TakeOver]. If it does not, the
+// activity is tried again when its heartbeat is missed. A session that somebody has at the first attempt
+// is more likely to be had by whoever puts the run on record.
+func (w *Worker) leave(ctx context.Context, session string, err error) error {
+	isTaken := errors.Is(err, troupe.ErrConflict) || errors.Is(err, troupe.ErrBusy) && activity.GetInfo(ctx).Attempt > 1
+	if !isTaken || isCancel(ctx) {
+		return tryAgain(err)
+	}
+	if info, _, asked := w.Store.Ask(context.WithoutCancel(ctx), session, troupe.SessionRequest{}); asked != nil || info.Owner == (troupe.Owner{}) {
+		return tryAgain(err)
+	}
+	return activity.ErrResultPending
+}
+
+func (w *Worker) check(job work.Job, step troupe.Step) error {
+	if w.Check != nil {
+		return w.Check(job, step)
+	}
+	return work.Check(job, step)
+}
+
+func (w *Worker) maxParallel() int { return cmp.Or(w.MaxParallel, defaultParallel) }
 
 // tryAgain is the error of a run that somebody has to go on with.
 func tryAgain(err error) error {
@@ -194,7 +232,7 @@ func (w *Worker) takeOver(ctx context.Context, session string) error {
 	if err != nil || info.Owner.PID != before.PID || info.Owner.Host != before.Host || before == thisProcess() {
 		return err
 	}
-	return w.Seize(ctx, session)
+	return w.Seize(ctx, session, info.Owner)
 }
 
 const (
@@ -215,6 +253,9 @@ func (w *Worker) resume(ctx context.Context, step troupe.Step, session string) e
 		select {
 		case <-time.After(busyPause):
 		case <-ctx.Done():
+			if isCancel(ctx) { // whoever has it is told
+				return w.Engine.Cancel(context.WithoutCancel(ctx), session)
+			}
 			return context.Cause(ctx)
 		}
 	}
@@ -230,10 +271,17 @@ func (w *Worker) goOn(ctx context.Context, step troupe.Step, session string) err
 		var err error
 		select {
 		case <-ctx.Done():
-			if isCancel(ctx) {
-				err = w.Engine.Cancel(run, session)
-			} else {
+			if !isCancel(ctx) {
 				interrupt()
+				break
+			}
+			for isOver := false; !isOver; { // again and again: the run may not have begun
+				err = w.Engine.Cancel(run, session)
+				select {
+				case <-ended:
+					isOver = true
+				case <-time.After(busyPause):
+				}
 			}
 		case <-activity.GetWorkerStopChannel(ctx):
 			interrupt()
@@ -252,26 +300,25 @@ func isCancel(ctx context.Context) bool {
 	return ok
 }
 
-// outcome says how a run stands that has come to something.
-func (w *Worker) outcome(ctx context.Context, job work.Job) (Result, error) {
-	cancelled := isCancel(ctx)
-	ctx = context.WithoutCancel(ctx)
+// outcome says how a run stands that has come to something, and whether its job was there and is not
+// any more.
+func (w *Worker) outcome(ctx context.Context, job work.Job, cancelled bool) (result Result, isRemoved bool, err error) {
 	info, _, err := w.Store.Ask(ctx, job.Session, troupe.SessionRequest{})
 	if err != nil && !errors.Is(err, troupe.ErrNotFound) {
-		return Result{}, tryAgain(err)
+		return Result{}, false, tryAgain(err)
 	}
 	if w.Jobs != nil {
-		if _, err := w.Jobs.RemoveJob(ctx, job); err != nil {
-			return Result{}, tryAgain(err)
+		if isRemoved, err = w.Jobs.RemoveJob(ctx, job); err != nil {
+			return Result{}, isRemoved, tryAgain(err)
 		}
 	}
 	switch {
 	case cancelled:
-		return Result{}, temporal.NewCanceledError()
+		return Result{}, isRemoved, temporal.NewCanceledError()
 	case info.Status == "failed":
-		return Result{}, temporal.NewNonRetryableApplicationError("the run failed: session "+job.Session+" says why", failedRun, nil)
+		return Result{}, isRemoved, temporal.NewNonRetryableApplicationError("the run failed: session "+job.Session+" says why", failedRun, nil)
 	}
-	return Result{Session: job.Session, Status: info.Status}, nil
+	return Result{Session: job.Session, Status: info.Status}, isRemoved, nil
 }
 
 // begin is the activity that puts the run of a schedule on record.

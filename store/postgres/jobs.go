@@ -8,6 +8,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/work"
 )
 
@@ -38,6 +39,15 @@ WHERE j.queue = $1 AND NOT coalesce(`+isAlive+`, false) ORDER BY j.since LIMIT $
 func (s *Store) UnhandedJobs(ctx context.Context, queue string, limit int, longAgo time.Duration) ([]work.Job, error) {
 	return s.jobs(ctx, `SELECT session, step, digest, "user", queue, batch, since FROM jobs
 WHERE queue = $1 AND (handed IS NULL OR handed < clock_timestamp() - $3::interval) ORDER BY since LIMIT $2`, queue, limit, longAgo)
+}
+
+// LostJobs returns the jobs of a queue that another scheduler has and whose runs were under way in
+// processes that have not been heard of for as long as their leases last, the oldest first.
+// It looks at those processes and what they had, however many jobs wait.
+func (s *Store) LostJobs(ctx context.Context, queue string, limit int) ([]work.Job, error) {
+	return s.jobs(ctx, `SELECT j.session, j.step, j.digest, j."user", j.queue, j.batch, j.since FROM owners o
+JOIN sessions ON sessions.owner = o.name JOIN jobs j ON j.session = sessions.id
+WHERE NOT `+isAlive+` AND j.queue = $1 AND j.handed IS NOT NULL ORDER BY j.since LIMIT $2`, queue, limit)
 }
 
 // HandJob notes that the job of a session was handed to another scheduler.
@@ -79,16 +89,18 @@ func (s *Store) RemoveJob(ctx context.Context, job work.Job) (there bool, err er
 	return there, err
 }
 
-// Seize makes a session nobody's, whoever has it: for somebody who knows better than the
-// clock of its lease that the process which has it is gone. What that one writes when it
-// is there after all is refused.
-func (s *Store) Seize(ctx context.Context, session string) error {
+// Seize makes a session nobody's that a process has: for somebody who knows better than the
+// clock of its lease that this process is gone. What that one writes when it
+// is there after all is refused. A session that another has by now is left to it.
+func (s *Store) Seize(ctx context.Context, session string, from troupe.Owner) error {
 	if err := s.refuse("seize", session); err != nil {
 		return err
 	}
 	err := s.retrying(ctx, func(ctx context.Context) error {
 		var epoch int64
-		err := s.pool.QueryRow(ctx, "UPDATE sessions SET owner = NULL, epoch = nextval('epochs') WHERE id = $1 AND events > 0 RETURNING epoch", session).Scan(&epoch)
+		err := s.pool.QueryRow(ctx, `UPDATE sessions SET owner = NULL, epoch = nextval('epochs')
+WHERE id = $1 AND events > 0 AND since = $2 AND owner IN (SELECT name FROM owners WHERE host = $3 AND pid = $4) RETURNING epoch`,
+			session, from.Since.UnixNano(), clean(from.Host), int64(from.PID)).Scan(&epoch)
 		if errors.Is(err, pgx.ErrNoRows) {
 			return nil
 		}

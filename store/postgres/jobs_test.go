@@ -88,10 +88,20 @@ func TestASeizedSessionIsNoLongerItsOwners(t *testing.T) {
 	if err := frozen.Append(ctx, id(1), event(1, lease.Epoch())); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := next.Acquire(ctx, id(1)); !errors.Is(err, troupe.ErrBusy) {
+	_, err = next.Acquire(ctx, id(1))
+	owner, ok := errors.AsType[*troupe.Owner](err)
+	if !ok {
 		t.Fatalf("acquired: %v", err)
 	}
-	if err := next.Seize(ctx, id(1)); err != nil {
+	for _, other := range []troupe.Owner{{Host: owner.Host, PID: owner.PID + 1, Since: owner.Since}, {Host: owner.Host, PID: owner.PID, Since: owner.Since.Add(-1)}} {
+		if err := next.Seize(ctx, id(1), other); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := next.Acquire(ctx, id(1)); !errors.Is(err, troupe.ErrBusy) {
+			t.Errorf("taken from another than %+v: %v", other, err)
+		}
+	}
+	if err := next.Seize(ctx, id(1), *owner); err != nil {
 		t.Fatal(err)
 	}
 	if err := frozen.Append(ctx, id(1), event(2, lease.Epoch())); !errors.Is(err, troupe.ErrConflict) {
@@ -107,5 +117,56 @@ func TestASeizedSessionIsNoLongerItsOwners(t *testing.T) {
 		}
 	case <-time.After(time.Minute):
 		t.Error("the one before was not told")
+	}
+}
+
+// What a silent process had is lost, if another scheduler was given it, and whatever else
+// waits or goes on is not.
+func TestWhatASilentProcessHadIsLost(t *testing.T) {
+	silent, alive := pair(t, Options{Lease: time.Hour})
+	ctx := t.Context()
+	lost := func() (sessions []string) {
+		t.Helper()
+		list, err := alive.LostJobs(ctx, "", 10)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, job := range list {
+			if job.Step != "chore" || job.Since.IsZero() {
+				t.Errorf("%+v", job)
+			}
+			sessions = append(sessions, job.Session)
+		}
+		return sessions
+	}
+	for n, holder := range []*Store{nil, silent, alive, silent, silent} {
+		session := id(n)
+		job := work.Job{Session: session, Step: "chore"}
+		if n == 4 {
+			job.Queue = "elsewhere"
+		}
+		if err := alive.AddJob(ctx, job); err != nil {
+			t.Fatal(err)
+		}
+		if n != 3 { // it waits for the scheduler
+			if err := alive.HandJob(ctx, session); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if holder != nil {
+			lease := mustAcquire(t, holder, session)
+			mustAppend(t, holder, under(lease, eventsOf(session, 1, &troupe.RunStarted{}))...)
+		}
+	}
+	if found := lost(); len(found) != 0 {
+		t.Errorf("while all are heard of: %v", found)
+	}
+	freeze(t, silent)
+	if found := lost(); len(found) != 1 || found[0] != id(1) {
+		t.Errorf("of a silent process: %v", found)
+	}
+	mustAcquire(t, alive, id(1))
+	if found := lost(); len(found) != 0 {
+		t.Errorf("when somebody has gone on with it: %v", found)
 	}
 }

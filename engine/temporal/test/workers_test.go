@@ -5,8 +5,10 @@ package test
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"os"
 	"os/exec"
+	"os/signal"
 	"strings"
 	"syscall"
 	"testing"
@@ -23,36 +25,42 @@ import (
 )
 
 // workVariable says to the test's own program that it is a worker: the address of the
-// store, that of the cluster and the place of its work.
+// store, that of the cluster, the place of its work and how long a lease lasts.
 const workVariable = "TROUPE_TEST_TEMPORAL_WORK"
 
 const (
-	// heartbeat is after how long a worker that is not heard of is given up.
-	heartbeat = 2 * time.Second
-	// workLease is longer, so that taking over does not depend on it.
-	workLease = 5 * time.Second
-	queueName = "chores"
+	// workLease is after how long the store gives up a worker that is not heard of, and heartbeat
+	// after how long Temporal does.
+	workLease, heartbeat = 2 * time.Second, 2 * time.Second
+	queueName            = "chores"
 )
 
 // workIfTold makes this process a worker, if it was started as one.
 func workIfTold() {
 	told := strings.Split(os.Getenv(workVariable), "\n")
-	if len(told) != 3 {
+	if len(told) != 4 {
 		return
 	}
-	if err := carryOut(context.Background(), told[0], told[1], worktest.Place(told[2])); err != nil {
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
+	defer stop()
+	lease, err := time.ParseDuration(told[3])
+	if err == nil {
+		err = carryOut(ctx, told[0], told[1], worktest.Place(told[2]), lease)
+	}
+	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
 	os.Exit(0)
 }
 
-// carryOut does what 'troupe-temporal worker' does, until it is killed.
-func carryOut(ctx context.Context, database, address string, place worktest.Place) error {
-	store, err := postgres.Open(ctx, database, postgres.Options{Lease: workLease})
+// carryOut does what 'troupe-temporal worker' does, until it is told to end or killed.
+func carryOut(ctx context.Context, database, address string, place worktest.Place, lease time.Duration) error {
+	store, err := postgres.Open(ctx, database, postgres.Options{Lease: lease})
 	if err != nil {
 		return err
 	}
+	defer store.Close()
 	engine, err := troupe.New(troupe.Config{Store: store})
 	if err != nil {
 		return err
@@ -62,12 +70,15 @@ func carryOut(ctx context.Context, database, address string, place worktest.Plac
 		time.Sleep(100 * time.Millisecond) // it came while the cluster was away
 	}
 	w := &temporal.Worker{Engine: engine, Store: store, Seize: store.Seize, Jobs: store, Queue: queueName, Step: func(_ context.Context, job work.Job) (troupe.Step, error) {
-		return place.Step(job.Step)
+		return stepOf(place, job.Step)
 	}}
-	if err := w.New(c).Start(); err != nil {
+	made := w.New(c)
+	if err := made.Start(); err != nil {
 		return err
 	}
-	select {} // until it is killed
+	w.TakeOver(ctx, c, client.DefaultNamespace, store, slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError})))
+	made.Stop()
+	return engine.Close()
 }
 
 // A siege is workers, a database and a cluster that are killed while there is work to do.
@@ -76,15 +87,49 @@ type siege struct {
 	database *postgrestest.Server
 	cluster  *temporalServer
 	place    worktest.Place
+	client   client.Client
+	lease    time.Duration
 	store    *postgres.Store
 	runner   *work.Runner
 	sessions []string
 	workers  []*exec.Cmd
 }
 
+// newSiege starts a database and a cluster, with leases and heartbeats of a length, and hands over
+// what is put on record.
+func newSiege(t *testing.T, lease, heartbeat time.Duration) *siege {
+	t.Helper()
+	s := &siege{t: t, database: postgrestest.Start(t), cluster: startTemporal(t), place: worktest.New(t), lease: lease}
+	var err error
+	if s.store, err = postgres.Open(t.Context(), s.database.Address("postgres"), postgres.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.store.Close() })
+	s.client = s.cluster.connect()
+	until(t, "the server knows the search attributes", func() bool {
+		return temporal.Prepare(t.Context(), s.client, client.DefaultNamespace) == nil
+	})
+	s.runner = &work.Runner{Recorder: work.Recorder{Store: s.store}, Queue: s.store, QueueOf: func(troupe.Step, troupe.Input) string { return queueName }}
+	ctx, cancel := context.WithCancel(t.Context())
+	relayed := make(chan struct{})
+	go func() {
+		defer close(relayed)
+		(&temporal.Dispatcher{Client: s.client, Queue: queueName, Heartbeat: heartbeat}).Relay(ctx, s.store, slogTo(t))
+	}()
+	t.Cleanup(func() {
+		cancel()
+		<-relayed
+		for _, w := range s.workers {
+			_ = w.Process.Kill()
+			_ = w.Wait()
+		}
+	})
+	return s
+}
+
 func (s *siege) hire() *exec.Cmd {
 	w := exec.Command(os.Args[0])
-	w.Env = append(os.Environ(), workVariable+"="+strings.Join([]string{s.database.Address("postgres"), s.cluster.address(), string(s.place)}, "\n"))
+	w.Env = append(os.Environ(), workVariable+"="+strings.Join([]string{s.database.Address("postgres"), s.cluster.address(), string(s.place), s.lease.String()}, "\n"))
 	w.Stderr = os.Stderr
 	if err := w.Start(); err != nil {
 		s.t.Fatal(err)
@@ -144,34 +189,10 @@ func (s *siege) answer() (left int) {
 // server killed under them: every run ends, those that ask somebody and those that change a repository
 // too, and nothing is done twice.
 func TestWorkersThatAreKilledAndFrozenLoseAndDoubleNothing(t *testing.T) {
-	s := &siege{t: t, database: postgrestest.Start(t), cluster: startTemporal(t), place: worktest.New(t)}
-	var err error
-	if s.store, err = postgres.Open(t.Context(), s.database.Address("postgres"), postgres.Options{}); err != nil {
-		t.Fatal(err)
-	}
-	defer s.store.Close()
-	c := s.cluster.connect()
-	until(t, "the server knows the search attributes", func() bool {
-		return temporal.Prepare(t.Context(), c, client.DefaultNamespace) == nil
-	})
-	s.runner = &work.Runner{Recorder: work.Recorder{Store: s.store}, Queue: s.store, QueueOf: func(troupe.Step, troupe.Input) string { return queueName }}
+	s := newSiege(t, workLease, heartbeat)
 	for range 3 {
 		s.workers = append(s.workers, s.hire())
 	}
-	ctx, cancel := context.WithCancel(t.Context())
-	relayed := make(chan struct{})
-	go func() {
-		defer close(relayed)
-		(&temporal.Dispatcher{Client: c, Queue: queueName, Heartbeat: heartbeat}).Relay(ctx, s.store, slogTo(t))
-	}()
-	defer func() {
-		cancel()
-		<-relayed
-		for _, w := range s.workers {
-			_ = w.Process.Kill()
-			_ = w.Wait()
-		}
-	}()
 	pace := worktest.Begin(t, 24, 6)
 	entries := 0
 	for n := range pace.Runs {
@@ -201,7 +222,7 @@ func TestWorkersThatAreKilledAndFrozenLoseAndDoubleNothing(t *testing.T) {
 			crashes++
 			s.cluster.kill()
 			s.cluster.run()
-			until(t, "the cluster is there again", func() bool { _, err := c.CheckHealth(t.Context(), nil); return err == nil })
+			until(t, "the cluster is there again", func() bool { _, err := s.client.CheckHealth(t.Context(), nil); return err == nil })
 		case n == 4:
 			crashes++
 			s.database.Kill()
@@ -222,6 +243,6 @@ func TestWorkersThatAreKilledAndFrozenLoseAndDoubleNothing(t *testing.T) {
 	for fault, err := range s.store.Verify(t.Context()) {
 		t.Errorf("%+v, %v", fault, err)
 	}
-	t.Logf("%d runs, %d entries in %s; %d workers killed, %d frozen, and Temporal and the database killed %d times; a heartbeat lasts %s, %s",
-		pace.Runs, len(s.place.Entries(t)), time.Since(began).Round(time.Millisecond), killed, frozen, crashes, heartbeat, takeovers.Report(t, s.store))
+	t.Logf("%d runs, %d entries in %s; %d workers killed, %d frozen, and Temporal and the database killed %d times; a lease and a heartbeat last %s, %s",
+		pace.Runs, len(s.place.Entries(t)), time.Since(began).Round(time.Millisecond), killed, frozen, crashes, workLease, takeovers.Report(t, s.store))
 }

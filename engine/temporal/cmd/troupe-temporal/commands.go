@@ -65,11 +65,12 @@ func (p *program) work(ctx context.Context, args []string) error {
 		return temporal.Explain(err)
 	}
 	fmt.Fprintln(p.err, waitingFor(p.project, *queue, *rate))
-	var relay sync.WaitGroup
-	relay.Go(func() { (&temporal.Dispatcher{Client: p.client, Queue: *queue}).Relay(ctx, shared, p.log) })
+	var beside sync.WaitGroup
+	beside.Go(func() { (&temporal.Dispatcher{Client: p.client, Queue: *queue}).Relay(ctx, shared, p.log) })
+	beside.Go(func() { w.TakeOver(ctx, p.client, p.namespace, shared, p.log) })
 	<-ctx.Done()
 	made.Stop()
-	relay.Wait()
+	beside.Wait()
 	return nil
 }
 
