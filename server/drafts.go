@@ -104,40 +104,54 @@ func (d *drafts) path(id string) string { return filepath.Join(d.dir, id+".json"
 // add makes a draft. The oldest of the same user gives way if there are too many. Its
 // file outlives this process; the loss of power may cost an empty session.
 func (d *drafts) add(info troupe.SessionInfo) error {
+	if err := d.keep(info); err != nil {
+		return err
+	}
+	d.remove(d.enter(&draft{info, make(chan struct{})}))
+	return nil
+}
+
+// keep writes a draft down, for other servers and the next process.
+func (d *drafts) keep(info troupe.SessionInfo) error {
+	if d.shelf != nil {
+		return writeShelf(d.shelf, shelfDraft+info.ID, info)
+	}
+	if d.dir == "" {
+		return nil
+	}
+	data, err := json.Marshal(info)
+	unfinished := d.path(info.ID) + ".new" // nobody reads half of it
+	if err == nil {
+		err = os.WriteFile(unfinished, data, 0o600)
+	}
+	if err == nil {
+		err = os.Rename(unfinished, d.path(info.ID))
+	}
+	if err != nil {
+		return fmt.Errorf("keep a draft: %w", err)
+	}
+	return nil
+}
+
+// enter adds a draft to the list, and returns the one that is to give way to it, if any.
+func (d *drafts) enter(made *draft) *draft {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	own := 0
 	var oldest *draft
 	for _, other := range d.list {
-		if other.info.User != info.User {
+		if other.info.User != made.info.User {
 			continue
 		}
 		if own++; own == 1 {
 			oldest = other
 		}
 	}
-	if own >= mostDrafts {
-		d.drop(oldest)
+	d.list = append(d.list, made)
+	if own < mostDrafts {
+		return nil
 	}
-	if d.shelf != nil {
-		if err := writeShelf(d.shelf, shelfDraft+info.ID, info); err != nil {
-			return err
-		}
-	} else if d.dir != "" {
-		data, err := json.Marshal(info)
-		unfinished := d.path(info.ID) + ".new" // nobody reads half of it
-		if err == nil {
-			err = os.WriteFile(unfinished, data, 0o600)
-		}
-		if err == nil {
-			err = os.Rename(unfinished, d.path(info.ID))
-		}
-		if err != nil {
-			return fmt.Errorf("keep a draft: %w", err)
-		}
-	}
-	d.list = append(d.list, &draft{info, make(chan struct{})})
-	return nil
+	return oldest
 }
 
 // find returns the user's draft of an id, nil if there is none here.
@@ -157,12 +171,12 @@ func (d *drafts) find(user, id string) *draft {
 // look is find for an id that neither the store nor this server knows: another server
 // of the same directory may have made it.
 func (d *drafts) look(user, id string) *draft {
-	d.mu.Lock()
-	defer d.mu.Unlock()
 	kept := d.read(id)
 	if kept == nil || user != "" && kept.info.User != user {
 		return nil
 	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
 	if i := slices.IndexFunc(d.list, func(other *draft) bool { return other.info.ID == id }); i >= 0 {
 		return d.list[i]
 	}
@@ -170,20 +184,12 @@ func (d *drafts) look(user, id string) *draft {
 	return kept
 }
 
-// remove forgets a draft. It does nothing for one that is gone, or nil.
+// remove forgets a draft. It does nothing for one that is gone, or nil. Nobody waits for the
+// disk, or for the database, but whoever has begun the session.
 func (d *drafts) remove(gone *draft) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.drop(gone)
-}
-
-func (d *drafts) drop(gone *draft) {
-	i := slices.Index(d.list, gone)
-	if i < 0 {
+	if gone == nil || !d.strike(gone) {
 		return
 	}
-	d.list = slices.Delete(d.list, i, i+1)
-	close(gone.over)
 	if d.before != nil {
 		d.before.remove(d.before.find("", gone.info.ID))
 	}
@@ -192,4 +198,17 @@ func (d *drafts) drop(gone *draft) {
 	} else if d.dir != "" {
 		os.Remove(d.path(gone.info.ID)) // one that stays is too old some day; the store is asked first
 	}
+}
+
+// strike takes a draft from the list, and reports whether it was there.
+func (d *drafts) strike(gone *draft) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	i := slices.Index(d.list, gone)
+	if i < 0 {
+		return false
+	}
+	d.list = slices.Delete(d.list, i, i+1)
+	close(gone.over)
+	return true
 }

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/troupe-dev/troupe"
@@ -170,4 +171,43 @@ func TestADraftIsKeptWhereTheStoreCannotBeAsked(t *testing.T) {
 	}
 	w.server.config.Store = w.store
 	w.talk(session, "first")
+}
+
+// Nobody waits for the disk or the database of somebody else's draft.
+func TestDraftsAreFoundWhileOthersAreKept(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		shelf := &slowShelf{goOn: make(chan struct{})}
+		d, err := newDrafts("", shelf)
+		if err != nil {
+			t.Fatal(err)
+		}
+		known := &draft{troupe.SessionInfo{ID: "11111111-1111-4111-8111-111111111111"}, make(chan struct{})}
+		d.enter(known)
+		go d.add(troupe.SessionInfo{ID: "22222222-2222-4222-8222-222222222222"})
+		go d.remove(known)
+		synctest.Wait() // both wait for the shelf
+		select {
+		case <-known.over:
+		default:
+			t.Error("who waits for the session to begin is not told")
+		}
+		if found := d.find("", known.info.ID); found != nil {
+			t.Errorf("found %+v", found)
+		}
+		close(shelf.goOn)
+		synctest.Wait()
+		if d.find("", "22222222-2222-4222-8222-222222222222") == nil {
+			t.Error("the new draft is not there")
+		}
+	})
+}
+
+// A slowShelf is a database that takes its time.
+type slowShelf struct{ goOn chan struct{} }
+
+func (s *slowShelf) Read(context.Context, string) ([]byte, error) { <-s.goOn; return nil, nil }
+
+func (s *slowShelf) Change(context.Context, string, func([]byte) ([]byte, error)) error {
+	<-s.goOn
+	return nil
 }

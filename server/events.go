@@ -222,17 +222,17 @@ func (s *Server) stream(c *call, begin func() (feed, error)) error {
 	defer control.SetWriteDeadline(time.Time{}) // the connection may serve another request
 	c.w.Header().Set("Content-Type", "text/event-stream")
 	c.w.Header().Set("X-Accel-Buffering", "no")
-	var beating sync.WaitGroup
-	defer beating.Wait()
 	defer cancel()
 	if err := out.beat(); err != nil || c.r.Method == http.MethodHead {
 		return nil
 	}
-	beating.Go(func() {
-		defer cancel()
-		for out.pause(ctx) && out.beat() == nil {
+	defer regularly(heartbeat, func() bool {
+		isThere := out.beat() == nil
+		if !isThere {
+			cancel()
 		}
-	})
+		return isThere
+	})()
 	if err = feed(ctx, out); ctx.Err() != nil || errors.Is(err, errReaderLost) {
 		return nil
 	}
@@ -242,15 +242,28 @@ func (s *Server) stream(c *call, begin func() (feed, error)) error {
 // errReaderLost reports a reader that has left, or takes nothing in.
 var errReaderLost = errors.New("the reader is lost")
 
-// pause waits until it is time for a heartbeat, and reports whether it is.
-func (*events) pause(ctx context.Context) bool {
-	timer := time.NewTimer(heartbeat)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-		return false
+// regularly calls do after each pause until it returns false, or stop is called, which waits
+// for a call that is under way. There is no goroutine of its own: readers wait for most of
+// their time, many of them.
+func regularly(pause time.Duration, do func() bool) (stop func()) {
+	var mu sync.Mutex
+	var timer *time.Timer
+	stopped := false
+	mu.Lock()
+	defer mu.Unlock()
+	timer = time.AfterFunc(pause, func() {
+		mu.Lock()
+		defer mu.Unlock()
+		if !stopped && do() {
+			timer.Reset(pause)
+		}
+	})
+	return func() {
+		timer.Stop()
+		mu.Lock()
+		defer mu.Unlock()
+		stopped = true
+		timer.Stop()
 	}
 }
 

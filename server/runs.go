@@ -100,13 +100,17 @@ func (s *Server) begun(c *call, session string, run func(context.Context) iter.S
 	return s.tryToBegin(c, run)
 }
 
+// ahead is how far a run may be ahead of the request that has begun it, which may have to
+// wait for a disk while the run has a model to ask.
+const ahead = 8
+
 func (s *Server) tryToBegin(c *call, run func(context.Context) iter.Seq2[troupe.Event, error]) (*running, error) {
 	ctx, leave, err := s.runs.enter(context.WithoutCancel(c.r.Context()), c.user)
 	if err != nil {
 		return nil, err
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
-	r := &running{events: make(chan happening), cancel: cancel, asked: time.Now()}
+	r := &running{events: make(chan happening, ahead), cancel: cancel, asked: time.Now()}
 	go func() {
 		defer leave() // which the server waits for when it stops
 		defer cancel(nil)
