@@ -294,7 +294,8 @@ func (p *Project) agentIDs() []string {
 }
 
 // Warnings says what of the configuration has no effect: agents that are configured
-// and not there, because somebody mistyped a name.
+// and not there, because somebody mistyped a name, and tools that nobody here has, where
+// [Options.AllowUnknownTools] lets them pass.
 func (p *Project) Warnings() []string {
 	var told []string
 	ids := p.agentIDs()
@@ -307,6 +308,9 @@ func (p *Project) Warnings() []string {
 		if _, err := p.Find(name); err != nil {
 			told = append(told, fmt.Sprintf("default_agent in %s: there is no agent %s%s", config.Name, name, suggest.Hint(name, ids)))
 		}
+	}
+	for _, problem := range slices.Concat(p.unknown.agents, p.unknown.rules) {
+		told = append(told, problem.Error())
 	}
 	return told
 }

@@ -78,7 +78,7 @@ func lintFlows(path string, c *config.Config) config.Problems {
 // lintTools says which agents have tools that nobody has, or that cannot be made: as
 // [Diagnose] does. Keys may be set elsewhere than where the files are looked at.
 func lintTools(path string, c *config.Config, lookup func(string) (string, bool)) (problems config.Problems) {
-	if c == nil || len(c.Agents) == 0 {
+	if c == nil || len(c.Agents)+len(c.Approve) == 0 {
 		return nil
 	}
 	withKey := func(name string) (string, bool) {
@@ -87,11 +87,12 @@ func lintTools(path string, c *config.Config, lookup func(string) (string, bool)
 		}
 		return lookup(name)
 	}
-	p, err := Open(path, Options{LookupEnv: withKey})
+	p, err := Open(path, Options{LookupEnv: withKey, AllowUnknownTools: true})
 	if err != nil {
 		return nil // what it fails on is reported by itself
 	}
 	defer p.Close()
+	problems = slices.Clone(p.unknown.rules)
 	s := &stage{project: p}
 	for _, id := range p.agentIDs() {
 		if len(c.Agents[id].Tools) == 0 {

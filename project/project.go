@@ -75,6 +75,16 @@ type Options struct {
 	// as a rule the program itself and [pipeline.SandboxArgument], if its main function
 	// calls [pipeline.SandboxMain]. Without it nothing is run in a sandbox.
 	SandboxHelper []string
+	// Tools are tools of the program. Agents have those that their tools in troupe.yaml
+	// name, as they have the tools that come with Troupe; the rules under approve decide on
+	// their calls too. Their names must not be those of other tools.
+	Tools []troupe.Tool
+	// AllowUnknownTools has Open accept a troupe.yaml that names tools which neither the
+	// project nor this program has: [Project.Warnings] has them, agents that need them are
+	// listed as broken, and making one fails. It is for programs that open projects of
+	// other programs, as troupe does: those may have [Options.Tools]. Default: it is a mistake,
+	// which Open reports.
+	AllowUnknownTools bool
 }
 
 // A Project is a directory with its configuration and the agents found in it. It may
@@ -94,7 +104,9 @@ type Project struct {
 	bundles   *bundle.Live
 	skills    *skill.Library
 	approve   approve.Policy
-	walls     []workspace.Closed // what no grant opens
+	tools     map[string]troupe.Tool // see Options.Tools
+	unknown   unknownTools           // see Options.AllowUnknownTools
+	walls     []workspace.Closed     // what no grant opens
 	log       *slog.Logger
 	logFile   io.Closer // nil where there is none
 	// sinks are told of everything that agents do.
@@ -152,7 +164,9 @@ func Open(dir string, o Options) (*Project, error) {
 			p.meter.log = p.log
 		}
 		p.models.Log = p.log
-		err = p.complete()
+		if err = p.complete(); err == nil {
+			err = p.addTools(o.Tools, o.AllowUnknownTools)
+		}
 	}
 	if err != nil {
 		return nil, errors.Join(err, p.Close())
