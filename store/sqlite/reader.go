@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"sync"
 
 	"github.com/troupe-dev/troupe"
@@ -47,7 +46,7 @@ var ErrClosed = errors.New("the store is closed")
 // [fs.ErrNotExist] if there is no file, with a *[NewerError] if a newer Troupe wrote
 // it, and with a *[DamagedError] if it is damaged, which is left as it is.
 func OpenReadOnly(ctx context.Context, path string) (*Reader, error) {
-	path, err := filepath.Abs(path)
+	path, err := fileAt(path)
 	if err != nil {
 		return nil, fmt.Errorf("open store: %w", err)
 	}
