@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"sync"
 
 	"github.com/troupe-dev/troupe"
@@ -46,7 +47,10 @@ var ErrClosed = errors.New("the store is closed")
 // [fs.ErrNotExist] if there is no file, with a *[NewerError] if a newer Troupe wrote
 // it, and with a *[DamagedError] if it is damaged, which is left as it is.
 func OpenReadOnly(ctx context.Context, path string) (*Reader, error) {
-	path, err := fileAt(path)
+	if path == "" {
+		return nil, fmt.Errorf("open store: %w", errNoPath)
+	}
+	path, err := filepath.Abs(path)
 	if err != nil {
 		return nil, fmt.Errorf("open store: %w", err)
 	}

@@ -10,11 +10,13 @@ import (
 	codes "modernc.org/sqlite/lib"
 )
 
+var errNoPath = errors.New("the path of the file is empty")
+
 // fileAt returns the absolute path of a file that may be there or not. SQLite does not say of
 // a path that no file can have that this is what is wrong with it.
 func fileAt(path string) (string, error) {
 	if path == "" {
-		return "", errors.New("the path of the file is empty")
+		return "", errNoPath
 	}
 	path, err := filepath.Abs(path)
 	if err != nil {
