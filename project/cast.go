@@ -186,6 +186,7 @@ func (s *stage) bundleAgent(ctx context.Context, catalog *bundle.Catalog, id str
 		return nil, err
 	}
 	extras.equip(&options)
+	options.Tools = forModel(&model, options.Tools)
 	return catalog.Agent(id, options)
 }
 
@@ -197,7 +198,7 @@ func (s *stage) plainAgent(ctx context.Context, id string, model models.Opened, 
 	}
 	instructions := troupe.ContextLoaded{Source: "instructions", Content: s.project.config.Agents[id].Instructions}
 	return troupe.NewAgent(troupe.AgentConfig{
-		ID: id, Model: model.Model, Price: model.Charge, Window: model.Window, Params: s.project.paramsOf(id), Tools: s.project.guard(tools...),
+		ID: id, Model: model.Model, Price: model.Charge, Window: model.Window, Params: s.project.paramsOf(id), Tools: s.project.guard(forModel(&model, tools)...),
 		Context: func(context.Context, *troupe.Run) ([]troupe.ContextLoaded, error) {
 			return append([]troupe.ContextLoaded{instructions}, s.project.tell(id)...), nil
 		},
