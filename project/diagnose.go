@@ -284,7 +284,7 @@ func examineRuns(ctx context.Context, dir string, o Options) []doctor.Check {
 		}
 	}
 	for _, rule := range p.unknown.rules {
-		broken("approve", "correct the rule: it decides on nothing", rule)
+		broken("tools", "correct it: as it is, it is about no tool", rule)
 	}
 	checks = append(checks, s.examineRoom(ctx)...)
 	if err := errors.Join(p.checkEngine(), p.checkQueues()); err != nil {

@@ -18,7 +18,7 @@ import (
 )
 
 // unknownTools are the places of troupe.yaml that name tools, or arguments of theirs, that
-// nobody here has.
+// nobody here has: the tools of agents, and the rules of approve and queues.
 type unknownTools struct{ agents, rules config.Problems }
 
 // addTools has agents find the tools of the program, and looks for names of tools that are
@@ -42,7 +42,7 @@ func (p *Project) addTools(tools []troupe.Tool, allowUnknown bool) error {
 		named[spec.Name] = tool
 	}
 	p.tools = named
-	p.unknown = unknownTools{p.unknownOfAgents(), p.unknownOfRules()}
+	p.unknown = unknownTools{p.unknownOfAgents(), slices.Concat(p.unknownOfRules(), p.unknownOfQueues())}
 	if found := slices.Concat(p.unknown.agents, p.unknown.rules); len(found) > 0 && !allowUnknown {
 		return found
 	}
@@ -107,9 +107,7 @@ func (p *Project) unknownOfRules() (problems config.Problems) {
 	if len(p.approve) == 0 {
 		return nil
 	}
-	known := slices.Concat(p.ownTools(), pipeline.ToolNames(), p.agentIDs(), slices.Collect(maps.Keys(p.config.Flows)))
-	slices.Sort(known)
-	known = slices.Compact(known)
+	known := p.callable()
 	for i, rule := range p.approve {
 		message := ""
 		switch {
@@ -124,6 +122,28 @@ func (p *Project) unknownOfRules() (problems config.Problems) {
 		}
 		if message != "" {
 			problems = append(problems, config.Problem{File: p.config.Path, Line: config.LineOf(p.config.Path, "approve", strconv.Itoa(i)), Message: "approve: " + message})
+		}
+	}
+	return problems
+}
+
+// callable are the names that calls may have, but for those of MCP servers.
+func (p *Project) callable() []string {
+	known := slices.Concat(p.ownTools(), pipeline.ToolNames(), p.agentIDs(), slices.Collect(maps.Keys(p.config.Flows)))
+	slices.Sort(known)
+	return slices.Compact(known)
+}
+
+// unknownOfQueues finds queues that wait for a tool which no run will ever have.
+func (p *Project) unknownOfQueues() (problems config.Problems) {
+	s := &stage{project: p}
+	for i, queue := range p.config.Queues {
+		for _, pattern := range queue.Tools {
+			if strings.Contains(pattern, toolSeparator) || s.isAbsent(pattern) || slices.ContainsFunc(p.callable(), func(name string) bool { return isLike(pattern, name) }) {
+				continue
+			}
+			line := config.LineOf(p.config.Path, "queues", strconv.Itoa(i))
+			problems = append(problems, config.Problem{File: p.config.Path, Line: line, Message: fmt.Sprintf("queues: %s: %s", queue.Name, noTool(pattern, p.callable()))})
 		}
 	}
 	return problems

@@ -78,6 +78,7 @@ func TestOpenReportsToolsOfNobody(t *testing.T) {
 		{agents + "approve:\n  - {tool: calculator, do: allow}\n  - {tool: stok, do: deny}\n", "troupe.yaml:6: approve: there is no tool stok; did you mean stock?"},
 		{agents + "approve:\n  - {tool: stock, where: {sko: A*}, do: deny}\n", "troupe.yaml:5: approve: the tool stock has no argument sko; did you mean sku?"},
 		{agents + "approve: [{tool: write_file, where: {file_pth: \"*\"}, do: deny}]\n", "troupe.yaml:4: approve: the tool write_file has no argument file_pth; did you mean "},
+		{agents + "engine: workers\nstore: postgres://127.0.0.1:1/x\nqueues:\n  - {name: first, tools: [stock]}\n  - {name: second, tools: [stok]}\n", "troupe.yaml:8: queues: second: there is no tool stok; did you mean stock?"},
 		{agents + "approve: [{tool: \"*_file\", where: {file_pth: \"*\"}, do: deny}]\n", "no tool that *_file means has an argument file_pth"},
 	} {
 		p, err := project.Open(write(t, c.yaml), project.Options{LookupEnv: env, Tools: []troupe.Tool{stock()}})
