@@ -260,7 +260,7 @@ func (p *Project) examineModel(ctx context.Context, choice models.Choice) []doct
 // flows, rules and skills that do not fit, tools that nobody has, a store that cannot be
 // read, users without tokens. Nothing is written.
 func examineRuns(ctx context.Context, dir string, o Options) []doctor.Check {
-	o.Log, o.Observers, o.AllowUnknownTools = nil, nil, true
+	o.Log, o.Observers, o.isExamined = nil, nil, true
 	p, err := Open(dir, o)
 	if err != nil {
 		return []doctor.Check{{Name: "project", Status: doctor.Broken, Message: err.Error(), Fix: "correct it: every command fails on it"}}

@@ -87,7 +87,7 @@ func lintTools(path string, c *config.Config, lookup func(string) (string, bool)
 		}
 		return lookup(name)
 	}
-	p, err := Open(path, Options{LookupEnv: withKey, AllowUnknownTools: true})
+	p, err := Open(path, Options{LookupEnv: withKey, isExamined: true})
 	if err != nil {
 		return nil // what it fails on is reported by itself
 	}

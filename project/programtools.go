@@ -19,13 +19,17 @@ import (
 
 // unknownTools are the places of troupe.yaml that name tools, or arguments of theirs, that
 // nobody here has: the tools of agents, and the rules of approve and queues.
-type unknownTools struct{ agents, rules config.Problems }
+type unknownTools struct {
+	agents, rules config.Problems
+	// excused are the rules for tools that agents are given, which another program may have.
+	excused map[config.Problem]bool
+}
 
 // addTools has agents find the tools of the program, and looks for names of tools that are
 // nobody's.
-func (p *Project) addTools(tools []troupe.Tool, allowUnknown bool) error {
+func (p *Project) addTools(o *Options) error {
 	named := map[string]troupe.Tool{}
-	for i, tool := range tools {
+	for i, tool := range o.Tools {
 		if tool == nil {
 			return fmt.Errorf("project.Options.Tools: tool %d is nil", i+1)
 		}
@@ -42,11 +46,28 @@ func (p *Project) addTools(tools []troupe.Tool, allowUnknown bool) error {
 		named[spec.Name] = tool
 	}
 	p.tools = named
-	p.unknown = unknownTools{p.unknownOfAgents(), slices.Concat(p.unknownOfRules(), p.unknownOfQueues())}
-	if found := slices.Concat(p.unknown.agents, p.unknown.rules); len(found) > 0 && !allowUnknown {
+	p.unknown = unknownTools{agents: p.unknownOfAgents(), excused: map[config.Problem]bool{}}
+	p.unknown.rules = slices.Concat(p.unknownOfRules(), p.unknownOfQueues())
+	found := slices.Concat(p.unknown.agents, p.unknown.rules)
+	if o.AllowUnknownTools {
+		// A rule for a tool of another program is one for a tool that some agent is given. All
+		// else is a mistake in any program: a rule that denies nothing must not be passed over.
+		found = slices.DeleteFunc(slices.Clone(p.unknown.rules), func(problem config.Problem) bool { return p.unknown.excused[problem] })
+	}
+	if len(found) > 0 && !o.isExamined {
 		return found
 	}
 	return nil
+}
+
+// isGiven says whether troupe.yaml gives an agent a tool of a name, whoever has it.
+func (p *Project) isGiven(name string) bool {
+	for _, agent := range p.config.Agents {
+		if slices.ContainsFunc(agent.Tools, func(pattern string) bool { return fits(pattern, name) }) {
+			return true
+		}
+	}
+	return false
 }
 
 // checkName says why a tool of the program cannot have a name.
@@ -121,7 +142,9 @@ func (p *Project) unknownOfRules() (problems config.Problems) {
 			}
 		}
 		if message != "" {
-			problems = append(problems, config.Problem{File: p.config.Path, Line: config.LineOf(p.config.Path, "approve", strconv.Itoa(i)), Message: "approve: " + message})
+			problem := config.Problem{File: p.config.Path, Line: config.LineOf(p.config.Path, "approve", strconv.Itoa(i)), Message: "approve: " + message}
+			problems = append(problems, problem)
+			p.unknown.excused[problem] = !slices.Contains(known, rule.Tool) && p.isGiven(rule.Tool)
 		}
 	}
 	return problems
@@ -143,7 +166,9 @@ func (p *Project) unknownOfQueues() (problems config.Problems) {
 				continue
 			}
 			line := config.LineOf(p.config.Path, "queues", strconv.Itoa(i))
-			problems = append(problems, config.Problem{File: p.config.Path, Line: line, Message: fmt.Sprintf("queues: %s: %s", queue.Name, noTool(pattern, p.callable()))})
+			problem := config.Problem{File: p.config.Path, Line: line, Message: fmt.Sprintf("queues: %s: %s", queue.Name, noTool(pattern, p.callable()))}
+			problems = append(problems, problem)
+			p.unknown.excused[problem] = p.isGiven(pattern)
 		}
 	}
 	return problems

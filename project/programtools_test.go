@@ -116,9 +116,21 @@ approve:
 // A program that has no such tools, as troupe has none of other programs, opens the project
 // all the same where it says so, and tells whoever asks.
 func TestUnknownToolsAreWarnedOfWhereTheyAreAllowed(t *testing.T) {
-	p := open(t, write(t, "agents:\n  clerk: {instructions: x, tools: [stock]}\n  poet: {instructions: x}\napprove: [{tool: pay, do: deny}]\n"), project.Options{Model: "rehearsal", AllowUnknownTools: true})
+	p := open(t, write(t, "agents:\n  clerk: {instructions: x, tools: [stock, \"pay*\"]}\n  poet: {instructions: x}\napprove: [{tool: pay, do: deny}]\n"), project.Options{Model: "rehearsal", AllowUnknownTools: true})
 	if told := strings.Join(p.Warnings(), "\n"); !strings.Contains(told, "agents.clerk.tools: there is no tool stock") || !strings.Contains(told, "approve: there is no tool pay") {
 		t.Errorf("warnings %s", told)
+	}
+	for rule, want := range map[string]string{
+		"{tool: pay, do: deny}":                                   "troupe.yaml:2: approve: there is no tool pay",
+		"{tool: calculator, where: {expresion: \"*\"}, do: deny}": "troupe.yaml:2: approve: the tool calculator has no argument expresion; did you mean expression?",
+	} {
+		wrong, err := project.Open(write(t, "agents: {clerk: {instructions: x, tools: [stock, calculator]}}\napprove: ["+rule+"]\n"), project.Options{LookupEnv: env, AllowUnknownTools: true})
+		if err == nil {
+			wrong.Close()
+		}
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", rule, err)
+		}
 	}
 	if _, err := p.Agent(t.Context(), "poet"); err != nil {
 		t.Error(err)

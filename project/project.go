@@ -79,12 +79,16 @@ type Options struct {
 	// name, as they have the tools that come with Troupe; the rules under approve decide on
 	// their calls too. Their names must not be those of other tools.
 	Tools []troupe.Tool
-	// AllowUnknownTools has Open accept a troupe.yaml that names tools which neither the
-	// project nor this program has: [Project.Warnings] has them, agents that need them are
+	// AllowUnknownTools has Open accept agents with tools which neither the project nor this
+	// program has, and rules for those tools: [Project.Warnings] has them, the agents are
 	// listed as broken, and making one fails. It is for programs that open projects of
 	// other programs, as troupe does: those may have [Options.Tools]. Default: it is a mistake,
-	// which Open reports.
+	// which Open reports. A rule for a tool that no agent is given, or for an argument that
+	// a tool does not have, is one in any case.
 	AllowUnknownTools bool
+
+	// isExamined is for looking at a project whatever is wrong with its tools.
+	isExamined bool
 }
 
 // A Project is a directory with its configuration and the agents found in it. It may
@@ -165,7 +169,7 @@ func Open(dir string, o Options) (*Project, error) {
 		}
 		p.models.Log = p.log
 		if err = p.complete(); err == nil {
-			err = p.addTools(o.Tools, o.AllowUnknownTools)
+			err = p.addTools(&o)
 		}
 	}
 	if err != nil {
