@@ -119,8 +119,12 @@ func noTool(name string, known []string) string {
 	if _, isClose := suggest.Closest(name, known); isClose {
 		return fmt.Sprintf("%s%s; there are %s", why, suggest.Hint(name, known), strings.Join(known, ", "))
 	}
-	return fmt.Sprintf("%s; there are %s; a tool that a program brings (project.Options.Tools) is not known to any other program", why, strings.Join(known, ", "))
+	return fmt.Sprintf("%s; there are %s; %s", why, strings.Join(known, ", "), notKnownHere)
 }
+
+// notKnownHere is said of a name that is not close to any other, and so may be a tool's of
+// another program.
+const notKnownHere = "a tool that a program brings (project.Options.Tools) is not known to any other program"
 
 // unknownOfRules finds rules that can never match: a mistyped one that was to deny a call
 // would let it through. Tools of servers are not known yet, nor those that editors bring.

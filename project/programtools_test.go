@@ -141,6 +141,25 @@ func TestUnknownToolsAreWarnedOfWhereTheyAreAllowed(t *testing.T) {
 	}
 }
 
+// Who lints a project whose program has tools is not told that it is broken; who mistyped a
+// name is.
+func TestLintWarnsOfToolsThatAProgramMayHave(t *testing.T) {
+	for yaml, want := range map[string][2]int{ // errors and warnings
+		"agents: {clerk: {instructions: x, tools: [stock]}}\napprove: [{tool: stock, do: ask}]\n":      {0, 2},
+		"agents: {clerk: {instructions: x, tools: [calculatr]}}\n":                                     {1, 0},
+		"agents: {clerk: {instructions: x, tools: [stock]}}\napprove: [{tool: refund, do: ask}]\n":     {1, 1},
+		"agents: {clerk: {instructions: x, tools: [stock]}}\napprove: [{tool: calculatr, do: deny}]\n": {1, 1},
+	} {
+		report, err := project.Lint(write(t, yaml), env)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := [2]int{report.Errors(), len(report.Findings) - report.Errors()}; got != want {
+			t.Errorf("%s: %v errors and warnings, not %v: %+v", yaml, got, want, report.Findings)
+		}
+	}
+}
+
 func TestToolsOfAProgramHaveNamesOfTheirOwn(t *testing.T) {
 	named := func(name string) troupe.Tool {
 		return troupe.NewTool(name, "x", func(context.Context, struct{}) (string, error) { return "", nil })
