@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"sync"
@@ -88,6 +89,15 @@ func NewAgent(c AgentConfig) (*Agent, error) {
 	}
 	if c.Window < 0 {
 		return nil, fmt.Errorf("agent %s: Window %d is negative", c.ID, c.Window)
+	}
+	if err := c.Price.check(); err != nil {
+		return nil, fmt.Errorf("agent %s: %w", c.ID, err)
+	}
+	if c.Params.MaxTokens != nil && *c.Params.MaxTokens < 1 {
+		return nil, fmt.Errorf("agent %s: MaxTokens %d leaves no room for an answer", c.ID, *c.Params.MaxTokens)
+	}
+	if math.IsNaN(c.Limits.Cost) {
+		return nil, fmt.Errorf("agent %s: its limit on cost is not a number", c.ID)
 	}
 	if c.Limits.Cost > 0 && !c.Price.Known() {
 		return nil, fmt.Errorf("agent %s: it has a limit on cost, and the price of its model is not known; set Price", c.ID)

@@ -543,6 +543,15 @@ func TestWhatCannotBeAFlow(t *testing.T) {
 		"parallel p: MaxParallel -1 is negative": func() (troupe.Step, error) {
 			return flow.NewParallel(flow.ParallelConfig{Name: "p", Steps: []troupe.Step{ann}, MaxParallel: -1})
 		},
+		"loop l: MaxRounds -1 is negative": func() (troupe.Step, error) {
+			return flow.NewLoop(flow.LoopConfig{Name: "l", Body: ann, Check: bob, MaxRounds: -1})
+		},
+		"team t: MaxHandoffs -1 is negative": func() (troupe.Step, error) {
+			return flow.NewTeam(flow.TeamConfig{Name: "t", Members: []flow.Member{{Agent: ann}}, MaxHandoffs: -1})
+		},
+		"group chat g: Turns -1 is negative": func() (troupe.Step, error) {
+			return flow.NewGroupChat(flow.GroupChatConfig{Name: "g", Members: []troupe.Step{ann}, Turns: -1})
+		},
 	} {
 		if _, err := make(); err == nil || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("got %v, want %s", err, want)

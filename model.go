@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"math"
 	"strconv"
 	"time"
 )
@@ -141,6 +142,25 @@ type Price struct {
 // Known reports whether any part of the price is set.
 func (p Price) Known() bool {
 	return p.Free || p.Input != 0 || p.CachedInput != 0 || p.CacheWrite != 0 || p.Output != 0
+}
+
+// check says which part of the price is none: less than nothing, which would give budgets
+// back what was spent, or no number.
+func (p Price) check() error {
+	for _, part := range []struct {
+		name  string
+		value float64
+	}{{"Input", p.Input}, {"CachedInput", p.CachedInput}, {"CacheWrite", p.CacheWrite}, {"Output", p.Output}} {
+		if part.value < 0 || math.IsNaN(part.value) || math.IsInf(part.value, 0) {
+			return fmt.Errorf("Price.%s %v is no price", part.name, part.value)
+		}
+	}
+	for i, tier := range p.Above {
+		if err := tier.check(); err != nil {
+			return fmt.Errorf("Price.Above %d: %w", i+1, err)
+		}
+	}
+	return nil
 }
 
 // Of returns the cost of u in US dollars. Input that was read from or written to a

@@ -4,10 +4,13 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"math/big"
 	"net/netip"
+	"net/url"
 	"reflect"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -203,7 +206,19 @@ func TestATypeWithoutASchemaIsToldByFieldAndRemedy(t *testing.T) {
 	type tagged struct {
 		S string `json:"s" jsonschema:"enum=a"`
 	}
+	type hidden struct{ a, b int }
+	type expression struct {
+		A string `json:"a" pattern:"[a-"`
+	}
 	for want, make := range map[string]func(){
+		`field V of troupe_test.holder[fmt.Stringer]: fmt.Stringer is an interface, and encoding/json cannot know what to make of it; use a type that is none, any for anything, or leave it out with json:"-"`: func() { troupe.OutputOf[holder[fmt.Stringer]]() },
+		`troupe.OutputOf: error: error is an interface`:                                           func() { troupe.OutputOf[error]() },
+		`troupe_test.hidden has no exported fields, so that nothing is read into it; export some`: func() { troupe.OutputOf[hidden]() },
+		`field V[] of troupe_test.holder[[]sync.Mutex]: sync.Mutex has no exported fields`:        func() { troupe.OutputOf[holder[[]sync.Mutex]]() },
+		`field A of troupe_test.expression: tag pattern:"[a-": it is not a regular expression: `:  func() { troupe.OutputOf[expression]() },
+		`tool x: input: field V of troupe_test.holder[io.Reader]: io.Reader is an interface`: func() {
+			troupe.NewTool("x", "", func(context.Context, holder[io.Reader]) (string, error) { return "", nil })
+		},
 		`field In[].C of troupe_test.deep: chan int has no form in JSON; leave it out with json:"-", or give its type a method JSONSchema() json.RawMessage`: func() { troupe.OutputOf[deep]() },
 		`field N of troupe_test.bounds: its minimum 5 is more than its maximum 3`:                                                                            func() { troupe.OutputOf[bounds]() },
 		`field S of troupe_test.lengths: its minLength 5 is more than its maxLength 3`:                                                                       func() { troupe.OutputOf[lengths]() },
@@ -223,6 +238,23 @@ func TestATypeWithoutASchemaIsToldByFieldAndRemedy(t *testing.T) {
 		}()
 	}
 }
+
+// What may be anything, holds nothing by intent or is only written has a schema.
+func TestTypesThatLookAsIfNothingWereReadIntoThem(t *testing.T) {
+	type left struct {
+		_ int
+		A int `json:"-"`
+	}
+	type embeds struct{ inside }
+	troupe.OutputOf[holder[any]]()
+	troupe.OutputOf[holder[left]]()
+	troupe.OutputOf[holder[struct{}]]()
+	troupe.OutputOf[holder[url.URL]]()
+	troupe.OutputOf[holder[embeds]]()
+	troupe.NewTool("x", "", func(context.Context, struct{}) (holder[fmt.Stringer], error) { return holder[fmt.Stringer]{}, nil })
+}
+
+type inside struct{ A int }
 
 // What cannot be a tool is found when it is made, not when a model calls it.
 func TestAToolThatCannotBeCalledIsRefused(t *testing.T) {

@@ -102,6 +102,12 @@ func (c *Catalog) sessionsOf(d *Definition, o Options) *sessions {
 	return &sessions{agent: d, options: o, outputs: outputs, open: make(map[string]*session)}
 }
 
+// ToolNames lists the tools that agents of bundles may have of their own. Not each of them
+// has all.
+func ToolNames() []string {
+	return []string{"read_file", "save_output", "edit_file", "list_files", "search_files", "execute_workflow", "invoke_agent", "memlog"}
+}
+
 // tools are those that every bundle relies on, then those that the options grant.
 func (s *sessions) tools() []troupe.Tool {
 	save := s.hold(files.Save)

@@ -2,6 +2,7 @@ package flow_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log"
 	"strings"
@@ -205,4 +206,36 @@ func ExampleEdit() {
 	// Output:
 	// clerk -> writer
 	// Dear customer, ...
+}
+
+// One step on many inputs is a flow of one's own: it runs once for each line, four at a time.
+func Example_map() {
+	shout := troupe.NewStep("shout", func(_ context.Context, _ *troupe.Run, in troupe.Handoff) (troupe.Handoff, error) {
+		return troupe.Handoff{Summary: strings.ToUpper(in.Task)}, nil
+	})
+	each := troupe.NewStep("each", func(ctx context.Context, run *troupe.Run, in troupe.Handoff) (troupe.Handoff, error) {
+		inputs := strings.Split(in.Task, "\n")
+		answers := make([]string, len(inputs))
+		branches := make([]func(context.Context, *troupe.Run) error, len(inputs))
+		for i, input := range inputs {
+			branches[i] = func(ctx context.Context, run *troupe.Run) error {
+				out, err := run.Do(ctx, shout, troupe.Handoff{Task: input})
+				answers[i] = out.Summary
+				return err
+			}
+		}
+		err := errors.Join(run.All(ctx, 4, branches...)...)
+		return troupe.Handoff{Task: in.Task, Summary: strings.Join(answers, "\n")}, err
+	}, shout)
+	engine, err := troupe.New(troupe.Config{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer engine.Close()
+	outcome, err := troupe.Collect(engine.Run(context.Background(), each, troupe.Input{Text: "otters\nbears\nowls"}))
+	fmt.Println(outcome.Text, err)
+	// Output:
+	// OTTERS
+	// BEARS
+	// OWLS <nil>
 }

@@ -13,6 +13,7 @@ import (
 	"maps"
 	"reflect"
 	"slices"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/troupe-dev/troupe"
@@ -63,10 +64,13 @@ func decode(output, value any) error {
 // names lists whose outputs a handoff has.
 func names(h troupe.Handoff) string {
 	list := slices.Sorted(maps.Keys(h.Outputs))
-	if h.Meta.Source != "" {
+	if h.Meta.Source != "" && !slices.Contains(list, h.Meta.Source) {
 		list = append(list, h.Meta.Source)
 	}
-	return fmt.Sprint(list)
+	if len(list) == 0 {
+		return "nobody"
+	}
+	return strings.Join(list, ", ")
 }
 
 // handOver records that control passes from one step to another, and returns what

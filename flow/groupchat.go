@@ -20,7 +20,8 @@ type GroupChatConfig struct {
 	// Plan has the manager begin with a ledger of what is known and what is to be
 	// done. It keeps the ledger up to date and always sees it.
 	Plan bool
-	// Turns is how often members speak in all: three times each, by default.
+	// Turns is how often members speak in all: three times each, by default. A negative
+	// number is refused.
 	Turns int
 }
 
@@ -44,6 +45,9 @@ func NewGroupChat(c GroupChatConfig) (troupe.Step, error) {
 	}
 	if c.Plan && c.Manager == nil {
 		return nil, fmt.Errorf("group chat %s: a plan needs a manager", c.Name)
+	}
+	if c.Turns < 0 {
+		return nil, fmt.Errorf("group chat %s: Turns %d is negative", c.Name, c.Turns)
 	}
 	if c.Turns == 0 {
 		c.Turns = defaultTurns * len(c.Members)

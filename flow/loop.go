@@ -18,8 +18,8 @@ type LoopConfig struct {
 	// Check is an agent that judges in place of Until: it accepts an outcome, or says
 	// what must be better, which the next round gets as the output "feedback".
 	Check *troupe.Agent
-	// MaxRounds is how often the body runs: 5 times at most, by default. An outcome
-	// that is still not accepted then is partial.
+	// MaxRounds is how often the body runs: 5 times at most, by default. A negative
+	// number is refused. An outcome that is still not accepted then is partial.
 	MaxRounds int
 }
 
@@ -40,6 +40,9 @@ func NewLoop(c LoopConfig) (troupe.Step, error) {
 	}
 	if (c.Until == nil) == (c.Check == nil) {
 		return nil, fmt.Errorf("loop %s: it needs either Until or Check", c.Name)
+	}
+	if c.MaxRounds < 0 {
+		return nil, fmt.Errorf("loop %s: MaxRounds %d is negative", c.Name, c.MaxRounds)
 	}
 	if c.MaxRounds == 0 {
 		c.MaxRounds = defaultRounds

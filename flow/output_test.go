@@ -32,8 +32,9 @@ func TestOutputReadsJSONInAPlainAnswer(t *testing.T) {
 	if got, err := flow.Output[plan](troupe.Handoff{Summary: "soon", Meta: h.Meta}, "planner"); err == nil {
 		t.Errorf("prose became %+v", got)
 	}
-	if _, err := flow.Output[plan](h, "nobody"); err == nil {
-		t.Error("an agent that said nothing has an output")
+	h.Outputs = map[string]any{"planner": "x", "critic": "y"}
+	if _, err := flow.Output[plan](h, "other"); err == nil || err.Error() != "output of other: the handoff has none; it has those of critic, planner" {
+		t.Errorf("of an agent that said nothing: %v", err)
 	}
 }
 

@@ -21,7 +21,8 @@ type ParallelConfig struct {
 	// first success the outcome. By default all steps are waited for, and the flow
 	// fails only if all of them do.
 	Quorum int
-	// MaxParallel is how many steps run at the same time: all, by default.
+	// MaxParallel is how many steps run at the same time: all, by default. A negative
+	// number is refused.
 	MaxParallel int
 	// Edit may give each step an input of its own.
 	Edit Edit

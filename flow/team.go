@@ -20,8 +20,8 @@ type TeamConfig struct {
 	Name string
 	// Members have different names. The first one begins.
 	Members []Member
-	// MaxHandoffs is how often control may pass on in one run: 8 times, by default.
-	// The agent that has it then must answer.
+	// MaxHandoffs is how often control may pass on in one run: 8 times, by default; a
+	// negative number is refused. The agent that has it then must answer.
 	MaxHandoffs int
 	// Edit may change what is handed over.
 	Edit Edit
@@ -56,6 +56,9 @@ func NewTeam(c TeamConfig) (troupe.Step, error) {
 	}
 	if err := checkDistinct("team", c.Name, steps); err != nil {
 		return nil, err
+	}
+	if c.MaxHandoffs < 0 {
+		return nil, fmt.Errorf("team %s: MaxHandoffs %d is negative", c.Name, c.MaxHandoffs)
 	}
 	if c.MaxHandoffs == 0 {
 		c.MaxHandoffs = defaultHandoffs

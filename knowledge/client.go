@@ -56,7 +56,7 @@ func (c *ClientConfig) check() error {
 	case u.User != nil || u.RawQuery != "":
 		return errors.New("its url has a user or a query; let the HTTP client add credentials")
 	case c.HTTPClient == nil:
-		return errors.New("there is no HTTP client for its url")
+		return errors.New("there is no HTTPClient for its URL; egress.NewClient makes one")
 	}
 	return nil
 }

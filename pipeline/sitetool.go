@@ -28,6 +28,17 @@ const (
 	toolTry     = "try_finding"
 )
 
+// ToolNames lists the tools whose calls [Config.Guard] stands before: those of deliveries
+// themselves, and those with which the agents of their phases look at the repository.
+func ToolNames() []string {
+	return []string{
+		toolWrite, toolUpload, toolGather, toolPlan, toolKnowledge, toolReadPlan, toolWritePlan, toolDocuments, toolKeepDocs,
+		toolPrepare, toolSetup, toolCheck, toolApply, toolFormat, toolCommit, toolReset, toolLook, toolDiff, toolTry,
+		"count_changes", "find_checks", "adopt_checks", "compare_dependencies", "run_setup_again", "publish",
+		"list_files", "search_code", "read_file", "outline", "show_diff", "check_output", "read_document",
+	}
+}
+
 // siteTool makes a tool that works on a site. It can be called again with the same
 // arguments: what was done is found done. Its own limits bound it.
 func siteTool[In, Out any](name, description string, fn func(context.Context, *troupe.Invocation, In) (Out, error)) troupe.Tool {

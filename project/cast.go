@@ -186,6 +186,7 @@ func (s *stage) bundleAgent(ctx context.Context, catalog *bundle.Catalog, id str
 		return nil, err
 	}
 	extras.equip(&options)
+	options.Tools = forModel(&model, options.Tools)
 	return catalog.Agent(id, options)
 }
 
@@ -197,7 +198,7 @@ func (s *stage) plainAgent(ctx context.Context, id string, model models.Opened, 
 	}
 	instructions := troupe.ContextLoaded{Source: "instructions", Content: s.project.config.Agents[id].Instructions}
 	return troupe.NewAgent(troupe.AgentConfig{
-		ID: id, Model: model.Model, Price: model.Charge, Window: model.Window, Params: s.project.paramsOf(id), Tools: s.project.guard(tools...),
+		ID: id, Model: model.Model, Price: model.Charge, Window: model.Window, Params: s.project.paramsOf(id), Tools: s.project.guard(forModel(&model, tools)...),
 		Context: func(context.Context, *troupe.Run) ([]troupe.ContextLoaded, error) {
 			return append([]troupe.ContextLoaded{instructions}, s.project.tell(id)...), nil
 		},
@@ -294,7 +295,8 @@ func (p *Project) agentIDs() []string {
 }
 
 // Warnings says what of the configuration has no effect: agents that are configured
-// and not there, because somebody mistyped a name.
+// and not there, because somebody mistyped a name, and tools that nobody here has, where
+// [Options.AllowUnknownTools] lets them pass.
 func (p *Project) Warnings() []string {
 	var told []string
 	ids := p.agentIDs()
@@ -307,6 +309,9 @@ func (p *Project) Warnings() []string {
 		if _, err := p.Find(name); err != nil {
 			told = append(told, fmt.Sprintf("default_agent in %s: there is no agent %s%s", config.Name, name, suggest.Hint(name, ids)))
 		}
+	}
+	for _, problem := range slices.Concat(p.unknown.agents, p.unknown.rules) {
+		told = append(told, problem.Error())
 	}
 	return told
 }

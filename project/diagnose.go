@@ -12,7 +12,6 @@ import (
 
 	"github.com/troupe-dev/troupe/bundle"
 	"github.com/troupe-dev/troupe/internal/sandbox"
-	"github.com/troupe-dev/troupe/internal/suggest"
 	"github.com/troupe-dev/troupe/internal/words"
 	"github.com/troupe-dev/troupe/project/internal/config"
 	"github.com/troupe-dev/troupe/project/internal/doctor"
@@ -261,7 +260,7 @@ func (p *Project) examineModel(ctx context.Context, choice models.Choice) []doct
 // flows, rules and skills that do not fit, tools that nobody has, a store that cannot be
 // read, users without tokens. Nothing is written.
 func examineRuns(ctx context.Context, dir string, o Options) []doctor.Check {
-	o.Log, o.Observers = nil, nil
+	o.Log, o.Observers, o.isExamined = nil, nil, true
 	p, err := Open(dir, o)
 	if err != nil {
 		return []doctor.Check{{Name: "project", Status: doctor.Broken, Message: err.Error(), Fix: "correct it: every command fails on it"}}
@@ -283,6 +282,9 @@ func examineRuns(ctx context.Context, dir string, o Options) []doctor.Check {
 		if err := s.examineTools(id); err != nil {
 			broken("tools", "correct agents."+id+".tools in "+config.Name, err)
 		}
+	}
+	for _, rule := range p.unknown.rules {
+		broken("tools", "correct it: as it is, it is about no tool", rule)
 	}
 	checks = append(checks, s.examineRoom(ctx)...)
 	if err := errors.Join(p.checkEngine(), p.checkQueues()); err != nil {
@@ -327,7 +329,7 @@ func (s *stage) examineTools(id string) error {
 			}
 		}
 		if !found {
-			return fmt.Errorf("agents.%s.tools in %s: there is no tool %s%s; there are %s", id, config.Name, pattern, suggest.Hint(pattern, known), strings.Join(known, ", "))
+			return fmt.Errorf("agents.%s.tools in %s: %s", id, config.Name, noTool(pattern, known))
 		}
 	}
 	return nil

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/troupe-dev/troupe/bundle"
 	"github.com/troupe-dev/troupe/bundle/lint"
@@ -40,9 +41,14 @@ func Lint(path string, lookup func(string) (string, bool)) (*lint.Report, error)
 		report.Findings = slices.DeleteFunc(report.Findings, func(f bundle.Finding) bool { return f.Code == "nothing-found" })
 	}
 	report.Findings = append(report.Findings, lintSkills(path, c, report.Findings)...)
-	for _, problem := range slices.Concat(problems, lintFlows(path, c), lintTools(path, c, lookup)) {
+	tools, elsewhere := lintTools(path, c, lookup)
+	for i, problem := range slices.Concat(elsewhere, problems, lintFlows(path, c), tools) {
+		severity := bundle.Error
+		if i < len(elsewhere) {
+			severity = bundle.Warning
+		}
 		report.Findings = append(report.Findings, bundle.Finding{
-			Severity: bundle.Error, Code: "invalid-config", File: filepath.Base(problem.File), Line: max(1, problem.Line), Message: problem.Message,
+			Severity: severity, Code: "invalid-config", File: filepath.Base(problem.File), Line: max(1, problem.Line), Message: problem.Message,
 		})
 	}
 	return report, nil
@@ -76,10 +82,11 @@ func lintFlows(path string, c *config.Config) config.Problems {
 }
 
 // lintTools says which agents have tools that nobody has, or that cannot be made: as
-// [Diagnose] does. Keys may be set elsewhere than where the files are looked at.
-func lintTools(path string, c *config.Config, lookup func(string) (string, bool)) (problems config.Problems) {
-	if c == nil || len(c.Agents) == 0 {
-		return nil
+// [Diagnose] does. Keys may be set elsewhere than where the files are looked at, and tools may
+// be those of a program that opens the project: see [Options.Tools].
+func lintTools(path string, c *config.Config, lookup func(string) (string, bool)) (problems, elsewhere config.Problems) {
+	if c == nil || len(c.Agents)+len(c.Approve)+len(c.Queues) == 0 {
+		return nil, nil
 	}
 	withKey := func(name string) (string, bool) {
 		if name == c.Web.Search.KeyEnv {
@@ -87,21 +94,31 @@ func lintTools(path string, c *config.Config, lookup func(string) (string, bool)
 		}
 		return lookup(name)
 	}
-	p, err := Open(path, Options{LookupEnv: withKey})
+	p, err := Open(path, Options{LookupEnv: withKey, isExamined: true})
 	if err != nil {
-		return nil // what it fails on is reported by itself
+		return nil, nil // what it fails on is reported by itself
 	}
 	defer p.Close()
+	add := func(problem config.Problem, mayBeElsewhere bool) {
+		if mayBeElsewhere && strings.HasSuffix(problem.Message, notKnownHere) {
+			elsewhere = append(elsewhere, problem)
+		} else {
+			problems = append(problems, problem)
+		}
+	}
+	for _, rule := range p.unknown.rules {
+		add(rule, p.unknown.excused[rule])
+	}
 	s := &stage{project: p}
 	for _, id := range p.agentIDs() {
 		if len(c.Agents[id].Tools) == 0 {
 			continue
 		}
 		if err := s.examineTools(id); err != nil {
-			problems = append(problems, config.Problem{File: c.Path, Line: config.LineOf(c.Path, "agents", id, "tools"), Message: err.Error()})
+			add(config.Problem{File: c.Path, Line: config.LineOf(c.Path, "agents", id, "tools"), Message: err.Error()}, true)
 		}
 	}
-	return problems
+	return problems, elsewhere
 }
 
 // lintSkills says what is wrong with the project's skills beside what is known: names

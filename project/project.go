@@ -75,6 +75,20 @@ type Options struct {
 	// as a rule the program itself and [pipeline.SandboxArgument], if its main function
 	// calls [pipeline.SandboxMain]. Without it nothing is run in a sandbox.
 	SandboxHelper []string
+	// Tools are tools of the program. Agents have those that their tools in troupe.yaml
+	// name, as they have the tools that come with Troupe; the rules under approve decide on
+	// their calls too. Their names must not be those of other tools.
+	Tools []troupe.Tool
+	// AllowUnknownTools has Open accept agents with tools which neither the project nor this
+	// program has, and rules for those tools: [Project.Warnings] has them, the agents are
+	// listed as broken, and making one fails. It is for programs that open projects of
+	// other programs, as troupe does: those may have [Options.Tools]. Default: it is a mistake,
+	// which Open reports. A rule for a tool that no agent is given, or for an argument that
+	// a tool does not have, is one in any case.
+	AllowUnknownTools bool
+
+	// isExamined is for looking at a project whatever is wrong with its tools.
+	isExamined bool
 }
 
 // A Project is a directory with its configuration and the agents found in it. It may
@@ -94,7 +108,9 @@ type Project struct {
 	bundles   *bundle.Live
 	skills    *skill.Library
 	approve   approve.Policy
-	walls     []workspace.Closed // what no grant opens
+	tools     map[string]troupe.Tool // see Options.Tools
+	unknown   unknownTools           // see Options.AllowUnknownTools
+	walls     []workspace.Closed     // what no grant opens
 	log       *slog.Logger
 	logFile   io.Closer // nil where there is none
 	// sinks are told of everything that agents do.
@@ -152,7 +168,9 @@ func Open(dir string, o Options) (*Project, error) {
 			p.meter.log = p.log
 		}
 		p.models.Log = p.log
-		err = p.complete()
+		if err = p.complete(); err == nil {
+			err = p.addTools(&o)
+		}
 	}
 	if err != nil {
 		return nil, errors.Join(err, p.Close())

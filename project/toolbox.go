@@ -10,12 +10,10 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/bundle"
 	"github.com/troupe-dev/troupe/internal/sessionid"
-	"github.com/troupe-dev/troupe/internal/suggest"
 	"github.com/troupe-dev/troupe/project/internal/config"
 	"github.com/troupe-dev/troupe/server"
 	"github.com/troupe-dev/troupe/skill"
@@ -39,6 +37,9 @@ func (s *stage) ready(id string) map[string]func() (troupe.Tool, error) {
 	}
 	if commands := s.project.config.Agent(id).Commands; len(commands) > 0 {
 		tools[runCommand] = func() (troupe.Tool, error) { return s.project.commandTool(commands) }
+	}
+	for name, tool := range s.project.tools {
+		tools[name] = func() (troupe.Tool, error) { return tool, nil }
 	}
 	for name := range s.project.config.A2A {
 		tools["ask_"+name] = func() (troupe.Tool, error) { return s.elsewhere(name) }
@@ -131,7 +132,10 @@ func (p *Project) tell(id string) []troupe.ContextLoaded {
 // guard has the operator's rules decide on every call.
 func (p *Project) guard(tools ...troupe.Tool) []troupe.Tool {
 	if len(p.approve) > 0 {
-		tools = p.approve.Tools(tools...)
+		tools = slices.Clone(tools)
+		for i, tool := range tools {
+			tools[i] = p.guardOne(tool)
+		}
 	}
 	for i, tool := range tools {
 		if tool.Spec().Name == runCommand { // outside of the rules, which see the words that are run
@@ -232,8 +236,7 @@ func (s *stage) granted(ctx context.Context, id string, patterns, own []string) 
 	var tools []troupe.Tool
 	for _, pattern := range patterns {
 		if pattern != ofTheBundle && !slices.ContainsFunc(known, func(name string) bool { return fits(pattern, name) }) && !s.isAbsent(pattern) {
-			return nil, misconfigured{fmt.Errorf("agents.%s.tools in %s: there is no tool %s%s; there are %s",
-				id, config.Name, pattern, suggest.Hint(pattern, known), strings.Join(known, ", "))}
+			return nil, misconfigured{fmt.Errorf("agents.%s.tools in %s: %s", id, config.Name, noTool(pattern, known))}
 		}
 	}
 	wanted := func(name string) bool {

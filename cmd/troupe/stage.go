@@ -15,7 +15,7 @@ import (
 
 // options are what the command line says of a project.
 func (p *program) options() project.Options {
-	o := project.Options{Model: p.flags.model, LookupEnv: p.lookup, Log: p.console, LookForOllama: true}
+	o := project.Options{Model: p.flags.model, LookupEnv: p.lookup, Log: p.console, LookForOllama: true, AllowUnknownTools: true}
 	if self, err := os.Executable(); err == nil {
 		o.SandboxHelper = []string{self, pipeline.SandboxArgument}
 	}

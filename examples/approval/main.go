@@ -34,7 +34,7 @@ func run(in io.Reader, w io.Writer) error {
 		return "paid", nil
 	})
 	policy := approve.Policy{{Tool: "pay", Do: approve.Ask}} // rules by tool and arguments: allow, ask, deny
-	if err := policy.Check(); err != nil {
+	if err := policy.Check(pay); err != nil {
 		return err
 	}
 	model := troupetest.NewScript(nil, troupetest.Call("pay", `{"to":"Ann","amount":120}`), troupetest.Say("I did what you decided.")) // with a key: openai.New

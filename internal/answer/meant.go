@@ -11,9 +11,19 @@ import (
 
 // Meant returns the arguments of a call as they were meant, and reports whether they
 // have one meaning only: as in [Read], a field may go by a name that other programs' tools
-// have for it, and an object may be encoded as the text of a JSON string.
+// have for it, an object may be encoded as the text of a JSON string, and syntax may be
+// broken in a way that leaves no choice. A call acts, and so what [Read] mends because little
+// else is broken is refused here, and so is an object with anything but a code block around it.
 func Meant(arguments []byte, check Checker) ([]byte, bool) {
+	if len(arguments) > MaxText {
+		return nil, false
+	}
 	r := &reader{check: check}
+	if !json.Valid(arguments) {
+		if arguments = r.sound(arguments); arguments == nil {
+			return nil, false
+		}
+	}
 	var inside string
 	if text := bytes.TrimSpace(arguments); len(text) > 0 && text[0] == '"' && json.Unmarshal(text, &inside) == nil {
 		arguments = []byte(strings.TrimSpace(inside))
@@ -30,6 +40,26 @@ func Meant(arguments []byte, check Checker) ([]byte, bool) {
 	}
 	meant, _, ok := r.nearly(arguments)
 	return meant, ok
+}
+
+// sound returns an object whose syntax is broken as JSON, nil where that takes a choice.
+func (r *reader) sound(text []byte) []byte {
+	text = bytes.TrimSpace(text)
+	if inside := fenced(text); inside != nil {
+		text = inside
+	}
+	text = bytes.TrimRight(text, "` \t\r\n")
+	if json.Valid(text) {
+		return text
+	}
+	if len(text) == 0 || text[0] != '{' {
+		return nil
+	}
+	m, ok := r.mendAt(text, 0)
+	if !ok || m.pos < len(text) || m.isEither || m.lacks+m.commas+m.quotes+m.words+m.lone+m.oddNames > 0 {
+		return nil
+	}
+	return m.out
 }
 
 // withoutNulls returns a value without the fields that are null and may not be, and

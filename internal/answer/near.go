@@ -95,11 +95,14 @@ func remedy(value []byte, p argcheck.Problem) (edit, bool) {
 		option, ok := sameBut(text, p.Options)
 		return edit{from, to, option}, ok
 	}
+	wants := func(kind string) bool { return slices.Contains(strings.Split(p.Expected, " or "), kind) }
 	switch word := strings.ToLower(text); {
-	case p.Expected == "boolean" && (word == "true" || word == "false"):
+	case wants("boolean") && (word == "true" || word == "false"):
 		return edit{from, to, word}, true
-	case (p.Expected == "number" || p.Expected == "integer") && isNumber(text):
+	case (wants("number") || wants("integer")) && isNumber(text):
 		return edit{from, to, text}, true
+	case text != "" && (wants("array") && text[0] == '[' || wants("object") && text[0] == '{') && json.Valid([]byte(text)):
+		return edit{from, to, text}, true // what is to be there was encoded twice
 	}
 	return edit{}, false
 }

@@ -27,6 +27,9 @@ func (f *field) has(option string) bool { return slices.Contains(f.options, opti
 func (in *inference) object(t reflect.Type, path string) (*jsonschema.Schema, error) {
 	schema := &jsonschema.Schema{Type: "object", Properties: map[string]*jsonschema.Schema{}, AdditionalProperties: &jsonschema.Schema{Not: &jsonschema.Schema{}}}
 	fields := fieldsOf(t, "", 0, nil)
+	if in.isRead && len(fields) == 0 && hasOnlyUnexported(t) {
+		return nil, in.at(path, fmt.Errorf("%s has no exported fields, so that nothing is read into it; export some, or give it a method UnmarshalJSON", t))
+	}
 	for i := range fields {
 		f := &fields[i]
 		winner, err := in.dominant(fields, f.name, path)
@@ -47,6 +50,17 @@ func (in *inference) object(t reflect.Type, path string) (*jsonschema.Schema, er
 		}
 	}
 	return schema, nil
+}
+
+// hasOnlyUnexported reports whether a struct has fields, and encoding/json sees none of them.
+// Those that their tags leave out are left out by intent.
+func hasOnlyUnexported(t reflect.Type) bool {
+	for i := range t.NumField() {
+		if t.Field(i).IsExported() {
+			return false
+		}
+	}
+	return t.NumField() > 0
 }
 
 func join(path, name string) string {

@@ -3,6 +3,7 @@ package typeschema
 import (
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -23,7 +24,7 @@ var tags = []struct {
 	{"maxLength", func(s *jsonschema.Schema, text string) error { return setCount(&s.MaxLength, s, "string", text) }},
 	{"minItems", func(s *jsonschema.Schema, text string) error { return setCount(&s.MinItems, s, "array", text) }},
 	{"maxItems", func(s *jsonschema.Schema, text string) error { return setCount(&s.MaxItems, s, "array", text) }},
-	{"pattern", func(s *jsonschema.Schema, text string) error { s.Pattern = text; return mustBe(s, "string") }},
+	{"pattern", applyPattern},
 	{"format", func(s *jsonschema.Schema, text string) error { s.Format = text; return mustBe(s, "string") }},
 }
 
@@ -65,6 +66,15 @@ func applyEnum(s *jsonschema.Schema, text string) error {
 		target.Enum = append(target.Enum, nil)
 	}
 	return nil
+}
+
+// applyPattern takes an expression that arguments are checked with, and so one that Go knows.
+func applyPattern(s *jsonschema.Schema, text string) error {
+	if _, err := regexp.Compile(text); err != nil {
+		return fmt.Errorf("it is not a regular expression: %w", err)
+	}
+	s.Pattern = text
+	return mustBe(s, "string")
 }
 
 func setNumber(to **float64, s *jsonschema.Schema, text string) error {

@@ -10,6 +10,7 @@ import (
 	"maps"
 	"math"
 	"math/big"
+	"net/url"
 	"reflect"
 	"regexp"
 	"slices"
@@ -33,9 +34,10 @@ const (
 //
 // A type that has a method JSONSchema() json.RawMessage says its schema itself. One that
 // encodes itself as text is a string, and one that encodes itself as JSON may be
-// anything. A type that holds itself is a $ref to its place in $defs.
+// anything. A type that holds itself is a $ref to its place in $defs. Types into which
+// encoding/json reads nothing are an error where values are read.
 func Of(t reflect.Type, direction Direction) (json.RawMessage, error) {
-	in := &inference{root: t, open: map[reflect.Type]bool{}, names: map[reflect.Type]string{}, defs: map[string]*jsonschema.Schema{}}
+	in := &inference{root: t, isRead: direction == Read, open: map[reflect.Type]bool{}, names: map[reflect.Type]string{}, defs: map[string]*jsonschema.Schema{}}
 	in.json, in.text = reflect.TypeFor[json.Unmarshaler](), reflect.TypeFor[encoding.TextUnmarshaler]()
 	if direction == Written {
 		in.json, in.text = reflect.TypeFor[json.Marshaler](), reflect.TypeFor[encoding.TextMarshaler]()
@@ -58,6 +60,7 @@ func Of(t reflect.Type, direction Direction) (json.RawMessage, error) {
 // An inference makes the schema of one type.
 type inference struct {
 	root       reflect.Type
+	isRead     bool         // and not written
 	json, text reflect.Type // the interfaces of types that encode themselves
 
 	open  map[reflect.Type]bool   // named types whose schemas are being made
@@ -140,12 +143,17 @@ var known = map[reflect.Type]jsonschema.Schema{
 	reflect.TypeFor[json.RawMessage](): {},
 	reflect.TypeFor[big.Int]():         {Type: "integer"},
 	reflect.TypeFor[slog.Level]():      {Type: "string"},
+	// It is what url.URL has that is not read.
+	reflect.TypeFor[url.Userinfo](): {Type: "object", AdditionalProperties: &jsonschema.Schema{Not: &jsonschema.Schema{}}},
 }
 
 // own returns the schema of a type that says it itself, or encodes itself: nil where
 // its kind says what it is.
 func (in *inference) own(t reflect.Type) (*jsonschema.Schema, error) {
 	if t.Kind() == reflect.Interface {
+		if in.isRead && t.NumMethod() > 0 {
+			return nil, fmt.Errorf("%s is an interface, and encoding/json cannot know what to make of it; use a type that is none, any for anything, or leave it out with json:\"-\"", t)
+		}
 		return &jsonschema.Schema{}, nil
 	}
 	if says, ok := reflect.New(t).Interface().(described); ok {

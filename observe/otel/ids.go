@@ -65,6 +65,16 @@ func named(ctx context.Context, session, run, step string) context.Context {
 	return context.WithValue(ctx, spanIDKey{}, spanIDOf(session, run, step))
 }
 
+// expectID warns once where a provider of the program's own gives spans other ids than those
+// that are asked for. A provider that makes no spans gives them none.
+func (t *Tracer) expectID(span trace.Span, want trace.SpanID) {
+	if got := span.SpanContext(); got.HasSpanID() && got.SpanID() != want && span.IsRecording() {
+		t.warnIDs.Do(func() {
+			t.log.Warn("spans that tools open will have no parent, and resumed runs another trace: make the TracerProvider with sdktrace.WithIDGenerator(otel.NewIDGenerator())")
+		})
+	}
+}
+
 func spanIDOf(session, run, step string) trace.SpanID {
 	sum := sha256.Sum256([]byte(session + "\x00" + run + "\x00" + step))
 	return trace.SpanID(sum[:8])

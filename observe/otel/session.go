@@ -138,6 +138,7 @@ func (s *session) start(r *run, e *troupe.Event, operation, object string, attri
 	attributes = append(attributes, s.common(operation, e.Run)...)
 	_, span := s.tracer.spans.Start(named(within(r.around(e.Step)), s.id, e.Run, e.Step), spanName(operation, valid(object)),
 		trace.WithSpanKind(kind), trace.WithTimestamp(began(e)), trace.WithAttributes(attributes...))
+	s.tracer.expectID(span, spanIDOf(s.id, e.Run, e.Step))
 	return span
 }
 

@@ -1,8 +1,11 @@
 package otel_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"log/slog"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -172,6 +175,37 @@ func TestRunsAroundAnUnseenOneAreNamedWhenTheySpeak(t *testing.T) {
 	}
 	shutdown(t, tracer)
 	compare(t, "unseen.txt", sent.spans, "\x00", "\x00")
+}
+
+// A provider that makes ids of its own leaves spans of tools without a parent: whoever set it up
+// is told, once.
+func TestAProviderWithoutTheIDGeneratorIsWarnedOf(t *testing.T) {
+	for _, c := range []struct {
+		options []sdktrace.TracerProviderOption
+		warned  int
+	}{
+		{nil, 1},
+		{[]sdktrace.TracerProviderOption{sdktrace.WithIDGenerator(otel.NewIDGenerator())}, 0},
+		{[]sdktrace.TracerProviderOption{sdktrace.WithSampler(sdktrace.NeverSample())}, 0},
+	} {
+		var sent kept
+		var log bytes.Buffer
+		provider := sdktrace.NewTracerProvider(append(c.options, sdktrace.WithSyncer(&sent))...)
+		tracer := newTracer(t, otel.Options{TracerProvider: provider, Logger: slog.New(slog.NewTextHandler(&log, nil))})
+		for i, e := range []troupe.Event{
+			{Run: "r", Agent: "a", Body: &troupe.RunStarted{}},
+			{Run: "r", Step: "1", Agent: "a", Body: &troupe.ToolCalled{Tool: "t", CallID: "c1"}},
+			{Run: "r", Step: "1", Agent: "a", Body: &troupe.ToolReturned{Tool: "t", CallID: "c1"}},
+			{Run: "r", Step: "2", Agent: "a", Body: &troupe.ToolCalled{Tool: "t", CallID: "c2"}},
+			{Run: "r", Agent: "a", Body: &troupe.RunFinished{}},
+		} {
+			e.Seq, e.Session, e.Time = int64(i+1), "s", time.Unix(int64(i), 0)
+			tracer.Note(&e)
+		}
+		if got := strings.Count(log.String(), "WithIDGenerator(otel.NewIDGenerator())"); got != c.warned {
+			t.Errorf("%d warnings, not %d: %s", got, c.warned, log.String())
+		}
+	}
 }
 
 // G6: one trace from the caller's span through agent, model and tool, to a span that

@@ -30,14 +30,16 @@ type Options struct {
 	Exporter sdktrace.SpanExporter
 	// TracerProvider makes the spans in a program that has its own. Exporter and the
 	// environment then do not say where spans go, and Shutdown leaves the provider to
-	// the program. With [NewIDGenerator], it too goes on with the trace of a run that
-	// is resumed.
+	// the program. It must have been made with [NewIDGenerator]: without, spans that tools
+	// open have a parent that does not exist, and a run that is resumed begins another
+	// trace. The Logger is warned of that.
 	TracerProvider trace.TracerProvider
 	// Content adds prompts, answers, arguments, results and the texts of errors. The
 	// environment variable OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT=true
 	// does so too.
 	Content bool
-	// Logger hears of spans that could not be sent: slog.Default by default.
+	// Logger hears of spans that could not be sent, and of a provider that makes ids of its
+	// own: slog.Default by default.
 	Logger *slog.Logger
 }
 
@@ -48,6 +50,7 @@ type Tracer struct {
 	log     *slog.Logger
 	stop    func(context.Context) error
 
+	warnIDs  sync.Once // of a provider without NewIDGenerator
 	mu       sync.Mutex
 	sessions map[string]*session // those with a run under way; nil where no spans are wanted
 }

@@ -47,6 +47,9 @@ var ErrClosed = errors.New("the store is closed")
 // [fs.ErrNotExist] if there is no file, with a *[NewerError] if a newer Troupe wrote
 // it, and with a *[DamagedError] if it is damaged, which is left as it is.
 func OpenReadOnly(ctx context.Context, path string) (*Reader, error) {
+	if path == "" {
+		return nil, fmt.Errorf("open store: %w", errNoPath)
+	}
 	path, err := filepath.Abs(path)
 	if err != nil {
 		return nil, fmt.Errorf("open store: %w", err)

@@ -53,7 +53,7 @@ func Open(ctx context.Context, path string, options Options) (*Store, error) {
 }
 
 func open(ctx context.Context, path string, options Options) (*Store, error) {
-	path, err := filepath.Abs(path)
+	path, err := fileAt(path)
 	if err != nil {
 		return nil, err
 	}

@@ -52,8 +52,11 @@ type Rule struct {
 // matches are allowed, for the agent was given the tool.
 type Policy []Rule
 
-// Check says what is wrong with the policy.
-func (p Policy) Check() error {
+// Check says what is wrong with the policy. With tools, which are all that it is for, it
+// also reports a rule that can never match: one that names none of them, or an argument that
+// they do not have. Where a schema takes further arguments, that cannot be known. Without
+// tools a mistyped name passes, and a rule that was to deny a call denies nothing.
+func (p Policy) Check(tools ...troupe.Tool) error {
 	for i, r := range p {
 		if r.Tool == "" {
 			return fmt.Errorf("approval rule %d: it names no tool; * means all", i+1)
@@ -65,6 +68,12 @@ func (p Policy) Check() error {
 			if _, err := parseURLPattern(pattern); isURLPattern(pattern) && err != nil {
 				return fmt.Errorf("approval rule %d: where %s is %.200q: %w", i+1, name, pattern, err)
 			}
+		}
+		if len(tools) == 0 {
+			continue
+		}
+		if err := r.meant(tools); err != nil {
+			return fmt.Errorf("approval rule %d: %w", i+1, err)
 		}
 	}
 	return nil
@@ -110,10 +119,22 @@ func (r *Rule) fitsText(pattern, text string) bool {
 
 // Tools returns the tools as the policy has them. The policy must have been checked.
 // Before any rule is asked, a call is refused whose arguments do not belong to the
-// tool's schema, or differ from a name in it only in case.
+// tool's schema, or differ from a name in it only in case. Tools panics if a rule that names
+// one of the tools looks at an argument that the tool does not have, which is a mistake in
+// the program: such a rule would let every call through. [Policy.Check] with the tools says it
+// as an error.
 func (p Policy) Tools(tools ...troupe.Tool) []troupe.Tool {
 	guarded := make([]troupe.Tool, len(tools))
 	for i, tool := range tools {
+		spec := tool.Spec()
+		for n, r := range p {
+			if r.Tool != spec.Name {
+				continue
+			}
+			if err := r.meant([]troupe.Tool{tool}); err != nil {
+				panic(fmt.Sprintf("approve.Policy.Tools: approval rule %d: %v", n+1, err))
+			}
+		}
 		guarded[i] = &guard{tool, p}
 	}
 	return guarded

@@ -49,13 +49,7 @@ func (s *shape) UnmarshalJSON(data []byte) error {
 // misfit says which argument of a call is none of its tool's, or "". What a rule looks
 // at must be what the tool reads, and some tools read URL where url is meant.
 func (p Policy) misfit(spec *troupe.ToolSpec, arguments json.RawMessage) string {
-	var schema *shape
-	if len(spec.Input) > 0 && json.Unmarshal(spec.Input, &schema) != nil {
-		schema = nil
-	}
-	if schema == nil {
-		schema = &shape{open: true}
-	}
+	schema := shapeOf(spec)
 	named := map[string]bool{}
 	for _, r := range p {
 		if matches(r.Tool, spec.Name) {

@@ -22,7 +22,7 @@ func ExamplePolicy() {
 		{Tool: "pay", Where: map[string]string{"amount": "????*"}, Do: approve.Ask},
 		{Tool: "delete_*", Do: approve.Deny},
 	}
-	if err := policy.Check(); err != nil {
+	if err := policy.Check(pay); err != nil {
 		log.Fatal(err)
 	}
 	agent, err := troupe.NewAgent(troupe.AgentConfig{

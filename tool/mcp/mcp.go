@@ -91,13 +91,13 @@ func (c Config) checked() (Config, error) {
 func (c *Config) checkPlace() error {
 	switch {
 	case c.Pins == "":
-		return errors.New("there is no file for its pins")
+		return errors.New("Pins names no file: it keeps what was accepted of the server's tools")
 	case (c.Command == "") == (c.URL == ""):
 		return errors.New("it needs either a command or a url")
 	case c.URL == "":
 		return nil
 	case c.HTTPClient == nil:
-		return errors.New("there is no HTTP client for its url")
+		return errors.New("there is no HTTPClient for its URL; egress.NewClient makes one")
 	}
 	u, err := url.Parse(c.URL)
 	switch {

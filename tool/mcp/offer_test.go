@@ -35,10 +35,10 @@ func TestNamesOfServersLeaveNoDoubtWhoseAToolIs(t *testing.T) {
 
 func TestAConfigThatLeavesAccessOpenIsRefused(t *testing.T) {
 	for want, c := range map[string]Config{
-		"no file for its pins": {Name: "x", Command: "y"},
-		"either a command":     {Name: "x", Pins: "z"},
-		"or a url":             {Name: "x", Pins: "z", Command: "y", URL: "http://localhost"},
-		"no HTTP client":       {Name: "x", Pins: "z", URL: "http://localhost"},
+		"Pins names no file": {Name: "x", Command: "y"},
+		"either a command":   {Name: "x", Pins: "z"},
+		"or a url":           {Name: "x", Pins: "z", Command: "y", URL: "http://localhost"},
+		"no HTTPClient":      {Name: "x", Pins: "z", URL: "http://localhost"},
 	} {
 		if _, err := c.checked(); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("the error is %v, not … %s …", err, want)

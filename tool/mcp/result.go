@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"reflect"
 	"strings"
 
@@ -12,7 +13,8 @@ import (
 	"github.com/troupe-dev/troupe"
 )
 
-// resultOf returns what the model is told of an answer. The engine caps it.
+// resultOf returns what the model is told of an answer, and the images that it is shown. The
+// engine caps the text; images are no larger than maxFrame lets them be.
 func resultOf(answer *sdk.CallToolResult) (troupe.Result, error) {
 	if answer.NeedsInput() {
 		return troupe.Result{}, &troupe.ToolError{Class: "failed", Message: "the tool asks for further input, which it cannot be given"}
@@ -21,7 +23,24 @@ func resultOf(answer *sdk.CallToolResult) (troupe.Result, error) {
 	if answer.IsError {
 		return troupe.Result{}, &troupe.ToolError{Class: "failed", Message: cmp.Or(text, "the tool failed and does not say why")}
 	}
-	return troupe.Result{Content: text}, nil
+	return troupe.Result{Content: text, Parts: imagesOf(answer)}, nil
+}
+
+// imagesOf returns the images of an answer that models can be shown: those that are by their
+// first bytes of a kind that providers take. A server is not trusted to say what they are, and
+// a request with anything else would be refused as a whole, in this turn and all that follow.
+func imagesOf(answer *sdk.CallToolResult) (parts []troupe.Part) {
+	for _, part := range answer.Content {
+		image, ok := part.(*sdk.ImageContent)
+		if !ok {
+			continue
+		}
+		switch mime := http.DetectContentType(image.Data); mime {
+		case "image/png", "image/jpeg", "image/gif", "image/webp":
+			parts = append(parts, troupe.Part{MIME: mime, Data: image.Data})
+		}
+	}
+	return parts
 }
 
 // textOf joins the parts of an answer. Its structured content is added unless a

@@ -2,6 +2,8 @@ package mcp
 
 import (
 	"encoding/json"
+	"reflect"
+	"strings"
 	"testing"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -32,6 +34,26 @@ func TestResultsBecomeText(t *testing.T) {
 		if result, err := resultOf(answer); err != nil || result.Content != want {
 			t.Errorf("%q, %v; not %q", result.Content, err, want)
 		}
+	}
+}
+
+// The model is shown images as it is those of other tools, and told of them in words, too.
+func TestImagesOfResultsAreShown(t *testing.T) {
+	png, gif := []byte("\x89PNG\x0D\x0A\x1A\x0A rest"), []byte("GIF89a rest")
+	result, err := resultOf(&sdk.CallToolResult{Content: []sdk.Content{
+		&sdk.TextContent{Text: "Here."}, &sdk.ImageContent{MIMEType: "image/png", Data: png}, &sdk.ImageContent{MIMEType: "image/png", Data: gif},
+		&sdk.ImageContent{MIMEType: "image/png", Data: []byte("<svg/>")}, &sdk.ImageContent{MIMEType: "image/jpeg"}, &sdk.AudioContent{MIMEType: "image/png", Data: png},
+		&sdk.EmbeddedResource{Resource: &sdk.ResourceContents{URI: "x:y", MIMEType: "image/png", Blob: png}},
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []troupe.Part{{MIME: "image/png", Data: png}, {MIME: "image/gif", Data: gif}}
+	if !reflect.DeepEqual(result.Parts, want) {
+		t.Errorf("the model is shown %+v", result.Parts)
+	}
+	if !strings.HasPrefix(result.Content, "Here.\n[image image/png, 13 bytes]\n") {
+		t.Errorf("the model is told %q", result.Content)
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"net/url"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -234,7 +235,7 @@ func isHTTP(address string) bool {
 }
 
 // LineOf returns the line of the key at the end of a path in a file, or of as much of the
-// path as is there; 0 if the file cannot be read.
+// path as is there; 0 if the file cannot be read. Items of lists are counted from 0.
 func LineOf(file string, path ...string) int {
 	src, err := os.ReadFile(file)
 	var document yaml.Node
@@ -254,6 +255,9 @@ func lineOf(n *yaml.Node, path ...string) int {
 			if n.Content[i].Value == key {
 				line, next = n.Content[i].Line, n.Content[i+1]
 			}
+		}
+		if i, err := strconv.Atoi(key); n.Kind == yaml.SequenceNode && err == nil && i < len(n.Content) {
+			line, next = n.Content[i].Line, n.Content[i]
 		}
 		if next == nil {
 			return line

@@ -63,7 +63,7 @@ func run(ctx context.Context, args []string, in io.Reader, out, errs io.Writer) 
 		return err
 	}
 	defer p.client.Close()
-	options := project.Options{Model: *model, LookForOllama: true, Log: func(level slog.Level) slog.Handler {
+	options := project.Options{Model: *model, LookForOllama: true, AllowUnknownTools: true, Log: func(level slog.Level) slog.Handler {
 		return slog.NewTextHandler(errs, &slog.HandlerOptions{Level: level})
 	}}
 	if p.project, err = project.Open(*dir, options); err != nil {
