@@ -152,7 +152,7 @@ func (p Price) check() error {
 		value float64
 	}{{"Input", p.Input}, {"CachedInput", p.CachedInput}, {"CacheWrite", p.CacheWrite}, {"Output", p.Output}} {
 		if part.value < 0 || math.IsNaN(part.value) || math.IsInf(part.value, 0) {
-			return fmt.Errorf("Price.%s %v is no price", part.name, part.value)
+			return fmt.Errorf("%v of Price.%s is no price", part.value, part.name)
 		}
 	}
 	for i, tier := range p.Above {

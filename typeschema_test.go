@@ -206,7 +206,7 @@ func TestATypeWithoutASchemaIsToldByFieldAndRemedy(t *testing.T) {
 	type tagged struct {
 		S string `json:"s" jsonschema:"enum=a"`
 	}
-	type hidden struct{ a, b int }
+	type hidden struct{ _, _ int }
 	type expression struct {
 		A string `json:"a" pattern:"[a-"`
 	}

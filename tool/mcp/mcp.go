@@ -91,7 +91,7 @@ func (c Config) checked() (Config, error) {
 func (c *Config) checkPlace() error {
 	switch {
 	case c.Pins == "":
-		return errors.New("Pins names no file: it keeps what was accepted of the server's tools")
+		return errors.New("the field Pins names no file: it keeps what was accepted of the server's tools")
 	case (c.Command == "") == (c.URL == ""):
 		return errors.New("it needs either a command or a url")
 	case c.URL == "":
