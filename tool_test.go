@@ -94,19 +94,19 @@ func TestAnAgentIsCheckedWhenItIsMade(t *testing.T) {
 	t.Attr("FR", "FR-001 FR-003")
 	model := inTurn(t)
 	for says, c := range map[string]troupe.AgentConfig{
-		"needs an ID":        {Model: model},
-		"needs a Model":      {ID: "a"},
-		"tool add is there":  {ID: "a", Model: model, Tools: []troupe.Tool{adder(), adder()}},
-		"tool 0 is nil":      {ID: "a", Model: model, Tools: []troupe.Tool{nil}},
-		"not among its":      {ID: "a", Model: model, Allow: []string{"add"}},
-		"is negative":        {ID: "a", Model: model, Window: -1},
-		"Price.Input -1":     {ID: "a", Model: model, Price: troupe.Price{Input: -1}},
-		"Price.Output NaN":   {ID: "a", Model: model, Price: troupe.Price{Output: math.NaN()}},
-		"Price.CacheWrite +": {ID: "a", Model: model, Price: troupe.Price{CacheWrite: math.Inf(1)}},
-		"Price.Above 1: Pri": {ID: "a", Model: model, Price: troupe.Price{Input: 1, Above: []troupe.Price{{Tokens: 5, CachedInput: -2}}}},
-		"is not a number":    {ID: "a", Model: model, Price: troupe.Price{Input: 1}, Limits: troupe.Limits{Cost: math.NaN()}},
-		"MaxTokens -1":       {ID: "a", Model: model, Params: troupe.Params{MaxTokens: new(-1)}},
-		"both Instructions ": {ID: "a", Model: model, Instructions: "x", Context: func(context.Context, *troupe.Run) ([]troupe.ContextLoaded, error) { return nil, nil }},
+		"needs an ID":              {Model: model},
+		"needs a Model":            {ID: "a"},
+		"tool add is there":        {ID: "a", Model: model, Tools: []troupe.Tool{adder(), adder()}},
+		"tool 0 is nil":            {ID: "a", Model: model, Tools: []troupe.Tool{nil}},
+		"not among its":            {ID: "a", Model: model, Allow: []string{"add"}},
+		"is negative":              {ID: "a", Model: model, Window: -1},
+		"-1 of Price.Input":        {ID: "a", Model: model, Price: troupe.Price{Input: -1}},
+		"NaN of Price.Output":      {ID: "a", Model: model, Price: troupe.Price{Output: math.NaN()}},
+		"+Inf of Price.CacheWrite": {ID: "a", Model: model, Price: troupe.Price{CacheWrite: math.Inf(1)}},
+		"Price.Above 1: -2 of Pr":  {ID: "a", Model: model, Price: troupe.Price{Input: 1, Above: []troupe.Price{{Tokens: 5, CachedInput: -2}}}},
+		"is not a number":          {ID: "a", Model: model, Price: troupe.Price{Input: 1}, Limits: troupe.Limits{Cost: math.NaN()}},
+		"MaxTokens -1":             {ID: "a", Model: model, Params: troupe.Params{MaxTokens: new(-1)}},
+		"both Instructions ":       {ID: "a", Model: model, Instructions: "x", Context: func(context.Context, *troupe.Run) ([]troupe.ContextLoaded, error) { return nil, nil }},
 	} {
 		if _, err := troupe.NewAgent(c); err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("want an error that says %q, got %v", says, err)

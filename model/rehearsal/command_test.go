@@ -60,7 +60,6 @@ func TestCommandsAreUnderstood(t *testing.T) {
 	const list = "1. *help - Show numbered cmd list\n2. *intake - Gather requirements\n3. *review-notes - Read the notes\n4. *exit - Goodbye+exit persona"
 	notes := &stage{files: map[string]string{"{bundle-root}/tasks/notes.md": "# Notes\n"}}
 	for said, want := range map[string]string{
-		"":                     "Hello! I am Alex.\n" + list,
 		"Hello!":               "Hello! I am Alex.\n" + list,
 		"*help":                list,
 		"help":                 list,

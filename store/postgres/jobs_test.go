@@ -14,7 +14,9 @@ import (
 func TestJobsWaitUntilTheyAreDone(t *testing.T) {
 	server, other := pair(t, Options{})
 	ctx := t.Context()
-	step := troupe.NewStep("chore", nil)
+	step := troupe.NewStep("chore", func(context.Context, *troupe.Run, troupe.Handoff) (troupe.Handoff, error) {
+		return troupe.Handoff{}, nil
+	})
 	recorder := work.Recorder{Store: server}
 	recorded, err := recorder.Record(ctx, step, troupe.Input{Text: "go"}, func(ctx2 context.Context, session string) error {
 		if err := server.AddJob(ctx2, work.Job{Session: session, Step: "chore", Digest: "d", User: "ann"}); err != nil {

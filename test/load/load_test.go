@@ -24,7 +24,7 @@ func TestNothingFailsUnderALittleLoad(t *testing.T) {
 		t.Error(err)
 	}
 	for _, row := range []string{
-		"turns per second, 50 conversations at a time", "memory of the server at most", "conversations answered of 20 begun at once",
+		"turns per second with a tool call, so two model calls, 50 conversations at a time", "turns per second with one model call, 50 conversations at a time", "memory of the server at most", "conversations answered of 20 begun at once",
 		"streaming at the same time", "p50", "p99", "with nothing stored", "with 50 conversations stored", "ratio", "failed turns",
 	} {
 		if !strings.Contains(out.String(), row) {

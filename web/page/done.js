@@ -42,7 +42,7 @@ export function Foot({ answer, exchange, last, idle, acts, id }) {
   return html`${answer.text.startsWith("[rehearsal] No model") && html`<p class="small dim">Nobody has thought about this: no model is chosen. ${choosesModel()}</p>`}<footer>
     ${button("Copy the answer", "copy", () => acts.copy(answer.text))}
     ${last && button("Ask again", "refresh-cw", acts.again, !idle)}
-    ${button("Go on from here in a new conversation", "git-branch", () => acts.fork(answer.seq), !idle)}
+    ${button("Go on from here in a new conversation", "git-branch", () => acts.fork(answer.end ?? answer.seq), !idle)}
     ${figures && html`<a class="btn ghost sm" href=${`#/s/${id}/run`} title="See what was sent">${figures}</a>`}
   </footer>`;
 }

@@ -378,6 +378,8 @@ const handlers = {
     }
     const isOurs = !lasting.includes(b.stop) && /^\(.*\)$/s.test(summary); // what the engine says for a model that says nothing; the card below does
     if (summary && !said && !isOurs) s.add(e, { type: "answer", text: summary, thought: "", streaming: false });
+    const last = s.items.findLast((item) => item.type === "answer");
+    if (last && last.seq > (run?.seq ?? 0)) Object.assign(last, { end: e.seq, version: last.version + 1 }); // who goes on from it goes on from a run that is over
     if (!lasting.includes(b.stop)) s.add(e, { type: "trouble", code: b.cause?.code || b.stop, context: { problem: b.cause?.problem, limit: s.limit, saved: savedSince(s, run?.seq ?? 0) } });
   },
 

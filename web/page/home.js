@@ -41,7 +41,7 @@ export function Home({ find }) {
     <div class="row phone-only head"><span class="brand grow"><${Logo} />Troupe</span><button type="button" class="tool" aria-label="Find anything" onClick=${find}>${icon("search")}</button><a class="face you" href="#/settings/look" aria-label="Your settings">${(app.me.name || "Y")[0].toUpperCase()}</a></div>
     <p class="dim">${greeting}${app.me.name && `, ${app.me.name}`}.</p><h1 class="title">Who would you like to work with?</h1>
     ${entryPoints().length > 0 ? html`<${Ask} />${usualModel() === "rehearsal" && html`<p class="small dim">No model is chosen yet: agents only rehearse, and nobody thinks about what you say. ${choosesModel()}</p>`}` : html`<${Nobody} />`}
-    <div class="now">${waiting().length > 0 && html`<${Waits} />`}<${CarryOn} alone=${waiting().length === 0} /></div>
+    <div class="doings">${waiting().length > 0 && html`<${Waits} />`}<${CarryOn} alone=${waiting().length === 0} /></div>
     <${Company} />
   </div></div>`;
 }

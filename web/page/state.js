@@ -118,9 +118,8 @@ const isStale = ({ agent, chosen, model, status }, before) => status !== "runnin
 let stop = null;
 
 // listen follows how the conversations stand.
-function listen() {
+function listen(lost = false) {
   stop?.();
-  let lost = false;
   stop = follow(api.events, 0,
     ({ session, gone }) => {
       const sessions = new Map(app.sessions);
@@ -208,5 +207,8 @@ noticed.full = () => toast("Too much at once. It goes on by itself in a moment."
 
 noticed.problem = (problem) => {
   if (problem.status === 401 && app.known) signedOut();
-  if (problem.status === 0 && app.connection === "live") update({ connection: "lost" });
+  if (problem.status === 0 && app.connection === "live") {
+    update({ connection: "lost" });
+    listen(true); // the stream may think that it is well, and would never say when it is again
+  }
 };

@@ -158,3 +158,10 @@ test("what the engine says for a model that says nothing is no answer of it", ()
   const s = fold([e.start("alex", "hi"), e.said("hi"), e.finished("(The model gave an empty answer.)", "empty")]);
   assert.deepEqual(brief(s), [["user", "hi"], ["trouble"]]);
 });
+
+test("who goes on from an answer goes on from a run that is over", () => {
+  const e = new Events();
+  const s = fold([e.start("alex", "hi"), e.said("hi"), e.replied(2, "Hello"), e.finished("Hello"), e.start("alex", "and"), e.said("and"), e.replied(2, "So")]);
+  const ends = s.items.filter((i) => i.type === "answer").map((i) => [i.text, i.end > i.seq, i.end]);
+  assert.deepEqual(ends, [["Hello", true, 4], ["So", false, undefined]]);
+});

@@ -204,7 +204,11 @@ func added(src []byte, document, root, parent *yaml.Node, path []string, depth i
 		for line := range strings.Lines(nested(path, value)) {
 			block.WriteString(strings.Repeat(" ", first.Column-1) + line)
 		}
-		return []byte(strings.Join(slices.Insert(lines, first.Line-1, block.String()), "")), nil
+		at := first.Line - 1
+		for at > 0 && strings.HasPrefix(strings.TrimSpace(lines[at-1]), "#") {
+			at-- // what is written above an entry stays with it
+		}
+		return []byte(strings.Join(slices.Insert(lines, at, block.String()), "")), nil
 	}
 	if parent.Kind != yaml.MappingNode && parent.Tag != "!!null" {
 		return nil, errors.New("there is no mapping to put it into")

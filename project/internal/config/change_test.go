@@ -189,3 +189,23 @@ agents:
 		})
 	}
 }
+
+// What is added goes above the first entry, and that entry's comment stays with it.
+func TestAddingLeavesCommentsWhereTheyBelong(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, Name)
+	if err := os.WriteFile(file, []byte("providers:\n  # the machine in the cellar\n  office: {base_url: \"http://127.0.0.1:1/v1\"}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := Change(dir, map[string]string{"providers.attic.base_url": "http://127.0.0.1:2/v1"}, none); err != nil {
+		t.Fatal(err)
+	}
+	got, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := "providers:\n  attic:\n    base_url: http://127.0.0.1:2/v1\n  # the machine in the cellar\n  office: {base_url: \"http://127.0.0.1:1/v1\"}\n"
+	if string(got) != want {
+		t.Errorf("it is now\n%s", got)
+	}
+}
