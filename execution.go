@@ -132,11 +132,7 @@ func (e *Engine) begin(ctx context.Context, step Step, input Input) (*execution,
 		return e.underWay(ctx, step, id, &input, err)
 	}
 	made := false
-	defer func() {
-		if !made { // also where what somebody else wrote has panicked
-			x.comeToNothing()
-		}
-	}()
+	defer x.comeToNothingUnless(&made)
 	x.rules, x.hidden = input.Limits.with(e.limits), input.Hidden
 	x.started = &RunStarted{Input: in, Limits: input.Limits, User: input.User, IdempotencyKey: input.IdempotencyKey, Values: values}
 	if e.tracing != nil {
@@ -330,6 +326,14 @@ func (e *Engine) activate(ctx context.Context, step Step, id string) (x, active 
 func (x *execution) comeToNothing() {
 	x.session.talks = nil
 	x.withdraw()
+}
+
+// comeToNothingUnless is comeToNothing for a run that was not made: something was refused, or
+// what somebody else wrote has panicked.
+func (x *execution) comeToNothingUnless(made *bool) {
+	if !*made {
+		x.comeToNothing()
+	}
 }
 
 // withdraw undoes enlist for a run that did not come to be.

@@ -57,11 +57,7 @@ func (e *Engine) beginAgain(ctx context.Context, step Step, id string) (*executi
 		return nil, err
 	}
 	made := false
-	defer func() {
-		if !made { // also where what somebody else wrote has panicked
-			x.comeToNothing()
-		}
-	}()
+	defer x.comeToNothingUnless(&made)
 	if err := x.recall(ctx); err != nil {
 		return nil, err
 	}

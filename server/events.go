@@ -259,7 +259,6 @@ func regularly(pause time.Duration, do func() bool) (stop func()) {
 		}
 	})
 	return func() {
-		timer.Stop()
 		mu.Lock()
 		defer mu.Unlock()
 		stopped = true
