@@ -35,7 +35,8 @@ func (f *Folders) copyAll(ctx context.Context, from, to string, files []string) 
 	if there, err := f.isThere(from); err != nil || !there {
 		return files, err
 	}
-	return f.copyInto(ctx, from, filepath.Join(f.dir, to), files)
+	missing, err = f.copyInto(ctx, from, filepath.Join(f.dir, to), files)
+	return missing, errors.Join(err, f.settle())
 }
 
 // copyInto copies files of a session's folder into a directory.

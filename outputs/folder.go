@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/failpoint"
 	"github.com/troupe-dev/troupe/workspace"
 )
@@ -68,17 +69,44 @@ func (f *Folders) isThere(session string) (bool, error) {
 	return err == nil, err
 }
 
+// makeDir makes a session's folder. It does not wait for the disk: see settle.
 func (f *Folders) makeDir(session string) error {
-	if err := f.base.Mkdir(session, 0o700); err != nil {
-		return err
+	err := f.base.Mkdir(session, 0o700)
+	if err == nil {
+		failpoint.Here(failpoint.FolderMade)
 	}
-	failpoint.Here(failpoint.FolderMade)
+	return err
+}
+
+// settle waits until the disk has the folders that there are: what is on record as saved
+// must be found, and a file is, after the power was lost, only in a folder that is.
+func (f *Folders) settle() error {
 	dir, err := f.base.Open(".")
 	if err != nil {
 		return err
 	}
-	defer dir.Close()
-	return dir.Sync()
+	return errors.Join(dir.Sync(), dir.Close())
+}
+
+// settleOnce settles what is there when a session says for the first time that it has
+// saved something.
+func (f *Folders) settleOnce(session string) error {
+	r := f.hold(session)
+	defer f.letGo(r)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.settled {
+		return nil
+	}
+	err := f.settle()
+	r.settled = err == nil
+	return err
+}
+
+// isSaved reports whether an event says that a file is saved.
+func isSaved(e troupe.Event) bool {
+	_, is := e.Body.(*troupe.ArtifactSaved)
+	return is
 }
 
 // write brings the session's manifest.json up to date, with outputs registered.
@@ -136,7 +164,7 @@ func replace(folder *os.Root, r *record, content []byte) error {
 	_, err = file.Write(content)
 	info, lost := file.Stat()
 	if err = errors.Join(err, lost, file.Close()); err == nil {
-		err = folder.Rename(temp, manifestFile)
+		err = swap(folder, temp, manifestFile)
 	}
 	if err != nil {
 		return errors.Join(err, folder.Remove(temp))

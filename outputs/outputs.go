@@ -14,6 +14,7 @@ import (
 	"iter"
 	"log/slog"
 	"os"
+	"slices"
 	"sync"
 	"time"
 
@@ -68,6 +69,11 @@ func (f *Folders) Append(ctx context.Context, session string, events ...troupe.E
 	if forked != nil && hasFolder(session) {
 		if err := f.stageFork(ctx, session, forked.From, events); err != nil {
 			return fmt.Errorf("session %s: copy files of %s: %w", session, forked.From, err)
+		}
+	}
+	if hasFolder(session) && slices.ContainsFunc(events, isSaved) {
+		if err := f.settleOnce(session); err != nil {
+			return fmt.Errorf("session %s: keep its folder: %w", session, err)
 		}
 	}
 	if err := f.store.Append(ctx, session, events...); err != nil {

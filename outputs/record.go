@@ -41,6 +41,8 @@ type record struct {
 	// behind says that the file does not say yet what the manifest does, and written
 	// that there is one.
 	behind, written bool
+	// settled says that the disk has the folder.
+	settled bool
 	// plain is the file as it was last written, if nobody else's words are in it, and
 	// ours says that what is written next will be so.
 	plain fs.FileInfo
@@ -50,7 +52,7 @@ type record struct {
 // reset forgets all events.
 func (r *record) reset() {
 	r.info, r.manifest, r.behind, r.written = troupe.SessionInfo{}, Manifest{}, false, false
-	r.plain, r.ours = nil, false
+	r.plain, r.ours, r.settled = nil, false, false
 }
 
 // note takes the next event of the session into account.

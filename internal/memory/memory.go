@@ -14,9 +14,9 @@ import (
 // of little, and little of much.
 const (
 	ofLittle = 200
-	ofMuch   = 50
+	ofMuch   = 30
 	// room is what garbage may take in between, in bytes.
-	room = 48 << 20
+	room = 32 << 20
 )
 
 // Govern sets how often garbage is collected in this process, and goes on doing so as it

@@ -32,7 +32,7 @@ func TestMuchIsCollectedMoreOftenThanLittle(t *testing.T) {
 	before := percent()
 	stop := govern(room)
 	becomes(t, ofLittle)
-	held := make([]byte, 3*room)
+	held := make([]byte, 4*room)
 	becomes(t, ofMuch)
 	runtime.KeepAlive(held)
 	held = nil
@@ -58,7 +58,7 @@ func TestWhatSomebodyHasSaidStays(t *testing.T) {
 }
 
 func TestGarbageHasItsRoom(t *testing.T) {
-	for used, want := range map[uint64]int{0: 200, 10 << 20: 200, 24 << 20: 200, 48 << 20: 100, 60 << 20: 80, 96 << 20: 50, 1 << 40: 50} {
+	for used, want := range map[uint64]int{0: 200, 10 << 20: 200, 24 << 20: 200, 48 << 20: 100, 60 << 20: 80, 96 << 20: 50, 160 << 20: 30, 1 << 40: 30} {
 		if got := percentOf(used, 48<<20); got != want {
 			t.Errorf("%d bytes in use: %d percent, not %d", used, got, want)
 		}

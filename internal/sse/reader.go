@@ -174,7 +174,7 @@ func (r *Reader) fill() {
 		r.pos = 0
 	}
 	if len(r.buf) == cap(r.buf) {
-		grown := make([]byte, len(r.buf), max(4096, 2*cap(r.buf)))
+		grown := make([]byte, len(r.buf), max(1024, 2*cap(r.buf)))
 		copy(grown, r.buf)
 		r.buf = grown
 	}
