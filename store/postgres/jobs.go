@@ -35,10 +35,13 @@ WHERE j.queue = $1 AND NOT coalesce(`+isAlive+`, false) ORDER BY j.since LIMIT $
 }
 
 // UnhandedJobs returns the jobs of a queue that were not handed to another scheduler, or
-// so long ago that it may have lost them, the oldest first.
+// so long ago that it may have lost them, the oldest first. What somebody is working on is
+// not lost, however long it takes.
 func (s *Store) UnhandedJobs(ctx context.Context, queue string, limit int, longAgo time.Duration) ([]work.Job, error) {
 	return s.jobs(ctx, `SELECT session, step, digest, "user", queue, batch, since FROM jobs
-WHERE queue = $1 AND (handed IS NULL OR handed < clock_timestamp() - $3::interval) ORDER BY since LIMIT $2`, queue, limit, longAgo)
+WHERE queue = $1 AND (handed IS NULL OR handed < clock_timestamp() - $3::interval
+	AND NOT EXISTS (SELECT 1 FROM sessions JOIN owners o ON o.name = sessions.owner WHERE sessions.id = jobs.session AND `+isAlive+`))
+ORDER BY since LIMIT $2`, queue, limit, longAgo)
 }
 
 // LostJobs returns the jobs of a queue that another scheduler has and whose runs were under way in

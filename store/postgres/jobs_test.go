@@ -55,6 +55,18 @@ func TestJobsWaitUntilTheyAreDone(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	if lease, err = other.Acquire(ctx, recorded.Session); err != nil {
+		t.Fatal(err)
+	}
+	if list, err := server.UnhandedJobs(ctx, "", 10, 0); len(list) != 0 || err != nil {
+		t.Errorf("to hand over again, while somebody works on it: %v, %v", list, err)
+	}
+	if err := lease.Release(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if list, err := server.UnhandedJobs(ctx, "", 10, 0); len(list) != 1 || err != nil {
+		t.Errorf("to hand over again, long after it was: %v, %v", list, err)
+	}
 	job, there, err := other.JobOf(ctx, recorded.Session)
 	if !there || err != nil {
 		t.Errorf("the job is gone: %v", err)
