@@ -32,18 +32,31 @@ const maxCuts = 3
 
 // Do runs the agent: it asks the model, carries out the calls the model asks for,
 // and asks again, until the model answers or a limit is reached.
-func (a *Agent) Do(ctx context.Context, run *Run, in Handoff) (Handoff, error) {
+func (a *Agent) Do(ctx context.Context, run *Run, in Handoff) (out Handoff, err error) {
+	err = a.converse(ctx, run, &in, &out)
+	return out, err
+}
+
+// converse is Do. What is large is in begin and bringAbout: see [Run.perform].
+func (a *Agent) converse(ctx context.Context, run *Run, in, out *Handoff) error {
 	ctx, end := run.limit(ctx, a)
 	defer end()
-	if run.budget.boundsCost() && !a.price.Known() {
-		return Handoff{}, fmt.Errorf("agent %s: there is a limit on cost, and the price of its model is not known; set its Price, or Price{Free: true} if it costs nothing", a.id)
-	}
-	c := &conversation{agent: a, run: run, task: in.Task, custom: in.Custom, history: run.history()}
-	if err := c.open(ctx, &in); err != nil {
-		return Handoff{}, err
+	c, err := a.begin(ctx, run, in)
+	if err != nil {
+		return err
 	}
 	stop, err := c.goOn(ctx)
-	return c.conclusion(ctx, stop, err)
+	return c.bringAbout(ctx, stop, err, out)
+}
+
+// begin begins the conversation, which may keep and change what it is given.
+func (a *Agent) begin(ctx context.Context, run *Run, given *Handoff) (*conversation, error) {
+	if run.budget.boundsCost() && !a.price.Known() {
+		return nil, fmt.Errorf("agent %s: there is a limit on cost, and the price of its model is not known; set its Price, or Price{Free: true} if it costs nothing", a.id)
+	}
+	in := given.Clone()
+	c := &conversation{agent: a, run: run, task: in.Task, custom: in.Custom, history: run.history()}
+	return c, c.open(ctx, &in)
 }
 
 // goOn takes turns until there is an answer, in c.out, or a reason to stop. It is where a run
@@ -57,19 +70,21 @@ func (c *conversation) goOn(ctx context.Context) (stop string, err error) {
 	return stop, err
 }
 
-// conclusion is what the conversation has come to.
-func (c *conversation) conclusion(ctx context.Context, stop string, err error) (Handoff, error) {
+// bringAbout sets out to what the conversation has come to.
+func (c *conversation) bringAbout(ctx context.Context, stop string, failure error, out *Handoff) (err error) {
 	switch {
-	case isTimeUp(err):
-		return c.lastTurn(ctx, stopTime)
-	case c.overspent(err) != "":
-		return c.noTurn(ctx, c.overspent(err))
-	case err != nil:
-		return Handoff{}, err
+	case isTimeUp(failure):
+		*out, err = c.lastTurn(ctx, stopTime)
+	case c.overspent(failure) != "":
+		*out, err = c.noTurn(ctx, c.overspent(failure))
+	case failure != nil:
+		return failure
 	case c.out.Meta.Stop != "":
-		return c.out, nil
+		*out = c.out
+	default:
+		*out, err = c.lastTurn(ctx, stop)
 	}
-	return c.lastTurn(ctx, stop)
+	return err
 }
 
 // history is the conversation that an agent in this run goes on with: that of the

@@ -51,7 +51,7 @@ func (r *Run) ask(ctx context.Context, agent *Agent, req *Request, purpose strin
 	}
 	first := r.firstAttempt(step)
 	if err := r.alive(ctx); err != nil {
-		return nil, r.noteFailure(step, agent, ModelFailed{Attempt: first, Purpose: purpose}, err)
+		return nil, r.noteFailure(step, agent, &ModelFailed{Attempt: first, Purpose: purpose}, err)
 	}
 	if err := r.flush(); err != nil {
 		return nil, err
@@ -66,7 +66,7 @@ func (r *Run) ask(ctx context.Context, agent *Agent, req *Request, purpose strin
 			r.note(step, replied)
 			return replied, nil
 		}
-		failed := ModelFailed{Attempt: attempt, Purpose: purpose}
+		failed := &ModelFailed{Attempt: attempt, Purpose: purpose}
 		wait, again := r.retry(ctx, err, attempt-first+1)
 		if isSpent := r.spentOn(agent, err); again && isSpent {
 			err, again = unsent(err), false
@@ -81,7 +81,7 @@ func (r *Run) ask(ctx context.Context, agent *Agent, req *Request, purpose strin
 			return nil, err
 		}
 		if err := r.sleep(ctx, wait); err != nil {
-			return nil, r.noteFailure(step, agent, ModelFailed{Attempt: attempt + 1, Purpose: purpose}, err)
+			return nil, r.noteFailure(step, agent, &ModelFailed{Attempt: attempt + 1, Purpose: purpose}, err)
 		}
 	}
 }
@@ -115,12 +115,12 @@ func reasonOf(err error) string {
 const reasonTime, reasonContext = "time", "context"
 
 // noteFailure records that an attempt at a model call came to nothing, and returns err.
-func (r *Run) noteFailure(step journal.Path, agent *Agent, failed ModelFailed, err error) error {
+func (r *Run) noteFailure(step journal.Path, agent *Agent, failed *ModelFailed, err error) error {
 	failed.Error, failed.Reason = clip(err.Error(), maxErrorText), reasonOf(err)
 	if end := endOf(err); end != nil {
 		failed.Usage, failed.Cost, failed.Model, failed.Provider = end.Usage, agent.costOf(end), end.Model, end.Provider
 	}
-	r.note(step, &failed)
+	r.note(step, failed)
 	return err
 }
 

@@ -34,18 +34,28 @@ func (r *Run) begin(step Step, in *Handoff) error {
 
 // do carries out the step.
 func (r *Run) do(ctx context.Context, step Step, in, out *Handoff) error {
-	return safely(func() (err error) {
-		if r.parent == "" {
-			if err := r.sayInput(ctx, in); err != nil {
-				return err
-			}
+	return safely(func() error {
+		if err := r.sayInput(ctx, in); err != nil {
+			return err
 		}
-		*out, err = step.Do(ctx, r, in.Clone())
-		return err
+		if agent, ok := step.(*Agent); ok {
+			return agent.converse(ctx, r, in, out)
+		}
+		return r.hand(ctx, step, in, out)
 	})
 }
 
+// hand hands in to a step that may be anybody's: see [Run.perform] for why it is on its own.
+func (r *Run) hand(ctx context.Context, step Step, in, out *Handoff) (err error) {
+	*out, err = step.Do(ctx, r, in.Clone())
+	return err
+}
+
+// sayInput records what the user has said to the run that a caller started.
 func (r *Run) sayInput(ctx context.Context, in *Handoff) error {
+	if r.parent != "" {
+		return nil
+	}
 	return r.emit(ctx, &UserSaid{Text: in.Task, Parts: in.Parts, Hidden: r.exec.hidden})
 }
 

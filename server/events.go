@@ -37,23 +37,35 @@ func (s *Server) followEvents(c *call) error {
 		}
 		return page.write(c.w)
 	}
-	after, err := c.number("after", 0, math.MaxInt64)
+	feed, err := s.eventsFor(c)
 	if err != nil {
 		return err
+	}
+	return s.stream(c, ready(feed))
+}
+
+// eventsFor returns what sends the events that were asked for. It is on its own because those
+// who follow a session wait for most of their time, thousands of them: what was needed to
+// find it is not on their stacks.
+func (s *Server) eventsFor(c *call) (feed, error) {
+	after, err := c.number("after", 0, math.MaxInt64)
+	if err != nil {
+		return nil, err
 	}
 	if last, err := strconv.ParseInt(c.r.Header.Get("Last-Event-ID"), 10, 64); err == nil {
 		after = last
 	}
 	info, d, err := s.find(c, c.r.PathValue("id"))
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return s.stream(c, ready(func(ctx context.Context, out *events) error {
+	session, last := info.ID, info.Events
+	return func(ctx context.Context, out *events) error {
 		if d != nil && !s.awaitBeginning(ctx, d) {
 			return nil
 		}
-		return s.follow(ctx, out, info.ID, after, info.Events)
-	}))
+		return s.follow(ctx, out, session, after, last)
+	}, nil
 }
 
 // beginningPause is how often somebody who waits for a session to begin looks whether
