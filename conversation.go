@@ -41,8 +41,8 @@ func (a *Agent) Do(ctx context.Context, run *Run, in Handoff) (out Handoff, err 
 func (a *Agent) converse(ctx context.Context, run *Run, in, out *Handoff) error {
 	ctx, end := run.limit(ctx, a)
 	defer end()
-	c, err := a.begin(ctx, run, in)
-	if err != nil {
+	c := conversation{agent: a, run: run}
+	if err := c.begin(ctx, in); err != nil {
 		return err
 	}
 	stop, err := c.goOn(ctx)
@@ -50,13 +50,13 @@ func (a *Agent) converse(ctx context.Context, run *Run, in, out *Handoff) error 
 }
 
 // begin begins the conversation, which may keep and change what it is given.
-func (a *Agent) begin(ctx context.Context, run *Run, given *Handoff) (*conversation, error) {
-	if run.budget.boundsCost() && !a.price.Known() {
-		return nil, fmt.Errorf("agent %s: there is a limit on cost, and the price of its model is not known; set its Price, or Price{Free: true} if it costs nothing", a.id)
+func (c *conversation) begin(ctx context.Context, given *Handoff) error {
+	if c.run.budget.boundsCost() && !c.agent.price.Known() {
+		return fmt.Errorf("agent %s: there is a limit on cost, and the price of its model is not known; set its Price, or Price{Free: true} if it costs nothing", c.agent.id)
 	}
 	in := given.Clone()
-	c := &conversation{agent: a, run: run, task: in.Task, custom: in.Custom, history: run.history()}
-	return c, c.open(ctx, &in)
+	c.task, c.custom, c.history = in.Task, in.Custom, c.run.history()
+	return c.open(ctx, &in)
 }
 
 // goOn takes turns until there is an answer, in c.out, or a reason to stop. It is where a run
