@@ -49,13 +49,14 @@ func (b Book) Find(ctx context.Context, name string) (Schedule, error) {
 	return Schedule{}, fmt.Errorf("schedule %.64q: %w", name, ErrNone)
 }
 
-// Add adds a schedule, from now on. It fails with [ErrTaken] if there is one of its name.
-func (b Book) Add(ctx context.Context, s Schedule) error {
+// Add adds a schedule, from now on, and returns it with when that is. It fails with
+// [ErrTaken] if there is one of its name.
+func (b Book) Add(ctx context.Context, s Schedule) (Schedule, error) {
 	if err := s.Check(); err != nil {
-		return fmt.Errorf("schedule %.64q: %w", s.Name, err)
+		return s, fmt.Errorf("schedule %.64q: %w", s.Name, err)
 	}
 	s.Created = time.Now().UTC().Round(0)
-	return b.change(ctx, func(all []Schedule) ([]Schedule, error) {
+	return s, b.change(ctx, func(all []Schedule) ([]Schedule, error) {
 		if slices.ContainsFunc(all, func(other Schedule) bool { return other.Name == s.Name }) {
 			return nil, fmt.Errorf("schedule %s: %w", s.Name, ErrTaken)
 		}
@@ -78,12 +79,9 @@ func (b Book) Remove(ctx context.Context, name string) error {
 // how many there are.
 func (b Book) Backfill(ctx context.Context, name string, from, until time.Time) (n int, err error) {
 	err = b.Note(ctx, name, func(s *Schedule) error {
-		times, err := s.Times(from.Add(-time.Nanosecond), until)
+		times, err := s.Past(from, until)
 		if err != nil {
 			return err
-		}
-		if len(times) == maxTimes {
-			return fmt.Errorf("schedule %s: more than %d times: choose a shorter span", name, maxTimes-1)
 		}
 		n = len(times)
 		for _, due := range times {

@@ -114,14 +114,40 @@ func (s *Schedule) Times(after, until time.Time) ([]time.Time, error) {
 	return list, nil
 }
 
+// Past returns the times from one to another, both included, as they are made up for. It
+// fails where there are more than can be at once.
+func (s *Schedule) Past(from, until time.Time) ([]time.Time, error) {
+	times, err := s.Times(from.Add(-time.Nanosecond), until)
+	if err == nil && len(times) == maxTimes {
+		err = fmt.Errorf("schedule %s: more than %d times: choose a shorter span", s.Name, maxTimes-1)
+	}
+	return times, err
+}
+
 // next returns when the schedule is due after a time. What is due every so often counts from
-// when the schedule was added, on whichever server.
+// when the schedule was added, on whichever server, and back from then for what is made up for.
 func (s *Schedule) next(parsed cron.Schedule, after time.Time) time.Time {
 	if every, ok := parsed.(cron.ConstantDelaySchedule); ok {
 		from := s.Created.Truncate(time.Second)
-		return from.Add((max(after.Sub(from), 0)/every.Delay + 1) * every.Delay)
+		passed := after.Sub(from)
+		n := passed / every.Delay
+		if passed%every.Delay < 0 {
+			n--
+		}
+		return from.Add((n + 1) * every.Delay)
 	}
 	return parsed.Next(after)
+}
+
+// Every says of a schedule that is due every so often, counted from when it was added, how
+// often that is. It is 0 for any other.
+func (s *Schedule) Every() time.Duration {
+	if parsed, err := s.parse(); err == nil {
+		if every, ok := parsed.(cron.ConstantDelaySchedule); ok {
+			return every.Delay
+		}
+	}
+	return 0
 }
 
 // Next returns when the schedule is due after a time.

@@ -24,6 +24,7 @@ func TestTimesAreInTheScheduleOwnZone(t *testing.T) {
 		{"30 7 * * 1-5", "", "2026-01-02T00:00:00Z", "2026-01-06T00:00:00Z", "02T07:30 05T07:30"},
 		{"30 7 * * *", "Europe/Berlin", "2026-03-28T00:00:00Z", "2026-03-30T00:00:00Z", "28T06:30 29T05:30"},
 		{"@every 90m", "", "2026-01-02T00:00:00Z", "2026-01-02T03:10:00Z", "02T01:30 02T03:00"},
+		{"@every 90m", "", "2025-12-31T20:00:00Z", "2026-01-01T01:30:00Z", "31T21:00 31T22:30 01T00:00 01T01:30"}, // before it was added
 	} {
 		s := Schedule{Cron: test.cron, Zone: test.zone, Created: at("2026-01-01T00:00:00Z")}
 		times, err := s.Times(at(test.from), at(test.until))
@@ -110,7 +111,7 @@ func carry(t *testing.T, r *runs, book Book, clocks int, d time.Duration) {
 func TestATimeIsCarriedOutOnceByManyServers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		book, r := Book{Folder(t.TempDir())}, &runs{takes: time.Second, until: map[string]time.Time{}}
-		if err := book.Add(t.Context(), Schedule{Name: "often", Cron: "* * * * *", Step: "mira", Text: "hi"}); err != nil {
+		if _, err := book.Add(t.Context(), Schedule{Name: "often", Cron: "* * * * *", Step: "mira", Text: "hi"}); err != nil {
 			t.Fatal(err)
 		}
 		carry(t, r, book, 3, 10*time.Minute+time.Second)
@@ -127,7 +128,7 @@ func TestWhatBecomesOfATimeAtWhichTheRunBeforeIsUnderWay(t *testing.T) {
 		t.Run(string(overlap), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				book, r := Book{Folder(t.TempDir())}, &runs{takes: 150 * time.Second, until: map[string]time.Time{}}
-				if err := book.Add(t.Context(), Schedule{Name: "often", Cron: "* * * * *", Step: "mira", Text: "hi", Overlap: overlap}); err != nil {
+				if _, err := book.Add(t.Context(), Schedule{Name: "often", Cron: "* * * * *", Step: "mira", Text: "hi", Overlap: overlap}); err != nil {
 					t.Fatal(err)
 				}
 				carry(t, r, book, 1, 10*time.Minute+time.Second)
@@ -144,7 +145,7 @@ func TestTimesThatPassedAreMadeUpForWhereThatIsAskedFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		book, r := Book{Folder(t.TempDir())}, &runs{until: map[string]time.Time{}}
 		for name, catchUp := range map[string]time.Duration{"forgets": 0, "remembers": 5 * time.Minute} {
-			if err := book.Add(t.Context(), Schedule{Name: name, Cron: "* * * * *", Step: "mira", Text: "hi", CatchUp: catchUp}); err != nil {
+			if _, err := book.Add(t.Context(), Schedule{Name: name, Cron: "* * * * *", Step: "mira", Text: "hi", CatchUp: catchUp}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -172,10 +173,10 @@ func TestASchedulesProblemIsOnRecord(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		book, r := Book{Folder(t.TempDir())}, &runs{until: map[string]time.Time{}, fails: errors.New("there is no agent named mira")}
 		s := Schedule{Name: "often", Cron: "* * * * *", Step: "mira", Text: "hi"}
-		if err := book.Add(t.Context(), s); err != nil {
-			t.Fatal(err)
+		if added, err := book.Add(t.Context(), s); err != nil || !added.Created.Equal(time.Now()) {
+			t.Fatalf("added at %v, %v", added.Created, err)
 		}
-		if err := book.Add(t.Context(), s); !errors.Is(err, ErrTaken) {
+		if _, err := book.Add(t.Context(), s); !errors.Is(err, ErrTaken) {
 			t.Errorf("added twice: %v", err)
 		}
 		carry(t, r, book, 1, 2*time.Minute+time.Second)

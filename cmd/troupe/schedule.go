@@ -49,10 +49,11 @@ func (p *program) addScheduleCommand() *cobra.Command {
 				if s.Step, err = opened.Find(s.Step); err != nil {
 					return err
 				}
-				if err := book.Add(c.Context(), s); err != nil {
+				added, err := book.Add(c.Context(), s)
+				if err != nil {
 					return err
 				}
-				p.tell("Added. The next time is %s, while 'troupe serve' is running.", s.Next(time.Now()).Format(time.RFC3339))
+				p.tell("Added. The next time is %s, while %s.", added.Next(time.Now()).Format(time.RFC3339), whoCarriesOut(opened))
 				return p.syncSchedules(c.Context(), opened)
 			})
 		},
@@ -161,14 +162,11 @@ func (p *program) backfillCommand() *cobra.Command {
 				}
 			}
 			return p.inSchedules(c.Context(), func(opened *project.Project, book schedule.Book) error {
-				if opened.EngineKind() == project.EngineTemporal {
-					return p.runTemporal(c.Context(), opened, "schedule", "backfill", args[0], first.Format(time.RFC3339), last.Format(time.RFC3339))
-				}
-				n, err := book.Backfill(c.Context(), args[0], first, last)
+				n, err := p.backfill(c.Context(), opened, book, args[0], first, last)
 				if err != nil {
 					return notThere(err)
 				}
-				p.tell("%s to carry out, one after the other, while 'troupe serve' is running.", words.Counted(n, "time"))
+				p.tell("%s to carry out, one after the other, while %s.", words.Counted(n, "time"), whoCarriesOut(opened))
 				return nil
 			})
 		},
@@ -176,6 +174,30 @@ func (p *program) backfillCommand() *cobra.Command {
 	c.Flags().StringVar(&from, "from", "", "the first time, as in 2026-03-01T00:00:00Z")
 	c.Flags().StringVar(&until, "until", "", "the last time (default: now)")
 	return c
+}
+
+// backfill has times of a schedule carried out, and returns how many there are.
+func (p *program) backfill(ctx context.Context, opened *project.Project, book schedule.Book, name string, from, until time.Time) (int, error) {
+	if opened.EngineKind() != project.EngineTemporal {
+		return book.Backfill(ctx, name, from, until)
+	}
+	s, err := book.Find(ctx, name)
+	if err != nil {
+		return 0, err
+	}
+	times, err := s.Past(from, until)
+	if err != nil || len(times) == 0 {
+		return 0, err
+	}
+	return len(times), p.runTemporal(ctx, opened, "schedule", "backfill", name, from.Format(time.RFC3339), until.Format(time.RFC3339))
+}
+
+// whoCarriesOut says what must be there for a schedule to be carried out.
+func whoCarriesOut(opened *project.Project) string {
+	if opened.EngineKind() == project.EngineTemporal {
+		return "Temporal and a 'troupe worker' are running"
+	}
+	return "'troupe serve' is running"
 }
 
 // inSchedules opens the project's schedules for as long as f takes.

@@ -72,7 +72,7 @@ func SyncSchedules(ctx context.Context, c client.Client, all []schedule.Schedule
 func createSchedule(ctx context.Context, c client.Client, s schedule.Schedule, queue string) error {
 	_, err := c.ScheduleClient().Create(ctx, client.ScheduleOptions{
 		ID:      scheduleID(s),
-		Spec:    client.ScheduleSpec{CronExpressions: []string{s.Cron}, TimeZoneName: s.Zone, StartAt: s.Created},
+		Spec:    specOf(s),
 		Overlap: overlaps[s.Overlap], CatchupWindow: max(s.CatchUp, leastCatchUp),
 		Action: &client.ScheduleWorkflowAction{ID: scheduleID(s), Workflow: scheduledWorkflow, Args: []any{s.Name}, TaskQueue: QueueName(queue)},
 	})
@@ -80,6 +80,15 @@ func createSchedule(ctx context.Context, c client.Client, s schedule.Schedule, q
 		return fmt.Errorf("add schedule %s: %w", s.Name, Explain(err))
 	}
 	return nil
+}
+
+// specOf says when a schedule is due, before it was added as well: such times are carried out
+// where they are asked for. Temporal counts intervals from 1970, and the schedule from when it was added.
+func specOf(s schedule.Schedule) client.ScheduleSpec {
+	if every := s.Every(); every > 0 {
+		return client.ScheduleSpec{Intervals: []client.ScheduleIntervalSpec{{Every: every, Offset: time.Duration(s.Created.Unix()) * time.Second % every}}}
+	}
+	return client.ScheduleSpec{CronExpressions: []string{s.Cron}, TimeZoneName: s.Zone}
 }
 
 // BackfillSchedule has the times of a schedule between two others carried out, one after the other.

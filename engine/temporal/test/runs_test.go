@@ -3,7 +3,9 @@ package test
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -217,7 +219,7 @@ func TestABatchIsCarriedOutWithACap(t *testing.T) {
 func TestSchedulesAreTemporalsOwn(t *testing.T) {
 	s := newStage(t, echo())
 	book := schedule.Book{Shelf: schedule.Folder(t.TempDir())}
-	if err := book.Add(t.Context(), schedule.Schedule{Name: "often", Cron: "@every 1s", Step: "echo", Text: secret}); err != nil {
+	if _, err := book.Add(t.Context(), schedule.Schedule{Name: "often", Cron: "@every 1s", Step: "echo", Text: secret}); err != nil {
 		t.Fatal(err)
 	}
 	s.worker.Begin = func(ctx context.Context, name string, due time.Time) (work.Job, error) {
@@ -230,7 +232,7 @@ func TestSchedulesAreTemporalsOwn(t *testing.T) {
 		return job, err
 	}
 	s.start(t)
-	sync := func() {
+	synchronize := func() {
 		t.Helper()
 		all, err := book.All(t.Context())
 		if err == nil {
@@ -240,8 +242,8 @@ func TestSchedulesAreTemporalsOwn(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	sync()
-	sync() // what is there is left alone
+	synchronize()
+	synchronize() // what is there is left alone
 	completed := func() (n int) {
 		for info, err := range s.store.Sessions(t.Context(), troupe.SessionFilter{Status: "completed"}) {
 			if err != nil || info.Title != secret {
@@ -270,9 +272,52 @@ func TestSchedulesAreTemporalsOwn(t *testing.T) {
 	if err := temporal.BackfillSchedule(t.Context(), s.Client, found, time.Now().Add(-time.Second), time.Now()); err != nil {
 		t.Error(err)
 	}
-	sync()
+	synchronize()
 	if err := temporal.BackfillSchedule(t.Context(), s.Client, found, time.Now().Add(-time.Second), time.Now()); err == nil {
 		t.Error("the schedule is still there")
+	}
+}
+
+// Times that had passed when the schedule was added are carried out where that is asked for.
+func TestTimesBeforeAScheduleWasAddedAreMadeUpFor(t *testing.T) {
+	s := newStage(t, echo())
+	book := schedule.Book{Shelf: schedule.Folder(t.TempDir())}
+	for name, when := range map[string]string{"daily": "0 7 * * *", "hours": "@every 24h"} {
+		if _, err := book.Add(t.Context(), schedule.Schedule{Name: name, Cron: when, Step: "echo", Text: name}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var mu sync.Mutex
+	begun := map[string][]time.Time{}
+	s.worker.Begin = func(_ context.Context, name string, due time.Time) (work.Job, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		begun[name] = append(begun[name], due)
+		return work.Job{}, nil
+	}
+	s.start(t)
+	all, err := book.All(t.Context())
+	if err == nil {
+		err = temporal.SyncSchedules(t.Context(), s.Client, all, func(schedule.Schedule) string { return s.Queue })
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	last := time.Now().Add(-24 * time.Hour)
+	first := last.Add(-3 * 24 * time.Hour)
+	for _, entry := range all {
+		want, err := entry.Past(first, last)
+		if err != nil || len(want) != 3 {
+			t.Fatalf("%s: %v, %v", entry.Name, want, err)
+		}
+		if err := temporal.BackfillSchedule(t.Context(), s.Client, entry, first, last); err != nil {
+			t.Fatal(err)
+		}
+		until(t, "three days of "+entry.Name+" are made up for", func() bool {
+			mu.Lock()
+			defer mu.Unlock()
+			return slices.EqualFunc(begun[entry.Name], want, time.Time.Equal)
+		})
 	}
 }
 

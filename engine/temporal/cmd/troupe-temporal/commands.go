@@ -101,7 +101,21 @@ func (p *program) begin(ctx context.Context, name string, due time.Time) (work.J
 	if err != nil {
 		return work.Job{}, err
 	}
-	return p.submit(ctx, s.Step, troupe.Input{Session: s.Session(due), Text: s.Text, IdempotencyKey: "schedule"})
+	job, err := p.submit(ctx, s.Step, troupe.Input{Session: s.Session(due), Text: s.Text, IdempotencyKey: "schedule"})
+	if err != nil {
+		return job, err
+	}
+	// For 'troupe schedule list' alone: the run is on record.
+	noted := book.Note(ctx, name, func(now *schedule.Schedule) error {
+		if now.Created.Equal(s.Created) && due.After(now.Last) {
+			now.Last, now.Latest = due, job.Session
+		}
+		return nil
+	})
+	if noted != nil {
+		p.log.Warn("the latest run of a schedule is not noted", "schedule", name, "err", noted)
+	}
+	return job, nil
 }
 
 // submit puts a run on record whose workflow is there already.
