@@ -5,8 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -147,15 +150,69 @@ func TestTheComposeFileFitsTogether(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	data, err := os.ReadFile(filepath.Join(corpus.ModuleRoot(t), "deploy", "compose", "compose.yaml"))
-	if err != nil {
-		t.Fatal(err)
+	data := deployed(t, "compose/compose.yaml")
+	if image := deployed(t, "Dockerfile.temporal"); !regexp.MustCompile(`install -d -o 65532 -g 65532 /data\b`).MatchString(image) || !strings.Contains(image, "USER 65532") {
+		t.Errorf("who runs in the image cannot write to the volume at /data: %s", image)
 	}
 	var yaml strings.Builder
-	for line := range strings.Lines(string(data)) {
+	for line := range strings.Lines(data) {
 		if text, ok := strings.CutPrefix(line, "#   "); ok && !strings.HasPrefix(text, "cd ") {
 			yaml.WriteString(text)
 		}
 	}
 	opens(t, yaml.String())
+}
+
+func deployed(t *testing.T, name string) string {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join(corpus.ModuleRoot(t), "deploy", filepath.FromSlash(name)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}
+
+// Whoever opens the page at the address that the compose file publishes can sign in and work.
+func TestTheComposeFilesProxyPassesOnWhereRequestsComeFrom(t *testing.T) {
+	program, err := exec.LookPath("nginx")
+	if err != nil {
+		t.Skip("nginx is not installed: run make setup")
+	}
+	_, block, found := strings.Cut(deployed(t, "compose/nginx.conf"), "\n  server {")
+	if !found {
+		t.Fatal("there is no server in it")
+	}
+	models := newHeldModel(t)
+	dir := clerkAt(t, models.URL)
+	token := strings.Repeat("0123456789", 4)
+	appendTo(t, dir, "server: {users: {me: TROUPE_TOKEN}, operators: [me], hosts: [localhost]}\n")
+	base, _, stop := serveIn(t, dir, "CANARY=k", "TROUPE_TOKEN="+token)
+	p := proxies["nginx"]
+	p.program = program
+	around := p.config
+	p.config = func(block, dir, port, server, _ string) string {
+		block = strings.NewReplacer("listen 7717", "listen 127.0.0.1:"+port, "server:7717", server).Replace("server {" + block)
+		return around(strings.TrimSuffix(strings.TrimSpace(block), "}"), dir, port, server, "")
+	}
+	client := p.start(t, block, strings.TrimPrefix(base, "http://"), "")
+	const page = "http://localhost:7717"
+	for origin, want := range map[string]int{page: http.StatusCreated, "http://elsewhere.example.org": http.StatusForbidden} {
+		req, err := http.NewRequestWithContext(t.Context(), "POST", page+"/api/sessions", strings.NewReader(`{"agent": "clerk"}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header = http.Header{"Authorization": {"Bearer " + token}, "Content-Type": {"application/json"}, "Origin": {origin}}
+		response, err := client.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		said, err := io.ReadAll(response.Body)
+		response.Body.Close()
+		if err != nil || response.StatusCode != want {
+			t.Errorf("from %s: %d, %v: %s", origin, response.StatusCode, err, said)
+		}
+	}
+	if err := stop(); err != nil {
+		t.Error(err)
+	}
 }
