@@ -160,5 +160,5 @@ test("a phase says how long it was worked on, and apart how long it waited", () 
     ["p", "d", "user_said", 7270, { text: "go on", call_id: "c" }], ["p", "d", "run_finished", 7500, { output: {} }],
   ]) session.take({ seq: ++seq, time: at(seconds), session: "s", run, parent, step: "1", agent: parent ? "implementation" : "deliver", kind, body });
   const shown = textOf(draw(html`<${Delivery} here=${here(session)} info=${null} status="running" acts=${{}} show=${() => {}} />`));
-  assert.match(shown, /Implementationdone, 4 min 0 s, waited 2 h 1 min for you/);
+  assert.match(shown, /Implementationdone, worked 4 min 0 s, waited 2 h 1 min for you/);
 });
