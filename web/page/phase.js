@@ -65,7 +65,7 @@ const parts = {
   requirements: [["User stories", (o) => o.user_stories], ["Acceptance criteria", (o) => o.acceptance_criteria], ["What constrains it", (o) => o.constraints]],
   architecture: [["Components", (o) => o.components], ["Decisions", (o) => o.decisions], ["Technologies", (o) => o.technologies]],
   discovery: [["Files that matter", (o) => o.relevant_files], ["Where it begins", (o) => o.entry_points], ["Depends on", (o) => o.dependencies]],
-  planning: [["Steps", (o) => o.steps, (s) => (typeof s === "object" && s ? stepWords(s) : inWords(s))]],
+  planning: [["Steps", (o) => (Array.isArray(o.steps) && !o.steps.length ? "none: there is nothing to carry out" : o.steps), (s) => (typeof s === "object" && s ? stepWords(s) : inWords(s))]],
   implementation: [["What was done", (o) => o.summary], ["Notes", (o) => o.notes]],
   qa: [
     ["Verdict", (o) => ({ accept: "accepted", changes_required: "changes are required" })[o.verdict] ?? (o.verdict && plain(o.verdict))],
