@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/troupe-dev/troupe"
 )
@@ -161,7 +162,8 @@ func phaseTitle(name string) string {
 		return "Checking"
 	}
 	name = strings.NewReplacer("-", " ", "_", " ").Replace(name)
-	return strings.ToUpper(name[:min(len(name), 1)]) + name[min(len(name), 1):]
+	first, size := utf8.DecodeRuneInString(name)
+	return strings.ToUpper(string(first)) + name[size:]
 }
 
 func lowerTitle(phase string) string { return strings.ToLower(phaseTitle(phase)) }

@@ -68,6 +68,14 @@ func TestAGateSaysWhyItAsks(t *testing.T) {
 	}
 }
 
+func TestAPhaseIsCalledWhatPeopleCallIt(t *testing.T) {
+	for name, want := range map[string]string{"qa": "Checking", "planning": "Planning", "legal-check": "Legal check", "überblick": "Überblick"} {
+		if got := phaseTitle(name); got != want {
+			t.Errorf("%s: got %q", name, got)
+		}
+	}
+}
+
 func TestAPlanIsAskedAboutWithItsSteps(t *testing.T) {
 	plan := &Plan{Steps: []PlanStep{
 		{ID: "1", Title: "First", Goal: "First"},
