@@ -163,6 +163,9 @@ func phaseTitle(name string) string {
 	}
 	name = strings.NewReplacer("-", " ", "_", " ").Replace(name)
 	first, size := utf8.DecodeRuneInString(name)
+	if size == 0 {
+		return ""
+	}
 	return strings.ToUpper(string(first)) + name[size:]
 }
 

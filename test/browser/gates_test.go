@@ -177,7 +177,7 @@ func TestAGateShowsWhatItIsAbout(t *testing.T) {
 	b.looksEverywhere("gate-change")
 	b.click(gate+" button", "Deliver it")
 	b.sees("[data-outcome=delivered]", "Delivered")
-	b.sees(".stepper [data-phase=implementation]", "waited")
+	b.sees(".stepper [data-phase=implementation]", "2 rounds")
 	b.looksEverywhere("gate-delivered")
 
 	b.click(".tabs a", "Conversation")
