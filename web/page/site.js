@@ -6,9 +6,9 @@ import { api as shelf } from "./shelf.js";
 import { useKept } from "./draft.js";
 import { app, toast } from "./state.js";
 import { duration, nameOf, fileIcon } from "./format.js";
-import { withId } from "./phase.js";
 import { written } from "./words.js";
 import { html, icon, useEffect, useState } from "./view.js";
+import { withId } from "./phase.js";
 
 const at = (id, more = "") => "api/deliveries/" + encodeURIComponent(id) + more;
 const api = {
@@ -62,7 +62,7 @@ export function Outcome({ site, again }) {
     ${site.reasons?.length > 0 && html`<ul class="stack small">${site.reasons.map((text) => html`<li class="row top" key=${text}>${icon("triangle-alert", "bad")}<span>${capital(text)}</span></li>`)}</ul>`}
     ${site.advice && html`<p class="small advice">${site.advice}</p>`}
     ${can("apply") && operator && html`<p class="tiny faint">Taking it puts these commits onto the branch that is checked out in your project. It can be taken back.</p>`}
-    ${can("continue") && html`<label class="field edge"><input value=${guidance} placeholder=${isDone ? "What should be different?" : "What should be different, if anything"} aria-label="Guidance for going on" onInput=${(e) => setGuidance(e.target.value)} /></label>`}
+    ${can("continue") && html`<label class="field edge"><input value=${guidance} placeholder=${isDone ? "What should be different? It becomes another step." : "What should be different? You may leave it empty."} aria-label="Guidance for going on" onInput=${(e) => setGuidance(e.target.value)} /></label>`}
     <div class="row wrap">${can("apply") && operator && html`<button type="button" class=${site.outcome === "delivered" ? "primary" : ""} disabled=${busy} onClick=${() => doing(() => api.actOnDelivery(site.session, "apply"))}>${icon("check")}Take it</button>`}
       ${can("continue") && html`<button type="button" class=${isDone ? "" : "primary"} disabled=${busy || (isDone && !guidance.trim())} onClick=${() => doing(() => shelf.continueDelivery(site.session, { ...(guidance.trim() && { guidance: guidance.trim() }) }).then((made) => (setGuidance(""), made)))}>${isDone ? "Ask for changes" : "Go on"}</button>`}
       <span class="grow"></span>${can("undo") && operator && html`<button type="button" class="ghost danger" disabled=${busy} onClick=${() => doing(() => api.actOnDelivery(site.session, "undo"))}>${site.applied ? "Take it back" : "Drop it"}</button>`}</div><${Exactly} site=${site} /></section>`;
