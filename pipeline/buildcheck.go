@@ -93,7 +93,7 @@ func (b *builder) runCheck(ctx context.Context, check checks.Check, spent time.D
 		if r.Cause != checks.CauseEnvironment || b.isOurs(&r.Outcome) {
 			return r, nil, nil
 		}
-		verdict, err := call[gateResult](ctx, b.run, b.delivery.gate, gateRequest{Phase: "step " + b.step.ID, Kind: gateEnvironment, Question: cannotRun(&r.Outcome, fmt.Sprintf("in round %d of step %s", b.rounds+1, b.step.ID))})
+		verdict, err := call[gateResult](ctx, b.run, b.delivery.gate, gateRequest{Phase: "step " + b.step.ID, Title: b.step.Title, Kind: gateEnvironment, Question: cannotRun(&r.Outcome, fmt.Sprintf("in round %d of %s", b.rounds+1, stepName(b.step.ID, b.step.Title)))})
 		if err != nil {
 			return r, nil, err
 		}

@@ -72,6 +72,8 @@ type builder struct {
 	made     []string      // what of it was not there before
 	rounds   int           // checks that failed
 	misses   int           // answers in a row that could not be used
+	asked    int           // answers, in all conversations
+	unusable []string      // why answers could not be used, for people, in all conversations
 	parts    int
 	tries    int // conversations
 	last     *checks.Outcome
@@ -156,6 +158,7 @@ func (b *builder) converseUntilDone(ctx context.Context) (done bool, why *setbac
 		if err != nil {
 			return false, nil, err
 		}
+		b.asked++
 		if isLimit(a.stop) {
 			return false, nil, fmt.Errorf("step %s: %s; 'troupe deliveries resume' goes on once it is raised", b.step.ID, limitText(a.stop))
 		}
@@ -222,11 +225,45 @@ func blocksHint(blocks bool) string {
 
 // missed counts answers in a row that could not be used.
 func (b *builder) missed(feedback string, why setback) (string, bool, *setback, error) {
+	b.unusable = append(b.unusable, why.person)
 	if b.misses++; b.misses > maxMisses {
-		why.person = fmt.Sprintf("the builder tried %d times in a row, and its answers could not be used: %s", b.misses, why.person)
+		why.person = unusableText(max(b.asked, len(b.unusable)), b.unusable)
 		return "", false, &why, nil
 	}
 	return feedback, false, nil, nil
+}
+
+// mostReasons is how many different reasons people are told.
+const mostReasons = 4
+
+// unusableText says how often a builder was asked and why its answers came to nothing:
+// each reason once, with how often it was the reason where there were others.
+func unusableText(asked int, why []string) string {
+	var reasons []string
+	for _, reason := range why {
+		if !slices.Contains(reasons, reason) {
+			reasons = append(reasons, reason)
+		}
+	}
+	none := "none of its answers could be used"
+	if len(why) < asked {
+		none = fmt.Sprintf("%d of its answers could not be used", len(why))
+	}
+	more := ""
+	if left := len(reasons) - mostReasons; left > 0 {
+		more = "; and " + counted(left, "other reason", "other reasons")
+		reasons = reasons[:mostReasons]
+	}
+	if len(reasons) > 1 {
+		for i, reason := range reasons {
+			n := 0
+			for _, other := range why {
+				n += oneIf(other == reason)
+			}
+			reasons[i] = fmt.Sprintf("%s (%s)", reason, counted(n, "time", "times"))
+		}
+	}
+	return fmt.Sprintf("the builder was asked %s, and %s: %s%s", counted(asked, "time", "times"), none, strings.Join(reasons, "; "), more)
 }
 
 // changesOf are the artifacts of an answer as changes.
@@ -272,6 +309,9 @@ func (b *builder) applyAndCheck(ctx context.Context, changes []edit.Change, more
 		b.same++
 		if b.same >= 2 {
 			return "", false, &setback{agent: "its answers change nothing", person: "the builder's answers change nothing", cause: causeUnchanged}, nil
+		}
+		if err := b.warn(ctx, codeUnused, "its answer changes nothing and is asked for again"); err != nil {
+			return "", false, nil, err
 		}
 		return "Your answer changes nothing: it has no artifacts. Send the changes of this step as artifacts.", false, nil, nil
 	}

@@ -64,8 +64,19 @@ func TestAnswersThatCannotBeUsedAreCounted(t *testing.T) {
 			t.Errorf("miss %d: %q, %t, %+v, %v", n+1, feedback, done, why, err)
 		}
 	}
-	if feedback, done, why, err := b.missed("again", setback{agent: "Make it fit.", person: "it never fits"}); feedback != "" || done || inShort(why) != "the builder tried 4 times in a row, and its answers could not be used: it never fits" || why.agent != "Make it fit." || err != nil {
+	if feedback, done, why, err := b.missed("again", setback{agent: "Make it fit.", person: "it never fits"}); feedback != "" || done || inShort(why) != "the builder was asked 4 times, and none of its answers could be used: it never fits" || why.agent != "Make it fit." || err != nil {
 		t.Errorf("the last miss: %q, %t, %+v, %v", feedback, done, why, err)
+	}
+}
+
+// A person is told how often a builder was asked in all its conversations, and each reason.
+func TestABuilderWasAskedAsOftenAsItIsSaid(t *testing.T) {
+	b := &builder{asked: 5, unusable: []string{"it never fits", "it never fits", "it was cut off", "it never fits"}, misses: maxMisses}
+	if _, _, why, _ := b.missed("again", setback{person: "it never fits"}); why == nil || why.person != "the builder was asked 5 times, and none of its answers could be used: it never fits (4 times); it was cut off (1 time)" {
+		t.Errorf("got %+v", why)
+	}
+	if got := unusableText(9, []string{"a", "b", "c", "d", "e", "f"}); got != "the builder was asked 9 times, and 6 of its answers could not be used: a (1 time); b (1 time); c (1 time); d (1 time); and 2 other reasons" {
+		t.Errorf("got %q", got)
 	}
 }
 

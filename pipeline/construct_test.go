@@ -24,9 +24,9 @@ func TestTheLedgerHasAllStepsOfThePlan(t *testing.T) {
 		stopped   bool
 		want      string
 	}{
-		"one failed":        {false, []StepRecord{failed}, false, "1 done c2, 2 failed 0no, 3 skipped 0step 2 is not done, 4 skipped 0"},
-		"it goes on":        {true, []StepRecord{failed, {Step: 4, ID: "4", State: StepDone, Commit: "d"}}, true, "1 done c2, 2 failed 0no, 3 skipped 0step 2 is not done, 4 done d0"},
-		"nothing was tried": {false, nil, false, "1 done c2, 2 skipped 0before, 3 skipped 0step 2 is not done, 4 skipped 0"},
+		"one failed":        {false, []StepRecord{failed}, false, "1 done c2, 2 failed 0no, 3 skipped 0“Two” is not done, 4 skipped 0"},
+		"it goes on":        {true, []StepRecord{failed, {Step: 4, ID: "4", State: StepDone, Commit: "d"}}, true, "1 done c2, 2 failed 0no, 3 skipped 0“Two” is not done, 4 done d0"},
+		"nothing was tried": {false, nil, false, "1 done c2, 2 skipped 0before, 3 skipped 0“Two” is not done, 4 skipped 0"},
 	} {
 		w := &work{delivery: &delivery{Config: Config{Repository: &Repository{KeepGoing: c.keepGoing}}}, phase: &Phase{Name: phaseImplementation}, now: state{Head: "h"}, stopped: c.stopped, Result: Result{Steps: c.steps}}
 		if err := w.concludeSteps(t.Context(), plan()); err != nil {

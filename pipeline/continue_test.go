@@ -58,7 +58,7 @@ func TestADeliveryGoesOnWithTheStepsThatAreLeft(t *testing.T) {
 		}
 		return y.usual("implementation", step)
 	})
-	if r := y.mustRun("partial"); stepsIn(r) != "1" || r.Reasons[0] != "step 2 failed: the builder says that it cannot be done: no idea" {
+	if r := y.mustRun("partial"); stepsIn(r) != "1" || r.Reasons[0] != "“Second” failed: the builder says that it cannot be done: no idea" {
 		t.Fatalf("%s: %q", stepsIn(r), r.Reasons)
 	}
 	bad = false

@@ -62,7 +62,7 @@ func ContractOf(phase string) (*Contract, bool) {
 		return builtIn[Discovery](phase, "relevant_files|entry_points"), true
 	case "planning":
 		c := builtIn[Planning](phase)
-		c.needed = []string{"/artifacts/0/content|/outputs/steps"}
+		c.needed = []string{planContent + "|/outputs/steps"}
 		c.keeping = ArtifactKnowledge
 		return c, true
 	case "implementation":
@@ -72,6 +72,9 @@ func ContractOf(phase string) (*Contract, bool) {
 	}
 	return nil, false
 }
+
+// planContent points to a plan that is written down as a document.
+const planContent = "/artifacts/0/content"
 
 func builtIn[Outputs any](phase string, critical ...string) *Contract {
 	c, err := NewContract(phase, encodeSchema(schemaOf(reflect.TypeFor[Outputs]())), critical...)

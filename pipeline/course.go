@@ -152,9 +152,9 @@ func (c *course) thinkUntil(ctx context.Context, end string) error {
 		}
 		c.done = append(c.done, result)
 		if !passed {
-			c.stopped = fmt.Sprintf("stopped at the gate after %s", result.Phase)
+			c.stopped = "stopped by a person after " + lowerTitle(result.Phase)
 			if result.Status == "failed" {
-				c.stopped = fmt.Sprintf("phase %s failed: %s", result.Phase, strings.Join(result.Errors, "; "))
+				c.stopped = fmt.Sprintf("%s failed: %s", lowerTitle(result.Phase), strings.Join(result.Errors, "; "))
 			}
 			return nil
 		}

@@ -16,7 +16,7 @@ func (c *course) implement(ctx context.Context) error {
 		return err
 	}
 	if failed := r.failedStep(); failed != nil {
-		c.stopped = fmt.Sprintf("step %s failed: %s", failed.ID, failed.Reason)
+		c.stopped = fmt.Sprintf("%s failed: %s", stepName(failed.ID, failed.Title), failed.Reason)
 	} else if r.Stopped {
 		c.stopped = stoppedByPerson
 	}
@@ -63,29 +63,17 @@ func (c *course) verify(ctx context.Context) error {
 // reviewed has the change reviewed and puts right what is found, as often as allowed.
 func (c *course) reviewed(ctx context.Context) error {
 	for round := 1; ; round++ {
-		r, err := c.phase(ctx, phaseQA, map[string]any{"baseline": c.baseline, "verified": c.verified, "round": round})
-		if err != nil {
-			return err
-		}
 		before := c.review
-		if c.review = r.Review; c.review == nil {
-			c.stopped = "the review came to nothing: " + strings.Join(r.Errors, "; ")
-			return nil
-		}
-		plan, err := call[Plan](ctx, c.run, c.tools.readPlan, struct{}{})
-		if err != nil {
+		steps, err := c.findFixes(ctx, round)
+		if err != nil || c.stopped != "" || len(steps) == 0 {
 			return err
 		}
-		steps := c.review.fixes(plan.countFixes())
-		if len(steps) == 0 {
+		if again := c.review.comesBack(before); again != "" {
+			c.stopped = fmt.Sprintf("the finding %s came back after its fix", again)
 			return nil
 		}
-		again := c.review.comesBack(before)
-		if again != "" || round >= c.Repository.QARounds {
+		if round >= c.Repository.QARounds {
 			c.stopped = fmt.Sprintf("%s after %d reviews", counted(len(steps), "finding is", "findings are")+" open", round)
-			if again != "" {
-				c.stopped = fmt.Sprintf("the finding %s came back after its fix", again)
-			}
 			return nil
 		}
 		if _, err := call[Plan](ctx, c.run, c.tools.writePlan, planUpdate{Add: steps}); err != nil {
@@ -94,5 +82,43 @@ func (c *course) reviewed(ctx context.Context) error {
 		if err := c.implement(ctx); err != nil || c.stopped != "" {
 			return err
 		}
+	}
+}
+
+// findFixes has the change reviewed and returns the steps that put right what was found.
+// Whoever is asked about everything is shown the findings before that, and may have it
+// reviewed once more.
+func (c *course) findFixes(ctx context.Context, round int) ([]PlanStep, error) {
+	before := c.review
+	more := map[string]any{"baseline": c.baseline, "verified": c.verified, "round": round}
+	for asked := 0; ; asked++ {
+		r, err := c.phase(ctx, phaseQA, more)
+		if err != nil {
+			return nil, err
+		}
+		if c.review = r.Review; c.review == nil {
+			c.stopped = "the review came to nothing: " + strings.Join(r.Errors, "; ")
+			return nil, nil
+		}
+		plan, err := call[Plan](ctx, c.run, c.tools.readPlan, struct{}{})
+		if err != nil {
+			return nil, err
+		}
+		steps := c.review.fixes(plan.countFixes())
+		isAsked := c.Approve == ApproveManual && len(steps) > 0 && round < c.Repository.QARounds && c.review.comesBack(before) == ""
+		if !isAsked {
+			return steps, nil
+		}
+		verdict, err := call[gateResult](ctx, c.run, c.gate, gateRequest{
+			Phase: phaseQA, Kind: gateReview, Next: phaseImplementation, Status: string(r.Status), Ready: true, Rounds: maxRounds - asked, Question: c.review.question(len(steps), maxRounds-asked),
+		})
+		switch {
+		case err != nil || verdict.Decision == decisionGoOn:
+			return steps, err
+		case verdict.Decision == decisionStop:
+			c.stopped = stoppedByPerson
+			return nil, nil
+		}
+		more["guidance"] = verdict.Guidance
 	}
 }

@@ -3,6 +3,7 @@ package pipeline
 import (
 	"context"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -111,12 +112,12 @@ func (c *course) diffQuestion(ctx context.Context, rounds int) (string, error) {
 		fmt.Fprintf(&b, "- %s\n", o.Mark())
 	}
 	if c.review != nil {
-		b.WriteString(c.review.lines())
+		b.WriteString(c.review.forPeople())
 	}
 	if r := c.result(phaseImplementation); r != nil && len(r.Sensitive) > 0 {
 		fmt.Fprintf(&b, "\nTests and checks that it changes:\n- %s\n", strings.Join(r.Sensitive, "\n- "))
 	}
-	fmt.Fprintf(&b, "\n%s\n\nAnswer \"go on\" to deliver it, \"stop\"%s.", fenced("diff", clipText(change.Diff, 60<<10)), orGuidance(rounds))
+	fmt.Fprintf(&b, "\n%s\n\nAnswer \"go on\" to deliver it, \"stop\"%s.", shownDiff(change.Diff, 60<<10), orGuidance(rounds))
 	return b.String(), nil
 }
 
@@ -161,13 +162,29 @@ func (w *work) passStep(ctx context.Context, plan *Plan, record StepRecord) (sto
 	if err != nil {
 		return false, err
 	}
-	question := fmt.Sprintf("Step %s (%s) is done: %s.\n\n%s\n\nAnswer \"go on\", \"stop\"%s.", record.ID, record.Title, statLine(change.Files), fenced("diff", clipText(change.Diff, 30<<10)), orGuidance(maxRounds))
-	verdict, err := call[gateResult](ctx, w.run, w.delivery.gate, gateRequest{Phase: "step " + record.ID, Kind: gateStep, Ready: true, Rounds: maxRounds, Status: "success", Question: question})
+	question := fmt.Sprintf("%s is done: %s.\n\n%s\n\nAnswer \"go on\", \"stop\"%s.", stepName(record.ID, record.Title), statLine(change.Files), shownDiff(change.Diff, 30<<10), orGuidance(maxRounds))
+	verdict, err := call[gateResult](ctx, w.run, w.delivery.gate, gateRequest{Phase: "step " + record.ID, Title: record.Title, Kind: gateStep, Ready: true, Rounds: maxRounds, Status: "success", Question: question})
 	if err != nil || verdict.Decision != decisionAgain {
 		return verdict.Decision == decisionStop, err
 	}
 	_, err = call[Plan](ctx, w.run, w.delivery.tools.writePlan, planUpdate{After: record.ID, Add: []PlanStep{plan.wish(verdict.Guidance, record.Files)}})
 	return false, err
+}
+
+// stepName is what people call a step of the plan: its title, for ids are for agents.
+func stepName(id, title string) string {
+	if title == "" {
+		return "step " + id
+	}
+	return "“" + title + "”"
+}
+
+// forGit are the lines of a diff that say nothing to people.
+var forGit = regexp.MustCompile(`(?m)^(?:diff --git .*|index [0-9a-f]+\.\..*|(?:new|deleted) file mode \d+)\n`)
+
+// shownDiff is a diff as people are shown it, with at most so many bytes.
+func shownDiff(diff string, most int) string {
+	return fenced("diff", clipText(forGit.ReplaceAllString(diff, ""), most))
 }
 
 // fenced is a text as a block of code that nothing in the text ends.

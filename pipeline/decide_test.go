@@ -70,7 +70,7 @@ func TestManualApprovalAsksAfterEveryStep(t *testing.T) {
 	y.config.Approve = pipeline.ApproveManual
 	_, end, err := y.run(nil)
 	var questions []string
-	answers := map[string]string{"Step 1 (First)": "call it otherwise"}
+	answers := map[string]string{"“First” is done": "call it otherwise"}
 	for err == nil && end.Stop == "input_requested" && len(questions) < 20 {
 		first, _, _ := strings.Cut(end.Output.Summary, "\n")
 		questions = append(questions, first)
@@ -85,7 +85,7 @@ func TestManualApprovalAsksAfterEveryStep(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []string{"Phase requirements", "Phase architecture", "Phase discovery", "The plan has 2 steps", "Step 1 (First) is done", "Step wish-1 (", "Step 2 (Second) is done", "The change is ready"}
+	want := []string{"Requirements is done", "Architecture is done", "Discovery is done", "The plan has 2 steps", "“First” is done", "“call it otherwise” is done", "“Second” is done", "The change is ready"}
 	if len(questions) != len(want) {
 		t.Fatalf("asked %q", questions)
 	}
@@ -104,7 +104,7 @@ func TestAStopAfterAStepKeepsIt(t *testing.T) {
 	y := shellYard(t)
 	y.config.Approve = pipeline.ApproveManual
 	_, end, err := y.run(nil)
-	for err == nil && end.Stop == "input_requested" && !strings.HasPrefix(end.Output.Summary, "Step 1") {
+	for err == nil && end.Stop == "input_requested" && !strings.HasPrefix(end.Output.Summary, "“First”") {
 		_, end, err = y.say("go on")
 	}
 	if err != nil {
@@ -189,7 +189,7 @@ func TestACheckThatCannotRunInAStepIsAQuestion(t *testing.T) {
 	y.config.Repository.Env = []string{"GIT_AUTHOR_NAME"}
 	y.config.Repository.Read = []string{filepath.Dir(ready)}
 	_, end, err := y.run(nil)
-	if err != nil || end.Stop != "input_requested" || !strings.Contains(end.Output.Summary, "could not run in round 1 of step 1") {
+	if err != nil || end.Stop != "input_requested" || !strings.Contains(end.Output.Summary, "could not run in round 1 of “First”") {
 		t.Fatalf("%+v %v", end, err)
 	}
 	if err := os.WriteFile(ready, nil, 0o644); err != nil {
@@ -228,5 +228,85 @@ func TestProposedChecksAreAskedAbout(t *testing.T) {
 	})
 	if r := y.mustRun(pipeline.OutcomeDelivered); len(r.Checks) != 1 || len(y.warnings("checks_proposed")) != 1 {
 		t.Errorf("%+v", r.Checks)
+	}
+}
+
+// Where a person decides about everything, what a review found is shown before it is put
+// right: with how bad it is, where it is and what is to be done. What the person says about
+// it goes to the reviewer.
+func TestManualApprovalAsksAboutFindings(t *testing.T) {
+	y := shellYard(t)
+	y.config.Approve = pipeline.ApproveManual
+	y.with("qa", func(_, prompt string, n int) string {
+		switch {
+		case n == 0:
+			return reviewed("changes_required", []object{{"id": "AC-1", "state": "met", "evidence": "step1.ok"}}, []object{{"id": "F1", "severity": "major", "path": "notes.txt", "line": 2, "problem": "it is dull", "fix": "Be bold"}, {"id": "F2", "severity": "blocker", "path": "notes.txt", "problem": "it is wrong"}})
+		case n == 1 && strings.Contains(prompt, "F2 is meant so"):
+			return reviewed("changes_required", nil, []object{{"id": "F1", "severity": "major", "path": "notes.txt", "line": 2, "problem": "it is dull", "fix": "Be bold"}})
+		}
+		return reviewed("accept", nil, nil)
+	})
+	_, end, err := y.run(nil)
+	until := func(beginning string) string {
+		t.Helper()
+		for err == nil && end.Stop == "input_requested" && !strings.HasPrefix(end.Output.Summary, beginning) {
+			_, end, err = y.say("go on")
+		}
+		if err != nil || end.Stop != "input_requested" {
+			t.Fatalf("it was not asked: %q: %+v %v", beginning, end, err)
+		}
+		return end.Output.Summary
+	}
+	question := until("The review found 2 things to put right")
+	for _, part := range []string{"major, in notes.txt, line 2: it is dull", "What to do: Be bold", "blocker, in notes.txt: it is wrong"} {
+		if !strings.Contains(question, part) {
+			t.Errorf("%q is not in %s", part, question)
+		}
+	}
+	found := pipeline.LatestReview(y.events())
+	if found == nil || len(found.Findings) != 2 || found.Findings[0].Fix != "Be bold" || found.Round != 1 || found.Outdated || found.Criteria[0].State != "met" {
+		t.Errorf("while it waits the review is %+v", found)
+	}
+	if _, end, err = y.say("F2 is meant so"); err != nil || !strings.HasPrefix(end.Output.Summary, "The review found 1 thing to put right") {
+		t.Fatalf("%+v %v", end, err)
+	}
+	if _, end, err = y.say("go on"); err != nil || !strings.HasPrefix(end.Output.Summary, "“Be bold” is done") {
+		t.Fatalf("%+v %v", end, err)
+	}
+	if found := pipeline.LatestReview(y.events()); found.Round != 2 || !found.Outdated {
+		t.Errorf("after the fix the review is %+v", found)
+	}
+	until("The change is ready")
+	if found := pipeline.LatestReview(y.events()); found.Round != 3 || found.Outdated || len(found.Findings) != 0 {
+		t.Errorf("at last the review is %+v", found)
+	}
+	if r, _, err := y.say("go on"); err != nil || r == nil || r.Outcome != pipeline.OutcomeDelivered || !slices.Equal(stepsOf(r), []string{"1", "2", "fix-1"}) {
+		t.Fatalf("%+v %v", r, err)
+	}
+	for _, run := range pipeline.CheckRuns(y.events()) { // what was measured before the fix says nothing about the result
+		if isLast := run.Label == "step fix-1 round 1"; run.Label != "baseline" && run.Label != "verify" && run.Outdated == isLast {
+			t.Errorf("%s: outdated is %t", run.Label, run.Outdated)
+		}
+	}
+}
+
+// A plan without steps leads nowhere: nobody can go on with it, and it is said why.
+func TestAnEmptyPlanIsNotGoneOnWith(t *testing.T) {
+	y := shellYard(t)
+	y.with("planning", func(_, prompt string, _ int) string {
+		if strings.Contains(prompt, "Two steps, please") {
+			return y.usual("planning", "")
+		}
+		return strings.Replace(strings.Replace(thought("planning"), `"steps":null`, `"steps":[]`, 1), `"artifacts":[{`, `"artifacts":[],"_":[{`, 1)
+	})
+	_, end, err := y.run(nil)
+	if err != nil || end.Stop != "input_requested" || !strings.Contains(end.Output.Summary, "it has no steps, so there is nothing to carry out") || strings.Contains(end.Output.Summary, "go on") {
+		t.Fatalf("%+v %v", end, err)
+	}
+	if _, end, err = y.say("go on"); err != nil || end.Stop != "input_requested" || !strings.HasPrefix(end.Output.Summary, "There is nothing to go on with.") {
+		t.Fatalf("%+v %v", end, err)
+	}
+	if r, _, err := y.say("Two steps, please"); err != nil || r == nil || r.Outcome != pipeline.OutcomeDelivered {
+		t.Fatalf("%+v %v", r, err)
 	}
 }

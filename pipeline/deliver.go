@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 
 	"github.com/troupe-dev/troupe"
@@ -88,7 +89,7 @@ func (d *delivery) passPhase(ctx context.Context, run *troupe.Run, in troupe.Han
 		if !isAsked && (result.opens() || next == "" && result.Status != "failed") {
 			return result, true, nil
 		}
-		verdict, err := d.askAtGate(ctx, run, &result, next, maxRounds-round)
+		verdict, err := d.askAtGate(ctx, run, &result, next, d.lacking(&result, in.Custom["extras"]), maxRounds-round)
 		if err != nil || verdict.Decision != decisionAgain {
 			return result, verdict.Decision == decisionGoOn, err
 		}
@@ -100,12 +101,26 @@ func (d *delivery) passPhase(ctx context.Context, run *troupe.Run, in troupe.Han
 	}
 }
 
+// lacking says why nothing can come after a result, whatever a person says: a plan without
+// steps, where there is none in a document that was given.
+func (d *delivery) lacking(r *Result, given any) string {
+	var more extras
+	isPlan := r.Phase == phasePlanning && slices.ContainsFunc(d.Phases, func(p Phase) bool { return p.Name == phaseImplementation })
+	if !isPlan || redecode(given, &more) != nil || len(more.Given) > 0 || slices.ContainsFunc(r.Artifacts, func(a Saved) bool { return a.Steps > 0 }) {
+		return ""
+	}
+	if _, err := planOf(r.Outputs, ""); err != nil {
+		return "there is no plan to carry out"
+	}
+	return ""
+}
+
 // askAtGate has the gate ask a person.
-func (d *delivery) askAtGate(ctx context.Context, run *troupe.Run, r *Result, next string, rounds int) (verdict gateResult, err error) {
+func (d *delivery) askAtGate(ctx context.Context, run *troupe.Run, r *Result, next, lacking string, rounds int) (verdict gateResult, err error) {
 	answer, err := run.Call(ctx, d.gate, gateRequest{
 		Phase: r.Phase, Next: next, Status: string(r.Status), Ready: r.NextPhase.Ready,
 		Blockers: texts(r.NextPhase.Blockers), Requirements: texts(r.NextPhase.Requirements), Errors: r.Errors,
-		Artifacts: r.Artifacts, Said: r.said(), Rounds: rounds,
+		Artifacts: r.Artifacts, Said: r.said(), Rounds: rounds, Lacking: lacking,
 	})
 	if err != nil {
 		return verdict, err

@@ -20,13 +20,13 @@ func (b *builder) dependencyQuestion(change *dependencyChange) string {
 	if b.delivery.Repository.SetupScripts {
 		scripts = "install scripts are run (pipeline.setup_scripts)"
 	}
-	diff, left := change.Diff, ""
+	diff, left := forGit.ReplaceAllString(change.Diff, ""), ""
 	if more := len(diff) - mostShown; more > 0 {
 		diff, left = clipText(diff, mostShown), fmt.Sprintf("%d more bytes are not shown: read the files before you agree.\n\n", more)
 	}
-	return fmt.Sprintf("Step %s (%s) changes what the project depends on: %s.\n\n%s\n\n%sThe setup (%s) has the network. It would run again on the base's files and these alone; %s.\n"+
+	return fmt.Sprintf("%s changes what the project depends on: %s.\n\n%s\n\n%sThe setup (%s) has the network. It would run again on the base's files and these alone; %s.\n"+
 		"Answer \"go on\" to run it again, \"no\" to go on with what is installed, \"stop\", or say what should be different.",
-		b.step.ID, b.step.Title, strings.Join(change.Paths, ", "), fenced("diff", diff), left, strings.Join(b.delivery.Repository.Setup, "; "), scripts)
+		stepName(b.step.ID, b.step.Title), strings.Join(change.Paths, ", "), fenced("diff", diff), left, strings.Join(b.delivery.Repository.Setup, "; "), scripts)
 }
 
 // settleDependencies has the setup run again where the change wants other dependencies and
@@ -41,7 +41,7 @@ func (b *builder) settleDependencies(ctx context.Context) (feedback string, why 
 		return "", nil, err
 	}
 	if r.SetupAgain == SetupAsk {
-		verdict, err := call[gateResult](ctx, b.run, b.delivery.gate, gateRequest{Phase: "step " + b.step.ID, Kind: gateDependencies, Ready: true, Rounds: maxRounds, Question: b.dependencyQuestion(&change)})
+		verdict, err := call[gateResult](ctx, b.run, b.delivery.gate, gateRequest{Phase: "step " + b.step.ID, Title: b.step.Title, Kind: gateDependencies, Ready: true, Rounds: maxRounds, Question: b.dependencyQuestion(&change)})
 		if err != nil {
 			return "", nil, err
 		}
@@ -77,7 +77,7 @@ func (b *builder) setUpAgain(ctx context.Context) (feedback string, why *setback
 		if done.Cause != checks.CauseEnvironment {
 			return b.failedSetup("Your change was applied, and what it wants the project to depend on could not be set up.\n\n"+done.Feedback(func(string) string { return "" }), &done.Outcome)
 		}
-		verdict, err := call[gateResult](ctx, b.run, b.delivery.gate, gateRequest{Phase: "step " + b.step.ID, Kind: gateEnvironment, Question: cannotRun(&done.Outcome, fmt.Sprintf("with the dependencies of step %s", b.step.ID))})
+		verdict, err := call[gateResult](ctx, b.run, b.delivery.gate, gateRequest{Phase: "step " + b.step.ID, Title: b.step.Title, Kind: gateEnvironment, Question: cannotRun(&done.Outcome, "with the dependencies of "+stepName(b.step.ID, b.step.Title))})
 		if err != nil {
 			return "", nil, err
 		}
@@ -124,9 +124,9 @@ func (c *course) setupNote(ctx context.Context) (string, error) {
 	case len(c.Repository.Setup) == 0:
 		// The tool chain of Go compares what it finds with the sums on file.
 		change.Paths = slices.DeleteFunc(change.Paths, func(name string) bool { return strings.HasPrefix(path.Base(name), "go.") })
-		why = "pipeline.setup is empty"
+		why = "no command is set that fetches dependencies"
 	case c.Repository.SetupAgain == SetupNever:
-		why = "pipeline.setup_again is never"
+		why = "it is set to be run once only"
 	}
 	if len(change.Paths) == 0 {
 		return "", nil

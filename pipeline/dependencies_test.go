@@ -30,10 +30,10 @@ func TestWhyTheSetupWasNotRunAgainIsSaid(t *testing.T) {
 		"nothing was checked":  {nil, "new", Repository{}, dependencyChange{Paths: []string{"package.json"}}, ""},
 		"nothing was changed":  {checked, "base", Repository{}, dependencyChange{Paths: []string{"package.json"}}, ""},
 		"nothing is wanted":    {checked, "new", Repository{Setup: []string{"x"}}, dependencyChange{}, ""},
-		"there is no setup":    {checked, "new", Repository{}, dependencyChange{Paths: []string{"web/package.json", "go.mod", "go.sum"}}, "although web/package.json changed, because pipeline.setup is empty"},
+		"there is no setup":    {checked, "new", Repository{}, dependencyChange{Paths: []string{"web/package.json", "go.mod", "go.sum"}}, "although web/package.json changed, because no command is set that fetches dependencies"},
 		"Go has its own":       {checked, "new", Repository{}, dependencyChange{Paths: []string{"go.mod", "sub/go.sum"}}, ""},
 		"Go with a setup":      {checked, "new", Repository{Setup: []string{"x"}}, dependencyChange{Paths: []string{"go.mod"}}, "although go.mod changed, because a person did not want it"},
-		"never":                {checked, "new", Repository{Setup: []string{"x"}, SetupAgain: SetupNever}, dependencyChange{Paths: []string{"a.lock", "b.lock"}}, "although a.lock, b.lock changed, because pipeline.setup_again is never"},
+		"never":                {checked, "new", Repository{Setup: []string{"x"}, SetupAgain: SetupNever}, dependencyChange{Paths: []string{"a.lock", "b.lock"}}, "although a.lock, b.lock changed, because it is set to be run once only"},
 		"a program of its own": {checked, "new", Repository{}, dependencyChange{Paths: []string{"a.lock"}, Programs: []string{"setup.py"}}, "although setup.py changed, because that is a program of its own"},
 	} {
 		inRun(t, func(ctx context.Context, run *troupe.Run) error {

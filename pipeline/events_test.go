@@ -40,7 +40,7 @@ func TestASummaryFollowsTheLog(t *testing.T) {
 	l.phase("b", "planning", "partial", LevelMarkdown, &troupe.Warned{Code: "other"})
 	l.add("c", "root", "qa", &troupe.RunStarted{Input: troupe.Handoff{Task: "the request"}})
 	s := Summarize(l)
-	if s.State != "running" || s.Success || s.Session != "s" || s.Request != "the request" || s.Tokens != 11 || s.Cost != 1.25 || len(s.Phases) != 3 || s.Duration != 0 {
+	if s.State != "running" || s.Success || s.Session != "s" || s.Request != "the request" || s.Tokens != 11 || s.Cost != 1.25 || len(s.Phases) != 3 || s.Duration != troupe.Millis(10*time.Second) {
 		t.Fatalf("got %+v", s)
 	}
 	first, second, third := s.Phases[0], s.Phases[1], s.Phases[2]
@@ -63,21 +63,21 @@ func TestASummaryFollowsTheLog(t *testing.T) {
 }
 
 func TestTheStateOfADeliveryIsThatOfItsOwnRun(t *testing.T) {
-	finished := &troupe.RunFinished{Spent: troupe.Spent{Elapsed: 7}}
+	finished := &troupe.RunFinished{}
 	for name, c := range map[string]struct {
 		run    string
 		bodies []troupe.Body
-		want   string // state, question, errors and duration
+		want   string // state, question, errors and how long it was worked on
 	}{
-		"it ended":            {"root", []troupe.Body{finished}, "completed  [requirements complains] 7"},
-		"it asks":             {"root", []troupe.Body{&troupe.RunFinished{Stop: "input_requested", Output: troupe.Handoff{Summary: "Well?"}}}, "waiting Well? [requirements complains] 0"},
-		"it was answered":     {"root", []troupe.Body{&troupe.RunFinished{Stop: "input_requested", Output: troupe.Handoff{Summary: "Well?"}}, &troupe.UserSaid{}}, "running  [requirements complains] 0"},
-		"it failed":           {"root", []troupe.Body{&troupe.RunFailed{Error: "no", Spent: troupe.Spent{Elapsed: 5}}}, "failed  [no requirements complains] 5"},
-		"it was cancelled":    {"root", []troupe.Body{&troupe.RunCancelled{}}, "cancelled  [requirements complains] 0"},
-		"it goes on":          {"root", []troupe.Body{&troupe.RunFailed{Error: "no"}, &troupe.RunResumed{}}, "running  [requirements complains] 0"},
-		"another run failed":  {"other", []troupe.Body{&troupe.RunFailed{Error: "no"}}, "running  [requirements complains] 0"},
-		"another ended":       {"other", []troupe.Body{finished}, "running  [requirements complains] 0"},
-		"another was stopped": {"other", []troupe.Body{&troupe.RunCancelled{}}, "running  [requirements complains] 0"},
+		"it ended":            {"root", []troupe.Body{finished}, "completed  [requirements complains] 3s"},
+		"it asks":             {"root", []troupe.Body{&troupe.RunFinished{Stop: "input_requested", Output: troupe.Handoff{Summary: "Well?"}}}, "waiting Well? [requirements complains] 3s"},
+		"it was answered":     {"root", []troupe.Body{&troupe.RunFinished{Stop: "input_requested", Output: troupe.Handoff{Summary: "Well?"}}, &troupe.UserSaid{}}, "running  [requirements complains] 3s"},
+		"it failed":           {"root", []troupe.Body{&troupe.RunFailed{Error: "no"}}, "failed  [no requirements complains] 3s"},
+		"it was cancelled":    {"root", []troupe.Body{&troupe.RunCancelled{}}, "cancelled  [requirements complains] 3s"},
+		"it goes on":          {"root", []troupe.Body{&troupe.RunFailed{Error: "no"}, &troupe.RunResumed{}}, "running  [requirements complains] 3s"},
+		"another run failed":  {"other", []troupe.Body{&troupe.RunFailed{Error: "no"}}, "running  [requirements complains] 3s"},
+		"another ended":       {"other", []troupe.Body{finished}, "running  [requirements complains] 3s"},
+		"another was stopped": {"other", []troupe.Body{&troupe.RunCancelled{}}, "running  [requirements complains] 3s"},
 	} {
 		var l log
 		l.phase("a", "requirements", "success", LevelStrict)
@@ -85,7 +85,7 @@ func TestTheStateOfADeliveryIsThatOfItsOwnRun(t *testing.T) {
 			l.add(c.run, "", "deliver", body)
 		}
 		s := Summarize(l)
-		if got := fmt.Sprintf("%s %s %v %d", s.State, s.Question, s.Errors, s.Duration); got != c.want {
+		if got := fmt.Sprintf("%s %s %v %v", s.State, s.Question, s.Errors, s.Duration.Duration()); got != c.want {
 			t.Errorf("%s: got %q", name, got)
 		}
 		if s.Success != (s.State == "completed") {
@@ -111,7 +111,7 @@ func TestAnotherRunOfADeliveryGoesOnCounting(t *testing.T) {
 	l.add("b:1", "b", "agent", &troupe.ModelReplied{Usage: troupe.Usage{Input: 2}, Cost: 2})
 	l.add("c", "second", "requirements", &troupe.RunStarted{})
 	s := Summarize(l)
-	if s.Tokens != 7 || s.Cost != 3 || len(s.Phases) != 1 || s.Phases[0].Runs != 2 || s.Phases[0].Status != "running" || !s.Started.Equal(time.Unix(4, 0)) {
+	if s.Tokens != 7 || s.Cost != 3 || len(s.Phases) != 1 || s.Phases[0].Runs != 3 || s.Phases[0].Status != "running" || !s.Started.Equal(time.Unix(4, 0)) {
 		t.Errorf("got %+v", s)
 	}
 	l.add("third", "", "deliver", &troupe.ToolCalled{Tool: toolPrepare})

@@ -13,6 +13,8 @@ type CheckRun struct {
 	// Label is what it was run for: baseline, verify, or the step and round.
 	Label string    `json:"label"`
 	At    time.Time `json:"at"`
+	// Outdated says that the code was changed since. What was measured of the base stays true.
+	Outdated bool `json:"outdated,omitempty"`
 	checks.Outcome
 }
 
@@ -30,6 +32,11 @@ func CheckRuns(events []troupe.Event) (runs []CheckRun) {
 				labels[place{e.Run, e.Step}] = in.Label
 			}
 		case *troupe.ToolReturned:
+			if isChange(b) {
+				for i := range runs {
+					runs[i].Outdated = runs[i].Label != labelBaseline
+				}
+			}
 			if b.Tool != toolCheck || b.Class != "" {
 				continue
 			}
@@ -40,6 +47,60 @@ func CheckRuns(events []troupe.Event) (runs []CheckRun) {
 		}
 	}
 	return runs
+}
+
+// isChange reports whether a call has changed the code: with what a builder wrote, or by
+// taking it back.
+func isChange(b *troupe.ToolReturned) bool {
+	var applied struct {
+		Files    []json.RawMessage `json:"files"`
+		Problems []json.RawMessage `json:"problems"`
+	}
+	switch {
+	case b.Class != "":
+		return false
+	case b.Tool == toolApply:
+		return json.Unmarshal([]byte(b.Content), &applied) == nil && len(applied.Files) > 0 && len(applied.Problems) == 0
+	}
+	return b.Tool == toolReset
+}
+
+// A Review is what the latest review of a change came to.
+type Review struct {
+	// Verdict is accept or changes_required, as the reviewer said it. Round counts the
+	// session's reviews from 1.
+	Verdict  string      `json:"verdict,omitempty"`
+	Round    int         `json:"round"`
+	At       time.Time   `json:"at"`
+	Findings []Finding   `json:"findings"`
+	Criteria []Criterion `json:"criteria"`
+	// Claims are where the reviewer says otherwise than what was measured.
+	Claims []string `json:"claims,omitempty"`
+	// Outdated says that the change has grown since.
+	Outdated bool `json:"outdated,omitempty"`
+}
+
+// LatestReview returns the latest review of a session's change, also of a delivery that has
+// not come to its end; nil where there was none.
+func LatestReview(events []troupe.Event) (latest *Review) {
+	round := 0
+	for i := range events {
+		switch b := events[i].Body.(type) {
+		case *troupe.ToolReturned:
+			if latest != nil && b.Tool == toolCommit && b.Class == "" {
+				latest.Outdated = true
+			}
+		case *troupe.RunFinished:
+			var r Result
+			if b.Output.Custom["phase"] != phaseQA || redecode(b.Output.Outputs["result"], &r) != nil || r.Review == nil {
+				continue
+			}
+			round++
+			latest = &Review{Verdict: r.Review.Verdict, Round: round, At: events[i].Time, Claims: r.Review.claims()}
+			latest.Findings, latest.Criteria = plainFindings(r.Review.Findings, r.Review.Criteria)
+		}
+	}
+	return latest
 }
 
 // Documents returns the documents of the phases, each with the phase that wrote it.
@@ -54,10 +115,16 @@ func Documents(events []troupe.Event) (list []ArtifactSummary) {
 
 // PlainFindings are the findings and criteria of the latest review, where there is one.
 func (r *Report) PlainFindings() (findings []Finding, criteria []Criterion) {
-	for _, f := range r.Findings {
+	return plainFindings(r.Findings, r.Criteria)
+}
+
+// plainFindings are findings and criteria without what only agents need.
+func plainFindings(found []finding, judged []judgement) (findings []Finding, criteria []Criterion) {
+	findings, criteria = []Finding{}, []Criterion{}
+	for _, f := range found {
 		findings = append(findings, Finding{f.ID, f.Severity, f.Path, f.Line, f.Problem, f.Fix, f.Proven, f.Fell})
 	}
-	for _, c := range r.Criteria {
+	for _, c := range judged {
 		criteria = append(criteria, Criterion(c))
 	}
 	return findings, criteria

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/troupe-dev/troupe"
 )
@@ -35,9 +36,13 @@ type gateRequest struct {
 	// Rounds is how often the phase may be run again.
 	Rounds int `json:"rounds"`
 	// Question is the whole question, where it is not about a phase's result. Kind is
-	// then what it is about: plan, step, diff, environment or dependencies.
+	// then what it is about: plan, step, diff, review, environment or dependencies.
 	Question string `json:"question,omitempty"`
 	Kind     string `json:"kind,omitempty"`
+	// Title is what the step is called that it is about.
+	Title string `json:"title,omitempty"`
+	// Lacking says why there is nothing to go on with; then nobody can say "go on".
+	Lacking string `json:"lacking,omitempty"`
 }
 
 // What a question of a delivery into a repository is about.
@@ -45,6 +50,7 @@ const (
 	gatePlan        = "plan"        // the steps, before they are carried out
 	gateStep        = "step"        // one step that was carried out
 	gateDiff        = "diff"        // the whole change
+	gateReview      = "review"      // what a review found, before it is put right
 	gateEnvironment = "environment" // something that only a person can put right
 	// gateDependencies is whether the setup may run again, with other dependencies.
 	gateDependencies = "dependencies"
@@ -68,6 +74,9 @@ func gateTool() troupe.Tool {
 			if in.Kind == gateEnvironment && verdict.Decision == decisionAgain {
 				// There is nobody to guide, and a sentence is no order to stop.
 				return gateResult{}, &troupe.InputNeeded{Question: fmt.Sprintf("%.80q is neither \"go on\" nor \"stop\".\n\n%s", said.Text, in.question()), CallAgain: true}
+			}
+			if in.Lacking != "" && verdict.Decision == decisionGoOn {
+				return gateResult{}, &troupe.InputNeeded{Question: "There is nothing to go on with.\n\n" + in.question(), CallAgain: true}
 			}
 			return verdict, nil
 		}, troupe.RepeatSafe())
@@ -102,14 +111,16 @@ func (g *gateRequest) question() string {
 	}
 	var b strings.Builder
 	state := "is done and waits for approval"
-	if g.Status == "failed" || !g.Ready || len(g.Blockers) > 0 {
+	if g.Status == "failed" {
+		state = "failed"
+	} else if !g.Ready || len(g.Blockers) > 0 {
 		state = "is not ready for what comes next"
 	}
-	fmt.Fprintf(&b, "Phase %s %s (status %s).\n", g.Phase, state, g.Status)
+	fmt.Fprintf(&b, "%s %s.\n", phaseTitle(g.Phase), state)
 	for _, part := range []struct {
 		title string
 		lines []string
-	}{{"Blockers", g.Blockers}, {"Required first", g.Requirements}, {"Errors", g.Errors}, {"Artifacts", g.artifacts()}} {
+	}{{"Against going on", g.Blockers}, {"Required first", g.Requirements}, {"What went wrong", g.Errors}, {"Documents", g.documents()}} {
 		if len(part.lines) > 0 {
 			fmt.Fprintf(&b, "\n%s:\n- %s\n", part.title, strings.Join(part.lines, "\n- "))
 		}
@@ -122,25 +133,51 @@ func (g *gateRequest) question() string {
 	if g.Said != "" {
 		fmt.Fprintf(&b, "\nIt said:\n> %s\n", strings.ReplaceAll(g.Said, "\n", "\n> "))
 	}
-	next := "finish"
-	if g.Next != "" {
-		next = "go on with " + g.Next
-	}
-	fmt.Fprintf(&b, "\nAnswer \"go on\" to %s", next)
-	if g.Rounds > 0 {
-		fmt.Fprintf(&b, ", \"stop\" to end here, or say what %s should do differently; it is then run once more.", g.Phase)
-	} else {
-		b.WriteString("; anything else ends the delivery here.")
-	}
+	b.WriteString("\n" + g.choices())
 	return b.String()
 }
 
-func (g *gateRequest) artifacts() []string {
+// choices says what can be answered.
+func (g *gateRequest) choices() string {
+	again := fmt.Sprintf("say what %s should do differently; it is then run once more.", lowerTitle(g.Phase))
+	switch {
+	case g.Lacking != "" && g.Rounds > 0:
+		return "Answer \"stop\" to end here, or " + again
+	case g.Lacking != "":
+		return "Answer \"stop\": the delivery ends here."
+	}
+	next := "finish"
+	if g.Next != "" {
+		next = "go on with " + lowerTitle(g.Next)
+	}
+	if g.Rounds > 0 {
+		return fmt.Sprintf("Answer \"go on\" to %s, \"stop\" to end here, or %s", next, again)
+	}
+	return fmt.Sprintf("Answer \"go on\" to %s; anything else ends the delivery here.", next)
+}
+
+// phaseTitle is what people call a phase.
+func phaseTitle(name string) string {
+	if name == phaseQA {
+		return "Checking"
+	}
+	name = strings.NewReplacer("-", " ", "_", " ").Replace(name)
+	first, size := utf8.DecodeRuneInString(name)
+	if size == 0 {
+		return ""
+	}
+	return strings.ToUpper(string(first)) + name[size:]
+}
+
+func lowerTitle(phase string) string { return strings.ToLower(phaseTitle(phase)) }
+
+// documents says what became of the documents that the phase wrote.
+func (g *gateRequest) documents() []string {
 	var lines []string
 	for _, a := range g.Artifacts {
 		line := fmt.Sprintf("%s (%s, %d bytes)", a.Path, a.Change, a.Size)
 		if a.State == StateFailed {
-			line = fmt.Sprintf("%s: failed: %s", a.Path, a.Error)
+			line = fmt.Sprintf("%s could not be kept: %s", a.Path, a.Error)
 		}
 		lines = append(lines, line)
 	}

@@ -49,17 +49,29 @@ func TestAGateSaysWhyItAsks(t *testing.T) {
 	}{
 		{gateRequest{Question: "Well?", Phase: "qa"}, "Well?"},
 		{gateRequest{Phase: "planning", Next: "implementation", Status: "success", Ready: true, Rounds: 1},
-			"Phase planning is done and waits for approval (status success).\n\nAnswer \"go on\" to go on with implementation, \"stop\" to end here, or say what planning should do differently; it is then run once more."},
+			"Planning is done and waits for approval.\n\nAnswer \"go on\" to go on with implementation, \"stop\" to end here, or say what planning should do differently; it is then run once more."},
 		{gateRequest{Phase: "qa", Status: "partial", Ready: true, Blockers: []string{"one", "two"}},
-			"Phase qa is not ready for what comes next (status partial).\n\nBlockers:\n- one\n- two\n\nAnswer \"go on\" to finish; anything else ends the delivery here."},
+			"Checking is not ready for what comes next.\n\nAgainst going on:\n- one\n- two\n\nAnswer \"go on\" to finish; anything else ends the delivery here."},
 		{gateRequest{Phase: "qa", Status: "failed", Ready: true, Errors: []string{"it broke"}, Said: "What\nnow?"},
-			"Phase qa is not ready for what comes next (status failed).\n\nErrors:\n- it broke\n\nIt said:\n> What\n> now?\n\nAnswer \"go on\" to finish; anything else ends the delivery here."},
+			"Checking failed.\n\nWhat went wrong:\n- it broke\n\nIt said:\n> What\n> now?\n\nAnswer \"go on\" to finish; anything else ends the delivery here."},
 		{gateRequest{Phase: "qa", Status: "success", Requirements: []string{"a key"}, Artifacts: []Saved{
 			{Path: "a.md", Change: "changed", Size: 7, State: StateSaved, Diff: "+x\n"}, {Path: "b.md", State: StateFailed, Error: "no room"}}},
-			"Phase qa is not ready for what comes next (status success).\n\nRequired first:\n- a key\n\nArtifacts:\n- a.md (changed, 7 bytes)\n- b.md: failed: no room\n\n```diff\n+x\n```\n\nAnswer \"go on\" to finish; anything else ends the delivery here."},
+			"Checking is not ready for what comes next.\n\nRequired first:\n- a key\n\nDocuments:\n- a.md (changed, 7 bytes)\n- b.md could not be kept: no room\n\n```diff\n+x\n```\n\nAnswer \"go on\" to finish; anything else ends the delivery here."},
+		{gateRequest{Phase: "planning", Next: "implementation", Status: "failed", Lacking: "there is no plan", Errors: []string{"there is no plan"}, Rounds: 1},
+			"Planning failed.\n\nWhat went wrong:\n- there is no plan\n\nAnswer \"stop\" to end here, or say what planning should do differently; it is then run once more."},
+		{gateRequest{Phase: "planning", Next: "implementation", Status: "failed", Lacking: "there is no plan", Errors: []string{"there is no plan"}},
+			"Planning failed.\n\nWhat went wrong:\n- there is no plan\n\nAnswer \"stop\": the delivery ends here."},
 	} {
 		if got := c.request.question(); got != c.want {
 			t.Errorf("got %q, want %q", got, c.want)
+		}
+	}
+}
+
+func TestAPhaseIsCalledWhatPeopleCallIt(t *testing.T) {
+	for name, want := range map[string]string{"qa": "Checking", "planning": "Planning", "legal-check": "Legal check", "überblick": "Überblick"} {
+		if got := phaseTitle(name); got != want {
+			t.Errorf("%s: got %q", name, got)
 		}
 	}
 }
@@ -107,7 +119,7 @@ func TestTheQuestionAboutDependenciesSaysWhetherScriptsRun(t *testing.T) {
 	for scripts, want := range map[bool]string{false: "no install scripts are run", true: "install scripts are run (pipeline.setup_scripts)"} {
 		b := &builder{work: &work{delivery: &delivery{Config: Config{Repository: &Repository{Setup: []string{"npm ci", "make"}, SetupScripts: scripts}}}}, step: PlanStep{ID: "3", Title: "Third"}}
 		got := b.dependencyQuestion(&dependencyChange{Paths: []string{"package.json", "package-lock.json"}, Diff: "+left-pad"})
-		for _, part := range []string{"Step 3 (Third) changes what the project depends on: package.json, package-lock.json.", "+left-pad", "(npm ci; make)", want} {
+		for _, part := range []string{"“Third” changes what the project depends on: package.json, package-lock.json.", "+left-pad", "(npm ci; make)", want} {
 			if !strings.Contains(got, part) {
 				t.Errorf("%q is not in %q", part, got)
 			}

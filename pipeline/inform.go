@@ -19,37 +19,6 @@ After your answer the project's checks run, and you are told what fails.`
 // blocksText asks for texts beside the JSON.
 const blocksText = `Write code as blocks beside the JSON: any "content", "search" or "replace" may be {"block": "b1"}, and after the JSON object follow the line <<<b1, the text as it is, and the line >>>b1. This is allowed outside of the JSON.`
 
-// A criterion is what a change is accepted by.
-type criterion struct {
-	ID   string `json:"id"`
-	Text string `json:"text"`
-	How  string `json:"how,omitempty"`
-}
-
-// criteriaOf returns the acceptance criteria of requirements; plain texts get ids.
-func criteriaOf(results []Result) (list []criterion) {
-	for _, r := range results {
-		if r.Phase != "requirements" {
-			continue
-		}
-		var outputs struct {
-			Criteria Items `json:"acceptance_criteria"`
-		}
-		_ = json.Unmarshal(r.Outputs, &outputs) // none where there are none
-		for i, item := range outputs.Criteria {
-			c := criterion{ID: item.Field("id"), Text: item.Field("text"), How: item.Field("how")}
-			if c.ID == "" {
-				c.ID = fmt.Sprintf("AC%d", i+1)
-			}
-			if c.Text == "" {
-				c.Text = item.String()
-			}
-			list = append(list, c)
-		}
-	}
-	return list
-}
-
 // informOfRepository puts together what a phase gets to know of the repository and of
 // the phases before it.
 func (w *work) informOfRepository(ctx context.Context) error {
@@ -86,7 +55,7 @@ func demandSteps(p *Parsed) *setback {
 	if _, err := planOf(p.Output.Outputs, text); err != nil {
 		return &setback{
 			agent:  fmt.Sprintf(`Your last answer has no plan that can be carried out: %v. Put the steps into outputs.steps: [{"id": "1", "title": "...", "goal": "all that the builder must know", "files": ["..."], "depends_on": [], "acceptance": ["AC1"]}].`, err),
-			person: fmt.Sprintf("it has no plan that can be carried out: %v", err),
+			person: "it has no plan that can be carried out: " + strings.TrimPrefix(err.Error(), "plan: "),
 		}
 	}
 	return nil

@@ -51,6 +51,9 @@ func (p *Parsed) forPeople() string {
 // notAsAsked is what people are told of an answer whose form alone is wrong.
 const notAsAsked = "it is not in the form that was asked for"
 
+// noSteps is what people are told of a plan that plans nothing.
+const noSteps = "it has no steps, so there is nothing to carry out"
+
 // plainWords says to people why nothing was read from a text: Problems and Correction say
 // it to agents, by the fields of the JSON.
 func plainWords(problems []Problem, reason answer.Reason) string {
@@ -66,6 +69,9 @@ func plainWords(problems []Problem, reason answer.Reason) string {
 	}
 	var missing []string
 	for _, p := range problems {
+		if p.Critical && p.Pointer == planContent {
+			return noSteps
+		}
 		name, ok := strings.CutPrefix(p.Pointer, "/outputs/")
 		name, _, _ = strings.Cut(name, "/")
 		if name = strings.ReplaceAll(name, "_", " "); ok && p.Critical && !slices.Contains(missing, name) {

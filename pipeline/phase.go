@@ -254,8 +254,12 @@ func (w *work) correction(p *Parsed) *setback {
 	return nil
 }
 
-// codeCorrection is the code of the warning that an agent was asked to correct itself.
-const codeCorrection = "json_correction"
+// codeCorrection is the code of the warning that an agent was asked to correct itself,
+// codeUnused that of one that an answer was of no use and is asked for again.
+const (
+	codeCorrection = "json_correction"
+	codeUnused     = "answer_unused"
+)
 
 // maxQuoted is how much of an answer is shown to the agent again, in bytes.
 const maxQuoted = 256 << 10

@@ -153,7 +153,7 @@ func (p *Plan) skipWaiting() {
 			}
 			for _, id := range s.DependsOn {
 				if d := p.step(id); d != nil && (d.Status == StepFailed || d.Status == StepSkipped) {
-					s.Status, s.Reason, changed = StepSkipped, "step "+id+" is not done", true
+					s.Status, s.Reason, changed = StepSkipped, stepName(id, d.Title)+" is not done", true
 				}
 			}
 		}

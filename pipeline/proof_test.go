@@ -54,9 +54,9 @@ func TestAModelThatNeverGetsItRight(t *testing.T) {
 	}{
 		"the check fails":      {4, "after 4 rounds: test ✗", func(_, _ string, n int) string { return built(fileOf("a.ok", strings.Repeat("bad ", n+1)+"\n")) }},
 		"the same failure":     {6, "the builder's answers change nothing any more, and the check still fails: test ✗", func(_, _ string, n int) string { return built(fileOf("a.ok", "bad\n")) }},
-		"edits that never fit": {8, "the builder tried 4 times in a row, and its answers could not be used: notes.txt: the text that was to be replaced is not in it", func(string, string, int) string { return built(edited("notes.txt", "nothing like it", "x")) }},
-		"no JSON":              {8, "the builder tried 4 times in a row, and its answers could not be used: they were not in the form that was asked for; it said: I have written the file.", func(string, string, int) string { return "I have written the file." }},
-		"always cut off":       {24, "the builder tried 4 times in a row, and its answers could not be used: they were cut off, because they are longer than the model can write", func(string, string, int) string { return "CUT {\"status\": \"success\", \"phase\"" }},
+		"edits that never fit": {8, "the builder was asked 8 times, and none of its answers could be used: notes.txt: the text that was to be replaced is not in it", func(string, string, int) string { return built(edited("notes.txt", "nothing like it", "x")) }},
+		"no JSON":              {8, "the builder was asked 8 times, and none of its answers could be used: they were not in the form that was asked for; it said: I have written the file.", func(string, string, int) string { return "I have written the file." }},
+		"always cut off":       {24, "the builder was asked 8 times, and none of its answers could be used: they were cut off, because they are longer than the model can write", func(string, string, int) string { return "CUT {\"status\": \"success\", \"phase\"" }},
 		"no change at all":     {4, "the builder's answers change nothing", func(string, string, int) string { return built() }},
 		"always more to come": {18, "the builder did not come to an end: it sent more than 8 parts", func(string, string, int) string {
 			return strings.Replace(built(fileOf("a.ok", "good\n")), `"done":true`, `"done":true,"more":true`, 1)
@@ -64,11 +64,11 @@ func TestAModelThatNeverGetsItRight(t *testing.T) {
 		"it gives up": {1, "the builder says that it cannot be done: too hard", func(string, string, int) string {
 			return `{"status":"failed","phase":"implementation","errors":["too hard"]}`
 		}},
-		"escapes":               {8, "the builder tried 4 times in a row, and its answers could not be used: ../../escaped: the path leads upwards", func(string, string, int) string { return built(fileOf("../../escaped", "x\n")) }},
-		"rewrites git's folder": {8, "the builder tried 4 times in a row, and its answers could not be used: .git/hooks/pre-commit: it is in the repository's own folder", func(string, string, int) string { return built(fileOf(".git/hooks/pre-commit", "x\n")) }},
-		"not read":              {8, "the builder tried 4 times in a row, and its answers could not be used: base.ok: it was about to be replaced without having been read whole", func(string, string, int) string { return built(fileOf("base.ok", "good\n")) }},
-		"half a file":           {8, "the builder tried 4 times in a row, and its answers could not be used: notes.txt: only a part of it was written", func(string, string, int) string { return built(fileOf("notes.txt", "one\n// ... rest of the code\n")) }},
-		"weakens the test count": {10, "the builder tried 4 times in a row, and its answers could not be used: base.ok: there is no such file", func(string, string, int) string {
+		"escapes":               {8, "the builder was asked 8 times, and none of its answers could be used: ../../escaped: the path leads upwards", func(string, string, int) string { return built(fileOf("../../escaped", "x\n")) }},
+		"rewrites git's folder": {8, "the builder was asked 8 times, and none of its answers could be used: .git/hooks/pre-commit: it is in the repository's own folder", func(string, string, int) string { return built(fileOf(".git/hooks/pre-commit", "x\n")) }},
+		"not read":              {8, "the builder was asked 8 times, and none of its answers could be used: base.ok: it was about to be replaced without having been read whole", func(string, string, int) string { return built(fileOf("base.ok", "good\n")) }},
+		"half a file":           {8, "the builder was asked 8 times, and none of its answers could be used: notes.txt: only a part of it was written", func(string, string, int) string { return built(fileOf("notes.txt", "one\n// ... rest of the code\n")) }},
+		"weakens the test count": {10, "the builder was asked 10 times, and 8 of its answers could not be used: base.ok: there is no such file", func(string, string, int) string {
 			return built(object{"name": "base.ok", "path": "base.ok", "type": "delete"})
 		}},
 	} {
@@ -77,7 +77,7 @@ func TestAModelThatNeverGetsItRight(t *testing.T) {
 			before := y.fingerprint()
 			y.with("implementation", c.answer)
 			r := y.mustRun(pipeline.OutcomeFailed)
-			if len(r.Reasons) == 0 || !strings.HasPrefix(r.Reasons[0], "step 1 failed: "+c.reason) || len(r.Commits) != 0 {
+			if len(r.Reasons) == 0 || !strings.HasPrefix(r.Reasons[0], "“First” failed: "+c.reason) || len(r.Commits) != 0 {
 				t.Errorf("%+v", r)
 			}
 			if got := y.sh("git log --format=%s " + r.Branch); got != "docs: specification of add a median to the stats package\nbegin\n" {

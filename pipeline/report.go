@@ -102,15 +102,26 @@ func (c *course) report(ctx context.Context) (troupe.Handoff, error) {
 		r.Advice = c.advice(steps)
 	}
 	status := map[string]string{OutcomeDelivered: "success", OutcomePartial: "partial", OutcomeFailed: "failed"}[r.Outcome]
-	summary := []string{fmt.Sprintf("%s: %s, %s on %s", r.Outcome, statLine(r.Files), counted(len(r.Commits), "commit", "commits"), r.Branch)}
-	for _, reason := range r.Reasons {
-		summary = append(summary, "- "+reason)
-	}
 	return troupe.Handoff{
-		Task: c.in.Task, Summary: strings.Join(summary, "\n"), Custom: c.in.Custom,
+		Task: c.in.Task, Summary: r.summary(), Custom: c.in.Custom,
 		Outputs: map[string]any{"phases": c.done, "delivery": r},
 		Meta:    troupe.HandoffMeta{Status: status},
 	}, nil
+}
+
+// summary says what it came to in a few lines.
+func (r *Report) summary() string {
+	lines := []string{map[string]string{OutcomeDelivered: "Delivered", OutcomePartial: "Partly done", OutcomeFailed: "Not delivered"}[r.Outcome]}
+	if len(r.Files) > 0 {
+		lines[0] += ": " + statLine(r.Files)
+	}
+	if len(r.Commits) > 0 {
+		lines[0] += fmt.Sprintf(", %s on %s", counted(len(r.Commits), "commit", "commits"), r.Branch)
+	}
+	for _, reason := range r.Reasons {
+		lines = append(lines, "- "+reason)
+	}
+	return strings.Join(lines, "\n")
 }
 
 // slim leaves out what is on record elsewhere.
@@ -130,8 +141,12 @@ func (c *course) reasons(steps *Result) (list []string) {
 	}
 	if !c.has(phaseImplementation) {
 		for _, r := range c.done {
-			if r.Status != "success" {
-				list = append(list, fmt.Sprintf("phase %s is %s", r.Phase, r.Status))
+			switch name := lowerTitle(r.Phase); {
+			case r.Status == "success" || strings.HasPrefix(c.stopped, name+" failed"):
+			case r.Status == "failed":
+				list = append(list, name+" failed")
+			default:
+				list = append(list, name+" is only partly done")
 			}
 		}
 		return list
@@ -141,7 +156,7 @@ func (c *course) reasons(steps *Result) (list []string) {
 	}
 	for _, s := range steps.Steps {
 		if s.State != StepDone && !(s.State == StepFailed && c.stopped != "") {
-			list = append(list, strings.TrimSuffix(fmt.Sprintf("step %s is %s: %s", s.ID, s.State, s.Reason), ": "))
+			list = append(list, s.standing())
 		}
 	}
 	if len(c.site.Checks) == 0 && !c.Repository.Unchecked {
@@ -171,6 +186,21 @@ func (c *course) reasons(steps *Result) (list []string) {
 		}
 	}
 	return list
+}
+
+// standing says how a step stands that is not done. One that was not begun is still to be
+// done, as the plan has it.
+func (s *StepRecord) standing() string {
+	text := stepName(s.ID, s.Title) + " "
+	switch s.State {
+	case StepFailed:
+		text += "failed"
+	case StepSkipped:
+		text += "is still to be done"
+	default:
+		text += "is " + s.State
+	}
+	return strings.TrimSuffix(text+": "+s.Reason, ": ")
 }
 
 // advice says what a person can do about what failed.

@@ -31,8 +31,8 @@ func TestWhyAChangeIsNotDelivered(t *testing.T) {
 		"nothing was done":        {func(c *course) {}, nil, []string{"nothing was implemented"}},
 		"stopped before":          {func(c *course) { c.stopped = "stopped" }, nil, []string{"stopped", "nothing was implemented"}},
 		"a step failed":           {func(c *course) { c.stopped = "step 1 failed: no" }, steps(StepRecord{ID: "1", State: StepFailed, Reason: "no"}), []string{"step 1 failed: no"}},
-		"it went on after it":     {func(c *course) {}, steps(StepRecord{ID: "1", State: StepFailed, Reason: "no"}), []string{"step 1 is failed: no"}},
-		"a step was skipped":      {func(c *course) { c.stopped = "stopped" }, steps(StepRecord{ID: "2", State: StepSkipped}), []string{"stopped", "step 2 is skipped"}},
+		"it went on after it":     {func(c *course) {}, steps(StepRecord{ID: "1", State: StepFailed, Reason: "no"}), []string{"step 1 failed: no"}},
+		"a step was skipped":      {func(c *course) { c.stopped = "stopped" }, steps(StepRecord{ID: "2", Title: "Second", State: StepSkipped, Reason: "“First” is not done"}), []string{"stopped", "“Second” is still to be done: “First” is not done"}},
 		"there are no checks":     {func(c *course) { c.site.Checks, c.verified = nil, nil }, done, []string{"nothing was checked: the repository has no checks (--unchecked allows that)"}},
 		"none are wanted":         {func(c *course) { c.site.Checks, c.verified = nil, nil; c.Repository.Unchecked = true }, done, nil},
 		"a check did not run":     {func(c *course) { c.verified = nil }, done, []string{"not all checks ran on the result"}},
@@ -59,7 +59,7 @@ func TestWhyAChangeIsNotDelivered(t *testing.T) {
 	}
 	thinking := courseOf("requirements", "architecture")
 	thinking.done = []Result{{Phase: "requirements", Status: "success"}, {Phase: "architecture", Status: "partial"}}
-	if got := thinking.reasons(nil); !slices.Equal(got, []string{"phase architecture is partial"}) {
+	if got := thinking.reasons(nil); !slices.Equal(got, []string{"architecture is only partly done"}) {
 		t.Errorf("of documents alone: %q", got)
 	}
 }

@@ -83,8 +83,7 @@ func (r *review) fixes(n int) (steps []PlanStep) {
 			goal += "\nProposed: " + f.Fix
 		}
 		if f.Proven {
-			data, _ := json.Marshal(f.Reproduce) // of texts and numbers it cannot fail
-			goal += "\nThis test fails and proves it; make it part of the fix: " + string(data)
+			goal += "\nThis test fails and proves it; make it part of the fix:\n" + changesText(f.Reproduce)
 		}
 		var files []string
 		if f.Path != "" {
@@ -103,6 +102,26 @@ func (r *review) fixes(n int) (steps []PlanStep) {
 		}
 	}
 	return steps
+}
+
+// changesText is what changes do to files, as a reader would write it down.
+func changesText(changes []edit.Change) string {
+	var b strings.Builder
+	for _, c := range changes {
+		switch c.Type {
+		case edit.TypeEdit:
+			for _, e := range c.Edits {
+				fmt.Fprintf(&b, "\nIn %s, replace\n%s\nby\n%s\n", c.Path, fenced("", e.Search), fenced("", e.Replace))
+			}
+		case edit.TypeDelete:
+			fmt.Fprintf(&b, "\nRemove %s.\n", c.Path)
+		case edit.TypeRename:
+			fmt.Fprintf(&b, "\nRename %s to %s.\n", c.Path, c.To)
+		default:
+			fmt.Fprintf(&b, "\nThe file %s:\n%s\n", c.Path, fenced("", strings.TrimSuffix(c.Content, "\n")))
+		}
+	}
+	return strings.TrimRight(b.String(), "\n")
 }
 
 // comesBack names a finding that was there before, too.
@@ -136,6 +155,49 @@ func (r *review) lines() string {
 		}
 	}
 	return b.String()
+}
+
+// forPeople is the same for whoever decides about it.
+func (r *review) forPeople() string {
+	var b strings.Builder
+	states := map[string]string{criterionMet: "met", criterionNotMet: "not met", criterionUnproven: "not proven"}
+	for _, c := range r.Criteria {
+		fmt.Fprintf(&b, "- %s: %s\n", strings.TrimSuffix(c.ID+" "+clipText(c.Text, 200), " "), strings.TrimSuffix(states[c.State]+", "+c.Evidence, ", "))
+	}
+	for _, f := range r.Findings {
+		if !f.Fell {
+			fmt.Fprintf(&b, "- %s\n", f.forPeople())
+		}
+	}
+	return b.String()
+}
+
+// forPeople says of a finding how bad it is, where it is, and what is to be done.
+func (f *finding) forPeople() string {
+	place := f.Path
+	if place != "" && f.Line > 0 {
+		place = fmt.Sprintf("%s, line %d", place, f.Line)
+	}
+	text := f.Severity + ": " + f.Problem
+	if place != "" {
+		text = fmt.Sprintf("%s, in %s: %s", f.Severity, place, f.Problem)
+	}
+	if f.Proven {
+		text += " (a test proves it)"
+	}
+	if f.Fix != "" {
+		text += "\n  What to do: " + f.Fix
+	}
+	return text
+}
+
+// question shows what was found before it is put right.
+func (r *review) question(fixes, rounds int) string {
+	text := fmt.Sprintf("The review found %s to put right:\n\n%s\nAnswer \"go on\" to have that put right, \"stop\" to end here", counted(fixes, "thing", "things"), r.forPeople())
+	if rounds <= 0 {
+		return text + "; anything else ends it, too."
+	}
+	return text + ", or say what the review gets wrong: it is then done once more."
 }
 
 // qaTask is what a reviewer is to do in a repository.
@@ -243,7 +305,7 @@ func readReview(outputs json.RawMessage, criteria []criterion) *review {
 	for _, c := range criteria {
 		j := judgement{ID: c.ID, Text: c.Text, State: criterionUnproven}
 		for _, item := range raw.Criteria {
-			if strings.EqualFold(item.Field("id"), c.ID) {
+			if sameID(item.Field("id"), c.ID) {
 				j.Evidence = item.Field("evidence")
 				if state := strings.ReplaceAll(strings.ToLower(item.Field("state")), " ", "_"); state == criterionMet || state == criterionNotMet {
 					j.State = state
@@ -251,6 +313,12 @@ func readReview(outputs json.RawMessage, criteria []criterion) *review {
 			}
 		}
 		r.Criteria = append(r.Criteria, j)
+	}
+	for _, item := range raw.Criteria {
+		id := item.Field("id")
+		if id != "" && len(criteria) > 0 && !slices.ContainsFunc(criteria, func(c criterion) bool { return sameID(c.ID, id) }) {
+			r.Claims = append(r.Claims, fmt.Sprintf("the review speaks of %.40s, and there is no such criterion", id))
+		}
 	}
 	// What the published contract has counts, too, where there is nothing else.
 	if raw.Verdict == "" && fields["findings"] == nil {

@@ -16,7 +16,7 @@ func TestFindingsBecomeSteps(t *testing.T) {
 		Findings: []finding{
 			{ID: "F1", Severity: severityMinor, Problem: "small"},
 			{ID: "F2", Severity: severityMajor, Problem: "it fell", Fell: true},
-			{ID: "F3", Severity: severityBlocker, Path: "a.go", Problem: "NaN", Fix: "Refuse NaN", Proven: true, Reproduce: []edit.Change{{Path: "a.go"}, {Path: "a_test.go"}}},
+			{ID: "F3", Severity: severityBlocker, Path: "a.go", Problem: "NaN", Fix: "Refuse NaN", Proven: true, Reproduce: []edit.Change{{Path: "a.go", Type: edit.TypeEdit, Edits: []edit.Edit{{Search: "x", Replace: "y"}}}, {Path: "a_test.go", Type: edit.TypeFile, Content: "func TestNaN\n"}}},
 			{ID: "F4", Severity: severityMajor, Problem: strings.Repeat("x", 80)},
 		},
 		Criteria: []judgement{{ID: "AC1", State: criterionNotMet, Text: "there is a median"}},
@@ -27,7 +27,7 @@ func TestFindingsBecomeSteps(t *testing.T) {
 	}
 	first, second := steps[0], steps[1]
 	if first.ID != "fix-3" || first.Title != "Refuse NaN" || first.Status != StepTodo || !slices.Equal(first.Files, []string{"a.go", "a_test.go"}) ||
-		!strings.HasPrefix(first.Goal, "A review found (F3, blocker): NaN\nProposed: Refuse NaN\nThis test fails and proves it; make it part of the fix: [{") {
+		!strings.HasPrefix(first.Goal, "A review found (F3, blocker): NaN\nProposed: Refuse NaN\nThis test fails and proves it; make it part of the fix:\n\nIn a.go, replace\n```\nx\n```\nby\n```\ny\n```\n\nThe file a_test.go:\n```\nfunc TestNaN\n```") {
 		t.Errorf("got %+v", first)
 	}
 	if second.ID != "fix-4" || second.Title != strings.Repeat("x", 70)+"…" || second.Files != nil || second.Goal != "A review found (F4, major): "+strings.Repeat("x", 80) {
@@ -198,5 +198,32 @@ func TestCriteriaGetIDs(t *testing.T) {
 	})
 	if want := []criterion{{ID: "AC1", Text: "plain"}, {ID: "X", Text: "with id", How: "test"}, {ID: "AC3", Text: "given: a; then: b"}}; !slices.Equal(got, want) {
 		t.Errorf("got %+v", got)
+	}
+}
+
+// However its id is written, a criterion is the same one, and its id is shown once.
+func TestIDsOfCriteriaAreTakenAsMeant(t *testing.T) {
+	list := criteriaOf([]Result{{Phase: "requirements", Outputs: json.RawMessage(`{"acceptance_criteria": [
+		"AC-1: shout says it loudly", {"id": "ac 2", "text": "AC-2. greet stays"}, {"id": "AC3", "criterion": "it is quick", "how": "test"},
+		"without an id", "AC1 - shout says it loudly", {"id": "AC-1", "text": "another one"}, "HTTP 404: is said so", {"id": "X", "given": "a", "then": "b"}]}`)}})
+	var got []string
+	for _, c := range list {
+		got = append(got, c.ID+"|"+c.Text)
+	}
+	want := []string{"AC-1|shout says it loudly", "ac 2|greet stays", "AC3|it is quick", "AC4|without an id", "AC6|another one", "AC7|HTTP 404: is said so", "X|given: a; then: b"}
+	if !slices.Equal(got, want) {
+		t.Errorf("got  %q\nwant %q", got, want)
+	}
+	r := readReview(json.RawMessage(`{"verdict": "accept", "criteria": [{"id": "AC1", "state": "met", "evidence": "a"}, {"id": "AC-2", "state": "met"}, {"id": "AC-9", "state": "met"}]}`), list[:3])
+	if r.Criteria[0].State != criterionMet || r.Criteria[1].State != criterionMet || r.Criteria[2].State != criterionUnproven {
+		t.Errorf("got %+v", r.Criteria)
+	}
+	if !slices.Equal(r.Claims, []string{"the review speaks of AC-9, and there is no such criterion"}) {
+		t.Errorf("got %q", r.Claims)
+	}
+	for pair, want := range map[[2]string]bool{{"AC1.1", "AC11"}: false, {"", ""}: false, {"ac_1", "AC-1"}: true} {
+		if got := sameID(pair[0], pair[1]); got != want {
+			t.Errorf("%q: %t", pair, got)
+		}
 	}
 }

@@ -39,6 +39,10 @@ func TestPeopleAreToldWhyAnAnswerCannotBeUsed(t *testing.T) {
 			t.Errorf("of %s a person is told %q, an agent %q", text, parsed.forPeople(), parsed.Correction)
 		}
 	}
+	planning, _ := ContractOf("planning")
+	if parsed, _ := planning.Parse(`{"status": "success", "phase": "planning", "outputs": {"total_steps": 0, "steps": []}, "artifacts": [], "next_phase": {"ready": true}}`); parsed.plain != noSteps {
+		t.Errorf("of an empty plan a person is told %q", parsed.plain)
+	}
 	for _, reason := range []answer.Reason{answer.Cut, answer.LeftOut, answer.Ambiguous, answer.TooLong} {
 		if got := plainWords(nil, reason); got == notAsAsked || forAgents.MatchString(got) {
 			t.Errorf("of %v a person is told %q", reason, got)

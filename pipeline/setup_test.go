@@ -146,7 +146,7 @@ func TestWhetherASetupRunsAgain(t *testing.T) {
 	}{
 		"always":                       {mode: pipeline.SetupAlways, build: func(string, string, int) string { return wants("two") }},
 		"never, and it is missing":     {mode: pipeline.SetupNever, build: without},
-		"never, and nothing misses it": {mode: pipeline.SetupNever, build: bumps, note: "requirements.txt changed, because pipeline.setup_again is never"},
+		"never, and nothing misses it": {mode: pipeline.SetupNever, build: bumps, note: "requirements.txt changed, because it is set to be run once only"},
 		"no, and it is missing":        {answer: "no", build: without, asked: true},
 		"no, and nothing misses it":    {answer: "No.", build: bumps, asked: true, note: "requirements.txt changed, because a person did not want it"},
 		"something else is wanted":     {answer: "do without", build: without, asked: true},
@@ -155,7 +155,7 @@ func TestWhetherASetupRunsAgain(t *testing.T) {
 			return built(withReason(edited("package.json", `"true"`, `"false"`)))
 		}},
 		"a program that names dependencies": {build: func(string, string, int) string { return built(fileOf("Gemfile", "gem 'two'\n")) }, note: "Gemfile changed, because that is a program of its own"},
-		"no setup at all":                   {mode: "none", build: bumps, note: "requirements.txt changed, because pipeline.setup is empty"},
+		"no setup at all":                   {mode: "none", build: bumps, note: "requirements.txt changed, because no command is set that fetches dependencies"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			y := setupYard(t)

@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"maps"
 	"strings"
 	"time"
 
@@ -15,10 +16,13 @@ type Summary struct {
 	Session string `json:"session"`
 	Request string `json:"request"`
 	// State is "running", "completed", "failed", "cancelled" or "waiting" for an answer to Question.
-	State     string            `json:"state"`
-	Question  string            `json:"question,omitempty"`
-	Started   time.Time         `json:"started"`
+	State    string    `json:"state"`
+	Question string    `json:"question,omitempty"`
+	Started  time.Time `json:"started"`
+	// Duration is how long it was worked on so far, Waited how long it waited for a person:
+	// both of all the session's runs, so that neither ever gets less.
 	Duration  troupe.Millis     `json:"duration_ms"`
+	Waited    troupe.Millis     `json:"waited_ms,omitempty"`
 	Phases    []PhaseSummary    `json:"phases"`
 	Artifacts []ArtifactSummary `json:"artifacts"`
 	// Ledger is what became of each step of the plan.
@@ -33,16 +37,17 @@ type Summary struct {
 	*Report
 }
 
-// A PhaseSummary is a phase at a glance: its latest run, where there were several.
+// A PhaseSummary is a phase at a glance: how it stands by its latest run, and what all its
+// runs have taken.
 type PhaseSummary struct {
 	Name    string    `json:"name"`
 	Status  string    `json:"status"` // success, partial, failed or running
 	Started time.Time `json:"started"`
-	// Duration is how long it was worked on. Waited is how long it waited for a person
-	// besides that.
+	// Duration is how long it was worked on, once a run has ended. Waited is how long it
+	// waited for a person besides that.
 	Duration troupe.Millis `json:"duration_ms"`
 	Waited   troupe.Millis `json:"waited_ms,omitempty"`
-	// Runs, Tokens, Cost and Corrections are of all its runs.
+	// Runs, Tokens, Cost and Corrections are of all its runs, too.
 	Runs        int     `json:"runs"`
 	Tokens      int     `json:"tokens"`
 	Cost        float64 `json:"cost"`
@@ -52,9 +57,14 @@ type PhaseSummary struct {
 
 	run string
 	// isOpen says that its run has not come to its end, idle is how long nobody worked on
-	// it until now.
-	isOpen bool
-	idle   time.Duration
+	// it until now, and before how long its earlier runs were worked on.
+	isOpen       bool
+	idle, before time.Duration
+}
+
+// stop notes how long a phase was worked on until now.
+func (p *PhaseSummary) stop(at time.Time) {
+	p.Duration = troupe.Millis(p.before + max(at.Sub(p.Started)-p.idle, 0))
 }
 
 // An ArtifactSummary is an artifact as it is by now.
@@ -137,18 +147,20 @@ type summarizing struct {
 	Summary
 	root string    // the run of the delivery
 	last time.Time // of the event before
-	// tokens and cost are of runs before that one.
-	tokens int
-	cost   float64
+	// earlier are phases of runs before that one.
+	earlier map[string]PhaseSummary
 }
 
 // restart begins anew with another run of the same delivery: what was spent counts on.
 func (s *summarizing) restart(root string, e *troupe.Event) {
-	tokens, cost := s.tokens, s.cost
+	earlier := map[string]PhaseSummary{}
+	maps.Copy(earlier, s.earlier)
 	for _, p := range s.Phases {
-		tokens, cost = tokens+p.Tokens, cost+p.Cost
+		earlier[p.Name] = p
 	}
-	*s = summarizing{root: root, last: s.last, tokens: tokens, cost: cost, Summary: Summary{Session: e.Session, State: "running", Started: e.Time}}
+	*s = summarizing{root: root, last: s.last, earlier: earlier, Summary: Summary{
+		Session: e.Session, State: "running", Started: e.Time, Duration: s.Duration, Waited: s.Waited, Tokens: s.Tokens, Cost: s.Cost,
+	}}
 }
 
 func (s *summarizing) note(e *troupe.Event) {
@@ -164,15 +176,9 @@ func (s *summarizing) note(e *troupe.Event) {
 			s.restart(e.Run, e)
 		}
 	case *troupe.ModelReplied:
-		if p != nil {
-			p.Tokens += b.Usage.Total()
-			p.Cost += b.Cost
-		}
+		s.spend(p, &b.Usage, b.Cost)
 	case *troupe.ModelFailed:
-		if p != nil {
-			p.Tokens += b.Usage.Total()
-			p.Cost += b.Cost
-		}
+		s.spend(p, &b.Usage, b.Cost)
 	case *troupe.Warned:
 		s.warned(p, b)
 	case *troupe.UserSaid:
@@ -186,26 +192,50 @@ func (s *summarizing) note(e *troupe.Event) {
 	case *troupe.RunFailed:
 		if p != nil && p.run == e.Run {
 			p.Status = "failed"
+			p.stop(e.Time)
 		}
 		if e.Run == s.root {
 			s.State = "failed"
 			s.Errors = append(s.Errors, b.Error)
-			s.Duration = b.Spent.Elapsed
 		}
 	case *troupe.RunCancelled:
+		if p != nil && p.run == e.Run {
+			p.stop(e.Time)
+		}
 		if e.Run == s.root {
 			s.State = "cancelled"
 		}
 	}
 }
 
-// pause notes how long nothing was done until somebody answered, or had the delivery
-// go on.
+// spend counts what a call of a model has used, for the phase that it is of.
+func (s *summarizing) spend(p *PhaseSummary, usage *troupe.Usage, cost float64) {
+	if p == nil {
+		return
+	}
+	tokens := usage.Total()
+	p.Tokens, p.Cost = p.Tokens+tokens, p.Cost+cost
+	s.Tokens, s.Cost = s.Tokens+tokens, s.Cost+cost
+}
+
+// pause notes how long was worked until now, or how long nothing was done until somebody
+// answered, or had the delivery go on.
 func (s *summarizing) pause(e *troupe.Event) {
 	gap := max(e.Time.Sub(s.last), 0)
+	if s.last.IsZero() {
+		gap = 0
+	}
 	s.last = e.Time
 	_, answers := e.Body.(*troupe.UserSaid)
-	if _, resumes := e.Body.(*troupe.RunResumed); !answers && !resumes {
+	_, resumes := e.Body.(*troupe.RunResumed)
+	_, begins := e.Body.(*troupe.RunStarted)
+	switch {
+	case answers && s.State == "waiting":
+		s.Waited += troupe.Millis(gap)
+	case s.State == "running" && !answers && !resumes && !(begins && e.Parent == ""):
+		s.Duration += troupe.Millis(gap)
+	}
+	if !answers && !resumes {
 		return
 	}
 	for i := range s.Phases {
@@ -233,25 +263,27 @@ func (s *summarizing) begin(e *troupe.Event, start *troupe.RunStarted) {
 	s.Request = start.Input.Task
 	p := s.phase(e.Agent)
 	if p == nil {
-		s.Phases = append(s.Phases, PhaseSummary{Name: e.Agent})
+		was := s.earlier[e.Agent]
+		s.Phases = append(s.Phases, PhaseSummary{Name: e.Agent, Duration: was.Duration, Waited: was.Waited, Runs: was.Runs, Tokens: was.Tokens, Cost: was.Cost, Corrections: was.Corrections})
 		p = &s.Phases[len(s.Phases)-1]
 	}
 	p.run, p.Status, p.Started, p.JSON = e.Run, "running", e.Time, ""
-	p.isOpen, p.idle, p.Waited = true, 0, 0
+	p.isOpen, p.idle, p.before = true, 0, p.Duration.Duration()
 	p.Runs++
 }
 
 func (s *summarizing) finished(e *troupe.Event, p *PhaseSummary, end *troupe.RunFinished) {
 	switch {
 	case e.Run == s.root:
-		s.State, s.Duration = "completed", end.Spent.Elapsed
+		s.State = "completed"
 		if end.Stop == "input_requested" {
 			s.State, s.Question = "waiting", end.Output.Summary
 		}
 	case p != nil && p.run == e.Run:
 		p.Status, _ = end.Output.Custom["status"].(string)
 		form, _ := end.Output.Custom["json"].(string)
-		p.JSON, p.Duration = Level(form), troupe.Millis(max(e.Time.Sub(p.Started)-p.idle, 0))
+		p.JSON = Level(form)
+		p.stop(e.Time)
 		p.isOpen = end.Stop == "input_requested"
 	}
 }
@@ -299,10 +331,6 @@ func (s *summarizing) measure() {
 	s.Metrics = Metrics{
 		PhaseSuccess: share(successes, len(s.Phases)), JSONCompliance: share(strict, replies),
 		ArtifactSuccess: share(kept, len(s.Artifacts)), Completion: float64(oneIf(s.State == "completed")),
-	}
-	s.Tokens, s.Cost = s.tokens, s.cost
-	for _, p := range s.Phases {
-		s.Tokens, s.Cost = s.Tokens+p.Tokens, s.Cost+p.Cost
 	}
 	if s.Report != nil {
 		s.Success = s.Outcome == OutcomeDelivered

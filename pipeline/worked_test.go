@@ -69,3 +69,48 @@ func TestTheTimeOfAPhaseIsThatOfItsWork(t *testing.T) {
 		}
 	}
 }
+
+// What a phase and a delivery have taken never gets less: another round adds to it, and so
+// does going on after the end.
+func TestTotalsNeverGoDown(t *testing.T) {
+	var l log
+	at := 0
+	add := func(seconds int, run, parent, agent string, body troupe.Body) {
+		at += seconds
+		l.add(run, parent, agent, body)
+		l[len(l)-1].Time = time.Unix(int64(1000+at), 0)
+	}
+	done := func(status string) *troupe.RunFinished {
+		return &troupe.RunFinished{Output: troupe.Handoff{Custom: map[string]any{"phase": "planning", "status": status, "json": "strict"}}}
+	}
+	asks := &troupe.RunFinished{Stop: "input_requested", Output: troupe.Handoff{Summary: "Well?"}}
+	reply := &troupe.ModelReplied{Usage: troupe.Usage{Input: 10, Output: 5}, Cost: 1}
+	round := func(run, root, status string, seconds int) {
+		add(0, run, root, "planning", &troupe.RunStarted{})
+		add(seconds, run+":1", run, "planner", reply)
+		add(0, run, root, "planning", done(status))
+	}
+	add(0, "a", "", "deliver", &troupe.RunStarted{})
+	round("a:1", "a", "failed", 7)
+	add(0, "a", "", "deliver", asks)
+	add(100, "a", "", "deliver", &troupe.UserSaid{Text: "again"})
+	round("a:2", "a", "success", 2)
+	add(1, "a", "", "deliver", &troupe.RunFinished{})
+	add(500, "b", "", "deliver", &troupe.RunStarted{}) // nobody worked on it, and it waited for nobody
+	round("b:1", "b", "success", 3)
+	add(0, "b", "", "deliver", &troupe.RunFinished{})
+
+	var before Summary
+	for n := range l {
+		now := Summarize(l[:n+1])
+		if now.Duration < before.Duration || now.Waited < before.Waited || now.Tokens < before.Tokens || now.Cost < before.Cost {
+			t.Errorf("after event %d: %+v, was %+v", n+1, now, before)
+		}
+		before = now
+	}
+	p := before.Phases[0]
+	got := fmt.Sprint(before.Duration.Duration(), " ", before.Waited.Duration(), " ", before.Tokens, " ", before.Cost, "; ", p.Duration.Duration(), " ", p.Runs, " ", p.Tokens)
+	if want := "13s 1m40s 45 3; 12s 3 45"; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}

@@ -105,19 +105,37 @@ type deliveryView struct {
 	Advice   string   `json:"advice,omitempty"`
 	Question string   `json:"question,omitempty"`
 	// Runs are the checks as they were measured, the latest last.
-	Runs      []checkView          `json:"runs"`
-	Commits   []commitView         `json:"commits"`
+	Runs    []checkView  `json:"runs"`
+	Commits []commitView `json:"commits"`
+	// Findings, Criteria and Claims are those of the latest review, also before the end;
+	// Review says which one that is.
 	Findings  []pipeline.Finding   `json:"findings"`
 	Criteria  []pipeline.Criterion `json:"criteria"`
 	Claims    []string             `json:"claims,omitempty"`
+	Review    *reviewView          `json:"review,omitempty"`
 	Notes     []string             `json:"notes,omitempty"`
 	Documents []documentView       `json:"documents"`
 	Warnings  []string             `json:"warnings,omitempty"`
-	Tokens    int                  `json:"tokens"`
-	Cost      float64              `json:"cost"`
-	Seconds   float64              `json:"seconds"`
+	// Tokens, Cost, Seconds (worked) and WaitedSeconds (for a person) are of all that was done
+	// so far and never get less.
+	Tokens        int     `json:"tokens"`
+	Cost          float64 `json:"cost"`
+	Seconds       float64 `json:"seconds" jsonschema:"how long it was worked on so far"`
+	WaitedSeconds float64 `json:"waited_seconds,omitempty" jsonschema:"how long it has waited for a person"`
 	// Acts are what can be done about it now: apply, undo, continue, plan.
 	Acts []string `json:"acts"`
+}
+
+// A reviewView says which review findings are of.
+type reviewView struct {
+	// Verdict is accept or changes_required, as the reviewer said it; what it is worth is
+	// decided by findings and criteria.
+	Verdict string `json:"verdict,omitempty"`
+	// Round counts the reviews of the delivery from 1.
+	Round int       `json:"round"`
+	At    time.Time `json:"at"`
+	// Outdated says that something was built since.
+	Outdated bool `json:"outdated,omitempty" jsonschema:"something was built since"`
 }
 
 type checkView struct {
@@ -136,6 +154,8 @@ type checkView struct {
 	Seconds float64  `json:"seconds"`
 	// File is what its output is asked for by.
 	File string `json:"file,omitempty"`
+	// Outdated says that the code was changed since.
+	Outdated bool `json:"outdated,omitempty" jsonschema:"the code was changed since"`
 }
 
 type commitView struct {
@@ -148,6 +168,8 @@ type documentView struct {
 	Phase string `json:"phase"`
 	Path  string `json:"path"`
 	State string `json:"state"`
+	// Error is why it could not be kept, or not be put into the knowledge base.
+	Error string `json:"error,omitempty"`
 }
 
 // site finds a delivery of whoever asks.
@@ -177,23 +199,25 @@ func (s *Server) showDelivery(c *call) (deliveryView, error) {
 	}
 	summary := pipeline.Summarize(events)
 	v := deliveryView{
-		DeliverySite: site, Session: info.ID, State: summary.State, Question: summary.Question, Tokens: summary.Tokens, Cost: summary.Cost, Seconds: summary.Duration.Duration().Seconds(),
+		DeliverySite: site, Session: info.ID, State: summary.State, Question: summary.Question, Tokens: summary.Tokens, Cost: summary.Cost, Seconds: summary.Duration.Duration().Seconds(), WaitedSeconds: summary.Waited.Duration().Seconds(),
 		Runs: []checkView{}, Commits: []commitView{}, Findings: []pipeline.Finding{}, Criteria: []pipeline.Criterion{}, Documents: []documentView{},
 	}
 	v.Checks, v.Files = listed(v.Checks), listed(v.Files)
 	for _, r := range pipeline.CheckRuns(events) {
-		v.Runs = append(v.Runs, checkView{r.Label, r.At, r.Name, r.Command, r.OK, r.Exit, r.Tests, r.Failing, r.Flaky, r.Remedy, r.Took.Seconds(), r.File})
+		v.Runs = append(v.Runs, checkView{r.Label, r.At, r.Name, r.Command, r.OK, r.Exit, r.Tests, r.Failing, r.Flaky, r.Remedy, r.Took.Seconds(), r.File, r.Outdated})
 	}
 	for _, d := range pipeline.Documents(events) {
-		v.Documents = append(v.Documents, documentView{d.Phase, d.Path, d.State})
+		v.Documents = append(v.Documents, documentView{d.Phase, d.Path, d.State, d.Error})
 	}
 	for _, w := range summary.Warnings {
 		v.Warnings = append(v.Warnings, w.Message)
 	}
 	if r := summary.Report; r != nil {
-		v.Outcome, v.Reasons, v.Advice, v.Claims, v.Notes = r.Outcome, r.Reasons, r.Advice, r.Claims, r.Notes
-		findings, criteria := r.PlainFindings()
-		v.Findings, v.Criteria = append(v.Findings, findings...), append(v.Criteria, criteria...)
+		v.Outcome, v.Reasons, v.Advice, v.Notes = r.Outcome, r.Reasons, r.Advice, r.Notes
+	}
+	if r := pipeline.LatestReview(events); r != nil {
+		v.Findings, v.Criteria, v.Claims = append(v.Findings, r.Findings...), append(v.Criteria, r.Criteria...), r.Claims
+		v.Review = &reviewView{r.Verdict, r.Round, r.At, r.Outdated}
 	}
 	v.addSteps()
 	v.Acts = v.acts()

@@ -34,7 +34,7 @@ func TestDeliveriesWithModelsOfAllKinds(t *testing.T) {
 				return builtFiles(aFile("step1.ok", strings.Repeat("bad ", n+1)+"\n"))
 			}
 			return goodWork(phase, step, prompt, n)
-		}, 1, "failed", 14, "step 1 failed"},
+		}, 1, "failed", 14, "“First” failed"},
 		"cut at first": {func(phase, step, prompt string, n int) string {
 			if phase == "implementation" && n < 4 {
 				return "CUT " + builtFiles(aFile("step"+step+".ok", "good\n"))[:60]
@@ -70,7 +70,7 @@ func TestDeliveriesWithModelsOfAllKinds(t *testing.T) {
 				return strings.Replace(builtFiles(aFile("step1.ok", "bad\n")), "Did it.", "All tests pass.", 1)
 			}
 			return goodWork(phase, step, prompt, n)
-		}, 1, "failed", 14, "step 1 failed"},
+		}, 1, "failed", 14, "“First” failed"},
 		"a builder that only looks": {func(phase, step, prompt string, n int) string {
 			if phase == "implementation" {
 				return fmt.Sprintf(`CALL search_code {"pattern": "nothing %d"}`, n)

@@ -100,7 +100,8 @@ func TestADeliveryIntoARepository(t *testing.T) {
 	b.sees("[aria-label=Gate]", "The plan is ready.")
 	b.sees("[aria-label=Plan] .plan", "The second file")
 	b.sees("[aria-label=Checks]", "before the change")
-	b.sees("[aria-label=Documents]", "planning")
+	b.sees("[aria-label=Documents]", "Plan")
+	b.sees("[aria-label=Gate] .steps-asked", "Write that, too.") // what is asked about is there
 	b.picture("delivery-plan")
 
 	b.click("[aria-label=Plan] button", "Change the plan")
@@ -143,7 +144,7 @@ func TestADeliveryIntoARepository(t *testing.T) {
 	b.lacks(".change .diff .h", "one.ok")
 	b.sees(".change .diff .h", "+++ b/two.ok")
 	b.picture("delivery-delivered")
-	b.click("[aria-label=Documents] button", "requirements")
+	b.click("[aria-label=Documents] button", "User stories")
 	b.sees(".panel .prose", "Stories of ours")
 	if git(t, dir, "rev-parse HEAD") != before {
 		t.Error("the checkout was touched before anybody took the branch")
@@ -182,7 +183,7 @@ func TestADeliveryThatFailsGoesOnWithGuidance(t *testing.T) {
 	for n := range 4 {
 		m.builds(t, "one.ok", strings.Repeat("bad ", n+1)+"\n")
 	}
-	b.sees("[data-outcome=failed]", "Step 1 failed: after 4 rounds: test ✗")
+	b.sees("[data-outcome=failed]", "“The first file” failed: after 4 rounds: test ✗")
 	b.sees(".stepper .bad", "Implementation") // it is not done
 	b.picture("delivery-failed")
 	b.write(`[aria-label="Guidance for going on"]`, "Write the word good")
@@ -193,6 +194,9 @@ func TestADeliveryThatFailsGoesOnWithGuidance(t *testing.T) {
 	}
 	again.say(phaseSays("implementation", fields{"summary": "Did it.", "done": true, "files_changed": []string{}, "steps_completed": []string{}, "steps_remaining": []string{}, "notes": []string{}}, fileArtifact("one.ok", "good\n")))
 	again.end()
+	b.sees("[aria-label='What happened']", "You had it go on: Write the word good")
+	b.lacks("[aria-label='What happened']", "partly done") // it failed, and every place says so
+	b.sees("[aria-label='What happened']", "Implementation failed")
 	b.sees("[aria-label=Plan] [data-status=done]", "The first file")
 	b.sees(".bar", "of $6") // what goes on may cost as much again
 }

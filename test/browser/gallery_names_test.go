@@ -44,7 +44,7 @@ var galleryNames = map[string]string{
 	"06b-deliveries":         `h Deliveries; h Deliver a request; a What is wanted; a Where it stops for you; a Budget; a Project to read and change; a Who does what; a Deliver; s Return lockers, release 1`,
 	"06c-delivery-plan":      `s Your decision; h The plan is ready; s Card reader interface; s List of cards in the bank; s When the line is down; h Plan; a Stop here; a Ask for changes; h What was asked for`,
 	"06d-delivery-failed":    `h Not delivered; a Go on; h Plan; s Card reader interface; s failed`,
-	"06e-delivery-done":      `h Delivered; a Take it; a Ask for changes; h Plan; s AC1; s The name of the file could say more; s 3 commits; s good`,
+	"06e-delivery-done":      `h Delivered; a Take it; a Ask for changes; h Plan; s AC1; s The name of the file could say more; s lines; s good`,
 	"07-settings-models":     `h Settings; a Models; a Agents; a Tool servers; a Skills; a Limits; a People; a This page; a About; s gpt-4.1-mini; s In / million; s Out / million`,
 	"07b-settings-tools":     `h Tool servers; s issues; s calendar; s create_issue; a Accept; a Keep it off; s read the file .env; s Before; s added`,
 	"07c-settings-limits":    `h Limits; s spent`,

@@ -82,3 +82,108 @@ func TestALongChangeOfDependenciesIsReadPageByPage(t *testing.T) {
 	}
 	b.picture("delivery-dependencies-long")
 }
+
+// reviews plays a review.
+func (m *model) reviews(t *testing.T, verdict string, findings ...fields) {
+	t.Helper()
+	if findings == nil {
+		findings = []fields{}
+	}
+	m.answers(t, phaseSays("qa", fields{
+		"tests_passed": true, "code_quality": "A", "security_issues": []string{}, "performance_concerns": []string{}, "recommendations": []string{}, "verdict": verdict,
+		"criteria": []fields{{"id": "AC-1", "state": "met", "evidence": "one.ok:1"}}, "findings": findings,
+	}))
+}
+
+// At each gate a person sees what they are asked to accept: what the phase says, the plan,
+// the change, what the review found. Times add up, and what was said is in the history.
+func TestAGateShowsWhatItIsAbout(t *testing.T) {
+	t.Parallel()
+	m := newModel(t)
+	b := open(t, serve(t, repository(t, m)).link)
+	b.click(".side nav a", "Deliveries")
+	b.write("#request", "Make it good")
+	b.chooses(`[aria-label="Where it stops for you"]`, "manual")
+	b.click("form button", "Deliver")
+	gate := "[aria-label=Gate]"
+	stories := fields{"user_stories": []fields{{"id": "US-1", "as": "a reader", "i_want": "good files", "so_that": "I can trust them"}}, "acceptance_criteria": []string{"AC-1: every file is good"}, "scope": "MVP", "constraints": []string{"No new tools"}}
+	m.answers(t, phaseSays("requirements", stories))
+	b.sees(gate, "Requirements is ready.")
+	b.sees(gate+" .subject", "US-1: As a reader I want good files, so that I can trust them")
+	b.sees(gate+" .subject", "AC-1: every file is good")
+	b.sees(gate+" .subject", "No new tools")
+	b.saysNothingForModels("the gate of requirements")
+	b.looksEverywhere("gate-requirements")
+	b.write(gate+" textarea", "Say it of readers")
+	b.click(gate+" button", "Ask for changes")
+	m.answers(t, phaseSays("requirements", stories))
+	b.sees("[aria-label='What happened']", "You asked for changes: Say it of readers")
+	b.sees(".stepper [data-phase=requirements]", "2 rounds")
+	b.click(gate+" button", "Go on to architecture")
+	m.answers(t, phaseSays("architecture", fields{"components": []string{"The files"}, "technologies": []string{"sh"}, "patterns": []string{}, "decisions": []fields{{"decision": "One file each", "rationale": "It is simple"}}}))
+	b.sees(gate+" .subject", "One file each: It is simple")
+	b.click(gate+" button", "Go on to discovery")
+	m.answers(t, phaseSays("discovery", fields{"relevant_files": []fields{{"path": "base.ok", "relevance": "the pattern", "priority": "high"}}, "gkchatty_context": []string{}, "entry_points": []string{}, "dependencies": []string{}}))
+	b.sees(gate+" .subject", "base.ok: the pattern")
+	b.click(gate+" button", "Go on to planning")
+
+	planned := func(steps ...fields) string {
+		return phaseSays("planning", fields{"total_steps": len(steps), "estimated_time": "1h", "complexity": "low", "risk_level": "low", "steps": append([]fields{}, steps...)})
+	}
+	for range 3 { // it is asked twice to put it right
+		m.answers(t, planned())
+	}
+	b.sees(gate, "it has no steps, so there is nothing to carry out")
+	b.sees(gate, "Planning failed.")
+	b.lacks(gate+" button", "Go on")
+	b.sees(".phase-result[data-phase=planning] .chip", "failed")
+	b.sees("[aria-label='What happened']", "Planning failed")
+	b.looksEverywhere("gate-no-plan")
+	b.write(gate+" textarea", "One step, please")
+	b.click(gate+" button", "Ask for changes")
+	m.answers(t, planned(fields{"id": "step-1", "title": "The first file", "goal": "Write it well.", "files": []string{"one.ok"}, "acceptance": []string{"AC1"}}))
+	b.sees(gate+" .subject", "Write it well.")
+	b.click(gate+" button", "Carry it out")
+	m.builds(t, "one.ok", "good\n")
+	b.sees(gate, "“The first file” is done.")
+	b.sees(gate+" .subject .diff .a", "+good")
+	b.lacks(gate+" .subject .diff", "diff --git")
+	b.saysNothingForModels("the gate of a step")
+	b.looksEverywhere("gate-step")
+	b.click(gate+" button", "Go on")
+
+	m.reviews(t, "changes_required", fields{"id": "F-1", "severity": "major", "path": "one.ok", "line": 1, "problem": "Nobody says why it is good", "fix": "Say why"})
+	b.sees(gate, "The review found something to put right.")
+	b.sees(gate+" .finding[data-severity=major]", "Nobody says why it is good")
+	b.sees(gate+" .finding", "What to do: Say why")
+	b.sees(gate+" .finding", "one.ok, line 1")
+	b.sees("[aria-label=Review] .finding", "Nobody says why it is good")
+	b.sees(gate+" .subject", "AC-1: every file is good")
+	b.saysNothingForModels("the gate of a review")
+	b.looksEverywhere("gate-review")
+	b.click(gate+" button", "Put it right")
+	b.sees(".stepper [data-phase=qa][data-state=wants]", "wants changes")
+	b.sees("[aria-label='What happened']", "Checking wants something changed")
+	m.builds(t, "why.ok", "good\n")
+	b.sees(gate, "“Say why” is done.")
+	b.sees("[aria-label=Review]", "Something was built since")
+	b.sees("[aria-label=Checks] [data-label=verify] h3", "an earlier result: the code has changed since")
+	b.click(gate+" button", "Go on")
+	m.reviews(t, "accept")
+	b.sees(gate, "The change is ready.")
+	b.lacks("[aria-label=Review]", "Something was built since")
+	b.sees("[aria-label=Checks] [data-label=verify] h3", "the result, on a clean checkout")
+	b.saysNothingForModels("the last gate")
+	b.looksEverywhere("gate-change")
+	b.click(gate+" button", "Deliver it")
+	b.sees("[data-outcome=delivered]", "Delivered")
+	b.sees(".stepper [data-phase=implementation]", "2 rounds")
+	b.looksEverywhere("gate-delivered")
+
+	b.click(".tabs a", "Conversation")
+	b.holds("(find('.earlier')?.click(), all('.phase-answer').length >= 9 && !find('.earlier'))")
+	value[any](b, "void all('.turn').forEach((turn) => (turn.style.contentVisibility = 'visible'))")
+	b.sees(".turn header b", "Reviewer")
+	b.lacks(".turn header b", "Qa reviewer")
+	b.saysNothingForModels("the conversation")
+}

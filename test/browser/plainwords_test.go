@@ -9,7 +9,8 @@ import (
 
 // forModels is what only a model or a program can make sense of: what it is told to do,
 // how its answers are written, what its tools are called.
-var forModels = regexp.MustCompile(`\byou have not seen|Read it whole first|metadata\.|/outputs/|next_phase|"status"|user_stories|required, but missing|\bJSON\b|Used \w|_plan\b|\{[\w-]+\}|context deadline|no such file or directory|\bEOF\b`)
+var forModels = regexp.MustCompile(`\byou have not seen|Read it whole first|metadata\.|/outputs/|next_phase|"status"|user_stories|required, but missing|\bJSON\b|Used \w|_plan\b|\{[\w-]+\}|context deadline|no such file or directory|\bEOF\b` +
+	`|\(status |\bstep [0-9a-z-]+ (failed|is)\b|in 0 commits|sandbox full|diff --git|pipeline\.\w|Artifacts|Qa reviewer|Plan planning|\b[0-9a-f]{7}\b`)
 
 // saysNothingForModels looks at all that is shown.
 func (b *tab) saysNothingForModels(where string) {
@@ -59,8 +60,15 @@ func TestADeliverySpeaksToPeople(t *testing.T) {
 	b.sees("[data-outcome=failed]", "base.ok: it was about to be replaced without having been read whole")
 	b.sees("[data-outcome=failed] .advice", "say what should be done differently, or choose another model")
 	b.sees("[aria-label=Plan] [data-status=failed]", "The first file")
+	b.sees("[data-outcome=failed]", "asked 8 times, and none of its answers could be used")
+	b.sees("[data-outcome=failed]", "“The second file” is still to be done")
+	b.sees("[aria-label=Plan] [data-status=todo]", "The second file")
 	b.saysNothingForModels("the delivery")
+	b.lacks(".delivery", "troupe/make-it")
 	b.looksEverywhere("plain-delivery")
+	b.click("[aria-label=Outcome] summary", "For developers") // one click away
+	b.sees("[aria-label=Outcome] .where", "troupe/make-it-good-")
+	b.click("[aria-label=Outcome] summary", "For developers")
 
 	b.click(".tabs a", "Conversation")
 	b.holds("(find('.earlier')?.click(), all('.phase-answer').length >= 13 && !find('.earlier'))")

@@ -152,7 +152,11 @@ export function ApprovalAtHome({ id, q, agent, answer }) {
     <div class="row wrap end"><button type="button" class="sm" onClick=${() => answer({ allow: "once" })}>Allow once</button><button type="button" class="sm" onClick=${() => answer({ allow: "session" })}>Allow in this conversation</button><button type="button" class="ghost danger sm" onClick=${() => answer({ allow: "no" })}>Do not allow</button></div>`;
 }
 
+// inShort is a question without the change that it shows and what to type for an answer:
+// both are where the decision is made.
+const inShort = (question) => question.split(/^`{3,}diff$/m)[0].replace(/\s+(Answer|Put that right and answer|Then answer) "(?:go on|stop)"[^]*$/, "").trim();
+
 function GateLink({ item, id }) {
   return html`<section class="needs" aria-label="Gate"><header>${icon("hand")}A delivery waits for your decision</header><div>
-    <${Prose} text=${item.question} /><div class="row end"><a class="btn primary" href=${`#/s/${id}/delivery`}>${icon("scan-search")}Look and decide</a></div></div></section>`;
+    <${Prose} text=${inShort(item.question)} /><div class="row end"><a class="btn primary" href=${`#/s/${id}/delivery`}>${icon("scan-search")}Look and decide</a></div></div></section>`;
 }

@@ -5,50 +5,30 @@ import { agentOf, app, toast } from "./state.js";
 import { useKept } from "./draft.js";
 import { cost, duration, hour, nameOf, nameOfPhase, size, fileIcon } from "./format.js";
 import { go, talkAddress } from "./route.js";
-import { mostOf, workedOn } from "./fold.js";
+import { mostOf } from "./fold.js";
 import { gates, written } from "./words.js";
-import { inWords } from "./phase.js";
+import { inWords, partsOf, PhaseWords } from "./phase.js";
 import { Pages } from "./cards.js";
 import { Prose } from "./prose.js";
 import { Trouble } from "./trouble.js";
-import { Change, Checks, Documents, Findings, Outcome, SitePlan, useSite } from "./site.js";
+import { coming, historyOf, phasesOf, standingOf, states, usual } from "./standing.js";
+import { Change, Checks, DiffLines, Documents, FindingRows, Findings, Outcome, SitePlan, useSite } from "./site.js";
 import { html, icon, useEffect, useRef, useState } from "./view.js";
 
-const usual = ["requirements", "architecture", "discovery", "planning", "implementation", "qa"];
-
-// phases returns what became of each phase: of one that was run again, the last time.
-export function phases(session) {
-  const found = new Map();
-  for (const run of session.runs.values()) {
-    if (run.depth !== 1) continue;
-    const before = found.get(run.agent);
-    found.set(run.agent, {
-      name: run.agent, state: run.status, rounds: (before?.rounds ?? 0) + 1, result: run.output?.key_outputs?.result ?? null, run,
-      ms: workedOn(run), waited: run.waited,
-    });
-  }
-  const own = found.size > 0 && !usual.some((name) => found.has(name));
-  const list = new Set([...(own ? [] : usual), ...found.keys()]);
-  return [...list].map((name) => found.get(name) ?? { name, state: "idle", rounds: 0, result: null });
-}
-
-const words = { __proto__: null, idle: "to come", running: "working", waiting: "waits for you", completed: "done", failed: "failed", cancelled: "stopped" };
-
-// isWhole says that a phase has made what it was to make.
-const isWhole = (p) => !p.result || p.result.status === "success";
-
-const standing = (p) => (p.state === "completed" && !isWhole(p) ? (p.result.status === "failed" ? "failed" : "partly done") : words[p.state] ?? p.state);
+// marks are how the stepper draws the states of a phase.
+const marks = { __proto__: null, done: ["done", "check"], running: ["now", "loader-circle", "spin"], failed: ["bad", "x"], partly: ["bad", "x"], wants: ["bad", "triangle-alert"] };
 
 export function Delivery({ here, info, status, acts, show }) {
   const { session } = here;
-  const [site, again] = useSite(here.id, [status, session.items.length, session.runs.size, [...session.runs.values()].filter((run) => run.ended).length].join());
   const gate = session.questions.find((q) => q.ask.kind === "gate");
-  const list = phases(session);
+  const [site, again] = useSite(here.id, [status, session.items.length, session.runs.size, [...session.runs.values()].filter((run) => run.ended).length].join(), !!gate);
+  const list = phasesOf(session, status);
   const asking = gate?.arguments?.phase; // a phase, or a step of one
   const at = list.some((p) => p.name === asking) ? asking : gate && list.find((p) => p.state === "waiting")?.name;
   const sent = useRef(null); // the question whose answer is on its way: a second press is none
   const [, draw] = useState(0);
-  const busy = !!gate && sent.current === gate.key;
+  const early = !!gate && status === "running"; // what runs beside it has not come to its end, and no answer is taken before
+  const busy = early || (!!gate && sent.current === gate.key);
   const decide = async (values, done) => {
     if (sent.current === gate.key) return;
     const given = (key) => ((sent.current = key), draw((n) => n + 1));
@@ -56,27 +36,28 @@ export function Delivery({ here, info, status, acts, show }) {
     if (!(await acts.answer(gate, values, done))) given(null);
   };
   const next = gate?.arguments?.next;
-  if (next && !list.some((p) => p.name === next)) list.push({ name: next, state: "idle", rounds: 0, result: null });
+  if (next && !list.some((p) => p.name === next)) list.push(coming(next));
   const request = session.items.find((item) => item.type === "user")?.text ?? [...session.runs.values()][0]?.task ?? "";
-  const mark = (p) => (p.name === at ? "wait" : { completed: isWhole(p) ? "done" : "bad", running: "now", failed: "bad" }[p.state] ?? "");
-  const current = list.find((p) => mark(p) === "wait") ?? list.find((p) => mark(p) === "now") ?? list.findLast((p) => p.state === "completed");
+  const mark = (p) => (p.name === at ? ["wait", "hand"] : marks[p.state] ?? [""]);
+  const current = list.find((p) => p.name === at) ?? list.find((p) => p.state === "running") ?? list.findLast((p) => !["idle", "running"].includes(p.state));
+  const asked = list.find((p) => p.name === (asking || at)) ?? current; // whose result is asked about
   const trouble = session.items.findLast((item) => item.type === "trouble");
   const done = list.filter((p) => p.result);
   const most = [...session.runs.values()].findLast((run) => !run.parent)?.most ?? 0; // what it may cost, each time
   const further = { to: mostOf(session) + most, act: () => api.continueDelivery(here.id, most ? { budget: most } : {}).catch((problem) => toast(problem.message)) };
   return html`<div class="page"><div class="in delivery">
-    <ol class="stepper" aria-label="Phases" style=${{ gridTemplateColumns: `repeat(${list.length}, 1fr)` }}>${list.map((p, i) => html`<li key=${p.name} class=${mark(p)} data-phase=${p.name} data-state=${p.name === at ? "waiting" : p.state} aria-current=${p === current ? "step" : undefined}><span class="mark">${mark(p) === "done" ? icon("check") : mark(p) === "wait" ? icon("hand") : mark(p) === "now" ? icon("loader-circle", "spin") : mark(p) === "bad" ? icon("x") : i + 1}</span><b>${nameOfPhase(p.name)}</b><small class=${mark(p) === "wait" ? "wait" : ""}>${p.name === at ? "waits for you" : standing(p)}${p.ms ? `, ${duration(p.ms)}` : ""}${p.waited >= 1000 && p.name !== at ? `, waited ${duration(p.waited)} for you` : ""}${p.rounds > 1 ? `, ${p.rounds} rounds` : ""}</small></li>`)}</ol>
-    ${current && html`<p class="phone-only row between small"><b class="serif">${nameOfPhase(current.name)}</b><span class="dim">${list.indexOf(current) + 1} of ${list.length}, ${current.name === at ? "waits for you" : standing(current)}</span></p>`}
+    <ol class="stepper" aria-label="Phases" style=${{ gridTemplateColumns: `repeat(${list.length}, 1fr)` }}>${list.map((p, i) => html`<li key=${p.name} class=${mark(p)[0]} data-phase=${p.name} data-state=${p.name === at ? "waiting" : p.state === "done" ? "completed" : p.state} aria-current=${p === current ? "step" : undefined}><span class="mark">${mark(p)[1] ? icon(mark(p)[1], mark(p)[2] ?? "") : i + 1}</span><b>${nameOfPhase(p.name)}</b><small class=${p.name === at ? "wait" : ""}>${standingOf(p, p.name === at)}</small></li>`)}</ol>
+    ${current && html`<p class="phone-only row between small"><b class="serif">${nameOfPhase(current.name)}</b><span class="dim">${list.indexOf(current) + 1} of ${list.length}, ${standingOf(current, current.name === at)}</span></p>`}
     <div class="two"><div class="stack wide-gap">
-      ${gate && html`<${Gate} key=${gate.key} item=${gate} busy=${busy} decide=${decide} show=${show} />`}
+      ${gate && html`<${Gate} key=${gate.key} item=${gate} about=${asked} site=${site} early=${early} busy=${busy} decide=${decide} show=${show} />`}
       ${!gate && status === "running" && html`<div class="card pad"><div class="acts">${icon("loader-circle", "spin acc")}<span><b>${current ? nameOfPhase(current.name) : "The delivery"}</b> is being worked on</span><span class="grow"></span><button type="button" class="sm" onClick=${acts.stop}>${icon("square")}Stop</button></div></div>`}
       ${!gate && status !== "running" && trouble && html`<${Trouble} code=${trouble.code || (trouble.context.problem ? "" : "delivery_stopped")} context=${{ a: "The delivery", delivers: true, ...trouble.context }} acts=${{ ...acts, ...(site?.acts.includes("continue") && { further }) }} />`}
       ${!gate && status === "interrupted" && html`<${Trouble} code="interrupted" acts=${acts} />`}
       ${site && !gate && status !== "running" && html`<${Outcome} site=${site} again=${again} />`}
       ${site && html`<${Change} site=${site} /><${Findings} site=${site} /><${Checks} site=${site} />`}
-      ${done.toReversed().map((p) => html`<${Result} key=${p.name} phase=${p} show=${show} />`)}
+      ${done.toReversed().map((p) => html`<${Result} key=${p.name} phase=${p} isAsked=${gate && p === asked} show=${show} />`)}
       ${!gate && done.length === 0 && status !== "running" && !trouble && html`<p class="dim">Nothing has come of it yet.</p>`}</div>
-      <aside class="stack wide-gap"><section class="card pad"><h2 class="h-17">What was asked for</h2><p class="plain small" dir="auto">${request}</p><p class="tiny faint">${info?.spent ? `${cost(info.spent)} so far` : ""}</p></section>
+      <aside class="stack wide-gap"><section class="card pad"><h2 class="h-17">What was asked for</h2><p class="plain small" dir="auto">${request}</p><p class="tiny faint">${[info?.spent && `${cost(info.spent)} so far`, site?.seconds > 0 && `worked ${duration(site.seconds * 1000)}`, site?.waited_seconds >= 1 && `waited ${duration(site.waited_seconds * 1000)} for you`].filter(Boolean).join(", ")}</p></section>
         ${site?.plan ? html`<${SitePlan} site=${site} again=${again} />` : html`<${Plan} list=${list} />`}${site && html`<${Documents} site=${site} show=${show} />`}<${History} session=${session} gate=${gate} /></aside></div>
     ${gate && html`<${Pinned} item=${gate} busy=${busy} decide=${decide} />`}</div></div>`;
 }
@@ -103,56 +84,104 @@ const long = 20_000;
 // answer: here there are buttons.
 export function asSaid(question) {
   let code = false;
-  return question.replace(/\s+(Answer|Put that right and answer|Then answer) "go on"[^\n]*$/, "").split("\n").map((line) => {
+  return question.replace(/\s+(Answer|Put that right and answer|Then answer) "(?:go on|stop)"[^\n]*$/, "").split("\n").map((line) => {
     if (line.startsWith("```")) code = !code;
     return code || line.startsWith("```") || !line.trim() ? line : line + "  ";
   }).join("\n");
 }
 
-// Gate is the page's one spotlight: what happened, what stands against going on, and
-// the decision.
-function Gate({ item, busy, decide, show }) {
-  const { phase = "", next = "", ready = true, blockers, errors, requirements, artifacts = [], kind = "" } = item.arguments ?? {};
-  const about = gates[kind];
+// changeIn takes a question apart that shows a change: what is said before it, and the change.
+function changeIn(question) {
+  const [, before, , diff] = question.match(/^([^]*?)\n(`{3,})diff\n([^]*?)\n\2$/m) ?? [];
+  return { before: before ?? "", diff: diff ?? "" };
+}
+
+// Subject is what a person is asked to accept: the steps of a plan, a change, what a review
+// found, or what a phase has answered, in words.
+function Subject({ item, about, site }) {
+  const { kind = "", phase = "", said = "" } = item.arguments ?? {};
+  const result = about?.result;
+  if (kind === "plan") return html`<ol class="said-lines subject steps-asked">${(site?.plan?.steps ?? result?.outputs?.steps ?? []).map((s, i) => html`<li key=${s.id ?? i} dir="auto"><b>${s.title || s.name || inWords(s)}</b>${s.goal && s.goal !== s.title && html`<div class="plain small">${s.goal}</div>`}${s.files?.length > 0 && html`<div class="tiny faint">${s.files.map(inWords).join(", ")}</div>`}</li>`)}</ol>`;
+  if (kind === "review") return html`<div class="subject found"><${FindingRows} findings=${result?.review?.findings ?? []} criteria=${result?.review?.criteria ?? []} /></div>`;
+  if (kind === "step" || kind === "diff") {
+    const { before, diff } = changeIn(item.question);
+    return html`<div class="subject stack"><div class="small"><${Prose} text=${asSaid(before.replace(/^(?:[^\n]*?(?:is done|is ready)): /, ""))} /></div>${diff && html`<details class="small" open=${kind === "step"}><summary class="btn ghost sm">${icon("chevron-right", "chev")}What has changed</summary><${DiffLines} text=${diff} label="What has changed" /></details>`}</div>`;
+  }
+  if (kind) return null;
+  const words = result && partsOf(about.name, { outputs: result.outputs }).length > 0 && html`<${PhaseWords} phase=${about.name} outputs=${result.outputs} />`;
+  return html`<div class="subject">${said ? html`<blockquote class="small"><${Prose} text=${said} /></blockquote>` : words || html`<p class="small dim">${nameOfPhase(phase)} has written nothing that could be used.</p>`}</div>`;
+}
+
+// how says in a sentence how a phase came to its gate.
+const how = ({ phase = "", ready = true, status = "" }) => `${nameOfPhase(phase)} ${status === "failed" ? "failed" : ready ? "is ready" : "is not ready"}.`;
+
+// Gate is the page's one spotlight: what happened, what it is about, what stands against
+// going on, and the decision.
+function Gate({ item, about, site, early, busy, decide, show }) {
+  const { phase = "", next = "", blockers, errors, requirements, artifacts = [], kind = "", lacking = "" } = item.arguments ?? {};
+  const known = gates[kind];
   const [guidance, setGuidance] = useKept("answer." + item.ask.id);
   const against = [...new Set([...lines(blockers), ...lines(errors)])];
   const onward = () => decide({ text: "go on" });
   const ask = () => guidance.trim() && decide({ text: guidance.trim() }, () => setGuidance(""));
-  const better = !ready || against.length > 0; // asking for changes is what is recommended
-  const goOn = html`<button type="button" class=${better ? "" : "primary"} disabled=${busy} onClick=${onward}>${icon("check")}${about ? about.go : next ? `Go on to ${nameOfPhase(next).toLowerCase()}` : "Approve and finish"}</button>`;
-  const change = html`<button type="button" class=${better ? "primary" : ""} disabled=${busy || !guidance.trim()} onClick=${ask}>Ask for changes</button>`;
-  return html`<section class="needs" aria-label="Gate"><header>${icon("hand")}Your decision: ${about ? about.ask : next ? `go on to ${nameOfPhase(next).toLowerCase()}?` : "is it done?"}</header><div>
-    <div><h2 class="h-17">${about ? about.title(phase, item.question) : `${nameOfPhase(phase)} is ${ready ? "ready" : "not ready"}.`}</h2></div>
-    ${against.length + lines(requirements).length > 0 && html`<ul class="stack small">${against.map((text) => html`<li class="row top" key=${text}>${icon("triangle-alert", "bad")}<span>${text}</span></li>`)}${lines(requirements).map((text) => html`<li class="row top" key=${text}>${icon("info")}<span>${text}</span></li>`)}</ul>`}
+  const better = asksForChanges(item);
+  const goOn = !lacking && html`<button type="button" class=${better ? "" : "primary"} disabled=${busy} onClick=${onward}>${icon("check")}${known ? known.go : next ? `Go on to ${nameOfPhase(next).toLowerCase()}` : "Approve and finish"}</button>`;
+  const change = html`<button type="button" class=${better ? "primary" : ""} disabled=${busy || !guidance.trim()} onClick=${ask}>${known?.change ?? "Ask for changes"}</button>`;
+  const hint = known?.hint ?? (lacking ? "What should be different?" : "What should be different? Only if you ask for changes.");
+  return html`<section class="needs" aria-label="Gate"><header>${icon("hand")}Your decision: ${known ? known.ask : lacking ? "what should be different?" : next ? `go on to ${nameOfPhase(next).toLowerCase()}?` : "is it done?"}</header><div>
+    <div><h2 class="h-17">${known ? known.title(phase, item.question) : how(item.arguments ?? {})}</h2></div>
+    ${against.length + lines(requirements).length > 0 && html`<ul class="stack small">${against.map((text) => html`<li class="row top" key=${text}>${icon("triangle-alert", "bad")}<span>${capital(text)}</span></li>`)}${lines(requirements).map((text) => html`<li class="row top" key=${text}>${icon("info")}<span>${capital(text)}</span></li>`)}</ul>`}
+    <${Subject} item=${item} about=${about} site=${site} />
     ${artifacts.filter((a) => a.diff).slice(0, 3).map((a) => html`<${Diff} key=${a.path} artifact=${a} show=${show} />`)}
-    ${artifacts.length > 0 && html`<div class="row wrap">${artifacts.map((a) => html`<button type="button" class="chip out" key=${a.path} onClick=${() => show(a.path)}>${icon(fileIcon(a.path))}${(artifacts.length === 1 && written[phase]) || nameOf(a.path)}</button>`)}</div>`}
+    ${artifacts.length > 0 && html`<div class="row wrap">${artifacts.map((a) => (a.state === "failed" && !a.sha256 ? html`<${Unsaved} key=${a.path} artifact=${a} />` : html`<button type="button" class="chip out" key=${a.path} onClick=${() => show(a.path)}>${icon(fileIcon(a.path))}${(artifacts.length === 1 && written[phase]) || nameOf(a.path)}</button>`))}</div>`}
     <details class="small" open=${kind === "environment" || kind === "dependencies"}><summary class="btn ghost sm">${icon("chevron-right", "chev")}The question in full</summary>${item.question.length > long ? html`<div class="exact-sent"><${Pages} text=${item.question} name="The question" /></div>` : html`<${Prose} text=${asSaid(item.question)} />`}</details>
-    ${kind !== "environment" && html`<label class="field edge tall"><textarea rows="2" dir="auto" value=${guidance} placeholder="What should be different? Only if you ask for changes." aria-label="What should be different" onInput=${(e) => setGuidance(e.target.value)} onKeyDown=${(e) => e.key === "Enter" && !e.shiftKey && !e.isComposing && !matchMedia("(pointer: coarse)").matches && (e.preventDefault(), ask())}></textarea></label>`}
+    ${kind !== "environment" && html`<label class="field edge tall"><textarea rows="2" dir="auto" value=${guidance} placeholder=${hint} aria-label="What should be different" onInput=${(e) => setGuidance(e.target.value)} onKeyDown=${(e) => e.key === "Enter" && !e.shiftKey && !e.isComposing && !matchMedia("(pointer: coarse)").matches && (e.preventDefault(), ask())}></textarea></label>`}
+    ${early && html`<p class="small dim" role="status">${icon("loader-circle", "spin acc")} The checks before the change still run. You can decide once they are done.</p>`}
     <div class="row wrap end">${kind === "environment" ? goOn : better ? [change, goOn] : [goOn, change]}${kind === "dependencies" && html`<button type="button" class="also" disabled=${busy} onClick=${() => decide({ text: "no" })}>Go on without</button>`}<span class="grow"></span><button type="button" class="ghost danger" disabled=${busy} onClick=${() => decide({ text: "stop" })}>Stop here</button></div></div></section>`;
 }
 
+const capital = (text) => text && text[0].toUpperCase() + text.slice(1);
+
+// asksForChanges says of a gate that asking for changes is what is recommended.
+const asksForChanges = ({ arguments: { ready = true, blockers, errors, lacking = "" } = {} }) => !!lacking || !ready || lines(blockers).length + lines(errors).length > 0;
+
 // Pinned are the actions of a gate on a phone.
 function Pinned({ item, busy, decide }) {
-  const { ready = true, blockers, errors, kind = "" } = item.arguments ?? {};
-  const better = !ready || lines(blockers).length + lines(errors).length > 0; // as above: asking for changes is recommended
+  const { kind = "", lacking = "" } = item.arguments ?? {};
+  const better = asksForChanges(item);
   const field = () => document.querySelector('[aria-label="What should be different"]');
   const ask = () => (field()?.value.trim() ? decide({ text: field().value.trim() }) : field()?.focus());
-  return html`<div class="act">${kind !== "environment" && html`<button type="button" class=${better ? "primary" : ""} disabled=${busy} onClick=${ask}>Ask for changes</button>`}<button type="button" class=${better ? "" : "primary"} disabled=${busy} onClick=${() => decide({ text: "go on" })}>${gates[kind]?.go ?? "Go on"}</button></div>`;
+  return html`<div class="act">${kind !== "environment" && html`<button type="button" class=${better ? "primary" : ""} disabled=${busy} onClick=${ask}>${gates[kind]?.change ?? "Ask for changes"}</button>`}${!lacking && html`<button type="button" class=${better ? "" : "primary"} disabled=${busy} onClick=${() => decide({ text: "go on" })}>${gates[kind]?.go ?? "Go on"}</button>`}</div>`;
 }
 
 function Diff({ artifact, show }) {
-  return html`<div class="card cutoff"><div class="row pad-s">${icon("file-diff")}<b class="small grow cut">${artifact.path}</b><button type="button" class="ghost sm" onClick=${() => show(artifact.path)}>Open</button></div><div class="diff" tabindex="0" role="group" aria-label=${`Changes of ${artifact.path}`}>${artifact.diff.split("\n").slice(0, 60).map((line, i) => html`<div key=${i} class=${line.startsWith("+") ? "a" : line.startsWith("-") ? "d" : line.startsWith("@@") ? "h" : ""}>${line}</div>`)}</div></div>`;
+  return html`<div class="card cutoff"><div class="row pad-s">${icon("file-diff")}<b class="small grow cut">${artifact.path}</b><button type="button" class="ghost sm" onClick=${() => show(artifact.path)}>Open</button></div><${DiffLines} text=${artifact.diff.split("\n").slice(0, 60).join("\n")} label=${`Changes of ${artifact.path}`} /></div>`;
+}
+
+// reasons are why a document was not kept, as far as there are words for it.
+const reasons = [
+  [/absolute|leads upwards|of a directory|has no path/, "its path leads to no place in the project"], [/no knowledge base/, "there is no library to put it into"], [/no space|disk/i, "there is no room left"],
+  [/denied|permission|not allowed|read-only/i, "it may not be written there"], [/changed since/, "it was changed in the meantime"], [/timeout|deadline|refused|connect/i, "the library does not answer"],
+];
+
+// Unsaved says of a document that it was not kept and why; the exact words are there for
+// whoever wants them.
+function Unsaved({ artifact }) {
+  const [, act = "", exact = ""] = /^(\w+): ([^]*)$/.exec(artifact.error ?? "") ?? [];
+  const why = reasons.find(([words]) => words.test(exact))?.[1];
+  return html`<span class="unsaved small"><span class="bad">${act === "upload" ? `${nameOf(artifact.path)} is saved, and could not be put into the library` : `${nameOf(artifact.path)} could not be saved`}${why ? `: ${why}.` : "."}</span>${exact && html`<details class="tiny"><summary class="btn ghost sm">${icon("chevron-right", "chev")}What was said about it</summary><pre tabindex="0">${exact}</pre></details>`}</span>`;
 }
 
 // Result is what a phase has made.
-function Result({ phase, show }) {
+function Result({ phase, isAsked, show }) {
   const { result } = phase;
-  const list = (title, all, drawing, tint = "") => lines(all).length > 0 && html`<h3 class="tiny faint small-head">${title}</h3><ul class="stack small">${lines(all).map((text) => html`<li class="row top" key=${text}>${icon(drawing, tint)}<span>${text}</span></li>`)}</ul>`;
+  const list = (title, all, drawing, tint = "") => lines(all).length > 0 && html`<h3 class="tiny faint small-head">${title}</h3><ul class="stack small">${lines(all).map((text) => html`<li class="row top" key=${text}>${icon(drawing, tint)}<span>${capital(text)}</span></li>`)}</ul>`;
   const tests = result.outputs?.tests ?? result.tests;
-  return html`<section class="card pad phase-result" data-phase=${phase.name}><div class="row"><h2 class="grow">${nameOfPhase(phase.name)}</h2><span class=${"chip t " + (result.status === "success" ? "good" : result.status === "failed" ? "bad" : "")}>${{ success: "done", partial: "partly done", failed: "failed" }[result.status] ?? result.status}</span></div>
-    ${result.artifacts?.length > 0 && html`<ul class="stack">${result.artifacts.map((a) => html`<li key=${a.path} class="row small"><button type="button" class="link cut" onClick=${() => show(a.path)}>${a.path}</button><span class="faint">${a.state === "failed" ? "could not be saved" : `${a.change ?? a.state}, ${size(a.size)}`}</span></li>`)}</ul>`}
+  const [word, , , tint] = states[phase.state] ?? states.done;
+  return html`<section class="card pad phase-result" data-phase=${phase.name}><div class="row"><h2 class="grow">${nameOfPhase(phase.name)}</h2><span class=${"chip t " + tint}>${word}</span></div>
+    ${result.artifacts?.length > 0 && html`<ul class="stack">${result.artifacts.map((a) => html`<li key=${a.path} class="row small wrap">${a.sha256 || a.state !== "failed" ? html`<button type="button" class="link cut" onClick=${() => show(a.path)}>${a.path}</button><span class="faint">${a.change ?? a.state}, ${size(a.size)}</span>` : null}${a.state === "failed" && html`<${Unsaved} artifact=${a} />`}</li>`)}</ul>`}
     ${list("What went wrong", result.errors, "circle-x", "bad")}${list("Against going on", result.next_phase?.blockers, "triangle-alert", "bad")}${list("To be aware of", told(result.warnings), "info")}
-    ${Array.isArray(tests) && html`<${Tests} tests=${tests} />`}</section>`;
+    ${Array.isArray(tests) && html`<${Tests} tests=${tests} />`}${!isAsked && partsOf(phase.name, { outputs: result.outputs }).length > 0 && html`<details class="small came-of"><summary class="btn ghost sm">${icon("chevron-right", "chev")}What came of it</summary><${PhaseWords} phase=${phase.name} outputs=${result.outputs} /></details>`}</section>`;
 }
 
 function Tests({ tests }) {
@@ -168,40 +197,14 @@ function Plan({ list }) {
     <ol class="plan">${steps.map((s, i) => html`<li key=${i}>${icon(["done", "success", "built"].includes(s.state) ? "circle-check" : s.state === "failed" ? "circle-x" : "circle", ["done", "success", "built"].includes(s.state) ? "good" : s.state === "failed" ? "bad" : "faint")}<span>${s.title || `Step ${s.step ?? i + 1}`}</span><span class="tiny faint">${s.reason || (s.files?.length === 1 ? s.files[0] : s.files?.length ? `${s.files.length} files` : "")}</span></li>`)}</ol></section>`;
 }
 
-const isPartial = (run) => (run.output?.key_outputs?.result?.status ?? "success") !== "success";
-
-// ended says how a phase ended: [icon, tint, words].
-function ended(run) {
-  if (run.status === "failed") return ["circle-x", "bad", "failed"];
-  if (run.status === "cancelled") return ["circle-pause", "", "was stopped"];
-  if (run.status === "waiting") return ["hand", "", "asks for a decision"];
-  return isPartial(run) ? ["triangle-alert", "", "is partly done"] : ["check", "good", "is done"];
-}
-
-// decided says what a person has decided.
-function decided(answer) {
-  const words = { __proto__: null, "": "You went on", "go on": "You went on", stop: "You stopped it here", no: "You went on without it" };
-  return words[answer.trim().toLowerCase()] ?? `You asked for changes: ${answer}`;
-}
-
 // mostShown is how much of what happened is shown at first.
 const mostShown = 20;
 
 // History is what happened, the latest first.
 function History({ session, gate }) {
   const [whole, setWhole] = useState(false);
-  const events = [];
-  for (const run of session.runs.values()) {
-    if (run.depth !== 1) continue;
-    events.push({ time: run.started, icon: "play", text: `${nameOfPhase(run.agent)} began` });
-    if (!run.ended || run.status === "running" || (gate && run.status === "waiting")) continue; // what waits is said below, once
-    const [drawing, tint, how] = ended(run);
-    events.push({ time: run.ended, icon: drawing, tint, text: `${nameOfPhase(run.agent)} ${how}` });
-  }
-  for (const item of session.items) if (item.type === "question" && !item.open) events.push({ time: item.answeredAt || item.time, icon: "hand", text: item.ask.kind === "gate" ? decided(item.answer) : `You answered: ${item.answer}` });
-  if (gate) events.push({ time: gate.time, icon: "hand", tint: "wait", text: "Waits for your decision" });
+  const events = historyOf(session, gate);
   if (!events.length) return null;
-  events.sort((a, b) => (a.time < b.time ? 1 : -1));
   const shown = whole ? events : events.slice(0, mostShown);
   return html`<section class="card pad" aria-label="What happened"><h2 class="h-17">What happened</h2><ul class="stack small">${shown.map((e, i) => html`<li class="row top" key=${i}>${icon(e.icon, e.tint ?? "")}<span class="grow">${e.text}</span><time class="faint num">${hour(e.time)}</time></li>`)}</ul>
     ${events.length > shown.length && html`<button type="button" class="ghost sm" onClick=${() => setWhole(true)}>Show ${events.length - shown.length} earlier</button>`}</section>`;

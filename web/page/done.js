@@ -1,7 +1,7 @@
 // What agents did in a turn: their calls, what they saved, and what can be done with an
 // answer.
 
-import { did, doing, written } from "./words.js";
+import { did, doing, isVain, written } from "./words.js";
 import { cost, duration, fileIcon, nameOf, pathWords, short, size } from "./format.js";
 import { agentOf } from "./state.js";
 import { choosesModel } from "./models.js";
@@ -17,7 +17,8 @@ export function Calls({ items, id }) {
   const running = items.find((item) => item.state === "running");
   const failed = items.filter((item) => item.state === "failed").length;
   const [lead, ...rest] = did(items);
-  return html`<details class="did" open=${open} onToggle=${(e) => setOpen(e.currentTarget.open)}><summary class="acts">${icon(running ? "loader-circle" : "circle-check", running ? "spin acc" : "")}
+  const vain = items.every(isVain);
+  return html`<details class="did" open=${open} onToggle=${(e) => setOpen(e.currentTarget.open)}><summary class="acts">${icon(running ? "loader-circle" : vain ? "circle-x" : "circle-check", running ? "spin acc" : "")}
       <span>${running ? html`<b>${capital(doing(running.tool, running.arguments))}</b>` : html`<b>${lead}</b>${rest.map((part) => ", " + part)}`}${failed > 0 && html`<span class="faint"> (${failed === items.length ? "it did not work" : `${failed} did not work`})</span>`}</span>${icon("chevron-down", "chev")}</summary>
     <div class="steps">${open && items.map((item) => html`<${Call} key=${item.key} item=${item} id=${id} />`)}</div></details>`;
 }
@@ -40,7 +41,7 @@ export function Foot({ answer, exchange, last, idle, acts, id }) {
   const figures = [exchange?.tokens > 0 && `${short(exchange.tokens)} tokens`, cost(exchange?.cost), duration(took)].filter(Boolean).join(" · ");
   const button = (name, drawing, act, disabled = false) => html`<button type="button" class="tool sm" title=${name} aria-label=${name} disabled=${disabled} onClick=${act}>${icon(drawing)}</button>`;
   return html`${answer.text.startsWith("[rehearsal] No model") && html`<p class="small dim">Nobody has thought about this: no model is chosen. ${choosesModel()}</p>`}<footer>
-    ${button("Copy the answer", "copy", () => acts.copy(answer.text))}
+    ${button("Copy the answer", "copy", async () => acts.copy(answer.phase ? (await import("./phase.js")).asText(answer) : answer.text))}
     ${last && button("Ask again", "refresh-cw", acts.again, !idle)}
     ${button("Go on from here in a new conversation", "git-branch", () => acts.fork(answer.end ?? answer.seq), !idle)}
     ${figures && html`<a class="btn ghost sm" href=${`#/s/${id}/run`} title="See what was sent">${figures}</a>`}

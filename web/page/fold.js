@@ -63,16 +63,17 @@ export class Session {
   }
 
   // spend counts what a model call has used, whatever came of it, and returns its tokens.
-  spend({ usage = {}, cost = 0, unpriced = false }) {
+  spend({ run }, { usage = {}, cost = 0, unpriced = false }) {
     const { input_tokens: input = 0, cached_input_tokens: cached = 0, output_tokens: output = 0 } = usage;
     this.totals.input += input;
     this.totals.cached += cached;
     this.totals.output += output;
     this.totals.cost += cost;
     this.totals.unpriced ||= unpriced;
-    if (this.exchange) {
-      this.exchange.tokens += input + output;
-      this.exchange.cost += cost;
+    for (const taken of new Set([this.exchange, this.runs.get(run)?.taken])) {
+      if (!taken) continue;
+      taken.tokens += input + output;
+      taken.cost += cost;
     }
     return usage;
   }
@@ -147,7 +148,7 @@ export class Session {
     const run = this.runs.get(event.run);
     this.items.push({
       key: this.#key(event), version: 0, seq: event.seq, time: event.time,
-      run: event.run, agent: event.agent ?? "", depth: run?.depth ?? 0, exchange: this.exchange, ...this.#part(run, item), ...item,
+      run: event.run, agent: event.agent ?? "", depth: run?.depth ?? 0, exchange: run?.taken ?? this.exchange, ...this.#part(run, item), ...item,
     });
     return this.items.at(-1);
   }
@@ -175,7 +176,8 @@ export class Session {
     const run = this.runs.get(event.run);
     if (run?.ended) run.idle += between(run.ended, this.resumed); // it had ended, and went on
     if (run) Object.assign(run, { status, ended: event.time });
-    if (!event.parent && this.exchange) this.exchange.ended = event.time;
+    const taken = event.parent ? run?.taken : this.exchange;
+    if (taken) taken.ended = event.time;
     let shown = false;
     for (const [key, entry] of this.#open) {
       if (entry.run !== event.run || entry.state === "waiting") continue;
@@ -199,11 +201,29 @@ const nameOfModel = ({ provider = "", model = "" }) => (provider && model && !mo
 // shown are the warnings that concern people.
 const shown = ["tool_server_down", "cost_exceeded"];
 
+// idled takes the time in which nobody did anything out of what an answer took.
+function idled({ exchange }, { time }) {
+  if (exchange?.ended) Object.assign(exchange, { started: new Date(Date.parse(exchange.started) + between(exchange.ended, time)).toISOString(), ended: time });
+}
+
+// unused are the warnings that say of an agent's last answer why it is not used.
+const unused = ["json_correction", "reply_cut", "reply_missing", "answer_unused"];
+
 // lasting are the ends of a run that need no word.
 const lasting = ["answered", "input_requested", "handed_off"];
 
 // limits are the limits that end a run, by their words in the log.
 const limits = { __proto__: null, cost: "limit_cost", time: "limit_time", turns: "limit_turns", tokens: "limit_tokens" };
+
+// began is what a run has taken that begins now.
+const began = (e) => ({ tokens: 0, cost: 0, started: e.time, ended: "", model: "" });
+
+// takenBy is what a run within another has taken. One that is asked once more right after
+// its answer is shown as one turn with it, and counts on.
+function takenBy(s, e, depth = 0) {
+  const last = s.items.at(-1);
+  return last && s.runs.get(last.run)?.parent === e.parent && last.agent === e.agent && last.depth === depth ? last.exchange : began(e);
+}
 
 // delta grows an answer. What an earlier attempt has shown is dropped.
 function delta(field) {
@@ -223,11 +243,11 @@ const handlers = {
       id: e.run, parent: e.parent ?? "", agent: e.agent ?? "", depth: b.depth ?? 0, task: b.input?.task ?? "", input: b.input, kind: b.definition?.kind ?? "", edited: !!b.edited, editedBy: b.edited_by ?? "",
       started: e.time, ended: "", waited: 0, idle: 0, status: "running", seq: e.seq, output: null, spent: null, user: b.user ?? "", most: b.limits?.cost ?? 0,
     });
-    if (e.parent) return;
+    if (e.parent) return void (s.runs.get(e.run).taken = takenBy(s, e, b.depth));
     s.agent = e.agent ?? "";
     s.status = "running";
     s.limited = "";
-    s.exchange = { tokens: 0, cost: 0, started: e.time, ended: "", model: "" };
+    s.exchange = began(e);
   },
 
   user_said(s, e, b) {
@@ -239,6 +259,7 @@ const handlers = {
     if (!answers && !b.hidden) s.add(e, { type: "user", text: b.text, parts: b.parts ?? [], after });
     s.answered(b.text, e.time);
     s.status = "running";
+    if (!begins) idled(s, e);
     for (let id = e.run; id; id = s.runs.get(id)?.parent) {
       const run = s.runs.get(id);
       if (run?.ended) run.waited += between(run.ended, e.time);
@@ -251,12 +272,12 @@ const handlers = {
   thought_delta: delta("thought"),
 
   model_replied(s, e, b) {
-    const usage = s.spend(b);
+    const usage = s.spend(e, b);
     s.totals.turns++;
     const model = nameOfModel(b);
     s.model = model || s.model;
     s.context = b.context ? { ...b.context, used: b.usage?.input || b.context.system + b.context.tools + b.context.history } : s.context;
-    if (s.exchange) Object.assign(s.exchange, { model, ended: e.time });
+    for (const taken of [s.exchange, s.runs.get(e.run)?.taken]) if (taken) Object.assign(taken, { model, ended: e.time });
     s.dropRetry(e);
     s.spans.push({
       kind: "model", seq: e.seq, step: e.step, context: b.context, finish: b.finish, attempt: b.attempt, run: e.run, agent: e.agent, name: model || "model", purpose: b.purpose ?? "", end: e.time,
@@ -325,7 +346,7 @@ const handlers = {
     s.resumed = e.time;
     const within = (id) => id === e.run || (s.runs.get(id)?.parent && within(s.runs.get(id).parent));
     s.items = s.items.filter((item) => !(item.type === "trouble" && item.passing && item.run === e.run) && !(item.cut && within(item.run)));
-    if (!e.parent && s.exchange?.ended) s.exchange.started = new Date(Date.parse(s.exchange.started) + Date.parse(e.time) - Date.parse(s.exchange.ended)).toISOString();
+    if (!e.parent) idled(s, e);
     for (const run of s.runs.values()) if (within(run.id) && !run.ended) run.idle += between(s.last, e.time);
     const run = s.runs.get(e.run);
     if (run?.ended) run.idle += between(run.ended, e.time);
@@ -339,7 +360,7 @@ const handlers = {
 
   // What ends the run is said by its end.
   model_failed(s, e, b) {
-    s.spend(b);
+    s.spend(e, b);
     s.warnings.push({ seq: e.seq, time: e.time, run: e.run, step: e.step, agent: e.agent ?? "", code: "model_failed", text: b.error });
     if (b.retry_in_ms) s.retry(e, b.cause ?? { code: "provider_down", attempt: b.attempt, retry_ms: b.retry_in_ms });
   },
@@ -355,7 +376,7 @@ const handlers = {
   warned(s, e, b) {
     s.warnings.push({ seq: e.seq, time: e.time, run: e.run, agent: e.agent ?? "", code: b.code, text: b.message });
     if (shown.includes(b.code)) s.add(e, { type: "trouble", code: b.code, context: { detail: b.message } });
-    const refused = b.code === "json_correction" && s.items.findLast((item) => item.type === "answer" && s.runs.get(item.run)?.parent === e.run);
+    const refused = unused.includes(b.code) && s.items.findLast((item) => item.type === "answer" && s.runs.get(item.run)?.parent === e.run);
     if (refused) Object.assign(refused, { refused: b.message, version: refused.version + 1 });
   },
 

@@ -33,8 +33,27 @@ export function inWords(value) {
   const { id, title, name, path, story, text, description, problem, decision, rationale, reason, relevance } = value;
   const about = [title, name, path, story, text, decision, problem].find((v) => typeof v === "string" && v) ?? "";
   const more = [description, rationale, reason, relevance].find((v) => typeof v === "string" && v && v !== about) ?? "";
-  if (!about && !more) return Object.values(value).map(inWords).filter(Boolean).join(", ");
-  return `${id && about !== id ? `${id}: ` : ""}${[about, more].filter(Boolean).join(": ")}`;
+  if (!about && !more) return (value.i_want ? asStory(value) : Object.values(value).map(inWords).filter(Boolean).join(", "));
+  return withId(id, [about, more].filter(Boolean).join(": "));
+}
+
+// asStory is a user story as people say it.
+const asStory = ({ id, as, as_a, i_want, so_that }) => withId(id, `As ${as ?? as_a ?? "somebody"} I want ${i_want}${so_that ? `, so that ${so_that}` : ""}`);
+
+const sameId = (a, b) => a.replace(/[-_\s]/g, "").toLowerCase() === b.replace(/[-_\s]/g, "").toLowerCase();
+
+// withId is a text with its id before it, once: many write it into the text, too.
+export function withId(id, text) {
+  if (!id || !text || id === text) return text;
+  const [, before = "", rest = ""] = text.match(/^\s*([A-Za-z]{1,5}[-_ ]?\d[\d.]*?)\s*[:.)–—-]+\s+([^]*)$/) ?? [];
+  return `${id}: ${before && sameId(before, String(id)) ? rest : text}`;
+}
+
+// stepWords is a step of a plan: what it is called, and what is to be done.
+function stepWords(s) {
+  const title = s.title || s.name || "";
+  const goal = s.goal || s.description || "";
+  return !title || title === goal ? goal || inWords(s) : goal ? `${title}: ${inWords(goal)}` : title;
 }
 
 const states = { __proto__: null, met: "met", not_met: "not met", unproven: "not proven" };
@@ -46,12 +65,12 @@ const parts = {
   requirements: [["User stories", (o) => o.user_stories], ["Acceptance criteria", (o) => o.acceptance_criteria], ["What constrains it", (o) => o.constraints]],
   architecture: [["Components", (o) => o.components], ["Decisions", (o) => o.decisions], ["Technologies", (o) => o.technologies]],
   discovery: [["Files that matter", (o) => o.relevant_files], ["Where it begins", (o) => o.entry_points], ["Depends on", (o) => o.dependencies]],
-  planning: [["Steps", (o) => o.steps, (s) => (typeof s === "object" && s ? s.title || s.name || s.goal || inWords(s) : inWords(s))]],
+  planning: [["Steps", (o) => (Array.isArray(o.steps) && !o.steps.length ? "none: there is nothing to carry out" : o.steps), (s) => (typeof s === "object" && s ? stepWords(s) : inWords(s))]],
   implementation: [["What was done", (o) => o.summary], ["Notes", (o) => o.notes]],
   qa: [
     ["Verdict", (o) => ({ accept: "accepted", changes_required: "changes are required" })[o.verdict] ?? (o.verdict && plain(o.verdict))],
     ["Acceptance criteria", (o) => o.criteria, (c) => `${c?.id ?? ""} ${states[c?.state] ?? plain(c?.state ?? "")}${c?.evidence ? `, ${inWords(c.evidence)}` : ""}`.trim()],
-    ["Findings", (o) => o.findings, (f) => (typeof f === "object" && f ? `${[f.id, f.severity].filter(Boolean).join(", ")}${f.id || f.severity ? ": " : ""}${inWords(f.problem ?? f.description ?? f.title ?? "")}${f.path ? ` (${f.path}${f.line ? `:${f.line}` : ""})` : ""}` : inWords(f))],
+    ["Findings", (o) => o.findings, (f) => (typeof f === "object" && f ? `${[f.id, f.severity].filter(Boolean).join(", ")}${f.id || f.severity ? ": " : ""}${inWords(f.problem ?? f.description ?? f.title ?? "")}${f.path ? ` (${f.path}${f.line ? `:${f.line}` : ""})` : ""}${f.fix ? ` What to do: ${inWords(f.fix)}` : ""}` : inWords(f))],
     ["Recommendations", (o) => o.recommendations],
   ],
 };
@@ -78,6 +97,19 @@ function Lines({ title, lines }) {
     ${lines.length > shown.length && html`<button type="button" class="ghost sm" onClick=${() => setWhole(true)}>${lines.length - shown.length} more</button>`}`;
 }
 
+// PhaseWords shows what came of a phase: its outputs in words.
+export function PhaseWords({ phase, outputs }) {
+  const parts = outputs && typeof outputs === "object" ? partsOf(phase, { outputs }) : [];
+  return parts.length > 0 && html`<div class="phase-answer" data-phase=${phase}>${parts.map((part) => html`<${Lines} key=${part.title} ...${part} />`)}</div>`;
+}
+
+// asText is an answer as it is shown, to be copied.
+export function asText({ phase, text }) {
+  const value = valueIn(text);
+  const parts = value ? partsOf(phase, value) : [];
+  return parts.length ? parts.map(({ title, lines }) => `${title}\n${lines.map((line) => (lines.length > 1 ? `- ${line}` : line)).join("\n")}`).join("\n\n") : text;
+}
+
 // PhaseAnswer shows what the agent of a phase has answered. While it is written there is
 // nothing to read yet.
 export function PhaseAnswer({ item, openFile }) {
@@ -86,6 +118,7 @@ export function PhaseAnswer({ item, openFile }) {
   const value = valueIn(item.text);
   const words = value && partsOf(item.phase, value);
   const exact = html`<details class="did exact-answer"><summary class="acts">${icon("braces")}<span>The answer as it was written</span>${icon("chevron-down", "chev")}</summary><div class="steps"><pre tabindex="0">${json(value ?? item.text)}</pre></div></details>`;
-  if (!value && !isData(item.text)) return html`<${Prose} text=${item.text} openFile=${openFile} />`;
-  return html`<div class="phase-answer" data-phase=${item.phase}>${words?.length ? words.map((part) => html`<${Lines} key=${part.title} ...${part} />`) : !item.refused && html`<p class="plain dim">${value ? "It says nothing." : "This answer could not be read."}</p>`}${item.refused && html`<div class="acts">${icon("repeat")}<span>${item.refused[0].toUpperCase() + item.refused.slice(1)}.</span></div>`}</div>${exact}`;
+  const refused = item.refused && html`<div class="acts">${icon("repeat")}<span>${item.refused[0].toUpperCase() + item.refused.slice(1)}.</span></div>`;
+  if (!value && !isData(item.text)) return html`<div class="phase-answer" data-phase=${item.phase}><${Prose} text=${item.text} openFile=${openFile} />${refused}</div>`;
+  return html`<div class="phase-answer" data-phase=${item.phase}>${words?.length ? words.map((part) => html`<${Lines} key=${part.title} ...${part} />`) : !item.refused && html`<p class="plain dim">${value ? "It says nothing." : "This answer could not be read."}</p>`}${refused}</div>${exact}`;
 }

@@ -8,6 +8,7 @@ import { app, toast } from "./state.js";
 import { duration, nameOf, fileIcon } from "./format.js";
 import { written } from "./words.js";
 import { html, icon, useEffect, useState } from "./view.js";
+import { withId } from "./phase.js";
 
 const at = (id, more = "") => "api/deliveries/" + encodeURIComponent(id) + more;
 const api = {
@@ -19,12 +20,13 @@ const api = {
 };
 
 // useSite fetches what there is of a delivery, anew whenever something has happened. It
-// is null where the delivery has no repository, or none yet.
-export function useSite(id, key) {
+// is null where the delivery has no repository, or none yet. At a gate it is fetched at once:
+// somebody is about to decide.
+export function useSite(id, key, atGate) {
   const [site, setSite] = useState(null);
   useEffect(() => {
     let here = true;
-    const later = setTimeout(() => api.delivery(id).then((found) => here && setSite(found), () => {}), site ? 400 : 0);
+    const later = setTimeout(() => api.delivery(id).then((found) => here && setSite(found), () => {}), site && !atGate ? 400 : 0);
     return () => { here = false; clearTimeout(later); };
   }, [id, key]);
   return [site, () => api.delivery(id).then(setSite, () => {})];
@@ -55,15 +57,21 @@ export function Outcome({ site, again }) {
   const removed = site.files.reduce((n, f) => n + f.removed, 0);
   const { operator } = app.me;
   const isDone = site.outcome === "delivered";
-  return html`<section class="card pad outcome" data-outcome=${site.outcome} aria-label="Outcome"><div class="row"><h2 class="grow">${{ delivered: "Delivered", partial: "Partly done", failed: "Not delivered" }[site.outcome] ?? site.outcome}</h2><span class=${"chip t " + (site.outcome === "delivered" ? "good" : "bad")}>${site.applied ? "taken" : site.outcome}</span></div>
-    <p class="small">${site.files.length} ${site.files.length === 1 ? "file" : "files"} <span class="good">+${added}</span> <span class="bad">−${removed}</span> in ${site.commits.length} ${site.commits.length === 1 ? "commit" : "commits"} on <code>${site.branch}</code>${site.seconds ? `, ${duration(site.seconds * 1000)}` : ""}</p>
+  return html`<section class="card pad outcome" data-outcome=${site.outcome} aria-label="Outcome"><div class="row"><h2 class="grow">${{ delivered: "Delivered", partial: "Partly done", failed: "Not delivered" }[site.outcome] ?? site.outcome}</h2>${(isDone || site.applied) && html`<span class="chip t good">${site.applied ? "taken" : "delivered"}</span>`}</div>
+    ${site.files.length > 0 && html`<p class="small">${site.files.length} ${site.files.length === 1 ? "file" : "files"} changed, <span class="good">+${added}</span> <span class="bad">−${removed}</span> lines</p>`}
     ${site.reasons?.length > 0 && html`<ul class="stack small">${site.reasons.map((text) => html`<li class="row top" key=${text}>${icon("triangle-alert", "bad")}<span>${capital(text)}</span></li>`)}</ul>`}
     ${site.advice && html`<p class="small advice">${site.advice}</p>`}
     ${can("apply") && operator && html`<p class="tiny faint">Taking it puts these commits onto the branch that is checked out in your project. It can be taken back.</p>`}
     ${can("continue") && html`<label class="field edge"><input value=${guidance} placeholder=${isDone ? "What should be different? It becomes another step." : "What should be different? You may leave it empty."} aria-label="Guidance for going on" onInput=${(e) => setGuidance(e.target.value)} /></label>`}
     <div class="row wrap">${can("apply") && operator && html`<button type="button" class=${site.outcome === "delivered" ? "primary" : ""} disabled=${busy} onClick=${() => doing(() => api.actOnDelivery(site.session, "apply"))}>${icon("check")}Take it</button>`}
       ${can("continue") && html`<button type="button" class=${isDone ? "" : "primary"} disabled=${busy || (isDone && !guidance.trim())} onClick=${() => doing(() => shelf.continueDelivery(site.session, { ...(guidance.trim() && { guidance: guidance.trim() }) }).then((made) => (setGuidance(""), made)))}>${isDone ? "Ask for changes" : "Go on"}</button>`}
-      <span class="grow"></span>${can("undo") && operator && html`<button type="button" class="ghost danger" disabled=${busy} onClick=${() => doing(() => api.actOnDelivery(site.session, "undo"))}>${site.applied ? "Take it back" : "Drop it"}</button>`}</div></section>`;
+      <span class="grow"></span>${can("undo") && operator && html`<button type="button" class="ghost danger" disabled=${busy} onClick=${() => doing(() => api.actOnDelivery(site.session, "undo"))}>${site.applied ? "Take it back" : "Drop it"}</button>`}</div><${Exactly} site=${site} /></section>`;
+}
+
+// Exactly is where the result is, for whoever works with it by hand.
+function Exactly({ site }) {
+  const rows = [["Branch", site.branch], ["Begun at", site.base?.slice(0, 12)], ...site.commits.map((c) => [c.title || `Step ${c.step}`, c.commit.slice(0, 12)]), ["Worked in", app.me.operator && site.worktree]].filter(([, value]) => value);
+  return html`<details class="tiny where"><summary class="btn ghost sm">${icon("chevron-right", "chev")}For developers</summary><dl class="exactly">${rows.map(([name, value], i) => html`<div key=${i}><dt>${name}</dt><dd><code>${value}</code></dd></div>`)}</dl></details>`;
 }
 
 // lineKind is what a line of a diff is.
@@ -71,6 +79,9 @@ const lineKind = (line) => (line.startsWith("+++") || line.startsWith("---") || 
 
 // forGit are the lines of a diff that say nothing to people.
 const forGit = /^(index [0-9a-f]+\.\.|diff --git |new file mode |deleted file mode )/;
+
+// DiffLines shows a change line by line.
+export const DiffLines = ({ text, label }) => html`<div class="diff" tabindex="0" role="group" aria-label=${label}>${text.split("\n").filter((line) => !forGit.test(line)).slice(0, 5000).map((line, i) => html`<div key=${i} class=${lineKind(line)}>${line}</div>`)}</div>`;
 
 // Change shows the change, of all steps or of one.
 export function Change({ site }) {
@@ -88,12 +99,13 @@ export function Change({ site }) {
     <ul class="stack small">${site.files.map((f) => html`<li key=${f.path} class="row">${icon(fileIcon(f.path))}<span class="grow cut">${f.path}</span><span class="num good">+${f.added}</span><span class="num bad">−${f.removed}</span></li>`)}</ul>
     <div class="row wrap"><button type="button" class="sm" aria-expanded=${isOpen} onClick=${() => setOpen(!isOpen)}>${icon("file-diff")}${isOpen ? "Hide it" : "Show it"}</button>
       ${isOpen && site.commits.length > 0 && html`<select aria-label="Which step" value=${step} onChange=${(e) => setStep(e.target.value)}><option value="">all steps</option>${site.commits.map((c) => html`<option key=${c.step} value=${c.step}>${c.title || `step ${c.step}`}</option>`)}</select>`}</div>
-    ${isOpen && (diff ? html`<div class="diff" tabindex="0" role="group" aria-label="Unified diff">${diff.text.split("\n").filter((line) => !forGit.test(line)).slice(0, 5000).map((line, i) => html`<div key=${i} class=${lineKind(line)}>${line}</div>`)}</div>${diff.left > 0 && html`<p class="tiny faint">${diff.left} more bytes are not shown.</p>`}` : html`<p class="tiny faint">Loading …</p>`)}</section>`;
+    ${isOpen && (diff ? html`<${DiffLines} text=${diff.text} label="Unified diff" />${diff.left > 0 && html`<p class="tiny faint">${diff.left} more bytes are not shown.</p>`}` : html`<p class="tiny faint">Loading …</p>`)}</section>`;
 }
 
 // labelOf says when checks were run; a step is called by its title.
-function labelOf(label, steps = []) {
+function labelOf(label, steps = [], outdated = false) {
   const [, id, round] = /^step (.+) round (\d+)$/.exec(label) ?? [];
+  if (label === "verify" && outdated) return "an earlier result: the code has changed since";
   return { baseline: "before the change", verify: "the result, on a clean checkout" }[label] ?? (id ? `${steps.find((s) => s.id === id)?.title || `step ${id}`}, round ${round}` : label);
 }
 
@@ -108,32 +120,55 @@ export function Checks({ site }) {
   }
   if (!groups.get("baseline").size) groups.delete("baseline");
   if (!site.checks.length) return html`<section class="card pad checks" aria-label="Checks"><h2>Checks</h2><p class="small">${icon("triangle-alert", "bad")} This repository has no checks: nothing is measured.</p></section>`;
-  return html`<section class="card pad checks" aria-label="Checks"><h2>Checks</h2><p class="tiny faint">${site.checks.map((c) => `${c.name}: ${c.command}`).join(" · ")}${site.sandbox ? ` · sandbox ${site.sandbox}` : ""}</p>
-    ${[...groups].toReversed().map(([label, runs]) => html`<div key=${label}><h3 class="tiny faint">${labelOf(label, site.plan?.steps)}</h3>${[...runs.values()].map((run) => html`<${CheckRun} key=${run.name + run.at} site=${site} run=${run} />`)}</div>`)}</section>`;
+  return html`<section class="card pad checks" aria-label="Checks"><h2>Checks</h2>
+    ${[...groups].toReversed().map(([label, runs]) => html`<div key=${label} data-label=${label}><h3 class="tiny faint">${labelOf(label, site.plan?.steps, [...runs.values()].some((run) => run.outdated))}</h3>${[...runs.values()].map((run) => html`<${CheckRun} key=${run.name + run.at} site=${site} run=${run} />`)}</div>`)}
+    <details class="tiny"><summary class="btn ghost sm">${icon("chevron-right", "chev")}How they are run</summary><p>${rooms[site.sandbox] ?? "They run as they are."}</p><dl class="exactly">${site.checks.map((c) => html`<div key=${c.name}><dt>${c.name}</dt><dd><code>${c.command}</code></dd></div>`)}</dl></details></section>`;
+}
+
+// rooms say how far checks are kept apart, by the name of the sandbox.
+const rooms = { __proto__: null, full: "They run apart from everything else: without your files, without the network, and nothing of them is left running.", files: "They run without your files and without the network.", off: "They run without being kept apart from your files.", none: "They do not run: nothing keeps them apart from your files here." };
+
+// testsOf says how many tests ran, and which failed.
+function testsOf({ tests = 0, failing = [], flaky = [], remedy = "" }) {
+  const many = (n) => `${n} ${n === 1 ? "test" : "tests"}`;
+  const ran = failing.length ? `${tests > 0 ? `${failing.length} of ${many(tests)} failed` : "failed"}: ${failing.join(", ")}` : tests > 0 ? many(tests) : "";
+  return [ran, flaky.length > 0 && `now and then fails: ${flaky.join(", ")}`, remedy].filter(Boolean).join("; ");
 }
 
 function CheckRun({ site, run }) {
   const [output, setOutput] = useState(null);
   const look = () => (output === null ? api.deliveryCheck(site.session, run.name, run.file).then((o) => setOutput(o.text || "(no output)"), (problem) => setOutput(problem.message)) : setOutput(null));
-  return html`<div class="check-run" data-ok=${run.ok}><div class="row small">${icon(run.ok ? "circle-check" : "circle-x", run.ok ? "good" : "bad")}<b>${run.name}</b><span>${run.ok ? "passed" : "failed"}</span><span class="grow faint cut">${run.tests > 0 ? `${run.tests} ${run.tests === 1 ? "test" : "tests"}` : ""}${run.failing?.length ? ` ${run.failing.join(", ")}` : ""}${run.flaky?.length ? ` flaky: ${run.flaky.join(", ")}` : ""}${run.remedy ? ` ${run.remedy}` : ""}</span><span class="faint num">${duration(run.seconds * 1000)}</span><button type="button" class="ghost sm" aria-expanded=${output !== null} onClick=${look}>Output</button></div>
+  return html`<div class="check-run" data-ok=${run.ok}><div class="row small">${icon(run.ok ? "circle-check" : "circle-x", run.ok ? "good" : "bad")}<b>${run.name}</b><span>${run.ok ? "passed" : "failed"}</span><span class="grow faint cut" title=${testsOf(run)}>${testsOf(run)}</span><span class="faint num">${duration(run.seconds * 1000)}</span><button type="button" class="ghost sm" aria-expanded=${output !== null} onClick=${look}>Output</button></div>
     ${output !== null && html`<pre class="term" tabindex="0" aria-label=${`Output of ${run.name}`}>${output}</pre>`}</div>`;
 }
 
-// Findings shows what the review came to, and where claims differ from facts.
+const criterionMarks = { __proto__: null, met: ["circle-check", "good", "met"], not_met: ["circle-x", "bad", "not met"], unproven: ["info", "", "not proven"] };
+
+const severities = { __proto__: null, blocker: "Must be put right", major: "Should be put right", minor: "Small" };
+
+// FindingRows lists what a review found: how bad it is, where it is, what is to be done.
+export function FindingRows({ findings, criteria }) {
+  return html`<ul class="stack small">${findings.filter((f) => !f.fell).map((f) => html`<li class="row top finding" key=${f.id} data-severity=${f.severity}>${icon("triangle-alert", f.severity === "minor" ? "" : "bad")}<span class="grow"><b>${severities[f.severity] ?? f.severity}:</b> <span dir="auto">${f.problem}</span>${f.proven && " A test proves it."}${f.fix && html`<span class="fix" dir="auto">What to do: ${f.fix}</span>`}${f.path && html`<span class="faint place">${f.path}${f.line ? `, line ${f.line}` : ""}</span>`}</span></li>`)}
+    ${criteria.map((c) => html`<li class="row top" key=${"c" + c.id}>${icon(...(criterionMarks[c.state] ?? criterionMarks.unproven).slice(0, 2))}<span class="grow" dir="auto">${withId(c.id, c.text) || c.id}</span><span class="faint">${(criterionMarks[c.state] ?? criterionMarks.unproven)[2]}${c.evidence ? `, ${c.evidence}` : ""}</span></li>`)}</ul>`;
+}
+
+// Findings shows what the latest review came to, and where claims differ from facts.
 export function Findings({ site }) {
   const open = site.findings.filter((f) => !f.fell);
-  if (!open.length && !site.criteria.length && !site.claims?.length && !site.notes?.length) return null;
-  const states = { __proto__: null, met: ["circle-check", "good", "met"], not_met: ["circle-x", "bad", "not met"], unproven: ["info", "", "not proven"] };
-  return html`<section class="card pad findings" aria-label="Review"><h2>Review</h2>
-    <ul class="stack small">${site.criteria.map((c) => html`<li class="row top" key=${c.id}>${icon(...(states[c.state] ?? states.unproven).slice(0, 2))}<span class="grow"><b>${c.id}</b> ${c.text}</span><span class="faint">${(states[c.state] ?? states.unproven)[2]}${c.evidence ? `, ${c.evidence}` : ""}</span></li>`)}
-      ${open.map((f) => html`<li class="row top" key=${f.id}>${icon("triangle-alert", f.severity === "minor" ? "" : "bad")}<span class="grow"><b>${f.id}</b> ${f.severity}: ${f.problem}${f.proven ? " (proven by a test)" : ""}</span><span class="faint">${f.path ? `${f.path}${f.line ? `:${f.line}` : ""}` : ""}</span></li>`)}
-      ${[...(site.claims ?? []), ...(site.notes ?? [])].map((text) => html`<li class="row top" key=${text}>${icon("info")}<span>${text}</span></li>`)}</ul></section>`;
+  const notes = [...(site.claims ?? []), ...(site.notes ?? [])];
+  if (!open.length && !site.criteria.length && !notes.length) return null;
+  return html`<section class="card pad findings" aria-label="Review"><div class="row"><h2 class="grow">Review</h2>${site.review?.round > 1 && html`<span class="tiny faint">the ${ordinal(site.review.round)} of this change</span>`}</div>
+    ${site.review?.outdated && html`<p class="small">${icon("info")} Something was built since: this is what was found before that.</p>`}
+    <${FindingRows} findings=${site.findings} criteria=${site.criteria} />
+    ${notes.length > 0 && html`<ul class="stack small">${notes.map((text) => html`<li class="row top" key=${text}>${icon("info")}<span>${capital(text)}</span></li>`)}</ul>`}</section>`;
 }
+
+const ordinal = (n) => ["", "first", "second", "third"][n] ?? `${n}th`;
 
 // Documents are those that the phases wrote.
 export function Documents({ site, show }) {
   if (!site.documents.length) return null;
-  return html`<section class="card pad" aria-label="Documents"><h2 class="h-17">Documents</h2><div class="stack">${site.documents.map((d) => html`<button type="button" class="link cut" key=${d.path} onClick=${() => show(d.path)}>${icon(fileIcon(d.path))}${written[d.phase] ?? nameOf(d.path)} <span class="tiny faint">${d.phase === "qa" ? "checking" : d.phase}</span></button>`)}</div></section>`;
+  return html`<section class="card pad" aria-label="Documents"><h2 class="h-17">Documents</h2><div class="stack">${site.documents.map((d) => html`<button type="button" class="link cut" key=${d.path} onClick=${() => show(d.path)}>${icon(fileIcon(d.path))}${written[d.phase] ?? nameOf(d.path)}</button>`)}</div></section>`;
 }
 
 // SitePlan shows the plan with how each step stands, and lets a person change it.
@@ -153,7 +188,7 @@ export function SitePlan({ site, again }) {
     }
   };
   return html`<section class="card" aria-label="Plan"><div class="row pad"><h2 class="grow">Plan</h2><span class="meter wide-meter"><i style=${{ width: (done / steps.length) * 100 + "%" }}></i></span><span class="tiny faint">${done} of ${steps.length}</span></div>
-    ${draft ? html`<${PlanEditor} draft=${draft} setDraft=${setDraft} save=${save} />` : html`<ol class="plan">${steps.map((s) => html`<li key=${s.id} data-status=${s.status}>${icon((marks[s.status] ?? marks.todo)[0], (marks[s.status] ?? marks.todo)[1])}<span title=${s.goal}>${s.title}<span class="hidden">, ${(marks[s.status] ?? marks.todo)[2]}</span>${s.reason && html`<small class="why">${capital(s.reason)}</small>`}</span><span class="tiny faint">${s.status === "failed" ? "failed" : (s.commit ? s.commit.slice(0, 7) : s.files?.length === 1 ? s.files[0] : s.files?.length ? `${s.files.length} files` : "")}</span></li>`)}</ol>
+    ${draft ? html`<${PlanEditor} draft=${draft} setDraft=${setDraft} save=${save} />` : html`<ol class="plan">${steps.map((s) => html`<li key=${s.id} data-status=${s.status}>${icon((marks[s.status] ?? marks.todo)[0], (marks[s.status] ?? marks.todo)[1])}<span title=${s.goal}>${s.title}<span class="hidden">, ${(marks[s.status] ?? marks.todo)[2]}</span>${s.reason && html`<small class="why">${capital(s.reason)}</small>`}</span><span class="tiny faint">${s.status === "failed" ? "failed" : s.files?.length === 1 ? s.files[0] : s.files?.length ? `${s.files.length} files` : ""}</span></li>`)}</ol>
     ${site.acts.includes("plan") && html`<div class="row pad-s"><button type="button" class="ghost sm" onClick=${() => setDraft(steps.map((s) => ({ ...s })))}>${icon("pencil")}Change the plan</button></div>`}`}</section>`;
 }
 

@@ -60,7 +60,7 @@ export function agentOf(id) {
 }
 
 // plainName is what an agent of a delivery is called, which nobody has given a name.
-const plainName = (id) => (/^[a-z][a-z-]+-agent$/.test(id) ? id[0].toUpperCase() + id.slice(1, -6).replaceAll("-", " ") : id);
+const plainName = (id) => (/^[a-z][a-z-]+-agent$/.test(id) ? id.slice(0, -6).replace(/^qa-/, "").replaceAll("-", " ").replace(/^./, (c) => c.toUpperCase()) : id);
 
 export const pipeline = "deliver";
 const delivering = { id: pipeline, name: "Delivery", title: "", icon: "", commands: [] };

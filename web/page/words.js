@@ -109,14 +109,27 @@ function called(call) {
   return call.tool === "apply_changes" && /"problems":\s*\[\s*\{/.test(call.content ?? "") ? "apply_changes, none" : call.tool;
 }
 
+// isVain says of a call that it came to nothing.
+export const isVain = (call) => call.state === "failed" || called(call) === "apply_changes, none";
+
+// why says which change did not fit, and why, where that is on record.
+function why({ content }) {
+  try {
+    const { path, plain } = JSON.parse(content).problems[0];
+    return plain ? `: ${path ? `${path}: ` : ""}${plain}` : "";
+  } catch {
+    return "";
+  }
+}
+
 // done says what a call did, in one line.
-export const done = (call) => doing(called(call), call.arguments, true);
+export const done = (call) => doing(called(call), call.arguments, true) + (called(call) === "apply_changes, none" ? why(call) : "");
 
 // did sums up several calls: "Read 3 files, searched the web, calculated".
 export function did(calls) {
   const counts = new Map();
   for (const call of calls) counts.set(called(call), [...(counts.get(called(call)) ?? []), call]);
-  const parts = [...counts].map(([tool, list]) => (list.length === 1 ? doing(tool, list[0].arguments, true) : tools[tool]?.[3](list.length) ?? `Used ${plain(tool)} ${list.length} times`));
+  const parts = [...counts].map(([tool, list]) => (list.length === 1 ? done(list[0]) : tools[tool]?.[3](list.length) ?? `Used ${plain(tool)} ${list.length} times`));
   return parts.map((part, i) => (i ? part[0].toLowerCase() + part.slice(1) : part[0].toUpperCase() + part.slice(1)));
 }
 
@@ -133,7 +146,7 @@ export function now(session) {
 const capital = (text) => text && text[0].toUpperCase() + text.slice(1);
 
 // stepDone names the step that a question says is done by its title.
-const stepDone = (asked = "") => asked.replace(/^Step \S+ \((.+)\) is done: [^]*$|[^]*/, (_, title) => (title ? `“${title}” is done.` : ""));
+const stepDone = (asked = "") => asked.replace(/^(?:Step \S+ \((.+)\)|“(.+)”) is done: [^]*$|[^]*/, (_, before, title = before) => (title ? `“${title}” is done.` : ""));
 
 // gates are the questions of a delivery that are not about a phase's result.
 export const gates = {
@@ -141,6 +154,7 @@ export const gates = {
   plan: { ask: "carry out this plan?", title: () => "The plan is ready.", go: "Carry it out" },
   step: { ask: "go on after this step?", title: (phase, asked) => stepDone(asked) || `${phase[0].toUpperCase()}${phase.slice(1)} is done.`, go: "Go on" },
   diff: { ask: "deliver this change?", title: () => "The change is ready.", go: "Deliver it" },
+  review: { ask: "have this put right?", title: () => "The review found something to put right.", go: "Put it right", change: "Have it reviewed again", hint: "What does the review get wrong? Only if it is to be done again." },
   dependencies: { ask: "fetch these dependencies?", title: () => "The change wants other dependencies.", go: "Run the setup again" },
   environment: { ask: "can it go on?", title: () => "Something is missing that only you can put right.", go: "Try again" },
 };

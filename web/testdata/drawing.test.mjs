@@ -160,5 +160,33 @@ test("a phase says how long it was worked on, and apart how long it waited", () 
     ["p", "d", "user_said", 7270, { text: "go on", call_id: "c" }], ["p", "d", "run_finished", 7500, { output: {} }],
   ]) session.take({ seq: ++seq, time: at(seconds), session: "s", run, parent, step: "1", agent: parent ? "implementation" : "deliver", kind, body });
   const shown = textOf(draw(html`<${Delivery} here=${here(session)} info=${null} status="running" acts=${{}} show=${() => {}} />`));
-  assert.match(shown, /Implementationdone, 4 min 0 s, waited 2 h 1 min for you/);
+  assert.match(shown, /Implementationdone, worked 4 min 0 s, waited 2 h 1 min for you/);
+});
+
+test("a gate takes no decision before one can be given", () => {
+  const session = new Session();
+  const e = new Events();
+  for (const event of [e.start("deliver", "Lockers"), e.said("Lockers")]) session.take(event);
+  const gate = { key: 7, type: "question", open: true, question: "Requirements is done and waits for approval.", tool: "gate", time: new Date().toISOString(), arguments: { phase: "requirements", next: "architecture", ready: true, status: "success" }, ask: { id: 7, kind: "gate" } };
+  session.items.push(gate);
+  session.questions.push(gate);
+  const goOn = (status) => {
+    const root = draw(html`<${Delivery} here=${here(session)} info=${null} status=${status} acts=${{}} show=${() => {}} />`);
+    const button = all(root).find((n) => n.localName === "button" && textOf(n) === "Go on to architecture");
+    return [!!(button.disabled || button.attributes.has("disabled")), /You can decide once they are done/.test(textOf(root))];
+  };
+  assert.deepEqual(goOn("running"), [true, true]); // what runs beside it has not come to its end
+  assert.deepEqual(goOn("waiting"), [false, false]);
+});
+
+test("a document that could not be kept says why, and the exact words are folded", () => {
+  const session = new Session();
+  let seq = 0;
+  const failed = (path, error) => ({ path, type: "file", state: "failed", error });
+  const result = { phase: "requirements", status: "partial", artifacts: [failed("../stories.md", 'write: path "../stories.md" leads upwards'), { ...failed("specs/plan.md", "upload: there is no knowledge base"), sha256: "x", change: "created", size: 3 }, failed("odd.md", "write: EWHAT 7")] };
+  for (const [run, parent, kind, body] of [["d", "", "run_started", {}], ["p", "d", "run_started", { depth: 1, definition: { kind: "phase" } }], ["p", "d", "run_finished", { output: { key_outputs: { result } } }], ["d", "", "run_finished", { output: {} }]]) session.take({ seq: ++seq, time: new Date(1e12).toISOString(), session: "s", run, parent, step: "1", agent: parent ? "requirements" : "deliver", kind, body });
+  const shown = textOf(draw(html`<${Delivery} here=${here(session)} info=${null} status="completed" acts=${{}} show=${() => {}} />`));
+  assert.match(shown, /Stories could not be saved: its path leads to no place in the project\./);
+  assert.match(shown, /Plan is saved, and could not be put into the library: there is no library to put it into\./);
+  assert.match(shown, /Odd could not be saved\.What was said about itEWHAT 7/);
 });

@@ -20,7 +20,8 @@ test("the answer of a phase is found in its text, with whatever is around it", (
 test("what a phase answered is said in words", () => {
   assert.deepEqual(said("requirements", { user_stories: ["As a user I want it", { id: "US-2", title: "Log in" }], acceptance_criteria: [{ id: "AC1", text: "It is good", how: "test" }], scope: "MVP", constraints: [] }),
     ["User stories: As a user I want it | US-2: Log in", "Acceptance criteria: AC1: It is good"]);
-  assert.deepEqual(said("planning", { steps: [{ id: "1", title: "The first", goal: "Write it." }, "The second"], total_steps: 2 }), ["Steps: The first | The second"]);
+  assert.deepEqual(said("planning", { steps: [{ id: "1", title: "The first", goal: "Write it." }, "The second"], total_steps: 2 }), ["Steps: The first: Write it. | The second"]);
+  assert.deepEqual(said("planning", { steps: [], total_steps: 0 }), ["Steps: none: there is nothing to carry out"]);
   assert.deepEqual(said("discovery", { relevant_files: [{ path: "a.go", relevance: "holds it", priority: "high" }] }), ["Files that matter: a.go: holds it"]);
   assert.deepEqual(said("implementation", { summary: "Did it." }, { artifacts: [{ path: "a.go", type: "edit" }, { path: "b.go", type: "file" }, { path: "c.go", type: "rename", to: "d.go" }] }), ["What was done: Did it.", "Files: changes a.go | writes b.go | renames c.go to d.go"]);
   assert.deepEqual(said("qa", { verdict: "changes_required", criteria: [{ id: "AC1", state: "not_met", evidence: "a.go:3" }], findings: [{ id: "F1", severity: "blocker", path: "a.go", line: 3, problem: "It is wrong" }] }),

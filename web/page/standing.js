@@ -1,0 +1,91 @@
+// How the phases of a delivery stand, by all that is on record of them. Whatever shows a
+// phase shows this, so that no two places say different things of it.
+
+import { duration, nameOfPhase } from "./format.js";
+import { workedOn } from "./fold.js";
+
+export const usual = ["requirements", "architecture", "discovery", "planning", "implementation", "qa"];
+
+// openOf are the findings of a review that are to be put right, and the criteria that are
+// not met.
+export const openOf = (review) => [...(review?.findings ?? []).filter((f) => !f.fell && f.severity !== "minor"), ...(review?.criteria ?? []).filter((c) => c.state === "not_met")];
+
+const resultOf = (run) => run.output?.key_outputs?.result ?? null;
+
+// howOf is how a run of a phase stands: running, waiting, done, partly, failed, stopped, or
+// wants, where a review found something to be put right.
+export function howOf(run) {
+  if (run.status !== "completed") return run.status === "cancelled" ? "stopped" : run.status;
+  const result = resultOf(run);
+  if (result?.status === "failed") return "failed";
+  if (openOf(result?.review).length) return "wants";
+  return (result?.status ?? "success") === "success" ? "done" : "partly";
+}
+
+// Each state: what a phase is in a word, what is said of it in a sentence, icon and tint.
+export const states = {
+  __proto__: null,
+  idle: ["to come", "is to come", "circle", ""],
+  running: ["working", "is being worked on", "loader-circle", ""],
+  waiting: ["waits for you", "asks for a decision", "hand", ""],
+  done: ["done", "is done", "check", "good"],
+  partly: ["partly done", "is partly done", "triangle-alert", ""],
+  wants: ["wants changes", "wants something changed", "triangle-alert", ""],
+  failed: ["failed", "failed", "circle-x", "bad"],
+  stopped: ["stopped", "was stopped", "circle-pause", ""],
+};
+
+// phasesOf returns how each phase stands: of one that was run again, by the last time, with
+// the time that all its runs have taken. One that failed is worked on for as long as the
+// delivery is, until something else begins.
+export function phasesOf(session, status = session.status) {
+  const found = new Map();
+  let latest = null;
+  for (const run of session.runs.values()) {
+    if (run.depth !== 1) continue;
+    const before = found.get(run.agent);
+    latest = {
+      name: run.agent, state: howOf(run), rounds: (before?.rounds ?? 0) + 1, result: resultOf(run), run,
+      ms: (before?.ms ?? 0) + (workedOn(run) ?? 0), waited: (before?.waited ?? 0) + run.waited,
+    };
+    found.set(run.agent, latest);
+  }
+  const working = [...found.values()].some((p) => p.state === "running");
+  if (status === "running" && !working && ["failed", "partly", "stopped"].includes(latest?.state)) Object.assign(latest, { state: "running", result: null });
+  const own = found.size > 0 && !usual.some((name) => found.has(name));
+  const list = new Set([...(own ? [] : usual), ...found.keys()]);
+  return [...list].map((name) => found.get(name) ?? coming(name));
+}
+
+// coming is a phase that has not begun.
+export const coming = (name) => ({ name, state: "idle", rounds: 0, result: null, ms: 0, waited: 0 });
+
+// standingOf says in a line how a phase stands, and what it has taken.
+export function standingOf(p, waits = false) {
+  const parts = [waits ? states.waiting[0] : states[p.state]?.[0] ?? p.state, p.ms > 0 && `worked ${duration(p.ms)}`, p.waited >= 1000 && `waited ${duration(p.waited)} for you`, p.rounds > 1 && `${p.rounds} rounds`];
+  return parts.filter(Boolean).join(", ");
+}
+
+// decided says what a person has decided.
+function decided(answer) {
+  const words = { __proto__: null, "": "You went on", "go on": "You went on", stop: "You stopped it here", no: "You went on without it" };
+  return words[answer.trim().toLowerCase()] ?? `You asked for changes: ${answer}`;
+}
+
+// historyOf is what happened, the latest first: [{ time, icon, tint, text }].
+export function historyOf(session, gate) {
+  const events = [];
+  let runs = 0; // of the delivery itself
+  for (const run of session.runs.values()) {
+    const said = run.input?.custom?.extras?.guidance;
+    if (!run.parent && runs++) events.push({ time: run.started, icon: "hand", text: said ? `You had it go on: ${said}` : "You had it go on" });
+    if (run.depth !== 1) continue;
+    events.push({ time: run.started, icon: "play", text: `${nameOfPhase(run.agent)} began` });
+    if (!run.ended || run.status === "running" || (gate && run.status === "waiting")) continue; // what waits is said below, once
+    const [, how, icon, tint] = states[howOf(run)] ?? states.done;
+    events.push({ time: run.ended, icon, tint, text: `${nameOfPhase(run.agent)} ${how}` });
+  }
+  for (const item of session.items) if (item.type === "question" && !item.open) events.push({ time: item.answeredAt || item.time, icon: "hand", text: item.ask.kind === "gate" ? decided(item.answer) : `You answered: ${item.answer}` });
+  if (gate) events.push({ time: gate.time, icon: "hand", tint: "wait", text: "Waits for your decision" });
+  return events.sort((a, b) => (a.time < b.time ? 1 : -1));
+}

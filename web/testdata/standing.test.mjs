@@ -1,0 +1,126 @@
+import assert from "node:assert/strict";
+import test from "node:test";
+import { install } from "./fakedom.mjs";
+
+install();
+const { historyOf, howOf, phasesOf, standingOf, states } = await import("../page/standing.js");
+const { asText, withId, partsOf } = await import("../page/phase.js");
+const { did, isVain } = await import("../page/words.js");
+const { Session } = await import("../page/fold.js");
+const { turnsOf } = await import("../page/turns.js");
+
+const at = (seconds) => new Date(1e12 + seconds * 1000).toISOString();
+
+// A log is a delivery's events: add(seconds since the one before, run, parent, kind, body).
+function log() {
+  const s = new Session();
+  let seq = 0, time = 0;
+  const add = (seconds, run, parent, kind, body = {}, agent = run.split("#")[0]) => s.take({ seq: ++seq, time: at((time += seconds)), session: "s", run, parent, step: String(seq), agent, kind, body });
+  const begin = (root, custom) => add(0, root, "", "run_started", { definition: { kind: "delivery" }, input: { task: "Do it", custom } }, "deliver");
+  const phase = (root, run, seconds, result) => {
+    add(0, run, root, "run_started", { depth: 1, definition: { kind: "phase" } });
+    add(seconds, run, root, "run_finished", { output: { key_outputs: { result } } });
+  };
+  return { s, add, begin, phase };
+}
+
+const gate = (arguments_, id) => ({ question: "Well?", tool: "gate", call_id: "c", arguments: arguments_, ask: { id, kind: "gate" } });
+const standing = (s, name, ...more) => standingOf(phasesOf(s, ...more).find((p) => p.name === name));
+
+test("another round of a phase adds to its time, and what was worked and waited is said apart", () => {
+  const { s, add, begin, phase } = log();
+  begin("d");
+  phase("d", "planning#1", 7, { status: "failed" });
+  add(0, "d", "", "input_requested", gate({ phase: "planning" }, 1), "deliver");
+  add(0, "d", "", "run_finished", { stop: "input_requested", output: {} }, "deliver");
+  const asked = phasesOf(s).find((p) => p.name === "planning");
+  assert.equal(standingOf(asked, true), "waits for you, worked 7.0 s");
+  add(60, "d", "", "user_said", { text: "Shorter, please", call_id: "c" }, "deliver");
+  phase("d", "planning#2", 2, { status: "success" });
+  assert.equal(standing(s, "planning"), "done, worked 9.0 s, 2 rounds");
+});
+
+test("a phase that failed is not called partly done anywhere, and is worked on while it is", () => {
+  const { s, begin, add, phase } = log();
+  begin("d");
+  phase("d", "implementation#1", 3, { status: "failed" });
+  add(0, "d", "", "run_finished", { output: {} }, "deliver");
+  assert.equal(standing(s, "implementation"), "failed, worked 3.0 s");
+  assert.deepEqual(historyOf(s).map((e) => e.text), ["Implementation failed", "Implementation began"]);
+  begin("e", { extras: { continue: true, guidance: "Write it in Go" } });
+  assert.equal(standing(s, "implementation"), "working, worked 3.0 s");
+  assert.equal(standing(s, "implementation", "interrupted"), "failed, worked 3.0 s");
+  phase("e", "implementation#2", 1, { status: "success" });
+  assert.equal(standing(s, "implementation"), "done, worked 4.0 s, 2 rounds");
+  assert.deepEqual(historyOf(s).map((e) => e.text).slice(0, 3), ["Implementation is done", "Implementation began", "You had it go on: Write it in Go"]);
+});
+
+test("a review that found something is not done", () => {
+  const run = (review, status = "success") => ({ status: "completed", output: { key_outputs: { result: { status, review } } } });
+  assert.equal(howOf(run({ findings: [{ severity: "major" }] })), "wants");
+  assert.equal(howOf(run({ criteria: [{ state: "not_met" }] })), "wants");
+  assert.equal(howOf(run({ findings: [{ severity: "minor" }, { severity: "blocker", fell: true }], criteria: [{ state: "met" }] })), "done");
+  assert.equal(howOf(run(undefined, "partial")), "partly");
+  for (const state of ["idle", "running", "waiting", "done", "partly", "wants", "failed", "stopped"]) assert.equal(states[state].length, 4);
+});
+
+test("each answer in a delivery shows what it took itself", () => {
+  const { s, add, begin } = log();
+  const reply = (run, parent, seconds, tokens) => {
+    add(0, run, parent, "run_started", { depth: 2 }, "planner-agent");
+    add(seconds, run, parent, "model_replied", { message: { text: "{}" }, usage: { input_tokens: tokens, output_tokens: 1 }, cost: 1 }, "planner-agent");
+    add(0, run, parent, "run_finished", { output: {} }, "planner-agent");
+  };
+  begin("d");
+  add(0, "p", "d", "run_started", { depth: 1, definition: { kind: "phase" } });
+  reply("p:1", "p", 3, 9);
+  reply("p:2", "p", 4, 19); // asked once more: the same turn
+  add(0, "p", "d", "tool_called", { tool: "write_artifact", arguments: {} });
+  reply("p:3", "p", 5, 99);
+  const took = turnsOf(s.items).map((turn) => turn.items.at(-1)).filter((item) => item.type === "answer").map(({ exchange: x }) => [x.tokens, x.cost, Date.parse(x.ended) - Date.parse(x.started)]);
+  assert.deepEqual(took, [[30, 2, 7000], [100, 1, 5000]]);
+  assert.deepEqual([s.exchange.tokens, s.exchange.cost], [130, 3]);
+});
+
+test("what a person takes to answer is no time of the answer", () => {
+  const { s, add } = log();
+  add(0, "r", "", "run_started", {});
+  add(2, "r", "", "model_replied", { message: { text: "May I?" } });
+  add(0, "r", "", "input_requested", { question: "May I?", ask: { id: 1, kind: "approval" } });
+  add(0, "r", "", "run_finished", { stop: "input_requested", output: {} });
+  add(600, "r", "", "user_said", { text: "yes", call_id: "c" });
+  add(3, "r", "", "model_replied", { message: { text: "Done." } });
+  assert.equal(Date.parse(s.exchange.ended) - Date.parse(s.exchange.started), 5000);
+});
+
+test("of an answer that is not used it is said, whatever its form and the reason", () => {
+  for (const code of ["json_correction", "reply_cut", "reply_missing", "answer_unused"]) {
+    const { s, add, begin } = log();
+    begin("d");
+    add(0, "p", "d", "run_started", { depth: 1, definition: { kind: "phase" } });
+    add(0, "p:1", "p", "run_started", { depth: 2 }, "planner-agent");
+    add(1, "p:1", "p", "model_replied", { message: { text: "Which one?" } }, "planner-agent");
+    add(0, "p", "d", "warned", { code, message: "it is asked for again" });
+    assert.equal(s.items.find((item) => item.type === "answer").refused, "it is asked for again", code);
+  }
+});
+
+test("an id is shown once, however it is written", () => {
+  assert.equal(withId("AC1", "AC-1: it is good"), "AC1: it is good");
+  assert.equal(withId("AC-2", "ac 2 – it stays"), "AC-2: it stays");
+  assert.equal(withId("AC1", "AC12: another"), "AC1: AC12: another");
+  assert.equal(withId("", "as it is"), "as it is");
+  assert.deepEqual(partsOf("requirements", { outputs: { user_stories: [{ id: "US-1", as: "a person", i_want: "a greeting", so_that: "I hear it" }] } })[0].lines, ["US-1: As a person I want a greeting, so that I hear it"]);
+});
+
+test("what is copied of a phase is what is shown", () => {
+  const text = JSON.stringify({ status: "success", phase: "requirements", outputs: { user_stories: ["One", "Two"], constraints: ["No new dependencies"] } });
+  assert.equal(asText({ phase: "requirements", text }), "User stories\n- One\n- Two\n\nWhat constrains it\nNo new dependencies");
+  assert.equal(asText({ phase: "requirements", text: "Which one?" }), "Which one?");
+});
+
+test("changes that were not made are not ticked, and say why", () => {
+  const none = { tool: "apply_changes", content: JSON.stringify({ problems: [{ path: "a.js", message: "read it first", plain: "it was about to be replaced without having been read whole" }] }) };
+  assert.ok(isVain(none) && isVain({ tool: "x", state: "failed" }) && !isVain({ tool: "apply_changes", content: '{"files":[{}]}' }));
+  assert.deepEqual(did([none]), ["Changed nothing, because not everything fitted: a.js: it was about to be replaced without having been read whole"]);
+});
