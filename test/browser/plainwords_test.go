@@ -57,7 +57,7 @@ func TestADeliverySpeaksToPeople(t *testing.T) {
 		m.builds(t, "base.ok", "good\ngood\n")
 	}
 	b.sees("[data-outcome=failed]", "base.ok: it was about to be replaced without having been read whole")
-	b.sees("[data-outcome=failed] .advice", "say what should be done differently, or choose another model")
+	b.sees("[data-outcome=failed] .advice", "say what should be done differently. Or leave the step out") // there is no other model
 	b.sees("[aria-label=Plan] [data-status=failed]", "The first file")
 	b.saysNothingForModels("the delivery")
 	b.looksEverywhere("plain-delivery")

@@ -4,12 +4,15 @@
 // A Problem is why a request was not done. The code is what the page has words for.
 export class Problem extends Error {
   constructor(status, detail, code = "", retryAfter = 0) {
-    super(detail);
+    super(sentence(detail));
     this.status = status;
     this.code = code || (status === 0 ? "offline" : status === 401 ? "signed_out" : status === 503 ? "busy" : "");
     this.retryAfter = retryAfter;
   }
 }
+
+// sentence is what the server says, as a sentence: it writes as programs do.
+const sentence = (text) => text.replace(/^[a-z]+(?=[ ,:])/, (word) => word[0].toUpperCase() + word.slice(1)) + (/[.?!…”)]$/.test(text) ? "" : ".");
 
 // problemOf reads a problem document, or makes do with the status.
 export async function problemOf(response) {

@@ -112,7 +112,7 @@ async function token() {
   try {
     await enter(code);
   } catch (problem) {
-    entered = problem.status === 401 ? "unknown" : problem.message;
+    entered = problem.status === 401 ? problem.code : problem.message;
     await load();
   }
   return true;

@@ -44,6 +44,7 @@ function actsOn(id, here, { agentID, setDraft, setQueue }) {
     if ((await said(draft, running)).queued) setQueue(await api.queue(id));
   };
   let sending = false;
+  const model = () => app.sessions.get(id)?.chosen || app.sessions.get(id)?.model || agentOf(here.session.agent || here.agent || "").model;
   const lastSaid = () => here.session.items.findLast((item) => item.type === "user");
   const resend = async (item, text, files) => {
     const next = item.after > 0 ? (await api.fork(id, item.after)).session : (await api.create(here.session.agent || here.agent)).id;
@@ -71,8 +72,9 @@ function actsOn(id, here, { agentID, setDraft, setQueue }) {
     rerun: (run) => trying(() => runFrom(run)),
     runFrom,
     answer: (item, values, done = () => {}) => trying(() => api.answer(id, { question: item.ask.id, ...values }).then(() => (done(), true))),
-    provider: () => providerOf(app.sessions.get(id)?.chosen || app.sessions.get(id)?.model || agentOf(here.session.agent || here.agent || "").model),
-    chooseModel: app.models.length ? () => [...document.querySelectorAll(".model")].find((e) => e.checkVisibility())?.click() : null,
+    model,
+    provider: () => providerOf(model()),
+    chooseModel: () => [...document.querySelectorAll(".model")].find((e) => e.checkVisibility())?.click(),
     hurry: () => trying(async () => (await api.cancel(id), await api.resume(id))),
     editLast: () => here.session.status !== "running" && lastSaid() && setDraft({ text: lastSaid().text, files: lastSaid().parts.filter((part) => part.data), instead: lastSaid() }),
     ask: (text) => trying(() => delivered({ text, files: [] })),
