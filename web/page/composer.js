@@ -2,12 +2,9 @@
 
 import { app, tasksOf, toast } from "./state.js";
 import { html, icon, useEffect, useLayoutEffect, useRef, useState } from "./view.js";
-import { empty } from "./draft.js";
+import { empty, longPaste } from "./draft.js";
 import { kept } from "./kept.js";
 import { short, size, count } from "./format.js";
-
-// longPaste is how many characters of a paste become an attachment.
-const longPaste = 4000;
 
 // Composer writes a message to an agent. The draft is { text, files }, which whoever
 // shows the composer keeps. send, queue and stop are what its buttons do.

@@ -119,7 +119,7 @@ function Part({ block, agent, acts, id, openFile }) {
     case "handoff":
       return html`<div class="acts">${icon("arrow-right")}<span>Handed over to <b>${agentOf(item.to).name}</b></span></div>`;
     case "trouble":
-      return html`<${Trouble} code=${item.code} context=${{ a: agent.name, p: acts.provider?.(), ...item.context }} acts=${acts} />`;
+      return html`<${Trouble} code=${item.code} context=${{ a: agent.name, ...item.context }} acts=${acts} />`;
     case "retry":
       return html`<${Retry} item=${item} acts=${acts} />`;
     case "note":

@@ -44,7 +44,6 @@ function actsOn(id, here, { agentID, setDraft, setQueue }) {
     if ((await said(draft, running)).queued) setQueue(await api.queue(id));
   };
   let sending = false;
-  const model = () => app.sessions.get(id)?.chosen || app.sessions.get(id)?.model || agentOf(here.session.agent || here.agent || "").model;
   const lastSaid = () => here.session.items.findLast((item) => item.type === "user");
   const resend = async (item, text, files) => {
     const next = item.after > 0 ? (await api.fork(id, item.after)).session : (await api.create(here.session.agent || here.agent)).id;
@@ -72,8 +71,7 @@ function actsOn(id, here, { agentID, setDraft, setQueue }) {
     rerun: (run) => trying(() => runFrom(run)),
     runFrom,
     answer: (item, values, done = () => {}) => trying(() => api.answer(id, { question: item.ask.id, ...values }).then(() => (done(), true))),
-    model,
-    provider: () => providerOf(model()),
+    model: () => app.sessions.get(id)?.chosen || app.sessions.get(id)?.model || agentOf(here.session.agent || here.agent || "").model,
     chooseModel: () => [...document.querySelectorAll(".model")].find((e) => e.checkVisibility())?.click(),
     hurry: () => trying(async () => (await api.cancel(id), await api.resume(id))),
     editLast: () => here.session.status !== "running" && lastSaid() && setDraft({ text: lastSaid().text, files: lastSaid().parts.filter((part) => part.data), instead: lastSaid() }),
@@ -98,11 +96,6 @@ function actsOn(id, here, { agentID, setDraft, setQueue }) {
     }),
   };
 }
-
-const providers = { __proto__: null, openai: "OpenAI", anthropic: "Anthropic", gemini: "Google", openrouter: "OpenRouter", xai: "xAI", deepseek: "DeepSeek", mistral: "Mistral", ollama: "Ollama", groq: "Groq" };
-
-// providerOf is what people call the provider of a model.
-const providerOf = (model = "") => (model.includes("/") ? (providers[model.split("/")[0]] ?? model.split("/")[0]) : "The provider");
 
 const announced = (name) => ({
   running: `${name} is working.`, waiting: `${name} needs your answer.`, completed: "The answer is complete.", failed: "It did not work out.", cancelled: "Stopped.", interrupted: "It was interrupted.",

@@ -5,6 +5,11 @@ import { nameOf, size } from "./format.js";
 import { app, brokenWords, castOf, pipeline } from "./state.js";
 import { html, icon, useEffect, useState } from "./view.js";
 
+const providers = { __proto__: null, openai: "OpenAI", anthropic: "Anthropic", gemini: "Google", openrouter: "OpenRouter", xai: "xAI", deepseek: "DeepSeek", mistral: "Mistral", ollama: "Ollama", groq: "Groq" };
+
+// providerOf is what people call the provider of a model.
+const providerOf = (model = "") => (model.includes("/") ? (providers[model.split("/")[0]] ?? model.split("/")[0]) : "The provider");
+
 // hasOther says whether another model could answer here: a conversation may choose one, a
 // delivery and a flow of several agents may not, and there must be one.
 const hasOther = (acts) => !!acts.chooseModel && acts.agent !== pipeline && castOf(app.flows.find((f) => f.name === acts.agent)).length < 2 && app.models.some((m) => m.available && m.id !== "rehearsal" && m.id !== acts.model?.());
@@ -109,7 +114,7 @@ const filled = (context) => ({ p: "The provider", a: "The agent", ...Object.from
 // acts are what can be done here.
 export function Trouble({ code, context = {}, acts = {} }) {
   const [drawing, title, text, offers, look = ""] = cardOf(code, context.problem);
-  const values = filled(context);
+  const values = filled({ p: providerOf(acts.model?.()), ...context });
   const buttons = offers(acts, values).filter(Boolean);
   const [copied, setCopied] = useState(false);
   const [isLeft, setLeft] = useState(false);
@@ -132,6 +137,6 @@ export function Retry({ item, acts }) {
     const timer = setInterval(() => tick((n) => n + 1), 1000);
     return () => clearInterval(timer);
   }, []);
-  return html`<div class="acts retry">${icon("loader-circle", "spin")}<span>${headline(item.code, { p: acts.provider?.() })}. ${left > 0 ? `Going on by itself in ${left} s` : "Trying again"}, try ${item.attempt + 1}${item.attempt < app.me.model_tries ? ` of ${app.me.model_tries}` : ""}.</span>
+  return html`<div class="acts retry">${icon("loader-circle", "spin")}<span>${headline(item.code, { p: providerOf(acts.model?.()) })}. ${left > 0 ? `Going on by itself in ${left} s` : "Trying again"}, try ${item.attempt + 1}${item.attempt < app.me.model_tries ? ` of ${app.me.model_tries}` : ""}.</span>
     ${left > 1 && html`<button type="button" class="sm" onClick=${acts.hurry}>Try now</button>`}<button type="button" class="ghost sm" onClick=${acts.stop}>Stop</button></div>`;
 }
