@@ -37,6 +37,9 @@ func (b *tab) looksEverywhere(name string) {
 	if width := value[int](b, "Math.max(document.documentElement.scrollWidth, ...all('.flow, .page').map((e) => e.scrollWidth))"); width > 390 {
 		b.t.Errorf("%s scrolls sideways: %d px", name, width)
 	}
+	if found := value[[]string](b, cutPlaceholders); len(found) > 0 {
+		b.t.Errorf("%s: hints that are cut: %v", name, found)
+	}
 	b.inLight()
 	b.do(chromedp.EmulateViewport(1280, 800))
 }
