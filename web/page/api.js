@@ -12,7 +12,7 @@ export class Problem extends Error {
 }
 
 // sentence is what the server says, as a sentence: it writes as programs do.
-const sentence = (text) => text.replace(/^[a-z]+(?=[ ,:])/, (word) => word[0].toUpperCase() + word.slice(1)) + (/[.?!…”)]$/.test(text) ? "" : ".");
+export const sentence = (text) => text.replace(/^[a-z]+(?=[ ,:])/, (word) => word[0].toUpperCase() + word.slice(1)) + (/[.?!…”)]$/.test(text) ? "" : ".");
 
 // problemOf reads a problem document, or makes do with the status.
 export async function problemOf(response) {

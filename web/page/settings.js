@@ -1,7 +1,7 @@
 // Settings: what troupe.yaml and .env say, for operators; what this browser does, for
 // everybody.
 
-import { api } from "./api.js";
+import { sentence } from "./api.js";
 import { bundleName } from "./home.js";
 import { operate } from "./operate.js";
 import { agentOf, app, can, leave, toast } from "./state.js";
@@ -320,7 +320,7 @@ function LimitSettings() {
   return html`<${Head} title="Limits" text="An agent that reaches one stops, says so, and keeps what it has. You can let it go on." />
     <div class="card rows">${(settings || problem) && html`<${Month} spent=${spent} setting=${find(settings, "server.month_cost")} save=${saved} />`}
       ${settings && rows.map(([key, title, text, unit]) => html`<${SettingRow} key=${key} setting=${find(settings, key)} title=${title} text=${text} unit=${unit} save=${save} />`)}</div>
-    ${spent?.agents.some((a) => a.cost > 0) && html`<h3 class="h-20 sec">Who spent it</h3><div class="wide" tabindex="0" role="group" aria-label="Who spent it"><table class="list"><tbody>${[...spent.agents].filter((a) => a.cost > 0).sort((a, b) => b.cost - a.cost).slice(0, 20).map((a) => html`<tr key=${a.agent}><td><span class="row"><${Face} id=${a.agent} name=${agentOf(a.agent).name} size="s" />${agentOf(a.agent).name}</span></td><td class="right num">${cost(a.cost)}</td></tr>`)}</tbody></table></div><p class="small faint">In the last 31 days, ${cost(spent.total)} in ${count(spent.sessions)} conversations.</p>`}
+    ${spent?.agents.some((a) => a.cost > 0) && html`<h3 class="h-20 sec">Who spent it</h3><div class="wide" tabindex="0" role="group" aria-label="Who spent it"><table class="list"><tbody>${[...spent.agents].filter((a) => a.cost > 0).sort((a, b) => b.cost - a.cost).slice(0, 20).map((a) => html`<tr key=${a.agent}><td><span class="row"><${Face} id=${a.agent} name=${agentOf(a.agent).name} size="s" />${agentOf(a.agent).name}</span></td><td class="right num">${cost(a.cost)}</td></tr>`)}</tbody></table></div><p class="small faint">In the last 31 days, ${cost(spent.total)} in ${spent.sessions === 1 ? "one conversation" : `${count(spent.sessions)} conversations`}.</p>`}
     ${problem && html`<${Missing} problem=${problem} what="limits" />`}`;
 }
 
@@ -393,14 +393,18 @@ function AboutSettings() {
     ${Array.isArray(checks) && html`<${Checks} list=${checks} />`}`;
 }
 
+// checked is how a check is read on the page: what is to be done first.
+const checked = (list) => ["broken", "warning", "ok"].flatMap((status) => list.filter((c) => (verdicts[c.status] ? c.status : "warning") === status));
+const capital = (text) => text && text[0].toUpperCase() + text.slice(1);
+
 const verdicts = { __proto__: null, ok: ["circle-check", "good", "in order"], warning: ["triangle-alert", "dim", "look at it"], broken: ["circle-x", "bad", "broken"] };
 
 // Checks are what was found out about the installation, and what to do.
 function Checks({ list }) {
   const broken = list.filter((c) => c.status === "broken").length, odd = list.filter((c) => c.status === "warning").length;
   return html`<h3 class="h-20 sec" role="status">${broken ? `${broken} ${broken === 1 ? "thing is" : "things are"} broken` : odd ? `It works; ${odd} ${odd === 1 ? "thing wants" : "things want"} a look` : "All is in order"}</h3>
-    <div class="card rows checks">${list.map((c, i) => {
+    <div class="card rows checks">${checked(list).map((c, i) => {
       const [drawing, tint, words] = verdicts[c.status] ?? verdicts.warning;
-      return html`<div key=${i}><div><b>${icon(drawing, tint)} ${c.name}</b> <span class=${"chip t " + (tint === "bad" ? "bad" : tint === "good" ? "good" : "")}>${words}</span><p>${c.message}</p>${c.fix && html`<p class="strong">${c.fix}</p>`}</div></div>`;
+      return html`<div key=${i}><div><b>${icon(drawing, tint)} ${capital(c.name)}</b> <span class=${"chip t " + (tint === "bad" ? "bad" : tint === "good" ? "good" : "")}>${words}</span><p>${sentence(c.message.replace(/^(full|files|off): /, ""))}</p>${c.fix && html`<p class="strong">${sentence(c.fix)}</p>`}</div></div>`;
     })}</div>`;
 }

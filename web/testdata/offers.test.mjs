@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { Element, install, Text } from "./fakedom.mjs";
+import { Events } from "./script.mjs";
 
 install();
 const { html, render } = await import("../page/view.js");
@@ -11,6 +12,8 @@ const { advised, Trouble, withoutOther } = await import("../page/trouble.js");
 const { nameIn, preview } = await import("../page/flow.js");
 const { now } = await import("../page/words.js");
 const { Problem } = await import("../page/api.js");
+const { Session } = await import("../page/fold.js");
+const { Conversation } = await import("../page/conversation.js");
 
 const all = (node) => [node, ...node.childNodes.flatMap(all)];
 const textOf = (node) => all(node).filter((n) => n instanceof Text).map((n) => n.data).join("");
@@ -42,6 +45,21 @@ test("another model is offered where there is one, and in words only then", () =
       }
     }
   }
+});
+
+test("what went wrong before the last message offers nothing that is past", async () => {
+  app.models = [large, small];
+  const e = new Events(), session = new Session();
+  const drawn = () => {
+    const root = new Element("div");
+    render(html`<${Conversation} here=${{ session, id: "s" }} status="completed" acts=${acts} openFile=${{ open() {}, has: () => false, shown: "" }} />`, root);
+    return textOf(root);
+  };
+  for (const event of [e.start("alex", "one"), e.said("one"), e.failed("model: 500: down")]) session.take(event);
+  while (!/Try again/.test(drawn())) await new Promise((done) => setTimeout(done, 1)); // what is loaded on demand
+  for (const event of [e.start("alex", "two"), e.said("two"), e.replied(2, "Here I am."), e.finished("Here I am.")]) session.take(event);
+  assert.match(drawn(), /Something went wrong|has a problem/);
+  assert.doesNotMatch(drawn(), /Try again|Use another model/);
 });
 
 test("a delivery and a flow of several agents do not offer what they have no button for", () => {
