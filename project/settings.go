@@ -101,9 +101,9 @@ func (s *settings) choose(id string) models.Choice {
 		return chooser.For(id)
 	}
 	s.mu.Lock()
-	own, all := s.values["agents."+id+".model"], s.values["model"]
+	own, everyone, all := s.values["agents."+id+".model"], s.values["agents."+config.Everyone+".model"], s.values["model"]
 	s.mu.Unlock()
-	if refs := cmp.Or(own, all); refs != "" {
+	if refs := cmp.Or(own, everyone, all); refs != "" {
 		return models.NewChoice(refs, config.Name)
 	}
 	return s.unset().For(id)
@@ -209,12 +209,14 @@ func (s *settings) describe(ref string, usual bool, agents []string) server.Mode
 func (s *settings) Settings(context.Context) ([]server.Setting, error) {
 	chooser := &s.stage.project.models
 	list := []server.Setting{{Key: "model", Value: s.value("model"), Usual: s.unset().For("").Ref}}
-	if chooser.Flag != "" {
-		list[0].Locked = "--model on the command line decides"
-	}
 	for _, id := range s.stage.project.agentIDs() {
 		key := "agents." + id + ".model"
 		list = append(list, server.Setting{Key: key, Value: s.value(key)})
+	}
+	if chooser.Flag != "" { // for everybody, whatever the file says
+		for i := range list {
+			list[i].Value, list[i].Locked = chooser.Flag, "--model on the command line decides"
+		}
 	}
 	for _, key := range limitKeys {
 		list = append(list, server.Setting{Key: key, Value: s.value(key), Usual: map[string]string{"limits.turns": "50"}[key]})
@@ -240,7 +242,7 @@ func (s *settings) Change(ctx context.Context, values map[string]string) error {
 			return fmt.Errorf("%q is no setting that the page changes", key)
 		}
 		if known[at].Locked != "" {
-			return fmt.Errorf("%s: %s", key, known[at].Locked)
+			return fmt.Errorf("this cannot be changed here: %s", known[at].Locked)
 		}
 		if err := checkLimit(key, value); err != nil {
 			return err

@@ -125,3 +125,43 @@ func TestAPersonIsLetInOnce(t *testing.T) {
 		t.Errorf("%d have a token for bob", made)
 	}
 }
+
+// What a flag fixes is shown as it is, locked with the reason, for every agent; a model for all
+// agents goes before the usual one on the page as everywhere else.
+func TestWhatDecidesOverTheModelIsShown(t *testing.T) {
+	const yaml = `model: office/a
+providers: {office: {base_url: "http://127.0.0.1:1/v1", models: {a: {}, b: {}, c: {}}}}
+agents: {"*": {model: office/b}, clerk: {instructions: You answer.}, ada: {instructions: You answer., model: office/a}}
+`
+	_, s := served(t, yaml)
+	if _, text := request(s, "GET", "/api/agents", ""); !strings.Contains(text, `"office/b"`) {
+		t.Errorf("the agents are answered for by %s", text)
+	}
+	dir := write(t, yaml)
+	s, err := open(t, dir, project.Options{Model: "office/c"}).Server(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, text := request(s, "GET", "/api/settings", "")
+	var shown struct{ Settings []server.Setting }
+	if err := json.Unmarshal([]byte(text), &shown); err != nil {
+		t.Fatal(err)
+	}
+	locked := 0
+	for _, setting := range shown.Settings {
+		if strings.HasSuffix(setting.Key, "model") {
+			if setting.Value != "office/c" || setting.Locked != "--model on the command line decides" {
+				t.Errorf("%+v", setting)
+			}
+			locked++
+		} else if setting.Locked != "" {
+			t.Errorf("%+v", setting)
+		}
+	}
+	if locked != 3 {
+		t.Errorf("%d models are locked", locked)
+	}
+	if status, text := request(s, "PATCH", "/api/settings", `{"values":{"agents.ada.model":"office/b"}}`); status != http.StatusUnprocessableEntity || !strings.Contains(text, "this cannot be changed here: --model on the command line decides") {
+		t.Errorf("%d %s", status, text)
+	}
+}
