@@ -190,8 +190,14 @@ func (s *Server) tell(c *call, out *events, id string, told map[string]int64) er
 		return err
 	}
 	if news == nil || c.user != "" && c.user != news.user {
-		if _, known := told[id]; known {
-			delete(told, id)
+		_, isKnown := told[id]
+		// A page that was opened while the session was being deleted has it in its list, though
+		// this stream has not told of it.
+		if last, ok := s.hub.tidings.get(id); ok && news == nil && (c.user == "" || c.user == last.user) {
+			isKnown = true
+		}
+		delete(told, id)
+		if isKnown {
 			return out.sendJSON(change{Gone: id})
 		}
 		return nil

@@ -67,3 +67,46 @@ func TestWhatAnotherOperatorHasChangedIsNotOverwritten(t *testing.T) {
 		t.Errorf("the model is %s now", settings.values["model"])
 	}
 }
+
+// A page that is opened while a conversation is being deleted is told that it is gone, though its
+// stream has never told of it. Nobody else is.
+func TestAStreamThatBeginsLateTellsWhatIsGone(t *testing.T) {
+	w := open(t, clerk(t, echo()), withUsers)
+	done := func(stream <-chan change, session string) {
+		for c := range stream {
+			if c.Session != nil && c.Session.ID == session && c.Session.Status == "completed" {
+				return
+			}
+		}
+	}
+	early := w.changes()
+	session := w.session()
+	w.talk(session, "hello")
+	done(early, session)
+	late, bob := w.changes(), w.changes(as(tokenOfBob))
+	other, bobs := w.session(), w.session(as(tokenOfBob))
+	w.talk(other, "hello")
+	w.talk(bobs, "hello", as(tokenOfBob))
+	done(late, other) // from now on they listen
+	done(bob, bobs)
+	w.want(http.StatusNoContent, nil, "DELETE", "/api/sessions/"+session, nil)
+	for _, stream := range []<-chan change{early, late} {
+		for c := range stream {
+			if c.Gone == session {
+				break
+			}
+			if c.Gone != "" || c.Session != nil && c.Session.ID == session {
+				t.Errorf("it is told %+v", c)
+			}
+		}
+	}
+	w.want(http.StatusNoContent, nil, "POST", "/api/sessions/"+bobs+"/seen", nil, as(tokenOfBob))
+	for c := range bob {
+		if c.Gone != "" {
+			t.Errorf("bob is told that %s is gone", c.Gone)
+		}
+		if c.Session != nil && !c.Session.Unseen {
+			break
+		}
+	}
+}
