@@ -28,6 +28,9 @@ func (s *settings) addPerson(_ context.Context, name string) (token string, err 
 	if !personName.MatchString(name) {
 		return "", errors.New("a person is called by small letters, digits, dashes and underscores, such as ann")
 	}
+	if _, known := p.config.Server.Users[name]; known {
+		return "", fmt.Errorf("%s may come in already: make a sign-in link for them in the list", name)
+	}
 	variable := "TROUPE_TOKEN_" + strings.ToUpper(strings.ReplaceAll(name, "-", "_"))
 	if value, ok := p.environment(variable); ok && value != "" {
 		return "", fmt.Errorf("the environment variable %s is set where the server was started, and decides: name the person in %s", variable, config.Name)

@@ -32,13 +32,15 @@ func inWords(err error) error {
 	if errors.Is(err, config.ErrWrongBefore) {
 		text = "nothing was changed: " + config.ErrWrongBefore.Error()
 	}
-	for i, p := range problems {
-		text += map[bool]string{true: ": ", false: "; "}[i == 0] + p.Message
+	var wrong []string
+	for _, p := range problems {
+		message := p.Message
 		if p.Line > 0 {
-			text += fmt.Sprintf(" (line %d of %s)", p.Line, filepath.Base(p.File))
+			message += fmt.Sprintf(" (line %d of %s)", p.Line, filepath.Base(p.File))
 		}
+		wrong = append(wrong, message)
 	}
-	return errors.New(text)
+	return errors.New(text + ": " + strings.Join(wrong, "; "))
 }
 
 // gone is the error of something that the operator was shown and that is not there any more.

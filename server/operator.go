@@ -256,16 +256,20 @@ func (s *Server) changeSettings(c *call, in settingValues) (settingsView, error)
 	if s.config.Settings == nil {
 		return settingsView{}, absent("settings")
 	}
-	s.configuring.Lock()
-	err := s.checkWas(c.r.Context(), in)
-	if err == nil {
-		err = s.config.Settings.Change(c.r.Context(), in.Values)
-	}
-	s.configuring.Unlock()
-	if err := s.reconfigured(err); err != nil {
+	if err := s.reconfigured(s.setValues(c.r.Context(), in)); err != nil {
 		return settingsView{}, err
 	}
 	return s.showSettings(c)
+}
+
+// setValues changes settings that are what whoever changes them has seen.
+func (s *Server) setValues(ctx context.Context, in settingValues) error {
+	s.configuring.Lock()
+	defer s.configuring.Unlock()
+	if err := s.checkWas(ctx, in); err != nil {
+		return err
+	}
+	return s.config.Settings.Change(ctx, in.Values)
 }
 
 // A providerKey is a key that is set and never read.
