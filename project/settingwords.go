@@ -75,7 +75,7 @@ func unavailable(err error) string {
 		return "no key is set"
 	}
 	if refusal, ok := errors.AsType[*models.Refusal](err); ok {
-		return refusal.Why
+		return strings.Replace(refusal.Why, "limits.cost is set", "what an answer may cost is limited", 1)
 	}
 	return withoutModel(err.Error())
 }

@@ -91,6 +91,28 @@ agents: {clerk: {instructions: You answer.}}
 	}
 }
 
+// Why a model cannot be chosen is said to people who know of no keys in a file.
+func TestAModelThatCannotBeChosenSaysWhyInWords(t *testing.T) {
+	_, s := served(t, `model: office/dear
+limits: {cost: 1}
+providers: {office: {base_url: "http://198.51.100.1:1/v1", models: {m: {window: 9000}, dear: {window: 9000, price: {input: 2, output: 8}}}}}
+agents: {clerk: {instructions: You answer.}}
+`)
+	_, text := request(s, "GET", "/api/models", "")
+	var list []server.Model
+	if err := json.Unmarshal([]byte(text), &list); err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range list {
+		if m.ID == "office/m" && (m.Available || m.Reason != "what an answer may cost is limited, and what this model costs is not known") {
+			t.Errorf("%+v", m)
+		}
+	}
+	if !strings.Contains(text, `"office/m"`) {
+		t.Errorf("%s", text)
+	}
+}
+
 // Of several operators who let the same person in at the same time, one makes the token, and the
 // others are told that the person is there.
 func TestAPersonIsLetInOnce(t *testing.T) {

@@ -11,8 +11,9 @@ export class Problem extends Error {
   }
 }
 
-// sentence is what the server says, as a sentence: it writes as programs do.
-export const sentence = (text) => text.replace(/^[a-z]+(?=[ ,:])/, (word) => word[0].toUpperCase() + word.slice(1)) + (/[.?!…”)]$/.test(text) ? "" : ".");
+// sentence is what the server says, as a sentence and in the page's words: it writes as
+// programs do.
+export const sentence = (text) => text.replace(/\bsession\b/g, "conversation").replace(/^[a-z]+(?=[ ,:])/, (word) => word[0].toUpperCase() + word.slice(1)) + (/[.?!…”)]$/.test(text) ? "" : ".");
 
 // problemOf reads a problem document, or makes do with the status.
 export async function problemOf(response) {

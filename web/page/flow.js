@@ -13,7 +13,7 @@ import { headline, knows } from "./trouble.js";
 import { doing, done } from "./words.js";
 import { Face, html, icon, useEffect, useMemo, useRef, useState } from "./view.js";
 
-const width = 212, height = 84;
+const width = 196, height = 84;
 
 // statesOf says of each node of a flow how it stands, by the runs of that agent in
 // order.

@@ -124,7 +124,7 @@ test("several nodes of one agent are told apart", () => {
 });
 
 test("what the server says is a sentence on the page", () => {
-  for (const [said, shown] of [["nothing was added. Nothing answers at its address.", "Nothing was added. Nothing answers at its address."], ["the title is empty", "The title is empty."], ["troupe.yaml would be wrong", "troupe.yaml would be wrong."], ["ann: no", "Ann: no."], ["Is it there?", "Is it there?"]]) {
+  for (const [said, shown] of [["nothing was added. Nothing answers at its address.", "Nothing was added. Nothing answers at its address."], ["the title is empty", "The title is empty."], ["troupe.yaml would be wrong", "troupe.yaml would be wrong."], ["ann: no", "Ann: no."], ["there is no such session", "There is no such conversation."], ["Is it there?", "Is it there?"]]) {
     assert.equal(new Problem(422, said).message, shown);
   }
 });
