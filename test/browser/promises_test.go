@@ -82,6 +82,9 @@ func TestLettersLeadOn(t *testing.T) {
 	}
 	b := open(t, h.link)
 	b.holds("document.title.startsWith('(2) ')")
+	b.holds("find('dialog[open]') || void document.dispatchEvent(new KeyboardEvent('keydown', { key: '?', bubbles: true }))") // keys are heeded
+	b.press(kb.Escape)
+	b.lacks("dialog", "")
 	b.leavesFields()
 	seen := map[string]bool{}
 	for range 2 {
@@ -100,10 +103,12 @@ func TestLettersLeadOn(t *testing.T) {
 	b.press(" ")
 	b.press(kb.Enter, kb.ModifierCtrl)
 	b.sees(answers, "Left it is.")
+	b.holds("document.title.startsWith('(1) ')") // it was seen
 
 	twice := h.asks(t, "clerk", "", "Write it twice")
 	b.at("#/s/" + twice)
 	b.sees(answers, "Written twice.")
+	b.holds("document.title.startsWith('(1) ')")
 	b.leavesFields()
 	b.press("j")
 	b.holds("document.activeElement.matches('.said')")
@@ -112,7 +117,7 @@ func TestLettersLeadOn(t *testing.T) {
 	b.press("k")
 	b.holds("document.activeElement.matches('.said')")
 	b.press("m")
-	b.holds("find('.pop.models')")
+	b.holds("document.activeElement.closest('.pop.models')")
 	b.press(kb.Escape)
 	b.lacks(".pop.models", "")
 	b.leavesFields()
