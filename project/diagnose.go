@@ -138,6 +138,9 @@ func (p *Project) examineAgents() []doctor.Check {
 	}
 	if plain > 0 {
 		check.Message += ", and " + strconv.Itoa(plain) + " in " + config.Name
+		if len(definitions) == 0 {
+			check.Message = words.Counted(plain, "agent") + " in " + config.Name
+		}
 	}
 	if len(definitions)+plain == 0 {
 		check.Status, check.Fix = doctor.Warning, "'troupe init' writes some to begin with"

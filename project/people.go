@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/troupe-dev/troupe/project/internal/config"
+	"github.com/troupe-dev/troupe/server"
 )
 
 // personName is what somebody whom the page adds may be called: the name stands in
@@ -28,7 +29,7 @@ func (s *settings) addPerson(_ context.Context, name string) (token string, err 
 		return "", errors.New("a person is called by small letters, digits, dashes and underscores, such as ann")
 	}
 	if _, known := p.config.Server.Users[name]; known {
-		return "", fmt.Errorf("%s may come in already: make a sign-in link for them", name)
+		return "", fmt.Errorf("%s may come in already: make a sign-in link for them in the list", name)
 	}
 	variable := "TROUPE_TOKEN_" + strings.ToUpper(strings.ReplaceAll(name, "-", "_"))
 	if value, ok := p.environment(variable); ok && value != "" {
@@ -39,13 +40,25 @@ func (s *settings) addPerson(_ context.Context, name string) (token string, err 
 	token = hex.EncodeToString(secret)
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	held, err := config.Hold(p.dir, p.lookup)
+	if err != nil {
+		return "", err
+	}
+	defer func() { err = errors.Join(err, held.Release()) }()
+	now, err := held.Load() // somebody may have been faster, who has given them another token
+	if err != nil {
+		return "", inWords(err)
+	}
+	if _, known := now.Server.Users[name]; known {
+		return "", fmt.Errorf("%w: %s may come in already. Make a sign-in link for them in the list", server.ErrStale, name)
+	}
 	// The token first: a person without one would keep the server from reading its
 	// configuration again.
-	if err := config.SetVariable(p.dir, variable, token); err != nil {
+	if err := held.SetVariable(variable, token); err != nil {
 		return "", err
 	}
 	s.keys[variable] = token
-	return token, config.Change(p.dir, map[string]string{"server.users." + name: variable}, p.lookup)
+	return token, inWords(held.Change(map[string]string{"server.users." + name: variable}))
 }
 
 // addExamples is [server.Config.AddExamples]: it writes what [Init] does.

@@ -39,7 +39,7 @@ func (s *settings) SetAddress(_ context.Context, name, address, key, by string) 
 	if key != "" && s.stage.project.models.Configured()[name].KeyEnv == "" {
 		values["providers."+name+".key_env"] = strings.ToUpper(strings.ReplaceAll(name, "-", "_")) + "_API_KEY"
 	}
-	if err := config.Change(s.stage.project.dir, values, s.stage.project.lookup); err != nil {
+	if err := s.stage.project.changeConfig(values); err != nil {
 		return err
 	}
 	if err := s.reread(); err != nil {
@@ -93,14 +93,14 @@ func serverAddress(text string, isOpenAI bool) (string, error) {
 // can still name the provider, and removes it again.
 func (s *settings) RemoveProvider(_ context.Context, name string) error {
 	if !slices.Contains(s.stage.project.models.Providers(), name) {
-		return fmt.Errorf("there is no provider %.64q", name)
+		return gone("the provider", name)
 	}
 	p := s.provider(name)
 	switch {
 	case !p.IsSetUp:
-		return fmt.Errorf("%s is not set up", p.Title)
+		return gone("the provider", p.Title)
 	case len(p.UsedBy) > 0:
-		return fmt.Errorf("models of %s are in use, by %s: choose others there first", p.Title, strings.Join(p.UsedBy, ", "))
+		return fmt.Errorf("models of %s are in use: %s. Choose others there first", p.Title, usersInWords(p.UsedBy))
 	case p.Kept != "":
 		return fmt.Errorf("%s cannot be removed here: %s", p.Title, p.Kept)
 	}
@@ -129,14 +129,19 @@ func (s *settings) RemoveProvider(_ context.Context, name string) error {
 
 // forget changes both files or none.
 func (s *settings) forget(name string, variables []string) (err error) {
+	held, err := config.Hold(s.stage.project.dir, s.stage.project.lookup)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, held.Release()) }()
 	var undone []func() error
 	for _, variable := range variables {
-		undo, failure := config.RemoveVariable(s.stage.project.dir, variable)
+		undo, failure := held.RemoveVariable(variable)
 		undone = append(undone, undo)
 		err = errors.Join(err, failure)
 	}
 	if err == nil {
-		err = config.Remove(s.stage.project.dir, []string{"providers", name}, s.stage.project.lookup)
+		err = held.Remove([]string{"providers", name})
 	}
 	if err == nil {
 		return nil

@@ -114,9 +114,13 @@ mcp:
 		t.Fatal(err)
 	}
 	for name, why := range map[string]string{
-		"home": "in use, by agents.clerk.model, model", "cloud": "in use, by agents.clerk.model: choose others", "openai": "OPENAI_API_KEY", "groq": "not set up", "nobody": "no provider",
-	} {
+		"home": "in use: the model of clerk, the usual model.", "cloud": "in use: the model of clerk. Choose others", "openai": "OPENAI_API_KEY"} {
 		if status, text := request(s, "DELETE", "/api/providers/"+name, ""); status != http.StatusUnprocessableEntity || !strings.Contains(text, why) {
+			t.Errorf("%s: %d %s", name, status, text)
+		}
+	}
+	for name, why := range map[string]string{"groq": "the provider Groq is not there any more", "nobody": "the provider nobody is not there any more"} {
+		if status, text := request(s, "DELETE", "/api/providers/"+name, ""); status != http.StatusConflict || !strings.Contains(text, why) || !strings.Contains(text, `"code":"stale"`) {
 			t.Errorf("%s: %d %s", name, status, text)
 		}
 	}
@@ -130,7 +134,7 @@ mcp:
 		if status, text := request(s, "DELETE", "/api/providers/"+name, ""); status != http.StatusNoContent {
 			t.Errorf("%s: %d %s", name, status, text)
 		}
-		if status, text := request(s, "DELETE", "/api/providers/"+name, ""); status != http.StatusUnprocessableEntity {
+		if status, text := request(s, "DELETE", "/api/providers/"+name, ""); status != http.StatusConflict {
 			t.Errorf("%s, once more: %d %s", name, status, text)
 		}
 	}
@@ -208,8 +212,9 @@ func TestAToolServerIsRemoved(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, why := range map[string]string{"issues": "by agents.clerk.tools in troupe.yaml", "books": "by knowledge.server", "nobody": "no tool server"} {
-		if status, text := request(s, "DELETE", "/api/mcp/"+name, ""); status != http.StatusUnprocessableEntity || !strings.Contains(text, why) {
+	for name, why := range map[string]string{"issues": "422 the tools of clerk", "books": "422 knowledge.server", "nobody": "409 the tool server nobody is not there any more"} {
+		wanted, words, _ := strings.Cut(why, " ")
+		if status, text := request(s, "DELETE", "/api/mcp/"+name, ""); fmt.Sprint(status) != wanted || !strings.Contains(text, words) {
 			t.Errorf("%s: %d %s", name, status, text)
 		}
 	}

@@ -101,9 +101,9 @@ func (s *settings) choose(id string) models.Choice {
 		return chooser.For(id)
 	}
 	s.mu.Lock()
-	own, all := s.values["agents."+id+".model"], s.values["model"]
+	own, everyone, all := s.values["agents."+id+".model"], s.values["agents."+config.Everyone+".model"], s.values["model"]
 	s.mu.Unlock()
-	if refs := cmp.Or(own, all); refs != "" {
+	if refs := cmp.Or(own, everyone, all); refs != "" {
 		return models.NewChoice(refs, config.Name)
 	}
 	return s.unset().For(id)
@@ -175,7 +175,7 @@ func (s *settings) offered(ctx context.Context) []server.Model {
 	known = nil
 	for _, l := range chooser.Offered(ctx) {
 		name, _, _ := strings.Cut(l.Ref, "/")
-		m := server.Model{ID: l.Ref, Provider: name, Window: l.Window, Available: l.Problem == "", Reason: l.Problem}
+		m := server.Model{ID: l.Ref, Provider: name, Window: l.Window, Available: l.Problem == "", Reason: withoutModel(l.Problem)}
 		if l.In != nil && l.Out != nil {
 			m.Price = &server.Price{Input: *l.In, Output: *l.Out}
 		}
@@ -192,13 +192,11 @@ func (s *settings) describe(ref string, usual bool, agents []string) server.Mode
 	from, _, _ := strings.Cut(ref, "/")
 	m := server.Model{ID: ref, Provider: from, Usual: usual, Agents: agents, Available: true}
 	opened, err := s.stage.project.models.Open(models.NewChoice(ref, "the page"))
-	if missing, ok := errors.AsType[*models.MissingKey](err); ok {
-		m.Available, m.Reason = false, "no key is set ("+missing.Variable+")"
-	} else if err != nil {
-		m.Available, m.Reason = false, err.Error()
+	if err != nil {
+		m.Available, m.Reason = false, unavailable(err)
 	}
 	m.Window = opened.Window
-	if opened.Price.Input > 0 || opened.Price.Output > 0 {
+	if opened.Price.Known() && !opened.IsAssumedFree {
 		m.Price = &server.Price{Input: opened.Price.Input, CachedInput: opened.Price.CachedInput, Output: opened.Price.Output}
 	}
 	if ref == rehearsal.Name {
@@ -211,12 +209,14 @@ func (s *settings) describe(ref string, usual bool, agents []string) server.Mode
 func (s *settings) Settings(context.Context) ([]server.Setting, error) {
 	chooser := &s.stage.project.models
 	list := []server.Setting{{Key: "model", Value: s.value("model"), Usual: s.unset().For("").Ref}}
-	if chooser.Flag != "" {
-		list[0].Locked = "--model on the command line decides"
-	}
 	for _, id := range s.stage.project.agentIDs() {
 		key := "agents." + id + ".model"
 		list = append(list, server.Setting{Key: key, Value: s.value(key)})
+	}
+	if chooser.Flag != "" { // for everybody, whatever the file says
+		for i := range list {
+			list[i].Value, list[i].Locked = chooser.Flag, "--model on the command line decides"
+		}
 	}
 	for _, key := range limitKeys {
 		list = append(list, server.Setting{Key: key, Value: s.value(key), Usual: map[string]string{"limits.turns": "50"}[key]})
@@ -242,7 +242,10 @@ func (s *settings) Change(ctx context.Context, values map[string]string) error {
 			return fmt.Errorf("%q is no setting that the page changes", key)
 		}
 		if known[at].Locked != "" {
-			return fmt.Errorf("%s: %s", key, known[at].Locked)
+			return fmt.Errorf("this cannot be changed here: %s", known[at].Locked)
+		}
+		if err := checkLimit(key, value); err != nil {
+			return err
 		}
 		if strings.HasSuffix(key, "model") && value != "" {
 			if _, err := s.stage.project.models.Open(models.NewChoice(value, config.Name)); err != nil {
@@ -250,7 +253,7 @@ func (s *settings) Change(ctx context.Context, values map[string]string) error {
 			}
 		}
 	}
-	if err := config.Change(s.stage.project.dir, values, s.stage.project.lookup); err != nil {
+	if err := s.stage.project.changeConfig(values); err != nil {
 		return err
 	}
 	s.mu.Lock()
@@ -335,8 +338,10 @@ func (s *settings) SetKey(ctx context.Context, name, key, by string) error {
 func (s *settings) storeKey(name, key, by string) error {
 	variable := s.keyVariable(name)
 	switch {
+	case !slices.Contains(s.stage.project.models.Providers(), name):
+		return gone("the provider", name)
 	case variable == "":
-		return fmt.Errorf("%q needs no key, or is not known", name)
+		return fmt.Errorf("%s needs no key", name)
 	case !looksLikeKey(key):
 		return errNoKey
 	}
@@ -413,11 +418,11 @@ func (s *settings) Test(ctx context.Context, name string) (server.Provider, erro
 	p := s.provider(name)
 	chooser := &s.stage.project.models
 	if !slices.Contains(chooser.Providers(), name) {
-		return p, fmt.Errorf("there is no provider %.64q", name)
+		return p, gone("the provider", name)
 	}
 	endpoint, err := chooser.Endpoint(models.NewChoice(name, "the page"))
 	if missing, ok := errors.AsType[*models.MissingKey](err); ok {
-		return p, fmt.Errorf("%s: %s is not set; set the key here, or put it into .env", name, missing.Variable)
+		return p, fmt.Errorf("%s has no key yet: set it here, or put it into .env as %s", p.Title, missing.Variable)
 	}
 	if err != nil {
 		return p, err

@@ -26,7 +26,7 @@ func (s *stage) switchSkill(_ context.Context, name string, on bool) error {
 	p := s.project
 	known := slices.Concat(p.skills.List(), p.skills.Off())
 	if !slices.ContainsFunc(known, func(k skill.Skill) bool { return k.Name == name }) {
-		return fmt.Errorf("there is no skill %.64q", name)
+		return gone("the skill", name)
 	}
 	if strings.Contains(name, ".") {
 		return fmt.Errorf("the skill %s has a dot in its name: switch it in %s, under skills_off", name, config.Name)
@@ -37,7 +37,7 @@ func (s *stage) switchSkill(_ context.Context, name string, on bool) error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if err := config.Change(p.dir, map[string]string{"skills_off." + name: value}, p.lookup); err != nil {
+	if err := p.changeConfig(map[string]string{"skills_off." + name: value}); err != nil {
 		return err
 	}
 	off := maps.Clone(*p.skillsOff.Load())

@@ -145,9 +145,12 @@ func (t *toolServers) connect(ctx context.Context, name string) (*mcp.Server, er
 
 // Accept implements [server.ToolServers].
 func (t *toolServers) Accept(ctx context.Context, name string, tools map[string]string) error {
+	if !slices.Contains(t.stage.project.MCPServers(), name) {
+		return gone("the tool server", name)
+	}
 	s, err := t.connected(ctx, name)
 	if err != nil {
-		return err
+		return fmt.Errorf("nothing was accepted. %s", plainFailure(err))
 	}
 	if len(tools) == 0 {
 		return errors.New("say which tools are accepted")
@@ -156,13 +159,13 @@ func (t *toolServers) Accept(ctx context.Context, name string, tools map[string]
 	for _, w := range s.Withheld() {
 		if hash, ok := tools[w.Tool]; ok {
 			if hash != w.Hash {
-				return fmt.Errorf("the tool %s has changed again since it was shown: look at it once more", w.Tool)
+				return fmt.Errorf("%w: the tool %s is not what it was when it was shown. Look at it once more", server.ErrStale, w.Tool)
 			}
 			accepted = append(accepted, w)
 		}
 	}
 	if len(accepted) != len(tools) {
-		return errors.New("one of these tools is not kept off any more: look at the list once more")
+		return fmt.Errorf("%w: one of these tools is not kept off any more. Look at the list once more", server.ErrStale)
 	}
 	for _, w := range accepted {
 		if err := t.stage.project.AcceptMCPTool(ctx, name, w); err != nil {
@@ -179,7 +182,7 @@ func (t *toolServers) Accept(ctx context.Context, name string, tools map[string]
 // Restart implements [server.ToolServers].
 func (t *toolServers) Restart(ctx context.Context, name string) error {
 	if !slices.Contains(t.stage.project.MCPServers(), name) {
-		return fmt.Errorf("there is no tool server %.64q", name)
+		return gone("the tool server", name)
 	}
 	defer t.hold(name).Unlock()
 	t.stage.mu.Lock()
@@ -189,8 +192,10 @@ func (t *toolServers) Restart(ctx context.Context, name string) error {
 	if old != nil {
 		old.Close()
 	}
-	_, err := t.connect(ctx, name)
-	return err
+	if _, err := t.connect(ctx, name); err != nil {
+		return fmt.Errorf("%s was not started. %s", name, plainFailure(err))
+	}
+	return nil
 }
 
 // Switch implements [server.ToolServers]: troupe.yaml says whether a server is off.
@@ -198,14 +203,14 @@ func (t *toolServers) Restart(ctx context.Context, name string) error {
 func (t *toolServers) Switch(_ context.Context, name string, on bool) error {
 	p := t.stage.project
 	if !slices.Contains(p.MCPServers(), name) {
-		return fmt.Errorf("there is no tool server %.64q", name)
+		return gone("the tool server", name)
 	}
 	defer t.hold(name).Unlock()
 	value := ""
 	if !on {
 		value = "true"
 	}
-	if err := config.Change(p.dir, map[string]string{"mcp." + name + ".off": value}, p.lookup); err != nil {
+	if err := p.changeConfig(map[string]string{"mcp." + name + ".off": value}); err != nil {
 		return err
 	}
 	t.stage.mu.Lock()
@@ -232,10 +237,10 @@ func (t *toolServers) Switch(_ context.Context, name string, on bool) error {
 func (t *toolServers) Remove(_ context.Context, name string) error {
 	p := t.stage.project
 	if !slices.Contains(p.MCPServers(), name) {
-		return fmt.Errorf("there is no tool server %.64q", name)
+		return gone("the tool server", name)
 	}
 	if users := t.usersOf(name); len(users) > 0 {
-		return fmt.Errorf("%s is in use, by %s in %s: take it out there first", name, strings.Join(users, ", "), config.Name)
+		return fmt.Errorf("%s is in use: %s. Take it out there first, in %s", name, usersInWords(users), config.Name)
 	}
 	defer t.hold(name).Unlock()
 	if err := config.Remove(p.dir, []string{"mcp", name}, p.lookup); err != nil {
@@ -285,16 +290,16 @@ func (t *toolServers) Add(ctx context.Context, name, address string) error {
 	defer t.hold(name).Unlock()
 	p := t.stage.project
 	if slices.Contains(p.MCPServers(), name) {
-		return fmt.Errorf("there is a tool server called %s already", name)
+		return fmt.Errorf("there is a tool server called %s already; choose another name", name)
 	}
 	added := config.MCPServer{URL: address}
 	connecting, cancel := context.WithTimeout(context.WithoutCancel(ctx), connectWithin)
 	defer cancel()
 	s, err := p.connectMCP(connecting, name, added)
 	if err != nil {
-		return fmt.Errorf("nothing was added: %s", plainFailure(err))
+		return fmt.Errorf("nothing was added. %s", plainFailure(err))
 	}
-	if err := config.Change(p.dir, map[string]string{"mcp." + name + ".url": address}, p.lookup); err != nil {
+	if err := p.changeConfig(map[string]string{"mcp." + name + ".url": address}); err != nil {
 		s.Close()
 		return err
 	}

@@ -113,7 +113,7 @@ func TestWhoeverFollowsAServerThatWasReplacedIsTold(t *testing.T) {
 	ear, deaf := before.hub.listen()
 	defer deaf()
 	after.hub.changed("a")
-	if heard := ear.take(); len(heard) != 1 || heard[0] != "a" {
+	if heard, _ := ear.take(); len(heard) != 1 || heard[0] != "a" {
 		t.Errorf("a stream of the first server hears %v", heard)
 	}
 }

@@ -91,7 +91,8 @@ func (s *Server) stop(web *http.Server) error {
 
 // HandOver has another server of the same store answer all requests from now on: one with
 // another configuration. What this one has begun goes on, and it goes on listening. The
-// other takes over the token that was made at random, if both have one, and the links.
+// other takes over the token that was made at random, if both have one, and the links. Who
+// looks at the page is told that the configuration has changed.
 func (s *Server) HandOver(to *Server) {
 	if s.config.Auth == nil && to.config.Auth == nil && len(s.config.Users) == 0 && len(to.config.Users) == 0 {
 		to.keys = s.keys
@@ -99,4 +100,5 @@ func (s *Server) HandOver(to *Server) {
 	to.predecessor = s
 	to.hub.before, to.drafts.before = &s.hub, s.drafts
 	s.successor.Store(to)
+	to.hub.reconfigured()
 }

@@ -7,6 +7,7 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"errors"
+	"fmt"
 	"maps"
 	"net/http"
 	"slices"
@@ -162,6 +163,29 @@ func (s *Server) showMe(c *call) (person, error) {
 	return me, nil
 }
 
+// ErrStale is in errors of [Settings], [ToolServers] and their like that refuse something because
+// the configuration is not what the operator was shown: somebody else has changed it. What stands
+// beside it says what is different now, in words for the operator.
+var ErrStale = errors.New("somebody has changed this meanwhile")
+
+// refuseChange refuses a change of the configuration, with why.
+func refuseChange(err error) error {
+	if errors.Is(err, ErrStale) {
+		return refuse(http.StatusConflict, "%v", err).withCode("stale")
+	}
+	return told(http.StatusUnprocessableEntity, err)
+}
+
+// reconfigured tells all who look at the page that the configuration has changed, unless it has
+// not.
+func (s *Server) reconfigured(err error) error {
+	if err != nil {
+		return refuseChange(err)
+	}
+	s.hub.reconfigured()
+	return nil
+}
+
 func absent(what string) *problem {
 	return refuse(http.StatusNotImplemented, "this server has no %s", what).withCode("absent")
 }
@@ -208,16 +232,44 @@ func (s *Server) showSettings(c *call) (settingsView, error) {
 // settingValues are values of settings by their keys.
 type settingValues struct {
 	Values map[string]string `json:"values" jsonschema:"by key; an empty value takes the key away"`
+	Was    map[string]string `json:"was,omitempty" jsonschema:"what the values were when they were looked at, by key: where one is another now, nothing is changed"`
+}
+
+// checkWas refuses to change settings that are not what whoever changes them has seen.
+func (s *Server) checkWas(ctx context.Context, in settingValues) error {
+	if len(in.Was) == 0 {
+		return nil
+	}
+	now, err := s.config.Settings.Settings(ctx)
+	if err != nil {
+		return err
+	}
+	for _, setting := range now {
+		if seen, ok := in.Was[setting.Key]; ok && seen != setting.Value && in.Values[setting.Key] != setting.Value {
+			return fmt.Errorf("%w: it is %s now. Look at it, and change it again if you still want to", ErrStale, cmp.Or(setting.Value, "not set"))
+		}
+	}
+	return nil
 }
 
 func (s *Server) changeSettings(c *call, in settingValues) (settingsView, error) {
 	if s.config.Settings == nil {
 		return settingsView{}, absent("settings")
 	}
-	if err := s.config.Settings.Change(c.r.Context(), in.Values); err != nil {
-		return settingsView{}, refuse(http.StatusUnprocessableEntity, "%v", err)
+	if err := s.reconfigured(s.setValues(c.r.Context(), in)); err != nil {
+		return settingsView{}, err
 	}
 	return s.showSettings(c)
+}
+
+// setValues changes settings that are what whoever changes them has seen.
+func (s *Server) setValues(ctx context.Context, in settingValues) error {
+	s.configuring.Lock()
+	defer s.configuring.Unlock()
+	if err := s.checkWas(ctx, in); err != nil {
+		return err
+	}
+	return s.config.Settings.Change(ctx, in.Values)
 }
 
 // A providerKey is a key that is set and never read.
@@ -229,10 +281,7 @@ func (s *Server) setProviderKey(c *call, in providerKey) (none, error) {
 	if s.config.Settings == nil {
 		return none{}, absent("settings")
 	}
-	if err := s.config.Settings.SetKey(c.r.Context(), c.r.PathValue("name"), in.Key, cmp.Or(c.user, s.config.UserName)); err != nil {
-		return none{}, refuse(http.StatusUnprocessableEntity, "%v", err)
-	}
-	return none{}, nil
+	return none{}, s.reconfigured(s.config.Settings.SetKey(c.r.Context(), c.r.PathValue("name"), in.Key, cmp.Or(c.user, s.config.UserName)))
 }
 
 // A providerAddress is where a server with models is.
@@ -246,8 +295,8 @@ func (s *Server) setProvider(c *call, in providerAddress) (Provider, error) {
 	if s.config.Settings == nil {
 		return Provider{}, absent("settings")
 	}
-	if err := s.config.Settings.SetAddress(c.r.Context(), c.r.PathValue("name"), in.BaseURL, in.Key, cmp.Or(c.user, s.config.UserName)); err != nil {
-		return Provider{}, refuse(http.StatusUnprocessableEntity, "%v", err)
+	if err := s.reconfigured(s.config.Settings.SetAddress(c.r.Context(), c.r.PathValue("name"), in.BaseURL, in.Key, cmp.Or(c.user, s.config.UserName))); err != nil {
+		return Provider{}, err
 	}
 	return s.testProvider(c)
 }
@@ -256,10 +305,7 @@ func (s *Server) removeProvider(c *call) (none, error) {
 	if s.config.Settings == nil {
 		return none{}, absent("settings")
 	}
-	if err := s.config.Settings.RemoveProvider(c.r.Context(), c.r.PathValue("name")); err != nil {
-		return none{}, refuse(http.StatusUnprocessableEntity, "%v", err)
-	}
-	return none{}, nil
+	return none{}, s.reconfigured(s.config.Settings.RemoveProvider(c.r.Context(), c.r.PathValue("name")))
 }
 
 func (s *Server) testProvider(c *call) (Provider, error) {
@@ -268,7 +314,7 @@ func (s *Server) testProvider(c *call) (Provider, error) {
 	}
 	found, err := s.config.Settings.Test(c.r.Context(), c.r.PathValue("name"))
 	if err != nil {
-		return Provider{}, refuse(http.StatusUnprocessableEntity, "%v", err)
+		return Provider{}, refuseChange(err)
 	}
 	return found, nil
 }
@@ -376,8 +422,8 @@ func (s *Server) addPerson(c *call, in newPerson) (signInLink, error) {
 		return signInLink{}, absent("way to add people")
 	}
 	token, err := s.config.AddPerson(c.r.Context(), in.Name)
-	if err != nil {
-		return signInLink{}, refuse(http.StatusUnprocessableEntity, "%v", err)
+	if err := s.reconfigured(err); err != nil {
+		return signInLink{}, err
 	}
 	return signInLink{Fragment: "#token=" + token}, nil
 }
@@ -387,10 +433,7 @@ func (s *Server) addExamples(c *call) (none, error) {
 	if s.config.AddExamples == nil {
 		return none{}, absent("examples")
 	}
-	if err := s.config.AddExamples(c.r.Context()); err != nil {
-		return none{}, refuse(http.StatusUnprocessableEntity, "%v", err)
-	}
-	return none{}, nil
+	return none{}, s.reconfigured(s.config.AddExamples(c.r.Context()))
 }
 
 // linkLifetime is how long a link that an operator made lets somebody in.

@@ -392,8 +392,8 @@ func TestSettingsAreForOperatorsAndKeysAreNeverShown(t *testing.T) {
 	if strings.Contains(w.log.String(), key) {
 		t.Error("the log has the key")
 	}
-	w.want(http.StatusOK, nil, "PATCH", "/api/settings", settingValues{map[string]string{"model": "stub/b"}})
-	w.want(http.StatusUnprocessableEntity, nil, "PATCH", "/api/settings", settingValues{map[string]string{"model": "bad"}})
+	w.want(http.StatusOK, nil, "PATCH", "/api/settings", settingValues{Values: map[string]string{"model": "stub/b"}})
+	w.want(http.StatusUnprocessableEntity, nil, "PATCH", "/api/settings", settingValues{Values: map[string]string{"model": "bad"}})
 	w.want(http.StatusUnprocessableEntity, nil, "DELETE", "/api/providers/other", nil)
 	if w.want(http.StatusNoContent, nil, "DELETE", "/api/providers/stub", nil); settings.key != "" {
 		t.Error("the provider was not removed")

@@ -118,10 +118,7 @@ func (s *Server) switchSkill(c *call, in skillSwitch) (none, error) {
 	if s.config.SwitchSkill == nil {
 		return none{}, absent("way to switch skills")
 	}
-	if err := s.config.SwitchSkill(c.r.Context(), c.r.PathValue("name"), in.On); err != nil {
-		return none{}, told(http.StatusUnprocessableEntity, err)
-	}
-	return none{}, nil
+	return none{}, s.reconfigured(s.config.SwitchSkill(c.r.Context(), c.r.PathValue("name"), in.On))
 }
 
 func (s *Server) listToolServers(c *call) ([]ToolServer, error) {
@@ -191,10 +188,7 @@ func (s *Server) actOnTools(c *call, act func(ToolServers, context.Context, stri
 	if s.config.ToolServers == nil {
 		return none{}, absent("tool servers")
 	}
-	if err := act(s.config.ToolServers, c.r.Context(), c.r.PathValue("name")); err != nil {
-		return none{}, told(http.StatusUnprocessableEntity, err)
-	}
-	return none{}, nil
+	return none{}, s.reconfigured(act(s.config.ToolServers, c.r.Context(), c.r.PathValue("name")))
 }
 
 func (s *Server) listSkills(c *call) ([]Skill, error) {

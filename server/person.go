@@ -38,7 +38,9 @@ type tiding struct {
 type ear struct {
 	mu       sync.Mutex
 	sessions map[string]bool
-	woken    chan struct{}
+	// isReconfigured says that the configuration has changed.
+	isReconfigured bool
+	woken          chan struct{}
 }
 
 func (h *hub) listen() (*ear, func()) {
@@ -59,10 +61,7 @@ func (h *hub) listen() (*ear, func()) {
 // changed says that a session has changed.
 func (h *hub) changed(session string) {
 	h.latest.put(session, h.changes.Add(1))
-	h.mu.Lock()
-	ears := slices.Collect(maps.Keys(h.ears))
-	h.mu.Unlock()
-	for _, e := range ears {
+	for e := range h.all() {
 		e.hear(session)
 	}
 	if h.before != nil {
@@ -70,9 +69,29 @@ func (h *hub) changed(session string) {
 	}
 }
 
-func (e *ear) hear(session string) {
+// reconfigured says that the configuration has changed.
+func (h *hub) reconfigured() {
+	for e := range h.all() {
+		e.note(func() { e.isReconfigured = true })
+	}
+	if h.before != nil {
+		h.before.reconfigured()
+	}
+}
+
+// all are the ears of now.
+func (h *hub) all() map[*ear]bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return maps.Clone(h.ears)
+}
+
+func (e *ear) hear(session string) { e.note(func() { e.sessions[session] = true }) }
+
+// note changes what an ear has collected, and wakes its stream.
+func (e *ear) note(change func()) {
 	e.mu.Lock()
-	e.sessions[session] = true
+	change()
 	e.mu.Unlock()
 	select {
 	case e.woken <- struct{}{}:
@@ -80,12 +99,14 @@ func (e *ear) hear(session string) {
 	}
 }
 
-func (e *ear) take() []string {
+// take returns what the ear has collected, and forgets it.
+func (e *ear) take() (changed []string, isReconfigured bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	changed := slices.Sorted(maps.Keys(e.sessions))
+	changed, isReconfigured = slices.Sorted(maps.Keys(e.sessions)), e.isReconfigured
 	clear(e.sessions)
-	return changed
+	e.isReconfigured = false
+	return changed, isReconfigured
 }
 
 const (
@@ -96,10 +117,11 @@ const (
 )
 
 // A change is what a person's stream tells: a session as lists show it now, or that it
-// is gone.
+// is gone; or that the configuration has changed, and with it agents, models and settings.
 type change struct {
-	Session *sessionView `json:"session,omitempty"`
-	Gone    string       `json:"gone,omitempty"`
+	Session      *sessionView `json:"session,omitempty"`
+	Gone         string       `json:"gone,omitempty"`
+	Reconfigured bool         `json:"reconfigured,omitempty"`
 }
 
 // followPerson tells of all sessions of a person how they stand, whenever that changes.
@@ -130,8 +152,14 @@ func (s *Server) followPerson(c *call) error {
 			case <-e.woken:
 			}
 			pause(ctx, settle)
-			for _, id := range e.take() {
+			changed, isReconfigured := e.take()
+			for _, id := range changed {
 				if err := s.tell(c, out, id, told); err != nil {
+					return err
+				}
+			}
+			if isReconfigured {
+				if err := out.sendJSON(change{Reconfigured: true}); err != nil {
 					return err
 				}
 			}
@@ -162,8 +190,14 @@ func (s *Server) tell(c *call, out *events, id string, told map[string]int64) er
 		return err
 	}
 	if news == nil || c.user != "" && c.user != news.user {
-		if _, known := told[id]; known {
-			delete(told, id)
+		_, isKnown := told[id]
+		// A page that was opened while the session was being deleted has it in its list, though
+		// this stream has not told of it.
+		if last, ok := s.hub.tidings.get(id); ok && news == nil && (c.user == "" || c.user == last.user) {
+			isKnown = true
+		}
+		delete(told, id)
+		if isKnown {
 			return out.sendJSON(change{Gone: id})
 		}
 		return nil

@@ -284,7 +284,11 @@ func (s *Server) logOut(c *call) (none, error) {
 func (s *Server) logIn(c *call, in login) (none, error) {
 	user, ok := s.token(in.Token)
 	if !ok {
-		return none{}, refuse(http.StatusUnauthorized, "the token is wrong").withCode("signed_out")
+		code := "signed_out"
+		if len(s.config.Users) > 0 {
+			code = "person_unknown" // whose tokens stay the same when the server starts anew
+		}
+		return none{}, refuse(http.StatusUnauthorized, "the token is wrong").withCode(code)
 	}
 	isKnown(c.r.Context())
 	c.w.user, c.w.role = user, s.roleOf(user)

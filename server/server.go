@@ -248,8 +248,8 @@ type Server struct {
 	predecessor *Server
 	// summaries are what is known of sessions, by id.
 	summaries bounded[string, *summary]
-	// writing is held while a version is added by hand.
-	writing sync.Mutex
+	// writing is held while a version is added by hand, configuring while settings are changed.
+	writing, configuring sync.Mutex
 	// month is what was spent in this one, and seen when people last asked for something.
 	month   month
 	seen    bounded[string, time.Time]

@@ -17,6 +17,9 @@ type sessionView struct {
 	Question *Question `json:"question,omitempty"`
 	// Doing is what the run does now.
 	Doing *Doing `json:"doing,omitempty"`
+	// Stop is what the latest run has ended with, where it has ended without the whole of an
+	// answer: empty, length, refused, content_filter, repeated_calls, or a limit such as cost.
+	Stop string `json:"stop,omitempty"`
 	// Model is the one that answers next, as provider/name: the one that was chosen for the
 	// session, or else the usual one. Where that is not known, it is the one that answered
 	// last, as its provider calls it. Chosen is empty where nobody chose.
@@ -67,6 +70,9 @@ func (s *Server) viewWith(ctx context.Context, info troupe.SessionInfo, n *notes
 		v.Model, v.Chosen = n.Model, n.Model
 	} else if s.config.UsualModel != nil {
 		v.Model = cmp.Or(s.config.UsualModel(info.Agent), v.Model)
+	}
+	if info.Status == "completed" && known.question == nil {
+		v.Stop = known.stop
 	}
 	if info.Status == "running" {
 		v.Doing = known.doing

@@ -10,6 +10,7 @@ import (
 
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/words"
+	causes "github.com/troupe-dev/troupe/model/problem"
 	"github.com/troupe-dev/troupe/workspace"
 )
 
@@ -69,9 +70,11 @@ type summary struct {
 	question *Question
 	hidden   bool // nobody has asked for the latest answer: it is a greeting
 	doing    *Doing
-	model    string
-	cost     float64
-	tokens   int
+	// stop is what the latest run has ended with, where that is no answer.
+	stop   string
+	model  string
+	cost   float64
+	tokens int
 	// answers is how many runs have ended: whoever has seen fewer has missed one.
 	answers int
 	// messages is how many messages a person and those they talk to have exchanged.
@@ -89,7 +92,7 @@ func (s *summary) note(e *troupe.Event) {
 	case *troupe.RunStarted:
 		s.doing = &Doing{What: "thinking", Agent: e.Agent, Since: e.Time}
 		if e.Parent == "" {
-			s.question = nil
+			s.question, s.stop = nil, ""
 		}
 	case *troupe.UserSaid:
 		s.question, s.hidden = nil, b.Hidden
@@ -133,6 +136,9 @@ func (s *summary) note(e *troupe.Event) {
 		}
 		if !ok || finished.Stop != "input_requested" {
 			s.question = nil
+		}
+		if s.stop = ""; ok && causes.OfStop(finished.Stop).Code != "" {
+			s.stop = finished.Stop
 		}
 		if ok && finished.Stop == "answered" && !s.hidden {
 			s.question = askedIn(e, finished.Output.Summary)

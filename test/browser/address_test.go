@@ -63,7 +63,7 @@ func TestAServerThatWantsAKeyIsGivenOneOnThePage(t *testing.T) {
 	b.click(".rows button", "Replace key")
 	b.write(".key-form input", "sk-a-key-that-is-wrong")
 	b.click(".key-form button", "Save and test")
-	b.sees(".key-form [role=alert]", "office does not accept this key; the one that is set stays")
+	b.sees(".key-form [role=alert]", "Office does not accept this key; the one that is set stays")
 	b.click(".key-form button", "Cancel")
 	b.click(".rows button", "Test")
 	b.sees(".rows .chip", "answers")

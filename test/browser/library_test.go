@@ -150,7 +150,7 @@ func TestAToolServerIsAddedOnThePage(t *testing.T) {
 	b.write("#server-name", "issues")
 	b.write("#server-url", away.URL+"/mcp")
 	b.click("form.add button", "Add it")
-	b.sees("form.add [role=alert]", "nothing was added")
+	b.sees("form.add [role=alert]", "Nothing was added. Nothing answers")
 	if file := h.read(t, "troupe.yaml"); strings.Contains(file, "mcp:") {
 		t.Errorf("what did not answer was added:\n%s", file)
 	}

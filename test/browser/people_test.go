@@ -425,7 +425,7 @@ func (f *faulty) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func TestWhatGoesWrongIsSaidInPeoplesWords(t *testing.T) {
 	t.Parallel()
 	s := faults(t)
-	h := serve(t, project(t, map[string]string{"troupe.yaml": strings.Replace(strings.Replace(configuration, "URL", s.URL+"/v1", 1), "model_tries: 1", "model_tries: 3", 1), "legal.json": legalSchema}))
+	h := serve(t, project(t, map[string]string{"troupe.yaml": strings.NewReplacer("URL", s.URL+"/v1", "models: {", "models: {stub-2: {}, ", "model_tries: 1", "model_tries: 3").Replace(configuration), "legal.json": legalSchema}))
 	b := open(t, h.link)
 	for _, fault := range []struct{ say, title, act string }{
 		{"key", "did not accept the key", "Replace the key"}, {"money", "has no credit left", "Use another model"}, {"model", "has no model of this name", "Choose another"},

@@ -38,6 +38,9 @@ func (b *tab) looksEverywhere(name string) {
 	if width := value[int](b, "Math.max(document.documentElement.scrollWidth, ...all('.flow, .page').map((e) => e.scrollWidth))"); width > 390 {
 		b.t.Errorf("%s scrolls sideways: %d px", name, width)
 	}
+	if found := value[[]string](b, cutPlaceholders); len(found) > 0 {
+		b.t.Errorf("%s: hints that are cut: %v", name, found)
+	}
 	b.inLight()
 	b.do(chromedp.EmulateViewport(1280, 800))
 }
@@ -58,7 +61,7 @@ func TestADeliverySpeaksToPeople(t *testing.T) {
 		m.builds(t, "base.ok", "good\ngood\n")
 	}
 	b.sees("[data-outcome=failed]", "base.ok: it was about to be replaced without having been read whole")
-	b.sees("[data-outcome=failed] .advice", "say what should be done differently, or choose another model")
+	b.sees("[data-outcome=failed] .advice", "say what should be done differently. Or leave the step out") // there is no other model
 	b.sees("[aria-label=Plan] [data-status=failed]", "The first file")
 	b.sees("[data-outcome=failed]", "asked 8 times, and none of its answers could be used")
 	b.sees("[data-outcome=failed]", "“The second file” is still to be done")

@@ -107,7 +107,7 @@ func TestAChangedToolWaitsForSomebodyToLook(t *testing.T) {
 	a.end()
 
 	// What has changed since it was shown is not accepted.
-	if status, answer := h.try(t, "POST", "/api/mcp/issues/accept", map[string]any{"tools": map[string]string{"create_issue": "another hash"}}); status != 422 || !strings.Contains(answer, "look at it once more") {
+	if status, answer := h.try(t, "POST", "/api/mcp/issues/accept", map[string]any{"tools": map[string]string{"create_issue": "another hash"}}); status != 409 || !strings.Contains(answer, "Look at it once more") {
 		t.Errorf("accepting something else: %d %s", status, answer)
 	}
 	b.reads(answers, "Two.")

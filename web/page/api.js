@@ -4,12 +4,16 @@
 // A Problem is why a request was not done. The code is what the page has words for.
 export class Problem extends Error {
   constructor(status, detail, code = "", retryAfter = 0) {
-    super(detail);
+    super(sentence(detail));
     this.status = status;
     this.code = code || (status === 0 ? "offline" : status === 401 ? "signed_out" : status === 503 ? "busy" : "");
     this.retryAfter = retryAfter;
   }
 }
+
+// sentence is what the server says, as a sentence and in the page's words: it writes as
+// programs do.
+export const sentence = (text) => text.replace(/\bsession\b/g, "conversation").replace(/^[a-z]+(?=[ ,:])/, (word) => word[0].toUpperCase() + word.slice(1)) + (/[.?!…”)]$/.test(text) ? "" : ".");
 
 // problemOf reads a problem document, or makes do with the status.
 export async function problemOf(response) {

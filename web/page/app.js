@@ -3,7 +3,7 @@
 import { keep, kept } from "./kept.js";
 import { go, replace, talkAddress, useRoute } from "./route.js";
 import { Side, Tabs } from "./side.js";
-import { app, dismiss, enter, load, titleOf, tryNow, useApp, waiting } from "./state.js";
+import { app, byTime, dismiss, enter, load, titleOf, tryNow, useApp } from "./state.js";
 import { Component, html, icon, lazy, render, styled, useEffect, useRef, useState } from "./view.js";
 
 const Home = lazy(() => styled(() => import("./home.js")), "Home");
@@ -19,6 +19,8 @@ const Settings = lazy(() => styled(() => import("./settings.js")), "Settings");
 const Find = lazy(() => styled(() => import("./find.js")), "Find");
 const Help = lazy(() => styled(() => import("./help.js")), "Help");
 
+const opened = new Date().toISOString(); // what was done since, and nobody has seen, is counted in the title
+
 function App() {
   useApp();
   const route = useRoute();
@@ -30,7 +32,8 @@ function App() {
   const session = route.name === "s" ? app.sessions.get(route.id) : null;
   const title = session ? titleOf(session) : "";
   useEffect(() => {
-    document.title = (waiting().length ? `(${waiting().length}) ` : "") + (title ? title + " — " : "") + "Troupe";
+    const calls = byTime().filter((s) => s.status === "waiting" || (s.unseen && s.status !== "running" && s.updated > opened)).length;
+    document.title = (calls ? `(${calls}) ` : "") + (title ? title + " — " : "") + "Troupe";
   });
   useEffect(() => document.getElementById("main")?.scrollTo?.(0, 0), [route.name, route.id]);
   if (!app.known && (app.signedOut || app.problem?.status === 401)) return html`<main><${SignIn} problem=${entered} /></main>`;
@@ -112,7 +115,7 @@ async function token() {
   try {
     await enter(code);
   } catch (problem) {
-    entered = problem.status === 401 ? "unknown" : problem.message;
+    entered = problem.status === 401 ? problem.code : problem.message;
     await load();
   }
   return true;

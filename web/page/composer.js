@@ -2,12 +2,9 @@
 
 import { app, tasksOf, toast } from "./state.js";
 import { html, icon, useEffect, useLayoutEffect, useRef, useState } from "./view.js";
-import { empty } from "./draft.js";
+import { empty, longPaste } from "./draft.js";
 import { kept } from "./kept.js";
 import { short, size, count } from "./format.js";
-
-// longPaste is how many characters of a paste become an attachment.
-const longPaste = 4000;
 
 // Composer writes a message to an agent. The draft is { text, files }, which whoever
 // shows the composer keeps. send, queue and stop are what its buttons do.
@@ -27,7 +24,7 @@ export function Composer({ agent, draft, setDraft, running, send, stop, files = 
   }, []);
   useLayoutEffect(() => {
     field.current.style.height = "auto";
-    field.current.style.height = Math.min(field.current.scrollHeight, innerHeight * 0.4) + "px";
+    if (draft.text) field.current.style.height = Math.min(field.current.scrollHeight, innerHeight * 0.4) + "px"; // empty, it is as high as its hint
   }, [draft.text]);
   const take = (offer) => {
     setMenu(false);
@@ -89,7 +86,7 @@ export function Composer({ agent, draft, setDraft, running, send, stop, files = 
     ${draft.files.length > 0 && html`<ul class="row wrap attached" aria-label="Attached files">
       ${draft.files.map((f, i) => html`<li key=${i} class="chip out">${icon("paperclip")}${f.name}<span class="faint">${size(f.size ?? f.data.length * 0.75)}</span>
         <button type="button" class="bare" aria-label=${"Remove " + f.name} onClick=${() => setDraft((d) => ({ ...d, files: d.files.filter((other) => other !== f) }))}>${icon("x")}</button></li>`)}</ul>`}
-    <textarea ref=${field} rows="1" aria-label=${`Message to ${name}`} placeholder=${hint || `Write to ${name}.${tasksOf(agent).length ? ` / for what ${name} can do` : ""}`} value=${draft.text} dir="auto"
+    <textarea ref=${field} rows="1" aria-label=${`Message to ${name}`} placeholder=${hint || `Write to ${name}.${tasksOf(agent).length && !coarse ? ` / for what ${name} can do` : ""}`} value=${draft.text} dir="auto"
       aria-haspopup="listbox" aria-controls=${offers.length ? "offers" : undefined} aria-autocomplete="list" aria-activedescendant=${offers.length ? "offer-" + chosen : undefined}
       onInput=${(e) => (setClosed(false), setMenu(false), setDraft((d) => ({ ...d, text: e.target.value })))} onKeyDown=${keys} onPaste=${paste}></textarea>
     <div class="row">

@@ -97,14 +97,14 @@ class Turn extends Component {
       <${Face} id=${turn.agent} name=${name} />
       <div>
         <header><${Face} id=${turn.agent} name=${name} size="s phone-only" /><b>${name}</b><time datetime=${turn.time}>${hour(turn.time)}</time></header>
-        ${blocksOf(turn.items).map((block) => html`<${Part} key=${block.type + block.key} block=${block} agent=${agent} acts=${acts} id=${id} openFile=${openFile} />`)}
+        ${blocksOf(turn.items).map((block) => html`<${Part} key=${block.type + block.key} block=${block} agent=${agent} last=${last} acts=${acts} id=${id} openFile=${openFile} />`)}
         ${answer && (streaming ? html`<footer></footer>` : html`<${Foot} answer=${answer} exchange=${turn.items.at(-1).exchange} last=${last} idle=${idle} acts=${acts} id=${id} />`)}
       </div>
     </article>`;
   }
 }
 
-function Part({ block, agent, acts, id, openFile }) {
+function Part({ block, agent, last, acts, id, openFile }) {
   const item = block.items[0];
   switch (block.type) {
     case "calls":
@@ -119,7 +119,7 @@ function Part({ block, agent, acts, id, openFile }) {
     case "handoff":
       return html`<div class="acts">${icon("arrow-right")}<span>Handed over to <b>${agentOf(item.to).name}</b></span></div>`;
     case "trouble":
-      return html`<${Trouble} code=${item.code} context=${{ a: agent.name, p: acts.provider?.(), ...item.context }} acts=${acts} />`;
+      return html`<${Trouble} code=${item.code} context=${{ a: agent.name, ...item.context }} acts=${last ? acts : { model: acts.model }} />`;
     case "retry":
       return html`<${Retry} item=${item} acts=${acts} />`;
     case "note":

@@ -5,6 +5,9 @@ import { keep, kept } from "./kept.js";
 import { toast } from "./state.js";
 import { useEffect, useRef, useState } from "./view.js";
 
+// longPaste is how many characters of a paste become an attachment.
+export const longPaste = 4000;
+
 export const empty = { text: "", files: [], instead: null };
 
 // keeping has the browser keep the files of a draft. Their names are kept beside them: a

@@ -8,11 +8,12 @@ import { go, talkAddress } from "./route.js";
 import { kept, keep } from "./kept.js";
 import { ChangeGiven, Given } from "./given.js";
 import { Prose } from "./prose.js";
+import { valueIn } from "./phase.js";
 import { headline, knows } from "./trouble.js";
 import { doing, done } from "./words.js";
 import { Face, html, icon, useEffect, useMemo, useRef, useState } from "./view.js";
 
-const width = 168, height = 84;
+const width = 196, height = 84;
 
 // statesOf says of each node of a flow how it stands, by the runs of that agent in
 // order.
@@ -68,7 +69,7 @@ export function Flow({ here, at, name, status, acts }) {
   const agents = flow.nodes.filter((n) => n.kind === "agent");
   const over = [...states.values()].filter((s) => s.state === "done").length;
   const failed = [...states.values()].filter((s) => s.state === "fail").length;
-  const now = agents.filter((n) => states.get(n.id).state === "run").map((n) => agentOf(n.agent).name);
+  const now = agents.filter((n) => states.get(n.id).state === "run").map((n) => nameIn(flow, n));
   const select = (node) => go(talkAddress(id, "flow", node));
   const chips = html`<div class="row wrap"><span class="chip out">${icon("circle-check", "acc")}${over} of ${agents.length} done</span>${now.length > 0 && html`<span class="chip out">${icon("loader-circle", "spin acc")}${now.join(" and ")} ${now.length > 1 ? "are" : "is"} working</span>`}${failed > 0 && html`<span class="chip bad">${failed} failed</span>`}</div>`;
   const chosen = flow.nodes.find((n) => n.id === at);
@@ -76,7 +77,7 @@ export function Flow({ here, at, name, status, acts }) {
   return html`<div class=${"room graph" + (chosen ? "" : " solo")}>
     ${list || phone ? html`<div class="flow-list"><h2 class="hidden">The flow, as a list</h2><div class="row between">${chips}${!phone && html`<button type="button" class="sm" onClick=${() => (setList(false), keep("flowList", false))}>${icon("workflow")}As a graph</button>`}</div><${List} flow=${flow} states=${states} session=${session} at=${at} select=${select} /></div>`
       : html`<${Drawing} flow=${flow} states=${states} session=${session} at=${at} select=${select} chips=${chips} toList=${() => (setList(true), keep("flowList", true))} live=${status === "running"} />`}
-    ${chosen && html`<${Node} key=${at} node=${chosen} state=${states.get(at) ?? { runs: [], state: "idle" }} session=${session} id=${id} acts=${acts} close=${() => go(talkAddress(id, "flow"))} />`}</div>`;
+    ${chosen && html`<${Node} key=${at} node=${chosen} name=${nameIn(flow, chosen)} state=${states.get(at) ?? { runs: [], state: "idle" }} session=${session} id=${id} acts=${acts} close=${() => go(talkAddress(id, "flow"))} />`}</div>`;
 }
 
 // spentOf is what the runs of a node took.
@@ -84,7 +85,7 @@ function spentOf(session, runs) {
   const spans = session.spans.filter((s) => s.kind === "model" && runs.some((r) => r.id === s.run));
   const ms = runs.reduce((sum, r) => sum + (Date.parse(r.ended || new Date()) - Date.parse(r.started)), 0);
   const tokens = spans.reduce((sum, s) => sum + (s.usage.input_tokens ?? 0) + (s.usage.output_tokens ?? 0), 0);
-  return [duration(ms), tokens && short(tokens), cost(spans.reduce((sum, s) => sum + s.cost, 0))].filter(Boolean).join(" · ");
+  return [duration(ms), tokens && `${short(tokens)} tokens`, cost(spans.reduce((sum, s) => sum + s.cost, 0))].filter(Boolean).join(" · ");
 }
 
 // lastWords is what a node says now, or said or did last, and why it failed.
@@ -98,16 +99,32 @@ function lastWords(session, { runs, state }) {
   if (!item) return "";
   if (item.type === "tool") return capital(item.state === "running" ? doing(item.tool, item.arguments) : done(item));
   if (item.streaming) return `Writing, ${item.text.trim().split(/\s+/).length} words`;
-  return item.text.replace(/[#*_`]/g, "").split("\n").find(Boolean)?.slice(0, 200) ?? "";
+  return preview(item.text);
+}
+
+// preview is the beginning of an answer: its first line that is for people, or of data its
+// first values.
+export function preview(text) {
+  const line = text.replace(/^[ \t]*(```|~~~)[^]*?(^[ \t]*\1|$(?![^]))/gm, "").replace(/[#*_`]/g, "").split("\n").map((part) => part.trim()).find(Boolean) ?? "";
+  if (line && !/^[{[]/.test(line)) return line.slice(0, 200);
+  const values = Object.entries(valueIn(text) ?? {}).map(([name, value]) => [name.replace(/[_-]+/g, " "), Array.isArray(value) ? String(value.length) : value !== null && typeof value === "object" ? "" : String(value)]);
+  return values.filter(([, value]) => value).slice(0, 4).map(([name, value]) => `${name}: ${value}`).join(", ").slice(0, 200);
+}
+
+// nameIn is what a node is called in its flow: agents that have several are numbered.
+export function nameIn(flow, node) {
+  const name = (n) => n.title || agentOf(n.agent).name;
+  const same = flow.nodes.filter((n) => n.kind === "agent" && name(n) === name(node));
+  return same.length > 1 ? `${name(node)} ${same.indexOf(node) + 1}` : name(node);
 }
 
 const capital = (text) => text && text[0].toUpperCase() + text.slice(1);
 
-function Card({ node, state, session, at, select, style }) {
+function Card({ flow, node, state, session, at, select, style }) {
   const agent = agentOf(node.agent);
   const [drawing, tint] = icons[state.state];
   return html`<button type="button" class=${"node " + state.state} data-state=${state.state} style=${style} aria-current=${at === node.id ? "true" : undefined} onClick=${() => select(node.id)}>
-    <span class="row"><${Face} id=${node.agent} name=${agent.name} size="s" /><b class="grow cut">${node.title || agent.name}</b>${icon(drawing, tint)}<span class="hidden">${words[state.state]}</span></span>
+    <span class="row"><${Face} id=${node.agent} name=${agent.name} size="s" /><b class="grow cut">${nameIn(flow, node)}</b>${icon(drawing, tint)}<span class="hidden">${words[state.state]}</span></span>
     <span class="dim cut">${lastWords(session, state) || words[state.state]}</span>${state.runs.length > 0 && html`<span class="tiny faint num cut">${spentOf(session, state.runs)}</span>`}</button>`;
 }
 
@@ -140,7 +157,7 @@ function Drawing({ flow, states, session, at, select, chips, toList, live }) {
       ${drawn.frames.map((f) => html`<div class="frame" key=${f.id} style=${{ left: f.x + "px", top: f.y + "px", width: f.w + "px", height: f.h + "px" }}><span>${icon(frameIcons[f.kind])}${named(f, states, flow)}</span></div>`)}
       <svg aria-hidden="true"><defs>${["", "go"].map((tint) => html`<marker key=${tint} id=${"tip" + tint} class=${tint} viewBox="0 0 8 8" refX="7" refY="4" markerWidth="8" markerHeight="8" markerUnits="userSpaceOnUse" orient="auto"><path d="M0 0L8 4L0 8z" /></marker>`)}</defs>
         ${edges.map((e) => [e, stateOfEdge(e, states, ways)]).map(([e, state]) => html`<path key=${e.from + " " + e.to} class=${"e " + state + (e.back ? " back" : "")} d=${e.path} marker-end=${state === "done" ? undefined : `url(#tip${state})`} />`)}</svg>
-      ${flow.nodes.filter((n) => n.kind === "agent").map((n) => html`<${Card} key=${n.id} node=${n} state=${states.get(n.id)} session=${session} at=${at} select=${select} style=${{ left: drawn.places.get(n.id).x + "px", top: drawn.places.get(n.id).y + "px" }} />`)}</div>
+      ${flow.nodes.filter((n) => n.kind === "agent").map((n) => html`<${Card} key=${n.id} flow=${flow} node=${n} state=${states.get(n.id)} session=${session} at=${at} select=${select} style=${{ left: drawn.places.get(n.id).x + "px", top: drawn.places.get(n.id).y + "px" }} />`)}</div>
     <div class="zoom">${[["Smaller", "zoom-out", () => setZoom(zoom * 0.85)], ["Larger", "zoom-in", () => setZoom(Math.min(2, zoom * 1.15))], ["All of it", "scan", fit], ["As a list", "list-tree", toList]].map(([title, drawing, act]) => html`<button type="button" class="tool sm" key=${title} title=${title} aria-label=${title} onClick=${act}>${icon(drawing)}</button>`)}</div>
     ${live && html`<span class="chip out live-chip"><span class="dot live"></span>Live, following</span>`}</div>`;
 }
@@ -224,7 +241,7 @@ function inOrder(flow, places) {
 
 // List is the same as the graph, to be read from top to bottom.
 function List({ flow, states, session, at, select }) {
-  const level = (frame) => flow.nodes.filter((n) => (n.in ?? "") === frame).map((n) => (n.kind === "agent" ? html`<li key=${n.id}><${Card} node=${n} state=${states.get(n.id)} session=${session} at=${at} select=${select} /></li>`
+  const level = (frame) => flow.nodes.filter((n) => (n.in ?? "") === frame).map((n) => (n.kind === "agent" ? html`<li key=${n.id}><${Card} flow=${flow} node=${n} state=${states.get(n.id)} session=${session} at=${at} select=${select} /></li>`
     : html`<li key=${n.id}><b class="tiny faint row">${icon(frameIcons[n.kind] ?? "circle")}${named(n, states, flow)}</b><ul class="nested">${level(n.id)}</ul></li>`));
   return html`<ul class="flow-nodes" aria-label="Steps">${level("")}</ul>`;
 }
@@ -236,7 +253,7 @@ function isStep(session, run) {
 }
 
 // Node opens one node: what it was given, what it writes, its rounds, its calls.
-function Node({ node, state, session, id, acts, close }) {
+function Node({ node, name, state, session, id, acts, close }) {
   const [tab, setTab] = useState("Writes");
   const [changing, setChanging] = useState(null); // the run whose input is being changed
   const agent = agentOf(node.agent);
@@ -247,7 +264,7 @@ function Node({ node, state, session, id, acts, close }) {
   const { from } = session.items.findLast((i) => i.type === "handoff" && i.to === node.agent && i.seq < (run?.seq ?? 0)) ?? {};
   const again = (r) => r && r.status !== "running" && isStep(session, r) && html`<button type="button" class="ghost sm" title="A conversation of its own, in which this step gets what you make of its input" onClick=${() => (setTab("Was"), setChanging(r))}>${icon("pencil")}Change and run from here</button>
     <button type="button" class="ghost sm" title="A conversation of its own, in which this step and what follows are done again" onClick=${() => acts.rerun(r.id)}>${icon("git-branch")}Run again from here</button>`;
-  return html`<aside class="panel over" aria-label=${agent.name}><div class="bar"><${Face} id=${node.agent} name=${agent.name} size="m" /><div class="grow"><h2>${agent.name}</h2><div class="tiny faint">${state.runs.length > 1 ? `Round ${state.runs.length}, ` : ""}${words[state.state]}</div></div><button type="button" class="tool sm" title="Close" aria-label="Close" onClick=${close}>${icon("x")}</button></div>
+  return html`<aside class="panel over" aria-label=${name}><div class="bar"><${Face} id=${node.agent} name=${agent.name} size="m" /><div class="grow"><h2>${name}</h2><div class="tiny faint">${state.runs.length > 1 ? `Round ${state.runs.length}, ` : ""}${words[state.state]}</div></div><button type="button" class="tool sm" title="Close" aria-label="Close" onClick=${close}>${icon("x")}</button></div>
     <div class="call-body" tabindex="0"><div class="seg" role="group" aria-label="What to see">${["Was given", "Writes", `Rounds ${state.runs.length}`].map((name) => html`<button type="button" key=${name} aria-pressed=${tab === name.split(" ")[0]} onClick=${() => setTab(name.split(" ")[0])}>${name}</button>`)}</div>
       ${tab === "Was" && (changing ? html`<${ChangeGiven} key=${changing.id} run=${changing} send=${(input) => acts.runFrom(changing.id, input)} close=${() => setChanging(null)} />` : run ? html`<${Given} run=${run} from=${from} edit=${session.edits.get(run.id)} />` : html`<p class="dim">This step is to come.</p>`)}
       ${tab === "Writes" && (said.length ? said.map((i) => html`<${Prose} key=${i.key} text=${i.text} streaming=${!!i.streaming} />`) : html`<p class="dim">${run ? "Nothing yet." : "This step is to come."}</p>`)}

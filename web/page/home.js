@@ -2,7 +2,7 @@
 
 import { api } from "./shelf.js";
 import { app, agentOf, brokenWords, byTime, can, castOf, isFlow, load, pipeline, tasksOf, toast, waiting, titleOf } from "./state.js";
-import { empty, useDraft } from "./draft.js";
+import { empty, longPaste, useDraft } from "./draft.js";
 import { keep, kept } from "./kept.js";
 import { choosesModel, ModelChoice, usualModel } from "./models.js";
 import { doing, gates, now, orders } from "./words.js";
@@ -92,9 +92,15 @@ function Ask() {
     document.addEventListener("drop", drop);
     return () => document.removeEventListener("drop", drop);
   }, [files]);
-  const keys = (event) => event.key === "Enter" && !event.shiftKey && !event.isComposing && !matchMedia("(pointer: coarse)").matches && submit(event);
+  const keys = (event) => event.key === "Enter" && !event.shiftKey && !event.isComposing && kept("enterSends", true) && !matchMedia("(pointer: coarse)").matches && submit(event);
+  const paste = (event) => {
+    const { files: pasted } = event.clipboardData, words = event.clipboardData.getData("text/plain");
+    if (!pasted.length && words.length <= longPaste) return;
+    event.preventDefault();
+    attach(pasted.length ? [...pasted] : [new File([words], "pasted.txt", { type: "text/plain" })]);
+  };
   if (!agent) return null;
-  return html`<form class="ask" onSubmit=${submit} aria-label="Begin"><textarea aria-label="What do you need?" placeholder=${`Say what you need. ${agent.name} will begin, or choose someone else below.`} rows="2" value=${text} dir="auto" onInput=${(e) => setDraft((draft) => ({ ...draft, text: e.target.value }))} onKeyDown=${keys}></textarea>
+  return html`<form class="ask" onSubmit=${submit} aria-label="Begin"><textarea aria-label="What do you need?" placeholder=${`Say what you need. ${agent.name} will begin, or choose someone else below.`} rows="2" value=${text} dir="auto" onInput=${(e) => setDraft((draft) => ({ ...draft, text: e.target.value }))} onKeyDown=${keys} onPaste=${paste}></textarea>
     ${files.length > 0 && html`<ul class="row wrap attached" aria-label="Attached files">${files.map((f) => html`<li class="chip out" key=${f.name}>${icon("paperclip")}${f.name}<button type="button" class="bare" aria-label=${"Remove " + f.name} onClick=${() => setFiles(files.filter((other) => other !== f))}>${icon("x")}</button></li>`)}</ul>`}
     <div class="row"><button type="button" class="ghost sm" aria-label="Attach files" onClick=${() => picker.current.click()}>${icon("paperclip")}<span class="desk-only">Attach</span></button>
       <input class="hidden" type="file" multiple ref=${picker} tabindex="-1" aria-hidden="true" onChange=${(e) => attach([...e.target.files])} />

@@ -7,11 +7,18 @@ import { waiting } from "./state.js";
 const places = { h: "#/", f: "#/files", d: "#/deliveries", a: "#/activity", s: "#/settings/look", l: "#/flows" };
 const inField = (target) => target.closest?.("input, textarea, select, [contenteditable], dialog");
 
-// step moves the focus to the next or previous turn, call, change or row.
+// rows are what j and k go through, what lies on top first: changes, calls, events, files,
+// and turns.
+const rows = [".sheet ins, .sheet del", ".lane[tabindex]", ".hits summary", ".list tbody tr[tabindex]", ".turn, .said"];
+
+// step moves the focus to the next or previous turn, call, change or row: of those that the
+// focus is in, or of what lies on top.
 function step(by) {
-  const all = [...document.querySelectorAll(".turn, .said, .lane[tabindex], .sheet ins, .sheet del, .list tbody tr[tabindex]")].filter((e) => e.checkVisibility());
-  if (!all.length) return;
-  const at = all.findIndex((e) => e === document.activeElement || e.contains(document.activeElement));
+  const active = document.activeElement;
+  const lists = rows.map((selector) => [...document.querySelectorAll(selector)].filter((e) => e.checkVisibility())).filter((list) => list.length);
+  const all = lists.find((list) => list.some((e) => e.contains(active))) ?? lists[0];
+  if (!all) return;
+  const at = all.findIndex((e) => e.contains(active));
   const next = all[at < 0 ? (by > 0 ? 0 : all.length - 1) : Math.max(0, Math.min(all.length - 1, at + by))];
   next.tabIndex = next.tabIndex < 0 ? -1 : next.tabIndex;
   if (!next.hasAttribute("tabindex")) next.setAttribute("tabindex", "-1");
@@ -27,7 +34,8 @@ export function listenTo(acts) {
     "?": () => acts.help(), "/": () => (document.querySelector(".composer .tasks") ? document.querySelector(".composer .tasks").click() : document.querySelector(".composer textarea")?.focus()),
     w: () => {
       const list = waiting();
-      if (list.length) go(talkAddress(list[(waited = (waited + 1) % list.length)].id));
+      const next = list[(waited = (waited + 1) % list.length)];
+      if (next) go(talkAddress(next.id, next.question?.kind === "gate" ? "delivery" : ""));
     },
   };
   const pressed = (event) => {

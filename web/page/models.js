@@ -20,7 +20,9 @@ const usualAnswer = 600;
 
 const priceWords = (model, tokens) => {
   const each = answerCost(model, tokens);
-  return each > 0 ? `about $${each < 0.01 ? each.toFixed(4) : each.toFixed(2)} an answer` : model.price ? `$${model.price.input} in, $${model.price.output} out, per million tokens` : model.local ? "free" : "";
+  if (!model.price) return "no price known";
+  if (!model.price.input && !model.price.output) return "free";
+  return each > 0 ? `about $${each < 0.01 ? each.toFixed(4) : each.toFixed(2)} an answer` : `$${model.price.input} in, $${model.price.output} out, per million tokens`;
 };
 
 const about = (model, tokens) =>

@@ -4,7 +4,7 @@ import { get, post, request } from "./api.js";
 
 export const operate = {
   settings: () => get("api/settings"),
-  changeSettings: async (values) => (await request("PATCH", "api/settings", { values })).json(),
+  changeSettings: async (values, was) => (await request("PATCH", "api/settings", { values, was })).json(),
   setKey: (provider, key) => request("PUT", `api/providers/${encodeURIComponent(provider)}/key`, { key }),
   setAddress: async (provider, address, key) => (await request("PUT", `api/providers/${encodeURIComponent(provider)}`, { base_url: address, ...(key && { key }) })).json(),
   removeProvider: (provider) => request("DELETE", `api/providers/${encodeURIComponent(provider)}`),

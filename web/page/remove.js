@@ -1,7 +1,7 @@
 // Asking before something goes out of the configuration, with what that means.
 
 import { operate } from "./operate.js";
-import { agentOf, app } from "./state.js";
+import { agentOf, app, toast } from "./state.js";
 import { html, useEffect, useRef, useState } from "./view.js";
 
 // usedWords says in people's words which settings name something, with a way to where each
@@ -24,7 +24,7 @@ function Removal({ name, obstacle, meaning, remove, done, close }) {
   useEffect(() => dialog.current.showModal(), []);
   const act = () => {
     setBusy(true);
-    remove().then(done, (trouble) => (setWrong(trouble.message), setBusy(false)));
+    remove().then(done, (trouble) => (trouble.code === "stale" ? (toast(trouble.message), close()) : (setWrong(trouble.message), setBusy(false))));
   };
   const title = obstacle ? `${name} cannot be removed now` : `Remove ${name}?`;
   return html`<dialog class="ask-dialog removal" ref=${dialog} aria-label=${title} onClose=${close} onClick=${(e) => e.target.closest("a") && close()}><h2>${title}</h2>

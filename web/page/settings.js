@@ -1,10 +1,10 @@
 // Settings: what troupe.yaml and .env say, for operators; what this browser does, for
 // everybody.
 
-import { api } from "./api.js";
+import { sentence } from "./api.js";
 import { bundleName } from "./home.js";
 import { operate } from "./operate.js";
-import { agentOf, app, can, leave, renew, toast } from "./state.js";
+import { agentOf, app, can, leave, toast } from "./state.js";
 import { Lines } from "./changes.js";
 import { currentTheme, setTheme } from "./side.js";
 import { kept, keep } from "./kept.js";
@@ -36,7 +36,7 @@ function useLoaded(load, ...changed) {
     return () => {
       left = true;
     };
-  }, [turn, ...changed]);
+  }, [turn, app.configured, ...changed]);
   return [useCalm(state.value), state.problem, () => again((n) => n + 1), (value) => setState({ value, problem: null })];
 }
 
@@ -46,28 +46,41 @@ function Missing({ problem, what }) {
   return problem.code === "absent" ? html`<p class="dim">This server does not let the page change ${what}. Edit <code>troupe.yaml</code> and start it anew.</p>` : html`<${Trouble} code=${problem.code} context=${{ detail: problem.message }} />`;
 }
 
-// Row is a setting with a field that saves when it is left.
+// asWritten is a value as people write it, which matters for times.
+const asWritten = (value = "") => value.replace(/^(\d.*[hm])0s$/, "$1").replace(/^(\d+h)0m$/, "$1");
+
+// SettingRow is a setting with a field that saves when it is left. What is being written
+// stays, though somebody else changes the setting meanwhile: whoever saves it is told then.
 function SettingRow({ setting, title, text, save, unit = "", type = "text" }) {
-  const known = (setting?.value ?? "").replace(/^(\d.*[hm])0s$/, "$1").replace(/^(\d+h)0m$/, "$1"); // a time as people write it
-  const [value, setValue] = useState(known);
-  useEffect(() => setValue(known), [known]);
+  const [value, setValue] = useState(asWritten(setting?.value));
+  const seen = useRef(setting?.value ?? ""), now = useRef("");
+  now.current = setting?.value ?? "";
+  const isWritten = () => value.trim() !== asWritten(seen.current);
+  const take = () => (setValue(asWritten(now.current)), (seen.current = now.current));
+  useEffect(() => {
+    if (!isWritten()) take();
+  }, [setting?.value]);
   if (!setting) return null;
-  const done = () => value.trim() !== known && save({ [setting.key]: unit ? value.replace(unit, "").replace(",", ".").trim() : value.trim() });
+  const done = async () => {
+    if (!isWritten()) return;
+    const was = seen.current;
+    seen.current = value.trim(); // so that it is sent once, though Enter and leaving the field both save
+    const trouble = await save({ [setting.key]: unit ? value.replace(unit, "").replace(",", ".").trim() : value.trim() }, { [setting.key]: was });
+    if (trouble?.code === "stale") take();
+    else if (trouble) seen.current = was; // what is wrong can be corrected
+  };
   return html`<div><div><b>${title}</b><p>${text}${setting.locked && html` <span class="faint">${icon("lock")} ${setting.locked}</span>`}</p></div><label class="field edge narrow">${unit && html`<span class="faint" aria-hidden="true">${unit}</span>`}<input type=${type} aria-label=${title} value=${value} placeholder=${setting.usual || "none"} disabled=${!!setting.locked} onInput=${(e) => setValue(e.target.value)} onBlur=${done} onKeyDown=${(e) => e.key === "Enter" && done()} /></label></div>`;
 }
-
-// takesEffect has the page know what was changed, once the server has read it again.
-const takesEffect = () => (renew(), setTimeout(renew, 3000));
 
 const find = (settings, key) => settings?.settings.find((s) => s.key === key);
 
 function useSettings() {
   const [settings, problem, again, set] = useLoaded(operate.settings);
-  const save = (values) => operate.changeSettings(values).then((next) => {
+  // was is what the page shows: what somebody else has changed since is not overwritten.
+  const save = (values, was = Object.fromEntries(Object.keys(values).map((key) => [key, find(settings, key)?.value ?? ""]))) => operate.changeSettings(values, was).then((next) => {
     set(next);
     toast("Saved in troupe.yaml");
-    takesEffect();
-  }, (trouble) => (toast(trouble.message), again()));
+  }, (trouble) => (toast(trouble.message), again(), trouble));
   return { settings, problem, save, again };
 }
 
@@ -100,7 +113,6 @@ function ModelSettings() {
       setKeyOf("");
       again();
       test(name);
-      takesEffect();
     } catch (trouble) {
       setKeyWrong(trouble.message);
     }
@@ -111,7 +123,6 @@ function ModelSettings() {
     setAdded(name);
     setTested((t) => new Map(t).set(name, result));
     again();
-    takesEffect();
   };
   const removed = () => {
     toast(`${leaving.title || leaving.name} is removed`);
@@ -119,7 +130,6 @@ function ModelSettings() {
     setAdded("");
     setLeaving(null);
     again();
-    takesEffect();
   };
   const addressForm = (p) => html`<${AddressForm} key=${p?.name ?? ""} provider=${p} save=${setAddress} close=${() => setAddressOf(null)} />`;
   return html`<${Head} title="Models and keys" text="Which model answers, unless an agent or a conversation has its own." />
@@ -136,7 +146,7 @@ function ModelSettings() {
         ${addressOf === p.name && addressForm(p)}
         ${keyOf === p.name && html`<form class="row wrap key-form" onSubmit=${setKey}><label class="field edge grow">${icon("key-round")}<input name="key" type="password" autocomplete="off" placeholder=${p.has_key ? "Paste the new key" : "Paste the key"} aria-label=${`Key for ${p.name}`} required /></label><button class="primary">Save and test</button><button type="button" class="ghost" onClick=${() => setKeyOf("")}>Cancel</button>${keyWrong && html`<p class="bad" role="alert">${keyWrong}</p>`}<p>It goes to the server once and is never sent back to any page, event or log.</p></form>`}</div>`;
     })}${shown.length === 0 && html`<p class="pad dim">None is set up, so agents only rehearse. Add one to have a model answer.</p>`}</div><${Prices} />
-    ${leaving && html`<${RemoveProvider} provider=${leaving} usual=${usual} done=${removed} close=${() => setLeaving(null)} />`}`;
+    ${leaving && html`<${RemoveProvider} provider=${leaving} usual=${usual} done=${removed} close=${() => (setLeaving(null), again())} />`}`;
 }
 
 // AddressForm adds a server that speaks OpenAI's API, or changes where one is.
@@ -191,7 +201,7 @@ function keyWords(p) {
 
 function Prices() {
   if (!app.models.length) return null;
-  const price = (value) => (value === undefined ? "–" : value === 0 ? "free" : `$${value.toFixed(2)}`);
+  const price = (value) => (value === undefined ? "not known" : value === 0 ? "free" : `$${value.toFixed(2)}`);
   return html`<h3 class="h-20 sec">Prices and windows</h3><p class="small dim">In tokens, which are pieces of words: 1,000 are about 750 words. What a model holds is how much of a conversation it can take in at once.</p><div class="wide" tabindex="0" role="group" aria-label="Prices and windows"><table class="list"><thead><tr><th>Model</th><th class="right">Holds</th><th class="right">In / million</th><th class="right">Out / million</th><th>Used by</th></tr></thead><tbody>${app.models.map((m) => html`<tr key=${m.id}><td>${m.id}</td><td class="right num">${m.window ? count(m.window) : "–"}</td><td class="right num">${price(m.price?.input)}</td><td class="right num">${price(m.price?.output)}</td><td>${m.usual ? "usual" : (m.agents ?? []).map((id) => agentOf(id).name).join(", ")}</td></tr>`)}</tbody></table></div>`;
 }
 
@@ -208,8 +218,8 @@ function Told({ agent }) {
 function AgentSettings() {
   const { settings, save } = useSettings();
   const [told, setTold] = useState("");
-  return html`<${Head} title="Agents" text="Who is in the company, which model answers for each, and what it is told." /><div class="card rows">${app.agents.map((a) => html`<div key=${a.id} class=${a.broken ? "bad-row" : ""}><div class="row gap-3"><${Face} id=${a.id} name=${a.name} /><div><b>${a.name}</b> ${a.broken && html`<span class="chip bad t">cannot start</span>`}<p>${a.broken || [bundleName(a), a.title, a.tools?.length ? `${a.tools.length} tools` : ""].filter(Boolean).join(" · ")}</p></div></div>
-    <div class="row wrap">${settings && app.models.length > 0 && !a.broken && html`<label class="btn sm pick"><span>${shortName(find(settings, `agents.${a.id}.model`)?.value || a.model) || "usual model"}</span>${icon("chevron-down")}<select aria-label=${`Model of ${a.name}`} value=${find(settings, `agents.${a.id}.model`)?.value ?? ""} onChange=${(e) => save({ [`agents.${a.id}.model`]: e.target.value })}><option value="">usual model</option>${app.models.map((m) => html`<option key=${m.id} value=${m.id} disabled=${!m.available}>${m.id}</option>`)}</select></label>`}<button type="button" class="sm" aria-expanded=${told === a.id} onClick=${() => setTold(told === a.id ? "" : a.id)}>${a.broken ? "See where" : "What its model is told"}</button></div>
+  return html`<${Head} title="Agents" text="Who is in the company, which model answers for each, and what it is told." />${find(settings, "model")?.locked && html`<p class="small dim row">${icon("lock")}<span>Which model answers is fixed: ${find(settings, "model").locked}.</span></p>`}<div class="card rows">${app.agents.map((a) => html`<div key=${a.id} class=${a.broken ? "bad-row" : ""}><div class="row gap-3"><${Face} id=${a.id} name=${a.name} /><div><b>${a.name}</b> ${a.broken && html`<span class="chip bad t">cannot start</span>`}<p>${a.broken || [bundleName(a), a.title, a.tools?.length ? `${a.tools.length} tools` : ""].filter(Boolean).join(" · ")}</p></div></div>
+    <div class="row wrap">${settings && app.models.length > 0 && !a.broken && html`<label class="btn sm pick"><span>${shortName(find(settings, `agents.${a.id}.model`)?.value || a.model) || "usual model"}</span>${icon("chevron-down")}<select aria-label=${`Model of ${a.name}`} disabled=${!!find(settings, `agents.${a.id}.model`)?.locked} title=${find(settings, `agents.${a.id}.model`)?.locked} value=${find(settings, `agents.${a.id}.model`)?.value ?? ""} onChange=${(e) => save({ [`agents.${a.id}.model`]: e.target.value })}><option value="">usual model</option>${app.models.map((m) => html`<option key=${m.id} value=${m.id} disabled=${!m.available}>${m.id}</option>`)}</select></label>`}<button type="button" class="sm" aria-expanded=${told === a.id} onClick=${() => setTold(told === a.id ? "" : a.id)}>${a.broken ? "See where" : "What its model is told"}</button></div>
     ${told === a.id && html`<${Told} agent=${a} />`}</div>`)}</div>${app.agents.length === 0 && html`<p class="dim">There are none.</p>`}`;
 }
 
@@ -229,8 +239,8 @@ function ToolServerSettings() {
   const [open, setOpen] = useState("");
   const [busy, setBusy] = useState("");
   const [leaving, setLeaving] = useState(null); // a server that is to be removed
-  const removed = () => (toast(`${leaving.name} is removed`), setLeaving(null), again(), takesEffect());
-  const act = (what, done) => what.then(() => (toast(done), again(), takesEffect()), (trouble) => toast(trouble.message)).finally(() => setBusy(""));
+  const removed = () => (toast(`${leaving.name} is removed`), setLeaving(null), again());
+  const act = (what, done) => what.then(() => toast(done), (trouble) => toast(trouble.message)).finally(() => (again(), setBusy("")));
   const restart = (name) => (setBusy(name), act(operate.restartTools(name), "Started anew"));
   const toggle = (name, what) => setOpen(open === name + what ? "" : name + what);
   const turn = (s) => act(operate.switchTools(s.name, s.state === "off"), s.state === "off" ? `${s.name} is switched on` : `${s.name} is switched off`);
@@ -243,9 +253,9 @@ function ToolServerSettings() {
   const changes = (s) => open === s.name + "changed" && (s.changed ?? []).map((c) => html`<section class="card cutoff change-list" key=${s.name + c.tool} aria-label=${`${c.tool}: what changed`}><div class="row wrap pad"><h3 class="grow">${c.tool}: ${c.before ? "what changed" : "new"}</h3><button type="button" class="ghost sm danger" onClick=${() => act(operate.acceptTools(s.name, { [c.tool]: c.hash }), `${c.tool} is accepted`)}>Accept anyway</button><button type="button" class="sm primary" onClick=${() => setOpen("")}>Keep it off</button></div>
     <${Lines} before=${c.before ?? ""} after=${c.after ?? ""} />${suspicious.test(c.after ?? "") && !suspicious.test(c.before ?? "") && html`<p class="row pad small bad">${icon("triangle-alert")}The new text tells the model to do more than use this tool. Do not accept it unless you know why.</p>`}</section>`);
   return html`<${Head} title="Tool servers" text="Programs that give agents more tools, over MCP. New or changed tools wait for your word." />
-    ${!problem && can("mcp") && html`<${AddToolServer} added=${() => (again(), takesEffect())} />`}
+    ${!problem && can("mcp") && html`<${AddToolServer} added=${again} />`}
     ${problem ? html`<${Missing} problem=${problem} what="tool servers" />` : !list ? html`<${Bones} />` : list.length === 0 ? html`<p class="dim">There are none${can("mcp") ? "" : " that the page can show"}. They are described in <code>troupe.yaml</code> under <code>mcp</code>.</p>` : html`<div class="card rows">${list.map(row)}</div>${list.map(changes)}`}
-    ${leaving && html`<${RemoveToolServer} server=${leaving} done=${removed} close=${() => setLeaving(null)} />`}`;
+    ${leaving && html`<${RemoveToolServer} server=${leaving} done=${removed} close=${() => (setLeaving(null), again())} />`}`;
 }
 
 // AddToolServer adds a server that runs already. Those that Troupe is to start are named
@@ -279,7 +289,7 @@ function AddToolServer({ added }) {
 
 function SkillSettings() {
   const [list, problem, again] = useLoaded(operate.skills);
-  const turn = (s) => operate.switchSkill(s.name, !!s.off).then(() => (toast(s.off ? `${s.name} is switched on` : `${s.name} is switched off`), again()), (trouble) => toast(trouble.message));
+  const turn = (s) => operate.switchSkill(s.name, !!s.off).then(() => (toast(s.off ? `${s.name} is switched on` : `${s.name} is switched off`), again()), (trouble) => (toast(trouble.message), again()));
   return html`<${Head} title="Skills" text="Know-how that agents load when a task calls for it." />${problem ? html`<${Missing} problem=${problem} what="skills" />` : !list ? html`<${Bones} />` : list.length === 0 ? html`<p class="dim">There are none. <code>troupe skills new</code> writes one.</p>`
     : html`<div class="card rows">${list.map((s) => html`<div key=${s.name}><div><b>${s.name}</b>${s.category && html` <span class="chip t">${s.category}</span>`}<p>${s.description}${s.used > 0 && ` Used ${s.used === 1 ? "once" : `${s.used} times`} this week.`}${s.off && html`<br />Switched off: no agent hears of it.`}</p></div>${can("switch_skills") && html`<button type="button" class="switch" role="switch" aria-checked=${!s.off} aria-label=${`Use ${s.name}`} onClick=${() => turn(s)}></button>`}</div>`)}</div>`}`;
 }
@@ -304,13 +314,13 @@ function Month({ spent, setting, save }) {
 function LimitSettings() {
   const { settings, problem, save } = useSettings();
   const [spent, , again] = useLoaded(operate.spending);
-  const saved = (values) => save(values).then(again);
+  const saved = (...change) => save(...change).then((trouble) => (again(), trouble));
   const usual = spent?.usual > 0 ? `The usual conversation costs ${cost(spent.usual)}; the dearest of the last 31 days cost ${cost(spent.dearest)}.` : "In US dollars.";
   const rows = [["limits.cost", "Money, one answer", usual, "$"], ["limits.time", "Time, one answer", "For example 15m, or 1h30m. Waiting for you does not count."], ["limits.turns", "Turns, one answer", "How often the model may be asked before it must answer."], ["limits.tokens", "Tokens, one answer", "Sent and received. A token is a piece of a word: 1,000 are about 750 words."]];
   return html`<${Head} title="Limits" text="An agent that reaches one stops, says so, and keeps what it has. You can let it go on." />
     <div class="card rows">${(settings || problem) && html`<${Month} spent=${spent} setting=${find(settings, "server.month_cost")} save=${saved} />`}
       ${settings && rows.map(([key, title, text, unit]) => html`<${SettingRow} key=${key} setting=${find(settings, key)} title=${title} text=${text} unit=${unit} save=${save} />`)}</div>
-    ${spent?.agents.some((a) => a.cost > 0) && html`<h3 class="h-20 sec">Who spent it</h3><div class="wide" tabindex="0" role="group" aria-label="Who spent it"><table class="list"><tbody>${[...spent.agents].filter((a) => a.cost > 0).sort((a, b) => b.cost - a.cost).slice(0, 20).map((a) => html`<tr key=${a.agent}><td><span class="row"><${Face} id=${a.agent} name=${agentOf(a.agent).name} size="s" />${agentOf(a.agent).name}</span></td><td class="right num">${cost(a.cost)}</td></tr>`)}</tbody></table></div><p class="small faint">In the last 31 days, ${cost(spent.total)} in ${count(spent.sessions)} conversations.</p>`}
+    ${spent?.agents.some((a) => a.cost > 0) && html`<h3 class="h-20 sec">Who spent it</h3><div class="wide" tabindex="0" role="group" aria-label="Who spent it"><table class="list"><tbody>${[...spent.agents].filter((a) => a.cost > 0).sort((a, b) => b.cost - a.cost).slice(0, 20).map((a) => html`<tr key=${a.agent}><td><span class="row"><${Face} id=${a.agent} name=${agentOf(a.agent).name} size="s" />${agentOf(a.agent).name}</span></td><td class="right num">${cost(a.cost)}</td></tr>`)}</tbody></table></div><p class="small faint">In the last 31 days, ${cost(spent.total)} in ${spent.sessions === 1 ? "one conversation" : `${count(spent.sessions)} conversations`}.</p>`}
     ${problem && html`<${Missing} problem=${problem} what="limits" />`}`;
 }
 
@@ -332,7 +342,6 @@ function PeopleSettings() {
       const { fragment } = await operate.addPerson(name);
       setLink({ name: "", added: name, text: location.origin + location.pathname + fragment });
       form.reset();
-      setTimeout(again, 3000); // by then the configuration was read again
     } catch (trouble) {
       setFailed(trouble.message);
     }
@@ -384,14 +393,18 @@ function AboutSettings() {
     ${Array.isArray(checks) && html`<${Checks} list=${checks} />`}`;
 }
 
+// checked is how a check is read on the page: what is to be done first.
+const checked = (list) => ["broken", "warning", "ok"].flatMap((status) => list.filter((c) => (verdicts[c.status] ? c.status : "warning") === status));
+const capital = (text) => text && text[0].toUpperCase() + text.slice(1);
+
 const verdicts = { __proto__: null, ok: ["circle-check", "good", "in order"], warning: ["triangle-alert", "dim", "look at it"], broken: ["circle-x", "bad", "broken"] };
 
 // Checks are what was found out about the installation, and what to do.
 function Checks({ list }) {
   const broken = list.filter((c) => c.status === "broken").length, odd = list.filter((c) => c.status === "warning").length;
   return html`<h3 class="h-20 sec" role="status">${broken ? `${broken} ${broken === 1 ? "thing is" : "things are"} broken` : odd ? `It works; ${odd} ${odd === 1 ? "thing wants" : "things want"} a look` : "All is in order"}</h3>
-    <div class="card rows checks">${list.map((c, i) => {
+    <div class="card rows checks">${checked(list).map((c, i) => {
       const [drawing, tint, words] = verdicts[c.status] ?? verdicts.warning;
-      return html`<div key=${i}><div><b>${icon(drawing, tint)} ${c.name}</b> <span class=${"chip t " + (tint === "bad" ? "bad" : tint === "good" ? "good" : "")}>${words}</span><p>${c.message}</p>${c.fix && html`<p class="strong">${c.fix}</p>`}</div></div>`;
+      return html`<div key=${i}><div><b>${icon(drawing, tint)} ${capital(c.name)}</b> <span class=${"chip t " + (tint === "bad" ? "bad" : tint === "good" ? "good" : "")}>${words}</span><p>${sentence(c.message.replace(/^(full|files|off): /, ""))}</p>${c.fix && html`<p class="strong">${sentence(c.fix)}</p>`}</div></div>`;
     })}</div>`;
 }

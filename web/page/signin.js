@@ -4,6 +4,14 @@
 import { enter } from "./state.js";
 import { Logo, html, icon, useEffect, useRef, useState } from "./view.js";
 
+// unknown says why a code may not be known, by what the server says of it: one that it makes
+// up itself, or one that each person has.
+const unknown = {
+  __proto__: null,
+  signed_out: () => html`Codes change when Troupe starts anew. Ask for a fresh link, or look at the terminal where <code>troupe serve</code> runs.`,
+  person_unknown: () => "Was all of it copied? A sign-in link that somebody made for you holds for a day, and until Troupe starts anew. Ask whoever runs Troupe for a new one.",
+};
+
 export function SignIn({ problem = "" }) {
   const field = useRef(null);
   const [failed, setFailed] = useState(problem);
@@ -20,7 +28,7 @@ export function SignIn({ problem = "" }) {
     try {
       await enter(code);
     } catch (trouble) {
-      setFailed(trouble.status === 401 ? "unknown" : trouble.message);
+      setFailed(trouble.status === 401 ? trouble.code : trouble.message);
       setBusy(false);
     }
   };
@@ -30,6 +38,6 @@ export function SignIn({ problem = "" }) {
     ${way && html`<p class="lead"><button class="primary" onClick=${() => location.assign(`${way.login}?to=${encodeURIComponent(location.hash)}`)}>Sign in with ${way.name}</button></p>`}
     <form class="card stack" onSubmit=${submit}><label class="small" for="code"><b>Your access code</b></label><label class="field edge">${icon("key-round")}<input id="code" ref=${field} type="password" autocomplete="current-password" placeholder="Paste the code or the whole link" onPaste=${pasted} /></label>
       <button class="primary" disabled=${busy}>Come in</button><p class="small dim">Whoever runs Troupe gave you a link. Opening it signs you in; the code is the part after <code>token=</code>.</p></form>
-    ${failed && html`<div class="trouble" role="alert">${icon("circle-alert")}<b>${failed === "unknown" ? "This code is not known here" : "It did not work"}</b><p>${failed === "unknown" ? html`Codes change when Troupe starts anew. Ask for a fresh link, or look at the terminal where <code>troupe serve</code> runs.` : failed}</p></div>`}
+    ${failed && html`<div class="trouble" role="alert">${icon("circle-alert")}<b>${unknown[failed] ? "This code is not known here" : "It did not work"}</b><p>${unknown[failed]?.() ?? failed}</p></div>`}
     <p class="tiny faint lead">Nothing on this page comes from anywhere but this server.</p></div></div>`;
 }

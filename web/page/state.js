@@ -21,6 +21,7 @@ export const app = {
   entries: 0, // goes up when somebody has signed in: streams begin anew
   toasts: [],
   said: "", // what a screen reader says
+  configured: 0, // goes up when the configuration has changed, here or elsewhere
 };
 
 const listeners = new Set();
@@ -121,7 +122,8 @@ let stop = null;
 function listen(lost = false) {
   stop?.();
   stop = follow(api.events, 0,
-    ({ session, gone }) => {
+    ({ session, gone, reconfigured }) => {
+      if (reconfigured) return void (update({ configured: app.configured + 1 }), renew());
       const sessions = new Map(app.sessions);
       if (gone) sessions.delete(gone);
       else {

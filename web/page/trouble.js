@@ -2,13 +2,33 @@
 // to do. The provider's own words are folded below.
 
 import { nameOf, size } from "./format.js";
-import { app, brokenWords } from "./state.js";
+import { app, brokenWords, castOf, pipeline } from "./state.js";
 import { html, icon, useEffect, useState } from "./view.js";
 
-const other = (acts) => acts.chooseModel && ["Use another model", acts.chooseModel];
+const providers = { __proto__: null, openai: "OpenAI", anthropic: "Anthropic", gemini: "Google", openrouter: "OpenRouter", xai: "xAI", deepseek: "DeepSeek", mistral: "Mistral", ollama: "Ollama", groq: "Groq" };
+
+// providerOf is what people call the provider of a model.
+const providerOf = (model = "") => (model.includes("/") ? (providers[model.split("/")[0]] ?? model.split("/")[0]) : "The provider");
+
+// hasOther says whether another model could answer here: a conversation may choose one, a
+// delivery and a flow of several agents may not, and there must be one.
+const hasOther = (acts) => !!acts.chooseModel && acts.agent !== pipeline && castOf(app.flows.find((f) => f.name === acts.agent)).length < 2 && app.models.some((m) => m.available && m.id !== "rehearsal" && m.id !== acts.model?.());
+const other = (acts) => hasOther(acts) && ["Use another model", acts.chooseModel];
+const orOther = (acts, words) => (hasOther(acts) ? words : "");
+const setUp = () => app.me.operator && ["Set up a model", () => { location.hash = "#/settings/models"; }];
+
+// withoutOther leaves the advice out to use another model, where there is none.
+export const withoutOther = (text) => text.replace(/(;|,)? (or (use|choose)|best with) (another model|a model that writes longer answers)(?=[.,;])/g, "").replace(/^(Use|Choose) another model, or (\w)/, (_, verb, letter) => letter.toUpperCase());
 const again = (acts) => acts.resume && ["Try again", acts.resume];
 const onward = (acts) => acts.resume && ["Go on", acts.resume];
 const operator = "Ask whoever runs Troupe.";
+
+// advised is what a delivery advises. Its agents have their models by the settings: whoever may
+// change those is led there, if there is another model.
+export function advised(text) {
+  const isPossible = app.me.operator && app.models.filter((m) => m.available && m.id !== "rehearsal").length > 1;
+  return isPossible && withoutOther(text) !== text ? html`${text} <a class="link" href="#/settings/models">Choose a model</a>` : isPossible ? text : withoutOther(text);
+}
 
 // limitOf reads how much a limit is, where the run said so: [number, unit, time].
 const limitOf = (limit = "") => (limit.match(/([\d.]+) (turns?|tool calls?|tokens|US dollars)|[Tt]he (\S+) of this run are over/) ?? []).slice(1);
@@ -39,17 +59,19 @@ const catalogue = {
   key_refused: ["key-round", (c) => `${c.p} did not accept the key`, () => `Nothing was lost. The key may be mistyped or withdrawn.${app.me.operator ? "" : " " + operator}`,
     (acts) => [app.me.operator && ["Replace the key", () => { location.hash = "#/settings/models"; }], other(acts), again(acts)]],
   rate_limited: ["clock", (c) => `${c.p} asks us to slow down`, () => "Too many requests in a short time. Your question is kept.", (acts) => [again(acts), other(acts)], "soft"],
-  quota_spent: ["coins", (c) => `The account at ${c.p} has no credit left`, () => `Your question is kept. ${app.me.operator ? "Top up the account, or use another model." : operator}`, (acts) => [other(acts), again(acts)]],
+  quota_spent: ["coins", (c) => `The account at ${c.p} has no credit left`, (c, acts) => `Your question is kept. ${app.me.operator ? `Top up the account${orOther(acts, ", or use another model")}.` : operator}`, (acts) => [other(acts), again(acts)]],
   provider_down: ["server", (c) => `${c.p} has a problem`, () => "It did not answer. Your question is kept; what was said so far is above.", (acts) => [again(acts), other(acts)]],
-  model_unknown: ["cpu", (c) => `${c.p} has no model of this name any more`, () => "Choose another one, and go on where it stopped.", (acts) => [acts.chooseModel && ["Choose another", acts.chooseModel]]],
+  model_unknown: ["cpu", (c) => `${c.p} has no model of this name any more`, (c, acts) => (hasOther(acts) ? "Choose another one, and go on where it stopped." : `No other one can be chosen here. ${app.me.operator ? "Set one up, and go on where it stopped." : operator}`),
+    (acts) => [hasOther(acts) ? ["Choose another", acts.chooseModel] : setUp(), !hasOther(acts) && again(acts)]],
   answer_cut: ["zap", () => "The answer broke off", () => "The connection to the model ended in the middle of the answer. Nothing half-written was saved.",
     (acts) => [acts.resume && ["Go on from here", acts.resume], acts.anew && ["Ask anew", acts.anew]]],
   answer_too_long: ["layers", () => "The answer reached the model’s limit", () => "What there is of it is above.", (acts) => [acts.say && ["Go on", () => acts.say("Go on.")]], "soft"],
-  context_full: ["layers", () => "The conversation got too long for the model", (c) => (c.dropped ? `The first ${c.dropped} messages were summed up to make room.` : "A model that holds more can go on."),
+  context_full: ["layers", () => "The conversation got too long for the model", (c, acts) => (c.dropped ? `The first ${c.dropped} messages were summed up to make room.` : hasOther(acts) ? "A model that holds more can go on." : "Begin a new conversation with what matters of this one."),
     (acts) => [other(acts)], "soft"],
-  request_too_large: ["paperclip", (c) => (c.parts?.length ? "The attachments are too large for the model" : "This is too large for the model"), (c) => (c.parts?.length ? `${attached(c.parts)}Drop some of them, or use a model that takes more.` : "Say it in fewer words, begin a new conversation, or use a model that takes more."),
+  request_too_large: ["paperclip", (c) => (c.parts?.length ? "The attachments are too large for the model" : "This is too large for the model"), (c, acts) => (c.parts?.length ? `${attached(c.parts)}Drop some of them${orOther(acts, ", or use a model that takes more")}.` : `Say it in fewer words, ${hasOther(acts) ? "begin a new conversation, or use a model that takes more" : "or begin a new conversation"}.`),
     (acts, { parts }) => [acts.drop && parts?.length > 0 && [parts.length === 1 ? `Send it without ${parts[0].name || "the attachment"}` : `Send it without the ${parts.length} attachments`, acts.drop], acts.anew && ["Edit the message", acts.anew], other(acts)]],
   declined: ["circle-alert", (c) => `The model declined to answer, or ${c.p} withheld the rest`, () => "Saying it in other words may help.", (acts) => [acts.anew && ["Rephrase", acts.anew], other(acts)], "soft"],
+  empty: ["circle-alert", () => "The model said nothing", (c, acts) => `Ask again, perhaps in other words${orOther(acts, ", or use another model")}.`, (acts) => [acts.again && ["Ask again", acts.again], acts.anew && ["Rephrase", acts.anew], other(acts)], "soft"],
   limit_cost: ["coins", limitTitle("cost"), limitText, further, "spot"],
   cost_exceeded: ["coins", () => "This cost more than it may", () => "A limit is checked between answers, and one answer went past it.", () => [], "soft"],
   limit_time: ["timer", limitTitle("time"), limitText, (acts) => [onward(acts) || (acts.say && ["Go on", () => acts.say("Go on.")]), ["Leave it", leave]], "spot"],
@@ -71,7 +93,7 @@ const catalogue = {
 const otherwise = ["circle-alert", () => "Something went wrong that we have no words for", () => "Nothing that was said is lost.", (acts) => [again(acts)]];
 
 // spoken is the card of a failure that only the server has words for.
-const spoken = ({ sentence, next = "" }) => ["circle-alert", () => sentence.replace(/\.$/, ""), () => (app.me.operator ? next : operator), (acts) => [again(acts), other(acts)]];
+const spoken = ({ sentence, next = "" }) => ["circle-alert", () => sentence.replace(/\.$/, ""), (c, acts) => (app.me.operator ? (hasOther(acts) ? next : withoutOther(next)) : operator), (acts) => [again(acts), other(acts)]];
 
 // apart are the failures that are one to people and several to whoever can mend them.
 const apart = ["unreachable", "certificate"];
@@ -92,7 +114,7 @@ const filled = (context) => ({ p: "The provider", a: "The agent", ...Object.from
 // acts are what can be done here.
 export function Trouble({ code, context = {}, acts = {} }) {
   const [drawing, title, text, offers, look = ""] = cardOf(code, context.problem);
-  const values = filled(context);
+  const values = filled({ p: providerOf(acts.model?.()), ...context });
   const buttons = offers(acts, values).filter(Boolean);
   const [copied, setCopied] = useState(false);
   const [isLeft, setLeft] = useState(false);
@@ -100,7 +122,7 @@ export function Trouble({ code, context = {}, acts = {} }) {
   if (isLeft) return html`<div class="acts">${icon(drawing)}<span>${title(values)}</span></div>`;
   return html`<div class=${"trouble " + look} role=${look ? undefined : "alert"}>
     ${icon(drawing)}<b>${title(values)}</b>
-    <p>${text(values)}</p>
+    <p>${text(values, acts)}</p>
     ${buttons.length > 0 && html`<div class="row wrap">${buttons.map(([name, act], i) => html`<button type="button" key=${name} class=${i === 0 && (look !== "soft" || code === "interrupted") ? "primary sm" : "sm"} onClick=${act === leave ? () => setLeft(true) : act}>${name}</button>`)}</div>`}
     ${values.detail && html`<details open=${!(code in catalogue) && !context.problem}><summary>${icon("chevron-right", "chev")}${code === "context_full" ? "Read the summary" : "What exactly was said"}</summary><pre tabindex="0">${values.detail}</pre>
       <button type="button" class="ghost sm" onClick=${copy}>${icon("copy")}${copied ? "Copied" : "Copy details"}</button></details>`}
@@ -115,6 +137,6 @@ export function Retry({ item, acts }) {
     const timer = setInterval(() => tick((n) => n + 1), 1000);
     return () => clearInterval(timer);
   }, []);
-  return html`<div class="acts retry">${icon("loader-circle", "spin")}<span>${headline(item.code, { p: acts.provider?.() })}. ${left > 0 ? `Going on by itself in ${left} s` : "Trying again"}, try ${item.attempt + 1}${item.attempt < app.me.model_tries ? ` of ${app.me.model_tries}` : ""}.</span>
+  return html`<div class="acts retry">${icon("loader-circle", "spin")}<span>${headline(item.code, { p: providerOf(acts.model?.()) })}. ${left > 0 ? `Going on by itself in ${left} s` : "Trying again"}, try ${item.attempt + 1}${item.attempt < app.me.model_tries ? ` of ${app.me.model_tries}` : ""}.</span>
     ${left > 1 && html`<button type="button" class="sm" onClick=${acts.hurry}>Try now</button>`}<button type="button" class="ghost sm" onClick=${acts.stop}>Stop</button></div>`;
 }

@@ -140,8 +140,15 @@ export function now(session) {
     if (d?.what === "tool") return capital(doing(d.tool, { file_path: d.target, query: d.target, url: d.target, agent_id: d.target, workflow_path: d.target, name: d.target }));
     return d?.what === "writing" ? "Writing" : "Thinking";
   }
-  return states[session.status] ?? "";
+  return (session.status === "completed" && stops[session.stop]) || (states[session.status] ?? "");
 }
+
+// stops are the ends that are no answer, in a few words.
+const stops = {
+  __proto__: null, // names come from outside
+  empty: "Said nothing", length: "The answer was cut off", refused: "Declined to answer", content_filter: "The answer was withheld", repeated_calls: "Stopped: it repeated itself",
+  cost: "Reached its limit", time: "Reached its limit", turns: "Reached its limit", tokens: "Reached its limit", tool_calls: "Reached its limit",
+};
 
 const capital = (text) => text && text[0].toUpperCase() + text.slice(1);
 

@@ -17,6 +17,10 @@ import (
 // AddChecks puts checks under pipeline.checks in the troupe.yaml of dir, which has
 // none. What else is in the file stays as it is, comments included.
 func AddChecks(dir string, checks []Check, lookup func(string) (string, bool)) error {
+	return holding(dir, lookup, func(h *Held) error { return h.addChecks(checks) })
+}
+
+func (h *Held) addChecks(checks []Check) error {
 	var b strings.Builder
 	for i, c := range checks {
 		if i > 0 {
@@ -24,7 +28,7 @@ func AddChecks(dir string, checks []Check, lookup func(string) (string, bool)) e
 		}
 		fmt.Fprintf(&b, "{name: %s, run: %q}", scalar(c.Name), c.Run)
 	}
-	return change(dir, lookup, func(src []byte) ([]byte, error) {
+	return h.change(func(src []byte) ([]byte, error) {
 		const mark = "checks-to-be-put-here"
 		changed, err := set(src, []string{"pipeline", "checks"}, mark)
 		return bytes.Replace(changed, []byte(mark), []byte("["+b.String()+"]"), 1), err
@@ -33,9 +37,15 @@ func AddChecks(dir string, checks []Check, lookup func(string) (string, bool)) e
 
 // Change sets values in the troupe.yaml of dir by their keys, as in limits.cost. An
 // empty value takes the key away. What else is in the file stays as it is, comments
-// included. A file that would not be valid any more is not written.
+// included. A file that would not be valid any more is not written. Of several who
+// change it at the same time, none undoes what another has done.
 func Change(dir string, values map[string]string, lookup func(string) (string, bool)) error {
-	return change(dir, lookup, func(changed []byte) (_ []byte, err error) {
+	return holding(dir, lookup, func(h *Held) error { return h.Change(values) })
+}
+
+// Change is the function of that name.
+func (h *Held) Change(values map[string]string) error {
+	return h.change(func(changed []byte) (_ []byte, err error) {
 		keys := make([]string, 0, len(values))
 		for key := range values {
 			keys = append(keys, key)
@@ -53,7 +63,12 @@ func Change(dir string, values map[string]string, lookup func(string) (string, b
 // Remove takes the key at the end of a path away, as Change does with an empty value. A key
 // that is not there is no error.
 func Remove(dir string, path []string, lookup func(string) (string, bool)) error {
-	return change(dir, lookup, func(src []byte) ([]byte, error) {
+	return holding(dir, lookup, func(h *Held) error { return h.Remove(path) })
+}
+
+// Remove is the function of that name.
+func (h *Held) Remove(path []string) error {
+	return h.change(func(src []byte) ([]byte, error) {
 		changed, err := set(src, path, "")
 		if err != nil {
 			return nil, fmt.Errorf("remove %s: %w", strings.Join(path, "."), err)
@@ -62,9 +77,12 @@ func Remove(dir string, path []string, lookup func(string) (string, bool)) error
 	})
 }
 
+// ErrWrongBefore is in the error of a change of a file that is not valid as it is.
+var ErrWrongBefore = errors.New(Name + " is wrong as it is, and must be corrected first")
+
 // change writes what edit makes of the file, if that is valid.
-func change(dir string, lookup func(string) (string, bool), edit func([]byte) ([]byte, error)) error {
-	name := filepath.Join(dir, Name)
+func (h *Held) change(edit func([]byte) ([]byte, error)) error {
+	name := filepath.Join(h.dir, Name)
 	src, err := os.ReadFile(name)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("read configuration: %w", err)
@@ -76,7 +94,10 @@ func change(dir string, lookup func(string) (string, bool), edit func([]byte) ([
 	if bytes.Equal(changed, src) {
 		return nil
 	}
-	if _, err := Parse(name, changed, lookup); err != nil {
+	if _, err := Parse(name, changed, h.lookup); err != nil {
+		if _, before := Parse(name, src, h.lookup); before != nil {
+			return fmt.Errorf("%w: %w", ErrWrongBefore, before)
+		}
 		return err
 	}
 	mode := fs.FileMode(0o644)
@@ -85,10 +106,10 @@ func change(dir string, lookup func(string) (string, bool), edit func([]byte) ([
 	}
 	temporary := name + ".new"
 	if err := os.WriteFile(temporary, changed, mode); err != nil {
-		return fmt.Errorf("write configuration: %w", err)
+		return unwritten(Name, err)
 	}
 	if err := os.Rename(temporary, name); err != nil {
-		return fmt.Errorf("write configuration: %w", errors.Join(err, os.Remove(temporary)))
+		return unwritten(Name, errors.Join(err, os.Remove(temporary)))
 	}
 	return nil
 }

@@ -65,6 +65,7 @@ func Parse(name string, src []byte, lookup func(string) (string, bool)) (*Config
 	if root := r.document(src); root != nil {
 		r.fill(root, reflect.ValueOf(&c).Elem(), place{})
 		r.check(&c, root)
+		freeOfCharge(&c, root)
 	}
 	if len(r.problems) > 0 {
 		r.problems.sort()
@@ -72,6 +73,19 @@ func Parse(name string, src []byte, lookup func(string) (string, bool)) (*Config
 	}
 	c.useDefaults()
 	return &c, nil
+}
+
+// freeOfCharge has prices that are written as 0 be free: nothing written is not known.
+func freeOfCharge(c *Config, root *yaml.Node) {
+	for name, p := range c.Providers {
+		for model, m := range p.Models {
+			in, out := at(root, "providers", name, "models", model, "price", "input"), at(root, "providers", name, "models", model, "price", "output")
+			if in != nil && out != nil && m.Price == (Price{}) {
+				m.Price.Free = true
+				p.Models[model] = m
+			}
+		}
+	}
 }
 
 // A reader turns YAML into a Config and notes what is wrong with it.

@@ -13,8 +13,13 @@ import (
 // SetVariable sets a variable in the file of [DotEnv] in dir that has it, or in the last of
 // them, which nobody but its owner can read from then on. The others stay as they are.
 func SetVariable(dir, name, value string) error {
+	return holding(dir, nil, func(h *Held) error { return h.SetVariable(name, value) })
+}
+
+// SetVariable is the function of that name.
+func (h *Held) SetVariable(name, value string) error {
 	for i, file := range DotEnv {
-		lines, err := envLines(filepath.Join(dir, file))
+		lines, err := envLines(filepath.Join(h.dir, file))
 		if err != nil {
 			return err
 		}
@@ -29,14 +34,14 @@ func SetVariable(dir, name, value string) error {
 		default:
 			lines = append(lines, line)
 		}
-		return writeVariables(filepath.Join(dir, file), lines)
+		return writeVariables(filepath.Join(h.dir, file), lines)
 	}
 	return nil
 }
 
-// RemoveVariable takes a variable out of the files of [DotEnv] in dir. All else in them stays.
-// Undo puts it back, for as long as nobody else has changed the files.
-func RemoveVariable(dir, name string) (undo func() error, err error) {
+// RemoveVariable takes a variable out of the files of [DotEnv]. All else in them stays. Undo
+// puts it back, for as long as the configuration is held.
+func (h *Held) RemoveVariable(name string) (undo func() error, err error) {
 	var undone []func() error
 	undo = func() (err error) {
 		for _, back := range undone {
@@ -45,7 +50,7 @@ func RemoveVariable(dir, name string) (undo func() error, err error) {
 		return err
 	}
 	for _, file := range DotEnv {
-		path := filepath.Join(dir, file)
+		path := filepath.Join(h.dir, file)
 		lines, err := envLines(path)
 		if err != nil {
 			return undo, errors.Join(err, undo())
@@ -125,7 +130,7 @@ func writeVariables(path string, lines []string) error {
 		err = errors.Join(os.Remove(temporary), os.WriteFile(real, text, 0o600), os.Chmod(real, 0o600))
 	}
 	if err != nil {
-		return fmt.Errorf("write %s: %w", filepath.Base(path), err)
+		return unwritten(filepath.Base(path), err)
 	}
 	return nil
 }

@@ -6,6 +6,19 @@ import (
 	"testing"
 )
 
+// removing takes a variable away, and then does something with what would undo that.
+func removing(name string, then func(undo func() error) error) func(dir string) error {
+	return func(dir string) error {
+		return holding(dir, none, func(h *Held) error {
+			undo, err := h.RemoveVariable(name)
+			if err != nil || then == nil {
+				return err
+			}
+			return then(undo)
+		})
+	}
+}
+
 func TestVariablesAreSetAndRemovedWhereTheyAre(t *testing.T) {
 	const local = "# mine\nexport OFFICE=\"two\nlines\" # here\nHOME_KEY=h\n"
 	const shared = "A=1\n\n# OFFICE=not this\nOFFICE = 'old'\nOFFICE_TWO=2\nOFFICE=older\nNOTE=\"says\nOFFICE=no\n\"\n"
@@ -15,16 +28,10 @@ func TestVariablesAreSetAndRemovedWhereTheyAre(t *testing.T) {
 	}{
 		"set where it is": {func(dir string) error { return SetVariable(dir, "OFFICE", "new") }, "# mine\nOFFICE=new\nHOME_KEY=h\n", shared},
 		"set anew":        {func(dir string) error { return SetVariable(dir, "B", "2") }, local, shared + "B=2\n"},
-		"removed": {func(dir string) error { _, err := RemoveVariable(dir, "OFFICE"); return err },
+		"removed": {removing("OFFICE", nil),
 			"# mine\nHOME_KEY=h\n", "A=1\n\n# OFFICE=not this\nOFFICE_TWO=2\nNOTE=\"says\nOFFICE=no\n\"\n"},
-		"removed, and put back": {func(dir string) error {
-			undo, err := RemoveVariable(dir, "OFFICE")
-			if err != nil {
-				return err
-			}
-			return undo()
-		}, local, shared},
-		"not there": {func(dir string) error { _, err := RemoveVariable(dir, "OTHER"); return err }, local, shared},
+		"removed, and put back": {removing("OFFICE", func(undo func() error) error { return undo() }), local, shared},
+		"not there":             {removing("OTHER", nil), local, shared},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
@@ -41,7 +48,7 @@ func TestVariablesAreSetAndRemovedWhereTheyAre(t *testing.T) {
 					t.Errorf("%s is %q, want %q", file, got, want)
 				}
 			}
-			if left, _ := filepath.Glob(filepath.Join(dir, "*.new")); left != nil {
+			if left := leftIn(t, dir, ".env", ".env.local"); left != nil {
 				t.Errorf("there is %v", left)
 			}
 		})

@@ -70,6 +70,8 @@ func Describe(f models.Facts) string {
 		text += "; its window is not known"
 	}
 	switch {
+	case f.IsAssumedFree:
+		text += "; no price is known, and it counts as free because it runs on your own machines"
 	case f.Price.Free:
 		text += "; it costs nothing"
 	case f.Price.Known():

@@ -21,6 +21,9 @@ type Facts struct {
 	Window, Output int
 	// PriceFrom and WindowFrom say who says so.
 	PriceFrom, WindowFrom string
+	// IsAssumedFree says that nobody knows a price: the server is nearby and of a kind that
+	// Troupe does not know, so that it counts as free.
+	IsAssumedFree bool
 	// Can is what the server itself says that the model can do, and [NoTools].
 	Can []string
 	// Asked is the window that the server is asked for, 0 where it decides, and Held what the
@@ -75,7 +78,7 @@ func (c *Chooser) Facts(ctx context.Context, e *Endpoint) (Facts, catalog.Info, 
 	}
 	f.take(Facts{Price: info.Price, Window: info.Context, Output: info.Output}, where)
 	if !f.Price.Known() && e.IsLocal() && e.Provider != "litellm" {
-		f.Price, f.PriceFrom = troupe.Price{Free: true}, "it runs on your own machines"
+		f.Price, f.PriceFrom, f.IsAssumedFree = troupe.Price{Free: true}, "it runs on your own machines", !e.known.Local
 	}
 	return f, info, nil
 }

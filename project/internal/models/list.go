@@ -212,7 +212,7 @@ func (o *Opened) Listed() Listed {
 
 func (l *Listed) know(f Facts) {
 	l.Window, l.Output, l.Price = f.Window, f.Output, f.Price
-	if f.Price.Known() {
+	if f.Price.Known() && !f.IsAssumedFree {
 		l.In, l.Out = &f.Price.Input, &f.Price.Output
 	}
 }

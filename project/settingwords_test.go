@@ -1,0 +1,189 @@
+package project_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/troupe-dev/troupe/project"
+	"github.com/troupe-dev/troupe/server"
+)
+
+// served is a server of a project with a configuration.
+func served(t *testing.T, yaml string) (dir string, s *server.Server) {
+	t.Helper()
+	dir = write(t, yaml)
+	s, err := open(t, dir, project.Options{}).Server(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dir, s
+}
+
+// What an operator types into a field and is no value of it is refused in words about that value,
+// without the file's place on the machine, and changes nothing.
+func TestWhatIsNoLimitIsRefusedInWords(t *testing.T) {
+	dir, s := served(t, "limits: {turns: 7}\nagents: {clerk: {instructions: You answer.}}\n")
+	before := read(t, dir, project.Name)
+	for body, why := range map[string]string{
+		`"limits.cost":"much"`: "is no amount of money", `"limits.cost":"-1"`: "is no amount of money", `"server.month_cost":"inf"`: "is no amount of money",
+		`"limits.time":"soon"`: "is no time", `"limits.turns":"0"`: "is no number of turns", `"limits.turns":"2.5"`: "is no number of turns", `"limits.tokens":"-4"`: "is no number of tokens",
+	} {
+		if status, text := request(s, "PATCH", "/api/settings", `{"values":{`+body+`}}`); status != http.StatusUnprocessableEntity || !strings.Contains(text, why) || strings.Contains(text, dir) {
+			t.Errorf("%s: %d %s", body, status, text)
+		}
+	}
+	if got := read(t, dir, project.Name); got != before {
+		t.Errorf("what was refused has changed the file:\n%s", got)
+	}
+	for body, want := range map[string]string{`"limits.cost":"0.5"`: "cost: 0.5", `"limits.time":"1h30m"`: "time: 1h30m", `"limits.turns":"-1"`: "-1", `"limits.turns":""`: ""} {
+		if status, text := request(s, "PATCH", "/api/settings", `{"values":{`+body+`}}`); status != http.StatusOK || !strings.Contains(read(t, dir, project.Name), want) {
+			t.Errorf("%s: %d %s", body, status, text)
+		}
+	}
+	// Somebody has written something wrong into the file meanwhile.
+	if err := os.WriteFile(filepath.Join(dir, project.Name), []byte("limits:\n  turns: many\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if status, text := request(s, "PATCH", "/api/settings", `{"values":{"limits.cost":"2"}}`); status != http.StatusUnprocessableEntity || !strings.Contains(text, "nothing was changed: troupe.yaml is wrong as it is, and must be corrected first: limits.turns must be a whole number") || !strings.Contains(text, "(line 2 of troupe.yaml)") || strings.Contains(text, dir) {
+		t.Errorf("%d %s", status, text)
+	}
+}
+
+// A price is shown where somebody knows it: written as 0 it is none, and what runs nearby and is
+// not known to Troupe has none that anybody knows.
+func TestOnlyKnownPricesAreShown(t *testing.T) {
+	_, s := served(t, `model: office/m
+providers:
+  office: {base_url: "http://127.0.0.1:1/v1", models: {m: {}, dear: {price: {input: 2, output: 8}}, gift: {price: {input: 0, output: 0}}}}
+  vllm: {base_url: "http://127.0.0.1:2/v1", models: {v: {}}}
+  far: {base_url: "http://127.0.0.1:3/v1", key_env: FAR_KEY, models: {f: {}}}
+agents: {clerk: {instructions: You answer.}}
+`)
+	_, text := request(s, "GET", "/api/models", "")
+	var list []server.Model
+	if err := json.Unmarshal([]byte(text), &list); err != nil {
+		t.Fatal(err)
+	}
+	for id, want := range map[string]string{"office/m": "not known", "office/dear": "2 8", "office/gift": "0 0", "vllm/v": "0 0", "rehearsal": "0 0"} {
+		got := "not listed"
+		for _, m := range list {
+			if m.ID == id && m.Price == nil {
+				got = "not known"
+			} else if m.ID == id {
+				got = fmt.Sprint(m.Price.Input, m.Price.Output)
+			}
+		}
+		if got != want {
+			t.Errorf("the price of %s is %s, want %s", id, got, want)
+		}
+	}
+	for _, m := range list {
+		if m.ID == "far/f" && (m.Available || m.Reason != "no key is set") {
+			t.Errorf("%+v", m)
+		}
+	}
+}
+
+// Why a model cannot be chosen is said to people who know of no keys in a file.
+func TestAModelThatCannotBeChosenSaysWhyInWords(t *testing.T) {
+	_, s := served(t, `model: office/dear
+limits: {cost: 1}
+providers: {office: {base_url: "http://198.51.100.1:1/v1", models: {m: {window: 9000}, dear: {window: 9000, price: {input: 2, output: 8}}}}}
+agents: {clerk: {instructions: You answer.}}
+`)
+	_, text := request(s, "GET", "/api/models", "")
+	var list []server.Model
+	if err := json.Unmarshal([]byte(text), &list); err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range list {
+		if m.ID == "office/m" && (m.Available || m.Reason != "what an answer may cost is limited, and what this model costs is not known") {
+			t.Errorf("%+v", m)
+		}
+	}
+	if !strings.Contains(text, `"office/m"`) {
+		t.Errorf("%s", text)
+	}
+}
+
+// Of several operators who let the same person in at the same time, one makes the token, and the
+// others are told that the person is there.
+func TestAPersonIsLetInOnce(t *testing.T) {
+	ann := strings.Repeat("a", 40)
+	dir := write(t, "agents: {clerk: {instructions: You answer.}}\nserver:\n  operators: [ann]\n  users: {ann: ANN_TOKEN}\n")
+	s, err := open(t, dir, project.Options{LookupEnv: func(name string) (string, bool) { return ann, name == "ANN_TOKEN" }}).Server(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	answers := make([]string, 8)
+	var wg sync.WaitGroup
+	for i := range answers {
+		wg.Go(func() {
+			r := httptest.NewRequest("POST", "http://127.0.0.1/api/people", strings.NewReader(`{"name":"bob"}`))
+			r.Header.Set("Authorization", "Bearer "+ann)
+			r.Header.Set("Content-Type", "application/json")
+			w := httptest.NewRecorder()
+			s.Handler().ServeHTTP(w, r)
+			answers[i] = w.Body.String()
+		})
+	}
+	wg.Wait()
+	made, token := 0, strings.TrimSpace(strings.TrimPrefix(read(t, dir, ".env"), "TROUPE_TOKEN_BOB="))
+	for _, answer := range answers {
+		if strings.Contains(answer, "#token="+token) {
+			made++
+		} else if !strings.Contains(answer, `"code":"stale"`) || !strings.Contains(answer, "bob may come in already") {
+			t.Errorf("%s", answer)
+		}
+	}
+	if made != 1 {
+		t.Errorf("%d have a token for bob", made)
+	}
+}
+
+// What a flag fixes is shown as it is, locked with the reason, for every agent; a model for all
+// agents goes before the usual one on the page as everywhere else.
+func TestWhatDecidesOverTheModelIsShown(t *testing.T) {
+	const yaml = `model: office/a
+providers: {office: {base_url: "http://127.0.0.1:1/v1", models: {a: {}, b: {}, c: {}}}}
+agents: {"*": {model: office/b}, clerk: {instructions: You answer.}, ada: {instructions: You answer., model: office/a}}
+`
+	_, s := served(t, yaml)
+	if _, text := request(s, "GET", "/api/agents", ""); !strings.Contains(text, `"office/b"`) {
+		t.Errorf("the agents are answered for by %s", text)
+	}
+	dir := write(t, yaml)
+	s, err := open(t, dir, project.Options{Model: "office/c"}).Server(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, text := request(s, "GET", "/api/settings", "")
+	var shown struct{ Settings []server.Setting }
+	if err := json.Unmarshal([]byte(text), &shown); err != nil {
+		t.Fatal(err)
+	}
+	locked := 0
+	for _, setting := range shown.Settings {
+		if strings.HasSuffix(setting.Key, "model") {
+			if setting.Value != "office/c" || setting.Locked != "--model on the command line decides" {
+				t.Errorf("%+v", setting)
+			}
+			locked++
+		} else if setting.Locked != "" {
+			t.Errorf("%+v", setting)
+		}
+	}
+	if locked != 3 {
+		t.Errorf("%d models are locked", locked)
+	}
+	if status, text := request(s, "PATCH", "/api/settings", `{"values":{"agents.ada.model":"office/b"}}`); status != http.StatusUnprocessableEntity || !strings.Contains(text, "this cannot be changed here: --model on the command line decides") {
+		t.Errorf("%d %s", status, text)
+	}
+}

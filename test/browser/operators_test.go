@@ -1,0 +1,123 @@
+package browser
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+)
+
+// ofTwoOperators is a project that Ann and Bob run together, with a provider that nobody uses.
+func ofTwoOperators(t *testing.T, m *model) (ann, bob *tab, h *house) {
+	t.Helper()
+	tokens := map[string]string{"ann": strings.Repeat("a", 40), "bob": strings.Repeat("b", 40)}
+	h = serve(t, project(t, map[string]string{
+		".env": "ANN_TOKEN=" + tokens["ann"] + "\nBOB_TOKEN=" + tokens["bob"] + "\n",
+		"troupe.yaml": strings.ReplaceAll(`# Ours.
+model: stub/stub-1
+providers:
+  stub: {base_url: URL, models: {stub-1: {price: {input: 2, output: 8}}}}
+  spare: {base_url: URL, models: {stub-1: {}}} # for a rainy day
+agents: {clerk: {instructions: You are the clerk., skills: false, tools: []}}
+server:
+  users: {ann: ANN_TOKEN, bob: BOB_TOKEN}
+  operators: [ann, bob]
+`, "URL", m.URL+"/v1"),
+	}))
+	origin, _, _ := strings.Cut(h.link, "#")
+	h.link = origin + "#token=" + tokens["ann"]
+	return open(t, h.link), open(t, origin+"#token="+tokens["bob"]), h
+}
+
+// at shows a place of the page.
+func (b *tab) at(hash string) {
+	b.t.Helper()
+	value[any](b, "void (location.hash = %s)", hash)
+}
+
+// Two operators who look at the settings at the same time see what the other one does. Who acts on
+// what is not there any more is told so, and sees what there is; nobody overwrites unawares.
+func TestTwoOperatorsDoNotUndoEachOthersWork(t *testing.T) {
+	t.Parallel()
+	ann, bob, h := ofTwoOperators(t, newModel(t))
+	for _, b := range []*tab{ann, bob} {
+		b.sees(".agent", "clerk")
+		b.at("#/settings/models")
+		b.sees(".rows", "spare")
+	}
+	// Bob has begun to remove what Ann removes.
+	bob.click(".rows button", "Remove spare")
+	bob.sees("dialog", "Remove spare?")
+	ann.click(".rows button", "Remove spare")
+	ann.click("dialog button", "Remove spare")
+	ann.lacks(".rows", "spare")
+	bob.lacks(".rows", "spare") // without a word of his
+	bob.click("dialog button", "Remove spare")
+	bob.toasted("Somebody has changed this meanwhile: the provider spare is not there any more. The list shows what there is now.")
+	bob.lacks("dialog", "")
+	bob.picture("two-operators")
+
+	// Bob writes a limit while Ann sets it.
+	const money = `[aria-label="Money, one answer"]`
+	for _, b := range []*tab{ann, bob} {
+		b.at("#/settings/limits")
+		b.holds("find(%s)", money)
+	}
+	bob.write(money, "5")
+	ann.write(money, "2")
+	ann.press(kb.Enter)
+	ann.toasted("Saved in troupe.yaml")
+	ann.at("#/settings/models") // a view that is loaded anew has what is there now
+	ann.at("#/settings/limits")
+	ann.holds("find(%s).value === '2'", money)
+	bob.holds("find(%s).value === '5'", money) // what he writes is his
+	bob.press(kb.Enter)
+	bob.toasted("Somebody has changed this meanwhile: it is 2 now.")
+	bob.holds("find(%s).value === '2'", money)
+	if file := h.read(t, "troupe.yaml"); !strings.Contains(file, "cost: 2") || strings.Contains(file, "spare") || !strings.Contains(file, "# Ours.") {
+		t.Errorf("troupe.yaml is now:\n%s", file)
+	}
+	bob.write(money, "5")
+	bob.press(kb.Enter)
+	ann.holds("find(%s).value === '5'", money)
+
+	// What is no value stays where it was written, to be corrected.
+	bob.write(money, "much")
+	bob.press(kb.Enter)
+	bob.toasted("“much” is no amount of money")
+	bob.holds("find(%s).value === 'much'", money)
+	bob.write(money, "7")
+	bob.press(kb.Enter)
+	ann.holds("find(%s).value === '7'", money)
+}
+
+// A server of tools that cannot be reached is one sentence after the other; the code of somebody
+// who has one of their own does not change when the server starts anew, and nobody is told so.
+func TestSettingsAndTheDoorSpeakInSentences(t *testing.T) {
+	t.Parallel()
+	ann, _, h := ofTwoOperators(t, newModel(t))
+	ann.sees(".agent", "clerk")
+	ann.at("#/settings/mcp")
+	ann.click(".set button", "Add a server")
+	ann.write("#server-name", "issues")
+	ann.write("#server-url", "http://127.0.0.1:1/mcp")
+	ann.click("form.add button", "Add it")
+	ann.reads("form.add [role=alert]", "Nothing was added. Nothing answers at its address.")
+	ann.at("#/settings/models")
+	ann.sees("table.list", "not known")
+	ann.lacks("table.list", "free\tfree\tusual")
+	ann.holds("all('table.list tr').some((row) => row.innerText.includes('spare/stub-1') && row.innerText.includes('not known') && !row.innerText.includes('free'))")
+
+	origin, _, _ := strings.Cut(h.link, "#")
+	stranger := open(t, origin)
+	stranger.sees("h1", "Welcome to Troupe")
+	stranger.write("#code", "not-a-code-0123456789")
+	stranger.press(kb.Enter)
+	stranger.sees(".trouble", "This code is not known here")
+	stranger.sees(".trouble", "Was all of it copied?")
+	stranger.lacks(".trouble", "troupe serve")
+	stranger.lacks(".trouble", "Codes change")
+	stranger.do(chromedp.EmulateViewport(390, 844))
+	stranger.picture("sign-in-people")
+}

@@ -1,0 +1,130 @@
+// What cards offer, what lists say of an end, and what a flow shows of its steps.
+
+import assert from "node:assert/strict";
+import test from "node:test";
+import { Element, install, Text } from "./fakedom.mjs";
+import { Events } from "./script.mjs";
+
+install();
+const { html, render } = await import("../page/view.js");
+const { app } = await import("../page/state.js");
+const { advised, Trouble, withoutOther } = await import("../page/trouble.js");
+const { nameIn, preview } = await import("../page/flow.js");
+const { now } = await import("../page/words.js");
+const { Problem } = await import("../page/api.js");
+const { Session } = await import("../page/fold.js");
+const { Conversation } = await import("../page/conversation.js");
+
+const all = (node) => [node, ...node.childNodes.flatMap(all)];
+const textOf = (node) => all(node).filter((n) => n instanceof Text).map((n) => n.data).join("");
+const card = (code, acts, context = {}) => {
+  const root = new Element("div");
+  render(html`<${Trouble} code=${code} acts=${acts} context=${context} />`, root);
+  return textOf(root);
+};
+
+const acts = { agent: "clerk", model: () => "office/large", resume() {}, anew() {}, again() {}, say() {}, chooseModel() {} };
+const large = { id: "office/large", available: true }, small = { id: "office/small", available: true };
+const speaks = /another( model)?\b|model that (takes|holds) more/i;
+const cards = [
+  ["key_refused"], ["rate_limited"], ["quota_spent"], ["provider_down"], ["model_unknown"], ["context_full"], ["request_too_large"], ["request_too_large", { parts: [{ name: "a.pdf", size: 9 }] }], ["declined"], ["empty"],
+  ["", { problem: { code: "schema", sentence: "The provider cannot bind answers to this schema.", next: "Use another model, or set quirks.schema of the provider in troupe.yaml to prompt." } }],
+  ["provider_down", { problem: { code: "unreachable", sentence: "The provider cannot be reached.", next: "It can be asked again in 5 hours; or use another model." } }],
+];
+
+test("another model is offered where there is one, and in words only then", () => {
+  for (const operator of [true, false]) {
+    app.me = { ...app.me, operator };
+    for (const [code, context] of cards) {
+      app.models = [large, small];
+      assert.match(card(code, acts, context), speaks, `${code}, with another model`);
+      const without = { "no other": [large], "none that can be used": [large, { ...small, available: false }], "only a rehearsal beside it": [large, { id: "rehearsal", available: true }], "none known": [] };
+      for (const [name, models] of Object.entries(without)) {
+        app.models = models;
+        assert.doesNotMatch(card(code, acts, context), code === "model_unknown" ? /Choose another/ : speaks, `${code}, ${name}`);
+      }
+    }
+  }
+});
+
+test("what went wrong before the last message offers nothing that is past", async () => {
+  app.models = [large, small];
+  const e = new Events(), session = new Session();
+  const drawn = () => {
+    const root = new Element("div");
+    render(html`<${Conversation} here=${{ session, id: "s" }} status="completed" acts=${acts} openFile=${{ open() {}, has: () => false, shown: "" }} />`, root);
+    return textOf(root);
+  };
+  for (const event of [e.start("alex", "one"), e.said("one"), e.failed("model: 500: down")]) session.take(event);
+  while (!/Try again/.test(drawn())) await new Promise((done) => setTimeout(done, 1)); // what is loaded on demand
+  for (const event of [e.start("alex", "two"), e.said("two"), e.replied(2, "Here I am."), e.finished("Here I am.")]) session.take(event);
+  assert.match(drawn(), /Something went wrong|has a problem/);
+  assert.doesNotMatch(drawn(), /Try again|Use another model/);
+});
+
+test("a delivery and a flow of several agents do not offer what they have no button for", () => {
+  app.models = [large, small];
+  app.flows = [{ name: "review", nodes: [{ id: "1", kind: "agent", agent: "clerk" }, { id: "2", kind: "agent", agent: "critic" }] }];
+  for (const agent of ["deliver", "review"]) for (const [code, context] of cards) assert.doesNotMatch(card(code, { ...acts, agent }, context), code === "model_unknown" ? /Choose another/ : speaks, `${code} in ${agent}`);
+});
+
+test("whoever can set up a model is led there, the others are told whom to ask", () => {
+  app.models = [large];
+  app.me = { ...app.me, operator: true };
+  assert.match(card("model_unknown", acts), /Set one up, and go on where it stopped\.Set up a model/);
+  app.me = { ...app.me, operator: false };
+  assert.match(card("model_unknown", acts), /No other one can be chosen here\. Ask whoever runs Troupe\./);
+  assert.match(card("empty", acts), /The model said nothing.*Ask again, perhaps in other words\.Ask again/);
+});
+
+test("advice without another model is a sentence still", () => {
+  assert.equal(withoutOther("Add credit or raise the limit there, or use another model."), "Add credit or raise the limit there.");
+  assert.equal(withoutOther("It can be asked again in 5 hours; or use another model."), "It can be asked again in 5 hours.");
+  assert.equal(withoutOther("Use another model, or set it."), "Set it.");
+  assert.equal(withoutOther("Start it."), "Start it.");
+  assert.equal(withoutOther("Go on to have it tried again: say what should be done differently, or choose another model. Or leave it out."), "Go on to have it tried again: say what should be done differently. Or leave it out.");
+  assert.equal(withoutOther("Go on to have the step tried again, best with another model. Or leave it out."), "Go on to have the step tried again. Or leave it out.");
+  assert.equal(withoutOther("Make smaller steps, or choose a model that writes longer answers, and go on."), "Make smaller steps, and go on.");
+});
+
+test("a delivery advises another model to whoever can choose one", () => {
+  const text = "Say what should be done differently, or choose another model.";
+  const said = () => {
+    const root = new Element("div");
+    render(html`<p>${advised(text)}</p>`, root);
+    return textOf(root);
+  };
+  for (const [operator, models, want] of [[true, [large, small], `${text} Choose a model`], [true, [large], "Say what should be done differently."], [false, [large, small], "Say what should be done differently."]]) {
+    app.me = { ...app.me, operator };
+    app.models = models;
+    assert.equal(said(), want);
+  }
+});
+
+test("a conversation whose model said nothing is not done", () => {
+  assert.equal(now({ status: "completed" }), "Done");
+  assert.equal(now({ status: "completed", stop: "empty" }), "Said nothing");
+  assert.equal(now({ status: "completed", stop: "cost" }), "Reached its limit");
+  assert.equal(now({ status: "completed", stop: "constructor" }), "Done");
+});
+
+test("a step of a flow shows what it says to people, and of data the values", () => {
+  const json = '{\n "verdict": "good",\n "score": 8,\n "sure_enough": true,\n "facts": [1, 2],\n "more": {"a": 1}\n}';
+  const values = "verdict: good, score: 8, sure enough: true, facts: 2";
+  for (const text of [json, "```json\n" + json + "\n```", "~~~\n" + json + "\n~~~", "```json\n" + json]) assert.equal(preview(text), values);
+  assert.equal(preview("Sure! Here it is:\n```json\n" + json + "\n```"), "Sure! Here it is:");
+  assert.equal(preview("```\ncode\n```\n\n## **Then** words"), "Then words");
+  assert.equal(preview("# Otters\n\nHold hands."), "Otters");
+  assert.equal(preview(""), "");
+});
+
+test("several nodes of one agent are told apart", () => {
+  const nodes = [{ id: "1", kind: "agent", agent: "clerk" }, { id: "2", kind: "parallel" }, { id: "3", kind: "agent", agent: "clerk" }, { id: "4", kind: "agent", agent: "critic" }, { id: "5", kind: "agent", agent: "clerk", title: "Proof-reader" }];
+  assert.deepEqual(nodes.filter((n) => n.kind === "agent").map((n) => nameIn({ nodes }, n)), ["clerk 1", "clerk 2", "critic", "Proof-reader"]);
+});
+
+test("what the server says is a sentence on the page", () => {
+  for (const [said, shown] of [["nothing was added. Nothing answers at its address.", "Nothing was added. Nothing answers at its address."], ["the title is empty", "The title is empty."], ["troupe.yaml would be wrong", "troupe.yaml would be wrong."], ["ann: no", "Ann: no."], ["there is no such session", "There is no such conversation."], ["Is it there?", "Is it there?"]]) {
+    assert.equal(new Problem(422, said).message, shown);
+  }
+});
