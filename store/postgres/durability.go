@@ -108,7 +108,7 @@ func Examine(ctx context.Context, address string) (Durability, error) {
 		}
 	}
 	d, err := durability(ctx, conn)
-	d.Place = s.place
+	d.Place = s.at(answering(ctx, conn))
 	if err == nil {
 		d.Ahead, err = ahead(ctx, conn, time.Now)
 	}

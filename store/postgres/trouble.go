@@ -1,14 +1,19 @@
 package postgres
 
 import (
+	"cmp"
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
 	"net"
+	"slices"
 	"strings"
 
 	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/troupe-dev/troupe/internal/suggest"
 )
 
 var (
@@ -86,10 +91,42 @@ func (s *Store) explain(err error) error {
 		return said("it has no room for more connections: raise max_connections, or lower pool_max_conns in the address")
 	case code == "26000", code == "42P05", code == "08P01" && strings.Contains(err.Error(), "startup parameter"):
 		return fmt.Errorf("%w: %s: connect to PostgreSQL directly, or have the pooler keep sessions (pool_mode = session): %w", ErrPooler, s.place, err)
-	case code == "" && isNetwork(err):
+	}
+	if better := s.explainConnect(err); better != nil {
+		return better
+	}
+	if code == "" && isNetwork(err) {
 		return fmt.Errorf("%w: %s: is it running, and is that its address? (%s)", ErrUnreachable, s.place, lastLine(err))
 	}
 	return err
+}
+
+// explainConnect says of an error that a connection could not be made with what a person can do
+// about it, nil where that is no more than that nobody answers.
+func (s *Store) explainConnect(err error) error {
+	if _, ok := errors.AsType[*pgconn.ConnectError](err); !ok {
+		return nil
+	}
+	if _, ok := errors.AsType[*tls.CertificateVerificationError](err); ok {
+		return fmt.Errorf("%s: the server's certificate is not trusted: name that of its authority with sslrootcert, and the host as it is in the certificate (%s)", s.place, lastLine(err))
+	}
+	e, ok := errors.AsType[*pgconn.PgError](err)
+	switch {
+	case !ok && s.needsTLS() && strings.Contains(err.Error(), "server refused TLS connection"): // pgx has no type for it
+		return fmt.Errorf("%s: the server does not speak TLS, and sslmode=%s asks for it: switch it on there (ssl = on), or write sslmode=disable where the network can be trusted", s.place, cmp.Or(s.sslmode, "require"))
+	case !ok:
+		return nil
+	case e.Code == "42704":
+		name := strings.Trim(quoted.FindString(e.Message), `"`)
+		return fmt.Errorf("%s: the address has the option %q, which is not known: there are %s%s", s.place, name, usualOptions, suggest.Hint(name, options))
+	}
+	return fmt.Errorf("%s: %s (PostgreSQL says %s)", s.place, e.Message, e.Code)
+}
+
+// needsTLS reports whether the address takes no connection without it.
+func (s *Store) needsTLS() bool {
+	c := s.config.ConnConfig
+	return c.TLSConfig != nil && !slices.ContainsFunc(c.Fallbacks, func(f *pgconn.FallbackConfig) bool { return f.TLSConfig == nil })
 }
 
 // lastLine returns the end of an error's text: pgx lists each of its attempts.
