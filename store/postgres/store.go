@@ -206,7 +206,7 @@ func (s *Store) begin(ctx context.Context, conn *pgx.Conn) error {
 	return nil
 }
 
-// examine fails where the server cannot be used.
+// examine fails where the server cannot be used, or not by this user.
 func (s *Store) examine(ctx context.Context, conn *pgx.Conn) error {
 	var number int
 	var standby bool
@@ -223,7 +223,7 @@ func (s *Store) examine(ctx context.Context, conn *pgx.Conn) error {
 	case !s.readOnly && (standby || readOnly == "on"):
 		return fmt.Errorf("%w: %s: it is a standby, or is set to read-only: name the primary, or several hosts with target_session_attrs=read-write", ErrReadOnly, s.place)
 	}
-	return nil
+	return s.checkRights(ctx, conn)
 }
 
 // Place says where the store is, without the password.

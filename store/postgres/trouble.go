@@ -80,7 +80,7 @@ func (s *Store) explain(err error) error {
 	case code == "3D000":
 		return said("there is no database of that name: create it with 'createdb', or name another")
 	case code == "42501":
-		return said("user %q may not do that: GRANT CREATE ON DATABASE to it, or have it own schema %q", s.user, s.schema)
+		return said("user %q may not do that (%s): GRANT it the role that schema %q and its tables belong to, or have it own them", s.user, lastLine(err), s.schema)
 	case code == "25006":
 		return fmt.Errorf("%w: %s: it is a standby, or is set to read-only: name the primary, or several hosts with target_session_attrs=read-write", ErrReadOnly, s.place)
 	case code == "53100":
