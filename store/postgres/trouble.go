@@ -41,6 +41,9 @@ func codeOf(err error) string {
 // isLost reports an error after which it is not known whether the server did what it was
 // told: the connection is gone, or the server went down.
 func isLost(err error) bool {
+	if _, ok := errors.AsType[*blobError](err); ok {
+		return false
+	}
 	switch code := codeOf(err); {
 	case code == "57P01", code == "57P02", code == "57P03", strings.HasPrefix(code, "08"), code == "53300":
 		return true
@@ -66,6 +69,9 @@ func isNetwork(err error) bool {
 
 // explain says of an error what a person can do about it, in one line.
 func (s *Store) explain(err error) error {
+	if _, ok := errors.AsType[*blobError](err); ok {
+		return err
+	}
 	code := codeOf(err)
 	said := func(format string, args ...any) error {
 		return fmt.Errorf("%s: %s (PostgreSQL says %s)", s.place, fmt.Sprintf(format, args...), code)
