@@ -1,6 +1,7 @@
 package project_test
 
 import (
+	"context"
 	"fmt"
 	"net/url"
 	"os"
@@ -11,6 +12,7 @@ import (
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/postgrestest"
 	"github.com/troupe-dev/troupe/project"
+	"github.com/troupe-dev/troupe/store/postgres"
 )
 
 // checksOf returns what doctor says of a part of a project, one line for each check.
@@ -104,6 +106,43 @@ func addTo(t *testing.T, dir, lines string) {
 	if err != nil {
 		t.Fatal(err)
 	}
+}
+
+// Whether anybody takes up what servers put on record is said by queue.
+func TestDoctorSaysWhichQueuesHaveWorkers(t *testing.T) {
+	address := postgrestest.Start(t).Schema()
+	dir := write(t, fmt.Sprintf("model: rehearsal\nagents: {clerk: {instructions: You answer.}}\nengine: workers\nqueues: [{name: slow, agents: [clerk]}]\nstore: %s\n", address))
+	none, noneSlow := "warning no worker is there for runs that fit no queue: ", "warning no worker is there for runs of queue slow: "
+	expect := func(when string, want ...string) {
+		t.Helper()
+		got := checksOf(t, dir, "workers")
+		for i := range want {
+			if len(got) != len(want) || !strings.HasPrefix(got[i], want[i]) {
+				t.Errorf("%s: %q; want %q", when, got, want)
+				return
+			}
+		}
+	}
+	expect("before there is a store", none, noneSlow)
+	p := open(t, dir, project.Options{})
+	engine(t, p)
+	expect("with a server", none, noneSlow)
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error)
+	go func() { ended <- p.Work(ctx, "slow", 1) }()
+	for { // until it is on record
+		d, err := postgres.Examine(t.Context(), address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d.Workers["slow"] == 1 {
+			break
+		}
+	}
+	expect("with a worker", none, "ok 1 worker for runs of queue slow")
+	stop()
+	<-ended
+	expect("when it has ended", none, noneSlow)
 }
 
 // The name of a store that is none may have a password in it.

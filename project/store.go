@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/words"
 	"github.com/troupe-dev/troupe/project/internal/config"
 	"github.com/troupe-dev/troupe/project/internal/doctor"
 	"github.com/troupe-dev/troupe/server"
@@ -182,7 +183,31 @@ func (p *Project) examineStore(ctx context.Context) []doctor.Check {
 	for _, problem := range d.Problems() {
 		checks = append(checks, doctor.Check{Name: name, Status: doctor.Warning, Message: problem.What, Fix: problem.Fix})
 	}
+	checks = append(checks, p.examineWorkers(d.Workers)...)
 	return append(checks, p.examineBucket(ctx)...)
+}
+
+// examineWorkers says which queues have workers, given how many each has, where it is workers
+// that carry out runs and that is known.
+func (p *Project) examineWorkers(there map[string]int) (checks []doctor.Check) {
+	if p.EngineKind() != EngineWorkers || there == nil {
+		return nil
+	}
+	for _, queue := range append([]string{""}, p.Queues()...) {
+		of, command := "", "troupe worker"
+		switch {
+		case queue != "":
+			of, command = " of queue "+queue, "troupe worker --queue "+queue
+		case len(p.Queues()) > 0:
+			of = " that fit no queue"
+		}
+		check := doctor.Check{Name: "workers", Status: doctor.OK, Message: words.Counted(there[queue], "worker") + " for runs" + of}
+		if there[queue] == 0 {
+			check.Status, check.Message, check.Fix = doctor.Warning, "no worker is there for runs"+of+": they wait, and those that have waited for a minute are reported here", "start '"+command+"'"
+		}
+		checks = append(checks, check)
+	}
+	return checks
 }
 
 // examineFile looks whether the file of the store can be read, where it is one.

@@ -28,6 +28,9 @@ type Durability struct {
 	Ahead time.Duration
 	// Waiting is how many runs have waited for a worker for more than a minute, by queue.
 	Waiting map[string]int
+	// Workers is how many processes take runs from each queue, nil where that is not known: an
+	// older Troupe made the tables.
+	Workers map[string]int
 }
 
 // A Standby is a server that takes over when the first one is lost.
@@ -135,10 +138,19 @@ func Examine(ctx context.Context, address string) (Durability, error) {
 	if err == nil {
 		d.Ahead, err = ahead(ctx, conn, time.Now)
 	}
-	if err == nil && s.checkVersion(ctx, conn) == nil {
-		d.Waiting, err = waiting(ctx, conn)
+	if err != nil {
+		return d, s.explain(err)
 	}
-	return d, s.explain(err)
+	switch err := s.checkVersion(ctx, conn); {
+	case errors.Is(err, ErrNoStore):
+		d.Workers = map[string]int{}
+	case err == nil:
+		if d.Waiting, err = waiting(ctx, conn); err == nil {
+			d.Workers, err = counts(ctx, conn, "SELECT queue, count(*) FROM owners o, unnest(o.queues) queue WHERE "+isAlive+" GROUP BY queue")
+		}
+		return d, s.explain(err)
+	}
+	return d, nil
 }
 
 // clockTolerance is how far clocks may be apart before anybody is told.
@@ -180,16 +192,21 @@ func (s *Store) ClockProblem(ctx context.Context) (string, error) {
 
 // waiting returns how many runs have waited for more than a minute, by queue.
 func waiting(ctx context.Context, db querier) (map[string]int, error) {
-	rows, err := db.Query(ctx, `SELECT j.queue, count(*) FROM jobs j LEFT JOIN sessions ON sessions.id = j.session LEFT JOIN owners o ON o.name = sessions.owner
+	return counts(ctx, db, `SELECT j.queue, count(*) FROM jobs j LEFT JOIN sessions ON sessions.id = j.session LEFT JOIN owners o ON o.name = sessions.owner
 WHERE j.since < clock_timestamp() - interval '1 minute' AND NOT coalesce(`+isAlive+`, false) GROUP BY j.queue`)
+}
+
+// counts returns the numbers that a query has for names.
+func counts(ctx context.Context, db querier, query string) (map[string]int, error) {
+	rows, err := db.Query(ctx, query)
 	if err != nil {
 		return nil, err
 	}
-	counts := map[string]int{}
-	var queue string
+	found := map[string]int{}
+	var name string
 	var n int
-	_, err = pgx.ForEachRow(rows, []any{&queue, &n}, func() error { counts[queue] = n; return nil })
-	return counts, err
+	_, err = pgx.ForEachRow(rows, []any{&name, &n}, func() error { found[name] = n; return nil })
+	return found, err
 }
 
 // durability returns how durable a server makes what is stored.
