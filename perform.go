@@ -143,7 +143,9 @@ func (r *Run) fail(ctx context.Context, in Handoff, err error) error {
 		failed.Reason = refused.Reason
 	}
 	r.note(at, failed)
-	err = errors.Join(err, r.flush())
+	if unstored := r.flush(); !errors.Is(err, unstored) { // or the store's failure is why it failed
+		err = errors.Join(err, unstored)
+	}
 	if _, ok := errors.AsType[*RunError](err); ok {
 		return err
 	}

@@ -16,15 +16,17 @@ func (p *Project) bucket() (*bucket.Bucket, error) {
 	switch files := p.config.Files; {
 	case files == "" || files == "store" || files == "directory":
 		return nil, nil
-	case !bucket.IsAddress(files):
-		return nil, fmt.Errorf("files in %s is %q: it must be store, directory or s3://BUCKET/PREFIX?region=REGION", config.Name, files)
 	case !p.sharesStore():
 		return nil, fmt.Errorf("files in %s is a bucket, which servers share that share a PostgreSQL database: set store as well, or leave files out", config.Name)
 	}
-	return bucket.Open(p.config.Files, func(name string) string {
+	opened, err := bucket.Open(p.config.Files, func(name string) string {
 		value, _ := p.lookup(name)
 		return value
 	})
+	if err != nil {
+		return nil, fmt.Errorf("files in %s: %w", config.Name, err)
+	}
+	return opened, nil
 }
 
 // openShared opens a PostgreSQL database, with the bucket that has its files.

@@ -50,7 +50,7 @@ func Diagnose(ctx context.Context, dir string, o Options) []Check {
 	}
 	c, configured := examineConfig(dir, &o)
 	checks := []doctor.Check{configured}
-	p := &Project{dir: absolute, config: c, models: models.Chooser{Config: c, Flag: o.Model, Getenv: o.getenv, Local: o.local()}}
+	p := &Project{dir: absolute, config: c, lookup: o.LookupEnv, models: models.Chooser{Config: c, Flag: o.Model, Getenv: o.getenv, Local: o.local()}}
 	checks = append(checks, p.examineAgents()...)
 	checks = append(checks, p.examineKeys())
 	checks = append(checks, p.examineKeyFiles(ctx)...)
@@ -273,13 +273,7 @@ func examineRuns(ctx context.Context, dir string, o Options) []doctor.Check {
 	broken := func(name, fix string, err error) {
 		checks = append(checks, doctor.Check{Name: name, Status: doctor.Broken, Message: err.Error(), Fix: fix})
 	}
-	if reader, err := p.OpenReader(ctx); err == nil {
-		if err := reader.Close(); err != nil {
-			broken("store", "'troupe doctor --verify' says more", err)
-		}
-	} else if !errors.Is(err, ErrNoSessions) {
-		broken("store", "'troupe doctor --verify' says more; a backup can be put in its place", err)
-	}
+	checks = append(checks, p.examineFile(ctx)...)
 	s := &stage{project: p}
 	for _, id := range p.agentIDs() {
 		if err := s.examineTools(id); err != nil {

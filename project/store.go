@@ -7,8 +7,11 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/words"
+	"github.com/troupe-dev/troupe/project/internal/config"
 	"github.com/troupe-dev/troupe/project/internal/doctor"
 	"github.com/troupe-dev/troupe/server"
 	"github.com/troupe-dev/troupe/store"
@@ -140,7 +143,11 @@ func (p *Project) OpenPlace(ctx context.Context, name string, readOnly bool) (st
 	case postgres.IsAddress(name):
 		return p.openShared(ctx, name, readOnly)
 	case isOwn || !isFile:
-		return nil, fmt.Errorf("%.64q is no store: name sqlite:FILE, sqlite: for this project's own file, or postgres://user:password@host/database", name)
+		shown := "this"
+		if !strings.ContainsAny(name, ":@") { // or it may have a password in it
+			shown = fmt.Sprintf("%.64q", name)
+		}
+		return nil, errors.New(shown + " is no store: name sqlite:FILE, sqlite: for this project's own file, or postgres://user:password@host/database")
 	}
 	path := filepath.Join(p.DataDir(), "troupe.db")
 	if file != "" {
@@ -169,11 +176,55 @@ func (p *Project) examineStore(ctx context.Context) []doctor.Check {
 	const name = "store"
 	d, err := postgres.Examine(ctx, p.config.Store)
 	if err != nil {
-		return []doctor.Check{{Name: name, Status: doctor.Broken, Message: err.Error(), Fix: "correct store in troupe.yaml, or the database"}}
+		checks := []doctor.Check{{Name: name, Status: doctor.Broken, Message: err.Error(), Fix: "correct store in troupe.yaml, or the database"}}
+		return append(checks, p.examineBucket(ctx)...)
 	}
 	checks := []doctor.Check{{Name: name, Status: doctor.OK, Message: fmt.Sprintf("PostgreSQL %s at %s", d.Server, d.Place)}}
 	for _, problem := range d.Problems() {
 		checks = append(checks, doctor.Check{Name: name, Status: doctor.Warning, Message: problem.What, Fix: problem.Fix})
 	}
+	checks = append(checks, p.examineWorkers(d.Workers)...)
 	return append(checks, p.examineBucket(ctx)...)
+}
+
+// examineWorkers says which queues have workers, given how many each has, where it is workers
+// that carry out runs and that is known.
+func (p *Project) examineWorkers(there map[string]int) (checks []doctor.Check) {
+	if p.EngineKind() != EngineWorkers || there == nil {
+		return nil
+	}
+	for _, queue := range append([]string{""}, p.Queues()...) {
+		of, command := "", "troupe worker"
+		switch {
+		case queue != "":
+			of, command = " of queue "+queue, "troupe worker --queue "+queue
+		case len(p.Queues()) > 0:
+			of = " that fit no queue"
+		}
+		check := doctor.Check{Name: "workers", Status: doctor.OK, Message: words.Counted(there[queue], "worker") + " for runs" + of}
+		if there[queue] == 0 {
+			check.Status, check.Message, check.Fix = doctor.Warning, "no worker is there for runs"+of+": they wait, and those that have waited for a minute are reported here", "start '"+command+"'"
+		}
+		checks = append(checks, check)
+	}
+	return checks
+}
+
+// examineFile looks whether the file of the store can be read, where it is one.
+func (p *Project) examineFile(ctx context.Context) []doctor.Check {
+	if p.sharesStore() {
+		return nil // which was looked at already
+	}
+	reader, err := p.OpenReader(ctx)
+	if err == nil {
+		err = reader.Close()
+	}
+	if err == nil || errors.Is(err, ErrNoSessions) {
+		return nil
+	}
+	fix := "correct store in " + config.Name + ", or the file"
+	if _, ok := errors.AsType[*sqlite.DamagedError](err); ok {
+		fix = "'troupe doctor --verify' says more; a backup can be put in its place"
+	}
+	return []doctor.Check{{Name: "store", Status: doctor.Broken, Message: err.Error(), Fix: fix}}
 }

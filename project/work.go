@@ -165,6 +165,11 @@ func (p *Project) Work(ctx context.Context, queue string, maxParallel int) error
 	if err != nil {
 		return err
 	}
+	withdraw, err := shared.AnnounceWorker(ctx, queue)
+	if err != nil {
+		return err
+	}
+	defer withdraw()
 	w := &work.Worker{Engine: s.engine, Queue: shared, Name: queue, Step: p.StepOf, Check: p.CheckJob, MaxParallel: maxParallel, Log: p.log}
 	return w.Work(ctx)
 }

@@ -51,6 +51,10 @@ func (p *program) examineTemporal(ctx context.Context) (checks []project.Check) 
 		if opened.EngineKind() != project.EngineTemporal {
 			return nil
 		}
+		if _, err := findTemporal(); err != nil {
+			checks = append(checks, project.Check{Name: name, Status: project.Broken, Message: err.Error(), Fix: "install " + temporalProgram + " and run 'troupe doctor' again, which then looks at the cluster"})
+			return nil
+		}
 		var said, trouble bytes.Buffer
 		examine := &program{in: p.in, out: &said, err: &trouble, lookup: p.lookup, flags: p.flags}
 		if err := examine.runTemporal(ctx, opened, "doctor"); err != nil {

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 
 	"github.com/spf13/cobra"
@@ -88,6 +89,23 @@ func (p *program) copyStore(ctx context.Context, opened *project.Project, from, 
 	if known > 0 {
 		p.tell("%s of the knowledge base copied.", words.Counted(known, "document"))
 	}
-	p.tell("%s copied with %s; %d of them were there already.", words.Counted(sessions, "session"), words.Counted(events, "event"), whole)
+	p.tell("%s", copiedSessions(sessions, events, whole))
 	return nil
+}
+
+// copiedSessions says what came of a copy of so many sessions, of which some were there as a whole.
+func copiedSessions(sessions, events, whole int) string {
+	were := "were"
+	if whole == 1 {
+		were = "was"
+	}
+	switch {
+	case sessions == 0:
+		return "There are no sessions to copy."
+	case whole == sessions:
+		return fmt.Sprintf("Nothing new to copy: %s %s there already.", words.Counted(whole, "session"), were)
+	case whole > 0:
+		return fmt.Sprintf("%s copied with %s; %d more %s there already.", words.Counted(sessions-whole, "session"), words.Counted(events, "event"), whole, were)
+	}
+	return fmt.Sprintf("%s copied with %s.", words.Counted(sessions, "session"), words.Counted(events, "event"))
 }

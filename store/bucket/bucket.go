@@ -27,13 +27,19 @@ type Bucket struct {
 	prefix string   // of names, with a slash at its end
 	place  string   // for people
 	pause  time.Duration
+	// silence is how long nothing may come back to a request that is short.
+	silence time.Duration
 }
 
 // IsAddress reports whether a text is the address of a bucket.
 func IsAddress(text string) bool { return strings.HasPrefix(text, "s3://") }
 
 const (
-	// patience is how long one request may take.
+	// silence is how long a store may leave a request unanswered, beside the time that sending takes.
+	silence = 20 * time.Second
+	// slowest is how many bytes a second are sent at the least.
+	slowest = 512 << 10
+	// patience is how long an answer that has begun may take.
 	patience = 2 * time.Minute
 	// tries is how often a request is made that the store has no time for.
 	tries = 4
@@ -47,7 +53,10 @@ const (
 func Open(address string, getenv func(string) string) (*Bucket, error) {
 	u, err := url.Parse(address)
 	if err != nil || u.Scheme != "s3" || u.Host == "" {
-		return nil, fmt.Errorf("%q is no address of a bucket: write s3://BUCKET/PREFIX?region=REGION, and &endpoint=https://HOST for stores other than Amazon's", address)
+		return nil, errors.New("this is no address of a bucket: write s3://BUCKET/PREFIX?region=REGION, and &endpoint=https://HOST for stores other than Amazon's")
+	}
+	if u.User != nil { // which is not shown: it is a key
+		return nil, fmt.Errorf("the address of bucket %s has keys in it: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY in their place", u.Host)
 	}
 	for name := range u.Query() {
 		if name != "region" && name != "endpoint" {
@@ -67,11 +76,11 @@ func Open(address string, getenv func(string) string) (*Bucket, error) {
 	if err != nil || base.Host == "" || base.Scheme != "https" && base.Scheme != "http" {
 		return nil, fmt.Errorf("the endpoint of bucket %s is %q: write https://HOST", u.Host, endpoint)
 	}
-	b := &Bucket{base: base.JoinPath(u.Host), place: "bucket " + u.Host + " at " + base.Host, pause: 200 * time.Millisecond}
+	b := &Bucket{base: base.JoinPath(u.Host), place: "bucket " + u.Host + " at " + base.Host, pause: 200 * time.Millisecond, silence: silence}
 	if prefix := strings.Trim(u.Path, "/"); prefix != "" {
 		b.prefix = prefix + "/"
 	}
-	b.client = &http.Client{Timeout: patience, Transport: account.Transport("s3", region, nil), CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	b.client = &http.Client{Transport: account.Transport("s3", region, nil), CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	return b, nil
 }
 
@@ -140,13 +149,17 @@ func (e *Error) isPassing() bool {
 	return e.Status == http.StatusTooManyRequests || e.Status >= 500 && e.Status != http.StatusNotImplemented
 }
 
-// do makes a request until it has succeeded or cannot. Each may be repeated.
+// errSilent reports a store that takes a request and does not answer.
+var errSilent = errors.New("no answer came")
+
+// do makes a request until it has succeeded or cannot. Each may be repeated. A store that is
+// silent is not asked again: it was waited for.
 func (b *Bucket) do(ctx context.Context, method, name string, content []byte) (answer []byte, err error) {
 	pause := b.pause
 	for try := 1; ; try++ {
 		answer, err = b.once(ctx, method, name, content)
 		failed, ok := errors.AsType[*Error](err)
-		if err == nil || ok && !failed.isPassing() || try == tries || ctx.Err() != nil {
+		if err == nil || ok && !failed.isPassing() || try == tries || ctx.Err() != nil || errors.Is(err, errSilent) {
 			return answer, err
 		}
 		select {
@@ -159,6 +172,11 @@ func (b *Bucket) do(ctx context.Context, method, name string, content []byte) (a
 }
 
 func (b *Bucket) once(ctx context.Context, method, name string, content []byte) ([]byte, error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	limit := b.silence + time.Duration(len(content)/slowest)*time.Second
+	timer := time.AfterFunc(limit, func() { cancel(fmt.Errorf("%w for %v", errSilent, limit)) })
+	defer timer.Stop()
 	request, err := http.NewRequestWithContext(ctx, method, b.base.JoinPath(b.prefix+name).String(), bytes.NewReader(content))
 	if err != nil {
 		return nil, err
@@ -170,12 +188,13 @@ func (b *Bucket) once(ctx context.Context, method, name string, content []byte) 
 	}
 	response, err := b.client.Do(request)
 	if err != nil {
-		return nil, fmt.Errorf("%s is out of reach: %w", b.place, err)
+		return nil, fmt.Errorf("%s is out of reach: %w", b.place, why(ctx, err))
 	}
 	defer response.Body.Close()
+	timer.Reset(max(patience, limit))
 	data, err := io.ReadAll(io.LimitReader(response.Body, largest))
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", b.place, err)
+		return nil, fmt.Errorf("%s: %w", b.place, why(ctx, err))
 	}
 	if response.StatusCode < 300 {
 		return data, nil
@@ -183,4 +202,15 @@ func (b *Bucket) once(ctx context.Context, method, name string, content []byte) 
 	said := struct{ Code, Message string }{}
 	_ = xml.Unmarshal(data, &said) // what is no XML says nothing
 	return nil, &Error{b.place, response.StatusCode, said.Code, said.Message}
+}
+
+// why returns the cause of a request's end, without its address, which is long.
+func why(ctx context.Context, err error) error {
+	if cause := context.Cause(ctx); errors.Is(cause, errSilent) {
+		return cause
+	}
+	if failed, ok := errors.AsType[*url.Error](err); ok {
+		return failed.Err
+	}
+	return err
 }

@@ -1,6 +1,7 @@
 package bucket
 
 import (
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -19,8 +20,10 @@ func TestAWrongAddressIsSaid(t *testing.T) {
 		"https://files.example.org":   "s3://BUCKET/PREFIX",
 		"s3://files?zone=eu":          "only region and endpoint",
 		"s3://files?endpoint=example": "write https://HOST",
+		"s3://ann:hunter2@files":      "AWS_SECRET_ACCESS_KEY",
+		"s3://ann:hun/ter2@files":     "s3://BUCKET/PREFIX",
 	} {
-		if _, err := Open(address, env); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := Open(address, env); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "hun") {
 			t.Errorf("%s: %v", address, err)
 		}
 	}
@@ -61,5 +64,40 @@ func TestWhatPassesIsTriedAgain(t *testing.T) {
 	asked.Store(0)
 	if err := b.Put(t.Context(), "refused", []byte("x")); err == nil || !strings.Contains(err.Error(), "s3:PutObject") || asked.Load() != 1 {
 		t.Errorf("%v, asked %d times", err, asked.Load())
+	}
+}
+
+// A store that takes connections and says nothing is waited for once.
+func TestAStoreThatIsSilentIsNotWaitedForTwice(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var taken atomic.Int32
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			taken.Add(1)
+			defer conn.Close()
+		}
+	}()
+	b, err := Open("s3://files?endpoint=http://"+l.Addr().String(), env)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.silence = 10 * time.Millisecond
+	err = b.Check(t.Context())
+	if err == nil || !strings.Contains(err.Error(), "bucket files at "+l.Addr().String()+" is out of reach: no answer came for 10ms") {
+		t.Error(err)
+	}
+	l.Close()
+	<-done
+	if n := taken.Load(); n > 1 {
+		t.Errorf("it was asked %d times", n)
 	}
 }

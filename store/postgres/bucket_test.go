@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"net"
 	"slices"
 	"strings"
 	"sync"
@@ -15,11 +16,13 @@ type shelfOfBlobs struct {
 	mu     sync.Mutex
 	kept   map[string][]byte
 	broken error
+	puts   int
 }
 
 func (b *shelfOfBlobs) Put(_ context.Context, name string, content []byte) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	b.puts++
 	if b.broken == nil {
 		b.kept[name] = bytes.Clone(content)
 	}
@@ -70,6 +73,11 @@ func TestFilesMayBeKeptElsewhere(t *testing.T) {
 	blobs.broken = errors.New("the bucket is full")
 	if err := s.PutFile(ctx, "documents", "lost.md", "h3", []byte("lost")); !errors.Is(err, blobs.broken) {
 		t.Errorf("not kept: %v", err)
+	}
+	// One that is out of reach is no database that is, and it was tried often enough.
+	blobs.broken, blobs.puts = &net.OpError{Op: "dial", Err: errors.New("connection refused")}, 0
+	if err := s.PutFile(ctx, "documents", "lost.md", "h3", []byte("lost")); err == nil || errors.Is(err, ErrUnreachable) || strings.Contains(err.Error(), "postgres") || blobs.puts != 1 {
+		t.Errorf("not kept: %v, after %d tries", err, blobs.puts)
 	}
 	if files, err := s.Files(ctx, "documents"); err != nil || len(files) != 4 {
 		t.Errorf("%v, %v", files, err)

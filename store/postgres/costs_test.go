@@ -20,7 +20,7 @@ func TestAnOlderStoreKnowsWhatWasSpent(t *testing.T) {
 	mustAppend(t, s, eventsOf(id(1), 1, paid("\x00", 0.25), paid(`"cost":7,"latency_ms":1`, 0.5), said("free"), paid("free", 0), call)...)
 	mustAppend(t, s, eventsOf(id(2), 1, paid("", 4), &troupe.SessionForked{From: id(1), After: 1})...)
 	s.Close()
-	server.SQL(t, "postgres", "DROP TABLE "+s.schema+".spent")
+	server.SQL(t, "postgres", "DROP TABLE "+s.schema+".spent; ALTER TABLE "+s.schema+".owners DROP COLUMN queues")
 	server.SQL(t, "postgres", "UPDATE "+s.schema+".troupe_version SET version = 6")
 	n := 0
 	for got, err := range openAt(t, address).Costs(t.Context(), time.Time{}) {

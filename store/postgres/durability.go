@@ -15,6 +15,7 @@ import (
 // Durability says what a server's settings make of an acknowledged event.
 type Durability struct {
 	Place  string // where it is, without the password
+	User   string // who has looked
 	Server string // its version
 	// FSync, FullPageWrites and SynchronousCommit are the settings of these names.
 	FSync, FullPageWrites bool
@@ -27,6 +28,9 @@ type Durability struct {
 	Ahead time.Duration
 	// Waiting is how many runs have waited for a worker for more than a minute, by queue.
 	Waiting map[string]int
+	// Workers is how many processes take runs from each queue, nil where that is not known: an
+	// older Troupe made the tables.
+	Workers map[string]int
 }
 
 // A Standby is a server that takes over when the first one is lost.
@@ -36,6 +40,8 @@ type Standby struct {
 	Synchronous bool
 	// Behind is how many bytes of the log it does not have yet.
 	Behind int64
+	// Hidden says that the user may see neither.
+	Hidden bool
 }
 
 // A Problem is a way to lose what was acknowledged.
@@ -65,17 +71,29 @@ func (d *Durability) Problems() (problems []Problem) {
 			where, command = " in queue "+queue, "troupe worker --queue "+queue
 		}
 		problems = append(problems, Problem{
-			fmt.Sprintf("%d runs have waited%s for more than a minute, and no worker takes them up: none is there, none has the files that they began with, or the queue's rate holds them back", d.Waiting[queue], where),
+			fmt.Sprintf("%s waited%s for a worker for more than a minute: none is there, none has the files that the run began with, or the queue's rate holds it back", have(d.Waiting[queue], "run"), where),
 			"start '" + command + "' with those files, or cancel the runs",
 		})
 	}
-	var late []string
+	return append(problems, d.standbyProblems()...)
+}
+
+func (d *Durability) standbyProblems() (problems []Problem) {
+	var late, hidden []string
 	for _, s := range d.Standbys {
-		if !s.Synchronous {
+		switch {
+		case s.Hidden:
+			hidden = append(hidden, s.Name)
+		case !s.Synchronous:
 			late = append(late, fmt.Sprintf("%s (%d bytes behind)", s.Name, s.Behind))
 		}
 	}
 	switch {
+	case len(hidden) > 0:
+		problems = append(problems, Problem{
+			fmt.Sprintf("a standby is connected (%s), and user %q may not see whether commits wait for it: if they do not, what it does not have is lost when it takes over", strings.Join(hidden, ", "), d.User),
+			fmt.Sprintf("GRANT pg_monitor TO %s, and look again", pgx.Identifier{d.User}.Sanitize()),
+		})
 	case len(late) > 0 && len(late) == len(d.Standbys):
 		problems = append(problems, Problem{
 			"no standby is synchronous: " + strings.Join(late, ", ") + ": when one takes over, acknowledged events that it does not have are lost, and tools that ran for them may run again",
@@ -85,6 +103,14 @@ func (d *Durability) Problems() (problems []Problem) {
 		problems = append(problems, Problem{"synchronous_commit is local: no commit waits for a standby, and what it does not have is lost when it takes over", "set synchronous_commit = on"})
 	}
 	return problems
+}
+
+// have begins a sentence on what so many things have done.
+func have(n int, thing string) string {
+	if n == 1 {
+		return "1 " + thing + " has"
+	}
+	return fmt.Sprintf("%d %ss have", n, thing)
 }
 
 // Examine looks at the database at an address, and changes nothing. It fails where a
@@ -108,14 +134,23 @@ func Examine(ctx context.Context, address string) (Durability, error) {
 		}
 	}
 	d, err := durability(ctx, conn)
-	d.Place = s.place
+	d.Place, d.User = s.at(answering(ctx, conn)), s.user
 	if err == nil {
 		d.Ahead, err = ahead(ctx, conn, time.Now)
 	}
-	if err == nil && s.checkVersion(ctx, conn) == nil {
-		d.Waiting, err = waiting(ctx, conn)
+	if err != nil {
+		return d, s.explain(err)
 	}
-	return d, s.explain(err)
+	switch err := s.checkVersion(ctx, conn); {
+	case errors.Is(err, ErrNoStore):
+		d.Workers = map[string]int{}
+	case err == nil:
+		if d.Waiting, err = waiting(ctx, conn); err == nil {
+			d.Workers, err = counts(ctx, conn, "SELECT queue, count(*) FROM owners o, unnest(o.queues) queue WHERE "+isAlive+" GROUP BY queue")
+		}
+		return d, s.explain(err)
+	}
+	return d, nil
 }
 
 // clockTolerance is how far clocks may be apart before anybody is told.
@@ -157,16 +192,21 @@ func (s *Store) ClockProblem(ctx context.Context) (string, error) {
 
 // waiting returns how many runs have waited for more than a minute, by queue.
 func waiting(ctx context.Context, db querier) (map[string]int, error) {
-	rows, err := db.Query(ctx, `SELECT j.queue, count(*) FROM jobs j LEFT JOIN sessions ON sessions.id = j.session LEFT JOIN owners o ON o.name = sessions.owner
+	return counts(ctx, db, `SELECT j.queue, count(*) FROM jobs j LEFT JOIN sessions ON sessions.id = j.session LEFT JOIN owners o ON o.name = sessions.owner
 WHERE j.since < clock_timestamp() - interval '1 minute' AND NOT coalesce(`+isAlive+`, false) GROUP BY j.queue`)
+}
+
+// counts returns the numbers that a query has for names.
+func counts(ctx context.Context, db querier, query string) (map[string]int, error) {
+	rows, err := db.Query(ctx, query)
 	if err != nil {
 		return nil, err
 	}
-	counts := map[string]int{}
-	var queue string
+	found := map[string]int{}
+	var name string
 	var n int
-	_, err = pgx.ForEachRow(rows, []any{&queue, &n}, func() error { counts[queue] = n; return nil })
-	return counts, err
+	_, err = pgx.ForEachRow(rows, []any{&name, &n}, func() error { found[name] = n; return nil })
+	return found, err
 }
 
 // durability returns how durable a server makes what is stored.
@@ -176,13 +216,13 @@ func durability(ctx context.Context, db querier) (d Durability, err error) {
 	if err != nil {
 		return Durability{}, err
 	}
-	rows, err := db.Query(ctx, `SELECT coalesce(nullif(application_name, ''), 'a standby'), sync_state IN ('sync', 'quorum'),
-	CASE WHEN pg_is_in_recovery() THEN 0 ELSE coalesce(pg_wal_lsn_diff(pg_current_wal_lsn(), flush_lsn), 0)::bigint END FROM pg_stat_replication ORDER BY 1`)
+	rows, err := db.Query(ctx, `SELECT coalesce(nullif(application_name, ''), 'a standby'), coalesce(sync_state IN ('sync', 'quorum'), false),
+	CASE WHEN pg_is_in_recovery() THEN 0 ELSE coalesce(pg_wal_lsn_diff(pg_current_wal_lsn(), flush_lsn), 0)::bigint END, sync_state IS NULL FROM pg_stat_replication ORDER BY 1`)
 	if err != nil {
 		return Durability{}, err
 	}
 	d.Standbys, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (st Standby, err error) {
-		err = row.Scan(&st.Name, &st.Synchronous, &st.Behind)
+		err = row.Scan(&st.Name, &st.Synchronous, &st.Behind, &st.Hidden)
 		return st, err
 	})
 	return d, err

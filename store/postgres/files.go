@@ -55,7 +55,9 @@ func (s *Store) PutFile(ctx context.Context, space, path, hash string, content [
 			return err
 		})
 		if err == nil && name != nil && (used == nil || *used != *name) {
-			err = s.blobs.Delete(ctx, *name) // somebody else was faster
+			if failed := s.blobs.Delete(ctx, *name); failed != nil { // somebody else was faster
+				err = &blobError{failed}
+			}
 		}
 		return err
 	})
@@ -77,10 +79,17 @@ func (s *Store) keepElsewhere(ctx context.Context, hash string, content []byte) 
 	}
 	name := hash + "-" + rand.Text()
 	if err := s.blobs.Put(ctx, name, content); err != nil {
-		return nil, err
+		return nil, &blobError{err}
 	}
 	return &name, nil
 }
+
+// A blobError is the error of what keeps files in place of the database. It is not that the
+// database is away, and was tried again already.
+type blobError struct{ err error }
+
+func (e *blobError) Error() string { return e.err.Error() }
+func (e *blobError) Unwrap() error { return e.err }
 
 // ReadBlob returns what is kept under a hash.
 func (s *Store) ReadBlob(ctx context.Context, hash string) (content []byte, err error) {

@@ -6,6 +6,7 @@ import (
 	"crypto/rand"
 	"fmt"
 	"os"
+	"slices"
 	"sync"
 	"time"
 
@@ -24,6 +25,7 @@ type owner struct {
 	mu     sync.Mutex
 	leases map[string]*lease
 	looked map[string]*glance // at sessions that others have
+	queues []string           // that this process takes runs from
 }
 
 func newOwner(s *Store) *owner {
@@ -33,9 +35,41 @@ func newOwner(s *Store) *owner {
 
 // beat says that this process lives.
 func (o *owner) beat(ctx context.Context, db execer) error {
-	_, err := db.Exec(ctx, `INSERT INTO owners (name, host, pid, lease, until) VALUES ($1, $2, $3, $4, clock_timestamp() + $4)
-ON CONFLICT (name) DO UPDATE SET until = clock_timestamp() + $4`, o.name, clean(o.host), int64(os.Getpid()), o.store.lease)
+	o.mu.Lock()
+	queues := append([]string{}, o.queues...)
+	o.mu.Unlock()
+	_, err := db.Exec(ctx, `INSERT INTO owners (name, host, pid, lease, until, queues) VALUES ($1, $2, $3, $4, clock_timestamp() + $4, $5)
+ON CONFLICT (name) DO UPDATE SET until = clock_timestamp() + $4, queues = $5`, o.name, clean(o.host), int64(os.Getpid()), o.store.lease, queues)
 	return err
+}
+
+// AnnounceWorker says that this process takes runs from a queue, until withdraw is called or
+// the process is heard of no more: see [Durability.Workers].
+func (s *Store) AnnounceWorker(ctx context.Context, queue string) (withdraw func(), err error) {
+	if s.readOnly {
+		return nil, fmt.Errorf("announce a worker: %w", ErrReadOnly)
+	}
+	o, queue := s.owner, clean(queue)
+	o.mu.Lock()
+	o.queues = append(o.queues, queue)
+	o.mu.Unlock()
+	withdraw = sync.OnceFunc(func() {
+		o.mu.Lock()
+		i := slices.Index(o.queues, queue)
+		o.queues = slices.Delete(o.queues, i, i+1)
+		o.mu.Unlock()
+		// Where the database cannot be told now, the next beat does, or the lease ends.
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.lease/3)
+		defer cancel()
+		if s.closed.Err() == nil { // or it has left already
+			_ = o.beat(ctx, s.pool)
+		}
+	})
+	if err := s.insisting(ctx, func(ctx context.Context) error { return o.beat(ctx, s.pool) }); err != nil {
+		withdraw()
+		return nil, err
+	}
+	return withdraw, nil
 }
 
 const (

@@ -84,7 +84,13 @@ func (s *Store) migrateIn(ctx context.Context, tx pgx.Tx, scripts []string) erro
 	if _, err := tx.Exec(ctx, "SELECT pg_advisory_xact_lock($1)", int64(migrationLock)); err != nil {
 		return err
 	}
-	if _, err := tx.Exec(ctx, "CREATE SCHEMA IF NOT EXISTS "+pgx.Identifier{s.schema}.Sanitize()); err != nil {
+	// Whoever has a schema need not be allowed to create one, not even one that is there.
+	var there bool
+	err := tx.QueryRow(ctx, "SELECT EXISTS (SELECT 1 FROM pg_namespace WHERE nspname = $1)", s.schema).Scan(&there)
+	if err == nil && !there {
+		_, err = tx.Exec(ctx, "CREATE SCHEMA "+pgx.Identifier{s.schema}.Sanitize())
+	}
+	if err != nil {
 		return err
 	}
 	at, err := version(ctx, tx, s.schema)

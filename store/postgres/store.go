@@ -5,8 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
-	"strconv"
+	"os"
+	"strings"
 	"sync"
 	"time"
 
@@ -25,6 +25,7 @@ type Store struct {
 	schema   string
 	place    string // for people: where the store is
 	user     string
+	sslmode  string // as it was asked for
 	readOnly bool
 	lease    time.Duration
 	patience time.Duration
@@ -98,6 +99,9 @@ func Open(ctx context.Context, address string, options Options) (*Store, error) 
 
 // configure reads an address.
 func configure(address string, options Options) (*Store, error) {
+	if _, err := split(address); err != nil {
+		return nil, err
+	}
 	config, err := pgxpool.ParseConfig(address)
 	if err != nil {
 		return nil, errors.New("the address is not one of PostgreSQL, as in postgres://user:password@host:5432/database: " + reason(err))
@@ -116,17 +120,23 @@ func configure(address string, options Options) (*Store, error) {
 	delete(params, "schema")
 	delete(params, "lease")
 	c := config.ConnConfig
-	s.place = fmt.Sprintf("postgres://%s/%s (schema %s)", net.JoinHostPort(c.Host, strconv.Itoa(int(c.Port))), c.Database, s.schema)
+	s.place = s.at(strings.Join(hosts(c), ","))
+	s.sslmode = cmp.Or(optionOf(address, "sslmode"), os.Getenv("PGSSLMODE"))
 	if params["application_name"] == "" {
 		params["application_name"] = "troupe"
 	}
 	c.ConnectTimeout = cmp.Or(c.ConnectTimeout, connectTimeout)
-	if config.MaxConns < maxConnections && !hasParameter(address, "pool_max_conns") {
+	if config.MaxConns < maxConnections && optionOf(address, "pool_max_conns") == "" {
 		config.MaxConns = maxConnections
 	}
 	config.AfterConnect = s.prepare
 	s.closed, s.close = context.WithCancel(context.Background())
 	return s, nil
+}
+
+// at is the store's place on a host, or on one of several.
+func (s *Store) at(host string) string {
+	return fmt.Sprintf("postgres://%s/%s (schema %s)", host, s.config.ConnConfig.Database, s.schema)
 }
 
 // prepare has a connection look for tables in the store's schema.
@@ -196,7 +206,7 @@ func (s *Store) begin(ctx context.Context, conn *pgx.Conn) error {
 	return nil
 }
 
-// examine fails where the server cannot be used.
+// examine fails where the server cannot be used, or not by this user.
 func (s *Store) examine(ctx context.Context, conn *pgx.Conn) error {
 	var number int
 	var standby bool
@@ -213,7 +223,7 @@ func (s *Store) examine(ctx context.Context, conn *pgx.Conn) error {
 	case !s.readOnly && (standby || readOnly == "on"):
 		return fmt.Errorf("%w: %s: it is a standby, or is set to read-only: name the primary, or several hosts with target_session_attrs=read-write", ErrReadOnly, s.place)
 	}
-	return nil
+	return s.checkRights(ctx, conn)
 }
 
 // Place says where the store is, without the password.

@@ -132,7 +132,7 @@ func TestAStandbyIsReadAndNotWritten(t *testing.T) {
 	if _, err := Examine(t.Context(), standby.Address("postgres")); !errors.Is(err, ErrReadOnly) {
 		t.Errorf("a standby is no place for a store: %v", err)
 	}
-	if n := len((&Durability{FSync: true, FullPageWrites: true, SynchronousCommit: "on", Standbys: []Standby{{"a", true, 0}, {"b", false, 7}}}).Problems()); n != 0 {
+	if n := len((&Durability{FSync: true, FullPageWrites: true, SynchronousCommit: "on", Standbys: []Standby{{Name: "a", Synchronous: true}, {Name: "b", Behind: 7}}}).Problems()); n != 0 {
 		t.Errorf("a synchronous standby is no problem, and there are %d", n)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"maps"
 	"net/url"
 	"os"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -50,6 +51,7 @@ func (r *reader) check(c *Config, root *yaml.Node) {
 			r.wrong(lineOf(root, "a2a", name), "a2a.%s.url must begin with http:// or https:// and a host", name)
 		}
 	}
+	r.checkStore(c, root)
 	r.checkServer(&c.Server, root)
 	r.checkQueues(c, root)
 	r.checkLimits(&c.Limits, root)
@@ -87,6 +89,36 @@ func (r *reader) check(c *Config, root *yaml.Node) {
 			continue
 		}
 		r.checkFlow(&flow, "flows."+name)
+	}
+}
+
+// scheme is what an address begins with. One letter is that of a drive.
+var scheme = regexp.MustCompile(`^([A-Za-z][A-Za-z0-9+.-]+):/`)
+
+// checkStore refuses addresses that nothing is known of, which would be taken for the names of
+// files. They may have a password in them, and are not shown.
+func (r *reader) checkStore(c *Config, root *yaml.Node) {
+	const example = "postgres://user:password@host/database"
+	if files := c.Files; files != "" && files != "store" && files != "directory" && !strings.HasPrefix(files, "s3://") {
+		r.wrong(lineOf(root, "files"), "files must be store, directory or s3://BUCKET/PREFIX?region=REGION")
+	}
+	store, line := c.Store, lineOf(root, "store")
+	if strings.HasPrefix(store, "postgres://") || strings.HasPrefix(store, "postgresql://") {
+		return
+	}
+	kind := ""
+	if m := scheme.FindStringSubmatch(store); m != nil {
+		kind = m[1]
+	}
+	switch {
+	case strings.HasPrefix(store, "postgres:"), strings.HasPrefix(store, "postgresql:"):
+		r.wrong(line, "store: the address of a PostgreSQL database has two slashes after its colon: %s", example)
+	case kind == "sqlite", kind == "file":
+		r.wrong(line, "store: write the name of a file as it is, without %s:, or the address of a PostgreSQL database: %s", kind, example)
+	case kind != "":
+		r.wrong(line, "store: %.32q is no kind of store: write the name of a file, or the address of a PostgreSQL database, %s%s", kind, example, suggest.Hint(kind, []string{"postgres", "postgresql"}))
+	case strings.Contains(store, "://"):
+		r.wrong(line, "store: this is no address that is known: write the name of a file, or the address of a PostgreSQL database, %s", example)
 	}
 }
 
