@@ -33,7 +33,7 @@ func main() {
 }
 
 const use = `use: troupe-temporal [-C DIR] [-model MODEL] COMMAND
-  worker [-queue NAME] [-at-once N] [-rate N]   carry out runs
+  worker [-queue NAME] [-at-once N] [-rate N]   carry out runs; -until-eof: until standard input ends
   each -batch NAME [-queue NAME] [-max N]       carry out the runs of sessions, one id a line on standard input
   schedule sync                                 make the project's schedules known to the cluster
   schedule backfill NAME FROM UNTIL             carry out times that have passed
