@@ -3,7 +3,10 @@ package server
 import (
 	"context"
 	"errors"
+	"io"
 	"iter"
+	"net/http"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -70,4 +73,23 @@ func TestARunThatIsTakenUpAgainIsNotWaitedFor(t *testing.T) {
 			t.Errorf("it is answered with %v", err)
 		}
 	})
+}
+
+// Whoever follows a session that is deleted hears that there is no more of it, and that is no error.
+func TestDeletingASessionThatSomebodyFollowsIsNoError(t *testing.T) {
+	w := open(t, clerk(t, echo()))
+	session := w.session()
+	w.talk(session, "hello")
+	stream := w.send(t.Context(), "GET", "/api/sessions/"+session+"/events", nil)
+	defer stream.Body.Close()
+	if stream.StatusCode != http.StatusOK {
+		t.Fatal(stream.Status)
+	}
+	w.want(http.StatusNoContent, nil, "DELETE", "/api/sessions/"+session, nil)
+	if _, err := io.Copy(io.Discard, stream.Body); err != nil { // it ends
+		t.Log(err)
+	}
+	if text := w.log.String(); strings.Contains(text, "level=ERROR") {
+		t.Error(text)
+	}
 }
