@@ -75,6 +75,7 @@ func (p *program) work(ctx context.Context, args []string) error {
 	var beside sync.WaitGroup
 	beside.Go(func() { (&temporal.Dispatcher{Client: p.client, Queue: *queue}).Relay(ctx, shared, p.log) })
 	beside.Go(func() { w.TakeOver(ctx, p.client, p.namespace, shared, p.log) })
+	beside.Go(func() { _ = p.project.RunSweep(ctx) }) // which logs what goes wrong
 	<-ctx.Done()
 	made.Stop()
 	beside.Wait()
