@@ -9,6 +9,8 @@ import (
 	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/log"
+
+	"github.com/troupe-dev/troupe"
 )
 
 // An outage says once that Temporal is away and once that it is back, in the place of every attempt that
@@ -70,19 +72,20 @@ type attempts struct {
 
 // Handle implements [slog.Handler].
 func (a attempts) Handle(ctx context.Context, r slog.Record) error {
-	var away error
+	var logged error
 	r.Attrs(func(attr slog.Attr) bool {
-		if err, ok := attr.Value.Any().(error); ok && isAway(err) {
-			away = err
-		}
-		return away == nil
+		logged, _ = attr.Value.Any().(error)
+		return logged == nil
 	})
-	if away == nil {
+	switch {
+	case errors.Is(logged, troupe.ErrClosed): // the worker was told to end, and has left its run to others
+	case isAway(logged):
+		select {
+		case a.outage.began <- logged:
+		default: // it is said, or about to be
+		}
+	default:
 		return a.Handler.Handle(ctx, r)
-	}
-	select {
-	case a.outage.began <- away:
-	default: // it is said, or about to be
 	}
 	return nil
 }

@@ -13,6 +13,9 @@ import (
 
 	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/sdk/log"
+	"go.temporal.io/sdk/temporal"
+
+	"github.com/troupe-dev/troupe"
 )
 
 // However often Temporal's library tries, there is one line when Temporal is away and one when it is back.
@@ -39,6 +42,7 @@ func TestAnOutageIsTwoLines(t *testing.T) {
 		time.Sleep(2 * backPause)
 		poll() // what was under way when it came back
 		library.Warn("Something else.", "Error", errors.New("of another kind"))
+		library.Error("Activity error.", "Error", temporal.NewApplicationErrorWithCause("to be tried again", "try_again", troupe.ErrClosed)) // as the worker was told
 		stop()
 		<-done
 		lines := strings.Split(strings.TrimSpace(told.String()), "\n")
