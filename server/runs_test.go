@@ -80,6 +80,9 @@ func TestDeletingASessionThatSomebodyFollowsIsNoError(t *testing.T) {
 	w := open(t, clerk(t, echo()))
 	session := w.session()
 	w.talk(session, "hello")
+	if err := w.server.waitForEnd(t.Context(), session); err != nil { // it keeps the session for a moment more
+		t.Fatal(err)
+	}
 	stream := w.send(t.Context(), "GET", "/api/sessions/"+session+"/events", nil)
 	defer stream.Body.Close()
 	if stream.StatusCode != http.StatusOK {
