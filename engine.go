@@ -3,6 +3,7 @@ package troupe
 import (
 	"context"
 	"errors"
+	"fmt"
 	"iter"
 	"slices"
 	"sync"
@@ -67,6 +68,9 @@ var (
 	// ErrNothingToResume reports a session whose latest run has finished.
 	ErrNothingToResume = errors.New("the session's latest run has finished: there is nothing to resume")
 
+	// errClosing is why a run stops whose engine is closed: that ends the run. [ErrClosed] itself, as the
+	// cause of a caller's context, only interrupts it.
+	errClosing    = fmt.Errorf("%w", ErrClosed)
 	errReaderLeft = errors.New("the run's reader left")
 	errLeftBehind = errors.New("the call is over: its time was up")
 	errAbandoned  = errors.New("interrupted, and not resumed before the next message")
@@ -132,6 +136,9 @@ func (e *Engine) Run(ctx context.Context, step Step, input Input) iter.Seq2[Even
 // Resume goes on with a session's latest run, which was interrupted, cancelled or
 // failed: it runs step again over the log, and nothing that is in the log is done
 // again. The step must be the one that was run. Otherwise it is as Run.
+//
+// A ctx that is done with the cause [ErrClosed] interrupts the run and does not cancel it:
+// on record it has not ended, and any engine of the store can resume it at once.
 func (e *Engine) Resume(ctx context.Context, step Step, session string) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		x, err := e.beginAgain(ctx, step, session)
@@ -246,7 +253,7 @@ func (e *Engine) Close() error {
 	}
 	e.mu.Unlock()
 	for _, x := range active {
-		x.cancel(ErrClosed)
+		x.cancel(errClosing)
 	}
 	for _, x := range active {
 		if !x.inLoop() {

@@ -347,7 +347,8 @@ type BranchesStopped struct{}
 
 // Warned is something a person should know about and that stopped nothing.
 type Warned struct {
-	// Code is one fixed word, such as "repeated_call". Nothing is decided by it.
+	// Code is one fixed word, such as "repeated_call". Nothing is decided by it, but
+	// that a run whose latest pass ended with "interrupted" has not taken its process down.
 	Code string `json:"code"`
 	// Message is for people.
 	Message string `json:"message"`

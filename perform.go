@@ -129,6 +129,9 @@ func (r *Run) fail(ctx context.Context, in Handoff, err error) error {
 		if ctx.Err() != nil {
 			cause = context.Cause(ctx)
 		}
+		if cause == ErrClosed { // and not errClosing
+			return errors.Join(cause, r.interrupt())
+		}
 		r.note(at, &RunCancelled{Reason: clip(cause.Error(), maxErrorText), Partial: partial, Spent: own, SpentBelow: below})
 		if !errors.Is(err, cause) {
 			err = cause
@@ -150,6 +153,14 @@ func (r *Run) fail(ctx context.Context, in Handoff, err error) error {
 		return err
 	}
 	return &RunError{Agent: r.agent, Run: r.id, Task: failed.Task, Spent: own.Add(below), Err: err}
+}
+
+// interrupt ends a pass over a run that goes on elsewhere: nothing says that the run has ended.
+func (r *Run) interrupt() error {
+	if r.parent == "" {
+		r.noted = append(r.noted, r.exec.event(&Warned{Code: codeInterrupted, Message: "The process that carried this run out was told to end. It goes on where it was as soon as another takes it up."}))
+	}
+	return r.flush()
 }
 
 // A RunError says which agent could not go on, at what, and how far it had come.

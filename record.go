@@ -116,6 +116,7 @@ type past struct {
 	asked         string // its id
 	stopped       bool   // failed or cancelled
 	closed        bool   // cancelled because its process was told to end
+	interrupted   bool   // its process was told to end, and has left it to another
 	// events are those of the run and what is nested in it, before the
 	// conversations as they were when the run began.
 	events []Event
@@ -193,6 +194,9 @@ func (p *past) add(e *Event, talks *conversations) {
 		if p.died, p.diedAt = p.deaths(), p.place; p.stopped {
 			p.died = 0
 		}
+		p.interrupted = false
+	case *Warned:
+		p.interrupted = p.interrupted || b.Code == codeInterrupted
 	case *ToolCalled:
 		p.place = "in a call of the tool " + b.Tool + " with the arguments " + string(b.Arguments)
 	case *ModelReplied, *ToolReturned:
@@ -217,9 +221,15 @@ func (p *past) add(e *Event, talks *conversations) {
 // atModel is where a run is that waits for its model.
 const atModel = "while the model was being asked"
 
+// codeInterrupted is the code of a warning that a run was left to another process.
+const codeInterrupted = "interrupted"
+
 // deaths returns how many passes in a row have ended with their process at the same
 // place, if the latest one has.
 func (p *past) deaths() int {
+	if p.interrupted {
+		return 0
+	}
 	if p.place != p.diedAt {
 		return 1
 	}

@@ -24,6 +24,9 @@ func (e *Engine) Events(ctx context.Context, session string, after int64) iter.S
 
 // Delete forgets a session that has no run under way.
 func (e *Engine) Delete(ctx context.Context, session string) error {
+	if info, _, err := e.store.Ask(ctx, session, SessionRequest{}); err == nil && info.Status == statusRunning && info.Owner == (Owner{}) {
+		return fmt.Errorf("session %s: its run waits for a worker; cancel it first: %w", session, ErrBusy)
+	}
 	x, err := e.enlist(ctx, nil, session) // nothing runs in it meanwhile
 	if err != nil {
 		return err

@@ -64,7 +64,8 @@ type SessionInfo struct {
 	Title string `json:"title,omitempty"`
 	// Status says how the latest run stands: "running", "waiting" (for a person's
 	// answer), "completed", "failed", "cancelled" or "interrupted". A run that has not
-	// ended is running while somebody has a lease on the session, and else interrupted.
+	// ended is running while somebody has a lease on the session, or is to take it up from a
+	// queue, and else interrupted.
 	Status  string    `json:"status"`
 	Started time.Time `json:"started"`
 	Updated time.Time `json:"updated"`

@@ -59,6 +59,29 @@ func (f *Folders) delete(ctx context.Context, session string) error {
 	return nil
 }
 
+// Discard removes a session's folder as Delete does, and leaves the session alone: the folder is a copy of
+// one that is gone.
+func (f *Folders) Discard(session string) error {
+	if !hasFolder(session) {
+		return nil
+	}
+	r := f.hold(session)
+	defer f.letGo(r)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	defer r.reset()
+	if err := f.setFolderAside(session, asideOf(session)); err != nil {
+		return fmt.Errorf("session %s: remove folder: %w", session, err)
+	}
+	if _, err := f.base.Lstat(asideOf(session)); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err := f.removeAside(session); err != nil {
+		return fmt.Errorf("session %s: remove folder: %w", session, err)
+	}
+	return nil
+}
+
 // removeAside removes a folder that was set aside.
 func (f *Folders) removeAside(session string) error {
 	deleted, err := f.base.OpenRoot(deletedFolder)

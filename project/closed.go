@@ -35,7 +35,7 @@ func (p *Project) closedPlaces() []workspace.Closed {
 
 // ownData lists where the project keeps what it makes, of everybody.
 func (p *Project) ownData() []string {
-	list := p.partsOf(p.DataDir(), "agent-outputs", "deliveries", "documents", "page", "mcp-pins.json")
+	list := p.partsOf(p.DataDir(), "agent-outputs", copiesName, "deliveries", "documents", "page", "mcp-pins.json")
 	databases := []string{p.storeFile(), filepath.Join(p.DataDir(), "knowledge.db")}
 	if path := p.config.Knowledge.Path; path != "" {
 		databases = append(databases, within(p.dir, path))

@@ -23,6 +23,7 @@ type sharedFiles struct {
 	mirror    *mirror.Mirror
 	outputs   string
 	documents string // empty where they are in place
+	copies    string // says which folders are working copies
 }
 
 const documentSpace = "documents"
@@ -40,7 +41,7 @@ func (p *Project) withFiles(s store.Log) (store.Log, *sharedFiles) {
 
 // filesIn returns this project's folders as working copies of what blobs have.
 func (p *Project) filesIn(blobs mirror.Blobs) *sharedFiles {
-	files := &sharedFiles{mirror: mirror.New(blobs, p.log), outputs: p.outputsDir()}
+	files := &sharedFiles{mirror: mirror.New(blobs, p.log), outputs: p.outputsDir(), copies: p.copiesDir()}
 	if p.config.Documents != "in-place" && !p.documents().InPlace {
 		files.documents = filepath.Join(p.DataDir(), "documents")
 	}
@@ -57,6 +58,9 @@ func (f *sharedFiles) push(ctx context.Context, session string) error {
 	if err := f.mirror.Push(ctx, space, dir); err != nil {
 		return err
 	}
+	if err := f.noteCopy(session); err != nil {
+		return err
+	}
 	if f.documents == "" {
 		return nil
 	}
@@ -66,7 +70,10 @@ func (f *sharedFiles) push(ctx context.Context, session string) error {
 // pull brings a session's folder up to date.
 func (f *sharedFiles) pull(ctx context.Context, session string) error {
 	space, dir := f.folder(session)
-	return f.mirror.Pull(ctx, space, dir)
+	if err := f.mirror.Pull(ctx, space, dir); err != nil {
+		return err
+	}
+	return f.noteCopy(session)
 }
 
 // pullDocuments brings the documents up to date.
@@ -108,11 +115,12 @@ func (f *sharedFiles) Acquire(ctx context.Context, session string) (troupe.Lease
 // Delete implements [troupe.Store].
 func (f *sharedFiles) Delete(ctx context.Context, session string) error {
 	err := f.Log.Delete(ctx, session)
-	if err != nil {
+	if err != nil && !errors.Is(err, troupe.ErrNotFound) {
 		return err
 	}
+	// Whoever was killed between the two left only the files.
 	space, _ := f.folder(session)
-	return f.mirror.Forget(ctx, space)
+	return errors.Join(err, f.mirror.Forget(ctx, space), f.forgetCopy(session))
 }
 
 // A fileLease stores what else was changed in a session's folder before another has it.

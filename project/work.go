@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"iter"
 	"path/filepath"
+	"sync"
 	"time"
 
 	"github.com/troupe-dev/troupe"
@@ -170,6 +171,9 @@ func (p *Project) Work(ctx context.Context, queue string, maxParallel int) error
 		return err
 	}
 	defer withdraw()
+	var sweeping sync.WaitGroup
+	defer sweeping.Wait()
+	sweeping.Go(func() { _ = p.RunSweep(ctx) }) // which logs what goes wrong
 	w := &work.Worker{Engine: s.engine, Queue: shared, Name: queue, Step: p.StepOf, Check: p.CheckJob, MaxParallel: maxParallel, Log: p.log}
 	return w.Work(ctx)
 }

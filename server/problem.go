@@ -146,7 +146,8 @@ func (s *Server) fail(c *call, err error) {
 	if p.hidden != nil {
 		err = p.hidden
 	}
-	if p.hidden != nil || c.w.status != 0 {
+	// A stream of a session that is deleted meanwhile is not broken off: there is no more of it.
+	if p.hidden != nil || c.w.status != 0 && !errors.Is(err, troupe.ErrNotFound) {
 		s.config.Log.Error("request not done", "method", c.r.Method, "route", c.r.Pattern, "err", err)
 	}
 	if c.w.status == 0 {

@@ -94,11 +94,20 @@ func (s *Server) begun(c *call, session string, run func(context.Context) iter.S
 	if info, _, lost := s.find(c, session); lost != nil || info.Status == "running" {
 		return nil, err
 	}
-	if err := s.waitForEnd(c.r.Context(), session); err != nil {
-		return nil, err
+	within, stop := context.WithTimeout(c.r.Context(), endWithin)
+	defer stop()
+	if ended := s.waitForEnd(within, session); ended != nil {
+		if c.r.Context().Err() != nil {
+			return nil, ended
+		}
+		return nil, err // the run is taken up again, or will be
 	}
 	return s.tryToBegin(c, run)
 }
+
+// endWithin is for how long a run whose end is on record is waited for: as long as an engine waits for
+// tools that do not end, and a little more.
+const endWithin = 5 * time.Second
 
 // ahead is how far a run may be ahead of the request that has begun it, which may have to
 // wait for a disk while the run has a model to ask.

@@ -2,7 +2,13 @@ package server
 
 import (
 	"context"
+	"errors"
+	"io"
+	"iter"
+	"net/http"
+	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/troupe-dev/troupe"
@@ -41,4 +47,52 @@ func TestWhoReadsAlongDoesNotStandInForWhoHasBegun(t *testing.T) {
 	}
 	close(over)
 	<-done
+}
+
+// A run that ended on record and is taken up again has not ended: whoever says something meanwhile is told
+// so, and does not wait until it has.
+func TestARunThatIsTakenUpAgainIsNotWaitedFor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, clerk(t, echo()))
+		step, err := w.server.step(t.Context(), "clerk")
+		if err != nil {
+			t.Fatal(err)
+		}
+		outcome, err := troupe.Collect(w.config.Engine.Run(t.Context(), step, troupe.Input{Text: "hello"}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.server.active.Store(outcome.Session, &watched{over: make(chan struct{})})
+		err = inBackground("", func(c *call) error {
+			_, err := w.server.begun(c, outcome.Session, func(context.Context) iter.Seq2[troupe.Event, error] {
+				return func(yield func(troupe.Event, error) bool) { yield(troupe.Event{}, troupe.ErrBusy) }
+			})
+			return err
+		})
+		if !errors.Is(err, troupe.ErrBusy) {
+			t.Errorf("it is answered with %v", err)
+		}
+	})
+}
+
+// Whoever follows a session that is deleted hears that there is no more of it, and that is no error.
+func TestDeletingASessionThatSomebodyFollowsIsNoError(t *testing.T) {
+	w := open(t, clerk(t, echo()))
+	session := w.session()
+	w.talk(session, "hello")
+	if err := w.server.waitForEnd(t.Context(), session); err != nil { // it keeps the session for a moment more
+		t.Fatal(err)
+	}
+	stream := w.send(t.Context(), "GET", "/api/sessions/"+session+"/events", nil)
+	defer stream.Body.Close()
+	if stream.StatusCode != http.StatusOK {
+		t.Fatal(stream.Status)
+	}
+	w.want(http.StatusNoContent, nil, "DELETE", "/api/sessions/"+session, nil)
+	if _, err := io.Copy(io.Discard, stream.Body); err != nil { // it ends
+		t.Log(err)
+	}
+	if text := w.log.String(); strings.Contains(text, "level=ERROR") {
+		t.Error(text)
+	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"strings"
 
 	"github.com/troupe-dev/troupe"
@@ -39,13 +40,27 @@ func (r Recorder) Record(ctx context.Context, step troupe.Step, input troupe.Inp
 	if step == nil {
 		return Recorded{}, errors.New("record a run: there is no step to run")
 	}
-	first := &beginning{Store: r.Store, announce: announce}
+	return r.begin(step, &beginning{Store: r.Store, announce: announce}, func(engine *troupe.Engine) iter.Seq2[troupe.Event, error] {
+		return engine.Run(ctx, unperformed{step}, input)
+	})
+}
+
+// RecordAgain puts on record that a session's latest run is resumed, as [troupe.Engine.Resume] would
+// begin with it. Otherwise it is as Record.
+func (r Recorder) RecordAgain(ctx context.Context, step troupe.Step, session string, announce func(ctx context.Context, session string) error) (Recorded, error) {
+	return r.begin(step, &beginning{Store: r.Store, announce: announce, isAgain: true}, func(engine *troupe.Engine) iter.Seq2[troupe.Event, error] {
+		return engine.Resume(ctx, unperformed{step}, session)
+	})
+}
+
+// begin has an engine begin with a run on the store that keeps how it begins.
+func (r Recorder) begin(step troupe.Step, first *beginning, run func(*troupe.Engine) iter.Seq2[troupe.Event, error]) (Recorded, error) {
 	engine, err := troupe.New(troupe.Config{Store: first, Tracing: r.Tracing})
 	if err != nil {
 		return Recorded{}, err
 	}
 	defer engine.Close()
-	for e, err := range engine.Run(ctx, unperformed{step}, input) {
+	for e, err := range run(engine) {
 		if first.failed != nil {
 			return Recorded{}, first.failed
 		}
@@ -80,6 +95,7 @@ func (unperformed) Do(context.Context, *troupe.Run, troupe.Handoff) (troupe.Hand
 type beginning struct {
 	troupe.Store
 	announce func(context.Context, string) error
+	isAgain  bool // the run is resumed, and that is its beginning
 	noted    *Recorded
 	failed   error // why nothing is on record
 }
@@ -94,7 +110,7 @@ func (b *beginning) Append(ctx context.Context, session string, events ...troupe
 		return b.Store.Append(ctx, session, events...) // of a run before this one, which was given up
 	}
 	n := 0
-	for n < len(events) && begins(events[n].Body) {
+	for n < len(events) && b.isFirst(events[n].Body) {
 		n++
 	}
 	if b.noted == nil {
@@ -113,6 +129,15 @@ func (b *beginning) Append(ctx context.Context, session string, events ...troupe
 		return errRecorded
 	}
 	return nil
+}
+
+// isFirst reports whether an event is to be stored.
+func (b *beginning) isFirst(body troupe.Body) bool {
+	switch body.(type) {
+	case *troupe.RunResumed, *troupe.Warned:
+		return b.isAgain
+	}
+	return begins(body)
 }
 
 // begins reports whether an event is of a run's beginning.

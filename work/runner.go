@@ -104,7 +104,7 @@ func (r *Runner) refuseBusy(ctx context.Context, input troupe.Input) error {
 		// A run that failed or was cancelled may be in the queue to be resumed.
 		if _, finished := e.Body.(*troupe.RunFinished); finished && e.Parent == "" {
 			open = false
-		} else if begins(e.Body) {
+		} else if _, resumed := e.Body.(*troupe.RunResumed); resumed || begins(e.Body) {
 			open = true
 		}
 	}
@@ -134,7 +134,9 @@ func digestOf(step troupe.Step) string {
 	return ""
 }
 
-// Resume puts a session's latest run into the queue again, and shows it as Run does.
+// Resume puts a session's latest run into the queue again, and shows it as Run does. That it
+// goes on is on record at once, whether or not a worker is there. It fails with [troupe.ErrBusy] where the
+// run is in the queue already.
 func (r *Runner) Resume(ctx context.Context, step troupe.Step, session string) iter.Seq2[troupe.Event, error] {
 	return func(yield func(troupe.Event, error) bool) {
 		recorded, err := r.again(ctx, step, session)
@@ -146,7 +148,7 @@ func (r *Runner) Resume(ctx context.Context, step troupe.Step, session string) i
 	}
 }
 
-// again adds the job of a session whose latest run can be resumed.
+// again puts a session's latest run that can be resumed on record and into the queue.
 func (r *Runner) again(ctx context.Context, step troupe.Step, session string) (Recorded, error) {
 	info, _, err := r.Recorder.Store.Ask(ctx, session, troupe.SessionRequest{})
 	switch {
@@ -156,17 +158,14 @@ func (r *Runner) again(ctx context.Context, step troupe.Step, session string) (R
 		return Recorded{}, fmt.Errorf("session %s: %w", session, &info.Owner)
 	case info.Status == "completed" || info.Status == "waiting":
 		return Recorded{}, fmt.Errorf("session %s: %w", session, troupe.ErrNothingToResume)
-	}
-	again := Recorded{Session: session, After: info.Events}
-	for e, err := range r.Recorder.Store.Events(ctx, session, 0) {
-		if err != nil {
+	case info.Status == "running" || info.Status == "interrupted":
+		if err := r.refuseBusy(ctx, troupe.Input{Session: session}); err != nil {
 			return Recorded{}, err
 		}
-		if _, ok := e.Body.(*troupe.RunStarted); ok && e.Parent == "" {
-			again.Run = e.Run
-		}
 	}
-	return again, r.Queue.AddJob(ctx, r.jobOf(step, session, troupe.Input{User: info.User}, false))
+	return r.Recorder.RecordAgain(ctx, step, session, func(ctx context.Context, session string) error {
+		return r.Queue.AddJob(ctx, r.jobOf(step, session, troupe.Input{User: info.User}, false))
+	})
 }
 
 // follow yields the events of a run until it has ended. What it came to where it did not

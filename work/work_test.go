@@ -243,6 +243,71 @@ func TestAWorkerThatEndsLeavesItsRunToTheNext(t *testing.T) {
 	})
 }
 
+// While no worker has a run that one has left, nothing says that it has ended, and whoever wants to say
+// something or to go on is told at once that it waits.
+func TestARunThatAWorkerHasLeftIsUnderWay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStage(t)
+		hang := troupe.NewStep("hang", func(ctx context.Context, run *troupe.Run, in troupe.Handoff) (troupe.Handoff, error) {
+			<-ctx.Done()
+			return troupe.Handoff{}, context.Cause(ctx)
+		})
+		run, err := s.runner.Submit(t.Context(), hang, troupe.Input{Text: "go"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.work(t, hang, func() { time.Sleep(time.Second) })
+		for e := range s.store.Events(t.Context(), run.Session, 0) {
+			if e.Kind() == "run_cancelled" {
+				t.Errorf("on record: %s", e.Kind())
+			}
+		}
+		if _, err := s.runner.Submit(t.Context(), hang, troupe.Input{Session: run.Session, Text: "more"}); !errors.Is(err, troupe.ErrBusy) {
+			t.Errorf("a message: %v", err)
+		}
+		if _, err := troupe.Collect(s.runner.Resume(t.Context(), hang, run.Session)); !errors.Is(err, troupe.ErrBusy) {
+			t.Errorf("to go on: %v", err)
+		}
+		if err := s.runner.Cancel(t.Context(), run.Session); err != nil || len(s.queue.jobs) != 0 {
+			t.Errorf("to cancel it: %v, jobs left: %v", err, s.queue.jobs)
+		}
+	})
+}
+
+// To go on with a run is on record before a worker takes it up.
+func TestARunThatIsResumedIsUnderWayAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStage(t)
+		fails := true
+		step := troupe.NewStep("flaky", func(context.Context, *troupe.Run, troupe.Handoff) (troupe.Handoff, error) {
+			if fails {
+				return troupe.Handoff{}, errors.New("no")
+			}
+			return troupe.Handoff{Summary: "yes"}, nil
+		})
+		run, err := s.runner.Submit(t.Context(), step, troupe.Input{Text: "go"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.work(t, step, func() { time.Sleep(time.Second) })
+		fails = false
+		for e, err := range s.runner.Resume(t.Context(), step, run.Session) {
+			if err != nil || e.Kind() != "run_resumed" {
+				t.Errorf("first comes %v, %v", e.Body, err)
+			}
+			break
+		}
+		if _, err := s.runner.Submit(t.Context(), step, troupe.Input{Session: run.Session, Text: "more"}); !errors.Is(err, troupe.ErrBusy) {
+			t.Errorf("a message: %v", err)
+		}
+		s.work(t, step, func() { time.Sleep(time.Second) })
+		outcome, err := s.runner.Engine.Outcome(t.Context(), run.Session)
+		if err != nil || outcome.Text != "yes" || len(s.queue.jobs) != 0 {
+			t.Errorf("%+v, %v, jobs left: %v", outcome, err, s.queue.jobs)
+		}
+	})
+}
+
 // A run waits for a worker that has its definition.
 func TestAJobOfAnotherDefinitionIsLeftToOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -68,8 +70,8 @@ func (w *Worker) Work(ctx context.Context) error {
 			running.Go(func() {
 				defer func() { <-free }()
 				err := w.carryOut(ctx, job)
-				if err != nil && ctx.Err() == nil {
-					log.Warn("job left to others", "session", job.Session, "agent", job.Step, "err", err)
+				if why := reason(err); why != "" && ctx.Err() == nil {
+					log.Warn("job left to others", "session", job.Session, "agent", job.Step, "err", why)
 				}
 				hands.put(job.Session, err)
 			})
@@ -100,6 +102,26 @@ func (w *Worker) carryOut(ctx context.Context, job Job) error {
 	}
 	_, err = w.Queue.RemoveJob(context.WithoutCancel(ctx), job)
 	return err
+}
+
+// reason says in one line, each thing once, why a job is left to others: nothing where somebody else has it.
+func reason(err error) string {
+	switch {
+	case err == nil || errors.Is(err, troupe.ErrBusy):
+		return ""
+	case errors.Is(err, troupe.ErrConflict):
+		return "another process has taken the session over"
+	}
+	if failed, ok := errors.AsType[*troupe.RunError](err); ok {
+		err = failed.Err // which agent it is of is said, and what it was asked is nobody's business
+	}
+	var lines []string
+	for line := range strings.Lines(err.Error()) {
+		if line = strings.TrimSpace(line); line != "" && !slices.Contains(lines, line) {
+			lines = append(lines, line)
+		}
+	}
+	return strings.Join(lines, "; ")
 }
 
 // Check fails with [ErrDefinition] if a step is not what a job is of.

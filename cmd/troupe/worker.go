@@ -44,7 +44,7 @@ func (p *program) workerCommand() *cobra.Command {
 					rate = usual
 				}
 				if opened.EngineKind() == project.EngineTemporal {
-					return p.runTemporal(c.Context(), opened, "worker", "-queue", queue, "-at-once", strconv.Itoa(atOnce), "-rate", strconv.FormatFloat(rate, 'f', -1, 64))
+					return p.workTemporal(c.Context(), opened, "-queue", queue, "-at-once", strconv.Itoa(atOnce), "-rate", strconv.FormatFloat(rate, 'f', -1, 64))
 				}
 				if rate != 0 {
 					return usage("--rate: limits for all workers of a queue need 'engine: temporal'")
@@ -83,6 +83,22 @@ func (p *program) runTemporal(ctx context.Context, opened *project.Project, args
 	return p.pipeTemporal(ctx, opened, nil, args...)
 }
 
+// workTemporal has the program for Temporal carry out runs until ctx is done. Its standard input
+// ends with this process, however that ends, and the program with it.
+func (p *program) workTemporal(ctx context.Context, opened *project.Project, args ...string) error {
+	open, held, err := os.Pipe()
+	if err != nil {
+		return err
+	}
+	defer held.Close()
+	defer open.Close()
+	err = p.pipeTemporal(ctx, opened, open, append([]string{"worker", "-until-eof"}, args...)...)
+	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
+		return nil // it has ended well, as it was told to
+	}
+	return err
+}
+
 func (p *program) pipeTemporal(ctx context.Context, opened *project.Project, in io.Reader, args ...string) error {
 	path, err := findTemporal()
 	if err != nil {
@@ -93,7 +109,10 @@ func (p *program) pipeTemporal(ctx context.Context, opened *project.Project, in 
 	c.Cancel = func() error { return c.Process.Signal(os.Interrupt) }
 	c.WaitDelay = endGrace
 	err = c.Run()
-	if _, ok := errors.AsType[*exec.ExitError](err); ok {
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
+		if exit.ExitCode() < 0 {
+			return fmt.Errorf("%s ended: %w", temporalProgram, exit)
+		}
 		return errBroken // it has said why
 	}
 	return err

@@ -31,10 +31,12 @@ const (
 func (d *Dispatcher) Relay(ctx context.Context, box Outbox, log *slog.Logger) {
 	pause := time.NewTicker(relayPause)
 	defer pause.Stop()
-	for {
-		if err := d.relaySome(ctx, box); err != nil && ctx.Err() == nil {
+	for isSaid := false; ; {
+		err := d.relaySome(ctx, box)
+		if err != nil && ctx.Err() == nil && !isSaid {
 			log.Warn("jobs not handed over; they are kept", "err", err)
 		}
+		isSaid = err != nil
 		select {
 		case <-pause.C:
 		case <-ctx.Done():

@@ -4,15 +4,19 @@ package test
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -169,4 +173,68 @@ func TestTheProgramsWorkTogether(t *testing.T) {
 	if out, err := gone.command("worker").CombinedOutput(); err == nil || !strings.Contains(string(out), "no such Temporal namespace") {
 		t.Errorf("no namespace: %v: %s", err, out)
 	}
+}
+
+// A worker that is told to end leaves its run under way, and one that is killed takes the program with it that it
+// has started: only then do its outputs end.
+func TestARunIsUnderWayBetweenTwoWorkers(t *testing.T) {
+	connect(t)
+	var asked atomic.Int32
+	model := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		io.Copy(io.Discard, r.Body)
+		w.Header().Set("Content-Type", "text/event-stream")
+		if asked.Add(1) <= 2 {
+			w.(http.Flusher).Flush()
+			<-r.Context().Done()
+			return
+		}
+		fmt.Fprint(w, `data: {"choices":[{"index":0,"delta":{"content":"The answer."},"finish_reason":"stop"}]}`+"\n\ndata: [DONE]\n\n")
+	}))
+	defer model.Close()
+	bin, database := programs(t), postgrestest.Start(t).Schema()
+	env := []string{"TEMPORAL_ADDRESS=" + cluster.server.GetFrontendHostPort(), "TEMPORAL_NAMESPACE=" + cluster.server.GetDefaultNamespace(), "CANARY=k"}
+	newMachine := func() *machine {
+		m := &machine{t: t, bin: bin, dir: t.TempDir(), env: env}
+		yaml := "model: local/m\nproviders: {local: {base_url: \"" + model.URL + "/v1\", key_env: CANARY}}\nlimits: {model_tries: 1}\n" +
+			"engine: temporal\nagents: {clerk: {instructions: You answer.}}\nstore: " + database + "&lease=2s\n"
+		if err := os.WriteFile(filepath.Join(m.dir, "troupe.yaml"), []byte(yaml), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return m
+	}
+	base, token := newMachine().serve()
+	var session struct{ ID, Status string }
+	request(t, "POST", base+"/api/sessions", token, `{"agent":"clerk"}`, &session)
+	request(t, "POST", base+"/api/sessions/"+session.ID+"/messages", token, `{"text":"Hello"}`, nil)
+	work := func() (worker *exec.Cmd, told *bytes.Buffer) {
+		worker, told = newMachine().command("worker"), &bytes.Buffer{}
+		worker.Stderr = told
+		if err := worker.Start(); err != nil {
+			t.Fatal(err)
+		}
+		return worker, told
+	}
+	first, told := work()
+	until(t, "a worker takes the run up", func() bool { return asked.Load() == 1 })
+	first.Process.Signal(syscall.SIGTERM)
+	if err := first.Wait(); err != nil || strings.Contains(told.String(), "troupe:") {
+		t.Errorf("it ended with %v: %s", err, told)
+	}
+	if request(t, "GET", base+"/api/sessions/"+session.ID, token, "", &session); session.Status != "running" {
+		t.Errorf("the session is %s", session.Status)
+	}
+	second, told := work()
+	until(t, "another takes it up", func() bool { return asked.Load() == 2 })
+	second.Process.Kill()
+	second.Wait() // until the program that it has started has ended, too
+	third, _ := work()
+	until(t, "the third finishes it", func() bool {
+		request(t, "GET", base+"/api/sessions/"+session.ID, token, "", &session)
+		return session.Status == "completed"
+	})
+	third.Process.Signal(syscall.SIGTERM)
+	if err := third.Wait(); err != nil {
+		t.Error(err)
+	}
+	t.Logf("the second said %s", told)
 }

@@ -82,6 +82,23 @@ func (m *Mirror) Forget(ctx context.Context, space string) error {
 	return m.blobs.DropFile(ctx, space, "")
 }
 
+// Discard calls remove for a working copy of a space of which nothing is stored any more, and reports
+// whether it did. Nothing is pushed or pulled meanwhile.
+func (m *Mirror) Discard(ctx context.Context, space string, remove func() error) (bool, error) {
+	c := m.space(space)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	stored, err := m.blobs.Files(ctx, space)
+	if err != nil || len(stored) > 0 {
+		return false, err
+	}
+	if err := remove(); err != nil {
+		return false, err
+	}
+	clear(c.files)
+	return true, nil
+}
+
 // Push stores what was changed in a directory since it was last pushed or pulled.
 func (m *Mirror) Push(ctx context.Context, space, dir string) error {
 	c := m.space(space)

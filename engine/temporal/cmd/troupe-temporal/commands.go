@@ -29,8 +29,15 @@ func (p *program) work(ctx context.Context, args []string) error {
 	queue := flags.String("queue", "", "")
 	atOnce := flags.Int("at-once", 0, "")
 	rate := flags.Float64("rate", -1, "")
+	untilEOF := flags.Bool("until-eof", false, "")
 	if err := flags.Parse(args); err != nil || flags.NArg() > 0 {
 		return errors.New(use)
+	}
+	if *untilEOF {
+		ended, end := context.WithCancel(ctx)
+		defer end()
+		go endWith(p.in, end) // whose reader cannot be told to stop: the process ends before it
+		ctx = ended
 	}
 	usual, err := p.project.QueueRate(*queue)
 	if err != nil {
@@ -68,10 +75,17 @@ func (p *program) work(ctx context.Context, args []string) error {
 	var beside sync.WaitGroup
 	beside.Go(func() { (&temporal.Dispatcher{Client: p.client, Queue: *queue}).Relay(ctx, shared, p.log) })
 	beside.Go(func() { w.TakeOver(ctx, p.client, p.namespace, shared, p.log) })
+	beside.Go(func() { _ = p.project.RunSweep(ctx) }) // which logs what goes wrong
 	<-ctx.Done()
 	made.Stop()
 	beside.Wait()
 	return nil
+}
+
+// endWith calls end when there is nothing more to read: whoever has the other end is gone.
+func endWith(in io.Reader, end func()) {
+	_, _ = io.Copy(io.Discard, in) // that it cannot be read is an end, too
+	end()
 }
 
 // waitingFor says what a worker waits for, and what it leaves to others.

@@ -13,6 +13,7 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
+	"sync"
 	"syscall"
 
 	"go.temporal.io/sdk/client"
@@ -33,7 +34,7 @@ func main() {
 }
 
 const use = `use: troupe-temporal [-C DIR] [-model MODEL] COMMAND
-  worker [-queue NAME] [-at-once N] [-rate N]   carry out runs
+  worker [-queue NAME] [-at-once N] [-rate N]   carry out runs; -until-eof: until standard input ends
   each -batch NAME [-queue NAME] [-max N]       carry out the runs of sessions, one id a line on standard input
   schedule sync                                 make the project's schedules known to the cluster
   schedule backfill NAME FROM UNTIL             carry out times that have passed
@@ -59,10 +60,16 @@ func run(ctx context.Context, args []string, in io.Reader, out, errs io.Writer) 
 		return errors.New(use)
 	}
 	p := &program{in: in, out: out, err: errs, log: slog.New(slog.NewTextHandler(errs, &slog.HandlerOptions{Level: slog.LevelWarn}))}
-	if p.client, p.namespace, err = connect(ctx, p.log); err != nil {
+	away := newOutage(p.log)
+	if p.client, p.namespace, err = connect(ctx, away.logger()); err != nil {
 		return err
 	}
 	defer p.client.Close()
+	watching, stop := context.WithCancel(ctx)
+	var watcher sync.WaitGroup
+	defer watcher.Wait()
+	defer stop()
+	watcher.Go(func() { away.watch(watching, p.isThere) })
 	options := project.Options{Model: *model, LookForOllama: true, AllowUnknownTools: true, Log: func(level slog.Level) slog.Handler {
 		return slog.NewTextHandler(errs, &slog.HandlerOptions{Level: level})
 	}}
@@ -74,7 +81,7 @@ func run(ctx context.Context, args []string, in io.Reader, out, errs io.Writer) 
 }
 
 // connect connects to the cluster that the environment names.
-func connect(ctx context.Context, logger *slog.Logger) (client.Client, string, error) {
+func connect(ctx context.Context, logger log.Logger) (client.Client, string, error) {
 	options, err := envconfig.LoadDefaultClientOptions()
 	if err != nil {
 		return nil, "", fmt.Errorf("read the settings of Temporal: %w", err)
@@ -82,12 +89,15 @@ func connect(ctx context.Context, logger *slog.Logger) (client.Client, string, e
 	if options.Namespace == "" {
 		options.Namespace = client.DefaultNamespace
 	}
-	options.Logger = log.NewStructuredLogger(logger)
+	options.Logger = logger
 	c, err := client.DialContext(ctx, options)
-	if err != nil {
-		return nil, "", fmt.Errorf("Temporal at %s: %w", options.HostPort, temporal.Explain(err))
+	switch {
+	case err == nil:
+		return c, options.Namespace, nil
+	case options.HostPort == "":
+		return nil, "", fmt.Errorf("TEMPORAL_ADDRESS is not set, and no Temporal answers at %s, which is the default: set it to where Temporal is: %w", client.DefaultHostPort, err)
 	}
-	return c, options.Namespace, nil
+	return nil, "", fmt.Errorf("Temporal at %s: %w", options.HostPort, temporal.Explain(err))
 }
 
 func (p *program) do(ctx context.Context, args []string) error {
