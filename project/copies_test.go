@@ -1,7 +1,6 @@
 package project_test
 
 import (
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -63,7 +62,7 @@ func TestTheFilesOfASessionThatIsDeletedElsewhereAreRemoved(t *testing.T) {
 	kept, gone, goneLater := talk(), talk(), talk()
 	unknown := "0190a0a0-0000-7000-8000-000000000001" // of a store that is yet to be copied into the database
 	for _, dir := range dirs {
-		if err := os.CopyFS(filepath.Join(dir, "data", "agent-outputs", unknown), os.DirFS(filepath.Join(dir, "data", "agent-outputs", kept)).(fs.FS)); err != nil {
+		if err := os.CopyFS(filepath.Join(dir, "data", "agent-outputs", unknown), os.DirFS(filepath.Join(dir, "data", "agent-outputs", kept))); err != nil {
 			t.Fatal(err)
 		}
 		if n := len(foldersIn(t, dir)); n != 4 {
