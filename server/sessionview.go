@@ -20,6 +20,9 @@ type sessionView struct {
 	// Stop is what the latest run has ended with, where it has ended without the whole of an
 	// answer: empty, length, refused, content_filter, repeated_calls, or a limit such as cost.
 	Stop string `json:"stop,omitempty"`
+	// Outcome is how the latest run says that its work stands, where that is not done, as that of
+	// a delivery: partial or failed.
+	Outcome string `json:"outcome,omitempty"`
 	// Model is the one that answers next, as provider/name: the one that was chosen for the
 	// session, or else the usual one. Where that is not known, it is the one that answered
 	// last, as its provider calls it. Chosen is empty where nobody chose.
@@ -72,7 +75,7 @@ func (s *Server) viewWith(ctx context.Context, info troupe.SessionInfo, n *notes
 		v.Model = cmp.Or(s.config.UsualModel(info.Agent), v.Model)
 	}
 	if info.Status == "completed" && known.question == nil {
-		v.Stop = known.stop
+		v.Stop, v.Outcome = known.stop, known.outcome
 	}
 	if info.Status == "running" {
 		v.Doing = known.doing

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"path"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -71,10 +72,13 @@ type summary struct {
 	hidden   bool // nobody has asked for the latest answer: it is a greeting
 	doing    *Doing
 	// stop is what the latest run has ended with, where that is no answer.
-	stop   string
-	model  string
-	cost   float64
-	tokens int
+	stop string
+	// outcome is how the latest run says that its work stands, where that is not done: partial
+	// or failed.
+	outcome string
+	model   string
+	cost    float64
+	tokens  int
 	// answers is how many runs have ended: whoever has seen fewer has missed one.
 	answers int
 	// messages is how many messages a person and those they talk to have exchanged.
@@ -92,7 +96,7 @@ func (s *summary) note(e *troupe.Event) {
 	case *troupe.RunStarted:
 		s.doing = &Doing{What: "thinking", Agent: e.Agent, Since: e.Time}
 		if e.Parent == "" {
-			s.question, s.stop = nil, ""
+			s.question, s.stop, s.outcome = nil, "", ""
 		}
 	case *troupe.UserSaid:
 		s.question, s.hidden = nil, b.Hidden
@@ -139,6 +143,9 @@ func (s *summary) note(e *troupe.Event) {
 		}
 		if s.stop = ""; ok && causes.OfStop(finished.Stop).Code != "" {
 			s.stop = finished.Stop
+		}
+		if s.outcome = ""; ok && slices.Contains([]string{"partial", "failed"}, finished.Output.Meta.Status) {
+			s.outcome = finished.Output.Meta.Status
 		}
 		if ok && finished.Stop == "answered" && !s.hidden {
 			s.question = askedIn(e, finished.Output.Summary)

@@ -21,6 +21,7 @@ func TestAServerOfOnesOwnIsAddedOnThePage(t *testing.T) {
 	b.write(".address-form input[name=address]", "not an address")
 	b.click(".address-form button", "Save and test")
 	b.sees(".address-form [role=alert]", "no address of a server")
+	b.holds("document.querySelector('.address-form input[name=address]').value === 'not an address'") // nothing typed is lost
 	b.write(".address-form input[name=address]", m.URL)
 	b.picture("address-form")
 	b.click(".address-form button", "Save and test")

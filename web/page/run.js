@@ -5,7 +5,7 @@ import { agentOf, toast } from "./state.js";
 import { clock, cost, count, duration, json, plainPath, short, size, visible } from "./format.js";
 import { isFailure } from "./fold.js";
 import { allEvents } from "./session.js";
-import { did, doing, toolIcon } from "./words.js";
+import { did, doing, done, toolIcon } from "./words.js";
 import { go, talkAddress } from "./route.js";
 import { Lines } from "./changes.js";
 import { Bones, Component, Face, html, icon, useEffect, useLayoutEffect, useMemo, useRef, useState, useVisit } from "./view.js";
@@ -190,7 +190,7 @@ function Lane({ row, scale, current, id }) {
     bars = html`${row.failed.map((w) => html`<i key=${w.seq} class="er" title=${w.text} style=${place(w.time, w.time)}></i>`)}<i class="tt" style=${place(row.start, first)}></i><i style=${place(first, end)}></i>`;
   } else if (row.kind === "tool") {
     drawing = icon(isFailure(row.span.class) ? "circle-x" : toolIcon(row.span.name), isFailure(row.span.class) ? "bad" : "");
-    label = html`<span class="cut">${doing(row.span.name, row.span.arguments, true)}${row.span.attempt > 1 ? ", again" : ""}</span>`;
+    label = html`<span class="cut">${done({ tool: row.span.name, ...row.span })}${row.span.attempt > 1 ? ", again" : ""}</span>`;
     bars = html`<i class=${isFailure(row.span.class) ? "er" : "tl"} style=${place(row.start, end)}></i>`;
   } else if (row.kind === "ask") {
     drawing = icon("message-circle-question-mark", "wait");

@@ -162,7 +162,7 @@ function AddressForm({ provider, save, close }) {
   const field = (name, label, hint, more = {}) => html`<label class="stack small"><span>${label}</span><span class="field edge"><input name=${name} placeholder=${hint} autocomplete="off" spellcheck=${false} ...${more} /></span></label>`;
   return html`<form class="card address-form" aria-label=${provider ? `Address of ${provider.title || provider.name}` : "A server of your own"} onSubmit=${submit}>
     ${!provider && html`<p class="small dim">Any server that is compatible with OpenAI’s: vLLM, llama.cpp, LM Studio, a gateway of your company.</p>${field("name", "Name", "office", { required: true, pattern: "[a-z][a-z0-9_\\-]*", title: "small letters, digits, - and _" })}`}
-    ${field("address", "Address", "http://localhost:8000/v1", { required: true, value: provider?.base_url ?? "" })}
+    ${field("address", "Address", "http://localhost:8000/v1", { required: true, defaultValue: provider?.base_url ?? "" })}
     ${!provider?.needs_key && field("key", "Key, if it needs one", "", { type: "password" })}
     ${wrong && html`<p class="bad small" role="alert">${wrong}</p>`}
     <div class="row"><button class="primary" disabled=${busy}>Save and test</button><button type="button" class="ghost" onClick=${close}>Cancel</button></div></form>`;

@@ -16,6 +16,7 @@ const tools = {
   save_output: ["download", (a) => `saving ${base(file(a))}`, (a) => `Saved ${base(file(a))}`, (n) => `Saved ${n} files`],
   write_file: ["download", (a) => `saving ${base(file(a))}`, (a) => `Saved ${base(file(a))}`, (n) => `Saved ${n} files`],
   edit_file: ["pencil", (a) => `changing ${base(file(a))}`, (a) => `Changed ${base(file(a))}`, (n) => `Changed ${n} files`],
+  "save, not": ["download", (a) => `saving ${base(file(a))}`, (a) => `Did not save ${base(file(a)) || "a file"}`, (n) => `did not save ${n} files`],
   execute_workflow: ["workflow", (a) => `opening the workflow ${workflow(a)}`, (a) => `Opened the workflow ${workflow(a)}`, (n) => `Opened ${n} workflows`],
   invoke_agent: ["users", (a) => `asking ${a?.agent_id ?? "a colleague"}`, (a) => `Asked ${a?.agent_id ?? "a colleague"}`, (n) => `Asked ${n} colleagues`],
   use_skill: ["book-open", (a) => `reading up on ${a?.name ?? "a skill"}`, (a) => `Read up on ${a?.name ?? "a skill"}`, (n) => `Used ${n} skills`],
@@ -101,16 +102,17 @@ export function doing(tool, args, over = false) {
 
 export const toolIcon = (tool) => tools[tool]?.[0] ?? "wrench";
 
-// called is what a call counts as: a file that is not there was not read, and changes of
-// which one does not fit are not made.
+// called is what a call counts as: a file that is not there was not read, one that was refused
+// is not saved, and changes of which one does not fit are not made.
 function called(call) {
   if (isNoTool(call)) return "no tool";
   if (call.tool === "read_file" && call.class === "not_found") return "read_file, not found";
+  if (call.class && /^(save_output|write_file|edit_file)$/.test(call.tool)) return "save, not";
   return call.tool === "apply_changes" && /"problems":\s*\[\s*\{/.test(call.content ?? "") ? "apply_changes, none" : call.tool;
 }
 
 // isVain says of a call that it came to nothing.
-export const isVain = (call) => call.state === "failed" || called(call) === "apply_changes, none";
+export const isVain = (call) => call.state === "failed" || ["apply_changes, none", "save, not"].includes(called(call));
 
 // why says which change did not fit, and why, where that is on record.
 function why({ content }) {
@@ -123,7 +125,7 @@ function why({ content }) {
 }
 
 // done says what a call did, in one line.
-export const done = (call) => doing(called(call), call.arguments, true) + (called(call) === "apply_changes, none" ? why(call) : "");
+export const done = (call) => doing(called(call), call.arguments, true) + (called(call) === "apply_changes, none" ? why(call) : /"error":\s*"a person has written or changed/.test(call.content ?? "") ? ": a person has changed it" : "");
 
 // did sums up several calls: "Read 3 files, searched the web, calculated".
 export function did(calls) {
@@ -140,7 +142,7 @@ export function now(session) {
     if (d?.what === "tool") return capital(doing(d.tool, { file_path: d.target, query: d.target, url: d.target, agent_id: d.target, workflow_path: d.target, name: d.target }));
     return d?.what === "writing" ? "Writing" : "Thinking";
   }
-  return (session.status === "completed" && stops[session.stop]) || (states[session.status] ?? "");
+  return (session.status === "completed" && (stops[session.stop] || outcomes[session.outcome])) || (states[session.status] ?? "");
 }
 
 // stops are the ends that are no answer, in a few words.
@@ -149,6 +151,8 @@ const stops = {
   empty: "Said nothing", length: "The answer was cut off", refused: "Declined to answer", content_filter: "The answer was withheld", repeated_calls: "Stopped: it repeated itself",
   cost: "Reached its limit", time: "Reached its limit", turns: "Reached its limit", tokens: "Reached its limit", tool_calls: "Reached its limit",
 };
+
+const outcomes = { __proto__: null, partial: "Partly done", failed: "Not done" };
 
 const capital = (text) => text && text[0].toUpperCase() + text.slice(1);
 

@@ -105,7 +105,10 @@ test("a conversation whose model said nothing is not done", () => {
   assert.equal(now({ status: "completed" }), "Done");
   assert.equal(now({ status: "completed", stop: "empty" }), "Said nothing");
   assert.equal(now({ status: "completed", stop: "cost" }), "Reached its limit");
-  assert.equal(now({ status: "completed", stop: "constructor" }), "Done");
+  assert.equal(now({ status: "completed", stop: "constructor", outcome: "constructor" }), "Done");
+  assert.equal(now({ status: "completed", outcome: "failed" }), "Not done");
+  assert.equal(now({ status: "completed", outcome: "partial" }), "Partly done");
+  assert.equal(now({ status: "running", outcome: "failed" }), "Thinking");
 });
 
 test("a step of a flow shows what it says to people, and of data the values", () => {

@@ -124,3 +124,13 @@ test("changes that were not made are not ticked, and say why", () => {
   assert.ok(isVain(none) && isVain({ tool: "x", state: "failed" }) && !isVain({ tool: "apply_changes", content: '{"files":[{}]}' }));
   assert.deepEqual(did([none]), ["Changed nothing, because not everything fitted: a.js: it was about to be replaced without having been read whole"]);
 });
+
+test("what was not saved is not called saved", () => {
+  const refused = { tool: "save_output", state: "done", class: "unauthorized", arguments: { file_path: "{session-folder}/brief.md" }, content: '{"success":false,"error":"a person has written or changed this document, and you have not read it as it is now."}' };
+  assert.deepEqual(did([refused]), ["Did not save brief.md: a person has changed it"]);
+  assert.ok(isVain(refused));
+  assert.deepEqual(did([{ ...refused, class: "failed", content: "{}" }, refused]), ["Did not save 2 files"]);
+  const saved = { ...refused, class: "", content: '{"success":true}' };
+  assert.deepEqual(did([saved]), ["Saved brief.md"]);
+  assert.ok(!isVain(saved));
+});
