@@ -15,19 +15,28 @@ import { Face, html, icon, useEffect, useMemo, useRef, useState } from "./view.j
 
 const width = 196, height = 84;
 
-// statesOf says of each node of a flow how it stands, by the runs of that agent in
-// order.
-export function statesOf(flow, session) {
-  const byAgent = new Map();
-  for (const run of session.runs.values()) if (run.parent) byAgent.set(run.agent, [...(byAgent.get(run.agent) ?? []), run]);
+// runsOf are the runs of each node's agent, in order. Where an agent is in a flow more than once,
+// each has those of the frame that it is in, and copies in one frame take turns.
+function runsOf(flow, session) {
+  const frames = new Map(flow.nodes.filter((n) => n.kind !== "agent" && n.title).map((n) => [n.title, n.id])), known = new Set(["", ...frames.values()]);
+  const frameOf = (run) => {
+    for (let up = session.runs.get(run.parent); up; up = session.runs.get(up.parent)) if (frames.has(up.agent)) return frames.get(up.agent);
+    return "";
+  };
+  const runs = [...session.runs.values()].filter((run) => run.parent);
   const nodes = flow.nodes.filter((n) => n.kind === "agent");
-  const several = new Map();
-  for (const n of nodes) several.set(n.agent, [...(several.get(n.agent) ?? []), n.id]);
-  const states = new Map(nodes.map((n) => {
-    const own = several.get(n.agent), runs = byAgent.get(n.agent) ?? [];
-    const mine = own.length > 1 ? runs.filter((_, i) => i % own.length === own.indexOf(n.id)) : runs;
-    return [n.id, { runs: mine, state: stateOf(mine.at(-1), session) }];
+  return new Map(nodes.map((n) => {
+    const all = runs.filter((run) => run.agent === n.agent), same = nodes.filter((other) => other.agent === n.agent);
+    const isPlaced = same.every((other) => known.has(other.in ?? "")) && all.every((run) => same.some((other) => (other.in ?? "") === frameOf(run)));
+    const copies = isPlaced ? same.filter((other) => other.in === n.in) : same;
+    const own = isPlaced ? all.filter((run) => frameOf(run) === (n.in ?? "")) : all;
+    return [n.id, own.filter((_, i) => i % copies.length === copies.indexOf(n))];
   }));
+}
+
+// statesOf says of each node of a flow how it stands, by the runs of that agent.
+export function statesOf(flow, session) {
+  const states = new Map([...runsOf(flow, session)].map(([id, runs]) => [id, { runs, state: stateOf(runs.at(-1), session) }]));
   // What is done of the round before is to come in this one.
   for (const loop of flow.nodes.filter((n) => n.kind === "loop")) {
     const own = agentsIn(flow, loop.id).map((id) => states.get(id)), round = Math.max(...own.map((s) => s.runs.length));

@@ -1,0 +1,36 @@
+import assert from "node:assert/strict";
+import test from "node:test";
+import { install } from "./fakedom.mjs";
+
+install();
+const { statesOf } = await import("../page/flow.js");
+
+const node = (id, kind, name, at) => ({ id, kind, ...(kind === "agent" ? { agent: name } : { title: name }), ...(at && { in: at }) });
+
+// log is a session with runs, each as [id, agent, parent, status].
+const log = (...runs) => ({ questions: [], runs: new Map(runs.map(([id, agent, parent = "", status = "completed"]) => [id, { id, agent, parent, status }])) });
+
+const ids = (states) => Object.fromEntries([...states].map(([id, { runs }]) => [id, runs.map((run) => run.id).join(" ")]));
+
+// Two drafts side by side, and then a loop in which one of the two writes again.
+const essay = { nodes: [node("1", "parallel", "drafts"), node("2", "agent", "writer", "1"), node("3", "agent", "poet", "1"), node("4", "loop", "polish"), node("5", "agent", "writer", "4"), node("6", "agent", "critic", "4")] };
+const drafts = [["r", "essay"], ["d", "drafts", "r"], ["d1", "writer", "d"], ["d2", "poet", "d"], ["p", "polish", "r", "running"]];
+
+test("rounds of a loop are those of the agent in it, whoever has its name elsewhere", () => {
+  const states = statesOf(essay, log(...drafts, ["p1", "writer", "p"], ["p2", "critic", "p"], ["p3", "writer", "p", "running"]));
+  assert.deepEqual(ids(states), { 2: "d1", 3: "d2", 5: "p1 p3", 6: "p2" });
+  assert.equal(states.get("2").state, "done");
+  assert.equal(states.get("5").state, "run");
+});
+
+test("copies in one frame take turns, and so do those whose frame is not known", () => {
+  const both = { nodes: [node("1", "agent", "clerk"), node("2", "agent", "critic"), node("3", "agent", "clerk")] };
+  assert.deepEqual(ids(statesOf(both, log(["r", "both"], ["a", "clerk", "r"], ["b", "critic", "r"], ["c", "clerk", "r"]))), { 1: "a", 2: "b", 3: "c" });
+  const unnamed = { nodes: [node("1", "agent", "clerk"), node("2", "loop", ""), node("3", "agent", "clerk", "2")] };
+  assert.deepEqual(ids(statesOf(unnamed, log(["r", "odd"], ["a", "clerk", "r"], ["l", "loop", "r"], ["b", "clerk", "l"]))), { 1: "a", 3: "b" });
+});
+
+test("a flow that is one frame has its own runs in it", () => {
+  const loop = { nodes: [node("1", "loop", "polish"), node("2", "agent", "writer", "1")] };
+  assert.deepEqual(ids(statesOf(loop, log(["r", "polish"], ["a", "writer", "r"], ["b", "writer", "r", "running"]))), { 2: "a b" });
+});
