@@ -24,7 +24,7 @@ export function rowsOf(session) {
     ...session.items.filter((i) => i.type === "question").map((item) => ({ kind: "ask", item, depth: item.depth + 1, start: item.time, end: answeredAt(session, item), order: item.seq })),
     ...session.warnings.filter((w) => w.code === "failed").map((w) => ({ kind: "warning", warning: w, depth: 1, start: w.time, end: w.time, order: w.seq })),
   ];
-  const turns = new Map(), failed = new Map();
+  const turns = new Map(), failed = new Map(), inside = new Map(), shown = new Set(runs.map((run) => run.id));
   for (const w of session.warnings.filter((one) => one.code === "model_failed")) failed.set(w.run + " " + w.step, [...(failed.get(w.run + " " + w.step) ?? []), w]);
   for (const e of entries.sort((a, b) => a.order - b.order)) {
     if (e.kind === "model") {
@@ -33,8 +33,19 @@ export function rowsOf(session) {
       e.turn = n;
       e.failed = failed.get(e.span.run + " " + e.span.step) ?? []; // attempts before it
     }
-    rows.push(e);
+    const around = e.kind === "run" ? e.run.parent : (e.span ?? e.item ?? e.warning).run;
+    const place = shown.has(around) ? around : "";
+    if (!inside.has(place)) inside.set(place, []);
+    inside.get(place).push(e);
   }
+  // What runs beside each other is told one after the other: each call is below who made it.
+  const tell = (place) => {
+    for (const e of inside.get(place) ?? []) {
+      rows.push(e);
+      if (e.kind === "run") tell(e.run.id);
+    }
+  };
+  tell("");
   return rows;
 }
 
@@ -186,7 +197,7 @@ function Lane({ row, scale, current, id }) {
   } else if (row.kind === "model") {
     const first = new Date(Date.parse(row.start) + (row.span.first || 0)).toISOString();
     drawing = icon("cpu");
-    label = html`<span class="cut">${row.span.purpose ? `Model, ${row.span.purpose}` : `Model, turn ${row.turn}`}${row.span.attempt > 1 ? `, try ${row.span.attempt}` : ""}</span>`;
+    label = html`<span class="cut">${row.span.purpose ? `Model, ${row.span.purpose}` : `Model, turn ${row.turn}`}${row.failed.length ? `, try ${row.failed.length + 1}` : ""}</span>`;
     bars = html`${row.failed.map((w) => html`<i key=${w.seq} class="er" title=${w.text} style=${place(w.time, w.time)}></i>`)}<i class="tt" style=${place(row.start, first)}></i><i style=${place(first, end)}></i>`;
   } else if (row.kind === "tool") {
     drawing = icon(isFailure(row.span.class) ? "circle-x" : toolIcon(row.span.name), isFailure(row.span.class) ? "bad" : "");
