@@ -319,17 +319,16 @@ func (d deliveries) Act(ctx context.Context, session, act string) (string, error
 	if act == "undo" {
 		reverted, err := d.project.UndoDelivery(ctx, site)
 		if err != nil || reverted == "" {
-			return "The branch " + site.Branch + " is removed.", err
+			return "What it has built is removed.", err
 		}
-		return "It was reverted by " + reverted[:7] + ". The branch " + site.Branch + " is still there.", nil
+		return "It is out of the project again. What it has built is still there.", nil
 	}
 	had := slices.Clone(site.Applied)
-	after, err := d.project.ApplyDelivery(ctx, site, act == "squash")
-	if err != nil {
+	if _, err := d.project.ApplyDelivery(ctx, site, act == "squash"); err != nil {
 		return "", err
 	}
 	if slices.Equal(had, site.Applied) {
-		return "There is nothing to apply: " + site.Repo + " has what is on " + site.Branch + ", at " + after[:7] + ".", nil
+		return "There is nothing to take: the project has all of it.", nil
 	}
-	return "It is applied: " + site.Repo + " is now at " + after[:7] + ".", nil
+	return "It is in the project now.", nil
 }

@@ -79,8 +79,9 @@ export function Flow({ here, at, name, status, acts }) {
   const over = [...states.values()].filter((s) => s.state === "done").length;
   const failed = [...states.values()].filter((s) => s.state === "fail").length;
   const now = agents.filter((n) => states.get(n.id).state === "run").map((n) => nameIn(flow, n));
+  const unfit = session.warnings.filter((w) => w.code === "loop_limit"); // a loop came to its end, and nobody was content
   const select = (node) => go(talkAddress(id, "flow", node));
-  const chips = html`<div class="row wrap"><span class="chip out">${icon("circle-check", "acc")}${over} of ${agents.length} done</span>${now.length > 0 && html`<span class="chip out">${icon("loader-circle", "spin acc")}${now.join(" and ")} ${now.length > 1 ? "are" : "is"} working</span>`}${failed > 0 && html`<span class="chip bad">${failed} failed</span>`}</div>`;
+  const chips = html`<div class="row wrap"><span class="chip out">${icon("circle-check", "acc")}${over} of ${agents.length} done</span>${now.length > 0 && html`<span class="chip out">${icon("loader-circle", "spin acc")}${now.join(" and ")} ${now.length > 1 ? "are" : "is"} working</span>`}${failed > 0 && html`<span class="chip bad">${failed} failed</span>`}${unfit.map((w) => html`<span class="chip out" key=${w.seq}>${icon("circle-alert")}${capital(w.text)}</span>`)}</div>`;
   const chosen = flow.nodes.find((n) => n.id === at);
   const button = (title, drawing, act) => html`<button type="button" class="tool sm" title=${title} aria-label=${title} onClick=${act}>${icon(drawing)}</button>`;
   return html`<div class=${"room graph" + (chosen ? "" : " solo")}>
