@@ -11,7 +11,7 @@ import { inWords, partsOf, PhaseWords } from "./phase.js";
 import { Pages } from "./cards.js";
 import { Prose } from "./prose.js";
 import { Trouble } from "./trouble.js";
-import { coming, historyOf, phasesOf, standingOf, states, usual } from "./standing.js";
+import { coming, historyOf, phasesOf, standingOf, states, usual, wishedFor } from "./standing.js";
 import { Change, Checks, DiffLines, Documents, FindingRows, Findings, Outcome, SitePlan, useSite } from "./site.js";
 import { html, icon, useEffect, useRef, useState } from "./view.js";
 
@@ -49,7 +49,7 @@ export function Delivery({ here, info, status, acts, show }) {
     <ol class="stepper" aria-label="Phases" style=${{ gridTemplateColumns: `repeat(${list.length}, 1fr)` }}>${list.map((p, i) => html`<li key=${p.name} class=${mark(p)[0]} data-phase=${p.name} data-state=${p.name === at ? "waiting" : p.state === "done" ? "completed" : p.state} aria-current=${p === current ? "step" : undefined}><span class="mark">${mark(p)[1] ? icon(mark(p)[1], mark(p)[2] ?? "") : i + 1}</span><b>${nameOfPhase(p.name)}</b><small class=${p.name === at ? "wait" : ""}>${standingOf(p, p.name === at)}</small></li>`)}</ol>
     ${current && html`<p class="phone-only row between small"><b class="serif">${nameOfPhase(current.name)}</b><span class="dim">${list.indexOf(current) + 1} of ${list.length}, ${standingOf(current, current.name === at)}</span></p>`}
     <div class="two"><div class="stack wide-gap">
-      ${gate && html`<${Gate} key=${gate.key} item=${gate} about=${asked} site=${site} early=${early} busy=${busy} decide=${decide} show=${show} />`}
+      ${gate && html`<${Gate} key=${gate.key} item=${gate} about=${asked} site=${site} early=${early} busy=${busy} decide=${decide} show=${show} wished=${wishedFor(session, gate)} />`}
       ${!gate && status === "running" && html`<div class="card pad"><div class="acts">${icon("loader-circle", "spin acc")}<span><b>${current ? nameOfPhase(current.name) : "The delivery"}</b> is being worked on</span><span class="grow"></span><button type="button" class="sm" onClick=${acts.stop}>${icon("square")}Stop</button></div></div>`}
       ${!gate && status !== "running" && trouble && html`<${Trouble} code=${trouble.code || (trouble.context.problem ? "" : "delivery_stopped")} context=${{ a: "The delivery", delivers: true, ...trouble.context }} acts=${{ ...acts, ...(site?.acts.includes("continue") && { further }) }} />`}
       ${!gate && status === "interrupted" && html`<${Trouble} code="interrupted" acts=${acts} />`}
@@ -117,7 +117,7 @@ const how = ({ phase = "", ready = true, status = "" }) => `${nameOfPhase(phase)
 
 // Gate is the page's one spotlight: what happened, what it is about, what stands against
 // going on, and the decision.
-function Gate({ item, about, site, early, busy, decide, show }) {
+function Gate({ item, about, site, early, busy, decide, show, wished }) {
   const { phase = "", next = "", blockers, errors, requirements, artifacts = [], kind = "", lacking = "" } = item.arguments ?? {};
   const known = gates[kind];
   const [guidance, setGuidance] = useKept("answer." + item.ask.id);
@@ -129,13 +129,13 @@ function Gate({ item, about, site, early, busy, decide, show }) {
   const change = html`<button type="button" class=${better ? "primary" : ""} disabled=${busy || !guidance.trim()} onClick=${ask}>${known?.change ?? "Ask for changes"}</button>`;
   const hint = known?.hint ?? (lacking ? "What should be different?" : "What should be different? Only if you ask for changes.");
   return html`<section class="needs" aria-label="Gate"><header>${icon("hand")}Your decision: ${known ? known.ask : lacking ? "what should be different?" : next ? `go on to ${nameOfPhase(next).toLowerCase()}?` : "is it done?"}</header><div>
-    <div><h2 class="h-17">${known ? known.title(phase, item.question) : how(item.arguments ?? {})}</h2></div>
+    <div><h2 class="h-17">${known ? known.title(phase, item.question) : how(item.arguments ?? {})}</h2>${wished && html`<p class="small dim">You asked for changes: ${wished}</p>`}</div>
     ${against.length + lines(requirements).length > 0 && html`<ul class="stack small">${against.map((text) => html`<li class="row top" key=${text}>${icon("triangle-alert", "bad")}<span>${capital(text)}</span></li>`)}${lines(requirements).map((text) => html`<li class="row top" key=${text}>${icon("info")}<span>${capital(text)}</span></li>`)}</ul>`}
     <${Subject} item=${item} about=${about} site=${site} />
     ${artifacts.filter((a) => a.diff).slice(0, 3).map((a) => html`<${Diff} key=${a.path} artifact=${a} show=${show} />`)}
     ${artifacts.length > 0 && html`<div class="row wrap">${artifacts.map((a) => (a.state === "failed" && !a.sha256 ? html`<${Unsaved} key=${a.path} artifact=${a} />` : html`<button type="button" class="chip out" key=${a.path} onClick=${() => show(a.path)}>${icon(fileIcon(a.path))}${(artifacts.length === 1 && written[phase]) || nameOf(a.path)}</button>`))}</div>`}
     <details class="small" open=${kind === "environment" || kind === "dependencies"}><summary class="btn ghost sm">${icon("chevron-right", "chev")}The question in full</summary>${item.question.length > long ? html`<div class="exact-sent"><${Pages} text=${item.question} name="The question" /></div>` : html`<${Prose} text=${asSaid(item.question)} />`}</details>
-    ${kind !== "environment" && html`<label class="field edge tall"><textarea rows="2" dir="auto" value=${guidance} placeholder=${hint} aria-label="What should be different" onInput=${(e) => setGuidance(e.target.value)} onKeyDown=${(e) => e.key === "Enter" && !e.shiftKey && !e.isComposing && !matchMedia("(pointer: coarse)").matches && (e.preventDefault(), ask())}></textarea></label>`}
+    ${kind !== "environment" && html`<label class="field edge tall"><textarea rows="2" dir="auto" value=${guidance} placeholder=${hint} aria-label=${kind === "review" ? "What does the review get wrong" : "What should be different"} onInput=${(e) => setGuidance(e.target.value)} onKeyDown=${(e) => e.key === "Enter" && !e.shiftKey && !e.isComposing && !matchMedia("(pointer: coarse)").matches && (e.preventDefault(), ask())}></textarea></label>`}
     ${early && html`<p class="small dim" role="status">${icon("loader-circle", "spin acc")} The checks before the change still run. You can decide once they are done.</p>`}
     <div class="row wrap end">${kind === "environment" ? goOn : better ? [change, goOn] : [goOn, change]}${kind === "dependencies" && html`<button type="button" class="also" disabled=${busy} onClick=${() => decide({ text: "no" })}>Go on without</button>`}<span class="grow"></span><button type="button" class="ghost danger" disabled=${busy} onClick=${() => decide({ text: "stop" })}>Stop here</button></div></div></section>`;
 }
@@ -149,7 +149,7 @@ const asksForChanges = ({ arguments: { ready = true, blockers, errors, lacking =
 function Pinned({ item, busy, decide }) {
   const { kind = "", lacking = "" } = item.arguments ?? {};
   const better = asksForChanges(item);
-  const field = () => document.querySelector('[aria-label="What should be different"]');
+  const field = () => document.querySelector(".needs textarea");
   const ask = () => (field()?.value.trim() ? decide({ text: field().value.trim() }) : field()?.focus());
   return html`<div class="act">${kind !== "environment" && html`<button type="button" class=${better ? "primary" : ""} disabled=${busy} onClick=${ask}>${gates[kind]?.change ?? "Ask for changes"}</button>`}${!lacking && html`<button type="button" class=${better ? "" : "primary"} disabled=${busy} onClick=${() => decide({ text: "go on" })}>${gates[kind]?.go ?? "Go on"}</button>`}</div>`;
 }

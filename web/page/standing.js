@@ -66,10 +66,17 @@ export function standingOf(p, waits = false) {
   return parts.filter(Boolean).join(", ");
 }
 
+const decisions = { __proto__: null, "": "You went on", "go on": "You went on", stop: "You stopped it here", no: "You went on without it" };
+const decisionIn = (answer) => decisions[(answer ?? "").trim().toLowerCase()];
+
 // decided says what a person has decided.
-function decided(answer) {
-  const words = { __proto__: null, "": "You went on", "go on": "You went on", stop: "You stopped it here", no: "You went on without it" };
-  return words[answer.trim().toLowerCase()] ?? `You asked for changes: ${answer}`;
+const decided = (answer) => decisionIn(answer) ?? `You asked for changes: ${answer}`;
+
+// wishedFor is what a person asked for at the gate before this one, where that was about the
+// same phase; empty if they asked for nothing.
+export function wishedFor(session, gate) {
+  const before = session.items.findLast((item) => item.type === "question" && item.ask.kind === "gate" && item.seq < gate.seq);
+  return before && before.arguments?.phase === gate.arguments?.phase && !decisionIn(before.answer) ? before.answer : "";
 }
 
 // historyOf is what happened, the latest first: [{ time, icon, tint, text }].

@@ -3,7 +3,7 @@ import test from "node:test";
 import { install } from "./fakedom.mjs";
 
 install();
-const { historyOf, howOf, phasesOf, standingOf, states } = await import("../page/standing.js");
+const { historyOf, howOf, phasesOf, standingOf, states, wishedFor } = await import("../page/standing.js");
 const { asText, withId, partsOf } = await import("../page/phase.js");
 const { did, isVain } = await import("../page/words.js");
 const { Session } = await import("../page/fold.js");
@@ -123,6 +123,14 @@ test("changes that were not made are not ticked, and say why", () => {
   const none = { tool: "apply_changes", content: JSON.stringify({ problems: [{ path: "a.js", message: "read it first", plain: "it was about to be replaced without having been read whole" }] }) };
   assert.ok(isVain(none) && isVain({ tool: "x", state: "failed" }) && !isVain({ tool: "apply_changes", content: '{"files":[{}]}' }));
   assert.deepEqual(did([none]), ["Changed nothing, because not everything fitted: a.js: it was about to be replaced without having been read whole"]);
+});
+
+test("a gate says what was asked for at the one before", () => {
+  const gate = (seq, phase, answer) => ({ type: "question", ask: { kind: "gate" }, seq, arguments: { phase }, ...(answer !== undefined && { answer }) });
+  const asked = gate(5, "requirements", "Say how loud");
+  assert.equal(wishedFor({ items: [asked, gate(9, "requirements")] }, gate(9, "requirements")), "Say how loud");
+  for (const items of [[], [gate(5, "requirements", "go on")], [asked, gate(7, "requirements", " Stop ")]]) assert.equal(wishedFor({ items }, gate(9, "requirements")), "", JSON.stringify(items));
+  assert.equal(wishedFor({ items: [asked] }, gate(9, "architecture")), "");
 });
 
 test("what was not saved is not called saved", () => {
