@@ -165,9 +165,16 @@ const modules = { __proto__: null, bmm: "BMAD Method", cis: "Creative Intelligen
 // isName says that what a bundle says of itself is a name, and no sentence.
 const isName = (title = "") => title !== "" && title.length <= 32 && !/[.!?]$/.test(title);
 
+// moduleOf is the module of a bundle that is known by name. Where agents are skills each is a
+// bundle of its own, named after its module: bmad-agent-analyst, bmad-cis-agent-storyteller.
+function moduleOf(bundle = "") {
+  const skill = /^(?:(bmad)-)?(?:(\w+)-)?agent-/.exec(bundle);
+  return modules[skill ? skill[2] ?? (skill[1] && "bmm") : bundle];
+}
+
 // bundleName is what people call an agent's bundle: what it calls itself, or what it is
 // known by.
-export const bundleName = (agent) => (isName(agent.bundle_title) ? agent.bundle_title : modules[agent.bundle] || (agent.bundle ? nameOf(agent.bundle + ".md") : "Agents"));
+export const bundleName = (agent) => (isName(agent.bundle_title) ? agent.bundle_title : moduleOf(agent.bundle) || (agent.bundle ? nameOf(agent.bundle + ".md") : "Agents"));
 
 // Company is who can be talked to, by bundle, and the flows.
 function Company() {
@@ -187,7 +194,7 @@ function Company() {
   if (!agents.length && !flows.length) return null;
   return html`<section aria-label="The company"><div class="sec wrap"><h2>The company</h2><span class="grow"></span><label class="field search">${icon("search")}<input placeholder="Find an agent or a task" aria-label="Find an agent or a task" value=${words} onInput=${(e) => setWords(e.target.value)} /></label></div>
     ${groups.size + (flows.length ? 1 : 0) > 1 && html`<div class="row wrap chips">${chip("", agents.length + flows.length)}${[...groups].map(([name, list]) => chip(name, list.length))}${flows.length > 0 && chip("Flows", flows.length)}</div>`}
-    ${shown.map(([name, list]) => list.length > 0 && html`<section key=${name} aria-label=${name}><h3 class="row bundle">${name} <span class="small faint">${list.length === 1 ? "1 agent" : `${list.length} agents`}${list[0].bundle_title && !isName(list[0].bundle_title) && `. ${list[0].bundle_title}`}</span></h3><div class="cast">${list.map((agent) => html`<${Card} key=${agent.id} agent=${agent} />`)}</div></section>`)}
+    ${shown.map(([name, list]) => list.length > 0 && html`<section key=${name} aria-label=${name}><h3 class="row bundle">${name} <span class="small faint">${list.length === 1 ? "1 agent" : `${list.length} agents`}${list[0].bundle_title && !isName(list[0].bundle_title) && list.every((a) => a.bundle === list[0].bundle) && `. ${list[0].bundle_title}`}</span></h3><div class="cast">${list.map((agent) => html`<${Card} key=${agent.id} agent=${agent} />`)}</div></section>`)}
     ${shownFlows.length > 0 && html`<section aria-label="Flows"><h3 class="row bundle">Flows <span class="small faint">several agents, one after the other or together</span></h3><div class="cast">${shownFlows.map((flow) => html`<${FlowCard} key=${flow.name} flow=${flow} />`)}</div></section>`}
     ${shown.every(([, list]) => !list.length) && !shownFlows.length && html`<p class="dim">Nobody fits. <button type="button" class="link" onClick=${() => (setWords(""), setOnly(""))}>Show all</button></p>`}</section>`;
 }
@@ -196,7 +203,8 @@ function Card({ agent }) {
   const [all, setAll] = useState(false);
   const tasks = tasksOf(agent);
   const asks = waiting().some((s) => s.agent === agent.id);
-  const sentence = agent.description && agent.description !== agent.title ? agent.description : agent.about;
+  const said = (agent.description ?? "").replace(/(^|[.!?]\s+)Use (?:this )?when\b[^]*$/, "$1").trim(); // the rest is for a model
+  const sentence = said && said !== agent.title ? said : agent.about;
   const start = (text) => begin(agent.id, text).catch(() => {});
   return html`<article class="card agent" aria-label=${agent.name}>
     <header><${Face} id=${agent.id} name=${agent.name} /><div class="grow"><button type="button" class="bare" disabled=${!!agent.broken} onClick=${() => start("")}><b>${agent.name}</b></button><div class="small dim">${agent.title}</div></div>${asks && html`<span class="chip spot t">asks you</span>`}${agent.broken && html`<span class="chip bad t">cannot start</span>`}</header>

@@ -131,3 +131,10 @@ test("what the server says is a sentence on the page", () => {
     assert.equal(new Problem(422, said).message, shown);
   }
 });
+
+test("agents that are skills are in the group of their module", async () => {
+  const { bundleName } = await import("../page/home.js");
+  const names = { bmm: "BMAD Method", "bmad-agent-analyst": "BMAD Method", "bmad-cis-agent-storyteller": "Creative Intelligence", "agent-smith": "Agent smith", "my-agent-y": "My agent y", "": "Agents" };
+  for (const [bundle, name] of Object.entries(names)) assert.equal(bundleName({ bundle, bundle_title: "Talks to customers. Use when the user asks to talk to Mary." }), name, bundle);
+  assert.equal(bundleName({ bundle: "custom", bundle_title: "My team" }), "My team");
+});
