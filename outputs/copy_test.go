@@ -23,6 +23,7 @@ func TestFilesAreCopiedToAnotherSession(t *testing.T) {
 	for _, to := range []string{id(2), id(3)} {
 		if to == id(3) {
 			appendTo(t, f, to, 1, begun("the other")...)
+			askFor(t, f, to)
 		}
 		missing, err := f.Copy(t.Context(), id(1), to, files)
 		if err != nil || !slices.Equal(missing, []string{"gone.md", "docs/none.md"}) {
@@ -54,6 +55,7 @@ func TestCopyFollowsNoLinkAndLeavesNoFolder(t *testing.T) {
 	f := keep(t, troupe.NewMemoryStore(), t.TempDir(), Options{})
 	for n := range 3 {
 		appendTo(t, f, id(n), 1, begun("hi")...)
+		askFor(t, f, id(n))
 	}
 	put(t, fileIn(t, f, id(1), "a.md"), "A")
 	put(t, fileIn(t, f, id(2), "secret.md"), "secret")

@@ -34,6 +34,7 @@ func (f *Folders) Delete(ctx context.Context, session string) error {
 }
 
 func (f *Folders) delete(ctx context.Context, session string) error {
+	f.forget(session)
 	aside := asideOf(session)
 	err := f.setFolderAside(session, aside)
 	if err != nil {

@@ -47,8 +47,9 @@ func (f *Folders) evict() {
 }
 
 // follow takes events into account that were just stored, and writes the manifest if
-// it matters now: when a session has begun, when a run has ended, and when it is asked
-// for, without events. Where events are missing, it reads the log. r.mu is held.
+// it matters now: when a run has ended, and when it is asked for, without events. The first
+// follows soon. Where events are missing, it reads the log. r.mu is
+// held.
 func (f *Folders) follow(ctx context.Context, r *record, events []troupe.Event) error {
 	if len(events) > 0 && events[0].Seq == 1 && !events[0].Time.Equal(r.info.Started) {
 		r.reset() // the id had another log before
@@ -65,7 +66,11 @@ func (f *Folders) follow(ctx context.Context, r *record, events []troupe.Event) 
 			r.note(&event)
 		}
 	}
-	if !r.behind || len(events) > 0 && !r.isDue(events) {
+	if !r.behind {
+		return nil
+	}
+	if len(events) > 0 && !slices.ContainsFunc(events, isEnd) {
+		f.begin(r)
 		return nil
 	}
 	if err := f.write(r); err != nil {
@@ -75,18 +80,13 @@ func (f *Folders) follow(ctx context.Context, r *record, events []troupe.Event) 
 	return nil
 }
 
-// isDue reports whether the manifest is worth writing after these events.
-func (r *record) isDue(events []troupe.Event) bool {
-	if !r.written {
-		return true
+// isEnd reports whether an event ends a run that a caller started.
+func isEnd(e troupe.Event) bool {
+	switch e.Body.(type) {
+	case *troupe.RunFinished, *troupe.RunFailed, *troupe.RunCancelled:
+		return e.Parent == ""
 	}
-	return slices.ContainsFunc(events, func(e troupe.Event) bool {
-		switch e.Body.(type) {
-		case *troupe.RunFinished, *troupe.RunFailed, *troupe.RunCancelled:
-			return e.Parent == ""
-		}
-		return false
-	})
+	return false
 }
 
 // refresh writes a session's manifest as its log says, unless it is right already.

@@ -1,11 +1,11 @@
 // Package outputs keeps one folder per session with a manifest.json computed from
 // the session's events.
 //
-// [Keep] wraps a [troupe.Store]. Whenever events have been stored, the manifest of
-// their session is brought up to date, so the folder and its manifest are there
-// before a model is first asked, and every end of a run is in it. The log is the
-// truth and the manifest follows from it: a manifest that is missing, damaged or
-// behind is made again, and no trouble with a manifest fails what was stored.
+// [Keep] wraps a [troupe.Store]. A session has its folder and manifest three seconds
+// after it began, at the end of its first run, or when somebody asks for them, whichever
+// comes first; every end of a run is in the manifest. The log is the truth and the manifest
+// follows from it: a manifest that is missing, damaged or behind is made again, and no
+// trouble with a manifest fails what was stored.
 package outputs
 
 import (
@@ -41,6 +41,11 @@ type Folders struct {
 
 	mu   sync.Mutex
 	live map[string]*record
+	// begun are the sessions whose folders and manifests are made when timer is over.
+	begun   map[string]bool
+	timer   *time.Timer
+	writing sync.WaitGroup
+	closed  bool
 }
 
 var _ troupe.Store = (*Folders)(nil)
@@ -56,7 +61,7 @@ func Keep(store troupe.Store, dir string, options Options) (*Folders, error) {
 	if err != nil {
 		return nil, fmt.Errorf("keep outputs: %w", err)
 	}
-	f := &Folders{View: view, started: time.Now(), live: map[string]*record{}}
+	f := &Folders{View: view, started: time.Now(), live: map[string]*record{}, begun: map[string]bool{}}
 	f.putInOrder(context.Background())
 	return f, nil
 }

@@ -38,9 +38,9 @@ type record struct {
 	mu       sync.Mutex
 	info     troupe.SessionInfo
 	manifest Manifest
-	// behind says that the file does not say yet what the manifest does, and written
-	// that there is one.
-	behind, written bool
+	// behind says that the file does not say yet what the manifest does, written that
+	// there is one, and begun that one will be written soon.
+	behind, written, begun bool
 	// settled says that the disk has the folder.
 	settled bool
 	// plain is the file as it was last written, if nobody else's words are in it, and
@@ -52,7 +52,7 @@ type record struct {
 // reset forgets all events.
 func (r *record) reset() {
 	r.info, r.manifest, r.behind, r.written = troupe.SessionInfo{}, Manifest{}, false, false
-	r.plain, r.ours, r.settled = nil, false, false
+	r.plain, r.ours, r.settled, r.begun = nil, false, false, false
 }
 
 // note takes the next event of the session into account.

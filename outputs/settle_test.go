@@ -31,6 +31,7 @@ func TestAManifestThatIsReplacedLeavesNothingBehind(t *testing.T) {
 	dir := t.TempDir()
 	f := keep(t, troupe.NewMemoryStore(), dir, Options{})
 	appendTo(t, f, id(1), 1, begun("hi")...)
+	askFor(t, f, id(1))
 	before, err := os.Stat(filepath.Join(dir, id(1), manifestFile))
 	if err != nil {
 		t.Fatal(err)

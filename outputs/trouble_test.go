@@ -56,6 +56,7 @@ func TestADirectoryOrALinkInTheManifestsPlaceIsSetAside(t *testing.T) {
 	} {
 		f := keep(t, troupe.NewMemoryStore(), t.TempDir(), Options{})
 		appendTo(t, f, id(1), 1, begun("hi")...)
+		askFor(t, f, id(1))
 		file := fileIn(t, f, id(1), manifestFile)
 		if err := errors.Join(os.Remove(file), replace(file)); err != nil {
 			t.Fatal(err)
@@ -79,14 +80,14 @@ func TestTroubleWithAManifestFailsNothingAndIsOverAtTheNextEvent(t *testing.T) {
 	f := keep(t, store, t.TempDir(), Options{Log: log.logger()})
 	inTheWay := fileIn(t, f, id(1), "")
 	put(t, inTheWay, "not a directory")
-	appendTo(t, f, id(1), 1, begun("hi")...)
+	appendTo(t, f, id(1), 1, append(begun("hi"), ended())...)
 	if log.count("manifest is behind") != 1 {
 		t.Errorf("the log says %q", log.text.String())
 	}
 	if err := os.Remove(inTheWay); err != nil {
 		t.Fatal(err)
 	}
-	appendTo(t, f, id(1), 3, &troupe.ModelReplied{Message: &troupe.Message{}})
+	appendTo(t, f, id(1), 4, append(begun("again"), ended())...)
 	if m := load(t, f, id(1)); m.UserSummary != "hi" {
 		t.Errorf("the manifest says %+v", m)
 	}
@@ -99,7 +100,7 @@ func TestALinkInTheFoldersPlaceIsNotFollowed(t *testing.T) {
 	if err := os.Symlink(outside, fileIn(t, f, id(1), "")); err != nil {
 		t.Fatal(err)
 	}
-	appendTo(t, f, id(1), 1, begun("hi")...)
+	appendTo(t, f, id(1), 1, append(begun("hi"), ended())...)
 	if entries, err := os.ReadDir(outside); err != nil || len(entries) != 0 || log.count("manifest is behind") != 1 {
 		t.Errorf("outside are %v, %v; the log says %s", entries, err, log.text.String())
 	}
@@ -139,6 +140,7 @@ func TestOnlyEventsThatChangeTheManifestAreWritten(t *testing.T) {
 	store, dir := troupe.NewMemoryStore(), t.TempDir()
 	f := keep(t, store, dir, Options{})
 	appendTo(t, f, id(1), 1, begun("hi")...)
+	askFor(t, f, id(1))
 	stat := func() os.FileInfo {
 		info, err := os.Stat(fileIn(t, f, id(1), manifestFile))
 		if err != nil {
@@ -235,6 +237,7 @@ func TestDeletingASessionRemovesItsFolderAndNothingElse(t *testing.T) {
 		t.Errorf("what is outside became %q, %v", content, err)
 	}
 	appendTo(t, f, id(1), 1, begun("a new life")...)
+	askFor(t, f, id(1))
 	if m := load(t, f, id(1)); m.UserSummary != "a new life" || m.MessageCount != 1 {
 		t.Errorf("the session that began anew has %+v", m)
 	}

@@ -54,7 +54,7 @@ func look(store troupe.Store, dir string, options Options) (*View, error) {
 // Close gives up the handles on the directory. The store is not closed.
 func (v *View) Close() error { return errors.Join(v.reading.Close(), v.base.Close()) }
 
-// Path returns the folder of a session on the host. It exists once the session's
+// Path returns the folder of a session on the host. It exists soon after the session's
 // first event is stored.
 func (v *View) Path(session string) (string, error) {
 	if !hasFolder(session) {

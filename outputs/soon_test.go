@@ -1,0 +1,92 @@
+package outputs
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/troupe-dev/troupe"
+)
+
+// isThere reports whether a session has a folder, without asking the store for it.
+func isThere(t *testing.T, dir, session string) bool {
+	t.Helper()
+	_, err := os.Stat(filepath.Join(dir, session))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		t.Fatal(err)
+	}
+	return err == nil
+}
+
+func TestAFolderIsMadeSoonAfterItsSessionBegan(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		dir := t.TempDir()
+		f := keep(t, troupe.NewMemoryStore(), dir, Options{})
+		appendTo(t, f, id(1), 1, begun("hi")...)
+		time.Sleep(time.Second)
+		appendTo(t, f, id(2), 1, begun("quick")...)
+		appendTo(t, f, id(2), 3, ended())
+		if isThere(t, dir, id(1)) || !isThere(t, dir, id(2)) {
+			t.Error("a first answer waits for the folder, or an end does not")
+		}
+		time.Sleep(soon)
+		synctest.Wait()
+		if m := load(t, f, id(1)); m.Execution.Status != "running" || m.UserSummary != "hi" {
+			t.Errorf("the manifest says %+v", m)
+		}
+		appendTo(t, f, id(3), 1, begun("another")...)
+		time.Sleep(soon)
+		synctest.Wait()
+		if m := load(t, f, id(3)); m.UserSummary != "another" {
+			t.Errorf("the manifest says %+v", m)
+		}
+	})
+}
+
+func TestAFolderIsThereForWhoeverAsksForIt(t *testing.T) {
+	dir := t.TempDir()
+	f := keep(t, troupe.NewMemoryStore(), dir, Options{})
+	appendTo(t, f, id(1), 1, begun("hi")...)
+	for session, want := range map[string]bool{id(1): true, id(2): false} {
+		if path, err := f.Path(session); err != nil || isThere(t, dir, session) != want {
+			t.Errorf("%s is there: %v, %v", path, !want, err)
+		}
+	}
+}
+
+func TestWhatWasToBeMadeSoonIsMadeAtTheEnd(t *testing.T) {
+	dir := t.TempDir()
+	store := troupe.NewMemoryStore()
+	f := keep(t, store, dir, Options{})
+	appendTo(t, f, id(1), 1, begun("hi")...)
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(filepath.Join(dir, id(1), manifestFile)); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestNothingIsMadeOfASessionThatWasDeleted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log journal
+		dir := t.TempDir()
+		f := keep(t, troupe.NewMemoryStore(), dir, Options{Log: log.logger()})
+		appendTo(t, f, id(1), 1, begun("hi")...)
+		if err := f.Delete(t.Context(), id(1)); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := f.Path(id(1)); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(2 * soon)
+		synctest.Wait()
+		if isThere(t, dir, id(1)) || log.text.Len() > 0 {
+			t.Errorf("the folder is there again, or the log says %s", log.text.String())
+		}
+	})
+}
