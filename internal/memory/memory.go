@@ -15,8 +15,9 @@ import (
 const (
 	ofLittle = 200
 	ofMuch   = 30
-	// room is what garbage may take in between, in bytes.
-	room = 32 << 20
+	// enough is what garbage and what is in use may take together in between, in bytes: a
+	// server that grows to many conversations at once does not collect at every step of it.
+	enough = 104 << 20
 )
 
 // Govern sets how often garbage is collected in this process, and goes on doing so as it
@@ -26,10 +27,10 @@ func Govern() (stop func()) {
 	if os.Getenv("GOGC") != "" || os.Getenv("GOMEMLIMIT") != "" {
 		return func() {}
 	}
-	return govern(room)
+	return govern(enough)
 }
 
-func govern(room uint64) (stop func()) {
+func govern(enough uint64) (stop func()) {
 	before := debug.SetGCPercent(ofLittle)
 	var stopped atomic.Bool
 	now := ofLittle
@@ -38,7 +39,7 @@ func govern(room uint64) (stop func()) {
 			return false
 		}
 		// To set it stops the world: it is not changed at every wavering.
-		if wanted := percentOf(inUse(), room); wanted*5 < now*4 || wanted*4 > now*5 || wanted != now && (wanted == ofLittle || wanted == ofMuch) {
+		if wanted := percentOf(inUse(), enough); wanted*5 < now*4 || wanted*4 > now*5 || wanted != now && (wanted == ofLittle || wanted == ofMuch) {
 			now = wanted
 			debug.SetGCPercent(now)
 		}
@@ -51,7 +52,8 @@ func govern(room uint64) (stop func()) {
 }
 
 // percentOf is how much garbage there may be beside what is in use.
-func percentOf(used, room uint64) int {
+func percentOf(used, enough uint64) int {
+	room := enough - min(used, enough)
 	return int(min(max(100*room/max(used, 1), ofMuch), ofLittle))
 }
 

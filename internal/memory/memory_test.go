@@ -28,11 +28,11 @@ func becomes(t *testing.T, want int) {
 }
 
 func TestMuchIsCollectedMoreOftenThanLittle(t *testing.T) {
-	const room = 32 << 20
+	const enough = 32 << 20
 	before := percent()
-	stop := govern(room)
+	stop := govern(enough)
 	becomes(t, ofLittle)
-	held := make([]byte, 4*room)
+	held := make([]byte, 2*enough)
 	becomes(t, ofMuch)
 	runtime.KeepAlive(held)
 	held = nil
@@ -58,8 +58,8 @@ func TestWhatSomebodyHasSaidStays(t *testing.T) {
 }
 
 func TestGarbageHasItsRoom(t *testing.T) {
-	for used, want := range map[uint64]int{0: 200, 10 << 20: 200, 24 << 20: 200, 48 << 20: 100, 60 << 20: 80, 96 << 20: 50, 160 << 20: 30, 1 << 40: 30} {
-		if got := percentOf(used, 48<<20); got != want {
+	for used, want := range map[uint64]int{0: 200, 10 << 20: 200, 32 << 20: 200, 48 << 20: 100, 64 << 20: 50, 80 << 20: 30, 96 << 20: 30, 1 << 40: 30} {
+		if got := percentOf(used, 96<<20); got != want {
 			t.Errorf("%d bytes in use: %d percent, not %d", used, got, want)
 		}
 	}

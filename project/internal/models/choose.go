@@ -62,8 +62,10 @@ func (c *Chooser) Configure(providers map[string]config.Provider) {
 // with one server.
 func NewClient() *http.Client {
 	transport := http.DefaultTransport.(*http.Transport).Clone()
-	transport.MaxIdleConns, transport.MaxIdleConnsPerHost = 1024, 256
-	transport.WriteBufferSize = 1 << 10 // of each connection: a request is written once, and then read for long
+	// A turn asks several times: a thousand of them at once do not connect anew each time.
+	transport.MaxIdleConns, transport.MaxIdleConnsPerHost = 1024, 1024
+	// Of each connection: a request is written once, and then little is read at a time, for long.
+	transport.WriteBufferSize, transport.ReadBufferSize = 1<<10, 1<<10
 	return &http.Client{Transport: transport}
 }
 
