@@ -36,13 +36,11 @@ func (f *Folders) Delete(ctx context.Context, session string) error {
 func (f *Folders) delete(ctx context.Context, session string) error {
 	f.forget(session)
 	aside := asideOf(session)
-	err := f.setFolderAside(session, aside)
+	hadFolder, err := f.putAside(session)
 	if err != nil {
 		return fmt.Errorf("session %s: remove folder: %w", session, err)
 	}
 	failpoint.Here(failpoint.FolderSetAside)
-	_, missing := f.base.Lstat(aside)
-	hadFolder := missing == nil
 	err = f.store.Delete(ctx, session)
 	if err != nil && !(hadFolder && errors.Is(err, troupe.ErrNotFound)) {
 		if hadFolder {
@@ -71,16 +69,22 @@ func (f *Folders) Discard(session string) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	defer r.reset()
-	if err := f.setFolderAside(session, asideOf(session)); err != nil {
-		return fmt.Errorf("session %s: remove folder: %w", session, err)
+	hadFolder, err := f.putAside(session)
+	if err == nil && hadFolder {
+		err = f.removeAside(session)
 	}
-	if _, err := f.base.Lstat(asideOf(session)); errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err := f.removeAside(session); err != nil {
+	if err != nil {
 		return fmt.Errorf("session %s: remove folder: %w", session, err)
 	}
 	return nil
+}
+
+// putAside sets a session's folder aside and reports whether there is one, also where a
+// killed process had done it.
+func (f *Folders) putAside(session string) (hadFolder bool, err error) {
+	err = f.setFolderAside(session, asideOf(session))
+	_, missing := f.base.Lstat(asideOf(session))
+	return missing == nil, err
 }
 
 // removeAside removes a folder that was set aside.
