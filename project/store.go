@@ -190,7 +190,7 @@ func (p *Project) examineStore(ctx context.Context) []doctor.Check {
 // examineWorkers says which queues have workers, given how many each has, where it is workers
 // that carry out runs and that is known.
 func (p *Project) examineWorkers(there map[string]int) (checks []doctor.Check) {
-	if p.EngineKind() != EngineWorkers || there == nil {
+	if kind := p.EngineKind(); kind != EngineWorkers && kind != EngineTemporal || there == nil {
 		return nil
 	}
 	for _, queue := range append([]string{""}, p.Queues()...) {

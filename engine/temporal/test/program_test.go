@@ -161,8 +161,11 @@ func TestTheProgramsWorkTogether(t *testing.T) {
 		return n >= 2
 	})
 	server.run("schedule", "remove", "often")
-	if out := server.run("doctor"); !strings.Contains(out, "temporal: namespace "+cluster.server.GetDefaultNamespace()) {
-		t.Errorf("doctor: %s", out)
+	out := server.run("doctor")
+	for _, want := range []string{"temporal: namespace " + cluster.server.GetDefaultNamespace(), "1 worker for runs"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("doctor says nothing of %s: %s", want, out)
+		}
 	}
 	gone := newMachine()
 	gone.env = []string{"TEMPORAL_ADDRESS=127.0.0.1:1"}

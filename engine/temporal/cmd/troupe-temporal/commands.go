@@ -71,6 +71,12 @@ func (p *program) work(ctx context.Context, args []string) error {
 	if err := made.Start(); err != nil {
 		return temporal.Explain(err)
 	}
+	withdraw, err := shared.AnnounceWorker(ctx, *queue)
+	if err != nil {
+		made.Stop()
+		return err
+	}
+	defer withdraw()
 	fmt.Fprintln(p.err, waitingFor(p.project, *queue, *rate))
 	var beside sync.WaitGroup
 	beside.Go(func() { (&temporal.Dispatcher{Client: p.client, Queue: *queue}).Relay(ctx, shared, p.log) })
