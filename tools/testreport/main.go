@@ -1,6 +1,6 @@
 // Command testreport reads what go test -json prints and shows what a person
 // wants to see of it: a line for each package, the output of tests that failed,
-// and at the end every test that was skipped, with its reason. It exits with 1 if
+// and at the end the slowest tests and every one that was skipped, with its reason. It exits with 1 if
 // a test failed, or if CI=true and one was skipped for want of something that
 // could be there: its reason then says "not installed" or "corpus absent".
 //
@@ -23,6 +23,7 @@ import (
 
 type event struct {
 	Action, Package, Test, Output, FailedBuild, ImportPath string
+	Elapsed                                                float64 // in seconds
 }
 
 func main() {
@@ -55,6 +56,7 @@ type report struct {
 	skipped        []string
 	failures       []failure
 	flaky          []string
+	timed          []timed
 }
 
 func (r *report) read(line []byte) {
@@ -76,6 +78,7 @@ func (r *report) read(line []byte) {
 		if e.Test != "" {
 			r.passed++
 		}
+		r.note(&e)
 		delete(r.output, key)
 	case "fail":
 		output := strings.Join(r.output[key], "")
@@ -122,6 +125,9 @@ func reason(output []string) string {
 }
 
 func (r *report) close() {
+	if slow := r.slowest(); len(slow) > 0 {
+		fmt.Printf("\nThe slowest tests, with others beside them:\n  %s\n", strings.Join(slow, "\n  "))
+	}
 	if len(r.skipped) > 0 {
 		fmt.Printf("\nSkipped, and why:\n")
 		for _, line := range r.skipped {

@@ -24,3 +24,15 @@ func TestWhatATestWithoutAnEndSaidIsTold(t *testing.T) {
 		t.Errorf("of the package it says %q", got)
 	}
 }
+
+func TestTheSlowestAreNamedFirst(t *testing.T) {
+	r := report{output: map[string][]string{}}
+	for i := range 2 * shownSlow {
+		r.read(fmt.Appendf(nil, `{"Action":"pass","Package":"p","Test":"Test%d","Elapsed":%d}`, i, i))
+	}
+	r.read([]byte(`{"Action":"pass","Package":"p","Test":"Test1/part","Elapsed":1000}`))
+	r.read([]byte(`{"Action":"pass","Package":"p","Elapsed":1000}`))
+	if got := r.slowest(); len(got) != shownSlow || got[0] != "  29.0s p Test29" {
+		t.Errorf("the slowest are %q", got)
+	}
+}
