@@ -311,3 +311,35 @@ func TestARunThatKillsEveryProcessIsGivenUp(t *testing.T) {
 		t.Errorf("resumed by somebody who knows better: %v, %v", end, err)
 	}
 }
+
+// A passing store says of a session that somebody has it, and, once that was said, that it
+// waits for somebody to go on with it: who had it has died meanwhile.
+type passing struct {
+	troupe.Store
+	asked int
+}
+
+func (p *passing) Ask(ctx context.Context, session string, request troupe.SessionRequest) (troupe.SessionInfo, []troupe.Event, error) {
+	info, replies, err := p.Store.Ask(ctx, session, request)
+	info.Status = "running"
+	if p.asked++; p.asked == 1 {
+		info.Owner = troupe.Owner{Host: "elsewhere", PID: 1}
+	}
+	return info, replies, err
+}
+
+func TestASessionThatLosesItsOwnerWhileItIsDeletedStays(t *testing.T) {
+	store := &passing{Store: troupe.NewMemoryStore()}
+	engine := newEngine(t, troupe.Config{Store: store})
+	events, _ := mustAnswer(t, engine, copycat(t), "a")
+	session := events[0].Session
+	store.asked = 0
+	if err := engine.Delete(t.Context(), session); !errors.Is(err, troupe.ErrBusy) {
+		t.Errorf("it is deleted: %v", err)
+	}
+	for _, err := range store.Events(t.Context(), session, 0) {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}

@@ -24,10 +24,7 @@ func (e *Engine) Events(ctx context.Context, session string, after int64) iter.S
 
 // Delete forgets a session that has no run under way.
 func (e *Engine) Delete(ctx context.Context, session string) error {
-	if info, _, err := e.store.Ask(ctx, session, SessionRequest{}); err == nil && info.Status == statusRunning && info.Owner == (Owner{}) {
-		return fmt.Errorf("session %s: its run waits for a worker; cancel it first: %w", session, ErrBusy)
-	}
-	x, err := e.enlist(ctx, nil, session) // nothing runs in it meanwhile
+	x, err := e.enlistIdle(ctx, session) // nothing runs in it meanwhile
 	if err != nil {
 		return err
 	}
@@ -37,6 +34,24 @@ func (e *Engine) Delete(ctx context.Context, session string) error {
 	e.drop(x.session)
 	e.mu.Unlock()
 	return err
+}
+
+// enlistIdle enlists for a session whose run, if it has one, nobody is to go on with. Who had
+// it until now may have died in between: what is to become of its run is then asked again,
+// because whoever has the session cannot tell.
+func (e *Engine) enlistIdle(ctx context.Context, session string) (*execution, error) {
+	for {
+		info, _, lost := e.store.Ask(ctx, session, SessionRequest{})
+		isRunning := lost == nil && info.Status == statusRunning
+		if isRunning && info.Owner == (Owner{}) {
+			return nil, fmt.Errorf("session %s: its run waits for a worker; cancel it first: %w", session, ErrBusy)
+		}
+		x, err := e.enlist(ctx, nil, session)
+		if err != nil || lost != nil || !isRunning && x.lease.Last() == info.Events {
+			return x, err
+		}
+		x.withdraw()
+	}
 }
 
 // Rename gives a session another title, whether or not a run is under way.
