@@ -57,6 +57,9 @@ func (s *Store) makeMonth(ctx context.Context, m month) error {
 		if err := look(); err != nil || there {
 			return err
 		}
+		if err := s.becomeOwner(ctx, tx); err != nil {
+			return err
+		}
 		for _, table := range partitioned {
 			statement := fmt.Sprintf("CREATE TABLE %[1]s (LIKE %[2]s INCLUDING DEFAULTS); ALTER TABLE %[2]s ATTACH PARTITION %[1]s FOR VALUES FROM (%[3]d) TO (%[4]d)",
 				m.table(table), table, m, m+1)

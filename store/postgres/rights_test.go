@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/jackc/pgx/v5"
+
 	"github.com/troupe-dev/troupe/internal/postgrestest"
 	"github.com/troupe-dev/troupe/work"
 )
@@ -55,6 +57,7 @@ func TestARoleWithoutRightsOnTheTablesIsToldWhatToGrant(t *testing.T) {
 		{"", false, false},
 		{"GRANT USAGE ON SCHEMA " + schema + " TO stranger", false, false},
 		{"GRANT SELECT ON ALL TABLES IN SCHEMA " + schema + " TO stranger", true, false},
+		{"GRANT ALL ON ALL TABLES IN SCHEMA " + schema + " TO stranger", true, false}, // and who makes those of the next month?
 		{grant, true, true},
 	} {
 		if step.rights != "" {
@@ -111,4 +114,43 @@ func TestARoleThatMayNotSeeStandbysIsToldSo(t *testing.T) {
 	if d, err := Examine(t.Context(), address); err != nil || !strings.Contains(fmt.Sprint(d.Problems()), "no standby is synchronous") {
 		t.Errorf("%v, %v", d.Problems(), err)
 	}
+}
+
+// Members of the role that a schema belongs to make its tables for all of them, whoever comes first.
+func TestAMemberMakesTheTablesOfTheOwner(t *testing.T) {
+	server := shared.Server(t)
+	owner := as(t, server, server.Schema(), "owning")
+	member := strings.Replace(owner, "owning:", "belonging:", 1)
+	_, schema, _ := strings.Cut(owner, "schema=")
+	server.SQL(t, "postgres", "CREATE ROLE belonging LOGIN PASSWORD 'hunter2'; GRANT owning TO belonging; CREATE SCHEMA "+schema+" AUTHORIZATION owning")
+	first := openAt(t, member)
+	mustAppend(t, first, eventsOf(id(1), 1, said("hi"))...)
+	if err := first.makeMonth(t.Context(), 203001); err != nil {
+		t.Fatal(err)
+	}
+	rows, err := first.pool.Query(t.Context(), "SELECT tablename || ' is of ' || tableowner FROM pg_tables WHERE schemaname = $1 AND tableowner <> 'owning'", schema)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if others, err := pgx.CollectRows(rows, pgx.RowTo[string]); err != nil || len(others) > 0 {
+		t.Errorf("%q, %v", others, err)
+	}
+	mustAppend(t, openAt(t, owner), eventsOf(id(2), 1, said("hi"))...)
+}
+
+// Tables that a member made for itself are told to be given to the owner.
+func TestTablesOfAMemberAreToBeGivenToItsOwner(t *testing.T) {
+	server := shared.Server(t)
+	owner := as(t, server, server.Schema(), "landlord")
+	member := strings.Replace(owner, "landlord:", "tenant:", 1)
+	_, schema, _ := strings.Cut(owner, "schema=")
+	server.SQL(t, "postgres", "CREATE ROLE tenant LOGIN PASSWORD 'hunter2'; CREATE SCHEMA "+schema+" AUTHORIZATION tenant")
+	openAt(t, member)
+	server.SQL(t, "postgres", "ALTER SCHEMA "+schema+" OWNER TO landlord; GRANT landlord TO tenant")
+	advice := `REASSIGN OWNED BY "tenant" TO "landlord"`
+	if err := refusal(t, owner, Options{}); !strings.Contains(err.Error(), advice) {
+		t.Errorf("%v; want %s", err, advice)
+	}
+	server.SQL(t, "postgres", "SET ROLE tenant; "+advice)
+	openAt(t, owner)
 }

@@ -93,6 +93,9 @@ func (s *Store) migrateIn(ctx context.Context, tx pgx.Tx, scripts []string) erro
 	if err != nil {
 		return err
 	}
+	if err := s.becomeOwner(ctx, tx); err != nil {
+		return err
+	}
 	at, err := version(ctx, tx, s.schema)
 	if err != nil {
 		return err
