@@ -107,7 +107,7 @@ func (a *adopted) find(ctx context.Context) (cancelled bool) {
 		}
 		a.workflow, a.run, a.activity = info.GetExecution().GetWorkflowId(), info.GetExecution().GetRunId(), pending.GetActivityId()
 		if heartbeat := pending.GetActivityOptions().GetHeartbeatTimeout().AsDuration(); heartbeat > 0 {
-			a.every = heartbeat / 3
+			a.every = beatEvery(heartbeat)
 		}
 		return false
 	}

@@ -157,7 +157,9 @@ func Explain(err error) error {
 	if invalid, ok := errors.AsType[*serviceerror.InvalidArgument](err); ok && strings.Contains(invalid.Error(), "Troupe") {
 		return fmt.Errorf("the namespace does not know Troupe's search attributes: run 'troupe-temporal setup' once: %w", err)
 	}
-	if _, ok := errors.AsType[*serviceerror.Unavailable](err); ok {
+	_, isAway := errors.AsType[*serviceerror.Unavailable](err)
+	_, isLate := errors.AsType[*serviceerror.DeadlineExceeded](err)
+	if isAway || isLate || err != nil && strings.HasPrefix(err.Error(), "failed reaching server") { // which has no type
 		return fmt.Errorf("Temporal is out of reach: is it running, and is TEMPORAL_ADDRESS right? %w", err)
 	}
 	return err

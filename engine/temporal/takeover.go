@@ -61,7 +61,7 @@ func (w *Worker) TakeOver(ctx context.Context, c client.Client, namespace string
 			}
 			running.Go(func() {
 				defer w.slots.free()
-				err := w.adopt(ctx, &adopted{client: c, namespace: namespace, session: job.Session, every: defaultHeartbeat / 3}, job)
+				err := w.adopt(ctx, &adopted{client: c, namespace: namespace, session: job.Session, every: beatEvery(defaultHeartbeat)}, job)
 				if err == nil || ctx.Err() != nil {
 					known.put(job.Session, 0)
 					return

@@ -58,16 +58,30 @@ const defaultParallel = 16
 // New returns a worker of the cluster that c is connected to. Its Start, Run and Stop are
 // Temporal's own. Beside it, [Worker.TakeOver] goes on with what other workers leave behind.
 func (w *Worker) New(c client.Client) worker.Worker {
-	made := worker.New(c, QueueName(w.Queue), worker.Options{
-		MaxConcurrentActivityExecutionSize: w.maxParallel(),
-		TaskQueueActivitiesPerSecond:       w.RunsPerSecond,
-		WorkerStopTimeout:                  cmp.Or(w.StopTimeout, 10*time.Second),
-	})
+	made := worker.New(c, QueueName(w.Queue), w.options())
 	RegisterWorkflows(made)
 	made.RegisterActivityWithOptions(w.perform, activity.RegisterOptions{Name: performActivity})
 	made.RegisterActivityWithOptions(w.begin, activity.RegisterOptions{Name: beginActivity})
 	return made
 }
+
+// options are those of Temporal's worker.
+func (w *Worker) options() worker.Options {
+	return worker.Options{
+		MaxConcurrentActivityExecutionSize: w.maxParallel(),
+		TaskQueueActivitiesPerSecond:       w.RunsPerSecond,
+		WorkerStopTimeout:                  cmp.Or(w.StopTimeout, 10*time.Second),
+		MaxHeartbeatThrottleInterval:       beatMost,
+	}
+}
+
+// beatMost is how long a run that was cancelled may not hear of it: Temporal tells it in answer
+// to a heartbeat, and its library holds heartbeats back for most of their timeout by default.
+const beatMost = 2 * time.Second
+
+// beatEvery is how often a run says that it goes on, which is given up when it is not heard of
+// for a time.
+func beatEvery(timeout time.Duration) time.Duration { return min(timeout/3, beatMost) }
 
 // RegisterWorkflows makes the workflows known to a worker, or to one that replays histories.
 func RegisterWorkflows(r worker.WorkflowRegistry) {
@@ -192,7 +206,7 @@ func (w *Worker) dropped(ctx context.Context, session string, err error) (Result
 
 // beat says to Temporal that the run goes on here, until the function is called.
 func (w *Worker) beat(ctx context.Context) (stop func()) {
-	every := activity.GetInfo(ctx).HeartbeatTimeout / 3
+	every := beatEvery(activity.GetInfo(ctx).HeartbeatTimeout)
 	if every <= 0 {
 		return func() {}
 	}

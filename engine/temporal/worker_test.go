@@ -3,11 +3,14 @@ package temporal
 import (
 	"context"
 	"errors"
+	"fmt"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/testsuite"
@@ -108,4 +111,26 @@ func newTestEngine(t *testing.T, store troupe.Store) *troupe.Engine {
 	}
 	t.Cleanup(func() { engine.Close() })
 	return engine
+}
+
+// Temporal tells a run that it was cancelled in answer to a heartbeat: none is held back for long.
+func TestARunThatWasCancelledHearsOfItSoon(t *testing.T) {
+	for timeout, want := range map[time.Duration]time.Duration{15 * time.Second: beatMost, 3 * time.Second: time.Second} {
+		if got := beatEvery(timeout); got != want {
+			t.Errorf("with a timeout of %v it is heard of every %v, not %v", timeout, got, want)
+		}
+	}
+	if got := (&Worker{}).options().MaxHeartbeatThrottleInterval; got != beatMost {
+		t.Errorf("heartbeats are held back for %v", got)
+	}
+}
+
+func TestATemporalThatIsAwayIsSaidToBe(t *testing.T) {
+	for _, err := range []error{
+		serviceerror.NewUnavailable("connection refused"), serviceerror.NewDeadlineExceeded("too late"), fmt.Errorf("failed reaching server: %w", context.DeadlineExceeded),
+	} {
+		if got := Explain(err); !strings.Contains(got.Error(), "TEMPORAL_ADDRESS") || !errors.Is(got, err) {
+			t.Errorf("%v: %v", err, got)
+		}
+	}
 }

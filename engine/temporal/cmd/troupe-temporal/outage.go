@@ -9,6 +9,7 @@ import (
 	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/log"
+	"go.temporal.io/sdk/temporal"
 
 	"github.com/troupe-dev/troupe"
 )
@@ -79,6 +80,7 @@ func (a attempts) Handle(ctx context.Context, r slog.Record) error {
 	})
 	switch {
 	case errors.Is(logged, troupe.ErrClosed): // the worker was told to end, and has left its run to others
+	case temporal.IsCanceledError(logged): // somebody wanted that
 	case isAway(logged):
 		select {
 		case a.outage.began <- logged:
