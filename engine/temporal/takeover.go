@@ -46,7 +46,7 @@ func (w *Worker) TakeOver(ctx context.Context, c client.Client, namespace string
 	known := &knownRuns{until: map[string]time.Time{}}
 	pause := time.NewTicker(lostPause)
 	defer pause.Stop()
-	for {
+	for ctx.Err() == nil { // what it gives up then is lost, and is for others
 		jobs, err := lost.LostJobs(ctx, w.Queue, w.maxParallel()+known.count())
 		if err != nil && ctx.Err() == nil {
 			log.Warn("lost runs not looked for; Temporal will miss them", "err", err)

@@ -43,7 +43,7 @@ func TestAnOutageIsTwoLines(t *testing.T) {
 		poll() // what was under way when it came back
 		library.Warn("Something else.", "Error", errors.New("of another kind"))
 		library.Error("Activity error.", "Error", temporal.NewApplicationErrorWithCause("to be tried again", "try_again", troupe.ErrClosed)) // as the worker was told
-		library.Error("Activity error.", "Error", temporal.NewCanceledError())                                                              // as somebody wanted
+		library.Error("Activity error.", "Error", temporal.NewCanceledError())                                                               // as somebody wanted
 		stop()
 		<-done
 		lines := strings.Split(strings.TrimSpace(told.String()), "\n")
