@@ -42,10 +42,12 @@ func (p *Project) QueueRate(name string) (float64, error) {
 	return 0, fmt.Errorf("there is no queue %q in %s, which has %s%s", name, config.Name, strings.Join(known, ", "), suggest.Hint(name, known))
 }
 
-// checkQueues fails where a queue waits for an agent, flow or user that there is none of.
+// checkQueues fails where a queue waits for an agent, flow, user or provider of models that
+// there is none of.
 func (p *Project) checkQueues() error {
 	var wrong []error
 	for _, q := range p.config.Queues {
+		wrong = append(wrong, unknown(q.Name, "provider", providersOf(q.Models), p.models.Providers()))
 		if known := p.names(); len(known) > 0 {
 			wrong = append(wrong, unknown(q.Name, "agent or flow", q.Agents, known))
 		}
@@ -58,6 +60,16 @@ func (p *Project) checkQueues() error {
 		}
 	}
 	return errors.Join(wrong...)
+}
+
+// providersOf are the parts of the names of models that say who provides them.
+func providersOf(models []string) (providers []string) {
+	for _, model := range models {
+		if name, _, ok := strings.Cut(model, "/"); ok {
+			providers = append(providers, name)
+		}
+	}
+	return providers
 }
 
 // names are those of all agents and flows.

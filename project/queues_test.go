@@ -165,6 +165,7 @@ func TestQueuesForNobodyAreRefused(t *testing.T) {
 	for change, want := range map[[2]string]string{
 		{"users: [ann]", "users: [anna]"}:              `acme is for "anna", and there is no such user; did you mean ann?`,
 		{"users: [ann]", "agents: [clark]"}:            `acme is for "clark", and there is no such agent or flow; did you mean clerk?`,
+		{"openai/*", "opnai/*"}:                        `quota is for "opnai", and there is no such provider; did you mean openai?`,
 		{"users: [ann]", "user: [ann]"}:                "did you mean users?",
 		{`models: ["openai/*"]`, "models: [openai]"}:   "openai/* is all of a provider's",
 		{"{name: acme, users: [ann]}", "{name: acme}"}: "acme takes every run, and quota after it none",

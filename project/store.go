@@ -179,6 +179,7 @@ func (p *Project) examineStore(ctx context.Context) []doctor.Check {
 		checks := []doctor.Check{{Name: name, Status: doctor.Broken, Message: err.Error(), Fix: "correct store in troupe.yaml, or the database"}}
 		return append(checks, p.examineBucket(ctx)...)
 	}
+	d.Queues = append([]string{}, p.Queues()...)
 	checks := []doctor.Check{{Name: name, Status: doctor.OK, Message: fmt.Sprintf("PostgreSQL %s at %s", d.Server, d.Place)}}
 	for _, problem := range d.Problems() {
 		checks = append(checks, doctor.Check{Name: name, Status: doctor.Warning, Message: problem.What, Fix: problem.Fix})

@@ -112,6 +112,11 @@ func TestTheManifestsFitTogether(t *testing.T) {
 	if replicas["Deployment/server"] != 2 || replicas["Deployment/worker"] != 3 {
 		t.Errorf("%v", replicas)
 	}
+	for _, c := range at(named["Deployment/server"], "spec.template.spec.containers").([]any) {
+		if at(c, "lifecycle.preStop") == nil {
+			t.Error("a server that is to end accepts nothing more while requests still come to it")
+		}
+	}
 	opens(t, at(named["ConfigMap/project"], "data").(map[string]any)["troupe.yaml"].(string))
 }
 

@@ -161,6 +161,9 @@ func (p *program) backfillCommand() *cobra.Command {
 					return usage("--until: a time such as 2026-03-08T00:00:00Z")
 				}
 			}
+			if last.Before(first) {
+				return usage("--until, %s, is before --from, %s", last.Format(time.RFC3339), first.Format(time.RFC3339))
+			}
 			return p.inSchedules(c.Context(), func(opened *project.Project, book schedule.Book) error {
 				n, err := p.backfill(c.Context(), opened, book, args[0], first, last)
 				if err != nil {

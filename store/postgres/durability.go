@@ -31,6 +31,9 @@ type Durability struct {
 	// Workers is how many processes take runs from each queue, nil where that is not known: an
 	// older Troupe made the tables.
 	Workers map[string]int
+	// Queues are those that workers may ask for, nil where that is not known. Whoever knows
+	// them sets it, and is given no advice that is then refused.
+	Queues []string
 }
 
 // A Standby is a server that takes over when the first one is lost.
@@ -70,9 +73,13 @@ func (d *Durability) Problems() (problems []Problem) {
 		if queue != "" {
 			where, command = " in queue "+queue, "troupe worker --queue "+queue
 		}
+		fix := "start '" + command + "' with those files, or cancel the runs"
+		if queue != "" && d.Queues != nil && !slices.Contains(d.Queues, queue) {
+			fix = "add " + queue + " to queues again and " + fix
+		}
 		problems = append(problems, Problem{
 			fmt.Sprintf("%s waited%s for a worker for more than a minute: none is there, none has the files that the run began with, or the queue's rate holds it back", have(d.Waiting[queue], "run"), where),
-			"start '" + command + "' with those files, or cancel the runs",
+			fix,
 		})
 	}
 	return append(problems, d.standbyProblems()...)

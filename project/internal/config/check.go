@@ -93,7 +93,10 @@ func (r *reader) check(c *Config, root *yaml.Node) {
 }
 
 // scheme is what an address begins with. One letter is that of a drive.
-var scheme = regexp.MustCompile(`^([A-Za-z][A-Za-z0-9+.-]+):/`)
+var scheme = regexp.MustCompile(`^([A-Za-z][A-Za-z0-9+.-]+):`)
+
+// keywords is how psql is told a database otherwise than by an address.
+var keywords = regexp.MustCompile(`(^|\s)(host|hostaddr|port|dbname|user|password|passfile|service|sslmode)\s*=`)
 
 // checkStore refuses addresses that nothing is known of, which would be taken for the names of
 // files. They may have a password in them, and are not shown.
@@ -111,6 +114,8 @@ func (r *reader) checkStore(c *Config, root *yaml.Node) {
 		kind = m[1]
 	}
 	switch {
+	case keywords.MatchString(store):
+		r.wrong(line, "store: a database is told by its address, not by words such as host=: %s", example)
 	case strings.HasPrefix(store, "postgres:"), strings.HasPrefix(store, "postgresql:"):
 		r.wrong(line, "store: the address of a PostgreSQL database has two slashes after its colon: %s", example)
 	case kind == "sqlite", kind == "file":

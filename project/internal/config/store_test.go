@@ -16,6 +16,9 @@ func TestStoresAndFilesThatAreNoneAreRefused(t *testing.T) {
 		"store: postgres:troupe:hunter2@host/d":    "postgres://user:password@host/database",
 		"store: sqlite:///srv/troupe.db":           "write the name of a file as it is",
 		"store: troupe:hunter2://host":             "postgres://user:password@host/database",
+		"store: host=127.0.0.1 password=hunter2":   "2: store: a database is told by its address, not by words such as host=: postgres://user:password@host/database",
+		"store: password=hunter2":                  "postgres://user:password@host/database",
+		"store: redis:hunter2":                     `2: store: "redis" is no kind of store`,
 		"files: https://key:hunter2@host/bucket":   "2: files must be store, directory or s3://BUCKET/PREFIX?region=REGION",
 		"files: s3:/hunter2":                       "2: files must be",
 	} {
