@@ -6,7 +6,7 @@ import { cost, duration, fileIcon, nameOf, pathWords, short, size } from "./form
 import { agentOf } from "./state.js";
 import { choosesModel } from "./models.js";
 import { fileAddress, fileOf } from "./api.js";
-import { html, icon, lazy, useEffect, useState } from "./view.js";
+import { html, icon, lazy, speaks, useEffect, useState } from "./view.js";
 
 const Call = lazy(() => import("./call.js"), "Call", ({ item }) => html`<div>${doing(item.tool, item.arguments, true)}</div>`);
 
@@ -33,6 +33,12 @@ export function Saved({ items, id, openFile }) {
     ${openFile.shown === `${item.path} ${item.number}` && html`<span class="chip acc t">open</span>`}
     <a class="btn tool sm" href=${fileAddress(fileOf(id, item.path)) + (item.path.startsWith("/") ? "" : "?version=" + item.number)} download title="Download" aria-label=${`Download ${item.path}`}>${icon("download")}</a></div>`;
   return html`<div class=${"docs" + (items.length > 1 ? " many" : "")}>${items.map(row)}</div>`;
+}
+
+// Broken is what was said of an answer before it broke off, and was begun anew.
+export function Broken({ item }) {
+  const text = item.text || item.thought;
+  return text && html`<details class="did"><summary class="acts">${icon("zap")}<span>This answer broke off, and was begun anew</span>${icon("chevron-down", "chev")}</summary><div class="steps plain" dir="auto" ref=${(e) => speaks(e, text)}>${text}</div></details>`;
 }
 
 // Foot is what can be done with an answer, and what it took.

@@ -190,7 +190,7 @@ export class Session {
         if (entry.span) entry.span.end = event.time;
       }
     }
-    if (partial && !shown) this.add(event, { type: "answer", text: partial, thought: "", streaming: false, cut: true });
+    if (partial && !shown && !this.items.some((item) => item.cut && item.text === partial && item.run !== event.run)) this.add(event, { type: "answer", text: partial, thought: "", streaming: false, cut: true });
     if (!event.parent) this.status = status;
   }
 }
@@ -338,14 +338,15 @@ const handlers = {
     s.add(e, { type: "trouble", code: "context_full", context: { dropped: b.dropped, detail: b.summary ?? "" } });
   },
 
-  // A run that goes on asks for the answer anew that was cut off: the half of it goes. The
-  // time until then is nobody's.
+  // A run that goes on asks for the answer anew that was cut off: the half of it is no answer
+  // any more, but stays. The time until then is nobody's.
   run_resumed(s, e) {
     s.status = "running";
     s.limited = "";
     s.resumed = e.time;
     const within = (id) => id === e.run || (s.runs.get(id)?.parent && within(s.runs.get(id).parent));
-    s.items = s.items.filter((item) => !(item.type === "trouble" && item.passing && item.run === e.run) && !(item.cut && within(item.run)));
+    s.items = s.items.filter((item) => !(item.passing && item.run === e.run));
+    for (const item of s.items) if (item.cut && within(item.run)) Object.assign(item, { type: "broken", version: item.version + 1 });
     if (!e.parent) idled(s, e);
     for (const run of s.runs.values()) if (within(run.id) && !run.ended) run.idle += between(s.last, e.time);
     const run = s.runs.get(e.run);
@@ -407,14 +408,14 @@ const handlers = {
   run_failed(s, e, b) {
     s.dropRetry(e);
     s.endRun(e, "failed", b.partial);
-    if (!e.parent) s.add(e, { type: "trouble", code: b.cause?.code || limits[s.limited] || "", context: { limit: s.limit, detail: b.error, problem: b.cause?.problem, ...(b.cause?.code === "request_too_large" && { parts: attachedTo(s.items.findLast((item) => item.type === "user")) }) }, passing: true });
+    if (!e.parent) s.add(e, { type: "trouble", code: b.cause?.code || limits[s.limited] || "", context: { half: !!b.partial, limit: s.limit, detail: b.error, problem: b.cause?.problem, ...(b.cause?.code === "request_too_large" && { parts: attachedTo(s.items.findLast((item) => item.type === "user")) }) }, passing: true });
     else s.warnings.push({ seq: e.seq, time: e.time, run: e.run, agent: e.agent ?? "", code: "failed", text: b.error, cause: b.cause });
   },
 
   run_cancelled(s, e, b) {
     s.dropRetry(e);
     s.endRun(e, "cancelled", b.partial);
-    if (!e.parent) s.add(e, { type: "trouble", code: "cancelled", context: {}, passing: true });
+    if (!e.parent) s.add(e, { type: "trouble", code: "cancelled", context: { half: !!b.partial }, passing: true });
   },
 };
 

@@ -2,7 +2,7 @@
 // to do. The provider's own words are folded below.
 
 import { nameOf, size } from "./format.js";
-import { app, brokenWords, castOf, pipeline } from "./state.js";
+import { app, brokenWords, castOf, isFlow, pipeline } from "./state.js";
 import { html, icon, useEffect, useState } from "./view.js";
 
 const providers = { __proto__: null, openai: "OpenAI", anthropic: "Anthropic", gemini: "Google", openrouter: "OpenRouter", xai: "xAI", deepseek: "DeepSeek", mistral: "Mistral", ollama: "Ollama", groq: "Groq" };
@@ -21,6 +21,13 @@ const setUp = () => app.me.operator && ["Set up a model", () => { location.hash 
 export const withoutOther = (text) => text.replace(/(;|,)? (or (use|choose)|best with) (another model|a model that writes longer answers)(?=[.,;])/g, "").replace(/^(Use|Choose) another model, or (\w)/, (_, verb, letter) => letter.toUpperCase());
 const again = (acts) => acts.resume && ["Try again", acts.resume];
 const onward = (acts) => acts.resume && ["Go on", acts.resume];
+
+// An agent whose answer broke off has what it said of it before its eyes with the next
+// message, and can go on with it. A flow or a delivery is told nothing: it takes up what it
+// was doing, and asks its agent for the whole answer.
+const goesOn = (acts, { half }) => half && acts.say && acts.agent !== pipeline && !isFlow(acts.agent);
+const sofar = (c, acts) => (!c.half ? "" : " What was said so far is above." + (goesOn(acts, c) ? " Go on from there, or have this answer begun anew." : acts.resume ? " To go on begins this answer anew; what was done for it stays done." : ""));
+const beginAgain = (name) => (acts, c) => (goesOn(acts, c) ? [["Go on from here", () => acts.say("Go on where your answer broke off, without repeating it.")], acts.resume && ["Begin it anew", acts.resume]] : [acts.resume && [name, acts.resume]]);
 const operator = "Ask whoever runs Troupe.";
 
 // advised is what a delivery advises. Its agents have their models by the settings: whoever may
@@ -63,8 +70,7 @@ const catalogue = {
   provider_down: ["server", (c) => `${c.p} has a problem`, () => "It did not answer. Your question is kept; what was said so far is above.", (acts) => [again(acts), other(acts)]],
   model_unknown: ["cpu", (c) => `${c.p} has no model of this name any more`, (c, acts) => (hasOther(acts) ? "Choose another one, and go on where it stopped." : `No other one can be chosen here. ${app.me.operator ? "Set one up, and go on where it stopped." : operator}`),
     (acts) => [hasOther(acts) ? ["Choose another", acts.chooseModel] : setUp(), !hasOther(acts) && again(acts)]],
-  answer_cut: ["zap", () => "The answer broke off", () => "The connection to the model ended in the middle of the answer. Nothing half-written was saved.",
-    (acts) => [acts.resume && ["Go on from here", acts.resume], acts.anew && ["Ask anew", acts.anew]]],
+  answer_cut: ["zap", () => "The answer broke off", (c, acts) => `The connection to the model ended in the middle of the answer. Nothing half-written was saved as a file.${sofar(c, acts)}`, beginAgain("Ask again")],
   answer_too_long: ["layers", () => "The answer reached the model’s limit", () => "What there is of it is above.", (acts) => [acts.say && ["Go on", () => acts.say("Go on.")]], "soft"],
   context_full: ["layers", () => "The conversation got too long for the model", (c, acts) => (c.dropped ? `The first ${c.dropped} messages were summed up to make room.` : hasOther(acts) ? "A model that holds more can go on." : "Begin a new conversation with what matters of this one."),
     (acts) => [other(acts)], "soft"],
@@ -81,7 +87,7 @@ const catalogue = {
   tool_server_down: ["plug", (c) => (c.server ? `The tools of ${c.server} are not there now` : "Some tools are not there now"), (c) => `${c.a} went on without them.`, () => [app.me.operator && ["Settings", () => { location.hash = "#/settings/mcp"; }]], "soft"],
   agent_broken: ["circle-alert", (c) => `${c.a} cannot start`, (c) => brokenWords(c.lacks), () => [app.me.operator && ["See where", () => { location.hash = "#/settings/agents"; }]]],
   interrupted: ["power", () => "Troupe was restarted in the middle of this", (c) => `Everything up to ${c.until || "here"} is on record, and no tool is used twice.`, (acts) => [acts.resume && ["Go on where it stopped", acts.resume]], "soft"],
-  cancelled: ["circle-pause", () => "Stopped", (c) => c.delivers ? "Every step that was finished is kept. Going on begins with what was being worked on." : "What was said so far is above. To go on is to begin this answer anew; what was done for it stays done.", (acts) => [acts.resume && ["Go on", acts.resume]], "soft"],
+  cancelled: ["circle-pause", () => "Stopped", (c, acts) => c.delivers ? "Every step that was finished is kept. Going on begins with what was being worked on." : sofar(c, acts).trim() || "What was done so far is kept.", beginAgain("Go on"), "soft"],
   delivery_stopped: ["circle-alert", () => "The delivery could not go on", () => "Every step that was finished is kept. Below is what stopped it: once that is put right, it goes on from there.", (acts) => [onward(acts)]],
   signed_out: ["lock", () => "You are signed out", () => "What you have typed is kept in this tab.", () => []],
   file_gone: ["file-text", () => "There is no such file any more", () => "It was deleted, or the version was not kept.", () => [], "soft"],

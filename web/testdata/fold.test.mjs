@@ -68,15 +68,22 @@ test("another attempt replaces what the first has shown", () => {
   assert.deepEqual(brief(s).at(-1), ["answer", "Right", true]);
 });
 
-test("an answer that breaks off is kept until it is there whole", () => {
+test("an answer that breaks off stays, and is folded once it is asked for anew", () => {
   const e = new Events();
   const s = fold([e.start("alex", "hi"), e.said("hi"), e.delta(2, "Half"), e.failed("gone", "Half")]);
   assert.deepEqual(brief(s), [["user", "hi"], ["answer", "Half", false, true], ["trouble"]]);
-  assert.equal(s.items.at(-1).context.detail, "gone");
+  assert.deepEqual([s.items.at(-1).context.detail, s.items.at(-1).context.half], ["gone", true]);
   assert.equal(s.status, "failed");
   for (const event of [e.resumed(), e.delta(2, "Whole"), e.replied(2, "Whole"), e.finished("Whole")]) s.take(event);
-  assert.deepEqual(brief(s).slice(1), [["answer", "Whole", false]]); // and the trouble is over
+  assert.deepEqual(brief(s).slice(1), [["broken", "Half", false, true], ["answer", "Whole", false]]); // and the trouble is over
   assert.equal(s.status, "completed");
+});
+
+test("what a step of a flow said before it broke off is there once", () => {
+  const e = new Events();
+  const below = (event) => ({ ...event, run: "r1:1", parent: "r1", agent: "mira" });
+  const s = fold([e.start("round", "hi"), e.said("hi"), below(e.start("mira", "hi")), below(e.delta(2, "Half")), below(e.failed("gone", "Half")), { ...e.failed("gone", "Half"), run: "r1" }]);
+  assert.deepEqual(brief(s), [["user", "hi"], ["answer", "Half", false, true], ["trouble"]]);
 });
 
 test("a call waits for approval, and is made once it is answered", () => {
