@@ -39,6 +39,15 @@ type settings struct {
 	// models are those that providers have offered, when they were last asked.
 	models []server.Model
 	asked  time.Time
+	// refused are the providers that did not accept their key when they were last tried.
+	refused map[string]refusal
+}
+
+// A refusal is a key that a provider did not accept, at an address. Neither another key nor
+// another address has to do with it.
+type refusal struct {
+	key             wire.Secret
+	address, detail string
 }
 
 // monthKey is the setting of what everything together may cost in a month.
@@ -49,7 +58,7 @@ var limitKeys = []string{monthKey, "limits.cost", "limits.time", "limits.turns",
 
 func newSettings(s *stage) *settings {
 	c := s.project.config
-	made := &settings{stage: s, values: map[string]string{"model": strings.Join(c.Model, ", ")}, keys: map[string]string{}}
+	made := &settings{stage: s, values: map[string]string{"model": strings.Join(c.Model, ", ")}, keys: map[string]string{}, refused: map[string]refusal{}}
 	for id, agent := range c.Agents {
 		if len(agent.Model) > 0 {
 			made.values["agents."+id+".model"] = strings.Join(agent.Model, ", ")
@@ -286,6 +295,11 @@ func (s *settings) provider(name string) server.Provider {
 	at, _ := s.stage.project.models.Endpoint(models.NewChoice(name, "the page")) // without a key, the address is known too
 	p.BaseURL = withoutSecrets(cmp.Or(at.BaseURL, s.stage.project.models.Configured()[name].BaseURL))
 	p.KeyVariable, p.API = variable, string(at.API)
+	s.mu.Lock()
+	if refused, ok := s.refused[name]; ok && refused.key == at.Key && refused.address == at.BaseURL {
+		p.State, p.Detail = "key_refused", refused.detail
+	}
+	s.mu.Unlock()
 	if known, ok := provider.Find(name); ok {
 		p.Title, p.Local, p.Known = cmp.Or(known.Title, name), known.Local, true
 	}
@@ -435,8 +449,13 @@ func (s *settings) Test(ctx context.Context, name string) (server.Provider, erro
 	if check.Status != doctor.OK {
 		p.State, p.Detail = "provider_down", check.Message+"; "+check.Fix
 	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	if check.Key != "" {
 		p.State = "key_refused"
+		s.refused[name] = refusal{endpoint.Key, endpoint.BaseURL, p.Detail}
+	} else if check.Status == doctor.OK {
+		delete(s.refused, name)
 	}
 	return p, nil
 }
