@@ -1,7 +1,7 @@
 // What agents did in a turn: their calls, what they saved, and what can be done with an
 // answer.
 
-import { did, doing, isVain, written } from "./words.js";
+import { did, doing, done, isVain, times, written } from "./words.js";
 import { cost, duration, fileIcon, nameOf, pathWords, short, size } from "./format.js";
 import { agentOf } from "./state.js";
 import { choosesModel } from "./models.js";
@@ -21,7 +21,18 @@ export function Calls({ items, id }) {
   const vain = items.every(isVain);
   return html`<details class="did" open=${open} onToggle=${(e) => setOpen(e.currentTarget.open)}><summary class="acts">${icon(running ? "loader-circle" : vain ? "circle-x" : "circle-check", running ? "spin acc" : "")}
       <span>${running ? html`<b>${capital(doing(running.tool, running.arguments))}</b>` : html`<b>${lead}</b>${rest.map((part) => ", " + part)}`}${failed > 0 && html`<span class="faint"> (${failed === items.length ? "it did not work" : `${failed} did not work`})</span>`}</span>${icon("chevron-down", "chev")}</summary>
-    <div class="steps">${open && items.map((item) => html`<${Call} key=${item.key} item=${item} id=${id} />`)}</div></details>`;
+    <div class="steps">${open && inRows(items).map((row) => (row.length === 1 ? html`<${Call} key=${row[0].key} item=${row[0]} id=${id} />` : html`<details class="call" key=${row[0].key}><summary>${done(row[0])}${times(row.length)}</summary>${row.map((item) => html`<${Call} key=${item.key} item=${item} id=${id} />`)}</details>`))}</div></details>`;
+}
+
+// inRows puts calls together that follow each other and came to the same.
+function inRows(items) {
+  const rows = [];
+  for (const item of items) {
+    const last = rows.at(-1)?.[0];
+    if (last && last.state === item.state && done(last) === done(item)) rows.at(-1).push(item);
+    else rows.push([item]);
+  }
+  return rows;
 }
 
 const capital = (text) => text && text[0].toUpperCase() + text.slice(1);
