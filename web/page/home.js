@@ -152,7 +152,7 @@ function CarryOn({ alone }) {
   const talks = byTime().filter((s) => s.status !== "waiting").sort((a, b) => (b.status === "running") - (a.status === "running")).slice(0, alone ? 4 : 2);
   if (!talks.length && !files.length) return null;
   return html`<section aria-label="Carry on"><div class="sec"><h2>Carry on</h2>${files.length > 0 && html`<a class="small dim" href="#/files">All files</a>`}</div><div class="recent">
-    ${talks.map((s) => html`<a href=${talkAddress(s.id, s.agent === pipeline ? "delivery" : "")} key=${s.id}><${Face} id=${s.agent} name=${agentOf(s.agent).name} size="m" /><div class="grow"><div class="cut">${titleOf(s)}</div><div class="tiny faint cut">${now(s)}</div></div>${s.status === "running" ? icon("loader-circle", "spin acc") : html`<span class="tiny faint">${when(s.updated)}</span>`}</a>`)}
+    ${talks.map((s) => html`<a href=${talkAddress(s.id, s.agent === pipeline ? "delivery" : "")} key=${s.id}><${Face} id=${s.agent} name=${agentOf(s.agent).name} size="m" /><div class="grow"><div class="cut">${titleOf(s)}</div><div class="tiny faint cut">${now(s)}${s.forked ? " · goes on from another" : ""}</div></div>${s.status === "running" ? icon("loader-circle", "spin acc") : html`<span class="tiny faint">${when(s.updated)}</span>`}</a>`)}
     ${files.map((f) => html`<a href=${placeIn(f)} key=${f.session + f.path}><span class="page-i">${icon(fileIcon(f.path))}</span><div class="grow"><div class="cut">${f.heading || nameOf(f.path)}</div><div class="tiny faint cut">${f.path.split("/").at(-1)}${f.version > 1 ? `, version ${f.version}` : ""}, ${agentOf(f.by).name}</div></div><span class="tiny faint">${when(f.changed)}</span></a>`)}
   </div></section>`;
 }

@@ -122,6 +122,19 @@ test("a conversation whose model said nothing is not done", () => {
   assert.equal(now({ status: "running", outcome: "failed" }), "Thinking");
 });
 
+test("lists mark what came to no answer, and what goes on from another conversation", async () => {
+  const { Entry } = await import("../page/side.js");
+  const entry = (session) => {
+    const root = new Element("div");
+    render(html`<${Entry} session=${{ id: "s", agent: "clerk", title: "Lockers", updated: "2026-01-01T10:00:00Z", ...session }} />`, root);
+    return textOf(root);
+  };
+  for (const session of [{ stop: "empty" }, { stop: "repeated_calls" }, { outcome: "partial" }]) assert.match(entry({ status: "completed", ...session }), /Lockers.*Not all is done/);
+  for (const session of [{ status: "completed" }, { status: "running", stop: "empty" }]) assert.doesNotMatch(entry(session), /Not all/);
+  assert.match(entry({ status: "completed", forked: "other" }), /Goes on from another one: Lockers/);
+  assert.doesNotMatch(entry({ status: "completed" }), /Goes on/);
+});
+
 test("a step of a flow shows what it says to people, and of data the values", () => {
   const json = '{\n "verdict": "good",\n "score": 8,\n "sure_enough": true,\n "facts": [1, 2],\n "more": {"a": 1}\n}';
   const values = "verdict: good, score: 8, sure enough: true, facts: 2";
