@@ -53,6 +53,7 @@ const asWritten = (value = "") => value.replace(/^(\d.*[hm])0s$/, "$1").replace(
 // stays, though somebody else changes the setting meanwhile: whoever saves it is told then.
 function SettingRow({ setting, title, text, save, unit = "", type = "text" }) {
   const [value, setValue] = useState(asWritten(setting?.value));
+  const [refused, setRefused] = useState(null); // { value, why }
   const seen = useRef(setting?.value ?? ""), now = useRef("");
   now.current = setting?.value ?? "";
   const isWritten = () => value.trim() !== asWritten(seen.current);
@@ -62,14 +63,16 @@ function SettingRow({ setting, title, text, save, unit = "", type = "text" }) {
   }, [setting?.value]);
   if (!setting) return null;
   const done = async () => {
-    if (!isWritten()) return;
+    if (!isWritten() || refused?.value === value) return;
     const was = seen.current;
     seen.current = value.trim(); // so that it is sent once, though Enter and leaving the field both save
-    const trouble = await save({ [setting.key]: unit ? value.replace(unit, "").replace(",", ".").trim() : value.trim() }, { [setting.key]: was });
+    const trouble = await save({ [setting.key]: unit ? value.replace(unit, "").replace(",", ".").trim() : value.trim() }, { [setting.key]: was }, true);
     if (trouble?.code === "stale") take();
     else if (trouble) seen.current = was; // what is wrong can be corrected
+    setRefused(trouble && trouble.code !== "stale" ? { value, why: trouble.message } : null);
   };
-  return html`<div><div><b>${title}</b><p>${text}${setting.locked && html` <span class="faint">${icon("lock")} ${setting.locked}</span>`}</p></div><label class="field edge narrow">${unit && html`<span class="faint" aria-hidden="true">${unit}</span>`}<input type=${type} aria-label=${title} value=${value} placeholder=${setting.usual || "none"} disabled=${!!setting.locked} onInput=${(e) => setValue(e.target.value)} onBlur=${done} onKeyDown=${(e) => e.key === "Enter" && done()} /></label></div>`;
+  const isWrong = refused?.value === value, reason = setting.key.replace(/\W/g, "-") + "-wrong";
+  return html`<div><div><b>${title}</b><p>${text}${setting.locked && html` <span class="faint">${icon("lock")} ${setting.locked}</span>`}</p></div><label class="field edge narrow">${unit && html`<span class="faint" aria-hidden="true">${unit}</span>`}<input type=${type} aria-label=${title} value=${value} placeholder=${setting.usual || "none"} disabled=${!!setting.locked} aria-invalid=${isWrong || undefined} aria-describedby=${isWrong ? reason : undefined} onInput=${(e) => setValue(e.target.value)} onBlur=${done} onKeyDown=${(e) => e.key === "Enter" && done()} /></label>${isWrong && html`<p class="bad small key-form" role="alert" id=${reason}>${refused.why}</p>`}</div>`;
 }
 
 const find = (settings, key) => settings?.settings.find((s) => s.key === key);
@@ -77,10 +80,11 @@ const find = (settings, key) => settings?.settings.find((s) => s.key === key);
 function useSettings() {
   const [settings, problem, again, set] = useLoaded(operate.settings);
   // was is what the page shows: what somebody else has changed since is not overwritten.
-  const save = (values, was = Object.fromEntries(Object.keys(values).map((key) => [key, find(settings, key)?.value ?? ""]))) => operate.changeSettings(values, was).then((next) => {
+  // isSaidThere says that whoever saves shows at the field itself what is wrong with it.
+  const save = (values, was = Object.fromEntries(Object.keys(values).map((key) => [key, find(settings, key)?.value ?? ""])), isSaidThere = false) => operate.changeSettings(values, was).then((next) => {
     set(next);
     toast("Saved in troupe.yaml");
-  }, (trouble) => (toast(trouble.message), again(), trouble));
+  }, (trouble) => ((isSaidThere && trouble.code !== "stale") || toast(trouble.message), again(), trouble));
   return { settings, problem, save, again };
 }
 
