@@ -138,6 +138,20 @@ test("lists mark what came to no answer, and what goes on from another conversat
 test("a step of a flow shows what it says to people, and of data the values", () => {
   const json = '{\n "verdict": "good",\n "score": 8,\n "sure_enough": true,\n "facts": [1, 2],\n "more": {"a": 1}\n}';
   const values = "verdict: good, score: 8, sure enough: true, facts: 2";
+test("what opens a question at Home is set apart from its choices", async () => {
+  const { Home } = await import("../page/home.js");
+  app.known = true;
+  app.sessions = new Map([["s", { id: "s", agent: "clerk", title: "Lockers", status: "waiting", updated: "2026-01-01T10:00:00Z", question: { id: 7, kind: "question", text: "Which way?", choices: [{ label: "Left" }, { label: "Right" }] } }]]);
+  const root = new Element("div");
+  render(html`<${Home} find=${() => {}} />`, root);
+  const named = (name) => all(root).findLast((n) => n instanceof Element && textOf(n) === name);
+  const looks = (name) => named(name).attributes.get("class");
+  assert.match(looks("Left"), /chip/);
+  assert.match(looks("Something else…"), /ghost/);
+  assert.doesNotMatch(looks("Something else…"), /chip/);
+  app.sessions = new Map();
+});
+
   for (const text of [json, "```json\n" + json + "\n```", "~~~\n" + json + "\n~~~", "```json\n" + json]) assert.equal(preview(text), values);
   assert.equal(preview("Sure! Here it is:\n```json\n" + json + "\n```"), "Sure! Here it is:");
   assert.equal(preview("```\ncode\n```\n\n## **Then** words"), "Then words");
