@@ -408,7 +408,7 @@ const handlers = {
   run_failed(s, e, b) {
     s.dropRetry(e);
     s.endRun(e, "failed", b.partial);
-    if (!e.parent) s.add(e, { type: "trouble", code: b.cause?.code || limits[s.limited] || "", context: { half: !!b.partial, limit: s.limit, detail: b.error, problem: b.cause?.problem, ...(b.cause?.code === "request_too_large" && { parts: attachedTo(s.items.findLast((item) => item.type === "user")) }) }, passing: true });
+    if (!e.parent) s.add(e, { type: "trouble", code: b.cause?.code || limits[s.limited] || "", context: { half: !!b.partial, tries: triesOf(s), limit: s.limit, detail: b.error, problem: b.cause?.problem, ...(b.cause?.code === "request_too_large" && { parts: attachedTo(s.items.findLast((item) => item.type === "user")) }) }, passing: true });
     else s.warnings.push({ seq: e.seq, time: e.time, run: e.run, agent: e.agent ?? "", code: "failed", text: b.error, cause: b.cause });
   },
 
@@ -418,6 +418,12 @@ const handlers = {
     if (!e.parent) s.add(e, { type: "trouble", code: "cancelled", context: { half: !!b.partial }, passing: true });
   },
 };
+
+// triesOf is how often the model call that failed last was tried, since the run last went on.
+function triesOf(s) {
+  const all = s.warnings.filter((w) => w.code === "model_failed" && Date.parse(w.time) >= (Date.parse(s.resumed) || 0)), last = all.at(-1);
+  return all.filter((w) => w.run === last.run && w.step === last.step).length;
+}
 
 // attachedTo are the attachments of a message, with their sizes in bytes.
 const attachedTo = (item) => (item?.parts ?? []).map(({ name = "", mime = "", data = "" }) => ({ name, mime, size: Math.floor(data.replace(/=+$/, "").length * 0.75) }));

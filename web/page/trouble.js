@@ -7,6 +7,8 @@ import { html, icon, useEffect, useState } from "./view.js";
 
 const providers = { __proto__: null, openai: "OpenAI", anthropic: "Anthropic", gemini: "Google", openrouter: "OpenRouter", xai: "xAI", deepseek: "DeepSeek", mistral: "Mistral", ollama: "Ollama", groq: "Groq" };
 
+const services = Object.keys(providers).filter((name) => name !== "ollama"); // which have addresses of their own
+
 // providerOf is what people call the provider of a model.
 const providerOf = (model = "") => (model.includes("/") ? (providers[model.split("/")[0]] ?? model.split("/")[0]) : "The provider");
 
@@ -28,6 +30,7 @@ const onward = (acts) => acts.resume && ["Go on", acts.resume];
 const goesOn = (acts, { half }) => half && acts.say && acts.agent !== pipeline && !isFlow(acts.agent);
 const sofar = (c, acts) => (!c.half ? "" : " What was said so far is above." + (goesOn(acts, c) ? " Go on from there, or have this answer begun anew." : acts.resume ? " To go on begins this answer anew; what was done for it stays done." : ""));
 const beginAgain = (name) => (acts, c) => (goesOn(acts, c) ? [["Go on from here", () => acts.say("Go on where your answer broke off, without repeating it.")], acts.resume && ["Begin it anew", acts.resume]] : [acts.resume && [name, acts.resume]]);
+const often = (n) => (n > 1 ? `, ${["twice", "three times", "four times", "five times"][n - 2] ?? `${n} times`}` : "");
 const operator = "Ask whoever runs Troupe.";
 
 // advised is what a delivery advises. Its agents have their models by the settings: whoever may
@@ -70,7 +73,7 @@ const catalogue = {
   provider_down: ["server", (c) => `${c.p} has a problem`, () => "It did not answer. Your question is kept; what was said so far is above.", (acts) => [again(acts), other(acts)]],
   model_unknown: ["cpu", (c) => `${c.p} has no model of this name any more`, (c, acts) => (hasOther(acts) ? "Choose another one, and go on where it stopped." : `No other one can be chosen here. ${app.me.operator ? "Set one up, and go on where it stopped." : operator}`),
     (acts) => [hasOther(acts) ? ["Choose another", acts.chooseModel] : setUp(), !hasOther(acts) && again(acts)]],
-  answer_cut: ["zap", () => "The answer broke off", (c, acts) => `The connection to the model ended in the middle of the answer. Nothing half-written was saved as a file.${sofar(c, acts)}`, beginAgain("Ask again")],
+  answer_cut: ["zap", (c) => `${c.problem?.code === "timeout" && !c.half ? "The model did not answer in time" : "The answer broke off"}${often(c.tries)}`, (c, acts) => `${c.problem?.code === "timeout" ? "Nothing more came from the model, and the connection to it was ended." : "The connection to the model ended in the middle of the answer."} Nothing half-written was saved as a file.${sofar(c, acts)}`, beginAgain("Ask again")],
   answer_too_long: ["layers", () => "The answer reached the model’s limit", () => "What there is of it is above.", (acts) => [acts.say && ["Go on", () => acts.say("Go on.")]], "soft"],
   context_full: ["layers", () => "The conversation got too long for the model", (c, acts) => (c.dropped ? `The first ${c.dropped} messages were summed up to make room.` : hasOther(acts) ? "A model that holds more can go on." : "Begin a new conversation with what matters of this one."),
     (acts) => [other(acts)], "soft"],
@@ -98,8 +101,15 @@ const catalogue = {
 
 const otherwise = ["circle-alert", () => "Something went wrong that we have no words for", () => "Nothing that was said is lost.", (acts) => [again(acts)]];
 
+// addressSetting is where a remedy names the setting of a provider's address. Those of servers
+// of one's own are changed on the page.
+const addressSetting = /\bbase_url of the provider in troupe\.yaml(,? or (in )?the variable it comes from)?/;
+const hasAddress = (acts, next) => app.me.operator && addressSetting.test(next) && !services.includes((acts.model?.() ?? "").split("/")[0]);
+const onPage = (acts, next) => (hasAddress(acts, next) ? next.replace(addressSetting, "the server’s address") : next);
+
 // spoken is the card of a failure that only the server has words for.
-const spoken = ({ sentence, next = "" }) => ["circle-alert", () => sentence.replace(/\.$/, ""), (c, acts) => (app.me.operator ? (hasOther(acts) ? next : withoutOther(next)) : operator), (acts) => [again(acts), other(acts)]];
+const spoken = ({ sentence, next = "" }) => ["circle-alert", () => sentence.replace(/\.$/, ""), (c, acts) => (app.me.operator ? onPage(acts, hasOther(acts) ? next : withoutOther(next)) : operator),
+  (acts) => [hasAddress(acts, next) && ["Change the address", () => { location.hash = "#/settings/models"; }], again(acts), other(acts)]];
 
 // apart are the failures that are one to people and several to whoever can mend them.
 const apart = ["unreachable", "certificate"];

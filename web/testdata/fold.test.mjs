@@ -140,6 +140,17 @@ test("a series of tries is one line, which the outcome replaces", () => {
   assert.deepEqual(brief(s), [["user", "hi"], ["answer", "Hello", false]]);
 });
 
+test("what failed for good says how often it was tried", () => {
+  const e = new Events();
+  const failed = (attempt) => ({ ...e.warned("x"), kind: "model_failed", step: "2", body: { attempt, error: "x", cause: { code: "answer_cut" } } });
+  const tries = (s) => s.items.findLast((i) => i.type === "trouble").context.tries;
+  const s = fold([e.start("alex", "hi"), e.said("hi"), failed(1), failed(2), failed(3), failed(4), e.failed("gone")]);
+  assert.equal(tries(s), 4);
+  for (const event of [e.resumed(), failed(6), failed(7), e.failed("gone")]) s.take(event);
+  assert.equal(tries(s), 2);
+  assert.equal(tries(fold([e.start("alex", "hi")].map((event) => ({ ...event, seq: 1 })).concat({ ...e.failed("gone"), seq: 2 }))), 0);
+});
+
 test("what models are told is not shown to people", () => {
   const e = new Events();
   const s = fold([e.start("alex", "hi"), e.said("hi"), e.warned("repeated_call"), e.warned("arguments_mended")]);

@@ -73,6 +73,22 @@ test("an agent is asked for the rest of an answer that broke off, a flow to do i
   app.flows = [];
 });
 
+test("an answer that broke off says how often it was tried", () => {
+  for (const [tries, words] of [[0, /The answer broke off(?!,)/], [1, /The answer broke off(?!,)/], [2, /broke off, twice/], [4, /broke off, four times/], [9, /broke off, 9 times/]]) assert.match(card("answer_cut", acts, { tries }), words);
+  assert.match(card("answer_cut", acts, { tries: 4, problem: { code: "timeout", sentence: "x" } }), /The model did not answer in time, four times/);
+});
+
+test("a remedy names a button where the page has one, and the setting where it has none", () => {
+  app.me = { ...app.me, operator: true };
+  app.models = [large];
+  const address = { problem: { code: "address", sentence: "The server has nothing at this address.", next: "Correct base_url of the provider in troupe.yaml, or the variable it comes from; troupe doctor tries it." } };
+  assert.match(card("", acts, address), /Correct the server’s address; troupe doctor tries it\.Change the address/);
+  assert.doesNotMatch(card("", acts, address), /base_url|troupe\.yaml/);
+  assert.match(card("", { ...acts, model: () => "openai/gpt" }, address), /base_url of the provider in troupe\.yaml/);
+  app.me = { ...app.me, operator: false };
+  assert.doesNotMatch(card("", acts, address), /address;|Change the address/);
+});
+
 test("a delivery and a flow of several agents do not offer what they have no button for", () => {
   app.models = [large, small];
   app.flows = [{ name: "review", nodes: [{ id: "1", kind: "agent", agent: "clerk" }, { id: "2", kind: "agent", agent: "critic" }] }];
@@ -122,6 +138,20 @@ test("a conversation whose model said nothing is not done", () => {
   assert.equal(now({ status: "running", outcome: "failed" }), "Thinking");
 });
 
+test("what opens a question at Home is set apart from its choices", async () => {
+  const { Home } = await import("../page/home.js");
+  app.known = true;
+  app.sessions = new Map([["s", { id: "s", agent: "clerk", title: "Lockers", status: "waiting", updated: "2026-01-01T10:00:00Z", question: { id: 7, kind: "question", text: "Which way?", choices: [{ label: "Left" }, { label: "Right" }] } }]]);
+  const root = new Element("div");
+  render(html`<${Home} find=${() => {}} />`, root);
+  const named = (name) => all(root).findLast((n) => n instanceof Element && textOf(n) === name);
+  const looks = (name) => named(name).attributes.get("class");
+  assert.match(looks("Left"), /chip/);
+  assert.match(looks("Something else…"), /ghost/);
+  assert.doesNotMatch(looks("Something else…"), /chip/);
+  app.sessions = new Map();
+});
+
 test("lists mark what came to no answer, and what goes on from another conversation", async () => {
   const { Entry } = await import("../page/side.js");
   const entry = (session) => {
@@ -138,20 +168,6 @@ test("lists mark what came to no answer, and what goes on from another conversat
 test("a step of a flow shows what it says to people, and of data the values", () => {
   const json = '{\n "verdict": "good",\n "score": 8,\n "sure_enough": true,\n "facts": [1, 2],\n "more": {"a": 1}\n}';
   const values = "verdict: good, score: 8, sure enough: true, facts: 2";
-test("what opens a question at Home is set apart from its choices", async () => {
-  const { Home } = await import("../page/home.js");
-  app.known = true;
-  app.sessions = new Map([["s", { id: "s", agent: "clerk", title: "Lockers", status: "waiting", updated: "2026-01-01T10:00:00Z", question: { id: 7, kind: "question", text: "Which way?", choices: [{ label: "Left" }, { label: "Right" }] } }]]);
-  const root = new Element("div");
-  render(html`<${Home} find=${() => {}} />`, root);
-  const named = (name) => all(root).findLast((n) => n instanceof Element && textOf(n) === name);
-  const looks = (name) => named(name).attributes.get("class");
-  assert.match(looks("Left"), /chip/);
-  assert.match(looks("Something else…"), /ghost/);
-  assert.doesNotMatch(looks("Something else…"), /chip/);
-  app.sessions = new Map();
-});
-
   for (const text of [json, "```json\n" + json + "\n```", "~~~\n" + json + "\n~~~", "```json\n" + json]) assert.equal(preview(text), values);
   assert.equal(preview("Sure! Here it is:\n```json\n" + json + "\n```"), "Sure! Here it is:");
   assert.equal(preview("```\ncode\n```\n\n## **Then** words"), "Then words");
