@@ -116,6 +116,10 @@ func TestTheLogAndTheTimelineShowWhatHappened(t *testing.T) {
 	b.sees(".part", "You are the clerk.")
 	b.sees(".part .chip", "new")
 	b.picture("run")
+	for _, width := range []int64{390, 1280} { // a long time stays in its line
+		b.do(chromedp.EmulateViewport(width, 800))
+		b.holds("all('.lane:not(.axis) > :nth-child(2)').filter((e) => e.checkVisibility()).every((e) => ((e.textContent = '23 h 59 min'), e.scrollWidth <= e.clientWidth && e.offsetHeight < 30))")
+	}
 	b.do(chromedp.Reload())
 	b.sees(".part", "You are the clerk.")
 	b.click(".panel .seg button", "What changed")
