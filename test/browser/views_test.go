@@ -27,6 +27,11 @@ func TestTheFlowLightsUpWhereSomebodyWorks(t *testing.T) {
 	b.click(".node", "critic")
 	b.sees(".panel", "Looking")
 	b.picture("flow")
+	b.do(chromedp.EmulateViewport(800, 800)) // less room than it takes: it is scrolled, not shrunk
+	b.holds("find('.ground').scrollWidth > find('.ground').clientWidth && getComputedStyle(find('.canvas')).scale === '1'")
+	b.holds("find('.node[aria-current]').getBoundingClientRect().right <= find('.ground').getBoundingClientRect().right + 1")
+	b.holds("find('.zoom').getBoundingClientRect().right <= find('.stage').getBoundingClientRect().right")
+	b.do(chromedp.EmulateViewport(1280, 800))
 	b.click(".zoom button", "As a list")
 	b.sees(".flow-nodes", "critic")
 	b.click(".flow-list button", "As a graph")
