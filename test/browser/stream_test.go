@@ -99,9 +99,12 @@ func TestAStoppedAnswerThatIsBegunAnewIsFolded(t *testing.T) {
 	b.reads(answers, "One, two")
 	b.click(".composer button", "Stop")
 	a.isLeft()
-	b.click(".trouble button", "Begin it anew")
+	b.sees(".trouble button", "Begin it anew")
+	value[any](b, "void find('.trouble button', 'Begin it anew').focus()")
+	b.press(kb.Enter)
 	m.answers(t, "Un, deux, trois.")
-	b.reads(answers, "Un, deux, trois.") // in place of the half
+	b.holds("document.activeElement === find(%s)", composer) // the card is gone, and with it the button that had the focus
+	b.reads(answers, "Un, deux, trois.")                     // in place of the half
 	b.lacks(".trouble", "")
 	b.click(".turn summary", "This answer broke off, and was begun anew")
 	b.sees(".turn details[open] .plain", "One, two")
