@@ -108,7 +108,8 @@ function lastWords(session, { runs, state }) {
   const item = session.items.findLast((i) => i.run === last && ((i.type === "answer" && i.text) || (i.type === "tool" && i.state !== "waiting")));
   if (!item) return "";
   if (item.type === "tool") return capital(item.state === "running" ? doing(item.tool, item.arguments) : done(item));
-  if (item.streaming) return `Writing, ${item.text.trim().split(/\s+/).length} words`;
+  const count = item.text.trim().split(/\s+/).length;
+  if (item.streaming) return `Writing, ${count} ${count === 1 ? "word" : "words"}`;
   return preview(item.text);
 }
 
