@@ -259,7 +259,7 @@ function ToolServerSettings() {
     <${Lines} before=${c.before ?? ""} after=${c.after ?? ""} />${suspicious.test(c.after ?? "") && !suspicious.test(c.before ?? "") && html`<p class="row pad small bad">${icon("triangle-alert")}The new text tells the model to do more than use this tool. Do not accept it unless you know why.</p>`}</section>`);
   return html`<${Head} title="Tool servers" text="Programs that give agents more tools, over MCP. New or changed tools wait for your word." />
     ${!problem && can("mcp") && html`<${AddToolServer} added=${again} />`}
-    ${problem ? html`<${Missing} problem=${problem} what="tool servers" />` : !list ? html`<${Bones} />` : list.length === 0 ? html`<p class="dim">There are none${can("mcp") ? "" : " that the page can show"}. They are described in <code>troupe.yaml</code> under <code>mcp</code>.</p>` : html`<div class="card rows">${list.map(row)}</div>${list.map(changes)}`}
+    ${problem ? html`<${Missing} problem=${problem} what="tool servers" />` : !list ? html`<${Bones} />` : list.length === 0 ? html`<p class="dim">${can("mcp") ? "There are none yet. Add one that runs already. Those that Troupe is to start" : "There are none that the page can show. They"} are described in <code>troupe.yaml</code> under <code>mcp</code>.</p>` : html`<div class="card rows">${list.map(row)}</div>${list.map(changes)}`}
     ${leaving && html`<${RemoveToolServer} server=${leaving} done=${removed} close=${() => (setLeaving(null), again())} />`}`;
 }
 
@@ -404,12 +404,15 @@ const capital = (text) => text && text[0].toUpperCase() + text.slice(1);
 
 const verdicts = { __proto__: null, ok: ["circle-check", "good", "in order"], warning: ["triangle-alert", "dim", "look at it"], broken: ["circle-x", "bad", "broken"] };
 
+// mendedAt is the section of the settings in which what a check has found can be put right.
+const mendedAt = (name) => sections.find(([section]) => section === (/^(model|provider|keys)\b/.test(name) ? "models" : name));
+
 // Checks are what was found out about the installation, and what to do.
-function Checks({ list }) {
+export function Checks({ list }) {
   const broken = list.filter((c) => c.status === "broken").length, odd = list.filter((c) => c.status === "warning").length;
   return html`<h3 class="h-20 sec" role="status">${broken ? `${broken} ${broken === 1 ? "thing is" : "things are"} broken` : odd ? `It works; ${odd} ${odd === 1 ? "thing wants" : "things want"} a look` : "All is in order"}</h3>
     <div class="card rows checks">${checked(list).map((c, i) => {
       const [drawing, tint, words] = verdicts[c.status] ?? verdicts.warning;
-      return html`<div key=${i}><div><b>${icon(drawing, tint)} ${capital(c.name)}</b> <span class=${"chip t " + (tint === "bad" ? "bad" : tint === "good" ? "good" : "")}>${words}</span><p>${sentence(c.message.replace(/^(full|files|off): /, ""))}</p>${c.fix && html`<p class="strong">${sentence(c.fix)}</p>`}</div></div>`;
+      return html`<div key=${i}><div><b>${icon(drawing, tint)} ${capital(c.name)}</b> <span class=${"chip t " + (tint === "bad" ? "bad" : tint === "good" ? "good" : "")}>${words}</span><p>${sentence(c.message.replace(/^(full|files|off): /, ""))}</p>${c.fix && html`<p class="strong">${sentence(c.fix)}${mendedAt(c.name) && html` <a class="link" href=${"#/settings/" + mendedAt(c.name)[0]}>${mendedAt(c.name)[2]}</a>`}</p>`}</div></div>`;
     })}</div>`;
 }

@@ -152,6 +152,18 @@ test("what opens a question at Home is set apart from its choices", async () => 
   app.sessions = new Map();
 });
 
+test("a check that found something leads to the settings in which that is put right", async () => {
+  const { Checks } = await import("../page/settings.js");
+  const said = (name, fix = "do it") => {
+    const root = new Element("div");
+    render(html`<${Checks} list=${[{ name, status: "warning", message: "none is chosen", fix }]} />`, root);
+    return textOf(root);
+  };
+  for (const [name, section] of [["model", "Models and keys"], ["provider openai", "Models and keys"], ["keys", "Models and keys"], ["agents", "Agents"]]) assert.ok(said(name).endsWith(`Do it. ${section}`), said(name));
+  for (const name of ["store", "sandbox", "modelling"]) assert.ok(said(name).endsWith("Do it."), said(name));
+  assert.ok(said("model", "").endsWith("None is chosen."), said("model", ""));
+});
+
 test("lists mark what came to no answer, and what goes on from another conversation", async () => {
   const { Entry } = await import("../page/side.js");
   const entry = (session) => {
