@@ -91,7 +91,8 @@ func TestARefusedKeyIsSaidToBe(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, ".env"), []byte("OFFICE_API_KEY=key-of-another\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	s, err := open(t, dir, project.Options{}).Server(t.Context())
+	p := open(t, dir, project.Options{})
+	s, err := p.Server(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -122,6 +123,13 @@ func TestARefusedKeyIsSaidToBe(t *testing.T) {
 	says("before it was tried", "")
 	test()
 	says("after it was refused", "key_refused")
+	if s, err = p.Server(t.Context()); err != nil { // as where the configuration has changed
+		t.Fatal(err)
+	}
+	says("to another server", "key_refused")
+	if noted := read(t, dir, "data/page/refused.json"); strings.Contains(noted, "key-of-") {
+		t.Errorf("the key is on record: %s", noted)
+	}
 	if status, text := request(s, "PUT", "/api/providers/office/key", `{"key":"key-of-the-office"}`); status != http.StatusNoContent {
 		t.Fatalf("%d %s", status, text)
 	}
@@ -132,6 +140,14 @@ func TestARefusedKeyIsSaidToBe(t *testing.T) {
 	accepted = "key-of-the-office"
 	test()
 	says("after it was tested well", "")
+	accepted = "key-that-is-new"
+	test()
+	if status, text := request(s, "DELETE", "/api/providers/office", ""); status != http.StatusNoContent {
+		t.Fatalf("%d %s", status, text)
+	}
+	if noted := read(t, dir, "data/page/refused.json"); strings.Contains(noted, "office") {
+		t.Errorf("a provider that is gone is on record: %s", noted)
+	}
 }
 
 // A provider goes with its key, from both files, and nothing else does. What a setting names,

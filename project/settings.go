@@ -39,15 +39,6 @@ type settings struct {
 	// models are those that providers have offered, when they were last asked.
 	models []server.Model
 	asked  time.Time
-	// refused are the providers that did not accept their key when they were last tried.
-	refused map[string]refusal
-}
-
-// A refusal is a key that a provider did not accept, at an address. Neither another key nor
-// another address has to do with it.
-type refusal struct {
-	key             wire.Secret
-	address, detail string
 }
 
 // monthKey is the setting of what everything together may cost in a month.
@@ -58,7 +49,7 @@ var limitKeys = []string{monthKey, "limits.cost", "limits.time", "limits.turns",
 
 func newSettings(s *stage) *settings {
 	c := s.project.config
-	made := &settings{stage: s, values: map[string]string{"model": strings.Join(c.Model, ", ")}, keys: map[string]string{}, refused: map[string]refusal{}}
+	made := &settings{stage: s, values: map[string]string{"model": strings.Join(c.Model, ", ")}, keys: map[string]string{}}
 	for id, agent := range c.Agents {
 		if len(agent.Model) > 0 {
 			made.values["agents."+id+".model"] = strings.Join(agent.Model, ", ")
@@ -295,11 +286,9 @@ func (s *settings) provider(name string) server.Provider {
 	at, _ := s.stage.project.models.Endpoint(models.NewChoice(name, "the page")) // without a key, the address is known too
 	p.BaseURL = withoutSecrets(cmp.Or(at.BaseURL, s.stage.project.models.Configured()[name].BaseURL))
 	p.KeyVariable, p.API = variable, string(at.API)
-	s.mu.Lock()
-	if refused, ok := s.refused[name]; ok && refused.key == at.Key && refused.address == at.BaseURL {
-		p.State, p.Detail = "key_refused", refused.detail
+	if refused, ok := s.refusals()[name]; ok && refused.Of == keySum(at) {
+		p.State, p.Detail = "key_refused", refused.Detail
 	}
-	s.mu.Unlock()
 	if known, ok := provider.Find(name); ok {
 		p.Title, p.Local, p.Known = cmp.Or(known.Title, name), known.Local, true
 	}
@@ -449,13 +438,12 @@ func (s *settings) Test(ctx context.Context, name string) (server.Provider, erro
 	if check.Status != doctor.OK {
 		p.State, p.Detail = "provider_down", check.Message+"; "+check.Fix
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if check.Key != "" {
+	switch {
+	case check.Key != "":
 		p.State = "key_refused"
-		s.refused[name] = refusal{endpoint.Key, endpoint.BaseURL, p.Detail}
-	} else if check.Status == doctor.OK {
-		delete(s.refused, name)
+		err = s.noteRefusal(name, &refusal{keySum(endpoint), p.Detail})
+	case check.Status == doctor.OK:
+		err = s.noteRefusal(name, nil)
 	}
-	return p, nil
+	return p, err
 }
