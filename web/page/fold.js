@@ -145,12 +145,15 @@ export class Session {
 
   // add adds an item.
   add(event, item) {
-    const run = this.runs.get(event.run);
-    this.items.push({
-      key: this.#key(event), version: 0, seq: event.seq, time: event.time,
-      run: event.run, agent: event.agent ?? "", depth: run?.depth ?? 0, exchange: run?.taken ?? this.exchange, ...this.#part(run, item), ...item,
-    });
+    this.items.push({ key: this.#key(event), version: 0, seq: event.seq, time: event.time, run: event.run, agent: event.agent ?? "", ...this.placed(event, item), ...item });
     return this.items.at(-1);
+  }
+
+  // placed says of an item where its run stands. What is shown of a reply may be there before
+  // the beginning of its run is: then it is known with the reply.
+  placed(event, item) {
+    const run = this.runs.get(event.run);
+    return { depth: run?.depth ?? 0, exchange: run?.taken ?? this.exchange, ...this.#part(run, item) };
   }
 
   // part says of an item which part of a delivery it is of: a step of the plan by its
@@ -222,7 +225,7 @@ const began = (e) => ({ tokens: 0, cost: 0, started: e.time, ended: "", model: "
 // its answer is shown as one turn with it, and counts on.
 function takenBy(s, e, depth = 0) {
   const last = s.items.at(-1);
-  return last && s.runs.get(last.run)?.parent === e.parent && last.agent === e.agent && last.depth === depth ? last.exchange : began(e);
+  return last && last.run !== e.run && s.runs.get(last.run)?.parent === e.parent && last.agent === e.agent && last.depth === depth ? last.exchange : began(e);
 }
 
 // delta grows an answer. What an earlier attempt has shown is dropped.
@@ -287,7 +290,7 @@ const handlers = {
     const text = b.message.text || b.message.refusal || "";
     const thought = b.message.thought ?? "";
     const entry = s.entry(e) ?? (text || thought ? s.begin(e, { type: "answer" }) : null);
-    if (entry) Object.assign(entry, { text, thought, streaming: false, stale: false, finish: b.finish, seq: e.seq, version: (entry.version ?? 0) + 1 });
+    if (entry) Object.assign(entry, s.placed(e, entry), { text, thought, streaming: false, stale: false, finish: b.finish, seq: e.seq, version: (entry.version ?? 0) + 1 });
     s.complete(e);
   },
 

@@ -151,6 +151,17 @@ test("what failed for good says how often it was tried", () => {
   assert.equal(tries(fold([e.start("alex", "hi")].map((event) => ({ ...event, seq: 1 })).concat({ ...e.failed("gone"), seq: 2 }))), 0);
 });
 
+test("what is shown of a reply before its run is known is put where it belongs with the reply", () => {
+  const e = new Events();
+  const within = (event, run, parent, kind) => ({ ...event, run, parent, agent: "planner", body: { ...event.body, ...(kind && { definition: { kind } }) } });
+  const s = fold([e.start("deliver", "hi"), e.said("hi")]);
+  s.take(within(e.delta(2, '{"phase"'), "r1:2:1", "r1:2"));
+  s.take({ ...within(e.start("planning", "hi"), "r1:2", "r1", "phase"), agent: "planning" });
+  s.take(within(e.start("planner", "hi"), "r1:2:1", "r1:2"));
+  s.take(within(e.replied(2, '{"phase":"planning"}'), "r1:2:1", "r1:2"));
+  assert.deepEqual(s.items.filter((i) => i.type === "answer").map((i) => [i.phase, i.exchange === s.exchange]), [["planning", false]]);
+});
+
 test("what models are told is not shown to people", () => {
   const e = new Events();
   const s = fold([e.start("alex", "hi"), e.said("hi"), e.warned("repeated_call"), e.warned("arguments_mended")]);
