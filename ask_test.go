@@ -1,6 +1,7 @@
 package troupe_test
 
 import (
+	"context"
 	"errors"
 	"io"
 	"strings"
@@ -89,6 +90,44 @@ func TestAnIncompleteAnswerIsNeverOneThatCounts(t *testing.T) {
 			t.Errorf("the partial text is lost:\n%s", render(events))
 		}
 	})
+}
+
+// Attempts that came to nothing at all do not take away what one before them has said.
+func TestWhatAnAttemptSaidOutlivesThoseAfterIt(t *testing.T) {
+	for name, isStopped := range map[string]bool{"fails for good": false, "is stopped while it waits": true} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				n := 0
+				agent := newAgent(t, modelFunc(func(*troupe.Request) turn {
+					if n++; n == 1 {
+						return turn{text: "almost", cut: true}
+					}
+					return turn{err: busyServer(time.Minute)}
+				}))
+				ctx, stop := context.WithCancel(t.Context())
+				defer stop()
+				partial := ""
+				for e, err := range newEngine(t, troupe.Config{}).Run(ctx, agent, troupe.Input{Text: "go"}) {
+					if err != nil {
+						break
+					}
+					switch b := e.Body.(type) {
+					case *troupe.ModelFailed:
+						if isStopped && b.Attempt == 2 {
+							stop()
+						}
+					case *troupe.RunFailed:
+						partial = b.Partial
+					case *troupe.RunCancelled:
+						partial = b.Partial
+					}
+				}
+				if partial != "almost" {
+					t.Errorf("after %d attempts %q is on record", n, partial)
+				}
+			})
+		})
+	}
 }
 
 func TestCancellingAWaitEndsIt(t *testing.T) {

@@ -56,8 +56,13 @@ func (r *Run) ask(ctx context.Context, agent *Agent, req *Request, purpose strin
 	if err := r.flush(); err != nil {
 		return nil, err
 	}
+	said := "" // by the latest attempt that said anything
 	for attempt := first; ; attempt++ {
 		replied, err := r.stream(ctx, agent, req, step, attempt, purpose)
+		if broken, ok := errors.AsType[*brokenReply](err); ok {
+			said = orElse(broken.partial, said)
+			broken.partial = said
+		}
 		if err == nil {
 			failpoint.Here(failpoint.ModelReplied)
 			replied.Context = use
@@ -81,7 +86,7 @@ func (r *Run) ask(ctx context.Context, agent *Agent, req *Request, purpose strin
 			return nil, err
 		}
 		if err := r.sleep(ctx, wait); err != nil {
-			return nil, r.noteFailure(step, agent, &ModelFailed{Attempt: attempt + 1, Purpose: purpose}, err)
+			return nil, r.noteFailure(step, agent, &ModelFailed{Attempt: attempt + 1, Purpose: purpose}, &brokenReply{err, said})
 		}
 	}
 }

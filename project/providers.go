@@ -111,7 +111,7 @@ func (s *settings) RemoveProvider(_ context.Context, name string) error {
 	if err := s.forget(name, gone); err != nil {
 		return err
 	}
-	if err := s.reread(); err != nil {
+	if err := errors.Join(s.reread(), s.noteRefusal(name, nil)); err != nil {
 		return err
 	}
 	s.mu.Lock()

@@ -75,6 +75,81 @@ func TestAServerIsAddedByItsAddress(t *testing.T) {
 	}
 }
 
+// That a key was refused is said until it is tested well or replaced, whoever does so and
+// wherever.
+func TestARefusedKeyIsSaidToBe(t *testing.T) {
+	accepted := "key-of-the-office"
+	office := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Authorization") != "Bearer "+accepted {
+			http.Error(w, `{"error":{"message":"no such key"}}`, http.StatusUnauthorized)
+			return
+		}
+		fmt.Fprint(w, `{"object":"list","data":[{"id":"big","object":"model"}]}`)
+	}))
+	defer office.Close()
+	dir := write(t, "providers:\n  office: {base_url: \""+office.URL+"/v1\", key_env: OFFICE_API_KEY}\nagents:\n  clerk: {instructions: You answer., tools: []}\n")
+	if err := os.WriteFile(filepath.Join(dir, ".env"), []byte("OFFICE_API_KEY=key-of-another\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p := open(t, dir, project.Options{})
+	s, err := p.Server(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	says := func(when, want string) {
+		t.Helper()
+		_, text := request(s, "GET", "/api/settings", "")
+		var list struct {
+			Providers []struct{ Name, State, Detail string }
+		}
+		if err := json.Unmarshal([]byte(text), &list); err != nil {
+			t.Fatal(err)
+		}
+		for _, p := range list.Providers {
+			if p.Name == "office" && (p.State != want || (p.Detail != "") != (want != "")) {
+				t.Errorf("%s: it is %q, %q", when, p.State, p.Detail)
+			}
+		}
+		if strings.Contains(text, "key-of-") {
+			t.Errorf("%s: the key is in %s", when, text)
+		}
+	}
+	test := func() {
+		t.Helper()
+		if status, text := request(s, "POST", "/api/providers/office/test", ""); status != http.StatusOK {
+			t.Fatalf("%d %s", status, text)
+		}
+	}
+	says("before it was tried", "")
+	test()
+	says("after it was refused", "key_refused")
+	if s, err = p.Server(t.Context()); err != nil { // as where the configuration has changed
+		t.Fatal(err)
+	}
+	says("to another server", "key_refused")
+	if noted := read(t, dir, "data/page/refused.json"); strings.Contains(noted, "key-of-") {
+		t.Errorf("the key is on record: %s", noted)
+	}
+	if status, text := request(s, "PUT", "/api/providers/office/key", `{"key":"key-of-the-office"}`); status != http.StatusNoContent {
+		t.Fatalf("%d %s", status, text)
+	}
+	says("after another one was set", "")
+	accepted = "key-that-is-new"
+	test()
+	says("after it was withdrawn", "key_refused")
+	accepted = "key-of-the-office"
+	test()
+	says("after it was tested well", "")
+	accepted = "key-that-is-new"
+	test()
+	if status, text := request(s, "DELETE", "/api/providers/office", ""); status != http.StatusNoContent {
+		t.Fatalf("%d %s", status, text)
+	}
+	if noted := read(t, dir, "data/page/refused.json"); strings.Contains(noted, "office") {
+		t.Errorf("a provider that is gone is on record: %s", noted)
+	}
+}
+
 // A provider goes with its key, from both files, and nothing else does. What a setting names,
 // and what the environment sets up, stays.
 func TestAProviderIsRemovedWithItsKey(t *testing.T) {

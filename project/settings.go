@@ -286,6 +286,9 @@ func (s *settings) provider(name string) server.Provider {
 	at, _ := s.stage.project.models.Endpoint(models.NewChoice(name, "the page")) // without a key, the address is known too
 	p.BaseURL = withoutSecrets(cmp.Or(at.BaseURL, s.stage.project.models.Configured()[name].BaseURL))
 	p.KeyVariable, p.API = variable, string(at.API)
+	if refused, ok := s.refusals()[name]; ok && refused.Of == keySum(at) {
+		p.State, p.Detail = "key_refused", refused.Detail
+	}
 	if known, ok := provider.Find(name); ok {
 		p.Title, p.Local, p.Known = cmp.Or(known.Title, name), known.Local, true
 	}
@@ -435,8 +438,12 @@ func (s *settings) Test(ctx context.Context, name string) (server.Provider, erro
 	if check.Status != doctor.OK {
 		p.State, p.Detail = "provider_down", check.Message+"; "+check.Fix
 	}
-	if check.Key != "" {
+	switch {
+	case check.Key != "":
 		p.State = "key_refused"
+		err = s.noteRefusal(name, &refusal{keySum(endpoint), p.Detail})
+	case check.Status == doctor.OK:
+		err = s.noteRefusal(name, nil)
 	}
-	return p, nil
+	return p, err
 }

@@ -78,6 +78,12 @@ func TestAStepIsDoneAgainWithWhatAPersonHasEdited(t *testing.T) {
 	if asked.Load() != 3 {
 		t.Errorf("%d models were asked before the run goes on", asked.Load())
 	}
+	for session, from := range map[string]string{begun.Session: "", made.Session: begun.Session} {
+		var listed sessionView
+		if w.want(http.StatusOK, &listed, "GET", "/api/sessions/"+session, nil); listed.Forked != from {
+			t.Errorf("%s is a fork of %q, not of %q", session, listed.Forked, from)
+		}
+	}
 
 	w.want(http.StatusAccepted, nil, "POST", "/api/sessions/"+made.Session+"/resume", nil)
 	var fork *troupe.SessionForked

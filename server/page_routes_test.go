@@ -444,6 +444,25 @@ func TestAPersonsStreamTellsHowTheirSessionsStand(t *testing.T) {
 	}
 }
 
+// A page lists sessions, and begins its stream then: what is deleted in between is told to it.
+func TestAStreamThatBeginsTellsWhatWasDeletedBefore(t *testing.T) {
+	w := open(t, clerk(t, echo()), withUsers)
+	session := w.session()
+	w.want(http.StatusAccepted, nil, "POST", "/api/sessions/"+session+"/messages", message{Text: "hello"})
+	w.follow(session, 0).until(ends)
+	w.want(http.StatusNoContent, nil, "DELETE", "/api/sessions/"+session, nil)
+	ann, bob := w.changes(as(tokenOfAnn)), w.changes(as(tokenOfBob))
+	if c := <-ann; c.Gone != session {
+		t.Errorf("ann is told %+v", c)
+	}
+	// Bob's own is the first that he is told of.
+	own := w.session(as(tokenOfBob))
+	w.want(http.StatusAccepted, nil, "POST", "/api/sessions/"+own+"/messages", message{Text: "hello"}, as(tokenOfBob))
+	if c := <-bob; c.Session == nil || c.Session.ID != own {
+		t.Errorf("bob is told %+v", c)
+	}
+}
+
 // changes are what a person's stream tells.
 func (w *world) changes(headers ...header) <-chan change {
 	w.t.Helper()

@@ -22,8 +22,48 @@ type hub struct {
 	tidings bounded[string, *tiding]
 	changes atomic.Int64
 	latest  bounded[string, int64]
+	// gone are the sessions that were deleted lately.
+	gone []departure
 	// before is that of the server whose place this one's has taken: its streams go on.
 	before *hub
+}
+
+// A departure is a session that was deleted.
+type departure struct {
+	id, user string
+	at       time.Time
+}
+
+const (
+	// goneFor is for how long streams that begin tell of a session that was deleted: a page
+	// lists sessions first and begins its stream then, and may be slow.
+	goneFor = 5 * time.Minute
+	// mostGone is how many such sessions are known.
+	mostGone = 200
+)
+
+// left says that a session was deleted.
+func (h *hub) left(session, user string) {
+	h.mu.Lock()
+	h.gone = append(h.gone, departure{session, user, time.Now()})
+	h.gone = h.gone[max(0, len(h.gone)-mostGone):]
+	h.mu.Unlock()
+	h.changed(session)
+}
+
+// goneOf are the sessions of a user that were deleted lately, those of all for nobody's name.
+func (h *hub) goneOf(user string) (list []string) {
+	if h.before != nil {
+		list = h.before.goneOf(user)
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, d := range h.gone {
+		if (user == "" || user == d.user) && time.Since(d.at) < goneFor {
+			list = append(list, d.id)
+		}
+	}
+	return list
 }
 
 // A tiding is how a session stands, for its owner.
@@ -133,6 +173,11 @@ func (s *Server) followPerson(c *call) error {
 		defer look.Stop()
 		latest := time.Now()
 		told := map[string]int64{}
+		for _, id := range s.hub.goneOf(c.user) { // what the caller has listed before may be among them
+			if err := out.sendJSON(change{Gone: id}); err != nil {
+				return err
+			}
+		}
 		for {
 			select {
 			case <-ctx.Done():

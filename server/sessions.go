@@ -230,7 +230,7 @@ func (s *Server) deleteSession(c *call) (none, error) {
 	}
 	s.summaries.forget(info.ID)
 	s.frames.forget(info.ID)
-	s.hub.changed(info.ID)
+	s.hub.left(info.ID, info.User)
 	return none{}, s.notes.forget(info.ID)
 }
 

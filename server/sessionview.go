@@ -38,6 +38,8 @@ type sessionView struct {
 	Pinned   bool           `json:"pinned"`
 	Archived bool           `json:"archived"`
 	Related  []string       `json:"related,omitempty"`
+	// Forked is the session that it goes on from, where it is a fork.
+	Forked string `json:"forked,omitempty"`
 }
 
 // view returns a session with what its events and its notes say of it.
@@ -59,7 +61,7 @@ func (s *Server) viewWith(ctx context.Context, info troupe.SessionInfo, n *notes
 	defer known.mu.Unlock()
 	v := sessionView{
 		SessionInfo: info, Model: known.model, Spent: known.cost, Tokens: known.tokens, Unseen: known.answers > n.Seen,
-		Files: len(known.files), Queued: len(n.Queue), Pinned: n.Pinned, Archived: n.Archived, Related: n.Related,
+		Files: len(known.files), Queued: len(n.Queue), Pinned: n.Pinned, Archived: n.Archived, Related: n.Related, Forked: known.forked,
 	}
 	if len(n.Edits) > 0 {
 		v.Edited = map[string]int{}

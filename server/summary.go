@@ -84,6 +84,7 @@ type summary struct {
 	// messages is how many messages a person and those they talk to have exchanged.
 	messages int
 	files    map[string]*savedFile
+	forked   string             // the session that it goes on from
 	days     map[string]float64 // what was spent on each day
 }
 
@@ -119,6 +120,7 @@ func (s *summary) note(e *troupe.Event) {
 		s.tokens += b.Usage.Total()
 		s.days[e.Time.UTC().Format(time.DateOnly)] += b.Cost
 	case *troupe.SessionForked:
+		s.forked = b.From
 		clear(s.days) // what it began with was paid in another session
 	case *troupe.ToolCalled:
 		s.doing = &Doing{What: "tool", Agent: e.Agent, Tool: b.Tool, Target: targetOf(json.RawMessage(b.Arguments)), Since: e.Time}

@@ -59,9 +59,15 @@ func TestDocumentsOfTheProjectAreOnThePage(t *testing.T) {
 	saves(t, m, "{planning_artifacts}/brief.md", "# Lockers\n\nNine of fourteen **readers** pay a fee.\n\nOne bank.\n", "Now it is exact.")
 	b.sees(answers, "Now it is exact.")
 
-	b.click(".doc button", "Brief")
+	// Each card has its version, and opens it.
+	b.holds("all('.doc').length === 2 && all('.doc').every((e, i) => e.innerText.includes(`a document of the project · version ${i + 1}`))")
+	value[any](b, "void all('.doc button')[0].click()")
+	b.sees(".panel .prose", "Many readers pay")
+	b.holds("all('.doc').map((e) => !!e.querySelector('.chip')).join() === 'true,false'")
+	value[any](b, "void all('.doc button')[1].click()")
 	b.sees(".panel .prose", "Nine of fourteen readers")
 	b.sees(".panel .pick", "Version 2")
+	b.holds("all('.doc').map((e) => !!e.querySelector('.chip')).join() === 'false,true'")
 	b.click(".panel .seg button", "Changes")
 	b.sees(".panel del", "Many")
 	b.sees(".panel ins", "Nine of fourteen")

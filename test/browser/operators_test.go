@@ -82,12 +82,18 @@ func TestTwoOperatorsDoNotUndoEachOthersWork(t *testing.T) {
 	bob.press(kb.Enter)
 	ann.holds("find(%s).value === '5'", money)
 
-	// What is no value stays where it was written, to be corrected.
+	// What is no value stays where it was written, to be corrected, and says there what is wrong.
 	bob.write(money, "much")
 	bob.press(kb.Enter)
-	bob.toasted("“much” is no amount of money")
+	const isMarked = "find(%s).getAttribute('aria-invalid') === 'true' && document.getElementById(find(%s).getAttribute('aria-describedby'))?.innerText.startsWith('“much” is no amount of money')"
+	bob.holds(isMarked, money, money)
+	bob.press(kb.Tab) // it is not sent once more
+	bob.holds("document.activeElement !== find(%s)", money)
+	bob.holds(isMarked, money, money)
+	bob.holds("!globalThis.toastsSeen.some((said) => said.includes('much'))")
 	bob.holds("find(%s).value === 'much'", money)
 	bob.write(money, "7")
+	bob.holds("!find(%s).hasAttribute('aria-invalid')", money)
 	bob.press(kb.Enter)
 	ann.holds("find(%s).value === '7'", money)
 }

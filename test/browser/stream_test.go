@@ -75,12 +75,42 @@ func TestAStoppedAnswerStaysAndCanGoOn(t *testing.T) {
 	b.sees(".trouble", "Stopped")
 	b.sees(".turn", "The answer was cut off here.")
 	b.reads(answers, "One, two")
-	b.click(".trouble button", "Go on")
-	m.answers(t, "One, two, three.")
-	b.reads(answers, "One, two, three.") // in place of the half
-	b.lacks(".turn", "cut off")
-	b.lacks(".trouble", "")
+	b.click(".trouble button", "Go on from here") // from what was said, which the model gets to see
+	a = m.asked(t)
+	if !strings.Contains(a.all, "One, two") || !strings.HasPrefix(a.user, "Go on where your answer broke off") {
+		t.Errorf("the model is asked to go on with %q, of %s", a.user, a.all)
+	}
+	a.say("three.")
+	a.end()
+	b.reads(answers, "One, two", "three.")
+	b.sees(".turn", "The answer was cut off here.")
+	b.lacks(".trouble button", "")
 	b.holds("find('.composer button', 'Send')")
+}
+
+// Whoever has a stopped answer begun anew still gets to what was said of it.
+func TestAStoppedAnswerThatIsBegunAnewIsFolded(t *testing.T) {
+	t.Parallel()
+	m := newModel(t)
+	b := begin(t, play(t, m).link, "clerk")
+	b.say("Count to three")
+	a := m.asked(t)
+	a.say("One, two")
+	b.reads(answers, "One, two")
+	b.click(".composer button", "Stop")
+	a.isLeft()
+	b.sees(".trouble button", "Begin it anew")
+	value[any](b, "void find('.trouble button', 'Begin it anew').focus()")
+	b.press(kb.Enter)
+	m.answers(t, "Un, deux, trois.")
+	b.holds("document.activeElement === find(%s)", composer) // the card is gone, and with it the button that had the focus
+	b.reads(answers, "Un, deux, trois.")                     // in place of the half
+	b.lacks(".trouble", "")
+	b.click(".turn summary", "This answer broke off, and was begun anew")
+	b.sees(".turn details[open] .plain", "One, two")
+	b.do(chromedp.Reload())
+	b.reads(answers, "Un, deux, trois.")
+	b.sees(".turn summary", "This answer broke off, and was begun anew")
 }
 
 // Escape, twice, stops an answer, also where the next message is half written.

@@ -49,6 +49,18 @@ func TestVersionsByHandAndByAgentsAreOneRow(t *testing.T) {
 	b.sees(".panel .pick", "Version 5")
 	b.click(".panel button", "Edit")
 	b.write(".editor textarea", "# Lockers\n\nHalf of a thought.\n")
+	b.holds("all('.panel .seg [aria-pressed=true]').map((e) => e.innerText).join() === 'Edit'")
+	for _, tab := range []string{"Source", "Changes", "Read"} { // what is saved is looked at, and what is being written stays
+		b.click(".panel .seg button", tab)
+		b.lacks(".editor", "")
+		b.holds("all('.panel .seg [aria-pressed=true]').map((e) => e.innerText).join() === %s", tab)
+		b.sees(".panel [role=status]", "Your changes of version 5 are not saved yet. They are kept.")
+		if tab == "Changes" { // with which version is a control, and looks so
+			b.holds("getComputedStyle(find('.panel [aria-label=\"Compare with\"]').closest('label')).borderTopWidth === '1px' && find('.panel .since svg')")
+		}
+		b.click(".panel button", map[string]string{"Read": "Go on editing", "Changes": "Edit", "Source": "Edit"}[tab])
+		b.holds("find('.editor textarea')?.value.includes('Half of a thought.')")
+	}
 	b.holds("(document.querySelectorAll('.doc button')[0].click(), true)")
 	b.sees(".panel .prose", "Many readers pay.")
 	b.sees(".panel [role=status]", "Your changes of version 5 are not saved yet.")

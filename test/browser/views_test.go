@@ -27,6 +27,11 @@ func TestTheFlowLightsUpWhereSomebodyWorks(t *testing.T) {
 	b.click(".node", "critic")
 	b.sees(".panel", "Looking")
 	b.picture("flow")
+	b.do(chromedp.EmulateViewport(800, 800)) // less room than it takes: it is scrolled, not shrunk
+	b.holds("find('.ground').scrollWidth > find('.ground').clientWidth && getComputedStyle(find('.canvas')).scale === '1'")
+	b.holds("find('.node[aria-current]').getBoundingClientRect().right <= find('.ground').getBoundingClientRect().right + 1")
+	b.holds("find('.zoom').getBoundingClientRect().right <= find('.stage').getBoundingClientRect().right")
+	b.do(chromedp.EmulateViewport(1280, 800))
 	b.click(".zoom button", "As a list")
 	b.sees(".flow-nodes", "critic")
 	b.click(".flow-list button", "As a graph")
@@ -116,6 +121,10 @@ func TestTheLogAndTheTimelineShowWhatHappened(t *testing.T) {
 	b.sees(".part", "You are the clerk.")
 	b.sees(".part .chip", "new")
 	b.picture("run")
+	for _, width := range []int64{390, 1280} { // a long time stays in its line
+		b.do(chromedp.EmulateViewport(width, 800))
+		b.holds("all('.lane:not(.axis) > :nth-child(2)').filter((e) => e.checkVisibility()).every((e) => ((e.textContent = '23 h 59 min'), e.scrollWidth <= e.clientWidth && e.offsetHeight < 30))")
+	}
 	b.do(chromedp.Reload())
 	b.sees(".part", "You are the clerk.")
 	b.click(".panel .seg button", "What changed")

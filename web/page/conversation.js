@@ -10,6 +10,7 @@ const Question = lazy(() => styled(() => import("./cards.js")), "Question");
 const Calls = lazy(() => styled(() => import("./done.js")), "Calls", () => null);
 const Saved = lazy(() => styled(() => import("./done.js")), "Saved", () => null);
 const Foot = lazy(() => styled(() => import("./done.js")), "Foot", () => html`<footer></footer>`);
+const Broken = lazy(() => styled(() => import("./done.js")), "Broken", () => null);
 const Working = lazy(() => styled(() => import("./done.js")), "Working", () => null);
 const Trouble = lazy(() => styled(() => import("./trouble.js")), "Trouble");
 const PhaseAnswer = lazy(() => styled(() => import("./phase.js")), "PhaseAnswer", () => null);
@@ -114,6 +115,8 @@ function Part({ block, agent, last, acts, id, openFile }) {
     case "answer":
       return html`${item.thought && html`<details class="did"><summary class="acts">${icon("compass")}<span>Thought about it</span>${icon("chevron-down", "chev")}</summary><div class="steps plain" dir="auto" ref=${(e) => speaks(e, item.thought)}>${item.thought}</div></details>`}
         ${item.phase ? item.text && html`<${PhaseAnswer} item=${item} openFile=${openFile} />` : html`<${Prose} text=${item.text} streaming=${!!item.streaming} openFile=${openFile} tasks=${{ labelOf: (trigger) => taskNamed(agent, trigger), ask: acts.ask }} />`}${item.cut && html`<p class="tiny faint">The answer was cut off here.</p>`}`;
+    case "broken":
+      return html`<${Broken} item=${item} />`;
     case "question":
       return html`<${Question} item=${item} agent=${agent} acts=${acts} id=${id} openFile=${openFile} />`;
     case "handoff":

@@ -1,12 +1,13 @@
 // What agents did in a turn: their calls, what they saved, and what can be done with an
 // answer.
 
-import { did, doing, isVain, written } from "./words.js";
+import { did, doing, done, isVain, times, written } from "./words.js";
 import { cost, duration, fileIcon, nameOf, pathWords, short, size } from "./format.js";
 import { agentOf } from "./state.js";
 import { choosesModel } from "./models.js";
 import { fileAddress, fileOf } from "./api.js";
-import { html, icon, lazy, useEffect, useState } from "./view.js";
+import { api } from "./shelf.js";
+import { html, icon, lazy, speaks, useEffect, useState } from "./view.js";
 
 const Call = lazy(() => import("./call.js"), "Call", ({ item }) => html`<div>${doing(item.tool, item.arguments, true)}</div>`);
 
@@ -20,19 +21,67 @@ export function Calls({ items, id }) {
   const vain = items.every(isVain);
   return html`<details class="did" open=${open} onToggle=${(e) => setOpen(e.currentTarget.open)}><summary class="acts">${icon(running ? "loader-circle" : vain ? "circle-x" : "circle-check", running ? "spin acc" : "")}
       <span>${running ? html`<b>${capital(doing(running.tool, running.arguments))}</b>` : html`<b>${lead}</b>${rest.map((part) => ", " + part)}`}${failed > 0 && html`<span class="faint"> (${failed === items.length ? "it did not work" : `${failed} did not work`})</span>`}</span>${icon("chevron-down", "chev")}</summary>
-    <div class="steps">${open && items.map((item) => html`<${Call} key=${item.key} item=${item} id=${id} />`)}</div></details>`;
+    <div class="steps">${open && inRows(items).map((row) => (row.length === 1 ? html`<${Call} key=${row[0].key} item=${row[0]} id=${id} />` : html`<details class="call" key=${row[0].key}><summary>${done(row[0])}${times(row.length)}</summary>${row.map((item) => html`<${Call} key=${item.key} item=${item} id=${id} />`)}</details>`))}</div></details>`;
+}
+
+// inRows puts calls together that follow each other and came to the same.
+function inRows(items) {
+  const rows = [];
+  for (const item of items) {
+    const last = rows.at(-1)?.[0];
+    if (last && last.state === item.state && done(last) === done(item)) rows.at(-1).push(item);
+    else rows.push([item]);
+  }
+  return rows;
 }
 
 const capital = (text) => text && text[0].toUpperCase() + text.slice(1);
 
+const versions = new Map(); // promises of the versions of documents, by path and what is open
+
+// versionOf is the version of a document that was saved, by its content: { number, isLatest },
+// with no number where it was not kept. Others write the document, too, so what is known of its
+// versions may be too old: they are then asked for once more, for all cards together.
+async function versionOf({ path, sha }, shown) {
+  const key = path + (shown.startsWith(path + " ") ? shown : "");
+  const ask = () => versions.set(key, api.versions(fileOf("", path)).catch(() => [])).get(key);
+  const find = (list) => {
+    const number = list.findLast((v) => v.known && v.sha256 === sha)?.number; // what was brought back later has the same content
+    return { number, isLatest: number !== undefined && number === list[0].number };
+  };
+  const before = versions.get(key) ?? ask(), found = find(await before);
+  return found.number ? found : find(await (versions.get(key) === before ? ask() : versions.get(key)));
+}
+
+// SavedRow is a file that was saved. It opens the version that was saved then.
+function SavedRow({ item, id, openFile }) {
+  const [kept, setKept] = useState({ number: 0 });
+  const isDocument = item.path.startsWith("/");
+  useEffect(() => {
+    let left = false;
+    if (isDocument) versionOf(item, openFile.shown).then((found) => left || setKept(found));
+    return () => {
+      left = true;
+    };
+  }, [item.path, item.sha, openFile.shown]);
+  const { number, isLatest } = isDocument ? kept : item;
+  const shown = openFile.shown;
+  return html`<div class="doc">
+    <button type="button" class="bare row grow" onClick=${() => openFile.open(item.path, number || undefined)}>
+      <span class="leaf">${icon(fileIcon(item.path))}</span><span class="grow"><b><span class="hidden">Open </span>${written[item.phase] ?? nameOf(item.path)}</b><span class="small dim cut">${pathWords(item.path)}${isDocument && " · a document of the project"}${number ? ` · version ${number}` : number === undefined && " · this version was not kept"} · ${size(item.size)}</span></span></button>
+    ${(shown === `${item.path} ${number}` || (isLatest && shown.startsWith(`${item.path} -`))) && html`<span class="chip acc t">open</span>`}
+    <a class="btn tool sm" href=${fileAddress(fileOf(id, item.path)) + (number ? "?version=" + number : "")} download title="Download" aria-label=${`Download ${item.path}`}>${icon("download")}</a></div>`;
+}
+
 // Saved is the card of what was saved: a document, or several files in rows.
 export function Saved({ items, id, openFile }) {
-  const row = (item) => html`<div class="doc" key=${item.path}>
-    <button type="button" class="bare row grow" onClick=${() => openFile.open(item.path, item.path.startsWith("/") ? undefined : item.number)}>
-      <span class="leaf">${icon(fileIcon(item.path))}</span><span class="grow"><b><span class="hidden">Open </span>${written[item.phase] ?? nameOf(item.path)}</b><span class="small dim cut">${pathWords(item.path)} · ${item.path.startsWith("/") ? "a document of the project" : `version ${item.number}`} · ${size(item.size)}</span></span></button>
-    ${openFile.shown === `${item.path} ${item.number}` && html`<span class="chip acc t">open</span>`}
-    <a class="btn tool sm" href=${fileAddress(fileOf(id, item.path)) + (item.path.startsWith("/") ? "" : "?version=" + item.number)} download title="Download" aria-label=${`Download ${item.path}`}>${icon("download")}</a></div>`;
-  return html`<div class=${"docs" + (items.length > 1 ? " many" : "")}>${items.map(row)}</div>`;
+  return html`<div class=${"docs" + (items.length > 1 ? " many" : "")}>${items.map((item) => html`<${SavedRow} key=${item.path} item=${item} id=${id} openFile=${openFile} />`)}</div>`;
+}
+
+// Broken is what was said of an answer before it broke off, and was begun anew.
+export function Broken({ item }) {
+  const text = item.text || item.thought;
+  return text && html`<details class="did"><summary class="acts">${icon("zap")}<span>This answer broke off, and was begun anew</span>${icon("chevron-down", "chev")}</summary><div class="steps plain" dir="auto" ref=${(e) => speaks(e, text)}>${text}</div></details>`;
 }
 
 // Foot is what can be done with an answer, and what it took.

@@ -108,7 +108,8 @@ function lastWords(session, { runs, state }) {
   const item = session.items.findLast((i) => i.run === last && ((i.type === "answer" && i.text) || (i.type === "tool" && i.state !== "waiting")));
   if (!item) return "";
   if (item.type === "tool") return capital(item.state === "running" ? doing(item.tool, item.arguments) : done(item));
-  if (item.streaming) return `Writing, ${item.text.trim().split(/\s+/).length} words`;
+  const count = item.text.trim().split(/\s+/).length;
+  if (item.streaming) return `Writing, ${count} ${count === 1 ? "word" : "words"}`;
   return preview(item.text);
 }
 
@@ -154,20 +155,27 @@ function Drawing({ flow, states, session, at, select, chips, toList, live }) {
     setRoom({ width: box.current.clientWidth, height: box.current.clientHeight });
     setZoom(Math.min(1, (box.current.clientWidth - 60) / drawn.width, (box.current.clientHeight - 150) / drawn.height));
   };
+  // What is drawn is never too small to be read, unless somebody asks for all of it: what does
+  // not fit is scrolled to.
+  const resize = () => {
+    setRoom({ width: box.current.clientWidth, height: box.current.clientHeight });
+    setZoom(1);
+    requestAnimationFrame(() => [".node[aria-current]", ".node.wait", ".node.run"].map((kind) => box.current?.querySelector(kind)).find(Boolean)?.scrollIntoView({ block: "nearest", inline: "nearest" }));
+  };
   const middle = { left: Math.max(30, (room.width - drawn.width * zoom) / 2) + "px", top: Math.max(80, (room.height - drawn.height * zoom) / 2) + "px" };
   useEffect(() => {
-    const resized = new ResizeObserver(fit); // as when a node is opened beside it
+    const resized = new ResizeObserver(resize); // as when a node is opened beside it
     resized.observe(box.current);
     return () => resized.disconnect();
   }, [drawn]);
   const ways = handed(flow, session);
   const edges = [...drawn.edges, ...beyond(ways, drawn.edges).map((e) => drawnEdge(e, drawn.places))];
-  return html`<div class="stage" ref=${box} tabindex="0" role="group" aria-label="The flow, as a graph"><div class="over-stage">${chips}</div>
+  return html`<div class="stage"><div class="over-stage">${chips}</div><div class="ground" ref=${box} tabindex="0" role="group" aria-label="The flow, as a graph">
     <div class="canvas" style=${{ ...middle, width: drawn.width + "px", height: drawn.height + "px", scale: String(zoom) }}>
       ${drawn.frames.map((f) => html`<div class="frame" key=${f.id} style=${{ left: f.x + "px", top: f.y + "px", width: f.w + "px", height: f.h + "px" }}><span>${icon(frameIcons[f.kind])}${named(f, states, flow)}</span></div>`)}
       <svg aria-hidden="true"><defs>${["", "go"].map((tint) => html`<marker key=${tint} id=${"tip" + tint} class=${tint} viewBox="0 0 8 8" refX="7" refY="4" markerWidth="8" markerHeight="8" markerUnits="userSpaceOnUse" orient="auto"><path d="M0 0L8 4L0 8z" /></marker>`)}</defs>
         ${edges.map((e) => [e, stateOfEdge(e, states, ways)]).map(([e, state]) => html`<path key=${e.from + " " + e.to} class=${"e " + state + (e.back ? " back" : "")} d=${e.path} marker-end=${state === "done" ? undefined : `url(#tip${state})`} />`)}</svg>
-      ${flow.nodes.filter((n) => n.kind === "agent").map((n) => html`<${Card} key=${n.id} flow=${flow} node=${n} state=${states.get(n.id)} session=${session} at=${at} select=${select} style=${{ left: drawn.places.get(n.id).x + "px", top: drawn.places.get(n.id).y + "px" }} />`)}</div>
+      ${flow.nodes.filter((n) => n.kind === "agent").map((n) => html`<${Card} key=${n.id} flow=${flow} node=${n} state=${states.get(n.id)} session=${session} at=${at} select=${select} style=${{ left: drawn.places.get(n.id).x + "px", top: drawn.places.get(n.id).y + "px" }} />`)}</div></div>
     <div class="zoom">${[["Smaller", "zoom-out", () => setZoom(zoom * 0.85)], ["Larger", "zoom-in", () => setZoom(Math.min(2, zoom * 1.15))], ["All of it", "scan", fit], ["As a list", "list-tree", toList]].map(([title, drawing, act]) => html`<button type="button" class="tool sm" key=${title} title=${title} aria-label=${title} onClick=${act}>${icon(drawing)}</button>`)}</div>
     ${live && html`<span class="chip out live-chip"><span class="dot live"></span>Live, following</span>`}</div>`;
 }

@@ -145,12 +145,15 @@ export class Session {
 
   // add adds an item.
   add(event, item) {
-    const run = this.runs.get(event.run);
-    this.items.push({
-      key: this.#key(event), version: 0, seq: event.seq, time: event.time,
-      run: event.run, agent: event.agent ?? "", depth: run?.depth ?? 0, exchange: run?.taken ?? this.exchange, ...this.#part(run, item), ...item,
-    });
+    this.items.push({ key: this.#key(event), version: 0, seq: event.seq, time: event.time, run: event.run, agent: event.agent ?? "", ...this.placed(event, item), ...item });
     return this.items.at(-1);
+  }
+
+  // placed says of an item where its run stands. What is shown of a reply may be there before
+  // the beginning of its run is: then it is known with the reply.
+  placed(event, item) {
+    const run = this.runs.get(event.run);
+    return { depth: run?.depth ?? 0, exchange: run?.taken ?? this.exchange, ...this.#part(run, item) };
   }
 
   // part says of an item which part of a delivery it is of: a step of the plan by its
@@ -190,7 +193,7 @@ export class Session {
         if (entry.span) entry.span.end = event.time;
       }
     }
-    if (partial && !shown) this.add(event, { type: "answer", text: partial, thought: "", streaming: false, cut: true });
+    if (partial && !shown && !this.items.some((item) => item.cut && item.text === partial && item.run !== event.run)) this.add(event, { type: "answer", text: partial, thought: "", streaming: false, cut: true });
     if (!event.parent) this.status = status;
   }
 }
@@ -222,7 +225,7 @@ const began = (e) => ({ tokens: 0, cost: 0, started: e.time, ended: "", model: "
 // its answer is shown as one turn with it, and counts on.
 function takenBy(s, e, depth = 0) {
   const last = s.items.at(-1);
-  return last && s.runs.get(last.run)?.parent === e.parent && last.agent === e.agent && last.depth === depth ? last.exchange : began(e);
+  return last && last.run !== e.run && s.runs.get(last.run)?.parent === e.parent && last.agent === e.agent && last.depth === depth ? last.exchange : began(e);
 }
 
 // delta grows an answer. What an earlier attempt has shown is dropped.
@@ -287,7 +290,7 @@ const handlers = {
     const text = b.message.text || b.message.refusal || "";
     const thought = b.message.thought ?? "";
     const entry = s.entry(e) ?? (text || thought ? s.begin(e, { type: "answer" }) : null);
-    if (entry) Object.assign(entry, { text, thought, streaming: false, stale: false, finish: b.finish, seq: e.seq, version: (entry.version ?? 0) + 1 });
+    if (entry) Object.assign(entry, s.placed(e, entry), { text, thought, streaming: false, stale: false, finish: b.finish, seq: e.seq, version: (entry.version ?? 0) + 1 });
     s.complete(e);
   },
 
@@ -331,21 +334,22 @@ const handlers = {
     const path = placeOf(b.path);
     const version = b.version ?? (s.files.get(path)?.version ?? 0) + 1;
     s.files.set(path, { path, size: b.size, version, agent: e.agent ?? "", time: e.time });
-    s.add(e, { type: "file", path, size: b.size, version: 0, number: version, description: b.description ?? "" });
+    s.add(e, { type: "file", path, size: b.size, version: 0, number: version, sha: b.sha256, description: b.description ?? "" });
   },
 
   context_compacted(s, e, b) {
     s.add(e, { type: "trouble", code: "context_full", context: { dropped: b.dropped, detail: b.summary ?? "" } });
   },
 
-  // A run that goes on asks for the answer anew that was cut off: the half of it goes. The
-  // time until then is nobody's.
+  // A run that goes on asks for the answer anew that was cut off: the half of it is no answer
+  // any more, but stays. The time until then is nobody's.
   run_resumed(s, e) {
     s.status = "running";
     s.limited = "";
     s.resumed = e.time;
     const within = (id) => id === e.run || (s.runs.get(id)?.parent && within(s.runs.get(id).parent));
-    s.items = s.items.filter((item) => !(item.type === "trouble" && item.passing && item.run === e.run) && !(item.cut && within(item.run)));
+    s.items = s.items.filter((item) => !(item.passing && item.run === e.run));
+    for (const item of s.items) if (item.cut && within(item.run)) Object.assign(item, { type: "broken", version: item.version + 1 });
     if (!e.parent) idled(s, e);
     for (const run of s.runs.values()) if (within(run.id) && !run.ended) run.idle += between(s.last, e.time);
     const run = s.runs.get(e.run);
@@ -407,16 +411,22 @@ const handlers = {
   run_failed(s, e, b) {
     s.dropRetry(e);
     s.endRun(e, "failed", b.partial);
-    if (!e.parent) s.add(e, { type: "trouble", code: b.cause?.code || limits[s.limited] || "", context: { limit: s.limit, detail: b.error, problem: b.cause?.problem, ...(b.cause?.code === "request_too_large" && { parts: attachedTo(s.items.findLast((item) => item.type === "user")) }) }, passing: true });
+    if (!e.parent) s.add(e, { type: "trouble", code: b.cause?.code || limits[s.limited] || "", context: { half: !!b.partial, tries: triesOf(s), limit: s.limit, detail: b.error, problem: b.cause?.problem, ...(b.cause?.code === "request_too_large" && { parts: attachedTo(s.items.findLast((item) => item.type === "user")) }) }, passing: true });
     else s.warnings.push({ seq: e.seq, time: e.time, run: e.run, agent: e.agent ?? "", code: "failed", text: b.error, cause: b.cause });
   },
 
   run_cancelled(s, e, b) {
     s.dropRetry(e);
     s.endRun(e, "cancelled", b.partial);
-    if (!e.parent) s.add(e, { type: "trouble", code: "cancelled", context: {}, passing: true });
+    if (!e.parent) s.add(e, { type: "trouble", code: "cancelled", context: { half: !!b.partial }, passing: true });
   },
 };
+
+// triesOf is how often the model call that failed last was tried, since the run last went on.
+function triesOf(s) {
+  const all = s.warnings.filter((w) => w.code === "model_failed" && Date.parse(w.time) >= (Date.parse(s.resumed) || 0)), last = all.at(-1);
+  return all.filter((w) => w.run === last.run && w.step === last.step).length;
+}
 
 // attachedTo are the attachments of a message, with their sizes in bytes.
 const attachedTo = (item) => (item?.parts ?? []).map(({ name = "", mime = "", data = "" }) => ({ name, mime, size: Math.floor(data.replace(/=+$/, "").length * 0.75) }));

@@ -111,6 +111,7 @@ function Ask() {
 
 // Waits are the questions that wait, each with its answers.
 function Waits() {
+  useEffect(() => void import("./focus.js"), []);
   const [answered, setAnswered] = useState([]); // which goes before what the stream says of it
   const key = (s) => `${s.id} ${s.question?.id}`;
   const list = waiting().filter((s) => !answered.includes(key(s)));
@@ -125,7 +126,7 @@ function Waits() {
     return html`<article class=${"card" + (q?.kind === "approval" ? " whole" : "")} key=${s.id}><a class="row" href=${talkAddress(s.id, gate ? "delivery" : "")}><${Face} id=${s.agent} name=${agent.name} size="m" /><div class="grow"><b class="serif">${gate ? "A delivery is at its gate" : q?.kind === "approval" ? `${agent.name} asks before doing something` : `${agent.name} asks`}</b><div class="tiny dim cut">${titleOf(s)} · ${since(q?.asked ?? s.updated)}</div></div></a>
       <p class="small clamp">${q?.kind === "approval" ? `May ${agent.name} do this: ${doing(q.tool, q.arguments).replace(/^\w+/, (word) => orders[word] ?? word)}?` : gate ? gateWords(q) : firstLines(q?.text ?? "")}</p>
       ${q?.kind === "approval" ? html`<${ApprovalAtHome} key=${q.id} id=${s.id} q=${q} agent=${agent} answer=${(values) => answer(s, values)} />` : html`<div class="row wrap end">${gate || !q ? html`<a class="chip out" href=${talkAddress(s.id, "delivery")}>${icon("scan-search")}Look and decide</a>`
-        : html`${(q.choices ?? []).slice(0, 4).map((choice) => html`<button type="button" class="chip out" key=${choice.label} onClick=${() => answer(s, { choice: choice.label })}>${choice.label}</button>`)}<a class="chip out" href=${talkAddress(s.id)}>Answer</a>`}</div>`}</article>`;
+        : html`${(q.choices ?? []).slice(0, 4).map((choice) => html`<button type="button" class="chip out" key=${choice.label} onClick=${() => answer(s, { choice: choice.label })}>${choice.label}</button>`)}<a class="btn ghost sm apart" href=${talkAddress(s.id)}>${q.choices?.length ? "Something else…" : "Answer"}</a>`}</div>`}</article>`;
   };
   return html`<section aria-label="Waiting for you"><div class="sec"><h2>Waiting for you</h2><span class="chip spot t">${list.length}</span></div><div class="waits">${list.slice(0, 6).map(card)}</div></section>`;
 }
@@ -152,7 +153,7 @@ function CarryOn({ alone }) {
   const talks = byTime().filter((s) => s.status !== "waiting").sort((a, b) => (b.status === "running") - (a.status === "running")).slice(0, alone ? 4 : 2);
   if (!talks.length && !files.length) return null;
   return html`<section aria-label="Carry on"><div class="sec"><h2>Carry on</h2>${files.length > 0 && html`<a class="small dim" href="#/files">All files</a>`}</div><div class="recent">
-    ${talks.map((s) => html`<a href=${talkAddress(s.id, s.agent === pipeline ? "delivery" : "")} key=${s.id}><${Face} id=${s.agent} name=${agentOf(s.agent).name} size="m" /><div class="grow"><div class="cut">${titleOf(s)}</div><div class="tiny faint cut">${now(s)}</div></div>${s.status === "running" ? icon("loader-circle", "spin acc") : html`<span class="tiny faint">${when(s.updated)}</span>`}</a>`)}
+    ${talks.map((s) => html`<a href=${talkAddress(s.id, s.agent === pipeline ? "delivery" : "")} key=${s.id}><${Face} id=${s.agent} name=${agentOf(s.agent).name} size="m" /><div class="grow"><div class="cut">${titleOf(s)}</div><div class="tiny faint cut">${now(s)}${s.forked ? " · goes on from another" : ""}</div></div>${s.status === "running" ? icon("loader-circle", "spin acc") : html`<span class="tiny faint">${when(s.updated)}</span>`}</a>`)}
     ${files.map((f) => html`<a href=${placeIn(f)} key=${f.session + f.path}><span class="page-i">${icon(fileIcon(f.path))}</span><div class="grow"><div class="cut">${f.heading || nameOf(f.path)}</div><div class="tiny faint cut">${f.path.split("/").at(-1)}${f.version > 1 ? `, version ${f.version}` : ""}, ${agentOf(f.by).name}</div></div><span class="tiny faint">${when(f.changed)}</span></a>`)}
   </div></section>`;
 }

@@ -61,8 +61,10 @@ export function Document({ file, changed, version, choose, close, all = null }) 
   const setEditing = (now) => (setEdited(now), keep(place, now));
   const [seeking, setSeeking] = useState(false);
   const old = version > 0 && versions.length > 0 && version !== latest;
-  const isEditing = editing !== null && !old; // an older version is shown, not edited
-  const drop = () => (editing.text !== text && toast("Your changes are put away.", () => setEditing(editing), 10_000), setEditing(null));
+  const [isAway, setAway] = useState(false); // somebody who edits looks at what is saved
+  const isEditing = editing !== null && !old && !isAway; // an older version is shown, not edited
+  const edit = (now) => (setEditing(now), setAway(false));
+  const drop = () => (editing.text !== text && toast("Your changes are put away.", () => edit(editing), 10_000), setEditing(null));
   const followed = useRef(0);
   useEffect(() => { // whoever looks at the latest version, or edits it, goes on doing so
     if (versions.length && version && latest > version && (followed.current === version || editing?.base === version)) choose(0);
@@ -98,19 +100,19 @@ export function Document({ file, changed, version, choose, close, all = null }) 
       ${all && tool("All files", "folder-open", all, "desk-only")}
       ${tool("Close", "x", close, "desk-only")}</div>
     ${problem ? html`<div class="sheet"><${Trouble} code=${problem.status === 404 ? "file_gone" : problem.code} context=${{ detail: problem.message }} /></div>` : html`
-    <div class="row bar-2"><div class="seg" role="group" aria-label="How to look at it">${tabs.map((name) => html`<button type="button" key=${name} aria-pressed=${tab === name} onClick=${() => setTab(name)}>${name}</button>`)}</div><span class="grow"></span>
-      ${tab === "Changes" && versions.length > 1 && changes.known.length > 0 && html`<${Since} changes=${changes} box=${box} />`}
+    <div class="row bar-2"><div class="seg" role="group" aria-label="How to look at it">${tabs.map((name) => html`<button type="button" key=${name} aria-pressed=${tab === name && !isEditing} onClick=${() => (setTab(name), setAway(true))}>${name}</button>`)}${editing !== null && html`<button type="button" aria-pressed=${isEditing} onClick=${() => (setAway(false), old && choose(0))}>Edit</button>`}</div><span class="grow"></span>
+      ${tab === "Changes" && !isEditing && versions.length > 1 && changes.known.length > 0 && html`<${Since} changes=${changes} box=${box} />`}
       ${pick("phone-only")}
       ${old && html`<button type="button" class="sm" onClick=${restore}>${icon("rotate-ccw-clock")}Bring back</button>`}
       ${seekable && tool("Find in this document", "search", () => setSeeking(!seeking), "desk-only")}
-      ${text_ && tab !== "Changes" && !old && !isEditing && html`<button type="button" class="ghost sm" aria-label="Edit" disabled=${text === null} onClick=${() => setEditing({ text, base: latest })}>${icon("pencil")}<span class="desk-only">Edit</span></button>`}</div>
+      ${text_ && tab !== "Changes" && !old && editing === null && html`<button type="button" class="ghost sm" aria-label="Edit" disabled=${text === null} onClick=${() => edit({ text, base: latest })}>${icon("pencil")}<span class="desk-only">Edit</span></button>`}</div>
     ${seeking && seekable && html`<${Seek} key=${tab} close=${() => setSeeking(false)} />`}
-    ${editing !== null && old && html`<div class="row wrap card chosen" role="status"><span class="grow small">Your changes of version ${editing.base} are not saved yet. They are kept.</span><button type="button" class="sm" onClick=${() => choose(0)}>${icon("pencil")}Go on editing</button></div>`}
+    ${editing !== null && !isEditing && html`<div class="row wrap card chosen" role="status"><span class="grow small">Your changes of version ${editing.base} are not saved yet. They are kept.</span><button type="button" class="sm" onClick=${() => (setAway(false), old && choose(0))}>${icon("pencil")}Go on editing</button></div>`}
     ${isEditing ? html`<form class="editor" onSubmit=${(e) => (e.preventDefault(), save(editing.base))}><textarea aria-label=${`Text of ${file.path}`} value=${editing.text} dir="auto" onInput=${(e) => setEditing({ ...editing, text: e.target.value })}></textarea>${latest > editing.base ? html`<${Clash} theirs=${versions[0]} text=${text ?? ""} editing=${editing} save=${() => save(latest)} drop=${drop} />` : html`<div class="row pad-s"><button class="primary">Save a version</button><button type="button" class="ghost" onClick=${drop}>Cancel</button></div>`}</form>`
       : calm === null ? html`<div class="sheet"><${Bones} /></div>`
       : tab === "Changes" && versions.length > 1 ? html`<${Changes} changes=${changes} text=${text} box=${box} />`
       : tab === "Source" ? html`<div class="sheet flush"><${Listing} text=${text} lang=${file.path.split(".").at(-1)} /></div>`
-      : html`<div class="sheet" tabindex="0"><${Preview} file=${{ ...file, version: version || undefined }} text=${text} change=${old ? undefined : change} /></div>`}`}</div>`;
+      : html`<div class="sheet" tabindex="0"><${Preview} file=${{ ...file, version: version || undefined }} text=${text} change=${old || editing !== null ? undefined : change} /></div>`}`}</div>`;
 }
 
 // Clash says that another version was saved while somebody wrote theirs, and lets them choose.
@@ -153,7 +155,7 @@ function Since({ changes, box }) {
     next?.scrollIntoView({ block: "center" });
   };
   const { known, against, setAgainst, readable, added, removed } = changes;
-  return html`<label class="tiny dim pick since"><span>Since version ${against}:${readable && html` <span class="good">+${added}</span> <span class="bad">−${removed}</span> words`}</span><select aria-label="Compare with" value=${String(against)} onChange=${(e) => setAgainst(Number(e.target.value))}>${known.map((v) => html`<option key=${v.number} value=${String(v.number)}>version ${v.number}</option>`)}</select></label>
+  return html`${readable && html`<span class="tiny dim"><span class="good">+${added}</span> <span class="bad">−${removed}</span> words</span>`}<label class="btn sm pick since"><span>Since version ${against}</span>${icon("chevron-down")}<select aria-label="Compare with" value=${String(against)} onChange=${(e) => setAgainst(Number(e.target.value))}>${known.map((v) => html`<option key=${v.number} value=${String(v.number)}>version ${v.number}</option>`)}</select></label>
     <button type="button" class="tool sm" aria-label="Change before" title="Change before" onClick=${() => jump(-1)}>${icon("chevron-up")}</button><button type="button" class="tool sm" aria-label="Next change" title="Next change" onClick=${() => jump(1)}>${icon("chevron-down")}</button>`;
 }
 

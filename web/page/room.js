@@ -116,7 +116,7 @@ export function Room({ route }) {
   const acts = useMemo(() => actsOn(id, here, { agentID, setDraft, setQueue }), [id, agentID]);
   const file = route.query.file;
   const show = (path, query = {}) => go(address(["s", id, route.view, route.at], { file: path, ...query }));
-  const openFile = useMemo(() => ({ open: (path, v) => show(!here.session.files.has(path) && here.session.files.has("/" + path) ? "/" + path : path, { v }), has: (path) => here.session.files.has(path) || here.session.files.has("/" + path), shown: file === undefined ? "" : `${file} ${route.query.v || Math.max(session.files.get(file)?.version ?? 0, info?.edited?.[file] ?? 0)}` }), [id, route.view, file, route.query.v, session.files.get(file)?.version, info?.edited?.[file]]);
+  const openFile = useMemo(() => ({ open: (path, v) => show(!here.session.files.has(path) && here.session.files.has("/" + path) ? "/" + path : path, { v }), has: (path) => here.session.files.has(path) || here.session.files.has("/" + path), shown: file === undefined ? "" : `${file} ${route.query.v || Math.max(session.files.get(file)?.version ?? 0, info?.edited?.[file] ?? 0) * (file.startsWith("/") ? -1 : 1)}` }), [id, route.view, file, route.query.v, session.files.get(file)?.version, info?.edited?.[file]]);
   const asks = info?.status === "waiting" && status === "completed" && !session.questions.length ? info.question : null; // an answer may end with a question
   useEffect(() => {
     if (here.caughtUp && status !== "empty") say(announced(agent.name)[asks ? "waiting" : status] ?? "");

@@ -53,6 +53,7 @@ const asWritten = (value = "") => value.replace(/^(\d.*[hm])0s$/, "$1").replace(
 // stays, though somebody else changes the setting meanwhile: whoever saves it is told then.
 function SettingRow({ setting, title, text, save, unit = "", type = "text" }) {
   const [value, setValue] = useState(asWritten(setting?.value));
+  const [refused, setRefused] = useState(null); // { value, why }
   const seen = useRef(setting?.value ?? ""), now = useRef("");
   now.current = setting?.value ?? "";
   const isWritten = () => value.trim() !== asWritten(seen.current);
@@ -62,14 +63,16 @@ function SettingRow({ setting, title, text, save, unit = "", type = "text" }) {
   }, [setting?.value]);
   if (!setting) return null;
   const done = async () => {
-    if (!isWritten()) return;
+    if (!isWritten() || refused?.value === value) return;
     const was = seen.current;
     seen.current = value.trim(); // so that it is sent once, though Enter and leaving the field both save
-    const trouble = await save({ [setting.key]: unit ? value.replace(unit, "").replace(",", ".").trim() : value.trim() }, { [setting.key]: was });
+    const trouble = await save({ [setting.key]: unit ? value.replace(unit, "").replace(",", ".").trim() : value.trim() }, { [setting.key]: was }, true);
     if (trouble?.code === "stale") take();
     else if (trouble) seen.current = was; // what is wrong can be corrected
+    setRefused(trouble && trouble.code !== "stale" ? { value, why: trouble.message } : null);
   };
-  return html`<div><div><b>${title}</b><p>${text}${setting.locked && html` <span class="faint">${icon("lock")} ${setting.locked}</span>`}</p></div><label class="field edge narrow">${unit && html`<span class="faint" aria-hidden="true">${unit}</span>`}<input type=${type} aria-label=${title} value=${value} placeholder=${setting.usual || "none"} disabled=${!!setting.locked} onInput=${(e) => setValue(e.target.value)} onBlur=${done} onKeyDown=${(e) => e.key === "Enter" && done()} /></label></div>`;
+  const isWrong = refused?.value === value, reason = setting.key.replace(/\W/g, "-") + "-wrong";
+  return html`<div><div><b>${title}</b><p>${text}${setting.locked && html` <span class="faint">${icon("lock")} ${setting.locked}</span>`}</p></div><label class="field edge narrow">${unit && html`<span class="faint" aria-hidden="true">${unit}</span>`}<input type=${type} aria-label=${title} value=${value} placeholder=${setting.usual || "none"} disabled=${!!setting.locked} aria-invalid=${isWrong || undefined} aria-describedby=${isWrong ? reason : undefined} onInput=${(e) => setValue(e.target.value)} onBlur=${done} onKeyDown=${(e) => e.key === "Enter" && done()} /></label>${isWrong && html`<p class="bad small key-form" role="alert" id=${reason}>${refused.why}</p>`}</div>`;
 }
 
 const find = (settings, key) => settings?.settings.find((s) => s.key === key);
@@ -77,10 +80,11 @@ const find = (settings, key) => settings?.settings.find((s) => s.key === key);
 function useSettings() {
   const [settings, problem, again, set] = useLoaded(operate.settings);
   // was is what the page shows: what somebody else has changed since is not overwritten.
-  const save = (values, was = Object.fromEntries(Object.keys(values).map((key) => [key, find(settings, key)?.value ?? ""]))) => operate.changeSettings(values, was).then((next) => {
+  // isSaidThere says that whoever saves shows at the field itself what is wrong with it.
+  const save = (values, was = Object.fromEntries(Object.keys(values).map((key) => [key, find(settings, key)?.value ?? ""])), isSaidThere = false) => operate.changeSettings(values, was).then((next) => {
     set(next);
     toast("Saved in troupe.yaml");
-  }, (trouble) => (toast(trouble.message), again(), trouble));
+  }, (trouble) => ((isSaidThere && trouble.code !== "stale") || toast(trouble.message), again(), trouble));
   return { settings, problem, save, again };
 }
 
@@ -139,7 +143,8 @@ function ModelSettings() {
     <div class="row sec"><h3 class="h-20 grow">Providers</h3>${others.length > 0 && html`<label class="btn sm pick">${icon("plus")}<span>Add a provider</span><select aria-label="Add a provider" value="" onChange=${(e) => e.target.value === "/" ? setAddressOf("") : e.target.value && (setAdded(e.target.value), setKeyOf(settings.providers.find((p) => p.name === e.target.value)?.needs_key ? e.target.value : ""))}><option value="">Add…</option><option value="/">A server of your own, by its address</option>${others.map((p) => html`<option key=${p.name} value=${p.name}>${p.title || p.name}</option>`)}</select></label>`}</div>
     ${addressOf === "" && addressForm(null)}
     <div class="card rows">${shown.map((p) => {
-      const state = tested.get(p.name) ?? p;
+      const last = tested.get(p.name); // which says nothing of a key or an address that somebody has set since
+      const state = last && (!last.name || (last.key_at === p.key_at && last.base_url === p.base_url)) ? last : p;
       return html`<div key=${p.name} class=${state.state && !["answers", "testing"].includes(state.state) ? "bad-row" : ""}><div><div class="row wrap"><b>${p.title || p.name}</b>${state.state === "answers" ? html`<span class="chip good t">${icon("check")}answers${state.took_ms ? `, ${duration(state.took_ms)}` : ""}</span>` : state.state === "testing" ? html`<span class="chip t">${icon("loader-circle", "spin")}trying</span>` : state.state ? html`<span class="chip bad t">${icon("circle-alert")}${state.state !== "key_refused" ? "does not answer" : p.needs_key ? "refuses the key" : "wants a key"}</span>` : null}</div>
         <p>${keyWords(p)}${state.detail && html`<br />${testWords(p, state)}`}</p></div>
         <div class="row wrap"><button type="button" class="sm" disabled=${p.needs_key && !p.has_key} onClick=${() => test(p.name)}>Test</button>${(p.local || !p.known) && html`<button type="button" class="sm" aria-expanded=${addressOf === p.name} onClick=${() => setAddressOf(addressOf === p.name ? null : p.name)}>Change address</button>`}${p.needs_key && !p.key_fixed && html`<button type="button" class="sm" aria-expanded=${keyOf === p.name} onClick=${() => setKeyOf(keyOf === p.name ? "" : p.name)}>${p.has_key ? "Replace key" : "Set key"}</button>`}${p.set_up && html`<button type="button" class="sm danger" aria-label=${`Remove ${p.title || p.name}`} onClick=${() => setLeaving(p)}>Remove</button>`}</div>
@@ -254,7 +259,7 @@ function ToolServerSettings() {
     <${Lines} before=${c.before ?? ""} after=${c.after ?? ""} />${suspicious.test(c.after ?? "") && !suspicious.test(c.before ?? "") && html`<p class="row pad small bad">${icon("triangle-alert")}The new text tells the model to do more than use this tool. Do not accept it unless you know why.</p>`}</section>`);
   return html`<${Head} title="Tool servers" text="Programs that give agents more tools, over MCP. New or changed tools wait for your word." />
     ${!problem && can("mcp") && html`<${AddToolServer} added=${again} />`}
-    ${problem ? html`<${Missing} problem=${problem} what="tool servers" />` : !list ? html`<${Bones} />` : list.length === 0 ? html`<p class="dim">There are none${can("mcp") ? "" : " that the page can show"}. They are described in <code>troupe.yaml</code> under <code>mcp</code>.</p>` : html`<div class="card rows">${list.map(row)}</div>${list.map(changes)}`}
+    ${problem ? html`<${Missing} problem=${problem} what="tool servers" />` : !list ? html`<${Bones} />` : list.length === 0 ? html`<p class="dim">${can("mcp") ? "There are none yet. Add one that runs already. Those that Troupe is to start" : "There are none that the page can show. They"} are described in <code>troupe.yaml</code> under <code>mcp</code>.</p>` : html`<div class="card rows">${list.map(row)}</div>${list.map(changes)}`}
     ${leaving && html`<${RemoveToolServer} server=${leaving} done=${removed} close=${() => (setLeaving(null), again())} />`}`;
 }
 
@@ -399,12 +404,15 @@ const capital = (text) => text && text[0].toUpperCase() + text.slice(1);
 
 const verdicts = { __proto__: null, ok: ["circle-check", "good", "in order"], warning: ["triangle-alert", "dim", "look at it"], broken: ["circle-x", "bad", "broken"] };
 
+// mendedAt is the section of the settings in which what a check has found can be put right.
+const mendedAt = (name) => sections.find(([section]) => section === (/^(model|provider|keys)\b/.test(name) ? "models" : name));
+
 // Checks are what was found out about the installation, and what to do.
-function Checks({ list }) {
+export function Checks({ list }) {
   const broken = list.filter((c) => c.status === "broken").length, odd = list.filter((c) => c.status === "warning").length;
   return html`<h3 class="h-20 sec" role="status">${broken ? `${broken} ${broken === 1 ? "thing is" : "things are"} broken` : odd ? `It works; ${odd} ${odd === 1 ? "thing wants" : "things want"} a look` : "All is in order"}</h3>
     <div class="card rows checks">${checked(list).map((c, i) => {
       const [drawing, tint, words] = verdicts[c.status] ?? verdicts.warning;
-      return html`<div key=${i}><div><b>${icon(drawing, tint)} ${capital(c.name)}</b> <span class=${"chip t " + (tint === "bad" ? "bad" : tint === "good" ? "good" : "")}>${words}</span><p>${sentence(c.message.replace(/^(full|files|off): /, ""))}</p>${c.fix && html`<p class="strong">${sentence(c.fix)}</p>`}</div></div>`;
+      return html`<div key=${i}><div><b>${icon(drawing, tint)} ${capital(c.name)}</b> <span class=${"chip t " + (tint === "bad" ? "bad" : tint === "good" ? "good" : "")}>${words}</span><p>${sentence(c.message.replace(/^(full|files|off): /, ""))}</p>${c.fix && html`<p class="strong">${sentence(c.fix)}${mendedAt(c.name) && html` <a class="link" href=${"#/settings/" + mendedAt(c.name)[0]}>${mendedAt(c.name)[2]}</a>`}</p>`}</div></div>`;
     })}</div>`;
 }

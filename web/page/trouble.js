@@ -1,11 +1,14 @@
 // The catalogue of what can go wrong, by its code: what happened, what it means, what
 // to do. The provider's own words are folded below.
 
+import "./focus.js";
 import { nameOf, size } from "./format.js";
-import { app, brokenWords, castOf, pipeline } from "./state.js";
+import { app, brokenWords, castOf, isFlow, pipeline } from "./state.js";
 import { html, icon, useEffect, useState } from "./view.js";
 
 const providers = { __proto__: null, openai: "OpenAI", anthropic: "Anthropic", gemini: "Google", openrouter: "OpenRouter", xai: "xAI", deepseek: "DeepSeek", mistral: "Mistral", ollama: "Ollama", groq: "Groq" };
+
+const services = Object.keys(providers).filter((name) => name !== "ollama"); // which have addresses of their own
 
 // providerOf is what people call the provider of a model.
 const providerOf = (model = "") => (model.includes("/") ? (providers[model.split("/")[0]] ?? model.split("/")[0]) : "The provider");
@@ -21,6 +24,14 @@ const setUp = () => app.me.operator && ["Set up a model", () => { location.hash 
 export const withoutOther = (text) => text.replace(/(;|,)? (or (use|choose)|best with) (another model|a model that writes longer answers)(?=[.,;])/g, "").replace(/^(Use|Choose) another model, or (\w)/, (_, verb, letter) => letter.toUpperCase());
 const again = (acts) => acts.resume && ["Try again", acts.resume];
 const onward = (acts) => acts.resume && ["Go on", acts.resume];
+
+// An agent whose answer broke off has what it said of it before its eyes with the next
+// message, and can go on with it. A flow or a delivery is told nothing: it takes up what it
+// was doing, and asks its agent for the whole answer.
+const goesOn = (acts, { half }) => half && acts.say && acts.agent !== pipeline && !isFlow(acts.agent);
+const sofar = (c, acts) => (!c.half ? "" : " What was said so far is above." + (goesOn(acts, c) ? " Go on from there, or have this answer begun anew." : acts.resume ? " To go on begins this answer anew; what was done for it stays done." : ""));
+const beginAgain = (name) => (acts, c) => (goesOn(acts, c) ? [["Go on from here", () => acts.say("Go on where your answer broke off, without repeating it.")], acts.resume && ["Begin it anew", acts.resume]] : [acts.resume && [name, acts.resume]]);
+const often = (n) => (n > 1 ? `, ${["twice", "three times", "four times", "five times"][n - 2] ?? `${n} times`}` : "");
 const operator = "Ask whoever runs Troupe.";
 
 // advised is what a delivery advises. Its agents have their models by the settings: whoever may
@@ -60,11 +71,10 @@ const catalogue = {
     (acts) => [app.me.operator && ["Replace the key", () => { location.hash = "#/settings/models"; }], other(acts), again(acts)]],
   rate_limited: ["clock", (c) => `${c.p} asks us to slow down`, () => "Too many requests in a short time. Your question is kept.", (acts) => [again(acts), other(acts)], "soft"],
   quota_spent: ["coins", (c) => `The account at ${c.p} has no credit left`, (c, acts) => `Your question is kept. ${app.me.operator ? `Top up the account${orOther(acts, ", or use another model")}.` : operator}`, (acts) => [other(acts), again(acts)]],
-  provider_down: ["server", (c) => `${c.p} has a problem`, () => "It did not answer. Your question is kept; what was said so far is above.", (acts) => [again(acts), other(acts)]],
+  provider_down: ["server", (c) => `${c.p} has a problem`, (c, acts) => `It did not answer. Your question is kept${c.half ? "." : "; what was said so far is above."}${sofar(c, acts)}`, (acts, c) => [...beginAgain("Try again")(acts, c), other(acts)]],
   model_unknown: ["cpu", (c) => `${c.p} has no model of this name any more`, (c, acts) => (hasOther(acts) ? "Choose another one, and go on where it stopped." : `No other one can be chosen here. ${app.me.operator ? "Set one up, and go on where it stopped." : operator}`),
     (acts) => [hasOther(acts) ? ["Choose another", acts.chooseModel] : setUp(), !hasOther(acts) && again(acts)]],
-  answer_cut: ["zap", () => "The answer broke off", () => "The connection to the model ended in the middle of the answer. Nothing half-written was saved.",
-    (acts) => [acts.resume && ["Go on from here", acts.resume], acts.anew && ["Ask anew", acts.anew]]],
+  answer_cut: ["zap", (c) => `${c.problem?.code === "timeout" && !c.half ? "The model did not answer in time" : "The answer broke off"}${often(c.tries)}`, (c, acts) => `${c.problem?.code === "timeout" ? "Nothing more came from the model, and the connection to it was ended." : "The connection to the model ended in the middle of the answer."} Nothing half-written was saved as a file.${sofar(c, acts)}`, beginAgain("Ask again")],
   answer_too_long: ["layers", () => "The answer reached the model’s limit", () => "What there is of it is above.", (acts) => [acts.say && ["Go on", () => acts.say("Go on.")]], "soft"],
   context_full: ["layers", () => "The conversation got too long for the model", (c, acts) => (c.dropped ? `The first ${c.dropped} messages were summed up to make room.` : hasOther(acts) ? "A model that holds more can go on." : "Begin a new conversation with what matters of this one."),
     (acts) => [other(acts)], "soft"],
@@ -81,7 +91,7 @@ const catalogue = {
   tool_server_down: ["plug", (c) => (c.server ? `The tools of ${c.server} are not there now` : "Some tools are not there now"), (c) => `${c.a} went on without them.`, () => [app.me.operator && ["Settings", () => { location.hash = "#/settings/mcp"; }]], "soft"],
   agent_broken: ["circle-alert", (c) => `${c.a} cannot start`, (c) => brokenWords(c.lacks), () => [app.me.operator && ["See where", () => { location.hash = "#/settings/agents"; }]]],
   interrupted: ["power", () => "Troupe was restarted in the middle of this", (c) => `Everything up to ${c.until || "here"} is on record, and no tool is used twice.`, (acts) => [acts.resume && ["Go on where it stopped", acts.resume]], "soft"],
-  cancelled: ["circle-pause", () => "Stopped", (c) => c.delivers ? "Every step that was finished is kept. Going on begins with what was being worked on." : "What was said so far is above. To go on is to begin this answer anew; what was done for it stays done.", (acts) => [acts.resume && ["Go on", acts.resume]], "soft"],
+  cancelled: ["circle-pause", () => "Stopped", (c, acts) => c.delivers ? "Every step that was finished is kept. Going on begins with what was being worked on." : sofar(c, acts).trim() || "What was done so far is kept.", beginAgain("Go on"), "soft"],
   delivery_stopped: ["circle-alert", () => "The delivery could not go on", () => "Every step that was finished is kept. Below is what stopped it: once that is put right, it goes on from there.", (acts) => [onward(acts)]],
   signed_out: ["lock", () => "You are signed out", () => "What you have typed is kept in this tab.", () => []],
   file_gone: ["file-text", () => "There is no such file any more", () => "It was deleted, or the version was not kept.", () => [], "soft"],
@@ -92,8 +102,15 @@ const catalogue = {
 
 const otherwise = ["circle-alert", () => "Something went wrong that we have no words for", () => "Nothing that was said is lost.", (acts) => [again(acts)]];
 
+// addressSetting is where a remedy names the setting of a provider's address. Those of servers
+// of one's own are changed on the page.
+const addressSetting = /\bbase_url of the provider in troupe\.yaml(,? or (in )?the variable it comes from)?/;
+const hasAddress = (acts, next) => app.me.operator && addressSetting.test(next) && !services.includes((acts.model?.() ?? "").split("/")[0]);
+const onPage = (acts, next) => (hasAddress(acts, next) ? next.replace(addressSetting, "the server’s address") : next);
+
 // spoken is the card of a failure that only the server has words for.
-const spoken = ({ sentence, next = "" }) => ["circle-alert", () => sentence.replace(/\.$/, ""), (c, acts) => (app.me.operator ? (hasOther(acts) ? next : withoutOther(next)) : operator), (acts) => [again(acts), other(acts)]];
+const spoken = ({ sentence, next = "" }) => ["circle-alert", () => sentence.replace(/\.$/, ""), (c, acts) => (app.me.operator ? onPage(acts, hasOther(acts) ? next : withoutOther(next)) : operator),
+  (acts) => [hasAddress(acts, next) && ["Change the address", () => { location.hash = "#/settings/models"; }], again(acts), other(acts)]];
 
 // apart are the failures that are one to people and several to whoever can mend them.
 const apart = ["unreachable", "certificate"];

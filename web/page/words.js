@@ -127,13 +127,22 @@ function why({ content }) {
 // done says what a call did, in one line.
 export const done = (call) => doing(called(call), call.arguments, true) + (called(call) === "apply_changes, none" ? why(call) : /"error":\s*"a person has written or changed/.test(call.content ?? "") ? ": a person has changed it" : "");
 
-// did sums up several calls: "Read 3 files, searched the web, calculated".
+// did sums up several calls: "Read 3 files, searched the web, calculated". The same call several
+// times is one thing: "Did not find a.md, 5 times".
 export function did(calls) {
   const counts = new Map();
   for (const call of calls) counts.set(called(call), [...(counts.get(called(call)) ?? []), call]);
-  const parts = [...counts].map(([tool, list]) => (list.length === 1 ? done(list[0]) : tools[tool]?.[3](list.length) ?? `Used ${plain(tool)} ${list.length} times`));
+  const parts = [...counts].map(([tool, list]) => {
+    const things = new Set(list.map(done)).size, isNamed = done(list[0]) !== doing(tool, undefined, true);
+    if (list.length === 1 || (things === 1 && isNamed)) return done(list[0]) + times(list.length);
+    const several = tools[tool]?.[3];
+    if (!several) return `Used ${plain(tool)} ${list.length} times`;
+    return several(things > 1 && /(files|pages)$/.test(several(things)) ? things : list.length);
+  });
   return parts.map((part, i) => (i ? part[0].toLowerCase() + part.slice(1) : part[0].toUpperCase() + part.slice(1)));
 }
+
+export const times = (n) => (n === 1 ? "" : n === 2 ? ", twice" : `, ${n} times`);
 
 // now says what a conversation does, for lists.
 export function now(session) {

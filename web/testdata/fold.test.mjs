@@ -68,15 +68,22 @@ test("another attempt replaces what the first has shown", () => {
   assert.deepEqual(brief(s).at(-1), ["answer", "Right", true]);
 });
 
-test("an answer that breaks off is kept until it is there whole", () => {
+test("an answer that breaks off stays, and is folded once it is asked for anew", () => {
   const e = new Events();
   const s = fold([e.start("alex", "hi"), e.said("hi"), e.delta(2, "Half"), e.failed("gone", "Half")]);
   assert.deepEqual(brief(s), [["user", "hi"], ["answer", "Half", false, true], ["trouble"]]);
-  assert.equal(s.items.at(-1).context.detail, "gone");
+  assert.deepEqual([s.items.at(-1).context.detail, s.items.at(-1).context.half], ["gone", true]);
   assert.equal(s.status, "failed");
   for (const event of [e.resumed(), e.delta(2, "Whole"), e.replied(2, "Whole"), e.finished("Whole")]) s.take(event);
-  assert.deepEqual(brief(s).slice(1), [["answer", "Whole", false]]); // and the trouble is over
+  assert.deepEqual(brief(s).slice(1), [["broken", "Half", false, true], ["answer", "Whole", false]]); // and the trouble is over
   assert.equal(s.status, "completed");
+});
+
+test("what a step of a flow said before it broke off is there once", () => {
+  const e = new Events();
+  const below = (event) => ({ ...event, run: "r1:1", parent: "r1", agent: "mira" });
+  const s = fold([e.start("round", "hi"), e.said("hi"), below(e.start("mira", "hi")), below(e.delta(2, "Half")), below(e.failed("gone", "Half")), { ...e.failed("gone", "Half"), run: "r1" }]);
+  assert.deepEqual(brief(s), [["user", "hi"], ["answer", "Half", false, true], ["trouble"]]);
 });
 
 test("a call waits for approval, and is made once it is answered", () => {
@@ -131,6 +138,28 @@ test("a series of tries is one line, which the outcome replaces", () => {
   assert.deepEqual(s.items.filter((i) => i.type === "retry").map((i) => [i.code, i.attempt]), [["rate_limited", 3]]);
   s.take(e.replied(2, "Hello"));
   assert.deepEqual(brief(s), [["user", "hi"], ["answer", "Hello", false]]);
+});
+
+test("what failed for good says how often it was tried", () => {
+  const e = new Events();
+  const failed = (attempt) => ({ ...e.warned("x"), kind: "model_failed", step: "2", body: { attempt, error: "x", cause: { code: "answer_cut" } } });
+  const tries = (s) => s.items.findLast((i) => i.type === "trouble").context.tries;
+  const s = fold([e.start("alex", "hi"), e.said("hi"), failed(1), failed(2), failed(3), failed(4), e.failed("gone")]);
+  assert.equal(tries(s), 4);
+  for (const event of [e.resumed(), failed(6), failed(7), e.failed("gone")]) s.take(event);
+  assert.equal(tries(s), 2);
+  assert.equal(tries(fold([e.start("alex", "hi")].map((event) => ({ ...event, seq: 1 })).concat({ ...e.failed("gone"), seq: 2 }))), 0);
+});
+
+test("what is shown of a reply before its run is known is put where it belongs with the reply", () => {
+  const e = new Events();
+  const within = (event, run, parent, kind) => ({ ...event, run, parent, agent: "planner", body: { ...event.body, ...(kind && { definition: { kind } }) } });
+  const s = fold([e.start("deliver", "hi"), e.said("hi")]);
+  s.take(within(e.delta(2, '{"phase"'), "r1:2:1", "r1:2"));
+  s.take({ ...within(e.start("planning", "hi"), "r1:2", "r1", "phase"), agent: "planning" });
+  s.take(within(e.start("planner", "hi"), "r1:2:1", "r1:2"));
+  s.take(within(e.replied(2, '{"phase":"planning"}'), "r1:2:1", "r1:2"));
+  assert.deepEqual(s.items.filter((i) => i.type === "answer").map((i) => [i.phase, i.exchange === s.exchange]), [["planning", false]]);
 });
 
 test("what models are told is not shown to people", () => {

@@ -62,6 +62,33 @@ test("what went wrong before the last message offers nothing that is past", asyn
   assert.doesNotMatch(drawn(), /Try again|Use another model/);
 });
 
+test("an agent is asked for the rest of an answer that broke off, a flow to do it anew", () => {
+  app.flows = [{ name: "review", nodes: [{ id: "1", kind: "agent", agent: "clerk" }] }];
+  for (const code of ["answer_cut", "cancelled", "provider_down"]) {
+    assert.match(card(code, acts, { half: true }), /Go on from here.*Begin it anew/, `${code} of an agent`);
+    assert.match(card(code, { ...acts, agent: "review" }, { half: true }), /begins this answer anew(?!.*Go on from here)/, `${code} of a flow`);
+    assert.doesNotMatch(card(code, acts), /Go on from here|begins? this answer/, `${code} with nothing said`);
+    assert.doesNotMatch(card(code, { model: acts.model }, { half: true }), /[Gg]o on|[Gg]oing on|anew/, `${code} that is past`);
+  }
+  app.flows = [];
+});
+
+test("an answer that broke off says how often it was tried", () => {
+  for (const [tries, words] of [[0, /The answer broke off(?!,)/], [1, /The answer broke off(?!,)/], [2, /broke off, twice/], [4, /broke off, four times/], [9, /broke off, 9 times/]]) assert.match(card("answer_cut", acts, { tries }), words);
+  assert.match(card("answer_cut", acts, { tries: 4, problem: { code: "timeout", sentence: "x" } }), /The model did not answer in time, four times/);
+});
+
+test("a remedy names a button where the page has one, and the setting where it has none", () => {
+  app.me = { ...app.me, operator: true };
+  app.models = [large];
+  const address = { problem: { code: "address", sentence: "The server has nothing at this address.", next: "Correct base_url of the provider in troupe.yaml, or the variable it comes from; troupe doctor tries it." } };
+  assert.match(card("", acts, address), /Correct the server’s address; troupe doctor tries it\.Change the address/);
+  assert.doesNotMatch(card("", acts, address), /base_url|troupe\.yaml/);
+  assert.match(card("", { ...acts, model: () => "openai/gpt" }, address), /base_url of the provider in troupe\.yaml/);
+  app.me = { ...app.me, operator: false };
+  assert.doesNotMatch(card("", acts, address), /address;|Change the address/);
+});
+
 test("a delivery and a flow of several agents do not offer what they have no button for", () => {
   app.models = [large, small];
   app.flows = [{ name: "review", nodes: [{ id: "1", kind: "agent", agent: "clerk" }, { id: "2", kind: "agent", agent: "critic" }] }];
@@ -109,6 +136,45 @@ test("a conversation whose model said nothing is not done", () => {
   assert.equal(now({ status: "completed", outcome: "failed" }), "Not done");
   assert.equal(now({ status: "completed", outcome: "partial" }), "Partly done");
   assert.equal(now({ status: "running", outcome: "failed" }), "Thinking");
+});
+
+test("what opens a question at Home is set apart from its choices", async () => {
+  const { Home } = await import("../page/home.js");
+  app.known = true;
+  app.sessions = new Map([["s", { id: "s", agent: "clerk", title: "Lockers", status: "waiting", updated: "2026-01-01T10:00:00Z", question: { id: 7, kind: "question", text: "Which way?", choices: [{ label: "Left" }, { label: "Right" }] } }]]);
+  const root = new Element("div");
+  render(html`<${Home} find=${() => {}} />`, root);
+  const named = (name) => all(root).findLast((n) => n instanceof Element && textOf(n) === name);
+  const looks = (name) => named(name).attributes.get("class");
+  assert.match(looks("Left"), /chip/);
+  assert.match(looks("Something else…"), /ghost/);
+  assert.doesNotMatch(looks("Something else…"), /chip/);
+  app.sessions = new Map();
+});
+
+test("a check that found something leads to the settings in which that is put right", async () => {
+  const { Checks } = await import("../page/settings.js");
+  const said = (name, fix = "do it") => {
+    const root = new Element("div");
+    render(html`<${Checks} list=${[{ name, status: "warning", message: "none is chosen", fix }]} />`, root);
+    return textOf(root);
+  };
+  for (const [name, section] of [["model", "Models and keys"], ["provider openai", "Models and keys"], ["keys", "Models and keys"], ["agents", "Agents"]]) assert.ok(said(name).endsWith(`Do it. ${section}`), said(name));
+  for (const name of ["store", "sandbox", "modelling"]) assert.ok(said(name).endsWith("Do it."), said(name));
+  assert.ok(said("model", "").endsWith("None is chosen."), said("model", ""));
+});
+
+test("lists mark what came to no answer, and what goes on from another conversation", async () => {
+  const { Entry } = await import("../page/side.js");
+  const entry = (session) => {
+    const root = new Element("div");
+    render(html`<${Entry} session=${{ id: "s", agent: "clerk", title: "Lockers", updated: "2026-01-01T10:00:00Z", ...session }} />`, root);
+    return textOf(root);
+  };
+  for (const session of [{ stop: "empty" }, { stop: "repeated_calls" }, { outcome: "partial" }]) assert.match(entry({ status: "completed", ...session }), /Lockers.*Not all is done/);
+  for (const session of [{ status: "completed" }, { status: "running", stop: "empty" }]) assert.doesNotMatch(entry(session), /Not all/);
+  assert.match(entry({ status: "completed", forked: "other" }), /Goes on from another one: Lockers/);
+  assert.doesNotMatch(entry({ status: "completed" }), /Goes on/);
 });
 
 test("a step of a flow shows what it says to people, and of data the values", () => {

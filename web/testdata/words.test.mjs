@@ -25,6 +25,16 @@ test("what tools do is said without variables, paths of the machine or names of 
   assert.equal(nameOf("planning/project-brief.md"), "Project brief");
 });
 
+test("the same call several times is one thing that is counted", () => {
+  const missing = (name) => ({ tool: "read_file", class: "not_found", arguments: { file_path: name } });
+  assert.deepEqual(did(["x.md", "x.md", "x.md", "x.md", "x.md"].map(missing)), ["Did not find x.md, 5 times"]);
+  assert.deepEqual(did(["x.md", "x.md"].map(missing)), ["Did not find x.md, twice"]);
+  assert.deepEqual(did(["x.md", "y.md", "x.md"].map(missing)), ["Did not find 2 files"]);
+  assert.deepEqual(did([{ tool: "read_file" }, { tool: "read_file" }]), ["Read 2 files"]);
+  assert.deepEqual(did([{ tool: "list_files" }, { tool: "list_files" }]), ["Looked for files 2 times"]);
+  assert.deepEqual(did([1, 2].map(() => ({ tool: "web_search", arguments: { query: "q" } }))), ["Searched the web for “q”, twice"]);
+});
+
 test("a step of a plan is called by its title", () => {
   assert.equal(gates.step.title("step step-1", "Step step-1 (Take it (all) off) is done: 2 files +16 −0.\n\nmore (x) is done: y"), "“Take it (all) off” is done.");
   assert.equal(gates.step.title("step step-1", "Something else"), "Step step-1 is done.");

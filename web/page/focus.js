@@ -1,0 +1,48 @@
+// Moves the focus on when what has it goes. The button of a card goes with the card that it
+// answers: whoever uses a keyboard or a screen reader would be at the top of the page.
+
+const cards = ".needs, .trouble, .waits .card";
+
+// longest is how long something may take to come of a button, in milliseconds.
+const longest = 60_000;
+
+let end = () => {};
+
+document.addEventListener?.("pointerdown", () => end(), true);
+document.addEventListener?.("click", ({ target }) => {
+  const button = target.closest?.("button"), card = button?.closest(cards);
+  if (card) watch(card, button);
+}, true);
+
+// watch waits until the focus is lost that a card's button has. One that is switched off until
+// something comes of it leaves it to its card.
+function watch(card, button) {
+  end();
+  const all = [...document.querySelectorAll(cards)], after = all.slice(all.indexOf(card) + 1);
+  const look = () => {
+    const at = document.activeElement;
+    const isLost = !at || at === document.body;
+    if (isLost) take(button.isConnected ? card : heir(after));
+    if (!button.isConnected || !(isLost || card.contains(at))) end();
+  };
+  const seen = new MutationObserver(() => requestAnimationFrame(look));
+  const timer = setTimeout(() => end(), longest);
+  end = () => (seen.disconnect(), clearTimeout(timer), (end = () => {}));
+  seen.observe(document.body, { childList: true, subtree: true, attributeFilter: ["disabled"] });
+}
+
+// heir is what gets the focus of a button that is gone: the next card that something can be
+// done about, or any other, or the box to write in. A box that has the focus brings a keyboard
+// along by touch: there it is what is read.
+function heir(after) {
+  const isShown = (e) => e?.isConnected && e.checkVisibility();
+  const acts = (card) => isShown(card) && card.querySelector(".row button, .row .btn, .row .chip");
+  const box = matchMedia("(pointer: coarse)").matches ? ".flow[role=log]" : ".composer textarea, .ask textarea";
+  return [...after, ...document.querySelectorAll(cards)].find(acts) ?? [...document.querySelectorAll(box), document.querySelector("h1")].find(isShown) ?? document.getElementById("main");
+}
+
+function take(element) {
+  if (!element) return;
+  if (element.tabIndex < 0) element.tabIndex = -1; // so that it can have it, and is no stop of the tab key
+  element.focus({ preventScroll: element.matches("textarea, h1") });
+}
