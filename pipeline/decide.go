@@ -29,12 +29,14 @@ func (c *course) passPlan(ctx context.Context, plan Plan) error {
 		}
 		h := c.handed()
 		h.Custom["guidance"] = verdict.Guidance
-		result, passed, err := c.passPhase(ctx, c.run, h, planning, c.results(), phaseImplementation)
-		if err != nil {
+		result, decision, err := c.passPhase(ctx, c.run, h, planning, c.results(), phaseImplementation, &plan)
+		if err != nil || decision == decisionKeep {
 			return err
 		}
-		if c.done = append(c.done, result); !passed {
-			c.stopped = "planning could not follow: " + strings.Join(result.Errors, "; ")
+		if c.done = append(c.done, result); decision == decisionStop {
+			if c.stopped = stoppedByPerson; len(result.Errors) > 0 {
+				c.stopped = "planning could not follow: " + strings.Join(result.Errors, "; ")
+			}
 			return nil
 		}
 		if plan, err = c.makePlan(ctx); err != nil || c.stopped != "" {

@@ -310,3 +310,53 @@ func TestAnEmptyPlanIsNotGoneOnWith(t *testing.T) {
 		t.Fatalf("%+v %v", r, err)
 	}
 }
+
+// noSteps is an answer of a planner that has nothing to carry out.
+func noSteps() string {
+	return strings.Replace(strings.Replace(thought("planning"), `"steps":null`, `"steps":[]`, 1), `"artifacts":[{`, `"artifacts":[],"_":[{`, 1)
+}
+
+// A planner that is asked for changes and then has no plan does not take away the one that
+// is there: it can be carried out all the same, and counts as the plan afterwards.
+func TestThePlanThatIsThereCanBeCarriedOutAfterAnEmptyOne(t *testing.T) {
+	for _, approve := range []pipeline.ApproveMode{pipeline.ApprovePlan, pipeline.ApproveManual} {
+		y := shellYard(t)
+		y.config.Approve = approve
+		y.with("planning", func(_, prompt string, _ int) string {
+			if strings.Contains(prompt, "something else") {
+				return noSteps()
+			}
+			return y.usual("planning", "")
+		})
+		_, end, err := y.run(nil)
+		for err == nil && end.Stop == "input_requested" && !strings.HasPrefix(end.Output.Summary, "The plan has") {
+			_, end, err = y.say("go on")
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 2 { // asking again leaves the choice
+			if _, end, err = y.say("something else"); err != nil || end.Stop != "input_requested" || !strings.Contains(end.Output.Summary, `"go on" to carry out the plan that is there, with 2 steps, "stop" to end here, or say what`) {
+				t.Fatalf("%s: %+v %v", approve, end, err)
+			}
+		}
+		_, end, err = y.say("go on")
+		for err == nil && end.Stop == "input_requested" {
+			if strings.HasPrefix(end.Output.Summary, "The plan has") {
+				t.Errorf("%s: the plan that was chosen is asked about again", approve)
+			}
+			_, end, err = y.say("go on")
+		}
+		if r := pipeline.ReportOf(y.events()); err != nil || r == nil || r.Outcome != pipeline.OutcomeDelivered || !slices.Equal(stepsOf(r), []string{"1", "2"}) {
+			t.Fatalf("%s: %+v %v", approve, r, err)
+		}
+		for _, r := range pipeline.Results(y.events()) {
+			if r.Status == "failed" {
+				t.Errorf("%s: %s counts as failed", approve, r.Phase)
+			}
+		}
+		if sum := pipeline.Summarize(y.events()); slices.ContainsFunc(sum.Phases, func(p pipeline.PhaseSummary) bool { return p.Status == "failed" }) || len(sum.Errors) > 0 {
+			t.Errorf("%s: got %s", approve, encode(sum))
+		}
+	}
+}

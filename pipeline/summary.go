@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"encoding/json"
 	"maps"
 	"strings"
 	"time"
@@ -60,6 +61,8 @@ type PhaseSummary struct {
 	// it until now, and before how long its earlier runs were worked on.
 	isOpen       bool
 	idle, before time.Duration
+	// was is how it stood after the latest run before that did not fail.
+	was string
 }
 
 // stop notes how long a phase was worked on until now.
@@ -96,8 +99,11 @@ type Metrics struct {
 // Results returns what each phase came to, the latest of each. They fit into
 // Custom["phases"] of a delivery that begins where another one stopped.
 func Results(events []troupe.Event) []Result {
-	var results []Result
+	var results, before []Result
 	for i := range events {
+		if keepsBefore(&events[i]) && before != nil {
+			results = before
+		}
 		end, ok := events[i].Body.(*troupe.RunFinished)
 		if !ok || end.Output.Custom["phase"] == nil {
 			continue
@@ -113,9 +119,22 @@ func Results(events []troupe.Event) []Result {
 				at = j
 			}
 		}
-		results = append(results[:at], r) // what came after it is of an earlier pass
+		if at == len(results) {
+			before = nil
+		} else if results[at].planned() > 0 {
+			before = results
+		}
+		results = append(results[:at:at], r) // what came after it is of an earlier pass
 	}
 	return results
+}
+
+// keepsBefore says of an event that a person went on with what a phase had come to before
+// its latest run, which came to nothing.
+func keepsBefore(e *troupe.Event) bool {
+	b, ok := e.Body.(*troupe.ToolReturned)
+	var verdict gateResult
+	return ok && b.Tool == toolGate && b.Class == "" && json.Unmarshal([]byte(b.Content), &verdict) == nil && verdict.Decision == decisionKeep
 }
 
 // Summarize computes the summary of a session's latest delivery.
@@ -174,6 +193,10 @@ func (s *summarizing) note(e *troupe.Event) {
 	case *troupe.ToolCalled:
 		if b.Tool == toolPrepare && s.root != e.Run { // a delivery into a repository, which may ask before its first phase
 			s.restart(e.Run, e)
+		}
+	case *troupe.ToolReturned:
+		if planning := s.phase(phasePlanning); planning != nil && keepsBefore(e) && planning.was != "" {
+			planning.Status = planning.was
 		}
 	case *troupe.ModelReplied:
 		s.spend(p, &b.Usage, b.Cost)
@@ -266,6 +289,9 @@ func (s *summarizing) begin(e *troupe.Event, start *troupe.RunStarted) {
 		was := s.earlier[e.Agent]
 		s.Phases = append(s.Phases, PhaseSummary{Name: e.Agent, Duration: was.Duration, Waited: was.Waited, Runs: was.Runs, Tokens: was.Tokens, Cost: was.Cost, Corrections: was.Corrections})
 		p = &s.Phases[len(s.Phases)-1]
+	}
+	if p.Status != "failed" {
+		p.was = p.Status
 	}
 	p.run, p.Status, p.Started, p.JSON = e.Run, "running", e.Time, ""
 	p.isOpen, p.idle, p.before = true, 0, p.Duration.Duration()

@@ -99,9 +99,9 @@ function changeIn(question) {
 // Subject is what a person is asked to accept: the steps of a plan, a change, what a review
 // found, or what a phase has answered, in words.
 function Subject({ item, about, site }) {
-  const { kind = "", phase = "", said = "" } = item.arguments ?? {};
+  const { kind = "", phase = "", said = "", kept = 0 } = item.arguments ?? {};
   const result = about?.result;
-  if (kind === "plan") return html`<ol class="said-lines subject steps-asked">${(site?.plan?.steps ?? result?.outputs?.steps ?? []).map((s, i) => html`<li key=${s.id ?? i} dir="auto"><b>${s.title || s.name || inWords(s)}</b>${s.goal && s.goal !== s.title && html`<div class="plain small">${s.goal}</div>`}${s.files?.length > 0 && html`<div class="tiny faint">${s.files.map(inWords).join(", ")}</div>`}</li>`)}</ol>`;
+  if (kind === "plan" || (kept > 0 && site?.plan)) return html`${kept > 0 && html`<p class="small dim">The plan that is there:</p>`}<ol class="said-lines subject steps-asked">${(site?.plan?.steps ?? result?.outputs?.steps ?? []).map((s, i) => html`<li key=${s.id ?? i} dir="auto"><b>${s.title || s.name || inWords(s)}</b>${s.goal && s.goal !== s.title && html`<div class="plain small">${s.goal}</div>`}${s.files?.length > 0 && html`<div class="tiny faint">${s.files.map(inWords).join(", ")}</div>`}</li>`)}</ol>`;
   if (kind === "review") return html`<div class="subject found"><${FindingRows} findings=${result?.review?.findings ?? []} criteria=${result?.review?.criteria ?? []} /></div>`;
   if (kind === "step" || kind === "diff") {
     const { before, diff } = changeIn(item.question);
@@ -118,17 +118,17 @@ const how = ({ phase = "", ready = true, status = "" }) => `${nameOfPhase(phase)
 // Gate is the page's one spotlight: what happened, what it is about, what stands against
 // going on, and the decision.
 function Gate({ item, about, site, early, busy, decide, show, wished }) {
-  const { phase = "", next = "", blockers, errors, requirements, artifacts = [], kind = "", lacking = "" } = item.arguments ?? {};
+  const { phase = "", next = "", blockers, errors, requirements, artifacts = [], kind = "", lacking = "", kept = 0 } = item.arguments ?? {};
   const known = gates[kind];
   const [guidance, setGuidance] = useKept("answer." + item.ask.id);
   const against = [...new Set([...lines(blockers), ...lines(errors)])];
   const onward = () => decide({ text: "go on" });
   const ask = () => guidance.trim() && decide({ text: guidance.trim() }, () => setGuidance(""));
   const better = asksForChanges(item);
-  const goOn = !lacking && html`<button type="button" class=${better ? "" : "primary"} disabled=${busy} onClick=${onward}>${icon("check")}${known ? known.go : next ? `Go on to ${nameOfPhase(next).toLowerCase()}` : "Approve and finish"}</button>`;
+  const goOn = (!lacking || kept > 0) && html`<button type="button" class=${better ? "" : "primary"} disabled=${busy} onClick=${onward}>${icon("check")}${kept > 0 ? keeps : known ? known.go : next ? `Go on to ${nameOfPhase(next).toLowerCase()}` : "Approve and finish"}</button>`;
   const change = html`<button type="button" class=${better ? "primary" : ""} disabled=${busy || !guidance.trim()} onClick=${ask}>${known?.change ?? "Ask for changes"}</button>`;
-  const hint = known?.hint ?? (lacking ? "What should be different?" : "What should be different? Only if you ask for changes.");
-  return html`<section class="needs" aria-label="Gate"><header>${icon("hand")}Your decision: ${known ? known.ask : lacking ? "what should be different?" : next ? `go on to ${nameOfPhase(next).toLowerCase()}?` : "is it done?"}</header><div>
+  const hint = known?.hint ?? (lacking && !kept ? "What should be different?" : "What should be different? Only if you ask for changes.");
+  return html`<section class="needs" aria-label="Gate"><header>${icon("hand")}Your decision: ${known ? known.ask : kept > 0 ? "carry out the plan that is there?" : lacking ? "what should be different?" : next ? `go on to ${nameOfPhase(next).toLowerCase()}?` : "is it done?"}</header><div>
     <div><h2 class="h-17">${known ? known.title(phase, item.question) : how(item.arguments ?? {})}</h2>${wished && html`<p class="small dim">You asked for changes: ${wished}</p>`}</div>
     ${against.length + lines(requirements).length > 0 && html`<ul class="stack small">${against.map((text) => html`<li class="row top" key=${text}>${icon("triangle-alert", "bad")}<span>${capital(text)}</span></li>`)}${lines(requirements).map((text) => html`<li class="row top" key=${text}>${icon("info")}<span>${capital(text)}</span></li>`)}</ul>`}
     <${Subject} item=${item} about=${about} site=${site} />
@@ -140,6 +140,9 @@ function Gate({ item, about, site, early, busy, decide, show, wished }) {
     <div class="row wrap end">${kind === "environment" ? goOn : better ? [change, goOn] : [goOn, change]}${kind === "dependencies" && html`<button type="button" class="also" disabled=${busy} onClick=${() => decide({ text: "no" })}>Go on without</button>`}<span class="grow"></span><button type="button" class="ghost danger" disabled=${busy} onClick=${() => decide({ text: "stop" })}>Stop here</button></div></div></section>`;
 }
 
+// keeps is what going on means where a planner came to no plan, and there was one before.
+const keeps = "Carry out the plan that is there";
+
 const capital = (text) => text && text[0].toUpperCase() + text.slice(1);
 
 // asksForChanges says of a gate that asking for changes is what is recommended.
@@ -147,11 +150,11 @@ const asksForChanges = ({ arguments: { ready = true, blockers, errors, lacking =
 
 // Pinned are the actions of a gate on a phone.
 function Pinned({ item, busy, decide }) {
-  const { kind = "", lacking = "" } = item.arguments ?? {};
+  const { kind = "", lacking = "", kept = 0 } = item.arguments ?? {};
   const better = asksForChanges(item);
   const field = () => document.querySelector(".needs textarea");
   const ask = () => (field()?.value.trim() ? decide({ text: field().value.trim() }) : field()?.focus());
-  return html`<div class="act">${kind !== "environment" && html`<button type="button" class=${better ? "primary" : ""} disabled=${busy} onClick=${ask}>${gates[kind]?.change ?? "Ask for changes"}</button>`}${!lacking && html`<button type="button" class=${better ? "" : "primary"} disabled=${busy} onClick=${() => decide({ text: "go on" })}>${gates[kind]?.go ?? "Go on"}</button>`}</div>`;
+  return html`<div class="act">${kind !== "environment" && html`<button type="button" class=${better ? "primary" : ""} disabled=${busy} onClick=${ask}>${gates[kind]?.change ?? "Ask for changes"}</button>`}${(!lacking || kept > 0) && html`<button type="button" class=${better ? "" : "primary"} disabled=${busy} onClick=${() => decide({ text: "go on" })}>${kept > 0 ? keeps : gates[kind]?.go ?? "Go on"}</button>`}</div>`;
 }
 
 function Diff({ artifact, show }) {

@@ -142,3 +142,21 @@ test("what was not saved is not called saved", () => {
   assert.deepEqual(did([saved]), ["Saved brief.md"]);
   assert.ok(!isVain(saved));
 });
+
+test("a plan that was kept after a planner came to none is the plan", () => {
+  const { s, add, begin, phase } = log();
+  begin("d");
+  phase("d", "planning#1", 7, { status: "success", outputs: { steps: [{ id: "1" }] } });
+  for (const n of [2, 3]) {
+    phase("d", `planning#${n}`, 2, { status: "failed", outputs: {} });
+    add(0, "d", "", "input_requested", gate({ phase: "planning", lacking: "there is no plan to carry out", kept: 1 }, n), "deliver");
+    add(0, "d", "", "run_finished", { stop: "input_requested", output: {} }, "deliver");
+    assert.equal(phasesOf(s).find((p) => p.name === "planning").state, "failed");
+    add(60, "d", "", "user_said", { text: n === 2 ? "Another" : "go on", call_id: "c" }, "deliver");
+  }
+  phase("d", "implementation#1", 1, { status: "success" });
+  const planning = phasesOf(s).find((p) => p.name === "planning");
+  assert.equal(planning.state, "done");
+  assert.deepEqual(planning.result.outputs.steps, [{ id: "1" }]);
+  assert.ok(historyOf(s, null).some((e) => e.text === "You kept the plan that was there"));
+});
