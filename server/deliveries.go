@@ -116,12 +116,13 @@ type deliveryView struct {
 	Notes     []string             `json:"notes,omitempty"`
 	Documents []documentView       `json:"documents"`
 	Warnings  []string             `json:"warnings,omitempty"`
-	// Tokens, Cost, Seconds (worked) and WaitedSeconds (for a person) are of all that was done
-	// so far and never get less.
-	Tokens        int     `json:"tokens"`
-	Cost          float64 `json:"cost"`
-	Seconds       float64 `json:"seconds" jsonschema:"how long it was worked on so far"`
-	WaitedSeconds float64 `json:"waited_seconds,omitempty" jsonschema:"how long it has waited for a person"`
+	// Tokens, Cost, Seconds (worked) and WaitedSeconds (for a person, until now) are of all that
+	// was done so far and never get less. BetweenSeconds are those worked that are no phase's.
+	Tokens         int     `json:"tokens"`
+	Cost           float64 `json:"cost"`
+	Seconds        float64 `json:"seconds" jsonschema:"how long it was worked on so far"`
+	WaitedSeconds  float64 `json:"waited_seconds,omitempty" jsonschema:"how long it has waited for a person, the open question included"`
+	BetweenSeconds float64 `json:"between_seconds,omitempty" jsonschema:"what of seconds is no phase's: checks, preparing, reporting"`
 	// Acts are what can be done about it now: apply, undo, continue, plan.
 	Acts []string `json:"acts"`
 }
@@ -199,7 +200,7 @@ func (s *Server) showDelivery(c *call) (deliveryView, error) {
 	}
 	summary := pipeline.Summarize(events)
 	v := deliveryView{
-		DeliverySite: site, Session: info.ID, State: summary.State, Question: summary.Question, Tokens: summary.Tokens, Cost: summary.Cost, Seconds: summary.Duration.Duration().Seconds(), WaitedSeconds: summary.Waited.Duration().Seconds(),
+		DeliverySite: site, Session: info.ID, State: summary.State, Question: summary.Question, Tokens: summary.Tokens, Cost: summary.Cost, Seconds: summary.Duration.Duration().Seconds(), WaitedSeconds: summary.WaitedUntil(time.Now()).Seconds(), BetweenSeconds: summary.Between.Duration().Seconds(),
 		Runs: []checkView{}, Commits: []commitView{}, Findings: []pipeline.Finding{}, Criteria: []pipeline.Criterion{}, Documents: []documentView{},
 	}
 	v.Checks, v.Files = listed(v.Checks), listed(v.Files)

@@ -3,7 +3,7 @@
 import { api } from "./shelf.js";
 import { agentOf, app, toast } from "./state.js";
 import { useKept } from "./draft.js";
-import { cost, duration, hour, nameOf, nameOfPhase, size, fileIcon } from "./format.js";
+import { cost, hour, nameOf, nameOfPhase, size, fileIcon } from "./format.js";
 import { go, talkAddress } from "./route.js";
 import { mostOf } from "./fold.js";
 import { gates, written } from "./words.js";
@@ -11,7 +11,7 @@ import { inWords, partsOf, PhaseWords } from "./phase.js";
 import { Pages } from "./cards.js";
 import { Prose } from "./prose.js";
 import { Trouble } from "./trouble.js";
-import { coming, historyOf, phasesOf, standingOf, states, usual, wishedFor } from "./standing.js";
+import { coming, historyOf, phasesOf, standingOf, states, timesOf, usual, wishedFor } from "./standing.js";
 import { Change, Checks, DiffLines, Documents, FindingRows, Findings, Outcome, SitePlan, useSite } from "./site.js";
 import { html, icon, useEffect, useRef, useState } from "./view.js";
 
@@ -57,9 +57,19 @@ export function Delivery({ here, info, status, acts, show }) {
       ${site && html`<${Change} site=${site} /><${Findings} site=${site} /><${Checks} site=${site} />`}
       ${done.toReversed().map((p) => html`<${Result} key=${p.name} phase=${p} isAsked=${gate && p === asked} show=${show} />`)}
       ${!gate && done.length === 0 && status !== "running" && !trouble && html`<p class="dim">Nothing has come of it yet.</p>`}</div>
-      <aside class="stack wide-gap"><section class="card pad"><h2 class="h-17">What was asked for</h2><p class="plain small" dir="auto">${request}</p><p class="tiny faint">${[info?.spent && `${cost(info.spent)} so far`, site?.seconds > 0 && `worked ${duration(site.seconds * 1000)}`, site?.waited_seconds >= 1 && `waited ${duration(site.waited_seconds * 1000)} for you`].filter(Boolean).join(", ")}</p></section>
+      <aside class="stack wide-gap"><section class="card pad"><h2 class="h-17">What was asked for</h2><p class="plain small" dir="auto">${request}</p><${Taken} spent=${info?.spent} session=${session} list=${list} /></section>
         ${site?.plan ? html`<${SitePlan} site=${site} again=${again} />` : html`<${Plan} list=${list} />`}${site && html`<${Documents} site=${site} show=${show} />`}<${History} session=${session} gate=${gate} /></aside></div>
     ${gate && html`<${Pinned} item=${gate} busy=${busy} decide=${decide} />`}</div></div>`;
+}
+
+// Taken is what the delivery has cost and taken so far; what it waits for now grows.
+function Taken({ spent, session, list }) {
+  const [, tick] = useState(0);
+  useEffect(() => {
+    const timer = setInterval(() => tick((n) => n + 1), 1000);
+    return () => clearInterval(timer);
+  }, []);
+  return html`<p class="tiny faint taken">${[spent && `${cost(spent)} so far`, timesOf(session, list)].filter(Boolean).join(", ")}</p>`;
 }
 
 // concerns are the warnings that people are told, by their codes. The others say how an

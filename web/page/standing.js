@@ -73,6 +73,14 @@ export function standingOf(p, waits = false) {
   return parts.filter(Boolean).join(", ");
 }
 
+// timesOf says what a delivery has taken in all: what was worked, with what of that was in no
+// phase, and what it waited for a person, now included.
+export function timesOf(session, list, now) {
+  const { worked, waited } = session.timesAt(now);
+  const rest = session.status === "running" ? 0 : worked - list.reduce((sum, p) => sum + p.ms, 0);
+  return [worked > 0 && `worked ${duration(worked)}${rest >= 1000 ? ` (${duration(rest)} of it on checks and between the phases)` : ""}`, waited >= 1000 && `waited ${duration(waited)} for you`].filter(Boolean).join(", ");
+}
+
 const decisions = { __proto__: null, "": "You went on", "go on": "You went on", stop: "You stopped it here", no: "You went on without it" };
 // keepsPlan says of a question that a person went on with the plan that was there before a
 // planner came to none.

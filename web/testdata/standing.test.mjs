@@ -3,7 +3,7 @@ import test from "node:test";
 import { install } from "./fakedom.mjs";
 
 install();
-const { historyOf, howOf, phasesOf, standingOf, states, wishedFor } = await import("../page/standing.js");
+const { historyOf, howOf, phasesOf, standingOf, states, timesOf, wishedFor } = await import("../page/standing.js");
 const { asText, withId, partsOf } = await import("../page/phase.js");
 const { did, isVain } = await import("../page/words.js");
 const { Session } = await import("../page/fold.js");
@@ -159,4 +159,25 @@ test("a plan that was kept after a planner came to none is the plan", () => {
   assert.equal(planning.state, "done");
   assert.deepEqual(planning.result.outputs.steps, [{ id: "1" }]);
   assert.ok(historyOf(s, null).some((e) => e.text === "You kept the plan that was there"));
+});
+
+test("what was worked and waited adds up, with the question that is open, and without what is nobody's", () => {
+  const { s, add, begin, phase } = log();
+  begin("d");
+  add(3, "d", "", "tool_called", { tool: "open_worktree" }, "deliver");
+  phase("d", "requirements#1", 7, { status: "success" });
+  add(2, "d", "", "input_requested", gate({ phase: "requirements" }, 1), "deliver");
+  add(0, "d", "", "run_finished", { stop: "input_requested", output: {} }, "deliver");
+  add(60, "", "", "session_renamed", { title: "Other" });
+  add(40, "d", "", "user_said", { text: "go on", call_id: "c" }, "deliver");
+  add(0, "planning#1", "d", "run_started", { depth: 1, definition: { kind: "phase" } });
+  add(5, "planning#1", "d", "tool_called", { tool: "read_plan" });
+  add(90, "", "", "session_forked", {});
+  add(30, "d", "", "run_resumed", {}, "deliver");
+  add(4, "planning#1", "d", "run_finished", { output: { key_outputs: { result: { status: "success" } } } });
+  add(1, "d", "", "input_requested", gate({ phase: "planning" }, 2), "deliver");
+  add(0, "d", "", "run_finished", { stop: "input_requested", output: {} }, "deliver");
+  assert.equal(standing(s, "planning"), "done, worked 9.0 s");
+  assert.equal(timesOf(s, phasesOf(s), new Date(Date.parse(s.last) + 20_000).toISOString()), "worked 22.0 s (6.0 s of it on checks and between the phases), waited 2 min 0 s for you");
+  assert.deepEqual(s.breaks.map(([from, to]) => (Date.parse(to) - Date.parse(from)) / 1000), [90, 30]);
 });
