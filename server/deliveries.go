@@ -140,7 +140,10 @@ type reviewView struct {
 }
 
 type checkView struct {
-	Label   string    `json:"label"`
+	Label string `json:"label"`
+	// Attempt counts from 1 how often that was begun; a step that is carried out again has
+	// rounds of the same numbers.
+	Attempt int       `json:"attempt" jsonschema:"how often the step, or the verification, was begun until then"`
 	At      time.Time `json:"at"`
 	Name    string    `json:"name"`
 	Command string    `json:"command"`
@@ -205,7 +208,7 @@ func (s *Server) showDelivery(c *call) (deliveryView, error) {
 	}
 	v.Checks, v.Files = listed(v.Checks), listed(v.Files)
 	for _, r := range pipeline.CheckRuns(events) {
-		v.Runs = append(v.Runs, checkView{r.Label, r.At, r.Name, r.Command, r.OK, r.Exit, r.Tests, r.Failing, r.Flaky, r.Remedy, r.Took.Seconds(), r.File, r.Outdated})
+		v.Runs = append(v.Runs, checkView{r.Label, r.Attempt, r.At, r.Name, r.Command, r.OK, r.Exit, r.Tests, r.Failing, r.Flaky, r.Remedy, r.Took.Seconds(), r.File, r.Outdated})
 	}
 	for _, d := range pipeline.Documents(events) {
 		v.Documents = append(v.Documents, documentView{d.Phase, d.Path, d.State, d.Error})

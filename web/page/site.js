@@ -104,25 +104,35 @@ export function Change({ site }) {
 }
 
 // labelOf says when checks were run; a step is called by its title.
-function labelOf(label, steps = [], outdated = false) {
+function labelOf({ label, attempt }, steps = [], outdated = false) {
   const [, id, round] = /^step (.+) round (\d+)$/.exec(label) ?? [];
   if (label === "verify" && outdated) return "an earlier result: the code has changed since";
-  return { baseline: "before the change", verify: "the result, on a clean checkout" }[label] ?? (id ? `${steps.find((s) => s.id === id)?.title || `step ${id}`}, round ${round}` : label);
+  return { baseline: "before the change", verify: "the result, on a clean checkout" }[label] ?? (id ? `${steps.find((s) => s.id === id)?.title || `step ${id}`}, ${attempt > 1 ? `attempt ${attempt}, ` : ""}round ${round}` : label);
 }
 
-// Checks shows what was measured, the latest of each kind, with its output. What was
-// before the change is last, also where it was measured again.
-export function Checks({ site }) {
-  const groups = new Map([["baseline", new Map()]]);
-  for (const run of site.runs) {
-    const group = groups.get(run.label) ?? new Map();
-    if (run.label !== "baseline") groups.delete(run.label); // it is now the latest
-    groups.set(run.label, group.set(run.name, run));
+// measuredOf groups runs of checks by what was checked: a step, the result, or what was
+// there before the change, which is last. Each is a list of its rounds, the newest attempt
+// and round first: [{ label, attempt, runs }].
+export function measuredOf(runs) {
+  const all = new Map([["baseline", []]]);
+  for (const run of runs) {
+    const what = run.label.replace(/ round \d+$/, ""), attempt = run.attempt ?? 1;
+    const rounds = all.get(what) ?? [];
+    if (rounds[0]?.label !== run.label || rounds[0].attempt !== attempt) rounds.unshift({ label: run.label, attempt, runs: new Map() });
+    rounds[0].runs.set(run.name, run);
+    if (what !== "baseline") all.delete(what); // it is now the latest
+    all.set(what, rounds);
   }
-  if (!groups.get("baseline").size) groups.delete("baseline");
+  return [...all.values()].filter((rounds) => rounds.length).toReversed().map((rounds) => rounds.map((round) => ({ ...round, runs: [...round.runs.values()] })));
+}
+
+// Checks shows what was measured, the latest of each kind, with its output; what was measured
+// of the same before is folded.
+export function Checks({ site }) {
   if (!site.checks.length) return html`<section class="card pad checks" aria-label="Checks"><h2>Checks</h2><p class="small">${icon("triangle-alert", "bad")} This repository has no checks: nothing is measured.</p></section>`;
+  const shown = (round) => html`<div key=${round.label + round.attempt} data-label=${round.label} data-attempt=${round.attempt}><h3 class="tiny faint">${labelOf(round, site.plan?.steps, round.runs.some((run) => run.outdated))}</h3>${round.runs.map((run) => html`<${CheckRun} key=${run.name + run.at} site=${site} run=${run} />`)}</div>`;
   return html`<section class="card pad checks" aria-label="Checks"><h2>Checks</h2>
-    ${[...groups].toReversed().map(([label, runs]) => html`<div key=${label} data-label=${label}><h3 class="tiny faint">${labelOf(label, site.plan?.steps, [...runs.values()].some((run) => run.outdated))}</h3>${[...runs.values()].map((run) => html`<${CheckRun} key=${run.name + run.at} site=${site} run=${run} />`)}</div>`)}
+    ${measuredOf(site.runs).map(([latest, ...before]) => html`<div key=${latest.label.replace(/ round \d+$/, "")} class="stack">${shown(latest)}${before.length > 0 && html`<details class="tiny before"><summary class="btn ghost sm">${icon("chevron-right", "chev")}${before.length} ${/^step /.test(latest.label) ? (before.length === 1 ? "round" : "rounds") : before.length === 1 ? "time" : "times"} before that</summary>${before.map(shown)}</details>`}</div>`)}
     <details class="tiny"><summary class="btn ghost sm">${icon("chevron-right", "chev")}How they are run</summary><p>${rooms[site.sandbox] ?? "They run as they are."}</p><dl class="exactly">${site.checks.map((c) => html`<div key=${c.name}><dt>${c.name}</dt><dd><code>${c.command}</code></dd></div>`)}</dl></details></section>`;
 }
 

@@ -6,6 +6,7 @@ install();
 const { historyOf, howOf, phasesOf, standingOf, states, timesOf, wishedFor } = await import("../page/standing.js");
 const { asText, withId, partsOf } = await import("../page/phase.js");
 const { did, isVain } = await import("../page/words.js");
+const { measuredOf } = await import("../page/site.js");
 const { Session } = await import("../page/fold.js");
 const { turnsOf } = await import("../page/turns.js");
 
@@ -180,4 +181,19 @@ test("what was worked and waited adds up, with the question that is open, and wi
   assert.equal(standing(s, "planning"), "done, worked 9.0 s");
   assert.equal(timesOf(s, phasesOf(s), new Date(Date.parse(s.last) + 20_000).toISOString()), "worked 22.0 s (6.0 s of it on checks and between the phases), waited 2 min 0 s for you");
   assert.deepEqual(s.breaks.map(([from, to]) => (Date.parse(to) - Date.parse(from)) / 1000), [90, 30]);
+});
+
+test("checks of one attempt are not mixed with those of another", () => {
+  const run = (label, attempt, name, ok = true) => ({ label, attempt, name, ok });
+  const told = measuredOf([
+    run("baseline", 1, "test"),
+    run("step 1 round 1", 1, "build"), run("step 1 round 1", 1, "test", false),
+    run("step 1 round 1", 2, "build", false), run("step 1 round 2", 2, "build"),
+    run("verify", 1, "build"), run("verify", 1, "test"), run("verify", 2, "build"), run("baseline", 2, "test"),
+  ]).map((rounds) => rounds.map((r) => `${r.label} ${r.attempt}: ${r.runs.map((one) => `${one.name} ${one.ok}`).join(" ")}`));
+  assert.deepEqual(told, [
+    ["verify 2: build true", "verify 1: build true test true"],
+    ["step 1 round 2 2: build true", "step 1 round 1 2: build false", "step 1 round 1 1: build true test false"],
+    ["baseline 2: test true", "baseline 1: test true"],
+  ]);
 });
