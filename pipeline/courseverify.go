@@ -73,7 +73,7 @@ func (c *course) reviewed(ctx context.Context) error {
 			return nil
 		}
 		if round >= c.Repository.QARounds {
-			c.stopped = fmt.Sprintf("%s after %d reviews", counted(len(steps), "finding is", "findings are")+" open", round)
+			c.stopped = fmt.Sprintf("%s to be put right after %s", counted(len(steps), "finding is", "findings are")+" still", counted(round, "review", "reviews"))
 			return nil
 		}
 		if _, err := call[Plan](ctx, c.run, c.tools.writePlan, planUpdate{Add: steps}); err != nil {
@@ -110,7 +110,8 @@ func (c *course) findFixes(ctx context.Context, round int) ([]PlanStep, error) {
 			return steps, nil
 		}
 		verdict, err := call[gateResult](ctx, c.run, c.gate, gateRequest{
-			Phase: phaseQA, Kind: gateReview, Next: phaseImplementation, Status: string(r.Status), Ready: true, Rounds: maxRounds - asked, Question: c.review.question(len(steps), maxRounds-asked),
+			Phase: phaseQA, Kind: gateReview, Next: phaseImplementation, Status: string(r.Status), Ready: true, Rounds: maxRounds - asked,
+			Warnings: toldOf(r.Warnings), Question: c.review.question(len(steps), maxRounds-asked, toldOf(r.Warnings)),
 		})
 		switch {
 		case err != nil || verdict.Decision == decisionGoOn:

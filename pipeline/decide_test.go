@@ -258,7 +258,7 @@ func TestManualApprovalAsksAboutFindings(t *testing.T) {
 		return end.Output.Summary
 	}
 	question := until("The review found 2 things to put right")
-	for _, part := range []string{"major, in notes.txt, line 2: it is dull", "What to do: Be bold", "blocker, in notes.txt: it is wrong"} {
+	for _, part := range []string{"Should be put right, in notes.txt, line 2: it is dull", "What to do: Be bold", "Must be put right, in notes.txt: it is wrong"} {
 		if !strings.Contains(question, part) {
 			t.Errorf("%q is not in %s", part, question)
 		}
@@ -357,6 +357,32 @@ func TestThePlanThatIsThereCanBeCarriedOutAfterAnEmptyOne(t *testing.T) {
 		}
 		if sum := pipeline.Summarize(y.events()); slices.ContainsFunc(sum.Phases, func(p pipeline.PhaseSummary) bool { return p.Status == "failed" }) || len(sum.Errors) > 0 {
 			t.Errorf("%s: got %s", approve, encode(sum))
+		}
+	}
+}
+
+// Who decides about a step is told what the checks said of it and what was warned of.
+func TestAStepIsAskedAboutWithItsChecks(t *testing.T) {
+	y := shellYard(t)
+	y.config.Approve = pipeline.ApproveManual
+	_, end, err := y.run(nil)
+	seen := map[string]string{}
+	for err == nil && end.Stop == "input_requested" {
+		first, _, _ := strings.Cut(end.Output.Summary, ":")
+		seen[strings.TrimSuffix(first, ".\n")] = end.Output.Summary
+		_, end, err = y.say("go on")
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for beginning, part := range map[string]string{
+		"“First” is done":      "\nChecks:\n- test ✓ (2 tests)\n",
+		"The change is ready":  "\nChecks:\n- test ✓ (3 tests)\n\nThe review:\n- AC1 there is a median: met, step1.ok:1\n",
+		"The plan has 2 steps": "\nTo be aware of:\n- discovery names stats.go, and there is no such file\n",
+		"Requirements is done and waits for approval.\n\nUser stories": "- As Zoë I add todos\n",
+	} {
+		if !strings.Contains(seen[beginning], part) {
+			t.Errorf("%q: %q is not in %q", beginning, part, seen[beginning])
 		}
 	}
 }

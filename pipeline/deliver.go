@@ -148,6 +148,7 @@ func (r *Result) planned() int {
 // askAtGate has the gate ask a person about what a phase came to.
 func (d *delivery) askAtGate(ctx context.Context, run *troupe.Run, r *Result, g gateRequest) (verdict gateResult, err error) {
 	g.Phase, g.Status, g.Ready, g.Errors, g.Artifacts, g.Said = r.Phase, string(r.Status), r.NextPhase.Ready, r.Errors, r.Artifacts, r.said()
+	g.Warnings, g.Subject = toldOf(r.Warnings), r.subject()
 	g.Blockers, g.Requirements = texts(r.NextPhase.Blockers), texts(r.NextPhase.Requirements)
 	answer, err := run.Call(ctx, d.gate, g)
 	if err != nil {

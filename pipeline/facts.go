@@ -176,6 +176,9 @@ type Finding struct {
 	Fell   bool `json:"fell,omitempty"`
 }
 
+// Standing says what a finding asks for, in the same words wherever people read of it.
+func (f *Finding) Standing() string { return (&finding{Severity: f.Severity}).standing() }
+
 // A Criterion is what became of an acceptance criterion: met, not_met or unproven.
 type Criterion struct {
 	ID       string `json:"id"`

@@ -32,6 +32,9 @@ type gateRequest struct {
 	Requirements []string `json:"requirements,omitempty"`
 	Errors       []string `json:"errors,omitempty"`
 	Artifacts    []Saved  `json:"artifacts,omitempty"`
+	// Warnings are what a person should know who decides; Subject is what the phase answered.
+	Warnings []string   `json:"warnings,omitempty"`
+	Subject  []gatePart `json:"subject,omitempty"`
 	// Said is what the agent answered, where that was no output of the phase: it may well
 	// be a question.
 	Said string `json:"said,omitempty"`
@@ -124,12 +127,10 @@ func (g *gateRequest) question() string {
 		state = "is not ready for what comes next"
 	}
 	fmt.Fprintf(&b, "%s %s.\n", phaseTitle(g.Phase), state)
-	for _, part := range []struct {
-		title string
-		lines []string
-	}{{"Against going on", g.Blockers}, {"Required first", g.Requirements}, {"What went wrong", g.Errors}, {"Documents", g.documents()}} {
-		if len(part.lines) > 0 {
-			fmt.Fprintf(&b, "\n%s:\n- %s\n", part.title, strings.Join(part.lines, "\n- "))
+	parts := []gatePart{{"Against going on", g.Blockers}, {"Required first", g.Requirements}, {"What went wrong", g.Errors}, {"To be aware of", g.Warnings}}
+	for _, part := range slices.Concat(parts, g.Subject, []gatePart{{"Documents", g.documents()}}) {
+		if len(part.Lines) > 0 {
+			fmt.Fprintf(&b, "\n%s:\n- %s\n", part.Title, strings.Join(part.Lines, "\n- "))
 		}
 	}
 	for _, a := range g.Artifacts {

@@ -176,7 +176,7 @@ func (c *course) reasons(steps *Result) (list []string) {
 	if c.review != nil {
 		for _, f := range c.review.Findings {
 			if f.blocks() {
-				list = append(list, fmt.Sprintf("%s (%s) is open: %s", f.ID, f.Severity, clipText(f.Problem, 200)))
+				list = append(list, fmt.Sprintf("%s %s: %s", f.ID, f.standing(), clipText(f.Problem, 200)))
 			}
 		}
 		for _, j := range c.review.Criteria {

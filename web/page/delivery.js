@@ -115,7 +115,7 @@ function Subject({ item, about, site }) {
   if (kind === "review") return html`<div class="subject found"><${FindingRows} findings=${result?.review?.findings ?? []} criteria=${result?.review?.criteria ?? []} /></div>`;
   if (kind === "step" || kind === "diff") {
     const { before, diff } = changeIn(item.question);
-    return html`<div class="subject stack"><div class="small"><${Prose} text=${asSaid(before.replace(/^(?:[^\n]*?(?:is done|is ready)): /, ""))} /></div>${diff && html`<details class="small" open=${kind === "step"}><summary class="btn ghost sm">${icon("chevron-right", "chev")}What has changed</summary><${DiffLines} text=${diff} label="What has changed" /></details>`}</div>`;
+    return html`<div class="subject stack"><div class="small"><${Prose} text=${asSaid(before.replace(/^(?:[^\n]*?(?:is done|is ready)): /, "").replace(/\n+To be aware of:\n(?:- [^\n]*(?:\n|$))+/, "\n"))} /></div>${diff && html`<details class="small" open=${kind === "step"}><summary class="btn ghost sm">${icon("chevron-right", "chev")}What has changed</summary><${DiffLines} text=${diff} label="What has changed" /></details>`}</div>`;
   }
   if (kind) return null;
   const words = result && partsOf(about.name, { outputs: result.outputs }).length > 0 && html`<${PhaseWords} phase=${about.name} outputs=${result.outputs} />`;
@@ -128,12 +128,13 @@ const how = ({ phase = "", ready = true, status = "" }) => `${nameOfPhase(phase)
 // Gate is the page's one spotlight: what happened, what it is about, what stands against
 // going on, and the decision.
 function Gate({ item, about, site, early, busy, decide, show, wished }) {
-  const { phase = "", next = "", blockers, errors, requirements, artifacts = [], kind = "", lacking = "", kept = 0 } = item.arguments ?? {};
+  const { phase = "", next = "", blockers, errors, requirements, artifacts = [], warnings, kind = "", lacking = "", kept = 0 } = item.arguments ?? {};
   const known = gates[kind];
   const [guidance, setGuidance] = useKept("answer." + item.ask.id);
   const against = [...new Set([...lines(blockers), ...lines(errors)])];
   const onward = () => decide({ text: "go on" });
   const ask = () => guidance.trim() && decide({ text: guidance.trim() }, () => setGuidance(""));
+  const aware = lines(warnings ?? told(about?.result?.warnings)); // logs from before a gate had them
   const better = asksForChanges(item);
   const goOn = (!lacking || kept > 0) && html`<button type="button" class=${better ? "" : "primary"} disabled=${busy} onClick=${onward}>${icon("check")}${kept > 0 ? keeps : known ? known.go : next ? `Go on to ${nameOfPhase(next).toLowerCase()}` : "Approve and finish"}</button>`;
   const change = html`<button type="button" class=${better ? "primary" : ""} disabled=${busy || !guidance.trim()} onClick=${ask}>${known?.change ?? "Ask for changes"}</button>`;
@@ -142,6 +143,7 @@ function Gate({ item, about, site, early, busy, decide, show, wished }) {
     <div><h2 class="h-17">${known ? known.title(phase, item.question) : how(item.arguments ?? {})}</h2>${wished && html`<p class="small dim">You asked for changes: ${wished}</p>`}</div>
     ${against.length + lines(requirements).length > 0 && html`<ul class="stack small">${against.map((text) => html`<li class="row top" key=${text}>${icon("triangle-alert", "bad")}<span>${capital(text)}</span></li>`)}${lines(requirements).map((text) => html`<li class="row top" key=${text}>${icon("info")}<span>${capital(text)}</span></li>`)}</ul>`}
     <${Subject} item=${item} about=${about} site=${site} />
+    ${aware.length > 0 && html`<div class="aware"><p class="tiny faint small-head">To be aware of</p><ul class="stack small">${aware.map((text) => html`<li class="row top" key=${text}>${icon("info")}<span>${capital(text)}</span></li>`)}</ul></div>`}
     ${artifacts.filter((a) => a.diff).slice(0, 3).map((a) => html`<${Diff} key=${a.path} artifact=${a} show=${show} />`)}
     ${artifacts.length > 0 && html`<div class="row wrap">${artifacts.map((a) => (a.state === "failed" && !a.sha256 ? html`<${Unsaved} key=${a.path} artifact=${a} />` : html`<button type="button" class="chip out" key=${a.path} onClick=${() => show(a.path)}>${icon(fileIcon(a.path))}${(artifacts.length === 1 && written[phase]) || nameOf(a.path)}</button>`))}</div>`}
     <details class="small" open=${kind === "environment" || kind === "dependencies"}><summary class="btn ghost sm">${icon("chevron-right", "chev")}The question in full</summary>${item.question.length > long ? html`<div class="exact-sent"><${Pages} text=${item.question} name="The question" /></div>` : html`<${Prose} text=${asSaid(item.question)} />`}</details>

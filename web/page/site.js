@@ -9,7 +9,7 @@ import { duration, nameOf, fileIcon } from "./format.js";
 import { advised } from "./trouble.js";
 import { written } from "./words.js";
 import { html, icon, useEffect, useState } from "./view.js";
-import { withId } from "./phase.js";
+import { severities, withId } from "./phase.js";
 
 const at = (id, more = "") => "api/deliveries/" + encodeURIComponent(id) + more;
 const api = {
@@ -154,8 +154,6 @@ function CheckRun({ site, run }) {
 }
 
 const criterionMarks = { __proto__: null, met: ["circle-check", "good", "met"], not_met: ["circle-x", "bad", "not met"], unproven: ["info", "", "not proven"] };
-
-const severities = { __proto__: null, blocker: "Must be put right", major: "Should be put right", minor: "Small" };
 
 // FindingRows lists what a review found: how bad it is, where it is, what is to be done.
 export function FindingRows({ findings, criteria }) {
