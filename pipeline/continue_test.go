@@ -86,3 +86,54 @@ func TestADeliveryIsPlannedAnew(t *testing.T) {
 		t.Error("the wrong phases are run again")
 	}
 }
+
+// Whoever stops at what a review found and then goes on is shown that review again: nothing
+// has changed since, and another one would be paid for. What changes after it is reviewed.
+func TestAReviewThatIsThereIsShownAgain(t *testing.T) {
+	y := shellYard(t)
+	y.config.Approve = pipeline.ApproveManual
+	reviews := 0
+	y.with("qa", func(string, string, int) string {
+		if reviews++; reviews == 1 {
+			return reviewed("changes_required", nil, []object{{"id": "F1", "severity": "major", "path": "notes.txt", "problem": "it is dull", "fix": "Be bold"}})
+		}
+		return reviewed("accept", nil, nil)
+	})
+	question := func() string {
+		if s := pipeline.Summarize(y.events()); s.State == "waiting" {
+			return s.Question
+		}
+		return ""
+	}
+	say := func(text string) {
+		t.Helper()
+		if _, _, err := y.say(text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, _, err := y.run(nil); err != nil {
+		t.Fatal(err)
+	}
+	for question() != "" && !strings.HasPrefix(question(), "The review found 1 thing") {
+		say("go on")
+	}
+	for range 2 {
+		say("stop")
+		if r := pipeline.ReportOf(y.events()); r == nil || r.Outcome != "partial" {
+			t.Fatalf("%+v", r)
+		}
+		y.goOn("")
+		if !strings.HasPrefix(question(), "The review found 1 thing") || !strings.Contains(question(), "it is dull") {
+			t.Fatalf("it asks %q", question())
+		}
+	}
+	if reviews != 1 {
+		t.Errorf("it was reviewed %d times", reviews)
+	}
+	for question() != "" {
+		say("go on")
+	}
+	if r := pipeline.ReportOf(y.events()); r.Outcome != "delivered" || stepsIn(r) != "1 2 fix-1" || reviews != 2 {
+		t.Errorf("%s: %s, %q, %d reviews", r.Outcome, stepsIn(r), r.Reasons, reviews)
+	}
+}

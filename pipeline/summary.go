@@ -130,7 +130,13 @@ func Results(events []troupe.Event) []Result {
 		} else if results[at].planned() > 0 {
 			before = results
 		}
+		after := results[min(at+1, len(results)):]
 		results = append(results[:at:at], r) // what came after it is of an earlier pass
+		for _, later := range after {
+			if r.Phase == phaseImplementation && r.Site != nil && later.reviews(r.Site.Head) { // nothing was built since
+				results = append(results, later)
+			}
+		}
 	}
 	return results
 }
