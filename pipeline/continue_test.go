@@ -1,6 +1,7 @@
 package pipeline_test
 
 import (
+	"strconv"
 	"strings"
 	"testing"
 
@@ -135,5 +136,21 @@ func TestAReviewThatIsThereIsShownAgain(t *testing.T) {
 	}
 	if r := pipeline.ReportOf(y.events()); r.Outcome != "delivered" || stepsIn(r) != "1 2 fix-1" || reviews != 2 {
 		t.Errorf("%s: %s, %q, %d reviews", r.Outcome, stepsIn(r), r.Reasons, reviews)
+	}
+}
+
+// All commits of the branch are counted, those of documents, too, and they are the same in
+// what is said and in what is listed.
+func TestAllCommitsOfABranchAreCounted(t *testing.T) {
+	y := shellYard(t)
+	r := y.mustRun("delivered")
+	want := strings.TrimSpace(y.sh("git rev-list --count " + r.Base + ".." + r.Branch))
+	if got := strconv.Itoa(r.CommitCount()); got != want || len(r.Log) != len(r.Commits)+1 || !strings.HasPrefix(r.Log[0].Title, "docs: ") {
+		t.Errorf("%s commits are counted, and there are %s: %+v", got, want, r.Log)
+	}
+	for _, e := range y.events() {
+		if end, ok := e.Body.(*troupe.RunFinished); ok && e.Parent == "" && !strings.Contains(end.Output.Summary, want+" commits on ") {
+			t.Errorf("it says %q", end.Output.Summary)
+		}
 	}
 }

@@ -73,11 +73,22 @@ type DeliverySite struct {
 	Base     string    `json:"base"`
 	Created  time.Time `json:"created"`
 	Sandbox  string    `json:"sandbox,omitempty"`
-	// Applied says that its branch was taken into the checkout.
-	Applied bool           `json:"applied,omitempty"`
-	Plan    *pipeline.Plan `json:"plan,omitempty"`
-	Checks  []NamedCheck   `json:"checks"`
-	Files   []ChangedFile  `json:"files"`
+	// Applied says that its branch was taken into the checkout, Takes when it was taken and
+	// taken back.
+	Applied bool            `json:"applied,omitempty"`
+	Takes   []pipeline.Take `json:"takes,omitempty"`
+	// Log are all commits of the branch, the oldest first: of documents and of what was changed
+	// by hand, too.
+	Log    []BranchCommit `json:"log"`
+	Plan   *pipeline.Plan `json:"plan,omitempty"`
+	Checks []NamedCheck   `json:"checks"`
+	Files  []ChangedFile  `json:"files"`
+}
+
+// A BranchCommit is a commit of a delivery's branch.
+type BranchCommit struct {
+	Commit string `json:"commit"`
+	Title  string `json:"title"`
 }
 
 // A NamedCheck is what a result is checked with.
@@ -206,7 +217,7 @@ func (s *Server) showDelivery(c *call) (deliveryView, error) {
 		DeliverySite: site, Session: info.ID, State: summary.State, Question: summary.Question, Tokens: summary.Tokens, Cost: summary.Cost, Seconds: summary.Duration.Duration().Seconds(), WaitedSeconds: summary.WaitedUntil(time.Now()).Seconds(), BetweenSeconds: summary.Between.Duration().Seconds(),
 		Runs: []checkView{}, Commits: []commitView{}, Findings: []pipeline.Finding{}, Criteria: []pipeline.Criterion{}, Documents: []documentView{},
 	}
-	v.Checks, v.Files = listed(v.Checks), listed(v.Files)
+	v.Checks, v.Files, v.Log = listed(v.Checks), listed(v.Files), listed(v.Log)
 	for _, r := range pipeline.CheckRuns(events) {
 		v.Runs = append(v.Runs, checkView{r.Label, r.Attempt, r.At, r.Name, r.Command, r.OK, r.Exit, r.Tests, r.Failing, r.Flaky, r.Remedy, r.Took.Seconds(), r.File, r.Outdated})
 	}

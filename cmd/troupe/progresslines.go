@@ -299,7 +299,7 @@ func (p *program) writeReport(s *pipeline.Summary) {
 	if s.Cost > 0 {
 		spent += fmt.Sprintf(", $%.2f", s.Cost)
 	}
-	fmt.Fprintf(p.out, "%s  %s +%d −%d in %s on %s, %s, %s\n", r.Outcome, words.Counted(len(r.Files), "file"), added, removed, words.Counted(len(r.Commits), "commit"), r.Branch, spent, terminal.Duration(time.Duration(s.Duration)))
+	fmt.Fprintf(p.out, "%s  %s +%d −%d in %s on %s, %s, %s\n", r.Outcome, words.Counted(len(r.Files), "file"), added, removed, words.Counted(r.CommitCount(), "commit"), r.Branch, spent, terminal.Duration(time.Duration(s.Duration)))
 	for _, reason := range r.Reasons {
 		fmt.Fprintf(p.out, "- %s\n", terminal.Clean(reason))
 	}

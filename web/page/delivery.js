@@ -58,7 +58,7 @@ export function Delivery({ here, info, status, acts, show }) {
       ${done.toReversed().map((p) => html`<${Result} key=${p.name} phase=${p} isAsked=${gate && p === asked} show=${show} />`)}
       ${!gate && done.length === 0 && status !== "running" && !trouble && html`<p class="dim">Nothing has come of it yet.</p>`}</div>
       <aside class="stack wide-gap"><section class="card pad"><h2 class="h-17">What was asked for</h2><p class="plain small" dir="auto">${request}</p><${Taken} spent=${info?.spent} session=${session} list=${list} /></section>
-        ${site?.plan ? html`<${SitePlan} site=${site} again=${again} />` : html`<${Plan} list=${list} />`}${site && html`<${Documents} site=${site} show=${show} />`}<${History} session=${session} gate=${gate} /></aside></div>
+        ${site?.plan ? html`<${SitePlan} site=${site} again=${again} />` : html`<${Plan} list=${list} />`}${site && html`<${Documents} site=${site} show=${show} />`}<${History} session=${session} gate=${gate} takes=${site?.takes} /></aside></div>
     ${gate && html`<${Pinned} item=${gate} busy=${busy} decide=${decide} />`}</div></div>`;
 }
 
@@ -216,9 +216,9 @@ function Plan({ list }) {
 const mostShown = 20;
 
 // History is what happened, the latest first.
-function History({ session, gate }) {
+function History({ session, gate, takes }) {
   const [whole, setWhole] = useState(false);
-  const events = historyOf(session, gate);
+  const events = historyOf(session, gate, takes);
   if (!events.length) return null;
   const shown = whole ? events : events.slice(0, mostShown);
   return html`<section class="card pad" aria-label="What happened"><h2 class="h-17">What happened</h2><ul class="stack small">${shown.map((e, i) => html`<li class="row top" key=${i}>${icon(e.icon, e.tint ?? "")}<span class="grow">${e.text}</span><time class="faint num">${hour(e.time)}</time></li>`)}</ul>

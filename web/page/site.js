@@ -56,10 +56,11 @@ export function Outcome({ site, again }) {
   };
   const added = site.files.reduce((n, f) => n + f.added, 0);
   const removed = site.files.reduce((n, f) => n + f.removed, 0);
+  const commits = site.log?.length || site.commits.length;
   const { operator } = app.me;
   const isDone = site.outcome === "delivered";
   return html`<section class="card pad outcome" data-outcome=${site.outcome} aria-label="Outcome"><div class="row"><h2 class="grow">${{ delivered: "Delivered", partial: "Partly done", failed: "Not delivered" }[site.outcome] ?? site.outcome}</h2>${(isDone || site.applied) && html`<span class="chip t good">${site.applied ? "taken" : "delivered"}</span>`}</div>
-    ${site.files.length > 0 && html`<p class="small">${site.files.length} ${site.files.length === 1 ? "file" : "files"} changed, <span class="good">+${added}</span> <span class="bad">−${removed}</span> lines</p>`}
+    ${site.files.length > 0 && html`<p class="small">${site.files.length} ${site.files.length === 1 ? "file" : "files"} changed, <span class="good">+${added}</span> <span class="bad">−${removed}</span> lines${commits > 0 && `, in ${commits} ${commits === 1 ? "commit" : "commits"}`}</p>`}
     ${site.reasons?.length > 0 && html`<ul class="stack small">${site.reasons.map((text) => html`<li class="row top" key=${text}>${icon("triangle-alert", "bad")}<span>${capital(text)}</span></li>`)}</ul>`}
     ${site.advice && html`<p class="small advice">${advised(site.advice)}</p>`}
     ${can("apply") && operator && html`<p class="tiny faint">Taking it puts these commits onto the branch that is checked out in your project. It can be taken back.</p>`}
@@ -71,7 +72,7 @@ export function Outcome({ site, again }) {
 
 // Exactly is where the result is, for whoever works with it by hand.
 function Exactly({ site }) {
-  const rows = [["Branch", site.branch], ["Begun at", site.base?.slice(0, 12)], ...site.commits.map((c) => [c.title || `Step ${c.step}`, c.commit.slice(0, 12)]), ["Worked in", app.me.operator && site.worktree]].filter(([, value]) => value);
+  const rows = [["Branch", site.branch], ["Begun at", site.base?.slice(0, 12)], ...(site.log?.length ? site.log : site.commits).map((c) => [c.title || `Step ${c.step}`, c.commit.slice(0, 12)]), ["Worked in", app.me.operator && site.worktree]].filter(([, value]) => value);
   return html`<details class="tiny where"><summary class="btn ghost sm">${icon("chevron-right", "chev")}For developers</summary><dl class="exactly">${rows.map(([name, value], i) => html`<div key=${i}><dt>${name}</dt><dd><code>${value}</code></dd></div>`)}</dl></details>`;
 }
 

@@ -98,9 +98,10 @@ export function wishedFor(session, gate) {
   return before && before.arguments?.phase === gate.arguments?.phase && !decisionIn(before.answer) ? before.answer : "";
 }
 
-// historyOf is what happened, the latest first: [{ time, icon, tint, text }].
-export function historyOf(session, gate) {
-  const events = [];
+// historyOf is what happened, the latest first: [{ time, icon, tint, text }]. What was built
+// is taken, and taken back, outside of the session: takes says when.
+export function historyOf(session, gate, takes = []) {
+  const events = takes.map(({ at, back }) => ({ time: new Date(at).toISOString(), icon: back ? "repeat" : "check", tint: back ? "" : "good", text: back ? "You took it back" : "You took it" }));
   let runs = 0; // of the delivery itself
   for (const run of session.runs.values()) {
     const said = run.input?.custom?.extras?.guidance;

@@ -197,3 +197,11 @@ test("checks of one attempt are not mixed with those of another", () => {
     ["baseline 2: test true", "baseline 1: test true"],
   ]);
 });
+
+test("what was taken, and taken back, is in what happened", () => {
+  const { s, add, begin } = log();
+  begin("d");
+  add(1, "d", "", "run_finished", { output: {} }, "deliver");
+  const told = historyOf(s, null, [{ at: at(100) }, { at: at(200), back: true }]).map((e) => e.text);
+  assert.deepEqual(told.slice(0, 2), ["You took it back", "You took it"]);
+});
