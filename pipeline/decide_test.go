@@ -386,3 +386,19 @@ func TestAStepIsAskedAboutWithItsChecks(t *testing.T) {
 		}
 	}
 }
+
+// A delivery that is to make documents alone and is stopped has made those until then.
+func TestAStopAmongDocumentsKeepsThem(t *testing.T) {
+	y := shellYard(t)
+	y.config.Approve, y.config.To = pipeline.ApproveManual, "architecture"
+	if _, end, err := y.run(nil); err != nil || end.Stop != "input_requested" {
+		t.Fatalf("%+v %v", end, err)
+	}
+	r, end, err := y.say("stop")
+	if err != nil || r == nil || r.Outcome != pipeline.OutcomePartial || !slices.Equal(r.Reasons, []string{"stopped by a person after requirements"}) || len(r.Files) != 1 {
+		t.Fatalf("%+v %v", r, err)
+	}
+	if strings.Contains(end.Output.Summary, "gate") {
+		t.Errorf("it says %q", end.Output.Summary)
+	}
+}

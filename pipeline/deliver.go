@@ -59,7 +59,7 @@ func (d *delivery) Do(ctx context.Context, run *troupe.Run, in troupe.Handoff) (
 		if done = append(done, result); decision == decisionStop && result.Status == "failed" {
 			return troupe.Handoff{}, fmt.Errorf("phase %s failed: %s", result.Phase, strings.Join(result.Errors, "; "))
 		} else if decision == decisionStop {
-			return d.outcome(in, done, fmt.Sprintf("stopped at the gate after %s", result.Phase)), nil
+			return d.outcome(in, done, "stopped by a person after "+lowerTitle(result.Phase)+"; what was written until then is kept"), nil
 		}
 	}
 	return d.outcome(in, done, ""), nil
@@ -188,10 +188,10 @@ func (d *delivery) outcome(in troupe.Handoff, done []Result, stopped string) tro
 		}
 		line := fmt.Sprintf("%s: %s", r.Phase, r.Status)
 		if n := len(r.Artifacts); n > 0 {
-			line += fmt.Sprintf(", %d artifacts", n)
+			line += ", " + counted(n, "artifact", "artifacts")
 		}
 		if n := len(r.Proposals); n > 0 {
-			line += fmt.Sprintf(", %d proposals", n)
+			line += ", " + counted(n, "proposal", "proposals")
 		}
 		lines = append(lines, line)
 	}

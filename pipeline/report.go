@@ -96,7 +96,7 @@ func (c *course) report(ctx context.Context) (troupe.Handoff, error) {
 	switch {
 	case len(r.Reasons) == 0:
 		r.Outcome = OutcomeDelivered
-	case len(r.Commits) > 0 || steps == nil && c.stopped == "":
+	case len(r.Commits) > 0 || steps == nil && c.stopped == "" || c.keptDocuments():
 		r.Outcome = OutcomePartial
 	default:
 		r.Outcome = OutcomeFailed
@@ -110,6 +110,13 @@ func (c *course) report(ctx context.Context) (troupe.Handoff, error) {
 		Outputs: map[string]any{"phases": c.done, "delivery": r},
 		Meta:    troupe.HandoffMeta{Status: status},
 	}, nil
+}
+
+// keptDocuments says of a delivery that is to make documents alone that it has made some, and
+// that nothing failed.
+func (c *course) keptDocuments() bool {
+	return !c.has(phaseImplementation) && slices.ContainsFunc(c.done, func(r Result) bool { return len(r.Artifacts) > 0 }) &&
+		!slices.ContainsFunc(c.done, func(r Result) bool { return r.Status == "failed" })
 }
 
 // CommitCount is how many commits are on the branch.
