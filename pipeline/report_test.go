@@ -47,7 +47,7 @@ func TestWhyAChangeIsNotDelivered(t *testing.T) {
 		"stopped before a review": {func(c *course) { c.review = nil; c.stopped = "stopped" }, done, []string{"stopped"}},
 		"a finding is open": {func(c *course) {
 			c.review.Findings = []finding{{ID: "F1", Severity: severityMinor, Problem: "a"}, {ID: "F2", Severity: severityMajor, Problem: "b"}, {ID: "F3", Severity: severityMajor, Problem: "c", Fell: true}}
-		}, done, []string{"F2 (major) is open: b"}},
+		}, done, []string{"F2 should be put right: b"}},
 		"a criterion is not met": {func(c *course) {
 			c.review.Criteria = []judgement{{ID: "AC1", State: criterionMet}, {ID: "AC2", State: criterionNotMet, Text: "b"}, {ID: "AC3", State: criterionUnproven}}
 		}, done, []string{"AC2 is not met: b"}},
