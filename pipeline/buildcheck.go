@@ -40,6 +40,7 @@ func (b *builder) checkAll(ctx context.Context, notes string) (feedback string, 
 		changed = append(changed, f.Path)
 	}
 	var spent time.Duration
+	b.passed = nil
 	for _, check := range b.checksToRun(changed) {
 		r, stopped, err := b.runCheck(ctx, check, spent)
 		if err != nil || stopped != nil {
@@ -56,6 +57,7 @@ func (b *builder) checkAll(ctx context.Context, notes string) (feedback string, 
 			b.lastFeedback = notes + problem.agent + "\n" + b.notInstalled(&r.Outcome) + "\n" + r.Feedback
 			return b.failed(b.lastFeedback, checkFailed(&r.Outcome))
 		}
+		b.passed = append(b.passed, r.Outcome)
 	}
 	return "", true, nil, nil
 }

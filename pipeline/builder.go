@@ -53,7 +53,7 @@ func (s *stepRun) Do(ctx context.Context, run *troupe.Run, in troupe.Handoff) (o
 	}
 	return troupe.Handoff{
 		Task: in.Task, Summary: record.State + ": " + record.Title,
-		Outputs: map[string]any{"record": record, "now": b.now, "json": b.JSON, "warnings": b.Warnings, "proposals": b.Proposals, "sensitive": b.sensitive, "errors": b.Errors},
+		Outputs: map[string]any{"record": record, "now": b.now, "json": b.JSON, "warnings": b.Warnings, "proposals": b.Proposals, "sensitive": b.sensitive, "errors": b.Errors, "checks": slim(b.passed)},
 		Meta:    troupe.HandoffMeta{Status: "success"},
 	}, nil
 }
@@ -77,7 +77,8 @@ type builder struct {
 	parts    int
 	tries    int // conversations
 	last     *checks.Outcome
-	same     int // failures in a row that are the same
+	passed   []checks.Outcome // what the latest round of checks said, until one failed
+	same     int              // failures in a row that are the same
 	// lastFeedback, lastSignature and lastErrors are of the failure before.
 	lastFeedback, lastSignature string
 	lastErrors                  int

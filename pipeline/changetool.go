@@ -283,11 +283,14 @@ func (s *workshop) lookTool() troupe.Tool {
 type diffRequest struct {
 	From string `json:"from"`
 	To   string `json:"to"`
+	// Log wants the commits, too.
+	Log bool `json:"log,omitempty"`
 }
 
 type diffResult struct {
-	Diff  string     `json:"diff"`
-	Files []git.Stat `json:"files"`
+	Diff  string       `json:"diff"`
+	Files []git.Stat   `json:"files"`
+	Log   []git.Commit `json:"log,omitempty"`
 }
 
 func (s *workshop) diffTool() troupe.Tool {
@@ -305,6 +308,10 @@ func (s *workshop) diffTool() troupe.Tool {
 func (s *workshop) statTool() troupe.Tool {
 	return onSite(s, "count_changes", "Says which files were changed.", func(ctx context.Context, o *openSite, in diffRequest) (diffResult, error) {
 		files, err := o.worktree.Stats(ctx, in.From, in.To)
-		return diffResult{Files: append([]git.Stat{}, files...)}, err
+		out := diffResult{Files: append([]git.Stat{}, files...)}
+		if err == nil && in.Log {
+			out.Log, err = o.worktree.Repo.Log(ctx, in.From, in.To)
+		}
+		return out, err
 	})
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -138,11 +139,22 @@ func (o *openSite) keepOutput(outcome *checks.Outcome, label string) error {
 		return err
 	}
 	if label != "" {
-		outcome.File = "checks/" + nameOf(label) + "-" + filepath.Base(name)
+		outcome.File = o.freeFile("checks/" + nameOf(label) + "-" + strings.TrimSuffix(filepath.Base(name), ".txt"))
 		return replaceFile(filepath.Join(o.folder, outcome.File), []byte(outcome.Output))
 	}
 	outcome.File = name
 	return nil
+}
+
+// freeFile is a name for an output that no other has: an earlier attempt has a file of its own.
+func (o *openSite) freeFile(name string) string {
+	file := name + ".txt"
+	for n := 2; ; n++ {
+		if _, err := os.Stat(filepath.Join(o.folder, file)); err != nil {
+			return file
+		}
+		file = fmt.Sprintf("%s-%d.txt", name, n)
+	}
 }
 
 // OutputFile is where the last output of a check is, in a delivery's folder.

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/checks"
 )
 
 // construct carries out what of the plan is left, step by step, each as a run and, if
@@ -25,7 +26,7 @@ func (w *work) construct(ctx context.Context, s *phaseStep, in troupe.Handoff) e
 		if step == nil || w.stopped || w.mustStop() {
 			return w.concludeSteps(ctx, &plan)
 		}
-		record, err := w.constructStep(ctx, s, in, plan, *step)
+		record, measured, err := w.constructStep(ctx, s, in, plan, *step)
 		if err != nil {
 			return err
 		}
@@ -35,7 +36,7 @@ func (w *work) construct(ctx context.Context, s *phaseStep, in troupe.Handoff) e
 		if plan, err = call[Plan](ctx, w.run, w.delivery.tools.writePlan, planUpdate{Step: &update}); err != nil {
 			return err
 		}
-		if w.stopped, err = w.passStep(ctx, &plan, record); err != nil {
+		if w.stopped, err = w.passStep(ctx, &plan, record, measured); err != nil {
 			return err
 		}
 	}
@@ -47,18 +48,24 @@ func (w *work) mustStop() bool {
 	return !w.delivery.Repository.KeepGoing && slices.ContainsFunc(w.Steps, func(r StepRecord) bool { return r.State == StepFailed })
 }
 
+// stepFacts are what was measured of a step, and what was warned of.
+type stepFacts struct {
+	checks, baseline []checks.Outcome
+	warnings         []string
+}
+
 // constructStep runs one step.
-func (w *work) constructStep(ctx context.Context, s *phaseStep, in troupe.Handoff, plan Plan, step PlanStep) (StepRecord, error) {
+func (w *work) constructStep(ctx context.Context, s *phaseStep, in troupe.Handoff, plan Plan, step PlanStep) (record StepRecord, measured stepFacts, err error) {
 	n := slices.IndexFunc(plan.Steps, func(p PlanStep) bool { return p.ID == step.ID }) + 1
 	var passage planStep
 	if path, _ := w.planned(); path != "" && !strings.HasPrefix(step.ID, "fix-") && !strings.HasPrefix(step.ID, "wish-") {
 		found, err := w.lookUp(ctx, path, n)
 		if err != nil {
-			return StepRecord{}, err
+			return record, measured, err
 		}
 		if passage = found; !found.Found {
 			if err := w.warn(ctx, "plan_step_not_found", fmt.Sprintf("neither the knowledge base nor the plan has a passage for step %d (%s): the builder gets the step's goal alone", n, step.Title)); err != nil {
-				return StepRecord{}, err
+				return record, measured, err
 			}
 			passage = planStep{Step: n, Note: "not found"}
 		}
@@ -68,26 +75,28 @@ func (w *work) constructStep(ctx context.Context, s *phaseStep, in troupe.Handof
 	}}
 	out, err := runBelow(ctx, w.run, &stepRun{&phaseStep{w.delivery, w.phase}, step.ID}, h)
 	if err != nil {
-		return StepRecord{}, err
+		return record, measured, err
 	}
-	var record StepRecord
 	var more struct {
 		json                        Level
 		warnings, errors, sensitive []string
 		proposals                   []Proposal
 	}
 	w.now = state{}
-	for key, into := range map[string]any{"record": &record, "now": &w.now, "json": &more.json, "warnings": &more.warnings, "proposals": &more.proposals, "sensitive": &more.sensitive, "errors": &more.errors} {
+	for key, into := range map[string]any{"record": &record, "now": &w.now, "json": &more.json, "warnings": &more.warnings, "proposals": &more.proposals, "sensitive": &more.sensitive, "errors": &more.errors, "checks": &measured.checks} {
 		if err := redecode(out.Outputs[key], into); err != nil {
-			return record, fmt.Errorf("step %s: %s: %w", step.ID, key, err)
+			return record, measured, fmt.Errorf("step %s: %s: %w", step.ID, key, err)
 		}
 	}
-	record.Step = n
+	if err := redecode(in.Custom["baseline"], &measured.baseline); err != nil {
+		return record, measured, fmt.Errorf("step %s: baseline: %w", step.ID, err)
+	}
+	record.Step, measured.warnings = n, more.warnings
 	w.JSON = worse(w.JSON, more.json)
 	w.Warnings = append(w.Warnings, more.warnings...)
 	w.Proposals = append(w.Proposals, more.proposals...)
 	w.Sensitive = append(w.Sensitive, more.sensitive...)
-	return record, nil
+	return record, measured, nil
 }
 
 // concludeSteps makes the phase's result of what became of the steps.

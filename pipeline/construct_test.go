@@ -70,6 +70,13 @@ func TestTheOutputOfACheckIsKept(t *testing.T) {
 			}
 		}
 	}
+	again := checks.Outcome{Name: "Unit Test", Output: "another attempt"}
+	if err := o.keepOutput(&again, "step 1 round 2"); err != nil || again.File != "checks/step-1-round-2-unit-test-2.txt" {
+		t.Errorf("%s, %v", again.File, err)
+	}
+	if data, err := os.ReadFile(filepath.Join(o.folder, outcome.File)); len(data) == 0 || string(data) == "another attempt" {
+		t.Errorf("the output of the attempt before is %q, %v", data, err)
+	}
 	if check, err := o.checkNamed("Unit Test"); err != nil || check != &o.Checks[1] {
 		t.Errorf("%+v, %v", check, err)
 	}

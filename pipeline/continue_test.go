@@ -1,6 +1,7 @@
 package pipeline_test
 
 import (
+	"strconv"
 	"strings"
 	"testing"
 
@@ -84,5 +85,72 @@ func TestADeliveryIsPlannedAnew(t *testing.T) {
 	}
 	if len(y.prompts("BMAD planning specialist", `"guidance": "Other steps"`)) == 0 || len(y.prompts("BMAD architecture specialist")) != designed {
 		t.Error("the wrong phases are run again")
+	}
+}
+
+// Whoever stops at what a review found and then goes on is shown that review again: nothing
+// has changed since, and another one would be paid for. What changes after it is reviewed.
+func TestAReviewThatIsThereIsShownAgain(t *testing.T) {
+	y := shellYard(t)
+	y.config.Approve = pipeline.ApproveManual
+	reviews := 0
+	y.with("qa", func(string, string, int) string {
+		if reviews++; reviews == 1 {
+			return reviewed("changes_required", nil, []object{{"id": "F1", "severity": "major", "path": "notes.txt", "problem": "it is dull", "fix": "Be bold"}})
+		}
+		return reviewed("accept", nil, nil)
+	})
+	question := func() string {
+		if s := pipeline.Summarize(y.events()); s.State == "waiting" {
+			return s.Question
+		}
+		return ""
+	}
+	say := func(text string) {
+		t.Helper()
+		if _, _, err := y.say(text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, _, err := y.run(nil); err != nil {
+		t.Fatal(err)
+	}
+	for question() != "" && !strings.HasPrefix(question(), "The review found 1 thing") {
+		say("go on")
+	}
+	for range 2 {
+		say("stop")
+		if r := pipeline.ReportOf(y.events()); r == nil || r.Outcome != "partial" {
+			t.Fatalf("%+v", r)
+		}
+		y.goOn("")
+		if !strings.HasPrefix(question(), "The review found 1 thing") || !strings.Contains(question(), "it is dull") {
+			t.Fatalf("it asks %q", question())
+		}
+	}
+	if reviews != 1 {
+		t.Errorf("it was reviewed %d times", reviews)
+	}
+	for question() != "" {
+		say("go on")
+	}
+	if r := pipeline.ReportOf(y.events()); r.Outcome != "delivered" || stepsIn(r) != "1 2 fix-1" || reviews != 2 {
+		t.Errorf("%s: %s, %q, %d reviews", r.Outcome, stepsIn(r), r.Reasons, reviews)
+	}
+}
+
+// All commits of the branch are counted, those of documents, too, and they are the same in
+// what is said and in what is listed.
+func TestAllCommitsOfABranchAreCounted(t *testing.T) {
+	y := shellYard(t)
+	r := y.mustRun("delivered")
+	want := strings.TrimSpace(y.sh("git rev-list --count " + r.Base + ".." + r.Branch))
+	if got := strconv.Itoa(r.CommitCount()); got != want || len(r.Log) != len(r.Commits)+1 || !strings.HasPrefix(r.Log[0].Title, "docs: ") {
+		t.Errorf("%s commits are counted, and there are %s: %+v", got, want, r.Log)
+	}
+	for _, e := range y.events() {
+		if end, ok := e.Body.(*troupe.RunFinished); ok && e.Parent == "" && !strings.Contains(end.Output.Summary, want+" commits on ") {
+			t.Errorf("it says %q", end.Output.Summary)
+		}
 	}
 }

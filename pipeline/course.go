@@ -146,12 +146,12 @@ func (c *course) thinkUntil(ctx context.Context, end string) error {
 		if i+1 < len(c.Phases) {
 			next = c.Phases[i+1].Name
 		}
-		result, passed, err := c.passPhase(ctx, c.run, c.handed(), i, c.results(), next)
+		result, decision, err := c.passPhase(ctx, c.run, c.handed(), i, c.results(), next, nil)
 		if err != nil {
 			return err
 		}
 		c.done = append(c.done, result)
-		if !passed {
+		if decision == decisionStop {
 			c.stopped = "stopped by a person after " + lowerTitle(result.Phase)
 			if result.Status == "failed" {
 				c.stopped = fmt.Sprintf("%s failed: %s", lowerTitle(result.Phase), strings.Join(result.Errors, "; "))

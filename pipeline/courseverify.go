@@ -73,7 +73,7 @@ func (c *course) reviewed(ctx context.Context) error {
 			return nil
 		}
 		if round >= c.Repository.QARounds {
-			c.stopped = fmt.Sprintf("%s after %d reviews", counted(len(steps), "finding is", "findings are")+" open", round)
+			c.stopped = fmt.Sprintf("%s to be put right after %s", counted(len(steps), "finding is", "findings are")+" still", counted(round, "review", "reviews"))
 			return nil
 		}
 		if _, err := call[Plan](ctx, c.run, c.tools.writePlan, planUpdate{Add: steps}); err != nil {
@@ -85,6 +85,22 @@ func (c *course) reviewed(ctx context.Context) error {
 	}
 }
 
+// reviewThatIsThere is the review of a delivery that goes on, where it is of the change as it
+// is: whoever stopped at it is shown it again, and nothing is paid twice.
+func (c *course) reviewThatIsThere() (Result, bool) {
+	for _, r := range c.earlier {
+		if r.Phase == phaseQA && r.reviews(c.now.Head) {
+			return r, c.extras.Continue
+		}
+	}
+	return Result{}, false
+}
+
+// reviews says of a result that it is a review of a commit.
+func (r *Result) reviews(head string) bool {
+	return r.Review != nil && r.Site != nil && r.Site.Head == head
+}
+
 // findFixes has the change reviewed and returns the steps that put right what was found.
 // Whoever is asked about everything is shown the findings before that, and may have it
 // reviewed once more.
@@ -92,9 +108,12 @@ func (c *course) findFixes(ctx context.Context, round int) ([]PlanStep, error) {
 	before := c.review
 	more := map[string]any{"baseline": c.baseline, "verified": c.verified, "round": round}
 	for asked := 0; ; asked++ {
-		r, err := c.phase(ctx, phaseQA, more)
-		if err != nil {
-			return nil, err
+		r, isThere := c.reviewThatIsThere()
+		if asked > 0 || round > 1 || !isThere {
+			var err error
+			if r, err = c.phase(ctx, phaseQA, more); err != nil {
+				return nil, err
+			}
 		}
 		if c.review = r.Review; c.review == nil {
 			c.stopped = "the review came to nothing: " + strings.Join(r.Errors, "; ")
@@ -110,7 +129,8 @@ func (c *course) findFixes(ctx context.Context, round int) ([]PlanStep, error) {
 			return steps, nil
 		}
 		verdict, err := call[gateResult](ctx, c.run, c.gate, gateRequest{
-			Phase: phaseQA, Kind: gateReview, Next: phaseImplementation, Status: string(r.Status), Ready: true, Rounds: maxRounds - asked, Question: c.review.question(len(steps), maxRounds-asked),
+			Phase: phaseQA, Kind: gateReview, Next: phaseImplementation, Status: string(r.Status), Ready: true, Rounds: maxRounds - asked,
+			Warnings: toldOf(r.Warnings), Question: c.review.question(len(steps), maxRounds-asked, toldOf(r.Warnings)),
 		})
 		switch {
 		case err != nil || verdict.Decision == decisionGoOn:

@@ -16,7 +16,10 @@ import (
 func (c *course) passPlan(ctx context.Context, plan Plan) error {
 	planning := slices.IndexFunc(c.Phases, func(p Phase) bool { return p.Name == phasePlanning })
 	for round := 0; ; round++ {
-		verdict, err := call[gateResult](ctx, c.run, c.gate, gateRequest{Phase: phasePlanning, Kind: gatePlan, Next: phaseImplementation, Ready: true, Rounds: maxRounds - round, Question: planQuestion(&plan, c.site.ID, maxRounds-round)})
+		verdict, err := call[gateResult](ctx, c.run, c.gate, gateRequest{
+			Phase: phasePlanning, Kind: gatePlan, Next: phaseImplementation, Ready: true, Rounds: maxRounds - round,
+			Warnings: c.told(phaseDiscovery, phasePlanning), Question: planQuestion(&plan, c.site.ID, maxRounds-round, c.told(phaseDiscovery, phasePlanning)),
+		})
 		switch {
 		case err != nil || verdict.Decision == decisionGoOn:
 			return err
@@ -29,12 +32,14 @@ func (c *course) passPlan(ctx context.Context, plan Plan) error {
 		}
 		h := c.handed()
 		h.Custom["guidance"] = verdict.Guidance
-		result, passed, err := c.passPhase(ctx, c.run, h, planning, c.results(), phaseImplementation)
-		if err != nil {
+		result, decision, err := c.passPhase(ctx, c.run, h, planning, c.results(), phaseImplementation, &plan)
+		if err != nil || decision == decisionKeep {
 			return err
 		}
-		if c.done = append(c.done, result); !passed {
-			c.stopped = "planning could not follow: " + strings.Join(result.Errors, "; ")
+		if c.done = append(c.done, result); decision == decisionStop {
+			if c.stopped = stoppedByPerson; len(result.Errors) > 0 {
+				c.stopped = "planning could not follow: " + strings.Join(result.Errors, "; ")
+			}
 			return nil
 		}
 		if plan, err = c.makePlan(ctx); err != nil || c.stopped != "" {
@@ -43,7 +48,18 @@ func (c *course) passPlan(ctx context.Context, plan Plan) error {
 	}
 }
 
-func planQuestion(plan *Plan, id string, rounds int) string {
+// told are the warnings of phases that people are told.
+func (c *course) told(phases ...string) []string {
+	var all []string
+	for _, name := range phases {
+		if r := c.result(name); r != nil {
+			all = append(all, r.Warnings...)
+		}
+	}
+	return toldOf(all)
+}
+
+func planQuestion(plan *Plan, id string, rounds int, warnings []string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "The plan has %s:\n", counted(len(plan.Steps), "step", "steps"))
 	for _, s := range plan.Steps {
@@ -55,6 +71,7 @@ func planQuestion(plan *Plan, id string, rounds int) string {
 			fmt.Fprintf(&b, "   files: %s\n", strings.Join(s.Files, ", "))
 		}
 	}
+	b.WriteString(awareText(warnings))
 	fmt.Fprintf(&b, "\nAnswer \"go on\" to carry it out, \"stop\"%s. 'troupe deliveries plan %s --edit' changes it before you do.", orGuidance(rounds), id)
 	return b.String()
 }
@@ -74,7 +91,7 @@ func (c *course) passDiff(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		verdict, err := call[gateResult](ctx, c.run, c.gate, gateRequest{Phase: phaseQA, Kind: gateDiff, Ready: true, Rounds: maxRounds - round, Question: question})
+		verdict, err := call[gateResult](ctx, c.run, c.gate, gateRequest{Phase: phaseQA, Kind: gateDiff, Ready: true, Rounds: maxRounds - round, Warnings: c.told(phaseImplementation, phaseQA), Question: question})
 		switch {
 		case err != nil || verdict.Decision == decisionGoOn:
 			return err
@@ -108,15 +125,16 @@ func (c *course) diffQuestion(ctx context.Context, rounds int) (string, error) {
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "The change is ready: %s.\n", statLine(change.Files))
-	for _, o := range c.verified {
-		fmt.Fprintf(&b, "- %s\n", o.Mark())
-	}
+	b.WriteString(checksText(c.verified, c.baseline))
 	if c.review != nil {
-		b.WriteString(c.review.forPeople())
+		if said := c.review.forPeople(); said != "" {
+			b.WriteString("\nThe review:\n" + said)
+		}
 	}
 	if r := c.result(phaseImplementation); r != nil && len(r.Sensitive) > 0 {
 		fmt.Fprintf(&b, "\nTests and checks that it changes:\n- %s\n", strings.Join(r.Sensitive, "\n- "))
 	}
+	b.WriteString(awareText(c.told(phaseImplementation, phaseQA)))
 	fmt.Fprintf(&b, "\n%s\n\nAnswer \"go on\" to deliver it, \"stop\"%s.", shownDiff(change.Diff, 60<<10), orGuidance(rounds))
 	return b.String(), nil
 }
@@ -154,7 +172,7 @@ func (p *Plan) wish(text string, files []string) PlanStep {
 
 // passStep asks about a step that was carried out, where every step is asked about.
 // What a person wants changed becomes the next step.
-func (w *work) passStep(ctx context.Context, plan *Plan, record StepRecord) (stopped bool, err error) {
+func (w *work) passStep(ctx context.Context, plan *Plan, record StepRecord, measured stepFacts) (stopped bool, err error) {
 	if w.delivery.Approve != ApproveManual || record.State != StepDone {
 		return false, nil
 	}
@@ -162,8 +180,9 @@ func (w *work) passStep(ctx context.Context, plan *Plan, record StepRecord) (sto
 	if err != nil {
 		return false, err
 	}
-	question := fmt.Sprintf("%s is done: %s.\n\n%s\n\nAnswer \"go on\", \"stop\"%s.", stepName(record.ID, record.Title), statLine(change.Files), shownDiff(change.Diff, 30<<10), orGuidance(maxRounds))
-	verdict, err := call[gateResult](ctx, w.run, w.delivery.gate, gateRequest{Phase: "step " + record.ID, Title: record.Title, Kind: gateStep, Ready: true, Rounds: maxRounds, Status: "success", Question: question})
+	warnings := toldOf(measured.warnings)
+	question := fmt.Sprintf("%s is done: %s.\n%s%s\n%s\n\nAnswer \"go on\", \"stop\"%s.", stepName(record.ID, record.Title), statLine(change.Files), checksText(measured.checks, measured.baseline), awareText(warnings), shownDiff(change.Diff, 30<<10), orGuidance(maxRounds))
+	verdict, err := call[gateResult](ctx, w.run, w.delivery.gate, gateRequest{Phase: "step " + record.ID, Title: record.Title, Kind: gateStep, Ready: true, Rounds: maxRounds, Status: "success", Warnings: warnings, Question: question})
 	if err != nil || verdict.Decision != decisionAgain {
 		return verdict.Decision == decisionStop, err
 	}

@@ -258,7 +258,7 @@ func TestManualApprovalAsksAboutFindings(t *testing.T) {
 		return end.Output.Summary
 	}
 	question := until("The review found 2 things to put right")
-	for _, part := range []string{"major, in notes.txt, line 2: it is dull", "What to do: Be bold", "blocker, in notes.txt: it is wrong"} {
+	for _, part := range []string{"Should be put right, in notes.txt, line 2: it is dull", "What to do: Be bold", "Must be put right, in notes.txt: it is wrong"} {
 		if !strings.Contains(question, part) {
 			t.Errorf("%q is not in %s", part, question)
 		}
@@ -308,5 +308,97 @@ func TestAnEmptyPlanIsNotGoneOnWith(t *testing.T) {
 	}
 	if r, _, err := y.say("Two steps, please"); err != nil || r == nil || r.Outcome != pipeline.OutcomeDelivered {
 		t.Fatalf("%+v %v", r, err)
+	}
+}
+
+// noSteps is an answer of a planner that has nothing to carry out.
+func noSteps() string {
+	return strings.Replace(strings.Replace(thought("planning"), `"steps":null`, `"steps":[]`, 1), `"artifacts":[{`, `"artifacts":[],"_":[{`, 1)
+}
+
+// A planner that is asked for changes and then has no plan does not take away the one that
+// is there: it can be carried out all the same, and counts as the plan afterwards.
+func TestThePlanThatIsThereCanBeCarriedOutAfterAnEmptyOne(t *testing.T) {
+	for _, approve := range []pipeline.ApproveMode{pipeline.ApprovePlan, pipeline.ApproveManual} {
+		y := shellYard(t)
+		y.config.Approve = approve
+		y.with("planning", func(_, prompt string, _ int) string {
+			if strings.Contains(prompt, "something else") {
+				return noSteps()
+			}
+			return y.usual("planning", "")
+		})
+		_, end, err := y.run(nil)
+		for err == nil && end.Stop == "input_requested" && !strings.HasPrefix(end.Output.Summary, "The plan has") {
+			_, end, err = y.say("go on")
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 2 { // asking again leaves the choice
+			if _, end, err = y.say("something else"); err != nil || end.Stop != "input_requested" || !strings.Contains(end.Output.Summary, `"go on" to carry out the plan that is there, with 2 steps, "stop" to end here, or say what`) {
+				t.Fatalf("%s: %+v %v", approve, end, err)
+			}
+		}
+		_, end, err = y.say("go on")
+		for err == nil && end.Stop == "input_requested" {
+			if strings.HasPrefix(end.Output.Summary, "The plan has") {
+				t.Errorf("%s: the plan that was chosen is asked about again", approve)
+			}
+			_, end, err = y.say("go on")
+		}
+		if r := pipeline.ReportOf(y.events()); err != nil || r == nil || r.Outcome != pipeline.OutcomeDelivered || !slices.Equal(stepsOf(r), []string{"1", "2"}) {
+			t.Fatalf("%s: %+v %v", approve, r, err)
+		}
+		for _, r := range pipeline.Results(y.events()) {
+			if r.Status == "failed" {
+				t.Errorf("%s: %s counts as failed", approve, r.Phase)
+			}
+		}
+		if sum := pipeline.Summarize(y.events()); slices.ContainsFunc(sum.Phases, func(p pipeline.PhaseSummary) bool { return p.Status == "failed" }) || len(sum.Errors) > 0 {
+			t.Errorf("%s: got %s", approve, encode(sum))
+		}
+	}
+}
+
+// Who decides about a step is told what the checks said of it and what was warned of.
+func TestAStepIsAskedAboutWithItsChecks(t *testing.T) {
+	y := shellYard(t)
+	y.config.Approve = pipeline.ApproveManual
+	_, end, err := y.run(nil)
+	seen := map[string]string{}
+	for err == nil && end.Stop == "input_requested" {
+		first, _, _ := strings.Cut(end.Output.Summary, ":")
+		seen[strings.TrimSuffix(first, ".\n")] = end.Output.Summary
+		_, end, err = y.say("go on")
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for beginning, part := range map[string]string{
+		"“First” is done":      "\nChecks:\n- test ✓ (2 tests)\n",
+		"The change is ready":  "\nChecks:\n- test ✓ (3 tests)\n\nThe review:\n- AC1 there is a median: met, step1.ok:1\n",
+		"The plan has 2 steps": "\nTo be aware of:\n- discovery names stats.go, and there is no such file\n",
+		"Requirements is done and waits for approval.\n\nUser stories": "- As Zoë I add todos\n",
+	} {
+		if !strings.Contains(seen[beginning], part) {
+			t.Errorf("%q: %q is not in %q", beginning, part, seen[beginning])
+		}
+	}
+}
+
+// A delivery that is to make documents alone and is stopped has made those until then.
+func TestAStopAmongDocumentsKeepsThem(t *testing.T) {
+	y := shellYard(t)
+	y.config.Approve, y.config.To = pipeline.ApproveManual, "architecture"
+	if _, end, err := y.run(nil); err != nil || end.Stop != "input_requested" {
+		t.Fatalf("%+v %v", end, err)
+	}
+	r, end, err := y.say("stop")
+	if err != nil || r == nil || r.Outcome != pipeline.OutcomePartial || !slices.Equal(r.Reasons, []string{"stopped by a person after requirements"}) || len(r.Files) != 1 {
+		t.Fatalf("%+v %v", r, err)
+	}
+	if strings.Contains(end.Output.Summary, "gate") {
+		t.Errorf("it says %q", end.Output.Summary)
 	}
 }

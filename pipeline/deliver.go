@@ -52,22 +52,24 @@ func (d *delivery) Do(ctx context.Context, run *troupe.Run, in troupe.Handoff) (
 		if i+1 < len(d.Phases) {
 			next = d.Phases[i+1].Name
 		}
-		result, passed, err := d.passPhase(ctx, run, in, i, append(before[:len(before):len(before)], done...), next)
+		result, decision, err := d.passPhase(ctx, run, in, i, append(before[:len(before):len(before)], done...), next, nil)
 		if err != nil {
 			return troupe.Handoff{}, err
 		}
-		if done = append(done, result); !passed && result.Status == "failed" {
+		if done = append(done, result); decision == decisionStop && result.Status == "failed" {
 			return troupe.Handoff{}, fmt.Errorf("phase %s failed: %s", result.Phase, strings.Join(result.Errors, "; "))
-		} else if !passed {
-			return d.outcome(in, done, fmt.Sprintf("stopped at the gate after %s", result.Phase)), nil
+		} else if decision == decisionStop {
+			return d.outcome(in, done, "stopped by a person after "+lowerTitle(result.Phase)+"; what was written until then is kept"), nil
 		}
 	}
 	return d.outcome(in, done, ""), nil
 }
 
 // passPhase runs a phase until its gate lets the delivery pass, or stops it. What a
-// person says at the gate is guidance for the phase, which is run once more.
-func (d *delivery) passPhase(ctx context.Context, run *troupe.Run, in troupe.Handoff, i int, earlier []Result, next string) (result Result, passed bool, err error) {
+// person says at the gate is guidance for the phase, which is run once more. Where that
+// comes to no plan, they may keep the one that is there: of the phase's run before, which
+// is then the result, or plan, which is then left as it is.
+func (d *delivery) passPhase(ctx context.Context, run *troupe.Run, in troupe.Handoff, i int, earlier []Result, next string, plan *Plan) (result Result, decision string, err error) {
 	step := &phaseStep{d, &d.Phases[i]}
 	for i := range earlier {
 		earlier[i].Artifacts = withoutDiffs(earlier[i].Artifacts)
@@ -76,22 +78,35 @@ func (d *delivery) passPhase(ctx context.Context, run *troupe.Run, in troupe.Han
 	if d.Repository == nil {
 		h.Custom = nil
 	}
+	var before *Result // the latest of these runs that came to something
+	kept := plan.size()
 	for round := 0; ; round++ {
 		out, err := runBelow(ctx, run, step, h)
 		if err != nil {
-			return result, false, err
+			return result, "", err
 		}
 		result = Result{}
 		if err := redecode(out.Outputs["result"], &result); err != nil {
-			return result, false, fmt.Errorf("phase %s: result: %w", step.Name(), err)
+			return result, "", fmt.Errorf("phase %s: result: %w", step.Name(), err)
 		}
 		isAsked := d.Approve == ApproveManual && !(step.Name() == phasePlanning && d.Repository != nil && next != "") // the plan is asked about as such
+		request := gateRequest{Next: next, Lacking: d.lacking(&result, in.Custom["extras"]), Rounds: maxRounds - round}
+		isAsked = isAsked || plan != nil && request.Lacking != ""
 		if !isAsked && (result.opens() || next == "" && result.Status != "failed") {
-			return result, true, nil
+			return result, decisionGoOn, nil
 		}
-		verdict, err := d.askAtGate(ctx, run, &result, next, d.lacking(&result, in.Custom["extras"]), maxRounds-round)
+		if request.Lacking != "" {
+			request.Kept = kept
+		} else if plan == nil {
+			was := result
+			before, kept = &was, was.planned()
+		}
+		verdict, err := d.askAtGate(ctx, run, &result, request)
+		if err == nil && verdict.Decision == decisionKeep && before != nil {
+			result = *before
+		}
 		if err != nil || verdict.Decision != decisionAgain {
-			return result, verdict.Decision == decisionGoOn, err
+			return result, verdict.Decision, err
 		}
 		h.Custom = maps.Clone(h.Custom)
 		if h.Custom == nil {
@@ -115,13 +130,27 @@ func (d *delivery) lacking(r *Result, given any) string {
 	return ""
 }
 
-// askAtGate has the gate ask a person.
-func (d *delivery) askAtGate(ctx context.Context, run *troupe.Run, r *Result, next, lacking string, rounds int) (verdict gateResult, err error) {
-	answer, err := run.Call(ctx, d.gate, gateRequest{
-		Phase: r.Phase, Next: next, Status: string(r.Status), Ready: r.NextPhase.Ready,
-		Blockers: texts(r.NextPhase.Blockers), Requirements: texts(r.NextPhase.Requirements), Errors: r.Errors,
-		Artifacts: r.Artifacts, Said: r.said(), Rounds: rounds, Lacking: lacking,
-	})
+// planned is how many steps the plan has that planning came to, 0 where that is none.
+func (r *Result) planned() int {
+	if r.Phase != phasePlanning {
+		return 0
+	}
+	if plan, err := planOf(r.Outputs, ""); err == nil {
+		return plan.size()
+	}
+	most := 0
+	for _, a := range r.Artifacts {
+		most = max(most, a.Steps)
+	}
+	return most
+}
+
+// askAtGate has the gate ask a person about what a phase came to.
+func (d *delivery) askAtGate(ctx context.Context, run *troupe.Run, r *Result, g gateRequest) (verdict gateResult, err error) {
+	g.Phase, g.Status, g.Ready, g.Errors, g.Artifacts, g.Said = r.Phase, string(r.Status), r.NextPhase.Ready, r.Errors, r.Artifacts, r.said()
+	g.Warnings, g.Subject = toldOf(r.Warnings), r.subject()
+	g.Blockers, g.Requirements = texts(r.NextPhase.Blockers), texts(r.NextPhase.Requirements)
+	answer, err := run.Call(ctx, d.gate, g)
 	if err != nil {
 		return verdict, err
 	}
@@ -159,10 +188,10 @@ func (d *delivery) outcome(in troupe.Handoff, done []Result, stopped string) tro
 		}
 		line := fmt.Sprintf("%s: %s", r.Phase, r.Status)
 		if n := len(r.Artifacts); n > 0 {
-			line += fmt.Sprintf(", %d artifacts", n)
+			line += ", " + counted(n, "artifact", "artifacts")
 		}
 		if n := len(r.Proposals); n > 0 {
-			line += fmt.Sprintf(", %d proposals", n)
+			line += ", " + counted(n, "proposal", "proposals")
 		}
 		lines = append(lines, line)
 	}

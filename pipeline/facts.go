@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"encoding/json"
+	"strings"
 	"time"
 
 	"github.com/troupe-dev/troupe"
@@ -10,9 +11,12 @@ import (
 
 // A CheckRun is one run of a check, as it was measured.
 type CheckRun struct {
-	// Label is what it was run for: baseline, verify, or the step and round.
-	Label string    `json:"label"`
-	At    time.Time `json:"at"`
+	// Label is what it was run for: baseline, verify, or the step and round. Attempt counts
+	// from 1 how often that was begun: a step that failed and is carried out again has
+	// rounds of the same numbers.
+	Label   string    `json:"label"`
+	Attempt int       `json:"attempt"`
+	At      time.Time `json:"at"`
 	// Outdated says that the code was changed since. What was measured of the base stays true.
 	Outdated bool `json:"outdated,omitempty"`
 	checks.Outcome
@@ -22,6 +26,7 @@ type CheckRun struct {
 func CheckRuns(events []troupe.Event) (runs []CheckRun) {
 	type place struct{ run, step string }
 	labels := map[place]string{}
+	counted := checkings{}
 	for i := range events {
 		e := &events[i]
 		switch b := e.Body.(type) {
@@ -42,11 +47,38 @@ func CheckRuns(events []troupe.Event) (runs []CheckRun) {
 			}
 			r := CheckRun{Label: labels[place{e.Run, e.Step}], At: e.Time}
 			if json.Unmarshal([]byte(b.Content), &r.Outcome) == nil {
+				r.Attempt = counted.of(e.Run, r.Label, r.Name)
 				runs = append(runs, r)
 			}
 		}
 	}
 	return runs
+}
+
+// checkings count how often checks were begun for a step, or on a whole tree.
+type checkings map[string]*checking
+
+type checking struct {
+	n    int
+	run  string
+	seen map[string]bool
+}
+
+// of is the attempt that a check is of. That of a step is a run of its own; on a whole tree
+// checks run one after the other, each once.
+func (a checkings) of(run, label, check string) int {
+	what, _, isStep := strings.Cut(label, " round ")
+	now := a[what]
+	if now == nil || isStep && now.run != run || !isStep && now.seen[check] {
+		n := 1
+		if now != nil {
+			n = now.n + 1
+		}
+		now = &checking{n, run, map[string]bool{}}
+		a[what] = now
+	}
+	now.seen[check] = true
+	return now.n
 }
 
 // isChange reports whether a call has changed the code: with what a builder wrote, or by
@@ -143,6 +175,9 @@ type Finding struct {
 	Proven bool `json:"proven,omitempty"`
 	Fell   bool `json:"fell,omitempty"`
 }
+
+// Standing says what a finding asks for, in the same words wherever people read of it.
+func (f *Finding) Standing() string { return (&finding{Severity: f.Severity}).standing() }
 
 // A Criterion is what became of an acceptance criterion: met, not_met or unproven.
 type Criterion struct {

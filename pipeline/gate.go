@@ -19,6 +19,8 @@ const (
 	decisionStop  = "stop"
 	// decisionWithout goes on without what was asked about: see [gateDependencies].
 	decisionWithout = "without"
+	// decisionKeep goes on with the plan that was there before: see [gateRequest.Kept].
+	decisionKeep = "keep"
 )
 
 type gateRequest struct {
@@ -30,6 +32,9 @@ type gateRequest struct {
 	Requirements []string `json:"requirements,omitempty"`
 	Errors       []string `json:"errors,omitempty"`
 	Artifacts    []Saved  `json:"artifacts,omitempty"`
+	// Warnings are what a person should know who decides; Subject is what the phase answered.
+	Warnings []string   `json:"warnings,omitempty"`
+	Subject  []gatePart `json:"subject,omitempty"`
 	// Said is what the agent answered, where that was no output of the phase: it may well
 	// be a question.
 	Said string `json:"said,omitempty"`
@@ -41,8 +46,10 @@ type gateRequest struct {
 	Kind     string `json:"kind,omitempty"`
 	// Title is what the step is called that it is about.
 	Title string `json:"title,omitempty"`
-	// Lacking says why there is nothing to go on with; then nobody can say "go on".
+	// Lacking says why there is nothing to go on with; then nobody can say "go on", unless
+	// there was a plan before, which Kept has so many steps of.
 	Lacking string `json:"lacking,omitempty"`
+	Kept    int    `json:"kept,omitempty"`
 }
 
 // What a question of a delivery into a repository is about.
@@ -76,6 +83,9 @@ func gateTool() troupe.Tool {
 				return gateResult{}, &troupe.InputNeeded{Question: fmt.Sprintf("%.80q is neither \"go on\" nor \"stop\".\n\n%s", said.Text, in.question()), CallAgain: true}
 			}
 			if in.Lacking != "" && verdict.Decision == decisionGoOn {
+				if in.Kept > 0 {
+					return gateResult{Decision: decisionKeep}, nil
+				}
 				return gateResult{}, &troupe.InputNeeded{Question: "There is nothing to go on with.\n\n" + in.question(), CallAgain: true}
 			}
 			return verdict, nil
@@ -117,12 +127,10 @@ func (g *gateRequest) question() string {
 		state = "is not ready for what comes next"
 	}
 	fmt.Fprintf(&b, "%s %s.\n", phaseTitle(g.Phase), state)
-	for _, part := range []struct {
-		title string
-		lines []string
-	}{{"Against going on", g.Blockers}, {"Required first", g.Requirements}, {"What went wrong", g.Errors}, {"Documents", g.documents()}} {
-		if len(part.lines) > 0 {
-			fmt.Fprintf(&b, "\n%s:\n- %s\n", part.title, strings.Join(part.lines, "\n- "))
+	parts := []gatePart{{"Against going on", g.Blockers}, {"Required first", g.Requirements}, {"What went wrong", g.Errors}, {"To be aware of", g.Warnings}}
+	for _, part := range slices.Concat(parts, g.Subject, []gatePart{{"Documents", g.documents()}}) {
+		if len(part.Lines) > 0 {
+			fmt.Fprintf(&b, "\n%s:\n- %s\n", part.Title, strings.Join(part.Lines, "\n- "))
 		}
 	}
 	for _, a := range g.Artifacts {
@@ -141,6 +149,10 @@ func (g *gateRequest) question() string {
 func (g *gateRequest) choices() string {
 	again := fmt.Sprintf("say what %s should do differently; it is then run once more.", lowerTitle(g.Phase))
 	switch {
+	case g.Lacking != "" && g.Kept > 0 && g.Rounds > 0:
+		return fmt.Sprintf("Answer \"go on\" to carry out the plan that is there, with %s, \"stop\" to end here, or %s", counted(g.Kept, "step", "steps"), again)
+	case g.Lacking != "" && g.Kept > 0:
+		return fmt.Sprintf("Answer \"go on\" to carry out the plan that is there, with %s; anything else ends the delivery here.", counted(g.Kept, "step", "steps"))
 	case g.Lacking != "" && g.Rounds > 0:
 		return "Answer \"stop\" to end here, or " + again
 	case g.Lacking != "":

@@ -86,7 +86,7 @@ func TestGuidanceIsBounded(t *testing.T) {
 		}
 	}
 	end, err := s.say("think harder")
-	if err != nil || end.Output.Meta.Status != "partial" || !strings.Contains(end.Output.Summary, "stopped at the gate after architecture") {
+	if err != nil || end.Output.Meta.Status != "partial" || !strings.Contains(end.Output.Summary, "stopped by a person after architecture; what was written until then is kept") {
 		t.Errorf("got %+v, %v", end, err)
 	}
 	if n := len(w.prompts()); n != 5 {

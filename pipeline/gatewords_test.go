@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 
@@ -83,10 +84,10 @@ func TestAPlanIsAskedAboutWithItsSteps(t *testing.T) {
 	}}
 	want := "The plan has 2 steps:\n\n1. First\n\n2. Second\n   Two\n   lines\n   files: a.go, b.go\n\n" +
 		"Answer \"go on\" to carry it out, \"stop\" to end here, or say what should be different. 'troupe deliveries plan abc --edit' changes it before you do."
-	if got := planQuestion(plan, "abc", 1); got != want {
+	if got := planQuestion(plan, "abc", 1, nil); got != want {
 		t.Errorf("got %q", got)
 	}
-	if got := planQuestion(&Plan{Steps: plan.Steps[:1]}, "abc", 0); !strings.HasPrefix(got, "The plan has 1 step:\n") || !strings.Contains(got, "\"stop\" to end here; anything else ends it, too.") {
+	if got := planQuestion(&Plan{Steps: plan.Steps[:1]}, "abc", 0, []string{"a.go is not there"}); !strings.HasPrefix(got, "The plan has 1 step:\n") || !strings.Contains(got, "\"stop\" to end here; anything else ends it, too.") || !strings.Contains(got, "\nTo be aware of:\n- a.go is not there\n") {
 		t.Errorf("got %q", got)
 	}
 }
@@ -123,6 +124,26 @@ func TestTheQuestionAboutDependenciesSaysWhetherScriptsRun(t *testing.T) {
 			if !strings.Contains(got, part) {
 				t.Errorf("%q is not in %q", part, got)
 			}
+		}
+	}
+}
+
+// What a phase answered is in the question: who decides in a terminal, or over MCP and A2A,
+// has nothing else.
+func TestAGateSaysWhatIsJudged(t *testing.T) {
+	for phase, c := range map[string]struct{ outputs, want string }{
+		"requirements": {`{"user_stories": ["As Zoë I add todos", {"id": "US-2", "as": "Ada", "i_want": "a list", "so_that": "I see all"}], "acceptance_criteria": [{"id": "AC1", "text": "it is shown"}]}`,
+			"\nUser stories:\n- As Zoë I add todos\n- US-2: As Ada I want a list, so that I see all\n\nAcceptance criteria:\n- AC1: it is shown\n"},
+		"architecture": {`{"decisions": [{"decision": "Go", "rationale": "small"}]}`, "\nDecisions:\n- Go: small\n"},
+		"planning":     {`{"steps": [{"id": "1", "title": "Median", "goal": "Add it."}]}`, "\nSteps:\n- 1: Median: Add it.\n"},
+		"qa": {`{"verdict": "changes_required", "criteria": [{"id": "AC1", "state": "not_met", "evidence": "a.go"}], "findings": [{"id": "F1", "severity": "major", "path": "a.go", "line": 3, "problem": "NaN is taken", "fix": "Refuse NaN"}]}`,
+			"\nVerdict:\n- changes are required\n\nAcceptance criteria:\n- AC1: not met, a.go\n\nFindings:\n- Should be put right, in a.go, line 3: NaN is taken\n  What to do: Refuse NaN\n"},
+		"legal": {`{"law_texts": ["one", "two"]}`, "\nLaw texts:\n- one\n- two\n"},
+	} {
+		r := Result{Phase: phase, Status: "success", Outputs: json.RawMessage(c.outputs), Warnings: []string{"file_missing: a.go is not there", "json_repaired: a comma"}}
+		g := gateRequest{Phase: phase, Status: "success", Ready: true, Subject: r.subject(), Warnings: toldOf(r.Warnings)}
+		if got := g.question(); !strings.Contains(got, c.want) || !strings.Contains(got, "\nTo be aware of:\n- a.go is not there\n") || strings.Contains(got, "comma") {
+			t.Errorf("%s: got %s", phase, got)
 		}
 	}
 }

@@ -18,9 +18,9 @@ func TestADeliveryOfDocumentsSucceedsOnlyAsAWhole(t *testing.T) {
 	}{
 		"all succeeded":       {[]Result{good}, "", "success", "requirements: success, 2 artifacts"},
 		"one is partial":      {[]Result{{Phase: "a", Status: "partial"}, good}, "", "partial", "a: partial\nrequirements: success, 2 artifacts"},
-		"the last is blocked": {[]Result{good, blocked}, "", "partial", "requirements: success, 2 artifacts\nplanning: success, 1 proposals"},
-		"another one was":     {[]Result{blocked, good}, "", "success", "planning: success, 1 proposals\nrequirements: success, 2 artifacts"},
-		"stopped by somebody": {[]Result{good}, "stopped at the gate", "partial", "requirements: success, 2 artifacts\nstopped at the gate"},
+		"the last is blocked": {[]Result{good, blocked}, "", "partial", "requirements: success, 2 artifacts\nplanning: success, 1 proposal"},
+		"another one was":     {[]Result{blocked, good}, "", "success", "planning: success, 1 proposal\nrequirements: success, 2 artifacts"},
+		"stopped by somebody": {[]Result{good}, "stopped by a person", "partial", "requirements: success, 2 artifacts\nstopped by a person"},
 	} {
 		got := (&delivery{}).outcome(troupe.Handoff{Task: "t"}, c.done, c.stopped)
 		if got.Meta.Status != c.status || got.Summary != c.lines || got.Task != "t" {

@@ -118,6 +118,14 @@ func (p *Plan) step(id string) *PlanStep {
 	return nil
 }
 
+// size is how many steps it has; no plan has none.
+func (p *Plan) size() int {
+	if p == nil {
+		return 0
+	}
+	return len(p.Steps)
+}
+
 // countFixes counts the steps that reviews have added.
 func (p *Plan) countFixes() (n int) {
 	for _, s := range p.Steps {

@@ -157,7 +157,7 @@ func TestAReviewThatNeverAccepts(t *testing.T) {
 		"the same again": {2, 3, "the finding F1 came back after its fix", func(int) object {
 			return object{"id": "F1", "severity": "blocker", "path": "notes.txt", "problem": "it is not right"}
 		}},
-		"always another": {3, 4, "1 finding is open after 3 reviews", func(n int) object {
+		"always another": {3, 4, "1 finding is still to be put right after 3 reviews", func(n int) object {
 			return object{"id": "F1", "severity": "major", "path": "notes.txt", "problem": "problem " + strings.Repeat("x", n+1)}
 		}},
 	} {

@@ -17,14 +17,17 @@ type Report struct {
 	// Outcome is "delivered", "partial" or "failed".
 	Outcome string `json:"outcome"`
 	// Reasons are why it is not delivered, Advice what a person can do about it.
-	Reasons  []string         `json:"reasons,omitempty"`
-	Advice   string           `json:"advice,omitempty"`
-	ID       string           `json:"id"`
-	Branch   string           `json:"branch"`
-	Base     string           `json:"base"`
-	Head     string           `json:"head"`
-	Sandbox  string           `json:"sandbox"`
+	Reasons []string `json:"reasons,omitempty"`
+	Advice  string   `json:"advice,omitempty"`
+	ID      string   `json:"id"`
+	Branch  string   `json:"branch"`
+	Base    string   `json:"base"`
+	Head    string   `json:"head"`
+	Sandbox string   `json:"sandbox"`
+	// Commits are those of steps, Log all that are on the branch: of documents and of what was
+	// changed by hand, too.
 	Commits  []CommitReport   `json:"commits"`
+	Log      []git.Commit     `json:"log,omitempty"`
 	Files    []git.Stat       `json:"files"`
 	Baseline []checks.Outcome `json:"baseline,omitempty"`
 	Checks   []checks.Outcome `json:"checks"`
@@ -65,11 +68,11 @@ func (c *course) report(ctx context.Context) (troupe.Handoff, error) {
 	}
 	r := Report{ID: c.site.ID, Branch: c.site.Branch, Base: c.site.Base, Head: c.now.Head, Sandbox: c.site.Sandbox, Baseline: slim(c.baseline), Checks: slim(c.verified), Commits: []CommitReport{}, Criteria: []judgement{}, Findings: []finding{}, Files: []git.Stat{}}
 	if c.now.Head != c.site.Base {
-		change, err := call[diffResult](ctx, c.run, c.tools.stat, diffRequest{From: c.site.Base, To: c.now.Head})
+		change, err := call[diffResult](ctx, c.run, c.tools.stat, diffRequest{From: c.site.Base, To: c.now.Head, Log: true})
 		if err != nil {
 			return troupe.Handoff{}, err
 		}
-		r.Files = change.Files
+		r.Files, r.Log = change.Files, change.Log
 	}
 	if c.review != nil {
 		r.Criteria, r.Findings, r.Claims = append(r.Criteria, c.review.Criteria...), append(r.Findings, c.review.Findings...), c.review.claims()
@@ -93,7 +96,7 @@ func (c *course) report(ctx context.Context) (troupe.Handoff, error) {
 	switch {
 	case len(r.Reasons) == 0:
 		r.Outcome = OutcomeDelivered
-	case len(r.Commits) > 0 || steps == nil && c.stopped == "":
+	case len(r.Commits) > 0 || steps == nil && c.stopped == "" || c.keptDocuments():
 		r.Outcome = OutcomePartial
 	default:
 		r.Outcome = OutcomeFailed
@@ -109,14 +112,26 @@ func (c *course) report(ctx context.Context) (troupe.Handoff, error) {
 	}, nil
 }
 
+// keptDocuments says of a delivery that is to make documents alone that it has made some, and
+// that nothing failed.
+func (c *course) keptDocuments() bool {
+	return !c.has(phaseImplementation) && slices.ContainsFunc(c.done, func(r Result) bool { return len(r.Artifacts) > 0 }) &&
+		!slices.ContainsFunc(c.done, func(r Result) bool { return r.Status == "failed" })
+}
+
+// CommitCount is how many commits are on the branch.
+func (r *Report) CommitCount() int {
+	return max(len(r.Log), len(r.Commits)) // a report from before there was a log has those of steps
+}
+
 // summary says what it came to in a few lines.
 func (r *Report) summary() string {
 	lines := []string{map[string]string{OutcomeDelivered: "Delivered", OutcomePartial: "Partly done", OutcomeFailed: "Not delivered"}[r.Outcome]}
 	if len(r.Files) > 0 {
 		lines[0] += ": " + statLine(r.Files)
 	}
-	if len(r.Commits) > 0 {
-		lines[0] += fmt.Sprintf(", %s on %s", counted(len(r.Commits), "commit", "commits"), r.Branch)
+	if n := r.CommitCount(); n > 0 {
+		lines[0] += fmt.Sprintf(", %s on %s", counted(n, "commit", "commits"), r.Branch)
 	}
 	for _, reason := range r.Reasons {
 		lines = append(lines, "- "+reason)
@@ -176,7 +191,7 @@ func (c *course) reasons(steps *Result) (list []string) {
 	if c.review != nil {
 		for _, f := range c.review.Findings {
 			if f.blocks() {
-				list = append(list, fmt.Sprintf("%s (%s) is open: %s", f.ID, f.Severity, clipText(f.Problem, 200)))
+				list = append(list, fmt.Sprintf("%s %s: %s", f.ID, f.standing(), clipText(f.Problem, 200)))
 			}
 		}
 		for _, j := range c.review.Criteria {

@@ -1,6 +1,8 @@
 package pipeline
 
 import (
+	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -45,7 +47,7 @@ func TestWhyAChangeIsNotDelivered(t *testing.T) {
 		"stopped before a review": {func(c *course) { c.review = nil; c.stopped = "stopped" }, done, []string{"stopped"}},
 		"a finding is open": {func(c *course) {
 			c.review.Findings = []finding{{ID: "F1", Severity: severityMinor, Problem: "a"}, {ID: "F2", Severity: severityMajor, Problem: "b"}, {ID: "F3", Severity: severityMajor, Problem: "c", Fell: true}}
-		}, done, []string{"F2 (major) is open: b"}},
+		}, done, []string{"F2 should be put right: b"}},
 		"a criterion is not met": {func(c *course) {
 			c.review.Criteria = []judgement{{ID: "AC1", State: criterionMet}, {ID: "AC2", State: criterionNotMet, Text: "b"}, {ID: "AC3", State: criterionUnproven}}
 		}, done, []string{"AC2 is not met: b"}},
@@ -143,6 +145,34 @@ func TestFindingsAndCriteriaAreData(t *testing.T) {
 	findings, criteria := r.PlainFindings()
 	if len(findings) != 1 || findings[0] != (Finding{"F1", "major", "a.go", 3, "p", "f", true, false}) || len(criteria) != 1 || criteria[0] != (Criterion{"AC1", "t", "met", "e"}) {
 		t.Errorf("%+v, %+v", findings, criteria)
+	}
+}
+
+// A step that is carried out again has rounds of the same numbers, which are not those of
+// the attempt before; and so has the result that is verified again.
+func TestRunsOfChecksHaveTheirAttempts(t *testing.T) {
+	var events []troupe.Event
+	check := func(run, label, name string) {
+		step := fmt.Sprint(len(events))
+		arguments, _ := json.Marshal(map[string]string{"check": name, "label": label})
+		events = append(events, troupe.Event{Run: run, Step: step, Body: &troupe.ToolCalled{Tool: toolCheck, Arguments: troupe.Arguments(arguments)}},
+			troupe.Event{Run: run, Step: step, Body: &troupe.ToolReturned{Tool: toolCheck, Content: fmt.Sprintf(`{"name": %q}`, name)}})
+	}
+	for _, run := range []string{"a:1", "b:1"} {
+		check(run, "step 1 round 1", "build")
+		check(run, "step 1 round 1", "test")
+		check(run, "step 1 round 2", "build")
+		check(run[:1], "verify", "build")
+		check(run[:1], "verify", "test")
+	}
+	check("b:2", "step 2 round 1", "build")
+	check("b", "verify", "build")
+	var got []string
+	for _, r := range CheckRuns(events) {
+		got = append(got, fmt.Sprint(r.Attempt))
+	}
+	if want := "1 1 1 1 1 2 2 2 2 2 1 3"; strings.Join(got, " ") != want {
+		t.Errorf("got %s, want %s", strings.Join(got, " "), want)
 	}
 }
 

@@ -160,9 +160,8 @@ func (r *review) lines() string {
 // forPeople is the same for whoever decides about it.
 func (r *review) forPeople() string {
 	var b strings.Builder
-	states := map[string]string{criterionMet: "met", criterionNotMet: "not met", criterionUnproven: "not proven"}
 	for _, c := range r.Criteria {
-		fmt.Fprintf(&b, "- %s: %s\n", strings.TrimSuffix(c.ID+" "+clipText(c.Text, 200), " "), strings.TrimSuffix(states[c.State]+", "+c.Evidence, ", "))
+		fmt.Fprintf(&b, "- %s\n", c.forPeople())
 	}
 	for _, f := range r.Findings {
 		if !f.Fell {
@@ -172,15 +171,34 @@ func (r *review) forPeople() string {
 	return b.String()
 }
 
+// forPeople says of a criterion what became of it.
+func (c *judgement) forPeople() string {
+	state := cmp.Or(map[string]string{criterionMet: "met", criterionNotMet: "not met", criterionUnproven: "not proven"}[c.State], c.State)
+	return strings.TrimSuffix(c.ID+" "+clipText(c.Text, 200), " ") + ": " + strings.TrimSuffix(state+", "+c.Evidence, ", ")
+}
+
+// standing says what a finding asks for, in the same words wherever people read of it.
+func (f *finding) standing() string {
+	switch f.Severity {
+	case severityBlocker:
+		return "must be put right"
+	case severityMinor:
+		return "small"
+	}
+	return "should be put right"
+}
+
 // forPeople says of a finding how bad it is, where it is, and what is to be done.
 func (f *finding) forPeople() string {
 	place := f.Path
 	if place != "" && f.Line > 0 {
 		place = fmt.Sprintf("%s, line %d", place, f.Line)
 	}
-	text := f.Severity + ": " + f.Problem
+	standing := f.standing()
+	standing = strings.ToUpper(standing[:1]) + standing[1:]
+	text := standing + ": " + f.Problem
 	if place != "" {
-		text = fmt.Sprintf("%s, in %s: %s", f.Severity, place, f.Problem)
+		text = fmt.Sprintf("%s, in %s: %s", standing, place, f.Problem)
 	}
 	if f.Proven {
 		text += " (a test proves it)"
@@ -192,8 +210,8 @@ func (f *finding) forPeople() string {
 }
 
 // question shows what was found before it is put right.
-func (r *review) question(fixes, rounds int) string {
-	text := fmt.Sprintf("The review found %s to put right:\n\n%s\nAnswer \"go on\" to have that put right, \"stop\" to end here", counted(fixes, "thing", "things"), r.forPeople())
+func (r *review) question(fixes, rounds int, warnings []string) string {
+	text := fmt.Sprintf("The review found %s to put right:\n\n%s%s\nAnswer \"go on\" to have that put right, \"stop\" to end here", counted(fixes, "thing", "things"), r.forPeople(), awareText(warnings))
 	if rounds <= 0 {
 		return text + "; anything else ends it, too."
 	}

@@ -38,6 +38,8 @@ type Site struct {
 	Own bool `json:"own,omitempty"`
 	// Applied are the commits of the checkout before and after the branch was taken.
 	Applied []string `json:"applied,omitempty"`
+	// Takes are when the branch was taken, and taken back, in order.
+	Takes []Take `json:"takes,omitempty"`
 	// SetupTrees are those that the setup was allowed to run on: see [state].
 	SetupTrees []string `json:"setup_trees,omitempty"`
 }
@@ -95,6 +97,12 @@ type state struct {
 	// a person did not want it to run on.
 	Setup    string `json:"setup,omitempty"`
 	Declined string `json:"declined,omitempty"`
+}
+
+// A Take is that a branch was taken into the checkout, or taken back out of it.
+type Take struct {
+	At   time.Time `json:"at"`
+	Back bool      `json:"back,omitempty"`
 }
 
 // workshop opens the sites of a repository.

@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"encoding/json"
 	"maps"
 	"strings"
 	"time"
@@ -20,9 +21,13 @@ type Summary struct {
 	Question string    `json:"question,omitempty"`
 	Started  time.Time `json:"started"`
 	// Duration is how long it was worked on so far, Waited how long it waited for a person:
-	// both of all the session's runs, so that neither ever gets less.
+	// both of all the session's runs, so that neither ever gets less. Between is what of
+	// Duration is no phase's: checks, preparing and reporting. Asked is when the open question
+	// was asked; Waited ends there, see [Summary.WaitedUntil].
 	Duration  troupe.Millis     `json:"duration_ms"`
 	Waited    troupe.Millis     `json:"waited_ms,omitempty"`
+	Between   troupe.Millis     `json:"between_ms,omitempty"`
+	Asked     time.Time         `json:"asked,omitzero"`
 	Phases    []PhaseSummary    `json:"phases"`
 	Artifacts []ArtifactSummary `json:"artifacts"`
 	// Ledger is what became of each step of the plan.
@@ -37,14 +42,23 @@ type Summary struct {
 	*Report
 }
 
+// WaitedUntil is how long it has waited for a person at a time, the open question included.
+func (s *Summary) WaitedUntil(now time.Time) time.Duration {
+	waited := s.Waited.Duration()
+	if !s.Asked.IsZero() {
+		waited += max(now.Sub(s.Asked), 0)
+	}
+	return waited
+}
+
 // A PhaseSummary is a phase at a glance: how it stands by its latest run, and what all its
 // runs have taken.
 type PhaseSummary struct {
 	Name    string    `json:"name"`
 	Status  string    `json:"status"` // success, partial, failed or running
 	Started time.Time `json:"started"`
-	// Duration is how long it was worked on, once a run has ended. Waited is how long it
-	// waited for a person besides that.
+	// Duration is how long it was worked on so far. Waited is how long it waited for a person
+	// besides that, until the latest answer.
 	Duration troupe.Millis `json:"duration_ms"`
 	Waited   troupe.Millis `json:"waited_ms,omitempty"`
 	// Runs, Tokens, Cost and Corrections are of all its runs, too.
@@ -56,15 +70,10 @@ type PhaseSummary struct {
 	Artifacts   int     `json:"artifacts"`
 
 	run string
-	// isOpen says that its run has not come to its end, idle is how long nobody worked on
-	// it until now, and before how long its earlier runs were worked on.
-	isOpen       bool
-	idle, before time.Duration
-}
-
-// stop notes how long a phase was worked on until now.
-func (p *PhaseSummary) stop(at time.Time) {
-	p.Duration = troupe.Millis(p.before + max(at.Sub(p.Started)-p.idle, 0))
+	// isOpen says that its run has not come to its end.
+	isOpen bool
+	// was is how it stood after the latest run before that did not fail.
+	was string
 }
 
 // An ArtifactSummary is an artifact as it is by now.
@@ -96,8 +105,11 @@ type Metrics struct {
 // Results returns what each phase came to, the latest of each. They fit into
 // Custom["phases"] of a delivery that begins where another one stopped.
 func Results(events []troupe.Event) []Result {
-	var results []Result
+	var results, before []Result
 	for i := range events {
+		if keepsBefore(&events[i]) && before != nil {
+			results = before
+		}
 		end, ok := events[i].Body.(*troupe.RunFinished)
 		if !ok || end.Output.Custom["phase"] == nil {
 			continue
@@ -113,9 +125,28 @@ func Results(events []troupe.Event) []Result {
 				at = j
 			}
 		}
-		results = append(results[:at], r) // what came after it is of an earlier pass
+		if at == len(results) {
+			before = nil
+		} else if results[at].planned() > 0 {
+			before = results
+		}
+		after := results[min(at+1, len(results)):]
+		results = append(results[:at:at], r) // what came after it is of an earlier pass
+		for _, later := range after {
+			if r.Phase == phaseImplementation && r.Site != nil && later.reviews(r.Site.Head) { // nothing was built since
+				results = append(results, later)
+			}
+		}
 	}
 	return results
+}
+
+// keepsBefore says of an event that a person went on with what a phase had come to before
+// its latest run, which came to nothing.
+func keepsBefore(e *troupe.Event) bool {
+	b, ok := e.Body.(*troupe.ToolReturned)
+	var verdict gateResult
+	return ok && b.Tool == toolGate && b.Class == "" && json.Unmarshal([]byte(b.Content), &verdict) == nil && verdict.Decision == decisionKeep
 }
 
 // Summarize computes the summary of a session's latest delivery.
@@ -138,6 +169,9 @@ func Summarize(events []troupe.Event) Summary {
 	if s.State == "completed" {
 		s.Report = ReportOf(events)
 	}
+	if s.State == "waiting" {
+		s.Asked = s.last
+	}
 	s.measure()
 	return s.Summary
 }
@@ -159,12 +193,12 @@ func (s *summarizing) restart(root string, e *troupe.Event) {
 		earlier[p.Name] = p
 	}
 	*s = summarizing{root: root, last: s.last, earlier: earlier, Summary: Summary{
-		Session: e.Session, State: "running", Started: e.Time, Duration: s.Duration, Waited: s.Waited, Tokens: s.Tokens, Cost: s.Cost,
+		Session: e.Session, State: "running", Started: e.Time, Duration: s.Duration, Waited: s.Waited, Between: s.Between, Tokens: s.Tokens, Cost: s.Cost,
 	}}
 }
 
 func (s *summarizing) note(e *troupe.Event) {
-	s.pause(e)
+	s.pass(e)
 	if start, ok := e.Body.(*troupe.RunStarted); ok {
 		s.begin(e, start)
 		return
@@ -174,6 +208,10 @@ func (s *summarizing) note(e *troupe.Event) {
 	case *troupe.ToolCalled:
 		if b.Tool == toolPrepare && s.root != e.Run { // a delivery into a repository, which may ask before its first phase
 			s.restart(e.Run, e)
+		}
+	case *troupe.ToolReturned:
+		if planning := s.phase(phasePlanning); planning != nil && keepsBefore(e) && planning.was != "" {
+			planning.Status = planning.was
 		}
 	case *troupe.ModelReplied:
 		s.spend(p, &b.Usage, b.Cost)
@@ -192,16 +230,12 @@ func (s *summarizing) note(e *troupe.Event) {
 	case *troupe.RunFailed:
 		if p != nil && p.run == e.Run {
 			p.Status = "failed"
-			p.stop(e.Time)
 		}
 		if e.Run == s.root {
 			s.State = "failed"
 			s.Errors = append(s.Errors, b.Error)
 		}
 	case *troupe.RunCancelled:
-		if p != nil && p.run == e.Run {
-			p.stop(e.Time)
-		}
 		if e.Run == s.root {
 			s.State = "cancelled"
 		}
@@ -218,34 +252,51 @@ func (s *summarizing) spend(p *PhaseSummary, usage *troupe.Usage, cost float64) 
 	s.Tokens, s.Cost = s.Tokens+tokens, s.Cost+cost
 }
 
-// pause notes how long was worked until now, or how long nothing was done until somebody
-// answered, or had the delivery go on.
-func (s *summarizing) pause(e *troupe.Event) {
-	gap := max(e.Time.Sub(s.last), 0)
+// pass counts the time since the event before: as worked, as waited for a person, or as
+// nobody's, where there was no run or no process. The page counts in the same way.
+func (s *summarizing) pass(e *troupe.Event) {
+	gap := troupe.Millis(max(e.Time.Sub(s.last), 0))
 	if s.last.IsZero() {
 		gap = 0
 	}
 	s.last = e.Time
-	_, answers := e.Body.(*troupe.UserSaid)
-	_, resumes := e.Body.(*troupe.RunResumed)
-	_, begins := e.Body.(*troupe.RunStarted)
-	switch {
-	case answers && s.State == "waiting":
-		s.Waited += troupe.Millis(gap)
-	case s.State == "running" && !answers && !resumes && !(begins && e.Parent == ""):
-		s.Duration += troupe.Millis(gap)
-	}
-	if !answers && !resumes {
+	isBreak := false
+	switch e.Body.(type) {
+	case *troupe.SessionForked: // what is before it was done in another session
 		return
+	case *troupe.UserSaid:
+		s.waited(gap)
+		return
+	case *troupe.RunResumed:
+		isBreak = true
+	case *troupe.RunStarted:
+		isBreak = e.Parent == ""
 	}
+	switch {
+	case s.State == "waiting":
+		s.waited(gap)
+	case s.State == "running" && !isBreak:
+		s.worked(gap)
+	}
+}
+
+func (s *summarizing) worked(gap troupe.Millis) {
+	s.Duration += gap
+	between := gap
 	for i := range s.Phases {
-		p := &s.Phases[i]
-		if !p.isOpen {
-			continue
+		if p := &s.Phases[i]; p.isOpen {
+			p.Duration += gap
+			between = 0
 		}
-		p.idle += gap
-		if answers {
-			p.Waited += troupe.Millis(gap)
+	}
+	s.Between += between
+}
+
+func (s *summarizing) waited(gap troupe.Millis) {
+	s.Waited += gap
+	for i := range s.Phases {
+		if p := &s.Phases[i]; p.isOpen {
+			p.Waited += gap
 		}
 	}
 }
@@ -267,8 +318,13 @@ func (s *summarizing) begin(e *troupe.Event, start *troupe.RunStarted) {
 		s.Phases = append(s.Phases, PhaseSummary{Name: e.Agent, Duration: was.Duration, Waited: was.Waited, Runs: was.Runs, Tokens: was.Tokens, Cost: was.Cost, Corrections: was.Corrections})
 		p = &s.Phases[len(s.Phases)-1]
 	}
+	if p.Status != "failed" {
+		p.was = p.Status
+	}
 	p.run, p.Status, p.Started, p.JSON = e.Run, "running", e.Time, ""
-	p.isOpen, p.idle, p.before = true, 0, p.Duration.Duration()
+	for i := range s.Phases {
+		s.Phases[i].isOpen = p == &s.Phases[i] // they come one after the other
+	}
 	p.Runs++
 }
 
@@ -283,7 +339,6 @@ func (s *summarizing) finished(e *troupe.Event, p *PhaseSummary, end *troupe.Run
 		p.Status, _ = end.Output.Custom["status"].(string)
 		form, _ := end.Output.Custom["json"].(string)
 		p.JSON = Level(form)
-		p.stop(e.Time)
 		p.isOpen = end.Stop == "input_requested"
 	}
 }

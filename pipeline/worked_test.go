@@ -114,3 +114,36 @@ func TestTotalsNeverGoDown(t *testing.T) {
 		t.Errorf("got %s, want %s", got, want)
 	}
 }
+
+// What is worked is a phase's or between the phases, and an open question counts until now.
+func TestTimesAddUp(t *testing.T) {
+	var l log
+	at := 0
+	add := func(seconds int, run, parent, agent string, body troupe.Body) {
+		at += seconds
+		l.add(run, parent, agent, body)
+		l[len(l)-1].Time = time.Unix(int64(1000+at), 0)
+	}
+	done := func(phase string) *troupe.RunFinished {
+		return &troupe.RunFinished{Output: troupe.Handoff{Custom: map[string]any{"phase": phase, "status": "success", "json": "strict"}}}
+	}
+	asks := &troupe.RunFinished{Stop: "input_requested", Output: troupe.Handoff{Summary: "Well?"}}
+	add(0, "a", "", "deliver", &troupe.RunStarted{})
+	add(3, "a:1", "a", "requirements", &troupe.RunStarted{}) // preparing
+	add(7, "a:1", "a", "requirements", done("requirements"))
+	add(2, "a", "", "deliver", &troupe.ToolCalled{Tool: toolCheck})
+	add(0, "a", "", "deliver", asks)
+	add(60, "", "", "", &troupe.SessionRenamed{Title: "Other"}) // somebody looks in
+	add(40, "a", "", "deliver", &troupe.UserSaid{Text: "go on"})
+	add(0, "a:2", "a", "planning", &troupe.RunStarted{})
+	add(5, "a:2", "a", "planning", &troupe.ModelReplied{})
+	add(90, "", "", "", &troupe.SessionForked{}) // it goes on elsewhere, later
+	add(30, "a", "", "deliver", &troupe.RunResumed{})
+	add(4, "a:2", "a", "planning", done("planning"))
+	add(1, "a", "", "deliver", asks)
+	s := Summarize(l)
+	got := fmt.Sprint(s.Duration.Duration(), " ", s.Between.Duration(), " ", s.Phases[0].Duration.Duration(), " ", s.Phases[1].Duration.Duration(), "; ", s.Waited.Duration(), " ", s.WaitedUntil(time.Unix(int64(1000+at+20), 0)))
+	if want := "22s 6s 7s 9s; 1m40s 2m0s"; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/git"
@@ -102,7 +103,7 @@ func (p *Project) ApplyDelivery(ctx context.Context, site *pipeline.Site, squash
 		return "", fmt.Errorf("delivery %s was not applied: %w", site.ID, err)
 	}
 	if before != after {
-		site.Applied = []string{before, after}
+		site.Applied, site.Takes = []string{before, after}, append(site.Takes, pipeline.Take{At: time.Now()})
 		err = site.Save(p.SiteFolder(site))
 	}
 	return after, err
@@ -120,7 +121,7 @@ func (p *Project) UndoDelivery(ctx context.Context, site *pipeline.Site) (revert
 		if err != nil {
 			return "", fmt.Errorf("delivery %s was not reverted: %w", site.ID, err)
 		}
-		site.Applied = nil
+		site.Applied, site.Takes = nil, append(site.Takes, pipeline.Take{At: time.Now(), Back: true})
 		return reverted, site.Save(p.SiteFolder(site))
 	}
 	if err := p.notUnderWay(ctx, site); err != nil {
@@ -267,7 +268,7 @@ func (d deliveries) Show(ctx context.Context, session string) (view server.Deliv
 	}
 	view = server.DeliverySite{
 		ID: site.ID, Request: site.Request, Repo: site.Repo, Worktree: site.Worktree, Branch: site.Branch, Base: site.Base, Created: site.Created,
-		Sandbox: site.Sandbox, Applied: len(site.Applied) > 0,
+		Sandbox: site.Sandbox, Applied: len(site.Applied) > 0, Takes: site.Takes,
 	}
 	if plan, err := d.project.DeliveryPlan(site); err == nil {
 		view.Plan = plan
@@ -282,6 +283,13 @@ func (d deliveries) Show(ctx context.Context, session string) (view server.Deliv
 	files, err := repo.Stats(ctx, site.Base, "refs/heads/"+site.Branch)
 	if err != nil {
 		return view, nil //nolint:nilerr // so does a branch
+	}
+	log, err := repo.Log(ctx, site.Base, "refs/heads/"+site.Branch)
+	if err != nil {
+		return view, nil //nolint:nilerr // and so does its history
+	}
+	for _, c := range log {
+		view.Log = append(view.Log, server.BranchCommit{Commit: c.ID, Title: c.Title})
 	}
 	for _, f := range files {
 		view.Files = append(view.Files, server.ChangedFile{Path: f.Path, Added: f.Added, Removed: f.Removed})

@@ -73,11 +73,22 @@ type DeliverySite struct {
 	Base     string    `json:"base"`
 	Created  time.Time `json:"created"`
 	Sandbox  string    `json:"sandbox,omitempty"`
-	// Applied says that its branch was taken into the checkout.
-	Applied bool           `json:"applied,omitempty"`
-	Plan    *pipeline.Plan `json:"plan,omitempty"`
-	Checks  []NamedCheck   `json:"checks"`
-	Files   []ChangedFile  `json:"files"`
+	// Applied says that its branch was taken into the checkout, Takes when it was taken and
+	// taken back.
+	Applied bool            `json:"applied,omitempty"`
+	Takes   []pipeline.Take `json:"takes,omitempty"`
+	// Log are all commits of the branch, the oldest first: of documents and of what was changed
+	// by hand, too.
+	Log    []BranchCommit `json:"log"`
+	Plan   *pipeline.Plan `json:"plan,omitempty"`
+	Checks []NamedCheck   `json:"checks"`
+	Files  []ChangedFile  `json:"files"`
+}
+
+// A BranchCommit is a commit of a delivery's branch.
+type BranchCommit struct {
+	Commit string `json:"commit"`
+	Title  string `json:"title"`
 }
 
 // A NamedCheck is what a result is checked with.
@@ -116,12 +127,13 @@ type deliveryView struct {
 	Notes     []string             `json:"notes,omitempty"`
 	Documents []documentView       `json:"documents"`
 	Warnings  []string             `json:"warnings,omitempty"`
-	// Tokens, Cost, Seconds (worked) and WaitedSeconds (for a person) are of all that was done
-	// so far and never get less.
-	Tokens        int     `json:"tokens"`
-	Cost          float64 `json:"cost"`
-	Seconds       float64 `json:"seconds" jsonschema:"how long it was worked on so far"`
-	WaitedSeconds float64 `json:"waited_seconds,omitempty" jsonschema:"how long it has waited for a person"`
+	// Tokens, Cost, Seconds (worked) and WaitedSeconds (for a person, until now) are of all that
+	// was done so far and never get less. BetweenSeconds are those worked that are no phase's.
+	Tokens         int     `json:"tokens"`
+	Cost           float64 `json:"cost"`
+	Seconds        float64 `json:"seconds" jsonschema:"how long it was worked on so far"`
+	WaitedSeconds  float64 `json:"waited_seconds,omitempty" jsonschema:"how long it has waited for a person, the open question included"`
+	BetweenSeconds float64 `json:"between_seconds,omitempty" jsonschema:"what of seconds is no phase's: checks, preparing, reporting"`
 	// Acts are what can be done about it now: apply, undo, continue, plan.
 	Acts []string `json:"acts"`
 }
@@ -139,7 +151,10 @@ type reviewView struct {
 }
 
 type checkView struct {
-	Label   string    `json:"label"`
+	Label string `json:"label"`
+	// Attempt counts from 1 how often that was begun; a step that is carried out again has
+	// rounds of the same numbers.
+	Attempt int       `json:"attempt" jsonschema:"how often the step, or the verification, was begun until then"`
 	At      time.Time `json:"at"`
 	Name    string    `json:"name"`
 	Command string    `json:"command"`
@@ -199,12 +214,12 @@ func (s *Server) showDelivery(c *call) (deliveryView, error) {
 	}
 	summary := pipeline.Summarize(events)
 	v := deliveryView{
-		DeliverySite: site, Session: info.ID, State: summary.State, Question: summary.Question, Tokens: summary.Tokens, Cost: summary.Cost, Seconds: summary.Duration.Duration().Seconds(), WaitedSeconds: summary.Waited.Duration().Seconds(),
+		DeliverySite: site, Session: info.ID, State: summary.State, Question: summary.Question, Tokens: summary.Tokens, Cost: summary.Cost, Seconds: summary.Duration.Duration().Seconds(), WaitedSeconds: summary.WaitedUntil(time.Now()).Seconds(), BetweenSeconds: summary.Between.Duration().Seconds(),
 		Runs: []checkView{}, Commits: []commitView{}, Findings: []pipeline.Finding{}, Criteria: []pipeline.Criterion{}, Documents: []documentView{},
 	}
-	v.Checks, v.Files = listed(v.Checks), listed(v.Files)
+	v.Checks, v.Files, v.Log = listed(v.Checks), listed(v.Files), listed(v.Log)
 	for _, r := range pipeline.CheckRuns(events) {
-		v.Runs = append(v.Runs, checkView{r.Label, r.At, r.Name, r.Command, r.OK, r.Exit, r.Tests, r.Failing, r.Flaky, r.Remedy, r.Took.Seconds(), r.File, r.Outdated})
+		v.Runs = append(v.Runs, checkView{r.Label, r.Attempt, r.At, r.Name, r.Command, r.OK, r.Exit, r.Tests, r.Failing, r.Flaky, r.Remedy, r.Took.Seconds(), r.File, r.Outdated})
 	}
 	for _, d := range pipeline.Documents(events) {
 		v.Documents = append(v.Documents, documentView{d.Phase, d.Path, d.State, d.Error})

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -235,6 +236,9 @@ func (p *program) writeDelivery(_ *project.Project, s *pipeline.Summary) error {
 	table := p.table()
 	for _, phase := range s.Phases {
 		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s tokens\t%s\n", phase.Name, phase.Status, phase.JSON, words.Counted(phase.Artifacts, "artifact"), terminal.Count(phase.Tokens), timeOf(&phase))
+	}
+	if s.Between.Duration() >= time.Second {
+		fmt.Fprintf(table, "checks, preparing\t\t\t\t\t%s\n", terminal.Duration(s.Between.Duration()))
 	}
 	for _, a := range s.Artifacts {
 		fmt.Fprintf(table, "%s\t%s\t%s\n", terminal.OneLine(a.Path, 100), a.State, terminal.OneLine(a.Error, 100))

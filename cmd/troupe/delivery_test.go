@@ -91,7 +91,7 @@ func TestDeliveriesWithModelsOfAllKinds(t *testing.T) {
 				return reviewed("changes_required", fields{"id": "F1", "severity": "blocker", "path": "base.ok", "problem": "too few files, says review " + strings.Repeat("I", n+1)})
 			}
 			return goodWork(phase, step, prompt, n)
-		}, 1, "partial", 14, "open"},
+		}, 1, "partial", 14, "F1 must be put right"},
 		"evidence that is not there": {func(phase, step, prompt string, n int) string {
 			if phase == "qa" {
 				return strings.Replace(reviewed("accept"), "base.ok:1", "made_up_test.go:7", 1)

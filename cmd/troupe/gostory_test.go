@@ -36,7 +36,7 @@ func TestTheWholeStoryInGoFromOutside(t *testing.T) {
 		t.Errorf("the checkout has changed:\n%s\nwas\n%s", after, before)
 	}
 	said := p.out.String() + p.err.String()
-	for _, line := range []string{"checks: build, vet, test (found)", "2 changed files are not in this delivery", "does not fit: stats.go: the text that was to be replaced is in it 2 times", "build ✗", "(2 tests) TestMedianEven", "cut off", "F1 blocker stats.go", "test ✓"} {
+	for _, line := range []string{"checks: build, vet, test (found)", "2 changed files are not in this delivery", "does not fit: stats.go: the text that was to be replaced is in it 2 times", "build ✗", "(2 tests) TestMedianEven", "cut off", "F1 must be put right, stats.go", "test ✓"} {
 		if !strings.Contains(said, line) {
 			t.Errorf("%q was not said:\n%s", line, said)
 		}

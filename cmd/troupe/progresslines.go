@@ -156,14 +156,14 @@ func statsLine(files json.RawMessage) string {
 
 // findingLine is what a finding is about, with its place where it names one.
 func findingLine(id, severity, path string, line int) string {
-	text := id + " " + severity + " "
+	text := id + " " + (&pipeline.Finding{Severity: severity}).Standing()
 	if path == "" {
-		return text
+		return text + ": "
 	}
 	if line > 0 {
 		path += fmt.Sprintf(":%d", line)
 	}
-	return text + path + " "
+	return text + ", " + path + ": "
 }
 
 // phaseLine is what a phase came to, in a few words.
@@ -282,7 +282,7 @@ func (p *program) writeReport(s *pipeline.Summary) {
 	}
 	for _, f := range r.Findings {
 		if !f.Fell {
-			fmt.Fprintln(p.out, terminal.OneLine(findingLine(f.ID, f.Severity, f.Path, f.Line)+" "+f.Problem, 240))
+			fmt.Fprintln(p.out, terminal.OneLine(findingLine(f.ID, f.Severity, f.Path, f.Line)+f.Problem, 240))
 		}
 	}
 	for _, c := range r.Claims {
@@ -299,7 +299,7 @@ func (p *program) writeReport(s *pipeline.Summary) {
 	if s.Cost > 0 {
 		spent += fmt.Sprintf(", $%.2f", s.Cost)
 	}
-	fmt.Fprintf(p.out, "%s  %s +%d −%d in %s on %s, %s, %s\n", r.Outcome, words.Counted(len(r.Files), "file"), added, removed, words.Counted(len(r.Commits), "commit"), r.Branch, spent, terminal.Duration(time.Duration(s.Duration)))
+	fmt.Fprintf(p.out, "%s  %s +%d −%d in %s on %s, %s, %s\n", r.Outcome, words.Counted(len(r.Files), "file"), added, removed, words.Counted(r.CommitCount(), "commit"), r.Branch, spent, terminal.Duration(time.Duration(s.Duration)))
 	for _, reason := range r.Reasons {
 		fmt.Fprintf(p.out, "- %s\n", terminal.Clean(reason))
 	}

@@ -149,6 +149,26 @@ func (w *Worktree) Stats(ctx context.Context, from, to string) ([]Stat, error) {
 	return readStats(out), nil
 }
 
+// A Commit is a commit of a branch.
+type Commit struct {
+	ID    string `json:"commit"`
+	Title string `json:"title"`
+}
+
+// Log lists the commits that are in one and not in another, the oldest first.
+func (r *Repo) Log(ctx context.Context, from, to string) (list []Commit, err error) {
+	out, err := r.at(ctx, r.Top, nil, "log", "--reverse", "-z", "--format=%H %s", from+".."+to, "--")
+	if err != nil {
+		return nil, err
+	}
+	for line := range strings.SplitSeq(out, "\x00") {
+		if id, title, ok := strings.Cut(strings.TrimSpace(line), " "); ok {
+			list = append(list, Commit{id, title})
+		}
+	}
+	return list, nil
+}
+
 // Stats says what differs between two commits, without a worktree.
 func (r *Repo) Stats(ctx context.Context, from, to string) ([]Stat, error) {
 	out, err := r.at(ctx, r.Top, nil, numstat(from, to)...)

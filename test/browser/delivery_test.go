@@ -135,6 +135,7 @@ func TestADeliveryIntoARepository(t *testing.T) {
 	b.sees("[aria-label=Review]", "It is good")
 	b.sees("[aria-label=Review]", "It could be better")
 	b.sees("[aria-label=Checks]", "the result, on a clean checkout")
+	b.click(".checks .before summary", "1 round before that")
 	b.sees(".check-run[data-ok=false]", "failed")
 	b.click(".check-run[data-ok=false] button", "Output")
 	b.sees(".check-run .term", "one.ok:1: not good")
@@ -153,11 +154,14 @@ func TestADeliveryIntoARepository(t *testing.T) {
 	b.sees("[aria-label=Outcome]", "onto the branch that is checked out")
 	b.click("[aria-label=Outcome] button", "Take it")
 	b.sees("[aria-label=Outcome] .chip", "taken")
+	b.sees("[aria-label='What happened']", "You took it")
+	b.sees("[aria-label=Outcome]", "in "+strings.TrimSpace(git(t, dir, "rev-list --count "+strings.TrimSpace(before)+"..HEAD"))+" commits")
 	if got := git(t, dir, "show HEAD:two.ok"); got != "good\n" {
 		t.Errorf("two.ok is %q", got)
 	}
 	b.click("[aria-label=Outcome] button", "Take it back")
 	b.sees("[aria-label=Outcome] .chip", "delivered")
+	b.sees("[aria-label='What happened']", "You took it back")
 	if got := git(t, dir, "ls-tree --name-only HEAD"); strings.Contains(got, "two.ok") {
 		t.Errorf("it was not taken back: %s", got)
 	}

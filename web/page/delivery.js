@@ -3,7 +3,7 @@
 import { api } from "./shelf.js";
 import { agentOf, app, toast } from "./state.js";
 import { useKept } from "./draft.js";
-import { cost, duration, hour, nameOf, nameOfPhase, size, fileIcon } from "./format.js";
+import { cost, hour, nameOf, nameOfPhase, size, fileIcon } from "./format.js";
 import { go, talkAddress } from "./route.js";
 import { mostOf } from "./fold.js";
 import { gates, written } from "./words.js";
@@ -11,7 +11,7 @@ import { inWords, partsOf, PhaseWords } from "./phase.js";
 import { Pages } from "./cards.js";
 import { Prose } from "./prose.js";
 import { Trouble } from "./trouble.js";
-import { coming, historyOf, phasesOf, standingOf, states, usual, wishedFor } from "./standing.js";
+import { coming, historyOf, phasesOf, standingOf, states, timesOf, usual, wishedFor } from "./standing.js";
 import { Change, Checks, DiffLines, Documents, FindingRows, Findings, Outcome, SitePlan, useSite } from "./site.js";
 import { html, icon, useEffect, useRef, useState } from "./view.js";
 
@@ -57,9 +57,19 @@ export function Delivery({ here, info, status, acts, show }) {
       ${site && html`<${Change} site=${site} /><${Findings} site=${site} /><${Checks} site=${site} />`}
       ${done.toReversed().map((p) => html`<${Result} key=${p.name} phase=${p} isAsked=${gate && p === asked} show=${show} />`)}
       ${!gate && done.length === 0 && status !== "running" && !trouble && html`<p class="dim">Nothing has come of it yet.</p>`}</div>
-      <aside class="stack wide-gap"><section class="card pad"><h2 class="h-17">What was asked for</h2><p class="plain small" dir="auto">${request}</p><p class="tiny faint">${[info?.spent && `${cost(info.spent)} so far`, site?.seconds > 0 && `worked ${duration(site.seconds * 1000)}`, site?.waited_seconds >= 1 && `waited ${duration(site.waited_seconds * 1000)} for you`].filter(Boolean).join(", ")}</p></section>
-        ${site?.plan ? html`<${SitePlan} site=${site} again=${again} />` : html`<${Plan} list=${list} />`}${site && html`<${Documents} site=${site} show=${show} />`}<${History} session=${session} gate=${gate} /></aside></div>
+      <aside class="stack wide-gap"><section class="card pad"><h2 class="h-17">What was asked for</h2><p class="plain small" dir="auto">${request}</p><${Taken} spent=${info?.spent} session=${session} list=${list} /></section>
+        ${site?.plan ? html`<${SitePlan} site=${site} again=${again} />` : html`<${Plan} list=${list} />`}${site && html`<${Documents} site=${site} show=${show} />`}<${History} session=${session} gate=${gate} takes=${site?.takes} /></aside></div>
     ${gate && html`<${Pinned} item=${gate} busy=${busy} decide=${decide} />`}</div></div>`;
+}
+
+// Taken is what the delivery has cost and taken so far; what it waits for now grows.
+function Taken({ spent, session, list }) {
+  const [, tick] = useState(0);
+  useEffect(() => {
+    const timer = setInterval(() => tick((n) => n + 1), 1000);
+    return () => clearInterval(timer);
+  }, []);
+  return html`<p class="tiny faint taken">${[spent && `${cost(spent)} so far`, timesOf(session, list)].filter(Boolean).join(", ")}</p>`;
 }
 
 // concerns are the warnings that people are told, by their codes. The others say how an
@@ -99,13 +109,13 @@ function changeIn(question) {
 // Subject is what a person is asked to accept: the steps of a plan, a change, what a review
 // found, or what a phase has answered, in words.
 function Subject({ item, about, site }) {
-  const { kind = "", phase = "", said = "" } = item.arguments ?? {};
+  const { kind = "", phase = "", said = "", kept = 0 } = item.arguments ?? {};
   const result = about?.result;
-  if (kind === "plan") return html`<ol class="said-lines subject steps-asked">${(site?.plan?.steps ?? result?.outputs?.steps ?? []).map((s, i) => html`<li key=${s.id ?? i} dir="auto"><b>${s.title || s.name || inWords(s)}</b>${s.goal && s.goal !== s.title && html`<div class="plain small">${s.goal}</div>`}${s.files?.length > 0 && html`<div class="tiny faint">${s.files.map(inWords).join(", ")}</div>`}</li>`)}</ol>`;
+  if (kind === "plan" || (kept > 0 && site?.plan)) return html`${kept > 0 && html`<p class="small dim">The plan that is there:</p>`}<ol class="said-lines subject steps-asked">${(site?.plan?.steps ?? result?.outputs?.steps ?? []).map((s, i) => html`<li key=${s.id ?? i} dir="auto"><b>${s.title || s.name || inWords(s)}</b>${s.goal && s.goal !== s.title && html`<div class="plain small">${s.goal}</div>`}${s.files?.length > 0 && html`<div class="tiny faint">${s.files.map(inWords).join(", ")}</div>`}</li>`)}</ol>`;
   if (kind === "review") return html`<div class="subject found"><${FindingRows} findings=${result?.review?.findings ?? []} criteria=${result?.review?.criteria ?? []} /></div>`;
   if (kind === "step" || kind === "diff") {
     const { before, diff } = changeIn(item.question);
-    return html`<div class="subject stack"><div class="small"><${Prose} text=${asSaid(before.replace(/^(?:[^\n]*?(?:is done|is ready)): /, ""))} /></div>${diff && html`<details class="small" open=${kind === "step"}><summary class="btn ghost sm">${icon("chevron-right", "chev")}What has changed</summary><${DiffLines} text=${diff} label="What has changed" /></details>`}</div>`;
+    return html`<div class="subject stack"><div class="small"><${Prose} text=${asSaid(before.replace(/^(?:[^\n]*?(?:is done|is ready)): /, "").replace(/\n+To be aware of:\n(?:- [^\n]*(?:\n|$))+/, "\n"))} /></div>${diff && html`<details class="small" open=${kind === "step"}><summary class="btn ghost sm">${icon("chevron-right", "chev")}What has changed</summary><${DiffLines} text=${diff} label="What has changed" /></details>`}</div>`;
   }
   if (kind) return null;
   const words = result && partsOf(about.name, { outputs: result.outputs }).length > 0 && html`<${PhaseWords} phase=${about.name} outputs=${result.outputs} />`;
@@ -118,20 +128,22 @@ const how = ({ phase = "", ready = true, status = "" }) => `${nameOfPhase(phase)
 // Gate is the page's one spotlight: what happened, what it is about, what stands against
 // going on, and the decision.
 function Gate({ item, about, site, early, busy, decide, show, wished }) {
-  const { phase = "", next = "", blockers, errors, requirements, artifacts = [], kind = "", lacking = "" } = item.arguments ?? {};
+  const { phase = "", next = "", blockers, errors, requirements, artifacts = [], warnings, kind = "", lacking = "", kept = 0 } = item.arguments ?? {};
   const known = gates[kind];
   const [guidance, setGuidance] = useKept("answer." + item.ask.id);
   const against = [...new Set([...lines(blockers), ...lines(errors)])];
   const onward = () => decide({ text: "go on" });
   const ask = () => guidance.trim() && decide({ text: guidance.trim() }, () => setGuidance(""));
+  const aware = lines(warnings ?? told(about?.result?.warnings)); // logs from before a gate had them
   const better = asksForChanges(item);
-  const goOn = !lacking && html`<button type="button" class=${better ? "" : "primary"} disabled=${busy} onClick=${onward}>${icon("check")}${known ? known.go : next ? `Go on to ${nameOfPhase(next).toLowerCase()}` : "Approve and finish"}</button>`;
+  const goOn = (!lacking || kept > 0) && html`<button type="button" class=${better ? "" : "primary"} disabled=${busy} onClick=${onward}>${icon("check")}${kept > 0 ? keeps : known ? known.go : next ? `Go on to ${nameOfPhase(next).toLowerCase()}` : "Approve and finish"}</button>`;
   const change = html`<button type="button" class=${better ? "primary" : ""} disabled=${busy || !guidance.trim()} onClick=${ask}>${known?.change ?? "Ask for changes"}</button>`;
-  const hint = known?.hint ?? (lacking ? "What should be different?" : "What should be different? Only if you ask for changes.");
-  return html`<section class="needs" aria-label="Gate"><header>${icon("hand")}Your decision: ${known ? known.ask : lacking ? "what should be different?" : next ? `go on to ${nameOfPhase(next).toLowerCase()}?` : "is it done?"}</header><div>
+  const hint = known?.hint ?? (lacking && !kept ? "What should be different?" : "What should be different? Only if you ask for changes.");
+  return html`<section class="needs" aria-label="Gate"><header>${icon("hand")}Your decision: ${known ? known.ask : kept > 0 ? "carry out the plan that is there?" : lacking ? "what should be different?" : next ? `go on to ${nameOfPhase(next).toLowerCase()}?` : "is it done?"}</header><div>
     <div><h2 class="h-17">${known ? known.title(phase, item.question) : how(item.arguments ?? {})}</h2>${wished && html`<p class="small dim">You asked for changes: ${wished}</p>`}</div>
     ${against.length + lines(requirements).length > 0 && html`<ul class="stack small">${against.map((text) => html`<li class="row top" key=${text}>${icon("triangle-alert", "bad")}<span>${capital(text)}</span></li>`)}${lines(requirements).map((text) => html`<li class="row top" key=${text}>${icon("info")}<span>${capital(text)}</span></li>`)}</ul>`}
     <${Subject} item=${item} about=${about} site=${site} />
+    ${aware.length > 0 && html`<div class="aware"><p class="tiny faint small-head">To be aware of</p><ul class="stack small">${aware.map((text) => html`<li class="row top" key=${text}>${icon("info")}<span>${capital(text)}</span></li>`)}</ul></div>`}
     ${artifacts.filter((a) => a.diff).slice(0, 3).map((a) => html`<${Diff} key=${a.path} artifact=${a} show=${show} />`)}
     ${artifacts.length > 0 && html`<div class="row wrap">${artifacts.map((a) => (a.state === "failed" && !a.sha256 ? html`<${Unsaved} key=${a.path} artifact=${a} />` : html`<button type="button" class="chip out" key=${a.path} onClick=${() => show(a.path)}>${icon(fileIcon(a.path))}${(artifacts.length === 1 && written[phase]) || nameOf(a.path)}</button>`))}</div>`}
     <details class="small" open=${kind === "environment" || kind === "dependencies"}><summary class="btn ghost sm">${icon("chevron-right", "chev")}The question in full</summary>${item.question.length > long ? html`<div class="exact-sent"><${Pages} text=${item.question} name="The question" /></div>` : html`<${Prose} text=${asSaid(item.question)} />`}</details>
@@ -140,6 +152,9 @@ function Gate({ item, about, site, early, busy, decide, show, wished }) {
     <div class="row wrap end">${kind === "environment" ? goOn : better ? [change, goOn] : [goOn, change]}${kind === "dependencies" && html`<button type="button" class="also" disabled=${busy} onClick=${() => decide({ text: "no" })}>Go on without</button>`}<span class="grow"></span><button type="button" class="ghost danger" disabled=${busy} onClick=${() => decide({ text: "stop" })}>Stop here</button></div></div></section>`;
 }
 
+// keeps is what going on means where a planner came to no plan, and there was one before.
+const keeps = "Carry out the plan that is there";
+
 const capital = (text) => text && text[0].toUpperCase() + text.slice(1);
 
 // asksForChanges says of a gate that asking for changes is what is recommended.
@@ -147,11 +162,11 @@ const asksForChanges = ({ arguments: { ready = true, blockers, errors, lacking =
 
 // Pinned are the actions of a gate on a phone.
 function Pinned({ item, busy, decide }) {
-  const { kind = "", lacking = "" } = item.arguments ?? {};
+  const { kind = "", lacking = "", kept = 0 } = item.arguments ?? {};
   const better = asksForChanges(item);
   const field = () => document.querySelector(".needs textarea");
   const ask = () => (field()?.value.trim() ? decide({ text: field().value.trim() }) : field()?.focus());
-  return html`<div class="act">${kind !== "environment" && html`<button type="button" class=${better ? "primary" : ""} disabled=${busy} onClick=${ask}>${gates[kind]?.change ?? "Ask for changes"}</button>`}${!lacking && html`<button type="button" class=${better ? "" : "primary"} disabled=${busy} onClick=${() => decide({ text: "go on" })}>${gates[kind]?.go ?? "Go on"}</button>`}</div>`;
+  return html`<div class="act">${kind !== "environment" && html`<button type="button" class=${better ? "primary" : ""} disabled=${busy} onClick=${ask}>${gates[kind]?.change ?? "Ask for changes"}</button>`}${(!lacking || kept > 0) && html`<button type="button" class=${better ? "" : "primary"} disabled=${busy} onClick=${() => decide({ text: "go on" })}>${kept > 0 ? keeps : gates[kind]?.go ?? "Go on"}</button>`}</div>`;
 }
 
 function Diff({ artifact, show }) {
@@ -201,9 +216,9 @@ function Plan({ list }) {
 const mostShown = 20;
 
 // History is what happened, the latest first.
-function History({ session, gate }) {
+function History({ session, gate, takes }) {
   const [whole, setWhole] = useState(false);
-  const events = historyOf(session, gate);
+  const events = historyOf(session, gate, takes);
   if (!events.length) return null;
   const shown = whole ? events : events.slice(0, mostShown);
   return html`<section class="card pad" aria-label="What happened"><h2 class="h-17">What happened</h2><ul class="stack small">${shown.map((e, i) => html`<li class="row top" key=${i}>${icon(e.icon, e.tint ?? "")}<span class="grow">${e.text}</span><time class="faint num">${hour(e.time)}</time></li>`)}</ul>

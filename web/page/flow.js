@@ -4,6 +4,7 @@
 import { Graph, layout } from "./lib/dagre.js";
 import { agentOf, app } from "./state.js";
 import { cost, duration, short } from "./format.js";
+import { untilOf, workedOn } from "./fold.js";
 import { go, talkAddress } from "./route.js";
 import { kept, keep } from "./kept.js";
 import { ChangeGiven, Given } from "./given.js";
@@ -93,7 +94,7 @@ export function Flow({ here, at, name, status, acts }) {
 // spentOf is what the runs of a node took.
 function spentOf(session, runs) {
   const spans = session.spans.filter((s) => s.kind === "model" && runs.some((r) => r.id === s.run));
-  const ms = runs.reduce((sum, r) => sum + (Date.parse(r.ended || new Date()) - Date.parse(r.started)), 0);
+  const ms = runs.reduce((sum, r) => sum + workedOn(r, untilOf(session)), 0);
   const tokens = spans.reduce((sum, s) => sum + (s.usage.input_tokens ?? 0) + (s.usage.output_tokens ?? 0), 0);
   return [duration(ms), tokens && `${short(tokens)} tokens`, cost(spans.reduce((sum, s) => sum + s.cost, 0))].filter(Boolean).join(" · ");
 }
@@ -286,6 +287,6 @@ function Node({ node, name, state, session, id, acts, close }) {
     <div class="call-body" tabindex="0"><div class="seg" role="group" aria-label="What to see">${["Was given", "Writes", `Rounds ${state.runs.length}`].map((name) => html`<button type="button" key=${name} aria-pressed=${tab === name.split(" ")[0]} onClick=${() => setTab(name.split(" ")[0])}>${name}</button>`)}</div>
       ${tab === "Was" && (changing ? html`<${ChangeGiven} key=${changing.id} run=${changing} send=${(input) => acts.runFrom(changing.id, input)} close=${() => setChanging(null)} />` : run ? html`<${Given} run=${run} from=${from} edit=${session.edits.get(run.id)} />` : html`<p class="dim">This step is to come.</p>`)}
       ${tab === "Writes" && (said.length ? said.map((i) => html`<${Prose} key=${i.key} text=${i.text} streaming=${!!i.streaming} />`) : html`<p class="dim">${run ? "Nothing yet." : "This step is to come."}</p>`)}
-      ${tab === "Rounds" && state.runs.map((r, n) => html`<details key=${r.id} class="part" open=${n === state.runs.length - 1}><summary><span class="grow">Round ${n + 1}</span><span class="tiny faint">${duration(Date.parse(r.ended || new Date()) - Date.parse(r.started))}</span></summary>${answers.filter((i) => i.run === r.id).map((i) => html`<${Prose} key=${i.key} text=${i.text} />`)}${r !== run && html`<div class="row wrap">${again(r)}</div>`}</details>`)}
+      ${tab === "Rounds" && state.runs.map((r, n) => html`<details key=${r.id} class="part" open=${n === state.runs.length - 1}><summary><span class="grow">Round ${n + 1}</span><span class="tiny faint">${duration(workedOn(r, untilOf(session)))}</span></summary>${answers.filter((i) => i.run === r.id).map((i) => html`<${Prose} key=${i.key} text=${i.text} />`)}${r !== run && html`<div class="row wrap">${again(r)}</div>`}</details>`)}
       ${!(changing && tab === "Was") && html`<div class="row wrap">${first && html`<a class="btn sm" href=${talkAddress(id, "run", String(first.seq))}>${icon("activity")}See the calls</a>`}${again(run)}</div>`}</div></aside>`;
 }

@@ -22,8 +22,12 @@ function savedSince(s, seq) {
 const between = (from, to) => Math.max(0, Date.parse(to) - Date.parse(from)) || 0;
 
 // workedOn is how long a run was worked on, in milliseconds: without what it waited for a
-// person, and without the time for which nobody did anything.
-export const workedOn = (run) => (run.ended ? Math.max(0, between(run.started, run.ended) - run.waited - run.idle) : undefined);
+// person, and without the time for which nobody did anything. Of one that goes on it is what
+// was worked until a time, undefined without one.
+export const workedOn = (run, until = "") => (run.ended || until ? Math.max(0, between(run.started, run.ended || until) - run.waited - run.idle) : undefined);
+
+// untilOf is the time until which the runs of a session that have not ended were worked on.
+export const untilOf = (s) => (s.status === "running" ? new Date().toISOString() : s.last);
 
 // mostOf is what a session may cost, in dollars: as much as its runs together, 0 for no limit.
 export const mostOf = (s) => [...s.runs.values()].reduce((sum, run) => sum + (run.parent ? 0 : run.most), 0);
@@ -48,6 +52,9 @@ export class Session {
   limit = ""; // what was said of the last limit that was reached
   limited = ""; // which limit that was, for as long as its run goes on
   last = ""; // the time of the last stored event
+  worked = 0; // milliseconds in which somebody worked on it, until the last event
+  waited = 0; // those in which it waited for a person
+  breaks = []; // times in which nobody did anything within a run: [from, to]
   resumed = ""; // when it last went on after a break
   exchange = null; // what the answer in the making has taken so far
   totals = { input: 0, cached: 0, output: 0, cost: 0, unpriced: false, turns: 0, calls: 0 };
@@ -85,8 +92,25 @@ export class Session {
     if (event.seq > this.seq + 1) throw new Error(`event ${this.seq + 1} is missing`);
     if (event.seq) this.seq = event.seq;
     this.version++;
+    if (event.seq) this.#pass(event);
     handlers[event.kind]?.(this, event, event.body);
     if (event.seq) this.last = event.time;
+  }
+
+  // pass counts the time since the event before: as worked, as waited for a person, or as
+  // nobody's, where there was no run or no process. The server counts in the same way.
+  #pass({ kind, parent, time }) {
+    const gap = this.last ? between(this.last, time) : 0;
+    // What is before a fork was done in another session.
+    if (kind === "session_forked" || (kind === "run_resumed" && this.status !== "waiting")) return void (gap && this.breaks.push([this.last, time]));
+    if (kind === "user_said" || this.status === "waiting") this.waited += gap;
+    else if (this.status === "running" && (kind !== "run_started" || parent)) this.worked += gap;
+  }
+
+  // timesAt are worked and waited at a moment: what goes on now, or waits now, counts.
+  timesAt(now = new Date().toISOString()) {
+    const gap = this.last ? between(this.last, now) : 0;
+    return { worked: this.worked + (this.status === "running" ? gap : 0), waited: this.waited + (this.status === "waiting" ? gap : 0) };
   }
 
   // reconnected says that what comes next of an answer in the making is all of it
@@ -358,6 +382,7 @@ const handlers = {
   },
 
   session_forked(s, e, b) {
+    for (const run of s.runs.values()) if (!run.ended) run.idle += between(s.last, e.time);
     if (b.input) s.edits.set(b.run, b);
     s.add(e, { type: "note", code: "forked", text: "This conversation goes on from another one, with its files as of then, as far as they are on record; the project’s documents are today’s." + (b.input ? ` What ${b.agent} is given was changed by ${b.user || "hand"}.` : "") });
   },

@@ -56,6 +56,9 @@ function stepWords(s) {
   return !title || title === goal ? goal || inWords(s) : goal ? `${title}: ${inWords(goal)}` : title;
 }
 
+// severities say what a finding asks for, in the same words wherever it is shown.
+export const severities = { __proto__: null, blocker: "Must be put right", major: "Should be put right", minor: "Small" };
+
 const states = { __proto__: null, met: "met", not_met: "not met", unproven: "not proven" };
 const acts = { __proto__: null, edit: "changes", file: "writes", gkchatty: "writes", delete: "removes", rename: "renames" };
 
@@ -70,7 +73,7 @@ const parts = {
   qa: [
     ["Verdict", (o) => ({ accept: "accepted", changes_required: "changes are required" })[o.verdict] ?? (o.verdict && plain(o.verdict))],
     ["Acceptance criteria", (o) => o.criteria, (c) => `${c?.id ?? ""} ${states[c?.state] ?? plain(c?.state ?? "")}${c?.evidence ? `, ${inWords(c.evidence)}` : ""}`.trim()],
-    ["Findings", (o) => o.findings, (f) => (typeof f === "object" && f ? `${[f.id, f.severity].filter(Boolean).join(", ")}${f.id || f.severity ? ": " : ""}${inWords(f.problem ?? f.description ?? f.title ?? "")}${f.path ? ` (${f.path}${f.line ? `:${f.line}` : ""})` : ""}${f.fix ? ` What to do: ${inWords(f.fix)}` : ""}` : inWords(f))],
+    ["Findings", (o) => o.findings, (f) => (typeof f === "object" && f ? `${[f.id, severities[f.severity]?.toLowerCase() ?? f.severity].filter(Boolean).join(" ")}${f.id || f.severity ? ": " : ""}${inWords(f.problem ?? f.description ?? f.title ?? "")}${f.path ? ` (${f.path}${f.line ? `:${f.line}` : ""})` : ""}${f.fix ? ` What to do: ${inWords(f.fix)}` : ""}` : inWords(f))],
     ["Recommendations", (o) => o.recommendations],
   ],
 };

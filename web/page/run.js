@@ -3,7 +3,7 @@
 import { api } from "./shelf.js";
 import { agentOf, toast } from "./state.js";
 import { clock, cost, count, duration, json, plainPath, short, size, visible } from "./format.js";
-import { isFailure } from "./fold.js";
+import { isFailure, workedOn } from "./fold.js";
 import { allEvents } from "./session.js";
 import { did, doing, done, toolIcon } from "./words.js";
 import { go, talkAddress } from "./route.js";
@@ -49,10 +49,13 @@ export function rowsOf(session) {
   return rows;
 }
 
-const answeredAt = (session, item) => session.items.find((other) => other.seq > item.seq && other.run !== undefined && other.type !== "question")?.time ?? "";
+const answeredAt = (session, item) => item.answeredAt || (session.items.find((other) => other.seq > item.seq && other.run !== undefined && other.type !== "question")?.time ?? "");
+
+// apart joins times that overlap: [[from, to]] in order.
+const apart = (times) => times.sort((a, b) => a[0] - b[0]).reduce((list, [from, to]) => (list.length && from <= list.at(-1)[1] ? (list.at(-1)[1] = Math.max(list.at(-1)[1], to), list) : [...list, [from, to]]), []);
 
 // scaleOf maps times to places, with waiting for people folded to a sliver.
-export function scaleOf(rows, toScale) {
+export function scaleOf(rows, toScale, breaks = []) {
   let begin = Infinity, end = -Infinity; // a loop: there may be more rows than a function takes arguments
   for (const r of rows) {
     begin = Math.min(begin, Date.parse(r.start));
@@ -63,7 +66,8 @@ export function scaleOf(rows, toScale) {
   // Between runs nobody works: that is folded, too.
   const tops = rows.filter((r) => r.kind === "run" && r.depth === 0 && r.end).sort((a, b) => (a.start < b.start ? -1 : 1));
   if (!toScale) for (let i = 1; i < tops.length; i++) waits.push([Date.parse(tops[i - 1].end), Date.parse(tops[i].start)]);
-  const folds = waits.filter(([a, b]) => b - a > 2000).sort((a, b) => a[0] - b[0]);
+  if (!toScale) waits.push(...breaks.map(([from, to]) => [Date.parse(from), Date.parse(to)]));
+  const folds = apart(waits).filter(([a, b]) => b - a > 2000);
   const saved = (time) => folds.reduce((sum, [a, b]) => sum + Math.max(0, Math.min(time, b) - a) * 0.995, 0);
   const at = (time) => Date.parse(time) - begin - saved(Date.parse(time));
   return { at, total: Math.max(1, end - begin - saved(end)), folded: folds.reduce((sum, [a, b]) => sum + b - a, 0) };
@@ -84,10 +88,10 @@ export function Run({ here, at, agent }) {
   const number = Number(at) || 0;
   // What takes longer the more calls there are is computed when something happens, not
   // when somebody scrolls.
-  const scale = useMemo(() => (rows.length ? scaleOf(rows, toScale) : { at: () => 0, total: 1, folded: 0 }), [rows, toScale]);
+  const scale = useMemo(() => (rows.length ? scaleOf(rows, toScale, session.breaks) : { at: () => 0, total: 1, folded: 0 }), [rows, toScale]);
   const { calls, failed, models, fullest } = useMemo(() => figuresOf(rows, session), [rows]);
   const { totals } = session;
-  const took = [...session.runs.values()].filter((r) => !r.parent).reduce((sum, r) => sum + (Date.parse(r.ended || new Date()) - Date.parse(r.started)), 0);
+  const { worked, waited } = session.timesAt();
   const step = (by) => {
     const i = calls.findIndex((r) => r.span.seq === number);
     const next = calls[Math.max(0, Math.min(calls.length - 1, i + by))];
@@ -101,7 +105,7 @@ export function Run({ here, at, agent }) {
     }, (problem) => toast(problem.message));
   };
   return html`<section class="running" aria-label="Run"><div class="row between wrap figures"><dl class="facts">
-      <div><dt>Took</dt><dd>${duration(took)} ${scale.folded > 5000 && html`<small>and ${duration(scale.folded)} waiting</small>`}</dd></div><div><dt>Model calls</dt><dd>${count(totals.turns)}</dd></div>
+      <div><dt>Took</dt><dd>${duration(worked)} ${waited >= 1000 && html`<small>and waited ${duration(waited)} for you</small>`}</dd></div><div><dt>Model calls</dt><dd>${count(totals.turns)}</dd></div>
       <div><dt>Tool calls</dt><dd>${count(totals.calls)} ${failed > 0 && html`<small class="bad">${failed} failed</small>`}</dd></div><div><dt>Tokens</dt><dd>${count(totals.input + totals.output)} ${totals.cached > 0 && html`<small>${Math.round((totals.cached / totals.input) * 100)} % from cache</small>`}</dd></div>
       <div><dt>Cost</dt><dd>${cost(totals.cost) || (totals.unpriced ? "not known" : "–")} ${totals.unpriced && totals.cost > 0 && html`<small>and more: a price is not known</small>`}</dd></div></dl>
       <div class="row wrap">${[["acc", "model"], ["note", "tool"], ["bad", "failed"], ["spot", "waits for you"]].map(([tint, words]) => html`<span class="chip out desk-only" key=${words}><span class=${"dot d-" + tint}></span>${words}</span>`)}<button type="button" class="sm" onClick=${exported}>${icon("download")}Export</button></div></div>
@@ -187,7 +191,7 @@ function Lane({ row, scale, current, id }) {
     return { left: left + "%", width: Math.min(100 - left, Math.max(0.2, ((scale.at(to) - scale.at(from)) / scale.total) * 100)) + "%" };
   };
   const end = row.end || new Date().toISOString();
-  const ms = row.end ? Date.parse(row.end) - Date.parse(row.start) : NaN;
+  const ms = row.end && row.run ? workedOn(row.run) : row.end ? Date.parse(row.end) - Date.parse(row.start) : NaN;
   let drawing = null, label = "", bars = null;
   if (row.kind === "run") {
     const agent = agentOf(row.run.agent);

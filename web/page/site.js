@@ -9,7 +9,7 @@ import { duration, nameOf, fileIcon } from "./format.js";
 import { advised } from "./trouble.js";
 import { written } from "./words.js";
 import { html, icon, useEffect, useState } from "./view.js";
-import { withId } from "./phase.js";
+import { severities, withId } from "./phase.js";
 
 const at = (id, more = "") => "api/deliveries/" + encodeURIComponent(id) + more;
 const api = {
@@ -56,10 +56,11 @@ export function Outcome({ site, again }) {
   };
   const added = site.files.reduce((n, f) => n + f.added, 0);
   const removed = site.files.reduce((n, f) => n + f.removed, 0);
+  const commits = site.log?.length || site.commits.length;
   const { operator } = app.me;
   const isDone = site.outcome === "delivered";
   return html`<section class="card pad outcome" data-outcome=${site.outcome} aria-label="Outcome"><div class="row"><h2 class="grow">${{ delivered: "Delivered", partial: "Partly done", failed: "Not delivered" }[site.outcome] ?? site.outcome}</h2>${(isDone || site.applied) && html`<span class="chip t good">${site.applied ? "taken" : "delivered"}</span>`}</div>
-    ${site.files.length > 0 && html`<p class="small">${site.files.length} ${site.files.length === 1 ? "file" : "files"} changed, <span class="good">+${added}</span> <span class="bad">−${removed}</span> lines</p>`}
+    ${site.files.length > 0 && html`<p class="small">${site.files.length} ${site.files.length === 1 ? "file" : "files"} changed, <span class="good">+${added}</span> <span class="bad">−${removed}</span> lines${commits > 0 && `, in ${commits} ${commits === 1 ? "commit" : "commits"}`}</p>`}
     ${site.reasons?.length > 0 && html`<ul class="stack small">${site.reasons.map((text) => html`<li class="row top" key=${text}>${icon("triangle-alert", "bad")}<span>${capital(text)}</span></li>`)}</ul>`}
     ${site.advice && html`<p class="small advice">${advised(site.advice)}</p>`}
     ${can("apply") && operator && html`<p class="tiny faint">Taking it puts these commits onto the branch that is checked out in your project. It can be taken back.</p>`}
@@ -71,7 +72,7 @@ export function Outcome({ site, again }) {
 
 // Exactly is where the result is, for whoever works with it by hand.
 function Exactly({ site }) {
-  const rows = [["Branch", site.branch], ["Begun at", site.base?.slice(0, 12)], ...site.commits.map((c) => [c.title || `Step ${c.step}`, c.commit.slice(0, 12)]), ["Worked in", app.me.operator && site.worktree]].filter(([, value]) => value);
+  const rows = [["Branch", site.branch], ["Begun at", site.base?.slice(0, 12)], ...(site.log?.length ? site.log : site.commits).map((c) => [c.title || `Step ${c.step}`, c.commit.slice(0, 12)]), ["Worked in", app.me.operator && site.worktree]].filter(([, value]) => value);
   return html`<details class="tiny where"><summary class="btn ghost sm">${icon("chevron-right", "chev")}For developers</summary><dl class="exactly">${rows.map(([name, value], i) => html`<div key=${i}><dt>${name}</dt><dd><code>${value}</code></dd></div>`)}</dl></details>`;
 }
 
@@ -104,25 +105,35 @@ export function Change({ site }) {
 }
 
 // labelOf says when checks were run; a step is called by its title.
-function labelOf(label, steps = [], outdated = false) {
+function labelOf({ label, attempt }, steps = [], outdated = false) {
   const [, id, round] = /^step (.+) round (\d+)$/.exec(label) ?? [];
   if (label === "verify" && outdated) return "an earlier result: the code has changed since";
-  return { baseline: "before the change", verify: "the result, on a clean checkout" }[label] ?? (id ? `${steps.find((s) => s.id === id)?.title || `step ${id}`}, round ${round}` : label);
+  return { baseline: "before the change", verify: "the result, on a clean checkout" }[label] ?? (id ? `${steps.find((s) => s.id === id)?.title || `step ${id}`}, ${attempt > 1 ? `attempt ${attempt}, ` : ""}round ${round}` : label);
 }
 
-// Checks shows what was measured, the latest of each kind, with its output. What was
-// before the change is last, also where it was measured again.
-export function Checks({ site }) {
-  const groups = new Map([["baseline", new Map()]]);
-  for (const run of site.runs) {
-    const group = groups.get(run.label) ?? new Map();
-    if (run.label !== "baseline") groups.delete(run.label); // it is now the latest
-    groups.set(run.label, group.set(run.name, run));
+// measuredOf groups runs of checks by what was checked: a step, the result, or what was
+// there before the change, which is last. Each is a list of its rounds, the newest attempt
+// and round first: [{ label, attempt, runs }].
+export function measuredOf(runs) {
+  const all = new Map([["baseline", []]]);
+  for (const run of runs) {
+    const what = run.label.replace(/ round \d+$/, ""), attempt = run.attempt ?? 1;
+    const rounds = all.get(what) ?? [];
+    if (rounds[0]?.label !== run.label || rounds[0].attempt !== attempt) rounds.unshift({ label: run.label, attempt, runs: new Map() });
+    rounds[0].runs.set(run.name, run);
+    if (what !== "baseline") all.delete(what); // it is now the latest
+    all.set(what, rounds);
   }
-  if (!groups.get("baseline").size) groups.delete("baseline");
+  return [...all.values()].filter((rounds) => rounds.length).toReversed().map((rounds) => rounds.map((round) => ({ ...round, runs: [...round.runs.values()] })));
+}
+
+// Checks shows what was measured, the latest of each kind, with its output; what was measured
+// of the same before is folded.
+export function Checks({ site }) {
   if (!site.checks.length) return html`<section class="card pad checks" aria-label="Checks"><h2>Checks</h2><p class="small">${icon("triangle-alert", "bad")} This repository has no checks: nothing is measured.</p></section>`;
+  const shown = (round) => html`<div key=${round.label + round.attempt} data-label=${round.label} data-attempt=${round.attempt}><h3 class="tiny faint">${labelOf(round, site.plan?.steps, round.runs.some((run) => run.outdated))}</h3>${round.runs.map((run) => html`<${CheckRun} key=${run.name + run.at} site=${site} run=${run} />`)}</div>`;
   return html`<section class="card pad checks" aria-label="Checks"><h2>Checks</h2>
-    ${[...groups].toReversed().map(([label, runs]) => html`<div key=${label} data-label=${label}><h3 class="tiny faint">${labelOf(label, site.plan?.steps, [...runs.values()].some((run) => run.outdated))}</h3>${[...runs.values()].map((run) => html`<${CheckRun} key=${run.name + run.at} site=${site} run=${run} />`)}</div>`)}
+    ${measuredOf(site.runs).map(([latest, ...before]) => html`<div key=${latest.label.replace(/ round \d+$/, "")} class="stack">${shown(latest)}${before.length > 0 && html`<details class="tiny before"><summary class="btn ghost sm">${icon("chevron-right", "chev")}${before.length} ${/^step /.test(latest.label) ? (before.length === 1 ? "round" : "rounds") : before.length === 1 ? "time" : "times"} before that</summary>${before.map(shown)}</details>`}</div>`)}
     <details class="tiny"><summary class="btn ghost sm">${icon("chevron-right", "chev")}How they are run</summary><p>${rooms[site.sandbox] ?? "They run as they are."}</p><dl class="exactly">${site.checks.map((c) => html`<div key=${c.name}><dt>${c.name}</dt><dd><code>${c.command}</code></dd></div>`)}</dl></details></section>`;
 }
 
@@ -144,8 +155,6 @@ function CheckRun({ site, run }) {
 }
 
 const criterionMarks = { __proto__: null, met: ["circle-check", "good", "met"], not_met: ["circle-x", "bad", "not met"], unproven: ["info", "", "not proven"] };
-
-const severities = { __proto__: null, blocker: "Must be put right", major: "Should be put right", minor: "Small" };
 
 // FindingRows lists what a review found: how bad it is, where it is, what is to be done.
 export function FindingRows({ findings, criteria }) {

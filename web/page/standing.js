@@ -40,14 +40,21 @@ export const states = {
 // delivery is, until something else begins.
 export function phasesOf(session, status = session.status) {
   const found = new Map();
+  const keeps = session.items.filter((item) => item.type === "question" && keepsPlan(item)).map((item) => item.answeredAt);
   let latest = null;
   for (const run of session.runs.values()) {
     if (run.depth !== 1) continue;
     const before = found.get(run.agent);
+    const plans = before?.plans ?? [];
     latest = {
       name: run.agent, state: howOf(run), rounds: (before?.rounds ?? 0) + 1, result: resultOf(run), run,
       ms: (before?.ms ?? 0) + (workedOn(run) ?? 0), waited: (before?.waited ?? 0) + run.waited,
     };
+    if (run.agent === "planning") {
+      const was = plans.findLast((p) => p.result?.status !== "failed");
+      if (was && latest.state === "failed" && keeps.some((time) => time >= run.ended)) Object.assign(latest, { state: was.state, result: was.result });
+      latest.plans = [...plans, latest];
+    }
     found.set(run.agent, latest);
   }
   const working = [...found.values()].some((p) => p.state === "running");
@@ -66,7 +73,19 @@ export function standingOf(p, waits = false) {
   return parts.filter(Boolean).join(", ");
 }
 
+// timesOf says what a delivery has taken in all: what was worked, with what of that was in no
+// phase, and what it waited for a person, now included.
+export function timesOf(session, list, now) {
+  const { worked, waited } = session.timesAt(now);
+  const rest = session.status === "running" ? 0 : worked - list.reduce((sum, p) => sum + p.ms, 0);
+  return [worked > 0 && `worked ${duration(worked)}${rest >= 1000 ? ` (${duration(rest)} of it on checks and between the phases)` : ""}`, waited >= 1000 && `waited ${duration(waited)} for you`].filter(Boolean).join(", ");
+}
+
 const decisions = { __proto__: null, "": "You went on", "go on": "You went on", stop: "You stopped it here", no: "You went on without it" };
+// keepsPlan says of a question that a person went on with the plan that was there before a
+// planner came to none.
+const keepsPlan = ({ ask, arguments: given, open, answer }) => ask.kind === "gate" && given?.kept > 0 && !open && decisionIn(answer) === decisions["go on"];
+
 const decisionIn = (answer) => decisions[(answer ?? "").trim().toLowerCase()];
 
 // decided says what a person has decided.
@@ -79,9 +98,10 @@ export function wishedFor(session, gate) {
   return before && before.arguments?.phase === gate.arguments?.phase && !decisionIn(before.answer) ? before.answer : "";
 }
 
-// historyOf is what happened, the latest first: [{ time, icon, tint, text }].
-export function historyOf(session, gate) {
-  const events = [];
+// historyOf is what happened, the latest first: [{ time, icon, tint, text }]. What was built
+// is taken, and taken back, outside of the session: takes says when.
+export function historyOf(session, gate, takes = []) {
+  const events = takes.map(({ at, back }) => ({ time: new Date(at).toISOString(), icon: back ? "repeat" : "check", tint: back ? "" : "good", text: back ? "You took it back" : "You took it" }));
   let runs = 0; // of the delivery itself
   for (const run of session.runs.values()) {
     const said = run.input?.custom?.extras?.guidance;
@@ -92,7 +112,7 @@ export function historyOf(session, gate) {
     const [, how, icon, tint] = states[howOf(run)] ?? states.done;
     events.push({ time: run.ended, icon, tint, text: `${nameOfPhase(run.agent)} ${how}` });
   }
-  for (const item of session.items) if (item.type === "question" && !item.open) events.push({ time: item.answeredAt || item.time, icon: "hand", text: item.ask.kind === "gate" ? decided(item.answer) : `You answered: ${item.answer}` });
+  for (const item of session.items) if (item.type === "question" && !item.open) events.push({ time: item.answeredAt || item.time, icon: "hand", text: keepsPlan(item) ? "You kept the plan that was there" : item.ask.kind === "gate" ? decided(item.answer) : `You answered: ${item.answer}` });
   if (gate) events.push({ time: gate.time, icon: "hand", tint: "wait", text: "Waits for your decision" });
   return events.sort((a, b) => (a.time < b.time ? 1 : -1));
 }

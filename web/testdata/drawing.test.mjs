@@ -190,3 +190,23 @@ test("a document that could not be kept says why, and the exact words are folded
   assert.match(shown, /Plan is saved, and could not be put into the library: there is no library to put it into\./);
   assert.match(shown, /Odd could not be saved\.What was said about itEWHAT 7/);
 });
+
+test("a gate says what the checks said, what to be aware of, and that a plan is still there", () => {
+  const gateOf = (question, arguments_) => {
+    const session = new Session();
+    const e = new Events();
+    for (const event of [e.start("deliver", "Lockers"), e.said("Lockers")]) session.take(event);
+    const gate = { key: 7, type: "question", open: true, question, tool: "gate", time: new Date().toISOString(), arguments: arguments_, ask: { id: 7, kind: "gate" } };
+    session.items.push(gate);
+    session.questions.push(gate);
+    const root = draw(html`<${Delivery} here=${here(session)} info=${null} status="waiting" acts=${{}} show=${() => {}} />`);
+    return { text: textOf(all(root).find((n) => n.localName === "section")), buttons: all(root).filter((n) => n.localName === "button").map(textOf) };
+  };
+  const step = gateOf("“First” is done: 1 file +1 −0.\n\nChecks:\n- test ✓ (2 tests)\n\nTo be aware of:\n- a.go was changed by hand\n\n```diff\n+x\n```\n\nAnswer \"go on\", \"stop\" to end here, or say what should be different.", { phase: "step 1", kind: "step", ready: true, status: "success", warnings: ["a.go was changed by hand"] });
+  assert.match(step.text, /test ✓ \(2 tests\)/);
+  assert.match(step.text, /To be aware ofA\.go was changed by hand/);
+  assert.equal(step.text.split("The question in full")[0].match(/changed by hand/g).length, 1);
+  const plan = gateOf("Planning failed.", { phase: "planning", next: "implementation", ready: false, status: "failed", lacking: "there is no plan to carry out", kept: 2 });
+  assert.ok(plan.buttons.includes("Carry out the plan that is there"));
+  assert.ok(!gateOf("Planning failed.", { phase: "planning", next: "implementation", lacking: "there is no plan to carry out" }).buttons.some((text) => /Carry out|Go on/.test(text)));
+});

@@ -87,6 +87,8 @@ export function install() {
     observe() {}
     disconnect() {}
   };
+  const every = globalThis.setInterval; // what counts seconds does not keep a test from its end
+  globalThis.setInterval = (...of) => ((timer) => (timer.unref?.(), timer))(every(...of));
   globalThis.requestAnimationFrame = (f) => setTimeout(f, 0);
   globalThis.cancelAnimationFrame = clearTimeout;
 }

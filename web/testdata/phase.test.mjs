@@ -25,7 +25,7 @@ test("what a phase answered is said in words", () => {
   assert.deepEqual(said("discovery", { relevant_files: [{ path: "a.go", relevance: "holds it", priority: "high" }] }), ["Files that matter: a.go: holds it"]);
   assert.deepEqual(said("implementation", { summary: "Did it." }, { artifacts: [{ path: "a.go", type: "edit" }, { path: "b.go", type: "file" }, { path: "c.go", type: "rename", to: "d.go" }] }), ["What was done: Did it.", "Files: changes a.go | writes b.go | renames c.go to d.go"]);
   assert.deepEqual(said("qa", { verdict: "changes_required", criteria: [{ id: "AC1", state: "not_met", evidence: "a.go:3" }], findings: [{ id: "F1", severity: "blocker", path: "a.go", line: 3, problem: "It is wrong" }] }),
-    ["Verdict: changes are required", "Acceptance criteria: AC1 not met, a.go:3", "Findings: F1, blocker: It is wrong (a.go:3)"]);
+    ["Verdict: changes are required", "Acceptance criteria: AC1 not met, a.go:3", "Findings: F1 must be put right: It is wrong (a.go:3)"]);
   assert.deepEqual(said("legal", { open_questions: ["Who owns it?"], risk: "low" }, { next_phase: { blockers: ["No contract"] }, errors: [{ message: "no idea" }] }), ["Open questions: Who owns it?", "Risk: low", "Against going on: No contract", "What went wrong: no idea"]);
 });
 

@@ -3,9 +3,10 @@ import test from "node:test";
 import { install } from "./fakedom.mjs";
 
 install();
-const { historyOf, howOf, phasesOf, standingOf, states, wishedFor } = await import("../page/standing.js");
+const { historyOf, howOf, phasesOf, standingOf, states, timesOf, wishedFor } = await import("../page/standing.js");
 const { asText, withId, partsOf } = await import("../page/phase.js");
 const { did, isVain } = await import("../page/words.js");
+const { measuredOf } = await import("../page/site.js");
 const { Session } = await import("../page/fold.js");
 const { turnsOf } = await import("../page/turns.js");
 
@@ -141,4 +142,66 @@ test("what was not saved is not called saved", () => {
   const saved = { ...refused, class: "", content: '{"success":true}' };
   assert.deepEqual(did([saved]), ["Saved brief.md"]);
   assert.ok(!isVain(saved));
+});
+
+test("a plan that was kept after a planner came to none is the plan", () => {
+  const { s, add, begin, phase } = log();
+  begin("d");
+  phase("d", "planning#1", 7, { status: "success", outputs: { steps: [{ id: "1" }] } });
+  for (const n of [2, 3]) {
+    phase("d", `planning#${n}`, 2, { status: "failed", outputs: {} });
+    add(0, "d", "", "input_requested", gate({ phase: "planning", lacking: "there is no plan to carry out", kept: 1 }, n), "deliver");
+    add(0, "d", "", "run_finished", { stop: "input_requested", output: {} }, "deliver");
+    assert.equal(phasesOf(s).find((p) => p.name === "planning").state, "failed");
+    add(60, "d", "", "user_said", { text: n === 2 ? "Another" : "go on", call_id: "c" }, "deliver");
+  }
+  phase("d", "implementation#1", 1, { status: "success" });
+  const planning = phasesOf(s).find((p) => p.name === "planning");
+  assert.equal(planning.state, "done");
+  assert.deepEqual(planning.result.outputs.steps, [{ id: "1" }]);
+  assert.ok(historyOf(s, null).some((e) => e.text === "You kept the plan that was there"));
+});
+
+test("what was worked and waited adds up, with the question that is open, and without what is nobody's", () => {
+  const { s, add, begin, phase } = log();
+  begin("d");
+  add(3, "d", "", "tool_called", { tool: "open_worktree" }, "deliver");
+  phase("d", "requirements#1", 7, { status: "success" });
+  add(2, "d", "", "input_requested", gate({ phase: "requirements" }, 1), "deliver");
+  add(0, "d", "", "run_finished", { stop: "input_requested", output: {} }, "deliver");
+  add(60, "", "", "session_renamed", { title: "Other" });
+  add(40, "d", "", "user_said", { text: "go on", call_id: "c" }, "deliver");
+  add(0, "planning#1", "d", "run_started", { depth: 1, definition: { kind: "phase" } });
+  add(5, "planning#1", "d", "tool_called", { tool: "read_plan" });
+  add(90, "", "", "session_forked", {});
+  add(30, "d", "", "run_resumed", {}, "deliver");
+  add(4, "planning#1", "d", "run_finished", { output: { key_outputs: { result: { status: "success" } } } });
+  add(1, "d", "", "input_requested", gate({ phase: "planning" }, 2), "deliver");
+  add(0, "d", "", "run_finished", { stop: "input_requested", output: {} }, "deliver");
+  assert.equal(standing(s, "planning"), "done, worked 9.0 s");
+  assert.equal(timesOf(s, phasesOf(s), new Date(Date.parse(s.last) + 20_000).toISOString()), "worked 22.0 s (6.0 s of it on checks and between the phases), waited 2 min 0 s for you");
+  assert.deepEqual(s.breaks.map(([from, to]) => (Date.parse(to) - Date.parse(from)) / 1000), [90, 30]);
+});
+
+test("checks of one attempt are not mixed with those of another", () => {
+  const run = (label, attempt, name, ok = true) => ({ label, attempt, name, ok });
+  const told = measuredOf([
+    run("baseline", 1, "test"),
+    run("step 1 round 1", 1, "build"), run("step 1 round 1", 1, "test", false),
+    run("step 1 round 1", 2, "build", false), run("step 1 round 2", 2, "build"),
+    run("verify", 1, "build"), run("verify", 1, "test"), run("verify", 2, "build"), run("baseline", 2, "test"),
+  ]).map((rounds) => rounds.map((r) => `${r.label} ${r.attempt}: ${r.runs.map((one) => `${one.name} ${one.ok}`).join(" ")}`));
+  assert.deepEqual(told, [
+    ["verify 2: build true", "verify 1: build true test true"],
+    ["step 1 round 2 2: build true", "step 1 round 1 2: build false", "step 1 round 1 1: build true test false"],
+    ["baseline 2: test true", "baseline 1: test true"],
+  ]);
+});
+
+test("what was taken, and taken back, is in what happened", () => {
+  const { s, add, begin } = log();
+  begin("d");
+  add(1, "d", "", "run_finished", { output: {} }, "deliver");
+  const told = historyOf(s, null, [{ at: at(100) }, { at: at(200), back: true }]).map((e) => e.text);
+  assert.deepEqual(told.slice(0, 2), ["You took it back", "You took it"]);
 });
