@@ -84,25 +84,34 @@ func (s *Server) begin(c *call, step troupe.Step, input troupe.Input) (*running,
 	return run, otherRequest(input.IdempotencyKey, err)
 }
 
-// begun is begin for any way to run something. A run that has ended on record keeps
-// its session for a moment more: whoever comes that early waits.
-func (s *Server) begun(c *call, session string, run func(context.Context) iter.Seq2[troupe.Event, error]) (*running, error) {
-	r, err := s.tryToBegin(c, run)
+// begun is begin for any way to run something.
+func (s *Server) begun(c *call, session string, run func(context.Context) iter.Seq2[troupe.Event, error]) (r *running, err error) {
+	err = s.whenFree(c, session, func() error {
+		r, err = s.tryToBegin(c, run)
+		return err
+	})
+	return r, err
+}
+
+// whenFree does something for which a session must have no run under way. A run that has
+// ended on record keeps its session for a moment more: whoever comes that early waits.
+func (s *Server) whenFree(c *call, session string, do func() error) error {
+	err := do()
 	if !errors.Is(err, troupe.ErrBusy) {
-		return r, err
+		return err
 	}
 	if info, _, lost := s.find(c, session); lost != nil || info.Status == "running" {
-		return nil, err
+		return err
 	}
 	within, stop := context.WithTimeout(c.r.Context(), endWithin)
 	defer stop()
 	if ended := s.waitForEnd(within, session); ended != nil {
 		if c.r.Context().Err() != nil {
-			return nil, ended
+			return ended
 		}
-		return nil, err // the run is taken up again, or will be
+		return err // the run is taken up again, or will be
 	}
-	return s.tryToBegin(c, run)
+	return do()
 }
 
 // endWithin is for how long a run whose end is on record is waited for: as long as an engine waits for

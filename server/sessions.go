@@ -225,7 +225,7 @@ func (s *Server) deleteSession(c *call) (none, error) {
 		s.drafts.remove(d)
 		return none{}, s.notes.forget(info.ID)
 	}
-	if err := s.config.Engine.Delete(c.r.Context(), info.ID); err != nil {
+	if err := s.whenFree(c, info.ID, func() error { return s.config.Engine.Delete(c.r.Context(), info.ID) }); err != nil {
 		return none{}, err
 	}
 	s.summaries.forget(info.ID)
