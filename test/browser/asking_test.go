@@ -1,0 +1,104 @@
+package browser
+
+import (
+	"encoding/json"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/chromedp/kb"
+)
+
+// approval is the card of a call that waits for a yes.
+const approval = "[aria-label=Approval]"
+
+// guarded has the clerk ask before it writes a file.
+func (m *model) guarded(t *testing.T, name string) {
+	t.Helper()
+	m.calls(t, "write_file", map[string]any{"file_path": "{session-folder}/guarded-" + name, "content": "Open all night."})
+}
+
+// A reason is why a call is refused, by whichever key it is given, and the conversation
+// shows it.
+func TestAReasonRefusesACall(t *testing.T) {
+	t.Parallel()
+	m := newModel(t)
+	b := begin(t, play(t, m).link, "clerk")
+	b.say("Write it down")
+	m.guarded(t, "a.md")
+	b.sees(approval, "covers every use of write file in this conversation, whatever is sent")
+	b.holds("document.activeElement === find(%s) && getComputedStyle(document.activeElement).outlineStyle === 'solid'", approval)
+	b.write(approval+" input", "Not before Monday")
+	b.press(kb.Enter, kb.ModifierCtrl)
+	m.answers(t, "Then on Monday.")
+	b.sees(".answered[data-state=refused]", "You did not allow clerk to save guarded-a.md: “Not before Monday”")
+	b.sees(".did", "Did not save guarded-a.md")
+
+	// What is written in the box instead is a refusal, too, which the box says, and stays.
+	b.say("Again")
+	m.guarded(t, "b.md")
+	b.holds("find(%s).placeholder.includes('says no')", composer)
+	b.write(composer, "Yes, but call it c.md")
+	b.press(kb.Enter)
+	m.answers(t, "As you like.")
+	b.sees(said, "Yes, but call it c.md")
+	b.sees(".answered[data-state=refused]", "You did not allow clerk to save guarded-b.md")
+
+	b.say("Once more")
+	m.guarded(t, "c.md")
+	b.click(approval+" button", "Allow once")
+	m.answers(t, "Written.")
+	b.sees(".answered", "You allowed clerk to save guarded-c.md")
+
+	// On the first screen as well.
+	b.say("And another")
+	m.guarded(t, "d.md")
+	b.holds("find(%s)", approval)
+	b.press("j", kb.ModifierCtrl)
+	b.write(homeApproval+" input", "Tomorrow")
+	b.holds("[...document.querySelectorAll(%s)].every((e) => e.offsetHeight >= 36)", homeApproval+" button")
+	b.press(kb.Enter, kb.ModifierCtrl)
+	m.answers(t, "Tomorrow, then.")
+	b.toasted("You did not allow clerk to save guarded-d.md")
+	b.click(".side .item", "Write it down")
+	b.sees(".answered", "“Tomorrow”")
+}
+
+// An approval that waits over a restart is given in the conversation as on the first screen.
+func TestAnApprovalIsGivenAfterARestart(t *testing.T) {
+	t.Parallel()
+	m := newModel(t)
+	dir := project(t, map[string]string{"troupe.yaml": strings.Replace(configuration, "URL", m.URL+"/v1", 1), "legal.json": legalSchema})
+	h, stop := serveUntil(t, dir)
+	b := begin(t, h.link, "clerk")
+	b.say("Write it down")
+	m.guarded(t, "a.md")
+	b.holds("find(%s)", approval)
+	address := value[string](b, "location.hash")
+	value[any](b, "void location.replace('about:blank')")
+	b.holds("location.protocol === 'about:'")
+	stop(os.Interrupt)
+	b = open(t, serve(t, dir).link)
+	value[any](b, "void (location.hash = %s)", address)
+	b.click(approval+" button", "Allow once")
+	m.answers(t, "Written.")
+	b.sees(answers, "Written.")
+}
+
+// However long the list of conversations is, only the list scrolls.
+func TestALongSideBarScrollsAlone(t *testing.T) {
+	t.Parallel()
+	m := newModel(t)
+	h := play(t, m)
+	b := open(t, h.link)
+	for range 24 {
+		var made struct{ ID string }
+		if err := json.Unmarshal([]byte(h.post(t, "/api/sessions", map[string]any{"agent": "clerk"})), &made); err != nil {
+			t.Fatal(err)
+		}
+		h.post(t, "/api/sessions/"+made.ID+"/messages", map[string]any{"text": "Hello"})
+		m.answers(t, "Good day.")
+	}
+	b.holds("document.querySelectorAll('.side .item').length === 24 && find('.side .item .hidden', 'New')")
+	b.holds("find('.side .scroll').scrollHeight > find('.side .scroll').clientHeight && document.documentElement.scrollHeight === innerHeight")
+}
