@@ -102,3 +102,43 @@ func TestALongSideBarScrollsAlone(t *testing.T) {
 	b.holds("document.querySelectorAll('.side .item').length === 24 && find('.side .item .hidden', 'New')")
 	b.holds("find('.side .scroll').scrollHeight > find('.side .scroll').clientHeight && document.documentElement.scrollHeight === innerHeight")
 }
+
+// Whoever uses a keyboard is somewhere: at what waits, at the heading of the place that was
+// gone to, or where a dialog was opened.
+func TestTheFocusIsNeverLost(t *testing.T) {
+	t.Parallel()
+	m := newModel(t)
+	b := begin(t, play(t, m).link, "clerk")
+	b.say("Write it down")
+	m.calls(t, "write_file", map[string]any{"file_path": "{session-folder}/guarded.md", "content": strings.Repeat("Open all night.\n", 200)})
+	b.holds("document.activeElement === find(%s)", approval)
+	b.holds("find(%s).getBoundingClientRect().top >= find('.flow').getBoundingClientRect().top && !find('.latest')", approval) // a tall card is shown from its top
+	for b.sees(approval, "Next page"); !value[bool](b, "find(%s).ariaDisabled === 'true'", approval+" .pages button:last-child"); {
+		value[any](b, "void find(%s).focus()", approval+" .pages button:last-child")
+		b.press(kb.Enter)
+	}
+	b.holds("document.activeElement.innerText === 'Next page'")
+	value[any](b, "document.activeElement.blur()")
+	b.press("w")
+	b.holds("document.activeElement === find(%s)", approval)
+
+	b.press("g")
+	b.press("h")
+	b.holds("document.activeElement === find('h1', 'Who would you like')")
+	b.press(kb.Escape)
+	b.holds("document.activeElement === find('.ask textarea')")
+	value[any](b, "document.activeElement.blur()")
+	b.press("w")
+	b.holds("document.activeElement === find(%s)", approval)
+	b.click(approval+" button", "Do not allow")
+	m.answers(t, "Then not.")
+
+	b.click(".bar button", "More")
+	b.click(".pop button", "Rename")
+	b.write("dialog input", "Minutes")
+	b.press(kb.Enter)
+	b.holds("document.activeElement === find('.bar button', 'More')")
+	b.click(".bar button", "More")
+	b.click(".pop button", "Delete")
+	b.holds("document.activeElement === find('h1', 'Who would you like')")
+}

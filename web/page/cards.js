@@ -131,20 +131,21 @@ function Exactly({ agent, tool, args, question, over }) {
 // Enter gives the answer: in the field for a reason that is a refusal, once there is one.
 function Decision({ id, agent, tool, answer }) {
   const [why, setWhy] = useKept("why." + id);
+  const no = useRef(null);
   const give = (values) => answer(values, () => setWhy(""));
   const refuse = () => give({ allow: "no", ...(why.trim() && { text: why.trim() }) });
   const keys = (event) => {
     if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey)) return;
     event.preventDefault();
     event.stopPropagation(); // the card would allow it
-    if (why.trim()) refuse();
+    if (why.trim()) no.current.click(); // as a click, after which the focus is moved on
   };
   const plain = tool.replace(/[_-]+/g, " ");
   return html`<label class="field" onKeyDown=${keys}><span class="hidden">Why not, or what instead</span><input dir="auto" value=${why} placeholder="If not: why, or what instead" aria-label="Why not, or what instead" onInput=${(e) => setWhy(e.target.value)} /></label>
     <p class="tiny dim" id=${"covers" + id}>“Allow in this conversation” covers every use of <b>${plain}</b> in this conversation, whatever is sent: ${agent.name} is not stopped for it again.</p>
     <div class="row wrap end"><button type="button" class="primary" onClick=${() => give({ allow: "once" })}>Allow once</button>
       <button type="button" aria-describedby=${"covers" + id} onClick=${() => give({ allow: "session" })}>Allow in this conversation</button>
-      <button type="button" class="ghost danger" onClick=${refuse}>Do not allow</button></div>`;
+      <button type="button" class="ghost danger" ref=${no} onClick=${refuse}>Do not allow</button></div>`;
 }
 
 // Approval asks before something is done. What exactly is sent can be seen before the
