@@ -1,8 +1,12 @@
 package browser
 
 import (
+	"bytes"
 	"encoding/json"
+	"image"
+	"image/png"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -83,6 +87,35 @@ func TestAnApprovalIsGivenAfterARestart(t *testing.T) {
 	b.click(approval+" button", "Allow once")
 	m.answers(t, "Written.")
 	b.sees(answers, "Written.")
+}
+
+// What was attached can be looked at once it is sent.
+func TestWhatWasAttachedCanBeOpened(t *testing.T) {
+	t.Parallel()
+	m := newModel(t)
+	b := begin(t, play(t, m).link, "clerk")
+	dir := t.TempDir()
+	var drawing bytes.Buffer
+	if err := png.Encode(&drawing, image.NewGray(image.Rect(0, 0, 40, 30))); err != nil {
+		t.Fatal(err)
+	}
+	var files []string
+	for name, content := range map[string][]byte{"plan.png": drawing.Bytes(), "page.txt": []byte("Open <b>all</b> night.")} {
+		files = append(files, filepath.Join(dir, name))
+		if err := os.WriteFile(files[len(files)-1], content, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b.choose(".composer input[type=file]", files...)
+	b.holds("all('.attached li').length === 2")
+	b.say("Look at these")
+	m.answers(t, "I have.")
+	b.holds("find('.said .attachment', 'plan.png').querySelector('img.thumb').naturalWidth === 40")
+	b.click(".said .attachment summary", "plan.png")
+	b.holds("find('.said .attachment[open] img:not(.thumb)').naturalWidth === 40")
+	b.click(".said .attachment summary", "page.txt")
+	b.sees(".said .attachment pre", "Open <b>all</b> night.")
+	b.holds("find('.said .attachment a[download=\"page.txt\"]').href.startsWith('blob:')")
 }
 
 // However long the list of conversations is, only the list scrolls.

@@ -10,6 +10,7 @@ const Question = lazy(() => styled(() => import("./cards.js")), "Question");
 const Calls = lazy(() => styled(() => import("./done.js")), "Calls", () => null);
 const Saved = lazy(() => styled(() => import("./done.js")), "Saved", () => null);
 const Foot = lazy(() => styled(() => import("./done.js")), "Foot", () => html`<footer></footer>`);
+const Attached = lazy(() => styled(() => import("./done.js")), "Attached", () => null);
 const Broken = lazy(() => styled(() => import("./done.js")), "Broken", () => null);
 const Working = lazy(() => styled(() => import("./done.js")), "Working", () => null);
 const Trouble = lazy(() => styled(() => import("./trouble.js")), "Trouble");
@@ -144,7 +145,7 @@ function Part({ block, agent, last, acts, id, openFile }) {
 function Said({ item, idle, acts }) {
   const label = labelOf(agentOf(acts.agent), item.text);
   return html`<article class="said" aria-label=${`You, ${hour(item.time)}`}>
-    <div><p class="plain" dir="auto" ref=${(e) => speaks(e, label)} title=${label === item.text ? undefined : item.text}>${label}</p>${item.parts.map((part) => html`<p class="attachment small dim">${icon("paperclip")} ${part.name || part.mime}</p>`)}</div>
+    <div><p class="plain" dir="auto" ref=${(e) => speaks(e, label)} title=${label === item.text ? undefined : item.text}>${label}</p>${item.parts.map((part) => html`<${Attached} part=${part} />`)}</div>
     <footer><time datetime=${item.time}>${hour(item.time)}</time>
       <button type="button" class="tool sm" title="Edit and try again" aria-label="Edit and try again" disabled=${!idle} onClick=${() => acts.edit(item)}>${icon("pencil")}</button>
       <button type="button" class="tool sm" title="Copy" aria-label="Copy the message" onClick=${() => acts.copy(item.text)}>${icon("copy")}</button></footer>
