@@ -37,6 +37,7 @@ func TestAReasonRefusesACall(t *testing.T) {
 	m.answers(t, "Then on Monday.")
 	b.sees(".answered[data-state=refused]", "You did not allow clerk to save guarded-a.md: “Not before Monday”")
 	b.sees(".did", "Did not save guarded-a.md")
+	b.holds("find('.turn').getBoundingClientRect().right - find('.did summary').getBoundingClientRect().right >= 4") // room for the ring of the focus
 
 	// What is written in the box instead is a refusal, too, which the box says, and stays.
 	b.say("Again")

@@ -35,7 +35,7 @@ export function Conversation({ here, status, acts, openFile, asks = null }) {
   // What is asked is read from its beginning: a card that is higher than the view is shown
   // at its top, and left to whoever reads it.
   const toEnd = () => {
-    const view = box.current, card = reader.atEnd && [...view.querySelectorAll(".needs")].at(-1);
+    const view = box.current, card = reader.atEnd && view.querySelector(".needs");
     if (card && card.offsetHeight > view.clientHeight) {
       view.scrollTop += card.getBoundingClientRect().top - view.getBoundingClientRect().top - 8;
       Object.assign(reader, { atEnd: false, reads: true });
