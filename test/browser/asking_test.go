@@ -176,3 +176,27 @@ func TestTheFocusIsNeverLost(t *testing.T) {
 	b.click(".pop button", "Delete")
 	b.holds("document.activeElement === find('h1', 'Who would you like')")
 }
+
+// Who has signed in is at the box, and w leads to a gate from there.
+func TestTheFocusAfterSigningInAndAtAGate(t *testing.T) {
+	t.Parallel()
+	m := newModel(t)
+	m.directed(t, script{"Say which licences", []reply{{text: "```json\n" + phaseAnswer("legal", "It may go on.") + "\n```"}}})
+	h := play(t, m)
+	origin, _, _ := strings.Cut(h.link, "#token=")
+	b := newTab(t)
+	b.goTo(origin)
+	b.write("#code", h.link)
+	b.press(kb.Enter)
+	b.holds("document.activeElement === find('.ask textarea')")
+
+	value[any](b, "void (location.hash = '#/deliveries')")
+	b.write("#request", "Lockers")
+	b.click("form button", "Deliver")
+	b.holds("find('.delivery .needs')")
+	b.press("j", kb.ModifierCtrl)
+	b.holds("find('.ask textarea')")
+	value[any](b, "document.activeElement.blur()")
+	b.press("w")
+	b.holds("document.activeElement === find('.delivery .needs')")
+}
