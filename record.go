@@ -140,6 +140,9 @@ func (s *session) load(ctx context.Context, toRun bool) (*past, error) {
 	if err != nil {
 		return nil, err
 	}
+	if !toRun && p.start != nil && (!p.finished || p.waits) {
+		s.talks = nil // whoever runs it next needs all of what the log says about its latest run
+	}
 	s.loaded.Store(true)
 	return p, nil
 }

@@ -202,6 +202,42 @@ func TestAnAnswerIsADecision(t *testing.T) {
 	}
 }
 
+// Whoever looks at a session in a new process leaves what waits there as it is.
+func TestAnAnswerFindsItsQuestionAfterALook(t *testing.T) {
+	for name, look := range map[string]func(*troupe.Engine, string) error{
+		"followed": func(engine *troupe.Engine, session string) error {
+			for _, err := range engine.Tail(t.Context(), session, 0) {
+				return err
+			}
+			return nil
+		},
+		"renamed": func(engine *troupe.Engine, session string) error {
+			return engine.Rename(t.Context(), session, "Another")
+		},
+	} {
+		w := &world{done: map[string]int{}}
+		guarded := troupe.NewToolWithCall("wipe", "Wipes.", func(_ context.Context, call *troupe.Invocation, in pair) (string, error) {
+			if len(call.Answers) == 0 {
+				return "", &troupe.InputNeeded{Question: "May I?", CallAgain: true, Approval: true}
+			}
+			w.note("wipe")
+			return "wiped", nil
+		})
+		agent := newAgent(t, wiper(w, 7), guarded)
+		store := troupe.NewMemoryStore()
+		events, _ := mustAnswer(t, newEngine(t, troupe.Config{Store: store}), agent, "go")
+		session := events[0].Session
+		engine := newEngine(t, troupe.Config{Store: store})
+		if err := look(engine, session); err != nil {
+			t.Fatal(err)
+		}
+		_, end, err := play(t, engine, agent, troupe.Input{Session: session, Answer: &troupe.Answer{Approved: true}})
+		if err != nil || end.Output.Summary != "wiped" || w.total()["wipe"] != 1 {
+			t.Errorf("%s, then approved, it came to %+v, %v", name, end, err)
+		}
+	}
+}
+
 func TestAConversationFromElsewhereGoesOn(t *testing.T) {
 	engine := newEngine(t, troupe.Config{})
 	var asked []string

@@ -178,6 +178,14 @@ func TestWhatWaitsIsInListsAndIsAnsweredByItsID(t *testing.T) {
 	}
 }
 
+// An answer that the engine finds no question for is refused in words.
+func TestAnAnswerToNothingIsRefusedInWords(t *testing.T) {
+	p := problemOf(fmt.Errorf("session x: %w", troupe.ErrNoQuestion))
+	if p.Status != http.StatusConflict || p.Code != "answered" || p.hidden != nil || p.Detail != errAnswered.Detail {
+		t.Errorf("%+v", p)
+	}
+}
+
 func (w *world) info(session string) sessionView {
 	w.t.Helper()
 	var v sessionView

@@ -124,6 +124,8 @@ func problemOf(err error) *problem {
 		return refuse(http.StatusNotFound, "there is no such session").withCode("gone")
 	case errors.Is(err, troupe.ErrBusy):
 		return refuse(http.StatusConflict, "the session has a run under way").withCode("busy")
+	case errors.Is(err, troupe.ErrNoQuestion):
+		return errAnswered
 	case errors.Is(err, troupe.ErrNothingToResume), errors.Is(err, troupe.ErrChanged):
 		what := causes.Of(err)
 		p := refuse(http.StatusConflict, "%s", what.Sentence)

@@ -74,6 +74,14 @@ func In(answer string) (asked string, choices []Choice, ok bool) {
 		asked = lastBlock(before)
 	}
 	final, _ := utf8.DecodeLastRuneInString(text)
+	if strings.ContainsRune(marks, final) && !isMenu(last) {
+		if list, tail := afterList(answer); tail != "" {
+			asked, choices = tail, nil
+			if among.MatchString(lastSentence(text)) {
+				choices = Choices(list)
+			}
+		}
+	}
 	switch {
 	case isMenu(last):
 	case choices != nil && !strings.ContainsAny(asked, marks):
@@ -86,6 +94,25 @@ func In(answer string) (asked string, choices []Choice, ok bool) {
 
 func lastBlock(text string) string { return text[strings.LastIndex(text, "\n\n")+1:] }
 
+// afterList is the list that an answer has right before what it says last, and that. Both
+// are "" where there is none.
+func afterList(answer string) (list, tail string) {
+	lines := strings.Split(answer, "\n")
+	end := len(lines)
+	for end > 0 && !listed.MatchString(lines[end-1]) {
+		end--
+	}
+	begin := end
+	for begin > 0 && listed.MatchString(lines[begin-1]) {
+		begin--
+	}
+	tail = strings.TrimSpace(strings.Join(lines[end:], "\n"))
+	if end == 0 || tail == "" || strings.Contains(tail, "\n\n") {
+		return "", ""
+	}
+	return strings.Join(lines[begin:end], "\n"), tail
+}
+
 // lastSentence is the sentence that a text ends with, without the mark at its end.
 func lastSentence(text string) string {
 	text = strings.TrimRight(text, marks+" ")
@@ -95,6 +122,8 @@ func lastSentence(text string) string {
 var (
 	// courtesy ends an answer and waits for nothing: "Anything else?"
 	courtesy = regexp.MustCompile(`(?i)^(?:.{0,40}\b)?anything else(?:,? (?:(?:that )?(?:i|you|we)\b|for (?:you|now|today)\b|today|now|to (?:do|add)\b).*)?$|^(?:what|how) else (?:can|may|could|should) i\b.*|^how (?:can|may) i help\b.*|\b(?:sonst )?noch (?:etwas|was)(?: tun| für dich tun| für sie tun| helfen)?$`)
+	// among asks for one of what was listed: "Which one do you want?"
+	among = regexp.MustCompile(`(?i)\b(?:which|choose|pick|prefer|select|one of (?:these|them|those)|welche[mnrs]?|quel(?:le)?s?|lequel|laquelle|cu[aá]l(?:es)?)(?:[^\pL]|$)`)
 	// manner says how to answer, and may follow the question: "One sentence is enough."
 	manner = regexp.MustCompile(`(?i)^[\s*_]*(?:\(.{1,100}\)|(?:please|just|simply|choose|pick|select|answer|reply|type|enter|tell me|say|give|for example|e\.g\.|one (?:word|sentence|line)|a (?:word|sentence|line|number|few words))\b.{0,100})$`)
 )

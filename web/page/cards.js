@@ -6,24 +6,28 @@ import { api } from "./shelf.js";
 import { useKept } from "./draft.js";
 import { json } from "./format.js";
 import { kept } from "./kept.js";
-import { doing, orders } from "./words.js";
+import { asOrder, lower } from "./words.js";
 import { placeOf } from "./fold.js";
 import { Bones, html, icon, useEffect, useRef, useState } from "./view.js";
 import { Prose } from "./prose.js";
 
-// order says what a call would do, as one asks for it: "Save brief.md".
-const order = (tool, args) => doing(tool, args).replace(/^\w+/, (word) => orders[word] ?? word);
-
 export function Question({ item, agent, acts, id, openFile }) {
   const kind = item.ask.kind;
-  if (!item.open) return html`<div class="acts answered">${icon("circle-check")}<span>${settled(kind, item, agent)}</span></div>`;
+  const refused = !item.open && kind === "approval" && !isAllowed(item);
+  if (!item.open) return html`<div class="acts answered" data-state=${refused ? "refused" : "done"}>${icon(refused ? "circle-x" : "circle-check")}<span>${settled(kind, item, agent)}</span></div>`;
   if (kind === "gate") return html`<${GateLink} item=${item} id=${id} />`;
-  return kind === "approval" ? html`<${Approval} item=${item} agent=${agent} acts=${acts} openFile=${openFile} />` : html`<${Choices} item=${item} agent=${agent} acts=${acts} />`;
+  return kind === "approval" ? html`<${Approval} item=${item} agent=${agent} acts=${acts} id=${id} openFile=${openFile} />` : html`<${Choices} item=${item} agent=${agent} acts=${acts} id=${id} />`;
 }
 
+// isAllowed says that a call was allowed: by a decision, or by a plain yes. All else that
+// somebody writes refuses it.
+const isAllowed = ({ decision, answer }) => (decision && (decision.approved || decision.denied) ? !!decision.approved : /^(yes|y|ok|approved?|allow)$/i.test(answer.replace(/^[\s.!]+|[\s.!]+$/g, "")));
+
+// decided says what was decided about a call.
+const decided = (allowed, agent, tool, args) => html`You ${allowed ? "allowed" : "did not allow"} ${agent.name} to <b>${lower(asOrder(tool, args))}</b>`;
+
 function settled(kind, item, agent) {
-  const yes = /^(yes|y|ok|go on)\b/i.test(item.answer);
-  if (kind === "approval") return html`${yes ? "You allowed" : "You did not allow"} ${agent.name}: <b>${doing(item.tool, item.arguments, true)}</b>`;
+  if (kind === "approval") return html`${decided(isAllowed(item), agent, item.tool, item.arguments)}${item.decision?.denied && item.decision.text && html`: “<span dir="auto">${item.decision.text}</span>”`}`;
   if (kind === "gate") return html`You decided: <b>${item.answer || "go on"}</b>`;
   return html`${agent.name} asked, you answered${item.answer && html`: <b>${item.answer.slice(0, 120)}</b>`}`;
 }
@@ -46,10 +50,10 @@ const answering = (acts, item, values, done) => {
 };
 
 // Choices asks something. The choices are the question's own.
-function Choices({ item, agent, acts }) {
+function Choices({ item, agent, acts, id }) {
   const choices = item.ask.choices ?? [];
-  const [chosen, setChosen] = useState(kept("answer." + item.ask.id) ? choices.length : -1);
-  const [text, setText] = useKept("answer." + item.ask.id);
+  const [chosen, setChosen] = useState(kept(`answer.${id}.${item.ask.id}`) ? choices.length : -1);
+  const [text, setText] = useKept(`answer.${id}.${item.ask.id}`);
   const card = useFocus();
   const own = chosen === choices.length || choices.length === 0;
   const submit = (event) => {
@@ -104,7 +108,7 @@ export function Pages({ text, name }) {
   const pages = pagesOf(text);
   const shown = Math.min(at, pages.length - 1);
   return html`<pre tabindex="0" dir="ltr" aria-label=${name}>${pages[shown]}</pre>
-    ${pages.length > 1 && html`<div class="row small pages"><button type="button" class="sm" disabled=${shown === 0} onClick=${() => setAt(shown - 1)}>Page before</button><span aria-live="polite">Page ${shown + 1} of ${pages.length}</span><button type="button" class="sm" disabled=${shown === pages.length - 1} onClick=${() => setAt(shown + 1)}>Next page</button></div>`}`;
+    ${pages.length > 1 && html`<div class="row small pages"><button type="button" aria-disabled=${shown === 0} onClick=${() => setAt(Math.max(0, shown - 1))}>Page before</button><span aria-live="polite">Page ${shown + 1} of ${pages.length}</span><button type="button" aria-disabled=${shown === pages.length - 1} onClick=${() => setAt(Math.min(pages.length - 1, shown + 1))}>Next page</button></div>`}`;
 }
 
 const writers = ["save_output", "write_file", "edit_file"];
@@ -120,23 +124,40 @@ function Exactly({ agent, tool, args, question, over }) {
   const shown = asked(question ?? "");
   return html`<p class="small dim">${agent.name} wants to use <b>${tool.replace(/[_-]+/g, " ")}</b>. It is done exactly as shown below, or not at all.${over && " A version is there already; this one takes its place, and the one before is kept."}</p>
     ${shown && html`<div class="exact-sent"><${Pages} text=${shown} name="What will be done" /></div>`}
-    <details class="exact-sent"><summary class="btn ghost sm">${icon("chevron-right", "chev")}Show exactly what is sent</summary><${Pages} text=${json(args)} name="Exact arguments" /></details>`;
+    <details class="exact-sent"><summary class="btn ghost">${icon("chevron-right", "chev")}Show exactly what is sent</summary><${Pages} text=${json(args)} name="Exact arguments" /></details>`;
+}
+
+// Decision is what can be answered about a call, and the reason where it is not to be. Ctrl
+// Enter gives the answer: in the field for a reason that is a refusal, once there is one.
+function Decision({ id, agent, tool, answer }) {
+  const [why, setWhy] = useKept("why." + id);
+  const no = useRef(null);
+  const give = (values) => answer(values, () => setWhy(""));
+  const refuse = () => give({ allow: "no", ...(why.trim() && { text: why.trim() }) });
+  const keys = (event) => {
+    if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey)) return;
+    event.preventDefault();
+    event.stopPropagation(); // the card would allow it
+    if (why.trim()) no.current.click(); // as a click, after which the focus is moved on
+  };
+  const plain = tool.replace(/[_-]+/g, " ");
+  return html`<label class="field" onKeyDown=${keys}><span class="hidden">Why not, or what instead</span><input dir="auto" value=${why} placeholder="If not: why, or what instead" aria-label="Why not, or what instead" onInput=${(e) => setWhy(e.target.value)} /></label>
+    <p class="tiny dim" id=${"covers" + id}>“Allow in this conversation” covers every use of <b>${plain}</b> in this conversation, whatever is sent: ${agent.name} is not stopped for it again.</p>
+    <div class="row wrap end"><button type="button" class="primary" onClick=${() => give({ allow: "once" })}>Allow once</button>
+      <button type="button" aria-describedby=${"covers" + id} onClick=${() => give({ allow: "session" })}>Allow in this conversation</button>
+      <button type="button" class="ghost danger" ref=${no} onClick=${refuse}>Do not allow</button></div>`;
 }
 
 // Approval asks before something is done. What exactly is sent can be seen before the
 // answer.
-function Approval({ item, agent, acts, openFile }) {
-  const [why, setWhy] = useState("");
+function Approval({ item, agent, acts, id, openFile }) {
   const card = useFocus();
-  const allow = () => answering(acts, item, { allow: "once" });
-  const keys = (event) => event.key === "Enter" && (event.ctrlKey || event.metaKey) && (event.preventDefault(), allow());
+  const answer = (values, done) => answering(acts, item, values, done);
+  const keys = (event) => event.key === "Enter" && (event.ctrlKey || event.metaKey) && (event.preventDefault(), answer({ allow: "once" }));
   return html`<section class="needs" ref=${card} tabindex="-1" aria-label="Approval" onKeyDown=${keys}><header>${icon("shield-check")}${agent.name} asks before doing this</header><div>
-    <h3>${order(item.tool, item.arguments)}?</h3>
+    <h3>${asOrder(item.tool, item.arguments)}?</h3>
     <${Exactly} agent=${agent} tool=${item.tool} args=${item.arguments} question=${item.question} over=${replaces(item.tool, item.arguments, openFile?.has)} />
-    <label class="field"><span class="hidden">Why not, or what instead</span><input value=${why} placeholder="If not: why, or what instead" aria-label="Why not, or what instead" onInput=${(e) => setWhy(e.target.value)} /></label>
-    <div class="row wrap end"><button type="button" class="primary" onClick=${allow}>Allow once</button>
-      <button type="button" onClick=${() => answering(acts, item, { allow: "session" })}>Allow in this conversation</button>
-      <button type="button" class="ghost danger" onClick=${() => answering(acts, item, { allow: "no", ...(why.trim() && { text: why.trim() }) })}>Do not allow</button></div></div></section>`;
+    <${Decision} id=${`${id}.${item.ask.id}`} agent=${agent} tool=${item.tool} answer=${answer} /></div></section>`;
 }
 
 // ApprovalAtHome is the same outside of the conversation, whose files are asked for:
@@ -150,7 +171,7 @@ export function ApprovalAtHome({ id, q, agent, answer }) {
   }, [id, q.id]);
   if (!files) return html`<${Bones} />`;
   return html`<${Exactly} agent=${agent} tool=${q.tool} args=${q.arguments} question=${q.text} over=${replaces(q.tool, q.arguments, (path) => files.has(path) || files.has("/" + path))} />
-    <div class="row wrap end"><button type="button" class="sm" onClick=${() => answer({ allow: "once" })}>Allow once</button><button type="button" class="sm" onClick=${() => answer({ allow: "session" })}>Allow in this conversation</button><button type="button" class="ghost danger sm" onClick=${() => answer({ allow: "no" })}>Do not allow</button></div>`;
+    <${Decision} id=${`${id}.${q.id}`} agent=${agent} tool=${q.tool} answer=${answer} />`;
 }
 
 // inShort is a question without the change that it shows and what to type for an answer:

@@ -10,6 +10,7 @@ const Question = lazy(() => styled(() => import("./cards.js")), "Question");
 const Calls = lazy(() => styled(() => import("./done.js")), "Calls", () => null);
 const Saved = lazy(() => styled(() => import("./done.js")), "Saved", () => null);
 const Foot = lazy(() => styled(() => import("./done.js")), "Foot", () => html`<footer></footer>`);
+const Attached = lazy(() => styled(() => import("./done.js")), "Attached", () => null);
 const Broken = lazy(() => styled(() => import("./done.js")), "Broken", () => null);
 const Working = lazy(() => styled(() => import("./done.js")), "Working", () => null);
 const Trouble = lazy(() => styled(() => import("./trouble.js")), "Trouble");
@@ -31,9 +32,19 @@ export function Conversation({ here, status, acts, openFile, asks = null }) {
   const { session } = here;
   const all = turnsOf(session.items);
   const turns = all.slice(-shown);
+  // What is asked is read from its beginning: a card that is higher than the view is shown
+  // at its top, and left to whoever reads it.
   const toEnd = () => {
-    if (reader.atEnd) box.current.scrollTop = box.current.scrollHeight;
-    reader.top = box.current.scrollTop;
+    const view = box.current, card = reader.atEnd && view.querySelector(".needs");
+    if (card && card.offsetHeight > view.clientHeight) {
+      view.scrollTop += card.getBoundingClientRect().top - view.getBoundingClientRect().top - 8;
+      Object.assign(reader, { atEnd: false, reads: true });
+    } else if (reader.atEnd) view.scrollTop = view.scrollHeight;
+    else if (view.scrollHeight - view.scrollTop - view.clientHeight < 2) {
+      reader.atEnd = true; // nothing is left below
+      draw((n) => n + 1);
+    }
+    reader.top = view.scrollTop;
   };
   useLayoutEffect(() => {
     const resized = new ResizeObserver(toEnd); // as when a keyboard slides in
@@ -50,7 +61,7 @@ export function Conversation({ here, status, acts, openFile, asks = null }) {
   });
   const scrolled = ({ currentTarget: { scrollTop, scrollHeight, clientHeight } }) => {
     // Text that grows leaves the reader behind; only one who goes up wants to stay.
-    if (scrollTop < reader.top) reader.atEnd = false;
+    if (scrollTop < reader.top) reader.atEnd = reader.reads = false;
     if (scrollHeight - scrollTop - clientHeight < 60) {
       reader.atEnd = true;
       if (missed) setMissed(0);
@@ -63,7 +74,8 @@ export function Conversation({ here, status, acts, openFile, asks = null }) {
   const latest = () => {
     reader.atEnd = true;
     setMissed(0);
-    toEnd();
+    box.current.scrollTop = box.current.scrollHeight;
+    reader.top = box.current.scrollTop;
   };
   let date = "";
   return html`<div class="flow" ref=${box} onScroll=${scrolled} tabindex="0" role="log" aria-label="Conversation" aria-live="off" aria-busy=${status === "running"}>
@@ -80,7 +92,7 @@ export function Conversation({ here, status, acts, openFile, asks = null }) {
       ${status === "interrupted" && html`<${Trouble} code="interrupted" context=${{ until: hour(session.items.at(-1)?.time) }} acts=${acts} />`}
     </div>
   </div>
-  ${!reader.atEnd && html`<button type="button" class="latest sm" onClick=${latest}>${icon("arrow-down")}${missed ? `Latest (${missed} new)` : "Latest"}</button>`}`;
+  ${!reader.atEnd && !(reader.reads && !missed) && html`<button type="button" class="latest sm" onClick=${latest}>${icon("arrow-down")}${missed ? `Latest (${missed} new)` : "Latest"}</button>`}`;
 }
 
 // Turn is drawn again only when it has changed: long conversations stay quick.
@@ -133,7 +145,7 @@ function Part({ block, agent, last, acts, id, openFile }) {
 function Said({ item, idle, acts }) {
   const label = labelOf(agentOf(acts.agent), item.text);
   return html`<article class="said" aria-label=${`You, ${hour(item.time)}`}>
-    <div><p class="plain" dir="auto" ref=${(e) => speaks(e, label)} title=${label === item.text ? undefined : item.text}>${label}</p>${item.parts.map((part) => html`<p class="attachment small dim">${icon("paperclip")} ${part.name || part.mime}</p>`)}</div>
+    <div><p class="plain" dir="auto" ref=${(e) => speaks(e, label)} title=${label === item.text ? undefined : item.text}>${label}</p>${item.parts.map((part) => html`<${Attached} part=${part} />`)}</div>
     <footer><time datetime=${item.time}>${hour(item.time)}</time>
       <button type="button" class="tool sm" title="Edit and try again" aria-label="Edit and try again" disabled=${!idle} onClick=${() => acts.edit(item)}>${icon("pencil")}</button>
       <button type="button" class="tool sm" title="Copy" aria-label="Copy the message" onClick=${() => acts.copy(item.text)}>${icon("copy")}</button></footer>

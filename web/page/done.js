@@ -78,6 +78,30 @@ export function Saved({ items, id, openFile }) {
   return html`<div class=${"docs" + (items.length > 1 ? " many" : "")}>${items.map((item) => html`<${SavedRow} key=${item.path} item=${item} id=${id} openFile=${openFile} />`)}</div>`;
 }
 
+const drawn = /^image\/(png|jpeg|gif|webp|avif)$/;
+const mostShown = 20_000; // characters
+
+// Attached is a file that went with a message: its name, and opened what is in it. A picture
+// is there at once, small. What is on record without its content has a name only.
+export function Attached({ part: { name, mime = "", data } }) {
+  const [open, setOpen] = useState(false);
+  const [kept, setKept] = useState(null);
+  const isPicture = drawn.test(mime), isText = /^text\/|json$/.test(mime);
+  useEffect(() => {
+    if (!data) return;
+    const bytes = Uint8Array.from(atob(data), (c) => c.charCodeAt(0));
+    // Only pictures keep their type: nothing else is ever opened as a page of ours.
+    const place = URL.createObjectURL(new Blob([bytes], { type: isPicture ? mime : "application/octet-stream" }));
+    setKept({ place, size: bytes.length, text: isText ? new TextDecoder().decode(bytes.subarray(0, mostShown * 4)) : "" });
+    return () => URL.revokeObjectURL(place);
+  }, [data]);
+  const title = html`${icon("paperclip")} ${name || mime}`;
+  if (!kept) return html`<p class="attachment small dim">${title}</p>`;
+  return html`<details class="attachment small" onToggle=${(e) => setOpen(e.currentTarget.open)}><summary class="acts">${title} <span class="faint">${size(kept.size)}</span>${isPicture && !open && html`<img class="thumb" src=${kept.place} alt="" />`}</summary>
+    ${open && (isPicture ? html`<img src=${kept.place} alt=${name || "The picture that was attached"} />` : isText ? html`<pre tabindex="0" dir="auto" aria-label=${name}>${kept.text.slice(0, mostShown)}</pre>${kept.text.length > mostShown && html`<p class="tiny faint">This is its beginning.</p>`}` : html`<p class="dim">It cannot be shown here.</p>`)}
+    <a class="btn" href=${kept.place} download=${name || "attached"}>${icon("download")}Download</a></details>`;
+}
+
 // Broken is what was said of an answer before it broke off, and was begun anew.
 export function Broken({ item }) {
   const text = item.text || item.thought;

@@ -137,11 +137,11 @@ export class Session {
   }
 
   // answered says of calls that waited that they do no longer.
-  answered(text = "", time = "") {
+  answered(text = "", time = "", decision = null) {
     for (const entry of this.#open.values()) {
       if (entry.state === "waiting") Object.assign(entry, { state: "answered", version: entry.version + 1 });
     }
-    for (const question of this.questions) Object.assign(question, { open: false, answer: text, answeredAt: time, version: question.version + 1 });
+    for (const question of this.questions) Object.assign(question, { open: false, answer: text, decision, answeredAt: time, version: question.version + 1 });
     this.questions = [];
   }
 
@@ -282,9 +282,11 @@ const handlers = {
     // run that it begins, or before the answer that it is.
     const begins = !b.call_id && !s.questions.length;
     const after = begins ? (s.runs.get(e.run)?.seq ?? e.seq) - 1 : e.seq - 1;
-    const answers = !begins && s.questions.length > 0 && s.questions[0].ask.kind !== "question";
+    // A decision is shown by its question; what was written in place of one was said.
+    const kind = !begins && s.questions[0]?.ask.kind;
+    const answers = kind === "gate" || (kind === "approval" && !!b.answer);
     if (!answers && !b.hidden) s.add(e, { type: "user", text: b.text, parts: b.parts ?? [], after });
-    s.answered(b.text, e.time);
+    s.answered(b.text, e.time, b.answer);
     s.status = "running";
     if (!begins) idled(s, e);
     for (let id = e.run; id; id = s.runs.get(id)?.parent) {

@@ -5,7 +5,7 @@ import { app, agentOf, brokenWords, byTime, can, castOf, isFlow, load, pipeline,
 import { empty, longPaste, useDraft } from "./draft.js";
 import { keep, kept } from "./kept.js";
 import { choosesModel, ModelChoice, usualModel } from "./models.js";
-import { doing, gates, now, orders } from "./words.js";
+import { asOrder, gates, lower, now } from "./words.js";
 import { nameOf, since, when, fileIcon } from "./format.js";
 import { go, talkAddress } from "./route.js";
 import { Bones, Face, html, icon, lazy, styled, Logo, useEffect, useRef, useState } from "./view.js";
@@ -115,20 +115,26 @@ function Waits() {
   const [answered, setAnswered] = useState([]); // which goes before what the stream says of it
   const key = (s) => `${s.id} ${s.question?.id}`;
   const list = waiting().filter((s) => !answered.includes(key(s)));
-  const answer = (s, values) => {
+  const answer = (s, values, done = () => {}) => {
     setAnswered((all) => [...all, key(s)]);
-    api.answer(s.id, { question: s.question.id, ...values }).then(() => toast("Answered"), (problem) => (setAnswered((all) => all.filter((one) => one !== key(s))), toast(problem.message)));
+    api.answer(s.id, { question: s.question.id, ...values }).then(() => (done(), toast(given(s, values))), (problem) => (setAnswered((all) => all.filter((one) => one !== key(s))), toast(problem.message)));
   };
   const card = (s) => {
     const agent = agentOf(s.agent);
     const q = s.question;
     const gate = q?.kind === "gate";
     return html`<article class=${"card" + (q?.kind === "approval" ? " whole" : "")} key=${s.id}><a class="row" href=${talkAddress(s.id, gate ? "delivery" : "")}><${Face} id=${s.agent} name=${agent.name} size="m" /><div class="grow"><b class="serif">${gate ? "A delivery is at its gate" : q?.kind === "approval" ? `${agent.name} asks before doing something` : `${agent.name} asks`}</b><div class="tiny dim cut">${titleOf(s)} · ${since(q?.asked ?? s.updated)}</div></div></a>
-      <p class="small clamp">${q?.kind === "approval" ? `May ${agent.name} do this: ${doing(q.tool, q.arguments).replace(/^\w+/, (word) => orders[word] ?? word)}?` : gate ? gateWords(q) : firstLines(q?.text ?? "")}</p>
-      ${q?.kind === "approval" ? html`<${ApprovalAtHome} key=${q.id} id=${s.id} q=${q} agent=${agent} answer=${(values) => answer(s, values)} />` : html`<div class="row wrap end">${gate || !q ? html`<a class="chip out" href=${talkAddress(s.id, "delivery")}>${icon("scan-search")}Look and decide</a>`
+      <p class="small clamp">${q?.kind === "approval" ? `May ${agent.name} do this: ${asOrder(q.tool, q.arguments)}?` : gate ? gateWords(q) : firstLines(q?.text ?? "")}</p>
+      ${q?.kind === "approval" ? html`<${ApprovalAtHome} key=${q.id} id=${s.id} q=${q} agent=${agent} answer=${(values, done) => answer(s, values, done)} />` : html`<div class="row wrap end">${gate || !q ? html`<a class="chip out" href=${talkAddress(s.id, "delivery")}>${icon("scan-search")}Look and decide</a>`
         : html`${(q.choices ?? []).slice(0, 4).map((choice) => html`<button type="button" class="chip out" key=${choice.label} onClick=${() => answer(s, { choice: choice.label })}>${choice.label}</button>`)}<a class="btn ghost sm apart" href=${talkAddress(s.id)}>${q.choices?.length ? "Something else…" : "Answer"}</a>`}</div>`}</article>`;
   };
   return html`<section aria-label="Waiting for you"><div class="sec"><h2>Waiting for you</h2><span class="chip spot t">${list.length}</span></div><div class="waits">${list.slice(0, 6).map(card)}</div></section>`;
+}
+
+// given says what was answered, and to whom.
+function given({ agent, question: q }, { allow, choice }) {
+  const { name } = agentOf(agent);
+  return allow ? `You ${allow === "no" ? "did not allow" : "allowed"} ${name} to ${lower(asOrder(q.tool, q.arguments))}${allow === "session" ? ", in this whole conversation" : ""}` : `You answered ${name}: “${choice}”`;
 }
 
 // gateWords says in a sentence where a delivery stands.

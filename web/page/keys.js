@@ -26,6 +26,31 @@ function step(by) {
   next.scrollIntoView({ block: "nearest" });
 }
 
+// takeFocus gives the focus to the first of what is there, now or in a moment: until then
+// whoever does something else keeps it.
+export function takeFocus(selector) {
+  const take = () => {
+    const found = [...document.querySelectorAll(selector)].find((e) => e.checkVisibility());
+    if (!found) return false;
+    if (found.tabIndex < 0) found.tabIndex = -1; // so that it can have it
+    found.focus();
+    return true;
+  };
+  if (take()) return;
+  const seen = new MutationObserver(() => take() && end());
+  const timer = setTimeout(() => end(), 10_000);
+  const end = () => (seen.disconnect(), clearTimeout(timer), ["keydown", "pointerdown"].forEach((kind) => removeEventListener(kind, end, true)));
+  seen.observe(document.body, { childList: true, subtree: true });
+  for (const kind of ["keydown", "pointerdown"]) addEventListener(kind, end, true);
+}
+
+// goTo goes to a place, and gives the focus to the first of what is there.
+export function goTo(place, selector) {
+  if (location.hash === place) return takeFocus(selector);
+  addEventListener("hashchange", () => requestAnimationFrame(() => takeFocus(selector)), { once: true });
+  go(place);
+}
+
 // listenTo has keys do what the acts are: find, help, side and close.
 export function listenTo(acts) {
   let after = "", escaped = 0, waited = -1;
@@ -35,7 +60,7 @@ export function listenTo(acts) {
     w: () => {
       const list = waiting();
       const next = list[(waited = (waited + 1) % list.length)];
-      if (next) go(talkAddress(next.id, next.question?.kind === "gate" ? "delivery" : ""));
+      if (next) goTo(talkAddress(next.id, next.question?.kind === "gate" ? "delivery" : ""), "#main .needs, .composer textarea");
     },
   };
   const pressed = (event) => {
@@ -50,12 +75,12 @@ export function listenTo(acts) {
       if (escaped && Date.now() - escaped < 600) document.querySelector('.composer [aria-label="Stop"]')?.click();
       escaped = Date.now();
       const panel = document.querySelector(".panel [aria-label=Close]");
-      return panel ? panel.click() : document.querySelector(".composer textarea")?.focus();
+      return panel ? panel.click() : document.querySelector(".composer textarea, .ask textarea")?.focus();
     }
     if (command || event.altKey || inField(event.target) || !kept("letters", true)) return;
     if (after === "g" && places[event.key]) {
       after = "";
-      return go(places[event.key]);
+      return goTo(places[event.key], "#main h1");
     }
     after = event.key === "g" ? "g" : "";
     if (letters[event.key]) {

@@ -2,7 +2,8 @@
 
 import { api } from "./api.js";
 import { forget } from "./draft.js";
-import { go, talkAddress } from "./route.js";
+import { goTo } from "./keys.js";
+import { talkAddress } from "./route.js";
 import { app, dismiss, refresh, toast, update } from "./state.js";
 import { html, icon, lazy, useEffect, useRef, useState } from "./view.js";
 
@@ -12,13 +13,14 @@ export function More({ here, info, route, delivers, flows, model, choose }) {
   const [open, setOpen] = useState(false);
   const [renaming, setRenaming] = useState(false);
   const [relating, setRelating] = useState(false);
-  const dialog = useRef(null);
+  const dialog = useRef(null), button = useRef(null);
   const { id } = here;
   const title = info?.title || here.session.title;
   useEffect(() => {
     if (!renaming) return;
     dialog.current?.showModal();
     dialog.current?.querySelector("input").select();
+    return () => button.current?.focus(); // which the dialog has it from
   }, [renaming]);
   useEffect(() => {
     if (!open) return;
@@ -37,7 +39,7 @@ export function More({ here, info, route, delivers, flows, model, choose }) {
   const act = (name, drawing, what, disabled = false) => html`<button type="button" class="opt" disabled=${disabled} onClick=${() => (setOpen(false), what())}>${icon(drawing)}<span class="grow">${name}</span></button>`;
   const view = (name, words, drawing) => html`<a class="opt phone-only" href=${talkAddress(id, name)} onClick=${() => setOpen(false)} aria-current=${route.view === name ? "true" : undefined}>${icon(drawing)}<span class="grow">${words}</span></a>`;
   const begun = here.session.seq > 0;
-  return html`<span class="has-pop"><button type="button" class="tool" title="More" aria-label="More" aria-haspopup="true" aria-expanded=${open} onClick=${() => setOpen(!open)}>${icon("ellipsis")}</button>
+  return html`<span class="has-pop"><button type="button" ref=${button} class="tool" title="More" aria-label="More" aria-haspopup="true" aria-expanded=${open} onClick=${() => setOpen(!open)}>${icon("ellipsis")}</button>
     ${open && html`<div class="pop right" role="group" aria-label="More">
       ${delivers && view("delivery", "Delivery", "package-check")}${view("", "Conversation", "message-square")}${view("run", "Run", "activity")}${flows && view("flow", "Flow", "workflow")}
       ${act("Rename", "pencil", () => setRenaming(true), !begun)}
@@ -57,7 +59,7 @@ export function deleteSession(id, title) {
   const sessions = new Map(app.sessions);
   sessions.delete(id);
   update({ sessions });
-  if (location.hash.includes(id)) go("#/");
+  if (location.hash.includes(id)) goTo("#/", "#main h1");
   let decided = false;
   const undo = () => {
     decided = true;

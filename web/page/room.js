@@ -166,7 +166,7 @@ export function Room({ route }) {
         ${queue.messages.length > 0 && html`<${Queue} id=${id} queue=${queue} setQueue=${setQueue} />`}
         <${Composer} key=${id} agent=${agent} draft=${draft} setDraft=${setDraft} running=${status === "running"} context=${session.context} files=${[...session.files.keys()].map((path) => path.replace(/^\//, ""))}
           editLast=${acts.editLast} model=${!delivers && cast.length < 2 && html`<${ModelChoice} tokens=${held} model=${model} agent=${isFlow(agentID) ? null : agent} choose=${choose} quiet=${true} />`}
-          hint=${session.questions.length || asks ? `Answer above, or write to ${agent.name}` : ""} send=${(d) => acts.send(d, status === "running")} stop=${acts.stop} />
+          hint=${session.questions[0]?.ask.kind === "approval" ? "Decide above; what you write here says no" : session.questions.length || asks?.choices?.length ? `Answer above, or write to ${agent.name}` : ""} send=${(d) => acts.send(d, status === "running")} stop=${acts.stop} />
       </section>`}
       ${file !== undefined && html`<${Panel} key=${file} session=${id} path=${file} route=${route} saved=${session.files} changed=${session.files.size + status + (info?.updated ?? "")} open=${show} close=${() => go(talkAddress(id, route.view, route.at))} />`}
     </div>`;

@@ -27,6 +27,7 @@ export function SignIn({ problem = "" }) {
     setBusy(true);
     try {
       await enter(code);
+      if (!matchMedia("(pointer: coarse)").matches) (await import("./keys.js")).takeFocus(".composer textarea, .ask textarea");
     } catch (trouble) {
       setFailed(trouble.status === 401 ? trouble.code : trouble.message);
       setBusy(false);

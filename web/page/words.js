@@ -112,7 +112,13 @@ function called(call) {
 }
 
 // isVain says of a call that it came to nothing.
-export const isVain = (call) => call.state === "failed" || ["apply_changes, none", "save, not"].includes(called(call));
+export const isVain = (call) => call.state === "failed" || isRefused(call) || ["apply_changes, none", "save, not"].includes(called(call));
+
+// asOrder says what a call would do, as one asks for it: "Save brief.md".
+export const asOrder = (tool, args) => doing(tool, args).replace(/^\w+/, (word) => orders[word] ?? word);
+
+// isRefused says of a call that it was not allowed, and so not made.
+const isRefused = (call) => call.class === "unauthorized" && called(call) !== "save, not";
 
 // why says which change did not fit, and why, where that is on record.
 function why({ content }) {
@@ -125,16 +131,20 @@ function why({ content }) {
 }
 
 // done says what a call did, in one line.
-export const done = (call) => doing(called(call), call.arguments, true) + (called(call) === "apply_changes, none" ? why(call) : /"error":\s*"a person has written or changed/.test(call.content ?? "") ? ": a person has changed it" : "");
+export const done = (call) => isRefused(call) ? `Was not allowed to ${lower(asOrder(call.tool, call.arguments))}` : doing(called(call), call.arguments, true) + (called(call) === "apply_changes, none" ? why(call) : /"error":\s*"a person has written or changed/.test(call.content ?? "") ? ": a person has changed it" : "");
 
 // did sums up several calls: "Read 3 files, searched the web, calculated". The same call several
 // times is one thing: "Did not find a.md, 5 times".
 export function did(calls) {
   const counts = new Map();
-  for (const call of calls) counts.set(called(call), [...(counts.get(called(call)) ?? []), call]);
+  for (const call of calls) {
+    const kind = (isRefused(call) ? "not allowed " : "") + called(call);
+    counts.set(kind, [...(counts.get(kind) ?? []), call]);
+  }
   const parts = [...counts].map(([tool, list]) => {
     const things = new Set(list.map(done)).size, isNamed = done(list[0]) !== doing(tool, undefined, true);
     if (list.length === 1 || (things === 1 && isNamed)) return done(list[0]) + times(list.length);
+    if (isRefused(list[0])) return done(list[0]) + times(list.length);
     const several = tools[tool]?.[3];
     if (!several) return `Used ${plain(tool)} ${list.length} times`;
     return several(things > 1 && /(files|pages)$/.test(several(things)) ? things : list.length);
@@ -162,6 +172,8 @@ const stops = {
 };
 
 const outcomes = { __proto__: null, partial: "Partly done", failed: "Not done" };
+
+export const lower = (text) => text && text[0].toLowerCase() + text.slice(1);
 
 const capital = (text) => text && text[0].toUpperCase() + text.slice(1);
 

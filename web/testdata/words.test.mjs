@@ -3,7 +3,7 @@ import test from "node:test";
 import { install } from "./fakedom.mjs";
 
 install();
-const { did, doing, gates } = await import("../page/words.js");
+const { did, doing, gates, isVain } = await import("../page/words.js");
 const { parsed } = await import("../page/preview.js");
 const { blocksOf, turnsOf } = await import("../page/turns.js");
 const { nameOf, plainPath } = await import("../page/format.js");
@@ -74,4 +74,12 @@ test("an address says where one is, and is read back", () => {
   const there = routeOf(address(["s", "a/b", "run", "7"], { file: "x y.md", v: 2, none: "" }));
   assert.deepEqual(there, { name: "s", id: "a/b", view: "run", at: "7", query: { file: "x y.md", v: "2" } });
   assert.equal(routeOf("#/%zz").name, "%zz");
+});
+
+test("a call that was not allowed is not told as done", () => {
+  const refused = { tool: "mail_send", arguments: { to: "ann" }, state: "done", class: "unauthorized" };
+  assert.deepEqual(did([refused]), ["Was not allowed to use mail send"]);
+  assert.deepEqual(did([refused, refused]), ["Was not allowed to use mail send, twice"]);
+  assert.deepEqual(did([{ ...refused, class: "" }, refused]), ["Used mail send", "was not allowed to use mail send"]);
+  assert.ok(isVain(refused));
 });
