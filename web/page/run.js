@@ -316,5 +316,5 @@ function ToolCall({ call }) {
 function Request({ id, number }) {
   const [text, setText] = useState(null);
   useEffect(() => void api.callAs(id, number, "json").then((found) => setText(json(JSON.parse(found))), (trouble) => setText(trouble.message)), []);
-  return html`<p class="tiny faint">The messages as they were sent, as the body of a chat completions request. What is not on record is not in it: the descriptions of tools, and parameters such as the temperature.</p>${text === null ? html`<${Bones} />` : html`<pre class="exact-json" tabindex="0">${text}</pre>`}`;
+  return html`<p class="tiny faint">The messages as they were sent, as the body of a chat completions request. What is not on record is not in it: the descriptions of tools, and parameters such as the temperature. Attached files stand in it by their names.</p>${text === null ? html`<${Bones} />` : html`<pre class="exact-json" tabindex="0">${text}</pre>`}`;
 }
