@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 
@@ -30,7 +31,14 @@ func request(s *server.Server, method, path, body string) (int, string) {
 func TestACopiedCallIsWhatWasSent(t *testing.T) {
 	type body struct {
 		Model    string `json:"model"`
-		Messages []struct{ Role, Content string }
+		Messages []struct {
+			Role, Content string
+			ID            string `json:"tool_call_id"`
+			Calls         []struct {
+				ID, Type string
+				Function struct{ Name, Arguments string }
+			} `json:"tool_calls"`
+		}
 	}
 	var sent body
 	office := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -42,10 +50,14 @@ func TestACopiedCallIsWhatWasSent(t *testing.T) {
 			}
 		}
 		w.Header().Set("Content-Type", "text/event-stream")
+		if len(sent.Messages) < 3 { // once a tool was called, what is sent has a call and its outcome
+			fmt.Fprint(w, "data: {\"model\":\"big\",\"choices\":[{\"index\":0,\"delta\":{\"content\":\"Let me see.\",\"tool_calls\":[{\"index\":0,\"id\":\"call-1\",\"type\":\"function\",\"function\":{\"name\":\"calculator\",\"arguments\":\"{\\\"expression\\\": \\\"6*7\\\"}\"}}]},\"finish_reason\":\"tool_calls\"}]}\n\ndata: [DONE]\n\n")
+			return
+		}
 		fmt.Fprint(w, "data: {\"model\":\"big\",\"choices\":[{\"index\":0,\"delta\":{\"content\":\"Well.\"},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n")
 	}))
 	defer office.Close()
-	dir := write(t, "model: office/big\nproviders: {office: {base_url: "+office.URL+"/v1, key_env: OFFICE_KEY}}\nagents: {clerk: {instructions: You answer., tools: []}}\n")
+	dir := write(t, "model: office/big\nproviders: {office: {base_url: "+office.URL+"/v1, key_env: OFFICE_KEY}}\nagents: {clerk: {instructions: You answer., tools: [calculator]}}\n")
 	p := open(t, dir, project.Options{LookupEnv: func(name string) (string, bool) { return "key-of-the-office", name == "OFFICE_KEY" }})
 	s, err := p.Server(t.Context())
 	if err != nil {
@@ -68,7 +80,7 @@ func TestACopiedCallIsWhatWasSent(t *testing.T) {
 	if _, text := request(s, "GET", path+"/events?before=1000&limit=100", ""); json.Unmarshal([]byte(text), &page) != nil {
 		t.Fatal(text)
 	}
-	for _, e := range page.Events {
+	for _, e := range slices.Backward(page.Events) {
 		if e.Kind != "model_replied" {
 			continue
 		}
@@ -82,6 +94,9 @@ func TestACopiedCallIsWhatWasSent(t *testing.T) {
 			t.Error("the key is in it")
 		}
 		_, text := request(s, "GET", fmt.Sprintf("%s/calls/%d?as=json", path, e.Seq), "")
+		if len(sent.Messages) < 4 || !strings.Contains(text, `"tool_call_id":"call-1"`) && !strings.Contains(text, `"tool_call_id": "call-1"`) {
+			t.Errorf("the call of a tool is not in\n%s", text)
+		}
 		var copied body
 		if err := json.Unmarshal([]byte(text), &copied); err != nil || fmt.Sprint(copied) != fmt.Sprint(sent) {
 			t.Errorf("%v: copied is\n%+v, sent was\n%+v", err, copied, sent)

@@ -38,6 +38,9 @@ type callView struct {
 	Cached   int     `json:"cached_tokens,omitempty"`
 	Output   int     `json:"output_tokens,omitempty"`
 	Window   int     `json:"window,omitempty"`
+	// messages are those of the parts that have calls of tools, or are what came of one, by
+	// the number of their event.
+	messages map[int64]sentMessage
 	// Parts are what was sent, in order.
 	Parts []explain.Part `json:"parts,omitempty"`
 	// Dropped are parts of the call before that were not sent any more.
@@ -140,6 +143,7 @@ func (s *Server) inspect(c *call, session string, number, against int64) (*callV
 	var view *callView
 	var other []explain.Part
 	var last int64
+	messages := map[int64]sentMessage{}
 	for e, err := range s.config.Store.Events(c.r.Context(), session, 0) {
 		if err != nil {
 			return nil, err
@@ -165,8 +169,16 @@ func (s *Server) inspect(c *call, session string, number, against int64) (*callV
 			if isModel {
 				view.Parts = explain.Weigh(view.Parts, replied, s.priceOf(view.Model))
 				view.Dropped = explain.Compare(view.Parts, other)
-				view.Before = last
+				view.Before, view.messages = last, messages
 			}
+		}
+		switch b := e.Body.(type) {
+		case *troupe.ModelReplied:
+			if b.Message != nil && len(b.Message.Calls) > 0 {
+				messages[e.Seq] = callingMessage(b.Message)
+			}
+		case *troupe.ToolReturned:
+			messages[e.Seq] = sentMessage{Role: "tool", Content: b.Content, CallID: b.CallID}
 		}
 		r.Take(&e)
 	}
@@ -210,8 +222,30 @@ type sentRequest struct {
 }
 
 type sentMessage struct {
-	Role    string `json:"role"`
-	Content string `json:"content"`
+	Role    string     `json:"role"`
+	Content string     `json:"content"`
+	Calls   []sentCall `json:"tool_calls,omitempty"`
+	CallID  string     `json:"tool_call_id,omitempty"`
+}
+
+type sentCall struct {
+	ID       string `json:"id"`
+	Type     string `json:"type"`
+	Function struct {
+		Name      string `json:"name"`
+		Arguments string `json:"arguments"`
+	} `json:"function"`
+}
+
+// callingMessage is an answer that calls tools, as the next request has it.
+func callingMessage(m *troupe.Message) sentMessage {
+	message := sentMessage{Role: "assistant", Content: m.Text}
+	for _, c := range m.Calls {
+		call := sentCall{ID: c.ID, Type: "function"}
+		call.Function.Name, call.Function.Arguments = c.Name, c.Arguments
+		message.Calls = append(message.Calls, call)
+	}
+	return message
 }
 
 func (v *callView) request() sentRequest {
@@ -222,8 +256,10 @@ func (v *callView) request() sentRequest {
 		if role == "" {
 			role = p.Kind
 		}
-		if p.Kind != "tools" {
-			request.Messages = append(request.Messages, sentMessage{role, p.Text})
+		if message, ok := v.messages[p.Event]; ok && message.Role == role {
+			request.Messages = append(request.Messages, message)
+		} else if p.Kind != "tools" {
+			request.Messages = append(request.Messages, sentMessage{Role: role, Content: p.Text})
 		}
 	}
 	return request

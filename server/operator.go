@@ -139,10 +139,12 @@ type person struct {
 	SignOut string `json:"sign_out,omitempty"`
 	// ModelTries is how often a model call is tried that fails for a passing reason.
 	ModelTries int `json:"model_tries,omitempty"`
+	// SharedDocuments says that all people see the same documents of the project.
+	SharedDocuments bool `json:"shared_documents,omitempty"`
 }
 
 func (s *Server) showMe(c *call) (person, error) {
-	me := person{Name: c.user, Operator: c.role == RoleOperator, Version: s.config.Version, Can: []string{}, Started: s.started.UTC(), SignOut: s.config.SignOut, ModelTries: s.config.ModelTries}
+	me := person{Name: c.user, Operator: c.role == RoleOperator, Version: s.config.Version, Can: []string{}, Started: s.started.UTC(), SignOut: s.config.SignOut, ModelTries: s.config.ModelTries, SharedDocuments: s.config.SharedDocuments}
 	if s.config.Auth == nil {
 		me.SignOut = "api/logout"
 	}
@@ -413,6 +415,8 @@ func (s *Server) check(c *call) ([]Check, error) {
 // A newPerson is somebody to be let in.
 type newPerson struct {
 	Name string `json:"name" jsonschema:"as the person is to be called"`
+	// TakeOver says that whoever adds them knows whose conversations they get.
+	TakeOver bool `json:"take_over,omitempty" jsonschema:"let them have the conversations of somebody of this name who was here before, in place of 409 (code: known_name)"`
 }
 
 // addPerson lets somebody else in. The link holds for as long as the token does, from the
@@ -420,6 +424,15 @@ type newPerson struct {
 func (s *Server) addPerson(c *call, in newPerson) (signInLink, error) {
 	if s.config.AddPerson == nil {
 		return signInLink{}, absent("way to add people")
+	}
+	if _, isHere := s.config.Users[in.Name]; !in.TakeOver && !isHere && in.Name != "" {
+		before, err := collect(s.config.Store.Sessions(c.r.Context(), troupe.SessionFilter{User: in.Name, Limit: mostSessions}), mostSessions)
+		if err != nil {
+			return signInLink{}, err
+		}
+		if n := len(before); n > 0 {
+			return signInLink{}, refuse(http.StatusConflict, "there are conversations of somebody called %s who was here before (%d, the latest of %s): whoever gets the link reads them", in.Name, n, before[0].Updated.Format("2 January 2006")).withCode("known_name")
+		}
 	}
 	token, err := s.config.AddPerson(c.r.Context(), in.Name)
 	if err := s.reconfigured(err); err != nil {

@@ -471,6 +471,37 @@ func TestAStreamThatBeginsTellsWhatWasDeletedBefore(t *testing.T) {
 	}
 }
 
+// A name that was somebody's is given to another only by an operator who was told so: the
+// conversations of that name come with it.
+func TestANameThatHadConversationsIsAskedAbout(t *testing.T) {
+	var added []string
+	w := open(t, clerk(t, echo()), withUsers, func(c *Config) {
+		c.Operators = []string{"ann"}
+		c.AddPerson = func(_ context.Context, name string) (string, error) {
+			added = append(added, name)
+			return "token-of-" + name, nil
+		}
+	})
+	step, err := w.config.Cast.Step(t.Context(), "clerk")
+	if err == nil {
+		_, err = troupe.Collect(w.config.Engine.Run(t.Context(), step, troupe.Input{Text: "hello", User: "zoe"}))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	var p problem
+	w.want(http.StatusConflict, &p, "POST", "/api/people", newPerson{Name: "zoe"})
+	if p.Code != "known_name" || !strings.Contains(p.Detail, "somebody called zoe who was here before (1, ") || len(added) > 0 {
+		t.Errorf("%+v, added are %q", p, added)
+	}
+	var link signInLink
+	w.want(http.StatusCreated, &link, "POST", "/api/people", newPerson{Name: "zoe", TakeOver: true})
+	w.want(http.StatusCreated, &link, "POST", "/api/people", newPerson{Name: "max"})
+	if link.Fragment != "#token=token-of-max" || len(added) != 2 {
+		t.Errorf("%+v, added are %q", link, added)
+	}
+}
+
 // changes are what a person's stream tells.
 func (w *world) changes(headers ...header) <-chan change {
 	w.t.Helper()

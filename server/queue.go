@@ -160,10 +160,7 @@ func orElse(err error, other *problem) error {
 // sendNow says the first message of the queue, in place of what the run does now.
 func (s *Server) sendNow(c *call, info troupe.SessionInfo) error {
 	if _, ok := s.active.Load(info.ID); ok {
-		if err := s.config.Runs.Cancel(c.r.Context(), info.ID); err != nil {
-			return err
-		}
-		if err := s.waitForEnd(c.r.Context(), info.ID); err != nil {
+		if err := s.stopRun(c.r.Context(), info.ID); err != nil {
 			return err
 		}
 	}

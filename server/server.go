@@ -116,8 +116,10 @@ type Config struct {
 	Models Models
 	// Settings are what operators may change. Nil means nothing.
 	Settings Settings
-	// Documents are the project's own. Nil means that there are none.
-	Documents Documents
+	// Documents are the project's own. Nil means that there are none. SharedDocuments says
+	// that all people see the same ones, where otherwise each has their own.
+	Documents       Documents
+	SharedDocuments bool
 	// ToolServers and Skills are shown to operators. Nil means none.
 	ToolServers ToolServers
 	Skills      func(ctx context.Context) ([]Skill, error)

@@ -225,13 +225,29 @@ func (s *Server) deleteSession(c *call) (none, error) {
 		s.drafts.remove(d)
 		return none{}, s.notes.forget(info.ID)
 	}
-	if err := s.whenFree(c, info.ID, func() error { return s.config.Engine.Delete(c.r.Context(), info.ID) }); err != nil {
+	ctx := c.r.Context()
+	if c.r.URL.Query().Get("stop") != "" {
+		// A page asks for it when it is closed: it may be gone before the run has ended.
+		ctx = context.WithoutCancel(ctx)
+		if err := s.stopRun(ctx, info.ID); err != nil {
+			return none{}, err
+		}
+	}
+	if err := s.whenFree(c, info.ID, func() error { return s.config.Engine.Delete(ctx, info.ID) }); err != nil {
 		return none{}, err
 	}
 	s.summaries.forget(info.ID)
 	s.frames.forget(info.ID)
 	s.hub.left(info.ID, info.User)
 	return none{}, s.notes.forget(info.ID)
+}
+
+// stopRun cancels a session's run, if there is one, and returns once it has ended.
+func (s *Server) stopRun(ctx context.Context, id string) error {
+	if err := s.config.Runs.Cancel(ctx, id); err != nil {
+		return err
+	}
+	return s.waitForEnd(ctx, id)
 }
 
 func (s *Server) cancelRun(c *call) (none, error) {

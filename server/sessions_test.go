@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -58,6 +59,26 @@ func TestASessionIsMadeListedRenamedAndDeleted(t *testing.T) {
 		t.Errorf("its folder: %v", err)
 	}
 	w.want(http.StatusNotFound, nil, "POST", "/api/sessions", newSession{Agent: "nobody"})
+}
+
+// A session whose run is under way can be deleted in one request, which stops the run.
+func TestDeletingASessionStopsItsRunWhereThatIsAsked(t *testing.T) {
+	ended := make(chan error, 1)
+	w := open(t, clerk(t, modelFunc(func(ctx context.Context, _ *troupe.Request, say func(string)) error {
+		say("Well: ")
+		<-ctx.Done()
+		ended <- context.Cause(ctx)
+		return ctx.Err()
+	})))
+	session := w.session()
+	w.say(session, "one")
+	w.follow(session, 0).until(isKind("text_delta"))
+	w.want(http.StatusConflict, nil, "DELETE", "/api/sessions/"+session, nil)
+	w.want(http.StatusNoContent, nil, "DELETE", "/api/sessions/"+session+"?stop=1", nil)
+	if err := <-ended; !errors.Is(err, troupe.ErrCancelled) {
+		t.Errorf("the run was ended by %v", err)
+	}
+	w.want(http.StatusNotFound, nil, "GET", "/api/sessions/"+session, nil)
 }
 
 func TestOneRunAtATimeAndThePlaceOfTheOtherIsTold(t *testing.T) {

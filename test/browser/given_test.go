@@ -48,6 +48,8 @@ func TestAPersonChangesWhatAStepWasGiven(t *testing.T) {
 	b.sees(".node[data-state=done]", "clerk")
 	b.sees(".node[data-state=run]", "critic")
 	b.holds("!location.hash.startsWith(%s)", strings.TrimSuffix(original, "/flow"))
+	b.sees(".graph a.chip", "Goes on from the run of") // so that nobody takes it for the first
+	b.holds("find('.graph a.chip', 'Goes on from').getAttribute('href') === %s", original)
 	again.say("Nothing is missing.")
 	again.end()
 	b.sees(".node[data-state=done]", "Nothing is missing.")
@@ -74,6 +76,29 @@ func TestAPersonChangesWhatAStepWasGiven(t *testing.T) {
 	b.click(".change-given button", "Run from here")
 	m.answers(t, "There is nothing to look at.")
 	b.sees(".flow-nodes .node[data-state=done]", "There is nothing to look at.")
+}
+
+// Where a manager ends a group chat before anybody has spoken, nothing is said to be done.
+func TestAGroupChatInWhichNobodyWasHeard(t *testing.T) {
+	t.Parallel()
+	m := newModel(t)
+	b := open(t, serve(t, project(t, map[string]string{"troupe.yaml": strings.Replace(`model: stub/stub-1
+providers: {stub: {base_url: URL, models: {stub-1: {}}}}
+agents:
+  clerk: {instructions: You are the clerk., skills: false, tools: []}
+  critic: {instructions: You are the critic., skills: false, tools: []}
+  chair: {instructions: You lead., skills: false, tools: []}
+flows: {panel: {group_chat: [clerk, critic], manager: chair}}
+`, "URL", m.URL+"/v1", 1)})).link)
+	b.write("[aria-label='Task for panel']", "Talk about it")
+	b.click("[aria-label=Flows] button", "Run")
+	a := m.asked(t)
+	b.sees(".graph .chip", "0 of 3 done")
+	a.say("There is nothing to talk about.")
+	a.end()
+	b.sees(".graph .chip", "Nobody was heard")
+	b.lacks(".graph .chip", "of 3 done")
+	b.picture("nobody-was-heard")
 }
 
 func TestAxeFindsNothingWhereSomebodyChangesWhatAStepWasGiven(t *testing.T) {

@@ -134,9 +134,9 @@ func serve(t *testing.T, dir string) *house {
 }
 
 // serveUntil serves a project until it is told to stop, or killed.
-func serveUntil(t *testing.T, dir string) (*house, func(with os.Signal)) {
+func serveUntil(t *testing.T, dir string, flags ...string) (*house, func(with os.Signal)) {
 	t.Helper()
-	c := command(context.Background(), dir, "serve", "--addr", "127.0.0.1:0")
+	c := command(context.Background(), dir, append([]string{"serve", "--addr", "127.0.0.1:0"}, flags...)...)
 	c.WaitDelay = 15 * time.Second
 	said := &whispers{}
 	said.more.L = &said.mu

@@ -121,7 +121,9 @@ func travel(t *testing.T, use hand) {
 	b.holds("document.activeElement.matches('.lane[data-kind=model]')")
 	b.press(kb.Enter)
 	b.sees(".part", "You are the clerk.")
+	b.holds("document.activeElement.closest('.panel')")
 	b.press(kb.Escape)
+	b.holds("document.activeElement.matches('.lane[data-kind=model]')")
 
 	value[any](b, "document.activeElement.blur()")
 	b.press("g")

@@ -127,3 +127,17 @@ func TestSettingsAndTheDoorSpeakInSentences(t *testing.T) {
 	stranger.do(chromedp.EmulateViewport(390, 844))
 	stranger.picture("sign-in-people")
 }
+
+// What a flag decides cannot be changed on the page, and looks so.
+func TestAChoiceThatAFlagDecidesLooksLocked(t *testing.T) {
+	t.Parallel()
+	m := newModel(t)
+	h, _ := serveUntil(t, project(t, map[string]string{"troupe.yaml": strings.Replace(configuration, "URL", m.URL+"/v1", 1), "legal.json": legalSchema}), "--model", "stub/stub-1")
+	b := open(t, h.link)
+	for section, choice := range map[string]string{"models": "Usual model", "agents": "Model of clerk"} {
+		value[any](b, "void (location.hash = %s)", "#/settings/"+section)
+		b.holds("document.querySelector(%s)?.disabled", "select[aria-label='"+choice+"']")
+		b.holds("(({ opacity, cursor }, own) => opacity < 1 && cursor === 'default' && own.cursor === 'default')(...((e) => [getComputedStyle(e.closest('.pick')), getComputedStyle(e)])(document.querySelector(%s)))", "select[aria-label='"+choice+"']")
+		b.picture("locked-" + section)
+	}
+}

@@ -84,6 +84,12 @@ func TestFilesAreDroppedOnThePage(t *testing.T) {
 	drop(".agent")
 	b.sees(".ask .attached", "a.md")
 	b.sees(".ask .attached", "b.csv")
+	value[any](b, `void (() => {
+		const held = new DataTransfer();
+		held.items.add(new File([new Uint8Array(9 << 20).fill(65)], "big.txt"));
+		find(".agent").dispatchEvent(new DragEvent("drop", { dataTransfer: held, bubbles: true, cancelable: true }));
+	})()`)
+	b.toasted("big.txt is too large: 9.0 MB of at most 8.0 MB. It was not attached.")
 	drop(".side")
 	value[any](b, "void (location.hash = '#/files')")
 	b.holds("find('.library p')")

@@ -244,6 +244,8 @@ func TestActivityIsFiltered(t *testing.T) {
 	b.at("#/activity")
 	b.sees(".hits", "Otters.")
 	b.sees(".hits", "Badgers.")
+	b.sees(".hits li", "read_file {session-folder}/none.md")
+	b.sees(".hits li", "Read it") // which is what the conversation is called
 	b.write("input[name=q]", "Badgers")
 	b.lacks(".hits", "Otters.")
 	b.sees(".hits", "Badgers.")

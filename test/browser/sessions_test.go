@@ -68,3 +68,47 @@ func TestConversationsAreFoundRenamedAndDeleted(t *testing.T) {
 		return err
 	})
 }
+
+// A conversation that is deleted while its agent works is stopped at once, the toast says which
+// files go along, and leaving the page takes it away for good.
+func TestDeletingARunningConversationStopsItAndSaysWhatGoesAlong(t *testing.T) {
+	t.Parallel()
+	m := newModel(t)
+	h := play(t, m)
+	b := begin(t, h.link, "clerk")
+	b.say("Write it down")
+	m.calls(t, "write_file", map[string]any{"file_path": "{session-folder}/brief.md", "content": "# Brief\n"})
+	a := m.asked(t)
+	a.say("One moment")
+	b.sees(answers, "One moment")
+	remove := func() {
+		value[any](b, "void new MutationObserver(() => find('.toast button', 'Undo')?.focus()).observe(document.body, { childList: true, subtree: true })")
+		b.click(".bar button", "More")
+		b.click(".pop button", "Delete")
+	}
+	remove()
+	b.toasted("“Write it down” stopped and deleted, with its file")
+	a.isLeft()
+	b.lacks(".side .item", "Write it down")
+	b.picture("deleted-with-a-file")
+	b.click(".toast button", "Undo")
+	b.click(".side .item", "Write it down")
+	b.sees(".docs", "brief.md")
+
+	b.say("And more")
+	a = m.asked(t)
+	a.say("Yet another moment")
+	b.sees(answers, "Yet another moment")
+	remove()
+	b.sees(".toast", "stopped and deleted")
+	b.do(chromedp.Reload())
+	b.sees(".agent", "clerk")
+	a.isLeft()
+	eventually(t, func() error {
+		if list := h.get(t, "/api/sessions"); list != "[]\n" && list != "[]" {
+			return fmt.Errorf("what is left after the one conversation was deleted: %s", list)
+		}
+		return nil
+	})
+	b.lacks(".side .item", "Write it down")
+}

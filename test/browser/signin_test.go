@@ -165,10 +165,17 @@ func TestAnOperatorLetsSomebodyIn(t *testing.T) {
 	b.write("#person-name", "ann")
 	b.click("form.add button", "Add")
 	b.sees("form.add [role=alert]", "may come in already")
+	b.write("#person-name", "Bob") // what is wrong with another name is said of that alone
+	b.lacks("form.add", "may come in already")
 	b.write("#person-name", "bob")
 	b.click("form.add button", "Add")
 	link := until[string](b, "find('[aria-label=\"Sign-in link for bob\"]').value")
+	b.sees("form.add", "lasting, and is not shown again")
+	b.holds("find('form.add button', 'Copy')")
 	b.picture("add-somebody")
+	b.sees(".set", "Each sees conversations of their own, and documents of their own.")
+	b.click(".rows button", "New sign-in link")
+	b.sees(".rows", "This link is for a day")
 	if file := h.read(t, "troupe.yaml"); !strings.Contains(file, "bob: TROUPE_TOKEN_BOB") || !strings.Contains(file, "# Ours.") || !strings.Contains(file, "# me") {
 		t.Errorf("troupe.yaml is now:\n%s", file)
 	}
@@ -185,6 +192,8 @@ func TestAnOperatorLetsSomebodyIn(t *testing.T) {
 	}
 	other := open(t, link)
 	other.sees(".side .foot", "bob")
+	value[any](other, "void (location.hash = '#/settings/people')") // which is not his to see
+	other.sees(".set [role=status]", "People is for whoever runs Troupe")
 	value[any](b, "void (location.hash = '#/settings/about')")
 	b.sees(".set h2", "About")
 	b.click(".set button", "Check the installation")

@@ -114,6 +114,7 @@ func TestTheLogAndTheTimelineShowWhatHappened(t *testing.T) {
 
 	b.click(".tabs a", "Run")
 	b.sees(".figures", "2,560")
+	b.sees(".memory .legend", "descriptions of tools")
 	b.sees(".lane[data-kind=model]", "Model, turn 2")
 	b.sees(".lane[data-kind=tool]:not([data-failed=true])", "Did not find absent.md") // that it is not there is an answer
 	b.click(".lane[data-kind=model]", "Model, turn 2")

@@ -18,7 +18,7 @@ export async function addFiles(files, list, tell) {
       break;
     }
     if (file.size > mostBytes || file.size === 0 || together + file.size > mostTogether) {
-      tell(`${file.name} ${file.size ? `is too large: ${size(mostBytes)} each and ${size(mostTogether)} together` : "is empty, or a folder"}. It was not attached.`);
+      tell(`${file.name} ${file.size ? (file.size > mostBytes ? `is too large: ${size(file.size)} of at most ${size(mostBytes)}` : `is too much (${size(file.size)}): what goes with a message may have ${size(mostTogether)} together`) : "is empty, or a folder"}. It was not attached.`);
       continue;
     }
     if (!/^(image|audio|video)\/|^application\/pdf$/.test(file.type) && (await isNoText(file))) {

@@ -3,7 +3,7 @@
 
 import { Graph, layout } from "./lib/dagre.js";
 import { agentOf, app } from "./state.js";
-import { cost, duration, short } from "./format.js";
+import { cost, duration, short, when } from "./format.js";
 import { untilOf, workedOn } from "./fold.js";
 import { go, talkAddress } from "./route.js";
 import { kept, keep } from "./kept.js";
@@ -69,6 +69,9 @@ function derived(session) {
   return { name: session.agent, description: "", nodes, edges };
 }
 
+// leads says that an agent only decides who speaks, in a group chat that a flow begins with.
+const leads = (flow, { id, in: frame }) => flow.nodes.find((n) => n.id === frame)?.kind === "group_chat" && flow.edges.some((e) => e.from === id) && !flow.edges.some((e) => e.to === id);
+
 export function Flow({ here, at, name, status, acts }) {
   const { session, id } = here;
   const known = app.flows.find((f) => f.name === name);
@@ -82,7 +85,10 @@ export function Flow({ here, at, name, status, acts }) {
   const now = agents.filter((n) => states.get(n.id).state === "run").map((n) => nameIn(flow, n));
   const unfit = session.warnings.filter((w) => w.code === "loop_limit"); // a loop came to its end, and nobody was content
   const select = (node) => go(talkAddress(id, "flow", node));
-  const chips = html`<div class="row wrap"><span class="chip out">${icon("circle-check", "acc")}${over} of ${agents.length} done</span>${now.length > 0 && html`<span class="chip out">${icon("loader-circle", "spin acc")}${now.join(" and ")} ${now.length > 1 ? "are" : "is"} working</span>`}${failed > 0 && html`<span class="chip bad">${failed} failed</span>`}${unfit.map((w) => html`<span class="chip out" key=${w.seq}>${icon("circle-alert")}${capital(w.text)}</span>`)}</div>`;
+  const live = status === "running" || status === "waiting" || failed > 0 || !session.runs.size;
+  const isHeard = agents.some((n) => states.get(n.id).state === "done" && !leads(flow, n));
+  const from = app.sessions.get(id)?.forked, before = from && app.sessions.get(from);
+  const chips = html`<div class="row wrap">${from && html`<a class="chip out" href=${talkAddress(from, "flow")}>${icon("git-branch")}Goes on from ${before ? `the run of ${when(before.started)}` : "another run"}</a>`}<span class="chip out">${isHeard || live ? html`${icon(over > 0 ? "circle-check" : "circle-dashed", over > 0 ? "acc" : "faint")}${over} of ${agents.length} done` : html`${icon("circle-dashed", "faint")}Nobody was heard`}</span>${now.length > 0 && html`<span class="chip out">${icon("loader-circle", "spin acc")}${now.join(" and ")} ${now.length > 1 ? "are" : "is"} working</span>`}${failed > 0 && html`<span class="chip bad">${failed} failed</span>`}${unfit.map((w) => html`<span class="chip out" key=${w.seq}>${icon("circle-alert")}${capital(w.text)}</span>`)}</div>`;
   const chosen = flow.nodes.find((n) => n.id === at);
   const button = (title, drawing, act) => html`<button type="button" class="tool sm" title=${title} aria-label=${title} onClick=${act}>${icon(drawing)}</button>`;
   return html`<div class=${"room graph" + (chosen ? "" : " solo")}>

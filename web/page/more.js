@@ -4,7 +4,7 @@ import { api } from "./api.js";
 import { forget } from "./draft.js";
 import { goTo } from "./keys.js";
 import { talkAddress } from "./route.js";
-import { app, dismiss, refresh, toast, update } from "./state.js";
+import { app, dismiss, leaving, refresh, toast, update } from "./state.js";
 import { html, icon, lazy, useEffect, useRef, useState } from "./view.js";
 
 const Related = lazy(() => import("./related.js"), "Related", () => null);
@@ -47,26 +47,30 @@ export function More({ here, info, route, delivers, flows, model, choose }) {
       ${act(info?.pinned ? "Unpin" : "Pin", "pin", () => api.change(id, { pinned: !info?.pinned }).then(refresh), !begun)}
       ${act(info?.archived ? "Bring back from the archive" : "Archive", "archive", () => api.change(id, { archived: !info?.archived }).then(refresh), !begun)}
       ${here.session.files.size > 0 && html`<a class="opt" href=${api.zipOf(id)} download onClick=${() => setOpen(false)}>${icon("download")}<span class="grow">Download all files</span></a>`}
-      ${act("Delete", "trash", () => deleteSession(id, title))}</div>`}
+      ${act("Delete", "trash", () => deleteSession(id, title, [...here.session.files.keys()].filter((path) => !path.startsWith("/")).length))}</div>`}
     ${relating && html`<${Related} id=${id} info=${info} close=${() => setRelating(false)} />`}
     ${renaming && html`<dialog class="ask-dialog" ref=${dialog} aria-label="Rename" onClose=${() => setRenaming(false)}><form class="stack" onSubmit=${rename}><label class="small" for="new-title">New title</label>
       <label class="field edge"><input id="new-title" name="title" value=${title} maxlength="200" autocomplete="off" /></label><div class="row"><button class="primary">Rename</button><button type="button" class="ghost" onClick=${() => setRenaming(false)}>Cancel</button></div></form></dialog>`}</span>`;
 }
 
-// deleteSession takes a conversation away, for good only after a while.
-export function deleteSession(id, title) {
-  const session = app.sessions.get(id);
+// deleteSession takes a conversation away, for good only after a while, or when the page is left.
+// What it does at the moment ends at once. Its own files go along: files are how many.
+export function deleteSession(id, title, files = 0) {
+  const runs = app.sessions.get(id)?.status === "running";
   const sessions = new Map(app.sessions);
   sessions.delete(id);
+  leaving.add(id);
   update({ sessions });
   if (location.hash.includes(id)) goTo("#/", "#main h1");
+  const stopped = runs ? api.cancel(id).catch(() => {}) : Promise.resolve(); // what has ended meanwhile is stopped, too
   let decided = false;
+  const back = () => (leaving.delete(id), stopped.then(() => api.session(id)).then(refresh, (problem) => toast(problem.message)));
   const undo = () => {
     decided = true;
     dismiss(one);
-    if (session) refresh(session);
+    back();
   };
-  const forGood = () => decided || ((decided = true), forget(id), api.remove(id).catch((problem) => (toast(problem.message), session && refresh(session))));
-  const one = toast(`“${title || "The conversation"}” deleted`, undo, 10_000, forGood);
+  const forGood = () => decided || ((decided = true), forget(id), api.remove(id).catch((problem) => (toast(problem.message), back())));
+  const one = toast(`“${title || "The conversation"}” ${runs ? "stopped and " : ""}deleted${files ? `, with its ${files === 1 ? "file" : `${files} files`}` : ""}`, undo, 10_000, forGood);
   addEventListener("pagehide", forGood, { once: true });
 }

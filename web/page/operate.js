@@ -21,7 +21,7 @@ export const operate = {
   spending: () => get("api/spending"),
   switchTools: (name, on) => request("PATCH", `api/mcp/${encodeURIComponent(name)}`, { on }),
   removeTools: (name) => request("DELETE", `api/mcp/${encodeURIComponent(name)}`),
-  addPerson: (name) => post("api/people", { name }),
+  addPerson: (name, takesOver = false) => post("api/people", { name, ...(takesOver && { take_over: true }) }),
   people: () => get("api/people"),
   link: (name) => post(`api/people/${encodeURIComponent(name || "-")}/link`),
 };

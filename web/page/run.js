@@ -115,6 +115,7 @@ export function Run({ here, at, agent }) {
       ${rows.length === 0 && html`<p class="dim pad">Nothing has run yet.</p>`}
       ${(scale.folded > 0 || toScale) && html`<p class="small faint pad">${toScale ? "Drawn to scale." : "Waiting is folded in the drawing."} <button type="button" class="link" onClick=${() => setToScale(!toScale)}>${toScale ? "Fold waiting" : "Show it to scale"}</button></p>`}
       ${models.length > 0 && html`<section class="memory"><div class="row"><h2 class="h-17 grow">What filled the model’s memory</h2><span class="tiny faint">at most ${count(fullest)}${models.at(-1).context.window ? ` of ${count(models.at(-1).context.window)}` : ""} tokens</span></div>
+        <p class="row wrap tiny dim legend">${[["p1", "instructions"], ["p3", "descriptions of tools"], ["p4", "the conversation"], ["rest", "free, beside the fullest turn"]].map(([tint, words]) => html`<span class="row" key=${tint}><span class=${"sw " + tint} aria-hidden="true"></span>${words}</span>`)}</p>
         <div class="fills">${models.slice(-40).map((s, i) => html`<${Fill} key=${s.seq} span=${s} n=${models.length - Math.min(40, models.length) + i + 1} fullest=${fullest} current=${s.seq === number} />`)}</div></section>`}
     </div>${number > 0 && html`<${Call} id=${id} number=${number} key=${number} turn=${calls.find((r) => r.span.seq === number)?.turn} step=${step} close=${() => go(talkAddress(id, "run"))} />`}</div></section>`;
 }
@@ -320,5 +321,5 @@ function ToolCall({ call }) {
 function Request({ id, number }) {
   const [text, setText] = useState(null);
   useEffect(() => void api.callAs(id, number, "json").then((found) => setText(json(JSON.parse(found))), (trouble) => setText(trouble.message)), []);
-  return html`<p class="tiny faint">The messages as they were sent, as the body of a chat completions request. What is not on record is not in it: the descriptions of tools, and parameters such as the temperature.</p>${text === null ? html`<${Bones} />` : html`<pre class="exact-json" tabindex="0">${text}</pre>`}`;
+  return html`<p class="tiny faint">The messages as they were sent, as the body of a chat completions request. What is not on record is not in it: the descriptions of tools, and parameters such as the temperature. Attached files stand in it by their names.</p>${text === null ? html`<${Bones} />` : html`<pre class="exact-json" tabindex="0">${text}</pre>`}`;
 }

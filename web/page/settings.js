@@ -20,11 +20,12 @@ const everybody = ["look", "about"];
 export function Settings({ section }) {
   const nav = useRef(null);
   const mine = sections.filter(([name]) => app.me.operator || everybody.includes(name));
+  const isRefused = !app.me.operator && sections.some(([name]) => name === section) && !everybody.includes(section);
   const shown = mine.some(([name]) => name === section) ? section : "look";
   useEffect(() => nav.current.querySelector("[aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" }), [shown]); // on a phone they are in a row
   const View = { models: ModelSettings, agents: AgentSettings, mcp: ToolServerSettings, skills: SkillSettings, limits: LimitSettings, people: PeopleSettings, look: LookSettings, about: AboutSettings }[shown];
   return html`<div class="bar"><h1 class="h-20">Settings</h1><span class="grow"></span>${app.me.operator && html`<span class="small faint desk-only">Kept in troupe.yaml; keys in .env, readable by the server only</span>`}</div>
-    <div class="page"><div class="in set"><nav ref=${nav} aria-label="Settings">${mine.map(([name, drawing, words]) => html`<a href=${"#/settings/" + name} key=${name} aria-current=${name === shown ? "page" : undefined}>${icon(drawing)}${words}</a>`)}</nav><div key=${shown}><${View} /></div></div></div>`;
+    <div class="page"><div class="in set"><nav ref=${nav} aria-label="Settings">${mine.map(([name, drawing, words]) => html`<a href=${"#/settings/" + name} key=${name} aria-current=${name === shown ? "page" : undefined}>${icon(drawing)}${words}</a>`)}</nav><div key=${shown}>${isRefused && html`<p class="card pad dim" role="status">${icon("lock")} ${sections.find(([name]) => name === section)[2]} is for whoever runs Troupe, who is named under <code>server.operators</code> in <code>troupe.yaml</code>. You are not among them.</p>`}<${View} /></div></div></div>`;
 }
 
 function useLoaded(load, ...changed) {
@@ -335,29 +336,41 @@ function lastHere(time) {
   return ago < 5 ? "just now" : ago < 60 ? `${Math.floor(ago)} min ago` : day(time) === "Today" ? `at ${hour(time)}` : ago < 6 * 1440 ? new Date(time).toLocaleDateString([], { weekday: "long" }) : day(time);
 }
 
-function PeopleSettings() {
-  const [list, problem, again] = useLoaded(operate.people);
-  const [link, setLink] = useState(null);
-  const [failed, setFailed] = useState("");
-  const add = async (event) => {
+// SignInLink is a link that lets somebody in, to be handed on: how long it does is said below.
+function SignInLink({ text, name, children }) {
+  const copy = () => Promise.resolve(navigator.clipboard?.writeText(text) ?? Promise.reject()).then(() => toast("Copied"), () => toast("This browser does not let the page copy."));
+  return html`<div class="key-form"><div class="row"><label class="field edge grow">${icon("link")}<input readonly aria-label=${name} value=${text} onFocus=${(e) => e.target.select()} /></label><button type="button" onClick=${copy}>${icon("copy")}Copy</button></div><p>${children}</p></div>`;
+}
+
+// AddPerson lets somebody in. What is wrong with a name is said until it is written otherwise; a
+// name that was somebody's before is asked about, for their conversations come with it.
+function AddPerson({ added, add }) {
+  const [failed, setFailed] = useState(null); // a problem, with the name that it is about
+  const submit = async (event) => {
     event.preventDefault();
     const form = event.target, name = new FormData(form).get("name").trim();
-    setFailed("");
-    try {
-      const { fragment } = await operate.addPerson(name);
-      setLink({ name: "", added: name, text: location.origin + location.pathname + fragment });
-      form.reset();
-    } catch (trouble) {
-      setFailed(trouble.message);
-    }
+    const isMeant = failed?.code === "known_name" && failed.name === name;
+    setFailed(null);
+    await add(name, isMeant).then(() => form.reset(), (trouble) => setFailed({ code: trouble.code, message: trouble.message, name }));
   };
-  const make = (name) => operate.link(name).then(({ fragment }) => setLink({ name, text: location.origin + location.pathname + fragment }), (trouble) => toast(trouble.message));
-  return html`<${Head} title="People" text="Each sees conversations of their own, and the project’s documents." />${problem ? html`<${Missing} problem=${problem} what="people" />` : !list ? html`<${Bones} />` : html`<div class="card rows">${list.map((p) => html`<div key=${p.name}><div class="row gap-3"><span class="face you" aria-hidden="true">${(p.name || app.me.name || "Y")[0].toUpperCase()}</span><div><b>${p.name || app.me.name || "You"}</b>${(p.you || p.operator) && html` <span class="chip t">${[p.you && "you", p.operator && "operator"].filter(Boolean).join(", ")}</span>`}<p>${p.you ? "Here now" : p.seen ? `Last here ${lastHere(p.seen)}` : "Was never here"}</p></div></div><button type="button" class="sm" onClick=${() => make(p.name)}>New sign-in link</button>
-    ${link?.name === p.name && html`<div class="key-form"><label class="field edge">${icon("link")}<input readonly aria-label="Sign-in link" value=${link.text} onFocus=${(e) => e.target.select()} /></label><p>It lets in whoever has it, for a day, until the server starts anew.</p></div>`}</div>`)}</div>
-    ${can("people") && list.some((p) => p.name) && html`<form class="card stack pad add" aria-label="Add somebody" onSubmit=${add}><label class="small" for="person-name"><b>Add somebody</b></label><div class="row wrap"><label class="field edge grow">${icon("user")}<input id="person-name" name="name" required pattern="[a-z][a-z0-9_\\-]*" maxlength="32" placeholder="bob" autocomplete="off" /></label><button class="primary">Add</button></div>
-      ${failed && html`<p class="small bad" role="alert">${failed}</p>`}
-      ${link?.added && html`<div class="key-form"><label class="field edge">${icon("link")}<input readonly aria-label=${`Sign-in link for ${link.added}`} value=${link.text} onFocus=${(e) => e.target.select()} /></label><p>This link is ${link.added}’s own, and is not shown again. It works in a moment, and until the token in <code>.env</code> is taken away.</p></div>`}
-      <p class="small dim">The name goes into <code>troupe.yaml</code>, the token into <code>.env</code>.</p></form>`}`}`;
+  const isKnown = failed?.code === "known_name";
+  return html`<form class="card stack pad add" aria-label="Add somebody" onSubmit=${submit}><label class="small" for="person-name"><b>Add somebody</b></label><div class="row wrap"><label class="field edge grow">${icon("user")}<input id="person-name" name="name" required pattern="[a-z][a-z0-9_\\-]*" maxlength="32" placeholder="bob" autocomplete="off" onInput=${() => setFailed(null)} /></label><button class=${isKnown ? "danger" : "primary"}>${isKnown ? `Add, with the conversations of ${failed.name}` : "Add"}</button></div>
+      ${failed && html`<p class="small bad" role="alert">${failed.message}${isKnown && " For somebody else, take another name."}</p>`}
+      ${added && html`<${SignInLink} name=${`Sign-in link for ${added.name}`} text=${added.text}>This link is ${added.name}’s own and lasting, and is not shown again: copy it now. It works in a moment, and until the token in <code>.env</code> is taken away. Who has lost it gets a link for a day from the list above.<//>`}
+      <p class="small dim">The name goes into <code>troupe.yaml</code>, the token into <code>.env</code>.</p></form>`;
+}
+
+function PeopleSettings() {
+  const [list, problem] = useLoaded(operate.people);
+  const [link, setLink] = useState(null); // { name, text }
+  const [added, setAdded] = useState(null);
+  const asLink = (name, { fragment }) => ({ name, text: location.origin + location.pathname + fragment });
+  const add = (name, isMeant) => operate.addPerson(name, isMeant).then((made) => setAdded(asLink(name, made)));
+  const make = (name) => operate.link(name).then((made) => setLink(asLink(name, made)), (trouble) => toast(trouble.message));
+  const text = `Each sees conversations of their own${!can("documents") ? "." : app.me.shared_documents ? ". All see the same documents of the project." : ", and documents of their own."}`;
+  return html`<${Head} title="People" text=${text} />${problem ? html`<${Missing} problem=${problem} what="people" />` : !list ? html`<${Bones} />` : html`<div class="card rows">${list.map((p) => html`<div key=${p.name}><div class="row gap-3"><span class="face you" aria-hidden="true">${(p.name || app.me.name || "Y")[0].toUpperCase()}</span><div><b>${p.name || app.me.name || "You"}</b>${(p.you || p.operator) && html` <span class="chip t">${[p.you && "you", p.operator && "operator"].filter(Boolean).join(", ")}</span>`}<p>${p.you ? "Here now" : p.seen ? `Last here ${lastHere(p.seen)}` : "No conversation yet, and not here since Troupe was started"}</p></div></div><button type="button" class="sm" title="It lets them in for a day" onClick=${() => make(p.name)}>New sign-in link</button>
+    ${link?.name === p.name && html`<${SignInLink} name="Sign-in link" text=${link.text}>This link is for a day: it lets in whoever has it, until tomorrow at this time or until the server starts anew.<//>`}</div>`)}</div>
+    ${can("people") && list.some((p) => p.name) && html`<${AddPerson} added=${added} add=${add} />`}`}`;
 }
 
 function Switch({ name, value, change }) {

@@ -102,7 +102,7 @@ export async function load() {
     api.models().then((models) => update({ models }), () => {}); // providers are asked for them: nobody waits for that
     const [me, agents, flows, sessions] = await Promise.all([api.me(), api.agents(), api.flows().catch(() => []), api.sessions()]);
     const restarted = app.me.started && app.me.started !== me.started;
-    update({ me, agents, flows, sessions: new Map(sessions.map((s) => [s.id, s])), known: true, problem: null, signedOut: false });
+    update({ me, agents, flows, sessions: new Map(sessions.filter((s) => !leaving.has(s.id)).map((s) => [s.id, s])), known: true, problem: null, signedOut: false });
     if (restarted) toast("Troupe was restarted. Everything is on record.");
   } catch (problem) {
     update({ problem, known: app.known });
@@ -116,6 +116,10 @@ export const renew = () => Promise.all([api.agents(), api.models(), api.flows()]
 // isStale says that another model answers for an agent than this page knows of.
 const isStale = ({ agent, chosen, model, status }, before) => status !== "running" && !chosen && model && model !== before?.model && agentOf(agent).model && agentOf(agent).model !== model;
 
+// leaving are the conversations that are deleted as far as people see it, while that can still
+// be undone. Nothing that the server says brings them back.
+export const leaving = new Set();
+
 let stop = null;
 
 // listen follows how the conversations stand.
@@ -124,6 +128,7 @@ function listen(lost = false) {
   stop = follow(api.events, 0,
     ({ session, gone, reconfigured }) => {
       if (reconfigured) return void (update({ configured: app.configured + 1 }), renew());
+      if (leaving.has(session?.id)) return;
       const sessions = new Map(app.sessions);
       if (gone) sessions.delete(gone);
       else {

@@ -96,7 +96,7 @@ export function useVisit() {
   const panel = useRef(null);
   useEffect(() => {
     const before = document.activeElement;
-    if (before?.matches("button, a, [role=listitem], tr")) panel.current?.focus();
+    if (before?.matches("button, a, [role=listitem], [role=treeitem], tr")) panel.current?.focus();
     return () => before?.isConnected && panel.current?.contains(document.activeElement) && before.focus();
   }, []);
   return panel;

@@ -114,9 +114,9 @@ func (h *Held) change(edit func([]byte) ([]byte, error)) error {
 	return nil
 }
 
-// set changes one value in a text. A value that stands on a line of its own is
-// replaced there; anything else is changed in the tree, which is then written anew,
-// with its comments.
+// set changes one value in a text, at its place: all else stays as it is written. Where the
+// text does not come out right, as where a value has lines of its own in braces, the tree is
+// written anew, with its comments.
 func set(src []byte, path []string, value string) ([]byte, error) {
 	var document yaml.Node
 	if err := yaml.Unmarshal(src, &document); err != nil {
@@ -138,7 +138,7 @@ func set(src []byte, path []string, value string) ([]byte, error) {
 			if value == "" {
 				return src, nil
 			}
-			return added(src, &document, root, parent, path[i:], i, value)
+			return added(src, &document, root, parent, path[i:], value)
 		}
 		if i < len(path)-1 {
 			parent = found
@@ -189,28 +189,8 @@ func nested(path []string, value string) string {
 	return b.String()
 }
 
-// replaced puts a value where another stands.
-func replaced(src []byte, document, node *yaml.Node, value string) ([]byte, error) {
-	lines := strings.SplitAfter(string(src), "\n")
-	line := lines[node.Line-1]
-	start := node.Column - 1
-	before := node.Value
-	switch {
-	case node.Style&yaml.DoubleQuotedStyle != 0:
-		before = `"` + node.Value + `"`
-	case node.Style&yaml.SingleQuotedStyle != 0:
-		before = "'" + node.Value + "'"
-	}
-	if start <= len(line) && strings.HasPrefix(line[start:], before) {
-		lines[node.Line-1] = line[:start] + scalar(value) + line[start+len(before):]
-		return []byte(strings.Join(lines, "")), nil
-	}
-	node.Value, node.Style, node.Tag = value, 0, ""
-	return encoded(document)
-}
-
 // added puts a value under a mapping that has no such key.
-func added(src []byte, document, root, parent *yaml.Node, path []string, depth int, value string) ([]byte, error) {
+func added(src []byte, document, root, parent *yaml.Node, path []string, value string) ([]byte, error) {
 	if parent == root && root.Style&yaml.FlowStyle == 0 {
 		text := string(src)
 		if !strings.HasSuffix(text, "\n") {
@@ -234,6 +214,7 @@ func added(src []byte, document, root, parent *yaml.Node, path []string, depth i
 	if parent.Kind != yaml.MappingNode && parent.Tag != "!!null" {
 		return nil, errors.New("there is no mapping to put it into")
 	}
+	text := addedText(string(src), root, parent, path, value)
 	var tree yaml.Node
 	if err := yaml.Unmarshal([]byte(nested(path, value)), &tree); err != nil {
 		return nil, err
@@ -242,15 +223,5 @@ func added(src []byte, document, root, parent *yaml.Node, path []string, depth i
 		*parent = yaml.Node{Kind: yaml.MappingNode, Tag: "!!map"}
 	}
 	parent.Content = append(parent.Content, tree.Content[0].Content...)
-	return encoded(document)
-}
-
-func encoded(document *yaml.Node) ([]byte, error) {
-	var b bytes.Buffer
-	e := yaml.NewEncoder(&b)
-	e.SetIndent(2)
-	if err := e.Encode(document); err != nil {
-		return nil, err
-	}
-	return b.Bytes(), e.Close()
+	return textOf(document, text)
 }

@@ -3,6 +3,7 @@ package config
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 )
 
@@ -53,6 +54,22 @@ agents:
     model: stub/d
     description: Asks.
 limits: {turns: 7}
+`},
+		"new ones in braces, and in a mapping that is empty": {map[string]string{"limits.cost": "0.5", "agents.mary.description": "a, b", "server.users.ann": "TROUPE_TOKEN_ANN", "providers.stub.key_env": "STUB_KEY"}, `# The project of the library.
+model: openai/gpt-4.1 # dear, but good
+
+providers: {stub: {key_env: STUB_KEY, base_url: "http://127.0.0.1:1/v1"}}
+
+# Who works here.
+agents:
+  # Mary writes.
+  mary: {description: "a, b", model: "stub/a"}
+  john:
+    description: Asks.
+limits: {cost: 0.5, turns: 7}
+server:
+  users:
+    ann: TROUPE_TOKEN_ANN
 `},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -207,5 +224,24 @@ func TestAddingLeavesCommentsWhereTheyBelong(t *testing.T) {
 	want := "providers:\n  attic:\n    base_url: http://127.0.0.1:2/v1\n  # the machine in the cellar\n  office: {base_url: \"http://127.0.0.1:1/v1\"}\n"
 	if string(got) != want {
 		t.Errorf("it is now\n%s", got)
+	}
+}
+
+// Blank lines, and comments that are aligned, stay as they are wherever something is added.
+func TestAddingKeepsHowTheFileLooks(t *testing.T) {
+	for before, want := range map[string]struct{ path, value, text string }{
+		"limits: {}        # none\n\n\nmodel: a/b         # dear\n":                   {"limits.cost", "1", "limits: {cost: 1}        # none\n\n\nmodel: a/b         # dear\n"},
+		"limits:           # none\n\nmodel: a/b         # dear\n":                     {"limits.cost", "1", "limits:           # none\n  cost: 1\n\nmodel: a/b         # dear\n"},
+		"# größe\nagents: {\"größe\": {title: x},   ann: {model: a/b}} # é\n\nx: 1\n": {"agents.ann.title", "It's, well", "# größe\nagents: {\"größe\": {title: x},   ann: {title: \"It's, well\", model: a/b}} # é\n\nx: 1\n"},
+		"a: {ü: {model: 'it''s'}}   # é\n\nx: 1\n":                                    {"a.ü.model", "c/d", "a: {ü: {model: c/d}}   # é\n\nx: 1\n"},
+		"server: {users: {ann: A}}   # us\n\nx: 1\n":                                  {"server.limits.cost", "2", "server: {limits: {cost: 2}, users: {ann: A}}   # us\n\nx: 1\n"},
+		"x: 1   # one\n\nlimits:":                                                     {"limits.cost", "1", "x: 1   # one\n\nlimits:\n  cost: 1\n"},
+	} {
+		got, err := set([]byte(before), strings.Split(want.path, "."), want.value)
+		if err != nil {
+			t.Errorf("%q: %v", before, err)
+		} else if string(got) != want.text {
+			t.Errorf("%q is now\n%s\nwant\n%s", before, got, want.text)
+		}
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -28,11 +27,7 @@ func without(src []byte, document, parent *yaml.Node, key string) ([]byte, error
 		text = withoutEntry(string(src), parent.Content[at])
 	}
 	parent.Content = slices.Delete(parent.Content, at, at+2)
-	var got, want any
-	if document.Decode(&want) == nil && yaml.Unmarshal([]byte(text), &got) == nil && reflect.DeepEqual(got, want) {
-		return []byte(text), nil
-	}
-	return encoded(document)
+	return textOf(document, text)
 }
 
 // withoutLines is a text without the lines of a key and its value, if they have lines of
