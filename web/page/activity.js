@@ -2,7 +2,7 @@
 
 import { api } from "./shelf.js";
 import { app, titleOf } from "./state.js";
-import { clock, json } from "./format.js";
+import { clock, json } from "./forms.js";
 import { address, replace, talkAddress } from "./route.js";
 import { Bones, html, icon, useCalm, useEffect, useState } from "./view.js";
 

@@ -1,7 +1,8 @@
 // One call of a tool, opened: what was sent, what came back.
 
 import { done } from "./words.js";
-import { duration, json, size, visible } from "./format.js";
+import { size } from "./format.js";
+import { duration, json, visible } from "./forms.js";
 import { html } from "./view.js";
 
 export function Call({ item, id }) {

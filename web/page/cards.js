@@ -4,7 +4,7 @@
 import "./focus.js";
 import { api } from "./shelf.js";
 import { useKept } from "./draft.js";
-import { json } from "./format.js";
+import { json } from "./forms.js";
 import { kept } from "./kept.js";
 import { asOrder, lower } from "./words.js";
 import { placeOf } from "./fold.js";

@@ -3,7 +3,8 @@
 import { api } from "./shelf.js";
 import { agentOf, app, toast } from "./state.js";
 import { useKept } from "./draft.js";
-import { cost, hour, nameOf, nameOfPhase, size, fileIcon } from "./format.js";
+import { cost, hour, nameOf, nameOfPhase, size } from "./format.js";
+import { fileIcon } from "./forms.js";
 import { go, talkAddress } from "./route.js";
 import { mostOf } from "./fold.js";
 import { gates, written } from "./words.js";

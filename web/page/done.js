@@ -2,7 +2,8 @@
 // answer.
 
 import { did, doing, done, isVain, times, written } from "./words.js";
-import { cost, duration, fileIcon, nameOf, pathWords, short, size } from "./format.js";
+import { cost, nameOf, short, size } from "./format.js";
+import { duration, fileIcon, pathWords } from "./forms.js";
 import { agentOf } from "./state.js";
 import { choosesModel } from "./models.js";
 import { fileAddress, fileOf } from "./api.js";

@@ -4,7 +4,8 @@ import { api } from "./shelf.js";
 import { agentOf, app, inTwo, titleOf } from "./state.js";
 import { begin } from "./home.js";
 import { currentTheme, setTheme } from "./side.js";
-import { nameOf, pathWords, when, fileIcon } from "./format.js";
+import { nameOf, when } from "./format.js";
+import { pathWords, fileIcon } from "./forms.js";
 import { go, talkAddress } from "./route.js";
 import { Face, html, icon, useEffect, useRef, useState } from "./view.js";
 

@@ -3,7 +3,8 @@
 
 import { Graph, layout } from "./lib/dagre.js";
 import { agentOf, app } from "./state.js";
-import { cost, duration, short, when } from "./format.js";
+import { cost, short, when } from "./format.js";
+import { duration } from "./forms.js";
 import { untilOf, workedOn } from "./fold.js";
 import { go, talkAddress } from "./route.js";
 import { kept, keep } from "./kept.js";

@@ -6,7 +6,8 @@ import { empty, longPaste, useDraft } from "./draft.js";
 import { keep, kept } from "./kept.js";
 import { choosesModel, ModelChoice, usualModel } from "./models.js";
 import { asOrder, gates, lower, now } from "./words.js";
-import { nameOf, since, when, fileIcon } from "./format.js";
+import { nameOf, when } from "./format.js";
+import { since, fileIcon } from "./forms.js";
 import { go, talkAddress } from "./route.js";
 import { Bones, Face, html, icon, lazy, styled, Logo, useEffect, useRef, useState } from "./view.js";
 

@@ -8,7 +8,8 @@ import { Compared, compared, counted, Lines } from "./changes.js";
 import { isText, kindOf, Listing, Preview, WithOutline } from "./preview.js";
 import { keep, kept } from "./kept.js";
 import { Seek } from "./seek.js";
-import { hour, nameOf, pathWords, size, when, fileIcon } from "./format.js";
+import { hour, nameOf, size, when } from "./format.js";
+import { pathWords, fileIcon } from "./forms.js";
 import { Trouble } from "./trouble.js";
 import { Bones, Face, html, icon, useCalm, useEffect, useMemo, useRef, useState, useVisit } from "./view.js";
 

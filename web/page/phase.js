@@ -1,7 +1,8 @@
 // What an agent of a delivery has answered, in people's words. The answer itself is data
 // for the delivery, and is there for whoever asks for it.
 
-import { json, nameOfPhase } from "./format.js";
+import { nameOfPhase } from "./format.js";
+import { json } from "./forms.js";
 import { html, icon, useState } from "./view.js";
 import { Prose } from "./prose.js";
 

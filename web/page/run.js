@@ -2,7 +2,8 @@
 
 import { api } from "./shelf.js";
 import { agentOf, toast } from "./state.js";
-import { clock, cost, count, duration, json, plainPath, short, size, visible } from "./format.js";
+import { cost, count, short, size } from "./format.js";
+import { clock, duration, json, plainPath, visible } from "./forms.js";
 import { isFailure, workedOn } from "./fold.js";
 import { allEvents } from "./session.js";
 import { did, doing, done, toolIcon } from "./words.js";

@@ -1,7 +1,8 @@
 // How the phases of a delivery stand, by all that is on record of them. Whatever shows a
 // phase shows this, so that no two places say different things of it.
 
-import { duration, nameOfPhase } from "./format.js";
+import { nameOfPhase } from "./format.js";
+import { duration } from "./forms.js";
 import { workedOn } from "./fold.js";
 
 export const usual = ["requirements", "architecture", "discovery", "planning", "implementation", "qa"];

@@ -1,6 +1,7 @@
 // What machines do, in people's words. Nothing here is ever sent to a model.
 
-import { isNoTool, nameOf, nameOfPhase, plainPath, states } from "./format.js";
+import { isNoTool, nameOf, nameOfPhase, states } from "./format.js";
+import { plainPath } from "./forms.js";
 
 const file = (args) => plainPath(args?.file_path ?? args?.path ?? args?.name ?? "");
 const base = (path) => path.split("/").at(-1);

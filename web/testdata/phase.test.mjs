@@ -6,7 +6,7 @@ install();
 const { inWords, isData, partsOf, valueIn } = await import("../page/phase.js");
 const { did, doing, orders } = await import("../page/words.js");
 const { Session, workedOn } = await import("../page/fold.js");
-const { duration } = await import("../page/format.js");
+const { duration } = await import("../page/forms.js");
 
 const answer = (phase, outputs, more = {}) => ({ status: "success", phase, outputs, artifacts: [], next_phase: { ready: true, blockers: [] }, errors: [], ...more });
 const said = (phase, outputs, more) => partsOf(phase, answer(phase, outputs, more)).map(({ title, lines }) => `${title}: ${lines.join(" | ")}`);
