@@ -47,9 +47,9 @@ func (f *Folders) evict() {
 }
 
 // follow takes events into account that were just stored, and writes the manifest if
-// it matters now: when a run has ended, and when it is asked for, without events. The first
-// follows soon. Where events are missing, it reads the log. r.mu is
-// held.
+// it matters now: when a run has ended, when its session's first file is saved, and when it is
+// asked for, without events. Otherwise the first follows soon. Where events are missing, it
+// reads the log. r.mu is held.
 func (f *Folders) follow(ctx context.Context, r *record, events []troupe.Event) error {
 	if len(events) > 0 && events[0].Seq == 1 && !events[0].Time.Equal(r.info.Started) {
 		r.reset() // the id had another log before
@@ -69,7 +69,7 @@ func (f *Folders) follow(ctx context.Context, r *record, events []troupe.Event) 
 	if !r.behind {
 		return nil
 	}
-	if len(events) > 0 && !slices.ContainsFunc(events, isEnd) {
+	if len(events) > 0 && !slices.ContainsFunc(events, isEnd) && (r.written || !slices.ContainsFunc(events, isSaved)) {
 		f.begin(r)
 		return nil
 	}

@@ -33,6 +33,10 @@ func TestAFolderIsMadeSoonAfterItsSessionBegan(t *testing.T) {
 		if isThere(t, dir, id(1)) || !isThere(t, dir, id(2)) {
 			t.Error("a first answer waits for the folder, or an end does not")
 		}
+		appendTo(t, f, id(4), 1, append(begun("a file"), &troupe.ArtifactSaved{Path: "{session-folder}/a.md"})...)
+		if m := load(t, f, id(4)); len(m.Outputs) != 1 || m.Execution.Status != "running" {
+			t.Errorf("a file is saved, and the manifest says %+v", m)
+		}
 		time.Sleep(soon)
 		synctest.Wait()
 		if m := load(t, f, id(1)); m.Execution.Status != "running" || m.UserSummary != "hi" {
