@@ -89,7 +89,7 @@ export function Conversation({ here, status, acts, openFile, asks = null }) {
       })}
       ${asks?.choices?.length > 0 && html`<div class="asks"><${Question} key=${asks.id} item=${{ key: "asks", open: true, question: "", ask: asks }} agent=${agentOf(session.agent)} acts=${acts} id=${here.id} openFile=${openFile} /></div>`}
       ${status === "running" && html`<${Working} session=${session} acts=${acts} />`}
-      ${status === "interrupted" && html`<${Trouble} code="interrupted" context=${{ until: hour(session.items.at(-1)?.time) }} acts=${acts} />`}
+      ${status === "interrupted" && html`<${Trouble} code="interrupted" context=${{ until: hour(session.last) }} acts=${acts} />`}
     </div>
   </div>
   ${!reader.atEnd && !(reader.reads && !missed) && html`<button type="button" class="latest sm" onClick=${latest}>${icon("arrow-down")}${missed ? `Latest (${missed} new)` : "Latest"}</button>`}`;

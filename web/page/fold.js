@@ -442,10 +442,12 @@ const handlers = {
     else s.warnings.push({ seq: e.seq, time: e.time, run: e.run, agent: e.agent ?? "", code: "failed", text: b.error, cause: b.cause });
   },
 
+  // The engine closes a run whose process died with a reason that begins with this word, when
+  // something else is said. Nothing is on record of the answer that was in the making.
   run_cancelled(s, e, b) {
     s.dropRetry(e);
     s.endRun(e, "cancelled", b.partial);
-    if (!e.parent) s.add(e, { type: "trouble", code: "cancelled", context: { half: !!b.partial }, passing: true });
+    if (!e.parent) s.add(e, { type: "trouble", code: "cancelled", context: { half: !!b.partial, died: b.reason?.startsWith("interrupted") }, passing: true });
   },
 };
 

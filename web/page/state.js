@@ -103,7 +103,7 @@ export async function load() {
     const [me, agents, flows, sessions] = await Promise.all([api.me(), api.agents(), api.flows().catch(() => []), api.sessions()]);
     const restarted = app.me.started && app.me.started !== me.started;
     update({ me, agents, flows, sessions: new Map(sessions.filter((s) => !leaving.has(s.id)).map((s) => [s.id, s])), known: true, problem: null, signedOut: false });
-    if (restarted) toast("Troupe was restarted. Everything is on record.");
+    if (restarted) toast("Troupe was restarted. What was finished is on record.");
   } catch (problem) {
     update({ problem, known: app.known });
   }
