@@ -39,7 +39,7 @@ export class Session {
   version = 0; // goes up with each change
   agent = "";
   title = "";
-  status = "empty"; // running, waiting, completed, failed, cancelled
+  status = "empty"; // running, waiting, completed, failed, cancelled, interrupted
   items = [];
   runs = new Map(); // by id, in order of their beginning
   edits = new Map(); // what people have changed of what runs are given, by run
@@ -92,6 +92,7 @@ export class Session {
     if (event.seq > this.seq + 1) throw new Error(`event ${this.seq + 1} is missing`);
     if (event.seq) this.seq = event.seq;
     this.version++;
+    if (event.seq && this.status === "interrupted") this.#stand("interrupted", "running");
     if (event.seq) this.#pass(event);
     handlers[event.kind]?.(this, event, event.body);
     if (event.seq) this.last = event.time;
@@ -117,6 +118,24 @@ export class Session {
   // so far, not what was missed.
   reconnected() {
     for (const entry of this.#open.values()) entry.stale = true;
+  }
+
+  // interrupt says that nobody works on it any more since the event with a number. A run
+  // whose process died has no end among its events: only the store can tell. What is stored
+  // after that takes it back.
+  interrupt(seq) {
+    if (seq !== this.seq || this.status !== "running") return;
+    this.version++;
+    this.#stand("running", "interrupted");
+    for (const [key, entry] of this.#open) {
+      if (entry.type === "answer") this.#open.delete(key);
+      Object.assign(entry, entry.type === "answer" ? { streaming: false, cut: true } : entry.state === "running" && { state: "interrupted" }, { version: entry.version + 1 });
+    }
+  }
+
+  // stand has the session, and its runs that stand as it does, stand in another way.
+  #stand(from, status) {
+    for (const one of [this, ...this.runs.values()]) if (one.status === from) one.status = status;
   }
 
   // entry returns the item that an event continues.

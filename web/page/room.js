@@ -10,7 +10,7 @@ import { address, go, replace, talkAddress } from "./route.js";
 import { app, agentOf, castOf, isFlow, pipeline, refresh, say, titleOf, toast, tryNow } from "./state.js";
 import { cost, hour } from "./format.js";
 import { mostOf } from "./fold.js";
-import { statusOf, useSession } from "./session.js";
+import { useSession } from "./session.js";
 import { Bones, Face, html, icon, lazy, styled, useCalm, useEffect, useMemo, useRef, useState } from "./view.js";
 
 const ModelChoice = lazy(() => import("./models.js"), "ModelChoice", () => null);
@@ -106,7 +106,8 @@ export function Room({ route }) {
   const here = useSession(route.id);
   const { id, session } = here;
   const info = app.sessions.get(id);
-  const status = statusOf(here);
+  if (info?.status === "interrupted") session.interrupt(info.events);
+  const { status } = session;
   const agentID = session.agent || here.agent || info?.agent || "";
   const agent = agentOf(agentID);
   const loaded = useCalm(here.caughtUp || here.connection === "lost" ? true : null);

@@ -7,7 +7,7 @@ import { app, refresh, signedOut } from "./state.js";
 import { useEffect, useRef, useState } from "./view.js";
 
 // useSession follows a session and draws anew at most once per frame. It returns
-// { id, session, connection, problem, info }, or null where there is no id.
+// { id, session, connection, problem, agent }, or null where there is no id.
 export function useSession(id) {
   const [, draw] = useState(0);
   const held = useRef(null);
@@ -25,22 +25,23 @@ export function useSession(id) {
       });
     };
     let stop = () => {}, left = false;
-    const begin = () => {
-      here.caughtUp = true;
-      if (!left) stop = followed(here, redraw);
-      redraw();
-    };
-    // What has happened comes at once, what happens piece by piece.
-    if (here.session.seq) begin();
-    else past(here, begin, redraw, () => left).catch((problem) => (Object.assign(here, { problem }), here.caughtUp || begin()));
-    api.session(id).then((info) => {
-      Object.assign(here, { agent: info.agent, interrupted: info.status === "interrupted" ? info.events : 0 });
+    const ask = () => api.session(id).then((info) => {
+      here.agent = info.agent;
       if (info.status !== "empty") refresh(info);
       redraw();
     }, (problem) => {
       Object.assign(here, { problem });
       redraw();
     });
+    const begin = () => {
+      here.caughtUp = true;
+      if (!left) stop = followed(here, redraw, ask);
+      redraw();
+    };
+    // What has happened comes at once, what happens piece by piece.
+    if (here.session.seq) begin();
+    else past(here, begin, redraw, () => left).catch((problem) => (Object.assign(here, { problem }), here.caughtUp || begin()));
+    ask();
     return () => {
       left = true;
       stop();
@@ -50,8 +51,10 @@ export function useSession(id) {
   return here;
 }
 
-// followed follows a session's events from where it is.
-function followed(here, redraw) {
+// followed follows a session's events from where it is, and asks how it stands whenever the
+// server is back: it may have died, and what it worked on with it.
+function followed(here, redraw, ask) {
+  let lost = false;
   return follow(api.eventsOf(here.id), here.session.seq,
     (event) => {
       here.session.take(event);
@@ -61,6 +64,8 @@ function followed(here, redraw) {
     (connection, problem = null) => {
       if (problem?.status === 401) signedOut();
       if (connection === "live") here.session.reconnected();
+      if (connection === "live" && lost) ask();
+      lost = connection === "lost" || (lost && connection !== "live");
       Object.assign(here, { connection, problem });
       redraw();
     });
@@ -125,10 +130,4 @@ async function past(here, begin, redraw, isLeft) {
   here.recent = null;
   if (from < 0) begin();
   redraw();
-}
-
-// statusOf is how the session stands. A run whose process died has no end in its
-// events: only the store can tell.
-export function statusOf({ session, interrupted }) {
-  return interrupted && interrupted === session.seq ? "interrupted" : session.status;
 }

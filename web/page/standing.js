@@ -16,7 +16,7 @@ const resultOf = (run) => run.output?.key_outputs?.result ?? null;
 // howOf is how a run of a phase stands: running, waiting, done, partly, failed, stopped, or
 // wants, where a review found something to be put right.
 export function howOf(run) {
-  if (run.status !== "completed") return run.status === "cancelled" ? "stopped" : run.status;
+  if (run.status !== "completed") return ["cancelled", "interrupted"].includes(run.status) ? "stopped" : run.status;
   const result = resultOf(run);
   if (result?.status === "failed") return "failed";
   if (openOf(result?.review).length) return "wants";

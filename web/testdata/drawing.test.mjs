@@ -42,7 +42,7 @@ function isHarmless(root, text, frames = false) {
   }
 }
 
-const here = (session) => ({ id: "s", session, connection: "live", problem: null, interrupted: 0, caughtUp: true });
+const here = (session) => ({ id: "s", session, connection: "live", problem: null, caughtUp: true });
 const openFile = { open() {}, has: () => false, shown: "" };
 
 test("no text, wherever it stands, becomes an element or an address that does harm", () => {

@@ -68,6 +68,35 @@ test("another attempt replaces what the first has shown", () => {
   assert.deepEqual(brief(s).at(-1), ["answer", "Right", true]);
 });
 
+test("a session whose process died stands as interrupted until something is stored", () => {
+  const e = new Events();
+  const s = fold([e.start("alex", "hi"), e.said("hi"), e.called(2, "read_file", {}), e.delta(3, "Ha")]);
+  s.interrupt(2); // more is stored since: somebody works on it
+  assert.equal(s.status, "running");
+  const { worked } = s.timesAt();
+  s.interrupt(3);
+  s.interrupt(3);
+  assert.deepEqual([s.status, s.runs.get("r1").status], ["interrupted", "interrupted"]);
+  assert.deepEqual(brief(s).slice(1), [["tool", "read_file", "interrupted"], ["answer", "Ha", false, true]]);
+  assert.ok(s.timesAt().worked < worked, "nobody works on it");
+  for (const event of [e.resumed(), e.returned(2, "read_file", "text"), e.delta(3, "Half")]) s.take(event);
+  assert.deepEqual([s.status, s.runs.get("r1").status], ["running", "running"]);
+  assert.deepEqual(brief(s).slice(1), [["tool", "read_file", "done"], ["broken", "Ha", false, true], ["answer", "Half", true]]);
+  for (const event of [e.replied(3, "Half of it."), e.finished("Half of it.")]) s.take(event);
+  s.interrupt(s.seq);
+  assert.equal(s.status, "completed");
+});
+
+test("what is said after a process died ends its run, and says that it died", () => {
+  const e = new Events();
+  const s = fold([e.start("alex", "hi"), e.said("hi"), e.delta(2, "Ha")]);
+  s.interrupt(2);
+  for (const event of [e.abandoned(), e.start("alex", "so"), e.said("so")]) s.take(event);
+  assert.equal(s.status, "running");
+  assert.deepEqual(brief(s), [["user", "hi"], ["answer", "Ha", false, true], ["trouble"], ["user", "so"]]);
+  assert.equal(s.items[2].context.died, true);
+});
+
 test("an answer that breaks off stays, and is folded once it is asked for anew", () => {
   const e = new Events();
   const s = fold([e.start("alex", "hi"), e.said("hi"), e.delta(2, "Half"), e.failed("gone", "Half")]);

@@ -21,5 +21,6 @@ export class Events {
   resumed = () => this.#make("run_resumed", 0, {});
   warned = (code) => this.#make("warned", 0, { code, message: code });
   finished = (summary, stop = "answered") => this.#make("run_finished", 9, { output: { summary }, stop, spent: {} });
+  abandoned = () => this.#make("run_cancelled", 0, { reason: "interrupted, and not resumed before the next message" });
   failed = (error, partial) => this.#make("run_failed", 9, { error, partial, state: {} });
 }

@@ -56,6 +56,16 @@ test("a phase that failed is not called partly done anywhere, and is worked on w
   assert.deepEqual(historyOf(s).map((e) => e.text).slice(0, 3), ["Implementation is done", "Implementation began", "You had it go on: Write it in Go"]);
 });
 
+test("a phase whose process died is not worked on", () => {
+  const { s, begin, add } = log();
+  begin("d");
+  add(1, "d/1", "d", "run_started", { depth: 1, input: {} }, "implementation");
+  assert.match(standing(s, "implementation"), /^working/);
+  s.interrupt(s.seq);
+  assert.match(standing(s, "implementation"), /^stopped/);
+  assert.equal(timesOf(s, phasesOf(s), "2999-01-01T00:00:00Z"), timesOf(s, phasesOf(s)));
+});
+
 test("a review that found something is not done", () => {
   const run = (review, status = "success") => ({ status: "completed", output: { key_outputs: { result: { status, review } } } });
   assert.equal(howOf(run({ findings: [{ severity: "major" }] })), "wants");

@@ -1,0 +1,107 @@
+package browser
+
+import (
+	"encoding/json"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+)
+
+// A killable house is one that can be killed and served again while pages are open: its
+// address and its access code stay the same.
+type killable struct {
+	*house
+	r   *relay
+	dir string
+	ann string
+	end func(os.Signal)
+}
+
+func serveKillable(t *testing.T, m *model) *killable {
+	t.Helper()
+	ann := strings.Repeat("a", 40)
+	dir := project(t, map[string]string{
+		".env": "ANN_TOKEN=" + ann + "\n", "legal.json": legalSchema,
+		"troupe.yaml": strings.Replace(configuration, "URL", m.URL+"/v1", 1) + "server: {operators: [ann], users: {ann: ANN_TOKEN}}\n",
+	})
+	k := &killable{dir: dir, ann: ann}
+	k.serve(t)
+	k.r = newRelay(t, k.link)
+	return k
+}
+
+func (k *killable) serve(t *testing.T) {
+	t.Helper()
+	k.house, k.end = serveUntil(t, k.dir)
+	origin, _, _ := strings.Cut(k.link, "#")
+	k.link = strings.TrimSuffix(origin, "/") + "/#token=" + k.ann
+}
+
+// isKilled kills the server while a page looks at it, and serves it again.
+func (k *killable) isKilled(t *testing.T, b *tab) {
+	t.Helper()
+	k.end(os.Kill)
+	b.sees(".strip", "Troupe cannot be reached")
+	k.serve(t)
+	k.r.leadTo(t, k.link)
+	b.hurries()
+}
+
+const restarted = "Troupe was restarted in the middle of this"
+
+func TestAnOpenConversationNoticesThatItsServerWasKilled(t *testing.T) {
+	t.Parallel()
+	m := newModel(t)
+	m.directed(t, script{"Count slowly", []reply{{text: "One, two", held: true}, {text: "Three, four", held: true}, {text: "All of it."}}})
+	k := serveKillable(t, m)
+	b := open(t, k.r.link)
+	b.sees(".agent", "clerk")
+	value[any](b, "void (location.hash = '#/s/' + %s)", k.begins(t, "clerk", "Count slowly"))
+	b.sees(".turn .prose", "One, two")
+
+	k.isKilled(t, b)
+	b.sees(".trouble", restarted)
+	b.sees(".trouble", "what was being written then is not")
+	b.holds("!find('button[aria-label=Stop]') && !find('.working') && find('.flow').ariaBusy === 'false'")
+	b.click(".trouble button", "Go on where it stopped")
+	b.sees(".turn .prose", "Three, four")
+	b.lacks(".trouble", restarted)
+
+	// What is said in place of going on ends the run; the card does not call kept what is not.
+	k.isKilled(t, b)
+	b.sees(".trouble", restarted)
+	b.say("And now?")
+	b.sees(".turn .prose", "All of it.")
+	b.sees(".trouble", restarted)
+	b.do(chromedp.Reload())
+	b.sees(".turn .prose", "All of it.")
+	b.sees(".trouble", "what was being written then is not")
+	b.lacks(".trouble", "kept")
+	b.lacks(".turn .prose", "Three, four")
+}
+
+func TestAnOpenDeliveryNoticesThatItsServerWasKilled(t *testing.T) {
+	t.Parallel()
+	m := newModel(t)
+	m.directed(t, script{"Say which licences are involved", []reply{{text: "{", held: true}, {text: "{", held: true}}})
+	k := serveKillable(t, m)
+	var made struct{ Session string }
+	if err := json.Unmarshal([]byte(k.post(t, "/api/deliveries", map[string]string{"request": "Lockers at the door"})), &made); err != nil {
+		t.Fatal(err)
+	}
+	b := open(t, k.r.link)
+	b.sees(".agent", "clerk")
+	value[any](b, "void (location.hash = '#/s/' + %s + '/delivery')", made.Session)
+	b.sees(".delivery", "is being worked on")
+	b.holds("find('.stepper li[data-phase=legal][data-state=running]')")
+
+	k.isKilled(t, b)
+	b.sees(".trouble", restarted)
+	b.lacks(".delivery", "is being worked on")
+	b.holds("find('.stepper li[data-phase=legal][data-state=stopped]') && !find('.room .spin') && !find('.bar button', 'Stop')")
+	b.click(".trouble button", "Go on where it stopped")
+	b.sees(".delivery", "is being worked on")
+	b.holds("find('.stepper li[data-phase=legal][data-state=running]')")
+}
