@@ -13,6 +13,7 @@ const { nameIn, preview } = await import("../page/flow.js");
 const { now } = await import("../page/words.js");
 const { Problem } = await import("../page/api.js");
 const { Session } = await import("../page/fold.js");
+const { Entry } = await import("../page/side.js");
 const { Conversation } = await import("../page/conversation.js");
 
 const all = (node) => [node, ...node.childNodes.flatMap(all)];
@@ -45,6 +46,16 @@ test("another model is offered where there is one, and in words only then", () =
       }
     }
   }
+});
+
+test("only what works now moves in the list of conversations", () => {
+  const moves = (status, unseen) => {
+    const root = new Element("div");
+    render(html`<${Entry} session=${{ id: "s", agent: "clerk", title: "One", status, unseen, updated: new Date().toISOString() }} />`, root);
+    return all(root).some((n) => /\b(live|spin)\b/.test(n.attributes?.get("class") ?? n.className ?? ""));
+  };
+  assert.ok(moves("running", false));
+  for (const status of ["completed", "waiting", "failed", "cancelled", "interrupted"]) assert.ok(!moves(status, true), status);
 });
 
 test("what went wrong before the last message offers nothing that is past", async () => {
