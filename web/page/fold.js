@@ -285,14 +285,18 @@ const handlers = {
     // A decision is shown by its question; what was written in place of one was said.
     const kind = !begins && s.questions[0]?.ask.kind;
     const answers = kind === "gate" || (kind === "approval" && !!b.answer);
-    if (!answers && !b.hidden) s.add(e, { type: "user", text: b.text, parts: b.parts ?? [], after });
+    const isSaid = !answers && !b.hidden;
+    if (isSaid) s.add(e, { type: "user", text: b.text, parts: b.parts ?? [], after });
     s.answered(b.text, e.time, b.answer);
     s.status = "running";
-    if (!begins) idled(s, e);
+    // What comes after something that was said is another turn, with figures of its own.
+    if (!begins && isSaid) s.exchange = began(e);
+    else if (!begins) idled(s, e);
     for (let id = e.run; id; id = s.runs.get(id)?.parent) {
       const run = s.runs.get(id);
       if (run?.ended) run.waited += between(run.ended, e.time);
       if (run) Object.assign(run, { status: "running", ended: "" });
+      if (run?.taken && isSaid) run.taken = began(e);
     }
     if (!s.title && !b.hidden) s.title = b.text.slice(0, 60);
   },
