@@ -325,11 +325,14 @@ const handlers = {
   },
 
   tool_called(s, e, b) {
-    s.totals.calls++;
+    const before = s.entry(e), asks = before?.asks; // a call that was asked about, and is made now
+    if (!asks) s.totals.calls++;
+    // What a gate asked for was its work; a call that was to be approved is made only now.
+    if (asks === "gate") return void Object.assign(before, { state: "running", asks: "", version: before.version + 1 });
+    if (asks === "approval") s.spans.splice(s.spans.lastIndexOf(before.span), 1);
     const span = { kind: "tool", seq: e.seq, step: e.step, arguments: b.arguments, attempt: b.attempt, run: e.run, agent: e.agent, name: b.tool, start: e.time, end: "", class: "" };
     s.spans.push(span);
-    const before = s.entry(e); // a call that was asked about, and is made now
-    if (before) return void Object.assign(before, { state: "running", span, version: before.version + 1 });
+    if (before) return void Object.assign(before, { state: "running", asks: "", span, version: before.version + 1 });
     s.begin(e, { type: "tool", tool: b.tool, arguments: b.arguments, attempt: b.attempt, changed: b.changed ?? [], state: "running", span });
   },
 
@@ -353,8 +356,9 @@ const handlers = {
   input_requested(s, e, b) {
     const entry = s.entry(e);
     if (entry?.type === "tool") {
-      Object.assign(entry, { state: "waiting", version: entry.version + 1 });
-      entry.span.end = e.time;
+      const asks = b.ask?.kind ?? "question";
+      Object.assign(entry, { state: "waiting", asks, version: entry.version + 1 });
+      Object.assign(entry.span, { end: e.time, asks });
     }
     if (s.questions.some((q) => q.question === b.question)) return; // passed on by the run around it
     s.questions.push(s.add(e, { type: "question", question: b.question, tool: b.tool ?? "", arguments: b.arguments, ask: b.ask ?? { id: e.seq, kind: "question", choices: [] }, open: true, answer: "" }));

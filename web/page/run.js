@@ -6,7 +6,7 @@ import { cost, count, short, size } from "./format.js";
 import { clock, duration, json, plainPath, visible } from "./forms.js";
 import { isFailure, workedOn } from "./fold.js";
 import { allEvents } from "./session.js";
-import { did, doing, done, toolIcon } from "./words.js";
+import { asOrder, doing, done, lower, toolIcon } from "./words.js";
 import { go, talkAddress } from "./route.js";
 import { Lines } from "./changes.js";
 import { Bones, Component, Face, html, icon, useEffect, useLayoutEffect, useMemo, useRef, useState, useVisit } from "./view.js";
@@ -51,6 +51,13 @@ export function rowsOf(session) {
 }
 
 const answeredAt = (session, item) => item.answeredAt || (session.items.find((other) => other.seq > item.seq && other.run !== undefined && other.type !== "question")?.time ?? "");
+
+// labelOf says what a call of a tool did, or would do once it is allowed, and that a person was asked.
+export function labelOf({ kind, span }) {
+  if (kind === "ask") return "Asked you";
+  const call = { tool: span.name, ...span };
+  return (span.asks === "approval" ? `Wants to ${lower(asOrder(call.tool, call.arguments))}` : done(call)) + (span.attempt > 1 ? ", again" : "");
+}
 
 // apart joins times that overlap: [[from, to]] in order.
 const apart = (times) => times.sort((a, b) => a[0] - b[0]).reduce((list, [from, to]) => (list.length && from <= list.at(-1)[1] ? (list.at(-1)[1] = Math.max(list.at(-1)[1], to), list) : [...list, [from, to]]), []);
@@ -206,12 +213,12 @@ function Lane({ row, scale, current, id }) {
     label = html`<span class="cut">${row.span.purpose ? `Model, ${row.span.purpose}` : `Model, turn ${row.turn}`}${row.failed.length ? `, try ${row.failed.length + 1}` : ""}</span>`;
     bars = html`${row.failed.map((w) => html`<i key=${w.seq} class="er" title=${w.text} style=${place(w.time, w.time)}></i>`)}<i class="tt" style=${place(row.start, first)}></i><i style=${place(first, end)}></i>`;
   } else if (row.kind === "tool") {
+    label = html`<span class="cut">${labelOf(row)}</span>`;
     drawing = icon(isFailure(row.span.class) ? "circle-x" : toolIcon(row.span.name), isFailure(row.span.class) ? "bad" : "");
-    label = html`<span class="cut">${done({ tool: row.span.name, ...row.span })}${row.span.attempt > 1 ? ", again" : ""}</span>`;
     bars = html`<i class=${isFailure(row.span.class) ? "er" : "tl"} style=${place(row.start, end)}></i>`;
   } else if (row.kind === "ask") {
     drawing = icon("message-circle-question-mark", "wait");
-    label = html`<span class="cut">Asked you</span>`;
+    label = html`<span class="cut">${labelOf(row)}</span>`;
     bars = html`<i class="wt" style=${place(row.start, end)}></i>`;
   } else {
     drawing = icon("circle-x", "bad");

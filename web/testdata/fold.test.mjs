@@ -207,6 +207,13 @@ function approval(answer, outcome = {}) {
   return s;
 }
 
+test("a call that was asked about counts once", () => {
+  for (const s of [approval(), approval({ text: "yes", answer: { approved: true } }), approval({ text: "no", answer: { denied: true } }, { class: "unauthorized" })]) {
+    assert.equal(s.totals.calls, 1);
+    assert.equal(s.spans.filter((span) => span.kind === "tool").length, 1);
+  }
+});
+
 test("what is said in place of a decision begins a turn with figures of its own", () => {
   const s = approval({ text: "No, to Dora" }, { class: "unauthorized" });
   const [first, second] = s.items.filter((item) => item.type === "answer").map((item) => item.exchange);
