@@ -26,6 +26,13 @@ const between = (from, to) => Math.max(0, Date.parse(to) - Date.parse(from)) || 
 // was worked until a time, undefined without one.
 export const workedOn = (run, until = "") => (run.ended || until ? Math.max(0, between(run.started, run.ended || until) - run.waited - run.idle) : undefined);
 
+// paused counts a time in which a run was not worked on: as waited, or as idle.
+function paused(run, what, from, to) {
+  const ms = between(from, to);
+  run[what] += ms;
+  if (ms) run.pauses.push([from, to]);
+}
+
 // untilOf is the time until which the runs of a session that have not ended were worked on.
 export const untilOf = (s) => (s.status === "running" ? new Date().toISOString() : s.last);
 
@@ -201,7 +208,7 @@ export class Session {
   // was cut off.
   endRun(event, status, partial = "") {
     const run = this.runs.get(event.run);
-    if (run?.ended) run.idle += between(run.ended, this.resumed); // it had ended, and went on
+    if (run?.ended) paused(run, "idle", run.ended, this.resumed); // it had ended, and went on
     if (run) Object.assign(run, { status, ended: event.time });
     const taken = event.parent ? run?.taken : this.exchange;
     if (taken) taken.ended = event.time;
@@ -268,7 +275,7 @@ const handlers = {
   run_started(s, e, b) {
     s.runs.set(e.run, {
       id: e.run, parent: e.parent ?? "", agent: e.agent ?? "", depth: b.depth ?? 0, task: b.input?.task ?? "", input: b.input, kind: b.definition?.kind ?? "", edited: !!b.edited, editedBy: b.edited_by ?? "",
-      started: e.time, ended: "", waited: 0, idle: 0, status: "running", seq: e.seq, output: null, spent: null, user: b.user ?? "", most: b.limits?.cost ?? 0,
+      started: e.time, ended: "", waited: 0, idle: 0, pauses: [], status: "running", seq: e.seq, output: null, spent: null, user: b.user ?? "", most: b.limits?.cost ?? 0,
     });
     if (e.parent) return void (s.runs.get(e.run).taken = takenBy(s, e, b.depth));
     s.agent = e.agent ?? "";
@@ -294,7 +301,7 @@ const handlers = {
     else if (!begins) idled(s, e);
     for (let id = e.run; id; id = s.runs.get(id)?.parent) {
       const run = s.runs.get(id);
-      if (run?.ended) run.waited += between(run.ended, e.time);
+      if (run?.ended) paused(run, "waited", run.ended, e.time);
       if (run) Object.assign(run, { status: "running", ended: "" });
       if (run?.taken && isSaid) run.taken = began(e);
     }
@@ -385,14 +392,14 @@ const handlers = {
     s.items = s.items.filter((item) => !(item.passing && item.run === e.run));
     for (const item of s.items) if (item.cut && within(item.run)) Object.assign(item, { type: "broken", version: item.version + 1 });
     if (!e.parent) idled(s, e);
-    for (const run of s.runs.values()) if (within(run.id) && !run.ended) run.idle += between(s.last, e.time);
+    for (const run of s.runs.values()) if (within(run.id) && !run.ended) paused(run, "idle", s.last, e.time);
     const run = s.runs.get(e.run);
-    if (run?.ended) run.idle += between(run.ended, e.time);
+    if (run?.ended) paused(run, "idle", run.ended, e.time);
     if (run) Object.assign(run, { status: "running", ended: "" });
   },
 
   session_forked(s, e, b) {
-    for (const run of s.runs.values()) if (!run.ended) run.idle += between(s.last, e.time);
+    for (const run of s.runs.values()) if (!run.ended) paused(run, "idle", s.last, e.time);
     if (b.input) s.edits.set(b.run, b);
     s.add(e, { type: "note", code: "forked", text: "This conversation goes on from another one, with its files as of then, as far as they are on record; the project’s documents are today’s." + (b.input ? ` What ${b.agent} is given was changed by ${b.user || "hand"}.` : "") });
   },

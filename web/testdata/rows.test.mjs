@@ -4,8 +4,8 @@ import { install } from "./fakedom.mjs";
 import { Events } from "./script.mjs";
 
 install();
-const { labelOf, rowsOf } = await import("../page/run.js");
-const { Session } = await import("../page/fold.js");
+const { labelOf, piecesOf, rowsOf, scaleOf } = await import("../page/run.js");
+const { Session, workedOn } = await import("../page/fold.js");
 
 const run = (id, seq, parent, depth) => [id, { id, seq, parent, depth, started: "", ended: "" }];
 const model = (seq, of, step = "1", attempt = 1) => ({ kind: "model", seq, run: of, step, attempt, start: "", end: "" });
@@ -41,4 +41,52 @@ test("a call that is asked about is told in the order in which things happened",
     for (const event of returned) s.take(event);
     assert.deepEqual(labels(s), ["Asked you", want]);
   }
+});
+
+const at = (ms) => new Date(1e12 + ms).toISOString();
+
+// waiting is a session that asked and was answered after each of the times.
+function waiting(times) {
+  const e = new Events(), s = new Session();
+  let now = 0;
+  const take = (event, after = 0) => s.take({ ...event, time: at((now += after)) });
+  for (const ms of times) {
+    for (const event of [e.start("alex", "hi"), e.said("hi"), e.called(3, "mail", {})]) take(event);
+    for (const event of [e.asked(3, "mail", {}), e.finished("", "input_requested")]) take(event, event.kind === "input_requested" ? 400 : 0);
+    take(e.answered(3, "yes"), ms);
+    take(e.called(3, "mail", {}));
+    take(e.returned(3, "mail", "sent"), 300);
+    take(e.finished("Done."), 265);
+  }
+  return s;
+}
+
+test("a longer wait is never drawn shorter, and none is long", () => {
+  const times = [100, 3600, 90_000, 2600, 13_500, 7_200_000];
+  const rows = rowsOf(waiting(times)), scale = scaleOf(rows, false);
+  const widths = rows.filter((row) => row.kind === "ask").map((row) => scale.at(row.end) - scale.at(row.start));
+  const inOrder = times.map((ms, i) => [ms, widths[i]]).sort((a, b) => a[0] - b[0]).map(([, width]) => width);
+  assert.deepEqual(inOrder, [...inOrder].sort((a, b) => a - b), String(widths));
+  assert.equal(Math.round(widths[0]), 100);
+  assert.ok(Math.max(...widths) <= 1000, String(widths));
+  const exact = scaleOf(rows, true);
+  assert.deepEqual(rows.filter((row) => row.kind === "ask").map((row) => exact.at(row.end) - exact.at(row.start)), times);
+});
+
+test("an agent’s bar is as long as its row says that it worked", () => {
+  const rows = rowsOf(waiting([3600, 90_000])), scale = scaleOf(rows, false);
+  for (const { run } of rows.filter((row) => row.kind === "run")) {
+    assert.equal(workedOn(run), 965);
+    const pieces = piecesOf(run, run.ended);
+    assert.equal(pieces.length, 2);
+    assert.equal(Math.round(pieces.reduce((sum, [from, to]) => sum + scale.at(to) - scale.at(from), 0)), 965);
+  }
+});
+
+test("a wait that is still open has its place at the end", () => {
+  const { s } = asked();
+  const rows = rowsOf(s), scale = scaleOf(rows, false), ask = rows.find((row) => row.kind === "ask");
+  assert.equal(ask.end, "");
+  const width = scale.total - scale.at(ask.start);
+  assert.ok(width > 900 && width <= 2000, String(width)); // Events are from 2001; the run ended a second after it asked
 });
