@@ -26,12 +26,8 @@ const between = (from, to) => Math.max(0, Date.parse(to) - Date.parse(from)) || 
 // was worked until a time, undefined without one.
 export const workedOn = (run, until = "") => (run.ended || until ? Math.max(0, between(run.started, run.ended || until) - run.waited - run.idle) : undefined);
 
-// paused counts a time in which a run was not worked on: as waited, or as idle.
-function paused(run, what, from, to) {
-  const ms = between(from, to);
-  run[what] += ms;
-  if (ms) run.pauses.push([from, to]);
-}
+// paused counts a time as waited or idle.
+const paused = (run, as, from, to) => ((run[as] += between(from, to)), run.pauses.push([from, to]));
 
 // untilOf is the time until which the runs of a session that have not ended were worked on.
 export const untilOf = (s) => (s.status === "running" ? new Date().toISOString() : s.last);
@@ -296,8 +292,7 @@ const handlers = {
     if (isSaid) s.add(e, { type: "user", text: b.text, parts: b.parts ?? [], after });
     s.answered(b.text, e.time, b.answer);
     s.status = "running";
-    // What comes after something that was said is another turn, with figures of its own.
-    if (!begins && isSaid) s.exchange = began(e);
+    if (isSaid && !begins) s.exchange = began(e); // what comes now is another turn
     else if (!begins) idled(s, e);
     for (let id = e.run; id; id = s.runs.get(id)?.parent) {
       const run = s.runs.get(id);
@@ -332,14 +327,12 @@ const handlers = {
   },
 
   tool_called(s, e, b) {
-    const before = s.entry(e), asks = before?.asks; // a call that was asked about, and is made now
+    const before = s.entry(e), asks = before?.span?.asks; // a call that was asked about, and is made now
     if (!asks) s.totals.calls++;
-    // What a gate asked for was its work; a call that was to be approved is made only now.
-    if (asks === "gate") return void Object.assign(before, { state: "running", asks: "", version: before.version + 1 });
-    if (asks === "approval") s.spans.splice(s.spans.lastIndexOf(before.span), 1);
-    const span = { kind: "tool", seq: e.seq, step: e.step, arguments: b.arguments, attempt: b.attempt, run: e.run, agent: e.agent, name: b.tool, start: e.time, end: "", class: "" };
-    s.spans.push(span);
-    if (before) return void Object.assign(before, { state: "running", asks: "", span, version: before.version + 1 });
+    if (asks === "approval") s.spans.splice(s.spans.indexOf(before.span), 1); // it was not made before
+    const span = asks === "gate" ? before.span : { kind: "tool", seq: e.seq, step: e.step, arguments: b.arguments, attempt: b.attempt, run: e.run, agent: e.agent, name: b.tool, start: e.time, end: "", class: "" };
+    if (span !== before?.span) s.spans.push(span);
+    if (before) return void Object.assign(before, { state: "running", span, version: before.version + 1 });
     s.begin(e, { type: "tool", tool: b.tool, arguments: b.arguments, attempt: b.attempt, changed: b.changed ?? [], state: "running", span });
   },
 
@@ -349,7 +342,7 @@ const handlers = {
     if (entry) {
       const state = b.asks ? "waiting" : isFailure(b.class) || isNoTool(b) ? "failed" : "done";
       Object.assign(entry, { state, content: b.content, class: b.class ?? "", error: b.error ?? "", size: b.size, ms: b.duration_ms, version: entry.version + 1 });
-      Object.assign(entry.span, { end: e.time, class: b.class ?? "" });
+      Object.assign(entry.span, { end: entry.span.end || e.time, class: b.class ?? "" });
     }
     if (!b.asks) s.complete(e);
     const away = b.cause?.code === "tool_server_down" && b.cause.server;
@@ -363,9 +356,8 @@ const handlers = {
   input_requested(s, e, b) {
     const entry = s.entry(e);
     if (entry?.type === "tool") {
-      const asks = b.ask?.kind ?? "question";
-      Object.assign(entry, { state: "waiting", asks, version: entry.version + 1 });
-      Object.assign(entry.span, { end: e.time, asks });
+      Object.assign(entry, { state: "waiting", version: entry.version + 1 });
+      Object.assign(entry.span, { end: e.time, asks: b.ask?.kind ?? "question" });
     }
     if (s.questions.some((q) => q.question === b.question)) return; // passed on by the run around it
     s.questions.push(s.add(e, { type: "question", question: b.question, tool: b.tool ?? "", arguments: b.arguments, ask: b.ask ?? { id: e.seq, kind: "question", choices: [] }, open: true, answer: "" }));

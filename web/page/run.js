@@ -65,6 +65,9 @@ export function labelOf({ kind, span }) {
 // apart joins times that overlap: [[from, to]] in order.
 const apart = (times) => times.sort((a, b) => a[0] - b[0]).reduce((list, [from, to]) => (list.length && from <= list.at(-1)[1] ? (list.at(-1)[1] = Math.max(list.at(-1)[1], to), list) : [...list, [from, to]]), []);
 
+// inMs are times as numbers, without those that took no time.
+const inMs = (times) => times.map(([from, to]) => [Date.parse(from), Date.parse(to)]).filter(([from, to]) => to > from);
+
 // A wait is drawn as long as it was up to half of this, and never as long as this: a longer
 // one is always wider, but less and less so.
 const widest = 1000; // milliseconds
@@ -74,7 +77,7 @@ const foldedTo = (ms) => (ms <= widest / 2 ? ms : widest - widest ** 2 / 4 / ms)
 export function piecesOf(run, end) {
   const pieces = [];
   let from = run.started;
-  for (const [paused, went] of apart(run.pauses.map((times) => times.map((time) => Date.parse(time))))) {
+  for (const [paused, went] of apart(inMs(run.pauses))) {
     pieces.push([from, new Date(paused).toISOString()]);
     from = new Date(went).toISOString();
   }
@@ -97,7 +100,7 @@ export function scaleOf(rows, toScale, breaks = []) {
     waits.push([tops.at(-1).end, new Date(end).toISOString()]);
   }
   end = Math.max(begin + 1, end);
-  const folds = toScale ? [] : apart(waits.map((times) => times.map((time) => Date.parse(time)))).filter(([a, b]) => b - a > widest / 2);
+  const folds = toScale ? [] : apart(inMs(waits)).filter(([a, b]) => b - a > widest / 2);
   const saved = (time) => folds.reduce((sum, [a, b]) => sum + Math.max(0, Math.min(time, b) - a) * (1 - foldedTo(b - a) / (b - a)), 0);
   const at = (time) => Date.parse(time) - begin - saved(Date.parse(time));
   return { at, total: Math.max(1, end - begin - saved(end)), folded: folds.reduce((sum, [a, b]) => sum + b - a, 0) };

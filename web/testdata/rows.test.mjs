@@ -90,3 +90,12 @@ test("a wait that is still open has its place at the end", () => {
   const width = scale.total - scale.at(ask.start);
   assert.ok(width > 900 && width <= 2000, String(width)); // Events are from 2001; the run ended a second after it asked
 });
+
+test("a gate is told once, before what it asks", () => {
+  const e = new Events(), s = new Session();
+  const take = (event) => s.take(event.kind === "input_requested" ? { ...event, body: { ...event.body, ask: { id: 1, kind: "gate" } } } : event);
+  for (const event of [e.start("alex", "hi"), e.said("hi"), e.called(3, "gate", {}), e.asked(3, "gate", {}), e.finished("", "input_requested"), e.answered(3, "go on"), e.called(3, "gate", {}), e.returned(3, "gate", "")]) take(event);
+  assert.deepEqual(labels(s), ["Asked for your decision", "Asked you"]);
+  assert.equal(Date.parse(s.spans[0].end) - Date.parse(s.spans[0].start), 1000); // without the wait
+  assert.equal(s.totals.calls, 1);
+});
