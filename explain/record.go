@@ -95,6 +95,9 @@ func (r *Recorder) Take(e *troupe.Event) {
 		r.loaded[b.SHA256] = content
 		t.load(Part{Kind: contextKind(b), Name: b.Source, Origin: b.Source, Event: e.Seq, Text: content})
 	case *troupe.UserSaid:
+		if b.CallID != "" { // the call's result tells what came of it
+			break
+		}
 		text := b.Text
 		for _, p := range b.Parts {
 			text += fmt.Sprintf("\n[%s, %s]", p.Name, p.MIME)

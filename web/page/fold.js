@@ -26,6 +26,9 @@ const between = (from, to) => Math.max(0, Date.parse(to) - Date.parse(from)) || 
 // was worked until a time, undefined without one.
 export const workedOn = (run, until = "") => (run.ended || until ? Math.max(0, between(run.started, run.ended || until) - run.waited - run.idle) : undefined);
 
+// paused counts a time as waited or idle.
+const paused = (run, as, from, to) => ((run[as] += between(from, to)), run.pauses.push([from, to]));
+
 // untilOf is the time until which the runs of a session that have not ended were worked on.
 export const untilOf = (s) => (s.status === "running" ? new Date().toISOString() : s.last);
 
@@ -220,7 +223,7 @@ export class Session {
   // was cut off.
   endRun(event, status, partial = "") {
     const run = this.runs.get(event.run);
-    if (run?.ended) run.idle += between(run.ended, this.resumed); // it had ended, and went on
+    if (run?.ended) paused(run, "idle", run.ended, this.resumed); // it had ended, and went on
     if (run) Object.assign(run, { status, ended: event.time });
     const taken = event.parent ? run?.taken : this.exchange;
     if (taken) taken.ended = event.time;
@@ -287,7 +290,7 @@ const handlers = {
   run_started(s, e, b) {
     s.runs.set(e.run, {
       id: e.run, parent: e.parent ?? "", agent: e.agent ?? "", depth: b.depth ?? 0, task: b.input?.task ?? "", input: b.input, kind: b.definition?.kind ?? "", edited: !!b.edited, editedBy: b.edited_by ?? "",
-      started: e.time, ended: "", waited: 0, idle: 0, status: "running", seq: e.seq, output: null, spent: null, user: b.user ?? "", most: b.limits?.cost ?? 0,
+      started: e.time, ended: "", waited: 0, idle: 0, pauses: [], status: "running", seq: e.seq, output: null, spent: null, user: b.user ?? "", most: b.limits?.cost ?? 0,
     });
     if (e.parent) return void (s.runs.get(e.run).taken = takenBy(s, e, b.depth));
     s.agent = e.agent ?? "";
@@ -304,14 +307,17 @@ const handlers = {
     // A decision is shown by its question; what was written in place of one was said.
     const kind = !begins && s.questions[0]?.ask.kind;
     const answers = kind === "gate" || (kind === "approval" && !!b.answer);
-    if (!answers && !b.hidden) s.add(e, { type: "user", text: b.text, parts: b.parts ?? [], after });
+    const isSaid = !answers && !b.hidden;
+    if (isSaid) s.add(e, { type: "user", text: b.text, parts: b.parts ?? [], after });
     s.answered(b.text, e.time, b.answer);
     s.status = "running";
-    if (!begins) idled(s, e);
+    if (isSaid && !begins) s.exchange = began(e); // what comes now is another turn
+    else if (!begins) idled(s, e);
     for (let id = e.run; id; id = s.runs.get(id)?.parent) {
       const run = s.runs.get(id);
-      if (run?.ended) run.waited += between(run.ended, e.time);
+      if (run?.ended) paused(run, "waited", run.ended, e.time);
       if (run) Object.assign(run, { status: "running", ended: "" });
+      if (run?.taken && isSaid) run.taken = began(e);
     }
     if (!s.title && !b.hidden) s.title = b.text.slice(0, 60);
   },
@@ -340,10 +346,11 @@ const handlers = {
   },
 
   tool_called(s, e, b) {
-    s.totals.calls++;
-    const span = { kind: "tool", seq: e.seq, step: e.step, arguments: b.arguments, attempt: b.attempt, run: e.run, agent: e.agent, name: b.tool, start: e.time, end: "", class: "" };
-    s.spans.push(span);
-    const before = s.entry(e); // a call that was asked about, and is made now
+    const before = s.entry(e), asks = before?.span?.asks; // a call that was asked about, and is made now
+    if (!asks) s.totals.calls++;
+    if (asks === "approval") s.spans.splice(s.spans.indexOf(before.span), 1); // it was not made before
+    const span = asks === "gate" ? before.span : { kind: "tool", seq: e.seq, step: e.step, arguments: b.arguments, attempt: b.attempt, run: e.run, agent: e.agent, name: b.tool, start: e.time, end: "", class: "" };
+    if (span !== before?.span) s.spans.push(span);
     if (before) return void Object.assign(before, { state: "running", span, version: before.version + 1 });
     s.begin(e, { type: "tool", tool: b.tool, arguments: b.arguments, attempt: b.attempt, changed: b.changed ?? [], state: "running", span });
   },
@@ -354,7 +361,7 @@ const handlers = {
     if (entry) {
       const state = b.asks ? "waiting" : isFailure(b.class) || isNoTool(b) ? "failed" : "done";
       Object.assign(entry, { state, content: b.content, class: b.class ?? "", error: b.error ?? "", size: b.size, ms: b.duration_ms, version: entry.version + 1 });
-      Object.assign(entry.span, { end: e.time, class: b.class ?? "" });
+      Object.assign(entry.span, { end: entry.span.end || e.time, class: b.class ?? "" });
     }
     if (!b.asks) s.complete(e);
     const away = b.cause?.code === "tool_server_down" && b.cause.server;
@@ -369,7 +376,7 @@ const handlers = {
     const entry = s.entry(e);
     if (entry?.type === "tool") {
       Object.assign(entry, { state: "waiting", version: entry.version + 1 });
-      entry.span.end = e.time;
+      Object.assign(entry.span, { end: e.time, asks: b.ask?.kind ?? "question" });
     }
     if (s.questions.some((q) => q.question === b.question)) return; // passed on by the run around it
     s.questions.push(s.add(e, { type: "question", question: b.question, tool: b.tool ?? "", arguments: b.arguments, ask: b.ask ?? { id: e.seq, kind: "question", choices: [] }, open: true, answer: "" }));
@@ -396,14 +403,14 @@ const handlers = {
     s.items = s.items.filter((item) => !(item.passing && item.run === e.run));
     for (const item of s.items) if (item.cut && within(item.run)) Object.assign(item, { type: "broken", version: item.version + 1 });
     if (!e.parent) idled(s, e);
-    for (const run of s.runs.values()) if (within(run.id) && !run.ended) run.idle += between(s.last, e.time);
+    for (const run of s.runs.values()) if (within(run.id) && !run.ended) paused(run, "idle", s.last, e.time);
     const run = s.runs.get(e.run);
-    if (run?.ended) run.idle += between(run.ended, e.time);
+    if (run?.ended) paused(run, "idle", run.ended, e.time);
     if (run) Object.assign(run, { status: "running", ended: "" });
   },
 
   session_forked(s, e, b) {
-    for (const run of s.runs.values()) if (!run.ended) run.idle += between(s.last, e.time);
+    for (const run of s.runs.values()) if (!run.ended) paused(run, "idle", s.last, e.time);
     if (b.input) s.edits.set(b.run, b);
     s.add(e, { type: "note", code: "forked", text: "This conversation goes on from another one, with its files as of then, as far as they are on record; the project’s documents are today’s." + (b.input ? ` What ${b.agent} is given was changed by ${b.user || "hand"}.` : "") });
   },

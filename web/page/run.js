@@ -6,7 +6,7 @@ import { cost, count, short, size } from "./format.js";
 import { clock, duration, json, plainPath, visible } from "./forms.js";
 import { isFailure, workedOn } from "./fold.js";
 import { allEvents } from "./session.js";
-import { did, doing, done, toolIcon } from "./words.js";
+import { asOrder, doing, done, lower, toolIcon } from "./words.js";
 import { go, talkAddress } from "./route.js";
 import { Lines } from "./changes.js";
 import { Bones, Component, Face, html, icon, useEffect, useLayoutEffect, useMemo, useRef, useState, useVisit } from "./view.js";
@@ -50,26 +50,58 @@ export function rowsOf(session) {
   return rows;
 }
 
-const answeredAt = (session, item) => item.answeredAt || (session.items.find((other) => other.seq > item.seq && other.run !== undefined && other.type !== "question")?.time ?? "");
+// isOpen says of a question that it waits: nobody has answered it, and the run has not ended.
+const isOpen = (session, item) => item.open && ["running", "waiting"].includes(session.status);
+
+const answeredAt = (session, item) => (isOpen(session, item) ? "" : item.answeredAt || (session.items.find((other) => other.seq > item.seq && other.run !== undefined && other.type !== "question")?.time ?? ""));
+
+// labelOf says what a call of a tool did, or would do once it is allowed, and that a person was asked.
+export function labelOf({ kind, span }) {
+  if (kind === "ask") return "Asked you";
+  const call = { tool: span.name, ...span };
+  return (span.asks === "approval" ? `Wants to ${lower(asOrder(call.tool, call.arguments))}` : done(call)) + (span.attempt > 1 ? ", again" : "");
+}
 
 // apart joins times that overlap: [[from, to]] in order.
 const apart = (times) => times.sort((a, b) => a[0] - b[0]).reduce((list, [from, to]) => (list.length && from <= list.at(-1)[1] ? (list.at(-1)[1] = Math.max(list.at(-1)[1], to), list) : [...list, [from, to]]), []);
 
-// scaleOf maps times to places, with waiting for people folded to a sliver.
+// inMs are times as numbers, without those that took no time.
+const inMs = (times) => times.map(([from, to]) => [Date.parse(from), Date.parse(to)]).filter(([from, to]) => to > from);
+
+// A wait is drawn as long as it was up to half of this, and never as long as this: a longer
+// one is always wider, but less and less so.
+const widest = 1000; // milliseconds
+const foldedTo = (ms) => (ms <= widest / 2 ? ms : widest - widest ** 2 / 4 / ms);
+
+// piecesOf are the times in which a run was worked on until its end: [[from, to]].
+export function piecesOf(run, end) {
+  const pieces = [];
+  let from = run.started;
+  for (const [paused, went] of apart(inMs(run.pauses))) {
+    pieces.push([from, new Date(paused).toISOString()]);
+    from = new Date(went).toISOString();
+  }
+  return [...pieces, [from, end]];
+}
+
+// scaleOf maps times to places, with the times folded in which nobody worked: a person was
+// waited for, or nothing was to be done.
 export function scaleOf(rows, toScale, breaks = []) {
   let begin = Infinity, end = -Infinity; // a loop: there may be more rows than a function takes arguments
   for (const r of rows) {
     begin = Math.min(begin, Date.parse(r.start));
     end = Math.max(end, Date.parse(r.end || r.start));
   }
+  const tops = rows.filter((r) => r.kind === "run" && r.depth === 0).sort((a, b) => (a.start < b.start ? -1 : 1));
+  const waits = [...breaks, ...tops.flatMap((r) => r.run.pauses)];
+  for (let i = 1; i < tops.length; i++) if (tops[i - 1].end) waits.push([tops[i - 1].end, tops[i].start]);
+  if (tops.at(-1)?.end && rows.some((r) => r.kind === "ask" && !r.end)) { // it waits now
+    end = Math.max(end, Date.now());
+    waits.push([tops.at(-1).end, new Date(end).toISOString()]);
+  }
   end = Math.max(begin + 1, end);
-  const waits = toScale ? [] : rows.filter((r) => r.kind === "ask" && r.end && Date.parse(r.end) - Date.parse(r.start) > 5000).map((r) => [Date.parse(r.start), Date.parse(r.end)]);
-  // Between runs nobody works: that is folded, too.
-  const tops = rows.filter((r) => r.kind === "run" && r.depth === 0 && r.end).sort((a, b) => (a.start < b.start ? -1 : 1));
-  if (!toScale) for (let i = 1; i < tops.length; i++) waits.push([Date.parse(tops[i - 1].end), Date.parse(tops[i].start)]);
-  if (!toScale) waits.push(...breaks.map(([from, to]) => [Date.parse(from), Date.parse(to)]));
-  const folds = apart(waits).filter(([a, b]) => b - a > 2000);
-  const saved = (time) => folds.reduce((sum, [a, b]) => sum + Math.max(0, Math.min(time, b) - a) * 0.995, 0);
+  const folds = toScale ? [] : apart(inMs(waits)).filter(([a, b]) => b - a > widest / 2);
+  const saved = (time) => folds.reduce((sum, [a, b]) => sum + Math.max(0, Math.min(time, b) - a) * (1 - foldedTo(b - a) / (b - a)), 0);
   const at = (time) => Date.parse(time) - begin - saved(Date.parse(time));
   return { at, total: Math.max(1, end - begin - saved(end)), folded: folds.reduce((sum, [a, b]) => sum + b - a, 0) };
 }
@@ -199,26 +231,36 @@ function Lane({ row, scale, current, id }) {
     const agent = agentOf(row.run.agent);
     drawing = html`<${Face} id=${row.run.agent} name=${agent.name} size="s" />`;
     label = html`<b class="cut">${agent.name} ${row.run.status === "running" ? "works" : row.run.status === "failed" ? "failed" : "answers"}</b>`;
-    bars = html`<i class="ag" style=${place(row.start, end)}></i>`;
+    bars = piecesOf(row.run, end).map(([from, to]) => html`<i key=${from} class="ag" style=${place(from, to)}></i>`);
   } else if (row.kind === "model") {
     const first = new Date(Date.parse(row.start) + (row.span.first || 0)).toISOString();
     drawing = icon("cpu");
     label = html`<span class="cut">${row.span.purpose ? `Model, ${row.span.purpose}` : `Model, turn ${row.turn}`}${row.failed.length ? `, try ${row.failed.length + 1}` : ""}</span>`;
     bars = html`${row.failed.map((w) => html`<i key=${w.seq} class="er" title=${w.text} style=${place(w.time, w.time)}></i>`)}<i class="tt" style=${place(row.start, first)}></i><i style=${place(first, end)}></i>`;
   } else if (row.kind === "tool") {
+    label = html`<span class="cut">${labelOf(row)}</span>`;
     drawing = icon(isFailure(row.span.class) ? "circle-x" : toolIcon(row.span.name), isFailure(row.span.class) ? "bad" : "");
-    label = html`<span class="cut">${done({ tool: row.span.name, ...row.span })}${row.span.attempt > 1 ? ", again" : ""}</span>`;
     bars = html`<i class=${isFailure(row.span.class) ? "er" : "tl"} style=${place(row.start, end)}></i>`;
   } else if (row.kind === "ask") {
     drawing = icon("message-circle-question-mark", "wait");
-    label = html`<span class="cut">Asked you</span>`;
+    label = html`<span class="cut">${labelOf(row)}</span>`;
     bars = html`<i class="wt" style=${place(row.start, end)}></i>`;
   } else {
     drawing = icon("circle-x", "bad");
     label = html`<span class="cut">${row.warning.agent}: ${row.warning.text}</span>`;
   }
   const act = () => select(id, row), keys = (event) => event.key === "Enter" && act();
-  return html`<div class="lane" role="treeitem" aria-level=${row.depth + 1} aria-selected=${current} data-kind=${row.kind} data-failed=${isFailure(row.span?.class)} aria-current=${current ? "true" : undefined} tabindex=${row.span ? 0 : undefined} onClick=${act} onKeyDown=${keys}><span style=${{ "--d": row.depth }}>${drawing}${label}</span><span class=${row.kind === "ask" ? "wait" : ""}>${duration(ms)}</span><span class="track">${bars}</span></div>`;
+  return html`<div class="lane" role="treeitem" aria-level=${row.depth + 1} aria-selected=${current} data-kind=${row.kind} data-failed=${isFailure(row.span?.class)} aria-current=${current ? "true" : undefined} tabindex=${row.span ? 0 : undefined} onClick=${act} onKeyDown=${keys}><span style=${{ "--d": row.depth }}>${drawing}${label}</span><span class=${row.kind === "ask" ? "wait" : ""}>${row.kind === "ask" && !row.end ? html`<${Since} time=${row.start} />` : duration(ms)}</span><span class="track">${bars}</span></div>`;
+}
+
+// Since is how long something lasts that has not ended.
+function Since({ time }) {
+  const [, tick] = useState(0);
+  useEffect(() => {
+    const timer = setInterval(() => tick((n) => n + 1), 1000);
+    return () => clearInterval(timer);
+  }, []);
+  return duration(Date.now() - Date.parse(time));
 }
 
 const kinds = { __proto__: null, instructions: ["p1", "Instructions"], context: ["p2", "Loaded before the conversation"], tools: ["p3", "Descriptions of tools"], user: ["p6", "What was said by people"], assistant: ["p4", "What the agent said"], tool: ["p5", "Results of tools"], summary: ["p2", "Summary of earlier turns"] };

@@ -223,3 +223,32 @@ test("who goes on from an answer goes on from a run that is over", () => {
   const ends = s.items.filter((i) => i.type === "answer").map((i) => [i.text, i.end > i.seq, i.end]);
   assert.deepEqual(ends, [["Hello", true, 4], ["So", false, undefined]]);
 });
+
+// approval is a session in which a call was asked about, and what was answered to it.
+function approval(answer, outcome = {}) {
+  const e = new Events();
+  const s = fold([e.start("alex", "hi"), e.said("hi"), e.replied(2, "I will mail this.", [{ id: "c", name: "mail" }]), e.called(3, "mail", { to: "bob" }), e.asked(3, "mail", { to: "bob" }), e.finished("", "input_requested")]);
+  if (!answer) return s;
+  const said = e.answered(3, answer.text), returned = [e.called(3, "mail", { to: "bob" }), e.returned(3, "mail", "sent")];
+  Object.assign(said.body, answer);
+  Object.assign(returned[1].body, outcome);
+  for (const event of [said, ...returned, e.replied(4, "Done."), e.finished("Done.")]) s.take(event);
+  return s;
+}
+
+test("a call that was asked about counts once", () => {
+  for (const s of [approval(), approval({ text: "yes", answer: { approved: true } }), approval({ text: "no", answer: { denied: true } }, { class: "unauthorized" })]) {
+    assert.equal(s.totals.calls, 1);
+    assert.equal(s.spans.filter((span) => span.kind === "tool").length, 1);
+  }
+});
+
+test("what is said in place of a decision begins a turn with figures of its own", () => {
+  const s = approval({ text: "No, to Dora" }, { class: "unauthorized" });
+  const [first, second] = s.items.filter((item) => item.type === "answer").map((item) => item.exchange);
+  assert.deepEqual([first.tokens, second.tokens], [12, 12]);
+  assert.deepEqual([first, second].map((taken) => Date.parse(taken.ended) - Date.parse(taken.started)), [5000, 4000]);
+  // A decision says nothing: what comes after it is the same turn.
+  const decided = approval({ text: "no", answer: { denied: true } }, { class: "unauthorized" });
+  assert.deepEqual(decided.items.filter((item) => item.type === "answer").map((item) => item.exchange.tokens), [24, 24]);
+});

@@ -1,9 +1,11 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { install } from "./fakedom.mjs";
+import { Events } from "./script.mjs";
 
 install();
-const { rowsOf } = await import("../page/run.js");
+const { labelOf, piecesOf, rowsOf, scaleOf } = await import("../page/run.js");
+const { Session, workedOn } = await import("../page/fold.js");
 
 const run = (id, seq, parent, depth) => [id, { id, seq, parent, depth, started: "", ended: "" }];
 const model = (seq, of, step = "1", attempt = 1) => ({ kind: "model", seq, run: of, step, attempt, start: "", end: "" });
@@ -18,4 +20,82 @@ test("each call is below who made it, whoever works beside them", () => {
 test("a call is tried again where a try has failed, not where its session has gone on", () => {
   const rows = rowsOf({ items: [], runs: new Map([run("r", 1, "", 0)]), spans: [model(3, "r", "1", 2), model(6, "r", "2", 3)], warnings: [{ code: "model_failed", seq: 5, run: "r", step: "2" }] });
   assert.deepEqual(rows.filter((row) => row.span).map((row) => row.failed.length), [0, 1]);
+});
+
+// asked is a session with one call that was asked about: what came of it is left to tell.
+function asked() {
+  const e = new Events(), s = new Session();
+  for (const event of [e.start("alex", "hi"), e.said("hi"), e.replied(2, "", [{ id: "c", name: "mail__send" }]), e.called(3, "mail__send", {}), e.asked(3, "mail__send", {}), e.finished("", "input_requested")]) s.take(event);
+  return { s, e };
+}
+
+const labels = (s) => rowsOf(s).filter((row) => ["tool", "ask"].includes(row.kind)).map(labelOf);
+
+test("a call that is asked about is told in the order in which things happened", () => {
+  const waits = asked();
+  assert.deepEqual(labels(waits.s), ["Wants to use mail send", "Asked you"]);
+  for (const [answer, outcome, want] of [["yes", {}, "Used mail send"], ["no", { class: "unauthorized" }, "Was not allowed to use mail send"]]) {
+    const { s, e } = asked();
+    const returned = [e.answered(3, answer), e.called(3, "mail__send", {}), e.returned(3, "mail__send", "")];
+    Object.assign(returned[2].body, outcome);
+    for (const event of returned) s.take(event);
+    assert.deepEqual(labels(s), ["Asked you", want]);
+  }
+});
+
+const at = (ms) => new Date(1e12 + ms).toISOString();
+
+// waiting is a session that asked and was answered after each of the times.
+function waiting(times) {
+  const e = new Events(), s = new Session();
+  let now = 0;
+  const take = (event, after = 0) => s.take({ ...event, time: at((now += after)) });
+  for (const ms of times) {
+    for (const event of [e.start("alex", "hi"), e.said("hi"), e.called(3, "mail", {})]) take(event);
+    for (const event of [e.asked(3, "mail", {}), e.finished("", "input_requested")]) take(event, event.kind === "input_requested" ? 400 : 0);
+    take(e.answered(3, "yes"), ms);
+    take(e.called(3, "mail", {}));
+    take(e.returned(3, "mail", "sent"), 300);
+    take(e.finished("Done."), 265);
+  }
+  return s;
+}
+
+test("a longer wait is never drawn shorter, and none is long", () => {
+  const times = [100, 3600, 90_000, 2600, 13_500, 7_200_000];
+  const rows = rowsOf(waiting(times)), scale = scaleOf(rows, false);
+  const widths = rows.filter((row) => row.kind === "ask").map((row) => scale.at(row.end) - scale.at(row.start));
+  const inOrder = times.map((ms, i) => [ms, widths[i]]).sort((a, b) => a[0] - b[0]).map(([, width]) => width);
+  assert.deepEqual(inOrder, [...inOrder].sort((a, b) => a - b), String(widths));
+  assert.equal(Math.round(widths[0]), 100);
+  assert.ok(Math.max(...widths) <= 1000, String(widths));
+  const exact = scaleOf(rows, true);
+  assert.deepEqual(rows.filter((row) => row.kind === "ask").map((row) => exact.at(row.end) - exact.at(row.start)), times);
+});
+
+test("an agent’s bar is as long as its row says that it worked", () => {
+  const rows = rowsOf(waiting([3600, 90_000])), scale = scaleOf(rows, false);
+  for (const { run } of rows.filter((row) => row.kind === "run")) {
+    assert.equal(workedOn(run), 965);
+    const pieces = piecesOf(run, run.ended);
+    assert.equal(pieces.length, 2);
+    assert.equal(Math.round(pieces.reduce((sum, [from, to]) => sum + scale.at(to) - scale.at(from), 0)), 965);
+  }
+});
+
+test("a wait that is still open has its place at the end", () => {
+  const { s } = asked();
+  const rows = rowsOf(s), scale = scaleOf(rows, false), ask = rows.find((row) => row.kind === "ask");
+  assert.equal(ask.end, "");
+  const width = scale.total - scale.at(ask.start);
+  assert.ok(width > 900 && width <= 2000, String(width)); // Events are from 2001; the run ended a second after it asked
+});
+
+test("a gate is told once, before what it asks", () => {
+  const e = new Events(), s = new Session();
+  const take = (event) => s.take(event.kind === "input_requested" ? { ...event, body: { ...event.body, ask: { id: 1, kind: "gate" } } } : event);
+  for (const event of [e.start("alex", "hi"), e.said("hi"), e.called(3, "gate", {}), e.asked(3, "gate", {}), e.finished("", "input_requested"), e.answered(3, "go on"), e.called(3, "gate", {}), e.returned(3, "gate", "")]) take(event);
+  assert.deepEqual(labels(s), ["Asked for your decision", "Asked you"]);
+  assert.equal(Date.parse(s.spans[0].end) - Date.parse(s.spans[0].start), 1000); // without the wait
+  assert.equal(s.totals.calls, 1);
 });

@@ -94,14 +94,17 @@ test("each answer in a delivery shows what it took itself", () => {
 });
 
 test("what a person takes to answer is no time of the answer", () => {
-  const { s, add } = log();
-  add(0, "r", "", "run_started", {});
-  add(2, "r", "", "model_replied", { message: { text: "May I?" } });
-  add(0, "r", "", "input_requested", { question: "May I?", ask: { id: 1, kind: "approval" } });
-  add(0, "r", "", "run_finished", { stop: "input_requested", output: {} });
-  add(600, "r", "", "user_said", { text: "yes", call_id: "c" });
-  add(3, "r", "", "model_replied", { message: { text: "Done." } });
-  assert.equal(Date.parse(s.exchange.ended) - Date.parse(s.exchange.started), 5000);
+  // A decision goes on with the turn; what is written is said, and begins another one.
+  for (const [said, want] of [[{ answer: { approved: true } }, 5000], [{}, 3000]]) {
+    const { s, add } = log();
+    add(0, "r", "", "run_started", {});
+    add(2, "r", "", "model_replied", { message: { text: "May I?" } });
+    add(0, "r", "", "input_requested", { question: "May I?", ask: { id: 1, kind: "approval" } });
+    add(0, "r", "", "run_finished", { stop: "input_requested", output: {} });
+    add(600, "r", "", "user_said", { text: "yes", call_id: "c", ...said });
+    add(3, "r", "", "model_replied", { message: { text: "Done." } });
+    assert.equal(Date.parse(s.exchange.ended) - Date.parse(s.exchange.started), want);
+  }
 });
 
 test("of an answer that is not used it is said, whatever its form and the reason", () => {
