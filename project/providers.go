@@ -28,8 +28,11 @@ func (s *settings) SetAddress(_ context.Context, name, address, key, by string) 
 		return errors.New("a name has small letters, digits, - and _, and begins with a letter")
 	case isKnown && !known.Local:
 		return fmt.Errorf("%s is known, and its address too; give this server another name", known.Title)
-	case key != "" && !looksLikeKey(key):
-		return errNoKey
+	}
+	if key != "" {
+		if err := checkKey(key); err != nil {
+			return err
+		}
 	}
 	address, err := serverAddress(address, !isKnown)
 	if err != nil {

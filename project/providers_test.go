@@ -44,7 +44,7 @@ func TestAServerIsAddedByItsAddress(t *testing.T) {
 		return request(s, "PUT", "/api/providers/"+name, string(body))
 	}
 	host := strings.TrimPrefix(office.URL, "http://")
-	for _, wrong := range [][3]string{{"Office!", host, ""}, {"office", "ftp://x", ""}, {"office", "http://me:secret@x", ""}, {"openai", host, ""}, {"office", host, "short"}} {
+	for _, wrong := range [][3]string{{"Office!", host, ""}, {"office", "ftp://x", ""}, {"office", "http://me:secret@x", ""}, {"openai", host, ""}, {"office", host, "two words"}} {
 		if status, text := put(wrong[0], wrong[1], wrong[2]); status != http.StatusUnprocessableEntity && status != http.StatusNotFound {
 			t.Errorf("%v: %d %s", wrong, status, text)
 		}
@@ -147,6 +147,38 @@ func TestARefusedKeyIsSaidToBe(t *testing.T) {
 	}
 	if noted := read(t, dir, "data/page/refused.json"); strings.Contains(noted, "office") {
 		t.Errorf("a provider that is gone is on record: %s", noted)
+	}
+}
+
+// Whether something is a key, the provider knows: gateways have short ones. Only what cannot be
+// one is refused, in words that say why.
+func TestAShortKeyIsTaken(t *testing.T) {
+	gateway := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Authorization") != "Bearer sk-1234" {
+			http.Error(w, `{"error":{"message":"no such key"}}`, http.StatusUnauthorized)
+			return
+		}
+		fmt.Fprint(w, `{"object":"list","data":[{"id":"big","object":"model"}]}`)
+	}))
+	defer gateway.Close()
+	dir, s := served(t, "providers:\n  gateway: {base_url: \""+gateway.URL+"/v1\", key_env: GATEWAY_API_KEY}\nagents:\n  clerk: {instructions: You answer., tools: []}\n")
+	put := func(key string) (int, string) {
+		body, _ := json.Marshal(map[string]string{"key": key})
+		return request(s, "PUT", "/api/providers/gateway/key", string(body))
+	}
+	for key, why := range map[string]string{"": "no key was given", " \n": "no key was given", "sk 1234": "no spaces, line breaks or quotes", "sk-1234\nsk-5678": "no spaces, line breaks or quotes", `"sk-1234"`: "no spaces, line breaks or quotes"} {
+		if status, text := put(key); status != http.StatusUnprocessableEntity || !strings.Contains(text, why) {
+			t.Errorf("%q: %d %s", key, status, text)
+		}
+	}
+	if status, text := put("sk-1234\n"); status != http.StatusNoContent || read(t, dir, ".env") != "GATEWAY_API_KEY=sk-1234\n" {
+		t.Fatalf("%d %s", status, text)
+	}
+	if status, text := request(s, "POST", "/api/providers/gateway/test", ""); status != http.StatusOK || !strings.Contains(text, `"state":"answers"`) {
+		t.Errorf("%d %s", status, text)
+	}
+	if status, text := put("sk-good"); status != http.StatusUnprocessableEntity || !strings.Contains(text, "gateway does not accept this key; the one that is set stays") {
+		t.Errorf("%d %s", status, text)
 	}
 }
 

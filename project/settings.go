@@ -331,7 +331,7 @@ func (s *settings) keyVariable(name string) string {
 // of another one.
 func (s *settings) SetKey(ctx context.Context, name, key, by string) error {
 	key = strings.TrimSpace(key)
-	if variable := s.keyVariable(name); variable != "" && looksLikeKey(key) && s.stage.project.models.Getenv(variable) != "" && s.isRefused(ctx, name, key) {
+	if variable := s.keyVariable(name); variable != "" && checkKey(key) == nil && s.stage.project.models.Getenv(variable) != "" && s.isRefused(ctx, name, key) {
 		return fmt.Errorf("%s does not accept this key; the one that is set stays", name)
 	}
 	return s.storeKey(name, key, by)
@@ -345,8 +345,9 @@ func (s *settings) storeKey(name, key, by string) error {
 		return gone("the provider", name)
 	case variable == "":
 		return fmt.Errorf("%s needs no key", name)
-	case !looksLikeKey(key):
-		return errNoKey
+	}
+	if err := checkKey(key); err != nil {
+		return err
 	}
 	if value, ok := s.stage.project.environment(variable); ok && value != "" {
 		return fmt.Errorf("the environment variable %s is set where the server was started, and decides", variable)
@@ -373,9 +374,17 @@ func (s *settings) isRefused(ctx context.Context, name, key string) bool {
 	return check.Key == doctor.KeyRefused
 }
 
-var errNoKey = errors.New("this does not look like a key")
-
-func looksLikeKey(key string) bool { return len(key) >= 8 && !strings.ContainsAny(key, " \t\r\n\"'") }
+// checkKey refuses what cannot be a key. What else is one, the provider knows: gateways have
+// short ones, such as sk-1234.
+func checkKey(key string) error {
+	switch {
+	case key == "":
+		return errors.New("no key was given")
+	case strings.ContainsAny(key, " \t\r\n\"'"):
+		return errors.New("a key has no spaces, line breaks or quotes in it: paste the key alone")
+	}
+	return nil
+}
 
 // A keySet says who has set a key on the page, and when.
 type keySet struct {

@@ -100,8 +100,8 @@ func checkLimit(key, value string) error {
 			return fmt.Errorf("“%.40s” is no time: write one such as 15m or 1h30m, or nothing for no limit", value)
 		}
 	case "limits.turns":
-		if n, err := strconv.Atoi(value); err != nil || n == 0 {
-			return fmt.Errorf("“%.40s” is no number of turns: write a whole one, such as 50, or nothing for the usual limit", value)
+		if n, err := strconv.Atoi(value); err != nil || n <= 0 {
+			return fmt.Errorf("“%.40s” is no number of turns: write a whole one from 1 on, such as 50, or nothing for the usual limit", value)
 		}
 	case "limits.tokens":
 		if n, err := strconv.Atoi(value); err != nil || n <= 0 {

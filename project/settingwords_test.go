@@ -33,7 +33,7 @@ func TestWhatIsNoLimitIsRefusedInWords(t *testing.T) {
 	before := read(t, dir, project.Name)
 	for body, why := range map[string]string{
 		`"limits.cost":"much"`: "is no amount of money", `"limits.cost":"-1"`: "is no amount of money", `"server.month_cost":"inf"`: "is no amount of money",
-		`"limits.time":"soon"`: "is no time", `"limits.turns":"0"`: "is no number of turns", `"limits.turns":"2.5"`: "is no number of turns", `"limits.tokens":"-4"`: "is no number of tokens",
+		`"limits.time":"soon"`: "is no time", `"limits.turns":"0"`: "is no number of turns", `"limits.turns":"-3"`: "“-3” is no number of turns: write a whole one from 1 on", `"limits.turns":"2.5"`: "is no number of turns", `"limits.tokens":"-4"`: "is no number of tokens",
 	} {
 		if status, text := request(s, "PATCH", "/api/settings", `{"values":{`+body+`}}`); status != http.StatusUnprocessableEntity || !strings.Contains(text, why) || strings.Contains(text, dir) {
 			t.Errorf("%s: %d %s", body, status, text)
@@ -42,7 +42,7 @@ func TestWhatIsNoLimitIsRefusedInWords(t *testing.T) {
 	if got := read(t, dir, project.Name); got != before {
 		t.Errorf("what was refused has changed the file:\n%s", got)
 	}
-	for body, want := range map[string]string{`"limits.cost":"0.5"`: "cost: 0.5", `"limits.time":"1h30m"`: "time: 1h30m", `"limits.turns":"-1"`: "-1", `"limits.turns":""`: ""} {
+	for body, want := range map[string]string{`"limits.cost":"0.5"`: "cost: 0.5", `"limits.time":"1h30m"`: "time: 1h30m", `"limits.turns":"12"`: "turns: 12", `"limits.turns":""`: ""} {
 		if status, text := request(s, "PATCH", "/api/settings", `{"values":{`+body+`}}`); status != http.StatusOK || !strings.Contains(read(t, dir, project.Name), want) {
 			t.Errorf("%s: %d %s", body, status, text)
 		}

@@ -6,6 +6,8 @@ import (
 	"net/http/httptest"
 	"sync/atomic"
 	"testing"
+
+	"github.com/chromedp/chromedp/kb"
 )
 
 // Somebody who writes no YAML adds a server of their own by its address, and it answers.
@@ -60,7 +62,17 @@ func TestAServerThatWantsAKeyIsGivenOneOnThePage(t *testing.T) {
 	b.write(".address-form input[name=key]", key)
 	b.click(".address-form button", "Save and test")
 	b.sees(".rows .chip", "answers")
+	b.holds("document.activeElement === find('.rows button', 'Change address')")
 
+	b.click(".rows button", "Replace key")
+	b.holds("document.activeElement === find('.key-form input')")
+	b.click(".key-form button", "Cancel")
+	b.holds("document.activeElement === find('.rows button', 'Replace key')")
+	b.click(".rows button", "Replace key")
+	b.write(".key-form input", key)
+	b.click(".key-form button", "Save and test")
+	b.toasted("The key is kept.")
+	b.holds("document.activeElement === find('.rows button', 'Replace key')")
 	b.click(".rows button", "Replace key")
 	b.write(".key-form input", "sk-a-key-that-is-wrong")
 	b.click(".key-form button", "Save and test")
@@ -79,4 +91,31 @@ func TestAServerThatWantsAKeyIsGivenOneOnThePage(t *testing.T) {
 	b.sees(".rows .bad-row .chip", "does not answer")
 	b.sees(".rows .bad-row", "is the server running? Otherwise check the address.")
 	b.lacks(".rows .bad-row", "troupe.yaml")
+}
+
+// What bounds nothing is refused at its field. That something is saved is said once, and not to
+// whoever has gone on to other settings.
+func TestLimitsAreRefusedAtTheirFieldsAndSavedWithOneToast(t *testing.T) {
+	t.Parallel()
+	h := serve(t, project(t, map[string]string{"troupe.yaml": "model: rehearsal\nagents: {clerk: {instructions: You answer., tools: []}}\n"}))
+	b := open(t, h.link)
+	b.at("#/settings/limits")
+	const turns, money = `[aria-label="Turns, one answer"]`, `[aria-label="Money, one answer"]`
+	b.sees(".rows", "Turns, one answer")
+	b.write(turns, "-3")
+	b.press(kb.Enter)
+	b.sees(".rows [role=alert]", "“-3” is no number of turns: write a whole one from 1 on")
+	b.holds("find(%s).getAttribute('aria-invalid') === 'true'", turns)
+
+	value[any](b, "void (() => { const wait = setTimeout; window.setTimeout = (what, ms, ...more) => (ms === 6000 ? 0 : wait(what, ms, ...more)) })()")
+	b.write(turns, "12")
+	b.press(kb.Enter)
+	b.toasted("Saved in troupe.yaml")
+	b.lacks(".rows [role=alert]", "")
+	b.write(money, "2")
+	b.press(kb.Enter)
+	b.holds("globalThis.toastsSeen.filter((said) => said.includes('Saved in troupe.yaml')).length === 2")
+	b.holds("all('.toast').length === 1")
+	b.click(".set nav a", "People")
+	b.lacks(".toast", "Saved in troupe.yaml")
 }

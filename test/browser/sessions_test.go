@@ -87,7 +87,7 @@ func TestDeletingARunningConversationStopsItAndSaysWhatGoesAlong(t *testing.T) {
 		b.click(".pop button", "Delete")
 	}
 	remove()
-	b.toasted("“Write it down” stopped and deleted, with its file")
+	b.toasted("“Write it down” stopped and deleted, with its file brief.md")
 	a.isLeft()
 	b.lacks(".side .item", "Write it down")
 	b.picture("deleted-with-a-file")
@@ -111,4 +111,51 @@ func TestDeletingARunningConversationStopsItAndSaysWhatGoesAlong(t *testing.T) {
 		return nil
 	})
 	b.lacks(".side .item", "Write it down")
+}
+
+// While a deletion can still be undone, nothing shows what goes with it, and whoever opens the
+// conversation all the same has it back: what is written there then must not be lost.
+func TestOpeningWhatIsBeingDeletedBringsItBack(t *testing.T) {
+	t.Parallel()
+	m := newModel(t)
+	h := play(t, m)
+	b := begin(t, h.link, "clerk")
+	b.say("Write it down")
+	m.calls(t, "write_file", map[string]any{"file_path": "{session-folder}/brief.md", "content": "# Brief\n"})
+	m.answers(t, "It is written.")
+	b.reads(answers, "It is written.")
+	place := value[string](b, "location.hash")
+	b.click(".side nav a", "Home")
+	b.sees(".recent", "brief.md")
+	b.click(".side nav a", "Files")
+	b.sees(".library", "brief.md")
+
+	b.at(place)
+	// However slow whoever looks at it is, the time to undo it is not over.
+	value[any](b, "void (() => { const wait = setTimeout; window.setTimeout = (what, ms, ...more) => (ms === 10_000 ? 0 : wait(what, ms, ...more)) })()")
+	b.click(".bar button", "More")
+	b.click(".pop button", "Delete")
+	b.sees(".toast", "deleted, with its file brief.md")
+	b.sees("h1", "Who would you like to work with?")
+	b.lacks(".recent", "brief.md")
+	b.click(".side nav a", "Files")
+	b.sees(".library", "No file was saved yet")
+	b.press("k", kb.ModifierCtrl)
+	b.write(".finder input", "brief")
+	b.sees(".finder", "Nothing was found.")
+	b.press(kb.Escape)
+
+	b.at(place)
+	b.toasted("“Write it down” is not deleted: you opened it again")
+	b.lacks(".toast button", "Undo")
+	b.sees(".side .item", "Write it down")
+	b.say("And more")
+	m.answers(t, "More of it.")
+	b.sees(answers, "More of it.")
+	b.click(".side nav a", "Files")
+	b.sees(".library", "brief.md")
+	b.do(chromedp.Reload()) // which takes away for good what is being deleted
+	b.sees(".library", "brief.md")
+	b.click(".side .item", "Write it down")
+	b.reads(answers, "It is written.", "More of it.")
 }

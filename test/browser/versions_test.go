@@ -20,6 +20,7 @@ func TestVersionsByHandAndByAgentsAreOneRow(t *testing.T) {
 	b.write(".editor textarea", "# Lockers\n\nMine.\n")
 	b.click(".editor button", "Save a version")
 	b.sees(".panel .pick", "Version 2")
+	b.holds("document.activeElement.matches('.panel')") // the button is gone
 	b.lacks(".doc", "open")
 
 	b.click(".panel button", "Edit")
@@ -47,6 +48,7 @@ func TestVersionsByHandAndByAgentsAreOneRow(t *testing.T) {
 	// With an edit in the making, another version is shown as it is, and nothing is lost.
 	b.click(".panel button", "Bring back")
 	b.sees(".panel .pick", "Version 5")
+	b.holds("document.activeElement.matches('.panel')")
 	b.click(".panel button", "Edit")
 	b.write(".editor textarea", "# Lockers\n\nHalf of a thought.\n")
 	b.holds("all('.panel .seg [aria-pressed=true]').map((e) => e.innerText).join() === 'Edit'")

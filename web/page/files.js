@@ -2,7 +2,7 @@
 
 import { fileAddress } from "./api.js";
 import { api } from "./shelf.js";
-import { agentOf, app, can, toast } from "./state.js";
+import { agentOf, app, can, leaving, toast } from "./state.js";
 import { begin, entryPoints } from "./home.js";
 import { Document } from "./panel.js";
 import { isText, Preview } from "./preview.js";
@@ -28,7 +28,8 @@ const asks = (f) => {
 export function Files({ route }) {
   const { q = "", kind = "", by = "", file: shownPath, session = "", doc } = route.query; // the one that is shown: of a session, or a document
   const [found, setLists] = useState(null);
-  const lists = useCalm(found);
+  const loaded = useCalm(found);
+  const lists = loaded && { ...loaded, files: loaded.files.filter((f) => !leaving.has(f.session)) };
   const [chosen, setChosen] = useState(new Map());
   const [compare, setCompare] = useState(null);
   const [version, setVersion] = useState(0);

@@ -1,7 +1,7 @@
 // Find anything: conversations, files, tasks, places.
 
 import { api } from "./shelf.js";
-import { agentOf, app, inTwo, titleOf } from "./state.js";
+import { agentOf, app, inTwo, leaving, titleOf } from "./state.js";
 import { begin } from "./home.js";
 import { currentTheme, setTheme } from "./side.js";
 import { nameOf, when } from "./format.js";
@@ -28,8 +28,8 @@ export function Find({ close }) {
   }, [words]);
   const fits = (name) => words.trim() && name.toLowerCase().includes(words.trim().toLowerCase());
   const groups = [
-    ["Conversations", found.sessions.map((s) => ({ key: s.id, mark: html`<${Face} id=${s.agent} name=${agentOf(s.agent).name} size="s" />`, label: titleOf(s), side: when(s.updated), act: () => go(talkAddress(s.id)) }))],
-    ["Files", found.files.map((f) => ({ key: f.session + f.path, mark: icon(fileIcon(f.path)), label: f.heading || nameOf(f.path), detail: f.found?.replace(/^[#>*\s-]+/, "") || pathWords(f.path), act: () => go(f.session ? `#/s/${f.session}?file=${encodeURIComponent(f.path)}` : `#/files?doc=${encodeURIComponent(f.path)}`) }))],
+    ["Conversations", found.sessions.filter((s) => !leaving.has(s.id)).map((s) => ({ key: s.id, mark: html`<${Face} id=${s.agent} name=${agentOf(s.agent).name} size="s" />`, label: titleOf(s), side: when(s.updated), act: () => go(talkAddress(s.id)) }))],
+    ["Files", found.files.filter((f) => !leaving.has(f.session)).map((f) => ({ key: f.session + f.path, mark: icon(fileIcon(f.path)), label: f.heading || nameOf(f.path), detail: f.found?.replace(/^[#>*\s-]+/, "") || pathWords(f.path), act: () => go(f.session ? `#/s/${f.session}?file=${encodeURIComponent(f.path)}` : `#/files?doc=${encodeURIComponent(f.path)}`) }))],
     ["Do", [
       ...found.tasks.map((t, i) => ({ key: "t" + i, mark: html`<${Face} id=${t.agent} name=${t.name} size="s" />`, label: inTwo(t.label || t.name).label, detail: `with ${t.name}`, act: () => begin(t.agent, t.trigger ?? "").catch(() => {}) })),
       ...places.filter(([name, , to]) => fits(name) && (app.me.operator || !forOperators.test(to))).map(([name, drawing, to]) => ({ key: to, mark: icon(drawing), label: name, act: () => go(to) })),

@@ -1,7 +1,7 @@
 // Home: what to ask, what waits, what to carry on with, and the company.
 
 import { api } from "./shelf.js";
-import { app, agentOf, brokenWords, byTime, can, castOf, isFlow, load, pipeline, tasksOf, toast, waiting, titleOf } from "./state.js";
+import { app, agentOf, brokenWords, byTime, can, castOf, isFlow, leaving, load, pipeline, tasksOf, toast, waiting, titleOf } from "./state.js";
 import { empty, longPaste, useDraft } from "./draft.js";
 import { keep, kept } from "./kept.js";
 import { choosesModel, ModelChoice, usualModel } from "./models.js";
@@ -152,10 +152,11 @@ const firstLines = (text) => text.replace(/[#*_`>]/g, "").trim().split("\n").fil
 
 // CarryOn lists what was touched last: conversations, and documents.
 function CarryOn({ alone }) {
-  const [files, setFiles] = useState([]);
+  const [found, setFiles] = useState([]);
+  const files = found.filter((f) => !leaving.has(f.session)).slice(0, 2);
   const latest = byTime()[0]?.updated ?? "";
   useEffect(() => {
-    if (can("files")) Promise.all([api.documents().catch(() => ({ files: [] })), api.library()]).then(([documents, own]) => setFiles([...documents.files, ...own.files].sort((a, b) => (a.changed < b.changed ? 1 : -1)).slice(0, 2)), () => {});
+    if (can("files")) Promise.all([api.documents().catch(() => ({ files: [] })), api.library()]).then(([documents, own]) => setFiles([...documents.files, ...own.files].sort((a, b) => (a.changed < b.changed ? 1 : -1))), () => {});
   }, [latest]);
   const talks = byTime().filter((s) => s.status !== "waiting").sort((a, b) => (b.status === "running") - (a.status === "running")).slice(0, alone ? 4 : 2);
   if (!talks.length && !files.length) return null;

@@ -47,16 +47,18 @@ export function More({ here, info, route, delivers, flows, model, choose }) {
       ${act(info?.pinned ? "Unpin" : "Pin", "pin", () => api.change(id, { pinned: !info?.pinned }).then(refresh), !begun)}
       ${act(info?.archived ? "Bring back from the archive" : "Archive", "archive", () => api.change(id, { archived: !info?.archived }).then(refresh), !begun)}
       ${here.session.files.size > 0 && html`<a class="opt" href=${api.zipOf(id)} download onClick=${() => setOpen(false)}>${icon("download")}<span class="grow">Download all files</span></a>`}
-      ${act("Delete", "trash", () => deleteSession(id, title, [...here.session.files.keys()].filter((path) => !path.startsWith("/")).length))}</div>`}
+      ${act("Delete", "trash", () => deleteSession(id, title, [...here.session.files.keys()].filter((path) => !path.startsWith("/"))))}</div>`}
     ${relating && html`<${Related} id=${id} info=${info} close=${() => setRelating(false)} />`}
     ${renaming && html`<dialog class="ask-dialog" ref=${dialog} aria-label="Rename" onClose=${() => setRenaming(false)}><form class="stack" onSubmit=${rename}><label class="small" for="new-title">New title</label>
       <label class="field edge"><input id="new-title" name="title" value=${title} maxlength="200" autocomplete="off" /></label><div class="row"><button class="primary">Rename</button><button type="button" class="ghost" onClick=${() => setRenaming(false)}>Cancel</button></div></form></dialog>`}</span>`;
 }
 
 // deleteSession takes a conversation away, for good only after a while, or when the page is left.
-// What it does at the moment ends at once. Its own files go along: files are how many.
-export function deleteSession(id, title, files = 0) {
+// Until then, whoever opens it has it back: what is written there must not go with it. What it
+// does at the moment ends at once. Its own files go along: files are their paths.
+export function deleteSession(id, title, files = []) {
   const runs = app.sessions.get(id)?.status === "running";
+  const name = `“${title || "The conversation"}”`;
   const sessions = new Map(app.sessions);
   sessions.delete(id);
   leaving.add(id);
@@ -64,13 +66,16 @@ export function deleteSession(id, title, files = 0) {
   if (location.hash.includes(id)) goTo("#/", "#main h1");
   const stopped = runs ? api.cancel(id).catch(() => {}) : Promise.resolve(); // what has ended meanwhile is stopped, too
   let decided = false;
+  const decide = () => ((decided = true), removeEventListener("hashchange", opened, true), removeEventListener("pagehide", forGood));
   const back = () => (leaving.delete(id), stopped.then(() => api.session(id)).then(refresh, (problem) => toast(problem.message)));
   const undo = () => {
-    decided = true;
+    decide();
     dismiss(one);
     back();
   };
-  const forGood = () => decided || ((decided = true), forget(id), api.remove(id).catch((problem) => (toast(problem.message), back())));
-  const one = toast(`“${title || "The conversation"}” ${runs ? "stopped and " : ""}deleted${files ? `, with its ${files === 1 ? "file" : `${files} files`}` : ""}`, undo, 10_000, forGood);
-  addEventListener("pagehide", forGood, { once: true });
+  const opened = () => location.hash.includes(id) && (undo(), toast(`${name} is not deleted: you opened it again`));
+  const forGood = () => decided || (decide(), forget(id), api.remove(id).catch((problem) => (toast(problem.message), back())));
+  const one = toast(`${name} ${runs ? "stopped and " : ""}deleted${files.length ? `, with its ${files.length === 1 ? `file ${files[0]}` : `${files.length} files`}` : ""}`, undo, 10_000, forGood);
+  addEventListener("pagehide", forGood);
+  addEventListener("hashchange", opened, true); // before the page goes there
 }

@@ -76,6 +76,8 @@ export function Document({ file, changed, version, choose, close, all = null }) 
   const title = kindOf(file.path) === "document" ? text?.match(/^#\s+(.+)$/m)?.[1]?.replace(/[*`_]/g, "") || nameOf(file.path) : nameOf(file.path);
   const info = versions.find((v) => v.number === shown);
   const reload = (done) => {
+    const at = document.activeElement, panel = at === document.body ? document.querySelector(".panel") : at.closest(".panel"); // the button that has the focus goes
+    if (panel) (panel.tabIndex = -1), panel.focus({ preventScroll: true });
     setState((s) => ({ ...s, text: null }));
     choose(0);
     api.versions(file).then(async (list) => setState({ versions: list, text: await api.text(file), problem: null }), () => {});

@@ -4,7 +4,7 @@
 import { sentence } from "./api.js";
 import { bundleName } from "./home.js";
 import { operate } from "./operate.js";
-import { agentOf, app, can, leave, toast } from "./state.js";
+import { agentOf, app, can, dismiss, leave, toast } from "./state.js";
 import { Lines } from "./changes.js";
 import { currentTheme, setTheme } from "./side.js";
 import { kept, keep } from "./kept.js";
@@ -81,14 +81,19 @@ const find = (settings, key) => settings?.settings.find((s) => s.key === key);
 
 function useSettings() {
   const [settings, problem, again, set] = useLoaded(operate.settings);
+  const said = useRef(null);
+  useEffect(() => () => said.current && dismiss(said.current), []); // the next section has nothing to do with it
   // was is what the page shows: what somebody else has changed since is not overwritten.
   // isSaidThere says that whoever saves shows at the field itself what is wrong with it.
   const save = (values, was = Object.fromEntries(Object.keys(values).map((key) => [key, find(settings, key)?.value ?? ""])), isSaidThere = false) => operate.changeSettings(values, was).then((next) => {
     set(next);
-    toast("Saved in troupe.yaml");
+    said.current = toast("Saved in troupe.yaml");
   }, (trouble) => ((isSaidThere && trouble.code !== "stale") || toast(trouble.message), again(), trouble));
   return { settings, problem, save, again };
 }
+
+// gives has an element take the focus, where what had it is gone.
+const gives = (id) => requestAnimationFrame(() => document.activeElement === document.body && document.getElementById(id)?.focus());
 
 function ModelSettings() {
   const { settings, problem, save, again } = useSettings();
@@ -99,6 +104,11 @@ function ModelSettings() {
   const [added, setAdded] = useState("");
   const [addressOf, setAddressOf] = useState(null); // a provider's name, "" for a new server
   const [leaving, setLeaving] = useState(null); // a provider that is to be removed
+  useEffect(() => { // the field has the focus for as long as it is there, and gives it back
+    if (!keyOf) return;
+    document.querySelector(".key-form input[name=key]")?.focus();
+    return () => gives("key-of-" + keyOf);
+  }, [keyOf]);
   if (problem) return html`<${Head} title="Models and keys" text="" /><${Missing} problem=${problem} what="models and keys" /><${Prices} />`;
   if (!settings) return html`<${Bones} />`;
   const usual = find(settings, "model");
@@ -142,14 +152,14 @@ function ModelSettings() {
     <div class="card rows"><div><div><b>Usual model</b><p>For agents that have none of their own.${usual?.locked && html` <span class="faint">${icon("lock")} ${usual.locked}</span>`}</p></div>
       <label class="btn pick"><span>${usual?.value || usual?.usual || "rehearsal"}</span>${icon("chevron-down")}<select aria-label="Usual model" disabled=${!!usual?.locked} value=${usual?.value ?? ""} onChange=${(e) => save({ model: e.target.value })}><option value="">${usual?.usual ? `not chosen here (${usual.usual})` : "rehearsal"}</option>${app.models.map((m) => html`<option key=${m.id} value=${m.id} disabled=${!m.available}>${m.id}</option>`)}</select></label></div>
       <${Rehearsal} usual=${usual} save=${save} /></div>
-    <div class="row sec"><h3 class="h-20 grow">Providers</h3>${others.length > 0 && html`<label class="btn sm pick">${icon("plus")}<span>Add a provider</span><select aria-label="Add a provider" value="" onChange=${(e) => e.target.value === "/" ? setAddressOf("") : e.target.value && (setAdded(e.target.value), setKeyOf(settings.providers.find((p) => p.name === e.target.value)?.needs_key ? e.target.value : ""))}><option value="">Add…</option><option value="/">A server of your own, by its address</option>${others.map((p) => html`<option key=${p.name} value=${p.name}>${p.title || p.name}</option>`)}</select></label>`}</div>
+    <div class="row sec"><h3 class="h-20 grow">Providers</h3>${others.length > 0 && html`<label class="btn sm pick">${icon("plus")}<span>Add a provider</span><select id="address-of-" aria-label="Add a provider" value="" onChange=${(e) => e.target.value === "/" ? setAddressOf("") : e.target.value && (setAdded(e.target.value), setKeyOf(settings.providers.find((p) => p.name === e.target.value)?.needs_key ? e.target.value : ""))}><option value="">Add…</option><option value="/">A server of your own, by its address</option>${others.map((p) => html`<option key=${p.name} value=${p.name}>${p.title || p.name}</option>`)}</select></label>`}</div>
     ${addressOf === "" && addressForm(null)}
     <div class="card rows">${shown.map((p) => {
       const last = tested.get(p.name); // which says nothing of a key or an address that somebody has set since
       const state = last && (!last.name || (last.key_at === p.key_at && last.base_url === p.base_url)) ? last : p;
       return html`<div key=${p.name} class=${state.state && !["answers", "testing"].includes(state.state) ? "bad-row" : ""}><div><div class="row wrap"><b>${p.title || p.name}</b>${state.state === "answers" ? html`<span class="chip good t">${icon("check")}answers${state.took_ms ? `, ${duration(state.took_ms)}` : ""}</span>` : state.state === "testing" ? html`<span class="chip t">${icon("loader-circle", "spin")}trying</span>` : state.state ? html`<span class="chip bad t">${icon("circle-alert")}${state.state !== "key_refused" ? "does not answer" : p.needs_key ? "refuses the key" : "wants a key"}</span>` : null}</div>
         <p>${keyWords(p)}${state.detail && html`<br />${testWords(p, state)}`}</p></div>
-        <div class="row wrap"><button type="button" class="sm" disabled=${p.needs_key && !p.has_key} onClick=${() => test(p.name)}>Test</button>${(p.local || !p.known) && html`<button type="button" class="sm" aria-expanded=${addressOf === p.name} onClick=${() => setAddressOf(addressOf === p.name ? null : p.name)}>Change address</button>`}${p.needs_key && !p.key_fixed && html`<button type="button" class="sm" aria-expanded=${keyOf === p.name} onClick=${() => setKeyOf(keyOf === p.name ? "" : p.name)}>${p.has_key ? "Replace key" : "Set key"}</button>`}${p.set_up && html`<button type="button" class="sm danger" aria-label=${`Remove ${p.title || p.name}`} onClick=${() => setLeaving(p)}>Remove</button>`}</div>
+        <div class="row wrap"><button type="button" class="sm" disabled=${p.needs_key && !p.has_key} onClick=${() => test(p.name)}>Test</button>${(p.local || !p.known) && html`<button type="button" class="sm" id=${"address-of-" + p.name} aria-expanded=${addressOf === p.name} onClick=${() => setAddressOf(addressOf === p.name ? null : p.name)}>Change address</button>`}${p.needs_key && !p.key_fixed && html`<button type="button" class="sm" id=${"key-of-" + p.name} aria-expanded=${keyOf === p.name} onClick=${() => setKeyOf(keyOf === p.name ? "" : p.name)}>${p.has_key ? "Replace key" : "Set key"}</button>`}${p.set_up && html`<button type="button" class="sm danger" aria-label=${`Remove ${p.title || p.name}`} onClick=${() => setLeaving(p)}>Remove</button>`}</div>
         ${addressOf === p.name && addressForm(p)}
         ${keyOf === p.name && html`<form class="row wrap key-form" onSubmit=${setKey}><label class="field edge grow">${icon("key-round")}<input name="key" type="password" autocomplete="off" placeholder=${p.has_key ? "Paste the new key" : "Paste the key"} aria-label=${`Key for ${p.name}`} required /></label><button class="primary">Save and test</button><button type="button" class="ghost" onClick=${() => setKeyOf("")}>Cancel</button>${keyWrong && html`<p class="bad" role="alert">${keyWrong}</p>`}<p>It goes to the server once and is never sent back to any page, event or log.</p></form>`}</div>`;
     })}${shown.length === 0 && html`<p class="pad dim">None is set up, so agents only rehearse. Add one to have a model answer.</p>`}</div><${Prices} />
@@ -160,14 +170,16 @@ function ModelSettings() {
 function AddressForm({ provider, save, close }) {
   const [busy, setBusy] = useState(false);
   const [wrong, setWrong] = useState("");
+  const form = useRef(null);
+  useEffect(() => (form.current.querySelector("input").focus(), () => gives("address-of-" + (provider?.name ?? ""))), []);
   const submit = async (event) => {
     event.preventDefault();
     const values = Object.fromEntries(new FormData(event.target));
     setBusy(true);
-    await save(provider?.name ?? values.name.trim(), values.address.trim(), (values.key ?? "").trim()).catch((trouble) => (setWrong(trouble.message), setBusy(false)));
+    await save(provider?.name ?? values.name.trim(), values.address.trim(), (values.key ?? "").trim()).catch((trouble) => (setWrong(trouble.message), setBusy(false), form.current?.querySelector("[name=address]").focus()));
   };
   const field = (name, label, hint, more = {}) => html`<label class="stack small"><span>${label}</span><span class="field edge"><input name=${name} placeholder=${hint} autocomplete="off" spellcheck=${false} ...${more} /></span></label>`;
-  return html`<form class="card address-form" aria-label=${provider ? `Address of ${provider.title || provider.name}` : "A server of your own"} onSubmit=${submit}>
+  return html`<form class="card address-form" ref=${form} aria-label=${provider ? `Address of ${provider.title || provider.name}` : "A server of your own"} onSubmit=${submit}>
     ${!provider && html`<p class="small dim">Any server that is compatible with OpenAI’s: vLLM, llama.cpp, LM Studio, a gateway of your company.</p>${field("name", "Name", "office", { required: true, pattern: "[a-z][a-z0-9_\\-]*", title: "small letters, digits, - and _" })}`}
     ${field("address", "Address", "http://localhost:8000/v1", { required: true, defaultValue: provider?.base_url ?? "" })}
     ${!provider?.needs_key && field("key", "Key, if it needs one", "", { type: "password" })}

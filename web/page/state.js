@@ -196,7 +196,7 @@ export function toast(text, undo = null, ms = 6000, gone = () => {}) {
   one.hold = () => clearTimeout(one.timer);
   one.go = () => (one.hold(), (one.timer = setTimeout(() => dismiss(one), ms)));
   one.go();
-  update({ toasts: [...app.toasts, one] });
+  update({ toasts: [...app.toasts.filter((other) => other.undo || other.text !== text), one] });
   return one;
 }
 

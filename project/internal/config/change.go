@@ -162,7 +162,8 @@ func child(mapping *yaml.Node, key string) *yaml.Node {
 	return nil
 }
 
-var plainScalar = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_./:@-]*$`)
+// plainScalar is what needs no quotes: words, and numbers, which would be text with them.
+var plainScalar = regexp.MustCompile(`^([A-Za-z0-9][A-Za-z0-9_./:@-]*|-?([0-9]+(\.[0-9]*)?|\.[0-9]+))$`)
 
 // scalar writes a value as YAML does.
 func scalar(value string) string {

@@ -245,3 +245,20 @@ func TestAddingKeepsHowTheFileLooks(t *testing.T) {
 		}
 	}
 }
+
+// A number is written as one: in quotes it would be a text to every other reader of the file.
+func TestANumberIsWrittenAsANumber(t *testing.T) {
+	for value, want := range map[string]string{"-3": "turns: -3", "12": "turns: 12"} {
+		for _, src := range []string{"", "limits:\n  depth: 2\n", "limits: {turns: 7}\n"} {
+			got, err := set([]byte(src), []string{"limits", "turns"}, value)
+			if err != nil || !strings.Contains(string(got), want) {
+				t.Errorf("%s in %q: %v\n%s", value, src, err, got)
+			}
+		}
+	}
+	for value, want := range map[string]string{"-0.5": "-0.5", ".5": ".5", "2.": "2.", "-": `'-'`, "-a": `-a`, "1 2": "1 2"} {
+		if got := scalar(value); got != want {
+			t.Errorf("%q is written as %s, not as %s", value, got, want)
+		}
+	}
+}
