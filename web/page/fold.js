@@ -45,24 +45,30 @@ export class Session {
   status = "empty"; // running, waiting, completed, failed, cancelled, interrupted
   items = [];
   runs = new Map(); // by id, in order of their beginning
-  edits = new Map(); // what people have changed of what runs are given, by run
+  // What people have changed of what runs are given, by run.
+  edits = new Map();
   spans = []; // model and tool calls
   warnings = [];
   model = "";
   context = null; // what the last request held
   files = new Map(); // by path
   questions = []; // that wait for an answer
-  limit = ""; // what was said of the last limit that was reached
-  limited = ""; // which limit that was, for as long as its run goes on
+  // What was said of the last limit that was reached.
+  limit = "";
+  // Which limit that was, for as long as its run goes on.
+  limited = "";
   last = ""; // the time of the last stored event
-  worked = 0; // milliseconds in which somebody worked on it, until the last event
-  waited = 0; // those in which it waited for a person
-  breaks = []; // times in which nobody did anything within a run: [from, to]
+  // Milliseconds in which somebody worked on it, until the last event.
+  worked = 0;
+  waited = 0; // the same, in which it waited for a person
+  // Times in which nobody did anything within a run: [from, to].
+  breaks = [];
   resumed = ""; // when it last went on after a break
   exchange = null; // what the answer in the making has taken so far
   totals = { input: 0, cached: 0, output: 0, cost: 0, unpriced: false, turns: 0, calls: 0 };
 
-  #keys = [0, 0]; // the number of the last event that added an item, and how many it added
+  // The number of the last event that added an item, and how many it added.
+  #keys = [0, 0];
   #retries = 0; // how many items are lines of tries
   #live = 0; // how many items were added by what is not stored
   #open = new Map(); // items and spans that are not complete, by run and step
@@ -178,7 +184,8 @@ export class Session {
 
   // dropRetry takes the line away: what came of it is there.
   dropRetry(event) {
-    if (!this.#retries) return; // as a rule; there may be very many items
+    // As a rule there are none, and there may be very many items.
+    if (!this.#retries) return;
     const at = this.items.findIndex((item) => item.type === "retry" && item.run === event.run);
     if (at < 0) return;
     this.items.splice(at, 1);
@@ -223,7 +230,8 @@ export class Session {
   // was cut off.
   endRun(event, status, partial = "") {
     const run = this.runs.get(event.run);
-    if (run?.ended) paused(run, "idle", run.ended, this.resumed); // it had ended, and went on
+    // It had ended, and went on.
+    if (run?.ended) paused(run, "idle", run.ended, this.resumed);
     if (run) Object.assign(run, { status, ended: event.time });
     const taken = event.parent ? run?.taken : this.exchange;
     if (taken) taken.ended = event.time;
@@ -277,7 +285,8 @@ function takenBy(s, e, depth = 0) {
 // delta grows an answer. What an earlier attempt has shown is dropped.
 function delta(field) {
   return (s, e, b) => {
-    if (s.isReplied(e)) return; // what another process shows of a reply lags behind the log
+    // What another process shows of a reply lags behind the log.
+    if (s.isReplied(e)) return;
     const entry = s.entry(e) ?? s.begin(e, { type: "answer", text: "", thought: "", streaming: true, attempt: b.attempt });
     if (entry.stale || entry.attempt !== b.attempt) Object.assign(entry, { text: "", thought: "", stale: false, attempt: b.attempt });
     entry[field] += b.text;
@@ -311,7 +320,8 @@ const handlers = {
     if (isSaid) s.add(e, { type: "user", text: b.text, parts: b.parts ?? [], after });
     s.answered(b.text, e.time, b.answer);
     s.status = "running";
-    if (isSaid && !begins) s.exchange = began(e); // what comes now is another turn
+    // What comes after something that was said is another turn, with figures of its own.
+    if (isSaid && !begins) s.exchange = began(e);
     else if (!begins) idled(s, e);
     for (let id = e.run; id; id = s.runs.get(id)?.parent) {
       const run = s.runs.get(id);
@@ -346,9 +356,11 @@ const handlers = {
   },
 
   tool_called(s, e, b) {
-    const before = s.entry(e), asks = before?.span?.asks; // a call that was asked about, and is made now
+    // It may have been asked about before. Then the log has it twice, and it counts once.
+    const before = s.entry(e), asks = before?.span?.asks;
     if (!asks) s.totals.calls++;
-    if (asks === "approval") s.spans.splice(s.spans.indexOf(before.span), 1); // it was not made before
+    // What was to be approved is made only now; a gate has done its work by asking.
+    if (asks === "approval") s.spans.splice(s.spans.indexOf(before.span), 1);
     const span = asks === "gate" ? before.span : { kind: "tool", seq: e.seq, step: e.step, arguments: b.arguments, attempt: b.attempt, run: e.run, agent: e.agent, name: b.tool, start: e.time, end: "", class: "" };
     if (span !== before?.span) s.spans.push(span);
     if (before) return void Object.assign(before, { state: "running", span, version: before.version + 1 });
@@ -378,7 +390,8 @@ const handlers = {
       Object.assign(entry, { state: "waiting", version: entry.version + 1 });
       Object.assign(entry.span, { end: e.time, asks: b.ask?.kind ?? "question" });
     }
-    if (s.questions.some((q) => q.question === b.question)) return; // passed on by the run around it
+    // Passed on by the run around it.
+    if (s.questions.some((q) => q.question === b.question)) return;
     s.questions.push(s.add(e, { type: "question", question: b.question, tool: b.tool ?? "", arguments: b.arguments, ask: b.ask ?? { id: e.seq, kind: "question", choices: [] }, open: true, answer: "" }));
   },
 
@@ -448,16 +461,19 @@ const handlers = {
     if (run) Object.assign(run, { output: b.output, spent: b.spent });
     if (e.parent || waits) return;
     const summary = b.output?.summary ?? "";
-    let said = false, pieces = ""; // an answer that reached the output limit comes in several
+    // An answer that reached the output limit comes in several.
+    let said = false, pieces = "";
     for (let i = s.items.length - 1; i >= 0 && !said && !(s.items[i].seq <= (run?.seq ?? 0)); i--) {
       if (s.items[i].type !== "answer") continue;
       pieces = s.items[i].text + pieces;
       said = s.items[i].text === summary || pieces === summary;
     }
-    const isOurs = !lasting.includes(b.stop) && /^\(.*\)$/s.test(summary); // what the engine says for a model that says nothing; the card below does
+    // What the engine says for a model that says nothing; the card below does.
+    const isOurs = !lasting.includes(b.stop) && /^\(.*\)$/s.test(summary);
     if (summary && !said && !isOurs) s.add(e, { type: "answer", text: summary, thought: "", streaming: false });
     const last = s.items.findLast((item) => item.type === "answer");
-    if (last && last.seq > (run?.seq ?? 0)) Object.assign(last, { end: e.seq, version: last.version + 1 }); // who goes on from it goes on from a run that is over
+    // Who goes on from it goes on from a run that is over.
+    if (last && last.seq > (run?.seq ?? 0)) Object.assign(last, { end: e.seq, version: last.version + 1 });
     if (!lasting.includes(b.stop)) s.add(e, { type: "trouble", code: b.cause?.code || b.stop, context: { problem: b.cause?.problem, limit: s.limit, saved: savedSince(s, run?.seq ?? 0) } });
   },
 
