@@ -44,23 +44,29 @@ export class Session {
   title = "";
   status = "empty"; // running, waiting, completed, failed, cancelled, interrupted
   items = [];
-  runs = new Map(); // by id, in order of their beginning
+  // By id, in order of their beginning.
+  runs = new Map();
   // What people have changed of what runs are given, by run.
   edits = new Map();
   spans = []; // model and tool calls
   warnings = [];
   model = "";
-  context = null; // what the last request held
-  files = new Map(); // by path
-  questions = []; // that wait for an answer
+  // What the last request held.
+  context = null;
+  // Those that were saved, by path.
+  files = new Map();
+  // Those that wait for an answer.
+  questions = [];
   // What was said of the last limit that was reached.
   limit = "";
   // Which limit that was, for as long as its run goes on.
   limited = "";
-  last = ""; // the time of the last stored event
+  // The time of the last stored event.
+  last = "";
   // Milliseconds in which somebody worked on it, until the last event.
   worked = 0;
-  waited = 0; // the same, in which it waited for a person
+  // The same, in which it waited for a person.
+  waited = 0;
   // Times in which nobody did anything within a run: [from, to].
   breaks = [];
   resumed = ""; // when it last went on after a break
