@@ -81,8 +81,8 @@ const find = (settings, key) => settings?.settings.find((s) => s.key === key);
 
 function useSettings() {
   const [settings, problem, again, set] = useLoaded(operate.settings);
-  const said = useRef(null);
-  useEffect(() => () => said.current && dismiss(said.current), []); // the next section has nothing to do with it
+  const said = useRef(null); // a toast, which the next section has nothing to do with
+  useEffect(() => () => said.current && dismiss(said.current), []);
   // was is what the page shows: what somebody else has changed since is not overwritten.
   // isSaidThere says that whoever saves shows at the field itself what is wrong with it.
   const save = (values, was = Object.fromEntries(Object.keys(values).map((key) => [key, find(settings, key)?.value ?? ""])), isSaidThere = false) => operate.changeSettings(values, was).then((next) => {
