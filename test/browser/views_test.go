@@ -82,9 +82,11 @@ func TestADeliveryShowsItsPhasesAndAsksAtItsGates(t *testing.T) {
 	b.click("[aria-label=Gate] button", "Ask for changes")
 	again := m.asked(t)
 	b.sees(".stepper [data-phase=legal][data-state=running]", "working")
+	b.holds("document.activeElement.matches('h1')") // the button is gone
 	again.say(phaseAnswer("legal", "MIT."))
 	again.end()
 	b.sees(".stepper [data-phase=legal]", "2 rounds")
+	b.holds("document.activeElement === find('[aria-label=Gate]')")
 	b.click("[aria-label=Gate] button", "Go on to finance")
 	m.answers(t, phaseAnswer("finance", "Nothing."))
 	b.sees("[aria-label=Gate]", "Finance is ready")

@@ -7,27 +7,37 @@ const cards = ".needs, .trouble, .waits .card";
 const longest = 60_000;
 
 let end = () => {};
+let headline = null; // which has the focus until there is something to do
 
 document.addEventListener?.("pointerdown", () => end(), true);
+document.addEventListener?.("keydown", () => headline && end(), true);
 document.addEventListener?.("click", ({ target }) => {
   const button = target.closest?.("button"), card = button?.closest(cards);
   if (card) watch(card, button);
 }, true);
 
 // watch waits until the focus is lost that a card's button has. One that is switched off until
-// something comes of it leaves it to its card.
+// something comes of it leaves it to its card. Where nothing is to be done at the moment, as
+// between two gates, the headline has it until there is, or somebody does something else.
 function watch(card, button) {
   end();
   const all = [...document.querySelectorAll(cards)], after = all.slice(all.indexOf(card) + 1);
   const look = () => {
     const at = document.activeElement;
     const isLost = !at || at === document.body;
+    if (headline) {
+      const next = at === headline && nextCard([]);
+      if (next) take(next);
+      if (next || at !== headline) end();
+      return;
+    }
     if (isLost) take(button.isConnected ? card : heir(after));
-    if (!button.isConnected || !(isLost || card.contains(at))) end();
+    if (isLost && !button.isConnected && document.activeElement.matches("h1")) headline = document.activeElement;
+    else if (!button.isConnected || !(isLost || card.contains(at))) end();
   };
   const seen = new MutationObserver(() => requestAnimationFrame(look));
   const timer = setTimeout(() => end(), longest);
-  end = () => (seen.disconnect(), clearTimeout(timer), (end = () => {}));
+  end = () => (seen.disconnect(), clearTimeout(timer), (headline = null), (end = () => {}));
   seen.observe(document.body, { childList: true, subtree: true, attributeFilter: ["disabled"] });
 }
 
@@ -35,11 +45,14 @@ function watch(card, button) {
 // done about, or any other, or the box to write in. A box that has the focus brings a keyboard
 // along by touch: there it is what is read.
 function heir(after) {
-  const isShown = (e) => e?.isConnected && e.checkVisibility();
-  const acts = (card) => isShown(card) && card.querySelector(".row button, .row .btn, .row .chip");
   const box = matchMedia("(pointer: coarse)").matches ? ".flow[role=log]" : ".composer textarea, .ask textarea";
-  return [...after, ...document.querySelectorAll(cards)].find(acts) ?? [...document.querySelectorAll(box), document.querySelector("h1")].find(isShown) ?? document.getElementById("main");
+  return nextCard(after) ?? [...document.querySelectorAll(box), document.querySelector("h1")].find(isShown) ?? document.getElementById("main");
 }
+
+const isShown = (e) => e?.isConnected && e.checkVisibility();
+
+// nextCard is the first card that something can be done about, of those given before all others.
+const nextCard = (after) => [...after, ...document.querySelectorAll(cards)].find((card) => isShown(card) && card.querySelector(".row button, .row .btn, .row .chip"));
 
 function take(element) {
   if (!element) return;
