@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/failpoint"
 	"github.com/troupe-dev/troupe/internal/sessionid"
 	"github.com/troupe-dev/troupe/outputs"
 	"github.com/troupe-dev/troupe/workspace"
@@ -156,7 +157,9 @@ func (s *sessions) start(ctx context.Context, x *session, run *troupe.Run) error
 	if err := os.MkdirAll(s.outputs, 0o755); err != nil {
 		return fmt.Errorf("make outputs directory: %w", causeOf(err))
 	}
-	if err := os.Mkdir(folder, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+	if err := os.Mkdir(folder, 0o700); err == nil {
+		failpoint.Here(failpoint.FolderMade)
+	} else if !errors.Is(err, fs.ErrExist) {
 		return fmt.Errorf("make session folder: %w", causeOf(err))
 	}
 	documents, err := s.documentsOf(run)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/bundle"
+	"github.com/troupe-dev/troupe/internal/failpoint"
 	"github.com/troupe-dev/troupe/internal/sessionid"
 	"github.com/troupe-dev/troupe/project/internal/config"
 	"github.com/troupe-dev/troupe/server"
@@ -102,7 +103,9 @@ func (p *Project) openFiles(id, session string, extras *Extras) (*workspace.Work
 	if err := os.MkdirAll(p.outputsDir(), 0o755); err != nil {
 		return nil, errors.New("the session's folder cannot be made")
 	}
-	if err := os.Mkdir(folder, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+	if err := os.Mkdir(folder, 0o700); err == nil {
+		failpoint.Here(failpoint.FolderMade)
+	} else if !errors.Is(err, fs.ErrExist) {
 		return nil, errors.New("the session's folder cannot be made")
 	}
 	roots := append([]workspace.Root{{Name: workspace.SessionFolder, Dir: folder, Access: workspace.ReadWrite, Opens: true}}, p.rootsOf(id)...)
