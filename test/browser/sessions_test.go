@@ -131,6 +131,7 @@ func TestOpeningWhatIsBeingDeletedBringsItBack(t *testing.T) {
 	b.sees(".library", "brief.md")
 
 	b.at(place)
+	b.reads(answers, "It is written.") // all of it is there, and moves no more
 	// However slow whoever looks at it is, the time to undo it is not over.
 	value[any](b, "void (() => { const wait = setTimeout; window.setTimeout = (what, ms, ...more) => (ms === 10_000 ? 0 : wait(what, ms, ...more)) })()")
 	b.click(".bar button", "More")
