@@ -109,7 +109,7 @@ func TestADeliveryThatIsKilledAgainAndAgain(t *testing.T) {
 		if p := running; p != nil && at[phase+step] < 2 {
 			at[phase+step]++
 			// Now, while it waits for the answer, or after it has had it for a while.
-			after := time.Duration(kills%5) * 40 * time.Millisecond
+			after := time.Duration(kills%5) * 10 * time.Millisecond
 			kills, running = kills+1, nil
 			time.AfterFunc(after, func() { _ = p.Process.Kill() })
 			if after == 0 {
