@@ -34,7 +34,6 @@ func (f *Folders) Delete(ctx context.Context, session string) error {
 }
 
 func (f *Folders) delete(ctx context.Context, session string) error {
-	f.forget(session)
 	aside := asideOf(session)
 	hadFolder, err := f.putAside(session)
 	if err != nil {
@@ -82,6 +81,7 @@ func (f *Folders) Discard(session string) error {
 // putAside sets a session's folder aside and reports whether there is one, also where a
 // killed process had done it.
 func (f *Folders) putAside(session string) (hadFolder bool, err error) {
+	f.forget(session)
 	err = f.setFolderAside(session, asideOf(session))
 	_, missing := f.base.Lstat(asideOf(session))
 	return missing == nil, err

@@ -3,9 +3,9 @@
 //
 // [Keep] wraps a [troupe.Store]. A session has its folder and manifest three seconds
 // after it began, at the end of its first run, with its first file, or when somebody asks
-// for them, whichever comes first; every end of a run is in the manifest. The log is the truth and the manifest
-// follows from it: a manifest that is missing, damaged or behind is made again, and no
-// trouble with a manifest fails what was stored.
+// for them, whichever comes first; every end of a run is in the manifest. The log is the
+// truth and the manifest follows from it: a manifest that is missing, damaged or behind is
+// made again, and no trouble with a manifest fails what was stored.
 package outputs
 
 import (

@@ -22,7 +22,7 @@ func (f *Folders) begin(r *record) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.begun[r.session] = true
-	if len(f.begun) == 1 && !f.closed {
+	if f.timer == nil && !f.closed {
 		f.writing.Add(1)
 		f.timer = time.AfterFunc(soon, f.writeBegun)
 	}
@@ -59,7 +59,7 @@ func (f *Folders) writeBegun() {
 	defer f.writing.Done()
 	f.mu.Lock()
 	sessions := f.begun
-	f.begun = map[string]bool{}
+	f.begun, f.timer = map[string]bool{}, nil
 	f.mu.Unlock()
 	for session := range sessions {
 		// A session that is not there any more was deleted.

@@ -92,5 +92,16 @@ func TestNothingIsMadeOfASessionThatWasDeleted(t *testing.T) {
 		if isThere(t, dir, id(1)) || log.text.Len() > 0 {
 			t.Errorf("the folder is there again, or the log says %s", log.text.String())
 		}
+		// Another begins before the time of the deleted one is over: there is one timer, and nobody
+		// who closes the folders waits for a second.
+		appendTo(t, f, id(2), 1, begun("hi")...)
+		if err := f.Delete(t.Context(), id(2)); err != nil {
+			t.Fatal(err)
+		}
+		appendTo(t, f, id(3), 1, begun("hi")...)
+		before := time.Now()
+		if err := f.Close(); err != nil || time.Since(before) > 0 || !isThere(t, dir, id(3)) {
+			t.Errorf("closed after %v: %v", time.Since(before), err)
+		}
 	})
 }
