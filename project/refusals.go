@@ -1,9 +1,7 @@
 package project
 
 import (
-	"encoding/json"
 	"fmt"
-	"os"
 	"path/filepath"
 
 	"github.com/troupe-dev/troupe/project/internal/models"
@@ -25,13 +23,7 @@ func (s *settings) refusalsFile() string {
 }
 
 // refusals are the keys that were refused, by provider.
-func (s *settings) refusals() map[string]refusal {
-	known := map[string]refusal{}
-	if data, err := os.ReadFile(s.refusalsFile()); err == nil && json.Unmarshal(data, &known) != nil {
-		return map[string]refusal{}
-	}
-	return known
-}
+func (s *settings) refusals() map[string]refusal { return readNotes[refusal](s.refusalsFile()) }
 
 // noteRefusal keeps that a provider refused its key, or, with nil, that it does not any more.
 func (s *settings) noteRefusal(name string, refused *refusal) error {
@@ -44,14 +36,7 @@ func (s *settings) noteRefusal(name string, refused *refusal) error {
 	if delete(known, name); refused != nil {
 		known[name] = *refused
 	}
-	data, err := json.Marshal(known)
-	if err == nil {
-		err = os.MkdirAll(filepath.Dir(s.refusalsFile()), 0o700)
-	}
-	if err == nil {
-		err = os.WriteFile(s.refusalsFile(), data, 0o600)
-	}
-	if err != nil {
+	if err := writeNotes(s.refusalsFile(), known); err != nil {
 		return fmt.Errorf("note that a key was refused: %w", err)
 	}
 	return nil

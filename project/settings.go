@@ -3,12 +3,10 @@ package project
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
 	"net/url"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -397,13 +395,7 @@ func (s *settings) keysFile() string {
 }
 
 // keysSet are the keys that were set on the page, by provider: who and when, no more.
-func (s *settings) keysSet() map[string]keySet {
-	known := map[string]keySet{}
-	if data, err := os.ReadFile(s.keysFile()); err == nil && json.Unmarshal(data, &known) != nil {
-		return map[string]keySet{}
-	}
-	return known
-}
+func (s *settings) keysSet() map[string]keySet { return readNotes[keySet](s.keysFile()) }
 
 func (s *settings) noteKey(name, by string) error {
 	known := s.keysSet()
@@ -412,14 +404,7 @@ func (s *settings) noteKey(name, by string) error {
 }
 
 func (s *settings) writeKeysSet(known map[string]keySet) error {
-	data, err := json.Marshal(known)
-	if err == nil {
-		err = os.MkdirAll(filepath.Dir(s.keysFile()), 0o700)
-	}
-	if err == nil {
-		err = os.WriteFile(s.keysFile(), data, 0o600)
-	}
-	if err != nil {
+	if err := writeNotes(s.keysFile(), known); err != nil {
 		return fmt.Errorf("note who set the key: %w", err)
 	}
 	return nil
