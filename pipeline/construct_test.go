@@ -60,7 +60,8 @@ func TestAFailedStepEndsTheWork(t *testing.T) {
 func TestTheOutputOfACheckIsKept(t *testing.T) {
 	o := &openSite{Site: &Site{Checks: []checks.Check{{Name: "build"}, {Name: "Unit Test"}}}, folder: t.TempDir()}
 	outcome := checks.Outcome{Name: "Unit Test", Output: "all of it"}
-	for label, want := range map[string]string{"": "checks/unit-test.txt", "step 1 round 2": "checks/step-1-round-2-unit-test.txt"} {
+	for _, c := range [][2]string{{"", "checks/unit-test.txt"}, {"step 1 round 2", "checks/step-1-round-2-unit-test.txt"}} {
+		label, want := c[0], c[1]
 		if err := o.keepOutput(&outcome, label); err != nil || outcome.File != want {
 			t.Errorf("%s, %v", outcome.File, err)
 		}

@@ -4,17 +4,13 @@ import (
 	"os"
 	"testing"
 
-	"github.com/troupe-dev/troupe/pipeline"
+	"github.com/troupe-dev/troupe/internal/sandbox/sandboxtest"
 )
 
-// TestMain lets the test program be its own sandbox.
 func TestMain(m *testing.M) {
-	if len(os.Args) > 1 && os.Args[1] == pipeline.SandboxArgument {
-		os.Exit(pipeline.SandboxMain())
-	}
 	// Git commits as Ada, whoever runs the tests.
 	for name, value := range map[string]string{"GIT_CONFIG_GLOBAL": "/dev/null", "GIT_AUTHOR_NAME": "Ada", "GIT_AUTHOR_EMAIL": "ada@example.org", "GIT_COMMITTER_NAME": "Ada", "GIT_COMMITTER_EMAIL": "ada@example.org"} {
 		os.Setenv(name, value)
 	}
-	os.Exit(m.Run())
+	os.Exit(sandboxtest.Main(m))
 }

@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/sandbox/sandboxtest"
 	"github.com/troupe-dev/troupe/pipeline"
 )
 
@@ -75,7 +76,7 @@ func newYard(t testing.TB, files map[string]string) *yard {
 		Dir: y.repo, Data: y.data, Worktrees: filepath.Join(dir, "worktrees"),
 		// One cache for all tests: compiling the standard library takes longer than they do.
 		Cache:   filepath.Join(os.TempDir(), fmt.Sprintf("troupe-test-cache-%d", os.Getuid())),
-		Sandbox: pipeline.Sandbox{Helper: []string{os.Args[0], pipeline.SandboxArgument}}, Version: "test",
+		Sandbox: pipeline.Sandbox{Helper: sandboxtest.Helper}, Version: "test",
 	}}
 	return y
 }

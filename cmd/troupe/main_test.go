@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"flag"
+	"log"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -24,11 +25,38 @@ var update = flag.Bool("update", false, "rewrite what scripts expect")
 // hurry keeps the race detector from sleeping for a second whenever a process ends.
 const hurry = "atexit_sleep_ms=0"
 
+// raceDetector says that the tests run with it.
+var raceDetector bool
+
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == pipeline.SandboxArgument {
 		os.Exit(pipeline.SandboxMain())
 	}
-	testscript.Main(m, map[string]func(){"troupe": main})
+	testscript.Main(quick{m}, map[string]func(){"troupe": main})
+}
+
+// quick is a test run whose processes are the program as people have it, not this test
+// program: with the race detector that takes half a second to start and several times as
+// long for all it does, and hundreds are started. Races are looked for in the packages; TROUPE_RACE_PROGRAM=1 has
+// them looked for in the processes, too.
+type quick struct{ tests *testing.M }
+
+func (q quick) Run() int {
+	if !raceDetector || os.Getenv("TROUPE_RACE_PROGRAM") != "" {
+		return q.tests.Run()
+	}
+	dir, err := os.MkdirTemp("", "troupe-program")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	if out, err := exec.Command("go", "build", "-buildvcs=false", "-o", dir, ".").CombinedOutput(); err != nil {
+		log.Fatalf("build troupe: %v\n%s", err, out)
+	}
+	if err := os.Setenv("PATH", dir+string(filepath.ListSeparator)+os.Getenv("PATH")); err != nil {
+		log.Fatal(err)
+	}
+	return q.tests.Run()
 }
 
 func TestScripts(t *testing.T) {

@@ -11,14 +11,10 @@ import (
 	"time"
 
 	"github.com/troupe-dev/troupe/internal/sandbox"
+	"github.com/troupe-dev/troupe/internal/sandbox/sandboxtest"
 )
 
-func TestMain(m *testing.M) {
-	if len(os.Args) > 1 && os.Args[1] == sandbox.HelperArgument {
-		os.Exit(sandbox.Child())
-	}
-	os.Exit(m.Run())
-}
+func TestMain(m *testing.M) { os.Exit(sandboxtest.Main(m)) }
 
 type tree map[string]string
 
@@ -95,7 +91,7 @@ func TestStandardChecksAreNotDefinedByTheTree(t *testing.T) {
 // newRoom makes a folder with files, to be checked in the best sandbox.
 func newRoom(t testing.TB, files tree) Room {
 	t.Helper()
-	box, err := sandbox.Open(t.Context(), "", []string{os.Args[0], sandbox.HelperArgument}, nil)
+	box, err := sandbox.Open(t.Context(), "", sandboxtest.Helper, nil)
 	if err != nil {
 		t.Skipf("there is no sandbox: %v", err)
 	}
