@@ -157,12 +157,17 @@ func Explain(err error) error {
 	if invalid, ok := errors.AsType[*serviceerror.InvalidArgument](err); ok && strings.Contains(invalid.Error(), "Troupe") {
 		return fmt.Errorf("the namespace does not know Troupe's search attributes: run 'troupe-temporal setup' once: %w", err)
 	}
-	_, isAway := errors.AsType[*serviceerror.Unavailable](err)
-	_, isLate := errors.AsType[*serviceerror.DeadlineExceeded](err)
-	if isAway || isLate || err != nil && strings.HasPrefix(err.Error(), "failed reaching server") { // which has no type
+	if IsAway(err) {
 		return fmt.Errorf("Temporal is out of reach: is it running, and is TEMPORAL_ADDRESS right? %w", err)
 	}
 	return err
+}
+
+// IsAway reports whether an error is that of a server which does not answer.
+func IsAway(err error) bool {
+	_, isUnavailable := errors.AsType[*serviceerror.Unavailable](err)
+	_, isLate := errors.AsType[*serviceerror.DeadlineExceeded](err)
+	return isUnavailable || isLate || err != nil && strings.HasPrefix(err.Error(), "failed reaching server") // which has no type
 }
 
 // A Stuck run is one that no worker can carry out.

@@ -6,12 +6,12 @@ import (
 	"log/slog"
 	"time"
 
-	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/log"
 	"go.temporal.io/sdk/temporal"
 
 	"github.com/troupe-dev/troupe"
+	engine "github.com/troupe-dev/troupe/engine/temporal"
 )
 
 // An outage says once that Temporal is away and once that it is back, in the place of every attempt that
@@ -81,7 +81,7 @@ func (a attempts) Handle(ctx context.Context, r slog.Record) error {
 	switch {
 	case errors.Is(logged, troupe.ErrClosed): // the worker was told to end, and has left its run to others
 	case temporal.IsCanceledError(logged): // somebody wanted that
-	case isAway(logged):
+	case engine.IsAway(logged):
 		select {
 		case a.outage.began <- logged:
 		default: // it is said, or about to be
@@ -100,11 +100,4 @@ func (a attempts) WithAttrs(attrs []slog.Attr) slog.Handler {
 // WithGroup implements [slog.Handler].
 func (a attempts) WithGroup(name string) slog.Handler {
 	return attempts{a.Handler.WithGroup(name), a.outage}
-}
-
-// isAway reports whether an error is that of a server which does not answer.
-func isAway(err error) bool {
-	_, unavailable := errors.AsType[*serviceerror.Unavailable](err)
-	_, late := errors.AsType[*serviceerror.DeadlineExceeded](err)
-	return unavailable || late
 }
