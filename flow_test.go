@@ -399,6 +399,49 @@ func TestAGroupChatGoesRoundOrIsLed(t *testing.T) {
 	}
 }
 
+// A chat in which nobody had anything to say is no success, and neither are steps side by side
+// that all had nothing: the run's end says why.
+func TestAFlowInWhichNobodyIsHeardIsNoSuccess(t *testing.T) {
+	says := func(id string, end turn) troupe.Step {
+		return agentWith(t, troupe.AgentConfig{ID: id, Model: modelFunc(func(*troupe.Request) turn { return end })})
+	}
+	silent, words := turn{}, turn{text: "so it is"}
+	declined := turn{refuse: "I cannot"}
+	chair := says("chair", words).(*troupe.Agent)
+	chat := func(manager *troupe.Agent, members ...troupe.Step) troupe.Step {
+		return must(t)(flow.NewGroupChat(flow.GroupChatConfig{Name: "chat", Members: members, Manager: manager, Turns: 2}))
+	}
+	floor := 0
+	leads := agentWith(t, troupe.AgentConfig{ID: "leads", Model: modelFunc(func(req *troupe.Request) turn {
+		if req.Tools.Len() == 0 {
+			return words
+		}
+		floor++
+		return turn{calls: []troupe.ToolCall{call(fmt.Sprint("c", floor), "give_floor", `{"to":"ann"}`)}}
+	})})
+	for name, c := range map[string]struct {
+		step         troupe.Step
+		stop, status string
+	}{
+		"silence":                   {chat(nil, says("ann", silent), says("bob", silent)), "empty", "partial"},
+		"refusals":                  {chat(nil, says("ann", declined), says("bob", declined)), "refused", "partial"},
+		"the last has no word":      {chat(nil, says("ann", words), says("bob", silent)), "empty", "partial"},
+		"the last has one":          {chat(nil, says("ann", silent), says("bob", words)), "answered", "success"},
+		"a manager of the silent":   {chat(leads, says("ann", silent), says("bob", silent)), "answered", "partial"},
+		"a manager of the eloquent": {chat(leads, says("ann", words), says("bob", silent)), "answered", "success"},
+		"a manager who knows":       {chat(chair, says("ann", silent), says("bob", silent)), "answered", "success"},
+		"side by side":              {flow.Parallel("p", says("ann", silent), says("bob", silent)), "empty", "partial"},
+		"one of two, side by side":  {flow.Parallel("p", says("ann", silent), says("bob", words)), "empty", "partial"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, end, err := play(t, newEngine(t, troupe.Config{}), c.step, troupe.Input{Text: "go"})
+			if err != nil || end.Stop != c.stop || end.Output.Meta.Status != c.status {
+				t.Errorf("it ended with %+v, %v", end, err)
+			}
+		})
+	}
+}
+
 // What the manager and the members of a chat are told, word by word.
 func TestWhatIsSaidInAGroupChat(t *testing.T) {
 	var heard []string

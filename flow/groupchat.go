@@ -35,7 +35,8 @@ func GroupChat(name string, members ...troupe.Step) troupe.Step {
 const defaultTurns = 3
 
 // NewGroupChat returns a step in which the members speak one at a time, each having
-// heard what was said before. All that was said is an output, "conversation".
+// heard what was said before. All that was said is an output, "conversation". Where the last
+// word is no answer, as of a model that said nothing, the outcome says so, and why.
 func NewGroupChat(c GroupChatConfig) (troupe.Step, error) {
 	if err := check("group chat", c.Name, c.Members); err != nil {
 		return nil, err
@@ -105,10 +106,10 @@ func (g *groupChat) Do(ctx context.Context, run *troupe.Run, in troupe.Handoff) 
 		if err != nil || out.Meta.Stop == "input_requested" {
 			return out, err
 		}
-		chat.said = append(chat.said, remark{speaker.Name(), out.Summary})
+		chat.hear(speaker.Name(), out)
 	}
 	last := chat.said[len(chat.said)-1]
-	out := troupe.Handoff{Summary: last.Text, Meta: troupe.HandoffMeta{Source: last.Speaker, Status: "success"}}
+	out := troupe.Handoff{Summary: last.Text, Meta: troupe.HandoffMeta{Source: last.Speaker, Status: chat.last.Status, Stop: chat.last.Stop}}
 	if limit == "" && g.Manager != nil {
 		limit = run.Limit()
 	}
@@ -140,10 +141,14 @@ func (g *groupChat) lead(ctx context.Context, run *troupe.Run, chat *conversatio
 // maxLedgers is how many times in a row a manager may write its ledger.
 const maxLedgers = 3
 
-// close makes the outcome of the chat. A question stays as it is.
+// close makes the outcome of the chat: it is partial where members spoke and none of them had
+// an answer, whatever the manager makes of that. A question stays as it is.
 func (g *groupChat) close(in troupe.Handoff, chat *conversation, out troupe.Handoff) troupe.Handoff {
 	if out.Meta.Stop == "input_requested" {
 		return out
+	}
+	if len(chat.said) > 0 && !chat.isHeard && out.Meta.Status == "success" {
+		out.Meta.Status = "partial"
 	}
 	out.Task, out.Custom = in.Task, in.Custom
 	out.Outputs = map[string]any{"conversation": chat.said}
@@ -209,6 +214,16 @@ type conversation struct {
 	task   string
 	said   []remark
 	ledger string
+	// last is how the latest to speak came to an end, isHeard whether anybody had an answer.
+	last    troupe.HandoffMeta
+	isHeard bool
+}
+
+// hear takes in what a member said, or that it had nothing to say.
+func (c *conversation) hear(speaker string, out troupe.Handoff) {
+	c.said = append(c.said, remark{speaker, out.Summary})
+	c.last = out.Meta
+	c.isHeard = c.isHeard || out.Meta.Status == "success"
 }
 
 // String shows the task and all that was said about it.

@@ -248,3 +248,17 @@ func TestAConversationThatEndsWithAQuestionWaits(t *testing.T) {
 		t.Errorf("found %v; want %v", got, want)
 	}
 }
+
+// What a run says of work that is not done is in the manifest, until the next run begins.
+func TestAManifestSaysWhatIsNotDone(t *testing.T) {
+	f := keep(t, troupe.NewMemoryStore(), t.TempDir(), Options{})
+	for i, c := range []struct{ status, stop, wantStop, want string }{
+		{"success", "answered", "", ""}, {"partial", "answered", "", "partial"}, {"failed", "answered", "", "failed"},
+		{"partial", "empty", "empty", "partial"}, {"partial", "input_requested", "", ""},
+	} {
+		beginAt(t, f, i+1, "panel", "", &troupe.RunFinished{Stop: c.stop, Output: troupe.Handoff{Summary: "So it is.", Meta: troupe.HandoffMeta{Status: c.status}}})
+		if m := load(t, f, id(i+1)); m.Execution.Stop != c.wantStop || m.Execution.Outcome != c.want {
+			t.Errorf("after %s, %s the manifest says %+v", c.status, c.stop, m.Execution)
+		}
+	}
+}

@@ -59,7 +59,10 @@ type Execution struct {
 	// Stop is what ended a run that is completed and whose answer is not whole: a limit,
 	// "length", "content_filter", "refused" or "empty", as in the run's last event.
 	Stop string `json:"stop,omitempty"`
-	User string `json:"user"`
+	// Outcome is "partial" or "failed" where the run says so of its work, as a delivery or a flow
+	// does of which not all parts came to an end.
+	Outcome string `json:"outcome,omitempty"`
+	User    string `json:"user"`
 }
 
 // An Output is a file that came of a session.

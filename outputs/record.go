@@ -115,6 +115,9 @@ func (r *record) noteRun(e *troupe.Event) {
 		if m.Execution.Stop = b.Stop; slices.Contains([]string{"answered", "handed_off", "decided", "input_requested"}, b.Stop) {
 			m.Execution.Stop = ""
 		}
+		if m.Execution.Outcome = ""; b.Stop != "input_requested" && slices.Contains([]string{"partial", "failed"}, b.Output.Meta.Status) {
+			m.Execution.Outcome = b.Output.Meta.Status
+		}
 	}
 	status := r.info.Status
 	if finished, ok := e.Body.(*troupe.RunFinished); ok && status == "completed" {
@@ -127,7 +130,7 @@ func (r *record) noteRun(e *troupe.Event) {
 	}
 	m.Execution.Status, m.Execution.CompletedAt = status, e.Time
 	if status == "running" {
-		m.Execution.CompletedAt, m.Execution.Stop = time.Time{}, ""
+		m.Execution.CompletedAt, m.Execution.Stop, m.Execution.Outcome = time.Time{}, "", ""
 	}
 	r.behind = true
 }

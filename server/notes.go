@@ -37,6 +37,8 @@ type notes struct {
 	Queue []queued `json:"queue,omitempty"`
 	Held  bool     `json:"held,omitempty"`
 	Next  int      `json:"next,omitempty"` // the number of the next message in the queue
+	// Touched is how often somebody has changed a message in the queue, or taken one out.
+	Touched int `json:"touched,omitempty"`
 	// Edits are versions of files that people wrote by hand.
 	Edits []edit `json:"edits,omitempty"`
 	// Kept are texts of versions that agents saved and that only the file had, until somebody

@@ -132,6 +132,7 @@ func (s *Server) changeQueued(c *call, in queueChange) (queueView, error) {
 			q.Text = *in.Text
 		}
 		n.Queue[i] = q
+		n.Touched++
 		if in.Now {
 			n.Queue = slices.Insert(slices.Delete(n.Queue, i, i+1), 0, q)
 			n.Held = false
@@ -176,7 +177,9 @@ func (s *Server) removeQueued(c *call) (none, error) {
 	err = s.notes.change(info.ID, func(n *notes) {
 		before := len(n.Queue)
 		n.Queue = slices.DeleteFunc(n.Queue, func(q queued) bool { return q.Number == number })
-		known = len(n.Queue) < before
+		if known = len(n.Queue) < before; known {
+			n.Touched++
+		}
 		n.Held = n.Held && len(n.Queue) > 0
 	})
 	if err == nil && !known {

@@ -76,7 +76,7 @@ func routes() []route {
 		{"POST", "/api/sessions", "Makes a session, which begins with its first message.", nil, false, false, accept(http.StatusCreated, (*Server).createSession)},
 		{"GET", "/api/sessions/{id}", "Shows a session at a glance.", nil, false, false, reply(http.StatusOK, (*Server).showSession)},
 		{"PATCH", "/api/sessions/{id}", "Changes a session's title, model, or what people noted of it.", nil, false, false, accept(http.StatusOK, (*Server).changeSession)},
-		{"DELETE", "/api/sessions/{id}", "Deletes a session with its files.", []parameter{{"stop", "stop its run first, if there is one, in place of 409"}}, false, false, reply(http.StatusNoContent, (*Server).deleteSession)},
+		{"DELETE", "/api/sessions/{id}", "Deletes a session with its files.", []parameter{{"stop", "stop its run first, if there is one, in place of 409"}, {"written", "as the session was shown with when somebody decided to delete it: 409 (written) if somebody has written in it since"}}, false, false, reply(http.StatusNoContent, (*Server).deleteSession)},
 		{"POST", "/api/sessions/{id}/messages", "Says something, which begins a run. Idempotency-Key is respected.", nil, false, false, accept(http.StatusAccepted, (*Server).postMessage).large()},
 		{"GET", "/api/sessions/{id}/events", "Follows the session's events, without an end.", after, false, false, send("text/event-stream", (*Server).followEvents)},
 		{"POST", "/api/sessions/{id}/answers", "Answers the question that a run has ended with.", nil, false, false, accept(http.StatusAccepted, (*Server).postAnswer)},

@@ -216,7 +216,35 @@ func (s *Server) showSession(c *call) (sessionView, error) {
 	return s.view(c.r.Context(), info)
 }
 
+// errWritten refuses to delete what somebody has written and whoever deletes has not seen.
+var errWritten = refuse(http.StatusConflict, "something was written in the session meanwhile, so it is not deleted").withCode("written")
+
+// unwritten fails with errWritten where somebody has written into a session since it was
+// shown with this mark. Without one there is nothing to compare.
+func (s *Server) unwritten(c *call, id, mark string) error {
+	if mark == "" {
+		return nil
+	}
+	info, _, err := s.find(c, id)
+	if err != nil {
+		return err
+	}
+	now, err := s.view(c.r.Context(), info)
+	if err == nil && now.Written != mark {
+		err = errWritten
+	}
+	return err
+}
+
+// deleteSession deletes a session as it was seen: one that has another mark (written) than the
+// request names is left as it is, and so is its run.
 func (s *Server) deleteSession(c *call) (none, error) {
+	query := c.r.URL.Query()
+	stops, seen := query.Get("stop") != "", query.Get("written")
+	if stops {
+		// A page asks for it when it is closed: it may be gone before the run has ended.
+		c.r = c.r.WithContext(context.WithoutCancel(c.r.Context()))
+	}
 	info, d, err := s.find(c, c.r.PathValue("id"))
 	if err != nil {
 		return none{}, err
@@ -226,14 +254,20 @@ func (s *Server) deleteSession(c *call) (none, error) {
 		return none{}, s.notes.forget(info.ID)
 	}
 	ctx := c.r.Context()
-	if c.r.URL.Query().Get("stop") != "" {
-		// A page asks for it when it is closed: it may be gone before the run has ended.
-		ctx = context.WithoutCancel(ctx)
+	if err := s.unwritten(c, info.ID, seen); err != nil {
+		return none{}, err
+	}
+	if stops {
 		if err := s.stopRun(ctx, info.ID); err != nil {
 			return none{}, err
 		}
 	}
-	if err := s.whenFree(c, info.ID, func() error { return s.config.Engine.Delete(ctx, info.ID) }); err != nil {
+	if err := s.whenFree(c, info.ID, func() error {
+		if err := s.unwritten(c, info.ID, seen); err != nil {
+			return err
+		}
+		return s.config.Engine.Delete(ctx, info.ID)
+	}); err != nil {
 		return none{}, err
 	}
 	s.summaries.forget(info.ID)

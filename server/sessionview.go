@@ -3,6 +3,7 @@ package server
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -38,6 +39,8 @@ type sessionView struct {
 	Pinned   bool           `json:"pinned"`
 	Archived bool           `json:"archived"`
 	Related  []string       `json:"related,omitempty"`
+	// Written is another text whenever somebody has written into the session: see deleteSession.
+	Written string `json:"written,omitempty"`
 	// Forked is the session that it goes on from, where it is a fork.
 	Forked string `json:"forked,omitempty"`
 }
@@ -62,6 +65,8 @@ func (s *Server) viewWith(ctx context.Context, info troupe.SessionInfo, n *notes
 	v := sessionView{
 		SessionInfo: info, Model: known.model, Spent: known.cost, Tokens: known.tokens, Unseen: known.answers > n.Seen,
 		Files: len(known.files), Queued: len(n.Queue), Pinned: n.Pinned, Archived: n.Archived, Related: n.Related, Forked: known.forked,
+		// A message that leaves the queue to be said was written once.
+		Written: fmt.Sprintf("%d.%d.%d", known.written+len(n.Queue), n.Touched, len(n.Edits)),
 	}
 	if len(n.Edits) > 0 {
 		v.Edited = map[string]int{}

@@ -83,9 +83,11 @@ type summary struct {
 	answers int
 	// messages is how many messages a person and those they talk to have exchanged.
 	messages int
-	files    map[string]*savedFile
-	forked   string             // the session that it goes on from
-	days     map[string]float64 // what was spent on each day
+	// written is how often people have said, answered or renamed something.
+	written int
+	files   map[string]*savedFile
+	forked  string             // the session that it goes on from
+	days    map[string]float64 // what was spent on each day
 }
 
 // note takes an event into account.
@@ -100,6 +102,7 @@ func (s *summary) note(e *troupe.Event) {
 			s.question, s.stop, s.outcome = nil, "", ""
 		}
 	case *troupe.UserSaid:
+		s.written++
 		s.question, s.hidden = nil, b.Hidden
 		if e.Parent == "" && !b.Hidden && b.Text != "" {
 			s.messages++
@@ -119,6 +122,8 @@ func (s *summary) note(e *troupe.Event) {
 		s.cost += b.Cost
 		s.tokens += b.Usage.Total()
 		s.days[e.Time.UTC().Format(time.DateOnly)] += b.Cost
+	case *troupe.SessionRenamed:
+		s.written++
 	case *troupe.SessionForked:
 		s.forked = b.From
 		clear(s.days) // what it began with was paid in another session

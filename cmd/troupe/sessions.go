@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -214,11 +215,15 @@ func parseTime(flag, text string, now time.Time) (time.Time, error) {
 
 // standing says how the latest run of a session stands, and what cut its answer short.
 func standing(m *outputs.Manifest) string {
-	if m.Execution.Stop == "" {
+	why := cmp.Or(strings.ReplaceAll(m.Execution.Stop, "_", " "), outcomes[m.Execution.Outcome])
+	if why == "" {
 		return m.Execution.Status
 	}
-	return m.Execution.Status + " (" + terminal.OneLine(strings.ReplaceAll(m.Execution.Stop, "_", " "), 20) + ")"
+	return m.Execution.Status + " (" + terminal.OneLine(why, 20) + ")"
 }
+
+// outcomes is what is said of work that is not done, where the run's end does not say why.
+var outcomes = map[string]string{"partial": "partly done", "failed": "not done"}
 
 func (p *program) listSessions(found []outputs.Manifest) error {
 	if p.flags.json {
@@ -248,6 +253,8 @@ func (p *program) showSession(ctx context.Context, project *project.Project, id 
 	status := m.Execution.Status
 	if stop := m.Execution.Stop; stop != "" {
 		status += ", not finished: " + terminal.OneLine(terminal.Unfinished(stop), 300)
+	} else if outcome := outcomes[m.Execution.Outcome]; outcome != "" {
+		status += ", " + outcome
 	}
 	fmt.Fprintf(p.out, "session   %s\nagent     %s, %s (%s)\nworkflow  %s\nstatus    %s\nstarted   %s\nmessages  %d\n", m.SessionID,
 		terminal.OneLine(m.Agent.Name, 60), terminal.OneLine(m.Agent.Title, 60), terminal.OneLine(m.Agent.Bundle, 60),

@@ -181,7 +181,8 @@ func TestTheFocusIsNeverLost(t *testing.T) {
 func TestTheFocusAfterSigningInAndAtAGate(t *testing.T) {
 	t.Parallel()
 	m := newModel(t)
-	m.directed(t, script{"Say which licences", []reply{{text: "```json\n" + phaseAnswer("legal", "It may go on.") + "\n```"}}})
+	ready := reply{text: "```json\n" + phaseAnswer("legal", "It may go on.") + "\n```"}
+	m.directed(t, script{"Say which licences", []reply{ready, ready, {text: "{", held: true}}})
 	h := play(t, m)
 	origin, _, _ := strings.Cut(h.link, "#token=")
 	b := newTab(t)
@@ -199,4 +200,15 @@ func TestTheFocusAfterSigningInAndAtAGate(t *testing.T) {
 	value[any](b, "document.activeElement.blur()")
 	b.press("w")
 	b.holds("document.activeElement === find('.delivery .needs')")
+
+	// What is sent from the gate's field takes the field along: the focus goes to the next gate,
+	// and to the headline while there is none.
+	b.write(".delivery .needs textarea", "Shorter")
+	b.press(kb.Enter)
+	b.sees(".delivery .needs", "You asked for changes: Shorter")
+	b.holds("document.activeElement === find('.delivery .needs')")
+	b.write(".delivery .needs textarea", "Shorter still")
+	b.press(kb.Enter, kb.ModifierCtrl)
+	b.lacks(".delivery .needs", "")
+	b.holds("document.activeElement.matches('h1')")
 }

@@ -105,3 +105,38 @@ func TestAnOpenDeliveryNoticesThatItsServerWasKilled(t *testing.T) {
 	b.sees(".delivery", "is being worked on")
 	b.holds("find('.stepper li[data-phase=legal][data-state=running]')")
 }
+
+// The view of a flow says what was done, what was cut and what is to come after its server was
+// killed, and goes on from there.
+func TestAnOpenFlowNoticesThatItsServerWasKilled(t *testing.T) {
+	t.Parallel()
+	m := newModel(t)
+	m.directed(t, script{"Otters at the door", []reply{{text: "Otters like doors."}, {text: "One, two", held: true}, {text: "Three, four", held: true}}})
+	k := serveKillable(t, m)
+	var made struct{ Session string }
+	if err := json.Unmarshal([]byte(k.post(t, "/api/flows/review/runs", map[string]string{"text": "Otters at the door"})), &made); err != nil {
+		t.Fatal(err)
+	}
+	b := open(t, k.r.link)
+	b.sees(".agent", "clerk")
+	value[any](b, "void (location.hash = '#/s/' + %s + '/flow')", made.Session)
+	b.sees(".node[data-state=done]", "clerk")
+	b.sees(".node[data-state=run]", "critic")
+
+	k.isKilled(t, b)
+	b.sees(".graph .trouble", restarted)
+	for range 2 {
+		b.sees(".node[data-state=done]", "clerk")
+		b.sees(".node[data-state=stop]", "interrupted")
+		b.sees(".graph .chip", "1 of 2 done")
+		b.sees(".graph .chip", "1 interrupted")
+		b.lacks(".graph .chip", "Nobody was heard")
+		b.holds("find('.trouble').getBoundingClientRect().bottom <= find('.node').getBoundingClientRect().top")
+		b.do(chromedp.Reload()) // now from the log alone
+		b.sees(".graph .trouble", restarted)
+	}
+	b.picture("flow-after-a-kill")
+	b.click(".trouble button", "Go on where it stopped")
+	b.sees(".node[data-state=run]", "critic")
+	b.lacks(".graph .trouble", restarted)
+}

@@ -3,6 +3,7 @@ package browser
 import (
 	"fmt"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/chromedp/chromedp"
@@ -157,6 +158,38 @@ func TestOpeningWhatIsBeingDeletedBringsItBack(t *testing.T) {
 	b.sees(".library", "brief.md")
 	b.do(chromedp.Reload()) // which takes away for good what is being deleted
 	b.sees(".library", "brief.md")
+	b.click(".side .item", "Write it down")
+	b.reads(answers, "It is written.", "More of it.")
+}
+
+// A conversation that somebody writes in while its deletion can still be undone, in another tab,
+// is not deleted when the time is over: nobody has seen what would go with it.
+func TestWhatIsWrittenInAnotherTabIsNotDeleted(t *testing.T) {
+	t.Parallel()
+	m := newModel(t)
+	h := play(t, m)
+	b := begin(t, h.link, "clerk")
+	b.say("Write it down")
+	m.answers(t, "It is written.")
+	b.reads(answers, "It is written.")
+	place := value[string](b, "location.hash")
+	ctx, cancel := chromedp.NewContext(b.ctx) // another tab of the same browser
+	t.Cleanup(cancel)
+	other := &tab{t: t, ctx: ctx}
+	origin, _, _ := strings.Cut(h.link, "#")
+	other.do(chromedp.Navigate(origin + place))
+	other.reads(answers, "It is written.")
+
+	// The time to undo it is over when the test says so.
+	value[any](b, "void (() => { const wait = setTimeout; window.setTimeout = (what, ms, ...more) => (ms === 10_000 ? ((window.overdue = what), 0) : wait(what, ms, ...more)) })()")
+	b.click(".bar button", "More")
+	b.click(".pop button", "Delete")
+	b.sees(".toast", "“Write it down” deleted")
+	other.say("And more")
+	m.answers(t, "More of it.")
+	other.reads(answers, "It is written.", "More of it.")
+	value[any](b, "void overdue()")
+	b.toasted("“Write it down” is not deleted: something was written in it meanwhile")
 	b.click(".side .item", "Write it down")
 	b.reads(answers, "It is written.", "More of it.")
 }

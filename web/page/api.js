@@ -94,7 +94,7 @@ export const api = {
   session: (id) => get(at(id)),
   create: (agent, more = {}) => post("api/sessions", { agent, ...more }),
   change: async (id, values) => (await request("PATCH", at(id), values)).json(),
-  remove: (id) => request("DELETE", at(id) + "?stop=1"), // what it does at the moment ends
+  remove: (id, written) => request("DELETE", query(at(id), { stop: 1, written })), // what it does at the moment ends
   seen: (id) => request("POST", at(id) + "/seen"),
   say: (id, text, attachments = [], when = "") => once(at(id) + "/messages", { text, ...(attachments.length && { attachments }), ...(when && { when }) }),
   answer: (id, values) => once(at(id) + "/answers", values),

@@ -3,7 +3,7 @@
 
 import { Graph, layout } from "./lib/dagre.js";
 import { agentOf, app } from "./state.js";
-import { cost, short, when } from "./format.js";
+import { cost, hour, short, when } from "./format.js";
 import { duration } from "./forms.js";
 import { untilOf, workedOn } from "./fold.js";
 import { go, talkAddress } from "./route.js";
@@ -11,7 +11,7 @@ import { kept, keep } from "./kept.js";
 import { ChangeGiven, Given } from "./given.js";
 import { Prose } from "./prose.js";
 import { valueIn } from "./phase.js";
-import { headline, knows } from "./trouble.js";
+import { headline, knows, Trouble } from "./trouble.js";
 import { doing, done } from "./words.js";
 import { Face, html, icon, useEffect, useMemo, useRef, useState } from "./view.js";
 
@@ -42,7 +42,7 @@ export function statesOf(flow, session) {
   // What is done of the round before is to come in this one.
   for (const loop of flow.nodes.filter((n) => n.kind === "loop")) {
     const own = agentsIn(flow, loop.id).map((id) => states.get(id)), round = Math.max(...own.map((s) => s.runs.length));
-    if (own.some((s) => s.state === "run" || s.state === "wait")) for (const s of own) if (s.state === "done" && s.runs.length < round) s.state = "idle";
+    if (own.some((s) => ["run", "wait", "stop"].includes(s.state))) for (const s of own) if (s.state === "done" && s.runs.length < round) s.state = "idle";
   }
   return states;
 }
@@ -53,11 +53,19 @@ const agentsIn = (flow, frame) => flow.nodes.filter((n) => n.in === frame).flatM
 function stateOf(run, session) {
   if (!run) return "idle";
   if (session.questions.some((q) => q.run === run.id)) return "wait";
-  return { running: "run", completed: "done", waiting: "wait", failed: "fail", cancelled: "fail" }[run.status] ?? "idle";
+  if (run.status === "running" && isLeft(run, session)) return "stop";
+  return { running: "run", completed: "done", waiting: "wait", failed: "fail", cancelled: "fail", interrupted: "stop" }[run.status] ?? "idle";
 }
 
-const words = { __proto__: null, idle: "to come", run: "working", done: "done", wait: "waits for you", fail: "failed" };
-const icons = { __proto__: null, run: ["loader-circle", "spin acc"], done: ["circle-check", "acc"], wait: ["hand", "wait"], fail: ["circle-x", "bad"], idle: ["circle-dashed", "faint"] };
+// isLeft says that a run has no end of its own and a run around it was closed: its process
+// died, and something else was said then.
+function isLeft(run, session) {
+  for (let up = session.runs.get(run.parent); up; up = session.runs.get(up.parent)) if (["cancelled", "failed"].includes(up.status)) return true;
+  return false;
+}
+
+const words = { __proto__: null, idle: "to come", run: "working", done: "done", wait: "waits for you", fail: "failed", stop: "interrupted" };
+const icons = { __proto__: null, run: ["loader-circle", "spin acc"], done: ["circle-check", "acc"], wait: ["hand", "wait"], fail: ["circle-x", "bad"], stop: ["circle-pause", "dim"], idle: ["circle-dashed", "faint"] };
 
 // derived makes a flow of the runs themselves, where none is known by that name.
 function derived(session) {
@@ -83,18 +91,20 @@ export function Flow({ here, at, name, status, acts }) {
   const agents = flow.nodes.filter((n) => n.kind === "agent");
   const over = [...states.values()].filter((s) => s.state === "done").length;
   const failed = [...states.values()].filter((s) => s.state === "fail").length;
+  const cut = [...states.values()].filter((s) => s.state === "stop").length;
   const now = agents.filter((n) => states.get(n.id).state === "run").map((n) => nameIn(flow, n));
   const unfit = session.warnings.filter((w) => w.code === "loop_limit"); // a loop came to its end, and nobody was content
   const select = (node) => go(talkAddress(id, "flow", node));
-  const live = status === "running" || status === "waiting" || failed > 0 || !session.runs.size;
+  const live = status === "running" || status === "interrupted" || status === "waiting" || failed > 0 || !session.runs.size;
   const isHeard = agents.some((n) => states.get(n.id).state === "done" && !leads(flow, n));
   const from = app.sessions.get(id)?.forked, before = from && app.sessions.get(from);
-  const chips = html`<div class="row wrap">${from && html`<a class="chip out" href=${talkAddress(from, "flow")}>${icon("git-branch")}Goes on from ${before ? `the run of ${when(before.started)}` : "another run"}</a>`}<span class="chip out">${isHeard || live ? html`${icon(over > 0 ? "circle-check" : "circle-dashed", over > 0 ? "acc" : "faint")}${over} of ${agents.length} done` : html`${icon("circle-dashed", "faint")}Nobody was heard`}</span>${now.length > 0 && html`<span class="chip out">${icon("loader-circle", "spin acc")}${now.join(" and ")} ${now.length > 1 ? "are" : "is"} working</span>`}${failed > 0 && html`<span class="chip bad">${failed} failed</span>`}${unfit.map((w) => html`<span class="chip out" key=${w.seq}>${icon("circle-alert")}${capital(w.text)}</span>`)}</div>`;
+  const chips = html`<div class="row wrap">${from && html`<a class="chip out" href=${talkAddress(from, "flow")}>${icon("git-branch")}Goes on from ${before ? `the run of ${when(before.started)}` : "another run"}</a>`}<span class="chip out">${isHeard || live ? html`${icon(over > 0 ? "circle-check" : "circle-dashed", over > 0 ? "acc" : "faint")}${over} of ${agents.length} done` : html`${icon("circle-dashed", "faint")}Nobody was heard`}</span>${now.length > 0 && html`<span class="chip out">${icon("loader-circle", "spin acc")}${now.join(" and ")} ${now.length > 1 ? "are" : "is"} working</span>`}${cut > 0 && html`<span class="chip out">${icon("circle-pause", "dim")}${cut} interrupted</span>`}${failed > 0 && html`<span class="chip bad">${failed} failed</span>`}${unfit.map((w) => html`<span class="chip out" key=${w.seq}>${icon("circle-alert")}${capital(w.text)}</span>`)}</div>`;
+  const card = status === "interrupted" && html`<${Trouble} code="interrupted" context=${{ until: hour(session.last) }} acts=${acts} />`;
   const chosen = flow.nodes.find((n) => n.id === at);
   const button = (title, drawing, act) => html`<button type="button" class="tool sm" title=${title} aria-label=${title} onClick=${act}>${icon(drawing)}</button>`;
   return html`<div class=${"room graph" + (chosen ? "" : " solo")}>
-    ${list || phone ? html`<div class="flow-list"><h2 class="hidden">The flow, as a list</h2><div class="row between">${chips}${!phone && html`<button type="button" class="sm" onClick=${() => (setList(false), keep("flowList", false))}>${icon("workflow")}As a graph</button>`}</div><${List} flow=${flow} states=${states} session=${session} at=${at} select=${select} /></div>`
-      : html`<${Drawing} flow=${flow} states=${states} session=${session} at=${at} select=${select} chips=${chips} toList=${() => (setList(true), keep("flowList", true))} live=${status === "running"} />`}
+    ${list || phone ? html`<div class="flow-list"><h2 class="hidden">The flow, as a list</h2><div class="row between">${chips}${!phone && html`<button type="button" class="sm" onClick=${() => (setList(false), keep("flowList", false))}>${icon("workflow")}As a graph</button>`}</div>${card}<${List} flow=${flow} states=${states} session=${session} at=${at} select=${select} /></div>`
+      : html`<${Drawing} flow=${flow} states=${states} session=${session} at=${at} select=${select} chips=${html`${chips}${card}`} toList=${() => (setList(true), keep("flowList", true))} live=${status === "running"} />`}
     ${chosen && html`<${Node} key=${at} node=${chosen} name=${nameIn(flow, chosen)} state=${states.get(at) ?? { runs: [], state: "idle" }} session=${session} id=${id} acts=${acts} close=${() => go(talkAddress(id, "flow"))} />`}</div>`;
 }
 
@@ -113,6 +123,7 @@ function lastWords(session, { runs, state }) {
     const cause = session.warnings.find((w) => w.run === last && w.code === "failed")?.cause;
     return knows(cause?.code) ? headline(cause.code) : cause?.problem?.sentence ?? ""; // the error itself is in the run
   }
+  if (state === "stop") return ""; // what it was at is not on record
   const item = session.items.findLast((i) => i.run === last && ((i.type === "answer" && i.text) || (i.type === "tool" && i.state !== "waiting")));
   if (!item) return "";
   if (item.type === "tool") return capital(item.state === "running" ? doing(item.tool, item.arguments) : done(item));

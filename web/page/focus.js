@@ -1,5 +1,5 @@
-// Moves the focus on when what has it goes. The button of a card goes with the card that it
-// answers: whoever uses a keyboard or a screen reader would be at the top of the page.
+// Moves the focus on when what has it goes. The button of a card, or the field in which Enter
+// sends, goes with the card that it answers: whoever uses a keyboard or a screen reader would be at the top of the page.
 
 const cards = ".needs, .trouble, .waits .card";
 
@@ -10,13 +10,17 @@ let end = () => {};
 let headline = null; // which has the focus until there is something to do
 
 document.addEventListener?.("pointerdown", () => end(), true);
-document.addEventListener?.("keydown", () => headline && end(), true);
+document.addEventListener?.("keydown", ({ key, target }) => {
+  if (headline) end();
+  const card = key === "Enter" && !target.closest?.("button, a, summary") && target.closest?.(cards);
+  if (card) watch(card, target);
+}, true);
 document.addEventListener?.("click", ({ target }) => {
   const button = target.closest?.("button"), card = button?.closest(cards);
   if (card) watch(card, button);
 }, true);
 
-// watch waits until the focus is lost that a card's button has. One that is switched off until
+// watch waits until the focus is lost that a card's button or field has. One that is switched off until
 // something comes of it leaves it to its card. Where nothing is to be done at the moment, as
 // between two gates, the headline has it until there is, or somebody does something else.
 function watch(card, button) {

@@ -55,9 +55,11 @@ export function More({ here, info, route, delivers, flows, model, choose }) {
 
 // deleteSession takes a conversation away, for good only after a while, or when the page is left.
 // Until then, whoever opens it has it back: what is written there must not go with it. What it
-// does at the moment ends at once. Its own files go along: files are their paths.
+// does at the moment ends at once. Its own files go along: files are their paths. What somebody
+// has written meanwhile in another tab, or with another program, keeps it: the server compares.
 export function deleteSession(id, title, files = []) {
-  const runs = app.sessions.get(id)?.status === "running";
+  const { status, written } = app.sessions.get(id) ?? {};
+  const runs = status === "running";
   const name = `“${title || "The conversation"}”`;
   const sessions = new Map(app.sessions);
   sessions.delete(id);
@@ -74,7 +76,12 @@ export function deleteSession(id, title, files = []) {
     back();
   };
   const opened = () => location.hash.includes(id) && (undo(), toast(`${name} is not deleted: you opened it again`));
-  const forGood = () => decided || (decide(), forget(id), api.remove(id).catch((problem) => (toast(problem.message), back())));
+  const forGood = (left) => {
+    if (decided) return;
+    decide();
+    if (left) forget(id); // nobody is there any more to do so later
+    api.remove(id, written).then(() => forget(id), (problem) => (toast(problem.code === "written" ? `${name} is not deleted: something was written in it meanwhile` : problem.message), back()));
+  };
   const one = toast(`${name} ${runs ? "stopped and " : ""}deleted${files.length ? `, with its ${files.length === 1 ? `file ${files[0]}` : `${files.length} files`}` : ""}`, undo, 10_000, forGood);
   addEventListener("pagehide", forGood);
   addEventListener("hashchange", opened, true); // before the page goes there

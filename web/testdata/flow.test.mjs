@@ -34,3 +34,18 @@ test("a flow that is one frame has its own runs in it", () => {
   const loop = { nodes: [node("1", "loop", "polish"), node("2", "agent", "writer", "1")] };
   assert.deepEqual(ids(statesOf(loop, log(["r", "polish"], ["a", "writer", "r"], ["b", "writer", "r", "running"]))), { 2: "a b" });
 });
+
+const standing = (states) => Object.fromEntries([...states].map(([id, { state }]) => [id, state]));
+
+test("what was cut when the process died is neither to come nor at work", () => {
+  const cut = log(["r", "essay", "", "interrupted"], ["d", "drafts", "r", "interrupted"], ["d1", "writer", "d"], ["d2", "poet", "d", "interrupted"]);
+  assert.deepEqual(standing(statesOf(essay, cut)), { 2: "done", 3: "stop", 5: "idle", 6: "idle" });
+  // A loop in its second round: what was done in the first is to come again.
+  const round = log(["r", "essay", "", "interrupted"], ["p", "polish", "r", "interrupted"], ["p1", "writer", "p"], ["p2", "critic", "p"], ["p3", "writer", "p", "interrupted"]);
+  assert.deepEqual(standing(statesOf(essay, round)), { 2: "idle", 3: "idle", 5: "stop", 6: "idle" });
+});
+
+test("what has no end in a run that was closed is interrupted for good", () => {
+  const closed = log(["r", "essay", "", "cancelled"], ["d", "drafts", "r", "running"], ["d1", "writer", "d"], ["d2", "poet", "d", "running"]);
+  assert.deepEqual(standing(statesOf(essay, closed)), { 2: "done", 3: "stop", 5: "idle", 6: "idle" });
+});
