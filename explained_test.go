@@ -83,11 +83,14 @@ func TestWhatIsExplainedIsWhatWasSent(t *testing.T) {
 	type at struct {
 		At string `json:"at"`
 	}
-	look := troupe.NewTool("look", "Looks.", func(_ context.Context, in at) (string, error) {
-		if strings.HasPrefix(in.At, "long") {
-			return strings.Repeat("é", 2000), nil
+	look := troupe.NewTool("look", "Looks.", func(_ context.Context, in at) (troupe.Result, error) {
+		switch {
+		case strings.HasPrefix(in.At, "long"):
+			return troupe.Result{Content: strings.Repeat("é", 2000)}, nil
+		case strings.HasPrefix(in.At, "kept"):
+			return troupe.Result{Content: "it is " + in.At, Keep: "rules"}, nil
 		}
-		return "it is " + in.At, nil
+		return troupe.Result{Content: "it is " + in.At}, nil
 	}, troupe.ReadOnly())
 	// Of two calls at the same time the first returns last.
 	second := make(chan struct{})
@@ -137,7 +140,7 @@ func TestWhatIsExplainedIsWhatWasSent(t *testing.T) {
 			return agentWith(t, troupe.AgentConfig{ID: "ann", Model: o.hears(t, "ann", turn{text: "on", err: down}, turn{text: "one"})})
 		}, []troupe.Input{{Text: "count"}}, "model_failed"},
 		"making room": {func(o *eavesdropper) troupe.Step {
-			return agentWith(t, troupe.AgentConfig{ID: "ann", Instructions: "Look.", Window: 1200, Tools: []troupe.Tool{look}, Model: o.hears(t, "ann", calls("a"), turn{text: strings.Repeat("first ", 150)}, calls("long1"), calls("long2", "c"), turn{text: "second"}, turn{text: "third"})})
+			return agentWith(t, troupe.AgentConfig{ID: "ann", Instructions: "Look.", Window: 1200, Tools: []troupe.Tool{look}, Model: o.hears(t, "ann", calls("kept1", "a"), calls("kept2"), turn{text: strings.Repeat("first ", 150)}, calls("long1"), calls("long2", "c"), turn{text: "second"}, turn{text: "third"})})
 		}, []troupe.Input{{Text: "go"}, {Text: "and then"}, {Text: "and last"}}, "context_compacted"},
 		"a team": {func(o *eavesdropper) troupe.Step {
 			first := agentWith(t, troupe.AgentConfig{ID: "ann", Instructions: "You are Ann.", Model: o.hears(t, "ann",
@@ -176,9 +179,46 @@ func TestWhatIsExplainedIsWhatWasSent(t *testing.T) {
 			if !slices.ContainsFunc(log, func(e troupe.Event) bool { return e.Kind() == c.kind }) {
 				t.Errorf("there is no %s", c.kind)
 			}
+			if name == "making room" && !strings.Contains(fmt.Sprint(o.sent), "[Still in force: the result of look]\nit is kept2") {
+				t.Errorf("nothing outlives it: %q", o.sent)
+			}
 			if diff := cmp.Diff(o.sent, explained(log)); diff != "" {
 				t.Errorf("sent (-), explained (+):\n%s", diff)
 			}
 		})
+	}
+}
+
+// A call whose process died has no result on record: what its model is told of it when something
+// else is said is explained, too.
+func TestWhatIsExplainedOfACallThatWasCut(t *testing.T) {
+	look := troupe.NewTool("look", "Looks.", func(context.Context, struct{}) (string, error) { return "it is", nil })
+	agent := func(o *eavesdropper, turns ...turn) troupe.Step {
+		return agentWith(t, troupe.AgentConfig{ID: "ann", Tools: []troupe.Tool{look}, Model: o.hears(t, "ann", turns...)})
+	}
+	first, second := &eavesdropper{sent: map[string][][]string{}}, &eavesdropper{sent: map[string][][]string{}}
+	events, _, err := play(t, newEngine(t, troupe.Config{}), agent(first, turn{calls: []troupe.ToolCall{call("a", "look", "{}"), call("b", "look", "{}")}}, turn{text: "seen"}), troupe.Input{Text: "go"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	log := stored(events)
+	cut := slices.IndexFunc(log, func(e troupe.Event) bool { return e.Kind() == "tool_returned" }) + 1
+	store, session := troupe.NewMemoryStore(), log[0].Session
+	if err := store.Append(t.Context(), session, log[:cut]...); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := play(t, newEngine(t, troupe.Config{Store: store}), agent(second, turn{text: "well"}), troupe.Input{Session: session, Text: "and then"}); err != nil {
+		t.Fatal(err)
+	}
+	log = nil
+	for e, err := range store.Events(t.Context(), session, 0) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		log = append(log, e)
+	}
+	told := explained(log)["ann"]
+	if diff := cmp.Diff(second.sent["ann"], told[1:]); diff != "" || !strings.Contains(strings.Join(told[1], "\n"), "its outcome is unknown") {
+		t.Errorf("sent (-), explained (+):\n%s\n%q", diff, told)
 	}
 }
