@@ -75,7 +75,7 @@ func TestWhatMadeRoomAndWhyItStoppedAreTold(t *testing.T) {
 	for _, p := range last.Parts {
 		kinds = append(kinds, p.Kind)
 	}
-	if got := strings.Join(kinds, " "); got != "summary user tools" || len(last.Dropped) != 1 || last.Dropped[0].Text != "one" {
+	if got := strings.Join(kinds, " "); got != "summary user user user tools" || len(last.Dropped) != 0 {
 		t.Errorf("sent: %s, not any more: %+v", got, last.Dropped)
 	}
 	if len(s.Ends) != 2 || s.Ends[0].Why != "the limit of turns was reached: 2 turns" || s.Ends[0].AfterTurn != 2 || s.Ends[1].Why != "no route" {

@@ -4,13 +4,12 @@
 package explain
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/troupe-dev/troupe"
-	"github.com/troupe-dev/troupe/internal/words"
 )
 
 // A Part is a piece of what a model was sent.
@@ -22,6 +21,10 @@ type Part struct {
 	// Origin is the file that it came from, and Line the line in it, where that is known.
 	Origin string `json:"origin,omitempty"`
 	Line   int    `json:"line,omitempty"`
+	// Role is that of the message it was sent as: system, user, assistant or tool. CallID is the
+	// call that a tool's result belongs to.
+	Role   string `json:"role,omitempty"`
+	CallID string `json:"call_id,omitempty"`
 	// Event is the number of the event that has it, 0 for none.
 	Event int64 `json:"event,omitempty"`
 	// Tokens is an estimate, made to fit what the provider has counted, and Cost its part
@@ -40,23 +43,23 @@ type Part struct {
 type Recorder struct {
 	loaded  map[string]string // contents by hash
 	talks   map[string]*talk
-	talkOf  map[string]string     // the conversation of a nested run
-	callsOf map[string]toolOrigin // by run and step
+	talkOf  map[string]string // the conversation of a nested run
+	callsOf map[string]string // what a call is about, by run and step
+	// isAgent says that the session's latest run is an agent's own, earlier how many messages
+	// there were before it.
+	isAgent bool
+	earlier int
 }
-
-// A talk is the conversation of one run and those that it goes on from.
-type talk struct{ parts []Part }
-
-// toolOrigin is what a tool call was about.
-type toolOrigin struct{ origin string }
 
 // NewRecorder returns a recorder that has seen nothing yet.
 func NewRecorder() *Recorder {
-	return &Recorder{loaded: map[string]string{}, talks: map[string]*talk{}, talkOf: map[string]string{}, callsOf: map[string]toolOrigin{}}
+	return &Recorder{loaded: map[string]string{}, talks: map[string]*talk{}, talkOf: map[string]string{}, callsOf: map[string]string{}}
 }
 
+// talk returns the conversation that an event belongs to. The session's own has no name; a nested
+// run has one of its own, unless it goes on with an earlier one.
 func (r *Recorder) talk(e *troupe.Event) *talk {
-	key := "" // the session's own conversation; a nested run has one of its own
+	key := ""
 	if e.Parent != "" {
 		key = e.Run
 		if name := r.talkOf[e.Run]; name != "" {
@@ -65,54 +68,65 @@ func (r *Recorder) talk(e *troupe.Event) *talk {
 	}
 	if r.talks[key] == nil {
 		r.talks[key] = &talk{}
+		// What a flow that the user talks to has its steps do begins with what was said before.
+		if started, ok := e.Body.(*troupe.RunStarted); ok && key != "" && started.Depth == 1 && (!r.isAgent || started.Conversation != "") {
+			r.talks[key].inform(r.talks[""], r.earlier)
+		}
 	}
 	return r.talks[key]
 }
 
 // Sent returns what a model is sent that is asked in the run of an event, in order.
-func (r *Recorder) Sent(e *troupe.Event) []Part { return slices.Clone(r.talk(e).parts) }
+func (r *Recorder) Sent(e *troupe.Event) []Part { return r.talk(e).sent() }
 
 // Take adds what an event has the model know from then on.
 func (r *Recorder) Take(e *troupe.Event) {
-	if started, ok := e.Body.(*troupe.RunStarted); ok && started.Conversation != "" {
+	if started, ok := e.Body.(*troupe.RunStarted); ok && e.Parent == "" {
+		r.isAgent, r.earlier = started.Definition == nil || started.Definition.Kind == "agent", len(r.talk(e).messages)
+	} else if ok && started.Conversation != "" {
 		r.talkOf[e.Run] = started.Conversation
 	}
 	t := r.talk(e)
 	switch b := e.Body.(type) {
 	case *troupe.RunStarted:
-		if prompt := b.Input.Prompt(); e.Parent != "" && prompt != "" {
-			name := "task"
-			if b.Edited {
-				name = "task, edited by " + words.Person(b.EditedBy)
-			}
-			t.add(Part{Kind: "user", Name: name, Event: e.Seq, Text: prompt})
-		}
+		t.begin(e, b)
 	case *troupe.ContextLoaded:
 		content := b.Content
 		if content == "" {
 			content = r.loaded[b.SHA256]
 		}
 		r.loaded[b.SHA256] = content
-		t.load(Part{Kind: contextKind(b), Name: b.Source, Origin: b.Source, Event: e.Seq, Text: content})
+		t.load(e, b, content)
 	case *troupe.UserSaid:
-		if b.CallID != "" { // the call's result tells what came of it
-			break
+		if b.CallID == "" { // else the call's result tells what came of it
+			given := t.given
+			given.Task = b.Text
+			t.ask(Part{Event: e.Seq, Text: given.Prompt()}, b.Parts)
 		}
-		text := b.Text
-		for _, p := range b.Parts {
-			text += fmt.Sprintf("\n[%s, %s]", p.Name, p.MIME)
-		}
-		t.add(Part{Kind: "user", Event: e.Seq, Text: text})
 	case *troupe.ModelReplied:
 		if b.Purpose == "" && b.Message != nil {
-			t.add(Part{Kind: "assistant", Name: e.Agent, Event: e.Seq, Text: spoken(b.Message)})
+			t.reply(e, b)
 		}
 	case *troupe.ToolCalled:
-		r.callsOf[e.Run+"/"+e.Step] = toolOrigin{originOf(b.Arguments)}
+		r.callsOf[e.Run+"/"+e.Step] = originOf(b.Arguments)
 	case *troupe.ToolReturned:
-		t.add(Part{Kind: "tool", Name: b.Tool, Origin: r.callsOf[e.Run+"/"+e.Step].origin, Event: e.Seq, Text: b.Content})
+		t.result(Part{Name: b.Tool, Origin: r.callsOf[e.Run+"/"+e.Step], CallID: b.CallID, Event: e.Seq, Text: b.Content}, b.Keep)
+	case *troupe.Warned:
+		if b.Told {
+			t.notice(e, cmp.Or(b.Notice, b.Message))
+		}
+	case *troupe.LimitReached:
+		t.notice(e, cmp.Or(b.Notice, b.Message))
 	case *troupe.ContextCompacted:
-		t.compact(b)
+		t.compact(e, b)
+	case *troupe.RunFinished:
+		if b.Stop != "input_requested" || !t.isWaiting() {
+			t.answer(e, b.Output.Summary)
+		}
+	case *troupe.RunFailed:
+		t.brokenOff(e, b.Partial)
+	case *troupe.RunCancelled:
+		t.brokenOff(e, b.Partial)
 	}
 }
 
@@ -133,52 +147,12 @@ func originOf(arguments troupe.Arguments) string {
 	return ""
 }
 
-func contextKind(b *troupe.ContextLoaded) string {
-	if b.Source == "instructions" {
-		return "instructions"
-	}
-	return "context"
-}
-
 func spoken(m *troupe.Message) string {
 	text := m.Text
 	for _, call := range m.Calls {
 		text += fmt.Sprintf("\n→ %s %s", call.Name, call.Arguments)
 	}
 	return strings.TrimPrefix(text, "\n")
-}
-
-func (t *talk) add(p Part) { t.parts = append(t.parts, p) }
-
-// leads says whether a part is told before anybody speaks.
-func (p *Part) leads() bool { return p.Kind == "instructions" || p.Kind == "context" }
-
-// load puts what is told before the user speaks where it belongs: before what was said.
-// What replaces an earlier part of that name takes its place, unless several have it.
-func (t *talk) load(p Part) {
-	lead := 0
-	for lead < len(t.parts) && t.parts[lead].leads() {
-		if old := &t.parts[lead]; old.Name == p.Name && (old.Text == p.Text || strings.ContainsAny(p.Name, "/.") || p.Kind == "instructions") {
-			*old = p
-			return
-		}
-		lead++
-	}
-	t.parts = slices.Insert(slices.Clone(t.parts), lead, p)
-}
-
-// compact drops the oldest of what was said, and puts the summary in its place.
-func (t *talk) compact(b *troupe.ContextCompacted) {
-	lead := slices.IndexFunc(t.parts, func(p Part) bool { return !p.leads() })
-	if lead < 0 {
-		return
-	}
-	rest := t.parts[min(len(t.parts), lead+b.Dropped):]
-	t.parts = slices.Clone(t.parts[:lead])
-	if b.Summary != "" {
-		t.parts = append(t.parts, Part{Kind: "summary", Text: b.Summary})
-	}
-	t.parts = append(t.parts, rest...)
 }
 
 // Weigh shares what the provider has counted among the parts, by their sizes. What the

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -172,13 +173,9 @@ func (s *Server) inspect(c *call, session string, number, against int64) (*callV
 				view.Before, view.messages = last, messages
 			}
 		}
-		switch b := e.Body.(type) {
-		case *troupe.ModelReplied:
-			if b.Message != nil && len(b.Message.Calls) > 0 {
-				messages[e.Seq] = callingMessage(b.Message)
-			}
-		case *troupe.ToolReturned:
-			messages[e.Seq] = sentMessage{Role: "tool", Content: b.Content, CallID: b.CallID}
+		// Calls that were cut short are not sent back.
+		if isModel && replied.Message != nil && len(replied.Message.Calls) > 0 && replied.Finish != troupe.FinishLength && replied.Finish != troupe.FinishFiltered {
+			messages[e.Seq] = callingMessage(replied.Message)
 		}
 		r.Take(&e)
 	}
@@ -250,16 +247,11 @@ func callingMessage(m *troupe.Message) sentMessage {
 
 func (v *callView) request() sentRequest {
 	request := sentRequest{Model: v.sent, Messages: []sentMessage{}, Stream: true}
-	roles := map[string]string{"instructions": "system", "context": "system", "summary": "user"}
 	for _, p := range v.Parts {
-		role := roles[p.Kind]
-		if role == "" {
-			role = p.Kind
-		}
-		if message, ok := v.messages[p.Event]; ok && message.Role == role {
+		if message, ok := v.messages[p.Event]; ok && p.Kind == "assistant" {
 			request.Messages = append(request.Messages, message)
 		} else if p.Kind != "tools" {
-			request.Messages = append(request.Messages, sentMessage{Role: role, Content: p.Text})
+			request.Messages = append(request.Messages, sentMessage{Role: cmp.Or(p.Role, "system"), Content: p.Text, CallID: p.CallID})
 		}
 	}
 	return request

@@ -134,15 +134,19 @@ const said = (word) => html`<span class="hidden">${word}: </span>`;
 function drawn(unit, key) {
   const { kind, token } = unit;
   if (kind === "same") return h("div", { key, class: "unit" }, whole(token));
+  if (["table", "code"].includes(token.type) && kind !== "same") return html`<div class="unit" key=${key}>${kind !== "added" && asWhole("del", "Removed", unit.was ?? token)}${kind !== "removed" && asWhole("ins", "Added", token)}</div>`;
   if (kind === "added") return html`<ins class="unit" key=${key} tabindex="-1">${said("added")}${whole(token)}</ins>`;
   if (kind === "removed") return html`<del class="unit" key=${key} tabindex="-1">${said("removed")}${whole(token)}</del>`;
-  if (!unit.words || token.type === "code" || token.type === "table") {
+  if (!unit.words) {
     return html`<div class="unit" key=${key}><del class="unit" tabindex="-1">${said("removed")}${whole(unit.was)}</del><ins class="unit" tabindex="-1">${said("added")}${whole(token)}</ins></div>`;
   }
   const words = unit.words.map((part) => (part.added ? html`<ins tabindex="-1">${said("added")}${part.value}</ins>` : part.removed ? html`<del tabindex="-1">${said("removed")}${part.value}</del>` : part.value));
   if (token.type === "heading") return heading(token, words, { key });
   return token.type === "item" ? html`<ul key=${key}><li>${words}</li></ul>` : html`<p key=${key}>${words}</p>`;
 }
+
+// asWhole marks a table or code as a whole, in a word: struck out it could not be read.
+const asWhole = (tag, word, token) => html`<${tag} class="unit whole" tabindex="-1"><b class="tiny">${word}</b><span class="hidden">: </span>${whole(token)}<//>`;
 
 const whole = (token) => (token.type === "item" ? block({ ...token.list, items: [token.item] }) : block(token));
 

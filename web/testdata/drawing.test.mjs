@@ -123,6 +123,14 @@ test("words that changed are marked in the text, and the rest is as it was", () 
   assert.deepEqual(marked("ins"), ["added: Nine of fourteen", "added: three", "added: New."]);
 });
 
+test("a table that changed is shown as it was and as it is, each under its word", () => {
+  const table = (...rows) => ["| a | b |", "| - | - |", ...rows].join("\n");
+  const draws = (before, after) => all(draw(html`<${Compared} units=${compared(before, after)} />`)).filter((n) => ["del", "ins"].includes(n.localName)).map((n) => [n.localName, n.attributes.get("class"), textOf(n).slice(0, 9).trim()]);
+  assert.deepEqual(draws(table("| 1 | 2 |"), table("| 1 | 3 |")), [["del", "unit whole", "Removed:"], ["ins", "unit whole", "Added: ab"]]);
+  assert.deepEqual(draws("x\n\n" + table("| 1 | 2 |"), "x"), [["del", "unit whole", "Removed:"]]);
+  assert.deepEqual(draws("x", "x\n\n```\n1\n```"), [["ins", "unit whole", "Added: 1"]]);
+});
+
 test("a task is called by its name, and what its author says of it stands below", async () => {
   const { offersFor } = await import("../page/composer.js");
   const { Beginning } = await import("../page/beginning.js");

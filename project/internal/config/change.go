@@ -190,11 +190,28 @@ func nested(path []string, value string) string {
 	return b.String()
 }
 
+// isSpaced says whether the last key of a file has a blank line before it, and before the
+// comment above it: then the next one has one, too.
+func isSpaced(text string, root *yaml.Node) bool {
+	if len(root.Content) < 4 { // there is nothing before the only one
+		return false
+	}
+	lines := strings.Split(text, "\n")
+	above := root.Content[len(root.Content)-2].Line - 2
+	for above >= 0 && strings.HasPrefix(lines[above], "#") {
+		above--
+	}
+	return above >= 0 && strings.TrimSpace(lines[above]) == ""
+}
+
 // added puts a value under a mapping that has no such key.
 func added(src []byte, document, root, parent *yaml.Node, path []string, value string) ([]byte, error) {
 	if parent == root && root.Style&yaml.FlowStyle == 0 {
 		text := string(src)
 		if !strings.HasSuffix(text, "\n") {
+			text += "\n"
+		}
+		if isSpaced(text, root) && !strings.HasSuffix(text, "\n\n") {
 			text += "\n"
 		}
 		return []byte(text + nested(path, value)), nil

@@ -235,7 +235,12 @@ func TestAddingKeepsHowTheFileLooks(t *testing.T) {
 		"# größe\nagents: {\"größe\": {title: x},   ann: {model: a/b}} # é\n\nx: 1\n": {"agents.ann.title", "It's, well", "# größe\nagents: {\"größe\": {title: x},   ann: {title: \"It's, well\", model: a/b}} # é\n\nx: 1\n"},
 		"a: {ü: {model: 'it''s'}}   # é\n\nx: 1\n":                                    {"a.ü.model", "c/d", "a: {ü: {model: c/d}}   # é\n\nx: 1\n"},
 		"server: {users: {ann: A}}   # us\n\nx: 1\n":                                  {"server.limits.cost", "2", "server: {limits: {cost: 2}, users: {ann: A}}   # us\n\nx: 1\n"},
-		"x: 1   # one\n\nlimits:":                                                     {"limits.cost", "1", "x: 1   # one\n\nlimits:\n  cost: 1\n"},
+		"x: 1\n\nmodel: a/b\n":                   {"limits.cost", "1", "x: 1\n\nmodel: a/b\n\nlimits:\n  cost: 1\n"},
+		"x: 1\n\n# dear\n# very\nmodel: a/b":     {"limits.cost", "1", "x: 1\n\n# dear\n# very\nmodel: a/b\n\nlimits:\n  cost: 1\n"},
+		"x: 1\n\nagents:\n  ann: {title: x}\n\n": {"limits.cost", "1", "x: 1\n\nagents:\n  ann: {title: x}\n\nlimits:\n  cost: 1\n"},
+		"x: 1\nmodel: a/b\n":                     {"limits.cost", "1", "x: 1\nmodel: a/b\nlimits:\n  cost: 1\n"},
+		"# mine\n\nmodel: a/b\n":                 {"limits.cost", "1", "# mine\n\nmodel: a/b\nlimits:\n  cost: 1\n"},
+		"x: 1   # one\n\nlimits:":                {"limits.cost", "1", "x: 1   # one\n\nlimits:\n  cost: 1\n"},
 	} {
 		got, err := set([]byte(before), strings.Split(want.path, "."), want.value)
 		if err != nil {
