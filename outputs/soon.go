@@ -29,7 +29,8 @@ func (f *Folders) begin(r *record) {
 }
 
 // Path returns the folder of a session on the host. It exists once the session's first
-// event is stored, for whoever asks here for it.
+// event is stored, for whoever asks here for it, and has its manifest: readers may hear of a
+// run's end before that is written.
 func (f *Folders) Path(session string) (string, error) {
 	path, err := f.View.Path(session)
 	if err != nil {
@@ -41,8 +42,8 @@ func (f *Folders) Path(session string) (string, error) {
 	if !begun {
 		return path, nil
 	}
-	if err := f.makeFolder(session); err != nil {
-		f.options.Log.Warn("folder not made", "session", session, "err", err)
+	if err := f.writeFirst(session); err != nil {
+		f.options.Log.Warn("manifest is behind", "session", session, "err", err)
 	}
 	return path, nil
 }

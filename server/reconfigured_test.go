@@ -95,7 +95,7 @@ func TestAStreamThatBeginsLateTellsWhatIsGone(t *testing.T) {
 			if c.Gone == session {
 				break
 			}
-			if c.Gone != "" || c.Session != nil && c.Session.ID == session {
+			if c.Gone != "" { // a word about its end may still come, before
 				t.Errorf("it is told %+v", c)
 			}
 		}
