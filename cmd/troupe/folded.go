@@ -6,8 +6,10 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/troupe-dev/troupe/observe"
+	"github.com/troupe-dev/troupe/project"
 	"github.com/troupe-dev/troupe/store"
 )
 
@@ -54,6 +56,44 @@ func foldKept(ctx context.Context, log counter, dir string) (*observe.Metrics, e
 		keepFolded(dir, kept) // where it cannot be kept, it is counted again
 	}
 	return kept.Metrics, nil
+}
+
+// countEvery is how often metrics are counted while a project is served, and countAfter when
+// that is done first.
+const (
+	countEvery = time.Hour
+	countAfter = time.Minute
+)
+
+// counting has metrics counted by the clock, so that who asks for them waits for what the
+// last hour brought and not for years. What fails is tried again an hour later, and whoever
+// asks meanwhile is told.
+func counting(opened *project.Project) func(context.Context) error {
+	return func(ctx context.Context) error {
+		next := time.NewTimer(countAfter)
+		defer next.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return nil
+			case <-next.C:
+				_ = count(ctx, opened)
+				next.Reset(countEvery)
+			}
+		}
+	}
+}
+
+// count brings a project's kept metrics up to date, where its store can count.
+func count(ctx context.Context, opened *project.Project) error {
+	reader, err := opened.OpenReader(ctx)
+	if err != nil {
+		return err
+	}
+	if log, ok := reader.(counter); ok {
+		_, err = foldKept(ctx, log, opened.DataDir())
+	}
+	return errors.Join(err, reader.Close())
 }
 
 func newFolded() *foldedFile {

@@ -46,7 +46,7 @@ func newGeneration(ctx context.Context, opened *project.Project, end context.Can
 		}
 		return nil
 	}
-	rest := sync.OnceValue(beside(ctx, opened.RunSchedules, opened.RunRetention, opened.RunSweep, watch))
+	rest := sync.OnceValue(beside(ctx, opened.RunSchedules, opened.RunRetention, opened.RunSweep, counting(opened), watch))
 	return &generation{project: opened, web: web, clients: clients, rest: rest}, nil
 }
 

@@ -1,0 +1,132 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"reflect"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/project"
+	"github.com/troupe-dev/troupe/store"
+	"github.com/troupe-dev/troupe/store/sqlite"
+)
+
+// eventsEach is how many events a session has that fill stores.
+const eventsEach = 100
+
+// fill stores sessions of one run each, from one number to another.
+func fill(t *testing.T, s *sqlite.Store, from, to int) {
+	t.Helper()
+	for n := from; n < to; n++ {
+		id := fmt.Sprintf("%08x-0000-4000-8000-000000000000", n)
+		bodies := []troupe.Body{&troupe.RunStarted{Input: troupe.Handoff{Task: "Count."}}}
+		for len(bodies) < eventsEach-1 {
+			bodies = append(bodies, &troupe.ModelReplied{Message: &troupe.Message{Role: troupe.RoleAssistant, Text: "One."}, Finish: troupe.FinishStop, Model: "m", Attempt: 1, Usage: troupe.Usage{Input: 4, Output: 1}})
+		}
+		bodies = append(bodies, &troupe.RunFinished{Stop: "answered", Output: troupe.Handoff{Summary: "One."}})
+		var events []troupe.Event
+		for i, body := range bodies {
+			events = append(events, troupe.Event{Seq: int64(i + 1), Time: time.Unix(int64(n), 0).UTC(), Session: id, Run: "r", Step: fmt.Sprint(i), Agent: "clerk", Body: body})
+		}
+		if err := s.Append(t.Context(), id, events...); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// What was counted by the clock is not counted again, what came since is, and where sessions
+// were deleted all is counted anew.
+func TestMetricsAreKept(t *testing.T) {
+	dir := t.TempDir()
+	if _, _, err := project.Init(dir); err != nil {
+		t.Fatal(err)
+	}
+	opened, err := project.Open(dir, project.Options{LookupEnv: func(string) (string, bool) { return "", false }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer opened.Close()
+	s, err := sqlite.Open(t.Context(), filepath.Join(opened.DataDir(), "troupe.db"), sqlite.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	const many = worthKeeping/eventsEach + 1
+	file := filepath.Join(opened.DataDir(), foldedName)
+	started := func(want int) *foldedFile {
+		t.Helper()
+		reader, err := opened.OpenReader(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer reader.Close()
+		metrics, err := fold(t.Context(), reader, opened.DataDir(), time.Time{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		anew := newFolded()
+		if err := foldAll(t.Context(), reader, anew.Metrics, store.Query{}); err != nil {
+			t.Fatal(err)
+		}
+		if got := metrics.Summary(); int(got.Runs.Started) != want || !reflect.DeepEqual(got, anew.Metrics.Summary()) {
+			t.Errorf("counted: %+v, and anew %+v; want %d", got, anew.Metrics.Summary(), want)
+		}
+		return readFolded(file)
+	}
+
+	fill(t, s, 0, many)
+	if err := count(t.Context(), opened); err != nil {
+		t.Fatal(err)
+	}
+	if kept := readFolded(file); kept.Events != eventsEach*many || int(kept.Metrics.Summary().Runs.Started) != many {
+		t.Errorf("kept of %d events: %+v", kept.Events, kept.Metrics.Summary())
+	}
+	fill(t, s, many, many+5)
+	if kept := started(many + 5); kept.Events != eventsEach*many {
+		t.Errorf("for few events it was written again: %d", kept.Events)
+	}
+	if err := s.Delete(t.Context(), "00000000-0000-4000-8000-000000000000"); err != nil {
+		t.Fatal(err)
+	}
+	if kept := started(many + 4); kept.Events != eventsEach*(many+4) {
+		t.Errorf("after a deletion, kept of %d events", kept.Events)
+	}
+}
+
+// A served project's metrics are counted without being asked for.
+func TestAServerCountsByTheClock(t *testing.T) {
+	dir := t.TempDir()
+	if _, _, err := project.Init(dir); err != nil {
+		t.Fatal(err)
+	}
+	s, err := sqlite.Open(t.Context(), filepath.Join(dir, "data", "troupe.db"), sqlite.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	fill(t, s, 0, worthKeeping/eventsEach+1)
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	synctest.Test(t, func(t *testing.T) {
+		opened, err := project.Open(dir, project.Options{LookupEnv: func(string) (string, bool) { return "", false }})
+		if err != nil {
+			t.Fatal(err)
+		}
+		served, err := newGeneration(t.Context(), opened, func(error) {})
+		if err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(countAfter + time.Second)
+		synctest.Wait()
+		if kept := readFolded(filepath.Join(dir, "data", foldedName)); kept.Events <= worthKeeping {
+			t.Errorf("kept of %d events", kept.Events)
+		}
+		if err := errors.Join(served.close(), opened.Close()); err != nil {
+			t.Error(err)
+		}
+	})
+}
