@@ -79,7 +79,7 @@ function derived(session) {
 }
 
 // leads says that an agent only decides who speaks, in a group chat that a flow begins with.
-const leads = (flow, { id, in: frame }) => flow.nodes.find((n) => n.id === frame)?.kind === "group_chat" && flow.edges.some((e) => e.from === id) && !flow.edges.some((e) => e.to === id);
+const leads = ({ nodes, edges = [] }, { id, in: frame }) => nodes.find((n) => n.id === frame)?.kind === "group_chat" && edges.some((e) => e.from === id) && !edges.some((e) => e.to === id);
 
 export function Flow({ here, at, name, status, acts }) {
   const { session, id } = here;

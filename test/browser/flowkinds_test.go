@@ -1,0 +1,88 @@
+package browser
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+)
+
+// kindsConfiguration has flows of every kind, each alone and within others.
+const kindsConfiguration = `model: stub/stub-1
+providers: {stub: {base_url: URL, models: {stub-1: {price: {input: 2, output: 8}}}}}
+limits: {model_tries: 1, tool_timeout: 30s}
+agents:
+  finder: {instructions: You are the finder., skills: false, tools: []}
+  writer: {instructions: You are the writer., skills: false, tools: []}
+  poet: {instructions: You are the poet., skills: false, tools: []}
+  judge: {instructions: You are the judge., skills: false, tools: []}
+  chair: {instructions: You are the chair., skills: false, tools: []}
+flows:
+  line: {sequence: [finder, writer]}
+  both: {parallel: [writer, poet]}
+  desk: {team: [finder, writer, poet]}
+  circle: {group_chat: [writer, poet], turns: 4}
+  panel: {group_chat: [writer, poet], manager: chair}
+  polish: {loop: writer, check: judge, max_rounds: 3}
+  asked: {agent: finder, experts: [writer, poet]}
+  nested: {sequence: [finder, {parallel: [writer, {group_chat: [poet, judge], turns: 2, name: talk}], name: drafts}, {loop: {sequence: [writer, poet], name: pair}, check: judge, max_rounds: 2, name: again}]}
+  around: {group_chat: [{sequence: [finder, writer], name: first}, poet], turns: 2}
+`
+
+func kindsHouse(t *testing.T, m *model) *house {
+	t.Helper()
+	return serve(t, project(t, map[string]string{"troupe.yaml": strings.Replace(kindsConfiguration, "URL", m.URL+"/v1", 1)}))
+}
+
+// runs begins a flow and returns its conversation.
+func (h *house) runs(t *testing.T, flow, task string) string {
+	t.Helper()
+	var made struct{ Session string }
+	if err := json.Unmarshal([]byte(h.post(t, "/api/flows/"+flow+"/runs", map[string]string{"text": task})), &made); err != nil {
+		t.Fatal(err)
+	}
+	return made.Session
+}
+
+// looksAt shows a view of a conversation.
+func (b *tab) looksAt(session, view string) {
+	b.t.Helper()
+	value[any](b, "void (location.hash = '#/s/' + %s + '/' + %s)", session, view)
+}
+
+// What leads nowhere, as the members of a group chat without a manager, is sent without edges.
+func TestEveryKindOfFlowIsDrawn(t *testing.T) {
+	t.Parallel()
+	m := newModel(t)
+	m.directed(t,
+		script{"Desk of otters", []reply{{tool: "transfer_to_poet", arguments: map[string]any{"summary": "Otters."}}, {text: "Otters rhyme."}}},
+		script{"Panel of otters", []reply{{tool: "give_floor", arguments: map[string]any{"to": "poet"}}, {text: "Otters rhyme."}, {text: "They rhyme."}}},
+	)
+	h := kindsHouse(t, m)
+	b := open(t, h.link)
+	b.sees(".agent", "finder")
+	for _, one := range []struct {
+		flow, task string
+		nodes      int
+		done       string
+	}{
+		{"line", "Line of otters", 2, "2 of 2 done"},
+		{"both", "Both otters", 2, "2 of 2 done"},
+		{"desk", "Desk of otters", 3, "2 of 3 done"},
+		{"circle", "Circle of otters", 2, "2 of 2 done"},
+		{"panel", "Panel of otters", 3, "2 of 3 done"},
+		{"polish", "Polish otters", 2, "2 of 2 done"},
+		{"asked", "Ask about otters", 3, "1 of 3 done"},
+		{"nested", "Nest of otters", 7, "7 of 7 done"},
+		{"around", "Around otters", 3, "3 of 3 done"},
+	} {
+		b.looksAt(h.runs(t, one.flow, one.task), "flow")
+		b.sees(".bar", one.flow)
+		b.sees(".graph .chip", one.done)
+		b.lacks("main", "This view broke")
+		b.holds("all('.canvas .node').length === %v", one.nodes)
+		b.picture("flow-kind-" + one.flow)
+		b.click(".zoom button", "As a list")
+		b.holds("all('.flow-nodes .node').length === %v", one.nodes)
+		b.click(".flow-list button", "As a graph")
+	}
+}
