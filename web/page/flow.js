@@ -12,7 +12,7 @@ import { ChangeGiven, Given } from "./given.js";
 import { Prose } from "./prose.js";
 import { valueIn } from "./phase.js";
 import { headline, knows, Trouble } from "./trouble.js";
-import { doing, done } from "./words.js";
+import { doing, done, isToldVain } from "./words.js";
 import { Face, html, icon, useEffect, useMemo, useRef, useState } from "./view.js";
 
 const width = 196, height = 84;
@@ -126,7 +126,7 @@ function lastWords(session, { runs, state }) {
   if (state === "stop") return ""; // what it was at is not on record
   const item = session.items.findLast((i) => i.run === last && ((i.type === "answer" && i.text) || (i.type === "tool" && i.state !== "waiting")));
   if (!item) return "";
-  if (item.type === "tool") return capital(item.state === "running" ? doing(item.tool, item.arguments) : done(item));
+  if (item.type === "tool") return capital(item.state === "running" ? doing(item.tool, item.arguments) : done(item)) + (item.state === "failed" && !isToldVain(item) ? ", which did not work" : "");
   const count = item.text.trim().split(/\s+/).length;
   if (item.streaming) return `Writing, ${count} ${count === 1 ? "word" : "words"}`;
   return preview(item.text);

@@ -6,7 +6,7 @@ import { cost, count, short, size } from "./format.js";
 import { clock, duration, json, plainPath, visible } from "./forms.js";
 import { isFailure, workedOn } from "./fold.js";
 import { allEvents } from "./session.js";
-import { asOrder, doing, done, lower, toolIcon } from "./words.js";
+import { asOrder, done, lower, toolIcon } from "./words.js";
 import { go, talkAddress } from "./route.js";
 import { Lines } from "./changes.js";
 import { Bones, Component, Face, html, icon, useEffect, useLayoutEffect, useMemo, useRef, useState, useVisit } from "./view.js";
@@ -293,7 +293,7 @@ function Call({ id, number, turn, step, close }) {
   const button = (name, drawing, act) => html`<button type="button" class="tool sm" title=${name} aria-label=${name} onClick=${act}>${icon(drawing)}</button>`;
   const model = call?.kind === "model";
   const panel = useVisit();
-  return html`<aside class="panel over" ref=${panel} tabindex="-1" aria-label="Call"><div class="bar">${icon(call && !model ? toolIcon(call.tool) : "cpu")}<div class="grow"><h2 class="cut">${!call ? "…" : model ? `Model${call.purpose ? `, ${call.purpose}` : turn ? `, turn ${turn}` : ""}` : doing(call.tool, call.arguments, true)}</h2><div class="tiny faint cut">${call && `${call.model || call.tool} · ${clock(call.at)}${call.finish ? ` · ${endWords(call)}` : ""}`}</div></div>
+  return html`<aside class="panel over" ref=${panel} tabindex="-1" aria-label="Call"><div class="bar">${icon(call && !model ? toolIcon(call.tool) : "cpu")}<div class="grow"><h2 class="cut">${!call ? "…" : model ? `Model${call.purpose ? `, ${call.purpose}` : turn ? `, turn ${turn}` : ""}` : done({ ...call, content: call.result })}</h2><div class="tiny faint cut">${call && `${call.model || call.tool} · ${clock(call.at)}${call.finish ? ` · ${endWords(call)}` : ""}`}</div></div>
       ${button("The call before", "chevron-up", () => step(-1))}${button("The next call", "chevron-down", () => step(1))}${button("Close", "x", close)}</div>
     <div class="call-body" tabindex="0">${problem ? html`<p class="dim">${problem}</p>` : !call ? html`<${Bones} />` : !model ? html`<${ToolCall} call=${call} />` : html`
       <dl class="facts small-facts"><div><dt>Sent</dt><dd>${count(call.input_tokens)} <small>tokens${call.cached_tokens ? `, ${count(call.cached_tokens)} cached` : ""}</small></dd></div><div><dt>Came back</dt><dd>${count(call.output_tokens)}</dd></div><div><dt>First word</dt><dd>${duration(call.first_token_ms ?? 0)}</dd></div><div><dt>Cost</dt><dd>${cost(call.cost) || "–"}</dd></div></dl>

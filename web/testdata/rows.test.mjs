@@ -99,3 +99,11 @@ test("a gate is told once, before what it asks", () => {
   assert.equal(Date.parse(s.spans[0].end) - Date.parse(s.spans[0].start), 1000); // without the wait
   assert.equal(s.totals.calls, 1);
 });
+
+test("a handover that was refused is told so in its row", () => {
+  const e = new Events(), s = new Session();
+  const refused = [e.start("alex", "hi"), e.called(3, "transfer_to_poet", {}), e.returned(3, "transfer_to_poet", "")];
+  Object.assign(refused[2].body, { class: "invalid_arguments", error: "summary is missing" });
+  for (const event of refused) s.take(event);
+  assert.deepEqual(labels(s), ["Could not hand over to poet"]);
+});
