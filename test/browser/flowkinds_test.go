@@ -2,6 +2,7 @@ package browser
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -85,4 +86,64 @@ func TestEveryKindOfFlowIsDrawn(t *testing.T) {
 		b.holds("all('.flow-nodes .node').length === %v", one.nodes)
 		b.click(".flow-list button", "As a graph")
 	}
+}
+
+// The view of a flow that is over says what came of it, as lists do, and offers what can be done.
+func TestAFlowThatIsOverSaysWhatCameOfIt(t *testing.T) {
+	t.Parallel()
+	m := newModel(t)
+	refused := slices.Repeat([]reply{{tool: "transfer_to_poet", arguments: map[string]any{"why": "It rhymes."}}}, 30)
+	m.directed(t,
+		script{"Desk of otters", refused},
+		script{"Circle of otters", slices.Repeat([]reply{{}}, 30)},
+		script{"Panel of otters", []reply{{text: "They rhyme."}}},
+		script{"Line of otters", []reply{{text: "Found."}, {fails: true}, {text: "Written."}}},
+	)
+	h := kindsHouse(t, m)
+	b := open(t, h.link)
+	b.sees(".agent", "finder")
+	listed := func(want string) {
+		t.Helper()
+		value[any](b, "void (location.hash = '#/flows')")
+		b.sees(".recent a", want)
+	}
+
+	desk := h.runs(t, "desk", "Desk of otters")
+	b.looksAt(desk, "flow")
+	b.sees(".graph .trouble", "finder did the same thing over and over")
+	b.sees(".graph .trouble", "Say in the conversation what to do instead")
+	b.sees(".node[data-state=mute]", "it repeated itself")
+	b.holds("all('.node[data-state=none]').length === 2 && all('.node').every((e) => !e.innerText.includes('to come'))")
+	b.sees(".graph .chip", "0 of 3 done")
+	b.sees(".graph .chip", "1 without a full answer")
+	b.picture("flow-repeated")
+	b.click(".node", "poet")
+	b.sees(".panel", "This step did not run.")
+	b.looksAt(desk, "run")
+	b.sees(".lane[data-failed=true]", "Could not hand over to poet")
+	b.lacks(".lane", "Handed over")
+	b.looksAt(desk, "")
+	b.sees(".acts", "Could not hand over to poet")
+	b.sees(".trouble", "Say below")
+	listed("it repeated itself")
+
+	b.looksAt(h.runs(t, "circle", "Circle of otters"), "flow")
+	b.sees(".graph .chip", "Nobody was heard")
+	b.sees(".graph .trouble", "The model said nothing")
+	b.holds("all('.node[data-state=mute]').length === 2")
+	listed("Said nothing")
+
+	b.looksAt(h.runs(t, "panel", "Panel of otters"), "flow")
+	b.sees(".graph .chip", "Only chair answered")
+	b.holds("all('.node[data-state=none]').length === 2")
+	listed("Done")
+
+	b.looksAt(h.runs(t, "line", "Line of otters"), "flow")
+	b.sees(".node[data-state=fail]", "writer")
+	b.sees(".graph .chip", "1 of 2 done")
+	b.holds("!find('.graph .chip svg.acc')")
+	b.picture("flow-failed")
+	b.click(".graph .trouble button", "Try again")
+	b.sees(".node[data-state=done]", "Written.")
+	b.lacks(".graph .trouble", "")
 }

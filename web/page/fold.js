@@ -464,7 +464,7 @@ const handlers = {
     const waits = b.stop === "input_requested";
     s.endRun(e, waits ? "waiting" : "completed");
     const run = s.runs.get(e.run);
-    if (run) Object.assign(run, { output: b.output, spent: b.spent });
+    if (run) Object.assign(run, { output: b.output, spent: b.spent, stop: b.stop });
     if (e.parent || waits) return;
     const summary = b.output?.summary ?? "";
     // An answer that reached the output limit comes in several.

@@ -179,6 +179,9 @@ const stops = {
   cost: "Reached its limit", time: "Reached its limit", turns: "Reached its limit", tokens: "Reached its limit", tool_calls: "Reached its limit",
 };
 
+// stopped says in a few words how a run ended that has no answer, and nothing of one that has.
+export const stopped = (stop) => stops[stop] ?? "";
+
 const outcomes = { __proto__: null, partial: "Partly done", failed: "Not done" };
 
 export const lower = (text) => text && text[0].toLowerCase() + text.slice(1);

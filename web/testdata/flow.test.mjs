@@ -49,3 +49,20 @@ test("what has no end in a run that was closed is interrupted for good", () => {
   const closed = log(["r", "essay", "", "cancelled"], ["d", "drafts", "r", "running"], ["d1", "writer", "d"], ["d2", "poet", "d", "running"]);
   assert.deepEqual(standing(statesOf(essay, closed)), { 2: "done", 3: "stop", 5: "idle", 6: "idle" });
 });
+
+test("nothing is to come of a flow that is over", () => {
+  const over = (status, ...runs) => ({ ...log(["r", "essay", "", status], ...runs), status });
+  const some = [["d", "drafts", "r"], ["d1", "writer", "d"], ["d2", "poet", "d", "failed"]];
+  for (const status of ["completed", "failed", "cancelled"]) assert.deepEqual(standing(statesOf(essay, over(status, ...some))), { 2: "done", 3: "fail", 5: "none", 6: "none" });
+  for (const status of ["running", "waiting", "interrupted"]) assert.deepEqual(standing(statesOf(essay, over(status, ...some))), { 2: "done", 3: "fail", 5: "idle", 6: "idle" });
+  // What was done in the first round of a loop whose second was cut for good stays done.
+  assert.deepEqual(standing(statesOf(essay, over("cancelled", ["p", "polish", "r", "running"], ["p1", "writer", "p"], ["p2", "critic", "p"], ["p3", "writer", "p", "running"]))), { 2: "none", 3: "none", 5: "stop", 6: "done" });
+});
+
+test("whoever ended without an answer is not done", () => {
+  for (const [stop, want] of [["answered", "done"], ["handed_off", "done"], ["decided", "done"], ["repeated_calls", "mute"], ["empty", "mute"], ["turns", "mute"]]) {
+    const session = log(["r", "essay"], ["d", "drafts", "r"], ["d1", "writer", "d"]);
+    session.runs.get("d1").stop = stop;
+    assert.equal(statesOf(essay, session).get("2").state, want, stop);
+  }
+});
