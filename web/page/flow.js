@@ -166,10 +166,14 @@ function lastWords(session, { runs, state }) {
   return preview(item.text);
 }
 
+// marks are the marks of markdown around words and before lines. Names keep what is in them, as
+// mail__send does, and code all that it has.
+const marks = /(?<!`)`+([^`\n]+)`+|^[ \t]*(?:#{1,6}|[*+-]|>)[ \t]+|(?<![\p{L}\p{N}_])_+(?=\S)|(?<=[^\s_])_+(?![\p{L}\p{N}_])|(?<!\*)\*+(?=[^\s*])|(?<=[^\s*])\*+|`/gmu;
+
 // preview is the beginning of an answer: its first line that is for people, or of data its
 // first values.
 export function preview(text) {
-  const line = text.replace(/^[ \t]*(```|~~~)[^]*?(^[ \t]*\1|$(?![^]))/gm, "").replace(/[#*_`]/g, "").split("\n").map((part) => part.trim()).find(Boolean) ?? "";
+  const line = text.replace(/^[ \t]*(```|~~~)[^]*?(^[ \t]*\1|$(?![^]))/gm, "").replace(marks, (_, code) => code ?? "").split("\n").map((part) => part.trim()).find(Boolean) ?? "";
   if (line && !/^[{[]/.test(line)) return line.slice(0, 200);
   const values = Object.entries(valueIn(text) ?? {}).map(([name, value]) => [name.replace(/[_-]+/g, " "), Array.isArray(value) ? String(value.length) : value !== null && typeof value === "object" ? "" : String(value)]);
   return values.filter(([, value]) => value).slice(0, 4).map(([name, value]) => `${name}: ${value}`).join(", ").slice(0, 200);

@@ -3,7 +3,7 @@ import test from "node:test";
 import { install } from "./fakedom.mjs";
 
 install();
-const { statesOf } = await import("../page/flow.js");
+const { preview, statesOf } = await import("../page/flow.js");
 
 const node = (id, kind, name, at) => ({ id, kind, ...(kind === "agent" ? { agent: name } : { title: name }), ...(at && { in: at }) });
 
@@ -65,4 +65,19 @@ test("whoever ended without an answer is not done", () => {
     session.runs.get("d1").stop = stop;
     assert.equal(statesOf(essay, session).get("2").state, want, stop);
   }
+});
+
+test("a preview has no marks of markdown, and names as they are", () => {
+  for (const [text, want] of [
+    ["I called mail__send, and it said not_found.", "I called mail__send, and it said not_found."],
+    ["# The **bold** plan\nmore", "The bold plan"],
+    ["_Well_ said, __really__ (_truly_).", "Well said, really (truly)."],
+    ["Use `__init__` and `a_b`.", "Use __init__ and a_b."],
+    ["* first_item", "first_item"],
+    ["- **Done**: 3 * 4 = 12", "Done: 3 * 4 = 12"],
+    ["Issue #3 in C# is fixed", "Issue #3 in C# is fixed"],
+    ["_größe_ über_alles_", "größe über_alles"],
+    ["```js\nconst a_b = 1;\n```\nAs above.", "As above."],
+    ['```json\n{"error_kind": "not_found"}\n```', "error kind: not_found"],
+  ]) assert.equal(preview(text), want);
 });
