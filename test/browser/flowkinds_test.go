@@ -147,3 +147,22 @@ func TestAFlowThatIsOverSaysWhatCameOfIt(t *testing.T) {
 	b.sees(".node[data-state=done]", "Written.")
 	b.lacks(".graph .trouble", "")
 }
+
+// What steps side by side have said is there once, and the one that failed is told in words.
+func TestStepsSideBySideAreToldOnce(t *testing.T) {
+	t.Parallel()
+	m := newModel(t)
+	m.directed(t, script{"You are the poet", []reply{{fails: true}}}, script{"You are the writer", []reply{{text: "Otters like doors."}}})
+	h := kindsHouse(t, m)
+	b := open(t, h.link)
+	b.sees(".agent", "finder")
+	session := h.runs(t, "both", "Both otters")
+	b.looksAt(session, "flow")
+	b.sees(".node[data-state=fail]", "poet")
+	b.sees(".graph .chip", "1 of 2 done")
+	b.looksAt(session, "")
+	b.sees(".turn .acts", "poet has no answer.")
+	b.reads(answers, "Otters like doors.")
+	b.lacks("main", "failed: agent")
+	b.picture("parallel-failed")
+}

@@ -431,7 +431,7 @@ const handlers = {
   session_forked(s, e, b) {
     for (const run of s.runs.values()) if (!run.ended) paused(run, "idle", s.last, e.time);
     if (b.input) s.edits.set(b.run, b);
-    s.add(e, { type: "note", code: "forked", text: "This conversation goes on from another one, with its files as of then, as far as they are on record; the project’s documents are today’s." + (b.input ? ` What ${b.agent} is given was changed by ${b.user || "hand"}.` : "") });
+    s.add(e, { type: "note", code: "forked", change: b.input && b });
   },
 
   // What ends the run is said by its end.
@@ -476,7 +476,10 @@ const handlers = {
     }
     // What the engine says for a model that says nothing; the card below does.
     const isOurs = !lasting.includes(b.stop) && /^\(.*\)$/s.test(summary);
-    if (summary && !said && !isOurs) s.add(e, { type: "answer", text: summary, thought: "", streaming: false });
+    // Steps side by side have said theirs above, but for those that failed.
+    const gathers = [...s.runs.values()].find((r) => r.kind === "parallel" && r.output?.summary === summary)?.id;
+    for (const { run, agent, cause, code } of gathers ? s.warnings : []) if (code === "failed" && s.runs.get(run)?.parent === gathers) s.add({ ...e, run, agent }, { type: "note", code, cause });
+    if (summary && !said && !isOurs && !gathers) s.add(e, { type: "answer", text: summary, thought: "", streaming: false });
     const last = s.items.findLast((item) => item.type === "answer");
     // Who goes on from it goes on from a run that is over.
     if (last && last.seq > (run?.seq ?? 0)) Object.assign(last, { end: e.seq, version: last.version + 1 });
