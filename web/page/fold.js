@@ -71,7 +71,7 @@ export class Session {
   breaks = [];
   resumed = ""; // when it last went on after a break
   exchange = null; // what the answer in the making has taken so far
-  totals = { input: 0, cached: 0, output: 0, cost: 0, unpriced: false, turns: 0, calls: 0 };
+  totals = { input: 0, cached: 0, output: 0, cost: 0, unpriced: false, turns: 0 };
 
   // The number of the last event that added an item, and how many it added.
   #keys = [0, 0];
@@ -171,11 +171,11 @@ export class Session {
   }
 
   // answered says of calls that waited that they do no longer.
-  answered(text = "", time = "", decision = null) {
+  answered(text = "", time = "", decision = null, unasked) {
     for (const entry of this.#open.values()) {
       if (entry.state === "waiting") Object.assign(entry, { state: "answered", version: entry.version + 1 });
     }
-    for (const question of this.questions) Object.assign(question, { open: false, answer: text, decision, answeredAt: time, version: question.version + 1 });
+    for (const question of this.questions) Object.assign(question, { open: false, answer: text, decision, unasked, answeredAt: time, version: question.version + 1 });
     this.questions = [];
   }
 
@@ -324,7 +324,7 @@ const handlers = {
     const answers = kind === "gate" || (kind === "approval" && !!b.answer);
     const isSaid = !answers && !b.hidden;
     if (isSaid) s.add(e, { type: "user", text: b.text, parts: b.parts ?? [], after });
-    s.answered(b.text, e.time, b.answer);
+    s.answered(b.text, e.time, b.answer, b.hidden);
     s.status = "running";
     // What comes after something that was said is another turn, with figures of its own.
     if (isSaid && !begins) s.exchange = began(e);
@@ -362,9 +362,8 @@ const handlers = {
   },
 
   tool_called(s, e, b) {
-    // It may have been asked about before. Then the log has it twice, and it counts once.
+    // It may have been asked about before. Then the log has it twice.
     const before = s.entry(e), asks = before?.span?.asks;
-    if (!asks) s.totals.calls++;
     // What was to be approved is made only now; a gate has done its work by asking.
     if (asks === "approval") s.spans.splice(s.spans.indexOf(before.span), 1);
     const span = asks === "gate" ? before.span : { kind: "tool", seq: e.seq, step: e.step, arguments: b.arguments, attempt: b.attempt, run: e.run, agent: e.agent, name: b.tool, start: e.time, end: "", class: "" };
