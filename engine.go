@@ -101,7 +101,7 @@ type Input struct {
 	Values map[string]any
 	// Answer, in place of Text, decides what the session's latest run asked.
 	Answer *Answer
-	// Hidden says that Text is not what a person said: it is told to the step, and
+	// Hidden says that Text or Answer is not what a person said: it is told to the step, and
 	// whoever shows the conversation leaves it out.
 	Hidden bool
 	// Limits replace the engine's where set.

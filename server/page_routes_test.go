@@ -10,6 +10,7 @@ import (
 	"iter"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -175,6 +176,18 @@ func TestWhatWaitsIsInListsAndIsAnsweredByItsID(t *testing.T) {
 	w.eventually(func() bool { i := w.info(session); return i.Status == "completed" && i.Events > last+5 })
 	if text, err := w.server.readFile(session, "brief.md"); err != nil || text != "# Brief" {
 		t.Errorf("%q, %v", text, err)
+	}
+	// The log says which answers a person has given.
+	var feed struct{ Events []troupe.Event }
+	w.want(http.StatusOK, &feed, "GET", "/api/sessions/"+session+"/events?before=&limit=50", nil)
+	var hidden []bool
+	for _, e := range feed.Events {
+		if said, ok := e.Body.(*troupe.UserSaid); ok && said.Answer != nil {
+			hidden = append(hidden, said.Hidden)
+		}
+	}
+	if !slices.Equal(hidden, []bool{false, true}) {
+		t.Errorf("no person has given the answers %v", hidden)
 	}
 }
 

@@ -273,7 +273,8 @@ func (s *Server) release(session string) (held bool, err error) {
 	return true, s.notes.change(session, func(n *notes) { n.Held = false })
 }
 
-// allow answers a question about a call that is allowed in the whole session.
+// allow answers a question about a call that is allowed in the whole session. Nobody is asked
+// then, and the log says so.
 func (s *Server) allow(c *call, session string, tools []string) (bool, error) {
 	info, _, err := s.find(c, session)
 	if err != nil {
@@ -283,7 +284,7 @@ func (s *Server) allow(c *call, session string, tools []string) (bool, error) {
 	if err != nil || v.Question == nil || v.Question.Kind != "approval" || !slices.Contains(tools, v.Question.Tool) {
 		return false, err
 	}
-	_, err = s.say(c, info.Agent, troupe.Input{Session: session, Answer: &troupe.Answer{Approved: true}})
+	_, err = s.say(c, info.Agent, troupe.Input{Session: session, Answer: &troupe.Answer{Approved: true}, Hidden: true})
 	return err == nil, err
 }
 

@@ -103,7 +103,10 @@ func (s *summary) note(e *troupe.Event) {
 		}
 	case *troupe.UserSaid:
 		s.written++
-		s.question, s.hidden = nil, b.Hidden
+		s.question = nil
+		if !b.Hidden || b.Answer == nil { // a call that is allowed anyway is no message
+			s.hidden = b.Hidden
+		}
 		if e.Parent == "" && !b.Hidden && b.Text != "" {
 			s.messages++
 		}

@@ -212,3 +212,33 @@ func TestTheFocusAfterSigningInAndAtAGate(t *testing.T) {
 	b.lacks(".delivery .needs", "")
 	b.holds("document.activeElement.matches('h1')")
 }
+
+// The run counts calls that were made and questions that were asked, and says everywhere alike
+// for how long it waits.
+func TestARunCountsWhatWasMadeAndAsked(t *testing.T) {
+	t.Parallel()
+	m := newModel(t)
+	b := begin(t, play(t, m).link, "clerk")
+	guarded := map[string]any{"content": "All night.", "file_path": "{session-folder}/guarded.md"}
+	b.say("Write it down")
+	m.calls(t, "write_file", guarded)
+	b.sees("[aria-label=Approval]", "Save guarded.md?")
+	b.click(".tabs a", "Run")
+	b.sees(".lane", "Wants to save guarded.md")
+	b.holds("find('.figures div', 'Tool calls').innerText.replace(/\\s+/g, ' ') === 'Tool calls 0'")
+	// It goes on by itself, and is rounded to tenths: it began to wait a moment after it asked.
+	b.holds("/and waited [\\d.]+ s for you/.test(find('.figures small').innerText) && Math.abs(parseFloat(find('.figures small').innerText.slice(11)) - parseFloat(find('.lane[data-kind=ask] > span.wait').innerText)) < 0.25")
+
+	b.click(".tabs a", "Conversation")
+	b.click("[aria-label=Approval] button", "Allow in this conversation")
+	m.answers(t, "Written.")
+	b.reads(answers, "Written.")
+	b.say("Once more")
+	m.calls(t, "write_file", guarded)
+	m.answers(t, "Written again.")
+	b.reads(answers, "Written.", "Written again.")
+	b.sees(".answered", "You allowed clerk to save guarded.md, in this whole conversation")
+	b.click(".tabs a", "Run")
+	b.holds("find('.figures div', 'Tool calls').innerText.replace(/\\s+/g, ' ') === 'Tool calls 2'")
+	b.holds("all('.lane[data-kind=ask]').length === 1 && all('.lane[data-kind=tool]').length === 2")
+}

@@ -12,12 +12,13 @@ import (
 )
 
 // A reply is what the model does when it is asked: it calls a tool, or it says
-// something. One that is held goes on until the test ends.
+// something. One that is held goes on until the test ends, one that fails is an error.
 type reply struct {
 	tool      string
 	arguments any
 	text      string
 	held      bool
+	fails     bool
 }
 
 // A script is what the model does, in order, whenever what it is asked contains a text.
@@ -49,6 +50,12 @@ func (m *model) directed(t *testing.T, scripts ...script) {
 		switch {
 		case answer.tool != "":
 			a.call(answer.tool, answer.arguments)
+		case answer.fails:
+			select {
+			case a.pieces <- `{"error":{"message":"The machine is ill.","type":"server_error","code":400}}`:
+				close(a.pieces)
+			case <-a.gone:
+			}
 		case answer.held:
 			a.say(answer.text)
 			select {

@@ -78,8 +78,8 @@ func TestAPersonChangesWhatAStepWasGiven(t *testing.T) {
 	b.sees(".flow-nodes .node[data-state=done]", "There is nothing to look at.")
 }
 
-// Where a manager ends a group chat before anybody has spoken, nothing is said to be done.
-func TestAGroupChatInWhichNobodyWasHeard(t *testing.T) {
+// Where a manager ends a group chat before anybody has spoken, it is said to have answered alone.
+func TestAGroupChatInWhichOnlyTheManagerAnswered(t *testing.T) {
 	t.Parallel()
 	m := newModel(t)
 	b := open(t, serve(t, project(t, map[string]string{"troupe.yaml": strings.Replace(`model: stub/stub-1
@@ -96,9 +96,9 @@ flows: {panel: {group_chat: [clerk, critic], manager: chair}}
 	b.sees(".graph .chip", "0 of 3 done")
 	a.say("There is nothing to talk about.")
 	a.end()
-	b.sees(".graph .chip", "Nobody was heard")
+	b.sees(".graph .chip", "Only chair answered")
 	b.lacks(".graph .chip", "of 3 done")
-	b.picture("nobody-was-heard")
+	b.picture("only-the-manager")
 }
 
 func TestAxeFindsNothingWhereSomebodyChangesWhatAStepWasGiven(t *testing.T) {

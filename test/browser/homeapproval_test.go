@@ -63,3 +63,27 @@ func TestAnApprovalIsGivenOnTheFirstScreen(t *testing.T) {
 	m.answers(t, "Then not.")
 	b.lacks(homeApproval, "")
 }
+
+// In a flow it is the agent at work that asks, and not the flow.
+func TestAnApprovalInAFlowNamesWhoAsks(t *testing.T) {
+	t.Parallel()
+	m := newModel(t)
+	h := play(t, m)
+	b := open(t, h.link)
+	b.sees(".agent", "clerk")
+	session := h.runs(t, "review", "Write it down")
+	m.calls(t, "write_file", map[string]any{"content": "All night.", "file_path": "{session-folder}/guarded.md"})
+	b.sees(homeApproval, "clerk asks before doing something")
+	b.sees(homeApproval, "clerk wants to use write file")
+	b.lacks(homeApproval, "review wants")
+	b.looksAt(session, "")
+	b.sees("[aria-label=Approval]", "clerk wants to use write file")
+	b.looksAt(session, "flow")
+	b.sees(".node[data-state=wait]", "clerk")
+	value[any](b, "void (location.hash = '#/')")
+	b.click(homeApproval+" button", "Allow once")
+	b.toasted("You allowed clerk to save guarded.md")
+	m.answers(t, "Written.")
+	m.answers(t, "Good.")
+	b.lacks(homeApproval, "")
+}

@@ -135,7 +135,7 @@ func TestTheLogAndTheTimelineShowWhatHappened(t *testing.T) {
 	b.click(".panel .seg button", "Came back")
 	b.sees(".panel .came", "There is no such file.")
 	b.click(".panel button", "The call before")
-	b.sees(".panel h2", "Read absent.md")
+	b.sees(".panel h2", "Did not find absent.md") // as its row says
 
 	b.click(".side nav a", "Activity")
 	b.sees(".hits li", "There is no such file.")

@@ -11,6 +11,7 @@ const Calls = lazy(() => styled(() => import("./done.js")), "Calls", () => null)
 const Saved = lazy(() => styled(() => import("./done.js")), "Saved", () => null);
 const Foot = lazy(() => styled(() => import("./done.js")), "Foot", () => html`<footer></footer>`);
 const Attached = lazy(() => styled(() => import("./done.js")), "Attached", () => null);
+const Note = lazy(() => styled(() => import("./done.js")), "Note", () => null);
 const Broken = lazy(() => styled(() => import("./done.js")), "Broken", () => null);
 const Working = lazy(() => styled(() => import("./done.js")), "Working", () => null);
 const Trouble = lazy(() => styled(() => import("./trouble.js")), "Trouble");
@@ -138,7 +139,7 @@ function Part({ block, agent, last, acts, id, openFile }) {
     case "retry":
       return html`<${Retry} item=${item} acts=${acts} />`;
     case "note":
-      return html`<div class="acts">${icon("info")}<span>${item.text}</span></div>`;
+      return html`<${Note} item=${item} />`;
   }
 }
 

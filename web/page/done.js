@@ -109,6 +109,16 @@ export function Broken({ item }) {
   return text && html`<details class="did"><summary class="acts">${icon("zap")}<span>This answer broke off, and was begun anew</span>${icon("chevron-down", "chev")}</summary><div class="steps plain" dir="auto" ref=${(e) => speaks(e, text)}>${text}</div></details>`;
 }
 
+// noted are the words of what is worth a line: that a conversation goes on from another, and
+// that a step failed beside others that did not.
+const noted = {
+  __proto__: null,
+  forked: ({ change }) => "This conversation goes on from another one, with its files as of then, as far as they are on record; the project’s documents are today’s." + (change ? ` What ${change.agent} is given was changed by ${change.user || "hand"}.` : ""),
+  failed: ({ cause, agent }) => `${agentOf(agent).name} has no answer. ${cause?.problem?.sentence ?? "Its run says why."}`,
+};
+
+export const Note = ({ item }) => html`<div class="acts">${icon("info")}<span>${noted[item.code](item)}</span></div>`;
+
 // Foot is what can be done with an answer, and what it took.
 export function Foot({ answer, exchange, last, idle, acts, id }) {
   const took = exchange?.ended ? Date.parse(exchange.ended) - Date.parse(exchange.started) : NaN;

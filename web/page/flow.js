@@ -12,7 +12,7 @@ import { ChangeGiven, Given } from "./given.js";
 import { Prose } from "./prose.js";
 import { valueIn } from "./phase.js";
 import { headline, knows, Trouble } from "./trouble.js";
-import { doing, done } from "./words.js";
+import { doing, done, isToldVain, stopped } from "./words.js";
 import { Face, html, icon, useEffect, useMemo, useRef, useState } from "./view.js";
 
 const width = 196, height = 84;
@@ -39,6 +39,11 @@ function runsOf(flow, session) {
 // statesOf says of each node of a flow how it stands, by the runs of that agent.
 export function statesOf(flow, session) {
   const states = new Map([...runsOf(flow, session)].map(([id, runs]) => [id, { runs, state: stateOf(runs.at(-1), session) }]));
+  // Nothing is to come of a run that is over.
+  if (isOver(session)) {
+    for (const s of states.values()) if (s.state === "idle") s.state = "none";
+    return states;
+  }
   // What is done of the round before is to come in this one.
   for (const loop of flow.nodes.filter((n) => n.kind === "loop")) {
     const own = agentsIn(flow, loop.id).map((id) => states.get(id)), round = Math.max(...own.map((s) => s.runs.length));
@@ -50,12 +55,19 @@ export function statesOf(flow, session) {
 // agentsIn are the agents of a frame, and of the frames in it.
 const agentsIn = (flow, frame) => flow.nodes.filter((n) => n.in === frame).flatMap((n) => (n.kind === "agent" ? [n.id] : agentsIn(flow, n.id)));
 
+const isOver = ({ status }) => ["completed", "failed", "cancelled"].includes(status);
+
 function stateOf(run, session) {
   if (!run) return "idle";
   if (session.questions.some((q) => q.run === run.id)) return "wait";
   if (run.status === "running" && isLeft(run, session)) return "stop";
+  if (isMute(run)) return "mute";
   return { running: "run", completed: "done", waiting: "wait", failed: "fail", cancelled: "fail", interrupted: "stop" }[run.status] ?? "idle";
 }
+
+// isMute says that a run ended without an answer: it said nothing, declined, repeated itself or
+// reached a limit.
+const isMute = (run) => run.status === "completed" && !!stopped(run.stop);
 
 // isLeft says that a run has no end of its own and a run around it was closed: its process
 // died, and something else was said then.
@@ -64,8 +76,8 @@ function isLeft(run, session) {
   return false;
 }
 
-const words = { __proto__: null, idle: "to come", run: "working", done: "done", wait: "waits for you", fail: "failed", stop: "interrupted" };
-const icons = { __proto__: null, run: ["loader-circle", "spin acc"], done: ["circle-check", "acc"], wait: ["hand", "wait"], fail: ["circle-x", "bad"], stop: ["circle-pause", "dim"], idle: ["circle-dashed", "faint"] };
+const words = { __proto__: null, idle: "to come", run: "working", done: "done", wait: "waits for you", fail: "failed", stop: "interrupted", mute: "no full answer", none: "did not run" };
+const icons = { __proto__: null, run: ["loader-circle", "spin acc"], done: ["circle-check", "acc"], wait: ["hand", "wait"], fail: ["circle-x", "bad"], stop: ["circle-pause", "dim"], idle: ["circle-dashed", "faint"], mute: ["circle-alert", "dim"], none: ["circle-dashed", "faint"] };
 
 // derived makes a flow of the runs themselves, where none is known by that name.
 function derived(session) {
@@ -79,7 +91,38 @@ function derived(session) {
 }
 
 // leads says that an agent only decides who speaks, in a group chat that a flow begins with.
-const leads = (flow, { id, in: frame }) => flow.nodes.find((n) => n.id === frame)?.kind === "group_chat" && flow.edges.some((e) => e.from === id) && !flow.edges.some((e) => e.to === id);
+const leads = ({ nodes, edges = [] }, { id, in: frame }) => nodes.find((n) => n.id === frame)?.kind === "group_chat" && edges.some((e) => e.from === id) && !edges.some((e) => e.to === id);
+
+// Standing says in chips how a flow stands: how many are done, who works, and what went wrong.
+function Standing({ flow, states, session, id }) {
+  const agents = flow.nodes.filter((n) => n.kind === "agent");
+  const all = (state) => agents.filter((n) => states.get(n.id).state === state);
+  const over = all("done").length, failed = all("fail").length, cut = all("stop").length, mute = all("mute").length;
+  const now = all("run").map((n) => nameIn(flow, n));
+  const unfit = session.warnings.filter((w) => w.code === "loop_limit"); // a loop came to its end, and nobody was content
+  const from = app.sessions.get(id)?.forked, before = from && app.sessions.get(from);
+  const alone = isOver(session) && !failed && aloneIn(flow, states);
+  const isWell = over > 0 && !failed && !cut && !mute;
+  return html`<div class="row wrap">${from && html`<a class="chip out" href=${talkAddress(from, "flow")}>${icon("git-branch")}Goes on from ${before ? `the run of ${when(before.started)}` : "another run"}</a>`}<span class="chip out">${icon(isWell ? "circle-check" : "circle-dashed", isWell ? "acc" : "faint")}${alone || `${over} of ${agents.length} done`}</span>${now.length > 0 && html`<span class="chip out">${icon("loader-circle", "spin acc")}${now.join(" and ")} ${now.length > 1 ? "are" : "is"} working</span>`}${cut > 0 && html`<span class="chip out">${icon("circle-pause", "dim")}${cut} interrupted</span>`}${mute > 0 && html`<span class="chip out">${icon("circle-alert", "dim")}${mute} without a full answer</span>`}${failed > 0 && html`<span class="chip bad">${failed} failed</span>`}${unfit.map((w) => html`<span class="chip out" key=${w.seq}>${icon("circle-alert")}${capital(w.text)}</span>`)}</div>`;
+}
+
+// aloneIn says of a group chat that a flow begins with who was heard, where that is nobody, or only
+// the one who leads it: "" otherwise.
+function aloneIn(flow, states) {
+  if (!flow.nodes.some((n) => n.kind === "group_chat")) return "";
+  const heard = flow.nodes.filter((n) => states.get(n.id)?.runs.some((run) => run.status === "completed" && !isMute(run)));
+  return heard.some((n) => !leads(flow, n)) ? "" : heard.length ? `Only ${nameIn(flow, heard[0])} answered` : "Nobody was heard";
+}
+
+// Ended is the card of a flow that ended otherwise than with its answer, with what can be done
+// about it: as in the conversation, which is elsewhere.
+function Ended({ session, name, status, acts }) {
+  if (status === "interrupted") return html`<${Trouble} code="interrupted" context=${{ until: hour(session.last) }} acts=${acts} />`;
+  const runs = [...session.runs.values()], top = runs.findLast((run) => !run.parent);
+  const item = isOver(session) && session.items.findLast((i) => i.type === "trouble" && i.run === top?.id && i.time === top.ended);
+  const who = runs.findLast((run) => run.parent && run.stop === top.stop)?.agent ?? name;
+  return item && html`<${Trouble} code=${item.code} context=${{ a: agentOf(who).name, ...item.context, elsewhere: true }} acts=${{ ...acts, anew: undefined }} />`;
+}
 
 export function Flow({ here, at, name, status, acts }) {
   const { session, id } = here;
@@ -88,20 +131,10 @@ export function Flow({ here, at, name, status, acts }) {
   const [list, setList] = useState(kept("flowList", false));
   const phone = matchMedia("(max-width: 760px)").matches;
   const states = statesOf(flow, session);
-  const agents = flow.nodes.filter((n) => n.kind === "agent");
-  const over = [...states.values()].filter((s) => s.state === "done").length;
-  const failed = [...states.values()].filter((s) => s.state === "fail").length;
-  const cut = [...states.values()].filter((s) => s.state === "stop").length;
-  const now = agents.filter((n) => states.get(n.id).state === "run").map((n) => nameIn(flow, n));
-  const unfit = session.warnings.filter((w) => w.code === "loop_limit"); // a loop came to its end, and nobody was content
   const select = (node) => go(talkAddress(id, "flow", node));
-  const live = status === "running" || status === "interrupted" || status === "waiting" || failed > 0 || !session.runs.size;
-  const isHeard = agents.some((n) => states.get(n.id).state === "done" && !leads(flow, n));
-  const from = app.sessions.get(id)?.forked, before = from && app.sessions.get(from);
-  const chips = html`<div class="row wrap">${from && html`<a class="chip out" href=${talkAddress(from, "flow")}>${icon("git-branch")}Goes on from ${before ? `the run of ${when(before.started)}` : "another run"}</a>`}<span class="chip out">${isHeard || live ? html`${icon(over > 0 ? "circle-check" : "circle-dashed", over > 0 ? "acc" : "faint")}${over} of ${agents.length} done` : html`${icon("circle-dashed", "faint")}Nobody was heard`}</span>${now.length > 0 && html`<span class="chip out">${icon("loader-circle", "spin acc")}${now.join(" and ")} ${now.length > 1 ? "are" : "is"} working</span>`}${cut > 0 && html`<span class="chip out">${icon("circle-pause", "dim")}${cut} interrupted</span>`}${failed > 0 && html`<span class="chip bad">${failed} failed</span>`}${unfit.map((w) => html`<span class="chip out" key=${w.seq}>${icon("circle-alert")}${capital(w.text)}</span>`)}</div>`;
-  const card = status === "interrupted" && html`<${Trouble} code="interrupted" context=${{ until: hour(session.last) }} acts=${acts} />`;
+  const chips = html`<${Standing} flow=${flow} states=${states} session=${session} id=${id} />`;
+  const card = html`<${Ended} session=${session} name=${name} status=${status} acts=${acts} />`;
   const chosen = flow.nodes.find((n) => n.id === at);
-  const button = (title, drawing, act) => html`<button type="button" class="tool sm" title=${title} aria-label=${title} onClick=${act}>${icon(drawing)}</button>`;
   return html`<div class=${"room graph" + (chosen ? "" : " solo")}>
     ${list || phone ? html`<div class="flow-list"><h2 class="hidden">The flow, as a list</h2><div class="row between">${chips}${!phone && html`<button type="button" class="sm" onClick=${() => (setList(false), keep("flowList", false))}>${icon("workflow")}As a graph</button>`}</div>${card}<${List} flow=${flow} states=${states} session=${session} at=${at} select=${select} /></div>`
       : html`<${Drawing} flow=${flow} states=${states} session=${session} at=${at} select=${select} chips=${html`${chips}${card}`} toList=${() => (setList(true), keep("flowList", true))} live=${status === "running"} />`}
@@ -124,18 +157,23 @@ function lastWords(session, { runs, state }) {
     return knows(cause?.code) ? headline(cause.code) : cause?.problem?.sentence ?? ""; // the error itself is in the run
   }
   if (state === "stop") return ""; // what it was at is not on record
+  if (state === "mute") return stopped(runs.at(-1).stop);
   const item = session.items.findLast((i) => i.run === last && ((i.type === "answer" && i.text) || (i.type === "tool" && i.state !== "waiting")));
   if (!item) return "";
-  if (item.type === "tool") return capital(item.state === "running" ? doing(item.tool, item.arguments) : done(item));
+  if (item.type === "tool") return capital(item.state === "running" ? doing(item.tool, item.arguments) : done(item)) + (item.state === "failed" && !isToldVain(item) ? ", which did not work" : "");
   const count = item.text.trim().split(/\s+/).length;
   if (item.streaming) return `Writing, ${count} ${count === 1 ? "word" : "words"}`;
   return preview(item.text);
 }
 
+// marks are the marks of markdown around words and before lines. Names keep what is in them, as
+// mail__send does, and code all that it has.
+const marks = /(?<!`)`+([^`\n]+)`+|^[ \t]*(?:#{1,6}|[*+-]|>)[ \t]+|(?<![\p{L}\p{N}_])_+(?=\S)|(?<=[^\s_])_+(?![\p{L}\p{N}_])|(?<!\*)\*+(?=[^\s*])|(?<=[^\s*])\*+|`/gmu;
+
 // preview is the beginning of an answer: its first line that is for people, or of data its
 // first values.
 export function preview(text) {
-  const line = text.replace(/^[ \t]*(```|~~~)[^]*?(^[ \t]*\1|$(?![^]))/gm, "").replace(/[#*_`]/g, "").split("\n").map((part) => part.trim()).find(Boolean) ?? "";
+  const line = text.replace(/^[ \t]*(```|~~~)[^]*?(^[ \t]*\1|$(?![^]))/gm, "").replace(marks, (_, code) => code ?? "").split("\n").map((part) => part.trim()).find(Boolean) ?? "";
   if (line && !/^[{[]/.test(line)) return line.slice(0, 200);
   const values = Object.entries(valueIn(text) ?? {}).map(([name, value]) => [name.replace(/[_-]+/g, " "), Array.isArray(value) ? String(value.length) : value !== null && typeof value === "object" ? "" : String(value)]);
   return values.filter(([, value]) => value).slice(0, 4).map(([name, value]) => `${name}: ${value}`).join(", ").slice(0, 200);
@@ -294,6 +332,7 @@ function Node({ node, name, state, session, id, acts, close }) {
   const [tab, setTab] = useState("Writes");
   const [changing, setChanging] = useState(null); // the run whose input is being changed
   const agent = agentOf(node.agent);
+  const unbegun = state.state === "none" ? "This step did not run." : "This step is to come.";
   const run = state.runs.at(-1);
   const answers = session.items.filter((i) => i.type === "answer" && i.text && state.runs.some((r) => r.id === i.run));
   const said = answers.filter((i) => i.run === run?.id);
@@ -303,8 +342,8 @@ function Node({ node, name, state, session, id, acts, close }) {
     <button type="button" class="ghost sm" title="A conversation of its own, in which this step and what follows are done again" onClick=${() => acts.rerun(r.id)}>${icon("git-branch")}Run again from here</button>`;
   return html`<aside class="panel over" aria-label=${name}><div class="bar"><${Face} id=${node.agent} name=${agent.name} size="m" /><div class="grow"><h2>${name}</h2><div class="tiny faint">${state.runs.length > 1 ? `Round ${state.runs.length}, ` : ""}${words[state.state]}</div></div><button type="button" class="tool sm" title="Close" aria-label="Close" onClick=${close}>${icon("x")}</button></div>
     <div class="call-body" tabindex="0"><div class="seg" role="group" aria-label="What to see">${["Was given", "Writes", `Rounds ${state.runs.length}`].map((name) => html`<button type="button" key=${name} aria-pressed=${tab === name.split(" ")[0]} onClick=${() => setTab(name.split(" ")[0])}>${name}</button>`)}</div>
-      ${tab === "Was" && (changing ? html`<${ChangeGiven} key=${changing.id} run=${changing} send=${(input) => acts.runFrom(changing.id, input)} close=${() => setChanging(null)} />` : run ? html`<${Given} run=${run} from=${from} edit=${session.edits.get(run.id)} />` : html`<p class="dim">This step is to come.</p>`)}
-      ${tab === "Writes" && (said.length ? said.map((i) => html`<${Prose} key=${i.key} text=${i.text} streaming=${!!i.streaming} />`) : html`<p class="dim">${run ? "Nothing yet." : "This step is to come."}</p>`)}
+      ${tab === "Was" && (changing ? html`<${ChangeGiven} key=${changing.id} run=${changing} send=${(input) => acts.runFrom(changing.id, input)} close=${() => setChanging(null)} />` : run ? html`<${Given} run=${run} from=${from} edit=${session.edits.get(run.id)} />` : html`<p class="dim">${unbegun}</p>`)}
+      ${tab === "Writes" && (said.length ? said.map((i) => html`<${Prose} key=${i.key} text=${i.text} streaming=${!!i.streaming} />`) : html`<p class="dim">${!run ? unbegun : isOver(session) ? "Nothing." : "Nothing yet."}</p>`)}
       ${tab === "Rounds" && state.runs.map((r, n) => html`<details key=${r.id} class="part" open=${n === state.runs.length - 1}><summary><span class="grow">Round ${n + 1}</span><span class="tiny faint">${duration(workedOn(r, untilOf(session)))}</span></summary>${answers.filter((i) => i.run === r.id).map((i) => html`<${Prose} key=${i.key} text=${i.text} />`)}${r !== run && html`<div class="row wrap">${again(r)}</div>`}</details>`)}
       ${!(changing && tab === "Was") && html`<div class="row wrap">${first && html`<a class="btn sm" href=${talkAddress(id, "run", String(first.seq))}>${icon("activity")}See the calls</a>`}${again(run)}</div>`}</div></aside>`;
 }

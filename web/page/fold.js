@@ -71,7 +71,7 @@ export class Session {
   breaks = [];
   resumed = ""; // when it last went on after a break
   exchange = null; // what the answer in the making has taken so far
-  totals = { input: 0, cached: 0, output: 0, cost: 0, unpriced: false, turns: 0, calls: 0 };
+  totals = { input: 0, cached: 0, output: 0, cost: 0, unpriced: false, turns: 0 };
 
   // The number of the last event that added an item, and how many it added.
   #keys = [0, 0];
@@ -171,11 +171,11 @@ export class Session {
   }
 
   // answered says of calls that waited that they do no longer.
-  answered(text = "", time = "", decision = null) {
+  answered(text = "", time = "", decision = null, unasked) {
     for (const entry of this.#open.values()) {
       if (entry.state === "waiting") Object.assign(entry, { state: "answered", version: entry.version + 1 });
     }
-    for (const question of this.questions) Object.assign(question, { open: false, answer: text, decision, answeredAt: time, version: question.version + 1 });
+    for (const question of this.questions) Object.assign(question, { open: false, answer: text, decision, unasked, answeredAt: time, version: question.version + 1 });
     this.questions = [];
   }
 
@@ -324,7 +324,7 @@ const handlers = {
     const answers = kind === "gate" || (kind === "approval" && !!b.answer);
     const isSaid = !answers && !b.hidden;
     if (isSaid) s.add(e, { type: "user", text: b.text, parts: b.parts ?? [], after });
-    s.answered(b.text, e.time, b.answer);
+    s.answered(b.text, e.time, b.answer, b.hidden);
     s.status = "running";
     // What comes after something that was said is another turn, with figures of its own.
     if (isSaid && !begins) s.exchange = began(e);
@@ -362,9 +362,8 @@ const handlers = {
   },
 
   tool_called(s, e, b) {
-    // It may have been asked about before. Then the log has it twice, and it counts once.
+    // It may have been asked about before. Then the log has it twice.
     const before = s.entry(e), asks = before?.span?.asks;
-    if (!asks) s.totals.calls++;
     // What was to be approved is made only now; a gate has done its work by asking.
     if (asks === "approval") s.spans.splice(s.spans.indexOf(before.span), 1);
     const span = asks === "gate" ? before.span : { kind: "tool", seq: e.seq, step: e.step, arguments: b.arguments, attempt: b.attempt, run: e.run, agent: e.agent, name: b.tool, start: e.time, end: "", class: "" };
@@ -431,7 +430,7 @@ const handlers = {
   session_forked(s, e, b) {
     for (const run of s.runs.values()) if (!run.ended) paused(run, "idle", s.last, e.time);
     if (b.input) s.edits.set(b.run, b);
-    s.add(e, { type: "note", code: "forked", text: "This conversation goes on from another one, with its files as of then, as far as they are on record; the project’s documents are today’s." + (b.input ? ` What ${b.agent} is given was changed by ${b.user || "hand"}.` : "") });
+    s.add(e, { type: "note", code: "forked", change: b.input && b });
   },
 
   // What ends the run is said by its end.
@@ -464,7 +463,7 @@ const handlers = {
     const waits = b.stop === "input_requested";
     s.endRun(e, waits ? "waiting" : "completed");
     const run = s.runs.get(e.run);
-    if (run) Object.assign(run, { output: b.output, spent: b.spent });
+    if (run) Object.assign(run, { output: b.output, spent: b.spent, stop: b.stop });
     if (e.parent || waits) return;
     const summary = b.output?.summary ?? "";
     // An answer that reached the output limit comes in several.
@@ -476,7 +475,10 @@ const handlers = {
     }
     // What the engine says for a model that says nothing; the card below does.
     const isOurs = !lasting.includes(b.stop) && /^\(.*\)$/s.test(summary);
-    if (summary && !said && !isOurs) s.add(e, { type: "answer", text: summary, thought: "", streaming: false });
+    // Steps side by side have said theirs above, but for those that failed.
+    const gathers = [...s.runs.values()].find((r) => r.kind === "parallel" && r.output?.summary === summary)?.id;
+    for (const { run, agent, cause, code } of gathers ? s.warnings : []) if (code === "failed" && s.runs.get(run)?.parent === gathers) s.add({ ...e, run, agent }, { type: "note", code, cause });
+    if (summary && !said && !isOurs && !gathers) s.add(e, { type: "answer", text: summary, thought: "", streaming: false });
     const last = s.items.findLast((item) => item.type === "answer");
     // Who goes on from it goes on from a run that is over.
     if (last && last.seq > (run?.seq ?? 0)) Object.assign(last, { end: e.seq, version: last.version + 1 });

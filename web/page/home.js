@@ -110,6 +110,9 @@ function Ask() {
       <span class="grow"></span><span class="tiny faint desk-only"><kbd>↵</kbd> to send</span><button class="primary send" aria-label="Send" disabled=${busy || (!text.trim() && !files.length)}>${icon("arrow-up")}</button></div></form>`;
 }
 
+// asker is who asks: in a flow the agent at work, and not the flow.
+const asker = ({ agent, question: q }) => agentOf((q?.kind !== "gate" && q?.agent) || agent);
+
 // Waits are the questions that wait, each with its answers.
 function Waits() {
   useEffect(() => void import("./focus.js"), []);
@@ -121,10 +124,10 @@ function Waits() {
     api.answer(s.id, { question: s.question.id, ...values }).then(() => (done(), toast(given(s, values))), (problem) => (setAnswered((all) => all.filter((one) => one !== key(s))), toast(problem.message)));
   };
   const card = (s) => {
-    const agent = agentOf(s.agent);
+    const agent = asker(s);
     const q = s.question;
     const gate = q?.kind === "gate";
-    return html`<article class=${"card" + (q?.kind === "approval" ? " whole" : "")} key=${s.id}><a class="row" href=${talkAddress(s.id, gate ? "delivery" : "")}><${Face} id=${s.agent} name=${agent.name} size="m" /><div class="grow"><b class="serif">${gate ? "A delivery is at its gate" : q?.kind === "approval" ? `${agent.name} asks before doing something` : `${agent.name} asks`}</b><div class="tiny dim cut">${titleOf(s)} · ${since(q?.asked ?? s.updated)}</div></div></a>
+    return html`<article class=${"card" + (q?.kind === "approval" ? " whole" : "")} key=${s.id}><a class="row" href=${talkAddress(s.id, gate ? "delivery" : "")}><${Face} id=${agent.id} name=${agent.name} size="m" /><div class="grow"><b class="serif">${gate ? "A delivery is at its gate" : q?.kind === "approval" ? `${agent.name} asks before doing something` : `${agent.name} asks`}</b><div class="tiny dim cut">${titleOf(s)} · ${since(q?.asked ?? s.updated)}</div></div></a>
       <p class="small clamp">${q?.kind === "approval" ? `May ${agent.name} do this: ${asOrder(q.tool, q.arguments)}?` : gate ? gateWords(q) : firstLines(q?.text ?? "")}</p>
       ${q?.kind === "approval" ? html`<${ApprovalAtHome} key=${q.id} id=${s.id} q=${q} agent=${agent} answer=${(values, done) => answer(s, values, done)} />` : html`<div class="row wrap end">${gate || !q ? html`<a class="chip out" href=${talkAddress(s.id, "delivery")}>${icon("scan-search")}Look and decide</a>`
         : html`${(q.choices ?? []).slice(0, 4).map((choice) => html`<button type="button" class="chip out" key=${choice.label} onClick=${() => answer(s, { choice: choice.label })}>${choice.label}</button>`)}<a class="btn ghost sm apart" href=${talkAddress(s.id)}>${q.choices?.length ? "Something else…" : "Answer"}</a>`}</div>`}</article>`;
@@ -133,8 +136,8 @@ function Waits() {
 }
 
 // given says what was answered, and to whom.
-function given({ agent, question: q }, { allow, choice }) {
-  const { name } = agentOf(agent);
+function given(s, { allow, choice }) {
+  const { name } = asker(s), q = s.question;
   return allow ? `You ${allow === "no" ? "did not allow" : "allowed"} ${name} to ${lower(asOrder(q.tool, q.arguments))}${allow === "session" ? ", in this whole conversation" : ""}` : `You answered ${name}: “${choice}”`;
 }
 

@@ -6,7 +6,7 @@ import { cost, count, short, size } from "./format.js";
 import { clock, duration, json, plainPath, visible } from "./forms.js";
 import { isFailure, workedOn } from "./fold.js";
 import { allEvents } from "./session.js";
-import { asOrder, doing, done, lower, toolIcon } from "./words.js";
+import { asOrder, done, lower, toolIcon } from "./words.js";
 import { go, talkAddress } from "./route.js";
 import { Lines } from "./changes.js";
 import { Bones, Component, Face, html, icon, useEffect, useLayoutEffect, useMemo, useRef, useState, useVisit } from "./view.js";
@@ -22,7 +22,7 @@ export function rowsOf(session) {
   const entries = [
     ...runs.map((run) => ({ kind: "run", run, depth: run.depth, start: run.started, end: run.ended, order: run.seq })),
     ...session.spans.map((span) => ({ kind: span.kind, span, depth: (session.runs.get(span.run)?.depth ?? 0) + (span.kind === "tool" ? 2 : 1), start: span.start, end: span.end, order: span.kind === "model" ? span.seq - 0.5 : span.seq })),
-    ...session.items.filter((i) => i.type === "question").map((item) => ({ kind: "ask", item, depth: item.depth + 1, start: item.time, end: answeredAt(session, item), order: item.seq })),
+    ...session.items.filter((i) => i.type === "question" && !i.unasked).map((item) => ({ kind: "ask", item, depth: item.depth + 1, start: item.time, end: answeredAt(session, item), order: item.seq })),
     ...session.warnings.filter((w) => w.code === "failed").map((w) => ({ kind: "warning", warning: w, depth: 1, start: w.time, end: w.time, order: w.seq })),
   ];
   const turns = new Map(), failed = new Map(), inside = new Map(), shown = new Set(runs.map((run) => run.id));
@@ -106,10 +106,13 @@ export function scaleOf(rows, toScale, breaks = []) {
   return { at, total: Math.max(1, end - begin - saved(end)), folded: folds.reduce((sum, [a, b]) => sum + b - a, 0) };
 }
 
+// madeIn is how many calls of tools were made: what waits to be allowed is not one yet.
+export const madeIn = (session) => session.spans.filter((s) => s.kind === "tool" && s.asks !== "approval").length;
+
 function figuresOf(rows, session) {
   const models = session.spans.filter((s) => s.kind === "model" && s.context);
   return {
-    calls: rows.filter((r) => r.span), models, failed: session.spans.filter((s) => isFailure(s.class)).length,
+    calls: rows.filter((r) => r.span), made: madeIn(session), models, failed: session.spans.filter((s) => isFailure(s.class)).length,
     fullest: models.reduce((most, s) => Math.max(most, s.context.system + s.context.tools + s.context.history), 1),
   };
 }
@@ -122,9 +125,8 @@ export function Run({ here, at, agent }) {
   // What takes longer the more calls there are is computed when something happens, not
   // when somebody scrolls.
   const scale = useMemo(() => (rows.length ? scaleOf(rows, toScale, session.breaks) : { at: () => 0, total: 1, folded: 0 }), [rows, toScale]);
-  const { calls, failed, models, fullest } = useMemo(() => figuresOf(rows, session), [rows]);
+  const { calls, made, failed, models, fullest } = useMemo(() => figuresOf(rows, session), [rows]);
   const { totals } = session;
-  const { worked, waited } = session.timesAt();
   const step = (by) => {
     const i = calls.findIndex((r) => r.span.seq === number);
     const next = calls[Math.max(0, Math.min(calls.length - 1, i + by))];
@@ -138,8 +140,8 @@ export function Run({ here, at, agent }) {
     }, (problem) => toast(problem.message));
   };
   return html`<section class="running" aria-label="Run"><div class="row between wrap figures"><dl class="facts">
-      <div><dt>Took</dt><dd>${duration(worked)} ${waited >= 1000 && html`<small>and waited ${duration(waited)} for you</small>`}</dd></div><div><dt>Model calls</dt><dd>${count(totals.turns)}</dd></div>
-      <div><dt>Tool calls</dt><dd>${count(totals.calls)} ${failed > 0 && html`<small class="bad">${failed} failed</small>`}</dd></div><div><dt>Tokens</dt><dd>${count(totals.input + totals.output)} ${totals.cached > 0 && html`<small>${Math.round((totals.cached / totals.input) * 100)} % from cache</small>`}</dd></div>
+      <div><dt>Took</dt><dd><${Took} session=${session} status=${session.status} /></dd></div><div><dt>Model calls</dt><dd>${count(totals.turns)}</dd></div>
+      <div><dt>Tool calls</dt><dd>${count(made)} ${failed > 0 && html`<small class="bad">${failed} failed</small>`}</dd></div><div><dt>Tokens</dt><dd>${count(totals.input + totals.output)} ${totals.cached > 0 && html`<small>${Math.round((totals.cached / totals.input) * 100)} % from cache</small>`}</dd></div>
       <div><dt>Cost</dt><dd>${cost(totals.cost) || (totals.unpriced ? "not known" : "–")} ${totals.unpriced && totals.cost > 0 && html`<small>and more: a price is not known</small>`}</dd></div></dl>
       <div class="row wrap">${[["acc", "model"], ["note", "tool"], ["bad", "failed"], ["spot", "waits for you"]].map(([tint, words]) => html`<span class="chip out desk-only" key=${words}><span class=${"dot d-" + tint}></span>${words}</span>`)}<button type="button" class="sm" onClick=${exported}>${icon("download")}Export</button></div></div>
     <div class=${"inspect" + (number ? "" : " solo")}><div class="lanes">
@@ -253,15 +255,41 @@ function Lane({ row, scale, current, id }) {
   return html`<div class="lane" role="treeitem" aria-level=${row.depth + 1} aria-selected=${current} data-kind=${row.kind} data-failed=${isFailure(row.span?.class)} aria-current=${current ? "true" : undefined} tabindex=${row.span ? 0 : undefined} onClick=${act} onKeyDown=${keys}><span style=${{ "--d": row.depth }}>${drawing}${label}</span><span class=${row.kind === "ask" ? "wait" : ""}>${row.kind === "ask" && !row.end ? html`<${Since} time=${row.start} />` : duration(ms)}</span><span class="track">${bars}</span></div>`;
 }
 
-// Since is how long something lasts that has not ended.
-function Since({ time }) {
-  const [, tick] = useState(0);
+// useClock is the time, which goes on each second for as long as it runs. All who show how long
+// something lasts are told the same time, so that they agree.
+function useClock(runs) {
+  const [now, setNow] = useState(Date.now());
   useEffect(() => {
-    const timer = setInterval(() => tick((n) => n + 1), 1000);
-    return () => clearInterval(timer);
-  }, []);
-  return duration(Date.now() - Date.parse(time));
+    if (!runs) return;
+    ticking.watchers.add(setNow);
+    ticking.timer ||= setInterval(tick, 1000);
+    tick();
+    return () => {
+      ticking.watchers.delete(setNow);
+      if (ticking.watchers.size) return;
+      clearInterval(ticking.timer);
+      ticking.timer = null;
+    };
+  }, [runs]);
+  return now;
 }
+
+const ticking = { watchers: new Set(), timer: null };
+
+function tick() {
+  const now = Date.now();
+  for (const set of ticking.watchers) set(now);
+}
+
+// Took is how long a session was worked on, and how long it waited for a person.
+function Took({ session, status }) {
+  const now = useClock(status === "running" || status === "waiting");
+  const { worked, waited } = session.timesAt(new Date(now).toISOString());
+  return html`${duration(worked)} ${waited >= 1000 && html`<small>and waited ${duration(waited)} for you</small>`}`;
+}
+
+// Since is how long something lasts that has not ended.
+const Since = ({ time }) => duration(Math.max(0, useClock(true) - Date.parse(time)));
 
 const kinds = { __proto__: null, instructions: ["p1", "Instructions"], context: ["p2", "Loaded before the conversation"], tools: ["p3", "Descriptions of tools"], user: ["p6", "What was said by people"], assistant: ["p4", "What the agent said"], tool: ["p5", "Results of tools"], summary: ["p2", "Summary of earlier turns"] };
 
@@ -293,7 +321,7 @@ function Call({ id, number, turn, step, close }) {
   const button = (name, drawing, act) => html`<button type="button" class="tool sm" title=${name} aria-label=${name} onClick=${act}>${icon(drawing)}</button>`;
   const model = call?.kind === "model";
   const panel = useVisit();
-  return html`<aside class="panel over" ref=${panel} tabindex="-1" aria-label="Call"><div class="bar">${icon(call && !model ? toolIcon(call.tool) : "cpu")}<div class="grow"><h2 class="cut">${!call ? "…" : model ? `Model${call.purpose ? `, ${call.purpose}` : turn ? `, turn ${turn}` : ""}` : doing(call.tool, call.arguments, true)}</h2><div class="tiny faint cut">${call && `${call.model || call.tool} · ${clock(call.at)}${call.finish ? ` · ${endWords(call)}` : ""}`}</div></div>
+  return html`<aside class="panel over" ref=${panel} tabindex="-1" aria-label="Call"><div class="bar">${icon(call && !model ? toolIcon(call.tool) : "cpu")}<div class="grow"><h2 class="cut">${!call ? "…" : model ? `Model${call.purpose ? `, ${call.purpose}` : turn ? `, turn ${turn}` : ""}` : done({ ...call, content: call.result })}</h2><div class="tiny faint cut">${call && `${call.model || call.tool} · ${clock(call.at)}${call.finish ? ` · ${endWords(call)}` : ""}`}</div></div>
       ${button("The call before", "chevron-up", () => step(-1))}${button("The next call", "chevron-down", () => step(1))}${button("Close", "x", close)}</div>
     <div class="call-body" tabindex="0">${problem ? html`<p class="dim">${problem}</p>` : !call ? html`<${Bones} />` : !model ? html`<${ToolCall} call=${call} />` : html`
       <dl class="facts small-facts"><div><dt>Sent</dt><dd>${count(call.input_tokens)} <small>tokens${call.cached_tokens ? `, ${count(call.cached_tokens)} cached` : ""}</small></dd></div><div><dt>Came back</dt><dd>${count(call.output_tokens)}</dd></div><div><dt>First word</dt><dd>${duration(call.first_token_ms ?? 0)}</dd></div><div><dt>Cost</dt><dd>${cost(call.cost) || "–"}</dd></div></dl>

@@ -127,6 +127,9 @@ export const headline = (code, context = {}) => (catalogue[code] ?? otherwise)[1
 
 const filled = (context) => ({ p: "The provider", a: "The agent", ...Object.fromEntries(Object.entries(context).filter(([, value]) => value)) });
 
+// elsewhere says where a conversation is that is not around the card.
+const elsewhere = (text) => text.replace(/\b(is) above\b|\b(Say) below\b/g, (_, is, say) => `${is ?? say} in the conversation`);
+
 // Trouble is the card of something that went wrong. context is { p, a, detail, ... };
 // acts are what can be done here.
 export function Trouble({ code, context = {}, acts = {} }) {
@@ -139,7 +142,7 @@ export function Trouble({ code, context = {}, acts = {} }) {
   if (isLeft) return html`<div class="acts">${icon(drawing)}<span>${title(values)}</span></div>`;
   return html`<div class=${"trouble " + look} role=${look ? undefined : "alert"}>
     ${icon(drawing)}<b>${title(values)}</b>
-    <p>${text(values, acts)}</p>
+    <p>${values.elsewhere ? elsewhere(text(values, acts)) : text(values, acts)}</p>
     ${buttons.length > 0 && html`<div class="row wrap">${buttons.map(([name, act], i) => html`<button type="button" key=${name} class=${i === 0 && (look !== "soft" || code === "interrupted") ? "primary sm" : "sm"} onClick=${act === leave ? () => setLeft(true) : act}>${name}</button>`)}</div>`}
     ${values.detail && html`<details open=${!(code in catalogue) && !context.problem}><summary>${icon("chevron-right", "chev")}${code === "context_full" ? "Read the summary" : "What exactly was said"}</summary><pre tabindex="0">${values.detail}</pre>
       <button type="button" class="ghost sm" onClick=${copy}>${icon("copy")}${copied ? "Copied" : "Copy details"}</button></details>`}

@@ -90,7 +90,7 @@ function host(url) {
 const plain = (tool) => tool.replace(/^mcp__/, "").replace(/[_-]+/g, " ");
 
 // orders are the verbs of what a call would do, as one asks for it: "Save brief.md".
-export const orders = { __proto__: null, reading: "Read", looking: "Look", saving: "Save", changing: "Change", opening: "Open", asking: "Ask", searching: "Search", calculating: "Calculate", using: "Use", running: "Run", putting: "Put" };
+export const orders = { __proto__: null, reading: "Read", looking: "Look", saving: "Save", changing: "Change", opening: "Open", asking: "Ask", searching: "Search", calculating: "Calculate", using: "Use", running: "Run", putting: "Put", handing: "Hand", letting: "Let", accepting: "Accept", noting: "Note" };
 
 // doing says what a call does, or did, in one line.
 export function doing(tool, args, over = false) {
@@ -112,6 +112,13 @@ function called(call) {
   return call.tool === "apply_changes" && /"problems":\s*\[\s*\{/.test(call.content ?? "") ? "apply_changes, none" : call.tool;
 }
 
+// isUndecided says of a call that would have decided how a flow goes on that it was refused:
+// nobody went on.
+const isUndecided = (call) => !!call.class && !isNoTool(call) && /^(transfer_to_.+|give_floor|accept|revise|write_ledger)$/.test(call.tool);
+
+// isToldVain says that what is said of a call says already that it came to nothing.
+export const isToldVain = (call) => isUndecided(call) || isRefused(call) || called(call) !== call.tool;
+
 // isVain says of a call that it came to nothing.
 export const isVain = (call) => call.state === "failed" || isRefused(call) || ["apply_changes, none", "save, not"].includes(called(call));
 
@@ -132,20 +139,20 @@ function why({ content }) {
 }
 
 // done says what a call did, in one line.
-export const done = (call) => isRefused(call) ? `Was not allowed to ${lower(asOrder(call.tool, call.arguments))}` : doing(called(call), call.arguments, true) + (called(call) === "apply_changes, none" ? why(call) : /"error":\s*"a person has written or changed/.test(call.content ?? "") ? ": a person has changed it" : "");
+export const done = (call) => isRefused(call) || isUndecided(call) ? `${isRefused(call) ? "Was not allowed to" : "Could not"} ${lower(asOrder(call.tool, call.arguments))}` : doing(called(call), call.arguments, true) + (called(call) === "apply_changes, none" ? why(call) : /"error":\s*"a person has written or changed/.test(call.content ?? "") ? ": a person has changed it" : "");
 
 // did sums up several calls: "Read 3 files, searched the web, calculated". The same call several
 // times is one thing: "Did not find a.md, 5 times".
 export function did(calls) {
   const counts = new Map();
   for (const call of calls) {
-    const kind = (isRefused(call) ? "not allowed " : "") + called(call);
+    const kind = (isRefused(call) ? "not allowed " : isUndecided(call) ? "could not " : "") + called(call);
     counts.set(kind, [...(counts.get(kind) ?? []), call]);
   }
   const parts = [...counts].map(([tool, list]) => {
     const things = new Set(list.map(done)).size, isNamed = done(list[0]) !== doing(tool, undefined, true);
     if (list.length === 1 || (things === 1 && isNamed)) return done(list[0]) + times(list.length);
-    if (isRefused(list[0])) return done(list[0]) + times(list.length);
+    if (isRefused(list[0]) || isUndecided(list[0])) return done(list[0]) + times(list.length);
     const several = tools[tool]?.[3];
     if (!several) return `Used ${plain(tool)} ${list.length} times`;
     return several(things > 1 && /(files|pages)$/.test(several(things)) ? things : list.length);
@@ -171,6 +178,9 @@ const stops = {
   empty: "Said nothing", length: "The answer was cut off", refused: "Declined to answer", content_filter: "The answer was withheld", repeated_calls: "Stopped: it repeated itself",
   cost: "Reached its limit", time: "Reached its limit", turns: "Reached its limit", tokens: "Reached its limit", tool_calls: "Reached its limit",
 };
+
+// stopped says in a few words how a run ended that has no answer, and nothing of one that has.
+export const stopped = (stop) => stops[stop] ?? "";
 
 const outcomes = { __proto__: null, partial: "Partly done", failed: "Not done" };
 

@@ -3,7 +3,7 @@ import test from "node:test";
 import { install } from "./fakedom.mjs";
 
 install();
-const { statesOf } = await import("../page/flow.js");
+const { preview, statesOf } = await import("../page/flow.js");
 
 const node = (id, kind, name, at) => ({ id, kind, ...(kind === "agent" ? { agent: name } : { title: name }), ...(at && { in: at }) });
 
@@ -48,4 +48,36 @@ test("what was cut when the process died is neither to come nor at work", () => 
 test("what has no end in a run that was closed is interrupted for good", () => {
   const closed = log(["r", "essay", "", "cancelled"], ["d", "drafts", "r", "running"], ["d1", "writer", "d"], ["d2", "poet", "d", "running"]);
   assert.deepEqual(standing(statesOf(essay, closed)), { 2: "done", 3: "stop", 5: "idle", 6: "idle" });
+});
+
+test("nothing is to come of a flow that is over", () => {
+  const over = (status, ...runs) => ({ ...log(["r", "essay", "", status], ...runs), status });
+  const some = [["d", "drafts", "r"], ["d1", "writer", "d"], ["d2", "poet", "d", "failed"]];
+  for (const status of ["completed", "failed", "cancelled"]) assert.deepEqual(standing(statesOf(essay, over(status, ...some))), { 2: "done", 3: "fail", 5: "none", 6: "none" });
+  for (const status of ["running", "waiting", "interrupted"]) assert.deepEqual(standing(statesOf(essay, over(status, ...some))), { 2: "done", 3: "fail", 5: "idle", 6: "idle" });
+  // What was done in the first round of a loop whose second was cut for good stays done.
+  assert.deepEqual(standing(statesOf(essay, over("cancelled", ["p", "polish", "r", "running"], ["p1", "writer", "p"], ["p2", "critic", "p"], ["p3", "writer", "p", "running"]))), { 2: "none", 3: "none", 5: "stop", 6: "done" });
+});
+
+test("whoever ended without an answer is not done", () => {
+  for (const [stop, want] of [["answered", "done"], ["handed_off", "done"], ["decided", "done"], ["repeated_calls", "mute"], ["empty", "mute"], ["turns", "mute"]]) {
+    const session = log(["r", "essay"], ["d", "drafts", "r"], ["d1", "writer", "d"]);
+    session.runs.get("d1").stop = stop;
+    assert.equal(statesOf(essay, session).get("2").state, want, stop);
+  }
+});
+
+test("a preview has no marks of markdown, and names as they are", () => {
+  for (const [text, want] of [
+    ["I called mail__send, and it said not_found.", "I called mail__send, and it said not_found."],
+    ["# The **bold** plan\nmore", "The bold plan"],
+    ["_Well_ said, __really__ (_truly_).", "Well said, really (truly)."],
+    ["Use `__init__` and `a_b`.", "Use __init__ and a_b."],
+    ["* first_item", "first_item"],
+    ["- **Done**: 3 * 4 = 12", "Done: 3 * 4 = 12"],
+    ["Issue #3 in C# is fixed", "Issue #3 in C# is fixed"],
+    ["_größe_ über_alles_", "größe über_alles"],
+    ["```js\nconst a_b = 1;\n```\nAs above.", "As above."],
+    ['```json\n{"error_kind": "not_found"}\n```', "error kind: not_found"],
+  ]) assert.equal(preview(text), want);
 });

@@ -207,7 +207,7 @@ test("saving a file again is another version", () => {
 
 test("tokens, cost and time are summed up", () => {
   const s = fold(talk());
-  assert.deepEqual([s.totals.turns, s.totals.calls, s.totals.input, s.totals.output], [2, 1, 20, 4]);
+  assert.deepEqual([s.totals.turns, s.totals.input, s.totals.output], [2, 20, 4]);
   assert.deepEqual(s.spans.map((span) => span.kind), ["model", "tool", "model"]);
 });
 
@@ -236,9 +236,8 @@ function approval(answer, outcome = {}) {
   return s;
 }
 
-test("a call that was asked about counts once", () => {
+test("a call that was asked about is one", () => {
   for (const s of [approval(), approval({ text: "yes", answer: { approved: true } }), approval({ text: "no", answer: { denied: true } }, { class: "unauthorized" })]) {
-    assert.equal(s.totals.calls, 1);
     assert.equal(s.spans.filter((span) => span.kind === "tool").length, 1);
   }
 });
@@ -251,4 +250,19 @@ test("what is said in place of a decision begins a turn with figures of its own"
   // A decision says nothing: what comes after it is the same turn.
   const decided = approval({ text: "no", answer: { denied: true } }, { class: "unauthorized" });
   assert.deepEqual(decided.items.filter((item) => item.type === "answer").map((item) => item.exchange.tokens), [24, 24]);
+});
+
+test("what was done side by side is said once, and who failed is said without the error", () => {
+  const e = new Events(), cause = { code: "provider_down", problem: { sentence: "The service has a problem." } };
+  const within = (event, run, agent, parent = "r1") => ({ ...event, run, agent, parent });
+  const start = e.start("both", "go");
+  start.body.definition = { kind: "parallel" };
+  const failed = within(e.failed("agent poet: model: 400 server_error"), "p", "poet");
+  failed.body.cause = cause;
+  const begins = ["w", "p"].map((run) => within({ ...e.warned("x"), kind: "run_started", body: { input: {}, depth: 1, definition: { kind: "agent" } } }, run, run === "w" ? "writer" : "poet"));
+  const events = [start, within(e.replied(2, "Prose."), "w", "writer"), within(e.finished("Prose."), "w", "writer"), failed, e.finished("## writer\n\nProse.\n\n## poet\n\n(failed: agent poet: model: 400 server_error)")];
+  events.splice(1, 0, ...begins);
+  const s = fold(events.map((event, i) => ({ ...event, seq: i + 1 })));
+  assert.deepEqual(s.items.map((i) => [i.type, i.agent, i.text ?? i.cause]), [["answer", "writer", "Prose."], ["note", "poet", cause]]);
+  assert.equal(s.items[0].end, 7);
 });

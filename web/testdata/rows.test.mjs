@@ -4,7 +4,7 @@ import { install } from "./fakedom.mjs";
 import { Events } from "./script.mjs";
 
 install();
-const { labelOf, piecesOf, rowsOf, scaleOf } = await import("../page/run.js");
+const { labelOf, madeIn, piecesOf, rowsOf, scaleOf } = await import("../page/run.js");
 const { Session, workedOn } = await import("../page/fold.js");
 
 const run = (id, seq, parent, depth) => [id, { id, seq, parent, depth, started: "", ended: "" }];
@@ -34,12 +34,14 @@ const labels = (s) => rowsOf(s).filter((row) => ["tool", "ask"].includes(row.kin
 test("a call that is asked about is told in the order in which things happened", () => {
   const waits = asked();
   assert.deepEqual(labels(waits.s), ["Wants to use mail send", "Asked you"]);
+  assert.equal(madeIn(waits.s), 0);
   for (const [answer, outcome, want] of [["yes", {}, "Used mail send"], ["no", { class: "unauthorized" }, "Was not allowed to use mail send"]]) {
     const { s, e } = asked();
     const returned = [e.answered(3, answer), e.called(3, "mail__send", {}), e.returned(3, "mail__send", "")];
     Object.assign(returned[2].body, outcome);
     for (const event of returned) s.take(event);
     assert.deepEqual(labels(s), ["Asked you", want]);
+    assert.equal(madeIn(s), 1);
   }
 });
 
@@ -97,5 +99,22 @@ test("a gate is told once, before what it asks", () => {
   for (const event of [e.start("alex", "hi"), e.said("hi"), e.called(3, "gate", {}), e.asked(3, "gate", {}), e.finished("", "input_requested"), e.answered(3, "go on"), e.called(3, "gate", {}), e.returned(3, "gate", "")]) take(event);
   assert.deepEqual(labels(s), ["Asked for your decision", "Asked you"]);
   assert.equal(Date.parse(s.spans[0].end) - Date.parse(s.spans[0].start), 1000); // without the wait
-  assert.equal(s.totals.calls, 1);
+  assert.equal(madeIn(s), 1);
+});
+
+test("a handover that was refused is told so in its row", () => {
+  const e = new Events(), s = new Session();
+  const refused = [e.start("alex", "hi"), e.called(3, "transfer_to_poet", {}), e.returned(3, "transfer_to_poet", "")];
+  Object.assign(refused[2].body, { class: "invalid_arguments", error: "summary is missing" });
+  for (const event of refused) s.take(event);
+  assert.deepEqual(labels(s), ["Could not hand over to poet"]);
+});
+
+test("nobody was asked about a call that is allowed in the whole conversation", () => {
+  const { s, e } = asked();
+  const allowed = [e.answered(3, ""), e.called(3, "mail__send", {}), e.returned(3, "mail__send", "")];
+  Object.assign(allowed[0].body, { answer: { approved: true }, hidden: true });
+  for (const event of allowed) s.take(event);
+  assert.deepEqual(labels(s), ["Used mail send"]);
+  assert.equal(madeIn(s), 1);
 });

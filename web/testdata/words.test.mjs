@@ -3,7 +3,7 @@ import test from "node:test";
 import { install } from "./fakedom.mjs";
 
 install();
-const { did, doing, gates, isVain } = await import("../page/words.js");
+const { did, doing, done, gates, isToldVain, isVain } = await import("../page/words.js");
 const { parsed } = await import("../page/preview.js");
 const { blocksOf, turnsOf } = await import("../page/turns.js");
 const { nameOf } = await import("../page/format.js");
@@ -83,4 +83,13 @@ test("a call that was not allowed is not told as done", () => {
   assert.deepEqual(did([refused, refused]), ["Was not allowed to use mail send, twice"]);
   assert.deepEqual(did([{ ...refused, class: "" }, refused]), ["Used mail send", "was not allowed to use mail send"]);
   assert.ok(isVain(refused));
+});
+
+test("a handover that was refused is not told as made", () => {
+  const refused = (tool, args) => ({ tool, arguments: args, class: "invalid_arguments", state: "failed" });
+  assert.deepEqual(did([refused("transfer_to_poet", {})]), ["Could not hand over to poet"]);
+  assert.deepEqual(did([refused("transfer_to_poet", {}), refused("transfer_to_poet", {}), { tool: "transfer_to_poet" }]), ["Could not hand over to poet, twice", "handed over to poet"]);
+  assert.deepEqual(did([refused("give_floor", { to: "poet" })]), ["Could not let poet speak"]);
+  assert.deepEqual([refused("accept"), refused("revise", {}), refused("write_ledger")].map(done), ["Could not accept it", "Could not ask for a better one", "Could not note where it stands"]);
+  assert.ok(isToldVain(refused("transfer_to_poet")) && !isToldVain(refused("mail__send")) && !isToldVain({ tool: "transfer_to_poet" }));
 });
