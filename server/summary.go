@@ -102,9 +102,9 @@ func (s *summary) note(e *troupe.Event) {
 			s.question, s.stop, s.outcome = nil, "", ""
 		}
 	case *troupe.UserSaid:
-		s.written++
 		s.question = nil
-		if !b.Hidden || b.Answer == nil { // a call that is allowed anyway is no message
+		if !b.Hidden || b.Answer == nil { // that a call is allowed anyway is said by nobody
+			s.written++
 			s.hidden = b.Hidden
 		}
 		if e.Parent == "" && !b.Hidden && b.Text != "" {

@@ -3,6 +3,8 @@ package server
 import (
 	"net/http"
 	"testing"
+
+	"github.com/troupe-dev/troupe"
 )
 
 // Whoever deletes a session deletes what they have seen of it: what somebody has written in it
@@ -72,4 +74,17 @@ func TestARunThatGoesOnKeepsTheMarkOfItsSession(t *testing.T) {
 	}
 	w.want(http.StatusConflict, nil, "DELETE", path+"?stop=1&written="+seen, nil)
 	w.want(http.StatusNoContent, nil, "DELETE", path+"?stop=1&written="+changed, nil)
+}
+
+// A call that is allowed in the whole conversation is answered by nobody.
+func TestWhatIsAllowedAnywayIsNotWritten(t *testing.T) {
+	var s summary
+	for _, c := range []struct {
+		said *troupe.UserSaid
+		want int
+	}{{&troupe.UserSaid{Text: "Hello."}, 1}, {&troupe.UserSaid{Answer: &troupe.Answer{}, Hidden: true}, 1}, {&troupe.UserSaid{Answer: &troupe.Answer{}}, 2}, {&troupe.UserSaid{Text: "Go on.", Hidden: true}, 3}} {
+		if s.note(&troupe.Event{Body: c.said}); s.written != c.want {
+			t.Errorf("after %+v it is %d, want %d", c.said, s.written, c.want)
+		}
+	}
 }
