@@ -58,7 +58,11 @@ func TestANumberIsSavedAsItWasTyped(t *testing.T) {
 
 	b.at("#/deliveries")
 	b.write("#request", "Make it good")
+	const edge = "getComputedStyle(find('#delivery-budget').closest('.field')).borderTopColor"
+	b.holds(edge + " === getComputedStyle(find('#delivery-project').closest('.field')).borderTopColor") // nothing is wrong yet
 	b.write("#delivery-budget", "1.000")
+	b.holds(edge + " !== getComputedStyle(find('#delivery-project').closest('.field')).borderTopColor")
+	b.holds("document.getElementById(find('#delivery-budget').getAttribute('aria-describedby')).innerText.includes('1.000')")
 	b.sees("form [role=alert]", "“1.000” can be read as 1000 and as 1")
 	b.write("#delivery-budget", "1,000")
 	b.click("form button", "Deliver")
