@@ -6,7 +6,8 @@ import { agentOf, app, toast } from "./state.js";
 import { useKept } from "./draft.js";
 import { cost, hour, nameOf, nameOfPhase, size } from "./format.js";
 import { fileIcon } from "./forms.js";
-import { go, talkAddress } from "./route.js";
+import { goTo } from "./keys.js";
+import { talkAddress } from "./route.js";
 import { mostOf } from "./fold.js";
 import { gates, written } from "./words.js";
 import { inWords, partsOf, PhaseWords } from "./phase.js";
@@ -252,7 +253,7 @@ export function NewDelivery() {
     try {
       const { session } = await api.deliver({ request: text.trim(), ...(approve && { approve }), ...(money > 0 && { budget: money }), ...(project.trim() && { project: project.trim() }), ...(Object.keys(chosen).length && { agents: chosen }) });
       write("");
-      go(talkAddress(session, "delivery"));
+      goTo(talkAddress(session, "delivery"), "#main h1");
     } catch (problem) {
       setFailed(problem.message);
       setBusy(false);
