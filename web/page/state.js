@@ -212,6 +212,12 @@ export const say = (text) => update({ said: text });
 
 noticed.full = () => toast("Too much at once. It goes on by itself in a moment.");
 
+let hurried = 0;
+
+// Who is answered again does not wait any longer. Not each time: what is between might end
+// every stream at once.
+noticed.answered = () => app.connection === "lost" && Date.now() - hurried > 5000 && ((hurried = Date.now()), hurry());
+
 noticed.problem = (problem) => {
   if (problem.status === 401 && app.known) signedOut();
   if (problem.status === 0 && app.connection === "live") {
