@@ -73,7 +73,7 @@ var (
 	errClosing    = fmt.Errorf("%w", ErrClosed)
 	errReaderLeft = errors.New("the run's reader left")
 	errLeftBehind = errors.New("the call is over: its time was up")
-	// errAbandoned is why a run is closed whose process died. The page knows it by its first word.
+	// errAbandoned is why a run is closed whose process died. The page and deliveries know it by its first word.
 	errAbandoned = errors.New("interrupted, and not resumed before the next message")
 )
 

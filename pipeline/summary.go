@@ -261,7 +261,7 @@ func (s *summarizing) pass(e *troupe.Event) {
 	}
 	s.last = e.Time
 	isBreak := false
-	switch e.Body.(type) {
+	switch b := e.Body.(type) {
 	case *troupe.SessionForked: // what is before it was done in another session
 		return
 	case *troupe.UserSaid:
@@ -271,6 +271,8 @@ func (s *summarizing) pass(e *troupe.Event) {
 		isBreak = true
 	case *troupe.RunStarted:
 		isBreak = e.Parent == ""
+	case *troupe.RunCancelled: // perhaps long after its process died
+		isBreak = strings.HasPrefix(b.Reason, "interrupted")
 	}
 	switch {
 	case s.State == "waiting":

@@ -44,6 +44,14 @@ func TestTheTimeOfAPhaseIsThatOfItsWork(t *testing.T) {
 			l.add("root", "", "deliver", &troupe.RunResumed{})
 			at(l, 500)
 		}, 510, "20s 0s"},
+		"its process dies, and what is said next closes it": {func(l *log) {
+			l.add("a:1", "a", "builder", &troupe.ToolCalled{})
+			at(l, 10)
+			l.add("root", "", "deliver", &troupe.RunCancelled{Reason: "interrupted, and not resumed before the next message"})
+			at(l, 500)
+			l.add("root", "", "deliver", &troupe.RunResumed{})
+			at(l, 500)
+		}, 510, "20s 0s"},
 		"it is stopped and goes on": {func(l *log) {
 			l.add("a", "root", "implementation", &troupe.RunCancelled{})
 			at(l, 10)

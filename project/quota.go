@@ -3,6 +3,7 @@ package project
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"sync"
@@ -47,7 +48,11 @@ func (p *Project) MayBegin(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return server.CheckMonth(ctx, s.folders, p.config.Server.MonthCost)
+	err = server.CheckMonth(ctx, s.folders, p.config.Server.MonthCost)
+	if _, isSpent := errors.AsType[*server.MonthSpent](err); isSpent { // whoever has no page has the file
+		return fmt.Errorf("%w, or as server.month_cost in troupe.yaml", err)
+	}
+	return err
 }
 
 // shelfWait is how long the meter waits for its shelf.

@@ -234,6 +234,7 @@ func (s *settings) Change(ctx context.Context, values map[string]string) error {
 	if err != nil {
 		return err
 	}
+	read, written := map[string]string{}, maps.Clone(values) // as they will be when the file is read again, and in the file
 	for key, value := range values {
 		at := slices.IndexFunc(known, func(k server.Setting) bool { return k.Key == key })
 		if at < 0 {
@@ -242,8 +243,11 @@ func (s *settings) Change(ctx context.Context, values map[string]string) error {
 		if known[at].Locked != "" {
 			return fmt.Errorf("this cannot be changed here: %s", known[at].Locked)
 		}
-		if err := checkLimit(key, value); err != nil {
+		if read[key], err = limitOf(key, value); err != nil {
 			return err
+		}
+		if key != "limits.time" { // 90m stays so; 010 is 8 in YAML
+			written[key] = read[key]
 		}
 		if strings.HasSuffix(key, "model") && value != "" {
 			if _, err := s.stage.project.models.Open(models.NewChoice(value, config.Name)); err != nil {
@@ -251,12 +255,12 @@ func (s *settings) Change(ctx context.Context, values map[string]string) error {
 			}
 		}
 	}
-	if err := s.stage.project.changeConfig(values); err != nil {
+	if err := s.stage.project.changeConfig(written); err != nil {
 		return err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	maps.Copy(s.values, values)
+	maps.Copy(s.values, read)
 	return nil
 }
 

@@ -85,28 +85,37 @@ var modelPrefix = regexp.MustCompile(`^model \S+ \([^)]*\): `)
 // withoutModel is what is wrong with a model without its name, which stands beside it.
 func withoutModel(text string) string { return modelPrefix.ReplaceAllString(text, "") }
 
-// checkLimit refuses what is no value of a limit, before the file would.
-func checkLimit(key, value string) error {
+// limitOf is the value of a limit as a file that is read has it: "90m" is "1h30m0s", and
+// "2.50" is "2.5". What is no value of it is refused, before the file would.
+func limitOf(key, value string) (string, error) {
 	if value == "" {
-		return nil
+		return "", nil
 	}
 	switch key {
 	case monthKey, "limits.cost":
-		if n, err := strconv.ParseFloat(value, 64); err != nil || n <= 0 || math.IsInf(n, 0) {
-			return fmt.Errorf("“%.40s” is no amount of money: write a number of US dollars, such as 0.5, or nothing for no limit", value)
+		n, err := strconv.ParseFloat(value, 64)
+		if err != nil || !(n > 0) || math.IsInf(n, 0) {
+			return "", fmt.Errorf("“%.40s” is no amount of money: write a number of US dollars, such as 0.5, or nothing for no limit", value)
 		}
+		return plainNumber(n), nil
 	case "limits.time":
-		if d, err := time.ParseDuration(value); err != nil || d <= 0 {
-			return fmt.Errorf("“%.40s” is no time: write one such as 15m or 1h30m, or nothing for no limit", value)
+		d, err := time.ParseDuration(value)
+		if err != nil || d <= 0 {
+			return "", fmt.Errorf("“%.40s” is no time: write one such as 15m or 1h30m, or nothing for no limit", value)
 		}
+		return d.String(), nil
 	case "limits.turns":
-		if n, err := strconv.Atoi(value); err != nil || n <= 0 {
-			return fmt.Errorf("“%.40s” is no number of turns: write a whole one from 1 on, such as 50, or nothing for the usual limit", value)
+		n, err := strconv.Atoi(value)
+		if err != nil || n <= 0 {
+			return "", fmt.Errorf("“%.40s” is no number of turns: write a whole one from 1 on, such as 50, or nothing for the usual limit", value)
 		}
+		return strconv.Itoa(n), nil
 	case "limits.tokens":
-		if n, err := strconv.Atoi(value); err != nil || n <= 0 {
-			return fmt.Errorf("“%.40s” is no number of tokens: write a whole one, such as 200000, or nothing for no limit", value)
+		n, err := strconv.Atoi(value)
+		if err != nil || n <= 0 {
+			return "", fmt.Errorf("“%.40s” is no number of tokens: write a whole one, such as 200000, or nothing for no limit", value)
 		}
+		return strconv.Itoa(n), nil
 	}
-	return nil
+	return value, nil
 }

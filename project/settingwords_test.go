@@ -32,7 +32,7 @@ func TestWhatIsNoLimitIsRefusedInWords(t *testing.T) {
 	dir, s := served(t, "limits: {turns: 7}\nagents: {clerk: {instructions: You answer.}}\n")
 	before := read(t, dir, project.Name)
 	for body, why := range map[string]string{
-		`"limits.cost":"much"`: "is no amount of money", `"limits.cost":"-1"`: "is no amount of money", `"server.month_cost":"inf"`: "is no amount of money",
+		`"limits.cost":"much"`: "is no amount of money", `"limits.cost":"-1"`: "is no amount of money", `"server.month_cost":"inf"`: "is no amount of money", `"server.month_cost":"nan"`: "is no amount of money",
 		`"limits.time":"soon"`: "is no time", `"limits.turns":"0"`: "is no number of turns", `"limits.turns":"-3"`: "“-3” is no number of turns: write a whole one from 1 on", `"limits.turns":"2.5"`: "is no number of turns", `"limits.tokens":"-4"`: "is no number of tokens",
 	} {
 		if status, text := request(s, "PATCH", "/api/settings", `{"values":{`+body+`}}`); status != http.StatusUnprocessableEntity || !strings.Contains(text, why) || strings.Contains(text, dir) {
@@ -53,6 +53,18 @@ func TestWhatIsNoLimitIsRefusedInWords(t *testing.T) {
 	}
 	if status, text := request(s, "PATCH", "/api/settings", `{"values":{"limits.cost":"2"}}`); status != http.StatusUnprocessableEntity || !strings.Contains(text, "nothing was changed: troupe.yaml is wrong as it is, and must be corrected first: limits.turns must be a whole number") || !strings.Contains(text, "(line 2 of troupe.yaml)") || strings.Contains(text, dir) {
 		t.Errorf("%d %s", status, text)
+	}
+}
+
+// A limit is shown as it is when the file is read again, whatever was typed: whoever changes it next
+// has seen what it is.
+func TestALimitIsShownAsTheFileHasIt(t *testing.T) {
+	dir, s := served(t, "agents: {clerk: {instructions: You answer.}}\n")
+	for body, want := range map[string][2]string{`"limits.cost":"2.50"`: {`"value":"2.5"`, "cost: 2.5\n"}, `"limits.time":"90m"`: {`"value":"1h30m0s"`, "time: 90m\n"}, `"limits.turns":"012"`: {`"value":"12"`, "turns: 12\n"}} {
+		status, text := request(s, "PATCH", "/api/settings", `{"values":{`+body+`}}`)
+		if file := read(t, dir, project.Name); status != http.StatusOK || !strings.Contains(text, want[0]) || !strings.Contains(file, want[1]) {
+			t.Errorf("%s: %d %s\n%s", body, status, text, file)
+		}
 	}
 }
 

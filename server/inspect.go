@@ -274,14 +274,15 @@ func (s *Server) providerNamed(c *call, name string) (Provider, error) {
 	return Provider{}, nil
 }
 
-// curl is a command that sends the same messages to where they were sent. The key is the
-// variable that it is in.
+// curl is a command that sends the same messages to where they were sent, and says what it
+// lacks. The key is the variable that it is in.
 func (v *callView) curl(at Provider) string {
 	data, err := json.MarshalIndent(v.request(), "", "  ")
 	if err != nil {
 		return ""
 	}
 	var b strings.Builder
+	fmt.Fprintln(&b, "# The messages as they were sent. What is not on record is not in it: the descriptions of tools, and parameters such as the temperature.")
 	address := "$OPENAI_BASE_URL"
 	variable := "OPENAI_API_KEY"
 	if at.Name != "" && (at.API == "" || at.API == "chat") {

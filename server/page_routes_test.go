@@ -340,7 +340,7 @@ func TestACallShowsWhatWasSentPartByPart(t *testing.T) {
 		t.Errorf("%+v", v)
 	}
 	status, curl := w.do("GET", "/api/sessions/"+session+"/calls/"+number(calls[1])+"?as=curl", nil)
-	if status != http.StatusOK || !strings.Contains(curl, "$OPENAI_API_KEY") || !strings.Contains(curl, `"content": "second"`) {
+	if status != http.StatusOK || !strings.Contains(curl, "$OPENAI_API_KEY") || !strings.Contains(curl, `"content": "second"`) || !strings.HasPrefix(curl, "# The messages as they were sent. What is not on record is not in it: the descriptions of tools,") {
 		t.Errorf("%d %s", status, curl)
 	}
 	w.want(http.StatusNotFound, nil, "GET", "/api/sessions/"+session+"/calls/1", nil)

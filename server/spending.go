@@ -200,7 +200,7 @@ type MonthSpent struct {
 
 // Error says when it goes on.
 func (e *MonthSpent) Error() string {
-	return fmt.Sprintf("this month's budget of $%s is spent; it begins anew on %s, or an operator raises it under Settings, Limits (server.month_cost)", dollars(e.Budget), e.Until.Format("2 January"))
+	return fmt.Sprintf("this month's budget of $%s is spent; it begins anew on %s, or whoever runs Troupe raises it under Settings, Limits", dollars(e.Budget), e.Until.Format("2 January"))
 }
 
 // dollars is an amount as people write it: with cents, and with more digits where it has

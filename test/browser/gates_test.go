@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
 )
 
 // A gate within a phase is the page's spotlight like one between phases: all of what it
@@ -188,4 +189,41 @@ func TestAGateShowsWhatItIsAbout(t *testing.T) {
 	b.sees(".turn header b", "Reviewer")
 	b.lacks(".turn header b", "Qa reviewer")
 	b.saysNothingForModels("the conversation")
+}
+
+// Ctrl Enter sends the request of a new delivery, and gives the answer of the gate that has the
+// focus: what is recommended, or what was written, or that of the button.
+func TestAGateIsAnsweredByKey(t *testing.T) {
+	t.Parallel()
+	m := newModel(t)
+	b := open(t, serve(t, repository(t, m)).link)
+	b.at("#/deliveries")
+	b.chooses(`[aria-label="Where it stops for you"]`, "manual")
+	b.write("#request", "Make it good")
+	b.press(kb.Enter, kb.ModifierCtrl)
+	stories := func() {
+		t.Helper()
+		m.answers(t, phaseSays("requirements", fields{"user_stories": []fields{{"id": "US-1", "as": "a reader", "i_want": "good files", "so_that": "I can trust them"}}, "acceptance_criteria": []string{"AC-1: every file is good"}, "scope": "MVP", "constraints": []string{}}))
+	}
+	const gate = "[aria-label=Gate]"
+	stories()
+	b.sees(gate, "Requirements is ready.")
+	b.write(gate+" textarea", "Say it of readers")
+	b.holds("!find('[aria-label=Gate] button', 'Ask for changes').disabled") // the checks are done
+	value[any](b, "void find('[aria-label=Gate] summary').focus()")          // inside, and no answer
+	b.press(kb.Enter, kb.ModifierCtrl)
+	stories()
+	b.sees(gate, "You asked for changes: Say it of readers")
+	value[any](b, "document.activeElement.blur()")
+	b.press("w")
+	b.hasFocus(gate)
+	b.press(kb.Enter, kb.ModifierCtrl)
+	m.answers(t, phaseSays("architecture", fields{"components": []string{"a"}, "technologies": []string{"sh"}, "patterns": []string{}, "decisions": []string{}}))
+	b.sees(gate, "Architecture is ready.")
+	b.sees("[aria-label='What happened']", "Say it of readers")
+	b.holds("performance.getEntriesByType('resource').filter((e) => e.name.endsWith('/answers')).length === 2") // each answer once
+	value[any](b, "void find('[aria-label=Gate] button', 'Stop here').focus()")
+	b.press(kb.Enter, kb.ModifierCtrl)
+	b.lacks(gate, "")
+	b.sees("[aria-label='What happened']", "stopped")
 }

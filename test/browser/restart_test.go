@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
 )
 
 // A killable house is one that can be killed and served again while pages are open: its
@@ -139,4 +140,35 @@ func TestAnOpenFlowNoticesThatItsServerWasKilled(t *testing.T) {
 	b.click(".trouble button", "Go on where it stopped")
 	b.sees(".node[data-state=run]", "critic")
 	b.lacks(".graph .trouble", restarted)
+}
+
+// deaf has a page wait for ever before it tries again: whatever it learns of the server, it learns
+// in another way.
+const deaf = "void (globalThis.setTimeout = ((set) => (act, ms, ...more) => (ms > 300 && ms <= 30_000 ? 0 : set(act, ms, ...more)))(globalThis.setTimeout))"
+
+// A conversation that cannot be loaded says so, and is no new one; it is there as soon as the
+// server is. The page does not say that the server cannot be reached once it was.
+func TestAConversationThatCannotBeLoadedSaysSo(t *testing.T) {
+	t.Parallel()
+	m := newModel(t)
+	k := serveKillable(t, m)
+	m.directed(t, script{"Count slowly", []reply{{text: "One, two."}}})
+	id := k.begins(t, "clerk", "Count slowly")
+	b := begin(t, k.r.link, "critic") // another one: the view is there
+	b.sees(".side", "Count slowly")
+
+	k.end(os.Kill)
+	b.sees(".strip", "Troupe cannot be reached")
+	value[any](b, deaf)
+	b.at("#/s/" + id)
+	b.sees("h1", "This conversation cannot be loaded now")
+	b.lacks(".beginning", "")
+	b.sees(".strip", "Trying again…")
+	b.picture("not-loaded")
+	k.serve(t)
+	k.r.leadTo(t, k.link)
+	b.press("k", kb.ModifierCtrl)
+	b.write(".finder input", "clerk") // asks the server for something
+	b.lacks(".strip", "")
+	b.sees(answers, "One, two.")
 }

@@ -1,11 +1,13 @@
 // A delivery: a request on its way through the phases, and the decision that waits.
 
+import { plainNumber } from "./amount.js";
 import { api } from "./shelf.js";
 import { agentOf, app, toast } from "./state.js";
 import { useKept } from "./draft.js";
 import { cost, hour, nameOf, nameOfPhase, size } from "./format.js";
 import { fileIcon } from "./forms.js";
-import { go, talkAddress } from "./route.js";
+import { goTo } from "./keys.js";
+import { talkAddress } from "./route.js";
 import { mostOf } from "./fold.js";
 import { gates, written } from "./words.js";
 import { inWords, partsOf, PhaseWords } from "./phase.js";
@@ -138,9 +140,18 @@ function Gate({ item, about, site, early, busy, decide, show, wished }) {
   const aware = lines(warnings ?? told(about?.result?.warnings)); // logs from before a gate had them
   const better = asksForChanges(item);
   const goOn = (!lacking || kept > 0) && html`<button type="button" class=${better ? "" : "primary"} disabled=${busy} onClick=${onward}>${icon("check")}${kept > 0 ? keeps : known ? known.go : next ? `Go on to ${nameOfPhase(next).toLowerCase()}` : "Approve and finish"}</button>`;
-  const change = html`<button type="button" class=${better ? "primary" : ""} disabled=${busy || !guidance.trim()} onClick=${ask}>${known?.change ?? "Ask for changes"}</button>`;
+  const change = html`<button type="button" class=${better ? "primary" : ""} data-act="change" disabled=${busy || !guidance.trim()} onClick=${ask}>${known?.change ?? "Ask for changes"}</button>`;
   const hint = known?.hint ?? (lacking && !kept ? "What should be different?" : "What should be different? Only if you ask for changes.");
-  return html`<section class="needs" aria-label="Gate"><header>${icon("hand")}Your decision: ${known ? known.ask : kept > 0 ? "carry out the plan that is there?" : lacking ? "what should be different?" : next ? `go on to ${nameOfPhase(next).toLowerCase()}?` : "is it done?"}</header><div>
+  // The answer that a button with the focus gives, else what was written, else what is recommended.
+  const keys = (event) => {
+    if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey) || event.defaultPrevented) return;
+    event.preventDefault();
+    const of = (selector) => event.currentTarget.querySelector(selector);
+    const button = event.target.closest(".end button") ?? of(guidance.trim() ? ".end [data-act=change]" : ".end .primary");
+    if (button?.matches("[data-act=change]") && !guidance.trim()) of("textarea")?.focus();
+    else button?.click();
+  };
+  return html`<section class="needs" aria-label="Gate" onKeyDown=${keys}><header>${icon("hand")}Your decision: ${known ? known.ask : kept > 0 ? "carry out the plan that is there?" : lacking ? "what should be different?" : next ? `go on to ${nameOfPhase(next).toLowerCase()}?` : "is it done?"}</header><div>
     <div><h2 class="h-17">${known ? known.title(phase, item.question) : how(item.arguments ?? {})}</h2>${wished && html`<p class="small dim">You asked for changes: ${wished}</p>`}</div>
     ${against.length + lines(requirements).length > 0 && html`<ul class="stack small">${against.map((text) => html`<li class="row top" key=${text}>${icon("triangle-alert", "bad")}<span>${capital(text)}</span></li>`)}${lines(requirements).map((text) => html`<li class="row top" key=${text}>${icon("info")}<span>${capital(text)}</span></li>`)}</ul>`}
     <${Subject} item=${item} about=${about} site=${site} />
@@ -240,31 +251,32 @@ export function NewDelivery() {
   const [failed, setFailed] = useState("");
   const [known, setKnown] = useState(null);
   useEffect(() => void api.usualDelivery().then(setKnown, () => {}), []); // a server may have none
-  const money = Number(budget.replace(/^\s*\$/, "").replace(",", ".").trim());
-  const wrong = budget.trim() && !(money > 0) ? "A budget is a number of dollars, such as 5." : "";
+  const typed = plainNumber(budget), money = Number(typed.value);
+  const wrong = typed.wrong ?? (budget.trim() && !(money > 0) ? "A budget is a number of dollars, such as 5." : "");
   const submit = async (event) => {
     event.preventDefault();
-    if (!text.trim() || wrong) return;
+    if (busy || !text.trim() || wrong) return;
     setBusy(true);
     setFailed("");
     const chosen = Object.fromEntries(Object.entries(agents).filter(([, agent]) => agent));
     try {
       const { session } = await api.deliver({ request: text.trim(), ...(approve && { approve }), ...(money > 0 && { budget: money }), ...(project.trim() && { project: project.trim() }), ...(Object.keys(chosen).length && { agents: chosen }) });
       write("");
-      go(talkAddress(session, "delivery"));
+      goTo(talkAddress(session, "delivery"), "#main h1");
     } catch (problem) {
       setFailed(problem.message);
       setBusy(false);
     }
   };
+  const keys = (event) => event.key === "Enter" && (event.ctrlKey || event.metaKey) && submit(event);
   const phases = known?.phases ?? usual.map((name) => ({ name }));
   const stop = stops.find(([name]) => name === (known?.approve || "auto"))?.[1];
-  return html`<form class="card pad stack" onSubmit=${submit} aria-label="New delivery"><h2>Deliver a request</h2><p class="small dim">It goes through ${phases.map((p) => nameOfPhase(p.name).toLowerCase()).join(", ")}. You decide at the gates.</p>
+  return html`<form class="card pad stack" onSubmit=${submit} onKeyDown=${keys} aria-label="New delivery"><h2>Deliver a request</h2><p class="small dim">It goes through ${phases.map((p) => nameOfPhase(p.name).toLowerCase()).join(", ")}. You decide at the gates.</p>
     <label class="small" for="request"><b>What is wanted</b></label><label class="field edge tall"><textarea id="request" rows="5" value=${text} placeholder="As a customer I want to …" dir="auto" onInput=${(e) => write(e.target.value)}></textarea></label>
     <div class="order-fields"><label class="small" for="delivery-stops"><b>Where it stops for you</b></label><select id="delivery-stops" aria-label="Where it stops for you" value=${approve} onChange=${(e) => setApprove(e.target.value)}><option value="">as configured${known ? `: ${stop}` : ""}</option>${stops.map(([name, words]) => html`<option key=${name} value=${name}>${words}</option>`)}</select>
-      ${known && html`<label class="small" for="delivery-budget"><b>Budget</b><span class="dim">, in dollars</span></label><label class="field edge">${icon("coins")}<input id="delivery-budget" inputmode="decimal" autocomplete="off" value=${budget} placeholder=${known.budget ? String(known.budget) : "no limit of its own"} aria-invalid=${!!wrong} onInput=${(e) => setBudget(e.target.value)} /></label>
+      ${known && html`<label class="small" for="delivery-budget"><b>Budget</b><span class="dim">, in dollars</span></label><label class="field edge">${icon("coins")}<input id="delivery-budget" inputmode="decimal" autocomplete="off" value=${budget} placeholder=${known.budget ? String(known.budget) : "no limit of its own"} aria-invalid=${wrong ? "true" : undefined} aria-describedby=${wrong ? "delivery-wrong" : undefined} onInput=${(e) => setBudget(e.target.value)} /></label>
       <label class="small" for="delivery-project"><b>Project to read and change</b></label><label class="field edge">${icon("folder-open")}<input id="delivery-project" autocomplete="off" value=${project} placeholder=${known.repo || "a new one"} onInput=${(e) => setProject(e.target.value)} /></label>`}</div>
     ${known && app.agents.length > 0 && html`<details class="small who-does"><summary class="btn ghost sm">${icon("chevron-right", "chev")}Who does what${Object.values(agents).some(Boolean) ? ` (${Object.values(agents).filter(Boolean).length} chosen)` : ""}</summary><div class="order-fields">${phases.map((p) => html`<label key=${p.name} class="small" for=${"phase-" + p.name}><b>${nameOfPhase(p.name)}</b></label><select key=${p.name + "s"} id=${"phase-" + p.name} aria-label=${`Who does ${nameOfPhase(p.name).toLowerCase()}`} value=${agents[p.name] ?? ""} onChange=${(e) => setAgents({ ...agents, [p.name]: e.target.value })}><option value="">${p.agent ? agentOf(p.agent).name : p.title || "the delivery’s own agent"}</option>${app.agents.filter((a) => !a.broken && a.id !== p.agent).map((a) => html`<option key=${a.id} value=${a.id}>${a.name}${a.title && a.title !== a.name ? `, ${a.title}` : ""}</option>`)}</select>`)}</div></details>`}
-    ${(wrong || failed) && html`<p class="small bad" role="alert">${wrong || failed}</p>`}
+    ${(wrong || failed) && html`<p class="small bad" role="alert" id="delivery-wrong">${wrong || failed}</p>`}
     <div class="row"><button class="primary" disabled=${busy || !text.trim() || !!wrong}>Deliver</button></div></form>`;
 }

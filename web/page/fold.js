@@ -115,10 +115,10 @@ export class Session {
 
   // pass counts the time since the event before: as worked, as waited for a person, or as
   // nobody's, where there was no run or no process. The server counts in the same way.
-  #pass({ kind, parent, time }) {
+  #pass({ kind, parent, time, body }) {
     const gap = this.last ? between(this.last, time) : 0;
     // What is before a fork was done in another session.
-    if (kind === "session_forked" || (kind === "run_resumed" && this.status !== "waiting")) return void (gap && this.breaks.push([this.last, time]));
+    if (kind === "session_forked" || ((kind === "run_resumed" || isDeath(body)) && this.status !== "waiting")) return void (gap && this.breaks.push([this.last, time]));
     if (kind === "user_said" || this.status === "waiting") this.waited += gap;
     else if (this.status === "running" && (kind !== "run_started" || parent)) this.worked += gap;
   }
@@ -240,7 +240,7 @@ export class Session {
     if (run?.ended) paused(run, "idle", run.ended, this.resumed);
     if (run) Object.assign(run, { status, ended: event.time });
     const taken = event.parent ? run?.taken : this.exchange;
-    if (taken) taken.ended = event.time;
+    if (taken && !isDeath(event.body)) taken.ended = event.time;
     let shown = false;
     for (const [key, entry] of this.#open) {
       if (entry.run !== event.run || entry.state === "waiting") continue;
@@ -264,10 +264,13 @@ const nameOfModel = ({ provider = "", model = "" }) => (provider && model && !mo
 // shown are the warnings that concern people.
 const shown = ["tool_server_down", "cost_exceeded"];
 
-// idled takes the time in which nobody did anything out of what an answer took.
-function idled({ exchange }, { time }) {
-  if (exchange?.ended) Object.assign(exchange, { started: new Date(Date.parse(exchange.started) + between(exchange.ended, time)).toISOString(), ended: time });
+// idled takes the time in which nobody did anything, since a moment, out of what an answer took.
+function idled(taken, { time }, from = taken?.ended) {
+  if (taken && from) Object.assign(taken, { started: new Date(Date.parse(taken.started) + between(from, time)).toISOString(), ended: taken.ended && time });
 }
+
+// isDeath says of the end of a run that its process had died before, which nobody has seen.
+const isDeath = (body) => body?.reason?.startsWith("interrupted");
 
 // unused are the warnings that say of an agent's last answer why it is not used.
 const unused = ["json_correction", "reply_cut", "reply_missing", "answer_unused"];
@@ -328,7 +331,7 @@ const handlers = {
     s.status = "running";
     // What comes after something that was said is another turn, with figures of its own.
     if (isSaid && !begins) s.exchange = began(e);
-    else if (!begins) idled(s, e);
+    else if (!begins) idled(s.exchange, e);
     for (let id = e.run; id; id = s.runs.get(id)?.parent) {
       const run = s.runs.get(id);
       if (run?.ended) paused(run, "waited", run.ended, e.time);
@@ -420,9 +423,9 @@ const handlers = {
     const within = (id) => id === e.run || (s.runs.get(id)?.parent && within(s.runs.get(id).parent));
     s.items = s.items.filter((item) => !(item.passing && item.run === e.run));
     for (const item of s.items) if (item.cut && within(item.run)) Object.assign(item, { type: "broken", version: item.version + 1 });
-    if (!e.parent) idled(s, e);
-    for (const run of s.runs.values()) if (within(run.id) && !run.ended) paused(run, "idle", s.last, e.time);
     const run = s.runs.get(e.run);
+    if (!e.parent) idled(s.exchange, e, run?.ended || s.last);
+    for (const run of s.runs.values()) if (within(run.id) && !run.ended) paused(run, "idle", s.last, e.time), idled(run.taken, e, s.last);
     if (run?.ended) paused(run, "idle", run.ended, e.time);
     if (run) Object.assign(run, { status: "running", ended: "" });
   },
@@ -496,8 +499,8 @@ const handlers = {
   // something else is said. Nothing is on record of the answer that was in the making.
   run_cancelled(s, e, b) {
     s.dropRetry(e);
-    s.endRun(e, "cancelled", b.partial);
-    if (!e.parent) s.add(e, { type: "trouble", code: "cancelled", context: { half: !!b.partial, died: b.reason?.startsWith("interrupted") }, passing: true });
+    s.endRun(isDeath(b) ? { ...e, time: s.last } : e, "cancelled", b.partial);
+    if (!e.parent) s.add(e, { type: "trouble", code: "cancelled", context: { half: !!b.partial, died: isDeath(b) }, passing: true });
   },
 };
 

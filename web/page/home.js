@@ -8,6 +8,7 @@ import { choosesModel, ModelChoice, usualModel } from "./models.js";
 import { asOrder, gates, lower, now } from "./words.js";
 import { nameOf, when } from "./format.js";
 import { since, fileIcon } from "./forms.js";
+import { goTo } from "./keys.js";
 import { go, talkAddress } from "./route.js";
 import { Bones, Face, html, icon, lazy, styled, Logo, useEffect, useRef, useState } from "./view.js";
 
@@ -232,7 +233,7 @@ export function FlowCard({ flow }) {
     event.preventDefault();
     if (!text.trim()) return;
     try {
-      go(talkAddress((await api.runFlow(flow.name, text.trim())).session, "flow"));
+      goTo(talkAddress((await api.runFlow(flow.name, text.trim())).session, "flow"), "#main h1");
     } catch (problem) {
       toast(problem.message);
     }

@@ -26,11 +26,11 @@ function step(by) {
   next.scrollIntoView({ block: "nearest" });
 }
 
-// takeFocus gives the focus to the first of what is there, now or in a moment: until then
-// whoever does something else keeps it.
-export function takeFocus(selector) {
+// takeFocus gives the focus to the first of what is there, by the first selector that finds
+// something, now or in a moment: until then whoever does something else keeps it.
+export function takeFocus(...selectors) {
   const take = () => {
-    const found = [...document.querySelectorAll(selector)].find((e) => e.checkVisibility());
+    const found = selectors.flatMap((selector) => [...document.querySelectorAll(selector)]).find((e) => e.checkVisibility());
     if (!found) return false;
     if (found.tabIndex < 0) found.tabIndex = -1; // so that it can have it
     found.focus();
@@ -66,7 +66,7 @@ export function listenTo(acts) {
   const pressed = (event) => {
     const command = event.ctrlKey || event.metaKey;
     if (command && event.key.toLowerCase() === "k") return event.preventDefault(), acts.find();
-    if (command && event.key.toLowerCase() === "j") return event.preventDefault(), go("#/");
+    if (command && event.key.toLowerCase() === "j") return event.preventDefault(), goTo("#/", ".ask textarea");
     if (command && event.shiftKey && event.key.toLowerCase() === "c" && document.querySelector(".turn")) {
       event.preventDefault();
       return [...document.querySelectorAll('[aria-label="Copy the answer"]')].at(-1)?.click();

@@ -2,7 +2,7 @@
 
 import { api } from "./api.js";
 import { forget } from "./draft.js";
-import { goTo } from "./keys.js";
+import { goTo, takeFocus } from "./keys.js";
 import { talkAddress } from "./route.js";
 import { app, dismiss, leaving, refresh, toast, update } from "./state.js";
 import { html, icon, lazy, useEffect, useRef, useState } from "./view.js";
@@ -73,8 +73,9 @@ export function deleteSession(id, title, files = []) {
   const undo = () => {
     decide();
     dismiss(one);
-    back();
+    return back();
   };
+  const undone = () => undo().then(() => requestAnimationFrame(() => takeFocus(`a[href="${talkAddress(id)}"]`, "#main h1"))); // the button is gone
   const opened = () => location.hash.includes(id) && (undo(), toast(`${name} is not deleted: you opened it again`));
   const forGood = (left) => {
     if (decided) return;
@@ -82,7 +83,7 @@ export function deleteSession(id, title, files = []) {
     if (left) forget(id); // nobody is there any more to do so later
     api.remove(id, written).then(() => forget(id), (problem) => (toast(problem.code === "written" ? `${name} is not deleted: something was written in it meanwhile` : problem.message), back()));
   };
-  const one = toast(`${name} ${runs ? "stopped and " : ""}deleted${files.length ? `, with its ${files.length === 1 ? `file ${files[0]}` : `${files.length} files`}` : ""}`, undo, 10_000, forGood);
+  const one = toast(`${name} ${runs ? "stopped and " : ""}deleted${files.length ? `, with its ${files.length === 1 ? `file ${files[0]}` : `${files.length} files`}` : ""}`, undone, 10_000, forGood);
   addEventListener("pagehide", forGood);
   addEventListener("hashchange", opened, true); // before the page goes there
 }

@@ -7,6 +7,7 @@ import { agentOf, app, toast } from "./state.js";
 import { Compared, compared, counted, Lines } from "./changes.js";
 import { isText, kindOf, Listing, Preview, WithOutline } from "./preview.js";
 import { keep, kept } from "./kept.js";
+import { takeFocus } from "./keys.js";
 import { Seek } from "./seek.js";
 import { hour, nameOf, size, when } from "./format.js";
 import { pathWords, fileIcon } from "./forms.js";
@@ -64,8 +65,17 @@ export function Document({ file, changed, version, choose, close, all = null }) 
   const old = version > 0 && versions.length > 0 && version !== latest;
   const [isAway, setAway] = useState(false); // somebody who edits looks at what is saved
   const isEditing = editing !== null && !old && !isAway; // an older version is shown, not edited
-  const edit = (now) => (setEditing(now), setAway(false));
-  const drop = () => (editing.text !== text && toast("Your changes are put away.", () => edit(editing), 10_000), setEditing(null));
+  const write = () => requestAnimationFrame(() => { // the button that had the focus is gone
+    document.querySelector(".editor textarea")?.setSelectionRange(0, 0); // where reading begins
+    takeFocus(".editor textarea");
+  });
+  const edit = (now) => (setEditing(now), setAway(false), write());
+  const goOn = () => (setAway(false), old && choose(0), write());
+  const drop = () => {
+    if (editing.text !== text) toast("Your changes are put away.", () => edit(editing), 10_000);
+    setEditing(null);
+    requestAnimationFrame(() => takeFocus(".document .bar-2 [aria-label=Edit]:enabled", ".document .bar-2 [aria-pressed=true]"));
+  };
   const followed = useRef(0);
   useEffect(() => { // whoever looks at the latest version, or edits it, goes on doing so
     if (versions.length && version && latest > version && (followed.current === version || editing?.base === version)) choose(0);
@@ -103,14 +113,14 @@ export function Document({ file, changed, version, choose, close, all = null }) 
       ${all && tool("All files", "folder-open", all, "desk-only")}
       ${tool("Close", "x", close, "desk-only")}</div>
     ${problem ? html`<div class="sheet"><${Trouble} code=${problem.status === 404 ? "file_gone" : problem.code} context=${{ detail: problem.message }} /></div>` : html`
-    <div class="row bar-2"><div class="seg" role="group" aria-label="How to look at it">${tabs.map((name) => html`<button type="button" key=${name} aria-pressed=${tab === name && !isEditing} onClick=${() => (setTab(name), setAway(true))}>${name}</button>`)}${editing !== null && html`<button type="button" aria-pressed=${isEditing} onClick=${() => (setAway(false), old && choose(0))}>Edit</button>`}</div><span class="grow"></span>
+    <div class="row bar-2"><div class="seg" role="group" aria-label="How to look at it">${tabs.map((name) => html`<button type="button" key=${name} aria-pressed=${tab === name && !isEditing} onClick=${() => (setTab(name), setAway(true))}>${name}</button>`)}${editing !== null && html`<button type="button" aria-pressed=${isEditing} onClick=${goOn}>Edit</button>`}</div><span class="grow"></span>
       ${tab === "Changes" && !isEditing && versions.length > 1 && changes.known.length > 0 && html`<${Since} changes=${changes} box=${box} />`}
       ${pick("phone-only")}
       ${old && html`<button type="button" class="sm" onClick=${restore}>${icon("rotate-ccw-clock")}Bring back</button>`}
       ${seekable && tool("Find in this document", "search", () => setSeeking(!seeking), "desk-only")}
       ${text_ && tab !== "Changes" && !old && editing === null && html`<button type="button" class="ghost sm" aria-label="Edit" disabled=${text === null} onClick=${() => edit({ text, base: latest })}>${icon("pencil")}<span class="desk-only">Edit</span></button>`}</div>
     ${seeking && seekable && html`<${Seek} key=${tab} close=${() => setSeeking(false)} />`}
-    ${editing !== null && !isEditing && html`<div class="row wrap card chosen" role="status"><span class="grow small">Your changes of version ${editing.base} are not saved yet. They are kept.</span><button type="button" class="sm" onClick=${() => (setAway(false), old && choose(0))}>${icon("pencil")}Go on editing</button></div>`}
+    ${editing !== null && !isEditing && html`<div class="row wrap card chosen" role="status"><span class="grow small">Your changes of version ${editing.base} are not saved yet. They are kept.</span><button type="button" class="sm" onClick=${goOn}>${icon("pencil")}Go on editing</button></div>`}
     ${isEditing ? html`<form class="editor" onSubmit=${(e) => (e.preventDefault(), save(editing.base))}><textarea aria-label=${`Text of ${file.path}`} value=${editing.text} dir="auto" onInput=${(e) => setEditing({ ...editing, text: e.target.value })}></textarea>${latest > editing.base ? html`<${Clash} theirs=${versions[0]} text=${text ?? ""} editing=${editing} save=${() => save(latest)} drop=${drop} />` : html`<div class="row pad-s"><button class="primary">Save a version</button><button type="button" class="ghost" onClick=${drop}>Cancel</button></div>`}</form>`
       : calm === null ? html`<div class="sheet"><${Bones} /></div>`
       : tab === "Changes" && versions.length > 1 ? html`<${Changes} changes=${changes} text=${text} box=${box} />`

@@ -128,6 +128,7 @@ export function Room({ route }) {
     if (was) setDraft(was);
   }, [id, here.caughtUp]);
   if (here.problem?.status === 404) return html`<div class="page"><div class="in"><h1 class="hidden">Not here</h1><${Trouble} code="gone" /></div></div>`;
+  if (here.missing) return html`<div class="page"><div class="in"><h1>This conversation cannot be loaded now</h1><p>It is shown as soon as it can be.</p></div></div>`;
   const drop = async (event) => {
     event.preventDefault();
     setDropping(false);

@@ -316,7 +316,7 @@ function Call({ id, number, turn, step, close }) {
       left = true;
     };
   }, [id, number]);
-  const copyAs = (as) => api.callAs(id, number, as).then((text) => navigator.clipboard?.writeText(text)).then(() => toast("Copied"), (trouble) => toast(trouble.message));
+  const copyAs = (as) => api.callAs(id, number, as).then((text) => navigator.clipboard?.writeText(text)).then(() => toast(`Copied: the messages as they were sent. ${lacking}`), (trouble) => toast(trouble.message));
   const fork = () => api.fork(id, number).then(({ session }) => go(talkAddress(session)), (trouble) => toast(trouble.message));
   const button = (name, drawing, act) => html`<button type="button" class="tool sm" title=${name} aria-label=${name} onClick=${act}>${icon(drawing)}</button>`;
   const model = call?.kind === "model";
@@ -388,9 +388,12 @@ function ToolCall({ call }) {
     <h3>Came back</h3><pre tabindex="0">${visible(call.result ?? "")}</pre>`;
 }
 
+// lacking says what a copy of a call does not have.
+const lacking = "What is not on record is not in it: the descriptions of tools, and parameters such as the temperature.";
+
 // Request is a call as one asks for it by chat completions.
 function Request({ id, number }) {
   const [text, setText] = useState(null);
   useEffect(() => void api.callAs(id, number, "json").then((found) => setText(json(JSON.parse(found))), (trouble) => setText(trouble.message)), []);
-  return html`<p class="tiny faint">The messages as they were sent, as the body of a chat completions request. What is not on record is not in it: the descriptions of tools, and parameters such as the temperature. Attached files stand in it by their names.</p>${text === null ? html`<${Bones} />` : html`<pre class="exact-json" tabindex="0">${text}</pre>`}`;
+  return html`<p class="tiny faint">The messages as they were sent, as the body of a chat completions request. ${lacking} Attached files stand in it by their names.</p>${text === null ? html`<${Bones} />` : html`<pre class="exact-json" tabindex="0">${text}</pre>`}`;
 }

@@ -7,7 +7,8 @@ import { app, refresh, signedOut } from "./state.js";
 import { useEffect, useRef, useState } from "./view.js";
 
 // useSession follows a session and draws anew at most once per frame. It returns
-// { id, session, connection, problem, agent }, or null where there is no id.
+// { id, session, connection, problem, agent, caughtUp, missing }, or null where there is no id:
+// missing says that the server could not be reached for what has happened.
 export function useSession(id) {
   const [, draw] = useState(0);
   const held = useRef(null);
@@ -34,13 +35,21 @@ export function useSession(id) {
       redraw();
     });
     const begin = () => {
-      here.caughtUp = true;
-      if (!left) stop = followed(here, redraw, ask);
+      here.caughtUp = !here.missing;
+      if (!left) stop = followed(here, redraw, ask, () => (stop(), load()));
       redraw();
+    };
+    const load = () => {
+      here.missing = false;
+      past(here, begin, redraw, () => left).catch((problem) => {
+        here.problem = problem;
+        here.missing = !here.caughtUp;
+        if (here.missing) begin(); // which says when the server can be reached
+      });
     };
     // What has happened comes at once, what happens piece by piece.
     if (here.session.seq) begin();
-    else past(here, begin, redraw, () => left).catch((problem) => (Object.assign(here, { problem }), here.caughtUp || begin()));
+    else load();
     ask();
     return () => {
       left = true;
@@ -52,8 +61,9 @@ export function useSession(id) {
 }
 
 // followed follows a session's events from where it is, and asks how it stands whenever the
-// server is back: it may have died, and what it worked on with it.
-function followed(here, redraw, ask) {
+// server is back: it may have died, and what it worked on with it. What has happened before
+// is loaded then, where it is missing.
+function followed(here, redraw, ask, load) {
   let lost = false;
   return follow(api.eventsOf(here.id), here.session.seq,
     (event) => {
@@ -68,6 +78,7 @@ function followed(here, redraw, ask) {
       lost = connection === "lost" || (lost && connection !== "live");
       Object.assign(here, { connection, problem });
       redraw();
+      if (connection === "live" && here.missing) load();
     });
 }
 

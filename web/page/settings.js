@@ -1,6 +1,7 @@
 // Settings: what troupe.yaml and .env say, for operators; what this browser does, for
 // everybody.
 
+import { plainNumber } from "./amount.js";
 import { sentence } from "./api.js";
 import { bundleName } from "./home.js";
 import { operate } from "./operate.js";
@@ -53,7 +54,8 @@ const asWritten = (value = "") => value.replace(/^(\d.*[hm])0s$/, "$1").replace(
 
 // SettingRow is a setting with a field that saves when it is left. What is being written
 // stays, though somebody else changes the setting meanwhile: whoever saves it is told then.
-function SettingRow({ setting, title, text, save, unit = "", type = "text" }) {
+// read makes a value for the server of what was written.
+function SettingRow({ setting, title, text, save, read = plainNumber, unit = "", type = "text" }) {
   const [value, setValue] = useState(asWritten(setting?.value));
   const [refused, setRefused] = useState(null); // { value, why }
   const seen = useRef(setting?.value ?? ""), now = useRef("");
@@ -66,12 +68,18 @@ function SettingRow({ setting, title, text, save, unit = "", type = "text" }) {
   if (!setting) return null;
   const done = async () => {
     if (!isWritten() || refused?.value === value) return;
+    const { value: sent, wrong } = read(value);
+    if (wrong) return setRefused({ value, why: wrong });
     const was = seen.current;
     seen.current = value.trim(); // so that it is sent once, though Enter and leaving the field both save
-    const trouble = await save({ [setting.key]: unit ? value.replace(unit, "").replace(",", ".").trim() : value.trim() }, { [setting.key]: was }, true);
+    const { next, trouble } = await save({ [setting.key]: sent }, { [setting.key]: was }, true);
     if (trouble?.code === "stale") take();
     else if (trouble) seen.current = was; // what is wrong can be corrected
-    setRefused(trouble && trouble.code !== "stale" ? { value, why: trouble.message } : null);
+    else {
+      seen.current = find(next, setting.key)?.value ?? ""; // which may be another text than was written
+      setValue((written) => (written === value ? asWritten(seen.current) : written));
+    }
+    setRefused(trouble && trouble.code !== "stale" ? { value, why: trouble.message.replace(`“${sent}”`, `“${value.trim()}”`) } : null);
   };
   const isWrong = refused?.value === value, reason = setting.key.replace(/\W/g, "-") + "-wrong";
   return html`<div><div><b>${title}</b><p>${text}${setting.locked && html` <span class="faint">${icon("lock")} ${setting.locked}</span>`}</p></div><label class="field edge narrow">${unit && html`<span class="faint" aria-hidden="true">${unit}</span>`}<input type=${type} aria-label=${title} value=${value} placeholder=${setting.usual || "none"} disabled=${!!setting.locked} aria-invalid=${isWrong || undefined} aria-describedby=${isWrong ? reason : undefined} onInput=${(e) => setValue(e.target.value)} onBlur=${done} onKeyDown=${(e) => e.key === "Enter" && done()} /></label>${isWrong && html`<p class="bad small key-form" role="alert" id=${reason}>${refused.why}</p>`}</div>`;
@@ -85,11 +93,13 @@ function useSettings() {
   // The next section has nothing to do with it.
   useEffect(() => () => said.current && dismiss(said.current), []);
   // was is what the page shows: what somebody else has changed since is not overwritten.
-  // isSaidThere says that whoever saves shows at the field itself what is wrong with it.
+  // isSaidThere says that whoever saves shows at the field itself what is wrong with it. It
+  // resolves to { next } settings, or to { trouble }.
   const save = (values, was = Object.fromEntries(Object.keys(values).map((key) => [key, find(settings, key)?.value ?? ""])), isSaidThere = false) => operate.changeSettings(values, was).then((next) => {
     set(next);
     said.current = toast("Saved in troupe.yaml");
-  }, (trouble) => ((isSaidThere && trouble.code !== "stale") || toast(trouble.message), again(), trouble));
+    return { next };
+  }, (trouble) => ((isSaidThere && trouble.code !== "stale") || toast(trouble.message), again(), { trouble }));
   return { settings, problem, save, again };
 }
 
@@ -334,12 +344,12 @@ function Month({ spent, setting, save }) {
 function LimitSettings() {
   const { settings, problem, save } = useSettings();
   const [spent, , again] = useLoaded(operate.spending);
-  const saved = (...change) => save(...change).then((trouble) => (again(), trouble));
+  const saved = (...change) => save(...change).then((outcome) => (again(), outcome));
   const usual = spent?.usual > 0 ? `The usual conversation costs ${cost(spent.usual)}; the dearest of the last 31 days cost ${cost(spent.dearest)}.` : "In US dollars.";
-  const rows = [["limits.cost", "Money, one answer", usual, "$"], ["limits.time", "Time, one answer", "For example 15m, or 1h30m. Waiting for you does not count."], ["limits.turns", "Turns, one answer", "How often the model may be asked before it must answer."], ["limits.tokens", "Tokens, one answer", "Sent and received. A token is a piece of a word: 1,000 are about 750 words."]];
+  const rows = [["limits.cost", "Money, one answer", usual, { unit: "$" }], ["limits.time", "Time, one answer", "For example 15m, or 1h30m. Waiting for you does not count.", { read: (text) => ({ value: text.trim() }) }], ["limits.turns", "Turns, one answer", "How often the model may be asked before it must answer."], ["limits.tokens", "Tokens, one answer", "Sent and received. A token is a piece of a word: 1,000 are about 750 words."]];
   return html`<${Head} title="Limits" text="An agent that reaches one stops, says so, and keeps what it has. You can let it go on." />
     <div class="card rows">${(settings || problem) && html`<${Month} spent=${spent} setting=${find(settings, "server.month_cost")} save=${saved} />`}
-      ${settings && rows.map(([key, title, text, unit]) => html`<${SettingRow} key=${key} setting=${find(settings, key)} title=${title} text=${text} unit=${unit} save=${save} />`)}</div>
+      ${settings && rows.map(([key, title, text, more]) => html`<${SettingRow} key=${key} setting=${find(settings, key)} title=${title} text=${text} save=${save} ...${more} />`)}</div>
     ${spent?.agents.some((a) => a.cost > 0) && html`<h3 class="h-20 sec">Who spent it</h3><div class="wide" tabindex="0" role="group" aria-label="Who spent it"><table class="list"><tbody>${[...spent.agents].filter((a) => a.cost > 0).sort((a, b) => b.cost - a.cost).slice(0, 20).map((a) => html`<tr key=${a.agent}><td><span class="row"><${Face} id=${a.agent} name=${agentOf(a.agent).name} size="s" />${agentOf(a.agent).name}</span></td><td class="right num">${cost(a.cost)}</td></tr>`)}</tbody></table></div><p class="small faint">In the last 31 days, ${cost(spent.total)} in ${spent.sessions === 1 ? "one conversation" : `${count(spent.sessions)} conversations`}.</p>`}
     ${problem && html`<${Missing} problem=${problem} what="limits" />`}`;
 }

@@ -4,7 +4,7 @@
 
 import { api, noticed } from "./api.js";
 import { follow, hurry } from "./events.js";
-import { keep, kept } from "./kept.js";
+import { keep } from "./kept.js";
 import { useEffect, useState } from "./view.js";
 
 export const app = {
@@ -132,7 +132,7 @@ function listen(lost = false) {
       const sessions = new Map(app.sessions);
       if (gone) sessions.delete(gone);
       else {
-        if (session.status === "waiting" && app.known && sessions.get(session.id)?.status !== "waiting") notify(session);
+        if (session.status === "waiting" && app.known && sessions.get(session.id)?.status !== "waiting") import("./notify.js").then(({ notify }) => notify(session), () => {});
         if (app.known && isStale(session, sessions.get(session.id))) renew();
         sessions.set(session.id, session);
       }
@@ -144,13 +144,6 @@ function listen(lost = false) {
       lost = connection === "lost" || lost;
       update({ connection, retryAt: connection === "lost" ? Date.now() + wait : 0 });
     });
-}
-
-// notify has the browser say that somebody waits, where that is wanted and nobody looks.
-function notify(session) {
-  if (!kept("notify", false) || document.visibilityState === "visible" || globalThis.Notification?.permission !== "granted") return;
-  const note = new Notification(`${agentOf(session.agent).name} needs your answer`, { body: titleOf(session), tag: session.id });
-  note.onclick = () => (focus(), (location.hash = "#/s/" + session.id), note.close());
 }
 
 export const tryNow = () => hurry();
@@ -211,6 +204,12 @@ export function dismiss(one) {
 export const say = (text) => update({ said: text });
 
 noticed.full = () => toast("Too much at once. It goes on by itself in a moment.");
+
+let hurried = 0;
+
+// Who is answered again does not wait any longer. Not each time: what is between might end
+// every stream at once.
+noticed.answered = () => app.connection === "lost" && Date.now() - hurried > 5000 && ((hurried = Date.now()), hurry());
 
 noticed.problem = (problem) => {
   if (problem.status === 401 && app.known) signedOut();

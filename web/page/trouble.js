@@ -106,11 +106,14 @@ const otherwise = ["circle-alert", () => "Something went wrong that we have no w
 // of one's own are changed on the page.
 const addressSetting = /\bbase_url of the provider in troupe\.yaml(,? or (in )?the variable it comes from)?/;
 const hasAddress = (acts, next) => app.me.operator && addressSetting.test(next) && !services.includes((acts.model?.() ?? "").split("/")[0]);
-const onPage = (acts, next) => (hasAddress(acts, next) ? next.replace(addressSetting, "the server’s address") : next);
+const onPage = (acts, next) => (hasAddress(acts, next) ? next.replace(addressSetting, "the server’s address") : next).replace(doctor, (tries) => (tries.startsWith(";") ? ". Then test it under Settings, Models and keys." : "Test the provider under Settings, Models and keys."));
+
+// doctor is where a remedy names the command that tries a provider, which the page has a button for.
+const doctor = /;? ?troupe doctor tries (the provider; its quirks can be set in troupe\.yaml|it)\./;
 
 // spoken is the card of a failure that only the server has words for.
 const spoken = ({ sentence, next = "" }) => ["circle-alert", () => sentence.replace(/\.$/, ""), (c, acts) => (app.me.operator ? onPage(acts, hasOther(acts) ? next : withoutOther(next)) : operator),
-  (acts) => [hasAddress(acts, next) && ["Change the address", () => { location.hash = "#/settings/models"; }], again(acts), other(acts)]];
+  (acts) => [hasAddress(acts, next) ? ["Change the address", () => { location.hash = "#/settings/models"; }] : app.me.operator && doctor.test(next) && ["Test the provider", () => { location.hash = "#/settings/models"; }], again(acts), other(acts)]];
 
 // apart are the failures that are one to people and several to whoever can mend them.
 const apart = ["unreachable", "certificate"];

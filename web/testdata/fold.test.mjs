@@ -97,6 +97,29 @@ test("what is said after a process died ends its run, and says that it died", ()
   assert.equal(s.items[2].context.died, true);
 });
 
+test("the time for which its process was dead is none of an answer's", () => {
+  // Each event comes a second after the one before, but for those with a time of their own.
+  const timed = (make) => {
+    const e = new Events();
+    let now = 1e12;
+    return fold(make(e).map(([event, after = 1]) => ({ ...event, time: new Date((now += after * 1000)).toISOString() })));
+  };
+  const took = ({ exchange: { started, ended } }) => ended && (Date.parse(ended) - Date.parse(started)) / 1000;
+  const stops = (e) => ({ ...e.abandoned(), body: { reason: "the user stopped it" } });
+
+  const early = timed((e) => [[e.start("alex", "hi")], [e.said("hi")], [e.resumed(), 147], [stops(e)]]); // dead before the first reply
+  assert.deepEqual([took(early), early.worked], [2, 1000]);
+  const later = timed((e) => [[e.start("alex", "hi")], [e.said("hi")], [e.replied(2, "", [{}])], [e.called(3, "read_file", {}), 5], [e.resumed(), 147], [e.returned(3, "read_file", "x"), 2], [e.replied(4, "Hi.")], [e.finished("Hi.")]]);
+  assert.deepEqual([took(later), later.worked], [11, 10_000]);
+  const failed = timed((e) => [[e.start("alex", "hi")], [e.said("hi")], [e.failed("gone"), 3], [e.resumed(), 147], [e.replied(2, "Hi."), 2], [e.finished("Hi.")]]);
+  assert.deepEqual([took(failed), failed.worked], [7, 6000]);
+
+  // What was said next has closed it: when it died is not on record.
+  const left = timed((e) => [[e.start("alex", "hi")], [e.said("hi")], [e.replied(2, "", [{}]), 4], [e.called(3, "read_file", {})], [e.abandoned(), 147]]);
+  assert.deepEqual([took(left), left.worked, left.runs.get("r1").ended], [5, 5000, new Date(1e12 + 7000).toISOString()]);
+  assert.equal(took(timed((e) => [[e.start("alex", "hi")], [e.said("hi")], [e.abandoned(), 147]])), "");
+});
+
 test("an answer that breaks off stays, and is folded once it is asked for anew", () => {
   const e = new Events();
   const s = fold([e.start("alex", "hi"), e.said("hi"), e.delta(2, "Half"), e.failed("gone", "Half")]);

@@ -93,11 +93,15 @@ test("a remedy names a button where the page has one, and the setting where it h
   app.me = { ...app.me, operator: true };
   app.models = [large];
   const address = { problem: { code: "address", sentence: "The server has nothing at this address.", next: "Correct base_url of the provider in troupe.yaml, or the variable it comes from; troupe doctor tries it." } };
-  assert.match(card("", acts, address), /Correct the server’s address; troupe doctor tries it\.Change the address/);
+  assert.match(card("", acts, address), /Correct the server’s address\. Then test it under Settings, Models and keys\.Change the address/);
   assert.doesNotMatch(card("", acts, address), /base_url|troupe\.yaml/);
-  assert.match(card("", { ...acts, model: () => "openai/gpt" }, address), /base_url of the provider in troupe\.yaml/);
+  assert.match(card("", { ...acts, model: () => "openai/gpt" }, address), /base_url of the provider in troupe\.yaml, or the variable it comes from\. Then test it under Settings, Models and keys\.Test the provider/);
+  const refused = { problem: { code: "request", sentence: "The provider does not understand the request.", next: "troupe doctor tries the provider; its quirks can be set in troupe.yaml." } };
+  assert.match(card("", acts, refused), /does not understand the request.*Test the provider under Settings, Models and keys\.Test the provider/);
+  assert.doesNotMatch(card("", acts, refused), /doctor|quirks|troupe\.yaml/);
   app.me = { ...app.me, operator: false };
-  assert.doesNotMatch(card("", acts, address), /address;|Change the address/);
+  assert.doesNotMatch(card("", acts, address), /address[;.] Then|Change the address/);
+  assert.doesNotMatch(card("", acts, refused), /[Tt]est|doctor|quirks/);
 });
 
 test("a delivery and a flow of several agents do not offer what they have no button for", () => {

@@ -1,0 +1,102 @@
+package browser
+
+import (
+	"testing"
+
+	"github.com/chromedp/chromedp/kb"
+)
+
+// hasFocus waits until an element has the focus, and keeps it while the page draws.
+func (b *tab) hasFocus(selector string) {
+	b.t.Helper()
+	b.holds("document.activeElement === find(%s)", selector)
+}
+
+// enter presses Enter on a button that has the focus, as somebody does who has no mouse.
+func (b *tab) enter(selector, name string) {
+	b.t.Helper()
+	b.holds("(() => { const e = find(%s, %s); if (!e || e.disabled) return false; e.focus(); return document.activeElement === e; })()", selector, name)
+	b.press(kb.Enter)
+}
+
+// Ctrl J is a new conversation: the box at home has the focus, from wherever it was pressed.
+func TestANewConversationByKeyIsWrittenAtOnce(t *testing.T) {
+	t.Parallel()
+	b := open(t, play(t, newModel(t)).link)
+	b.sees(".agent", "clerk")
+	b.press("j", kb.ModifierCtrl)
+	b.hasFocus(".ask textarea")
+	b.at("#/settings/look")
+	b.holds("find('.set [role=switch]')")
+	b.press("j", kb.ModifierCtrl)
+	b.hasFocus(".ask textarea")
+}
+
+// What was begun has the focus at its headline: the field that it was begun from is gone.
+func TestWhatWasBegunHasTheFocus(t *testing.T) {
+	t.Parallel()
+	m := newModel(t)
+	b := open(t, play(t, m).link)
+	b.at("#/flows")
+	b.write("[aria-label='Task for review']", "Look at it")
+	b.press(kb.Enter)
+	b.sees(".node", "clerk")
+	b.hasFocus("#main h1")
+	b.at("#/deliveries")
+	b.write("#request", "Make it good")
+	b.enter("form button", "Deliver")
+	b.holds("find('.stepper')")
+	b.hasFocus("#main h1")
+}
+
+// Who edits a document has the cursor in its text, and at the button again afterwards.
+func TestAnEditBeginsInTheText(t *testing.T) {
+	t.Parallel()
+	m := newModel(t)
+	b := begin(t, office(t, m, "").link, "Ada")
+	b.say("Write the brief")
+	saves(t, m, "brief.md", "# Lockers\n\nMany readers pay.\n", "The brief is written.")
+	b.sees(answers, "The brief is written.")
+	b.click(".doc button", "Brief")
+	b.sees(".panel .pick", "Version 1")
+	const text, edit = ".editor textarea", ".panel [aria-label=Edit]"
+	b.enter(".panel button", "Edit")
+	b.hasFocus(text)
+	b.holds("document.activeElement.selectionEnd === 0")
+	b.enter(".editor button", "Cancel")
+	b.hasFocus(edit)
+
+	b.press(kb.Enter)
+	b.write(text, "# Lockers\n\nMine.\n")
+	b.enter(".panel .seg button", "Read")
+	b.enter(".panel button", "Go on editing")
+	b.hasFocus(text)
+	b.enter(".editor button", "Cancel")
+	b.toasted("Your changes are put away.")
+	b.hasFocus(edit)
+	b.enter(".toast button", "Undo")
+	b.hasFocus(text)
+
+	b.say("Be exact")
+	saves(t, m, "brief.md", "# Lockers\n\nNine of fourteen.\n", "Now it is exact.")
+	b.sees(".clash", "saved version 2 meanwhile")
+	b.enter(".clash button", "Take version 2")
+	b.hasFocus(edit)
+	b.sees(".panel .prose", "Nine of fourteen.")
+}
+
+// Who takes back a deletion is at the conversation that is there again.
+func TestADeletionThatIsUndoneHasTheFocus(t *testing.T) {
+	t.Parallel()
+	m := newModel(t)
+	b := begin(t, play(t, m).link, "clerk")
+	b.say("Hello")
+	m.answers(t, "Good morning.")
+	b.sees(answers, "Good morning.")
+	address := value[string](b, "location.hash")
+	b.click(".bar button", "More")
+	b.enter(".pop button", "Delete")
+	b.sees("h1", "Who would you like to work with?")
+	b.enter(".toast button", "Undo")
+	b.hasFocus(`a[href="` + address + `"]`)
+}
