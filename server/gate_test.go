@@ -174,32 +174,35 @@ func readStatus(conn net.Conn) (status int) {
 }
 
 func TestWhatIsTakenOfTheRoomIsGivenBack(t *testing.T) {
-	p := newPipe()
-	g := newGate(p, Limits{Connections: 50, Unauthenticated: 20, UnauthenticatedPerAddress: 20})
-	server := &http.Server{ConnState: g.note, ConnContext: g.remember, Handler: http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-		if r.URL.Path == "/known" {
-			isKnown(r.Context())
-		}
-	})}
-	var serving, calling sync.WaitGroup
-	serving.Go(func() { server.Serve(g) })
-	for i := range 200 {
-		calling.Go(func() {
-			conn, err := p.dial(context.Background(), "", "")
-			if err != nil {
-				return
+	synctest.Test(t, func(t *testing.T) {
+		p := newPipe()
+		g := newGate(p, Limits{Connections: 50, Unauthenticated: 20, UnauthenticatedPerAddress: 20})
+		server := &http.Server{ConnState: g.note, ConnContext: g.remember, Handler: http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+			if r.URL.Path == "/known" {
+				isKnown(r.Context())
 			}
-			defer conn.Close()
-			ask(conn, []string{"/known", "/"}[i%2], "")
-		})
-	}
-	calling.Wait()
-	server.Close()
-	serving.Wait()
-	g.turning.Wait()
-	if all, strangers := g.size(); all != 0 || strangers != 0 || len(g.addresses) != 0 || g.idle.Len() != 0 || g.away != 0 {
-		t.Errorf("%d connections, %d strangers, %d addresses, %d idle and %d turned away are left", all, strangers, len(g.addresses), g.idle.Len(), g.away)
-	}
+		})}
+		var serving, calling sync.WaitGroup
+		serving.Go(func() { server.Serve(g) })
+		for i := range 200 {
+			calling.Go(func() {
+				conn, err := p.dial(context.Background(), "", "")
+				if err != nil {
+					return
+				}
+				defer conn.Close()
+				ask(conn, []string{"/known", "/"}[i%2], "")
+			})
+		}
+		calling.Wait()
+		server.Close()
+		serving.Wait()
+		g.turning.Wait()
+		synctest.Wait() // a closed connection is noted by whoever served it
+		if all, strangers := g.size(); all != 0 || strangers != 0 || len(g.addresses) != 0 || g.idle.Len() != 0 || g.away != 0 {
+			t.Errorf("%d connections, %d strangers, %d addresses, %d idle and %d turned away are left", all, strangers, len(g.addresses), g.idle.Len(), g.away)
+		}
+	})
 }
 
 func TestLimitsFitIntoTheFilesThatMayBeOpen(t *testing.T) {
