@@ -8,9 +8,10 @@ func TestAGlitchIsOverWhenItIsOver(t *testing.T) {
 	t.Parallel()
 	m := newModel(t)
 	b := begin(t, play(t, m).link, "clerk")
-	value[any](b, "void (globalThis.well = fetch, globalThis.fetch = () => Promise.reject(new TypeError('offline')))")
+	value[any](b, "void (globalThis.tries = 0, globalThis.well = fetch, globalThis.fetch = (path) => (tries += String(path).endsWith('/messages'), Promise.reject(new TypeError('offline'))))")
 	b.say("Are you there?")
 	b.sees(".strip", "Troupe cannot be reached")
+	b.holds("tries === 3") // it is not tried any more: what is said again is not said twice
 	value[any](b, "void (globalThis.fetch = well)")
 	b.lacks(".strip", "Troupe cannot be reached")
 	b.say("Are you there?")
