@@ -85,6 +85,34 @@ func TestAnEditBeginsInTheText(t *testing.T) {
 	b.sees(".panel .prose", "Nine of fourteen.")
 }
 
+// To take back a dropped edit takes back nothing that was written since.
+func TestUndoOfAnEditKeepsWhatWasWrittenSince(t *testing.T) {
+	t.Parallel()
+	m := newModel(t)
+	b := begin(t, office(t, m, "").link, "Ada")
+	b.say("Write the brief")
+	saves(t, m, "brief.md", "# Lockers\n\nMany readers pay.\n", "The brief is written.")
+	b.sees(answers, "The brief is written.")
+	b.click(".doc button", "Brief")
+	b.sees(".panel .pick", "Version 1")
+	const text = ".editor textarea"
+	has := func(words string) { b.holds("find('.editor textarea')?.value === %s", words) }
+	b.click(".panel button", "Edit")
+	b.write(text, "First.")
+	b.click(".editor button", "Cancel")
+	b.click(".toast button", "Undo")
+	has("First.")
+	b.lacks(".toast button", "Undo")
+
+	b.click(".editor button", "Cancel")
+	b.click(".panel button", "Edit")
+	b.write(text, "Second.")
+	b.click(".toast button", "Undo")
+	has("First.")
+	b.click(".toast button", "Undo")
+	has("Second.")
+}
+
 // Who takes back a deletion is at the conversation that is there again.
 func TestADeletionThatIsUndoneHasTheFocus(t *testing.T) {
 	t.Parallel()

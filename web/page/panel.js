@@ -3,7 +3,7 @@
 
 import { fileAddress, fileOf } from "./api.js";
 import { api } from "./shelf.js";
-import { agentOf, app, toast } from "./state.js";
+import { agentOf, app, dismiss, toast } from "./state.js";
 import { Compared, compared, counted, Lines } from "./changes.js";
 import { isText, kindOf, Listing, Preview, WithOutline } from "./preview.js";
 import { keep, kept } from "./kept.js";
@@ -71,8 +71,16 @@ export function Document({ file, changed, version, choose, close, all = null }) 
   });
   const edit = (now) => (setEditing(now), setAway(false), write());
   const goOn = () => (setAway(false), old && choose(0), write());
+  const putAway = (words) => {
+    const one = toast("Your changes are put away.", () => {
+      dismiss(one); // once is enough
+      const since = kept(place);
+      if (since && since.text !== words.text) putAway(since); // nor is that lost
+      edit(words);
+    }, 10_000);
+  };
   const drop = () => {
-    if (editing.text !== text) toast("Your changes are put away.", () => edit(editing), 10_000);
+    if (editing.text !== text) putAway(editing);
     setEditing(null);
     requestAnimationFrame(() => takeFocus(".document .bar-2 [aria-label=Edit]:enabled", ".document .bar-2 [aria-pressed=true]"));
   };
