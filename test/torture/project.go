@@ -33,7 +33,7 @@ type session struct {
 const configuration = `model: local/m
 providers: {local: {base_url: %q}}
 limits: {model_tries: 1, tool_timeout: 30s}
-mcp: {ledger: {command: %q, env: {%s: %q, GORACE: atexit_sleep_ms=0, GOCOVERDIR: %q}}}
+mcp: {ledger: {command: %q, env: {%s: %q, GOCOVERDIR: %q}}}
 agents:
   scribe: {instructions: You are the scribe., skills: false, tools: [write_file, calculator, "ledger__*"]}
   writer: {instructions: You are the writer., skills: false, tools: [write_file]}
@@ -51,15 +51,11 @@ func (w *world) newProject(ctx context.Context, name string) (*project, error) {
 	if err := os.Mkdir(p.dir, 0o755); err != nil {
 		return nil, err
 	}
-	self, err := os.Executable()
-	if err != nil {
-		return nil, err
-	}
 	o, err := p.do(ctx, command{args: []string{"-q", "init"}})
 	if err != nil || o.code != 0 {
 		return nil, errors.Join(err, fmt.Errorf("troupe init: exit code %d: %s", o.code, o.err))
 	}
-	yaml := fmt.Sprintf(configuration, w.model.url, self, ledgerFile, p.ledger(), w.dir)
+	yaml := fmt.Sprintf(configuration, w.model.url, w.ledger(), ledgerFile, p.ledger(), w.dir)
 	return p, os.WriteFile(filepath.Join(p.dir, "troupe.yaml"), []byte(yaml), 0o644)
 }
 

@@ -98,11 +98,17 @@ func (w *world) doAll(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// build builds the program with its failpoints.
+// build builds the program with its failpoints, and this one, whose ledger is started with
+// every command: a test that is its own takes several times as long to start.
 func (w *world) build(ctx context.Context) error {
-	build := exec.CommandContext(ctx, "go", "build", "-buildvcs=false", "-tags", "failpoint", "-o", w.program, "github.com/troupe-dev/troupe/cmd/troupe")
-	if out, err := build.CombinedOutput(); err != nil {
-		return fmt.Errorf("build troupe: %w\n%s", err, out)
+	for program, source := range map[string]string{w.program: "cmd/troupe", w.ledger(): "test/torture"} {
+		build := exec.CommandContext(ctx, "go", "build", "-buildvcs=false", "-tags", "failpoint", "-o", program, "github.com/troupe-dev/troupe/"+source)
+		if out, err := build.CombinedOutput(); err != nil {
+			return fmt.Errorf("build %s: %w\n%s", source, err, out)
+		}
 	}
 	return nil
 }
+
+// ledger is the program of the tool that must not be called twice.
+func (w *world) ledger() string { return w.program + "-ledger" }

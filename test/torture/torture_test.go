@@ -13,13 +13,6 @@ import (
 	"github.com/troupe-dev/troupe/internal/failpoint"
 )
 
-func TestMain(m *testing.M) {
-	if servedLedger() {
-		return
-	}
-	os.Exit(m.Run())
-}
-
 func TestNothingIsLostWhoeverIsKilledWhenever(t *testing.T) {
 	if testing.Short() {
 		t.Skip("to kill takes its time")
