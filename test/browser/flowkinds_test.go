@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/chromedp/chromedp"
 )
 
 // kindsConfiguration has flows of every kind, each alone and within others.
@@ -165,4 +167,54 @@ func TestStepsSideBySideAreToldOnce(t *testing.T) {
 	b.reads(answers, "Otters like doors.")
 	b.lacks("main", "failed: agent")
 	b.picture("parallel-failed")
+}
+
+// What an agent of a flow asks is answered in the view of the flow, where whoever began it is.
+func TestAFlowThatWaitsIsAnsweredWhereItIsSeen(t *testing.T) {
+	t.Parallel()
+	m := newModel(t)
+	h := play(t, m)
+	b := open(t, h.link)
+	b.sees(".agent", "clerk")
+	write := func(name string) {
+		t.Helper()
+		b.looksAt(h.runs(t, "review", "Write down "+name), "flow")
+		m.calls(t, "write_file", map[string]any{"content": "All night.", "file_path": "{session-folder}/guarded-" + name})
+		b.sees(".graph .chip", "clerk waits for you")
+		b.sees(".graph "+approval, "clerk wants to use write file")
+	}
+
+	write("hours.md")
+	b.holds("find('.graph .needs').getBoundingClientRect().bottom <= find('.node').getBoundingClientRect().top")
+	b.picture("flow-waits")
+	b.click(".node", "clerk")
+	b.sees(".panel", "Nothing until you have answered.")
+	b.click(".panel button", "See what clerk asks")
+	b.lacks(".panel", "")
+	b.click(".graph .zoom button", "As a list")
+	b.sees(".flow-list "+approval, "clerk asks before doing this")
+	b.click(".flow-list button", "As a graph")
+	b.click(".graph "+approval+" button", "Allow once")
+	m.answers(t, "Written.")
+	b.lacks(".graph "+approval, "")
+	b.lacks(".graph .chip", "waits for you")
+	m.answers(t, "Good.")
+	b.sees(".graph .chip", "2 of 2 done")
+
+	b.do(chromedp.EmulateViewport(390, 844))
+	write("doors.md")
+	b.click(".node", "clerk")
+	b.click(".panel button", "See what clerk asks")
+	b.picture("flow-waits-phone")
+	b.click(".graph "+approval+" button", "Do not allow")
+	m.answers(t, "Then not.")
+	b.lacks(".graph "+approval, "")
+	m.answers(t, "Which of the doors is it to be?")
+	b.sees(".graph [aria-label=Question]", "Which of the doors is it to be?") // the flow has ended with it
+	b.write(".graph [aria-label=Question] textarea", "The left one")
+	b.click(".graph [aria-label=Question] button", "Answer")
+	m.answers(t, "The left one it is.")
+	b.lacks(".graph [aria-label=Question]", "")
+	m.answers(t, "Good.")
+	b.sees(".graph .chip", "2 of 2 done")
 }

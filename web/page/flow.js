@@ -13,7 +13,9 @@ import { Prose } from "./prose.js";
 import { valueIn } from "./phase.js";
 import { headline, knows, Trouble } from "./trouble.js";
 import { doing, done, isToldVain, stopped } from "./words.js";
-import { Face, html, icon, useEffect, useMemo, useRef, useState } from "./view.js";
+import { Face, html, icon, lazy, styled, useEffect, useMemo, useRef, useState } from "./view.js";
+
+const Question = lazy(() => styled(() => import("./cards.js")), "Question");
 
 const width = 196, height = 84;
 
@@ -55,11 +57,14 @@ export function statesOf(flow, session) {
 // agentsIn are the agents of a frame, and of the frames in it.
 const agentsIn = (flow, frame) => flow.nodes.filter((n) => n.in === frame).flatMap((n) => (n.kind === "agent" ? [n.id] : agentsIn(flow, n.id)));
 
+// askedIn are the questions of a session that can be answered: none once it is over.
+const askedIn = (session) => (isOver(session) ? [] : session.questions);
+
 const isOver = ({ status }) => ["completed", "failed", "cancelled"].includes(status);
 
 function stateOf(run, session) {
   if (!run) return "idle";
-  if (session.questions.some((q) => q.run === run.id)) return "wait";
+  if (askedIn(session).some((q) => q.run === run.id)) return "wait";
   if (run.status === "running" && isLeft(run, session)) return "stop";
   if (isMute(run)) return "mute";
   return { running: "run", completed: "done", waiting: "wait", failed: "fail", cancelled: "fail", interrupted: "stop" }[run.status] ?? "idle";
@@ -98,12 +103,12 @@ function Standing({ flow, states, session, id }) {
   const agents = flow.nodes.filter((n) => n.kind === "agent");
   const all = (state) => agents.filter((n) => states.get(n.id).state === state);
   const over = all("done").length, failed = all("fail").length, cut = all("stop").length, mute = all("mute").length;
-  const now = all("run").map((n) => nameIn(flow, n));
+  const now = all("run").map((n) => nameIn(flow, n)), waits = all("wait").map((n) => nameIn(flow, n));
   const unfit = session.warnings.filter((w) => w.code === "loop_limit"); // a loop came to its end, and nobody was content
   const from = app.sessions.get(id)?.forked, before = from && app.sessions.get(from);
   const alone = isOver(session) && !failed && aloneIn(flow, states);
   const isWell = over > 0 && !failed && !cut && !mute;
-  return html`<div class="row wrap">${from && html`<a class="chip out" href=${talkAddress(from, "flow")}>${icon("git-branch")}Goes on from ${before ? `the run of ${when(before.started)}` : "another run"}</a>`}<span class="chip out">${icon(isWell ? "circle-check" : "circle-dashed", isWell ? "acc" : "faint")}${alone || `${over} of ${agents.length} done`}</span>${now.length > 0 && html`<span class="chip out">${icon("loader-circle", "spin acc")}${now.join(" and ")} ${now.length > 1 ? "are" : "is"} working</span>`}${cut > 0 && html`<span class="chip out">${icon("circle-pause", "dim")}${cut} interrupted</span>`}${mute > 0 && html`<span class="chip out">${icon("circle-alert", "dim")}${mute} without a full answer</span>`}${failed > 0 && html`<span class="chip bad">${failed} failed</span>`}${unfit.map((w) => html`<span class="chip out" key=${w.seq}>${icon("circle-alert")}${capital(w.text)}</span>`)}</div>`;
+  return html`<div class="row wrap">${from && html`<a class="chip out" href=${talkAddress(from, "flow")}>${icon("git-branch")}Goes on from ${before ? `the run of ${when(before.started)}` : "another run"}</a>`}<span class="chip out">${icon(isWell ? "circle-check" : "circle-dashed", isWell ? "acc" : "faint")}${alone || `${over} of ${agents.length} done`}</span>${now.length > 0 && html`<span class="chip out">${icon("loader-circle", "spin acc")}${now.join(" and ")} ${now.length > 1 ? "are" : "is"} working</span>`}${waits.length > 0 && html`<span class="chip out">${icon("hand", "wait")}${waits.join(" and ")} ${waits.length > 1 ? "wait" : "waits"} for you</span>`}${cut > 0 && html`<span class="chip out">${icon("circle-pause", "dim")}${cut} interrupted</span>`}${mute > 0 && html`<span class="chip out">${icon("circle-alert", "dim")}${mute} without a full answer</span>`}${failed > 0 && html`<span class="chip bad">${failed} failed</span>`}${unfit.map((w) => html`<span class="chip out" key=${w.seq}>${icon("circle-alert")}${capital(w.text)}</span>`)}</div>`;
 }
 
 // aloneIn says of a group chat that a flow begins with who was heard, where that is nobody, or only
@@ -124,6 +129,16 @@ function Ended({ session, name, status, acts }) {
   return item && html`<${Trouble} code=${item.code} context=${{ a: agentOf(who).name, ...item.context, elsewhere: true }} acts=${{ ...acts, anew: undefined }} />`;
 }
 
+// Asked are the cards of what the agents of a flow ask, which are answered here as in the
+// conversation. An answer may end with a question, too: then no run waits, and the session does.
+function Asked({ here: { session, id }, acts }) {
+  const info = app.sessions.get(id), { question: last } = info?.status === "waiting" && session.status === "completed" ? info : {};
+  const isNew = last?.kind === "question" && !session.items.some((i) => i.ask?.id === last.id); // what is known of the session may be older than its events
+  const ending = isNew ? [{ key: "asks", open: true, question: last.text ?? "", ask: last, agent: last.agent || session.agent }] : [];
+  const files = { has: (path) => session.files.has(path) || session.files.has("/" + path) };
+  return [...askedIn(session), ...ending].map((q) => html`<${Question} key=${q.key} item=${q} agent=${agentOf(q.agent)} acts=${acts} id=${id} openFile=${files} />`);
+}
+
 export function Flow({ here, at, name, status, acts }) {
   const { session, id } = here;
   const known = app.flows.find((f) => f.name === name);
@@ -133,7 +148,7 @@ export function Flow({ here, at, name, status, acts }) {
   const states = statesOf(flow, session);
   const select = (node) => go(talkAddress(id, "flow", node));
   const chips = html`<${Standing} flow=${flow} states=${states} session=${session} id=${id} />`;
-  const card = html`<${Ended} session=${session} name=${name} status=${status} acts=${acts} />`;
+  const card = html`<${Asked} here=${here} acts=${acts} /><${Ended} session=${session} name=${name} status=${status} acts=${acts} />`;
   const chosen = flow.nodes.find((n) => n.id === at);
   return html`<div class=${"room graph" + (chosen ? "" : " solo")}>
     ${list || phone ? html`<div class="flow-list"><h2 class="hidden">The flow, as a list</h2><div class="row between">${chips}${!phone && html`<button type="button" class="sm" onClick=${() => (setList(false), keep("flowList", false))}>${icon("workflow")}As a graph</button>`}</div>${card}<${List} flow=${flow} states=${states} session=${session} at=${at} select=${select} /></div>`
@@ -343,7 +358,8 @@ function Node({ node, name, state, session, id, acts, close }) {
   return html`<aside class="panel over" aria-label=${name}><div class="bar"><${Face} id=${node.agent} name=${agent.name} size="m" /><div class="grow"><h2>${name}</h2><div class="tiny faint">${state.runs.length > 1 ? `Round ${state.runs.length}, ` : ""}${words[state.state]}</div></div><button type="button" class="tool sm" title="Close" aria-label="Close" onClick=${close}>${icon("x")}</button></div>
     <div class="call-body" tabindex="0"><div class="seg" role="group" aria-label="What to see">${["Was given", "Writes", `Rounds ${state.runs.length}`].map((name) => html`<button type="button" key=${name} aria-pressed=${tab === name.split(" ")[0]} onClick=${() => setTab(name.split(" ")[0])}>${name}</button>`)}</div>
       ${tab === "Was" && (changing ? html`<${ChangeGiven} key=${changing.id} run=${changing} send=${(input) => acts.runFrom(changing.id, input)} close=${() => setChanging(null)} />` : run ? html`<${Given} run=${run} from=${from} edit=${session.edits.get(run.id)} />` : html`<p class="dim">${unbegun}</p>`)}
-      ${tab === "Writes" && (said.length ? said.map((i) => html`<${Prose} key=${i.key} text=${i.text} streaming=${!!i.streaming} />`) : html`<p class="dim">${!run ? unbegun : isOver(session) ? "Nothing." : "Nothing yet."}</p>`)}
+      ${tab === "Writes" && (said.length ? said.map((i) => html`<${Prose} key=${i.key} text=${i.text} streaming=${!!i.streaming} />`) : html`<p class="dim">${!run ? unbegun : isOver(session) ? "Nothing." : state.state === "wait" ? "Nothing until you have answered." : "Nothing yet."}</p>`)}
+      ${state.state === "wait" && html`<p><button type="button" class="primary sm" onClick=${close}>${icon("hand")}See what ${name} asks</button></p>`}
       ${tab === "Rounds" && state.runs.map((r, n) => html`<details key=${r.id} class="part" open=${n === state.runs.length - 1}><summary><span class="grow">Round ${n + 1}</span><span class="tiny faint">${duration(workedOn(r, untilOf(session)))}</span></summary>${answers.filter((i) => i.run === r.id).map((i) => html`<${Prose} key=${i.key} text=${i.text} />`)}${r !== run && html`<div class="row wrap">${again(r)}</div>`}</details>`)}
       ${!(changing && tab === "Was") && html`<div class="row wrap">${first && html`<a class="btn sm" href=${talkAddress(id, "run", String(first.seq))}>${icon("activity")}See the calls</a>`}${again(run)}</div>`}</div></aside>`;
 }
