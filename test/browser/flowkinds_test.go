@@ -218,3 +218,25 @@ func TestAFlowThatWaitsIsAnsweredWhereItIsSeen(t *testing.T) {
 	m.answers(t, "Good.")
 	b.sees(".graph .chip", "2 of 2 done")
 }
+
+// What somebody has stopped says so, and not that it failed.
+func TestAFlowThatWasStoppedHasNotFailed(t *testing.T) {
+	t.Parallel()
+	m := newModel(t)
+	m.directed(t, script{"Line of otters", []reply{{text: "Found."}, {text: "One, two", held: true}, {text: "Written."}}})
+	h := kindsHouse(t, m)
+	b := open(t, h.link)
+	b.sees(".agent", "finder")
+	b.looksAt(h.runs(t, "line", "Line of otters"), "flow")
+	b.sees(".node[data-state=run]", "writer")
+	b.click(".bar button", "Stop")
+	b.sees(".graph .trouble", "Stopped")
+	b.sees(".node[data-state=halt]", "stopped")
+	b.sees(".graph .chip", "1 of 2 done")
+	b.sees(".graph .chip", "1 stopped")
+	b.lacks(".graph", "failed")
+	b.picture("flow-stopped")
+	b.click(".graph .trouble button", "Go on")
+	b.sees(".node[data-state=done]", "Written.")
+	b.lacks(".graph .chip", "stopped")
+}

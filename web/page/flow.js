@@ -49,7 +49,7 @@ export function statesOf(flow, session) {
   // What is done of the round before is to come in this one.
   for (const loop of flow.nodes.filter((n) => n.kind === "loop")) {
     const own = agentsIn(flow, loop.id).map((id) => states.get(id)), round = Math.max(...own.map((s) => s.runs.length));
-    if (own.some((s) => ["run", "wait", "stop"].includes(s.state))) for (const s of own) if (s.state === "done" && s.runs.length < round) s.state = "idle";
+    if (own.some((s) => ["run", "wait", "stop", "halt"].includes(s.state))) for (const s of own) if (s.state === "done" && s.runs.length < round) s.state = "idle";
   }
   return states;
 }
@@ -67,7 +67,7 @@ function stateOf(run, session) {
   if (askedIn(session).some((q) => q.run === run.id)) return "wait";
   if (run.status === "running" && isLeft(run, session)) return "stop";
   if (isMute(run)) return "mute";
-  return { running: "run", completed: "done", waiting: "wait", failed: "fail", cancelled: "fail", interrupted: "stop" }[run.status] ?? "idle";
+  return { running: "run", completed: "done", waiting: "wait", failed: "fail", cancelled: "halt", interrupted: "stop" }[run.status] ?? "idle";
 }
 
 // isMute says that a run ended without an answer: it said nothing, declined, repeated itself or
@@ -81,8 +81,8 @@ function isLeft(run, session) {
   return false;
 }
 
-const words = { __proto__: null, idle: "to come", run: "working", done: "done", wait: "waits for you", fail: "failed", stop: "interrupted", mute: "no full answer", none: "did not run" };
-const icons = { __proto__: null, run: ["loader-circle", "spin acc"], done: ["circle-check", "acc"], wait: ["hand", "wait"], fail: ["circle-x", "bad"], stop: ["circle-pause", "dim"], idle: ["circle-dashed", "faint"], mute: ["circle-alert", "dim"], none: ["circle-dashed", "faint"] };
+const words = { __proto__: null, idle: "to come", run: "working", done: "done", wait: "waits for you", fail: "failed", stop: "interrupted", halt: "stopped", mute: "no full answer", none: "did not run" };
+const icons = { __proto__: null, run: ["loader-circle", "spin acc"], done: ["circle-check", "acc"], wait: ["hand", "wait"], fail: ["circle-x", "bad"], stop: ["circle-pause", "dim"], halt: ["circle-pause", "dim"], idle: ["circle-dashed", "faint"], mute: ["circle-alert", "dim"], none: ["circle-dashed", "faint"] };
 
 // derived makes a flow of the runs themselves, where none is known by that name.
 function derived(session) {
@@ -102,13 +102,13 @@ const leads = ({ nodes, edges = [] }, { id, in: frame }) => nodes.find((n) => n.
 function Standing({ flow, states, session, id }) {
   const agents = flow.nodes.filter((n) => n.kind === "agent");
   const all = (state) => agents.filter((n) => states.get(n.id).state === state);
-  const over = all("done").length, failed = all("fail").length, cut = all("stop").length, mute = all("mute").length;
+  const over = all("done").length, failed = all("fail").length, cut = all("stop").length, halted = all("halt").length, mute = all("mute").length;
   const now = all("run").map((n) => nameIn(flow, n)), waits = all("wait").map((n) => nameIn(flow, n));
   const unfit = session.warnings.filter((w) => w.code === "loop_limit"); // a loop came to its end, and nobody was content
   const from = app.sessions.get(id)?.forked, before = from && app.sessions.get(from);
-  const alone = isOver(session) && !failed && aloneIn(flow, states);
-  const isWell = over > 0 && !failed && !cut && !mute;
-  return html`<div class="row wrap">${from && html`<a class="chip out" href=${talkAddress(from, "flow")}>${icon("git-branch")}Goes on from ${before ? `the run of ${when(before.started)}` : "another run"}</a>`}<span class="chip out">${icon(isWell ? "circle-check" : "circle-dashed", isWell ? "acc" : "faint")}${alone || `${over} of ${agents.length} done`}</span>${now.length > 0 && html`<span class="chip out">${icon("loader-circle", "spin acc")}${now.join(" and ")} ${now.length > 1 ? "are" : "is"} working</span>`}${waits.length > 0 && html`<span class="chip out">${icon("hand", "wait")}${waits.join(" and ")} ${waits.length > 1 ? "wait" : "waits"} for you</span>`}${cut > 0 && html`<span class="chip out">${icon("circle-pause", "dim")}${cut} interrupted</span>`}${mute > 0 && html`<span class="chip out">${icon("circle-alert", "dim")}${mute} without a full answer</span>`}${failed > 0 && html`<span class="chip bad">${failed} failed</span>`}${unfit.map((w) => html`<span class="chip out" key=${w.seq}>${icon("circle-alert")}${capital(w.text)}</span>`)}</div>`;
+  const alone = isOver(session) && !failed && !halted && aloneIn(flow, states);
+  const isWell = over > 0 && !failed && !cut && !halted && !mute;
+  return html`<div class="row wrap">${from && html`<a class="chip out" href=${talkAddress(from, "flow")}>${icon("git-branch")}Goes on from ${before ? `the run of ${when(before.started)}` : "another run"}</a>`}<span class="chip out">${icon(isWell ? "circle-check" : "circle-dashed", isWell ? "acc" : "faint")}${alone || `${over} of ${agents.length} done`}</span>${now.length > 0 && html`<span class="chip out">${icon("loader-circle", "spin acc")}${now.join(" and ")} ${now.length > 1 ? "are" : "is"} working</span>`}${waits.length > 0 && html`<span class="chip out">${icon("hand", "wait")}${waits.join(" and ")} ${waits.length > 1 ? "wait" : "waits"} for you</span>`}${cut > 0 && html`<span class="chip out">${icon("circle-pause", "dim")}${cut} interrupted</span>`}${halted > 0 && html`<span class="chip out">${icon("circle-pause", "dim")}${halted} stopped</span>`}${mute > 0 && html`<span class="chip out">${icon("circle-alert", "dim")}${mute} without a full answer</span>`}${failed > 0 && html`<span class="chip bad">${failed} failed</span>`}${unfit.map((w) => html`<span class="chip out" key=${w.seq}>${icon("circle-alert")}${capital(w.text)}</span>`)}</div>`;
 }
 
 // aloneIn says of a group chat that a flow begins with who was heard, where that is nobody, or only
@@ -171,7 +171,7 @@ function lastWords(session, { runs, state }) {
     const cause = session.warnings.find((w) => w.run === last && w.code === "failed")?.cause;
     return knows(cause?.code) ? headline(cause.code) : cause?.problem?.sentence ?? ""; // the error itself is in the run
   }
-  if (state === "stop") return ""; // what it was at is not on record
+  if (state === "stop" || state === "halt") return ""; // what it was at is not on record, or cut
   if (state === "mute") return stopped(runs.at(-1).stop);
   const item = session.items.findLast((i) => i.run === last && ((i.type === "answer" && i.text) || (i.type === "tool" && i.state !== "waiting")));
   if (!item) return "";
