@@ -164,11 +164,14 @@ function spentOf(session, runs) {
   return [duration(ms), tokens && `${short(tokens)} tokens`, cost(spans.reduce((sum, s) => sum + s.cost, 0))].filter(Boolean).join(" · ");
 }
 
+// failureOf is what is on record of why a run failed: { cause, text }.
+const failureOf = (session, run) => session.warnings.findLast((w) => w.run === run && w.code === "failed") ?? {};
+
 // lastWords is what a node says now, or said or did last, and why it failed.
 function lastWords(session, { runs, state }) {
   const last = runs.at(-1)?.id;
   if (state === "fail") {
-    const cause = session.warnings.find((w) => w.run === last && w.code === "failed")?.cause;
+    const { cause } = failureOf(session, last);
     return knows(cause?.code) ? headline(cause.code) : cause?.problem?.sentence ?? ""; // the error itself is in the run
   }
   if (state === "stop" || state === "halt") return ""; // what it was at is not on record, or cut
@@ -342,13 +345,20 @@ function isStep(session, run) {
   return !!run.parent;
 }
 
+// Unsaid is why a node has no full answer, in words: the card of its failure, or how it ended.
+function Unsaid({ run, state, session, agent, acts }) {
+  if (state === "mute") return html`<p class="dim">${stopped(run.stop)}.</p>`;
+  const { cause, text } = failureOf(session, run.id);
+  return html`<${Trouble} code=${cause?.code ?? ""} context=${{ a: agent.name, problem: cause?.problem, detail: text, elsewhere: true }} acts=${{ model: acts.model }} />`;
+}
+
 // Node opens one node: what it was given, what it writes, its rounds, its calls.
 function Node({ node, name, state, session, id, acts, close }) {
   const [tab, setTab] = useState("Writes");
   const [changing, setChanging] = useState(null); // the run whose input is being changed
   const agent = agentOf(node.agent);
   const unbegun = state.state === "none" ? "This step did not run." : "This step is to come.";
-  const run = state.runs.at(-1);
+  const run = state.runs.at(-1), isUnsaid = ["fail", "mute"].includes(state.state);
   const answers = session.items.filter((i) => i.type === "answer" && i.text && state.runs.some((r) => r.id === i.run));
   const said = answers.filter((i) => i.run === run?.id);
   const first = session.spans.find((s) => s.kind === "model" && s.run === run?.id);
@@ -358,7 +368,8 @@ function Node({ node, name, state, session, id, acts, close }) {
   return html`<aside class="panel over" aria-label=${name}><div class="bar"><${Face} id=${node.agent} name=${agent.name} size="m" /><div class="grow"><h2>${name}</h2><div class="tiny faint">${state.runs.length > 1 ? `Round ${state.runs.length}, ` : ""}${words[state.state]}</div></div><button type="button" class="tool sm" title="Close" aria-label="Close" onClick=${close}>${icon("x")}</button></div>
     <div class="call-body" tabindex="0"><div class="seg" role="group" aria-label="What to see">${["Was given", "Writes", `Rounds ${state.runs.length}`].map((name) => html`<button type="button" key=${name} aria-pressed=${tab === name.split(" ")[0]} onClick=${() => setTab(name.split(" ")[0])}>${name}</button>`)}</div>
       ${tab === "Was" && (changing ? html`<${ChangeGiven} key=${changing.id} run=${changing} send=${(input) => acts.runFrom(changing.id, input)} close=${() => setChanging(null)} />` : run ? html`<${Given} run=${run} from=${from} edit=${session.edits.get(run.id)} />` : html`<p class="dim">${unbegun}</p>`)}
-      ${tab === "Writes" && (said.length ? said.map((i) => html`<${Prose} key=${i.key} text=${i.text} streaming=${!!i.streaming} />`) : html`<p class="dim">${!run ? unbegun : isOver(session) ? "Nothing." : state.state === "wait" ? "Nothing until you have answered." : "Nothing yet."}</p>`)}
+      ${tab === "Writes" && isUnsaid && html`<${Unsaid} run=${run} state=${state.state} session=${session} agent=${agent} acts=${acts} />`}
+      ${tab === "Writes" && (said.length > 0 || !isUnsaid) && (said.length ? said.map((i) => html`<${Prose} key=${i.key} text=${i.text} streaming=${!!i.streaming} />`) : html`<p class="dim">${!run ? unbegun : isOver(session) ? "Nothing." : state.state === "wait" ? "Nothing until you have answered." : "Nothing yet."}</p>`)}
       ${state.state === "wait" && html`<p><button type="button" class="primary sm" onClick=${close}>${icon("hand")}See what ${name} asks</button></p>`}
       ${tab === "Rounds" && state.runs.map((r, n) => html`<details key=${r.id} class="part" open=${n === state.runs.length - 1}><summary><span class="grow">Round ${n + 1}</span><span class="tiny faint">${duration(workedOn(r, untilOf(session)))}</span></summary>${answers.filter((i) => i.run === r.id).map((i) => html`<${Prose} key=${i.key} text=${i.text} />`)}${r !== run && html`<div class="row wrap">${again(r)}</div>`}</details>`)}
       ${!(changing && tab === "Was") && html`<div class="row wrap">${first && html`<a class="btn sm" href=${talkAddress(id, "run", String(first.seq))}>${icon("activity")}See the calls</a>`}${again(run)}</div>`}</div></aside>`;
