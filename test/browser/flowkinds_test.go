@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/chromedp/chromedp"
 )
 
 // kindsConfiguration has flows of every kind, each alone and within others.
@@ -130,6 +132,9 @@ func TestAFlowThatIsOverSaysWhatCameOfIt(t *testing.T) {
 	b.looksAt(h.runs(t, "circle", "Circle of otters"), "flow")
 	b.sees(".graph .chip", "Nobody was heard")
 	b.sees(".graph .trouble", "The model said nothing")
+	b.click(".node", "poet")
+	b.sees(".panel", "Said nothing.")
+	b.click(".panel button[aria-label=Close]", "")
 	b.holds("all('.node[data-state=mute]').length === 2")
 	listed("Said nothing")
 
@@ -143,6 +148,11 @@ func TestAFlowThatIsOverSaysWhatCameOfIt(t *testing.T) {
 	b.sees(".graph .chip", "1 of 2 done")
 	b.holds("!find('.graph .chip svg.acc')")
 	b.picture("flow-failed")
+	b.click(".node", "writer")
+	b.sees(".panel .trouble", "The provider does not understand the request")
+	b.lacks(".panel", "Nothing.")
+	b.picture("flow-failed-panel")
+	b.click(".panel button[aria-label=Close]", "")
 	b.click(".graph .trouble button", "Try again")
 	b.sees(".node[data-state=done]", "Written.")
 	b.lacks(".graph .trouble", "")
@@ -165,4 +175,76 @@ func TestStepsSideBySideAreToldOnce(t *testing.T) {
 	b.reads(answers, "Otters like doors.")
 	b.lacks("main", "failed: agent")
 	b.picture("parallel-failed")
+}
+
+// What an agent of a flow asks is answered in the view of the flow, where whoever began it is.
+func TestAFlowThatWaitsIsAnsweredWhereItIsSeen(t *testing.T) {
+	t.Parallel()
+	m := newModel(t)
+	h := play(t, m)
+	b := open(t, h.link)
+	b.sees(".agent", "clerk")
+	write := func(name string) {
+		t.Helper()
+		b.looksAt(h.runs(t, "review", "Write down "+name), "flow")
+		m.calls(t, "write_file", map[string]any{"content": "All night.", "file_path": "{session-folder}/guarded-" + name})
+		b.sees(".graph .chip", "clerk waits for you")
+		b.sees(".graph "+approval, "clerk wants to use write file")
+	}
+
+	write("hours.md")
+	b.holds("find('.graph .needs').getBoundingClientRect().bottom <= find('.node').getBoundingClientRect().top")
+	b.picture("flow-waits")
+	b.click(".node", "clerk")
+	b.sees(".panel", "Nothing until you have answered.")
+	b.click(".panel button", "See what clerk asks")
+	b.lacks(".panel", "")
+	b.click(".graph .zoom button", "As a list")
+	b.sees(".flow-list "+approval, "clerk asks before doing this")
+	b.click(".flow-list button", "As a graph")
+	b.click(".graph "+approval+" button", "Allow once")
+	m.answers(t, "Written.")
+	b.lacks(".graph "+approval, "")
+	b.lacks(".graph .chip", "waits for you")
+	m.answers(t, "Good.")
+	b.sees(".graph .chip", "2 of 2 done")
+
+	b.do(chromedp.EmulateViewport(390, 844))
+	write("doors.md")
+	b.click(".node", "clerk")
+	b.click(".panel button", "See what clerk asks")
+	b.picture("flow-waits-phone")
+	b.click(".graph "+approval+" button", "Do not allow")
+	m.answers(t, "Then not.")
+	b.lacks(".graph "+approval, "")
+	m.answers(t, "Which of the doors is it to be?")
+	b.sees(".graph [aria-label=Question]", "Which of the doors is it to be?") // the flow has ended with it
+	b.write(".graph [aria-label=Question] textarea", "The left one")
+	b.click(".graph [aria-label=Question] button", "Answer")
+	m.answers(t, "The left one it is.")
+	b.lacks(".graph [aria-label=Question]", "")
+	m.answers(t, "Good.")
+	b.sees(".graph .chip", "2 of 2 done")
+}
+
+// What somebody has stopped says so, and not that it failed.
+func TestAFlowThatWasStoppedHasNotFailed(t *testing.T) {
+	t.Parallel()
+	m := newModel(t)
+	m.directed(t, script{"Line of otters", []reply{{text: "Found."}, {text: "One, two", held: true}, {text: "Written."}}})
+	h := kindsHouse(t, m)
+	b := open(t, h.link)
+	b.sees(".agent", "finder")
+	b.looksAt(h.runs(t, "line", "Line of otters"), "flow")
+	b.sees(".node[data-state=run]", "writer")
+	b.click(".bar button", "Stop")
+	b.sees(".graph .trouble", "Stopped")
+	b.sees(".node[data-state=halt]", "stopped")
+	b.sees(".graph .chip", "1 of 2 done")
+	b.sees(".graph .chip", "1 stopped")
+	b.lacks(".graph", "failed")
+	b.picture("flow-stopped")
+	b.click(".graph .trouble button", "Go on")
+	b.sees(".node[data-state=done]", "Written.")
+	b.lacks(".graph .chip", "stopped")
 }

@@ -13,7 +13,9 @@ import { Prose } from "./prose.js";
 import { valueIn } from "./phase.js";
 import { headline, knows, Trouble } from "./trouble.js";
 import { doing, done, isToldVain, stopped } from "./words.js";
-import { Face, html, icon, useEffect, useMemo, useRef, useState } from "./view.js";
+import { Face, html, icon, lazy, styled, useEffect, useMemo, useRef, useState } from "./view.js";
+
+const Question = lazy(() => styled(() => import("./cards.js")), "Question");
 
 const width = 196, height = 84;
 
@@ -47,7 +49,7 @@ export function statesOf(flow, session) {
   // What is done of the round before is to come in this one.
   for (const loop of flow.nodes.filter((n) => n.kind === "loop")) {
     const own = agentsIn(flow, loop.id).map((id) => states.get(id)), round = Math.max(...own.map((s) => s.runs.length));
-    if (own.some((s) => ["run", "wait", "stop"].includes(s.state))) for (const s of own) if (s.state === "done" && s.runs.length < round) s.state = "idle";
+    if (own.some((s) => ["run", "wait", "stop", "halt"].includes(s.state))) for (const s of own) if (s.state === "done" && s.runs.length < round) s.state = "idle";
   }
   return states;
 }
@@ -55,14 +57,17 @@ export function statesOf(flow, session) {
 // agentsIn are the agents of a frame, and of the frames in it.
 const agentsIn = (flow, frame) => flow.nodes.filter((n) => n.in === frame).flatMap((n) => (n.kind === "agent" ? [n.id] : agentsIn(flow, n.id)));
 
+// askedIn are the questions of a session that can be answered: none once it is over.
+const askedIn = (session) => (isOver(session) ? [] : session.questions);
+
 const isOver = ({ status }) => ["completed", "failed", "cancelled"].includes(status);
 
 function stateOf(run, session) {
   if (!run) return "idle";
-  if (session.questions.some((q) => q.run === run.id)) return "wait";
+  if (askedIn(session).some((q) => q.run === run.id)) return "wait";
   if (run.status === "running" && isLeft(run, session)) return "stop";
   if (isMute(run)) return "mute";
-  return { running: "run", completed: "done", waiting: "wait", failed: "fail", cancelled: "fail", interrupted: "stop" }[run.status] ?? "idle";
+  return { running: "run", completed: "done", waiting: "wait", failed: "fail", cancelled: "halt", interrupted: "stop" }[run.status] ?? "idle";
 }
 
 // isMute says that a run ended without an answer: it said nothing, declined, repeated itself or
@@ -76,8 +81,8 @@ function isLeft(run, session) {
   return false;
 }
 
-const words = { __proto__: null, idle: "to come", run: "working", done: "done", wait: "waits for you", fail: "failed", stop: "interrupted", mute: "no full answer", none: "did not run" };
-const icons = { __proto__: null, run: ["loader-circle", "spin acc"], done: ["circle-check", "acc"], wait: ["hand", "wait"], fail: ["circle-x", "bad"], stop: ["circle-pause", "dim"], idle: ["circle-dashed", "faint"], mute: ["circle-alert", "dim"], none: ["circle-dashed", "faint"] };
+const words = { __proto__: null, idle: "to come", run: "working", done: "done", wait: "waits for you", fail: "failed", stop: "interrupted", halt: "stopped", mute: "no full answer", none: "did not run" };
+const icons = { __proto__: null, run: ["loader-circle", "spin acc"], done: ["circle-check", "acc"], wait: ["hand", "wait"], fail: ["circle-x", "bad"], stop: ["circle-pause", "dim"], halt: ["circle-pause", "dim"], idle: ["circle-dashed", "faint"], mute: ["circle-alert", "dim"], none: ["circle-dashed", "faint"] };
 
 // derived makes a flow of the runs themselves, where none is known by that name.
 function derived(session) {
@@ -97,13 +102,13 @@ const leads = ({ nodes, edges = [] }, { id, in: frame }) => nodes.find((n) => n.
 function Standing({ flow, states, session, id }) {
   const agents = flow.nodes.filter((n) => n.kind === "agent");
   const all = (state) => agents.filter((n) => states.get(n.id).state === state);
-  const over = all("done").length, failed = all("fail").length, cut = all("stop").length, mute = all("mute").length;
-  const now = all("run").map((n) => nameIn(flow, n));
+  const over = all("done").length, failed = all("fail").length, cut = all("stop").length, halted = all("halt").length, mute = all("mute").length;
+  const now = all("run").map((n) => nameIn(flow, n)), waits = all("wait").map((n) => nameIn(flow, n));
   const unfit = session.warnings.filter((w) => w.code === "loop_limit"); // a loop came to its end, and nobody was content
   const from = app.sessions.get(id)?.forked, before = from && app.sessions.get(from);
-  const alone = isOver(session) && !failed && aloneIn(flow, states);
-  const isWell = over > 0 && !failed && !cut && !mute;
-  return html`<div class="row wrap">${from && html`<a class="chip out" href=${talkAddress(from, "flow")}>${icon("git-branch")}Goes on from ${before ? `the run of ${when(before.started)}` : "another run"}</a>`}<span class="chip out">${icon(isWell ? "circle-check" : "circle-dashed", isWell ? "acc" : "faint")}${alone || `${over} of ${agents.length} done`}</span>${now.length > 0 && html`<span class="chip out">${icon("loader-circle", "spin acc")}${now.join(" and ")} ${now.length > 1 ? "are" : "is"} working</span>`}${cut > 0 && html`<span class="chip out">${icon("circle-pause", "dim")}${cut} interrupted</span>`}${mute > 0 && html`<span class="chip out">${icon("circle-alert", "dim")}${mute} without a full answer</span>`}${failed > 0 && html`<span class="chip bad">${failed} failed</span>`}${unfit.map((w) => html`<span class="chip out" key=${w.seq}>${icon("circle-alert")}${capital(w.text)}</span>`)}</div>`;
+  const alone = isOver(session) && !failed && !halted && aloneIn(flow, states);
+  const isWell = over > 0 && !failed && !cut && !halted && !mute;
+  return html`<div class="row wrap">${from && html`<a class="chip out" href=${talkAddress(from, "flow")}>${icon("git-branch")}Goes on from ${before ? `the run of ${when(before.started)}` : "another run"}</a>`}<span class="chip out">${icon(isWell ? "circle-check" : "circle-dashed", isWell ? "acc" : "faint")}${alone || `${over} of ${agents.length} done`}</span>${now.length > 0 && html`<span class="chip out">${icon("loader-circle", "spin acc")}${now.join(" and ")} ${now.length > 1 ? "are" : "is"} working</span>`}${waits.length > 0 && html`<span class="chip out">${icon("hand", "wait")}${waits.join(" and ")} ${waits.length > 1 ? "wait" : "waits"} for you</span>`}${cut > 0 && html`<span class="chip out">${icon("circle-pause", "dim")}${cut} interrupted</span>`}${halted > 0 && html`<span class="chip out">${icon("circle-pause", "dim")}${halted} stopped</span>`}${mute > 0 && html`<span class="chip out">${icon("circle-alert", "dim")}${mute} without a full answer</span>`}${failed > 0 && html`<span class="chip bad">${failed} failed</span>`}${unfit.map((w) => html`<span class="chip out" key=${w.seq}>${icon("circle-alert")}${capital(w.text)}</span>`)}</div>`;
 }
 
 // aloneIn says of a group chat that a flow begins with who was heard, where that is nobody, or only
@@ -124,6 +129,16 @@ function Ended({ session, name, status, acts }) {
   return item && html`<${Trouble} code=${item.code} context=${{ a: agentOf(who).name, ...item.context, elsewhere: true }} acts=${{ ...acts, anew: undefined }} />`;
 }
 
+// Asked are the cards of what the agents of a flow ask, which are answered here as in the
+// conversation. An answer may end with a question, too: then no run waits, and the session does.
+function Asked({ here: { session, id }, acts }) {
+  const info = app.sessions.get(id), { question: last } = info?.status === "waiting" && session.status === "completed" ? info : {};
+  const isNew = last?.kind === "question" && !session.items.some((i) => i.ask?.id === last.id); // what is known of the session may be older than its events
+  const ending = isNew ? [{ key: "asks", open: true, question: last.text ?? "", ask: last, agent: last.agent || session.agent }] : [];
+  const files = { has: (path) => session.files.has(path) || session.files.has("/" + path) };
+  return [...askedIn(session), ...ending].map((q) => html`<${Question} key=${q.key} item=${q} agent=${agentOf(q.agent)} acts=${acts} id=${id} openFile=${files} />`);
+}
+
 export function Flow({ here, at, name, status, acts }) {
   const { session, id } = here;
   const known = app.flows.find((f) => f.name === name);
@@ -133,7 +148,7 @@ export function Flow({ here, at, name, status, acts }) {
   const states = statesOf(flow, session);
   const select = (node) => go(talkAddress(id, "flow", node));
   const chips = html`<${Standing} flow=${flow} states=${states} session=${session} id=${id} />`;
-  const card = html`<${Ended} session=${session} name=${name} status=${status} acts=${acts} />`;
+  const card = html`<${Asked} here=${here} acts=${acts} /><${Ended} session=${session} name=${name} status=${status} acts=${acts} />`;
   const chosen = flow.nodes.find((n) => n.id === at);
   return html`<div class=${"room graph" + (chosen ? "" : " solo")}>
     ${list || phone ? html`<div class="flow-list"><h2 class="hidden">The flow, as a list</h2><div class="row between">${chips}${!phone && html`<button type="button" class="sm" onClick=${() => (setList(false), keep("flowList", false))}>${icon("workflow")}As a graph</button>`}</div>${card}<${List} flow=${flow} states=${states} session=${session} at=${at} select=${select} /></div>`
@@ -149,14 +164,17 @@ function spentOf(session, runs) {
   return [duration(ms), tokens && `${short(tokens)} tokens`, cost(spans.reduce((sum, s) => sum + s.cost, 0))].filter(Boolean).join(" · ");
 }
 
+// failureOf is what is on record of why a run failed: { cause, text }.
+const failureOf = (session, run) => session.warnings.findLast((w) => w.run === run && w.code === "failed") ?? {};
+
 // lastWords is what a node says now, or said or did last, and why it failed.
 function lastWords(session, { runs, state }) {
   const last = runs.at(-1)?.id;
   if (state === "fail") {
-    const cause = session.warnings.find((w) => w.run === last && w.code === "failed")?.cause;
+    const { cause } = failureOf(session, last);
     return knows(cause?.code) ? headline(cause.code) : cause?.problem?.sentence ?? ""; // the error itself is in the run
   }
-  if (state === "stop") return ""; // what it was at is not on record
+  if (state === "stop" || state === "halt") return ""; // what it was at is not on record, or cut
   if (state === "mute") return stopped(runs.at(-1).stop);
   const item = session.items.findLast((i) => i.run === last && ((i.type === "answer" && i.text) || (i.type === "tool" && i.state !== "waiting")));
   if (!item) return "";
@@ -327,13 +345,20 @@ function isStep(session, run) {
   return !!run.parent;
 }
 
+// Unsaid is why a node has no full answer, in words: the card of its failure, or how it ended.
+function Unsaid({ run, state, session, agent, acts }) {
+  if (state === "mute") return html`<p class="dim">${stopped(run.stop)}.</p>`;
+  const { cause, text } = failureOf(session, run.id);
+  return html`<${Trouble} code=${cause?.code ?? ""} context=${{ a: agent.name, problem: cause?.problem, detail: text, elsewhere: true }} acts=${{ model: acts.model }} />`;
+}
+
 // Node opens one node: what it was given, what it writes, its rounds, its calls.
 function Node({ node, name, state, session, id, acts, close }) {
   const [tab, setTab] = useState("Writes");
   const [changing, setChanging] = useState(null); // the run whose input is being changed
   const agent = agentOf(node.agent);
   const unbegun = state.state === "none" ? "This step did not run." : "This step is to come.";
-  const run = state.runs.at(-1);
+  const run = state.runs.at(-1), isUnsaid = ["fail", "mute"].includes(state.state);
   const answers = session.items.filter((i) => i.type === "answer" && i.text && state.runs.some((r) => r.id === i.run));
   const said = answers.filter((i) => i.run === run?.id);
   const first = session.spans.find((s) => s.kind === "model" && s.run === run?.id);
@@ -343,7 +368,9 @@ function Node({ node, name, state, session, id, acts, close }) {
   return html`<aside class="panel over" aria-label=${name}><div class="bar"><${Face} id=${node.agent} name=${agent.name} size="m" /><div class="grow"><h2>${name}</h2><div class="tiny faint">${state.runs.length > 1 ? `Round ${state.runs.length}, ` : ""}${words[state.state]}</div></div><button type="button" class="tool sm" title="Close" aria-label="Close" onClick=${close}>${icon("x")}</button></div>
     <div class="call-body" tabindex="0"><div class="seg" role="group" aria-label="What to see">${["Was given", "Writes", `Rounds ${state.runs.length}`].map((name) => html`<button type="button" key=${name} aria-pressed=${tab === name.split(" ")[0]} onClick=${() => setTab(name.split(" ")[0])}>${name}</button>`)}</div>
       ${tab === "Was" && (changing ? html`<${ChangeGiven} key=${changing.id} run=${changing} send=${(input) => acts.runFrom(changing.id, input)} close=${() => setChanging(null)} />` : run ? html`<${Given} run=${run} from=${from} edit=${session.edits.get(run.id)} />` : html`<p class="dim">${unbegun}</p>`)}
-      ${tab === "Writes" && (said.length ? said.map((i) => html`<${Prose} key=${i.key} text=${i.text} streaming=${!!i.streaming} />`) : html`<p class="dim">${!run ? unbegun : isOver(session) ? "Nothing." : "Nothing yet."}</p>`)}
+      ${tab === "Writes" && isUnsaid && html`<${Unsaid} run=${run} state=${state.state} session=${session} agent=${agent} acts=${acts} />`}
+      ${tab === "Writes" && (said.length > 0 || !isUnsaid) && (said.length ? said.map((i) => html`<${Prose} key=${i.key} text=${i.text} streaming=${!!i.streaming} />`) : html`<p class="dim">${!run ? unbegun : isOver(session) ? "Nothing." : state.state === "wait" ? "Nothing until you have answered." : "Nothing yet."}</p>`)}
+      ${state.state === "wait" && html`<p><button type="button" class="primary sm" onClick=${close}>${icon("hand")}See what ${name} asks</button></p>`}
       ${tab === "Rounds" && state.runs.map((r, n) => html`<details key=${r.id} class="part" open=${n === state.runs.length - 1}><summary><span class="grow">Round ${n + 1}</span><span class="tiny faint">${duration(workedOn(r, untilOf(session)))}</span></summary>${answers.filter((i) => i.run === r.id).map((i) => html`<${Prose} key=${i.key} text=${i.text} />`)}${r !== run && html`<div class="row wrap">${again(r)}</div>`}</details>`)}
       ${!(changing && tab === "Was") && html`<div class="row wrap">${first && html`<a class="btn sm" href=${talkAddress(id, "run", String(first.seq))}>${icon("activity")}See the calls</a>`}${again(run)}</div>`}</div></aside>`;
 }

@@ -50,6 +50,11 @@ test("what has no end in a run that was closed is interrupted for good", () => {
   assert.deepEqual(standing(statesOf(essay, closed)), { 2: "done", 3: "stop", 5: "idle", 6: "idle" });
 });
 
+test("what somebody stopped has not failed", () => {
+  const halted = { ...log(["r", "essay", "", "cancelled"], ["d", "drafts", "r", "cancelled"], ["d1", "writer", "d"], ["d2", "poet", "d", "cancelled"]), status: "cancelled" };
+  assert.deepEqual(standing(statesOf(essay, halted)), { 2: "done", 3: "halt", 5: "none", 6: "none" });
+});
+
 test("nothing is to come of a flow that is over", () => {
   const over = (status, ...runs) => ({ ...log(["r", "essay", "", status], ...runs), status });
   const some = [["d", "drafts", "r"], ["d1", "writer", "d"], ["d2", "poet", "d", "failed"]];
