@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/troupe-dev/troupe/internal/compaction"
 )
 
 // A history is the conversation as the model gets it: the fold of events. The
@@ -260,15 +262,23 @@ func (h *history) compact(c *ContextCompacted) {
 			loose = append(loose, m)
 		}
 	}
-	cut := max(len(loose)-c.Kept, 0)
+	cut, standings := max(len(loose)-c.Kept, 0), make([]compaction.Standing, len(loose))
+	for i, m := range loose {
+		standings[i] = compaction.Standing{IsTask: m.task, Keep: m.keep}
+	}
 	if c.Dropped > 0 {
-		messages = append(messages, &Message{Role: RoleUser, Text: summaryText(c)})
-		messages = append(messages, survivors(loose, cut)...)
+		messages = append(messages, &Message{Role: RoleUser, Text: compaction.Summary(c.Dropped, c.Summary)})
+		for _, i := range compaction.Survivors(standings, cut) {
+			m := loose[i]
+			if m.Role == RoleTool {
+				m = &Message{Role: RoleUser, Parts: m.Parts, keep: m.keep, Text: compaction.InForce(m.Tool, m.Text)}
+			}
+			messages = append(messages, m)
+		}
 	}
 	for i, m := range loose[cut:] {
-		if c.ResultCap > 0 && m.Role == RoleTool && len(m.Text) > c.ResultCap && !isKept(loose, cut+i) {
-			m = &Message{Role: RoleTool, CallID: m.CallID, Tool: m.Tool,
-				Text: clip(m.Text, c.ResultCap) + fmt.Sprintf("\n[cut to make room: %d of %d bytes shown]", c.ResultCap, len(m.Text))}
+		if c.ResultCap > 0 && m.Role == RoleTool && len(m.Text) > c.ResultCap && !compaction.IsKept(standings, cut+i) {
+			m = &Message{Role: RoleTool, CallID: m.CallID, Tool: m.Tool, Text: compaction.Cut(m.Text, c.ResultCap)}
 		}
 		messages = append(messages, m)
 	}
@@ -276,48 +286,6 @@ func (h *history) compact(c *ContextCompacted) {
 	for _, m := range messages[1:] {
 		h.size += m.size()
 	}
-}
-
-// survivors are what stays of the first messages, which go: what the user asked for
-// first and last, and results that outlive compaction.
-func survivors(messages []*Message, gone int) []*Message {
-	var stay []*Message
-	isTask := func(m *Message) bool { return m.task }
-	first := slices.IndexFunc(messages[:gone], isTask)
-	last := gone - 1
-	for last >= 0 && !messages[last].task {
-		last--
-	}
-	if slices.ContainsFunc(messages[gone:], isTask) {
-		last = first // the latest task stays anyway
-	}
-	for i, m := range messages[:gone] {
-		switch {
-		case i == first || i == last:
-			stay = append(stay, m)
-		case !isKept(messages, i):
-		case m.Role == RoleTool: // without its call it would not be understood
-			stay = append(stay, &Message{Role: RoleUser, Parts: m.Parts, keep: m.keep,
-				Text: fmt.Sprintf("[Still in force: the result of %s]\n%s", m.Tool, m.Text)})
-		default:
-			stay = append(stay, m)
-		}
-	}
-	return stay
-}
-
-// isKept reports whether a message outlives compaction, and no later one takes its
-// place.
-func isKept(messages []*Message, i int) bool {
-	name := messages[i].keep
-	return name != "" && !slices.ContainsFunc(messages[i+1:], func(m *Message) bool { return m.keep == name })
-}
-
-func summaryText(c *ContextCompacted) string {
-	if c.Summary == "" {
-		return fmt.Sprintf("[%d earlier messages were dropped to make room.]", c.Dropped)
-	}
-	return fmt.Sprintf("[Summary of %d earlier messages]\n%s", c.Dropped, c.Summary)
 }
 
 // transcript writes messages as plain text for a model to sum up.

@@ -5,7 +5,8 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"strings"
-	"unicode/utf8"
+
+	"github.com/troupe-dev/troupe/internal/compaction"
 )
 
 // newSessionID returns a random UUID.
@@ -59,12 +60,4 @@ func shorten(text string, n int) string {
 }
 
 // clip returns at most n bytes of text, cut between runes.
-func clip(text string, n int) string {
-	if len(text) <= n {
-		return text
-	}
-	for n > 0 && !utf8.RuneStart(text[n]) {
-		n--
-	}
-	return text[:n]
-}
+func clip(text string, n int) string { return compaction.Clip(text, n) }

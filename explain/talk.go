@@ -3,9 +3,9 @@ package explain
 import (
 	"fmt"
 	"slices"
-	"unicode/utf8"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/compaction"
 	"github.com/troupe-dev/troupe/internal/words"
 )
 
@@ -182,58 +182,25 @@ func (t *talk) compact(e *troupe.Event, b *troupe.ContextCompacted) {
 			loose = append(loose, m)
 		}
 	}
-	cut := max(len(loose)-b.Kept, 0)
+	cut, standings := max(len(loose)-b.Kept, 0), make([]compaction.Standing, len(loose))
+	for i, m := range loose {
+		standings[i] = compaction.Standing{IsTask: m.isTask, Keep: m.keep}
+	}
 	t.messages = pinned
 	if b.Dropped > 0 {
-		text := fmt.Sprintf("[Summary of %d earlier messages]\n%s", b.Dropped, b.Summary)
-		if b.Summary == "" {
-			text = fmt.Sprintf("[%d earlier messages were dropped to make room.]", b.Dropped)
+		t.messages = append(t.messages, message{Part: Part{Kind: "summary", Role: "user", Event: e.Seq, Text: compaction.Summary(b.Dropped, b.Summary)}})
+		for _, i := range compaction.Survivors(standings, cut) {
+			m := loose[i]
+			if m.Role == "tool" {
+				m.Kind, m.Role, m.CallID, m.Text = "user", "user", "", compaction.InForce(m.Name, m.Text)
+			}
+			t.messages = append(t.messages, m)
 		}
-		t.messages = append(t.messages, message{Part: Part{Kind: "summary", Role: "user", Event: e.Seq, Text: text}})
-		t.messages = append(t.messages, survivors(loose, cut)...)
 	}
 	for i, m := range loose[cut:] {
-		if whole := len(m.Text); b.ResultCap > 0 && m.Role == "tool" && whole > b.ResultCap && !isKept(loose, cut+i) {
-			m.Text = clip(m.Text, b.ResultCap) + fmt.Sprintf("\n[cut to make room: %d of %d bytes shown]", b.ResultCap, whole)
+		if b.ResultCap > 0 && m.Role == "tool" && len(m.Text) > b.ResultCap && !compaction.IsKept(standings, cut+i) {
+			m.Text = compaction.Cut(m.Text, b.ResultCap)
 		}
 		t.messages = append(t.messages, m)
 	}
-}
-
-// clip is the beginning of a text, at most so many bytes of whole characters.
-func clip(text string, most int) string {
-	for most > 0 && !utf8.RuneStart(text[most]) {
-		most--
-	}
-	return text[:most]
-}
-
-// survivors are what stays of the first messages, which go.
-func survivors(messages []message, gone int) (stay []message) {
-	isTask := func(m message) bool { return m.isTask }
-	first, last := slices.IndexFunc(messages[:gone], isTask), gone-1
-	for last >= 0 && !messages[last].isTask {
-		last--
-	}
-	if slices.ContainsFunc(messages[gone:], isTask) {
-		last = first // the latest task stays anyway
-	}
-	for i, m := range messages[:gone] {
-		switch {
-		case i == first || i == last:
-		case !isKept(messages, i):
-			continue
-		case m.Role == "tool": // without its call it would not be understood
-			m.Kind, m.Role, m.CallID = "user", "user", ""
-			m.Text = fmt.Sprintf("[Still in force: the result of %s]\n%s", m.Name, m.Text)
-		}
-		stay = append(stay, m)
-	}
-	return stay
-}
-
-// isKept says whether a message outlives compaction, and no later one takes its place.
-func isKept(messages []message, i int) bool {
-	name := messages[i].keep
-	return name != "" && !slices.ContainsFunc(messages[i+1:], func(m message) bool { return m.keep == name })
 }
