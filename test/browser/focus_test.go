@@ -53,9 +53,9 @@ func TestWhatWasBegunHasTheFocus(t *testing.T) {
 	b.hasFocus("#main h1")
 }
 
-// Who edits a document has the cursor in its text, and at the button again afterwards.
-func TestAnEditBeginsInTheText(t *testing.T) {
-	t.Parallel()
+// besideABrief is a conversation with the document that was written in it open beside it.
+func besideABrief(t *testing.T) (*model, *tab) {
+	t.Helper()
 	m := newModel(t)
 	b := begin(t, office(t, m, "").link, "Ada")
 	b.say("Write the brief")
@@ -63,6 +63,13 @@ func TestAnEditBeginsInTheText(t *testing.T) {
 	b.sees(answers, "The brief is written.")
 	b.click(".doc button", "Brief")
 	b.sees(".panel .pick", "Version 1")
+	return m, b
+}
+
+// Who edits a document has the cursor in its text, and at the button again afterwards.
+func TestAnEditBeginsInTheText(t *testing.T) {
+	t.Parallel()
+	m, b := besideABrief(t)
 	const text, edit = ".editor textarea", ".panel [aria-label=Edit]"
 	b.enter(".panel button", "Edit")
 	b.hasFocus(text)
@@ -92,13 +99,7 @@ func TestAnEditBeginsInTheText(t *testing.T) {
 // To take back a dropped edit takes back nothing that was written since.
 func TestUndoOfAnEditKeepsWhatWasWrittenSince(t *testing.T) {
 	t.Parallel()
-	m := newModel(t)
-	b := begin(t, office(t, m, "").link, "Ada")
-	b.say("Write the brief")
-	saves(t, m, "brief.md", "# Lockers\n\nMany readers pay.\n", "The brief is written.")
-	b.sees(answers, "The brief is written.")
-	b.click(".doc button", "Brief")
-	b.sees(".panel .pick", "Version 1")
+	_, b := besideABrief(t)
 	const text = ".editor textarea"
 	has := func(words string) { b.holds("find('.editor textarea')?.value === %s", words) }
 	b.click(".panel button", "Edit")
