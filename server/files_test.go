@@ -65,7 +65,10 @@ func TestNoNameLeadsOutOfTheSessionsFolder(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	folder := filepath.Join(w.dir, session)
+	folder, err := w.store.Path(session) // which has it made
+	if err != nil {
+		t.Fatal(err)
+	}
 	for name, target := range map[string]string{"link-out": outside, "link-canary": filepath.Join(outside, "canary.txt"), "link-up": ".."} {
 		if err := os.Symlink(target, filepath.Join(folder, name)); err != nil {
 			t.Fatal(err)
