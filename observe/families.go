@@ -12,6 +12,7 @@ type family struct {
 	labels     []string
 	buckets    []float64 // upper bounds, of a histogram
 	series     map[labelValues]*series
+	recent     map[labelValues]*series // some of them, by labels as they were given
 }
 
 type familyKind string
@@ -48,7 +49,7 @@ type families struct {
 func newFamilies() *families {
 	f := &families{}
 	add := func(kind familyKind, name, help, labels string, buckets ...float64) *family {
-		made := &family{"troupe_" + name, help, kind, strings.Fields(labels), buckets, map[labelValues]*series{}}
+		made := &family{"troupe_" + name, help, kind, strings.Fields(labels), buckets, map[labelValues]*series{}, map[labelValues]*series{}}
 		f.list = append(f.list, made)
 		return made
 	}

@@ -1,6 +1,7 @@
 package observe
 
 import (
+	"slices"
 	"strings"
 	"sync"
 	"unicode/utf8"
@@ -67,11 +68,11 @@ func NewMetrics() *Metrics {
 
 // MetricKinds returns the kinds of events that [Metrics] counts. It takes no notice of
 // others.
-func MetricKinds() []string {
-	return []string{
-		"run_started", "model_replied", "tool_returned", "handed_off", "input_requested", "artifact_saved", "context_compacted",
-		"model_failed", "limit_reached", "warned", "run_finished", "run_failed", "run_cancelled",
-	}
+func MetricKinds() []string { return slices.Clone(metricKinds) }
+
+var metricKinds = []string{
+	"run_started", "model_replied", "tool_returned", "handed_off", "input_requested", "artifact_saved", "context_compacted",
+	"model_failed", "limit_reached", "warned", "run_finished", "run_failed", "run_cancelled",
 }
 
 // Note implements [Sink].
@@ -261,15 +262,33 @@ func (m *Metrics) phase(e *troupe.Event, custom map[string]any) {
 }
 
 func (m *Metrics) add(f *family, v float64, labels ...string) {
-	f.at(m.values(f, labels...)).value += v
+	m.series(f, labels...).value += v
 }
 
 func (m *Metrics) set(f *family, v float64, labels ...string) {
-	f.at(m.values(f, labels...)).value = v
+	m.series(f, labels...).value = v
 }
 
 func (m *Metrics) observe(f *family, v float64, labels ...string) {
-	f.observe(f.at(m.values(f, labels...)), v)
+	f.observe(m.series(f, labels...), v)
+}
+
+// maxRecent is for how many combinations of labels a family remembers the series.
+const maxRecent = 1000
+
+// series returns the series for labels as events have them. Labels that were bounded once are
+// always bounded so.
+func (m *Metrics) series(f *family, labels ...string) *series {
+	var given labelValues
+	copy(given[:], labels)
+	s := f.recent[given]
+	if s == nil {
+		s = f.at(m.values(f, labels...))
+		if len(f.recent) < maxRecent {
+			f.recent[given] = s
+		}
+	}
+	return s
 }
 
 // values bounds label values in number and size.
@@ -289,7 +308,9 @@ func (m *Metrics) values(f *family, labels ...string) (values labelValues) {
 		case len(known) >= maxLabelValues, len(value) > maxLabelBytes, !utf8.ValidString(value):
 			value = "other"
 		}
-		known[value] = true
+		if !known[value] {
+			known[value] = true
+		}
 		values[i] = value
 	}
 	return values

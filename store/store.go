@@ -16,9 +16,15 @@ type Log interface {
 	// Search yields the events that a query chooses, the latest first. It finds what
 	// was stored before it began; events that are stored meanwhile are not among them.
 	Search(ctx context.Context, query Query) iter.Seq2[Hit, error]
-	// Scan yields the events that a query chooses, the oldest first: those that were
-	// stored when it began, some of which may have been deleted meanwhile.
-	Scan(ctx context.Context, query Query) iter.Seq2[Hit, error]
+	// Scan yields all events with a number after one and up to another, which is at most
+	// that of Last, the oldest first and some at a time. Of sessions that are deleted
+	// meanwhile, there may be some or all.
+	Scan(ctx context.Context, after, upto int64) iter.Seq2[*Page, error]
+	// Forks returns, for the forks among these events, the number within its session of the
+	// event that ends what the session has from another.
+	Forks(ctx context.Context, after, upto int64) (map[string]int64, error)
+	// Count returns how many events there are with such a number.
+	Count(ctx context.Context, after, upto int64) (int64, error)
 	// Follow yields the events that a query chooses, the oldest first, then those to
 	// come as they are stored, until ctx is done. It begins after query.After, or with
 	// what is stored from now on if that is 0, and yields each event once, whoever

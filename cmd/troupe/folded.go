@@ -33,21 +33,18 @@ const (
 
 // foldKept computes metrics of all that is stored, beginning with what was kept in a
 // directory.
-func foldKept(ctx context.Context, log counter, dir string) (*observe.Metrics, error) {
+func foldKept(ctx context.Context, log store.Log, dir string) (*observe.Metrics, error) {
 	kept := readFolded(filepath.Join(dir, foldedName))
 	if n, err := log.Count(ctx, 0, kept.Upto); err != nil {
 		return nil, err
 	} else if n != kept.Events {
 		kept = newFolded()
 	}
-	upto, err := log.Newest(ctx)
+	upto, err := log.Last(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if err := foldAll(ctx, log, kept.Metrics, store.Query{After: kept.Upto, Before: upto + 1}); err != nil {
-		return nil, err
-	}
-	n, err := log.Count(ctx, kept.Upto, upto)
+	n, err := foldAll(ctx, log, kept.Metrics, kept.Upto, upto)
 	if err != nil {
 		return nil, err
 	}
@@ -84,15 +81,13 @@ func counting(opened *project.Project) func(context.Context) error {
 	}
 }
 
-// count brings a project's kept metrics up to date, where its store can count.
+// count brings a project's kept metrics up to date.
 func count(ctx context.Context, opened *project.Project) error {
 	reader, err := opened.OpenReader(ctx)
 	if err != nil {
 		return err
 	}
-	if log, ok := reader.(counter); ok {
-		_, err = foldKept(ctx, log, opened.DataDir())
-	}
+	_, err = foldKept(ctx, reader, opened.DataDir())
 	return errors.Join(err, reader.Close())
 }
 

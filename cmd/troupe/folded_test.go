@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"math"
 	"path/filepath"
 	"reflect"
 	"testing"
@@ -11,7 +12,6 @@ import (
 
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/project"
-	"github.com/troupe-dev/troupe/store"
 	"github.com/troupe-dev/troupe/store/sqlite"
 )
 
@@ -69,7 +69,7 @@ func TestMetricsAreKept(t *testing.T) {
 			t.Fatal(err)
 		}
 		anew := newFolded()
-		if err := foldAll(t.Context(), reader, anew.Metrics, store.Query{}); err != nil {
+		if _, err := foldAll(t.Context(), reader, anew.Metrics, 0, math.MaxInt64); err != nil {
 			t.Fatal(err)
 		}
 		if got := metrics.Summary(); int(got.Runs.Started) != want || !reflect.DeepEqual(got, anew.Metrics.Summary()) {

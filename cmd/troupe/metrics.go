@@ -53,13 +53,10 @@ func (p *program) metricsCommand() *cobra.Command {
 
 // fold computes metrics from the logs of all sessions that went on since then.
 func fold(ctx context.Context, reader store.Log, dir string, since time.Time) (*observe.Metrics, error) {
-	metrics := observe.NewMetrics()
 	if since.IsZero() {
-		if counting, ok := reader.(counter); ok {
-			return foldKept(ctx, counting, dir)
-		}
-		return metrics, foldAll(ctx, reader, metrics, store.Query{})
+		return foldKept(ctx, reader, dir)
 	}
+	metrics := observe.NewMetrics()
 	for info, err := range reader.Sessions(ctx, troupe.SessionFilter{Since: since}) {
 		if err != nil {
 			return nil, err
@@ -76,39 +73,6 @@ func fold(ctx context.Context, reader store.Log, dir string, since time.Time) (*
 		}
 	}
 	return metrics, nil
-}
-
-// A counter is a log that can say how much there is of it.
-type counter interface {
-	store.Log
-	Newest(ctx context.Context) (int64, error)
-	Count(ctx context.Context, after, upto int64) (int64, error)
-}
-
-// foldAll goes over what a query leaves once, in the order in which it was stored, and
-// over nothing that metrics do not count.
-func foldAll(ctx context.Context, reader store.Log, metrics *observe.Metrics, query store.Query) error {
-	own := map[string]int64{} // from which event on a fork's log is its own
-	query.Kinds = []string{"session_forked"}
-	for hit, err := range reader.Scan(ctx, query) {
-		if err != nil {
-			return err
-		}
-		own[hit.Event.Session] = hit.Event.Seq
-	}
-	query.Kinds = observe.MetricKinds()
-	for hit, err := range reader.Scan(ctx, query) {
-		if err == nil {
-			err = hit.Err
-		}
-		if err != nil {
-			return err
-		}
-		if hit.Event.Seq >= own[hit.Event.Session] {
-			metrics.Note(&hit.Event)
-		}
-	}
-	return nil
 }
 
 // writeSummary shows metrics to a person.

@@ -115,7 +115,7 @@ func stringEnd(text []byte, i int) (end int, ok bool) {
 
 // SkipSpace returns the position of what comes next at or after i.
 func SkipSpace(text []byte, i int) int {
-	for i < len(text) && (text[i] == ' ' || text[i] == '\n' || text[i] == '\r' || text[i] == '\t') {
+	for i < len(text) && text[i] <= ' ' && (text[i] == ' ' || text[i] == '\n' || text[i] == '\r' || text[i] == '\t') {
 		i++
 	}
 	return i

@@ -76,28 +76,6 @@ func (s *Store) search(ctx context.Context, q *store.Query, yield func(store.Hit
 	return scan.pass(ctx, &selection{query: q, terms: terms, before: min(before, m.indexed+1), latestFirst: true, indexed: true})
 }
 
-// Scan implements [store.Log].
-func (s *Store) Scan(ctx context.Context, query store.Query) iter.Seq2[store.Hit, error] {
-	return func(yield func(store.Hit, error) bool) {
-		if err := s.scan(ctx, &query, yield); err != nil {
-			yield(store.Hit{}, fmt.Errorf("scan: %w", err))
-		}
-	}
-}
-
-// scan looks at everything: an index would not make it faster.
-func (s *Store) scan(ctx context.Context, q *store.Query, yield func(store.Hit, error) bool) error {
-	terms, err := parseTerms(q.Text)
-	if err != nil || q.Text != "" && len(terms) == 0 {
-		return err
-	}
-	scan, m, err := s.newScan(ctx, q, yield)
-	if err != nil {
-		return err
-	}
-	return scan.pass(ctx, &selection{query: q, terms: terms, before: m.end, until: m.snapshot})
-}
-
 // A scan yields hits as long as they are wanted.
 type scan struct {
 	store *Store

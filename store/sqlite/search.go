@@ -75,7 +75,6 @@ type scan struct {
 	left               int    // how many more are wanted
 	sieve              *sieve // nil until something has to be sifted
 	needs              needs
-	isSwift            bool // what is read is not looked for again
 }
 
 func (r *Reader) newScan(q *Query, order string, yield func(Hit, error) bool) (*scan, error) {
@@ -200,7 +199,7 @@ func (s *scan) show(ctx context.Context, row *chosenRow, sift bool) error {
 
 // isGone reports whether an event was deleted since its page was read.
 func (s *scan) isGone(ctx context.Context, key int64) (bool, error) {
-	if err := ctx.Err(); err != nil || s.isSwift {
+	if err := ctx.Err(); err != nil {
 		return false, err
 	}
 	var there int
@@ -211,52 +210,4 @@ func (s *scan) isGone(ctx context.Context, key int64) (bool, error) {
 		return true, nil
 	}
 	return false, err
-}
-
-// Scan yields the events that a query chooses, the oldest first: those that were stored
-// when it began, some of which may have been deleted meanwhile.
-func (r *Reader) Scan(ctx context.Context, query Query) iter.Seq2[Hit, error] {
-	return func(yield func(Hit, error) bool) {
-		if err := r.scan(ctx, &query, yield); err != nil {
-			yield(Hit{}, fmt.Errorf("scan: %w", r.readError(ctx, err)))
-		}
-	}
-}
-
-func (r *Reader) scan(ctx context.Context, q *Query, yield func(Hit, error) bool) error {
-	s, err := r.newScan(q, oldestFirst, yield)
-	if err != nil {
-		return err
-	}
-	defer s.close()
-	s.isSwift = true
-	upto, newest, err := r.marks(ctx)
-	if err != nil {
-		return err
-	}
-	before := newest + 1
-	if q.Before > 0 {
-		before = min(before, q.Before)
-	}
-	return s.between(ctx, q.After, before, upto)
-}
-
-// Newest returns the number of the event that was stored last, 0 if there is none.
-func (r *Reader) Newest(ctx context.Context) (int64, error) {
-	_, newest, err := r.marks(ctx)
-	if err != nil {
-		return 0, fmt.Errorf("find the last event: %w", r.readError(ctx, err))
-	}
-	return newest, nil
-}
-
-// Count returns how many events have a number after one and up to another.
-func (r *Reader) Count(ctx context.Context, after, upto int64) (n int64, err error) {
-	err = r.file.read(ctx, func(db *sql.DB) error {
-		return db.QueryRowContext(ctx, "SELECT count(*) FROM events WHERE key > ? AND key <= ?", after, upto).Scan(&n)
-	})
-	if err != nil {
-		return 0, fmt.Errorf("count events: %w", r.readError(ctx, err))
-	}
-	return n, nil
 }

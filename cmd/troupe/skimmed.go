@@ -1,0 +1,101 @@
+package main
+
+import (
+	"context"
+	"runtime"
+	"sync"
+
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/observe"
+	"github.com/troupe-dev/troupe/store"
+)
+
+// skimAhead is how many pages are read before those that come first are counted.
+const skimAhead = 16
+
+// A skimmedPage is a page of a log of which only what is counted is read.
+type skimmedPage struct {
+	*store.Page
+	events []troupe.Event
+	err    error
+	done   chan struct{} // closed when it is read
+}
+
+func (p *skimmedPage) read(skimmer *observe.Skimmer) {
+	defer close(p.done)
+	p.events = *skimmedEvents.Get().(*[]troupe.Event)
+	for content := range p.Events() {
+		e, isCounted, err := skimmer.Skim(content)
+		if err != nil {
+			p.err = err
+			return
+		}
+		if isCounted {
+			p.events = append(p.events, e)
+		}
+	}
+}
+
+var skimmedEvents = sync.Pool{New: func() any { return new([]troupe.Event) }}
+
+// release gives its memory to the pages that follow.
+func (p *skimmedPage) release() {
+	clear(p.events)
+	events := p.events[:0]
+	skimmedEvents.Put(&events)
+	p.Release()
+}
+
+// foldAll counts what a log has after one number and up to another, and returns how many
+// events these are. Pages are read from the store one after another, skimmed by as many
+// as there are processors, and counted in their order.
+func foldAll(ctx context.Context, log store.Log, metrics *observe.Metrics, after, upto int64) (n int64, err error) {
+	own, err := log.Forks(ctx, after, upto) // from which event on a fork's log is its own
+	if err != nil {
+		return 0, err
+	}
+	var running sync.WaitGroup
+	defer running.Wait()
+	reading, stop := context.WithCancel(ctx)
+	defer stop()
+	unread, inOrder := make(chan *skimmedPage, skimAhead), make(chan *skimmedPage, skimAhead)
+	for range runtime.GOMAXPROCS(0) {
+		running.Go(func() {
+			skimmer := observe.NewSkimmer()
+			for page := range unread {
+				page.read(skimmer)
+			}
+		})
+	}
+	running.Go(func() {
+		defer close(unread)
+		defer close(inOrder)
+		for page, err := range log.Scan(reading, after, upto) {
+			next := &skimmedPage{Page: page, err: err, done: make(chan struct{})}
+			if err != nil {
+				close(next.done)
+			} else {
+				unread <- next
+			}
+			select {
+			case inOrder <- next:
+			case <-reading.Done():
+				return
+			}
+		}
+	})
+	for page := range inOrder {
+		<-page.done
+		if page.err != nil {
+			return 0, page.err
+		}
+		for i := range page.events {
+			if e := &page.events[i]; e.Seq >= own[e.Session] {
+				metrics.Note(e)
+			}
+		}
+		n += int64(page.Len())
+		page.release()
+	}
+	return n, ctx.Err()
+}

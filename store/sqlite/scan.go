@@ -1,0 +1,89 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"iter"
+
+	"github.com/troupe-dev/troupe/store"
+)
+
+// Scan implements [store.Log].
+func (r *Reader) Scan(ctx context.Context, after, upto int64) iter.Seq2[*store.Page, error] {
+	return func(yield func(*store.Page, error) bool) {
+		for {
+			page, err := r.scanned(ctx, after, upto)
+			if err != nil {
+				yield(nil, fmt.Errorf("scan: %w", r.readError(ctx, err)))
+				return
+			}
+			if page.Len() == 0 {
+				return
+			}
+			after = page.Upto // whoever has the page may release it
+			if !yield(page, nil) {
+				return
+			}
+		}
+	}
+}
+
+// scanned reads what fills a page. The connection is free again before anybody looks at it.
+func (r *Reader) scanned(ctx context.Context, after, upto int64) (page *store.Page, err error) {
+	err = r.file.read(ctx, func(db *sql.DB) error {
+		page = store.NewPage()
+		rows, err := r.prepared.query(ctx, db, "SELECT key, event FROM contents WHERE key > ? AND key <= ? ORDER BY key", after, upto)
+		if err != nil {
+			return err
+		}
+		defer rows.Close()
+		var key int64
+		var event sql.RawBytes
+		for !page.IsFull() && rows.Next() {
+			if err := rows.Scan(&key, &event); err != nil {
+				return err
+			}
+			page.Add(key, event)
+		}
+		return rows.Err()
+	})
+	return page, err
+}
+
+// Forks implements [store.Log].
+func (r *Reader) Forks(ctx context.Context, after, upto int64) (forks map[string]int64, err error) {
+	err = r.file.read(ctx, func(db *sql.DB) error {
+		forks = map[string]int64{}
+		rows, err := db.QueryContext(ctx, "SELECT s.id, max(e.seq) FROM events e JOIN sessions s ON s.number = e.session "+
+			"WHERE e.key > ? AND e.key <= ? AND e.kind = 'session_forked' GROUP BY s.id", after, upto)
+		if err != nil {
+			return err
+		}
+		defer rows.Close()
+		for rows.Next() {
+			var id string
+			var seq int64
+			if err := rows.Scan(&id, &seq); err != nil {
+				return err
+			}
+			forks[id] = seq
+		}
+		return rows.Err()
+	})
+	if err != nil {
+		return nil, fmt.Errorf("look for forks: %w", r.readError(ctx, err))
+	}
+	return forks, nil
+}
+
+// Count implements [store.Log].
+func (r *Reader) Count(ctx context.Context, after, upto int64) (n int64, err error) {
+	err = r.file.read(ctx, func(db *sql.DB) error {
+		return db.QueryRowContext(ctx, "SELECT count(*) FROM events WHERE key > ? AND key <= ?", after, upto).Scan(&n)
+	})
+	if err != nil {
+		return 0, fmt.Errorf("count events: %w", r.readError(ctx, err))
+	}
+	return n, nil
+}
