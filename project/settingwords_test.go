@@ -48,11 +48,16 @@ func TestWhatIsNoLimitIsRefusedInWords(t *testing.T) {
 		}
 	}
 	// Somebody has written something wrong into the file meanwhile.
-	if err := os.WriteFile(filepath.Join(dir, project.Name), []byte("limits:\n  turns: many\n"), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	if status, text := request(s, "PATCH", "/api/settings", `{"values":{"limits.cost":"2"}}`); status != http.StatusUnprocessableEntity || !strings.Contains(text, "nothing was changed: troupe.yaml is wrong as it is, and must be corrected first: limits.turns must be a whole number") || !strings.Contains(text, "(line 2 of troupe.yaml)") || strings.Contains(text, dir) {
-		t.Errorf("%d %s", status, text)
+	for file, why := range map[string]string{"limits:\n  turns: many\n": "limits.turns must be a whole number", "model: rehearsal\nlimits: turns: 4\n": "this is not YAML: mapping values are not allowed"} {
+		if err := os.WriteFile(filepath.Join(dir, project.Name), []byte(file), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		for body, path := range map[string]string{`{"values":{"limits.cost":"2"}}`: "PATCH /api/settings", `{"base_url":"http://127.0.0.1:1/v1"}`: "PUT /api/providers/office"} {
+			method, path, _ := strings.Cut(path, " ")
+			if status, text := request(s, method, path, body); status != http.StatusUnprocessableEntity || !strings.Contains(text, "nothing was changed: troupe.yaml is wrong as it is, and must be corrected first: "+why) || !strings.Contains(text, "(line 2 of troupe.yaml)") || strings.Contains(text, dir) {
+				t.Errorf("%s: %d %s", path, status, text)
+			}
+		}
 	}
 }
 

@@ -141,6 +141,8 @@ type person struct {
 	ModelTries int `json:"model_tries,omitempty"`
 	// SharedDocuments says that all people see the same documents of the project.
 	SharedDocuments bool `json:"shared_documents,omitempty"`
+	// Mistake is, for an operator, why a change of the configuration is not in use.
+	Mistake string `json:"mistake,omitempty"`
 }
 
 func (s *Server) showMe(c *call) (person, error) {
@@ -150,6 +152,9 @@ func (s *Server) showMe(c *call) (person, error) {
 	}
 	if me.Name == "" {
 		me.Name = s.config.UserName
+	}
+	if why := s.mistake.Load(); why != nil && me.Operator {
+		me.Mistake = *why
 	}
 	for name, has := range map[string]bool{
 		"models": s.config.Models != nil, "settings": s.config.Settings != nil, "logs": s.config.Logs != nil, "files": s.config.Folders != nil,

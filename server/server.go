@@ -245,6 +245,8 @@ type Server struct {
 	frames  *frames
 	bodies  *bodies
 	links   bounded[[sha256.Size]byte, linked]
+	// mistake is why a configuration was not taken over that is there since.
+	mistake atomic.Pointer[string]
 	// successor answers in place of this server, which answered in place of predecessor.
 	successor   atomic.Pointer[Server]
 	predecessor *Server

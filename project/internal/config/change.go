@@ -88,13 +88,13 @@ func (h *Held) change(edit func([]byte) ([]byte, error)) error {
 		return fmt.Errorf("read configuration: %w", err)
 	}
 	changed, err := edit(src)
-	if err != nil {
-		return err
-	}
-	if bytes.Equal(changed, src) {
+	if err == nil && bytes.Equal(changed, src) {
 		return nil
 	}
-	if _, err := Parse(name, changed, h.lookup); err != nil {
+	if err == nil {
+		_, err = Parse(name, changed, h.lookup)
+	}
+	if err != nil {
 		if _, before := Parse(name, src, h.lookup); before != nil {
 			return fmt.Errorf("%w: %w", ErrWrongBefore, before)
 		}
