@@ -225,13 +225,14 @@ func (s *Server) roleOf(user string) string {
 // operator made.
 func (s *Server) token(token string) (user string, ok bool) {
 	if user, ok = s.keys.users.UserOf(token); ok {
-		return user, true
+		return user, !s.isRemoved(user)
 	}
 	link, ok := s.linkOf(sha256.Sum256([]byte(token)))
 	if !ok || time.Now().After(link.until) {
 		return "", false
 	}
-	return link.user, true
+	_, ok = s.keys.users[link.user] // who may have been removed since
+	return link.user, ok && !s.isRemoved(link.user)
 }
 
 // userOf says who sent a request: by the token in its header, or in its cookie.

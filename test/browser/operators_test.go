@@ -132,6 +132,33 @@ func TestAMistakeInTheConfigurationIsShown(t *testing.T) {
 	ann.toasted("Saved in troupe.yaml")
 }
 
+// An operator removes another person, who is signed out at once, and reads before what becomes of
+// their conversations.
+func TestAPersonIsRemovedOnThePage(t *testing.T) {
+	t.Parallel()
+	ann, bob, h := ofTwoOperators(t, newModel(t))
+	bob.sees(".agent", "clerk")
+	ann.sees(".agent", "clerk")
+	ann.at("#/settings/people")
+	ann.sees(".rows", "bob")
+	ann.lacks(".rows button", "Remove ann")
+	ann.click(".rows button", "Remove bob")
+	ann.sees("dialog.removal", "Nothing that bob has made is deleted")
+	ann.sees("dialog.removal", "bob is an operator no longer")
+	ann.picture("remove-a-person")
+	ann.click("dialog.removal button", "Keep bob")
+	ann.lacks("dialog", "")
+	ann.click(".rows button", "Remove bob")
+	ann.click("dialog.removal button", "Remove bob")
+	ann.toasted("bob is removed")
+	ann.lacks(".rows", "bob")
+	bob.hurries()
+	bob.sees("dialog", "You are signed out")
+	if file, env := h.read(t, "troupe.yaml"), h.read(t, ".env"); !strings.Contains(file, "users: {ann: ANN_TOKEN}\n  operators: [ann]\n") || strings.Contains(env, "BOB") {
+		t.Errorf("troupe.yaml is now:\n%s\nand .env:\n%s", file, env)
+	}
+}
+
 // A server of tools that cannot be reached is one sentence after the other; the code of somebody
 // who has one of their own does not change when the server starts anew, and nobody is told so.
 func TestSettingsAndTheDoorSpeakInSentences(t *testing.T) {

@@ -77,6 +77,20 @@ func (h *Held) Remove(path []string) error {
 	})
 }
 
+// RemoveUser takes somebody out of server.users and server.operators.
+func (h *Held) RemoveUser(name string) error {
+	return h.change(func(src []byte) ([]byte, error) {
+		changed, err := set(src, []string{"server", "users", name}, "")
+		if err == nil {
+			changed, err = withoutItem(changed, []string{"server", "operators"}, name)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("remove user %s: %w", name, err)
+		}
+		return changed, nil
+	})
+}
+
 // ErrWrongBefore is in the error of a change of a file that is not valid as it is.
 var ErrWrongBefore = errors.New(Name + " is wrong as it is, and must be corrected first")
 
