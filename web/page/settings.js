@@ -1,7 +1,7 @@
 // Settings: what troupe.yaml and .env say, for operators; what this browser does, for
 // everybody.
 
-import { plainNumber } from "./amount.js";
+import { amount, wholeNumber } from "./amount.js";
 import { sentence } from "./api.js";
 import { bundleName } from "./home.js";
 import { operate } from "./operate.js";
@@ -55,7 +55,7 @@ const asWritten = (value = "") => value.replace(/^(\d.*[hm])0s$/, "$1").replace(
 // SettingRow is a setting with a field that saves when it is left. What is being written
 // stays, though somebody else changes the setting meanwhile: whoever saves it is told then.
 // read makes a value for the server of what was written.
-function SettingRow({ setting, title, text, save, read = plainNumber, unit = "", type = "text" }) {
+function SettingRow({ setting, title, text, save, unit = "", read = unit ? amount : wholeNumber, type = "text" }) {
   const [value, setValue] = useState(asWritten(setting?.value));
   const [refused, setRefused] = useState(null); // { value, why }
   const seen = useRef(setting?.value ?? ""), now = useRef("");
@@ -330,8 +330,8 @@ const asDay = (time) => new Date(time).toLocaleDateString([], { day: "numeric", 
 function monthWords({ month, budget, until, days }) {
   const spent = cost(month) || "$0";
   if (!budget) return `${spent} spent so far. With a budget, nothing more begins once it is spent.`;
-  if (month >= budget) return `${spent} of $${budget} spent: nothing more begins before ${asDay(Date.UTC(new Date().getUTCFullYear(), new Date().getUTCMonth() + 1, 1, 12))}, unless you raise it.`;
-  return `${spent} of $${budget} spent. ${until ? `At the pace of this week it lasts until ${asDay(until)}.` : days.length ? "At the pace of this week it outlasts the month." : ""}`;
+  if (month >= budget) return `${spent} of $${count(budget)} spent: nothing more begins before ${asDay(Date.UTC(new Date().getUTCFullYear(), new Date().getUTCMonth() + 1, 1, 12))}, unless you raise it.`;
+  return `${spent} of $${count(budget)} spent. ${until ? `At the pace of this week it lasts until ${asDay(until)}.` : days.length ? "At the pace of this week it outlasts the month." : ""}`;
 }
 
 // Month is what everything may cost in a month, with what was spent of it.
