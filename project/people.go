@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/troupe-dev/troupe/project/internal/config"
@@ -59,6 +60,48 @@ func (s *settings) addPerson(_ context.Context, name string) (token string, err 
 	}
 	s.keys[variable] = token
 	return token, inWords(held.Change(map[string]string{"server.users." + name: variable}))
+}
+
+// removePerson is [server.Config.RemovePerson]: it takes the person out of troupe.yaml and their
+// token out of .env. The line goes first: with it alone, the server could not read its
+// configuration again.
+func (s *settings) removePerson(_ context.Context, name string) (err error) {
+	p := s.stage.project
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	held, err := config.Hold(p.dir, p.lookup)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, held.Release()) }()
+	now, err := held.Load()
+	if err != nil {
+		return inWords(fmt.Errorf("%w: %w", config.ErrWrongBefore, err))
+	}
+	variable, known := now.Server.Users[name]
+	if !known {
+		return gone("the person", name)
+	}
+	delete(now.Server.Users, name)
+	if !slices.ContainsFunc(now.Server.Operators, func(one string) bool { return now.Server.Users[one] != "" }) {
+		return fmt.Errorf("without %s nobody could change settings any more: name another operator under server.operators in %s first", name, config.Name)
+	}
+	for _, q := range now.Queues {
+		if slices.Contains(q.Users, name) {
+			return fmt.Errorf("the queue %s in %s is for %s: take the name out of its users there first", q.Name, config.Name, name)
+		}
+	}
+	if err := inWords(held.RemoveUser(name)); err != nil {
+		return err
+	}
+	if n, err := config.Mentions(p.dir, variable); err != nil || n > 0 {
+		return err // it is used for something else
+	}
+	if _, err := held.RemoveVariable(variable); err != nil {
+		return fmt.Errorf("%s may not come in any more, but the token is still in .env as %s: %w", name, variable, err)
+	}
+	s.keys[variable] = ""
+	return nil
 }
 
 // addExamples is [server.Config.AddExamples]: it writes what [Init] does.

@@ -144,7 +144,7 @@ func (s *settings) forget(name string, variables []string) (err error) {
 		err = errors.Join(err, failure)
 	}
 	if err == nil {
-		err = held.Remove([]string{"providers", name})
+		err = inWords(held.Remove([]string{"providers", name}))
 	}
 	if err == nil {
 		return nil

@@ -32,6 +32,20 @@ func inWords(err error) error {
 	if errors.Is(err, config.ErrWrongBefore) {
 		text = "nothing was changed: " + config.ErrWrongBefore.Error()
 	}
+	return errors.New(text + ": " + problemWords(problems))
+}
+
+// Mistake says to an operator who looks at a page why a configuration cannot be used, as [Open]
+// and [Project.Server] have reported it.
+func (p *Project) Mistake(err error) string {
+	if problems, ok := errors.AsType[config.Problems](err); ok {
+		return problemWords(problems)
+	}
+	return strings.ReplaceAll(err.Error(), p.dir+string(filepath.Separator), "")
+}
+
+// problemWords are what is wrong with a configuration, each with its line.
+func problemWords(problems config.Problems) string {
 	var wrong []string
 	for _, p := range problems {
 		message := p.Message
@@ -40,7 +54,7 @@ func inWords(err error) error {
 		}
 		wrong = append(wrong, message)
 	}
-	return errors.New(text + ": " + strings.Join(wrong, "; "))
+	return strings.Join(wrong, "; ")
 }
 
 // gone is the error of something that the operator was shown and that is not there any more.

@@ -48,11 +48,16 @@ func TestWhatIsNoLimitIsRefusedInWords(t *testing.T) {
 		}
 	}
 	// Somebody has written something wrong into the file meanwhile.
-	if err := os.WriteFile(filepath.Join(dir, project.Name), []byte("limits:\n  turns: many\n"), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	if status, text := request(s, "PATCH", "/api/settings", `{"values":{"limits.cost":"2"}}`); status != http.StatusUnprocessableEntity || !strings.Contains(text, "nothing was changed: troupe.yaml is wrong as it is, and must be corrected first: limits.turns must be a whole number") || !strings.Contains(text, "(line 2 of troupe.yaml)") || strings.Contains(text, dir) {
-		t.Errorf("%d %s", status, text)
+	for file, why := range map[string]string{"limits:\n  turns: many\n": "limits.turns must be a whole number", "model: rehearsal\nlimits: turns: 4\n": "this is not YAML: mapping values are not allowed"} {
+		if err := os.WriteFile(filepath.Join(dir, project.Name), []byte(file), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		for body, path := range map[string]string{`{"values":{"limits.cost":"2"}}`: "PATCH /api/settings", `{"base_url":"http://127.0.0.1:1/v1"}`: "PUT /api/providers/office"} {
+			method, path, _ := strings.Cut(path, " ")
+			if status, text := request(s, method, path, body); status != http.StatusUnprocessableEntity || !strings.Contains(text, "nothing was changed: troupe.yaml is wrong as it is, and must be corrected first: "+why) || !strings.Contains(text, "(line 2 of troupe.yaml)") || strings.Contains(text, dir) {
+				t.Errorf("%s: %d %s", path, status, text)
+			}
+		}
 	}
 }
 
@@ -157,6 +162,60 @@ func TestAPersonIsLetInOnce(t *testing.T) {
 	}
 	if made != 1 {
 		t.Errorf("%d have a token for bob", made)
+	}
+}
+
+// Who is removed goes out of both files, with the rest as it was; an operator stays.
+func TestAPersonIsRemovedFromTheFiles(t *testing.T) {
+	ann := strings.Repeat("a", 40)
+	for yaml, want := range map[string]string{
+		"server:\n  operators: [ann, bob]\n  users: {ann: ANN_TOKEN, bob: BOB_TOKEN}\n":                                                 "server:\n  operators: [ann]\n  users: {ann: ANN_TOKEN}\n",
+		"server:\n  operators:\n    - bob # too\n    - ann # me\n  users:\n    ann: ANN_TOKEN # mine\n    bob: BOB_TOKEN\n  # so far\n": "server:\n  operators:\n    - ann # me\n  users:\n    ann: ANN_TOKEN # mine\n  # so far\n",
+	} {
+		const agents = "# Ours.\nagents: {clerk: {instructions: You answer.}}\n"
+		dir := write(t, agents+yaml)
+		if err := os.WriteFile(filepath.Join(dir, ".env"), []byte("# keys\nBOB_TOKEN="+strings.Repeat("b", 40)+"\nOTHER=1\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		s, err := open(t, dir, project.Options{LookupEnv: func(name string) (string, bool) { return ann, name == "ANN_TOKEN" }}).Server(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		remove := func(name, by string) (int, string) {
+			r := httptest.NewRequest("DELETE", "http://127.0.0.1/api/people/"+name, nil)
+			r.Header.Set("Authorization", "Bearer "+by)
+			w := httptest.NewRecorder()
+			s.Handler().ServeHTTP(w, r)
+			return w.Code, w.Body.String()
+		}
+		if status, text := remove("bob", ann); status != http.StatusNoContent {
+			t.Fatalf("%d %s", status, text)
+		}
+		if got, env := read(t, dir, project.Name), read(t, dir, ".env"); got != agents+want || env != "# keys\nOTHER=1\n" {
+			t.Errorf("it is now\n%s\nand .env\n%s", got, env)
+		}
+	}
+	// Two who remove each other leave one.
+	bob := strings.Repeat("b", 40)
+	dir := write(t, "agents: {clerk: {instructions: You answer.}}\nserver:\n  operators: [bob, ann]\n  users: {ann: ANN_TOKEN, bob: BOB_TOKEN}\n")
+	s, err := open(t, dir, project.Options{LookupEnv: func(name string) (string, bool) {
+		token, ok := map[string]string{"ANN_TOKEN": ann, "BOB_TOKEN": bob}[name]
+		return token, ok
+	}}).Server(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var wg sync.WaitGroup
+	for name, by := range map[string]string{"bob": ann, "ann": bob} {
+		wg.Go(func() {
+			r := httptest.NewRequest("DELETE", "http://127.0.0.1/api/people/"+name, nil)
+			r.Header.Set("Authorization", "Bearer "+by)
+			s.Handler().ServeHTTP(httptest.NewRecorder(), r)
+		})
+	}
+	wg.Wait()
+	if file := read(t, dir, project.Name); strings.Contains(file, "ANN_TOKEN") == strings.Contains(file, "BOB_TOKEN") {
+		t.Errorf("it is now\n%s", file)
 	}
 }
 

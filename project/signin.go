@@ -37,13 +37,13 @@ func (p *Project) Entrance() string {
 }
 
 // Reached is where people reach a server that listens on an address: server.url, or the
-// address itself, by one of its names where it is no machine's in particular.
+// address itself, by one of its names where the server does not answer to the address.
 func (p *Project) Reached(address net.Addr) string {
 	c := p.config.Server
 	if c.URL != "" && c.Proxy.UserHeader == "" {
 		return strings.TrimSuffix(c.URL, "/")
 	}
-	if tcp, ok := address.(*net.TCPAddr); ok && tcp.IP.IsUnspecified() && len(c.Hosts) > 0 {
+	if tcp, ok := address.(*net.TCPAddr); ok && !tcp.IP.IsLoopback() && len(c.Hosts) > 0 && !slices.Contains(c.Hosts, tcp.IP.String()) {
 		return "http://" + net.JoinHostPort(c.Hosts[0], strconv.Itoa(tcp.Port))
 	}
 	return "http://" + address.String()

@@ -243,7 +243,7 @@ func (t *toolServers) Remove(_ context.Context, name string) error {
 		return fmt.Errorf("%s is in use: %s. Take it out there first, in %s", name, usersInWords(users), config.Name)
 	}
 	defer t.hold(name).Unlock()
-	if err := config.Remove(p.dir, []string{"mcp", name}, p.lookup); err != nil {
+	if err := inWords(config.Remove(p.dir, []string{"mcp", name}, p.lookup)); err != nil {
 		return err
 	}
 	t.stage.mu.Lock()

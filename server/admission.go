@@ -137,6 +137,17 @@ func (p *pool) join(ctx context.Context, user string) (context.Context, *member,
 	return ctx, m, nil
 }
 
+// dismiss ends all that there is of a user.
+func (p *pool) dismiss(user string, why error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for m := range p.members {
+		if m.user == user {
+			m.cancel(why)
+		}
+	}
+}
+
 // takePlace makes room for one more of a user on all servers.
 func (p *pool) takePlace(ctx context.Context, user string) (giveBack func(), err error) {
 	if p.places == nil || user == "" {

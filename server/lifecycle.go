@@ -89,6 +89,13 @@ func (s *Server) stop(web *http.Server) error {
 	return nil
 }
 
+// Misconfigured says that there is another configuration, which cannot be used, and why, in words
+// for operators: their page shows it until a server with a better one takes over.
+func (s *Server) Misconfigured(why string) {
+	s.mistake.Store(&why)
+	s.hub.reconfigured()
+}
+
 // HandOver has another server of the same store answer all requests from now on: one with
 // another configuration. What this one has begun goes on, and it goes on listening. The
 // other takes over the token that was made at random, if both have one, and the links. Who

@@ -141,6 +141,8 @@ type person struct {
 	ModelTries int `json:"model_tries,omitempty"`
 	// SharedDocuments says that all people see the same documents of the project.
 	SharedDocuments bool `json:"shared_documents,omitempty"`
+	// Mistake is, for an operator, why a change of the configuration is not in use.
+	Mistake string `json:"mistake,omitempty"`
 }
 
 func (s *Server) showMe(c *call) (person, error) {
@@ -150,6 +152,9 @@ func (s *Server) showMe(c *call) (person, error) {
 	}
 	if me.Name == "" {
 		me.Name = s.config.UserName
+	}
+	if why := s.mistake.Load(); why != nil && me.Operator {
+		me.Mistake = *why
 	}
 	for name, has := range map[string]bool{
 		"models": s.config.Models != nil, "settings": s.config.Settings != nil, "logs": s.config.Logs != nil, "files": s.config.Folders != nil,
@@ -329,11 +334,16 @@ type personView struct {
 	// Seen is when they last asked this server for anything, or had something run, left out
 	// where nobody knows.
 	Seen time.Time `json:"seen,omitzero"`
+	// Removable says that whoever asks may keep them from coming in.
+	Removable bool `json:"removable,omitempty"`
 }
 
 func (s *Server) listPeople(c *call) ([]personView, error) {
 	list := []personView{}
 	for _, name := range s.people() {
+		if s.isRemoved(name) {
+			continue
+		}
 		seen, err := s.lastSeen(c.r.Context(), name)
 		if err != nil {
 			return nil, err
@@ -342,7 +352,7 @@ func (s *Server) listPeople(c *call) ([]personView, error) {
 		if !known {
 			role = s.roleOf(name)
 		}
-		list = append(list, personView{name, role == RoleOperator, name == c.user, seen})
+		list = append(list, personView{name, role == RoleOperator, name == c.user, seen, s.mayRemove(c, name)})
 	}
 	return list, nil
 }
@@ -465,7 +475,7 @@ func (s *Server) makeLink(c *call) (signInLink, error) {
 	if name == "-" {
 		name = "" // whoever runs a server without users
 	}
-	if _, known := s.keys.users[name]; !known {
+	if _, known := s.keys.users[name]; !known || s.isRemoved(name) {
 		return signInLink{}, refuse(http.StatusNotFound, "there is nobody called %.64q", name)
 	}
 	var secret [32]byte

@@ -48,6 +48,33 @@ func TestEverybodyIsToldThatTheConfigurationHasChanged(t *testing.T) {
 	}
 }
 
+// A configuration that cannot be used is told to operators until a better one takes over, and to
+// nobody else.
+func TestOperatorsAreToldOfAConfigurationThatCannotBeUsed(t *testing.T) {
+	w := open(t, clerk(t, echo()), withUsers, func(c *Config) { c.Operators = []string{"ann"} })
+	stream := w.changes()
+	shown := func(by ...header) string {
+		var me person
+		w.want(http.StatusOK, &me, "GET", "/api/me", nil, by...)
+		return me.Mistake
+	}
+	w.server.Misconfigured("turns must be a number (line 2 of troupe.yaml)")
+	if c := <-stream; !c.Reconfigured {
+		t.Errorf("it is told %+v", c)
+	}
+	if ann, bob := shown(), shown(as(tokenOfBob)); ann != "turns must be a number (line 2 of troupe.yaml)" || bob != "" {
+		t.Errorf("ann reads %q, bob %q", ann, bob)
+	}
+	next, err := New(w.config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.server.HandOver(next)
+	if c := <-stream; !c.Reconfigured || shown() != "" {
+		t.Errorf("it is told %+v, and that %q", c, shown())
+	}
+}
+
 // Who changes a setting that somebody else has changed since is told what it is now, and changes
 // nothing; so is who acts on what is not there any more.
 func TestWhatAnotherOperatorHasChangedIsNotOverwritten(t *testing.T) {

@@ -126,6 +126,7 @@ func routes() []route {
 		{"GET", "/api/spending", "Says what the last 31 days have cost.", nil, false, true, reply(http.StatusOK, (*Server).showSpending)},
 		{"GET", "/api/people", "Lists who may come in.", nil, false, true, reply(http.StatusOK, (*Server).listPeople)},
 		{"POST", "/api/people", "Lets somebody else in, with a token of their own.", nil, false, true, accept(http.StatusCreated, (*Server).addPerson)},
+		{"DELETE", "/api/people/{name}", "Keeps somebody from coming in. What they have written stays.", nil, false, true, reply(http.StatusNoContent, (*Server).removePerson)},
 		{"POST", "/api/people/{name}/link", "Makes a link that lets somebody in for a day.", nil, false, true, reply(http.StatusOK, (*Server).makeLink)},
 
 		{"GET", "/api/logs", "Finds events of all sessions, the latest first.", logs, false, false, reply(http.StatusOK, (*Server).findLogs)},

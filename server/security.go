@@ -56,7 +56,7 @@ func (s *Server) handle(w http.ResponseWriter, r *http.Request) {
 // name under which it reached us, by where it says to come from, and by what the
 // browser says of it.
 func (s *Server) checkSource(r *http.Request) *problem {
-	if !slices.Contains(s.hosts, hostname(r.Host)) && !isProbe(r) {
+	if name := hostname(r.Host); !slices.Contains(s.hosts, name) && !isReachedAt(r, name) && !isProbe(r) {
 		return refuse(http.StatusForbidden, "this server does not answer to that name")
 	}
 	if s.isForFrame(r) {
@@ -72,6 +72,13 @@ func (s *Server) checkSource(r *http.Request) *problem {
 		return refuse(http.StatusForbidden, "requests from other origins are refused")
 	}
 	return nil
+}
+
+// isReachedAt says whether a host is the address of this machine alone that the request has come
+// to, as 127.0.0.2 for a server that listens there.
+func isReachedAt(r *http.Request, host string) bool {
+	local, ok := r.Context().Value(http.LocalAddrContextKey).(*net.TCPAddr)
+	return ok && local.IP.IsLoopback() && local.IP.Equal(net.ParseIP(host))
 }
 
 // isProbe says whether a request asks by an address how the server is, as load balancers
@@ -225,13 +232,14 @@ func (s *Server) roleOf(user string) string {
 // operator made.
 func (s *Server) token(token string) (user string, ok bool) {
 	if user, ok = s.keys.users.UserOf(token); ok {
-		return user, true
+		return user, !s.isRemoved(user)
 	}
 	link, ok := s.linkOf(sha256.Sum256([]byte(token)))
 	if !ok || time.Now().After(link.until) {
 		return "", false
 	}
-	return link.user, true
+	_, ok = s.keys.users[link.user] // who may have been removed since
+	return link.user, ok && !s.isRemoved(link.user)
 }
 
 // userOf says who sent a request: by the token in its header, or in its cookie.

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"net"
@@ -377,6 +378,26 @@ func TestAHostHasANumberWhereThePortBelongs(t *testing.T) {
 		w.server.Handler().ServeHTTP(answer, r)
 		if answer.Code != want {
 			t.Errorf("%s: %d, want %d", host, answer.Code, want)
+		}
+	}
+}
+
+// A server that listens on any address of this machine alone answers to it, and to no other that
+// it was not given.
+func TestAServerAnswersToTheLoopbackAddressThatItListensOn(t *testing.T) {
+	w := open(t, clerk(t, echo()))
+	for host, want := range map[string]int{
+		"127.0.0.2:7717": http.StatusOK, "[::1]:7717": http.StatusOK, "localhost": http.StatusOK,
+		"127.0.0.3": http.StatusForbidden, "127.0.0.2.example.org": http.StatusForbidden, "192.0.2.1": http.StatusForbidden, "0.0.0.0": http.StatusForbidden, "127.2": http.StatusForbidden,
+	} {
+		r := httptest.NewRequest("GET", "http://localhost/api/me", nil)
+		r = r.WithContext(context.WithValue(r.Context(), http.LocalAddrContextKey, &net.TCPAddr{IP: net.IPv4(127, 0, 0, 2), Port: 7717}))
+		r.Host = host
+		r.Header.Set("Authorization", "Bearer "+w.server.Token())
+		got := httptest.NewRecorder()
+		w.server.Handler().ServeHTTP(got, r)
+		if got.Code != want {
+			t.Errorf("to %s it answers with %d, want %d", host, got.Code, want)
 		}
 	}
 }

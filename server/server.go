@@ -98,6 +98,9 @@ type Config struct {
 	// operator who asked. Nil means that the page cannot do it.
 	AddPerson   func(ctx context.Context, name string) (token string, err error)
 	AddExamples func(ctx context.Context) error
+	// RemovePerson keeps one of Users from coming in from then on; what they have written
+	// stays. Its error is shown to the operator who asked. Nil means that the page cannot do it.
+	RemovePerson func(ctx context.Context, name string) error
 	// Prefix is the path under which the program mounts the handler, as in "/troupe",
 	// for addresses that answers name. The page itself finds out.
 	Prefix string
@@ -245,6 +248,10 @@ type Server struct {
 	frames  *frames
 	bodies  *bodies
 	links   bounded[[sha256.Size]byte, linked]
+	// removed are the users who may not come in any more, by name.
+	removed sync.Map
+	// mistake is why a configuration was not taken over that is there since.
+	mistake atomic.Pointer[string]
 	// successor answers in place of this server, which answered in place of predecessor.
 	successor   atomic.Pointer[Server]
 	predecessor *Server

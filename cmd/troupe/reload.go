@@ -119,6 +119,7 @@ func (p *program) reload(ctx context.Context, now *generation, asked <-chan stru
 		if err != nil {
 			p.complain(err)
 			p.tell("The configuration from before stays in use.")
+			now.web.Misconfigured(now.project.Mistake(err))
 			continue
 		}
 		p.tell("%s was read again.", strings.Join(changed, " and "))

@@ -1,6 +1,8 @@
 package browser
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -96,6 +98,65 @@ func TestTwoOperatorsDoNotUndoEachOthersWork(t *testing.T) {
 	bob.holds("!find(%s).hasAttribute('aria-invalid')", money)
 	bob.press(kb.Enter)
 	ann.holds("find(%s).value === '7'", money)
+}
+
+// A mistake that somebody writes into troupe.yaml is shown to operators, wherever they are on the
+// page, until it is corrected. Who saves a setting meanwhile reads the same.
+func TestAMistakeInTheConfigurationIsShown(t *testing.T) {
+	t.Parallel()
+	ann, _, h := ofTwoOperators(t, newModel(t))
+	good := h.read(t, "troupe.yaml")
+	write := func(text string) {
+		t.Helper()
+		if err := os.WriteFile(filepath.Join(h.dir, "troupe.yaml"), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ann.sees(".agent", "clerk")
+	ann.lacks(".mistake", "")
+	write(good + "limits: turns: 4\n") // in line 10
+	const why = "This is not YAML: mapping values are not allowed in this context (line 10 of troupe.yaml)"
+	ann.sees(".mistake", "The last change of troupe.yaml is not in use. "+why)
+	ann.sees(".mistake", "Troupe goes on with the settings from before")
+	ann.at("#/settings/limits")
+	const money = `[aria-label="Money, one answer"]`
+	ann.holds("find(%s)", money)
+	ann.write(money, "2")
+	ann.press(kb.Enter)
+	ann.sees(".rows [role=alert]", "Nothing was changed: troupe.yaml is wrong as it is, and must be corrected first: t"+why[1:])
+	ann.picture("mistake")
+	write(good)
+	ann.lacks(".mistake", "")
+	ann.write(money, "3")
+	ann.press(kb.Enter)
+	ann.toasted("Saved in troupe.yaml")
+}
+
+// An operator removes another person, who is signed out at once, and reads before what becomes of
+// their conversations.
+func TestAPersonIsRemovedOnThePage(t *testing.T) {
+	t.Parallel()
+	ann, bob, h := ofTwoOperators(t, newModel(t))
+	bob.sees(".agent", "clerk")
+	ann.sees(".agent", "clerk")
+	ann.at("#/settings/people")
+	ann.sees(".rows", "bob")
+	ann.lacks(".rows button", "Remove ann")
+	ann.click(".rows button", "Remove bob")
+	ann.sees("dialog.removal", "Nothing that bob has made is deleted")
+	ann.sees("dialog.removal", "bob is an operator no longer")
+	ann.picture("remove-a-person")
+	ann.click("dialog.removal button", "Keep bob")
+	ann.lacks("dialog", "")
+	ann.click(".rows button", "Remove bob")
+	ann.click("dialog.removal button", "Remove bob")
+	ann.toasted("bob is removed")
+	ann.lacks(".rows", "bob")
+	bob.hurries()
+	bob.sees("dialog", "You are signed out")
+	if file, env := h.read(t, "troupe.yaml"), h.read(t, ".env"); !strings.Contains(file, "users: {ann: ANN_TOKEN}\n  operators: [ann]\n") || strings.Contains(env, "BOB") {
+		t.Errorf("troupe.yaml is now:\n%s\nand .env:\n%s", file, env)
+	}
 }
 
 // A server of tools that cannot be reached is one sentence after the other; the code of somebody

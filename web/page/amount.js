@@ -3,19 +3,24 @@
 const grouped = (mark) => new RegExp(`^\\d{1,3}(?:${mark}\\d{3})+$`);
 const groups = [",", "\\.", "[ \\u00a0\\u202f]", "['’]"].map(grouped);
 
-// plainNumber is the number with digits and a point alone, for the server: { value }, which
+// wholeNumber is the number with digits and a point alone, for the server: { value }, which
 // is the text itself where it is no number, so that whoever refuses it quotes what was
-// typed. What can be read in two ways is { wrong }, which says in which. A comma before
-// three digits is as the page writes thousands.
-export function plainNumber(text) {
-  const typed = text.trim().replace(/^\$\s*|\s*\$$/g, "");
+// typed. A mark before three digits is one of thousands.
+export function wholeNumber(text) {
+  const typed = plain(text);
   const [, whole, mark = "", rest = ""] = /^(.*?)(?:([.,])(\d*))?$/s.exec(typed);
   if (/^\d+$/.test(typed)) return { value: typed };
-  if (groups.some((group) => group.test(typed)) && !typed.startsWith("0")) {
-    const digits = typed.replace(/\D/g, "");
-    if (!grouped("\\.").test(typed) || typed.split(".").length > 2) return { value: digits };
-    return { wrong: `“${typed}” can be read as ${digits} and as ${Number(typed)}: write one of them so.` };
-  }
+  if (groups.some((group) => group.test(typed)) && !typed.startsWith("0")) return { value: typed.replace(/\D/g, "") };
   const isWhole = /^\d*$/.test(whole) || groups.some((group) => group.test(whole) && !whole.includes(mark));
   return { value: mark && rest && isWhole ? `${whole.replace(/\D/g, "") || "0"}.${rest}` : typed };
+}
+
+const plain = (text) => text.trim().replace(/^\$\s*|\s*\$$/g, "");
+
+// amount is wholeNumber for money, of which there are cents: with one comma or point before
+// three digits it can be read in two ways, and is { wrong }, which says how to write each.
+export function amount(text) {
+  const typed = plain(text), digits = typed.replace(/\D/g, "");
+  if (!/^[1-9]\d{0,2}[.,]\d{3}$/.test(typed)) return wholeNumber(text);
+  return { wrong: `“${typed}” can be read as ${digits} and as ${digits / 1000}: write ${digits}, or ${(Math.round(digits / 10) / 100).toFixed(2)}.` };
 }

@@ -17,6 +17,7 @@ const Lists = lazy(() => styled(() => import("./lists.js")), "Lists");
 const Activity = lazy(() => styled(() => import("./activity.js")), "Activity");
 const Settings = lazy(() => styled(() => import("./settings.js")), "Settings");
 const Find = lazy(() => styled(() => import("./find.js")), "Find");
+const Mistake = lazy(() => styled(() => import("./mistake.js")), "Mistake", () => null);
 const Help = lazy(() => styled(() => import("./help.js")), "Help");
 
 const opened = new Date().toISOString(); // what was done since, and nobody has seen, is counted in the title
@@ -42,7 +43,7 @@ function App() {
   return html`<div class=${"app" + (mini ? " mini" : "")}>
     <a class="skip" href="#main" onClick=${(e) => (e.preventDefault(), document.getElementById("main").focus())}>To the content</a>
     <${Side} route=${route} find=${() => setOpen("find")} />
-    <main id="main" tabindex="-1">${app.connection === "lost" && app.known && html`<${Strip} />`}
+    <main id="main" tabindex="-1">${app.connection === "lost" && app.known && html`<${Strip} />`}${app.me.mistake && html`<${Mistake} />`}
       <${Boundary} key=${route.name + route.id} view=${route.view}>${place(route, () => setOpen("find"))}<//></main>
     ${!talks && html`<${Tabs} route=${route} />`}
     ${open === "find" && html`<${Find} close=${() => setOpen("")} />`}

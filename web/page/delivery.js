@@ -1,6 +1,6 @@
 // A delivery: a request on its way through the phases, and the decision that waits.
 
-import { plainNumber } from "./amount.js";
+import { amount } from "./amount.js";
 import { api } from "./shelf.js";
 import { agentOf, app, toast } from "./state.js";
 import { useKept } from "./draft.js";
@@ -251,7 +251,7 @@ export function NewDelivery() {
   const [failed, setFailed] = useState("");
   const [known, setKnown] = useState(null);
   useEffect(() => void api.usualDelivery().then(setKnown, () => {}), []); // a server may have none
-  const typed = plainNumber(budget), money = Number(typed.value);
+  const typed = amount(budget), money = Number(typed.value);
   const wrong = typed.wrong ?? (budget.trim() && !(money > 0) ? "A budget is a number of dollars, such as 5." : "");
   const submit = async (event) => {
     event.preventDefault();

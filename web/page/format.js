@@ -1,7 +1,7 @@
 // Says numbers, sizes and times the way people read them: what a conversation needs at once.
 // More is in forms.js.
 
-const number = new Intl.NumberFormat("en");
+const number = new Intl.NumberFormat("en", { maximumFractionDigits: 9 });
 
 export const count = (n) => number.format(n ?? 0);
 

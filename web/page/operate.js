@@ -22,6 +22,7 @@ export const operate = {
   switchTools: (name, on) => request("PATCH", `api/mcp/${encodeURIComponent(name)}`, { on }),
   removeTools: (name) => request("DELETE", `api/mcp/${encodeURIComponent(name)}`),
   addPerson: (name, takesOver = false) => post("api/people", { name, ...(takesOver && { take_over: true }) }),
+  removePerson: (name) => request("DELETE", `api/people/${encodeURIComponent(name)}`),
   people: () => get("api/people"),
   link: (name) => post(`api/people/${encodeURIComponent(name || "-")}/link`),
 };

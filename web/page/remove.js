@@ -1,7 +1,7 @@
 // Asking before something goes out of the configuration, with what that means.
 
 import { operate } from "./operate.js";
-import { agentOf, app, toast } from "./state.js";
+import { agentOf, app, can, toast } from "./state.js";
 import { html, useEffect, useRef, useState } from "./view.js";
 
 // usedWords says in people's words which settings name something, with a way to where each
@@ -17,7 +17,7 @@ function usedWords(key) {
 }
 
 // Removal is the question itself. Where something is in the way there is nothing to decide.
-function Removal({ name, obstacle, meaning, remove, done, close }) {
+function Removal({ name, obstacle, meaning, keeps = "Keep it", remove, done, close }) {
   const dialog = useRef(null);
   const [busy, setBusy] = useState(false);
   const [wrong, setWrong] = useState("");
@@ -30,7 +30,7 @@ function Removal({ name, obstacle, meaning, remove, done, close }) {
   return html`<dialog class="ask-dialog removal" ref=${dialog} aria-label=${title} onClose=${close} onClick=${(e) => e.target.closest("a") && close()}><h2>${title}</h2>
     ${obstacle ?? html`<ul>${meaning.filter(Boolean).map((text, i) => html`<li key=${i}>${text}</li>`)}</ul>`}
     ${wrong && html`<p class="bad small" role="alert">${wrong}</p>`}
-    <div class="row wrap">${obstacle ? html`<button type="button" class="primary" onClick=${close}>Close</button>` : html`<button type="button" onClick=${close}>Keep it</button><button type="button" class="danger" disabled=${busy} onClick=${act}>Remove ${name}</button>`}</div></dialog>`;
+    <div class="row wrap">${obstacle ? html`<button type="button" class="primary" onClick=${close}>Close</button>` : html`<button type="button" onClick=${close}>${keeps}</button><button type="button" class="danger" disabled=${busy} onClick=${act}>Remove ${name}</button>`}</div></dialog>`;
 }
 
 const InUse = ({ list, text }) => html`<p>${text}</p><ul>${list.map((key) => html`<li key=${key}>${usedWords(key)}</li>`)}</ul>`;
@@ -61,4 +61,16 @@ export function RemoveToolServer({ server: s, done, close }) {
     "What you accepted of its tools stays on record: a server that is called the same later is compared with it.",
   ];
   return html`<${Removal} name=${s.name} obstacle=${obstacle} meaning=${meaning} remove=${() => operate.removeTools(s.name)} done=${done} close=${close} />`;
+}
+
+// RemovePerson asks whether somebody is not to come in any more.
+export function RemovePerson({ person: p, done, close }) {
+  const meaning = [
+    `${p.name} cannot sign in any more, and is signed out everywhere at once.${p.operator ? ` ${p.name} is an operator no longer, either.` : ""}`,
+    html`Nothing that ${p.name} has made is deleted. The conversations and files${can("documents") && !app.me.shared_documents ? ", and the documents," : ""} stay, but nobody sees them on this page any more; <code>troupe sessions</code>, on the machine that Troupe runs on, lists the conversations.`,
+    `Whoever is added as ${p.name} later can be given them: you are asked then.`,
+    "An answer that is being written is finished.",
+    html`The name goes out of <code>troupe.yaml</code>, and the token out of <code>.env</code>. All else in these files stays.`,
+  ];
+  return html`<${Removal} name=${p.name} meaning=${meaning} keeps=${`Keep ${p.name}`} remove=${() => operate.removePerson(p.name)} done=${done} close=${close} />`;
 }

@@ -1,7 +1,7 @@
 // Settings: what troupe.yaml and .env say, for operators; what this browser does, for
 // everybody.
 
-import { plainNumber } from "./amount.js";
+import { amount, wholeNumber } from "./amount.js";
 import { sentence } from "./api.js";
 import { bundleName } from "./home.js";
 import { operate } from "./operate.js";
@@ -12,7 +12,7 @@ import { kept, keep } from "./kept.js";
 import { count, cost, day, hour, nameOf, size } from "./format.js";
 import { duration, pathWords, visible } from "./forms.js";
 import { shortName } from "./models.js";
-import { RemoveProvider, RemoveToolServer } from "./remove.js";
+import { RemovePerson, RemoveProvider, RemoveToolServer } from "./remove.js";
 import { Trouble } from "./trouble.js";
 import { Bones, Face, html, icon, useCalm, useEffect, useRef, useState } from "./view.js";
 
@@ -55,7 +55,7 @@ const asWritten = (value = "") => value.replace(/^(\d.*[hm])0s$/, "$1").replace(
 // SettingRow is a setting with a field that saves when it is left. What is being written
 // stays, though somebody else changes the setting meanwhile: whoever saves it is told then.
 // read makes a value for the server of what was written.
-function SettingRow({ setting, title, text, save, read = plainNumber, unit = "", type = "text" }) {
+function SettingRow({ setting, title, text, save, unit = "", read = unit ? amount : wholeNumber, type = "text" }) {
   const [value, setValue] = useState(asWritten(setting?.value));
   const [refused, setRefused] = useState(null); // { value, why }
   const seen = useRef(setting?.value ?? ""), now = useRef("");
@@ -330,8 +330,8 @@ const asDay = (time) => new Date(time).toLocaleDateString([], { day: "numeric", 
 function monthWords({ month, budget, until, days }) {
   const spent = cost(month) || "$0";
   if (!budget) return `${spent} spent so far. With a budget, nothing more begins once it is spent.`;
-  if (month >= budget) return `${spent} of $${budget} spent: nothing more begins before ${asDay(Date.UTC(new Date().getUTCFullYear(), new Date().getUTCMonth() + 1, 1, 12))}, unless you raise it.`;
-  return `${spent} of $${budget} spent. ${until ? `At the pace of this week it lasts until ${asDay(until)}.` : days.length ? "At the pace of this week it outlasts the month." : ""}`;
+  if (month >= budget) return `${spent} of $${count(budget)} spent: nothing more begins before ${asDay(Date.UTC(new Date().getUTCFullYear(), new Date().getUTCMonth() + 1, 1, 12))}, unless you raise it.`;
+  return `${spent} of $${count(budget)} spent. ${until ? `At the pace of this week it lasts until ${asDay(until)}.` : days.length ? "At the pace of this week it outlasts the month." : ""}`;
 }
 
 // Month is what everything may cost in a month, with what was spent of it.
@@ -380,21 +380,24 @@ function AddPerson({ added, add }) {
   const isKnown = failed?.code === "known_name";
   return html`<form class="card stack pad add" aria-label="Add somebody" onSubmit=${submit}><label class="small" for="person-name"><b>Add somebody</b></label><div class="row wrap"><label class="field edge grow">${icon("user")}<input id="person-name" name="name" required pattern="[a-z][a-z0-9_\\-]*" maxlength="32" placeholder="bob" autocomplete="off" onInput=${() => setFailed(null)} /></label><button class=${isKnown ? "danger" : "primary"}>${isKnown ? `Add, with the conversations of ${failed.name}` : "Add"}</button></div>
       ${failed && html`<p class="small bad" role="alert">${failed.message}${isKnown && " For somebody else, take another name."}</p>`}
-      ${added && html`<${SignInLink} name=${`Sign-in link for ${added.name}`} text=${added.text}>This link is ${added.name}’s own and lasting, and is not shown again: copy it now. It works in a moment, and until the token in <code>.env</code> is taken away. Who has lost it gets a link for a day from the list above.<//>`}
+      ${added && html`<${SignInLink} name=${`Sign-in link for ${added.name}`} text=${added.text}>This link is ${added.name}’s own and lasting, and is not shown again: copy it now. It works in a moment, and until ${added.name} is removed. Who has lost it gets a link for a day from the list above.<//>`}
       <p class="small dim">The name goes into <code>troupe.yaml</code>, the token into <code>.env</code>.</p></form>`;
 }
 
 function PeopleSettings() {
-  const [list, problem] = useLoaded(operate.people);
+  const [list, problem, again] = useLoaded(operate.people);
+  const [leaving, setLeaving] = useState(null); // somebody who is to be removed
+  const removed = () => (toast(`${leaving.name} is removed`), setLeaving(null), setLink(null), setAdded(null), again());
   const [link, setLink] = useState(null); // { name, text }
   const [added, setAdded] = useState(null);
   const asLink = (name, { fragment }) => ({ name, text: location.origin + location.pathname + fragment });
   const add = (name, isMeant) => operate.addPerson(name, isMeant).then((made) => setAdded(asLink(name, made)));
   const make = (name) => operate.link(name).then((made) => setLink(asLink(name, made)), (trouble) => toast(trouble.message));
   const text = `Each sees conversations of their own${!can("documents") ? "." : app.me.shared_documents ? ". All see the same documents of the project." : ", and documents of their own."}`;
-  return html`<${Head} title="People" text=${text} />${problem ? html`<${Missing} problem=${problem} what="people" />` : !list ? html`<${Bones} />` : html`<div class="card rows">${list.map((p) => html`<div key=${p.name}><div class="row gap-3"><span class="face you" aria-hidden="true">${(p.name || app.me.name || "Y")[0].toUpperCase()}</span><div><b>${p.name || app.me.name || "You"}</b>${(p.you || p.operator) && html` <span class="chip t">${[p.you && "you", p.operator && "operator"].filter(Boolean).join(", ")}</span>`}<p>${p.you ? "Here now" : p.seen ? `Last here ${lastHere(p.seen)}` : "No conversation yet, and not here since Troupe was started"}</p></div></div><button type="button" class="sm" title="It lets them in for a day" onClick=${() => make(p.name)}>New sign-in link</button>
+  return html`<${Head} title="People" text=${text} />${problem ? html`<${Missing} problem=${problem} what="people" />` : !list ? html`<${Bones} />` : html`<div class="card rows">${list.map((p) => html`<div key=${p.name}><div class="row gap-3"><span class="face you" aria-hidden="true">${(p.name || app.me.name || "Y")[0].toUpperCase()}</span><div><b>${p.name || app.me.name || "You"}</b>${(p.you || p.operator) && html` <span class="chip t">${[p.you && "you", p.operator && "operator"].filter(Boolean).join(", ")}</span>`}<p>${p.you ? "Here now" : p.seen ? `Last here ${lastHere(p.seen)}` : "No conversation yet, and not here since Troupe was started"}</p></div></div><div class="row wrap"><button type="button" class="sm" title="It lets them in for a day" onClick=${() => make(p.name)}>New sign-in link</button>${p.removable && html`<button type="button" class="sm danger" aria-label=${`Remove ${p.name}`} onClick=${() => setLeaving(p)}>Remove</button>`}</div>
     ${link?.name === p.name && html`<${SignInLink} name="Sign-in link" text=${link.text}>This link is for a day: it lets in whoever has it, until tomorrow at this time or until the server starts anew.<//>`}</div>`)}</div>
-    ${can("people") && list.some((p) => p.name) && html`<${AddPerson} added=${added} add=${add} />`}`}`;
+    ${can("people") && list.some((p) => p.name) && html`<${AddPerson} added=${added} add=${add} />`}`}
+    ${leaving && html`<${RemovePerson} person=${leaving} done=${removed} close=${() => (setLeaving(null), again())} />`}`;
 }
 
 function Switch({ name, value, change }) {

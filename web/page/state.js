@@ -110,8 +110,8 @@ export async function load() {
   listen();
 }
 
-// renew asks again for what the configuration decides: who there is, and which models.
-export const renew = () => Promise.all([api.agents(), api.models(), api.flows()]).then(([agents, models, flows]) => update({ agents, models, flows }), () => {});
+// renew asks again for what the configuration decides: who there is, which models, and who may do what.
+export const renew = () => Promise.all([api.agents(), api.models(), api.flows(), api.me()]).then(([agents, models, flows, me]) => update({ agents, models, flows, me }), () => {});
 
 // isStale says that another model answers for an agent than this page knows of.
 const isStale = ({ agent, chosen, model, status }, before) => status !== "running" && !chosen && model && model !== before?.model && agentOf(agent).model && agentOf(agent).model !== model;

@@ -2,7 +2,7 @@
 // to do. The provider's own words are folded below.
 
 import "./focus.js";
-import { nameOf, size } from "./format.js";
+import { count, nameOf, size } from "./format.js";
 import { app, brokenWords, castOf, isFlow, pipeline } from "./state.js";
 import { html, icon, useEffect, useState } from "./view.js";
 
@@ -43,12 +43,12 @@ export function advised(text) {
 
 // limitOf reads how much a limit is, where the run said so: [number, unit, time].
 const limitOf = (limit = "") => (limit.match(/([\d.]+) (turns?|tool calls?|tokens|US dollars)|[Tt]he (\S+) of this run are over/) ?? []).slice(1);
-const dollars = (n) => (Number.isInteger(n) ? String(n) : n >= 0.01 ? n.toFixed(2) : String(Number(n.toPrecision(2))));
+const dollars = (n) => (Number.isInteger(n) ? count(n) : n >= 0.01 ? n.toFixed(2) : String(Number(n.toPrecision(2))));
 
 // limitTitle names a limit, and how much it is where the run said so.
 const limitTitle = (what) => ({ limit }) => {
   const [number, unit, time] = limitOf(limit);
-  return `The limit of ${unit === "US dollars" ? `$${number}` : number ? `${Number(number).toLocaleString("en")} ${unit}` : time || what} is reached`;
+  return `The limit of ${unit === "US dollars" ? `$${count(number)}` : number ? `${Number(number).toLocaleString("en")} ${unit}` : time || what} is reached`;
 };
 const limitText = (c) => `${c.a} stopped. What is done is saved${c.saved ? (c.saved.version ? ` as version ${c.saved.version} of ${nameOf(c.saved.path)}` : ` in ${nameOf(c.saved.path)}`) : ""}.`;
 

@@ -77,6 +77,20 @@ func (h *Held) Remove(path []string) error {
 	})
 }
 
+// RemoveUser takes somebody out of server.users and server.operators.
+func (h *Held) RemoveUser(name string) error {
+	return h.change(func(src []byte) ([]byte, error) {
+		changed, err := set(src, []string{"server", "users", name}, "")
+		if err == nil {
+			changed, err = withoutItem(changed, []string{"server", "operators"}, name)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("remove user %s: %w", name, err)
+		}
+		return changed, nil
+	})
+}
+
 // ErrWrongBefore is in the error of a change of a file that is not valid as it is.
 var ErrWrongBefore = errors.New(Name + " is wrong as it is, and must be corrected first")
 
@@ -88,13 +102,13 @@ func (h *Held) change(edit func([]byte) ([]byte, error)) error {
 		return fmt.Errorf("read configuration: %w", err)
 	}
 	changed, err := edit(src)
-	if err != nil {
-		return err
-	}
-	if bytes.Equal(changed, src) {
+	if err == nil && bytes.Equal(changed, src) {
 		return nil
 	}
-	if _, err := Parse(name, changed, h.lookup); err != nil {
+	if err == nil {
+		_, err = Parse(name, changed, h.lookup)
+	}
+	if err != nil {
 		if _, before := Parse(name, src, h.lookup); before != nil {
 			return fmt.Errorf("%w: %w", ErrWrongBefore, before)
 		}

@@ -30,6 +30,40 @@ func without(src []byte, document, parent *yaml.Node, key string) ([]byte, error
 	return textOf(document, text)
 }
 
+// withoutItem takes a value out of the list at a path, as without does with a key. A list that
+// holds nothing else goes with it.
+func withoutItem(src []byte, path []string, value string) ([]byte, error) {
+	var document yaml.Node
+	if err := yaml.Unmarshal(src, &document); err != nil {
+		return nil, err
+	}
+	if len(document.Content) == 0 {
+		return src, nil
+	}
+	list := at(document.Content[0], path...)
+	if list == nil || list.Kind != yaml.SequenceNode {
+		return src, nil
+	}
+	i := slices.IndexFunc(list.Content, func(n *yaml.Node) bool { return n.Value == value })
+	switch {
+	case i < 0:
+		return src, nil
+	case len(list.Content) == 1:
+		return set(src, path, "")
+	}
+	text := withoutEntry(string(src), list.Content[i])
+	if list.Style&yaml.FlowStyle == 0 {
+		lines := strings.SplitAfter(string(src), "\n")
+		text = strings.Join(slices.Delete(lines, list.Content[i].Line-1, list.Content[i].Line), "")
+	}
+	list.Content = slices.Delete(list.Content, i, i+1)
+	changed, err := textOf(&document, text)
+	if err != nil {
+		return nil, err
+	}
+	return withoutItem(changed, path, value) // who writes by hand may name it twice
+}
+
 // withoutLines is a text without the lines of a key and its value, if they have lines of
 // their own: what comes of it is to be checked. A mapping that holds nothing else stays as
 // an empty one.
@@ -79,7 +113,7 @@ func withoutEntry(src string, key *yaml.Node) string {
 			for end++; end < len(src) && src[end] == ' '; end++ {
 			}
 			return src[:first] + src[end:]
-		case depth == 0 && c == '}': // the last one, with the comma before it
+		case depth == 0 && (c == '}' || c == ']'): // the last one, with the comma before it
 			before := strings.TrimRight(src[:first], " ")
 			return strings.TrimSuffix(before, ",") + src[end:]
 		}
