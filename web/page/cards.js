@@ -27,6 +27,7 @@ const isAllowed = ({ decision, answer }) => (decision && (decision.approved || d
 const decided = (allowed, agent, tool, args) => html`You ${allowed ? "allowed" : "did not allow"} ${agent.name} to <b>${lower(asOrder(tool, args))}</b>`;
 
 function settled(kind, item, agent) {
+  if (item.left) return html`${agent.name} asked${kind === "approval" && html` to <b>${lower(asOrder(item.tool, item.arguments))}</b>`}, you stopped it there`;
   if (kind === "approval") return html`${decided(isAllowed(item), agent, item.tool, item.arguments)}${item.unasked && ", in this whole conversation"}${item.decision?.denied && item.decision.text && html`: “<span dir="auto">${item.decision.text}</span>”`}`;
   if (kind === "gate") return html`You decided: <b>${item.answer || "go on"}</b>`;
   return html`${agent.name} asked, you answered${item.answer && html`: <b>${item.answer.slice(0, 120)}</b>`}`;

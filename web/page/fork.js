@@ -1,0 +1,21 @@
+// What goes on from a place in a session, in a session of its own.
+
+import { api } from "./api.js";
+import { go, talkAddress } from "./route.js";
+
+export const fork = async (id, here, seq) => go(talkAddress((await api.fork(id, seq)).session));
+
+// resend says something in place of what was said.
+export async function resend(id, { session, agent }, item, text, files) {
+  const next = item.after > 0 ? (await api.fork(id, item.after)).session : (await api.create(session.agent || agent)).id;
+  await api.say(next, text, files);
+  go(talkAddress(next));
+}
+
+// runFrom does a step again, and what follows it. What has failed is reported where it was
+// asked for.
+export async function runFrom(id, here, run, input) {
+  const { session } = await api.forkStep(id, run, input);
+  await api.resume(session);
+  go(talkAddress(session, "flow"));
+}
