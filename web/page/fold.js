@@ -185,7 +185,8 @@ export class Session {
   ask(open) {
     const [from, to] = open ? ["left", "questions"] : ["questions", "left"];
     for (const question of this[from]) Object.assign(question, { open, left: !open, version: question.version + 1 });
-    Object.assign(this, { [to]: this[from], [from]: [] });
+    this[to] = this[from];
+    this[from] = [];
   }
 
   // retry shows that a call is tried again: one line for the whole series.

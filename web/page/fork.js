@@ -12,6 +12,18 @@ export async function resend(id, { session, agent }, item, text, files) {
   go(talkAddress(next));
 }
 
+// again says once more what was said last, with what it came with.
+export const again = (id, here) => repeat(id, here, (item) => item.parts.filter((part) => part.data).map(({ name, mime, data }) => ({ name, mime, data })));
+
+// drop says it without that.
+export const drop = (id, here) => repeat(id, here, () => []);
+
+async function repeat(id, here, filesOf) {
+  const item = here.session.items.findLast((one) => one.type === "user");
+  const files = item ? filesOf(item) : [];
+  if (item && (item.text || files.length)) await resend(id, here, item, item.text, files);
+}
+
 // runFrom does a step again, and what follows it. What has failed is reported where it was
 // asked for.
 export async function runFrom(id, here, run, input) {

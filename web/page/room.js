@@ -47,16 +47,17 @@ function actsOn(id, here, { agentID, setDraft, setQueue }) {
   const lastSaid = () => here.session.items.findLast((item) => item.type === "user");
   const forked = (what) => async (...given) => (await import("./fork.js"))[what](id, here, ...given);
   const resend = forked("resend"), runFrom = forked("runFrom");
+  const edit = (item) => setDraft({ text: item.text, files: item.parts.filter((part) => part.data), instead: item });
   return {
     agent: agentID,
     say: (text) => trying(() => api.say(id, text)),
     stop: () => trying(() => api.cancel(id)),
     resume: () => trying(() => api.resume(id)),
     copy: (text) => navigator.clipboard?.writeText(text).then(() => toast("Copied"), () => toast("This browser does not let the page copy.")),
-    edit: (item) => setDraft({ text: item.text, files: item.parts.filter((part) => part.data), instead: item }),
+    edit,
     anew: () => lastSaid() && setDraft({ text: lastSaid().text, files: [], instead: lastSaid() }),
-    drop: () => trying(() => lastSaid()?.text && resend(lastSaid(), lastSaid().text, [])),
-    again: () => trying(() => lastSaid() && resend(lastSaid(), lastSaid().text, sent(lastSaid().parts.filter((part) => part.data)))),
+    drop: () => trying(forked("drop")),
+    again: () => trying(forked("again")),
     fork: (seq) => trying(() => forked("fork")(seq)),
     rerun: (run) => trying(() => runFrom(run)),
     runFrom,
@@ -64,7 +65,7 @@ function actsOn(id, here, { agentID, setDraft, setQueue }) {
     model: () => app.sessions.get(id)?.chosen || app.sessions.get(id)?.model || agentOf(here.session.agent || here.agent || "").model,
     chooseModel: () => [...document.querySelectorAll(".model")].find((e) => e.checkVisibility())?.click(),
     hurry: () => trying(async () => (await api.cancel(id), await api.resume(id))),
-    editLast: () => here.session.status !== "running" && lastSaid() && setDraft({ text: lastSaid().text, files: lastSaid().parts.filter((part) => part.data), instead: lastSaid() }),
+    editLast: () => here.session.status !== "running" && lastSaid() && edit(lastSaid()),
     ask: (text) => trying(() => delivered({ text, files: [] })),
     send: (draft, running) => trying(async () => {
       if (sending) return;
@@ -126,8 +127,7 @@ export function Room({ route }) {
     const added = await addFiles(draft.files, event.dataTransfer.files, toast);
     setDraft((d) => ({ ...d, files: added }));
   };
-  const choose = (model) => api.change(id, { model }).then((changed) => changed.status === "empty" ? update() : refresh(changed), (problem) => toast(problem.message));
-  const update = () => toast("The model was chosen.");
+  const choose = (model) => api.change(id, { model }).then((changed) => changed.status === "empty" ? toast("The model was chosen.") : refresh(changed), (problem) => toast(problem.message));
   const tab = (name, title) => html`<a href=${talkAddress(id, name)} aria-current=${route.view === name ? "page" : undefined}>${title}</a>`;
   const delivers = agentID === pipeline;
   const waits = status === "waiting" && !delivers; // a delivery is stopped at its gate
@@ -141,7 +141,7 @@ export function Room({ route }) {
   const spent = first && mostOf(session) ? ` · ${cost(info?.spent ?? 0) || "$0"} of $${mostOf(session)}` : info?.spent ? ` · $${info.spent.toFixed(info.spent < 0.1 ? 4 : 2)}` : "";
   return html`
     <div class="bar"><a class="btn tool phone-only" href="#/" title="Back" aria-label="Back">${icon("arrow-left")}</a>${cast.length > 1 ? html`<span class="faces">${cast.map((id) => html`<${Face} key=${id} id=${id} name=${agentOf(id).name} size="m" />`)}</span>` : html`<${Face} id=${agentID} name=${agent.name} size="m" />`}
-      <div class="grow"><h1 class="cut">${title}</h1><div class="tiny faint cut">${begun ? begun : cast.length > 1 ? `Flow “${agent.name}”` : [agent.name, agent.title].filter(Boolean).join(", ")}${spent}</div></div>
+      <div class="grow"><h1 class="cut">${title}</h1><div class="tiny faint cut">${begun || (cast.length > 1 ? `Flow “${agent.name}”` : [agent.name, agent.title].filter(Boolean).join(", "))}${spent}</div></div>
       <nav class="tabs desk-only" aria-label="Views">${delivers && tab("delivery", "Delivery")}${tab("", "Conversation")}${flows && tab("flow", "Flow")}${tab("run", "Run")}</nav>
       ${(status === "running" || waits) && route.view !== "" && html`<button type="button" class="sm" onClick=${acts.stop}>${icon("square")}Stop</button>`}
       <span class="desk-only">${!delivers && cast.length < 2 && html`<${ModelChoice} tokens=${held} model=${model} answered=${session.model || info?.model} agent=${isFlow(agentID) ? null : agent} choose=${choose} />`}</span>

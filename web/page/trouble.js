@@ -101,7 +101,7 @@ const catalogue = {
   offline: ["wifi-off", () => "Troupe cannot be reached", () => "What you type is kept.", () => [], "soft"],
 };
 
-const otherwise = ["circle-alert", () => "Something went wrong that we have no words for", () => "Nothing that was said is lost.", (acts) => [again(acts)]];
+const otherwise = ["circle-alert", () => "Something went wrong that we have no words for", () => "Nothing that was said is lost.", (acts) => [again(acts), other(acts)]];
 
 // addressSetting is where a remedy names the setting of a provider's address. Those of servers
 // of one's own are changed on the page.
