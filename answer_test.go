@@ -103,6 +103,44 @@ func TestACallThatAsksIsMadeWithTheAnswer(t *testing.T) {
 	}
 }
 
+func TestARunThatWaitsCanBeStopped(t *testing.T) {
+	for name := range questioning(t, &world{}) {
+		t.Run(name, func(t *testing.T) {
+			w := &world{done: map[string]int{}}
+			step := questioning(t, w, 7)[name]
+			store := troupe.NewMemoryStore()
+			engine := newEngine(t, troupe.Config{Store: store})
+			stopped := func() string {
+				events, _ := mustAnswer(t, engine, step, "go")
+				session := events[0].Session
+				if err := engine.Cancel(t.Context(), session); err != nil {
+					t.Fatal(err)
+				}
+				if err := engine.Cancel(t.Context(), session); err != nil {
+					t.Errorf("to stop it once more: %v", err)
+				}
+				info, _, err := store.Ask(t.Context(), session, troupe.SessionRequest{})
+				if err != nil || info.Status != "cancelled" || info.Events != events[len(events)-1].Seq+1 {
+					t.Fatalf("it stands as %+v, %v", info, err)
+				}
+				return session
+			}
+			session := stopped()
+			again, err := troupe.Collect(engine.Resume(t.Context(), step, session))
+			if err != nil || again.Stop != "input_requested" || again.Text != "Wipe 7?" {
+				t.Fatalf("resumed, it came to %+v, %v", again, err)
+			}
+			if _, end, err := play(t, engine, step, troupe.Input{Session: session, Text: "yes"}); err != nil || end.Output.Summary != "wiped" || w.total()["wipe(7)"] != 1 {
+				t.Errorf("answered then, it came to %+v, %v", end, err)
+			}
+			events, _, err := play(t, engine, step, troupe.Input{Session: stopped(), Text: "yes"})
+			if err != nil || countOf[*troupe.RunStarted](events) == 0 || w.total()["wipe(7)"] != 1 {
+				t.Errorf("what is said after it was stopped is no answer to what it asked: %s, %v", render(events), err)
+			}
+		})
+	}
+}
+
 // asked1Run is the run that asked first.
 func asked1Run(events []troupe.Event) string {
 	for _, e := range events {

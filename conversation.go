@@ -458,13 +458,11 @@ func (c *conversation) close(text, stop string) (Handoff, error) {
 	return c.out, nil
 }
 
-// report is the answer where the model has none.
+// report is the answer where the model has none: for people, and in parentheses, as all
+// that stands for an answer.
 func (c *conversation) report(stop string) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "I had to stop before I was done (limit reached: %s), and the model gave no closing answer.", stop)
-	if len(c.used) > 0 {
-		fmt.Fprintf(&b, " Tools used: %s.", strings.Join(c.used, ", "))
-	}
+	fmt.Fprintf(&b, "(I had to stop before I was done: %s. The model gave no closing answer.", limitText(stop, c.run.budget))
 	messages := c.history.messages
 	for _, m := range slices.Backward(messages[1:]) {
 		if m != nil && m.Role == RoleAssistant && m.Text != "" {
@@ -472,7 +470,7 @@ func (c *conversation) report(stop string) string {
 			break
 		}
 	}
-	return b.String()
+	return b.String() + ")"
 }
 
 // answerOf returns a reply's text, never empty, and what it is worth.

@@ -226,7 +226,8 @@ func (e *Engine) tail(ctx context.Context, session string, after int64, all bool
 }
 
 // Cancel stops the session's run and waits until all it started has ended, or
-// until ctx is done. It does nothing if there is no run. Called from within the loop
+// until ctx is done. A run that waits for an answer is stopped, too: to resume it is to
+// be asked again. It does nothing if there is no run. Called from within the loop
 // that ranges over the run it does not wait: the run ends when the loop goes on.
 func (e *Engine) Cancel(ctx context.Context, session string) error {
 	e.mu.Lock()
@@ -236,10 +237,13 @@ func (e *Engine) Cancel(ctx context.Context, session string) error {
 		x = s.active
 	}
 	e.mu.Unlock()
-	if x == nil {
-		return e.askOwner(ctx, session, SessionRequest{Cancel: true}, func(SessionInfo) bool { return false })
+	if x != nil {
+		return x.stop(ctx, ErrCancelled)
 	}
-	return x.stop(ctx, ErrCancelled)
+	if err := e.askOwner(ctx, session, SessionRequest{Cancel: true}, func(SessionInfo) bool { return false }); err != nil {
+		return err
+	}
+	return e.cancelWaiting(ctx, session)
 }
 
 // Close stops every run, waits for them, and refuses new ones.

@@ -385,7 +385,8 @@ type RunFinished struct {
 	// Stop is why the run ended: "answered", "input_requested" (a person must answer
 	// first), "handed_off" (another agent is to go on) or "decided" (a tool ended it:
 	// see [Decision]); the limits "turns", "tool_calls", "tokens", "cost" and "time"
-	// (see [Limits]); "repeated_calls", "length" (cut off at the model's output limit),
+	// (see [Limits]); "handoffs" (a team has handed over as often as it may),
+	// "repeated_calls", "length" (cut off at the model's output limit),
 	// "content_filter" (the provider withheld the rest), "refused" or "empty". But for
 	// answered, handed_off and decided the output's status is partial.
 	Stop string `json:"stop"`

@@ -379,6 +379,26 @@ func TestATeamsHopsHaveAnEnd(t *testing.T) {
 	}
 }
 
+// A team whose last agent does nothing but hand over, to nobody, says so in plain words.
+func TestATeamAtItsLimitSaysSo(t *testing.T) {
+	transfers := func(name, other string) *troupe.Agent {
+		return agentWith(t, troupe.AgentConfig{ID: name, Model: modelFunc(func(*troupe.Request) turn {
+			return turn{calls: []troupe.ToolCall{call("t", "transfer_to_"+other, `{"summary":"yours"}`)}}
+		})})
+	}
+	plan := must(t)(flow.NewTeam(flow.TeamConfig{Name: "table", MaxHandoffs: 3, Members: []flow.Member{{Agent: transfers("ping", "pong")}, {Agent: transfers("pong", "ping")}}}))
+	events, end := mustAnswer(t, newEngine(t, troupe.Config{}), plan, "go")
+	const want = "(The work was handed over 3 times, which is as often as it may be. pong had to answer then, and wanted to hand it over once more.)"
+	if end.Stop != "handoffs" || end.Output.Meta.Status != "partial" || end.Output.Summary != want {
+		t.Errorf("got %+v", end.Output)
+	}
+	for _, one := range bodies[*troupe.RunFinished](events) {
+		if text := one.Output.Summary; strings.Contains(text, "repeated_calls") || strings.Contains(text, "transfer_to") {
+			t.Errorf("%q is for programs", text)
+		}
+	}
+}
+
 func TestAGroupChatGoesRoundOrIsLed(t *testing.T) {
 	w := &world{done: map[string]int{}}
 	var heard []string

@@ -180,7 +180,7 @@ func (p *past) add(e *Event, talks *conversations) {
 		return
 	}
 	p.events = append(p.events, *e)
-	if !p.last.IsZero() && !endsBreak(e.Body) {
+	if !p.last.IsZero() && !endsBreak(e.Body) && !p.waits {
 		p.elapsed += max(e.Time.Sub(p.last), 0)
 	}
 	p.last = e.Time
@@ -214,6 +214,7 @@ func (p *past) add(e *Event, talks *conversations) {
 			p.stopped, p.closed = true, false
 		case *RunCancelled:
 			p.stopped, p.closed = true, b.Reason == ErrClosed.Error()
+			p.finished, p.waits = false, false // it may have waited for an answer
 		case *SessionForked, *Warned:
 		default:
 			p.stopped, p.closed = false, false
@@ -274,8 +275,13 @@ func endsBreak(body Body) bool {
 // abandon closes a run that its process left behind, so that another can begin.
 func (s *session) abandon(p *past) error {
 	s.talks.settle()
+	return s.cancel(p, errAbandoned)
+}
+
+// cancel ends a run that nobody carries out.
+func (s *session) cancel(p *past, reason error) error {
 	return s.feed.publish([]Event{{
 		Time: time.Now().Round(0).UTC(), Session: s.feed.session, Run: p.start.Run,
-		Step: string(journal.Start), Agent: p.start.Agent, Body: &RunCancelled{Reason: errAbandoned.Error()},
+		Step: string(journal.Start), Agent: p.start.Agent, Body: &RunCancelled{Reason: reason.Error()},
 	}})
 }

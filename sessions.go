@@ -129,6 +129,29 @@ func (e *Engine) Answer(ctx context.Context, session, question string, answer An
 	return x.feed.publish([]Event{*event})
 }
 
+// cancelWaiting ends a run that waits for an answer, if the session's latest one does.
+func (e *Engine) cancelWaiting(ctx context.Context, session string) error {
+	info, _, err := e.store.Ask(ctx, session, SessionRequest{})
+	if err != nil || info.Status != statusWaiting {
+		if errors.Is(err, ErrNotFound) {
+			err = nil
+		}
+		return err
+	}
+	x, err := e.enlist(ctx, nil, session) // nothing runs in it meanwhile
+	if err != nil {
+		return err
+	}
+	defer x.withdraw()
+	x.session.talks = nil
+	past, err := x.session.load(ctx, true)
+	x.session.talks = nil // the log is about to know more
+	if err != nil || !past.waits {
+		return err
+	}
+	return x.session.cancel(past, ErrCancelled)
+}
+
 // questionID is the id of the question that the run waits for an answer to.
 func (p *past) questionID() string {
 	question := openQuestion(newJournal(p.events), p.asked)

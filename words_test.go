@@ -15,7 +15,7 @@ import (
 // words are those of fields that are plain strings with a fixed set of words: see the
 // fields' comments.
 var words = map[string][]string{
-	"Stop": {"answered", "input_requested", "handed_off", "decided", "turns", "tool_calls", "tokens", "cost", "time",
+	"Stop": {"answered", "input_requested", "handed_off", "decided", "turns", "tool_calls", "tokens", "cost", "time", "handoffs",
 		"repeated_calls", "length", "content_filter", "refused", "empty", ""},
 	"Class": {"not_found", "unauthorized", "invalid_arguments", "timeout", "failed", "panicked", "interrupted", ""},
 }

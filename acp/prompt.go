@@ -99,7 +99,7 @@ func stopReason(stop string) acp.StopReason {
 		return acp.StopReasonMaxTokens
 	case "refused", "content_filter":
 		return acp.StopReasonRefusal
-	case "turns", "tool_calls", "tokens", "cost", "time", "repeated_calls":
+	case "turns", "tool_calls", "tokens", "cost", "time", "handoffs", "repeated_calls":
 		return acp.StopReasonMaxTurnRequests
 	}
 	return acp.StopReasonEndTurn

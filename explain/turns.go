@@ -251,6 +251,7 @@ var reasons = map[string]string{
 	"tokens":          "the limit of tokens was reached",
 	"cost":            "the limit of cost was reached",
 	"time":            "the time was up",
+	"handoffs":        "the agents handed over as often as they may",
 	"repeated_calls":  "the model made the same call over and over",
 	"length":          "the answer was cut off at the model's output limit",
 	"content_filter":  "the provider withheld the rest of the answer",

@@ -3,6 +3,7 @@ package flow
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/troupe-dev/troupe"
@@ -21,7 +22,8 @@ type TeamConfig struct {
 	// Members have different names. The first one begins.
 	Members []Member
 	// MaxHandoffs is how often control may pass on in one run: 8 times, by default; a
-	// negative number is refused. The agent that has it then must answer.
+	// negative number is refused. The agent that has it then must answer; a team whose
+	// agent goes on trying to hand over ends with the stop "handoffs".
 	MaxHandoffs int
 	// Edit may change what is handed over.
 	Edit Edit
@@ -103,6 +105,9 @@ func (t *team) Do(ctx context.Context, run *troupe.Run, in troupe.Handoff) (trou
 		}
 		h = run.Given(h)
 		out, err := run.Converse(ctx, agent, h)
+		if err == nil && handoffs >= t.MaxHandoffs && out.Meta.Stop == "repeated_calls" && slices.ContainsFunc(out.Meta.ToolsUsed, isTransfer) {
+			return t.atLimit(out), nil
+		}
 		if err != nil || out.Meta.Stop != "handed_off" {
 			return out, err
 		}
@@ -116,6 +121,24 @@ func (t *team) Do(ctx context.Context, run *troupe.Run, in troupe.Handoff) (trou
 	}
 }
 
+// atLimit is what a team ends with whose last agent was to hand over to nobody, and tried
+// to. What stands for an answer that it does not have is in parentheses.
+func (t *team) atLimit(out troupe.Handoff) troupe.Handoff {
+	if !strings.HasPrefix(out.Summary, "(") || !strings.HasSuffix(out.Summary, ")") {
+		return cutShort(out, "handoffs")
+	}
+	times := fmt.Sprintf("%d times, which is as often as it may be", t.MaxHandoffs)
+	if t.MaxHandoffs == 1 {
+		times = "once, which is as often as it may be"
+	}
+	out.Summary = fmt.Sprintf("(The work was handed over %s. %s had to answer then, and wanted to hand it over once more.)", times, out.Meta.Source)
+	return cutShort(out, "handoffs")
+}
+
+const transfer = "transfer_to_"
+
+func isTransfer(tool string) bool { return strings.HasPrefix(tool, transfer) }
+
 // transferTo is the tool that hands over to a member.
 func transferTo(m Member) troupe.Tool {
 	name := m.Agent.Name()
@@ -123,7 +146,7 @@ func transferTo(m Member) troupe.Tool {
 	if m.Description != "" {
 		description += " " + m.Description
 	}
-	return troupe.NewTool(toolName("transfer_to_"+name), description, func(_ context.Context, in transferArguments) (string, error) {
+	return troupe.NewTool(toolName(transfer+name), description, func(_ context.Context, in transferArguments) (string, error) {
 		return "", &troupe.Decision{Name: "hand_over", To: name, Text: in.Summary}
 	}, troupe.RepeatSafe())
 }

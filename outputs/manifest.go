@@ -56,7 +56,7 @@ type Execution struct {
 	CompletedAt time.Time `json:"completed_at,omitzero"`
 	StartedAt   time.Time `json:"started_at"` // of the first run
 	Status      string    `json:"status"`
-	// Stop is what ended a run that is completed and whose answer is not whole: a limit,
+	// Stop is what ended a run that is completed and whose answer is not whole: a limit, "handoffs",
 	// "length", "content_filter", "refused" or "empty", as in the run's last event.
 	Stop string `json:"stop,omitempty"`
 	// Outcome is "partial" or "failed" where the run says so of its work, as a delivery or a flow

@@ -77,7 +77,7 @@ func toolCause(b *troupe.ToolReturned) cause {
 // stopCodes are the codes of the ends that are no answer.
 var stopCodes = map[string]string{
 	"turns": "limit_turns", "tool_calls": "limit_turns", "tokens": "limit_tokens", "cost": "limit_cost", "time": "limit_time",
-	"repeated_calls": "repeating", "length": "answer_too_long", "content_filter": "declined", "refused": "declined",
+	"repeated_calls": "repeating", "handoffs": "limit_handoffs", "length": "answer_too_long", "content_filter": "declined", "refused": "declined",
 }
 
 // explained adds to the JSON of an event the cause of a failure that it tells of, and

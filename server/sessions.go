@@ -289,6 +289,7 @@ func (s *Server) cancelRun(c *call) (none, error) {
 	if err != nil {
 		return none{}, err
 	}
+	defer s.hub.changed(info.ID) // what waits is stopped by nobody's run
 	return none{}, s.config.Runs.Cancel(c.r.Context(), info.ID)
 }
 

@@ -19,7 +19,7 @@ type sessionView struct {
 	// Doing is what the run does now.
 	Doing *Doing `json:"doing,omitempty"`
 	// Stop is what the latest run has ended with, where it has ended without the whole of an
-	// answer: empty, length, refused, content_filter, repeated_calls, or a limit such as cost.
+	// answer: empty, length, refused, content_filter, repeated_calls, handoffs, or a limit such as cost.
 	Stop string `json:"stop,omitempty"`
 	// Outcome is how the latest run says that its work stands, where that is not done, as that of
 	// a delivery: partial or failed.

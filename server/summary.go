@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"path"
@@ -69,8 +70,10 @@ type summary struct {
 	mu       sync.Mutex
 	seq      int64
 	question *Question
-	hidden   bool // nobody has asked for the latest answer: it is a greeting
-	doing    *Doing
+	// left is the question of a run that was stopped there, and asks it again if it goes on.
+	left   *Question
+	hidden bool // nobody has asked for the latest answer: it is a greeting
+	doing  *Doing
 	// stop is what the latest run has ended with, where that is no answer.
 	stop string
 	// outcome is how the latest run says that its work stands, where that is not done: partial
@@ -99,10 +102,10 @@ func (s *summary) note(e *troupe.Event) {
 	case *troupe.RunStarted:
 		s.doing = &Doing{What: "thinking", Agent: e.Agent, Since: e.Time}
 		if e.Parent == "" {
-			s.question, s.stop, s.outcome = nil, "", ""
+			s.question, s.left, s.stop, s.outcome = nil, nil, "", ""
 		}
 	case *troupe.UserSaid:
-		s.question = nil
+		s.question, s.left = nil, nil
 		if !b.Hidden || b.Answer == nil { // that a call is allowed anyway is said by nobody
 			s.written++
 			s.hidden = b.Hidden
@@ -148,8 +151,10 @@ func (s *summary) note(e *troupe.Event) {
 		if ok && finished.Output.Summary != "" {
 			s.messages++
 		}
-		if !ok || finished.Stop != "input_requested" {
-			s.question = nil
+		if ok && finished.Stop == "input_requested" {
+			s.question = cmp.Or(s.question, s.left)
+		} else {
+			s.question, s.left = nil, s.question
 		}
 		if s.stop = ""; ok && causes.OfStop(finished.Stop).Code != "" {
 			s.stop = finished.Stop

@@ -403,6 +403,7 @@ var stops = map[string]Problem{
 	"tokens":         {Code: "tokens", Sentence: "The run has used up its tokens.", Next: "Raise limits.tokens, or ask for less at once."},
 	"cost":           {Code: "cost", Sentence: "The run has used up its money.", Next: "Raise limits.cost, or use a cheaper model: troupe models has the prices."},
 	"time":           {Code: "time", Sentence: "The run took longer than it may.", Next: "Raise limits.time, or ask for less at once."},
+	"handoffs":       {Code: "handoffs", Sentence: "The agents handed over to each other as often as they may.", Next: "Say who is to do what, or raise max_handoffs of the team in troupe.yaml."},
 	"repeated_calls": {Code: "repeated_calls", Sentence: "The model made the same call again and again.", Next: "Say what to do differently, or use another model."},
 	"length":         {Code: "length", Sentence: "The answer was cut off at the model's limit.", Next: "Ask it to go on, or to answer in smaller pieces; max_tokens raises the limit."},
 	"content_filter": {Code: "filtered", Sentence: "The provider withheld the rest of the answer.", Next: "Ask in other words, or use another model."},

@@ -69,6 +69,36 @@ func TestAReasonRefusesACall(t *testing.T) {
 	b.sees(".answered", "“Tomorrow”")
 }
 
+// What waits for a person can be stopped, with the button and by the keys, and asks again
+// where it goes on.
+func TestWhatWaitsCanBeStopped(t *testing.T) {
+	t.Parallel()
+	m := newModel(t)
+	b := begin(t, play(t, m).link, "clerk")
+	b.say("Write it down")
+	m.guarded(t, "a.md")
+	b.holds("find(%s)", approval)
+	b.click(".composer button", "Stop")
+	b.sees(".trouble", "Stopped")
+	b.sees(".answered[data-state=refused]", "clerk asked to save guarded-a.md, you stopped it there")
+	b.holds("!find(%s) && !find('.composer button', 'Stop')", approval)
+	b.click(".trouble button", "Go on")
+	b.click(approval+" button", "Allow once")
+	m.answers(t, "Written.")
+	b.sees(answers, "Written.")
+
+	b.say("Again")
+	m.guarded(t, "b.md")
+	b.holds("find(%s)", approval)
+	b.press(kb.Escape)
+	b.press(kb.Escape)
+	b.sees(".trouble", "Stopped")
+	b.say("Something else")
+	m.answers(t, "Gladly.")
+	b.sees(answers, "Gladly.")
+	b.sees(".answered[data-state=refused]", "clerk asked to save guarded-b.md, you stopped it there")
+}
+
 // An approval that waits over a restart is given in the conversation as on the first screen.
 func TestAnApprovalIsGivenAfterARestart(t *testing.T) {
 	t.Parallel()

@@ -184,3 +184,19 @@ func TestWhatIsHalfWrittenElsewhereIsKept(t *testing.T) {
 	b.do(chromedp.Reload())
 	b.sees(".panel .prose", "Two banks.")
 }
+
+// What is typed in a conversation that is deleted, perhaps in another tab, is not lost with it.
+func TestADraftOutlivesItsConversation(t *testing.T) {
+	t.Parallel()
+	m := newModel(t)
+	b := begin(t, play(t, m).link, "clerk")
+	b.say("One")
+	m.answers(t, "First.")
+	b.reads(answers, "First.")
+	b.write(composer, "Half a thought")
+	b.click(".bar button", "More")
+	b.click(".pop button", "Delete")
+	b.sees(".toast", "deleted")
+	value[any](b, "void (globalThis.before = true, location.reload())")
+	b.holds("!globalThis.before && find('.ask textarea')?.value === 'Half a thought'")
+}

@@ -19,6 +19,18 @@ func TestAGlitchIsOverWhenItIsOver(t *testing.T) {
 	b.sees(answers, "I am.")
 }
 
+// A server that is back is noticed, however long the page was to wait for it.
+func TestAServerThatIsBackIsNoticed(t *testing.T) {
+	t.Parallel()
+	m := newModel(t)
+	b := begin(t, play(t, m).link, "clerk")
+	value[any](b, `void (globalThis.well = fetch, globalThis.fetch = (path) => (String(path).endsWith('/events') ? Promise.resolve(new Response('', { status: 503, headers: { 'Retry-After': '3600' } })) : Promise.reject(new TypeError('offline'))))`)
+	b.say("Are you there?")
+	b.sees(".strip", "Trying again in 3")
+	value[any](b, "void (globalThis.fetch = well)")
+	b.lacks(".strip", "Troupe cannot be reached")
+}
+
 // To go on from an answer that is whole is not to go on from one that was stopped.
 func TestToGoOnFromAnAnswerIsNotToStopIt(t *testing.T) {
 	t.Parallel()

@@ -33,7 +33,7 @@ func TestAnApprovalIsGivenOnTheFirstScreen(t *testing.T) {
 	shown := homeApproval + " [aria-label='What will be done']"
 	b.sees(shown, "# Minutes <b>of</b> *November*") // as plain text
 	b.sees(shown, "To [U+202E]fdp.exe")
-	b.sees(shown, "file_path: this conversation / minutes/guarded.md") // where it goes is seen first
+	b.sees(shown, "File: this conversation / minutes/guarded.md") // where it goes is seen first
 	b.lacks(shown, "The very last line.")
 	b.picture("home-approval")
 	for b.sees(homeApproval, "Next page"); !value[bool](b, "find(%s).innerText.includes('The very last line.')", shown); {

@@ -392,6 +392,8 @@ func (f *faulty) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		answer(413, "request_too_large", "Request too large")
 	case "filter":
 		answer(400, "content_filter", "The response was filtered due to the prompt triggering content management policy")
+	case "unheard of":
+		answer(400, "E1234", "Ask Jane.")
 	case "odd":
 		answer(400, "invalid_request_error", "Unsupported value: 'temperature' does not support 0")
 	case "down":
@@ -435,7 +437,7 @@ func TestWhatGoesWrongIsSaidInPeoplesWords(t *testing.T) {
 	b := open(t, h.link)
 	for _, fault := range []struct{ say, title, act string }{
 		{"key", "did not accept the key", "Replace the key"}, {"money", "has no credit left", "Use another model"}, {"model", "has no model of this name", "Choose another"},
-		{"large", "too large for the model", "Edit the message"}, {"filter", "declined to answer", "Rephrase"}, {"odd", "", "Try again"},
+		{"large", "too large for the model", "Edit the message"}, {"filter", "declined to answer", "Rephrase"}, {"odd", "", "Try again"}, {"odd", "", "Use another model"}, {"unheard of", "", "Use another model"},
 		{"withheld", "declined to answer", "Rephrase"}, {"context", "too long for the model", "Use another model"}, {"long", "reached the model’s limit", "Go on"},
 		{"down", "has a problem", "Try again"}, {"broken off", "The answer broke off", "Go on from here"},
 	} {

@@ -3,7 +3,7 @@
 import { keep, kept } from "./kept.js";
 import { go, replace, talkAddress, useRoute } from "./route.js";
 import { Side, Tabs } from "./side.js";
-import { app, byTime, dismiss, enter, load, titleOf, tryNow, useApp } from "./state.js";
+import { app, byTime, dismiss, enter, isBack, load, titleOf, tryNow, useApp } from "./state.js";
 import { Component, html, icon, lazy, render, styled, useEffect, useRef, useState } from "./view.js";
 
 const Home = lazy(() => styled(() => import("./home.js")), "Home");
@@ -59,8 +59,8 @@ function App() {
 function Strip() {
   const [, tick] = useState(0);
   useEffect(() => {
-    const timer = setInterval(() => tick((n) => n + 1), 1000);
-    return () => clearInterval(timer);
+    const timers = [setInterval(() => tick((n) => n + 1), 1000), setInterval(isBack, 4000)];
+    return () => timers.forEach(clearInterval);
   }, []);
   const left = Math.max(0, Math.ceil((app.retryAt - Date.now()) / 1000));
   return html`<div class="strip calm" role="status">${icon("wifi-off")}<span class="grow"><b>Troupe cannot be reached.</b> What you type is kept here. ${left > 0 ? `Trying again in ${left} s.` : "Trying again…"}</span><button type="button" class="sm" onClick=${tryNow}>Try now</button></div>`;

@@ -27,6 +27,7 @@ const isAllowed = ({ decision, answer }) => (decision && (decision.approved || d
 const decided = (allowed, agent, tool, args) => html`You ${allowed ? "allowed" : "did not allow"} ${agent.name} to <b>${lower(asOrder(tool, args))}</b>`;
 
 function settled(kind, item, agent) {
+  if (item.left) return html`${agent.name} asked${kind === "approval" && html` to <b>${lower(asOrder(item.tool, item.arguments))}</b>`}, you stopped it there`;
   if (kind === "approval") return html`${decided(isAllowed(item), agent, item.tool, item.arguments)}${item.unasked && ", in this whole conversation"}${item.decision?.denied && item.decision.text && html`: “<span dir="auto">${item.decision.text}</span>”`}`;
   if (kind === "gate") return html`You decided: <b>${item.answer || "go on"}</b>`;
   return html`${agent.name} asked, you answered${item.answer && html`: <b>${item.answer.slice(0, 120)}</b>`}`;
@@ -76,7 +77,12 @@ function Choices({ item, agent, acts, id }) {
 // asked is what a question about a call shows below its first line: the arguments, whole
 // and decoded, as plain text. Where a file goes is said without the engine's names; what
 // is in it is indented, and stays as it is.
-const asked = (question) => (/\n\n([^]*)/.exec(question)?.[1] ?? "").replace(/^ {4}/gm, "").replace(/^(\w*(?:path|file)\w*): \{session[-_]folder\}\//gm, "$1: this conversation / ").replace(/^(\w*(?:path|file)\w*): \{project[-_]root\}\//gm, "$1: the project / ");
+const asked = (question, tool) => named(tool, (/\n\n([^]*)/.exec(question)?.[1] ?? "").replace(/^ {4}/gm, "").replace(/^(\w*(?:path|file)\w*): \{session[-_]folder\}\//gm, "$1: this conversation / ").replace(/^(\w*(?:path|file)\w*): \{project[-_]root\}\//gm, "$1: the project / "));
+
+// names are what people call the arguments of our tools that write, and named the lines that
+// begin with them: what is in an argument is indented.
+const names = { file_path: "File", content: "Text", edits: "Changes" };
+const named = (tool, text) => (writers.includes(tool) ? text.replace(/^(file_path|content|edits):/gm, (_, name) => names[name] + ":") : text);
 
 // mostOnPage is how many characters of what is asked are shown at once, and mostLines
 // how many lines.
@@ -121,7 +127,7 @@ function replaces(tool, args, has) {
 
 // Exactly is what would be done, whole: as it will be read, and character by character.
 function Exactly({ agent, tool, args, question, over }) {
-  const shown = asked(question ?? "");
+  const shown = asked(question ?? "", tool);
   return html`<p class="small dim">${agent.name} wants to use <b>${tool.replace(/[_-]+/g, " ")}</b>. It is done exactly as shown below, or not at all.${over && " A version is there already; this one takes its place, and the one before is kept."}</p>
     ${shown && html`<div class="exact-sent"><${Pages} text=${shown} name="What will be done" /></div>`}
     <details class="exact-sent"><summary class="btn ghost">${icon("chevron-right", "chev")}Show exactly what is sent</summary><${Pages} text=${json(args)} name="Exact arguments" /></details>`;

@@ -8,7 +8,7 @@ import { short, size, count } from "./format.js";
 
 // Composer writes a message to an agent. The draft is { text, files }, which whoever
 // shows the composer keeps. send, queue and stop are what its buttons do.
-export function Composer({ agent, draft, setDraft, running, send, stop, files = [], context = null, hint = "", focus = true, editLast = null, model = null }) {
+export function Composer({ agent, draft, setDraft, running, waits = false, send, stop, files = [], context = null, hint = "", focus = true, editLast = null, model = null }) {
   const field = useRef(null);
   const picker = useRef(null);
   const [picked, setPicked] = useState({ text: "", menu: false, at: 0 });
@@ -98,7 +98,7 @@ export function Composer({ agent, draft, setDraft, running, send, stop, files = 
       ${used > 0 && html`<span class="row tiny faint desk-only" title=${`${count(context.used)} of ${count(context.window)} tokens`}><span class="meter"><i style=${{ width: Math.max(2, used * 100) + "%" }}></i></span>${Math.round(used * 100)} %</span>`}
       ${running && empty
         ? html`<button type="button" class="primary send" aria-label="Stop" title="Stop" onClick=${stop}>${icon("square")}</button>`
-        : html`${running && html`<button type="button" class="ghost sm" aria-label="Stop" onClick=${stop}>${icon("square")}Stop</button>`}
+        : html`${(running || waits) && html`<button type="button" class="ghost sm" aria-label="Stop" onClick=${stop}>${icon("square")}Stop</button>`}
           <button class="primary send" aria-label=${running ? "Send after this answer" : "Send"} title=${running ? "Send after this answer" : "Send"} disabled=${empty}>${icon(running ? "corner-down-left" : "arrow-up")}</button>`}
     </div>
   </form>`;

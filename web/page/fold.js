@@ -57,6 +57,8 @@ export class Session {
   files = new Map();
   // Those that wait for an answer.
   questions = [];
+  // Those at which it was stopped: it asks them again if it goes on.
+  left = [];
   // What was said of the last limit that was reached.
   limit = "";
   // Which limit that was, for as long as its run goes on.
@@ -179,6 +181,14 @@ export class Session {
     this.questions = [];
   }
 
+  // ask has questions wait for an answer, or be left.
+  ask(open) {
+    const [from, to] = open ? ["left", "questions"] : ["questions", "left"];
+    for (const question of this[from]) Object.assign(question, { open, left: !open, version: question.version + 1 });
+    this[to] = this[from];
+    this[from] = [];
+  }
+
   // retry shows that a call is tried again: one line for the whole series.
   retry(event, cause) {
     const before = this.items.find((item) => item.type === "retry" && item.run === event.run && item.step === event.step);
@@ -236,11 +246,13 @@ export class Session {
   // was cut off.
   endRun(event, status, partial = "") {
     const run = this.runs.get(event.run);
-    // It had ended, and went on.
-    if (run?.ended) paused(run, "idle", run.ended, this.resumed);
+    // It had ended, and went on, or waited until now.
+    const isLeft = status === "cancelled" && this.status === "waiting";
+    if (run?.ended) paused(run, isLeft ? "waited" : "idle", run.ended, isLeft ? event.time : this.resumed);
+    if (isLeft) this.#stand("waiting", status);
     if (run) Object.assign(run, { status, ended: event.time });
     const taken = event.parent ? run?.taken : this.exchange;
-    if (taken && !isDeath(event.body)) taken.ended = event.time;
+    if (taken && !isDeath(event.body) && !isLeft) taken.ended = event.time;
     let shown = false;
     for (const [key, entry] of this.#open) {
       if (entry.run !== event.run || entry.state === "waiting") continue;
@@ -467,6 +479,7 @@ const handlers = {
     s.endRun(e, waits ? "waiting" : "completed");
     const run = s.runs.get(e.run);
     if (run) Object.assign(run, { output: b.output, spent: b.spent, stop: b.stop });
+    if (waits && !e.parent && !s.questions.length) s.ask(true);
     if (e.parent || waits) return;
     const summary = b.output?.summary ?? "";
     // An answer that reached the output limit comes in several.
@@ -500,7 +513,9 @@ const handlers = {
   run_cancelled(s, e, b) {
     s.dropRetry(e);
     s.endRun(isDeath(b) ? { ...e, time: s.last } : e, "cancelled", b.partial);
-    if (!e.parent) s.add(e, { type: "trouble", code: "cancelled", context: { half: !!b.partial, died: isDeath(b) }, passing: true });
+    if (e.parent) return;
+    s.ask(false);
+    s.add(e, { type: "trouble", code: "cancelled", context: { half: !!b.partial, died: isDeath(b) }, passing: true });
   },
 };
 

@@ -2,6 +2,7 @@
 
 import { api } from "./api.js";
 import { forget } from "./draft.js";
+import { keep, kept } from "./kept.js";
 import { goTo, takeFocus } from "./keys.js";
 import { talkAddress } from "./route.js";
 import { app, dismiss, leaving, refresh, toast, update } from "./state.js";
@@ -80,10 +81,18 @@ export function deleteSession(id, title, files = []) {
   const forGood = (left) => {
     if (decided) return;
     decide();
-    if (left) forget(id); // nobody is there any more to do so later
-    api.remove(id, written).then(() => forget(id), (problem) => (toast(problem.code === "written" ? `${name} is not deleted: something was written in it meanwhile` : problem.message), back()));
+    if (left) clear(id); // nobody is there any more to do so later
+    api.remove(id, written).then(() => clear(id), (problem) => (toast(problem.code === "written" ? `${name} is not deleted: something was written in it meanwhile` : problem.message), back()));
   };
   const one = toast(`${name} ${runs ? "stopped and " : ""}deleted${files.length ? `, with its ${files.length === 1 ? `file ${files[0]}` : `${files.length} files`}` : ""}`, undone, 10_000, forGood);
   addEventListener("pagehide", forGood);
   addEventListener("hashchange", opened, true); // before the page goes there
+}
+
+// clear forgets the draft of a conversation that is deleted. What was typed there, perhaps in
+// another tab, is kept in the box of the first screen, if that is empty.
+function clear(id) {
+  const text = kept("draft." + id, ""), box = "draft.home." + app.me.name;
+  if (text && !kept(box, "")) keep(box, text);
+  forget(id);
 }

@@ -45,36 +45,27 @@ function actsOn(id, here, { agentID, setDraft, setQueue }) {
   };
   let sending = false;
   const lastSaid = () => here.session.items.findLast((item) => item.type === "user");
-  const resend = async (item, text, files) => {
-    const next = item.after > 0 ? (await api.fork(id, item.after)).session : (await api.create(here.session.agent || here.agent)).id;
-    await api.say(next, text, files);
-    go(talkAddress(next));
-  };
-  // A step is done again, and what follows it, in a session of its own. What has failed is
-  // reported where it was asked for.
-  const runFrom = async (run, input) => {
-    const { session } = await api.forkStep(id, run, input);
-    await api.resume(session);
-    go(talkAddress(session, "flow"));
-  };
+  const forked = (what) => async (...given) => (await import("./fork.js"))[what](id, here, ...given);
+  const resend = forked("resend"), runFrom = forked("runFrom");
+  const edit = (item) => setDraft({ text: item.text, files: item.parts.filter((part) => part.data), instead: item });
   return {
     agent: agentID,
     say: (text) => trying(() => api.say(id, text)),
     stop: () => trying(() => api.cancel(id)),
     resume: () => trying(() => api.resume(id)),
     copy: (text) => navigator.clipboard?.writeText(text).then(() => toast("Copied"), () => toast("This browser does not let the page copy.")),
-    edit: (item) => setDraft({ text: item.text, files: item.parts.filter((part) => part.data), instead: item }),
+    edit,
     anew: () => lastSaid() && setDraft({ text: lastSaid().text, files: [], instead: lastSaid() }),
-    drop: () => trying(() => lastSaid()?.text && resend(lastSaid(), lastSaid().text, [])),
-    again: () => trying(() => lastSaid() && resend(lastSaid(), lastSaid().text, sent(lastSaid().parts.filter((part) => part.data)))),
-    fork: (seq) => trying(async () => go(talkAddress((await api.fork(id, seq)).session))),
+    drop: () => trying(forked("drop")),
+    again: () => trying(forked("again")),
+    fork: (seq) => trying(() => forked("fork")(seq)),
     rerun: (run) => trying(() => runFrom(run)),
     runFrom,
     answer: (item, values, done = () => {}) => trying(() => api.answer(id, { question: item.ask.id, ...values }).then(() => (done(), true))),
     model: () => app.sessions.get(id)?.chosen || app.sessions.get(id)?.model || agentOf(here.session.agent || here.agent || "").model,
     chooseModel: () => [...document.querySelectorAll(".model")].find((e) => e.checkVisibility())?.click(),
     hurry: () => trying(async () => (await api.cancel(id), await api.resume(id))),
-    editLast: () => here.session.status !== "running" && lastSaid() && setDraft({ text: lastSaid().text, files: lastSaid().parts.filter((part) => part.data), instead: lastSaid() }),
+    editLast: () => here.session.status !== "running" && lastSaid() && edit(lastSaid()),
     ask: (text) => trying(() => delivered({ text, files: [] })),
     send: (draft, running) => trying(async () => {
       if (sending) return;
@@ -136,10 +127,10 @@ export function Room({ route }) {
     const added = await addFiles(draft.files, event.dataTransfer.files, toast);
     setDraft((d) => ({ ...d, files: added }));
   };
-  const choose = (model) => api.change(id, { model }).then((changed) => changed.status === "empty" ? update() : refresh(changed), (problem) => toast(problem.message));
-  const update = () => toast("The model was chosen.");
+  const choose = (model) => api.change(id, { model }).then((changed) => changed.status === "empty" ? toast("The model was chosen.") : refresh(changed), (problem) => toast(problem.message));
   const tab = (name, title) => html`<a href=${talkAddress(id, name)} aria-current=${route.view === name ? "page" : undefined}>${title}</a>`;
   const delivers = agentID === pipeline;
+  const waits = status === "waiting" && !delivers; // a delivery is stopped at its gate
   const flows = !delivers && (isFlow(agentID) || [...session.runs.values()].some((run) => run.parent));
   const title = titleOf({ agent: agentID, title: info?.title || session.title }) || "New conversation";
   const model = info?.chosen || agent.model || info?.model || session.model;
@@ -150,9 +141,9 @@ export function Room({ route }) {
   const spent = first && mostOf(session) ? ` · ${cost(info?.spent ?? 0) || "$0"} of $${count(mostOf(session))}` : info?.spent ? ` · $${info.spent.toFixed(info.spent < 0.1 ? 4 : 2)}` : "";
   return html`
     <div class="bar"><a class="btn tool phone-only" href="#/" title="Back" aria-label="Back">${icon("arrow-left")}</a>${cast.length > 1 ? html`<span class="faces">${cast.map((id) => html`<${Face} key=${id} id=${id} name=${agentOf(id).name} size="m" />`)}</span>` : html`<${Face} id=${agentID} name=${agent.name} size="m" />`}
-      <div class="grow"><h1 class="cut">${title}</h1><div class="tiny faint cut">${begun ? begun : cast.length > 1 ? `Flow “${agent.name}”` : [agent.name, agent.title].filter(Boolean).join(", ")}${spent}</div></div>
+      <div class="grow"><h1 class="cut">${title}</h1><div class="tiny faint cut">${begun || (cast.length > 1 ? `Flow “${agent.name}”` : [agent.name, agent.title].filter(Boolean).join(", "))}${spent}</div></div>
       <nav class="tabs desk-only" aria-label="Views">${delivers && tab("delivery", "Delivery")}${tab("", "Conversation")}${flows && tab("flow", "Flow")}${tab("run", "Run")}</nav>
-      ${status === "running" && route.view !== "" && html`<button type="button" class="sm" onClick=${acts.stop}>${icon("square")}Stop</button>`}
+      ${(status === "running" || waits) && route.view !== "" && html`<button type="button" class="sm" onClick=${acts.stop}>${icon("square")}Stop</button>`}
       <span class="desk-only">${!delivers && cast.length < 2 && html`<${ModelChoice} tokens=${held} model=${model} answered=${session.model || info?.model} agent=${isFlow(agentID) ? null : agent} choose=${choose} />`}</span>
       ${delivers && session.files.size > 0 && html`<a class="btn sm desk-only" href=${api.zipOf(id)} download>${icon("archive")}Download all</a>`}
       <button type="button" class="tool" title=${`Files of this conversation (${session.files.size})`} aria-label=${`Files of this conversation (${session.files.size})`} onClick=${() => (file === undefined ? show("*") : go(talkAddress(id, route.view)))}>${icon("folder-open")}</button>
@@ -166,7 +157,7 @@ export function Room({ route }) {
         ${!loaded ? html`<div class="flow"><${Bones} /></div>` : session.items.length > 0 || status === "running" ? html`<${Conversation} here=${here} status=${status} acts=${acts} openFile=${openFile} asks=${asks} />` : html`<${Beginning} agent=${agent} acts=${acts} />`}
         ${draft.instead && html`<p class="editing small">${icon("git-branch")}<span class="grow">This begins a conversation of its own, which goes on from before the message.</span><button type="button" class="ghost sm" onClick=${() => setDraft(draft.aside ?? empty)}>Cancel</button></p>`}
         ${queue.messages.length > 0 && html`<${Queue} id=${id} queue=${queue} setQueue=${setQueue} />`}
-        <${Composer} key=${id} agent=${agent} draft=${draft} setDraft=${setDraft} running=${status === "running"} context=${session.context} files=${[...session.files.keys()].map((path) => path.replace(/^\//, ""))}
+        <${Composer} key=${id} agent=${agent} draft=${draft} setDraft=${setDraft} running=${status === "running"} waits=${waits} context=${session.context} files=${[...session.files.keys()].map((path) => path.replace(/^\//, ""))}
           editLast=${acts.editLast} model=${!delivers && cast.length < 2 && html`<${ModelChoice} tokens=${held} model=${model} agent=${isFlow(agentID) ? null : agent} choose=${choose} quiet=${true} />`}
           hint=${session.questions[0]?.ask.kind === "approval" ? "Decide above; what you write here says no" : session.questions.length || asks?.choices?.length ? `Answer above, or write to ${agent.name}` : ""} send=${(d) => acts.send(d, status === "running")} stop=${acts.stop} />
       </section>`}

@@ -85,7 +85,7 @@ export function timesOf(session, list, now) {
 const decisions = { __proto__: null, "": "You went on", "go on": "You went on", stop: "You stopped it here", no: "You went on without it" };
 // keepsPlan says of a question that a person went on with the plan that was there before a
 // planner came to none.
-const keepsPlan = ({ ask, arguments: given, open, answer }) => ask.kind === "gate" && given?.kept > 0 && !open && decisionIn(answer) === decisions["go on"];
+const keepsPlan = ({ ask, arguments: given, open, left, answer }) => ask.kind === "gate" && given?.kept > 0 && !open && !left && decisionIn(answer) === decisions["go on"];
 
 const decisionIn = (answer) => decisions[(answer ?? "").trim().toLowerCase()];
 
@@ -113,7 +113,7 @@ export function historyOf(session, gate, takes = []) {
     const [, how, icon, tint] = states[howOf(run)] ?? states.done;
     events.push({ time: run.ended, icon, tint, text: `${nameOfPhase(run.agent)} ${how}` });
   }
-  for (const item of session.items) if (item.type === "question" && !item.open) events.push({ time: item.answeredAt || item.time, icon: "hand", text: keepsPlan(item) ? "You kept the plan that was there" : item.ask.kind === "gate" ? decided(item.answer) : `You answered: ${item.answer}` });
+  for (const item of session.items) if (item.type === "question" && !item.open && !item.left) events.push({ time: item.answeredAt || item.time, icon: "hand", text: keepsPlan(item) ? "You kept the plan that was there" : item.ask.kind === "gate" ? decided(item.answer) : `You answered: ${item.answer}` });
   if (gate) events.push({ time: gate.time, icon: "hand", tint: "wait", text: "Waits for your decision" });
   return events.sort((a, b) => (a.time < b.time ? 1 : -1));
 }

@@ -148,6 +148,9 @@ function listen(lost = false) {
 
 export const tryNow = () => hurry();
 
+// isBack asks whether the server can be reached: who is answered does not wait any longer.
+export const isBack = () => api.me().catch(() => {});
+
 export const signedOut = () => update({ signedOut: true });
 
 // enter exchanges an access code for a cookie, and begins again where everybody was.

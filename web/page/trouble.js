@@ -87,6 +87,7 @@ const catalogue = {
   limit_time: ["timer", limitTitle("time"), limitText, (acts) => [onward(acts) || (acts.say && ["Go on", () => acts.say("Go on.")]), ["Leave it", leave]], "spot"],
   limit_turns: ["repeat", limitTitle("turns"), limitText, further, "spot"],
   limit_tokens: ["gauge", limitTitle("tokens"), limitText, further, "spot"],
+  limit_handoffs: ["repeat", () => "The work was handed over as often as it may be", (c) => `${c.a} was stopped there. What is done is kept. Say below who is to do what.`, () => [], "soft"],
   repeating: ["repeat", (c) => `${c.a} did the same thing over and over and was stopped`, () => "Say below what to do instead.", () => [], "soft"],
   tool_server_down: ["plug", (c) => (c.server ? `The tools of ${c.server} are not there now` : "Some tools are not there now"), (c) => `${c.a} went on without them.`, () => [app.me.operator && ["Settings", () => { location.hash = "#/settings/mcp"; }]], "soft"],
   agent_broken: ["circle-alert", (c) => `${c.a} cannot start`, (c) => brokenWords(c.lacks), () => [app.me.operator && ["See where", () => { location.hash = "#/settings/agents"; }]]],
@@ -100,7 +101,7 @@ const catalogue = {
   offline: ["wifi-off", () => "Troupe cannot be reached", () => "What you type is kept.", () => [], "soft"],
 };
 
-const otherwise = ["circle-alert", () => "Something went wrong that we have no words for", () => "Nothing that was said is lost.", (acts) => [again(acts)]];
+const otherwise = ["circle-alert", () => "Something went wrong that we have no words for", () => "Nothing that was said is lost.", (acts) => [again(acts), other(acts)]];
 
 // addressSetting is where a remedy names the setting of a provider's address. Those of servers
 // of one's own are changed on the page.

@@ -103,10 +103,14 @@ export function doing(tool, args, over = false) {
 
 export const toolIcon = (tool) => tools[tool]?.[0] ?? "wrench";
 
+// isNone says of a call that there is no such tool. Those to hand over with are taken away at the
+// limit of a team.
+const isNone = (call) => isNoTool(call) && !/^transfer_to_/.test(call.tool);
+
 // called is what a call counts as: a file that is not there was not read, one that was refused
 // is not saved, and changes of which one does not fit are not made.
 function called(call) {
-  if (isNoTool(call)) return "no tool";
+  if (isNone(call)) return "no tool";
   if (call.tool === "read_file" && call.class === "not_found") return "read_file, not found";
   if (call.class && /^(save_output|write_file|edit_file)$/.test(call.tool)) return "save, not";
   return call.tool === "apply_changes" && /"problems":\s*\[\s*\{/.test(call.content ?? "") ? "apply_changes, none" : call.tool;
@@ -114,7 +118,7 @@ function called(call) {
 
 // isUndecided says of a call that would have decided how a flow goes on that it was refused:
 // nobody went on.
-const isUndecided = (call) => !!call.class && !isNoTool(call) && /^(transfer_to_.+|give_floor|accept|revise|write_ledger)$/.test(call.tool);
+const isUndecided = (call) => !!call.class && !isNone(call) && /^(transfer_to_.+|give_floor|accept|revise|write_ledger)$/.test(call.tool);
 
 // isToldVain says that what is said of a call says already that it came to nothing.
 export const isToldVain = (call) => isUndecided(call) || isRefused(call) || called(call) !== call.tool;
@@ -175,7 +179,7 @@ export function now(session) {
 // stops are the ends that are no answer, in a few words.
 const stops = {
   __proto__: null, // names come from outside
-  empty: "Said nothing", length: "The answer was cut off", refused: "Declined to answer", content_filter: "The answer was withheld", repeated_calls: "Stopped: it repeated itself",
+  empty: "Said nothing", length: "The answer was cut off", refused: "Declined to answer", content_filter: "The answer was withheld", repeated_calls: "Stopped: it repeated itself", handoffs: "Handed over too often",
   cost: "Reached its limit", time: "Reached its limit", turns: "Reached its limit", tokens: "Reached its limit", tool_calls: "Reached its limit",
 };
 
