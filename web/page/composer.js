@@ -20,8 +20,8 @@ export function Composer({ agent, draft, setDraft, running, send, stop, files = 
   const coarse = matchMedia("(pointer: coarse)").matches;
   const name = agent.name || agent.id;
   useEffect(() => {
-    if (focus && !coarse) field.current?.focus();
-  }, []);
+    if (draft.instead || (focus && !coarse)) field.current?.focus();
+  }, [draft.instead]);
   useLayoutEffect(() => {
     field.current.style.height = "auto";
     if (draft.text) field.current.style.height = Math.min(field.current.scrollHeight, innerHeight * 0.4) + "px"; // empty, it is as high as its hint

@@ -1,5 +1,6 @@
 // The keyboard. Single letters act only outside fields, and can be switched off.
 
+import "./focus.js";
 import { kept } from "./kept.js";
 import { go, talkAddress } from "./route.js";
 import { waiting } from "./state.js";

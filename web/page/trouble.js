@@ -1,7 +1,6 @@
 // The catalogue of what can go wrong, by its code: what happened, what it means, what
 // to do. The provider's own words are folded below.
 
-import "./focus.js";
 import { nameOf, size } from "./format.js";
 import { app, brokenWords, castOf, isFlow, pipeline } from "./state.js";
 import { html, icon, useEffect, useState } from "./view.js";
