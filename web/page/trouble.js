@@ -127,6 +127,9 @@ export const knows = (code) => code in catalogue;
 // headline is the first line of a card, for lists and screen readers.
 export const headline = (code, context = {}) => (catalogue[code] ?? otherwise)[1](filled(context));
 
+// inShort is why something failed, in a line, "" where there are no words for it.
+export const inShort = (cause) => (knows(cause?.code) ? headline(cause.code) : cause?.problem?.sentence ?? "");
+
 const filled = (context) => ({ p: "The provider", a: "The agent", ...Object.fromEntries(Object.entries(context).filter(([, value]) => value)) });
 
 // elsewhere says where a conversation is that is not around the card.
