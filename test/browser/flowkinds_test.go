@@ -121,7 +121,11 @@ func TestAFlowThatIsOverSaysWhatCameOfIt(t *testing.T) {
 	b.picture("flow-repeated")
 	b.click(".node", "poet")
 	b.sees(".panel", "This step did not run.")
+	b.click(".node", "finder")
+	b.sees(".panel", "Could not hand over to poet, ")
 	b.looksAt(desk, "run")
+	b.sees(".lane[data-kind=run]", "finder: stopped: it repeated itself")
+	b.lacks(".lane", "answers")
 	b.sees(".lane[data-failed=true]", "Could not hand over to poet")
 	b.lacks(".lane", "Handed over")
 	b.looksAt(desk, "")
@@ -247,4 +251,31 @@ func TestAFlowThatWasStoppedHasNotFailed(t *testing.T) {
 	b.click(".graph .trouble button", "Go on")
 	b.sees(".node[data-state=done]", "Written.")
 	b.lacks(".graph .chip", "stopped")
+}
+
+// A flow that nothing is heard of says so, and does not count on.
+func TestAFlowThatNothingIsHeardOfSaysSo(t *testing.T) {
+	t.Parallel()
+	m := newModel(t)
+	m.directed(t, script{"Line of otters", []reply{{text: "Found."}, {text: "One, two", held: true}}})
+	h := kindsHouse(t, m)
+	r := newRelay(t, h.link)
+	b := open(t, r.link)
+	b.sees(".agent", "finder")
+	b.looksAt(h.runs(t, "line", "Line of otters"), "flow")
+	b.sees(".node[data-state=run]", "writer")
+	b.sees(".live-chip", "Live, following")
+	r.cut()
+	b.sees(".live-chip", "No connection")
+	b.lacks(".live-chip", "Live")
+	const took = "find('.node[data-state=run] .num').innerText"
+	stood := value[string](b, took)
+	b.hurries() // which draws the page anew
+	b.sees(".live-chip", "No connection")
+	if now := value[string](b, took); now != stood {
+		t.Errorf("without a connection %s became %s", stood, now)
+	}
+	r.mend()
+	b.hurries()
+	b.sees(".live-chip", "Live, following")
 }

@@ -133,3 +133,101 @@ func TestADeletionThatIsUndoneHasTheFocus(t *testing.T) {
 	b.enter(".toast button", "Undo")
 	b.hasFocus(`a[href="` + address + `"]`)
 }
+
+// Who stops an answer, or no longer wants to edit a message, is in the box again. So is
+// whoever edits one, by a button that is elsewhere.
+func TestTheBoxHasTheFocusOfWhatGoes(t *testing.T) {
+	t.Parallel()
+	m := newModel(t)
+	b := begin(t, play(t, m).link, "clerk")
+	b.say("Count to three")
+	a := m.asked(t)
+	a.say("One, two")
+	b.reads(answers, "One, two")
+	b.enter(".composer button", "Stop")
+	a.isLeft()
+	b.sees(".trouble", "Stopped")
+	b.hasFocus(composer)
+
+	b.click(".said button", "Edit and try again")
+	b.sees(".editing", "This begins a conversation of its own")
+	b.hasFocus(composer)
+	b.enter(".editing button", "Cancel")
+	b.lacks(".editing", "")
+	b.hasFocus(composer)
+}
+
+// Who stops a flow is at what can be done then, or at its headline.
+func TestAFlowThatIsStoppedKeepsTheFocus(t *testing.T) {
+	t.Parallel()
+	m := newModel(t)
+	b := open(t, play(t, m).link)
+	b.at("#/flows")
+	b.write("[aria-label='Task for review']", "Look at it")
+	b.press(kb.Enter)
+	m.asked(t)
+	b.sees(".node[data-state=run]", "clerk")
+	b.enter(".bar button", "Stop")
+	b.sees(".graph .trouble", "Stopped")
+	b.holds("document.activeElement.matches('.graph .trouble, #main h1')")
+}
+
+// Who leaves a document by Esc while they edit it is in the box, where nothing opened it here.
+func TestADocumentThatIsLeftByKeyGivesTheFocusBack(t *testing.T) {
+	t.Parallel()
+	_, b := besideABrief(t)
+	const text = ".editor textarea"
+	b.enter(".panel button", "Edit")
+	b.hasFocus(text)
+	b.press(kb.Escape)
+	b.lacks(".panel", "")
+	b.holds("document.activeElement.matches('.doc button')")
+
+	b.enter(".doc button", "Brief")
+	b.sees(".panel .pick", "Version 1")
+	value[any](b, "void ((window.isOld = true), location.reload())")
+	b.holds("!window.isOld && find('.editor textarea')")
+	b.write(text, "# Lockers\n\nMine.\n")
+	b.press(kb.Escape)
+	b.lacks(".panel", "")
+	b.hasFocus(composer)
+}
+
+// Who dismisses what was reported is where they were before.
+func TestAToastThatIsDismissedGivesTheFocusBack(t *testing.T) {
+	t.Parallel()
+	m := newModel(t)
+	b := begin(t, play(t, m).link, "clerk")
+	b.say("Hello")
+	m.answers(t, "Good morning.")
+	b.sees(answers, "Good morning.")
+	const copies = ".said [aria-label='Copy the message']"
+	b.enter(copies, "")
+	b.sees(".toast", "")
+	b.enter(".toast button", "Dismiss")
+	b.lacks(".toast", "")
+	b.hasFocus(copies)
+}
+
+// A headline that has the focus has no ring around it where a mouse was used.
+func TestWhatWasBegunByMouseHasNoRing(t *testing.T) {
+	t.Parallel()
+	b := open(t, play(t, newModel(t)).link)
+	ring := func() string { return value[string](b, "getComputedStyle(find('#main h1')).outlineStyle") }
+	b.at("#/flows")
+	b.write("[aria-label='Task for review']", "Look at it")
+	b.click("[aria-label=review] button", "Run")
+	b.sees(".node", "clerk")
+	b.hasFocus("#main h1")
+	if got := ring(); got != "none" {
+		t.Errorf("by mouse, the ring around the headline is %s", got)
+	}
+	b.at("#/flows")
+	b.write("[aria-label='Task for review']", "Look at it")
+	b.press(kb.Enter)
+	b.sees(".node", "clerk")
+	b.hasFocus("#main h1")
+	if got := ring(); got == "none" {
+		t.Error("by key, the headline has no ring around it")
+	}
+}

@@ -1,7 +1,6 @@
 // What waits for a person, as cards: a question with its choices, an act that needs a
 // yes, a gate of a delivery. Answered, a card is one line.
 
-import "./focus.js";
 import { api } from "./shelf.js";
 import { useKept } from "./draft.js";
 import { json } from "./forms.js";

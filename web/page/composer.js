@@ -1,6 +1,6 @@
 // Where messages are written. What is typed survives whatever becomes of the page.
 
-import { app, tasksOf, toast } from "./state.js";
+import { tasksOf, toast } from "./state.js";
 import { html, icon, useEffect, useLayoutEffect, useRef, useState } from "./view.js";
 import { empty, longPaste } from "./draft.js";
 import { kept } from "./kept.js";
@@ -14,14 +14,16 @@ export function Composer({ agent, draft, setDraft, running, waits = false, send,
   const [picked, setPicked] = useState({ text: "", menu: false, at: 0 });
   const [closed, setClosed] = useState(false);
   const [menu, setMenu] = useState(false);
-  const offers = closed ? [] : menu ? tasksOf(agent).map(asOffer) : offersFor(agent, draft.text, files);
+  const [made, setMade] = useState(null); // by what offers are made, once it is there
+  useEffect(() => void import("./offers.js").then(setMade), []);
+  const offers = closed || !made ? [] : menu ? made.tasksFor(agent) : made.offersFor(agent, draft.text, files);
   // What was picked counts for what it was picked from.
   const chosen = picked.text === draft.text && picked.menu === menu && picked.at < offers.length ? picked.at : 0;
   const coarse = matchMedia("(pointer: coarse)").matches;
   const name = agent.name || agent.id;
   useEffect(() => {
-    if (focus && !coarse) field.current?.focus();
-  }, []);
+    if (draft.instead || (focus && !coarse)) field.current?.focus();
+  }, [draft.instead]);
   useLayoutEffect(() => {
     field.current.style.height = "auto";
     if (draft.text) field.current.style.height = Math.min(field.current.scrollHeight, innerHeight * 0.4) + "px"; // empty, it is as high as its hint
@@ -102,24 +104,4 @@ export function Composer({ agent, draft, setDraft, running, waits = false, send,
           <button class="primary send" aria-label=${running ? "Send after this answer" : "Send"} title=${running ? "Send after this answer" : "Send"} disabled=${empty}>${icon(running ? "corner-down-left" : "arrow-up")}</button>`}
     </div>
   </form>`;
-}
-
-const asOffer = (task) => ({ key: task.cmd, icon: "file-text", label: task.label, detail: [task.about, task.asks && `asks you ${task.asks === 1 ? "once" : `${task.asks} times`}`].filter(Boolean).join(" · "), title: task.trigger, send: task.trigger });
-
-// offersFor are what a text may become: tasks behind a slash or a star, agents behind
-// an at sign, files behind a number sign.
-export function offersFor(agent, text, files = []) {
-  const task = text.match(/^[/*](\S*)$/)?.[1].toLowerCase();
-  if (task !== undefined) {
-    return tasksOf(agent).filter((t) => `${t.label} ${t.about} ${t.trigger}`.toLowerCase().includes(task) && t.trigger !== text).slice(0, 10).map(asOffer);
-  }
-  const [, mark, word] = text.match(/(?:^|\s)([@#])(\S*)$/) ?? [];
-  if (mark === "@") {
-    return app.agents.filter((a) => `${a.name} ${a.id}`.toLowerCase().includes(word.toLowerCase())).slice(0, 8)
-      .map((a) => ({ key: a.id, icon: "user", label: a.name || a.id, detail: a.title, insert: "@" + (a.name || a.id) }));
-  }
-  if (mark === "#") {
-    return files.filter((f) => f.toLowerCase().includes(word.toLowerCase())).slice(0, 8).map((f) => ({ key: f, icon: "file-text", label: f, insert: f }));
-  }
-  return [];
 }

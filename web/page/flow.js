@@ -11,8 +11,8 @@ import { kept, keep } from "./kept.js";
 import { ChangeGiven, Given } from "./given.js";
 import { Prose } from "./prose.js";
 import { valueIn } from "./phase.js";
-import { headline, knows, Trouble } from "./trouble.js";
-import { doing, done, isToldVain, stopped } from "./words.js";
+import { inShort, Trouble } from "./trouble.js";
+import { did, doing, done, isToldVain, isUndecided, stopped } from "./words.js";
 import { Face, html, icon, lazy, styled, useEffect, useMemo, useRef, useState } from "./view.js";
 
 const Question = lazy(() => styled(() => import("./cards.js")), "Question");
@@ -152,7 +152,7 @@ export function Flow({ here, at, name, status, acts }) {
   const chosen = flow.nodes.find((n) => n.id === at);
   return html`<div class=${"room graph" + (chosen ? "" : " solo")}>
     ${list || phone ? html`<div class="flow-list"><h2 class="hidden">The flow, as a list</h2><div class="row between">${chips}${!phone && html`<button type="button" class="sm" onClick=${() => (setList(false), keep("flowList", false))}>${icon("workflow")}As a graph</button>`}</div>${card}<${List} flow=${flow} states=${states} session=${session} at=${at} select=${select} /></div>`
-      : html`<${Drawing} flow=${flow} states=${states} session=${session} at=${at} select=${select} chips=${html`${chips}${card}`} toList=${() => (setList(true), keep("flowList", true))} live=${status === "running"} />`}
+      : html`<${Drawing} flow=${flow} states=${states} session=${session} at=${at} select=${select} chips=${html`${chips}${card}`} toList=${() => (setList(true), keep("flowList", true))} live=${status === "running" && !session.unheard} cut=${session.unheard} />`}
     ${chosen && html`<${Node} key=${at} node=${chosen} name=${nameIn(flow, chosen)} state=${states.get(at) ?? { runs: [], state: "idle" }} session=${session} id=${id} acts=${acts} close=${() => go(talkAddress(id, "flow"))} />`}</div>`;
 }
 
@@ -171,8 +171,7 @@ const failureOf = (session, run) => session.warnings.findLast((w) => w.run === r
 function lastWords(session, { runs, state }) {
   const last = runs.at(-1)?.id;
   if (state === "fail") {
-    const { cause } = failureOf(session, last);
-    return knows(cause?.code) ? headline(cause.code) : cause?.problem?.sentence ?? ""; // the error itself is in the run
+    return inShort(failureOf(session, last).cause); // the error itself is in the run
   }
   if (state === "stop" || state === "halt") return ""; // what it was at is not on record, or cut
   if (state === "mute") return stopped(runs.at(-1).stop);
@@ -216,12 +215,12 @@ function Card({ flow, node, state, session, at, select, style }) {
 
 const frameWords = { __proto__: null, parallel: "at the same time", loop: "until it will do", team: "team", group_chat: "group chat", experts: "with experts", sequence: "one after the other" };
 // named is what a frame is called: by its author's name, what kind it is, and its round.
-const named = (frame, states, flow) => [frame.title, (frame.kind === "loop" && rounds(states, flow, frame)) || frameWords[frame.kind]].filter(Boolean).join(": ");
+export const named = (frame, states, flow) => [frame.title?.replace(/_+/g, " "), (frame.kind === "loop" && rounds(states, flow, frame)) || frameWords[frame.kind]].filter(Boolean).join(": ");
 
 const frameIcons = { __proto__: null, parallel: "columns-2", loop: "repeat", team: "users", group_chat: "message-square", experts: "users", sequence: "arrow-right" };
 
 // Drawing lays the graph out from left to right.
-function Drawing({ flow, states, session, at, select, chips, toList, live }) {
+function Drawing({ flow, states, session, at, select, chips, toList, live, cut }) {
   const [zoom, setZoom] = useState(1);
   const box = useRef(null);
   const drawn = useMemo(() => laidOut(flow), [flow]);
@@ -252,7 +251,7 @@ function Drawing({ flow, states, session, at, select, chips, toList, live }) {
         ${edges.map((e) => [e, stateOfEdge(e, states, ways)]).map(([e, state]) => html`<path key=${e.from + " " + e.to} class=${"e " + state + (e.back ? " back" : "")} d=${e.path} marker-end=${state === "done" ? undefined : `url(#tip${state})`} />`)}</svg>
       ${flow.nodes.filter((n) => n.kind === "agent").map((n) => html`<${Card} key=${n.id} flow=${flow} node=${n} state=${states.get(n.id)} session=${session} at=${at} select=${select} style=${{ left: drawn.places.get(n.id).x + "px", top: drawn.places.get(n.id).y + "px" }} />`)}</div></div>
     <div class="zoom">${[["Smaller", "zoom-out", () => setZoom(zoom * 0.85)], ["Larger", "zoom-in", () => setZoom(Math.min(2, zoom * 1.15))], ["All of it", "scan", fit], ["As a list", "list-tree", toList]].map(([title, drawing, act]) => html`<button type="button" class="tool sm" key=${title} title=${title} aria-label=${title} onClick=${act}>${icon(drawing)}</button>`)}</div>
-    ${live && html`<span class="chip out live-chip"><span class="dot live"></span>Live, following</span>`}</div>`;
+    ${live && html`<span class="chip out live-chip"><span class="dot live"></span>Live, following</span>`}${cut && html`<span class="chip out live-chip">${icon("wifi-off")}No connection: nothing new is shown</span>`}</div>`;
 }
 
 // rounds says which round a loop is in, and of how many.
@@ -362,6 +361,7 @@ function Node({ node, name, state, session, id, acts, close }) {
   const answers = session.items.filter((i) => i.type === "answer" && i.text && state.runs.some((r) => r.id === i.run));
   const said = answers.filter((i) => i.run === run?.id);
   const first = session.spans.find((s) => s.kind === "model" && s.run === run?.id);
+  const refused = session.items.filter((i) => i.type === "tool" && i.run === run?.id && isUndecided(i)); // as when nobody of that name is in the team
   const { from } = session.items.findLast((i) => i.type === "handoff" && i.to === node.agent && i.seq < (run?.seq ?? 0)) ?? {};
   const again = (r) => r && r.status !== "running" && isStep(session, r) && html`<button type="button" class="ghost sm" title="A conversation of its own, in which this step gets what you make of its input" onClick=${() => (setTab("Was"), setChanging(r))}>${icon("pencil")}Change and run from here</button>
     <button type="button" class="ghost sm" title="A conversation of its own, in which this step and what follows are done again" onClick=${() => acts.rerun(r.id)}>${icon("git-branch")}Run again from here</button>`;
@@ -370,6 +370,7 @@ function Node({ node, name, state, session, id, acts, close }) {
       ${tab === "Was" && (changing ? html`<${ChangeGiven} key=${changing.id} run=${changing} send=${(input) => acts.runFrom(changing.id, input)} close=${() => setChanging(null)} />` : run ? html`<${Given} run=${run} from=${from} edit=${session.edits.get(run.id)} />` : html`<p class="dim">${unbegun}</p>`)}
       ${tab === "Writes" && isUnsaid && html`<${Unsaid} run=${run} state=${state.state} session=${session} agent=${agent} acts=${acts} />`}
       ${tab === "Writes" && (said.length > 0 || !isUnsaid) && (said.length ? said.map((i) => html`<${Prose} key=${i.key} text=${i.text} streaming=${!!i.streaming} />`) : html`<p class="dim">${!run ? unbegun : isOver(session) ? "Nothing." : state.state === "wait" ? "Nothing until you have answered." : "Nothing yet."}</p>`)}
+      ${tab === "Writes" && refused.length > 0 && html`<p class="acts">${icon("circle-alert")}<span>${did(refused).join(", ")}</span></p>`}
       ${state.state === "wait" && html`<p><button type="button" class="primary sm" onClick=${close}>${icon("hand")}See what ${name} asks</button></p>`}
       ${tab === "Rounds" && state.runs.map((r, n) => html`<details key=${r.id} class="part" open=${n === state.runs.length - 1}><summary><span class="grow">Round ${n + 1}</span><span class="tiny faint">${duration(workedOn(r, untilOf(session)))}</span></summary>${answers.filter((i) => i.run === r.id).map((i) => html`<${Prose} key=${i.key} text=${i.text} />`)}${r !== run && html`<div class="row wrap">${again(r)}</div>`}</details>`)}
       ${!(changing && tab === "Was") && html`<div class="row wrap">${first && html`<a class="btn sm" href=${talkAddress(id, "run", String(first.seq))}>${icon("activity")}See the calls</a>`}${again(run)}</div>`}</div></aside>`;

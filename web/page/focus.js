@@ -1,5 +1,6 @@
-// Moves the focus on when what has it goes. The button of a card, or the field in which Enter
-// sends, goes with the card that it answers: whoever uses a keyboard or a screen reader would be at the top of the page.
+// Moves the focus on when what has it goes: the button of a card with the card that it answers, Stop
+// once it has stopped, a field with the panel that Esc closes. Whoever uses a keyboard or a screen
+// reader would be at the top of the page.
 
 const cards = ".needs, .trouble, .waits .card";
 
@@ -9,35 +10,43 @@ const longest = 60_000;
 let end = () => {};
 let headline = null; // which has the focus until there is something to do
 
-document.addEventListener?.("pointerdown", () => end(), true);
+// What is given the focus by the page itself has a ring around it where keys are used.
+const by = (means) => (document.documentElement.dataset.by = means);
+
+let before = null; // what had the focus before a toast has it
+
+document.addEventListener?.("pointerdown", () => (by("pointer"), end()), true);
 document.addEventListener?.("keydown", ({ key, target }) => {
+  by("keys");
   if (headline) end();
-  const card = key === "Enter" && !target.closest?.("button, a, summary") && target.closest?.(cards);
-  if (card) watch(card, target);
+  if (key === "Escape" || (key === "Enter" && !target.closest?.("button, a, summary"))) watch(target);
 }, true);
-document.addEventListener?.("click", ({ target }) => {
-  const button = target.closest?.("button"), card = button?.closest(cards);
-  if (card) watch(card, button);
+document.addEventListener?.("click", ({ target }) => watch(target.closest?.("button, a")), true);
+document.addEventListener?.("focusin", ({ target, relatedTarget }) => {
+  if (target.closest(".toast") && !relatedTarget?.closest(".toast")) before = relatedTarget;
 }, true);
 
-// watch waits until the focus is lost that a card's button or field has. One that is switched off until
-// something comes of it leaves it to its card. Where nothing is to be done at the moment, as
-// between two gates, the headline has it until there is, or somebody does something else.
-function watch(card, button) {
+// watch waits until the focus is lost that a button, a link or a field has. One of a card that is
+// switched off until something comes of it leaves it to its card. Where nothing is to be done at the
+// moment, as between two gates, the headline has it until there is, or somebody does something else.
+function watch(from) {
+  const card = from?.closest?.(cards);
+  if (!card && (!from || from === document.body || from !== document.activeElement)) return;
   end();
   const all = [...document.querySelectorAll(cards)], after = all.slice(all.indexOf(card) + 1);
+  const around = from.closest(".toast") ? before : from.closest(".panel, dialog");
   const look = () => {
     const at = document.activeElement;
-    const isLost = !at || at === document.body;
+    const isLost = !at || at === document.body, isGone = !from.isConnected;
     if (headline) {
       const next = at === headline && nextCard([]);
       if (next) take(next);
       if (next || at !== headline) end();
       return;
     }
-    if (isLost) take(button.isConnected ? card : heir(after));
-    if (isLost && !button.isConnected && document.activeElement.matches("h1")) headline = document.activeElement;
-    else if (!button.isConnected || !(isLost || card.contains(at))) end();
+    if (isLost && (card || isGone)) take(!isGone ? card : card ? heir(after) : isShown(around) ? around : place());
+    if (card && isLost && isGone && document.activeElement.matches("h1")) headline = document.activeElement;
+    else if (isGone || !(isLost || (card ?? from).contains(at))) end();
   };
   const seen = new MutationObserver(() => requestAnimationFrame(look));
   const timer = setTimeout(() => end(), longest);
@@ -45,12 +54,15 @@ function watch(card, button) {
   seen.observe(document.body, { childList: true, subtree: true, attributeFilter: ["disabled"] });
 }
 
-// heir is what gets the focus of a button that is gone: the next card that something can be
-// done about, or any other, or the box to write in. A box that has the focus brings a keyboard
-// along by touch: there it is what is read.
-function heir(after) {
+// heir is what gets the focus of a card's button that is gone: the next card that something can
+// be done about, or any other.
+const heir = (after) => nextCard(after) ?? place();
+
+// place is what has the focus where nothing else does: the box to write in. A box that has the
+// focus brings a keyboard along by touch: there it is what is read.
+function place() {
   const box = matchMedia("(pointer: coarse)").matches ? ".flow[role=log]" : ".composer textarea, .ask textarea";
-  return nextCard(after) ?? [...document.querySelectorAll(box), document.querySelector("h1")].find(isShown) ?? document.getElementById("main");
+  return [...document.querySelectorAll(box), document.querySelector("h1")].find(isShown) ?? document.getElementById("main");
 }
 
 const isShown = (e) => e?.isConnected && e.checkVisibility();

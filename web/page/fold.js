@@ -30,7 +30,7 @@ export const workedOn = (run, until = "") => (run.ended || until ? Math.max(0, b
 const paused = (run, as, from, to) => ((run[as] += between(from, to)), run.pauses.push([from, to]));
 
 // untilOf is the time until which the runs of a session that have not ended were worked on.
-export const untilOf = (s) => (s.status === "running" ? new Date().toISOString() : s.last);
+export const untilOf = (s) => (s.status === "running" ? s.unheard || new Date().toISOString() : s.last);
 
 // mostOf is what a session may cost, in dollars: as much as its runs together, 0 for no limit.
 export const mostOf = (s) => [...s.runs.values()].reduce((sum, run) => sum + (run.parent ? 0 : run.most), 0);
@@ -71,6 +71,7 @@ export class Session {
   waited = 0;
   // Times in which nobody did anything within a run: [from, to].
   breaks = [];
+  unheard = ""; // since when the server cannot be reached
   resumed = ""; // when it last went on after a break
   exchange = null; // what the answer in the making has taken so far
   totals = { input: 0, cached: 0, output: 0, cost: 0, unpriced: false, turns: 0 };
@@ -127,7 +128,7 @@ export class Session {
 
   // timesAt are worked and waited at a moment: what goes on now, or waits now, counts.
   timesAt(now = new Date().toISOString()) {
-    const gap = this.last ? between(this.last, now) : 0;
+    const gap = this.last ? between(this.last, this.unheard || now) : 0;
     return { worked: this.worked + (this.status === "running" ? gap : 0), waited: this.waited + (this.status === "waiting" ? gap : 0) };
   }
 

@@ -116,7 +116,6 @@ const asker = ({ agent, question: q }) => agentOf((q?.kind !== "gate" && q?.agen
 
 // Waits are the questions that wait, each with its answers.
 function Waits() {
-  useEffect(() => void import("./focus.js"), []);
   const [answered, setAnswered] = useState([]); // which goes before what the stream says of it
   const key = (s) => `${s.id} ${s.question?.id}`;
   const list = waiting().filter((s) => !answered.includes(key(s)));

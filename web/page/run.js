@@ -6,7 +6,8 @@ import { cost, count, short, size } from "./format.js";
 import { clock, duration, json, plainPath, visible } from "./forms.js";
 import { isFailure, workedOn } from "./fold.js";
 import { allEvents } from "./session.js";
-import { asOrder, done, lower, toolIcon } from "./words.js";
+import { inShort } from "./trouble.js";
+import { asOrder, done, lower, stopped, toolIcon } from "./words.js";
 import { go, talkAddress } from "./route.js";
 import { Lines } from "./changes.js";
 import { Bones, Component, Face, html, icon, useEffect, useLayoutEffect, useMemo, useRef, useState, useVisit } from "./view.js";
@@ -220,6 +221,11 @@ function Fill({ span, n, fullest, current }) {
   return html`<span class=${current ? "strong" : "dim"}>Turn ${n}</span><div class="parts" role="img" aria-label=${`instructions ${system}, tools ${tools}, conversation ${history} tokens`}>${[["p1", system], ["p3", tools], ["p4", history], ["rest", fullest - system - tools - history]].map(([tint, value]) => value > 0 && html`<i key=${tint} class=${tint} style=${{ flex: value }}></i>`)}</div><span class="right num dim">${count(system + tools + history)}</span>`;
 }
 
+const standings = { __proto__: null, running: " works", failed: " failed", waiting: " waits for you", cancelled: " was stopped", interrupted: " was interrupted" };
+
+// stands says behind an agent's name how its run stands, or came to its end.
+export const stands = ({ status, stop }) => standings[status] ?? (stopped(stop) ? `: ${lower(stopped(stop))}` : stop === "handed_off" ? " hands over" : " answers");
+
 function Lane({ row, scale, current, id }) {
   // What has not ended goes on beyond the last thing that happened: the drawing ends there.
   const place = (from, to) => {
@@ -232,7 +238,7 @@ function Lane({ row, scale, current, id }) {
   if (row.kind === "run") {
     const agent = agentOf(row.run.agent);
     drawing = html`<${Face} id=${row.run.agent} name=${agent.name} size="s" />`;
-    label = html`<b class="cut">${agent.name} ${row.run.status === "running" ? "works" : row.run.status === "failed" ? "failed" : "answers"}</b>`;
+    label = html`<b class="cut">${agent.name}${stands(row.run)}</b>`;
     bars = piecesOf(row.run, end).map(([from, to]) => html`<i key=${from} class="ag" style=${place(from, to)}></i>`);
   } else if (row.kind === "model") {
     const first = new Date(Date.parse(row.start) + (row.span.first || 0)).toISOString();
@@ -249,7 +255,7 @@ function Lane({ row, scale, current, id }) {
     bars = html`<i class="wt" style=${place(row.start, end)}></i>`;
   } else {
     drawing = icon("circle-x", "bad");
-    label = html`<span class="cut">${row.warning.agent}: ${row.warning.text}</span>`;
+    label = html`<span class="cut" title=${row.warning.text}>${agentOf(row.warning.agent).name}: ${inShort(row.warning.cause) || row.warning.text}</span>`;
   }
   const act = () => select(id, row), keys = (event) => event.key === "Enter" && act();
   return html`<div class="lane" role="treeitem" aria-level=${row.depth + 1} aria-selected=${current} data-kind=${row.kind} data-failed=${isFailure(row.span?.class)} aria-current=${current ? "true" : undefined} tabindex=${row.span ? 0 : undefined} onClick=${act} onKeyDown=${keys}><span style=${{ "--d": row.depth }}>${drawing}${label}</span><span class=${row.kind === "ask" ? "wait" : ""}>${row.kind === "ask" && !row.end ? html`<${Since} time=${row.start} />` : duration(ms)}</span><span class="track">${bars}</span></div>`;

@@ -76,6 +76,7 @@ function followed(here, redraw, ask, load) {
       if (connection === "live") here.session.reconnected();
       if (connection === "live" && lost) ask();
       lost = connection === "lost" || (lost && connection !== "live");
+      here.session.unheard = lost ? here.session.unheard || new Date().toISOString() : "";
       Object.assign(here, { connection, problem });
       redraw();
       if (connection === "live" && here.missing) load();

@@ -60,8 +60,8 @@ export function agentOf(id) {
   return unknown.get(id);
 }
 
-// plainName is what an agent of a delivery is called, which nobody has given a name.
-const plainName = (id) => (/^[a-z][a-z-]+-agent$/.test(id) ? id.slice(0, -6).replace(/^qa-/, "").replaceAll("-", " ").replace(/^./, (c) => c.toUpperCase()) : id);
+// plainName is what an agent of a delivery or a frame of a flow is called, which nobody has given a name.
+const plainName = (id) => (/^[a-z][a-z-]+-agent$/.test(id) ? id.slice(0, -6).replace(/^qa-/, "").replaceAll("-", " ").replace(/^./, (c) => c.toUpperCase()) : id.replaceAll("_", " "));
 
 export const pipeline = "deliver";
 const delivering = { id: pipeline, name: "Delivery", title: "", icon: "", commands: [] };

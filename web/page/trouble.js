@@ -1,7 +1,6 @@
 // The catalogue of what can go wrong, by its code: what happened, what it means, what
 // to do. The provider's own words are folded below.
 
-import "./focus.js";
 import { count, nameOf, size } from "./format.js";
 import { app, brokenWords, castOf, isFlow, pipeline } from "./state.js";
 import { html, icon, useEffect, useState } from "./view.js";
@@ -128,6 +127,9 @@ export const knows = (code) => code in catalogue;
 
 // headline is the first line of a card, for lists and screen readers.
 export const headline = (code, context = {}) => (catalogue[code] ?? otherwise)[1](filled(context));
+
+// inShort is why something failed, in a line, "" where there are no words for it.
+export const inShort = (cause) => (knows(cause?.code) ? headline(cause.code) : cause?.problem?.sentence ?? "");
 
 const filled = (context) => ({ p: "The provider", a: "The agent", ...Object.fromEntries(Object.entries(context).filter(([, value]) => value)) });
 

@@ -118,7 +118,7 @@ function called(call) {
 
 // isUndecided says of a call that would have decided how a flow goes on that it was refused:
 // nobody went on.
-const isUndecided = (call) => !!call.class && !isNone(call) && /^(transfer_to_.+|give_floor|accept|revise|write_ledger)$/.test(call.tool);
+export const isUndecided = (call) => !!call.class && !isNone(call) && /^(transfer_to_.+|give_floor|accept|revise|write_ledger)$/.test(call.tool);
 
 // isToldVain says that what is said of a call says already that it came to nothing.
 export const isToldVain = (call) => isUndecided(call) || isRefused(call) || called(call) !== call.tool;

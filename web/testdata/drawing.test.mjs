@@ -132,7 +132,7 @@ test("a table that changed is shown as it was and as it is, each under its word"
 });
 
 test("a task is called by its name, and what its author says of it stands below", async () => {
-  const { offersFor } = await import("../page/composer.js");
+  const { offersFor } = await import("../page/offers.js");
   const { Beginning } = await import("../page/beginning.js");
   const mary = { id: "mary", name: "Mary", title: "Analyst", description: "", broken: "", commands: [
     { cmd: "CB", trigger: "*create-brief", label: "Create Brief: A guided experience to nail down your product idea" }, { cmd: "RT", trigger: "*ratio", label: "Work out the ratio 3:4" }, { cmd: "LO", trigger: "*long", label: "Whatever is said at such a length before there is a colon: it stays" },

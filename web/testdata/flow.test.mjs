@@ -3,7 +3,7 @@ import test from "node:test";
 import { install } from "./fakedom.mjs";
 
 install();
-const { preview, statesOf } = await import("../page/flow.js");
+const { named, preview, statesOf } = await import("../page/flow.js");
 
 const node = (id, kind, name, at) => ({ id, kind, ...(kind === "agent" ? { agent: name } : { title: name }), ...(at && { in: at }) });
 
@@ -85,4 +85,8 @@ test("a preview has no marks of markdown, and names as they are", () => {
     ["```js\nconst a_b = 1;\n```\nAs above.", "As above."],
     ['```json\n{"error_kind": "not_found"}\n```', "error kind: not_found"],
   ]) assert.equal(preview(text), want);
+});
+
+test("a frame is named as people read it", () => {
+  assert.equal(named(node("4", "parallel", "polish_it"), new Map(), essay), "polish it: at the same time");
 });

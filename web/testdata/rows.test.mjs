@@ -4,8 +4,9 @@ import { install } from "./fakedom.mjs";
 import { Events } from "./script.mjs";
 
 install();
-const { labelOf, madeIn, piecesOf, rowsOf, scaleOf } = await import("../page/run.js");
-const { Session, workedOn } = await import("../page/fold.js");
+const { labelOf, madeIn, piecesOf, rowsOf, scaleOf, stands } = await import("../page/run.js");
+const { inShort } = await import("../page/trouble.js");
+const { Session, untilOf, workedOn } = await import("../page/fold.js");
 
 const run = (id, seq, parent, depth) => [id, { id, seq, parent, depth, started: "", ended: "" }];
 const model = (seq, of, step = "1", attempt = 1) => ({ kind: "model", seq, run: of, step, attempt, start: "", end: "" });
@@ -117,4 +118,21 @@ test("nobody was asked about a call that is allowed in the whole conversation", 
   for (const event of allowed) s.take(event);
   assert.deepEqual(labels(s), ["Used mail send"]);
   assert.equal(madeIn(s), 1);
+});
+
+test("a run that said nothing does not answer", () => {
+  const ends = [{ status: "completed", stop: "answered" }, { status: "completed", stop: "empty" }, { status: "completed", stop: "handed_off" }, { status: "failed" }, { status: "cancelled" }, { status: "waiting" }, { status: "running" }];
+  assert.deepEqual(ends.map(stands), [" answers", ": said nothing", " hands over", " failed", " was stopped", " waits for you", " works"]);
+});
+
+test("nothing is counted while the server cannot be reached", () => {
+  const session = Object.assign(new Session(), { status: "running", last: "2026-01-01T00:00:00Z", unheard: "2026-01-01T00:00:04Z" });
+  assert.equal(session.timesAt("2026-01-01T00:01:00Z").worked, 4000);
+  assert.equal(untilOf(session), "2026-01-01T00:00:04Z");
+});
+
+test("why a step failed is said in words, where there are some", () => {
+  assert.equal(inShort({ code: "provider_down" }), "The provider has a problem");
+  assert.equal(inShort({ code: "odd", problem: { sentence: "The disk is full." } }), "The disk is full.");
+  assert.equal(inShort(undefined), "");
 });

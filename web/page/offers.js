@@ -1,0 +1,26 @@
+// What the box for messages offers while something is typed.
+
+import { app, tasksOf } from "./state.js";
+
+const asOffer = (task) => ({ key: task.cmd, icon: "file-text", label: task.label, detail: [task.about, task.asks && `asks you ${task.asks === 1 ? "once" : `${task.asks} times`}`].filter(Boolean).join(" · "), title: task.trigger, send: task.trigger });
+
+// tasksFor are all that an agent can do.
+export const tasksFor = (agent) => tasksOf(agent).map(asOffer);
+
+// offersFor are what a text may become: tasks behind a slash or a star, agents behind
+// an at sign, files behind a number sign.
+export function offersFor(agent, text, files = []) {
+  const task = text.match(/^[/*](\S*)$/)?.[1].toLowerCase();
+  if (task !== undefined) {
+    return tasksOf(agent).filter((t) => `${t.label} ${t.about} ${t.trigger}`.toLowerCase().includes(task) && t.trigger !== text).slice(0, 10).map(asOffer);
+  }
+  const [, mark, word] = text.match(/(?:^|\s)([@#])(\S*)$/) ?? [];
+  if (mark === "@") {
+    return app.agents.filter((a) => `${a.name} ${a.id}`.toLowerCase().includes(word.toLowerCase())).slice(0, 8)
+      .map((a) => ({ key: a.id, icon: "user", label: a.name || a.id, detail: a.title, insert: "@" + (a.name || a.id) }));
+  }
+  if (mark === "#") {
+    return files.filter((f) => f.toLowerCase().includes(word.toLowerCase())).slice(0, 8).map((f) => ({ key: f, icon: "file-text", label: f, insert: f }));
+  }
+  return [];
+}
