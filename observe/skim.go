@@ -40,6 +40,8 @@ type skimming struct {
 	isOther bool
 	// names are those of agents, models and tools: few, and each in very many events.
 	names map[string]string
+	// session and run are those of the event before, which most often are those of the next.
+	session, run string
 }
 
 // maxNames is how many names are remembered.
@@ -59,6 +61,17 @@ func (s *skimming) name() string {
 	return text
 }
 
+// same reads a string that most often is what it was before.
+func (s *skimming) same(before *string) string {
+	quoted := s.Skip()
+	if n := len(quoted); n != len(*before)+2 || string(quoted[1:n-1]) != *before {
+		text := rawjson.NewCursor(quoted)
+		*before = text.String()
+		s.Broken = s.Broken || text.Broken
+	}
+	return *before
+}
+
 // envelope reads an event whose body comes last, as the engine writes it. Another order is
 // left to UnmarshalJSON.
 func (s *skimming) envelope(e *troupe.Event) {
@@ -67,9 +80,9 @@ func (s *skimming) envelope(e *troupe.Event) {
 		case "seq":
 			e.Seq = s.Int()
 		case "session":
-			e.Session = s.String()
+			e.Session = s.same(&s.session)
 		case "run":
-			e.Run = s.String()
+			e.Run = s.same(&s.run)
 		case "parent":
 			e.Parent = s.String()
 		case "agent":

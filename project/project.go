@@ -338,6 +338,14 @@ func (p *Project) Store(ctx context.Context) (*outputs.Folders, error) {
 	return s.folders, nil
 }
 
+// HasEngine reports whether the engine was opened, so that there may be something new in the
+// store.
+func (p *Project) HasEngine() bool {
+	p.opening.Lock()
+	defer p.opening.Unlock()
+	return p.opened != nil
+}
+
 // errClosed reports a project that was closed.
 var errClosed = errors.New("the project is closed")
 

@@ -4,10 +4,12 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"time"
 
+	"github.com/troupe-dev/troupe/internal/rawjson"
 	"github.com/troupe-dev/troupe/observe"
 	"github.com/troupe-dev/troupe/project"
 	"github.com/troupe-dev/troupe/store"
@@ -89,6 +91,77 @@ func count(ctx context.Context, opened *project.Project) error {
 	}
 	_, err = foldKept(ctx, reader, opened.DataDir())
 	return errors.Join(err, reader.Close())
+}
+
+// A command that has run something counts what is new, once that is worth keeping: no more
+// than a tenth of a second's, and so that nobody ever has to wait for years to be counted.
+const (
+	mostAtOnce = 2 * worthKeeping
+	someTime   = 2 * time.Second
+)
+
+// countSome brings a project's kept metrics closer to what is stored.
+func countSome(opened *project.Project) error {
+	ctx, cancel := context.WithTimeout(context.Background(), someTime)
+	defer cancel()
+	reader, err := opened.OpenReader(ctx)
+	if err != nil {
+		return err
+	}
+	return errors.Join(countFirst(ctx, reader, opened.DataDir()), reader.Close())
+}
+
+func countFirst(ctx context.Context, log store.Log, dir string) error {
+	file := filepath.Join(dir, foldedName)
+	after := readUpto(file)
+	upto, err := log.Last(ctx)
+	if err != nil {
+		return err
+	}
+	n := 0
+	for page, err := range log.Scan(ctx, after, upto) {
+		if err != nil {
+			return err
+		}
+		if n += page.Len(); n >= mostAtOnce {
+			upto = page.Upto
+		}
+		if page.Release(); n >= mostAtOnce {
+			break
+		}
+	}
+	kept := readFolded(file)
+	if n < worthKeeping || kept.Upto != after {
+		return nil
+	}
+	counted, err := foldAll(ctx, log, kept.Metrics, after, upto)
+	if err != nil {
+		return err
+	}
+	kept.Upto, kept.Events = upto, kept.Events+counted
+	return keepFolded(dir, kept)
+}
+
+// readUpto is up to where was counted, which is said at the beginning of what may be a large
+// file.
+func readUpto(path string) (upto int64) {
+	f, err := os.Open(path)
+	if err != nil {
+		return 0
+	}
+	defer f.Close()
+	beginning := make([]byte, 100)
+	n, _ := io.ReadFull(f, beginning)
+	c := rawjson.NewCursor(beginning[:n])
+	c.Object(func(name []byte) {
+		if string(name) == "upto" {
+			upto = c.Int()
+			c.Stop()
+		} else {
+			c.Skip()
+		}
+	})
+	return upto
 }
 
 func newFolded() *foldedFile {

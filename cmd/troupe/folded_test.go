@@ -97,6 +97,45 @@ func TestMetricsAreKept(t *testing.T) {
 	}
 }
 
+// Commands that run something keep the count close to what is stored, a piece at a time.
+func TestCommandsCountWhatIsNew(t *testing.T) {
+	dir := t.TempDir()
+	s, err := sqlite.Open(t.Context(), filepath.Join(dir, "troupe.db"), sqlite.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	file := filepath.Join(dir, foldedName)
+	const sessions = 6 * worthKeeping / eventsEach
+	fill(t, s, 0, sessions)
+	var counted []int64
+	for range 4 {
+		if err := countFirst(t.Context(), s, dir); err != nil {
+			t.Fatal(err)
+		}
+		kept := readFolded(file)
+		if n, err := s.Count(t.Context(), 0, kept.Upto); err != nil || n != kept.Events || readUpto(file) != kept.Upto {
+			t.Fatalf("kept of %d events up to %d, of which there are %d, %v", kept.Events, kept.Upto, n, err)
+		}
+		counted = append(counted, kept.Events)
+	}
+	// In pages of some thousand, as many as it takes.
+	if counted[0] < mostAtOnce || counted[0] >= mostAtOnce+worthKeeping || counted[1] <= counted[0]+worthKeeping || counted[2] != sessions*eventsEach || counted[3] != counted[2] {
+		t.Errorf("counted %d of %d", counted, sessions*eventsEach)
+	}
+	metrics, err := fold(t.Context(), s, dir, time.Time{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := metrics.Summary(); int(got.Runs.Started) != sessions || int(got.Runs.Success) != sessions {
+		t.Errorf("counted %+v", got.Runs)
+	}
+	fill(t, s, sessions, sessions+1)
+	if err := countFirst(t.Context(), s, dir); err != nil || readUpto(file) != readFolded(file).Upto || readFolded(file).Events != sessions*eventsEach {
+		t.Errorf("few events were counted, %v", err)
+	}
+}
+
 // A served project's metrics are counted without being asked for.
 func TestAServerCountsByTheClock(t *testing.T) {
 	dir := t.TempDir()

@@ -28,7 +28,11 @@ func (p *program) inProject(f func(*project.Project) error) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(f(opened), opened.Close())
+	err = f(opened)
+	if opened.HasEngine() {
+		_ = countSome(opened) // or the next command does
+	}
+	return errors.Join(err, opened.Close())
 }
 
 // A stage is a project whose store is open, so that agents can run.

@@ -119,6 +119,13 @@ func digits(number []byte) (n int64, ok bool) {
 
 // next is the first byte of what comes next, 0 at the end.
 func (c *Cursor) next() byte {
+	if c.at < len(c.text) && c.text[c.at] > ' ' && !c.Broken { // as what programs write
+		return c.text[c.at]
+	}
+	return c.nextAfterSpace()
+}
+
+func (c *Cursor) nextAfterSpace() byte {
 	if c.at = SkipSpace(c.text, c.at); c.at < len(c.text) && !c.Broken {
 		return c.text[c.at]
 	}
