@@ -81,7 +81,14 @@ const asked = (question, tool) => named(tool, (/\n\n([^]*)/.exec(question)?.[1] 
 // names are what people call the arguments of our tools that write, and named the lines that
 // begin with them: what is in an argument is indented.
 const names = { file_path: "File", content: "Text", edits: "Changes" };
-const named = (tool, text) => (writers.includes(tool) ? text.replace(/^(file_path|content|edits):/gm, (_, name) => names[name] + ":") : text);
+// Where it goes comes first.
+const file = /^File: .*\n?/m;
+const named = (tool, text) => {
+  if (!writers.includes(tool)) return text;
+  const words = text.replace(/^(file_path|content|edits):/gm, (_, name) => names[name] + ":");
+  const [line] = file.exec(words) ?? [];
+  return line ? line.replace(/\n?$/, "\n") + words.replace(file, "") : words;
+};
 
 // mostOnPage is how many characters of what is asked are shown at once, and mostLines
 // how many lines.
