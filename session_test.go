@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/sessionid"
@@ -27,6 +28,42 @@ func TestADeletedSessionIsGone(t *testing.T) {
 	if _, end, err := play(t, engine, agent, troupe.Input{Session: session, Text: "hi"}); err != nil || end.Output.Summary != "2" {
 		t.Errorf("%+v, %v", end, err)
 	}
+}
+
+// Whoever decides about a deletion decides when nothing can be added any more: what is said
+// meanwhile waits, and is said in a session that is kept.
+func TestADeletionIsDecidedWhenNothingCanBeAdded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		engine := newEngine(t, troupe.Config{})
+		agent := newAgent(t, modelFunc(func(req *troupe.Request) turn { return turn{text: fmt.Sprint(len(req.Messages))} }))
+		events, _ := mustAnswer(t, engine, agent, "hi")
+		session := events[0].Session
+		count := func() (n int) {
+			for range engine.Events(t.Context(), session, 0) {
+				n++
+			}
+			return n
+		}
+		kept, before, said := errors.New("kept"), count(), make(chan string, 1)
+		if err := engine.Delete(t.Context(), session, func() error {
+			go func() {
+				_, end, err := play(t, engine, agent, troupe.Input{Session: session, Text: "meanwhile"})
+				said <- fmt.Sprint(end.Output.Summary, err)
+			}()
+			if synctest.Wait(); count() != before {
+				t.Errorf("%d events became %d while it was decided", before, count())
+			}
+			return kept
+		}); !errors.Is(err, kept) {
+			t.Errorf("a deletion that was refused: %v", err)
+		}
+		if got := <-said; got != "4<nil>" {
+			t.Errorf("what was said meanwhile came to %s", got)
+		}
+		if err := engine.Delete(t.Context(), session, func() error { return nil }); err != nil {
+			t.Error(err)
+		}
+	})
 }
 
 func TestWhatASessionIDLooksLike(t *testing.T) {

@@ -22,13 +22,20 @@ func (e *Engine) Events(ctx context.Context, session string, after int64) iter.S
 	return e.store.Events(ctx, session, after)
 }
 
-// Delete forgets a session that has no run under way.
-func (e *Engine) Delete(ctx context.Context, session string) error {
+// Delete forgets a session that has no run under way. Whether it is to be is asked of checks,
+// where there are some, when nothing can be added to it any more: it stays where one fails,
+// with that error.
+func (e *Engine) Delete(ctx context.Context, session string, checks ...func() error) error {
 	x, err := e.enlistIdle(ctx, session) // nothing runs in it meanwhile
 	if err != nil {
 		return err
 	}
 	defer x.withdraw()
+	for _, check := range checks {
+		if err := check(); err != nil {
+			return err
+		}
+	}
 	err = e.store.Delete(ctx, session)
 	e.mu.Lock()
 	e.drop(x.session)

@@ -263,10 +263,7 @@ func (s *Server) deleteSession(c *call) (none, error) {
 		}
 	}
 	if err := s.whenFree(c, info.ID, func() error {
-		if err := s.unwritten(c, info.ID, seen); err != nil {
-			return err
-		}
-		return s.config.Engine.Delete(ctx, info.ID)
+		return s.config.Engine.Delete(ctx, info.ID, func() error { return s.unwritten(c, info.ID, seen) })
 	}); err != nil {
 		return none{}, err
 	}
