@@ -34,6 +34,8 @@ type Metrics struct {
 	latest map[labelValues]int
 	// sessions are those whose latest run has not ended for good.
 	sessions map[string]*sessionState
+	// spare is one that has ended, with nothing in it, for the next.
+	spare *sessionState
 	// known are the values that each label has so far.
 	known map[string]map[string]bool
 }
@@ -83,7 +85,7 @@ func (m *Metrics) Note(e *troupe.Event) {
 	case *troupe.RunStarted:
 		m.add(m.runsStarted, 1, e.Agent, nested(e))
 		if e.Parent == "" {
-			delete(m.sessions, e.Session) // only a session's latest run can go on
+			m.forget(e.Session) // only a session's latest run can go on
 		}
 	case *troupe.ModelReplied:
 		m.reply(e, b)
@@ -147,7 +149,9 @@ func (m *Metrics) run(e *troupe.Event) *runState {
 		if len(m.sessions) >= maxSessions {
 			m.forgetOne()
 		}
-		session = &sessionState{runs: map[string]*runState{}}
+		if session, m.spare = m.spare, nil; session == nil {
+			session = &sessionState{runs: map[string]*runState{}}
+		}
 		m.sessions[e.Session] = session
 	}
 	session.stopped = false
@@ -172,6 +176,15 @@ func (m *Metrics) forgetOne() {
 	delete(m.sessions, victim)
 }
 
+// forget drops what is known of a session.
+func (m *Metrics) forget(id string) {
+	if session := m.sessions[id]; session != nil {
+		delete(m.sessions, id)
+		clear(session.runs)
+		m.spare = session
+	}
+}
+
 func (m *Metrics) ended(e *troupe.Event, outcome string) {
 	state := m.run(e)
 	m.observe(m.runTurns, float64(state.turns), e.Agent)
@@ -185,7 +198,7 @@ func (m *Metrics) ended(e *troupe.Event, outcome string) {
 	switch {
 	case e.Parent != "":
 	case e.Kind() == "run_finished" && outcome != outcomeWaiting:
-		delete(m.sessions, e.Session)
+		m.forget(e.Session)
 	default:
 		m.sessions[e.Session].stopped = true
 	}

@@ -42,6 +42,21 @@ type skimming struct {
 	names map[string]string
 	// session and run are those of the event before, which most often are those of the next.
 	session, run string
+	// Bodies are made some at a time.
+	replies []troupe.ModelReplied
+	results []troupe.ToolReturned
+	ends    []troupe.RunFinished
+}
+
+// one returns a body of those that are made, or of others.
+func one[T any](made *[]T) *T {
+	const atOnce = 64
+	if len(*made) == 0 {
+		*made = make([]T, atOnce)
+	}
+	first := &(*made)[0]
+	*made = (*made)[1:]
+	return first
 }
 
 // maxNames is how many names are remembered.
@@ -136,7 +151,7 @@ func skipped(s *skimming, body troupe.Body) troupe.Body {
 }
 
 func (s *skimming) replied() troupe.Body {
-	b := &troupe.ModelReplied{}
+	b := one(&s.replies)
 	s.Object(func(name []byte) {
 		switch string(name) {
 		case "usage":
@@ -205,7 +220,7 @@ func (s *skimming) millis() troupe.Millis {
 }
 
 func (s *skimming) returned() troupe.Body {
-	b := &troupe.ToolReturned{}
+	b := one(&s.results)
 	s.Object(func(name []byte) {
 		switch string(name) {
 		case "tool":
@@ -222,7 +237,7 @@ func (s *skimming) returned() troupe.Body {
 }
 
 func (s *skimming) finished() troupe.Body {
-	b := &troupe.RunFinished{}
+	b := one(&s.ends)
 	s.Object(func(name []byte) {
 		switch string(name) {
 		case "output":

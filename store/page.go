@@ -35,7 +35,7 @@ func (p *Page) Release() {
 }
 
 // Add takes an event in, after those that are in the page.
-func (p *Page) Add(number int64, event []byte) {
+func (p *Page) Add(number int64, event string) {
 	p.Upto, p.text = number, append(p.text, event...)
 	p.ends = append(p.ends, len(p.text))
 }

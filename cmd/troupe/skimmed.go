@@ -11,7 +11,7 @@ import (
 )
 
 // skimAhead is how many pages are read before those that come first are counted.
-const skimAhead = 16
+const skimAhead = 64
 
 // A skimmedPage is a page of a log of which only what is counted is read.
 type skimmedPage struct {
@@ -50,10 +50,6 @@ func (p *skimmedPage) release() {
 // events these are. Pages are read from the store one after another, skimmed by as many
 // as there are processors, and counted in their order.
 func foldAll(ctx context.Context, log store.Log, metrics *observe.Metrics, after, upto int64) (n int64, err error) {
-	own, err := log.Forks(ctx, after, upto) // from which event on a fork's log is its own
-	if err != nil {
-		return 0, err
-	}
 	var running sync.WaitGroup
 	defer running.Wait()
 	reading, stop := context.WithCancel(ctx)
@@ -84,6 +80,10 @@ func foldAll(ctx context.Context, log store.Log, metrics *observe.Metrics, after
 			}
 		}
 	})
+	own, err := log.Forks(reading, after, upto) // from which event on a fork's log is its own
+	if err != nil {
+		return 0, err
+	}
 	for page := range inOrder {
 		<-page.done
 		if page.err != nil {

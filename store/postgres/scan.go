@@ -54,7 +54,7 @@ func (s *Store) scanned(ctx context.Context, after, upto int64, n int) (page *st
 			if err := rows.Scan(&key, &event); err != nil {
 				return err
 			}
-			page.Add(key, event)
+			page.Add(key, string(event))
 		}
 		rows.Close()
 		return rows.Err()

@@ -3,7 +3,10 @@ package sqlite
 import (
 	"context"
 	"database/sql"
+	"database/sql/driver"
+	"errors"
 	"fmt"
+	"io"
 	"iter"
 
 	"github.com/troupe-dev/troupe/store"
@@ -32,23 +35,39 @@ func (r *Reader) Scan(ctx context.Context, after, upto int64) iter.Seq2[*store.P
 // scanned reads what fills a page. The connection is free again before anybody looks at it.
 func (r *Reader) scanned(ctx context.Context, after, upto int64) (page *store.Page, err error) {
 	err = r.file.read(ctx, func(db *sql.DB) error {
-		page = store.NewPage()
-		rows, err := r.prepared.query(ctx, db, "SELECT key, event FROM contents WHERE key > ? AND key <= ? ORDER BY key", after, upto)
+		conn, err := db.Conn(ctx)
 		if err != nil {
 			return err
 		}
-		defer rows.Close()
-		var key int64
-		var event sql.RawBytes
-		for !page.IsFull() && rows.Next() {
-			if err := rows.Scan(&key, &event); err != nil {
-				return err
-			}
-			page.Add(key, event)
-		}
-		return rows.Err()
+		defer conn.Close()
+		page = store.NewPage()
+		return conn.Raw(func(conn any) error { return fillPage(ctx, page, conn.(driver.QueryerContext), after, upto) })
 	})
 	return page, err
+}
+
+// fillPage asks the driver itself: package database/sql takes as long for a row as SQLite does.
+func fillPage(ctx context.Context, page *store.Page, conn driver.QueryerContext, after, upto int64) (err error) {
+	rows, err := conn.QueryContext(ctx, "SELECT key, event FROM contents WHERE key > ? AND key <= ? ORDER BY key",
+		[]driver.NamedValue{{Ordinal: 1, Value: after}, {Ordinal: 2, Value: upto}})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	for row := make([]driver.Value, 2); !page.IsFull(); {
+		if err := rows.Next(row); err == io.EOF {
+			return nil
+		} else if err != nil {
+			return err
+		}
+		key, isKey := row[0].(int64)
+		event, isText := row[1].(string)
+		if !isKey || !isText {
+			return fmt.Errorf("an event is stored as %T and %T", row[0], row[1])
+		}
+		page.Add(key, event)
+	}
+	return nil
 }
 
 // Forks implements [store.Log].
