@@ -101,6 +101,10 @@ type Input struct {
 	Values map[string]any
 	// Answer, in place of Text, decides what the session's latest run asked.
 	Answer *Answer
+	// Question is the ID of the question that Text or Answer answers, as [InputRequested] has
+	// it: several may wait where steps run at the same time. Empty is the one that the run
+	// ended with. Where that question is not open, the input fails with [ErrNoQuestion].
+	Question string
 	// Hidden says that Text or Answer is not what a person said: it is told to the step, and
 	// whoever shows the conversation leaves it out.
 	Hidden bool

@@ -206,8 +206,8 @@ func (x *execution) join(ctx context.Context, input Input) (*Handle, error) {
 	case past.open():
 		return nil, x.session.abandon(past)
 	case past.waits && past.start.Agent == x.step.Name():
-		return nil, x.answer(past, &UserSaid{Text: input.Text, Parts: input.Parts, Answer: input.Answer, Hidden: input.Hidden, IdempotencyKey: input.IdempotencyKey})
-	case input.Answer != nil:
+		return nil, x.answer(past, input.Question, &UserSaid{Text: input.Text, Parts: input.Parts, Answer: input.Answer, Hidden: input.Hidden, IdempotencyKey: input.IdempotencyKey})
+	case input.Answer != nil || input.Question != "":
 		return nil, fmt.Errorf("session %s: %w", x.feed.session, ErrNoQuestion)
 	}
 	return nil, nil

@@ -15,8 +15,11 @@ import (
 // answer makes what the user says the answer to a question of the session's latest
 // run, which then goes on. An agent that the user talks to gets answers as it gets
 // any message, in a run of their own, unless a call waits for them.
-func (x *execution) answer(past *past, said *UserSaid) error {
-	answer := past.answerEvent(said)
+func (x *execution) answer(past *past, question string, said *UserSaid) error {
+	if question != "" && past.question(question) == nil {
+		return fmt.Errorf("session %s: question %q: %w", x.feed.session, question, ErrNoQuestion)
+	}
+	answer := past.answerEvent(question, said)
 	if answer == nil {
 		return nil
 	}
@@ -28,10 +31,10 @@ func (x *execution) answer(past *past, said *UserSaid) error {
 	return nil
 }
 
-// answerEvent returns what the user says as an answer to the question that the run
-// ended with: nil where it is a message like any other.
-func (p *past) answerEvent(said *UserSaid) *Event {
-	question := openQuestion(newJournal(p.events), p.asked)
+// answerEvent returns what the user says as an answer to a question: nil where it is a message
+// like any other.
+func (p *past) answerEvent(id string, said *UserSaid) *Event {
+	question := p.question(id)
 	if question == nil {
 		return nil
 	}

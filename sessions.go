@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"strings"
 	"time"
 
 	"github.com/troupe-dev/troupe/internal/journal"
@@ -127,10 +128,10 @@ func (e *Engine) Answer(ctx context.Context, session, question string, answer An
 	}
 	x.session.talks = nil // the log is about to know more
 	event := (*Event)(nil)
-	if past.waits {
-		event = past.answerEvent(&UserSaid{Text: answer.words(), Answer: &answer})
+	if past.waits && question != "" {
+		event = past.answerEvent(question, &UserSaid{Text: answer.words(), Answer: &answer})
 	}
-	if event == nil || question != past.asked && question != past.questionID() {
+	if event == nil {
 		return fmt.Errorf("session %s: question %q: %w", session, question, ErrNoQuestion)
 	}
 	return x.feed.publish([]Event{*event})
@@ -159,13 +160,22 @@ func (e *Engine) cancelWaiting(ctx context.Context, session string) error {
 	return x.session.cancel(past, ErrCancelled)
 }
 
-// questionID is the id of the question that the run waits for an answer to.
-func (p *past) questionID() string {
-	question := openQuestion(newJournal(p.events), p.asked)
-	if question == nil {
-		return ""
+// question returns the event that asks what is open and has this id, nil if there is none. An
+// empty id is that of what the run ended with; others wait beside it where steps run at the
+// same time.
+func (p *past) question(id string) *Event {
+	log := newJournal(p.events)
+	first := openQuestion(log, p.asked)
+	if id == "" || id == p.asked || first != nil && id == first.Body.(*InputRequested).ID {
+		return first
 	}
-	return question.Body.(*InputRequested).ID
+	run, at, _ := strings.Cut(id, "#")
+	end, isAsking := log.Asking(run)
+	// What a call asks is answered where it was asked; another question, in the step after it.
+	if !isAsking || !journal.Path(at).IsBranch() && end.Body.(*RunFinished).Output.Meta.Asked != id {
+		return nil
+	}
+	return openQuestion(log, id)
 }
 
 // Import begins a session with a conversation from elsewhere: messages of users and

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/asking"
 	causes "github.com/troupe-dev/troupe/model/problem"
 )
 
@@ -95,7 +96,7 @@ func explained(e *troupe.Event, data []byte) []byte {
 	case *troupe.ToolReturned:
 		found = toolCause(b)
 	case *troupe.InputRequested:
-		return inserted(data, "ask", questionOf(e, b))
+		return inserted(data, "ask", questionOf(&asking.Question{InputRequested: b, Asked: *e}))
 	}
 	if found.Code == "" && found.Problem == nil {
 		return data

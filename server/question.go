@@ -7,11 +7,13 @@ import (
 	"strings"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/asking"
 	"github.com/troupe-dev/troupe/internal/question"
 )
 
-// questionOf makes a question of the event that asks it.
-func questionOf(e *troupe.Event, b *troupe.InputRequested) *Question {
+// questionOf is a question that waits, as people are shown it.
+func questionOf(open *asking.Question) *Question {
+	e, b := &open.Asked, open.InputRequested
 	q := &Question{ID: e.Seq, Kind: "question", Agent: e.Agent, Text: b.Question, Tool: b.Tool, Arguments: json.RawMessage(b.Arguments), Asked: e.Time}
 	switch {
 	case b.Tool == "gate":
@@ -67,18 +69,17 @@ func (s *Server) postAnswer(c *call, in decision) (started, error) {
 	if err != nil {
 		return started{}, err
 	}
-	open, err := s.openQuestion(c.r.Context(), &info)
+	open, name, err := s.openQuestion(c.r.Context(), &info, in.Question)
 	if err != nil {
 		return started{}, err
 	}
-	if open == nil || open.ID != in.Question {
+	if open == nil {
 		// The answer may be the one that closed it, sent again.
 		if known, err := s.isOnRecord(c.r.Context(), info.ID, key); err != nil || !known {
 			return started{}, orElse(err, errAnswered)
 		}
-		open = nil
 	}
-	input.Session, input.IdempotencyKey = info.ID, key
+	input.Session, input.IdempotencyKey, input.Question = info.ID, key, name
 	run, err := s.say(c, info.Agent, input)
 	if err != nil {
 		return started{}, s.withSeq(c, info.ID, err)
@@ -92,16 +93,17 @@ func (s *Server) postAnswer(c *call, in decision) (started, error) {
 
 var errAnswered = refuse(http.StatusConflict, "this question does not wait for an answer any more").withCode("answered")
 
-// openQuestion returns the question that the session's latest run asked last, nil if
-// it was answered.
-func (s *Server) openQuestion(ctx context.Context, info *troupe.SessionInfo) (*Question, error) {
+// openQuestion returns a question of the session's latest run by its id, nil if it was
+// answered, and how the engine calls it.
+func (s *Server) openQuestion(ctx context.Context, info *troupe.SessionInfo, id int64) (q *Question, name string, err error) {
 	known, err := s.summaryOf(ctx, info)
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
 	known.mu.Lock()
 	defer known.mu.Unlock()
-	return known.question, nil
+	q, name = known.questionWith(id)
+	return q, name, nil
 }
 
 // input is the answer as the run that asked gets it.

@@ -280,11 +280,15 @@ func (s *Server) allow(c *call, session string, tools []string) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	v, err := s.view(c.r.Context(), info)
-	if err != nil || v.Question == nil || v.Question.Kind != "approval" || !slices.Contains(tools, v.Question.Tool) {
+	known, err := s.summaryOf(c.r.Context(), &info)
+	if err != nil || info.Status != "waiting" {
 		return false, err
 	}
-	_, err = s.say(c, info.Agent, troupe.Input{Session: session, Answer: &troupe.Answer{Approved: true}, Hidden: true})
+	name := known.allowed(tools)
+	if name == "" {
+		return false, nil
+	}
+	_, err = s.say(c, info.Agent, troupe.Input{Session: session, Question: name, Answer: &troupe.Answer{Approved: true}, Hidden: true})
 	return err == nil, err
 }
 

@@ -1,7 +1,6 @@
 package server
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"path"
@@ -11,6 +10,7 @@ import (
 	"time"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/asking"
 	"github.com/troupe-dev/troupe/internal/words"
 	causes "github.com/troupe-dev/troupe/model/problem"
 	"github.com/troupe-dev/troupe/workspace"
@@ -67,13 +67,14 @@ func (f *savedFile) heading() string {
 
 // A summary is what lists show of a session, computed from its events.
 type summary struct {
-	mu       sync.Mutex
-	seq      int64
-	question *Question
-	// left is the question of a run that was stopped there, and asks it again if it goes on.
-	left   *Question
-	hidden bool // nobody has asked for the latest answer: it is a greeting
-	doing  *Doing
+	mu  sync.Mutex
+	seq int64
+	// open are the questions that wait, and left those of a run that was stopped there, and asks
+	// them again if it goes on.
+	open, left asking.Open
+	asked      *Question // what the latest answer asks at its end
+	hidden     bool      // nobody has asked for the latest answer: it is a greeting
+	doing      *Doing
 	// stop is what the latest run has ended with, where that is no answer.
 	stop string
 	// outcome is how the latest run says that its work stands, where that is not done: partial
@@ -93,19 +94,55 @@ type summary struct {
 	days    map[string]float64 // what was spent on each day
 }
 
+// question is what the session waits for first, nil if that is nothing.
+func (s *summary) question() *Question {
+	if first := s.open.First(); first != nil {
+		return questionOf(first)
+	}
+	return s.asked
+}
+
+// questionWith is the question with an id, and how the engine calls it: "" for what is asked
+// at the end of an answer.
+func (s *summary) questionWith(id int64) (q *Question, name string) {
+	for _, open := range s.open {
+		if open.Asked.Seq == id {
+			return questionOf(open), open.ID
+		}
+	}
+	if s.asked != nil && s.asked.ID == id {
+		return s.asked, ""
+	}
+	return nil, ""
+}
+
+// allowed is how the engine calls the first question about a call of these tools, "" if none
+// waits.
+func (s *summary) allowed(tools []string) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, open := range s.open {
+		if q := questionOf(open); q.Kind == "approval" && slices.Contains(tools, q.Tool) {
+			return open.ID
+		}
+	}
+	return ""
+}
+
 // note takes an event into account.
 func (s *summary) note(e *troupe.Event) {
 	if e.Seq > 0 {
 		s.seq = e.Seq
 	}
+	s.open.Note(e)
 	switch b := e.Body.(type) {
 	case *troupe.RunStarted:
 		s.doing = &Doing{What: "thinking", Agent: e.Agent, Since: e.Time}
 		if e.Parent == "" {
-			s.question, s.left, s.stop, s.outcome = nil, nil, "", ""
+			s.left, s.asked, s.stop, s.outcome = nil, nil, "", ""
 		}
 	case *troupe.UserSaid:
-		s.question, s.left = nil, nil
+		s.left, s.asked = nil, nil
 		if !b.Hidden || b.Answer == nil { // that a call is allowed anyway is said by nobody
 			s.written++
 			s.hidden = b.Hidden
@@ -137,10 +174,6 @@ func (s *summary) note(e *troupe.Event) {
 		s.doing = &Doing{What: "tool", Agent: e.Agent, Tool: b.Tool, Target: targetOf(json.RawMessage(b.Arguments)), Since: e.Time}
 	case *troupe.ToolReturned:
 		s.doing = &Doing{What: "thinking", Agent: e.Agent, Since: e.Time}
-	case *troupe.InputRequested:
-		if s.question == nil || s.question.Text != b.Question {
-			s.question = questionOf(e, b)
-		}
 	case *troupe.ArtifactSaved:
 		s.save(e, b)
 	}
@@ -151,10 +184,11 @@ func (s *summary) note(e *troupe.Event) {
 		if ok && finished.Output.Summary != "" {
 			s.messages++
 		}
-		if ok && finished.Stop == "input_requested" {
-			s.question = cmp.Or(s.question, s.left)
-		} else {
-			s.question, s.left = nil, s.question
+		switch {
+		case !ok || finished.Stop != "input_requested":
+			s.open, s.left = nil, s.open
+		case len(s.open) == 0:
+			s.open = s.left
 		}
 		if s.stop = ""; ok && causes.OfStop(finished.Stop).Code != "" {
 			s.stop = finished.Stop
@@ -163,7 +197,7 @@ func (s *summary) note(e *troupe.Event) {
 			s.outcome = finished.Output.Meta.Status
 		}
 		if ok && finished.Stop == "answered" && !s.hidden {
-			s.question = askedIn(e, finished.Output.Summary)
+			s.asked = askedIn(e, finished.Output.Summary)
 		}
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/asking"
 	"github.com/troupe-dev/troupe/internal/sessionid"
 	"github.com/troupe-dev/troupe/outputs"
 	"github.com/troupe-dev/troupe/project"
@@ -27,8 +28,10 @@ type Conversation struct {
 	Agent, User string
 	// Session is empty until the first event of a new one.
 	Session string
-	// Question is what the latest run waits for an answer to, nil for nothing.
+	// Question is what the latest run waits for an answer to, nil for nothing. Others may wait
+	// behind it, where steps run at the same time.
 	Question *troupe.InputRequested
+	open     asking.Open
 	// Files are those that the agent has saved, in order, by the names that it uses.
 	Files []string
 
@@ -67,7 +70,8 @@ func (c *Conversation) Use(ctx context.Context, name, model string, extras *proj
 		return err
 	}
 	if name != c.Agent {
-		c.first, c.limits, c.Question = troupe.Input{}, troupe.Limits{}, nil
+		c.first, c.limits = troupe.Input{}, troupe.Limits{}
+		c.ask(nil)
 		if err := c.keepAgent(ctx, name); err != nil {
 			return err
 		}
@@ -158,7 +162,7 @@ func Continue(ctx context.Context, p *project.Project, session, user string) (*C
 		c.note(&e)
 	}
 	if info.Status != "waiting" || agent != info.Agent {
-		c.Question = nil
+		c.ask(nil)
 	}
 	return c, nil
 }
@@ -200,7 +204,9 @@ func (c *Conversation) Say(ctx context.Context, in troupe.Input, show func(*trou
 	if in.Limits == (troupe.Limits{}) {
 		in.Limits = c.limits
 	}
-	c.Question = nil
+	if c.Question != nil && in.Question == "" {
+		in.Question = c.Question.ID
+	}
 	return c.follow(c.engine.Run(ctx, c.step, in), show)
 }
 
@@ -237,15 +243,29 @@ func (c *Conversation) follow(events iter.Seq2[troupe.Event, error], show func(*
 
 func (c *Conversation) note(e *troupe.Event) {
 	c.Session = e.Session
+	c.open.Note(e)
+	c.ask(c.open)
 	switch b := e.Body.(type) {
-	case *troupe.InputRequested:
-		c.Question = b
-	case *troupe.UserSaid:
-		c.Question = nil
+	case *troupe.RunFinished:
+		if e.Parent == "" && b.Stop != "input_requested" {
+			c.ask(nil)
+		}
+	case *troupe.RunFailed, *troupe.RunCancelled:
+		if e.Parent == "" {
+			c.ask(nil)
+		}
 	case *troupe.ArtifactSaved:
 		if !slices.Contains(c.Files, b.Path) {
 			c.Files = append(c.Files, b.Path)
 		}
+	}
+}
+
+// ask has questions wait, the first of them before the others.
+func (c *Conversation) ask(open asking.Open) {
+	c.open, c.Question = open, nil
+	if first := open.First(); first != nil {
+		c.Question = first.InputRequested
 	}
 }
 

@@ -173,13 +173,26 @@ export class Session {
     return this.spans.slice(-64).some((span) => span.kind === "model" && span.run === event.run && span.step === event.step);
   }
 
+  // askedIn are the questions that something said in a run is the answer to: the one of that
+  // run, where several wait.
+  askedIn(run) {
+    const own = this.questions.filter((q) => this.isWithin(run, q.run));
+    return own.length || this.runs.get(run)?.parent ? own : this.questions;
+  }
+
+  // isWithin says of a run that it is another, or nested in it.
+  isWithin(run, other) {
+    for (; run; run = this.runs.get(run)?.parent) if (run === other) return true;
+    return false;
+  }
+
   // answered says of calls that waited that they do no longer.
-  answered(text = "", time = "", decision = null, unasked) {
+  answered(run, questions, answer) {
     for (const entry of this.#open.values()) {
-      if (entry.state === "waiting") Object.assign(entry, { state: "answered", version: entry.version + 1 });
+      if (entry.state === "waiting" && this.isWithin(run, entry.run)) Object.assign(entry, { state: "answered", version: entry.version + 1 });
     }
-    for (const question of this.questions) Object.assign(question, { open: false, answer: text, decision, unasked, answeredAt: time, version: question.version + 1 });
-    this.questions = [];
+    for (const question of questions) Object.assign(question, { open: false, ...answer, version: question.version + 1 });
+    this.questions = this.questions.filter((q) => q.open);
   }
 
   // ask has questions wait for an answer, or be left.
@@ -333,14 +346,15 @@ const handlers = {
   user_said(s, e, b) {
     // What is said again is said in a session that goes on before this: before the
     // run that it begins, or before the answer that it is.
-    const begins = !b.call_id && !s.questions.length;
+    const asked = s.askedIn(e.run);
+    const begins = !b.call_id && !asked.length;
     const after = begins ? (s.runs.get(e.run)?.seq ?? e.seq) - 1 : e.seq - 1;
     // A decision is shown by its question; what was written in place of one was said.
-    const kind = !begins && s.questions[0]?.ask.kind;
+    const kind = !begins && asked[0]?.ask.kind;
     const answers = kind === "gate" || (kind === "approval" && !!b.answer);
     const isSaid = !answers && !b.hidden;
     if (isSaid) s.add(e, { type: "user", text: b.text, parts: b.parts ?? [], after });
-    s.answered(b.text, e.time, b.answer, b.hidden);
+    s.answered(e.run, asked, { answer: b.text ?? "", decision: b.answer ?? null, unasked: b.hidden, answeredAt: e.time });
     s.status = "running";
     // What comes after something that was said is another turn, with figures of its own.
     if (isSaid && !begins) s.exchange = began(e);
@@ -412,7 +426,7 @@ const handlers = {
       Object.assign(entry.span, { end: e.time, asks: b.ask?.kind ?? "question" });
     }
     // Passed on by the run around it.
-    if (s.questions.some((q) => q.question === b.question)) return;
+    if (s.questions.some((q) => q.question === b.question && s.isWithin(q.run, e.run))) return;
     s.questions.push(s.add(e, { type: "question", question: b.question, tool: b.tool ?? "", arguments: b.arguments, ask: b.ask ?? { id: e.seq, kind: "question", choices: [] }, open: true, answer: "" }));
   },
 

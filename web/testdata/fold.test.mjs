@@ -289,3 +289,32 @@ test("what was done side by side is said once, and who failed is said without th
   assert.deepEqual(s.items.map((i) => [i.type, i.agent, i.text ?? i.cause]), [["answer", "writer", "Prose."], ["note", "poet", cause]]);
   assert.equal(s.items[0].end, 7);
 });
+
+// nested are events of two runs within a flow's that ask at the same time.
+function bothAsk() {
+  const e = new Events();
+  const of = (run, event) => ({ ...event, run, ...(run === "r1" ? {} : { parent: "r1", agent: run }) });
+  const events = [e.start("both", "go")];
+  for (const run of ["a", "b"]) events.push(of(run, e.start(run, "go")));
+  for (const run of ["a", "b"]) events.push(of(run, e.called(3, "save_output", { file_path: run })), of(run, e.asked(3, "save_output", { file_path: run })), of(run, e.finished("", "input_requested")));
+  return { e, of, events: [...events, of("r1", e.finished("", "input_requested"))] };
+}
+
+test("an answer closes the question of its own run, and others wait on", () => {
+  for (const [first, second] of ["ab", "ba"]) {
+    const { e, of, events } = bothAsk();
+    const s = fold(events.map((event, i) => (i === 0 ? { ...event, run: "r1" } : event)));
+    assert.deepEqual(s.questions.map((q) => q.run), ["a", "b"]);
+    for (const event of [of(first, { ...e.answered(3, "yes"), body: { text: "yes", call_id: "c", answer: { approved: true } } }), of(first, e.returned(3, "save_output", "saved")), of(first, e.finished("done")), of("r1", e.finished("", "input_requested"))]) s.take(event);
+    assert.deepEqual(s.questions.map((q) => q.run), [second]);
+    const tools = Object.fromEntries(s.items.filter((i) => i.type === "tool").map((i) => [i.run, i.state]));
+    assert.deepEqual(tools, { [first]: "done", [second]: "waiting" });
+  }
+});
+
+test("a call at which somebody has stopped was not made, whatever is said next", () => {
+  const e = new Events();
+  const s = fold([e.start("alex", "hi"), e.said("hi"), e.called(3, "save_output", { file_path: "a" }), e.asked(3, "save_output", { file_path: "a" }), e.finished("", "input_requested"), e.abandoned()]);
+  for (const event of [e.start("alex", "on"), e.said("on")]) s.take(event);
+  assert.equal(s.items.find((i) => i.type === "tool").state, "waiting");
+});

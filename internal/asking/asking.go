@@ -1,0 +1,68 @@
+// Package asking keeps track of the questions in a session that wait for a person: several,
+// where steps run at the same time.
+package asking
+
+import (
+	"slices"
+
+	"github.com/troupe-dev/troupe"
+)
+
+// A Question waits for an answer.
+type Question struct {
+	*troupe.InputRequested
+	// Asked is the event that asks it first.
+	Asked troupe.Event
+	// runs are the one that asks and those around it that have passed the question on, and
+	// parent is the one that may do so next.
+	runs   []string
+	parent string
+}
+
+// Open are the questions that wait, the oldest first.
+type Open []*Question
+
+// Note takes an event of the session into account.
+func (o *Open) Note(e *troupe.Event) {
+	switch b := e.Body.(type) {
+	case *troupe.RunStarted:
+		if e.Parent == "" {
+			*o = nil
+		}
+	case *troupe.InputRequested:
+		o.ask(e, b)
+	case *troupe.UserSaid:
+		o.answer(e)
+	}
+}
+
+func (o *Open) ask(e *troupe.Event, b *troupe.InputRequested) {
+	for _, q := range *o {
+		switch {
+		case q.ID == b.ID && slices.Contains(q.runs, e.Run): // a run that goes on asks again
+			return
+		case q.parent == e.Run && q.InputRequested.Question == b.Question:
+			q.runs, q.parent = append(q.runs, e.Run), e.Parent
+			return
+		}
+	}
+	*o = append(*o, &Question{b, *e, []string{e.Run}, e.Parent})
+}
+
+// answer drops the question that an answer is to. Whatever else is said to a session, nothing
+// in it waits any more.
+func (o *Open) answer(e *troupe.Event) {
+	before := len(*o)
+	*o = slices.DeleteFunc(*o, func(q *Question) bool { return slices.Contains(q.runs, e.Run) })
+	if len(*o) == before && e.Parent == "" {
+		*o = nil
+	}
+}
+
+// First returns the question that has waited longest, nil if none does.
+func (o Open) First() *Question {
+	if len(o) == 0 {
+		return nil
+	}
+	return o[0]
+}
