@@ -90,9 +90,9 @@ export function deleteSession(id, title, files = []) {
 }
 
 // clear forgets the draft of a conversation that is deleted. What was typed there, perhaps in
-// another tab, is kept in the box of the first screen, if that is empty.
+// another tab, is kept in the box of the first screen, below what is there.
 function clear(id) {
   const text = kept("draft." + id, ""), box = "draft.home." + app.me.name;
-  if (text && !kept(box, "")) keep(box, text);
+  if (text) keep(box, [kept(box, ""), text].filter(Boolean).join("\n\n"));
   forget(id);
 }

@@ -387,7 +387,7 @@ function AddPerson({ added, add }) {
 function PeopleSettings() {
   const [list, problem, again] = useLoaded(operate.people);
   const [leaving, setLeaving] = useState(null); // somebody who is to be removed
-  const removed = () => (toast(`${leaving.name} is removed`), setLeaving(null), setLink(null), setAdded(null), again());
+  const removed = () => (toast(`${leaving.name} is removed`), setLeaving(null), setLink((l) => (l?.name === leaving.name ? null : l)), setAdded((a) => (a?.name === leaving.name ? null : a)), again());
   const [link, setLink] = useState(null); // { name, text }
   const [added, setAdded] = useState(null);
   const asLink = (name, { fragment }) => ({ name, text: location.origin + location.pathname + fragment });
