@@ -1,0 +1,48 @@
+package browser
+
+import (
+	"strings"
+	"testing"
+)
+
+const twoWaitConfiguration = `model: stub/stub-1
+providers: {stub: {base_url: URL}}
+agents:
+  writer: {instructions: You are the writer., skills: false, tools: [write_file]}
+  poet: {instructions: You are the poet., skills: false, tools: [write_file]}
+approve:
+  - {tool: write_file, do: ask}
+flows:
+  both: {parallel: [writer, poet]}
+`
+
+// Two agents wait for approval at the same time: each card is about its own call, the one that
+// is answered goes, and the other stays and can be answered.
+func TestTwoAgentsThatWaitAreAnsweredEachForItself(t *testing.T) {
+	t.Parallel()
+	m := newModel(t)
+	saves := func(name string) script {
+		call := reply{tool: "write_file", arguments: map[string]any{"content": "By the " + name + ".", "file_path": "{session-folder}/" + name + ".md"}}
+		answer := reply{text: "Saved by the " + name + "."}
+		return script{"You are the " + name, []reply{call, answer, call, answer}}
+	}
+	m.directed(t, saves("writer"), saves("poet"))
+	h := serve(t, project(t, map[string]string{"troupe.yaml": strings.Replace(twoWaitConfiguration, "URL", m.URL+"/v1", 1)}))
+	b := open(t, h.link)
+	b.sees(".agent", "writer")
+	for _, order := range [][2]string{{"writer", "poet"}, {"poet", "writer"}} {
+		first, second := order[0], order[1]
+		session := h.runs(t, "both", "Both by "+first)
+		b.looksAt(session, "flow")
+		b.holds("all('.graph .needs').length === 2")
+		b.holds("[...all('.graph .needs')].find((card) => card.textContent.includes('" + first + ".md')).querySelector('.row button').click() === undefined")
+		b.sees(".graph "+approval, second+".md")
+		b.holds("all('.graph .needs').length === 1 && find('.graph .chip', '" + second + " waits for you')")
+		b.looksAt(session, "")
+		b.reads(answers, "Saved by the "+first+".")
+		b.holds("!find('.turn .acts', 'Saved " + second + ".md')")
+		b.click(approval+" button", "Allow once")
+		b.lacks(approval, "")
+		b.sees("main", "Saved by the "+second+".")
+	}
+}
