@@ -16,9 +16,9 @@ type Log interface {
 	// Search yields the events that a query chooses, the latest first. It finds what
 	// was stored before it began; events that are stored meanwhile are not among them.
 	Search(ctx context.Context, query Query) iter.Seq2[Hit, error]
-	// Scan yields all events with a number after one and up to another, which is at most
-	// that of Last, the oldest first and some at a time. Of sessions that are deleted
-	// meanwhile, there may be some or all.
+	// Scan yields all events with a number after one and up to another, the oldest first and
+	// some at a time. Of sessions that are deleted meanwhile, and of what is stored meanwhile
+	// with a number after Last, there may be some or all.
 	Scan(ctx context.Context, after, upto int64) iter.Seq2[*Page, error]
 	// Forks returns, for the forks among these events, the number within its session of the
 	// event that ends what the session has from another.

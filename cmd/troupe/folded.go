@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"math"
 	"os"
 	"path/filepath"
 	"time"
@@ -54,7 +55,9 @@ func foldKept(ctx context.Context, log store.Log, dir string) (*observe.Metrics,
 		kept.Upto, kept.Events = upto, kept.Events+n
 		keepFolded(dir, kept) // where it cannot be kept, it is counted again
 	}
-	return kept.Metrics, nil
+	// What comes after it may not be all there is, and is counted for now.
+	_, err = foldAll(ctx, log, kept.Metrics, upto, math.MaxInt64)
+	return kept.Metrics, err
 }
 
 // countEvery is how often metrics are counted while a project is served, and countAfter when
