@@ -7,6 +7,9 @@ const cards = ".needs, .trouble, .waits .card";
 // longest is how long something may take to come of a button, in milliseconds.
 const longest = 60_000;
 
+// moment is how long whoever takes something away has to say what is next, in milliseconds.
+const moment = 200;
+
 let end = () => {};
 let headline = null; // which has the focus until there is something to do
 
@@ -44,7 +47,8 @@ function watch(from) {
       if (next || at !== headline) end();
       return;
     }
-    if (isLost && (card || isGone)) take(!isGone ? card : card ? heir(after) : isShown(around) ? around : place());
+    if (isLost && card) take(isGone ? heir(after) : card);
+    else if (isLost && isGone) setTimeout(() => isNowhere() && take(isShown(around) ? around : place()), moment); // whoever took it away may know better
     if (card && isLost && isGone && document.activeElement.matches("h1")) headline = document.activeElement;
     else if (isGone || !(isLost || (card ?? from).contains(at))) end();
   };
@@ -64,6 +68,8 @@ function place() {
   const box = matchMedia("(pointer: coarse)").matches ? ".flow[role=log]" : ".composer textarea, .ask textarea";
   return [...document.querySelectorAll(box), document.querySelector("h1")].find(isShown) ?? document.getElementById("main");
 }
+
+const isNowhere = () => !document.activeElement || document.activeElement === document.body;
 
 const isShown = (e) => e?.isConnected && e.checkVisibility();
 
