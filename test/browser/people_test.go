@@ -500,7 +500,11 @@ func TestLimitsAreNamedAndRepeatsAreStopped(t *testing.T) {
 		b := begin(t, h.link, "clerk")
 		b.say(c.say)
 		b.sees(".trouble b", c.title)
-		b.sees(answers, "")
+		// Where the model has no closing words, the card says it, once.
+		b.lacks(answers, "I had to stop")
+		if c.limits == "turns: 3" {
+			b.sees(answers, "This is what I have.")
+		}
 		b.picture("limit-" + strings.SplitN(c.limits, ":", 2)[0])
 		if c.offer == "" {
 			continue

@@ -61,8 +61,15 @@ func newTab(t *testing.T) *tab {
 	})
 	dialogs, called := chromedp.Events(ctx, page.JavascriptDialogOpening), chromedp.Events(ctx, runtime.BindingCalled)
 	requests, thrown := chromedp.Events(ctx, network.RequestWillBeSent), chromedp.Events(ctx, runtime.ExceptionThrown)
+	logged := chromedp.Events(ctx, runtime.ConsoleAPICalled)
 	watch(&watching, b, called, func(e runtime.EventBindingCalled) string { return "a script ran: " + e.Payload })
 	watch(&watching, b, thrown, func(e runtime.EventExceptionThrown) string { return "an exception: " + textOf(&e) })
+	watch(&watching, b, logged, func(e runtime.EventConsoleAPICalled) string {
+		if e.Type != "error" || len(e.Args) == 0 {
+			return ""
+		}
+		return "a view broke: " + e.Args[0].Description
+	})
 	watch(&watching, b, dialogs, func(e page.EventJavascriptDialogOpening) string {
 		chromedp.Call(ctx, page.HandleJavaScriptDialog, page.HandleJavaScriptDialogParams{})
 		return "a dialog opened: " + e.Message

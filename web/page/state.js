@@ -52,7 +52,7 @@ export const can = (what) => app.me.can.includes(what);
 const unknown = new Map();
 
 // agentOf is what is known of an agent, the same object for as long as that holds.
-export function agentOf(id) {
+export function agentOf(id = "") {
   const agent = app.agents.find((a) => a.id === id);
   if (agent) return agent;
   if (id === pipeline) return delivering;
